@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Where the test kernels live.  Sourced, never run.
+#
+# $kernel_cache/<K>/ holds one kernel, K being 6.1, 6.12 or debug:
+#   release     its "uname -r"; written last, so a directory with it is complete
+#   vmlinuz     the bootable image
+#   build       a tree for "make -C build M=..."
+#   root/       its /lib/modules
+#   initrd      busybox and the modules that mount the root file system
+
+# The kernels of the module tests; "debug" comes from scripts/debug-kernel.
+# shellcheck disable=SC2034
+stock_kernels=(6.1 6.12)
+
+kernel_cache=${PERFGUARD_CACHE:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/perfguard}/kernels
+
+# What the guest needs before it has a root file system.
+boot_modules=(virtio_pci virtio_console 9pnet_virtio 9p overlay)
+
+kernel_ready()
+{
+	[ -s "$kernel_cache/$1/release" ]
+}
+
+# kernel_initrd DIR RELEASE: make DIR/initrd from DIR/root.  It has no /init:
+# scripts/vm appends one for each run.
+kernel_initrd()
+{
+	local dir=$1 release=$2 tree=$1/initrd.d module file
+
+	rm -rf "$tree"
+	mkdir -p "$tree"/{bin,dev,proc,sys,modules,ro,rw,root}
+	cp "$(command -v busybox)" "$tree/bin/busybox"
+	: > "$tree/modules/order"
+	for module in "${boot_modules[@]}"; do
+		modprobe -d "$dir/root" -S "$release" --show-depends "$module"
+	done | while read -r how file _; do
+		[ "$how" = insmod ] || continue
+		! grep -qxF "${file##*/}" "$tree/modules/order" || continue
+		cp "$file" "$tree/modules/"
+		echo "${file##*/}" >> "$tree/modules/order"
+	done
+	(cd "$tree" && find . | cpio --quiet -o -H newc | gzip -1) > "$dir/initrd"
+	rm -rf "$tree"
+}
