@@ -6,6 +6,7 @@
 #ifndef _PGUARD_FRAME_H
 #define _PGUARD_FRAME_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct frame {
@@ -17,6 +18,7 @@ struct frame {
 	uint64_t start; /* the function's first address, by symbol or FDE; 0 if unknown */
 	const char *function; /* NULL where the file has no name for it */
 	uint64_t function_offset; /* pc - start of the named function */
+	bool guessed; /* found by searching the stack, as the callee has no unwind rule */
 };
 
 #endif /* _PGUARD_FRAME_H */

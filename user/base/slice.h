@@ -32,6 +32,7 @@ struct slice {
 	uint32_t state; /* enum perfguard_stack_state */
 	uint32_t full_size; /* bytes up to the stack's end; > size if cut */
 	uint64_t regs[SLICE_NR_REGS];
+	uint32_t unknown_regs; /* bit mask over regs; the module knows them all */
 	uint8_t *bytes; /* from regs[SLICE_REG_RSP] upwards */
 	uint32_t size;
 	uint32_t nr_mappings;

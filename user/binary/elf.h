@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What an ELF file says of itself, and whether its program can be guarded.
+ */
+#ifndef _PGUARD_ELF_H
+#define _PGUARD_ELF_H
+
+#include <libelf.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	ELF_BUILD_ID_MAX = 2 * 64 + 1, /* 64 bytes as hex, and the NUL */
+};
+
+struct elf_identity {
+	uint64_t entry; /* address of the first instruction, of the file */
+	char build_id[ELF_BUILD_ID_MAX]; /* lower-case hex, "" if there is none */
+};
+
+/*
+ * Read the identity of the program or library at @fd, whose file position is
+ * left alone.  Returns 0; -ENOEXEC if it is not what perfguard can guard, then
+ * @why is a static text that completes "FILE is "; or another negative errno,
+ * then @why is NULL.
+ */
+int elf_identify(int fd, struct elf_identity *ret, const char **why);
+
+/* The build-id of @elf as lower-case hex, "" without one. */
+void elf_build_id(Elf *elf, char ret[ELF_BUILD_ID_MAX]);
+
+#endif /* _PGUARD_ELF_H */

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The stack of a thread that sleeps in a system call, taken from outside and
+ * without the module: the thread is neither stopped nor woken.
+ */
+#ifndef _PGUARD_SNAPSHOT_H
+#define _PGUARD_SNAPSHOT_H
+
+#include <stdint.h>
+
+#include "base/slice.h"
+
+/*
+ * Take the stack of thread @tid of process @pid.  Only the stack pointer and
+ * the instruction pointer are known; slice.unknown_regs says so.
+ *
+ * Returns 0 and fills in @ret (slice_clear() frees it) and *@ret_syscall;
+ * -EAGAIN if the thread runs or moved on meanwhile, -ESRCH if it is gone,
+ * -EACCES or -EPERM without the right to read it, -ENOMEM, or the errno of
+ * what else failed; then @ret holds nothing.
+ */
+int snapshot_thread(uint32_t pid, uint32_t tid, struct slice *ret, uint32_t *ret_syscall);
+
+#endif /* _PGUARD_SNAPSHOT_H */
