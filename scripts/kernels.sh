@@ -42,6 +42,6 @@ kernel_initrd()
 		cp "$file" "$tree/modules/"
 		echo "${file##*/}" >> "$tree/modules/order"
 	done
-	(cd "$tree" && find . | cpio --quiet -o -H newc | gzip -1) > "$dir/initrd"
+	(cd "$tree" && find . | cpio --quiet -o -H newc) > "$dir/initrd"
 	rm -rf "$tree"
 }
