@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static bool is_verbose;
+
+void log_set_verbose(bool verbose)
+{
+	is_verbose = verbose;
+}
+
+static void __attribute__((format(printf, 2, 0)))
+print_line(const char *prefix, const char *format, va_list args)
+{
+	/* One line at a time, and after what stdout still holds. */
+	fflush(stdout);
+	flockfile(stderr);
+	fprintf(stderr, "pg-collect: %s", prefix);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	funlockfile(stderr);
+}
+
+void log_error(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print_line("", format, args);
+	va_end(args);
+}
+
+void log_warning(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print_line("warning: ", format, args);
+	va_end(args);
+}
+
+void log_progress(const char *format, ...)
+{
+	va_list args;
+
+	if (!is_verbose && !isatty(STDERR_FILENO))
+		return;
+	va_start(args, format);
+	print_line("", format, args);
+	va_end(args);
+}

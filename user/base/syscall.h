@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Names of the system calls in which event loops wait (x86-64).
+ */
+#ifndef _PGUARD_SYSCALL_H
+#define _PGUARD_SYSCALL_H
+
+#include <stdint.h>
+
+/* The call's name, or NULL if no event loop waits in it. */
+const char *syscall_name(uint32_t number);
+
+#endif /* _PGUARD_SYSCALL_H */

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "netlink.h"
+
+#include <errno.h>
+
+#include "assembler.h"
+
+#define DUMP_TRIES 20
+
+struct reading {
+	uint64_t next; /* the first record that was not given yet */
+	link_record_fn fn;
+	void *arg;
+};
+
+static int give_record(struct record *record, void *arg)
+{
+	struct reading *reading = arg;
+
+	if (record->seq >= reading->next)
+		reading->next = record->seq + 1;
+	return reading->fn(record, reading->arg);
+}
+
+static int feed(struct nlattr *attrs, int len, void *arg)
+{
+	return assembler_feed(arg, attrs, len);
+}
+
+/*
+ * A dump that was interrupted goes on behind the last complete record, so that
+ * none is given twice.
+ */
+static int read_records(struct link *link, uint8_t command, uint64_t seq,
+			link_record_fn fn, void *arg)
+{
+	struct reading reading = { .next = seq, .fn = fn, .arg = arg };
+	struct assembler assembler = { .fn = give_record, .arg = &reading };
+	int ret = -EAGAIN;
+
+	for (int i = 0; i < DUMP_TRIES && ret == -EAGAIN; i++) {
+		struct nl_msg *msg = netlink_request(link, command, NLM_F_DUMP);
+
+		if (!msg)
+			return -ENOMEM;
+		if (nla_put_u64(msg, PERFGUARD_A_RECORD_SEQ, reading.next))
+			return netlink_overflow(link, msg);
+		ret = netlink_exchange(link, msg, feed, &assembler);
+		if (ret)
+			assembler_reset(&assembler);
+		else
+			ret = assembler_finish(&assembler);
+	}
+	return ret;
+}
+
+int link_alerts(struct link *link, uint64_t seq, link_record_fn fn, void *arg)
+{
+	return read_records(link, PERFGUARD_CMD_ALERT_GET, seq, fn, arg);
+}
+
+int link_waits(struct link *link, uint64_t seq, link_record_fn fn, void *arg)
+{
+	return read_records(link, PERFGUARD_CMD_WAIT_GET, seq, fn, arg);
+}

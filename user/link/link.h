@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The module's other end: every request the module understands as a function,
+ * every answer as plain data.  The words are those of
+ * Documentation/netlink/specs/perfguard.yaml.
+ *
+ * Functions return 0 or a negative errno; link_error() then has a sentence for
+ * the operator, the kernel's own where it gave one.  A link belongs to one
+ * thread.
+ */
+#ifndef _PGUARD_LINK_H
+#define _PGUARD_LINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/loop.h"
+#include "base/record.h"
+
+struct link;
+
+struct target {
+	uint32_t id;
+	uint32_t pid; /* 0 for a target by executable */
+	uint32_t flags; /* enum perfguard_target_flags */
+	uint32_t dev;
+	uint32_t processes;
+	uint32_t threads;
+	uint64_t inode;
+	uint64_t threshold_ns;
+	uint64_t units;
+	uint64_t late;
+	uint64_t waits;
+	uint64_t suppressed;
+	uint64_t untracked;
+	char *path; /* never NULL */
+};
+
+struct process {
+	uint32_t pid;
+	uint32_t target_id;
+	uint32_t image_id;
+	char comm[16];
+};
+
+struct hook {
+	uint32_t syscall;
+	bool is_direct;
+	uint64_t missed;
+	char name[32];
+};
+
+struct stats {
+	uint32_t targets;
+	uint32_t threads;
+	bool is_alive;
+	uint32_t ring_bytes;
+	uint64_t next_alert;
+	uint64_t next_wait;
+	uint64_t lost_memory;
+	uint64_t lost_overwritten;
+	uint64_t torn_stacks;
+	uint32_t nr_hooks;
+	struct hook *hooks;
+};
+
+/*
+ * Connect.  -ENOENT: the module is not loaded; -ENOSYS: the kernel is too old
+ * for it; -EPERM: not permitted.  *@ret is to be closed on failure, too, and
+ * holds the error's text until then.
+ */
+int link_open(struct link **ret);
+void link_close(struct link *link);
+const char *link_error(const struct link *link);
+
+/*
+ * Watch what runs the open file @exe_fd, or, if that is -1, process @pid.
+ * *@ret_processes are those that run already.  Closing the link removes a
+ * target with the owned flag.
+ */
+int link_target_new(struct link *link, int exe_fd, uint32_t pid,
+		    uint32_t flags, uint64_t threshold_ns, uint32_t *ret_id,
+		    uint32_t *ret_processes);
+int link_target_set_threshold(struct link *link, uint32_t id,
+			      uint64_t threshold_ns);
+int link_target_set_flags(struct link *link, uint32_t id, uint32_t flags);
+/* Remove a target; @id 0 removes all. */
+int link_target_del(struct link *link, uint32_t id);
+
+/* All targets; link_targets_free() them. */
+int link_targets(struct link *link, struct target **ret, uint32_t *ret_nr);
+void link_targets_free(struct target *targets, uint32_t nr);
+
+/* The processes of a target, or of all with @target_id 0; free() them. */
+int link_processes(struct link *link, uint32_t target_id, struct process **ret,
+		   uint32_t *ret_nr);
+
+/* Replace all loops of an image; no contexts, no loops. */
+int link_loop_set(struct link *link, uint32_t image_id,
+		  const struct context *contexts, uint32_t nr);
+/* The loops of an image, or of all with @image_id 0; link_loops_free() them. */
+int link_loops(struct link *link, uint32_t image_id, struct loop **ret,
+	       uint32_t *ret_nr);
+void link_loops_free(struct loop *loops, uint32_t nr);
+
+/*
+ * Called for each record in turn.  The record is the callback's to change: it
+ * may take it over by copying and zeroing it; what is left is cleared.  No
+ * other request may be made from here.  An error ends the calls and is
+ * returned.
+ */
+typedef int (*link_record_fn)(struct record *record, void *arg);
+
+/* The records with sequence numbers from @seq on; complete ones only. */
+int link_alerts(struct link *link, uint64_t seq, link_record_fn fn, void *arg);
+int link_waits(struct link *link, uint64_t seq, link_record_fn fn, void *arg);
+
+/* Free stats.hooks with link_stats_clear(). */
+int link_stats(struct link *link, struct stats *ret);
+void link_stats_clear(struct stats *stats);
+
+/*
+ * Hear of alerts: link_bell_fd() becomes readable when some were made, and
+ * link_bell_quiet() makes it unreadable again.  The bell says no more than
+ * "call link_alerts()": it may ring once for many and, rarely, for none.
+ */
+int link_bell_open(struct link *link);
+int link_bell_fd(const struct link *link);
+void link_bell_quiet(struct link *link);
+
+#endif /* _PGUARD_LINK_H */

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One request at a time: send it, then read until its acknowledgement, its
+ * error or, for a dump, its end.  An answer is always read to the end, even
+ * when nobody wants the rest, so that the next request finds a clean socket.
+ */
+
+#include "netlink.h"
+
+#include <errno.h>
+#include <linux/netlink.h>
+#include <netlink/errno.h>
+#include <netlink/genl/genl.h>
+#include <netlink/netlink.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Dumps are started over so often when their content keeps changing. */
+#define DUMP_TRIES 20
+
+struct exchange {
+	struct link *link;
+	uint32_t seq;
+	netlink_fn fn;
+	void *arg;
+	bool is_done;
+	bool is_interrupted;
+	int error; /* of the kernel */
+	int fn_error;
+};
+
+int netlink_error(struct link *link, int error, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(link->error, sizeof(link->error), format, args);
+	va_end(args);
+	return error;
+}
+
+/* The kernel's errno and, if it gave one, its text. */
+static void note_error(struct exchange *exchange, int error,
+		       struct nlattr *tlvs, int len)
+{
+	struct link *link = exchange->link;
+	struct nlattr *text = NULL;
+
+	exchange->is_done = true;
+	exchange->error = error;
+	if (!error)
+		return;
+	if (len > 0)
+		text = nla_find(tlvs, len, NLMSGERR_ATTR_MSG);
+	if (text && nla_len(text) > 0)
+		netlink_error(link, 0, "%.*s", nla_len(text),
+			      (const char *)nla_data(text));
+	else if (error == -EPERM || error == -EACCES)
+		netlink_error(link, 0,
+			      "not permitted: the module wants CAP_SYS_ADMIN in the initial user namespace; run this as root");
+	else
+		netlink_error(link, 0, "the module says: %s", strerror(-error));
+}
+
+static int on_error(struct sockaddr_nl *address, struct nlmsgerr *error,
+		    void *arg)
+{
+	struct nlmsghdr *hdr = (void *)((char *)error - NLMSG_HDRLEN);
+	int skip = sizeof(*error);
+	struct exchange *exchange = arg;
+
+	(void)address;
+	if (hdr->nlmsg_seq != exchange->seq)
+		return NL_SKIP;
+	if (!(hdr->nlmsg_flags & NLM_F_CAPPED))
+		skip += (int)error->msg.nlmsg_len - NLMSG_HDRLEN;
+	skip = NLMSG_ALIGN(skip);
+	note_error(exchange, error->error,
+		   (void *)((char *)error + skip),
+		   hdr->nlmsg_flags & NLM_F_ACK_TLVS ?
+			   nlmsg_datalen(hdr) - skip : 0);
+	return NL_SKIP;
+}
+
+static int on_ack(struct nl_msg *msg, void *arg)
+{
+	struct exchange *exchange = arg;
+
+	if (nlmsg_hdr(msg)->nlmsg_seq == exchange->seq)
+		exchange->is_done = true;
+	return NL_SKIP;
+}
+
+/* The end of a dump carries its error, which libnl does not look at. */
+static int on_finish(struct nl_msg *msg, void *arg)
+{
+	struct nlmsghdr *hdr = nlmsg_hdr(msg);
+	int skip = NLMSG_ALIGN(sizeof(int));
+	struct exchange *exchange = arg;
+	int error = 0;
+
+	if (hdr->nlmsg_seq != exchange->seq)
+		return NL_SKIP;
+	if (nlmsg_datalen(hdr) >= (int)sizeof(int))
+		memcpy(&error, nlmsg_data(hdr), sizeof(int));
+	note_error(exchange, error < 0 ? error : 0,
+		   (void *)((char *)nlmsg_data(hdr) + skip),
+		   hdr->nlmsg_flags & NLM_F_ACK_TLVS ?
+			   nlmsg_datalen(hdr) - skip : 0);
+	return NL_SKIP;
+}
+
+static int on_interrupted(struct nl_msg *msg, void *arg)
+{
+	struct exchange *exchange = arg;
+
+	if (nlmsg_hdr(msg)->nlmsg_seq == exchange->seq)
+		exchange->is_interrupted = true;
+	return NL_OK;
+}
+
+static int on_message(struct nl_msg *msg, void *arg)
+{
+	struct nlmsghdr *hdr = nlmsg_hdr(msg);
+	struct exchange *exchange = arg;
+	struct genlmsghdr *genl;
+
+	if (hdr->nlmsg_seq != exchange->seq || exchange->fn_error ||
+	    !exchange->fn || !genlmsg_valid_hdr(hdr, 0))
+		return NL_SKIP;
+	genl = genlmsg_hdr(hdr);
+	exchange->fn_error = exchange->fn(genlmsg_attrdata(genl, 0),
+					  genlmsg_attrlen(genl, 0),
+					  exchange->arg);
+	return NL_OK;
+}
+
+struct nl_msg *netlink_request(struct link *link, uint8_t command, int flags)
+{
+	struct nl_msg *msg = nlmsg_alloc();
+
+	if (msg && genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, link->family, 0,
+			       flags, command, PERFGUARD_FAMILY_VERSION))
+		return msg;
+	nlmsg_free(msg);
+	netlink_error(link, 0, "out of memory");
+	return NULL;
+}
+
+int netlink_overflow(struct link *link, struct nl_msg *msg)
+{
+	nlmsg_free(msg);
+	return netlink_error(link, -EMSGSIZE, "too much for one request");
+}
+
+static int receive(struct link *link, struct exchange *exchange)
+{
+	struct nl_cb *cb = nl_cb_alloc(NL_CB_CUSTOM);
+	int ret;
+
+	if (!cb)
+		return netlink_error(link, -ENOMEM, "out of memory");
+	nl_cb_err(cb, NL_CB_CUSTOM, on_error, exchange);
+	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, on_ack, exchange);
+	nl_cb_set(cb, NL_CB_FINISH, NL_CB_CUSTOM, on_finish, exchange);
+	nl_cb_set(cb, NL_CB_DUMP_INTR, NL_CB_CUSTOM, on_interrupted, exchange);
+	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_message, exchange);
+
+	while (!exchange->is_done) {
+		ret = nl_recvmsgs(link->socket, cb);
+		if (ret >= 0 || exchange->is_done)
+			continue;
+		nl_cb_put(cb);
+		return netlink_error(link, -EIO,
+				     "cannot read the module's answer: %s",
+				     nl_geterror(ret));
+	}
+	nl_cb_put(cb);
+	if (exchange->error)
+		return exchange->error;
+	return exchange->fn_error;
+}
+
+int netlink_exchange(struct link *link, struct nl_msg *msg, netlink_fn fn,
+		     void *arg)
+{
+	struct exchange exchange = { .link = link, .fn = fn, .arg = arg };
+	int ret;
+
+	link->error[0] = '\0';
+	ret = nl_send_auto(link->socket, msg);
+	exchange.seq = nlmsg_hdr(msg)->nlmsg_seq;
+	nlmsg_free(msg);
+	if (ret < 0)
+		return netlink_error(link, -EIO, "cannot ask the module: %s",
+				     nl_geterror(ret));
+	ret = receive(link, &exchange);
+	if (ret && !link->error[0])
+		netlink_error(link, ret, "%s", strerror(-ret));
+	if (!ret && exchange.is_interrupted)
+		return netlink_error(link, -EAGAIN,
+				     "the module's state changed while it was read");
+	return ret;
+}
+
+static int add_element(struct nlattr *attrs, int len, void *arg)
+{
+	struct netlink_array *array = arg;
+	void *element;
+	int ret;
+
+	if (array->nr == array->max) {
+		uint32_t max = array->max ? 2 * array->max : 16;
+		void *elements = reallocarray(array->elements, max,
+					      array->size);
+
+		if (!elements)
+			return -ENOMEM;
+		array->elements = elements;
+		array->max = max;
+	}
+	element = (char *)array->elements + array->nr * array->size;
+	memset(element, 0, array->size);
+	ret = array->parse(attrs, len, element);
+	/* What cannot be read is left out, as an unknown attribute is. */
+	if (ret == -EBADMSG) {
+		if (array->clear)
+			array->clear(element);
+		return 0;
+	}
+	array->nr++;
+	return ret;
+}
+
+static void clear_elements(struct netlink_array *array)
+{
+	if (array->clear)
+		for (uint32_t i = 0; i < array->nr; i++)
+			array->clear((char *)array->elements +
+				     i * array->size);
+	array->nr = 0;
+}
+
+int netlink_dump(struct link *link,
+		 struct nl_msg *(*request)(struct link *link, uint32_t id),
+		 uint32_t id, struct netlink_array *array)
+{
+	int ret = -EAGAIN;
+
+	for (int i = 0; i < DUMP_TRIES && ret == -EAGAIN; i++) {
+		struct nl_msg *msg = request(link, id);
+
+		if (!msg)
+			return -ENOMEM;
+		clear_elements(array);
+		ret = netlink_exchange(link, msg, add_element, array);
+	}
+	if (ret)
+		netlink_array_free(array);
+	return ret;
+}
+
+void netlink_array_free(struct netlink_array *array)
+{
+	clear_elements(array);
+	free(array->elements);
+	array->elements = NULL;
+	array->max = 0;
+}
+
+uint32_t netlink_u32(struct nlattr *attr)
+{
+	return attr ? nla_get_u32(attr) : 0;
+}
+
+uint64_t netlink_u64(struct nlattr *attr)
+{
+	return attr ? nla_get_u64(attr) : 0;
+}
+
+void netlink_string(struct nlattr *attr, char *text, size_t size)
+{
+	text[0] = '\0';
+	if (attr)
+		nla_strlcpy(text, attr, size);
+}
