@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "alert.h"
+
+#include <inttypes.h>
+
+#include <linux/perfguard.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "text.h"
+
+const char *alert_kind_name(uint32_t kind)
+{
+	switch (kind) {
+	case PERFGUARD_RECORD_KIND_LATE:
+		return "late";
+	case PERFGUARD_RECORD_KIND_ENDED:
+		return "ended";
+	case PERFGUARD_RECORD_KIND_LOST:
+		return "lost";
+	case PERFGUARD_RECORD_KIND_WAIT:
+		return "wait";
+	}
+	return "?";
+}
+
+static const char *found_by_name(uint32_t found_by)
+{
+	switch (found_by) {
+	case PERFGUARD_FOUND_BY_GUARD:
+		return "guard";
+	case PERFGUARD_FOUND_BY_OVERDUE:
+		return "overdue";
+	case PERFGUARD_FOUND_BY_END:
+		return "end";
+	}
+	return NULL;
+}
+
+static const char *state_name(uint32_t state)
+{
+	switch (state) {
+	case PERFGUARD_STACK_STATE_SELF:
+		return "self";
+	case PERFGUARD_STACK_STATE_RUNNING:
+		return "running";
+	case PERFGUARD_STACK_STATE_BLOCKED:
+		return "blocked";
+	}
+	return NULL;
+}
+
+static void json_account(struct json *json, const struct account *account)
+{
+	if (text_has_account(account)) {
+		json_object(json, "time_ns");
+		json_u64(json, "cpu", account->cpu_ns);
+		json_u64(json, "runqueue", account->runqueue_ns);
+		json_u64(json, "blocked", account->blocked_ns);
+		if (account->has_block_io)
+			json_u64(json, "block_io", account->block_io_ns);
+		else
+			json_null(json, "block_io");
+		json_end(json);
+	} else {
+		json_null(json, "time_ns");
+	}
+	json_object(json, "faults");
+	json_u64(json, "minor", account->min_faults);
+	json_u64(json, "major", account->maj_faults);
+	json_end(json);
+}
+
+static void json_stack(struct json *json, const struct alert_stack *stack)
+{
+	json_object(json, NULL);
+	json_u64(json, "at_ns", stack->at_ns);
+	json_array(json, "frames");
+	for (uint32_t i = 0; i < stack->nr_frames; i++) {
+		const struct frame *frame = &stack->frames[i];
+
+		json_object(json, NULL);
+		json_string(json, "module", frame->module);
+		json_string(json, "build_id", frame->build_id);
+		json_u64(json, "offset",
+			 frame->module ? frame->offset : frame->pc);
+		json_string(json, "function", frame->function);
+		if (frame->function)
+			json_u64(json, "function_offset",
+				 frame->function_offset);
+		else
+			json_null(json, "function_offset");
+		if (frame->guessed)
+			json_bool(json, "guessed", true);
+		json_end(json);
+	}
+	json_end(json);
+	json_string(json, "state", state_name(stack->state));
+	if (stack->into_ns)
+		json_u64(json, "into_ns", stack->into_ns);
+	json_string(json, "end", stack->end);
+	json_end(json);
+}
+
+static void json_unit(struct json *json, const struct alert *alert)
+{
+	const struct record *record = alert->record;
+
+	json_string(json, "exe", alert->exe);
+	json_string(json, "build_id", alert->build_id);
+	json_u64(json, "pid", record->pid);
+	json_u64(json, "tid", record->tid);
+	json_string(json, "comm", record->comm);
+	json_string(json, "cgroup", alert->cgroup);
+	json_u64(json, "loop", alert->loop ? alert->loop : record->loop_id);
+	json_u64(json, "unit", record->unit);
+	json_null(json, "type");
+	json_null(json, "confidence");
+	json_u64(json, "threshold_ns", record->threshold_ns);
+	json_u64(json, "elapsed_ns", record->account.elapsed_ns);
+	json_string(json, "found_by", found_by_name(record->found_by));
+	json_account(json, &record->account);
+	json_object(json, "switches");
+	json_u64(json, "voluntary", record->voluntary);
+	json_u64(json, "involuntary", record->involuntary);
+	json_end(json);
+	json_array(json, "stacks");
+	for (uint32_t i = 0; i < alert->nr_stacks; i++)
+		json_stack(json, &alert->stacks[i]);
+	json_end(json);
+}
+
+int alert_json(struct json *json, FILE *file, const struct alert *alert,
+	       const char *kind, bool is_running)
+{
+	const struct record *record = alert->record;
+	char time[CLOCK_TEXT_MAX];
+
+	json_object(json, NULL);
+	json_string(json, "kind", kind);
+	json_u64(json, "seq", record->seq);
+	json_string(json, "time", clock_format(record->time_ns, time));
+	if (record->kind == PERFGUARD_RECORD_KIND_LOST) {
+		json_u64(json, "lost", record->lost);
+	} else {
+		json_unit(json, alert);
+		json_u64(json, "image", record->image_id);
+		if (is_running)
+			json_bool(json, "running", true);
+	}
+	json_end(json);
+	return json_end_line(json, file);
+}
+
+static bool is_same_stack(const struct alert_stack *a,
+			  const struct alert_stack *b)
+{
+	if (a->nr_frames != b->nr_frames)
+		return false;
+	for (uint32_t i = 0; i < a->nr_frames; i++)
+		if (a->frames[i].pc != b->frames[i].pc)
+			return false;
+	return true;
+}
+
+static void stack_title(FILE *file, const struct alert *alert, uint32_t index,
+			int indent)
+{
+	const struct alert_stack *stack = &alert->stacks[index];
+	char into[DURATION_TEXT_MAX];
+	uint32_t seen = 1;
+
+	for (uint32_t i = index + 1; i < alert->nr_stacks; i++)
+		seen += is_same_stack(stack, &alert->stacks[i]);
+	fprintf(file, "%*sstack", indent, "");
+	if (stack->into_ns)
+		fprintf(file, " %s into the unit",
+			duration_format(stack->into_ns, into));
+	if (stack->state == PERFGUARD_STACK_STATE_BLOCKED)
+		fputs(", in the kernel", file);
+	else if (stack->state == PERFGUARD_STACK_STATE_RUNNING)
+		fputs(", running", file);
+	if (alert->nr_stacks > 1)
+		fprintf(file, ", in %" PRIu32 " of %" PRIu32 " samples", seen,
+			alert->nr_stacks);
+	fputs(":\n", file);
+}
+
+void alert_stacks_text(FILE *file, const struct alert *alert, int indent)
+{
+	for (uint32_t i = 0; i < alert->nr_stacks; i++) {
+		const struct alert_stack *stack = &alert->stacks[i];
+		bool is_known = false;
+
+		for (uint32_t j = 0; j < i && !is_known; j++)
+			is_known = is_same_stack(stack, &alert->stacks[j]);
+		if (is_known)
+			continue;
+		stack_title(file, alert, i, indent);
+		for (uint32_t j = 0; j < stack->nr_frames; j++) {
+			fprintf(file, "%*s#%-3" PRIu32, indent + 2, "", j);
+			text_frame(file, &stack->frames[j]);
+			fputc('\n', file);
+		}
+		if (stack->end)
+			fprintf(file, "%*s(the stack goes on: %s)\n",
+				indent + 2, "", stack->end);
+	}
+}
+
+void alert_text(FILE *file, const struct alert *alert)
+{
+	const struct record *record = alert->record;
+	char threshold[DURATION_TEXT_MAX];
+	char elapsed[DURATION_TEXT_MAX];
+	char time[CLOCK_TEXT_MAX];
+	bool has_ended = record->kind == PERFGUARD_RECORD_KIND_ENDED;
+
+	clock_format_local(record->time_ns, time);
+	if (record->kind == PERFGUARD_RECORD_KIND_LOST) {
+		fprintf(file, "%s %" PRIu64 " alerts were lost\n", time,
+			record->lost);
+		return;
+	}
+	fprintf(file, "%s%s %s: ", text_bold(file), time,
+		alert_kind_name(record->kind));
+	text_safe(file, record->comm);
+	fprintf(file, "[%" PRIu32 "/%" PRIu32 "] unit %" PRIu64 " %s %s",
+		record->pid, record->tid, record->unit,
+		has_ended ? "took" : "has taken",
+		duration_format(record->account.elapsed_ns, elapsed));
+	fprintf(file, "%s%s (threshold %s)\n", has_ended ? "" : " so far",
+		text_plain(file),
+		duration_format(record->threshold_ns, threshold));
+	fputs("    ", file);
+	text_account(file, &record->account);
+	fputc('\n', file);
+	alert_stacks_text(file, alert, 4);
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "summary.h"
+
+#include <inttypes.h>
+
+#include "base/duration.h"
+#include "base/syscall.h"
+#include "histogram.h"
+#include "text.h"
+
+/* What is neither CPU nor run queue; the counters may be a little apart. */
+static uint64_t blocked_ns(const struct loop *sums)
+{
+	uint64_t known = sums->cpu_ns + sums->runqueue_ns;
+
+	return sums->elapsed_ns > known ? sums->elapsed_ns - known : 0;
+}
+
+static void json_times(struct json *json, const struct summary *summary)
+{
+	const struct loop *sums = &summary->sums;
+
+	json_object(json, "unit_ns");
+	json_u64(json, "p50",
+		 histogram_percentile(sums->hist, 500, sums->max_ns));
+	json_u64(json, "p90",
+		 histogram_percentile(sums->hist, 900, sums->max_ns));
+	json_u64(json, "p99",
+		 histogram_percentile(sums->hist, 990, sums->max_ns));
+	json_u64(json, "p999",
+		 histogram_percentile(sums->hist, 999, sums->max_ns));
+	json_u64(json, "max", sums->max_ns);
+	json_u64(json, "mean",
+		 sums->units ? sums->elapsed_ns / sums->units : 0);
+	json_end(json);
+
+	if (!summary->has_account) {
+		json_null(json, "time_ns");
+		json_null(json, "faults");
+		return;
+	}
+	json_object(json, "time_ns");
+	json_u64(json, "cpu", sums->cpu_ns);
+	json_u64(json, "runqueue", sums->runqueue_ns);
+	json_u64(json, "blocked", blocked_ns(sums));
+	if (sums->has_block_io)
+		json_u64(json, "block_io", sums->block_io_ns);
+	else
+		json_null(json, "block_io");
+	json_u64(json, "elapsed", sums->elapsed_ns);
+	json_end(json);
+	json_object(json, "faults");
+	json_u64(json, "minor", sums->min_faults);
+	json_u64(json, "major", sums->maj_faults);
+	json_end(json);
+}
+
+int summary_json(struct json *json, FILE *file, const struct summary *summary)
+{
+	const struct loop *sums = &summary->sums;
+	const struct frame *wait = &summary->wait;
+
+	json_object(json, NULL);
+	json_string(json, "kind", "loop");
+	json_string(json, "exe", summary->exe);
+	json_string(json, "build_id", summary->build_id);
+	json_u64(json, "pid", summary->pids[0]);
+	json_u64(json, "threads", sums->threads);
+	json_object(json, "wait");
+	json_string(json, "syscall", syscall_name(summary->syscall));
+	json_string(json, "module", wait->module);
+	json_u64(json, "offset", wait->module ? wait->offset : wait->pc);
+	json_string(json, "function", wait->function);
+	json_end(json);
+	json_u64(json, "units", sums->units);
+	json_u64(json, "duration_ns", summary->duration_ns);
+	json_times(json, summary);
+	json_string(json, "comm", summary->comm);
+	json_u64(json, "loop", summary->number);
+	json_u64(json, "late", sums->late);
+	json_u64(json, "processes", summary->nr_pids);
+	json_array(json, "pids");
+	for (uint32_t i = 0; i < summary->nr_pids; i++)
+		json_u64(json, NULL, summary->pids[i]);
+	json_end(json);
+	json_double(json, "rate",
+		    summary->duration_ns ?
+			    (double)sums->units * NSEC_PER_SEC /
+				    (double)summary->duration_ns : 0);
+	json_end(json);
+	return json_end_line(json, file);
+}
+
+static void text_title(FILE *file, const struct summary *summary)
+{
+	const char *call = syscall_name(summary->syscall);
+
+	fprintf(file, "%sEvent loop %" PRIu32 "%s: ", text_bold(file),
+		summary->number, text_plain(file));
+	text_safe(file, summary->comm);
+	fputs(", waits in ", file);
+	if (call)
+		fputs(call, file);
+	else
+		fprintf(file, "system call %" PRIu32, summary->syscall);
+	fputs(" called by\n  ", file);
+	text_frame(file, &summary->wait);
+	fputc('\n', file);
+}
+
+static void text_times(FILE *file, const struct loop *sums)
+{
+	static const struct {
+		const char *name;
+		double permille;
+	} columns[] = {
+		{ "p50", 500 }, { "p90", 900 }, { "p99", 990 }, { "p99.9", 999 },
+	};
+	const size_t nr = sizeof(columns) / sizeof(columns[0]);
+	char text[DURATION_TEXT_MAX];
+
+	fputs("  unit time", file);
+	for (size_t i = 0; i < nr; i++)
+		fprintf(file, " %9s", columns[i].name);
+	fprintf(file, " %9s %9s\n           ", "max", "mean");
+	for (size_t i = 0; i < nr; i++)
+		fprintf(file, " %9s",
+			duration_format(histogram_percentile(sums->hist,
+							     columns[i].permille,
+							     sums->max_ns),
+					text));
+	fprintf(file, " %9s", duration_format(sums->max_ns, text));
+	fprintf(file, " %9s\n",
+		duration_format(sums->elapsed_ns / sums->units, text));
+}
+
+static void text_shares(FILE *file, const struct summary *summary)
+{
+	const struct loop *sums = &summary->sums;
+	uint64_t whole = summary->has_account ? sums->elapsed_ns : 0;
+	char text[TEXT_MAX];
+
+	fprintf(file, "  spent on    CPU %s", text_share(sums->cpu_ns, whole, text));
+	fprintf(file, ", run queue %s",
+		text_share(sums->runqueue_ns, whole, text));
+	fprintf(file, ", blocked %s", text_share(blocked_ns(sums), whole, text));
+	fprintf(file, " (block I/O %s)\n",
+		sums->has_block_io ?
+			text_share(sums->block_io_ns, whole, text) : "-");
+	if (!summary->has_account)
+		return;
+	fprintf(file, "  page faults %s minor",
+		text_count(sums->min_faults, text));
+	fprintf(file, ", %s major\n", text_count(sums->maj_faults, text));
+}
+
+void summary_text(FILE *file, const struct summary *summary)
+{
+	const struct loop *sums = &summary->sums;
+	double seconds = (double)summary->duration_ns / NSEC_PER_SEC;
+	char text[TEXT_MAX];
+
+	text_title(file, summary);
+	fprintf(file, "  %" PRIu32 " process%s, %" PRIu32 " thread%s, ",
+		summary->nr_pids, summary->nr_pids == 1 ? "" : "es",
+		sums->threads, sums->threads == 1 ? "" : "s");
+	if (!sums->units) {
+		fputs("no unit ended: it waited all the time\n\n", file);
+		return;
+	}
+	fprintf(file, "%s unit%s", text_count(sums->units, text),
+		sums->units == 1 ? "" : "s");
+	if (seconds > 0)
+		fprintf(file, " (%.1f/s)", (double)sums->units / seconds);
+	if (sums->late)
+		fprintf(file, ", %s late", text_count(sums->late, text));
+	fputc('\n', file);
+	text_times(file, sums);
+	text_shares(file, summary);
+	fputc('\n', file);
+}

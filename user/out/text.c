@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+
+static bool has_colour(FILE *file)
+{
+	const char *no_colour = getenv("NO_COLOR");
+
+	return isatty(fileno(file)) && !(no_colour && *no_colour);
+}
+
+const char *text_bold(FILE *file)
+{
+	return has_colour(file) ? "\033[1m" : "";
+}
+
+const char *text_plain(FILE *file)
+{
+	return has_colour(file) ? "\033[0m" : "";
+}
+
+char *text_share(uint64_t part, uint64_t whole, char text[TEXT_MAX])
+{
+	if (whole)
+		snprintf(text, TEXT_MAX, "%.1f %%",
+			 100.0 * (double)part / (double)whole);
+	else
+		snprintf(text, TEXT_MAX, "-");
+	return text;
+}
+
+char *text_count(uint64_t count, char text[TEXT_MAX])
+{
+	char digits[TEXT_MAX];
+	size_t out = 0;
+	int len;
+
+	len = snprintf(digits, sizeof(digits), "%" PRIu64, count);
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			text[out++] = ',';
+		text[out++] = digits[i];
+	}
+	text[out] = '\0';
+	return text;
+}
+
+const char *text_basename(const char *path)
+{
+	const char *slash;
+
+	if (!path)
+		return "?";
+	slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+void text_safe(FILE *file, const char *text)
+{
+	for (; *text; text++)
+		fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text,
+		      file);
+}
+
+void text_frame(FILE *file, const struct frame *frame)
+{
+	const char *module = text_basename(frame->module);
+
+	if (frame->function) {
+		text_safe(file, frame->function);
+		fprintf(file, "+0x%" PRIx64 "  ", frame->function_offset);
+		text_safe(file, module);
+	} else if (frame->module) {
+		text_safe(file, module);
+		fprintf(file, "+0x%" PRIx64, frame->offset);
+	} else {
+		fprintf(file, "0x%" PRIx64 "  (no file)", frame->pc);
+	}
+	if (frame->guessed)
+		fputs("  (guessed)", file);
+}
+
+bool text_has_account(const struct account *account)
+{
+	return account->cpu_ns || account->runqueue_ns || account->blocked_ns;
+}
+
+void text_account(FILE *file, const struct account *account)
+{
+	uint64_t whole = account->elapsed_ns;
+	char text[TEXT_MAX];
+
+	if (!text_has_account(account)) {
+		fputs("no time account was kept", file);
+		return;
+	}
+	fprintf(file, "CPU %s", text_share(account->cpu_ns, whole, text));
+	fprintf(file, ", run queue %s",
+		text_share(account->runqueue_ns, whole, text));
+	fprintf(file, ", blocked %s",
+		text_share(account->blocked_ns, whole, text));
+	fprintf(file, " (block I/O %s)",
+		account->has_block_io ?
+			text_share(account->block_io_ns, whole, text) : "-");
+	fprintf(file, ", faults %" PRIu64 "/%" PRIu64, account->min_faults,
+		account->maj_faults);
+}

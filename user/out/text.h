@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Pieces of text for people that several reports share.
+ */
+#ifndef _PGUARD_TEXT_H
+#define _PGUARD_TEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/frame.h"
+#include "base/record.h"
+
+/* Room for a share, a count with separators. */
+#define TEXT_MAX 32
+
+/* Emphasis, where @file is a terminal and NO_COLOR is not set; else "". */
+const char *text_bold(FILE *file);
+const char *text_plain(FILE *file);
+
+/* "93.1 %", "-" if @whole is 0. */
+char *text_share(uint64_t part, uint64_t whole, char text[TEXT_MAX]);
+
+/* "12,345,678" */
+char *text_count(uint64_t count, char text[TEXT_MAX]);
+
+/* The last component of a path; "?" for NULL. */
+const char *text_basename(const char *path);
+
+/*
+ * "function+0x12  module", "module+0xoffset" without a name, or the bare
+ * address, without a newline.
+ */
+void text_frame(FILE *file, const struct frame *frame);
+
+/* "CPU 93.1 %, run queue 2.0 %, ..." without a newline. */
+void text_account(FILE *file, const struct account *account);
+
+/* Whether the time account was kept for the unit. */
+bool text_has_account(const struct account *account);
+
+/* Print @text with control characters as '?', for names we do not control. */
+void text_safe(FILE *file, const char *text);
+
+#endif /* _PGUARD_TEXT_H */
