@@ -45,3 +45,51 @@ kernel_initrd()
 	(cd "$tree" && find . | cpio --quiet -o -H newc) > "$dir/initrd"
 	rm -rf "$tree"
 }
+
+debian_mirror()
+{
+	local uri
+
+	uri=$(apt-get indextargets --format "\$(ORIGIN) \$(REPO_URI)" 'Created-By: Packages' 2> /dev/null |
+		awk '$1 == "Debian" && $2 ~ /^https?:/ && $2 !~ /security/ { print $2; exit }')
+	echo "${uri:-http://deb.debian.org/debian/}"
+}
+
+# apt_state DIR: from here on apt knows Debian 12 and works below DIR only.
+# Neither the machine's sources nor its packages change, and no right of root
+# is needed.
+apt_state()
+{
+	local work=$1 base
+	local key=/usr/share/keyrings/debian-archive-keyring.gpg
+
+	base=$(debian_mirror)
+	base=${base%/}
+	mkdir -p "$work"/apt/{lists/partial,archives/partial}
+	: > "$work/apt/status"
+	cat > "$work/apt/sources.list" <<-EOF
+	deb [signed-by=$key] $base bookworm main
+	deb [signed-by=$key] $base-security bookworm-security main
+	deb [signed-by=$key] $base bookworm-backports main
+	EOF
+	cat > "$work/apt/apt.conf" <<-EOF
+	Dir::State "$work/apt";
+	Dir::State::status "$work/apt/status";
+	Dir::State::lists "$work/apt/lists";
+	Dir::Cache "$work/apt";
+	Dir::Cache::archives "$work/apt/archives";
+	Dir::Etc::SourceList "$work/apt/sources.list";
+	Dir::Etc::SourceParts "/dev/null";
+	Dir::Etc::Preferences "/dev/null";
+	Dir::Etc::PreferencesParts "/dev/null";
+	APT::Architecture "amd64";
+	APT::Sandbox::User "root";
+	APT::Update::Post-Invoke-Success "";
+	Acquire::Languages "none";
+	Acquire::Check-Valid-Until "false";
+	Acquire::Retries "3";
+	Acquire::http::Timeout "30";
+	EOF
+	export APT_CONFIG=$work/apt/apt.conf
+	timeout 300 apt-get -qq update
+}
