@@ -38,7 +38,22 @@ $(BUILD)/%.o: %.c
 
 -include $(OBJ:.o=.d)
 
+# The module is built in build/KERNEL from links to the sources, so that
+# several kernels can be built side by side.
+KERNEL ?= $(shell uname -r)
+KERNELS := $(or $(PERFGUARD_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/perfguard)/kernels
+KERNELDIR ?= $(firstword $(wildcard $(KERNELS)/$(KERNEL)/build /lib/modules/$(KERNEL)/build))
+MODULE_DIR = $(CURDIR)/$(BUILD)/$(KERNEL)
+
+module:
+	$(Q)test -n "$(KERNELDIR)" || { echo "no headers of kernel $(KERNEL): scripts/setup" >&2; exit 1; }
+	$(Q)mkdir -p $(MODULE_DIR)
+	$(Q)cp -rsf $(CURDIR)/Kbuild $(CURDIR)/kmod $(CURDIR)/include $(MODULE_DIR)/
+	$(Q)find $(MODULE_DIR) -xtype l -delete
+	$(Q)$(MAKE) --no-print-directory -k -C $(KERNELDIR) M=$(MODULE_DIR) $(MODULE_FLAGS) \
+		CONFIG_DEBUG_INFO_BTF_MODULES= modules
+
 clean:
 	$(Q)rm -rf $(BUILD) pg-collect
 
-.PHONY: all clean
+.PHONY: all module clean

@@ -9,7 +9,7 @@
 
 static const struct nla_policy pguard_none_nl_policy[1] = { };
 
-static const struct nla_policy pguard_context_nl_policy[PERFGUARD_A_CONTEXT_DISTANCE + 1] = {
+static const struct nla_policy pguard_context_nl_policy[PERFGUARD_A_CONTEXT_PAD + 1] = {
 	[PERFGUARD_A_CONTEXT_LOOP_ID] = { .type = NLA_U32, },
 	[PERFGUARD_A_CONTEXT_SYSCALL] = { .type = NLA_U32, },
 	[PERFGUARD_A_CONTEXT_RETURN_ADDRESS] = { .type = NLA_U64, },

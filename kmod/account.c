@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "account.h"
+
+#include "compat.h"
+
+
+/* Counters that tick for themselves may run ahead of our clock a little. */
+static void account_close(struct pguard_account *account, u64 elapsed)
+{
+	account->elapsed = elapsed;
+	account->cpu = min(account->cpu, elapsed);
+	account->runqueue = min(account->runqueue, elapsed - account->cpu);
+	account->blocked = elapsed - account->cpu - account->runqueue;
+	account->block_io = min(account->block_io, account->blocked);
+	account->has_times = true;
+}
+
+static void account_counts(const struct pguard_mark *mark,
+			   const struct task_struct *task,
+			   struct pguard_account *account)
+{
+	account->runqueue = READ_ONCE(task->sched_info.run_delay) - mark->runqueue;
+	account->block_io = pguard_account_block_io(task) - mark->block_io;
+	account->min_faults = READ_ONCE(task->min_flt) - mark->min_faults;
+	account->maj_faults = READ_ONCE(task->maj_flt) - mark->maj_faults;
+	account->voluntary = READ_ONCE(task->nvcsw) - mark->voluntary;
+	account->involuntary = READ_ONCE(task->nivcsw) - mark->involuntary;
+	account->has_block_io = pguard_account_has_block_io(task);
+}
+
+/**
+ * pguard_account_current() - the account of current's unit
+ * @mark: taken when the unit began
+ * @elapsed: ns since
+ * @ret: filled in
+ *
+ * Context: the task itself, any.
+ */
+void pguard_account_current(const struct pguard_mark *mark, u64 elapsed,
+			    struct pguard_account *ret)
+{
+	account_counts(mark, current, ret);
+	ret->cpu = pguard_account_cpu() - mark->cpu;
+	account_close(ret, elapsed);
+}
+
+/**
+ * pguard_account_remote() - the account so far of another task's unit
+ * @mark: taken when the unit began; may be torn when the unit ends meanwhile,
+ *	which the caller finds out
+ * @elapsed: ns since
+ * @task: the task, referenced
+ * @ret: filled in
+ *
+ * The counters lag behind for as long as the task is in its present state,
+ * since the last tick or switch.  That time is put down to the state.
+ *
+ * Context: any.
+ */
+void pguard_account_remote(const struct pguard_mark *mark, u64 elapsed,
+			   struct task_struct *task, struct pguard_account *ret)
+{
+	u64 rest;
+
+	account_counts(mark, task, ret);
+	ret->cpu = READ_ONCE(task->se.sum_exec_runtime);
+	/* The mark held what had run since the last tick; the sum may not yet. */
+	ret->cpu -= min(ret->cpu, READ_ONCE(mark->cpu));
+	account_close(ret, elapsed);
+	if (!task_is_running(task))
+		return;
+	rest = ret->blocked;
+	/* A running task was blocked only if it ever gave up the CPU itself. */
+	if (ret->voluntary)
+		rest = min_t(u64, rest, 2 * TICK_NSEC);
+	if (READ_ONCE(task->on_cpu))
+		ret->cpu += rest;
+	else
+		ret->runqueue += rest;
+	ret->blocked -= rest;
+	ret->block_io = min(ret->block_io, ret->blocked);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * All that differs between kernels.  The sources are written for the newest;
+ * each entry says since when, so that it can go when the old end moves up.
+ */
+#ifndef _PGUARD_COMPAT_H
+#define _PGUARD_COMPAT_H
+
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
+#error "perfguard needs Linux 6.1 or newer"
+#endif
+#ifndef CONFIG_X86_64
+#error "perfguard runs on x86-64 only"
+#endif
+#ifndef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
+#error "perfguard needs CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS"
+#endif
+#ifndef CONFIG_SCHED_INFO
+#error "perfguard needs CONFIG_SCHED_INFO (SCHEDSTATS or TASK_DELAY_ACCT)"
+#endif
+
+/*
+ * Where the stub in stub.S finds the current task.  A per-CPU variable of its
+ * own until 6.1, a member of pcpu_hot from 6.2 (commit e57ef2ed97c1), and a
+ * variable again from 6.15 (commit a1e4cc0155ad).
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0) || \
+	LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
+#define PGUARD_ASM_CURRENT	PER_CPU_VAR(current_task)
+#else
+#define PGUARD_ASM_CURRENT	PER_CPU_VAR(pcpu_hot + X86_current_task)
+#endif
+
+#ifndef __ASSEMBLY__
+
+#include <linux/ftrace.h>
+#include <linux/hrtimer.h>
+#include <linux/sched.h>
+#include <net/genetlink.h>
+
+/*
+ * Direct calls by ftrace_ops were named _multi while there was also a form by
+ * address (until 6.3, commit da8bdfbd42de).
+ */
+static inline int pguard_direct_register(struct ftrace_ops *ops, unsigned long stub)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
+	return register_ftrace_direct_multi(ops, stub);
+#else
+	return register_ftrace_direct(ops, stub);
+#endif
+}
+
+static inline int pguard_direct_unregister(struct ftrace_ops *ops, unsigned long stub)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
+	int ret = unregister_ftrace_direct_multi(ops, stub);
+
+	ftrace_free_filter(ops);
+	return ret;
+#else
+	return unregister_ftrace_direct(ops, stub, true);
+#endif
+}
+
+/* hrtimer_setup() took the place of hrtimer_init() in 6.13 (908a1d775422). */
+static inline void pguard_hrtimer_setup(struct hrtimer *timer,
+					enum hrtimer_restart (*function)(struct hrtimer *))
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	timer->function = function;
+#else
+	hrtimer_setup(timer, function, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+#endif
+}
+
+/* The exit tracepoint tells about the group since 6.16 (commit 13c6ad6a8d4a). */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+#define PGUARD_EXIT_PROBE_ARGS	void *data, struct task_struct *task
+#else
+#define PGUARD_EXIT_PROBE_ARGS	void *data, struct task_struct *task, bool group_dead
+#endif
+
+/* The attributes moved within genl_dumpit_info in 6.7 (commit 7288dd2fd488). */
+static inline struct nlattr **pguard_dump_attrs(struct netlink_callback *cb)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+	return genl_dumpit_info(cb)->attrs;
+#else
+	return genl_dumpit_info(cb)->info.attrs;
+#endif
+}
+
+/* Joining a group by capability: 6.7, and stable kernels (e03781879a0d). */
+#ifndef GENL_MCAST_CAP_SYS_ADMIN
+#error "perfguard needs a kernel with GENL_MCAST_CAP_SYS_ADMIN (6.1.68, 6.6.7 or newer)"
+#endif
+
+#endif /* !__ASSEMBLY__ */
+#endif /* _PGUARD_COMPAT_H */

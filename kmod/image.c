@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "image.h"
+
+#include "compat.h"
+
+#include <linux/fs.h>
+#include <linux/slab.h>
+
+DEFINE_SPINLOCK(pguard_images_lock);
+LIST_HEAD(pguard_targets);
+
+static struct workqueue_struct *image_wq;
+static u32 next_target_id = 1;
+static u32 next_image_id = 1;
+
+/**
+ * pguard_target_alloc() - a target that is not yet in the list
+ *
+ * Context: may sleep.
+ * Return: the target with one reference, or NULL.
+ */
+struct pguard_target *pguard_target_alloc(void)
+{
+	struct pguard_target *target = kzalloc(sizeof(*target), GFP_KERNEL);
+
+	if (!target)
+		return NULL;
+	kref_init(&target->kref);
+	INIT_LIST_HEAD(&target->list);
+	INIT_LIST_HEAD(&target->images);
+	ratelimit_state_init(&target->alert_limit, HZ, PGUARD_ALERTS_PER_SECOND);
+	ratelimit_state_init(&target->wait_limit, HZ, PGUARD_WAITS_PER_SECOND);
+	/* What is dropped is counted by us, not told in the kernel's log. */
+	ratelimit_set_flags(&target->alert_limit, RATELIMIT_MSG_ON_RELEASE);
+	ratelimit_set_flags(&target->wait_limit, RATELIMIT_MSG_ON_RELEASE);
+	spin_lock(&pguard_images_lock);
+	target->id = next_target_id++;
+	spin_unlock(&pguard_images_lock);
+	return target;
+}
+
+static void target_free(struct kref *kref)
+{
+	struct pguard_target *target = container_of(kref, struct pguard_target, kref);
+
+	kfree_rcu(target, rcu);
+}
+
+/**
+ * pguard_target_put() - give a reference back
+ *
+ * The executable's path was put by pguard_target_del() before.
+ *
+ * Context: any.
+ */
+void pguard_target_put(struct pguard_target *target)
+{
+	kref_put(&target->kref, target_free);
+}
+
+/**
+ * pguard_target_match() - the target a process that executes @exe belongs to
+ *
+ * By inode of the lowest layer: all containers over one overlay share it.
+ *
+ * Context: atomic; pguard_images_lock held.
+ */
+struct pguard_target *pguard_target_match(const struct file *exe)
+{
+	struct inode *inode = d_real_inode(exe->f_path.dentry);
+	struct pguard_target *target;
+
+	lockdep_assert_held(&pguard_images_lock);
+	list_for_each_entry(target, &pguard_targets, list)
+		if (target->inode && target->inode == inode && !target->dying)
+			return target;
+	return NULL;
+}
+
+/**
+ * pguard_targets_threshold() - the lowest threshold of all targets
+ *
+ * Context: any; takes pguard_images_lock.
+ * Return: ns, U64_MAX if no target has one.
+ */
+u64 pguard_targets_threshold(void)
+{
+	struct pguard_target *target;
+	u64 ret = U64_MAX;
+
+	spin_lock(&pguard_images_lock);
+	list_for_each_entry(target, &pguard_targets, list)
+		/* No threshold is 0, and 0 - 1 is no minimum. */
+		ret = min(ret, READ_ONCE(target->threshold_ns) - 1);
+	spin_unlock(&pguard_images_lock);
+	return ret == U64_MAX ? ret : ret + 1;
+}
+
+/**
+ * pguard_image_get() - the image with this key, made if it is new
+ *
+ * Context: atomic; pguard_images_lock held.
+ * Return: the image with a reference for the caller, or NULL for want of
+ * memory or room.
+ */
+struct pguard_image *pguard_image_get(struct pguard_target *target,
+				      const struct pguard_image_key *key)
+{
+	struct pguard_image *image;
+
+	lockdep_assert_held(&pguard_images_lock);
+	list_for_each_entry(image, &target->images, list)
+		if (image->key.code == key->code && image->key.stack == key->stack &&
+		    kref_get_unless_zero(&image->kref))
+			return image;
+
+	if (target->nr_images >= PGUARD_MAX_IMAGES)
+		return NULL;
+	image = kzalloc(sizeof(*image), GFP_NOWAIT | __GFP_NOWARN);
+	if (!image)
+		return NULL;
+	kref_init(&image->kref);
+	INIT_LIST_HEAD(&image->loops);
+	image->key = *key;
+	image->id = next_image_id++;
+	image->target = target;
+	kref_get(&target->kref);
+	list_add_tail(&image->list, &target->images);
+	target->nr_images++;
+	return image;
+}
+
+/**
+ * pguard_image_find() - the image with this id
+ *
+ * Context: any; takes pguard_images_lock.
+ * Return: the image with a reference for the caller, or NULL.
+ */
+struct pguard_image *pguard_image_find(u32 id)
+{
+	struct pguard_image *image, *ret = NULL;
+	struct pguard_target *target;
+
+	spin_lock(&pguard_images_lock);
+	list_for_each_entry(target, &pguard_targets, list)
+		list_for_each_entry(image, &target->images, list)
+			if (image->id == id && kref_get_unless_zero(&image->kref))
+				ret = image;
+	spin_unlock(&pguard_images_lock);
+	return ret;
+}
+
+static void image_free(struct work_struct *work)
+{
+	struct pguard_image *image =
+		container_of(to_rcu_work(work), struct pguard_image, work);
+	struct pguard_loop *loop, *next;
+
+	list_for_each_entry_safe(loop, next, &image->loops, list) {
+		free_percpu(loop->sums);
+		kfree(loop);
+	}
+	kfree(rcu_access_pointer(image->contexts));
+	pguard_target_put(image->target);
+	kfree(image);
+}
+
+static void image_release(struct kref *kref)
+{
+	struct pguard_image *image = container_of(kref, struct pguard_image, kref);
+
+	spin_lock(&pguard_images_lock);
+	list_del(&image->list);
+	image->target->nr_images--;
+	spin_unlock(&pguard_images_lock);
+	INIT_RCU_WORK(&image->work, image_free);
+	queue_rcu_work(image_wq, &image->work);
+}
+
+/**
+ * pguard_image_put() - give a reference back
+ *
+ * Context: any but with pguard_images_lock held; freed later, from a work.
+ */
+void pguard_image_put(struct pguard_image *image)
+{
+	kref_put(&image->kref, image_release);
+}
+
+/**
+ * pguard_loop_new() - the loop with this id, made if it is new
+ *
+ * Context: may sleep; calls for one image are serialized by the caller
+ * (pguard_control).
+ * Return: the loop, owned by the image, or NULL for want of memory or room.
+ */
+struct pguard_loop *pguard_loop_new(struct pguard_image *image, u32 id)
+{
+	struct pguard_loop *loop;
+
+	list_for_each_entry(loop, &image->loops, list)
+		if (loop->id == id)
+			return loop;
+
+	if (image->nr_loops >= PGUARD_MAX_LOOPS)
+		return NULL;
+	loop = kzalloc(sizeof(*loop), GFP_KERNEL);
+	if (!loop)
+		return NULL;
+	loop->sums = alloc_percpu(struct pguard_loop_sums);
+	if (!loop->sums) {
+		kfree(loop);
+		return NULL;
+	}
+	loop->id = id;
+	list_add_tail_rcu(&loop->list, &image->loops);
+	image->nr_loops++;
+	return loop;
+}
+
+/**
+ * pguard_image_set_contexts() - replace the wait contexts
+ * @image: the image
+ * @contexts: what comes; taken over
+ *
+ * Threads notice by the generation, which is raised after the table is in
+ * place: whoever sees the new generation sees the new table.
+ *
+ * Context: may sleep; serialized by the caller (pguard_control).
+ */
+void pguard_image_set_contexts(struct pguard_image *image,
+			       struct pguard_contexts *contexts)
+{
+	struct pguard_contexts *old;
+
+	old = rcu_replace_pointer(image->contexts, contexts, true);
+	smp_store_release(&image->generation, image->generation + 1);
+	if (old)
+		kfree_rcu(old, rcu);
+}
+
+int __init pguard_image_init(void)
+{
+	image_wq = alloc_workqueue("perfguard_image", 0, 0);
+	return image_wq ? 0 : -ENOMEM;
+}
+
+/* Every target is gone; what is left are works on their way. */
+void pguard_image_deinit(void)
+{
+	rcu_barrier();
+	destroy_workqueue(image_wq);
+	rcu_barrier();
+}

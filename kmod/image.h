@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What is watched: targets, their images, and the event loops of an image.
+ *
+ * An image is an executable at certain addresses.  Processes that came from
+ * one exec by fork share it, and with it the loops, whose wait contexts are
+ * run-time addresses.
+ *
+ * Life: a target is held by its list entry and its images, an image by its
+ * processes and threads.  Both are freed after an RCU grace period; loops go
+ * with their image.
+ */
+#ifndef _PGUARD_IMAGE_H
+#define _PGUARD_IMAGE_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/path.h>
+#include <linux/percpu.h>
+#include <linux/ratelimit.h>
+#include <linux/rcupdate.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include <linux/perfguard.h>
+
+struct file;
+
+enum {
+	PGUARD_MAX_TARGETS = 64,
+	PGUARD_MAX_LOOPS = 64,		/* per image, over its whole life */
+	PGUARD_MAX_CONTEXTS = 256,	/* per image */
+	PGUARD_MAX_IMAGES = 4096,	/* per target */
+	PGUARD_MAX_DISTANCE = 64 * 1024,
+	PGUARD_ALERTS_PER_SECOND = 64,	/* per target */
+	PGUARD_WAITS_PER_SECOND = 512,	/* records, per target */
+};
+
+/**
+ * struct pguard_target - an executable or a process, and how it is watched
+ * @list: in pguard_targets
+ * @images: its images; pguard_images_lock
+ * @nr_images: length of @images
+ * @id: never used again
+ * @flags: enum perfguard_target_flags; changes at any time, READ_ONCE
+ * @threshold_ns: changes at any time, READ_ONCE; 0 for none
+ * @pid: the process, where the target is one
+ * @inode: real inode of the executable, pinned by @path; NULL for a process
+ * @path: the executable as it was named; put by pguard_target_del()
+ * @portid: netlink socket that made it
+ * @orphan: that socket is closed and the target goes with it
+ * @dying: gets no new processes and threads; set under pguard_images_lock
+ */
+struct pguard_target {
+	struct list_head list;
+	struct list_head images;
+	u32 nr_images;
+	u32 id;
+	u32 flags;
+	u64 threshold_ns;
+	u32 pid;
+	struct inode *inode;
+	struct path path;
+	u32 portid;
+	bool orphan;
+	bool dying;
+	/* private: */
+	struct ratelimit_state alert_limit;
+	struct ratelimit_state wait_limit;
+	atomic_t nr_processes;
+	atomic_t nr_threads;
+	atomic64_t units;
+	atomic64_t waits;
+	atomic64_t late;
+	atomic64_t suppressed;
+	atomic64_t untracked;
+	struct kref kref;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct pguard_loop_sums - sums over the units of a loop, one per CPU
+ *
+ * Written by the unit's own thread with preemption off, read by anyone without
+ * a lock: each word is right by itself.
+ */
+struct pguard_loop_sums {
+	u64 elapsed;	/* ns, as all times here */
+	u64 cpu;
+	u64 runqueue;
+	u64 block_io;
+	u64 min_faults;
+	u64 maj_faults;
+	u64 late;
+	u64 max;
+	u64 hist[PERFGUARD_HIST_BUCKETS];
+};
+
+struct pguard_loop {
+	struct list_head list;	/* pguard_image.loops */
+	u32 id;
+	atomic_t nr_threads;
+	bool has_block_io;	/* some unit had it accounted */
+	struct pguard_loop_sums __percpu *sums;
+};
+
+/* A wait context: the loop's own wait, see the spec's attribute set. */
+struct pguard_context {
+	struct pguard_loop *loop;
+	u32 syscall;
+	u32 distance;
+	u64 return_address;
+};
+
+/* The contexts of an image at one time; replaced as a whole. */
+struct pguard_contexts {
+	struct rcu_head rcu;
+	u32 nr;
+	struct pguard_context context[];
+};
+
+/**
+ * struct pguard_image - an executable at certain addresses
+ * @list: in target->images
+ * @target: holds a reference
+ * @id: never used again
+ * @key: what tells images of one target apart: addresses the exec chose
+ * @generation: counts changes of @contexts, so that threads look again
+ * @contexts: NULL until the first loop-set
+ * @loops: only grows; pguard_images_lock for writing
+ */
+struct pguard_image {
+	struct list_head list;
+	struct pguard_target *target;
+	u32 id;
+	struct pguard_image_key {
+		unsigned long code;
+		unsigned long stack;
+	} key;
+	u32 generation;
+	struct pguard_contexts __rcu *contexts;
+	struct list_head loops;
+	u32 nr_loops;
+	/* private: */
+	struct kref kref;
+	struct rcu_work work;
+};
+
+/* Guards the targets' list and the images' lists; atomic contexts take it. */
+extern spinlock_t pguard_images_lock;
+extern struct list_head pguard_targets;
+
+struct pguard_target *pguard_target_alloc(void);
+void pguard_target_put(struct pguard_target *target);
+struct pguard_target *pguard_target_match(const struct file *exe);
+u64 pguard_targets_threshold(void);
+
+struct pguard_image *pguard_image_get(struct pguard_target *target,
+				      const struct pguard_image_key *key);
+struct pguard_image *pguard_image_find(u32 id);
+void pguard_image_put(struct pguard_image *image);
+static inline void pguard_image_hold(struct pguard_image *image)
+{
+	kref_get(&image->kref);
+}
+
+struct pguard_loop *pguard_loop_new(struct pguard_image *image, u32 id);
+void pguard_image_set_contexts(struct pguard_image *image,
+			       struct pguard_contexts *contexts);
+
+int pguard_image_init(void);
+void pguard_image_deinit(void);
+
+#endif /* _PGUARD_IMAGE_H */

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Processes and threads come and go: fork, exec and exit. */
+#ifndef _PGUARD_LIFE_H
+#define _PGUARD_LIFE_H
+
+int pguard_life_start(void);
+void pguard_life_stop(void);
+
+#endif /* _PGUARD_LIFE_H */

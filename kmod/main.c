@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "clock.h"
+#include "hook.h"
+#include "image.h"
+#include "netlink.h"
+#include "record.h"
+#include "target.h"
+#include "watch.h"
+
+#include <linux/module.h>
+
+static int __init perfguard_init(void)
+{
+	int ret;
+
+	pguard_clock_init();
+	ret = pguard_hook_init();
+	if (ret)
+		goto err_hook;
+	ret = pguard_image_init();
+	if (ret)
+		goto err_hook;
+	ret = pguard_record_init();
+	if (ret)
+		goto err_record;
+	ret = pguard_watch_init();
+	if (ret)
+		goto err_watch;
+	ret = pguard_netlink_init();
+	if (ret)
+		goto err_netlink;
+	return 0;
+
+err_netlink:
+	pguard_watch_deinit();
+err_watch:
+	pguard_record_deinit();
+err_record:
+	pguard_image_deinit();
+err_hook:
+	return ret;
+}
+
+static void __exit perfguard_exit(void)
+{
+	pguard_netlink_deinit();
+	pguard_target_deinit();
+	pguard_watch_deinit();
+	pguard_record_deinit();
+	pguard_image_deinit();
+}
+
+module_init(perfguard_init);
+module_exit(perfguard_exit);
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Reports units of work of unmodified programs that take too long");
+MODULE_AUTHOR("The perfguard authors");

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The generic netlink family, see Documentation/netlink/specs/perfguard.yaml. */
+#ifndef _PGUARD_NETLINK_H
+#define _PGUARD_NETLINK_H
+
+#include <linux/types.h>
+
+struct netlink_callback;
+struct netlink_ext_ack;
+struct sk_buff;
+
+/* What the handlers in netlink-*.c share. */
+int pguard_nl_allowed(struct sk_buff *skb, struct netlink_ext_ack *extack);
+int pguard_nl_control_lock(void);
+int pguard_nl_dump_start(struct netlink_callback *cb);
+void *pguard_nl_dump_put(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd);
+
+int pguard_netlink_init(void);
+void pguard_netlink_deinit(void);
+
+#endif /* _PGUARD_NETLINK_H */

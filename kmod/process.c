@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "process.h"
+
+#include "compat.h"
+#include "image.h"
+
+#include <linux/hashtable.h>
+#include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+u8 pguard_process_slots[PGUARD_NR_SLOTS];
+
+/* Writers hold pguard_images_lock, readers RCU. */
+static DEFINE_HASHTABLE(processes, 10);
+
+static struct pguard_process *process_find(pid_t tgid)
+{
+	struct pguard_process *process;
+
+	hash_for_each_possible_rcu(processes, process, node, tgid,
+				   lockdep_is_held(&pguard_images_lock))
+		if (process->tgid == tgid)
+			return process;
+	return NULL;
+}
+
+/* Insert; takes over the caller's reference to the image. */
+static int process_insert(struct pguard_image *image, pid_t tgid)
+{
+	struct pguard_process *process;
+	u8 *slot = &pguard_process_slots[(u16)tgid];
+
+	lockdep_assert_held(&pguard_images_lock);
+	process = kzalloc(sizeof(*process), GFP_NOWAIT | __GFP_NOWARN);
+	if (!process)
+		return -ENOMEM;
+	process->image = image;
+	process->tgid = tgid;
+	hash_add_rcu(processes, &process->node, tgid);
+	atomic_inc(&image->target->nr_processes);
+	WRITE_ONCE(*slot, *slot + 1);
+	return 0;
+}
+
+/* Take out; the caller puts the returned image once the lock is released. */
+static struct pguard_image *process_remove(struct pguard_process *process)
+{
+	struct pguard_image *image = process->image;
+	u8 *slot = &pguard_process_slots[(u16)process->tgid];
+
+	lockdep_assert_held(&pguard_images_lock);
+	hash_del_rcu(&process->node);
+	atomic_dec(&image->target->nr_processes);
+	WRITE_ONCE(*slot, *slot - 1);
+	kfree_rcu(process, rcu);
+	return image;
+}
+
+/**
+ * pguard_process_add() - watch the process of @task for @target
+ *
+ * A process that is watched for another target stays there.
+ *
+ * Context: atomic.  @task is current, or its task_lock is held, so that its
+ * mm stays.
+ * Return: 0; -EEXIST if it is watched already; -ESRCH if it has no user
+ * memory or the target goes away; -ENOMEM (counted as untracked).
+ */
+int pguard_process_add(struct pguard_target *target, struct task_struct *task)
+{
+	struct pguard_image *image = NULL;
+	struct pguard_image_key key;
+	int ret = -ENOMEM;
+
+	if (!task->mm)
+		return -ESRCH;
+	key.code = task->mm->start_code;
+	key.stack = task->mm->start_stack;
+
+	spin_lock(&pguard_images_lock);
+	if (target->dying) {
+		ret = -ESRCH;
+		goto unlock;
+	}
+	if (process_find(task->tgid)) {
+		ret = -EEXIST;
+		goto unlock;
+	}
+	image = pguard_image_get(target, &key);
+	if (image)
+		ret = process_insert(image, task->tgid);
+	if (ret)
+		atomic64_inc(&target->untracked);
+unlock:
+	spin_unlock(&pguard_images_lock);
+	if (ret && image)
+		pguard_image_put(image);
+	return ret;
+}
+
+/**
+ * pguard_process_add_like() - watch a new child if its parent is watched
+ *
+ * Context: atomic; the child does not run yet.
+ * Return: 0, also where there is nothing to watch; -ENOMEM (counted).
+ */
+int pguard_process_add_like(pid_t parent, struct task_struct *child)
+{
+	struct pguard_image *image = NULL;
+	struct pguard_process *process;
+	int ret = 0;
+
+	spin_lock(&pguard_images_lock);
+	process = process_find(parent);
+	/* A target that is one process does not take its children along. */
+	if (process && !process->image->target->dying &&
+	    (process->image->target->inode ||
+	     READ_ONCE(process->image->target->flags) & PERFGUARD_TARGET_FLAGS_INHERIT)) {
+		image = process->image;
+		pguard_image_hold(image);
+		ret = process_insert(image, child->tgid);
+		if (ret)
+			atomic64_inc(&image->target->untracked);
+	}
+	spin_unlock(&pguard_images_lock);
+	if (ret)
+		pguard_image_put(image);
+	return ret;
+}
+
+/**
+ * pguard_process_del() - watch a process no longer, if it was
+ *
+ * Context: atomic.
+ */
+void pguard_process_del(pid_t tgid)
+{
+	struct pguard_image *image = NULL;
+	struct pguard_process *process;
+
+	spin_lock(&pguard_images_lock);
+	process = process_find(tgid);
+	if (process)
+		image = process_remove(process);
+	spin_unlock(&pguard_images_lock);
+	if (image)
+		pguard_image_put(image);
+}
+
+static struct pguard_image *bucket_remove(unsigned int bucket,
+					  struct pguard_target *target)
+{
+	struct pguard_image *image = NULL;
+	struct pguard_process *process;
+
+	spin_lock(&pguard_images_lock);
+	hlist_for_each_entry(process, &processes[bucket], node) {
+		if (process->image->target == target) {
+			image = process_remove(process);
+			break;
+		}
+	}
+	spin_unlock(&pguard_images_lock);
+	return image;
+}
+
+/**
+ * pguard_process_del_all() - watch no process of a target any longer
+ *
+ * Context: may sleep.
+ */
+void pguard_process_del_all(struct pguard_target *target)
+{
+	struct pguard_image *image;
+	unsigned int bucket;
+
+	for (bucket = 0; bucket < HASH_SIZE(processes); bucket++)
+		while ((image = bucket_remove(bucket, target)))
+			pguard_image_put(image);
+}
+
+/**
+ * pguard_process_image_get() - the image of a watched process
+ *
+ * Context: any.
+ * Return: the image with a reference for the caller; NULL if it is not watched.
+ */
+struct pguard_image *pguard_process_image_get(pid_t tgid)
+{
+	struct pguard_process *process;
+	struct pguard_image *image = NULL;
+
+	rcu_read_lock();
+	process = process_find(tgid);
+	if (process && kref_get_unless_zero(&process->image->kref))
+		image = process->image;
+	rcu_read_unlock();
+	return image;
+}
+
+/**
+ * pguard_process_walk() - call a function for every watched process
+ * @position: where to begin; where to go on later, if @call refused
+ * @call: returns 0, or an error that ends the walk
+ * @argument: for @call
+ *
+ * Context: any; @call runs in an RCU read section.
+ * Return: 0 at the end, or the error of @call.
+ */
+int pguard_process_walk(unsigned long position[2],
+			int (*call)(const struct pguard_process *, void *),
+			void *argument)
+{
+	struct pguard_process *process;
+	unsigned long skip;
+	int ret = 0;
+
+	rcu_read_lock();
+	for (; position[0] < HASH_SIZE(processes) && !ret; position[0]++, position[1] = 0) {
+		skip = position[1];
+		hlist_for_each_entry_rcu(process, &processes[position[0]], node) {
+			if (skip && skip--)
+				continue;
+			ret = call(process, argument);
+			if (ret)
+				goto out;
+			position[1]++;
+		}
+	}
+out:
+	rcu_read_unlock();
+	return ret;
+}

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "stack.h"
+
+#include "capture.h"
+#include "compat.h"
+#include "task.h"
+
+#include <linux/bsearch.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/task_stack.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+static atomic64_t torn = ATOMIC64_INIT(0);
+
+/* An executable mapping while the mmap lock is held. */
+struct exec_range {
+	unsigned long start;
+	unsigned long end;
+	struct vm_area_struct *vma;
+	bool hit;
+};
+
+static void regs_copy(u64 to[PGUARD_STACK_REGS], const struct pt_regs *from)
+{
+	const u64 regs[PGUARD_STACK_REGS] = {
+		from->ax, from->dx, from->cx, from->bx, from->si, from->di,
+		from->bp, from->sp, from->r8, from->r9, from->r10, from->r11,
+		from->r12, from->r13, from->r14, from->r15, from->ip,
+	};
+
+	memcpy(to, regs, sizeof(regs));
+}
+
+/* Bytes from @sp to the end of the stack it points into; 0 if it is none. */
+static unsigned long stack_extent(struct mm_struct *mm, unsigned long sp)
+{
+	struct vm_area_struct *vma;
+	unsigned long end = 0;
+
+	mmap_read_lock(mm);
+	vma = find_vma(mm, sp);
+	if (vma && vma->vm_start <= sp && (vma->vm_flags & VM_READ))
+		end = vma->vm_end;
+	/* Above the first frame are the arguments and the environment. */
+	if (end > mm->start_stack && sp < mm->start_stack)
+		end = mm->start_stack;
+	mmap_read_unlock(mm);
+	return end ? end - sp : 0;
+}
+
+static struct pguard_stack *stack_alloc(struct mm_struct *mm, const struct pt_regs *regs)
+{
+	unsigned long extent = stack_extent(mm, regs->sp);
+	u32 size = min_t(unsigned long, extent, PGUARD_STACK_MAX) & ~7UL;
+	struct pguard_stack *stack = kvzalloc(struct_size(stack, bytes, size), GFP_KERNEL);
+
+	if (!stack)
+		return NULL;
+	stack->at_ns = ktime_get_ns();
+	stack->size = size;
+	stack->full_size = min_t(unsigned long, extent, U32_MAX);
+	regs_copy(stack->regs, regs);
+	return stack;
+}
+
+static int range_compare(const void *key, const void *element)
+{
+	const struct exec_range *range = element;
+	u64 word = *(const u64 *)key;
+
+	if (word < range->start)
+		return -1;
+	return word >= range->end;
+}
+
+static void range_mark(struct exec_range *ranges, u32 nr, u64 word)
+{
+	struct exec_range *range = bsearch(&word, ranges, nr, sizeof(*ranges), range_compare);
+
+	if (range)
+		range->hit = true;
+}
+
+static void mapping_set(struct pguard_mapping *mapping, const struct vm_area_struct *vma,
+			char *buf)
+{
+	char *path;
+
+	mapping->start = vma->vm_start;
+	mapping->end = vma->vm_end;
+	mapping->offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
+	if (!vma->vm_file)
+		return;
+	mapping->inode = file_inode(vma->vm_file)->i_ino;
+	mapping->dev = new_encode_dev(file_inode(vma->vm_file)->i_sb->s_dev);
+	path = file_path(vma->vm_file, buf, PATH_MAX);
+	if (!IS_ERR(path))
+		mapping->path = kstrdup(path, GFP_KERNEL);
+}
+
+/* The mappings are optional: without memory the stack goes without them. */
+static void stack_add_mappings(struct pguard_stack *stack, struct mm_struct *mm)
+{
+	struct exec_range *ranges = kvcalloc(PGUARD_STACK_MAPPINGS, sizeof(*ranges), GFP_KERNEL);
+	char *buf = kmalloc(PATH_MAX, GFP_KERNEL);
+	struct vm_area_struct *vma;
+	u32 nr = 0, hits = 0, i;
+	VMA_ITERATOR(vmi, mm, 0);
+
+	if (!ranges || !buf)
+		goto out_free;
+	mmap_read_lock(mm);
+	for_each_vma(vmi, vma) {
+		if (!(vma->vm_flags & VM_EXEC))
+			continue;
+		ranges[nr++] = (struct exec_range) { vma->vm_start, vma->vm_end, vma };
+		if (nr == PGUARD_STACK_MAPPINGS)
+			break;
+	}
+	range_mark(ranges, nr, stack->regs[PGUARD_STACK_REG_RIP]);
+	for (i = 0; i < stack->size; i += sizeof(u64))
+		range_mark(ranges, nr, *(u64 *)(stack->bytes + i));
+	for (i = 0; i < nr; i++)
+		hits += ranges[i].hit;
+	stack->mappings = kvcalloc(hits, sizeof(*stack->mappings), GFP_KERNEL);
+	for (i = 0; i < nr && stack->mappings; i++)
+		if (ranges[i].hit)
+			mapping_set(&stack->mappings[stack->nr_mappings++],
+				    ranges[i].vma, buf);
+	mmap_read_unlock(mm);
+out_free:
+	kfree(buf);
+	kvfree(ranges);
+}
+
+/**
+ * pguard_stack_self() - copy current's stack
+ * @regs: its user registers
+ *
+ * Context: current, may sleep and fault.
+ * Return: the stack, to be freed by the caller; NULL for want of memory or if
+ * there is no user memory.
+ */
+struct pguard_stack *pguard_stack_self(const struct pt_regs *regs)
+{
+	struct pguard_stack *stack;
+	u32 left;
+
+	if (!current->mm)
+		return NULL;
+	stack = stack_alloc(current->mm, regs);
+	if (!stack)
+		return NULL;
+	stack->state = PERFGUARD_STACK_STATE_SELF;
+	left = copy_from_user(stack->bytes, (void __user *)regs->sp, stack->size);
+	stack->size = (stack->size - left) & ~7U;
+	stack_add_mappings(stack, current->mm);
+	return stack;
+}
+
+/*
+ * The user registers of a thread that is in the kernel.  They lie on its
+ * kernel stack, which may go once it has passed its exit hook; the hook waits
+ * for @state->lock.
+ */
+static bool regs_get(struct pguard_task *state, struct pt_regs *ret)
+{
+	bool alive;
+
+	spin_lock(&state->lock);
+	alive = !state->gone;
+	if (alive)
+		*ret = *task_pt_regs(state->task);
+	spin_unlock(&state->lock);
+	return alive;
+}
+
+static u64 switches(const struct task_struct *task)
+{
+	return READ_ONCE(task->nvcsw) + READ_ONCE(task->nivcsw);
+}
+
+/*
+ * Read the stack of a thread that does not run in user mode.  The caller
+ * checks afterwards that this was so all the time.
+ */
+static struct pguard_stack *stack_read(struct pguard_task *state)
+{
+	struct pguard_stack *stack = NULL;
+	struct mm_struct *mm;
+	struct pt_regs regs;
+	int size;
+
+	mm = get_task_mm(state->task);
+	if (!mm)
+		return NULL;
+	if (!regs_get(state, &regs))
+		goto out_mm;
+	stack = stack_alloc(mm, &regs);
+	if (!stack)
+		goto out_mm;
+	stack->state = PERFGUARD_STACK_STATE_BLOCKED;
+	/* NOFAULT: a page on a stuck file system must not stop the watch. */
+	size = access_process_vm(state->task, regs.sp, stack->bytes, stack->size,
+				 FOLL_NOFAULT);
+	stack->size = max(size, 0) & ~7;
+	stack_add_mappings(stack, mm);
+out_mm:
+	mmput(mm);
+	return stack;
+}
+
+/* A thread that is not on a CPU: valid if it never got on one meanwhile. */
+static struct pguard_stack *stack_of_sleeper(struct pguard_task *state)
+{
+	u64 before = switches(state->task);
+	struct pguard_stack *stack;
+
+	stack = stack_read(state);
+	smp_rmb(); /* pairs with nothing: the bytes before the counters */
+	if (stack && !READ_ONCE(state->task->on_cpu) &&
+	    before == switches(state->task))
+		return stack;
+	pguard_stack_free(stack);
+	return NULL;
+}
+
+/*
+ * A thread on a CPU: it is asked to copy its own stack on its way to user
+ * mode, and kicked there.  If it does not come by it is busy in the kernel;
+ * then its stack stands still for as long as the request is pending.
+ */
+static struct pguard_stack *stack_of_runner(struct pguard_task *state)
+{
+	struct pguard_capture *capture = pguard_capture_start(state);
+	struct pguard_stack *stack;
+
+	if (!capture)
+		return NULL;
+	stack = pguard_capture_wait(capture);
+	if (stack) {
+		pguard_capture_put(capture);
+		return stack;
+	}
+	stack = stack_read(state);
+	if (!pguard_capture_abandon(capture)) {
+		/* It came by while we read: its own copy is the better one. */
+		pguard_stack_free(stack);
+		stack = pguard_capture_wait(capture);
+	}
+	pguard_capture_put(capture);
+	return stack;
+}
+
+/**
+ * pguard_stack_of() - copy the stack of another thread
+ * @state: the thread; referenced by the caller
+ *
+ * Context: may sleep; a worker.
+ * Return: the stack, to be freed by the caller; NULL if the thread is gone,
+ * kept moving, or memory is short.
+ */
+struct pguard_stack *pguard_stack_of(struct pguard_task *state)
+{
+	struct pguard_stack *stack = NULL;
+	int tries;
+
+	for (tries = 0; tries < 4 && !stack && !READ_ONCE(state->gone); tries++) {
+		if (READ_ONCE(state->task->on_cpu))
+			stack = stack_of_runner(state);
+		else
+			stack = stack_of_sleeper(state);
+	}
+	if (!stack)
+		atomic64_inc(&torn);
+	return stack;
+}
+
+/**
+ * pguard_stack_free() - free a stack
+ *
+ * Context: may sleep (kvfree).
+ */
+void pguard_stack_free(struct pguard_stack *stack)
+{
+	u32 i;
+
+	if (!stack)
+		return;
+	for (i = 0; i < stack->nr_mappings; i++)
+		kfree(stack->mappings[i].path);
+	kvfree(stack->mappings);
+	kvfree(stack);
+}
+
+/* Memory a stack takes, about. */
+size_t pguard_stack_footprint(const struct pguard_stack *stack)
+{
+	return struct_size(stack, bytes, stack->size) +
+	       stack->nr_mappings * (sizeof(*stack->mappings) + 64);
+}
+
+/* Stacks given up because the thread moved on. */
+u64 pguard_stack_torn(void)
+{
+	return atomic64_read(&torn);
+}

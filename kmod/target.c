@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0
+
+/*
+ * The first target puts hooks and probes on, the last one takes them off; a
+ * target holds a reference to the module.  Order of going, each step relying
+ * on the one before:
+ *
+ *   1. dying is set and the target leaves the list: no exec matches it
+ *   2. its processes go: the stub passes their threads
+ *   3. with the last target: tracepoint probes and hooks go
+ *   4. its threads' states go, and the threads leave the hooked calls
+ *   5. with the last target: the watch stops
+ *
+ * Locks, outermost first: pguard_control (mutex), pguard_images_lock,
+ * pguard_tasks_lock, pguard_task.lock, pguard_ring.lock (spinlocks; never
+ * taken in interrupts).
+ */
+
+#include "target.h"
+
+#include "capture.h"
+#include "compat.h"
+#include "hook.h"
+#include "image.h"
+#include "life.h"
+#include "process.h"
+#include "record.h"
+#include "wait.h"
+#include "watch.h"
+
+#include <linux/cred.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/namei.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+
+DEFINE_MUTEX(pguard_control);
+
+static u32 nr_targets;
+
+static void orphan_work(struct work_struct *work);
+static DECLARE_WORK(orphans, orphan_work);
+
+/* Does the task execute this inode?  Its task_lock is held. */
+static bool task_executes(struct task_struct *task, const struct inode *inode)
+{
+	struct file *exe;
+	bool ret = false;
+
+	rcu_read_lock();
+	exe = rcu_dereference(task->mm->exe_file);
+	if (exe)
+		ret = d_real_inode(exe->f_path.dentry) == inode;
+	rcu_read_unlock();
+	return ret;
+}
+
+/*
+ * Add a process that runs.  Asks a thread that still has its memory (the
+ * leader may be gone while others live); such a thread has its exit probe
+ * before it.  Caller holds RCU.
+ */
+static int add_process(struct pguard_target *target, struct task_struct *process)
+{
+	struct task_struct *thread;
+	int ret = -ESRCH;
+
+	for_each_thread(process, thread) {
+		task_lock(thread);
+		if (thread->mm && (!target->inode || task_executes(thread, target->inode)))
+			ret = pguard_process_add(target, thread);
+		task_unlock(thread);
+		if (ret != -ESRCH)
+			break;
+	}
+	return ret;
+}
+
+/*
+ * Add the processes that run already.  Those that come meanwhile are added by
+ * the fork and exec probes, or stand at the end of the list where this walk
+ * still finds them.
+ */
+static void add_running(struct pguard_target *target)
+{
+	struct task_struct *process;
+
+	rcu_read_lock();
+	for_each_process(process)
+		add_process(target, process);
+	rcu_read_unlock();
+}
+
+static int add_pid(struct pguard_target *target, struct netlink_ext_ack *extack)
+{
+	struct task_struct *process;
+	int ret = -ESRCH;
+
+	rcu_read_lock();
+	process = pid_task(find_pid_ns(target->pid, &init_pid_ns), PIDTYPE_TGID);
+	if (process)
+		ret = add_process(target, process);
+	rcu_read_unlock();
+	if (ret == -ESRCH)
+		NL_SET_ERR_MSG(extack, "no process with this id, or it is exiting");
+	else if (ret == -EEXIST)
+		NL_SET_ERR_MSG(extack, "this process is watched already");
+	else if (ret)
+		NL_SET_ERR_MSG(extack, "out of memory");
+	return ret;
+}
+
+static int target_start(struct pguard_target *target, struct netlink_ext_ack *extack)
+{
+	int ret;
+
+	ret = pguard_life_start();
+	if (ret) {
+		NL_SET_ERR_MSG(extack, "the scheduler's tracepoints cannot be used");
+		return ret;
+	}
+	ret = pguard_hook_attach();
+	if (ret)
+		NL_SET_ERR_MSG(extack, "the wait calls cannot be hooked (is kernel.ftrace_enabled 1?)");
+	return ret;
+}
+
+static void target_unlist(struct pguard_target *target)
+{
+	spin_lock(&pguard_images_lock);
+	WRITE_ONCE(target->dying, true);
+	list_del_init(&target->list);
+	spin_unlock(&pguard_images_lock);
+	nr_targets--;
+}
+
+/* The way out, also of a target that only half came in. */
+static void target_remove(struct pguard_target *target)
+{
+	lockdep_assert_held(&pguard_control);
+	target_unlist(target);
+	pguard_process_del_all(target);
+	if (!nr_targets) {
+		pguard_life_stop();
+		pguard_hook_detach();
+	}
+	pguard_wait_drain(target);
+	if (!nr_targets) {
+		pguard_watch_stop();
+		pguard_ring_clear(&pguard_waits);
+	}
+	if (target->inode)
+		path_put(&target->path);
+	pguard_target_put(target);
+	module_put(THIS_MODULE);
+}
+
+static int wish_check(const struct pguard_target_wish *wish, struct netlink_ext_ack *extack)
+{
+	struct pguard_target *target;
+	bool taken;
+
+	if (!wish->exe == !wish->pid) {
+		NL_SET_ERR_MSG(extack, "name an executable or a process, one of them");
+		return -EINVAL;
+	}
+	if (nr_targets >= PGUARD_MAX_TARGETS) {
+		NL_SET_ERR_MSG(extack, "too many targets");
+		return -ENOSPC;
+	}
+	if (!wish->exe)
+		return 0;
+	if (!S_ISREG(file_inode(wish->exe)->i_mode)) {
+		NL_SET_ERR_MSG(extack, "the executable is not a regular file");
+		return -EINVAL;
+	}
+	spin_lock(&pguard_images_lock);
+	target = pguard_target_match(wish->exe);
+	taken = target;
+	spin_unlock(&pguard_images_lock);
+	if (taken) {
+		NL_SET_ERR_MSG(extack, "this executable is watched already");
+		return -EEXIST;
+	}
+	return 0;
+}
+
+static struct pguard_target *target_make(const struct pguard_target_wish *wish)
+{
+	struct pguard_target *target = pguard_target_alloc();
+
+	if (!target)
+		return NULL;
+	target->flags = wish->flags;
+	target->threshold_ns = wish->threshold_ns;
+	target->pid = wish->pid;
+	target->portid = wish->portid;
+	if (wish->exe) {
+		target->path = wish->exe->f_path;
+		path_get(&target->path);
+		target->inode = d_real_inode(target->path.dentry);
+	}
+	return target;
+}
+
+/**
+ * pguard_target_new() - watch an executable or a process
+ * @wish: what is wanted
+ * @ret_id: the target's id
+ * @ret_processes: how many processes it found
+ * @extack: takes the reason of a refusal
+ *
+ * Context: may sleep; pguard_control held.
+ * Return: 0 or an error with nothing changed.
+ */
+int pguard_target_new(const struct pguard_target_wish *wish, u32 *ret_id,
+		      u32 *ret_processes, struct netlink_ext_ack *extack)
+{
+	struct pguard_target *target;
+	int ret;
+
+	lockdep_assert_held(&pguard_control);
+	ret = wish_check(wish, extack);
+	if (ret)
+		return ret;
+	target = target_make(wish);
+	if (!target)
+		return -ENOMEM;
+	__module_get(THIS_MODULE);	/* we run in an operation of the module */
+	spin_lock(&pguard_images_lock);
+	list_add_tail(&target->list, &pguard_targets);
+	spin_unlock(&pguard_images_lock);
+	nr_targets++;
+
+	ret = target_start(target, extack);
+	if (ret)
+		goto err_remove;
+	if (target->inode) {
+		add_running(target);
+	} else {
+		ret = add_pid(target, extack);
+		if (ret)
+			goto err_remove;
+	}
+	*ret_id = target->id;
+	*ret_processes = atomic_read(&target->nr_processes);
+	pguard_watch_start();
+	return 0;
+
+err_remove:
+	target_remove(target);
+	return ret;
+}
+
+/**
+ * pguard_target_find() - the target with this id
+ *
+ * Context: pguard_control held, for as long as the target is used.
+ */
+struct pguard_target *pguard_target_find(u32 id)
+{
+	struct pguard_target *target;
+
+	lockdep_assert_held(&pguard_control);
+	list_for_each_entry(target, &pguard_targets, list)
+		if (target->id == id)
+			return target;
+	return NULL;
+}
+
+/**
+ * pguard_target_del() - watch a target no longer
+ * @id: the target, or 0 for all of them
+ * @extack: takes the reason of a refusal
+ *
+ * Context: may sleep, and long if a thread is in uninterruptible sleep;
+ * pguard_control held.
+ * Return: 0, or -ENOENT if there is no such target.
+ */
+int pguard_target_del(u32 id, struct netlink_ext_ack *extack)
+{
+	struct pguard_target *target, *next;
+	int ret = -ENOENT;
+
+	lockdep_assert_held(&pguard_control);
+	list_for_each_entry_safe(target, next, &pguard_targets, list) {
+		if (id && target->id != id)
+			continue;
+		target_remove(target);
+		ret = 0;
+	}
+	if (ret && id)
+		NL_SET_ERR_MSG(extack, "no such target");
+	else if (ret)
+		NL_SET_ERR_MSG(extack, "nothing is watched");
+	return ret;
+}
+
+static void orphan_work(struct work_struct *work)
+{
+	struct pguard_target *target, *next;
+
+	mutex_lock(&pguard_control);
+	list_for_each_entry_safe(target, next, &pguard_targets, list)
+		if (target->orphan)
+			target_remove(target);
+	mutex_unlock(&pguard_control);
+}
+
+/**
+ * pguard_target_orphan() - a netlink socket was closed
+ * @portid: its address
+ *
+ * The targets it owned are removed by a work.
+ *
+ * Context: any.
+ */
+void pguard_target_orphan(u32 portid)
+{
+	struct pguard_target *target;
+	bool any = false;
+
+	spin_lock(&pguard_images_lock);
+	list_for_each_entry(target, &pguard_targets, list) {
+		if (target->portid != portid ||
+		    !(READ_ONCE(target->flags) & PERFGUARD_TARGET_FLAGS_OWNED))
+			continue;
+		target->orphan = true;
+		any = true;
+	}
+	spin_unlock(&pguard_images_lock);
+	if (any)
+		queue_work(system_unbound_wq, &orphans);
+}
+
+/*
+ * The module goes: there is no target, each held a reference.  The work may
+ * still be in its last lines.
+ */
+void pguard_target_deinit(void)
+{
+	flush_work(&orphans);
+	pguard_wait_deinit();
+	pguard_capture_deinit();
+}

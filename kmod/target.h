@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Targets come and go, by order of the user. */
+#ifndef _PGUARD_TARGET_H
+#define _PGUARD_TARGET_H
+
+#include <linux/mutex.h>
+#include <linux/types.h>
+
+struct file;
+struct netlink_ext_ack;
+struct pguard_target;
+
+/*
+ * Serializes all that the user orders: targets, loops, hooks.  The outermost
+ * lock; may be held long (while threads leave the hooks), so nothing but
+ * orders takes it.
+ */
+extern struct mutex pguard_control;
+
+/* What is wanted of a new target: @exe or @pid. */
+struct pguard_target_wish {
+	struct file *exe;
+	u32 pid;
+	u32 flags;
+	u64 threshold_ns;
+	u32 portid;
+};
+
+int pguard_target_new(const struct pguard_target_wish *wish, u32 *ret_id,
+		      u32 *ret_processes, struct netlink_ext_ack *extack);
+struct pguard_target *pguard_target_find(u32 id);
+int pguard_target_del(u32 id, struct netlink_ext_ack *extack);
+void pguard_target_orphan(u32 portid);
+
+void pguard_target_deinit(void);
+
+#endif /* _PGUARD_TARGET_H */

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "task.h"
+
+#include "compat.h"
+#include "image.h"
+
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+
+DEFINE_SPINLOCK(pguard_tasks_lock);
+struct hlist_head pguard_tasks[1 << PGUARD_TASKS_BITS];
+atomic_t pguard_nr_tasks = ATOMIC_INIT(0);
+
+enum {
+	/* Waits a new thread records for discovery, to show their order. */
+	FIRST_RECORDS = 64,
+};
+
+/**
+ * pguard_task_new() - make the state of current and hash it
+ * @image: its image; the reference is taken over, also on failure
+ * @gfp: GFP_KERNEL if the caller may sleep
+ *
+ * Context: the task itself, with no state yet.
+ * Return: the state, held by the hash; NULL for want of memory or room
+ * (counted as untracked) or because the target goes away.
+ */
+struct pguard_task *pguard_task_new(struct pguard_image *image, gfp_t gfp)
+{
+	struct pguard_target *target = image->target;
+	struct pguard_task *state = NULL;
+
+	if (atomic_read(&pguard_nr_tasks) < PGUARD_MAX_TASKS)
+		state = kzalloc(sizeof(*state), gfp | __GFP_NOWARN);
+	if (!state)
+		goto err_untracked;
+	state->task = get_task_struct(current);
+	state->image = image;
+	state->records_left = FIRST_RECORDS;
+	spin_lock_init(&state->lock);
+	refcount_set(&state->refs, 1);
+
+	spin_lock(&pguard_tasks_lock);
+	if (READ_ONCE(target->dying))
+		goto err_unlock;
+	hlist_add_head_rcu(&state->node,
+			   &pguard_tasks[hash_ptr(current, PGUARD_TASKS_BITS)]);
+	atomic_inc(&pguard_nr_tasks);
+	atomic_inc(&target->nr_threads);
+	spin_unlock(&pguard_tasks_lock);
+	return state;
+
+err_unlock:
+	spin_unlock(&pguard_tasks_lock);
+	put_task_struct(state->task);
+	kfree(state);
+	pguard_image_put(image);
+	return NULL;
+err_untracked:
+	atomic64_inc(&target->untracked);
+	pguard_image_put(image);
+	return NULL;
+}
+
+/**
+ * pguard_task_put() - give a reference back
+ *
+ * Context: any but with pguard_images_lock held.
+ */
+void pguard_task_put(struct pguard_task *state)
+{
+	if (!refcount_dec_and_test(&state->refs))
+		return;
+	if (state->loop)
+		atomic_dec(&state->loop->nr_threads);
+	put_task_struct(state->task);
+	pguard_image_put(state->image);
+	kfree_rcu(state, rcu);
+}
+
+/**
+ * pguard_task_unhash() - take a state out of the hash
+ *
+ * From here on nobody reads the thread's registers: its exit hook, which
+ * finds no state any more, need not wait for them.
+ *
+ * Context: any; pguard_tasks_lock held.
+ */
+void pguard_task_unhash(struct pguard_task *state)
+{
+	struct pguard_target *target = state->image->target;
+
+	lockdep_assert_held(&pguard_tasks_lock);
+	hlist_del_rcu(&state->node);
+	WRITE_ONCE(state->dead, true);
+	spin_lock(&state->lock);
+	state->gone = true;
+	spin_unlock(&state->lock);
+	atomic_dec(&pguard_nr_tasks);
+	atomic_dec(&target->nr_threads);
+	atomic64_add(READ_ONCE(state->nr_waits), &target->waits);
+	atomic64_add(READ_ONCE(state->unit) >> PGUARD_PHASE_SHIFT, &target->units);
+}
+
+/**
+ * pguard_task_remove() - take a thread's state out of the hash
+ *
+ * Context: any.
+ * Return: the state with the hash's reference, or NULL if there is none.
+ */
+struct pguard_task *pguard_task_remove(struct task_struct *task)
+{
+	struct pguard_task *state;
+
+	spin_lock(&pguard_tasks_lock);
+	state = pguard_task_find(task);
+	if (state)
+		pguard_task_unhash(state);
+	spin_unlock(&pguard_tasks_lock);
+	return state;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The state of a watched thread.
+ *
+ * Found by the task's address in an RCU hash.  Made by the thread itself in
+ * its first hooked call; taken out by the thread's exit or exec, or when its
+ * target goes.  References: the hash's, and one for each user that holds on
+ * to it outside of an RCU section (watch, queued task work).
+ */
+#ifndef _PGUARD_TASK_H
+#define _PGUARD_TASK_H
+
+#include "account.h"
+
+#include <linux/hash.h>
+#include <linux/rculist.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+
+struct pguard_image;
+struct pguard_loop;
+
+
+/*
+ * A place where the thread waited.  Within one thread the loop's stack
+ * pointer is the same each time round (FACTS: 0 deviations), so a place is
+ * known again by three words; @loop is what the image's contexts say of it.
+ */
+struct pguard_place {
+	u64 ip;
+	u64 sp;
+	u32 syscall;
+	u32 generation;		/* of the contexts @loop was looked up in */
+	struct pguard_loop *loop;
+	u64 return_address;	/* what must stand at sp + distance */
+	u32 distance;
+	bool fresh;		/* never recorded for discovery */
+};
+
+enum { PGUARD_NR_PLACES = 4 };
+
+/*
+ * pguard_task.unit: the unit's number in the upper bits, its phase below.
+ * The thread sets RUNNING when it begins a unit (release: start and mark are
+ * in place) and takes it back with xchg; the watch turns RUNNING into LATE
+ * with cmpxchg.  So each late unit gets exactly one end.
+ */
+enum pguard_phase {
+	PGUARD_PHASE_NONE = 0,	/* no unit: waiting, or not yet known */
+	PGUARD_PHASE_RUNNING = 1,
+	PGUARD_PHASE_LATE = 2,
+	PGUARD_PHASE_MASK = 3,
+	PGUARD_PHASE_SHIFT = 2,
+};
+
+/**
+ * struct pguard_task - a watched thread
+ * @node: in the hash; pguard_tasks_lock
+ * @task: referenced; the key
+ * @image: referenced
+ * @unit: number and phase of the unit, see above
+ * @start: pguard_clock() when it began
+ * @mark: its counters then; @marked tells whether the target asked for them
+ * @loop: the event loop whose unit it is; the thread's own
+ * @places: where it waited, the last one at @last, the next to
+ *	go at @oldest; the thread's own
+ * @boundary: the hooked call it is in is the loop's own wait; the thread's own
+ * @recording: that call is recorded for discovery; the thread's own
+ * @entered: clock when that call began, for discovery
+ * @switches: its voluntary switches then
+ * @records_left: waits it may still record for discovery
+ * @inflight: hooked calls it is in (0 or 1), with our return address on its
+ *	kernel stack; written by the thread, read by the drain
+ * @dead: taken out of the hash; set before the grace period after which no
+ *	new call finds the state
+ * @gone: the thread's registers must not be read any more, its kernel stack
+ *	may go; @lock
+ * @lock: guards @gone while registers are read, and orders the records about
+ *	one unit; inside pguard_tasks_lock
+ * @next_report: clock; the watch's own
+ * @captured: a request for its own stack is queued (capture.c)
+ * @kick: task work of the drain; queued once
+ * @kicked: it was queued; the drain's own
+ * @drained: in the drain's list, once out of the hash
+ */
+struct pguard_task {
+	struct hlist_node node;
+	struct task_struct *task;
+	struct pguard_image *image;
+	u64 unit;
+	u64 start;
+	struct pguard_mark mark;
+	bool marked;
+	struct pguard_loop *loop;
+	u32 last;
+	u32 oldest;
+	int inflight;
+	struct pguard_place places[PGUARD_NR_PLACES];
+	bool boundary;
+	bool recording;
+	bool dead;
+	bool gone;
+	bool captured;
+	u32 records_left;
+	u64 entered;
+	u64 switches;
+	u64 nr_waits;
+	spinlock_t lock;
+	u64 next_report;
+	struct callback_head kick;
+	bool kicked;
+	refcount_t refs;
+	union {
+		struct hlist_node drained;
+		struct rcu_head rcu;
+	};
+};
+
+enum { PGUARD_TASKS_BITS = 12, PGUARD_MAX_TASKS = 65536 };
+
+/* Guards changes of the hash; readers use RCU-sched or RCU. */
+extern spinlock_t pguard_tasks_lock;
+extern struct hlist_head pguard_tasks[1 << PGUARD_TASKS_BITS];
+extern atomic_t pguard_nr_tasks;
+
+/* Caller holds RCU, in whatever flavour. */
+static __always_inline struct pguard_task *pguard_task_find(const struct task_struct *task)
+{
+	struct hlist_head *head = &pguard_tasks[hash_ptr(task, PGUARD_TASKS_BITS)];
+	struct pguard_task *state;
+
+	hlist_for_each_entry_rcu_notrace(state, head, node)
+		if (state->task == task)
+			return state;
+	return NULL;
+}
+
+static inline bool pguard_task_get(struct pguard_task *state)
+{
+	return refcount_inc_not_zero(&state->refs);
+}
+
+void pguard_task_put(struct pguard_task *state);
+struct pguard_task *pguard_task_new(struct pguard_image *image, gfp_t gfp);
+void pguard_task_unhash(struct pguard_task *state);
+struct pguard_task *pguard_task_remove(struct task_struct *task);
+
+#endif /* _PGUARD_TASK_H */

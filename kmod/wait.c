@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: GPL-2.0
+
+/*
+ * The hooked wait calls.
+ *
+ * A wait belongs to an event loop if its place does: the same system call at
+ * the same distance below the loop's return address, which is read from the
+ * user's stack each time.  Such a wait is a boundary: its entry ends a unit,
+ * its return begins one.  All others (a lock, a read in mid-unit) only matter
+ * while the loops are being found: then they are recorded.
+ *
+ * Coming and going.  A state is found under RCU-sched (preemption off), and
+ * in the same section the thread marks itself inflight, because from then on
+ * our return address is on its stack.  The drain takes the states out of the
+ * hash, waits for a grace period, and then knows that inflight only falls.
+ * It wakes the threads that sleep by a task work that signals (what livepatch
+ * does); pguard_wait_leave() turns their EINTR into a restart, so that user
+ * space sees nothing of it.
+ */
+
+#include "wait.h"
+
+#include "clock.h"
+#include "compat.h"
+#include "image.h"
+#include "process.h"
+#include "record.h"
+#include "stack.h"
+#include "task.h"
+#include "unit.h"
+
+#include <linux/delay.h>
+#include <linux/futex.h>
+#include <linux/io_uring.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task_stack.h>
+#include <linux/task_work.h>
+#include <linux/uaccess.h>
+#include <asm/unistd.h>
+
+/* Task works of the drain that have not run. */
+static atomic_t nr_kicks = ATOMIC_INIT(0);
+
+static inline u32 wait_syscall(const struct pt_regs *regs)
+{
+	return regs->orig_ax;
+}
+
+/* futex and io_uring_enter are waits in some of their forms only. */
+static __always_inline bool wait_waits(const struct pt_regs *regs)
+{
+	switch (wait_syscall(regs)) {
+	case __NR_futex:
+		switch (regs->si & FUTEX_CMD_MASK) {
+		case FUTEX_WAIT:
+		case FUTEX_WAIT_BITSET:
+		case FUTEX_WAIT_REQUEUE_PI:
+		case FUTEX_LOCK_PI:
+		case FUTEX_LOCK_PI2:
+			return true;
+		}
+		return false;
+	case __NR_io_uring_enter:
+		return regs->r10 & IORING_ENTER_GETEVENTS;
+	}
+	return true;
+}
+
+/* One word of current's user memory, without faulting. */
+static __always_inline bool user_word(u64 address, u64 *ret)
+{
+	const u64 __user *word = (const u64 __user *)address;
+	bool ok;
+
+	if (!access_ok(word, sizeof(*word)))
+		return false;
+	pagefault_disable();
+	ok = !__get_user(*ret, word);
+	pagefault_enable();
+	return ok;
+}
+
+static void place_set_loop(struct pguard_task *state, struct pguard_place *place,
+			   const struct pguard_context *context)
+{
+	place->loop = NULL;
+	if (!context)
+		return;
+	place->loop = context->loop;
+	place->distance = context->distance;
+	place->return_address = context->return_address;
+}
+
+/* Look a place up in the image's contexts. */
+static noinline void place_classify(struct pguard_task *state, struct pguard_place *place)
+{
+	struct pguard_contexts *contexts;
+	u64 word;
+	u32 i;
+
+	place->generation = smp_load_acquire(&state->image->generation);
+	place->loop = NULL;
+	rcu_read_lock();
+	contexts = rcu_dereference(state->image->contexts);
+	for (i = 0; contexts && i < contexts->nr; i++) {
+		const struct pguard_context *context = &contexts->context[i];
+
+		if (context->syscall == place->syscall &&
+		    user_word(place->sp + context->distance, &word) &&
+		    word == context->return_address) {
+			place_set_loop(state, place, context);
+			break;
+		}
+	}
+	rcu_read_unlock();
+}
+
+/* A place not seen lately takes the slot that was used longest ago. */
+static noinline struct pguard_place *place_new(struct pguard_task *state,
+					       const struct pt_regs *regs)
+{
+	struct pguard_place *place;
+
+	state->oldest = (state->oldest + 1) % PGUARD_NR_PLACES;
+	if (state->oldest == state->last)
+		state->oldest = (state->oldest + 1) % PGUARD_NR_PLACES;
+	place = &state->places[state->oldest];
+	place->ip = regs->ip;
+	place->sp = regs->sp;
+	place->syscall = wait_syscall(regs);
+	place->fresh = true;
+	place_classify(state, place);
+	return place;
+}
+
+/*
+ * A restarted call (after a stop, or a drain) is the one before it under
+ * another number.
+ */
+static __always_inline bool place_is(const struct pguard_place *place,
+				     const struct pt_regs *regs)
+{
+	return place->ip == regs->ip && place->sp == regs->sp &&
+	       (place->syscall == wait_syscall(regs) ||
+		wait_syscall(regs) == __NR_restart_syscall);
+}
+
+static __always_inline struct pguard_place *place_get(struct pguard_task *state,
+						      const struct pt_regs *regs)
+{
+	struct pguard_place *place = &state->places[state->last];
+	u32 i;
+
+	if (likely(place_is(place, regs)))
+		goto found;
+	for (i = 0; i < PGUARD_NR_PLACES; i++) {
+		place = &state->places[i];
+		if (place_is(place, regs))
+			goto found;
+	}
+	place = place_new(state, regs);
+found:
+	state->last = place - state->places;
+	if (unlikely(place->generation != READ_ONCE(state->image->generation)))
+		place_classify(state, place);
+	return place;
+}
+
+/* Is this wait a boundary?  The stack is asked each time. */
+static __always_inline bool place_is_boundary(struct pguard_task *state,
+					      struct pguard_place *place)
+{
+	u64 word;
+
+	if (!place->loop)
+		return false;
+	if (likely(user_word(place->sp + place->distance, &word) &&
+		   word == place->return_address))
+		return true;
+	/* Another chain of calls led here this time. */
+	place_classify(state, place);
+	return place->loop;
+}
+
+static void loop_enter(struct pguard_task *state, struct pguard_loop *loop)
+{
+	if (state->loop)
+		atomic_dec(&state->loop->nr_threads);
+	atomic_inc(&loop->nr_threads);
+	WRITE_ONCE(state->loop, loop);
+}
+
+/* Should this wait be recorded for those who look for the loops? */
+static bool record_wanted(struct pguard_task *state, struct pguard_place *place)
+{
+	struct pguard_target *target = state->image->target;
+
+	enum { MORE_RECORDS = 16 };
+
+	if (!(READ_ONCE(target->flags) & PERFGUARD_TARGET_FLAGS_DISCOVER)) {
+		/* Do not ask again at each wait. */
+		state->records_left = 0;
+		place->fresh = false;
+		return false;
+	}
+	/* After a new place, some more show how it stands to the others. */
+	if (place->fresh)
+		state->records_left = max_t(u32, state->records_left, MORE_RECORDS);
+	return state->records_left && __ratelimit(&target->wait_limit);
+}
+
+/* The common part of both ways in.  True if the return is of interest. */
+static __always_inline bool wait_begin(struct pguard_task *state, const struct pt_regs *regs)
+{
+	struct pguard_place *place;
+
+	state->nr_waits++;
+	place = place_get(state, regs);
+	if (place_is_boundary(state, place)) {
+		pguard_unit_end(state);
+		if (unlikely(state->loop != place->loop))
+			loop_enter(state, place->loop);
+		state->boundary = true;
+	} else {
+		state->boundary = false;
+	}
+	state->recording = unlikely(state->records_left || place->fresh) &&
+			   record_wanted(state, place);
+	if (unlikely(state->recording)) {
+		state->entered = pguard_clock();
+		state->switches = current->nvcsw;
+	}
+	return state->boundary || state->recording;
+}
+
+/* Keep a wait for wait-get. */
+static noinline void wait_record(struct pguard_task *state, bool may_sleep)
+{
+	struct pguard_place *place = &state->places[state->last];
+	struct pguard_record *record;
+
+	record = pguard_unit_record(state, state->unit >> PGUARD_PHASE_SHIFT,
+				    PERFGUARD_RECORD_KIND_WAIT, 0,
+				    may_sleep ? GFP_KERNEL : GFP_NOWAIT);
+	if (!record)
+		return;
+	record->account.elapsed = pguard_clock_ns(pguard_clock() - state->entered);
+	record->account.voluntary = current->nvcsw - state->switches;
+	record->enter_ns = ktime_get_ns() - record->account.elapsed;
+	record->syscall = place->syscall;
+	record->wait_ip = place->ip;
+	record->wait_sp = place->sp;
+	if (place->fresh && may_sleep) {
+		record->stack = pguard_stack_self(task_pt_regs(current));
+		place->fresh = false;
+	}
+	state->records_left -= !!state->records_left;
+	pguard_ring_add(&pguard_waits, record);
+}
+
+/*
+ * Does the return begin a unit?  Not if the kernel is about to restart the
+ * call, nor if a look at an empty socket was all it was.  sigsuspend and pause
+ * always end by a signal, which is what their loops wait for.
+ */
+static __always_inline bool wait_starts_unit(u32 syscall, long ret)
+{
+	if (likely(ret >= 0))
+		return true;
+	switch (ret) {
+	case -ERESTARTSYS:
+	case -ERESTARTNOINTR:
+	case -ERESTARTNOHAND:
+	case -ERESTART_RESTARTBLOCK:
+		return syscall == __NR_rt_sigsuspend || syscall == __NR_pause;
+	case -EAGAIN:
+		return syscall == __NR_futex;
+	}
+	return true;
+}
+
+/* The common part of both ways out. */
+static __always_inline void wait_finish(struct pguard_task *state, long ret, bool may_sleep)
+{
+	if (unlikely(state->recording))
+		wait_record(state, may_sleep);
+	if (state->boundary && wait_starts_unit(state->places[state->last].syscall, ret))
+		pguard_unit_start(state);
+}
+
+/* The first hooked call of a thread: make its state. */
+static noinline struct pguard_task *wait_first(gfp_t gfp)
+{
+	struct pguard_image *image = pguard_process_image_get(current->tgid);
+
+	if (!image)
+		return NULL;
+	return pguard_task_new(image, gfp);
+}
+
+static __always_inline struct pguard_task *state_get(void)
+{
+	struct pguard_task *state;
+
+	preempt_disable_notrace();
+	state = pguard_task_find(current);
+	if (likely(state))
+		WRITE_ONCE(state->inflight, 1);
+	preempt_enable_notrace();
+	return state;
+}
+
+static __always_inline void state_release(struct pguard_task *state)
+{
+	/* All we did to the state comes before the drain sees us gone. */
+	smp_store_release(&state->inflight, 0);
+}
+
+/**
+ * pguard_wait_enter() - a thread of a watched process enters a hooked call
+ * @regs: its user registers
+ *
+ * Context: current, may sleep; called by the stub.
+ * Return: the thread's state if the return of the call is of interest, and
+ * then the thread is inflight; NULL to let the call pass.
+ */
+__visible struct pguard_task *pguard_wait_enter(const struct pt_regs *regs)
+{
+	struct pguard_task *state;
+
+	if (!wait_waits(regs))
+		return NULL;
+	state = state_get();
+	if (unlikely(!state)) {
+		if (!wait_first(GFP_KERNEL))
+			return NULL;
+		state = state_get();
+		if (!state)
+			return NULL;
+	}
+	if (wait_begin(state, regs))
+		return state;
+	state_release(state);
+	return NULL;
+}
+
+/**
+ * pguard_wait_leave() - the hooked call has returned
+ * @state: from pguard_wait_enter()
+ * @ret: what the call returned
+ *
+ * Context: current, may sleep; called by the stub.
+ * Return: what the system call returns.
+ */
+__visible long pguard_wait_leave(struct pguard_task *state, long ret)
+{
+	if (unlikely(READ_ONCE(state->dead))) {
+		/* Woken by the drain, and by nothing else: begin again. */
+		if (ret == -EINTR && !task_sigpending(current) &&
+		    test_thread_flag(TIF_NOTIFY_SIGNAL))
+			ret = -ERESTARTNOHAND;
+	} else {
+		wait_finish(state, ret, true);
+	}
+	state_release(state);
+	return ret;
+}
+
+/**
+ * pguard_wait_enter_atomic() - the same from a kretprobe
+ * @regs: the user registers
+ *
+ * No stack is taken here.  The thread is not inflight: a kretprobe can be
+ * taken off while it sleeps.
+ *
+ * Context: current, preemption off.
+ * Return: whether the return of the call is of interest.
+ */
+bool pguard_wait_enter_atomic(const struct pt_regs *regs)
+{
+	struct pguard_task *state;
+
+	if (!wait_waits(regs))
+		return false;
+	state = pguard_task_find(current);
+	if (unlikely(!state))
+		state = wait_first(GFP_NOWAIT);
+	return state && wait_begin(state, regs);
+}
+
+/* Context: current, preemption off. */
+void pguard_wait_leave_atomic(long ret)
+{
+	struct pguard_task *state = pguard_task_find(current);
+
+	if (state)
+		wait_finish(state, ret, false);
+}
+
+static void kick_run(struct callback_head *work)
+{
+	struct pguard_task *state = container_of(work, struct pguard_task, kick);
+
+	pguard_task_put(state);
+	atomic_dec(&nr_kicks);
+}
+
+/* Wake a thread that sleeps in a hooked call, once. */
+static void kick(struct pguard_task *state)
+{
+	if (state->kicked)
+		return;
+	state->kicked = true;
+	refcount_inc(&state->refs);
+	atomic_inc(&nr_kicks);
+	init_task_work(&state->kick, kick_run);
+	if (task_work_add(state->task, &state->kick, TWA_SIGNAL)) {
+		atomic_dec(&nr_kicks);
+		pguard_task_put(state);
+	}
+}
+
+/* Take the states of a target out of the hash; they come in a list. */
+static void drain_collect(struct pguard_target *target, struct hlist_head *list)
+{
+	struct pguard_task *state;
+	struct hlist_node *next;
+	u32 bucket;
+
+	for (bucket = 0; bucket < ARRAY_SIZE(pguard_tasks); bucket++) {
+		spin_lock(&pguard_tasks_lock);
+		hlist_for_each_entry_safe(state, next, &pguard_tasks[bucket], node) {
+			if (state->image->target != target)
+				continue;
+			pguard_task_unhash(state);
+			hlist_add_head(&state->drained, list);
+		}
+		spin_unlock(&pguard_tasks_lock);
+		cond_resched();
+	}
+}
+
+/**
+ * pguard_wait_drain() - get a target's threads out of the hooked calls
+ * @target: dying, and without processes, so that no new state is made
+ *
+ * A thread in uninterruptible sleep delays this until it wakes.
+ *
+ * Context: may sleep, long.
+ */
+void pguard_wait_drain(struct pguard_target *target)
+{
+	struct pguard_task *state;
+	struct hlist_node *next;
+	HLIST_HEAD(list);
+
+	drain_collect(target, &list);
+	/* RCU covers sched sections: now nobody enters with these any more. */
+	synchronize_rcu();
+	hlist_for_each_entry(state, &list, drained)
+		if (READ_ONCE(state->inflight) || READ_ONCE(state->captured))
+			kick(state);
+	hlist_for_each_entry_safe(state, next, &list, drained) {
+		while (smp_load_acquire(&state->inflight))
+			msleep(2);
+		pguard_task_put(state);
+	}
+}
+
+/* Hooks are off and targets gone: wait until no thread runs our text. */
+void pguard_wait_deinit(void)
+{
+	while (atomic_read(&nr_kicks))
+		msleep(2);
+	synchronize_rcu_tasks();
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What happens in a hooked wait call of a watched thread. */
+#ifndef _PGUARD_WAIT_H
+#define _PGUARD_WAIT_H
+
+#include <linux/types.h>
+
+struct pguard_target;
+struct pguard_task;
+struct pt_regs;
+
+/* By the stub in stub.S; a context that may sleep. */
+struct pguard_task *pguard_wait_enter(const struct pt_regs *regs);
+long pguard_wait_leave(struct pguard_task *state, long ret);
+
+/* By the kretprobe that serves where the stub has no room; atomic context. */
+bool pguard_wait_enter_atomic(const struct pt_regs *regs);
+void pguard_wait_leave_atomic(long ret);
+
+void pguard_wait_drain(struct pguard_target *target);
+void pguard_wait_deinit(void);
+
+#endif /* _PGUARD_WAIT_H */

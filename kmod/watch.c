@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+
+/*
+ * A unit that is stuck runs no code of ours, so somebody else has to look at
+ * the clock.  A work looks at all watched threads, reports the units beyond
+ * their threshold, and sleeps until the next unit can become late: the
+ * earliest end of a running unit's time, but at most one threshold, since a
+ * unit that begins later cannot be late sooner.  While nothing is late that
+ * is one look a threshold, however short the units are.
+ *
+ * A unit that stays late is reported again when its time has doubled.
+ */
+
+#include "watch.h"
+
+#include "clock.h"
+#include "compat.h"
+#include "image.h"
+#include "record.h"
+#include "stack.h"
+#include "task.h"
+#include "unit.h"
+
+#include <linux/hrtimer.h>
+#include <linux/workqueue.h>
+
+static enum hrtimer_restart watch_tick(struct hrtimer *timer);
+static void watch_work(struct work_struct *work);
+
+enum {
+	MAX_FOUND = 32,			/* late units handled in one round */
+	MIN_NAP_NS = NSEC_PER_MSEC,
+	MAX_NAP_NS = NSEC_PER_SEC,
+};
+
+/* A late unit found in a round; @state is referenced. */
+struct found {
+	struct pguard_task *state;
+	u64 unit;	/* as in pguard_task.unit */
+};
+
+static struct workqueue_struct *watch_wq;
+static struct hrtimer timer;
+static DECLARE_WORK(work, watch_work);
+static bool running;
+
+static u64 unit_number(u64 unit)
+{
+	return unit >> PGUARD_PHASE_SHIFT;
+}
+
+static enum pguard_phase phase(u64 unit)
+{
+	return unit & PGUARD_PHASE_MASK;
+}
+
+/* The threshold for this look at the unit, in ns; 0 if there is none. */
+static u64 state_due(const struct pguard_task *state, u64 unit)
+{
+	u64 threshold = READ_ONCE(state->image->target->threshold_ns);
+
+	if (phase(unit) == PGUARD_PHASE_LATE && threshold)
+		return max(state->next_report, threshold);
+	return threshold;
+}
+
+/* Look at one thread; true if its unit is to be reported now. */
+static bool state_look(struct pguard_task *state, struct found *found, u64 *nap)
+{
+	u64 unit = smp_load_acquire(&state->unit);
+	u64 elapsed, due;
+
+	if (!(unit & PGUARD_PHASE_MASK))
+		return false;
+	elapsed = pguard_clock_ns(pguard_clock() - READ_ONCE(state->start));
+	due = state_due(state, unit);
+	if (!due || unit_number(unit) != unit_number(READ_ONCE(state->unit)))
+		return false;
+	if (elapsed <= due) {
+		*nap = min(*nap, due - elapsed);
+		return false;
+	}
+	found->state = state;
+	found->unit = unit;
+	return pguard_task_get(state);
+}
+
+/*
+ * Find late units.  Returns their number and lowers @nap to the time until the
+ * first of those that run can become late.
+ */
+static u32 look(struct found found[MAX_FOUND], u64 *nap)
+{
+	struct pguard_task *state;
+	u32 bucket, nr = 0;
+
+	for (bucket = 0; bucket < ARRAY_SIZE(pguard_tasks); bucket++) {
+		rcu_read_lock();
+		hlist_for_each_entry_rcu(state, &pguard_tasks[bucket], node) {
+			if (nr < MAX_FOUND && state_look(state, &found[nr], nap))
+				nr++;
+		}
+		rcu_read_unlock();
+		cond_resched();
+	}
+	return nr;
+}
+
+/*
+ * Turn a running unit into a late one.  False if it ended meanwhile, or if
+ * the rate limit is against it: then it stays as it is and its end decides.
+ */
+static bool mark_late(const struct found *found)
+{
+	struct pguard_task *state = found->state;
+	u64 unit = found->unit;
+
+	if (phase(unit) == PGUARD_PHASE_LATE)
+		return READ_ONCE(state->unit) == unit;
+	if (!pguard_unit_report_allowed(state))
+		return false;
+	return cmpxchg(&state->unit, unit,
+		       (unit & ~(u64)PGUARD_PHASE_MASK) | PGUARD_PHASE_LATE) == unit;
+}
+
+static void report(const struct found *found)
+{
+	struct pguard_task *state = found->state;
+	struct pguard_record *record;
+	u64 elapsed;
+
+	if (!mark_late(found))
+		return;
+	record = pguard_unit_record(state, unit_number(found->unit),
+				    PERFGUARD_RECORD_KIND_LATE,
+				    PERFGUARD_FOUND_BY_OVERDUE, GFP_KERNEL);
+	elapsed = pguard_clock_ns(pguard_clock() - READ_ONCE(state->start));
+	state->next_report = 2 * elapsed;
+	if (!record)
+		return;
+	record->account.elapsed = elapsed;
+	if (READ_ONCE(state->marked))
+		pguard_account_remote(&state->mark, elapsed, state->task,
+				      &record->account);
+	record->stack = pguard_stack_of(state);
+
+	/*
+	 * If the unit has not ended, start, mark and stack were its own.  The
+	 * lock keeps the record of its end behind this one.
+	 */
+	spin_lock(&state->lock);
+	if (phase(READ_ONCE(state->unit)) == PGUARD_PHASE_LATE &&
+	    unit_number(READ_ONCE(state->unit)) == unit_number(found->unit))
+		pguard_ring_add(&pguard_alerts, record);
+	else
+		pguard_record_put(record);
+	spin_unlock(&state->lock);
+}
+
+static void watch_work(struct work_struct *unused)
+{
+	struct found found[MAX_FOUND];
+	u64 nap = pguard_targets_threshold();
+	u32 i, nr;
+
+	nr = look(found, &nap);
+	for (i = 0; i < nr; i++) {
+		report(&found[i]);
+		pguard_task_put(found[i].state);
+	}
+	if (nr == MAX_FOUND)
+		nap = 0;
+	if (READ_ONCE(running) && nap != U64_MAX)
+		hrtimer_start(&timer, ns_to_ktime(clamp_t(u64, nap, MIN_NAP_NS, MAX_NAP_NS)),
+			      HRTIMER_MODE_REL);
+}
+
+static enum hrtimer_restart watch_tick(struct hrtimer *unused)
+{
+	queue_work(watch_wq, &work);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * pguard_watch_start() - look now, and from now on
+ *
+ * Also after a threshold was lowered.
+ *
+ * Context: may sleep; pguard_control held.
+ */
+void pguard_watch_start(void)
+{
+	WRITE_ONCE(running, true);
+	queue_work(watch_wq, &work);
+}
+
+/**
+ * pguard_watch_stop() - look no more
+ *
+ * Context: may sleep; pguard_control held.
+ */
+void pguard_watch_stop(void)
+{
+	WRITE_ONCE(running, false);
+	/* A work that still saw it running may have started the timer. */
+	flush_work(&work);
+	hrtimer_cancel(&timer);
+	/* And that may have queued the work again, for the last time. */
+	flush_work(&work);
+}
+
+int __init pguard_watch_init(void)
+{
+	pguard_hrtimer_setup(&timer, watch_tick);
+	/* Unbound and of high priority: a busy target must not delay it. */
+	watch_wq = alloc_workqueue("perfguard_watch", WQ_UNBOUND | WQ_HIGHPRI, 1);
+	return watch_wq ? 0 : -ENOMEM;
+}
+
+void pguard_watch_deinit(void)
+{
+	destroy_workqueue(watch_wq);
+}
