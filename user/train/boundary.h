@@ -17,10 +17,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A frame as far as it matters here; outermost frames compare by both. */
+/* A frame as far as it matters here. */
 struct boundary_frame {
 	uint64_t pc; /* return address (frame 0: the system call's) */
 	uint64_t slot; /* stack address that holds pc; 0 in frame 0 */
+	uint64_t function; /* first address of the function, 0 if unknown */
 };
 
 /* A place a thread waits in; frames innermost first, owned by the caller. */
