@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "cmd.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/duration.h"
+#include "base/log.h"
+#include "link/link.h"
+
+int cmd_usage(const char *verb, const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	log_error("%s: %s; see 'pg-collect %s --help'", verb, text, verb);
+	return CMD_USAGE;
+}
+
+int cmd_bad_option(char **argv, int option)
+{
+	/* A long option leaves no letter, but it was the last one looked at. */
+	if (option == ':' && optopt && argv[optind - 1][1] != '-')
+		return cmd_usage(argv[0], "option -%c wants a value", optopt);
+	if (option == ':')
+		return cmd_usage(argv[0], "option %s wants a value",
+				 argv[optind - 1]);
+	if (optopt && argv[optind - 1][1] != '-')
+		return cmd_usage(argv[0], "unknown option -%c", optopt);
+	if (optopt)
+		return cmd_usage(argv[0], "option %s takes no value",
+				 argv[optind - 1]);
+	return cmd_usage(argv[0], "unknown option %s", argv[optind - 1]);
+}
+
+int cmd_parse_duration(const char *verb, const char *option, const char *text,
+		       uint64_t *ret_ns)
+{
+	if (!duration_parse(text, ret_ns) && *ret_ns)
+		return 0;
+	return cmd_usage(verb, "%s '%s' is no length of time such as 50ms or 2s",
+			 option, text);
+}
+
+int cmd_parse_count(const char *verb, const char *option, const char *text,
+		    uint32_t *ret)
+{
+	unsigned long value;
+	char *end;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end || errno || !value ||
+	    value > INT32_MAX)
+		return cmd_usage(verb, "%s '%s' is no number from 1 up", option,
+				 text);
+	*ret = (uint32_t)value;
+	return 0;
+}
+
+static int exit_of(int error)
+{
+	switch (error) {
+	case -ENOENT: /* no module */
+	case -ENOSYS: /* a kernel too old */
+	case -EOPNOTSUPP: /* a kernel or module without what is needed */
+	case -EPERM:
+	case -EACCES:
+		return CMD_IMPOSSIBLE;
+	}
+	return CMD_FAILED;
+}
+
+int cmd_open_link(struct link **ret)
+{
+	int error = link_open(ret);
+	int code;
+
+	if (!error)
+		return 0;
+	log_error("%s", link_error(*ret));
+	code = exit_of(error);
+	link_close(*ret);
+	*ret = NULL;
+	return code;
+}
+
+int cmd_link_failed(const struct link *link, int error, const char *what)
+{
+	log_error("%s: %s", what, link_error(link));
+	/* Of a request, ENOENT means its object, not the module. */
+	return error == -ENOENT ? CMD_FAILED : exit_of(error);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The verbs of pg-collect and what they share.
+ */
+#ifndef _PGUARD_CMD_H
+#define _PGUARD_CMD_H
+
+#include <stdint.h>
+
+struct link;
+
+enum cmd_exit {
+	CMD_OK = 0,
+	CMD_FAILED = 1,
+	CMD_USAGE = 2,
+	CMD_IMPOSSIBLE = 3, /* on this machine: module, permission, kernel */
+	CMD_TIMEOUT = 4, /* watch -n: the duration ended first */
+};
+
+/* Each verb gets its own name as argv[0] and returns an enum cmd_exit. */
+int cmd_audit(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_disarm(int argc, char **argv);
+int cmd_status(int argc, char **argv);
+int cmd_watch(int argc, char **argv);
+
+/* Say what is wrong with the arguments of @verb, in one line. */
+int cmd_usage(const char *verb, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/*
+ * Explain '?' or ':' of getopt_long() as cmd_usage() does; opterr is to be 0
+ * and the option string to begin with ":" (after a "+").
+ */
+int cmd_bad_option(char **argv, int option);
+
+/* Read the argument of --duration.  Returns 0 or CMD_USAGE, told. */
+int cmd_parse_duration(const char *verb, const char *option, const char *text,
+		       uint64_t *ret_ns);
+
+/* Read a number from 1 up.  Returns 0 or CMD_USAGE, told. */
+int cmd_parse_count(const char *verb, const char *option, const char *text,
+		    uint32_t *ret);
+
+/* Open the link or say why not.  Returns 0, CMD_FAILED or CMD_IMPOSSIBLE. */
+int cmd_open_link(struct link **ret);
+
+/* Tell the link's error as "WHAT: WHY"; returns the exit code for it. */
+int cmd_link_failed(const struct link *link, int error, const char *what);
+
+#endif /* _PGUARD_CMD_H */

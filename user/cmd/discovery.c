@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "discovery.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "base/log.h"
+#include "base/syscall.h"
+#include "binary/snapshot.h"
+#include "binary/unwind.h"
+#include "decision.h"
+
+/*
+ * How long a thread has slept that slept before we came is not known.  It is
+ * more likely to wait for work than for a lock, so let it be long.
+ */
+#define SNAPSHOT_BLOCKED_NS NSEC_PER_SEC
+
+/* Stacks unwound in one go; a flood of waits must not stop the audit. */
+#define MAX_UNWOUND 256
+
+static struct image *image_get(struct discovery *discovery, uint32_t id,
+			       uint32_t pid)
+{
+	struct image *image;
+
+	for (uint32_t i = 0; i < discovery->nr_images; i++)
+		if (discovery->images[i].id == id)
+			return &discovery->images[i];
+	image = reallocarray(discovery->images, discovery->nr_images + 1,
+			     sizeof(*image));
+	if (!image)
+		return NULL;
+	discovery->images = image;
+	image += discovery->nr_images++;
+	memset(image, 0, sizeof(*image));
+	image->id = id;
+	image->pid = pid;
+	return image;
+}
+
+int discovery_ignore(struct discovery *discovery, uint32_t image_id)
+{
+	struct image *image = image_get(discovery, image_id, 0);
+
+	if (!image)
+		return -ENOMEM;
+	image->is_ignored = true;
+	return 0;
+}
+
+/* Returns whether the stack had to be unwound, or -ENOMEM. */
+static int add_wait(struct discovery *discovery, struct image *image,
+		    const struct evidence_wait *wait,
+		    const struct slice *slice)
+{
+	struct frame frames[UNWIND_MAX_FRAMES];
+	bool is_unwound = false;
+	enum unwind_end end;
+	int64_t place;
+	int nr, ret;
+
+	place = evidence_find(&image->evidence, wait, slice);
+	if (place < 0) {
+		nr = unwind_slice(discovery->unwinder, wait->pid, slice, frames,
+				  UNWIND_MAX_FRAMES, &end);
+		if (nr < 0)
+			return nr;
+		is_unwound = true;
+		place = evidence_add_place(&image->evidence, wait, slice,
+					   frames, (uint32_t)nr,
+					   end == UNWIND_COMPLETE);
+		if (place < 0)
+			return (int)place;
+	}
+	ret = evidence_add_wait(&image->evidence, (uint32_t)place, wait);
+	if (ret < 0)
+		return ret;
+	image->is_dirty |= ret > 0;
+	return is_unwound;
+}
+
+static void read_comm(uint32_t pid, uint32_t tid, char comm[16])
+{
+	char path[64];
+	FILE *file;
+
+	comm[0] = '\0';
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/comm",
+		 pid, tid);
+	file = fopen(path, "re");
+	if (!file)
+		return;
+	if (fgets(comm, 16, file))
+		comm[strcspn(comm, "\n")] = '\0';
+	fclose(file);
+}
+
+static int add_thread(struct discovery *discovery, struct image *image,
+		      uint32_t pid, uint32_t tid)
+{
+	struct evidence_wait wait = {
+		.pid = pid,
+		.tid = tid,
+		.blocked_ns = SNAPSHOT_BLOCKED_NS,
+	};
+	struct slice slice;
+	char comm[16];
+	int ret;
+
+	discovery->threads_seen++;
+	/* A thread that runs or is gone will be heard of, or not matter. */
+	if (snapshot_thread(pid, tid, &slice, &wait.syscall))
+		return 0;
+	ret = 0;
+	if (syscall_name(wait.syscall)) {
+		read_comm(pid, tid, comm);
+		wait.comm = comm;
+		ret = add_wait(discovery, image, &wait, &slice);
+	}
+	slice_clear(&slice);
+	return ret < 0 ? ret : 0;
+}
+
+int discovery_add_process(struct discovery *discovery,
+			  const struct process *process)
+{
+	struct image *image;
+	struct dirent *entry;
+	char path[64];
+	int ret = 0;
+	DIR *dir;
+
+	image = image_get(discovery, process->image_id, process->pid);
+	if (!image)
+		return -ENOMEM;
+	if (image->is_ignored)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", process->pid);
+	dir = opendir(path);
+	if (!dir)
+		return 0;
+	while (!ret && (entry = readdir(dir))) {
+		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+
+		if (tid)
+			ret = add_thread(discovery, image, process->pid, tid);
+	}
+	closedir(dir);
+	return ret;
+}
+
+struct hearing {
+	struct discovery *discovery;
+	uint32_t unwound;
+};
+
+static int hear_wait(struct record *record, void *arg)
+{
+	struct hearing *hearing = arg;
+	struct discovery *discovery = hearing->discovery;
+	struct evidence_wait wait = {
+		.pid = record->pid,
+		.tid = record->tid,
+		.syscall = record->syscall,
+		.blocked_ns = record->account.elapsed_ns,
+		.enter_ns = record->enter_ns,
+		.comm = record->comm,
+	};
+	struct image *image;
+	int ret;
+
+	if (record->seq >= discovery->next_wait)
+		discovery->next_wait = record->seq + 1;
+	if (record->kind == PERFGUARD_RECORD_KIND_LOST) {
+		discovery->lost += record->lost;
+		return 0;
+	}
+	if (record->kind != PERFGUARD_RECORD_KIND_WAIT ||
+	    record->target_id != discovery->target_id || !record->nr_stacks)
+		return 0;
+	image = image_get(discovery, record->image_id, record->pid);
+	if (!image)
+		return -ENOMEM;
+	if (image->is_ignored || hearing->unwound >= MAX_UNWOUND)
+		return 0;
+	discovery->waits++;
+	ret = add_wait(discovery, image, &wait, &record->stacks[0]);
+	if (ret < 0)
+		return ret;
+	hearing->unwound += (uint32_t)ret;
+	return 0;
+}
+
+int discovery_hear(struct discovery *discovery)
+{
+	struct hearing hearing = { .discovery = discovery };
+
+	return link_waits(discovery->link, discovery->next_wait, hear_wait,
+			  &hearing);
+}
+
+static bool is_same_code(const struct known_loop *a, const struct known_loop *b)
+{
+	if (a->syscall != b->syscall || !a->wait.module || !b->wait.module ||
+	    strcmp(a->wait.module, b->wait.module))
+		return false;
+	if (a->wait.start && b->wait.start)
+		return a->wait.start == b->wait.start;
+	return a->wait.offset == b->wait.offset;
+}
+
+static bool has_number(const struct image *image, uint32_t number)
+{
+	for (uint32_t i = 0; i < image->nr_loops; i++)
+		if (image->loops[i].number == number)
+			return true;
+	return false;
+}
+
+/* The number of the same loop in another process that runs the same file. */
+static uint32_t find_number(struct discovery *discovery,
+			    const struct image *image,
+			    const struct known_loop *loop, const char *exe)
+{
+	for (uint32_t i = 0; exe && i < discovery->nr_images; i++) {
+		const struct image *other = &discovery->images[i];
+		const struct identity *identity;
+
+		if (other == image)
+			continue;
+		identity = identity_get(&discovery->identities, other->id,
+					other->pid);
+		if (!identity || !identity->exe || strcmp(identity->exe, exe))
+			continue;
+		for (uint32_t j = 0; j < other->nr_loops; j++)
+			if (other->loops[j].number &&
+			    is_same_code(&other->loops[j], loop) &&
+			    !has_number(image, other->loops[j].number))
+				return other->loops[j].number;
+	}
+	return 0;
+}
+
+static int number_loops(struct discovery *discovery, struct image *image)
+{
+	for (uint32_t i = 0; i < image->nr_loops; i++) {
+		struct known_loop *loop = &image->loops[i];
+		const struct identity *identity;
+		const char *exe;
+
+		if (loop->number)
+			continue;
+		identity = identity_get(&discovery->identities, image->id,
+					image->pid);
+		if (!identity)
+			return -ENOMEM;
+		/* The identity itself may move when another one is added. */
+		exe = identity->exe;
+		loop->number = find_number(discovery, image, loop, exe);
+		if (!loop->number)
+			loop->number = ++discovery->nr_numbers;
+	}
+	return 0;
+}
+
+uint32_t discovery_number(const struct discovery *discovery, uint32_t image_id,
+			  uint32_t loop_id)
+{
+	for (uint32_t i = 0; i < discovery->nr_images; i++) {
+		const struct image *image = &discovery->images[i];
+
+		if (image->id == image_id && loop_id &&
+		    loop_id <= image->nr_loops)
+			return image->loops[loop_id - 1].number;
+	}
+	return 0;
+}
+
+int discovery_decide(struct discovery *discovery, bool *ret_is_changed)
+{
+	*ret_is_changed = false;
+	for (uint32_t i = 0; i < discovery->nr_images; i++) {
+		struct image *image = &discovery->images[i];
+		int ret;
+
+		if (!image->is_dirty)
+			continue;
+		image->is_dirty = false;
+		ret = decision_make(image);
+		if (ret < 0)
+			return ret;
+		if (!ret)
+			continue;
+		ret = number_loops(discovery, image);
+		if (ret)
+			return ret;
+		ret = link_loop_set(discovery->link, image->id, image->contexts,
+				    image->nr_contexts);
+		/* The last process may be gone meanwhile. */
+		if (ret && ret != -ENOENT && !discovery->has_warned) {
+			discovery->has_warned = true;
+			log_warning("the module refuses an event loop: %s",
+				    link_error(discovery->link));
+		}
+		*ret_is_changed |= !ret;
+	}
+	return 0;
+}
+
+void discovery_count(const struct discovery *discovery, uint32_t *ret_loops,
+		     uint32_t *ret_threads)
+{
+	*ret_loops = 0;
+	*ret_threads = 0;
+	for (uint32_t i = 0; i < discovery->nr_images; i++) {
+		const struct image *image = &discovery->images[i];
+
+		for (uint32_t j = 0; j < image->nr_loops; j++) {
+			*ret_loops += image->loops[j].is_used;
+			*ret_threads += image->loops[j].threads;
+		}
+	}
+}
+
+void discovery_deinit(struct discovery *discovery)
+{
+	for (uint32_t i = 0; i < discovery->nr_images; i++) {
+		struct image *image = &discovery->images[i];
+
+		evidence_deinit(&image->evidence);
+		for (uint32_t j = 0; j < image->nr_loops; j++)
+			free(image->loops[j].pids);
+		free(image->loops);
+		free(image->contexts);
+	}
+	free(discovery->images);
+	identities_deinit(&discovery->identities);
+	memset(discovery, 0, sizeof(*discovery));
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What is known of where the threads of one image wait: the places, each with
+ * its unwound stack, and the waits in them.  Memory is bounded; what is oldest
+ * goes first.
+ */
+#ifndef _PGUARD_EVIDENCE_H
+#define _PGUARD_EVIDENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/frame.h"
+#include "base/loop.h"
+#include "base/slice.h"
+#include "train/boundary.h"
+
+/* More of a place than the decision needs, for names and counts. */
+struct evidence_place {
+	uint32_t pid;
+	uint32_t nr_waits; /* kept */
+	uint32_t loop_id; /* that it belongs to, by the last decision; or 0 */
+	bool is_complete; /* unwound to the thread's start */
+	bool is_example; /* of a context in use: kept for its names */
+	char comm[16];
+	struct frame *frames; /* as many as the boundary_place has */
+};
+
+struct evidence {
+	struct boundary_place *places;
+	struct evidence_place *details; /* parallel to places */
+	struct boundary_wait *waits;
+	uint32_t nr_places;
+	uint32_t max_places;
+	uint32_t nr_waits;
+	uint32_t max_waits;
+};
+
+/* A wait to be added. */
+struct evidence_wait {
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t syscall;
+	uint64_t blocked_ns;
+	uint64_t enter_ns;
+	const char *comm;
+};
+
+/*
+ * The place of a wait whose stack looks like one that is known, without
+ * unwinding it; -1 if there is none.
+ */
+int64_t evidence_find(const struct evidence *evidence,
+		      const struct evidence_wait *wait,
+		      const struct slice *slice);
+
+/* Make a place; returns its index or -ENOMEM.  The frames are copied. */
+int64_t evidence_add_place(struct evidence *evidence,
+			   const struct evidence_wait *wait,
+			   const struct slice *slice,
+			   const struct frame *frames, uint32_t nr_frames,
+			   bool is_complete);
+
+/*
+ * Note a wait in a place.  Returns 1 if that is news, 0 if enough waits of the
+ * place are known, or -ENOMEM.
+ */
+int evidence_add_wait(struct evidence *evidence, uint32_t place,
+		      const struct evidence_wait *wait);
+
+/* Whether a thread that waits in @place waits in @context. */
+bool evidence_is_in(const struct boundary_place *place,
+		    const struct context *context);
+
+void evidence_deinit(struct evidence *evidence);
+
+#endif /* _PGUARD_EVIDENCE_H */

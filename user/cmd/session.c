@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A loop around poll(): the bell of the alerts and the signals wake it; from
+ * time to time it hears of waits in unknown places, and once a second it looks
+ * at processes and sums.
+ */
+
+#include "session.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "base/log.h"
+#include "binary/unwind.h"
+#include "cmd.h"
+#include "out/alert.h"
+#include "out/histogram.h"
+#include "out/text.h"
+#include "signals.h"
+#include "stacks.h"
+
+/* How often we hear of waits: often at first, when everything is new. */
+#define FIRST_HEAR_NS (20 * NSEC_PER_MSEC)
+#define HEAR_NS (100 * NSEC_PER_MSEC)
+#define LOOK_NS NSEC_PER_SEC
+/* A restarted service gets a moment to come back. */
+#define GONE_NS (2 * NSEC_PER_SEC)
+/* A command that was interrupted gets a moment to end. */
+#define STOP_NS (5 * NSEC_PER_SEC)
+
+static int failed(struct session *session, int error, const char *what)
+{
+	if (error == -ENOMEM) {
+		log_error("out of memory");
+		return CMD_FAILED;
+	}
+	return cmd_link_failed(session->link, error, what);
+}
+
+/* Is the process new to us?  Keeps it in mind.  Returns -ENOMEM, too. */
+static int is_new_process(struct session *session, uint32_t pid)
+{
+	uint32_t *pids;
+
+	for (uint32_t i = 0; i < session->nr_pids; i++)
+		if (session->pids[i] == pid)
+			return 0;
+	pids = reallocarray(session->pids, session->nr_pids + 1,
+			    sizeof(*pids));
+	if (!pids)
+		return -ENOMEM;
+	session->pids = pids;
+	pids[session->nr_pids++] = pid;
+	return 1;
+}
+
+static int look_at_processes(struct session *session)
+{
+	struct process *processes;
+	uint32_t nr;
+	int ret;
+
+	ret = link_processes(session->link, session->target_id, &processes,
+			     &nr);
+	if (ret)
+		return ret;
+	session->nr_processes = nr;
+	for (uint32_t i = 0; !ret && i < nr; i++) {
+		ret = is_new_process(session, processes[i].pid);
+		if (ret > 0)
+			ret = discovery_add_process(&session->discovery,
+						    &processes[i]);
+	}
+	free(processes);
+	if (nr)
+		session->gone_ns = 0;
+	else if (!session->gone_ns)
+		session->gone_ns = clock_now_ns();
+	return ret;
+}
+
+static struct loop *loop_get(struct session *session, const struct loop *like)
+{
+	struct loop *loops;
+
+	for (uint32_t i = 0; i < session->nr_loops; i++)
+		if (session->loops[i].image_id == like->image_id &&
+		    session->loops[i].id == like->id)
+			return &session->loops[i];
+	loops = reallocarray(session->loops, session->nr_loops + 1,
+			     sizeof(*loops));
+	if (!loops)
+		return NULL;
+	session->loops = loops;
+	return memset(&loops[session->nr_loops++], 0, sizeof(*loops));
+}
+
+/*
+ * Keep the latest sums of each loop: with the last process of an image, the
+ * module forgets them.
+ */
+static int look_at_loops(struct session *session)
+{
+	struct loop *loops, *known;
+	int ret = 0, error;
+	uint32_t nr;
+
+	error = link_loops(session->link, 0, &loops, &nr);
+	if (error)
+		return error;
+	for (uint32_t i = 0; i < nr && !ret; i++) {
+		if (!discovery_number(&session->discovery, loops[i].image_id,
+				      loops[i].id))
+			continue;
+		known = loop_get(session, &loops[i]);
+		if (!known) {
+			ret = -ENOMEM;
+			break;
+		}
+		loop_clear(known);
+		*known = loops[i];
+		loops[i].contexts = NULL;
+	}
+	link_loops_free(loops, nr);
+	return ret;
+}
+
+static int adapt_threshold(struct session *session, uint64_t since_ns)
+{
+	uint64_t hist[PERFGUARD_HIST_BUCKETS] = { 0 };
+	uint64_t max_ns = 0, late = 0, threshold_ns;
+
+	for (uint32_t i = 0; i < session->nr_loops; i++) {
+		const struct loop *loop = &session->loops[i];
+
+		histogram_add(hist, loop->hist);
+		late += loop->late;
+		if (loop->max_ns > max_ns)
+			max_ns = loop->max_ns;
+	}
+	threshold_ns = tail_threshold(&session->tail, hist, max_ns, late,
+				      since_ns);
+	if (threshold_ns == session->tail_ns)
+		return 0;
+	session->tail_ns = threshold_ns;
+	return link_target_set_threshold(session->link, session->target_id,
+					 threshold_ns);
+}
+
+static int print_live(struct session *session, const struct alert *alert)
+{
+	if (!session->is_json)
+		return 0;
+	return alert_json(&session->json, stdout, alert,
+			  alert_kind_name(alert->record->kind));
+}
+
+static int take_alert(struct session *session, const struct record *record)
+{
+	struct discovery *discovery = &session->discovery;
+	struct alert alert = { .record = record };
+	const struct identity *identity;
+	char *cgroup;
+	int ret;
+
+	identity = identity_get(&discovery->identities, record->image_id,
+				record->pid);
+	if (!identity)
+		return -ENOMEM;
+	ret = stacks_unwind(session->unwinder, record, &alert.stacks,
+			    &alert.nr_stacks);
+	if (ret)
+		return ret;
+	cgroup = identity_cgroup(record->pid);
+	alert.exe = identity->exe;
+	alert.build_id = identity->build_id;
+	alert.cgroup = cgroup;
+	alert.loop = discovery_number(discovery, record->image_id,
+				      record->loop_id);
+	ret = print_live(session, &alert);
+	if (ret) {
+		stacks_free(alert.stacks, alert.nr_stacks);
+		free(cgroup);
+		return ret;
+	}
+	return slowest_add(&session->slowest, record, alert.stacks,
+			   alert.nr_stacks, cgroup);
+}
+
+static int on_alert(struct record *record, void *arg)
+{
+	struct session *session = arg;
+
+	if (record->seq >= session->next_alert)
+		session->next_alert = record->seq + 1;
+	switch (record->kind) {
+	case PERFGUARD_RECORD_KIND_LOST:
+		session->lost_alerts += record->lost;
+		return 0;
+	case PERFGUARD_RECORD_KIND_LATE:
+	case PERFGUARD_RECORD_KIND_ENDED:
+		if (record->target_id == session->target_id)
+			return take_alert(session, record);
+	}
+	return 0;
+}
+
+static int hear_alerts(struct session *session)
+{
+	link_bell_quiet(session->link);
+	return link_alerts(session->link, session->next_alert, on_alert,
+			   session);
+}
+
+static const char *target_name(const struct session *session)
+{
+	return text_basename(session->selector.path);
+}
+
+static void tell_ready(struct session *session)
+{
+	struct json *json = &session->json;
+	uint32_t loops, threads;
+
+	discovery_count(&session->discovery, &loops, &threads);
+	session->ready_ns = clock_now_ns();
+	log_progress("watching %" PRIu32 " thread%s of %s in %" PRIu32
+		     " event loop%s",
+		     threads, threads == 1 ? "" : "s", target_name(session),
+		     loops, loops == 1 ? "" : "s");
+	if (!session->is_json)
+		return;
+	json_object(json, NULL);
+	json_string(json, "kind", "ready");
+	json_string(json, "exe", session->selector.path);
+	json_u64(json, "processes", session->nr_processes);
+	json_u64(json, "threads", threads);
+	json_u64(json, "loops", loops);
+	json_end(json);
+	json_end_line(json, stdout);
+}
+
+static int decide(struct session *session)
+{
+	bool is_changed;
+	int ret;
+
+	ret = discovery_decide(&session->discovery, &is_changed);
+	if (!ret && is_changed && !session->ready_ns)
+		tell_ready(session);
+	return ret;
+}
+
+static int arm(struct session *session)
+{
+	uint32_t flags = PERFGUARD_TARGET_FLAGS_DISCOVER |
+			 PERFGUARD_TARGET_FLAGS_OWNED;
+	uint64_t threshold_ns = session->threshold_ns;
+	uint32_t pid = session->selector.pid;
+	int ret;
+
+	if (session->has_account)
+		flags |= PERFGUARD_TARGET_FLAGS_ACCOUNT;
+	if (session->child.pid) {
+		flags |= PERFGUARD_TARGET_FLAGS_INHERIT;
+		pid = (uint32_t)session->child.pid;
+	}
+	if (!threshold_ns)
+		threshold_ns = session->tail_ns = TAIL_FIRST_NS;
+	session->next_alert = session->stats_begin.next_alert;
+	session->discovery.next_wait = session->stats_begin.next_wait;
+	ret = link_target_new(session->link, session->selector.fd, pid, flags,
+			      threshold_ns, &session->target_id,
+			      &session->nr_processes);
+	session->discovery.target_id = session->target_id;
+	return ret;
+}
+
+/* The process that is to run the command is still ours: no program to watch. */
+static int ignore_self(struct session *session)
+{
+	struct process *processes;
+	uint32_t nr;
+	int ret;
+
+	ret = link_processes(session->link, session->target_id, &processes,
+			     &nr);
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; !ret && i < nr; i++)
+		ret = discovery_ignore(&session->discovery,
+				       processes[i].image_id);
+	free(processes);
+	return ret;
+}
+
+static int release_command(struct session *session)
+{
+	int ret = ignore_self(session);
+
+	if (ret)
+		return failed(session, ret, "cannot watch the command");
+	ret = child_go(&session->child);
+	if (!ret)
+		return 0;
+	log_error("cannot run %s: %s", session->selector.path, strerror(-ret));
+	return CMD_FAILED;
+}
+
+int session_begin(struct session *session)
+{
+	int ret;
+
+	session->signals = -1;
+	ret = cmd_open_link(&session->link);
+	if (ret)
+		return ret;
+	ret = link_bell_open(session->link);
+	if (!ret)
+		ret = link_stats(session->link, &session->stats_begin);
+	if (ret)
+		return failed(session, ret, "cannot audit");
+	session->unwinder = unwinder_create();
+	session->signals = signals_open();
+	if (!session->unwinder || session->signals < 0)
+		return failed(session, -ENOMEM, "");
+	if (session->selector.command) {
+		ret = child_fork(&session->child, session->selector.path,
+				 session->selector.command, session->is_json);
+		if (ret) {
+			log_error("cannot start a process: %s", strerror(-ret));
+			return CMD_FAILED;
+		}
+	}
+	session->discovery.link = session->link;
+	session->discovery.unwinder = session->unwinder;
+	session->slowest.nr_wanted = session->nr_slowest;
+	tail_init(&session->tail);
+	session->start_ns = clock_now_ns();
+	ret = arm(session);
+	if (ret)
+		return failed(session, ret, "cannot audit");
+	if (session->child.pid)
+		return release_command(session);
+	ret = look_at_processes(session);
+	if (!ret)
+		ret = decide(session);
+	if (ret)
+		return failed(session, ret, "cannot audit");
+	if (!session->nr_processes)
+		log_progress("no process runs %s yet; waiting for one",
+			     session->selector.path);
+	return 0;
+}
+
+static int look(struct session *session, uint64_t since_ns)
+{
+	int ret = look_at_processes(session);
+
+	if (!ret)
+		ret = look_at_loops(session);
+	if (!ret && !session->threshold_ns && session->ready_ns)
+		ret = adapt_threshold(session, since_ns);
+	return ret;
+}
+
+static enum session_end hear_signals(struct session *session)
+{
+	int signal;
+
+	while ((signal = signals_next(session->signals)) != 0) {
+		if (signal == SIGCHLD)
+			continue;
+		/* A command at our terminal got it, too, and may clean up. */
+		if (signal == SIGINT && session->child.pid &&
+		    !session->stop_ns) {
+			session->stop_ns = clock_now_ns() + STOP_NS;
+			continue;
+		}
+		return SESSION_SIGNAL;
+	}
+	return SESSION_RUNS;
+}
+
+static enum session_end find_end(struct session *session)
+{
+	enum session_end end = hear_signals(session);
+	uint64_t now_ns = clock_now_ns();
+
+	if (end)
+		return end;
+	if (session->child.pid && child_has_ended(&session->child))
+		return SESSION_COMMAND;
+	if (session->stop_ns && now_ns >= session->stop_ns)
+		return SESSION_SIGNAL;
+	if (session->duration_ns &&
+	    now_ns - session->start_ns >= session->duration_ns)
+		return SESSION_DURATION;
+	/* A file may be executed again, a process not. */
+	if (session->gone_ns && session->nr_pids && !session->child.pid &&
+	    (session->selector.pid || now_ns - session->gone_ns > GONE_NS))
+		return SESSION_GONE;
+	return SESSION_RUNS;
+}
+
+static void sleep_until(struct session *session, uint64_t until_ns)
+{
+	struct pollfd fds[2] = {
+		{ .fd = link_bell_fd(session->link), .events = POLLIN },
+		{ .fd = session->signals, .events = POLLIN },
+	};
+	uint64_t end_ns = session->start_ns + session->duration_ns;
+	uint64_t now_ns = clock_now_ns();
+
+	if (session->duration_ns && end_ns < until_ns)
+		until_ns = end_ns;
+	if (until_ns > now_ns)
+		poll(fds, 2, (int)((until_ns - now_ns) / NSEC_PER_MSEC) + 1);
+}
+
+int session_run(struct session *session)
+{
+	uint64_t last_look_ns = clock_now_ns(), last_hear_ns = 0;
+	uint64_t now_ns, hear_ns;
+	int ret = 0;
+
+	while (!ret) {
+		now_ns = clock_now_ns();
+		hear_ns = now_ns - session->start_ns < LOOK_NS ? FIRST_HEAR_NS :
+								 HEAR_NS;
+		if (now_ns - last_hear_ns >= hear_ns) {
+			last_hear_ns = now_ns;
+			ret = discovery_hear(&session->discovery);
+			if (!ret)
+				ret = decide(session);
+		}
+		if (!ret)
+			ret = hear_alerts(session);
+		if (!ret && now_ns - last_look_ns >= LOOK_NS) {
+			ret = look(session, now_ns - last_look_ns);
+			last_look_ns = now_ns;
+		}
+		session->ended_by = find_end(session);
+		if (session->ended_by)
+			break;
+		sleep_until(session, last_hear_ns + hear_ns);
+	}
+	session->end_ns = clock_now_ns();
+	if (ret == -EIO && ferror(stdout)) {
+		log_error("cannot write: the reader of the lines is gone");
+		return CMD_FAILED;
+	}
+	return ret ? failed(session, ret, "the audit broke off") : 0;
+}
+
+static int take_target(struct session *session)
+{
+	struct target *targets;
+	uint32_t nr;
+	int ret;
+
+	ret = link_targets(session->link, &targets, &nr);
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; i < nr; i++) {
+		if (targets[i].id != session->target_id)
+			continue;
+		session->target = targets[i];
+		targets[i].path = NULL;
+	}
+	link_targets_free(targets, nr);
+	return 0;
+}
+
+int session_finish(struct session *session)
+{
+	int ret = 0;
+
+	if (!session->target_id)
+		return 0;
+	if (session->ended_by) {
+		ret = look_at_loops(session);
+		if (!ret)
+			ret = hear_alerts(session);
+		if (!ret)
+			ret = take_target(session);
+		if (!ret)
+			ret = link_stats(session->link, &session->stats_end);
+		slowest_finish(&session->slowest, clock_wall_ns());
+	}
+	if (ret)
+		ret = failed(session, ret, "cannot read the result");
+	/* The module may have removed it with its last process. */
+	link_target_del(session->link, session->target_id);
+	session->target_id = 0;
+	return ret;
+}
+
+void session_deinit(struct session *session)
+{
+	/* Closing the link disarms whatever is left. */
+	child_stop(&session->child);
+	slowest_deinit(&session->slowest);
+	discovery_deinit(&session->discovery);
+	if (session->unwinder)
+		unwinder_destroy(session->unwinder);
+	if (session->signals >= 0)
+		close(session->signals);
+	for (uint32_t i = 0; i < session->nr_loops; i++)
+		loop_clear(&session->loops[i]);
+	free(session->loops);
+	free(session->pids);
+	free(session->target.path);
+	link_stats_clear(&session->stats_begin);
+	link_stats_clear(&session->stats_end);
+	link_close(session->link);
+	json_deinit(&session->json);
+	selector_deinit(&session->selector);
+}

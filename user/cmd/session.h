@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One audit from arming to disarming: what the operator asked for, and all
+ * that was learnt meanwhile.
+ */
+#ifndef _PGUARD_SESSION_H
+#define _PGUARD_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/loop.h"
+#include "child.h"
+#include "discovery.h"
+#include "link/link.h"
+#include "out/json.h"
+#include "selector.h"
+#include "slowest.h"
+#include "tail.h"
+
+enum session_end {
+	SESSION_RUNS,
+	SESSION_DURATION, /* the time is over */
+	SESSION_SIGNAL, /* the operator ended it */
+	SESSION_COMMAND, /* the command ended */
+	SESSION_GONE, /* no process of the target is left */
+};
+
+struct session {
+	/* Set by the operator. */
+	bool is_json;
+	bool has_account;
+	uint32_t nr_slowest;
+	uint64_t duration_ns; /* 0: until something else ends it */
+	uint64_t threshold_ns; /* 0: from the running tail */
+	struct selector selector;
+
+	/* Kept while it runs. */
+	struct link *link;
+	struct unwinder *unwinder;
+	struct discovery discovery;
+	struct slowest slowest;
+	struct tail tail;
+	struct child child;
+	struct json json;
+	int signals;
+	uint32_t target_id;
+	uint64_t next_alert; /* sequence number */
+	uint64_t tail_ns; /* threshold in force, from the tail */
+	uint64_t lost_alerts;
+	uint32_t *pids; /* of all processes seen */
+	uint32_t nr_pids;
+	uint32_t nr_processes; /* now */
+	uint64_t start_ns; /* CLOCK_MONOTONIC, as the next three */
+	uint64_t ready_ns; /* when the first loops were known; 0: never */
+	uint64_t end_ns;
+	uint64_t gone_ns; /* since when there is no process */
+	uint64_t stop_ns; /* when to end, after a first SIGINT */
+	enum session_end ended_by;
+
+	/* Sums by image and loop, the latest that were read. */
+	struct loop *loops;
+	uint32_t nr_loops;
+	/* Read at the end. */
+	struct target target;
+	struct stats stats_begin;
+	struct stats stats_end;
+};
+
+/*
+ * Arm.  Says what is wrong in one line.  Returns 0 or an exit code; then
+ * session_end() is to be called all the same.
+ */
+int session_begin(struct session *session);
+
+/* Watch until something ends it; prints alerts as they come with is_json. */
+int session_run(struct session *session);
+
+/* Take the last readings, and leave nothing armed. */
+int session_finish(struct session *session);
+
+void session_deinit(struct session *session);
+
+#endif /* _PGUARD_SESSION_H */

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The signals that end a verb, and those of a child, as a file to poll.
+ */
+#ifndef _PGUARD_SIGNALS_H
+#define _PGUARD_SIGNALS_H
+
+/*
+ * Block SIGINT, SIGTERM, SIGHUP and SIGCHLD.  Returns a descriptor, readable
+ * when one of them came, or a negative errno.
+ */
+int signals_open(void);
+
+/* The next signal that came, or 0. */
+int signals_next(int fd);
+
+/* For a child before exec: let it have its signals as we got them. */
+void signals_restore(void);
+
+#endif /* _PGUARD_SIGNALS_H */

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * pg-collect: the userland of perfguard.  This file is the table of verbs;
+ * each has a file in cmd/.
+ */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cmd/cmd.h"
+
+#ifndef PGUARD_VERSION
+#define PGUARD_VERSION "0.1"
+#endif
+
+static const struct verb {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *summary;
+} verbs[] = {
+	{ "check", cmd_check, "tell whether this machine can run perfguard" },
+	{ "audit", cmd_audit, "measure the event loops of a program for a while" },
+	{ "watch", cmd_watch, "print alerts of late units as they come" },
+	{ "status", cmd_status, "show what is watched, and the module's counters" },
+	{ "disarm", cmd_disarm, "end the watching of targets" },
+};
+
+static void print_usage(FILE *file)
+{
+	fputs("usage: pg-collect VERB [OPTION...]\n"
+	      "       pg-collect VERB --help\n"
+	      "       pg-collect --help | --version\n\n", file);
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		fprintf(file, "  %-8s %s\n", verbs[i].name, verbs[i].summary);
+}
+
+static void print_help(void)
+{
+	puts("pg-collect finds the slow requests of unmodified programs, with where\n"
+	     "their time went and in which functions they were, while they run.\n");
+	print_usage(stdout);
+	puts("\n"
+	     "Exit status: 0 ok, 1 failed, 2 wrong usage, 3 not possible on this\n"
+	     "machine (no module, no permission, no kernel support), 4 (watch -n)\n"
+	     "the duration ended first.");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		print_usage(stdout);
+		return CMD_OK;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		print_help();
+		return CMD_OK;
+	}
+	if (!strcmp(argv[1], "--version")) {
+		puts("pg-collect " PGUARD_VERSION);
+		return CMD_OK;
+	}
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (!strcmp(argv[1], verbs[i].name))
+			return verbs[i].run(argc - 1, argv + 1);
+	log_error("unknown verb '%s'; see 'pg-collect --help'", argv[1]);
+	return CMD_USAGE;
+}
