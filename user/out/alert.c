@@ -3,6 +3,7 @@
 #include "alert.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 
 #include <linux/perfguard.h>
 
@@ -118,7 +119,9 @@ static void json_unit(struct json *json, const struct alert *alert)
 	json_null(json, "type");
 	json_null(json, "confidence");
 	json_u64(json, "threshold_ns", record->threshold_ns);
-	json_u64(json, "elapsed_ns", record->account.elapsed_ns);
+	json_u64(json, "elapsed_ns",
+		 alert->running_ns ? alert->running_ns :
+				     record->account.elapsed_ns);
 	json_string(json, "found_by", found_by_name(record->found_by));
 	json_account(json, &record->account);
 	json_object(json, "switches");
@@ -132,7 +135,7 @@ static void json_unit(struct json *json, const struct alert *alert)
 }
 
 int alert_json(struct json *json, FILE *file, const struct alert *alert,
-	       const char *kind, bool is_running)
+	       const char *kind)
 {
 	const struct record *record = alert->record;
 	char time[CLOCK_TEXT_MAX];
@@ -146,8 +149,12 @@ int alert_json(struct json *json, FILE *file, const struct alert *alert,
 	} else {
 		json_unit(json, alert);
 		json_u64(json, "image", record->image_id);
-		if (is_running)
+		if (alert->running_ns) {
 			json_bool(json, "running", true);
+			/* What the time account is of. */
+			json_u64(json, "account_ns",
+				 record->account.elapsed_ns);
+		}
 	}
 	json_end(json);
 	return json_end_line(json, file);
@@ -187,7 +194,8 @@ static void stack_title(FILE *file, const struct alert *alert, uint32_t index,
 	fputs(":\n", file);
 }
 
-void alert_stacks_text(FILE *file, const struct alert *alert, int indent)
+/* The stacks, each once however often it was seen. */
+static void text_stacks(FILE *file, const struct alert *alert, int indent)
 {
 	for (uint32_t i = 0; i < alert->nr_stacks; i++) {
 		const struct alert_stack *stack = &alert->stacks[i];
@@ -204,8 +212,8 @@ void alert_stacks_text(FILE *file, const struct alert *alert, int indent)
 			fputc('\n', file);
 		}
 		if (stack->end)
-			fprintf(file, "%*s(the stack goes on: %s)\n",
-				indent + 2, "", stack->end);
+			fprintf(file, "%*s(cut here: %s)\n", indent + 2, "",
+				stack->end);
 	}
 }
 
@@ -236,5 +244,35 @@ void alert_text(FILE *file, const struct alert *alert)
 	fputs("    ", file);
 	text_account(file, &record->account);
 	fputc('\n', file);
-	alert_stacks_text(file, alert, 4);
+	text_stacks(file, alert, 4);
+}
+
+void alert_slow_text(FILE *file, const struct alert *alert, uint32_t rank)
+{
+	const struct record *record = alert->record;
+	char elapsed[DURATION_TEXT_MAX];
+	char time[CLOCK_TEXT_MAX];
+
+	fprintf(file, "%s%2" PRIu32 ". %s%s  ", text_bold(file), rank,
+		duration_format(alert->running_ns ? alert->running_ns :
+						    record->account.elapsed_ns,
+				elapsed),
+		text_plain(file));
+	text_safe(file, record->comm);
+	fprintf(file, "[%" PRIu32 "/%" PRIu32 "]", record->pid, record->tid);
+	if (alert->loop)
+		fprintf(file, ", event loop %" PRIu32, alert->loop);
+	fprintf(file, ", unit %" PRIu64, record->unit);
+	if (alert->running_ns)
+		fprintf(file, ", still running\n    of the first %s: ",
+			duration_format(record->account.elapsed_ns, elapsed));
+	else
+		fprintf(file, ", ended %s\n    ",
+			clock_format_local(record->time_ns, time));
+	text_account(file, &record->account);
+	fputc('\n', file);
+	if (!alert->nr_stacks)
+		fputs("    no stack: it ended before one was taken\n", file);
+	text_stacks(file, alert, 4);
+	fputc('\n', file);
 }

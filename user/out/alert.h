@@ -6,7 +6,6 @@
 #ifndef _PGUARD_ALERT_H
 #define _PGUARD_ALERT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -29,23 +28,23 @@ struct alert {
 	const char *build_id;
 	const char *cgroup;
 	uint32_t loop; /* as the reports count them; 0 if not known */
+	uint64_t running_ns; /* of a unit that still runs: its time by now */
 	uint32_t nr_stacks;
 	struct alert_stack *stacks;
 };
 
 /*
  * One line with the fields of an alert.  @kind is "late", "ended", "lost" or
- * "slow"; @is_running (of a slow unit) tells that it had not ended.
- * Returns what json_end_line() does.
+ * "slow".  Returns what json_end_line() does.
  */
 int alert_json(struct json *json, FILE *file, const struct alert *alert,
-	       const char *kind, bool is_running);
+	       const char *kind);
 
 /* A few lines, as 'watch' prints them. */
 void alert_text(FILE *file, const struct alert *alert);
 
-/* The stacks, each once however often it was seen, indented by @indent. */
-void alert_stacks_text(FILE *file, const struct alert *alert, int indent);
+/* The same as number @rank of the slowest. */
+void alert_slow_text(FILE *file, const struct alert *alert, uint32_t rank);
 
 /* "late", "ended", "lost"; "?" for what a newer module tells. */
 const char *alert_kind_name(uint32_t kind);
