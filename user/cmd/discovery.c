@@ -56,7 +56,10 @@ int discovery_ignore(struct discovery *discovery, uint32_t image_id)
 	return 0;
 }
 
-/* Returns whether the stack had to be unwound, or -ENOMEM. */
+/*
+ * The module sends the stack with the first waits of a place only; @slice is
+ * NULL for the others.  Returns whether it had to be unwound, or -ENOMEM.
+ */
 static int add_wait(struct discovery *discovery, struct image *image,
 		    const struct evidence_wait *wait,
 		    const struct slice *slice)
@@ -68,15 +71,16 @@ static int add_wait(struct discovery *discovery, struct image *image,
 	int nr, ret;
 
 	place = evidence_find(&image->evidence, wait, slice);
+	if (place < 0 && !slice)
+		return 0;
 	if (place < 0) {
 		nr = unwind_slice(discovery->unwinder, wait->pid, slice, frames,
 				  UNWIND_MAX_FRAMES, &end);
 		if (nr < 0)
 			return nr;
 		is_unwound = true;
-		place = evidence_add_place(&image->evidence, wait, slice,
-					   frames, (uint32_t)nr,
-					   end == UNWIND_COMPLETE);
+		place = evidence_add_place(&image->evidence, wait, frames,
+					   (uint32_t)nr, end == UNWIND_COMPLETE);
 		if (place < 0)
 			return (int)place;
 	}
@@ -123,6 +127,9 @@ static int add_thread(struct discovery *discovery, struct image *image,
 	if (syscall_name(wait.syscall)) {
 		read_comm(pid, tid, comm);
 		wait.comm = comm;
+		wait.ip = slice.regs[SLICE_REG_RIP];
+		wait.sp = slice.regs[SLICE_REG_RSP];
+		wait.enter_ns = clock_now_ns() - SNAPSHOT_BLOCKED_NS;
 		ret = add_wait(discovery, image, &wait, &slice);
 	}
 	slice_clear(&slice);
@@ -170,7 +177,9 @@ static int hear_wait(struct record *record, void *arg)
 		.pid = record->pid,
 		.tid = record->tid,
 		.syscall = record->syscall,
-		.blocked_ns = record->account.elapsed_ns,
+		.ip = record->wait_ip,
+		.sp = record->wait_sp,
+		.blocked_ns = record->voluntary ? record->account.elapsed_ns : 0,
 		.enter_ns = record->enter_ns,
 		.comm = record->comm,
 	};
@@ -184,7 +193,7 @@ static int hear_wait(struct record *record, void *arg)
 		return 0;
 	}
 	if (record->kind != PERFGUARD_RECORD_KIND_WAIT ||
-	    record->target_id != discovery->target_id || !record->nr_stacks)
+	    record->target_id != discovery->target_id)
 		return 0;
 	image = image_get(discovery, record->image_id, record->pid);
 	if (!image)
@@ -192,7 +201,8 @@ static int hear_wait(struct record *record, void *arg)
 	if (image->is_ignored || hearing->unwound >= MAX_UNWOUND)
 		return 0;
 	discovery->waits++;
-	ret = add_wait(discovery, image, &wait, &record->stacks[0]);
+	ret = add_wait(discovery, image, &wait,
+		       record->nr_stacks ? record->stacks : NULL);
 	if (ret < 0)
 		return ret;
 	hearing->unwound += (uint32_t)ret;

@@ -36,14 +36,13 @@ int64_t evidence_find(const struct evidence *evidence,
 		      const struct evidence_wait *wait,
 		      const struct slice *slice)
 {
-	for (uint32_t i = 0; i < evidence->nr_places; i++) {
+	for (uint32_t i = evidence->nr_places; i-- > 0;) {
 		const struct boundary_place *place = &evidence->places[i];
 
-		if (place->tid == wait->tid && place->syscall == wait->syscall &&
-		    place->sp == slice->regs[SLICE_REG_RSP] &&
-		    place->nr_frames &&
-		    place->frames[0].pc == slice->regs[SLICE_REG_RIP] &&
-		    has_stack(place, slice))
+		if (place->tid == wait->tid && place->sp == wait->sp &&
+		    place->syscall == wait->syscall && place->nr_frames &&
+		    place->frames[0].pc == wait->ip &&
+		    (!slice || has_stack(place, slice)))
 			return i;
 	}
 	return -1;
@@ -103,7 +102,6 @@ static int grow_places(struct evidence *evidence)
 
 int64_t evidence_add_place(struct evidence *evidence,
 			   const struct evidence_wait *wait,
-			   const struct slice *slice,
 			   const struct frame *frames, uint32_t nr_frames,
 			   bool is_complete)
 {
@@ -135,7 +133,7 @@ int64_t evidence_add_place(struct evidence *evidence,
 	evidence->places[index] = (struct boundary_place) {
 		.tid = wait->tid,
 		.syscall = wait->syscall,
-		.sp = slice->regs[SLICE_REG_RSP],
+		.sp = wait->sp,
 		.nr_frames = nr_frames,
 		.frames = bare,
 	};

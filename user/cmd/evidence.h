@@ -41,14 +41,17 @@ struct evidence_wait {
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t syscall;
-	uint64_t blocked_ns;
+	uint64_t ip;
+	uint64_t sp;
+	uint64_t blocked_ns; /* 0 if it did not sleep */
 	uint64_t enter_ns;
 	const char *comm;
 };
 
 /*
- * The place of a wait whose stack looks like one that is known, without
- * unwinding it; -1 if there is none.
+ * The known place of a wait, -1 if there is none: that with the same stack,
+ * told without unwinding it, or, where @slice is NULL, the latest that was
+ * entered with the same ip and sp.
  */
 int64_t evidence_find(const struct evidence *evidence,
 		      const struct evidence_wait *wait,
@@ -57,7 +60,6 @@ int64_t evidence_find(const struct evidence *evidence,
 /* Make a place; returns its index or -ENOMEM.  The frames are copied. */
 int64_t evidence_add_place(struct evidence *evidence,
 			   const struct evidence_wait *wait,
-			   const struct slice *slice,
 			   const struct frame *frames, uint32_t nr_frames,
 			   bool is_complete);
 
