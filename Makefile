@@ -53,6 +53,9 @@ module:
 	$(Q)$(MAKE) --no-print-directory -k -C $(KERNELDIR) M=$(MODULE_DIR) $(MODULE_FLAGS) \
 		CONFIG_DEBUG_INFO_BTF_MODULES= modules
 
+-include tests/vm/tests.mk
+-include tests/unit/tests.mk
+
 clean:
 	$(Q)rm -rf $(BUILD) pg-collect
 

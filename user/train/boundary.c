@@ -28,12 +28,14 @@
  *
  * So a group's score is
  *
- *	runs x (0.02 + share of runs that slept) / depth^2
+ *	runs x (0.02 + share of runs that slept) / depth^3
  *
  * where depth is the number of calls from the branch frame to the system
  * call.  A score three times as high decides; in between decide, in this
- * order, depth (by a factor of three), kind, score, time asleep.  A place that
- * was left and never came back is no loop's wait, unless little was seen.
+ * order, depth (by a factor of three), kind, score and, at equal depth, score x
+ * time asleep: the lock of a queue is next to the wait for the queue to fill.
+ * A place that was left and never came back is no loop's wait, unless little
+ * was seen.
  *
  * The winner can still hold both, where the same call leads to the wait and to
  * work: handlers may be called by the function that calls epoll_wait, and
@@ -59,10 +61,10 @@
  * distance from the stack pointer.  At a branch frame that is the call that
  * tells the wait from all others known.  With a single place, a frame too far
  * in (a wait function of a library) is met in mid-unit as well, and one too
- * far out tells nothing but the distance.  So it is the fourth frame from
- * outside, which lies in or next to a thread's own function and in main's
- * callee, or further in if other threads' stacks have the same return
- * addresses up to there.  It stays when waits inside of it are seen later.
+ * far out tells nothing but the distance.  So it is the outermost frame beyond
+ * the start code, which is the thread's own function, or main, or further in
+ * if other threads' stacks have the same return addresses up to there.  It
+ * stays when waits inside of it are seen later.
  */
 
 #include "boundary.h"
@@ -76,7 +78,8 @@
 
 enum {
 	NO_LEVEL = UINT32_MAX,
-	SINGLE_LEVEL = 3, /* of a context without a branch frame */
+	START_LEVEL = 1, /* in start code: of the threads, of main */
+	START_BYTES = 256 * 1024, /* code that near to it is start code as well */
 	FEW_WAITS = 4, /* less tells nothing of a thread's role */
 	MANY_WAITS = 16,
 };
@@ -250,7 +253,7 @@ static uint32_t make_groups(struct finder *finder, uint32_t level)
 	for (uint32_t i = 0; i < finder->shapes.nr; i++) {
 		const struct shape *shape = &finder->shapes.entries[i];
 		struct group *group;
-		uint32_t at = 0;
+		uint32_t at = 0, depth;
 
 		if (!finder->set[i])
 			continue;
@@ -268,8 +271,10 @@ static uint32_t make_groups(struct finder *finder, uint32_t level)
 			};
 		}
 		finder->group_of_shape[i] = at;
-		if (shape_frame(shape, level) < group->depth)
-			group->depth = shape_frame(shape, level);
+		/* stacks that part at once are not all complete, depth says nothing */
+		depth = level ? shape_frame(shape, level) : 1;
+		if (depth < group->depth)
+			group->depth = depth;
 		if (shape->kind < group->kind)
 			group->kind = shape->kind;
 		group->only_many &= shape->kind == SHAPE_MANY;
@@ -324,7 +329,7 @@ static double score(const struct group *group, uint32_t max_runs)
 		return 0;
 	if (group->runs == 1 && max_runs >= 8)
 		runs = 0.1;
-	return runs * (0.02 + (double)group->slept / group->runs) / (depth * depth);
+	return runs * (0.02 + (double)group->slept / group->runs) / (depth * depth * depth);
 }
 
 /* A read that never sleeps is no wait if there is one for many things. */
@@ -345,9 +350,11 @@ static bool is_better(const struct group *a, const struct group *b, uint32_t max
 		return a->depth < b->depth;
 	if (a->kind != b->kind)
 		return a->kind < b->kind;
-	if (score_a < score_b || score_a > score_b)
-		return score_a > score_b;
-	return a->blocked_ns > b->blocked_ns;
+	if (a->depth == b->depth) {
+		score_a *= (double)a->blocked_ns;
+		score_b *= (double)b->blocked_ns;
+	}
+	return score_a > score_b;
 }
 
 static uint32_t best_group(const struct finder *finder, uint32_t nr)
@@ -399,7 +406,8 @@ static bool is_pair(struct finder *finder, uint32_t pool, uint32_t many, uint32_
 			const struct boundary_wait *wait = &finder->waits[i];
 			uint32_t group = wait_group(finder, wait);
 
-			if (finder->thread_of_place[wait->place] != thread)
+			/* what lies between, waits elsewhere included, is work */
+			if (group == SHAPE_NONE || finder->thread_of_place[wait->place] != thread)
 				continue;
 			if (last && wait_group(finder, last) == read) {
 				if (group == many)
@@ -452,10 +460,22 @@ static uint32_t keep_best(struct finder *finder, uint32_t pool, uint32_t nr)
 	return kept;
 }
 
+/* The outermost level of @shape beyond the start code. */
+static uint32_t outermost_level(const struct shape *shape)
+{
+	uint64_t start, call;
+
+	if (shape->place->nr_frames <= START_LEVEL + 2)
+		return START_LEVEL;
+	start = shape_call(shape, START_LEVEL);
+	call = shape_call(shape, START_LEVEL + 1);
+	return call - start + START_BYTES < 2 * START_BYTES ? START_LEVEL + 2 : START_LEVEL + 1;
+}
+
 /* Where a set that does not part, or parts nowhere else, is identified. */
 static uint32_t single_level(const struct finder *finder, uint32_t pool)
 {
-	uint32_t level = SINGLE_LEVEL, innermost = branch_level(finder);
+	uint32_t level = 0, innermost = branch_level(finder);
 
 	if (innermost != NO_LEVEL && innermost)
 		innermost--; /* one return address for all */
@@ -464,6 +484,8 @@ static uint32_t single_level(const struct finder *finder, uint32_t pool)
 
 		if (!finder->set[i])
 			continue;
+		if (level < outermost_level(&finder->shapes.entries[i]))
+			level = outermost_level(&finder->shapes.entries[i]);
 		/* not the wrapper of the call nor, if there is more, what calls that */
 		deepest = nr_frames > 4 ? nr_frames - 3 : nr_frames - 2;
 		if (innermost > deepest)

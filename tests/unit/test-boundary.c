@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which waits boundary_find() takes for an event loop's own, on stacks made up
+ * after those of real servers.  Each case says what a thread did, in its order,
+ * and then of every place whether the module would see a boundary there.
+ */
+
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "tap.h"
+#include "train/boundary.h"
+
+enum {
+	MAX_PLACES = 200,
+	MAX_WAITS = 20000,
+	MAX_FRAMES = 32,
+	MAX_THREADS = 32,
+	US = 1000,
+};
+
+static struct boundary_place places[MAX_PLACES];
+static struct boundary_frame frames[MAX_PLACES][MAX_FRAMES];
+static char specs[MAX_PLACES][256];
+static uint32_t nr_places;
+static struct boundary_wait waits[MAX_WAITS];
+static size_t nr_waits;
+static uint64_t clocks[MAX_THREADS];
+static struct boundary_context *contexts;
+static uint32_t nr_contexts;
+
+static uint64_t hash(const char *text, size_t size)
+{
+	uint64_t value = 5381;
+
+	while (size--)
+		value = value * 33 + (unsigned char)*text++;
+	return value;
+}
+
+/*
+ * Make the stack that @spec tells, from the thread's start inwards: "fn:2 g h"
+ * is h called by g called from place 2 in fn.
+ */
+static void make_stack(struct boundary_place *place, struct boundary_frame *ret, const char *spec)
+{
+	uint64_t slot = 0x7f0000000000 + 0x100000ull * place->tid;
+	struct boundary_frame outwards[MAX_FRAMES];
+	uint32_t nr = 0;
+
+	while (*spec) {
+		size_t word = strcspn(spec, " "), name = strcspn(spec, ": ");
+		unsigned long site = spec[name] == ':' ? strtoul(spec + name + 1, NULL, 10) : 1;
+		uint64_t id = hash(spec, name);
+
+		outwards[nr].function = 0x550000000000 + (id & 0xfffffff) * 0x1000;
+		if (!strncmp(spec, "libc_", 5)) /* the start code is in one place */
+			outwards[nr].function = 0x7e0000000000 + (id & 0xff) * 0x100;
+		outwards[nr].pc = outwards[nr].function + 16 * site + 5;
+		slot -= 0x20 + 0x10 * (id % 9);
+		outwards[nr++].slot = slot;
+		spec += word + strspn(spec + word, " ");
+	}
+	for (uint32_t i = 0; i < nr; i++)
+		ret[i] = outwards[nr - 1 - i];
+	place->sp = ret[0].slot;
+	ret[0].slot = 0;
+	place->nr_frames = nr;
+	place->frames = ret;
+}
+
+static uint32_t find_place(uint32_t tid, uint32_t syscall, const char *spec)
+{
+	for (uint32_t i = 0; i < nr_places; i++)
+		if (places[i].tid == tid && places[i].syscall == syscall && !strcmp(specs[i], spec))
+			return i;
+	places[nr_places] = (struct boundary_place){ .tid = tid, .syscall = syscall };
+	make_stack(&places[nr_places], frames[nr_places], spec);
+	snprintf(specs[nr_places], sizeof(specs[0]), "%s", spec);
+	return nr_places++;
+}
+
+/* The thread works for @work_us and then waits, asleep for @blocked_us. */
+static void wait_in(uint32_t tid, uint32_t syscall, const char *spec, uint64_t work_us,
+		    uint64_t blocked_us)
+{
+	uint32_t place = find_place(tid, syscall, spec);
+
+	clocks[tid] += work_us * US;
+	waits[nr_waits++] = (struct boundary_wait){
+		.place = place,
+		.enter_ns = clocks[tid],
+		.blocked_ns = blocked_us * US,
+	};
+	clocks[tid] += blocked_us * US + 500;
+}
+
+static void begin(const char *name)
+{
+	diag("%s", name);
+	nr_places = 0;
+	nr_waits = 0;
+	for (int i = 0; i < MAX_THREADS; i++)
+		clocks[i] = 1000000;
+}
+
+static void find(void)
+{
+	free(contexts);
+	if (boundary_find(places, nr_places, waits, nr_waits, &contexts, &nr_contexts)) {
+		printf("Bail out! no memory\n");
+		exit(1);
+	}
+}
+
+/* What the module compares: the call, and one word of the stack. */
+static uint32_t loop_at(uint32_t tid, uint32_t syscall, const char *spec)
+{
+	const struct boundary_place *place = &places[find_place(tid, syscall, spec)];
+
+	for (uint32_t i = 0; i < nr_contexts; i++)
+		for (uint32_t k = 1; k < place->nr_frames; k++)
+			if (contexts[i].syscall == syscall &&
+			    contexts[i].return_address == place->frames[k].pc &&
+			    contexts[i].distance == place->frames[k].slot - place->sp)
+				return contexts[i].loop_id;
+	return 0;
+}
+
+static void is_boundary(uint32_t tid, uint32_t syscall, const char *spec)
+{
+	if (!ok(loop_at(tid, syscall, spec), "boundary: %s", spec))
+		for (uint32_t i = 0; i < nr_contexts; i++)
+			diag("context %s frame %u", specs[contexts[i].place], contexts[i].frame);
+}
+
+static void is_inside(uint32_t tid, uint32_t syscall, const char *spec)
+{
+	if (!ok(!loop_at(tid, syscall, spec), "in mid-unit: %s", spec))
+		for (uint32_t i = 0; i < nr_contexts; i++)
+			diag("context %s frame %u", specs[contexts[i].place], contexts[i].frame);
+}
+
+#define REDIS_MAIN "_start libc_start libc_call_main main aeMain "
+#define REDIS_EPOLL REDIS_MAIN "aeProcessEvents:1 epoll_wait"
+#define REDIS_READ REDIS_MAIN "aeProcessEvents:2 readQuery connRead read"
+#define REDIS_BIO "clone start_thread bioJobs cond_wait futex_wait"
+
+static void test_redis(bool loaded)
+{
+	begin(loaded ? "an epoll loop that never sleeps" : "an epoll loop");
+	wait_in(1, SYS_epoll_wait, REDIS_EPOLL, 0, 1000);
+	for (uint32_t bio = 2; bio < 5; bio++)
+		wait_in(bio, SYS_futex, REDIS_BIO, 0, 1000);
+	for (int i = 0; i < 200; i++) {
+		wait_in(1, SYS_epoll_wait, REDIS_EPOLL, 15, loaded || i % 3 ? 0 : 30);
+		for (int client = 0; client < 1 + i % 4; client++)
+			wait_in(1, SYS_read, REDIS_READ, client ? 12 : 1, 0);
+	}
+	find();
+	is_boundary(1, SYS_epoll_wait, REDIS_EPOLL);
+	is_inside(1, SYS_read, REDIS_READ);
+	is_boundary(3, SYS_futex, REDIS_BIO);
+	ok(loop_at(2, SYS_futex, REDIS_BIO) == loop_at(4, SYS_futex, REDIS_BIO) &&
+	   loop_at(2, SYS_futex, REDIS_BIO) != loop_at(1, SYS_epoll_wait, REDIS_EPOLL),
+	   "threads that run the same loop share its number, others have another");
+}
+
+#define NGINX "_start libc_start libc_call_main main master spawn worker_cycle "
+#define NGINX_EPOLL NGINX "process_events:1 epoll_process:1 epoll_wait"
+#define NGINX_RECV NGINX "process_events:1 epoll_process:2 wait_request unix_recv recv"
+#define NGINX_READ NGINX "process_events:1 epoll_process:2 wait_request handler copy pread64"
+#define NGINX_ACCEPT NGINX "process_events:2 process_posted event_accept accept4"
+#define NGINX_MASTER "_start libc_start libc_call_main main master:3 sigsuspend"
+
+static void test_nginx(void)
+{
+	begin("handlers called by the function that calls epoll_wait, and by another");
+	wait_in(1, SYS_rt_sigsuspend, NGINX_MASTER, 0, 1000);
+	for (uint32_t worker = 2; worker < 4; worker++) {
+		wait_in(worker, SYS_epoll_wait, NGINX_EPOLL, 0, 1000);
+		for (int i = 0; i < 50; i++) {
+			wait_in(worker, SYS_epoll_wait, NGINX_EPOLL, 20, i % 2 ? 100 : 0);
+			wait_in(worker, SYS_accept4, NGINX_ACCEPT, 2, 0);
+			wait_in(worker, SYS_epoll_wait, NGINX_EPOLL, 20, 50);
+			wait_in(worker, SYS_recvfrom, NGINX_RECV, 2, 0);
+			wait_in(worker, SYS_pread64, NGINX_READ, 30, i % 10 ? 0 : 3000);
+		}
+	}
+	find();
+	is_boundary(2, SYS_epoll_wait, NGINX_EPOLL);
+	is_inside(2, SYS_recvfrom, NGINX_RECV);
+	is_inside(2, SYS_pread64, NGINX_READ);
+	is_inside(3, SYS_accept4, NGINX_ACCEPT);
+	is_boundary(1, SYS_rt_sigsuspend, NGINX_MASTER);
+}
+
+#define EVENT "clone start_thread worker event_base_loop"
+#define EVENT_EPOLL EVENT ":1 epoll_dispatch epoll_wait"
+#define EVENT_READ EVENT ":2 process_active event_handler drive_machine tcp_read read"
+#define EVENT_LOCK EVENT ":2 process_active event_handler drive_machine mutex_lock lll_lock_wait"
+
+static void test_memcached(void)
+{
+	begin("a library's loop, with a contended lock in some units");
+	for (uint32_t worker = 1; worker < 5; worker++)
+		wait_in(worker, SYS_epoll_wait, EVENT_EPOLL, 0, 1000);
+	for (int i = 0; i < 300; i++) {
+		uint32_t worker = 1 + i % 2;
+
+		wait_in(worker, SYS_epoll_wait, EVENT_EPOLL, 10, i % 2 ? 40 : 0);
+		wait_in(worker, SYS_read, EVENT_READ, 2, 0);
+		if (i % 4 == 0)
+			wait_in(worker, SYS_futex, EVENT_LOCK, 3, 200);
+		wait_in(worker, SYS_read, EVENT_READ, 8, 0);
+	}
+	find();
+	is_boundary(1, SYS_epoll_wait, EVENT_EPOLL);
+	is_boundary(4, SYS_epoll_wait, EVENT_EPOLL);
+	is_inside(1, SYS_read, EVENT_READ);
+	is_inside(1, SYS_futex, EVENT_LOCK);
+	ok(loop_at(1, SYS_epoll_wait, EVENT_EPOLL) == loop_at(4, SYS_epoll_wait, EVENT_EPOLL),
+	   "an idle worker belongs to the loop of the busy ones");
+}
+
+#define APACHE "clone start_thread dummy_worker worker_thread"
+#define APACHE_POP APACHE ":1 queue_pop:2 cond_wait futex_wait"
+#define APACHE_POP_LOCK APACHE ":1 queue_pop:1 mutex_lock lll_lock_wait"
+#define APACHE_SOCKET APACHE ":2 process_socket run_connection process_http read_request " \
+	"get_brigade core_filter bucket_read "
+#define APACHE_READ APACHE_SOCKET "socket_recv:1 read"
+#define APACHE_POLL APACHE_SOCKET "socket_recv:2 wait_for_io poll"
+#define APACHE_LISTENER "clone start_thread dummy_worker listener_thread pollset_poll epoll_wait"
+#define APACHE_MAIN "_start libc_start libc_call_main main run_mpm child_main read"
+
+/* @backlog: the queue is never empty, and the wait for it hardly ever happens. */
+static void test_apache(bool backlog, bool slow_clients)
+{
+	begin(backlog ? "a pool whose queue is seldom empty" :
+	      slow_clients ? "a pool whose units all sleep" : "a pool with a queue");
+	wait_in(9, SYS_read, APACHE_MAIN, 0, 1000);
+	wait_in(8, SYS_epoll_wait, APACHE_LISTENER, 0, 1000);
+	for (uint32_t worker = 1; worker < 5; worker++) {
+		wait_in(worker, SYS_futex, APACHE_POP, 0, 1000);
+		for (int i = 0; i < 54; i++) {
+			if (i % 9 == 0)
+				wait_in(worker, SYS_futex, APACHE_POP_LOCK, 60, 20);
+			if (!backlog || i % 18 == 0)
+				wait_in(worker, SYS_futex, APACHE_POP, i % 9 ? 60 : 1, 500);
+			wait_in(worker, SYS_read, APACHE_READ, 40, 0);
+			if (slow_clients) {
+				wait_in(worker, SYS_poll, APACHE_POLL, 2, 900);
+				wait_in(worker, SYS_read, APACHE_READ, 2, 0);
+			}
+			wait_in(worker, SYS_read, APACHE_READ, 90, 0);
+		}
+	}
+	find();
+	is_boundary(1, SYS_futex, APACHE_POP);
+	is_inside(2, SYS_read, APACHE_READ);
+	is_inside(2, SYS_poll, APACHE_POLL);
+	is_boundary(8, SYS_epoll_wait, APACHE_LISTENER);
+	is_boundary(9, SYS_read, APACHE_MAIN);
+}
+
+#define DB "clone start_thread spawn handle_connection do_handle_one do_command"
+#define DB_READ DB ":1 net_read read_packet real_read vio_read"
+#define DB_RECV DB_READ ":1 recv"
+#define DB_POLL DB_READ ":2 vio_io_wait poll"
+#define DB_WORK DB ":2 dispatch parse execute update row_search lock_wait suspend "
+#define DB_LOCK DB_WORK "cond_wait futex_wait"
+#define DB_DISK DB_WORK "buf_read pread64"
+#define DB_TIMER "clone start_thread spawn timer_handler:1 cond_timedwait futex_wait"
+#define DB_ACCEPT "_start libc_start libc_call_main main handle_sockets:1 poll"
+
+static void serve_query(uint32_t thread, bool is_waiting, uint64_t lock_us)
+{
+	if (is_waiting) {
+		wait_in(thread, SYS_recvfrom, DB_RECV, 20, 0);
+		wait_in(thread, SYS_poll, DB_POLL, 1, 300);
+		wait_in(thread, SYS_recvfrom, DB_RECV, 1, 0);
+	} else {
+		wait_in(thread, SYS_recvfrom, DB_RECV, 20, 0);
+	}
+	wait_in(thread, SYS_recvfrom, DB_RECV, 1, 0);
+	if (lock_us)
+		wait_in(thread, SYS_futex, DB_LOCK, 40, lock_us);
+	clocks[thread] += 100 * US;
+}
+
+static void check_db(void)
+{
+	find();
+	is_boundary(1, SYS_recvfrom, DB_RECV);
+	is_boundary(1, SYS_poll, DB_POLL);
+	is_inside(1, SYS_futex, DB_LOCK);
+	is_boundary(7, SYS_futex, DB_TIMER);
+	is_boundary(9, SYS_poll, DB_ACCEPT);
+}
+
+static void start_db(const char *name)
+{
+	begin(name);
+	wait_in(9, SYS_poll, DB_ACCEPT, 0, 1000);
+	wait_in(7, SYS_futex, DB_TIMER, 0, 1000);
+}
+
+static void test_mariadb(void)
+{
+	start_db("a thread for each connection, one row lock");
+	for (uint32_t thread = 1; thread < 4; thread++)
+		wait_in(thread, SYS_poll, DB_POLL, 0, 1000);
+	for (int i = 0; i < 90; i++)
+		serve_query(1 + i % 3, i % 4, i == 50 ? 1000000 : 0);
+	check_db();
+
+	start_db("a thread for each connection, under full load, a lock in each query");
+	for (uint32_t thread = 1; thread < 4; thread++)
+		wait_in(thread, SYS_poll, DB_POLL, 0, 1000);
+	for (int i = 0; i < 200; i++)
+		serve_query(1 + i % 3, i % 15 == 0, 500);
+	check_db();
+
+	start_db("a thread for each connection, no lock seen yet");
+	for (uint32_t thread = 1; thread < 4; thread++)
+		wait_in(thread, SYS_poll, DB_POLL, 0, 1000);
+	for (int i = 0; i < 60; i++)
+		serve_query(1 + i % 3, i % 3 == 0, 0);
+	check_db();
+
+	start_db("attached while one connection sits in a row lock, others idle");
+	wait_in(1, SYS_poll, DB_POLL, 0, 1000);
+	wait_in(2, SYS_futex, DB_LOCK, 0, 1000);
+	find();
+	is_boundary(1, SYS_poll, DB_POLL);
+	is_inside(2, SYS_futex, DB_LOCK);
+}
+
+#define POOL "clone start_thread pool_main"
+#define POOL_POP POOL ":1 cond_wait futex_wait"
+#define POOL_LOCK POOL ":2 do_job mutex_lock lll_lock_wait"
+
+static void test_pool_lock(void)
+{
+	begin("a worker that waits for a mutex in each unit");
+	for (int i = 0; i < 20; i++) {
+		wait_in(1, SYS_futex, POOL_POP, 30, 100);
+		wait_in(1, SYS_futex, POOL_LOCK, 30, 300);
+	}
+	wait_in(2, SYS_futex, POOL_LOCK, 0, 1000);
+	find();
+	is_boundary(1, SYS_futex, POOL_POP);
+	is_inside(1, SYS_futex, POOL_LOCK);
+	is_inside(2, SYS_futex, POOL_LOCK);
+
+	begin("all of the loop's body in one function");
+	for (int i = 0; i < 20; i++) {
+		wait_in(1, SYS_futex, POOL ":1 step:1 cond_wait futex_wait", 30, 100);
+		wait_in(1, SYS_futex, POOL ":1 step:2 do_job mutex_lock lll_lock_wait", 30, 300);
+		if (i % 8 == 0)
+			wait_in(1, SYS_nanosleep, POOL ":3 housekeeping usleep nanosleep", 5, 50);
+	}
+	find();
+	is_boundary(1, SYS_futex, POOL ":1 step:1 cond_wait futex_wait");
+	is_inside(1, SYS_futex, POOL ":1 step:2 do_job mutex_lock lll_lock_wait");
+	is_inside(1, SYS_nanosleep, POOL ":3 housekeeping usleep nanosleep");
+}
+
+#define TIMER "clone start_thread lru_thread usleep nanosleep clock_nanosleep"
+#define SELECT "_start libc_start libc_call_main main serve"
+
+static void test_plain(void)
+{
+	begin("a single place");
+	for (int i = 0; i < 5; i++)
+		wait_in(1, SYS_clock_nanosleep, TIMER, 10, 1000);
+	wait_in(2, SYS_accept, "_start libc_start libc_call_main main accept", 0, 1000);
+	find();
+	is_boundary(1, SYS_clock_nanosleep, TIMER);
+	is_boundary(2, SYS_accept, "_start libc_start libc_call_main main accept");
+	is_inside(1, SYS_clock_nanosleep, "clone start_thread lru_thread job usleep nanosleep "
+		  "clock_nanosleep");
+
+	begin("a pselect loop that reads and serves in one function");
+	for (int i = 0; i < 30; i++) {
+		wait_in(1, SYS_pselect6, SELECT ":1 pselect", 50, 200);
+		wait_in(1, SYS_read, SELECT ":2 read", 1, 0);
+		if (i % 3 == 0)
+			wait_in(1, SYS_read, SELECT ":2 read", 50, 0);
+	}
+	find();
+	is_boundary(1, SYS_pselect6, SELECT ":1 pselect");
+	is_inside(1, SYS_read, SELECT ":2 read");
+
+	begin("a process per connection that accepts, polls, reads and asks a database");
+	for (int i = 0; i < 30; i++) {
+		wait_in(1, SYS_accept, SELECT ":1 fcgi_accept:1 accept", 50, 400);
+		wait_in(1, SYS_poll, SELECT ":1 fcgi_accept:2 poll", 2, 0);
+		wait_in(1, SYS_read, SELECT ":1 fcgi_accept:3 fcgi_read safe_read read", 2, 0);
+		wait_in(1, SYS_poll, SELECT ":2 run script call query net_read wait poll", 90, 300);
+	}
+	find();
+	is_boundary(1, SYS_accept, SELECT ":1 fcgi_accept:1 accept");
+	is_inside(1, SYS_poll, SELECT ":2 run script call query net_read wait poll");
+}
+
+#define ROLE "clone start_thread role_main"
+
+static void test_roles(void)
+{
+	begin("one function that holds the loops of two roles");
+	for (int i = 0; i < 10; i++) {
+		wait_in(1, SYS_futex, ROLE ":1 cond_wait futex_wait", 30, 100);
+		wait_in(2, SYS_clock_nanosleep, ROLE ":2 sleep clock_nanosleep", 30, 1000);
+	}
+	find();
+	is_boundary(1, SYS_futex, ROLE ":1 cond_wait futex_wait");
+	is_boundary(2, SYS_clock_nanosleep, ROLE ":2 sleep clock_nanosleep");
+	ok(loop_at(1, SYS_futex, ROLE ":1 cond_wait futex_wait") !=
+	   loop_at(2, SYS_clock_nanosleep, ROLE ":2 sleep clock_nanosleep"),
+	   "the roles are loops of their own");
+}
+
+static void test_odd(void)
+{
+	begin("nothing, and stacks without callers");
+	find();
+	ok(nr_contexts == 0, "no places: no contexts");
+	wait_in(1, SYS_futex, "alone", 0, 10);
+	find();
+	ok(nr_contexts == 0, "a stack of one frame makes no context");
+	wait_in(1, SYS_epoll_wait, REDIS_EPOLL, 0, 10);
+	wait_in(1, SYS_futex, "elsewhere cond_wait futex_wait", 0, 10);
+	wait_in(1, SYS_epoll_wait, REDIS_EPOLL, 0, 10);
+	find();
+	is_boundary(1, SYS_epoll_wait, REDIS_EPOLL);
+}
+
+int main(void)
+{
+	plan(69);
+	test_redis(false);
+	test_redis(true);
+	test_nginx();
+	test_memcached();
+	test_apache(false, false);
+	test_apache(true, false);
+	test_apache(false, true);
+	test_mariadb();
+	test_pool_lock();
+	test_plain();
+	test_roles();
+	test_odd();
+	free(contexts);
+	return tap_status();
+}

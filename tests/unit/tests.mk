@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Host unit tests: every tests/unit/test-NAME.c is a program that speaks TAP,
+# linked with what it uses of user/.  For a run with the sanitizers:
+#
+#	make unit-tests BUILD=build/san CFLAGS='-O1 -g -fsanitize=address,undefined'
+
+UNIT_TESTS := $(patsubst tests/unit/test-%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test-*.c))
+UNIT_LIBRARY := $(BUILD)/tests/unit/user.a
+
+unit-tests: $(UNIT_TESTS)
+
+$(UNIT_TESTS): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/test-%.o $(UNIT_LIBRARY)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lpthread
+
+$(UNIT_LIBRARY): $(filter-out $(BUILD)/user/pg-collect.o,$(OBJ))
+	$(Q)mkdir -p $(@D)
+	$(Q)rm -f $@
+	$(Q)$(AR) rc $@ $^
+
+# Programs whose stacks test-unwind knows.  With and without frame pointers.
+VICTIMS := $(addprefix $(BUILD)/tests/unit/,victim victim-fp)
+
+$(BUILD)/tests/unit/unwind: | $(VICTIMS)
+$(BUILD)/tests/unit/victim: VICTIM_FLAGS := -fomit-frame-pointer
+$(BUILD)/tests/unit/victim-fp: VICTIM_FLAGS := -fno-omit-frame-pointer
+
+$(VICTIMS): tests/unit/victim.c
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -rdynamic -s $(VICTIM_FLAGS) -o $@ $< -lpthread
+
+-include $(wildcard $(BUILD)/tests/unit/*.d)
+
+.PHONY: unit-tests
+.SECONDARY: $(UNIT_TESTS:$(BUILD)/tests/unit/%=$(BUILD)/tests/unit/test-%.o)
