@@ -4,11 +4,28 @@
 
 #include "compat.h"
 
+#include <linux/sched/clock.h>
+
+/*
+ * The CPU time at the mark.  It was taken @elapsed ago, and since the
+ * scheduler's clock runs at the same rate as ours, the clock's value then is
+ * known now: it need not be read when the mark is taken.
+ */
+static u64 mark_cpu(const struct pguard_mark *mark, u64 now, u64 elapsed)
+{
+	u64 then = now - elapsed;
+	u64 since = then - mark->exec_start;
+
+	/* Clocks of two CPUs may differ a little. */
+	return mark->sum_exec + ((s64)since > 0 ? since : 0);
+}
 
 /* Counters that tick for themselves may run ahead of our clock a little. */
 static void account_close(struct pguard_account *account, u64 elapsed)
 {
 	account->elapsed = elapsed;
+	if ((s64)account->cpu < 0)
+		account->cpu = 0;
 	account->cpu = min(account->cpu, elapsed);
 	account->runqueue = min(account->runqueue, elapsed - account->cpu);
 	account->blocked = elapsed - account->cpu - account->runqueue;
@@ -40,8 +57,17 @@ static void account_counts(const struct pguard_mark *mark,
 void pguard_account_current(const struct pguard_mark *mark, u64 elapsed,
 			    struct pguard_account *ret)
 {
+	struct pguard_mark end;
+	u64 now;
+
 	account_counts(mark, current, ret);
-	ret->cpu = pguard_account_cpu() - mark->cpu;
+	if (pguard_account_unswitched(mark)) {
+		ret->cpu = elapsed;
+	} else {
+		pguard_account_mark(&end);
+		now = local_clock();
+		ret->cpu = mark_cpu(&end, now, 0) - mark_cpu(mark, now, elapsed);
+	}
 	account_close(ret, elapsed);
 }
 
@@ -64,14 +90,13 @@ void pguard_account_remote(const struct pguard_mark *mark, u64 elapsed,
 	u64 rest;
 
 	account_counts(mark, task, ret);
-	ret->cpu = READ_ONCE(task->se.sum_exec_runtime);
-	/* The mark held what had run since the last tick; the sum may not yet. */
-	ret->cpu -= min(ret->cpu, READ_ONCE(mark->cpu));
+	ret->cpu = READ_ONCE(task->se.sum_exec_runtime) -
+		   mark_cpu(mark, local_clock(), elapsed);
 	account_close(ret, elapsed);
 	if (!task_is_running(task))
 		return;
 	rest = ret->blocked;
-	/* A running task was blocked only if it ever gave up the CPU itself. */
+	/* A task that never gave up the CPU itself was not blocked. */
 	if (ret->voluntary)
 		rest = min_t(u64, rest, 2 * TICK_NSEC);
 	if (READ_ONCE(task->on_cpu))

@@ -5,21 +5,28 @@
  * counters now is the account.  No hook in the scheduler, so bystanders pay
  * nothing.
  *
- * What is neither CPU nor run queue is blocked: the rest by definition.
+ * What is neither CPU nor run queue is blocked: the rest by definition.  A
+ * unit in which the task never left its CPU was all CPU; that is seen from
+ * the counts of switches, and is the case that must be cheap.
  */
 #ifndef _PGUARD_ACCOUNT_H
 #define _PGUARD_ACCOUNT_H
 
 #include <linux/sched.h>
-#include <linux/sched/clock.h>
 #include <linux/spinlock.h>
 
 /* Relies on the ones before it. */
 #include <linux/delayacct.h>
 
-/* The task's own counters at one moment; times in ns. */
+/**
+ * struct pguard_mark - the task's counters at one moment; times in ns
+ * @sum_exec: CPU time up to @exec_start
+ * @exec_start: the scheduler's clock when @sum_exec was last brought up to
+ *	date, at a tick or a switch
+ */
 struct pguard_mark {
-	u64 cpu;
+	u64 sum_exec;
+	u64 exec_start;
 	u64 runqueue;
 	u64 block_io;
 	u64 min_faults;
@@ -47,8 +54,11 @@ struct pguard_account {
 	bool has_block_io;	/* the kernel accounts it for this task */
 };
 
-/* Delay accounting is on for tasks that were forked while the sysctl was. */
-static inline bool pguard_account_has_block_io(const struct task_struct *task)
+/*
+ * Block I/O of a task.  Delay accounting is on for tasks that were forked
+ * while kernel.task_delayacct was.
+ */
+static __always_inline bool pguard_account_has_block_io(const struct task_struct *task)
 {
 #ifdef CONFIG_TASK_DELAY_ACCT
 	return task->delays;
@@ -57,7 +67,7 @@ static inline bool pguard_account_has_block_io(const struct task_struct *task)
 #endif
 }
 
-static inline u64 pguard_account_block_io(const struct task_struct *task)
+static __always_inline u64 pguard_account_block_io(const struct task_struct *task)
 {
 #ifdef CONFIG_TASK_DELAY_ACCT
 	if (task->delays)
@@ -66,36 +76,30 @@ static inline u64 pguard_account_block_io(const struct task_struct *task)
 	return 0;
 }
 
-/*
- * The CPU time of current up to now.  The sum is brought up to date at ticks
- * and switches, together with exec_start; what has run since is added.  A tick
- * in between changes exec_start, and we read again.
- */
-static inline u64 pguard_account_cpu(void)
+/* Take a mark of current.  Any context of the task itself. */
+static __always_inline void pguard_account_mark(struct pguard_mark *mark)
 {
-	const struct sched_entity *se = &current->se;
-	u64 start, sum, now;
+	const struct task_struct *task = current;
 
+	/* A tick in between changes exec_start, and we read again. */
 	do {
-		start = READ_ONCE(se->exec_start);
+		mark->exec_start = READ_ONCE(task->se.exec_start);
 		barrier();
-		sum = READ_ONCE(se->sum_exec_runtime);
-		now = local_clock();
+		mark->sum_exec = READ_ONCE(task->se.sum_exec_runtime);
 		barrier();
-	} while (unlikely(start != READ_ONCE(se->exec_start)));
-	return sum + (now - start);
+	} while (unlikely(mark->exec_start != READ_ONCE(task->se.exec_start)));
+	mark->runqueue = task->sched_info.run_delay;
+	mark->block_io = pguard_account_block_io(task);
+	mark->min_faults = task->min_flt;
+	mark->maj_faults = task->maj_flt;
+	mark->voluntary = task->nvcsw;
+	mark->involuntary = task->nivcsw;
 }
 
-/* Take a mark of current.  Any context of the task itself. */
-static inline void pguard_account_mark(struct pguard_mark *mark)
+/* Has current stayed on its CPU since the mark? */
+static __always_inline bool pguard_account_unswitched(const struct pguard_mark *mark)
 {
-	mark->cpu = pguard_account_cpu();
-	mark->runqueue = current->sched_info.run_delay;
-	mark->block_io = pguard_account_block_io(current);
-	mark->min_faults = current->min_flt;
-	mark->maj_faults = current->maj_flt;
-	mark->voluntary = current->nvcsw;
-	mark->involuntary = current->nivcsw;
+	return current->nvcsw == mark->voluntary && current->nivcsw == mark->involuntary;
 }
 
 void pguard_account_current(const struct pguard_mark *mark, u64 elapsed,

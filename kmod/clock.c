@@ -2,26 +2,36 @@
 
 #include "clock.h"
 
-#include <linux/clocksource.h>
+#include <linux/math64.h>
 #include <linux/printk.h>
 #include <asm/tsc.h>
 
 DEFINE_STATIC_KEY_FALSE(pguard_clock_tsc);
-u32 pguard_clock_mult __ro_after_init = 1;
-u32 pguard_clock_shift __ro_after_init;
+u32 pguard_clock_mult __ro_after_init = 1U << PGUARD_CLOCK_SHIFT;
+
+enum {
+	/* The factor of a slower TSC would not fit 32 bits. */
+	MIN_TSC_KHZ = 300 * 1000,
+};
+
+/* What pguard_clock_ns() leaves: long and negative differences. */
+u64 pguard_clock_ns_long(u64 ticks)
+{
+	if ((s64)ticks < 0)
+		return 0;
+	return mul_u64_u32_shr(ticks, pguard_clock_mult, PGUARD_CLOCK_SHIFT);
+}
 
 /**
  * pguard_clock_init() - choose the clock
- *
- * The factor is exact enough for units of up to an hour.
  */
 void __init pguard_clock_init(void)
 {
-	if (!boot_cpu_has(X86_FEATURE_TSC) || !tsc_khz || check_tsc_unstable()) {
+	if (!boot_cpu_has(X86_FEATURE_TSC) || tsc_khz < MIN_TSC_KHZ ||
+	    check_tsc_unstable()) {
 		pr_info("TSC not usable, units are timed with ktime\n");
 		return;
 	}
-	clocks_calc_mult_shift(&pguard_clock_mult, &pguard_clock_shift,
-			       tsc_khz, NSEC_PER_MSEC, 0);
+	pguard_clock_mult = div_u64((u64)NSEC_PER_MSEC << PGUARD_CLOCK_SHIFT, tsc_khz);
 	static_branch_enable(&pguard_clock_tsc);
 }

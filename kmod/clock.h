@@ -8,13 +8,15 @@
 #define _PGUARD_CLOCK_H
 
 #include <linux/jump_label.h>
-#include <linux/math64.h>
 #include <linux/ktime.h>
 #include <asm/msr.h>
 
+enum { PGUARD_CLOCK_SHIFT = 30 };
+
 DECLARE_STATIC_KEY_FALSE(pguard_clock_tsc);
-extern u32 pguard_clock_mult;
-extern u32 pguard_clock_shift;
+extern u32 pguard_clock_mult;	/* ns per tick, times 2^PGUARD_CLOCK_SHIFT */
+
+u64 pguard_clock_ns_long(u64 ticks);
 
 /* Ticks; any context. */
 static __always_inline u64 pguard_clock(void)
@@ -25,11 +27,12 @@ static __always_inline u64 pguard_clock(void)
 }
 
 /* Nanoseconds from a difference of ticks; a negative one counts as 0. */
-static inline u64 pguard_clock_ns(u64 ticks)
+static __always_inline u64 pguard_clock_ns(u64 ticks)
 {
-	if (unlikely((s64)ticks < 0))
-		return 0;
-	return mul_u64_u32_shr(ticks, pguard_clock_mult, pguard_clock_shift);
+	/* Below some seconds the product fits a word. */
+	if (likely(ticks <= U32_MAX))
+		return (ticks * pguard_clock_mult) >> PGUARD_CLOCK_SHIFT;
+	return pguard_clock_ns_long(ticks);
 }
 
 void pguard_clock_init(void);

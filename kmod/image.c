@@ -91,8 +91,7 @@ u64 pguard_targets_threshold(void)
 
 	spin_lock(&pguard_images_lock);
 	list_for_each_entry(target, &pguard_targets, list)
-		/* No threshold is 0, and 0 - 1 is no minimum. */
-		ret = min(ret, READ_ONCE(target->threshold_ns) - 1);
+		ret = min(ret, READ_ONCE(target->limit_ns));
 	spin_unlock(&pguard_images_lock);
 	return ret == U64_MAX ? ret : ret + 1;
 }

@@ -43,7 +43,8 @@ enum {
  * @nr_images: length of @images
  * @id: never used again
  * @flags: enum perfguard_target_flags; changes at any time, READ_ONCE
- * @threshold_ns: changes at any time, READ_ONCE; 0 for none
+ * @limit_ns: the threshold less 1, so that none (0) is above all times; changes
+ *	at any time, READ_ONCE
  * @pid: the process, where the target is one
  * @inode: real inode of the executable, pinned by @path; NULL for a process
  * @path: the executable as it was named; put by pguard_target_del()
@@ -57,7 +58,7 @@ struct pguard_target {
 	u32 nr_images;
 	u32 id;
 	u32 flags;
-	u64 threshold_ns;
+	u64 limit_ns;
 	u32 pid;
 	struct inode *inode;
 	struct path path;
@@ -154,6 +155,12 @@ struct pguard_target *pguard_target_alloc(void);
 void pguard_target_put(struct pguard_target *target);
 struct pguard_target *pguard_target_match(const struct file *exe);
 u64 pguard_targets_threshold(void);
+
+/* 0 if it has none. */
+static inline u64 pguard_target_threshold(const struct pguard_target *target)
+{
+	return READ_ONCE(target->limit_ns) + 1;
+}
 
 struct pguard_image *pguard_image_get(struct pguard_target *target,
 				      const struct pguard_image_key *key);

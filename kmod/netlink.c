@@ -134,8 +134,8 @@ int pguard_nl_target_set_doit(struct sk_buff *skb, struct genl_info *info)
 	if (attrs[PERFGUARD_A_TARGET_FLAGS])
 		WRITE_ONCE(target->flags, nla_get_u32(attrs[PERFGUARD_A_TARGET_FLAGS]));
 	if (attrs[PERFGUARD_A_TARGET_THRESHOLD_NS]) {
-		WRITE_ONCE(target->threshold_ns,
-			   nla_get_u64(attrs[PERFGUARD_A_TARGET_THRESHOLD_NS]));
+		WRITE_ONCE(target->limit_ns,
+			   nla_get_u64(attrs[PERFGUARD_A_TARGET_THRESHOLD_NS]) - 1);
 		pguard_watch_start();
 	}
 unlock:
@@ -173,7 +173,7 @@ static void target_count(const struct pguard_target *target, u64 *units, u64 *wa
 	rcu_read_lock();
 	for (bucket = 0; bucket < ARRAY_SIZE(pguard_tasks); bucket++) {
 		hlist_for_each_entry_rcu(state, &pguard_tasks[bucket], node) {
-			if (state->image->target != target)
+			if (state->target != target)
 				continue;
 			*units += READ_ONCE(state->unit) >> PGUARD_PHASE_SHIFT;
 			*waits += READ_ONCE(state->nr_waits);
@@ -208,8 +208,8 @@ static int fill_target(struct sk_buff *skb, struct pguard_target *target)
 	if (nla_put_u32(skb, PERFGUARD_A_TARGET_ID, target->id) ||
 	    (target->pid && nla_put_u32(skb, PERFGUARD_A_TARGET_PID, target->pid)) ||
 	    nla_put_u32(skb, PERFGUARD_A_TARGET_FLAGS, target->flags) ||
-	    nla_put_u64_64bit(skb, PERFGUARD_A_TARGET_THRESHOLD_NS, target->threshold_ns,
-			      PERFGUARD_A_TARGET_PAD) ||
+	    nla_put_u64_64bit(skb, PERFGUARD_A_TARGET_THRESHOLD_NS,
+			      pguard_target_threshold(target), PERFGUARD_A_TARGET_PAD) ||
 	    nla_put_u32(skb, PERFGUARD_A_TARGET_PROCESSES,
 			atomic_read(&target->nr_processes)) ||
 	    nla_put_u32(skb, PERFGUARD_A_TARGET_THREADS, atomic_read(&target->nr_threads)) ||

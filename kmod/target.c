@@ -196,7 +196,7 @@ static struct pguard_target *target_make(const struct pguard_target_wish *wish)
 	if (!target)
 		return NULL;
 	target->flags = wish->flags;
-	target->threshold_ns = wish->threshold_ns;
+	target->limit_ns = wish->threshold_ns - 1;
 	target->pid = wish->pid;
 	target->portid = wish->portid;
 	if (wish->exe) {

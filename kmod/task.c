@@ -37,6 +37,8 @@ struct pguard_task *pguard_task_new(struct pguard_image *image, gfp_t gfp)
 		goto err_untracked;
 	state->task = get_task_struct(current);
 	state->image = image;
+	state->target = target;
+	state->place = state->places;
 	state->records_left = FIRST_RECORDS;
 	spin_lock_init(&state->lock);
 	refcount_set(&state->refs, 1);
@@ -89,7 +91,7 @@ void pguard_task_put(struct pguard_task *state)
  */
 void pguard_task_unhash(struct pguard_task *state)
 {
-	struct pguard_target *target = state->image->target;
+	struct pguard_target *target = state->target;
 
 	lockdep_assert_held(&pguard_tasks_lock);
 	hlist_del_rcu(&state->node);

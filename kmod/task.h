@@ -19,6 +19,7 @@
 
 struct pguard_image;
 struct pguard_loop;
+struct pguard_target;
 
 
 /*
@@ -32,8 +33,8 @@ struct pguard_place {
 	u32 syscall;
 	u32 generation;		/* of the contexts @loop was looked up in */
 	struct pguard_loop *loop;
-	u64 return_address;	/* what must stand at sp + distance */
-	u32 distance;
+	u64 slot;		/* where the return address stands, and */
+	u64 return_address;	/* which it must be */
 	bool fresh;		/* never recorded for discovery */
 };
 
@@ -42,15 +43,15 @@ enum { PGUARD_NR_PLACES = 4 };
 /*
  * pguard_task.unit: the unit's number in the upper bits, its phase below.
  * The thread sets RUNNING when it begins a unit (release: start and mark are
- * in place) and takes it back with xchg; the watch turns RUNNING into LATE
- * with cmpxchg.  So each late unit gets exactly one end.
+ * in place) and takes all off with xchg at its end; the watch adds LATE with
+ * cmpxchg.  So each late unit gets exactly one end.
  */
 enum pguard_phase {
-	PGUARD_PHASE_NONE = 0,	/* no unit: waiting, or not yet known */
-	PGUARD_PHASE_RUNNING = 1,
-	PGUARD_PHASE_LATE = 2,
-	PGUARD_PHASE_MASK = 3,
-	PGUARD_PHASE_SHIFT = 2,
+	PGUARD_PHASE_RUNNING = 1 << 0,
+	PGUARD_PHASE_LATE = 1 << 1,	/* told to be late */
+	PGUARD_PHASE_MARKED = 1 << 2,	/* the unit has a mark for its account */
+	PGUARD_PHASE_MASK = 7,
+	PGUARD_PHASE_SHIFT = 3,
 };
 
 /**
@@ -58,14 +59,15 @@ enum pguard_phase {
  * @node: in the hash; pguard_tasks_lock
  * @task: referenced; the key
  * @image: referenced
+ * @target: the image's
  * @unit: number and phase of the unit, see above
  * @start: pguard_clock() when it began
- * @mark: its counters then; @marked tells whether the target asked for them
+ * @mark: its counters then, if the target asked for them
  * @loop: the event loop whose unit it is; the thread's own
- * @places: where it waited, the last one at @last, the next to
+ * @places: where it waited, the last one at @place, the next to
  *	go at @oldest; the thread's own
- * @boundary: the hooked call it is in is the loop's own wait; the thread's own
- * @recording: that call is recorded for discovery; the thread's own
+ * @follow: what the return of the hooked call it is in is wanted for; the
+ *	thread's own
  * @entered: clock when that call began, for discovery
  * @switches: its voluntary switches then
  * @records_left: waits it may still record for discovery
@@ -87,17 +89,16 @@ struct pguard_task {
 	struct hlist_node node;
 	struct task_struct *task;
 	struct pguard_image *image;
+	struct pguard_target *target;
 	u64 unit;
 	u64 start;
 	struct pguard_mark mark;
-	bool marked;
 	struct pguard_loop *loop;
-	u32 last;
+	struct pguard_place *place;
 	u32 oldest;
 	int inflight;
 	struct pguard_place places[PGUARD_NR_PLACES];
-	bool boundary;
-	bool recording;
+	u32 follow;
 	bool dead;
 	bool gone;
 	bool captured;

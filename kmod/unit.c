@@ -1,74 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 
-/*
- * A unit runs from one boundary to the next: from the return of the loop's
- * wait call to the entry of the next one.  All of this is done by the thread
- * itself, in the hook on the wait call, without a lock; see enum pguard_phase
- * in task.h for how the overdue watch gets in between.
- */
-
 #include "unit.h"
 
-#include "clock.h"
 #include "compat.h"
-#include "image.h"
 #include "record.h"
 
-#include <linux/log2.h>
-
-/* The bucket of a time in the histogram that the spec's hist-buckets tells. */
-static u32 hist_bucket(u64 ns)
-{
-	u32 bucket, shift;
-
-	if (ns < 16)
-		return ns;
-	shift = ilog2(ns) - 4;
-	bucket = (shift << 4) + (ns >> shift);
-	return min_t(u32, bucket, PERFGUARD_HIST_BUCKETS - 1);
-}
-
 /**
- * pguard_unit_start() - the loop's wait call has returned
- * @state: of current; no unit runs
+ * pguard_unit_sum_switched() - add the account of a unit that left its CPU
  *
  * Context: current, preemptible or not.
  */
-void pguard_unit_start(struct pguard_task *state)
+void pguard_unit_sum_switched(struct pguard_task *state, u64 elapsed)
 {
-	u64 unit = (state->unit >> PGUARD_PHASE_SHIFT) + 1;
+	struct pguard_loop *loop = state->loop;
+	struct pguard_account account;
 
-	if (READ_ONCE(state->image->target->flags) & PERFGUARD_TARGET_FLAGS_ACCOUNT) {
-		pguard_account_mark(&state->mark);
-		state->marked = true;
-	} else {
-		state->marked = false;
-	}
-	WRITE_ONCE(state->start, pguard_clock());
-	/* Whoever sees the unit running sees its start and mark. */
-	smp_store_release(&state->unit,
-			  unit << PGUARD_PHASE_SHIFT | PGUARD_PHASE_RUNNING);
-}
-
-static void sums_add(struct pguard_loop *loop, const struct pguard_account *account)
-{
-	struct pguard_loop_sums *sums;
-
-	sums = get_cpu_ptr(loop->sums);
-	sums->hist[hist_bucket(account->elapsed)]++;
-	sums->elapsed += account->elapsed;
-	if (account->elapsed > sums->max)
-		sums->max = account->elapsed;
-	if (account->has_times) {
-		sums->cpu += account->cpu;
-		sums->runqueue += account->runqueue;
-		sums->block_io += account->block_io;
-		sums->min_faults += account->min_faults;
-		sums->maj_faults += account->maj_faults;
-		if (unlikely(account->has_block_io && !loop->has_block_io))
-			WRITE_ONCE(loop->has_block_io, true);
-	}
-	put_cpu_ptr(loop->sums);
+	pguard_account_current(&state->mark, elapsed, &account);
+	this_cpu_add(loop->sums->cpu, account.cpu);
+	this_cpu_add(loop->sums->runqueue, account.runqueue);
+	this_cpu_add(loop->sums->block_io, account.block_io);
+	this_cpu_add(loop->sums->min_faults, account.min_faults);
+	this_cpu_add(loop->sums->maj_faults, account.maj_faults);
+	if (account.has_block_io && !READ_ONCE(loop->has_block_io))
+		WRITE_ONCE(loop->has_block_io, true);
 }
 
 /**
@@ -80,11 +34,9 @@ static void sums_add(struct pguard_loop *loop, const struct pguard_account *acco
  */
 bool pguard_unit_report_allowed(struct pguard_task *state)
 {
-	struct pguard_target *target = state->image->target;
-
-	if (__ratelimit(&target->alert_limit))
+	if (__ratelimit(&state->target->alert_limit))
 		return true;
-	atomic64_inc(&target->suppressed);
+	atomic64_inc(&state->target->suppressed);
 	return false;
 }
 
@@ -93,7 +45,7 @@ bool pguard_unit_report_allowed(struct pguard_task *state)
  * @state: the thread
  * @unit: number of the unit
  * @kind: enum perfguard_record_kind
- * @found_by: enum perfguard_found_by
+ * @found_by: enum perfguard_found_by, 0 if none
  * @gfp: as the caller's context allows
  *
  * Return: the record, or NULL (counted as lost).
@@ -107,72 +59,57 @@ struct pguard_record *pguard_unit_record(struct pguard_task *state, u64 unit,
 	if (!record)
 		return NULL;
 	record->found_by = found_by;
-	record->target_id = state->image->target->id;
+	record->target_id = state->target->id;
 	record->image_id = state->image->id;
 	record->loop_id = loop ? loop->id : 0;
 	record->pid = state->task->tgid;
 	record->tid = state->task->pid;
 	get_task_comm(record->comm, state->task);
 	record->unit = unit;
-	record->threshold_ns = READ_ONCE(state->image->target->threshold_ns);
+	record->threshold_ns = pguard_target_threshold(state->target);
 	return record;
 }
 
-/* A late unit has ended.  Rare, so it may cost. */
-static noinline void unit_end_late(struct pguard_task *state, u64 unit, bool told,
-				   const struct pguard_account *account)
+/* Tell the end of a late unit, unless the rate limit kept it from being told. */
+static void end_tell(struct pguard_task *state, u64 word, u64 elapsed)
 {
-	struct pguard_target *target = state->image->target;
+	bool told = word & PGUARD_PHASE_LATE;
 	struct pguard_record *record;
 
-	atomic64_inc(&target->late);
-	if (state->loop)
-		this_cpu_inc(state->loop->sums->late);
 	if (!told && !pguard_unit_report_allowed(state))
 		return;
-	record = pguard_unit_record(state, unit, PERFGUARD_RECORD_KIND_ENDED,
+	record = pguard_unit_record(state, word >> PGUARD_PHASE_SHIFT,
+				    PERFGUARD_RECORD_KIND_ENDED,
 				    told ? PERFGUARD_FOUND_BY_OVERDUE :
 					   PERFGUARD_FOUND_BY_END,
 				    GFP_NOWAIT);
 	if (!record)
 		return;
-	record->account = *account;
+	if (word & PGUARD_PHASE_MARKED)
+		pguard_account_current(&state->mark, elapsed, &record->account);
+	else
+		record->account.elapsed = elapsed;
 	/* Behind the watch's record about the same unit. */
 	spin_lock(&state->lock);
 	pguard_ring_add(&pguard_alerts, record);
 	spin_unlock(&state->lock);
 }
 
-static void unit_close(struct pguard_task *state, u64 elapsed, bool counts)
-{
-	u64 threshold = READ_ONCE(state->image->target->threshold_ns);
-	struct pguard_account account;
-	u64 word;
-
-	if (state->marked)
-		pguard_account_current(&state->mark, elapsed, &account);
-	else
-		account = (struct pguard_account) { .elapsed = elapsed };
-	word = xchg(&state->unit, state->unit & ~(u64)PGUARD_PHASE_MASK);
-	if (counts && state->loop)
-		sums_add(state->loop, &account);
-	if (unlikely((word & PGUARD_PHASE_MASK) == PGUARD_PHASE_LATE ||
-		     (counts && threshold && elapsed > threshold)))
-		unit_end_late(state, word >> PGUARD_PHASE_SHIFT,
-			      (word & PGUARD_PHASE_MASK) == PGUARD_PHASE_LATE, &account);
-}
-
 /**
- * pguard_unit_end() - the loop's wait call is entered
+ * pguard_unit_end_late() - a late unit has ended
  * @state: of current
+ * @word: what state->unit was
+ * @elapsed: its time, ns
+ *
+ * Rare, so it may cost.
  *
  * Context: current, preemptible or not.
  */
-void pguard_unit_end(struct pguard_task *state)
+noinline void pguard_unit_end_late(struct pguard_task *state, u64 word, u64 elapsed)
 {
-	if (!(state->unit & PGUARD_PHASE_MASK))
-		return;
-	unit_close(state, pguard_clock_ns(pguard_clock() - state->start), true);
+	atomic64_inc(&state->target->late);
+	this_cpu_inc(state->loop->sums->late);
+	end_tell(state, word, elapsed);
 }
 
 /**
@@ -185,7 +122,8 @@ void pguard_unit_end(struct pguard_task *state)
  */
 void pguard_unit_drop(struct pguard_task *state)
 {
-	if (!(state->unit & PGUARD_PHASE_MASK))
-		return;
-	unit_close(state, pguard_clock_ns(pguard_clock() - state->start), false);
+	u64 word = xchg(&state->unit, state->unit & ~(u64)PGUARD_PHASE_MASK);
+
+	if (word & PGUARD_PHASE_LATE)
+		end_tell(state, word, pguard_clock_ns(pguard_clock() - state->start));
 }

@@ -38,6 +38,12 @@
 #include <linux/uaccess.h>
 #include <asm/unistd.h>
 
+/* pguard_task.follow */
+enum {
+	FOLLOW_BOUNDARY = 1 << 0,	/* it begins a unit */
+	FOLLOW_RECORD = 1 << 1,		/* discovery wants to know of the wait */
+};
+
 /* Task works of the drain that have not run. */
 static atomic_t nr_kicks = ATOMIC_INIT(0);
 
@@ -66,36 +72,24 @@ static __always_inline bool wait_waits(const struct pt_regs *regs)
 	return true;
 }
 
-/* One word of current's user memory, without faulting. */
-static __always_inline bool user_word(u64 address, u64 *ret)
+/* Is this the word at an address of current's user memory? */
+static __always_inline bool user_word_is(u64 address, u64 wanted, bool may_sleep)
 {
-	const u64 __user *word = (const u64 __user *)address;
+	u64 word;
 	bool ok;
 
-	if (!access_ok(word, sizeof(*word)))
-		return false;
-	pagefault_disable();
-	ok = !__get_user(*ret, word);
-	pagefault_enable();
-	return ok;
-}
-
-static void place_set_loop(struct pguard_task *state, struct pguard_place *place,
-			   const struct pguard_context *context)
-{
-	place->loop = NULL;
-	if (!context)
-		return;
-	place->loop = context->loop;
-	place->distance = context->distance;
-	place->return_address = context->return_address;
+	if (!may_sleep)
+		pagefault_disable();
+	ok = !get_user(word, (const u64 __user *)address);
+	if (!may_sleep)
+		pagefault_enable();
+	return ok && word == wanted;
 }
 
 /* Look a place up in the image's contexts. */
 static noinline void place_classify(struct pguard_task *state, struct pguard_place *place)
 {
 	struct pguard_contexts *contexts;
-	u64 word;
 	u32 i;
 
 	place->generation = smp_load_acquire(&state->image->generation);
@@ -105,15 +99,23 @@ static noinline void place_classify(struct pguard_task *state, struct pguard_pla
 	for (i = 0; contexts && i < contexts->nr; i++) {
 		const struct pguard_context *context = &contexts->context[i];
 
+		/* Not in this section may it fault. */
 		if (context->syscall == place->syscall &&
-		    user_word(place->sp + context->distance, &word) &&
-		    word == context->return_address) {
-			place_set_loop(state, place, context);
+		    user_word_is(place->sp + context->distance,
+				 context->return_address, false)) {
+			place->loop = context->loop;
+			place->slot = place->sp + context->distance;
+			place->return_address = context->return_address;
 			break;
 		}
 	}
 	rcu_read_unlock();
 }
+
+enum {
+	/* Waits to record after a new place was seen. */
+	MORE_RECORDS = 16,
+};
 
 /* A place not seen lately takes the slot that was used longest ago. */
 static noinline struct pguard_place *place_new(struct pguard_task *state,
@@ -122,13 +124,13 @@ static noinline struct pguard_place *place_new(struct pguard_task *state,
 	struct pguard_place *place;
 
 	state->oldest = (state->oldest + 1) % PGUARD_NR_PLACES;
-	if (state->oldest == state->last)
-		state->oldest = (state->oldest + 1) % PGUARD_NR_PLACES;
 	place = &state->places[state->oldest];
 	place->ip = regs->ip;
 	place->sp = regs->sp;
 	place->syscall = wait_syscall(regs);
 	place->fresh = true;
+	/* Some more records show how the place stands to the others. */
+	state->records_left = max_t(u32, state->records_left, MORE_RECORDS);
 	place_classify(state, place);
 	return place;
 }
@@ -148,7 +150,7 @@ static __always_inline bool place_is(const struct pguard_place *place,
 static __always_inline struct pguard_place *place_get(struct pguard_task *state,
 						      const struct pt_regs *regs)
 {
-	struct pguard_place *place = &state->places[state->last];
+	struct pguard_place *place = state->place;
 	u32 i;
 
 	if (likely(place_is(place, regs)))
@@ -160,7 +162,7 @@ static __always_inline struct pguard_place *place_get(struct pguard_task *state,
 	}
 	place = place_new(state, regs);
 found:
-	state->last = place - state->places;
+	state->place = place;
 	if (unlikely(place->generation != READ_ONCE(state->image->generation)))
 		place_classify(state, place);
 	return place;
@@ -168,14 +170,11 @@ found:
 
 /* Is this wait a boundary?  The stack is asked each time. */
 static __always_inline bool place_is_boundary(struct pguard_task *state,
-					      struct pguard_place *place)
+					      struct pguard_place *place, bool may_sleep)
 {
-	u64 word;
-
 	if (!place->loop)
 		return false;
-	if (likely(user_word(place->sp + place->distance, &word) &&
-		   word == place->return_address))
+	if (likely(user_word_is(place->slot, place->return_address, may_sleep)))
 		return true;
 	/* Another chain of calls led here this time. */
 	place_classify(state, place);
@@ -193,9 +192,7 @@ static void loop_enter(struct pguard_task *state, struct pguard_loop *loop)
 /* Should this wait be recorded for those who look for the loops? */
 static bool record_wanted(struct pguard_task *state, struct pguard_place *place)
 {
-	struct pguard_target *target = state->image->target;
-
-	enum { MORE_RECORDS = 16 };
+	struct pguard_target *target = state->target;
 
 	if (!(READ_ONCE(target->flags) & PERFGUARD_TARGET_FLAGS_DISCOVER)) {
 		/* Do not ask again at each wait. */
@@ -203,42 +200,40 @@ static bool record_wanted(struct pguard_task *state, struct pguard_place *place)
 		place->fresh = false;
 		return false;
 	}
-	/* After a new place, some more show how it stands to the others. */
-	if (place->fresh)
-		state->records_left = max_t(u32, state->records_left, MORE_RECORDS);
-	return state->records_left && __ratelimit(&target->wait_limit);
+	return __ratelimit(&target->wait_limit);
 }
 
 /* The common part of both ways in.  True if the return is of interest. */
-static __always_inline bool wait_begin(struct pguard_task *state, const struct pt_regs *regs)
+static __always_inline bool wait_begin(struct pguard_task *state,
+				       const struct pt_regs *regs, bool may_sleep)
 {
 	struct pguard_place *place;
+	u32 follow = 0;
 
 	state->nr_waits++;
 	place = place_get(state, regs);
-	if (place_is_boundary(state, place)) {
+	if (place_is_boundary(state, place, may_sleep)) {
+		follow = FOLLOW_BOUNDARY;
 		pguard_unit_end(state);
 		if (unlikely(state->loop != place->loop))
 			loop_enter(state, place->loop);
-		state->boundary = true;
-	} else {
-		state->boundary = false;
 	}
-	state->recording = unlikely(state->records_left || place->fresh) &&
-			   record_wanted(state, place);
-	if (unlikely(state->recording)) {
+	if (unlikely(state->records_left) && record_wanted(state, place)) {
+		follow |= FOLLOW_RECORD;
 		state->entered = pguard_clock();
 		state->switches = current->nvcsw;
 	}
-	return state->boundary || state->recording;
+	state->follow = follow;
+	return follow;
 }
 
 /* Keep a wait for wait-get. */
 static noinline void wait_record(struct pguard_task *state, bool may_sleep)
 {
-	struct pguard_place *place = &state->places[state->last];
+	struct pguard_place *place = state->place;
 	struct pguard_record *record;
 
+	state->records_left--;
 	record = pguard_unit_record(state, state->unit >> PGUARD_PHASE_SHIFT,
 				    PERFGUARD_RECORD_KIND_WAIT, 0,
 				    may_sleep ? GFP_KERNEL : GFP_NOWAIT);
@@ -254,7 +249,6 @@ static noinline void wait_record(struct pguard_task *state, bool may_sleep)
 		record->stack = pguard_stack_self(task_pt_regs(current));
 		place->fresh = false;
 	}
-	state->records_left -= !!state->records_left;
 	pguard_ring_add(&pguard_waits, record);
 }
 
@@ -282,9 +276,11 @@ static __always_inline bool wait_starts_unit(u32 syscall, long ret)
 /* The common part of both ways out. */
 static __always_inline void wait_finish(struct pguard_task *state, long ret, bool may_sleep)
 {
-	if (unlikely(state->recording))
+	u32 follow = state->follow;
+
+	if (unlikely(follow & FOLLOW_RECORD))
 		wait_record(state, may_sleep);
-	if (state->boundary && wait_starts_unit(state->places[state->last].syscall, ret))
+	if (follow & FOLLOW_BOUNDARY && wait_starts_unit(state->place->syscall, ret))
 		pguard_unit_start(state);
 }
 
@@ -324,7 +320,7 @@ static __always_inline void state_release(struct pguard_task *state)
  * Return: the thread's state if the return of the call is of interest, and
  * then the thread is inflight; NULL to let the call pass.
  */
-__visible struct pguard_task *pguard_wait_enter(const struct pt_regs *regs)
+__visible notrace struct pguard_task *pguard_wait_enter(const struct pt_regs *regs)
 {
 	struct pguard_task *state;
 
@@ -338,7 +334,7 @@ __visible struct pguard_task *pguard_wait_enter(const struct pt_regs *regs)
 		if (!state)
 			return NULL;
 	}
-	if (wait_begin(state, regs))
+	if (wait_begin(state, regs, true))
 		return state;
 	state_release(state);
 	return NULL;
@@ -352,7 +348,7 @@ __visible struct pguard_task *pguard_wait_enter(const struct pt_regs *regs)
  * Context: current, may sleep; called by the stub.
  * Return: what the system call returns.
  */
-__visible long pguard_wait_leave(struct pguard_task *state, long ret)
+__visible notrace long pguard_wait_leave(struct pguard_task *state, long ret)
 {
 	if (unlikely(READ_ONCE(state->dead))) {
 		/* Woken by the drain, and by nothing else: begin again. */
@@ -385,7 +381,7 @@ bool pguard_wait_enter_atomic(const struct pt_regs *regs)
 	state = pguard_task_find(current);
 	if (unlikely(!state))
 		state = wait_first(GFP_NOWAIT);
-	return state && wait_begin(state, regs);
+	return state && wait_begin(state, regs, false);
 }
 
 /* Context: current, preemption off. */
@@ -430,7 +426,7 @@ static void drain_collect(struct pguard_target *target, struct hlist_head *list)
 	for (bucket = 0; bucket < ARRAY_SIZE(pguard_tasks); bucket++) {
 		spin_lock(&pguard_tasks_lock);
 		hlist_for_each_entry_safe(state, next, &pguard_tasks[bucket], node) {
-			if (state->image->target != target)
+			if (state->target != target)
 				continue;
 			pguard_task_unhash(state);
 			hlist_add_head(&state->drained, list);

@@ -49,17 +49,12 @@ static u64 unit_number(u64 unit)
 	return unit >> PGUARD_PHASE_SHIFT;
 }
 
-static enum pguard_phase phase(u64 unit)
-{
-	return unit & PGUARD_PHASE_MASK;
-}
-
 /* The threshold for this look at the unit, in ns; 0 if there is none. */
 static u64 state_due(const struct pguard_task *state, u64 unit)
 {
-	u64 threshold = READ_ONCE(state->image->target->threshold_ns);
+	u64 threshold = pguard_target_threshold(state->target);
 
-	if (phase(unit) == PGUARD_PHASE_LATE && threshold)
+	if (unit & PGUARD_PHASE_LATE && threshold)
 		return max(state->next_report, threshold);
 	return threshold;
 }
@@ -70,7 +65,7 @@ static bool state_look(struct pguard_task *state, struct found *found, u64 *nap)
 	u64 unit = smp_load_acquire(&state->unit);
 	u64 elapsed, due;
 
-	if (!(unit & PGUARD_PHASE_MASK))
+	if (!(unit & PGUARD_PHASE_RUNNING))
 		return false;
 	elapsed = pguard_clock_ns(pguard_clock() - READ_ONCE(state->start));
 	due = state_due(state, unit);
@@ -115,12 +110,11 @@ static bool mark_late(const struct found *found)
 	struct pguard_task *state = found->state;
 	u64 unit = found->unit;
 
-	if (phase(unit) == PGUARD_PHASE_LATE)
+	if (unit & PGUARD_PHASE_LATE)
 		return READ_ONCE(state->unit) == unit;
 	if (!pguard_unit_report_allowed(state))
 		return false;
-	return cmpxchg(&state->unit, unit,
-		       (unit & ~(u64)PGUARD_PHASE_MASK) | PGUARD_PHASE_LATE) == unit;
+	return cmpxchg(&state->unit, unit, unit | PGUARD_PHASE_LATE) == unit;
 }
 
 static void report(const struct found *found)
@@ -139,7 +133,7 @@ static void report(const struct found *found)
 	if (!record)
 		return;
 	record->account.elapsed = elapsed;
-	if (READ_ONCE(state->marked))
+	if (found->unit & PGUARD_PHASE_MARKED)
 		pguard_account_remote(&state->mark, elapsed, state->task,
 				      &record->account);
 	record->stack = pguard_stack_of(state);
@@ -149,8 +143,7 @@ static void report(const struct found *found)
 	 * lock keeps the record of its end behind this one.
 	 */
 	spin_lock(&state->lock);
-	if (phase(READ_ONCE(state->unit)) == PGUARD_PHASE_LATE &&
-	    unit_number(READ_ONCE(state->unit)) == unit_number(found->unit))
+	if (READ_ONCE(state->unit) == (found->unit | PGUARD_PHASE_LATE))
 		pguard_ring_add(&pguard_alerts, record);
 	else
 		pguard_record_put(record);

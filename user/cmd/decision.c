@@ -84,30 +84,42 @@ static bool is_same_function(const struct frame *a, const struct frame *b)
 	       !strcmp(a->module, b->module);
 }
 
-/*
- * The loop that was known before: by the address where it waits or, failing
- * that, by its function.  A loop is taken once, as a function may have two.
- */
+/* Ways to know a loop again, the surest first. */
+enum match {
+	MATCH_ADDRESS, /* it waits at the same address */
+	MATCH_PLACE, /* the place belonged to it before */
+	MATCH_FUNCTION, /* it waits in the same function */
+	NR_MATCHES,
+};
+
+static bool is_match(const struct evidence *evidence,
+		     const struct boundary_context *context,
+		     const struct known_loop *loop, enum match match)
+{
+	switch (match) {
+	case MATCH_ADDRESS:
+		return loop->wait.pc == context->return_address;
+	case MATCH_PLACE:
+		return evidence->details[context->place].loop_id == loop->id;
+	default:
+		return is_same_function(&loop->wait,
+					frame_of(evidence, context));
+	}
+}
+
+/* The loop as it was known before; taken once, as a function may have two. */
 static struct known_loop *match_loop(struct image *image,
 				     const struct outcome *outcome,
-				     uint32_t loop_id, bool by_address)
+				     uint32_t loop_id, enum match match)
 {
 	for (uint32_t i = 0; i < outcome->nr; i++) {
-		const struct boundary_context *context = &outcome->contexts[i];
-		const struct frame *frame = frame_of(&image->evidence, context);
-
-		if (context->loop_id != loop_id)
+		if (outcome->contexts[i].loop_id != loop_id)
 			continue;
-		for (uint32_t j = 0; j < image->nr_loops; j++) {
-			struct known_loop *loop = &image->loops[j];
-
-			if (loop->is_used)
-				continue;
-			if (by_address ?
-				    loop->wait.pc == context->return_address :
-				    is_same_function(&loop->wait, frame))
-				return loop;
-		}
+		for (uint32_t j = 0; j < image->nr_loops; j++)
+			if (!image->loops[j].is_used &&
+			    is_match(&image->evidence, &outcome->contexts[i],
+				     &image->loops[j], match))
+				return &image->loops[j];
 	}
 	return NULL;
 }
@@ -127,39 +139,48 @@ static struct known_loop *add_loop(struct image *image)
 	return loop;
 }
 
-/* Give the outcome's loops the numbers they are known by. */
-static int number_loops(struct image *image, struct outcome *outcome,
+/* All contexts of one loop of the outcome get the loop's number. */
+static void name_loop(struct image *image, const struct outcome *outcome,
+		      uint32_t first, struct known_loop *loop,
+		      struct context *contexts)
+{
+	const struct boundary_context *context = &outcome->contexts[first];
+	const struct evidence *evidence = &image->evidence;
+
+	loop->is_used = true;
+	loop->syscall = context->syscall;
+	loop->wait = *frame_of(evidence, context);
+	memcpy(loop->comm, evidence->details[context->place].comm,
+	       sizeof(loop->comm));
+	for (uint32_t i = first; i < outcome->nr; i++)
+		if (outcome->contexts[i].loop_id == context->loop_id)
+			contexts[i].loop_id = loop->id;
+}
+
+/* Give the outcome's loops the numbers they are known by, or new ones. */
+static int number_loops(struct image *image, const struct outcome *outcome,
 			struct context *contexts)
 {
 	for (uint32_t i = 0; i < image->nr_loops; i++)
 		image->loops[i].is_used = false;
-	for (uint32_t i = 0; i < outcome->nr; i++)
-		contexts[i].loop_id = 0;
 
-	/* Exact matches first, so that nobody else takes them. */
-	for (int pass = 0; pass < 3; pass++) {
+	/* Sure matches first, so that nobody else takes their loops. */
+	for (enum match match = 0; match <= NR_MATCHES; match++) {
 		for (uint32_t i = 0; i < outcome->nr; i++) {
-			uint32_t id = outcome->contexts[i].loop_id;
 			struct known_loop *loop;
 
 			if (contexts[i].loop_id)
 				continue;
-			loop = pass < 2 ? match_loop(image, outcome, id, !pass) :
-					  add_loop(image);
-			if (!loop && pass < 2)
-				continue;
-			if (!loop)
+			if (match < NR_MATCHES)
+				loop = match_loop(image, outcome,
+						  outcome->contexts[i].loop_id,
+						  match);
+			else
+				loop = add_loop(image);
+			if (loop)
+				name_loop(image, outcome, i, loop, contexts);
+			else if (match == NR_MATCHES)
 				return -ENOMEM;
-			loop->is_used = true;
-			loop->wait = *frame_of(&image->evidence,
-					       &outcome->contexts[i]);
-			loop->syscall = outcome->contexts[i].syscall;
-			memcpy(loop->comm,
-			       image->evidence.details[outcome->contexts[i].place].comm,
-			       sizeof(loop->comm));
-			for (uint32_t j = i; j < outcome->nr; j++)
-				if (outcome->contexts[j].loop_id == id)
-					contexts[j].loop_id = loop->id;
 		}
 	}
 	return 0;

@@ -263,9 +263,9 @@ static void text_slowest(const struct session *session,
 		printf("No unit took longer than %s.\n", threshold);
 		return;
 	}
-	printf("%sSlowest units%s (looked into when beyond %s%s)\n\n",
+	printf("%sSlowest units%s (stacks are taken beyond %s%s)\n\n",
 	       text_bold(stdout), text_plain(stdout), threshold,
-	       session->threshold_ns ? "" : ", as the units' times are");
+	       session->threshold_ns ? "" : ", as units go here");
 	for (uint32_t i = 0; i < session->slowest.nr; i++) {
 		fill_alert(session, report, &session->slowest.units[i], &alert);
 		alert_slow_text(stdout, &alert, i + 1);

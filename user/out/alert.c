@@ -11,6 +11,9 @@
 #include "base/duration.h"
 #include "text.h"
 
+/* Different stacks of a unit that are printed as text. */
+#define MAX_STACKS 3
+
 const char *alert_kind_name(uint32_t kind)
 {
 	switch (kind) {
@@ -194,27 +197,67 @@ static void stack_title(FILE *file, const struct alert *alert, uint32_t index,
 	fputs(":\n", file);
 }
 
-/* The stacks, each once however often it was seen. */
+/* Outer frames that two stacks share. */
+static uint32_t nr_common(const struct alert_stack *a,
+			  const struct alert_stack *b)
+{
+	uint32_t nr = 0;
+
+	while (nr < a->nr_frames && nr < b->nr_frames &&
+	       a->frames[a->nr_frames - 1 - nr].pc ==
+		       b->frames[b->nr_frames - 1 - nr].pc)
+		nr++;
+	return nr;
+}
+
+/* Frames of @stack; those it shares with @above in one line. */
+static void text_frames(FILE *file, const struct alert_stack *stack,
+			const struct alert_stack *above, int indent)
+{
+	uint32_t common = above ? nr_common(stack, above) : 0;
+	uint32_t nr = stack->nr_frames;
+
+	/* The first frame in common tells where they part. */
+	if (common > 2)
+		nr -= common - 1;
+	for (uint32_t i = 0; i < nr; i++) {
+		fprintf(file, "%*s#%-3" PRIu32, indent, "", i);
+		text_frame(file, &stack->frames[i]);
+		fputc('\n', file);
+	}
+	if (nr < stack->nr_frames)
+		fprintf(file, "%*s... and so on as above\n", indent, "");
+	else if (stack->end)
+		fprintf(file, "%*s(cut here: %s)\n", indent, "", stack->end);
+}
+
+static bool is_seen(const struct alert *alert, uint32_t index)
+{
+	for (uint32_t i = 0; i < index; i++)
+		if (is_same_stack(&alert->stacks[i], &alert->stacks[index]))
+			return true;
+	return false;
+}
+
+/* The first few stacks, each once however often it was seen. */
 static void text_stacks(FILE *file, const struct alert *alert, int indent)
 {
-	for (uint32_t i = 0; i < alert->nr_stacks; i++) {
-		const struct alert_stack *stack = &alert->stacks[i];
-		bool is_known = false;
+	const struct alert_stack *first = NULL;
+	uint32_t nr = 0;
 
-		for (uint32_t j = 0; j < i && !is_known; j++)
-			is_known = is_same_stack(stack, &alert->stacks[j]);
-		if (is_known)
+	for (uint32_t i = 0; i < alert->nr_stacks; i++) {
+		if (is_seen(alert, i))
+			continue;
+		if (++nr > MAX_STACKS)
 			continue;
 		stack_title(file, alert, i, indent);
-		for (uint32_t j = 0; j < stack->nr_frames; j++) {
-			fprintf(file, "%*s#%-3" PRIu32, indent + 2, "", j);
-			text_frame(file, &stack->frames[j]);
-			fputc('\n', file);
-		}
-		if (stack->end)
-			fprintf(file, "%*s(cut here: %s)\n", indent + 2, "",
-				stack->end);
+		text_frames(file, &alert->stacks[i], first, indent + 2);
+		if (!first)
+			first = &alert->stacks[i];
 	}
+	if (nr > MAX_STACKS)
+		fprintf(file, "%*sand %" PRIu32 " other stacks (--json has all)\n",
+			indent, "", nr - MAX_STACKS);
 }
 
 void alert_text(FILE *file, const struct alert *alert)
