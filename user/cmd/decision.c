@@ -150,6 +150,7 @@ static void name_loop(struct image *image, const struct outcome *outcome,
 	loop->is_used = true;
 	loop->syscall = context->syscall;
 	loop->wait = *frame_of(evidence, context);
+	loop->example = context->place;
 	memcpy(loop->comm, evidence->details[context->place].comm,
 	       sizeof(loop->comm));
 	for (uint32_t i = first; i < outcome->nr; i++)

@@ -259,24 +259,72 @@ static uint32_t find_number(struct discovery *discovery,
 	return 0;
 }
 
+/*
+ * The frame that tells an operator most: the program's own function, when the
+ * wait is identified by one of a library that it called.
+ */
+static void choose_shown(const struct image *image, struct known_loop *loop,
+			 const char *exe)
+{
+	const struct evidence *evidence = &image->evidence;
+	const struct evidence_place *place = &evidence->details[loop->example];
+	uint32_t nr = evidence->places[loop->example].nr_frames;
+	bool is_inside = true;
+
+	loop->shown = loop->wait;
+	for (uint32_t i = 1; exe && i < nr; i++) {
+		const struct frame *frame = &place->frames[i];
+
+		if (frame->pc == loop->wait.pc && frame->sp == loop->wait.sp)
+			is_inside = false;
+		if (is_inside || !frame->module || strcmp(frame->module, exe))
+			continue;
+		loop->shown = *frame;
+		return;
+	}
+}
+
+/* A loop that became part of another one when more was known. */
+static uint32_t successor_number(const struct image *image,
+				 const struct known_loop *loop)
+{
+	for (uint32_t i = 0; i < image->nr_contexts; i++) {
+		const struct context *context = &image->contexts[i];
+
+		if (context->return_address == loop->wait.pc &&
+		    context->syscall == loop->syscall)
+			return image->loops[context->loop_id - 1].number;
+	}
+	return 0;
+}
+
 static int number_loops(struct discovery *discovery, struct image *image)
 {
-	for (uint32_t i = 0; i < image->nr_loops; i++) {
-		struct known_loop *loop = &image->loops[i];
-		const struct identity *identity;
-		const char *exe;
+	const struct identity *identity;
+	struct known_loop *loop;
+	uint32_t number;
 
-		if (loop->number)
-			continue;
+	for (uint32_t i = 0; i < image->nr_loops; i++) {
+		loop = &image->loops[i];
+		/* May move when another one is added, so look each time. */
 		identity = identity_get(&discovery->identities, image->id,
 					image->pid);
 		if (!identity)
 			return -ENOMEM;
-		/* The identity itself may move when another one is added. */
-		exe = identity->exe;
-		loop->number = find_number(discovery, image, loop, exe);
+		if (loop->is_used)
+			choose_shown(image, loop, identity->exe);
+		if (loop->number)
+			continue;
+		loop->number = find_number(discovery, image, loop,
+					   identity->exe);
 		if (!loop->number)
 			loop->number = ++discovery->nr_numbers;
+	}
+	for (uint32_t i = 0; i < image->nr_loops; i++) {
+		loop = &image->loops[i];
+		number = loop->is_used ? 0 : successor_number(image, loop);
+		if (number)
+			loop->number = number;
 	}
 	return 0;
 }

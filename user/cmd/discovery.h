@@ -28,7 +28,10 @@ struct known_loop {
 	uint64_t since_ns; /* CLOCK_MONOTONIC when the module was told */
 	bool is_used; /* among the contexts of the last decision */
 	char comm[16];
-	struct frame wait; /* the loop's frame, at the call that leads to the wait */
+	struct frame wait; /* the context's frame, at the call that leads to the wait */
+	struct frame shown; /* the same or, if that is in a library, its caller in
+			     * the program itself */
+	uint32_t example; /* a place; only valid right after a decision */
 };
 
 struct image {

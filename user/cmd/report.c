@@ -79,10 +79,13 @@ static int add_loop(struct report *report, const struct image *image,
 	uint32_t threads = loop->threads;
 	uint64_t duration_ns;
 
+	/* What is in use now describes it best. */
+	if (!summary->number || loop->is_used) {
+		summary->syscall = loop->syscall;
+		summary->comm = loop->comm;
+		summary->wait = loop->shown;
+	}
 	summary->number = loop->number;
-	summary->syscall = loop->syscall;
-	summary->comm = loop->comm;
-	summary->wait = loop->wait;
 	summary->has_account = session->has_account;
 	duration_ns = session->end_ns > loop->since_ns ?
 			      session->end_ns - loop->since_ns : 0;
@@ -105,6 +108,19 @@ static int compare_pids(const void *left, const void *right)
 	const uint32_t *a = left, *b = right;
 
 	return *a < *b ? -1 : *a > *b;
+}
+
+/* Sort and drop duplicates; returns how many are left. */
+static uint32_t sort_pids(uint32_t *pids, uint32_t nr)
+{
+	uint32_t kept = 0;
+
+	if (nr)
+		qsort(pids, nr, sizeof(*pids), compare_pids);
+	for (uint32_t i = 0; i < nr; i++)
+		if (!kept || pids[kept - 1] != pids[i])
+			pids[kept++] = pids[i];
+	return kept;
 }
 
 static int build(struct report *report, struct session *session)
@@ -147,9 +163,9 @@ static int build(struct report *report, struct session *session)
 		}
 	}
 	for (uint32_t i = 1; i < report->nr; i++)
-		if (report->summaries[i].nr_pids)
-			qsort(report->pids[i], report->summaries[i].nr_pids,
-			      sizeof(uint32_t), compare_pids);
+		report->summaries[i].nr_pids =
+			sort_pids(report->pids[i],
+				  report->summaries[i].nr_pids);
 	return 0;
 }
 
@@ -315,12 +331,16 @@ static int print_text(const struct session *session,
 			summary_text(stdout, summary);
 		idle += summary->nr_pids && !summary->sums.units;
 	}
+	if (idle)
+		puts("In these event loops no unit ended: their threads waited all the time.");
 	for (uint32_t i = 1; idle && i < report->nr; i++) {
 		const struct summary *summary = &report->summaries[i];
 
 		if (summary->nr_pids && !summary->sums.units)
-			summary_text(stdout, summary);
+			summary_idle_text(stdout, summary);
 	}
+	if (idle)
+		putchar('\n');
 	text_slowest(session, report);
 	text_lost(session);
 	text_command(session);

@@ -92,21 +92,30 @@ int summary_json(struct json *json, FILE *file, const struct summary *summary)
 	return json_end_line(json, file);
 }
 
-static void text_title(FILE *file, const struct summary *summary)
+static void text_call(FILE *file, const struct summary *summary)
 {
 	const char *call = syscall_name(summary->syscall);
 
-	fprintf(file, "%sEvent loop %" PRIu32 "%s: ", text_bold(file),
-		summary->number, text_plain(file));
 	text_safe(file, summary->comm);
 	fputs(", waits in ", file);
 	if (call)
 		fputs(call, file);
 	else
 		fprintf(file, "system call %" PRIu32, summary->syscall);
-	fputs(" called by\n  ", file);
-	text_frame(file, &summary->wait);
-	fputc('\n', file);
+	fputs(" called by", file);
+}
+
+static void text_counts(FILE *file, const struct summary *summary)
+{
+	uint32_t threads = summary->sums.threads;
+
+	fprintf(file, "%" PRIu32 " process%s, ", summary->nr_pids,
+		summary->nr_pids == 1 ? "" : "es");
+	if (threads)
+		fprintf(file, "%" PRIu32 " thread%s", threads,
+			threads == 1 ? "" : "s");
+	else
+		fputs("its threads have ended", file);
 }
 
 static void text_times(FILE *file, const struct loop *sums)
@@ -161,15 +170,14 @@ void summary_text(FILE *file, const struct summary *summary)
 	double seconds = (double)summary->duration_ns / NSEC_PER_SEC;
 	char text[TEXT_MAX];
 
-	text_title(file, summary);
-	fprintf(file, "  %" PRIu32 " process%s, %" PRIu32 " thread%s, ",
-		summary->nr_pids, summary->nr_pids == 1 ? "" : "es",
-		sums->threads, sums->threads == 1 ? "" : "s");
-	if (!sums->units) {
-		fputs("no unit ended: it waited all the time\n\n", file);
-		return;
-	}
-	fprintf(file, "%s unit%s", text_count(sums->units, text),
+	fprintf(file, "%sEvent loop %" PRIu32 "%s: ", text_bold(file),
+		summary->number, text_plain(file));
+	text_call(file, summary);
+	fputs("\n  ", file);
+	text_frame(file, &summary->wait);
+	fputs("\n  ", file);
+	text_counts(file, summary);
+	fprintf(file, ", %s unit%s", text_count(sums->units, text),
 		sums->units == 1 ? "" : "s");
 	if (seconds > 0)
 		fprintf(file, " (%.1f/s)", (double)sums->units / seconds);
@@ -178,5 +186,16 @@ void summary_text(FILE *file, const struct summary *summary)
 	fputc('\n', file);
 	text_times(file, sums);
 	text_shares(file, summary);
+	fputc('\n', file);
+}
+
+void summary_idle_text(FILE *file, const struct summary *summary)
+{
+	fprintf(file, "  Event loop %" PRIu32 ": ", summary->number);
+	text_call(file, summary);
+	fputs("\n    ", file);
+	text_frame(file, &summary->wait);
+	fputs("; ", file);
+	text_counts(file, summary);
 	fputc('\n', file);
 }

@@ -30,6 +30,10 @@ struct summary {
 
 int summary_json(struct json *json, FILE *file, const struct summary *summary);
 
+/* A few lines; there is at least one unit. */
 void summary_text(FILE *file, const struct summary *summary);
+
+/* One or two lines of a loop without units. */
+void summary_idle_text(FILE *file, const struct summary *summary);
 
 #endif /* _PGUARD_SUMMARY_H */
