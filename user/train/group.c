@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "group.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int groups_init(struct groups *groups, const struct pools *pools)
+{
+	size_t nr = pools->shapes->nr + 1;
+
+	*groups = (struct groups){ .pools = pools };
+	groups->set = calloc(nr, sizeof(*groups->set));
+	groups->of_shape = calloc(nr, sizeof(*groups->of_shape));
+	groups->entries = calloc(nr, sizeof(*groups->entries));
+	groups->gaps = calloc(2 * pools->nr_waits + 1, sizeof(*groups->gaps));
+	groups->last = calloc(pools->nr_threads + 1, sizeof(*groups->last));
+	groups->slept = calloc(pools->nr_threads + 1, sizeof(*groups->slept));
+	if (groups->set && groups->of_shape && groups->entries && groups->gaps && groups->last &&
+	    groups->slept)
+		return 0;
+	groups_deinit(groups);
+	return -ENOMEM;
+}
+
+void groups_deinit(struct groups *groups)
+{
+	free(groups->set);
+	free(groups->of_shape);
+	free(groups->entries);
+	free(groups->gaps);
+	free(groups->last);
+	free(groups->slept);
+	memset(groups, 0, sizeof(*groups));
+}
+
+bool groups_take(struct groups *groups, uint32_t pool)
+{
+	const struct pools *pools = groups->pools;
+	bool any = false;
+
+	groups->pool = pool;
+	groups->nr = 0;
+	memset(groups->set, 0, pools->shapes->nr * sizeof(*groups->set));
+	for (size_t i = 0; i < pools->nr_waits; i++) {
+		uint32_t shape = pools->shapes->of_place[pools->waits[i].place];
+
+		if (shape != SHAPE_NONE && pools_thread(pools, &pools->waits[i])->pool == pool)
+			any = groups->set[shape] = true;
+	}
+	return any;
+}
+
+uint32_t groups_level(const struct groups *groups)
+{
+	const struct shape *first = NULL;
+	uint32_t level = GROUP_NO_LEVEL;
+
+	for (uint32_t i = 0; i < groups->pools->shapes->nr; i++) {
+		uint32_t common;
+
+		if (!groups->set[i])
+			continue;
+		if (!first) {
+			first = &groups->pools->shapes->entries[i];
+			continue;
+		}
+		common = shape_common(first, &groups->pools->shapes->entries[i]);
+		if (common < level)
+			level = common;
+	}
+	return level;
+}
+
+static void add_to_group(struct group *group, const struct shape *shape, uint32_t level)
+{
+	/* stacks that part at once are not all complete, depth says nothing */
+	uint32_t depth = level ? shape_frame(shape, level) : 1;
+
+	if (depth < group->depth)
+		group->depth = depth;
+	if (shape->kind < group->kind)
+		group->kind = shape->kind;
+	group->only_many &= shape->kind == SHAPE_MANY;
+	group->only_read &= shape->kind == SHAPE_READ || shape->kind == SHAPE_ACCEPT;
+}
+
+/* The group of a wait, or SHAPE_NONE if it is not in the set. */
+static uint32_t wait_group(const struct groups *groups, const struct boundary_wait *wait)
+{
+	uint32_t shape = groups->pools->shapes->of_place[wait->place];
+
+	if (shape == SHAPE_NONE || !groups->set[shape])
+		return SHAPE_NONE;
+	return groups->of_shape[shape];
+}
+
+static void count_wait(struct groups *groups, const struct boundary_wait *wait)
+{
+	uint32_t thread = groups->pools->thread_of_place[wait->place];
+	uint32_t at = wait_group(groups, wait);
+
+	if (at != SHAPE_NONE) {
+		struct group *group = &groups->entries[at];
+
+		if (at != groups->last[thread]) {
+			group->runs++;
+			groups->slept[thread] = false;
+		}
+		if (wait->blocked_ns && !groups->slept[thread]) {
+			group->slept++;
+			groups->slept[thread] = true;
+		}
+		group->blocked_ns += wait->blocked_ns;
+	}
+	groups->last[thread] = at;
+}
+
+uint32_t groups_part(struct groups *groups, uint32_t level)
+{
+	const struct pools *pools = groups->pools;
+
+	groups->nr = 0;
+	for (uint32_t i = 0; i < pools->shapes->nr; i++) {
+		const struct shape *shape = &pools->shapes->entries[i];
+		uint32_t at = 0;
+
+		if (!groups->set[i])
+			continue;
+		while (at < groups->nr && groups->entries[at].call != shape_call(shape, level))
+			at++;
+		if (at == groups->nr) {
+			groups->nr++;
+			groups->entries[at] = (struct group){
+				.call = shape_call(shape, level),
+				.depth = UINT32_MAX,
+				.kind = UINT32_MAX,
+				.only_many = true,
+				.only_read = true,
+			};
+		}
+		groups->of_shape[i] = at;
+		add_to_group(&groups->entries[at], shape, level);
+	}
+	for (uint32_t i = 0; i < pools->nr_threads; i++)
+		groups->last[i] = SHAPE_NONE;
+	for (size_t i = 0; i < pools->nr_waits; i++)
+		if (pools_thread(pools, &pools->waits[i])->pool == groups->pool)
+			count_wait(groups, &pools->waits[i]);
+	return groups->nr;
+}
+
+static double score(const struct group *group, uint32_t max_runs)
+{
+	double depth = group->depth ? group->depth : 1, runs = group->runs;
+
+	if (!group->runs)
+		return 0;
+	if (group->runs == 1 && max_runs >= 8)
+		runs = 0.1;
+	return runs * (0.02 + (double)group->slept / group->runs) / (depth * depth * depth);
+}
+
+/* A read that never sleeps is no wait if there is one for many things. */
+static bool is_mere_read(const struct group *group, const struct group *other)
+{
+	return group->only_read && !group->slept && other->kind == SHAPE_MANY && other->runs;
+}
+
+static bool is_better(const struct group *a, const struct group *b, uint32_t max_runs)
+{
+	double score_a = score(a, max_runs), score_b = score(b, max_runs);
+
+	if (is_mere_read(a, b) != is_mere_read(b, a))
+		return is_mere_read(b, a);
+	if (score_a >= 3 * score_b || score_b >= 3 * score_a)
+		return score_a > score_b;
+	if (a->depth >= 3 * b->depth || b->depth >= 3 * a->depth)
+		return a->depth < b->depth;
+	if (a->kind != b->kind)
+		return a->kind < b->kind;
+	if (a->depth == b->depth) {
+		score_a *= (double)a->blocked_ns;
+		score_b *= (double)b->blocked_ns;
+	}
+	return score_a > score_b;
+}
+
+static uint32_t best_group(const struct groups *groups)
+{
+	uint32_t max_runs = 0, best = 0;
+
+	for (uint32_t i = 0; i < groups->nr; i++)
+		if (groups->entries[i].runs > max_runs)
+			max_runs = groups->entries[i].runs;
+	for (uint32_t i = 1; i < groups->nr; i++)
+		if (is_better(&groups->entries[i], &groups->entries[best], max_runs))
+			best = i;
+	return best;
+}
+
+/* Time between two waits of a thread. */
+static uint64_t gap_ns(const struct boundary_wait *from, const struct boundary_wait *to)
+{
+	uint64_t left = from->enter_ns + from->blocked_ns;
+
+	return to->enter_ns > left ? to->enter_ns - left : 0;
+}
+
+/*
+ * Collect the times from a wait of group @from to the thread's next one, if
+ * that is of group @to.  What lies between, waits outside of the set included,
+ * is work.
+ */
+static size_t collect_gaps(const struct groups *groups, uint32_t from, uint32_t to, uint64_t *ret)
+{
+	const struct pools *pools = groups->pools;
+	size_t nr = 0;
+
+	for (uint32_t thread = 0; thread < pools->nr_threads; thread++) {
+		const struct boundary_wait *last = NULL;
+
+		if (pools->threads[thread].pool != groups->pool)
+			continue;
+		for (size_t i = 0; i < pools->nr_waits; i++) {
+			const struct boundary_wait *wait = &pools->waits[i];
+			uint32_t at = wait_group(groups, wait);
+
+			if (at == SHAPE_NONE || pools->thread_of_place[wait->place] != thread)
+				continue;
+			if (last && at == to && wait_group(groups, last) == from)
+				ret[nr++] = gap_ns(last, wait);
+			last = wait;
+		}
+	}
+	return nr;
+}
+
+static int compare_gaps(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+/*
+ * Does group @many wait inside of what @read does, as its own way to wait?  The
+ * time from a read to the wait is then that of a few instructions, while the
+ * work lies between reads.
+ */
+static bool is_pair(const struct groups *groups, uint32_t many, uint32_t read)
+{
+	enum { ENOUGH = 8 };
+	uint64_t *to_many = groups->gaps, *to_read = groups->gaps + groups->pools->nr_waits;
+	size_t nr_many, nr_read;
+
+	if (groups->entries[many].depth <= groups->entries[read].depth)
+		return false;
+	nr_many = collect_gaps(groups, read, many, to_many);
+	nr_read = collect_gaps(groups, read, read, to_read);
+	if (nr_many + nr_read < ENOUGH)
+		return true; /* too few to say otherwise */
+	if (10 * nr_read < nr_many + nr_read)
+		return false; /* the wait is never left out, so it is enough */
+	if (!nr_many)
+		return true;
+	qsort(to_many, nr_many, sizeof(*to_many), compare_gaps);
+	qsort(to_read, nr_read, sizeof(*to_read), compare_gaps);
+	return to_many[nr_many / 2] <= to_read[3 * nr_read / 4] / 2;
+}
+
+static bool belongs_to(const struct groups *groups, uint32_t best, uint32_t other)
+{
+	const struct group *a = &groups->entries[best], *b = &groups->entries[other];
+
+	if (a->only_many && b->only_read)
+		return is_pair(groups, best, other);
+	if (a->only_read && b->only_many)
+		return is_pair(groups, other, best);
+	return best == other;
+}
+
+uint32_t groups_keep_best(struct groups *groups)
+{
+	uint32_t best = best_group(groups), kept = 0;
+
+	for (uint32_t i = 0; i < groups->nr; i++) {
+		groups->entries[i].stays = belongs_to(groups, best, i);
+		kept += groups->entries[i].stays;
+	}
+	for (uint32_t i = 0; i < groups->pools->shapes->nr; i++)
+		if (groups->set[i])
+			groups->set[i] = groups->entries[groups->of_shape[i]].stays;
+	return kept;
+}

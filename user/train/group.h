@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A set of places, parted into groups by the call that they leave a frame by,
+ * and the choice of the group that is the loop's own wait.  boundary.c tells
+ * the reasons.
+ */
+#ifndef _PGUARD_GROUP_H
+#define _PGUARD_GROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pool.h"
+
+enum {
+	GROUP_NO_LEVEL = UINT32_MAX,
+};
+
+struct group {
+	uint64_t call;
+	uint32_t runs; /* of consecutive waits in this group */
+	uint32_t slept; /* runs in which it did */
+	uint32_t depth; /* calls from the branch frame to the system call */
+	uint32_t kind; /* enum shape_kind, the likeliest of its shapes */
+	bool only_many; /* all its shapes wait for any of several things */
+	bool only_read; /* all its shapes wait for bytes or a connection */
+	bool stays; /* belongs to the best */
+	uint64_t blocked_ns;
+};
+
+struct groups {
+	const struct pools *pools;
+	uint32_t pool; /* whose waits count */
+	bool *set; /* by shape */
+	uint32_t *of_shape; /* valid for the shapes in the set */
+	struct group *entries;
+	uint32_t nr;
+	uint64_t *gaps; /* room for two samples, each of pools->nr_waits */
+	uint32_t *last; /* by thread, while runs are counted */
+	bool *slept; /* by thread, in the run at hand */
+};
+
+/* @pools must outlive the groups.  Returns 0 or -ENOMEM. */
+int groups_init(struct groups *groups, const struct pools *pools);
+void groups_deinit(struct groups *groups);
+
+/* Start with the shapes in which threads of @pool wait; false if there are none. */
+bool groups_take(struct groups *groups, uint32_t pool);
+
+/* The level at which the set's places part, or GROUP_NO_LEVEL if it holds one shape. */
+uint32_t groups_level(const struct groups *groups);
+
+/* Part the set at @level.  Returns the number of groups. */
+uint32_t groups_part(struct groups *groups, uint32_t level);
+
+/*
+ * Take all groups out of the set that do not belong to the best.  Returns how
+ * many stay.
+ */
+uint32_t groups_keep_best(struct groups *groups);
+
+#endif /* _PGUARD_GROUP_H */
