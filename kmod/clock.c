@@ -14,8 +14,7 @@ enum {
 	MIN_TSC_KHZ = 300 * 1000,
 };
 
-/* What pguard_clock_ns() leaves: long and negative differences. */
-u64 pguard_clock_ns_long(u64 ticks)
+u64 pguard_clock_ns(u64 ticks)
 {
 	if ((s64)ticks < 0)
 		return 0;

@@ -16,24 +16,28 @@ enum { PGUARD_CLOCK_SHIFT = 30 };
 DECLARE_STATIC_KEY_FALSE(pguard_clock_tsc);
 extern u32 pguard_clock_mult;	/* ns per tick, times 2^PGUARD_CLOCK_SHIFT */
 
-u64 pguard_clock_ns_long(u64 ticks);
+/* Is pguard_clock() one instruction? */
+static __always_inline bool pguard_clock_is_tsc(void)
+{
+	return static_branch_likely(&pguard_clock_tsc);
+}
 
 /* Ticks; any context. */
 static __always_inline u64 pguard_clock(void)
 {
-	if (static_branch_likely(&pguard_clock_tsc))
+	if (pguard_clock_is_tsc())
 		return rdtsc();
 	return ktime_get_mono_fast_ns();
 }
 
-/* Nanoseconds from a difference of ticks; a negative one counts as 0. */
-static __always_inline u64 pguard_clock_ns(u64 ticks)
+/* Nanoseconds from a difference of up to 2^32 ticks, some seconds. */
+static __always_inline u64 pguard_clock_ns_short(u32 ticks)
 {
-	/* Below some seconds the product fits a word. */
-	if (likely(ticks <= U32_MAX))
-		return (ticks * pguard_clock_mult) >> PGUARD_CLOCK_SHIFT;
-	return pguard_clock_ns_long(ticks);
+	return ((u64)ticks * pguard_clock_mult) >> PGUARD_CLOCK_SHIFT;
 }
+
+/* Nanoseconds from a difference of ticks; a negative one counts as 0. */
+u64 pguard_clock_ns(u64 ticks);
 
 void pguard_clock_init(void);
 

@@ -6,26 +6,6 @@
 #include "record.h"
 
 /**
- * pguard_unit_sum_switched() - add the account of a unit that left its CPU
- *
- * Context: current, preemptible or not.
- */
-void pguard_unit_sum_switched(struct pguard_task *state, u64 elapsed)
-{
-	struct pguard_loop *loop = state->loop;
-	struct pguard_account account;
-
-	pguard_account_current(&state->mark, elapsed, &account);
-	this_cpu_add(loop->sums->cpu, account.cpu);
-	this_cpu_add(loop->sums->runqueue, account.runqueue);
-	this_cpu_add(loop->sums->block_io, account.block_io);
-	this_cpu_add(loop->sums->min_faults, account.min_faults);
-	this_cpu_add(loop->sums->maj_faults, account.maj_faults);
-	if (account.has_block_io && !READ_ONCE(loop->has_block_io))
-		WRITE_ONCE(loop->has_block_io, true);
-}
-
-/**
  * pguard_unit_report_allowed() - may this late unit be reported
  *
  * What the rate limit refuses is counted as suppressed.
@@ -96,20 +76,58 @@ static void end_tell(struct pguard_task *state, u64 word, u64 elapsed)
 }
 
 /**
+ * pguard_unit_end() - the loop's wait call is entered
+ * @state: of current
+ *
+ * Context: current, preemptible or not.
+ * Return: @state
+ */
+struct pguard_task *pguard_unit_end(struct pguard_task *state)
+{
+	if (!(state->unit & PGUARD_PHASE_RUNNING))
+		return state;
+	return pguard_unit_close(state, pguard_clock_ns(pguard_clock() - state->start));
+}
+
+/**
  * pguard_unit_end_late() - a late unit has ended
  * @state: of current
  * @word: what state->unit was
  * @elapsed: its time, ns
  *
- * Rare, so it may cost.
- *
  * Context: current, preemptible or not.
+ * Return: @state
  */
-noinline void pguard_unit_end_late(struct pguard_task *state, u64 word, u64 elapsed)
+struct pguard_task *pguard_unit_end_late(struct pguard_task *state, u64 word, u64 elapsed)
 {
 	atomic64_inc(&state->target->late);
 	this_cpu_inc(state->loop->sums->late);
 	end_tell(state, word, elapsed);
+	return state;
+}
+
+/**
+ * pguard_unit_end_switched() - a unit has ended that left its CPU
+ *
+ * As pguard_unit_end_late(), but the unit may be in time.
+ */
+struct pguard_task *pguard_unit_end_switched(struct pguard_task *state, u64 word,
+					     u64 elapsed)
+{
+	struct pguard_loop *loop = state->loop;
+	struct pguard_account account;
+
+	pguard_account_current(&state->mark, elapsed, &account);
+	this_cpu_add(loop->sums->cpu, account.cpu);
+	this_cpu_add(loop->sums->runqueue, account.runqueue);
+	this_cpu_add(loop->sums->block_io, account.block_io);
+	this_cpu_add(loop->sums->min_faults, account.min_faults);
+	this_cpu_add(loop->sums->maj_faults, account.maj_faults);
+	if (account.has_block_io && !READ_ONCE(loop->has_block_io))
+		WRITE_ONCE(loop->has_block_io, true);
+	if (pguard_unit_is_late(state, word, elapsed))
+		pguard_unit_end_late(state, word, elapsed);
+	return state;
 }
 
 /**

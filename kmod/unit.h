@@ -25,9 +25,12 @@ struct pguard_record *pguard_unit_record(struct pguard_task *state, u64 unit,
 bool pguard_unit_report_allowed(struct pguard_task *state);
 void pguard_unit_drop(struct pguard_task *state);
 
-/* For pguard_unit_end() alone. */
-void pguard_unit_end_late(struct pguard_task *state, u64 word, u64 elapsed);
-void pguard_unit_sum_switched(struct pguard_task *state, u64 elapsed);
+struct pguard_task *pguard_unit_end(struct pguard_task *state);
+
+/* The rest of pguard_unit_close(), where it is not the usual one. */
+struct pguard_task *pguard_unit_end_late(struct pguard_task *state, u64 word, u64 elapsed);
+struct pguard_task *pguard_unit_end_switched(struct pguard_task *state, u64 word,
+					     u64 elapsed);
 
 /* The bucket of a time in the histogram that the spec's hist-buckets tells. */
 static __always_inline u32 pguard_unit_bucket(u64 ns)
@@ -40,10 +43,11 @@ static __always_inline u32 pguard_unit_bucket(u64 ns)
 /**
  * pguard_unit_start() - the loop's wait call has returned
  * @state: of current; no unit runs
+ * @now: pguard_clock()
  *
  * Context: current, preemptible or not.
  */
-static __always_inline void pguard_unit_start(struct pguard_task *state)
+static __always_inline void pguard_unit_start(struct pguard_task *state, u64 now)
 {
 	u64 word = (state->unit | PGUARD_PHASE_MASK) + 1 + PGUARD_PHASE_RUNNING;
 
@@ -51,54 +55,62 @@ static __always_inline void pguard_unit_start(struct pguard_task *state)
 		pguard_account_mark(&state->mark);
 		word |= PGUARD_PHASE_MARKED;
 	}
-	WRITE_ONCE(state->start, pguard_clock());
+	WRITE_ONCE(state->start, now);
 	/* Whoever sees the unit running sees its start and mark. */
 	smp_store_release(&state->unit, word);
 }
 
-/* Add the account to the loop's sums: all CPU if the task stayed on its. */
-static __always_inline void pguard_unit_sum(struct pguard_task *state, u64 elapsed)
+/* Is a unit late that took this time? */
+static __always_inline bool pguard_unit_is_late(const struct pguard_task *state,
+						u64 word, u64 elapsed)
 {
-	struct pguard_loop_sums __percpu *sums = state->loop->sums;
-
-	if (unlikely(!pguard_account_unswitched(&state->mark))) {
-		pguard_unit_sum_switched(state, elapsed);
-		return;
-	}
-	this_cpu_add(sums->cpu, elapsed);
-	if (current->min_flt != state->mark.min_faults)
-		this_cpu_add(sums->min_faults, current->min_flt - state->mark.min_faults);
-	if (current->maj_flt != state->mark.maj_faults)
-		this_cpu_add(sums->maj_faults, current->maj_flt - state->mark.maj_faults);
+	return word & PGUARD_PHASE_LATE || elapsed > READ_ONCE(state->target->limit_ns);
 }
 
-/**
- * pguard_unit_end() - the loop's wait call is entered
- * @state: of current
- *
- * Context: current, preemptible or not.
+/*
+ * End a unit that took @elapsed ns.  The usual case makes no call; what is
+ * rare is left to a function that does the rest and is called last, so that
+ * the usual case saves no registers.  Returns @state.
  */
-static __always_inline void pguard_unit_end(struct pguard_task *state)
+static __always_inline struct pguard_task *pguard_unit_close(struct pguard_task *state,
+							     u64 elapsed)
 {
+	const struct task_struct *task = current;
 	struct pguard_loop_sums __percpu *sums;
-	u64 word = state->unit;
-	u64 elapsed;
+	u64 word;
 
-	if (unlikely(!(word & PGUARD_PHASE_RUNNING)))
-		return;
-	elapsed = pguard_clock_ns(pguard_clock() - state->start);
-	word = xchg(&state->unit, word & ~(u64)PGUARD_PHASE_MASK);
+	word = xchg(&state->unit, state->unit & ~(u64)PGUARD_PHASE_MASK);
 	sums = state->loop->sums;
 	this_cpu_inc(sums->hist[pguard_unit_bucket(elapsed)]);
 	this_cpu_add(sums->elapsed, elapsed);
 	/* Seldom true, and then it does not matter if we move in between. */
 	if (unlikely(elapsed > this_cpu_read(sums->max)))
 		this_cpu_write(sums->max, elapsed);
-	if (word & PGUARD_PHASE_MARKED)
-		pguard_unit_sum(state, elapsed);
-	if (unlikely(word & PGUARD_PHASE_LATE ||
-		     elapsed > READ_ONCE(state->target->limit_ns)))
-		pguard_unit_end_late(state, word, elapsed);
+	if (word & PGUARD_PHASE_MARKED) {
+		if (unlikely(!pguard_account_unswitched(&state->mark)))
+			return pguard_unit_end_switched(state, word, elapsed);
+		/* All CPU if the task stayed on its one. */
+		this_cpu_add(sums->cpu, elapsed);
+		if (task->min_flt != state->mark.min_faults)
+			this_cpu_add(sums->min_faults,
+				     task->min_flt - state->mark.min_faults);
+		if (task->maj_flt != state->mark.maj_faults)
+			this_cpu_add(sums->maj_faults,
+				     task->maj_flt - state->mark.maj_faults);
+	}
+	if (unlikely(pguard_unit_is_late(state, word, elapsed)))
+		return pguard_unit_end_late(state, word, elapsed);
+	return state;
+}
+
+/* pguard_unit_end() where the clock is the TSC. */
+static __always_inline struct pguard_task *pguard_unit_end_tsc(struct pguard_task *state)
+{
+	u64 ticks = rdtsc() - state->start;
+
+	if (unlikely(!(state->unit & PGUARD_PHASE_RUNNING) || ticks > U32_MAX))
+		return pguard_unit_end(state);
+	return pguard_unit_close(state, pguard_clock_ns_short(ticks));
 }
 
 #endif /* _PGUARD_UNIT_H */

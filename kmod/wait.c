@@ -281,17 +281,7 @@ static __always_inline void wait_finish(struct pguard_task *state, long ret, boo
 	if (unlikely(follow & FOLLOW_RECORD))
 		wait_record(state, may_sleep);
 	if (follow & FOLLOW_BOUNDARY && wait_starts_unit(state->place->syscall, ret))
-		pguard_unit_start(state);
-}
-
-/* The first hooked call of a thread: make its state. */
-static noinline struct pguard_task *wait_first(gfp_t gfp)
-{
-	struct pguard_image *image = pguard_process_image_get(current->tgid);
-
-	if (!image)
-		return NULL;
-	return pguard_task_new(image, gfp);
+		pguard_unit_start(state, pguard_clock());
 }
 
 static __always_inline struct pguard_task *state_get(void)
@@ -312,6 +302,48 @@ static __always_inline void state_release(struct pguard_task *state)
 	smp_store_release(&state->inflight, 0);
 }
 
+/* The first hooked call of a thread: make its state. */
+static noinline struct pguard_task *wait_first(gfp_t gfp)
+{
+	struct pguard_image *image = pguard_process_image_get(current->tgid);
+
+	if (!image)
+		return NULL;
+	return pguard_task_new(image, gfp);
+}
+
+/* pguard_wait_enter() for a known thread, whatever the case. */
+static noinline struct pguard_task *enter_any(struct pguard_task *state,
+					      const struct pt_regs *regs)
+{
+	if (wait_begin(state, regs, true))
+		return state;
+	state_release(state);
+	return NULL;
+}
+
+static noinline struct pguard_task *enter_first(const struct pt_regs *regs)
+{
+	struct pguard_task *state;
+
+	if (!wait_first(GFP_KERNEL))
+		return NULL;
+	/* Gone again if the target goes just now. */
+	state = state_get();
+	return state ? enter_any(state, regs) : NULL;
+}
+
+/* The loop waits where it waited last time, and nobody is curious. */
+static __always_inline bool wait_is_usual(struct pguard_task *state, const struct pt_regs *regs)
+{
+	struct pguard_place *place = state->place;
+
+	return pguard_clock_is_tsc() && place_is(place, regs) &&
+	       place->generation == READ_ONCE(state->image->generation) &&
+	       place->loop && place->loop == state->loop && !state->records_left &&
+	       user_word_is(place->slot, place->return_address, true);
+}
+
 /**
  * pguard_wait_enter() - a thread of a watched process enters a hooked call
  * @regs: its user registers
@@ -327,17 +359,27 @@ __visible notrace struct pguard_task *pguard_wait_enter(const struct pt_regs *re
 	if (!wait_waits(regs))
 		return NULL;
 	state = state_get();
-	if (unlikely(!state)) {
-		if (!wait_first(GFP_KERNEL))
-			return NULL;
-		state = state_get();
-		if (!state)
-			return NULL;
+	if (unlikely(!state))
+		return enter_first(regs);
+	if (unlikely(!wait_is_usual(state, regs)))
+		return enter_any(state, regs);
+	state->nr_waits++;
+	state->follow = FOLLOW_BOUNDARY;
+	return pguard_unit_end_tsc(state);
+}
+
+static noinline long leave_any(struct pguard_task *state, long ret)
+{
+	if (READ_ONCE(state->dead)) {
+		/* Woken by the drain, and by nothing else: begin again. */
+		if (ret == -EINTR && !task_sigpending(current) &&
+		    test_thread_flag(TIF_NOTIFY_SIGNAL))
+			ret = -ERESTARTNOHAND;
+	} else {
+		wait_finish(state, ret, true);
 	}
-	if (wait_begin(state, regs, true))
-		return state;
 	state_release(state);
-	return NULL;
+	return ret;
 }
 
 /**
@@ -350,14 +392,10 @@ __visible notrace struct pguard_task *pguard_wait_enter(const struct pt_regs *re
  */
 __visible notrace long pguard_wait_leave(struct pguard_task *state, long ret)
 {
-	if (unlikely(READ_ONCE(state->dead))) {
-		/* Woken by the drain, and by nothing else: begin again. */
-		if (ret == -EINTR && !task_sigpending(current) &&
-		    test_thread_flag(TIF_NOTIFY_SIGNAL))
-			ret = -ERESTARTNOHAND;
-	} else {
-		wait_finish(state, ret, true);
-	}
+	if (unlikely(!pguard_clock_is_tsc() || READ_ONCE(state->dead) ||
+		     state->follow != FOLLOW_BOUNDARY || ret < 0))
+		return leave_any(state, ret);
+	pguard_unit_start(state, rdtsc());
 	state_release(state);
 	return ret;
 }

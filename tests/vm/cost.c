@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the hooks cost, in guest instructions: run under scripts/vm --icount,
+ * where a nanosecond of CLOCK_MONOTONIC is one instruction.
+ *
+ * One line for each row: name, instructions per call.  Rows named bare-* are
+ * taken before the module watches anything, after-* when it does no more.
+ */
+
+#include <err.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <linux/futex.h>
+
+#include "link/link.h"
+#include "linux/perfguard.h"
+
+enum { CALLS = 2000, ROUNDS = 5 };
+
+static int epoll_fd;
+static int futex_word;
+static int pipe_fd;
+
+static uint64_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+static void call_epoll_wait(void)
+{
+	struct epoll_event event;
+
+	epoll_wait(epoll_fd, &event, 1, 0);
+}
+
+static void call_getppid(void)
+{
+	syscall(SYS_getppid);
+}
+
+static void call_futex_wake(void)
+{
+	syscall(SYS_futex, &futex_word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* A wait of a place that is no boundary: what a read in mid-unit costs. */
+static void call_read(void)
+{
+	char c;
+
+	if (read(pipe_fd, &c, 0))
+		err(1, "read");
+}
+
+/* The loop that the module is to know again: always from the same place. */
+static __attribute__((noinline)) uint64_t repeat(void (*call)(void), int calls)
+{
+	uint64_t start = now();
+
+	for (int i = 0; i < calls; i++)
+		call();
+	return now() - start;
+}
+
+/* The least of some rounds: a timer tick may fall into the others. */
+static void measure(const char *phase, const char *name, void (*call)(void))
+{
+	uint64_t best = UINT64_MAX;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		uint64_t start = repeat(call, CALLS);
+
+		best = start < best ? start : best;
+	}
+	printf("%s-%s %.1f\n", phase, name, (double)best / CALLS);
+	fflush(stdout);
+}
+
+static void measure_all(const char *phase)
+{
+	measure(phase, "epoll_wait", call_epoll_wait);
+	measure(phase, "futex_wake", call_futex_wake);
+	measure(phase, "read", call_read);
+	measure(phase, "getppid", call_getppid);
+}
+
+static int take_context(struct record *record, void *arg)
+{
+	struct context *context = arg;
+
+	if (record->syscall != SYS_epoll_wait || !record->nr_stacks)
+		return 0;
+	context->loop_id = 1;
+	context->syscall = record->syscall;
+	context->distance = 0;
+	memcpy(&context->return_address, record->stacks[0].bytes, sizeof(uint64_t));
+	return 0;
+}
+
+/* Let the module watch this process, with its epoll_wait as the loop. */
+static uint32_t arm(struct link *link, uint32_t flags)
+{
+	struct context context = { 0 };
+	struct process *processes;
+	uint32_t id, nr;
+
+	if (link_target_new(link, -1, getpid(), flags | PERFGUARD_TARGET_FLAGS_DISCOVER,
+			    1000000000, &id, &nr))
+		errx(1, "target-new: %s", link_error(link));
+	repeat(call_epoll_wait, 100);
+	if (link_waits(link, 0, take_context, &context))
+		errx(1, "wait-get: %s", link_error(link));
+	if (!context.loop_id)
+		errx(1, "no wait was recorded");
+	if (link_processes(link, id, &processes, &nr) || nr != 1)
+		errx(1, "process-get: %s", link_error(link));
+	if (link_loop_set(link, processes[0].image_id, &context, 1))
+		errx(1, "loop-set: %s", link_error(link));
+	free(processes);
+	/* Discovery is over, as in a service. */
+	if (link_target_set_flags(link, id, flags))
+		errx(1, "target-set: %s", link_error(link));
+	repeat(call_epoll_wait, 100);
+	return id;
+}
+
+static void disarm(struct link *link, uint32_t id)
+{
+	if (link_target_del(link, id))
+		errx(1, "target-del: %s", link_error(link));
+}
+
+/* Another process is the target, and this one stands by. */
+static void measure_bystander(struct link *link)
+{
+	uint32_t id, nr;
+	pid_t child = fork();
+
+	if (child < 0)
+		err(1, "fork");
+	if (!child) {
+		pause();
+		_exit(0);
+	}
+	if (link_target_new(link, -1, child, 0, 0, &id, &nr))
+		errx(1, "target-new: %s", link_error(link));
+	measure_all("bystander");
+	disarm(link, id);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+int main(void)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	struct link *link;
+	uint32_t id;
+	int fds[2];
+
+	if (link_open(&link))
+		errx(1, "link: %s", link_error(link));
+	epoll_fd = epoll_create1(0);
+	if (epoll_fd < 0 || pipe(fds) ||
+	    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fds[0], &event))
+		err(1, "setup");
+	pipe_fd = fds[0];
+
+	measure_all("bare");
+	id = arm(link, 0);
+	measure_all("target");
+	disarm(link, id);
+	id = arm(link, PERFGUARD_TARGET_FLAGS_ACCOUNT);
+	measure_all("account");
+	disarm(link, id);
+	measure_bystander(link);
+	measure_all("after");
+	link_close(link);
+	return 0;
+}
