@@ -91,5 +91,8 @@ apt_state()
 	Acquire::http::Timeout "30";
 	EOF
 	export APT_CONFIG=$work/apt/apt.conf
-	timeout 300 apt-get -qq update
+	timeout 300 apt-get -qq update || {
+		echo "${0##*/}: $base cannot be reached" >&2
+		return 1
+	}
 }
