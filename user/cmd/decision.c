@@ -9,6 +9,9 @@
 #include "base/clock.h"
 #include "discovery.h"
 
+/* So many waits that never slept may be those of a busy loop. */
+#define MANY_WAITS 8
+
 /* Outcome of boundary_find(), with the places it was given. */
 struct outcome {
 	struct boundary_context *contexts;
@@ -16,10 +19,28 @@ struct outcome {
 };
 
 /*
+ * A few waits that never slept are no loop: a program that starts reads a file
+ * or two on its way.
+ */
+static bool has_recurred(const struct evidence *evidence, uint32_t tid)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < evidence->nr_places; i++) {
+		if (evidence->places[i].tid != tid)
+			continue;
+		if (evidence->details[i].has_slept)
+			return true;
+		nr += evidence->details[i].nr_waits;
+	}
+	return nr >= MANY_WAITS;
+}
+
+/*
  * A stack that could not be unwound to its end does not compare with others by
  * its outermost frames.  It counts only if its thread has no better one.
  */
-static bool is_usable(const struct evidence *evidence, uint32_t index)
+static bool is_best(const struct evidence *evidence, uint32_t index)
 {
 	if (evidence->details[index].is_complete)
 		return true;
@@ -28,6 +49,12 @@ static bool is_usable(const struct evidence *evidence, uint32_t index)
 		    evidence->places[i].tid == evidence->places[index].tid)
 			return false;
 	return true;
+}
+
+static bool is_usable(const struct evidence *evidence, uint32_t index)
+{
+	return is_best(evidence, index) &&
+	       has_recurred(evidence, evidence->places[index].tid);
 }
 
 /* boundary_find() on the usable places, with indices into all of them. */

@@ -272,7 +272,8 @@ static void choose_shown(const struct image *image, struct known_loop *loop,
 	bool is_inside = true;
 
 	loop->shown = loop->wait;
-	for (uint32_t i = 1; exe && i < nr; i++) {
+	/* All is called by the outermost, so that tells nothing. */
+	for (uint32_t i = 1; exe && i + 1 < nr; i++) {
 		const struct frame *frame = &place->frames[i];
 
 		if (frame->pc == loop->wait.pc && frame->sp == loop->wait.sp)
@@ -371,6 +372,47 @@ int discovery_decide(struct discovery *discovery, bool *ret_is_changed)
 		*ret_is_changed |= !ret;
 	}
 	return 0;
+}
+
+/* Is the thread in the place now?  By what /proc tells of sleeping threads. */
+static bool is_there(const struct boundary_place *place, uint32_t pid)
+{
+	unsigned long long sp;
+	unsigned int call;
+	char path[64];
+	bool is_same;
+	FILE *file;
+
+	snprintf(path, sizeof(path),
+		 "/proc/%" PRIu32 "/task/%" PRIu32 "/syscall", pid, place->tid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	is_same = fscanf(file, "%u %*s %*s %*s %*s %*s %*s %llx", &call, &sp) == 2 &&
+		  call == place->syscall && sp == place->sp;
+	fclose(file);
+	return is_same;
+}
+
+void discovery_look(struct discovery *discovery)
+{
+	for (uint32_t i = 0; i < discovery->nr_images; i++) {
+		struct image *image = &discovery->images[i];
+		const struct evidence *evidence = &image->evidence;
+
+		for (uint32_t j = 0; j < evidence->nr_places; j++) {
+			uint32_t id = evidence->details[j].loop_id;
+			struct known_loop *loop;
+
+			if (!id)
+				continue;
+			loop = &image->loops[id - 1];
+			if (!loop->is_waiting)
+				loop->is_waiting =
+					is_there(&evidence->places[j],
+						 evidence->details[j].pid);
+		}
+	}
 }
 
 void discovery_count(const struct discovery *discovery, uint32_t *ret_loops,

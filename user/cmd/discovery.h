@@ -27,6 +27,7 @@ struct known_loop {
 	uint32_t *pids; /* rising; processes with such a thread */
 	uint64_t since_ns; /* CLOCK_MONOTONIC when the module was told */
 	bool is_used; /* among the contexts of the last decision */
+	bool is_waiting; /* a thread waited in it when last looked at */
 	char comm[16];
 	struct frame wait; /* the context's frame, at the call that leads to the wait */
 	struct frame shown; /* the same or, if that is in a library, its caller in
@@ -77,6 +78,9 @@ int discovery_hear(struct discovery *discovery);
  * error.
  */
 int discovery_decide(struct discovery *discovery, bool *ret_is_changed);
+
+/* Look which loops have a thread that waits in them now. */
+void discovery_look(struct discovery *discovery);
 
 /* Loops in use, and the threads that were seen to wait in them. */
 void discovery_count(const struct discovery *discovery, uint32_t *ret_loops,

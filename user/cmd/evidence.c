@@ -163,6 +163,7 @@ int evidence_add_wait(struct evidence *evidence, uint32_t place,
 		evidence->max_waits = max;
 	}
 	evidence->details[place].nr_waits++;
+	evidence->details[place].has_slept |= wait->blocked_ns > 0;
 	evidence->waits[evidence->nr_waits++] = (struct boundary_wait) {
 		.place = place,
 		.blocked_ns = wait->blocked_ns,

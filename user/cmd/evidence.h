@@ -20,6 +20,7 @@ struct evidence_place {
 	uint32_t pid;
 	uint32_t nr_waits; /* kept */
 	uint32_t loop_id; /* that it belongs to, by the last decision; or 0 */
+	bool has_slept; /* in one of the waits */
 	bool is_complete; /* unwound to the thread's start */
 	bool is_example; /* of a context in use: kept for its names */
 	char comm[16];

@@ -23,6 +23,7 @@ struct report {
 	struct summary *summaries;
 	uint32_t **pids; /* parallel to the summaries */
 	uint32_t nr;
+	uint32_t nr_loops; /* in all summaries */
 };
 
 static int add_pids(struct report *report, uint32_t number,
@@ -140,10 +141,11 @@ static int build(struct report *report, struct session *session)
 			const struct known_loop *loop = &image->loops[j];
 			const struct loop *sums;
 
-			/* Taken for a loop once, but not any more. */
+			/* Taken for a loop, but it did not come around. */
 			sums = sums_of(session, image, loop->id);
-			if (!loop->is_used && (!sums || !sums->units))
+			if (!loop->is_waiting && (!sums || !sums->units))
 				continue;
+			report->nr_loops++;
 			if (add_loop(report, image, loop))
 				return -ENOMEM;
 		}
@@ -189,7 +191,9 @@ static void fill_alert(const struct session *session,
 		.record = &unit->record,
 		.cgroup = unit->cgroup,
 		.loop = number,
-		.running_ns = unit->has_ended ? 0 : unit->total_ns,
+		.running_ns = unit->has_ended || unit->is_cut ? 0 :
+								unit->total_ns,
+		.is_cut = unit->is_cut,
 		.nr_stacks = unit->nr_stacks,
 		.stacks = unit->stacks,
 	};
@@ -260,8 +264,10 @@ static void text_head(const struct session *session)
 	text_safe(stdout, session->selector.path);
 	printf("%s: watched for %s", text_plain(stdout),
 	       duration_format(session->end_ns - session->start_ns, duration));
-	printf(", %" PRIu32 " process%s\n", session->nr_pids,
-	       session->nr_pids == 1 ? "" : "es");
+	if (session->nr_pids)
+		printf(", %" PRIu32 " process%s", session->nr_pids,
+		       session->nr_pids == 1 ? "" : "es");
+	putchar('\n');
 	puts("A unit is what a thread does from one wait of its event loop to the next.\n"
 	     "The waiting itself is not counted.\n");
 }
@@ -353,18 +359,18 @@ static void explain_nothing(const struct session *session)
 	const struct discovery *discovery = &session->discovery;
 	const char *path = session->selector.path;
 
-	if (!session->nr_pids)
-		log_error("nothing to report: no process ran %s", path);
-	else if (discovery->waits)
-		log_error("nothing to report: %s waited %" PRIu64
-			  " times, but no place looks like an event loop's",
-			  path, discovery->waits);
+	if (!session->nr_pids && !session->selector.command)
+		log_error("nothing to report: no process ran %s meanwhile",
+			  path);
 	else if (session->ended_by == SESSION_GONE ||
 		 session->ended_by == SESSION_COMMAND)
-		log_error("nothing to report: %s ended before it made a wait call",
+		log_error("nothing to report: %s ended and waited in no loop before",
+			  path);
+	else if (discovery->waits)
+		log_error("nothing to report: %s made wait calls, but none that came around in a loop; try a longer --duration",
 			  path);
 	else
-		log_error("nothing to report: no thread of %s made a wait call; try a longer --duration",
+		log_error("nothing to report: no thread of %s made a wait call; they compute, or sleep in other calls; try a longer --duration",
 			  path);
 }
 
@@ -380,11 +386,11 @@ int report_print(struct session *session)
 	}
 	if (session->is_json)
 		ret = print_json(session, &report);
-	else if (session->discovery.nr_numbers)
+	else if (report.nr_loops)
 		ret = print_text(session, &report);
 	else
 		ret = CMD_FAILED;
-	if (!session->discovery.nr_numbers) {
+	if (!report.nr_loops) {
 		explain_nothing(session);
 		ret = CMD_FAILED;
 	}

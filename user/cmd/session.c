@@ -487,6 +487,7 @@ int session_finish(struct session *session)
 	if (!session->target_id)
 		return 0;
 	if (session->ended_by) {
+		discovery_look(&session->discovery);
 		ret = look_at_loops(session);
 		if (!ret)
 			ret = hear_alerts(session);

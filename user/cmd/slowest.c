@@ -3,8 +3,11 @@
 #include "slowest.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <linux/perfguard.h>
 
@@ -146,12 +149,24 @@ static int compare_units(const void *left, const void *right)
 	return a->total_ns > b->total_ns ? -1 : 1;
 }
 
+static bool is_alive(const struct record *record)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32,
+		 record->pid, record->tid);
+	return !access(path, F_OK);
+}
+
 void slowest_finish(struct slowest *slowest, uint64_t wall_ns)
 {
 	for (uint32_t i = 0; i < slowest->nr; i++) {
 		struct slow_unit *unit = &slowest->units[i];
 
 		if (unit->has_ended || wall_ns <= unit->record.time_ns)
+			continue;
+		unit->is_cut = !is_alive(&unit->record);
+		if (unit->is_cut)
 			continue;
 		unit->total_ns += wall_ns - unit->record.time_ns;
 	}

@@ -17,6 +17,7 @@ struct slow_unit {
 	struct alert_stack *stacks; /* of all alerts, in order of time */
 	uint32_t nr_stacks;
 	bool has_ended;
+	bool is_cut; /* its thread is gone, and nothing was heard of its end */
 	uint64_t total_ns; /* up to its end or, while it runs, to the audit's */
 	char *cgroup; /* or NULL */
 };

@@ -13,6 +13,8 @@
 
 /* Different stacks of a unit that are printed as text. */
 #define MAX_STACKS 3
+/* Frames of a stack that are printed as text; an even number. */
+#define MAX_FRAMES 40
 
 const char *alert_kind_name(uint32_t kind)
 {
@@ -158,6 +160,8 @@ int alert_json(struct json *json, FILE *file, const struct alert *alert,
 			json_u64(json, "account_ns",
 				 record->account.elapsed_ns);
 		}
+		if (alert->is_cut)
+			json_bool(json, "cut", true);
 	}
 	json_end(json);
 	return json_end_line(json, file);
@@ -221,6 +225,12 @@ static void text_frames(FILE *file, const struct alert_stack *stack,
 	if (common > 2)
 		nr -= common - 1;
 	for (uint32_t i = 0; i < nr; i++) {
+		/* Of an endless recursion, both ends tell most. */
+		if (nr > MAX_FRAMES && i == MAX_FRAMES / 2) {
+			i = nr - MAX_FRAMES / 2;
+			fprintf(file, "%*s... %" PRIu32 " frames ...\n",
+				indent, "", nr - MAX_FRAMES);
+		}
 		fprintf(file, "%*s#%-3" PRIu32, indent, "", i);
 		text_frame(file, &stack->frames[i]);
 		fputc('\n', file);
@@ -306,7 +316,9 @@ void alert_slow_text(FILE *file, const struct alert *alert, uint32_t rank)
 	if (alert->loop)
 		fprintf(file, ", event loop %" PRIu32, alert->loop);
 	fprintf(file, ", unit %" PRIu64, record->unit);
-	if (alert->running_ns)
+	if (alert->is_cut)
+		fprintf(file, " or more, its thread has ended\n    ");
+	else if (alert->running_ns)
 		fprintf(file, ", still running\n    of the first %s: ",
 			duration_format(record->account.elapsed_ns, elapsed));
 	else

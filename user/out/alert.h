@@ -6,6 +6,7 @@
 #ifndef _PGUARD_ALERT_H
 #define _PGUARD_ALERT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -29,6 +30,7 @@ struct alert {
 	const char *cgroup;
 	uint32_t loop; /* as the reports count them; 0 if not known */
 	uint64_t running_ns; /* of a unit that still runs: its time by now */
+	bool is_cut; /* its thread ended, or ran another program, inside of it */
 	uint32_t nr_stacks;
 	struct alert_stack *stacks;
 };
