@@ -422,6 +422,60 @@ static void test_roles(void)
 	   "the roles are loops of their own");
 }
 
+/* What is known stays so, though only waits in mid-unit are reported from then on. */
+static void test_hidden(void)
+{
+	begin("the loop's own waits are no longer reported: a pool with two locks");
+	wait_in(1, SYS_futex, POOL_POP, 0, 1000);
+	find();
+	is_boundary(1, SYS_futex, POOL_POP);
+	places[find_place(1, SYS_futex, POOL_POP)].is_own = true;
+	for (int i = 0; i < 60; i++) {
+		wait_in(1, SYS_futex, POOL_LOCK, 30, 300);
+		wait_in(1, SYS_futex, POOL ":3 step mutex_lock lll_lock_wait", 30, 300);
+	}
+	find();
+	is_boundary(1, SYS_futex, POOL_POP);
+	is_inside(1, SYS_futex, POOL_LOCK);
+
+	begin("the loop's own waits are no longer reported: handlers below the same call");
+	wait_in(2, SYS_epoll_wait, NGINX_EPOLL, 0, 1000);
+	places[find_place(2, SYS_epoll_wait, NGINX_EPOLL)].is_own = true;
+	for (int i = 0; i < 60; i++) {
+		wait_in(2, SYS_accept4, NGINX_ACCEPT, 2, 0);
+		wait_in(2, SYS_recvfrom, NGINX_RECV, 2, 0);
+		wait_in(2, SYS_pread64, NGINX_READ, 30, i % 2 ? 0 : 3000);
+	}
+	find();
+	is_boundary(2, SYS_epoll_wait, NGINX_EPOLL);
+	is_inside(2, SYS_recvfrom, NGINX_RECV);
+	is_inside(2, SYS_pread64, NGINX_READ);
+	is_inside(2, SYS_accept4, NGINX_ACCEPT);
+
+	begin("the loop's own waits are no longer reported: poll known, reads not yet");
+	wait_in(1, SYS_poll, DB_POLL, 0, 1000);
+	places[find_place(1, SYS_poll, DB_POLL)].is_own = true;
+	for (int i = 0; i < 40; i++) {
+		wait_in(1, SYS_recvfrom, DB_RECV, 400, 0);
+		wait_in(1, SYS_recvfrom, DB_RECV, 1, 0);
+		if (i % 2)
+			wait_in(1, SYS_futex, DB_LOCK, 40, 500);
+	}
+	find();
+	is_boundary(1, SYS_poll, DB_POLL);
+	is_boundary(1, SYS_recvfrom, DB_RECV);
+	is_inside(1, SYS_futex, DB_LOCK);
+
+	begin("a lock taken for the loop's wait is given up when the wait is seen");
+	wait_in(1, SYS_futex, POOL_LOCK, 0, 1000);
+	places[find_place(1, SYS_futex, POOL_LOCK)].is_own = true;
+	for (int i = 0; i < 10; i++)
+		wait_in(1, SYS_futex, POOL_POP, 30, 300);
+	find();
+	is_boundary(1, SYS_futex, POOL_POP);
+	is_inside(1, SYS_futex, POOL_LOCK);
+}
+
 static void test_odd(void)
 {
 	begin("nothing, and stacks without callers");
@@ -439,7 +493,7 @@ static void test_odd(void)
 
 int main(void)
 {
-	plan(69);
+	plan(81);
 	test_redis(false);
 	test_redis(true);
 	test_nginx();
@@ -451,6 +505,7 @@ int main(void)
 	test_pool_lock();
 	test_plain();
 	test_roles();
+	test_hidden();
 	test_odd();
 	free(contexts);
 	return tap_status();

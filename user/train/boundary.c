@@ -37,6 +37,10 @@
  * A place that was left and never came back is no loop's wait, unless little
  * was seen.
  *
+ * Once a wait is known to be a loop's own, it is reported no more, and what is
+ * heard of are the others alone.  Such places are taken to be as frequent as
+ * any other.
+ *
  * The winner can still hold both, where the same call leads to the wait and to
  * work: handlers may be called by the function that calls epoll_wait, and
  * something else from further out.  So the winner's places are searched for

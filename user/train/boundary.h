@@ -14,6 +14,7 @@
 #ifndef _PGUARD_BOUNDARY_H
 #define _PGUARD_BOUNDARY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,11 @@ struct boundary_place {
 	uint32_t syscall;
 	uint64_t sp; /* at the system call */
 	uint32_t nr_frames;
+	/*
+	 * It belongs to a loop already, so the module no longer reports waits
+	 * in it: there may be many more than are told of.
+	 */
+	bool is_own;
 	const struct boundary_frame *frames;
 };
 

@@ -82,6 +82,7 @@ static void add_to_group(struct group *group, const struct shape *shape, uint32_
 		group->depth = depth;
 	if (shape->kind < group->kind)
 		group->kind = shape->kind;
+	group->is_own |= shape->is_own;
 	group->only_many &= shape->kind == SHAPE_MANY;
 	group->only_read &= shape->kind == SHAPE_READ || shape->kind == SHAPE_ACCEPT;
 }
@@ -99,6 +100,7 @@ static uint32_t wait_group(const struct groups *groups, const struct boundary_wa
 static void count_wait(struct groups *groups, const struct boundary_wait *wait)
 {
 	uint32_t thread = groups->pools->thread_of_place[wait->place];
+	uint32_t shape = groups->pools->shapes->of_place[wait->place];
 	uint32_t at = wait_group(groups, wait);
 
 	if (at != SHAPE_NONE) {
@@ -111,6 +113,10 @@ static void count_wait(struct groups *groups, const struct boundary_wait *wait)
 		if (wait->blocked_ns && !groups->slept[thread]) {
 			group->slept++;
 			groups->slept[thread] = true;
+		}
+		if (groups->pools->shapes->entries[shape].is_own) {
+			group->own_waits++;
+			group->own_slept += wait->blocked_ns != 0;
 		}
 		group->blocked_ns += wait->blocked_ns;
 	}
@@ -151,15 +157,22 @@ uint32_t groups_part(struct groups *groups, uint32_t level)
 	return groups->nr;
 }
 
+/* Of what is no longer reported, suppose that it is frequent and goes on as before. */
 static double score(const struct group *group, uint32_t max_runs)
 {
-	double depth = group->depth ? group->depth : 1, runs = group->runs;
+	double depth = group->depth ? group->depth : 1, runs = group->runs, share;
 
 	if (!group->runs)
 		return 0;
-	if (group->runs == 1 && max_runs >= 8)
+	share = (double)group->slept / group->runs;
+	if (group->is_own) {
+		runs = max_runs;
+		if (group->own_waits && share * group->own_waits < group->own_slept)
+			share = (double)group->own_slept / group->own_waits;
+	} else if (group->runs == 1 && max_runs >= 8) {
 		runs = 0.1;
-	return runs * (0.02 + (double)group->slept / group->runs) / (depth * depth * depth);
+	}
+	return runs * (0.02 + share) / (depth * depth * depth);
 }
 
 /* A read that never sleeps is no wait if there is one for many things. */

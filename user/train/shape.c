@@ -58,6 +58,16 @@ static bool is_same(const struct boundary_place *a, const struct boundary_place 
 	return a->frames[a->nr_frames - 1].slot - a->sp == b->frames[b->nr_frames - 1].slot - b->sp;
 }
 
+/* Equal places have equal hashes. */
+static uint32_t hash_place(const struct boundary_place *place)
+{
+	uint64_t hash = place->syscall;
+
+	for (uint32_t i = 1; i < place->nr_frames; i++)
+		hash = (hash ^ place->frames[i].pc) * 0x9e3779b97f4a7c15;
+	return (uint32_t)(hash >> 32);
+}
+
 int shapes_init(struct shapes *shapes, const struct boundary_place *places, uint32_t nr_places)
 {
 	memset(shapes, 0, sizeof(*shapes));
@@ -70,17 +80,23 @@ int shapes_init(struct shapes *shapes, const struct boundary_place *places, uint
 		return -ENOMEM;
 	}
 	for (uint32_t i = 0; i < nr_places; i++) {
-		uint32_t shape = 0;
+		uint32_t shape = 0, hash;
 
 		shapes->of_place[i] = SHAPE_NONE;
 		if (places[i].nr_frames < 2)
 			continue;
-		while (shape < shapes->nr && !is_same(shapes->entries[shape].place, &places[i]))
+		hash = hash_place(&places[i]);
+		while (shape < shapes->nr && (shapes->entries[shape].hash != hash ||
+					      !is_same(shapes->entries[shape].place, &places[i])))
 			shape++;
 		if (shape == shapes->nr)
 			shapes->entries[shapes->nr++] = (struct shape){
-				&places[i], i, call_kind(places[i].syscall),
+				.place = &places[i],
+				.place_index = i,
+				.kind = call_kind(places[i].syscall),
+				.hash = hash,
 			};
+		shapes->entries[shape].is_own |= places[i].is_own;
 		shapes->of_place[i] = shape;
 	}
 	return 0;
