@@ -4,14 +4,17 @@
  * Debian's own stripped servers, and slices that were tampered with.
  */
 
-#include <errno.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -249,7 +252,8 @@ static void test_ends(const char *path)
 	size = slice.size;
 	slice.size = (uint32_t)(frames[5].sp - slice.regs[SLICE_REG_RSP]);
 	unwind(truth.pid);
-	ok(nr_frames == 6 && end == UNWIND_TRUNCATED, "a slice that was cut ends with the last frame in it");
+	ok(nr_frames == 6 && end == UNWIND_TRUNCATED,
+	   "a slice that was cut ends with the last frame in it");
 	slice.size = size;
 	stop(truth.pid);
 	unwind(truth.pid);
@@ -274,13 +278,15 @@ static void test_replaced(const char *path, const char *other)
 		exit(1);
 	take_slice(truth.pid, truth.tid);
 	unwind(truth.pid);
-	ok(end == UNWIND_COMPLETE && has_truth(&truth), "a replaced file: the old one is read while the process lives");
+	ok(end == UNWIND_COMPLETE && has_truth(&truth),
+	   "a replaced file: the old one is read while the process lives");
 	stop(truth.pid);
 	unwinder_destroy(unwinder);
 	unwinder = unwinder_create();
 	/* as a mapping of a process that is gone, and whose file is another one now */
 	for (uint32_t i = 0; i < slice.nr_mappings; i++) {
-		char *deleted = slice.mappings[i].path ? strstr(slice.mappings[i].path, " (deleted)") : NULL;
+		char *mapped = slice.mappings[i].path;
+		char *deleted = mapped ? strstr(mapped, " (deleted)") : NULL;
 
 		if (deleted)
 			*deleted = '\0';
@@ -373,6 +379,44 @@ static void test_servers(void)
 	test_server(redis, "aeMain", 4);
 	test_server(memcached, "event_base_loop", 5);
 	test_server(nginx, "ngx_process_events_and_timers", 1);
+}
+
+/* A thread that was stopped and goes on sleeps in another call than it made. */
+static void test_stopped(const char *path)
+{
+	struct truth truth;
+
+	start_victim(path, "sleep", false, &truth);
+	take_slice(truth.pid, truth.tid);
+	kill(truth.pid, SIGSTOP);
+	sleep_ms(50);
+	kill(truth.pid, SIGCONT);
+	sleep_ms(50);
+	ok(!take_slice(truth.pid, truth.tid) && syscall_nr == SYS_clock_nanosleep,
+	   "the call that a thread made before it was stopped");
+	stop(truth.pid);
+}
+
+/* Memory without a file: the vdso is known by its content, other code is not. */
+static void test_vdso(void)
+{
+	struct mapping mapping = { .start = getauxval(AT_SYSINFO_EHDR) };
+	bool has_name = false;
+	struct frame frame;
+	void *made;
+
+	mapping.end = mapping.start + 0x2000;
+	for (uint64_t addr = mapping.start; addr < mapping.end; addr += 16) {
+		unwind_describe(unwinder, (uint32_t)getpid(), &mapping, addr, false, &frame);
+		has_name |= frame.function && strstr(frame.function, "gettime");
+	}
+	ok(has_name, "functions of the vdso have names");
+	made = mmap(NULL, 0x2000, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	mapping.start = (uintptr_t)made;
+	mapping.end = mapping.start + 0x2000;
+	unwind_describe(unwinder, (uint32_t)getpid(), &mapping, mapping.start + 64, false, &frame);
+	ok(!frame.module && !frame.function, "made code is not taken for the vdso");
+	munmap(made, 0x2000);
 }
 
 static uint64_t random_state = 88172645463325252;
@@ -523,7 +567,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 2; i++)
 		snprintf(path[i], sizeof(path[i]), "%.*s/%s", own ? (int)(own - argv[0]) : 1,
 			 own ? argv[0] : ".", kinds[i]);
-	checks += 2 * 25 + 3 + 2 + 6 + 2 + 1 + 2;
+	checks += 2 * 25 + 3 + 2 + 3 + 6 + 2 + 1 + 2;
 	plan((unsigned int)checks);
 	alarm(300);
 	directory = mkdtemp(template);
@@ -534,6 +578,8 @@ int main(int argc, char **argv)
 	test_victim(path[1]);
 	test_ends(path[0]);
 	test_replaced(path[0], path[1]);
+	test_stopped(path[0]);
+	test_vdso();
 	test_servers();
 	test_mutations(path[0]);
 	test_speed(path[0]);

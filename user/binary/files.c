@@ -12,7 +12,7 @@
  *    first page of the file is compared with the process's memory; it holds
  *    the ELF header, the program headers and as a rule the build-id.
  *  - Where the process is gone, its memory cannot tell: an equal inode number
- *    is taken, another one refused.
+ *    is taken (at the risk that it was given away since), another one refused.
  *
  * An object keeps its file open, so an inode number cannot come to stand for
  * another file while it is in the cache.

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <linux/perfguard.h>
 
@@ -214,6 +214,26 @@ static int take(uint32_t pid, const struct call *call, struct slice *slice)
 	return err;
 }
 
+/*
+ * A call that was interrupted by a stop goes on as another one.  What the
+ * thread asked for, and will ask for the next time, is in the code before it:
+ * mov $NUMBER,%eax; syscall.
+ */
+static uint32_t original_call(uint32_t pid, const struct call *call)
+{
+	uint8_t code[7];
+	struct iovec local = { code, sizeof(code) };
+	struct iovec remote = { (void *)(uintptr_t)(call->ip - sizeof(code)), sizeof(code) };
+	uint32_t nr;
+
+	if (call->nr != SYS_restart_syscall ||
+	    process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0) != sizeof(code) ||
+	    code[0] != 0xb8 || code[5] != 0x0f || code[6] != 0x05)
+		return call->nr;
+	memcpy(&nr, code + 1, sizeof(nr));
+	return nr;
+}
+
 int snapshot_thread(uint32_t pid, uint32_t tid, struct slice *ret, uint32_t *ret_syscall)
 {
 	uint64_t switches = read_switches(pid, tid);
@@ -234,6 +254,6 @@ int snapshot_thread(uint32_t pid, uint32_t tid, struct slice *ret, uint32_t *ret
 		slice_clear(ret);
 		return err;
 	}
-	*ret_syscall = before.nr;
+	*ret_syscall = original_call(pid, &before);
 	return 0;
 }

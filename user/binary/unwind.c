@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "demangle.h"
 #include "files.h"
 #include "names.h"
 #include "rule.h"
@@ -295,16 +296,17 @@ static int prepare(struct unwinder *unwinder, uint32_t nr)
 	return 0;
 }
 
-/* A copy of a function's name, without the version that .dynsym appends. */
+/* A copy of a function's name as people know it, without a version. */
 static const char *add_function(struct names *names, const char *name)
 {
-	const char *version = strchr(name, '@'), *ret;
-	char *plain;
+	char *plain = strndup(name, strcspn(name, "@")), *readable;
+	const char *ret;
 
-	if (!version)
-		return names_add(names, name);
-	plain = strndup(name, (size_t)(version - name));
-	ret = plain ? names_add(names, plain) : NULL;
+	if (!plain)
+		return NULL;
+	readable = demangle(plain);
+	ret = names_add(names, readable ? readable : plain);
+	free(readable);
 	free(plain);
 	return ret;
 }

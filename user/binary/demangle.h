@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * C++ names as they are written in C++.
+ */
+#ifndef _PGUARD_DEMANGLE_H
+#define _PGUARD_DEMANGLE_H
+
+/*
+ * The readable form of @name without its parameters, as malloc'ed text that
+ * the caller frees; NULL if @name is no C++ name, or cannot be told.
+ */
+char *demangle(const char *name);
+
+#endif /* _PGUARD_DEMANGLE_H */
