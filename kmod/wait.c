@@ -86,6 +86,26 @@ static __always_inline bool user_word_is(u64 address, u64 wanted, bool may_sleep
 	return ok && word == wanted;
 }
 
+/*
+ * Where the context's return address would stand, seen from a place.  By the
+ * distance, if the call is the same one.  And whatever the call and its depth:
+ * where this thread's loop had it last time, since a loop frame does not move.
+ * (A library's wait call goes deeper once the process has a second thread, and
+ * one loop may poll and then receive.)
+ */
+static bool context_fits(struct pguard_task *state, struct pguard_place *place,
+			 const struct pguard_context *context)
+{
+	/* Within an RCU section it must not fault. */
+	place->slot = place->sp + context->distance;
+	if (context->syscall == place->syscall &&
+	    user_word_is(place->slot, context->return_address, false))
+		return true;
+	place->slot = state->home;
+	return place->sp < state->home && state->home - place->sp <= PGUARD_MAX_DISTANCE &&
+	       user_word_is(place->slot, context->return_address, false);
+}
+
 /* Look a place up in the image's contexts. */
 static noinline void place_classify(struct pguard_task *state, struct pguard_place *place)
 {
@@ -99,15 +119,12 @@ static noinline void place_classify(struct pguard_task *state, struct pguard_pla
 	for (i = 0; contexts && i < contexts->nr; i++) {
 		const struct pguard_context *context = &contexts->context[i];
 
-		/* Not in this section may it fault. */
-		if (context->syscall == place->syscall &&
-		    user_word_is(place->sp + context->distance,
-				 context->return_address, false)) {
-			place->loop = context->loop;
-			place->slot = place->sp + context->distance;
-			place->return_address = context->return_address;
-			break;
-		}
+		if (!context_fits(state, place, context))
+			continue;
+		place->loop = context->loop;
+		place->return_address = context->return_address;
+		state->home = place->slot;
+		break;
 	}
 	rcu_read_unlock();
 }
