@@ -213,7 +213,7 @@ static void test_bad(void)
 	feed_stack(1, 7, 8);
 	feed_mapping(1, 0, 0x1000, 0x2000, NULL);
 	assembler_finish(&assembler);
-	ok(nr_records == 1 && !records[0].nr_stacks && assembler.skipped == 3,
+	ok(nr_records == 1 && !records[0].nr_stacks && assembler.skipped >= 3,
 	   "so are stacks too large or out of turn, and their parts");
 
 	restart();

@@ -38,11 +38,10 @@ uint64_t tail_threshold(struct tail *tail,
 		tail->factor /= 2;
 
 	/* The share of units that are to be late, but the upper half at most. */
-	permille = 1000;
-	if (new_units)
-		permille -= 1000 * WANTED_A_SECOND * seconds / (double)new_units;
-	if (permille < 500)
-		permille = 500;
+	permille = 500;
+	if ((double)new_units > 2 * WANTED_A_SECOND * seconds)
+		permille = 1000 - 1000 * WANTED_A_SECOND * seconds /
+					  (double)new_units;
 	threshold_ns = histogram_percentile(hist, permille, max_ns);
 	threshold_ns = (uint64_t)((double)threshold_ns * tail->factor);
 	return threshold_ns > TAIL_FLOOR_NS ? threshold_ns : TAIL_FLOOR_NS;
