@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What pg-collect says of itself, and to those who use it wrongly.
+
+# shellcheck source-path=SCRIPTDIR source=tap.sh
+. "${0%/*}/tap.sh"
+
+verbs="check audit watch status disarm"
+plan $((8 + 4 * 5 + 17))
+
+run
+[ "$code" = 0 ] && grep -q '^usage: pg-collect' "$scratch/out" && [ ! -s "$scratch/err" ]
+ok $? "no arguments: brief usage"
+listed=$(sed -nE 's/^  ([a-z]+) .*/\1/p' "$scratch/out" | tr '\n' ' ')
+[ "$listed" = "$verbs " ]
+ok $? "with the verbs there are"
+[ "$(wc -l < "$scratch/out")" -le 12 ]
+ok $? "in a few lines"
+run --help
+[ "$code" = 0 ] && grep -q 'Exit status' "$scratch/out" && [ ! -s "$scratch/err" ]
+ok $? "--help on stdout"
+run --version
+[ "$code" = 0 ] && grep -qE '^pg-collect [0-9.]+' "$scratch/out"
+ok $? "--version"
+refused 2 "unknown verb 'frobnicate'" "an unknown verb" frobnicate
+refused 2 "unknown verb '--frobnicate'" "an unknown option instead of a verb" --frobnicate
+"${0%/*}/../../scripts/check-man" "$program" 2> "$scratch/err"
+ok $? "the man pages agree with --help"
+sed 's/^/# /' "$scratch/err"
+
+for verb in $verbs; do
+	run "$verb" --help
+	[ "$code" = 0 ] && [ ! -s "$scratch/err" ] && head -1 "$scratch/out" | grep -q "^usage: pg-collect $verb"
+	ok $? "$verb --help on stdout"
+	[ "$(awk '{ if (length > n) n = length } END { print n }' "$scratch/out")" -le 80 ]
+	ok $? "$verb --help in 80 columns"
+	refused 2 "$verb: unknown option --no-such-option" "$verb with an unknown option" "$verb" --no-such-option
+	refused 2 "$verb: unknown option -Q" "$verb with an unknown letter" "$verb" -Q
+done
+
+refused 2 "give one of -p PID, -e EXE and -- CMD" "audit of nothing" audit
+refused 2 "give one of" "audit of two things" audit -p 1 -e true
+refused 2 "give one of" "audit of a file and a command" audit -e true -- true
+refused 2 "-p 'x' is no number" "a pid that is no number" audit -p x
+refused 2 "-p '0' is no number" "a pid of 0" audit -p 0
+refused 2 "-p '-5' is no number" "a negative pid" audit -p -5
+refused 2 "-p '99999999999999999999'" "a pid beyond all numbers" audit -p 99999999999999999999
+refused 2 "-p wants a value" "-p without a value" audit -p
+refused 2 "--top wants a value" "a long option without a value" audit --top
+refused 2 "takes no value" "a value too many" audit --json=1 -p 1
+refused 2 "is no length of time" "a duration that is none" audit --duration soon -p 1
+refused 2 "is no length of time" "a duration of nothing" audit --duration 0 -p 1
+refused 2 "is no length of time" "a negative threshold" audit --slower-than -5ms -p 1
+refused 2 "what is 'now'" "watch with an argument" watch now
+refused 2 "no sequence number" "watch since never" watch --since never
+refused 2 "give one target, or --all" "disarm of nothing" disarm
+refused 2 "give one target, or --all" "disarm of all and one" disarm --all 1
+finish
