@@ -29,6 +29,7 @@ static size_t nr_waits;
 static uint64_t clocks[MAX_THREADS];
 static struct boundary_context *contexts;
 static uint32_t nr_contexts;
+static bool is_forked; /* all threads are main threads, of processes that fork */
 
 static uint64_t hash(const char *text, size_t size)
 {
@@ -45,7 +46,7 @@ static uint64_t hash(const char *text, size_t size)
  */
 static void make_stack(struct boundary_place *place, struct boundary_frame *ret, const char *spec)
 {
-	uint64_t slot = 0x7f0000000000 + 0x100000ull * place->tid;
+	uint64_t slot = 0x7f0000000000 + 0x100000ull * (is_forked ? 1 : place->tid);
 	struct boundary_frame outwards[MAX_FRAMES];
 	uint32_t nr = 0;
 
@@ -176,6 +177,15 @@ static void test_redis(bool loaded)
 
 static void test_nginx(void)
 {
+	is_forked = true;
+	begin("workers that their master forked, all idle");
+	wait_in(1, SYS_rt_sigsuspend, NGINX_MASTER, 0, 1000);
+	wait_in(2, SYS_epoll_wait, NGINX_EPOLL, 0, 1000);
+	wait_in(3, SYS_epoll_wait, NGINX_EPOLL, 0, 1000);
+	find();
+	is_boundary(1, SYS_rt_sigsuspend, NGINX_MASTER);
+	is_boundary(3, SYS_epoll_wait, NGINX_EPOLL);
+
 	begin("handlers called by the function that calls epoll_wait, and by another");
 	wait_in(1, SYS_rt_sigsuspend, NGINX_MASTER, 0, 1000);
 	for (uint32_t worker = 2; worker < 4; worker++) {
@@ -194,6 +204,7 @@ static void test_nginx(void)
 	is_inside(2, SYS_pread64, NGINX_READ);
 	is_inside(3, SYS_accept4, NGINX_ACCEPT);
 	is_boundary(1, SYS_rt_sigsuspend, NGINX_MASTER);
+	is_forked = false;
 }
 
 #define EVENT "clone start_thread worker event_base_loop"
@@ -493,7 +504,7 @@ static void test_odd(void)
 
 int main(void)
 {
-	plan(81);
+	plan(83);
 	test_redis(false);
 	test_redis(true);
 	test_nginx();

@@ -56,7 +56,9 @@
  * Threads are looked at together (a pool) when they are known to run the same
  * code: they wait at an equal place, or their stacks part inside of one
  * function.  A thread that was only ever seen in a lock, in the middle of a
- * long request, is so told from one that lives by waiting there.  Where such a
+ * long request, is so told from one that lives by waiting there.  (But a child
+ * process lives by waiting inside of a call that its parent never made: main
+ * threads of several processes must share a place.)  Where such a
  * pool turns out to hold threads that do wait again and again but never at the
  * winner's place (a function that starts threads of several roles), they are
  * a pool of their own.

@@ -127,10 +127,18 @@ uint64_t shape_call(const struct shape *shape, uint32_t level)
 	return frame ? shape->place->frames[frame].pc : shape->place->syscall;
 }
 
+static uint64_t shape_stack(const struct shape *shape)
+{
+	return shape->place->frames[shape->place->nr_frames - 1].slot;
+}
+
 bool shape_same_function(const struct shape *a, const struct shape *b, uint32_t level)
 {
 	uint64_t function;
 
+	/* on one stack are the main threads of a process and of its children */
+	if (shape_stack(a) == shape_stack(b))
+		return false;
 	if (level >= a->place->nr_frames || level >= b->place->nr_frames)
 		return false;
 	function = a->place->frames[shape_frame(a, level)].function;

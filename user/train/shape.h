@@ -58,7 +58,10 @@ uint32_t shape_common(const struct shape *a, const struct shape *b);
  */
 uint64_t shape_call(const struct shape *shape, uint32_t level);
 
-/* Are both in the same function at @level?  False where that is not known. */
+/*
+ * Do threads of one process leave the same function at @level by different
+ * calls?  False where that is not known.
+ */
 bool shape_same_function(const struct shape *a, const struct shape *b, uint32_t level);
 
 #endif /* _PGUARD_SHAPE_H */
