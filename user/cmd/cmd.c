@@ -4,9 +4,13 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/duration.h"
 #include "base/log.h"
@@ -90,6 +94,37 @@ int cmd_open_link(struct link **ret)
 	link_close(*ret);
 	*ret = NULL;
 	return code;
+}
+
+/* The module has a path only for a target that was given as a file. */
+static int name_target(struct target *target)
+{
+	char path[64], exe[PATH_MAX];
+	ssize_t len;
+	char *copy;
+
+	if (!target->pid || target->path[0] == '/')
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/exe", target->pid);
+	len = readlink(path, exe, sizeof(exe) - 1);
+	if (len < 0)
+		return 0;
+	exe[len] = '\0';
+	copy = strdup(exe);
+	if (!copy)
+		return -ENOMEM;
+	free(target->path);
+	target->path = copy;
+	return 0;
+}
+
+int cmd_targets(struct link *link, struct target **ret, uint32_t *ret_nr)
+{
+	int error = link_targets(link, ret, ret_nr);
+
+	for (uint32_t i = 0; !error && i < *ret_nr; i++)
+		error = name_target(&(*ret)[i]);
+	return error;
 }
 
 int cmd_link_failed(const struct link *link, int error, const char *what)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct link;
+struct target;
 
 enum cmd_exit {
 	CMD_OK = 0,
@@ -44,6 +45,12 @@ int cmd_parse_count(const char *verb, const char *option, const char *text,
 
 /* Open the link or say why not.  Returns 0, CMD_FAILED or CMD_IMPOSSIBLE. */
 int cmd_open_link(struct link **ret);
+
+/*
+ * The targets, each with the path of its program, also where only a process is
+ * watched; link_targets_free() them.  Returns 0 or the link's error.
+ */
+int cmd_targets(struct link *link, struct target **ret, uint32_t *ret_nr);
 
 /* Tell the link's error as "WHAT: WHY"; returns the exit code for it. */
 int cmd_link_failed(const struct link *link, int error, const char *what);

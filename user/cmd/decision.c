@@ -78,6 +78,7 @@ static int find(const struct evidence *evidence, struct outcome *ret)
 		if (!is_usable(evidence, i))
 			continue;
 		places[nr_places] = evidence->places[i];
+		places[nr_places].is_own = evidence->details[i].loop_id != 0;
 		to_all[nr_places] = i;
 		to_usable[i] = nr_places++;
 	}
@@ -175,6 +176,7 @@ static void name_loop(struct image *image, const struct outcome *outcome,
 	const struct evidence *evidence = &image->evidence;
 
 	loop->is_used = true;
+	loop->successor = 0;
 	loop->syscall = context->syscall;
 	loop->wait = *frame_of(evidence, context);
 	loop->example = context->place;
@@ -277,12 +279,15 @@ static int count_threads(struct image *image)
 	for (uint32_t i = 0; i < image->nr_loops; i++)
 		image->loops[i].threads = 0;
 	for (uint32_t i = 0; i < evidence->nr_places; i++) {
+		uint32_t before = evidence->details[i].loop_id;
 		uint32_t id = loop_of(image, i);
 		bool is_first = true;
 
 		evidence->details[i].loop_id = id;
 		if (!id)
 			continue;
+		if (before && !image->loops[before - 1].is_used)
+			image->loops[before - 1].successor = id;
 		if (add_pid(&image->loops[id - 1], evidence->details[i].pid))
 			return -ENOMEM;
 		for (uint32_t j = 0; j < i && is_first; j++)

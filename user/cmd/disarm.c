@@ -163,7 +163,7 @@ static int disarm(struct link *link, const struct arguments *arguments)
 	struct target *targets;
 	int error, ret;
 
-	error = link_targets(link, &targets, &nr_targets);
+	error = cmd_targets(link, &targets, &nr_targets);
 	if (error)
 		return cmd_link_failed(link, error, "cannot list the targets");
 	if (arguments->is_all) {

@@ -26,6 +26,12 @@
 /* Stacks unwound in one go; a flood of waits must not stop the audit. */
 #define MAX_UNWOUND 256
 
+/*
+ * Snapshots are dear in a process of many threads, which has many mappings to
+ * be read.  The threads left out are heard of when they wake.
+ */
+#define SNAPSHOTS_NS (500 * NSEC_PER_MSEC)
+
 static struct image *image_get(struct discovery *discovery, uint32_t id,
 			       uint32_t pid)
 {
@@ -139,6 +145,7 @@ static int add_thread(struct discovery *discovery, struct image *image,
 int discovery_add_process(struct discovery *discovery,
 			  const struct process *process)
 {
+	uint64_t end_ns = clock_now_ns() + SNAPSHOTS_NS;
 	struct image *image;
 	struct dirent *entry;
 	char path[64];
@@ -154,7 +161,7 @@ int discovery_add_process(struct discovery *discovery,
 	dir = opendir(path);
 	if (!dir)
 		return 0;
-	while (!ret && (entry = readdir(dir))) {
+	while (!ret && clock_now_ns() < end_ns && (entry = readdir(dir))) {
 		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
 
 		if (tid)
@@ -285,25 +292,10 @@ static void choose_shown(const struct image *image, struct known_loop *loop,
 	}
 }
 
-/* A loop that became part of another one when more was known. */
-static uint32_t successor_number(const struct image *image,
-				 const struct known_loop *loop)
-{
-	for (uint32_t i = 0; i < image->nr_contexts; i++) {
-		const struct context *context = &image->contexts[i];
-
-		if (context->return_address == loop->wait.pc &&
-		    context->syscall == loop->syscall)
-			return image->loops[context->loop_id - 1].number;
-	}
-	return 0;
-}
-
 static int number_loops(struct discovery *discovery, struct image *image)
 {
 	const struct identity *identity;
 	struct known_loop *loop;
-	uint32_t number;
 
 	for (uint32_t i = 0; i < image->nr_loops; i++) {
 		loop = &image->loops[i];
@@ -321,11 +313,11 @@ static int number_loops(struct discovery *discovery, struct image *image)
 		if (!loop->number)
 			loop->number = ++discovery->nr_numbers;
 	}
+	/* More was learnt, and two loops turned out to be one. */
 	for (uint32_t i = 0; i < image->nr_loops; i++) {
 		loop = &image->loops[i];
-		number = loop->is_used ? 0 : successor_number(image, loop);
-		if (number)
-			loop->number = number;
+		if (loop->successor)
+			loop->number = image->loops[loop->successor - 1].number;
 	}
 	return 0;
 }

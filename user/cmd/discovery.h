@@ -21,6 +21,7 @@ struct unwinder;
 struct known_loop {
 	uint32_t id; /* in its image; stays the same while more is learnt */
 	uint32_t number; /* over all images, for reports */
+	uint32_t successor; /* id of the loop it became part of, or 0 */
 	uint32_t syscall;
 	uint32_t threads; /* seen waiting in it */
 	uint32_t nr_pids;

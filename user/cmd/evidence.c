@@ -8,6 +8,9 @@
 
 #define MAX_PLACES 2048
 #define MAX_WAITS_OF_PLACE 64
+/* With so many in all, the first few of a place have to do. */
+#define MANY_WAITS 16384
+#define FEW_WAITS_OF_PLACE 4
 
 /* The stack address that holds the return address of a frame but the first. */
 static uint64_t slot_of(const struct frame *frame)
@@ -128,6 +131,7 @@ int64_t evidence_add_place(struct evidence *evidence,
 		copy[i] = frames[i];
 		bare[i].pc = frames[i].pc;
 		bare[i].slot = i ? slot_of(&frames[i]) : 0;
+		bare[i].function = frames[i].start;
 	}
 	index = evidence->nr_places++;
 	evidence->places[index] = (struct boundary_place) {
@@ -149,7 +153,10 @@ int64_t evidence_add_place(struct evidence *evidence,
 int evidence_add_wait(struct evidence *evidence, uint32_t place,
 		      const struct evidence_wait *wait)
 {
-	if (evidence->details[place].nr_waits >= MAX_WAITS_OF_PLACE)
+	uint32_t max_of_place = evidence->nr_waits < MANY_WAITS ?
+					MAX_WAITS_OF_PLACE : FEW_WAITS_OF_PLACE;
+
+	if (evidence->details[place].nr_waits >= max_of_place)
 		return 0;
 	if (evidence->nr_waits == evidence->max_waits) {
 		uint32_t max = evidence->max_waits ? 2 * evidence->max_waits :

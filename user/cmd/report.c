@@ -80,6 +80,7 @@ static int add_loop(struct report *report, const struct image *image,
 	uint32_t threads = loop->threads;
 	uint64_t duration_ns;
 
+	summary->is_current |= loop->is_used;
 	/* What is in use now describes it best. */
 	if (!summary->number || loop->is_used) {
 		summary->syscall = loop->syscall;

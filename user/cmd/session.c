@@ -361,10 +361,60 @@ int session_begin(struct session *session)
 	return 0;
 }
 
+/* Read the target's counters; a target that is gone keeps the last ones. */
+static int take_target(struct session *session, bool *ret_is_there)
+{
+	struct target *targets;
+	uint32_t nr;
+	int ret;
+
+	*ret_is_there = false;
+	ret = link_targets(session->link, &targets, &nr);
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; i < nr; i++) {
+		if (targets[i].id != session->target_id)
+			continue;
+		*ret_is_there = true;
+		free(session->target.path);
+		session->target = targets[i];
+		targets[i].path = NULL;
+	}
+	link_targets_free(targets, nr);
+	return 0;
+}
+
+static bool has_process(uint32_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
+	return !access(path, F_OK);
+}
+
+/* Without a process: has it ended, or has somebody taken the target away? */
+static int look_for_target(struct session *session)
+{
+	bool is_there;
+	int ret;
+
+	if (session->nr_processes)
+		return 0;
+	ret = take_target(session, &is_there);
+	if (!ret && !is_there)
+		session->is_disarmed = session->selector.exe ||
+				       has_process(session->selector.pid);
+	return ret;
+}
+
 static int look(struct session *session, uint64_t since_ns)
 {
 	int ret = look_at_processes(session);
 
+	if (!ret)
+		ret = look_for_target(session);
+	if (!ret && session->is_disarmed)
+		return 0;
 	if (!ret)
 		ret = look_at_loops(session);
 	if (!ret && !session->threshold_ns && session->ready_ns)
@@ -404,6 +454,8 @@ static enum session_end find_end(struct session *session)
 	if (session->duration_ns &&
 	    now_ns - session->start_ns >= session->duration_ns)
 		return SESSION_DURATION;
+	if (session->is_disarmed)
+		return SESSION_DISARMED;
 	/* A file may be executed again, a process not. */
 	if (session->gone_ns && session->nr_pids && !session->child.pid &&
 	    (session->selector.pid || now_ns - session->gone_ns > GONE_NS))
@@ -461,27 +513,9 @@ int session_run(struct session *session)
 	return ret ? failed(session, ret, "the audit broke off") : 0;
 }
 
-static int take_target(struct session *session)
-{
-	struct target *targets;
-	uint32_t nr;
-	int ret;
-
-	ret = link_targets(session->link, &targets, &nr);
-	if (ret)
-		return ret;
-	for (uint32_t i = 0; i < nr; i++) {
-		if (targets[i].id != session->target_id)
-			continue;
-		session->target = targets[i];
-		targets[i].path = NULL;
-	}
-	link_targets_free(targets, nr);
-	return 0;
-}
-
 int session_finish(struct session *session)
 {
+	bool is_there;
 	int ret = 0;
 
 	if (!session->target_id)
@@ -492,13 +526,16 @@ int session_finish(struct session *session)
 		if (!ret)
 			ret = hear_alerts(session);
 		if (!ret)
-			ret = take_target(session);
+			ret = take_target(session, &is_there);
 		if (!ret)
 			ret = link_stats(session->link, &session->stats_end);
 		slowest_finish(&session->slowest, clock_wall_ns());
 	}
 	if (ret)
 		ret = failed(session, ret, "cannot read the result");
+	if (session->ended_by == SESSION_DISARMED)
+		log_warning("somebody disarmed %s; this is what was seen before",
+			    session->selector.path);
 	/* The module may have removed it with its last process. */
 	link_target_del(session->link, session->target_id);
 	session->target_id = 0;

@@ -24,6 +24,7 @@ enum session_end {
 	SESSION_SIGNAL, /* the operator ended it */
 	SESSION_COMMAND, /* the command ended */
 	SESSION_GONE, /* no process of the target is left */
+	SESSION_DISARMED, /* somebody else removed the target */
 };
 
 struct session {
@@ -51,6 +52,7 @@ struct session {
 	uint32_t *pids; /* of all processes seen */
 	uint32_t nr_pids;
 	uint32_t nr_processes; /* now */
+	bool is_disarmed; /* by somebody else */
 	uint64_t start_ns; /* CLOCK_MONOTONIC, as the next three */
 	uint64_t ready_ns; /* when the first loops were known; 0: never */
 	uint64_t end_ns;

@@ -140,8 +140,9 @@ static void text_target(const struct state *state, const struct target *target)
 	text_safe(stdout, target->path);
 	if (target->pid)
 		printf(", process %" PRIu32 " alone", target->pid);
-	printf("\n  %" PRIu32 " processes, %" PRIu32 " threads seen; ",
-	       target->processes, target->threads);
+	printf("\n  %" PRIu32 " process%s, %" PRIu32 " thread%s seen; ",
+	       target->processes, target->processes == 1 ? "" : "es",
+	       target->threads, target->threads == 1 ? "" : "s");
 	if (target->threshold_ns)
 		printf("late after %s\n",
 		       duration_format(target->threshold_ns, threshold));
@@ -168,24 +169,44 @@ static void text_target(const struct state *state, const struct target *target)
 	}
 }
 
+/* The names of the hooks of one kind, wrapped. */
+static void text_hooks(const struct stats *stats, bool is_direct)
+{
+	int column = 0;
+
+	for (uint32_t i = 0; i < stats->nr_hooks; i++) {
+		const struct hook *hook = &stats->hooks[i];
+
+		if (hook->is_direct != is_direct)
+			continue;
+		if (!column)
+			printf("  hooked %s:\n   ",
+			       is_direct ? "directly" : "by kretprobe (slower)");
+		else if (column > 56)
+			column = printf("\n   ");
+		column += printf(" %s", hook->name);
+		if (hook->missed)
+			column += printf(" (%" PRIu64 " waits missed)",
+					 hook->missed);
+	}
+	if (column)
+		putchar('\n');
+}
+
 static void text_module(const struct stats *stats)
 {
-	printf("Module: %" PRIu32 " targets, %" PRIu32 " threads, %" PRIu32 " KiB of records\n",
-	       stats->targets, stats->threads, stats->ring_bytes / 1024);
+	printf("Module: %" PRIu32 " target%s, %" PRIu32 " thread%s, %" PRIu32
+	       " KiB of records\n",
+	       stats->targets, stats->targets == 1 ? "" : "s", stats->threads,
+	       stats->threads == 1 ? "" : "s", stats->ring_bytes / 1024);
 	printf("  lost: %" PRIu64 " for want of memory, %" PRIu64
 	       " overwritten, %" PRIu64 " torn stacks\n",
 	       stats->lost_memory, stats->lost_overwritten,
 	       stats->torn_stacks);
-	printf("  hooked wait calls:%s\n", stats->nr_hooks ? "" : " none");
-	for (uint32_t i = 0; i < stats->nr_hooks; i++) {
-		const struct hook *hook = &stats->hooks[i];
-
-		printf("    %-18s %s", hook->name,
-		       hook->is_direct ? "direct" : "kretprobe (slower)");
-		if (hook->missed)
-			printf(", %" PRIu64 " waits missed", hook->missed);
-		putchar('\n');
-	}
+	if (!stats->nr_hooks)
+		puts("  no wait call is hooked");
+	text_hooks(stats, true);
+	text_hooks(stats, false);
 }
 
 static void print_text(const struct state *state)
@@ -202,7 +223,7 @@ static int read_state(struct link *link, struct state *state)
 	int error = link_stats(link, &state->stats);
 
 	if (!error)
-		error = link_targets(link, &state->targets, &state->nr_targets);
+		error = cmd_targets(link, &state->targets, &state->nr_targets);
 	if (!error)
 		error = link_processes(link, 0, &state->processes,
 				       &state->nr_processes);

@@ -88,6 +88,8 @@ int summary_json(struct json *json, FILE *file, const struct summary *summary)
 		    summary->duration_ns ?
 			    (double)sums->units * NSEC_PER_SEC /
 				    (double)summary->duration_ns : 0);
+	if (!summary->is_current)
+		json_bool(json, "given_up", true);
 	json_end(json);
 	return json_end_line(json, file);
 }
@@ -111,11 +113,9 @@ static void text_counts(FILE *file, const struct summary *summary)
 
 	fprintf(file, "%" PRIu32 " process%s, ", summary->nr_pids,
 		summary->nr_pids == 1 ? "" : "es");
-	if (threads)
-		fprintf(file, "%" PRIu32 " thread%s", threads,
-			threads == 1 ? "" : "s");
-	else
-		fputs("its threads have ended", file);
+	fprintf(file, "%" PRIu32 " thread%s", threads, threads == 1 ? "" : "s");
+	if (!threads)
+		fputs(" now", file);
 }
 
 static void text_times(FILE *file, const struct loop *sums)
@@ -184,6 +184,9 @@ void summary_text(FILE *file, const struct summary *summary)
 	if (sums->late)
 		fprintf(file, ", %s late", text_count(sums->late, text));
 	fputc('\n', file);
+	if (!summary->is_current)
+		fputs("  (taken for an event loop at first, but it is in mid-unit of another)\n",
+		      file);
 	text_times(file, sums);
 	text_shares(file, summary);
 	fputc('\n', file);

@@ -24,6 +24,7 @@ struct summary {
 	uint32_t nr_pids;
 	uint64_t duration_ns;
 	bool has_account;
+	bool is_current; /* not found to be no event loop after all */
 	struct frame wait; /* where the wait call returns to in the loop */
 	struct loop sums;
 };
