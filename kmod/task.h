@@ -64,8 +64,8 @@ enum pguard_phase {
  * @start: pguard_clock() when it began
  * @mark: its counters then, if the target asked for them
  * @loop: the event loop whose unit it is; the thread's own
- * @home: where its loop's return address stands on its stack, 0 if not known;
- *	the thread's own
+ * @home: where its loop's return address stands on its stack, and
+ * @home_ip: where the loop waited; both 0 if not known; the thread's own
  * @places: where it waited, the last one at @place, the next to
  *	go at @oldest; the thread's own
  * @follow: what the return of the hooked call it is in is wanted for; the
@@ -97,6 +97,7 @@ struct pguard_task {
 	struct pguard_mark mark;
 	struct pguard_loop *loop;
 	u64 home;
+	u64 home_ip;
 	struct pguard_place *place;
 	u32 oldest;
 	int inflight;

@@ -86,24 +86,38 @@ static __always_inline bool user_word_is(u64 address, u64 wanted, bool may_sleep
 	return ok && word == wanted;
 }
 
+enum {
+	/* How far two paths of one library function lie apart. */
+	PATHS_CODE = 512,
+	PATHS_STACK = 256,
+};
+
+static bool is_near(u64 a, u64 b, u64 distance)
+{
+	return a - b + distance <= 2 * distance;
+}
+
 /*
- * Where the context's return address would stand, seen from a place.  By the
- * distance, if the call is the same one.  And whatever the call and its depth:
- * where this thread's loop had it last time, since a loop frame does not move.
- * (A library's wait call goes deeper once the process has a second thread, and
- * one loop may poll and then receive.)
+ * Does the place belong to the context?  The call must be the same, and the
+ * return address stand at the context's distance.  Or, if this is the library
+ * function in which the thread's loop waited before, on another path: where
+ * the return address stood then, for a loop frame does not move.  (A wait call
+ * goes deeper once the process has a second thread.)
  */
 static bool context_fits(struct pguard_task *state, struct pguard_place *place,
 			 const struct pguard_context *context)
 {
-	/* Within an RCU section it must not fault. */
+	if (context->syscall != place->syscall)
+		return false;
 	place->slot = place->sp + context->distance;
-	if (context->syscall == place->syscall &&
-	    user_word_is(place->slot, context->return_address, false))
+	/* Within an RCU section it must not fault. */
+	if (user_word_is(place->slot, context->return_address, false))
 		return true;
+	if (!is_near(place->ip, state->home_ip, PATHS_CODE) ||
+	    !is_near(place->slot, state->home, PATHS_STACK))
+		return false;
 	place->slot = state->home;
-	return place->sp < state->home && state->home - place->sp <= PGUARD_MAX_DISTANCE &&
-	       user_word_is(place->slot, context->return_address, false);
+	return user_word_is(place->slot, context->return_address, false);
 }
 
 /* Look a place up in the image's contexts. */
@@ -124,6 +138,7 @@ static noinline void place_classify(struct pguard_task *state, struct pguard_pla
 		place->loop = context->loop;
 		place->return_address = context->return_address;
 		state->home = place->slot;
+		state->home_ip = place->ip;
 		break;
 	}
 	rcu_read_unlock();

@@ -10,6 +10,12 @@ $(BUILD)/tests/vm/%: tests/vm/%.c $(VM_OBJ)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -pthread -o $@ $< $(VM_OBJ) $(LDLIBS)
 
+# As real programs come: stripped, without frame pointers, with exported names.
+$(BUILD)/tests/vm/victim: tests/vm/victim.c
+	$(call say,CCLD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -fomit-frame-pointer -rdynamic -s -pthread -o $@ $<
+
 vm-programs: $(VM_BIN)
 
 .PHONY: vm-programs

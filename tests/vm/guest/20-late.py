@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Late units are reported while they last, and their stacks name the function."""
+
+from perfguard import Audit, MS, Victim, done, functions, note, ok
+
+THRESHOLD = 50 * MS
+SLACK = 20 * MS
+DELAY_MS = 130
+PLAN = [("sleep", "sleep_here"), ("spin", "spin_here"), ("lock", "lock_here")]
+TIMES = 100
+
+
+def first_report(audit, unit_before):
+    """The first report of the next unit, and its end."""
+    late = audit.next("late")
+    ended = audit.next("ended")
+    return late, ended
+
+
+victim = Victim()
+audit = Audit("--duration", 300, "--slower-than", "50ms", "-p", victim.pid)
+audit.next("ready")
+victim.do("nothing")    # the thread slept when we came; from here on it is seen
+
+reported, in_time, named, ended_right, worst = 0, 0, 0, 0, 0
+for i in range(TIMES):
+    word, function = PLAN[i % len(PLAN)]
+    victim.do(f"{word} {DELAY_MS}")
+    late, ended = first_report(audit, i)
+    if not late:
+        note(f"no report of number {i}, {word}")
+        continue
+    reported += 1
+    latency = late["elapsed_ns"] - THRESHOLD
+    worst = max(worst, latency)
+    in_time += 0 <= latency <= SLACK
+    named += any(function in functions(stack) for stack in late["stacks"])
+    ended_right += bool(ended) and ended["unit"] == late["unit"] and \
+        ended["elapsed_ns"] >= DELAY_MS * MS
+note(f"worst delay of a report: {worst / MS:.1f} ms")
+ok(reported == TIMES, f"{reported} of {TIMES} late units reported while they ran")
+ok(in_time == TIMES, f"{in_time} of {TIMES} within threshold + {SLACK // MS} ms")
+ok(named == TIMES, f"{named} of {TIMES} stacks name the function")
+ok(ended_right == TIMES, f"{ended_right} of {TIMES} ends told, with the whole time")
+
+victim.do("sleep 20")
+victim.do("spin 20")
+victim.send("lock 0")
+first = audit.next("late")
+again = audit.next("late")
+third = audit.next("late")
+ok(first and "lock_here" in functions(first["stacks"][0]),
+   "a unit that waits for ever is reported, and no shorter one before it")
+ok(third and third["unit"] == first["unit"] and
+   third["elapsed_ns"] - again["elapsed_ns"] > 1.5 * (again["elapsed_ns"] - first["elapsed_ns"]),
+   "it is reported again at growing intervals")
+ok(all(frame["module"] and frame["build_id"] and frame["offset"]
+       for stack in first["stacks"] for frame in stack["frames"]),
+   "each frame has module, build-id and offset")
+ok(functions(first["stacks"][0])[-1] in ("_start", "clone3", "clone"),
+   "the stack is complete to the thread's start")
+audit.finish()
+slow = audit.kind("slow")
+ok(slow and slow[0]["unit"] == first["unit"], "the unit that never ended is in the summary")
+ok(audit.code == 0, "the audit ends cleanly on SIGINT")
+victim.end()
+done()

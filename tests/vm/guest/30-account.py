@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Where the time of a unit went."""
+
+import os
+import subprocess
+
+from perfguard import Audit, MS, VICTIM, Victim, done, near, note, ok, run
+
+
+def unit(audit, victim, command):
+    victim.do(command)
+    return audit.next("ended")
+
+
+def parts_sum(line):
+    parts = line["time_ns"]
+    return near(parts["cpu"] + parts["runqueue"] + parts["blocked"], line["elapsed_ns"], 0.01)
+
+
+def told(text, line):
+    parts = line["time_ns"]
+    note(f"{text}: elapsed {line['elapsed_ns'] / MS:.1f} ms, " +
+         ", ".join(f"{name} {value / MS:.1f}" for name, value in parts.items()
+                   if value is not None))
+
+
+def has_disk():
+    """A block device that is not in the page cache: a loop device."""
+    return run("modprobe", "loop").returncode == 0 or os.path.exists("/dev/loop-control")
+
+
+# Block I/O is accounted for threads that are started while this is set.
+run("sysctl", "-w", "kernel.task_delayacct=1")
+# All on one CPU, where a competitor can starve it.
+os.sched_setaffinity(0, {0})
+victim = Victim()
+os.sched_setaffinity(0, {0, 1} if os.cpu_count() > 1 else {0})
+audit = Audit("--duration", 120, "--slower-than", "20ms", "-p", victim.pid)
+audit.next("ready")
+victim.do("nothing")
+lines = []
+
+line = unit(audit, victim, "spin 300")
+told("busy", line)
+lines.append(line)
+ok(line["time_ns"]["cpu"] >= 0.9 * line["elapsed_ns"], "a busy unit shows CPU")
+
+line = unit(audit, victim, "sleep 300")
+told("sleeping", line)
+lines.append(line)
+ok(near(line["time_ns"]["blocked"], 300 * MS, 0.1), "a sleeping unit shows blocked")
+
+line = unit(audit, victim, "lock 300")
+told("lock", line)
+lines.append(line)
+ok(line["time_ns"]["blocked"] >= 0.8 * 300 * MS, "a unit that waits for a lock shows blocked")
+
+os.sched_setaffinity(0, {0})
+burners = [subprocess.Popen([VICTIM, "burn"]) for _ in range(3)]
+os.sched_setaffinity(0, {0, 1} if os.cpu_count() > 1 else {0})
+line = unit(audit, victim, "spin 600")
+for burner in burners:
+    burner.kill()
+    burner.wait()
+told("starved", line)
+lines.append(line)
+ok(line["time_ns"]["runqueue"] >= 0.5 * line["elapsed_ns"], "a starved unit shows run queue")
+
+if ok(has_disk(), "there is a block device to read"):
+    run("dd", "if=/dev/urandom", "of=/tmp/disk", "bs=1M", "count=16")
+    device = run("losetup", "-f", "--show", "--direct-io=off", "/tmp/disk").stdout.strip()
+    # Throttled, as a disk is; the loop device alone is memory.
+    number = os.stat(device).st_rdev
+    os.makedirs("/sys/fs/cgroup/slow", exist_ok=True)
+    for file, text in (("/sys/fs/cgroup/cgroup.subtree_control", "+io"),
+                       ("/sys/fs/cgroup/slow/io.max",
+                        f"{os.major(number)}:{os.minor(number)} riops=20"),
+                       ("/sys/fs/cgroup/slow/cgroup.procs", str(victim.pid))):
+        with open(file, "w", encoding="ascii") as handle:
+            handle.write(text)
+    with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as handle:
+        handle.write("3")
+    line = unit(audit, victim, f"read {device}")
+    told("cold read", line)
+    lines.append(line)
+    ok((line["time_ns"]["block_io"] or 0) >= 0.5 * line["elapsed_ns"],
+       "a cold read shows block I/O")
+    ok(line["time_ns"]["block_io"] <= line["time_ns"]["blocked"],
+       "which is a part of blocked")
+    run("losetup", "-d", device)
+
+ok(all(parts_sum(line) for line in lines), "the parts sum to the elapsed time within 1 %")
+audit.finish()
+loop = audit.loops()[0]
+parts = loop["time_ns"]
+ok(near(parts["cpu"] + parts["runqueue"] + parts["blocked"], parts["elapsed"], 0.01),
+   "so do the sums over the loop")
+victim.end()
+done()

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the tests in the guest share: TAP, the collector, and a watched program."""
+
+import json
+import os
+import pathlib
+import queue
+import subprocess
+import sys
+import threading
+import time
+
+TOP = pathlib.Path(__file__).resolve().parents[3]
+COLLECT = str(TOP / "pg-collect")
+VICTIM = str(TOP / "build/tests/vm/victim")
+MODULE = os.environ["PERFGUARD_KO"]
+MS = 1_000_000
+
+_count = 0
+_failed = 0
+
+
+def ok(good, text):
+    """One test line; returns whether it was good."""
+    global _count, _failed
+    _count += 1
+    _failed += not good
+    print(f"{'ok' if good else 'not ok'} {_count} - {text}", flush=True)
+    return good
+
+
+def note(text):
+    print(f"# {text}", flush=True)
+
+
+def skip(text, why):
+    global _count
+    _count += 1
+    print(f"ok {_count} - {text} # SKIP {why}", flush=True)
+
+
+def done():
+    print(f"1..{_count}", flush=True)
+    sys.exit(_failed != 0)
+
+
+def run(*command, timeout=60, **options):
+    """Run to the end; the result has returncode, stdout and stderr."""
+    return subprocess.run([str(word) for word in command], timeout=timeout, text=True,
+                          stdin=subprocess.DEVNULL, capture_output=True, **options)
+
+
+def collect(*arguments, **options):
+    return run(COLLECT, *arguments, **options)
+
+
+def wait_until(condition, seconds=10):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return bool(condition())
+
+
+class Audit:
+    """pg-collect audit --json, its lines read as they come."""
+
+    def __init__(self, *arguments):
+        self.lines = []
+        self._queue = queue.Queue()
+        self.process = subprocess.Popen(
+            [COLLECT, "audit", "--json", *[str(word) for word in arguments]], text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self._queue.put(json.loads(line))
+        self._queue.put(None)
+
+    def next(self, kind, seconds=20):
+        """The next line of one of these kinds; the others are kept in lines."""
+        end = time.monotonic() + seconds
+        while True:
+            try:
+                line = self._queue.get(timeout=max(0.01, end - time.monotonic()))
+            except queue.Empty:
+                return None
+            if line is None:
+                return None
+            self.lines.append(line)
+            if line["kind"] in kind.split("|"):
+                return line
+
+    def finish(self, seconds=30):
+        """Ask it to end (as ^C does) and take all that it says."""
+        if self.process.poll() is None:
+            self.process.send_signal(2)
+        while self.next("", seconds) is not None:
+            pass
+        self.code = self.process.wait(seconds)
+        self.errors = self.process.stderr.read()
+        return self
+
+    def kind(self, kind):
+        return [line for line in self.lines if line["kind"] == kind]
+
+    def loops(self, comm=None):
+        return [line for line in self.kind("loop") if comm in (None, line["comm"])]
+
+
+class Victim:
+    """victim serve: a line of command, a unit."""
+
+    def __init__(self, mode="serve", *arguments):
+        self.process = subprocess.Popen([VICTIM, mode, *arguments], text=True, bufsize=1,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.pid = self.process.pid
+        time.sleep(0.3)
+
+    def send(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+
+    def answer(self):
+        return self.process.stdout.readline().strip()
+
+    def do(self, command):
+        self.send(command)
+        return self.answer()
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
+
+def functions(stack):
+    return [frame["function"] for frame in stack["frames"]]
+
+
+def near(value, wanted, share):
+    return abs(value - wanted) <= wanted * share
