@@ -23,14 +23,10 @@ static bool is_executable(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
 }
 
-/* As the shell finds a command. */
-static int search_path(const char *name, char path[PATH_MAX])
+static int search_dirs(const char *dirs, const char *name, char path[PATH_MAX])
 {
-	const char *dirs = getenv("PATH");
 	const char *end;
 
-	if (!dirs || !*dirs)
-		dirs = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 	for (;; dirs = end + 1) {
 		end = strchrnul(dirs, ':');
 		if (snprintf(path, PATH_MAX, "%.*s%s%s", (int)(end - dirs),
@@ -40,6 +36,20 @@ static int search_path(const char *name, char path[PATH_MAX])
 		if (!*end)
 			return -ENOENT;
 	}
+}
+
+/*
+ * As the shell finds a command; then where servers are, which the PATH of a
+ * user who became root may lack.
+ */
+static int search_path(const char *name, char path[PATH_MAX])
+{
+	const char *dirs = getenv("PATH");
+
+	if (dirs && *dirs && !search_dirs(dirs, name, path))
+		return 0;
+	return search_dirs("/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+			   name, path);
 }
 
 static int find_file(const char *name, char path[PATH_MAX])

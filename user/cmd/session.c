@@ -31,12 +31,14 @@
 #define FIRST_HEAR_NS (20 * NSEC_PER_MSEC)
 #define HEAR_NS (100 * NSEC_PER_MSEC)
 #define LOOK_NS NSEC_PER_SEC
+/* What a command did since we read its sums last is lost when it ends. */
+#define COMMAND_SUMS_NS (200 * NSEC_PER_MSEC)
 /* A restarted service gets a moment to come back. */
 #define GONE_NS (2 * NSEC_PER_SEC)
 /* A command that was interrupted gets a moment to end. */
 #define STOP_NS (5 * NSEC_PER_SEC)
 
-static int failed(struct session *session, int error, const char *what)
+int session_failed(struct session *session, int error, const char *what)
 {
 	if (error == -ENOMEM) {
 		log_error("out of memory");
@@ -62,7 +64,7 @@ static int is_new_process(struct session *session, uint32_t pid)
 	return 1;
 }
 
-static int look_at_processes(struct session *session)
+int session_look_at_processes(struct session *session)
 {
 	struct process *processes;
 	uint32_t nr;
@@ -248,7 +250,7 @@ static void tell_ready(struct session *session)
 	json_end_line(json, stdout);
 }
 
-static int decide(struct session *session)
+int session_decide(struct session *session)
 {
 	bool is_changed;
 	int ret;
@@ -259,109 +261,6 @@ static int decide(struct session *session)
 	return ret;
 }
 
-static int arm(struct session *session)
-{
-	uint32_t flags = PERFGUARD_TARGET_FLAGS_DISCOVER |
-			 PERFGUARD_TARGET_FLAGS_OWNED;
-	uint64_t threshold_ns = session->threshold_ns;
-	uint32_t pid = session->selector.pid;
-	int ret;
-
-	if (session->has_account)
-		flags |= PERFGUARD_TARGET_FLAGS_ACCOUNT;
-	if (session->child.pid) {
-		flags |= PERFGUARD_TARGET_FLAGS_INHERIT;
-		pid = (uint32_t)session->child.pid;
-	}
-	if (!threshold_ns)
-		threshold_ns = session->tail_ns = TAIL_FIRST_NS;
-	session->next_alert = session->stats_begin.next_alert;
-	session->discovery.next_wait = session->stats_begin.next_wait;
-	ret = link_target_new(session->link, session->selector.fd, pid, flags,
-			      threshold_ns, &session->target_id,
-			      &session->nr_processes);
-	session->discovery.target_id = session->target_id;
-	return ret;
-}
-
-/* The process that is to run the command is still ours: no program to watch. */
-static int ignore_self(struct session *session)
-{
-	struct process *processes;
-	uint32_t nr;
-	int ret;
-
-	ret = link_processes(session->link, session->target_id, &processes,
-			     &nr);
-	if (ret)
-		return ret;
-	for (uint32_t i = 0; !ret && i < nr; i++)
-		ret = discovery_ignore(&session->discovery,
-				       processes[i].image_id);
-	free(processes);
-	return ret;
-}
-
-static int release_command(struct session *session)
-{
-	int ret = ignore_self(session);
-
-	if (ret)
-		return failed(session, ret, "cannot watch the command");
-	ret = child_go(&session->child);
-	if (!ret)
-		return 0;
-	log_error("cannot run %s: %s", session->selector.path, strerror(-ret));
-	return CMD_FAILED;
-}
-
-int session_begin(struct session *session)
-{
-	int ret;
-
-	session->signals = -1;
-	ret = cmd_open_link(&session->link);
-	if (ret)
-		return ret;
-	ret = link_bell_open(session->link);
-	if (!ret)
-		ret = link_stats(session->link, &session->stats_begin);
-	if (ret)
-		return failed(session, ret, "cannot audit");
-	session->unwinder = unwinder_create();
-	session->signals = signals_open();
-	if (!session->unwinder || session->signals < 0)
-		return failed(session, -ENOMEM, "");
-	if (session->selector.command) {
-		ret = child_fork(&session->child, session->selector.path,
-				 session->selector.command, session->is_json);
-		if (ret) {
-			log_error("cannot start a process: %s", strerror(-ret));
-			return CMD_FAILED;
-		}
-	}
-	session->discovery.link = session->link;
-	session->discovery.unwinder = session->unwinder;
-	session->slowest.nr_wanted = session->nr_slowest;
-	tail_init(&session->tail);
-	session->start_ns = clock_now_ns();
-	ret = arm(session);
-	if (ret)
-		return failed(session, ret, "cannot audit");
-	if (session->child.pid)
-		return release_command(session);
-	ret = look_at_processes(session);
-	if (!ret)
-		ret = decide(session);
-	if (ret)
-		return failed(session, ret, "cannot audit");
-	if (!session->nr_processes)
-		log_progress("no process runs %s yet; waiting for one",
-			     session->selector.path);
-	return 0;
-}
-
-/* Read the target's counters; a target that is gone keeps the last ones. */
 static int take_target(struct session *session, bool *ret_is_there)
 {
 	struct target *targets;
@@ -409,7 +308,7 @@ static int look_for_target(struct session *session)
 
 static int look(struct session *session, uint64_t since_ns)
 {
-	int ret = look_at_processes(session);
+	int ret = session_look_at_processes(session);
 
 	if (!ret)
 		ret = look_for_target(session);
@@ -481,6 +380,7 @@ static void sleep_until(struct session *session, uint64_t until_ns)
 int session_run(struct session *session)
 {
 	uint64_t last_look_ns = clock_now_ns(), last_hear_ns = 0;
+	uint64_t last_sums_ns = last_look_ns;
 	uint64_t now_ns, hear_ns;
 	int ret = 0;
 
@@ -492,13 +392,18 @@ int session_run(struct session *session)
 			last_hear_ns = now_ns;
 			ret = discovery_hear(&session->discovery);
 			if (!ret)
-				ret = decide(session);
+				ret = session_decide(session);
 		}
 		if (!ret)
 			ret = hear_alerts(session);
 		if (!ret && now_ns - last_look_ns >= LOOK_NS) {
 			ret = look(session, now_ns - last_look_ns);
 			last_look_ns = now_ns;
+		}
+		if (!ret && session->child.pid &&
+		    now_ns - last_sums_ns >= COMMAND_SUMS_NS) {
+			ret = look_at_loops(session);
+			last_sums_ns = now_ns;
 		}
 		session->ended_by = find_end(session);
 		if (session->ended_by)
@@ -510,7 +415,7 @@ int session_run(struct session *session)
 		log_error("cannot write: the reader of the lines is gone");
 		return CMD_FAILED;
 	}
-	return ret ? failed(session, ret, "the audit broke off") : 0;
+	return ret ? session_failed(session, ret, "the audit broke off") : 0;
 }
 
 int session_finish(struct session *session)
@@ -532,7 +437,7 @@ int session_finish(struct session *session)
 		slowest_finish(&session->slowest, clock_wall_ns());
 	}
 	if (ret)
-		ret = failed(session, ret, "cannot read the result");
+		ret = session_failed(session, ret, "cannot read the result");
 	if (session->ended_by == SESSION_DISARMED)
 		log_warning("somebody disarmed %s; this is what was seen before",
 			    session->selector.path);

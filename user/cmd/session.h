@@ -70,7 +70,7 @@ struct session {
 };
 
 /*
- * Arm.  Says what is wrong in one line.  Returns 0 or an exit code; then
+ * Arm (session-begin.c).  Says what is wrong in one line.  Returns 0 or an exit code; then
  * session_end() is to be called all the same.
  */
 int session_begin(struct session *session);
@@ -82,5 +82,16 @@ int session_run(struct session *session);
 int session_finish(struct session *session);
 
 void session_deinit(struct session *session);
+
+/* What the files of the session share. */
+
+/* Tell an error of the link or of memory; returns the exit code. */
+int session_failed(struct session *session, int error, const char *what);
+
+/* See which processes there are; returns 0 or a negative errno. */
+int session_look_at_processes(struct session *session);
+
+/* Decide on the event loops, and tell when the first are known. */
+int session_decide(struct session *session);
 
 #endif /* _PGUARD_SESSION_H */
