@@ -348,6 +348,33 @@ static void test_mariadb(void)
 	is_inside(2, SYS_futex, DB_LOCK);
 }
 
+#define DB_CACHE "clone start_thread spawn handle_connection do_handle_one:2 cond_timedwait futex_wait"
+
+/* Threads go back to a cache when their connection is closed. */
+static void test_thread_cache(void)
+{
+	for (int queries = 8; queries <= 40; queries *= 5) {
+		char name[80];
+
+		snprintf(name, sizeof(name), "short connections of %d queries", queries);
+		start_db(name);
+		for (int connection = 0; connection < 12; connection++) {
+			wait_in(1, SYS_futex, DB_CACHE, 50, 300000);
+			for (int i = 0; i < queries; i++)
+				serve_query(1, 1, connection == 7 && i == 1 ? 1000000 : 0);
+		}
+		check_db();
+		is_boundary(1, SYS_futex, DB_CACHE);
+	}
+	start_db("the cache is only seen late");
+	for (int i = 0; i < 60; i++)
+		serve_query(1, 1, i == 50 ? 1000000 : 0);
+	wait_in(1, SYS_futex, DB_CACHE, 50, 3000000);
+	serve_query(1, 1, 0);
+	check_db();
+	is_boundary(1, SYS_futex, DB_CACHE);
+}
+
 #define POOL "clone start_thread pool_main"
 #define POOL_POP POOL ":1 cond_wait futex_wait"
 #define POOL_LOCK POOL ":2 do_job mutex_lock lll_lock_wait"
@@ -504,7 +531,7 @@ static void test_odd(void)
 
 int main(void)
 {
-	plan(83);
+	plan(101);
 	test_redis(false);
 	test_redis(true);
 	test_nginx();
@@ -513,6 +540,7 @@ int main(void)
 	test_apache(true, false);
 	test_apache(false, true);
 	test_mariadb();
+	test_thread_cache();
 	test_pool_lock();
 	test_plain();
 	test_roles();

@@ -46,6 +46,11 @@
  * something else from further out.  So the winner's places are searched for
  * the frame in which *they* part, until they part no more.
  *
+ * A loop may wait in two places (joins() in group.c): a thread that is handed
+ * connections waits for the next one in the loop function itself, and for the
+ * next request of this one further in.  Both are boundaries.  A lock deep in
+ * the work is neither nearer nor a wait for what comes from outside.
+ *
  * One pair must not be parted.  A thread per connection reads; only when there
  * is nothing to read does it poll, inside of the same read function.  Under
  * load the next request is there already and poll is never called, so poll
@@ -96,6 +101,10 @@ struct finder {
 	struct boundary_context *contexts;
 	uint32_t nr_contexts;
 	uint32_t nr_loops;
+	/* by shape, all in one allocation: */
+	bool *before; /* groups.set before it was cut down */
+	bool *inner; /* a set to narrow in its turn */
+	bool *own; /* what came of the first set */
 };
 
 static int finder_init(struct finder *finder, const struct boundary_place *places,
@@ -114,9 +123,15 @@ static int finder_init(struct finder *finder, const struct boundary_place *place
 	if (err)
 		goto err_pools;
 	finder->contexts = calloc(nr_places + 1, sizeof(*finder->contexts));
-	if (finder->contexts)
+	finder->before = calloc(nr_places + 1, 3 * sizeof(*finder->before));
+	if (finder->contexts && finder->before) {
+		finder->inner = finder->before + nr_places;
+		finder->own = finder->inner + nr_places;
 		return 0;
+	}
 	err = -ENOMEM;
+	free(finder->contexts);
+	free(finder->before);
 	groups_deinit(&finder->groups);
 err_pools:
 	pools_deinit(&finder->pools);
@@ -128,6 +143,7 @@ err_shapes:
 /* What was found is the caller's. */
 static void finder_deinit(struct finder *finder)
 {
+	free(finder->before);
 	groups_deinit(&finder->groups);
 	pools_deinit(&finder->pools);
 	shapes_deinit(&finder->shapes);
@@ -227,22 +243,37 @@ static bool is_known(const struct finder *finder, const struct boundary_context 
 	return false;
 }
 
-/* The set's shapes, which are the loop's own waits, become contexts. */
-static void add_contexts(struct finder *finder, uint32_t level)
+/* One of the loop's own waits becomes a context; its loop is set later. */
+static void add_context(struct finder *finder, uint32_t shape, uint32_t level, uint32_t *loop_id)
 {
-	uint32_t first = finder->nr_contexts, loop_id = 0;
+	struct boundary_context context;
 
+	if (!make_context(&finder->shapes.entries[shape], level, &context))
+		return;
+	if (!*loop_id)
+		*loop_id = loop_of(finder, context.return_address);
+	if (!is_known(finder, &context))
+		finder->contexts[finder->nr_contexts++] = context;
+}
+
+/*
+ * The groups that join the best, out of the shapes that were in the set before
+ * it was cut down to that.
+ */
+static void add_joining(struct finder *finder, uint32_t level, uint32_t *loop_id)
+{
 	for (uint32_t i = 0; i < finder->shapes.nr; i++) {
-		struct boundary_context context;
-
-		if (!finder->groups.set[i] ||
-		    !make_context(&finder->shapes.entries[i], level, &context))
+		if (!finder->before[i])
 			continue;
-		if (!loop_id)
-			loop_id = loop_of(finder, context.return_address);
-		if (!is_known(finder, &context))
-			finder->contexts[finder->nr_contexts++] = context;
+		if (groups_joins(&finder->groups, i) == GROUP_JOINS_NEARER)
+			add_context(finder, i, level, loop_id);
+		else if (groups_joins(&finder->groups, i) == GROUP_JOINS_INNER)
+			finder->inner[i] = true;
 	}
+}
+
+static void set_loop(struct finder *finder, uint32_t first, uint32_t loop_id)
+{
 	if (!loop_id && finder->nr_contexts > first)
 		loop_id = ++finder->nr_loops;
 	for (uint32_t i = first; i < finder->nr_contexts; i++)
@@ -259,14 +290,12 @@ static uint32_t most_frames(const struct finder *finder)
 	return most;
 }
 
-/* Decide for one pool; a pool split off is left for later. */
-static void decide(struct finder *finder, uint32_t pool)
+/* Cut the set down to the loop's own waits, which become contexts. */
+static void narrow(struct finder *finder, uint32_t pool, uint32_t *loop_id)
 {
 	struct groups *groups = &finder->groups;
 	uint32_t level = GROUP_NO_LEVEL;
 
-	if (!groups_take(groups, pool))
-		return;
 	for (;;) {
 		uint32_t branch = groups_level(groups), nr, kept;
 
@@ -275,17 +304,44 @@ static void decide(struct finder *finder, uint32_t pool)
 		nr = groups_part(groups, branch);
 		if (nr < 2)
 			break; /* the same calls in frames of other sizes */
+		memcpy(finder->before, groups->set, finder->shapes.nr * sizeof(bool));
 		kept = groups_keep_best(groups);
 		if (kept == nr)
 			break; /* nothing to tell apart: identified further out */
 		level = branch;
+		/* stacks that have no frame in common were not unwound to their start */
+		if (level)
+			add_joining(finder, level, loop_id);
 		if (kept > 1)
 			break;
 	}
-	/* stacks that have no frame in common were not unwound to their start */
-	add_contexts(finder, level == GROUP_NO_LEVEL || !level ? single_level(finder, pool) :
-							       level);
-	pools_split(&finder->pools, pool, groups->set, most_frames(finder));
+	if (level == GROUP_NO_LEVEL || !level)
+		level = single_level(finder, pool);
+	for (uint32_t i = 0; i < finder->shapes.nr; i++)
+		if (groups->set[i])
+			add_context(finder, i, level, loop_id);
+}
+
+/* Decide for one pool; a pool split off is left for later. */
+static void decide(struct finder *finder, uint32_t pool)
+{
+	size_t size = finder->shapes.nr * sizeof(bool);
+	uint32_t first = finder->nr_contexts, loop_id = 0;
+	bool *set = finder->groups.set;
+
+	if (!groups_take(&finder->groups, pool))
+		return;
+	memset(finder->inner, 0, size);
+	narrow(finder, pool, &loop_id);
+	if (memchr(finder->inner, true, size)) {
+		memcpy(finder->own, set, size);
+		memcpy(set, finder->inner, size);
+		narrow(finder, pool, &loop_id);
+		for (uint32_t i = 0; i < finder->shapes.nr; i++)
+			set[i] |= finder->own[i];
+	}
+	set_loop(finder, first, loop_id);
+	pools_split(&finder->pools, pool, set, most_frames(finder));
 }
 
 int boundary_find(const struct boundary_place *places, uint32_t nr_places,

@@ -118,6 +118,7 @@ static void count_wait(struct groups *groups, const struct boundary_wait *wait)
 			group->own_waits++;
 			group->own_slept += wait->blocked_ns != 0;
 		}
+		group->sleeps += wait->blocked_ns != 0;
 		group->blocked_ns += wait->blocked_ns;
 	}
 	groups->last[thread] = at;
@@ -294,13 +295,43 @@ static bool belongs_to(const struct groups *groups, uint32_t best, uint32_t othe
 	return best == other;
 }
 
+/*
+ * Is @other, which is not the best, a wait of the loop all the same?  A thread
+ * that gets a connection and then serves it has two: for the next connection
+ * in the loop function itself, for the next request further in.  Whichever is
+ * the best, the other one is told by being nearer, or, if further in, by being
+ * a wait for what comes from outside that is slept in far more often.
+ */
+static enum group_joins joins(const struct group *best, const struct group *other)
+{
+	enum { FAR_MORE = 4 };
+
+	if (!other->sleeps || other->kind == SHAPE_SLEEP)
+		return GROUP_JOINS_NOT;
+	if (other->depth < best->depth)
+		return best->only_many ? GROUP_JOINS_NOT : GROUP_JOINS_NEARER;
+	if ((best->kind == SHAPE_WAKEUP || best->kind == SHAPE_ACCEPT) &&
+	    other->kind != SHAPE_WAKEUP && other->sleeps >= FAR_MORE * (best->sleeps + 1))
+		return GROUP_JOINS_INNER;
+	return GROUP_JOINS_NOT;
+}
+
+enum group_joins groups_joins(const struct groups *groups, uint32_t shape)
+{
+	return groups->entries[groups->of_shape[shape]].joins;
+}
+
 uint32_t groups_keep_best(struct groups *groups)
 {
 	uint32_t best = best_group(groups), kept = 0;
 
 	for (uint32_t i = 0; i < groups->nr; i++) {
-		groups->entries[i].stays = belongs_to(groups, best, i);
-		kept += groups->entries[i].stays;
+		struct group *group = &groups->entries[i];
+
+		group->stays = belongs_to(groups, best, i);
+		group->joins = group->stays ? GROUP_JOINS_NOT :
+					      joins(&groups->entries[best], group);
+		kept += group->stays;
 	}
 	for (uint32_t i = 0; i < groups->pools->shapes->nr; i++)
 		if (groups->set[i])

@@ -16,10 +16,18 @@ enum {
 	GROUP_NO_LEVEL = UINT32_MAX,
 };
 
+/* How a group that is not the best belongs to the same loop. */
+enum group_joins {
+	GROUP_JOINS_NOT,
+	GROUP_JOINS_NEARER, /* all of it, it waits next to the loop */
+	GROUP_JOINS_INNER, /* what is best in it, there is work beside */
+};
+
 struct group {
 	uint64_t call;
 	uint32_t runs; /* of consecutive waits in this group */
 	uint32_t slept; /* runs in which it did */
+	uint32_t sleeps; /* waits in which it did */
 	uint32_t depth; /* calls from the branch frame to the system call */
 	uint32_t kind; /* enum shape_kind, the likeliest of its shapes */
 	bool only_many; /* all its shapes wait for any of several things */
@@ -28,6 +36,7 @@ struct group {
 	uint32_t own_slept;
 	bool only_read; /* all its shapes wait for bytes or a connection */
 	bool stays; /* belongs to the best */
+	enum group_joins joins; /* its waits are the loop's own beside the best's */
 	uint64_t blocked_ns;
 };
 
@@ -58,8 +67,10 @@ uint32_t groups_part(struct groups *groups, uint32_t level);
 
 /*
  * Take all groups out of the set that do not belong to the best.  Returns how
- * many stay.
+ * many stay.  Those that are waits of the same loop, only in another place,
+ * are told by groups_joins() until the next part.
  */
 uint32_t groups_keep_best(struct groups *groups);
+enum group_joins groups_joins(const struct groups *groups, uint32_t shape);
 
 #endif /* _PGUARD_GROUP_H */
