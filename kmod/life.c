@@ -137,7 +137,9 @@ int pguard_life_start(void)
 }
 
 /**
- * pguard_life_stop() - unregister the probes; none runs any more on return
+ * pguard_life_stop() - unregister the probes
+ *
+ * Some may still run; they find nothing that is watched.
  *
  * Context: may sleep; pguard_control held.
  */
@@ -151,5 +153,10 @@ void pguard_life_stop(void)
 		tracepoint_probe_unregister(probes[i].tracepoint, probes[i].function, NULL);
 		probes[i].registered = false;
 	}
+}
+
+/* No probe runs any more on return. */
+void pguard_life_deinit(void)
+{
 	tracepoint_synchronize_unregister();
 }

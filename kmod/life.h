@@ -5,5 +5,6 @@
 
 int pguard_life_start(void);
 void pguard_life_stop(void);
+void pguard_life_deinit(void);
 
 #endif /* _PGUARD_LIFE_H */

@@ -344,6 +344,7 @@ void pguard_target_orphan(u32 portid)
 void pguard_target_deinit(void)
 {
 	flush_work(&orphans);
+	pguard_life_deinit();
 	pguard_wait_deinit();
 	pguard_capture_deinit();
 }

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Unit counts, against what the client knows it asked for."""
+
+import pathlib
+import socket
+import subprocess
+import time
+
+from perfguard import Audit, MS, done, functions, near, note, ok, run, skip, wait_until
+
+TMP = pathlib.Path("/tmp")
+
+
+def listening(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def start(command, port):
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              stdin=subprocess.DEVNULL)
+    return server if wait_until(lambda: listening(port), 40) else None
+
+
+def stop(server):
+    server.terminate()
+    try:
+        server.wait(20)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
+
+
+def busiest(audit, comm):
+    """The loop of these threads that had the most units."""
+    return max(audit.loops(comm), key=lambda loop: loop["units"], default=None)
+
+
+def redis():
+    commands = 4000
+    # hz 1: the server's own timer must not add units of its own.
+    server = start(["redis-server", "--port", "7001", "--save", "", "--hz", "1"], 7001)
+    audit = Audit("--duration", 100, "-p", server.pid)
+    audit.next("ready")
+    client = socket.create_connection(("127.0.0.1", 7001))
+    for i in range(commands):
+        client.sendall(b"INCR counter\r\n")
+        client.recv(64)
+    client.close()
+    audit.finish()
+    loop = busiest(audit, "redis-server")
+    note(f"redis: {commands} commands, {loop['units']} units in {loop['wait']['syscall']}")
+    ok(near(loop["units"], commands, 0.01), "redis: a unit for each command, within 1 %")
+    stop(server)
+
+
+def nginx():
+    requests = 3000
+    root = TMP / "nginx"
+    (root / "www").mkdir(parents=True)
+    (root / "www/index.html").write_text("<p>a small page</p>\n")
+    (root / "conf").write_text(f"""
+daemon off; worker_processes 1; pid {root}/pid; error_log {root}/error.log;
+events {{ worker_connections 64; }}
+http {{ access_log off; keepalive_requests 100000;
+  client_body_temp_path {root}/b; proxy_temp_path {root}/p; fastcgi_temp_path {root}/f;
+  uwsgi_temp_path {root}/u; scgi_temp_path {root}/s;
+  server {{ listen 127.0.0.1:7002; root {root}/www; }} }}
+""")
+    run("chmod", "-R", "a+rwX", root)
+    server = start(["nginx", "-c", str(root / "conf"), "-e", str(root / "error.log")], 7002)
+    time.sleep(0.5)
+    audit = Audit("--duration", 100, "-e", "/usr/sbin/nginx")
+    audit.next("ready")
+    client = run("ab", "-k", "-q", "-c", "1", "-n", requests, "http://127.0.0.1:7002/")
+    complete = [line for line in client.stdout.splitlines() if "Complete requests" in line]
+    audit.finish()
+    loop = busiest(audit, "nginx")
+    note(f"nginx: {complete}, {loop['units']} units in {loop['wait']['syscall']}")
+    ok(near(loop["units"], requests, 0.01), "nginx: a unit for each request, within 1 %")
+    stop(server)
+
+
+MARIADB = ["mariadb", "--socket=/tmp/mariadb/socket"]
+
+
+def sql(*statements):
+    return subprocess.run(MARIADB, input="".join(line + ";\n" for line in statements),
+                          text=True, capture_output=True, timeout=60, check=False)
+
+
+def mariadb_start():
+    base = TMP / "mariadb"
+    base.mkdir()
+    options = ["--no-defaults", f"--datadir={base}/data", f"--socket={base}/socket",
+               "--user=root", "--innodb-flush-log-at-trx-commit=0",
+               "--innodb-buffer-pool-size=16M", "--innodb-log-file-size=8M"]
+    run("mariadb-install-db", *options, "--auth-root-authentication-method=normal",
+        "--skip-test-db", timeout=120)
+    server = subprocess.Popen(["mariadbd", *options, "--skip-networking"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until(lambda: sql("select 1").returncode == 0, 60)
+    sql("create database d", "create table d.t (a int primary key, b int) engine=innodb",
+        "insert into d.t values (1, 0)")
+    return server
+
+
+def hold_row(seconds):
+    """One connection holds a row; how long another one waits for it, in ns."""
+    holder = subprocess.Popen(MARIADB, stdin=subprocess.PIPE, text=True)
+    holder.stdin.write("begin;\nupdate d.t set b = 0 where a = 1;\n")
+    holder.stdin.flush()
+    time.sleep(1)
+    waiter = subprocess.Popen(MARIADB + ["-e", "update d.t set b = b + 1 where a = 1"])
+    time.sleep(seconds)
+    started = time.monotonic_ns()
+    holder.stdin.write("commit;\n")
+    holder.stdin.close()
+    waiter.wait(30)
+    holder.wait(30)
+    return seconds * 1000 * MS + time.monotonic_ns() - started
+
+
+def mariadb():
+    server = mariadb_start()
+    audit = Audit("--duration", 100, "--slower-than", "300ms", "-p", server.pid)
+    audit.next("ready")
+    # What the connection threads do otherwise, so that their loop is known.
+    sql(*["update d.t set b = b + 1 where a = 1"] * 30)
+    waited = hold_row(2)
+    audit.finish()
+    slow = audit.kind("slow")
+    for line in slow:
+        names = functions(line["stacks"][0]) if line["stacks"] else []
+        note(f"mariadb: {line['elapsed_ns'] / MS:.0f} ms, blocked "
+             f"{line['time_ns']['blocked'] / MS:.0f}, in {[n for n in names if n][:6]}")
+    note(f"mariadb: the client waited {waited / MS:.0f} ms, its own start included")
+    ok(len(slow) == 1, "mariadb: a wait for a row lock is one late unit, and the only one")
+    if slow:
+        blocked = slow[0]["time_ns"]["blocked"]
+        ok(blocked >= 0.9 * slow[0]["elapsed_ns"] and 1000 * MS <= blocked <= waited,
+           "mariadb: its time is blocked time, for as long as the lock was held")
+        ok(any("ha_index_read_map" in (name or "") for stack in slow[0]["stacks"]
+               for name in functions(stack)), "mariadb: the stack names the index read")
+    stop(server)
+
+
+for test in (redis, nginx, mariadb):
+    try:
+        test()
+    except FileNotFoundError as missing:
+        skip(test.__name__, f"{missing.filename} is not installed")
+done()

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Disarming leaves nothing, whatever the threads do meanwhile."""
+
+import pathlib
+import time
+
+from perfguard import COLLECT, MODULE, VICTIM, Audit, Victim, collect, done, note, ok, run
+
+THREADS = 200
+
+
+def hooks():
+    text = pathlib.Path("/sys/kernel/tracing/enabled_functions").read_text(encoding="ascii")
+    return [line for line in text.splitlines() if "__x64_sys_" in line]
+
+
+def loaded():
+    return pathlib.Path("/sys/module/perfguard").exists()
+
+
+def timed(*arguments):
+    start = time.monotonic()
+    result = run(*arguments)
+    return time.monotonic() - start, result
+
+
+def disarm_and_unload(text):
+    """Disarm while things go on; the hooks go, and then the module."""
+    seconds, result = timed(COLLECT, "disarm", "--all")
+    note(f"{text}: disarmed in {seconds:.2f} s")
+    ok(result.returncode == 0 and seconds < 2, f"{text}: disarmed within 2 s")
+    ok(not hooks(), f"{text}: no hook is left")
+    seconds, result = timed("rmmod", "perfguard")
+    note(f"{text}: unloaded in {seconds:.2f} s {result.stderr}")
+    ok(result.returncode == 0 and not loaded(), f"{text}: the module goes at once")
+
+
+def sleepers():
+    """Threads that sleep in hooked calls for ever."""
+    # Watched from the start, so that each of them sleeps in our wrapper.
+    audit = Audit("--duration", 200, "-e", VICTIM)
+    time.sleep(1)
+    victim = Victim("sleepers", str(THREADS))
+    ok(victim.answer() == "asleep", f"{THREADS} threads sleep in 15 kinds of wait")
+    time.sleep(1)
+    status = collect("status").stdout
+    note(status.splitlines()[0])
+    result = run("rmmod", "perfguard")
+    ok(result.returncode != 0 and loaded(), "rmmod is refused while something is armed")
+    disarm_and_unload("sleepers")
+    victim.send("wake")
+    ok(victim.answer() == "bad 0", "no thread saw EINTR or a wrong result")
+    victim.end()
+    audit.finish()
+
+
+def storm():
+    """Hooks go on and off while threads wait, fork, exit and get signals."""
+    run("insmod", MODULE)
+    victim = Victim("storm", "20")
+    end = time.monotonic() + 14
+    rounds, worst = 0, 0
+    while time.monotonic() < end:
+        audit = Audit("--duration", 30, "--slower-than", "5ms", "-e", VICTIM)
+        audit.next("ready", 3)
+        time.sleep(0.3)
+        seconds, result = timed(COLLECT, "disarm", "--all")
+        worst = max(worst, seconds)
+        audit.finish()
+        rounds += result.returncode == 0
+    note(f"{rounds} rounds, the longest disarming took {worst:.2f} s")
+    ok(rounds >= 3 and worst < 2, "armed and disarmed again and again in a storm")
+    ok(victim.answer() == "bad 0", "the program saw no wrong result")
+    victim.end()
+    audit = Audit("--duration", 30, "-e", VICTIM)
+    victim = Victim("storm", "4")
+    time.sleep(1.5)
+    disarm_and_unload("storm")
+    ok(victim.answer() == "bad 0", "nor when the module went")
+    audit.finish()
+
+
+def killed():
+    """The collector is killed: its target goes with it."""
+    run("insmod", MODULE)
+    victim = Victim("sleepers", "30")
+    victim.answer()
+    audit = Audit("--duration", 100, "-e", VICTIM)
+    audit.next("ready", 5)
+    audit.process.kill()
+    audit.process.wait()
+    time.sleep(1)
+    ok(not hooks(), "kill -9 of the collector leaves no hook")
+    victim.process.kill()
+    victim.end()
+    ok(run("rmmod", "perfguard").returncode == 0, "and no reference to the module")
+
+
+sleepers()
+storm()
+killed()
+run("insmod", MODULE)
+done()
