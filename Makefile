@@ -53,10 +53,14 @@ module:
 	$(Q)$(MAKE) --no-print-directory -k -C $(KERNELDIR) M=$(MODULE_DIR) $(MODULE_FLAGS) \
 		CONFIG_DEBUG_INFO_BTF_MODULES= modules
 
+# HOST=1: here, as root; else in the VM, with the KERNEL that was asked for.
+demo:
+	$(Q)scripts/demo $(if $(filter 1,$(HOST)),--host,$(if $(filter-out file,$(origin KERNEL)),-k $(KERNEL)))
+
 -include tests/vm/tests.mk
 -include tests/unit/tests.mk
 
 clean:
 	$(Q)rm -rf $(BUILD) pg-collect
 
-.PHONY: all module clean
+.PHONY: all module demo clean
