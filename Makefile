@@ -60,7 +60,44 @@ demo:
 -include tests/vm/tests.mk
 -include tests/unit/tests.mk
 
+# Tests speak TAP.  The debug kernel is built on first use, in about 10 minutes.
+PROVE := prove --timer --exec ''
+CHECK_HOST = tests/check/*.t tests/cli/*.t $(UNIT_TESTS)
+CHECK_VM = $(filter-out %-debug.t,$(sort $(wildcard tests/vm/*.t)))
+
+setup:
+	$(Q)scripts/setup
+
+check: setup
+	$(Q)$(MAKE) --no-print-directory all unit-tests vm-programs
+	$(Q)$(PROVE) $(CHECK_HOST) $(CHECK_VM)
+
+check-unit: setup
+	$(Q)$(MAKE) --no-print-directory all unit-tests
+	$(Q)$(PROVE) $(CHECK_HOST)
+
+check-vm: setup
+	$(Q)$(MAKE) --no-print-directory all vm-programs
+	$(Q)$(PROVE) $(CHECK_VM)
+
+check-debug: setup
+	$(Q)scripts/debug-kernel
+	$(Q)$(MAKE) --no-print-directory all vm-programs
+	$(Q)$(PROVE) tests/vm/*-debug.t
+
+# The module goes to DKMS's source tree: dkms install perfguard/VERSION then.
+VERSION := 0.1
+DKMS_DIR = $(DESTDIR)/usr/src/perfguard-$(VERSION)
+MAN_PAGES := $(wildcard Documentation/man/*.1)
+
+install: pg-collect
+	install -D -m 755 pg-collect $(DESTDIR)$(PREFIX)/bin/pg-collect
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DKMS_DIR)
+	install -m 644 $(MAN_PAGES) $(DESTDIR)$(PREFIX)/share/man/man1
+	cp -r Kbuild kmod include $(DKMS_DIR)
+	sed 's/@VERSION@/$(VERSION)/' scripts/dkms.conf.in > $(DKMS_DIR)/dkms.conf
+
 clean:
 	$(Q)rm -rf $(BUILD) pg-collect
 
-.PHONY: all module demo clean
+.PHONY: all module demo setup check check-unit check-vm check-debug install clean

@@ -28,8 +28,19 @@ struct pguard_capture {
 	refcount_t refs;	/* the watch's and the queued work's */
 };
 
+static atomic64_t torn = ATOMIC64_INIT(0);
+
 /* Requests whose work has not run. */
 static atomic_t nr_pending = ATOMIC_INIT(0);
+
+static void capture_put(struct pguard_capture *capture)
+{
+	if (!refcount_dec_and_test(&capture->refs))
+		return;
+	pguard_stack_free(capture->stack);
+	pguard_task_put(capture->state);
+	kfree(capture);
+}
 
 /* Runs in the thread, on its way to user mode or in its exit. */
 static void capture_run(struct callback_head *work)
@@ -44,19 +55,19 @@ static void capture_run(struct callback_head *work)
 			capture->stack->state = PERFGUARD_STACK_STATE_RUNNING;
 		complete(&capture->done);
 	}
-	pguard_capture_put(capture);
+	capture_put(capture);
 	atomic_dec(&nr_pending);
 }
 
-/**
- * pguard_capture_start() - ask a thread for its stack
+/*
+ * Ask a thread for its stack.
  * @state: the thread, referenced by the caller
  *
  * Context: may sleep.
- * Return: the request, to be given back with pguard_capture_put(); NULL if an
+ * Return: the request, to be given back with capture_put(); NULL if an
  * earlier one still waits for the thread, the thread exits, or memory is short.
  */
-struct pguard_capture *pguard_capture_start(struct pguard_task *state)
+static struct pguard_capture *capture_start(struct pguard_task *state)
 {
 	struct pguard_capture *capture;
 
@@ -88,15 +99,15 @@ struct pguard_capture *pguard_capture_start(struct pguard_task *state)
 	return capture;
 }
 
-/**
- * pguard_capture_wait() - wait for the thread, not long
+/*
+ * Wait for the thread, not long.
  *
  * A thread in user mode is interrupted at once and needs some microseconds.
  *
  * Context: may sleep.
  * Return: the stack, owned by the caller; NULL if none came.
  */
-struct pguard_stack *pguard_capture_wait(struct pguard_capture *capture)
+static struct pguard_stack *capture_wait(struct pguard_capture *capture)
 {
 	struct pguard_stack *stack;
 
@@ -107,25 +118,93 @@ struct pguard_stack *pguard_capture_wait(struct pguard_capture *capture)
 	return stack;
 }
 
-/**
- * pguard_capture_abandon() - wait no longer
+/*
+ * Wait no longer.
  *
  * Return: true if the thread had not come by until now, so that it was in the
- * kernel since before pguard_capture_wait() returned; false if it has, and a
+ * kernel since before capture_wait() returned; false if it has, and a
  * second wait will give what it copied.
  */
-bool pguard_capture_abandon(struct pguard_capture *capture)
+static bool capture_abandon(struct pguard_capture *capture)
 {
 	return atomic_cmpxchg(&capture->phase, PENDING, ABANDONED) == PENDING;
 }
 
-void pguard_capture_put(struct pguard_capture *capture)
+static u64 switches(const struct task_struct *task)
 {
-	if (!refcount_dec_and_test(&capture->refs))
-		return;
-	pguard_stack_free(capture->stack);
-	pguard_task_put(capture->state);
-	kfree(capture);
+	return READ_ONCE(task->nvcsw) + READ_ONCE(task->nivcsw);
+}
+
+/* A thread that is not on a CPU: valid if it never got on one meanwhile. */
+static struct pguard_stack *stack_of_sleeper(struct pguard_task *state)
+{
+	u64 before = switches(state->task);
+	struct pguard_stack *stack;
+
+	stack = pguard_stack_read(state);
+	smp_rmb(); /* pairs with nothing: the bytes before the counters */
+	if (stack && !READ_ONCE(state->task->on_cpu) &&
+	    before == switches(state->task))
+		return stack;
+	pguard_stack_free(stack);
+	return NULL;
+}
+
+/*
+ * A thread on a CPU: it is asked to copy its own stack on its way to user
+ * mode, and kicked there.  If it does not come by it is busy in the kernel;
+ * then its stack stands still for as long as the request is pending.
+ */
+static struct pguard_stack *stack_of_runner(struct pguard_task *state)
+{
+	struct pguard_capture *capture = capture_start(state);
+	struct pguard_stack *stack;
+
+	if (!capture)
+		return NULL;
+	stack = capture_wait(capture);
+	if (stack) {
+		capture_put(capture);
+		return stack;
+	}
+	stack = pguard_stack_read(state);
+	if (!capture_abandon(capture)) {
+		/* It came by while we read: its own copy is the better one. */
+		pguard_stack_free(stack);
+		stack = capture_wait(capture);
+	}
+	capture_put(capture);
+	return stack;
+}
+
+/**
+ * pguard_capture_stack() - copy the stack of another thread
+ * @state: the thread; referenced by the caller
+ *
+ * Context: may sleep; a worker.
+ * Return: the stack, to be freed by the caller; NULL if the thread is gone,
+ * kept moving, or memory is short.
+ */
+struct pguard_stack *pguard_capture_stack(struct pguard_task *state)
+{
+	struct pguard_stack *stack = NULL;
+	int tries;
+
+	for (tries = 0; tries < 4 && !stack && !READ_ONCE(state->gone); tries++) {
+		if (READ_ONCE(state->task->on_cpu))
+			stack = stack_of_runner(state);
+		else
+			stack = stack_of_sleeper(state);
+	}
+	if (!stack)
+		atomic64_inc(&torn);
+	return stack;
+}
+
+/* Stacks given up because the thread moved on. */
+u64 pguard_capture_torn(void)
+{
+	return atomic64_read(&torn);
 }
 
 /* Nobody starts a request any more; wait for those on their way. */

@@ -234,6 +234,7 @@ void pguard_image_set_contexts(struct pguard_image *image,
 	struct pguard_contexts *old;
 
 	old = rcu_replace_pointer(image->contexts, contexts, true);
+	/* Pairs with the load in place_classify(). */
 	smp_store_release(&image->generation, image->generation + 1);
 	if (old)
 		kfree_rcu(old, rcu);

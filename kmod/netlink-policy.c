@@ -7,7 +7,10 @@
 
 #include <linux/perfguard.h>
 
-static const struct nla_policy pguard_none_nl_policy[1] = { };
+/* Of an operation that takes no attributes. */
+static const struct nla_policy pguard_none_nl_policy[1 + 1] = {
+	[1] = { .type = NLA_REJECT, },
+};
 
 static const struct nla_policy pguard_context_nl_policy[PERFGUARD_A_CONTEXT_PAD + 1] = {
 	[PERFGUARD_A_CONTEXT_LOOP_ID] = { .type = NLA_U32, },
@@ -83,6 +86,7 @@ const struct genl_ops pguard_nl_ops[PGUARD_NL_OPS] = {
 		.dumpit = pguard_nl_target_get_dumpit,
 		.done = pguard_nl_target_get_done,
 		.policy = pguard_none_nl_policy,
+		.maxattr = ARRAY_SIZE(pguard_none_nl_policy) - 1,
 	},
 	{
 		.cmd = PERFGUARD_CMD_PROCESS_GET,
@@ -132,6 +136,7 @@ const struct genl_ops pguard_nl_ops[PGUARD_NL_OPS] = {
 		.flags = GENL_ADMIN_PERM,
 		.doit = pguard_nl_stats_get_doit,
 		.policy = pguard_none_nl_policy,
+		.maxattr = ARRAY_SIZE(pguard_none_nl_policy) - 1,
 	},
 };
 

@@ -10,6 +10,7 @@
 
 #include "netlink.h"
 
+#include "capture.h"
 #include "compat.h"
 #include "hook.h"
 #include "image.h"
@@ -17,7 +18,6 @@
 #include "netlink-record.h"
 #include "process.h"
 #include "record.h"
-#include "stack.h"
 #include "target.h"
 #include "task.h"
 #include "watch.h"
@@ -368,7 +368,7 @@ static int fill_stats(struct sk_buff *skb, void *unused)
 			      atomic64_read(&pguard_lost_memory), PERFGUARD_A_STATS_PAD) ||
 	    nla_put_u64_64bit(skb, PERFGUARD_A_STATS_LOST_OVERWRITTEN,
 			      READ_ONCE(pguard_alerts.overwritten), PERFGUARD_A_STATS_PAD) ||
-	    nla_put_u64_64bit(skb, PERFGUARD_A_STATS_TORN_STACKS, pguard_stack_torn(),
+	    nla_put_u64_64bit(skb, PERFGUARD_A_STATS_TORN_STACKS, pguard_capture_torn(),
 			      PERFGUARD_A_STATS_PAD) ||
 	    nla_put_u32(skb, PERFGUARD_A_STATS_RING_BYTES,
 			READ_ONCE(pguard_alerts.bytes) + READ_ONCE(pguard_waits.bytes)))
@@ -426,7 +426,6 @@ int pguard_nl_wait_get_done(struct netlink_callback *cb)
 struct genl_family pguard_nl_family __ro_after_init = {
 	.name = PERFGUARD_FAMILY_NAME,
 	.version = PERFGUARD_FAMILY_VERSION,
-	.maxattr = PERFGUARD_A_RECORD_MAX,
 	.parallel_ops = true,
 	.module = THIS_MODULE,
 	.ops = pguard_nl_ops,

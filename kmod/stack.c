@@ -2,7 +2,6 @@
 
 #include "stack.h"
 
-#include "capture.h"
 #include "compat.h"
 #include "task.h"
 
@@ -12,8 +11,6 @@
 #include <linux/sched/task_stack.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
-
-static atomic64_t torn = ATOMIC64_INIT(0);
 
 /* An executable mapping while the mmap lock is held. */
 struct exec_range {
@@ -104,11 +101,11 @@ static void mapping_set(struct pguard_mapping *mapping, const struct vm_area_str
 /* The mappings are optional: without memory the stack goes without them. */
 static void stack_add_mappings(struct pguard_stack *stack, struct mm_struct *mm)
 {
+	VMA_ITERATOR(vmi, mm, 0);
 	struct exec_range *ranges = kvcalloc(PGUARD_STACK_MAPPINGS, sizeof(*ranges), GFP_KERNEL);
 	char *buf = kmalloc(PATH_MAX, GFP_KERNEL);
 	struct vm_area_struct *vma;
 	u32 nr = 0, hits = 0, i;
-	VMA_ITERATOR(vmi, mm, 0);
 
 	if (!ranges || !buf)
 		goto out_free;
@@ -178,16 +175,17 @@ static bool regs_get(struct pguard_task *state, struct pt_regs *ret)
 	return alive;
 }
 
-static u64 switches(const struct task_struct *task)
-{
-	return READ_ONCE(task->nvcsw) + READ_ONCE(task->nivcsw);
-}
-
-/*
- * Read the stack of a thread that does not run in user mode.  The caller
- * checks afterwards that this was so all the time.
+/**
+ * pguard_stack_read() - copy the stack of a thread that is in the kernel
+ * @state: the thread; referenced by the caller
+ *
+ * The caller finds out afterwards whether the thread was there all the time.
+ *
+ * Context: may sleep; a worker.
+ * Return: the stack, to be freed by the caller; NULL if the thread is gone or
+ * memory is short.
  */
-static struct pguard_stack *stack_read(struct pguard_task *state)
+struct pguard_stack *pguard_stack_read(struct pguard_task *state)
 {
 	struct pguard_stack *stack = NULL;
 	struct mm_struct *mm;
@@ -213,72 +211,6 @@ out_mm:
 	return stack;
 }
 
-/* A thread that is not on a CPU: valid if it never got on one meanwhile. */
-static struct pguard_stack *stack_of_sleeper(struct pguard_task *state)
-{
-	u64 before = switches(state->task);
-	struct pguard_stack *stack;
-
-	stack = stack_read(state);
-	smp_rmb(); /* pairs with nothing: the bytes before the counters */
-	if (stack && !READ_ONCE(state->task->on_cpu) &&
-	    before == switches(state->task))
-		return stack;
-	pguard_stack_free(stack);
-	return NULL;
-}
-
-/*
- * A thread on a CPU: it is asked to copy its own stack on its way to user
- * mode, and kicked there.  If it does not come by it is busy in the kernel;
- * then its stack stands still for as long as the request is pending.
- */
-static struct pguard_stack *stack_of_runner(struct pguard_task *state)
-{
-	struct pguard_capture *capture = pguard_capture_start(state);
-	struct pguard_stack *stack;
-
-	if (!capture)
-		return NULL;
-	stack = pguard_capture_wait(capture);
-	if (stack) {
-		pguard_capture_put(capture);
-		return stack;
-	}
-	stack = stack_read(state);
-	if (!pguard_capture_abandon(capture)) {
-		/* It came by while we read: its own copy is the better one. */
-		pguard_stack_free(stack);
-		stack = pguard_capture_wait(capture);
-	}
-	pguard_capture_put(capture);
-	return stack;
-}
-
-/**
- * pguard_stack_of() - copy the stack of another thread
- * @state: the thread; referenced by the caller
- *
- * Context: may sleep; a worker.
- * Return: the stack, to be freed by the caller; NULL if the thread is gone,
- * kept moving, or memory is short.
- */
-struct pguard_stack *pguard_stack_of(struct pguard_task *state)
-{
-	struct pguard_stack *stack = NULL;
-	int tries;
-
-	for (tries = 0; tries < 4 && !stack && !READ_ONCE(state->gone); tries++) {
-		if (READ_ONCE(state->task->on_cpu))
-			stack = stack_of_runner(state);
-		else
-			stack = stack_of_sleeper(state);
-	}
-	if (!stack)
-		atomic64_inc(&torn);
-	return stack;
-}
-
 /**
  * pguard_stack_free() - free a stack
  *
@@ -301,10 +233,4 @@ size_t pguard_stack_footprint(const struct pguard_stack *stack)
 {
 	return struct_size(stack, bytes, stack->size) +
 	       stack->nr_mappings * (sizeof(*stack->mappings) + 64);
-}
-
-/* Stacks given up because the thread moved on. */
-u64 pguard_stack_torn(void)
-{
-	return atomic64_read(&torn);
 }

@@ -47,10 +47,8 @@ struct pguard_stack {
 };
 
 struct pguard_stack *pguard_stack_self(const struct pt_regs *regs);
-struct pguard_stack *pguard_stack_of(struct pguard_task *state);
+struct pguard_stack *pguard_stack_read(struct pguard_task *state);
 void pguard_stack_free(struct pguard_stack *stack);
 size_t pguard_stack_footprint(const struct pguard_stack *stack);
-
-u64 pguard_stack_torn(void);
 
 #endif /* _PGUARD_STACK_H */

@@ -124,6 +124,8 @@ static int target_start(struct pguard_target *target, struct netlink_ext_ack *ex
 		return ret;
 	}
 	ret = pguard_hook_attach();
+	if (!ret && !pguard_hook_alive())
+		ret = -EOPNOTSUPP;
 	if (ret)
 		NL_SET_ERR_MSG(extack, "the wait calls cannot be hooked (is kernel.ftrace_enabled 1?)");
 	return ret;

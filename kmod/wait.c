@@ -126,6 +126,7 @@ static noinline void place_classify(struct pguard_task *state, struct pguard_pla
 	struct pguard_contexts *contexts;
 	u32 i;
 
+	/* Pairs with the store in pguard_image_set_contexts(). */
 	place->generation = smp_load_acquire(&state->image->generation);
 	place->loop = NULL;
 	rcu_read_lock();
@@ -527,8 +528,9 @@ void pguard_wait_drain(struct pguard_target *target)
 		if (READ_ONCE(state->inflight) || READ_ONCE(state->captured))
 			kick(state);
 	hlist_for_each_entry_safe(state, next, &list, drained) {
+		/* Pairs with state_release(). */
 		while (smp_load_acquire(&state->inflight))
-			msleep(2);
+			usleep_range(1000, 2000);
 		pguard_task_put(state);
 	}
 }
@@ -537,6 +539,6 @@ void pguard_wait_drain(struct pguard_target *target)
 void pguard_wait_deinit(void)
 {
 	while (atomic_read(&nr_kicks))
-		msleep(2);
+		usleep_range(1000, 2000);
 	synchronize_rcu_tasks();
 }

@@ -13,11 +13,11 @@
 
 #include "watch.h"
 
+#include "capture.h"
 #include "clock.h"
 #include "compat.h"
 #include "image.h"
 #include "record.h"
-#include "stack.h"
 #include "task.h"
 #include "unit.h"
 
@@ -62,9 +62,10 @@ static u64 state_due(const struct pguard_task *state, u64 unit)
 /* Look at one thread; true if its unit is to be reported now. */
 static bool state_look(struct pguard_task *state, struct found *found, u64 *nap)
 {
-	u64 unit = smp_load_acquire(&state->unit);
-	u64 elapsed, due;
+	u64 unit, elapsed, due;
 
+	/* Pairs with pguard_unit_start(): start and mark are in place. */
+	unit = smp_load_acquire(&state->unit);
 	if (!(unit & PGUARD_PHASE_RUNNING))
 		return false;
 	elapsed = pguard_clock_ns(pguard_clock() - READ_ONCE(state->start));
@@ -136,7 +137,7 @@ static void report(const struct found *found)
 	if (found->unit & PGUARD_PHASE_MARKED)
 		pguard_account_remote(&state->mark, elapsed, state->task,
 				      &record->account);
-	record->stack = pguard_stack_of(state);
+	record->stack = pguard_capture_stack(state);
 
 	/*
 	 * If the unit has not ended, start, mark and stack were its own.  The

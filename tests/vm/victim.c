@@ -46,6 +46,13 @@
 
 #define VISIBLE __attribute__((noinline, visibility("default")))
 
+VISIBLE void sleep_here(unsigned int ms);
+VISIBLE void spin_here(unsigned int ms);
+VISIBLE void lock_here(unsigned int ms);
+VISIBLE void read_here(const char *path);
+VISIBLE void command(char *line);
+VISIBLE int serve(void);
+
 static uint64_t now_ns(void)
 {
 	struct timespec ts;
@@ -113,9 +120,10 @@ VISIBLE void read_here(const char *path)
 		err(1, "%s", path);
 	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
-	while (pread(fd, buffer, sizeof(buffer), sink % 16 * sizeof(buffer)) > 0 &&
-	       ++sink % 16)
-		;
+	for (int i = 0; i < 16; i++)
+		if (pread(fd, buffer, sizeof(buffer), i * sizeof(buffer)) <= 0)
+			break;
+	sink++;
 	close(fd);
 }
 

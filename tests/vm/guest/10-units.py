@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Unit counts, against what the client knows it asked for."""
 
+import os
 import pathlib
 import socket
 import subprocess
@@ -146,6 +147,9 @@ def mariadb():
 
 
 for test in (redis, nginx, mariadb):
+    if test is mariadb and os.environ["PERFGUARD_KERNEL"] == "debug":
+        skip("mariadb", "too slow there to tell a lock from the rest by time")
+        continue
     try:
         test()
     except FileNotFoundError as missing:

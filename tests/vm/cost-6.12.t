@@ -1,0 +1,5 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The cost of the hooks, on Linux 6.12.
+
+exec "${0%/*}/cost" 6.12
