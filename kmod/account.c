@@ -13,11 +13,14 @@
  */
 static u64 mark_cpu(const struct pguard_mark *mark, u64 now, u64 elapsed)
 {
-	u64 then = now - elapsed;
-	u64 since = then - mark->exec_start;
+	s64 since = now - elapsed - mark->exec_start;
 
-	/* Clocks of two CPUs may differ a little. */
-	return mark->sum_exec + ((s64)since > 0 ? since : 0);
+	/*
+	 * Clocks of two CPUs may differ a little; and where the scheduler's
+	 * leaves out stolen time it lags behind.  A running task is brought up
+	 * to date at each tick.
+	 */
+	return mark->sum_exec + clamp_t(s64, since, 0, 2 * TICK_NSEC);
 }
 
 /* Counters that tick for themselves may run ahead of our clock a little. */

@@ -11,6 +11,7 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task_stack.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 #include <linux/task_work.h>
 
 enum phase {
@@ -150,6 +151,47 @@ static struct pguard_stack *stack_of_sleeper(struct pguard_task *state)
 	return NULL;
 }
 
+/* A question to a CPU: is it in a system call of the task? */
+struct where {
+	struct task_struct *task;
+	bool in_kernel;
+};
+
+/*
+ * By interrupt, on the thread's CPU.  Had it interrupted user mode, the entry
+ * would have put a negative number in the place of the system call's.
+ */
+static void where_is(void *argument)
+{
+	struct where *where = argument;
+
+	where->in_kernel = current == where->task &&
+			   (long)task_pt_regs(current)->orig_ax >= 0;
+}
+
+/* Is a thread that is on a CPU in the kernel?  A stolen CPU answers late. */
+static bool runs_in_kernel(struct task_struct *task)
+{
+	struct where where = { .task = task };
+
+	smp_call_function_single(task_cpu(task), where_is, &where, 1);
+	return where.in_kernel;
+}
+
+/*
+ * Read the stack of a thread for as long as a request to it is pending: it has
+ * not been in user mode since.
+ */
+static struct pguard_stack *stack_while_pending(struct pguard_task *state)
+{
+	struct pguard_stack *stack = pguard_stack_read(state);
+
+	if (READ_ONCE(state->captured))
+		return stack;
+	pguard_stack_free(stack);
+	return NULL;
+}
+
 /*
  * A thread on a CPU: it is asked to copy its own stack on its way to user
  * mode, and kicked there.  If it does not come by it is busy in the kernel;
@@ -157,9 +199,12 @@ static struct pguard_stack *stack_of_sleeper(struct pguard_task *state)
  */
 static struct pguard_stack *stack_of_runner(struct pguard_task *state)
 {
-	struct pguard_capture *capture = capture_start(state);
+	struct pguard_capture *capture;
 	struct pguard_stack *stack;
 
+	if (READ_ONCE(state->captured))
+		return stack_while_pending(state);
+	capture = capture_start(state);
 	if (!capture)
 		return NULL;
 	stack = capture_wait(capture);
@@ -167,7 +212,8 @@ static struct pguard_stack *stack_of_runner(struct pguard_task *state)
 		capture_put(capture);
 		return stack;
 	}
-	stack = pguard_stack_read(state);
+	if (runs_in_kernel(state->task))
+		stack = pguard_stack_read(state);
 	if (!capture_abandon(capture)) {
 		/* It came by while we read: its own copy is the better one. */
 		pguard_stack_free(stack);

@@ -14,7 +14,6 @@
 
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
-#include <asm/ibt.h>
 #include <asm/unistd.h>
 
 extern void pguard_hook_stub(void);
@@ -54,7 +53,7 @@ static bool attached;
 
 static const unsigned long stub = (unsigned long)pguard_hook_stub;
 
-/* What the kretprobe of a sleeping thread takes; see kretprobe(9) maxactive. */
+/* Each thread asleep in a call with a kretprobe takes one of its instances. */
 enum { MAX_SLEEPERS = 4096 };
 
 /*
@@ -231,18 +230,13 @@ void pguard_hook_detach(void)
 bool pguard_hook_alive(void)
 {
 	const u8 call_opcode = 0xe8;
-	unsigned long address;
 	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(hooks); i++) {
-		address = hooks[i].address;
-		if (!address || hooks[i].taken)
-			continue;
-		if (is_endbr(*(u32 *)address))
-			address += ENDBR_INSN_SIZE;
-		if (attached && *(u8 *)address != call_opcode)
+	/* A kprobe's address is behind an endbr64 already. */
+	for (i = 0; i < ARRAY_SIZE(hooks); i++)
+		if (attached && hooks[i].address && !hooks[i].taken &&
+		    *(u8 *)hooks[i].address != call_opcode)
 			return false;
-	}
 	return true;
 }
 

@@ -51,6 +51,8 @@ enum {
  * @portid: netlink socket that made it
  * @orphan: that socket is closed and the target goes with it
  * @dying: gets no new processes and threads; set under pguard_images_lock
+ * @leaving: states of threads on their way out of the hooked calls; then
+ *	@list is in the list of targets that leave (target.c)
  */
 struct pguard_target {
 	struct list_head list;
@@ -65,6 +67,7 @@ struct pguard_target {
 	u32 portid;
 	bool orphan;
 	bool dying;
+	struct hlist_head leaving;
 	/* private: */
 	struct ratelimit_state alert_limit;
 	struct ratelimit_state wait_limit;
@@ -82,8 +85,8 @@ struct pguard_target {
 /**
  * struct pguard_loop_sums - sums over the units of a loop, one per CPU
  *
- * Written by the unit's own thread with preemption off, read by anyone without
- * a lock: each word is right by itself.
+ * Written with this_cpu operations, read by anyone without a lock: each word
+ * is right by itself.
  */
 struct pguard_loop_sums {
 	u64 elapsed;	/* ns, as all times here */

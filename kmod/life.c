@@ -79,11 +79,10 @@ static void probe_exec(void *data, struct task_struct *task, pid_t old_pid,
 
 static void probe_exit(PGUARD_EXIT_PROBE_ARGS)
 {
-	if (likely(!process_maybe_watched(task)))
-		return;
+	/* Threads that exit together may see their process gone already. */
 	state_drop(task);
 	/* The last thread of the group takes the process along. */
-	if (!atomic_read(&task->signal->live))
+	if (unlikely(process_maybe_watched(task)) && !atomic_read(&task->signal->live))
 		pguard_process_del(task->tgid);
 }
 

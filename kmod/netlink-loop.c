@@ -235,18 +235,21 @@ int pguard_nl_loop_get_done(struct netlink_callback *cb)
 /* The image with the lowest id from @id on, referenced; NULL at the end. */
 static struct pguard_image *image_from(u32 id)
 {
-	struct pguard_image *image, *ret = NULL;
+	struct pguard_image *image, *ret;
 	struct pguard_target *target;
+	bool dead;
 
-	spin_lock(&pguard_images_lock);
-	list_for_each_entry(target, &pguard_targets, list)
-		list_for_each_entry(image, &target->images, list)
-			if (image->id >= id && (!ret || image->id < ret->id) &&
-			    kref_read(&image->kref))
-				ret = image;
-	if (ret && !kref_get_unless_zero(&ret->kref))
+	do {
 		ret = NULL;
-	spin_unlock(&pguard_images_lock);
+		spin_lock(&pguard_images_lock);
+		list_for_each_entry(target, &pguard_targets, list)
+			list_for_each_entry(image, &target->images, list)
+				if (image->id >= id && (!ret || image->id < ret->id))
+					ret = image;
+		/* Whoever dropped the last reference waits for the lock. */
+		dead = ret && !kref_get_unless_zero(&ret->kref);
+		spin_unlock(&pguard_images_lock);
+	} while (dead);
 	return ret;
 }
 

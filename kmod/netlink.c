@@ -300,7 +300,7 @@ static int dump_process(const struct pguard_process *process, void *argument)
 		return -EMSGSIZE;
 	task = pid_task(find_pid_ns(process->tgid, &init_pid_ns), PIDTYPE_PID);
 	if (task)
-		__get_task_comm(comm, sizeof(comm), task);
+		get_task_comm(comm, task);
 	if (nla_put_u32(dump->skb, PERFGUARD_A_PROCESS_PID, process->tgid) ||
 	    nla_put_u32(dump->skb, PERFGUARD_A_PROCESS_TARGET_ID, image->target->id) ||
 	    nla_put_u32(dump->skb, PERFGUARD_A_PROCESS_IMAGE_ID, image->id) ||

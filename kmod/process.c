@@ -115,7 +115,7 @@ int pguard_process_add_like(pid_t parent, struct task_struct *child)
 	spin_lock(&pguard_images_lock);
 	process = process_find(parent);
 	/* A target that is one process does not take its children along. */
-	if (process && !process->image->target->dying &&
+	if (process && !process->image->target->dying && !process_find(child->tgid) &&
 	    (process->image->target->inode ||
 	     READ_ONCE(process->image->target->flags) & PERFGUARD_TARGET_FLAGS_INHERIT)) {
 		image = process->image;

@@ -31,13 +31,26 @@ static void regs_copy(u64 to[PGUARD_STACK_REGS], const struct pt_regs *from)
 	memcpy(to, regs, sizeof(regs));
 }
 
+/*
+ * Another's memory map is not waited for: a process that is stuck with its map
+ * locked must not stop the watch over all others.
+ */
+static bool map_lock(struct mm_struct *mm)
+{
+	if (mm != current->mm)
+		return mmap_read_trylock(mm);
+	mmap_read_lock(mm);
+	return true;
+}
+
 /* Bytes from @sp to the end of the stack it points into; 0 if it is none. */
 static unsigned long stack_extent(struct mm_struct *mm, unsigned long sp)
 {
 	struct vm_area_struct *vma;
 	unsigned long end = 0;
 
-	mmap_read_lock(mm);
+	if (!map_lock(mm))
+		return 0;
 	vma = find_vma(mm, sp);
 	if (vma && vma->vm_start <= sp && (vma->vm_flags & VM_READ))
 		end = vma->vm_end;
@@ -107,9 +120,8 @@ static void stack_add_mappings(struct pguard_stack *stack, struct mm_struct *mm)
 	struct vm_area_struct *vma;
 	u32 nr = 0, hits = 0, i;
 
-	if (!ranges || !buf)
+	if (!ranges || !buf || !map_lock(mm))
 		goto out_free;
-	mmap_read_lock(mm);
 	for_each_vma(vmi, vma) {
 		if (!(vma->vm_flags & VM_EXEC))
 			continue;
@@ -202,8 +214,10 @@ struct pguard_stack *pguard_stack_read(struct pguard_task *state)
 		goto out_mm;
 	stack->state = PERFGUARD_STACK_STATE_BLOCKED;
 	/* NOFAULT: a page on a stuck file system must not stop the watch. */
-	size = access_process_vm(state->task, regs.sp, stack->bytes, stack->size,
-				 FOLL_NOFAULT);
+	size = 0;
+	if (stack->size)
+		size = access_process_vm(state->task, regs.sp, stack->bytes, stack->size,
+					 FOLL_NOFAULT);
 	stack->size = max(size, 0) & ~7;
 	stack_add_mappings(stack, mm);
 out_mm:

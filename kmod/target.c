@@ -7,13 +7,14 @@
  *
  *   1. dying is set and the target leaves the list: no exec matches it
  *   2. its processes go: the stub passes their threads
- *   3. with the last target: tracepoint probes and hooks go
- *   4. its threads' states go, and the threads leave the hooked calls
- *   5. with the last target: the watch stops
+ *   3. with the last target: tracepoint probes, hooks and the watch go
+ *   4. its threads' states go, and the threads are sent out of the hooked
+ *      calls; what cannot leave just now is waited for by a work
+ *   5. when the last thread is out: the path, the module
  *
- * Locks, outermost first: pguard_control (mutex), pguard_images_lock,
- * pguard_tasks_lock, pguard_task.lock, pguard_ring.lock (spinlocks; never
- * taken in interrupts).
+ * Locks, outermost first: pguard_control, leaving_lock (mutexes),
+ * pguard_images_lock, pguard_tasks_lock, pguard_task.lock, pguard_ring.lock
+ * (spinlocks; never taken in interrupts).
  */
 
 #include "target.h"
@@ -28,12 +29,9 @@
 #include "wait.h"
 #include "watch.h"
 
-#include <linux/cred.h>
-#include <linux/file.h>
+#include <linux/delay.h>
 #include <linux/fs.h>
 #include <linux/module.h>
-#include <linux/namei.h>
-#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
@@ -41,6 +39,17 @@
 DEFINE_MUTEX(pguard_control);
 
 static u32 nr_targets;
+
+enum {
+	LEAVING_PATIENCE = HZ,	/* how long an order waits for threads */
+	LEAVING_PERIOD = HZ / 10,
+};
+
+/* Targets that are gone but for threads that sleep where nothing wakes them. */
+static LIST_HEAD(leaving);
+static DEFINE_MUTEX(leaving_lock);	/* guards that list; inside pguard_control */
+static void leaving_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(leaving_dwork, leaving_work);
 
 static void orphan_work(struct work_struct *work);
 static DECLARE_WORK(orphans, orphan_work);
@@ -61,8 +70,7 @@ static bool task_executes(struct task_struct *task, const struct inode *inode)
 
 /*
  * Add a process that runs.  Asks a thread that still has its memory (the
- * leader may be gone while others live); such a thread has its exit probe
- * before it.  Caller holds RCU.
+ * leader may be gone while others live).  Caller holds RCU.
  */
 static int add_process(struct pguard_target *target, struct task_struct *process)
 {
@@ -70,12 +78,21 @@ static int add_process(struct pguard_target *target, struct task_struct *process
 	int ret = -ESRCH;
 
 	for_each_thread(process, thread) {
+		bool asked;
+
 		task_lock(thread);
-		if (thread->mm && (!target->inode || task_executes(thread, target->inode)))
+		asked = thread->mm;
+		if (asked && (!target->inode || task_executes(thread, target->inode)))
 			ret = pguard_process_add(target, thread);
 		task_unlock(thread);
-		if (ret != -ESRCH)
+		if (asked)
 			break;
+	}
+	/* Or the last exit probe was just before us (it comes with memory since 6.16). */
+	smp_mb(); /* the process is in the table before we look who lives */
+	if (!ret && !atomic_read(&process->signal->live)) {
+		pguard_process_del(process->tgid);
+		ret = -ESRCH;
 	}
 	return ret;
 }
@@ -140,8 +157,56 @@ static void target_unlist(struct pguard_target *target)
 	nr_targets--;
 }
 
-/* The way out, also of a target that only half came in. */
-static void target_remove(struct pguard_target *target)
+/* Let go of a target none of whose threads is in a hooked call. */
+static void target_free(struct pguard_target *target)
+{
+	if (target->inode)
+		path_put(&target->path);
+	pguard_target_put(target);
+	module_put(THIS_MODULE);
+}
+
+static void leaving_work(struct work_struct *work)
+{
+	struct pguard_target *target, *next;
+
+	mutex_lock(&leaving_lock);
+	list_for_each_entry_safe(target, next, &leaving, list) {
+		if (!pguard_wait_drained(target))
+			continue;
+		list_del(&target->list);
+		target_free(target);
+	}
+	if (!list_empty(&leaving))
+		queue_delayed_work(system_unbound_wq, &leaving_dwork, LEAVING_PERIOD);
+	mutex_unlock(&leaving_lock);
+}
+
+/* Wait for the threads, but not for ever: a work takes over. */
+static int target_leave(struct pguard_target *target)
+{
+	unsigned long end = jiffies + LEAVING_PATIENCE;
+
+	while (!pguard_wait_drained(target)) {
+		if (time_before(jiffies, end) && !fatal_signal_pending(current)) {
+			usleep_range(1000, 2000);
+			continue;
+		}
+		mutex_lock(&leaving_lock);
+		list_add_tail(&target->list, &leaving);
+		queue_delayed_work(system_unbound_wq, &leaving_dwork, LEAVING_PERIOD);
+		mutex_unlock(&leaving_lock);
+		return -EINPROGRESS;
+	}
+	target_free(target);
+	return 0;
+}
+
+/*
+ * The way out, also of a target that only half came in.  -EINPROGRESS if a
+ * thread cannot be got out of a hooked call just now.
+ */
+static int target_remove(struct pguard_target *target)
 {
 	lockdep_assert_held(&pguard_control);
 	target_unlist(target);
@@ -149,16 +214,14 @@ static void target_remove(struct pguard_target *target)
 	if (!nr_targets) {
 		pguard_life_stop();
 		pguard_hook_detach();
-	}
-	pguard_wait_drain(target);
-	if (!nr_targets) {
 		pguard_watch_stop();
 		pguard_ring_clear(&pguard_waits);
 	}
-	if (target->inode)
-		path_put(&target->path);
-	pguard_target_put(target);
-	module_put(THIS_MODULE);
+	pguard_wait_drain(target);
+	/* The watch may be about to ask one of the threads for its stack. */
+	pguard_watch_flush();
+	pguard_wait_kick(target);
+	return target_leave(target);
 }
 
 static int wish_check(const struct pguard_target_wish *wish, struct netlink_ext_ack *extack)
@@ -229,10 +292,14 @@ int pguard_target_new(const struct pguard_target_wish *wish, u32 *ret_id,
 	ret = wish_check(wish, extack);
 	if (ret)
 		return ret;
+	/* An operation holds no reference: the module may be on its way out. */
+	if (!try_module_get(THIS_MODULE))
+		return -ENODEV;
 	target = target_make(wish);
-	if (!target)
+	if (!target) {
+		module_put(THIS_MODULE);
 		return -ENOMEM;
-	__module_get(THIS_MODULE);	/* we run in an operation of the module */
+	}
 	spin_lock(&pguard_images_lock);
 	list_add_tail(&target->list, &pguard_targets);
 	spin_unlock(&pguard_images_lock);
@@ -279,27 +346,32 @@ struct pguard_target *pguard_target_find(u32 id)
  * @id: the target, or 0 for all of them
  * @extack: takes the reason of a refusal
  *
- * Context: may sleep, and long if a thread is in uninterruptible sleep;
- * pguard_control held.
- * Return: 0, or -ENOENT if there is no such target.
+ * Context: may sleep; pguard_control held.
+ * Return: 0; -ENOENT if there is no such target; -EINPROGRESS if the watching
+ * has ended but threads in uninterruptible sleep still hold the module.
  */
 int pguard_target_del(u32 id, struct netlink_ext_ack *extack)
 {
 	struct pguard_target *target, *next;
-	int ret = -ENOENT;
+	bool found = false;
+	int ret = 0;
 
 	lockdep_assert_held(&pguard_control);
 	list_for_each_entry_safe(target, next, &pguard_targets, list) {
 		if (id && target->id != id)
 			continue;
-		target_remove(target);
-		ret = 0;
+		ret = target_remove(target) ?: ret;
+		found = true;
 	}
-	if (ret && id)
+	if (ret)
+		NL_SET_ERR_MSG(extack, "watching has ended, but threads in uninterruptible sleep hold the module");
+	if (found)
+		return ret;
+	if (id)
 		NL_SET_ERR_MSG(extack, "no such target");
-	else if (ret)
+	else
 		NL_SET_ERR_MSG(extack, "nothing is watched");
-	return ret;
+	return -ENOENT;
 }
 
 static void orphan_work(struct work_struct *work)
@@ -346,7 +418,9 @@ void pguard_target_orphan(u32 portid)
 void pguard_target_deinit(void)
 {
 	flush_work(&orphans);
+	flush_delayed_work(&leaving_dwork);
 	pguard_life_deinit();
-	pguard_wait_deinit();
 	pguard_capture_deinit();
+	/* Last: it waits for the ends of all that ran in threads' own time. */
+	pguard_wait_deinit();
 }

@@ -20,19 +20,18 @@ enum {
 /**
  * pguard_task_new() - make the state of current and hash it
  * @image: its image; the reference is taken over, also on failure
- * @gfp: GFP_KERNEL if the caller may sleep
  *
- * Context: the task itself, with no state yet.
+ * Context: the task itself, with no state yet; does not sleep.
  * Return: the state, held by the hash; NULL for want of memory or room
  * (counted as untracked) or because the target goes away.
  */
-struct pguard_task *pguard_task_new(struct pguard_image *image, gfp_t gfp)
+struct pguard_task *pguard_task_new(struct pguard_image *image)
 {
 	struct pguard_target *target = image->target;
 	struct pguard_task *state = NULL;
 
 	if (atomic_read(&pguard_nr_tasks) < PGUARD_MAX_TASKS)
-		state = kzalloc(sizeof(*state), gfp | __GFP_NOWARN);
+		state = kzalloc(sizeof(*state), GFP_NOWAIT | __GFP_NOWARN);
 	if (!state)
 		goto err_untracked;
 	state->task = get_task_struct(current);
@@ -115,6 +114,12 @@ struct pguard_task *pguard_task_remove(struct task_struct *task)
 {
 	struct pguard_task *state;
 
+	/* Every exit comes by here; mostly there is nothing to lock for. */
+	rcu_read_lock();
+	state = pguard_task_find(task);
+	rcu_read_unlock();
+	if (likely(!state))
+		return NULL;
 	spin_lock(&pguard_tasks_lock);
 	state = pguard_task_find(task);
 	if (state)

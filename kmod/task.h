@@ -81,7 +81,9 @@ enum pguard_phase {
  *	may go; @lock
  * @lock: guards @gone while registers are read, and orders the records about
  *	one unit; inside pguard_tasks_lock
- * @next_report: clock; the watch's own
+ * @looked_at: number of the unit the watch found late last, and
+ * @next_report: when that one is to be reported again, ns from its start; both
+ *	the watch's own
  * @captured: a request for its own stack is queued (capture.c)
  * @kick: task work of the drain; queued once
  * @kicked: it was queued; the drain's own
@@ -111,6 +113,7 @@ struct pguard_task {
 	u64 switches;
 	u64 nr_waits;
 	spinlock_t lock;
+	u64 looked_at;
 	u64 next_report;
 	struct callback_head kick;
 	bool kicked;
@@ -146,7 +149,7 @@ static inline bool pguard_task_get(struct pguard_task *state)
 }
 
 void pguard_task_put(struct pguard_task *state);
-struct pguard_task *pguard_task_new(struct pguard_image *image, gfp_t gfp);
+struct pguard_task *pguard_task_new(struct pguard_image *image);
 void pguard_task_unhash(struct pguard_task *state);
 struct pguard_task *pguard_task_remove(struct task_struct *task);
 

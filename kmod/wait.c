@@ -72,18 +72,24 @@ static __always_inline bool wait_waits(const struct pt_regs *regs)
 	return true;
 }
 
-/* Is this the word at an address of current's user memory? */
-static __always_inline bool user_word_is(u64 address, u64 wanted, bool may_sleep)
+/* Is this the word at an address of current's user memory?  May fault. */
+static __always_inline bool user_word_is(u64 address, u64 wanted)
 {
 	u64 word;
-	bool ok;
 
-	if (!may_sleep)
-		pagefault_disable();
-	ok = !get_user(word, (const u64 __user *)address);
-	if (!may_sleep)
-		pagefault_enable();
-	return ok && word == wanted;
+	return !get_user(word, (const u64 __user *)address) && word == wanted;
+}
+
+/* The same without faulting: -EFAULT if the page is not mapped just now. */
+static int user_word_peek(u64 address, u64 wanted)
+{
+	u64 word;
+	int ret;
+
+	pagefault_disable();
+	ret = get_user(word, (const u64 __user *)address);
+	pagefault_enable();
+	return ret ?: word == wanted;
 }
 
 enum {
@@ -104,26 +110,33 @@ static bool is_near(u64 a, u64 b, u64 distance)
  * the return address stood then, for a loop frame does not move.  (A wait call
  * goes deeper once the process has a second thread.)
  */
-static bool context_fits(struct pguard_task *state, struct pguard_place *place,
-			 const struct pguard_context *context)
+static int context_fits(struct pguard_task *state, struct pguard_place *place,
+			const struct pguard_context *context)
 {
+	int ret;
+
 	if (context->syscall != place->syscall)
-		return false;
+		return 0;
 	place->slot = place->sp + context->distance;
 	/* Within an RCU section it must not fault. */
-	if (user_word_is(place->slot, context->return_address, false))
-		return true;
+	ret = user_word_peek(place->slot, context->return_address);
+	if (ret)
+		return ret;
 	if (!is_near(place->ip, state->home_ip, PATHS_CODE) ||
 	    !is_near(place->slot, state->home, PATHS_STACK))
-		return false;
+		return 0;
 	place->slot = state->home;
-	return user_word_is(place->slot, context->return_address, false);
+	return user_word_peek(place->slot, context->return_address);
 }
 
-/* Look a place up in the image's contexts. */
-static noinline void place_classify(struct pguard_task *state, struct pguard_place *place)
+/*
+ * Look a place up in the image's contexts.  -EFAULT if the page at place->slot
+ * is not mapped just now; then it is to be looked up again.
+ */
+static int place_look_up(struct pguard_task *state, struct pguard_place *place)
 {
 	struct pguard_contexts *contexts;
+	int ret = 0;
 	u32 i;
 
 	/* Pairs with the store in pguard_image_set_contexts(). */
@@ -131,18 +144,40 @@ static noinline void place_classify(struct pguard_task *state, struct pguard_pla
 	place->loop = NULL;
 	rcu_read_lock();
 	contexts = rcu_dereference(state->image->contexts);
-	for (i = 0; contexts && i < contexts->nr; i++) {
+	for (i = 0; contexts && i < contexts->nr && !ret; i++) {
 		const struct pguard_context *context = &contexts->context[i];
 
-		if (!context_fits(state, place, context))
+		ret = context_fits(state, place, context);
+		if (ret <= 0)
 			continue;
 		place->loop = context->loop;
 		place->return_address = context->return_address;
 		state->home = place->slot;
 		state->home_ip = place->ip;
-		break;
 	}
 	rcu_read_unlock();
+	return min(ret, 0);
+}
+
+/*
+ * Settle what a place is.  Its stack may be swapped out, or unmapped for a
+ * moment by NUMA balancing: that says nothing about the place.
+ */
+static noinline void place_classify(struct pguard_task *state, struct pguard_place *place,
+				    bool may_sleep)
+{
+	enum { TRIES = 8 };
+	u64 word;
+	int tries;
+
+	for (tries = 0; tries < TRIES && place_look_up(state, place); tries++) {
+		if (!may_sleep) {
+			place->generation--; /* ask again next time */
+			return;
+		}
+		if (get_user(word, (const u64 __user *)place->slot))
+			return; /* a context that points nowhere here */
+	}
 }
 
 enum {
@@ -152,7 +187,7 @@ enum {
 
 /* A place not seen lately takes the slot that was used longest ago. */
 static noinline struct pguard_place *place_new(struct pguard_task *state,
-					       const struct pt_regs *regs)
+					       const struct pt_regs *regs, bool may_sleep)
 {
 	struct pguard_place *place;
 
@@ -164,7 +199,7 @@ static noinline struct pguard_place *place_new(struct pguard_task *state,
 	place->fresh = true;
 	/* Some more records show how the place stands to the others. */
 	state->records_left = max_t(u32, state->records_left, MORE_RECORDS);
-	place_classify(state, place);
+	place_classify(state, place, may_sleep);
 	return place;
 }
 
@@ -181,7 +216,8 @@ static __always_inline bool place_is(const struct pguard_place *place,
 }
 
 static __always_inline struct pguard_place *place_get(struct pguard_task *state,
-						      const struct pt_regs *regs)
+						      const struct pt_regs *regs,
+						      bool may_sleep)
 {
 	struct pguard_place *place = state->place;
 	u32 i;
@@ -193,11 +229,11 @@ static __always_inline struct pguard_place *place_get(struct pguard_task *state,
 		if (place_is(place, regs))
 			goto found;
 	}
-	place = place_new(state, regs);
+	place = place_new(state, regs, may_sleep);
 found:
 	state->place = place;
 	if (unlikely(place->generation != READ_ONCE(state->image->generation)))
-		place_classify(state, place);
+		place_classify(state, place, may_sleep);
 	return place;
 }
 
@@ -205,13 +241,20 @@ found:
 static __always_inline bool place_is_boundary(struct pguard_task *state,
 					      struct pguard_place *place, bool may_sleep)
 {
+	int ret;
+
 	if (!place->loop)
 		return false;
-	if (likely(user_word_is(place->slot, place->return_address, may_sleep)))
+	if (may_sleep)
+		ret = user_word_is(place->slot, place->return_address);
+	else
+		ret = user_word_peek(place->slot, place->return_address);
+	if (likely(ret > 0))
 		return true;
 	/* Another chain of calls led here this time. */
-	place_classify(state, place);
-	return place->loop;
+	if (!ret)
+		place_classify(state, place, may_sleep);
+	return !ret && place->loop;
 }
 
 static void loop_enter(struct pguard_task *state, struct pguard_loop *loop)
@@ -244,7 +287,7 @@ static __always_inline bool wait_begin(struct pguard_task *state,
 	u32 follow = 0;
 
 	state->nr_waits++;
-	place = place_get(state, regs);
+	place = place_get(state, regs, may_sleep);
 	if (place_is_boundary(state, place, may_sleep)) {
 		follow = FOLLOW_BOUNDARY;
 		pguard_unit_end(state);
@@ -285,6 +328,22 @@ static noinline void wait_record(struct pguard_task *state, bool may_sleep)
 	pguard_ring_add(&pguard_waits, record);
 }
 
+/* Calls for which EAGAIN says that there is nothing to be had. */
+static bool wait_reads(u32 syscall)
+{
+	switch (syscall) {
+	case __NR_read:
+	case __NR_readv:
+	case __NR_recvfrom:
+	case __NR_recvmsg:
+	case __NR_recvmmsg:
+	case __NR_accept:
+	case __NR_accept4:
+		return true;
+	}
+	return false;
+}
+
 /*
  * Does the return begin a unit?  Not if the kernel is about to restart the
  * call, nor if a look at an empty socket was all it was.  sigsuspend and pause
@@ -301,7 +360,7 @@ static __always_inline bool wait_starts_unit(u32 syscall, long ret)
 	case -ERESTART_RESTARTBLOCK:
 		return syscall == __NR_rt_sigsuspend || syscall == __NR_pause;
 	case -EAGAIN:
-		return syscall == __NR_futex;
+		return !wait_reads(syscall);
 	}
 	return true;
 }
@@ -335,14 +394,18 @@ static __always_inline void state_release(struct pguard_task *state)
 	smp_store_release(&state->inflight, 0);
 }
 
-/* The first hooked call of a thread: make its state. */
-static noinline struct pguard_task *wait_first(gfp_t gfp)
+/*
+ * The first hooked call of a thread: make its state.  Without sleeping, for
+ * the thread is not inflight yet and nobody would wait for it; if there is no
+ * memory now, the next call tries again.
+ */
+static noinline struct pguard_task *wait_first(void)
 {
 	struct pguard_image *image = pguard_process_image_get(current->tgid);
 
 	if (!image)
 		return NULL;
-	return pguard_task_new(image, gfp);
+	return pguard_task_new(image);
 }
 
 /* pguard_wait_enter() for a known thread, whatever the case. */
@@ -359,7 +422,7 @@ static noinline struct pguard_task *enter_first(const struct pt_regs *regs)
 {
 	struct pguard_task *state;
 
-	if (!wait_first(GFP_KERNEL))
+	if (!wait_first())
 		return NULL;
 	/* Gone again if the target goes just now. */
 	state = state_get();
@@ -374,7 +437,7 @@ static __always_inline bool wait_is_usual(struct pguard_task *state, const struc
 	return pguard_clock_is_tsc() && place_is(place, regs) &&
 	       place->generation == READ_ONCE(state->image->generation) &&
 	       place->loop && place->loop == state->loop && !state->records_left &&
-	       user_word_is(place->slot, place->return_address, true);
+	       user_word_is(place->slot, place->return_address);
 }
 
 /**
@@ -401,12 +464,29 @@ __visible notrace struct pguard_task *pguard_wait_enter(const struct pt_regs *re
 	return pguard_unit_end_tsc(state);
 }
 
+/*
+ * Was it the drain that woke this thread, and nothing else?  Then it begins
+ * the call again, which the way to user mode sees to if a flag sends it there:
+ * the drain's own, or, where a wait ran its task work and took that flag off
+ * (io_uring), the one that kick_run() put in its place.
+ */
+static bool woken_by_drain(void)
+{
+	if (test_thread_flag(TIF_NOTIFY_SIGNAL) && !task_sigpending(current))
+		return true;
+	spin_lock_irq(&current->sighand->siglock);
+	recalc_sigpending();
+	spin_unlock_irq(&current->sighand->siglock);
+	if (task_sigpending(current))
+		return false;
+	set_thread_flag(TIF_SIGPENDING);
+	return true;
+}
+
 static noinline long leave_any(struct pguard_task *state, long ret)
 {
 	if (READ_ONCE(state->dead)) {
-		/* Woken by the drain, and by nothing else: begin again. */
-		if (ret == -EINTR && !task_sigpending(current) &&
-		    test_thread_flag(TIF_NOTIFY_SIGNAL))
+		if (ret == -EINTR && woken_by_drain())
 			ret = -ERESTARTNOHAND;
 	} else {
 		wait_finish(state, ret, true);
@@ -451,7 +531,7 @@ bool pguard_wait_enter_atomic(const struct pt_regs *regs)
 		return false;
 	state = pguard_task_find(current);
 	if (unlikely(!state))
-		state = wait_first(GFP_NOWAIT);
+		state = wait_first();
 	return state && wait_begin(state, regs, false);
 }
 
@@ -468,6 +548,9 @@ static void kick_run(struct callback_head *work)
 {
 	struct pguard_task *state = container_of(work, struct pguard_task, kick);
 
+	/* Still in the call: its wait runs task work and sleeps again. */
+	if (READ_ONCE(state->inflight))
+		set_thread_flag(TIF_SIGPENDING);
 	pguard_task_put(state);
 	atomic_dec(&nr_kicks);
 }
@@ -487,8 +570,8 @@ static void kick(struct pguard_task *state)
 	}
 }
 
-/* Take the states of a target out of the hash; they come in a list. */
-static void drain_collect(struct pguard_target *target, struct hlist_head *list)
+/* Take the states of a target out of the hash; they come in its list. */
+static void drain_collect(struct pguard_target *target)
 {
 	struct pguard_task *state;
 	struct hlist_node *next;
@@ -500,7 +583,7 @@ static void drain_collect(struct pguard_target *target, struct hlist_head *list)
 			if (state->target != target)
 				continue;
 			pguard_task_unhash(state);
-			hlist_add_head(&state->drained, list);
+			hlist_add_head(&state->drained, &target->leaving);
 		}
 		spin_unlock(&pguard_tasks_lock);
 		cond_resched();
@@ -508,31 +591,55 @@ static void drain_collect(struct pguard_target *target, struct hlist_head *list)
 }
 
 /**
- * pguard_wait_drain() - get a target's threads out of the hooked calls
+ * pguard_wait_drain() - keep a target's threads from following hooked calls
  * @target: dying, and without processes, so that no new state is made
  *
- * A thread in uninterruptible sleep delays this until it wakes.
+ * Those in a call leave it with its end; pguard_wait_kick() makes them, and
+ * pguard_wait_drained() tells when they have.
  *
- * Context: may sleep, long.
+ * Context: may sleep.
  */
 void pguard_wait_drain(struct pguard_target *target)
 {
-	struct pguard_task *state;
-	struct hlist_node *next;
-	HLIST_HEAD(list);
-
-	drain_collect(target, &list);
+	drain_collect(target);
 	/* RCU covers sched sections: now nobody enters with these any more. */
 	synchronize_rcu();
-	hlist_for_each_entry(state, &list, drained)
+}
+
+/**
+ * pguard_wait_kick() - wake those of a drained target's threads that sleep
+ *
+ * Context: may sleep; nobody queues captures for them any more.
+ */
+void pguard_wait_kick(struct pguard_target *target)
+{
+	struct pguard_task *state;
+
+	hlist_for_each_entry(state, &target->leaving, drained)
 		if (READ_ONCE(state->inflight) || READ_ONCE(state->captured))
 			kick(state);
-	hlist_for_each_entry_safe(state, next, &list, drained) {
+}
+
+/**
+ * pguard_wait_drained() - have a target's threads left the hooked calls
+ *
+ * A thread in uninterruptible sleep stays until it wakes.
+ *
+ * Context: may sleep; one caller at a time.
+ */
+bool pguard_wait_drained(struct pguard_target *target)
+{
+	struct pguard_task *state;
+	struct hlist_node *next;
+
+	hlist_for_each_entry_safe(state, next, &target->leaving, drained) {
 		/* Pairs with state_release(). */
-		while (smp_load_acquire(&state->inflight))
-			usleep_range(1000, 2000);
+		if (smp_load_acquire(&state->inflight))
+			continue;
+		hlist_del(&state->drained);
 		pguard_task_put(state);
 	}
+	return hlist_empty(&target->leaving);
 }
 
 /* Hooks are off and targets gone: wait until no thread runs our text. */

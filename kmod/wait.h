@@ -18,6 +18,8 @@ bool pguard_wait_enter_atomic(const struct pt_regs *regs);
 void pguard_wait_leave_atomic(long ret);
 
 void pguard_wait_drain(struct pguard_target *target);
+void pguard_wait_kick(struct pguard_target *target);
+bool pguard_wait_drained(struct pguard_target *target);
 void pguard_wait_deinit(void);
 
 #endif /* _PGUARD_WAIT_H */

@@ -49,12 +49,12 @@ static u64 unit_number(u64 unit)
 	return unit >> PGUARD_PHASE_SHIFT;
 }
 
-/* The threshold for this look at the unit, in ns; 0 if there is none. */
+/* From what time on the unit is to be reported, ns; 0 if never. */
 static u64 state_due(const struct pguard_task *state, u64 unit)
 {
 	u64 threshold = pguard_target_threshold(state->target);
 
-	if (unit & PGUARD_PHASE_LATE && threshold)
+	if (threshold && state->looked_at == unit_number(unit))
 		return max(state->next_report, threshold);
 	return threshold;
 }
@@ -104,17 +104,22 @@ static u32 look(struct found found[MAX_FOUND], u64 *nap)
 
 /*
  * Turn a running unit into a late one.  False if it ended meanwhile, or if
- * the rate limit is against it: then it stays as it is and its end decides.
+ * the rate limit is against it: then we look again a second later, or its end
+ * comes first and tells it.
  */
-static bool mark_late(const struct found *found)
+static bool mark_late(const struct found *found, u64 elapsed)
 {
 	struct pguard_task *state = found->state;
 	u64 unit = found->unit;
 
+	state->looked_at = unit_number(unit);
+	if (!__ratelimit(&state->target->alert_limit)) {
+		state->next_report = elapsed + NSEC_PER_SEC;
+		return false;
+	}
+	state->next_report = 2 * elapsed;
 	if (unit & PGUARD_PHASE_LATE)
 		return READ_ONCE(state->unit) == unit;
-	if (!pguard_unit_report_allowed(state))
-		return false;
 	return cmpxchg(&state->unit, unit, unit | PGUARD_PHASE_LATE) == unit;
 }
 
@@ -124,13 +129,12 @@ static void report(const struct found *found)
 	struct pguard_record *record;
 	u64 elapsed;
 
-	if (!mark_late(found))
+	elapsed = pguard_clock_ns(pguard_clock() - READ_ONCE(state->start));
+	if (!mark_late(found, elapsed))
 		return;
 	record = pguard_unit_record(state, unit_number(found->unit),
 				    PERFGUARD_RECORD_KIND_LATE,
 				    PERFGUARD_FOUND_BY_OVERDUE, GFP_KERNEL);
-	elapsed = pguard_clock_ns(pguard_clock() - READ_ONCE(state->start));
-	state->next_report = 2 * elapsed;
 	if (!record)
 		return;
 	record->account.elapsed = elapsed;
@@ -155,6 +159,7 @@ static void watch_work(struct work_struct *unused)
 {
 	struct found found[MAX_FOUND];
 	u64 nap = pguard_targets_threshold();
+	ktime_t begun = ktime_get(), next;
 	u32 i, nr;
 
 	nr = look(found, &nap);
@@ -164,9 +169,12 @@ static void watch_work(struct work_struct *unused)
 	}
 	if (nr == MAX_FOUND)
 		nap = 0;
-	if (READ_ONCE(running) && nap != U64_MAX)
-		hrtimer_start(&timer, ns_to_ktime(clamp_t(u64, nap, MIN_NAP_NS, MAX_NAP_NS)),
-			      HRTIMER_MODE_REL);
+	if (!READ_ONCE(running) || nap == U64_MAX)
+		return;
+	/* Taking stacks took time; the next unit is not late the later for it. */
+	next = ktime_add_ns(begun, min_t(u64, nap, MAX_NAP_NS));
+	next = max(next, ktime_add_ns(ktime_get(), MIN_NAP_NS));
+	hrtimer_start(&timer, next, HRTIMER_MODE_ABS);
 }
 
 static enum hrtimer_restart watch_tick(struct hrtimer *unused)
@@ -186,6 +194,16 @@ void pguard_watch_start(void)
 {
 	WRITE_ONCE(running, true);
 	queue_work(watch_wq, &work);
+}
+
+/**
+ * pguard_watch_flush() - wait until a look that is under way is over
+ *
+ * Context: may sleep.
+ */
+void pguard_watch_flush(void)
+{
+	flush_work(&work);
 }
 
 /**

@@ -5,6 +5,7 @@
 
 int pguard_watch_init(void);
 void pguard_watch_start(void);
+void pguard_watch_flush(void);
 void pguard_watch_stop(void);
 void pguard_watch_deinit(void);
 

@@ -23,6 +23,7 @@ check()
 	fi
 }
 
+# shellcheck disable=SC2317 # called through check
 no_output()
 {
 	local output

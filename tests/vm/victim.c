@@ -392,6 +392,7 @@ static void *storm_forks(void *argument)
 			kill(child, SIGKILL);
 		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
 			;
+		usleep(3000);
 	}
 	return NULL;
 }
@@ -417,25 +418,25 @@ static void *storm_threads(void *argument)
 static int storm(unsigned int seconds)
 {
 	struct sigaction action = { .sa_handler = on_signal };
-	pthread_t threads[6];
-	int fds[4][2];
+	pthread_t threads[4];
+	int fds[2][2];
 
 	sigaction(SIGUSR1, &action, NULL);
 	action.sa_flags = SA_RESTART;
 	sigaction(SIGUSR2, &action, NULL);
 	storm_end = now_ns() + seconds * 1000000000ULL;
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 2; i++) {
 		fds[i][0] = eventfd(0, 0);
 		fds[i][1] = fds[i][0];
 		pthread_create(&threads[i], NULL, storm_pair, fds[i]);
 	}
-	pthread_create(&threads[4], NULL, storm_forks, NULL);
-	pthread_create(&threads[5], NULL, storm_threads, NULL);
+	pthread_create(&threads[2], NULL, storm_forks, NULL);
+	pthread_create(&threads[3], NULL, storm_threads, NULL);
 	for (unsigned int round = 0; now_ns() < storm_end; round++) {
 		usleep(2000);
-		pthread_kill(threads[round % 4], round % 2 ? SIGUSR1 : SIGUSR2);
+		pthread_kill(threads[round % 2], round % 4 < 2 ? SIGUSR1 : SIGUSR2);
 	}
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
 	printf("bad %lu\n", atomic_load(&storm_bad));
 	return atomic_load(&storm_bad) != 0;
