@@ -16,6 +16,13 @@ $(BUILD)/tests/vm/victim: tests/vm/victim.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -fomit-frame-pointer -rdynamic -s -pthread -o $@ $<
 
+# A module that takes a direct call for itself, for KERNEL.
+taker:
+	$(Q)mkdir -p $(MODULE_DIR)/taker
+	$(Q)cp -sf $(CURDIR)/tests/vm/taker/* $(MODULE_DIR)/taker/
+	$(Q)$(MAKE) --no-print-directory -C $(KERNELDIR) M=$(MODULE_DIR)/taker \
+		ccflags-y="-I$(CURDIR)/kmod" CONFIG_DEBUG_INFO_BTF_MODULES= modules
+
 vm-programs: $(VM_BIN)
 
-.PHONY: vm-programs
+.PHONY: vm-programs taker

@@ -12,7 +12,7 @@
  *                         gives back after that time; 0 for never
  *       read PATH         in read_here(), with the page cache dropped
  *   victim burn           spin for ever
- *   victim sleepers N     N threads in 15 kinds of wait, for ever; a line on
+ *   victim sleepers N     N threads in 16 kinds of wait, for ever; a line on
  *                         standard input wakes them; says what was wrong
  *   victim storm SECONDS  threads, forks, signals and waits, as fast as it can
  */
@@ -43,6 +43,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <linux/futex.h>
+#include <linux/io_uring.h>
 
 #define VISIBLE __attribute__((noinline, visibility("default")))
 
@@ -183,6 +184,9 @@ struct sleeper {
 
 static atomic_int nr_asleep;
 
+/* Kinds of wait; the last ones are not woken, and must not return. */
+enum { FIRST_ENDLESS = 14, NR_KINDS = 16 };
+
 static void expect(struct sleeper *sleeper, const char *call, long ret, long wanted)
 {
 	if (ret != wanted && !sleeper->problem[0])
@@ -211,6 +215,7 @@ static void sleep_in(struct sleeper *s)
 	struct pollfd poll_fd = { .fd = s->fds[0], .events = POLLIN };
 	struct timeval select_time = { 600, 0 };
 	struct epoll_event event;
+	struct io_uring_params ring = { 0 };
 	struct msghdr message = { 0 };
 	char byte;
 	fd_set set;
@@ -268,6 +273,12 @@ static void sleep_in(struct sleeper *s)
 		/* Nothing but time ends it; it must not end before that. */
 		expect(s, "nanosleep", nanosleep(&(struct timespec) { 600, 0 }, NULL), 0);
 		break;
+	case 15:
+		/* Nothing was submitted, so nothing ever completes. */
+		expect(s, "io_uring_enter",
+		       syscall(SYS_io_uring_enter, syscall(SYS_io_uring_setup, 4, &ring), 0, 1,
+			       IORING_ENTER_GETEVENTS, NULL, 0), 0);
+		break;
 	}
 }
 
@@ -280,7 +291,7 @@ static void *sleeper_run(void *argument)
 
 static void sleeper_start(struct sleeper *s, unsigned int i)
 {
-	s->kind = i % 15;
+	s->kind = i % NR_KINDS;
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, s->fds))
 		err(1, "socketpair");
 	if (s->kind == 12 || s->kind == 13) {
@@ -323,10 +334,10 @@ static int sleepers(unsigned int nr)
 	if (!fgets(line, sizeof(line), stdin))
 		return 1;
 	for (unsigned int i = 0; i < nr; i++)
-		if (all[i].kind != 14)
+		if (all[i].kind < FIRST_ENDLESS)
 			sleeper_wake(&all[i]);
 	for (unsigned int i = 0; i < nr; i++) {
-		if (all[i].kind != 14)
+		if (all[i].kind < FIRST_ENDLESS)
 			pthread_join(all[i].thread, NULL);
 		if (all[i].problem[0]) {
 			printf("thread %u: %s\n", i, all[i].problem);

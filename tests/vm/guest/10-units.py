@@ -41,7 +41,7 @@ def redis():
     commands = 4000
     # hz 1: the server's own timer must not add units of its own.
     server = start(["redis-server", "--port", "7001", "--save", "", "--hz", "1"], 7001)
-    audit = Audit("--duration", 100, "-p", server.pid)
+    audit = Audit("--duration", 900, "-p", server.pid)
     audit.next("ready")
     client = socket.create_connection(("127.0.0.1", 7001))
     for i in range(commands):
@@ -71,7 +71,7 @@ http {{ access_log off; keepalive_requests 100000;
     run("chmod", "-R", "a+rwX", root)
     server = start(["nginx", "-c", str(root / "conf"), "-e", str(root / "error.log")], 7002)
     time.sleep(0.5)
-    audit = Audit("--duration", 100, "-e", "/usr/sbin/nginx")
+    audit = Audit("--duration", 900, "-e", "/usr/sbin/nginx")
     audit.next("ready")
     client = run("ab", "-k", "-q", "-c", "1", "-n", requests, "http://127.0.0.1:7002/")
     complete = [line for line in client.stdout.splitlines() if "Complete requests" in line]
@@ -124,7 +124,7 @@ def hold_row(seconds):
 
 def mariadb():
     server = mariadb_start()
-    audit = Audit("--duration", 100, "--slower-than", "300ms", "-p", server.pid)
+    audit = Audit("--duration", 900, "--slower-than", "300ms", "-p", server.pid)
     audit.next("ready")
     # What the connection threads do otherwise, so that their loop is known.
     sql(*["update d.t set b = b + 1 where a = 1"] * 30)

@@ -18,7 +18,7 @@ def first_report(audit, unit_before):
 
 
 victim = Victim()
-audit = Audit("--duration", 300, "--slower-than", "50ms", "-p", victim.pid)
+audit = Audit("--duration", 900, "--slower-than", "50ms", "-p", victim.pid)
 audit.next("ready")
 victim.do("nothing")    # the thread slept when we came; from here on it is seen
 

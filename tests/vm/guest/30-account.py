@@ -35,7 +35,7 @@ run("sysctl", "-w", "kernel.task_delayacct=1")
 os.sched_setaffinity(0, {0})
 victim = Victim()
 os.sched_setaffinity(0, {0, 1} if os.cpu_count() > 1 else {0})
-audit = Audit("--duration", 120, "--slower-than", "20ms", "-p", victim.pid)
+audit = Audit("--duration", 900, "--slower-than", "20ms", "-p", victim.pid)
 audit.next("ready")
 victim.do("nothing")
 lines = []

@@ -38,10 +38,10 @@ def disarm_and_unload(text):
 def sleepers():
     """Threads that sleep in hooked calls for ever."""
     # Watched from the start, so that each of them sleeps in our wrapper.
-    audit = Audit("--duration", 200, "-e", VICTIM)
+    audit = Audit("--duration", 900, "-e", VICTIM)
     time.sleep(1)
     victim = Victim("sleepers", str(THREADS))
-    ok(victim.answer() == "asleep", f"{THREADS} threads sleep in 15 kinds of wait")
+    ok(victim.answer() == "asleep", f"{THREADS} threads sleep in 16 kinds of wait")
     time.sleep(1)
     status = collect("status").stdout
     note(status.splitlines()[0])
@@ -85,7 +85,7 @@ def killed():
     run("insmod", MODULE)
     victim = Victim("sleepers", "30")
     victim.answer()
-    audit = Audit("--duration", 100, "-e", VICTIM)
+    audit = Audit("--duration", 900, "-e", VICTIM)
     audit.next("ready", 5)
     audit.process.kill()
     audit.process.wait()

@@ -71,7 +71,7 @@ def drain(sock, seen):
 
 
 victim = Victim()
-audit = Audit("--duration", 120, "--slower-than", "10ms", "-p", victim.pid)
+audit = Audit("--duration", 900, "--slower-than", "10ms", "-p", victim.pid)
 audit.next("ready")
 for _ in range(20):
     victim.do("sleep 20")
@@ -106,7 +106,7 @@ audit.finish()
 ok(len(audit.kind("ended")) >= 19, "the audit beside it has what it saw")
 left = collect("disarm", "--all")
 note(f"what the messages had armed: {left.stdout.strip() or left.stderr.strip()}")
-audit = Audit("--duration", 120, "--slower-than", "10ms", "-p", victim.pid)
+audit = Audit("--duration", 900, "--slower-than", "10ms", "-p", victim.pid)
 audit.next("ready")
 for _ in range(6):
     victim.do("sleep 30")

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Where somebody else has the direct call, a kretprobe serves."""
+
+import json
+import os
+import time
+
+from perfguard import MS, TOP, Audit, Victim, collect, done, functions, near, note, ok, run
+
+TAKER = TOP / "build" / os.environ["PERFGUARD_KERNEL"] / "taker/taker.ko"
+
+
+def hooks():
+    for line in collect("status", "--json").stdout.splitlines():
+        line = json.loads(line)
+        if "hooks" in line:
+            return {hook.get("name", hook.get("syscall")): hook for hook in line["hooks"]}
+    return {}
+
+
+victim = Victim()
+result = run("insmod", TAKER)
+note(result.stderr.strip())
+ok(result.returncode == 0, "another module takes the direct call of epoll_wait")
+audit = Audit("--duration", 900, "--slower-than", "50ms", "-p", victim.pid)
+ok(audit.next("ready"), "the audit works all the same")
+note(json.dumps(hooks().get("epoll_wait")))
+ok("kretprobe" in collect("status").stdout or
+   not hooks().get("epoll_wait", {}).get("direct", True), "status tells of the kretprobe")
+UNITS = 50
+for _ in range(UNITS):
+    victim.do("nothing")
+victim.do("sleep 150")
+late = audit.next("late")
+ended = audit.next("ended")
+ok(late and "sleep_here" in functions(late["stacks"][0]), "a late unit is found, with its stack")
+ok(ended and near(ended["time_ns"]["blocked"], 150 * MS, 0.1), "and its time accounted")
+start = time.monotonic()
+audit.finish()
+note(f"ended in {time.monotonic() - start:.2f} s, {audit.loops()[0]['units']} units")
+# The thread slept when we came: its first unit was not seen.
+ok(near(audit.loops()[0]["units"], UNITS, 0.05), "the units are counted")
+ok(victim.do("nothing") == "ok", "the program goes on after it")
+victim.end()
+
+victim = Victim()
+audit = Audit("--duration", 900, "-p", victim.pid)
+audit.next("ready")
+victim.do("nothing")
+ok(collect("disarm", "--all").returncode == 0, "disarmed while a thread sleeps there")
+ok(run("rmmod", "perfguard").returncode == 0, "and the module goes")
+ok(victim.do("nothing") == "ok", "the sleeper wakes as if nothing had been")
+audit.finish()
+victim.end()
+run("rmmod", "taker")
+run("insmod", os.environ["PERFGUARD_KO"])
+audit.finish()
+done()

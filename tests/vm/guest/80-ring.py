@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0
+"""With the collector away the last alerts are kept, and the rest is counted."""
+
+import json
+import signal
+
+from perfguard import Audit, Victim, collect, done, note, ok, wait_until
+
+UNITS = 150
+
+victim = Victim()
+audit = Audit("--duration", 900, "--slower-than", "10ms", "-p", victim.pid)
+audit.next("ready")
+victim.do("nothing")
+audit.process.send_signal(signal.SIGSTOP)
+for _ in range(UNITS):
+    victim.do("sleep 25")
+
+lines = [json.loads(line) for line in
+         collect("watch", "--json", "--since", "1", "--duration", "3").stdout.splitlines()]
+alerts = [line for line in lines if line["kind"] in ("late", "ended")]
+lost = sum(line["lost"] for line in lines if line["kind"] == "lost" and line.get("lost"))
+numbers = [line["seq"] for line in alerts]
+note(f"{len(alerts)} alerts kept, {lost} told to be lost, numbers {numbers[:1]} to {numbers[-1:]}")
+ok(len(alerts) >= 20, "the last alerts are still there")
+ok(numbers == list(range(numbers[0], numbers[0] + len(numbers))), "their numbers have no gap")
+ok(lost == numbers[0] - 1 and lost > 0, "what is gone before them is counted")
+told = {(line["tid"], line["unit"]) for line in alerts if line["kind"] == "late"}
+ended = {(line["tid"], line["unit"]) for line in alerts if line["kind"] == "ended"}
+first = min(unit for _, unit in told)
+ok({unit for unit in told if unit[1] > first} <= ended, "each late unit has its end")
+order = {}
+for line in alerts:
+    order.setdefault((line["tid"], line["unit"]), []).append(line["kind"])
+ok(all(kinds == sorted(kinds, key="late ended".index) for kinds in order.values()),
+   "and the end comes last")
+
+audit.process.send_signal(signal.SIGCONT)
+wait_until(lambda: audit.next("ended", 1) is None, 20)
+victim.do("sleep 25")
+audit.finish()
+ok(audit.code == 0 and any(line["kind"] == "ended" and line["seq"] > numbers[-1]
+                           for line in audit.lines), "the collector that comes back goes on")
+counted = audit.kind("lost")
+note(f"the collector says: {counted[-1] if counted else None}")
+ok(any(line.get("lost") or line.get("alerts") for line in counted),
+   "and says how many it missed")
+victim.end()
+done()
