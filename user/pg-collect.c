@@ -5,10 +5,13 @@
  */
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "cmd/cmd.h"
+#include "cmd/signals.h"
 
 #ifndef PGUARD_VERSION
 #define PGUARD_VERSION "0.1"
@@ -46,8 +49,19 @@ static void print_help(void)
 	     "the duration ended first.");
 }
 
+/* Whatever the verb, output that was lost is a failure, and told here. */
+static void finish_output(void)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return;
+	log_error("cannot write the output: its reader is gone, or the disk is full");
+	_exit(CMD_FAILED);
+}
+
 int main(int argc, char **argv)
 {
+	signals_ignore_pipe();
+	atexit(finish_output);
 	if (argc < 2) {
 		print_usage(stdout);
 		return CMD_OK;

@@ -6,7 +6,7 @@
 . "${0%/*}/tap.sh"
 
 verbs="check audit watch status disarm"
-plan $((8 + 4 * 5 + 17))
+plan $((8 + 4 * 5 + 19))
 
 run
 [ "$code" = 0 ] && grep -q '^usage: pg-collect' "$scratch/out" && [ ! -s "$scratch/err" ]
@@ -55,4 +55,15 @@ refused 2 "what is 'now'" "watch with an argument" watch now
 refused 2 "no sequence number" "watch since never" watch --since never
 refused 2 "give one target, or --all" "disarm of nothing" disarm
 refused 2 "give one target, or --all" "disarm of all and one" disarm --all 1
+
+code=0
+"$program" check > /dev/full 2> "$scratch/err" || code=$?
+[ "$code" = 1 ] && [ "$(wc -l < "$scratch/err")" = 1 ] && grep -q "cannot write the output" "$scratch/err"
+ok $? "a full disk: told in one line"
+# A pipe without a reader: the reader's end is closed first.
+code=$(mkfifo "$scratch/pipe"
+	exec 3<> "$scratch/pipe" 4> "$scratch/pipe" 3>&-
+	"$program" --help >&4 2> "$scratch/err" && echo 0 || echo $?)
+[ "$code" = 1 ] && [ "$(wc -l < "$scratch/err")" = 1 ] && grep -q "cannot write the output" "$scratch/err"
+ok $? "a reader that is gone: told in one line"
 finish

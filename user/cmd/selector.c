@@ -147,10 +147,11 @@ static int resolve_pid(struct selector *selector)
 		return CMD_FAILED;
 	}
 	if (len < 0) {
+		ret = errno == EACCES || errno == EPERM ? CMD_IMPOSSIBLE :
+							  CMD_FAILED;
 		log_error("cannot look at process %" PRIu32 ": %s; run this as root",
 			  selector->pid, strerror(errno));
-		return errno == EACCES || errno == EPERM ? CMD_IMPOSSIBLE :
-							   CMD_FAILED;
+		return ret;
 	}
 	selector->path[len] = '\0';
 	fd = open(path, O_RDONLY | O_CLOEXEC);

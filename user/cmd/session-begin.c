@@ -118,5 +118,3 @@ int session_begin(struct session *session)
 			     session->selector.path);
 	return 0;
 }
-
-/* Read the target's counters; a target that is gone keeps the last ones. */

@@ -261,6 +261,7 @@ int session_decide(struct session *session)
 	return ret;
 }
 
+/* Read the target's counters; a target that is gone keeps the last ones. */
 static int take_target(struct session *session, bool *ret_is_there)
 {
 	struct target *targets;
@@ -411,11 +412,13 @@ int session_run(struct session *session)
 		sleep_until(session, last_hear_ns + hear_ns);
 	}
 	session->end_ns = clock_now_ns();
-	if (ret == -EIO && ferror(stdout)) {
-		log_error("cannot write: the reader of the lines is gone");
-		return CMD_FAILED;
-	}
-	return ret ? session_failed(session, ret, "the audit broke off") : 0;
+	if (!ret)
+		return 0;
+	/* One error is told: there is no result to be read any more. */
+	session->ended_by = SESSION_RUNS;
+	if (ferror(stdout))
+		return CMD_FAILED; /* pg-collect.c tells */
+	return session_failed(session, ret, "the audit broke off");
 }
 
 int session_finish(struct session *session)

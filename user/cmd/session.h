@@ -70,8 +70,8 @@ struct session {
 };
 
 /*
- * Arm (session-begin.c).  Says what is wrong in one line.  Returns 0 or an exit code; then
- * session_end() is to be called all the same.
+ * Arm (session-begin.c).  Says what is wrong in one line.  Returns 0 or an exit
+ * code; session_finish() and session_deinit() are to be called all the same.
  */
 int session_begin(struct session *session);
 

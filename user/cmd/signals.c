@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 static sigset_t original;
+static void (*original_pipe)(int);
 
 int signals_open(void)
 {
@@ -34,7 +35,13 @@ int signals_next(int fd)
 	return (int)info.ssi_signo;
 }
 
+void signals_ignore_pipe(void)
+{
+	original_pipe = signal(SIGPIPE, SIG_IGN);
+}
+
 void signals_restore(void)
 {
+	signal(SIGPIPE, original_pipe);
 	sigprocmask(SIG_SETMASK, &original, NULL);
 }

@@ -14,6 +14,9 @@ int signals_open(void);
 /* The next signal that came, or 0. */
 int signals_next(int fd);
 
+/* Let a write to a reader that is gone fail, and not end us with a child left. */
+void signals_ignore_pipe(void);
+
 /* For a child before exec: let it have its signals as we got them. */
 void signals_restore(void);
 

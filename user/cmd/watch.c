@@ -171,10 +171,8 @@ static int print_new(struct watch *watch)
 {
 	int error = link_alerts(watch->link, watch->next, on_record, watch);
 
-	if (error == -EIO && ferror(stdout)) {
-		log_error("cannot write: the reader of the alerts is gone");
-		return CMD_FAILED;
-	}
+	if (error && ferror(stdout))
+		return CMD_FAILED; /* pg-collect.c tells */
 	if (error)
 		return cmd_link_failed(watch->link, error,
 				       "cannot read the alerts");
