@@ -11,7 +11,7 @@
 #include "session.h"
 
 #define DEFAULT_DURATION_NS (10 * NSEC_PER_SEC)
-#define DEFAULT_NR_SLOWEST 10
+#define DEFAULT_NR_SLOWEST 5
 
 static const char help[] =
 	"usage: pg-collect audit [OPTION...] -p PID\n"
@@ -31,7 +31,7 @@ static const char help[] =
 	"                      with CMD, when it ends).  CMD is ended with it\n"
 	"  --slower-than TIME  look into units that take longer (default: into the\n"
 	"                      slowest few a second)\n"
-	"  --top N             report the N slowest units (default: 10)\n"
+	"  --top N             report the N slowest units (default: 5)\n"
 	"  --no-account        do not measure where the time goes: costs less\n"
 	"  --json              one JSON object a line; CMD's output goes to stderr\n"
 	"  -v, --verbose       say what is done, also when stderr is no terminal\n"

@@ -24,6 +24,7 @@ struct report {
 	uint32_t **pids; /* parallel to the summaries */
 	uint32_t nr;
 	uint32_t nr_loops; /* in all summaries */
+	struct alert *slowest; /* as many as the session's */
 };
 
 static int add_pids(struct report *report, uint32_t number,
@@ -125,6 +126,30 @@ static uint32_t sort_pids(uint32_t *pids, uint32_t nr)
 	return kept;
 }
 
+static void fill_alert(const struct session *session,
+		       const struct report *report,
+		       const struct slow_unit *unit, struct alert *alert)
+{
+	uint32_t number = discovery_number(&session->discovery,
+					   unit->record.image_id,
+					   unit->record.loop_id);
+
+	*alert = (struct alert) {
+		.record = &unit->record,
+		.cgroup = unit->cgroup,
+		.loop = number,
+		.running_ns = unit->has_ended || unit->is_cut ? 0 :
+								unit->total_ns,
+		.is_cut = unit->is_cut,
+		.nr_stacks = unit->nr_stacks,
+		.stacks = unit->stacks,
+	};
+	if (number) {
+		alert->exe = report->summaries[number].exe;
+		alert->build_id = report->summaries[number].build_id;
+	}
+}
+
 static int build(struct report *report, struct session *session)
 {
 	struct discovery *discovery = &session->discovery;
@@ -133,7 +158,9 @@ static int build(struct report *report, struct session *session)
 	report->nr = discovery->nr_numbers + 1;
 	report->summaries = calloc(report->nr, sizeof(*report->summaries));
 	report->pids = calloc(report->nr, sizeof(*report->pids));
-	if (!report->summaries || !report->pids)
+	report->slowest = calloc(session->slowest.nr + 1,
+				 sizeof(*report->slowest));
+	if (!report->summaries || !report->pids || !report->slowest)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < discovery->nr_images; i++) {
 		const struct image *image = &discovery->images[i];
@@ -169,6 +196,9 @@ static int build(struct report *report, struct session *session)
 		report->summaries[i].nr_pids =
 			sort_pids(report->pids[i],
 				  report->summaries[i].nr_pids);
+	for (uint32_t i = 0; i < session->slowest.nr; i++)
+		fill_alert(session, report, &session->slowest.units[i],
+			   &report->slowest[i]);
 	return 0;
 }
 
@@ -178,30 +208,7 @@ static void report_deinit(struct report *report)
 		free(report->pids[i]);
 	free(report->pids);
 	free(report->summaries);
-}
-
-static void fill_alert(const struct session *session,
-		       const struct report *report,
-		       const struct slow_unit *unit, struct alert *alert)
-{
-	uint32_t number = discovery_number(&session->discovery,
-					   unit->record.image_id,
-					   unit->record.loop_id);
-
-	*alert = (struct alert) {
-		.record = &unit->record,
-		.cgroup = unit->cgroup,
-		.loop = number,
-		.running_ns = unit->has_ended || unit->is_cut ? 0 :
-								unit->total_ns,
-		.is_cut = unit->is_cut,
-		.nr_stacks = unit->nr_stacks,
-		.stacks = unit->stacks,
-	};
-	if (number) {
-		alert->exe = report->summaries[number].exe;
-		alert->build_id = report->summaries[number].build_id;
-	}
+	free(report->slowest);
 }
 
 static uint64_t lost_total(const struct session *session)
@@ -234,15 +241,12 @@ static int print_json(struct session *session, const struct report *report)
 	const struct stats *end = &session->stats_end;
 	const struct stats *begin = &session->stats_begin;
 	struct json *json = &session->json;
-	struct alert alert;
 
 	for (uint32_t i = 1; i < report->nr; i++)
 		if (report->summaries[i].nr_pids)
 			summary_json(json, stdout, &report->summaries[i]);
-	for (uint32_t i = 0; i < session->slowest.nr; i++) {
-		fill_alert(session, report, &session->slowest.units[i], &alert);
-		alert_json(json, stdout, &alert, "slow");
-	}
+	for (uint32_t i = 0; i < session->slowest.nr; i++)
+		alert_json(json, stdout, &report->slowest[i], "slow");
 	json_command(session);
 	json_object(json, NULL);
 	json_string(json, "kind", "lost");
@@ -279,7 +283,6 @@ static void text_slowest(const struct session *session,
 	uint64_t threshold_ns = session->threshold_ns ? session->threshold_ns :
 							session->tail_ns;
 	char threshold[DURATION_TEXT_MAX];
-	struct alert alert;
 
 	duration_format(threshold_ns, threshold);
 	if (!session->slowest.nr) {
@@ -289,10 +292,8 @@ static void text_slowest(const struct session *session,
 	printf("%sSlowest units%s (stacks are taken beyond %s%s)\n\n",
 	       text_bold(stdout), text_plain(stdout), threshold,
 	       session->threshold_ns ? "" : ", as units go here");
-	for (uint32_t i = 0; i < session->slowest.nr; i++) {
-		fill_alert(session, report, &session->slowest.units[i], &alert);
-		alert_slow_text(stdout, &alert, i + 1);
-	}
+	for (uint32_t i = 0; i < session->slowest.nr; i++)
+		alert_slow_text(stdout, report->slowest, i);
 }
 
 static void text_lost(const struct session *session)

@@ -132,6 +132,7 @@ static int print_alert(struct watch *watch, const struct record *record)
 			return -ENOMEM;
 		alert.exe = identity->exe;
 		alert.build_id = identity->build_id;
+		alert.loop = record->loop_id;
 		cgroup = identity_cgroup(record->pid);
 		alert.cgroup = cgroup;
 	}

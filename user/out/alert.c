@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include <linux/perfguard.h>
 
@@ -119,7 +120,10 @@ static void json_unit(struct json *json, const struct alert *alert)
 	json_u64(json, "tid", record->tid);
 	json_string(json, "comm", record->comm);
 	json_string(json, "cgroup", alert->cgroup);
-	json_u64(json, "loop", alert->loop ? alert->loop : record->loop_id);
+	if (alert->loop)
+		json_u64(json, "loop", alert->loop);
+	else
+		json_null(json, "loop");
 	json_u64(json, "unit", record->unit);
 	json_null(json, "type");
 	json_null(json, "confidence");
@@ -167,15 +171,33 @@ int alert_json(struct json *json, FILE *file, const struct alert *alert,
 	return json_end_line(json, file);
 }
 
+static bool is_same_frame(const struct frame *a, const struct frame *b)
+{
+	/* Two programs without address randomisation have equal addresses. */
+	return a->pc == b->pc &&
+	       (a->module == b->module || (a->module && b->module &&
+					   !strcmp(a->module, b->module)));
+}
+
+/* Outer frames that two stacks share. */
+static uint32_t nr_common(const struct alert_stack *a,
+			  const struct alert_stack *b)
+{
+	uint32_t nr = 0;
+
+	while (nr < a->nr_frames && nr < b->nr_frames &&
+	       is_same_frame(&a->frames[a->nr_frames - 1 - nr],
+			     &b->frames[b->nr_frames - 1 - nr]))
+		nr++;
+	return nr;
+}
+
 static bool is_same_stack(const struct alert_stack *a,
 			  const struct alert_stack *b)
 {
 	if (a->nr_frames != b->nr_frames)
 		return false;
-	for (uint32_t i = 0; i < a->nr_frames; i++)
-		if (a->frames[i].pc != b->frames[i].pc)
-			return false;
-	return true;
+	return nr_common(a, b) == a->nr_frames;
 }
 
 static void stack_title(FILE *file, const struct alert *alert, uint32_t index,
@@ -201,24 +223,37 @@ static void stack_title(FILE *file, const struct alert *alert, uint32_t index,
 	fputs(":\n", file);
 }
 
-/* Outer frames that two stacks share. */
-static uint32_t nr_common(const struct alert_stack *a,
-			  const struct alert_stack *b)
-{
-	uint32_t nr = 0;
+/* A stack that was printed before. */
+struct printed {
+	const struct alert_stack *stack; /* or NULL */
+	uint32_t rank; /* of its unit; 0 for the unit at hand */
+};
 
-	while (nr < a->nr_frames && nr < b->nr_frames &&
-	       a->frames[a->nr_frames - 1 - nr].pc ==
-		       b->frames[b->nr_frames - 1 - nr].pc)
-		nr++;
-	return nr;
+/* Of the first stacks of @nr alerts, ranked from 1, that most like @stack. */
+static struct printed find_similar(const struct alert *alerts, uint32_t nr,
+				   const struct alert_stack *stack)
+{
+	struct printed best = { 0 };
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t common = alerts[i].nr_stacks ?
+			nr_common(stack, alerts[i].stacks) : 0;
+
+		if (common <= most)
+			continue;
+		most = common;
+		best.stack = alerts[i].stacks;
+		best.rank = i + 1;
+	}
+	return best;
 }
 
 /* Frames of @stack; those it shares with @above in one line. */
 static void text_frames(FILE *file, const struct alert_stack *stack,
-			const struct alert_stack *above, int indent)
+			const struct printed *above, int indent)
 {
-	uint32_t common = above ? nr_common(stack, above) : 0;
+	uint32_t common = above->stack ? nr_common(stack, above->stack) : 0;
 	uint32_t nr = stack->nr_frames;
 
 	/* The first frame in common tells where they part. */
@@ -235,10 +270,14 @@ static void text_frames(FILE *file, const struct alert_stack *stack,
 		text_frame(file, &stack->frames[i]);
 		fputc('\n', file);
 	}
-	if (nr < stack->nr_frames)
+	if (nr < stack->nr_frames && above->rank)
+		fprintf(file, "%*s... and so on as above in %" PRIu32 ".\n",
+			indent, "", above->rank);
+	else if (nr < stack->nr_frames)
 		fprintf(file, "%*s... and so on as above\n", indent, "");
 	else if (stack->end)
-		fprintf(file, "%*s(cut here: %s)\n", indent, "", stack->end);
+		fprintf(file, "%*s(it goes on, but could not be followed: %s)\n",
+			indent, "", stack->end);
 }
 
 static bool is_seen(const struct alert *alert, uint32_t index)
@@ -249,10 +288,14 @@ static bool is_seen(const struct alert *alert, uint32_t index)
 	return false;
 }
 
-/* The first few stacks, each once however often it was seen. */
-static void text_stacks(FILE *file, const struct alert *alert, int indent)
+/*
+ * The first few stacks, each once however often it was seen.  Those of @before
+ * alerts, which stand before this one in its array, have been printed.
+ */
+static void text_stacks(FILE *file, const struct alert *alert, uint32_t before,
+			int indent)
 {
-	const struct alert_stack *first = NULL;
+	struct printed above = { 0 };
 	uint32_t nr = 0;
 
 	for (uint32_t i = 0; i < alert->nr_stacks; i++) {
@@ -261,13 +304,16 @@ static void text_stacks(FILE *file, const struct alert *alert, int indent)
 		if (++nr > MAX_STACKS)
 			continue;
 		stack_title(file, alert, i, indent);
-		text_frames(file, &alert->stacks[i], first, indent + 2);
-		if (!first)
-			first = &alert->stacks[i];
+		if (!above.stack)
+			above = find_similar(alert - before, before,
+					     &alert->stacks[i]);
+		text_frames(file, &alert->stacks[i], &above, indent + 2);
+		above = (struct printed) { .stack = alert->stacks };
 	}
 	if (nr > MAX_STACKS)
-		fprintf(file, "%*sand %" PRIu32 " other stacks (--json has all)\n",
-			indent, "", nr - MAX_STACKS);
+		fprintf(file, "%*sand %" PRIu32 " other stack%s (--json has all)\n",
+			indent, "", nr - MAX_STACKS,
+			nr == MAX_STACKS + 1 ? "" : "s");
 }
 
 void alert_text(FILE *file, const struct alert *alert)
@@ -297,16 +343,17 @@ void alert_text(FILE *file, const struct alert *alert)
 	fputs("    ", file);
 	text_account(file, &record->account);
 	fputc('\n', file);
-	text_stacks(file, alert, 4);
+	text_stacks(file, alert, 0, 4);
 }
 
-void alert_slow_text(FILE *file, const struct alert *alert, uint32_t rank)
+void alert_slow_text(FILE *file, const struct alert *alerts, uint32_t index)
 {
+	const struct alert *alert = &alerts[index];
 	const struct record *record = alert->record;
 	char elapsed[DURATION_TEXT_MAX];
 	char time[CLOCK_TEXT_MAX];
 
-	fprintf(file, "%s%2" PRIu32 ". %s%s  ", text_bold(file), rank,
+	fprintf(file, "%s%2" PRIu32 ". %s%s  ", text_bold(file), index + 1,
 		duration_format(alert->running_ns ? alert->running_ns :
 						    record->account.elapsed_ns,
 				elapsed),
@@ -328,6 +375,6 @@ void alert_slow_text(FILE *file, const struct alert *alert, uint32_t rank)
 	fputc('\n', file);
 	if (!alert->nr_stacks)
 		fputs("    no stack: it ended before one was taken\n", file);
-	text_stacks(file, alert, 4);
+	text_stacks(file, alert, index, 4);
 	fputc('\n', file);
 }

@@ -28,7 +28,8 @@ struct alert {
 	const char *exe; /* NULL if not known, like the next two */
 	const char *build_id;
 	const char *cgroup;
-	uint32_t loop; /* as the reports count them; 0 if not known */
+	uint32_t loop; /* as the report counts them, of its own number in its
+			* image for watch; 0 if not known */
 	uint64_t running_ns; /* of a unit that still runs: its time by now */
 	bool is_cut; /* its thread ended, or ran another program, inside of it */
 	uint32_t nr_stacks;
@@ -45,8 +46,11 @@ int alert_json(struct json *json, FILE *file, const struct alert *alert,
 /* A few lines, as 'watch' prints them. */
 void alert_text(FILE *file, const struct alert *alert);
 
-/* The same as number @rank of the slowest. */
-void alert_slow_text(FILE *file, const struct alert *alert, uint32_t rank);
+/*
+ * The same of @alerts[@index], one of the slowest, where those before it were
+ * printed already: what their stacks have in common is not repeated.
+ */
+void alert_slow_text(FILE *file, const struct alert *alerts, uint32_t index);
 
 /* "late", "ended", "lost"; "?" for what a newer module tells. */
 const char *alert_kind_name(uint32_t kind);

@@ -17,22 +17,35 @@ static uint64_t blocked_ns(const struct loop *sums)
 	return sums->elapsed_ns > known ? sums->elapsed_ns - known : 0;
 }
 
+/* A time of the units of @sums; without units it is not known. */
+static void json_time(struct json *json, const char *key,
+		      const struct loop *sums, uint64_t ns)
+{
+	if (sums->units)
+		json_u64(json, key, ns);
+	else
+		json_null(json, key);
+}
+
 static void json_times(struct json *json, const struct summary *summary)
 {
+	static const struct {
+		const char *key;
+		double permille;
+	} percentiles[] = {
+		{ "p50", 500 }, { "p90", 900 }, { "p99", 990 }, { "p999", 999 },
+	};
 	const struct loop *sums = &summary->sums;
 
 	json_object(json, "unit_ns");
-	json_u64(json, "p50",
-		 histogram_percentile(sums->hist, 500, sums->max_ns));
-	json_u64(json, "p90",
-		 histogram_percentile(sums->hist, 900, sums->max_ns));
-	json_u64(json, "p99",
-		 histogram_percentile(sums->hist, 990, sums->max_ns));
-	json_u64(json, "p999",
-		 histogram_percentile(sums->hist, 999, sums->max_ns));
-	json_u64(json, "max", sums->max_ns);
-	json_u64(json, "mean",
-		 sums->units ? sums->elapsed_ns / sums->units : 0);
+	for (size_t i = 0; i < sizeof(percentiles) / sizeof(percentiles[0]); i++)
+		json_time(json, percentiles[i].key, sums,
+			  histogram_percentile(sums->hist,
+					       percentiles[i].permille,
+					       sums->max_ns));
+	json_time(json, "max", sums, sums->max_ns);
+	json_time(json, "mean", sums,
+		  sums->units ? sums->elapsed_ns / sums->units : 0);
 	json_end(json);
 
 	if (!summary->has_account) {
