@@ -25,6 +25,7 @@
 #include "files.h"
 #include "names.h"
 #include "rule.h"
+#include "shrunk.h"
 
 enum {
 	MAX_GUESSES = 3, /* in one stack */
@@ -61,6 +62,7 @@ struct place {
 
 struct unwinder *unwinder_create(void)
 {
+	shrunk_read_zeros();
 	return calloc(1, sizeof(struct unwinder));
 }
 

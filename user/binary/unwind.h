@@ -32,7 +32,7 @@ enum unwind_end {
 
 struct unwinder;
 
-/* NULL if there is no memory. */
+/* NULL if there is no memory.  Takes SIGBUS, for files that are cut short. */
 struct unwinder *unwinder_create(void);
 void unwinder_destroy(struct unwinder *unwinder);
 

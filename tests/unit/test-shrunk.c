@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A program's file that is cut short while it is read.
+ */
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "binary/object.h"
+#include "binary/unwind.h"
+#include "tap.h"
+
+/* A copy of this program, as a file without a name. */
+static int copy_self(void)
+{
+	char path[] = "/tmp/test-shrunk-XXXXXX";
+	int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int copy = mkstemp(path);
+	struct stat st;
+
+	unlink(path);
+	if (self < 0 || copy < 0 || fstat(self, &st))
+		return -1;
+	while (st.st_size > 0) {
+		ssize_t sent = sendfile(copy, self, NULL, (size_t)st.st_size);
+
+		if (sent <= 0)
+			return -1;
+		st.st_size -= sent;
+	}
+	close(self);
+	return copy;
+}
+
+/* Ask for every rule and every function: what is found does not matter. */
+static void read_all(struct object *object)
+{
+	const struct segment *segment = object->view.segments;
+	const char *name;
+	uint64_t start;
+
+	for (uint32_t i = 0; i < object->view.nr_segments; i++, segment++) {
+		for (uint64_t at = 0; at < segment->size; at += 64) {
+			object_rule(object, segment->addr + at);
+			object_function(object, segment->addr + at, &start, &name);
+		}
+	}
+}
+
+static void cut_at(off_t size, bool is_read_before, const char *name)
+{
+	struct object *object = NULL;
+	int fd = copy_self();
+
+	if (fd < 0 || object_create(dup(fd), "self", &object)) {
+		ok(false, "%s", name);
+		return;
+	}
+	if (is_read_before)
+		read_all(object);
+	if (ftruncate(fd, size))
+		perror("ftruncate");
+	read_all(object);
+	object_destroy(object);
+	close(fd);
+	ok(true, "%s", name);
+}
+
+int main(void)
+{
+	struct unwinder *unwinder = unwinder_create();
+
+	plan(4);
+	cut_at(0, false, "cut to nothing before its first use");
+	cut_at(0, true, "cut to nothing later");
+	cut_at(4096, false, "cut to its first page");
+	cut_at(20000, true, "cut in the middle");
+	unwinder_destroy(unwinder);
+	return tap_status();
+}
