@@ -54,7 +54,8 @@ static void finish_output(void)
 {
 	if (!fflush(stdout) && !ferror(stdout))
 		return;
-	log_error("cannot write the output: its reader is gone, or the disk is full");
+	if (!log_has_error())
+		log_error("cannot write the output: its reader is gone, or the disk is full");
 	_exit(CMD_FAILED);
 }
 

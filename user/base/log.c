@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 static bool is_verbose;
+static bool has_error;
 
 void log_set_verbose(bool verbose)
 {
@@ -29,9 +30,15 @@ void log_error(const char *format, ...)
 {
 	va_list args;
 
+	has_error = true;
 	va_start(args, format);
 	print_line("", format, args);
 	va_end(args);
+}
+
+bool log_has_error(void)
+{
+	return has_error;
 }
 
 void log_warning(const char *format, ...)

@@ -18,4 +18,7 @@ void log_progress(const char *format, ...) __attribute__((format(printf, 1, 2)))
 
 void log_set_verbose(bool verbose);
 
+/* Whether log_error() was called: one thing that went wrong is told once. */
+bool log_has_error(void);
+
 #endif /* _PGUARD_LOG_H */

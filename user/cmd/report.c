@@ -150,6 +150,16 @@ static void fill_alert(const struct session *session,
 	}
 }
 
+static bool has_slow_unit(const struct session *session,
+			  const struct image *image, uint32_t loop_id)
+{
+	for (uint32_t i = 0; i < session->slowest.nr; i++)
+		if (session->slowest.units[i].record.image_id == image->id &&
+		    session->slowest.units[i].record.loop_id == loop_id)
+			return true;
+	return false;
+}
+
 static int build(struct report *report, struct session *session)
 {
 	struct discovery *discovery = &session->discovery;
@@ -171,7 +181,8 @@ static int build(struct report *report, struct session *session)
 
 			/* Taken for a loop, but it did not come around. */
 			sums = sums_of(session, image, loop->id);
-			if (!loop->is_waiting && (!sums || !sums->units))
+			if (!loop->is_waiting && (!sums || !sums->units) &&
+			    !has_slow_unit(session, image, loop->id))
 				continue;
 			report->nr_loops++;
 			if (add_loop(report, image, loop))
@@ -340,7 +351,7 @@ static int print_text(const struct session *session,
 		idle += summary->nr_pids && !summary->sums.units;
 	}
 	if (idle)
-		puts("In these event loops no unit ended: their threads waited all the time.");
+		puts("In these event loops no unit ended:");
 	for (uint32_t i = 1; idle && i < report->nr; i++) {
 		const struct summary *summary = &report->summaries[i];
 
