@@ -59,6 +59,8 @@ struct pguard_record *pguard_record_alloc(u32 kind, gfp_t gfp)
 		return NULL;
 	}
 	refcount_set(&record->refs, 1);
+	INIT_LIST_HEAD(&record->list);
+	record->ready = true;
 	record->kind = kind;
 	record->time_ns = ktime_get_real_ns();
 	return record;
@@ -93,10 +95,20 @@ static struct pguard_record *ring_pop(struct pguard_ring *ring)
 	lockdep_assert_held(&ring->lock);
 	record = list_first_entry_or_null(&ring->records, struct pguard_record, list);
 	if (record) {
-		list_del(&record->list);
+		list_del_init(&record->list);
 		ring->bytes -= record_bytes(record);
 	}
 	return record;
+}
+
+static void ring_grow(struct pguard_ring *ring, size_t bytes)
+{
+	lockdep_assert_held(&ring->lock);
+	ring->bytes += bytes;
+	while (ring->bytes > ring->max_bytes && !list_is_singular(&ring->records)) {
+		pguard_record_put(ring_pop(ring));
+		ring->overwritten++;
+	}
 }
 
 /**
@@ -111,12 +123,30 @@ void pguard_ring_add(struct pguard_ring *ring, struct pguard_record *record)
 	spin_lock(&ring->lock);
 	record->seq = ring->next_seq++;
 	list_add_tail(&record->list, &ring->records);
-	ring->bytes += record_bytes(record);
-	while (ring->bytes > ring->max_bytes &&
-	       !list_is_singular(&ring->records)) {
-		pguard_record_put(ring_pop(ring));
-		ring->overwritten++;
-	}
+	ring_grow(ring, record_bytes(record));
+	spin_unlock(&ring->lock);
+	if (ring->wake)
+		ring->wake();
+}
+
+/**
+ * pguard_ring_complete() - give a record its stack; now it is ready
+ * @ring: where it was added
+ * @record: referenced by the caller
+ * @stack: taken over; may be NULL
+ *
+ * Context: any but interrupts.
+ */
+void pguard_ring_complete(struct pguard_ring *ring, struct pguard_record *record,
+			  struct pguard_stack *stack)
+{
+	spin_lock(&ring->lock);
+	record->stack = stack;
+	/* It may have been overwritten meanwhile. */
+	if (stack && !list_empty(&record->list))
+		ring_grow(ring, pguard_stack_footprint(stack));
+	/* Pairs with pguard_ring_get(): whoever sees it ready sees its stack. */
+	smp_store_release(&record->ready, true);
 	spin_unlock(&ring->lock);
 	if (ring->wake)
 		ring->wake();
@@ -126,7 +156,8 @@ void pguard_ring_add(struct pguard_ring *ring, struct pguard_record *record)
  * pguard_ring_get() - the first record with this number or a higher one
  *
  * Context: any but interrupts.
- * Return: the record with a reference for the caller; NULL if there is none.
+ * Return: the record with a reference for the caller; NULL if there is none
+ * that is ready.
  */
 struct pguard_record *pguard_ring_get(struct pguard_ring *ring, u64 seq)
 {
@@ -139,8 +170,11 @@ struct pguard_record *pguard_ring_get(struct pguard_ring *ring, u64 seq)
 			break;
 		ret = record;
 	}
-	if (ret)
+	/* Pairs with pguard_ring_complete(). */
+	if (ret && smp_load_acquire(&ret->ready))
 		refcount_inc(&ret->refs);
+	else
+		ret = NULL;
 	spin_unlock(&ring->lock);
 	return ret;
 }

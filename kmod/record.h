@@ -20,11 +20,22 @@
 
 struct pguard_stack;
 
-/* The fields are those of attribute set "record" of the spec. */
+/**
+ * struct pguard_record - something to tell
+ * @list: in a ring; guarded by its lock, empty when it is in none
+ * @grave_node: on its way to be freed
+ * @refs: the ring's, and one for each reader
+ * @ready: false while its stack is being taken; readers wait for that, so that
+ *	the order of records is that of what they tell
+ *
+ * The other fields are those of attribute set "record" of the spec, and do
+ * not change once the record is ready.
+ */
 struct pguard_record {
 	struct list_head list;
 	struct llist_node grave_node;
 	refcount_t refs;
+	bool ready;
 	u64 seq;
 	u32 kind;
 	u32 found_by;
@@ -74,6 +85,8 @@ struct pguard_record *pguard_record_alloc(u32 kind, gfp_t gfp);
 void pguard_record_put(struct pguard_record *record);
 
 void pguard_ring_add(struct pguard_ring *ring, struct pguard_record *record);
+void pguard_ring_complete(struct pguard_ring *ring, struct pguard_record *record,
+			  struct pguard_stack *stack);
 struct pguard_record *pguard_ring_get(struct pguard_ring *ring, u64 seq);
 void pguard_ring_clear(struct pguard_ring *ring);
 

@@ -18,6 +18,7 @@
 #include "compat.h"
 #include "image.h"
 #include "record.h"
+#include "stack.h"
 #include "task.h"
 #include "unit.h"
 
@@ -123,6 +124,36 @@ static bool mark_late(const struct found *found, u64 elapsed)
 	return cmpxchg(&state->unit, unit, unit | PGUARD_PHASE_LATE) == unit;
 }
 
+/*
+ * Add a record, if the unit has not ended: then start and mark were its own.
+ * The lock keeps the record of its end behind this one.
+ */
+static bool tell(const struct found *found, struct pguard_record *record)
+{
+	struct pguard_task *state = found->state;
+	bool running;
+
+	spin_lock(&state->lock);
+	running = READ_ONCE(state->unit) == (found->unit | PGUARD_PHASE_LATE);
+	if (running) {
+		refcount_inc(&record->refs);
+		pguard_ring_add(&pguard_alerts, record);
+	}
+	spin_unlock(&state->lock);
+	return running;
+}
+
+/* The stack of a unit; not of what the thread did after it. */
+static struct pguard_stack *unit_stack(const struct found *found)
+{
+	struct pguard_stack *stack = pguard_capture_stack(found->state);
+
+	if (unit_number(READ_ONCE(found->state->unit)) == unit_number(found->unit))
+		return stack;
+	pguard_stack_free(stack);
+	return NULL;
+}
+
 static void report(const struct found *found)
 {
 	struct pguard_task *state = found->state;
@@ -137,22 +168,15 @@ static void report(const struct found *found)
 				    PERFGUARD_FOUND_BY_OVERDUE, GFP_KERNEL);
 	if (!record)
 		return;
+	record->ready = false;
 	record->account.elapsed = elapsed;
 	if (found->unit & PGUARD_PHASE_MARKED)
 		pguard_account_remote(&state->mark, elapsed, state->task,
 				      &record->account);
-	record->stack = pguard_capture_stack(state);
-
-	/*
-	 * If the unit has not ended, start, mark and stack were its own.  The
-	 * lock keeps the record of its end behind this one.
-	 */
-	spin_lock(&state->lock);
-	if (READ_ONCE(state->unit) == (found->unit | PGUARD_PHASE_LATE))
-		pguard_ring_add(&pguard_alerts, record);
-	else
-		pguard_record_put(record);
-	spin_unlock(&state->lock);
+	/* Its place is taken first: the unit may end while we take the stack. */
+	if (tell(found, record))
+		pguard_ring_complete(&pguard_alerts, record, unit_stack(found));
+	pguard_record_put(record);
 }
 
 static void watch_work(struct work_struct *unused)

@@ -14,6 +14,8 @@ TOP = pathlib.Path(__file__).resolve().parents[3]
 COLLECT = str(TOP / "pg-collect")
 VICTIM = str(TOP / "build/tests/vm/victim")
 MODULE = os.environ["PERFGUARD_KO"]
+# With all its checks on, a kernel takes ten times as long for everything.
+IS_SLOW = os.environ["PERFGUARD_KERNEL"] == "debug"
 MS = 1_000_000
 
 _count = 0
@@ -44,7 +46,7 @@ def done():
     sys.exit(_failed != 0)
 
 
-def run(*command, timeout=60, **options):
+def run(*command, timeout=600 if IS_SLOW else 60, **options):
     """Run to the end; the result has returncode, stdout and stderr."""
     return subprocess.run([str(word) for word in command], timeout=timeout, text=True,
                           stdin=subprocess.DEVNULL, capture_output=True, **options)

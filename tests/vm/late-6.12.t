@@ -1,0 +1,5 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# How soon late units are reported, in guest time, on Linux 6.12.
+
+exec "${0%/*}/module" 6.12 --exact 20-late.py
