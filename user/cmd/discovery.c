@@ -26,12 +26,6 @@
 /* Stacks unwound in one go; a flood of waits must not stop the audit. */
 #define MAX_UNWOUND 256
 
-/*
- * Snapshots are dear in a process of many threads, which has many mappings to
- * be read.  The threads left out are heard of when they wake.
- */
-#define SNAPSHOTS_NS (500 * NSEC_PER_MSEC)
-
 static struct image *image_get(struct discovery *discovery, uint32_t id,
 			       uint32_t pid)
 {
@@ -60,6 +54,49 @@ int discovery_ignore(struct discovery *discovery, uint32_t image_id)
 		return -ENOMEM;
 	image->is_ignored = true;
 	return 0;
+}
+
+static void image_clear(struct image *image)
+{
+	evidence_deinit(&image->evidence);
+	for (uint32_t i = 0; i < image->nr_loops; i++)
+		free(image->loops[i].pids);
+	free(image->loops);
+	free(image->contexts);
+	memset(image, 0, sizeof(*image));
+}
+
+static bool has_image(const struct process *processes, uint32_t nr, uint32_t id)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		if (processes[i].image_id == id)
+			return true;
+	return false;
+}
+
+void discovery_forget(struct discovery *discovery,
+		      const struct process *processes, uint32_t nr)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < discovery->nr_images; i++) {
+		struct image *image = &discovery->images[i];
+
+		if (!image->is_ignored && !image->is_gone &&
+		    !has_image(processes, nr, image->id)) {
+			if (!image->nr_loops) {
+				identity_forget(&discovery->identities,
+						image->id);
+				image_clear(image);
+				continue;
+			}
+			evidence_deinit(&image->evidence);
+			image->is_dirty = false;
+			image->is_gone = true;
+		}
+		discovery->images[kept++] = *image;
+	}
+	discovery->nr_images = kept;
 }
 
 /*
@@ -143,9 +180,8 @@ static int add_thread(struct discovery *discovery, struct image *image,
 }
 
 int discovery_add_process(struct discovery *discovery,
-			  const struct process *process)
+			  const struct process *process, uint64_t end_ns)
 {
-	uint64_t end_ns = clock_now_ns() + SNAPSHOTS_NS;
 	struct image *image;
 	struct dirent *entry;
 	char path[64];
@@ -208,6 +244,8 @@ static int hear_wait(struct record *record, void *arg)
 	if (image->is_ignored || hearing->unwound >= MAX_UNWOUND)
 		return 0;
 	discovery->waits++;
+	if (image->is_gone)
+		return 0;
 	ret = add_wait(discovery, image, &wait,
 		       record->nr_stacks ? record->stacks : NULL);
 	if (ret < 0)
@@ -424,15 +462,8 @@ void discovery_count(const struct discovery *discovery, uint32_t *ret_loops,
 
 void discovery_deinit(struct discovery *discovery)
 {
-	for (uint32_t i = 0; i < discovery->nr_images; i++) {
-		struct image *image = &discovery->images[i];
-
-		evidence_deinit(&image->evidence);
-		for (uint32_t j = 0; j < image->nr_loops; j++)
-			free(image->loops[j].pids);
-		free(image->loops);
-		free(image->contexts);
-	}
+	for (uint32_t i = 0; i < discovery->nr_images; i++)
+		image_clear(&discovery->images[i]);
 	free(discovery->images);
 	identities_deinit(&discovery->identities);
 	memset(discovery, 0, sizeof(*discovery));

@@ -40,6 +40,7 @@ struct image {
 	uint32_t id;
 	uint32_t pid; /* the first process seen */
 	bool is_ignored;
+	bool is_gone; /* no process runs it any more: only its loops are kept */
 	bool is_dirty; /* there is something new to decide on */
 	struct evidence evidence;
 	struct context *contexts; /* the module was told, sorted */
@@ -63,9 +64,16 @@ struct discovery {
 	struct identities identities; /* wait in the same code of the same file */
 };
 
-/* Look at the threads of a process that wait already. */
+/* Look at the threads of a process that wait already, until @end_ns. */
 int discovery_add_process(struct discovery *discovery,
-			  const struct process *process);
+			  const struct process *process, uint64_t end_ns);
+
+/*
+ * Keep of the images that none of these processes, which are all there are,
+ * runs no more than the report needs.
+ */
+void discovery_forget(struct discovery *discovery,
+		      const struct process *processes, uint32_t nr);
 
 /* Take no notice of an image, such as ours before exec. */
 int discovery_ignore(struct discovery *discovery, uint32_t image_id);

@@ -12,6 +12,9 @@
 
 #include "binary/elf.h"
 
+/* With so many, identities_trim() forgets the older half. */
+#define MAX_IDENTITIES 4096
+
 /* The kernel says so of a file that was replaced by an update. */
 static void strip_deleted(char *path)
 {
@@ -73,12 +76,43 @@ const struct identity *identity_get(struct identities *identities,
 	return identity;
 }
 
-void identities_deinit(struct identities *identities)
+static void clear(struct identity *identity)
+{
+	free(identity->exe);
+	free(identity->build_id);
+}
+
+static void remove_some(struct identities *identities, uint32_t at,
+			 uint32_t nr)
+{
+	struct identity *first = &identities->entries[at];
+
+	for (uint32_t i = 0; i < nr; i++)
+		clear(&first[i]);
+	identities->nr -= nr;
+	memmove(first, first + nr, (identities->nr - at) * sizeof(*first));
+}
+
+void identity_forget(struct identities *identities, uint32_t image_id)
 {
 	for (uint32_t i = 0; i < identities->nr; i++) {
-		free(identities->entries[i].exe);
-		free(identities->entries[i].build_id);
+		if (identities->entries[i].image_id != image_id)
+			continue;
+		remove_some(identities, i, 1);
+		return;
 	}
+}
+
+void identities_trim(struct identities *identities)
+{
+	if (identities->nr >= MAX_IDENTITIES)
+		remove_some(identities, 0, MAX_IDENTITIES / 2);
+}
+
+void identities_deinit(struct identities *identities)
+{
+	for (uint32_t i = 0; i < identities->nr; i++)
+		clear(&identities->entries[i]);
 	free(identities->entries);
 	memset(identities, 0, sizeof(*identities));
 }
@@ -100,19 +134,4 @@ char *identity_cgroup(uint32_t pid)
 	}
 	fclose(file);
 	return cgroup;
-}
-
-void identity_comm(uint32_t pid, char comm[16])
-{
-	char path[64];
-	FILE *file;
-
-	comm[0] = '\0';
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/comm", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return;
-	if (fgets(comm, 16, file))
-		comm[strcspn(comm, "\n")] = '\0';
-	fclose(file);
 }

@@ -27,12 +27,13 @@ struct identities {
  */
 const struct identity *identity_get(struct identities *identities,
 				    uint32_t image_id, uint32_t pid);
+void identity_forget(struct identities *identities, uint32_t image_id);
+
+/* Forget the oldest when there are very many: for those who never end. */
+void identities_trim(struct identities *identities);
 void identities_deinit(struct identities *identities);
 
 /* The cgroup (v2) of a process, malloc'ed, or NULL. */
 char *identity_cgroup(uint32_t pid);
-
-/* The name of a process's first thread, "" if it is gone. */
-void identity_comm(uint32_t pid, char comm[16]);
 
 #endif /* _PGUARD_IDENTITY_H */

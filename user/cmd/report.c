@@ -280,9 +280,9 @@ static void text_head(const struct session *session)
 	text_safe(stdout, session->selector.path);
 	printf("%s: watched for %s", text_plain(stdout),
 	       duration_format(session->end_ns - session->start_ns, duration));
-	if (session->nr_pids)
-		printf(", %" PRIu32 " process%s", session->nr_pids,
-		       session->nr_pids == 1 ? "" : "es");
+	if (session->nr_seen)
+		printf(", %" PRIu32 " process%s", session->nr_seen,
+		       session->nr_seen == 1 ? "" : "es");
 	putchar('\n');
 	puts("A unit is what a thread does from one wait of its event loop to the next.\n"
 	     "The waiting itself is not counted.\n");
@@ -372,7 +372,7 @@ static void explain_nothing(const struct session *session)
 	const struct discovery *discovery = &session->discovery;
 	const char *path = session->selector.path;
 
-	if (!session->nr_pids && !session->selector.command)
+	if (!session->nr_seen && !session->selector.command)
 		log_error("nothing to report: no process ran %s meanwhile",
 			  path);
 	else if (session->ended_by == SESSION_GONE ||

@@ -47,48 +47,6 @@ int session_failed(struct session *session, int error, const char *what)
 	return cmd_link_failed(session->link, error, what);
 }
 
-/* Is the process new to us?  Keeps it in mind.  Returns -ENOMEM, too. */
-static int is_new_process(struct session *session, uint32_t pid)
-{
-	uint32_t *pids;
-
-	for (uint32_t i = 0; i < session->nr_pids; i++)
-		if (session->pids[i] == pid)
-			return 0;
-	pids = reallocarray(session->pids, session->nr_pids + 1,
-			    sizeof(*pids));
-	if (!pids)
-		return -ENOMEM;
-	session->pids = pids;
-	pids[session->nr_pids++] = pid;
-	return 1;
-}
-
-int session_look_at_processes(struct session *session)
-{
-	struct process *processes;
-	uint32_t nr;
-	int ret;
-
-	ret = link_processes(session->link, session->target_id, &processes,
-			     &nr);
-	if (ret)
-		return ret;
-	session->nr_processes = nr;
-	for (uint32_t i = 0; !ret && i < nr; i++) {
-		ret = is_new_process(session, processes[i].pid);
-		if (ret > 0)
-			ret = discovery_add_process(&session->discovery,
-						    &processes[i]);
-	}
-	free(processes);
-	if (nr)
-		session->gone_ns = 0;
-	else if (!session->gone_ns)
-		session->gone_ns = clock_now_ns();
-	return ret;
-}
-
 static struct loop *loop_get(struct session *session, const struct loop *like)
 {
 	struct loop *loops;
@@ -357,7 +315,7 @@ static enum session_end find_end(struct session *session)
 	if (session->is_disarmed)
 		return SESSION_DISARMED;
 	/* A file may be executed again, a process not. */
-	if (session->gone_ns && session->nr_pids && !session->child.pid &&
+	if (session->gone_ns && session->nr_seen && !session->child.pid &&
 	    (session->selector.pid || now_ns - session->gone_ns > GONE_NS))
 		return SESSION_GONE;
 	return SESSION_RUNS;
@@ -463,7 +421,7 @@ void session_deinit(struct session *session)
 	for (uint32_t i = 0; i < session->nr_loops; i++)
 		loop_clear(&session->loops[i]);
 	free(session->loops);
-	free(session->pids);
+	free(session->processes);
 	free(session->target.path);
 	link_stats_clear(&session->stats_begin);
 	link_stats_clear(&session->stats_end);

@@ -49,9 +49,10 @@ struct session {
 	uint64_t next_alert; /* sequence number */
 	uint64_t tail_ns; /* threshold in force, from the tail */
 	uint64_t lost_alerts;
-	uint32_t *pids; /* of all processes seen */
-	uint32_t nr_pids;
-	uint32_t nr_processes; /* now */
+	struct process *processes; /* when last looked at, by rising pid */
+	uint32_t nr_known; /* of them */
+	uint32_t nr_seen; /* processes in all */
+	uint32_t nr_processes; /* now, as the module says */
 	bool is_disarmed; /* by somebody else */
 	uint64_t start_ns; /* CLOCK_MONOTONIC, as the next three */
 	uint64_t ready_ns; /* when the first loops were known; 0: never */
@@ -88,7 +89,10 @@ void session_deinit(struct session *session);
 /* Tell an error of the link or of memory; returns the exit code. */
 int session_failed(struct session *session, int error, const char *what);
 
-/* See which processes there are; returns 0 or a negative errno. */
+/*
+ * See which processes there are (session-processes.c); returns 0 or a negative
+ * errno.
+ */
 int session_look_at_processes(struct session *session);
 
 /* Decide on the event loops, and tell when the first are known. */

@@ -126,6 +126,7 @@ static int print_alert(struct watch *watch, const struct record *record)
 	int ret;
 
 	if (record->kind != PERFGUARD_RECORD_KIND_LOST) {
+		identities_trim(&watch->identities);
 		identity = identity_get(&watch->identities, record->image_id,
 					record->pid);
 		if (!identity)
