@@ -16,7 +16,7 @@ struct frame {
 	const char *build_id; /* lower-case hex, or NULL */
 	uint64_t offset; /* pc as an address of the file (what addr2line takes) */
 	uint64_t start; /* the function's first address, by symbol or FDE; 0 if unknown */
-	const char *function; /* NULL where the file has no name for it */
+	const char *function; /* readable, if C++; NULL where the file has no name for it */
 	uint64_t function_offset; /* pc - start of the named function */
 	bool guessed; /* found by searching the stack, as the callee has no unwind rule */
 };

@@ -85,7 +85,8 @@ static const char *elf_refusal(Elf *elf, uint64_t file_size, GElf_Ehdr *ehdr)
 	return NULL;
 }
 
-void elf_build_id(Elf *elf, char ret[ELF_BUILD_ID_MAX])
+/* As lower-case hex, "" without one. */
+static void read_build_id(Elf *elf, char ret[ELF_BUILD_ID_MAX])
 {
 	const void *bits;
 	ssize_t size = dwelf_elf_gnu_build_id(elf, &bits);
@@ -125,7 +126,7 @@ int elf_identify(int fd, struct elf_identity *ret, const char **why)
 	*why = elf_refusal(elf, (uint64_t)st.st_size, &ehdr);
 	if (!*why) {
 		ret->entry = ehdr.e_entry;
-		elf_build_id(elf, ret->build_id);
+		read_build_id(elf, ret->build_id);
 	}
 	elf_end(elf);
 	return *why ? -ENOEXEC : 0;

@@ -5,7 +5,6 @@
 #ifndef _PGUARD_ELF_H
 #define _PGUARD_ELF_H
 
-#include <libelf.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,8 +24,5 @@ struct elf_identity {
  * then @why is NULL.
  */
 int elf_identify(int fd, struct elf_identity *ret, const char **why);
-
-/* The build-id of @elf as lower-case hex, "" without one. */
-void elf_build_id(Elf *elf, char ret[ELF_BUILD_ID_MAX]);
 
 #endif /* _PGUARD_ELF_H */

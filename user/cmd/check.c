@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
 #include <errno.h>
-#include <getopt.h>
 #include <linux/capability.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -251,40 +249,15 @@ static void check_lockdown(struct check *check)
 		     "%s: the kernel loads signed modules only", mode);
 }
 
-static int parse(int argc, char **argv, struct check *check)
-{
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	int option;
-
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		switch (option) {
-		case 'j':
-			check->is_json = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			exit(CMD_OK);
-		default:
-			return cmd_bad_option(argv, option);
-		}
-	}
-	if (optind < argc)
-		return cmd_usage(argv[0], "what is '%s'?", argv[optind]);
-	return 0;
-}
-
 int cmd_check(int argc, char **argv)
 {
 	struct check check = { 0 };
 	struct utsname name;
 	int ret;
 
-	ret = parse(argc, argv, &check);
+	ret = cmd_parse_flag(argc, argv, "json", help, &check.is_json);
+	if (!ret)
+		ret = cmd_no_argument(argc, argv);
 	if (ret)
 		return ret;
 	uname(&name);

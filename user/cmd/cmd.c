@@ -44,6 +44,39 @@ int cmd_bad_option(char **argv, int option)
 	return cmd_usage(argv[0], "unknown option %s", argv[optind - 1]);
 }
 
+int cmd_parse_flag(int argc, char **argv, const char *name, const char *help,
+		   bool *ret)
+{
+	const struct option options[] = {
+		{ name, no_argument, NULL, 'f' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		switch (option) {
+		case 'f':
+			*ret = true;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			exit(CMD_OK);
+		default:
+			return cmd_bad_option(argv, option);
+		}
+	}
+	return 0;
+}
+
+int cmd_no_argument(int argc, char **argv)
+{
+	if (optind == argc)
+		return 0;
+	return cmd_usage(argv[0], "what is '%s'?", argv[optind]);
+}
+
 int cmd_parse_duration(const char *verb, const char *option, const char *text,
 		       uint64_t *ret_ns)
 {

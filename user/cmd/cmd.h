@@ -5,6 +5,7 @@
 #ifndef _PGUARD_CMD_H
 #define _PGUARD_CMD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct link;
@@ -34,6 +35,16 @@ int cmd_usage(const char *verb, const char *format, ...)
  * and the option string to begin with ":" (after a "+").
  */
 int cmd_bad_option(char **argv, int option);
+
+/*
+ * Read the options of a verb that has no other than --NAME and --help, which
+ * prints @help and exits.  Returns 0 or CMD_USAGE, told.
+ */
+int cmd_parse_flag(int argc, char **argv, const char *name, const char *help,
+		   bool *ret);
+
+/* There is to be nothing behind the options.  Returns 0 or CMD_USAGE, told. */
+int cmd_no_argument(int argc, char **argv);
 
 /* Read the argument of --duration.  Returns 0 or CMD_USAGE, told. */
 int cmd_parse_duration(const char *verb, const char *option, const char *text,

@@ -38,26 +38,10 @@ struct arguments {
 
 static int parse(int argc, char **argv, struct arguments *arguments)
 {
-	static const struct option options[] = {
-		{ "all", no_argument, NULL, 'a' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	int option;
+	int ret = cmd_parse_flag(argc, argv, "all", help, &arguments->is_all);
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		switch (option) {
-		case 'a':
-			arguments->is_all = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			exit(CMD_OK);
-		default:
-			return cmd_bad_option(argv, option);
-		}
-	}
+	if (ret)
+		return ret;
 	if (arguments->is_all ? argc != optind : argc != optind + 1)
 		return cmd_usage(argv[0], "give one target, or --all");
 	arguments->name = argv[optind];

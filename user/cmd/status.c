@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -239,33 +238,6 @@ static void clear_state(struct state *state)
 	link_stats_clear(&state->stats);
 }
 
-static int parse(int argc, char **argv, bool *is_json)
-{
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	int option;
-
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		switch (option) {
-		case 'j':
-			*is_json = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			exit(CMD_OK);
-		default:
-			return cmd_bad_option(argv, option);
-		}
-	}
-	if (optind < argc)
-		return cmd_usage(argv[0], "what is '%s'?", argv[optind]);
-	return 0;
-}
-
 int cmd_status(int argc, char **argv)
 {
 	struct state state = { 0 };
@@ -273,7 +245,9 @@ int cmd_status(int argc, char **argv)
 	struct link *link;
 	int ret;
 
-	ret = parse(argc, argv, &is_json);
+	ret = cmd_parse_flag(argc, argv, "json", help, &is_json);
+	if (!ret)
+		ret = cmd_no_argument(argc, argv);
 	if (ret)
 		return ret;
 	ret = cmd_open_link(&link);

@@ -108,9 +108,7 @@ static int parse(int argc, char **argv, struct watch *watch)
 			return cmd_bad_option(argv, option);
 		}
 	}
-	if (!ret && optind < argc)
-		ret = cmd_usage(argv[0], "what is '%s'?", argv[optind]);
-	return ret;
+	return ret ? ret : cmd_no_argument(argc, argv);
 }
 
 static bool is_satisfied(const struct watch *watch)

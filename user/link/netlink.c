@@ -244,6 +244,14 @@ static void clear_elements(struct netlink_array *array)
 	array->nr = 0;
 }
 
+static void free_elements(struct netlink_array *array)
+{
+	clear_elements(array);
+	free(array->elements);
+	array->elements = NULL;
+	array->max = 0;
+}
+
 int netlink_dump(struct link *link,
 		 struct nl_msg *(*request)(struct link *link, uint32_t id),
 		 uint32_t id, struct netlink_array *array)
@@ -259,16 +267,8 @@ int netlink_dump(struct link *link,
 		ret = netlink_exchange(link, msg, add_element, array);
 	}
 	if (ret)
-		netlink_array_free(array);
+		free_elements(array);
 	return ret;
-}
-
-void netlink_array_free(struct netlink_array *array)
-{
-	clear_elements(array);
-	free(array->elements);
-	array->elements = NULL;
-	array->max = 0;
 }
 
 uint32_t netlink_u32(struct nlattr *attr)

@@ -59,8 +59,6 @@ int netlink_dump(struct link *link,
 		 struct nl_msg *(*request)(struct link *link, uint32_t id),
 		 uint32_t id, struct netlink_array *array);
 
-void netlink_array_free(struct netlink_array *array);
-
 /* The attribute's value, or 0 without it. */
 uint32_t netlink_u32(struct nlattr *attr);
 uint64_t netlink_u64(struct nlattr *attr);

@@ -2,7 +2,6 @@
 
 #include "text.h"
 
-#include <dlfcn.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,60 +67,12 @@ void text_safe(FILE *file, const char *text)
 		      file);
 }
 
-/* Cut the parameters off a C++ name: "f(int) const" becomes "f". */
-static void cut_parameters(char *name)
-{
-	char *end = strrchr(name, ')');
-	int depth = 0;
-
-	if (!end)
-		return;
-	for (char *c = end; c > name; c--) {
-		depth += (*c == ')') - (*c == '(');
-		if (depth)
-			continue;
-		*c = '\0';
-		return;
-	}
-}
-
-/*
- * The C++ name in the words of its source, where this machine has the library
- * that knows how; it is nothing to depend on.
- */
-static const char *demangle(const char *name, char *buffer, size_t size)
-{
-	static char *(*function)(const char *name, char *buffer, size_t *size,
-				 int *status);
-	static bool is_tried;
-	char *text;
-	int status;
-
-	if (strncmp(name, "_Z", 2))
-		return name;
-	if (!is_tried) {
-		void *library = dlopen("libstdc++.so.6", RTLD_NOW);
-
-		if (library)
-			*(void **)&function = dlsym(library, "__cxa_demangle");
-		is_tried = true;
-	}
-	text = function ? function(name, NULL, NULL, &status) : NULL;
-	if (!text)
-		return name;
-	cut_parameters(text);
-	snprintf(buffer, size, "%s", text);
-	free(text);
-	return buffer;
-}
-
 void text_frame(FILE *file, const struct frame *frame)
 {
 	const char *module = text_basename(frame->module);
-	char name[256];
 
 	if (frame->function) {
-		text_safe(file, demangle(frame->function, name, sizeof(name)));
+		text_safe(file, frame->function);
 		fprintf(file, "+0x%" PRIx64 "  ", frame->function_offset);
 		text_safe(file, module);
 	} else if (frame->module) {
