@@ -32,8 +32,10 @@ static void regs_copy(u64 to[PGUARD_STACK_REGS], const struct pt_regs *from)
 }
 
 /*
- * Another's memory map is not waited for: a process that is stuck with its map
- * locked must not stop the watch over all others.
+ * Another's memory map is not waited for, if it can be helped: a process that
+ * is stuck with its map locked must not stop the watch over all others.
+ * (access_process_vm() locks it once more, and only a writer that comes just
+ * then can hold it up.)
  */
 static bool map_lock(struct mm_struct *mm)
 {
@@ -221,7 +223,8 @@ struct pguard_stack *pguard_stack_read(struct pguard_task *state)
 	stack->size = max(size, 0) & ~7;
 	stack_add_mappings(stack, mm);
 out_mm:
-	mmput(mm);
+	/* If it is the last reference, the watch has no time for the rest. */
+	mmput_async(mm);
 	return stack;
 }
 

@@ -93,11 +93,11 @@ void pguard_task_unhash(struct pguard_task *state)
 	struct pguard_target *target = state->target;
 
 	lockdep_assert_held(&pguard_tasks_lock);
-	hlist_del_rcu(&state->node);
-	WRITE_ONCE(state->dead, true);
 	spin_lock(&state->lock);
 	state->gone = true;
 	spin_unlock(&state->lock);
+	hlist_del_rcu(&state->node);
+	WRITE_ONCE(state->dead, true);
 	atomic_dec(&pguard_nr_tasks);
 	atomic_dec(&target->nr_threads);
 	atomic64_add(READ_ONCE(state->nr_waits), &target->waits);

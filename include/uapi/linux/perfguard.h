@@ -26,7 +26,10 @@
  * How a target is watched.
  */
 enum perfguard_target_flags {
-	/* Programs executed by the target's processes are watched too. */
+	/*
+	 * A target that is one process takes its children along, whatever they
+	 * execute.
+	 */
 	PERFGUARD_TARGET_FLAGS_INHERIT = 1U << 0,
 	/* Keep the time account (CPU, run queue, blocked) of each unit. */
 	PERFGUARD_TARGET_FLAGS_ACCOUNT = 1U << 1,
@@ -296,8 +299,8 @@ enum {
 	PERFGUARD_A_STATS_TARGETS = 1,
 	PERFGUARD_A_STATS_THREADS,
 	/*
-	 * 0 when hooked calls no longer reach the module although target
-	 * threads sleep and wake (kernel.ftrace_enabled=0 does that).
+	 * 0 when hooked calls no longer reach the module
+	 * (kernel.ftrace_enabled=0 does that).
 	 */
 	PERFGUARD_A_STATS_ALIVE,
 	/* Sequence number the next alert will have. */
@@ -326,7 +329,9 @@ enum {
 	/*
 	 * Watch a target no longer; without an id, any target. Returns when
 	 * none of its threads is in the module any more, and with the last
-	 * target when every hook is off.
+	 * target when every hook is off. EINPROGRESS after a second if threads
+	 * in uninterruptible sleep are: the watching has ended then too, but
+	 * the module stays in use until they wake.
 	 */
 	PERFGUARD_CMD_TARGET_DEL,
 	/* The targets and their counters. */

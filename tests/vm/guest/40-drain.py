@@ -11,7 +11,7 @@ THREADS = 200
 
 def hooks():
     text = pathlib.Path("/sys/kernel/tracing/enabled_functions").read_text(encoding="ascii")
-    return [line for line in text.splitlines() if "__x64_sys_" in line]
+    return [line for line in text.splitlines() if "_sys_" in line]
 
 
 def loaded():
