@@ -4,9 +4,11 @@
 import pathlib
 import time
 
-from perfguard import COLLECT, MODULE, VICTIM, Audit, Victim, collect, done, note, ok, run
+from perfguard import IS_SLOW, COLLECT, MODULE, VICTIM, Audit, Victim, collect, done, note, ok, run
 
 THREADS = 200
+PATIENCE = 20 if IS_SLOW else 2      # seconds
+ROUNDS = 1 if IS_SLOW else 3
 
 
 def hooks():
@@ -28,7 +30,7 @@ def disarm_and_unload(text):
     """Disarm while things go on; the hooks go, and then the module."""
     seconds, result = timed(COLLECT, "disarm", "--all")
     note(f"{text}: disarmed in {seconds:.2f} s")
-    ok(result.returncode == 0 and seconds < 2, f"{text}: disarmed within 2 s")
+    ok(result.returncode == 0 and seconds < PATIENCE, f"{text}: disarmed within {PATIENCE} s")
     ok(not hooks(), f"{text}: no hook is left")
     seconds, result = timed("rmmod", "perfguard")
     note(f"{text}: unloaded in {seconds:.2f} s {result.stderr}")
@@ -69,7 +71,7 @@ def storm():
         audit.finish()
         rounds += result.returncode == 0
     note(f"{rounds} rounds, the longest disarming took {worst:.2f} s")
-    ok(rounds >= 3 and worst < 2, "armed and disarmed again and again in a storm")
+    ok(rounds >= ROUNDS and worst < PATIENCE, "armed and disarmed again and again in a storm")
     ok(victim.answer() == "bad 0", "the program saw no wrong result")
     victim.end()
     audit = Audit("--duration", 30, "-e", VICTIM)
