@@ -42,7 +42,7 @@ struct record {
 	uint32_t syscall; /* of a wait, like the next three */
 	uint64_t wait_ip;
 	uint64_t wait_sp;
-	uint64_t enter_ns;
+	uint64_t enter_ns; /* CLOCK_MONOTONIC */
 	uint64_t lost;
 	uint32_t nr_stacks;
 	struct slice *stacks;

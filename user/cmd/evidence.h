@@ -45,7 +45,7 @@ struct evidence_wait {
 	uint64_t ip;
 	uint64_t sp;
 	uint64_t blocked_ns; /* 0 if it did not sleep */
-	uint64_t enter_ns;
+	uint64_t enter_ns; /* CLOCK_MONOTONIC */
 	const char *comm;
 };
 

@@ -312,11 +312,13 @@ static void text_lost(const struct session *session)
 	const struct stats *end = &session->stats_end;
 
 	if (session->lost_alerts)
-		printf("Not seen: %" PRIu64 " alerts, overwritten before they were read.\n",
-		       session->lost_alerts);
+		printf("Not seen: %" PRIu64 " alert%s, overwritten unread.\n",
+		       session->lost_alerts,
+		       session->lost_alerts == 1 ? "" : "s");
 	if (session->target.suppressed)
-		printf("Not seen: %" PRIu64 " alerts, held back by the rate limit.\n",
-		       session->target.suppressed);
+		printf("Not seen: %" PRIu64 " alert%s, held back by the rate limit.\n",
+		       session->target.suppressed,
+		       session->target.suppressed == 1 ? "" : "s");
 	if (session->target.untracked)
 		printf("Not seen: %" PRIu64 " processes or threads, for want of memory.\n",
 		       session->target.untracked);

@@ -76,10 +76,13 @@ struct session {
  */
 int session_begin(struct session *session);
 
-/* Watch until something ends it; prints alerts as they come with is_json. */
+/*
+ * Watch until something ends it; prints alerts as they come with is_json.
+ * Returns 0 or an exit code; what is wrong was told.
+ */
 int session_run(struct session *session);
 
-/* Take the last readings, and leave nothing armed. */
+/* Take the last readings, and leave nothing armed.  Returns as session_run(). */
 int session_finish(struct session *session);
 
 void session_deinit(struct session *session);

@@ -326,8 +326,8 @@ void alert_text(FILE *file, const struct alert *alert)
 
 	clock_format_local(record->time_ns, time);
 	if (record->kind == PERFGUARD_RECORD_KIND_LOST) {
-		fprintf(file, "%s %" PRIu64 " alerts were lost\n", time,
-			record->lost);
+		fprintf(file, "%s %" PRIu64 " alert%s lost\n", time,
+			record->lost, record->lost == 1 ? " was" : "s were");
 		return;
 	}
 	fprintf(file, "%s%s %s: ", text_bold(file), time,

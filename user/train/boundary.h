@@ -43,7 +43,7 @@ struct boundary_place {
 struct boundary_wait {
 	uint32_t place;
 	uint64_t blocked_ns; /* 0 if the call did not sleep */
-	uint64_t enter_ns;
+	uint64_t enter_ns; /* CLOCK_MONOTONIC */
 };
 
 /* A wait context as loop-set takes it. */
