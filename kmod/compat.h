@@ -17,6 +17,9 @@
 #ifndef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
 #error "perfguard needs CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS"
 #endif
+#ifdef CONFIG_PREEMPT_RT
+#error "perfguard takes spinlocks with preemption off, which PREEMPT_RT does not allow"
+#endif
 #ifndef CONFIG_SCHED_INFO
 #error "perfguard needs CONFIG_SCHED_INFO (SCHEDSTATS or TASK_DELAY_ACCT)"
 #endif
