@@ -21,12 +21,12 @@
 
 #include "capture.h"
 #include "compat.h"
+#include "drain.h"
 #include "hook.h"
 #include "image.h"
 #include "life.h"
 #include "process.h"
 #include "record.h"
-#include "wait.h"
 #include "watch.h"
 
 #include <linux/delay.h>
@@ -172,7 +172,7 @@ static void leaving_work(struct work_struct *work)
 
 	mutex_lock(&leaving_lock);
 	list_for_each_entry_safe(target, next, &leaving, list) {
-		if (!pguard_wait_drained(target))
+		if (!pguard_drain_is_done(target))
 			continue;
 		list_del(&target->list);
 		target_free(target);
@@ -187,7 +187,7 @@ static int target_leave(struct pguard_target *target)
 {
 	unsigned long end = jiffies + LEAVING_PATIENCE;
 
-	while (!pguard_wait_drained(target)) {
+	while (!pguard_drain_is_done(target)) {
 		if (time_before(jiffies, end) && !fatal_signal_pending(current)) {
 			usleep_range(1000, 2000);
 			continue;
@@ -217,10 +217,10 @@ static int target_remove(struct pguard_target *target)
 		pguard_watch_stop();
 		pguard_ring_clear(&pguard_waits);
 	}
-	pguard_wait_drain(target);
+	pguard_drain(target);
 	/* The watch may be about to ask one of the threads for its stack. */
 	pguard_watch_flush();
-	pguard_wait_kick(target);
+	pguard_drain_kick(target);
 	return target_leave(target);
 }
 
@@ -422,5 +422,5 @@ void pguard_target_deinit(void)
 	pguard_life_deinit();
 	pguard_capture_deinit();
 	/* Last: it waits for the ends of all that ran in threads' own time. */
-	pguard_wait_deinit();
+	pguard_drain_deinit();
 }

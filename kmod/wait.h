@@ -5,7 +5,6 @@
 
 #include <linux/types.h>
 
-struct pguard_target;
 struct pguard_task;
 struct pt_regs;
 
@@ -16,10 +15,5 @@ long pguard_wait_leave(struct pguard_task *state, long ret);
 /* By the kretprobe that serves where the stub has no room; atomic context. */
 bool pguard_wait_enter_atomic(const struct pt_regs *regs);
 void pguard_wait_leave_atomic(long ret);
-
-void pguard_wait_drain(struct pguard_target *target);
-void pguard_wait_kick(struct pguard_target *target);
-bool pguard_wait_drained(struct pguard_target *target);
-void pguard_wait_deinit(void);
 
 #endif /* _PGUARD_WAIT_H */

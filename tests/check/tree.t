@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # What can be said of the sources without running them.
+# shellcheck disable=SC2317 # functions are called through check
 
 set -u
 cd "${0%/*}/../.." || exit 1
@@ -23,7 +24,6 @@ check()
 	fi
 }
 
-# shellcheck disable=SC2317 # called through check
 no_output()
 {
 	local output

@@ -62,6 +62,7 @@ code=0
 ok $? "a full disk: told in one line"
 # A pipe without a reader: the reader's end is closed first.
 code=$(mkfifo "$scratch/pipe"
+	# shellcheck disable=SC2094 # a pipe, opened from both ends
 	exec 3<> "$scratch/pipe" 4> "$scratch/pipe" 3>&-
 	"$program" --help >&4 2> "$scratch/err" && echo 0 || echo $?)
 [ "$code" = 1 ] && [ "$(wc -l < "$scratch/err")" = 1 ] && grep -q "cannot write the output" "$scratch/err"

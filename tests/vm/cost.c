@@ -62,6 +62,13 @@ static void call_read(void)
 		err(1, "read");
 }
 
+/* Both in turn, as an event loop does. */
+static void call_both(void)
+{
+	call_epoll_wait();
+	call_read();
+}
+
 /* The loop that the module is to know again: always from the same place. */
 static __attribute__((noinline)) uint64_t repeat(void (*call)(void), int calls)
 {
@@ -91,6 +98,7 @@ static void measure_all(const char *phase)
 	measure(phase, "epoll_wait", call_epoll_wait);
 	measure(phase, "futex_wake", call_futex_wake);
 	measure(phase, "read", call_read);
+	measure(phase, "both", call_both);
 	measure(phase, "getppid", call_getppid);
 }
 
@@ -107,8 +115,8 @@ static int take_context(struct record *record, void *arg)
 	return 0;
 }
 
-/* Let the module watch this process, with its epoll_wait as the loop. */
-static uint32_t arm(struct link *link, uint32_t flags)
+/* Let the module watch this process, with the epoll_wait in @call as the loop. */
+static uint32_t arm(struct link *link, uint32_t flags, void (*call)(void))
 {
 	struct context context = { 0 };
 	struct process *processes;
@@ -117,7 +125,7 @@ static uint32_t arm(struct link *link, uint32_t flags)
 	if (link_target_new(link, -1, getpid(), flags | PERFGUARD_TARGET_FLAGS_DISCOVER,
 			    1000000000, &id, &nr))
 		errx(1, "target-new: %s", link_error(link));
-	repeat(call_epoll_wait, 100);
+	repeat(call, 100);
 	if (link_waits(link, 0, take_context, &context))
 		errx(1, "wait-get: %s", link_error(link));
 	if (!context.loop_id)
@@ -130,7 +138,7 @@ static uint32_t arm(struct link *link, uint32_t flags)
 	/* Discovery is over, as in a service. */
 	if (link_target_set_flags(link, id, flags))
 		errx(1, "target-set: %s", link_error(link));
-	repeat(call_epoll_wait, 100);
+	repeat(call, 100);
 	return id;
 }
 
@@ -176,11 +184,14 @@ int main(void)
 	pipe_fd = fds[0];
 
 	measure_all("bare");
-	id = arm(link, 0);
+	id = arm(link, 0, call_epoll_wait);
 	measure_all("target");
 	disarm(link, id);
-	id = arm(link, PERFGUARD_TARGET_FLAGS_ACCOUNT);
+	id = arm(link, PERFGUARD_TARGET_FLAGS_ACCOUNT, call_epoll_wait);
 	measure_all("account");
+	disarm(link, id);
+	id = arm(link, PERFGUARD_TARGET_FLAGS_ACCOUNT, call_both);
+	measure("mixed", "both", call_both);
 	disarm(link, id);
 	measure_bystander(link);
 	measure_all("after");

@@ -3,13 +3,13 @@
 
 import os
 
-from perfguard import Audit, MS, Victim, done, functions, note, ok
+from perfguard import IS_SLOW, Audit, MS, Victim, done, functions, note, ok
 
 THRESHOLD = 50 * MS
 SLACK = 20 * MS
-DELAY_MS = 130
+DELAY_MS = 500 if IS_SLOW else 130
 PLAN = [("sleep", "sleep_here"), ("spin", "spin_here"), ("lock", "lock_here")]
-TIMES = 100
+TIMES = 30 if IS_SLOW else 100
 
 
 def first_report(audit, unit_before):

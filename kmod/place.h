@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The places a thread waits in, and which of them are its event loop's own.
+ *
+ * A wait belongs to an event loop if its place does: the same system call at
+ * the same distance below the loop's return address, which is read from the
+ * user's stack each time.
+ */
+#ifndef _PGUARD_PLACE_H
+#define _PGUARD_PLACE_H
+
+#include "image.h"
+#include "task.h"
+
+#include <linux/ptrace.h>
+#include <linux/uaccess.h>
+#include <asm/unistd.h>
+
+static __always_inline u32 pguard_place_syscall(const struct pt_regs *regs)
+{
+	return regs->orig_ax;
+}
+
+/* Is this the word at an address of current's user memory?  May fault. */
+static __always_inline bool pguard_place_word_is(u64 address, u64 wanted)
+{
+	u64 word;
+
+	return !get_user(word, (const u64 __user *)address) && word == wanted;
+}
+
+/*
+ * A restarted call (after a stop, or a drain) is the one before it under
+ * another number.
+ */
+static __always_inline bool pguard_place_is(const struct pguard_place *place,
+				     const struct pt_regs *regs)
+{
+	return place->ip == regs->ip && place->sp == regs->sp &&
+	       (place->syscall == pguard_place_syscall(regs) ||
+		pguard_place_syscall(regs) == __NR_restart_syscall);
+}
+
+/* The place among the last ones, the very last first; NULL if it is new. */
+static __always_inline struct pguard_place *pguard_place_find(struct pguard_task *state,
+							      const struct pt_regs *regs)
+{
+	struct pguard_place *place = state->place;
+
+	if (pguard_place_is(place, regs))
+		return place;
+	for (place = state->places; place < state->places + PGUARD_NR_PLACES; place++)
+		if (pguard_place_is(place, regs))
+			return place;
+	return NULL;
+}
+
+/* Do the contexts there are still say of the place what it holds? */
+static __always_inline bool pguard_place_is_settled(const struct pguard_task *state,
+						    const struct pguard_place *place)
+{
+	return place->generation == READ_ONCE(state->image->generation);
+}
+
+struct pguard_place *pguard_place_get(struct pguard_task *state, const struct pt_regs *regs,
+				      bool may_sleep);
+bool pguard_place_is_boundary(struct pguard_task *state, struct pguard_place *place,
+			      bool may_sleep);
+
+#endif /* _PGUARD_PLACE_H */
