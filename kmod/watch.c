@@ -67,7 +67,8 @@ static bool state_look(struct pguard_task *state, struct found *found, u64 *nap)
 
 	/* Pairs with pguard_unit_start(): start and mark are in place. */
 	unit = smp_load_acquire(&state->unit);
-	if (!(unit & PGUARD_PHASE_RUNNING))
+	/* The threads of a target that goes pass their boundaries unseen. */
+	if (!(unit & PGUARD_PHASE_RUNNING) || READ_ONCE(state->target->dying))
 		return false;
 	elapsed = pguard_clock_ns(pguard_clock() - READ_ONCE(state->start));
 	due = state_due(state, unit);

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0
+"""When an audit ends its threads go on unseen; that makes no long unit."""
+
+import json
+import subprocess
+import threading
+
+from perfguard import COLLECT, IS_SLOW, Audit, Victim, done, note, ok
+
+ROUNDS = 6
+THRESHOLD = "400ms" if IS_SLOW else "40ms"
+
+victim = Victim()
+watch = subprocess.Popen([COLLECT, "watch", "--json", "--duration", "900"], text=True,
+                         stdout=subprocess.PIPE)
+ended = threading.Event()
+
+
+def load():
+    while not ended.is_set():
+        victim.do("nothing")
+
+
+threading.Thread(target=load, daemon=True).start()
+units = 0
+for _ in range(ROUNDS):
+    audit = Audit("--duration", 900, "--slower-than", THRESHOLD, "-p", victim.pid)
+    audit.next("ready")
+    audit.next("", 1)
+    audit.finish()
+    units += sum(loop["units"] for loop in audit.loops())
+ended.set()
+watch.send_signal(2)
+lines = [json.loads(line) for line in watch.communicate(timeout=60)[0].splitlines()]
+late = [line for line in lines if line["kind"] == "late"]
+note(f"{units} units in {ROUNDS} audits, {[line['elapsed_ns'] for line in late]}")
+ok(units > 100, "the units of the short audits are counted")
+ok(not late, "none was reported late")
+victim.end()
+done()
