@@ -4,7 +4,8 @@
 import pathlib
 import time
 
-from perfguard import IS_SLOW, COLLECT, MODULE, VICTIM, Audit, Victim, collect, done, note, ok, run
+from perfguard import (IS_SLOW, COLLECT, MODULE, VICTIM, Audit, Victim, collect, done, note,
+                       ok, run, wait_until)
 
 THREADS = 200
 PATIENCE = 20 if IS_SLOW else 2      # seconds
@@ -26,12 +27,14 @@ def timed(*arguments):
     return time.monotonic() - start, result
 
 
-def disarm_and_unload(text):
+def disarm_and_unload(text, audit):
     """Disarm while things go on; the hooks go, and then the module."""
     seconds, result = timed(COLLECT, "disarm", "--all")
     note(f"{text}: disarmed in {seconds:.2f} s")
     ok(result.returncode == 0 and seconds < PATIENCE, f"{text}: disarmed within {PATIENCE} s")
     ok(not hooks(), f"{text}: no hook is left")
+    # It notices, and asks no more: a question under way holds the module.
+    wait_until(lambda: audit.process.poll() is not None, 20)
     seconds, result = timed("rmmod", "perfguard")
     note(f"{text}: unloaded in {seconds:.2f} s {result.stderr}")
     ok(result.returncode == 0 and not loaded(), f"{text}: the module goes at once")
@@ -49,7 +52,7 @@ def sleepers():
     note(status.splitlines()[0])
     result = run("rmmod", "perfguard")
     ok(result.returncode != 0 and loaded(), "rmmod is refused while something is armed")
-    disarm_and_unload("sleepers")
+    disarm_and_unload("sleepers", audit)
     victim.send("wake")
     ok(victim.answer() == "bad 0", "no thread saw EINTR or a wrong result")
     victim.end()
@@ -77,7 +80,7 @@ def storm():
     audit = Audit("--duration", 30, "-e", VICTIM)
     victim = Victim("storm", "4")
     time.sleep(1.5)
-    disarm_and_unload("storm")
+    disarm_and_unload("storm", audit)
     ok(victim.answer() == "bad 0", "nor when the module went")
     audit.finish()
 
