@@ -26,9 +26,9 @@ static atomic_t nr_kicks = ATOMIC_INIT(0);
 /**
  * pguard_drain_woke() - was it the drain that woke current, and nothing else
  *
- * Then current begins the call again, which the way to user mode sees to if a flag sends it there:
- * the drain's own, or, where a wait ran its task work and took that flag off
- * (io_uring), the one that kick_run() put in its place.
+ * Then current begins the call again, which the way to user mode sees to if a
+ * flag sends it there: the drain's own, or, where a wait ran its task work and
+ * took that flag off (io_uring), the one that kick_run() put in its place.
  *
  * Context: current, after a hooked call that returned EINTR.
  */

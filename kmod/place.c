@@ -5,7 +5,7 @@
 #include "compat.h"
 #include "image.h"
 
-/* The same without faulting: -EFAULT if the page is not mapped just now. */
+/* pguard_place_word_is() without faulting: -EFAULT if the page is not mapped now. */
 static int user_word_peek(u64 address, u64 wanted)
 {
 	u64 word;
@@ -55,30 +55,37 @@ static int context_fits(struct pguard_task *state, struct pguard_place *place,
 }
 
 /*
- * Look a place up in the image's contexts.  -EFAULT if the page at place->slot
- * is not mapped just now; then it is to be looked up again.
+ * Look a place up in the image's contexts, from number *@from on.  -EFAULT if
+ * the page at place->slot is not mapped just now; *@from is the context then,
+ * and the look-up is to go on with it or, if there is no such page, behind it.
  */
-static int place_look_up(struct pguard_task *state, struct pguard_place *place)
+static int place_look_up(struct pguard_task *state, struct pguard_place *place, u32 *from)
 {
 	struct pguard_contexts *contexts;
+	u32 generation;
 	int ret = 0;
-	u32 i;
 
 	/* Pairs with the store in pguard_image_set_contexts(). */
-	place->generation = smp_load_acquire(&state->image->generation);
+	generation = smp_load_acquire(&state->image->generation);
+	if (place->generation != generation)
+		*from = 0;
+	place->generation = generation;
 	place->loop = NULL;
 	rcu_read_lock();
 	contexts = rcu_dereference(state->image->contexts);
-	for (i = 0; contexts && i < contexts->nr && !ret; i++) {
-		const struct pguard_context *context = &contexts->context[i];
+	for (; contexts && *from < contexts->nr; ++*from) {
+		const struct pguard_context *context = &contexts->context[*from];
 
 		ret = context_fits(state, place, context);
-		if (ret <= 0)
+		if (ret < 0)
+			break;
+		if (!ret)
 			continue;
 		place->loop = context->loop;
 		place->return_address = context->return_address;
 		state->home = place->slot;
 		state->home_ip = place->ip;
+		break;
 	}
 	rcu_read_unlock();
 	return min(ret, 0);
@@ -86,23 +93,24 @@ static int place_look_up(struct pguard_task *state, struct pguard_place *place)
 
 /*
  * Settle what a place is.  Its stack may be swapped out, or unmapped for a
- * moment by NUMA balancing: that says nothing about the place.
+ * moment by NUMA balancing: that says nothing about the place.  A context of
+ * another loop may point beyond the end of this stack: then it is not its.
  */
 static noinline void place_classify(struct pguard_task *state, struct pguard_place *place,
 				    bool may_sleep)
 {
-	enum { TRIES = 8 };
+	u32 from = 0, tries = 2 * PGUARD_MAX_CONTEXTS;
+	bool doubt = false;
 	u64 word;
-	int tries;
 
-	for (tries = 0; tries < TRIES && place_look_up(state, place); tries++) {
-		if (!may_sleep) {
-			place->generation--; /* ask again next time */
-			return;
-		}
-		if (get_user(word, (const u64 __user *)place->slot))
-			return; /* a context that points nowhere here */
+	while (tries-- && place_look_up(state, place, &from)) {
+		if (may_sleep && !get_user(word, (const u64 __user *)place->slot))
+			continue;
+		doubt = !may_sleep;
+		from++;
 	}
+	if (doubt && !place->loop)
+		place->generation--; /* ask again next time */
 }
 
 enum {

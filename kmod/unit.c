@@ -5,14 +5,8 @@
 #include "compat.h"
 #include "record.h"
 
-/**
- * pguard_unit_report_allowed() - may this late unit be reported
- *
- * What the rate limit refuses is counted as suppressed.
- *
- * Context: any.
- */
-bool pguard_unit_report_allowed(struct pguard_task *state)
+/* May this late unit be told?  What the rate limit refuses is counted. */
+static bool report_allowed(struct pguard_task *state)
 {
 	if (__ratelimit(&state->target->alert_limit))
 		return true;
@@ -56,7 +50,7 @@ static void end_tell(struct pguard_task *state, u64 word, u64 elapsed)
 	bool told = word & PGUARD_PHASE_LATE;
 	struct pguard_record *record;
 
-	if (!told && !pguard_unit_report_allowed(state))
+	if (!told && !report_allowed(state))
 		return;
 	record = pguard_unit_record(state, word >> PGUARD_PHASE_SHIFT,
 				    PERFGUARD_RECORD_KIND_ENDED,

@@ -22,7 +22,6 @@ struct pguard_record;
 
 struct pguard_record *pguard_unit_record(struct pguard_task *state, u64 unit,
 					 u32 kind, u32 found_by, gfp_t gfp);
-bool pguard_unit_report_allowed(struct pguard_task *state);
 void pguard_unit_drop(struct pguard_task *state);
 
 struct pguard_task *pguard_unit_end(struct pguard_task *state);

@@ -118,27 +118,39 @@ static int take_context(struct record *record, void *arg)
 /* Let the module watch this process, with the epoll_wait in @call as the loop. */
 static uint32_t arm(struct link *link, uint32_t flags, void (*call)(void))
 {
-	struct context context = { 0 };
+	/* The first one is another loop's and points beyond this stack. */
+	struct context contexts[2] = {
+		{ .loop_id = 2, .syscall = SYS_epoll_wait, .distance = 64 * 1024 },
+	};
 	struct process *processes;
+	struct loop *loops;
+	uint64_t units = 0;
 	uint32_t id, nr;
 
 	if (link_target_new(link, -1, getpid(), flags | PERFGUARD_TARGET_FLAGS_DISCOVER,
 			    1000000000, &id, &nr))
 		errx(1, "target-new: %s", link_error(link));
 	repeat(call, 100);
-	if (link_waits(link, 0, take_context, &context))
+	if (link_waits(link, 0, take_context, &contexts[1]))
 		errx(1, "wait-get: %s", link_error(link));
-	if (!context.loop_id)
+	if (!contexts[1].loop_id)
 		errx(1, "no wait was recorded");
 	if (link_processes(link, id, &processes, &nr) || nr != 1)
 		errx(1, "process-get: %s", link_error(link));
-	if (link_loop_set(link, processes[0].image_id, &context, 1))
+	if (link_loop_set(link, processes[0].image_id, contexts, 2))
 		errx(1, "loop-set: %s", link_error(link));
 	free(processes);
 	/* Discovery is over, as in a service. */
 	if (link_target_set_flags(link, id, flags))
 		errx(1, "target-set: %s", link_error(link));
 	repeat(call, 100);
+	if (link_loops(link, 0, &loops, &nr))
+		errx(1, "loop-get: %s", link_error(link));
+	for (uint32_t i = 0; i < nr; i++)
+		units += loops[i].units;
+	link_loops_free(loops, nr);
+	if (units < 90)
+		errx(1, "the loop's wait was not known again");
 	return id;
 }
 
