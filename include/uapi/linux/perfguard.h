@@ -4,6 +4,8 @@
 #ifndef _UAPI_LINUX_PERFGUARD_H
 #define _UAPI_LINUX_PERFGUARD_H
 
+#include <linux/types.h>
+
 /*
  * Watches the units (event-loop iterations) of unmodified programs and reports
  * those that take too long while they still run.
@@ -86,6 +88,53 @@ enum perfguard_stack_state {
  * also takes everything above.
  */
 #define PERFGUARD_HIST_BUCKETS	592
+
+/*
+ * What an event of the training stream tells. The stream is read from the
+ * device /dev/perfguard and holds struct perfguard_event only.
+ */
+enum perfguard_event_kind {
+	/* value events before this one found no room on this CPU. */
+	PERFGUARD_EVENT_KIND_LOST = 1,
+	/*
+	 * A site was hit; number is the site's id, sp the stack pointer at the
+	 * function's entry, value the word there, which is the return address
+	 * (0 if it cannot be read).
+	 */
+	PERFGUARD_EVENT_KIND_HIT = 2,
+	/*
+	 * A hooked wait call begins; number is the system call in the lower 12
+	 * bits and the id of the event loop whose wait it is, or 0, above;
+	 * value is the user's instruction pointer.
+	 */
+	PERFGUARD_EVENT_KIND_ENTER = 3,
+	/*
+	 * It returned value; number as for enter, sp is the call's first
+	 * argument.
+	 */
+	PERFGUARD_EVENT_KIND_LEAVE = 4,
+	/*
+	 * The first event of a thread; value is the process in the lower 32
+	 * bits and the image above.
+	 */
+	PERFGUARD_EVENT_KIND_START = 5,
+	/* The thread executes another program or is gone. */
+	PERFGUARD_EVENT_KIND_END = 6,
+};
+
+/*
+ * One event of the training stream. Events of one thread have rising times;
+ * those of different CPUs are read in any order.
+ */
+struct perfguard_event {
+	/* CLOCK_MONOTONIC. */
+	__u64 time_ns;
+	__u64 sp;
+	__u64 value;
+	__u32 tid;
+	/* Event kind in the upper 4 bits, number in the lower 28. */
+	__u32 what;
+};
 
 enum {
 	/* Given by the module, never used again while it is loaded. */
