@@ -113,11 +113,11 @@ struct samples_unit {
 	uint64_t units[2]; /* as above */
 };
 
-/* How long units took; mergeable. */
+/* How long units took; mergeable in any order, so its sums are integers that saturate. */
 struct samples_times {
 	uint64_t nr;
-	double sum_ns;
-	double sum_squares; /* ns^2 */
+	uint64_t sum_ns;
+	unsigned __int128 sum_squares; /* ns^2 */
 	uint64_t hist[PERFGUARD_HIST_BUCKETS]; /* as the netlink spec has it */
 	uint32_t nr_largest;
 	uint64_t largest_ns[SAMPLES_NR_LARGEST]; /* falling */
