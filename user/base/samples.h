@@ -67,6 +67,7 @@ struct samples_boundary {
 	uint32_t object; /* of the return address */
 	uint64_t return_offset; /* in the file, of the return address */
 	uint32_t distance; /* from SP at the call to the slot that holds it */
+	uint32_t rise; /* WAIT: SP of the loop frame less SP at the call; 0: not known */
 	uint32_t function; /* EVENT_SITE only */
 };
 
@@ -76,6 +77,11 @@ struct samples_loop {
 	uint32_t nr_boundaries;
 	struct samples_boundary *boundaries;
 	uint32_t function; /* that owns the loop; SAMPLES_NONE if not known */
+	/*
+	 * What lies between two waits without an event is no unit: it only
+	 * brings the rest of what the first wait began to bring.
+	 */
+	bool has_empty;
 	char comm[16]; /* of a thread that runs it */
 	uint64_t units;
 	uint64_t cut_off; /* units without an end, or with lost events: in no sum */
