@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "pass.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+/* Stacks are not larger; what is further below is on another one. */
+#define STACK_BYTES (UINT64_C(8) << 20)
+/* Nor does a thread go far beyond its loop's frame but to leave it. */
+#define OUTSIDE_BYTES (UINT64_C(1) << 20)
+
+/* Results of a system call that no program sees: linux/errno.h. */
+enum {
+	ERESTARTSYS = 512,
+	ERESTARTNOINTR = 513,
+	ERESTARTNOHAND = 514,
+	ERESTART_RESTARTBLOCK = 516,
+};
+
+int pass_input_init(struct pass_input *input, const struct trace *trace)
+{
+	int error;
+
+	*input = (struct pass_input){ .trace = trace };
+	error = level_loops_find(trace, &input->loops);
+	if (!error)
+		error = walk_threads(trace, &input->threads, &input->nr_threads);
+	if (!error)
+		error = levels_find(trace, &input->loops, input->threads, input->nr_threads,
+				    &input->levels);
+	if (error)
+		pass_input_deinit(input);
+	return error;
+}
+
+void pass_input_deinit(struct pass_input *input)
+{
+	level_loops_deinit(&input->loops);
+	levels_deinit(&input->levels);
+	free(input->threads);
+	*input = (struct pass_input){ 0 };
+}
+
+bool pass_reads(uint32_t syscall)
+{
+	switch (syscall) {
+	case SYS_read:
+	case SYS_readv:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_recvmmsg:
+	case SYS_accept:
+	case SYS_accept4:
+		return true;
+	}
+	return false;
+}
+
+bool pass_wake_begins(uint32_t syscall, int64_t value)
+{
+	switch (value) {
+	case -ERESTARTSYS:
+	case -ERESTARTNOINTR:
+	case -ERESTARTNOHAND:
+	case -ERESTART_RESTARTBLOCK:
+		return syscall == SYS_rt_sigsuspend || syscall == SYS_pause;
+	case -EAGAIN:
+		return !pass_reads(syscall);
+	}
+	return true;
+}
+
+static int tell(int (*fn)(struct pass *, void *), struct pass *pass, void *arg)
+{
+	return fn ? fn(pass, arg) : 0;
+}
+
+static int leave(struct pass *pass, const struct pass_ops *ops, void *arg)
+{
+	int error = pass->loop == TRACE_NONE ? 0 : tell(ops->leave, pass, arg);
+
+	pass->loop = TRACE_NONE;
+	pass->loop_sp = 0;
+	pass->is_waiting = false;
+	walk_reset(&pass->walk);
+	return error;
+}
+
+static int on_hit(struct pass *pass, const struct pass_ops *ops, void *arg)
+{
+	uint64_t sp = pass->event->sp;
+	int error;
+
+	if (trace_number(pass->event) >= pass->input->trace->nr_functions)
+		return -EBADMSG;
+	if (!pass->loop_sp)
+		return 0;
+	if (sp >= pass->loop_sp && sp - pass->loop_sp < OUTSIDE_BYTES)
+		return leave(pass, ops, arg);
+	if (sp >= pass->loop_sp || pass->loop_sp - sp > STACK_BYTES)
+		return tell(ops->foreign, pass, arg);
+	error = walk_call(&pass->walk, &pass->input->threads[pass->thread], pass->index);
+	return error ? error : tell(ops->call, pass, arg);
+}
+
+static int on_enter(struct pass *pass, const struct pass_ops *ops, void *arg)
+{
+	const struct pass_input *input = pass->input;
+	uint32_t loop = level_loop_of(input->trace, &input->loops,
+				      &input->threads[pass->thread], pass->event);
+	int error = 0;
+
+	pass->enter = pass->event;
+	if (loop == TRACE_NONE) {
+		walk_syscall(&pass->walk, pass->event->sp);
+		return 0;
+	}
+	if (loop != pass->loop) {
+		error = leave(pass, ops, arg);
+		pass->loop = loop;
+		pass->loop_sp = levels_sp(&input->levels, pass->thread, loop);
+	}
+	walk_syscall(&pass->walk, pass->event->sp);
+	pass->is_waiting = true;
+	return error ? error : tell(ops->wait, pass, arg);
+}
+
+static int on_leave(struct pass *pass, const struct pass_ops *ops, void *arg)
+{
+	const struct perfguard_event *enter = pass->enter;
+	int error;
+
+	/* A call that began before we looked, or whose begin was lost. */
+	if (!enter || trace_number(enter) != trace_number(pass->event))
+		return 0;
+	if (pass->is_waiting) {
+		pass->is_waiting = false;
+		error = tell(ops->wake, pass, arg);
+	} else {
+		error = pass->loop == TRACE_NONE ? 0 : tell(ops->syscall, pass, arg);
+	}
+	pass->enter = NULL;
+	return error;
+}
+
+static int on_event(struct pass *pass, const struct pass_ops *ops, void *arg)
+{
+	switch (trace_kind(pass->event)) {
+	case PERFGUARD_EVENT_KIND_HIT:
+		return on_hit(pass, ops, arg);
+	case PERFGUARD_EVENT_KIND_ENTER:
+		return on_enter(pass, ops, arg);
+	case PERFGUARD_EVENT_KIND_LEAVE:
+		return on_leave(pass, ops, arg);
+	case PERFGUARD_EVENT_KIND_LOST:
+	case PERFGUARD_EVENT_KIND_END:
+		pass->enter = NULL;
+		return leave(pass, ops, arg);
+	default:
+		return 0;
+	}
+}
+
+int pass_run(const struct pass_input *input, const struct pass_ops *ops, void *arg)
+{
+	struct pass pass = { .input = input };
+	int error = 0;
+
+	walk_init(&pass.walk, input->trace);
+	for (uint32_t i = 0; i < input->nr_threads && !error; i++) {
+		const struct walk_thread *thread = &input->threads[i];
+
+		pass.thread = i;
+		pass.loop = TRACE_NONE;
+		pass.loop_sp = 0;
+		pass.is_waiting = false;
+		pass.enter = NULL;
+		walk_reset(&pass.walk);
+		error = tell(ops->begin, &pass, arg);
+		for (size_t j = thread->begin; j < thread->end && !error; j++) {
+			pass.index = j;
+			pass.event = &input->trace->events[j];
+			error = on_event(&pass, ops, arg);
+		}
+		if (!error)
+			error = leave(&pass, ops, arg);
+	}
+	walk_deinit(&pass.walk);
+	return error;
+}

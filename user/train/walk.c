@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "walk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int add_thread(struct walk_thread **threads, uint32_t *nr, const struct walk_thread *thread)
+{
+	struct walk_thread *grown;
+
+	if (thread->end <= thread->begin || !thread->tid)
+		return 0;
+	/* Room for powers of two. */
+	if (!(*nr & (*nr - 1))) {
+		grown = reallocarray(*threads, *nr ? *nr * 2 : 1, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		*threads = grown;
+	}
+	(*threads)[(*nr)++] = *thread;
+	return 0;
+}
+
+int walk_threads(const struct trace *trace, struct walk_thread **ret, uint32_t *ret_nr)
+{
+	struct walk_thread thread = { 0 };
+	int error = 0;
+
+	*ret = NULL;
+	*ret_nr = 0;
+	for (size_t i = 0; i < trace->nr_events && !error; i++) {
+		const struct perfguard_event *event = &trace->events[i];
+		bool starts = trace_kind(event) == PERFGUARD_EVENT_KIND_START;
+
+		/* A loss is told under the thread that was on the CPU then. */
+		if (event->tid != thread.tid || starts) {
+			thread.end = i;
+			error = add_thread(ret, ret_nr, &thread);
+			thread.tid = event->tid;
+			thread.begin = i;
+			thread.pid = starts ? (uint32_t)event->value : 0;
+			thread.image = starts ? (uint32_t)(event->value >> 32) : 0;
+		}
+	}
+	thread.end = trace->nr_events;
+	if (!error)
+		error = add_thread(ret, ret_nr, &thread);
+	if (error) {
+		free(*ret);
+		*ret = NULL;
+		*ret_nr = 0;
+	}
+	return error;
+}
+
+void walk_init(struct walk *walk, const struct trace *trace)
+{
+	*walk = (struct walk){ .trace = trace };
+}
+
+void walk_deinit(struct walk *walk)
+{
+	free(walk->frames);
+	walk->frames = NULL;
+}
+
+static bool is_on_stack(const struct walk *walk, uint32_t function)
+{
+	for (uint32_t i = walk->nr_frames; i-- > 0;)
+		if (walk->frames[i].function == function)
+			return true;
+	return false;
+}
+
+int walk_call(struct walk *walk, const struct walk_thread *thread, size_t index)
+{
+	const struct perfguard_event *event = &walk->trace->events[index];
+	struct walk_frame *frames, *frame;
+	const struct trace_call *call;
+	uint32_t object = TRACE_NONE;
+	uint64_t offset = 0;
+
+	while (walk->nr_frames && walk->frames[walk->nr_frames - 1].sp <= event->sp)
+		walk->nr_frames--;
+	if (!trace_locate(walk->trace, thread->image, event->value, &object, &offset))
+		object = TRACE_NONE;
+	call = object == TRACE_NONE ? NULL : trace_call_at(walk->trace, object, offset);
+	if (call && call->caller != TRACE_NONE && is_on_stack(walk, call->caller))
+		while (walk->frames[walk->nr_frames - 1].function != call->caller)
+			walk->nr_frames--;
+	if (walk->nr_frames == walk->max_frames) {
+		uint32_t max = walk->max_frames ? walk->max_frames * 2 : 64;
+
+		frames = reallocarray(walk->frames, max, sizeof(*frames));
+		if (!frames)
+			return -ENOMEM;
+		walk->frames = frames;
+		walk->max_frames = max;
+	}
+	frame = &walk->frames[walk->nr_frames++];
+	frame->function = trace_number(event);
+	frame->object = object;
+	frame->return_offset = offset;
+	frame->sp = event->sp;
+	frame->index = index;
+	frame->call = call;
+	return 0;
+}
+
+void walk_syscall(struct walk *walk, uint64_t sp)
+{
+	while (walk->nr_frames && walk->frames[walk->nr_frames - 1].sp < sp)
+		walk->nr_frames--;
+}

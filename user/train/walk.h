@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Goes along the events of one thread and keeps the stack of calls that they
+ * tell of.
+ *
+ * There are events of entries only.  A function has returned when another one
+ * is entered at its stack pointer or above; where the return address says that
+ * the caller is not the innermost function, that one has returned, too (it had
+ * left arguments on the stack).  So no probe at any return is needed.
+ */
+#ifndef _PGUARD_WALK_H
+#define _PGUARD_WALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/trace.h"
+
+/* A function that has been entered and, as far as is known, not left. */
+struct walk_frame {
+	uint32_t function;
+	uint32_t object; /* of the return address; TRACE_NONE if not known */
+	uint64_t return_offset; /* in that file */
+	uint64_t sp; /* at entry: where the return address stands */
+	uint64_t index; /* of the entry, among all events of the trace */
+	const struct trace_call *call; /* what it returns to; NULL if not known */
+};
+
+/* Where the events of one thread, in one image, are. */
+struct walk_thread {
+	uint32_t tid;
+	uint32_t pid;
+	uint32_t image;
+	size_t begin; /* indices of events */
+	size_t end;
+};
+
+struct walk {
+	const struct trace *trace;
+	struct walk_frame *frames; /* outermost first */
+	uint32_t nr_frames;
+	uint32_t max_frames;
+};
+
+/*
+ * The threads of a sorted trace; one that executed another program counts as
+ * another thread.  *@ret is the caller's to free.  Returns 0 or -ENOMEM.
+ */
+int walk_threads(const struct trace *trace, struct walk_thread **ret, uint32_t *ret_nr);
+
+void walk_init(struct walk *walk, const struct trace *trace);
+void walk_deinit(struct walk *walk);
+
+/* Forget the calls: a thread begins, or events are missing. */
+static inline void walk_reset(struct walk *walk)
+{
+	walk->nr_frames = 0;
+}
+
+/*
+ * The thread enters a function: event @index of the trace, of kind hit.  The
+ * new frame is the last one.  Returns 0 or -ENOMEM.
+ */
+int walk_call(struct walk *walk, const struct walk_thread *thread, size_t index);
+
+/* The thread makes a system call at @sp: what was entered below has returned. */
+void walk_syscall(struct walk *walk, uint64_t sp);
+
+#endif /* _PGUARD_WALK_H */
