@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which type a unit is of, from the few guards it hit.
+ *
+ * One source for the module, for training (which predicts what a set of guards
+ * would infer) and for the tests.  Integers only, nothing is allocated, and a
+ * hit costs its context's candidates, however many types there are.
+ *
+ * Rule W.  Each type has a start score, and each context (guard site, stack
+ * depth) a weight from 0 to 127 for each of its candidates.  The first hit of
+ * a context in a unit adds its weights; the type with the highest score is
+ * inferred, of equal ones that with the smaller threshold, then the smaller
+ * index.  Since no weight is negative, the best type is kept as hits come in.
+ *
+ * There are two scores, in quarters of a bit.  The early one holds while the
+ * unit runs: a context that was not met may still come.  The final one holds
+ * at its end, when a context that was not met is evidence: its start score
+ * supposes that none was, and its weights take that back.
+ *
+ * The paper's rule (Algorithm 2) instead counts 1 for every candidate of every
+ * hit, repeated or not, and has no type before the first hit.
+ *
+ * A table serves one event loop and is not written while it is in use.  A
+ * state belongs to one thread, and only that thread changes it.
+ */
+#ifndef _PGUARD_INFER_H
+#define _PGUARD_INFER_H
+
+#include <linux/errno.h>
+#include <linux/types.h>
+
+enum {
+	INFER_NO_TYPE = 0xffff,
+	INFER_MAX_TYPES = 0xffff,
+	INFER_MAX_CONTEXTS = 1 << 20,
+	INFER_MAX_SCORE = 0x7fff,
+	/* A score of this many is one bit, a factor of two in likelihood. */
+	INFER_PER_BIT = 4,
+	/* Added to each weight, in bits, so that none is negative. */
+	INFER_SHIFT_BITS = 10,
+	INFER_MAX_WEIGHT = 127,
+};
+
+/**
+ * struct infer_type - a type of unit
+ * @threshold_ns: from when on a unit of it is late; 0 if there is none
+ * @id: for the caller
+ * @base_early: start score, the prior
+ * @base_final: start score, the prior and the evidence of absence
+ */
+struct infer_type {
+	__u64 threshold_ns;
+	__u32 id;
+	__s16 base_early;
+	__s16 base_final;
+};
+
+/**
+ * struct infer_weight - what a context says for one of its candidates
+ * @type: index of the type
+ * @early: added to the early score, at most INFER_MAX_WEIGHT
+ * @final: added to the final score, at most INFER_MAX_WEIGHT
+ */
+struct infer_weight {
+	__u16 type;
+	__u8 early;
+	__u8 final;
+};
+
+/**
+ * struct infer_context - a guard hit at a stack depth
+ * @site: number of the guard site
+ * @depth: SP of the loop frame less SP at the function's entry, in bytes
+ * @first_weight: index of the first candidate's weight
+ * @nr_weights: candidates
+ */
+struct infer_context {
+	__u32 site;
+	__u32 depth;
+	__u32 first_weight;
+	__u32 nr_weights;
+};
+
+/**
+ * struct infer_table - what is known of the units of an event loop
+ * @types: the types
+ * @contexts: the contexts, no two with equal site and depth
+ * @weights: the candidates of all contexts
+ * @slots: hash table of contexts, index + 1 or 0; see infer_table_init()
+ * @nr_types: number of types
+ * @nr_contexts: number of contexts
+ * @nr_weights: number of weights
+ * @slot_mask: number of slots, a power of two, less 1
+ * @default_early: type with the highest early start score
+ * @default_final: type with the highest final start score
+ * @paper: count hits as the paper does
+ */
+struct infer_table {
+	const struct infer_type *types;
+	const struct infer_context *contexts;
+	const struct infer_weight *weights;
+	const __u32 *slots;
+	__u32 nr_types;
+	__u32 nr_contexts;
+	__u32 nr_weights;
+	__u32 slot_mask;
+	__u16 default_early;
+	__u16 default_final;
+	__u8 paper;
+};
+
+/* A type's score; that of another epoch is the start score. */
+struct infer_score {
+	__u32 epoch;
+	union {
+		struct {
+			__s16 early;
+			__s16 final;
+		};
+		__u32 hits; /* the paper's */
+	};
+};
+
+/* Which of 32 contexts the unit met; of another epoch: none. */
+struct infer_seen {
+	__u32 epoch;
+	__u32 bits;
+};
+
+/**
+ * struct infer_state - a thread's unit
+ * @epoch: number of the unit; what bears another number is void
+ * @contexts: different contexts met
+ * @best_early: type with the highest early score, or INFER_NO_TYPE
+ * @best_final: type with the highest final score, or INFER_NO_TYPE
+ * @scores: by type; a struct infer_seen for each 32 contexts follows
+ */
+struct infer_state {
+	__u32 epoch;
+	__u32 contexts;
+	__u16 best_early;
+	__u16 best_final;
+	__u32 reserved;
+	struct infer_score scores[];
+};
+
+/* The slots that a table of @nr_contexts needs. */
+static inline __u32 infer_nr_slots(__u32 nr_contexts)
+{
+	__u32 nr = 2;
+
+	while (nr < 2 * nr_contexts)
+		nr *= 2;
+	return nr;
+}
+
+/* Bytes of a state for @table, which the caller clears once before its first use. */
+static inline __u32 infer_state_size(const struct infer_table *table)
+{
+	return sizeof(struct infer_state) + table->nr_types * sizeof(struct infer_score) +
+	       (table->nr_contexts + 31) / 32 * sizeof(struct infer_seen);
+}
+
+static inline __u32 infer_hash(__u32 site, __u32 depth)
+{
+	__u32 hash = (site * 0x9e3779b1u) ^ (depth * 0x85ebca6bu);
+
+	return hash ^ (hash >> 15);
+}
+
+/* The smaller threshold wins a tie; no threshold (0) counts as the largest. */
+static inline int infer_wins_tie(const struct infer_table *table, __u32 a, __u32 b)
+{
+	__u64 threshold_a = table->types[a].threshold_ns - 1;
+	__u64 threshold_b = table->types[b].threshold_ns - 1;
+
+	return threshold_a < threshold_b || (threshold_a == threshold_b && a < b);
+}
+
+static inline int infer_base(const struct infer_table *table, __u32 type, int is_final)
+{
+	return is_final ? table->types[type].base_final : table->types[type].base_early;
+}
+
+static inline __u16 infer_default(const struct infer_table *table, int is_final)
+{
+	__u32 best = 0;
+
+	if (!table->nr_types)
+		return INFER_NO_TYPE;
+	for (__u32 i = 1; i < table->nr_types; i++) {
+		int more = infer_base(table, i, is_final) - infer_base(table, best, is_final);
+
+		if (more > 0 || (!more && infer_wins_tie(table, i, best)))
+			best = i;
+	}
+	return (__u16)best;
+}
+
+static inline int infer_is_sound(const struct infer_table *table)
+{
+	if (table->nr_types > INFER_MAX_TYPES || table->nr_contexts > INFER_MAX_CONTEXTS)
+		return 0;
+	for (__u32 i = 0; i < table->nr_contexts; i++) {
+		const struct infer_context *context = &table->contexts[i];
+
+		if (context->first_weight > table->nr_weights ||
+		    context->nr_weights > table->nr_weights - context->first_weight)
+			return 0;
+	}
+	for (__u32 i = 0; i < table->nr_weights; i++)
+		if (table->weights[i].type >= table->nr_types ||
+		    table->weights[i].early > INFER_MAX_WEIGHT ||
+		    table->weights[i].final > INFER_MAX_WEIGHT)
+			return 0;
+	return 1;
+}
+
+/**
+ * infer_table_init() - check and complete a table
+ * @table: filled in but for @slots, @slot_mask and the default types
+ * @slots: room for infer_nr_slots(); must live as long as the table
+ *
+ * Return: 0; -EINVAL if a number is out of bounds; -EEXIST if two contexts are
+ * equal.
+ */
+static inline int infer_table_init(struct infer_table *table, __u32 *slots)
+{
+	__u32 nr_slots;
+
+	if (!infer_is_sound(table))
+		return -EINVAL;
+	nr_slots = infer_nr_slots(table->nr_contexts);
+	for (__u32 i = 0; i < nr_slots; i++)
+		slots[i] = 0;
+	table->slots = slots;
+	table->slot_mask = nr_slots - 1;
+	for (__u32 i = 0; i < table->nr_contexts; i++) {
+		const struct infer_context *context = &table->contexts[i];
+		__u32 at = infer_hash(context->site, context->depth) & table->slot_mask;
+
+		for (; slots[at]; at = (at + 1) & table->slot_mask) {
+			const struct infer_context *other = &table->contexts[slots[at] - 1];
+
+			if (other->site == context->site && other->depth == context->depth)
+				return -EEXIST;
+		}
+		slots[at] = i + 1;
+	}
+	table->default_early = infer_default(table, 0);
+	table->default_final = infer_default(table, 1);
+	return 0;
+}
+
+/* The context's index, or nr_contexts if there is none. */
+static inline __u32 infer_find(const struct infer_table *table, __u32 site, __u32 depth)
+{
+	__u32 at = infer_hash(site, depth) & table->slot_mask;
+
+	for (; table->slots[at]; at = (at + 1) & table->slot_mask) {
+		__u32 i = table->slots[at] - 1;
+
+		if (table->contexts[i].site == site && table->contexts[i].depth == depth)
+			return i;
+	}
+	return table->nr_contexts;
+}
+
+static inline struct infer_seen *infer_seen(const struct infer_table *table,
+					    struct infer_state *state)
+{
+	return (struct infer_seen *)&state->scores[table->nr_types];
+}
+
+/**
+ * infer_begin() - a unit begins
+ * @table: of the thread's loop
+ * @state: of the thread
+ */
+static inline void infer_begin(const struct infer_table *table, struct infer_state *state)
+{
+	if (!++state->epoch) {
+		struct infer_seen *seen = infer_seen(table, state);
+
+		for (__u32 i = 0; i < table->nr_types; i++)
+			state->scores[i].epoch = 0;
+		for (__u32 i = 0; i < (table->nr_contexts + 31) / 32; i++)
+			seen[i].epoch = 0;
+		state->epoch = 1;
+	}
+	state->contexts = 0;
+	state->best_early = table->paper ? INFER_NO_TYPE : table->default_early;
+	state->best_final = table->paper ? INFER_NO_TYPE : table->default_final;
+}
+
+/* Is it the first hit of context @i in this unit? */
+static inline int infer_is_new(const struct infer_table *table, struct infer_state *state, __u32 i)
+{
+	struct infer_seen *seen = &infer_seen(table, state)[i / 32];
+	__u32 bit = 1u << i % 32;
+
+	if (seen->epoch != state->epoch) {
+		seen->epoch = state->epoch;
+		seen->bits = 0;
+	}
+	if (seen->bits & bit)
+		return 0;
+	seen->bits |= bit;
+	state->contexts++;
+	return 1;
+}
+
+static inline int infer_get(const struct infer_table *table, const struct infer_state *state,
+			    __u32 type, int is_final)
+{
+	const struct infer_score *score = &state->scores[type];
+
+	if (score->epoch != state->epoch)
+		return infer_base(table, type, is_final);
+	return is_final ? score->final : score->early;
+}
+
+/* The better of @best and @type, whose score is @score. */
+static inline __u16 infer_better(const struct infer_table *table, const struct infer_state *state,
+				 __u16 best, __u16 type, int score, int is_final)
+{
+	int other;
+
+	if (best == type)
+		return best;
+	other = infer_get(table, state, best, is_final);
+	if (score > other || (score == other && infer_wins_tie(table, type, best)))
+		return type;
+	return best;
+}
+
+static inline __s16 infer_sum(int score, int weight)
+{
+	score += weight;
+	return (__s16)(score < INFER_MAX_SCORE ? score : INFER_MAX_SCORE);
+}
+
+static inline void infer_add(const struct infer_table *table, struct infer_state *state,
+			     const struct infer_weight *weight)
+{
+	int early = infer_get(table, state, weight->type, 0);
+	int final = infer_get(table, state, weight->type, 1);
+	struct infer_score *score = &state->scores[weight->type];
+
+	score->epoch = state->epoch;
+	score->early = infer_sum(early, weight->early);
+	score->final = infer_sum(final, weight->final);
+	state->best_early = infer_better(table, state, state->best_early, weight->type,
+					 score->early, 0);
+	state->best_final = infer_better(table, state, state->best_final, weight->type,
+					 score->final, 1);
+}
+
+static inline void infer_count(const struct infer_table *table, struct infer_state *state,
+			       const struct infer_weight *weight)
+{
+	struct infer_score *score = &state->scores[weight->type];
+	__u16 best = state->best_early;
+
+	if (score->epoch != state->epoch) {
+		score->epoch = state->epoch;
+		score->hits = 0;
+	}
+	score->hits++;
+	if (best == INFER_NO_TYPE || score->hits > state->scores[best].hits ||
+	    (score->hits == state->scores[best].hits &&
+	     infer_wins_tie(table, weight->type, best)))
+		best = weight->type;
+	state->best_early = best;
+	state->best_final = best;
+}
+
+/**
+ * infer_hit() - the unit hit a guard
+ * @table: of the thread's loop
+ * @state: of the thread
+ * @site: number of the guard site
+ * @depth: stack depth, in bytes
+ *
+ * Return: 1 if training knew this context, else 0.
+ */
+static inline int infer_hit(const struct infer_table *table, struct infer_state *state,
+			    __u32 site, __u32 depth)
+{
+	__u32 i = infer_find(table, site, depth);
+	const struct infer_weight *weight, *end;
+	int is_new;
+
+	if (i == table->nr_contexts)
+		return 0;
+	is_new = infer_is_new(table, state, i);
+	weight = &table->weights[table->contexts[i].first_weight];
+	end = weight + table->contexts[i].nr_weights;
+	for (; weight < end; weight++) {
+		if (table->paper)
+			infer_count(table, state, weight);
+		else if (is_new)
+			infer_add(table, state, weight);
+	}
+	return 1;
+}
+
+/**
+ * infer_early() - the type of a unit that runs
+ * @state: of the thread
+ *
+ * Return: index of the type, or INFER_NO_TYPE.
+ */
+static inline __u16 infer_early(const struct infer_state *state)
+{
+	return state->best_early;
+}
+
+/**
+ * infer_end() - the type of a unit that ended
+ * @state: of the thread, which can be read until the next unit begins
+ *
+ * Return: index of the type, or INFER_NO_TYPE.
+ */
+static inline __u16 infer_end(const struct infer_state *state)
+{
+	return state->best_final;
+}
+
+/**
+ * infer_margin() - how far the best type is ahead of the next
+ * @table: of the thread's loop, not for the paper's rule
+ * @state: of the thread
+ * @is_final: by the final scores, else by the early ones
+ *
+ * Looks at all types: for alerts, not for hits.
+ *
+ * Return: difference of the scores; INFER_PER_BIT is a factor of two.
+ */
+static inline __u32 infer_margin(const struct infer_table *table, const struct infer_state *state,
+				 int is_final)
+{
+	__u16 best = is_final ? state->best_final : state->best_early;
+	__u32 margin = INFER_MAX_SCORE;
+	int top;
+
+	if (best == INFER_NO_TYPE)
+		return 0;
+	top = infer_get(table, state, best, is_final);
+	for (__u32 i = 0; i < table->nr_types; i++) {
+		__u32 less = (__u32)(top - infer_get(table, state, i, is_final));
+
+		if (i != best && less < margin)
+			margin = less;
+	}
+	return margin;
+}
+
+#endif /* _PGUARD_INFER_H */
