@@ -22,13 +22,13 @@ static const struct nla_policy pguard_context_nl_policy[PERFGUARD_A_CONTEXT_PAD 
 static const struct nla_policy pguard_target_new_nl_policy[PERFGUARD_A_TARGET_THRESHOLD_NS + 1] = {
 	[PERFGUARD_A_TARGET_EXE_FD] = { .type = NLA_U32, },
 	[PERFGUARD_A_TARGET_PID] = { .type = NLA_U32, },
-	[PERFGUARD_A_TARGET_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0xf),
+	[PERFGUARD_A_TARGET_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0x1f),
 	[PERFGUARD_A_TARGET_THRESHOLD_NS] = { .type = NLA_U64, },
 };
 
 static const struct nla_policy pguard_target_set_nl_policy[PERFGUARD_A_TARGET_THRESHOLD_NS + 1] = {
 	[PERFGUARD_A_TARGET_ID] = { .type = NLA_U32, },
-	[PERFGUARD_A_TARGET_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0xf),
+	[PERFGUARD_A_TARGET_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0x1f),
 	[PERFGUARD_A_TARGET_THRESHOLD_NS] = { .type = NLA_U64, },
 };
 
@@ -55,6 +55,17 @@ static const struct nla_policy pguard_alert_get_nl_policy[PERFGUARD_A_RECORD_SEQ
 
 static const struct nla_policy pguard_wait_get_nl_policy[PERFGUARD_A_RECORD_SEQ + 1] = {
 	[PERFGUARD_A_RECORD_SEQ] = { .type = NLA_U64, },
+};
+
+static const struct nla_policy pguard_site_add_nl_policy[PERFGUARD_A_SITE_SITES + 1] = {
+	[PERFGUARD_A_SITE_TARGET_ID] = { .type = NLA_U32, },
+	[PERFGUARD_A_SITE_FD] = { .type = NLA_U32, },
+	[PERFGUARD_A_SITE_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0x1),
+	[PERFGUARD_A_SITE_SITES] = NLA_POLICY_MAX_LEN(64000),
+};
+
+static const struct nla_policy pguard_site_del_nl_policy[PERFGUARD_A_SITE_TARGET_ID + 1] = {
+	[PERFGUARD_A_SITE_TARGET_ID] = { .type = NLA_U32, },
 };
 
 const struct genl_ops pguard_nl_ops[PGUARD_NL_OPS] = {
@@ -137,6 +148,20 @@ const struct genl_ops pguard_nl_ops[PGUARD_NL_OPS] = {
 		.doit = pguard_nl_stats_get_doit,
 		.policy = pguard_none_nl_policy,
 		.maxattr = ARRAY_SIZE(pguard_none_nl_policy) - 1,
+	},
+	{
+		.cmd = PERFGUARD_CMD_SITE_ADD,
+		.flags = GENL_ADMIN_PERM,
+		.doit = pguard_nl_site_add_doit,
+		.policy = pguard_site_add_nl_policy,
+		.maxattr = ARRAY_SIZE(pguard_site_add_nl_policy) - 1,
+	},
+	{
+		.cmd = PERFGUARD_CMD_SITE_DEL,
+		.flags = GENL_ADMIN_PERM,
+		.doit = pguard_nl_site_del_doit,
+		.policy = pguard_site_del_nl_policy,
+		.maxattr = ARRAY_SIZE(pguard_site_del_nl_policy) - 1,
 	},
 };
 

@@ -11,7 +11,7 @@ enum {
 	PGUARD_NL_MCGRPS
 };
 
-#define PGUARD_NL_OPS	10
+#define PGUARD_NL_OPS	12
 
 extern const struct genl_ops pguard_nl_ops[PGUARD_NL_OPS];
 extern const struct genl_multicast_group pguard_nl_mcgrps[PGUARD_NL_MCGRPS];
@@ -36,5 +36,7 @@ int pguard_nl_wait_get_start(struct netlink_callback *cb);
 int pguard_nl_wait_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int pguard_nl_wait_get_done(struct netlink_callback *cb);
 int pguard_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info);
+int pguard_nl_site_add_doit(struct sk_buff *skb, struct genl_info *info);
+int pguard_nl_site_del_doit(struct sk_buff *skb, struct genl_info *info);
 
 #endif /* _PGUARD_NETLINK_POLICY_H */

@@ -26,6 +26,7 @@ static struct nla_policy target_policy[PERFGUARD_A_TARGET_MAX + 1] = {
 	[PERFGUARD_A_TARGET_WAITS] = { .type = NLA_U64 },
 	[PERFGUARD_A_TARGET_SUPPRESSED] = { .type = NLA_U64 },
 	[PERFGUARD_A_TARGET_UNTRACKED] = { .type = NLA_U64 },
+	[PERFGUARD_A_TARGET_SITES] = { .type = NLA_U32 },
 };
 
 static struct nla_policy process_policy[PERFGUARD_A_PROCESS_MAX + 1] = {
@@ -143,6 +144,7 @@ static int parse_target(struct nlattr *attrs, int len, void *element)
 	target->waits = netlink_u64(tb[PERFGUARD_A_TARGET_WAITS]);
 	target->suppressed = netlink_u64(tb[PERFGUARD_A_TARGET_SUPPRESSED]);
 	target->untracked = netlink_u64(tb[PERFGUARD_A_TARGET_UNTRACKED]);
+	target->sites = netlink_u32(tb[PERFGUARD_A_TARGET_SITES]);
 	return 0;
 }
 

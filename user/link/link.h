@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <linux/perfguard.h>
+
 #include "base/loop.h"
 #include "base/record.h"
 
@@ -33,6 +35,7 @@ struct target {
 	uint64_t waits;
 	uint64_t suppressed;
 	uint64_t untracked;
+	uint32_t sites;
 	char *path; /* never NULL */
 };
 
@@ -60,6 +63,8 @@ struct stats {
 	uint64_t lost_memory;
 	uint64_t lost_overwritten;
 	uint64_t torn_stacks;
+	uint32_t sites; /* of all targets */
+	uint64_t stream_lost; /* events, since the module was loaded */
 	uint32_t nr_hooks;
 	struct hook *hooks;
 };
@@ -114,6 +119,23 @@ typedef int (*link_record_fn)(struct record *record, void *arg);
 /* The records with sequence numbers from @seq on; complete ones only. */
 int link_alerts(struct link *link, uint64_t seq, link_record_fn fn, void *arg);
 int link_waits(struct link *link, uint64_t seq, link_record_fn fn, void *arg);
+
+/*
+ * Probe the @sites of the open file @fd for a target: their hits come by the
+ * stream (stream.h).  @flags is enum perfguard_site_flags.  Any number; it is
+ * sent in as many requests as it takes, about 4000 sites each.
+ *
+ * A site that cannot be probed does not stop the others: it is told in
+ * *@ret_refused, an array of *@ret_nr_refused with positive errnos, to be
+ * freed by the caller.  Both are set on failure too; sites of requests before
+ * the one that failed stay (link_sites_del()).
+ */
+int link_sites_add(struct link *link, uint32_t target_id, int fd,
+		   uint32_t flags, const struct perfguard_site *sites,
+		   uint32_t nr, struct perfguard_site_refusal **ret_refused,
+		   uint32_t *ret_nr_refused);
+/* Take all sites of a target off. */
+int link_sites_del(struct link *link, uint32_t target_id);
 
 /* Free stats.hooks with link_stats_clear(). */
 int link_stats(struct link *link, struct stats *ret);

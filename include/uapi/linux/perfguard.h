@@ -42,6 +42,11 @@ enum perfguard_target_flags {
 	PERFGUARD_TARGET_FLAGS_DISCOVER = 1U << 2,
 	/* The target is removed when the socket that made it is closed. */
 	PERFGUARD_TARGET_FLAGS_OWNED = 1U << 3,
+	/*
+	 * While the training stream is open, tell each hooked wait call of the
+	 * target's threads there.
+	 */
+	PERFGUARD_TARGET_FLAGS_RECORD = 1U << 4,
 };
 
 /*
@@ -90,6 +95,59 @@ enum perfguard_stack_state {
 #define PERFGUARD_HIST_BUCKETS	592
 
 /*
+ * How the sites of one request are probed.
+ */
+enum perfguard_site_flags {
+	/*
+	 * A site tells its first hit of all and then costs nothing more: the
+	 * breakpoint goes from each process that comes by.
+	 */
+	PERFGUARD_SITE_FLAGS_ONE_SHOT = 1U << 0,
+};
+
+/*
+ * Sites there may be of all targets together.
+ */
+#define PERFGUARD_MAX_SITES	262144
+
+/*
+ * Sites one site-add may bring.
+ */
+#define PERFGUARD_SITES_PER_REQUEST	4000
+
+/*
+ * The largest id of a site; an event has 28 bits for it.
+ */
+#define PERFGUARD_MAX_SITE_ID	268435455
+
+/*
+ * A place in a file for a breakpoint.
+ */
+struct perfguard_site {
+	/* In the file, of the first byte of an instruction. */
+	__u64 offset;
+	/* Chosen by the user; what the events of its hits carry. */
+	__u32 id;
+	/*
+	 * Stack pointer at the function's entry less stack pointer here,
+	 * bytes.
+	 */
+	__u32 sp_delta;
+};
+
+/*
+ * A site that was not added.
+ */
+struct perfguard_site_refusal {
+	__u32 id;
+	/*
+	 * An errno: EINVAL for an offset outside of the file or a field out of
+	 * range, ENOTSUPP (524) for an instruction that cannot be probed.
+	 */
+	__u32 error;
+};
+
+/*
  * What an event of the training stream tells. The stream is read from the
  * device /dev/perfguard and holds struct perfguard_event only.
  */
@@ -104,13 +162,14 @@ enum perfguard_event_kind {
 	PERFGUARD_EVENT_KIND_HIT = 2,
 	/*
 	 * A hooked wait call begins; number is the system call in the lower 12
-	 * bits and the id of the event loop whose wait it is, or 0, above;
-	 * value is the user's instruction pointer.
+	 * bits and, above, the lower 16 bits of the id of the event loop whose
+	 * wait it is, or 0; sp is the user's stack pointer, value the
+	 * instruction pointer.
 	 */
 	PERFGUARD_EVENT_KIND_ENTER = 3,
 	/*
-	 * It returned value; number as for enter, sp is the call's first
-	 * argument.
+	 * It returned value (-512 to -516 if the kernel begins it again);
+	 * number as for enter, sp is the call's first argument.
 	 */
 	PERFGUARD_EVENT_KIND_LEAVE = 4,
 	/*
@@ -173,6 +232,8 @@ enum {
 	 */
 	PERFGUARD_A_TARGET_UNTRACKED,
 	PERFGUARD_A_TARGET_PAD,
+	/* Sites that are probed for the target. */
+	PERFGUARD_A_TARGET_SITES,
 
 	__PERFGUARD_A_TARGET_MAX,
 	PERFGUARD_A_TARGET_MAX = (__PERFGUARD_A_TARGET_MAX - 1)
@@ -365,9 +426,35 @@ enum {
 	PERFGUARD_A_STATS_RING_BYTES,
 	PERFGUARD_A_STATS_HOOK,
 	PERFGUARD_A_STATS_PAD,
+	/* Sites of all targets. */
+	PERFGUARD_A_STATS_SITES,
+	/*
+	 * Events of the training stream for which there was no room, since
+	 * loading.
+	 */
+	PERFGUARD_A_STATS_STREAM_LOST,
 
 	__PERFGUARD_A_STATS_MAX,
 	PERFGUARD_A_STATS_MAX = (__PERFGUARD_A_STATS_MAX - 1)
+};
+
+enum {
+	PERFGUARD_A_SITE_TARGET_ID = 1,
+	/*
+	 * An open file of the caller, one that the target's processes map: the
+	 * program, or a library.
+	 */
+	PERFGUARD_A_SITE_FD,
+	PERFGUARD_A_SITE_FLAGS,
+	/* An array of struct perfguard_site. */
+	PERFGUARD_A_SITE_SITES,
+	PERFGUARD_A_SITE_ADDED,
+	/* An array of struct perfguard_site_refusal. */
+	PERFGUARD_A_SITE_REFUSED,
+	PERFGUARD_A_SITE_PAD,
+
+	__PERFGUARD_A_SITE_MAX,
+	PERFGUARD_A_SITE_MAX = (__PERFGUARD_A_SITE_MAX - 1)
 };
 
 enum {
@@ -405,6 +492,17 @@ enum {
 	PERFGUARD_CMD_WAIT_GET,
 	/* Counters of the module as a whole, and its hooks. */
 	PERFGUARD_CMD_STATS_GET,
+	/*
+	 * Tell hits of these sites in the training stream, of the target's
+	 * threads only. Other processes that map the file are not touched.
+	 * Sites can be added before the program or library is mapped. A site
+	 * that cannot be probed is told in refused and does not stop the
+	 * others; where nothing maps the file yet, the kernel looks at its
+	 * instruction later, and the site may stay without hits.
+	 */
+	PERFGUARD_CMD_SITE_ADD,
+	/* Take all sites of a target off. */
+	PERFGUARD_CMD_SITE_DEL,
 
 	__PERFGUARD_CMD_MAX,
 	PERFGUARD_CMD_MAX = (__PERFGUARD_CMD_MAX - 1)

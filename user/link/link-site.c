@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "netlink.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct nla_policy site_policy[PERFGUARD_A_SITE_MAX + 1] = {
+	[PERFGUARD_A_SITE_ADDED] = { .type = NLA_U32 },
+	[PERFGUARD_A_SITE_REFUSED] = { .type = NLA_UNSPEC },
+};
+
+struct refusals {
+	struct perfguard_site_refusal *elements;
+	uint32_t nr;
+};
+
+static int parse_refusals(struct nlattr *attrs, int len, void *arg)
+{
+	struct nlattr *tb[PERFGUARD_A_SITE_MAX + 1];
+	struct perfguard_site_refusal *elements;
+	struct refusals *refusals = arg;
+	struct nlattr *refused;
+	uint32_t nr;
+
+	if (nla_parse(tb, PERFGUARD_A_SITE_MAX, attrs, len, site_policy))
+		return -EBADMSG;
+	refused = tb[PERFGUARD_A_SITE_REFUSED];
+	nr = refused ? (uint32_t)nla_len(refused) / sizeof(*elements) : 0;
+	if (!nr)
+		return 0;
+	elements = reallocarray(refusals->elements, refusals->nr + (size_t)nr,
+				sizeof(*elements));
+	if (!elements)
+		return -ENOMEM;
+	memcpy(elements + refusals->nr, nla_data(refused),
+	       nr * sizeof(*elements));
+	refusals->elements = elements;
+	refusals->nr += nr;
+	return 0;
+}
+
+/* As many as fit into one request. */
+static int add_some(struct link *link, uint32_t target_id, int fd,
+		    uint32_t flags, const struct perfguard_site *sites,
+		    uint32_t nr, struct refusals *refusals)
+{
+	struct nl_msg *msg = netlink_request(link, PERFGUARD_CMD_SITE_ADD, 0);
+
+	if (!msg)
+		return -ENOMEM;
+	/* nlmsg_alloc() has room for a page; make it for all sites. */
+	if (nlmsg_expand(msg, 4096 + nr * sizeof(*sites)) ||
+	    nla_put_u32(msg, PERFGUARD_A_SITE_TARGET_ID, target_id) ||
+	    nla_put_u32(msg, PERFGUARD_A_SITE_FD, (uint32_t)fd) ||
+	    nla_put_u32(msg, PERFGUARD_A_SITE_FLAGS, flags) ||
+	    nla_put(msg, PERFGUARD_A_SITE_SITES, (int)(nr * sizeof(*sites)),
+		    sites))
+		return netlink_overflow(link, msg);
+	return netlink_exchange(link, msg, parse_refusals, refusals);
+}
+
+int link_sites_add(struct link *link, uint32_t target_id, int fd,
+		   uint32_t flags, const struct perfguard_site *sites,
+		   uint32_t nr, struct perfguard_site_refusal **ret_refused,
+		   uint32_t *ret_nr_refused)
+{
+	struct refusals refusals = { 0 };
+	int ret = 0;
+
+	while (nr && !ret) {
+		uint32_t some = nr < PERFGUARD_SITES_PER_REQUEST ?
+					nr :
+					PERFGUARD_SITES_PER_REQUEST;
+
+		ret = add_some(link, target_id, fd, flags, sites, some,
+			       &refusals);
+		sites += some;
+		nr -= some;
+	}
+	*ret_refused = refusals.elements;
+	*ret_nr_refused = refusals.nr;
+	return ret;
+}
+
+int link_sites_del(struct link *link, uint32_t target_id)
+{
+	struct nl_msg *msg = netlink_request(link, PERFGUARD_CMD_SITE_DEL, 0);
+
+	if (!msg)
+		return -ENOMEM;
+	if (nla_put_u32(msg, PERFGUARD_A_SITE_TARGET_ID, target_id))
+		return netlink_overflow(link, msg);
+	return netlink_exchange(link, msg, NULL, NULL);
+}
