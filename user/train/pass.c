@@ -44,6 +44,39 @@ void pass_input_deinit(struct pass_input *input)
 	*input = (struct pass_input){ 0 };
 }
 
+static bool is_called_from(const struct pass *pass, const struct trace_context *context)
+{
+	for (uint32_t i = pass->walk.nr_frames; i-- > 0;) {
+		const struct walk_frame *frame = &pass->walk.frames[i];
+
+		if (frame->sp == pass->event->sp + context->distance)
+			return frame->object == context->object &&
+			       frame->return_offset == context->return_offset;
+	}
+	return false;
+}
+
+uint32_t pass_context(const struct pass *pass)
+{
+	const struct trace *trace = pass->input->trace;
+	uint32_t syscall = trace_number(pass->event) & TRACE_SYSCALL_MASK;
+	uint32_t image = pass->input->threads[pass->thread].image;
+	uint32_t found = TRACE_NONE;
+
+	for (uint32_t i = 0; i < trace->nr_contexts; i++) {
+		const struct trace_context *context = &trace->contexts[i];
+
+		if (context->image != image || context->syscall != syscall ||
+		    pass->input->loops.of_context[i] != pass->loop)
+			continue;
+		if (is_called_from(pass, context))
+			return i;
+		if (found == TRACE_NONE)
+			found = i;
+	}
+	return found;
+}
+
 bool pass_reads(uint32_t syscall)
 {
 	switch (syscall) {

@@ -57,6 +57,13 @@ struct pass_ops {
 
 int pass_run(const struct pass_input *input, const struct pass_ops *ops, void *arg);
 
+/*
+ * Which of its loop's contexts a wait, just entered, is in: by the return
+ * address where a function with a site was called, else by the system call.
+ * An index into the trace's contexts; TRACE_NONE if it cannot be told.
+ */
+uint32_t pass_context(const struct pass *pass);
+
 /* Does the return of a wait begin a unit?  As the module decides (kmod/wait.c). */
 bool pass_wake_begins(uint32_t syscall, int64_t value);
 

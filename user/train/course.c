@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "course.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	NEAR_LEVELS = 5, /* calls from the loop's frame in which a dispatch is looked for */
+	MAX_CALLEES = 8, /* of a dispatch, told apart */
+	TINY_CALLS = 8, /* a segment with fewer says nothing */
+};
+
+/* It is made in this share of the segments with work, and has, */
+static const double OFTEN = 0.2;
+/* in this share of those, most of their work under it. */
+static const double MOST_SEGMENTS = 0.5;
+static const double MOST_WORK = 0.6;
+/* Segments that differ from their wait by less are taken for accidents. */
+static const double ACCIDENTS = 0.002;
+
+/* A function that makes indirect calls in a loop, at one depth. */
+struct group {
+	uint32_t function;
+	uint32_t depth;
+	uint64_t dispatches;
+	uint64_t present; /* segments with work in which it was made */
+	uint64_t segments; /* with most of their work under it */
+	uint32_t callees[MAX_CALLEES];
+	uint32_t nr_callees;
+	uint32_t most; /* in a segment */
+	/* In the segment at hand. */
+	uint32_t here;
+	uint64_t calls;
+};
+
+/* What is counted of a loop. */
+struct survey {
+	struct course *course;
+	struct group *groups;
+	uint32_t nr_groups;
+	uint64_t worked; /* segments that are not tiny */
+};
+
+struct surveyor {
+	struct survey *surveys; /* by loop */
+	/* The thread's segment. */
+	uint64_t calls;
+	uint32_t waits;
+	bool is_open;
+	uint32_t of_level[NEAR_LEVELS]; /* group by which the frame was called */
+};
+
+static const struct walk_frame *last_frame(const struct pass *pass)
+{
+	return &pass->walk.frames[pass->walk.nr_frames - 1];
+}
+
+static bool is_site(const struct course_site *site, const struct walk_frame *frame)
+{
+	return site->object == frame->object && site->offset == frame->return_offset;
+}
+
+bool course_is_chain(const struct course *course, const struct pass *pass)
+{
+	if (pass->walk.nr_frames != 1)
+		return false;
+	for (uint32_t i = 0; i < course->nr_chains; i++)
+		if (is_site(&course->chains[i], last_frame(pass)))
+			return true;
+	return false;
+}
+
+/* The function that called the last frame, and the depth of its frame. */
+static bool dispatcher_of(const struct pass *pass, uint32_t *ret_function, uint32_t *ret_depth)
+{
+	const struct walk *walk = &pass->walk;
+	const struct walk_frame *frame = last_frame(pass);
+
+	if (walk->nr_frames > NEAR_LEVELS || !frame->call || !frame->call->is_indirect ||
+	    !frame->call->is_in_loop)
+		return false;
+	*ret_function = TRACE_NONE;
+	*ret_depth = 0;
+	if (walk->nr_frames > 1) {
+		const struct walk_frame *caller = frame - 1;
+
+		if (frame->call->caller != caller->function)
+			return false;
+		*ret_function = caller->function;
+		*ret_depth = (uint32_t)(pass->loop_sp - caller->sp);
+	}
+	return true;
+}
+
+bool course_is_dispatch(const struct course *course, const struct pass *pass)
+{
+	uint32_t function, depth;
+
+	return course->mode == COURSE_DISPATCH && dispatcher_of(pass, &function, &depth) &&
+	       function == course->dispatcher && depth == course->dispatcher_depth;
+}
+
+/* First pass: by which calls the loop's function comes to its wait. */
+static int note_chain(struct pass *pass, void *arg)
+{
+	struct surveyor *surveyor = arg;
+	struct course *course = surveyor->surveys[pass->loop].course;
+	const struct walk_frame *frame = pass->walk.frames;
+	struct course_site *site = course->chains;
+
+	course->waits++;
+	if (!pass->walk.nr_frames || frame->object == TRACE_NONE)
+		return 0;
+	if (frame->call)
+		course->owner = frame->call->caller;
+	while (site < course->chains + course->nr_chains && !is_site(site, frame))
+		site++;
+	if (site == course->chains + COURSE_MAX_CHAINS)
+		return 0;
+	if (site == course->chains + course->nr_chains) {
+		*site = (struct course_site){
+			.object = frame->object,
+			.offset = frame->return_offset,
+		};
+		course->nr_chains++;
+	}
+	site->seen++;
+	return 0;
+}
+
+static int by_seen(const void *a, const void *b)
+{
+	const struct course_site *left = a, *right = b;
+
+	if (left->seen != right->seen)
+		return left->seen < right->seen ? 1 : -1;
+	if (left->object != right->object)
+		return left->object < right->object ? -1 : 1;
+	return left->offset < right->offset ? -1 : left->offset > right->offset;
+}
+
+static void close_segment(struct surveyor *surveyor, struct survey *survey)
+{
+	struct course *course = survey->course;
+	bool worked = surveyor->calls >= TINY_CALLS;
+
+	if (surveyor->is_open) {
+		course->segments++;
+		course->unbroken += !surveyor->waits;
+		course->repeated += surveyor->waits > 1 ? surveyor->waits - 1 : 0;
+		survey->worked += worked;
+	}
+	for (uint32_t i = 0; i < survey->nr_groups; i++) {
+		struct group *group = &survey->groups[i];
+
+		if (surveyor->is_open && worked && group->here) {
+			group->present++;
+			group->segments += (double)group->calls >=
+					   MOST_WORK * (double)surveyor->calls;
+		}
+		if (surveyor->is_open && group->here > group->most)
+			group->most = group->here;
+		group->here = 0;
+		group->calls = 0;
+	}
+	surveyor->calls = 0;
+	surveyor->waits = 0;
+	surveyor->is_open = false;
+	for (uint32_t i = 0; i < NEAR_LEVELS; i++)
+		surveyor->of_level[i] = TRACE_NONE;
+}
+
+static int group_get(struct survey *survey, uint32_t function, uint32_t depth, uint32_t *ret)
+{
+	struct group *grown;
+
+	for (uint32_t i = 0; i < survey->nr_groups; i++) {
+		if (survey->groups[i].function == function && survey->groups[i].depth == depth) {
+			*ret = i;
+			return 0;
+		}
+	}
+	grown = reallocarray(survey->groups, survey->nr_groups + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	survey->groups = grown;
+	*ret = survey->nr_groups++;
+	grown[*ret] = (struct group){ .function = function, .depth = depth };
+	return 0;
+}
+
+static void note_callee(struct group *group, uint32_t function)
+{
+	for (uint32_t i = 0; i < group->nr_callees; i++)
+		if (group->callees[i] == function)
+			return;
+	if (group->nr_callees < MAX_CALLEES)
+		group->callees[group->nr_callees++] = function;
+}
+
+/* Second pass: the segments, and what is under which call of them. */
+static int note_call(struct pass *pass, void *arg)
+{
+	struct surveyor *surveyor = arg;
+	struct survey *survey = &surveyor->surveys[pass->loop];
+	uint32_t level = pass->walk.nr_frames - 1;
+	uint32_t function, depth, group;
+	int error;
+
+	if (course_is_chain(survey->course, pass)) {
+		close_segment(surveyor, survey);
+		surveyor->is_open = true;
+	}
+	surveyor->calls++;
+	if (level < NEAR_LEVELS) {
+		surveyor->of_level[level] = TRACE_NONE;
+		if (dispatcher_of(pass, &function, &depth)) {
+			error = group_get(survey, function, depth, &group);
+			if (error)
+				return error;
+			surveyor->of_level[level] = group;
+			survey->groups[group].here++;
+			survey->groups[group].dispatches++;
+			note_callee(&survey->groups[group], last_frame(pass)->function);
+		}
+	}
+	for (uint32_t i = 0; i <= level && i < NEAR_LEVELS; i++)
+		if (surveyor->of_level[i] != TRACE_NONE)
+			survey->groups[surveyor->of_level[i]].calls++;
+	return 0;
+}
+
+static int note_wait(struct pass *pass, void *arg)
+{
+	struct surveyor *surveyor = arg;
+
+	(void)pass;
+	surveyor->waits++;
+	return 0;
+}
+
+/* What was cut off counts in nothing. */
+static int note_leave(struct pass *pass, void *arg)
+{
+	struct surveyor *surveyor = arg;
+
+	surveyor->is_open = false;
+	close_segment(surveyor, &surveyor->surveys[pass->loop]);
+	return 0;
+}
+
+/* The dispatch nearest to the loop, if there is one. */
+static const struct group *find_dispatch(const struct survey *survey)
+{
+	const struct group *best = NULL;
+
+	for (uint32_t i = 0; i < survey->nr_groups; i++) {
+		const struct group *group = &survey->groups[i];
+
+		if ((double)group->present < OFTEN * (double)survey->worked ||
+		    (double)group->segments < MOST_SEGMENTS * (double)group->present)
+			continue;
+		if (group->nr_callees < 2 && group->most < 2)
+			continue;
+		if (!best || group->depth < best->depth)
+			best = group;
+	}
+	return best;
+}
+
+static void decide(struct survey *survey)
+{
+	struct course *course = survey->course;
+	const struct group *group = find_dispatch(survey);
+	double odd = (double)(course->unbroken + course->repeated);
+
+	if (group) {
+		course->mode = COURSE_DISPATCH;
+		course->dispatcher = group->function;
+		course->dispatcher_depth = group->depth;
+		course->dispatches = group->dispatches;
+		course->most_dispatches = group->most;
+	} else if (odd > ACCIDENTS * (double)course->segments) {
+		course->mode = COURSE_SEGMENTS;
+	}
+}
+
+int courses_find(const struct pass_input *input, struct course **ret)
+{
+	const struct pass_ops first = { .wait = note_chain };
+	const struct pass_ops second = {
+		.call = note_call,
+		.wait = note_wait,
+		.leave = note_leave,
+	};
+	uint32_t nr = input->loops.nr;
+	struct surveyor surveyor = { .surveys = calloc(nr + 1, sizeof(struct survey)) };
+	struct course *courses = calloc(nr + 1, sizeof(*courses));
+	int error = surveyor.surveys && courses ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !error && i < nr; i++) {
+		surveyor.surveys[i].course = &courses[i];
+		courses[i].owner = TRACE_NONE;
+		courses[i].dispatcher = TRACE_NONE;
+	}
+	for (uint32_t i = 0; i < NEAR_LEVELS; i++)
+		surveyor.of_level[i] = TRACE_NONE;
+	if (!error)
+		error = pass_run(input, &first, &surveyor);
+	for (uint32_t i = 0; !error && i < nr; i++)
+		qsort(courses[i].chains, courses[i].nr_chains, sizeof(courses[i].chains[0]),
+		      by_seen);
+	if (!error)
+		error = pass_run(input, &second, &surveyor);
+	for (uint32_t i = 0; !error && i < nr; i++)
+		decide(&surveyor.surveys[i]);
+	for (uint32_t i = 0; surveyor.surveys && i < nr; i++)
+		free(surveyor.surveys[i].groups);
+	free(surveyor.surveys);
+	if (error)
+		free(courses);
+	else
+		*ret = courses;
+	return error;
+}
