@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Whole files: read at once, replaced at once.
+ */
+#ifndef _PGUARD_FILE_H
+#define _PGUARD_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define FILE_WHY_MAX 8704
+
+/*
+ * Read the regular file at @path, of at most @max bytes, into memory of
+ * sqlite3_malloc64().  Returns 0 or an error of open() or read(), -EISDIR,
+ * -EINVAL (not a regular file), -EFBIG, -ENOMEM, told in @why.
+ */
+int file_read(const char *path, size_t max, uint8_t **ret, size_t *ret_len,
+	      char why[FILE_WHY_MAX]);
+
+/*
+ * Put @bytes at @path: the old file or the new one is there at any moment, and
+ * the new one is on the disk when this returns 0.  Else @why tells the error.
+ */
+int file_replace(const char *path, const uint8_t *bytes, size_t len, char why[FILE_WHY_MAX]);
+
+#endif /* _PGUARD_FILE_H */

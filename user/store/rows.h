@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Arrays of structs as tables of SQLite: a row is an element, its number ("id")
+ * the index.  One description serves to create a table, to fill and to read it.
+ * Nothing in a row is believed: type and range of every value are checked.
+ */
+#ifndef _PGUARD_ROWS_H
+#define _PGUARD_ROWS_H
+
+#include <sqlite3.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum column_kind {
+	COLUMN_U8,
+	COLUMN_U16,
+	COLUMN_I16,
+	COLUMN_U32, /* enums, too */
+	COLUMN_U64, /* what is beyond the signed range reads as negative */
+	COLUMN_OPTIONAL, /* uint32_t; UINT32_MAX is NULL */
+	COLUMN_REAL,
+	COLUMN_TEXT, /* char *; at most @extra bytes */
+	COLUMN_OPTIONAL_TEXT, /* the same, or NULL */
+	COLUMN_CHARS, /* char[@extra] */
+	/* As in pack.h; the field is the pointer, @extra the offset of its length. */
+	COLUMN_RISING,
+	COLUMN_HITS,
+	COLUMN_PLACES,
+	COLUMN_TIMES,
+};
+
+struct column {
+	const char *name;
+	enum column_kind kind;
+	size_t offset; /* of the field in the element */
+	size_t extra;
+};
+
+struct table {
+	const char *name;
+	const struct column *columns;
+	uint32_t nr_columns;
+	size_t size; /* of an element */
+	uint32_t max_rows;
+};
+
+struct rows {
+	sqlite3 *db;
+	uint64_t digest; /* of all values that went through, in order */
+};
+
+/* The statement that creates the table: sqlite3_free(); NULL without memory. */
+char *rows_schema(const struct table *table);
+
+/* Returns 0, -ENOMEM, or -EIO for anything else SQLite has against it. */
+int rows_save(struct rows *rows, const struct table *table, const void *elements, uint32_t nr);
+
+/*
+ * Append what the table holds; *nr counts an element as soon as it owns
+ * something, so that on failure, too, the owner's deinit frees it all.
+ * Returns 0, -EBADMSG or -ENOMEM.
+ */
+int rows_load(struct rows *rows, const struct table *table, void **elements, uint32_t *nr);
+
+#endif /* _PGUARD_ROWS_H */
