@@ -75,6 +75,13 @@ static uint64_t row_fde(const struct fde_table *table, uint32_t row)
 	return table->base + (uint64_t)(int32_t)get32(table->rows + 8ull * row + 4);
 }
 
+void fde_table_row(const struct fde_table *table, uint32_t row, uint64_t *ret_start,
+		   uint64_t *ret_fde)
+{
+	*ret_start = row_start(table, row);
+	*ret_fde = row_fde(table, row);
+}
+
 void fde_table_init(struct fde_table *table, const struct file_view *view, Elf *elf)
 {
 	enum { HEAD = 12, USUAL = DW_EH_PE_datarel | DW_EH_PE_sdata4 };

@@ -44,6 +44,10 @@ const uint8_t *file_view_at(const struct file_view *view, uint64_t addr, size_t 
 /* Find the table; a file without one gets an empty table. */
 void fde_table_init(struct fde_table *table, const struct file_view *view, Elf *elf);
 
+/* Row @row of the table: where its code starts, and where its FDE is. */
+void fde_table_row(const struct fde_table *table, uint32_t row, uint64_t *ret_start,
+		   uint64_t *ret_fde);
+
 /* The range [*@ret_start, *@ret_end) of the FDE that covers @addr, if any. */
 bool fde_find(const struct fde_table *table, const struct file_view *view, uint64_t addr,
 	      uint64_t *ret_start, uint64_t *ret_end);

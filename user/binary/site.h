@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Where in a function a guard goes.
+ *
+ * A uprobe whose instruction the kernel emulates costs an eighth of one whose
+ * instruction it single-steps, in a virtual machine.  Every kernel from 6.1 on
+ * emulates push of a register, nop, and relative jumps, branches and calls.
+ * Four functions of five have one of them among their first instructions, at a
+ * place that every entry of the function comes by exactly once.
+ */
+#ifndef _PGUARD_SITE_H
+#define _PGUARD_SITE_H
+
+#include <stdint.h>
+
+#include "functions.h"
+#include "insn.h"
+
+/* What the kernel does with a probed instruction. */
+enum site_probe {
+	SITE_PROBE_EMULATED,
+	SITE_PROBE_STEPPED,
+	SITE_PROBE_REFUSED, /* or does wrong, or counts more than once */
+};
+
+enum site_class {
+	SITE_CHEAP, /* emulated by every kernel from 6.1 on */
+	SITE_STEPPED, /* at the entry, or behind its endbr64 */
+	SITE_NONE, /* no guard can be here */
+};
+
+struct site {
+	enum site_class class;
+	uint64_t offset; /* in the file */
+	/*
+	 * SP at the function's entry less SP at the site, bytes: the return
+	 * address is at SP + sp_delta.
+	 */
+	uint32_t sp_delta;
+};
+
+enum site_probe site_probe(const struct insn *insn);
+
+void site_find(const struct functions *functions, const struct function *function,
+	       struct site *ret);
+
+#endif /* _PGUARD_SITE_H */

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A part that was moved away is joined to the function that jumps into it, or
+ * that another part of the same function jumps into; else to the function in
+ * the middle of which it jumps back.  The compiler makes them so: nobody calls
+ * such a part, and no other function can use it.
+ */
+
+#include "sweep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "insn.h"
+
+/* A jump that leaves a cold range for another range. */
+struct leap {
+	uint32_t from;
+	uint32_t to;
+	bool to_start;
+};
+
+struct sweep {
+	const struct ranges *ranges;
+	struct sweep_facts *facts;
+	struct leap *leaps;
+	size_t nr_leaps;
+	size_t max_leaps;
+};
+
+static int add_leap(struct sweep *sweep, uint32_t from, uint32_t to, bool to_start)
+{
+	if (sweep->nr_leaps == sweep->max_leaps) {
+		size_t max = sweep->max_leaps ? 2 * sweep->max_leaps : 256;
+		struct leap *leaps = realloc(sweep->leaps, max * sizeof(*leaps));
+
+		if (!leaps)
+			return -ENOMEM;
+		sweep->leaps = leaps;
+		sweep->max_leaps = max;
+	}
+	sweep->leaps[sweep->nr_leaps++] = (struct leap){ from, to, to_start };
+	return 0;
+}
+
+/* A branch of range @from to @insn's target. */
+static int note_target(struct sweep *sweep, uint32_t from, const struct insn *insn)
+{
+	const struct range *ranges = sweep->ranges->entries, *target = &ranges[from];
+	bool is_call = insn->flow == INSN_CALL;
+	struct sweep_facts *facts;
+	uint64_t at;
+	uint32_t to;
+
+	if (insn->target - target->addr >= target->size) {
+		target = ranges_find(sweep->ranges, insn->target);
+		if (!target)
+			return 0;
+	}
+	to = (uint32_t)(target - ranges);
+	facts = &sweep->facts[to];
+	at = insn->target - target->addr;
+	if (at && at < SWEEP_NEAR)
+		facts->near[at / 64] |= 1ull << at % 64;
+	if (is_call) {
+		facts->is_called = facts->is_called || !at;
+		return 0;
+	}
+	if (to == from) {
+		facts->start_is_target = facts->start_is_target || !at;
+		return 0;
+	}
+	if (target->kind == RANGE_COLD && ranges[from].kind == RANGE_FUNCTION &&
+	    facts->parent == SWEEP_NONE)
+		facts->parent = from;
+	return ranges[from].kind == RANGE_COLD ? add_leap(sweep, from, to, !at) : 0;
+}
+
+static int sweep_range(struct sweep *sweep, const struct file_view *view, uint32_t index)
+{
+	const struct range *range = &sweep->ranges->entries[index];
+	struct sweep_facts *facts = &sweep->facts[index];
+	const uint8_t *code = view->bytes + range->offset;
+	uint32_t at = 0;
+	int err = 0;
+
+	facts->is_sound = true;
+	while (at < range->size && !err) {
+		struct insn insn;
+
+		if (!insn_decode(code + at, range->size - at, range->addr + at, &insn)) {
+			facts->is_sound = false;
+			at++;
+			continue;
+		}
+		facts->nr_insns++;
+		at += insn.size;
+		if (insn.flow == INSN_CALL || insn.flow == INSN_CALL_INDIRECT)
+			facts->has_call = true;
+		else if (insn.flow == INSN_JUMP_INDIRECT)
+			facts->has_indirect_jump = true;
+		if (insn.flow == INSN_CALL || insn.flow == INSN_JUMP || insn.flow == INSN_BRANCH)
+			err = note_target(sweep, index, &insn);
+	}
+	return err;
+}
+
+/* Cold ranges that only other cold ranges jump to: they have the same parent. */
+static void join_chains(struct sweep *sweep)
+{
+	enum { MAX_ROUNDS = 16 };
+	bool changed = true;
+
+	for (int round = 0; changed && round < MAX_ROUNDS; round++) {
+		changed = false;
+		for (size_t i = 0; i < sweep->nr_leaps; i++) {
+			const struct leap *leap = &sweep->leaps[i];
+			uint32_t parent = sweep->facts[leap->from].parent;
+			struct sweep_facts *facts = &sweep->facts[leap->to];
+
+			if (sweep->ranges->entries[leap->to].kind != RANGE_COLD ||
+			    facts->parent != SWEEP_NONE || parent == SWEEP_NONE)
+				continue;
+			facts->parent = parent;
+			changed = true;
+		}
+	}
+}
+
+static void join_by_way_back(struct sweep *sweep)
+{
+	for (size_t i = 0; i < sweep->nr_leaps; i++) {
+		const struct leap *leap = &sweep->leaps[i];
+
+		if (sweep->facts[leap->from].parent == SWEEP_NONE && !leap->to_start &&
+		    sweep->ranges->entries[leap->to].kind == RANGE_FUNCTION)
+			sweep->facts[leap->from].parent = leap->to;
+	}
+}
+
+int sweep(const struct file_view *view, const struct ranges *ranges, struct sweep_facts **ret)
+{
+	struct sweep state = { .ranges = ranges };
+	int err = 0;
+
+	state.facts = calloc(ranges->nr ? ranges->nr : 1, sizeof(*state.facts));
+	if (!state.facts)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < ranges->nr; i++)
+		state.facts[i].parent = SWEEP_NONE;
+	for (uint32_t i = 0; i < ranges->nr && !err; i++)
+		err = sweep_range(&state, view, i);
+	join_chains(&state);
+	join_by_way_back(&state);
+	join_chains(&state);
+	for (size_t i = 0; i < state.nr_leaps; i++) {
+		const struct leap *leap = &state.leaps[i];
+
+		if (leap->to_start && state.facts[leap->from].parent == leap->to)
+			state.facts[leap->to].start_is_target = true;
+	}
+	free(state.leaps);
+	if (err)
+		free(state.facts);
+	else
+		*ret = state.facts;
+	return err;
+}
