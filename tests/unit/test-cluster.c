@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Clusters of call trees, and the linkage that makes them. */
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "forest.h"
+#include "tap.h"
+#include "train/ari.h"
+#include "train/cluster.h"
+#include "train/linkage.h"
+
+enum {
+	MAX_ITEMS = 40,
+};
+
+/*
+ * Average linkage by definition: in each round, of all pairs of clusters, the
+ * mean distance over all pairs of their items.
+ */
+static void reference(const double *distances, const double *weights, uint32_t n,
+		      struct linkage_merge *ret)
+{
+	uint32_t cluster[MAX_ITEMS];
+
+	for (uint32_t i = 0; i < n; i++)
+		cluster[i] = i;
+	for (uint32_t round = 0; round + 1 < n; round++) {
+		double sum[MAX_ITEMS][MAX_ITEMS] = { 0 }, weight[MAX_ITEMS][MAX_ITEMS] = { 0 };
+		struct linkage_merge best = { .height = INFINITY };
+
+		for (uint32_t i = 0; i < n; i++) {
+			for (uint32_t j = 0; j < n; j++) {
+				double both = weights[i] * weights[j];
+
+				sum[cluster[i]][cluster[j]] += both * distances[i * n + j];
+				weight[cluster[i]][cluster[j]] += both;
+			}
+		}
+		for (uint32_t a = 0; a < n; a++)
+			for (uint32_t b = a + 1; b < n; b++)
+				if (weight[a][b] > 0 && sum[a][b] / weight[a][b] < best.height)
+					best = (struct linkage_merge){ a, b,
+								       sum[a][b] / weight[a][b] };
+		for (uint32_t i = 0; i < n; i++)
+			if (cluster[i] == best.b)
+				cluster[i] = best.a;
+		ret[round] = best;
+	}
+}
+
+static void random_distances(double *distances, double *weights, uint32_t n, uint32_t values)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		weights[i] = 1 + forest_random(50);
+		distances[i * n + i] = 0;
+		for (uint32_t j = i + 1; j < n; j++)
+			distances[i * n + j] = distances[j * n + i] =
+				(1. + forest_random(values)) / values;
+	}
+}
+
+static void test_linkage(void)
+{
+	enum { SEEDS = 300 };
+	uint32_t wrong_merges = 0, wrong_heights = 0;
+
+	for (uint32_t seed = 0; seed < SEEDS; seed++) {
+		double distances[MAX_ITEMS * MAX_ITEMS], weights[MAX_ITEMS];
+		struct linkage_merge expected[MAX_ITEMS], got[MAX_ITEMS];
+		uint32_t n;
+
+		forest_seed(seed);
+		n = 2 + forest_random(MAX_ITEMS - 1);
+		random_distances(distances, weights, n, 1 << 30); /* practically no ties */
+		reference(distances, weights, n, expected);
+		if (linkage_average(distances, weights, n, got))
+			exit(1);
+		for (uint32_t i = 0; i + 1 < n; i++) {
+			wrong_merges += got[i].a != expected[i].a || got[i].b != expected[i].b;
+			wrong_heights += fabs(got[i].height - expected[i].height) > 1e-12;
+		}
+	}
+	ok(!wrong_merges, "merges of %u weighted inputs are those of the definition", SEEDS);
+	ok(!wrong_heights, "so are their heights");
+}
+
+/* Equal distances: no order is the right one, but equal items merge first. */
+static void test_ties(void)
+{
+	double distances[16], again[16], weights[] = { 5, 1, 2, 9 };
+	struct linkage_merge merges[3], second[3];
+	uint32_t of[4];
+
+	for (uint32_t i = 0; i < 16; i++)
+		distances[i] = i % 5 ? 1 : 0;
+	distances[1 * 4 + 3] = distances[3 * 4 + 1] = 0;
+	memcpy(again, distances, sizeof(again));
+	linkage_average(distances, weights, 4, merges);
+	linkage_average(again, weights, 4, second);
+	ok(merges[0].a == 1 && merges[0].b == 3 && merges[0].height == 0,
+	   "items without a distance merge first");
+	ok(merges[1].a == 0 && merges[1].b == 1 && merges[2].b == 2 && merges[2].height == 1,
+	   "of equal distances the smallest items go first");
+	ok(!memcmp(merges, second, sizeof(merges)), "the same again");
+	ok(linkage_cut(merges, 4, 0, of) == 3 && of[0] == 0 && of[1] == 1 && of[2] == 2 &&
+	   of[3] == 1, "a cut at 0 joins only these");
+	ok(linkage_cut(merges, 4, 1, of) == 1, "a cut at the top joins all");
+	ok(linkage_cut(merges, 4, -1, of) == 4, "a cut below 0 joins none");
+	ok(linkage_cut(NULL, 1, 1, of) == 1 && of[0] == 0, "a single item is a cluster");
+	ok(linkage_average(NULL, NULL, 0, NULL) == 0, "no items, no merges");
+}
+
+/* Two families of trees with small differences within. */
+static void make_families(struct samples *samples)
+{
+	forest_init(samples, 26);
+	forest_spell(samples, "ABC ABD ABE AFG AFH AFI AFJ AFK", 10);
+	forest_spell(samples, "ABC ABD ABE AFG AFH AFI AFJ AFL", 3);
+	forest_spell(samples, "PQR PQS PQT PUV PUW PUX PUY PUZ", 100);
+	forest_spell(samples, "PQR PQS PQT PUV PUW PUX PUY PUA", 1);
+	forest_spell(samples, "ABC ABD ABE AFG AFH AFI AFJ AFM", 5);
+}
+
+static void test_families(void)
+{
+	struct cluster_options options;
+	struct samples samples;
+	struct clusters clusters;
+	uint32_t late, cluster;
+	double distance;
+
+	make_families(&samples);
+	cluster_options_init(&options);
+	options.cut = 0.05;
+	ok(cluster_trees(&samples, 0, &options, &clusters) == 0 && clusters.nr == 2,
+	   "two families are two clusters");
+	ok(clusters.of_tree[2] == 0 && clusters.of_tree[3] == 0 && clusters.of_tree[0] == 1 &&
+	   clusters.of_tree[1] == 1 && clusters.of_tree[4] == 1, "the one with more units is first");
+
+	late = forest_spell(&samples, "ABC ABD ABE AFG AFH AFI AFO AFP", 0);
+	ok(cluster_assign(&clusters, &samples, &late, 1, &cluster, &distance) == 0 && cluster == 1 &&
+	   distance > 0 && distance < 0.2, "a tree not seen before goes to its family");
+	late = 2;
+	ok(cluster_assign(&clusters, &samples, &late, 1, &cluster, &distance) == 0 && cluster == 0,
+	   "a member goes to its own");
+	clusters_deinit(&clusters);
+
+	options.cut = 0;
+	ok(cluster_trees(&samples, 0, &options, &clusters) == 0 && clusters.nr == 5,
+	   "cut at 0, distinct trees are clusters; one without units is none");
+	ok(clusters.nr_assigned == 1 && clusters.of_tree[5] != SAMPLES_NONE, "but is assigned");
+	clusters_deinit(&clusters);
+	options.cut = 2;
+	ok(cluster_trees(&samples, 0, &options, &clusters) == 0 && clusters.nr == 1,
+	   "cut at 2, all are one");
+	clusters_deinit(&clusters);
+	options.distance = DISTANCE_PAPER;
+	options.cut = 0.7;
+	ok(cluster_trees(&samples, 0, &options, &clusters) == 0 && clusters.nr == 2 &&
+	   clusters.of_tree[0] == clusters.of_tree[4] && clusters.of_tree[2] == clusters.of_tree[3],
+	   "the paper's distance parts them, too, at another height");
+	clusters_deinit(&clusters);
+	samples_deinit(&samples);
+}
+
+/* What is not in the training half, or one too many, is assigned. */
+static void test_assigned(void)
+{
+	struct cluster_options options;
+	struct samples samples;
+	struct clusters clusters;
+
+	make_families(&samples);
+	samples.trees[1].units[1] = samples.trees[1].units[0];
+	samples.trees[1].units[0] = 0;
+	samples.trees[4].loop = 1;
+	cluster_options_init(&options);
+	options.cut = 0.05;
+	options.training_half = true;
+	ok(cluster_trees(&samples, 0, &options, &clusters) == 0 && clusters.nr == 2 &&
+	   clusters.nr_members == 3 && clusters.nr_assigned == 1,
+	   "only trees of the training half make clusters");
+	ok(clusters.of_tree[1] == clusters.of_tree[0], "held back ones are assigned");
+	ok(clusters.of_tree[4] == SAMPLES_NONE, "trees of other loops have none");
+	clusters_deinit(&clusters);
+	options.training_half = false;
+	options.max_trees = 2;
+	ok(cluster_trees(&samples, 0, &options, &clusters) == 0 && clusters.nr_members == 2 &&
+	   clusters.nr_assigned == 2 && clusters.of_tree[1] == clusters.of_tree[0] &&
+	   clusters.of_tree[3] == clusters.of_tree[2], "above the cap the rarest are assigned");
+	clusters_deinit(&clusters);
+	ok(cluster_trees(&samples, 7, &options, &clusters) == 0 && clusters.nr == 0 &&
+	   clusters.of_tree[0] == SAMPLES_NONE, "a loop without trees has no clusters");
+	ok(cluster_assign(&clusters, &samples, (uint32_t[]){ 0 }, 1, (uint32_t[]){ 0 }, NULL) ==
+	   -ENOENT, "and takes none");
+	clusters_deinit(&clusters);
+	samples_deinit(&samples);
+}
+
+static void random_trees(struct samples *samples, uint32_t nr_trees)
+{
+	uint32_t path[12], leaves[10];
+
+	forest_init(samples, 6);
+	for (uint32_t i = 0; i < nr_trees; i++) {
+		uint32_t nr = 2 + forest_random(9);
+
+		for (uint32_t j = 0; j < nr; j++) {
+			uint32_t length = 1 + forest_random(12);
+
+			for (uint32_t k = 0; k < length; k++)
+				path[k] = forest_random(6);
+			leaves[j] = forest_path(samples, path, length);
+		}
+		forest_add_tree(samples, leaves, nr, 1 + forest_random(30));
+	}
+}
+
+/* Trees in another order, as when runs are joined the other way round. */
+static void test_order(void)
+{
+	enum { N = 60 };
+	struct cluster_options options;
+	struct clusters first, second;
+	struct samples samples;
+	bool same = true;
+
+	random_trees(&samples, N);
+	cluster_options_init(&options);
+	options.cut = 0.1;
+	if (cluster_trees(&samples, 0, &options, &first))
+		exit(1);
+	for (uint32_t i = 0; i < N / 2; i++) {
+		struct samples_tree tree = samples.trees[i];
+
+		samples.trees[i] = samples.trees[N - 1 - i];
+		samples.trees[N - 1 - i] = tree;
+	}
+	if (cluster_trees(&samples, 0, &options, &second))
+		exit(1);
+	for (uint32_t i = 0; i < N; i++)
+		same &= first.of_tree[i] == second.of_tree[N - 1 - i];
+	ok(first.nr > 1 && first.nr < N && first.nr == second.nr && same,
+	   "the order of the trees does not matter");
+	ok(!memcmp(first.merges, second.merges, (N - 1) * sizeof(*first.merges)),
+	   "not in a bit of a height");
+	clusters_deinit(&first);
+	clusters_deinit(&second);
+	samples_deinit(&samples);
+}
+
+/* A tree of 3 units clusters as three equal trees of one unit each. */
+static void test_multiplicity(void)
+{
+	enum { N = 12 };
+	struct cluster_options options;
+	struct clusters once, thrice;
+	struct samples samples;
+	uint32_t zeros = 0;
+	bool same = true;
+
+	random_trees(&samples, N);
+	for (uint32_t i = 0; i < N; i++)
+		samples.trees[i].units[0] = 3 + 3 * (i % 4);
+	cluster_options_init(&options);
+	options.cut = 0.1;
+	if (cluster_trees(&samples, 0, &options, &once))
+		exit(1);
+	for (uint32_t i = 0; i < N; i++) {
+		struct samples_tree tree = samples.trees[i];
+
+		samples.trees[i].units[0] /= 3;
+		for (uint32_t j = 0; j < 2; j++) {
+			uint32_t at = forest_add_tree(&samples, tree.leaves, tree.nr_leaves,
+						      tree.units[0] / 3);
+
+			samples.trees[at].hash = tree.hash;
+		}
+	}
+	if (cluster_trees(&samples, 0, &options, &thrice))
+		exit(1);
+	for (uint32_t i = 0; i < 2 * N; i++)
+		zeros += thrice.merges[i].height == 0;
+	for (uint32_t i = 0; i < N - 1; i++)
+		same &= fabs(once.merges[i].height - thrice.merges[i + 2 * N].height) < 1e-12;
+	ok(zeros == 2 * N, "identical trees merge first, at height 0");
+	ok(same, "and then as one tree of all their units");
+	for (uint32_t i = 0; i < N; i++)
+		same &= once.of_tree[i] == thrice.of_tree[i];
+	ok(same, "into the same clusters");
+	clusters_deinit(&once);
+	clusters_deinit(&thrice);
+	samples_deinit(&samples);
+}
+
+int main(void)
+{
+	plan(27);
+	test_linkage();
+	test_ties();
+	test_families();
+	test_assigned();
+	test_order();
+	test_multiplicity();
+	return tap_status();
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Unit types: the call trees of a loop, clustered by how much they differ.
+ *
+ * Trees are already distinct, and each counts as often as units had it, which
+ * gives the very result of clustering the units: equal units have no distance
+ * and merge first.
+ *
+ * Up to max_trees trees, those with the most units, are clustered: average
+ * linkage, cut at a height.  All other trees of the loop (rarer ones, and those
+ * without units in the training half, if only that counts) go to the cluster
+ * that is nearest by the same mean distance.
+ */
+#ifndef _PGUARD_CLUSTER_H
+#define _PGUARD_CLUSTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/samples.h"
+#include "distance.h"
+#include "linkage.h"
+
+enum {
+	/* Its distances take 8 bytes a pair: 512 MB. */
+	CLUSTER_MAX_TREES = 8000,
+};
+
+/* Height of the cut, in the unit of the energy distance. */
+#define CLUSTER_CUT 0.002
+
+struct cluster_options {
+	enum distance distance;
+	double cut; /* clusters nearer than this become one */
+	bool training_half; /* only units[0] count, the rest is assigned */
+	uint32_t max_trees; /* 0 for CLUSTER_MAX_TREES */
+	struct distance_progress progress;
+};
+
+struct clusters {
+	uint32_t nr; /* clusters, those of more units first */
+	uint32_t *of_tree; /* by tree of the samples; SAMPLES_NONE outside of the loop */
+	uint32_t nr_members;
+	uint32_t *members; /* trees that the clusters were made of, by hash */
+	double *weights; /* by member: units */
+	struct linkage_merge *merges; /* of members, nr_members - 1 */
+	uint32_t nr_assigned; /* the loop's other trees */
+	enum distance distance;
+	double cut;
+	double *selfs; /* by member: D of the tree to itself */
+};
+
+/* Energy distance, CLUSTER_CUT, all units. */
+void cluster_options_init(struct cluster_options *options);
+
+/*
+ * Cluster the trees of @loop.  Returns 0, -ENOMEM, -EINVAL if an index in the
+ * samples leads nowhere, or -E2BIG.  A loop without trees has no clusters.
+ */
+int cluster_trees(const struct samples *samples, uint32_t loop,
+		  const struct cluster_options *options, struct clusters *ret);
+void clusters_deinit(struct clusters *clusters);
+
+/*
+ * Assign @nr trees of @samples, in which the members of @clusters have the same
+ * indices, to the nearest clusters.  @distances, how near that is, may be NULL.
+ * Returns 0 or an error as above; -ENOENT if there are no clusters.
+ */
+int cluster_assign(const struct clusters *clusters, const struct samples *samples,
+		   const uint32_t *trees, uint32_t nr, uint32_t *ret, double *distances);
+
+#endif /* _PGUARD_CLUSTER_H */
