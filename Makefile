@@ -20,7 +20,7 @@ endif
 LIBS := libnl-3.0 libnl-genl-3.0 libdw libelf capstone sqlite3
 override CPPFLAGS += -D_GNU_SOURCE -Iinclude/uapi -Iinclude -Iuser
 ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(shell pkg-config --cflags $(LIBS))
-LDLIBS = $(shell pkg-config --libs $(LIBS))
+LDLIBS = $(shell pkg-config --libs $(LIBS)) -lm
 
 SRC := $(sort $(wildcard user/*.c user/*/*.c))
 OBJ := $(SRC:%.c=$(BUILD)/%.o)
