@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Send a labelled mix to a program that runs, and log each request.
+
+usage: client.py PROGRAM [--connections N] [--requests N] [--seed N] [--pid PID --out DIR]
+
+Each connection is a process that asks, waits for the answer, and asks again.  Labels come by
+Zipf's law (1/rank), the same in each run with the same seed.  It ends after --requests (over
+all connections), or on SIGTERM.  With --out these files are written there:
+  requests.tsv    connection port label sent_ns answered_ns   (CLOCK_MONOTONIC)
+  sockets.tsv     pid fd port: which of the server's files is which connection
+"""
+
+import argparse
+import os
+import pathlib
+import random
+import re
+import signal
+import time
+import traceback
+
+import programs
+
+
+class Stop:
+    """Set by SIGTERM; looked at between two requests."""
+
+    def __init__(self):
+        self.asked = False
+        signal.signal(signal.SIGTERM, self.ask)
+
+    def ask(self, *_):
+        self.asked = True
+
+
+def ask_for(mix, connection, label):
+    connection.sendall(mix.request(label))
+    mix.answer(connection, label)
+
+
+def talk(number, arguments, ready, go):
+    """One connection's life; its log as text."""
+    stop = Stop()
+    program = programs.load(arguments.program)
+    mix = program.mix(number, arguments.connections, arguments.seed)
+    chance = random.Random(arguments.seed * 1000 + number)
+    weights = [1 / rank for rank in range(1, len(mix.labels) + 1)]
+    connection = program.connect()
+    port = connection.getsockname()[1]
+    # The server takes the connection with the first request at the latest.
+    ask_for(mix, connection, mix.labels[0])
+    os.write(ready, b".")
+    os.read(go, 1)
+    rows = []
+    left = arguments.requests // arguments.connections if arguments.requests else -1
+    clock = time.monotonic_ns
+    while left and not stop.asked:
+        for label in chance.choices(mix.labels, weights, k=100):
+            if not left or stop.asked:
+                break
+            label = mix.choose(label)
+            data = mix.request(label)
+            sent = clock()
+            connection.sendall(data)
+            mix.answer(connection, label)
+            rows.append((label, sent, clock()))
+            left -= 1
+    connection.close()
+    return "".join(f"{number}\t{port}\t{label}\t{sent}\t{answered}\n"
+                   for label, sent, answered in rows)
+
+
+def ports_by_inode():
+    """Peer ports of all TCP connections of this machine, by the socket's inode."""
+    table = {}
+    for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        words = line.split()
+        table[words[9]] = int(words[2].rsplit(":", 1)[1], 16)
+    return table
+
+
+def sockets(pid):
+    """Rows (pid, fd, peer port) of a process' connections."""
+    ports = ports_by_inode()
+    for fd in sorted(pathlib.Path(f"/proc/{pid}/fd").iterdir(), key=lambda path: int(path.name)):
+        try:
+            match = re.fullmatch(r"socket:\[(\d+)\]", os.readlink(fd))
+        except OSError:
+            continue
+        if match and ports.get(match[1]):
+            yield pid, int(fd.name), ports[match[1]]
+
+
+def fork_connections(arguments, go):
+    """[(pid, what its log comes by)], all of them connected."""
+    ready_read, ready_write = os.pipe()
+    children = []
+    for number in range(arguments.connections):
+        log_read, log_write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                os.close(go[1])
+                os.close(log_read)
+                with os.fdopen(log_write, "w") as log:
+                    log.write(talk(number, arguments, ready_write, go[0]))
+                code = 0
+            except Exception:  # pylint: disable=broad-except
+                traceback.print_exc()
+            finally:
+                os._exit(code)
+        os.close(log_write)
+        children.append((pid, os.fdopen(log_read)))
+    os.close(ready_write)
+    connected = b""
+    while len(connected) < arguments.connections:
+        more = os.read(ready_read, arguments.connections)
+        if not more:
+            raise SystemExit("client: a connection could not be made")
+        connected += more
+    return children
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program", choices=programs.NAMES)
+    parser.add_argument("--connections", type=int, default=1)
+    parser.add_argument("--requests", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--pid", type=int, default=0)
+    parser.add_argument("--out", type=pathlib.Path)
+    arguments = parser.parse_args()
+    go = os.pipe()
+    children = fork_connections(arguments, go)
+    signal.signal(signal.SIGTERM, lambda *_: [os.kill(pid, signal.SIGTERM) for pid, _ in children])
+    if arguments.out:
+        rows = "".join("\t".join(map(str, row)) + "\n" for row in sockets(arguments.pid))
+        (arguments.out / "sockets.tsv").write_text("pid\tfd\tport\n" + rows)
+    os.write(go[1], b"." * arguments.connections)
+    logs = [log.read() for _, log in children]
+    codes = [os.waitpid(pid, 0)[1] for pid, _ in children]
+    if arguments.out:
+        (arguments.out / "requests.tsv").write_text(
+            "connection\tport\tlabel\tsent_ns\tanswered_ns\n" + "".join(logs))
+    if any(codes):
+        raise SystemExit("client: a connection failed")
+
+
+main()

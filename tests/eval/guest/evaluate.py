@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0
+"""In the guest: start a program, send it what the evaluation needs, and record it.
+
+usage: evaluate.py PROGRAM OUT [PHASE...]
+
+  load    plain loads of a known number of requests, counted
+  one     the labelled mix by one client
+  four    the same by four at once
+  train   a whole training, as a user would do it, and its time
+
+Each phase has a directory below OUT.  OUT/phases.json tells what became of each; a phase that
+fails is told there, and the others go on.  Nothing is judged here.
+"""
+
+import json
+import os
+import pathlib
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import traceback
+
+import programs
+
+HERE = pathlib.Path(__file__).resolve().parent
+COLLECT = str(HERE.parents[2] / "pg-collect")
+CLIENT = [sys.executable, str(HERE / "client.py")]
+PHASES = ["load", "one", "four", "train"]
+CONNECTIONS = {"one": 1, "four": 4}
+# How long the stages of a recording may take together, in s.
+RECORD_SECONDS = 40
+
+
+class Failed(Exception):
+    """A command of a phase failed; the text says which and how."""
+
+
+def run(what, command, out, seconds):
+    """A command to its end; its output is kept in OUT/WHAT.log.  Returns its seconds."""
+    started = time.monotonic()
+    with open(out / f"{what}.log", "w", encoding="utf-8") as log:
+        process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
+                                   stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+        try:
+            code = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            code = f"none after {seconds} s"
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(15)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+    took = time.monotonic() - started
+    if code != 0:
+        tail = (out / f"{what}.log").read_text(errors="replace").strip().splitlines()[-3:]
+        raise Failed(f"{what}: exit {code}: {' | '.join(tail)}")
+    return took
+
+
+class Client:
+    """client.py at work until it is stopped."""
+
+    def __init__(self, program, name, out, connections, seed):
+        self.out = out
+        self.log = open(out / "client.log", "w", encoding="utf-8")
+        self.process = subprocess.Popen(
+            [*CLIENT, name, "--connections", str(connections), "--seed", str(seed),
+             "--pid", str(program.pid), "--out", str(out)],
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
+        end = time.monotonic() + 60
+        while not (out / "sockets.tsv").exists():
+            if self.process.poll() is not None or time.monotonic() > end:
+                self.stop()
+            time.sleep(0.05)
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+        try:
+            code = self.process.wait(60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            code = self.process.wait()
+        self.log.close()
+        if code:
+            raise Failed("client: " + (self.out / "client.log").read_text()[-400:])
+
+
+def threads(pid):
+    """{tid: name} of a process."""
+    return {int(task.name): (task / "comm").read_text().strip()
+            for task in pathlib.Path(f"/proc/{pid}/task").iterdir()}
+
+
+def record_mix(program, name, phase, out):
+    """The structure of the units that labelled requests make."""
+    client = Client(program, name, out, CONNECTIONS[phase], seed=CONNECTIONS[phase])
+    try:
+        seconds = run("record", [COLLECT, "record", "-o", out / "trace.pgt",
+                                 "--duration", RECORD_SECONDS, "-p", program.pid],
+                      out, RECORD_SECONDS + 60)
+    finally:
+        client.stop()
+    if (program.dir / "access.log").exists():
+        shutil.copy(program.dir / "access.log", out / "access.log")
+    realtime = time.clock_gettime_ns(time.CLOCK_REALTIME) - time.monotonic_ns()
+    return {"record_seconds": seconds, "realtime_ns": realtime}
+
+
+def count_load(program, name, number, out):
+    """How many units a plain load makes, by the program's loops."""
+    title, command, requests = program.loads()[number]
+    if command[0] == "@client":
+        command = [*CLIENT, name, "--seed", str(100 + number), *command[1:]]
+    audit = subprocess.Popen([COLLECT, "audit", "--json", "--duration", "300", "-p",
+                              str(program.pid)], stdin=subprocess.DEVNULL, text=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        line = audit.stdout.readline()
+        if '"ready"' not in line:
+            raise Failed(f"audit: {line}{audit.stderr.read()[-300:]}")
+        run("load", command, out, 200)
+        time.sleep(0.5)
+        audit.send_signal(signal.SIGINT)
+        text, errors = audit.communicate(timeout=60)
+    finally:
+        if audit.poll() is None:
+            audit.kill()
+            audit.wait()
+    if audit.returncode:
+        raise Failed(f"audit: exit {audit.returncode}: {errors[-300:]}")
+    (out / "audit.json").write_text(text)
+    return {"title": title, "requests": requests}
+
+
+def whole_training(program, name, out):
+    """pg-collect train, as a user would call it, under the mix of four clients."""
+    client = Client(program, name, out, 4, seed=9)
+    try:
+        seconds = run("train", [COLLECT, "train", "-o", out / "profile.pgp", "-p", program.pid],
+                      out, 400)
+    finally:
+        client.stop()
+    return {"seconds": seconds}
+
+
+def do_phase(program, name, phase, out):
+    if phase.startswith("load"):
+        return count_load(program, name, int(phase[4:]), out)
+    if phase == "train":
+        return whole_training(program, name, out)
+    return record_mix(program, name, phase, out)
+
+
+def main():
+    name, out = sys.argv[1], pathlib.Path(sys.argv[2])
+    wanted = sys.argv[3:] or PHASES
+    program = programs.load(name)
+    program.start()
+    results = {"program": name, "kernel": platform.release(), "pid": program.pid, "phases": {}}
+    phases = []
+    for phase in wanted:
+        many = range(len(program.loads()))
+        phases += [f"load{number}" for number in many] if phase == "load" else [phase]
+    for phase in phases:
+        directory = out / phase
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir(parents=True)
+        started = time.monotonic()
+        try:
+            result = do_phase(program, name, phase, directory)
+        except Exception as error:  # pylint: disable=broad-except
+            if not isinstance(error, Failed):
+                traceback.print_exc()
+            result = {"error": re.sub(r"\s+", " ", str(error))}
+        result["phase_seconds"] = round(time.monotonic() - started, 1)
+        result["threads"] = threads(program.pid)
+        results["phases"][phase] = result
+        (out / "phases.json").write_text(json.dumps(results, indent=1) + "\n")
+        print(f"{name} {phase}: {result.get('error', 'done')} ({result['phase_seconds']} s)",
+              flush=True)
+    program.stop()
+
+
+main()

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The programs that training is tried on: how to start each, and what to ask of it."""
+
+import importlib
+
+NAMES = ["redis", "nginx", "memcached", "apache", "mariadb"]
+
+
+def load(name):
+    """The Program of this name, with its directory not made yet."""
+    if name not in NAMES:
+        raise SystemExit(f"unknown program {name}; there are {', '.join(NAMES)}")
+    return importlib.import_module(f"programs.{name}").Server()

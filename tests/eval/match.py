@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Which unit served which request.
+
+The rules, in this order:
+  by the server's log   where there is one (it names the thread and the time): the request of the
+                        unit's thread that the unit overlaps most
+  by connection         where the unit's boundary is a call on a connection that was open through
+                        the whole run: the request of this connection that it overlaps most
+  by time               with one client, and where no unit of the loop has a connection: the
+                        request that it overlaps most
+A request takes the unit that overlaps it most, and only that one.  Units that are left are
+those of connections that come or go, of timers and of the server's own business; requests that
+are left were served by no unit that was recorded.
+"""
+
+import bisect
+import collections
+import dataclasses
+
+
+@dataclasses.dataclass
+class Request:
+    """What a client sent; port is its connection's, order its place on the connection."""
+
+    connection: int
+    port: int
+    order: int
+    label: str
+    sent_ns: int
+    answered_ns: int
+
+
+@dataclasses.dataclass
+class Unit:
+    """A line of the units file."""
+
+    start_ns: int
+    end_ns: int
+    pid: int
+    tid: int
+    loop: int
+    fd: int
+    half: int
+    tree: str
+    type: int
+    seen: int
+    hits: int
+
+
+@dataclasses.dataclass
+class Span:
+    """When a request could be served, as the client or the server's log has it."""
+
+    start_ns: int
+    end_ns: int
+    request: Request
+
+
+@dataclasses.dataclass
+class Matching:
+    """pairs are (unit, request); rule tells how they were found."""
+
+    pairs: list
+    rule: str
+    units_left: int
+    requests_left: int
+
+
+def read_table(path):
+    """Rows of a tab separated file with a header, as dictionaries."""
+    lines = path.read_text().splitlines()
+    names = lines[0].lstrip("# ").split("\t")
+    return [dict(zip(names, line.split("\t"))) for line in lines[1:] if line]
+
+
+def read_units(path):
+    """The units, by their start."""
+    units = []
+    for row in read_table(path):
+        numbers = {name: int(row[name]) for name in Unit.__annotations__ if name != "tree"}
+        units.append(Unit(tree=row["tree"], **numbers))
+    return sorted(units, key=lambda unit: (unit.start_ns, unit.end_ns, unit.tid))
+
+
+def read_requests(path):
+    requests = []
+    orders = collections.Counter()
+    for row in read_table(path):
+        connection = int(row["connection"])
+        requests.append(Request(connection, int(row["port"]), orders[connection], row["label"],
+                                int(row["sent_ns"]), int(row["answered_ns"])))
+        orders[connection] += 1
+    return sorted(requests, key=lambda request: request.sent_ns)
+
+
+def read_log(path, requests, realtime_ns):
+    """{server's thread id: spans} of these requests, from a log of the server.
+
+    Its lines: id (connection.number, the first number is 1 and is not in the client's log),
+    port, thread, begin and end in us of CLOCK_REALTIME.
+    """
+    wanted = {(request.connection, request.port, request.order): request for request in requests}
+    spans = collections.defaultdict(list)
+    for line in path.read_text().splitlines():
+        words = line.split("\t")
+        connection, _, number = words[0].partition(".")
+        if not number:
+            continue
+        request = wanted.get((int(connection), int(words[1]), int(number) - 2))
+        if request:
+            spans[words[2]].append(Span(int(words[3]) * 1000 - realtime_ns,
+                                        int(words[4]) * 1000 - realtime_ns, request))
+    return spans
+
+
+def overlap(unit, span):
+    return min(unit.end_ns, span.end_ns) - max(unit.start_ns, span.start_ns)
+
+
+def best_span(unit, spans, ends):
+    """The span that the unit overlaps most, or None; spans are disjoint and rising."""
+    best, most = None, 0
+    for i in range(bisect.bisect_left(ends, unit.start_ns), len(spans)):
+        if spans[i].start_ns > unit.end_ns:
+            break
+        common = overlap(unit, spans[i])
+        if common > most:
+            best, most = spans[i], common
+    return best
+
+
+def pair(groups):
+    """Pairs out of [(units, spans)]; each request keeps the unit that overlaps it most."""
+    taken = {}
+    for units, spans in groups:
+        spans = sorted(spans, key=lambda span: span.start_ns)
+        ends = [span.end_ns for span in spans]
+        for unit in units:
+            span = best_span(unit, spans, ends)
+            if not span:
+                continue
+            key = id(span.request)
+            if key not in taken or overlap(unit, span) > overlap(*taken[key][:2]):
+                taken[key] = (unit, span, span.request)
+    pairs = [(unit, request) for unit, _, request in taken.values()]
+    return sorted(pairs, key=lambda both: both[0].start_ns)
+
+
+def threads_of_log(units, log):
+    """{thread of the log: tid}: the tid whose units hold most of the thread's requests."""
+    by_tid = collections.defaultdict(list)
+    for unit in units:
+        by_tid[unit.tid].append(unit)
+    answer = {}
+    for thread, spans in log.items():
+        def held(tid):
+            starts = [unit.start_ns for unit in by_tid[tid]]
+            count = 0
+            for span in spans:
+                i = bisect.bisect_right(starts, span.start_ns) - 1
+                count += i >= 0 and by_tid[tid][i].end_ns >= span.start_ns
+            return count
+        if by_tid:
+            answer[thread] = max(sorted(by_tid), key=held)
+    return answer
+
+
+def match(units, requests, sockets, log=None):
+    """A Matching of the units of one loop; sockets is {(pid, fd): port}."""
+    whole = [Span(request.sent_ns, request.answered_ns, request) for request in requests]
+    ports = {request.port for request in requests}
+
+    def port_of(unit):
+        port = sockets.get((unit.pid, unit.fd))
+        return port if port in ports else None
+
+    if log:
+        rule = "server's log"
+        by_tid = collections.defaultdict(list)
+        for thread, tid in threads_of_log(units, log).items():
+            by_tid[tid] += log[thread]
+        groups = [([unit for unit in units if unit.tid == tid], spans)
+                  for tid, spans in by_tid.items()]
+    elif any(port_of(unit) for unit in units):
+        rule = "connection"
+        groups = [([unit for unit in units if port_of(unit) == port],
+                   [span for span in whole if span.request.port == port]) for port in ports]
+    else:
+        rule = "time"
+        groups = [(units, whole)] if len(ports) == 1 else []
+    pairs = pair(groups)
+    return Matching(pairs, rule, len(units) - len(pairs), len(requests) - len(pairs))
+
+
+def window(units, requests):
+    """The requests that were served while units were recorded."""
+    if not units:
+        return []
+    first = min(unit.start_ns for unit in units)
+    last = max(unit.end_ns for unit in units)
+    return [request for request in requests
+            if request.sent_ns >= first and request.answered_ns <= last]
