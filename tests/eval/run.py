@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Try training on real servers in the VM, and tell what was asked and what was got.
+
+usage: run.py [--program NAME] [--kernel KERNEL] [--phase PHASE] [--again]
+
+Without options: all programs on both kernels.  --again judges what an earlier run recorded,
+without a VM.  The table goes to the standard output, results to build/eval/KERNEL/PROGRAM.json,
+and the page Documentation/evaluation-training.md is written from all results that are there.
+
+Exit: 0 all that is asked was met, 1 not so, 2 usage
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOP = HERE.parents[1]
+sys.path.insert(0, str(HERE / "guest"))
+
+import asked  # noqa: E402
+import report  # noqa: E402
+import score  # noqa: E402
+import selftest  # noqa: E402
+
+BUILD = TOP / "build/eval"
+PAGE = TOP / "Documentation/evaluation-training.md"
+# Seconds for everything, and for one VM.
+ALL_SECONDS = 40 * 60
+VM_SECONDS = 420
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def record(program, kernel, phases, seconds):
+    """Run the guest's part; returns what went wrong, or ''."""
+    out = BUILD / kernel / program
+    out.mkdir(parents=True, exist_ok=True)
+    if not phases:
+        (out / "phases.json").unlink(missing_ok=True)
+    command = [str(TOP / "scripts/vm"), "-k", kernel, "-t", str(seconds), "--out", str(out), "--",
+               "python3", "-B", str(HERE / "guest/evaluate.py"), program, "/out", *phases]
+    try:
+        # The guest's own start, and the module's build, come on top.
+        code = subprocess.run(command, timeout=seconds + 240, check=False,
+                              stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode
+    except subprocess.TimeoutExpired:
+        return f"the VM did not end {seconds + 240} s after its start"
+    reasons = {124: f"the guest took more than {seconds} s", 125: "there was no guest",
+               126: "the guest's kernel reported an error"}
+    return "" if code == 0 else reasons.get(code, f"the guest's part ended with {code}")
+
+
+def evaluate(program, kernel, arguments, end):
+    """The result of one program on one kernel, as a dictionary."""
+    started = time.monotonic()
+    trouble = ""
+    if not arguments.again:
+        seconds = int(min(VM_SECONDS, end - started))
+        say(f"eval-training: {program}, Linux {kernel}")
+        if seconds < 60:
+            trouble = "no time was left"
+        else:
+            trouble = record(program, kernel, arguments.phase, seconds)
+    result = score.judge(program, kernel, BUILD / kernel / program, trouble)
+    result["seconds"] = round(time.monotonic() - started, 1)
+    (BUILD / kernel).mkdir(parents=True, exist_ok=True)
+    (BUILD / kernel / f"{program}.json").write_text(json.dumps(result, indent=1) + "\n")
+    return result
+
+
+def results_there():
+    """{(kernel, program): result} of this and earlier runs."""
+    results = {}
+    for kernel in asked.KERNELS:
+        for program in asked.PROGRAMS:
+            path = BUILD / kernel / f"{program}.json"
+            if path.exists():
+                results[kernel, program] = json.loads(path.read_text())
+    return results
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", action="append", choices=asked.PROGRAMS)
+    parser.add_argument("--kernel", action="append", choices=asked.KERNELS)
+    parser.add_argument("--phase", action="append", default=[])
+    parser.add_argument("--again", action="store_true")
+    arguments = parser.parse_args()
+    selftest.run()
+    end = time.monotonic() + ALL_SECONDS
+    results = {}
+    for program in arguments.program or asked.PROGRAMS:
+        for kernel in arguments.kernel or asked.KERNELS:
+            results[kernel, program] = evaluate(program, kernel, arguments, end)
+    print(report.text(results, asked.KERNELS))
+    (BUILD / "results.json").write_text(json.dumps(list(results_there().values()), indent=1))
+    PAGE.write_text(report.page(results_there(), asked.KERNELS, score.HOW))
+    counts = report.tally(results)
+    return 1 if counts["missed"] or counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
