@@ -257,3 +257,11 @@ int snapshot_thread(uint32_t pid, uint32_t tid, struct slice *ret, uint32_t *ret
 	*ret_syscall = original_call(pid, &before);
 	return 0;
 }
+
+int snapshot_mappings(uint32_t pid, struct slice *slice)
+{
+	uint64_t stack_end;
+
+	memset(slice, 0, sizeof(*slice));
+	return read_maps(pid, 0, slice, &stack_end);
+}

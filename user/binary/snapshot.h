@@ -21,4 +21,10 @@
  */
 int snapshot_thread(uint32_t pid, uint32_t tid, struct slice *ret, uint32_t *ret_syscall);
 
+/*
+ * The executable mappings of a process, in *@slice, which is slice_clear()'s to
+ * free in any case.  Returns 0, -ESRCH or another negative errno.
+ */
+int snapshot_mappings(uint32_t pid, struct slice *slice);
+
 #endif /* _PGUARD_SNAPSHOT_H */

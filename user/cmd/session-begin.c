@@ -20,7 +20,7 @@
 static int arm(struct session *session)
 {
 	uint32_t flags = PERFGUARD_TARGET_FLAGS_DISCOVER |
-			 PERFGUARD_TARGET_FLAGS_OWNED;
+			 PERFGUARD_TARGET_FLAGS_OWNED | session->target_flags;
 	uint64_t threshold_ns = session->threshold_ns;
 	uint32_t pid = session->selector.pid;
 	int ret;

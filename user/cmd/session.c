@@ -305,6 +305,8 @@ static enum session_end find_end(struct session *session)
 
 	if (end)
 		return end;
+	if (session->is_done)
+		return SESSION_DONE;
 	if (session->child.pid && child_has_ended(&session->child))
 		return SESSION_COMMAND;
 	if (session->stop_ns && now_ns >= session->stop_ns)
@@ -323,9 +325,10 @@ static enum session_end find_end(struct session *session)
 
 static void sleep_until(struct session *session, uint64_t until_ns)
 {
-	struct pollfd fds[2] = {
+	struct pollfd fds[] = {
 		{ .fd = link_bell_fd(session->link), .events = POLLIN },
 		{ .fd = session->signals, .events = POLLIN },
+		{ .fd = session->turn ? session->turn_fd : -1, .events = POLLIN },
 	};
 	uint64_t end_ns = session->start_ns + session->duration_ns;
 	uint64_t now_ns = clock_now_ns();
@@ -333,7 +336,7 @@ static void sleep_until(struct session *session, uint64_t until_ns)
 	if (session->duration_ns && end_ns < until_ns)
 		until_ns = end_ns;
 	if (until_ns > now_ns)
-		poll(fds, 2, (int)((until_ns - now_ns) / NSEC_PER_MSEC) + 1);
+		poll(fds, 3, (int)((until_ns - now_ns) / NSEC_PER_MSEC) + 1);
 }
 
 int session_run(struct session *session)
@@ -350,7 +353,7 @@ int session_run(struct session *session)
 		if (now_ns - last_hear_ns >= hear_ns) {
 			last_hear_ns = now_ns;
 			ret = discovery_hear(&session->discovery);
-			if (!ret)
+			if (!ret && !session->keeps_loops)
 				ret = session_decide(session);
 		}
 		if (!ret)
@@ -364,6 +367,11 @@ int session_run(struct session *session)
 			ret = look_at_loops(session);
 			last_sums_ns = now_ns;
 		}
+		if (!ret && session->turn) {
+			session->turn_failed = session->turn(session, session->turn_arg);
+			if (session->turn_failed)
+				break;
+		}
 		session->ended_by = find_end(session);
 		if (session->ended_by)
 			break;
@@ -371,7 +379,7 @@ int session_run(struct session *session)
 	}
 	session->end_ns = clock_now_ns();
 	if (!ret)
-		return 0;
+		return session->turn_failed;
 	/* One error is told: there is no result to be read any more. */
 	session->ended_by = SESSION_RUNS;
 	if (ferror(stdout))

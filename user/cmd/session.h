@@ -25,6 +25,7 @@ enum session_end {
 	SESSION_COMMAND, /* the command ended */
 	SESSION_GONE, /* no process of the target is left */
 	SESSION_DISARMED, /* somebody else removed the target */
+	SESSION_DONE, /* whoever uses the session has what he wants */
 };
 
 struct session {
@@ -35,6 +36,20 @@ struct session {
 	uint64_t duration_ns; /* 0: until something else ends it */
 	uint64_t threshold_ns; /* 0: from the running tail */
 	struct selector selector;
+
+	/*
+	 * Who does more with a session than audit it: more flags of the target,
+	 * and what to do at each turn, at least each 100 ms and when @turn_fd
+	 * can be read.  @turn returns 0, or an exit code after it told why, and
+	 * sets is_done when it has enough.
+	 */
+	uint32_t target_flags;
+	int (*turn)(struct session *session, void *arg);
+	void *turn_arg;
+	int turn_fd; /* -1: none */
+	bool is_done;
+	int turn_failed; /* what @turn returned last */
+	bool keeps_loops; /* what the event loops are is decided */
 
 	/* Kept while it runs. */
 	struct link *link;
