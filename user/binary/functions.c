@@ -28,6 +28,7 @@ static void init_function(struct function *function, const struct range *range,
 		.is_sound = facts->is_sound,
 		.entry_is_target = facts->start_is_target,
 		.has_indirect_jump = facts->has_indirect_jump,
+		.never_returns = !facts->has_exit,
 	};
 	memcpy(function->near, facts->near, sizeof(function->near));
 }
@@ -37,6 +38,7 @@ static void join_part(struct function *function, const struct sweep_facts *facts
 	function->nr_insns += facts->nr_insns;
 	function->is_leaf = function->is_leaf && !facts->has_call;
 	function->has_indirect_jump = function->has_indirect_jump || facts->has_indirect_jump;
+	function->never_returns = function->never_returns && !facts->has_exit;
 }
 
 static int make_functions(struct functions *functions, const struct sweep_facts *facts)

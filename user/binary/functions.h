@@ -33,6 +33,7 @@ struct function {
 	bool is_sound; /* all its bytes are instructions */
 	bool entry_is_target; /* jumped to by itself: a probe there counts too much */
 	bool has_indirect_jump;
+	bool never_returns; /* as far as it can be seen: control stays or ends in it */
 };
 
 struct functions {

@@ -54,8 +54,10 @@ static int note_target(struct sweep *sweep, uint32_t from, const struct insn *in
 
 	if (insn->target - target->addr >= target->size) {
 		target = ranges_find(sweep->ranges, insn->target);
-		if (!target)
+		if (!target) {
+			sweep->facts[from].has_exit |= !is_call;
 			return 0;
+		}
 	}
 	to = (uint32_t)(target - ranges);
 	facts = &sweep->facts[to];
@@ -73,7 +75,11 @@ static int note_target(struct sweep *sweep, uint32_t from, const struct insn *in
 	if (target->kind == RANGE_COLD && ranges[from].kind == RANGE_FUNCTION &&
 	    facts->parent == SWEEP_NONE)
 		facts->parent = from;
-	return ranges[from].kind == RANGE_COLD ? add_leap(sweep, from, to, !at) : 0;
+	if (ranges[from].kind == RANGE_COLD)
+		return add_leap(sweep, from, to, !at);
+	if (target->kind != RANGE_COLD)
+		sweep->facts[from].has_exit = true;
+	return 0;
 }
 
 static int sweep_range(struct sweep *sweep, const struct file_view *view, uint32_t index)
@@ -81,13 +87,12 @@ static int sweep_range(struct sweep *sweep, const struct file_view *view, uint32
 	const struct range *range = &sweep->ranges->entries[index];
 	struct sweep_facts *facts = &sweep->facts[index];
 	const uint8_t *code = view->bytes + range->offset;
+	struct insn insn = { .size = 0 };
 	uint32_t at = 0;
 	int err = 0;
 
 	facts->is_sound = true;
 	while (at < range->size && !err) {
-		struct insn insn;
-
 		if (!insn_decode(code + at, range->size - at, range->addr + at, &insn)) {
 			facts->is_sound = false;
 			at++;
@@ -98,10 +103,15 @@ static int sweep_range(struct sweep *sweep, const struct file_view *view, uint32
 		if (insn.flow == INSN_CALL || insn.flow == INSN_CALL_INDIRECT)
 			facts->has_call = true;
 		else if (insn.flow == INSN_JUMP_INDIRECT)
-			facts->has_indirect_jump = true;
+			facts->has_indirect_jump = facts->has_exit = true;
+		else if (insn.flow == INSN_RETURN)
+			facts->has_exit = true;
 		if (insn.flow == INSN_CALL || insn.flow == INSN_JUMP || insn.flow == INSN_BRANCH)
 			err = note_target(sweep, index, &insn);
 	}
+	/* it can also run into what follows */
+	if (!facts->is_sound || insn.flow == INSN_NEXT || insn.flow == INSN_BRANCH)
+		facts->has_exit = true;
 	return err;
 }
 
@@ -138,6 +148,20 @@ static void join_by_way_back(struct sweep *sweep)
 	}
 }
 
+/* Is a jump from a cold part one inside of its function? */
+static void settle_leaps(struct sweep *sweep)
+{
+	for (size_t i = 0; i < sweep->nr_leaps; i++) {
+		const struct leap *leap = &sweep->leaps[i];
+		uint32_t parent = sweep->facts[leap->from].parent;
+
+		if (parent == leap->to)
+			sweep->facts[leap->to].start_is_target |= leap->to_start;
+		else if (parent != SWEEP_NONE && parent != sweep->facts[leap->to].parent)
+			sweep->facts[leap->from].has_exit = true;
+	}
+}
+
 int sweep(const struct file_view *view, const struct ranges *ranges, struct sweep_facts **ret)
 {
 	struct sweep state = { .ranges = ranges };
@@ -153,12 +177,7 @@ int sweep(const struct file_view *view, const struct ranges *ranges, struct swee
 	join_chains(&state);
 	join_by_way_back(&state);
 	join_chains(&state);
-	for (size_t i = 0; i < state.nr_leaps; i++) {
-		const struct leap *leap = &state.leaps[i];
-
-		if (leap->to_start && state.facts[leap->from].parent == leap->to)
-			state.facts[leap->to].start_is_target = true;
-	}
+	settle_leaps(&state);
 	free(state.leaps);
 	if (err)
 		free(state.facts);

@@ -25,6 +25,7 @@ struct sweep_facts {
 	bool start_is_target; /* jumped to from inside of its function */
 	bool has_call;
 	bool has_indirect_jump;
+	bool has_exit; /* a return, an indirect jump or one to other functions */
 	bool is_sound; /* instructions from start to end, the last one not cut */
 };
 

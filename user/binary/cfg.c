@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "cfg.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Marks of instructions. */
+enum {
+	BEGINS = 1 << 0, /* a block */
+	ENDS = 1 << 1, /* a part of the function, or what follows is not known */
+	SWITCHES = 1 << 2, /* by a jump table */
+};
+
+struct build {
+	const struct functions *functions;
+	const struct function *function;
+	struct cfg *cfg;
+	uint8_t *marks; /* by instruction */
+	uint32_t *block_of; /* by instruction */
+	uint32_t max_insns;
+	uint32_t max_blocks;
+	uint32_t nr_successors;
+	uint32_t max_successors;
+	uint32_t table_entries; /* that may still be looked at */
+};
+
+static void decode_part(struct build *build, const struct range *range)
+{
+	const uint8_t *code = build->functions->view->bytes + range->offset;
+	struct cfg *cfg = build->cfg;
+	uint32_t at = 0, first = cfg->nr_insns;
+	bool is_known = false;
+
+	while (at < range->size && cfg->nr_insns < build->max_insns) {
+		struct code_insn *insn = &cfg->insns[cfg->nr_insns];
+
+		insn->addr = range->addr + at;
+		if (!insn_decode(code + at, range->size - at, insn->addr, &insn->insn)) {
+			if (cfg->nr_insns > first)
+				build->marks[cfg->nr_insns - 1] |= ENDS;
+			is_known = false;
+			at++;
+			continue;
+		}
+		if (!is_known)
+			build->marks[cfg->nr_insns] |= BEGINS;
+		is_known = true;
+		cfg->nr_insns++;
+		at += insn->insn.size;
+	}
+	if (cfg->nr_insns > first)
+		build->marks[cfg->nr_insns - 1] |= ENDS;
+}
+
+static void decode(struct build *build)
+{
+	const struct ranges *ranges = &build->functions->ranges;
+	uint32_t index = (uint32_t)(build->function - build->functions->entries);
+
+	for (uint32_t i = 0; i < ranges->nr; i++)
+		if (ranges->entries[i].function == index)
+			decode_part(build, &ranges->entries[i]);
+}
+
+static bool calls_for_good(const struct build *build, const struct insn *insn)
+{
+	const struct function *callee;
+
+	if (insn->flow != INSN_CALL)
+		return false;
+	callee = functions_at(build->functions, insn->target);
+	return callee && callee->never_returns;
+}
+
+/* Does control go on with the next instruction? */
+static bool goes_on(const struct build *build, uint32_t at)
+{
+	const struct insn *insn = &build->cfg->insns[at].insn;
+
+	if (build->marks[at] & ENDS)
+		return false;
+	switch (insn->flow) {
+	case INSN_NEXT: case INSN_BRANCH: case INSN_SYSCALL: case INSN_CALL_INDIRECT:
+		return true;
+	case INSN_CALL:
+		return !calls_for_good(build, insn);
+	default:
+		return false;
+	}
+}
+
+static bool find_table(struct build *build, uint32_t at, struct jump_table *ret)
+{
+	const struct cfg *cfg = build->cfg;
+
+	return jump_table_find(build->functions, cfg->insns, cfg->nr_insns, at, ret) &&
+	       ret->nr <= build->table_entries;
+}
+
+static void mark_target(struct build *build, uint64_t target)
+{
+	uint32_t at = code_insn_find(build->cfg->insns, build->cfg->nr_insns, target);
+
+	if (at < build->cfg->nr_insns)
+		build->marks[at] |= BEGINS;
+}
+
+/*
+ * Is the indirect jump at @at a call as the last statement of its function?
+ * So it is if it goes through a plain pointer in memory, or if the function
+ * has just taken down its frame.
+ */
+static bool is_tail_call(const struct build *build, uint32_t at)
+{
+	enum { REACH = 12 };
+	const struct insn *jump = &build->cfg->insns[at].insn;
+	uint32_t stop = at > REACH ? at - REACH : 0;
+
+	if (insn_mod(jump) != 3)
+		return !jump->has_sib || (jump->sib & 0x38) == 0x20;
+	while (at > stop && !(build->marks[at] & BEGINS)) {
+		const struct insn *insn = &build->cfg->insns[--at].insn;
+
+		if (insn->map == INSN_MAP_ONE &&
+		    ((insn->opcode >= 0x58 && insn->opcode <= 0x5f) || insn->opcode == 0xc9))
+			return true;
+		if (insn->flow != INSN_NEXT)
+			break;
+	}
+	return false;
+}
+
+static void mark_blocks(struct build *build)
+{
+	struct cfg *cfg = build->cfg;
+
+	mark_target(build, build->function->addr);
+	for (uint32_t i = 0; i < cfg->nr_insns; i++) {
+		const struct insn *insn = &cfg->insns[i].insn;
+		struct jump_table table;
+
+		if (insn->flow == INSN_BRANCH || insn->flow == INSN_JUMP)
+			mark_target(build, insn->target);
+		if (i + 1 < cfg->nr_insns && (insn->flow == INSN_BRANCH || !goes_on(build, i)))
+			build->marks[i + 1] |= BEGINS;
+		if (insn->flow != INSN_JUMP_INDIRECT)
+			continue;
+		if (!find_table(build, i, &table)) {
+			cfg->nr_unresolved += !is_tail_call(build, i);
+			continue;
+		}
+		cfg->nr_tables++;
+		build->marks[i] |= SWITCHES;
+		build->max_successors += table.nr;
+		build->table_entries -= table.nr;
+		for (uint32_t k = 0; k < table.nr; k++)
+			mark_target(build, jump_table_target(build->functions, &table, k));
+	}
+	for (uint32_t i = 0; i < cfg->nr_insns; i++)
+		build->max_blocks += build->marks[i] & BEGINS;
+}
+
+static void make_blocks(struct build *build)
+{
+	struct cfg *cfg = build->cfg;
+
+	for (uint32_t i = 0; i < cfg->nr_insns; i++) {
+		struct cfg_block *block;
+
+		if (build->marks[i] & BEGINS)
+			cfg->blocks[cfg->nr_blocks++] = (struct cfg_block){
+				.addr = cfg->insns[i].addr, .first_insn = i,
+			};
+		block = &cfg->blocks[cfg->nr_blocks - 1];
+		block->nr_insns++;
+		block->size = (uint32_t)(cfg->insns[i].addr - block->addr) + cfg->insns[i].insn.size;
+		build->block_of[i] = cfg->nr_blocks - 1;
+	}
+}
+
+static void add_edge(struct build *build, uint64_t target)
+{
+	struct cfg *cfg = build->cfg;
+	uint32_t at = code_insn_find(cfg->insns, cfg->nr_insns, target);
+
+	if (at < cfg->nr_insns && build->nr_successors < build->max_successors)
+		cfg->successors[build->nr_successors++] = build->block_of[at];
+}
+
+static void make_edges(struct build *build)
+{
+	struct cfg *cfg = build->cfg;
+
+	for (uint32_t i = 0; i < cfg->nr_blocks; i++) {
+		const struct cfg_block *block = &cfg->blocks[i];
+		uint32_t last = block->first_insn + block->nr_insns - 1;
+		const struct insn *insn = &cfg->insns[last].insn;
+		struct jump_table table;
+
+		cfg->first[i] = build->nr_successors;
+		if (goes_on(build, last))
+			cfg->successors[build->nr_successors++] = i + 1;
+		if (insn->flow == INSN_BRANCH || insn->flow == INSN_JUMP)
+			add_edge(build, insn->target);
+		if (build->marks[last] & SWITCHES && find_table(build, last, &table))
+			for (uint32_t k = 0; k < table.nr; k++)
+				add_edge(build, jump_table_target(build->functions, &table, k));
+	}
+	cfg->first[cfg->nr_blocks] = build->nr_successors;
+}
+
+static int allocate_insns(struct build *build)
+{
+	size_t nr = (size_t)build->function->nr_insns + 1;
+
+	build->max_insns = build->function->nr_insns;
+	build->cfg->insns = calloc(nr, sizeof(*build->cfg->insns));
+	build->marks = calloc(nr, sizeof(*build->marks));
+	build->block_of = calloc(nr, sizeof(*build->block_of));
+	return build->cfg->insns && build->marks && build->block_of ? 0 : -ENOMEM;
+}
+
+static int allocate_blocks(struct build *build)
+{
+	size_t nr = (size_t)build->max_blocks + 1;
+
+	build->max_successors += 2 * build->max_blocks;
+	build->cfg->blocks = calloc(nr, sizeof(*build->cfg->blocks));
+	build->cfg->first = calloc(nr, sizeof(*build->cfg->first));
+	build->cfg->successors = calloc((size_t)build->max_successors + 1,
+					sizeof(*build->cfg->successors));
+	return build->cfg->blocks && build->cfg->first && build->cfg->successors ? 0 : -ENOMEM;
+}
+
+static int analyse(struct build *build)
+{
+	struct cfg *cfg = build->cfg;
+	struct graph graph;
+	int err;
+
+	err = allocate_insns(build);
+	if (err)
+		return err;
+	decode(build);
+	/* jumps that share tables must not make more edges than code has places */
+	build->table_entries = 4 * cfg->nr_insns + 1024;
+	mark_blocks(build);
+	err = allocate_blocks(build);
+	if (err)
+		return err;
+	make_blocks(build);
+	build->table_entries = UINT32_MAX;
+	make_edges(build);
+	cfg->entry = cfg_find(cfg, build->function->addr);
+	graph = (struct graph){
+		.nr = cfg->entry == GRAPH_NONE ? 0 : cfg->nr_blocks,
+		.entry = cfg->entry,
+		.first = cfg->first,
+		.successors = cfg->successors,
+	};
+	return dominators_init(&cfg->dominators, &graph);
+}
+
+int cfg_init(struct cfg *cfg, const struct functions *functions, const struct function *function)
+{
+	struct build build = { .functions = functions, .function = function, .cfg = cfg };
+	int err;
+
+	memset(cfg, 0, sizeof(*cfg));
+	err = analyse(&build);
+	free(build.marks);
+	free(build.block_of);
+	if (err)
+		cfg_deinit(cfg);
+	return err;
+}
+
+void cfg_deinit(struct cfg *cfg)
+{
+	dominators_deinit(&cfg->dominators);
+	free(cfg->insns);
+	free(cfg->blocks);
+	free(cfg->first);
+	free(cfg->successors);
+	memset(cfg, 0, sizeof(*cfg));
+}
+
+uint32_t cfg_find(const struct cfg *cfg, uint64_t addr)
+{
+	uint32_t low = 0, high = cfg->nr_blocks;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (cfg->blocks[mid].addr <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low || addr - cfg->blocks[low - 1].addr >= cfg->blocks[low - 1].size)
+		return GRAPH_NONE;
+	return low - 1;
+}
