@@ -59,6 +59,8 @@ demo:
 
 -include tests/vm/tests.mk
 -include tests/unit/tests.mk
+-include tests/eval/eval.mk
+-include tests/bench/bench.mk
 
 # Tests speak TAP.  The debug kernel is built on first use, in about 10 minutes.
 PROVE := prove --timer --exec ''

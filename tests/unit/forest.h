@@ -84,7 +84,8 @@ static inline uint32_t forest_add_tree(struct samples *samples, const uint32_t *
 	tree = &samples->trees[at];
 	*tree = (struct samples_tree){ .hash = at, .units = { units, 0 } };
 	tree->leaves = malloc((nr + 1UL) * sizeof(*tree->leaves));
-	memcpy(tree->leaves, leaves, nr * sizeof(*leaves));
+	if (nr)
+		memcpy(tree->leaves, leaves, nr * sizeof(*leaves));
 	qsort(tree->leaves, nr, sizeof(*leaves), forest_compare);
 	for (uint32_t i = 0; i < nr; i++)
 		if (!kept || tree->leaves[kept - 1] != tree->leaves[i])

@@ -22,7 +22,7 @@
 #include "linkage.h"
 
 enum {
-	/* Its distances take 8 bytes a pair: 512 MB. */
+	/* Distances, and the sums they are made of, take 16 bytes a pair: 1 GB. */
 	CLUSTER_MAX_TREES = 8000,
 };
 
