@@ -38,9 +38,12 @@
 
 #ifndef __ASSEMBLY__
 
+#include <linux/fs.h>
 #include <linux/ftrace.h>
 #include <linux/hrtimer.h>
+#include <linux/mm_types.h>
 #include <linux/sched.h>
+#include <linux/uprobes.h>
 #include <net/genetlink.h>
 
 /*
@@ -96,6 +99,80 @@ static inline struct nlattr **pguard_dump_attrs(struct netlink_callback *cb)
 	return genl_dumpit_info(cb)->info.attrs;
 #endif
 }
+
+/*
+ * The executable of some memory, with a reference to be given back by fput(),
+ * or NULL.  get_file_rcu() looks at the pointer again since 6.7 (0ede61d8589c).
+ */
+static inline struct file *pguard_mm_exe_file_get(struct mm_struct *mm)
+{
+	struct file *exe;
+
+	rcu_read_lock();
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+	exe = rcu_dereference(mm->exe_file);
+	if (exe && !get_file_rcu(exe))
+		exe = NULL;
+#else
+	exe = get_file_rcu(&mm->exe_file);
+#endif
+	rcu_read_unlock();
+	return exe;
+}
+
+/*
+ * Uprobes have a handle, a way to take many off at once, and filters without
+ * a context since 6.12 (commits 3c83a9ad0295, 04b01625da13, 59da880afed2);
+ * handlers have a word of their own since 6.13 (da09a9e0c3ea).  Before, each
+ * one that was taken off was waited for by itself, which costs nothing there.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#define PGUARD_UPROBE_FILTER_ARGS \
+	struct uprobe_consumer *self, enum uprobe_filter_ctx context, struct mm_struct *mm
+
+static inline struct uprobe *pguard_uprobe_register(struct inode *inode, loff_t offset,
+						    struct uprobe_consumer *consumer)
+{
+	return ERR_PTR(uprobe_register(inode, offset, consumer));
+}
+
+static inline void pguard_uprobe_unregister(struct uprobe *unused, struct inode *inode,
+					    loff_t offset, struct uprobe_consumer *consumer)
+{
+	uprobe_unregister(inode, offset, consumer);
+}
+
+static inline void pguard_uprobe_sync(void)
+{
+}
+#else
+#define PGUARD_UPROBE_FILTER_ARGS struct uprobe_consumer *self, struct mm_struct *mm
+
+static inline struct uprobe *pguard_uprobe_register(struct inode *inode, loff_t offset,
+						    struct uprobe_consumer *consumer)
+{
+	return uprobe_register(inode, offset, 0, consumer);
+}
+
+static inline void pguard_uprobe_unregister(struct uprobe *uprobe, struct inode *inode,
+					    loff_t offset, struct uprobe_consumer *consumer)
+{
+	uprobe_unregister_nosync(uprobe, consumer);
+}
+
+/* None of the handlers that were taken off runs any more. */
+static inline void pguard_uprobe_sync(void)
+{
+	uprobe_unregister_sync();
+}
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+#define PGUARD_UPROBE_HANDLER_ARGS struct uprobe_consumer *self, struct pt_regs *regs
+#else
+#define PGUARD_UPROBE_HANDLER_ARGS \
+	struct uprobe_consumer *self, struct pt_regs *regs, __u64 *unused
+#endif
 
 /* Joining a group by capability: 6.7, and stable kernels (e03781879a0d). */
 #ifndef GENL_MCAST_CAP_SYS_ADMIN

@@ -29,6 +29,7 @@ struct pguard_target *pguard_target_alloc(void)
 	kref_init(&target->kref);
 	INIT_LIST_HEAD(&target->list);
 	INIT_LIST_HEAD(&target->images);
+	INIT_LIST_HEAD(&target->probes);
 	ratelimit_state_init(&target->alert_limit, HZ, PGUARD_ALERTS_PER_SECOND);
 	ratelimit_state_init(&target->wait_limit, HZ, PGUARD_WAITS_PER_SECOND);
 	/* What is dropped is counted by us, not told in the kernel's log. */
@@ -238,6 +239,32 @@ void pguard_image_set_contexts(struct pguard_image *image,
 	smp_store_release(&image->generation, image->generation + 1);
 	if (old)
 		kfree_rcu(old, rcu);
+}
+
+/**
+ * pguard_images_unsettle() - let threads look anew at what their places are
+ * @flags: of whose targets; all of them must be set
+ *
+ * In its next hooked call each of them comes by the long way once, and sees
+ * what is wanted of it.
+ *
+ * Context: may sleep; pguard_control held.
+ */
+void pguard_images_unsettle(u32 flags)
+{
+	struct pguard_target *target;
+	struct pguard_image *image;
+
+	spin_lock(&pguard_images_lock);
+	list_for_each_entry(target, &pguard_targets, list) {
+		if ((READ_ONCE(target->flags) & flags) != flags)
+			continue;
+		list_for_each_entry(image, &target->images, list) {
+			/* Who sees it sees the flags and the stream as they are. */
+			smp_store_release(&image->generation, image->generation + 1);
+		}
+	}
+	spin_unlock(&pguard_images_lock);
 }
 
 int __init pguard_image_init(void)

@@ -41,6 +41,8 @@ enum {
  * @list: in pguard_targets
  * @images: its images; pguard_images_lock
  * @nr_images: length of @images
+ * @probes: batches of its sites (probe.c); pguard_control
+ * @nr_sites: how many they are
  * @id: never used again
  * @flags: enum perfguard_target_flags; changes at any time, READ_ONCE
  * @limit_ns: the threshold less 1, so that none (0) is above all times; changes
@@ -59,6 +61,8 @@ struct pguard_target {
 	struct list_head images;
 	u32 nr_images;
 	u32 id;
+	struct list_head probes;
+	u32 nr_sites;
 	u32 flags;
 	u64 limit_ns;
 	u32 pid;
@@ -177,6 +181,7 @@ static inline void pguard_image_hold(struct pguard_image *image)
 struct pguard_loop *pguard_loop_new(struct pguard_image *image, u32 id);
 void pguard_image_set_contexts(struct pguard_image *image,
 			       struct pguard_contexts *contexts);
+void pguard_images_unsettle(u32 flags);
 
 int pguard_image_init(void);
 void pguard_image_deinit(void);

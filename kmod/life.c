@@ -11,6 +11,7 @@
 #include "compat.h"
 #include "image.h"
 #include "process.h"
+#include "stream.h"
 #include "task.h"
 #include "unit.h"
 
@@ -38,6 +39,7 @@ static void state_drop(struct task_struct *task)
 
 	if (!state)
 		return;
+	pguard_stream_end(state);
 	pguard_unit_drop(state);
 	pguard_task_put(state);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 #include "clock.h"
+#include "device.h"
 #include "hook.h"
 #include "image.h"
 #include "netlink.h"
@@ -27,12 +28,17 @@ static int __init perfguard_init(void)
 	ret = pguard_watch_init();
 	if (ret)
 		goto err_watch;
+	ret = pguard_device_init();
+	if (ret)
+		goto err_device;
 	ret = pguard_netlink_init();
 	if (ret)
 		goto err_netlink;
 	return 0;
 
 err_netlink:
+	pguard_device_deinit();
+err_device:
 	pguard_watch_deinit();
 err_watch:
 	pguard_record_deinit();
@@ -45,6 +51,7 @@ err_hook:
 static void __exit perfguard_exit(void)
 {
 	pguard_netlink_deinit();
+	pguard_device_deinit();
 	pguard_target_deinit();
 	pguard_watch_deinit();
 	pguard_record_deinit();

@@ -18,6 +18,7 @@
 #include "netlink-record.h"
 #include "process.h"
 #include "record.h"
+#include "stream.h"
 #include "target.h"
 #include "task.h"
 #include "watch.h"
@@ -44,8 +45,8 @@ int pguard_nl_control_lock(void)
 }
 
 /* Answer a do request; the reply is made by @fill. */
-static int reply(struct genl_info *info, size_t size,
-		 int (*fill)(struct sk_buff *skb, void *argument), void *argument)
+int pguard_nl_reply(struct genl_info *info, size_t size,
+		    int (*fill)(struct sk_buff *skb, void *argument), void *argument)
 {
 	struct sk_buff *skb = genlmsg_new(size, GFP_KERNEL);
 	void *header;
@@ -106,7 +107,7 @@ int pguard_nl_target_new_doit(struct sk_buff *skb, struct genl_info *info)
 		fput(wish.exe);
 	if (ret)
 		return ret;
-	return reply(info, NLMSG_GOODSIZE, fill_target_reply, &answer);
+	return pguard_nl_reply(info, NLMSG_GOODSIZE, fill_target_reply, &answer);
 }
 
 int pguard_nl_target_set_doit(struct sk_buff *skb, struct genl_info *info)
@@ -131,8 +132,11 @@ int pguard_nl_target_set_doit(struct sk_buff *skb, struct genl_info *info)
 		ret = -ENOENT;
 		goto unlock;
 	}
-	if (attrs[PERFGUARD_A_TARGET_FLAGS])
+	if (attrs[PERFGUARD_A_TARGET_FLAGS]) {
 		WRITE_ONCE(target->flags, nla_get_u32(attrs[PERFGUARD_A_TARGET_FLAGS]));
+		/* Who was let pass by the short way may have to be told now. */
+		pguard_images_unsettle(PERFGUARD_TARGET_FLAGS_RECORD);
+	}
 	if (attrs[PERFGUARD_A_TARGET_THRESHOLD_NS]) {
 		WRITE_ONCE(target->limit_ns,
 			   nla_get_u64(attrs[PERFGUARD_A_TARGET_THRESHOLD_NS]) - 1);
@@ -222,7 +226,8 @@ static int fill_target(struct sk_buff *skb, struct pguard_target *target)
 	    nla_put_u64_64bit(skb, PERFGUARD_A_TARGET_SUPPRESSED,
 			      atomic64_read(&target->suppressed), PERFGUARD_A_TARGET_PAD) ||
 	    nla_put_u64_64bit(skb, PERFGUARD_A_TARGET_UNTRACKED,
-			      atomic64_read(&target->untracked), PERFGUARD_A_TARGET_PAD))
+			      atomic64_read(&target->untracked), PERFGUARD_A_TARGET_PAD) ||
+	    nla_put_u32(skb, PERFGUARD_A_TARGET_SITES, target->nr_sites))
 		return -EMSGSIZE;
 	return target->inode ? fill_target_exe(skb, target) : 0;
 }
@@ -353,10 +358,12 @@ static int fill_stats(struct sk_buff *skb, void *unused)
 {
 	struct pguard_hook_info hook;
 	struct pguard_target *target;
-	u32 position = 0, targets = 0;
+	u32 position = 0, targets = 0, sites = 0;
 
-	list_for_each_entry(target, &pguard_targets, list)
+	list_for_each_entry(target, &pguard_targets, list) {
 		targets++;
+		sites += target->nr_sites;
+	}
 	if (nla_put_u32(skb, PERFGUARD_A_STATS_TARGETS, targets) ||
 	    nla_put_u32(skb, PERFGUARD_A_STATS_THREADS, atomic_read(&pguard_nr_tasks)) ||
 	    nla_put_u32(skb, PERFGUARD_A_STATS_ALIVE, pguard_hook_alive()) ||
@@ -371,7 +378,10 @@ static int fill_stats(struct sk_buff *skb, void *unused)
 	    nla_put_u64_64bit(skb, PERFGUARD_A_STATS_TORN_STACKS, pguard_capture_torn(),
 			      PERFGUARD_A_STATS_PAD) ||
 	    nla_put_u32(skb, PERFGUARD_A_STATS_RING_BYTES,
-			READ_ONCE(pguard_alerts.bytes) + READ_ONCE(pguard_waits.bytes)))
+			READ_ONCE(pguard_alerts.bytes) + READ_ONCE(pguard_waits.bytes)) ||
+	    nla_put_u32(skb, PERFGUARD_A_STATS_SITES, sites) ||
+	    nla_put_u64_64bit(skb, PERFGUARD_A_STATS_STREAM_LOST, pguard_stream_lost(),
+			      PERFGUARD_A_STATS_PAD))
 		return -EMSGSIZE;
 	while (pguard_hook_next(&position, &hook))
 		if (fill_hook(skb, &hook))
@@ -387,7 +397,7 @@ int pguard_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 		ret = pguard_nl_control_lock();
 	if (ret)
 		return ret;
-	ret = reply(info, NLMSG_GOODSIZE, fill_stats, NULL);
+	ret = pguard_nl_reply(info, NLMSG_GOODSIZE, fill_stats, NULL);
 	mutex_unlock(&pguard_control);
 	return ret;
 }

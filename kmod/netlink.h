@@ -5,6 +5,7 @@
 
 #include <linux/types.h>
 
+struct genl_info;
 struct netlink_callback;
 struct netlink_ext_ack;
 struct sk_buff;
@@ -12,6 +13,8 @@ struct sk_buff;
 /* What the handlers in netlink-*.c share. */
 int pguard_nl_allowed(struct sk_buff *skb, struct netlink_ext_ack *extack);
 int pguard_nl_control_lock(void);
+int pguard_nl_reply(struct genl_info *info, size_t size,
+		    int (*fill)(struct sk_buff *skb, void *argument), void *argument);
 int pguard_nl_dump_start(struct netlink_callback *cb);
 void *pguard_nl_dump_put(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd);
 

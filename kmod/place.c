@@ -131,7 +131,7 @@ static noinline struct pguard_place *place_new(struct pguard_task *state,
 	place->syscall = pguard_place_syscall(regs);
 	place->fresh = true;
 	/* Some more records show how the place stands to the others. */
-	state->records_left = max_t(u32, state->records_left, MORE_RECORDS);
+	state->records_left = max_t(u16, state->records_left, MORE_RECORDS);
 	place_classify(state, place, may_sleep);
 	return place;
 }

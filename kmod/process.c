@@ -5,6 +5,7 @@
 #include "compat.h"
 #include "image.h"
 
+#include <linux/fs.h>
 #include <linux/hashtable.h>
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
@@ -14,6 +15,7 @@ u8 pguard_process_slots[PGUARD_NR_SLOTS];
 
 /* Writers hold pguard_images_lock, readers RCU. */
 static DEFINE_HASHTABLE(processes, 10);
+static DEFINE_HASHTABLE(processes_by_mm, 10);
 
 static struct pguard_process *process_find(pid_t tgid)
 {
@@ -27,9 +29,10 @@ static struct pguard_process *process_find(pid_t tgid)
 }
 
 /* Insert; takes over the caller's reference to the image. */
-static int process_insert(struct pguard_image *image, pid_t tgid)
+static int process_insert(struct pguard_image *image, const struct task_struct *task)
 {
 	struct pguard_process *process;
+	pid_t tgid = task->tgid;
 	u8 *slot = &pguard_process_slots[(u16)tgid];
 
 	lockdep_assert_held(&pguard_images_lock);
@@ -37,8 +40,10 @@ static int process_insert(struct pguard_image *image, pid_t tgid)
 	if (!process)
 		return -ENOMEM;
 	process->image = image;
+	process->mm = task->mm;
 	process->tgid = tgid;
 	hash_add_rcu(processes, &process->node, tgid);
+	hash_add_rcu(processes_by_mm, &process->mm_node, (unsigned long)process->mm);
 	atomic_inc(&image->target->nr_processes);
 	WRITE_ONCE(*slot, *slot + 1);
 	return 0;
@@ -52,6 +57,7 @@ static struct pguard_image *process_remove(struct pguard_process *process)
 
 	lockdep_assert_held(&pguard_images_lock);
 	hash_del_rcu(&process->node);
+	hash_del_rcu(&process->mm_node);
 	atomic_dec(&image->target->nr_processes);
 	WRITE_ONCE(*slot, *slot - 1);
 	kfree_rcu(process, rcu);
@@ -90,7 +96,7 @@ int pguard_process_add(struct pguard_target *target, struct task_struct *task)
 	}
 	image = pguard_image_get(target, &key);
 	if (image)
-		ret = process_insert(image, task->tgid);
+		ret = process_insert(image, task);
 	if (ret)
 		atomic64_inc(&target->untracked);
 unlock:
@@ -120,7 +126,7 @@ int pguard_process_add_like(pid_t parent, struct task_struct *child)
 	     READ_ONCE(process->image->target->flags) & PERFGUARD_TARGET_FLAGS_INHERIT)) {
 		image = process->image;
 		pguard_image_hold(image);
-		ret = process_insert(image, child->tgid);
+		ret = process_insert(image, child);
 		if (ret)
 			atomic64_inc(&image->target->untracked);
 	}
@@ -198,6 +204,47 @@ struct pguard_image *pguard_process_image_get(pid_t tgid)
 		image = process->image;
 	rcu_read_unlock();
 	return image;
+}
+
+static bool mm_executes(struct mm_struct *mm, const struct inode *inode)
+{
+	struct file *exe = pguard_mm_exe_file_get(mm);
+	bool ret;
+
+	if (!exe)
+		return false;
+	ret = d_real_inode(exe->f_path.dentry) == inode;
+	fput(exe);
+	return ret;
+}
+
+/**
+ * pguard_process_has_mm() - does some memory belong to a target
+ * @target: the target
+ * @mm: the memory; stays while we are here
+ *
+ * Also while an exec fills it, which is before the process is known with it:
+ * then the executable tells, or it is current's own.
+ *
+ * Context: may sleep; the memory's lock may be held.
+ */
+bool pguard_process_has_mm(const struct pguard_target *target, struct mm_struct *mm)
+{
+	const struct pguard_process *process;
+	bool ret = false;
+
+	if (target->inode)
+		return mm_executes(mm, target->inode);
+	rcu_read_lock();
+	hash_for_each_possible_rcu(processes_by_mm, process, mm_node, (unsigned long)mm)
+		if (process->mm == mm && process->image->target == target)
+			ret = true;
+	if (!ret && mm == current->mm) {
+		process = process_find(current->tgid);
+		ret = process && process->image->target == target;
+	}
+	rcu_read_unlock();
+	return ret;
 }
 
 /**

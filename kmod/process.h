@@ -9,12 +9,16 @@
 #include <linux/rculist.h>
 #include <linux/types.h>
 
+struct mm_struct;
 struct pguard_image;
 struct pguard_target;
+struct task_struct;
 
 struct pguard_process {
 	struct hlist_node node;
+	struct hlist_node mm_node;
 	struct pguard_image *image;	/* holds a reference */
+	const struct mm_struct *mm;	/* to compare with, nothing else */
 	pid_t tgid;
 	struct rcu_head rcu;
 };
@@ -33,6 +37,7 @@ int pguard_process_add_like(pid_t parent, struct task_struct *child);
 void pguard_process_del(pid_t tgid);
 void pguard_process_del_all(struct pguard_target *target);
 struct pguard_image *pguard_process_image_get(pid_t tgid);
+bool pguard_process_has_mm(const struct pguard_target *target, struct mm_struct *mm);
 int pguard_process_walk(unsigned long position[2],
 			int (*call)(const struct pguard_process *, void *),
 			void *argument);

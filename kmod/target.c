@@ -6,11 +6,12 @@
  * on the one before:
  *
  *   1. dying is set and the target leaves the list: no exec matches it
- *   2. its processes go: the stub passes their threads
- *   3. with the last target: tracepoint probes, hooks and the watch go
- *   4. its threads' states go, and the threads are sent out of the hooked
+ *   2. its sites' probes go
+ *   3. its processes go: the stub passes their threads
+ *   4. with the last target: tracepoint probes, hooks and the watch go
+ *   5. its threads' states go, and the threads are sent out of the hooked
  *      calls; what cannot leave just now is waited for by a work
- *   5. when the last thread is out: the path, the module
+ *   6. when the last thread is out: the path, the module
  *
  * Locks, outermost first: pguard_control, leaving_lock (mutexes),
  * pguard_images_lock, pguard_tasks_lock, pguard_task.lock, pguard_ring.lock
@@ -25,6 +26,7 @@
 #include "hook.h"
 #include "image.h"
 #include "life.h"
+#include "probe.h"
 #include "process.h"
 #include "record.h"
 #include "watch.h"
@@ -210,6 +212,7 @@ static int target_remove(struct pguard_target *target)
 {
 	lockdep_assert_held(&pguard_control);
 	target_unlist(target);
+	pguard_probes_del(target);
 	pguard_process_del_all(target);
 	if (!nr_targets) {
 		pguard_life_stop();

@@ -4,6 +4,7 @@
 
 #include "compat.h"
 #include "image.h"
+#include "process.h"
 
 #include <linux/sched/task.h>
 #include <linux/slab.h>
@@ -39,6 +40,7 @@ struct pguard_task *pguard_task_new(struct pguard_image *image)
 	state->target = target;
 	state->place = state->places;
 	state->records_left = FIRST_RECORDS;
+	state->tid = current->pid;
 	spin_lock_init(&state->lock);
 	refcount_set(&state->refs, 1);
 
@@ -62,6 +64,29 @@ err_untracked:
 	atomic64_inc(&target->untracked);
 	pguard_image_put(image);
 	return NULL;
+}
+
+/**
+ * pguard_task_first() - make the state of current if its process is watched
+ * @target: the target that wants it, or NULL for whatever target it has
+ *
+ * Without sleeping, for the thread is not inflight yet and nobody would wait
+ * for it; if there is no memory now, the next call tries again.
+ *
+ * Context: the task itself, with no state yet; does not sleep.
+ * Return: as pguard_task_new(); NULL also if the process is not watched.
+ */
+noinline struct pguard_task *pguard_task_first(const struct pguard_target *target)
+{
+	struct pguard_image *image = pguard_process_image_get(current->tgid);
+
+	if (!image)
+		return NULL;
+	if (target && image->target != target) {
+		pguard_image_put(image);
+		return NULL;
+	}
+	return pguard_task_new(image);
 }
 
 /**

@@ -3,8 +3,8 @@
  * The state of a watched thread.
  *
  * Found by the task's address in an RCU hash.  Made by the thread itself in
- * its first hooked call; taken out by the thread's exit or exec, or when its
- * target goes.  References: the hash's, and one for each user that holds on
+ * its first hooked call, or at the first site it hits; taken out by the
+ * thread's exit or exec, or when its target goes.  References: the hash's, and one for each user that holds on
  * to it outside of an RCU section (watch, queued task work).
  */
 #ifndef _PGUARD_TASK_H
@@ -20,7 +20,6 @@
 struct pguard_image;
 struct pguard_loop;
 struct pguard_target;
-
 
 /*
  * A place where the thread waited.  Within one thread the loop's stack
@@ -73,6 +72,9 @@ enum pguard_phase {
  * @entered: clock when that call began, for discovery
  * @switches: its voluntary switches then
  * @records_left: waits it may still record for discovery
+ * @streams: its waits are told in the training stream; looked at anew in each
+ *	call that is not the usual one
+ * @curious: either of both, so that no call is the usual one
  * @inflight: hooked calls it is in (0 or 1), with our return address on its
  *	kernel stack; written by the thread, read by the drain
  * @dead: taken out of the hash; set before the grace period after which no
@@ -88,6 +90,9 @@ enum pguard_phase {
  * @kick: task work of the drain; queued once
  * @kicked: it was queued; the drain's own
  * @drained: in the drain's list, once out of the hash
+ * @tid: what the stream knows it by, whatever an exec makes of its id
+ * @opening: of the stream, in which its first event was told; the thread's own
+ * @told: time of its last event; the thread's own
  */
 struct pguard_task {
 	struct hlist_node node;
@@ -108,7 +113,13 @@ struct pguard_task {
 	bool dead;
 	bool gone;
 	bool captured;
-	u32 records_left;
+	union {
+		struct {
+			u16 records_left;
+			bool streams;
+		};
+		u32 curious;
+	};
 	u64 entered;
 	u64 switches;
 	u64 nr_waits;
@@ -122,6 +133,9 @@ struct pguard_task {
 		struct hlist_node drained;
 		struct rcu_head rcu;
 	};
+	u32 tid;
+	u32 opening;
+	u64 told;
 };
 
 enum { PGUARD_TASKS_BITS = 12, PGUARD_MAX_TASKS = 65536 };
@@ -150,6 +164,7 @@ static inline bool pguard_task_get(struct pguard_task *state)
 
 void pguard_task_put(struct pguard_task *state);
 struct pguard_task *pguard_task_new(struct pguard_image *image);
+struct pguard_task *pguard_task_first(const struct pguard_target *target);
 void pguard_task_unhash(struct pguard_task *state);
 struct pguard_task *pguard_task_remove(struct task_struct *task);
 

@@ -17,9 +17,9 @@
 #include "drain.h"
 #include "image.h"
 #include "place.h"
-#include "process.h"
 #include "record.h"
 #include "stack.h"
+#include "stream.h"
 #include "task.h"
 #include "unit.h"
 
@@ -32,6 +32,7 @@
 enum {
 	FOLLOW_BOUNDARY = 1 << 0,	/* it begins a unit */
 	FOLLOW_RECORD = 1 << 1,		/* discovery wants to know of the wait */
+	FOLLOW_STREAM = 1 << 2,		/* its begin was told in the stream */
 };
 
 /* futex and io_uring_enter are waits in some of their forms only. */
@@ -76,6 +77,28 @@ static bool record_wanted(struct pguard_task *state, struct pguard_place *place)
 	return __ratelimit(&target->wait_limit);
 }
 
+/* Number of an event of the stream: the call, and the loop whose wait it is. */
+static u32 event_number(const struct pguard_place *place, u32 follow)
+{
+	u32 loop = follow & FOLLOW_BOUNDARY ? place->loop->id : 0;
+
+	return (place->syscall & (BIT(PGUARD_SYSCALL_BITS) - 1)) |
+	       (loop & (BIT(PGUARD_LOOP_BITS) - 1)) << PGUARD_SYSCALL_BITS;
+}
+
+static void stream_enter(struct pguard_task *state, const struct pt_regs *regs, u32 follow)
+{
+	pguard_stream_put(state, PERFGUARD_EVENT_KIND_ENTER, event_number(state->place, follow),
+			  regs->sp, regs->ip);
+}
+
+static void stream_leave(struct pguard_task *state, long ret)
+{
+	pguard_stream_put(state, PERFGUARD_EVENT_KIND_LEAVE,
+			  event_number(state->place, state->follow),
+			  task_pt_regs(current)->di, ret);
+}
+
 /* The common part of both ways in.  True if the return is of interest. */
 static __always_inline bool wait_begin(struct pguard_task *state,
 				       const struct pt_regs *regs, bool may_sleep)
@@ -95,6 +118,11 @@ static __always_inline bool wait_begin(struct pguard_task *state,
 		follow |= FOLLOW_RECORD;
 		state->entered = pguard_clock();
 		state->switches = current->nvcsw;
+	}
+	state->streams = pguard_stream_wants_waits(state->target);
+	if (unlikely(state->streams)) {
+		follow |= FOLLOW_STREAM;
+		stream_enter(state, regs, follow);
 	}
 	state->follow = follow;
 	return follow;
@@ -167,6 +195,8 @@ static __always_inline void wait_finish(struct pguard_task *state, long ret, boo
 {
 	u32 follow = state->follow;
 
+	if (unlikely(follow & FOLLOW_STREAM))
+		stream_leave(state, ret);
 	if (unlikely(follow & FOLLOW_RECORD))
 		wait_record(state, may_sleep);
 	if (follow & FOLLOW_BOUNDARY && wait_starts_unit(state->place->syscall, ret))
@@ -191,20 +221,6 @@ static __always_inline void state_release(struct pguard_task *state)
 	smp_store_release(&state->inflight, 0);
 }
 
-/*
- * The first hooked call of a thread: make its state.  Without sleeping, for
- * the thread is not inflight yet and nobody would wait for it; if there is no
- * memory now, the next call tries again.
- */
-static noinline struct pguard_task *wait_first(void)
-{
-	struct pguard_image *image = pguard_process_image_get(current->tgid);
-
-	if (!image)
-		return NULL;
-	return pguard_task_new(image);
-}
-
 /* pguard_wait_enter() for a known thread, whatever the case. */
 static noinline struct pguard_task *enter_any(struct pguard_task *state,
 					      const struct pt_regs *regs)
@@ -219,7 +235,7 @@ static noinline struct pguard_task *enter_first(const struct pt_regs *regs)
 {
 	struct pguard_task *state;
 
-	if (!wait_first())
+	if (!pguard_task_first(NULL))
 		return NULL;
 	/* Gone again if the target goes just now. */
 	state = state_get();
@@ -247,7 +263,7 @@ __visible notrace struct pguard_task *pguard_wait_enter(const struct pt_regs *re
 	/* The usual: a place seen before, and nobody is curious. */
 	place = pguard_place_find(state, regs);
 	if (unlikely(!place || !pguard_place_is_settled(state, place) ||
-		     state->records_left || !pguard_clock_is_tsc()))
+		     state->curious || !pguard_clock_is_tsc()))
 		return enter_any(state, regs);
 	if (!place->loop) {
 		state->nr_waits++;
@@ -311,7 +327,7 @@ bool pguard_wait_enter_atomic(const struct pt_regs *regs)
 		return false;
 	state = pguard_task_find(current);
 	if (unlikely(!state))
-		state = wait_first();
+		state = pguard_task_first(NULL);
 	return state && wait_begin(state, regs, false);
 }
 

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Sites: places in a program's code, and what it means when a thread comes by.
+ */
+#ifndef _PGUARD_SITE_H
+#define _PGUARD_SITE_H
+
+#include <linux/types.h>
+
+struct mm_struct;
+struct pguard_target;
+struct pt_regs;
+
+/**
+ * struct pguard_site - a site of a target
+ * @target: whose threads are told; its batch holds a reference
+ * @id: what the events of its hits carry
+ * @sp_delta: from the stack pointer here to that at the function's entry
+ * @one_shot: one hit is enough
+ * @seen: it was told; only where one is enough
+ */
+struct pguard_site {
+	struct pguard_target *target;
+	u32 id;
+	u32 sp_delta;
+	bool one_shot;
+	bool seen;
+};
+
+bool pguard_site_wants(const struct pguard_site *site, struct mm_struct *mm);
+bool pguard_site_hit(struct pguard_site *site, const struct pt_regs *regs);
+
+#endif /* _PGUARD_SITE_H */
