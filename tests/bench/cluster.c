@@ -104,6 +104,8 @@ static void take_trie(struct samples *samples, struct trie *trie)
 {
 	samples->nr_functions = NR_FUNCTIONS;
 	samples->functions = need(calloc(NR_FUNCTIONS, sizeof(*samples->functions)));
+	for (uint32_t i = 0; i < NR_FUNCTIONS; i++)
+		samples->functions[i].offset = 16 * i;
 	samples->nodes = trie->nodes;
 	samples->nr_nodes = trie->nr;
 }

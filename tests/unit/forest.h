@@ -33,6 +33,8 @@ static inline void forest_init(struct samples *samples, uint32_t nr_functions)
 	memset(samples, 0, sizeof(*samples));
 	samples->nr_functions = nr_functions;
 	samples->functions = calloc(nr_functions + 1UL, sizeof(*samples->functions));
+	for (uint32_t i = 0; i < nr_functions; i++)
+		samples->functions[i].offset = 16 * i;
 	samples->nodes = calloc(1, sizeof(*samples->nodes));
 	samples->nr_nodes = 1;
 }

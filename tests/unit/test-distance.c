@@ -124,7 +124,7 @@ static void test_lcs(uint32_t from, uint32_t to, uint32_t longest, uint32_t alph
 	for (uint32_t i = 0; i < NR_PATHS; i++)
 		leaves[i] = forest_path(&samples, path, random_path(path, longest, alphabet));
 	forest_add_tree(&samples, leaves, NR_PATHS, 1);
-	if (paths_init(&paths, &samples, &tree, 1) || lcs_init(&lcs, &paths))
+	if (paths_init(&paths, &samples, &tree, 1, 0) || lcs_init(&lcs, &paths))
 		exit(1);
 	for (uint32_t batch = 0; batch < NR_BATCHES; batch++) {
 		struct lcs_pattern all[LCS_LANES];

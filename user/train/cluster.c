@@ -91,12 +91,21 @@ static uint32_t count_members(const struct candidate *list, uint32_t nr, uint32_
 }
 
 static int compute_distances(struct clusters *clusters, const struct samples *samples,
-			     const struct distance_progress *progress, double *distances)
+			     const struct cluster_options *options, double *distances)
 {
+	double max_work = options->max_work > 0 ? options->max_work : CLUSTER_MAX_WORK;
+	struct distance_options how = {
+		.progress = options->progress,
+		.context = options->context,
+	};
 	uint32_t n = clusters->nr_members;
 	int ret;
 
-	ret = distance_mean(samples, NULL, 0, clusters->members, n, progress, distances);
+	ret = distance_max_paths(samples, clusters->members, n, max_work, &how.max_paths);
+	if (ret)
+		return ret;
+	clusters->max_paths = how.max_paths;
+	ret = distance_mean(samples, NULL, 0, clusters->members, n, &how, distances);
 	if (ret)
 		return ret;
 	for (size_t i = 0; i < n; i++)
@@ -143,7 +152,7 @@ static int sort_clusters(struct clusters *clusters, uint32_t *of_member)
 }
 
 static int join_members(struct clusters *clusters, const struct samples *samples,
-			const struct distance_progress *progress)
+			const struct cluster_options *options)
 {
 	size_t n = clusters->nr_members;
 	double *distances = malloc((n * n + 1) * sizeof(*distances));
@@ -151,7 +160,7 @@ static int join_members(struct clusters *clusters, const struct samples *samples
 	int ret = -ENOMEM;
 
 	if (distances && of_member)
-		ret = compute_distances(clusters, samples, progress, distances);
+		ret = compute_distances(clusters, samples, options, distances);
 	if (!ret)
 		ret = linkage_average(distances, clusters->weights, n, clusters->merges);
 	if (!ret) {
@@ -202,7 +211,7 @@ int cluster_trees(const struct samples *samples, uint32_t loop,
 			ret->members[i] = list[i].tree;
 			ret->weights[i] = list[i].units ? list[i].units : 1;
 		}
-		err = join_members(ret, samples, &options->progress);
+		err = join_members(ret, samples, options);
 	}
 	if (!err && nr > n)
 		err = assign_others(ret, samples, list + n, nr - n);
@@ -267,15 +276,16 @@ static int assign_some(const struct clusters *clusters, const struct samples *sa
 		       const uint32_t *trees, uint32_t nr, double *rows, struct means *means,
 		       uint32_t *ret, double *distances)
 {
+	const struct distance_options how = { .max_paths = clusters->max_paths };
 	int err;
 
-	err = distance_mean(samples, trees, nr, clusters->members, clusters->nr_members, NULL,
+	err = distance_mean(samples, trees, nr, clusters->members, clusters->nr_members, &how,
 			    rows);
 	for (uint32_t i = 0; !err && i < nr; i++) {
 		double self = 0, distance = 0;
 
 		if (distances && clusters->distance == DISTANCE_ENERGY)
-			err = distance_mean(samples, NULL, 0, &trees[i], 1, NULL, &self);
+			err = distance_mean(samples, NULL, 0, &trees[i], 1, &how, &self);
 		ret[i] = nearest_cluster(clusters, rows + (size_t)i * clusters->nr_members, self,
 					 means, &distance);
 		if (distances)

@@ -26,6 +26,9 @@ enum {
 	CLUSTER_MAX_TREES = 8000,
 };
 
+/* About a quarter of an hour. */
+#define CLUSTER_MAX_WORK 4e12
+
 /* Height of the cut, in the unit of the energy distance. */
 #define CLUSTER_CUT 0.002
 
@@ -34,7 +37,9 @@ struct cluster_options {
 	double cut; /* clusters nearer than this become one */
 	bool training_half; /* only units[0] count, the rest is assigned */
 	uint32_t max_trees; /* 0 for CLUSTER_MAX_TREES */
-	struct distance_progress progress;
+	double max_work; /* see distance_max_paths(); 0 for CLUSTER_MAX_WORK */
+	void (*progress)(void *context, double done); /* 0 to 1, now and then; or NULL */
+	void *context;
 };
 
 struct clusters {
@@ -47,6 +52,7 @@ struct clusters {
 	uint32_t nr_assigned; /* the loop's other trees */
 	enum distance distance;
 	double cut;
+	uint32_t max_paths; /* of a tree that were compared, 0: all */
 	double *selfs; /* by member: D of the tree to itself */
 };
 

@@ -212,13 +212,13 @@ static void add_pattern(struct sums *sums, uint32_t path)
 		flush(sums);
 }
 
-static void tell(const struct distance_progress *progress, double done)
+static void tell(const struct distance_options *options, double done)
 {
-	if (progress && progress->tell)
-		progress->tell(progress->context, done);
+	if (options && options->progress)
+		options->progress(options->context, done);
 }
 
-static void sum_all(struct sums *sums, const struct distance_progress *progress)
+static void sum_all(struct sums *sums, const struct distance_options *options)
 {
 	enum { OFTEN = 512 };
 	uint64_t done = 0;
@@ -229,11 +229,11 @@ static void sum_all(struct sums *sums, const struct distance_progress *progress)
 				continue;
 			add_pattern(sums, path);
 			if (++done % OFTEN == 0)
-				tell(progress, (double)done / sums->rows->nr);
+				tell(options, (double)done / sums->rows->nr);
 		}
 		flush(sums);
 	}
-	tell(progress, 1);
+	tell(options, 1);
 }
 
 static void divide(const struct sums *sums, double *ret)
@@ -256,20 +256,21 @@ static void divide(const struct sums *sums, double *ret)
 
 int distance_mean(const struct samples *samples, const uint32_t *rows, uint32_t nr_rows,
 		  const uint32_t *columns, uint32_t nr_columns,
-		  const struct distance_progress *progress, double *ret)
+		  const struct distance_options *options, double *ret)
 {
+	uint32_t max_paths = options ? options->max_paths : 0;
 	struct paths of_columns, of_rows = { 0 };
 	struct sums sums;
 	int err;
 
-	err = paths_init(&of_columns, samples, columns, nr_columns);
+	err = paths_init(&of_columns, samples, columns, nr_columns, max_paths);
 	if (!err && rows)
-		err = paths_init(&of_rows, samples, rows, nr_rows);
+		err = paths_init(&of_rows, samples, rows, nr_rows, max_paths);
 	if (err)
 		goto out;
 	err = sums_init(&sums, rows ? &of_rows : &of_columns, &of_columns);
 	if (!err) {
-		sum_all(&sums, progress);
+		sum_all(&sums, options);
 		divide(&sums, ret);
 	}
 	sums_deinit(&sums);
@@ -277,6 +278,59 @@ out:
 	paths_deinit(&of_columns);
 	paths_deinit(&of_rows);
 	return err;
+}
+
+/* Steps of a pattern per node or path, in those of the narrowest. */
+static double pattern_work(uint32_t length)
+{
+	enum { WORD_BITS = 64 };
+
+	switch (lcs_width(length)) {
+	case LCS_WIDTH_16:
+		return 1;
+	case LCS_WIDTH_32:
+		return 2;
+	case LCS_WIDTH_64:
+		return 4;
+	default:
+		return 4 * (length / WORD_BITS + 1);
+	}
+}
+
+/* Patterns go through the trie, then through the trees, then into the rows. */
+static double paths_work(const struct paths *paths)
+{
+	double patterns = 0;
+
+	for (uint32_t i = 0; i < paths->nr; i++)
+		patterns += pattern_work(paths_length(paths, i));
+	return patterns * paths->nr_nodes + (double)paths->nr * paths->nr_members +
+	       (double)paths->nr_members * paths->nr_trees;
+}
+
+int distance_max_paths(const struct samples *samples, const uint32_t *trees, uint32_t nr,
+		       double max_work, uint32_t *ret)
+{
+	uint32_t most = 1;
+
+	*ret = 0;
+	for (uint32_t i = 0; i < nr; i++)
+		while (most < samples->trees[trees[i]].nr_leaves && most <= UINT32_MAX / 2)
+			most *= 2;
+	for (;;) {
+		struct paths paths;
+		double work;
+		int err;
+
+		err = paths_init(&paths, samples, trees, nr, *ret);
+		if (err)
+			return err;
+		work = paths_work(&paths);
+		paths_deinit(&paths);
+		if (work <= max_work || most == 1)
+			return 0;
+		*ret = most /= 2;
+	}
 }
 
 void distance_to_energy(double *distances, uint32_t n)

@@ -9,6 +9,9 @@
 
 /* The trie of the samples, while its part that is used is brought into preorder. */
 struct scratch {
+	uint32_t *leaves; /* of the trees, one tree after the other, those that count */
+	uint32_t *nr_leaves; /* by tree */
+	uint64_t *hash; /* of the path to a node, by offsets */
 	uint32_t *depth; /* by node of the samples */
 	uint32_t *head; /* where what counts of the path to a node ends */
 	uint32_t *child; /* first used one, 0 if there is none */
@@ -22,13 +25,14 @@ enum {
 
 static int scratch_init(struct scratch *scratch, uint32_t nr)
 {
+	scratch->hash = malloc((nr + 1UL) * sizeof(*scratch->hash));
 	scratch->depth = malloc((nr + 1UL) * sizeof(*scratch->depth));
 	scratch->head = malloc((nr + 1UL) * sizeof(*scratch->head));
 	scratch->child = calloc(nr + 1UL, sizeof(*scratch->child));
 	scratch->sibling = calloc(nr + 1UL, sizeof(*scratch->sibling));
 	scratch->path = malloc((nr + 1UL) * sizeof(*scratch->path));
-	if (!scratch->depth || !scratch->head || !scratch->child || !scratch->sibling ||
-	    !scratch->path)
+	if (!scratch->hash || !scratch->depth || !scratch->head || !scratch->child ||
+	    !scratch->sibling || !scratch->path)
 		return -ENOMEM;
 	memset(scratch->path, 0xff, (nr + 1UL) * sizeof(*scratch->path));
 	return 0;
@@ -36,6 +40,9 @@ static int scratch_init(struct scratch *scratch, uint32_t nr)
 
 static void scratch_deinit(struct scratch *scratch)
 {
+	free(scratch->leaves);
+	free(scratch->nr_leaves);
+	free(scratch->hash);
 	free(scratch->depth);
 	free(scratch->head);
 	free(scratch->child);
@@ -43,9 +50,16 @@ static void scratch_deinit(struct scratch *scratch)
 	free(scratch->path);
 }
 
-/* All depths in one pass, for parents come first. */
-static int measure_depths(const struct samples *samples, struct scratch *scratch)
+static uint64_t hash_call(uint64_t hash, uint64_t offset)
 {
+	hash = (hash ^ offset) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 32;
+}
+
+/* All depths in one pass, for parents come first. */
+static int measure_nodes(const struct samples *samples, struct scratch *scratch)
+{
+	scratch->hash[0] = 1;
 	scratch->depth[0] = 0;
 	scratch->head[0] = 0;
 	for (uint32_t i = 1; i < samples->nr_nodes; i++) {
@@ -53,6 +67,8 @@ static int measure_depths(const struct samples *samples, struct scratch *scratch
 
 		if (node->parent >= i || node->function >= samples->nr_functions)
 			return -EINVAL;
+		scratch->hash[i] = hash_call(scratch->hash[node->parent],
+					     samples->functions[node->function].offset);
 		scratch->depth[i] = scratch->depth[node->parent] + 1;
 		scratch->head[i] = scratch->depth[i] <= PATHS_MAX_LENGTH ?
 					   i : scratch->head[node->parent];
@@ -60,33 +76,102 @@ static int measure_depths(const struct samples *samples, struct scratch *scratch
 	return 0;
 }
 
-/* Mark what the trees use, by path[] of ends and then by links from their parents. */
-static int mark_used(struct paths *paths, const uint32_t *trees, struct scratch *scratch)
+struct choice {
+	uint64_t hash;
+	uint32_t node;
+};
+
+static int compare_choices(const void *left, const void *right)
+{
+	const struct choice *a = left, *b = right;
+
+	if (a->hash != b->hash)
+		return a->hash < b->hash ? -1 : 1;
+	return a->node < b->node ? -1 : a->node > b->node;
+}
+
+/*
+ * Of too many leaves keep those with the smallest hashes: of what two trees
+ * have in common, both keep the same.
+ */
+static int64_t choose_leaves(const struct samples_tree *tree, const struct scratch *scratch,
+			     uint32_t max, uint32_t *ret)
+{
+	struct choice *choices = malloc(tree->nr_leaves * sizeof(*choices));
+
+	if (!choices)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
+		uint32_t node = scratch->head[tree->leaves[i]];
+
+		choices[i] = (struct choice){ scratch->hash[node], node };
+	}
+	qsort(choices, tree->nr_leaves, sizeof(*choices), compare_choices);
+	for (uint32_t i = 0; i < max; i++)
+		ret[i] = choices[i].node;
+	free(choices);
+	return max;
+}
+
+/* Returns how many leaves of a tree count, at least one, or an error. */
+static int64_t take_leaves(const struct samples *samples, const struct samples_tree *tree,
+			   const struct scratch *scratch, uint32_t max, uint32_t *ret)
+{
+	for (uint32_t i = 0; i < tree->nr_leaves; i++)
+		if (tree->leaves[i] >= samples->nr_nodes)
+			return -EINVAL;
+	if (max && tree->nr_leaves > max)
+		return choose_leaves(tree, scratch, max, ret);
+	for (uint32_t i = 0; i < tree->nr_leaves; i++)
+		ret[i] = scratch->head[tree->leaves[i]];
+	if (tree->nr_leaves)
+		return tree->nr_leaves;
+	ret[0] = 0; /* the loop itself: the empty path */
+	return 1;
+}
+
+static int take_trees(struct paths *paths, const uint32_t *trees, uint32_t max,
+		      struct scratch *scratch)
+{
+	const struct samples *samples = paths->samples;
+	uint64_t room = 1;
+
+	for (uint32_t i = 0; i < paths->nr_trees; i++) {
+		uint32_t nr = samples->trees[trees[i]].nr_leaves;
+
+		room += max && nr > max ? max : nr ? nr : 1;
+	}
+	if (room >= UINT32_MAX)
+		return -E2BIG;
+	scratch->leaves = malloc(room * sizeof(*scratch->leaves));
+	scratch->nr_leaves = malloc((paths->nr_trees + 1UL) * sizeof(*scratch->nr_leaves));
+	if (!scratch->leaves || !scratch->nr_leaves)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < paths->nr_trees; i++) {
+		int64_t nr = take_leaves(samples, &samples->trees[trees[i]], scratch, max,
+					 scratch->leaves + paths->nr_members);
+
+		if (nr < 0)
+			return nr;
+		scratch->nr_leaves[i] = nr;
+		paths->nr_members += nr;
+	}
+	return 0;
+}
+
+/* Mark where paths end, and link all nodes above from their parents. */
+static int link_nodes(struct paths *paths, struct scratch *scratch)
 {
 	const struct samples *samples = paths->samples;
 	bool *used = calloc(samples->nr_nodes + 1UL, sizeof(*used));
 
 	if (!used)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < paths->nr_trees; i++) {
-		const struct samples_tree *tree = &samples->trees[trees[i]];
-
-		if (!tree->nr_leaves)
-			scratch->path[0] = ENDS;
-		for (uint32_t j = 0; j < tree->nr_leaves; j++) {
-			uint32_t leaf = tree->leaves[j];
-
-			if (leaf >= samples->nr_nodes && leaf) {
-				free(used);
-				return -EINVAL;
-			}
-			leaf = scratch->head[leaf];
-			scratch->path[leaf] = ENDS;
-			used[leaf] = true;
-		}
-		paths->nr_members += tree->nr_leaves ? tree->nr_leaves : 1;
+	for (uint64_t i = 0; i < paths->nr_members; i++) {
+		paths->nr += scratch->path[scratch->leaves[i]] != ENDS;
+		scratch->path[scratch->leaves[i]] = ENDS;
+		used[scratch->leaves[i]] = true;
 	}
-	used[0] = true;
 	paths->nr_nodes = 1;
 	for (uint32_t i = samples->nr_nodes; i-- > 1;) {
 		uint32_t parent = samples->nodes[i].parent;
@@ -98,8 +183,6 @@ static int mark_used(struct paths *paths, const uint32_t *trees, struct scratch 
 		scratch->child[parent] = i;
 		paths->nr_nodes++;
 	}
-	for (uint32_t i = 0; i == 0 || i < samples->nr_nodes; i++)
-		paths->nr += scratch->path[i] == ENDS;
 	free(used);
 	return 0;
 }
@@ -197,41 +280,33 @@ static int compare_paths(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-static int collect_members(struct paths *paths, const uint32_t *trees,
-			   const struct scratch *scratch)
+static int collect_members(struct paths *paths, const struct scratch *scratch)
 {
-	const struct samples *samples = paths->samples;
-	uint32_t *unsorted = malloc((paths->nr_members + 1) * sizeof(*unsorted));
 	uint32_t *count = malloc((paths->max_length + 1UL) * sizeof(*count));
+	uint32_t *leaves = scratch->leaves;
 	uint64_t first = 0;
-	int ret = -ENOMEM;
 
-	if (!unsorted || !count)
-		goto out;
+	if (!count)
+		return -ENOMEM;
 	for (uint32_t i = 0; i < paths->nr_trees; i++) {
-		const struct samples_tree *tree = &samples->trees[trees[i]];
-		uint32_t nr = tree->nr_leaves ? tree->nr_leaves : 1;
+		uint32_t nr = scratch->nr_leaves[i];
 
 		for (uint32_t j = 0; j < nr; j++) {
-			uint32_t leaf = tree->nr_leaves ? tree->leaves[j] : 0;
-
-			unsorted[j] = scratch->path[scratch->head[leaf]];
-			paths->first_tree[unsorted[j] + 2UL]++;
+			leaves[j] = scratch->path[leaves[j]];
+			paths->first_tree[leaves[j] + 2UL]++;
 		}
-		qsort(unsorted, nr, sizeof(*unsorted), compare_paths);
+		qsort(leaves, nr, sizeof(*leaves), compare_paths);
 		paths->first_run[i] = paths->nr_runs;
-		paths->nr_runs += sort_members(paths, paths->members + first, unsorted, nr, count);
+		paths->nr_runs += sort_members(paths, paths->members + first, leaves, nr, count);
 		first += nr;
+		leaves += nr;
 	}
 	paths->first_run[paths->nr_trees] = paths->nr_runs;
-	ret = 0;
-out:
-	free(unsorted);
 	free(count);
-	return ret;
+	return 0;
 }
 
-static int lay_out_runs(struct paths *paths, const uint32_t *trees)
+static int lay_out_runs(struct paths *paths, const struct scratch *scratch)
 {
 	uint32_t at = 0;
 	uint64_t member = 0;
@@ -240,8 +315,7 @@ static int lay_out_runs(struct paths *paths, const uint32_t *trees)
 	if (!paths->runs)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < paths->nr_trees; i++) {
-		uint32_t nr = paths->samples->trees[trees[i]].nr_leaves;
-		uint64_t end = member + (nr ? nr : 1);
+		uint64_t end = member + scratch->nr_leaves[i];
 
 		while (member < end) {
 			struct paths_run *run = &paths->runs[at++];
@@ -272,7 +346,7 @@ static void invert(struct paths *paths)
 }
 
 int paths_init(struct paths *paths, const struct samples *samples, const uint32_t *trees,
-	       uint32_t nr)
+	       uint32_t nr, uint32_t max_paths)
 {
 	struct scratch scratch = { 0 };
 	int ret;
@@ -280,11 +354,11 @@ int paths_init(struct paths *paths, const struct samples *samples, const uint32_
 	*paths = (struct paths){ .samples = samples, .nr_trees = nr };
 	ret = scratch_init(&scratch, samples->nr_nodes);
 	if (!ret)
-		ret = measure_depths(samples, &scratch);
+		ret = measure_nodes(samples, &scratch);
 	if (!ret)
-		ret = mark_used(paths, trees, &scratch);
-	if (!ret && paths->nr_members >= UINT32_MAX)
-		ret = -EINVAL;
+		ret = take_trees(paths, trees, max_paths, &scratch);
+	if (!ret)
+		ret = link_nodes(paths, &scratch);
 	if (!ret)
 		ret = alloc_nodes(paths);
 	if (!ret) {
@@ -292,9 +366,9 @@ int paths_init(struct paths *paths, const struct samples *samples, const uint32_
 		ret = alloc_members(paths);
 	}
 	if (!ret)
-		ret = collect_members(paths, trees, &scratch);
+		ret = collect_members(paths, &scratch);
 	if (!ret)
-		ret = lay_out_runs(paths, trees);
+		ret = lay_out_runs(paths, &scratch);
 	if (!ret)
 		invert(paths);
 	else

@@ -52,11 +52,13 @@ struct paths {
 };
 
 /*
- * Collect the paths of @nr trees of @samples, that must outlive the result.
- * Returns 0, -EINVAL if an index in the samples leads nowhere, or -ENOMEM.
+ * Collect the paths of @nr trees of @samples, that must outlive the result.  Of
+ * a tree of more than @max_paths, unless that is 0, only so many are taken,
+ * those with the smallest hashes.  Returns 0, -EINVAL if an index in the
+ * samples leads nowhere, -E2BIG or -ENOMEM.
  */
 int paths_init(struct paths *paths, const struct samples *samples, const uint32_t *trees,
-	       uint32_t nr);
+	       uint32_t nr, uint32_t max_paths);
 void paths_deinit(struct paths *paths);
 
 static inline uint32_t paths_length(const struct paths *paths, uint32_t path)
