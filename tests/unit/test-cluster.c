@@ -298,7 +298,7 @@ static void test_multiplicity(void)
 
 int main(void)
 {
-	plan(27);
+	plan(29);
 	test_linkage();
 	test_ties();
 	test_families();

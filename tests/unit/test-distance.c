@@ -280,7 +280,7 @@ static void test_reproducible(void)
 
 int main(void)
 {
-	plan(34);
+	plan(35);
 	test_by_hand();
 	forest_seed(1);
 	test_lcs(1, 16, 30, 6);
