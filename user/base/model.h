@@ -72,6 +72,7 @@ struct model_prediction {
 	uint32_t nr_guards;
 	double accuracy_end; /* share of units whose type is right at their end */
 	double accuracy_half; /* after half of their events */
+	double accuracy_unmerged; /* at the end, if no types had been merged */
 	double threshold_right; /* the inferred type's within 0.8 to 1.25 of the true one's */
 	double hits; /* mean a unit */
 	uint32_t worst; /* hits of the worst unit */

@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "derive.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "features.h"
+#include "merge.h"
+#include "predict.h"
+#include "times.h"
+#include "timing.h"
+#include "weights.h"
+
+void derive_options_init(struct derive_options *options)
+{
+	*options = (struct derive_options){
+		.budget = 0.02,
+		.hit_ns = 1000,
+		.early_slack = SELECT_EARLY_SLACK,
+		.merge_limit = MERGE_LIMIT,
+		.rule = { THRESHOLD_RATE, 0.001 },
+	};
+	cluster_options_init(&options->cluster);
+	options->cluster.training_half = true;
+}
+
+/* What is at hand while a model is made. */
+struct derivation {
+	const struct samples *samples;
+	const struct derive_options *options;
+	struct signatures signatures;
+	struct types types;
+	double *budget; /* by loop: hits a unit */
+	uint32_t *functions; /* that carry a guard, rising */
+	uint32_t nr_functions;
+	uint32_t *nr_merged; /* by type */
+	struct model *model;
+};
+
+static bool hits_are_sound(const struct samples *samples, const struct samples_hit *hits,
+			   uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		if (hits[i].function >= samples->nr_functions)
+			return false;
+	return true;
+}
+
+static bool guards_are_sound(const struct samples *samples, const struct samples_guards *guards)
+{
+	for (uint32_t i = 0; i < guards->nr; i++)
+		if (guards->functions[i] >= samples->nr_functions ||
+		    (i && guards->functions[i - 1] >= guards->functions[i]))
+			return false;
+	return true;
+}
+
+static bool is_sound(const struct samples *samples)
+{
+	for (uint32_t i = 0; i < samples->nr_trees; i++)
+		if (samples->trees[i].loop >= samples->nr_loops)
+			return false;
+	for (uint32_t i = 0; i < samples->nr_units; i++)
+		if (samples->units[i].tree >= samples->nr_trees ||
+		    !hits_are_sound(samples, samples->units[i].hits, samples->units[i].nr_hits))
+			return false;
+	for (uint32_t i = 0; i < samples->nr_guards; i++)
+		if (!guards_are_sound(samples, &samples->guards[i]))
+			return false;
+	for (uint32_t i = 0; i < samples->nr_timings; i++) {
+		const struct samples_timing *timing = &samples->timings[i];
+
+		if (timing->loop >= samples->nr_loops || timing->guards >= samples->nr_guards ||
+		    !hits_are_sound(samples, timing->hits, timing->nr_hits))
+			return false;
+	}
+	return true;
+}
+
+static bool are_possible(const struct derive_options *options)
+{
+	return options->budget > 0 && options->budget <= 1 && options->hit_ns > 0 &&
+	       options->hits >= 0 && options->early_slack >= 0 && options->merge_limit > 0 &&
+	       options->rule.value > 0;
+}
+
+static int make_types(struct derivation *derivation)
+{
+	const struct samples *samples = derivation->samples;
+	uint32_t *cluster = calloc((size_t)samples->nr_trees + 1, sizeof(*cluster));
+	int ret = cluster ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < samples->nr_trees && !ret; i++)
+		cluster[i] = SAMPLES_NONE;
+	for (uint32_t loop = 0; loop < samples->nr_loops && !ret; loop++) {
+		struct clusters clusters;
+
+		ret = cluster_trees(samples, loop, &derivation->options->cluster, &clusters);
+		if (ret)
+			break;
+		for (uint32_t i = 0; i < samples->nr_trees; i++)
+			if (samples->trees[i].loop == loop)
+				cluster[i] = clusters.of_tree[i];
+		clusters_deinit(&clusters);
+	}
+	if (!ret)
+		ret = types_init(&derivation->types, samples, cluster);
+	free(cluster);
+	if (ret)
+		return ret;
+	derivation->nr_merged = calloc((size_t)derivation->types.nr + 1,
+				       sizeof(*derivation->nr_merged));
+	if (!derivation->nr_merged)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < derivation->types.nr; i++)
+		derivation->nr_merged[i] = 1;
+	return 0;
+}
+
+/* The time that guards may take, as hits. */
+static int set_budgets(struct derivation *derivation)
+{
+	const struct derive_options *options = derivation->options;
+	uint32_t nr_loops = derivation->samples->nr_loops;
+
+	derivation->budget = calloc((size_t)nr_loops + 1, sizeof(*derivation->budget));
+	if (!derivation->budget)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr_loops; i++) {
+		double mean = timing_mean(derivation->samples, i, options->hit_ns);
+		double hits = mean > 0 ? options->budget * mean / options->hit_ns : DERIVE_HITS;
+
+		if (hits > DERIVE_MAX_HITS)
+			hits = DERIVE_MAX_HITS;
+		derivation->budget[i] = options->hits > 0 ? options->hits : hits;
+	}
+	return 0;
+}
+
+/* Do the guards of a timing run fit into the budget? */
+static bool is_affordable(const struct derivation *derivation, const struct features *features,
+			  const struct samples_guards *guards)
+{
+	uint32_t nr_loops = derivation->samples->nr_loops;
+
+	for (uint32_t loop = 0; loop < nr_loops; loop++) {
+		double hits = 0;
+
+		for (uint32_t i = 0; i < guards->nr; i++)
+			hits += features->loop_price[(size_t)guards->functions[i] * nr_loops + loop];
+		if (hits > derivation->budget[loop])
+			return false;
+	}
+	return true;
+}
+
+/* Rather keep guards for which there are times, if they are as good. */
+static int keep_guards(struct derivation *derivation)
+{
+	const struct samples *samples = derivation->samples;
+	uint64_t most = timing_units(samples, derivation->functions, derivation->nr_functions);
+	const struct samples_guards *best = NULL;
+	struct select_score chosen, other;
+	struct features features;
+	int ret;
+
+	if (!samples->nr_timings)
+		return 0;
+	ret = select_rate(&derivation->signatures, &derivation->types, derivation->functions,
+			  derivation->nr_functions, &chosen);
+	if (!ret)
+		ret = features_init(&features, &derivation->signatures, &derivation->types, 0);
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; i < samples->nr_guards && !ret; i++) {
+		const struct samples_guards *guards = &samples->guards[i];
+		uint64_t units = timing_units(samples, guards->functions, guards->nr);
+
+		if (units <= most || !guards->nr || !is_affordable(derivation, &features, guards))
+			continue;
+		ret = select_rate(&derivation->signatures, &derivation->types, guards->functions,
+				  guards->nr, &other);
+		if (ret || other.end < chosen.end - DERIVE_KEEP_SLACK)
+			continue;
+		best = guards;
+		most = units;
+	}
+	features_deinit(&features);
+	if (best && !ret) {
+		memcpy(derivation->functions, best->functions,
+		       best->nr * sizeof(*derivation->functions));
+		derivation->nr_functions = best->nr;
+	}
+	return ret;
+}
+
+static int choose_guards(struct derivation *derivation)
+{
+	struct select_options options = {
+		.method = derivation->options->select,
+		.early_slack = derivation->options->early_slack,
+	};
+	int ret = set_budgets(derivation);
+
+	derivation->functions = calloc((size_t)derivation->samples->nr_functions + 1,
+				       sizeof(*derivation->functions));
+	if (ret || !derivation->functions)
+		return -ENOMEM;
+	options.budget = derivation->budget;
+	ret = select_guards(&derivation->signatures, &derivation->types, &options,
+			    derivation->functions, &derivation->nr_functions);
+	return ret ? ret : keep_guards(derivation);
+}
+
+static int learn(struct derivation *derivation)
+{
+	struct model *model = derivation->model;
+	int ret;
+
+	free(model->types);
+	model->types = NULL;
+	model->nr_types = 0;
+	ret = weights_add_types(&derivation->signatures, &derivation->types, model);
+	if (ret)
+		return ret;
+	return weights_learn(&derivation->signatures, &derivation->types, derivation->functions,
+			     derivation->nr_functions, model);
+}
+
+/* What the guards can do, with the types as they were clustered. */
+static int predict_unmerged(struct derivation *derivation, double *accuracy)
+{
+	uint32_t nr_loops = derivation->samples->nr_loops;
+	struct model_prediction *predictions = calloc((size_t)nr_loops + 1, sizeof(*predictions));
+	int ret = predictions ? learn(derivation) : -ENOMEM;
+
+	if (!ret)
+		ret = predict_units(&derivation->signatures, &derivation->types, derivation->model,
+				    false, 1, predictions, NULL);
+	for (uint32_t i = 0; i < nr_loops && !ret; i++)
+		accuracy[i] = predictions[i].accuracy_end;
+	free(predictions);
+	return ret;
+}
+
+/* What does not come from the guards. */
+static int describe_types(struct derivation *derivation)
+{
+	const struct samples *samples = derivation->samples;
+	uint32_t *last = calloc((size_t)samples->nr_functions + 1, sizeof(*last));
+	struct model *model = derivation->model;
+
+	if (!last)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < model->nr_types; i++) {
+		model->types[i].id = i + 1;
+		model->types[i].example = SAMPLES_NONE;
+		model->types[i].nr_merged = derivation->nr_merged[i];
+	}
+	for (uint32_t i = 0; i < samples->nr_trees; i++) {
+		const struct samples_tree *tree = &samples->trees[i], *example;
+		struct model_type *type;
+
+		if (derivation->types.of_tree[i] == SAMPLES_NONE)
+			continue;
+		type = &model->types[derivation->types.of_tree[i]];
+		type->nr_trees++;
+		type->paths += (double)(tree->units[0] + tree->units[1]) * tree->nr_leaves;
+		example = type->example == SAMPLES_NONE ? NULL : &samples->trees[type->example];
+		if (!example || tree->units[0] + tree->units[1] >
+				example->units[0] + example->units[1])
+			type->example = i;
+	}
+	for (uint32_t i = 0; i < samples->nr_units; i++) {
+		const struct samples_unit *unit = &samples->units[i];
+		uint32_t type = derivation->types.of_tree[unit->tree], nr = 0;
+
+		for (uint32_t j = 0; j < unit->nr_hits; j++) {
+			nr += last[unit->hits[j].function] != i + 1;
+			last[unit->hits[j].function] = i + 1;
+		}
+		if (type != SAMPLES_NONE)
+			model->types[type].functions += (double)(unit->units[0] + unit->units[1]) *
+							nr;
+	}
+	free(last);
+	return 0;
+}
+
+/* Of sums over units, means; only the units that are kept as variants have hits. */
+static void divide_types(struct derivation *derivation)
+{
+	const struct samples *samples = derivation->samples;
+	struct model *model = derivation->model;
+
+	for (uint32_t i = 0; i < model->nr_types; i++) {
+		if (model->types[i].units)
+			model->types[i].functions /= (double)model->types[i].units;
+		model->types[i].units = 0;
+	}
+	for (uint32_t i = 0; i < samples->nr_trees; i++) {
+		uint32_t type = derivation->types.of_tree[i];
+
+		if (type != SAMPLES_NONE)
+			model->types[type].units += samples->trees[i].units[0] +
+						    samples->trees[i].units[1];
+	}
+	for (uint32_t i = 0; i < model->nr_types; i++)
+		if (model->types[i].units)
+			model->types[i].paths /= (double)model->types[i].units;
+}
+
+static void price_guards(struct derivation *derivation)
+{
+	struct model *model = derivation->model;
+
+	for (uint32_t i = 0; i < model->nr_guards; i++) {
+		struct model_guard *guard = &model->guards[i];
+
+		guard->cost_ns = guard->hits * derivation->options->hit_ns;
+		if (derivation->samples->functions[guard->function].cost ==
+		    SAMPLES_COST_STEPPED)
+			guard->cost_ns *= FEATURES_STEPPED;
+	}
+}
+
+static void set_threshold(const struct threshold_rule *rule, struct timing *timing,
+			  struct model_type *type, uint32_t index)
+{
+	struct samples_times *held_back = &timing->types[1][index];
+	struct samples_times loop = timing->loops[0][type->loop];
+	struct threshold threshold = threshold_find(rule, &timing->types[0][index], &loop);
+
+	type->held_back_units = held_back->nr;
+	if (held_back->nr)
+		type->held_back_alarms = times_beyond(held_back, threshold.ns) /
+					 (double)held_back->nr;
+	type->times = timing->types[0][index];
+	times_merge(&type->times, held_back);
+	times_merge(&loop, &timing->loops[1][type->loop]);
+	threshold = threshold_find(rule, &type->times, &loop);
+	type->threshold_ns = threshold.ns;
+	type->confidence = threshold.confidence;
+	type->units_needed = threshold.units_needed;
+	type->false_alarms = threshold.false_alarms;
+}
+
+static int set_thresholds(struct derivation *derivation)
+{
+	struct model *model = derivation->model;
+	struct timing timing;
+	int ret = timing_init(&timing, derivation->samples, model);
+
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; i < model->nr_types; i++)
+		set_threshold(&derivation->options->rule, &timing, &model->types[i], i);
+	timing_deinit(&timing);
+	return 0;
+}
+
+/* Guards that the units of @loop hit. */
+static uint32_t loop_guards(const struct model *model, uint32_t loop)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < model->nr_guards; i++)
+		for (uint32_t j = 0; j < model->nr_contexts; j++)
+			if (model->contexts[j].loop == loop && model->contexts[j].guard == i) {
+				nr++;
+				break;
+			}
+	return nr;
+}
+
+static int predict(struct derivation *derivation, const double *unmerged)
+{
+	uint32_t nr_loops = derivation->samples->nr_loops;
+	struct model *model = derivation->model;
+	struct predict_share *shares = calloc((size_t)model->nr_types + 1, sizeof(*shares));
+	int ret = -ENOMEM;
+
+	model->predictions = calloc((size_t)nr_loops + 1, sizeof(*model->predictions));
+	if (!shares || !model->predictions)
+		goto out;
+	model->nr_predictions = nr_loops;
+	ret = predict_units(&derivation->signatures, &derivation->types, model, false, 1,
+			    model->predictions, shares);
+	for (uint32_t i = 0; i < nr_loops && !ret; i++) {
+		model->predictions[i].budget = derivation->budget[i];
+		model->predictions[i].nr_guards = loop_guards(model, i);
+		model->predictions[i].accuracy_unmerged = unmerged[i];
+	}
+	for (uint32_t i = 0; i < model->nr_types && !ret; i++)
+		if (shares[i].units)
+			model->types[i].accuracy = (double)shares[i].right /
+						   (double)shares[i].units;
+out:
+	free(shares);
+	return ret;
+}
+
+static void name_methods(const struct derive_options *options, struct model *model)
+{
+	model->budget = options->budget;
+	model->cut = options->cluster.cut;
+	snprintf(model->distance, sizeof(model->distance), "%s",
+		 options->cluster.distance == DISTANCE_PAPER ? "paper" : "energy");
+	snprintf(model->select, sizeof(model->select), "%s",
+		 options->select == SELECT_PAPER ? "paper" : "information");
+	if (options->rule.kind == THRESHOLD_RATE)
+		model->false_alarm_rate = options->rule.value;
+	snprintf(model->threshold_rule, sizeof(model->threshold_rule), "%s:%.9g",
+		 options->rule.kind == THRESHOLD_RATE ? "rate" : "sigma", options->rule.value);
+}
+
+static int keep_type_of_tree(struct derivation *derivation)
+{
+	const struct samples *samples = derivation->samples;
+	struct model *model = derivation->model;
+
+	model->type_of_tree = calloc((size_t)samples->nr_trees + 1, sizeof(*model->type_of_tree));
+	if (!model->type_of_tree)
+		return -ENOMEM;
+	model->nr_trees = samples->nr_trees;
+	memcpy(model->type_of_tree, derivation->types.of_tree,
+	       samples->nr_trees * sizeof(*model->type_of_tree));
+	return 0;
+}
+
+static int derive(struct derivation *derivation, double *unmerged)
+{
+	int ret = make_types(derivation);
+
+	if (!ret)
+		ret = choose_guards(derivation);
+	if (!ret)
+		ret = predict_unmerged(derivation, unmerged);
+	if (!ret && derivation->options->merge_limit < 1)
+		ret = merge_types(&derivation->signatures, derivation->functions,
+				  derivation->nr_functions, derivation->options->merge_limit,
+				  &derivation->types, derivation->nr_merged);
+	if (!ret)
+		ret = learn(derivation);
+	if (!ret)
+		ret = describe_types(derivation);
+	if (ret)
+		return ret;
+	divide_types(derivation);
+	price_guards(derivation);
+	name_methods(derivation->options, derivation->model);
+	ret = set_thresholds(derivation);
+	if (!ret)
+		ret = predict(derivation, unmerged);
+	return ret ? ret : keep_type_of_tree(derivation);
+}
+
+int model_derive(const struct samples *samples, const struct derive_options *options,
+		 struct model *ret)
+{
+	struct derivation derivation = { .samples = samples, .options = options, .model = ret };
+	double *unmerged;
+	int error;
+
+	*ret = (struct model){ 0 };
+	if (!is_sound(samples) || !are_possible(options))
+		return -EINVAL;
+	error = signatures_init(&derivation.signatures, samples);
+	if (error)
+		return error;
+	unmerged = calloc((size_t)samples->nr_loops + 1, sizeof(*unmerged));
+	error = unmerged ? derive(&derivation, unmerged) : -ENOMEM;
+	if (error)
+		model_deinit(ret);
+	signatures_deinit(&derivation.signatures);
+	types_deinit(&derivation.types);
+	free(derivation.budget);
+	free(derivation.functions);
+	free(derivation.nr_merged);
+	free(unmerged);
+	return error;
+}
+
+/* A type and its mean time, to be sorted. */
+struct ranked {
+	uint32_t type;
+	double mean_ns;
+};
+
+static int compare_ranked(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	if (x->mean_ns > y->mean_ns || x->mean_ns < y->mean_ns)
+		return x->mean_ns > y->mean_ns ? -1 : 1;
+	return (x->type > y->type) - (x->type < y->type);
+}
+
+int model_rank_types(const struct model *model, uint32_t *ret)
+{
+	struct ranked *ranked = calloc((size_t)model->nr_types + 1, sizeof(*ranked));
+
+	if (!ranked)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < model->nr_types; i++)
+		ranked[i] = (struct ranked){ i, times_mean(&model->types[i].times) };
+	qsort(ranked, model->nr_types, sizeof(*ranked), compare_ranked);
+	for (uint32_t i = 0; i < model->nr_types; i++)
+		ret[i] = ranked[i].type;
+	free(ranked);
+	return 0;
+}
