@@ -19,6 +19,15 @@ $(UNIT_LIBRARY): $(filter-out $(BUILD)/user/pg-collect.o,$(OBJ))
 	$(Q)rm -f $@
 	$(Q)$(AR) rc $@ $^
 
+# Makes profiles for tests/cli.
+MAKE_PROFILE := $(BUILD)/tests/unit/make-profile
+
+unit-tests: $(MAKE_PROFILE)
+
+$(MAKE_PROFILE): $(BUILD)/tests/unit/make-profile.o $(UNIT_LIBRARY)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
 # Programs whose stacks test-unwind knows.  With and without frame pointers.
 VICTIMS := $(addprefix $(BUILD)/tests/unit/,victim victim-fp)
 
@@ -30,6 +39,24 @@ $(VICTIMS): tests/unit/victim.c
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -rdynamic -s $(VICTIM_FLAGS) -o $@ $< -lpthread
+
+# Programs whose code is analysed, each also stripped.  They are not run.
+CODE_VICTIMS := $(addprefix $(BUILD)/tests/unit/,victim-code victim-throw)
+
+$(addprefix $(BUILD)/tests/unit/,functions site cfg code): | $(CODE_VICTIMS:%=%.stripped)
+
+$(BUILD)/tests/unit/victim-code: tests/unit/victim-code.c
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -Wno-missing-prototypes -O2 -o $@ $<
+
+$(BUILD)/tests/unit/victim-throw: tests/unit/victim-throw.cc
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) -Wall -Wextra -O2 -o $@ $<
+
+$(CODE_VICTIMS:%=%.stripped): %.stripped: %
+	$(Q)strip -s -o $@ $<
 
 -include $(wildcard $(BUILD)/tests/unit/*.d)
 

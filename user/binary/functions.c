@@ -26,7 +26,7 @@ static void init_function(struct function *function, const struct range *range,
 		.is_leaf = !facts->has_call,
 		.is_called = facts->is_called,
 		.is_sound = facts->is_sound,
-		.entry_is_target = facts->start_is_target,
+		.entry_is_target = facts->start_is_target && range->kind == RANGE_FUNCTION,
 		.has_indirect_jump = facts->has_indirect_jump,
 		.never_returns = !facts->has_exit,
 	};

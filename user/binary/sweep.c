@@ -4,12 +4,18 @@
  * that another part of the same function jumps into; else to the function in
  * the middle of which it jumps back.  The compiler makes them so: nobody calls
  * such a part, and no other function can use it.
+ *
+ * That the stack is not as a call leaves it tells such a part, unless its
+ * function had not touched the stack yet.  Then it is what one function has a
+ * conditional branch to, and nobody calls: compilers branch to no function.
+ * Assembly does; but its functions are aligned, which cold parts are not.
  */
 
 #include "sweep.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "insn.h"
 
@@ -68,6 +74,9 @@ static int note_target(struct sweep *sweep, uint32_t from, const struct insn *in
 		facts->is_called = facts->is_called || !at;
 		return 0;
 	}
+	if (!at && to != from && insn->flow == INSN_BRANCH)
+		facts->brancher = facts->brancher == SWEEP_NONE || facts->brancher == from ?
+			from : SWEEP_MANY;
 	if (to == from) {
 		facts->start_is_target = facts->start_is_target || !at;
 		return 0;
@@ -162,18 +171,57 @@ static void settle_leaps(struct sweep *sweep)
 	}
 }
 
-int sweep(const struct file_view *view, const struct ranges *ranges, struct sweep_facts **ret)
+static int sweep_all(struct sweep *sweep, const struct file_view *view)
+{
+	uint32_t nr = sweep->ranges->nr;
+	int err = 0;
+
+	memset(sweep->facts, 0, nr * sizeof(*sweep->facts));
+	sweep->nr_leaps = 0;
+	for (uint32_t i = 0; i < nr; i++)
+		sweep->facts[i].parent = sweep->facts[i].brancher = SWEEP_NONE;
+	for (uint32_t i = 0; i < nr && !err; i++)
+		err = sweep_range(sweep, view, i);
+	return err;
+}
+
+/* A start that happens to be aligned is told by what follows without a gap. */
+static bool is_aligned(const struct ranges *ranges, uint32_t index)
+{
+	enum { USUAL = 16 };
+	const struct range *range = &ranges->entries[index];
+	uint64_t end = range->addr + range->size;
+
+	if (range->addr % USUAL)
+		return false;
+	return index + 1 == ranges->nr || range[1].addr != end || !(end % USUAL);
+}
+
+static bool find_cold(struct ranges *ranges, const struct sweep_facts *facts)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < ranges->nr; i++) {
+		if (ranges->entries[i].kind != RANGE_FUNCTION || facts[i].is_called ||
+		    facts[i].brancher >= SWEEP_MANY || is_aligned(ranges, i))
+			continue;
+		ranges->entries[i].kind = RANGE_COLD;
+		found = true;
+	}
+	return found;
+}
+
+int sweep(const struct file_view *view, struct ranges *ranges, struct sweep_facts **ret)
 {
 	struct sweep state = { .ranges = ranges };
-	int err = 0;
+	int err;
 
 	state.facts = calloc(ranges->nr ? ranges->nr : 1, sizeof(*state.facts));
 	if (!state.facts)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < ranges->nr; i++)
-		state.facts[i].parent = SWEEP_NONE;
-	for (uint32_t i = 0; i < ranges->nr && !err; i++)
-		err = sweep_range(&state, view, i);
+	err = sweep_all(&state, view);
+	if (!err && find_cold(ranges, state.facts))
+		err = sweep_all(&state, view);
 	join_chains(&state);
 	join_by_way_back(&state);
 	join_chains(&state);

@@ -15,11 +15,13 @@
 enum {
 	SWEEP_NEAR = 128, /* bytes: 8 instructions and a few */
 	SWEEP_NONE = UINT32_MAX,
+	SWEEP_MANY = UINT32_MAX - 1,
 };
 
 struct sweep_facts {
 	uint64_t near[SWEEP_NEAR / 64]; /* bit N: the byte at N is jumped to, or called; N > 0 */
 	uint32_t nr_insns;
+	uint32_t brancher; /* the range that branches to its start, SWEEP_NONE or SWEEP_MANY */
 	uint32_t parent; /* of a cold range: the range of its function, or SWEEP_NONE */
 	bool is_called; /* at its start */
 	bool start_is_target; /* jumped to from inside of its function */
@@ -29,7 +31,10 @@ struct sweep_facts {
 	bool is_sound; /* instructions from start to end, the last one not cut */
 };
 
-/* One for each range, in its order; the caller frees them.  Returns 0 or -ENOMEM. */
-int sweep(const struct file_view *view, const struct ranges *ranges, struct sweep_facts **ret);
+/*
+ * One for each range, in its order; the caller frees them.  A range that turns
+ * out to be no function becomes a cold one.  Returns 0 or -ENOMEM.
+ */
+int sweep(const struct file_view *view, struct ranges *ranges, struct sweep_facts **ret);
 
 #endif /* _PGUARD_SWEEP_H */
