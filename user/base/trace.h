@@ -48,6 +48,9 @@ struct trace_context {
 	uint64_t return_offset;
 	uint32_t distance;
 	char comm[16];
+	/* Of a timing run only, where each boundary is a loop to the module: */
+	uint32_t of_loop; /* indices into the samples that it was made for */
+	uint32_t of_boundary;
 };
 
 /* What a return address returns from; sorted by object and offset. */

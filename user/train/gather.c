@@ -152,7 +152,7 @@ static int begin_event(struct gatherer *gatherer, bool is_chain)
 
 static int mark(struct gatherer *gatherer, const struct pass *pass, uint64_t at_ns)
 {
-	uint64_t start_ns;
+	uint64_t start_ns = 0;
 	int error = 0;
 
 	if (cutter_mark(&gatherer->cutter, at_ns, &start_ns) == CUTTER_UNIT)
@@ -264,7 +264,7 @@ static int on_wait(struct pass *pass, void *arg)
 	struct gatherer *gatherer = arg;
 	uint32_t context = pass_context(pass);
 	enum cutter_end end;
-	uint64_t start_ns;
+	uint64_t start_ns = 0;
 	int error = 0;
 
 	gatherer->is_boundary = context != TRACE_NONE && !gatherer->dropped[context];

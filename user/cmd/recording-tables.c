@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "recording-tables.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cmd.h"
+
+static int no_memory(struct recording *recording)
+{
+	return session_failed(&recording->session, -ENOMEM, "");
+}
+
+/* Sites of one file at a time. */
+static int arm_file(struct recording *recording, uint32_t file,
+		    const struct recording_site *wanted, uint32_t nr, uint32_t flags)
+{
+	struct session *session = &recording->session;
+	const struct program *program = &recording->program;
+	struct perfguard_site *sites = calloc(nr ? nr : 1, sizeof(*sites));
+	struct perfguard_site_refusal *refused = NULL;
+	uint32_t nr_refused = 0, nr_sites = 0;
+	int error;
+
+	if (!sites)
+		return no_memory(recording);
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct program_function *function = &program->functions[wanted[i].function];
+
+		if (function->file != file)
+			continue;
+		sites[nr_sites++] = (struct perfguard_site){
+			.offset = function->described.site,
+			.id = wanted[i].id,
+			.sp_delta = function->described.sp_delta,
+		};
+	}
+	error = nr_sites ? link_sites_add(session->link, session->target_id,
+					  program->files[file].fd, flags, sites, nr_sites,
+					  &refused, &nr_refused) :
+			   0;
+	recording->nr_refused += nr_refused;
+	free(refused);
+	free(sites);
+	return error ? session_failed(session, error, "cannot arm the functions") : 0;
+}
+
+int recording_arm(struct recording *recording, const struct recording_site *sites, uint32_t nr,
+		  uint32_t flags)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < recording->program.nr_files && !ret; i++)
+		ret = arm_file(recording, i, sites, nr, flags);
+	return ret;
+}
+
+static char *copy_string(const char *string, bool *failed)
+{
+	char *copy = string ? strdup(string) : NULL;
+
+	*failed |= string && !copy;
+	return copy;
+}
+
+/* A trace without events: all files, and these functions of the program. */
+static int begin_trace(struct recording *recording, enum trace_stage stage,
+		       const uint32_t *functions, uint32_t nr)
+{
+	const struct program *program = &recording->program;
+	struct trace *trace = &recording->trace;
+	bool failed = false;
+
+	trace_deinit(trace);
+	free(recording->source);
+	trace->stage = stage;
+	trace->objects = calloc(program->nr_files + 1, sizeof(*trace->objects));
+	trace->functions = calloc(nr + 1, sizeof(*trace->functions));
+	recording->source = calloc(nr + 1, sizeof(*recording->source));
+	if (!trace->objects || !trace->functions || !recording->source)
+		return no_memory(recording);
+	trace->nr_objects = program->nr_files;
+	for (uint32_t i = 0; i < program->nr_files; i++) {
+		const struct program_file *file = &program->files[i];
+
+		trace->objects[i].path = copy_string(file->path, &failed);
+		trace->objects[i].build_id = copy_string(
+			file->code ? file->code->object->build_id : "", &failed);
+	}
+	trace->nr_functions = nr;
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct program_function *function = &program->functions[functions[i]];
+
+		recording->source[i] = functions[i];
+		trace->functions[i] = function->described;
+		trace->functions[i].name = copy_string(function->described.name, &failed);
+	}
+	return failed ? no_memory(recording) : 0;
+}
+
+static int arm_trace(struct recording *recording)
+{
+	uint32_t nr = recording->trace.nr_functions;
+	struct recording_site *sites = calloc(nr + 1, sizeof(*sites));
+	int ret;
+
+	if (!sites)
+		return no_memory(recording);
+	for (uint32_t i = 0; i < nr; i++)
+		sites[i] = (struct recording_site){ .function = recording->source[i], .id = i };
+	ret = recording_arm(recording, sites, nr, 0);
+	free(sites);
+	return ret;
+}
+
+int recording_arm_covered(struct recording *recording)
+{
+	uint32_t *functions = calloc(recording->nr_armed + 1, sizeof(*functions));
+	uint32_t nr = 0;
+	int ret;
+
+	if (!functions)
+		return no_memory(recording);
+	for (uint32_t i = 0; i < recording->nr_armed; i++)
+		if (recording->covered[i])
+			functions[nr++] = i;
+	ret = begin_trace(recording, TRACE_STAGE_STRUCTURE, functions, nr);
+	free(functions);
+	return ret ? ret : arm_trace(recording);
+}
+
+static int by_image_and_start(const void *a, const void *b)
+{
+	const struct trace_mapping *left = a, *right = b;
+
+	if (left->image != right->image)
+		return left->image < right->image ? -1 : 1;
+	return left->start < right->start ? -1 : left->start > right->start;
+}
+
+static int copy_mappings(struct recording *recording)
+{
+	const struct program *program = &recording->program;
+	struct trace *trace = &recording->trace;
+
+	free(trace->mappings);
+	trace->mappings = calloc(program->nr_mappings + 1, sizeof(*trace->mappings));
+	if (!trace->mappings)
+		return no_memory(recording);
+	if (program->nr_mappings)
+		memcpy(trace->mappings, program->mappings,
+		       program->nr_mappings * sizeof(*trace->mappings));
+	trace->nr_mappings = program->nr_mappings;
+	qsort(trace->mappings, trace->nr_mappings, sizeof(*trace->mappings),
+	      by_image_and_start);
+	return 0;
+}
+
+static int add_context(struct trace *trace, const struct trace_context *context)
+{
+	struct trace_context *grown;
+
+	grown = reallocarray(trace->contexts, trace->nr_contexts + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	trace->contexts = grown;
+	grown[trace->nr_contexts++] = *context;
+	return 0;
+}
+
+/* The event loops of an image, as they were found. */
+static int describe_image(struct trace *trace, const struct image *image)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < image->nr_contexts && !error; i++) {
+		const struct context *found = &image->contexts[i];
+		struct trace_context context = {
+			.image = image->id,
+			.loop = found->loop_id,
+			.syscall = found->syscall,
+			.distance = found->distance,
+			.of_loop = TRACE_NONE,
+			.of_boundary = TRACE_NONE,
+		};
+
+		/* Code of no file: nothing that could be known again. */
+		if (!trace_locate(trace, image->id, found->return_address, &context.object,
+				  &context.return_offset))
+			continue;
+		if (found->loop_id && found->loop_id <= image->nr_loops)
+			memcpy(context.comm, image->loops[found->loop_id - 1].comm,
+			       sizeof(context.comm));
+		error = add_context(trace, &context);
+	}
+	return error;
+}
+
+/* A set of return addresses. */
+struct returns {
+	struct trace_call *slots; /* object TRACE_NONE: free */
+	uint32_t nr;
+	uint32_t nr_slots; /* power of two */
+};
+
+static struct trace_call *returns_slot(const struct returns *returns, uint32_t object,
+				       uint64_t offset)
+{
+	uint64_t hash = (offset ^ ((uint64_t)object << 48)) * UINT64_C(0x9e3779b97f4a7c15);
+	uint32_t slot = (uint32_t)(hash >> 32) & (returns->nr_slots - 1);
+
+	while (returns->slots[slot].object != TRACE_NONE &&
+	       (returns->slots[slot].object != object || returns->slots[slot].offset != offset))
+		slot = (slot + 1) & (returns->nr_slots - 1);
+	return &returns->slots[slot];
+}
+
+static int returns_grow(struct returns *returns)
+{
+	struct returns grown = {
+		.nr = returns->nr,
+		.nr_slots = returns->nr_slots ? returns->nr_slots * 2 : 4096,
+	};
+
+	grown.slots = malloc(grown.nr_slots * sizeof(*grown.slots));
+	if (!grown.slots)
+		return -ENOMEM;
+	memset(grown.slots, 0xff, grown.nr_slots * sizeof(*grown.slots));
+	for (uint32_t i = 0; i < returns->nr_slots; i++)
+		if (returns->slots[i].object != TRACE_NONE)
+			*returns_slot(&grown, returns->slots[i].object,
+				      returns->slots[i].offset) = returns->slots[i];
+	free(returns->slots);
+	*returns = grown;
+	return 0;
+}
+
+static int returns_add(struct returns *returns, uint32_t object, uint64_t offset)
+{
+	struct trace_call *slot;
+
+	if (2 * returns->nr >= returns->nr_slots && returns_grow(returns))
+		return -ENOMEM;
+	slot = returns_slot(returns, object, offset);
+	if (slot->object != TRACE_NONE)
+		return 0;
+	*slot = (struct trace_call){
+		.object = object,
+		.offset = offset,
+		.caller = TRACE_NONE,
+	};
+	returns->nr++;
+	return 0;
+}
+
+/* All return addresses in the events, each once. */
+static int gather_returns(const struct trace *trace, struct returns *returns)
+{
+	uint32_t image = 0, tid = 0, object;
+	uint64_t offset;
+	int error = 0;
+
+	for (size_t i = 0; i < trace->nr_events && !error; i++) {
+		const struct perfguard_event *event = &trace->events[i];
+
+		if (event->tid != tid) {
+			tid = event->tid;
+			image = 0;
+		}
+		if (trace_kind(event) == PERFGUARD_EVENT_KIND_START)
+			image = (uint32_t)(event->value >> 32);
+		if (trace_kind(event) == PERFGUARD_EVENT_KIND_HIT &&
+		    trace_locate(trace, image, event->value, &object, &offset))
+			error = returns_add(returns, object, offset);
+	}
+	return error;
+}
+
+static int by_object_and_offset(const void *a, const void *b)
+{
+	const struct trace_call *left = a, *right = b;
+
+	if (left->object != right->object)
+		return left->object < right->object ? -1 : 1;
+	return left->offset < right->offset ? -1 : left->offset > right->offset;
+}
+
+/* The trace's functions by the program's; TRACE_NONE for those without a site. */
+static uint32_t *index_functions(const struct recording *recording)
+{
+	uint32_t *of = malloc((recording->program.nr_functions + 1) * sizeof(*of));
+
+	if (!of)
+		return NULL;
+	for (uint32_t i = 0; i < recording->program.nr_functions; i++)
+		of[i] = TRACE_NONE;
+	for (uint32_t i = 0; i < recording->trace.nr_functions; i++)
+		of[recording->source[i]] = i;
+	return of;
+}
+
+static uint32_t find_function(const struct program *program, uint32_t file,
+			      const struct function *function)
+{
+	uint32_t low = 0, high = program->nr_functions;
+
+	/* They are listed file by file, each by rising address. */
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct program_function *other = &program->functions[middle];
+
+		if (other->file == file && other->function == function)
+			return middle;
+		if (other->file < file ||
+		    (other->file == file && other->function < function))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return TRACE_NONE;
+}
+
+static int describe_call(const struct recording *recording, const uint32_t *of,
+			 struct trace_call *call)
+{
+	const struct program *program = &recording->program;
+	struct code *code = program->files[call->object].code;
+	struct code_call found;
+	uint32_t function;
+	int error;
+
+	if (!code)
+		return 0;
+	error = code_call_at(code, call->offset, &found);
+	if (error)
+		return error == -ENOMEM ? error : 0;
+	function = find_function(program, call->object, found.function);
+	if (function != TRACE_NONE)
+		call->caller = of[function];
+	call->is_indirect = found.is_indirect;
+	call->is_in_loop = found.nr_loops > 0;
+	return 0;
+}
+
+static int describe_calls(struct recording *recording)
+{
+	struct trace *trace = &recording->trace;
+	uint32_t *of = index_functions(recording);
+	struct returns returns = { 0 };
+	int error = of ? gather_returns(trace, &returns) : -ENOMEM;
+
+	if (!error) {
+		for (uint32_t i = 0; i < returns.nr_slots; i++)
+			if (returns.slots[i].object != TRACE_NONE)
+				returns.slots[trace->nr_calls++] = returns.slots[i];
+		trace->calls = returns.slots;
+		returns.slots = NULL;
+		if (trace->nr_calls)
+			qsort(trace->calls, trace->nr_calls, sizeof(*trace->calls),
+			      by_object_and_offset);
+	}
+	for (uint32_t i = 0; i < trace->nr_calls && !error; i++)
+		error = describe_call(recording, of, &trace->calls[i]);
+	free(returns.slots);
+	free(of);
+	return error;
+}
+
+int recording_describe(struct recording *recording)
+{
+	struct discovery *discovery = &recording->session.discovery;
+	struct trace *trace = &recording->trace;
+	int ret = copy_mappings(recording);
+	int error = 0;
+
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; i < discovery->nr_images && !error; i++)
+		error = describe_image(trace, &discovery->images[i]);
+	if (!error)
+		error = trace_sort(trace);
+	if (!error)
+		error = describe_calls(recording);
+	return error ? no_memory(recording) : 0;
+}
+
+/* A function of a profile in the program that runs. */
+static uint32_t find_described(const struct program *program, const struct samples *samples,
+			       uint32_t function)
+{
+	const struct samples_function *wanted = &samples->functions[function];
+	const char *build_id = samples->objects[wanted->object].build_id;
+
+	for (uint32_t i = 0; i < program->nr_functions; i++) {
+		const struct program_function *other = &program->functions[i];
+		const struct code *code = program->files[other->file].code;
+
+		if (other->described.offset == wanted->offset &&
+		    !strcmp(code->object->build_id, build_id))
+			return i;
+	}
+	return TRACE_NONE;
+}
+
+static int64_t find_object(const struct program *program, const struct samples_object *object)
+{
+	for (uint32_t i = 0; i < program->nr_files; i++)
+		if (program->files[i].code &&
+		    !strcmp(program->files[i].code->object->build_id, object->build_id))
+			return i;
+	return -1;
+}
+
+/* A boundary of the samples, in an image that has its file mapped. */
+static int add_boundary(struct recording *recording, const struct samples *samples,
+			uint32_t image, uint32_t loop, uint32_t boundary, uint32_t *next_id)
+{
+	const struct samples_boundary *wanted = &samples->loops[loop].boundaries[boundary];
+	int64_t file;
+
+	if (wanted->role == SAMPLES_ROLE_EVENT_SITE)
+		return 0;
+	file = find_object(&recording->program, &samples->objects[wanted->object]);
+	if (file < 0)
+		return 0;
+	return add_context(&recording->trace, &(struct trace_context){
+		.image = image,
+		.loop = (*next_id)++,
+		.syscall = wanted->syscall,
+		.object = (uint32_t)file,
+		.return_offset = wanted->return_offset,
+		.distance = wanted->distance,
+		.of_loop = loop,
+		.of_boundary = boundary,
+	});
+}
+
+static bool address_of(const struct trace *trace, const struct trace_context *context,
+		       uint64_t *ret)
+{
+	for (uint32_t i = 0; i < trace->nr_mappings; i++) {
+		const struct trace_mapping *mapping = &trace->mappings[i];
+		uint64_t size = mapping->end - mapping->start;
+
+		if (mapping->image != context->image || mapping->object != context->object ||
+		    context->return_offset - mapping->offset >= size)
+			continue;
+		*ret = mapping->start + (context->return_offset - mapping->offset);
+		return true;
+	}
+	return false;
+}
+
+/* Each boundary is a loop to the module, so that its events tell which it is. */
+static int set_loops(struct recording *recording, uint32_t image, uint32_t first)
+{
+	struct session *session = &recording->session;
+	const struct trace *trace = &recording->trace;
+	struct context *contexts = calloc(trace->nr_contexts + 1, sizeof(*contexts));
+	uint32_t nr = 0;
+	int error;
+
+	if (!contexts)
+		return -ENOMEM;
+	for (uint32_t i = first; i < trace->nr_contexts; i++) {
+		struct context *context = &contexts[nr];
+
+		if (!address_of(trace, &trace->contexts[i], &context->return_address))
+			continue;
+		context->loop_id = trace->contexts[i].loop;
+		context->syscall = trace->contexts[i].syscall;
+		context->distance = trace->contexts[i].distance;
+		nr++;
+	}
+	error = nr ? link_loop_set(session->link, image, contexts, nr) : 0;
+	free(contexts);
+	/* Its last process may be gone. */
+	return error == -ENOENT ? 0 : error;
+}
+
+static int set_boundaries(struct recording *recording, const struct samples *samples)
+{
+	struct session *session = &recording->session;
+	struct trace *trace = &recording->trace;
+	int error = 0;
+
+	for (uint32_t i = 0; i < recording->program.nr_images; i++) {
+		uint32_t image = recording->program.images[i], first = trace->nr_contexts;
+		/* Ids that the image's loops had keep their meaning. */
+		uint32_t next_id = 33;
+
+		for (uint32_t loop = 0; loop < samples->nr_loops && !error; loop++)
+			for (uint32_t j = 0; j < samples->loops[loop].nr_boundaries && !error; j++)
+				error = add_boundary(recording, samples, image, loop, j, &next_id);
+		if (error)
+			return no_memory(recording);
+		error = set_loops(recording, image, first);
+		if (error)
+			return session_failed(session, error, "cannot set the boundaries");
+	}
+	return 0;
+}
+
+int recording_arm_guards(struct recording *recording, const struct samples *samples,
+			 const uint32_t *functions, uint32_t nr_functions)
+{
+	uint32_t *wanted = calloc(nr_functions + 1, sizeof(*wanted));
+	uint32_t nr = 0;
+	int ret;
+
+	if (!wanted)
+		return no_memory(recording);
+	for (uint32_t i = 0; i < nr_functions; i++) {
+		uint32_t found = find_described(&recording->program, samples, functions[i]);
+
+		if (found != TRACE_NONE)
+			wanted[nr++] = found;
+	}
+	ret = begin_trace(recording, TRACE_STAGE_TIMING, wanted, nr);
+	free(wanted);
+	if (!ret)
+		ret = copy_mappings(recording);
+	if (!ret)
+		ret = set_boundaries(recording, samples);
+	return ret ? ret : arm_trace(recording);
+}

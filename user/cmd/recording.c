@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "recording.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "base/log.h"
+#include "cmd.h"
+#include "link/stream.h"
+#include "recording-tables.h"
+
+enum {
+	BATCH = 16384, /* events read at once */
+	/* Hits after which the hot functions are known, and how long to wait for them. */
+	REHEARSAL_HITS = 200000,
+	HOT_SHARE = 50, /* a leaf with more than one hit of so many is hot */
+};
+
+#define REHEARSAL_NS (2 * NSEC_PER_SEC)
+#define LOOK_NS (500 * NSEC_PER_MSEC)
+#define TELL_NS (2 * NSEC_PER_SEC)
+/* No alerts: nothing is late. */
+#define NEVER_LATE_NS (UINT64_C(1) << 62)
+
+#define DEFAULT_STAGE_NS (20 * NSEC_PER_SEC)
+/* 32 bytes each, and as much again while they are sorted. */
+#define DEFAULT_MAX_EVENTS (UINT64_C(12) << 20)
+
+void recording_init(struct recording *recording)
+{
+	*recording = (struct recording){
+		.session = { .signals = -1, .turn_fd = -1, .threshold_ns = NEVER_LATE_NS },
+		.max_events = DEFAULT_MAX_EVENTS,
+	};
+	recording->session.selector.fd = -1;
+	for (uint32_t i = 0; i < RECORDING_OVER; i++)
+		recording->stage_ns[i] = DEFAULT_STAGE_NS;
+}
+
+static int no_memory(struct recording *recording)
+{
+	return session_failed(&recording->session, -ENOMEM, "");
+}
+
+static const char *stage_name(enum recording_stage stage)
+{
+	static const char *const names[] = { "coverage", "structure", "timing", "end" };
+
+	return names[stage];
+}
+
+static int look_at_processes(struct recording *recording)
+{
+	struct session *session = &recording->session;
+
+	for (uint32_t i = 0; i < session->nr_known; i++) {
+		const struct process *process = &session->processes[i];
+		int error = program_look(&recording->program, process->pid, process->image_id);
+
+		if (error && error != -ESRCH)
+			return session_failed(session, error, "cannot read the program");
+	}
+	recording->look_ns = clock_now_ns();
+	return 0;
+}
+
+/* One-shot sites for the functions that were listed since the last time. */
+static int arm_coverage(struct recording *recording)
+{
+	uint32_t nr = recording->program.nr_functions, first = recording->nr_armed;
+	struct recording_site *sites;
+	bool *covered;
+	int ret;
+
+	if (first == nr)
+		return 0;
+	covered = reallocarray(recording->covered, nr, sizeof(*covered));
+	sites = calloc(nr - first, sizeof(*sites));
+	if (covered)
+		recording->covered = covered;
+	if (!covered || !sites) {
+		free(sites);
+		return no_memory(recording);
+	}
+	memset(covered + first, 0, (nr - first) * sizeof(*covered));
+	for (uint32_t i = first; i < nr; i++)
+		sites[i - first] = (struct recording_site){ .function = i, .id = i };
+	recording->nr_armed = nr;
+	ret = recording_arm(recording, sites, nr - first, PERFGUARD_SITE_FLAGS_ONE_SHOT);
+	free(sites);
+	return ret;
+}
+
+static int disarm_sites(struct recording *recording)
+{
+	struct session *session = &recording->session;
+	int error = link_sites_del(session->link, session->target_id);
+
+	return error ? session_failed(session, error, "cannot take the sites off") : 0;
+}
+
+/* Coverage: a function runs.  The others' events are not of interest yet. */
+static void take_coverage(struct recording *recording, const struct perfguard_event *events,
+			  uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t function = stream_event_number(&events[i]);
+
+		if (stream_event_kind(&events[i]) != PERFGUARD_EVENT_KIND_HIT ||
+		    function >= recording->nr_armed || recording->covered[function])
+			continue;
+		recording->covered[function] = true;
+		recording->nr_covered++;
+	}
+}
+
+static int take_events(struct recording *recording, const struct perfguard_event *events,
+		       uint32_t nr)
+{
+	struct trace *trace = &recording->trace;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t number = stream_event_number(&events[i]);
+
+		if (stream_event_kind(&events[i]) == PERFGUARD_EVENT_KIND_LOST)
+			trace->lost += events[i].value;
+		if (recording->hits && number < trace->nr_functions &&
+		    stream_event_kind(&events[i]) == PERFGUARD_EVENT_KIND_HIT)
+			recording->hits[number]++;
+	}
+	if (trace->nr_events + nr > recording->max_events) {
+		recording->is_full = true;
+		return 0;
+	}
+	return trace_add(trace, events, nr) ? no_memory(recording) : 0;
+}
+
+static int read_stream(struct recording *recording)
+{
+	static struct perfguard_event events[BATCH];
+	int nr, ret = 0;
+
+	/* As much as is there, but not for ever. */
+	for (int turn = 0; turn < 64 && !ret; turn++) {
+		nr = stream_read(recording->stream, events, BATCH);
+		if (nr < 0) {
+			log_error("cannot read the training stream: %s",
+				  stream_error(recording->stream));
+			return CMD_FAILED;
+		}
+		if (recording->stage == RECORDING_COVERAGE)
+			take_coverage(recording, events, (uint32_t)nr);
+		else
+			ret = take_events(recording, events, (uint32_t)nr);
+		if (nr < BATCH / 2)
+			break;
+	}
+	return ret;
+}
+
+/* Read what the last stage left behind. */
+static int drop_stream(struct recording *recording)
+{
+	static struct perfguard_event events[BATCH];
+	int nr;
+
+	do {
+		nr = stream_read(recording->stream, events, BATCH);
+	} while (nr > 0);
+	return 0;
+}
+
+static int start_load(struct recording *recording)
+{
+	char *argv[] = { "sh", "-c", (char *)recording->workload, NULL };
+	int error;
+
+	if (!recording->workload)
+		return 0;
+	recording->load = (struct child){ 0 };
+	error = child_fork(&recording->load, "/bin/sh", argv, true);
+	if (!error)
+		error = child_go(&recording->load);
+	if (!error)
+		return 0;
+	log_error("cannot run the workload: %s", strerror(-error));
+	return CMD_FAILED;
+}
+
+static int begin_stage(struct recording *recording, enum recording_stage stage)
+{
+	recording->stage = stage;
+	recording->begin_ns = clock_now_ns();
+	recording->session.is_done = false;
+	recording->is_full = false;
+	return start_load(recording);
+}
+
+/*
+ * The hottest leaves make most of the events and tell nothing of the tree's
+ * shape.  Once they are known their sites go, and the stage begins again.
+ */
+static int end_rehearsal(struct recording *recording)
+{
+	uint64_t sum = 0;
+	uint32_t kept = 0;
+	int ret;
+
+	for (uint32_t i = 0; i < recording->trace.nr_functions; i++)
+		sum += recording->hits[i];
+	if (sum < REHEARSAL_HITS && clock_now_ns() - recording->begin_ns < REHEARSAL_NS)
+		return 0;
+	recording->is_rehearsal = false;
+	for (uint32_t i = 0; i < recording->trace.nr_functions; i++) {
+		const struct program_function *function =
+			&recording->program.functions[recording->source[i]];
+
+		if (function->function->is_leaf && recording->hits[i] > sum / HOT_SHARE)
+			recording->covered[recording->source[i]] = false;
+		else
+			kept++;
+	}
+	free(recording->hits);
+	recording->hits = NULL;
+	if (kept == recording->trace.nr_functions)
+		return 0;
+	log_progress("structure: %" PRIu32 " hot leaf functions are left out",
+		     recording->trace.nr_functions - kept);
+	ret = disarm_sites(recording);
+	if (!ret)
+		ret = drop_stream(recording);
+	return ret ? ret : recording_arm_covered(recording);
+}
+
+static bool is_stage_over(struct recording *recording)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (recording->is_full)
+		return true;
+	if (recording->workload)
+		return child_has_ended(&recording->load);
+	return now_ns - recording->begin_ns >= recording->stage_ns[recording->stage];
+}
+
+static void tell(struct recording *recording)
+{
+	uint64_t now_ns = clock_now_ns();
+	uint32_t loops, threads;
+
+	if (now_ns - recording->told_ns < TELL_NS)
+		return;
+	recording->told_ns = now_ns;
+	if (recording->stage != RECORDING_COVERAGE) {
+		log_progress("%s: %zu events", stage_name(recording->stage),
+			     recording->trace.nr_events);
+		return;
+	}
+	discovery_count(&recording->session.discovery, &loops, &threads);
+	log_progress("coverage: %" PRIu32 " of %" PRIu32 " functions run, %" PRIu32
+		     " event loops",
+		     recording->nr_covered, recording->nr_armed, loops);
+}
+
+static int turn(struct session *session, void *arg)
+{
+	struct recording *recording = arg;
+	int ret = read_stream(recording);
+
+	if (!ret && clock_now_ns() - recording->look_ns >= LOOK_NS) {
+		ret = look_at_processes(recording);
+		if (!ret && recording->stage == RECORDING_COVERAGE)
+			ret = arm_coverage(recording);
+	}
+	if (!ret && recording->is_rehearsal)
+		ret = end_rehearsal(recording);
+	if (ret)
+		return ret;
+	tell(recording);
+	session->is_done = is_stage_over(recording);
+	return 0;
+}
+
+static int open_stream(struct recording *recording)
+{
+	int error = stream_open(&recording->stream);
+
+	if (!error) {
+		recording->session.turn_fd = stream_fd(recording->stream);
+		return 0;
+	}
+	log_error("cannot record: %s", stream_error(recording->stream));
+	return error == -EPERM || error == -EACCES ? CMD_IMPOSSIBLE : CMD_FAILED;
+}
+
+/* Run the session until the stage is over, whatever else might end it. */
+static int run_stage(struct recording *recording)
+{
+	struct session *session = &recording->session;
+	int ret = session_run(session);
+
+	if (ret)
+		return ret;
+	switch (session->ended_by) {
+	case SESSION_DONE:
+		break;
+	case SESSION_SIGNAL:
+		log_error("interrupted; nothing was learnt");
+		return CMD_FAILED;
+	case SESSION_DISARMED:
+		log_error("somebody disarmed the target");
+		return CMD_FAILED;
+	default:
+		log_error("the program ended in the stage of %s",
+			  stage_name(recording->stage));
+		return CMD_FAILED;
+	}
+	if (recording->workload && recording->load.pid && recording->load.has_ended &&
+	    recording->load.status)
+		log_warning("the workload failed in the stage of %s (status %d)",
+			    stage_name(recording->stage), WEXITSTATUS(recording->load.status));
+	if (recording->is_full)
+		log_warning("%s ended early: %" PRIu64 " events are enough",
+			    stage_name(recording->stage), recording->max_events);
+	child_stop(&recording->load);
+	recording->load.pid = 0;
+	return 0;
+}
+
+static int cover(struct recording *recording)
+{
+	int ret = begin_stage(recording, RECORDING_COVERAGE);
+
+	if (!ret)
+		ret = run_stage(recording);
+	if (!ret)
+		ret = disarm_sites(recording);
+	if (!ret)
+		ret = drop_stream(recording);
+	if (ret)
+		return ret;
+	if (recording->nr_covered)
+		return 0;
+	log_error("no function of %s ran; is there a load on it?",
+		  recording->session.selector.path);
+	return CMD_FAILED;
+}
+
+int recording_structure(struct recording *recording)
+{
+	struct session *session = &recording->session;
+	int ret;
+
+	session->target_flags = PERFGUARD_TARGET_FLAGS_RECORD;
+	session->turn = turn;
+	session->turn_arg = recording;
+	ret = open_stream(recording);
+	if (!ret)
+		ret = session_begin(session);
+	if (!ret)
+		ret = look_at_processes(recording);
+	if (!ret)
+		ret = arm_coverage(recording);
+	if (!ret)
+		ret = cover(recording);
+	if (!ret)
+		ret = recording_arm_covered(recording);
+	if (ret)
+		return ret;
+	recording->hits = calloc(recording->trace.nr_functions + 1, sizeof(*recording->hits));
+	if (!recording->hits)
+		return no_memory(recording);
+	recording->is_rehearsal = true;
+	ret = begin_stage(recording, RECORDING_STRUCTURE);
+	if (!ret)
+		ret = run_stage(recording);
+	if (!ret)
+		ret = disarm_sites(recording);
+	if (!ret)
+		ret = read_stream(recording);
+	return ret ? ret : recording_describe(recording);
+}
+
+int recording_timing(struct recording *recording, const struct samples *samples,
+		     const uint32_t *functions, uint32_t nr_functions)
+{
+	int ret = drop_stream(recording);
+
+	recording->session.keeps_loops = true;
+	if (!ret)
+		ret = recording_arm_guards(recording, samples, functions, nr_functions);
+	if (!ret)
+		ret = begin_stage(recording, RECORDING_TIMING);
+	if (!ret)
+		ret = run_stage(recording);
+	if (!ret)
+		ret = disarm_sites(recording);
+	if (!ret)
+		ret = read_stream(recording);
+	if (!ret && trace_sort(&recording->trace))
+		ret = no_memory(recording);
+	return ret;
+}
+
+void recording_deinit(struct recording *recording)
+{
+	child_stop(&recording->load);
+	/* The link first: with the target go its sites. */
+	session_deinit(&recording->session);
+	if (recording->stream)
+		stream_close(recording->stream);
+	program_deinit(&recording->program);
+	trace_deinit(&recording->trace);
+	free(recording->covered);
+	free(recording->source);
+	free(recording->hits);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Records what training needs of a target that runs: an audit's session that
+ * also has sites in the program and reads the training stream, one stage after
+ * the other.
+ *
+ *	coverage	one-shot sites in all functions: which run at all?  The
+ *			event loops are found meanwhile.
+ *	structure	a site in each function that runs: the call trees
+ *	timing		the guards only: how long units take
+ */
+#ifndef _PGUARD_RECORDING_H
+#define _PGUARD_RECORDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/samples.h"
+#include "base/trace.h"
+#include "program.h"
+#include "session.h"
+
+struct stream;
+
+enum recording_stage {
+	RECORDING_COVERAGE,
+	RECORDING_STRUCTURE,
+	RECORDING_TIMING,
+	RECORDING_OVER,
+};
+
+struct recording {
+	/* Set by the operator: selector of the session, and these. */
+	struct session session;
+	const char *workload; /* a shell command, run in each stage; or NULL */
+	uint64_t stage_ns[RECORDING_OVER]; /* how long each is, without a workload */
+	uint64_t max_events;
+
+	/* Kept while it runs. */
+	struct stream *stream;
+	struct program program;
+	enum recording_stage stage;
+	uint64_t begin_ns; /* of the stage */
+	uint64_t look_ns; /* when the processes were looked at last */
+	uint64_t told_ns; /* when progress was told last */
+	struct child load;
+	bool *covered; /* by function of the program */
+	uint32_t nr_covered;
+	uint32_t nr_armed; /* functions that carried a one-shot site */
+	uint32_t nr_refused; /* by the kernel */
+	uint32_t *source; /* the program's function, by that of the trace */
+	uint64_t *hits; /* by function of the trace, while the hot ones are looked for */
+	bool is_rehearsal;
+	bool is_full; /* max_events are there */
+	struct trace trace; /* of the stage at hand */
+};
+
+/* Fill in what an operator may leave out. */
+void recording_init(struct recording *recording);
+
+/*
+ * Record coverage and structure.  On success the trace is complete and sorted.
+ * Returns 0 or an exit code, told.
+ */
+int recording_structure(struct recording *recording);
+
+/*
+ * Then record timing: sites for the guards and event sites of @functions
+ * (indices into @samples), the boundaries of @samples as event loops.  The
+ * structure's trace is gone after this.
+ */
+int recording_timing(struct recording *recording, const struct samples *samples,
+		     const uint32_t *functions, uint32_t nr_functions);
+
+void recording_deinit(struct recording *recording);
+
+#endif /* _PGUARD_RECORDING_H */
