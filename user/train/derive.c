@@ -12,7 +12,7 @@
 #include "merge.h"
 #include "predict.h"
 #include "times.h"
-#include "timing.h"
+#include "timed.h"
 #include "weights.h"
 
 void derive_options_init(struct derive_options *options)
@@ -131,7 +131,7 @@ static int set_budgets(struct derivation *derivation)
 	if (!derivation->budget)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nr_loops; i++) {
-		double mean = timing_mean(derivation->samples, i, options->hit_ns);
+		double mean = timed_mean(derivation->samples, i, options->hit_ns);
 		double hits = mean > 0 ? options->budget * mean / options->hit_ns : DERIVE_HITS;
 
 		if (hits > DERIVE_MAX_HITS)
@@ -162,7 +162,7 @@ static bool is_affordable(const struct derivation *derivation, const struct feat
 static int keep_guards(struct derivation *derivation)
 {
 	const struct samples *samples = derivation->samples;
-	uint64_t most = timing_units(samples, derivation->functions, derivation->nr_functions);
+	uint64_t most = timed_units(samples, derivation->functions, derivation->nr_functions);
 	const struct samples_guards *best = NULL;
 	struct select_score chosen, other;
 	struct features features;
@@ -178,7 +178,7 @@ static int keep_guards(struct derivation *derivation)
 		return ret;
 	for (uint32_t i = 0; i < samples->nr_guards && !ret; i++) {
 		const struct samples_guards *guards = &samples->guards[i];
-		uint64_t units = timing_units(samples, guards->functions, guards->nr);
+		uint64_t units = timed_units(samples, guards->functions, guards->nr);
 
 		if (units <= most || !guards->nr || !is_affordable(derivation, &features, guards))
 			continue;
@@ -328,20 +328,20 @@ static void price_guards(struct derivation *derivation)
 	}
 }
 
-static void set_threshold(const struct threshold_rule *rule, struct timing *timing,
+static void set_threshold(const struct threshold_rule *rule, struct timed *timed,
 			  struct model_type *type, uint32_t index)
 {
-	struct samples_times *held_back = &timing->types[1][index];
-	struct samples_times loop = timing->loops[0][type->loop];
-	struct threshold threshold = threshold_find(rule, &timing->types[0][index], &loop);
+	struct samples_times *held_back = &timed->types[1][index];
+	struct samples_times loop = timed->loops[0][type->loop];
+	struct threshold threshold = threshold_find(rule, &timed->types[0][index], &loop);
 
 	type->held_back_units = held_back->nr;
 	if (held_back->nr)
 		type->held_back_alarms = times_beyond(held_back, threshold.ns) /
 					 (double)held_back->nr;
-	type->times = timing->types[0][index];
+	type->times = timed->types[0][index];
 	times_merge(&type->times, held_back);
-	times_merge(&loop, &timing->loops[1][type->loop]);
+	times_merge(&loop, &timed->loops[1][type->loop]);
 	threshold = threshold_find(rule, &type->times, &loop);
 	type->threshold_ns = threshold.ns;
 	type->confidence = threshold.confidence;
@@ -352,14 +352,14 @@ static void set_threshold(const struct threshold_rule *rule, struct timing *timi
 static int set_thresholds(struct derivation *derivation)
 {
 	struct model *model = derivation->model;
-	struct timing timing;
-	int ret = timing_init(&timing, derivation->samples, model);
+	struct timed timed;
+	int ret = timed_init(&timed, derivation->samples, model);
 
 	if (ret)
 		return ret;
 	for (uint32_t i = 0; i < model->nr_types; i++)
-		set_threshold(&derivation->options->rule, &timing, &model->types[i], i);
-	timing_deinit(&timing);
+		set_threshold(&derivation->options->rule, &timed, &model->types[i], i);
+	timed_deinit(&timed);
 	return 0;
 }
 
