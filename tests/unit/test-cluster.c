@@ -113,6 +113,22 @@ static void test_ties(void)
 	ok(linkage_average(NULL, NULL, 0, NULL) == 0, "no items, no merges");
 }
 
+static void test_gap(void)
+{
+	const double heights[] = { 0, 1, 2, 3, 7, 8, 20, 21 };
+	struct linkage_merge merges[8] = { 0 };
+
+	for (uint32_t i = 0; i < 8; i++)
+		merges[i].height = heights[i];
+	ok(linkage_gap(merges, 9, 0.5, 10) == 5, "the widest gap is between 3 and 7");
+	ok(linkage_gap(merges, 9, 0.5, 40) == 30.5, "the end of the range counts as a height");
+	ok(linkage_gap(merges, 9, 4, 7.5) == 5.5, "so does its beginning");
+	ok(linkage_gap(merges, 9, 10, 18) == 14, "without merges it is the middle");
+	ok(linkage_gap(merges, 9, 0, 3) == 0.5, "of equal gaps the lowest is taken");
+	ok(linkage_gap(NULL, 1, 2, 4) == 3 && linkage_gap(NULL, 0, 2, 4) == 2,
+	   "a single item, and none");
+}
+
 /* Two families of trees with small differences within. */
 static void make_families(struct samples *samples)
 {
@@ -163,6 +179,47 @@ static void test_families(void)
 	   clusters.of_tree[0] == clusters.of_tree[4] && clusters.of_tree[2] == clusters.of_tree[3],
 	   "the paper's distance parts them, too, at another height");
 	clusters_deinit(&clusters);
+	options.cut = CLUSTER_CUT_GAP;
+	ok(cluster_trees(&samples, 0, &options, &clusters) == 0 && clusters.nr == 2 &&
+	   clusters.cut > 0.05 && clusters.cut < 0.95, "the widest gap is such a height");
+	clusters_deinit(&clusters);
+	samples_deinit(&samples);
+}
+
+/*
+ * Trees of many paths in families.  Members differ from each other in one path
+ * of @nr_paths, so that a fixed height does not part all kinds of families.
+ */
+static void test_gap_cut(uint32_t nr_paths, uint32_t nr_fixed)
+{
+	enum { FAMILIES = 4, MEMBERS = 4, MAX_PATHS = 200 };
+	uint32_t labels[FAMILIES * MEMBERS], leaves[MAX_PATHS], path[3];
+	struct cluster_options options;
+	struct samples samples;
+	struct clusters clusters;
+
+	forest_init(&samples, 500);
+	for (uint32_t i = 0; i < FAMILIES * MEMBERS; i++) {
+		labels[i] = i / MEMBERS;
+		path[0] = 1 + i / MEMBERS;
+		path[1] = path[0] + FAMILIES;
+		for (uint32_t j = 0; j < nr_paths; j++) {
+			path[2] = 10 + j + (j ? 0 : nr_paths + i % MEMBERS);
+			leaves[j] = forest_path(&samples, path, 3);
+		}
+		forest_add_tree(&samples, leaves, nr_paths, 1);
+	}
+	cluster_options_init(&options);
+	options.cut = CLUSTER_CUT_GAP;
+	ok(cluster_trees(&samples, 0, &options, &clusters) == 0 &&
+	   ari_index(clusters.of_tree, labels, NULL, samples.nr_trees) == 1,
+	   "the widest gap parts families of %u paths", nr_paths);
+	ok(clusters.cut > 0.0005 && clusters.cut < 0.01, "within its range, at %.4f", clusters.cut);
+	clusters_deinit(&clusters);
+	options.cut = CLUSTER_CUT;
+	ok(cluster_trees(&samples, 0, &options, &clusters) == 0 && clusters.nr == nr_fixed,
+	   "where the fixed height leaves %u clusters", nr_fixed);
+	clusters_deinit(&clusters);
 	samples_deinit(&samples);
 }
 
@@ -200,6 +257,55 @@ static void test_assigned(void)
 	samples_deinit(&samples);
 }
 
+/* With too little time for all paths, part of them give the same clusters. */
+static void test_max_work(void)
+{
+	enum { FAMILIES = 3, N = 12, PATHS = 400 };
+	uint32_t path[4], leaves[PATHS];
+	struct cluster_options options;
+	struct clusters all, part;
+	struct samples samples;
+	uint32_t cluster;
+	bool same = true;
+
+	forest_init(&samples, 100);
+	for (uint32_t i = 0; i < N; i++) {
+		for (uint32_t j = 0; j < PATHS; j++) {
+			path[0] = i % FAMILIES;
+			path[1] = 10 + j % 20 + 20 * (i % FAMILIES);
+			path[2] = 10 + j / 20 + 3 * (i % FAMILIES);
+			path[3] = j % 50 ? 5 : 6 + i % 4;
+			leaves[j] = forest_path(&samples, path, 4);
+		}
+		forest_add_tree(&samples, leaves, PATHS, 1 + i);
+	}
+	cluster_options_init(&options);
+	if (cluster_trees(&samples, 0, &options, &all))
+		exit(1);
+	options.max_work = 1e6;
+	options.max_trees = N - 1;
+	if (cluster_trees(&samples, 0, &options, &part))
+		exit(1);
+	for (uint32_t i = 0; i < N; i++)
+		same &= all.of_tree[i] == part.of_tree[i];
+	ok(all.max_paths == 0 && part.max_paths > 1 && part.max_paths < PATHS,
+	   "with less time %u paths of each tree count", part.max_paths);
+	ok(all.nr == FAMILIES && part.nr == FAMILIES && same, "which gives the same clusters");
+	ok(cluster_assign(&part, &samples, (uint32_t[]){ 4 }, 1, &cluster, NULL) == 0 &&
+	   cluster == part.of_tree[4], "and the same assignment");
+	clusters_deinit(&all);
+	clusters_deinit(&part);
+	samples_deinit(&samples);
+}
+
+static double told;
+
+static void tell(void *context, double done)
+{
+	*(bool *)context &= done >= told && done <= 1;
+	told = done;
+}
+
 static void random_trees(struct samples *samples, uint32_t nr_trees)
 {
 	uint32_t path[12], leaves[10];
@@ -226,13 +332,17 @@ static void test_order(void)
 	struct cluster_options options;
 	struct clusters first, second;
 	struct samples samples;
-	bool same = true;
+	bool same = true, rises = true;
 
 	random_trees(&samples, N);
 	cluster_options_init(&options);
 	options.cut = 0.1;
+	options.progress = tell;
+	options.context = &rises;
 	if (cluster_trees(&samples, 0, &options, &first))
 		exit(1);
+	ok(rises && told == 1, "progress rises to 1");
+	told = 0;
 	for (uint32_t i = 0; i < N / 2; i++) {
 		struct samples_tree tree = samples.trees[i];
 
@@ -298,11 +408,15 @@ static void test_multiplicity(void)
 
 int main(void)
 {
-	plan(29);
+	plan(46);
 	test_linkage();
 	test_ties();
+	test_gap();
 	test_families();
+	test_gap_cut(12, 16);
+	test_gap_cut(120, 4);
 	test_assigned();
+	test_max_work();
 	test_order();
 	test_multiplicity();
 	return tap_status();

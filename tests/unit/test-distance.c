@@ -278,9 +278,54 @@ static void test_reproducible(void)
 	samples_deinit(&other);
 }
 
+/* Half of the paths of large trees: near the mean over all, 0 between equal ones. */
+static void test_part(void)
+{
+	enum { N = 6, PATHS = 600, KEPT = 256 };
+	const double bound = sqrt(log(2 / 0.001) / 2 / KEPT) + 1. / KEPT;
+	double all[N * N], part[N * N], worst = 0, worst_energy = 0;
+	const struct distance_options options = { .max_paths = KEPT };
+	uint32_t trees[N], leaves[PATHS + N], path[9], max_paths;
+	struct samples samples;
+
+	forest_init(&samples, 60);
+	for (uint32_t i = 0; i < PATHS + N; i++) {
+		for (uint32_t j = 0; j < 9; j++)
+			path[j] = forest_random(3 + 7 * j);
+		leaves[i] = forest_path(&samples, path, 9);
+	}
+	for (uint32_t i = 0; i < N; i++) /* all but a few paths in common; the last small */
+		trees[i] = forest_add_tree(&samples, leaves + i, i < N - 1 ? PATHS : 10, 1);
+	if (distance_mean(&samples, NULL, 0, trees, N, NULL, all) ||
+	    distance_mean(&samples, NULL, 0, trees, N, &options, part))
+		exit(1);
+	for (uint32_t i = 0; i < N * N; i++)
+		worst = fmax(worst, fabs(all[i] - part[i]));
+	ok(worst > 0 && worst < bound, "with %u paths, D is off by %.4f, less than %.4f", KEPT, worst,
+	   bound);
+	ok(all[N * N - 1] == part[N * N - 1], "small trees are taken as they are");
+	distance_to_energy(all, N);
+	distance_to_energy(part, N);
+	for (uint32_t i = 0; i < N - 1; i++)
+		for (uint32_t j = 0; j < N - 1; j++)
+			worst_energy = fmax(worst_energy, fabs(all[i * N + j] - part[i * N + j]));
+	ok(worst_energy < 0.001 && worst_energy < worst, "E of trees with much in common by %.6f",
+	   worst_energy);
+
+	ok(distance_max_paths(&samples, trees, N, 1e12, &max_paths) == 0 && max_paths == 0,
+	   "with enough time all paths count");
+	if (distance_max_paths(&samples, trees, N, 1e6, &max_paths))
+		exit(1);
+	ok(max_paths > 1 && max_paths < PATHS && !(max_paths & (max_paths - 1)),
+	   "with less, %u of each tree", max_paths);
+	ok(distance_max_paths(&samples, trees, N, 0, &max_paths) == 0 && max_paths == 1,
+	   "with none, one");
+	samples_deinit(&samples);
+}
+
 int main(void)
 {
-	plan(35);
+	plan(41);
 	test_by_hand();
 	forest_seed(1);
 	test_lcs(1, 16, 30, 6);
@@ -297,5 +342,6 @@ int main(void)
 	test_sums(200, 20);
 	test_edges();
 	test_reproducible();
+	test_part();
 	return tap_status();
 }

@@ -151,6 +151,16 @@ static int sort_clusters(struct clusters *clusters, uint32_t *of_member)
 	return order && rank ? 0 : -ENOMEM;
 }
 
+static double choose_cut(const struct clusters *clusters)
+{
+	bool energy = clusters->distance == DISTANCE_ENERGY;
+
+	if (clusters->cut >= 0)
+		return clusters->cut;
+	return linkage_gap(clusters->merges, clusters->nr_members, energy ? 0.0005 : 0.05,
+			   energy ? 0.01 : 0.95);
+}
+
 static int join_members(struct clusters *clusters, const struct samples *samples,
 			const struct cluster_options *options)
 {
@@ -164,6 +174,7 @@ static int join_members(struct clusters *clusters, const struct samples *samples
 	if (!ret)
 		ret = linkage_average(distances, clusters->weights, n, clusters->merges);
 	if (!ret) {
+		clusters->cut = choose_cut(clusters);
 		clusters->nr = linkage_cut(clusters->merges, n, clusters->cut, of_member);
 		ret = sort_clusters(clusters, of_member);
 	}

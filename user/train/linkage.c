@@ -170,3 +170,21 @@ uint32_t linkage_cut(const struct linkage_merge *merges, uint32_t n, double heig
 		ret[i] = ret[i] == i ? nr++ : ret[ret[i]];
 	return nr;
 }
+
+double linkage_gap(const struct linkage_merge *merges, uint32_t n, double from, double to)
+{
+	double last = from, low = from, high = from;
+
+	for (uint32_t i = 0; i < n; i++) {
+		double height = i + 1 < n && merges[i].height < to ? merges[i].height : to;
+
+		if (height <= from)
+			continue;
+		if (height - last > high - low) {
+			low = last;
+			high = height;
+		}
+		last = height;
+	}
+	return low + (high - low) / 2;
+}

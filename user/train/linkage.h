@@ -31,4 +31,11 @@ int linkage_average(double *distances, const double *weights, uint32_t n,
 uint32_t linkage_cut(const struct linkage_merge *merges, uint32_t n, double height,
 		     uint32_t *ret);
 
+/*
+ * A height between @from and @to for a cut that few changes of the input move:
+ * the middle of the widest gap between heights of merges there.  The ends of
+ * the range count as heights; of equal gaps the lowest is taken.
+ */
+double linkage_gap(const struct linkage_merge *merges, uint32_t n, double from, double to);
+
 #endif /* _PGUARD_LINKAGE_H */
