@@ -24,6 +24,7 @@ static const struct verb {
 } verbs[] = {
 	{ "check", cmd_check, "tell whether this machine can run perfguard" },
 	{ "audit", cmd_audit, "measure the event loops of a program for a while" },
+	{ "show", cmd_show, "show what a profile knows" },
 	{ "watch", cmd_watch, "print alerts of late units as they come" },
 	{ "status", cmd_status, "show what is watched, and the module's counters" },
 	{ "disarm", cmd_disarm, "end the watching of targets" },

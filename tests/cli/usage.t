@@ -5,8 +5,8 @@
 # shellcheck source-path=SCRIPTDIR source=tap.sh
 . "${0%/*}/tap.sh"
 
-verbs="check audit watch status disarm"
-plan $((8 + 4 * 5 + 19))
+verbs="check audit show watch status disarm"
+plan $((8 + 4 * 6 + 19))
 
 run
 [ "$code" = 0 ] && grep -q '^usage: pg-collect' "$scratch/out" && [ ! -s "$scratch/err" ]
