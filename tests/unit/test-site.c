@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where guards go: single instructions, functions made by hand, and all sites
+ * of Debian's programs, checked once more by a plain reading of their bytes, by
+ * another disassembler, and by the unwind tables.
+ */
+
+#include <capstone/capstone.h>
+
+#include "program.h"
+#include "tap.h"
+
+static const struct {
+	const char *bytes;
+	size_t size;
+	enum site_probe wanted;
+	const char *name;
+} cases[] = {
+#define CASE(bytes, wanted, name) { bytes, sizeof(bytes) - 1, SITE_PROBE_##wanted, name }
+	CASE("\x55", EMULATED, "push %rbp"),
+	CASE("\x54", EMULATED, "push %rsp"),
+	CASE("\x41\x57", EMULATED, "push %r15"),
+	CASE("\x40\x55", STEPPED, "push %rbp with an empty REX"),
+	CASE("\x48\x55", STEPPED, "push %rbp with REX.W"),
+	CASE("\x66\x55", STEPPED, "push %bp"),
+	CASE("\xff\x30", STEPPED, "push from memory"),
+	CASE("\x6a\x01", STEPPED, "push of a constant"),
+	CASE("\x90", EMULATED, "nop"),
+	CASE("\x66\x90", EMULATED, "nop of two bytes"),
+	CASE("\xf3\x90", STEPPED, "pause"),
+	CASE("\x49\x90", REFUSED, "xchg %rax,%r8, which kernels take for nop"),
+	CASE("\x0f\x1f\x44\x00\x00", STEPPED, "nop of five bytes"),
+	CASE("\x2e\x66\x0f\x1f\x84\x00\x00\x00\x00\x00", REFUSED, "nop with cs"),
+	CASE("\xf3\x0f\x1e\xfa", STEPPED, "endbr64"),
+	CASE("\xe8\x00\x00\x00\x00", EMULATED, "call"),
+	CASE("\x67\xe8\x00\x00\x00\x00", EMULATED, "call with addr32"),
+	CASE("\xf2\xe9\x00\x00\x00\x00", EMULATED, "bnd jmp"),
+	CASE("\x66\x66\x48\xe8\x00\x00\x00\x00", REFUSED, "call of __tls_get_addr"),
+	CASE("\xe9\x00\x00\x00\x00", EMULATED, "jmp"),
+	CASE("\xeb\x00", EMULATED, "short jmp"),
+	CASE("\x74\x00", EMULATED, "short je"),
+	CASE("\x3e\x74\x00", REFUSED, "je with a hint"),
+	CASE("\x0f\x84\x00\x00\x00\x00", EMULATED, "je"),
+	CASE("\xe3\x00", STEPPED, "jrcxz"),
+	CASE("\xff\xe0", STEPPED, "jmp *%rax"),
+	CASE("\xff\x15\x00\x00\x00\x00", STEPPED, "call through memory"),
+	CASE("\xc3", STEPPED, "ret"),
+	CASE("\x48\x83\xec\x08", STEPPED, "sub of %rsp"),
+	CASE("\x89\xf8", STEPPED, "mov"),
+	CASE("\x64\x48\x8b\x04\x25\x28\x00\x00\x00", STEPPED, "mov from fs"),
+	CASE("\xf0\x48\xff\x07", REFUSED, "lock inc"),
+	CASE("\x36\x8b\x07", REFUSED, "mov from ss"),
+	CASE("\xc5\xf9\xeb\xc1", REFUSED, "vpor, which kernels take for jmp"),
+	CASE("\xc5\xf9\x74\xc1", REFUSED, "vpcmpeqb, which kernels take for je"),
+	CASE("\x62\xf1\x7d\x48\xeb\xc1", REFUSED, "vpord"),
+	CASE("\x66\x0f\xeb\xc1", STEPPED, "por"),
+	CASE("\xf3\x48\xab", REFUSED, "rep stos: a hit for each round"),
+	CASE("\x48\xab", STEPPED, "stos"),
+	CASE("\xcc", REFUSED, "int3"),
+	CASE("\x0f\x0b", REFUSED, "ud2"),
+	CASE("\x0f\x05", REFUSED, "syscall"),
+	CASE("\xcd\x80", REFUSED, "int 0x80"),
+	CASE("\xf4", REFUSED, "hlt"),
+	CASE("\x8e\xd0", REFUSED, "mov to ss"),
+	CASE("\xc7\xf8\x00\x00\x00\x00", REFUSED, "xbegin"),
+	CASE("\x0f\xae\xf0", REFUSED, "mfence"),
+};
+
+enum {
+	NR_CASES = sizeof(cases) / sizeof(cases[0]),
+};
+
+static void test_cases(void)
+{
+	for (size_t i = 0; i < NR_CASES; i++) {
+		struct insn insn;
+		bool is_insn = insn_decode((const uint8_t *)cases[i].bytes, cases[i].size, 0, &insn);
+
+		if (!ok(is_insn && insn.size == cases[i].size &&
+			site_probe(&insn) == cases[i].wanted, "%s", cases[i].name))
+			diag("%d bytes, %d", insn.size, is_insn ? (int)site_probe(&insn) : -1);
+	}
+}
+
+/* The site of a function of these bytes, byte @target of which is jumped to. */
+static struct site find_in(const char *bytes, size_t size, uint32_t target, bool at_entry)
+{
+	struct file_view view = { .bytes = (const uint8_t *)bytes, .size = size };
+	struct functions functions = { .view = &view };
+	struct function function = {
+		.addr = 0x1000, .size = (uint32_t)size, .is_sound = true, .entry_is_target = at_entry,
+	};
+	struct site site;
+
+	if (target)
+		function.near[target / 64] |= 1ull << target % 64;
+	site_find(&functions, &function, &site);
+	return site;
+}
+
+#define FIND(bytes, target) find_in(bytes, sizeof(bytes) - 1, target, false)
+
+static bool is_site(struct site site, enum site_class class, uint64_t offset, uint32_t sp_delta)
+{
+	if (site.class == class && site.offset == offset && site.sp_delta == sp_delta)
+		return true;
+	diag("class %d at %lu, delta %u", site.class, (unsigned long)site.offset, site.sp_delta);
+	return false;
+}
+
+#define MOV "\x89\xf8"
+#define SUB_24 "\x48\x83\xec\x18"
+#define JE "\x74\x00"
+#define RET "\xc3"
+#define ENDBR "\xf3\x0f\x1e\xfa"
+
+static void test_functions(void)
+{
+	ok(is_site(FIND("\x55" MOV RET, 0), SITE_CHEAP, 0, 0), "the entry, if it is cheap");
+	ok(is_site(FIND(SUB_24 MOV JE RET, 0), SITE_CHEAP, 6, 24), "a branch below the entry");
+	ok(is_site(FIND("\x6a\x01" "\x58" "\x6a\x01" "\xe8\0\0\0\0", 0), SITE_CHEAP, 5, 8),
+	   "push and pop are counted");
+	ok(is_site(FIND("\x48\x8d\x64\x24\xf0" JE, 0), SITE_CHEAP, 5, 16), "so is lea");
+	ok(is_site(FIND("\x48\x81\xec\x00\x10\x00\x00" JE, 0), SITE_CHEAP, 7, 4096),
+	   "and a large sub");
+	ok(is_site(FIND(MOV MOV MOV MOV MOV MOV MOV JE, 0), SITE_CHEAP, 14, 0), "the eighth");
+	ok(is_site(FIND(MOV MOV MOV MOV MOV MOV MOV MOV JE, 0), SITE_STEPPED, 0, 0),
+	   "the ninth is too far");
+	ok(is_site(FIND(MOV MOV JE RET, 4), SITE_STEPPED, 0, 0), "no site that is jumped to");
+	ok(is_site(FIND(MOV MOV JE RET, 2), SITE_STEPPED, 0, 0), "and none behind such a place");
+	ok(is_site(FIND(MOV RET JE, 0), SITE_STEPPED, 0, 0), "none behind a return");
+	ok(is_site(FIND("\xff\xd0" JE, 0), SITE_STEPPED, 0, 0), "none behind an indirect call");
+	ok(is_site(FIND("\x3e\x74\x00" "\x55", 0), SITE_NONE, 0, 0), "none behind a refused branch");
+	ok(is_site(FIND("\x48\x83\xe4\xf0" JE, 0), SITE_STEPPED, 0, 0),
+	   "none where SP is not known any more: and");
+	ok(is_site(FIND("\x48\x89\xc4" JE, 0), SITE_STEPPED, 0, 0), "mov to %%rsp");
+	ok(is_site(FIND("\xc9" JE, 0), SITE_STEPPED, 0, 0), "leave");
+	ok(is_site(FIND("\x58" "\x55", 0), SITE_STEPPED, 0, 0), "none above the entry's SP");
+	ok(is_site(FIND("\x49\x89\xe2" JE, 0), SITE_CHEAP, 3, 0), "mov from %%rsp leaves it known");
+	ok(is_site(FIND(ENDBR "\x55", 0), SITE_CHEAP, 4, 0), "behind endbr64");
+	ok(is_site(FIND(ENDBR MOV RET, 0), SITE_STEPPED, 4, 0), "endbr64 is not stepped");
+	ok(is_site(FIND(ENDBR "\xf0\x48\xff\x07" RET, 0), SITE_STEPPED, 0, 0),
+	   "but if what follows is refused");
+	ok(is_site(FIND("\xc5\xf9\xeb\xc1" RET, 0), SITE_NONE, 0, 0), "no site at all");
+	ok(is_site(FIND("\xc5\xf9\xeb\xc1" JE, 0), SITE_CHEAP, 4, 0), "a site behind a refused one");
+	ok(is_site(find_in("\x55\xc3", 2, 0, true), SITE_NONE, 0, 0),
+	   "none if the entry is jumped to from inside");
+	ok(is_site(FIND("\x48\x83", 0), SITE_NONE, 0, 0), "none in a cut instruction");
+}
+
+/*
+ * push %r64, nop, jmp, jcc and call as kernels from 6.1 on emulate them, read
+ * from the bytes alone.
+ */
+static bool is_emulated(const uint8_t *at)
+{
+	bool has_66 = false, has_rex = false;
+
+	if (*at >= 0x50 && *at <= 0x57)
+		return true;
+	if (*at == 0x41 && at[1] >= 0x50 && at[1] <= 0x57)
+		return true;
+	for (;; at++) {
+		if (*at == 0x66)
+			has_66 = true;
+		else if (*at != 0x67 && *at != 0xf2)
+			break;
+	}
+	if (*at == 0x90)
+		return true;
+	if (*at >> 4 == 4) {
+		has_rex = true;
+		at++;
+	}
+	(void)has_rex;
+	if (has_66)
+		return false;
+	return *at == 0xe8 || *at == 0xe9 || *at == 0xeb || *at >> 4 == 7 ||
+	       (*at == 0x0f && at[1] >> 4 == 8);
+}
+
+struct jump {
+	uint64_t target;
+	uint64_t from;
+	bool is_call;
+};
+
+struct jumps {
+	struct jump *entries;
+	size_t nr;
+	size_t max;
+};
+
+static int compare(const void *left, const void *right)
+{
+	const struct jump *a = left, *b = right;
+
+	return a->target < b->target ? -1 : a->target > b->target;
+}
+
+static bool is_call(const cs_insn *insn)
+{
+	return insn->id == X86_INS_CALL;
+}
+
+/* Direct jumps and calls, as text: 0x and the target. */
+static void read_jumps(const struct code *code, csh capstone, struct jumps *ret)
+{
+	cs_insn *insn = cs_malloc(capstone);
+
+	for (uint32_t i = 0; i < code->functions.ranges.nr; i++) {
+		const struct range *range = &code->functions.ranges.entries[i];
+		const uint8_t *at = code->object->view.bytes + range->offset;
+		uint64_t addr = range->addr;
+		size_t left = range->size;
+
+		while (cs_disasm_iter(capstone, &at, &left, &addr, insn)) {
+			if ((insn->mnemonic[0] != 'j' && !is_call(insn)) ||
+			    strncmp(insn->op_str, "0x", 2))
+				continue;
+			if (ret->nr == ret->max) {
+				ret->max = ret->max ? 2 * ret->max : 4096;
+				ret->entries = realloc(ret->entries,
+						       ret->max * sizeof(*ret->entries));
+			}
+			ret->entries[ret->nr++] = (struct jump){
+				strtoull(insn->op_str, NULL, 16), insn->address, is_call(insn),
+			};
+		}
+	}
+	qsort(ret->entries, ret->nr, sizeof(*ret->entries), compare);
+	cs_free(insn, 1);
+}
+
+/* Does every entry of the function, and nothing else, come by the site? */
+static bool is_once(const struct code *code, const struct jumps *jumps,
+		    const struct function *function, uint64_t site)
+{
+	size_t low = 0, high = jumps->nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (jumps->entries[mid].target < function->addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < jumps->nr && jumps->entries[low].target <= site; low++) {
+		const struct jump *jump = &jumps->entries[low];
+
+		if (jump->target != function->addr)
+			return false;
+		if (!jump->is_call && functions_find(&code->functions, jump->from) == function)
+			return false;
+	}
+	return true;
+}
+
+/* The effect on SP of what another disassembler writes. */
+static long sp_effect(const cs_insn *insn)
+{
+	if (!strcmp(insn->mnemonic, "push"))
+		return 8;
+	if (!strcmp(insn->mnemonic, "pop"))
+		return -8;
+	if (!strcmp(insn->mnemonic, "sub") && !strncmp(insn->op_str, "rsp, ", 5))
+		return strtol(insn->op_str + 5, NULL, 0);
+	if (!strcmp(insn->mnemonic, "add") && !strncmp(insn->op_str, "rsp, ", 5))
+		return -strtol(insn->op_str + 5, NULL, 0);
+	if (!strcmp(insn->mnemonic, "lea") && !strncmp(insn->op_str, "rsp, [rsp - ", 12))
+		return strtol(insn->op_str + 12, NULL, 0);
+	if (!strcmp(insn->mnemonic, "lea") && !strncmp(insn->op_str, "rsp, [rsp + ", 12))
+		return -strtol(insn->op_str + 12, NULL, 0);
+	return 0;
+}
+
+static bool is_flow(const cs_insn *insn)
+{
+	return insn->mnemonic[0] == 'j' || is_call(insn) || !strncmp(insn->mnemonic, "ret", 3) ||
+	       !strncmp(insn->mnemonic, "loop", 4) || !strcmp(insn->mnemonic, "syscall") ||
+	       !strncmp(insn->mnemonic, "ud2", 3) || !strncmp(insn->mnemonic, "int", 3);
+}
+
+/* Is the site reached in a straight line from the entry, with that SP? */
+static bool is_straight(const struct code *code, csh capstone, cs_insn *insn,
+			const struct function *function, const struct site *site)
+{
+	const uint8_t *at = code->object->view.bytes + function->offset;
+	uint64_t end = function->addr + (site->offset - function->offset);
+	uint64_t addr = function->addr;
+	size_t left = function->size;
+	long sp_delta = 0;
+
+	while (addr < end) {
+		if (!cs_disasm_iter(capstone, &at, &left, &addr, insn) || is_flow(insn))
+			return false;
+		sp_delta += sp_effect(insn);
+	}
+	return addr == end && sp_delta == (long)site->sp_delta;
+}
+
+struct counts {
+	uint32_t nr;
+	uint32_t cheap;
+	uint32_t at_entry;
+	uint32_t none;
+	uint32_t not_emulated;
+	uint32_t not_straight;
+	uint32_t not_once;
+	uint32_t by_cfi; /* of which the unwind tables tell SP */
+	uint32_t other_cfi;
+};
+
+static void complain(uint32_t *count, const struct function *function, const char *what)
+{
+	if (++*count <= 3)
+		diag("%s: %s at %#lx", what, function->name ? function->name : "?",
+		     (unsigned long)function->addr);
+}
+
+static void check_site(const struct code *code, csh capstone, cs_insn *insn,
+		       const struct jumps *jumps, const struct function *function,
+		       struct counts *counts)
+{
+	const struct rule *rule;
+	struct site site;
+	uint64_t addr;
+
+	site_find(&code->functions, function, &site);
+	counts->nr++;
+	counts->none += site.class == SITE_NONE;
+	if (site.class != SITE_CHEAP)
+		return;
+	counts->cheap++;
+	counts->at_entry += site.offset == function->offset;
+	addr = function->addr + (site.offset - function->offset);
+	if (!is_emulated(code->object->view.bytes + site.offset))
+		complain(&counts->not_emulated, function, "not emulated");
+	if (!is_straight(code, capstone, insn, function, &site))
+		complain(&counts->not_straight, function, "not reached straight");
+	if (!is_once(code, jumps, function, addr))
+		complain(&counts->not_once, function, "more than once");
+	rule = object_rule(code->object, addr);
+	if (!rule || rule->cfa_is_expr || rule->cfa_reg != 7)
+		return;
+	counts->by_cfi++;
+	if (rule->cfa_offset != (int32_t)site.sp_delta + 8)
+		complain(&counts->other_cfi, function, "another SP in the unwind tables");
+}
+
+/* @least: the share of cheap sites, of 1000 functions. */
+static void test_program(const char *path, uint32_t least)
+{
+	struct jumps jumps = { NULL, 0, 0 };
+	struct code *code = open_code(path);
+	struct counts counts = { 0 };
+	cs_insn *insn;
+	csh capstone;
+
+	if (!code) {
+		skip(5, "no such program");
+		return;
+	}
+	if (cs_open(CS_ARCH_X86, CS_MODE_64, &capstone))
+		exit(1);
+	insn = cs_malloc(capstone);
+	read_jumps(code, capstone, &jumps);
+	for (uint32_t i = 0; i < code->functions.nr; i++) {
+		const struct function *function = &code->functions.entries[i];
+
+		if (!function->is_plt && !function->is_cold)
+			check_site(code, capstone, insn, &jumps, function, &counts);
+	}
+	ok(!counts.not_emulated, "%s: all cheap sites are emulated", path);
+	ok(!counts.not_straight, "%s: and reached in a straight line with the right SP", path);
+	ok(!counts.not_once, "%s: once in each call", path);
+	ok(!counts.other_cfi && counts.by_cfi * 2 > counts.cheap,
+	   "%s: the unwind tables tell the same SP", path);
+	ok(counts.cheap * 1000ull >= least * (uint64_t)counts.nr,
+	   "%s: %.1f %% of %u functions have one", path, 100.0 * counts.cheap / counts.nr,
+	   counts.nr);
+	diag("%.1f %% at the entry, %u without any site, %u of %u checked by unwind tables",
+	     100.0 * counts.at_entry / counts.nr, counts.none, counts.by_cfi, counts.cheap);
+	cs_free(insn, 1);
+	cs_close(&capstone);
+	free(jumps.entries);
+	code_close(code);
+}
+
+int main(int argc, char **argv)
+{
+	/* what was measured with Debian 12's versions, less some */
+	static const uint32_t least[NR_DEBIAN] = { 890, 920, 845, 880, 770, 800, 800 };
+
+	(void)argc;
+	plan(NR_CASES + 24 + 5 * (NR_DEBIAN + 2));
+	test_cases();
+	test_functions();
+	test_program(beside(argv[0], "victim-code.stripped"), 500);
+	test_program(beside(argv[0], "victim-throw.stripped"), 400);
+	for (int i = 0; i < NR_DEBIAN; i++)
+		test_program(debian[i], least[i]);
+	return tap_status();
+}
