@@ -25,6 +25,7 @@ int cmd_check(int argc, char **argv);
 int cmd_disarm(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_status(int argc, char **argv);
+int cmd_train(int argc, char **argv);
 int cmd_watch(int argc, char **argv);
 
 /* Say what is wrong with the arguments of @verb, in one line. */

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * From what was recorded to a profile: joined to what the profile knew, and
+ * derived anew.
+ */
+#ifndef _PGUARD_LEARNING_H
+#define _PGUARD_LEARNING_H
+
+#include <stdbool.h>
+
+#include "base/model.h"
+#include "base/samples.h"
+#include "base/trace.h"
+#include "base/training.h"
+#include "train/derive.h"
+#include "train/gather.h"
+
+struct learning {
+	/* Set by the operator. */
+	const char *path; /* of the profile */
+	const char *units_path; /* where to list the units; NULL: nowhere */
+	struct derive_options options;
+
+	struct samples samples; /* all that is known */
+	struct model model;
+	struct training training;
+	struct gather_contexts contexts; /* of the last structure run */
+	/* The units of the last structure run, with the hash of their trees. */
+	struct gather_result units;
+	uint64_t *tree_hashes; /* by tree of that run */
+	bool *tree_seen; /* in its first half */
+	uint32_t *tree_loops; /* by tree: loop of that run */
+	uint64_t *loop_hashes; /* by loop of that run */
+};
+
+/* Options that learn and train share; see learning_option(). */
+#define LEARNING_HELP \
+	"  -o FILE             the profile; if it is there, what is learnt is added\n" \
+	"  --budget PCT        share of the time that guards may take (default: 2)\n" \
+	"  --hits N            mean guard hits a unit instead of a share of the time\n" \
+	"  --threshold RULE    rate:R, at most a share R of false alarms (default:\n" \
+	"                      rate:0.001), or sigma:K, mean + K deviations\n" \
+	"  --distance NAME     of call trees: energy (default) or paper\n" \
+	"  --cut HEIGHT        distance up to which trees are of one type, or gap\n" \
+	"  --select NAME       of guards: information (default) or paper\n" \
+	"  --units FILE        list the units of the structure run, one a line\n"
+
+enum {
+	LEARNING_OPTION_FIRST = 512,
+	LEARNING_OPTION_BUDGET = LEARNING_OPTION_FIRST,
+	LEARNING_OPTION_HITS,
+	LEARNING_OPTION_THRESHOLD,
+	LEARNING_OPTION_DISTANCE,
+	LEARNING_OPTION_CUT,
+	LEARNING_OPTION_SELECT,
+	LEARNING_OPTION_UNITS,
+	LEARNING_OPTION_END,
+};
+
+#define LEARNING_OPTIONS \
+	{ "budget", required_argument, NULL, LEARNING_OPTION_BUDGET }, \
+	{ "hits", required_argument, NULL, LEARNING_OPTION_HITS }, \
+	{ "threshold", required_argument, NULL, LEARNING_OPTION_THRESHOLD }, \
+	{ "distance", required_argument, NULL, LEARNING_OPTION_DISTANCE }, \
+	{ "cut", required_argument, NULL, LEARNING_OPTION_CUT }, \
+	{ "select", required_argument, NULL, LEARNING_OPTION_SELECT }, \
+	{ "units", required_argument, NULL, LEARNING_OPTION_UNITS }
+
+void learning_init(struct learning *learning);
+
+/* Take an option from LEARNING_OPTION_FIRST on.  Returns 0 or CMD_USAGE, told. */
+int learning_option(struct learning *learning, const char *verb, int option, const char *text);
+
+/* All return 0 or an exit code, told. */
+
+/* Load the profile if there is one; it must be of this program. */
+int learning_open(struct learning *learning, const char *exe, const char *build_id);
+
+/* Add the trace of a structure run, which is sorted, and derive the model. */
+int learning_add_structure(struct learning *learning, const struct trace *trace);
+
+/*
+ * The functions whose sites are needed to time units: guards, and sites that
+ * begin events.  *@ret is the caller's to free.
+ */
+int learning_sites(const struct learning *learning, uint32_t **ret, uint32_t *ret_nr);
+
+/* Add the trace of a timing run for the model at hand, and derive it anew. */
+int learning_add_timing(struct learning *learning, const struct trace *trace);
+
+/* Write the profile, and the list of units if it is wanted. */
+int learning_save(struct learning *learning);
+
+void learning_deinit(struct learning *learning);
+
+#endif /* _PGUARD_LEARNING_H */
