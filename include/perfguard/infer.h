@@ -133,6 +133,7 @@ struct infer_seen {
  * @contexts: different contexts met
  * @best_early: type with the highest early score, or INFER_NO_TYPE
  * @best_final: type with the highest final score, or INFER_NO_TYPE
+ * @reserved: 0
  * @scores: by type; a struct infer_seen for each 32 contexts follows
  */
 struct infer_state {
