@@ -14,6 +14,7 @@
 
 #include "base/samples-hash.h"
 #include "rank.h"
+#include "times.h"
 #include "unify-loop.h"
 #include "unify-path.h"
 
@@ -379,34 +380,6 @@ static int unify_guards(struct samples *samples)
 
 /* Timings. */
 
-static void merge_largest(struct samples_times *into, const struct samples_times *from)
-{
-	uint64_t merged[SAMPLES_NR_LARGEST];
-	uint32_t nr = 0, a = 0, b = 0;
-
-	while (nr < SAMPLES_NR_LARGEST && (a < into->nr_largest || b < from->nr_largest)) {
-		if (b == from->nr_largest ||
-		    (a < into->nr_largest && into->largest_ns[a] >= from->largest_ns[b]))
-			merged[nr++] = into->largest_ns[a++];
-		else
-			merged[nr++] = from->largest_ns[b++];
-	}
-	memcpy(into->largest_ns, merged, nr * sizeof(*merged));
-	into->nr_largest = nr;
-}
-
-static void merge_times(struct samples_times *into, const struct samples_times *from)
-{
-	unsigned __int128 squares = into->sum_squares + from->sum_squares;
-
-	into->nr = sum(into->nr, from->nr);
-	into->sum_ns = sum(into->sum_ns, from->sum_ns);
-	into->sum_squares = squares < from->sum_squares ? ~(unsigned __int128)0 : squares;
-	for (uint32_t i = 0; i < PERFGUARD_HIST_BUCKETS; i++)
-		into->hist[i] = sum(into->hist[i], from->hist[i]);
-	merge_largest(into, from);
-}
-
 static int compare_timings(const void *context, uint32_t a, uint32_t b)
 {
 	const struct samples_timing *timings = context, *of_a = &timings[a], *of_b = &timings[b];
@@ -426,7 +399,7 @@ static void merge_timing(void *into, void *from)
 
 	a->nr_contexts_hit = sum(a->nr_contexts_hit, b->nr_contexts_hit);
 	for (int i = 0; i < 2; i++)
-		merge_times(&a->times[i], &b->times[i]);
+		times_merge(&a->times[i], &b->times[i]);
 	free(b->hits);
 }
 
