@@ -24,6 +24,8 @@ static const struct verb {
 } verbs[] = {
 	{ "check", cmd_check, "tell whether this machine can run perfguard" },
 	{ "audit", cmd_audit, "measure the event loops of a program for a while" },
+	{ "record", cmd_record, "record what training needs, to learn from it elsewhere" },
+	{ "learn", cmd_learn, "make a profile of what was recorded" },
 	{ "show", cmd_show, "show what a profile knows" },
 	{ "train", cmd_train, "learn a program's units, and write a profile" },
 	{ "watch", cmd_watch, "print alerts of late units as they come" },

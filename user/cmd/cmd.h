@@ -23,6 +23,8 @@ enum cmd_exit {
 int cmd_audit(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_disarm(int argc, char **argv);
+int cmd_learn(int argc, char **argv);
+int cmd_record(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_train(int argc, char **argv);

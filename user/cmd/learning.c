@@ -109,26 +109,64 @@ static int failed(int error, const char *what)
 	return CMD_FAILED;
 }
 
-int learning_open(struct learning *learning, const char *exe, const char *build_id)
+int learning_load(struct learning *learning)
 {
 	char why[PROFILE_WHY_MAX];
 	int error;
 
 	error = profile_load(learning->path, &learning->samples, &learning->model,
 			     &learning->training, why);
-	if (error == -ENOENT) {
-		learning->training = (struct training){ 0 };
+	if (!error)
 		return 0;
-	}
-	if (!error)
-		error = profile_is_of(&learning->samples, exe, build_id, why);
-	if (!error)
+	learning->training = (struct training){ 0 };
+	if (error == -ENOENT)
 		return 0;
 	log_error("%s", why);
 	return CMD_FAILED;
 }
 
-static int derive(struct learning *learning)
+static int check_program(const struct learning *learning, const char *exe, const char *build_id)
+{
+	char why[PROFILE_WHY_MAX];
+
+	if (!learning->samples.nr_objects ||
+	    !profile_is_of(&learning->samples, exe, build_id, why))
+		return 0;
+	log_error("%s", why);
+	return CMD_FAILED;
+}
+
+int learning_open(struct learning *learning, const char *exe, const char *build_id)
+{
+	int ret = learning_load(learning);
+
+	return ret ? ret : check_program(learning, exe, build_id);
+}
+
+int learning_check(const struct learning *learning, const struct trace *trace)
+{
+	const struct samples *samples = &learning->samples;
+
+	if (!trace->nr_objects) {
+		log_error("the trace is of no program");
+		return CMD_FAILED;
+	}
+	if (trace->stage == TRACE_STAGE_TIMING) {
+		for (uint32_t i = 0; i < trace->nr_contexts; i++) {
+			const struct trace_context *context = &trace->contexts[i];
+
+			if (context->of_loop < samples->nr_loops &&
+			    context->of_boundary <
+				    samples->loops[context->of_loop].nr_boundaries)
+				continue;
+			log_error("the times were not recorded for %s", learning->path);
+			return CMD_FAILED;
+		}
+	}
+	return check_program(learning, trace->objects[0].path, trace->objects[0].build_id);
+}
+
+int learning_derive(struct learning *learning)
 {
 	uint64_t begin_ns = clock_now_ns();
 	char took[DURATION_TEXT_MAX];
@@ -198,7 +236,7 @@ int learning_add_structure(struct learning *learning, const struct trace *trace)
 	if (!ret)
 		ret = join(learning, &samples);
 	samples_deinit(&samples);
-	return ret ? ret : derive(learning);
+	return ret ? ret : learning_derive(learning);
 }
 
 static int compare_functions(const void *a, const void *b)
@@ -253,7 +291,7 @@ int learning_add_timing(struct learning *learning, const struct trace *trace)
 		return failed(error, "cannot learn from the timing run");
 	ret = join(learning, &samples);
 	samples_deinit(&samples);
-	return ret ? ret : derive(learning);
+	return ret ? ret : learning_derive(learning);
 }
 
 /* The type of a tree by its hash and that of its loop; 0 for none. */

@@ -73,8 +73,15 @@ int learning_option(struct learning *learning, const char *verb, int option, con
 
 /* All return 0 or an exit code, told. */
 
-/* Load the profile if there is one; it must be of this program. */
+/* Load the profile if there is one; learning_open(): it must be of this program. */
+int learning_load(struct learning *learning);
 int learning_open(struct learning *learning, const char *exe, const char *build_id);
+
+/* Is the trace of the profile's program, and fits what it says? */
+int learning_check(const struct learning *learning, const struct trace *trace);
+
+/* Derive the model anew, as by other options. */
+int learning_derive(struct learning *learning);
 
 /* Add the trace of a structure run, which is sorted, and derive the model. */
 int learning_add_structure(struct learning *learning, const struct trace *trace);

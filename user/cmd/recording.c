@@ -352,7 +352,7 @@ static int cover(struct recording *recording)
 	return CMD_FAILED;
 }
 
-int recording_structure(struct recording *recording)
+int recording_begin(struct recording *recording)
 {
 	struct session *session = &recording->session;
 	int ret;
@@ -365,6 +365,29 @@ int recording_structure(struct recording *recording)
 		ret = session_begin(session);
 	if (!ret)
 		ret = look_at_processes(recording);
+	return ret;
+}
+
+const char *recording_build_id(const struct recording *recording)
+{
+	const struct program *program = &recording->program;
+
+	return program->nr_files && program->files[0].code ?
+		       program->files[0].code->object->build_id :
+		       "";
+}
+
+void recording_tell_lost(const struct recording *recording)
+{
+	if (recording->trace.lost)
+		log_warning("%" PRIu64 " events were lost; what they were part of is left out",
+			    recording->trace.lost);
+}
+
+int recording_structure(struct recording *recording)
+{
+	int ret = recording_begin(recording);
+
 	if (!ret)
 		ret = arm_coverage(recording);
 	if (!ret)

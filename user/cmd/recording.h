@@ -64,6 +64,15 @@ void recording_init(struct recording *recording);
  */
 int recording_structure(struct recording *recording);
 
+/* Begin and look at the program, without a stage: before recording_timing() alone. */
+int recording_begin(struct recording *recording);
+
+/* The program's build-id, once it was looked at; "" if it has none. */
+const char *recording_build_id(const struct recording *recording);
+
+/* Warn if events were lost. */
+void recording_tell_lost(const struct recording *recording);
+
 /*
  * Then record timing: sites for the guards and event sites of @functions
  * (indices into @samples), the boundaries of @samples as event loops.  The

@@ -139,11 +139,6 @@ static int time_units(struct train *train)
 	return ret;
 }
 
-static const char *program_id(const struct recording *recording)
-{
-	return recording->trace.nr_objects ? recording->trace.objects[0].build_id : "";
-}
-
 static void report(const struct train *train)
 {
 	const struct model *model = &train->learning.model;
@@ -157,9 +152,7 @@ static void report(const struct train *train)
 			     prediction->loop + 1, 100 * prediction->accuracy_end,
 			     prediction->hits);
 	}
-	if (train->recording.trace.lost)
-		log_warning("%" PRIu64 " events were lost; what they were part of is left out",
-			    train->recording.trace.lost);
+	recording_tell_lost(&train->recording);
 }
 
 static int run(struct train *train)
@@ -168,7 +161,7 @@ static int run(struct train *train)
 
 	if (!ret)
 		ret = learning_open(&train->learning, train->recording.session.selector.path,
-				    program_id(&train->recording));
+				    recording_build_id(&train->recording));
 	if (!ret)
 		ret = learning_add_structure(&train->learning, &train->recording.trace);
 	if (!ret)

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "trace-file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAGIC "pgtrace\n"
+#define VERSION 1
+
+enum {
+	MAX_STRING = 4096,
+	NO_STRING = UINT16_MAX,
+	/* No table but that of the events is longer. */
+	MAX_ROWS = 1 << 24,
+};
+
+/*
+ * Reading and writing are one walk over the same fields: what is written is
+ * what is read.  The first error stays, later fields do nothing.
+ */
+struct stream {
+	FILE *file;
+	bool is_reading;
+	int error; /* negative errno; -EBADMSG: what was read makes no sense */
+	uint64_t left; /* bytes of the file that are not read yet */
+	uint64_t digest;
+};
+
+static void digest_add(struct stream *stream, const void *bytes, size_t size)
+{
+	const uint8_t *at = bytes;
+	uint64_t digest = stream->digest, word;
+
+	for (; size >= sizeof(word); size -= sizeof(word), at += sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		digest = (digest ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+		digest ^= digest >> 32;
+	}
+	word = size;
+	memcpy(&word, at, size);
+	if (size)
+		digest = (digest ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	stream->digest = digest ^ digest >> 32;
+}
+
+static void transfer(struct stream *stream, void *bytes, size_t size)
+{
+	if (stream->error || !size)
+		return;
+	if (!stream->is_reading) {
+		if (fwrite(bytes, 1, size, stream->file) != size)
+			stream->error = errno ? -errno : -EIO;
+	} else if (size > stream->left) {
+		stream->error = -EBADMSG;
+	} else {
+		stream->left -= size;
+		if (fread(bytes, 1, size, stream->file) != size)
+			stream->error = ferror(stream->file) && errno ? -errno : -EBADMSG;
+	}
+	if (!stream->error)
+		digest_add(stream, bytes, size);
+}
+
+static void take_u32(struct stream *stream, uint32_t *value)
+{
+	transfer(stream, value, sizeof(*value));
+}
+
+static void take_u64(struct stream *stream, uint64_t *value)
+{
+	transfer(stream, value, sizeof(*value));
+}
+
+static void take_bool(struct stream *stream, bool *value)
+{
+	uint8_t byte = *value;
+
+	transfer(stream, &byte, 1);
+	if (stream->is_reading && byte > 1)
+		stream->error = stream->error ? stream->error : -EBADMSG;
+	*value = byte == 1;
+}
+
+static void take_string(struct stream *stream, char **string)
+{
+	uint16_t length = NO_STRING;
+
+	if (!stream->is_reading && *string)
+		length = (uint16_t)strnlen(*string, MAX_STRING - 1);
+	transfer(stream, &length, sizeof(length));
+	if (stream->error || length == NO_STRING)
+		return;
+	if (stream->is_reading) {
+		if (length >= MAX_STRING) {
+			stream->error = -EBADMSG;
+			return;
+		}
+		*string = calloc(1, (size_t)length + 1);
+		if (!*string) {
+			stream->error = -ENOMEM;
+			return;
+		}
+	}
+	transfer(stream, *string, length);
+	if (stream->is_reading && !stream->error && strlen(*string) != length)
+		stream->error = -EBADMSG;
+}
+
+/* The rows of a table; made when reading, each at least a byte in the file. */
+static void *take_rows(struct stream *stream, void *rows, uint32_t *nr, size_t size)
+{
+	uint32_t count = *nr;
+
+	take_u32(stream, &count);
+	if (!stream->is_reading)
+		return rows;
+	if (!stream->error && (count > MAX_ROWS || count > stream->left))
+		stream->error = -EBADMSG;
+	if (stream->error)
+		return NULL;
+	rows = calloc((size_t)count + 1, size);
+	if (!rows)
+		stream->error = -ENOMEM;
+	else
+		*nr = count;
+	return rows;
+}
+
+static void bound(struct stream *stream, uint32_t index, uint32_t nr, bool or_none)
+{
+	if (!stream->error && index >= nr && !(or_none && index == TRACE_NONE))
+		stream->error = -EBADMSG;
+}
+
+static void take_objects(struct stream *stream, struct trace *trace)
+{
+	trace->objects = take_rows(stream, trace->objects, &trace->nr_objects,
+				   sizeof(*trace->objects));
+	for (uint32_t i = 0; i < trace->nr_objects && !stream->error; i++) {
+		struct samples_object *object = &trace->objects[i];
+
+		take_string(stream, &object->path);
+		take_string(stream, &object->build_id);
+		if (!stream->error && (!object->path || !object->build_id))
+			stream->error = -EBADMSG;
+	}
+}
+
+static void take_functions(struct stream *stream, struct trace *trace)
+{
+	trace->functions = take_rows(stream, trace->functions, &trace->nr_functions,
+				     sizeof(*trace->functions));
+	for (uint32_t i = 0; i < trace->nr_functions && !stream->error; i++) {
+		struct samples_function *function = &trace->functions[i];
+		uint32_t cost = function->cost;
+
+		take_u32(stream, &function->object);
+		take_u64(stream, &function->offset);
+		take_u32(stream, &function->size);
+		take_u64(stream, &function->site);
+		take_u32(stream, &function->sp_delta);
+		take_u32(stream, &cost);
+		take_string(stream, &function->name);
+		bound(stream, function->object, trace->nr_objects, false);
+		bound(stream, cost, SAMPLES_COST_STEPPED + 1, false);
+		function->cost = (enum samples_cost)cost;
+	}
+}
+
+static void take_mappings(struct stream *stream, struct trace *trace)
+{
+	trace->mappings = take_rows(stream, trace->mappings, &trace->nr_mappings,
+				    sizeof(*trace->mappings));
+	for (uint32_t i = 0; i < trace->nr_mappings && !stream->error; i++) {
+		struct trace_mapping *mapping = &trace->mappings[i];
+
+		take_u32(stream, &mapping->image);
+		take_u32(stream, &mapping->object);
+		take_u64(stream, &mapping->start);
+		take_u64(stream, &mapping->end);
+		take_u64(stream, &mapping->offset);
+		bound(stream, mapping->object, trace->nr_objects, false);
+	}
+}
+
+static void take_contexts(struct stream *stream, struct trace *trace)
+{
+	trace->contexts = take_rows(stream, trace->contexts, &trace->nr_contexts,
+				    sizeof(*trace->contexts));
+	for (uint32_t i = 0; i < trace->nr_contexts && !stream->error; i++) {
+		struct trace_context *context = &trace->contexts[i];
+
+		take_u32(stream, &context->image);
+		take_u32(stream, &context->loop);
+		take_u32(stream, &context->syscall);
+		take_u32(stream, &context->object);
+		take_u64(stream, &context->return_offset);
+		take_u32(stream, &context->distance);
+		take_u32(stream, &context->of_loop);
+		take_u32(stream, &context->of_boundary);
+		transfer(stream, context->comm, sizeof(context->comm));
+		context->comm[sizeof(context->comm) - 1] = '\0';
+		bound(stream, context->object, trace->nr_objects, false);
+	}
+}
+
+static void take_calls(struct stream *stream, struct trace *trace)
+{
+	trace->calls = take_rows(stream, trace->calls, &trace->nr_calls, sizeof(*trace->calls));
+	for (uint32_t i = 0; i < trace->nr_calls && !stream->error; i++) {
+		struct trace_call *call = &trace->calls[i];
+
+		take_u32(stream, &call->object);
+		take_u64(stream, &call->offset);
+		take_u32(stream, &call->caller);
+		take_bool(stream, &call->is_indirect);
+		take_bool(stream, &call->is_in_loop);
+		bound(stream, call->object, trace->nr_objects, false);
+		bound(stream, call->caller, trace->nr_functions, true);
+	}
+}
+
+static void take_events(struct stream *stream, struct trace *trace)
+{
+	uint64_t nr = trace->nr_events;
+
+	take_u64(stream, &nr);
+	if (stream->error)
+		return;
+	if (stream->is_reading) {
+		if (nr > stream->left / sizeof(*trace->events)) {
+			stream->error = -EBADMSG;
+			return;
+		}
+		trace->events = malloc(nr * sizeof(*trace->events) + 1);
+		if (!trace->events) {
+			stream->error = -ENOMEM;
+			return;
+		}
+		trace->nr_events = trace->max_events = nr;
+	}
+	transfer(stream, trace->events, nr * sizeof(*trace->events));
+}
+
+static void take_trace(struct stream *stream, struct trace *trace)
+{
+	uint32_t stage = trace->stage;
+
+	take_u32(stream, &stage);
+	bound(stream, stage, TRACE_STAGE_TIMING + 1, false);
+	trace->stage = (enum trace_stage)stage;
+	take_u64(stream, &trace->lost);
+	take_objects(stream, trace);
+	take_functions(stream, trace);
+	take_mappings(stream, trace);
+	take_contexts(stream, trace);
+	take_calls(stream, trace);
+	take_events(stream, trace);
+}
+
+static void take_header(struct stream *stream)
+{
+	char magic[] = MAGIC;
+	uint32_t version = VERSION;
+
+	transfer(stream, magic, sizeof(magic) - 1);
+	take_u32(stream, &version);
+	if (stream->error)
+		return;
+	if (memcmp(magic, MAGIC, sizeof(magic) - 1) != 0)
+		stream->error = -EBADMSG;
+	else if (version != VERSION)
+		stream->error = -EPROTONOSUPPORT;
+}
+
+/* The digest stands for itself and is not part of it. */
+static void take_digest(struct stream *stream)
+{
+	uint64_t expected = stream->digest, digest = expected;
+
+	take_u64(stream, &digest);
+	if (!stream->error && digest != expected)
+		stream->error = -EBADMSG;
+	if (!stream->error && stream->left)
+		stream->error = -EBADMSG;
+}
+
+static void explain(char why[TRACE_FILE_WHY_MAX], const char *path, int error, bool is_reading)
+{
+	switch (error) {
+	case -EBADMSG:
+		snprintf(why, TRACE_FILE_WHY_MAX, "%.4096s is no trace, or is damaged", path);
+		break;
+	case -EPROTONOSUPPORT:
+		snprintf(why, TRACE_FILE_WHY_MAX, "%.4096s was written by a newer pg-collect", path);
+		break;
+	default:
+		snprintf(why, TRACE_FILE_WHY_MAX, "cannot %s %.4096s: %s",
+			 is_reading ? "read" : "write", path, strerror(-error));
+	}
+}
+
+int trace_file_load(const char *path, struct trace *trace, char why[TRACE_FILE_WHY_MAX])
+{
+	struct stream stream = { .is_reading = true };
+	struct stat st;
+
+	*trace = (struct trace){ 0 };
+	stream.file = fopen(path, "re");
+	if (!stream.file || fstat(fileno(stream.file), &st)) {
+		stream.error = -errno;
+	} else if (!S_ISREG(st.st_mode)) {
+		stream.error = -EBADMSG;
+	} else {
+		stream.left = (uint64_t)st.st_size;
+		take_header(&stream);
+		if (!stream.error)
+			take_trace(&stream, trace);
+		take_digest(&stream);
+	}
+	if (stream.file)
+		fclose(stream.file);
+	if (stream.error) {
+		explain(why, path, stream.error, true);
+		trace_deinit(trace);
+	}
+	return stream.error;
+}
+
+static int write_file(const char *path, const struct trace *trace)
+{
+	struct stream stream = { .file = fopen(path, "wxe") };
+	/* Only read: the walk is the same in both directions. */
+	struct trace copy = *trace;
+
+	if (!stream.file)
+		return -errno;
+	take_header(&stream);
+	take_trace(&stream, &copy);
+	take_digest(&stream);
+	if (!stream.error && (fflush(stream.file) || fsync(fileno(stream.file))))
+		stream.error = -errno;
+	if (fclose(stream.file) && !stream.error)
+		stream.error = -errno;
+	return stream.error;
+}
+
+int trace_file_save(const char *path, const struct trace *trace, char why[TRACE_FILE_WHY_MAX])
+{
+	char beside[PATH_MAX];
+	int error = 0;
+
+	if (snprintf(beside, sizeof(beside), "%s.%d.tmp", path, (int)getpid()) >=
+	    (int)sizeof(beside))
+		error = -ENAMETOOLONG;
+	if (!error)
+		error = write_file(beside, trace);
+	if (!error && rename(beside, path))
+		error = -errno;
+	if (!error)
+		return 0;
+	unlink(beside);
+	explain(why, path, error, false);
+	return error;
+}
