@@ -100,7 +100,7 @@ struct samples_tree {
 	uint32_t loop;
 	uint32_t nr_leaves;
 	uint32_t *leaves; /* nodes, rising */
-	uint64_t units[2]; /* seen in the first and second half of the runs */
+	uint64_t units[2]; /* learnt from, and held back; see samples_half() */
 };
 
 struct samples_hit {
@@ -144,7 +144,7 @@ struct samples_timing {
 	uint32_t nr_hits;
 	struct samples_hit *hits; /* quarter and count are not used */
 	uint64_t nr_contexts_hit; /* sum over the units: all hits, repeated ones too */
-	struct samples_times times[2]; /* first and second half of the runs */
+	struct samples_times times[2]; /* learnt from, and held back */
 };
 
 struct samples {
@@ -167,6 +167,16 @@ struct samples {
 	uint64_t runs; /* training runs that were joined */
 	uint64_t lost; /* events for which there was no room */
 };
+
+/*
+ * Is unit @index of the @nr of a loop in a run, in the order of time, learnt
+ * from (0) or held back (1)?  Every second of 64 slices is held back, so that
+ * both halves see all that a load does that changes with time.
+ */
+static inline unsigned int samples_half(uint64_t index, uint64_t nr)
+{
+	return nr ? (unsigned int)(index * 64 / nr) % 2 : 0;
+}
 
 /* Free all it holds. */
 void samples_deinit(struct samples *samples);

@@ -11,6 +11,8 @@ int trace_add(struct trace *trace, const struct perfguard_event *events, size_t 
 	struct perfguard_event *grown;
 	size_t max = trace->max_events;
 
+	if (!nr)
+		return 0;
 	while (max < trace->nr_events + nr)
 		max = max ? max * 2 : 1 << 16;
 	if (max > trace->max_events) {

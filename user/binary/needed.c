@@ -96,8 +96,6 @@ static bool is_runtime(const struct needed *files, uint32_t nr, uint32_t file,
 {
 	bool needs_interpreter = false;
 
-	if (files[file].interpreter)
-		return false;
 	for (uint32_t i = 0; i < files[file].nr; i++) {
 		int64_t other = find(files, nr, files[file].names[i]);
 
@@ -115,15 +113,15 @@ void needed_runtime(const struct needed *files, uint32_t nr, bool *ret)
 	bool is_changed = true;
 
 	memset(ret, 0, nr * sizeof(*ret));
-	for (uint32_t i = 0; i < nr && !interpreter; i++)
-		interpreter = files[i].interpreter;
+	if (nr)
+		interpreter = files[0].interpreter;
 	if (!interpreter)
 		return;
-	for (uint32_t i = 0; i < nr; i++)
+	for (uint32_t i = 1; i < nr; i++)
 		ret[i] = !strcmp(files[i].soname, interpreter);
 	while (is_changed) {
 		is_changed = false;
-		for (uint32_t i = 0; i < nr; i++) {
+		for (uint32_t i = 1; i < nr; i++) {
 			if (ret[i] || !is_runtime(files, nr, i, interpreter, ret))
 				continue;
 			ret[i] = true;

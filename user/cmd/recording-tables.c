@@ -99,6 +99,8 @@ static int begin_trace(struct recording *recording, enum trace_stage stage,
 		trace->functions[i] = function->described;
 		trace->functions[i].name = copy_string(function->described.name, &failed);
 	}
+	/* What the threads that are there told when they were first met. */
+	failed |= trace_add(trace, recording->starts, recording->nr_starts) != 0;
 	return failed ? no_memory(recording) : 0;
 }
 

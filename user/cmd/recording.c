@@ -120,6 +120,48 @@ static void take_coverage(struct recording *recording, const struct perfguard_ev
 	}
 }
 
+/*
+ * A thread tells who it is once, and later stages want to know, too.
+ */
+static int keep_start(struct recording *recording, const struct perfguard_event *event)
+{
+	bool starts = stream_event_kind(event) == PERFGUARD_EVENT_KIND_START;
+	struct perfguard_event *grown;
+	uint32_t i = 0;
+
+	while (i < recording->nr_starts && recording->starts[i].tid != event->tid)
+		i++;
+	if (!starts) {
+		if (i < recording->nr_starts)
+			recording->starts[i] = recording->starts[--recording->nr_starts];
+		return 0;
+	}
+	if (i == recording->max_starts) {
+		uint32_t max = recording->max_starts ? recording->max_starts * 2 : 64;
+
+		grown = reallocarray(recording->starts, max, sizeof(*grown));
+		if (!grown)
+			return no_memory(recording);
+		recording->starts = grown;
+		recording->max_starts = max;
+	}
+	recording->starts[i] = *event;
+	recording->nr_starts += i == recording->nr_starts;
+	return 0;
+}
+
+static int keep_starts(struct recording *recording, const struct perfguard_event *events,
+		       uint32_t nr)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < nr && !ret; i++)
+		if (stream_event_kind(&events[i]) == PERFGUARD_EVENT_KIND_START ||
+		    stream_event_kind(&events[i]) == PERFGUARD_EVENT_KIND_END)
+			ret = keep_start(recording, &events[i]);
+	return ret;
+}
+
 static int take_events(struct recording *recording, const struct perfguard_event *events,
 		       uint32_t nr)
 {
@@ -154,9 +196,10 @@ static int read_stream(struct recording *recording)
 				  stream_error(recording->stream));
 			return CMD_FAILED;
 		}
+		ret = keep_starts(recording, events, (uint32_t)nr);
 		if (recording->stage == RECORDING_COVERAGE)
 			take_coverage(recording, events, (uint32_t)nr);
-		else
+		else if (!ret)
 			ret = take_events(recording, events, (uint32_t)nr);
 		if (nr < BATCH / 2)
 			break;
@@ -168,12 +211,14 @@ static int read_stream(struct recording *recording)
 static int drop_stream(struct recording *recording)
 {
 	static struct perfguard_event events[BATCH];
-	int nr;
+	int nr, ret = 0;
 
 	do {
 		nr = stream_read(recording->stream, events, BATCH);
-	} while (nr > 0);
-	return 0;
+		if (nr > 0)
+			ret = keep_starts(recording, events, (uint32_t)nr);
+	} while (nr > 0 && !ret);
+	return ret;
 }
 
 static int start_load(struct recording *recording)
@@ -442,5 +487,6 @@ void recording_deinit(struct recording *recording)
 	trace_deinit(&recording->trace);
 	free(recording->covered);
 	free(recording->source);
+	free(recording->starts);
 	free(recording->hits);
 }

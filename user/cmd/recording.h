@@ -48,6 +48,9 @@ struct recording {
 	uint32_t nr_covered;
 	uint32_t nr_armed; /* functions that carried a one-shot site */
 	uint32_t nr_refused; /* by the kernel */
+	struct perfguard_event *starts; /* of the threads that are there */
+	uint32_t nr_starts;
+	uint32_t max_starts;
 	uint32_t *source; /* the program's function, by that of the trace */
 	uint64_t *hits; /* by function of the trace, while the hot ones are looked for */
 	bool is_rehearsal;

@@ -360,9 +360,9 @@ static void count(struct timer *timer)
 			;
 		for (size_t i = begin; i < end; i++) {
 			struct samples_timing *timing = &samples->timings[timer->units[i].timing];
-			bool is_second = i - begin >= (end - begin + 1) / 2;
+			unsigned int half = samples_half(i - begin, end - begin);
 
-			times_add(&timing->times[is_second], timer->units[i].elapsed_ns);
+			times_add(&timing->times[half], timer->units[i].elapsed_ns);
 			timing->nr_contexts_hit += timer->units[i].hits;
 		}
 	}

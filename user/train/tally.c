@@ -341,7 +341,10 @@ static int by_loop_and_begin(const void *a, const void *b)
 	return left->tid < right->tid ? -1 : left->tid > right->tid;
 }
 
-/* The first half of the units of each loop is learnt from, the rest held back. */
+/*
+ * Every second one of so many slices of a loop's time is held back, so that
+ * both halves see all that a load that changes does.
+ */
 static void count_halves(struct tally *tally, struct samples *samples)
 {
 	uint64_t begin = 0, end;
@@ -356,7 +359,7 @@ static void count_halves(struct tally *tally, struct samples *samples)
 		for (uint64_t i = begin; i < end; i++) {
 			struct gather_unit *unit = &tally->units[i];
 
-			unit->half = i - begin >= (end - begin + 1) / 2;
+			unit->half = samples_half(i - begin, end - begin);
 			tally->trees[unit->tree].units[unit->half]++;
 			tally->variants[unit->variant].units[unit->half]++;
 		}
