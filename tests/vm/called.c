@@ -10,12 +10,14 @@
  *   fork            a child that calls outer() and stays; its pid
  *   share           a child with the same memory does so and ends
  *   reap            the child ends
+ *   library PATH NAME  load it, and call its function of a double; the address
  *   exec            execute this program anew
  *   storm MS        threads, forks and execs that call outer(), for this time
  *
  * called once: calls outer() and ends.
  */
 
+#include <dlfcn.h>
 #include <err.h>
 #include <pthread.h>
 #include <sched.h>
@@ -166,8 +168,21 @@ static void storm(int ms)
 		 (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
 }
 
+static void library(const char *path, const char *name)
+{
+	void *handle = dlopen(path, RTLD_NOW);
+	double (*function)(double number) = NULL;
+
+	if (handle)
+		*(void **)&function = dlsym(handle, name);
+	if (function)
+		function(27);
+	printf("%lx\n", (unsigned long)function);
+}
+
 static void command(const char *line)
 {
+	char path[128], name[128];
 	static pid_t child;
 	long n = 1, nr = 1;
 
@@ -189,6 +204,8 @@ static void command(const char *line)
 		kill(child, SIGKILL);
 		waitpid(child, NULL, 0);
 		puts("ok");
+	} else if (sscanf(line, "library %127s %127s", path, name) == 2) {
+		library(path, name);
 	} else if (!strcmp(line, "exec")) {
 		execl("/proc/self/exe", "called", NULL);
 	} else if (sscanf(line, "storm %ld", &n) == 1) {

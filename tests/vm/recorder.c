@@ -10,6 +10,8 @@
  *                                  ok SECONDS REFUSED [ID:ERRNO...]
  *   off TARGET                     all its sites; ok SECONDS
  *   forget TARGET                  the target; ok SECONDS
+ *   loop IMAGE ID SYSCALL RETURN DISTANCE
+ *                                  the image's one event loop; numbers as in C
  *   open                           the stream
  *   close
  *   read MS FILE                   append what comes in this time; ok EVENTS
@@ -193,6 +195,19 @@ static void status(void)
 	link_targets_free(targets, nr);
 }
 
+static int set_loop(char **word)
+{
+	struct context context = {
+		.loop_id = (uint32_t)strtoul(word[1], NULL, 0),
+		.syscall = (uint32_t)strtoul(word[2], NULL, 0),
+		.return_address = strtoull(word[3], NULL, 0),
+		.distance = (uint32_t)strtoul(word[4], NULL, 0),
+	};
+
+	return link_loop_set(module, (uint32_t)strtoul(word[0], NULL, 0),
+			     &context, 1);
+}
+
 static void command(char *line)
 {
 	char *word[6] = { "", "", "", "", "", "" };
@@ -213,6 +228,8 @@ static void command(char *line)
 		timed(link_sites_del, (uint32_t)atoi(word[1]));
 	else if (!strcmp(word[0], "forget"))
 		timed(link_target_del, (uint32_t)atoi(word[1]));
+	else if (!strcmp(word[0], "loop"))
+		verdict(set_loop(word + 1));
 	else if (!strcmp(word[0], "open"))
 		open_stream();
 	else if (!strcmp(word[0], "close")) {
