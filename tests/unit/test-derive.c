@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0
+/* From samples to a model: types, guards, predictions and thresholds together. */
+
+#include <errno.h>
+#include <math.h>
+
+#include "base/model.h"
+#include "synthetic.h"
+#include "tap.h"
+#include "train/derive.h"
+#include "train/times.h"
+
+static const struct synthetic program = {
+	.types = 20, .functions = 200, .parts = 30, .parts_per_type = 4, .calls_per_part = 15,
+	.noise = 3, .noise_chance = 0.3, .hot = 2, .units = 2000, .stepped = 9,
+};
+
+/* Tree @tree's units take 100 us more than those of the tree before. */
+static uint64_t draw_time(uint32_t tree)
+{
+	double normal = sqrt(-2 * log(synthetic_uniform())) *
+			cos(6.283185307179586 * synthetic_uniform());
+
+	return (uint64_t)(1e5 * (tree + 1) * exp(0.1 * normal));
+}
+
+static bool is_guard(const uint32_t *functions, uint32_t nr, uint32_t function)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		if (functions[i] == function)
+			return true;
+	return false;
+}
+
+/* A timing run with guards in @functions, @repeat times each unit of both halves. */
+static void add_timing_run(struct samples *samples, const uint32_t *functions, uint32_t nr,
+			   uint32_t repeat)
+{
+	uint32_t nr_timings = samples->nr_timings;
+
+	samples->guards = realloc(samples->guards, (samples->nr_guards + 1) *
+							   sizeof(*samples->guards));
+	samples->guards[samples->nr_guards] = (struct samples_guards){
+		.hash = samples->nr_guards, .nr = nr,
+		.functions = malloc((nr + 1) * sizeof(*functions)),
+	};
+	memcpy(samples->guards[samples->nr_guards].functions, functions, nr * sizeof(*functions));
+	samples->timings = realloc(samples->timings, (nr_timings + samples->nr_units) *
+							     sizeof(*samples->timings));
+	for (uint32_t i = 0; i < samples->nr_units; i++) {
+		const struct samples_unit *from = &samples->units[i];
+		struct samples_timing *to = &samples->timings[samples->nr_timings++];
+
+		*to = (struct samples_timing){ .hash = i, .guards = samples->nr_guards };
+		to->hits = malloc((from->nr_hits + 1) * sizeof(*to->hits));
+		for (uint32_t j = 0; j < from->nr_hits; j++) {
+			if (!is_guard(functions, nr, from->hits[j].function))
+				continue;
+			to->hits[to->nr_hits++] = from->hits[j];
+			to->nr_contexts_hit += from->hits[j].count *
+					       (from->units[0] + from->units[1]) * repeat;
+		}
+		for (int half = 0; half < 2; half++)
+			for (uint64_t j = 0; j < from->units[half] * repeat; j++)
+				times_add(&to->times[half], draw_time(from->tree));
+	}
+	samples->nr_guards++;
+}
+
+static uint32_t guards_of(const struct model *model, uint32_t *functions)
+{
+	for (uint32_t i = 0; i < model->nr_guards; i++)
+		functions[i] = model->guards[i].function;
+	return model->nr_guards;
+}
+
+static bool are_equal(const struct model *a, const struct model *b)
+{
+	return a->nr_types == b->nr_types && a->nr_guards == b->nr_guards &&
+	       a->nr_contexts == b->nr_contexts && a->nr_weights == b->nr_weights &&
+	       !memcmp(a->types, b->types, a->nr_types * sizeof(*a->types)) &&
+	       !memcmp(a->guards, b->guards, a->nr_guards * sizeof(*a->guards)) &&
+	       !memcmp(a->contexts, b->contexts, a->nr_contexts * sizeof(*a->contexts)) &&
+	       !memcmp(a->weights, b->weights, a->nr_weights * sizeof(*a->weights)) &&
+	       !memcmp(a->predictions, b->predictions,
+		       a->nr_predictions * sizeof(*a->predictions)) &&
+	       !memcmp(a->type_of_tree, b->type_of_tree, a->nr_trees * sizeof(uint32_t));
+}
+
+static void test_structure(struct samples *samples, const struct derive_options *options,
+			   struct model *model)
+{
+	struct model again;
+
+	ok(!model_derive(samples, options, model), "a model is derived");
+	ok(model->nr_types == program.types && model->nr_trees == program.types,
+	   "a type for each different tree");
+	ok(model->nr_predictions == 1 && model->predictions[0].units == program.units &&
+	   fabs(model->predictions[0].budget - DERIVE_HITS) < 1e-9,
+	   "without times the budget is 2 hits");
+	ok(model->predictions[0].accuracy_end >= 0.95 && model->predictions[0].hits <= 2.4 &&
+	   model->predictions[0].worst <= 25, "with which types are told (%.1f %% at %.2f hits)",
+	   100 * model->predictions[0].accuracy_end, model->predictions[0].hits);
+	ok(!model->types[0].threshold_ns && model->types[0].confidence == MODEL_CONFIDENCE_NONE &&
+	   model->types[0].units_needed == 2995, "there are no thresholds, and it is said why");
+	ok(!model_derive(samples, options, &again) && are_equal(model, &again),
+	   "the same samples give the same model");
+	model_deinit(&again);
+}
+
+static void test_times(struct samples *samples, const struct derive_options *options,
+		       struct model *model)
+{
+	uint32_t functions[200], nr = guards_of(model, functions), *rank, nr_right = 0;
+	uint32_t nr_full = 0, nr_kept = 0;
+	double alarms = 0, units = 0;
+	bool is_sorted = true;
+
+	add_timing_run(samples, functions, nr, 5);
+	model_deinit(model);
+	ok(!model_derive(samples, options, model), "a model with times");
+	for (uint32_t i = 0; i < model->nr_guards; i++)
+		nr_kept += is_guard(functions, nr, model->guards[i].function);
+	ok(model->nr_guards == nr && nr_kept == nr, "keeps the guards that were timed");
+	for (uint32_t i = 0; i < model->nr_types; i++) {
+		const struct model_type *type = &model->types[i];
+		double mean = 1e5 * (type->example + 1) * exp(0.005);
+
+		nr_right += fabs(times_mean(&type->times) / mean - 1) < 0.15;
+		nr_full += type->confidence == MODEL_CONFIDENCE_FULL;
+		alarms += type->held_back_alarms * (double)type->held_back_units;
+		units += (double)type->held_back_units;
+	}
+	ok(nr_right >= model->nr_types - 2, "%u of %u types have their mean time", nr_right,
+	   model->nr_types);
+	ok(nr_full && nr_full < model->nr_types, "%u have full confidence, the rare ones not",
+	   nr_full);
+	ok(units > 9999 && alarms / units < 0.002, "%.3f %% of held-back units are false alarms",
+	   100 * alarms / units);
+	rank = calloc(model->nr_types, sizeof(*rank));
+	model_rank_types(model, rank);
+	for (uint32_t i = 1; i < model->nr_types; i++)
+		is_sorted &= times_mean(&model->types[rank[i - 1]].times) >=
+			     times_mean(&model->types[rank[i]].times);
+	ok(is_sorted, "types are ranked by their mean time");
+	free(rank);
+}
+
+/* Other guard sets: one that lacks a guard does not count, one that has more does. */
+static void test_coverage(struct samples *samples, const struct derive_options *options,
+			  struct model *model)
+{
+	uint32_t functions[200], nr = guards_of(model, functions), best = 0, last;
+	uint64_t before = 0, less = 0, more = 0;
+
+	for (uint32_t i = 0; i < model->nr_types; i++)
+		before += model->types[i].times.nr;
+	for (uint32_t i = 1; i < nr; i++)
+		if (model->guards[i].hits > model->guards[best].hits)
+			best = i;
+	/* without the one that is hit most the others would not be chosen */
+	memmove(&functions[best], &functions[best + 1], (nr - best - 1) * sizeof(*functions));
+	add_timing_run(samples, functions, nr - 1, 1);
+	guards_of(model, functions);
+	model_deinit(model);
+	model_derive(samples, options, model);
+	for (uint32_t i = 0; i < model->nr_types; i++)
+		less += model->types[i].times.nr;
+	ok(before && less == before, "times without one of the guards do not count");
+	for (last = 199; functions[nr - 1] == last;)
+		last--;
+	ok(functions[nr - 1] < last, "there is a function beyond the last guard");
+	functions[nr] = last;
+	add_timing_run(samples, functions, nr + 1, 1);
+	model_deinit(model);
+	model_derive(samples, options, model);
+	for (uint32_t i = 0; i < model->nr_types; i++)
+		more += model->types[i].times.nr;
+	ok(more == before + 2 * program.units, "times with more guards do");
+}
+
+static void test_budget(struct samples *samples, struct derive_options options)
+{
+	double planned, mean = 0, units = 0;
+	struct model model;
+
+	for (uint32_t i = 0; i < samples->nr_timings; i++) {
+		for (int half = 0; half < 2; half++) {
+			mean += (double)samples->timings[i].times[half].sum_ns;
+			units += (double)samples->timings[i].times[half].nr;
+		}
+		mean -= 1000 * (double)samples->timings[i].nr_contexts_hit;
+	}
+	mean /= units;
+	options.budget = 1000 * 0.7 / mean;
+	model_derive(samples, &options, &model);
+	planned = model.predictions[0].budget;
+	ok(fabs(planned - 0.7) < 1e-6, "a share of the time is so many hits (%.3f)", planned);
+	ok(model.predictions[0].hits <= 0.85, "that are kept (%.2f)", model.predictions[0].hits);
+	model_deinit(&model);
+	options.hits = 1;
+	model_derive(samples, &options, &model);
+	ok(fabs(model.predictions[0].budget - 1) < 1e-9, "or hits are asked for");
+	model_deinit(&model);
+}
+
+/* Trees 0 and 1 hit the same guards. */
+static void test_merge(struct derive_options options)
+{
+	static struct synthetic_unit unit;
+	struct samples samples;
+	struct model model;
+
+	synthetic_start(&samples, 4, 3);
+	for (int half = 0; half < 2; half++) {
+		for (uint32_t tree = 0; tree < 3; tree++) {
+			for (uint32_t i = 0; i < 100; i++) {
+				unit.nr = 0;
+				synthetic_hit(&unit, 0, 16, 1);
+				synthetic_hit(&unit, tree < 2 ? 1 : 2, 32, 1);
+				synthetic_add(&samples, &unit, tree, half);
+			}
+		}
+	}
+	ok(!model_derive(&samples, &options, &model) && model.nr_types == 2,
+	   "types that no guard tells apart become one");
+	ok(model.types[0].nr_merged == 2 && model.types[1].nr_merged == 1 &&
+	   model.types[0].units == 400 && model.types[0].nr_trees == 2 &&
+	   model.type_of_tree[0] == 0 && model.type_of_tree[1] == 0 && model.type_of_tree[2] == 1,
+	   "and it is said of how many");
+	ok(model.predictions[0].accuracy_end > 0.999 &&
+	   fabs(model.predictions[0].accuracy_unmerged - 2. / 3) < 1e-6,
+	   "with the accuracy of both before and after");
+	ok(fabs(model.types[0].functions - 2) < 1e-9 && fabs(model.types[0].paths - 1) < 1e-9,
+	   "a type knows its size");
+	model_deinit(&model);
+	options.merge_limit = 1;
+	ok(!model_derive(&samples, &options, &model) && model.nr_types == 3, "unless not wanted");
+	model_deinit(&model);
+	samples_deinit(&samples);
+}
+
+static void test_odd(const struct derive_options *options)
+{
+	struct derive_options wrong = *options;
+	struct samples samples = { 0 };
+	struct model model;
+
+	ok(!model_derive(&samples, options, &model) && !model.nr_types,
+	   "nothing gives an empty model");
+	model_deinit(&model);
+	synthetic_make(&(struct synthetic){ .types = 3, .functions = 20, .parts = 5,
+					    .parts_per_type = 2, .calls_per_part = 4,
+					    .units = 50 }, &samples);
+	for (uint32_t i = 0; i < samples.nr_units; i++)
+		samples.units[i].units[0] = 0;
+	for (uint32_t i = 0; i < samples.nr_trees; i++)
+		samples.trees[i].units[0] = 0;
+	ok(!model_derive(&samples, options, &model), "nor does it fail without training units");
+	model_deinit(&model);
+	samples.units[0].tree = 3;
+	ok(model_derive(&samples, options, &model) == -EINVAL, "a tree that is not there is refused");
+	samples.units[0].tree = 0;
+	samples.units[1].hits[0].function = 20;
+	ok(model_derive(&samples, options, &model) == -EINVAL, "so is a function");
+	samples.units[1].hits[0].function = 0;
+	wrong.budget = 0;
+	ok(model_derive(&samples, &wrong, &model) == -EINVAL, "and a budget of nothing");
+	samples_deinit(&samples);
+}
+
+int main(void)
+{
+	struct derive_options options;
+	struct samples samples;
+	struct model model;
+
+	plan(28);
+	derive_options_init(&options);
+	synthetic_make(&program, &samples);
+	test_structure(&samples, &options, &model);
+	test_times(&samples, &options, &model);
+	test_coverage(&samples, &options, &model);
+	model_deinit(&model);
+	test_budget(&samples, options);
+	samples_deinit(&samples);
+	test_merge(options);
+	test_odd(&options);
+	return tap_status();
+}
