@@ -6,6 +6,7 @@
 #ifndef _PGUARD_PROGRAM_H
 #define _PGUARD_PROGRAM_H
 
+#include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <stdint.h>

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "landing.h"
+
 /* Marks of instructions. */
 enum {
 	BEGINS = 1 << 0, /* a block */
@@ -19,6 +21,7 @@ struct build {
 	struct cfg *cfg;
 	uint8_t *marks; /* by instruction */
 	uint32_t *block_of; /* by instruction */
+	uint32_t *pads; /* by instruction: where it lands if it throws, or GRAPH_NONE */
 	uint32_t max_insns;
 	uint32_t max_blocks;
 	uint32_t nr_successors;
@@ -57,20 +60,26 @@ static void decode_part(struct build *build, const struct range *range)
 static void decode(struct build *build)
 {
 	const struct ranges *ranges = &build->functions->ranges;
-	uint32_t index = (uint32_t)(build->function - build->functions->entries);
+	uint32_t first = build->function->first_range;
 
-	for (uint32_t i = 0; i < ranges->nr; i++)
-		if (ranges->entries[i].function == index)
+	/* the first is the function's start, the others may be before or behind it */
+	for (uint32_t i = ranges->entries[first].next; i < first; i = ranges->entries[i].next)
+		decode_part(build, &ranges->entries[i]);
+	decode_part(build, &ranges->entries[first]);
+	for (uint32_t i = ranges->entries[first].next; i != RANGES_NONE;
+	     i = ranges->entries[i].next)
+		if (i > first)
 			decode_part(build, &ranges->entries[i]);
 }
 
-static bool calls_for_good(const struct build *build, const struct insn *insn)
+static bool calls_for_good(const struct build *build, const struct code_insn *at)
 {
+	const struct functions *functions = build->functions;
 	const struct function *callee;
 
-	if (insn->flow != INSN_CALL)
-		return false;
-	callee = functions_at(build->functions, insn->target);
+	if (noreturn_is_call(&functions->noreturn, functions->view, &at->insn, at->addr))
+		return true;
+	callee = at->insn.flow == INSN_CALL ? functions_at(functions, at->insn.target) : NULL;
 	return callee && callee->never_returns;
 }
 
@@ -82,10 +91,10 @@ static bool goes_on(const struct build *build, uint32_t at)
 	if (build->marks[at] & ENDS)
 		return false;
 	switch (insn->flow) {
-	case INSN_NEXT: case INSN_BRANCH: case INSN_SYSCALL: case INSN_CALL_INDIRECT:
+	case INSN_NEXT: case INSN_BRANCH: case INSN_SYSCALL:
 		return true;
-	case INSN_CALL:
-		return !calls_for_good(build, insn);
+	case INSN_CALL: case INSN_CALL_INDIRECT:
+		return !calls_for_good(build, &build->cfg->insns[at]);
 	default:
 		return false;
 	}
@@ -132,11 +141,71 @@ static bool is_tail_call(const struct build *build, uint32_t at)
 	return false;
 }
 
+/* The first instruction at or behind @addr. */
+static uint32_t first_from(const struct cfg *cfg, uint64_t addr)
+{
+	uint32_t low = 0, high = cfg->nr_insns;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (cfg->insns[mid].addr < addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static bool is_call(const struct insn *insn)
+{
+	return insn->flow == INSN_CALL || insn->flow == INSN_CALL_INDIRECT;
+}
+
+/* Each call lands at one pad; ranges of calls do not overlap in sane tables. */
+static void mark_pads(struct build *build, const struct range *range)
+{
+	const struct cfg *cfg = build->cfg;
+	uint32_t left = 2 * cfg->nr_insns;
+	struct landing_pad pad;
+	struct landing landing;
+
+	if (!landing_open(build->functions->view, range, &landing))
+		return;
+	while (landing_next(&landing, &pad)) {
+		uint32_t at = code_insn_find(cfg->insns, cfg->nr_insns, pad.pad);
+
+		if (at == cfg->nr_insns)
+			continue;
+		build->marks[at] |= BEGINS;
+		for (uint32_t i = first_from(cfg, pad.start);
+		     i < cfg->nr_insns && cfg->insns[i].addr < pad.end; i++) {
+			if (!left--)
+				return;
+			if (is_call(&cfg->insns[i].insn))
+				build->pads[i] = at;
+		}
+	}
+}
+
+static void mark_all_pads(struct build *build)
+{
+	const struct ranges *ranges = &build->functions->ranges;
+
+	memset(build->pads, 0xff, build->cfg->nr_insns * sizeof(*build->pads));
+	for (uint32_t i = build->function->first_range; i != RANGES_NONE;
+	     i = ranges->entries[i].next)
+		mark_pads(build, &ranges->entries[i]);
+	for (uint32_t i = 0; i < build->cfg->nr_insns; i++)
+		build->max_successors += build->pads[i] != GRAPH_NONE;
+}
+
 static void mark_blocks(struct build *build)
 {
 	struct cfg *cfg = build->cfg;
 
 	mark_target(build, build->function->addr);
+	mark_all_pads(build);
 	for (uint32_t i = 0; i < cfg->nr_insns; i++) {
 		const struct insn *insn = &cfg->insns[i].insn;
 		struct jump_table table;
@@ -189,6 +258,19 @@ static void add_edge(struct build *build, uint64_t target)
 		cfg->successors[build->nr_successors++] = build->block_of[at];
 }
 
+static void add_pads(struct build *build, const struct cfg_block *block)
+{
+	uint32_t last = GRAPH_NONE;
+
+	for (uint32_t i = block->first_insn; i < block->first_insn + block->nr_insns; i++) {
+		uint32_t pad = build->pads[i];
+
+		if (pad != GRAPH_NONE && pad != last)
+			build->cfg->successors[build->nr_successors++] = build->block_of[pad];
+		last = pad == GRAPH_NONE ? last : pad;
+	}
+}
+
 static void make_edges(struct build *build)
 {
 	struct cfg *cfg = build->cfg;
@@ -207,6 +289,7 @@ static void make_edges(struct build *build)
 		if (build->marks[last] & SWITCHES && find_table(build, last, &table))
 			for (uint32_t k = 0; k < table.nr; k++)
 				add_edge(build, jump_table_target(build->functions, &table, k));
+		add_pads(build, block);
 	}
 	cfg->first[cfg->nr_blocks] = build->nr_successors;
 }
@@ -219,7 +302,8 @@ static int allocate_insns(struct build *build)
 	build->cfg->insns = calloc(nr, sizeof(*build->cfg->insns));
 	build->marks = calloc(nr, sizeof(*build->marks));
 	build->block_of = calloc(nr, sizeof(*build->block_of));
-	return build->cfg->insns && build->marks && build->block_of ? 0 : -ENOMEM;
+	build->pads = calloc(nr, sizeof(*build->pads));
+	return build->cfg->insns && build->marks && build->block_of && build->pads ? 0 : -ENOMEM;
 }
 
 static int allocate_blocks(struct build *build)
@@ -272,6 +356,7 @@ int cfg_init(struct cfg *cfg, const struct functions *functions, const struct fu
 	err = analyse(&build);
 	free(build.marks);
 	free(build.block_of);
+	free(build.pads);
 	if (err)
 		cfg_deinit(cfg);
 	return err;

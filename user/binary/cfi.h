@@ -19,6 +19,7 @@ struct cfi_common {
 	const uint8_t *end;
 	int64_t data_align;
 	uint8_t encoding; /* of addresses */
+	uint8_t lsda_encoding;
 	bool has_augmentation;
 	bool is_signal;
 };
@@ -26,6 +27,7 @@ struct cfi_common {
 struct cfi_entry {
 	uint64_t start; /* address of the file */
 	uint64_t size; /* bytes, more than 0 */
+	uint64_t lsda; /* address of its landing pads, see landing.h; or 0 */
 	uint64_t cfa_offset;
 	uint8_t cfa_reg; /* by DWARF's numbers; 7 is RSP */
 	bool cfa_is_expr;

@@ -53,12 +53,19 @@ static int make_functions(struct functions *functions, const struct sweep_facts 
 		if (has_parent(&ranges[i], &facts[i]))
 			continue;
 		ranges[i].function = functions->nr;
-		init_function(&functions->entries[functions->nr++], &ranges[i], &facts[i]);
+		ranges[i].next = RANGES_NONE;
+		init_function(&functions->entries[functions->nr], &ranges[i], &facts[i]);
+		functions->entries[functions->nr++].first_range = i;
 	}
-	for (uint32_t i = 0; i < nr; i++) {
+	for (uint32_t i = nr; i-- > 0;) { /* so that lists of parts rise */
+		struct range *parent;
+
 		if (!has_parent(&ranges[i], &facts[i]))
 			continue;
-		ranges[i].function = ranges[facts[i].parent].function;
+		parent = &ranges[facts[i].parent];
+		ranges[i].function = parent->function;
+		ranges[i].next = parent->next;
+		parent->next = i;
 		join_part(&functions->entries[ranges[i].function], &facts[i]);
 	}
 	return 0;
@@ -94,6 +101,8 @@ int functions_read(struct object *object, struct functions *ret)
 	if (!err)
 		err = make_functions(ret, facts);
 	if (!err)
+		err = noreturn_read(&object->view, object->elf, &ret->noreturn);
+	if (!err)
 		err = object_function(object, object->entry, &start, &name); /* reads symbols */
 	if (!err)
 		add_names(ret, &object->symbols);
@@ -106,6 +115,7 @@ int functions_read(struct object *object, struct functions *ret)
 void functions_deinit(struct functions *functions)
 {
 	ranges_deinit(&functions->ranges);
+	noreturn_deinit(&functions->noreturn);
 	free(functions->entries);
 	memset(functions, 0, sizeof(*functions));
 }

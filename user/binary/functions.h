@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "noreturn.h"
 #include "ranges.h"
 #include "sweep.h"
 
@@ -24,6 +25,7 @@ struct function {
 	uint64_t offset; /* in the file, of the same */
 	uint32_t size; /* bytes, without its cold parts */
 	uint32_t nr_insns; /* with them */
+	uint32_t first_range; /* index of its ranges' first; see struct range */
 	const char *name; /* NULL without one; the object's, good as long as it */
 	uint64_t near[SWEEP_NEAR / 64]; /* bit N > 0: addr + N is jumped to, or called */
 	bool is_plt; /* a whole procedure linkage table */
@@ -39,6 +41,7 @@ struct function {
 struct functions {
 	struct function *entries; /* by rising addr */
 	struct ranges ranges; /* each with the index of its function */
+	struct noreturn noreturn;
 	const struct file_view *view; /* the object's */
 	uint32_t nr;
 };

@@ -55,6 +55,7 @@ static bool add_entry(const struct file_view *view, const struct cfi_entry *entr
 	    !find_offset(view, entry->start, entry->size, &range->offset))
 		return false;
 	range->addr = entry->start;
+	range->lsda = entry->lsda;
 	range->size = (uint32_t)entry->size;
 	if (is_plt(view->bytes + range->offset, range->size))
 		range->kind = RANGE_PLT;

@@ -11,6 +11,10 @@
 
 #include "fde.h"
 
+enum {
+	RANGES_NONE = UINT32_MAX,
+};
+
 enum range_kind {
 	RANGE_FUNCTION,
 	RANGE_COLD, /* begins in mid-function: a part that was moved away */
@@ -20,8 +24,10 @@ enum range_kind {
 struct range {
 	uint64_t addr; /* of the file */
 	uint64_t offset; /* in the file */
+	uint64_t lsda; /* address of its landing pads, or 0 */
 	uint32_t size; /* bytes, more than 0 */
 	uint32_t function; /* that it belongs to; see functions.h */
+	uint32_t next; /* range of the same function, or RANGES_NONE */
 	enum range_kind kind;
 };
 
