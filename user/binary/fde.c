@@ -10,11 +10,12 @@
 
 int file_view_init(struct file_view *view, Elf *elf)
 {
+	enum { MAX_HEADERS = 1024 }; /* programs have a dozen; each look-up goes through them */
 	size_t nr = 0;
 
 	memset(view, 0, sizeof(*view));
 	view->bytes = (const uint8_t *)elf_rawfile(elf, &view->size);
-	if (!view->bytes || elf_getphdrnum(elf, &nr) || !nr)
+	if (!view->bytes || elf_getphdrnum(elf, &nr) || !nr || nr > MAX_HEADERS)
 		return -ENOEXEC;
 	view->segments = calloc(nr, sizeof(*view->segments));
 	if (!view->segments)

@@ -34,7 +34,7 @@ struct fde_table {
 	uint64_t base;
 };
 
-/* Returns 0, -ENOEXEC if it has nothing to load, or -ENOMEM. */
+/* Returns 0, -ENOEXEC if it has nothing to load, or far too much, or -ENOMEM. */
 int file_view_init(struct file_view *view, Elf *elf);
 void file_view_deinit(struct file_view *view);
 
