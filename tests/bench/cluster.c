@@ -244,9 +244,11 @@ static int run_units(const struct step *step)
 	for (uint32_t i = 0; i < step->nr_trees; i++)
 		make_calls(calls[i]);
 	for (uint32_t i = 0; i < step->size; i++) {
-		uint32_t which = i < step->nr_trees ? i : random_below(1 + random_below(step->nr_trees));
+		uint32_t which = i;
 		uint32_t stack[MAX_LENGTH + 1] = { 0 }, nodes[CALLS], nr;
 
+		if (i >= step->nr_trees) /* some are far more frequent than others */
+			which = random_below(1 + random_below(step->nr_trees));
 		for (uint32_t j = 0; j < CALLS; j++) {
 			const struct call *call = &calls[which][j];
 

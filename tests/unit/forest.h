@@ -57,8 +57,9 @@ static inline uint32_t forest_path(struct samples *samples, const uint32_t *func
 	for (uint32_t i = 0; i < nr; i++) {
 		uint32_t child = at + 1;
 
-		while (child < samples->nr_nodes && (samples->nodes[child].parent != at ||
-						     samples->nodes[child].function != functions[i]))
+		while (child < samples->nr_nodes &&
+		       (samples->nodes[child].parent != at ||
+			samples->nodes[child].function != functions[i]))
 			child++;
 		at = child < samples->nr_nodes ? child :
 						 forest_add_node(samples, at, functions[i]);

@@ -87,6 +87,71 @@ static void test_linkage(void)
 	ok(!wrong_heights, "so are their heights");
 }
 
+/*
+ * Is each merge one of two nearest clusters, by definition?  There may be
+ * several such pairs.
+ */
+static bool are_nearest(const double *distances, const double *weights, uint32_t n,
+			const struct linkage_merge *merges)
+{
+	uint32_t cluster[MAX_ITEMS];
+
+	for (uint32_t i = 0; i < n; i++)
+		cluster[i] = i;
+	for (uint32_t round = 0; round + 1 < n; round++) {
+		double sum[MAX_ITEMS][MAX_ITEMS] = { 0 }, weight[MAX_ITEMS][MAX_ITEMS] = { 0 };
+		const struct linkage_merge *merge = &merges[round];
+		double least = INFINITY;
+
+		for (uint32_t i = 0; i < n; i++) {
+			for (uint32_t j = 0; j < n; j++) {
+				double both = weights[i] * weights[j];
+
+				sum[cluster[i]][cluster[j]] += both * distances[i * n + j];
+				weight[cluster[i]][cluster[j]] += both;
+			}
+		}
+		for (uint32_t a = 0; a < n; a++)
+			for (uint32_t b = 0; b < n; b++)
+				if (a != b && weight[a][b] > 0)
+					least = fmin(least, sum[a][b] / weight[a][b]);
+		if (merge->a >= merge->b || cluster[merge->a] != merge->a ||
+		    cluster[merge->b] != merge->b || fabs(merge->height - least) > 1e-12 ||
+		    fabs(sum[merge->a][merge->b] / weight[merge->a][merge->b] - least) > 1e-12 ||
+		    (round && merge->height < merges[round - 1].height))
+			return false;
+		for (uint32_t i = 0; i < n; i++)
+			if (cluster[i] == merge->b)
+				cluster[i] = merge->a;
+	}
+	return true;
+}
+
+/* Multiples of 1/7 do not add up exactly, and what is equal gets nearly so. */
+static void test_many_ties(void)
+{
+	enum { SEEDS = 2500 };
+	uint32_t wrong = 0;
+
+	for (uint32_t seed = 0; seed < SEEDS; seed++) {
+		double distances[MAX_ITEMS * MAX_ITEMS], again[MAX_ITEMS * MAX_ITEMS];
+		double weights[MAX_ITEMS];
+		struct linkage_merge merges[MAX_ITEMS];
+		uint32_t n;
+
+		forest_seed(seed);
+		n = 2 + forest_random(MAX_ITEMS - 1);
+		random_distances(distances, weights, n, 1 + forest_random(4));
+		for (uint32_t i = 0; i < n * n; i++)
+			distances[i] /= 7;
+		memcpy(again, distances, sizeof(again));
+		if (linkage_average(again, weights, n, merges))
+			exit(1);
+		wrong += !are_nearest(distances, weights, n, merges);
+	}
+	ok(!wrong, "with many equal distances each merge is of two nearest, %u inputs", SEEDS);
+}
+
 /* Equal distances: no order is the right one, but equal items merge first. */
 static void test_ties(void)
 {
@@ -154,14 +219,16 @@ static void test_families(void)
 	ok(cluster_trees(&samples, 0, &options, &clusters) == 0 && clusters.nr == 2,
 	   "two families are two clusters");
 	ok(clusters.of_tree[2] == 0 && clusters.of_tree[3] == 0 && clusters.of_tree[0] == 1 &&
-	   clusters.of_tree[1] == 1 && clusters.of_tree[4] == 1, "the one with more units is first");
+	   clusters.of_tree[1] == 1 && clusters.of_tree[4] == 1,
+	   "the one with more units is first");
 
 	late = forest_spell(&samples, "ABC ABD ABE AFG AFH AFI AFO AFP", 0);
-	ok(cluster_assign(&clusters, &samples, &late, 1, &cluster, &distance) == 0 && cluster == 1 &&
-	   distance > 0 && distance < 0.2, "a tree not seen before goes to its family");
+	ok(cluster_assign(&clusters, &samples, &late, 1, &cluster, &distance) == 0 &&
+	   cluster == 1 && distance > 0 && distance < 0.2,
+	   "a tree not seen before goes to its family");
 	late = 2;
-	ok(cluster_assign(&clusters, &samples, &late, 1, &cluster, &distance) == 0 && cluster == 0,
-	   "a member goes to its own");
+	ok(cluster_assign(&clusters, &samples, &late, 1, &cluster, &distance) == 0 &&
+	   cluster == 0, "a member goes to its own");
 	clusters_deinit(&clusters);
 
 	options.cut = 0;
@@ -266,6 +333,7 @@ static void test_max_work(void)
 	struct clusters all, part;
 	struct samples samples;
 	uint32_t cluster;
+	double distance;
 	bool same = true;
 
 	forest_init(&samples, 100);
@@ -294,6 +362,13 @@ static void test_max_work(void)
 	ok(cluster_assign(&part, &samples, (uint32_t[]){ 4 }, 1, &cluster, NULL) == 0 &&
 	   cluster == part.of_tree[4], "and the same assignment");
 	clusters_deinit(&all);
+	clusters_deinit(&part);
+	options.cut = 0;
+	if (cluster_trees(&samples, 0, &options, &part))
+		exit(1);
+	ok(cluster_assign(&part, &samples, (uint32_t[]){ 4 }, 1, &cluster, &distance) == 0 &&
+	   cluster == part.of_tree[4] && fabs(distance) < 1e-9,
+	   "a tree alone has no distance to its cluster");
 	clusters_deinit(&part);
 	samples_deinit(&samples);
 }
@@ -408,8 +483,9 @@ static void test_multiplicity(void)
 
 int main(void)
 {
-	plan(46);
+	plan(48);
 	test_linkage();
+	test_many_ties();
 	test_ties();
 	test_gap();
 	test_families();

@@ -114,7 +114,9 @@ static uint32_t common(const uint32_t *a, uint32_t nr_a, const uint32_t *b, uint
 static void test_lcs(uint32_t from, uint32_t to, uint32_t longest, uint32_t alphabet)
 {
 	enum { NR_PATHS = 60, NR_BATCHES = 12 };
-	uint32_t *path = calloc(longest + to + 1UL, sizeof(*path)), tree = 0, wrong = 0, checked = 0;
+	uint32_t *path = calloc(longest + to + 1UL, sizeof(*path));
+	uint32_t other = alphabet > 1; /* a function that is not in the trie */
+	uint32_t tree = 0, wrong = 0, checked = 0;
 	uint32_t leaves[NR_PATHS], patterns[LCS_LANES][512];
 	struct samples samples;
 	struct paths paths;
@@ -133,8 +135,8 @@ static void test_lcs(uint32_t from, uint32_t to, uint32_t longest, uint32_t alph
 		for (uint32_t lane = 0; lane < nr; lane++) {
 			all[lane].functions = patterns[lane];
 			all[lane].length = from + forest_random(to - from + 1);
-			for (uint32_t i = 0; i < all[lane].length; i++) /* one is not in the trie */
-				patterns[lane][i] = forest_random(alphabet + 1);
+			for (uint32_t i = 0; i < all[lane].length; i++)
+				patterns[lane][i] = forest_random(alphabet + other);
 		}
 		lcs_compare(&lcs, all, nr, paths.nr);
 		for (uint32_t i = 0; i < paths.nr; i++) {
@@ -142,12 +144,13 @@ static void test_lcs(uint32_t from, uint32_t to, uint32_t longest, uint32_t alph
 
 			paths_spell(&paths, i, path);
 			for (uint32_t lane = 0; lane < nr; lane++, checked++)
-				wrong += lcs.lengths[i][lane] !=
-					 common(all[lane].functions, all[lane].length, path, length);
+				wrong += lcs.lengths[i][lane] != common(patterns[lane],
+									all[lane].length,
+									path, length);
 		}
 	}
-	ok(!wrong && checked, "patterns of %u to %u functions, paths up to %u: as by the table", from,
-	   to, longest);
+	ok(!wrong && checked, "patterns of %u to %u functions, paths up to %u: as by the table",
+	   from, to, longest);
 	lcs_deinit(&lcs);
 	paths_deinit(&paths);
 	samples_deinit(&samples);
@@ -239,6 +242,25 @@ static void test_edges(void)
 	samples_deinit(&samples);
 }
 
+/* So many paths of a length that the sum of what they have in common is large. */
+static void test_wide(void)
+{
+	enum { LENGTH = 16, WIDTH = 9001 };
+	uint32_t at = 0, tree = 0, *leaves = malloc(WIDTH * sizeof(*leaves));
+	struct samples samples;
+
+	forest_init(&samples, WIDTH);
+	for (uint32_t i = 1; i < LENGTH; i++)
+		at = forest_add_node(&samples, at, i);
+	for (uint32_t i = 0; i < WIDTH; i++)
+		leaves[i] = forest_add_node(&samples, at, i);
+	forest_add_tree(&samples, leaves, WIDTH, 1);
+	ok(is_near(mean_of(&samples, tree, tree), (1 - 1. / WIDTH) / LENGTH),
+	   "%u paths that differ in the last of %u functions", WIDTH, LENGTH);
+	samples_deinit(&samples);
+	free(leaves);
+}
+
 static int compare_doubles(const double *a, const double *b, size_t nr)
 {
 	return memcmp(a, b, nr * sizeof(*a));
@@ -301,8 +323,8 @@ static void test_part(void)
 		exit(1);
 	for (uint32_t i = 0; i < N * N; i++)
 		worst = fmax(worst, fabs(all[i] - part[i]));
-	ok(worst > 0 && worst < bound, "with %u paths, D is off by %.4f, less than %.4f", KEPT, worst,
-	   bound);
+	ok(worst > 0 && worst < bound, "with %u paths, D is off by %.4f, less than %.4f", KEPT,
+	   worst, bound);
 	ok(all[N * N - 1] == part[N * N - 1], "small trees are taken as they are");
 	distance_to_energy(all, N);
 	distance_to_energy(part, N);
@@ -325,7 +347,7 @@ static void test_part(void)
 
 int main(void)
 {
-	plan(41);
+	plan(42);
 	test_by_hand();
 	forest_seed(1);
 	test_lcs(1, 16, 30, 6);
@@ -335,12 +357,13 @@ int main(void)
 	test_lcs(129, 300, 300, 20);
 	test_lcs(16, 16, 16, 1);
 	test_lcs(64, 64, 64, 1);
-	test_lcs(128, 128, 200, 1);
+	test_lcs(256, 256, 300, 1);
 	test_sums(12, 5);
 	test_sums(30, 8);
 	test_sums(70, 8);
 	test_sums(200, 20);
 	test_edges();
+	test_wide();
 	test_reproducible();
 	test_part();
 	return tap_status();

@@ -18,22 +18,13 @@ void cluster_options_init(struct cluster_options *options)
 	*options = (struct cluster_options){ .distance = DISTANCE_ENERGY, .cut = CLUSTER_CUT };
 }
 
-static int compare_units(const void *left, const void *right)
+/* An order that does not depend on the order in which runs were joined. */
+static int compare_candidates(const void *left, const void *right)
 {
 	const struct candidate *a = left, *b = right;
 
 	if (a->units != b->units)
 		return a->units > b->units ? -1 : 1;
-	if (a->hash != b->hash)
-		return a->hash < b->hash ? -1 : 1;
-	return a->tree < b->tree ? -1 : a->tree > b->tree;
-}
-
-/* An order that does not depend on the order in which runs were joined. */
-static int compare_hashes(const void *left, const void *right)
-{
-	const struct candidate *a = left, *b = right;
-
 	if (a->hash != b->hash)
 		return a->hash < b->hash ? -1 : 1;
 	return a->tree < b->tree ? -1 : a->tree > b->tree;
@@ -59,7 +50,7 @@ static struct candidate *list_trees(const struct samples *samples, uint32_t loop
 			.units = tree->units[0] + (training_half ? 0 : tree->units[1]),
 		};
 	}
-	qsort(list, *nr, sizeof(*list), compare_units);
+	qsort(list, *nr, sizeof(*list), compare_candidates);
 	return list;
 }
 
@@ -217,7 +208,6 @@ int cluster_trees(const struct samples *samples, uint32_t loop,
 	n = count_members(list, nr, max);
 	err = alloc_clusters(ret, samples, n);
 	if (!err && n) {
-		qsort(list, n, sizeof(*list), compare_hashes);
 		for (uint32_t i = 0; i < n; i++) {
 			ret->members[i] = list[i].tree;
 			ret->weights[i] = list[i].units ? list[i].units : 1;

@@ -8,7 +8,7 @@
  *
  * Up to max_trees trees, those with the most units, are clustered: average
  * linkage, cut at a height.  All other trees of the loop (rarer ones, and those
- * without units in the training half, if only that counts) go to the cluster
+ * only held back units had, if these do not count) go to the cluster
  * that is nearest by the same mean distance.
  */
 #ifndef _PGUARD_CLUSTER_H
@@ -26,7 +26,7 @@ enum {
 	CLUSTER_MAX_TREES = 8000,
 };
 
-/* About a quarter of an hour. */
+/* About 10 minutes of a core. */
 #define CLUSTER_MAX_WORK 4e12
 
 /*
@@ -47,7 +47,7 @@ enum {
 struct cluster_options {
 	enum distance distance;
 	double cut; /* up to this distance clusters become one; or CLUSTER_CUT_GAP */
-	bool training_half; /* only units[0] count, the rest is assigned */
+	bool training_half; /* only units learnt from count, the rest is assigned */
 	uint32_t max_trees; /* 0 for CLUSTER_MAX_TREES */
 	double max_work; /* see distance_max_paths(); 0 for CLUSTER_MAX_WORK */
 	void (*progress)(void *context, double done); /* 0 to 1, now and then; or NULL */
@@ -58,7 +58,7 @@ struct clusters {
 	uint32_t nr; /* clusters, those of more units first */
 	uint32_t *of_tree; /* by tree of the samples; SAMPLES_NONE outside of the loop */
 	uint32_t nr_members;
-	uint32_t *members; /* trees that the clusters were made of, by hash */
+	uint32_t *members; /* trees that the clusters were made of, as above */
 	double *weights; /* by member: units */
 	struct linkage_merge *merges; /* of members, nr_members - 1 */
 	uint32_t nr_assigned; /* the loop's other trees */

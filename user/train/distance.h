@@ -47,13 +47,16 @@ int distance_mean(const struct samples *samples, const uint32_t *rows, uint32_t 
 
 /*
  * How many paths of each tree can count, so that D of @nr trees to each other
- * takes at most @max_work: 0, all of them, or a power of two.  About 5e9 of work
- * take a second; 350,000 paths in trees of 2,600 are 1.3e12.
+ * takes at most @max_work: 0, all of them, or a power of two.  About 7e9 of work
+ * take a second; 350,000 distinct paths in 400 trees of 2,900 are 9.3e11.
  *
  * With k paths of larger trees, D is off by less than sqrt(ln(2 / x) / (2 k)) +
  * 1 / k with probability 1 - x (Hoeffding, for means over pairs): 0.031 for
  * k = 4096 and x = 0.001.  E is much nearer, for two trees keep the same ones of
- * the paths they share, and errors of equal terms cancel.
+ * the paths they share, and errors of equal terms cancel: on made-up trees of
+ * 15,000 paths, that differ in 2 to 30 % of them, E is off by 3e-5 in the mean
+ * and 8e-5 at most.  By 4096 random pairs of paths for each D it would be 2e-3
+ * and 9e-3, more than the height at which clusters are cut.
  */
 int distance_max_paths(const struct samples *samples, const uint32_t *trees, uint32_t nr,
 		       double max_work, uint32_t *ret);

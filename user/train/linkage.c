@@ -2,8 +2,9 @@
 /*
  * By nearest-neighbour chain: go from a cluster to its nearest one, from there
  * to the nearest of that, until two are nearest to each other.  With average
- * linkage these can be joined at once, for no merge elsewhere brings anything
- * nearer to either (it is reducible); the merges only have to be sorted.
+ * linkage these can be joined at once, for a cluster is never nearer than the
+ * nearest of its parts (it is reducible, and rounding is kept from spoiling
+ * that); the merges only have to be sorted.
  */
 
 #include "linkage.h"
@@ -69,7 +70,16 @@ static void remove_live(struct chain *chain, uint32_t cluster)
 	memmove(chain->live + i, chain->live + i + 1, (chain->nr_live - i) * sizeof(*chain->live));
 }
 
-/* The mean distance of the two together to any other one: Lance and Williams. */
+/* Lance and Williams.  The mean lies between the two in spite of rounding. */
+static double mean_of(double a, double weight_a, double b, double weight_b)
+{
+	double mean = (weight_a * a + weight_b * b) / (weight_a + weight_b);
+	double least = a < b ? a : b, most = a < b ? b : a;
+
+	return mean < least ? least : mean > most ? most : mean;
+}
+
+/* The mean distance of the two together to any other one. */
 static void join(struct chain *chain, uint32_t a, uint32_t b)
 {
 	double *row_a = chain->distances + (size_t)a * chain->n;
@@ -84,7 +94,7 @@ static void join(struct chain *chain, uint32_t a, uint32_t b)
 
 		if (other == a)
 			continue;
-		mean = (weight_a * row_a[other] + weight_b * row_b[other]) / (weight_a + weight_b);
+		mean = mean_of(row_a[other], weight_a, row_b[other], weight_b);
 		row_a[other] = mean;
 		chain->distances[(size_t)other * chain->n + a] = mean;
 	}
@@ -111,33 +121,45 @@ static struct linkage_merge next_merge(struct chain *chain)
 	}
 }
 
-static int compare_merges(const void *left, const void *right)
-{
-	const struct linkage_merge *a = left, *b = right;
+struct found {
+	struct linkage_merge merge;
+	uint32_t order;
+};
 
-	if (a->height != b->height)
-		return a->height < b->height ? -1 : 1;
-	if (a->a != b->a)
-		return a->a < b->a ? -1 : 1;
-	return a->b < b->b ? -1 : a->b > b->b;
+/* Of equal heights, a cluster must be made before it is merged. */
+static int compare_found(const void *left, const void *right)
+{
+	const struct found *a = left, *b = right;
+
+	if (a->merge.height != b->merge.height)
+		return a->merge.height < b->merge.height ? -1 : 1;
+	return a->order < b->order ? -1 : a->order > b->order;
 }
 
 int linkage_average(double *distances, const double *weights, uint32_t n,
 		    struct linkage_merge *ret)
 {
+	struct found *found;
 	struct chain chain;
 	int err;
 
 	if (n < 2)
 		return 0;
+	found = malloc(n * sizeof(*found));
 	err = chain_init(&chain, distances, weights, n);
+	if (!found)
+		err = -ENOMEM;
 	for (uint32_t i = 0; !err && i < n - 1; i++) {
-		ret[i] = next_merge(&chain);
-		join(&chain, ret[i].a, ret[i].b);
+		found[i] = (struct found){ next_merge(&chain), i };
+		join(&chain, found[i].merge.a, found[i].merge.b);
 	}
 	chain_deinit(&chain);
-	if (!err)
-		qsort(ret, n - 1, sizeof(*ret), compare_merges);
+	if (!err) {
+		qsort(found, n - 1, sizeof(*found), compare_found);
+		for (uint32_t i = 0; i < n - 1; i++)
+			ret[i] = found[i].merge;
+	}
+	free(found);
 	return err;
 }
 

@@ -18,8 +18,8 @@ struct linkage_merge {
 /*
  * Join @n items, of which each counts @weights times, by their @distances:
  * symmetric, n * n, and overwritten.  The n - 1 merges, of rising height, are
- * written to @ret.  Of equal distances those between the smallest items go
- * first.  Takes time of n^2.  Returns 0 or -ENOMEM.
+ * written to @ret.  Of clusters at equal distances the one of the smallest item
+ * is the nearest.  Takes time of n^2.  Returns 0 or -ENOMEM.
  */
 int linkage_average(double *distances, const double *weights, uint32_t n,
 		    struct linkage_merge *ret);
