@@ -5,6 +5,7 @@
  * usage: make-profile example FILE	what training might have found in a server
  *        make-profile recorded FILE	the same, before anything was learnt
  *        make-profile random FILE [SEED]	all that can be in a profile
+ *        make-profile wide FILE	call trees of many and deep paths
  *        make-profile large FILE	20,000 variants of 300 hits
  *        make-profile again FILE N	save N times, each time another one
  *        make-profile load FILE	load it, and say what is wrong with it
@@ -344,6 +345,33 @@ static void make_random(uint64_t seed, struct samples *samples, struct model *mo
 	fixture_model(&fixture, samples, model);
 }
 
+/* Each tree has all paths: chains that branch every few calls. */
+static void make_wide(struct samples *samples, struct model *model)
+{
+	struct fixture fixture = { .state = 5, .nr_functions = 300, .nr_trees = 3, .nr_units = 3 };
+
+	fixture_samples(&fixture, samples);
+	free(samples->nodes);
+	FIXTURE_ARRAY(samples, nodes, 3000);
+	samples->nodes[0].function = SAMPLES_NONE;
+	for (uint32_t i = 1; i < samples->nr_nodes; i++) {
+		uint32_t back = fixture_number(&fixture, 5) ? 1 : fixture_number(&fixture, i) + 1;
+
+		samples->nodes[i].parent = i - back;
+		samples->nodes[i].function = fixture_number(&fixture, samples->nr_functions);
+	}
+	for (uint32_t i = 0; i < samples->nr_trees; i++) {
+		struct samples_tree *tree = &samples->trees[i];
+
+		free(tree->leaves);
+		tree->leaves = fixture_array(samples->nr_nodes, sizeof(*tree->leaves));
+		tree->nr_leaves = 0;
+		for (uint32_t j = 1; j < samples->nr_nodes; j++)
+			tree->leaves[tree->nr_leaves++] = j;
+	}
+	fixture_model(&fixture, samples, model);
+}
+
 static void make_large(struct samples *samples, struct model *model)
 {
 	struct fixture fixture = { .state = 1, .nr_functions = 5000, .nr_trees = 4000,
@@ -414,6 +442,10 @@ int main(int argc, char **argv)
 		make_random(number, &samples, &model);
 		return save(path, &samples, &model);
 	}
+	if (!strcmp(what, "wide")) {
+		make_wide(&samples, &model);
+		return save(path, &samples, &model);
+	}
 	if (!strcmp(what, "large") || !strcmp(what, "seconds")) {
 		double begin;
 
@@ -437,7 +469,7 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(what, "load"))
 		return load(path);
-	fprintf(stderr, "usage: %s example|recorded|random|large|again|load|seconds FILE [N]\n",
+	fprintf(stderr, "usage: %s example|recorded|random|wide|large|again|load|seconds FILE [N]\n",
 		argv[0]);
 	return 2;
 }

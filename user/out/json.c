@@ -155,7 +155,8 @@ void json_bool(struct json *json, const char *key, bool value)
 	put_text(json, value ? "true" : "false");
 }
 
-void json_double(struct json *json, const char *key, double value)
+static void __attribute__((format(printf, 3, 0)))
+put_double(struct json *json, const char *key, const char *format, double value)
 {
 	char text[352]; /* the longest double has 309 digits */
 
@@ -165,8 +166,18 @@ void json_double(struct json *json, const char *key, double value)
 		put_text(json, "null");
 		return;
 	}
-	snprintf(text, sizeof(text), "%.3f", value);
+	snprintf(text, sizeof(text), format, value);
 	put_text(json, text);
+}
+
+void json_double(struct json *json, const char *key, double value)
+{
+	put_double(json, key, "%.3f", value);
+}
+
+void json_real(struct json *json, const char *key, double value)
+{
+	put_double(json, key, "%.9g", value);
 }
 
 void json_string(struct json *json, const char *key, const char *value)

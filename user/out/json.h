@@ -42,6 +42,8 @@ void json_u64(struct json *json, const char *key, uint64_t value);
 void json_bool(struct json *json, const char *key, bool value);
 /* Three decimals. */
 void json_double(struct json *json, const char *key, double value);
+/* Nine significant digits. */
+void json_real(struct json *json, const char *key, double value);
 /*
  * @value NULL is null.  What is not UTF-8 becomes U+FFFD: paths and thread
  * names may hold any bytes.

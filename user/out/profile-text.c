@@ -338,14 +338,14 @@ static void print_contexts(FILE *file, const struct profile_view *view, uint32_t
 
 		if (context->guard != guard)
 			continue;
-		fprintf(file, "  %36s loop %" PRIu32 ", depth %" PRIu32 ":", "",
+		fprintf(file, "  %31sloop %" PRIu32 ", depth %" PRIu32 ":", "",
 			context->loop + 1, context->depth);
 		for (uint32_t j = 0; j < context->nr_weights; j++) {
 			const struct model_weight *weight =
 				&model->weights[context->first_weight + j];
 
 			if (j % 6 == 5)
-				fprintf(file, "\n  %36s  ", "");
+				fprintf(file, "\n  %33s", "");
 			fprintf(file, " %" PRIu32 "=%u", model->types[weight->type].id,
 				weight->final);
 		}
@@ -367,7 +367,8 @@ static void print_guards(FILE *file, const struct profile_view *view, bool has_h
 	}
 	fprintf(file, "\n%sGuards%s: %.2f hits and %s a unit over all loops\n", text_bold(file),
 		text_plain(file), hits, duration_of(cost_ns, cost));
-	fprintf(file, "  %9s %9s %9s  %s\n", "hits/unit", "worst", "cost/unit", "function");
+	fprintf(file, "  %9s %9s %9s  %s\n", "hits/unit", "worst", "cost/unit",
+		has_hits ? "function, and in which context: type=weight" : "function");
 	for (uint32_t i = 0; i < model->nr_guards; i++) {
 		const struct model_guard *guard = &model->guards[i];
 		const struct samples_function *function =
