@@ -164,11 +164,11 @@ static void test_names(const char *self)
 static void test_debian(const char *path)
 {
 	struct program truth = read_program(path, SHT_DYNSYM);
-	double start = now_s(), took;
+	double start = cpu_s(), took;
 	struct code *code = open_code(path);
 	size_t missed = 0, sound = 0, orphans = 0;
 
-	took = now_s() - start;
+	took = cpu_s() - start;
 	if (!code) {
 		skip(3, "no such program");
 		free_program(&truth);

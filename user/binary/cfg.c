@@ -339,7 +339,7 @@ static int analyse(struct build *build)
 	make_edges(build);
 	cfg->entry = cfg_find(cfg, build->function->addr);
 	graph = (struct graph){
-		.nr = cfg->entry == GRAPH_NONE ? 0 : cfg->nr_blocks,
+		.nr = cfg->nr_blocks,
 		.entry = cfg->entry,
 		.first = cfg->first,
 		.successors = cfg->successors,

@@ -28,7 +28,7 @@ struct cfg {
 	struct dominators dominators; /* of blocks */
 	uint32_t nr_insns;
 	uint32_t nr_blocks;
-	uint32_t entry; /* block */
+	uint32_t entry; /* block; GRAPH_NONE if the function does not begin with code */
 	uint32_t nr_tables; /* indirect jumps that are a switch */
 	/* Other jumps through registers: calls as last statement, or hidden loops. */
 	uint32_t nr_unresolved;

@@ -287,7 +287,7 @@ int dominators_init(struct dominators *dominators, const struct graph *graph)
 	}
 	memset(dominators->parent, 0xff, size * sizeof(uint32_t));
 	memset(dominators->loop, 0xff, size * sizeof(uint32_t));
-	if (graph->nr) {
+	if (graph->entry < graph->nr) {
 		number_nodes(&walk);
 		list_predecessors(&walk);
 		find_dominators(&walk);

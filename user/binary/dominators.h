@@ -15,7 +15,7 @@ enum {
 
 struct graph {
 	uint32_t nr;
-	uint32_t entry; /* node */
+	uint32_t entry; /* node; GRAPH_NONE: nothing is reachable */
 	const uint32_t *first; /* nr + 1: node N's successors are first[N] to first[N + 1] */
 	const uint32_t *successors;
 };
