@@ -58,8 +58,9 @@ struct trace_call {
 	uint32_t object;
 	uint64_t offset; /* of the return address, in the file */
 	uint32_t caller; /* function, TRACE_NONE if it carries no site */
+	uint32_t callee; /* the same; TRACE_NONE too if the call is indirect */
 	bool is_indirect;
-	bool is_in_loop; /* the call lies in a natural loop of the caller */
+	bool is_in_loop; /* the call lies in a natural loop of the caller, or may */
 };
 
 struct trace {

@@ -254,6 +254,7 @@ static int returns_add(struct returns *returns, uint32_t object, uint64_t offset
 		.object = object,
 		.offset = offset,
 		.caller = TRACE_NONE,
+		.callee = TRACE_NONE,
 	};
 	returns->nr++;
 	return 0;
@@ -331,6 +332,7 @@ static int describe_call(const struct recording *recording, const uint32_t *of,
 {
 	const struct program *program = &recording->program;
 	struct code *code = program->files[call->object].code;
+	const struct function *target;
 	struct code_call found;
 	uint32_t function;
 	int error;
@@ -343,8 +345,13 @@ static int describe_call(const struct recording *recording, const uint32_t *of,
 	function = find_function(program, call->object, found.function);
 	if (function != TRACE_NONE)
 		call->caller = of[function];
+	target = found.is_indirect ? NULL : code_function(code, found.target);
+	function = target ? find_function(program, call->object, target) : TRACE_NONE;
+	if (function != TRACE_NONE)
+		call->callee = of[function];
 	call->is_indirect = found.is_indirect;
-	call->is_in_loop = found.nr_loops > 0;
+	/* A switch whose jumps are not known may be what leads back. */
+	call->is_in_loop = found.nr_loops || found.may_hide_loops;
 	return 0;
 }
 

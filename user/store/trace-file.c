@@ -221,10 +221,12 @@ static void take_calls(struct stream *stream, struct trace *trace)
 		take_u32(stream, &call->object);
 		take_u64(stream, &call->offset);
 		take_u32(stream, &call->caller);
+		take_u32(stream, &call->callee);
 		take_bool(stream, &call->is_indirect);
 		take_bool(stream, &call->is_in_loop);
 		bound(stream, call->object, trace->nr_objects, false);
 		bound(stream, call->caller, trace->nr_functions, true);
+		bound(stream, call->callee, trace->nr_functions, true);
 	}
 }
 

@@ -62,9 +62,16 @@ static bool is_site(const struct course_site *site, const struct walk_frame *fra
 	return site->object == frame->object && site->offset == frame->return_offset;
 }
 
+/* Was the frame's function called, and not jumped to by the one that was? */
+static bool is_callee(const struct walk_frame *frame)
+{
+	return !frame->call || frame->call->callee == TRACE_NONE ||
+	       frame->call->callee == frame->function;
+}
+
 bool course_is_chain(const struct course *course, const struct pass *pass)
 {
-	if (pass->walk.nr_frames != 1)
+	if (pass->walk.nr_frames != 1 || !is_callee(last_frame(pass)))
 		return false;
 	for (uint32_t i = 0; i < course->nr_chains; i++)
 		if (is_site(&course->chains[i], last_frame(pass)))
