@@ -86,6 +86,24 @@ __attribute__((noipa)) int has_switch(const unsigned char *code)
 	}
 }
 
+/* The same near the entry, where a guard would count each round. */
+__attribute__((noipa)) int has_early_switch(const unsigned char *code)
+{
+	for (;;) {
+		switch (*code++) {
+		case 0: return limit * 3;
+		case 1: return limit + 22;
+		case 2: return limit - code[1];
+		case 3: return limit << 4;
+		case 4: return limit / 5;
+		case 5: return limit ^ code[2];
+		case 6: return limit % 7;
+		case 7: break;
+		default: return 0;
+		}
+	}
+}
+
 /* A switch of its own, without a loop. */
 __attribute__((noipa)) int has_only_switch(int value)
 {
@@ -204,6 +222,7 @@ int main(int argc, char **argv)
 	int sum = has_no_loop(argc) + has_loop(argc) + has_nested_loops(argc);
 
 	sum += has_switch((unsigned char *)argv[0]) + has_only_switch(argc);
+	sum += has_early_switch((unsigned char *)argv[0]);
 	sum += has_cold_part(sum) + has_cold_end(&sum) + has_goto_loop(sum);
 	sum += has_entry_loop(sum) + calls_indirectly(sum) + tail_calls(sum) + is_leaf(sum);
 	sum += pushes_much(1, 2, 3, 4, 5, 6, sum) + takes_many("%d", sum) + follows(sum);

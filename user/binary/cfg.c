@@ -372,6 +372,43 @@ void cfg_deinit(struct cfg *cfg)
 	memset(cfg, 0, sizeof(*cfg));
 }
 
+static void note_tables(struct function *function, const struct cfg *cfg)
+{
+	for (uint32_t i = 0; i < cfg->nr_blocks; i++) {
+		const struct cfg_block *block = &cfg->blocks[i];
+		uint32_t last = block->first_insn + block->nr_insns - 1;
+
+		if (cfg->insns[last].insn.flow != INSN_JUMP_INDIRECT)
+			continue;
+		for (uint32_t k = cfg->first[i]; k < cfg->first[i + 1]; k++) {
+			uint64_t at = cfg->blocks[cfg->successors[k]].addr - function->addr;
+
+			if (!at)
+				function->entry_is_target = true;
+			else if (at < SWEEP_NEAR)
+				function->near[at / 64] |= 1ull << at % 64;
+		}
+	}
+}
+
+int cfg_note_tables(struct functions *functions)
+{
+	for (uint32_t i = 0; i < functions->nr; i++) {
+		struct function *function = &functions->entries[i];
+		struct cfg cfg;
+		int err;
+
+		if (!function->has_indirect_jump || function->is_plt)
+			continue;
+		err = cfg_init(&cfg, functions, function);
+		if (err)
+			return err;
+		note_tables(function, &cfg);
+		cfg_deinit(&cfg);
+	}
+	return 0;
+}
+
 uint32_t cfg_find(const struct cfg *cfg, uint64_t addr)
 {
 	uint32_t low = 0, high = cfg->nr_blocks;

@@ -38,6 +38,12 @@ struct cfg {
 int cfg_init(struct cfg *cfg, const struct functions *functions, const struct function *function);
 void cfg_deinit(struct cfg *cfg);
 
+/*
+ * Note in @functions which places near their starts jump tables lead to.
+ * Returns 0 or -ENOMEM.
+ */
+int cfg_note_tables(struct functions *functions);
+
 /* The block that @addr lies in, or GRAPH_NONE. */
 uint32_t cfg_find(const struct cfg *cfg, uint64_t addr);
 

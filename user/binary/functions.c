@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cfg.h"
 #include "object.h"
 
 static bool has_parent(const struct range *range, const struct sweep_facts *facts)
@@ -102,6 +103,8 @@ int functions_read(struct object *object, struct functions *ret)
 		err = make_functions(ret, facts);
 	if (!err)
 		err = noreturn_read(&object->view, object->elf, &ret->noreturn);
+	if (!err)
+		err = cfg_note_tables(ret);
 	if (!err)
 		err = object_function(object, object->entry, &start, &name); /* reads symbols */
 	if (!err)

@@ -188,19 +188,29 @@ static uint32_t find_bound(const struct code_insn *insns, uint32_t at)
 	return MAX_ENTRIES;
 }
 
+/* How many entries, up to @bound, are places in the function. */
+static uint32_t count_entries(const struct functions *functions, const struct code_insn *insns,
+			      uint32_t nr, const struct jump_table *table, uint32_t bound)
+{
+	uint32_t entry;
+
+	for (entry = 0; entry < bound; entry++) {
+		uint64_t target = jump_table_target(functions, table, entry);
+
+		if (code_insn_find(insns, nr, target) < nr)
+			continue;
+		/* a case that is not to be: it can be in a part that is not joined */
+		if (bound == MAX_ENTRIES || !functions_find(functions, target))
+			break;
+	}
+	return entry;
+}
+
 bool jump_table_find(const struct functions *functions, const struct code_insn *insns,
 		     uint32_t nr, uint32_t at, struct jump_table *ret)
 {
-	uint32_t bound;
-
 	if (!find_form(insns, at, ret))
 		return false;
-	bound = find_bound(insns, at);
-	for (ret->nr = 0; ret->nr < bound; ret->nr++) {
-		uint64_t target = jump_table_target(functions, ret, ret->nr);
-
-		if (code_insn_find(insns, nr, target) == nr)
-			break;
-	}
+	ret->nr = count_entries(functions, insns, nr, ret, find_bound(insns, at));
 	return ret->nr > 1;
 }
