@@ -30,15 +30,17 @@ TRAINING = {"redis": 180}
 PAPER_DEVIATION = 0.115
 PAPER_CONTEXTS = {"apache": 0.939}
 
-# The loop that serves: what a thread of it runs, and where it waits.  "calls" and "is" are
-# looked up in the program's files, without the product: the function that owns the loop has this
-# exported name, or calls this exported function.
+# The loop that serves: the system calls it waits in, and the functions whose calls, in the
+# function that owns the loop or below it, lead to them.  They are looked up in the program's
+# files, by their return addresses and without the product.
 LOOPS = {
-    "redis": {"file": "redis-check-rdb", "is": "aeMain", "waits": ("epoll_wait",)},
-    "nginx": {"file": "nginx", "calls": "ngx_process_events_and_timers", "waits": ("epoll_wait",)},
-    "memcached": {"file": "libevent", "is": "event_base_loop", "waits": ("epoll_wait",)},
-    "apache": {"file": "mod_mpm_event.so", "calls": "ap_queue_pop_something",
-               "waits": ("futex",)},
-    "mariadb": {"file": "mariadbd", "is": "do_handle_one_connection",
-                "waits": ("poll", "recvfrom")},
+    "redis": {"waits": ("epoll_wait",), "calls": ("epoll_wait", "aeProcessEvents")},
+    "nginx": {"waits": ("epoll_wait",),
+              "calls": ("epoll_wait", "ngx_process_events_and_timers")},
+    "memcached": {"waits": ("epoll_wait",), "calls": ("epoll_wait", "event_base_loop")},
+    "apache": {"waits": ("futex",),
+               "calls": ("pthread_cond_wait", "apr_thread_cond_wait", "ap_queue_pop_something")},
+    "mariadb": {"waits": ("poll", "recvfrom", "futex"),
+                "calls": ("poll", "recv", "vio_read", "my_net_read_packet", "my_net_read",
+                          "do_command")},
 }

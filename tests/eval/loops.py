@@ -1,83 +1,92 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a profile says of loops, types and guards, and whether a loop is the right one."""
+"""What a profile knows of loops, types and guards, and whether a loop is the right one."""
 
 import dataclasses
-import json
 import pathlib
 import re
+import sqlite3
 import subprocess
+
+ROLES = ("wait", "event call", "event site")
+SYSCALLS = {0: "read", 7: "poll", 17: "pread64", 23: "select", 43: "accept", 45: "recvfrom",
+            47: "recvmsg", 128: "rt_sigtimedwait", 130: "rt_sigsuspend", 202: "futex",
+            230: "clock_nanosleep", 232: "epoll_wait", 270: "pselect6", 271: "ppoll",
+            281: "epoll_pwait", 288: "accept4", 426: "io_uring_enter"}
 
 
 @dataclasses.dataclass(frozen=True)
-class Identity:
-    """What a loop is, in any run: the function that owns it, and where it waits."""
+class Boundary:
+    """Where units begin or end; offset is that of the return address, or of the site."""
 
+    role: str
+    syscall: str
     path: str
     offset: int
-    size: int
-    name: str
-    waits: tuple
-    boundaries: tuple
-    comm: str
+    distance: int
+
+    def __str__(self):
+        call = f"{self.syscall} from " if self.syscall else ""
+        return f"{self.role}: {call}{pathlib.Path(self.path).name}+{self.offset:#x}"
 
 
 class Profile:
-    """What pg-collect show --json says."""
+    """A profile's tables; loops are numbered from 1, as in the list of units."""
 
-    def __init__(self, text):
-        self.lines = [json.loads(line) for line in text.splitlines() if line]
+    def __init__(self, path):
+        self.file = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        self.file.row_factory = sqlite3.Row
+        self.paths = [row["path"] for row in self.rows("object")]
+        self.functions = self.rows("function")
 
-    def kind(self, kind):
-        return [line for line in self.lines if line["kind"] == kind]
+    def rows(self, table):
+        return self.file.execute(f'select * from "{table}" order by id').fetchall()
 
-    def identity(self, loop):
-        line = next(line for line in self.kind("loop") if line["loop"] == loop)
-        owner = line["function"] or {}
-        boundaries = line["boundaries"]
-        return Identity(owner.get("module", ""), owner.get("offset", 0), owner.get("size", 0),
-                        owner.get("function") or "",
-                        tuple(sorted({one["syscall"] for one in boundaries
-                                      if one["role"] == "wait"})),
-                        tuple(sorted({f"{one['role']} {one.get('syscall') or 'site'}"
-                                      for one in boundaries})), line["comm"])
+    def loop_of_type(self, kind):
+        return next(row["loop"] + 1 for row in self.rows("type") if row["type"] == kind)
 
-    def same_loop(self, identity):
-        """The number of the loop of this profile that is that of another one."""
-        for line in self.kind("loop"):
-            mine = self.identity(line["loop"])
-            if (mine.path, mine.offset) == (identity.path, identity.offset):
-                return line["loop"]
-        raise LookupError(f"the loop of {identity.path}+{identity.offset:#x} is not there")
+    def comm(self, loop):
+        return self.rows("loop")[loop - 1]["comm"]
+
+    def lost(self):
+        return self.rows("total")[0]["lost"]
+
+    def cut_off(self, loop):
+        return self.rows("loop")[loop - 1]["cut_off"]
+
+    def boundaries(self, loop):
+        """All boundaries of a loop, waits first."""
+        found = []
+        for row in self.rows("boundary"):
+            if row["loop"] != loop - 1:
+                continue
+            role = ROLES[row["role"]]
+            if role == "event site":
+                function = self.functions[row["function"]]
+                found.append(Boundary(role, "", self.paths[function["object"]],
+                                      function["offset"], 0))
+            else:
+                found.append(Boundary(role, SYSCALLS.get(row["syscall"], str(row["syscall"])),
+                                      self.paths[row["object"]], row["return_offset"],
+                                      row["distance"]))
+        return found
+
+    def same_loop(self, boundaries):
+        """The loop that shares most waits with these boundaries of another profile."""
+        def shared(loop):
+            mine = {(one.path, one.offset) for one in self.boundaries(loop) if one.role == "wait"}
+            return len(mine & {(one.path, one.offset) for one in boundaries})
+        count = len(self.rows("loop"))
+        best = max(range(1, count + 1), key=shared, default=0)
+        if not best or not shared(best):
+            raise LookupError("the loop that serves is not there")
+        return best
 
     def prediction(self, loop):
-        line = next(line for line in self.kind("prediction") if line["loop"] == loop)
-        return {"accuracy": line["accuracy_end"], "guards": line["guards"], "hits": line["hits"],
-                "worst": line["worst"], "unseen": line["unseen"], "units": line["units"]}
-
-    def costliest(self, count):
-        """The types with the greatest mean time, and its standard deviation as a share of it."""
-        kinds = []
-        for line in self.kind("type"):
-            times = line["times"]
-            if times["units"] >= 2 and times["mean_ns"]:
-                kinds.append({"id": line["type"], "mean_ns": times["mean_ns"],
-                              "deviation": times["sigma_ns"] / times["mean_ns"]})
-        return sorted(kinds, key=lambda kind: -kind["mean_ns"])[:count]
+        return next(row for row in self.rows("prediction") if row["loop"] == loop - 1)
 
 
 def output(*command):
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
-
-
-def exported(path, name):
-    """Addresses of exported functions whose name is this, or C++ for this."""
-    mangled = re.compile(rf"(?:_Z{len(name)}{re.escape(name)}\w*|{re.escape(name)})")
-    found = []
-    for line in output("objdump", "-T", path).splitlines():
-        words = line.split()
-        if " .text" in line and mangled.fullmatch(words[-1]):
-            found.append(int(words[0], 16))
-    return found
 
 
 def address_of(path, offset):
@@ -91,27 +100,32 @@ def address_of(path, offset):
     raise LookupError(f"{path}+{offset:#x} is no code")
 
 
-def calls(path, address, size, name):
-    """Whether the code there calls the function of this name, or jumps to it."""
-    text = output("objdump", "-d", path, f"--start-address={address:#x}",
-                  f"--stop-address={address + size:#x}")
-    return re.search(rf"(?:call|jmp)\s.*<{re.escape(name)}[@>]", text) is not None
+def called_before(path, offset):
+    """The name of the function whose call returns to this place, '' if it has none."""
+    address = address_of(path, offset)
+    text = output("objdump", "-d", "-C", path, f"--start-address={address - 5:#x}",
+                  f"--stop-address={address:#x}")
+    match = re.search(r"call\s+[0-9a-f]+ <([\w:~]+)", text)
+    return match[1] if match else ""
 
 
 def wanted(rule):
     """A rule of asked.LOOPS in a few words."""
-    return rule.get("is") or f"calls {rule['calls']}"
+    return "waits in " + " or ".join(rule["waits"])
 
 
-def is_right(identity, rule):
-    """(whether it is, what was seen)"""
-    seen = (f"{pathlib.Path(identity.path).name}+{identity.offset:#x} {identity.name}"
-            f" ({identity.comm}), boundaries: {', '.join(identity.boundaries)}")
-    if rule["file"] not in pathlib.Path(identity.path).name:
-        return False, seen
-    if not any(wait in rule["waits"] for wait in identity.waits):
-        return False, seen
-    address = address_of(identity.path, identity.offset)
-    if "is" in rule:
-        return address in exported(identity.path, rule["is"]), seen
-    return calls(identity.path, address, identity.size, rule["calls"]), seen
+def is_right(boundaries, rule):
+    """(whether the loop is the right one, what was seen)
+
+    It is if all its waits return from calls that only the program's own loop makes.
+    """
+    seen = []
+    good = True
+    for boundary in boundaries:
+        if boundary.role != "wait":
+            seen.append(str(boundary))
+            continue
+        name = called_before(boundary.path, boundary.offset)
+        seen.append(f"{boundary} (return of {name or 'a call by a pointer'})")
+        good = good and boundary.syscall in rule["waits"] and name in rule["calls"]
+    return good and any(one.role == "wait" for one in boundaries), "; ".join(seen)

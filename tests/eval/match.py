@@ -2,15 +2,17 @@
 """Which unit served which request.
 
 The rules, in this order:
-  by the server's log   where there is one (it names the thread and the time): the request of the
-                        unit's thread that the unit overlaps most
+  by the server's log   where there is one (it names the thread and the time): the request that
+                        the server began in the unit, in the unit's thread
   by connection         where the unit's boundary is a call on a connection that was open through
-                        the whole run: the request of this connection that it overlaps most
-  by time               with one client, and where no unit of the loop has a connection: the
-                        request that it overlaps most
-A request takes the unit that overlaps it most, and only that one.  Units that are left are
-those of connections that come or go, of timers and of the server's own business; requests that
-are left were served by no unit that was recorded.
+                        the whole run: the request of this connection that had been sent and not
+                        yet been answered when the unit began
+  by time               with one client, and where no unit of the loop has a connection: the same,
+                        without regard to connections
+How long they overlap says less: the last unit before a wait also sends the answers of others and
+outlives its own.  A request has one unit, the longest.  Units that are left are those of
+connections that come or go, of timers and of the server's own business; requests that are left
+were served by no unit that was recorded.
 """
 
 import bisect
@@ -113,37 +115,32 @@ def read_log(path, requests, realtime_ns):
     return spans
 
 
-def overlap(unit, span):
-    return min(unit.end_ns, span.end_ns) - max(unit.start_ns, span.start_ns)
+def begun_in(unit, spans, starts):
+    """The first span that begins in the unit, or None; spans are rising."""
+    i = bisect.bisect_left(starts, unit.start_ns)
+    return spans[i] if i < len(spans) and spans[i].start_ns <= unit.end_ns else None
 
 
-def best_span(unit, spans, ends):
-    """The span that the unit overlaps most, or None; spans are disjoint and rising."""
-    best, most = None, 0
-    for i in range(bisect.bisect_left(ends, unit.start_ns), len(spans)):
-        if spans[i].start_ns > unit.end_ns:
-            break
-        common = overlap(unit, spans[i])
-        if common > most:
-            best, most = spans[i], common
-    return best
+def open_at(unit, spans, starts):
+    """The span in which the unit begins, or None; spans are disjoint and rising."""
+    i = bisect.bisect_right(starts, unit.start_ns) - 1
+    return spans[i] if i >= 0 and unit.start_ns <= spans[i].end_ns else None
 
 
-def pair(groups):
-    """Pairs out of [(units, spans)]; each request keeps the unit that overlaps it most."""
+def pair(groups, choose):
+    """Pairs out of [(units, spans)]; each request has the longest of its units."""
     taken = {}
     for units, spans in groups:
         spans = sorted(spans, key=lambda span: span.start_ns)
-        ends = [span.end_ns for span in spans]
+        starts = [span.start_ns for span in spans]
         for unit in units:
-            span = best_span(unit, spans, ends)
+            span = choose(unit, spans, starts)
             if not span:
                 continue
-            key = id(span.request)
-            if key not in taken or overlap(unit, span) > overlap(*taken[key][:2]):
-                taken[key] = (unit, span, span.request)
-    pairs = [(unit, request) for unit, _, request in taken.values()]
-    return sorted(pairs, key=lambda both: both[0].start_ns)
+            best = taken.get(id(span.request))
+            if not best or unit.end_ns - unit.start_ns > best[0].end_ns - best[0].start_ns:
+                taken[id(span.request)] = (unit, span.request)
+    return sorted(taken.values(), key=lambda both: both[0].start_ns)
 
 
 def threads_of_log(units, log):
@@ -188,7 +185,7 @@ def match(units, requests, sockets, log=None):
     else:
         rule = "time"
         groups = [(units, whole)] if len(ports) == 1 else []
-    pairs = pair(groups)
+    pairs = pair(groups, begun_in if log else open_at)
     return Matching(pairs, rule, len(units) - len(pairs), len(requests) - len(pairs))
 
 

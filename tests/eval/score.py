@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """What a run of the guest's part says of the product."""
 
+import collections
 import datetime
 import json
 import math
 import pathlib
 import re
+import shutil
 import subprocess
 import time
 
@@ -27,9 +29,10 @@ VERSIONS = {
 HOW = """Each program is Debian's own, with a small configuration, in the VM. Clients send a
 seeded mix by Zipf's law, each waiting for its answer before it asks again, and log label, time
 and connection of each request. A label names the work that a request needs; it was chosen before
-any result was seen. A unit belongs to the request that it overlaps most: of its thread, where the
-server's log names the thread; of its connection, where its boundary is a call on one; of all, with
-one client. Each request has one unit at most. Units of connections that come or go and of timers
+any result was seen. A unit belongs to the request that was sent and not yet answered when it began:
+of its connection, where its boundary is a call on one; of all, with one client. Where the server's
+log names thread and time, it is the request that the server began in it. Each request has one unit,
+the longest. Units of connections that come or go and of timers
 belong to no request and are left out of the Rand index; the lines of units count them.
 Accuracies are what the trainer predicts for units that it had held back. Lines without anything
 asked are for information."""
@@ -46,7 +49,7 @@ def version_of(program):
 
 
 def collect(*words, seconds=LEARN_SECONDS):
-    """pg-collect to its end: (standard output, seconds)."""
+    """pg-collect to its end: (what it said, seconds)."""
     started = time.monotonic()
     try:
         done = subprocess.run([COLLECT, *map(str, words)], capture_output=True, text=True,
@@ -56,23 +59,38 @@ def collect(*words, seconds=LEARN_SECONDS):
     if done.returncode:
         tail = (done.stderr or done.stdout).strip().splitlines()[-1:]
         raise NoResult(f"{words[0]}: exit {done.returncode}: {' '.join(tail)[:300]}")
-    return done.stdout, time.monotonic() - started
+    return done.stdout + done.stderr, time.monotonic() - started
 
 
 class Learnt:
-    """A profile learnt from a phase's trace, the units it is made of, and what it took."""
+    """A profile, and the units of the run that it was learnt from."""
 
-    def __init__(self, directory, hits=None):
-        profile = directory / (f"profile-{hits}.pgp" if hits else "profile.pgp")
-        profile.unlink(missing_ok=True)
+    def __init__(self, directory):
+        self.path = directory / "profile.pgp"
         units = directory / "units.tsv"
-        budget = ["--hits", str(hits)] if hits else []
-        text, self.seconds = collect("learn", directory / "trace.pgt", "-o", profile,
-                                     "--units", units, *budget)
-        (directory / "learn.log").write_text(text)
-        self.said = text
+        self.said = ""
+        self.seconds = None
+        trace = directory / "trace.pgt"
+        if trace.exists():
+            self.path.unlink(missing_ok=True)
+            self.said, self.seconds = collect("learn", trace, "-v", "-o", self.path,
+                                              "--units", units)
+        else:
+            self.said = (directory / "train.log").read_text(errors="replace")
         self.units = match.read_units(units)
-        self.profile = loops.Profile(collect("show", profile, "--json")[0])
+        self.profile = loops.Profile(self.path)
+
+    def of_budget(self, hits):
+        """The profile derived anew for so many hits a unit, and how long that took."""
+        path = self.path.with_name(f"profile-{hits}.pgp")
+        shutil.copy(self.path, path)
+        _, seconds = collect("learn", "-o", path, "--hits", hits)
+        return loops.Profile(path), seconds
+
+    def loop_in_profile(self, units):
+        """The profile's number for the loop of these units."""
+        kinds = collections.Counter(unit.type for unit in units if unit.type)
+        return self.profile.loop_of_type(kinds.most_common(1)[0][0]) if kinds else units[0].loop
 
 
 def sockets_of(directory):
@@ -93,11 +111,11 @@ class Mix:
         for loop in sorted({unit.loop for unit in self.learnt.units}):
             units = [unit for unit in self.learnt.units if unit.loop == loop]
             within = match.window(units, requests)
-            found.append((match.match(units, within, sockets, log), loop, units, within))
+            found.append((match.match(units, within, sockets, log), units, within))
         if not found:
             raise NoResult("there are no units")
         # The loop that serves is the one whose units are requests.
-        self.matching, self.loop, self.units, self.requests = max(
+        self.matching, self.units, self.requests = max(
             found, key=lambda one: len(one[0].pairs))
 
     def labelled(self, half=None):
@@ -113,24 +131,38 @@ def judge_load(out, name, phase, serving):
     """Units of a plain load against the requests that were sent."""
     what, wanted = phase["title"], phase["requests"]
     learnt = Learnt(out / name)
-    loop = learnt.profile.same_loop(serving)
-    units = [unit for unit in learnt.units if unit.loop == loop]
-    others = len(learnt.units) - len(units)
-    return item("units", f"{what}: requests, units", str(wanted), str(len(units)),
-                near(len(units), wanted, asked.UNITS),
-                why=f"of the loop that serves; {others} units of other loops")
+    numbers = collections.Counter(unit.loop for unit in learnt.units)
+    serves = learnt.profile.same_loop(serving)
+    begin, end = map(int, (out / name / "counted.tsv").read_text().split())
+    counted = []
+    for number in numbers:
+        units = [unit for unit in learnt.units if unit.loop == number]
+        if learnt.loop_in_profile(units) == serves:
+            counted = [unit for unit in units if begin <= unit.start_ns <= end]
+    got = len(counted)
+    return item("units", f"{what}: requests, units", str(wanted), str(got),
+                near(got, wanted, asked.UNITS), why="of the loop that serves, in the time between"
+                f" the load's begin and end; {units_by_fd(counted)}")
+
+
+def units_by_fd(units):
+    """How many there are by what their boundary was a call on, for a reader."""
+    by_fd = collections.Counter(unit.fd for unit in units)
+    return ", ".join(f"{n} of {f'file {fd}' if fd >= 0 else 'no file'}"
+                     for fd, n in by_fd.most_common(5))
 
 
 def judge_units(mix, clients):
     wanted, got = len(mix.requests), len(mix.units)
     matching = mix.matching
-    yield item("units", f"mix, {clients}: requests, units", str(wanted), str(got),
-               near(got, wanted, asked.UNITS),
-               why=f"{matching.units_left} units of no request, {matching.requests_left} requests"
-                   f" without a unit; matched by {matching.rule}")
+    yield item("units", f"mix, {clients}: requests / units / lost events", "",
+               f"{wanted} / {got} / {mix.learnt.profile.lost()}")
     share = len(matching.pairs) / wanted if wanted else 0
-    yield item("units", f"mix, {clients}: requests with a unit", "99 %", percent(share),
-               share >= 0.99, why=f"matched by {matching.rule}")
+    yield item("units", f"mix, {clients}: requests with a unit", ">= 99 %", percent(share),
+               share >= 0.99, why=f"{matching.requests_left} requests without a unit,"
+               f" {matching.units_left} units of no request; matched by {matching.rule};"
+               f" {mix.learnt.profile.cut_off(mix.learnt.loop_in_profile(mix.units))} units were"
+               f" cut off or had lost events")
 
 
 def judge_types(program, mix, clients):
@@ -157,23 +189,25 @@ def judge_unseen(program, mix, clients):
                 why=f"of {len(held)} held-back units")
 
 
-def judge_guards(program, directory, mix, clients):
+def judge_guards(program, mix, clients):
     """What the guards of each budget are predicted to do."""
     wanted = asked.ACCURACY[program]
     if clients == CLIENTS["four"]:
         wanted = asked.ACCURACY_OF_FOUR.get(program, wanted)
+    slowest = mix.learnt.seconds or 0
+    loop = mix.learnt.loop_in_profile(mix.units)
     for hits, least in zip(asked.BUDGETS, wanted):
         what = f"{clients}, {hits} hit{'s' * (hits > 1)}"
         try:
-            learnt = Learnt(directory, hits)
-            guards = learnt.profile.prediction(learnt.profile.same_loop(
-                mix.learnt.profile.identity(mix.loop)))
+            profile, seconds = mix.learnt.of_budget(hits)
         except NoResult as error:
             yield failed("guards", f"accuracy, {what}", f">= {percent(least, 0)}", str(error))
             continue
+        slowest = max(slowest, seconds)
+        guards = profile.prediction(loop)
         yield item("guards", f"accuracy, {what}", f">= {percent(least, 0)}",
-                   percent(guards["accuracy"]), guards["accuracy"] >= least,
-                   why=f"{guards['guards']} guards, {guards['units']} held-back units,"
+                   percent(guards["accuracy_end"]), guards["accuracy_end"] >= least,
+                   why=f"{guards['nr_guards']} guards, {guards['units']} held-back units,"
                        f" {percent(guards['unseen'])} of unseen call trees")
         yield item("guards", f"mean hits, {what}", f"<= {hits * asked.HITS_OF_PLAN:.1f}",
                    f"{guards['hits']:.2f}", guards["hits"] <= hits * asked.HITS_OF_PLAN)
@@ -182,59 +216,65 @@ def judge_guards(program, directory, mix, clients):
     number = len(mix.learnt.units)
     limit = asked.SELECTION_SECONDS * max(1, number / asked.SELECTION_UNITS)
     yield item("time", f"learn, {clients}, {number} units", f"<= {limit:.0f} s",
-               f"{mix.learnt.seconds:.1f} s", mix.learnt.seconds <= limit)
+               f"{slowest:.1f} s", slowest <= limit)
+
+
+def judge_loops(program, boundaries):
+    """Whether the loop that serves is the right one."""
+    good, seen = loops.is_right(boundaries, asked.LOOPS[program])
+    return item("loop", "the loop that serves", "right", "right" if good else "wrong", good,
+                why=f"{seen}; right is: {loops.wanted(asked.LOOPS[program])}")
+
+
+def judge_paper(program, learnt):
+    """What the paper reports, by its definitions."""
+    ten = costliest(collect("show", "--types", 100000, learnt.path)[0])
+    if ten:
+        mean = sum(deviation for _, _, deviation in ten) / len(ten)
+        yield item("paper", "relative deviation, 10 costliest types", "", percent(mean),
+                   paper=percent(asked.PAPER_DEVIATION),
+                   why="; ".join(f"type {kind}: {time_text}, {percent(deviation)}"
+                                 for kind, time_text, deviation in ten))
+    share = re.search(r"contexts identified:? *([0-9.]+) *%", learnt.said)
+    paper = asked.PAPER_CONTEXTS.get(program)
+    yield item("paper", "contexts identified", "", f"{share[1]} %" if share else "not told",
+               paper=percent(paper) if paper else "")
+
+
+def costliest(text):
+    """[(type, mean, deviation)] of the ten types with the greatest mean time that show tells."""
+    factor = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+    found = []
+    for line in text.splitlines():
+        row = re.match(r" +(\d+) +[\d.]+ % +[\d.]+ % +([\d.]+) (ns|us|ms|s)"
+                       r" +([\d.]+) % ", line)
+        if row:
+            found.append((float(row[2]) * factor[row[3]], int(row[1]), f"{row[2]} {row[3]}",
+                          float(row[4]) / 100))
+    return [entry[1:] for entry in sorted(found, reverse=True)[:10]]
 
 
 def judge_mix(program, out, name, phase):
     clients = CLIENTS[name]
     mix = Mix(out / name, phase)
     items = [*judge_units(mix, clients), *judge_types(program, mix, clients),
-             judge_unseen(program, mix, clients)]
-    items += judge_guards(program, out / name, mix, clients)
+             judge_unseen(program, mix, clients), *judge_guards(program, mix, clients)]
+    if name == "four":
+        limit = asked.TRAINING.get(program)
+        items.append(item("time", "whole training in the VM", f"< {limit} s" if limit else "",
+                          f"{phase['seconds']:.0f} s",
+                          phase["seconds"] < limit if limit else None))
+        items += judge_paper(program, mix.learnt)
     return items, mix
 
 
-def judge_loops(program, mix):
-    """The loop that serves is the right one; what the other loops are."""
-    identity = mix.learnt.profile.identity(mix.loop)
-    good, seen = loops.is_right(identity, asked.LOOPS[program])
-    return item("loop", "the loop that serves", loops.wanted(asked.LOOPS[program]),
-                "right" if good else "wrong", good, why=seen)
-
-
-def judge_paper(program, profile, said):
-    ten = profile.costliest(10)
-    if ten:
-        mean = sum(kind["deviation"] for kind in ten) / len(ten)
-        yield item("paper", "relative deviation, 10 costliest types", "", percent(mean),
-                   paper=percent(asked.PAPER_DEVIATION),
-                   why="; ".join(f"type {kind['id']}: {kind['mean_ns'] / 1e3:.0f} us, "
-                                 f"{percent(kind['deviation'])}" for kind in ten))
-    share = re.search(r"contexts identified:? *([0-9.]+) *%", said)
-    paper = asked.PAPER_CONTEXTS.get(program)
-    yield item("paper", "contexts identified", "", f"{share[1]} %" if share else "not told",
-               paper=percent(paper) if paper else "")
-
-
-def judge_train(program, out, phase):
-    seconds = phase["seconds"]
-    limit = asked.TRAINING.get(program)
-    yield item("time", "whole training in the VM", f"< {limit} s" if limit else "",
-               f"{seconds:.0f} s", None if limit is None else seconds < limit)
-    said = (out / "train/train.log").read_text(errors="replace")
-    profile = loops.Profile(collect("show", out / "train/profile.pgp", "--json")[0])
-    yield from judge_paper(program, profile, said)
-
-
 def judge_phases(program, out, phases):
-    """All items, and what was expected but could not be had."""
+    """All items; what is expected and could not be had is there as failed."""
     items = []
     serving = None
-    for name in [*CLIENTS, *sorted(phases)]:
+    loads = sorted(name for name in phases if name.startswith("load"))
+    for name in [*CLIENTS, *loads]:
         phase = phases.get(name, {"error": "it was not run"})
-        if name in CLIENTS and any(name == done["phase"] for done in items):
-            continue
-        group = {"train": "time"}.get(name, "units" if name.startswith("load") else "types")
         what = phase.get("title") or CLIENTS.get(name, name)
         try:
             if "error" in phase:
@@ -242,16 +282,17 @@ def judge_phases(program, out, phases):
             if name in CLIENTS:
                 new, mix = judge_mix(program, out, name, phase)
                 if serving is None:
-                    serving = mix.learnt.profile.identity(mix.loop)
-                    new.insert(0, judge_loops(program, mix))
-            elif name == "train":
-                new = list(judge_train(program, out, phase))
+                    serving = mix.learnt.profile.boundaries(mix.learnt.loop_in_profile(mix.units))
+                    new.insert(0, judge_loops(program, serving))
+            elif serving is None:
+                raise NoResult("which loop serves is not known")
             else:
                 new = [judge_load(out, name, phase, serving)]
-        except (NoResult, OSError, LookupError, ValueError) as error:
-            new = [failed(group, what, "", f"{type(error).__name__}: {error}"
-                          if not isinstance(error, NoResult) else str(error))]
-        items += [{**one, "phase": name} for one in new]
+        except NoResult as error:
+            new = [failed("units", what, "", str(error))]
+        except (OSError, LookupError, ValueError, subprocess.SubprocessError) as error:
+            new = [failed("units", what, "", f"{type(error).__name__}: {error}")]
+        items += new
     return items
 
 

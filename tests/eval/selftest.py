@@ -28,11 +28,11 @@ def check_index():
 
 def check_time():
     requests = [request(0, 100, 200), request(1, 210, 300)]
-    # The second unit still runs when the client asks again; the last one is nobody's.
-    units = [unit(110, 190), unit(195, 215), unit(220, 290), unit(400, 500)]
+    # The first unit still runs when the client asks again; the last one is nobody's.
+    units = [unit(110, 295), unit(220, 290), unit(400, 500)]
     found = match.match(units, requests, {})
     assert orders(found) == [(110, 0), (220, 1)] and found.rule == "time"
-    assert (found.units_left, found.requests_left) == (2, 0)
+    assert (found.units_left, found.requests_left) == (1, 0)
 
 
 def check_connections():

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Send a labelled mix to a program that runs, and log each request.
 
-usage: client.py PROGRAM [--connections N] [--requests N] [--seed N] [--pid PID --out DIR]
+usage: client.py PROGRAM [--connections N] [--requests N] [--seed N]
+                         [--label LABEL] [--pid PID --out DIR]
 
 Each connection is a process that asks, waits for the answer, and asks again.  Labels come by
 Zipf's law (1/rank), the same in each run with the same seed.  It ends after --requests (over
-all connections), or on SIGTERM.  With --out these files are written there:
+all connections), or on SIGTERM; --label leaves one label of the mix.  With --out these files
+are written there:
   requests.tsv    connection port label sent_ns answered_ns   (CLOCK_MONOTONIC)
   sockets.tsv     pid fd port: which of the server's files is which connection
 """
@@ -44,18 +46,20 @@ def talk(number, arguments, ready, go):
     program = programs.load(arguments.program)
     mix = program.mix(number, arguments.connections, arguments.seed)
     chance = random.Random(arguments.seed * 1000 + number)
-    weights = [1 / rank for rank in range(1, len(mix.labels) + 1)]
+    labels = [arguments.label] if arguments.label else mix.labels
+    weights = [1 / rank for rank in range(1, len(labels) + 1)]
     connection = program.connect()
     port = connection.getsockname()[1]
     # The server takes the connection with the first request at the latest.
-    ask_for(mix, connection, mix.labels[0])
+    if arguments.out:
+        ask_for(mix, connection, mix.labels[0])
     os.write(ready, b".")
     os.read(go, 1)
     rows = []
     left = arguments.requests // arguments.connections if arguments.requests else -1
     clock = time.monotonic_ns
     while left and not stop.asked:
-        for label in chance.choices(mix.labels, weights, k=100):
+        for label in chance.choices(labels, weights, k=100):
             if not left or stop.asked:
                 break
             label = mix.choose(label)
@@ -128,6 +132,7 @@ def main():
     parser.add_argument("--connections", type=int, default=1)
     parser.add_argument("--requests", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--label")
     parser.add_argument("--pid", type=int, default=0)
     parser.add_argument("--out", type=pathlib.Path)
     arguments = parser.parse_args()

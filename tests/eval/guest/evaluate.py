@@ -3,10 +3,9 @@
 
 usage: evaluate.py PROGRAM OUT [PHASE...]
 
-  load    plain loads of a known number of requests, counted
-  one     the labelled mix by one client
-  four    the same by four at once
-  train   a whole training, as a user would do it, and its time
+  load    plain loads of a known number of requests, recorded
+  one     the labelled mix by one client, recorded for pg-collect learn
+  four    the same by four at once, trained on by pg-collect train
 
 Each phase has a directory below OUT.  OUT/phases.json tells what became of each; a phase that
 fails is told there, and the others go on.  Nothing is judged here.
@@ -17,6 +16,7 @@ import os
 import pathlib
 import platform
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -29,9 +29,9 @@ import programs
 HERE = pathlib.Path(__file__).resolve().parent
 COLLECT = str(HERE.parents[2] / "pg-collect")
 CLIENT = [sys.executable, str(HERE / "client.py")]
-PHASES = ["load", "one", "four", "train"]
+PHASES = ["load", "one", "four"]
 CONNECTIONS = {"one": 1, "four": 4}
-# How long the stages of a recording may take together, in s.
+# How long a recording lasts, in s; a training lasts as long as it does by itself.
 RECORD_SECONDS = 40
 
 
@@ -97,64 +97,41 @@ def threads(pid):
             for task in pathlib.Path(f"/proc/{pid}/task").iterdir()}
 
 
-def record_mix(program, name, phase, out):
-    """The structure of the units that labelled requests make."""
+def do_mix(program, name, phase, out):
+    """What labelled requests make, and what is needed to tell which unit is whose."""
     client = Client(program, name, out, CONNECTIONS[phase], seed=CONNECTIONS[phase])
     try:
-        seconds = run("record", [COLLECT, "record", "-o", out / "trace.pgt",
-                                 "--duration", RECORD_SECONDS, "-p", program.pid],
-                      out, RECORD_SECONDS + 60)
+        if phase == "one":
+            seconds = run("record", [COLLECT, "record", "-o", out / "trace.pgt", "-v",
+                                     "--duration", f"{RECORD_SECONDS}s", "-p", program.pid],
+                          out, RECORD_SECONDS + 120)
+        else:
+            seconds = run("train", [COLLECT, "train", "-o", out / "profile.pgp", "-v",
+                                    "--units", out / "units.tsv", "-p", program.pid], out, 300)
     finally:
         client.stop()
     if (program.dir / "access.log").exists():
         shutil.copy(program.dir / "access.log", out / "access.log")
     realtime = time.clock_gettime_ns(time.CLOCK_REALTIME) - time.monotonic_ns()
-    return {"record_seconds": seconds, "realtime_ns": realtime}
+    return {"seconds": round(seconds, 1), "realtime_ns": realtime}
 
 
 def count_load(program, name, number, out):
-    """How many units a plain load makes, by the program's loops."""
+    """The structure of the units that a plain load makes."""
     title, command, requests = program.loads()[number]
     if command[0] == "@client":
-        command = [*CLIENT, name, "--seed", str(100 + number), *command[1:]]
-    audit = subprocess.Popen([COLLECT, "audit", "--json", "--duration", "300", "-p",
-                              str(program.pid)], stdin=subprocess.DEVNULL, text=True,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    try:
-        line = audit.stdout.readline()
-        if '"ready"' not in line:
-            raise Failed(f"audit: {line}{audit.stderr.read()[-300:]}")
-        run("load", command, out, 200)
-        time.sleep(0.5)
-        audit.send_signal(signal.SIGINT)
-        text, errors = audit.communicate(timeout=60)
-    finally:
-        if audit.poll() is None:
-            audit.kill()
-            audit.wait()
-    if audit.returncode:
-        raise Failed(f"audit: exit {audit.returncode}: {errors[-300:]}")
-    (out / "audit.json").write_text(text)
-    return {"title": title, "requests": requests}
-
-
-def whole_training(program, name, out):
-    """pg-collect train, as a user would call it, under the mix of four clients."""
-    client = Client(program, name, out, 4, seed=9)
-    try:
-        seconds = run("train", [COLLECT, "train", "-o", out / "profile.pgp", "-p", program.pid],
-                      out, 400)
-    finally:
-        client.stop()
-    return {"seconds": seconds}
+        command = [*CLIENT, name, *command[1:]]
+    load = [sys.executable, "-B", str(HERE / "load.py"), str(out), *command]
+    seconds = run("record", [COLLECT, "record", "-o", out / "trace.pgt", "-v", "--duration",
+                             "400s", "--workload", shlex.join(load), "-p", program.pid],
+                  out, 240)
+    return {"title": title, "requests": requests, "record_seconds": seconds}
 
 
 def do_phase(program, name, phase, out):
     if phase.startswith("load"):
         return count_load(program, name, int(phase[4:]), out)
-    if phase == "train":
-        return whole_training(program, name, out)
-    return record_mix(program, name, phase, out)
+    return do_mix(program, name, phase, out)
 
 
 def main():

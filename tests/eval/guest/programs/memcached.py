@@ -101,5 +101,6 @@ class Server(Program):
 
     def loads(self):
         return [(f"own client, {c} connections",
-                 ["@client", "--connections", str(c), "--requests", str(self.requests)],
+                 ["@client", "--connections", str(c), "--requests", str(self.requests),
+                  "--label", "get hit"],
                  self.requests) for c in (1, 4)]
