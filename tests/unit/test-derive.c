@@ -8,6 +8,7 @@
 #include "synthetic.h"
 #include "tap.h"
 #include "train/derive.h"
+#include "train/describe.h"
 #include "train/times.h"
 
 static const struct synthetic program = {
@@ -204,6 +205,35 @@ static void test_budget(struct samples *samples, struct derive_options options)
 	model_deinit(&model);
 }
 
+/* Guards that were timed stay as long as the budget and the slack allow. */
+static void test_keep(struct samples *samples, struct derive_options options)
+{
+	uint32_t functions[200], nr = 0, nr_timed = 0, nr_limited = 0;
+	struct model model;
+
+	for (uint32_t i = 0; i < samples->guards[0].nr; i++)
+		functions[nr++] = samples->guards[0].functions[i];
+	options.hits = 1.2;
+	options.keep_slack = 1;
+	model_derive(samples, &options, &model);
+	for (uint32_t i = 0; i < model.nr_guards; i++)
+		nr_timed += is_guard(functions, nr, model.guards[i].function);
+	ok(model.nr_guards && model.nr_guards < nr && nr_timed == model.nr_guards &&
+	   model.types[0].times.nr, "a smaller budget gets the best of the guards that were timed");
+	model_deinit(&model);
+	options.hits = 0.4;
+	options.keep_slack = 0;
+	model_derive(samples, &options, &model);
+	nr_timed = 0;
+	for (uint32_t i = 0; i < model.nr_guards; i++)
+		nr_timed += is_guard(functions, nr, model.guards[i].function);
+	for (uint32_t i = 0; i < model.nr_types; i++)
+		nr_limited += model.types[i].threshold_ns > 0;
+	ok(model.nr_guards && nr_limited == model.nr_types,
+	   "%u of %u guards timed: there are thresholds all the same", nr_timed, model.nr_guards);
+	model_deinit(&model);
+}
+
 /* Trees 0 and 1 hit the same guards. */
 static void test_merge(struct derive_options options)
 {
@@ -275,7 +305,7 @@ int main(void)
 	struct samples samples;
 	struct model model;
 
-	plan(28);
+	plan(30);
 	derive_options_init(&options);
 	synthetic_make(&program, &samples);
 	test_structure(&samples, &options, &model);
@@ -283,6 +313,7 @@ int main(void)
 	test_coverage(&samples, &options, &model);
 	model_deinit(&model);
 	test_budget(&samples, options);
+	test_keep(&samples, options);
 	samples_deinit(&samples);
 	test_merge(options);
 	test_odd(&options);

@@ -45,7 +45,7 @@ static void fixture_prepare(struct fixture *fixture)
 
 static void choose(struct fixture *fixture, enum select_method method, double slack)
 {
-	struct select_options options = { method, fixture->budget, slack };
+	struct select_options options = { method, fixture->budget, slack, NULL };
 
 	fixture->nr = 0;
 	if (select_guards(&fixture->signatures, &fixture->types, &options, fixture->chosen,
@@ -284,7 +284,7 @@ static void compare_lazy(struct fixture *fixture, double hits, double *mean, dou
 	struct select_score lazy_score, eager_score;
 	struct features features;
 
-	features_init(&features, &fixture->signatures, &fixture->types, 0);
+	features_init(&features, &fixture->signatures, &fixture->types, 0, NULL);
 	fixture->budget[0] = hits;
 	*mean = *worst = 0;
 	*equal = 0;

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "describe.h"
 #include "features.h"
+#include "keep.h"
 #include "merge.h"
 #include "predict.h"
 #include "times.h"
@@ -22,6 +24,7 @@ void derive_options_init(struct derive_options *options)
 		.hit_ns = 1000,
 		.early_slack = SELECT_EARLY_SLACK,
 		.merge_limit = MERGE_LIMIT,
+		.keep_slack = DERIVE_KEEP_SLACK,
 		.rule = { THRESHOLD_RATE, 0.001 },
 	};
 	cluster_options_init(&options->cluster);
@@ -141,63 +144,6 @@ static int set_budgets(struct derivation *derivation)
 	return 0;
 }
 
-/* Do the guards of a timing run fit into the budget? */
-static bool is_affordable(const struct derivation *derivation, const struct features *features,
-			  const struct samples_guards *guards)
-{
-	uint32_t nr_loops = derivation->samples->nr_loops;
-
-	for (uint32_t loop = 0; loop < nr_loops; loop++) {
-		double hits = 0;
-
-		for (uint32_t i = 0; i < guards->nr; i++)
-			hits += features->loop_price[(size_t)guards->functions[i] * nr_loops + loop];
-		if (hits > derivation->budget[loop])
-			return false;
-	}
-	return true;
-}
-
-/* Rather keep guards for which there are times, if they are as good. */
-static int keep_guards(struct derivation *derivation)
-{
-	const struct samples *samples = derivation->samples;
-	uint64_t most = timed_units(samples, derivation->functions, derivation->nr_functions);
-	const struct samples_guards *best = NULL;
-	struct select_score chosen, other;
-	struct features features;
-	int ret;
-
-	if (!samples->nr_timings)
-		return 0;
-	ret = select_rate(&derivation->signatures, &derivation->types, derivation->functions,
-			  derivation->nr_functions, &chosen);
-	if (!ret)
-		ret = features_init(&features, &derivation->signatures, &derivation->types, 0);
-	if (ret)
-		return ret;
-	for (uint32_t i = 0; i < samples->nr_guards && !ret; i++) {
-		const struct samples_guards *guards = &samples->guards[i];
-		uint64_t units = timed_units(samples, guards->functions, guards->nr);
-
-		if (units <= most || !guards->nr || !is_affordable(derivation, &features, guards))
-			continue;
-		ret = select_rate(&derivation->signatures, &derivation->types, guards->functions,
-				  guards->nr, &other);
-		if (ret || other.end < chosen.end - DERIVE_KEEP_SLACK)
-			continue;
-		best = guards;
-		most = units;
-	}
-	features_deinit(&features);
-	if (best && !ret) {
-		memcpy(derivation->functions, best->functions,
-		       best->nr * sizeof(*derivation->functions));
-		derivation->nr_functions = best->nr;
-	}
-	return ret;
-}
-
 static int choose_guards(struct derivation *derivation)
 {
 	struct select_options options = {
@@ -206,14 +152,20 @@ static int choose_guards(struct derivation *derivation)
 	};
 	int ret = set_budgets(derivation);
 
+	if (ret)
+		return ret;
+	options.budget = derivation->budget;
 	derivation->functions = calloc((size_t)derivation->samples->nr_functions + 1,
 				       sizeof(*derivation->functions));
-	if (ret || !derivation->functions)
+	if (!derivation->functions)
 		return -ENOMEM;
-	options.budget = derivation->budget;
 	ret = select_guards(&derivation->signatures, &derivation->types, &options,
 			    derivation->functions, &derivation->nr_functions);
-	return ret ? ret : keep_guards(derivation);
+	if (ret)
+		return ret;
+	return keep_guards(&derivation->signatures, &derivation->types, &options,
+			   derivation->options->keep_slack, derivation->functions,
+			   &derivation->nr_functions);
 }
 
 static int learn(struct derivation *derivation)
@@ -224,7 +176,7 @@ static int learn(struct derivation *derivation)
 	free(model->types);
 	model->types = NULL;
 	model->nr_types = 0;
-	ret = weights_add_types(&derivation->signatures, &derivation->types, model);
+	ret = weights_add_types(&derivation->types, model);
 	if (ret)
 		return ret;
 	return weights_learn(&derivation->signatures, &derivation->types, derivation->functions,
@@ -245,73 +197,6 @@ static int predict_unmerged(struct derivation *derivation, double *accuracy)
 		accuracy[i] = predictions[i].accuracy_end;
 	free(predictions);
 	return ret;
-}
-
-/* What does not come from the guards. */
-static int describe_types(struct derivation *derivation)
-{
-	const struct samples *samples = derivation->samples;
-	uint32_t *last = calloc((size_t)samples->nr_functions + 1, sizeof(*last));
-	struct model *model = derivation->model;
-
-	if (!last)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < model->nr_types; i++) {
-		model->types[i].id = i + 1;
-		model->types[i].example = SAMPLES_NONE;
-		model->types[i].nr_merged = derivation->nr_merged[i];
-	}
-	for (uint32_t i = 0; i < samples->nr_trees; i++) {
-		const struct samples_tree *tree = &samples->trees[i], *example;
-		struct model_type *type;
-
-		if (derivation->types.of_tree[i] == SAMPLES_NONE)
-			continue;
-		type = &model->types[derivation->types.of_tree[i]];
-		type->nr_trees++;
-		type->paths += (double)(tree->units[0] + tree->units[1]) * tree->nr_leaves;
-		example = type->example == SAMPLES_NONE ? NULL : &samples->trees[type->example];
-		if (!example || tree->units[0] + tree->units[1] >
-				example->units[0] + example->units[1])
-			type->example = i;
-	}
-	for (uint32_t i = 0; i < samples->nr_units; i++) {
-		const struct samples_unit *unit = &samples->units[i];
-		uint32_t type = derivation->types.of_tree[unit->tree], nr = 0;
-
-		for (uint32_t j = 0; j < unit->nr_hits; j++) {
-			nr += last[unit->hits[j].function] != i + 1;
-			last[unit->hits[j].function] = i + 1;
-		}
-		if (type != SAMPLES_NONE)
-			model->types[type].functions += (double)(unit->units[0] + unit->units[1]) *
-							nr;
-	}
-	free(last);
-	return 0;
-}
-
-/* Of sums over units, means; only the units that are kept as variants have hits. */
-static void divide_types(struct derivation *derivation)
-{
-	const struct samples *samples = derivation->samples;
-	struct model *model = derivation->model;
-
-	for (uint32_t i = 0; i < model->nr_types; i++) {
-		if (model->types[i].units)
-			model->types[i].functions /= (double)model->types[i].units;
-		model->types[i].units = 0;
-	}
-	for (uint32_t i = 0; i < samples->nr_trees; i++) {
-		uint32_t type = derivation->types.of_tree[i];
-
-		if (type != SAMPLES_NONE)
-			model->types[type].units += samples->trees[i].units[0] +
-						    samples->trees[i].units[1];
-	}
-	for (uint32_t i = 0; i < model->nr_types; i++)
-		if (model->types[i].units)
-			model->types[i].paths /= (double)model->types[i].units;
 }
 
 static void price_guards(struct derivation *derivation)
@@ -447,10 +332,11 @@ static int derive(struct derivation *derivation, double *unmerged)
 	if (!ret)
 		ret = learn(derivation);
 	if (!ret)
-		ret = describe_types(derivation);
+		ret = describe_types(derivation->samples, &derivation->types, derivation->model);
 	if (ret)
 		return ret;
-	divide_types(derivation);
+	for (uint32_t i = 0; i < derivation->model->nr_types; i++)
+		derivation->model->types[i].nr_merged = derivation->nr_merged[i];
 	price_guards(derivation);
 	name_methods(derivation->options, derivation->model);
 	ret = set_thresholds(derivation);
@@ -483,34 +369,4 @@ int model_derive(const struct samples *samples, const struct derive_options *opt
 	free(derivation.nr_merged);
 	free(unmerged);
 	return error;
-}
-
-/* A type and its mean time, to be sorted. */
-struct ranked {
-	uint32_t type;
-	double mean_ns;
-};
-
-static int compare_ranked(const void *a, const void *b)
-{
-	const struct ranked *x = a, *y = b;
-
-	if (x->mean_ns > y->mean_ns || x->mean_ns < y->mean_ns)
-		return x->mean_ns > y->mean_ns ? -1 : 1;
-	return (x->type > y->type) - (x->type < y->type);
-}
-
-int model_rank_types(const struct model *model, uint32_t *ret)
-{
-	struct ranked *ranked = calloc((size_t)model->nr_types + 1, sizeof(*ranked));
-
-	if (!ranked)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < model->nr_types; i++)
-		ranked[i] = (struct ranked){ i, times_mean(&model->types[i].times) };
-	qsort(ranked, model->nr_types, sizeof(*ranked), compare_ranked);
-	for (uint32_t i = 0; i < model->nr_types; i++)
-		ret[i] = ranked[i].type;
-	free(ranked);
-	return 0;
 }

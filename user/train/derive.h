@@ -18,11 +18,8 @@
 #define DERIVE_HITS 2.0
 /* More hits than that tell nothing new, however much time there is. */
 #define DERIVE_MAX_HITS 8.0
-/*
- * Guards of a timing run stay if that costs no more accuracy on the training
- * units than this: its times serve for them alone.
- */
-#define DERIVE_KEEP_SLACK 0.01
+/* Default of keep_slack. */
+#define DERIVE_KEEP_SLACK 0.05
 
 struct derive_options {
 	struct cluster_options cluster;
@@ -32,6 +29,14 @@ struct derive_options {
 	double hits; /* mean hits a unit instead of the budget; 0: by the budget */
 	double early_slack; /* see select.h */
 	double merge_limit; /* see merge.h; 1 or more: never merge */
+	/*
+	 * The times of a run serve only for guards that were on then.  So guards
+	 * of a timing run, all or as many of them as the budget allows, stay if
+	 * that costs no more accuracy on the training units than this.  Whether
+	 * the model's guards are timed is told by timed_units(); if not, all
+	 * thresholds are the loops' until they are.
+	 */
+	double keep_slack;
 	struct threshold_rule rule;
 };
 
@@ -44,11 +49,5 @@ void derive_options_init(struct derive_options *options);
  */
 int model_derive(const struct samples *samples, const struct derive_options *options,
 		 struct model *ret);
-
-/*
- * @ret, with room for all types of @model, gets them by mean time, the dearest
- * first.  Returns 0 or -ENOMEM.
- */
-int model_rank_types(const struct model *model, uint32_t *ret);
 
 #endif /* _PGUARD_DERIVE_H */

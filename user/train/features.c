@@ -16,6 +16,7 @@ struct raw_entry {
 struct build {
 	struct features *features;
 	const struct types *types;
+	const bool *allowed; /* by function; NULL: all */
 	double share[FEATURES_QUARTERS]; /* of the prefixes */
 	uint64_t *feature; /* by function, of the unit at hand; 0: not hit */
 	uint32_t *count; /* the same, hits */
@@ -131,13 +132,20 @@ static int collect_hits(struct build *build)
 	return 0;
 }
 
+/* Can @function be chosen?  If not, rows do not differ by it. */
+static bool is_column(const struct build *build, uint32_t function)
+{
+	return build->features->columns[function].most <= FEATURES_MAX_HITS &&
+	       (!build->allowed || build->allowed[function]);
+}
+
 /* Row @row is new: remember what is hit in it. */
 static int add_raw(struct build *build, uint32_t row)
 {
 	for (uint32_t i = 0; i < build->nr_touched; i++) {
 		uint32_t function = build->touched[i];
 
-		if (build->features->columns[function].most > FEATURES_MAX_HITS)
+		if (!is_column(build, function))
 			continue;
 		if (build->nr_raw == build->room_raw) {
 			size_t room = build->room_raw ? 2 * build->room_raw : 1 << 16;
@@ -161,7 +169,7 @@ static int add_row(struct build *build, uint32_t start, uint32_t type, double sh
 	size_t at;
 
 	for (uint32_t i = 0; i < build->nr_touched; i++)
-		if (features->columns[build->touched[i]].most <= FEATURES_MAX_HITS)
+		if (is_column(build, build->touched[i]))
 			hash += mix(build->feature[build->touched[i]] ^ build->touched[i]);
 	for (at = hash & (build->nr_slots - 1); build->slots[at];
 	     at = (at + 1) & (build->nr_slots - 1)) {
@@ -321,9 +329,9 @@ static void build_free(struct build *build)
 }
 
 int features_init(struct features *features, const struct signatures *signatures,
-		  const struct types *types, double prefix_share)
+		  const struct types *types, double prefix_share, const bool *allowed)
 {
-	struct build build = { .features = features, .types = types };
+	struct build build = { .features = features, .types = types, .allowed = allowed };
 	int ret;
 
 	*features = (struct features){

@@ -11,6 +11,7 @@
 #ifndef _PGUARD_FEATURES_H
 #define _PGUARD_FEATURES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -66,11 +67,12 @@ struct features {
 
 /*
  * @prefix_share of the weight goes to what is met in the first 25, 50 and 75 %
- * of each unit, in equal parts; 0: only whole units count.  @signatures must
- * outlive the result.  Returns 0 or -ENOMEM.
+ * of each unit, in equal parts; 0: only whole units count.  @allowed: functions
+ * that have entries, NULL for all.  @signatures must outlive the result.
+ * Returns 0 or -ENOMEM.
  */
 int features_init(struct features *features, const struct signatures *signatures,
-		  const struct types *types, double prefix_share);
+		  const struct types *types, double prefix_share, const bool *allowed);
 void features_deinit(struct features *features);
 
 #endif /* _PGUARD_FEATURES_H */

@@ -110,7 +110,7 @@ static int confusion_init(struct confusion *confusion, const struct signatures *
 	int ret;
 
 	*confusion = (struct confusion){ 0 };
-	ret = weights_add_types(signatures, types, &model);
+	ret = weights_add_types(types, &model);
 	if (!ret)
 		ret = weights_learn(signatures, types, functions, nr, &model);
 	if (!ret)

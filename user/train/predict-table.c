@@ -62,7 +62,7 @@ static int try_budget(struct work *work, double hits, struct select_options *opt
 	options->budget = work->budget;
 	ret = select_guards(work->signatures, work->types, options, work->functions, &nr);
 	if (!ret)
-		ret = weights_add_types(work->signatures, work->types, &model);
+		ret = weights_add_types(work->types, &model);
 	if (!ret)
 		ret = weights_learn(work->signatures, work->types, work->functions, nr, &model);
 	if (!ret)

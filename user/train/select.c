@@ -39,7 +39,7 @@ int select_rate(const struct signatures *signatures, const struct types *types,
 	*ret = (struct select_score){ 0 };
 	if (!predictions)
 		return error;
-	error = weights_add_types(signatures, types, &model);
+	error = weights_add_types(types, &model);
 	if (!error)
 		error = weights_learn(signatures, types, functions, nr, &model);
 	if (!error)
@@ -147,7 +147,7 @@ static int select_by_information(const struct signatures *signatures, const stru
 		struct features features;
 
 		error = features_init(&features, signatures, types,
-				      is_early ? SELECT_PREFIX_SHARE : 0);
+				      is_early ? SELECT_PREFIX_SHARE : 0, options->allowed);
 		if (error)
 			break;
 		error = try_ways(&features, types, options->budget, choices, &nr);
@@ -228,7 +228,7 @@ static int select_as_paper(const struct signatures *signatures, const struct typ
 
 	*ret_nr = 0;
 	if (spreads && rest && last)
-		error = features_init(&features, signatures, types, 0);
+		error = features_init(&features, signatures, types, 0, NULL);
 	if (error)
 		goto out;
 	memcpy(rest, budget, samples->nr_loops * sizeof(*rest));

@@ -37,6 +37,7 @@ struct select_options {
 	 * beginnings are not looked at.
 	 */
 	double early_slack;
+	const bool *allowed; /* by function; NULL: all are.  By information only. */
 };
 
 /* How good a choice is on the training units, over all loops. */

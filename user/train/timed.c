@@ -75,16 +75,13 @@ static uint32_t infer_type(struct table *table, const struct samples_timing *tim
 	return type == INFER_NO_TYPE ? SAMPLES_NONE : table->first_type + type;
 }
 
-static void add_timing(struct timed *to, struct tables *tables, const uint32_t *guard_of,
-		       const struct samples_timing *timing)
+static void add_to_type(struct timed *to, struct tables *tables, const uint32_t *guard_of,
+			const struct samples_timing *timing)
 {
 	uint32_t type = infer_type(&tables->loops[timing->loop], timing, guard_of);
 
-	for (int half = 0; half < 2; half++) {
-		times_merge(&to->loops[half][timing->loop], &timing->times[half]);
-		if (type != SAMPLES_NONE)
-			times_merge(&to->types[half][type], &timing->times[half]);
-	}
+	for (int half = 0; half < 2 && type != SAMPLES_NONE; half++)
+		times_merge(&to->types[half][type], &timing->times[half]);
 }
 
 int timed_init(struct timed *timed, const struct samples *samples, const struct model *model)
@@ -112,10 +109,14 @@ int timed_init(struct timed *timed, const struct samples *samples, const struct 
 		functions[i] = model->guards[i].function;
 		guard_of[functions[i]] = i;
 	}
-	for (uint32_t i = 0; i < samples->nr_timings; i++)
-		if (covers(&samples->guards[samples->timings[i].guards], functions,
-			   model->nr_guards))
-			add_timing(timed, &tables, guard_of, &samples->timings[i]);
+	for (uint32_t i = 0; i < samples->nr_timings; i++) {
+		const struct samples_timing *timing = &samples->timings[i];
+
+		for (int half = 0; half < 2; half++)
+			times_merge(&timed->loops[half][timing->loop], &timing->times[half]);
+		if (covers(&samples->guards[timing->guards], functions, model->nr_guards))
+			add_to_type(timed, &tables, guard_of, timing);
+	}
 out:
 	tables_deinit(&tables);
 	free(functions);

@@ -16,8 +16,8 @@ struct timed {
 };
 
 /*
- * Of @samples those timings count in whose runs all of @model's guards were on.
- * Returns 0, -EINVAL or -ENOMEM.
+ * For types those timings of @samples count in whose runs all of @model's
+ * guards were on, for loops all.  Returns 0, -EINVAL or -ENOMEM.
  */
 int timed_init(struct timed *timed, const struct samples *samples, const struct model *model);
 void timed_deinit(struct timed *timed);

@@ -259,23 +259,13 @@ out:
 	return ret;
 }
 
-int weights_add_types(const struct signatures *signatures, const struct types *types,
-		      struct model *model)
+int weights_add_types(const struct types *types, struct model *model)
 {
-	const struct samples *samples = signatures->samples;
-
 	model->types = calloc((size_t)types->nr + 1, sizeof(*model->types));
 	if (!model->types)
 		return -ENOMEM;
 	model->nr_types = types->nr;
 	for (uint32_t i = 0; i < types->nr; i++)
 		model->types[i].loop = types->loop[i];
-	for (uint32_t i = 0; i < samples->nr_units; i++) {
-		uint32_t type = types->of_tree[samples->units[i].tree];
-
-		if (type != SAMPLES_NONE)
-			model->types[type].units += samples->units[i].units[0] +
-						    samples->units[i].units[1];
-	}
 	return 0;
 }

@@ -26,8 +26,7 @@
 int weights_learn(const struct signatures *signatures, const struct types *types,
 		  const uint32_t *functions, uint32_t nr, struct model *model);
 
-/* Give @model, which has none, the types @types, with nothing but loop and units. */
-int weights_add_types(const struct signatures *signatures, const struct types *types,
-		      struct model *model);
+/* Give @model, which has none, the types @types, of which it knows the loop alone. */
+int weights_add_types(const struct types *types, struct model *model);
 
 #endif /* _PGUARD_WEIGHTS_H */
