@@ -134,6 +134,7 @@ static inline void fixture_loop(struct fixture *fixture, struct samples *samples
 			.object = program,
 			.return_offset = 0x4000 + 0x100 * of_universe + i,
 			.distance = 88 + 8 * i,
+			.rise = 96 * fixture_number(fixture, 2),
 		};
 	}
 	if (of_universe == 1)
@@ -153,6 +154,7 @@ static inline void fixture_loop(struct fixture *fixture, struct samples *samples
 	loop->function = of_universe ? fixture_number(fixture, fixture->nr_functions) :
 				       SAMPLES_NONE;
 	snprintf(loop->comm, sizeof(loop->comm), "worker-%u", fixture_number(fixture, 3));
+	loop->has_empty = fixture_number(fixture, 2);
 	loop->units = fixture_number(fixture, 1000000);
 	loop->cut_off = fixture_number(fixture, 100);
 	loop->foreign_stack = fixture_number(fixture, 10);
@@ -328,6 +330,7 @@ static inline void fixture_model(struct fixture *fixture, const struct samples *
 		model->predictions[i].nr_guards = model->nr_guards;
 		model->predictions[i].accuracy_end = fixture_number(fixture, 1001) / 1000.0;
 		model->predictions[i].accuracy_half = fixture_number(fixture, 1001) / 1000.0;
+		model->predictions[i].accuracy_unmerged = fixture_number(fixture, 1001) / 1000.0;
 		model->predictions[i].threshold_right = fixture_number(fixture, 1001) / 1000.0;
 		model->predictions[i].hits = fixture_number(fixture, 300) / 100.0;
 		model->predictions[i].worst = fixture_number(fixture, 300);

@@ -320,12 +320,13 @@ static void make_example(struct samples *samples, struct model *model)
 	FIXTURE_ARRAY(model, predictions, 2);
 	model->predictions[0] = (struct model_prediction){
 		.budget = 2, .nr_guards = 7, .accuracy_end = 0.981, .accuracy_half = 0.774,
+		.accuracy_unmerged = 0.953,
 		.threshold_right = 0.968, .hits = 1.87, .worst = 14, .unseen = 0.0213,
 		.units = 93155,
 	};
 	model->predictions[1] = (struct model_prediction){
 		.loop = 1, .budget = 2, .nr_guards = 1, .accuracy_end = 0.995,
-		.accuracy_half = 0.995, .threshold_right = 0.995, .hits = 1, .worst = 1,
+		.accuracy_half = 0.995, .accuracy_unmerged = 0.995, .threshold_right = 0.995, .hits = 1, .worst = 1,
 		.units = 300,
 	};
 	model->budget = 0.02;

@@ -53,6 +53,7 @@ static inline bool same_loop(const struct samples_loop *a, const struct samples_
 	SAME(a, b, function);
 	SAME(a, b, units);
 	SAME(a, b, cut_off);
+	SAME(a, b, has_empty);
 	SAME(a, b, foreign_stack);
 	for (uint32_t i = 0; i < a->nr_boundaries; i++) {
 		SAME(a, b, boundaries[i].role);
@@ -60,6 +61,7 @@ static inline bool same_loop(const struct samples_loop *a, const struct samples_
 		SAME(a, b, boundaries[i].object);
 		SAME(a, b, boundaries[i].return_offset);
 		SAME(a, b, boundaries[i].distance);
+		SAME(a, b, boundaries[i].rise);
 		SAME(a, b, boundaries[i].function);
 	}
 	return !memcmp(a->comm, b->comm, sizeof(a->comm));
@@ -204,6 +206,7 @@ static inline bool same_predictions(const struct model *a, const struct model *b
 		SAME(a, b, predictions[i].nr_guards);
 		SAME(a, b, predictions[i].accuracy_end);
 		SAME(a, b, predictions[i].accuracy_half);
+		SAME(a, b, predictions[i].accuracy_unmerged);
 		SAME(a, b, predictions[i].threshold_right);
 		SAME(a, b, predictions[i].hits);
 		SAME(a, b, predictions[i].worst);

@@ -91,6 +91,10 @@ static void put_boundary(struct json *json, const struct samples *samples,
 		put_object(json, samples, boundary->object);
 		json_u64(json, "return_offset", boundary->return_offset);
 		json_u64(json, "distance", boundary->distance);
+		if (boundary->rise)
+			json_u64(json, "rise", boundary->rise);
+		else
+			json_null(json, "rise");
 	}
 	json_end(json);
 }
@@ -103,6 +107,7 @@ static void put_prediction(struct json *json, const struct model_prediction *pre
 	json_u64(json, "nr_guards", prediction->nr_guards);
 	json_real(json, "accuracy_end", prediction->accuracy_end);
 	json_real(json, "accuracy_half", prediction->accuracy_half);
+	json_real(json, "accuracy_unmerged", prediction->accuracy_unmerged);
 	json_real(json, "threshold_right", prediction->threshold_right);
 	json_real(json, "hits", prediction->hits);
 	json_u64(json, "worst", prediction->worst);
@@ -128,6 +133,7 @@ static void put_loops(struct json *json, const struct profile_view *view)
 		for (uint32_t j = 0; j < loop->nr_boundaries; j++)
 			put_boundary(json, samples, &loop->boundaries[j]);
 		json_end(json);
+		json_bool(json, "has_empty", loop->has_empty);
 		json_u64(json, "units", loop->units);
 		json_u64(json, "cut_off", loop->cut_off);
 		json_u64(json, "foreign_stack", loop->foreign_stack);

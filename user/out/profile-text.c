@@ -72,8 +72,10 @@ static void print_training(FILE *file, const struct profile_view *view)
 	counted(file, view->samples->runs, "run");
 	fputs(", the last ", file);
 	print_date(file, training->changed_s);
-	fputs(" by pg-collect ", file);
-	text_safe(file, training->tool[0] ? training->tool : "?");
+	if (training->tool[0]) {
+		fputs(" by pg-collect ", file);
+		text_safe(file, training->tool);
+	}
 	fputc('\n', file);
 	if (training->settings[0]) {
 		heading(file, "settings");
@@ -102,27 +104,34 @@ static void print_training(FILE *file, const struct profile_view *view)
 		text_count(model->nr_guards, text), model->select, percent(model->budget, budget));
 }
 
+/* Most files of a process run no code while a unit is handled. */
 static void print_objects(FILE *file, const struct profile_view *view)
 {
 	const struct samples *samples = view->samples;
+	uint32_t nr_idle = 0;
 	char text[TEXT_MAX];
 
 	fprintf(file, "\n%sFiles%s\n  functions  path, build id\n", text_bold(file),
 		text_plain(file));
 	for (uint32_t i = 0; i < samples->nr_objects; i++) {
-		uint64_t nr = 0;
+		const char *build_id = samples->objects[i].build_id;
 
-		for (uint32_t j = 0; j < samples->nr_functions; j++)
-			nr += samples->functions[j].object == i;
-		fprintf(file, "  %9s  ", text_count(nr, text));
+		if (i && !view->object_functions[i]) {
+			nr_idle++;
+			continue;
+		}
+		fprintf(file, "  %9s  ", text_count(view->object_functions[i], text));
 		text_safe(file, samples->objects[i].path);
-		fprintf(file, "\n  %9s  %s\n", "",
-			samples->objects[i].build_id[0] ? samples->objects[i].build_id :
-							  "(no build id)");
+		fprintf(file, "\n  %9s  %s\n", "", build_id[0] ? build_id : "(no build id)");
+	}
+	if (nr_idle) {
+		fputs("  ... ", file);
+		counted(file, nr_idle, "file");
+		fputs(" without a function that was seen\n", file);
 	}
 }
 
-/* "epoll_wait  module+0x123  function_3, distance 88" */
+/* "epoll_wait that returns to module+0x123, 88 bytes up the stack" */
 static void print_boundary(FILE *file, const struct profile_view *view,
 			   const struct samples_boundary *boundary)
 {
@@ -140,9 +149,9 @@ static void print_boundary(FILE *file, const struct profile_view *view,
 		fputs(name, file);
 	else
 		fprintf(file, "system call %" PRIu32, boundary->syscall);
-	fputs(" from ", file);
+	fputs(" that returns to ", file);
 	text_safe(file, text_basename(samples->objects[boundary->object].path));
-	fprintf(file, "+0x%" PRIx64 ", %" PRIu32 " bytes below the frame\n",
+	fprintf(file, "+0x%" PRIx64 ", %" PRIu32 " bytes up the stack\n",
 		boundary->return_offset, boundary->distance);
 }
 
@@ -189,6 +198,11 @@ static void print_prediction(FILE *file, const struct profile_view *view, uint32
 		fprintf(file, "type right in %s of units at their end, ",
 			percent(prediction->accuracy_end, text));
 		fprintf(file, "%s half-way\n", percent(prediction->accuracy_half, text));
+		if (prediction->accuracy_unmerged < prediction->accuracy_end) {
+			heading(file, "");
+			fprintf(file, "(%s if clusters that cannot be told apart were types)\n",
+				percent(prediction->accuracy_unmerged, text));
+		}
 		heading(file, "");
 		fprintf(file, "threshold right in %s\n",
 			percent(prediction->threshold_right, text));
@@ -242,7 +256,10 @@ static void print_remarks(FILE *file, const struct model_type *type)
 	if (type->held_back_units) {
 		fprintf(file, "        false alarms: %s expected, ",
 			percent(type->false_alarms, text));
-		fprintf(file, "%s of ", percent(type->held_back_alarms, text));
+		if (type->held_back_alarms > 0)
+			fprintf(file, "%s of ", percent(type->held_back_alarms, text));
+		else
+			fputs("none of ", file);
 		counted(file, type->held_back_units, "unit");
 		fputs(" held back\n", file);
 	}
@@ -370,7 +387,7 @@ static void print_guards(FILE *file, const struct profile_view *view, bool has_h
 	fprintf(file, "  %9s %9s %9s  %s\n", "hits/unit", "worst", "cost/unit",
 		has_hits ? "function, and in which context: type=weight" : "function");
 	for (uint32_t i = 0; i < model->nr_guards; i++) {
-		const struct model_guard *guard = &model->guards[i];
+		const struct model_guard *guard = &model->guards[view->guards[i]];
 		const struct samples_function *function =
 			&view->samples->functions[guard->function];
 
@@ -384,7 +401,7 @@ static void print_guards(FILE *file, const struct profile_view *view, bool has_h
 			profile_function_label(view->samples, guard->function, MAX_NAME, label),
 			function->cost == SAMPLES_COST_STEPPED ? "  (single-stepped)" : "");
 		if (has_hits)
-			print_contexts(file, view, i);
+			print_contexts(file, view, view->guards[i]);
 	}
 }
 

@@ -122,6 +122,16 @@ static int compare_types(const void *a, const void *b, void *context)
 	return of_a->id < of_b->id ? -1 : of_a->id > of_b->id;
 }
 
+static int compare_guards(const void *a, const void *b, void *context)
+{
+	const struct model_guard *guards = context;
+	uint32_t of_a = *(const uint32_t *)a, of_b = *(const uint32_t *)b;
+
+	if (guards[of_a].hits != guards[of_b].hits)
+		return guards[of_a].hits < guards[of_b].hits ? 1 : -1;
+	return of_a < of_b ? -1 : of_a > of_b;
+}
+
 /* Keep it if it is among the best of its type; on a tie the first one stays. */
 static void add_telling(struct profile_telling *best, uint32_t context, uint32_t lead)
 {
@@ -163,6 +173,8 @@ static void count(struct profile_view *view)
 	const struct samples *samples = view->samples;
 	const struct model *model = view->model;
 
+	for (uint32_t i = 0; i < samples->nr_functions; i++)
+		view->object_functions[samples->functions[i].object]++;
 	for (uint32_t i = 0; i < samples->nr_trees; i++)
 		view->loop_trees[samples->trees[i].loop]++;
 	for (uint32_t i = 0; i < samples->nr_units; i++)
@@ -185,14 +197,17 @@ int profile_view_init(struct profile_view *view, const char *path, const struct 
 		.training = training,
 		.loops = calloc(samples->nr_loops + 1u, sizeof(*view->loops)),
 		.types = calloc(model->nr_types + 1u, sizeof(*view->types)),
+		.guards = calloc(model->nr_guards + 1u, sizeof(*view->guards)),
+		.object_functions = calloc(samples->nr_objects + 1u,
+					   sizeof(*view->object_functions)),
 		.telling = calloc((model->nr_types + 1u) * PROFILE_MAX_TELLING,
 				  sizeof(*view->telling)),
 		.is_guard = calloc(samples->nr_functions + 1u, 1),
 		.loop_trees = calloc(samples->nr_loops + 1u, sizeof(*view->loop_trees)),
 		.loop_variants = calloc(samples->nr_loops + 1u, sizeof(*view->loop_variants)),
 	};
-	if (!view->loops || !view->types || !view->telling || !view->is_guard ||
-	    !view->loop_trees || !view->loop_variants) {
+	if (!view->loops || !view->types || !view->guards || !view->object_functions ||
+	    !view->telling || !view->is_guard || !view->loop_trees || !view->loop_variants) {
 		profile_view_deinit(view);
 		return -ENOMEM;
 	}
@@ -200,9 +215,14 @@ int profile_view_init(struct profile_view *view, const char *path, const struct 
 		view->loops[i] = i;
 	for (uint32_t i = 0; i < model->nr_types; i++)
 		view->types[i] = i;
+	for (uint32_t i = 0; i < model->nr_guards; i++)
+		view->guards[i] = i;
 	qsort_r(view->loops, samples->nr_loops, sizeof(*view->loops), compare_loops,
 		(void *)samples);
 	qsort_r(view->types, model->nr_types, sizeof(*view->types), compare_types, model->types);
+	if (model->nr_guards)
+		qsort_r(view->guards, model->nr_guards, sizeof(*view->guards), compare_guards,
+			model->guards);
 	count(view);
 	find_telling(view);
 	return 0;
@@ -212,6 +232,8 @@ void profile_view_deinit(struct profile_view *view)
 {
 	free(view->loops);
 	free(view->types);
+	free(view->guards);
+	free(view->object_functions);
 	free(view->telling);
 	free(view->is_guard);
 	free(view->loop_trees);

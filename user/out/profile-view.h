@@ -31,6 +31,8 @@ struct profile_view {
 	const struct training *training;
 	uint32_t *loops; /* by units, falling */
 	uint32_t *types; /* by time, falling; then by units, rising id */
+	uint32_t *guards; /* by hits, falling */
+	uint32_t *object_functions; /* by object: how many */
 	struct profile_telling *telling; /* PROFILE_MAX_TELLING a type, best first; lead 0: none */
 	uint8_t *is_guard; /* by function */
 	uint32_t *loop_trees; /* by loop: how many */

@@ -263,7 +263,8 @@ static const char *check_predictions(const struct model *model, const struct sam
 	for (uint32_t i = 0; i < model->nr_predictions; i++) {
 		const struct model_prediction *prediction = &model->predictions[i];
 		const double numbers[] = { prediction->budget, prediction->accuracy_end,
-					   prediction->accuracy_half, prediction->threshold_right,
+					   prediction->accuracy_half, prediction->accuracy_unmerged,
+					   prediction->threshold_right,
 					   prediction->hits, prediction->unseen };
 
 		if (prediction->loop >= samples->nr_loops)

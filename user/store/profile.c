@@ -139,8 +139,7 @@ static int open_bytes(uint8_t *bytes, size_t len, sqlite3 **ret)
 	    SQLITE_OK)
 		return -EBADMSG;
 	distrust(*ret);
-	error = check_structure(*ret);
-	return error ? error : schema_check(*ret);
+	return check_structure(*ret);
 }
 
 static int load_all(const char *path, uint8_t *bytes, size_t len, struct samples *samples,
@@ -150,6 +149,12 @@ static int load_all(const char *path, uint8_t *bytes, size_t len, struct samples
 	sqlite3 *db = NULL;
 	int error = open_bytes(bytes, len, &db);
 
+	if (!error && schema_check(db) == -EBADMSG) {
+		sqlite3_close(db);
+		return told(-EBADMSG, path,
+			    "is damaged, or of another version: it has not the tables of a profile",
+			    why);
+	}
 	if (!error)
 		error = schema_load(db, samples, model, training);
 	sqlite3_close(db);

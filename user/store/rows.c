@@ -134,6 +134,8 @@ static int bind(struct rows *rows, sqlite3_stmt *statement, int at, const struct
 	const void *field = element + column->offset;
 
 	switch (column->kind) {
+	case COLUMN_BOOL:
+		return bind_number(rows, statement, at, *(const bool *)field);
 	case COLUMN_U8:
 		return bind_number(rows, statement, at, *(const uint8_t *)field);
 	case COLUMN_U16:
@@ -316,6 +318,10 @@ static int get(struct rows *rows, sqlite3_stmt *statement, int at, const struct 
 	int ret;
 
 	switch (column->kind) {
+	case COLUMN_BOOL:
+		ret = get_number(rows, statement, at, 0, 1, &number);
+		*(bool *)field = number != 0;
+		return ret;
 	case COLUMN_U8:
 		ret = get_number(rows, statement, at, 0, UINT8_MAX, &number);
 		*(uint8_t *)field = (uint8_t)number;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 enum column_kind {
+	COLUMN_BOOL,
 	COLUMN_U8,
 	COLUMN_U16,
 	COLUMN_I16,

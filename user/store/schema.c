@@ -8,6 +8,23 @@
 
 #include "check.h"
 
+/*
+ * A field that is added to one of these structs needs a column below, and
+ * unify.c and unify-loop.c a rule by which it is joined.
+ */
+_Static_assert(sizeof(struct training) == 304 && sizeof(struct samples) == 112 &&
+		       sizeof(struct samples_object) == 16 &&
+		       sizeof(struct samples_function) == 48 && sizeof(struct samples_loop) == 72 &&
+		       sizeof(struct samples_boundary) == 40 && sizeof(struct samples_node) == 8 &&
+		       sizeof(struct samples_tree) == 40 && sizeof(struct samples_unit) == 40 &&
+		       sizeof(struct samples_hit) == 12 && sizeof(struct samples_guards) == 24 &&
+		       sizeof(struct samples_times) == 5296 &&
+		       sizeof(struct samples_timing) == 10640 && sizeof(struct model) == 160 &&
+		       sizeof(struct model_type) == 5408 && sizeof(struct model_guard) == 32 &&
+		       sizeof(struct model_context) == 20 && sizeof(struct model_weight) == 8 &&
+		       sizeof(struct model_prediction) == 88,
+	       "all that is known of a program is saved");
+
 /* A boundary with the loop it is of, as its table has it. */
 struct boundary_row {
 	uint32_t loop;
@@ -61,6 +78,7 @@ static const struct column function_columns[] = {
 
 static const struct column loop_columns[] = {
 	COLUMN(samples_loop, function, COLUMN_OPTIONAL, 0),
+	COLUMN(samples_loop, has_empty, COLUMN_BOOL, 0),
 	CHARS(samples_loop, comm),
 	COLUMN(samples_loop, units, COLUMN_U64, 0),
 	COLUMN(samples_loop, cut_off, COLUMN_U64, 0),
@@ -74,6 +92,7 @@ static const struct column boundary_columns[] = {
 	NAMED("object", boundary_row, boundary.object, COLUMN_OPTIONAL, 0),
 	NAMED("return_offset", boundary_row, boundary.return_offset, COLUMN_U64, 0),
 	NAMED("distance", boundary_row, boundary.distance, COLUMN_U32, 0),
+	NAMED("rise", boundary_row, boundary.rise, COLUMN_U32, 0),
 	NAMED("function", boundary_row, boundary.function, COLUMN_OPTIONAL, 0),
 };
 
@@ -85,15 +104,15 @@ static const struct column node_columns[] = {
 static const struct column tree_columns[] = {
 	COLUMN(samples_tree, loop, COLUMN_U32, 0),
 	LIST(samples_tree, leaves, COLUMN_RISING, nr_leaves),
-	NAMED("units_first", samples_tree, units[0], COLUMN_U64, 0),
-	NAMED("units_second", samples_tree, units[1], COLUMN_U64, 0),
+	NAMED("units_learnt", samples_tree, units[0], COLUMN_U64, 0),
+	NAMED("units_held_back", samples_tree, units[1], COLUMN_U64, 0),
 };
 
 static const struct column unit_columns[] = {
 	COLUMN(samples_unit, tree, COLUMN_U32, 0),
 	LIST(samples_unit, hits, COLUMN_HITS, nr_hits),
-	NAMED("units_first", samples_unit, units[0], COLUMN_U64, 0),
-	NAMED("units_second", samples_unit, units[1], COLUMN_U64, 0),
+	NAMED("units_learnt", samples_unit, units[0], COLUMN_U64, 0),
+	NAMED("units_held_back", samples_unit, units[1], COLUMN_U64, 0),
 };
 
 static const struct column guards_columns[] = {
@@ -105,8 +124,8 @@ static const struct column timing_columns[] = {
 	COLUMN(samples_timing, loop, COLUMN_U32, 0),
 	LIST(samples_timing, hits, COLUMN_PLACES, nr_hits),
 	COLUMN(samples_timing, nr_contexts_hit, COLUMN_U64, 0),
-	NAMED("times_first", samples_timing, times[0], COLUMN_TIMES, 0),
-	NAMED("times_second", samples_timing, times[1], COLUMN_TIMES, 0),
+	NAMED("times_learnt", samples_timing, times[0], COLUMN_TIMES, 0),
+	NAMED("times_held_back", samples_timing, times[1], COLUMN_TIMES, 0),
 };
 
 static const struct column model_columns[] = {
@@ -166,6 +185,7 @@ static const struct column prediction_columns[] = {
 	COLUMN(model_prediction, nr_guards, COLUMN_U32, 0),
 	COLUMN(model_prediction, accuracy_end, COLUMN_REAL, 0),
 	COLUMN(model_prediction, accuracy_half, COLUMN_REAL, 0),
+	COLUMN(model_prediction, accuracy_unmerged, COLUMN_REAL, 0),
 	COLUMN(model_prediction, threshold_right, COLUMN_REAL, 0),
 	COLUMN(model_prediction, hits, COLUMN_REAL, 0),
 	COLUMN(model_prediction, worst, COLUMN_U32, 0),

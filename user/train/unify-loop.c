@@ -30,9 +30,18 @@ static int compare_boundaries(const void *a, const void *b)
 	return rank_order(of_a->function, of_b->function);
 }
 
+/* Of two that are the same: where one does not know the rise, the other may. */
+static void merge_boundary(struct samples_boundary *into, const struct samples_boundary *from)
+{
+	if (from->rise > into->rise)
+		into->rise = from->rise;
+}
+
 /* Fields that a role does not use tell nothing apart. */
 static void clear_unused(struct samples_boundary *boundary, const struct samples_function *functions)
 {
+	if (boundary->role != SAMPLES_ROLE_WAIT)
+		boundary->rise = 0;
 	if (boundary->role != SAMPLES_ROLE_EVENT_SITE) {
 		boundary->function = SAMPLES_NONE;
 		return;
@@ -48,9 +57,14 @@ static void sort_boundaries(struct samples_loop *loop)
 	uint32_t kept = 0;
 
 	qsort(loop->boundaries, loop->nr_boundaries, sizeof(*loop->boundaries), compare_boundaries);
-	for (uint32_t i = 0; i < loop->nr_boundaries; i++)
-		if (!kept || compare_boundaries(&loop->boundaries[i], &loop->boundaries[kept - 1]))
+	for (uint32_t i = 0; i < loop->nr_boundaries; i++) {
+		struct samples_boundary *last = &loop->boundaries[kept ? kept - 1 : 0];
+
+		if (kept && !compare_boundaries(&loop->boundaries[i], last))
+			merge_boundary(last, &loop->boundaries[i]);
+		else
 			loop->boundaries[kept++] = loop->boundaries[i];
+	}
 	loop->nr_boundaries = kept;
 }
 
@@ -140,6 +154,7 @@ static int merge_loop(struct samples_loop *into, struct samples_loop *from)
 		into->function = from->function;
 	if (!into->comm[0] || (from->comm[0] && strcmp(from->comm, into->comm) < 0))
 		memcpy(into->comm, from->comm, sizeof(into->comm));
+	into->has_empty |= from->has_empty;
 	into->units = sum(into->units, from->units);
 	into->cut_off = sum(into->cut_off, from->cut_off);
 	into->foreign_stack = sum(into->foreign_stack, from->foreign_stack);
