@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 enum {
 	NEAR_LEVELS = 5, /* calls from the loop's frame in which a dispatch is looked for */
@@ -17,6 +18,10 @@ static const double OFTEN = 0.2;
 /* in this share of those, most of their work under it. */
 static const double MOST_SEGMENTS = 0.5;
 static const double MOST_WORK = 0.6;
+/* Nearly all waits are for any of several things; they bring several at once. */
+static const double NEARLY_ALL = 0.9;
+/* A queue that is taken from without a wait is no case for a dispatch. */
+static const double SELDOM = 0.05;
 /* Segments that differ from their wait by less are taken for accidents. */
 static const double ACCIDENTS = 0.002;
 
@@ -41,6 +46,7 @@ struct survey {
 	struct group *groups;
 	uint32_t nr_groups;
 	uint64_t worked; /* segments that are not tiny */
+	uint64_t of_many; /* waits for any of several things */
 };
 
 struct surveyor {
@@ -109,6 +115,22 @@ bool course_is_dispatch(const struct course *course, const struct pass *pass)
 	       function == course->dispatcher && depth == course->dispatcher_depth;
 }
 
+static bool waits_for_many(uint32_t syscall)
+{
+	switch (syscall) {
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2:
+	case SYS_poll:
+	case SYS_ppoll:
+	case SYS_select:
+	case SYS_pselect6:
+	case SYS_io_uring_enter:
+		return true;
+	}
+	return false;
+}
+
 /* First pass: by which calls the loop's function comes to its wait. */
 static int note_chain(struct pass *pass, void *arg)
 {
@@ -118,6 +140,8 @@ static int note_chain(struct pass *pass, void *arg)
 	struct course_site *site = course->chains;
 
 	course->waits++;
+	surveyor->surveys[pass->loop].of_many +=
+		waits_for_many(trace_number(pass->event) & TRACE_SYSCALL_MASK);
 	if (!pass->walk.nr_frames || frame->object == TRACE_NONE)
 		return 0;
 	if (frame->call)
@@ -261,8 +285,12 @@ static int note_leave(struct pass *pass, void *arg)
 /* The dispatch nearest to the loop, if there is one. */
 static const struct group *find_dispatch(const struct survey *survey)
 {
+	const struct course *course = survey->course;
 	const struct group *best = NULL;
 
+	if ((double)survey->of_many < NEARLY_ALL * (double)course->waits ||
+	    (double)course->unbroken > SELDOM * (double)course->segments)
+		return NULL;
 	for (uint32_t i = 0; i < survey->nr_groups; i++) {
 		const struct group *group = &survey->groups[i];
 
