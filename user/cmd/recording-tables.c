@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "cmd.h"
 
@@ -115,6 +116,7 @@ static int arm_trace(struct recording *recording)
 	for (uint32_t i = 0; i < nr; i++)
 		sites[i] = (struct recording_site){ .function = recording->source[i], .id = i };
 	ret = recording_arm(recording, sites, nr, 0);
+	recording->armed_ns = clock_now_ns();
 	free(sites);
 	return ret;
 }

@@ -162,11 +162,23 @@ static int keep_starts(struct recording *recording, const struct perfguard_event
 	return ret;
 }
 
-static int take_events(struct recording *recording, const struct perfguard_event *events,
-		       uint32_t nr)
+/* While sites come one after the other, call trees have holes. */
+static bool is_early(const struct recording *recording,
+			    const struct perfguard_event *event)
+{
+	return event->time_ns < recording->armed_ns &&
+	       stream_event_kind(event) != PERFGUARD_EVENT_KIND_START;
+}
+
+static int take_events(struct recording *recording, struct perfguard_event *events, uint32_t nr)
 {
 	struct trace *trace = &recording->trace;
+	uint32_t kept = 0;
 
+	for (uint32_t i = 0; i < nr; i++)
+		if (!is_early(recording, &events[i]))
+			events[kept++] = events[i];
+	nr = kept;
 	for (uint32_t i = 0; i < nr; i++) {
 		uint32_t number = stream_event_number(&events[i]);
 
