@@ -18,6 +18,7 @@ struct build {
 	const struct types *types;
 	const bool *allowed; /* by function; NULL: all */
 	double share[FEATURES_QUARTERS]; /* of the prefixes */
+	double units; /* of training */
 	uint64_t *feature; /* by function, of the unit at hand; 0: not hit */
 	uint32_t *count; /* the same, hits */
 	uint32_t *touched; /* functions that are hit */
@@ -72,17 +73,17 @@ static uint64_t training_units(const struct build *build, uint32_t unit)
 	return samples->units[unit].units[0];
 }
 
-static void add_price(struct features *features, uint32_t function, uint32_t unit,
-		      double mean_hits)
+static void add_price(const struct build *build, uint32_t function, uint32_t unit, double hits)
 {
+	struct features *features = build->features;
 	const struct samples *samples = features->signatures->samples;
-	size_t at = (size_t)function * samples->nr_loops +
-		    signatures_loop(features->signatures, unit);
+	uint32_t loop = signatures_loop(features->signatures, unit);
 
 	if (samples->functions[function].cost == SAMPLES_COST_STEPPED)
-		mean_hits *= FEATURES_STEPPED;
-	features->columns[function].price += mean_hits;
-	features->loop_price[at] += mean_hits;
+		hits *= FEATURES_STEPPED;
+	features->columns[function].price += hits / build->units;
+	features->loop_price[(size_t)function * samples->nr_loops + loop] +=
+		hits / (double)features->signatures->loop_units[0][loop];
 }
 
 /* What each function costs, and which units hit it how often. */
@@ -95,7 +96,6 @@ static int collect_hits(struct build *build)
 
 	for (uint32_t i = 0; i < samples->nr_units; i++) {
 		uint64_t units = training_units(build, i);
-		uint64_t all = signatures->loop_units[0][signatures_loop(signatures, i)];
 
 		if (!units)
 			continue;
@@ -103,8 +103,7 @@ static int collect_hits(struct build *build)
 		for (uint32_t j = 0; j < build->nr_touched; j++) {
 			uint32_t function = build->touched[j], count = build->count[function];
 
-			add_price(features, function, i,
-				  (double)count * (double)units / (double)all);
+			add_price(build, function, i, (double)count * (double)units);
 			if (count > features->columns[function].most)
 				features->columns[function].most = count;
 			features->columns[function].nr_hits++;
@@ -191,8 +190,7 @@ static int collect_rows(struct build *build)
 
 	for (uint32_t i = 0; i < samples->nr_units; i++) {
 		uint32_t loop = signatures_loop(signatures, i);
-		double share = (double)training_units(build, i) /
-			       (double)(signatures->loop_units[0][loop] + !training_units(build, i));
+		double share = (double)training_units(build, i) / build->units;
 
 		for (uint32_t j = 0; j < FEATURES_QUARTERS && share > 0; j++) {
 			int ret;
@@ -342,6 +340,8 @@ int features_init(struct features *features, const struct signatures *signatures
 	for (int i = 0; i < FEATURES_QUARTERS; i++)
 		build.share[i] = prefix_share / (FEATURES_QUARTERS - 1);
 	build.share[FEATURES_QUARTERS - 1] = 1 - prefix_share;
+	for (uint32_t i = 0; i < signatures->samples->nr_units; i++)
+		build.units += (double)training_units(&build, i);
 	ret = build_alloc(&build);
 	if (!ret)
 		ret = collect_hits(&build);

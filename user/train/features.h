@@ -27,7 +27,7 @@ enum {
 };
 
 struct features_column {
-	double price; /* mean hits a unit, summed over the loops; stepped ones count more */
+	double price; /* mean hits a unit, of all loops; stepped ones count more */
 	uint32_t most; /* hits in a unit of training; 0: there are none */
 	size_t first_entry;
 	size_t nr_entries;
@@ -38,7 +38,7 @@ struct features_column {
 struct features_row {
 	uint32_t start; /* loop and prefix: what is known without any guard */
 	uint32_t type;
-	double share; /* of its loop's units, of the weight of its prefix */
+	double share; /* of all units, of the weight of its prefix */
 };
 
 /* A row that has a feature in a column; the entries of a feature in sequence. */
