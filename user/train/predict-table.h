@@ -19,8 +19,9 @@ struct predict_row {
  * Select at 0.25, 0.5, 1, 2, 4 and 8 hits a unit, by either method, and predict
  * by either rule.  No types are merged, and none has a threshold: ties go to
  * the smaller type, which is the more frequent one, and so the paper's rule does
- * better here than with thresholds.  @early_slack as in select.h.  @ret gets a malloc'ed array of *@ret_nr rows: by budget, method, rule, loop.
- * Returns 0, -EINVAL or -ENOMEM.
+ * better here than with thresholds.  @early_slack as in select.h.  @ret gets a
+ * malloc'ed array of *@ret_nr rows: by budget, method, rule, loop.  Returns 0,
+ * -EINVAL or -ENOMEM.
  */
 int predict_table(const struct signatures *signatures, const struct types *types,
 		  double early_slack, struct predict_row **ret, uint32_t *ret_nr);
