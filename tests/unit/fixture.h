@@ -175,7 +175,10 @@ static inline void fixture_trees(struct fixture *fixture, struct samples *sample
 
 		tree->loop = fixture_number(fixture, samples->nr_loops);
 		tree->leaves = fixture_array(4, sizeof(*tree->leaves));
-		for (uint32_t node = 1; node < samples->nr_nodes && tree->nr_leaves < 4; node++)
+		/* Many trees are to be different ones. */
+		for (uint32_t node = samples->nr_trees < 1000 ?
+					     1 : 1 + fixture_number(fixture, samples->nr_nodes - 1);
+		     node < samples->nr_nodes && tree->nr_leaves < 4; node++)
 			if (!fixture_number(fixture, 4))
 				tree->leaves[tree->nr_leaves++] = node;
 		tree->units[0] = fixture_number(fixture, 1000);
@@ -228,7 +231,8 @@ static inline void fixture_timings(struct fixture *fixture, struct samples *samp
 
 		guards->functions = fixture_array(fixture->nr_functions, sizeof(uint32_t));
 		for (uint32_t j = 0; j < fixture->nr_functions; j++)
-			if (!fixture_number(fixture, 4))
+			/* In all runs the same ones. */
+			if (samples->functions[j].offset / 0x70 % 4 == i)
 				guards->functions[guards->nr++] = j;
 	}
 	FIXTURE_ARRAY(samples, timings, fixture->nr_timings);

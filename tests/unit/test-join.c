@@ -7,6 +7,7 @@
 
 #include "fixture.h"
 #include "same.h"
+#include "store/check.h"
 #include "train/join.h"
 
 enum { ROUNDS = 20, NR = 3 };
@@ -106,7 +107,8 @@ static void free_all(struct samples *list)
 
 static void test_orders(void)
 {
-	bool commutes = true, associates = true, is_idempotent = true, sums = true;
+	bool commutes = true, associates = true, is_idempotent = true, sums = true,
+	     is_sound = true;
 
 	for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
 		struct samples list[NR], once, twice;
@@ -125,6 +127,7 @@ static void test_orders(void)
 		join_in_order(&once, list, "abc");
 		join_in_order(&twice, &once, "a");
 		is_idempotent &= same_samples(&once, &twice);
+		is_sound &= !check_samples(&once);
 		samples_deinit(&once);
 		samples_deinit(&twice);
 		free_all(list);
@@ -132,6 +135,7 @@ static void test_orders(void)
 	ok(commutes, "%d times three random samples: any order gives the same bits", ROUNDS);
 	ok(associates, "so does any grouping");
 	ok(is_idempotent, "what is in order stays as it is");
+	ok(is_sound, "what is joined is sound");
 	ok(sums, "counts are sums, what is common is there once");
 }
 
@@ -151,6 +155,37 @@ static void test_limit(void)
 	ok(most == SAMPLES_MAX_UNITS, "a loop keeps %u of its variants, and not more", most);
 	ok(is_same_in_order(list, "abc", "cba"), "the same ones in any order");
 	ok(is_associative(list), "and in any grouping");
+	samples_deinit(&all);
+	free_all(list);
+}
+
+/* The same of trees: their counts are what they were, or of the variants left. */
+static void test_tree_limit(void)
+{
+	struct samples list[NR], all;
+	uint32_t of_loop[FIXTURE_LOOPS] = { 0 }, partial = 0;
+	uint64_t units, *variants;
+	bool is_sound = true;
+
+	make(list, 77, (struct fixture){ .nr_functions = FIXTURE_FUNCTIONS, .nr_trees = 45000,
+					 .nr_units = 30000 });
+	join_in_order(&all, list, "abc");
+	variants = fixture_array(all.nr_trees, sizeof(*variants));
+	for (uint32_t i = 0; i < all.nr_units; i++)
+		variants[all.units[i].tree] += all.units[i].units[0] + all.units[i].units[1];
+	for (uint32_t i = 0; i < all.nr_trees; i++) {
+		units = all.trees[i].units[0] + all.trees[i].units[1];
+		if (of_loop[all.trees[i].loop]++ < SAMPLES_MAX_TREES)
+			continue;
+		is_sound &= units == variants[i];
+		partial++;
+	}
+	ok(of_loop[0] > SAMPLES_MAX_TREES && partial && is_sound &&
+		   all.nr_trees < FIXTURE_LOOPS * (SAMPLES_MAX_TREES + SAMPLES_MAX_UNITS),
+	   "of too many trees those stay that are needed (%u)", all.nr_trees);
+	ok(is_same_in_order(list, "abc", "cba"), "the same ones in any order");
+	ok(is_associative(list), "and in any grouping");
+	free(variants);
 	samples_deinit(&all);
 	free_all(list);
 }
@@ -220,9 +255,10 @@ static void test_saturation(void)
 
 int main(void)
 {
-	plan(14);
+	plan(18);
 	test_orders();
 	test_limit();
+	test_tree_limit();
 	test_loops();
 	test_refusal();
 	test_saturation();

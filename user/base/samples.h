@@ -21,6 +21,8 @@
 enum {
 	/* Of the unit variants of a loop, those with the smallest hashes stay. */
 	SAMPLES_MAX_UNITS = 20000,
+	/* Of its trees likewise, and those of the variants. */
+	SAMPLES_MAX_TREES = 20000,
 	/* The largest times of a sketch are kept exactly. */
 	SAMPLES_NR_LARGEST = 64,
 	SAMPLES_NONE = UINT32_MAX,

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/samples-hash.h"
+#include "limit.h"
 #include "rank.h"
 #include "times.h"
 #include "unify-loop.h"
@@ -312,25 +313,6 @@ static void merge_unit(void *into, void *from)
 	free(b->hits);
 }
 
-/* Of each loop the first ones stay: those with the smallest hashes. */
-static void limit_units(struct samples *samples)
-{
-	uint32_t kept = 0, of_loop = 0, loop = SAMPLES_NONE;
-
-	for (uint32_t i = 0; i < samples->nr_units; i++) {
-		struct samples_unit *unit = &samples->units[i];
-
-		if (samples->trees[unit->tree].loop != loop)
-			of_loop = 0;
-		loop = samples->trees[unit->tree].loop;
-		if (of_loop++ < SAMPLES_MAX_UNITS)
-			samples->units[kept++] = *unit;
-		else
-			free(unit->hits);
-	}
-	samples->nr_units = kept;
-}
-
 static int unify_units(struct samples *samples)
 {
 	struct ranks ranks;
@@ -340,8 +322,6 @@ static int unify_units(struct samples *samples)
 		return ret;
 	ret = REARRANGE(samples, units, &ranks, merge_unit);
 	ranks_deinit(&ranks);
-	if (!ret)
-		limit_units(samples);
 	return ret;
 }
 
@@ -438,6 +418,7 @@ int samples_unify(struct samples *samples)
 	ret = ret ? ret : samples_hash_all(samples, NULL);
 	ret = ret ? ret : unify_trees(samples);
 	ret = ret ? ret : unify_units(samples);
+	ret = ret ? ret : samples_limit(samples);
 	ret = ret ? ret : unify_guards(samples);
 	return ret ? ret : unify_timings(samples);
 }
