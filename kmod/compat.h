@@ -20,6 +20,9 @@
 #ifdef CONFIG_PREEMPT_RT
 #error "perfguard takes spinlocks with preemption off, which PREEMPT_RT does not allow"
 #endif
+#ifndef CONFIG_UPROBES
+#error "perfguard needs CONFIG_UPROBES"
+#endif
 #ifndef CONFIG_SCHED_INFO
 #error "perfguard needs CONFIG_SCHED_INFO (SCHEDSTATS or TASK_DELAY_ACCT)"
 #endif

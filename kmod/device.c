@@ -5,7 +5,6 @@
 #include "compat.h"
 #include "image.h"
 #include "stream.h"
-#include "target.h"
 
 #include <linux/capability.h>
 #include <linux/fs.h>

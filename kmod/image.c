@@ -7,6 +7,7 @@
 #include <linux/fs.h>
 #include <linux/slab.h>
 
+DEFINE_MUTEX(pguard_control);
 DEFINE_SPINLOCK(pguard_images_lock);
 LIST_HEAD(pguard_targets);
 

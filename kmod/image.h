@@ -15,6 +15,7 @@
 
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/path.h>
 #include <linux/percpu.h>
 #include <linux/ratelimit.h>
@@ -153,6 +154,13 @@ struct pguard_image {
 	struct kref kref;
 	struct rcu_work work;
 };
+
+/*
+ * Serializes all that the user orders: targets, loops, sites, hooks.  The
+ * outermost lock; may be held long (while threads leave the hooks, or probes
+ * go on and off), so nothing but orders takes it, and works that tidy up.
+ */
+extern struct mutex pguard_control;
 
 /* Guards the targets' list and the images' lists; atomic contexts take it. */
 extern spinlock_t pguard_images_lock;

@@ -10,6 +10,7 @@
 
 #include "compat.h"
 #include "image.h"
+#include "probe.h"
 #include "process.h"
 #include "stream.h"
 #include "task.h"
@@ -84,8 +85,10 @@ static void probe_exit(PGUARD_EXIT_PROBE_ARGS)
 	/* Threads that exit together may see their process gone already. */
 	state_drop(task);
 	/* The last thread of the group takes the process along. */
-	if (unlikely(process_maybe_watched(task)) && !atomic_read(&task->signal->live))
+	if (unlikely(process_maybe_watched(task)) && !atomic_read(&task->signal->live)) {
 		pguard_process_del(task->tgid);
+		pguard_probes_tidy();
+	}
 }
 
 /* Tracepoints are not exported by name, so they are looked for. */

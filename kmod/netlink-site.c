@@ -5,6 +5,7 @@
 #include "netlink.h"
 
 #include "compat.h"
+#include "image.h"
 #include "netlink-policy.h"
 #include "probe.h"
 #include "target.h"

@@ -13,6 +13,7 @@
 #include <linux/path.h>
 #include <linux/sched/signal.h>
 #include <linux/uprobes.h>
+#include <linux/workqueue.h>
 
 /* A breakpoint in every memory that the filter accepts. */
 struct probe {
@@ -175,12 +176,13 @@ int pguard_probes_add(struct pguard_target *target, const struct pguard_probe_wi
 	return 0;
 }
 
+/* The last one first: the kernel looks for it from the end they were put on. */
 static void batch_off(struct batch *batch)
 {
 	struct probe *probe;
 	u32 i;
 
-	for (i = 0; i < batch->nr; i++) {
+	for (i = batch->nr; i--;) {
 		probe = &batch->probes[i];
 		pguard_uprobe_unregister(probe->handle, batch->inode, probe->offset,
 					 &probe->consumer);
@@ -202,7 +204,7 @@ void pguard_probes_del(struct pguard_target *target)
 
 	if (list_empty(&target->probes))
 		return;
-	list_for_each_entry(batch, &target->probes, list)
+	list_for_each_entry_reverse(batch, &target->probes, list)
 		batch_off(batch);
 	/* One wait for all of them. */
 	pguard_uprobe_sync();
@@ -212,4 +214,48 @@ void pguard_probes_del(struct pguard_target *target)
 		batch_free(batch, target);
 	}
 	target->nr_sites = 0;
+}
+
+/*
+ * A target that is one process is not to come again once it has ended.  While
+ * an exec replaces it, with preemption off, it is out of the table.
+ */
+static bool target_is_over(const struct pguard_target *target)
+{
+	if (target->inode || list_empty(&target->probes) || atomic_read(&target->nr_processes))
+		return false;
+	synchronize_rcu();
+	return !atomic_read(&target->nr_processes);
+}
+
+static void tidy(struct work_struct *work)
+{
+	struct pguard_target *target;
+
+	mutex_lock(&pguard_control);
+	list_for_each_entry(target, &pguard_targets, list)
+		if (target_is_over(target))
+			pguard_probes_del(target);
+	mutex_unlock(&pguard_control);
+}
+
+static DECLARE_WORK(tidy_work, tidy);
+
+/**
+ * pguard_probes_tidy() - a watched process ended
+ *
+ * The probes of a target that has none any more, and gets none, are taken off
+ * by a work.
+ *
+ * Context: any.
+ */
+void pguard_probes_tidy(void)
+{
+	queue_work(system_unbound_wq, &tidy_work);
+}
+
+/* The module goes: no process is watched any more. */
+void pguard_probe_deinit(void)
+{
+	flush_work(&tidy_work);
 }

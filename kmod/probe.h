@@ -29,5 +29,8 @@ int pguard_probes_add(struct pguard_target *target, const struct pguard_probe_wi
 		      struct perfguard_site_refusal *refused, u32 *ret_nr_refused,
 		      struct netlink_ext_ack *extack);
 void pguard_probes_del(struct pguard_target *target);
+void pguard_probes_tidy(void);
+
+void pguard_probe_deinit(void);
 
 #endif /* _PGUARD_PROBE_H */

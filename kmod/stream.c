@@ -204,6 +204,12 @@ out:
 	return ret;
 }
 
+/* Was current told of since the stream was opened?  Context: current. */
+bool pguard_stream_knows(const struct pguard_task *state)
+{
+	return state->opening && state->opening == READ_ONCE(pguard_stream_opening);
+}
+
 /**
  * pguard_stream_end() - tell that current's state goes, if the stream knows it
  *
@@ -211,7 +217,7 @@ out:
  */
 void pguard_stream_end(struct pguard_task *state)
 {
-	if (state->opening && state->opening == READ_ONCE(pguard_stream_opening))
+	if (pguard_stream_knows(state))
 		pguard_stream_put(state, PERFGUARD_EVENT_KIND_END, 0, 0, 0);
 }
 

@@ -38,8 +38,6 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
-DEFINE_MUTEX(pguard_control);
-
 static u32 nr_targets;
 
 enum {
@@ -423,6 +421,7 @@ void pguard_target_deinit(void)
 	flush_work(&orphans);
 	flush_delayed_work(&leaving_dwork);
 	pguard_life_deinit();
+	pguard_probe_deinit();
 	pguard_capture_deinit();
 	/* Last: it waits for the ends of all that ran in threads' own time. */
 	pguard_drain_deinit();

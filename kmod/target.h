@@ -3,19 +3,11 @@
 #ifndef _PGUARD_TARGET_H
 #define _PGUARD_TARGET_H
 
-#include <linux/mutex.h>
 #include <linux/types.h>
 
 struct file;
 struct netlink_ext_ack;
 struct pguard_target;
-
-/*
- * Serializes all that the user orders: targets, loops, hooks.  The outermost
- * lock; may be held long (while threads leave the hooks), so nothing but
- * orders takes it.
- */
-extern struct mutex pguard_control;
 
 /* What is wanted of a new target: @exe or @pid. */
 struct pguard_target_wish {

@@ -94,6 +94,9 @@ static void stream_enter(struct pguard_task *state, const struct pt_regs *regs, 
 
 static void stream_leave(struct pguard_task *state, long ret)
 {
+	/* Its begin was told to somebody else, or found no room. */
+	if (!pguard_stream_knows(state))
+		return;
 	pguard_stream_put(state, PERFGUARD_EVENT_KIND_LEAVE,
 			  event_number(state->place, state->follow),
 			  task_pt_regs(current)->di, ret);
