@@ -49,6 +49,11 @@ def all_sites(path, first=0):
     return [(offset, first + i, 0) for i, offset in enumerate(functions(path))]
 
 
+def many_sites(path, first=0):
+    """All, or some where all take too long."""
+    return all_sites(path, first)[:: 8 if IS_SLOW else 1]
+
+
 def library(pid, name):
     return next(path for *_, path in mappings(pid) if f"/{name}" in path)
 
@@ -132,7 +137,7 @@ def waits():
     recorder.ask("close")
     program.do("call 1")
     recorder.ask("open")
-    ok(not recorder.read(100), "what happens while the stream is closed is not told")
+    ok(not recorder.read(), "what happens while the stream is closed is not told")
     program.do("call 1")
     program.do("call 1")
     events = recorder.read()
@@ -202,7 +207,7 @@ def others():
     target = recorder.watch("pid", program.pid)
     recorder.ask("open")
     libc = library(program.pid, "libc.so")
-    sites = all_sites(libc, 1000)
+    sites = many_sites(libc, 1000)
     seconds, refused, which = recorder.sites(target, libc, sites)
     note(f"libc: {len(sites)} sites in {seconds} s, refused {refused} {which}")
     recorder.sites(target, CALLED, [(program.offset("outer"), 1, 0)])
@@ -282,6 +287,10 @@ def comings():
     program.do("call 2")
     hits = kinds(setting.recorder.read(), HIT)
     ok([hit.tid for hit in hits] == 2 * [program.pid], "a process keeps its sites in an exec")
+    before = setting.recorder.ask("status")
+    program.end()
+    ok(before[1] == "1" and wait_until(lambda: setting.recorder.ask("status")[1] == "0"),
+       "they go with its end")
     setting.end()
 
 
@@ -363,14 +372,18 @@ def refusals():
         ok(answer[:2] == ["error", str(errno.ENOENT)] and "no such target" in " ".join(answer),
            f"so are those for target {target_id}")
     ok(recorder.ask("off", target + 1000)[1] == str(errno.ENOENT), "and taking them off")
-    ok(recorder.sites(target, CALLED, []) == (0.0, 0, {}), "no sites at all are no request")
+    if IS_SLOW:
+        skip("there is a limit to all of them", "it takes minutes there")
+        setting.end()
+        return
     for i in range(0, 300000, 60000):
         answer = recorder.sites(target, CALLED, [(inner, 1, 0)] * 60000)
         if answer[0] == "error":
             break
-        note(f"{i + 60000} probes at one place: {answer[0]} s more")
     ok(answer[0] == "error" and answer[1] == str(errno.ENOSPC) and "too many" in " ".join(answer),
        "there is a limit to all of them")
+    seconds = recorder.off(target)
+    note(f"240000 probes at one place: off in {seconds} s")
     setting.end()
 
 
@@ -389,12 +402,13 @@ def killed():
     setting = Setting(kind="exe", sites=["outer", "middle", "inner"])
     program = setting.program
     libc = library(program.pid, "libc.so")
-    setting.recorder.sites(setting.target, libc, all_sites(libc, 1000))
+    sites = many_sites(libc, 1000)
+    setting.recorder.sites(setting.target, libc, sites)
     changed = changed_bytes(program.pid, libc)
     setting.recorder.end()
     gone = wait_until(lambda: changed_bytes(program.pid, libc) == 0 and
                       changed_bytes(program.pid, CALLED) == 0, PATIENCE)
-    ok(changed > 1000 and gone, "kill -9 of the collector leaves no breakpoint")
+    ok(changed > len(sites) - 100 and gone, "kill -9 of the collector leaves no breakpoint")
     ok(len(program.do("call 1").split()) == 7, "the program runs on")
     program.end()
 
@@ -405,7 +419,7 @@ def storm():
     recorder.ask("open")
     program = Called()
     libc = library(program.pid, "libc.so")
-    sites, mine = all_sites(libc, 1000), all_sites(CALLED)
+    sites, mine = many_sites(libc, 1000), all_sites(CALLED)
     program.send(f"storm {STORM_MS}")
     end = time.monotonic() + STORM_MS / 1000 - 1
     rounds = events = 0
@@ -427,7 +441,6 @@ def storm():
     target = recorder.watch("exe", CALLED, OWNED | RECORD)
     recorder.sites(target, libc, sites)
     program.send(f"storm {STORM_MS // 4}")
-    time.sleep(1)
     ok(run("rmmod", "perfguard").returncode != 0, "rmmod is refused while probes are on")
     recorder.end()
     unloaded = wait_until(lambda: run("rmmod", "perfguard").returncode == 0, PATIENCE)
