@@ -117,6 +117,7 @@ static int arm_trace(struct recording *recording)
 		sites[i] = (struct recording_site){ .function = recording->source[i], .id = i };
 	ret = recording_arm(recording, sites, nr, 0);
 	recording->armed_ns = clock_now_ns();
+	recording->disarmed_ns = 0;
 	free(sites);
 	return ret;
 }

@@ -100,8 +100,10 @@ static int arm_coverage(struct recording *recording)
 static int disarm_sites(struct recording *recording)
 {
 	struct session *session = &recording->session;
-	int error = link_sites_del(session->link, session->target_id);
+	int error;
 
+	recording->disarmed_ns = clock_now_ns();
+	error = link_sites_del(session->link, session->target_id);
 	return error ? session_failed(session, error, "cannot take the sites off") : 0;
 }
 
@@ -162,12 +164,13 @@ static int keep_starts(struct recording *recording, const struct perfguard_event
 	return ret;
 }
 
-/* While sites come one after the other, call trees have holes. */
-static bool is_early(const struct recording *recording,
-			    const struct perfguard_event *event)
+/* While sites come or go, one after the other, call trees have holes. */
+static bool is_whole(const struct recording *recording, const struct perfguard_event *event)
 {
-	return event->time_ns < recording->armed_ns &&
-	       stream_event_kind(event) != PERFGUARD_EVENT_KIND_START;
+	if (stream_event_kind(event) == PERFGUARD_EVENT_KIND_START)
+		return true;
+	return event->time_ns >= recording->armed_ns &&
+	       (!recording->disarmed_ns || event->time_ns < recording->disarmed_ns);
 }
 
 static int take_events(struct recording *recording, struct perfguard_event *events, uint32_t nr)
@@ -176,7 +179,7 @@ static int take_events(struct recording *recording, struct perfguard_event *even
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < nr; i++)
-		if (!is_early(recording, &events[i]))
+		if (is_whole(recording, &events[i]))
 			events[kept++] = events[i];
 	nr = kept;
 	for (uint32_t i = 0; i < nr; i++) {

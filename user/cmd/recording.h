@@ -41,7 +41,8 @@ struct recording {
 	struct program program;
 	enum recording_stage stage;
 	uint64_t begin_ns; /* of the stage */
-	uint64_t armed_ns; /* since when all its sites are there */
+	uint64_t armed_ns; /* since when all its sites are there, */
+	uint64_t disarmed_ns; /* and until when; 0: they still are */
 	uint64_t look_ns; /* when the processes were looked at last */
 	uint64_t told_ns; /* when progress was told last */
 	struct child load;
