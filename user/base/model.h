@@ -38,7 +38,7 @@ struct model_type {
 	enum model_confidence confidence;
 	uint64_t units_needed; /* more timed units for full confidence */
 	double false_alarms; /* share of units beyond it that is expected */
-	double held_back_alarms; /* share seen in the second half, threshold of the first */
+	double held_back_alarms; /* share of those held back, threshold of the others */
 	uint64_t held_back_units;
 };
 

@@ -26,8 +26,9 @@ void needed_read(const struct object *object, struct needed *ret);
 
 /*
  * Which of these files, the program first, are the C runtime: the program's
- * interpreter, and what needs it directly and nothing that is not of the runtime.  Its functions are called
- * from everywhere and tell nothing of what a program does.
+ * interpreter, and what needs it directly and nothing that is not of the
+ * runtime.  Its functions are called from everywhere and tell nothing of what a
+ * program does.
  */
 void needed_runtime(const struct needed *files, uint32_t nr, bool *ret);
 

@@ -28,7 +28,7 @@ struct learning {
 	/* The units of the last structure run, with the hash of their trees. */
 	struct gather_result units;
 	uint64_t *tree_hashes; /* by tree of that run */
-	bool *tree_seen; /* in its first half */
+	bool *tree_seen; /* in a unit that was learnt from */
 	uint32_t *tree_loops; /* by tree: loop of that run */
 	uint64_t *loop_hashes; /* by loop of that run */
 };

@@ -3,8 +3,9 @@
  * From what training saw to what guarding needs: unit types, guards, weights,
  * predictions, thresholds.  The same samples and options give the same model.
  *
- * Guards are learnt on the first half of the units and predicted on the second,
- * as are the thresholds; the thresholds that go into the model use both.
+ * Guards are learnt from one half of the units and predicted on the other, which
+ * is held back (see samples_half()), as are the thresholds; the thresholds that
+ * go into the model use both.
  */
 #ifndef _PGUARD_DERIVE_H
 #define _PGUARD_DERIVE_H

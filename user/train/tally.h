@@ -68,8 +68,8 @@ int tally_unit(struct tally *tally, const struct gather_unit *unit, const uint32
 	       uint32_t nr_leaves);
 
 /*
- * Give trees and variants to @samples, whose loops and nodes are in place:
- * the first half in time of each loop's units counts in units[0].
+ * Give trees and variants to @samples, whose loops and nodes are in place.
+ * In which half a unit counts is told by samples_half(), loop by loop.
  */
 int tally_finish(struct tally *tally, struct samples *samples);
 

@@ -9,7 +9,7 @@
 #include "base/model.h"
 
 struct timed {
-	struct samples_times *types[2]; /* by type: first and second half of the runs */
+	struct samples_times *types[2]; /* by type: learnt from, and held back */
 	struct samples_times *loops[2]; /* by loop: the same, of all its types */
 	uint32_t nr_types;
 	uint32_t nr_loops;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What rule W of perfguard/infer.h is trained with: the start scores of types
- * and the weights of contexts, from the first half of the units.
+ * and the weights of contexts, from the units that are learnt from.
  *
  * Of a type's n units, k met a context: the chance is (k + a) / (n + 2a), with
  * a = WEIGHTS_SMOOTHING.  A type none of whose units met a context is no
