@@ -10,6 +10,7 @@
 #include "course.h"
 #include "cutter.h"
 #include "marker.h"
+#include "own-wait.h"
 #include "pass.h"
 #include "tally.h"
 #include "trie.h"
@@ -29,6 +30,7 @@ struct gatherer {
 	struct samples_loop *loops;
 	struct trie trie;
 	struct tally tally; /* trees, variants and units */
+	struct own_waits own_waits;
 	/* The thread's unit. */
 	struct cutter cutter;
 	struct path_set event; /* of the marked event(s) of this unit */
@@ -242,35 +244,20 @@ static int on_syscall(struct pass *pass, void *arg)
 	return mark(gatherer, pass, pass->enter->time_ns);
 }
 
-/* A boundary for the whole loop: remember how far its frame is. */
-static void note_rise(struct gatherer *gatherer, const struct pass *pass, uint32_t context)
-{
-	const struct trace_context *known = &gatherer->input->trace->contexts[context];
-	struct samples_loop *loop = &gatherer->loops[pass->loop];
-
-	for (uint32_t i = 0; i < loop->nr_boundaries; i++) {
-		struct samples_boundary *boundary = &loop->boundaries[i];
-
-		if (boundary->role == SAMPLES_ROLE_WAIT && !boundary->rise && pass->loop_sp &&
-		    boundary->syscall == known->syscall && boundary->object == known->object &&
-		    boundary->return_offset == known->return_offset &&
-		    boundary->distance == known->distance)
-			boundary->rise = (uint32_t)(pass->loop_sp - pass->event->sp);
-	}
-}
-
 static int on_wait(struct pass *pass, void *arg)
 {
 	struct gatherer *gatherer = arg;
 	uint32_t context = pass_context(pass);
 	enum cutter_end end;
 	uint64_t start_ns = 0;
-	int error = 0;
+	int error;
 
 	gatherer->is_boundary = context != TRACE_NONE && !gatherer->dropped[context];
 	if (!gatherer->is_boundary)
 		return 0;
-	note_rise(gatherer, pass, context);
+	error = own_waits_note(&gatherer->own_waits, &gatherer->courses[pass->loop], pass);
+	if (error)
+		return error;
 	end = cutter_wait(&gatherer->cutter, &start_ns);
 	if (mode_of(gatherer, pass) == COURSE_DISPATCH)
 		error = path_set_take(&gatherer->event, &gatherer->next);
@@ -344,19 +331,33 @@ static int add_boundary(struct samples_loop *loop, const struct samples_boundary
 	return 0;
 }
 
-/* The loops as samples have them, with waits and markers. */
-static int make_loops(struct gatherer *gatherer)
+static bool has_wait(const struct samples_loop *loop)
+{
+	for (uint32_t i = 0; i < loop->nr_boundaries; i++)
+		if (loop->boundaries[i].role == SAMPLES_ROLE_WAIT)
+			return true;
+	return false;
+}
+
+/* The waits as the loop's frame sees them; else, as they were recorded. */
+static int add_waits(struct gatherer *gatherer)
 {
 	const struct pass_input *input = gatherer->input;
 	int error = 0;
 
+	for (uint32_t i = 0; i < gatherer->own_waits.nr && !error; i++) {
+		const struct own_wait *wait = &gatherer->own_waits.entries[i];
+
+		if (own_waits_counts(&gatherer->own_waits, wait))
+			error = add_boundary(&gatherer->loops[wait->loop], &wait->boundary);
+	}
 	for (uint32_t i = 0; i < input->trace->nr_contexts && !error; i++) {
 		const struct trace_context *context = &input->trace->contexts[i];
 		struct samples_loop *loop = &gatherer->loops[input->loops.of_context[i]];
 
 		if (!loop->comm[0])
 			memcpy(loop->comm, context->comm, sizeof(loop->comm));
-		if (gatherer->dropped[i])
+		if (gatherer->dropped[i] || (has_wait(loop) && loop->boundaries[0].rise))
 			continue;
 		error = add_boundary(loop, &(struct samples_boundary){
 			.role = SAMPLES_ROLE_WAIT,
@@ -367,6 +368,15 @@ static int make_loops(struct gatherer *gatherer)
 			.function = SAMPLES_NONE,
 		});
 	}
+	return error;
+}
+
+/* The loops as samples have them, with waits and markers. */
+static int make_loops(struct gatherer *gatherer)
+{
+	const struct pass_input *input = gatherer->input;
+	int error = add_waits(gatherer);
+
 	for (uint32_t i = 0; i < input->loops.nr && !error; i++) {
 		gatherer->loops[i].function = gatherer->courses[i].owner;
 		gatherer->loops[i].has_empty = gatherer->markers[i].has_empty;
@@ -418,10 +428,10 @@ static int run(struct gatherer *gatherer, struct samples *samples)
 		.leave = on_leave,
 		.foreign = on_foreign,
 	};
-	int error = make_loops(gatherer);
+	int error = pass_run(gatherer->input, &ops, gatherer);
 
 	if (!error)
-		error = pass_run(gatherer->input, &ops, gatherer);
+		error = make_loops(gatherer);
 	if (!error)
 		error = copy_tables(gatherer->input->trace, samples);
 	if (error)
@@ -444,6 +454,7 @@ static void gatherer_deinit(struct gatherer *gatherer, uint32_t nr_loops)
 	free(gatherer->loops);
 	trie_deinit(&gatherer->trie);
 	tally_deinit(&gatherer->tally);
+	own_waits_deinit(&gatherer->own_waits);
 	free(gatherer->event.nodes);
 	free(gatherer->next.nodes);
 	free(gatherer->rest.nodes);

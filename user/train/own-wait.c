@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "own-wait.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+	MAX_WAITS = 1024, /* over all loops; what is beyond is rare */
+	SHARE = 200, /* one of so many waits of its loop is no accident */
+};
+
+static bool is_same(const struct own_wait *a, const struct own_wait *b)
+{
+	return a->loop == b->loop && a->boundary.syscall == b->boundary.syscall &&
+	       a->boundary.object == b->boundary.object &&
+	       a->boundary.return_offset == b->boundary.return_offset &&
+	       a->boundary.distance == b->boundary.distance;
+}
+
+static bool is_chain(const struct course *course, const struct walk_frame *frame)
+{
+	for (uint32_t i = 0; i < course->nr_chains; i++)
+		if (course->chains[i].object == frame->object &&
+		    course->chains[i].offset == frame->return_offset)
+			return true;
+	return false;
+}
+
+int own_waits_note(struct own_waits *waits, const struct course *course,
+		   const struct pass *pass)
+{
+	const struct walk_frame *frame = pass->walk.frames;
+	struct own_wait wait, *grown;
+
+	if (!pass->walk.nr_frames || !pass->loop_sp || !is_chain(course, frame))
+		return 0;
+	wait = (struct own_wait){
+		.loop = pass->loop,
+		.boundary = {
+			.role = SAMPLES_ROLE_WAIT,
+			.syscall = trace_number(pass->event) & TRACE_SYSCALL_MASK,
+			.object = frame->object,
+			.return_offset = frame->return_offset,
+			.distance = (uint32_t)(frame->sp - pass->event->sp),
+			.rise = (uint32_t)(pass->loop_sp - pass->event->sp),
+			.function = SAMPLES_NONE,
+		},
+		.seen = 1,
+	};
+	for (uint32_t i = 0; i < waits->nr; i++) {
+		if (!is_same(&waits->entries[i], &wait))
+			continue;
+		waits->entries[i].seen++;
+		return 0;
+	}
+	if (waits->nr == MAX_WAITS)
+		return 0;
+	grown = reallocarray(waits->entries, waits->nr + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	waits->entries = grown;
+	grown[waits->nr++] = wait;
+	return 0;
+}
+
+bool own_waits_counts(const struct own_waits *waits, const struct own_wait *wait)
+{
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < waits->nr; i++)
+		if (waits->entries[i].loop == wait->loop)
+			all += waits->entries[i].seen;
+	return wait->seen >= all / SHARE;
+}
+
+void own_waits_deinit(struct own_waits *waits)
+{
+	free(waits->entries);
+	*waits = (struct own_waits){ 0 };
+}

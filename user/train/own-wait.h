@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The loops' own waits as seen from the loops' frames: by which call the loop's
+ * function went to wait, and how far its frame is.
+ *
+ * The waits a trace was recorded with are told by some return address on the
+ * way, which can lie in a library's wait function and so be on the way of other
+ * waits, too.  That in the loop's function cannot.
+ */
+#ifndef _PGUARD_OWN_WAIT_H
+#define _PGUARD_OWN_WAIT_H
+
+#include <stdint.h>
+
+#include "base/samples.h"
+#include "course.h"
+#include "pass.h"
+
+struct own_wait {
+	uint32_t loop;
+	struct samples_boundary boundary;
+	uint64_t seen;
+};
+
+struct own_waits {
+	struct own_wait *entries;
+	uint32_t nr;
+};
+
+/* The loop's wait was entered.  Returns 0 or -ENOMEM. */
+int own_waits_note(struct own_waits *waits, const struct course *course,
+		   const struct pass *pass);
+
+/* Was this one seen often enough to be no accident? */
+bool own_waits_counts(const struct own_waits *waits, const struct own_wait *wait);
+
+void own_waits_deinit(struct own_waits *waits);
+
+#endif /* _PGUARD_OWN_WAIT_H */
