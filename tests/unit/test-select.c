@@ -156,7 +156,7 @@ static void test_hot(void)
 
 	ok(choose_hot(16) == 1 && choose_hot(17) == 0, "more than 16 hits in a unit are too many");
 	/* three types in need of a function each; one unit hits all of them often */
-	fixture_start(&fixture, 3, 4);
+	fixture_start(&fixture, 3, 5);
 	for (; type < 3; type++) {
 		synthetic_hit(&unit, type, 16, 1);
 		add(&fixture, &unit, type, 100);
@@ -164,6 +164,7 @@ static void test_hot(void)
 	for (uint32_t i = 0; i < 3; i++)
 		synthetic_hit(&unit, i, 32, 10);
 	add(&fixture, &unit, 3, 1);
+	add(&fixture, &unit, 4, 100);
 	fixture_prepare(&fixture);
 	choose(&fixture, SELECT_INFORMATION, 0);
 	ok(fixture.nr == 2, "nor may a unit hit all guards together more than 25 times");
