@@ -75,24 +75,34 @@ static bool is_callee(const struct walk_frame *frame)
 	       frame->call->callee == frame->function;
 }
 
-bool course_is_chain(const struct course *course, const struct pass *pass)
+static bool leads_to_wait(const struct course *course, const struct walk_frame *frame)
 {
-	if (pass->walk.nr_frames != 1 || !is_callee(last_frame(pass)))
-		return false;
 	for (uint32_t i = 0; i < course->nr_chains; i++)
-		if (is_site(&course->chains[i], last_frame(pass)))
+		if (is_site(&course->chains[i], frame))
 			return true;
 	return false;
 }
 
-/* The function that called the last frame, and the depth of its frame. */
-static bool dispatcher_of(const struct pass *pass, uint32_t *ret_function, uint32_t *ret_depth)
+bool course_is_chain(const struct course *course, const struct pass *pass)
+{
+	return pass->walk.nr_frames == 1 && is_callee(last_frame(pass)) &&
+	       leads_to_wait(course, last_frame(pass));
+}
+
+/*
+ * The function that called the last frame, and the depth of its frame; if it is
+ * one that may dispatch, and not the loop's on the way to its wait.
+ */
+static bool dispatcher_of(const struct course *course, const struct pass *pass,
+			  uint32_t *ret_function, uint32_t *ret_depth)
 {
 	const struct walk *walk = &pass->walk;
 	const struct walk_frame *frame = last_frame(pass);
 
 	if (walk->nr_frames > NEAR_LEVELS || !frame->call || !frame->call->is_indirect ||
 	    !frame->call->is_in_loop)
+		return false;
+	if (walk->nr_frames == 1 && leads_to_wait(course, frame))
 		return false;
 	*ret_function = TRACE_NONE;
 	*ret_depth = 0;
@@ -111,8 +121,21 @@ bool course_is_dispatch(const struct course *course, const struct pass *pass)
 {
 	uint32_t function, depth;
 
-	return course->mode == COURSE_DISPATCH && dispatcher_of(pass, &function, &depth) &&
+	return course->mode == COURSE_DISPATCH && dispatcher_of(course, pass, &function, &depth) &&
 	       function == course->dispatcher && depth == course->dispatcher_depth;
+}
+
+bool course_is_under_dispatch(const struct course *course, const struct pass *pass)
+{
+	for (uint32_t i = 0; i < pass->walk.nr_frames; i++) {
+		const struct walk_frame *frame = &pass->walk.frames[i];
+		uint64_t caller_sp = i ? pass->walk.frames[i - 1].sp : pass->loop_sp;
+
+		if (pass->loop_sp - caller_sp == course->dispatcher_depth)
+			return frame->call && frame->call->is_indirect &&
+			       frame->call->is_in_loop && (i || !leads_to_wait(course, frame));
+	}
+	return false;
 }
 
 static bool waits_for_many(uint32_t syscall)
@@ -247,7 +270,7 @@ static int note_call(struct pass *pass, void *arg)
 	surveyor->calls++;
 	if (level < NEAR_LEVELS) {
 		surveyor->of_level[level] = TRACE_NONE;
-		if (dispatcher_of(pass, &function, &depth)) {
+		if (dispatcher_of(survey->course, pass, &function, &depth)) {
 			error = group_get(survey, function, depth, &group);
 			if (error)
 				return error;

@@ -63,4 +63,10 @@ bool course_is_chain(const struct course *course, const struct pass *pass);
 /* The last frame of the walk: is it called by the dispatch? */
 bool course_is_dispatch(const struct course *course, const struct pass *pass);
 
+/*
+ * The last frame of the walk, which was under the dispatch or may be: is it so
+ * still?  The dispatcher's callee is gone, or it calls others.
+ */
+bool course_is_under_dispatch(const struct course *course, const struct pass *pass);
+
 #endif /* _PGUARD_COURSE_H */

@@ -308,7 +308,6 @@ static int on_event(struct timer *timer, const struct perfguard_event *event)
 		return on_enter(timer, event);
 	case PERFGUARD_EVENT_KIND_LEAVE:
 		return on_leave(timer, event);
-	case PERFGUARD_EVENT_KIND_LOST:
 	case PERFGUARD_EVENT_KIND_END:
 		timer->enter = NULL;
 		leave_loop(timer);
@@ -321,6 +320,7 @@ static int on_event(struct timer *timer, const struct perfguard_event *event)
 static int run(struct timer *timer)
 {
 	struct walk_thread *threads;
+	struct walk_losses losses;
 	uint32_t nr;
 	int error = walk_threads(timer->trace, &threads, &nr);
 
@@ -329,8 +329,16 @@ static int run(struct timer *timer)
 	for (uint32_t i = 0; i < nr && !error; i++) {
 		timer->thread = &threads[i];
 		timer->enter = NULL;
-		for (size_t j = threads[i].begin; j < threads[i].end && !error; j++)
-			error = on_event(timer, &timer->trace->events[j]);
+		walk_losses_init(&losses, timer->trace, &timer->trace->events[threads[i].begin]);
+		for (size_t j = threads[i].begin; j < threads[i].end && !error; j++) {
+			const struct perfguard_event *event = &timer->trace->events[j];
+
+			if (walk_losses_before(&losses, event)) {
+				timer->enter = NULL;
+				leave_loop(timer);
+			}
+			error = on_event(timer, event);
+		}
 		leave_loop(timer);
 	}
 	free(threads);

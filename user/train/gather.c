@@ -37,6 +37,7 @@ struct gatherer {
 	struct path_set next; /* of an event that no marker was met in yet */
 	struct path_set rest; /* not under the dispatch */
 	uint32_t *node_of_frame; /* the paths of the walk's frames */
+	uint32_t nr_placed; /* so many of them are known, at most */
 	uint32_t max_frames;
 	bool in_event; /* under the dispatch, or in a segment with work */
 	bool is_event_marked;
@@ -84,11 +85,11 @@ static enum course_mode mode_of(const struct gatherer *gatherer, const struct pa
 	return gatherer->courses[pass->loop].mode;
 }
 
-/* The path of the walk's last frame; those below it are known. */
+/* The path of the walk's last frame. */
 static int place_frame(struct gatherer *gatherer, const struct pass *pass, uint32_t *ret)
 {
 	uint32_t level = pass->walk.nr_frames - 1;
-	uint32_t parent, *grown;
+	uint32_t node, *grown;
 
 	if (level >= gatherer->max_frames) {
 		uint32_t max = gatherer->max_frames ? gatherer->max_frames * 2 : 64;
@@ -101,10 +102,19 @@ static int place_frame(struct gatherer *gatherer, const struct pass *pass, uint3
 		gatherer->node_of_frame = grown;
 		gatherer->max_frames = max;
 	}
-	parent = level ? gatherer->node_of_frame[level - 1] : 0;
-	*ret = trie_child(&gatherer->trie, parent, pass->walk.frames[level].function);
-	gatherer->node_of_frame[level] = *ret;
-	return *ret == SAMPLES_NONE ? -ENOMEM : 0;
+	if (gatherer->nr_placed > level)
+		gatherer->nr_placed = level;
+	node = gatherer->nr_placed ? gatherer->node_of_frame[gatherer->nr_placed - 1] : 0;
+	/* More than one only where the calls were made before the loop was known. */
+	for (uint32_t i = gatherer->nr_placed; i <= level; i++) {
+		node = trie_child(&gatherer->trie, node, pass->walk.frames[i].function);
+		if (node == SAMPLES_NONE)
+			return -ENOMEM;
+		gatherer->node_of_frame[i] = node;
+	}
+	gatherer->nr_placed = level + 1;
+	*ret = node;
+	return 0;
 }
 
 /* The unit is over: count it, and make room for the next. */
@@ -135,6 +145,7 @@ static void forget(struct gatherer *gatherer)
 	gatherer->event.nr = gatherer->next.nr = gatherer->rest.nr = 0;
 	gatherer->in_event = gatherer->is_event_marked = gatherer->in_chain = false;
 	gatherer->fd = gatherer->next_fd = -1;
+	gatherer->nr_placed = 0;
 	tally_forget_hits(&gatherer->tally);
 }
 
@@ -194,19 +205,6 @@ static int place_call(struct gatherer *gatherer, const struct pass *pass, uint32
 	return path_set_add(gatherer->is_event_marked ? &gatherer->event : &gatherer->next, node);
 }
 
-/* Has the walk come out of the dispatch?  Its frame is gone, or calls others. */
-static bool is_under_dispatch(const struct course *course, const struct pass *pass)
-{
-	for (uint32_t i = 0; i < pass->walk.nr_frames; i++) {
-		const struct walk_frame *frame = &pass->walk.frames[i];
-		uint64_t caller_sp = i ? pass->walk.frames[i - 1].sp : pass->loop_sp;
-
-		if (pass->loop_sp - caller_sp == course->dispatcher_depth)
-			return frame->call && frame->call->is_indirect && frame->call->is_in_loop;
-	}
-	return false;
-}
-
 static int on_call(struct pass *pass, void *arg)
 {
 	struct gatherer *gatherer = arg;
@@ -219,10 +217,10 @@ static int on_call(struct pass *pass, void *arg)
 	if (error)
 		return error;
 	if (course->mode == COURSE_DISPATCH && gatherer->in_event)
-		gatherer->in_event = is_under_dispatch(course, pass);
+		gatherer->in_event = course_is_under_dispatch(course, pass);
 	if (is_chain || course_is_dispatch(course, pass))
 		error = begin_event(gatherer, is_chain);
-	if (!error && markers_has_site(&gatherer->markers[pass->loop], pass)) {
+	if (!error && pass->is_whole && markers_has_site(&gatherer->markers[pass->loop], pass)) {
 		gatherer->next_fd = -1;
 		error = mark(gatherer, pass, pass->event->time_ns);
 	}
@@ -238,7 +236,7 @@ static int on_syscall(struct pass *pass, void *arg)
 {
 	struct gatherer *gatherer = arg;
 
-	if (!markers_has_call(&gatherer->markers[pass->loop], pass))
+	if (!pass->is_whole || !markers_has_call(&gatherer->markers[pass->loop], pass))
 		return 0;
 	gatherer->next_fd = (int32_t)pass->event->sp;
 	return mark(gatherer, pass, pass->enter->time_ns);
@@ -276,7 +274,7 @@ static int on_wake(struct pass *pass, void *arg)
 	struct gatherer *gatherer = arg;
 	uint32_t syscall = trace_number(pass->event) & TRACE_SYSCALL_MASK;
 
-	if (!gatherer->is_boundary || !pass->loop_sp ||
+	if (!gatherer->is_boundary || !pass->is_whole ||
 	    !pass_wake_begins(syscall, (int64_t)pass->event->value))
 		return 0;
 	cutter_wake(&gatherer->cutter, pass->event->time_ns);
@@ -287,8 +285,11 @@ static int on_wake(struct pass *pass, void *arg)
 
 static int on_begin(struct pass *pass, void *arg)
 {
+	struct gatherer *gatherer = arg;
+
 	(void)pass;
-	((struct gatherer *)arg)->is_boundary = false;
+	gatherer->is_boundary = false;
+	gatherer->nr_placed = 0;
 	return 0;
 }
 

@@ -221,14 +221,18 @@ static int gather(const struct trace *trace, const struct level_loops *loops,
 {
 	uint32_t loop = TRACE_NONE;
 	uint64_t top = 0, wait_sp = 0;
+	struct walk_losses losses;
 	int error = 0;
 
 	for (uint32_t i = 0; i < loops->nr; i++)
 		intervals[i].nr = 0;
+	walk_losses_init(&losses, trace, &trace->events[thread->begin]);
 	for (size_t i = thread->begin; i < thread->end && !error; i++) {
 		const struct perfguard_event *event = &trace->events[i];
 		uint32_t waits;
 
+		if (walk_losses_before(&losses, event))
+			loop = TRACE_NONE;
 		switch (trace_kind(event)) {
 		case PERFGUARD_EVENT_KIND_HIT:
 			if (event->sp > top && event->sp - wait_sp + STACK_BYTES < 2 * STACK_BYTES)
@@ -243,9 +247,6 @@ static int gather(const struct trace *trace, const struct level_loops *loops,
 			loop = waits;
 			top = 0;
 			wait_sp = event->sp;
-			break;
-		case PERFGUARD_EVENT_KIND_LOST:
-			loop = TRACE_NONE;
 			break;
 		default:
 			break;

@@ -11,6 +11,8 @@
 #define STACK_BYTES (UINT64_C(8) << 20)
 /* Nor does a thread go far beyond its loop's frame but to leave it. */
 #define OUTSIDE_BYTES (UINT64_C(1) << 20)
+/* A call by the loop's function is entered so far below the loop's frame. */
+#define RETURN_SLOT 8
 
 /* Results of a system call that no program sees: linux/errno.h. */
 enum {
@@ -118,25 +120,57 @@ static int leave(struct pass *pass, const struct pass_ops *ops, void *arg)
 	pass->loop = TRACE_NONE;
 	pass->loop_sp = 0;
 	pass->is_waiting = false;
+	pass->is_whole = false;
+	return error;
+}
+
+/* Events are missing: what is known of the stack may be wrong. */
+static int lose(struct pass *pass, const struct pass_ops *ops, void *arg)
+{
+	int error = leave(pass, ops, arg);
+
+	pass->enter = NULL;
+	pass->was_lost = true;
 	walk_reset(&pass->walk);
 	return error;
+}
+
+/* Is this on another stack than that of the loop's frame? */
+static bool is_foreign(const struct pass *pass, uint64_t sp)
+{
+	return pass->loop_sp && (sp >= pass->loop_sp || pass->loop_sp - sp > STACK_BYTES);
 }
 
 static int on_hit(struct pass *pass, const struct pass_ops *ops, void *arg)
 {
 	uint64_t sp = pass->event->sp;
-	int error;
+	int error = 0;
 
-	if (trace_number(pass->event) >= pass->input->trace->nr_functions)
-		return -EBADMSG;
-	if (!pass->loop_sp)
+	/* Where the frame is not known, neither are the calls from there on. */
+	if (pass->loop != TRACE_NONE && !pass->loop_sp)
 		return 0;
-	if (sp >= pass->loop_sp && sp - pass->loop_sp < OUTSIDE_BYTES)
-		return leave(pass, ops, arg);
-	if (sp >= pass->loop_sp || pass->loop_sp - sp > STACK_BYTES)
+	if (pass->loop_sp && sp >= pass->loop_sp && sp - pass->loop_sp < OUTSIDE_BYTES)
+		error = leave(pass, ops, arg);
+	if (is_foreign(pass, sp))
 		return tell(ops->foreign, pass, arg);
-	error = walk_call(&pass->walk, &pass->input->threads[pass->thread], pass->index);
-	return error ? error : tell(ops->call, pass, arg);
+	if (!error)
+		error = walk_call(&pass->walk, &pass->input->threads[pass->thread], pass->index);
+	if (error || pass->loop == TRACE_NONE)
+		return error;
+	pass->is_whole |= sp == pass->loop_sp - RETURN_SLOT;
+	return tell(ops->call, pass, arg);
+}
+
+/*
+ * The first wait after the thread's begin, a loss or a way out of the loop: did
+ * we see all calls that lead to it?  The walk has to begin with what the loop
+ * called; if it has no frames, that may carry no site.
+ */
+static bool begins_whole(const struct pass *pass)
+{
+	if (!pass->walk.nr_frames)
+		return !pass->was_lost;
+	return pass->walk.frames[0].sp == pass->loop_sp - RETURN_SLOT;
 }
 
 static int on_enter(struct pass *pass, const struct pass_ops *ops, void *arg)
@@ -146,17 +180,23 @@ static int on_enter(struct pass *pass, const struct pass_ops *ops, void *arg)
 				      &input->threads[pass->thread], pass->event);
 	int error = 0;
 
+	/* The last one never returned. */
+	if (pass->enter)
+		error = lose(pass, ops, arg);
 	pass->enter = pass->event;
-	if (loop == TRACE_NONE) {
-		walk_syscall(&pass->walk, pass->event->sp);
+	if (error || (loop == TRACE_NONE && is_foreign(pass, pass->event->sp)))
+		return error;
+	walk_syscall(&pass->walk, pass->event->sp);
+	if (loop == TRACE_NONE)
 		return 0;
-	}
 	if (loop != pass->loop) {
 		error = leave(pass, ops, arg);
 		pass->loop = loop;
 		pass->loop_sp = levels_sp(&input->levels, pass->thread, loop);
+		walk_below(&pass->walk, pass->loop_sp);
+		pass->is_whole = begins_whole(pass);
+		pass->was_lost = !pass->loop_sp;
 	}
-	walk_syscall(&pass->walk, pass->event->sp);
 	pass->is_waiting = true;
 	return error ? error : tell(ops->wait, pass, arg);
 }
@@ -168,12 +208,14 @@ static int on_leave(struct pass *pass, const struct pass_ops *ops, void *arg)
 
 	/* A call that began before we looked, or whose begin was lost. */
 	if (!enter || trace_number(enter) != trace_number(pass->event))
-		return 0;
+		return lose(pass, ops, arg);
 	if (pass->is_waiting) {
 		pass->is_waiting = false;
 		error = tell(ops->wake, pass, arg);
+	} else if (pass->loop == TRACE_NONE || is_foreign(pass, enter->sp)) {
+		error = 0;
 	} else {
-		error = pass->loop == TRACE_NONE ? 0 : tell(ops->syscall, pass, arg);
+		error = tell(ops->syscall, pass, arg);
 	}
 	pass->enter = NULL;
 	return error;
@@ -188,7 +230,6 @@ static int on_event(struct pass *pass, const struct pass_ops *ops, void *arg)
 		return on_enter(pass, ops, arg);
 	case PERFGUARD_EVENT_KIND_LEAVE:
 		return on_leave(pass, ops, arg);
-	case PERFGUARD_EVENT_KIND_LOST:
 	case PERFGUARD_EVENT_KIND_END:
 		pass->enter = NULL;
 		return leave(pass, ops, arg);
@@ -209,14 +250,19 @@ int pass_run(const struct pass_input *input, const struct pass_ops *ops, void *a
 		pass.thread = i;
 		pass.loop = TRACE_NONE;
 		pass.loop_sp = 0;
-		pass.is_waiting = false;
+		pass.is_waiting = pass.is_whole = pass.was_lost = false;
 		pass.enter = NULL;
 		walk_reset(&pass.walk);
+		walk_losses_init(&pass.losses, input->trace,
+				 &input->trace->events[thread->begin]);
 		error = tell(ops->begin, &pass, arg);
 		for (size_t j = thread->begin; j < thread->end && !error; j++) {
 			pass.index = j;
 			pass.event = &input->trace->events[j];
-			error = on_event(&pass, ops, arg);
+			if (walk_losses_before(&pass.losses, pass.event))
+				error = lose(&pass, ops, arg);
+			if (!error)
+				error = on_event(&pass, ops, arg);
 		}
 		if (!error)
 			error = leave(&pass, ops, arg);

@@ -33,7 +33,10 @@ struct pass {
 	uint32_t loop; /* TRACE_NONE before the thread's first wait */
 	uint64_t loop_sp; /* of its frame; 0 if not known */
 	bool is_waiting; /* in the loop's wait */
-	struct walk walk; /* its frames begin right below the loop's */
+	bool is_whole; /* no call between the loop's frame and here is missing */
+	bool was_lost; /* what the walk has may lack calls */
+	struct walk_losses losses;
+	struct walk walk; /* within a loop, its frames begin right below the loop's */
 	size_t index; /* of the event */
 	const struct perfguard_event *event;
 	const struct perfguard_event *enter; /* of the system call it is in, or NULL */
@@ -47,7 +50,7 @@ struct pass_ops {
 	/* The loop's own wait, entered and returned with event->value. */
 	int (*wait)(struct pass *pass, void *arg);
 	int (*wake)(struct pass *pass, void *arg);
-	/* Another hooked call has returned; enter is its entry. */
+	/* Another hooked call on the loop's stack has returned; enter is its entry. */
 	int (*syscall)(struct pass *pass, void *arg);
 	/* The thread leaves the loop for a while or ends, or events are lost. */
 	int (*leave)(struct pass *pass, void *arg);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int add_thread(struct walk_thread **threads, uint32_t *nr, const struct walk_thread *thread)
 {
@@ -33,7 +34,6 @@ int walk_threads(const struct trace *trace, struct walk_thread **ret, uint32_t *
 		const struct perfguard_event *event = &trace->events[i];
 		bool starts = trace_kind(event) == PERFGUARD_EVENT_KIND_START;
 
-		/* A loss is told under the thread that was on the CPU then. */
 		if (event->tid != thread.tid || starts) {
 			thread.end = i;
 			error = add_thread(ret, ret_nr, &thread);
@@ -52,6 +52,38 @@ int walk_threads(const struct trace *trace, struct walk_thread **ret, uint32_t *
 		*ret_nr = 0;
 	}
 	return error;
+}
+
+void walk_losses_init(struct walk_losses *losses, const struct trace *trace,
+		      const struct perfguard_event *event)
+{
+	size_t low = 0, high = trace->nr_events;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct perfguard_event *other = &trace->events[middle];
+
+		if (!other->tid && other->time_ns <= event->time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*losses = (struct walk_losses){ .trace = trace, .next = low };
+}
+
+bool walk_losses_before(struct walk_losses *losses, const struct perfguard_event *event)
+{
+	const struct trace *trace = losses->trace;
+	bool ret = false;
+
+	for (; losses->next < trace->nr_events; losses->next++) {
+		const struct perfguard_event *loss = &trace->events[losses->next];
+
+		if (loss->tid || loss->time_ns > event->time_ns)
+			break;
+		ret |= trace_kind(loss) == PERFGUARD_EVENT_KIND_LOST;
+	}
+	return ret;
 }
 
 void walk_init(struct walk *walk, const struct trace *trace)
@@ -112,4 +144,16 @@ void walk_syscall(struct walk *walk, uint64_t sp)
 {
 	while (walk->nr_frames && walk->frames[walk->nr_frames - 1].sp < sp)
 		walk->nr_frames--;
+}
+
+void walk_below(struct walk *walk, uint64_t sp)
+{
+	uint32_t above = 0;
+
+	while (above < walk->nr_frames && walk->frames[above].sp >= sp)
+		above++;
+	walk->nr_frames -= above;
+	if (above)
+		memmove(walk->frames, walk->frames + above,
+			walk->nr_frames * sizeof(*walk->frames));
 }

@@ -49,6 +49,22 @@ struct walk {
  */
 int walk_threads(const struct trace *trace, struct walk_thread **ret, uint32_t *ret_nr);
 
+/*
+ * The losses of a trace.  One is told for a CPU, not for a thread, so it may
+ * concern each thread.
+ */
+struct walk_losses {
+	const struct trace *trace; /* sorted: they stand at its begin */
+	size_t next;
+};
+
+/* Begin with the losses after an event, the first of a thread. */
+void walk_losses_init(struct walk_losses *losses, const struct trace *trace,
+		      const struct perfguard_event *event);
+
+/* Were events lost since the last event that was asked for, or the first? */
+bool walk_losses_before(struct walk_losses *losses, const struct perfguard_event *event);
+
 void walk_init(struct walk *walk, const struct trace *trace);
 void walk_deinit(struct walk *walk);
 
@@ -66,5 +82,8 @@ int walk_call(struct walk *walk, const struct walk_thread *thread, size_t index)
 
 /* The thread makes a system call at @sp: what was entered below has returned. */
 void walk_syscall(struct walk *walk, uint64_t sp);
+
+/* Forget what was entered at @sp or above: only what is below counts. */
+void walk_below(struct walk *walk, uint64_t sp);
 
 #endif /* _PGUARD_WALK_H */

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include <errno.h>
+#include <sys/syscall.h>
+
+#include "tap.h"
+#include "train/gather.h"
+#include "units.h"
+
+enum {
+	CHECKS = 17,
+	PID = 100,
+	SLEEP_NS = 1000,
+};
+
+#define BASE UINT64_C(0x555500000000)
+
+/* The units that are to be found, as letters; written while the program runs. */
+static char expected[1 << 16];
+
+static void expect(char unit)
+{
+	size_t length = strlen(expected);
+
+	expected[length] = unit;
+	expected[length + 1] = '\0';
+}
+
+/* A thread in the loop's function L, which M has called. */
+static void begin(struct thread *t, struct sim *sim, uint32_t tid)
+{
+	*expected = '\0';
+	thread_start(t, sim, PID, tid, 1, BASE);
+	call_from(t, 'M', BASE + SIM_LIBRARY + 8);
+	call(t, 'L', 0);
+}
+
+/* The one loop's boundaries by role, as the letters w, c and s. */
+static void is_cut_by(const struct gathered *of, const char *roles, const char *name)
+{
+	static const char letters[] = { 'w', 'c', 's' };
+	const struct samples_loop *loop = of->samples.loops;
+	char got[16] = "";
+
+	for (uint32_t i = 0; i < loop->nr_boundaries && i < 15; i++)
+		got[i] = letters[loop->boundaries[i].role];
+	if (!ok(of->samples.nr_loops == 1 && !strcmp(got, roles), "%s", name))
+		diag("%u loops, boundaries '%s', expected '%s'", of->samples.nr_loops, got, roles);
+}
+
+/* Wait for one event, handle it. */
+static void run_plain(struct sim *sim)
+{
+	struct thread t;
+
+	sim_image(sim, 1, BASE);
+	begin(&t, sim, 7);
+	for (uint32_t i = 0; i < 100; i++) {
+		call(&t, 'W', 1 | LOOP);
+		wait_call(&t, 1, SYS_read, 'W', 5, 1, SLEEP_NS);
+		ret(&t);
+		call(&t, 'A', 2 | LOOP);
+		leaf(&t, 'B', 0);
+		if (i >= 50)
+			leaf(&t, 'C', 1);
+		ret(&t);
+		if (i < 99)
+			expect(i < 50 ? 'b' : 'c');
+	}
+	thread_end(&t);
+	sim_finish(sim);
+}
+
+static void plain(void)
+{
+	static const struct tree_name names[] = { { 'b', "AB W" }, { 'c', "AB AC W" }, { 0 } };
+	const struct gather_unit *unit;
+	struct gathered of;
+	struct sim sim;
+
+	sim_init(&sim, "MLWABC");
+	run_plain(&sim);
+	of = gathered_of(&sim.trace);
+	is_units(&of, 0, names, expected, "plain loop: a unit from each wait to the next");
+	is_cut_by(&of, "w", "plain loop: the wait is its only boundary");
+	is_number(of.samples.loops[0].cut_off, 1, "the last unit has no end");
+	is_number(of.samples.loops[0].boundaries[0].rise, 8 + 16 * (1 + 'W' % 5) + 8,
+		  "how far above the wait the loop's frame begins");
+	is_number(of.samples.loops[0].function, 1, "L owns the loop");
+	unit = &of.result.units[98];
+	is_number(unit->end_ns - unit->start_ns, 5 * SIM_STEP_NS, "time of a unit");
+	is_number(unit[0].start_ns - unit[-1].end_ns, SLEEP_NS + SIM_STEP_NS, "time between units");
+	is_number((uint64_t)unit->fd, 5, "where it was read from");
+	is_number(unit->hits, 4, "its hits");
+	is_number(of.samples.nr_units, 2, "two variants");
+	gathered_deinit(&of);
+	sim_deinit(&sim);
+}
+
+/*
+ * As redis: L calls P, which waits in W, and then calls a handler for each
+ * event, indirectly and in a loop.  F writes out all replies; T runs timers.
+ */
+static void handle(struct thread *t, int what)
+{
+	call(t, 'H', 3 | INDIRECT | LOOP);
+	call(t, 'R', 0);
+	system_call(t, SYS_read, 10, 30);
+	ret(t);
+	call(t, what, 1 | INDIRECT);
+	leaves(t, "abcdef", 0);
+	ret(t);
+	ret(t);
+	expect((char)what);
+}
+
+static void iterate(struct thread *t, const char *events, bool with_timer)
+{
+	call(t, 'P', 0 | LOOP);
+	call(t, 'W', 1);
+	wait_call(t, 1, SYS_epoll_wait, 'P', 3, 1, SLEEP_NS);
+	ret(t);
+	if (!*events)
+		expect('T');
+	for (; *events; events++)
+		handle(t, *events);
+	if (with_timer) {
+		call(t, 'T', 4);
+		leaf(t, 'U', 0 | INDIRECT | LOOP);
+		ret(t);
+	}
+	ret(t);
+	leaf(t, 'F', 5 | LOOP);
+}
+
+static const struct tree_name dispatched[] = {
+	{ 'G', "PHGa PHGb PHGc PHGd PHGe PHGf PHR" },
+	{ 'S', "PHR PHSa PHSb PHSc PHSd PHSe PHSf" },
+	{ 'T', "F PTU PW" },
+	{ 0 },
+};
+
+static void run_dispatch(struct sim *sim)
+{
+	static const char *const mixes[] = { "G", "GS", "SG", "SGS", "SSGS", "" };
+	struct thread t;
+
+	sim_image(sim, 1, BASE);
+	begin(&t, sim, 7);
+	for (uint32_t i = 0; i < 120; i++)
+		iterate(&t, mixes[i % 6], i % 6 == 5 || i % 7 == 3);
+	call(&t, 'P', 0 | LOOP);
+	call(&t, 'W', 1);
+	syscall_enter(&t, SYS_epoll_wait);
+	thread_end(&t);
+	sim_finish(sim);
+}
+
+static void dispatch(void)
+{
+	struct gathered of;
+	struct sim sim;
+
+	sim_init(&sim, "MLPWHRGSTUFabcdef");
+	run_dispatch(&sim);
+	of = gathered_of(&sim.trace);
+	is_units(&of, 0, dispatched, expected, "dispatch: a unit an event, wherever it comes");
+	is_cut_by(&of, "wc", "dispatch: cut at the read that each event begins with");
+	is_number(of.samples.loops[0].cut_off, 0, "dispatch: the last unit ended");
+	is_number(of.samples.nr_trees, 3, "dispatch: three trees");
+	gathered_deinit(&of);
+	sim_deinit(&sim);
+}
+
+/* As libevent: L itself dispatches. */
+static void run_flat(struct sim *sim)
+{
+	static const char *const mixes[] = { "G", "GS", "SG", "SGS", "SSGS" };
+	struct thread t;
+
+	sim_image(sim, 1, BASE);
+	begin(&t, sim, 7);
+	for (uint32_t i = 0; i < 200; i++) {
+		call(&t, 'W', 1 | INDIRECT | LOOP);
+		wait_call(&t, 1, SYS_epoll_wait, 'W', 3, 1, SLEEP_NS);
+		ret(&t);
+		for (const char *event = mixes[i % 5]; *event; event++)
+			handle(&t, *event);
+	}
+	thread_end(&t);
+	sim_finish(sim);
+}
+
+static void flat(void)
+{
+	static const struct tree_name names[] = {
+		{ 'G', "HGa HGb HGc HGd HGe HGf HR" },
+		{ 'S', "HR HSa HSb HSc HSd HSe HSf" },
+		{ 0 },
+	};
+	struct gathered of;
+	struct sim sim;
+
+	sim_init(&sim, "MLWHRGSabcdef");
+	run_flat(&sim);
+	of = gathered_of(&sim.trace);
+	/* The last has no end. */
+	expected[strlen(expected) - 1] = '\0';
+	is_units(&of, 0, names, expected, "flat dispatch: a unit an event");
+	is_cut_by(&of, "wc", "flat dispatch: cut at the read");
+	is_number(of.samples.loops[0].cut_off, 1, "flat dispatch: the last unit has no end");
+	gathered_deinit(&of);
+	sim_deinit(&sim);
+}
+
+int main(void)
+{
+	plan(CHECKS);
+	plain();
+	dispatch();
+	flat();
+	return tap_status();
+}

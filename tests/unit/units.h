@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Units as text, so that a test says what they are to be.  A tree is its
+ * paths, each the letters of its functions.  Trees can have a letter, too, and
+ * then a sequence of units is a word.
+ */
+#ifndef _PGUARD_UNITS_H
+#define _PGUARD_UNITS_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simulated.h"
+#include "tap.h"
+#include "train/gather.h"
+
+struct gathered {
+	struct samples samples;
+	struct gather_result result;
+};
+
+static inline struct gathered gathered_of(const struct trace *trace)
+{
+	struct gathered of;
+	int error = gather(trace, &of.samples, &of.result);
+
+	if (error) {
+		printf("Bail out! gather: %s\n", strerror(-error));
+		exit(1);
+	}
+	return of;
+}
+
+static inline void gathered_deinit(struct gathered *of)
+{
+	samples_deinit(&of->samples);
+	gather_result_deinit(&of->result);
+}
+
+static inline int units_by_text(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static inline void tree_text(const struct samples *samples, uint32_t tree, char *text, size_t size)
+{
+	char paths[64][32] = { 0 };
+	uint32_t nr = samples->trees[tree].nr_leaves;
+
+	*text = '\0';
+	for (uint32_t i = 0; i < nr && i < 64; i++) {
+		uint32_t node = samples->trees[tree].leaves[i], at = 31;
+
+		for (; node && at; node = samples->nodes[node].parent)
+			paths[i][--at] =
+				samples->functions[samples->nodes[node].function].name[0];
+		memmove(paths[i], paths[i] + at, 32 - at);
+	}
+	qsort(paths, nr < 64 ? nr : 64, 32, units_by_text);
+	for (uint32_t i = 0; i < nr && i < 64; i++) {
+		if (i)
+			strncat(text, " ", size - strlen(text) - 1);
+		strncat(text, paths[i], size - strlen(text) - 1);
+	}
+	if (!nr)
+		strncat(text, "-", size - 1);
+}
+
+struct tree_name {
+	char letter;
+	const char *tree;
+};
+
+static inline char tree_letter(const struct samples *samples, uint32_t tree,
+			       const struct tree_name *names)
+{
+	static uint32_t strange;
+	char text[4096];
+
+	tree_text(samples, tree, text, sizeof(text));
+	for (; names->letter; names++)
+		if (!strcmp(text, names->tree))
+			return names->letter;
+	if (++strange < 4)
+		diag("unexpected tree: %s", text);
+	return '?';
+}
+
+/*
+ * The units of a thread (0: of all), in the order of loops and time, have the
+ * trees that @expected tells by letters.
+ */
+static inline void is_units(const struct gathered *of, uint32_t tid,
+			    const struct tree_name *names, const char *expected, const char *name)
+{
+	char *word = calloc(1, of->result.nr_units + 1);
+	uint64_t nr = 0;
+
+	for (uint64_t i = 0; i < of->result.nr_units; i++)
+		if (!tid || of->result.units[i].tid == tid)
+			word[nr++] = tree_letter(&of->samples, of->result.units[i].tree, names);
+	if (!ok(!strcmp(word, expected), "%s", name)) {
+		diag("     got: %s", word);
+		diag("expected: %s", expected);
+	}
+	free(word);
+}
+
+static inline void is_number(uint64_t got, uint64_t expected, const char *name)
+{
+	if (!ok(got == expected, "%s", name))
+		diag("got %llu, expected %llu", (unsigned long long)got,
+		     (unsigned long long)expected);
+}
+
+#endif /* _PGUARD_UNITS_H */
