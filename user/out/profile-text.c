@@ -264,7 +264,8 @@ static void print_remarks(FILE *file, const struct model_type *type)
 		fputs(" held back\n", file);
 	}
 	if (type->confidence == MODEL_CONFIDENCE_NONE)
-		fputs("        no unit of it was timed: its loop's largest threshold holds\n", file);
+		fputs("        no unit of it was timed: its loop's largest threshold holds\n",
+		      file);
 	if (type->units_needed) {
 		fputs("        needs ", file);
 		counted(file, type->units_needed, "more timed unit");
@@ -308,7 +309,8 @@ static void print_types(FILE *file, const struct profile_view *view, uint32_t lo
 			print_type(file, view, view->types[i]);
 	}
 	if (max_types && nr > max_types)
-		fprintf(file, "   ... %" PRIu32 " more (--types %" PRIu32 ")\n", nr - max_types, nr);
+		fprintf(file, "   ... %" PRIu32 " more (--types %" PRIu32 ")\n",
+			nr - max_types, nr);
 }
 
 static void print_loop(FILE *file, const struct profile_view *view, uint32_t index,

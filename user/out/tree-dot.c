@@ -32,13 +32,13 @@ void tree_dot(FILE *file, const struct tree *tree)
 	      "\tlabel=<", file);
 	tree_escape(file, tree_title(tree, title));
 	fputs("<br align=\"left\"/>blue: has a guard; yellow: has one that speaks for this type;"
-	      " in a box each calls the next; +n: calls below that are not shown<br align=\"left\"/>>;\n",
-	      file);
+	      " in a box each calls the next; +n: calls below that are not shown"
+	      "<br align=\"left\"/>>;\n", file);
 	for (uint32_t i = 0; i < tree->nr_boxes; i++) {
 		const struct tree_box *box = &tree->boxes[i];
 
-		fprintf(file, "\tb%" PRIu32 " [label=<<table border=\"1\" cellborder=\"0\" cellspacing=\"0\">",
-			i);
+		fprintf(file, "\tb%" PRIu32 " [label=<", i);
+		fputs("<table border=\"1\" cellborder=\"0\" cellspacing=\"0\">", file);
 		for (uint32_t j = 0; j < box->nr_lines; j++)
 			print_line(file, tree, &tree->lines[box->first_line + j]);
 		fputs("</table>>];\n", file);

@@ -101,6 +101,14 @@ static void print_text(FILE *file, double x, double y, const char *class, const 
 	fputs("</text>\n", file);
 }
 
+static void print_rect(FILE *file, double x, double y, double width, double height,
+		       const char *class)
+{
+	fprintf(file,
+		"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" class=\"%s\"/>\n", x,
+		y, width, height, class);
+}
+
 static void print_edges(FILE *file, const struct tree *tree, const struct layout *layout)
 {
 	for (uint32_t i = 1; i < tree->nr_boxes; i++) {
@@ -109,9 +117,9 @@ static void print_edges(FILE *file, const struct tree *tree, const struct layout
 		double x1 = from->x + from->width, y1 = from->y + from->height / 2;
 		double x2 = to->x, y2 = to->y + to->height / 2, middle = (x1 + x2) / 2;
 
-		fprintf(file,
-			"<path d=\"M%.1f %.1f C%.1f %.1f %.1f %.1f %.1f %.1f\" class=\"edge\"/>\n", x1,
-			y1, middle, y1, middle, y2, x2, y2);
+		fprintf(file, "<path d=\"M%.1f %.1f C%.1f %.1f %.1f %.1f %.1f %.1f\"", x1, y1,
+			middle, y1, middle, y2, x2, y2);
+		fputs(" class=\"edge\"/>\n", file);
 	}
 }
 
@@ -122,9 +130,7 @@ static void print_box(FILE *file, const struct tree *tree, const struct layout *
 	const struct place *place = &layout->places[index];
 	char label[PROFILE_LABEL_MAX];
 
-	fprintf(file,
-		"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"4\" class=\"box\"/>\n",
-		place->x, place->y, place->width, place->height);
+	print_rect(file, place->x, place->y, place->width, place->height, "box");
 	for (uint32_t i = 0; i < box->nr_lines; i++) {
 		const struct tree_line *line = &tree->lines[box->first_line + i];
 		double y = place->y + PAD / 2.0 + i * LINE;
@@ -135,10 +141,8 @@ static void print_box(FILE *file, const struct tree *tree, const struct layout *
 
 			class = line->node ? "name" : "loop";
 			if (node->is_guard || node->is_telling)
-				fprintf(file,
-					"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" class=\"%s\"/>\n",
-					place->x + 1, y, place->width - 2, LINE,
-					node->is_telling ? "telling" : "guard");
+				print_rect(file, place->x + 1, y, place->width - 2, LINE,
+					   node->is_telling ? "telling" : "guard");
 		}
 		print_text(file, place->x + PAD, y + LINE - 5, class,
 			   tree_line_label(tree, line, MAX_NAME, label));
@@ -159,17 +163,16 @@ static void print_head(FILE *file, const struct tree *tree, const struct layout 
 	      ".key { font: 12px sans-serif }\n"
 	      ".loop { font-weight: bold }\n"
 	      ".more { fill: #64748b }\n"
-	      ".box { fill: #f8fafc; stroke: #94a3b8 }\n"
+	      ".box { fill: #f8fafc; stroke: #94a3b8; rx: 4px }\n"
 	      ".guard { fill: #bfdbfe }\n"
 	      ".telling { fill: #fcd34d }\n"
 	      ".edge { fill: none; stroke: #94a3b8 }\n"
 	      "</style>\n"
 	      "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n", file);
 	print_text(file, MARGIN, 22, "title", tree_title(tree, title));
-	fprintf(file, "<rect x=\"%d\" y=\"31\" width=\"14\" height=\"14\" class=\"guard\"/>\n", MARGIN);
+	print_rect(file, MARGIN, 31, 14, 14, "guard");
 	print_text(file, MARGIN + 20, 42, "key", "has a guard");
-	fprintf(file, "<rect x=\"%d\" y=\"31\" width=\"14\" height=\"14\" class=\"telling\"/>\n",
-		MARGIN + 110);
+	print_rect(file, MARGIN + 110, 31, 14, 14, "telling");
 	print_text(file, MARGIN + 130, 42, "key",
 		   "has one that speaks for this type; in a box each calls the next;"
 		   " +n: calls below that are not shown");

@@ -109,8 +109,12 @@ int tree_text(FILE *file, const struct tree *tree)
 	if (ret)
 		return ret;
 	fprintf(file, "%s%s%s\n", text_bold(file), tree_title(tree, title), text_plain(file));
-	fprintf(file, "  The call tree that most of its units have, of %s", text_count(type->nr_trees, text));
-	fprintf(file, " it has: %s units,\n", text_count(example->units[0] + example->units[1], text));
+	if (type->nr_trees > 1)
+		fprintf(file, "  The most frequent of its %s call trees, of ",
+			text_count(type->nr_trees, text));
+	else
+		fputs("  Its call tree, of ", file);
+	fprintf(file, "%s units:\n", text_count(example->units[0] + example->units[1], text));
 	fprintf(file, "  %s paths", text_count(tree->nr_paths, text));
 	fprintf(file, " through %s functions.", text_count(tree->nr_functions, text));
 	fputs("\n  g: has a guard, *: one that speaks for this type", file);

@@ -51,8 +51,8 @@ struct tree {
 
 /*
  * At most @max_nodes nodes stay: those on the way to guards that speak for the
- * type first, then to others, then those near the loop.  The view is lent.  Returns 0, -ENOENT (the type has no
- * example) or -ENOMEM.
+ * type first, then to others, then those near the loop.  The view is lent.
+ * Returns 0, -ENOENT (the type has no example) or -ENOMEM.
  */
 int tree_init(struct tree *tree, const struct profile_view *view, uint32_t type,
 	      uint32_t max_nodes);

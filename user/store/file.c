@@ -144,8 +144,8 @@ static int open_new(const struct place *place)
 	struct stat named, opened;
 
 	for (;;) {
-		int fd = open(place->new_path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
-			      0666);
+		int fd = open(place->new_path,
+			      O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
 
 		if (fd < 0)
 			return -errno;

@@ -70,9 +70,11 @@ static int check_header(const char *path, const uint8_t *bytes, size_t len,
 			    why);
 	version = big_endian(bytes + HEADER_VERSION);
 	if (version != SCHEMA_VERSION) {
-		snprintf(text, sizeof(text), "is of profile version %u, and this pg-collect reads %d",
-			 version, SCHEMA_VERSION);
-		return told(version > SCHEMA_VERSION ? -EPROTONOSUPPORT : -EBADMSG, path, text, why);
+		snprintf(text, sizeof(text),
+			 "is of profile version %u, and this pg-collect reads %d", version,
+			 SCHEMA_VERSION);
+		return told(version > SCHEMA_VERSION ? -EPROTONOSUPPORT : -EBADMSG, path, text,
+			    why);
 	}
 	page_size = (uint32_t)bytes[HEADER_PAGE_SIZE] << 8 | bytes[HEADER_PAGE_SIZE + 1];
 	if (page_size == 1)
@@ -201,8 +203,9 @@ static int fill(sqlite3 *db, const struct samples *samples, const struct model *
 	char pragmas[96];
 	int error;
 
-	snprintf(pragmas, sizeof(pragmas), "PRAGMA application_id=%d; PRAGMA user_version=%d; BEGIN",
-		 APPLICATION_ID, SCHEMA_VERSION);
+	snprintf(pragmas, sizeof(pragmas),
+		 "PRAGMA application_id=%d; PRAGMA user_version=%d; BEGIN", APPLICATION_ID,
+		 SCHEMA_VERSION);
 	if (sqlite3_exec(db, pragmas, NULL, NULL, NULL) != SQLITE_OK)
 		return -EIO;
 	error = schema_create(db);

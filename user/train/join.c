@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sum.h"
 #include "unify.h"
 
 /* By how much the indices of what is appended move. */
@@ -192,11 +193,6 @@ static int append_timings(struct samples *to, const struct samples *from, struct
 	return 0;
 }
 
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-	return a + b < a ? UINT64_MAX : a + b;
-}
-
 /* Whatever it returns, @to is good for samples_deinit(). */
 static int append(struct samples *to, const struct samples *from)
 {
@@ -220,8 +216,8 @@ static int append(struct samples *to, const struct samples *from)
 	ret = ret ? ret : append_trees(to, from, base);
 	ret = ret ? ret : append_units(to, from, base);
 	ret = ret ? ret : append_timings(to, from, base);
-	to->runs = sum(to->runs, from->runs);
-	to->lost = sum(to->lost, from->lost);
+	to->runs = sum_saturating(to->runs, from->runs);
+	to->lost = sum_saturating(to->lost, from->lost);
 	return ret;
 }
 

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "sum.h"
+
 static void limit_units(struct samples *samples)
 {
 	uint32_t kept = 0, of_loop = 0, loop = SAMPLES_NONE;
@@ -36,10 +38,8 @@ static void add_shares(const struct samples *samples, struct share *shares)
 
 		share->nr++;
 		for (int half = 0; half < 2; half++)
-			if (__builtin_add_overflow(share->units[half],
-						   samples->units[i].units[half],
-						   &share->units[half]))
-				share->units[half] = UINT64_MAX;
+			share->units[half] = sum_saturating(share->units[half],
+							    samples->units[i].units[half]);
 	}
 }
 

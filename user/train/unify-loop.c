@@ -7,11 +7,7 @@
 #include <string.h>
 
 #include "rank.h"
-
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-	return a + b < a ? UINT64_MAX : a + b;
-}
+#include "sum.h"
 
 static int compare_boundaries(const void *a, const void *b)
 {
@@ -38,7 +34,8 @@ static void merge_boundary(struct samples_boundary *into, const struct samples_b
 }
 
 /* Fields that a role does not use tell nothing apart. */
-static void clear_unused(struct samples_boundary *boundary, const struct samples_function *functions)
+static void clear_unused(struct samples_boundary *boundary,
+			 const struct samples_function *functions)
 {
 	if (boundary->role != SAMPLES_ROLE_WAIT)
 		boundary->rise = 0;
@@ -155,9 +152,9 @@ static int merge_loop(struct samples_loop *into, struct samples_loop *from)
 	if (!into->comm[0] || (from->comm[0] && strcmp(from->comm, into->comm) < 0))
 		memcpy(into->comm, from->comm, sizeof(into->comm));
 	into->has_empty |= from->has_empty;
-	into->units = sum(into->units, from->units);
-	into->cut_off = sum(into->cut_off, from->cut_off);
-	into->foreign_stack = sum(into->foreign_stack, from->foreign_stack);
+	into->units = sum_saturating(into->units, from->units);
+	into->cut_off = sum_saturating(into->cut_off, from->cut_off);
+	into->foreign_stack = sum_saturating(into->foreign_stack, from->foreign_stack);
 	free(from->boundaries);
 	from->boundaries = NULL;
 	from->nr_boundaries = 0;

@@ -15,14 +15,10 @@
 #include "base/samples-hash.h"
 #include "limit.h"
 #include "rank.h"
+#include "sum.h"
 #include "times.h"
 #include "unify-loop.h"
 #include "unify-path.h"
-
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-	return a + b < a ? UINT64_MAX : a + b;
-}
 
 /*
  * Put elements of @size bytes into the order of @ranks; @merge adds one to the
@@ -251,8 +247,8 @@ static void merge_tree(void *into, void *from)
 {
 	struct samples_tree *a = into, *b = from;
 
-	a->units[0] = sum(a->units[0], b->units[0]);
-	a->units[1] = sum(a->units[1], b->units[1]);
+	a->units[0] = sum_saturating(a->units[0], b->units[0]);
+	a->units[1] = sum_saturating(a->units[1], b->units[1]);
 	free(b->leaves);
 }
 
@@ -308,8 +304,8 @@ static void merge_unit(void *into, void *from)
 {
 	struct samples_unit *a = into, *b = from;
 
-	a->units[0] = sum(a->units[0], b->units[0]);
-	a->units[1] = sum(a->units[1], b->units[1]);
+	a->units[0] = sum_saturating(a->units[0], b->units[0]);
+	a->units[1] = sum_saturating(a->units[1], b->units[1]);
 	free(b->hits);
 }
 
@@ -377,7 +373,7 @@ static void merge_timing(void *into, void *from)
 {
 	struct samples_timing *a = into, *b = from;
 
-	a->nr_contexts_hit = sum(a->nr_contexts_hit, b->nr_contexts_hit);
+	a->nr_contexts_hit = sum_saturating(a->nr_contexts_hit, b->nr_contexts_hit);
 	for (int i = 0; i < 2; i++)
 		times_merge(&a->times[i], &b->times[i]);
 	free(b->hits);
