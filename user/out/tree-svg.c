@@ -15,7 +15,7 @@ enum {
 	PAD = 8, /* inside of a box */
 	GAP_X = 48,
 	GAP_Y = 12,
-	MIN_WIDTH = 640,
+	MIN_WIDTH = 760, /* of the legend */
 };
 
 /* Of the font, which is 12 pixels high; texts are set to their length by it. */
