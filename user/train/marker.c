@@ -44,8 +44,9 @@ struct visits {
 	uint64_t more;
 	uint64_t position; /* sum */
 	uint64_t first; /* events in whose segment it was the first dispatched */
-	uint64_t event; /* the last one in which it was entered, from 1 */
-	uint32_t here; /* in that one */
+	/* In the event at hand. */
+	uint32_t here;
+	uint64_t at;
 };
 
 struct loop {
@@ -56,13 +57,15 @@ struct loop {
 	size_t nr_events;
 	size_t max_events;
 	struct visits *visits; /* by function */
-	uint64_t nr_begun;
+	uint32_t *visited; /* in the event at hand */
+	uint32_t nr_visited;
 };
 
 struct finder {
 	const struct pass_input *input;
 	struct loop *loops;
 	bool *never_sleeps; /* by context */
+	bool *is_droppable; /* by context: other waits of its loop do the waiting */
 	/* The thread's event. */
 	struct event event;
 	uint32_t loop;
@@ -113,6 +116,20 @@ static struct key *key_get(struct loop *loop, const struct key *key)
 	return &loop->keys[loop->nr_keys++];
 }
 
+/* Forget the visits of the event at hand, or count them before. */
+static void settle_visits(struct loop *loop, bool count)
+{
+	for (uint32_t i = 0; i < loop->nr_visited; i++) {
+		struct visits *visits = &loop->visits[loop->visited[i]];
+
+		visits->once += count && visits->here == 1;
+		visits->more += count && visits->here > 1;
+		visits->position += count ? visits->at : 0;
+		visits->here = 0;
+	}
+	loop->nr_visited = 0;
+}
+
 static int close_event(struct finder *finder)
 {
 	struct loop *loop = &finder->loops[finder->loop];
@@ -121,6 +138,7 @@ static int close_event(struct finder *finder)
 	if (!finder->is_open)
 		return 0;
 	finder->is_open = false;
+	settle_visits(loop, finder->calls >= TINY_CALLS);
 	if (finder->calls < TINY_CALLS)
 		return 0;
 	if (loop->nr_events == loop->max_events) {
@@ -138,28 +156,20 @@ static int close_event(struct finder *finder)
 
 static void open_event(struct finder *finder, const struct pass *pass, uint32_t callee)
 {
-	finder->loops[pass->loop].nr_begun++;
 	finder->loop = pass->loop;
 	finder->event = (struct event){ .callee = callee };
 	finder->calls = 0;
 	finder->is_open = true;
 }
 
-/* A function is entered in the event at hand; several visits count as more. */
+/* A function is entered in the event at hand. */
 static void visit(struct finder *finder, struct loop *loop, uint32_t function)
 {
 	struct visits *visits = &loop->visits[function];
 
-	if (visits->event != loop->nr_begun) {
-		visits->event = loop->nr_begun;
-		visits->here = 0;
-	}
-	if (++visits->here == 1) {
-		visits->once++;
-		visits->position += finder->calls;
-	} else if (visits->here == 2) {
-		visits->once--;
-		visits->more++;
+	if (!visits->here++) {
+		visits->at = finder->calls;
+		loop->visited[loop->nr_visited++] = function;
 	}
 }
 
@@ -221,17 +231,26 @@ static int on_wait(struct pass *pass, void *arg)
 {
 	struct finder *finder = arg;
 	struct loop *loop = &finder->loops[pass->loop];
+	uint32_t context = pass_context(pass);
 
-	finder->context = pass_context(pass);
+	if (context != TRACE_NONE && finder->is_droppable[context])
+		return 0;
 	if (loop->course->mode == COURSE_SEGMENTS && finder->is_open) {
-		loop->nr_begun++;
+		settle_visits(loop, false);
 		finder->event = (struct event){ .callee = finder->event.callee };
 		finder->calls = 0;
 	}
 	return 0;
 }
 
-static int on_wake(struct pass *pass, void *arg)
+/* First pass: which waits never sleep? */
+static int note_wait(struct pass *pass, void *arg)
+{
+	((struct finder *)arg)->context = pass_context(pass);
+	return 0;
+}
+
+static int note_wake(struct pass *pass, void *arg)
 {
 	struct finder *finder = arg;
 
@@ -245,7 +264,7 @@ static int on_leave(struct pass *pass, void *arg)
 {
 	struct finder *finder = arg;
 
-	(void)pass;
+	settle_visits(&finder->loops[pass->loop], false);
 	finder->is_open = false;
 	return 0;
 }
@@ -428,17 +447,34 @@ static int mark(struct finder *finder, struct loop *loop, struct markers *marker
 	return error;
 }
 
+/* A loop keeps the waits that sleep, at least one. */
+static void find_droppable(struct finder *finder)
+{
+	const struct pass_input *input = finder->input;
+
+	for (uint32_t i = 0; i < input->trace->nr_contexts; i++) {
+		uint32_t loop = input->loops.of_context[i];
+		bool sleeps = false;
+
+		for (uint32_t j = 0; j < input->trace->nr_contexts; j++)
+			sleeps |= input->loops.of_context[j] == loop && !finder->never_sleeps[j];
+		finder->is_droppable[i] = finder->never_sleeps[i] && sleeps;
+	}
+}
+
 static int gather(struct finder *finder)
 {
-	const struct pass_ops ops = {
+	const struct pass_ops first = { .wait = note_wait, .wake = note_wake };
+	const struct pass_ops second = {
 		.call = on_call,
 		.wait = on_wait,
-		.wake = on_wake,
 		.syscall = on_syscall,
 		.leave = on_leave,
 	};
+	int error = pass_run(finder->input, &first, finder);
 
-	return pass_run(finder->input, &ops, finder);
+	find_droppable(finder);
+	return error ? error : pass_run(finder->input, &second, finder);
 }
 
 static int finder_init(struct finder *finder, const struct pass_input *input,
@@ -450,15 +486,18 @@ static int finder_init(struct finder *finder, const struct pass_input *input,
 		.input = input,
 		.loops = calloc(nr + 1, sizeof(*finder->loops)),
 		.never_sleeps = calloc(input->trace->nr_contexts + 1, sizeof(bool)),
+		.is_droppable = calloc(input->trace->nr_contexts + 1, sizeof(bool)),
 		.context = TRACE_NONE,
 	};
-	if (!finder->loops || !finder->never_sleeps)
+	if (!finder->loops || !finder->never_sleeps || !finder->is_droppable)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nr; i++) {
 		finder->loops[i].course = &courses[i];
 		finder->loops[i].visits = calloc(input->trace->nr_functions + 1,
 						 sizeof(*finder->loops[i].visits));
-		if (!finder->loops[i].visits)
+		finder->loops[i].visited = calloc(input->trace->nr_functions + 1,
+						  sizeof(*finder->loops[i].visited));
+		if (!finder->loops[i].visits || !finder->loops[i].visited)
 			return -ENOMEM;
 	}
 	return 0;
@@ -470,23 +509,18 @@ static void finder_deinit(struct finder *finder)
 		free(finder->loops[i].keys);
 		free(finder->loops[i].events);
 		free(finder->loops[i].visits);
+		free(finder->loops[i].visited);
 	}
 	free(finder->loops);
 	free(finder->never_sleeps);
+	free(finder->is_droppable);
 }
 
-/* A loop keeps the waits that sleep, at least one. */
-static void drop_waits(const struct pass_input *input, const struct markers *markers,
-		       const bool *never_sleeps, bool *dropped)
+static void drop_waits(const struct finder *finder, const struct markers *markers, bool *dropped)
 {
-	for (uint32_t i = 0; i < input->trace->nr_contexts; i++) {
-		uint32_t loop = input->loops.of_context[i];
-		bool sleeps = false;
-
-		for (uint32_t j = 0; j < input->trace->nr_contexts; j++)
-			sleeps |= input->loops.of_context[j] == loop && !never_sleeps[j];
-		dropped[i] = markers[loop].has_empty && never_sleeps[i] && sleeps;
-	}
+	for (uint32_t i = 0; i < finder->input->trace->nr_contexts; i++)
+		dropped[i] = finder->is_droppable[i] &&
+			     markers[finder->input->loops.of_context[i]].has_empty;
 }
 
 int markers_find(const struct pass_input *input, const struct course *courses,
@@ -505,7 +539,7 @@ int markers_find(const struct pass_input *input, const struct course *courses,
 	for (uint32_t i = 0; i < nr && !error; i++)
 		error = mark(&finder, &finder.loops[i], &markers[i]);
 	if (!error)
-		drop_waits(input, markers, finder.never_sleeps, dropped);
+		drop_waits(&finder, markers, dropped);
 	finder_deinit(&finder);
 	if (error) {
 		if (markers)
