@@ -8,7 +8,7 @@
 #include "units.h"
 
 enum {
-	CHECKS = 17,
+	CHECKS = 29,
 	PID = 100,
 	SLEEP_NS = 1000,
 };
@@ -213,11 +213,131 @@ static void flat(void)
 	sim_deinit(&sim);
 }
 
+/* Events that begin with no system call: the handlers' entries tell them apart. */
+static void handle_silently(struct thread *t, int what)
+{
+	call(t, what, 3 | INDIRECT | LOOP);
+	leaves(t, "abcdefgh", 0);
+	ret(t);
+	expect((char)what);
+}
+
+static void silent_events(void)
+{
+	static const struct tree_name names[] = {
+		{ 'G', "PGa PGb PGc PGd PGe PGf PGg PGh" },
+		{ 'S', "PSa PSb PSc PSd PSe PSf PSg PSh" },
+		{ 0 },
+	};
+	static const char *const mixes[] = { "G", "GS", "SG", "SGS", "SSGS" };
+	struct gathered of;
+	struct thread t;
+	struct sim sim;
+
+	sim_init(&sim, "MLPWGSFabcdefgh");
+	sim_image(&sim, 1, BASE);
+	begin(&t, &sim, 7);
+	for (uint32_t i = 0; i < 100; i++) {
+		call(&t, 'P', 0 | LOOP);
+		call(&t, 'W', 1);
+		wait_call(&t, 1, SYS_epoll_wait, 'P', 3, 1, SLEEP_NS);
+		ret(&t);
+		for (const char *event = mixes[i % 5]; *event; event++)
+			handle_silently(&t, *event);
+		ret(&t);
+		leaf(&t, 'F', 5 | LOOP);
+	}
+	call(&t, 'P', 0 | LOOP);
+	call(&t, 'W', 1);
+	syscall_enter(&t, SYS_epoll_wait);
+	sim_finish(&sim);
+	of = gathered_of(&sim.trace);
+	is_units(&of, 0, names, expected, "events without a system call: a unit each");
+	is_cut_by(&of, "wss", "events without a system call: cut at their handlers");
+	is_number(of.samples.functions[of.samples.loops[0].boundaries[1].function].name[0], 'G',
+		  "events without a system call: the first handler");
+	is_number(of.samples.functions[of.samples.loops[0].boundaries[2].function].name[0], 'S',
+		  "events without a system call: the second handler");
+	gathered_deinit(&of);
+	sim_deinit(&sim);
+}
+
+/*
+ * A worker takes jobs from a queue by Q, which waits in W only if there is
+ * none.  A job begins with a read (if @reads) in R.
+ */
+static void run_worker(struct sim *sim, uint32_t tid, uint32_t jobs, bool reads)
+{
+	struct thread t;
+
+	begin(&t, sim, tid);
+	for (uint32_t i = 0; i < jobs; i++) {
+		call(&t, 'Q', 1 | LOOP);
+		leaf(&t, 'm', 0);
+		if (i % 2 == 0) {
+			call(&t, 'W', 1);
+			wait_call(&t, 1, SYS_futex, 'Q', 0, 0, SLEEP_NS);
+			ret(&t);
+		}
+		leaf(&t, 'u', 2);
+		ret(&t);
+		call(&t, 'J', 2 | LOOP);
+		call(&t, 'R', 0);
+		if (reads)
+			system_call(&t, SYS_read, 9, 100);
+		ret(&t);
+		leaves(&t, i % 3 ? "abcdefg" : "abcdefh", 1);
+		ret(&t);
+		expect(i % 3 ? 'g' : 'h');
+	}
+	call(&t, 'Q', 1 | LOOP);
+	leaf(&t, 'm', 0);
+	call(&t, 'W', 1);
+	wait_known(&t, 1, SYS_futex, 'Q');
+	syscall_enter(&t, SYS_futex);
+}
+
+static const struct tree_name jobs_by_read[] = {
+	{ 'g', "JR Ja Jb Jc Jd Je Jf Jg" },
+	{ 'h', "JR Ja Jb Jc Jd Je Jf Jh" },
+	{ 0 },
+};
+
+/* The mark is u, the first that comes once a job and after the wait. */
+static const struct tree_name jobs_by_function[] = {
+	{ 'g', "JR Ja Jb Jc Jd Je Jf Jg Qu" },
+	{ 'h', "JR Ja Jb Jc Jd Je Jf Jh Qu" },
+	{ 0 },
+};
+
+static void queue(bool reads)
+{
+	const char *how = reads ? "queue: the read" : "queue: the function";
+	struct gathered of;
+	struct sim sim;
+
+	sim_init(&sim, "MLQWJRabcdefghmu");
+	sim_image(&sim, 1, BASE);
+	run_worker(&sim, 7, 100, reads);
+	sim_finish(&sim);
+	of = gathered_of(&sim.trace);
+	is_units(&of, 0, reads ? jobs_by_read : jobs_by_function, expected, reads ? "queue: a unit a job, by its read" :
+						 "queue: a unit a job, by a function");
+	is_cut_by(&of, reads ? "wc" : "ws", how);
+	is_number(of.samples.loops[0].has_empty, true, how);
+	is_number(of.samples.loops[0].cut_off, 0, how);
+	gathered_deinit(&of);
+	sim_deinit(&sim);
+}
+
 int main(void)
 {
 	plan(CHECKS);
 	plain();
 	dispatch();
 	flat();
+	silent_events();
+	queue(true);
+	queue(false);
 	return tap_status();
 }

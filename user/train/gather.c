@@ -265,6 +265,8 @@ static int on_wait(struct pass *pass, void *arg)
 		error = close_unit(gatherer, pass, start_ns, pass->event->time_ns);
 	gatherer->event.nr = gatherer->rest.nr = 0;
 	gatherer->in_event = gatherer->is_event_marked = false;
+	/* The chain may have been called before the loop was known. */
+	gatherer->in_chain = mode_of(gatherer, pass) == COURSE_SEGMENTS;
 	tally_forget_hits(&gatherer->tally);
 	return error;
 }
