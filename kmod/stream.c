@@ -138,13 +138,14 @@ static bool ring_put(struct ring *ring, struct pguard_task *state, u32 opening,
 		     const struct perfguard_event *event)
 {
 	bool is_first = state->opening != opening;
+	u64 lost = atomic64_read(&ring->lost);
 	struct perfguard_event lost_event;
 	u64 head = ring->head;
-	u64 lost = 0;
 
-	if (!ring_has_room(ring, 1 + is_first + !!atomic64_read(&ring->lost)))
+	if (!ring_has_room(ring, 1 + is_first + !!lost))
 		return false;
-	if (unlikely(atomic64_read(&ring->lost)))
+	/* The reader may have told them meanwhile. */
+	if (unlikely(lost))
 		lost = atomic64_xchg(&ring->lost, 0);
 	if (unlikely(lost)) {
 		event_lost(&lost_event, event->time_ns, lost);
