@@ -46,7 +46,7 @@ static struct hook hooks[] = {
 #endif
 };
 
-/* pguard_control (target.c) serializes changes of all below. */
+/* pguard_control (image.c) serializes changes of all below. */
 static struct ftrace_ops direct_ops;
 static struct kretprobe probes[ARRAY_SIZE(hooks)];
 static bool attached;
