@@ -22,6 +22,7 @@ static const struct {
 	CASE("\x41\x57", EMULATED, "push %r15"),
 	CASE("\x40\x55", STEPPED, "push %rbp with an empty REX"),
 	CASE("\x48\x55", STEPPED, "push %rbp with REX.W"),
+	CASE("\x48\x67\x55", REFUSED, "push %rbp with REX that is not just before the opcode"),
 	CASE("\x66\x55", STEPPED, "push %bp"),
 	CASE("\xff\x30", STEPPED, "push from memory"),
 	CASE("\x6a\x01", STEPPED, "push of a constant"),
@@ -70,15 +71,18 @@ enum {
 	NR_CASES = sizeof(cases) / sizeof(cases[0]),
 };
 
+static struct insn_decoder decoder;
+
 static void test_cases(void)
 {
 	for (size_t i = 0; i < NR_CASES; i++) {
+		const uint8_t *bytes = (const uint8_t *)cases[i].bytes;
 		struct insn insn;
-		bool is_insn = insn_decode((const uint8_t *)cases[i].bytes, cases[i].size, 0, &insn);
 
-		if (!ok(is_insn && insn.size == cases[i].size &&
-			site_probe(&insn) == cases[i].wanted, "%s", cases[i].name))
-			diag("%d bytes, %d", insn.size, is_insn ? (int)site_probe(&insn) : -1);
+		if (!ok(insn_decode(&decoder, bytes, cases[i].size, 0, &insn) &&
+			insn.size == cases[i].size &&
+			site_probe(bytes, &insn) == cases[i].wanted, "%s", cases[i].name))
+			diag("%d bytes, %d", insn.size, site_probe(bytes, &insn));
 	}
 }
 
@@ -86,7 +90,7 @@ static void test_cases(void)
 static struct site find_in(const char *bytes, size_t size, uint32_t target, bool at_entry)
 {
 	struct file_view view = { .bytes = (const uint8_t *)bytes, .size = size };
-	struct functions functions = { .view = &view };
+	struct functions functions = { .view = &view, .decoder = decoder };
 	struct function function = {
 		.addr = 0x1000, .size = (uint32_t)size, .is_sound = true, .entry_is_target = at_entry,
 	};
@@ -413,8 +417,11 @@ int main(int argc, char **argv)
 
 	(void)argc;
 	plan(NR_CASES + 24 + 5 * (NR_DEBIAN + 2));
+	if (insn_decoder_init(&decoder))
+		exit(1);
 	test_cases();
 	test_functions();
+	insn_decoder_deinit(&decoder);
 	test_program(beside(argv[0], "victim-code.stripped"), 500);
 	test_program(beside(argv[0], "victim-throw.stripped"), 400);
 	for (int i = 0; i < NR_DEBIAN; i++)

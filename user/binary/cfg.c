@@ -40,7 +40,8 @@ static void decode_part(struct build *build, const struct range *range)
 		struct code_insn *insn = &cfg->insns[cfg->nr_insns];
 
 		insn->addr = range->addr + at;
-		if (!insn_decode(code + at, range->size - at, insn->addr, &insn->insn)) {
+		if (!insn_decode(&build->functions->decoder, code + at, range->size - at, insn->addr,
+				 &insn->insn)) {
 			if (cfg->nr_insns > first)
 				build->marks[cfg->nr_insns - 1] |= ENDS;
 			is_known = false;
@@ -72,14 +73,14 @@ static void decode(struct build *build)
 			decode_part(build, &ranges->entries[i]);
 }
 
-static bool calls_for_good(const struct build *build, const struct code_insn *at)
+static bool calls_for_good(const struct build *build, const struct insn *insn)
 {
 	const struct functions *functions = build->functions;
 	const struct function *callee;
 
-	if (noreturn_is_call(&functions->noreturn, functions->view, &at->insn, at->addr))
+	if (noreturn_is_call(&functions->noreturn, functions->view, &functions->decoder, insn))
 		return true;
-	callee = at->insn.flow == INSN_CALL ? functions_at(functions, at->insn.target) : NULL;
+	callee = insn->flow == INSN_CALL ? functions_at(functions, insn->target) : NULL;
 	return callee && callee->never_returns;
 }
 
@@ -94,7 +95,7 @@ static bool goes_on(const struct build *build, uint32_t at)
 	case INSN_NEXT: case INSN_BRANCH: case INSN_SYSCALL:
 		return true;
 	case INSN_CALL: case INSN_CALL_INDIRECT:
-		return !calls_for_good(build, &build->cfg->insns[at]);
+		return !calls_for_good(build, insn);
 	default:
 		return false;
 	}
@@ -127,13 +128,12 @@ static bool is_tail_call(const struct build *build, uint32_t at)
 	const struct insn *jump = &build->cfg->insns[at].insn;
 	uint32_t stop = at > REACH ? at - REACH : 0;
 
-	if (insn_mod(jump) != 3)
-		return !jump->has_sib || (jump->sib & 0x38) == 0x20;
+	if (jump->ops[0].type == X86_OP_MEM)
+		return jump->ops[0].mem.index == X86_REG_INVALID;
 	while (at > stop && !(build->marks[at] & BEGINS)) {
 		const struct insn *insn = &build->cfg->insns[--at].insn;
 
-		if (insn->map == INSN_MAP_ONE &&
-		    ((insn->opcode >= 0x58 && insn->opcode <= 0x5f) || insn->opcode == 0xc9))
+		if (insn->id == X86_INS_POP || insn->id == X86_INS_LEAVE)
 			return true;
 		if (insn->flow != INSN_NEXT)
 			break;
@@ -157,11 +157,6 @@ static uint32_t first_from(const struct cfg *cfg, uint64_t addr)
 	return low;
 }
 
-static bool is_call(const struct insn *insn)
-{
-	return insn->flow == INSN_CALL || insn->flow == INSN_CALL_INDIRECT;
-}
-
 /* Each call lands at one pad; ranges of calls do not overlap in sane tables. */
 static void mark_pads(struct build *build, const struct range *range)
 {
@@ -182,7 +177,7 @@ static void mark_pads(struct build *build, const struct range *range)
 		     i < cfg->nr_insns && cfg->insns[i].addr < pad.end; i++) {
 			if (!left--)
 				return;
-			if (is_call(&cfg->insns[i].insn))
+			if (insn_is_call(&cfg->insns[i].insn))
 				build->pads[i] = at;
 		}
 	}

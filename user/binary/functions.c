@@ -96,9 +96,12 @@ int functions_read(struct object *object, struct functions *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	ret->view = &object->view;
-	err = ranges_read(&object->view, &object->fdes, object->elf, &ret->ranges);
+	err = insn_decoder_init(&ret->decoder);
 	if (!err)
-		err = sweep(&object->view, &ret->ranges, &facts);
+		err = ranges_read(&object->view, &object->fdes, object->elf, &ret->decoder,
+				  &ret->ranges);
+	if (!err)
+		err = sweep(&object->view, &ret->decoder, &ret->ranges, &facts);
 	if (!err)
 		err = make_functions(ret, facts);
 	if (!err)
@@ -119,6 +122,7 @@ void functions_deinit(struct functions *functions)
 {
 	ranges_deinit(&functions->ranges);
 	noreturn_deinit(&functions->noreturn);
+	insn_decoder_deinit(&functions->decoder);
 	free(functions->entries);
 	memset(functions, 0, sizeof(*functions));
 }

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "insn.h"
 #include "noreturn.h"
 #include "ranges.h"
 #include "sweep.h"
@@ -42,6 +43,7 @@ struct functions {
 	struct function *entries; /* by rising addr */
 	struct ranges ranges; /* each with the index of its function */
 	struct noreturn noreturn;
+	struct insn_decoder decoder;
 	const struct file_view *view; /* the object's */
 	uint32_t nr;
 };

@@ -187,35 +187,35 @@ void noreturn_deinit(struct noreturn *noreturn)
 	memset(noreturn, 0, sizeof(*noreturn));
 }
 
-static bool has_slot(const struct noreturn *noreturn, const struct insn *insn, uint64_t addr)
+static bool has_slot(const struct noreturn *noreturn, const struct insn *insn)
 {
-	uint64_t slot = addr + insn->size + (uint64_t)(int64_t)insn->disp;
-
-	return insn_is_rip_relative(insn) &&
-	       bsearch(&slot, noreturn->slots, noreturn->nr, sizeof(slot), compare_slots);
+	return insn->is_rip_relative &&
+	       bsearch(&insn->address, noreturn->slots, noreturn->nr, sizeof(insn->address),
+		       compare_slots);
 }
 
 bool noreturn_is_call(const struct noreturn *noreturn, const struct file_view *view,
-		      const struct insn *insn, uint64_t addr)
+		      const struct insn_decoder *decoder, const struct insn *insn)
 {
+	enum { SIZE = 8 }; /* bytes; the smallest entry, and no such jump is longer */
 	struct insn entry;
 	uint64_t at;
 
 	if (!noreturn->nr)
 		return false;
 	if (insn->flow == INSN_CALL_INDIRECT)
-		return has_slot(noreturn, insn, addr);
+		return has_slot(noreturn, insn);
 	if (insn->flow != INSN_CALL)
 		return false;
 	/* an entry of a linkage table: a jump, maybe behind endbr64 */
 	at = insn->target;
 	for (int i = 0; i < 2; i++, at += entry.size) {
-		const uint8_t *bytes = file_view_at(view, at, INSN_MAX_SIZE);
+		const uint8_t *bytes = file_view_at(view, at, SIZE);
 
-		if (!bytes || !insn_decode(bytes, INSN_MAX_SIZE, at, &entry))
+		if (!bytes || !insn_decode(decoder, bytes, SIZE, at, &entry))
 			return false;
-		if (!insn_is_endbr64(&entry))
+		if (entry.id != X86_INS_ENDBR64)
 			break;
 	}
-	return entry.flow == INSN_JUMP_INDIRECT && has_slot(noreturn, &entry, at);
+	return entry.flow == INSN_JUMP_INDIRECT && has_slot(noreturn, &entry);
 }

@@ -22,8 +22,8 @@ struct noreturn {
 int noreturn_read(const struct file_view *view, Elf *elf, struct noreturn *ret);
 void noreturn_deinit(struct noreturn *noreturn);
 
-/* Does @insn, at address @addr, call one: by the linkage table, or by a pointer? */
+/* Does @insn call one: by the linkage table, or by a pointer? */
 bool noreturn_is_call(const struct noreturn *noreturn, const struct file_view *view,
-		      const struct insn *insn, uint64_t addr);
+		      const struct insn_decoder *decoder, const struct insn *insn);
 
 #endif /* _PGUARD_NORETURN_H */

@@ -30,24 +30,22 @@ static bool find_offset(const struct file_view *view, uint64_t addr, uint64_t si
  * with endbr64 before it in .plt.sec.  That of .plt begins with a push of what
  * the dynamic linker wants to know.  Section headers are not needed to see it.
  */
-static bool is_plt(const uint8_t *code, uint32_t size)
+static bool is_plt(const struct insn_decoder *decoder, const uint8_t *code, uint32_t size)
 {
 	struct insn insn;
 	uint32_t at = 0;
 
-	if (size % 8 || !insn_decode(code, size, 0, &insn))
+	if (size % 8 || !insn_decode(decoder, code, size, 0, &insn))
 		return false;
-	if (insn.map == INSN_MAP_ONE && insn.opcode == 0xff && insn.modrm == 0x35)
+	if ((insn.id == X86_INS_PUSH && insn.is_rip_relative) || insn.id == X86_INS_ENDBR64)
 		at = insn.size;
-	else if (insn_is_endbr64(&insn))
-		at = insn.size;
-	if (!insn_decode(code + at, size - at, 0, &insn))
+	if (!insn_decode(decoder, code + at, size - at, 0, &insn))
 		return false;
-	return insn.flow == INSN_JUMP_INDIRECT && insn_is_rip_relative(&insn);
+	return insn.flow == INSN_JUMP_INDIRECT && insn.is_rip_relative;
 }
 
-static bool add_entry(const struct file_view *view, const struct cfi_entry *entry,
-		      struct ranges *ranges)
+static bool add_entry(const struct file_view *view, const struct insn_decoder *decoder,
+		      const struct cfi_entry *entry, struct ranges *ranges)
 {
 	struct range *range = &ranges->entries[ranges->nr];
 
@@ -57,7 +55,7 @@ static bool add_entry(const struct file_view *view, const struct cfi_entry *entr
 	range->addr = entry->start;
 	range->lsda = entry->lsda;
 	range->size = (uint32_t)entry->size;
-	if (is_plt(view->bytes + range->offset, range->size))
+	if (is_plt(decoder, view->bytes + range->offset, range->size))
 		range->kind = RANGE_PLT;
 	else
 		range->kind = cfi_is_function(entry) ? RANGE_FUNCTION : RANGE_COLD;
@@ -73,7 +71,7 @@ static int reserve(struct ranges *ranges, size_t nr)
 
 /* A row that tells another start than its FDE is wrong, or the FDE is. */
 static int read_table(const struct file_view *view, const struct fde_table *table,
-		      struct ranges *ret)
+		      const struct insn_decoder *decoder, struct ranges *ret)
 {
 	struct cfi_common common = { .addr = 0 };
 	int err = reserve(ret, table->nr);
@@ -85,7 +83,7 @@ static int read_table(const struct file_view *view, const struct fde_table *tabl
 		fde_table_row(table, row, &start, &fde);
 		if (!cfi_read(view, fde, &common, &entry) || entry.start != start)
 			ret->nr_refused++;
-		else if (!entry.is_signal && !add_entry(view, &entry, ret))
+		else if (!entry.is_signal && !add_entry(view, decoder, &entry, ret))
 			ret->nr_refused++;
 	}
 	return err;
@@ -111,7 +109,8 @@ static bool find_section(Elf *elf, const char *name, GElf_Shdr *ret)
 }
 
 /* Without the table: all entries of .eh_frame, one behind the other. */
-static int read_section(const struct file_view *view, Elf *elf, struct ranges *ret)
+static int read_section(const struct file_view *view, Elf *elf,
+			const struct insn_decoder *decoder, struct ranges *ret)
 {
 	enum { SMALLEST = 16 }; /* bytes of an FDE */
 	struct cfi_common common = { .addr = 0 };
@@ -139,7 +138,7 @@ static int read_section(const struct file_view *view, Elf *elf, struct ranges *r
 			; /* a CIE */
 		else if (!cfi_read(view, section.sh_addr + at, &common, &entry))
 			ret->nr_refused++;
-		else if (!entry.is_signal && !add_entry(view, &entry, ret))
+		else if (!entry.is_signal && !add_entry(view, decoder, &entry, ret))
 			ret->nr_refused++;
 		at += 4ull + head[0];
 	}
@@ -193,12 +192,13 @@ static void drop_overlaps(struct ranges *ranges)
 }
 
 int ranges_read(const struct file_view *view, const struct fde_table *table, Elf *elf,
-		struct ranges *ret)
+		const struct insn_decoder *decoder, struct ranges *ret)
 {
 	int err;
 
 	memset(ret, 0, sizeof(*ret));
-	err = table->nr ? read_table(view, table, ret) : read_section(view, elf, ret);
+	err = table->nr ? read_table(view, table, decoder, ret) :
+			  read_section(view, elf, decoder, ret);
 	if (!err && !ret->nr)
 		err = -ENODATA;
 	if (err) {

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "fde.h"
+#include "insn.h"
 
 enum {
 	RANGES_NONE = UINT32_MAX,
@@ -43,7 +44,7 @@ struct ranges {
  * overlaps a shorter one.
  */
 int ranges_read(const struct file_view *view, const struct fde_table *table, Elf *elf,
-		struct ranges *ret);
+		const struct insn_decoder *decoder, struct ranges *ret);
 void ranges_deinit(struct ranges *ranges);
 
 /* The range that @addr lies in, or NULL. */

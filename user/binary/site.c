@@ -2,28 +2,94 @@
 
 #include "site.h"
 
-#include <string.h>
+enum prefix {
+	PREFIX_66 = 1 << 0,
+	PREFIX_67 = 1 << 1,
+	PREFIX_REP = 1 << 2, /* f2 or f3 */
+	PREFIX_LOCK = 1 << 3,
+	PREFIX_ES_TO_DS = 1 << 4, /* es, cs, ss or ds */
+	PREFIX_FS_GS = 1 << 5,
+};
+
+enum opcode_map {
+	MAP_ONE,
+	MAP_0F,
+	MAP_0F38, /* or 0f 3a */
+	MAP_VECTOR, /* those of VEX, EVEX and XOP */
+};
+
+/* The bytes of an instruction as the kernel looks at them. */
+struct encoding {
+	enum opcode_map map;
+	unsigned int prefixes; /* enum prefix */
+	uint8_t rex; /* 40 to 4f, or 0 */
+	uint8_t opcode; /* the last byte of it */
+	uint8_t next; /* the byte behind the opcode: ModRM, if it has one */
+};
+
+static unsigned int prefix_of(uint8_t byte)
+{
+	switch (byte) {
+	case 0x26: case 0x2e: case 0x36: case 0x3e:
+		return PREFIX_ES_TO_DS;
+	case 0x64: case 0x65:
+		return PREFIX_FS_GS;
+	case 0x66:
+		return PREFIX_66;
+	case 0x67:
+		return PREFIX_67;
+	case 0xf0:
+		return PREFIX_LOCK;
+	case 0xf2: case 0xf3:
+		return PREFIX_REP;
+	}
+	return 0;
+}
+
+static void read_encoding(const uint8_t *bytes, uint8_t size, struct encoding *ret)
+{
+	const uint8_t *end = bytes + size;
+
+	*ret = (struct encoding){ .rex = 0 };
+	while (bytes < end && prefix_of(*bytes))
+		ret->prefixes |= prefix_of(*bytes++);
+	if (bytes < end && *bytes >> 4 == 4)
+		ret->rex = *bytes++;
+	if (bytes < end)
+		ret->opcode = *bytes++;
+	ret->next = bytes < end ? *bytes : 0;
+	if (ret->opcode == 0x62 || ret->opcode == 0xc4 || ret->opcode == 0xc5 ||
+	    (ret->opcode == 0x8f && (ret->next & 0x1f) >= 8))
+		ret->map = MAP_VECTOR;
+	if (ret->opcode != 0x0f || bytes == end)
+		return;
+	ret->map = *bytes == 0x38 || *bytes == 0x3a ? MAP_0F38 : MAP_0F;
+	ret->opcode = *bytes++;
+	ret->next = bytes < end ? *bytes : 0;
+}
 
 /*
  * One-byte opcodes that uprobes refuse to step, and those that it must not:
  * interrupts, privileged ones, and what 64-bit mode does not have.
  */
-static bool is_refused_one_byte(const struct insn *insn)
+static bool is_refused_one_byte(const struct encoding *encoding)
 {
-	unsigned int number = insn->modrm >> 3 & 7;
-
-	switch (insn->opcode) {
+	switch (encoding->opcode) {
 	case 0x6c ... 0x6f: case 0xcc ... 0xcf: case 0xe4 ... 0xe7: case 0xec ... 0xef:
 	case 0xf1: case 0xf4: case 0xfa: case 0xfb:
 		return true;
+	case 0x40 ... 0x4f: /* a second REX */
+		return true;
 	case 0x8e: /* mov to ss puts off exceptions */
-		return number == 2;
+		return (encoding->next >> 3 & 7) == 2;
+	case 0x90: /* xchg, and yet taken for a nop */
+		return encoding->rex & 1;
 	case 0xc6: case 0xc7: /* xabort, xbegin: relative to the copy that is stepped */
-		return insn->modrm == 0xf8;
+		return encoding->next == 0xf8;
 	case 0xa4 ... 0xa7: case 0xaa ... 0xaf: /* with rep: a hit for each round */
-		return insn->prefixes & (INSN_PREFIX_REP | INSN_PREFIX_REPNE);
+		return encoding->prefixes & PREFIX_REP;
 	}
-	return false;
+	return prefix_of(encoding->opcode); /* behind a REX, which is void then */
 }
 
 static bool is_refused_two_byte(uint8_t opcode)
@@ -36,6 +102,15 @@ static bool is_refused_two_byte(uint8_t opcode)
 	return false;
 }
 
+static bool is_refused(const struct encoding *encoding)
+{
+	if (encoding->map == MAP_VECTOR || encoding->prefixes & (PREFIX_LOCK | PREFIX_ES_TO_DS))
+		return true;
+	if (encoding->map == MAP_0F)
+		return is_refused_two_byte(encoding->opcode);
+	return encoding->map == MAP_ONE && is_refused_one_byte(encoding);
+}
+
 /*
  * The rules of arch/x86/kernel/uprobes.c, of all versions from 6.1 on: what
  * only some emulate counts as stepped.  Three traps:
@@ -45,34 +120,28 @@ static bool is_refused_two_byte(uint8_t opcode)
  *  - nop with REX.B is xchg, and yet taken for a nop.
  *  - A relative branch with prefix 66 is refused, as processors differ on it.
  */
-enum site_probe site_probe(const struct insn *insn)
+enum site_probe site_probe(const uint8_t *bytes, const struct insn *insn)
 {
-	bool is_branch = insn->flow == INSN_CALL || insn->flow == INSN_JUMP ||
-			 insn->flow == INSN_BRANCH;
+	struct encoding encoding;
 
-	if (insn->map == INSN_MAP_VEX ||
-	    insn->prefixes & (INSN_PREFIX_LOCK | INSN_PREFIX_ES_TO_DS))
+	read_encoding(bytes, insn->size, &encoding);
+	if (is_refused(&encoding))
 		return SITE_PROBE_REFUSED;
-	if (insn->map == INSN_MAP_0F)
-		if (is_refused_two_byte(insn->opcode))
-			return SITE_PROBE_REFUSED;
-	if (insn->map == INSN_MAP_ONE) {
-		if (is_refused_one_byte(insn))
-			return SITE_PROBE_REFUSED;
-		if (insn->opcode == 0x90 && insn->rex & INSN_REX_B)
-			return SITE_PROBE_REFUSED;
-		if (insn->opcode == 0x90)
-			return insn->prefixes & ~INSN_PREFIX_66 || insn->rex ?
-				SITE_PROBE_STEPPED : SITE_PROBE_EMULATED;
-		if (insn->opcode >= 0x50 && insn->opcode <= 0x57)
-			return insn->size == 1 || (insn->size == 2 && insn->rex == 0x41) ?
+	if (encoding.map == MAP_ONE) {
+		switch (encoding.opcode) {
+		case 0x50 ... 0x57:
+			return insn->size == 1 || (insn->size == 2 && encoding.rex == 0x41) ?
 				SITE_PROBE_EMULATED : SITE_PROBE_STEPPED;
-		if (insn->opcode >= 0xe0 && insn->opcode <= 0xe3)
-			return SITE_PROBE_STEPPED; /* loop, jrcxz */
+		case 0x90:
+			return encoding.prefixes & ~PREFIX_66 || encoding.rex ?
+				SITE_PROBE_STEPPED : SITE_PROBE_EMULATED;
+		case 0xe0 ... 0xe3: /* loop, jrcxz */
+			return SITE_PROBE_STEPPED;
+		}
 	}
-	if (!is_branch)
+	if (!insn_has_target(insn))
 		return SITE_PROBE_STEPPED;
-	return insn->prefixes & INSN_PREFIX_66 ? SITE_PROBE_REFUSED : SITE_PROBE_EMULATED;
+	return encoding.prefixes & PREFIX_66 ? SITE_PROBE_REFUSED : SITE_PROBE_EMULATED;
 }
 
 static bool is_target(const struct function *function, uint32_t at)
@@ -102,13 +171,13 @@ void site_find(const struct functions *functions, const struct function *functio
 	for (int i = 0; i < MAX_INSNS && at < function->size; i++) {
 		enum site_probe probe;
 		struct insn insn;
-		int64_t effect;
 
 		if (at && is_target(function, at))
 			return;
-		if (!insn_decode(code + at, function->size - at, function->addr + at, &insn))
+		if (!insn_decode(&functions->decoder, code + at, function->size - at,
+				 function->addr + at, &insn))
 			return;
-		probe = site_probe(&insn);
+		probe = site_probe(code + at, &insn);
 		if (probe == SITE_PROBE_EMULATED && sp_delta >= 0 && sp_delta <= INT32_MAX) {
 			*ret = (struct site){ SITE_CHEAP, function->offset + at,
 					      (uint32_t)sp_delta };
@@ -117,10 +186,10 @@ void site_find(const struct functions *functions, const struct function *functio
 		/* endbr64 is better skipped, and leaves SP alone */
 		if (probe == SITE_PROBE_STEPPED && (!i || (i == 1 && has_endbr64)))
 			*ret = (struct site){ SITE_STEPPED, function->offset + at, 0 };
-		has_endbr64 = !i && insn_is_endbr64(&insn);
-		if (insn.flow != INSN_NEXT || !insn_sp_effect(&insn, &effect))
+		has_endbr64 = !i && insn.id == X86_INS_ENDBR64;
+		if (insn.flow != INSN_NEXT || !insn.is_sp_known)
 			return;
-		sp_delta += effect;
+		sp_delta += insn.sp_effect;
 		at += insn.size;
 	}
 }

@@ -39,7 +39,8 @@ struct site {
 	uint32_t sp_delta;
 };
 
-enum site_probe site_probe(const struct insn *insn);
+/* Of the instruction @insn, which @bytes were decoded to. */
+enum site_probe site_probe(const uint8_t *bytes, const struct insn *insn);
 
 void site_find(const struct functions *functions, const struct function *function,
 	       struct site *ret);

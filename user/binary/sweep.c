@@ -15,26 +15,24 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "insn.h"
-
-/* A jump that leaves a cold range for another range. */
+/* A jump or branch from one range to another. */
 struct leap {
 	uint32_t from;
 	uint32_t to;
 	bool to_start;
+	bool is_branch;
 };
 
 struct sweep {
-	const struct ranges *ranges;
+	struct ranges *ranges;
 	struct sweep_facts *facts;
 	struct leap *leaps;
 	size_t nr_leaps;
 	size_t max_leaps;
 };
 
-static int add_leap(struct sweep *sweep, uint32_t from, uint32_t to, bool to_start)
+static int add_leap(struct sweep *sweep, struct leap leap)
 {
 	if (sweep->nr_leaps == sweep->max_leaps) {
 		size_t max = sweep->max_leaps ? 2 * sweep->max_leaps : 256;
@@ -45,15 +43,14 @@ static int add_leap(struct sweep *sweep, uint32_t from, uint32_t to, bool to_sta
 		sweep->leaps = leaps;
 		sweep->max_leaps = max;
 	}
-	sweep->leaps[sweep->nr_leaps++] = (struct leap){ from, to, to_start };
+	sweep->leaps[sweep->nr_leaps++] = leap;
 	return 0;
 }
 
-/* A branch of range @from to @insn's target. */
+/* A jump, branch or call of range @from to @insn's target. */
 static int note_target(struct sweep *sweep, uint32_t from, const struct insn *insn)
 {
 	const struct range *ranges = sweep->ranges->entries, *target = &ranges[from];
-	bool is_call = insn->flow == INSN_CALL;
 	struct sweep_facts *facts;
 	uint64_t at;
 	uint32_t to;
@@ -61,7 +58,7 @@ static int note_target(struct sweep *sweep, uint32_t from, const struct insn *in
 	if (insn->target - target->addr >= target->size) {
 		target = ranges_find(sweep->ranges, insn->target);
 		if (!target) {
-			sweep->facts[from].has_exit |= !is_call;
+			sweep->facts[from].has_exit |= insn->flow != INSN_CALL;
 			return 0;
 		}
 	}
@@ -70,28 +67,17 @@ static int note_target(struct sweep *sweep, uint32_t from, const struct insn *in
 	at = insn->target - target->addr;
 	if (at && at < SWEEP_NEAR)
 		facts->near[at / 64] |= 1ull << at % 64;
-	if (is_call) {
-		facts->is_called = facts->is_called || !at;
-		return 0;
-	}
-	if (!at && to != from && insn->flow == INSN_BRANCH)
-		facts->brancher = facts->brancher == SWEEP_NONE || facts->brancher == from ?
-			from : SWEEP_MANY;
-	if (to == from) {
-		facts->start_is_target = facts->start_is_target || !at;
-		return 0;
-	}
-	if (target->kind == RANGE_COLD && ranges[from].kind == RANGE_FUNCTION &&
-	    facts->parent == SWEEP_NONE)
-		facts->parent = from;
-	if (ranges[from].kind == RANGE_COLD)
-		return add_leap(sweep, from, to, !at);
-	if (target->kind != RANGE_COLD)
-		sweep->facts[from].has_exit = true;
+	if (insn->flow == INSN_CALL)
+		facts->is_called |= !at;
+	else if (to == from)
+		facts->start_is_target |= !at;
+	else
+		return add_leap(sweep, (struct leap){ from, to, !at, insn->flow == INSN_BRANCH });
 	return 0;
 }
 
-static int sweep_range(struct sweep *sweep, const struct file_view *view, uint32_t index)
+static int sweep_range(struct sweep *sweep, const struct file_view *view,
+		       const struct insn_decoder *decoder, uint32_t index)
 {
 	const struct range *range = &sweep->ranges->entries[index];
 	struct sweep_facts *facts = &sweep->facts[index];
@@ -102,26 +88,76 @@ static int sweep_range(struct sweep *sweep, const struct file_view *view, uint32
 
 	facts->is_sound = true;
 	while (at < range->size && !err) {
-		if (!insn_decode(code + at, range->size - at, range->addr + at, &insn)) {
+		if (!insn_decode(decoder, code + at, range->size - at, range->addr + at, &insn)) {
 			facts->is_sound = false;
 			at++;
 			continue;
 		}
 		facts->nr_insns++;
 		at += insn.size;
-		if (insn.flow == INSN_CALL || insn.flow == INSN_CALL_INDIRECT)
-			facts->has_call = true;
-		else if (insn.flow == INSN_JUMP_INDIRECT)
-			facts->has_indirect_jump = facts->has_exit = true;
-		else if (insn.flow == INSN_RETURN)
-			facts->has_exit = true;
-		if (insn.flow == INSN_CALL || insn.flow == INSN_JUMP || insn.flow == INSN_BRANCH)
+		facts->has_call |= insn_is_call(&insn);
+		facts->has_indirect_jump |= insn.flow == INSN_JUMP_INDIRECT;
+		facts->has_exit |= insn.flow == INSN_JUMP_INDIRECT || insn.flow == INSN_RETURN;
+		if (insn_has_target(&insn))
 			err = note_target(sweep, index, &insn);
 	}
 	/* it can also run into what follows */
 	if (!facts->is_sound || insn.flow == INSN_NEXT || insn.flow == INSN_BRANCH)
 		facts->has_exit = true;
 	return err;
+}
+
+static void find_branchers(struct sweep *sweep)
+{
+	for (size_t i = 0; i < sweep->nr_leaps; i++) {
+		const struct leap *leap = &sweep->leaps[i];
+		uint32_t *brancher = &sweep->facts[leap->to].brancher;
+
+		if (!leap->to_start || !leap->is_branch)
+			continue;
+		*brancher = *brancher == SWEEP_NONE || *brancher == leap->from ?
+			leap->from : SWEEP_MANY;
+	}
+}
+
+/* A start that happens to be aligned is told by what follows without a gap. */
+static bool is_aligned(const struct ranges *ranges, uint32_t index)
+{
+	enum { USUAL = 16 };
+	const struct range *range = &ranges->entries[index];
+	uint64_t end = range->addr + range->size;
+
+	if (range->addr % USUAL)
+		return false;
+	return index + 1 == ranges->nr || range[1].addr != end || !(end % USUAL);
+}
+
+static void find_cold(struct sweep *sweep)
+{
+	struct ranges *ranges = sweep->ranges;
+
+	for (uint32_t i = 0; i < ranges->nr; i++)
+		if (ranges->entries[i].kind == RANGE_FUNCTION && !sweep->facts[i].is_called &&
+		    sweep->facts[i].brancher < SWEEP_MANY && !is_aligned(ranges, i))
+			ranges->entries[i].kind = RANGE_COLD;
+}
+
+static enum range_kind kind_of(const struct sweep *sweep, uint32_t index)
+{
+	return sweep->ranges->entries[index].kind;
+}
+
+/* Cold ranges that functions jump to. */
+static void join_by_jump(struct sweep *sweep)
+{
+	for (size_t i = 0; i < sweep->nr_leaps; i++) {
+		const struct leap *leap = &sweep->leaps[i];
+
+		if (kind_of(sweep, leap->from) == RANGE_FUNCTION &&
+		    kind_of(sweep, leap->to) == RANGE_COLD &&
+		    sweep->facts[leap->to].parent == SWEEP_NONE)
+			sweep->facts[leap->to].parent = leap->from;
+	}
 }
 
 /* Cold ranges that only other cold ranges jump to: they have the same parent. */
@@ -137,7 +173,8 @@ static void join_chains(struct sweep *sweep)
 			uint32_t parent = sweep->facts[leap->from].parent;
 			struct sweep_facts *facts = &sweep->facts[leap->to];
 
-			if (sweep->ranges->entries[leap->to].kind != RANGE_COLD ||
+			if (kind_of(sweep, leap->from) != RANGE_COLD ||
+			    kind_of(sweep, leap->to) != RANGE_COLD ||
 			    facts->parent != SWEEP_NONE || parent == SWEEP_NONE)
 				continue;
 			facts->parent = parent;
@@ -151,77 +188,51 @@ static void join_by_way_back(struct sweep *sweep)
 	for (size_t i = 0; i < sweep->nr_leaps; i++) {
 		const struct leap *leap = &sweep->leaps[i];
 
-		if (sweep->facts[leap->from].parent == SWEEP_NONE && !leap->to_start &&
-		    sweep->ranges->entries[leap->to].kind == RANGE_FUNCTION)
+		if (kind_of(sweep, leap->from) == RANGE_COLD &&
+		    kind_of(sweep, leap->to) == RANGE_FUNCTION && !leap->to_start &&
+		    sweep->facts[leap->from].parent == SWEEP_NONE)
 			sweep->facts[leap->from].parent = leap->to;
 	}
 }
 
-/* Is a jump from a cold part one inside of its function? */
+/* The first range of the function that a range is a part of. */
+static uint32_t head_of(const struct sweep *sweep, uint32_t index)
+{
+	uint32_t parent = sweep->facts[index].parent;
+
+	return parent == SWEEP_NONE ? index : parent;
+}
+
+/* Is it a jump inside of a function, or out of one? */
 static void settle_leaps(struct sweep *sweep)
 {
 	for (size_t i = 0; i < sweep->nr_leaps; i++) {
 		const struct leap *leap = &sweep->leaps[i];
-		uint32_t parent = sweep->facts[leap->from].parent;
+		uint32_t head = head_of(sweep, leap->from);
 
-		if (parent == leap->to)
-			sweep->facts[leap->to].start_is_target |= leap->to_start;
-		else if (parent != SWEEP_NONE && parent != sweep->facts[leap->to].parent)
+		if (head != head_of(sweep, leap->to))
 			sweep->facts[leap->from].has_exit = true;
+		else if (head == leap->to)
+			sweep->facts[leap->to].start_is_target |= leap->to_start;
 	}
 }
 
-static int sweep_all(struct sweep *sweep, const struct file_view *view)
-{
-	uint32_t nr = sweep->ranges->nr;
-	int err = 0;
-
-	memset(sweep->facts, 0, nr * sizeof(*sweep->facts));
-	sweep->nr_leaps = 0;
-	for (uint32_t i = 0; i < nr; i++)
-		sweep->facts[i].parent = sweep->facts[i].brancher = SWEEP_NONE;
-	for (uint32_t i = 0; i < nr && !err; i++)
-		err = sweep_range(sweep, view, i);
-	return err;
-}
-
-/* A start that happens to be aligned is told by what follows without a gap. */
-static bool is_aligned(const struct ranges *ranges, uint32_t index)
-{
-	enum { USUAL = 16 };
-	const struct range *range = &ranges->entries[index];
-	uint64_t end = range->addr + range->size;
-
-	if (range->addr % USUAL)
-		return false;
-	return index + 1 == ranges->nr || range[1].addr != end || !(end % USUAL);
-}
-
-static bool find_cold(struct ranges *ranges, const struct sweep_facts *facts)
-{
-	bool found = false;
-
-	for (uint32_t i = 0; i < ranges->nr; i++) {
-		if (ranges->entries[i].kind != RANGE_FUNCTION || facts[i].is_called ||
-		    facts[i].brancher >= SWEEP_MANY || is_aligned(ranges, i))
-			continue;
-		ranges->entries[i].kind = RANGE_COLD;
-		found = true;
-	}
-	return found;
-}
-
-int sweep(const struct file_view *view, struct ranges *ranges, struct sweep_facts **ret)
+int sweep(const struct file_view *view, const struct insn_decoder *decoder,
+	  struct ranges *ranges, struct sweep_facts **ret)
 {
 	struct sweep state = { .ranges = ranges };
-	int err;
+	int err = 0;
 
 	state.facts = calloc(ranges->nr ? ranges->nr : 1, sizeof(*state.facts));
 	if (!state.facts)
 		return -ENOMEM;
-	err = sweep_all(&state, view);
-	if (!err && find_cold(ranges, state.facts))
-		err = sweep_all(&state, view);
+	for (uint32_t i = 0; i < ranges->nr; i++)
+		state.facts[i].parent = state.facts[i].brancher = SWEEP_NONE;
+	for (uint32_t i = 0; i < ranges->nr && !err; i++)
+		err = sweep_range(&state, view, decoder, i);
+	find_branchers(&state);
+	find_cold(&state);
+	join_by_jump(&state);
 	join_chains(&state);
 	join_by_way_back(&state);
 	join_chains(&state);

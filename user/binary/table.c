@@ -25,7 +25,6 @@ enum {
 	REACH = 32, /* instructions before the jump */
 	BASE_REACH = 4096,
 	MAX_ENTRIES = 65536,
-	RIP_BASE = 5,
 };
 
 uint32_t code_insn_find(const struct code_insn *insns, uint32_t nr, uint64_t addr)
@@ -62,68 +61,57 @@ uint64_t jump_table_target(const struct functions *functions, const struct jump_
 	return table->base + (uint64_t)(int64_t)offset;
 }
 
-static unsigned int sib_index(const struct insn *insn)
-{
-	return (insn->sib >> 3 & 7) | (insn->rex & INSN_REX_X ? 8 : 0);
-}
-
-static unsigned int sib_base(const struct insn *insn)
-{
-	return (insn->sib & 7) | (insn->rex & INSN_REX_B ? 8 : 0);
-}
-
-static bool is_one_byte(const struct insn *insn, uint8_t opcode)
-{
-	return insn->map == INSN_MAP_ONE && insn->opcode == opcode;
-}
-
 /* TABLE(,INDEX,8) with a 32-bit address. */
-static bool is_absolute(const struct insn *insn)
+static bool is_absolute(const cs_x86_op *op)
 {
-	return insn->has_sib && insn_mod(insn) == 0 && (insn->sib & 7) == RIP_BASE &&
-	       insn->sib >> 6 == 3 && sib_index(insn) != 4;
+	return op->type == X86_OP_MEM && op->mem.base == X86_REG_INVALID &&
+	       op->mem.index != X86_REG_INVALID && op->mem.scale == 8;
+}
+
+static bool writes_reg(const struct insn *insn, unsigned int id, x86_reg reg)
+{
+	return insn->id == id && insn->ops[0].type == X86_OP_REG && insn->ops[0].reg == reg;
 }
 
 /* The nearest lea TABLE(%rip), @reg above. */
-static bool find_base(const struct code_insn *insns, uint32_t at, unsigned int reg, uint64_t *ret)
+static bool find_base(const struct code_insn *insns, uint32_t at, x86_reg reg, uint64_t *ret)
 {
 	uint32_t stop = at > BASE_REACH ? at - BASE_REACH : 0;
 
 	while (at-- > stop) {
 		const struct insn *insn = &insns[at].insn;
 
-		if (!is_one_byte(insn, 0x8d) || !insn_is_rip_relative(insn) ||
-		    insn_reg(insn) != reg)
+		if (!writes_reg(insn, X86_INS_LEA, reg) || !insn->is_rip_relative)
 			continue;
-		*ret = insns[at].addr + insn->size + (uint64_t)(int64_t)insn->disp;
+		*ret = insn->address;
 		return true;
 	}
 	return false;
 }
 
 /* movslq (BASE,INDEX,4), X with add BASE, X behind it, just above @at. */
-static bool find_relative(const struct code_insn *insns, uint32_t at, unsigned int reg,
+static bool find_relative(const struct code_insn *insns, uint32_t at, x86_reg reg,
 			  struct jump_table *ret)
 {
 	uint32_t stop = at > REACH ? at - REACH : 0;
-	unsigned int added = 16;
+	x86_reg added = X86_REG_INVALID;
 
 	while (at-- > stop) {
 		const struct insn *insn = &insns[at].insn;
+		const cs_x86_op *source = &insn->ops[1];
 
-		if (is_one_byte(insn, 0x01) && insn_mod(insn) == 3 && insn_rm(insn) == reg)
-			added = insn_reg(insn);
-		else if (is_one_byte(insn, 0x03) && insn_mod(insn) == 3 && insn_reg(insn) == reg)
-			added = insn_rm(insn);
-		if (!is_one_byte(insn, 0x63) || !insn->has_sib || insn->sib >> 6 != 2)
+		if (writes_reg(insn, X86_INS_ADD, reg) && source->type == X86_OP_REG)
+			added = source->reg;
+		if (insn->id != X86_INS_MOVSXD || source->type != X86_OP_MEM ||
+		    source->mem.scale != 4 || added == X86_REG_INVALID)
 			continue;
 		/* add X, BASE and jmp *BASE are the same */
-		if (added == 16 || (insn_reg(insn) != reg && insn_reg(insn) != added))
+		if (insn->ops[0].reg != reg && insn->ops[0].reg != added)
 			continue;
 		ret->entry_size = 4;
-		if (!find_base(insns, at, sib_base(insn), &ret->addr))
+		if (!find_base(insns, at, source->mem.base, &ret->addr))
 			return false;
-		ret->addr += insn_mod(insn) ? (uint64_t)(int64_t)insn->disp : 0;
+		ret->addr += (uint64_t)source->mem.disp;
 		ret->base = ret->addr;
 		return true;
 	}
@@ -132,34 +120,27 @@ static bool find_relative(const struct code_insn *insns, uint32_t at, unsigned i
 
 static bool find_form(const struct code_insn *insns, uint32_t at, struct jump_table *ret)
 {
-	const struct insn *jump = &insns[at].insn;
+	const cs_x86_op *jump = &insns[at].insn.ops[0];
 	uint32_t stop = at > REACH ? at - REACH : 0;
 
 	*ret = (struct jump_table){ .entry_size = 8 };
 	if (is_absolute(jump)) {
-		ret->addr = (uint64_t)(int64_t)jump->disp;
+		ret->addr = (uint64_t)jump->mem.disp;
 		return true;
 	}
-	if (insn_mod(jump) != 3)
+	if (jump->type != X86_OP_REG)
 		return false;
 	for (uint32_t i = at; i-- > stop;) {
 		const struct insn *insn = &insns[i].insn;
 
-		if (!is_one_byte(insn, 0x8b) || insn_reg(insn) != insn_rm(jump))
+		if (!writes_reg(insn, X86_INS_MOV, jump->reg))
 			continue;
-		if (!is_absolute(insn))
+		if (!is_absolute(&insn->ops[1]))
 			break;
-		ret->addr = (uint64_t)(int64_t)insn->disp;
+		ret->addr = (uint64_t)insn->ops[1].mem.disp;
 		return true;
 	}
-	return find_relative(insns, at, insn_rm(jump), ret);
-}
-
-static bool is_compare(const struct insn *insn)
-{
-	return (insn->map == INSN_MAP_ONE && insn->opcode >= 0x80 && insn->opcode <= 0x83 &&
-		(insn->modrm >> 3 & 7) == 7) ||
-	       is_one_byte(insn, 0x3c) || is_one_byte(insn, 0x3d);
+	return find_relative(insns, at, jump->reg, ret);
 }
 
 /* ja or jbe, just behind @at. */
@@ -169,7 +150,7 @@ static bool has_check(const struct code_insn *insns, uint32_t at, uint32_t end)
 
 	for (uint32_t i = at + 1; i < end && i <= at + NEAR; i++)
 		if (insns[i].insn.flow == INSN_BRANCH)
-			return (insns[i].insn.opcode & 0xe) == 6;
+			return insns[i].insn.id == X86_INS_JA || insns[i].insn.id == X86_INS_JBE;
 	return false;
 }
 
@@ -180,10 +161,11 @@ static uint32_t find_bound(const struct code_insn *insns, uint32_t at)
 
 	while (at-- > stop) {
 		const struct insn *insn = &insns[at].insn;
+		const cs_x86_op *last = &insn->ops[1];
 
-		if (is_compare(insn) && has_check(insns, at, jump) && insn->imm >= 0 &&
-		    insn->imm < MAX_ENTRIES)
-			return (uint32_t)insn->imm + 1;
+		if (insn->id == X86_INS_CMP && last->type == X86_OP_IMM && last->imm >= 0 &&
+		    last->imm < MAX_ENTRIES && has_check(insns, at, jump))
+			return (uint32_t)last->imm + 1;
 	}
 	return MAX_ENTRIES;
 }
