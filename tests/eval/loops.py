@@ -109,6 +109,20 @@ def called_before(path, offset):
     return match[1] if match else ""
 
 
+def is_in(path, offset, names):
+    """Whether the place is in one of these exported functions."""
+    address = address_of(path, offset)
+    wanted_names = re.compile("|".join(rf"{name}|_Z{len(name)}{name}\w*" for name in names) or "-")
+    for line in output("objdump", "-T", path).splitlines():
+        words = line.split()
+        if " .text" not in line or not wanted_names.fullmatch(words[-1]):
+            continue
+        start, size = int(words[0], 16), int(re.search(r"\.text\s+([0-9a-f]+)", line)[1], 16)
+        if start < address <= start + size:
+            return True
+    return False
+
+
 def wanted(rule):
     """A rule of asked.LOOPS in a few words."""
     return "waits in " + " or ".join(rule["waits"])
@@ -117,7 +131,8 @@ def wanted(rule):
 def is_right(boundaries, rule):
     """(whether the loop is the right one, what was seen)
 
-    It is if all its waits return from calls that only the program's own loop makes.
+    It is if all its waits return from calls that only the program's own loop makes, or are in
+    the function that owns the loop.
     """
     seen = []
     good = True
@@ -127,5 +142,6 @@ def is_right(boundaries, rule):
             continue
         name = called_before(boundary.path, boundary.offset)
         seen.append(f"{boundary} (return of {name or 'a call by a pointer'})")
-        good = good and boundary.syscall in rule["waits"] and name in rule["calls"]
+        good = good and boundary.syscall in rule["waits"] and (
+            name in rule["calls"] or is_in(boundary.path, boundary.offset, rule.get("in", ())))
     return good and any(one.role == "wait" for one in boundaries), "; ".join(seen)

@@ -7,6 +7,8 @@ The rules, in this order:
   by connection         where the unit's boundary is a call on a connection that was open through
                         the whole run: the request of this connection that had been sent and not
                         yet been answered when the unit began
+  by thread             where no unit of the loop has a connection, but its threads have one each:
+                        the same, of the connection that the thread serves, see threads_serve()
   by time               with one client, and where no unit of the loop has a connection: the same,
                         without regard to connections
 How long they overlap says less: the last unit before a wait also sends the answers of others and
@@ -18,6 +20,12 @@ were served by no unit that was recorded.
 import bisect
 import collections
 import dataclasses
+
+
+# A thread serves the connection of which it has exactly one unit for this share of the requests,
+# if it has less than the other share for any other connection.
+SERVES = 0.9
+SERVES_NOT = 0.8
 
 
 @dataclasses.dataclass
@@ -162,6 +170,28 @@ def threads_of_log(units, log):
     return answer
 
 
+def threads_serve(units, spans_of):
+    """{tid: port}, of the threads that serve one connection only.
+
+    While they have one unit for each request of their own connection, they have none or several
+    for many a request of another one.
+    """
+    answer = {}
+    for tid in sorted({unit.tid for unit in units}):
+        mine = [unit for unit in units if unit.tid == tid]
+        scores = []
+        for port, spans in spans_of.items():
+            starts = [span.start_ns for span in spans]
+            counts = collections.Counter(
+                id(span) for span in (open_at(unit, spans, starts) for unit in mine) if span)
+            exactly = sum(count == 1 for count in counts.values())
+            scores.append((exactly / max(len(spans), len(mine)), port))
+        scores.sort(reverse=True)
+        if scores[0][0] >= SERVES and (len(scores) == 1 or scores[1][0] < SERVES_NOT):
+            answer[tid] = scores[0][1]
+    return answer
+
+
 def match(units, requests, sockets, log=None):
     """A Matching of the units of one loop; sockets is {(pid, fd): port}."""
     whole = [Span(request.sent_ns, request.answered_ns, request) for request in requests]
@@ -182,9 +212,15 @@ def match(units, requests, sockets, log=None):
         rule = "connection"
         groups = [([unit for unit in units if port_of(unit) == port],
                    [span for span in whole if span.request.port == port]) for port in ports]
-    else:
+    elif len(ports) == 1:
         rule = "time"
-        groups = [(units, whole)] if len(ports) == 1 else []
+        groups = [(units, whole)]
+    else:
+        rule = "thread"
+        spans_of = {port: [span for span in whole if span.request.port == port]
+                    for port in sorted(ports)}
+        groups = [([unit for unit in units if unit.tid == tid], spans_of[port])
+                  for tid, port in threads_serve(units, spans_of).items()]
     pairs = pair(groups, begun_in if log else open_at)
     return Matching(pairs, rule, len(units) - len(pairs), len(requests) - len(pairs))
 

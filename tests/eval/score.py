@@ -235,6 +235,9 @@ def judge_paper(program, learnt):
                    paper=percent(asked.PAPER_DEVIATION),
                    why="; ".join(f"type {kind}: {time_text}, {percent(deviation)}"
                                  for kind, time_text, deviation in ten))
+    else:
+        yield failed("paper", "relative deviation, 10 costliest types", "",
+                     "no type of the profile was timed")
     share = re.search(r"contexts identified:? *([0-9.]+) *%", learnt.said)
     paper = asked.PAPER_CONTEXTS.get(program)
     yield item("paper", "contexts identified", "", f"{share[1]} %" if share else "not told",

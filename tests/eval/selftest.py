@@ -44,6 +44,15 @@ def check_connections():
     assert not match.match([unit(120, 150), unit(160, 300)], requests, {}).pairs
 
 
+def check_threads():
+    requests = [request(i, 100 * i, 100 * i + 90) for i in range(20)]
+    requests += [request(i, 40 * i, 40 * i + 30, port=2, connection=1) for i in range(50)]
+    units = [unit(one.sent_ns + 5, one.answered_ns, tid=8 + one.port) for one in requests]
+    found = match.match(units, requests, {})
+    assert found.rule == "thread" and len(found.pairs) == 70
+    assert all(both[0].tid == 8 + both[1].port for both in found.pairs)
+
+
 def check_log():
     requests = [request(0, 100, 300), request(0, 110, 310, port=2, connection=1)]
     log = {"a": [match.Span(125, 140, requests[1])], "b": [match.Span(170, 290, requests[0])]}
@@ -56,4 +65,5 @@ def run():
     check_index()
     check_time()
     check_connections()
+    check_threads()
     check_log()

@@ -107,7 +107,7 @@ def do_mix(program, name, phase, out):
                           out, RECORD_SECONDS + 120)
         else:
             seconds = run("train", [COLLECT, "train", "-o", out / "profile.pgp", "-v",
-                                    "--units", out / "units.tsv", "-p", program.pid], out, 300)
+                                    "--units", out / "units.tsv", "-p", program.pid], out, 330)
     finally:
         client.stop()
     if (program.dir / "access.log").exists():

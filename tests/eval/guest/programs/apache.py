@@ -36,6 +36,7 @@ class ApacheMix(HttpMix):
 class Server(Program):
     exe = "/usr/sbin/apache2"
     port = 7004
+    requests = 1000
 
     def configure(self):
         root = self.dir / "www"

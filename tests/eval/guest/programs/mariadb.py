@@ -110,6 +110,7 @@ class MariadbMix(Mix):
 class Server(Program):
     exe = "/usr/sbin/mariadbd"
     port = 7005
+    requests = 1000
 
     def options(self):
         return ["--no-defaults", f"--datadir={self.dir}/data", f"--socket={self.dir}/socket",
