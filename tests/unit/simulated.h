@@ -34,6 +34,10 @@ struct sim {
 	uint64_t now_ns;
 	uint32_t site_of[128]; /* by letter; TRACE_NONE: carries no site */
 	bool has_contexts; /* they are given and none is added */
+	uint64_t steps; /* that could be told */
+	uint64_t lose_from, lose_to; /* these find no room */
+	uint64_t nr_lost; /* not told yet */
+	uint64_t first_lost_ns, told_lost_ns;
 };
 
 struct sim_frame {
@@ -76,6 +80,7 @@ static inline void sim_init(struct sim *sim, const char *functions)
 	memset(sim, 0, sizeof(*sim));
 	memset(sim->site_of, 0xff, sizeof(sim->site_of));
 	sim->now_ns = 1000000;
+	sim->lose_from = UINT64_MAX;
 	trace->objects = calloc(2, sizeof(*trace->objects));
 	trace->nr_objects = 2;
 	trace->objects[0] = (struct samples_object){ strdup("/bin/sim"), strdup("aa") };
@@ -135,6 +140,36 @@ static inline void sim_finish(struct sim *sim)
 		abort();
 }
 
+static inline void sim_put(struct sim *sim, const struct perfguard_event *event)
+{
+	if (trace_add(&sim->trace, event, 1))
+		abort();
+}
+
+/* Is there no room for an event?  If there is again, the loss is told first. */
+static inline bool sim_loses(struct sim *sim)
+{
+	uint64_t step = sim->steps++;
+	struct perfguard_event event = {
+		.time_ns = sim->now_ns,
+		.value = sim->nr_lost,
+		.what = (uint32_t)PERFGUARD_EVENT_KIND_LOST << TRACE_KIND_SHIFT,
+	};
+
+	if (step >= sim->lose_from && step < sim->lose_to) {
+		if (!sim->nr_lost++)
+			sim->first_lost_ns = sim->now_ns;
+		sim->trace.lost++;
+		return true;
+	}
+	if (sim->nr_lost) {
+		sim_put(sim, &event);
+		sim->told_lost_ns = sim->now_ns;
+		sim->nr_lost = 0;
+	}
+	return false;
+}
+
 static inline void sim_tell(struct thread *t, enum perfguard_event_kind kind, uint32_t number,
 			    uint64_t sp, uint64_t value)
 {
@@ -146,8 +181,8 @@ static inline void sim_tell(struct thread *t, enum perfguard_event_kind kind, ui
 		.what = (uint32_t)kind << TRACE_KIND_SHIFT | number,
 	};
 
-	if (trace_add(&t->sim->trace, &event, 1))
-		abort();
+	if (!sim_loses(t->sim))
+		sim_put(t->sim, &event);
 }
 
 static inline void sim_pass(struct thread *t, uint64_t ns)
@@ -168,20 +203,6 @@ static inline void thread_end(struct thread *t)
 {
 	sim_pass(t, SIM_STEP_NS);
 	sim_tell(t, PERFGUARD_EVENT_KIND_END, 0, 0, 0);
-}
-
-/* Events of some thread were lost: a loss is told for no thread. */
-static inline void sim_lost(struct sim *sim, uint64_t nr)
-{
-	struct perfguard_event event = {
-		.time_ns = sim->now_ns,
-		.value = nr,
-		.what = (uint32_t)PERFGUARD_EVENT_KIND_LOST << TRACE_KIND_SHIFT,
-	};
-
-	if (trace_add(&sim->trace, &event, 1))
-		abort();
-	sim->trace.lost += nr;
 }
 
 static inline void sim_enter(struct thread *t, int function, uint64_t address)

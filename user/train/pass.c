@@ -168,6 +168,8 @@ static int on_hit(struct pass *pass, const struct pass_ops *ops, void *arg)
  */
 static bool begins_whole(const struct pass *pass)
 {
+	if (!pass->loop_sp)
+		return false;
 	if (!pass->walk.nr_frames)
 		return !pass->was_lost;
 	return pass->walk.frames[0].sp == pass->loop_sp - RETURN_SLOT;
