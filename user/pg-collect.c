@@ -13,10 +13,6 @@
 #include "cmd/cmd.h"
 #include "cmd/signals.h"
 
-#ifndef PGUARD_VERSION
-#define PGUARD_VERSION "0.1"
-#endif
-
 static const struct verb {
 	const char *name;
 	int (*run)(int argc, char **argv);
@@ -76,7 +72,7 @@ int main(int argc, char **argv)
 		return CMD_OK;
 	}
 	if (!strcmp(argv[1], "--version")) {
-		puts("pg-collect " PGUARD_VERSION);
+		puts("pg-collect " CMD_VERSION);
 		return CMD_OK;
 	}
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)

@@ -19,6 +19,8 @@ enum cmd_exit {
 	CMD_TIMEOUT = 4, /* watch -n: the duration ended first */
 };
 
+#define CMD_VERSION "0.1"
+
 /* Each verb gets its own name as argv[0] and returns an enum cmd_exit. */
 int cmd_audit(int argc, char **argv);
 int cmd_check(int argc, char **argv);

@@ -89,6 +89,7 @@ int cmd_learn(int argc, char **argv)
 	ret = parse(argc, argv, &learning);
 	if (ret)
 		return ret;
+	learning_note_settings(&learning, argc, argv);
 	ret = learning_load(&learning);
 	for (int i = optind; i < argc && !ret; i++)
 		ret = learn_from(&learning, argv[i]);

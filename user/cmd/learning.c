@@ -16,6 +16,7 @@
 #include "store/profile.h"
 #include "train/gather-timing.h"
 #include "train/join.h"
+#include "train/timed.h"
 
 void learning_init(struct learning *learning)
 {
@@ -273,17 +274,46 @@ int learning_sites(const struct learning *learning, uint32_t **ret, uint32_t *re
 	return 0;
 }
 
-int learning_add_timing(struct learning *learning, const struct trace *trace)
+/* The functions that carry guards, rising; the caller's to free; NULL if no memory. */
+static uint32_t *list_guards(const struct learning *learning)
 {
 	uint32_t *guards = calloc(learning->model.nr_guards + 1, sizeof(*guards));
+
+	for (uint32_t i = 0; guards && i < learning->model.nr_guards; i++)
+		guards[i] = learning->model.guards[i].function;
+	if (guards)
+		qsort(guards, learning->model.nr_guards, sizeof(*guards), compare_functions);
+	return guards;
+}
+
+bool learning_is_timed(const struct learning *learning)
+{
+	uint32_t *guards = list_guards(learning);
+	bool is_timed = guards && timed_units(&learning->samples, guards,
+					      learning->model.nr_guards) > 0;
+
+	free(guards);
+	return is_timed;
+}
+
+void learning_note_settings(struct learning *learning, int argc, char **argv)
+{
+	char *settings = learning->settings;
+	size_t size = sizeof(learning->settings), used = 0;
+
+	for (int i = 0; i < argc && used < size; i++)
+		used += (size_t)snprintf(settings + used, size - used, "%s%s", i ? " " : "",
+					 argv[i]);
+}
+
+int learning_add_timing(struct learning *learning, const struct trace *trace)
+{
+	uint32_t *guards = list_guards(learning);
 	struct samples samples;
 	int ret, error;
 
 	if (!guards)
 		return failed(-ENOMEM, "cannot learn");
-	for (uint32_t i = 0; i < learning->model.nr_guards; i++)
-		guards[i] = learning->model.guards[i].function;
-	qsort(guards, learning->model.nr_guards, sizeof(*guards), compare_functions);
 	error = gather_timing(trace, &learning->samples, guards, learning->model.nr_guards,
 			      &samples);
 	free(guards);
@@ -345,6 +375,8 @@ int learning_save(struct learning *learning)
 	struct training *training = &learning->training;
 	char why[PROFILE_WHY_MAX];
 
+	snprintf(training->tool, sizeof(training->tool), "%s", CMD_VERSION);
+	memcpy(training->settings, learning->settings, sizeof(training->settings));
 	training->changed_s = (uint64_t)time(NULL);
 	if (!training->created_s)
 		training->created_s = training->changed_s;

@@ -24,6 +24,7 @@ struct learning {
 	struct samples samples; /* all that is known */
 	struct model model;
 	struct training training;
+	char settings[sizeof(((struct training *)0)->settings)]; /* of this run */
 	struct gather_contexts contexts; /* of the last structure run */
 	/* The units of the last structure run, with the hash of their trees. */
 	struct gather_result units;
@@ -91,6 +92,12 @@ int learning_add_structure(struct learning *learning, const struct trace *trace)
  * begin events.  *@ret is the caller's to free.
  */
 int learning_sites(const struct learning *learning, uint32_t **ret, uint32_t *ret_nr);
+
+/* Were all guards of the model on in a timing run? */
+bool learning_is_timed(const struct learning *learning);
+
+/* The profile is to tell by which command it was made last. */
+void learning_note_settings(struct learning *learning, int argc, char **argv);
 
 /* Add the trace of a timing run for the model at hand, and derive it anew. */
 int learning_add_timing(struct learning *learning, const struct trace *trace);

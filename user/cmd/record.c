@@ -134,10 +134,8 @@ static int load_profile(struct record_verb *verb)
 static int record_timing(struct record_verb *verb)
 {
 	uint32_t *functions, nr;
-	int ret = recording_begin(&verb->recording);
+	int ret = load_profile(verb);
 
-	if (!ret)
-		ret = load_profile(verb);
 	if (!ret)
 		ret = learning_sites(&verb->learning, &functions, &nr);
 	if (ret)
@@ -152,8 +150,10 @@ static int run(struct record_verb *verb)
 	char why[TRACE_FILE_WHY_MAX];
 	int ret;
 
-	ret = verb->learning.path ? record_timing(verb) :
-				    recording_structure(&verb->recording);
+	ret = recording_begin(&verb->recording);
+	if (!ret)
+		ret = verb->learning.path ? record_timing(verb) :
+					    recording_structure(&verb->recording);
 	if (ret)
 		return ret;
 	if (trace_file_save(verb->path, &verb->recording.trace, why)) {

@@ -124,13 +124,13 @@ static int arm_trace(struct recording *recording)
 
 int recording_arm_covered(struct recording *recording)
 {
-	uint32_t *functions = calloc(recording->nr_armed + 1, sizeof(*functions));
+	uint32_t *functions = calloc(recording->nr_known + 1, sizeof(*functions));
 	uint32_t nr = 0;
 	int ret;
 
 	if (!functions)
 		return no_memory(recording);
-	for (uint32_t i = 0; i < recording->nr_armed; i++)
+	for (uint32_t i = 0; i < recording->nr_known; i++)
 		if (recording->covered[i])
 			functions[nr++] = i;
 	ret = begin_trace(recording, TRACE_STAGE_STRUCTURE, functions, nr);
@@ -492,6 +492,26 @@ static int set_loops(struct recording *recording, uint32_t image, uint32_t first
 	free(contexts);
 	/* Its last process may be gone. */
 	return error == -ENOENT ? 0 : error;
+}
+
+int recording_find_loops(struct recording *recording)
+{
+	struct session *session = &recording->session;
+	int error = 0;
+
+	if (!session->keeps_loops)
+		return 0;
+	session->keeps_loops = false;
+	for (uint32_t i = 0; i < session->discovery.nr_images && !error; i++) {
+		const struct image *image = &session->discovery.images[i];
+
+		if (!image->is_gone && !image->is_ignored && image->nr_contexts)
+			error = link_loop_set(session->link, image->id, image->contexts,
+					      image->nr_contexts);
+		/* Its last process may be gone. */
+		error = error == -ENOENT ? 0 : error;
+	}
+	return error ? session_failed(session, error, "cannot set the event loops") : 0;
 }
 
 static int set_boundaries(struct recording *recording, const struct samples *samples)

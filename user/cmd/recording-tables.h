@@ -20,6 +20,9 @@ struct recording_site {
 int recording_arm(struct recording *recording, const struct recording_site *sites, uint32_t nr,
 		  uint32_t flags);
 
+/* Let the module know the event loops that were found, not the boundaries of a timing. */
+int recording_find_loops(struct recording *recording);
+
 /* Begin an empty trace with a site in each function that is covered. */
 int recording_arm_covered(struct recording *recording);
 

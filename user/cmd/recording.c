@@ -70,29 +70,43 @@ static int look_at_processes(struct recording *recording)
 	return 0;
 }
 
-/* One-shot sites for the functions that were listed since the last time. */
-static int arm_coverage(struct recording *recording)
+/* Make room for what is known of functions that were listed since. */
+static int know_functions(struct recording *recording)
 {
-	uint32_t nr = recording->program.nr_functions, first = recording->nr_armed;
-	struct recording_site *sites;
+	uint32_t nr = recording->program.nr_functions, known = recording->nr_known;
 	bool *covered;
-	int ret;
 
-	if (first == nr)
+	if (known == nr)
 		return 0;
 	covered = reallocarray(recording->covered, nr, sizeof(*covered));
-	sites = calloc(nr - first, sizeof(*sites));
-	if (covered)
-		recording->covered = covered;
-	if (!covered || !sites) {
-		free(sites);
+	if (!covered)
 		return no_memory(recording);
-	}
-	memset(covered + first, 0, (nr - first) * sizeof(*covered));
-	for (uint32_t i = first; i < nr; i++)
-		sites[i - first] = (struct recording_site){ .function = i, .id = i };
+	memset(covered + known, 0, (nr - known) * sizeof(*covered));
+	recording->covered = covered;
+	recording->nr_known = nr;
+	return 0;
+}
+
+/* One-shot sites for the functions that have none yet in this stage. */
+static int arm_coverage(struct recording *recording)
+{
+	uint32_t nr = recording->program.nr_functions, nr_sites = 0;
+	struct recording_site *sites;
+	int ret;
+
+	if (recording->nr_armed == nr)
+		return 0;
+	ret = know_functions(recording);
+	if (ret)
+		return ret;
+	sites = calloc(nr - recording->nr_armed, sizeof(*sites));
+	if (!sites)
+		return no_memory(recording);
+	for (uint32_t i = recording->nr_armed; i < nr; i++)
+		if (!recording->covered[i])
+			sites[nr_sites++] = (struct recording_site){ .function = i, .id = i };
 	recording->nr_armed = nr;
-	ret = recording_arm(recording, sites, nr - first, PERFGUARD_SITE_FLAGS_ONE_SHOT);
+	ret = recording_arm(recording, sites, nr_sites, PERFGUARD_SITE_FLAGS_ONE_SHOT);
 	free(sites);
 	return ret;
 }
@@ -446,8 +460,12 @@ void recording_tell_lost(const struct recording *recording)
 
 int recording_structure(struct recording *recording)
 {
-	int ret = recording_begin(recording);
+	int ret = recording_find_loops(recording);
 
+	if (!ret)
+		ret = drop_stream(recording);
+	/* What did not run before may run now. */
+	recording->nr_armed = 0;
 	if (!ret)
 		ret = arm_coverage(recording);
 	if (!ret)
@@ -456,6 +474,7 @@ int recording_structure(struct recording *recording)
 		ret = recording_arm_covered(recording);
 	if (ret)
 		return ret;
+	free(recording->hits);
 	recording->hits = calloc(recording->trace.nr_functions + 1, sizeof(*recording->hits));
 	if (!recording->hits)
 		return no_memory(recording);

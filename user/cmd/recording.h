@@ -48,7 +48,8 @@ struct recording {
 	struct child load;
 	bool *covered; /* by function of the program */
 	uint32_t nr_covered;
-	uint32_t nr_armed; /* functions that carried a one-shot site */
+	uint32_t nr_known; /* functions that covered tells of */
+	uint32_t nr_armed; /* functions that were given a one-shot site, if they need one */
 	uint32_t nr_refused; /* by the kernel */
 	struct perfguard_event *starts; /* of the threads that are there */
 	uint32_t nr_starts;
@@ -63,14 +64,14 @@ struct recording {
 /* Fill in what an operator may leave out. */
 void recording_init(struct recording *recording);
 
+/* Begin: arm the target, and look at the program.  Returns 0 or an exit code, told. */
+int recording_begin(struct recording *recording);
+
 /*
- * Record coverage and structure.  On success the trace is complete and sorted.
- * Returns 0 or an exit code, told.
+ * Record coverage and structure; what was covered before still is.  On success
+ * the trace is complete and sorted.  Returns as above, like the next.
  */
 int recording_structure(struct recording *recording);
-
-/* Begin and look at the program, without a stage: before recording_timing() alone. */
-int recording_begin(struct recording *recording);
 
 /* The program's build-id, once it was looked at; "" if it has none. */
 const char *recording_build_id(const struct recording *recording);

@@ -45,6 +45,11 @@ enum {
 	OPTION_RUNS,
 };
 
+/* A second one if the first one changed the guards. */
+enum {
+	MAX_TIMINGS = 2,
+};
+
 #define DEFAULT_DURATION_NS (60 * NSEC_PER_SEC)
 
 struct train {
@@ -124,7 +129,8 @@ static void divide_time(struct train *train)
 	train->recording.stage_ns[RECORDING_TIMING] = 2 * share_ns;
 }
 
-static int time_units(struct train *train)
+/* One timing run.  Sets *@ret_timed if the guards at hand were on in a run. */
+static int time_units(struct train *train, bool *ret_timed)
 {
 	struct learning *learning = &train->learning;
 	uint32_t *functions, nr;
@@ -136,7 +142,24 @@ static int time_units(struct train *train)
 	free(functions);
 	if (!ret)
 		ret = learning_add_timing(learning, &train->recording.trace);
+	*ret_timed = !ret && learning_is_timed(learning);
 	return ret;
+}
+
+/*
+ * How many hits the budget allows is known when units have been timed, so the
+ * guards can be others after the first timing; then these are timed, too.
+ */
+static int train_once(struct train *train)
+{
+	bool is_timed = false;
+	int ret = recording_structure(&train->recording);
+
+	if (!ret)
+		ret = learning_add_structure(&train->learning, &train->recording.trace);
+	for (int turn = 0; turn < MAX_TIMINGS && !ret && !is_timed; turn++)
+		ret = time_units(train, &is_timed);
+	return ret ? ret : learning_save(&train->learning);
 }
 
 static void report(const struct train *train)
@@ -157,17 +180,13 @@ static void report(const struct train *train)
 
 static int run(struct train *train)
 {
-	int ret = recording_structure(&train->recording);
+	int ret = recording_begin(&train->recording);
 
 	if (!ret)
 		ret = learning_open(&train->learning, train->recording.session.selector.path,
 				    recording_build_id(&train->recording));
-	if (!ret)
-		ret = learning_add_structure(&train->learning, &train->recording.trace);
-	if (!ret)
-		ret = time_units(train);
-	if (!ret)
-		ret = learning_save(&train->learning);
+	for (uint32_t i = 0; i < train->runs && !ret; i++)
+		ret = train_once(train);
 	if (!ret)
 		report(train);
 	return ret;
@@ -184,6 +203,7 @@ int cmd_train(int argc, char **argv)
 	if (ret)
 		return ret;
 	divide_time(&train);
+	learning_note_settings(&train.learning, argc, argv);
 	ret = selector_resolve(&train.recording.session.selector);
 	if (!ret)
 		ret = run(&train);
