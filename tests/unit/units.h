@@ -114,4 +114,17 @@ static inline void is_number(uint64_t got, uint64_t expected, const char *name)
 		     (unsigned long long)expected);
 }
 
+/* The one loop's boundaries by role, as the letters w, c and s. */
+static inline void is_cut_by(const struct gathered *of, const char *roles, const char *name)
+{
+	static const char letters[] = { 'w', 'c', 's' };
+	const struct samples_loop *loop = of->samples.loops;
+	char got[16] = "";
+
+	for (uint32_t i = 0; i < loop->nr_boundaries && i < 15; i++)
+		got[i] = letters[loop->boundaries[i].role];
+	if (!ok(of->samples.nr_loops == 1 && !strcmp(got, roles), "%s", name))
+		diag("%u loops, boundaries '%s', expected '%s'", of->samples.nr_loops, got, roles);
+}
+
 #endif /* _PGUARD_UNITS_H */
