@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dynamic.h"
+
 /* Of the C and C++ libraries; sorted. */
 static const char *const names[] = {
 	"_Exit", "_Unwind_Resume", "_Z10unexpectedv", "_ZSt10unexpectedv",
@@ -35,86 +37,17 @@ static bool is_noreturn(const char *name)
 		       compare_names);
 }
 
-/* What the dynamic section tells. */
-struct dynamic {
-	uint64_t symbols;
-	uint64_t strings;
-	uint64_t strings_size;
-	uint64_t tables[2]; /* of relocations */
-	uint64_t sizes[2];
-};
-
-static void read_tag(const Elf64_Dyn *dyn, struct dynamic *ret)
-{
-	switch (dyn->d_tag) {
-	case DT_SYMTAB:
-		ret->symbols = dyn->d_un.d_ptr;
-		break;
-	case DT_STRTAB:
-		ret->strings = dyn->d_un.d_ptr;
-		break;
-	case DT_STRSZ:
-		ret->strings_size = dyn->d_un.d_val;
-		break;
-	case DT_JMPREL:
-		ret->tables[0] = dyn->d_un.d_ptr;
-		break;
-	case DT_PLTRELSZ:
-		ret->sizes[0] = dyn->d_un.d_val;
-		break;
-	case DT_RELA:
-		ret->tables[1] = dyn->d_un.d_ptr;
-		break;
-	case DT_RELASZ:
-		ret->sizes[1] = dyn->d_un.d_val;
-		break;
-	}
-}
-
-static bool find_dynamic(const struct file_view *view, Elf *elf, struct dynamic *ret)
-{
-	size_t nr = 0;
-
-	memset(ret, 0, sizeof(*ret));
-	if (elf_getphdrnum(elf, &nr))
-		return false;
-	for (size_t i = 0; i < nr; i++) {
-		const uint8_t *bytes;
-		GElf_Phdr phdr;
-		Elf64_Dyn dyn;
-
-		if (!gelf_getphdr(elf, (int)i, &phdr) || phdr.p_type != PT_DYNAMIC)
-			continue;
-		bytes = file_view_at(view, phdr.p_vaddr, phdr.p_filesz);
-		if (!bytes)
-			return false;
-		for (uint64_t at = 0; phdr.p_filesz - at >= sizeof(dyn); at += sizeof(dyn)) {
-			memcpy(&dyn, bytes + at, sizeof(dyn));
-			if (dyn.d_tag == DT_NULL)
-				break;
-			read_tag(&dyn, ret);
-		}
-		return true;
-	}
-	return false;
-}
-
 static const char *symbol_name(const struct file_view *view, const struct dynamic *dynamic,
-			       uint64_t index)
+			       uint64_t symbols, uint64_t index)
 {
-	const uint8_t *at = file_view_at(view, dynamic->symbols + index * sizeof(Elf64_Sym),
+	const uint8_t *at = file_view_at(view, symbols + index * sizeof(Elf64_Sym),
 					 sizeof(Elf64_Sym));
-	const char *strings = (const char *)file_view_at(view, dynamic->strings,
-							 dynamic->strings_size);
 	Elf64_Sym sym;
 
-	if (!at || !strings)
+	if (!at)
 		return NULL;
 	memcpy(&sym, at, sizeof(sym));
-	if (sym.st_name >= dynamic->strings_size ||
-	    !memchr(strings + sym.st_name, '\0', dynamic->strings_size - sym.st_name))
-		return NULL;
-	return strings + sym.st_name;
+	return dynamic_string(dynamic, sym.st_name);
 }
 
 static int add_slot(struct noreturn *noreturn, uint64_t slot)
@@ -132,17 +65,19 @@ static int add_slot(struct noreturn *noreturn, uint64_t slot)
 	return 0;
 }
 
-static int read_table(const struct file_view *view, const struct dynamic *dynamic, int table,
-		      struct noreturn *ret)
+/* A table of relocations, which the entries @tag and @size_tag tell of. */
+static int read_table(const struct file_view *view, const struct dynamic *dynamic, int64_t tag,
+		      int64_t size_tag, struct noreturn *ret)
 {
-	const uint8_t *bytes = file_view_at(view, dynamic->tables[table], dynamic->sizes[table]);
+	uint64_t symbols = dynamic_value(dynamic, DT_SYMTAB);
+	uint64_t size = dynamic_value(dynamic, size_tag);
+	const uint8_t *bytes = file_view_at(view, dynamic_value(dynamic, tag), size);
 	Elf64_Rela rela;
 	int err = 0;
 
 	if (!bytes)
 		return 0;
-	for (uint64_t at = 0; dynamic->sizes[table] - at >= sizeof(rela) && !err;
-	     at += sizeof(rela)) {
+	for (uint64_t at = 0; size - at >= sizeof(rela) && !err; at += sizeof(rela)) {
 		uint64_t type;
 		const char *name;
 
@@ -150,7 +85,7 @@ static int read_table(const struct file_view *view, const struct dynamic *dynami
 		type = ELF64_R_TYPE(rela.r_info);
 		if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT)
 			continue;
-		name = symbol_name(view, dynamic, ELF64_R_SYM(rela.r_info));
+		name = symbol_name(view, dynamic, symbols, ELF64_R_SYM(rela.r_info));
 		if (name && is_noreturn(name))
 			err = add_slot(ret, rela.r_offset);
 	}
@@ -167,13 +102,13 @@ static int compare_slots(const void *left, const void *right)
 int noreturn_read(const struct file_view *view, Elf *elf, struct noreturn *ret)
 {
 	struct dynamic dynamic;
-	int err = 0;
+	int err;
 
 	memset(ret, 0, sizeof(*ret));
-	if (!find_dynamic(view, elf, &dynamic))
-		return 0;
-	for (int table = 0; table < 2 && !err; table++)
-		err = read_table(view, &dynamic, table, ret);
+	dynamic_init(&dynamic, view, elf);
+	err = read_table(view, &dynamic, DT_JMPREL, DT_PLTRELSZ, ret);
+	if (!err)
+		err = read_table(view, &dynamic, DT_RELA, DT_RELASZ, ret);
 	if (err)
 		noreturn_deinit(ret);
 	else if (ret->nr)
