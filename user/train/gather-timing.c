@@ -261,6 +261,9 @@ static int on_enter(struct timer *timer, const struct perfguard_event *event)
 	uint32_t loop;
 	int error = 0;
 
+	/* The last one never returned: events are missing. */
+	if (timer->enter)
+		leave_loop(timer);
 	timer->enter = event;
 	timer->boundary = boundary_of(timer, event, &loop);
 	if (!timer->boundary || timer->boundary->role != SAMPLES_ROLE_WAIT)
@@ -286,7 +289,9 @@ static int on_leave(struct timer *timer, const struct perfguard_event *event)
 
 	timer->boundary = NULL;
 	timer->enter = NULL;
-	if (!boundary || !enter || enter->what << 4 != event->what << 4)
+	if (!enter || enter->what << 4 != event->what << 4)
+		leave_loop(timer);
+	if (!boundary || timer->loop == SAMPLES_NONE)
 		return 0;
 	if (boundary->role == SAMPLES_ROLE_EVENT_CALL)
 		return (int64_t)event->value < 0 ? 0 : mark(timer, enter->time_ns);
