@@ -105,8 +105,13 @@ static bool find_table(struct build *build, uint32_t at, struct jump_table *ret)
 {
 	const struct cfg *cfg = build->cfg;
 
-	return jump_table_find(build->functions, cfg->insns, cfg->nr_insns, at, ret) &&
-	       ret->nr <= build->table_entries;
+	if (!build->table_entries ||
+	    !jump_table_find(build->functions, cfg->insns, cfg->nr_insns, at, ret))
+		return false;
+	if (ret->nr <= build->table_entries)
+		return true;
+	build->table_entries = 0; /* nor is time spent on the next ones */
+	return false;
 }
 
 static void mark_target(struct build *build, uint64_t target)
@@ -141,22 +146,6 @@ static bool is_tail_call(const struct build *build, uint32_t at)
 	return false;
 }
 
-/* The first instruction at or behind @addr. */
-static uint32_t first_from(const struct cfg *cfg, uint64_t addr)
-{
-	uint32_t low = 0, high = cfg->nr_insns;
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (cfg->insns[mid].addr < addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
 /* Each call lands at one pad; ranges of calls do not overlap in sane tables. */
 static void mark_pads(struct build *build, const struct range *range)
 {
@@ -173,7 +162,7 @@ static void mark_pads(struct build *build, const struct range *range)
 		if (at == cfg->nr_insns)
 			continue;
 		build->marks[at] |= BEGINS;
-		for (uint32_t i = first_from(cfg, pad.start);
+		for (uint32_t i = code_insn_from(cfg->insns, cfg->nr_insns, pad.start);
 		     i < cfg->nr_insns && cfg->insns[i].addr < pad.end; i++) {
 			if (!left--)
 				return;

@@ -27,7 +27,7 @@ enum {
 	MAX_ENTRIES = 65536,
 };
 
-uint32_t code_insn_find(const struct code_insn *insns, uint32_t nr, uint64_t addr)
+uint32_t code_insn_from(const struct code_insn *insns, uint32_t nr, uint64_t addr)
 {
 	uint32_t low = 0, high = nr;
 
@@ -39,7 +39,14 @@ uint32_t code_insn_find(const struct code_insn *insns, uint32_t nr, uint64_t add
 		else
 			high = mid;
 	}
-	return low < nr && insns[low].addr == addr ? low : nr;
+	return low;
+}
+
+uint32_t code_insn_find(const struct code_insn *insns, uint32_t nr, uint64_t addr)
+{
+	uint32_t at = code_insn_from(insns, nr, addr);
+
+	return at < nr && insns[at].addr == addr ? at : nr;
 }
 
 uint64_t jump_table_target(const struct functions *functions, const struct jump_table *table,

@@ -32,6 +32,9 @@ bool jump_table_find(const struct functions *functions, const struct code_insn *
 uint64_t jump_table_target(const struct functions *functions, const struct jump_table *table,
 			   uint32_t entry);
 
+/* The index of the first instruction at or behind @addr, or @nr. */
+uint32_t code_insn_from(const struct code_insn *insns, uint32_t nr, uint64_t addr);
+
 /* The index of the instruction at @addr, or @nr. */
 uint32_t code_insn_find(const struct code_insn *insns, uint32_t nr, uint64_t addr);
 
