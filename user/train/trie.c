@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 int trie_init(struct trie *trie)
 {
@@ -14,7 +15,8 @@ int trie_init(struct trie *trie)
 	};
 	trie->nodes = calloc(trie->max, sizeof(*trie->nodes));
 	trie->slots = calloc(trie->nr_slots, sizeof(*trie->slots));
-	if (trie->nodes && trie->slots) {
+	trie->marks = calloc(trie->max, sizeof(*trie->marks));
+	if (trie->nodes && trie->slots && trie->marks) {
 		trie->nodes[0].function = SAMPLES_NONE;
 		return 0;
 	}
@@ -26,6 +28,7 @@ void trie_deinit(struct trie *trie)
 {
 	free(trie->nodes);
 	free(trie->slots);
+	free(trie->marks);
 	*trie = (struct trie){ 0 };
 }
 
@@ -47,11 +50,17 @@ static uint32_t slot_of(const struct trie *trie, uint32_t parent, uint32_t funct
 static bool grow(struct trie *trie)
 {
 	struct samples_node *nodes = reallocarray(trie->nodes, trie->max * 2, sizeof(*nodes));
+	uint64_t *marks;
 	uint32_t *slots;
 
 	if (!nodes)
 		return false;
 	trie->nodes = nodes;
+	marks = reallocarray(trie->marks, trie->max * 2, sizeof(*marks));
+	if (!marks)
+		return false;
+	memset(marks + trie->max, 0, trie->max * sizeof(*marks));
+	trie->marks = marks;
 	slots = calloc((size_t)trie->nr_slots * 2, sizeof(*slots));
 	if (!slots)
 		return false;
@@ -90,32 +99,31 @@ static int by_rising(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-uint32_t trie_leaves(const struct trie *trie, uint32_t *nodes, size_t nr)
+uint32_t trie_leaves(struct trie *trie, uint32_t *nodes, size_t nr)
 {
-	uint32_t kept = 0, leaves = 0;
+	uint64_t *marks = trie->marks, met = trie->epoch + 1, is_parent = trie->epoch + 2;
+	uint32_t leaves = 0;
+	bool is_rising = true;
+	size_t kept = 0;
 
-	qsort(nodes, nr, sizeof(*nodes), by_rising);
-	for (size_t i = 0; i < nr; i++)
-		if (!i || nodes[i] != nodes[i - 1])
-			nodes[kept++] = nodes[i];
-	/* A parent is smaller than its children: mark from the end, by the top bit. */
-	for (uint32_t i = kept; i-- > 0;) {
-		uint32_t node = nodes[i] & INT32_MAX;
-		uint32_t parent = trie->nodes[node].parent, low = 0, high = i;
+	trie->epoch += 2;
+	for (size_t i = 0; i < nr; i++) {
+		uint32_t node = nodes[i];
 
-		while (low < high) {
-			uint32_t middle = low + (high - low) / 2;
-
-			if ((nodes[middle] & INT32_MAX) < parent)
-				low = middle + 1;
-			else
-				high = middle;
+		if (marks[node] < met) {
+			marks[node] = met;
+			nodes[kept++] = node;
 		}
-		if (low < i && (nodes[low] & INT32_MAX) == parent)
-			nodes[low] |= UINT32_C(1) << 31;
+		marks[trie->nodes[node].parent] = is_parent;
 	}
-	for (uint32_t i = 0; i < kept; i++)
-		if (!(nodes[i] >> 31))
-			nodes[leaves++] = nodes[i];
+	for (size_t i = 0; i < kept; i++) {
+		if (marks[nodes[i]] == is_parent)
+			continue;
+		is_rising &= !leaves || nodes[i] > nodes[leaves - 1];
+		nodes[leaves++] = nodes[i];
+	}
+	/* They often are: nodes have the order in which they were met first. */
+	if (!is_rising)
+		qsort(nodes, leaves, sizeof(*nodes), by_rising);
 	return leaves;
 }

@@ -18,6 +18,9 @@ struct trie {
 	uint32_t max;
 	uint32_t *slots; /* open addressing; 0: free, else a node */
 	uint32_t nr_slots; /* power of two */
+	/* For trie_leaves(), by node: since which call it was met last. */
+	uint64_t *marks;
+	uint64_t epoch;
 };
 
 /* Returns 0 or -ENOMEM. */
@@ -31,6 +34,6 @@ uint32_t trie_child(struct trie *trie, uint32_t parent, uint32_t function);
  * Reduce a list of nodes, in any order and with repetitions, to the leaves
  * among them, rising.  Returns how many are left.
  */
-uint32_t trie_leaves(const struct trie *trie, uint32_t *nodes, size_t nr);
+uint32_t trie_leaves(struct trie *trie, uint32_t *nodes, size_t nr);
 
 #endif /* _PGUARD_TRIE_H */
