@@ -17,6 +17,7 @@
 
 enum {
 	BATCH = 16384, /* events read at once */
+	MAX_READS = 1024, /* in a row; a full ring takes fewer */
 	/* Hits after which the hot functions are known, and how long to wait for them. */
 	REHEARSAL_HITS = 200000,
 	HOT_SHARE = 50, /* a leaf with more than one hit of so many is hot */
@@ -218,7 +219,7 @@ static int read_stream(struct recording *recording)
 	int nr, ret = 0;
 
 	/* As much as is there, but not for ever. */
-	for (int turn = 0; turn < 64 && !ret; turn++) {
+	for (int turn = 0; turn < MAX_READS && !ret; turn++) {
 		nr = stream_read(recording->stream, events, BATCH);
 		if (nr < 0) {
 			log_error("cannot read the training stream: %s",
@@ -236,17 +237,20 @@ static int read_stream(struct recording *recording)
 	return ret;
 }
 
-/* Read what the last stage left behind. */
+/*
+ * Read what the last stage left behind.  The target goes on telling, so this is
+ * over with the first read that does not take all it can.
+ */
 static int drop_stream(struct recording *recording)
 {
 	static struct perfguard_event events[BATCH];
-	int nr, ret = 0;
+	int nr = BATCH, ret = 0;
 
-	do {
+	for (int turn = 0; turn < MAX_READS && nr >= BATCH / 2 && !ret; turn++) {
 		nr = stream_read(recording->stream, events, BATCH);
 		if (nr > 0)
 			ret = keep_starts(recording, events, (uint32_t)nr);
-	} while (nr > 0 && !ret);
+	}
 	return ret;
 }
 
