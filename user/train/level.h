@@ -14,23 +14,27 @@
 #include <stdint.h>
 
 #include "base/trace.h"
+#include "wait-index.h"
 #include "walk.h"
 
 /* The event loops of a trace, over all images. */
 struct level_loops {
 	uint32_t nr;
 	uint32_t *of_context; /* by index of trace_context */
+	struct wait_index index;
 };
 
 struct level {
 	uint32_t thread; /* index of the walk_thread */
 	uint32_t loop;
+	const struct perfguard_event *wait; /* the first in that loop */
 	uint64_t sp; /* of the loop frame, run-time address */
 };
 
 struct levels {
 	struct level *entries; /* by thread and loop */
 	uint32_t nr;
+	uint32_t max;
 };
 
 /*
@@ -41,8 +45,8 @@ int level_loops_find(const struct trace *trace, struct level_loops *ret);
 void level_loops_deinit(struct level_loops *loops);
 
 /* The loop of an event that begins or ends a wait; TRACE_NONE if it is of none. */
-uint32_t level_loop_of(const struct trace *trace, const struct level_loops *loops,
-		       const struct walk_thread *thread, const struct perfguard_event *event);
+uint32_t level_loop_of(const struct level_loops *loops, const struct walk_thread *thread,
+		       const struct perfguard_event *event);
 
 /* Returns 0 or -ENOMEM. */
 int levels_find(const struct trace *trace, const struct level_loops *loops,

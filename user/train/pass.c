@@ -178,8 +178,7 @@ static bool begins_whole(const struct pass *pass)
 static int on_enter(struct pass *pass, const struct pass_ops *ops, void *arg)
 {
 	const struct pass_input *input = pass->input;
-	uint32_t loop = level_loop_of(input->trace, &input->loops,
-				      &input->threads[pass->thread], pass->event);
+	uint32_t loop = level_loop_of(&input->loops, &input->threads[pass->thread], pass->event);
 	int error = 0;
 
 	/* The last one never returned. */
