@@ -10,6 +10,7 @@
 enum {
 	NEAR_LEVELS = 5, /* calls from the loop's frame in which a dispatch is looked for */
 	MAX_CALLEES = 8, /* of a dispatch, told apart */
+	MAX_GROUPS = 256, /* of a loop; there are few but in code that makes no sense */
 	TINY_CALLS = 8, /* a segment with fewer says nothing */
 };
 
@@ -131,6 +132,8 @@ bool course_is_under_dispatch(const struct course *course, const struct pass *pa
 		const struct walk_frame *frame = &pass->walk.frames[i];
 		uint64_t caller_sp = i ? pass->walk.frames[i - 1].sp : pass->loop_sp;
 
+		if (pass->loop_sp - caller_sp > course->dispatcher_depth)
+			break;
 		if (pass->loop_sp - caller_sp == course->dispatcher_depth)
 			return frame->call && frame->call->is_indirect &&
 			       frame->call->is_in_loop && (i || !leads_to_wait(course, frame));
@@ -226,6 +229,7 @@ static void close_segment(struct surveyor *surveyor, struct survey *survey)
 		surveyor->of_level[i] = TRACE_NONE;
 }
 
+/* *@ret is TRACE_NONE if there are too many. */
 static int group_get(struct survey *survey, uint32_t function, uint32_t depth, uint32_t *ret)
 {
 	struct group *grown;
@@ -236,6 +240,9 @@ static int group_get(struct survey *survey, uint32_t function, uint32_t depth, u
 			return 0;
 		}
 	}
+	*ret = TRACE_NONE;
+	if (survey->nr_groups == MAX_GROUPS)
+		return 0;
 	grown = reallocarray(survey->groups, survey->nr_groups + 1, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
@@ -260,7 +267,7 @@ static int note_call(struct pass *pass, void *arg)
 	struct surveyor *surveyor = arg;
 	struct survey *survey = &surveyor->surveys[pass->loop];
 	uint32_t level = pass->walk.nr_frames - 1;
-	uint32_t function, depth, group;
+	uint32_t function, depth, group = TRACE_NONE;
 	int error;
 
 	if (course_is_chain(survey->course, pass)) {
@@ -274,6 +281,8 @@ static int note_call(struct pass *pass, void *arg)
 			error = group_get(survey, function, depth, &group);
 			if (error)
 				return error;
+		}
+		if (group != TRACE_NONE) {
 			surveyor->of_level[level] = group;
 			survey->groups[group].here++;
 			survey->groups[group].dispatches++;

@@ -281,24 +281,25 @@ static int add_boundary(struct markers *markers, const struct samples_boundary *
 	return 0;
 }
 
-/* How many events would be marked by a key; 0 if it is wrong too often. */
-static uint64_t key_gain(const struct loop *loop, uint32_t key)
+/* How many events each key would mark; 0 if it is wrong too often. */
+static void key_gains(const struct loop *loop, uint64_t gains[MAX_KEYS])
 {
-	uint64_t gain = 0, wrong = 0;
+	uint64_t wrong[MAX_KEYS] = { 0 };
 
+	memset(gains, 0, MAX_KEYS * sizeof(*gains));
 	for (size_t i = 0; i < loop->nr_events; i++) {
 		const struct event *event = &loop->events[i];
 
 		for (uint32_t j = 0; j < event->nr_keys; j++) {
-			if (event->keys[j] != key)
-				continue;
 			if (event->counts[j] == 1 && !event->is_marked)
-				gain++;
+				gains[event->keys[j]]++;
 			else
-				wrong++;
+				wrong[event->keys[j]]++;
 		}
 	}
-	return (double)wrong <= WRONG * (double)gain ? gain : 0;
+	for (uint32_t i = 0; i < MAX_KEYS; i++)
+		if ((double)wrong[i] > WRONG * (double)gains[i])
+			gains[i] = 0;
 }
 
 static uint64_t mark_by_key(struct loop *loop, uint32_t key)
@@ -326,13 +327,14 @@ static bool comes_earlier(const struct key *a, const struct key *b)
 static int mark_by_calls(struct loop *loop, struct markers *markers)
 {
 	for (;;) {
-		uint64_t best_gain = 0;
+		uint64_t best_gain = 0, gains[MAX_KEYS];
 		uint32_t best = MAX_KEYS;
 		const struct key *key;
 		int error;
 
+		key_gains(loop, gains);
 		for (uint32_t i = 0; i < loop->nr_keys; i++) {
-			uint64_t gain = key_gain(loop, i);
+			uint64_t gain = gains[i];
 
 			if (gain > best_gain ||
 			    (gain && gain == best_gain &&

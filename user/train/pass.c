@@ -48,14 +48,11 @@ void pass_input_deinit(struct pass_input *input)
 
 static bool is_called_from(const struct pass *pass, const struct trace_context *context)
 {
-	for (uint32_t i = pass->walk.nr_frames; i-- > 0;) {
-		const struct walk_frame *frame = &pass->walk.frames[i];
+	const struct walk_frame *frame =
+		walk_frame_at(&pass->walk, pass->event->sp + context->distance);
 
-		if (frame->sp == pass->event->sp + context->distance)
-			return frame->object == context->object &&
-			       frame->return_offset == context->return_offset;
-	}
-	return false;
+	return frame && frame->object == context->object &&
+	       frame->return_offset == context->return_offset;
 }
 
 uint32_t pass_context(const struct pass *pass)
@@ -63,18 +60,21 @@ uint32_t pass_context(const struct pass *pass)
 	const struct trace *trace = pass->input->trace;
 	uint32_t syscall = trace_number(pass->event) & TRACE_SYSCALL_MASK;
 	uint32_t image = pass->input->threads[pass->thread].image;
+	const struct wait_index *index = &pass->input->loops.index;
 	uint32_t found = TRACE_NONE;
 
-	for (uint32_t i = 0; i < trace->nr_contexts; i++) {
-		const struct trace_context *context = &trace->contexts[i];
+	for (uint32_t i = wait_index_find(index, image, 0); i < trace->nr_contexts; i++) {
+		const struct trace_context *context = &trace->contexts[index->order[i]];
 
-		if (context->image != image || context->syscall != syscall ||
-		    pass->input->loops.of_context[i] != pass->loop)
+		if (context->image != image)
+			break;
+		if (context->syscall != syscall ||
+		    pass->input->loops.of_context[index->order[i]] != pass->loop)
 			continue;
 		if (is_called_from(pass, context))
-			return i;
+			return index->order[i];
 		if (found == TRACE_NONE)
-			found = i;
+			found = index->order[i];
 	}
 	return found;
 }
@@ -242,9 +242,8 @@ static int on_event(struct pass *pass, const struct pass_ops *ops, void *arg)
 int pass_run(const struct pass_input *input, const struct pass_ops *ops, void *arg)
 {
 	struct pass pass = { .input = input };
-	int error = 0;
+	int error = walk_init(&pass.walk, input->trace);
 
-	walk_init(&pass.walk, input->trace);
 	for (uint32_t i = 0; i < input->nr_threads && !error; i++) {
 		const struct walk_thread *thread = &input->threads[i];
 

@@ -86,23 +86,54 @@ bool walk_losses_before(struct walk_losses *losses, const struct perfguard_event
 	return ret;
 }
 
-void walk_init(struct walk *walk, const struct trace *trace)
+int walk_init(struct walk *walk, const struct trace *trace)
 {
-	*walk = (struct walk){ .trace = trace };
+	*walk = (struct walk){
+		.trace = trace,
+		.active = calloc((size_t)trace->nr_functions + 1, sizeof(*walk->active)),
+	};
+	return walk->active ? 0 : -ENOMEM;
 }
 
 void walk_deinit(struct walk *walk)
 {
 	free(walk->frames);
-	walk->frames = NULL;
+	free(walk->active);
+	*walk = (struct walk){ 0 };
 }
 
-static bool is_on_stack(const struct walk *walk, uint32_t function)
+static const struct walk_frame *last(const struct walk *walk)
 {
-	for (uint32_t i = walk->nr_frames; i-- > 0;)
-		if (walk->frames[i].function == function)
-			return true;
-	return false;
+	return &walk->frames[walk->nr_frames - 1];
+}
+
+static void pop(struct walk *walk)
+{
+	walk->active[last(walk)->function]--;
+	walk->nr_frames--;
+}
+
+void walk_reset(struct walk *walk)
+{
+	while (walk->nr_frames)
+		pop(walk);
+}
+
+const struct walk_frame *walk_frame_at(const struct walk *walk, uint64_t sp)
+{
+	uint32_t low = 0, high = walk->nr_frames;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (walk->frames[middle].sp == sp)
+			return &walk->frames[middle];
+		if (walk->frames[middle].sp > sp)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
 }
 
 int walk_call(struct walk *walk, const struct walk_thread *thread, size_t index)
@@ -113,14 +144,14 @@ int walk_call(struct walk *walk, const struct walk_thread *thread, size_t index)
 	uint32_t object = TRACE_NONE;
 	uint64_t offset = 0;
 
-	while (walk->nr_frames && walk->frames[walk->nr_frames - 1].sp <= event->sp)
-		walk->nr_frames--;
+	while (walk->nr_frames && last(walk)->sp <= event->sp)
+		pop(walk);
 	if (!trace_locate(walk->trace, thread->image, event->value, &object, &offset))
 		object = TRACE_NONE;
 	call = object == TRACE_NONE ? NULL : trace_call_at(walk->trace, object, offset);
-	if (call && call->caller != TRACE_NONE && is_on_stack(walk, call->caller))
-		while (walk->frames[walk->nr_frames - 1].function != call->caller)
-			walk->nr_frames--;
+	if (call && call->caller != TRACE_NONE && walk->active[call->caller])
+		while (last(walk)->function != call->caller)
+			pop(walk);
 	if (walk->nr_frames == walk->max_frames) {
 		uint32_t max = walk->max_frames ? walk->max_frames * 2 : 64;
 
@@ -137,13 +168,14 @@ int walk_call(struct walk *walk, const struct walk_thread *thread, size_t index)
 	frame->sp = event->sp;
 	frame->index = index;
 	frame->call = call;
+	walk->active[frame->function]++;
 	return 0;
 }
 
 void walk_syscall(struct walk *walk, uint64_t sp)
 {
-	while (walk->nr_frames && walk->frames[walk->nr_frames - 1].sp < sp)
-		walk->nr_frames--;
+	while (walk->nr_frames && last(walk)->sp < sp)
+		pop(walk);
 }
 
 void walk_below(struct walk *walk, uint64_t sp)
@@ -151,7 +183,7 @@ void walk_below(struct walk *walk, uint64_t sp)
 	uint32_t above = 0;
 
 	while (above < walk->nr_frames && walk->frames[above].sp >= sp)
-		above++;
+		walk->active[walk->frames[above++].function]--;
 	walk->nr_frames -= above;
 	if (above)
 		memmove(walk->frames, walk->frames + above,

@@ -41,6 +41,7 @@ struct walk {
 	struct walk_frame *frames; /* outermost first */
 	uint32_t nr_frames;
 	uint32_t max_frames;
+	uint32_t *active; /* by function: its frames */
 };
 
 /*
@@ -65,14 +66,15 @@ void walk_losses_init(struct walk_losses *losses, const struct trace *trace,
 /* Were events lost since the last event that was asked for, or the first? */
 bool walk_losses_before(struct walk_losses *losses, const struct perfguard_event *event);
 
-void walk_init(struct walk *walk, const struct trace *trace);
+/* Returns 0 or -ENOMEM; the trace outlives the walk. */
+int walk_init(struct walk *walk, const struct trace *trace);
 void walk_deinit(struct walk *walk);
 
 /* Forget the calls: a thread begins, or events are missing. */
-static inline void walk_reset(struct walk *walk)
-{
-	walk->nr_frames = 0;
-}
+void walk_reset(struct walk *walk);
+
+/* The frame whose return address stands at @sp; NULL if there is none. */
+const struct walk_frame *walk_frame_at(const struct walk *walk, uint64_t sp);
 
 /*
  * The thread enters a function: event @index of the trace, of kind hit.  The
