@@ -8,12 +8,14 @@
 
 #include "base/samples-hash.h"
 #include "cutter.h"
+#include "match.h"
 #include "pass.h"
 #include "times.h"
+#include "wait-index.h"
 #include "walk.h"
 
 enum {
-	MAX_HITS = 4096, /* different contexts of a unit that are kept */
+	MAX_HITS = 1024, /* different contexts of a unit that are kept */
 };
 
 struct timed_unit {
@@ -27,6 +29,7 @@ struct timed_unit {
 struct timer {
 	const struct trace *trace;
 	const struct samples *profile;
+	struct wait_index waits;
 	uint32_t *function_of; /* the profile's, by the trace's */
 	bool *is_guard; /* by function of the profile */
 	struct samples *samples;
@@ -43,19 +46,10 @@ struct timer {
 	uint64_t loop_sp;
 	const struct perfguard_event *enter;
 	const struct samples_boundary *boundary; /* it is in */
-	struct samples_hit met[MAX_HITS];
+	struct samples_hit met[MAX_HITS]; /* by function and depth */
 	uint32_t nr_met;
 	uint64_t hits;
 };
-
-static int by_function_and_depth(const void *a, const void *b)
-{
-	const struct samples_hit *left = a, *right = b;
-
-	if (left->function != right->function)
-		return left->function < right->function ? -1 : 1;
-	return left->depth < right->depth ? -1 : left->depth > right->depth;
-}
 
 static uint64_t hash_of(uint32_t loop, const struct samples_hit *hits, uint32_t nr)
 {
@@ -153,7 +147,6 @@ static int close_unit(struct timer *timer, uint64_t start_ns, uint64_t end_ns)
 		timer->units = unit;
 		timer->max_units = max;
 	}
-	qsort(timer->met, timer->nr_met, sizeof(*timer->met), by_function_and_depth);
 	if (timing_get(timer, &timing))
 		return -ENOMEM;
 	timer->units[timer->nr_units++] = (struct timed_unit){
@@ -198,15 +191,31 @@ static int mark(struct timer *timer, uint64_t at_ns)
 
 static void meet(struct timer *timer, uint32_t function, uint32_t depth)
 {
+	uint32_t low = 0, high = timer->nr_met;
+	struct samples_hit *at;
+
 	timer->hits++;
-	for (uint32_t i = 0; i < timer->nr_met; i++)
-		if (timer->met[i].function == function && timer->met[i].depth == depth)
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct samples_hit *known = &timer->met[middle];
+
+		if (known->function == function && known->depth == depth)
 			return;
+		if (known->function < function ||
+		    (known->function == function && known->depth < depth))
+			low = middle + 1;
+		else
+			high = middle;
+	}
 	if (timer->nr_met == MAX_HITS)
 		return;
-	memset(&timer->met[timer->nr_met], 0, sizeof(timer->met[0]));
-	timer->met[timer->nr_met].function = function;
-	timer->met[timer->nr_met++].depth = depth;
+	at = &timer->met[low];
+	memmove(at + 1, at, (timer->nr_met - low) * sizeof(*at));
+	/* Padding is compared, too. */
+	memset(at, 0, sizeof(*at));
+	at->function = function;
+	at->depth = depth;
+	timer->nr_met++;
 }
 
 static bool is_event_site(const struct timer *timer, uint32_t function)
@@ -242,17 +251,14 @@ static const struct samples_boundary *boundary_of(const struct timer *timer,
 						  const struct perfguard_event *event,
 						  uint32_t *ret_loop)
 {
-	uint32_t id = trace_number(event) >> TRACE_LOOP_SHIFT;
+	uint32_t found = wait_index_of(&timer->waits, timer->thread->image, event);
+	const struct trace_context *context;
 
-	for (uint32_t i = 0; id && i < timer->trace->nr_contexts; i++) {
-		const struct trace_context *context = &timer->trace->contexts[i];
-
-		if (context->image != timer->thread->image || context->loop != id)
-			continue;
-		*ret_loop = context->of_loop;
-		return &timer->profile->loops[context->of_loop].boundaries[context->of_boundary];
-	}
-	return NULL;
+	if (found == TRACE_NONE)
+		return NULL;
+	context = &timer->trace->contexts[found];
+	*ret_loop = context->of_loop;
+	return &timer->profile->loops[context->of_loop].boundaries[context->of_boundary];
 }
 
 static int on_enter(struct timer *timer, const struct perfguard_event *event)
@@ -266,6 +272,9 @@ static int on_enter(struct timer *timer, const struct perfguard_event *event)
 		leave_loop(timer);
 	timer->enter = event;
 	timer->boundary = boundary_of(timer, event, &loop);
+	/* An event of another loop than the thread is in. */
+	if (timer->boundary && timer->boundary->role != SAMPLES_ROLE_WAIT && loop != timer->loop)
+		timer->boundary = NULL;
 	if (!timer->boundary || timer->boundary->role != SAMPLES_ROLE_WAIT)
 		return 0;
 	if (loop != timer->loop) {
@@ -446,29 +455,6 @@ static int add_guards(struct samples *samples, const uint32_t *guards, uint32_t 
 	return 0;
 }
 
-/* The profile's functions by the trace's, by build id and offset. */
-static int match_functions(struct timer *timer)
-{
-	const struct trace *trace = timer->trace;
-	const struct samples *profile = timer->profile;
-
-	for (uint32_t i = 0; i < trace->nr_functions; i++) {
-		const struct samples_function *wanted = &trace->functions[i];
-		const char *build_id = trace->objects[wanted->object].build_id;
-		uint32_t j;
-
-		for (j = 0; j < profile->nr_functions; j++)
-			if (profile->functions[j].offset == wanted->offset &&
-			    !strcmp(profile->objects[profile->functions[j].object].build_id,
-				    build_id))
-				break;
-		if (j == profile->nr_functions)
-			return -EBADMSG;
-		timer->function_of[i] = j;
-	}
-	return 0;
-}
-
 int gather_timing(const struct trace *trace, const struct samples *profile,
 		  const uint32_t *guards, uint32_t nr_guards, struct samples *ret)
 {
@@ -489,7 +475,11 @@ int gather_timing(const struct trace *trace, const struct samples *profile,
 	for (uint32_t i = 0; i < nr_guards && !error; i++)
 		timer->is_guard[guards[i]] = true;
 	if (!error)
-		error = match_functions(timer);
+		error = match_waits(trace, profile);
+	if (!error)
+		error = wait_index_init(&timer->waits, trace);
+	if (!error)
+		error = match_functions(trace, profile, timer->function_of);
 	if (!error)
 		error = copy_tables(profile, ret);
 	if (!error)
@@ -500,6 +490,7 @@ int gather_timing(const struct trace *trace, const struct samples *profile,
 		count(timer);
 	if (!error)
 		error = samples_hash_all(ret, NULL);
+	wait_index_deinit(&timer->waits);
 	free(timer->function_of);
 	free(timer->is_guard);
 	free(timer->units);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the numbers in the trace of a timing run mean in the profile that it was
+ * recorded for.
+ */
+#ifndef _PGUARD_MATCH_H
+#define _PGUARD_MATCH_H
+
+#include <stdint.h>
+
+#include "base/samples.h"
+#include "base/trace.h"
+
+/*
+ * The profile's function for each of the trace's, by file and offset, in @ret.
+ * Returns 0, -EBADMSG if the profile has not all of them, or -ENOMEM.
+ */
+int match_functions(const struct trace *trace, const struct samples *profile, uint32_t *ret);
+
+/*
+ * Do the trace's contexts lead to boundaries of the profile that are system
+ * calls?  Returns 0 or -EBADMSG.
+ */
+int match_waits(const struct trace *trace, const struct samples *profile);
+
+#endif /* _PGUARD_MATCH_H */
