@@ -136,7 +136,9 @@ def page(results, kernels, how):
            f"{counts['met']} met, {counts['missed']} missed, {counts['failed']} failed."]
     for program, per_kernel in by_program(results):
         head = next(iter(per_kernel.values()))
-        out += ["", f"## {program}", "", head["version"], ""]
+        runs = ", ".join(f"Linux {kernel} ({result['release'] or 'no answer'}) on {result['date']}"
+                         f" at {result['commit']}" for kernel, result in per_kernel.items())
+        out += ["", f"## {program}", "", f"{head['version']}.  Run on {runs}.", ""]
         out += page_labels(program)
         out += ["", *page_table(per_kernel, kernels)]
         notes = list(page_notes(per_kernel, kernels))

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Try training on real servers in the VM, and tell what was asked and what was got.
 
-usage: run.py [--program NAME] [--kernel KERNEL] [--phase PHASE] [--again]
+usage: run.py [--program NAME] [--kernel KERNEL] [--phase PHASE] [--again | --report]
 
 Without options: all programs on both kernels.  --again judges what an earlier run recorded,
-without a VM.  The table goes to the standard output, results to build/eval/KERNEL/PROGRAM.json,
+without a VM; --report only tells the results that are there.  The table goes to the standard output, results to build/eval/KERNEL/PROGRAM.json,
 and the page Documentation/evaluation-training.md is written from all results that are there.
 
 Exit: 0 all that is asked was met, 1 not so, 2 usage
@@ -92,11 +92,12 @@ def main():
     parser.add_argument("--kernel", action="append", choices=asked.KERNELS)
     parser.add_argument("--phase", action="append", default=[])
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--report", action="store_true")
     arguments = parser.parse_args()
     selftest.run()
     end = time.monotonic() + ALL_SECONDS
-    results = {}
-    for program in arguments.program or asked.PROGRAMS:
+    results = results_there() if arguments.report else {}
+    for program in [] if arguments.report else arguments.program or asked.PROGRAMS:
         for kernel in arguments.kernel or asked.KERNELS:
             results[kernel, program] = evaluate(program, kernel, arguments, end)
     print(report.text(results, asked.KERNELS))

@@ -87,6 +87,12 @@ class Learnt:
         _, seconds = collect("learn", "-o", path, "--hits", hits)
         return loops.Profile(path), seconds
 
+    def by_loop(self):
+        """The units of each loop that has some, the most first."""
+        counts = collections.Counter(unit.loop for unit in self.units)
+        return [[unit for unit in self.units if unit.loop == loop]
+                for loop, _ in counts.most_common()]
+
     def loop_in_profile(self, units):
         """The profile's number for the loop of these units."""
         kinds = collections.Counter(unit.type for unit in units if unit.type)
@@ -108,8 +114,7 @@ class Mix:
         log = match.read_log(log, requests, phase["realtime_ns"]) if log.exists() else None
         sockets = sockets_of(directory)
         found = []
-        for loop in sorted({unit.loop for unit in self.learnt.units}):
-            units = [unit for unit in self.learnt.units if unit.loop == loop]
+        for units in self.learnt.by_loop():
             within = match.window(units, requests)
             found.append((match.match(units, within, sockets, log), units, within))
         if not found:
@@ -127,16 +132,23 @@ def near(got, wanted, share):
     return abs(got - wanted) <= share * wanted
 
 
-def judge_load(out, name, phase, serving):
+def right_loop(program, learnt):
+    """The loop of a profile that is the right one, if no labelled run told which one serves."""
+    found = [loop for loop in map(learnt.loop_in_profile, learnt.by_loop())
+             if loops.is_right(learnt.profile.boundaries(loop), asked.LOOPS[program])[0]]
+    if not found:
+        raise NoResult("none of its loops is the right one")
+    return found[0]
+
+
+def judge_load(program, out, name, phase, serving):
     """Units of a plain load against the requests that were sent."""
     what, wanted = phase["title"], phase["requests"]
     learnt = Learnt(out / name)
-    numbers = collections.Counter(unit.loop for unit in learnt.units)
-    serves = learnt.profile.same_loop(serving)
+    serves = learnt.profile.same_loop(serving) if serving else right_loop(program, learnt)
     begin, end = map(int, (out / name / "counted.tsv").read_text().split())
     counted = []
-    for number in numbers:
-        units = [unit for unit in learnt.units if unit.loop == number]
+    for units in learnt.by_loop():
         if learnt.loop_in_profile(units) == serves:
             counted = [unit for unit in units if begin <= unit.start_ns <= end]
     got = len(counted)
@@ -287,10 +299,8 @@ def judge_phases(program, out, phases):
                 if serving is None:
                     serving = mix.learnt.profile.boundaries(mix.learnt.loop_in_profile(mix.units))
                     new.insert(0, judge_loops(program, serving))
-            elif serving is None:
-                raise NoResult("which loop serves is not known")
             else:
-                new = [judge_load(out, name, phase, serving)]
+                new = [judge_load(program, out, name, phase, serving)]
         except NoResult as error:
             new = [failed("units", what, "", str(error))]
         except (OSError, LookupError, ValueError, subprocess.SubprocessError) as error:

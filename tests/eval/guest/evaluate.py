@@ -62,6 +62,17 @@ def run(what, command, out, seconds):
     return took
 
 
+def record(program, out, seconds, *options):
+    """pg-collect record; its trace goes to OUT, by way of memory as OUT is slow."""
+    trace = program.dir / "trace.pgt"
+    took = run("record", [COLLECT, "record", "-o", trace, "-v", *options, "-p", program.pid],
+               out, seconds)
+    with open(trace, "rb") as source, open(out / "trace.pgt", "wb", buffering=0) as target:
+        shutil.copyfileobj(source, target, 1 << 20)
+    trace.unlink()
+    return round(took, 1)
+
+
 class Client:
     """client.py at work until it is stopped."""
 
@@ -102,18 +113,18 @@ def do_mix(program, name, phase, out):
     client = Client(program, name, out, CONNECTIONS[phase], seed=CONNECTIONS[phase])
     try:
         if phase == "one":
-            seconds = run("record", [COLLECT, "record", "-o", out / "trace.pgt", "-v",
-                                     "--duration", f"{RECORD_SECONDS}s", "-p", program.pid],
-                          out, RECORD_SECONDS + 120)
+            seconds = record(program, out, RECORD_SECONDS + 120,
+                             "--duration", f"{RECORD_SECONDS}s")
         else:
             seconds = run("train", [COLLECT, "train", "-o", out / "profile.pgp", "-v",
-                                    "--units", out / "units.tsv", "-p", program.pid], out, 330)
+                                    "--units", out / "units.tsv", "-p", program.pid],
+                          out, 330)
     finally:
         client.stop()
     if (program.dir / "access.log").exists():
         shutil.copy(program.dir / "access.log", out / "access.log")
     realtime = time.clock_gettime_ns(time.CLOCK_REALTIME) - time.monotonic_ns()
-    return {"seconds": round(seconds, 1), "realtime_ns": realtime}
+    return {"seconds": seconds, "realtime_ns": realtime}
 
 
 def count_load(program, name, number, out):
@@ -122,9 +133,7 @@ def count_load(program, name, number, out):
     if command[0] == "@client":
         command = [*CLIENT, name, *command[1:]]
     load = [sys.executable, "-B", str(HERE / "load.py"), str(out), *command]
-    seconds = run("record", [COLLECT, "record", "-o", out / "trace.pgt", "-v", "--duration",
-                             "400s", "--workload", shlex.join(load), "-p", program.pid],
-                  out, 240)
+    seconds = record(program, out, 240, "--duration", "400s", "--workload", shlex.join(load))
     return {"title": title, "requests": requests, "record_seconds": seconds}
 
 
