@@ -101,7 +101,7 @@ int functions_read(struct object *object, struct functions *ret)
 		err = ranges_read(&object->view, &object->fdes, object->elf, &ret->decoder,
 				  &ret->ranges);
 	if (!err)
-		err = sweep(&object->view, &ret->decoder, &ret->ranges, &facts);
+		err = sweep(&object->view, &ret->ranges, &facts);
 	if (!err)
 		err = make_functions(ret, facts);
 	if (!err)

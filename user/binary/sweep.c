@@ -16,6 +16,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "scan.h"
+
 /* A jump or branch from one range to another. */
 struct leap {
 	uint32_t from;
@@ -48,7 +50,7 @@ static int add_leap(struct sweep *sweep, struct leap leap)
 }
 
 /* A jump, branch or call of range @from to @insn's target. */
-static int note_target(struct sweep *sweep, uint32_t from, const struct insn *insn)
+static int note_target(struct sweep *sweep, uint32_t from, const struct scan *insn)
 {
 	const struct range *ranges = sweep->ranges->entries, *target = &ranges[from];
 	struct sweep_facts *facts;
@@ -76,29 +78,28 @@ static int note_target(struct sweep *sweep, uint32_t from, const struct insn *in
 	return 0;
 }
 
-static int sweep_range(struct sweep *sweep, const struct file_view *view,
-		       const struct insn_decoder *decoder, uint32_t index)
+static int sweep_range(struct sweep *sweep, const struct file_view *view, uint32_t index)
 {
 	const struct range *range = &sweep->ranges->entries[index];
 	struct sweep_facts *facts = &sweep->facts[index];
 	const uint8_t *code = view->bytes + range->offset;
-	struct insn insn = { .size = 0 };
+	struct scan insn = { .size = 0 };
 	uint32_t at = 0;
 	int err = 0;
 
 	facts->is_sound = true;
 	while (at < range->size && !err) {
-		if (!insn_decode(decoder, code + at, range->size - at, range->addr + at, &insn)) {
+		if (!scan_insn(code + at, range->size - at, range->addr + at, &insn)) {
 			facts->is_sound = false;
 			at++;
 			continue;
 		}
 		facts->nr_insns++;
 		at += insn.size;
-		facts->has_call |= insn_is_call(&insn);
+		facts->has_call |= insn.flow == INSN_CALL || insn.flow == INSN_CALL_INDIRECT;
 		facts->has_indirect_jump |= insn.flow == INSN_JUMP_INDIRECT;
 		facts->has_exit |= insn.flow == INSN_JUMP_INDIRECT || insn.flow == INSN_RETURN;
-		if (insn_has_target(&insn))
+		if (insn.flow == INSN_CALL || insn.flow == INSN_JUMP || insn.flow == INSN_BRANCH)
 			err = note_target(sweep, index, &insn);
 	}
 	/* it can also run into what follows */
@@ -217,8 +218,7 @@ static void settle_leaps(struct sweep *sweep)
 	}
 }
 
-int sweep(const struct file_view *view, const struct insn_decoder *decoder,
-	  struct ranges *ranges, struct sweep_facts **ret)
+int sweep(const struct file_view *view, struct ranges *ranges, struct sweep_facts **ret)
 {
 	struct sweep state = { .ranges = ranges };
 	int err = 0;
@@ -229,7 +229,7 @@ int sweep(const struct file_view *view, const struct insn_decoder *decoder,
 	for (uint32_t i = 0; i < ranges->nr; i++)
 		state.facts[i].parent = state.facts[i].brancher = SWEEP_NONE;
 	for (uint32_t i = 0; i < ranges->nr && !err; i++)
-		err = sweep_range(&state, view, decoder, i);
+		err = sweep_range(&state, view, i);
 	find_branchers(&state);
 	find_cold(&state);
 	join_by_jump(&state);

@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "insn.h"
 #include "ranges.h"
 
 enum {
@@ -36,7 +35,6 @@ struct sweep_facts {
  * One for each range, in its order; the caller frees them.  A range that turns
  * out to be no function becomes a cold one.  Returns 0 or -ENOMEM.
  */
-int sweep(const struct file_view *view, const struct insn_decoder *decoder,
-	  struct ranges *ranges, struct sweep_facts **ret);
+int sweep(const struct file_view *view, struct ranges *ranges, struct sweep_facts **ret);
 
 #endif /* _PGUARD_SWEEP_H */
