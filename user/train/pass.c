@@ -146,6 +146,8 @@ static int on_hit(struct pass *pass, const struct pass_ops *ops, void *arg)
 	uint64_t sp = pass->event->sp;
 	int error = 0;
 
+	if (trace_number(pass->event) >= pass->input->trace->nr_functions)
+		return -EBADMSG;
 	/* Where the frame is not known, neither are the calls from there on. */
 	if (pass->loop != TRACE_NONE && !pass->loop_sp)
 		return 0;
