@@ -20,6 +20,14 @@ enum {
 	NO_STRING = UINT16_MAX,
 	/* No table but that of the events is longer. */
 	MAX_ROWS = 1 << 24,
+	/* Bytes of a row in the file, at least. */
+	OBJECT_BYTES = 4,
+	FUNCTION_BYTES = 34,
+	MAPPING_BYTES = 32,
+	CONTEXT_BYTES = 52,
+	CALL_BYTES = 22,
+	/* As the module allows. */
+	MAX_CONTEXTS = 256, /* of an image */
 };
 
 /*
@@ -114,15 +122,16 @@ static void take_string(struct stream *stream, char **string)
 		stream->error = -EBADMSG;
 }
 
-/* The rows of a table; made when reading, each at least a byte in the file. */
-static void *take_rows(struct stream *stream, void *rows, uint32_t *nr, size_t size)
+/* The rows of a table; made when reading, each with @least bytes or more in the file. */
+static void *take_rows(struct stream *stream, void *rows, uint32_t *nr, size_t size,
+		       size_t least)
 {
 	uint32_t count = *nr;
 
 	take_u32(stream, &count);
 	if (!stream->is_reading)
 		return rows;
-	if (!stream->error && (count > MAX_ROWS || count > stream->left))
+	if (!stream->error && (count > MAX_ROWS || count > stream->left / least))
 		stream->error = -EBADMSG;
 	if (stream->error)
 		return NULL;
@@ -143,7 +152,7 @@ static void bound(struct stream *stream, uint32_t index, uint32_t nr, bool or_no
 static void take_objects(struct stream *stream, struct trace *trace)
 {
 	trace->objects = take_rows(stream, trace->objects, &trace->nr_objects,
-				   sizeof(*trace->objects));
+				   sizeof(*trace->objects), OBJECT_BYTES);
 	for (uint32_t i = 0; i < trace->nr_objects && !stream->error; i++) {
 		struct samples_object *object = &trace->objects[i];
 
@@ -157,7 +166,7 @@ static void take_objects(struct stream *stream, struct trace *trace)
 static void take_functions(struct stream *stream, struct trace *trace)
 {
 	trace->functions = take_rows(stream, trace->functions, &trace->nr_functions,
-				     sizeof(*trace->functions));
+				     sizeof(*trace->functions), FUNCTION_BYTES);
 	for (uint32_t i = 0; i < trace->nr_functions && !stream->error; i++) {
 		struct samples_function *function = &trace->functions[i];
 		uint32_t cost = function->cost;
@@ -178,7 +187,7 @@ static void take_functions(struct stream *stream, struct trace *trace)
 static void take_mappings(struct stream *stream, struct trace *trace)
 {
 	trace->mappings = take_rows(stream, trace->mappings, &trace->nr_mappings,
-				    sizeof(*trace->mappings));
+				    sizeof(*trace->mappings), MAPPING_BYTES);
 	for (uint32_t i = 0; i < trace->nr_mappings && !stream->error; i++) {
 		struct trace_mapping *mapping = &trace->mappings[i];
 
@@ -194,7 +203,7 @@ static void take_mappings(struct stream *stream, struct trace *trace)
 static void take_contexts(struct stream *stream, struct trace *trace)
 {
 	trace->contexts = take_rows(stream, trace->contexts, &trace->nr_contexts,
-				    sizeof(*trace->contexts));
+				    sizeof(*trace->contexts), CONTEXT_BYTES);
 	for (uint32_t i = 0; i < trace->nr_contexts && !stream->error; i++) {
 		struct trace_context *context = &trace->contexts[i];
 
@@ -214,7 +223,8 @@ static void take_contexts(struct stream *stream, struct trace *trace)
 
 static void take_calls(struct stream *stream, struct trace *trace)
 {
-	trace->calls = take_rows(stream, trace->calls, &trace->nr_calls, sizeof(*trace->calls));
+	trace->calls = take_rows(stream, trace->calls, &trace->nr_calls, sizeof(*trace->calls),
+				 CALL_BYTES);
 	for (uint32_t i = 0; i < trace->nr_calls && !stream->error; i++) {
 		struct trace_call *call = &trace->calls[i];
 
@@ -280,7 +290,7 @@ static void take_header(struct stream *stream)
 	if (memcmp(magic, MAGIC, sizeof(magic) - 1) != 0)
 		stream->error = -EBADMSG;
 	else if (version != VERSION)
-		stream->error = -EPROTONOSUPPORT;
+		stream->error = version > VERSION ? -EPROTONOSUPPORT : -EBADMSG;
 }
 
 /* The digest stands for itself and is not part of it. */
@@ -295,11 +305,62 @@ static void take_digest(struct stream *stream)
 		stream->error = -EBADMSG;
 }
 
+static int by_number(const void *a, const void *b)
+{
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+static int check_contexts(const struct trace *trace)
+{
+	uint32_t *images = calloc((size_t)trace->nr_contexts + 1, sizeof(*images));
+	int error = images ? 0 : -ENOMEM;
+
+	if (error)
+		return error;
+	for (uint32_t i = 0; i < trace->nr_contexts; i++)
+		images[i] = trace->contexts[i].image;
+	qsort(images, trace->nr_contexts, sizeof(*images), by_number);
+	for (uint32_t i = MAX_CONTEXTS; i < trace->nr_contexts; i++)
+		if (images[i] == images[i - MAX_CONTEXTS])
+			error = -EBADMSG;
+	free(images);
+	return error;
+}
+
+/* What readers search by halves has to be in order. */
+static int check_order(const struct trace *trace)
+{
+	for (uint32_t i = 1; i < trace->nr_mappings; i++) {
+		const struct trace_mapping *a = &trace->mappings[i - 1], *b = a + 1;
+
+		if (a->image > b->image || (a->image == b->image && a->start > b->start))
+			return -EBADMSG;
+	}
+	for (uint32_t i = 1; i < trace->nr_calls; i++) {
+		const struct trace_call *a = &trace->calls[i - 1], *b = a + 1;
+
+		if (a->object > b->object || (a->object == b->object && a->offset >= b->offset))
+			return -EBADMSG;
+	}
+	for (size_t i = 1; i < trace->nr_events; i++) {
+		const struct perfguard_event *a = &trace->events[i - 1], *b = a + 1;
+
+		if (a->tid > b->tid || (a->tid == b->tid && a->time_ns > b->time_ns))
+			return -EBADMSG;
+	}
+	return 0;
+}
+
 static void explain(char why[TRACE_FILE_WHY_MAX], const char *path, int error, bool is_reading)
 {
 	switch (error) {
 	case -EBADMSG:
 		snprintf(why, TRACE_FILE_WHY_MAX, "%.4096s is no trace, or is damaged", path);
+		break;
+	case -EINVAL:
+		snprintf(why, TRACE_FILE_WHY_MAX, "%.4096s is not a regular file", path);
 		break;
 	case -EPROTONOSUPPORT:
 		snprintf(why, TRACE_FILE_WHY_MAX, "%.4096s was written by a newer pg-collect", path);
@@ -310,26 +371,47 @@ static void explain(char why[TRACE_FILE_WHY_MAX], const char *path, int error, b
 	}
 }
 
+static int open_file(const char *path, struct stream *stream)
+{
+	/* A pipe is not to be waited for. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int error = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st))
+		error = -errno;
+	else if (!S_ISREG(st.st_mode))
+		error = S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
+	if (!error)
+		stream->file = fdopen(fd, "r");
+	if (!error && !stream->file)
+		error = -errno;
+	if (error) {
+		close(fd);
+		return error;
+	}
+	stream->left = (uint64_t)st.st_size;
+	return 0;
+}
+
 int trace_file_load(const char *path, struct trace *trace, char why[TRACE_FILE_WHY_MAX])
 {
 	struct stream stream = { .is_reading = true };
-	struct stat st;
 
 	*trace = (struct trace){ 0 };
-	stream.file = fopen(path, "re");
-	if (!stream.file || fstat(fileno(stream.file), &st)) {
-		stream.error = -errno;
-	} else if (!S_ISREG(st.st_mode)) {
-		stream.error = -EBADMSG;
-	} else {
-		stream.left = (uint64_t)st.st_size;
+	stream.error = open_file(path, &stream);
+	if (!stream.error) {
 		take_header(&stream);
-		if (!stream.error)
-			take_trace(&stream, trace);
+		take_trace(&stream, trace);
 		take_digest(&stream);
-	}
-	if (stream.file)
 		fclose(stream.file);
+	}
+	if (!stream.error)
+		stream.error = check_contexts(trace);
+	if (!stream.error)
+		stream.error = check_order(trace);
 	if (stream.error) {
 		explain(why, path, stream.error, true);
 		trace_deinit(trace);
@@ -337,14 +419,12 @@ int trace_file_load(const char *path, struct trace *trace, char why[TRACE_FILE_W
 	return stream.error;
 }
 
-static int write_file(const char *path, const struct trace *trace)
+static int write_file(FILE *file, const struct trace *trace)
 {
-	struct stream stream = { .file = fopen(path, "wxe") };
+	struct stream stream = { .file = file };
 	/* Only read: the walk is the same in both directions. */
 	struct trace copy = *trace;
 
-	if (!stream.file)
-		return -errno;
 	take_header(&stream);
 	take_trace(&stream, &copy);
 	take_digest(&stream);
@@ -355,21 +435,37 @@ static int write_file(const char *path, const struct trace *trace)
 	return stream.error;
 }
 
+/* Nothing but a file is replaced by one. */
+static int can_replace(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return errno == ENOENT ? 0 : -errno;
+	if (S_ISREG(st.st_mode))
+		return 0;
+	return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
+}
+
 int trace_file_save(const char *path, const struct trace *trace, char why[TRACE_FILE_WHY_MAX])
 {
 	char beside[PATH_MAX];
-	int error = 0;
+	int error = can_replace(path);
+	FILE *file = NULL;
 
-	if (snprintf(beside, sizeof(beside), "%s.%d.tmp", path, (int)getpid()) >=
-	    (int)sizeof(beside))
+	if (!error && snprintf(beside, sizeof(beside), "%s.%d.tmp", path, (int)getpid()) >=
+			      (int)sizeof(beside))
 		error = -ENAMETOOLONG;
-	if (!error)
-		error = write_file(beside, trace);
+	if (!error) {
+		file = fopen(beside, "wxe");
+		error = file ? write_file(file, trace) : -errno;
+	}
 	if (!error && rename(beside, path))
 		error = -errno;
 	if (!error)
 		return 0;
-	unlink(beside);
+	if (file)
+		unlink(beside);
 	explain(why, path, error, false);
 	return error;
 }

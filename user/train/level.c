@@ -187,7 +187,8 @@ static uint64_t intervals_level(struct intervals *intervals, uint64_t *ret_weigh
 
 	if (needed < RECURS_LEAST)
 		needed = RECURS_LEAST;
-	qsort(intervals->tops, intervals->nr, sizeof(*intervals->tops), by_falling);
+	if (intervals->nr)
+		qsort(intervals->tops, intervals->nr, sizeof(*intervals->tops), by_falling);
 	for (uint32_t i = 0; i < intervals->nr && intervals->tops[i]; i++) {
 		run = i && intervals->tops[i] == intervals->tops[i - 1] ? run + 1 : 1;
 		if (run < needed)
