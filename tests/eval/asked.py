@@ -34,7 +34,8 @@ PAPER_CONTEXTS = {"apache": 0.939}
 # function that owns the loop or below it, lead to them.  They are looked up in the program's
 # files, by their return addresses and without the product.
 LOOPS = {
-    "redis": {"waits": ("epoll_wait",), "calls": ("epoll_wait", "aeProcessEvents")},
+    "redis": {"waits": ("epoll_wait",), "calls": ("epoll_wait", "aeProcessEvents"),
+              "in": ("aeMain",)},
     "nginx": {"waits": ("epoll_wait",),
               "calls": ("epoll_wait", "ngx_process_events_and_timers")},
     "memcached": {"waits": ("epoll_wait",), "calls": ("epoll_wait", "event_base_loop"),

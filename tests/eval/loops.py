@@ -105,8 +105,8 @@ def called_before(path, offset):
     address = address_of(path, offset)
     text = output("objdump", "-d", "-C", path, f"--start-address={address - 5:#x}",
                   f"--stop-address={address:#x}")
-    match = re.search(r"call\s+[0-9a-f]+ <([\w:~]+)", text)
-    return match[1] if match else ""
+    match = re.search(r"call\s+[0-9a-f]+ <([\w:~]+)([^<]*)>", text)
+    return match[1] if match and "+0x" not in match[2] else ""
 
 
 def is_in(path, offset, names):
@@ -141,7 +141,7 @@ def is_right(boundaries, rule):
             seen.append(str(boundary))
             continue
         name = called_before(boundary.path, boundary.offset)
-        seen.append(f"{boundary} (return of {name or 'a call by a pointer'})")
+        seen.append(f"{boundary} (return of {name or 'a call without a name'})")
         good = good and boundary.syscall in rule["waits"] and (
             name in rule["calls"] or is_in(boundary.path, boundary.offset, rule.get("in", ())))
     return good and any(one.role == "wait" for one in boundaries), "; ".join(seen)

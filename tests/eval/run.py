@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Try training on real servers in the VM, and tell what was asked and what was got.
 
-usage: run.py [--program NAME] [--kernel KERNEL] [--phase PHASE] [--again | --report]
+usage: run.py [--program NAME] [--kernel KERNEL] [--phase PHASE]
+              [--again | --report]
 
 Without options: all programs on both kernels.  --again judges what an earlier run recorded,
-without a VM; --report only tells the results that are there.  The table goes to the standard output, results to build/eval/KERNEL/PROGRAM.json,
-and the page Documentation/evaluation-training.md is written from all results that are there.
+without a VM; --report only tells the results that are there.  The table goes to the standard
+output, results to build/eval/KERNEL/PROGRAM.json, and the page
+Documentation/evaluation-training.md is written from all results that are there.
 
 Exit: 0 all that is asked was met, 1 not so, 2 usage
 """

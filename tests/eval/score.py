@@ -167,7 +167,7 @@ def units_by_fd(units):
 def judge_units(mix, clients):
     wanted, got = len(mix.requests), len(mix.units)
     matching = mix.matching
-    yield item("units", f"mix, {clients}: requests / units / lost events", "",
+    yield item("units", f"mix, {clients}: requests / units / lost", "",
                f"{wanted} / {got} / {mix.learnt.profile.lost()}")
     share = len(matching.pairs) / wanted if wanted else 0
     yield item("units", f"mix, {clients}: requests with a unit", ">= 99 %", percent(share),
@@ -196,8 +196,9 @@ def judge_unseen(program, mix, clients):
     held = [unit for unit in mix.units if unit.half == 1]
     share = sum(not unit.seen for unit in held) / len(held) if held else math.nan
     limit = asked.UNSEEN.get(program) if clients == CLIENTS["four"] else None
-    return item("types", f"unseen call trees, {clients}", f"<= {percent(limit, 0)}" if limit else "",
-                percent(share), None if limit is None else share <= limit,
+    return item("types", f"unseen call trees, {clients}",
+                f"<= {percent(limit, 0)}" if limit else "", percent(share),
+                None if limit is None else share <= limit,
                 why=f"of {len(held)} held-back units")
 
 
