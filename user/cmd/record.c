@@ -107,21 +107,21 @@ static int parse(int argc, char **argv, struct record_verb *verb)
 	return 0;
 }
 
-/* Coverage is quick; it is all that timing needs before. */
+/* Coverage is quick; timing needs none. */
 static void divide_time(struct record_verb *verb)
 {
 	uint64_t share_ns = verb->duration_ns / 4;
 
 	verb->recording.stage_ns[RECORDING_COVERAGE] = share_ns;
 	verb->recording.stage_ns[RECORDING_STRUCTURE] = 3 * share_ns;
-	verb->recording.stage_ns[RECORDING_TIMING] = 3 * share_ns;
+	verb->recording.stage_ns[RECORDING_TIMING] = verb->duration_ns;
 }
 
 static int load_profile(struct record_verb *verb)
 {
 	const struct selector *selector = &verb->recording.session.selector;
 	int ret = learning_open(&verb->learning, selector->path,
-				recording_build_id(&verb->recording));
+				selector->build_id);
 
 	if (!ret && !verb->learning.model.nr_types) {
 		log_error("%s has no guards yet: pg-collect learn makes them",

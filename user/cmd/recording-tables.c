@@ -11,6 +11,11 @@
 #include "base/log.h"
 #include "cmd.h"
 
+enum {
+	/* A dispatch was at most 200 bytes further in than the loop's frame. */
+	NEAR_BYTES = 512,
+};
+
 static int no_memory(struct recording *recording)
 {
 	return session_failed(&recording->session, -ENOMEM, "");
@@ -205,21 +210,28 @@ static int describe_image(struct trace *trace, const struct image *image)
 	return error;
 }
 
-/* A set of return addresses. */
+/* A return address, and whether it was seen near an event loop's frame. */
+struct return_address {
+	struct trace_call call; /* object TRACE_NONE: free */
+	bool is_near;
+};
+
+/* A set of them. */
 struct returns {
-	struct trace_call *slots; /* object TRACE_NONE: free */
+	struct return_address *slots;
 	uint32_t nr;
 	uint32_t nr_slots; /* power of two */
 };
 
-static struct trace_call *returns_slot(const struct returns *returns, uint32_t object,
-				       uint64_t offset)
+static struct return_address *returns_slot(const struct returns *returns, uint32_t object,
+					   uint64_t offset)
 {
 	uint64_t hash = (offset ^ ((uint64_t)object << 48)) * UINT64_C(0x9e3779b97f4a7c15);
 	uint32_t slot = (uint32_t)(hash >> 32) & (returns->nr_slots - 1);
 
-	while (returns->slots[slot].object != TRACE_NONE &&
-	       (returns->slots[slot].object != object || returns->slots[slot].offset != offset))
+	while (returns->slots[slot].call.object != TRACE_NONE &&
+	       (returns->slots[slot].call.object != object ||
+		returns->slots[slot].call.offset != offset))
 		slot = (slot + 1) & (returns->nr_slots - 1);
 	return &returns->slots[slot];
 }
@@ -236,38 +248,44 @@ static int returns_grow(struct returns *returns)
 		return -ENOMEM;
 	memset(grown.slots, 0xff, grown.nr_slots * sizeof(*grown.slots));
 	for (uint32_t i = 0; i < returns->nr_slots; i++)
-		if (returns->slots[i].object != TRACE_NONE)
-			*returns_slot(&grown, returns->slots[i].object,
-				      returns->slots[i].offset) = returns->slots[i];
+		if (returns->slots[i].call.object != TRACE_NONE)
+			*returns_slot(&grown, returns->slots[i].call.object,
+				      returns->slots[i].call.offset) = returns->slots[i];
 	free(returns->slots);
 	*returns = grown;
 	return 0;
 }
 
-static int returns_add(struct returns *returns, uint32_t object, uint64_t offset)
+static int returns_add(struct returns *returns, uint32_t object, uint64_t offset, bool is_near)
 {
-	struct trace_call *slot;
+	struct return_address *slot;
 
 	if (2 * returns->nr >= returns->nr_slots && returns_grow(returns))
 		return -ENOMEM;
 	slot = returns_slot(returns, object, offset);
-	if (slot->object != TRACE_NONE)
-		return 0;
-	*slot = (struct trace_call){
-		.object = object,
-		.offset = offset,
-		.caller = TRACE_NONE,
-		.callee = TRACE_NONE,
-	};
-	returns->nr++;
+	if (slot->call.object == TRACE_NONE) {
+		*slot = (struct return_address){
+			.call = {
+				.object = object,
+				.offset = offset,
+				.caller = TRACE_NONE,
+				.callee = TRACE_NONE,
+			},
+		};
+		returns->nr++;
+	}
+	slot->is_near |= is_near;
 	return 0;
 }
 
-/* All return addresses in the events, each once. */
+/*
+ * All return addresses in the events, each once.  Near a loop's frame are those
+ * further out than its wait, or hardly further in.
+ */
 static int gather_returns(const struct trace *trace, struct returns *returns)
 {
 	uint32_t image = 0, tid = 0, object;
-	uint64_t offset;
+	uint64_t offset, wait_sp = 0;
 	int error = 0;
 
 	for (size_t i = 0; i < trace->nr_events && !error; i++) {
@@ -276,12 +294,24 @@ static int gather_returns(const struct trace *trace, struct returns *returns)
 		if (event->tid != tid) {
 			tid = event->tid;
 			image = 0;
+			wait_sp = 0;
 		}
-		if (trace_kind(event) == PERFGUARD_EVENT_KIND_START)
+		switch (trace_kind(event)) {
+		case PERFGUARD_EVENT_KIND_START:
 			image = (uint32_t)(event->value >> 32);
-		if (trace_kind(event) == PERFGUARD_EVENT_KIND_HIT &&
-		    trace_locate(trace, image, event->value, &object, &offset))
-			error = returns_add(returns, object, offset);
+			break;
+		case PERFGUARD_EVENT_KIND_ENTER:
+			if (trace_number(event) >> TRACE_LOOP_SHIFT)
+				wait_sp = event->sp;
+			break;
+		case PERFGUARD_EVENT_KIND_HIT:
+			if (trace_locate(trace, image, event->value, &object, &offset))
+				error = returns_add(returns, object, offset,
+						    wait_sp && event->sp + NEAR_BYTES > wait_sp);
+			break;
+		default:
+			break;
+		}
 	}
 	return error;
 }
@@ -330,31 +360,38 @@ static uint32_t find_function(const struct program *program, uint32_t file,
 	return TRACE_NONE;
 }
 
-static int describe_call(const struct recording *recording, const uint32_t *of,
-			 struct trace_call *call)
+static uint32_t site_of(const struct recording *recording, const uint32_t *of, uint32_t file,
+			const struct function *function)
 {
-	const struct program *program = &recording->program;
-	struct code *code = program->files[call->object].code;
-	const struct function *target;
+	uint32_t index = function ? find_function(&recording->program, file, function) :
+				    TRACE_NONE;
+
+	return index == TRACE_NONE ? TRACE_NONE : of[index];
+}
+
+/* Control flow is dear to find, and matters near the loop's frame only. */
+static int describe_call(const struct recording *recording, const uint32_t *of,
+			 const struct return_address *address, struct trace_call *ret)
+{
+	struct code *code = recording->program.files[address->call.object].code;
 	struct code_call found;
-	uint32_t function;
 	int error;
 
+	*ret = address->call;
 	if (!code)
 		return 0;
-	error = code_call_at(code, call->offset, &found);
+	ret->caller = site_of(recording, of, ret->object, code_function(code, ret->offset - 1));
+	if (!address->is_near)
+		return 0;
+	error = code_call_at(code, ret->offset, &found);
 	if (error)
 		return error == -ENOMEM ? error : 0;
-	function = find_function(program, call->object, found.function);
-	if (function != TRACE_NONE)
-		call->caller = of[function];
-	target = found.is_indirect ? NULL : code_function(code, found.target);
-	function = target ? find_function(program, call->object, target) : TRACE_NONE;
-	if (function != TRACE_NONE)
-		call->callee = of[function];
-	call->is_indirect = found.is_indirect;
+	if (!found.is_indirect)
+		ret->callee = site_of(recording, of, ret->object,
+				      code_function(code, found.target));
+	ret->is_indirect = found.is_indirect;
 	/* A switch whose jumps are not known may be what leads back. */
-	call->is_in_loop = found.nr_loops || found.may_hide_loops;
+	ret->is_in_loop = found.nr_loops || found.may_hide_loops;
 	return 0;
 }
 
@@ -366,17 +403,16 @@ static int describe_calls(struct recording *recording)
 	int error = of ? gather_returns(trace, &returns) : -ENOMEM;
 
 	if (!error) {
-		for (uint32_t i = 0; i < returns.nr_slots; i++)
-			if (returns.slots[i].object != TRACE_NONE)
-				returns.slots[trace->nr_calls++] = returns.slots[i];
-		trace->calls = returns.slots;
-		returns.slots = NULL;
-		if (trace->nr_calls)
-			qsort(trace->calls, trace->nr_calls, sizeof(*trace->calls),
-			      by_object_and_offset);
+		trace->calls = calloc(returns.nr + 1, sizeof(*trace->calls));
+		error = trace->calls ? 0 : -ENOMEM;
 	}
-	for (uint32_t i = 0; i < trace->nr_calls && !error; i++)
-		error = describe_call(recording, of, &trace->calls[i]);
+	for (uint32_t i = 0; i < returns.nr_slots && !error; i++)
+		if (returns.slots[i].call.object != TRACE_NONE)
+			error = describe_call(recording, of, &returns.slots[i],
+					      &trace->calls[trace->nr_calls++]);
+	if (!error && trace->nr_calls)
+		qsort(trace->calls, trace->nr_calls, sizeof(*trace->calls),
+		      by_object_and_offset);
 	free(returns.slots);
 	free(of);
 	return error;

@@ -109,6 +109,8 @@ static int arm_coverage(struct recording *recording)
 	recording->nr_armed = nr;
 	ret = recording_arm(recording, sites, nr_sites, PERFGUARD_SITE_FLAGS_ONE_SHOT);
 	free(sites);
+	/* Reading files and arming them can take long; the stage begins now. */
+	recording->begin_ns = clock_now_ns();
 	return ret;
 }
 
@@ -292,7 +294,9 @@ static int end_rehearsal(struct recording *recording)
 
 	for (uint32_t i = 0; i < recording->trace.nr_functions; i++)
 		sum += recording->hits[i];
-	if (sum < REHEARSAL_HITS && clock_now_ns() - recording->begin_ns < REHEARSAL_NS)
+	if (!sum)
+		recording->rehearsed_ns = clock_now_ns();
+	if (sum < REHEARSAL_HITS && clock_now_ns() - recording->rehearsed_ns < REHEARSAL_NS)
 		return 0;
 	recording->is_rehearsal = false;
 	for (uint32_t i = 0; i < recording->trace.nr_functions; i++) {
@@ -389,7 +393,7 @@ static int run_stage(struct recording *recording)
 	case SESSION_DONE:
 		break;
 	case SESSION_SIGNAL:
-		log_error("interrupted; nothing was learnt");
+		log_error("interrupted in the stage of %s", stage_name(recording->stage));
 		return CMD_FAILED;
 	case SESSION_DISARMED:
 		log_error("somebody disarmed the target");
@@ -446,15 +450,6 @@ int recording_begin(struct recording *recording)
 	return ret;
 }
 
-const char *recording_build_id(const struct recording *recording)
-{
-	const struct program *program = &recording->program;
-
-	return program->nr_files && program->files[0].code ?
-		       program->files[0].code->object->build_id :
-		       "";
-}
-
 void recording_tell_lost(const struct recording *recording)
 {
 	if (recording->trace.lost)
@@ -483,6 +478,7 @@ int recording_structure(struct recording *recording)
 	if (!recording->hits)
 		return no_memory(recording);
 	recording->is_rehearsal = true;
+	recording->rehearsed_ns = clock_now_ns();
 	ret = begin_stage(recording, RECORDING_STRUCTURE);
 	if (!ret)
 		ret = run_stage(recording);
@@ -498,6 +494,11 @@ int recording_timing(struct recording *recording, const struct samples *samples,
 {
 	int ret = drop_stream(recording);
 
+	if (!ret && !recording->program.nr_images) {
+		log_error("no process runs %s; timing wants one",
+			  recording->session.selector.path);
+		return CMD_FAILED;
+	}
 	recording->session.keeps_loops = true;
 	if (!ret)
 		ret = recording_arm_guards(recording, samples, functions, nr_functions);

@@ -57,6 +57,7 @@ struct recording {
 	uint32_t *source; /* the program's function, by that of the trace */
 	uint64_t *hits; /* by function of the trace, while the hot ones are looked for */
 	bool is_rehearsal;
+	uint64_t rehearsed_ns; /* since when there are hits in it */
 	bool is_full; /* max_events are there */
 	struct trace trace; /* of the stage at hand */
 };
@@ -72,9 +73,6 @@ int recording_begin(struct recording *recording);
  * the trace is complete and sorted.  Returns as above, like the next.
  */
 int recording_structure(struct recording *recording);
-
-/* The program's build-id, once it was looked at; "" if it has none. */
-const char *recording_build_id(const struct recording *recording);
 
 /* Warn if events were lost. */
 void recording_tell_lost(const struct recording *recording);

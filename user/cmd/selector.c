@@ -78,15 +78,17 @@ static int open_failed(const char *path, int error)
 }
 
 /* Is the file what perfguard can guard?  @name is what the operator said. */
-static int check_elf(int fd, const char *name)
+static int check_elf(struct selector *selector, int fd, const char *name)
 {
 	struct elf_identity identity;
 	const char *why;
 	int error;
 
 	error = elf_identify(fd, &identity, &why);
-	if (!error)
+	if (!error) {
+		memcpy(selector->build_id, identity.build_id, sizeof(selector->build_id));
 		return 0;
+	}
 	if (why)
 		log_error("%s is %s", name, why);
 	else
@@ -103,7 +105,7 @@ static int resolve_exe(struct selector *selector)
 	selector->fd = open(selector->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (selector->fd < 0)
 		return open_failed(selector->path, errno);
-	return check_elf(selector->fd, selector->path);
+	return check_elf(selector, selector->fd, selector->path);
 }
 
 /* A thread that is not its process's first has a directory in /proc, too. */
@@ -159,7 +161,7 @@ static int resolve_pid(struct selector *selector)
 		return open_failed(path, errno);
 	snprintf(name, sizeof(name), "process %" PRIu32 "'s %s", selector->pid,
 		 selector->path);
-	ret = check_elf(fd, name);
+	ret = check_elf(selector, fd, name);
 	close(fd);
 	return ret;
 }
@@ -190,7 +192,7 @@ static int resolve_command(struct selector *selector)
 	len = pread(fd, magic, sizeof(magic), 0);
 	ret = 0;
 	if (len != sizeof(magic) || memcmp(magic, "\177ELF", sizeof(magic)) == 0)
-		ret = check_elf(fd, selector->path);
+		ret = check_elf(selector, fd, selector->path);
 	close(fd);
 	return ret;
 }

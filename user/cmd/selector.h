@@ -8,12 +8,15 @@
 #include <limits.h>
 #include <stdint.h>
 
+#include "binary/elf.h"
+
 struct selector {
 	uint32_t pid; /* of -p, else 0 */
 	const char *exe; /* of -e, else NULL */
 	char **command; /* of --, else NULL */
 	int fd; /* the open file of -e; -1 otherwise */
 	char path[PATH_MAX]; /* the file, as far as it is known */
+	char build_id[ELF_BUILD_ID_MAX]; /* of that file; "" if it has none */
 };
 
 /*

@@ -184,7 +184,7 @@ static int run(struct train *train)
 
 	if (!ret)
 		ret = learning_open(&train->learning, train->recording.session.selector.path,
-				    recording_build_id(&train->recording));
+				    train->recording.session.selector.build_id);
 	for (uint32_t i = 0; i < train->runs && !ret; i++)
 		ret = train_once(train);
 	if (!ret)
