@@ -59,6 +59,7 @@ struct loop {
 	struct visits *visits; /* by function */
 	uint32_t *visited; /* in the event at hand */
 	uint32_t nr_visited;
+	bool sleeps; /* in some wait */
 };
 
 struct finder {
@@ -452,16 +453,14 @@ static int mark(struct finder *finder, struct loop *loop, struct markers *marker
 /* A loop keeps the waits that sleep, at least one. */
 static void find_droppable(struct finder *finder)
 {
-	const struct pass_input *input = finder->input;
+	const uint32_t *of_context = finder->input->loops.of_context;
+	uint32_t nr = finder->input->trace->nr_contexts;
 
-	for (uint32_t i = 0; i < input->trace->nr_contexts; i++) {
-		uint32_t loop = input->loops.of_context[i];
-		bool sleeps = false;
-
-		for (uint32_t j = 0; j < input->trace->nr_contexts; j++)
-			sleeps |= input->loops.of_context[j] == loop && !finder->never_sleeps[j];
-		finder->is_droppable[i] = finder->never_sleeps[i] && sleeps;
-	}
+	for (uint32_t i = 0; i < nr; i++)
+		finder->loops[of_context[i]].sleeps |= !finder->never_sleeps[i];
+	for (uint32_t i = 0; i < nr; i++)
+		finder->is_droppable[i] =
+			finder->never_sleeps[i] && finder->loops[of_context[i]].sleeps;
 }
 
 static int gather(struct finder *finder)
