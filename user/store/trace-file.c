@@ -457,6 +457,8 @@ int trace_file_save(const char *path, const struct trace *trace, char why[TRACE_
 			      (int)sizeof(beside))
 		error = -ENAMETOOLONG;
 	if (!error) {
+		/* Of a process that had our number and was killed. */
+		unlink(beside);
 		file = fopen(beside, "wxe");
 		error = file ? write_file(file, trace) : -errno;
 	}
