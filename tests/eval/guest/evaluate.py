@@ -118,7 +118,7 @@ def do_mix(program, name, phase, out):
         else:
             seconds = run("train", [COLLECT, "train", "-o", out / "profile.pgp", "-v",
                                     "--units", out / "units.tsv", "-p", program.pid],
-                          out, 330)
+                          out, 390)
     finally:
         client.stop()
     if (program.dir / "access.log").exists():
