@@ -218,6 +218,7 @@ static int keep_units(struct learning *learning, const struct samples *samples)
 
 int learning_add_structure(struct learning *learning, const struct trace *trace)
 {
+	const struct gather_contexts *contexts;
 	struct samples samples;
 	int ret, error;
 
@@ -232,7 +233,12 @@ int learning_add_structure(struct learning *learning, const struct trace *trace)
 		samples_deinit(&samples);
 		return CMD_FAILED;
 	}
-	learning->contexts = learning->units.contexts;
+	contexts = &learning->units.contexts;
+	if (contexts->calls)
+		log_progress("contexts identified: %.1f %% of %" PRIu64
+			     " calls, by function and depth",
+			     100 * (double)contexts->chain_known / (double)contexts->calls,
+			     contexts->calls);
 	ret = keep_units(learning, &samples);
 	if (!ret)
 		ret = join(learning, &samples);

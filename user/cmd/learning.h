@@ -25,7 +25,6 @@ struct learning {
 	struct model model;
 	struct training training;
 	char settings[sizeof(((struct training *)0)->settings)]; /* of this run */
-	struct gather_contexts contexts; /* of the last structure run */
 	/* The units of the last structure run, with the hash of their trees. */
 	struct gather_result units;
 	uint64_t *tree_hashes; /* by tree of that run */
