@@ -8,10 +8,12 @@
 #include <sys/syscall.h>
 
 enum {
+	REPEAT_LEVELS = 3, /* the same for a call that is repeated */
 	NEAR_LEVELS = 5, /* calls from the loop's frame in which a dispatch is looked for */
 	MAX_CALLEES = 8, /* of a dispatch, told apart */
 	MAX_GROUPS = 256, /* of a loop; there are few but in code that makes no sense */
 	TINY_CALLS = 8, /* a segment with fewer says nothing */
+	NR_SIZES = 4 * 32,
 };
 
 /* It is made in this share of the segments with work, and has, */
@@ -26,10 +28,17 @@ static const double SELDOM = 0.05;
 /* Segments that differ from their wait by less are taken for accidents. */
 static const double ACCIDENTS = 0.002;
 
-/* A function that makes indirect calls in a loop, at one depth. */
+/*
+ * A function that makes indirect calls in a loop, at one depth; or one direct
+ * call of it.
+ */
 struct group {
 	uint32_t function;
 	uint32_t depth;
+	bool is_direct;
+	struct course_site site; /* of a direct call */
+	bool has_wait; /* the loop waits under it */
+	uint64_t repeated; /* segments in which it was made more than once */
 	uint64_t dispatches;
 	uint64_t present; /* segments with work in which it was made */
 	uint64_t segments; /* with most of their work under it */
@@ -47,6 +56,7 @@ struct survey {
 	struct group *groups;
 	uint32_t nr_groups;
 	uint64_t worked; /* segments that are not tiny */
+	uint64_t sizes[NR_SIZES]; /* of those, by calls: powers of two, each in four */
 	uint64_t of_many; /* waits for any of several things */
 };
 
@@ -118,10 +128,38 @@ static bool dispatcher_of(const struct course *course, const struct pass *pass,
 	return true;
 }
 
+/* The same of a direct call that a segment may make for each of its events. */
+static bool repeater_of(const struct course *course, const struct pass *pass,
+			uint32_t *ret_function, uint32_t *ret_depth)
+{
+	const struct walk *walk = &pass->walk;
+	const struct walk_frame *frame = last_frame(pass);
+
+	if (walk->nr_frames > REPEAT_LEVELS || !frame->call || frame->call->is_indirect ||
+	    !is_callee(frame))
+		return false;
+	if (walk->nr_frames == 1 && leads_to_wait(course, frame))
+		return false;
+	*ret_function = walk->nr_frames > 1 ? frame[-1].function : TRACE_NONE;
+	*ret_depth = walk->nr_frames > 1 ? (uint32_t)(pass->loop_sp - frame[-1].sp) : 0;
+	return true;
+}
+
+static bool is_repeat(const struct course *course, const struct pass *pass, uint32_t level)
+{
+	const struct walk_frame *frame = &pass->walk.frames[level];
+	uint64_t caller_sp = level ? frame[-1].sp : pass->loop_sp;
+
+	return is_site(&course->repeat, frame) && is_callee(frame) &&
+	       pass->loop_sp - caller_sp == course->dispatcher_depth;
+}
+
 bool course_is_dispatch(const struct course *course, const struct pass *pass)
 {
 	uint32_t function, depth;
 
+	if (course->is_repeat)
+		return is_repeat(course, pass, pass->walk.nr_frames - 1);
 	return course->mode == COURSE_DISPATCH && dispatcher_of(course, pass, &function, &depth) &&
 	       function == course->dispatcher && depth == course->dispatcher_depth;
 }
@@ -134,6 +172,10 @@ bool course_is_under_dispatch(const struct course *course, const struct pass *pa
 
 		if (pass->loop_sp - caller_sp > course->dispatcher_depth)
 			break;
+		if (course->is_repeat && is_repeat(course, pass, i))
+			return true;
+		if (course->is_repeat)
+			continue;
 		if (pass->loop_sp - caller_sp == course->dispatcher_depth)
 			return frame->call && frame->call->is_indirect &&
 			       frame->call->is_in_loop && (i || !leads_to_wait(course, frame));
@@ -198,6 +240,29 @@ static int by_seen(const void *a, const void *b)
 	return left->offset < right->offset ? -1 : left->offset > right->offset;
 }
 
+/* Sizes of 4 calls and more; a quarter of a power of two is near enough. */
+static uint32_t size_bucket(uint64_t calls)
+{
+	uint32_t shift = 0;
+
+	for (; calls >= 8; calls /= 2)
+		shift++;
+	shift = shift * 4 + (uint32_t)(calls & 3);
+	return shift < NR_SIZES ? shift : NR_SIZES - 1;
+}
+
+static uint32_t typical_size(const struct survey *survey)
+{
+	uint64_t seen = 0;
+
+	for (uint32_t i = 0; i < NR_SIZES; i++) {
+		seen += survey->sizes[i];
+		if (2 * seen > survey->worked)
+			return (uint32_t)((4 + (uint64_t)i % 4) << (i / 4));
+	}
+	return 0;
+}
+
 static void close_segment(struct surveyor *surveyor, struct survey *survey)
 {
 	struct course *course = survey->course;
@@ -208,12 +273,14 @@ static void close_segment(struct surveyor *surveyor, struct survey *survey)
 		course->unbroken += !surveyor->waits;
 		course->repeated += surveyor->waits > 1 ? surveyor->waits - 1 : 0;
 		survey->worked += worked;
+		survey->sizes[size_bucket(surveyor->calls)] += worked;
 	}
 	for (uint32_t i = 0; i < survey->nr_groups; i++) {
 		struct group *group = &survey->groups[i];
 
 		if (surveyor->is_open && worked && group->here) {
 			group->present++;
+			group->repeated += group->here > 1;
 			group->segments += (double)group->calls >=
 					   MOST_WORK * (double)surveyor->calls;
 		}
@@ -229,13 +296,20 @@ static void close_segment(struct surveyor *surveyor, struct survey *survey)
 		surveyor->of_level[i] = TRACE_NONE;
 }
 
+static bool is_same_group(const struct group *a, const struct group *b)
+{
+	return a->function == b->function && a->depth == b->depth &&
+	       a->is_direct == b->is_direct && a->site.object == b->site.object &&
+	       a->site.offset == b->site.offset;
+}
+
 /* *@ret is TRACE_NONE if there are too many. */
-static int group_get(struct survey *survey, uint32_t function, uint32_t depth, uint32_t *ret)
+static int group_get(struct survey *survey, const struct group *like, uint32_t *ret)
 {
 	struct group *grown;
 
 	for (uint32_t i = 0; i < survey->nr_groups; i++) {
-		if (survey->groups[i].function == function && survey->groups[i].depth == depth) {
+		if (is_same_group(&survey->groups[i], like)) {
 			*ret = i;
 			return 0;
 		}
@@ -248,7 +322,7 @@ static int group_get(struct survey *survey, uint32_t function, uint32_t depth, u
 		return -ENOMEM;
 	survey->groups = grown;
 	*ret = survey->nr_groups++;
-	grown[*ret] = (struct group){ .function = function, .depth = depth };
+	grown[*ret] = *like;
 	return 0;
 }
 
@@ -266,8 +340,8 @@ static int note_call(struct pass *pass, void *arg)
 {
 	struct surveyor *surveyor = arg;
 	struct survey *survey = &surveyor->surveys[pass->loop];
-	uint32_t level = pass->walk.nr_frames - 1;
-	uint32_t function, depth, group = TRACE_NONE;
+	uint32_t level = pass->walk.nr_frames - 1, group = TRACE_NONE;
+	struct group like = { 0 };
 	int error;
 
 	if (course_is_chain(survey->course, pass)) {
@@ -277,8 +351,14 @@ static int note_call(struct pass *pass, void *arg)
 	surveyor->calls++;
 	if (level < NEAR_LEVELS) {
 		surveyor->of_level[level] = TRACE_NONE;
-		if (dispatcher_of(survey->course, pass, &function, &depth)) {
-			error = group_get(survey, function, depth, &group);
+		if (repeater_of(survey->course, pass, &like.function, &like.depth)) {
+			like.is_direct = true;
+			like.site.object = last_frame(pass)->object;
+			like.site.offset = last_frame(pass)->return_offset;
+		}
+		if (like.is_direct ||
+		    dispatcher_of(survey->course, pass, &like.function, &like.depth)) {
+			error = group_get(survey, &like, &group);
 			if (error)
 				return error;
 		}
@@ -298,8 +378,11 @@ static int note_call(struct pass *pass, void *arg)
 static int note_wait(struct pass *pass, void *arg)
 {
 	struct surveyor *surveyor = arg;
+	struct survey *survey = &surveyor->surveys[pass->loop];
 
-	(void)pass;
+	for (uint32_t i = 0; i < pass->walk.nr_frames && i < NEAR_LEVELS; i++)
+		if (surveyor->of_level[i] != TRACE_NONE)
+			survey->groups[surveyor->of_level[i]].has_wait = true;
 	surveyor->waits++;
 	return 0;
 }
@@ -314,22 +397,31 @@ static int note_leave(struct pass *pass, void *arg)
 	return 0;
 }
 
+/* Could the calls of @group each handle an event? */
+static bool may_dispatch(const struct group *group, bool brings_many)
+{
+	if (group->is_direct)
+		return !brings_many && !group->has_wait &&
+		       (double)group->repeated > ACCIDENTS * (double)group->present;
+	return brings_many && (group->nr_callees >= 2 || group->most >= 2);
+}
+
 /* The dispatch nearest to the loop, if there is one. */
 static const struct group *find_dispatch(const struct survey *survey)
 {
 	const struct course *course = survey->course;
 	const struct group *best = NULL;
+	bool brings_many;
 
-	if ((double)survey->of_many < NEARLY_ALL * (double)course->waits ||
-	    (double)course->unbroken > SELDOM * (double)course->segments)
-		return NULL;
+	brings_many = (double)survey->of_many >= NEARLY_ALL * (double)course->waits &&
+		      (double)course->unbroken <= SELDOM * (double)course->segments;
 	for (uint32_t i = 0; i < survey->nr_groups; i++) {
 		const struct group *group = &survey->groups[i];
 
 		if ((double)group->present < OFTEN * (double)survey->worked ||
 		    (double)group->segments < MOST_SEGMENTS * (double)group->present)
 			continue;
-		if (group->nr_callees < 2 && group->most < 2)
+		if (!may_dispatch(group, brings_many))
 			continue;
 		if (!best || group->depth < best->depth)
 			best = group;
@@ -343,12 +435,15 @@ static void decide(struct survey *survey)
 	const struct group *group = find_dispatch(survey);
 	double odd = (double)(course->unbroken + course->repeated);
 
+	course->typical_calls = typical_size(survey);
 	if (group) {
 		course->mode = COURSE_DISPATCH;
 		course->dispatcher = group->function;
 		course->dispatcher_depth = group->depth;
 		course->dispatches = group->dispatches;
 		course->most_dispatches = group->most;
+		course->is_repeat = group->is_direct;
+		course->repeat = group->site;
 	} else if (odd > ACCIDENTS * (double)course->segments) {
 		course->mode = COURSE_SEGMENTS;
 	}

@@ -12,6 +12,10 @@
  * Then there is a dispatch: an indirect call in a natural loop, few calls from
  * the loop's frame, under which most of the work is done, and which leads to
  * several functions or is made several times in a segment.
+ *
+ * A thread that takes work from a queue can find more than one event in what it
+ * took: a connection with several requests.  Then most of a segment's work is
+ * under one call, made once for each.  It is treated as the dispatch, too.
  */
 #ifndef _PGUARD_COURSE_H
 #define _PGUARD_COURSE_H
@@ -47,11 +51,15 @@ struct course {
 	uint64_t segments;
 	uint64_t unbroken; /* segments without a wait */
 	uint64_t repeated; /* waits in a segment that had one */
+	uint32_t typical_calls; /* of the segments with work, half have fewer */
 	/* The function that dispatches: TRACE_NONE for the loop's own. */
 	uint32_t dispatcher;
 	uint32_t dispatcher_depth; /* of its frame */
 	uint64_t dispatches;
 	uint32_t most_dispatches; /* in one segment */
+	/* The dispatch is one call that a segment makes again and again, here. */
+	bool is_repeat;
+	struct course_site repeat;
 };
 
 /* One course for each loop of the input, malloc'ed.  Returns 0 or -ENOMEM. */

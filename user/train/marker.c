@@ -9,7 +9,8 @@
 enum {
 	MAX_KEYS = 256, /* different system calls of a loop that are looked at */
 	EVENT_KEYS = 6, /* of one event */
-	TINY_CALLS = 8, /* an event with fewer needs no marker */
+	TINY_CALLS = 8, /* an event with fewer needs no marker, */
+	TINY_SHARE = 12, /* nor has a segment with a twelfth of what is typical */
 };
 
 /* A marker is wrong in no more than this share of the events it marks. */
@@ -44,6 +45,7 @@ struct visits {
 	uint64_t more;
 	uint64_t position; /* sum */
 	uint64_t first; /* events in whose segment it was the first dispatched */
+	uint64_t tiny; /* events that need no marker, but have it */
 	/* In the event at hand. */
 	uint32_t here;
 	uint64_t at;
@@ -117,30 +119,50 @@ static struct key *key_get(struct loop *loop, const struct key *key)
 	return &loop->keys[loop->nr_keys++];
 }
 
-/* Forget the visits of the event at hand, or count them before. */
-static void settle_visits(struct loop *loop, bool count)
+/* What becomes of the visits of the event at hand. */
+enum settle {
+	FORGET,
+	COUNT,
+	COUNT_TINY,
+};
+
+static void settle_visits(struct loop *loop, enum settle how)
 {
 	for (uint32_t i = 0; i < loop->nr_visited; i++) {
 		struct visits *visits = &loop->visits[loop->visited[i]];
 
-		visits->once += count && visits->here == 1;
-		visits->more += count && visits->here > 1;
-		visits->position += count ? visits->at : 0;
+		visits->once += how == COUNT && visits->here == 1;
+		visits->more += how == COUNT && visits->here > 1;
+		visits->position += how == COUNT ? visits->at : 0;
+		visits->tiny += how == COUNT_TINY;
 		visits->here = 0;
 	}
 	loop->nr_visited = 0;
+}
+
+/*
+ * A queue can also hold what is hardly work: a connection to be closed.  What
+ * is dispatched after a wait for many things counts whatever its size.
+ */
+static uint64_t tiny_calls(const struct course *course)
+{
+	uint64_t tiny = course->mode == COURSE_SEGMENTS ? course->typical_calls / TINY_SHARE : 0;
+
+	return tiny > TINY_CALLS ? tiny : TINY_CALLS;
 }
 
 static int close_event(struct finder *finder)
 {
 	struct loop *loop = &finder->loops[finder->loop];
 	struct event *grown;
+	bool is_tiny;
 
 	if (!finder->is_open)
 		return 0;
 	finder->is_open = false;
-	settle_visits(loop, finder->calls >= TINY_CALLS);
-	if (finder->calls < TINY_CALLS)
+	is_tiny = finder->calls < tiny_calls(loop->course);
+	settle_visits(loop, is_tiny ? COUNT_TINY : COUNT);
+	if (is_tiny)
 		return 0;
 	if (loop->nr_events == loop->max_events) {
 		size_t max = loop->max_events ? loop->max_events * 2 : 1024;
@@ -237,7 +259,7 @@ static int on_wait(struct pass *pass, void *arg)
 	if (context != TRACE_NONE && finder->is_droppable[context])
 		return 0;
 	if (loop->course->mode == COURSE_SEGMENTS && finder->is_open) {
-		settle_visits(loop, false);
+		settle_visits(loop, FORGET);
 		finder->event = (struct event){ .callee = finder->event.callee };
 		finder->calls = 0;
 	}
@@ -265,7 +287,7 @@ static int on_leave(struct pass *pass, void *arg)
 {
 	struct finder *finder = arg;
 
-	settle_visits(&finder->loops[pass->loop], false);
+	settle_visits(&finder->loops[pass->loop], FORGET);
 	finder->is_open = false;
 	return 0;
 }
@@ -403,6 +425,27 @@ static int mark_callees(struct finder *finder, struct loop *loop, struct markers
 	return error;
 }
 
+/* Is a function entered once in nearly each event? */
+static bool marks_events(const struct finder *finder, const struct loop *loop, uint32_t function)
+{
+	const struct visits *visits = &loop->visits[function];
+
+	return visits->once && can_carry(finder, function) &&
+	       (double)visits->more <= WRONG * (double)visits->once &&
+	       (double)visits->once >= (1 - UNMARKED) * (double)loop->nr_events;
+}
+
+/* What also marks that which is hardly work comes last, else the first is best. */
+static bool marks_better(const struct loop *loop, const struct visits *a, const struct visits *b)
+{
+	double many = WRONG * (double)loop->nr_events;
+	bool a_tiny = (double)a->tiny > many, b_tiny = (double)b->tiny > many;
+
+	if (a_tiny != b_tiny)
+		return b_tiny;
+	return (double)a->position * (double)b->once < (double)b->position * (double)a->once;
+}
+
 /* Of the functions entered once in each event, the first. */
 static int mark_segments(struct finder *finder, struct loop *loop, struct markers *markers)
 {
@@ -410,18 +453,11 @@ static int mark_segments(struct finder *finder, struct loop *loop, struct marker
 
 	markers->nr = 0;
 	markers->marked = 0;
-	for (uint32_t f = 0; f < finder->input->trace->nr_functions; f++) {
-		const struct visits *visits = &loop->visits[f], *other;
-
-		if (!visits->once || !can_carry(finder, f) ||
-		    (double)visits->more > WRONG * (double)visits->once ||
-		    (double)visits->once < (1 - UNMARKED) * (double)loop->nr_events)
-			continue;
-		other = best == TRACE_NONE ? NULL : &loop->visits[best];
-		if (!other || (double)visits->position * (double)other->once <
-				      (double)other->position * (double)visits->once)
+	for (uint32_t f = 0; f < finder->input->trace->nr_functions; f++)
+		if (marks_events(finder, loop, f) &&
+		    (best == TRACE_NONE ||
+		     marks_better(loop, &loop->visits[f], &loop->visits[best])))
 			best = f;
-	}
 	if (best == TRACE_NONE)
 		return 0;
 	markers->marked = loop->visits[best].once;
@@ -441,12 +477,13 @@ static int mark(struct finder *finder, struct loop *loop, struct markers *marker
 	error = mark_by_calls(loop, markers);
 	if (error || (double)(loop->nr_events - markers->marked) <= allowed) {
 		/* The system calls do. */
-	} else if (loop->course->mode == COURSE_DISPATCH) {
+	} else if (loop->course->mode == COURSE_DISPATCH && !loop->course->is_repeat) {
 		error = mark_callees(finder, loop, markers);
 	} else {
 		error = mark_segments(finder, loop, markers);
 	}
-	markers->has_empty = loop->course->mode == COURSE_SEGMENTS && markers->nr;
+	markers->has_empty = markers->nr && (loop->course->mode == COURSE_SEGMENTS ||
+					     loop->course->is_repeat);
 	return error;
 }
 
