@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A whole training of a server, and what may go wrong with one."""
+
+import hashlib
+import json
+import pathlib
+import signal
+import socket
+import subprocess
+import time
+
+from perfguard import COLLECT, IS_SLOW, collect, done, note, ok, run, skip, wait_until
+
+PORT = 7007
+SERVER = "/usr/bin/redis-server"
+REQUESTS = 100 if IS_SLOW else 500
+COMMANDS = "ping,set,get,incr,lpush,rpop,sadd,hset,zadd"
+NR_COMMANDS = COMMANDS.count(",") + 1
+LOAD = (f"redis-benchmark -p {PORT} -c 4 -n {REQUESTS} -q -t {COMMANDS} "
+        "< /dev/null > /dev/null 2>&1")
+SECONDS = 900 if IS_SLOW else 180
+TMP = pathlib.Path("/tmp")
+
+
+def listening():
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", PORT)) == 0
+
+
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else None
+
+
+def show(path):
+    result = collect("show", "--json", path)
+    return json.loads(result.stdout) if result.returncode == 0 else None
+
+
+def train(path, *options, program=("-e", SERVER), load=LOAD):
+    return collect("train", "-v", "-o", path, "--workload", load, *options, *program,
+                   timeout=SECONDS)
+
+
+def is_armed():
+    status = json.loads(collect("status", "--json").stdout.splitlines()[0])
+    return bool(status.get("targets")) and status.get("sites", 0) != 0
+
+
+def text_of(pid):
+    """The program's code as its process has it now, to see breakpoints by."""
+    for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+        words = line.split()
+        if "x" in words[1] and words[-1].startswith("/usr/bin/redis"):
+            begin, end = (int(word, 16) for word in words[0].split("-"))
+            with open(f"/proc/{pid}/mem", "rb") as memory:
+                memory.seek(begin)
+                return memory.read(end - begin)
+    return None
+
+
+def whole(server, profile):
+    code = text_of(server.pid)
+    started = time.monotonic()
+    result = train(profile, "--units", TMP / "units.tsv")
+    note(f"training took {time.monotonic() - started:.0f} s")
+    if not ok(result.returncode == 0, "a server is trained under its load"):
+        note(result.stderr[-600:])
+        return
+    for stage in ("coverage", "structure", "timing"):
+        ok(stage in result.stderr, f"{stage} tells how far it is")
+    ok(text_of(server.pid) == code, "no breakpoint is left in the program")
+    known = show(profile)
+    busy = max(known["loops"], key=lambda loop: loop["units"])
+    lines = (TMP / "units.tsv").read_text().splitlines()
+    ok(busy["units"] > NR_COMMANDS * REQUESTS / 3, f"the loop has {busy['units']} units")
+    ok(len(lines) == 1 + sum(loop["units"] for loop in known["loops"]),
+       "each unit has a line in the list")
+    types = [kind for kind in known["types"] if kind["units"] >= REQUESTS / 4]
+    ok(NR_COMMANDS - 3 <= len(types) <= 2 * NR_COMMANDS,
+       f"{NR_COMMANDS} commands are {len(types)} types of many units")
+    said = next(line for line in known["predictions"] if line["loop"] == busy["loop"])
+    ok(said["accuracy_end"] >= 0.95, f"{said['accuracy_end']:.3f} of units are recognised")
+    ok(said["worst"] <= 25, f"the worst unit has {said['worst']} hits")
+    timed = [kind for kind in types if kind["threshold_ns"]]
+    ok(len(timed) == len(types), "each of them has a threshold")
+    ok(sum(kind["times"]["nr"] for kind in known["types"]) > NR_COMMANDS * REQUESTS / 2,
+       "most units of the timing run were timed")
+
+
+def again(profile):
+    before = show(profile)
+    result = train(profile)
+    after = show(profile)
+    ok(result.returncode == 0 and after["training"]["runs"] == 2, "a second training adds to it")
+    units = [sum(loop["units"] for loop in known["loops"]) for known in (before, after)]
+    ok(units[1] > 1.3 * units[0], f"units: {units[0]}, then {units[1]}")
+
+
+def apart(profile):
+    """record and learn give what train does."""
+    trace, timing, other = TMP / "a.pgt", TMP / "b.pgt", TMP / "other.pgp"
+    first = collect("record", "-o", trace, "--workload", LOAD, "-e", SERVER, timeout=SECONDS)
+    second = collect("learn", "-o", other, trace, timeout=SECONDS)
+    third = collect("record", "-o", timing, "--timing", other, "--workload", LOAD, "-e", SERVER,
+                    timeout=SECONDS)
+    fourth = collect("learn", "-o", other, timing, timeout=SECONDS)
+    codes = [result.returncode for result in (first, second, third, fourth)]
+    ok(codes == [0, 0, 0, 0], f"record and learn, twice: {codes}")
+    known = show(other)
+    ok(known is not None and any(kind["times"]["nr"] for kind in known["types"]),
+       "and the types have times")
+    damaged = TMP / "damaged.pgt"
+    damaged.write_bytes(trace.read_bytes()[:-100])
+    before = digest(profile)
+    result = collect("learn", "-o", profile, damaged)
+    ok(result.returncode == 1 and "damaged" in result.stderr and digest(profile) == before,
+       "a truncated trace is refused, and the profile stays")
+
+
+def refused(server, profile):
+    before = digest(profile)
+    other = subprocess.Popen(["sleep", "600"])
+    result = train(profile, program=("-p", str(other.pid)), load="sleep 1")
+    other.kill()
+    other.wait()
+    ok(result.returncode == 1 and "build" in result.stderr and digest(profile) == before,
+       "a profile of another program is refused, and stays")
+    note(result.stderr.strip()[-200:])
+    result = train(profile, program=("-e", SERVER), load="exit 3")
+    ok(result.returncode == 1 and digest(profile) == before,
+       "without a load nothing is learnt, and the profile stays")
+    full = TMP / "full"
+    full.mkdir()
+    run("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", full)
+    small = full / "p.pgp"
+    result = train(small)
+    ok(result.returncode == 1 and not small.exists() and "space" in result.stderr.lower(),
+       "a full disk is told, and no half profile is left")
+    run("umount", full)
+    code = text_of(server.pid)
+    process = subprocess.Popen([COLLECT, "train", "-o", str(profile), "--duration", "120", "-e",
+                                SERVER], stderr=subprocess.DEVNULL)
+    load = subprocess.Popen(["sh", "-c", f"while :; do {LOAD}; done"])
+    time.sleep(25 if not IS_SLOW else 90)
+    was_probed = text_of(server.pid) != code
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    load.kill()
+    load.wait()
+    ok(was_probed, "a training is under way")
+    ok(wait_until(lambda: text_of(server.pid) == code, 30),
+       "killed, it leaves no breakpoint")
+    ok(not is_armed() and digest(profile) == before, "nor a target, and the profile stays")
+
+
+def main():
+    if not pathlib.Path(SERVER).exists() or run("sh", "-c", "command -v redis-benchmark").returncode:
+        skip("training", "no server to train")
+        done()
+    server = subprocess.Popen([SERVER, "--port", str(PORT), "--save", "", "--hz", "10"],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    wait_until(listening, 40)
+    profile = TMP / "redis.pgp"
+    whole(server, profile)
+    if profile.exists():
+        if not IS_SLOW:
+            again(profile)
+            apart(profile)
+        refused(server, profile)
+    server.terminate()
+    server.wait(30)
+    done()
+
+
+main()
