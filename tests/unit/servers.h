@@ -213,6 +213,53 @@ static inline void run_worker(struct sim *sim, bool reads)
 }
 
 /*
+ * As a worker of a web server: what it takes from the queue is a connection,
+ * J, with one to three requests, each handled by P; or one to be closed by Z,
+ * which is hardly work.
+ */
+static inline void serve(struct thread *t, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		call(t, 'P', 1 | LOOP);
+		for (uint32_t j = 0; j < 20; j++)
+			leaves(t, i % 2 ? "abcdefh" : "abcdefg", 1);
+		/* Is the next one there already? */
+		system_call(t, SYS_read, 9, i + 1 < nr ? 50 : -EAGAIN);
+		ret(t);
+		note(i % 2 ? 'h' : 'g');
+	}
+}
+
+static inline void run_requests(struct sim *sim)
+{
+	struct thread t;
+
+	sim_image(sim, 1, BASE);
+	begin(&t, sim, 7);
+	for (uint32_t i = 0; i < 120; i++) {
+		call(&t, 'Q', 1 | LOOP);
+		leaf(&t, 'm', 0);
+		if (i % 3 == 0) {
+			call(&t, 'W', 1);
+			wait_call(&t, 1, SYS_futex, 'Q', 0, 0, SLEEP_NS);
+			ret(&t);
+		}
+		ret(&t);
+		call(&t, 'J', 2 | LOOP);
+		if (i % 4 == 3)
+			leaves(&t, "Zzzzzzzz", 0);
+		else
+			serve(&t, 1 + i % 3);
+		ret(&t);
+	}
+	call(&t, 'Q', 1 | LOOP);
+	call(&t, 'W', 1);
+	wait_known(&t, 1, SYS_futex, 'Q');
+	syscall_enter(&t, SYS_futex);
+	sim_finish(sim);
+}
+
+/*
  * A thread of one connection: D reads a request by N, a header and what
  * follows it, and handles it in C.  It polls only if nothing is there yet.
  */

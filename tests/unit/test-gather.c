@@ -8,7 +8,7 @@
 #include "units.h"
 
 enum {
-	CHECKS = 43,
+	CHECKS = 46,
 };
 
 static void plain(void)
@@ -134,6 +134,28 @@ static void queue(bool reads)
 	sim_deinit(&sim);
 }
 
+/* Several requests in what was taken from the queue, and connections to be closed. */
+static void requests(void)
+{
+	static const struct tree_name names[] = {
+		{ 'g', "JPa JPb JPc JPd JPe JPf JPg" },
+		{ 'h', "JPa JPb JPc JPd JPe JPf JPh" },
+		{ 0 },
+	};
+	struct gathered of;
+	struct sim sim;
+
+	sim_init(&sim, "MLQWJPZabcdefghmz");
+	run_requests(&sim);
+	of = gathered_of(&sim.trace);
+	is_units(&of, 0, names, handled, "requests of a connection: a unit each, none for a close");
+	is_cut_by(&of, "ws", "requests of a connection: cut by a function");
+	is_number(of.samples.functions[of.samples.loops[0].boundaries[1].function].name[0], 'P',
+		  "requests of a connection: the function that handles one");
+	gathered_deinit(&of);
+	sim_deinit(&sim);
+}
+
 static void connection(void)
 {
 	static const struct tree_name names[] = {
@@ -227,6 +249,7 @@ int main(void)
 	silent_events();
 	queue(true);
 	queue(false);
+	requests();
 	connection();
 	halves();
 	many_variants();
