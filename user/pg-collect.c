@@ -20,10 +20,10 @@ static const struct verb {
 } verbs[] = {
 	{ "check", cmd_check, "tell whether this machine can run perfguard" },
 	{ "audit", cmd_audit, "measure the event loops of a program for a while" },
+	{ "train", cmd_train, "learn a program's units, and write a profile" },
 	{ "record", cmd_record, "record what training needs, to learn from it elsewhere" },
 	{ "learn", cmd_learn, "make a profile of what was recorded" },
 	{ "show", cmd_show, "show what a profile knows" },
-	{ "train", cmd_train, "learn a program's units, and write a profile" },
 	{ "watch", cmd_watch, "print alerts of late units as they come" },
 	{ "status", cmd_status, "show what is watched, and the module's counters" },
 	{ "disarm", cmd_disarm, "end the watching of targets" },
