@@ -39,6 +39,7 @@ struct group {
 	struct course_site site; /* of a direct call */
 	bool has_wait; /* the loop waits under it */
 	uint64_t repeated; /* segments in which it was made more than once */
+	uint64_t work; /* calls under it, over all segments */
 	uint64_t dispatches;
 	uint64_t present; /* segments with work in which it was made */
 	uint64_t segments; /* with most of their work under it */
@@ -56,6 +57,7 @@ struct survey {
 	struct group *groups;
 	uint32_t nr_groups;
 	uint64_t worked; /* segments that are not tiny */
+	uint64_t work; /* calls in them */
 	uint64_t sizes[NR_SIZES]; /* of those, by calls: powers of two, each in four */
 	uint64_t of_many; /* waits for any of several things */
 };
@@ -273,6 +275,7 @@ static void close_segment(struct surveyor *surveyor, struct survey *survey)
 		course->unbroken += !surveyor->waits;
 		course->repeated += surveyor->waits > 1 ? surveyor->waits - 1 : 0;
 		survey->worked += worked;
+		survey->work += worked ? surveyor->calls : 0;
 		survey->sizes[size_bucket(surveyor->calls)] += worked;
 	}
 	for (uint32_t i = 0; i < survey->nr_groups; i++) {
@@ -281,6 +284,7 @@ static void close_segment(struct surveyor *surveyor, struct survey *survey)
 		if (surveyor->is_open && worked && group->here) {
 			group->present++;
 			group->repeated += group->here > 1;
+			group->work += group->calls;
 			group->segments += (double)group->calls >=
 					   MOST_WORK * (double)surveyor->calls;
 		}
@@ -397,11 +401,16 @@ static int note_leave(struct pass *pass, void *arg)
 	return 0;
 }
 
-/* Could the calls of @group each handle an event? */
-static bool may_dispatch(const struct group *group, bool brings_many)
+/*
+ * Could the calls of @group each handle an event?  A queue holds little things
+ * too, so a call that is repeated has to have most of the work of all.
+ */
+static bool may_dispatch(const struct survey *survey, const struct group *group,
+			 bool brings_many)
 {
 	if (group->is_direct)
 		return !brings_many && !group->has_wait &&
+		       (double)group->work >= MOST_WORK * (double)survey->work &&
 		       (double)group->repeated > ACCIDENTS * (double)group->present;
 	return brings_many && (group->nr_callees >= 2 || group->most >= 2);
 }
@@ -421,7 +430,7 @@ static const struct group *find_dispatch(const struct survey *survey)
 		if ((double)group->present < OFTEN * (double)survey->worked ||
 		    (double)group->segments < MOST_SEGMENTS * (double)group->present)
 			continue;
-		if (!may_dispatch(group, brings_many))
+		if (!may_dispatch(survey, group, brings_many))
 			continue;
 		if (!best || group->depth < best->depth)
 			best = group;
