@@ -403,7 +403,8 @@ static int note_leave(struct pass *pass, void *arg)
 
 /*
  * Could the calls of @group each handle an event?  A queue holds little things
- * too, so a call that is repeated has to have most of the work of all.
+ * too, so a call that is repeated has to have most of the work of all; and what
+ * nearly all segments repeat is a step of one event.
  */
 static bool may_dispatch(const struct survey *survey, const struct group *group,
 			 bool brings_many)
@@ -411,6 +412,7 @@ static bool may_dispatch(const struct survey *survey, const struct group *group,
 	if (group->is_direct)
 		return !brings_many && !group->has_wait &&
 		       (double)group->work >= MOST_WORK * (double)survey->work &&
+		       (double)group->repeated <= NEARLY_ALL * (double)group->present &&
 		       (double)group->repeated > ACCIDENTS * (double)group->present;
 	return brings_many && (group->nr_callees >= 2 || group->most >= 2);
 }
