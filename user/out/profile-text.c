@@ -339,6 +339,9 @@ static void print_loop(FILE *file, const struct profile_view *view, uint32_t ind
 		fputs(" on a stack that is not the thread's", file);
 	}
 	fputc('\n', file);
+	/* A thread that had nothing to do meanwhile: no more is known of it. */
+	if (!loop->units)
+		return;
 	heading(file, "variety");
 	counted(file, view->loop_trees[index], "call tree");
 	fputs(", ", file);
