@@ -2,8 +2,41 @@
 
 #include "samples.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+static char *copy_string(const char *string, int *error)
+{
+	char *copy = string ? strdup(string) : NULL;
+
+	if (string && !copy)
+		*error = -ENOMEM;
+	return copy;
+}
+
+int samples_copy_code(struct samples *samples, const struct samples_object *objects,
+		      uint32_t nr_objects, const struct samples_function *functions,
+		      uint32_t nr_functions)
+{
+	int error = 0;
+
+	samples->objects = calloc((size_t)nr_objects + 1, sizeof(*objects));
+	samples->functions = calloc((size_t)nr_functions + 1, sizeof(*functions));
+	if (!samples->objects || !samples->functions)
+		return -ENOMEM;
+	samples->nr_objects = nr_objects;
+	for (uint32_t i = 0; i < nr_objects; i++) {
+		samples->objects[i].path = copy_string(objects[i].path, &error);
+		samples->objects[i].build_id = copy_string(objects[i].build_id, &error);
+	}
+	samples->nr_functions = nr_functions;
+	for (uint32_t i = 0; i < nr_functions; i++) {
+		samples->functions[i] = functions[i];
+		samples->functions[i].name = copy_string(functions[i].name, &error);
+	}
+	return error;
+}
 
 void samples_deinit(struct samples *samples)
 {

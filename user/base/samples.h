@@ -180,6 +180,14 @@ static inline unsigned int samples_half(uint64_t index, uint64_t nr)
 	return nr ? (unsigned int)(index * 64 / nr) % 2 : 0;
 }
 
+/*
+ * Give empty samples copies of these objects and functions, which keep their
+ * numbers.  Returns 0 or -ENOMEM; samples_deinit() frees what was copied.
+ */
+int samples_copy_code(struct samples *samples, const struct samples_object *objects,
+		      uint32_t nr_objects, const struct samples_function *functions,
+		      uint32_t nr_functions);
+
 /* Free all it holds. */
 void samples_deinit(struct samples *samples);
 

@@ -390,38 +390,18 @@ static void count(struct timer *timer)
 	}
 }
 
-static char *copy_string(const char *string, int *error)
-{
-	char *copy = string ? strdup(string) : NULL;
-
-	if (string && !copy)
-		*error = -ENOMEM;
-	return copy;
-}
-
 /* What timings refer to, with the same numbers as in the profile. */
 static int copy_tables(const struct samples *from, struct samples *to)
 {
-	int error = 0;
+	int error = samples_copy_code(to, from->objects, from->nr_objects, from->functions,
+				      from->nr_functions);
 
-	to->objects = calloc(from->nr_objects + 1, sizeof(*to->objects));
-	to->functions = calloc(from->nr_functions + 1, sizeof(*to->functions));
 	to->loops = calloc(from->nr_loops + 1, sizeof(*to->loops));
 	to->nodes = calloc(1, sizeof(*to->nodes));
-	if (!to->objects || !to->functions || !to->loops || !to->nodes)
+	if (!to->loops || !to->nodes)
 		return -ENOMEM;
 	to->nr_nodes = 1;
 	to->nodes[0].function = SAMPLES_NONE;
-	to->nr_objects = from->nr_objects;
-	for (uint32_t i = 0; i < from->nr_objects; i++) {
-		to->objects[i].path = copy_string(from->objects[i].path, &error);
-		to->objects[i].build_id = copy_string(from->objects[i].build_id, &error);
-	}
-	to->nr_functions = from->nr_functions;
-	for (uint32_t i = 0; i < from->nr_functions; i++) {
-		to->functions[i] = from->functions[i];
-		to->functions[i].name = copy_string(from->functions[i].name, &error);
-	}
 	to->nr_loops = from->nr_loops;
 	for (uint32_t i = 0; i < from->nr_loops; i++) {
 		struct samples_loop *loop = &to->loops[i];

@@ -390,36 +390,6 @@ static int make_loops(struct gatherer *gatherer)
 	return error;
 }
 
-static int copy_string(char **ret, const char *string)
-{
-	*ret = string ? strdup(string) : NULL;
-	return string && !*ret ? -ENOMEM : 0;
-}
-
-/* Objects and functions keep their numbers. */
-static int copy_tables(const struct trace *trace, struct samples *samples)
-{
-	int error = 0;
-
-	samples->objects = calloc(trace->nr_objects + 1, sizeof(*samples->objects));
-	samples->functions = calloc(trace->nr_functions + 1, sizeof(*samples->functions));
-	if (!samples->objects || !samples->functions)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < trace->nr_objects && !error; i++) {
-		samples->nr_objects = i + 1;
-		error = copy_string(&samples->objects[i].path, trace->objects[i].path);
-		if (!error)
-			error = copy_string(&samples->objects[i].build_id,
-					    trace->objects[i].build_id);
-	}
-	for (uint32_t i = 0; i < trace->nr_functions && !error; i++) {
-		samples->nr_functions = i + 1;
-		samples->functions[i] = trace->functions[i];
-		error = copy_string(&samples->functions[i].name, trace->functions[i].name);
-	}
-	return error;
-}
-
 static int run(struct gatherer *gatherer, struct samples *samples)
 {
 	const struct pass_ops ops = {
@@ -431,12 +401,14 @@ static int run(struct gatherer *gatherer, struct samples *samples)
 		.leave = on_leave,
 		.foreign = on_foreign,
 	};
+	const struct trace *trace = gatherer->input->trace;
 	int error = pass_run(gatherer->input, &ops, gatherer);
 
 	if (!error)
 		error = make_loops(gatherer);
 	if (!error)
-		error = copy_tables(gatherer->input->trace, samples);
+		error = samples_copy_code(samples, trace->objects, trace->nr_objects,
+					  trace->functions, trace->nr_functions);
 	if (error)
 		return error;
 	samples->nodes = gatherer->trie.nodes;
