@@ -17,9 +17,6 @@ enum {
 	RETURN_SLOT = 8,
 };
 
-/* Stacks are not larger; what is further away is on another one. */
-#define STACK_BYTES (UINT64_C(8) << 20)
-
 /* A distance from a wait place to the loop frame, and how often it was seen. */
 struct rise {
 	uint32_t loop;
@@ -340,7 +337,8 @@ static int gather(struct finder *finder, uint32_t index)
 			loop = TRACE_NONE;
 		switch (trace_kind(event)) {
 		case PERFGUARD_EVENT_KIND_HIT:
-			if (event->sp > top && event->sp - wait_sp + STACK_BYTES < 2 * STACK_BYTES)
+			if (event->sp > top &&
+			    event->sp - wait_sp + LEVEL_STACK_BYTES < 2 * LEVEL_STACK_BYTES)
 				top = event->sp;
 			break;
 		case PERFGUARD_EVENT_KIND_ENTER:

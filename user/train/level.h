@@ -17,6 +17,9 @@
 #include "wait-index.h"
 #include "walk.h"
 
+/* Stacks are not larger; what is further away is on another one. */
+#define LEVEL_STACK_BYTES (UINT64_C(8) << 20)
+
 /* The event loops of a trace, over all images. */
 struct level_loops {
 	uint32_t nr;

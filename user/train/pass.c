@@ -7,8 +7,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-/* Stacks are not larger; what is further below is on another one. */
-#define STACK_BYTES (UINT64_C(8) << 20)
 /* Nor does a thread go far beyond its loop's frame but to leave it. */
 #define OUTSIDE_BYTES (UINT64_C(1) << 20)
 /* A call by the loop's function is entered so far below the loop's frame. */
@@ -138,7 +136,7 @@ static int lose(struct pass *pass, const struct pass_ops *ops, void *arg)
 /* Is this on another stack than that of the loop's frame? */
 static bool is_foreign(const struct pass *pass, uint64_t sp)
 {
-	return pass->loop_sp && (sp >= pass->loop_sp || pass->loop_sp - sp > STACK_BYTES);
+	return pass->loop_sp && (sp >= pass->loop_sp || pass->loop_sp - sp > LEVEL_STACK_BYTES);
 }
 
 static int on_hit(struct pass *pass, const struct pass_ops *ops, void *arg)
