@@ -197,19 +197,16 @@ static int keep_units(struct learning *learning, const struct samples *samples)
 {
 	free(learning->tree_hashes);
 	free(learning->tree_seen);
-	free(learning->tree_loops);
 	free(learning->loop_hashes);
 	learning->tree_hashes = calloc(samples->nr_trees + 1, sizeof(uint64_t));
 	learning->tree_seen = calloc(samples->nr_trees + 1, sizeof(bool));
-	learning->tree_loops = calloc(samples->nr_trees + 1, sizeof(uint32_t));
 	learning->loop_hashes = calloc(samples->nr_loops + 1, sizeof(uint64_t));
-	if (!learning->tree_hashes || !learning->tree_seen || !learning->tree_loops ||
+	if (!learning->tree_hashes || !learning->tree_seen ||
 	    !learning->loop_hashes)
 		return failed(-ENOMEM, "cannot learn");
 	for (uint32_t i = 0; i < samples->nr_trees; i++) {
 		learning->tree_hashes[i] = samples->trees[i].hash;
 		learning->tree_seen[i] = samples->trees[i].units[0] > 0;
-		learning->tree_loops[i] = samples->trees[i].loop;
 	}
 	for (uint32_t i = 0; i < samples->nr_loops; i++)
 		learning->loop_hashes[i] = samples->loops[i].hash;
@@ -400,6 +397,5 @@ void learning_deinit(struct learning *learning)
 	gather_result_deinit(&learning->units);
 	free(learning->tree_hashes);
 	free(learning->tree_seen);
-	free(learning->tree_loops);
 	free(learning->loop_hashes);
 }

@@ -29,7 +29,6 @@ struct learning {
 	struct gather_result units;
 	uint64_t *tree_hashes; /* by tree of that run */
 	bool *tree_seen; /* in a unit that was learnt from */
-	uint32_t *tree_loops; /* by tree: loop of that run */
 	uint64_t *loop_hashes; /* by loop of that run */
 };
 

@@ -16,7 +16,7 @@ enum {
 	NEAR_BYTES = 512,
 };
 
-static int no_memory(struct recording *recording)
+int recording_no_memory(struct recording *recording)
 {
 	return session_failed(&recording->session, -ENOMEM, "");
 }
@@ -33,7 +33,7 @@ static int arm_file(struct recording *recording, uint32_t file,
 	int error;
 
 	if (!sites)
-		return no_memory(recording);
+		return recording_no_memory(recording);
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct program_function *function = &program->functions[wanted[i].function];
 
@@ -88,7 +88,7 @@ static int begin_trace(struct recording *recording, enum trace_stage stage,
 	trace->functions = calloc(nr + 1, sizeof(*trace->functions));
 	recording->source = calloc(nr + 1, sizeof(*recording->source));
 	if (!trace->objects || !trace->functions || !recording->source)
-		return no_memory(recording);
+		return recording_no_memory(recording);
 	trace->nr_objects = program->nr_files;
 	for (uint32_t i = 0; i < program->nr_files; i++) {
 		const struct program_file *file = &program->files[i];
@@ -107,7 +107,7 @@ static int begin_trace(struct recording *recording, enum trace_stage stage,
 	}
 	/* What the threads that are there told when they were first met. */
 	failed |= trace_add(trace, recording->starts, recording->nr_starts) != 0;
-	return failed ? no_memory(recording) : 0;
+	return failed ? recording_no_memory(recording) : 0;
 }
 
 static int arm_trace(struct recording *recording)
@@ -117,7 +117,7 @@ static int arm_trace(struct recording *recording)
 	int ret;
 
 	if (!sites)
-		return no_memory(recording);
+		return recording_no_memory(recording);
 	for (uint32_t i = 0; i < nr; i++)
 		sites[i] = (struct recording_site){ .function = recording->source[i], .id = i };
 	ret = recording_arm(recording, sites, nr, 0);
@@ -134,7 +134,7 @@ int recording_arm_covered(struct recording *recording)
 	int ret;
 
 	if (!functions)
-		return no_memory(recording);
+		return recording_no_memory(recording);
 	for (uint32_t i = 0; i < recording->nr_known; i++)
 		if (recording->covered[i])
 			functions[nr++] = i;
@@ -160,7 +160,7 @@ static int copy_mappings(struct recording *recording)
 	free(trace->mappings);
 	trace->mappings = calloc(program->nr_mappings + 1, sizeof(*trace->mappings));
 	if (!trace->mappings)
-		return no_memory(recording);
+		return recording_no_memory(recording);
 	if (program->nr_mappings)
 		memcpy(trace->mappings, program->mappings,
 		       program->nr_mappings * sizeof(*trace->mappings));
@@ -433,7 +433,7 @@ int recording_describe(struct recording *recording)
 		error = trace_sort(trace);
 	if (!error)
 		error = describe_calls(recording);
-	return error ? no_memory(recording) : 0;
+	return error ? recording_no_memory(recording) : 0;
 }
 
 /* A function of a profile in the program that runs. */
@@ -565,7 +565,7 @@ static int set_boundaries(struct recording *recording, const struct samples *sam
 			for (uint32_t j = 0; j < samples->loops[loop].nr_boundaries && !error; j++)
 				error = add_boundary(recording, samples, image, loop, j, &next_id);
 		if (error)
-			return no_memory(recording);
+			return recording_no_memory(recording);
 		error = set_loops(recording, image, first);
 		if (error)
 			return session_failed(session, error, "cannot set the boundaries");
@@ -581,7 +581,7 @@ int recording_arm_guards(struct recording *recording, const struct samples *samp
 	int ret;
 
 	if (!wanted)
-		return no_memory(recording);
+		return recording_no_memory(recording);
 	for (uint32_t i = 0; i < nr_functions; i++) {
 		uint32_t found = find_described(&recording->program, samples, functions[i]);
 

@@ -16,6 +16,9 @@ struct recording_site {
 
 /* All return 0 or an exit code, told. */
 
+/* There is no memory: tell it. */
+int recording_no_memory(struct recording *recording);
+
 /* Put sites into the running program.  @flags is enum perfguard_site_flags. */
 int recording_arm(struct recording *recording, const struct recording_site *sites, uint32_t nr,
 		  uint32_t flags);

@@ -44,11 +44,6 @@ void recording_init(struct recording *recording)
 		recording->stage_ns[i] = DEFAULT_STAGE_NS;
 }
 
-static int no_memory(struct recording *recording)
-{
-	return session_failed(&recording->session, -ENOMEM, "");
-}
-
 static const char *stage_name(enum recording_stage stage)
 {
 	static const char *const names[] = { "coverage", "structure", "timing", "end" };
@@ -81,7 +76,7 @@ static int know_functions(struct recording *recording)
 		return 0;
 	covered = reallocarray(recording->covered, nr, sizeof(*covered));
 	if (!covered)
-		return no_memory(recording);
+		return recording_no_memory(recording);
 	memset(covered + known, 0, (nr - known) * sizeof(*covered));
 	recording->covered = covered;
 	recording->nr_known = nr;
@@ -102,7 +97,7 @@ static int arm_coverage(struct recording *recording)
 		return ret;
 	sites = calloc(nr - recording->nr_armed, sizeof(*sites));
 	if (!sites)
-		return no_memory(recording);
+		return recording_no_memory(recording);
 	for (uint32_t i = recording->nr_armed; i < nr; i++)
 		if (!recording->covered[i])
 			sites[nr_sites++] = (struct recording_site){ .function = i, .id = i };
@@ -129,9 +124,9 @@ static void take_coverage(struct recording *recording, const struct perfguard_ev
 			  uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++) {
-		uint32_t function = stream_event_number(&events[i]);
+		uint32_t function = trace_number(&events[i]);
 
-		if (stream_event_kind(&events[i]) != PERFGUARD_EVENT_KIND_HIT ||
+		if (trace_kind(&events[i]) != PERFGUARD_EVENT_KIND_HIT ||
 		    function >= recording->nr_armed || recording->covered[function])
 			continue;
 		recording->covered[function] = true;
@@ -144,7 +139,7 @@ static void take_coverage(struct recording *recording, const struct perfguard_ev
  */
 static int keep_start(struct recording *recording, const struct perfguard_event *event)
 {
-	bool starts = stream_event_kind(event) == PERFGUARD_EVENT_KIND_START;
+	bool starts = trace_kind(event) == PERFGUARD_EVENT_KIND_START;
 	struct perfguard_event *grown;
 	uint32_t i = 0;
 
@@ -160,7 +155,7 @@ static int keep_start(struct recording *recording, const struct perfguard_event 
 
 		grown = reallocarray(recording->starts, max, sizeof(*grown));
 		if (!grown)
-			return no_memory(recording);
+			return recording_no_memory(recording);
 		recording->starts = grown;
 		recording->max_starts = max;
 	}
@@ -175,8 +170,8 @@ static int keep_starts(struct recording *recording, const struct perfguard_event
 	int ret = 0;
 
 	for (uint32_t i = 0; i < nr && !ret; i++)
-		if (stream_event_kind(&events[i]) == PERFGUARD_EVENT_KIND_START ||
-		    stream_event_kind(&events[i]) == PERFGUARD_EVENT_KIND_END)
+		if (trace_kind(&events[i]) == PERFGUARD_EVENT_KIND_START ||
+		    trace_kind(&events[i]) == PERFGUARD_EVENT_KIND_END)
 			ret = keep_start(recording, &events[i]);
 	return ret;
 }
@@ -184,7 +179,7 @@ static int keep_starts(struct recording *recording, const struct perfguard_event
 /* While sites come or go, one after the other, call trees have holes. */
 static bool is_whole(const struct recording *recording, const struct perfguard_event *event)
 {
-	if (stream_event_kind(event) == PERFGUARD_EVENT_KIND_START)
+	if (trace_kind(event) == PERFGUARD_EVENT_KIND_START)
 		return true;
 	return event->time_ns >= recording->armed_ns &&
 	       (!recording->disarmed_ns || event->time_ns < recording->disarmed_ns);
@@ -200,19 +195,19 @@ static int take_events(struct recording *recording, struct perfguard_event *even
 			events[kept++] = events[i];
 	nr = kept;
 	for (uint32_t i = 0; i < nr; i++) {
-		uint32_t number = stream_event_number(&events[i]);
+		uint32_t number = trace_number(&events[i]);
 
-		if (stream_event_kind(&events[i]) == PERFGUARD_EVENT_KIND_LOST)
+		if (trace_kind(&events[i]) == PERFGUARD_EVENT_KIND_LOST)
 			trace->lost += events[i].value;
 		if (recording->hits && number < trace->nr_functions &&
-		    stream_event_kind(&events[i]) == PERFGUARD_EVENT_KIND_HIT)
+		    trace_kind(&events[i]) == PERFGUARD_EVENT_KIND_HIT)
 			recording->hits[number]++;
 	}
 	if (trace->nr_events + nr > recording->max_events) {
 		recording->is_full = true;
 		return 0;
 	}
-	return trace_add(trace, events, nr) ? no_memory(recording) : 0;
+	return trace_add(trace, events, nr) ? recording_no_memory(recording) : 0;
 }
 
 static int read_stream(struct recording *recording)
@@ -415,14 +410,20 @@ static int run_stage(struct recording *recording)
 	return 0;
 }
 
-static int cover(struct recording *recording)
+/* A whole stage, from its load to its sites being off again. */
+static int record_stage(struct recording *recording, enum recording_stage stage)
 {
-	int ret = begin_stage(recording, RECORDING_COVERAGE);
+	int ret = begin_stage(recording, stage);
 
 	if (!ret)
 		ret = run_stage(recording);
-	if (!ret)
-		ret = disarm_sites(recording);
+	return ret ? ret : disarm_sites(recording);
+}
+
+static int cover(struct recording *recording)
+{
+	int ret = record_stage(recording, RECORDING_COVERAGE);
+
 	if (!ret)
 		ret = drop_stream(recording);
 	if (ret)
@@ -476,14 +477,10 @@ int recording_structure(struct recording *recording)
 	free(recording->hits);
 	recording->hits = calloc(recording->trace.nr_functions + 1, sizeof(*recording->hits));
 	if (!recording->hits)
-		return no_memory(recording);
+		return recording_no_memory(recording);
 	recording->is_rehearsal = true;
 	recording->rehearsed_ns = clock_now_ns();
-	ret = begin_stage(recording, RECORDING_STRUCTURE);
-	if (!ret)
-		ret = run_stage(recording);
-	if (!ret)
-		ret = disarm_sites(recording);
+	ret = record_stage(recording, RECORDING_STRUCTURE);
 	if (!ret)
 		ret = read_stream(recording);
 	return ret ? ret : recording_describe(recording);
@@ -503,15 +500,11 @@ int recording_timing(struct recording *recording, const struct samples *samples,
 	if (!ret)
 		ret = recording_arm_guards(recording, samples, functions, nr_functions);
 	if (!ret)
-		ret = begin_stage(recording, RECORDING_TIMING);
-	if (!ret)
-		ret = run_stage(recording);
-	if (!ret)
-		ret = disarm_sites(recording);
+		ret = record_stage(recording, RECORDING_TIMING);
 	if (!ret)
 		ret = read_stream(recording);
 	if (!ret && trace_sort(&recording->trace))
-		ret = no_memory(recording);
+		ret = recording_no_memory(recording);
 	return ret;
 }
 

@@ -39,26 +39,4 @@ int stream_fd(const struct stream *stream);
 int stream_read(struct stream *stream, struct perfguard_event *events,
 		uint32_t max);
 
-static inline uint32_t stream_event_kind(const struct perfguard_event *event)
-{
-	return event->what >> 28;
-}
-
-static inline uint32_t stream_event_number(const struct perfguard_event *event)
-{
-	return event->what & 0xfffffff;
-}
-
-/* Of an ENTER or LEAVE event. */
-static inline uint32_t stream_event_syscall(const struct perfguard_event *event)
-{
-	return event->what & 0xfff;
-}
-
-/* Of an ENTER or LEAVE event; 0 if the wait is no loop's own. */
-static inline uint32_t stream_event_loop(const struct perfguard_event *event)
-{
-	return event->what >> 12 & 0xffff;
-}
-
 #endif /* _PGUARD_STREAM_H */
