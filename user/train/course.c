@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
+
+#include "shape.h"
 
 enum {
 	REPEAT_LEVELS = 3, /* the same for a call that is repeated */
@@ -185,22 +186,6 @@ bool course_is_under_dispatch(const struct course *course, const struct pass *pa
 	return false;
 }
 
-static bool waits_for_many(uint32_t syscall)
-{
-	switch (syscall) {
-	case SYS_epoll_wait:
-	case SYS_epoll_pwait:
-	case SYS_epoll_pwait2:
-	case SYS_poll:
-	case SYS_ppoll:
-	case SYS_select:
-	case SYS_pselect6:
-	case SYS_io_uring_enter:
-		return true;
-	}
-	return false;
-}
-
 /* First pass: by which calls the loop's function comes to its wait. */
 static int note_chain(struct pass *pass, void *arg)
 {
@@ -211,7 +196,7 @@ static int note_chain(struct pass *pass, void *arg)
 
 	course->waits++;
 	surveyor->surveys[pass->loop].of_many +=
-		waits_for_many(trace_number(pass->event) & TRACE_SYSCALL_MASK);
+		shape_kind_of(trace_number(pass->event) & TRACE_SYSCALL_MASK) == SHAPE_MANY;
 	if (!pass->walk.nr_frames || frame->object == TRACE_NONE)
 		return 0;
 	if (frame->call)

@@ -11,9 +11,9 @@
 #define SYS_epoll_pwait2 441
 #endif
 
-static enum shape_kind call_kind(uint32_t nr)
+enum shape_kind shape_kind_of(uint32_t syscall)
 {
-	switch (nr) {
+	switch (syscall) {
 	case SYS_epoll_wait:
 	case SYS_epoll_pwait:
 	case SYS_epoll_pwait2:
@@ -93,7 +93,7 @@ int shapes_init(struct shapes *shapes, const struct boundary_place *places, uint
 			shapes->entries[shapes->nr++] = (struct shape){
 				.place = &places[i],
 				.place_index = i,
-				.kind = call_kind(places[i].syscall),
+				.kind = shape_kind_of(places[i].syscall),
 				.hash = hash,
 			};
 		shapes->entries[shape].is_own |= places[i].is_own;

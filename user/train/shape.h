@@ -29,6 +29,9 @@ enum shape_kind {
 	SHAPE_SLEEP,
 };
 
+/* What a wait call (x86-64) waits for. */
+enum shape_kind shape_kind_of(uint32_t syscall);
+
 struct shapes {
 	struct shape *entries;
 	uint32_t nr;
