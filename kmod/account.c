@@ -50,6 +50,34 @@ static void account_counts(const struct pguard_mark *mark,
 }
 
 /**
+ * pguard_account_between() - the account of a unit of current that ended before now
+ * @mark: taken when the unit began
+ * @end: taken when it ended
+ * @since: ns since then
+ * @elapsed: ns between the two
+ * @ret: filled in
+ *
+ * Context: the task itself, any.
+ */
+void pguard_account_between(const struct pguard_mark *mark, const struct pguard_mark *end,
+			    u64 since, u64 elapsed, struct pguard_account *ret)
+{
+	u64 now = local_clock();
+
+	ret->runqueue = end->runqueue - mark->runqueue;
+	ret->block_io = end->block_io - mark->block_io;
+	ret->min_faults = end->min_faults - mark->min_faults;
+	ret->maj_faults = end->maj_faults - mark->maj_faults;
+	ret->voluntary = end->voluntary - mark->voluntary;
+	ret->involuntary = end->involuntary - mark->involuntary;
+	ret->has_block_io = pguard_account_has_block_io(current);
+	ret->cpu = elapsed;
+	if (ret->voluntary || ret->involuntary)
+		ret->cpu = mark_cpu(end, now, since) - mark_cpu(mark, now, since + elapsed);
+	account_close(ret, elapsed);
+}
+
+/**
  * pguard_account_current() - the account of current's unit
  * @mark: taken when the unit began
  * @elapsed: ns since

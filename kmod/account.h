@@ -102,6 +102,8 @@ static __always_inline bool pguard_account_unswitched(const struct pguard_mark *
 	return current->nvcsw == mark->voluntary && current->nivcsw == mark->involuntary;
 }
 
+void pguard_account_between(const struct pguard_mark *mark, const struct pguard_mark *end,
+			    u64 since, u64 elapsed, struct pguard_account *ret);
 void pguard_account_current(const struct pguard_mark *mark, u64 elapsed,
 			    struct pguard_account *ret);
 void pguard_account_remote(const struct pguard_mark *mark, u64 elapsed,

@@ -8,6 +8,8 @@
 
 #include <linux/completion.h>
 #include <linux/delay.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task_stack.h>
 #include <linux/slab.h>
@@ -223,15 +225,8 @@ static struct pguard_stack *stack_of_runner(struct pguard_task *state)
 	return stack;
 }
 
-/**
- * pguard_capture_stack() - copy the stack of another thread
- * @state: the thread; referenced by the caller
- *
- * Context: may sleep; a worker.
- * Return: the stack, to be freed by the caller; NULL if the thread is gone,
- * kept moving, or memory is short.
- */
-struct pguard_stack *pguard_capture_stack(struct pguard_task *state)
+/* The stack of a thread; NULL if it is gone or kept moving. */
+static struct pguard_stack *thread_stack(struct pguard_task *state)
 {
 	struct pguard_stack *stack = NULL;
 	int tries;
@@ -244,6 +239,48 @@ struct pguard_stack *pguard_capture_stack(struct pguard_task *state)
 	}
 	if (!stack)
 		atomic64_inc(&torn);
+	return stack;
+}
+
+/* The thread that holds a lock, referenced; NULL if it is not watched with the waiter. */
+static struct pguard_task *holder_get(u32 tid, const struct pguard_task *waiter)
+{
+	struct task_struct *task;
+	struct pguard_task *state = NULL;
+
+	rcu_read_lock();
+	task = pid_task(find_pid_ns(tid, &init_pid_ns), PIDTYPE_PID);
+	if (task)
+		state = pguard_task_find(task);
+	if (state && (state->target != waiter->target || !pguard_task_get(state)))
+		state = NULL;
+	rcu_read_unlock();
+	return state;
+}
+
+/**
+ * pguard_capture_stack() - copy the stack of another thread
+ * @state: the thread; referenced by the caller
+ *
+ * Context: may sleep; a worker.
+ * Return: the stack, to be freed by the caller; NULL if the thread is gone,
+ * kept moving, or memory is short.  Behind it the stack of the thread that
+ * holds the lock it waits for, if that one is watched.
+ */
+struct pguard_stack *pguard_capture_stack(struct pguard_task *state)
+{
+	struct pguard_stack *stack = thread_stack(state);
+	struct pguard_task *holder;
+
+	if (!stack || !stack->holder)
+		return stack;
+	holder = holder_get(stack->holder, state);
+	if (!holder)
+		return stack;
+	stack->next = thread_stack(holder);
+	if (stack->next)
+		stack->next->tid = stack->holder;
+	pguard_task_put(holder);
 	return stack;
 }
 

@@ -14,6 +14,7 @@
 
 #include "compat.h"
 #include "image.h"
+#include "samples.h"
 #include "task.h"
 
 #include <linux/delay.h>
@@ -86,6 +87,7 @@ static void drain_collect(struct pguard_target *target)
 			if (state->target != target)
 				continue;
 			pguard_task_unhash(state);
+			pguard_samples_drop(state);
 			hlist_add_head(&state->drained, &target->leaving);
 		}
 		spin_unlock(&pguard_tasks_lock);

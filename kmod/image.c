@@ -3,6 +3,7 @@
 #include "image.h"
 
 #include "compat.h"
+#include "profile.h"
 
 #include <linux/fs.h>
 #include <linux/slab.h>
@@ -33,9 +34,11 @@ struct pguard_target *pguard_target_alloc(void)
 	INIT_LIST_HEAD(&target->probes);
 	ratelimit_state_init(&target->alert_limit, HZ, PGUARD_ALERTS_PER_SECOND);
 	ratelimit_state_init(&target->wait_limit, HZ, PGUARD_WAITS_PER_SECOND);
+	ratelimit_state_init(&target->novel_limit, HZ, PGUARD_NOVEL_PER_SECOND);
 	/* What is dropped is counted by us, not told in the kernel's log. */
 	ratelimit_set_flags(&target->alert_limit, RATELIMIT_MSG_ON_RELEASE);
 	ratelimit_set_flags(&target->wait_limit, RATELIMIT_MSG_ON_RELEASE);
+	ratelimit_set_flags(&target->novel_limit, RATELIMIT_MSG_ON_RELEASE);
 	spin_lock(&pguard_images_lock);
 	target->id = next_target_id++;
 	spin_unlock(&pguard_images_lock);
@@ -81,21 +84,38 @@ struct pguard_target *pguard_target_match(const struct file *exe)
 }
 
 /**
- * pguard_targets_threshold() - the lowest threshold of all targets
+ * pguard_target_least() - the smallest threshold a unit of a target may have
+ *
+ * Context: any; an RCU section.
+ * Return: ns, U64_MAX if it has none.
+ */
+u64 pguard_target_least(const struct pguard_target *target)
+{
+	const struct pguard_profile *profile = rcu_dereference(target->profile);
+	u64 ret = READ_ONCE(target->limit_ns);
+
+	if (profile)
+		ret = min(ret, profile->min_threshold - 1);
+	return ret == U64_MAX ? ret : ret + 1;
+}
+
+/**
+ * pguard_targets_least() - the same of all targets
  *
  * Context: any; takes pguard_images_lock.
- * Return: ns, U64_MAX if no target has one.
  */
-u64 pguard_targets_threshold(void)
+u64 pguard_targets_least(void)
 {
-	struct pguard_target *target;
+	const struct pguard_target *target;
 	u64 ret = U64_MAX;
 
 	spin_lock(&pguard_images_lock);
+	rcu_read_lock();
 	list_for_each_entry(target, &pguard_targets, list)
-		ret = min(ret, READ_ONCE(target->limit_ns));
+		ret = min(ret, pguard_target_least(target));
+	rcu_read_unlock();
 	spin_unlock(&pguard_images_lock);
-	return ret == U64_MAX ? ret : ret + 1;
+	return ret;
 }
 
 /**
@@ -152,16 +172,21 @@ struct pguard_image *pguard_image_find(u32 id)
 	return ret;
 }
 
+static void loop_free(struct pguard_loop *loop)
+{
+	if (loop)
+		free_percpu(loop->sums);
+	kfree(loop);
+}
+
 static void image_free(struct work_struct *work)
 {
 	struct pguard_image *image =
 		container_of(to_rcu_work(work), struct pguard_image, work);
 	struct pguard_loop *loop, *next;
 
-	list_for_each_entry_safe(loop, next, &image->loops, list) {
-		free_percpu(loop->sums);
-		kfree(loop);
-	}
+	list_for_each_entry_safe(loop, next, &image->loops, list)
+		loop_free(loop);
 	kfree(rcu_access_pointer(image->contexts));
 	pguard_target_put(image->target);
 	kfree(image);
@@ -189,35 +214,64 @@ void pguard_image_put(struct pguard_image *image)
 	kref_put(&image->kref, image_release);
 }
 
-/**
- * pguard_loop_new() - the loop with this id, made if it is new
- *
- * Context: may sleep; calls for one image are serialized by the caller
- * (pguard_control).
- * Return: the loop, owned by the image, or NULL for want of memory or room.
- */
-struct pguard_loop *pguard_loop_new(struct pguard_image *image, u32 id)
+static struct pguard_loop *loop_find(struct pguard_image *image, u32 id)
 {
-	struct pguard_loop *loop;
+	struct pguard_loop *loop, *ret = NULL;
 
-	list_for_each_entry(loop, &image->loops, list)
+	/* They go with the image, which the caller holds. */
+	rcu_read_lock();
+	list_for_each_entry_rcu(loop, &image->loops, list)
 		if (loop->id == id)
-			return loop;
+			ret = loop;
+	rcu_read_unlock();
+	return ret;
+}
 
-	if (image->nr_loops >= PGUARD_MAX_LOOPS)
-		return NULL;
-	loop = kzalloc(sizeof(*loop), GFP_KERNEL);
+static struct pguard_loop *loop_alloc(u32 id, gfp_t gfp)
+{
+	struct pguard_loop *loop = kzalloc(sizeof(*loop), gfp | __GFP_NOWARN);
+
 	if (!loop)
 		return NULL;
-	loop->sums = alloc_percpu(struct pguard_loop_sums);
-	if (!loop->sums) {
-		kfree(loop);
-		return NULL;
-	}
 	loop->id = id;
-	list_add_tail_rcu(&loop->list, &image->loops);
-	image->nr_loops++;
-	return loop;
+	loop->sums = alloc_percpu_gfp(struct pguard_loop_sums, gfp | __GFP_NOWARN);
+	if (loop->sums)
+		return loop;
+	kfree(loop);
+	return NULL;
+}
+
+/**
+ * pguard_loop_new() - the loop with this id, made if it is new
+ * @image: its image, held by the caller
+ * @id: its number in the image
+ * @gfp: as the caller's context allows
+ *
+ * Orders make loops, and threads that come into an event loop of a profile.
+ *
+ * Context: any that @gfp allows; takes pguard_images_lock.
+ * Return: the loop, owned by the image, or NULL for want of memory or room.
+ */
+struct pguard_loop *pguard_loop_new(struct pguard_image *image, u32 id, gfp_t gfp)
+{
+	struct pguard_loop *loop = loop_find(image, id), *other;
+
+	if (loop)
+		return loop;
+	loop = loop_alloc(id, gfp);
+	if (!loop)
+		return NULL;
+	spin_lock(&pguard_images_lock);
+	other = loop_find(image, id);
+	if (!other && image->nr_loops < PGUARD_MAX_LOOPS) {
+		list_add_tail_rcu(&loop->list, &image->loops);
+		image->nr_loops++;
+		other = loop;
+		loop = NULL;
+	}
+	spin_unlock(&pguard_images_lock);
+	loop_free(loop);
+	return other;
 }
 
 /**
@@ -254,16 +308,22 @@ void pguard_image_set_contexts(struct pguard_image *image,
 void pguard_images_unsettle(u32 flags)
 {
 	struct pguard_target *target;
+
+	lockdep_assert_held(&pguard_control);
+	list_for_each_entry(target, &pguard_targets, list)
+		if ((READ_ONCE(target->flags) & flags) == flags)
+			pguard_target_unsettle(target);
+}
+
+/* pguard_images_unsettle() of one target. */
+void pguard_target_unsettle(struct pguard_target *target)
+{
 	struct pguard_image *image;
 
 	spin_lock(&pguard_images_lock);
-	list_for_each_entry(target, &pguard_targets, list) {
-		if ((READ_ONCE(target->flags) & flags) != flags)
-			continue;
-		list_for_each_entry(image, &target->images, list) {
-			/* Who sees it sees the flags and the stream as they are. */
-			smp_store_release(&image->generation, image->generation + 1);
-		}
+	list_for_each_entry(image, &target->images, list) {
+		/* Who sees it sees the flags, the stream and the profile as they are. */
+		smp_store_release(&image->generation, image->generation + 1);
 	}
 	spin_unlock(&pguard_images_lock);
 }

@@ -26,6 +26,7 @@
 #include <linux/perfguard.h>
 
 struct file;
+struct pguard_profile;
 
 enum {
 	PGUARD_MAX_TARGETS = 64,
@@ -35,6 +36,7 @@ enum {
 	PGUARD_MAX_DISTANCE = 64 * 1024,
 	PGUARD_ALERTS_PER_SECOND = 64,	/* per target */
 	PGUARD_WAITS_PER_SECOND = 512,	/* records, per target */
+	PGUARD_NOVEL_PER_SECOND = 2,	/* the same */
 };
 
 /**
@@ -42,6 +44,7 @@ enum {
  * @list: in pguard_targets
  * @images: its images; pguard_images_lock
  * @nr_images: length of @images
+ * @profile: what it is guarded by, or NULL; pguard_control for writing
  * @probes: batches of its sites (probe.c); pguard_control
  * @nr_sites: how many they are
  * @id: never used again
@@ -62,6 +65,7 @@ struct pguard_target {
 	struct list_head images;
 	u32 nr_images;
 	u32 id;
+	struct pguard_profile __rcu *profile;
 	struct list_head probes;
 	u32 nr_sites;
 	u32 flags;
@@ -76,6 +80,7 @@ struct pguard_target {
 	/* private: */
 	struct ratelimit_state alert_limit;
 	struct ratelimit_state wait_limit;
+	struct ratelimit_state novel_limit;
 	atomic_t nr_processes;
 	atomic_t nr_threads;
 	atomic64_t units;
@@ -169,12 +174,19 @@ extern struct list_head pguard_targets;
 struct pguard_target *pguard_target_alloc(void);
 void pguard_target_put(struct pguard_target *target);
 struct pguard_target *pguard_target_match(const struct file *exe);
-u64 pguard_targets_threshold(void);
+u64 pguard_target_least(const struct pguard_target *target);
+u64 pguard_targets_least(void);
 
 /* 0 if it has none. */
 static inline u64 pguard_target_threshold(const struct pguard_target *target)
 {
 	return READ_ONCE(target->limit_ns) + 1;
+}
+
+/* Context: pguard_control held. */
+static inline struct pguard_profile *pguard_target_profile(const struct pguard_target *target)
+{
+	return rcu_dereference_protected(target->profile, lockdep_is_held(&pguard_control));
 }
 
 struct pguard_image *pguard_image_get(struct pguard_target *target,
@@ -186,10 +198,11 @@ static inline void pguard_image_hold(struct pguard_image *image)
 	kref_get(&image->kref);
 }
 
-struct pguard_loop *pguard_loop_new(struct pguard_image *image, u32 id);
+struct pguard_loop *pguard_loop_new(struct pguard_image *image, u32 id, gfp_t gfp);
 void pguard_image_set_contexts(struct pguard_image *image,
 			       struct pguard_contexts *contexts);
 void pguard_images_unsettle(u32 flags);
+void pguard_target_unsettle(struct pguard_target *target);
 
 int pguard_image_init(void);
 void pguard_image_deinit(void);

@@ -10,7 +10,7 @@
 
 #include "compat.h"
 #include "image.h"
-#include "probe.h"
+#include "probes.h"
 #include "process.h"
 #include "stream.h"
 #include "task.h"

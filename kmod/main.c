@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
+#include "arming.h"
 #include "clock.h"
 #include "device.h"
 #include "hook.h"
 #include "image.h"
 #include "netlink.h"
+#include "profile.h"
 #include "record.h"
 #include "target.h"
 #include "watch.h"
@@ -19,9 +21,12 @@ static int __init perfguard_init(void)
 	ret = pguard_hook_init();
 	if (ret)
 		goto err_hook;
-	ret = pguard_image_init();
+	ret = pguard_profile_init();
 	if (ret)
 		goto err_hook;
+	ret = pguard_image_init();
+	if (ret)
+		goto err_image;
 	ret = pguard_record_init();
 	if (ret)
 		goto err_record;
@@ -44,6 +49,8 @@ err_watch:
 	pguard_record_deinit();
 err_record:
 	pguard_image_deinit();
+err_image:
+	pguard_profile_deinit();
 err_hook:
 	return ret;
 }
@@ -52,10 +59,13 @@ static void __exit perfguard_exit(void)
 {
 	pguard_netlink_deinit();
 	pguard_device_deinit();
+	pguard_arming_deinit();
 	pguard_target_deinit();
 	pguard_watch_deinit();
 	pguard_record_deinit();
 	pguard_image_deinit();
+	/* Last: threads' states and images held them. */
+	pguard_profile_deinit();
 }
 
 module_init(perfguard_init);

@@ -46,7 +46,8 @@ static int context_parse(struct nlattr *nest, struct pguard_image *image,
 				    "loops are numbered from 1");
 		return -EINVAL;
 	}
-	ret->loop = pguard_loop_new(image, nla_get_u32(attrs[PERFGUARD_A_CONTEXT_LOOP_ID]));
+	ret->loop = pguard_loop_new(image, nla_get_u32(attrs[PERFGUARD_A_CONTEXT_LOOP_ID]),
+				    GFP_KERNEL);
 	if (!ret->loop) {
 		NL_SET_ERR_MSG(extack, "too many loops in this image, or out of memory");
 		return -ENOSPC;
@@ -201,7 +202,8 @@ static int dump_loops(struct sk_buff *skb, struct netlink_callback *cb,
 	void *header;
 	long i = 0;
 
-	list_for_each_entry(loop, &image->loops, list) {
+	/* Threads may add to the list meanwhile; nothing leaves it. */
+	list_for_each_entry_rcu(loop, &image->loops, list, lockdep_is_held(&pguard_control)) {
 		if (i++ < cb->args[1])
 			continue;
 		sums_collect(loop, sums);

@@ -22,13 +22,13 @@ static const struct nla_policy pguard_context_nl_policy[PERFGUARD_A_CONTEXT_PAD 
 static const struct nla_policy pguard_target_new_nl_policy[PERFGUARD_A_TARGET_THRESHOLD_NS + 1] = {
 	[PERFGUARD_A_TARGET_EXE_FD] = { .type = NLA_U32, },
 	[PERFGUARD_A_TARGET_PID] = { .type = NLA_U32, },
-	[PERFGUARD_A_TARGET_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0x1f),
+	[PERFGUARD_A_TARGET_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0x3f),
 	[PERFGUARD_A_TARGET_THRESHOLD_NS] = { .type = NLA_U64, },
 };
 
 static const struct nla_policy pguard_target_set_nl_policy[PERFGUARD_A_TARGET_THRESHOLD_NS + 1] = {
 	[PERFGUARD_A_TARGET_ID] = { .type = NLA_U32, },
-	[PERFGUARD_A_TARGET_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0x1f),
+	[PERFGUARD_A_TARGET_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0x3f),
 	[PERFGUARD_A_TARGET_THRESHOLD_NS] = { .type = NLA_U64, },
 };
 
@@ -66,6 +66,40 @@ static const struct nla_policy pguard_site_add_nl_policy[PERFGUARD_A_SITE_SITES 
 
 static const struct nla_policy pguard_site_del_nl_policy[PERFGUARD_A_SITE_TARGET_ID + 1] = {
 	[PERFGUARD_A_SITE_TARGET_ID] = { .type = NLA_U32, },
+};
+
+static const struct nla_policy pguard_profile_new_nl_policy[PERFGUARD_A_PROFILE_FLAGS + 1] = {
+	[PERFGUARD_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 1023, },
+	[PERFGUARD_A_PROFILE_HASH] = { .type = NLA_U64, },
+	[PERFGUARD_A_PROFILE_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0x1),
+};
+
+static const struct nla_policy pguard_profile_add_nl_policy[PERFGUARD_A_PROFILE_WEIGHTS + 1] = {
+	[PERFGUARD_A_PROFILE_ID] = { .type = NLA_U32, },
+	[PERFGUARD_A_PROFILE_OBJECT_FD] = { .type = NLA_U32, },
+	[PERFGUARD_A_PROFILE_COURSES] = { .type = NLA_BINARY, .len = 64000, },
+	[PERFGUARD_A_PROFILE_BOUNDARIES] = { .type = NLA_BINARY, .len = 64000, },
+	[PERFGUARD_A_PROFILE_GUARDS] = { .type = NLA_BINARY, .len = 64000, },
+	[PERFGUARD_A_PROFILE_TYPES] = { .type = NLA_BINARY, .len = 64000, },
+	[PERFGUARD_A_PROFILE_CONTEXTS] = { .type = NLA_BINARY, .len = 64000, },
+	[PERFGUARD_A_PROFILE_WEIGHTS] = { .type = NLA_BINARY, .len = 64000, },
+};
+
+static const struct nla_policy pguard_profile_arm_nl_policy[PERFGUARD_A_PROFILE_TARGET_ID + 1] = {
+	[PERFGUARD_A_PROFILE_ID] = { .type = NLA_U32, },
+	[PERFGUARD_A_PROFILE_TARGET_ID] = { .type = NLA_U32, },
+};
+
+static const struct nla_policy pguard_guard_get_nl_policy[PERFGUARD_A_GUARD_PROFILE_ID + 1] = {
+	[PERFGUARD_A_GUARD_PROFILE_ID] = { .type = NLA_U32, },
+};
+
+static const struct nla_policy pguard_type_get_nl_policy[PERFGUARD_A_TYPE_PROFILE_ID + 1] = {
+	[PERFGUARD_A_TYPE_PROFILE_ID] = { .type = NLA_U32, },
+};
+
+static const struct nla_policy pguard_profile_del_nl_policy[PERFGUARD_A_PROFILE_ID + 1] = {
+	[PERFGUARD_A_PROFILE_ID] = { .type = NLA_U32, },
 };
 
 const struct genl_ops pguard_nl_ops[PGUARD_NL_OPS] = {
@@ -162,6 +196,61 @@ const struct genl_ops pguard_nl_ops[PGUARD_NL_OPS] = {
 		.doit = pguard_nl_site_del_doit,
 		.policy = pguard_site_del_nl_policy,
 		.maxattr = ARRAY_SIZE(pguard_site_del_nl_policy) - 1,
+	},
+	{
+		.cmd = PERFGUARD_CMD_PROFILE_NEW,
+		.flags = GENL_ADMIN_PERM,
+		.doit = pguard_nl_profile_new_doit,
+		.policy = pguard_profile_new_nl_policy,
+		.maxattr = ARRAY_SIZE(pguard_profile_new_nl_policy) - 1,
+	},
+	{
+		.cmd = PERFGUARD_CMD_PROFILE_ADD,
+		.flags = GENL_ADMIN_PERM,
+		.doit = pguard_nl_profile_add_doit,
+		.policy = pguard_profile_add_nl_policy,
+		.maxattr = ARRAY_SIZE(pguard_profile_add_nl_policy) - 1,
+	},
+	{
+		.cmd = PERFGUARD_CMD_PROFILE_ARM,
+		.flags = GENL_ADMIN_PERM,
+		.doit = pguard_nl_profile_arm_doit,
+		.policy = pguard_profile_arm_nl_policy,
+		.maxattr = ARRAY_SIZE(pguard_profile_arm_nl_policy) - 1,
+	},
+	{
+		.cmd = PERFGUARD_CMD_PROFILE_GET,
+		.flags = GENL_ADMIN_PERM,
+		.start = pguard_nl_profile_get_start,
+		.dumpit = pguard_nl_profile_get_dumpit,
+		.done = pguard_nl_profile_get_done,
+		.policy = pguard_none_nl_policy,
+		.maxattr = ARRAY_SIZE(pguard_none_nl_policy) - 1,
+	},
+	{
+		.cmd = PERFGUARD_CMD_GUARD_GET,
+		.flags = GENL_ADMIN_PERM,
+		.start = pguard_nl_guard_get_start,
+		.dumpit = pguard_nl_guard_get_dumpit,
+		.done = pguard_nl_guard_get_done,
+		.policy = pguard_guard_get_nl_policy,
+		.maxattr = ARRAY_SIZE(pguard_guard_get_nl_policy) - 1,
+	},
+	{
+		.cmd = PERFGUARD_CMD_TYPE_GET,
+		.flags = GENL_ADMIN_PERM,
+		.start = pguard_nl_type_get_start,
+		.dumpit = pguard_nl_type_get_dumpit,
+		.done = pguard_nl_type_get_done,
+		.policy = pguard_type_get_nl_policy,
+		.maxattr = ARRAY_SIZE(pguard_type_get_nl_policy) - 1,
+	},
+	{
+		.cmd = PERFGUARD_CMD_PROFILE_DEL,
+		.flags = GENL_ADMIN_PERM,
+		.doit = pguard_nl_profile_del_doit,
+		.policy = pguard_profile_del_nl_policy,
+		.maxattr = ARRAY_SIZE(pguard_profile_del_nl_policy) - 1,
 	},
 };
 

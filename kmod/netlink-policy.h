@@ -11,7 +11,7 @@ enum {
 	PGUARD_NL_MCGRPS
 };
 
-#define PGUARD_NL_OPS	12
+#define PGUARD_NL_OPS	19
 
 extern const struct genl_ops pguard_nl_ops[PGUARD_NL_OPS];
 extern const struct genl_multicast_group pguard_nl_mcgrps[PGUARD_NL_MCGRPS];
@@ -38,5 +38,18 @@ int pguard_nl_wait_get_done(struct netlink_callback *cb);
 int pguard_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info);
 int pguard_nl_site_add_doit(struct sk_buff *skb, struct genl_info *info);
 int pguard_nl_site_del_doit(struct sk_buff *skb, struct genl_info *info);
+int pguard_nl_profile_new_doit(struct sk_buff *skb, struct genl_info *info);
+int pguard_nl_profile_add_doit(struct sk_buff *skb, struct genl_info *info);
+int pguard_nl_profile_arm_doit(struct sk_buff *skb, struct genl_info *info);
+int pguard_nl_profile_get_start(struct netlink_callback *cb);
+int pguard_nl_profile_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
+int pguard_nl_profile_get_done(struct netlink_callback *cb);
+int pguard_nl_guard_get_start(struct netlink_callback *cb);
+int pguard_nl_guard_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
+int pguard_nl_guard_get_done(struct netlink_callback *cb);
+int pguard_nl_type_get_start(struct netlink_callback *cb);
+int pguard_nl_type_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
+int pguard_nl_type_get_done(struct netlink_callback *cb);
+int pguard_nl_profile_del_doit(struct sk_buff *skb, struct genl_info *info);
 
 #endif /* _PGUARD_NETLINK_POLICY_H */

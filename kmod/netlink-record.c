@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
 /*
- * A record with a stack does not fit one message.  It is told in several:
- * the fields; the stack's fields; each mapping; the bytes in chunks.  The dump
- * keeps its place between messages in cb->args and holds the record meanwhile.
+ * A record with stacks does not fit one message.  It is told in several: the
+ * fields; then for each stack its fields, each mapping, the bytes in chunks.
+ * The dump keeps its place between messages in cb->args and holds the record
+ * meanwhile.
  */
 
 #include "netlink-record.h"
@@ -20,6 +21,7 @@ enum {
 	ARG_SEQ,	/* the next record wanted */
 	ARG_RECORD,	/* the one being told, referenced; or 0 */
 	ARG_STAGE,
+	ARG_STACK,	/* index of the stack */
 	ARG_INDEX,	/* of the mapping, or offset of the chunk */
 };
 
@@ -27,6 +29,9 @@ enum stage { STAGE_FIELDS, STAGE_STACK, STAGE_MAPPINGS, STAGE_CHUNKS, STAGE_END 
 
 /* Smaller chunks than this wait for the next buffer. */
 enum { MIN_CHUNK = 256, CHUNK_OVERHEAD = 128 };
+
+/* Contexts told of a unit: a message has to have room for them. */
+enum { MAX_MET = 64 };
 
 static int put_u64(struct sk_buff *skb, int type, u64 value)
 {
@@ -64,6 +69,23 @@ static int fill_kind(struct sk_buff *skb, const struct pguard_record *record)
 	       put_u64(skb, PERFGUARD_A_RECORD_THRESHOLD_NS, record->threshold_ns);
 }
 
+static int fill_type(struct sk_buff *skb, const struct pguard_record *record)
+{
+	u32 nr_met = min_t(u32, record->nr_met, MAX_MET);
+
+	if (!record->profile_id)
+		return 0;
+	return nla_put_u32(skb, PERFGUARD_A_RECORD_PROFILE_ID, record->profile_id) ||
+	       (record->type_id &&
+		nla_put_u32(skb, PERFGUARD_A_RECORD_TYPE_ID, record->type_id)) ||
+	       nla_put_u32(skb, PERFGUARD_A_RECORD_MARGIN, record->margin) ||
+	       put_u64(skb, PERFGUARD_A_RECORD_CHECK_NS, record->check_ns) ||
+	       (nr_met && nla_put(skb, PERFGUARD_A_RECORD_MET,
+				  nr_met * sizeof(*record->met), record->met)) ||
+	       (record->is_novel && nla_put_flag(skb, PERFGUARD_A_RECORD_IS_NOVEL)) ||
+	       (record->is_thinned && nla_put_flag(skb, PERFGUARD_A_RECORD_IS_THINNED));
+}
+
 static int fill_fields(struct sk_buff *skb, const struct pguard_record *record)
 {
 	if (put_u64(skb, PERFGUARD_A_RECORD_SEQ, record->seq) ||
@@ -81,13 +103,24 @@ static int fill_fields(struct sk_buff *skb, const struct pguard_record *record)
 	       nla_put_string(skb, PERFGUARD_A_RECORD_COMM, record->comm) ||
 	       put_u64(skb, PERFGUARD_A_RECORD_UNIT, record->unit) ||
 	       put_u64(skb, PERFGUARD_A_RECORD_VOLUNTARY, record->account.voluntary) ||
-	       fill_account(skb, &record->account);
+	       fill_account(skb, &record->account) || fill_type(skb, record);
+}
+
+static int fill_lock(struct sk_buff *skb, const struct pguard_stack *stack)
+{
+	return (stack->syscall != PGUARD_NO_SYSCALL &&
+		nla_put_u32(skb, PERFGUARD_A_STACK_SYSCALL, stack->syscall)) ||
+	       (stack->lock && nla_put_u64_64bit(skb, PERFGUARD_A_STACK_LOCK, stack->lock,
+						 PERFGUARD_A_STACK_PAD)) ||
+	       (stack->holder &&
+		nla_put_u32(skb, PERFGUARD_A_STACK_HOLDER, stack->holder));
 }
 
 static int fill_stack(struct sk_buff *skb, const struct pguard_stack *stack)
 {
-	return nla_put_u32(skb, PERFGUARD_A_STACK_INDEX, 0) ||
-	       nla_put_u32(skb, PERFGUARD_A_STACK_STATE, stack->state) ||
+	return nla_put_u32(skb, PERFGUARD_A_STACK_STATE, stack->state) ||
+	       (stack->tid && nla_put_u32(skb, PERFGUARD_A_STACK_TID, stack->tid)) ||
+	       fill_lock(skb, stack) ||
 	       nla_put_u64_64bit(skb, PERFGUARD_A_STACK_AT_NS, stack->at_ns,
 				 PERFGUARD_A_STACK_PAD) ||
 	       nla_put(skb, PERFGUARD_A_STACK_REGS, sizeof(stack->regs), stack->regs) ||
@@ -118,23 +151,55 @@ static int fill_mapping(struct sk_buff *skb, const struct pguard_mapping *mappin
 
 static int fill_chunk(struct sk_buff *skb, const struct pguard_stack *stack, long *offset)
 {
-	u32 size = stack->size - *offset;
+	const struct pguard_stack *outer = stack->outer;
+	const u8 *from = stack->bytes + *offset;
+	u32 size = stack->nr_own - *offset;
 	int room = skb_tailroom(skb) - CHUNK_OVERHEAD;
 
 	if (room < MIN_CHUNK)
 		return -EMSGSIZE;
+	if (*offset >= stack->nr_own) {
+		size = stack->size - *offset;
+		from = outer->bytes + outer->size - size;
+	}
 	size = min_t(u32, size, room);
 	if (nla_put_u32(skb, PERFGUARD_A_STACK_CHUNK_OFFSET, *offset) ||
-	    nla_put(skb, PERFGUARD_A_STACK_CHUNK, size, stack->bytes + *offset))
+	    nla_put(skb, PERFGUARD_A_STACK_CHUNK, size, from))
 		return -EMSGSIZE;
 	*offset += size;
 	return 0;
 }
 
+/* The stack the dump stands at, or NULL behind the last one. */
+static const struct pguard_stack *stack_at(const struct pguard_record *record,
+					   const long *args)
+{
+	const struct pguard_stack *stack = record->stack;
+	long i;
+
+	for (i = 0; stack && i < args[ARG_STACK]; i++)
+		stack = stack->next;
+	return stack;
+}
+
+static int fill_stack_part(struct sk_buff *skb, const struct pguard_stack *stack, long *args)
+{
+	int ret;
+
+	if (nla_put_u32(skb, PERFGUARD_A_STACK_INDEX, args[ARG_STACK]))
+		return -EMSGSIZE;
+	if (args[ARG_STAGE] == STAGE_STACK)
+		return fill_stack(skb, stack);
+	if (args[ARG_STAGE] == STAGE_CHUNKS)
+		return fill_chunk(skb, stack, &args[ARG_INDEX]);
+	ret = fill_mapping(skb, &stack->mappings[args[ARG_INDEX]]);
+	args[ARG_INDEX] += !ret;
+	return ret;
+}
+
 /* The part of the record the dump stands at, and one step on. */
 static int fill_part(struct sk_buff *skb, const struct pguard_record *record, long *args)
 {
-	const struct pguard_stack *stack = record->stack;
 	struct nlattr *nest;
 	int ret;
 
@@ -146,47 +211,48 @@ static int fill_part(struct sk_buff *skb, const struct pguard_record *record, lo
 	nest = nla_nest_start(skb, PERFGUARD_A_RECORD_STACK);
 	if (!nest)
 		return -EMSGSIZE;
-	if (args[ARG_STAGE] == STAGE_STACK) {
-		ret = fill_stack(skb, stack);
-	} else {
-		ret = nla_put_u32(skb, PERFGUARD_A_STACK_INDEX, 0);
-		if (!ret && args[ARG_STAGE] == STAGE_MAPPINGS) {
-			ret = fill_mapping(skb, &stack->mappings[args[ARG_INDEX]]);
-			args[ARG_INDEX] += !ret;
-		} else if (!ret) {
-			ret = fill_chunk(skb, stack, &args[ARG_INDEX]);
-		}
-	}
+	ret = fill_stack_part(skb, stack_at(record, args), args);
 	nla_nest_end(skb, nest);
 	return ret;
 }
 
-/* Whether the stage at hand has nothing (more) to tell. */
-static bool stage_done(const struct pguard_record *record, const long *args)
+/* Whether the stage at hand has nothing (more) to tell of its stack. */
+static bool stage_done(const struct pguard_stack *stack, const long *args)
 {
 	switch (args[ARG_STAGE]) {
 	case STAGE_MAPPINGS:
-		return args[ARG_INDEX] >= record->stack->nr_mappings;
+		return args[ARG_INDEX] >= stack->nr_mappings;
 	case STAGE_CHUNKS:
-		return args[ARG_INDEX] >= record->stack->size;
+		return args[ARG_INDEX] >= stack->size;
 	}
 	return false;
 }
 
+static void stack_begin(const struct pguard_record *record, long *args, long index)
+{
+	args[ARG_STACK] = index;
+	args[ARG_STAGE] = stack_at(record, args) ? STAGE_STACK : STAGE_END;
+}
+
 static void stage_next(const struct pguard_record *record, long *args)
 {
-	if (args[ARG_STAGE] == STAGE_FIELDS && !record->stack) {
-		args[ARG_STAGE] = STAGE_END;
+	const struct pguard_stack *stack;
+
+	if (args[ARG_STAGE] == STAGE_FIELDS) {
+		stack_begin(record, args, 0);
 		return;
 	}
-	if (args[ARG_STAGE] == STAGE_FIELDS || args[ARG_STAGE] == STAGE_STACK) {
+	if (args[ARG_STAGE] == STAGE_STACK) {
 		args[ARG_STAGE]++;
 		args[ARG_INDEX] = 0;
 	}
-	while (stage_done(record, args)) {
+	stack = stack_at(record, args);
+	while (stage_done(stack, args)) {
 		args[ARG_STAGE]++;
 		args[ARG_INDEX] = 0;
 	}
+	if (args[ARG_STAGE] == STAGE_END)
+		stack_begin(record, args, args[ARG_STACK] + 1);
 }
 
 /* Tell one message; -EMSGSIZE if it does not fit any more. */

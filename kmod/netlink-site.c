@@ -7,7 +7,7 @@
 #include "compat.h"
 #include "image.h"
 #include "netlink-policy.h"
-#include "probe.h"
+#include "probes.h"
 #include "target.h"
 
 #include <linux/file.h>
@@ -41,7 +41,7 @@ static int target_get(struct genl_info *info, struct pguard_target **ret)
 	return -ENOENT;
 }
 
-static int sites_add(struct genl_info *info, struct pguard_probe_wish *wish,
+static int sites_add(struct genl_info *info, struct pguard_probes_wish *wish,
 		     struct answer *answer)
 {
 	struct pguard_target *target;
@@ -59,7 +59,7 @@ static int sites_add(struct genl_info *info, struct pguard_probe_wish *wish,
 }
 
 /* What the request says, but for the file and the target. */
-static int wish_parse(struct genl_info *info, struct pguard_probe_wish *ret)
+static int wish_parse(struct genl_info *info, struct pguard_probes_wish *ret)
 {
 	struct nlattr *sites = info->attrs[PERFGUARD_A_SITE_SITES];
 	struct nlattr *flags = info->attrs[PERFGUARD_A_SITE_FLAGS];
@@ -82,7 +82,7 @@ static int wish_parse(struct genl_info *info, struct pguard_probe_wish *ret)
 
 int pguard_nl_site_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct pguard_probe_wish wish = { };
+	struct pguard_probes_wish wish = { };
 	struct answer answer = { };
 	size_t size;
 	int ret = pguard_nl_allowed(skb, info->extack) ?: wish_parse(info, &wish);
@@ -124,7 +124,7 @@ int pguard_nl_site_del_doit(struct sk_buff *skb, struct genl_info *info)
 		return ret;
 	ret = target_get(info, &target);
 	if (!ret)
-		pguard_probes_del(target);
+		pguard_probes_del(target, NULL);
 	mutex_unlock(&pguard_control);
 	return ret;
 }

@@ -10,6 +10,7 @@
 
 #include "netlink.h"
 
+#include "arming.h"
 #include "capture.h"
 #include "compat.h"
 #include "hook.h"
@@ -18,6 +19,7 @@
 #include "netlink-record.h"
 #include "process.h"
 #include "record.h"
+#include "samples.h"
 #include "stream.h"
 #include "target.h"
 #include "task.h"
@@ -381,6 +383,8 @@ static int fill_stats(struct sk_buff *skb, void *unused)
 			READ_ONCE(pguard_alerts.bytes) + READ_ONCE(pguard_waits.bytes)) ||
 	    nla_put_u32(skb, PERFGUARD_A_STATS_SITES, sites) ||
 	    nla_put_u64_64bit(skb, PERFGUARD_A_STATS_STREAM_LOST, pguard_stream_lost(),
+			      PERFGUARD_A_STATS_PAD) ||
+	    nla_put_u64_64bit(skb, PERFGUARD_A_STATS_CROWDED_STACKS, pguard_samples_refused(),
 			      PERFGUARD_A_STATS_PAD))
 		return -EMSGSIZE;
 	while (pguard_hook_next(&position, &hook))
@@ -449,8 +453,10 @@ static int netlink_event(struct notifier_block *block, unsigned long event, void
 	const struct netlink_notify *notify = data;
 
 	if (event == NETLINK_URELEASE && notify->protocol == NETLINK_GENERIC &&
-	    net_eq(notify->net, &init_net))
+	    net_eq(notify->net, &init_net)) {
 		pguard_target_orphan(notify->portid);
+		pguard_arming_orphan(notify->portid);
+	}
 	return NOTIFY_DONE;
 }
 

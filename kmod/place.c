@@ -4,6 +4,10 @@
 
 #include "compat.h"
 #include "image.h"
+#include "profile.h"
+
+#include <linux/fs.h>
+#include <linux/mm.h>
 
 /* pguard_place_word_is() without faulting: -EFAULT if the page is not mapped now. */
 static int user_word_peek(u64 address, u64 wanted)
@@ -92,6 +96,173 @@ static int place_look_up(struct pguard_task *state, struct pguard_place *place, 
 }
 
 /*
+ * Does the file hold the code at @address of current's memory, @offset into it?
+ * -EAGAIN if that cannot be found out without sleeping.
+ */
+static int code_is_at(u64 address, const struct pguard_object *object, u64 offset,
+		      bool may_sleep)
+{
+	struct mm_struct *mm = current->mm;
+	struct vm_area_struct *vma;
+	int ret;
+
+	if (may_sleep)
+		mmap_read_lock(mm);
+	else if (!mmap_read_trylock(mm))
+		return -EAGAIN;
+	vma = find_vma(mm, address);
+	ret = vma && vma->vm_start <= address && vma->vm_file &&
+	      file_inode(vma->vm_file) == object->inode &&
+	      address - vma->vm_start + ((u64)vma->vm_pgoff << PAGE_SHIFT) == offset;
+	mmap_read_unlock(mm);
+	return ret;
+}
+
+static int user_word(u64 address, bool may_sleep, u64 *ret)
+{
+	int error;
+
+	if (may_sleep)
+		return get_user(*ret, (const u64 __user *)address);
+	pagefault_disable();
+	error = get_user(*ret, (const u64 __user *)address);
+	pagefault_enable();
+	return error ? -EAGAIN : 0;
+}
+
+/*
+ * Is the word at place->slot a return address that lies there in the file?
+ * -EAGAIN if that cannot be found out without sleeping.
+ */
+static int boundary_returns(struct pguard_place *place, const struct pguard_object *object,
+			    u64 offset, bool may_sleep)
+{
+	u64 word;
+	int ret = user_word(place->slot, may_sleep, &word);
+
+	if (ret)
+		return ret == -EAGAIN ? ret : 0;
+	/* Mappings begin at whole pages: most words are told by their low bits. */
+	if ((word ^ offset) & ~PAGE_MASK)
+		return 0;
+	place->return_address = word;
+	return code_is_at(word, object, offset, may_sleep);
+}
+
+/* As context_fits(); -EAGAIN as above. */
+static int boundary_fits(struct pguard_task *state, struct pguard_place *place,
+			 const struct perfguard_boundary *boundary, bool may_sleep)
+{
+	const struct pguard_object *object = &state->profile->objects[boundary->object];
+	int ret;
+
+	if (boundary->role == PERFGUARD_BOUNDARY_ROLE_EVENT_SITE ||
+	    boundary->syscall != place->syscall)
+		return 0;
+	place->slot = place->sp + boundary->distance;
+	ret = boundary_returns(place, object, boundary->return_offset, may_sleep);
+	if (ret || boundary->role != PERFGUARD_BOUNDARY_ROLE_WAIT ||
+	    !is_near(place->ip, state->home_ip, PATHS_CODE) ||
+	    !is_near(place->slot, state->home, PATHS_STACK))
+		return ret;
+	place->slot = state->home;
+	return boundary_returns(place, object, boundary->return_offset, may_sleep);
+}
+
+/* Look a place up in the thread's profile; true if the answer is in doubt. */
+static bool profile_look_up(struct pguard_task *state, struct pguard_place *place,
+			    bool may_sleep)
+{
+	const struct pguard_profile *profile = state->profile;
+	const struct perfguard_boundary *boundary;
+	bool doubt = false;
+	u32 i;
+
+	for (i = 0; i < profile->nr_boundaries; i++) {
+		int ret;
+
+		boundary = &profile->boundaries[i];
+		ret = boundary_fits(state, place, boundary, may_sleep);
+		if (ret < 0)
+			doubt = true;
+		if (ret <= 0)
+			continue;
+		place->loop = pguard_loop_new(state->image,
+					      profile->courses[boundary->course].id,
+					      may_sleep ? GFP_KERNEL : GFP_NOWAIT);
+		if (!place->loop)
+			return true;
+		place->boundary = boundary;
+		if (boundary->role == PERFGUARD_BOUNDARY_ROLE_WAIT) {
+			state->home = place->slot;
+			state->home_ip = place->ip;
+		}
+		return false;
+	}
+	return doubt;
+}
+
+/* Has the thread's profile a boundary at this system call? */
+static bool profile_may_fit(const struct pguard_task *state, const struct pguard_place *place)
+{
+	const struct pguard_profile *profile = state->profile;
+	u32 i;
+
+	for (i = 0; i < profile->nr_boundaries; i++)
+		if (profile->boundaries[i].role != PERFGUARD_BOUNDARY_ROLE_EVENT_SITE &&
+		    profile->boundaries[i].syscall == place->syscall)
+			return true;
+	return false;
+}
+
+/*
+ * Is the place a boundary this time?  Several functions may call the one that
+ * waits, from equal depths, and only one of them at an event's begin.  What the
+ * place was last time is kept, for it may be that again.
+ */
+static bool profile_fits_now(struct pguard_task *state, struct pguard_place *place,
+			     bool may_sleep)
+{
+	struct pguard_place now = *place;
+
+	now.loop = NULL;
+	now.boundary = NULL;
+	profile_look_up(state, &now, may_sleep);
+	if (!now.loop)
+		return false;
+	*place = now;
+	return true;
+}
+
+/*
+ * Go by the profile that the target has now.  Called after the generation was
+ * read, which is raised after the profile was changed; and since the profile
+ * may be newer than the generation, no place is settled any more.
+ */
+static void profile_change(struct pguard_task *state)
+{
+	struct pguard_profile *profile, *old = state->profile;
+	u32 i;
+
+	rcu_read_lock();
+	profile = rcu_dereference(state->target->profile);
+	if (profile != old && profile && !pguard_profile_hold(profile))
+		profile = old;
+	rcu_read_unlock();
+	if (likely(profile == old))
+		return;
+	for (i = 0; i < PGUARD_NR_PLACES; i++) {
+		state->places[i].boundary = NULL;
+		state->places[i].loop = NULL;
+		state->places[i].generation = READ_ONCE(state->image->generation) - 1;
+	}
+	state->profile = profile;
+	state->is_guarded = profile;
+	if (old)
+		pguard_profile_put(old);
+}
+
+/*
  * Settle what a place is.  Its stack may be swapped out, or unmapped for a
  * moment by NUMA balancing: that says nothing about the place.  A context of
  * another loop may point beyond the end of this stack: then it is not its.
@@ -103,12 +274,18 @@ static noinline void place_classify(struct pguard_task *state, struct pguard_pla
 	bool doubt = false;
 	u64 word;
 
+	place->boundary = NULL;
 	while (tries-- && place_look_up(state, place, &from)) {
 		if (may_sleep && !get_user(word, (const u64 __user *)place->slot))
 			continue;
 		doubt = !may_sleep;
 		from++;
 	}
+	if (rcu_access_pointer(state->target->profile) != state->profile)
+		profile_change(state);
+	place->may_fit = state->profile && profile_may_fit(state, place);
+	if (place->may_fit && !place->loop)
+		doubt |= profile_look_up(state, place, may_sleep);
 	if (doubt && !place->loop)
 		place->generation--; /* ask again next time */
 }
@@ -171,7 +348,7 @@ bool pguard_place_is_boundary(struct pguard_task *state, struct pguard_place *pl
 	int ret;
 
 	if (!place->loop)
-		return false;
+		return place->may_fit && profile_fits_now(state, place, may_sleep);
 	if (may_sleep)
 		ret = pguard_place_word_is(place->slot, place->return_address);
 	else
@@ -179,6 +356,8 @@ bool pguard_place_is_boundary(struct pguard_task *state, struct pguard_place *pl
 	if (likely(ret > 0))
 		return true;
 	/* Another chain of calls led here this time. */
+	if (!ret && place->boundary)
+		return profile_fits_now(state, place, may_sleep);
 	if (!ret)
 		place_classify(state, place, may_sleep);
 	return !ret && place->loop;

@@ -5,6 +5,10 @@
  * A wait belongs to an event loop if its place does: the same system call at
  * the same distance below the loop's return address, which is read from the
  * user's stack each time.
+ *
+ * What the loops are is told by the image's contexts, by run-time addresses, or
+ * by the boundaries of the profile that guards the target, by places in files.
+ * Among the latter are calls that are no waits but begin an event.
  */
 #ifndef _PGUARD_PLACE_H
 #define _PGUARD_PLACE_H

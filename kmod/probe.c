@@ -3,43 +3,34 @@
 #include "probe.h"
 
 #include "compat.h"
-#include "image.h"
-#include "site.h"
+#include "guard.h"
+#include "profile.h"
 
 #include <linux/fs.h>
-#include <linux/list.h>
 #include <linux/mm.h>
-#include <linux/netlink.h>
-#include <linux/path.h>
-#include <linux/sched/signal.h>
-#include <linux/uprobes.h>
-#include <linux/workqueue.h>
+#include <linux/preempt.h>
+#include <linux/string.h>
 
-/* A breakpoint in every memory that the filter accepts. */
-struct probe {
-	struct uprobe_consumer consumer;
-	struct uprobe *handle;
-	u64 offset;
-	struct pguard_site site;
-};
-
-/**
- * struct batch - probes that were ordered together
- * @list: in target.probes; pguard_control
- * @path: keeps the inode
- * @inode: of the lowest layer, to which the kernel ties its breakpoints
- * @nr: how many probes are on
+/*
+ * The instruction is to be carried out once: who comes after another handler
+ * at the same place, which did it, finds the thread elsewhere.  A place in a
+ * file and in memory differ by whole pages.
  */
-struct batch {
-	struct list_head list;
-	struct path path;
-	struct inode *inode;
-	u32 nr;
-	struct probe probes[];
-};
+static bool is_to_be_done(const struct pguard_probe *probe, const struct pt_regs *regs)
+{
+	return probe->code.way == PERFGUARD_GUARD_WAY_MODULE &&
+	       offset_in_page(regs->ip) == offset_in_page(probe->offset);
+}
 
-/* Of all targets; pguard_control. */
-static u32 nr_probes;
+/* The module could not do it this time: the kernel steps it. */
+static void count_step(const struct pguard_site *site)
+{
+	if (!site->profile)
+		return;
+	preempt_disable();
+	pguard_profile_this_cpu(site->profile)->guards[site->id].stepped++;
+	preempt_enable();
+}
 
 /*
  * Runs in the thread, which may sleep.  A probe must not be put on or taken
@@ -47,9 +38,17 @@ static u32 nr_probes;
  */
 static int probe_handler(PGUARD_UPROBE_HANDLER_ARGS)
 {
-	struct probe *probe = container_of(self, struct probe, consumer);
+	struct pguard_probe *probe = container_of(self, struct pguard_probe, consumer);
+	bool is_done;
 
-	return pguard_site_hit(&probe->site, regs) ? UPROBE_HANDLER_REMOVE : 0;
+	if (probe->site.profile)
+		is_done = pguard_guard_hit(&probe->site, regs);
+	else
+		is_done = pguard_site_hit(&probe->site, regs);
+	if (is_to_be_done(probe, regs) && !pguard_emulate(&probe->code.emulation, regs) &&
+	    !is_done)
+		count_step(&probe->site);
+	return is_done ? UPROBE_HANDLER_REMOVE : 0;
 }
 
 /*
@@ -58,204 +57,52 @@ static int probe_handler(PGUARD_UPROBE_HANDLER_ARGS)
  */
 static bool probe_filter(PGUARD_UPROBE_FILTER_ARGS)
 {
-	struct probe *probe = container_of(self, struct probe, consumer);
+	struct pguard_probe *probe = container_of(self, struct pguard_probe, consumer);
 
 	return pguard_site_wants(&probe->site, mm);
 }
 
-static int site_check(const struct perfguard_site *site, const struct inode *inode)
-{
-	if (site->id > PERFGUARD_MAX_SITE_ID || site->sp_delta > PGUARD_MAX_DISTANCE)
-		return -EINVAL;
-	return site->offset < (u64)i_size_read(inode) ? 0 : -EINVAL;
-}
-
-static int probe_add(struct probe *probe, struct pguard_target *target,
-		     const struct perfguard_site *site, struct inode *inode, u32 flags)
-{
-	int ret = site_check(site, inode);
-
-	if (ret)
-		return ret;
-	/* A registration that failed may have left something in it. */
-	memset(probe, 0, sizeof(*probe));
-	probe->consumer.handler = probe_handler;
-	probe->consumer.filter = probe_filter;
-	probe->offset = site->offset;
-	probe->site.target = target;
-	probe->site.id = site->id;
-	probe->site.sp_delta = site->sp_delta;
-	probe->site.one_shot = flags & PERFGUARD_SITE_FLAGS_ONE_SHOT;
-	probe->handle = pguard_uprobe_register(inode, site->offset, &probe->consumer);
-	return PTR_ERR_OR_ZERO(probe->handle);
-}
-
-static int wish_check(const struct pguard_probe_wish *wish, struct netlink_ext_ack *extack)
-{
-	const struct inode *inode = file_inode(wish->file);
-
-	if (!S_ISREG(inode->i_mode)) {
-		NL_SET_ERR_MSG(extack, "the file with the sites is not a regular file");
-		return -EINVAL;
-	}
-	if (wish->file->f_path.mnt->mnt_flags & MNT_NOEXEC ||
-	    inode->i_sb->s_iflags & SB_I_NOEXEC) {
-		NL_SET_ERR_MSG(extack, "nothing in this file system can be executed");
-		return -EACCES;
-	}
-	if (!wish->nr || wish->nr > PERFGUARD_SITES_PER_REQUEST) {
-		NL_SET_ERR_MSG(extack, "no sites, or too many for one request");
-		return -EINVAL;
-	}
-	if (wish->nr > PERFGUARD_MAX_SITES - nr_probes) {
-		NL_SET_ERR_MSG(extack, "too many sites");
-		return -ENOSPC;
-	}
-	return 0;
-}
-
-static void batch_free(struct batch *batch, struct pguard_target *target)
-{
-	path_put(&batch->path);
-	pguard_target_put(target);
-	kvfree(batch);
-}
-
 /**
- * pguard_probes_add() - put probes on at the sites of a file
- * @target: whose threads are told
- * @wish: where
- * @refused: takes the sites that cannot be probed; room for all of the wish
- * @ret_nr_refused: how many they are
- * @extack: takes the reason of a refusal of the whole
+ * pguard_probe_register() - put a probe on
+ * @probe: with its inode, offset, code and site filled in; off, and no handler
+ *	runs for it
  *
  * Context: may sleep, long if many processes map the file; pguard_control held.
- * Return: 0, also if some sites or all were refused; an error with nothing
- * changed.
+ * Return: 0 or an error: -EINVAL for an offset beyond the end of the file,
+ * -ENOTSUPP for an instruction that cannot be probed.
  */
-int pguard_probes_add(struct pguard_target *target, const struct pguard_probe_wish *wish,
-		      struct perfguard_site_refusal *refused, u32 *ret_nr_refused,
-		      struct netlink_ext_ack *extack)
+int pguard_probe_register(struct pguard_probe *probe)
 {
-	struct batch *batch;
-	u32 i;
-	int ret;
-
-	*ret_nr_refused = 0;
-	ret = wish_check(wish, extack);
-	if (ret)
-		return ret;
-	batch = kvzalloc(struct_size(batch, probes, wish->nr), GFP_KERNEL);
-	if (!batch)
-		return -ENOMEM;
-	batch->path = wish->file->f_path;
-	path_get(&batch->path);
-	batch->inode = d_real_inode(batch->path.dentry);
-	kref_get(&target->kref);
-
-	for (i = 0; i < wish->nr; i++) {
-		ret = fatal_signal_pending(current) ? -EINTR :
-			probe_add(&batch->probes[batch->nr], target, &wish->sites[i],
-				  batch->inode, wish->flags);
-		if (ret)
-			refused[(*ret_nr_refused)++] = (struct perfguard_site_refusal){
-				.id = wish->sites[i].id,
-				.error = -ret,
-			};
-		else
-			batch->nr++;
-		cond_resched();
-	}
-	if (!batch->nr) {
-		batch_free(batch, target);
-		return 0;
-	}
-	list_add_tail(&batch->list, &target->probes);
-	target->nr_sites += batch->nr;
-	nr_probes += batch->nr;
+	if (probe->offset >= (u64)i_size_read(probe->inode))
+		return -EINVAL;
+	/* A registration before may have left something in it. */
+	memset(&probe->consumer, 0, sizeof(probe->consumer));
+	probe->consumer.handler = probe_handler;
+	probe->consumer.filter = probe_filter;
+	probe->handle = pguard_uprobe_register(probe->inode, probe->offset, &probe->consumer);
+	if (IS_ERR(probe->handle))
+		return PTR_ERR(probe->handle);
+	probe->is_on = true;
 	return 0;
 }
 
-/* The last one first: the kernel looks for it from the end they were put on. */
-static void batch_off(struct batch *batch)
-{
-	struct probe *probe;
-	u32 i;
-
-	for (i = batch->nr; i--;) {
-		probe = &batch->probes[i];
-		pguard_uprobe_unregister(probe->handle, batch->inode, probe->offset,
-					 &probe->consumer);
-		cond_resched();
-	}
-}
-
 /**
- * pguard_probes_del() - take all probes of a target off
+ * pguard_probe_unregister() - take a probe off, if it is on
  *
- * Afterwards no handler runs for them.
+ * Afterwards the handler may still run; pguard_probe_sync() waits for it.
  *
- * Context: may sleep, long if many processes map the files; pguard_control
- * held.
+ * Context: as pguard_probe_register().
  */
-void pguard_probes_del(struct pguard_target *target)
+void pguard_probe_unregister(struct pguard_probe *probe)
 {
-	struct batch *batch, *next;
-
-	if (list_empty(&target->probes))
+	if (!probe->is_on)
 		return;
-	list_for_each_entry_reverse(batch, &target->probes, list)
-		batch_off(batch);
-	/* One wait for all of them. */
+	pguard_uprobe_unregister(probe->handle, probe->inode, probe->offset, &probe->consumer);
+	probe->is_on = false;
+}
+
+/* No handler runs for those taken off.  Context: may sleep, up to 60 ms. */
+void pguard_probe_sync(void)
+{
 	pguard_uprobe_sync();
-	list_for_each_entry_safe(batch, next, &target->probes, list) {
-		list_del(&batch->list);
-		nr_probes -= batch->nr;
-		batch_free(batch, target);
-	}
-	target->nr_sites = 0;
-}
-
-/*
- * A target that is one process is not to come again once it has ended.  While
- * an exec replaces it, with preemption off, it is out of the table.
- */
-static bool target_is_over(const struct pguard_target *target)
-{
-	if (target->inode || list_empty(&target->probes) || atomic_read(&target->nr_processes))
-		return false;
-	synchronize_rcu();
-	return !atomic_read(&target->nr_processes);
-}
-
-static void tidy(struct work_struct *work)
-{
-	struct pguard_target *target;
-
-	mutex_lock(&pguard_control);
-	list_for_each_entry(target, &pguard_targets, list)
-		if (target_is_over(target))
-			pguard_probes_del(target);
-	mutex_unlock(&pguard_control);
-}
-
-static DECLARE_WORK(tidy_work, tidy);
-
-/**
- * pguard_probes_tidy() - a watched process ended
- *
- * The probes of a target that has none any more, and gets none, are taken off
- * by a work.
- *
- * Context: any.
- */
-void pguard_probes_tidy(void)
-{
-	queue_work(system_unbound_wq, &tidy_work);
-}
-
-/* The module goes: no process is watched any more. */
-void pguard_probe_deinit(void)
-{
-	flush_work(&tidy_work);
 }

@@ -1,36 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Probes: the kernel's breakpoints at the sites of targets.
- *
- * They come in batches, as the user orders them, and go all at once with their
- * target or before.  A batch keeps the file, and holds a reference to its
- * target.
- */
+/* A probe: the kernel's breakpoint at a site. */
 #ifndef _PGUARD_PROBE_H
 #define _PGUARD_PROBE_H
 
+#include "code.h"
+#include "site.h"
+
 #include <linux/types.h>
 
-#include <linux/perfguard.h>
+/* Relies on the one before it. */
+#include <linux/uprobes.h>
 
-struct file;
-struct netlink_ext_ack;
-struct pguard_target;
-
-/* What is wanted: @nr places in @file. */
-struct pguard_probe_wish {
-	struct file *file;
-	const struct perfguard_site *sites;
-	u32 nr;
-	u32 flags;
+/**
+ * struct pguard_probe - a breakpoint in every memory that the filter accepts
+ * @inode: of the lowest layer, to which the kernel ties its breakpoints; kept
+ *	by who made the probe
+ * @is_on: it is registered; pguard_control
+ * @code: the instruction under it
+ */
+struct pguard_probe {
+	struct uprobe_consumer consumer;
+	struct uprobe *handle;
+	struct inode *inode;
+	u64 offset;
+	bool is_on;
+	struct pguard_code code;
+	struct pguard_site site;
 };
 
-int pguard_probes_add(struct pguard_target *target, const struct pguard_probe_wish *wish,
-		      struct perfguard_site_refusal *refused, u32 *ret_nr_refused,
-		      struct netlink_ext_ack *extack);
-void pguard_probes_del(struct pguard_target *target);
-void pguard_probes_tidy(void);
-
-void pguard_probe_deinit(void);
+int pguard_probe_register(struct pguard_probe *probe);
+void pguard_probe_unregister(struct pguard_probe *probe);
+void pguard_probe_sync(void);
 
 #endif /* _PGUARD_PROBE_H */

@@ -39,6 +39,7 @@ static void grave_work(struct work_struct *work)
 
 	llist_for_each_entry_safe(record, next, llist_del_all(&grave.dead), grave_node) {
 		pguard_stack_free(record->stack);
+		kfree(record->met);
 		kfree(record);
 	}
 }
@@ -81,11 +82,8 @@ void pguard_record_put(struct pguard_record *record)
 
 static size_t record_bytes(const struct pguard_record *record)
 {
-	size_t bytes = sizeof(*record);
-
-	if (record->stack)
-		bytes += pguard_stack_footprint(record->stack);
-	return bytes;
+	return sizeof(*record) + record->nr_met * sizeof(*record->met) +
+	       pguard_stack_footprint(record->stack);
 }
 
 static struct pguard_record *ring_pop(struct pguard_ring *ring)
@@ -130,22 +128,24 @@ void pguard_ring_add(struct pguard_ring *ring, struct pguard_record *record)
 }
 
 /**
- * pguard_ring_complete() - give a record its stack; now it is ready
+ * pguard_ring_complete() - give a record its last stacks; now it is ready
  * @ring: where it was added
  * @record: referenced by the caller
- * @stack: taken over; may be NULL
+ * @stack: with those behind it; taken over; may be NULL
  *
- * Context: any but interrupts.
+ * Context: may sleep.
  */
 void pguard_ring_complete(struct pguard_ring *ring, struct pguard_record *record,
 			  struct pguard_stack *stack)
 {
+	/* Nobody else looks at its stacks before it is ready. */
+	pguard_stack_free(pguard_stack_pack(record->stack, &stack, GFP_KERNEL));
 	spin_lock(&ring->lock);
-	record->stack = stack;
+	pguard_stack_append(&record->stack, stack);
 	/* It may have been overwritten meanwhile. */
 	if (stack && !list_empty(&record->list))
 		ring_grow(ring, pguard_stack_footprint(stack));
-	/* Pairs with pguard_ring_get(): whoever sees it ready sees its stack. */
+	/* Pairs with pguard_ring_get(): whoever sees it ready sees its stacks. */
 	smp_store_release(&record->ready, true);
 	spin_unlock(&ring->lock);
 	if (ring->wake)
@@ -211,4 +211,5 @@ void pguard_record_deinit(void)
 	pguard_ring_clear(&pguard_alerts);
 	pguard_ring_clear(&pguard_waits);
 	flush_work(&grave.work);
+	pguard_stack_bury_wait();
 }

@@ -25,7 +25,7 @@ struct pguard_stack;
  * @list: in a ring; guarded by its lock, empty when it is in none
  * @grave_node: on its way to be freed
  * @refs: the ring's, and one for each reader
- * @ready: false while its stack is being taken; readers wait for that, so that
+ * @ready: false while its last stack is being taken; readers wait for that, so that
  *	the order of records is that of what they tell
  *
  * The other fields are those of attribute set "record" of the spec, and do
@@ -54,7 +54,15 @@ struct pguard_record {
 	u64 wait_sp;
 	u64 enter_ns;
 	u64 lost;
-	struct pguard_stack *stack;
+	u32 profile_id;		/* 0: no profile is armed, nor are the next ones told */
+	u32 type_id;		/* 0: none */
+	u32 margin;
+	u64 check_ns;
+	bool is_novel;
+	bool is_thinned;
+	u32 nr_met;
+	struct perfguard_met *met;	/* freed with it */
+	struct pguard_stack *stack;	/* the first one, or NULL */
 };
 
 /**

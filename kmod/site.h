@@ -8,19 +8,22 @@
 #include <linux/types.h>
 
 struct mm_struct;
+struct pguard_profile;
 struct pguard_target;
 struct pt_regs;
 
 /**
  * struct pguard_site - a site of a target
  * @target: whose threads are told; its batch holds a reference
- * @id: what the events of its hits carry
+ * @profile: whose guard it is, NULL if it is no guard but a site to record
+ * @id: what the events of its hits carry; the index of the guard
  * @sp_delta: from the stack pointer here to that at the function's entry
  * @one_shot: one hit is enough
  * @seen: it was told; only where one is enough
  */
 struct pguard_site {
 	struct pguard_target *target;
+	struct pguard_profile *profile;
 	u32 id;
 	u32 sp_delta;
 	bool one_shot;

@@ -3,6 +3,7 @@
 #include "stack.h"
 
 #include "compat.h"
+#include "lock.h"
 #include "task.h"
 
 #include <linux/bsearch.h>
@@ -11,6 +12,11 @@
 #include <linux/sched/task_stack.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/workqueue.h>
+
+static void grave_work(struct work_struct *work);
+static LLIST_HEAD(grave);
+static DECLARE_WORK(burial, grave_work);
 
 /* An executable mapping while the mmap lock is held. */
 struct exec_range {
@@ -74,6 +80,9 @@ static struct pguard_stack *stack_alloc(struct mm_struct *mm, const struct pt_re
 	stack->at_ns = ktime_get_ns();
 	stack->size = size;
 	stack->full_size = min_t(unsigned long, extent, U32_MAX);
+	/* An interrupt or exception would have put a negative number there. */
+	stack->syscall = (long)regs->orig_ax >= 0 ? regs->orig_ax : PGUARD_NO_SYSCALL;
+	stack->lock = pguard_lock_address(regs);
 	regs_copy(stack->regs, regs);
 	return stack;
 }
@@ -137,6 +146,7 @@ static void stack_add_mappings(struct pguard_stack *stack, struct mm_struct *mm)
 	for (i = 0; i < nr; i++)
 		hits += ranges[i].hit;
 	stack->mappings = kvcalloc(hits, sizeof(*stack->mappings), GFP_KERNEL);
+	stack->has_mappings = true;
 	for (i = 0; i < nr && stack->mappings; i++)
 		if (ranges[i].hit)
 			mapping_set(&stack->mappings[stack->nr_mappings++],
@@ -168,6 +178,7 @@ struct pguard_stack *pguard_stack_self(const struct pt_regs *regs)
 	stack->state = PERFGUARD_STACK_STATE_SELF;
 	left = copy_from_user(stack->bytes, (void __user *)regs->sp, stack->size);
 	stack->size = (stack->size - left) & ~7U;
+	stack->nr_own = stack->size;
 	stack_add_mappings(stack, current->mm);
 	return stack;
 }
@@ -221,6 +232,8 @@ struct pguard_stack *pguard_stack_read(struct pguard_task *state)
 		size = access_process_vm(state->task, regs.sp, stack->bytes, stack->size,
 					 FOLL_NOFAULT);
 	stack->size = max(size, 0) & ~7;
+	stack->nr_own = stack->size;
+	stack->holder = pguard_lock_holder(state->task, &regs);
 	stack_add_mappings(stack, mm);
 out_mm:
 	/* If it is the last reference, the watch has no time for the rest. */
@@ -228,26 +241,158 @@ out_mm:
 	return stack;
 }
 
-/**
- * pguard_stack_free() - free a stack
- *
- * Context: may sleep (kvfree).
- */
-void pguard_stack_free(struct pguard_stack *stack)
+/* Bytes at the end of both stacks that are the same, at the same addresses. */
+static u32 nr_common(const struct pguard_stack *a, const struct pguard_stack *b)
+{
+	u32 max = min(a->size, b->size), nr;
+
+	if (a->regs[PGUARD_STACK_REG_RSP] + a->size != b->regs[PGUARD_STACK_REG_RSP] + b->size)
+		return 0;
+	for (nr = 0; nr < max; nr += sizeof(u64))
+		if (*(u64 *)(a->bytes + a->size - nr - sizeof(u64)) !=
+		    *(u64 *)(b->bytes + b->size - nr - sizeof(u64)))
+			break;
+	return nr;
+}
+
+/* A mapping's file does not change without the rest. */
+static bool has_same_mappings(const struct pguard_stack *a, const struct pguard_stack *b)
 {
 	u32 i;
 
-	if (!stack)
-		return;
-	for (i = 0; i < stack->nr_mappings; i++)
-		kfree(stack->mappings[i].path);
-	kvfree(stack->mappings);
-	kvfree(stack);
+	if (a->nr_mappings != b->nr_mappings)
+		return false;
+	for (i = 0; i < a->nr_mappings; i++)
+		if (memcmp(&a->mappings[i], &b->mappings[i],
+			   offsetof(struct pguard_mapping, path)))
+			return false;
+	return true;
 }
 
-/* Memory a stack takes, about. */
-size_t pguard_stack_footprint(const struct pguard_stack *stack)
+/* A stack without what it has in common with @outer; NULL if that is little. */
+static struct pguard_stack *stack_shrink(struct pguard_stack *stack,
+					 const struct pguard_stack *outer, gfp_t gfp)
 {
-	return struct_size(stack, bytes, stack->size) +
-	       stack->nr_mappings * (sizeof(*stack->mappings) + 64);
+	u32 common = nr_common(stack, outer), own = stack->size - common;
+	struct pguard_stack *ret;
+
+	if (common < sizeof(*stack))
+		return NULL;
+	ret = kmalloc(struct_size(ret, bytes, own), gfp | __GFP_NOWARN);
+	if (!ret)
+		return NULL;
+	*ret = *stack;
+	memcpy(ret->bytes, stack->bytes, own);
+	ret->nr_own = own;
+	ret->outer = outer;
+	ret->has_mappings = !has_same_mappings(stack, outer);
+	if (ret->has_mappings)
+		stack->has_mappings = false;
+	else
+		ret->mappings = outer->mappings;
+	stack->next = NULL;
+	return ret;
+}
+
+static const struct pguard_stack *outer_find(const struct pguard_stack *list, u32 tid)
+{
+	while (list && (list->tid != tid || list->outer))
+		list = list->next;
+	return list;
+}
+
+/**
+ * pguard_stack_pack() - leave out of stacks what those of a list have already
+ * @list: of the same unit; they are to be put behind it
+ * @stacks: all their bytes are own; each one that can be is replaced
+ * @gfp: as the caller's context allows
+ *
+ * Context: any that @gfp allows; what guards the list is held.
+ * Return: what was replaced, to be freed by the caller.
+ */
+struct pguard_stack *pguard_stack_pack(const struct pguard_stack *list,
+				       struct pguard_stack **stacks, gfp_t gfp)
+{
+	struct pguard_stack *replaced = NULL, *packed;
+	const struct pguard_stack *outer;
+
+	for (; *stacks; stacks = &(*stacks)->next) {
+		outer = outer_find(list, (*stacks)->tid);
+		packed = outer ? stack_shrink(*stacks, outer, gfp) : NULL;
+		if (!packed)
+			continue;
+		pguard_stack_append(&replaced, *stacks);
+		*stacks = packed;
+	}
+	return replaced;
+}
+
+/**
+ * pguard_stack_append() - add stacks behind those of a list
+ *
+ * Context: any; what guards the list is held.
+ */
+void pguard_stack_append(struct pguard_stack **list, struct pguard_stack *stack)
+{
+	while (*list)
+		list = &(*list)->next;
+	*list = stack;
+}
+
+/**
+ * pguard_stack_free() - free a stack and those behind it
+ *
+ * Context: may sleep (kvfree).
+ */
+void pguard_stack_free(struct pguard_stack *list)
+{
+	struct pguard_stack *stack;
+	u32 i;
+
+	while ((stack = list)) {
+		list = stack->next;
+		for (i = 0; stack->has_mappings && i < stack->nr_mappings; i++)
+			kfree(stack->mappings[i].path);
+		if (stack->has_mappings)
+			kvfree(stack->mappings);
+		kvfree(stack);
+	}
+}
+
+static void grave_work(struct work_struct *work)
+{
+	struct pguard_stack *stack, *next;
+
+	llist_for_each_entry_safe(stack, next, llist_del_all(&grave), grave_node)
+		pguard_stack_free(stack);
+}
+
+/**
+ * pguard_stack_bury() - pguard_stack_free() from where nothing may sleep
+ *
+ * Context: any.
+ */
+void pguard_stack_bury(struct pguard_stack *list)
+{
+	if (list && llist_add(&list->grave_node, &grave))
+		schedule_work(&burial);
+}
+
+/* All that was buried is freed on return. */
+void pguard_stack_bury_wait(void)
+{
+	flush_work(&burial);
+}
+
+/* Memory that a stack and those behind it take, about. */
+size_t pguard_stack_footprint(const struct pguard_stack *list)
+{
+	const struct pguard_stack *stack;
+	size_t bytes = 0;
+
+	for (stack = list; stack; stack = stack->next)
+		bytes += struct_size(stack, bytes, stack->nr_own) +
+			 stack->has_mappings * stack->nr_mappings *
+			 (sizeof(*stack->mappings) + 64);
+	return bytes;
 }

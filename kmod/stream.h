@@ -41,6 +41,14 @@ static inline bool pguard_stream_wants_waits(const struct pguard_target *target)
 	       pguard_stream_is_open();
 }
 
+/* Are the units that its profile cuts, and the hits of their guards? */
+static inline bool pguard_stream_wants_units(const struct pguard_target *target)
+{
+	return READ_ONCE(target->flags) &
+	       (PERFGUARD_TARGET_FLAGS_RECORD | PERFGUARD_TARGET_FLAGS_UNITS) &&
+	       pguard_stream_is_open();
+}
+
 bool pguard_stream_knows(const struct pguard_task *state);
 bool pguard_stream_put(struct pguard_task *state, u32 kind, u32 number, u64 sp, u64 value);
 void pguard_stream_end(struct pguard_task *state);

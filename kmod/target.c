@@ -9,8 +9,8 @@
  *   2. its sites' probes go
  *   3. its processes go: the stub passes their threads
  *   4. with the last target: tracepoint probes, hooks and the watch go
- *   5. its threads' states go, and the threads are sent out of the hooked
- *      calls; what cannot leave just now is waited for by a work
+ *   5. its threads' states go, then its profile, and the threads are sent out
+ *      of the hooked calls; what cannot leave just now is waited for by a work
  *   6. when the last thread is out: the path, the module
  *
  * Locks, outermost first: pguard_control, leaving_lock (mutexes),
@@ -23,11 +23,13 @@
 #include "capture.h"
 #include "compat.h"
 #include "drain.h"
+#include "governor.h"
 #include "hook.h"
 #include "image.h"
 #include "life.h"
-#include "probe.h"
+#include "probes.h"
 #include "process.h"
+#include "profile.h"
 #include "record.h"
 #include "watch.h"
 
@@ -202,15 +204,30 @@ static int target_leave(struct pguard_target *target)
 	return 0;
 }
 
+/* Its threads are not found any more; those in a call hold the profile. */
+static bool target_unguard(struct pguard_target *target)
+{
+	struct pguard_profile *profile = pguard_target_profile(target);
+
+	if (!profile)
+		return false;
+	RCU_INIT_POINTER(target->profile, NULL);
+	pguard_profile_drop(profile);
+	return true;
+}
+
 /*
  * The way out, also of a target that only half came in.  -EINPROGRESS if a
  * thread cannot be got out of a hooked call just now.
  */
 static int target_remove(struct pguard_target *target)
 {
+	bool was_guarded;
+	int ret;
+
 	lockdep_assert_held(&pguard_control);
 	target_unlist(target);
-	pguard_probes_del(target);
+	pguard_probes_del_all(target);
 	pguard_process_del_all(target);
 	if (!nr_targets) {
 		pguard_life_stop();
@@ -219,10 +236,18 @@ static int target_remove(struct pguard_target *target)
 		pguard_ring_clear(&pguard_waits);
 	}
 	pguard_drain(target);
+	was_guarded = target_unguard(target);
 	/* The watch may be about to ask one of the threads for its stack. */
 	pguard_watch_flush();
+	/* The others may need to be looked at less often. */
+	if (nr_targets)
+		pguard_watch_start();
 	pguard_drain_kick(target);
-	return target_leave(target);
+	ret = target_leave(target);
+	/* So that its files can be unmounted. */
+	if (was_guarded)
+		pguard_profile_flush();
+	return ret;
 }
 
 static int wish_check(const struct pguard_target_wish *wish, struct netlink_ext_ack *extack)
@@ -421,7 +446,8 @@ void pguard_target_deinit(void)
 	flush_work(&orphans);
 	flush_delayed_work(&leaving_dwork);
 	pguard_life_deinit();
-	pguard_probe_deinit();
+	pguard_governor_deinit();
+	pguard_probes_deinit();
 	pguard_capture_deinit();
 	/* Last: it waits for the ends of all that ran in threads' own time. */
 	pguard_drain_deinit();

@@ -4,6 +4,7 @@
 
 #include "compat.h"
 #include "image.h"
+#include "inference.h"
 #include "process.h"
 
 #include <linux/sched/task.h>
@@ -11,6 +12,7 @@
 
 DEFINE_SPINLOCK(pguard_tasks_lock);
 struct hlist_head pguard_tasks[1 << PGUARD_TASKS_BITS];
+LIST_HEAD(pguard_all_tasks);
 atomic_t pguard_nr_tasks = ATOMIC_INIT(0);
 
 enum {
@@ -49,6 +51,7 @@ struct pguard_task *pguard_task_new(struct pguard_image *image)
 		goto err_unlock;
 	hlist_add_head_rcu(&state->node,
 			   &pguard_tasks[hash_ptr(current, PGUARD_TASKS_BITS)]);
+	list_add_tail_rcu(&state->all, &pguard_all_tasks);
 	atomic_inc(&pguard_nr_tasks);
 	atomic_inc(&target->nr_threads);
 	spin_unlock(&pguard_tasks_lock);
@@ -102,6 +105,9 @@ void pguard_task_put(struct pguard_task *state)
 		atomic_dec(&state->loop->nr_threads);
 	put_task_struct(state->task);
 	pguard_image_put(state->image);
+	pguard_inference_free(rcu_dereference_protected(state->inference, true));
+	if (state->profile)
+		pguard_profile_put(state->profile);
 	kfree_rcu(state, rcu);
 }
 
@@ -122,6 +128,7 @@ void pguard_task_unhash(struct pguard_task *state)
 	state->gone = true;
 	spin_unlock(&state->lock);
 	hlist_del_rcu(&state->node);
+	list_del_rcu(&state->all);
 	WRITE_ONCE(state->dead, true);
 	atomic_dec(&pguard_nr_tasks);
 	atomic_dec(&target->nr_threads);

@@ -4,8 +4,9 @@
  *
  * Found by the task's address in an RCU hash.  Made by the thread itself in
  * its first hooked call, or at the first site it hits; taken out by the
- * thread's exit or exec, or when its target goes.  References: the hash's, and one for each user that holds on
- * to it outside of an RCU section (watch, queued task work).
+ * thread's exit or exec, or when its target goes.  References: the hash's, and
+ * one for each user that holds on to it outside of an RCU section (watch,
+ * queued task work).
  */
 #ifndef _PGUARD_TASK_H
 #define _PGUARD_TASK_H
@@ -17,8 +18,12 @@
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 
+struct perfguard_boundary;
 struct pguard_image;
+struct pguard_inference;
 struct pguard_loop;
+struct pguard_profile;
+struct pguard_stack;
 struct pguard_target;
 
 /*
@@ -32,8 +37,10 @@ struct pguard_place {
 	u32 syscall;
 	u32 generation;		/* of the contexts @loop was looked up in */
 	struct pguard_loop *loop;
+	const struct perfguard_boundary *boundary;	/* of the thread's profile; or NULL */
 	u64 slot;		/* where the return address stands, and */
 	u64 return_address;	/* which it must be */
+	bool may_fit;		/* the thread's profile has a boundary at such a call */
 	bool fresh;		/* never recorded for discovery */
 };
 
@@ -42,20 +49,38 @@ enum { PGUARD_NR_PLACES = 4 };
 /*
  * pguard_task.unit: the unit's number in the upper bits, its phase below.
  * The thread sets RUNNING when it begins a unit (release: start and mark are
- * in place) and takes all off with xchg at its end; the watch adds LATE with
- * cmpxchg.  So each late unit gets exactly one end.
+ * in place) and takes all off with xchg at its end; the watch, or a guard in the
+ * thread itself, adds LATE with cmpxchg.  So each late unit gets exactly one
+ * end, and is told as a new one once.
  */
 enum pguard_phase {
 	PGUARD_PHASE_RUNNING = 1 << 0,
 	PGUARD_PHASE_LATE = 1 << 1,	/* told to be late */
 	PGUARD_PHASE_MARKED = 1 << 2,	/* the unit has a mark for its account */
-	PGUARD_PHASE_MASK = 7,
-	PGUARD_PHASE_SHIFT = 3,
+	PGUARD_PHASE_GUARD = 1 << 3,	/* with LATE: a guard told it first */
+	PGUARD_PHASE_MASK = 15,
+	PGUARD_PHASE_SHIFT = 4,
+};
+
+/**
+ * struct pguard_samples - stacks of a late unit that wait for its next record
+ * @first: the oldest, or NULL; pguard_task.lock
+ * @unit: number of that unit; the same lock
+ * @doublings: how often every second one went; the same lock
+ * @next: when the next one is to be taken, ns from the unit's start; the
+ *	watch's own
+ */
+struct pguard_samples {
+	struct pguard_stack *first;
+	u64 unit;
+	u32 doublings;
+	u64 next;
 };
 
 /**
  * struct pguard_task - a watched thread
  * @node: in the hash; pguard_tasks_lock
+ * @all: in pguard_all_tasks, as long as it is in the hash; the same
  * @task: referenced; the key
  * @image: referenced
  * @target: the image's
@@ -74,18 +99,23 @@ enum pguard_phase {
  * @records_left: waits it may still record for discovery
  * @streams: its waits are told in the training stream; looked at anew in each
  *	call that is not the usual one
- * @curious: either of both, so that no call is the usual one
+ * @is_guarded: it has a profile
+ * @curious: any of these, so that no call is the usual one
+ * @profile: that @places speak of, referenced; the thread's own
+ * @inference: in the loop of that profile, or an older one, whose units it does;
+ *	NULL if there is none; the thread writes it, others read it by RCU
  * @inflight: hooked calls it is in (0 or 1), with our return address on its
  *	kernel stack; written by the thread, read by the drain
  * @dead: taken out of the hash; set before the grace period after which no
  *	new call finds the state
  * @gone: the thread's registers must not be read any more, its kernel stack
  *	may go; @lock
- * @lock: guards @gone while registers are read, and orders the records about
- *	one unit; inside pguard_tasks_lock
+ * @lock: guards @gone while registers are read and the @samples, and orders
+ *	the records about one unit; inside pguard_tasks_lock
  * @looked_at: number of the unit the watch found late last, and
  * @next_report: when that one is to be reported again, ns from its start; both
  *	the watch's own
+ * @samples: see above
  * @captured: a request for its own stack is queued (capture.c)
  * @kick: task work of the drain; queued once
  * @kicked: it was queued; the drain's own
@@ -117,15 +147,19 @@ struct pguard_task {
 		struct {
 			u16 records_left;
 			bool streams;
+			bool is_guarded;
 		};
 		u32 curious;
 	};
+	struct pguard_profile *profile;
+	struct pguard_inference __rcu *inference;
 	u64 entered;
 	u64 switches;
 	u64 nr_waits;
 	spinlock_t lock;
 	u64 looked_at;
 	u64 next_report;
+	struct pguard_samples samples;
 	struct callback_head kick;
 	bool kicked;
 	refcount_t refs;
@@ -136,6 +170,7 @@ struct pguard_task {
 	u32 tid;
 	u32 opening;
 	u64 told;
+	struct list_head all;
 };
 
 enum { PGUARD_TASKS_BITS = 12, PGUARD_MAX_TASKS = 65536 };
@@ -143,6 +178,7 @@ enum { PGUARD_TASKS_BITS = 12, PGUARD_MAX_TASKS = 65536 };
 /* Guards changes of the hash; readers use RCU-sched or RCU. */
 extern spinlock_t pguard_tasks_lock;
 extern struct hlist_head pguard_tasks[1 << PGUARD_TASKS_BITS];
+extern struct list_head pguard_all_tasks;
 extern atomic_t pguard_nr_tasks;
 
 /* Caller holds RCU, in whatever flavour. */
@@ -155,6 +191,13 @@ static __always_inline struct pguard_task *pguard_task_find(const struct task_st
 		if (state->task == task)
 			return state;
 	return NULL;
+}
+
+/* Of current. */
+static __always_inline struct pguard_inference *
+pguard_task_inference(const struct pguard_task *state)
+{
+	return rcu_dereference_protected(state->inference, state->task == current);
 }
 
 static inline bool pguard_task_get(struct pguard_task *state)

@@ -3,15 +3,129 @@
 #include "unit.h"
 
 #include "compat.h"
+#include "inference.h"
 #include "record.h"
+#include "samples.h"
 
-/* May this late unit be told?  What the rate limit refuses is counted. */
-static bool report_allowed(struct pguard_task *state)
+#include <linux/slab.h>
+
+/**
+ * pguard_unit_elapsed() - the time of the unit that runs, but for guards' checks
+ * @state: of any thread, referenced or in an RCU section
+ *
+ * Context: any.
+ * Return: ns; means nothing if the unit ended meanwhile.
+ */
+u64 pguard_unit_elapsed(const struct pguard_task *state)
 {
-	if (__ratelimit(&state->target->alert_limit))
-		return true;
-	atomic64_inc(&state->target->suppressed);
-	return false;
+	const struct pguard_inference *inference;
+	u64 checks = 0;
+
+	rcu_read_lock();
+	inference = rcu_dereference(state->inference);
+	if (inference)
+		checks = READ_ONCE(inference->checks);
+	rcu_read_unlock();
+	return pguard_clock_ns(pguard_clock() - READ_ONCE(state->start) - checks);
+}
+
+/**
+ * pguard_unit_threshold() - from when on the unit that runs is late
+ * @state: of any thread, as above
+ *
+ * Where a profile guards the thread, what its guards have told so far counts.
+ *
+ * Context: any.
+ * Return: ns; 0 if it is never late.
+ */
+u64 pguard_unit_threshold(const struct pguard_task *state)
+{
+	const struct pguard_inference *inference;
+	u64 ret;
+
+	rcu_read_lock();
+	inference = rcu_dereference(state->inference);
+	if (inference)
+		ret = pguard_inference_limit(inference, pguard_unit_elapsed(state));
+	else
+		ret = pguard_target_threshold(state->target);
+	rcu_read_unlock();
+	return ret;
+}
+
+/*
+ * Did the unit meet all guards that it came by?  The probes of a profile that
+ * is replaced go, one after the other, while units run by it.
+ */
+static bool is_whole(const struct pguard_task *state, const struct pguard_inference *inference)
+{
+	return rcu_access_pointer(state->target->profile) == inference->profile;
+}
+
+/**
+ * pguard_unit_verdict() - what the unit that ended has to be judged by
+ * @state: of current
+ * @inference: its
+ * @threshold: set to the time from which on it was late, ns; 0 if it never is
+ *
+ * Context: current, preemptible or not.
+ * Return: whether it fits no type.
+ */
+bool pguard_unit_verdict(const struct pguard_task *state,
+			 const struct pguard_inference *inference, u64 *threshold)
+{
+	if (unlikely(!is_whole(state, inference))) {
+		*threshold = pguard_inference_largest(inference);
+		return false;
+	}
+	*threshold = pguard_inference_threshold(inference);
+	return !pguard_inference_fits(inference);
+}
+
+enum { MAX_MET = 64 };
+
+/* What is told of a unit that a profile guards. */
+static void describe(const struct pguard_task *state, const struct pguard_inference *inference,
+		     struct pguard_record *record)
+{
+	const struct pguard_profile *profile = inference->profile;
+	const struct infer_state *infer = &inference->state;
+	bool is_final = record->kind != PERFGUARD_RECORD_KIND_LATE;
+	u16 type = is_final ? infer_end(infer) : READ_ONCE(infer->best_early);
+
+	record->profile_id = profile->id;
+	record->type_id = pguard_inference_type_id(inference, type);
+	if (!(profile->flags & PERFGUARD_PROFILE_FLAGS_PAPER))
+		record->margin = infer_margin(&inference->course->table, infer, is_final);
+	record->check_ns = pguard_clock_ns(READ_ONCE(inference->checks));
+	if (is_final)
+		record->is_novel = pguard_unit_verdict(state, inference, &record->threshold_ns);
+	record->is_thinned = READ_ONCE(profile->nr_shed);
+	if (record->met)
+		record->nr_met = pguard_inference_met(inference, record->met, MAX_MET);
+}
+
+/**
+ * pguard_unit_describe() - tell in a record what its unit is by the profile
+ * @state: of any thread, as above
+ * @record: about its unit
+ * @gfp: as the caller's context allows
+ *
+ * Context: any that @gfp allows.
+ */
+void pguard_unit_describe(struct pguard_task *state, struct pguard_record *record, gfp_t gfp)
+{
+	const struct pguard_inference *inference;
+
+	if (!rcu_access_pointer(state->inference))
+		return;
+	/* Without memory it goes without them. */
+	record->met = kcalloc(MAX_MET, sizeof(*record->met), gfp | __GFP_NOWARN);
+	rcu_read_lock();
+	inference = rcu_dereference(state->inference);
+	if (inference)
+		describe(state, inference, record);
+	rcu_read_unlock();
 }
 
 /**
@@ -40,33 +154,66 @@ struct pguard_record *pguard_unit_record(struct pguard_task *state, u64 unit,
 	record->tid = state->task->pid;
 	get_task_comm(record->comm, state->task);
 	record->unit = unit;
-	record->threshold_ns = pguard_target_threshold(state->target);
+	record->threshold_ns = pguard_unit_threshold(state);
+	pguard_unit_describe(state, record, gfp);
 	return record;
 }
 
-/* Tell the end of a late unit, unless the rate limit kept it from being told. */
-static void end_tell(struct pguard_task *state, u64 word, u64 elapsed)
+/* May a late unit of the thread be told?  What the rate limit refuses is counted. */
+static bool may_tell(struct pguard_task *state)
 {
-	bool told = word & PGUARD_PHASE_LATE;
+	if (__ratelimit(&state->target->alert_limit))
+		return true;
+	atomic64_inc(&state->target->suppressed);
+	return false;
+}
+
+static u32 found_by(u64 word)
+{
+	if (!(word & PGUARD_PHASE_LATE))
+		return PERFGUARD_FOUND_BY_END;
+	return word & PGUARD_PHASE_GUARD ? PERFGUARD_FOUND_BY_GUARD : PERFGUARD_FOUND_BY_OVERDUE;
+}
+
+/**
+ * pguard_unit_tell_end() - tell the end of a late unit
+ * @state: of current
+ * @word: what state->unit was
+ * @account: its times
+ *
+ * Not if the rate limit kept it from being told at all.
+ *
+ * Context: current, preemptible or not.
+ */
+void pguard_unit_tell_end(struct pguard_task *state, u64 word,
+			  const struct pguard_account *account)
+{
 	struct pguard_record *record;
 
-	if (!told && !report_allowed(state))
+	if (!(word & PGUARD_PHASE_LATE) && !may_tell(state))
 		return;
 	record = pguard_unit_record(state, word >> PGUARD_PHASE_SHIFT,
-				    PERFGUARD_RECORD_KIND_ENDED,
-				    told ? PERFGUARD_FOUND_BY_OVERDUE :
-					   PERFGUARD_FOUND_BY_END,
-				    GFP_NOWAIT);
-	if (!record)
+				    PERFGUARD_RECORD_KIND_ENDED, found_by(word), GFP_NOWAIT);
+	if (!record) {
+		pguard_samples_drop(state);
 		return;
-	if (word & PGUARD_PHASE_MARKED)
-		pguard_account_current(&state->mark, elapsed, &record->account);
-	else
-		record->account.elapsed = elapsed;
+	}
+	record->account = *account;
 	/* Behind the watch's record about the same unit. */
 	spin_lock(&state->lock);
+	pguard_samples_take(state, word >> PGUARD_PHASE_SHIFT, record);
 	pguard_ring_add(&pguard_alerts, record);
 	spin_unlock(&state->lock);
+}
+
+/* The same of a unit that ends now. */
+static void end_tell(struct pguard_task *state, u64 word, u64 elapsed)
+{
+	struct pguard_account account = { .elapsed = elapsed };
+
+	if (word & PGUARD_PHASE_MARKED)
+		pguard_account_current(&state->mark, elapsed, &account);
+	pguard_unit_tell_end(state, word, &account);
 }
 
 /**

@@ -18,11 +18,14 @@
 
 #include <linux/bitops.h>
 
+struct pguard_inference;
 struct pguard_record;
 
 struct pguard_record *pguard_unit_record(struct pguard_task *state, u64 unit,
 					 u32 kind, u32 found_by, gfp_t gfp);
 void pguard_unit_drop(struct pguard_task *state);
+void pguard_unit_tell_end(struct pguard_task *state, u64 word,
+			  const struct pguard_account *account);
 
 struct pguard_task *pguard_unit_end(struct pguard_task *state);
 
@@ -31,12 +34,39 @@ struct pguard_task *pguard_unit_end_late(struct pguard_task *state, u64 word, u6
 struct pguard_task *pguard_unit_end_switched(struct pguard_task *state, u64 word,
 					     u64 elapsed);
 
+u64 pguard_unit_elapsed(const struct pguard_task *state);
+u64 pguard_unit_threshold(const struct pguard_task *state);
+bool pguard_unit_verdict(const struct pguard_task *state,
+			 const struct pguard_inference *inference, u64 *threshold);
+void pguard_unit_describe(struct pguard_task *state, struct pguard_record *record, gfp_t gfp);
+
 /* The bucket of a time in the histogram that the spec's hist-buckets tells. */
 static __always_inline u32 pguard_unit_bucket(u64 ns)
 {
 	u32 shift = __fls(ns | 16) - 4;
 
 	return min_t(u32, (shift << 4) + (ns >> shift), PERFGUARD_HIST_BUCKETS - 1);
+}
+
+/* The number and phase of the unit that begins; PGUARD_PHASE_MARKED may be added. */
+static __always_inline u64 pguard_unit_next(const struct pguard_task *state)
+{
+	return (state->unit | PGUARD_PHASE_MASK) + 1 + PGUARD_PHASE_RUNNING;
+}
+
+/**
+ * pguard_unit_run() - a unit begins
+ * @state: of current; no unit runs, and the mark is in place if @word says so
+ * @clock: pguard_clock() when it began
+ * @word: of pguard_unit_next()
+ *
+ * Context: current, preemptible or not.
+ */
+static __always_inline void pguard_unit_run(struct pguard_task *state, u64 clock, u64 word)
+{
+	WRITE_ONCE(state->start, clock);
+	/* Whoever sees the unit running sees its start, its mark and no hits. */
+	smp_store_release(&state->unit, word);
 }
 
 /**
@@ -48,15 +78,13 @@ static __always_inline u32 pguard_unit_bucket(u64 ns)
  */
 static __always_inline void pguard_unit_start(struct pguard_task *state, u64 now)
 {
-	u64 word = (state->unit | PGUARD_PHASE_MASK) + 1 + PGUARD_PHASE_RUNNING;
+	u64 word = pguard_unit_next(state);
 
 	if (READ_ONCE(state->target->flags) & PERFGUARD_TARGET_FLAGS_ACCOUNT) {
 		pguard_account_mark(&state->mark);
 		word |= PGUARD_PHASE_MARKED;
 	}
-	WRITE_ONCE(state->start, now);
-	/* Whoever sees the unit running sees its start and mark. */
-	smp_store_release(&state->unit, word);
+	pguard_unit_run(state, now, word);
 }
 
 /* Is a unit late that took this time? */

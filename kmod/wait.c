@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "compat.h"
 #include "drain.h"
+#include "guarded.h"
 #include "image.h"
 #include "place.h"
 #include "record.h"
@@ -33,6 +34,8 @@ enum {
 	FOLLOW_BOUNDARY = 1 << 0,	/* it begins a unit */
 	FOLLOW_RECORD = 1 << 1,		/* discovery wants to know of the wait */
 	FOLLOW_STREAM = 1 << 2,		/* its begin was told in the stream */
+	FOLLOW_GUARDED = 1 << 3,	/* of a loop of a profile */
+	FOLLOW_EVENT = 1 << 4,		/* it begins an event, if it does not fail */
 };
 
 /* futex and io_uring_enter are waits in some of their forms only. */
@@ -102,6 +105,19 @@ static void stream_leave(struct pguard_task *state, long ret)
 			  task_pt_regs(current)->di, ret);
 }
 
+/* A call in a place of the profile that guards the thread. */
+static u32 guarded_begin(struct pguard_task *state, bool may_sleep)
+{
+	switch (pguard_guarded_enter(state, may_sleep)) {
+	case PGUARD_GUARDED_WAIT:
+		return FOLLOW_BOUNDARY | FOLLOW_GUARDED;
+	case PGUARD_GUARDED_EVENT:
+		return FOLLOW_EVENT;
+	default:
+		return 0;
+	}
+}
+
 /* The common part of both ways in.  True if the return is of interest. */
 static __always_inline bool wait_begin(struct pguard_task *state,
 				       const struct pt_regs *regs, bool may_sleep)
@@ -111,7 +127,13 @@ static __always_inline bool wait_begin(struct pguard_task *state,
 
 	state->nr_waits++;
 	place = pguard_place_get(state, regs, may_sleep);
-	if (pguard_place_is_boundary(state, place, may_sleep)) {
+	if (unlikely(!state->profile && rcu_access_pointer(state->inference)))
+		pguard_guarded_forget(state);
+	if (!pguard_place_is_boundary(state, place, may_sleep)) {
+		/* Nothing to do. */
+	} else if (place->boundary) {
+		follow = guarded_begin(state, may_sleep);
+	} else {
 		follow = FOLLOW_BOUNDARY;
 		pguard_unit_end(state);
 		if (unlikely(state->loop != place->loop))
@@ -202,7 +224,13 @@ static __always_inline void wait_finish(struct pguard_task *state, long ret, boo
 		stream_leave(state, ret);
 	if (unlikely(follow & FOLLOW_RECORD))
 		wait_record(state, may_sleep);
-	if (follow & FOLLOW_BOUNDARY && wait_starts_unit(state->place->syscall, ret))
+	if (unlikely(follow & FOLLOW_EVENT && ret >= 0))
+		pguard_guarded_event_call(state);
+	if (!(follow & FOLLOW_BOUNDARY) || !wait_starts_unit(state->place->syscall, ret))
+		return;
+	if (unlikely(follow & FOLLOW_GUARDED))
+		pguard_guarded_wake(state);
+	else
 		pguard_unit_start(state, pguard_clock());
 }
 

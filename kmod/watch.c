@@ -8,16 +8,22 @@
  * unit that begins later cannot be late sooner.  While nothing is late that
  * is one look a threshold, however short the units are.
  *
- * A unit that stays late is reported again when its time has doubled.
+ * Mostly there is nothing to be done, and waking a thread for that costs those
+ * it looks at more than the look.  So with few threads the timer looks first,
+ * and calls the work only if something is due.
+ *
+ * While a unit stays late its stack is taken again and again, at times that
+ * grow with it, and it is reported again when its time has doubled.  A unit
+ * that a guard, or its end, told to be late first is not reported as new.
  */
 
 #include "watch.h"
 
 #include "capture.h"
-#include "clock.h"
 #include "compat.h"
 #include "image.h"
 #include "record.h"
+#include "samples.h"
 #include "stack.h"
 #include "task.h"
 #include "unit.h"
@@ -29,9 +35,19 @@ static enum hrtimer_restart watch_tick(struct hrtimer *timer);
 static void watch_work(struct work_struct *work);
 
 enum {
-	MAX_FOUND = 32,			/* late units handled in one round */
+	MAX_LATE = 32,			/* units reported in one round */
+	MAX_STILL = 16,			/* units sampled in one round */
+	MAX_GLANCE = 32,		/* threads the timer looks at by itself */
 	MIN_NAP_NS = NSEC_PER_MSEC,
+	/* For units that may become late but most of the time do not. */
+	EASY_NAP_NS = 8 * NSEC_PER_MSEC,
+	/* For units that may turn out to be of a type with less time. */
+	OPEN_NAP_NS = 16 * NSEC_PER_MSEC,
 	MAX_NAP_NS = NSEC_PER_SEC,
+	MIN_STEP_NS = 2 * NSEC_PER_MSEC,	/* between two stacks of a unit */
+	MAX_STEP_NS = NSEC_PER_SEC,
+	/* Beyond this time of a round stacks have to wait: reports are first. */
+	MAX_SAMPLING_NS = 4 * NSEC_PER_MSEC,
 };
 
 /* A late unit found in a round; @state is referenced. */
@@ -40,68 +56,157 @@ struct found {
 	u64 unit;	/* as in pguard_task.unit */
 };
 
+struct haul {
+	struct found late[MAX_LATE];	/* to be reported */
+	struct found still[MAX_STILL];	/* to be sampled */
+	u32 nr_late;
+	u32 nr_still;
+};
+
+/* One look, and how long there is nothing to look for. */
+struct round {
+	struct haul *haul;	/* NULL: by the timer, which does nothing about it */
+	bool is_due;		/* there would have been something to be done */
+	ktime_t begun;
+	u64 nap;		/* ns since then */
+};
+
 static struct workqueue_struct *watch_wq;
 static struct hrtimer timer;
 static DECLARE_WORK(work, watch_work);
 static bool running;
+/* The nap while no unit runs; the work tells the timer, which never runs beside it. */
+static u64 longest_nap;
 
 static u64 unit_number(u64 unit)
 {
 	return unit >> PGUARD_PHASE_SHIFT;
 }
 
-/* From what time on the unit is to be reported, ns; 0 if never. */
-static u64 state_due(const struct pguard_task *state, u64 unit)
+/* Does the unit that was seen still run? */
+static bool unit_runs(const struct pguard_task *state, u64 unit)
 {
-	u64 threshold = pguard_target_threshold(state->target);
+	u64 now = READ_ONCE(state->unit);
 
-	if (threshold && state->looked_at == unit_number(unit))
-		return max(state->next_report, threshold);
-	return threshold;
+	return now & PGUARD_PHASE_RUNNING && unit_number(now) == unit_number(unit);
 }
 
-/* Look at one thread; true if its unit is to be reported now. */
-static bool state_look(struct pguard_task *state, struct found *found, u64 *nap)
+static void found_add(struct found *found, u32 *nr, u32 max, struct round *round,
+		      struct pguard_task *state, u64 unit)
 {
-	u64 unit, elapsed, due;
+	if (*nr == max) {
+		round->nap = 0;	/* it is its turn in the next one */
+	} else if (pguard_task_get(state)) {
+		found[*nr].state = state;
+		found[(*nr)++].unit = unit;
+	}
+}
+
+static void late_add(struct round *round, struct pguard_task *state, u64 unit)
+{
+	struct haul *haul = round->haul;
+
+	if (haul)
+		found_add(haul->late, &haul->nr_late, MAX_LATE, round, state, unit);
+	else
+		round->is_due = true;
+}
+
+static void still_add(struct round *round, struct pguard_task *state, u64 unit)
+{
+	struct haul *haul = round->haul;
+
+	if (haul)
+		found_add(haul->still, &haul->nr_still, MAX_STILL, round, state, unit);
+	else
+		round->is_due = true;
+}
+
+/*
+ * How long a unit needs not be looked at that is in time.  One that has just
+ * begun is most likely a short one that happened to run: it can wait a little.
+ * Later the time is exact; and where guards may yet find a type with a smaller
+ * threshold than it has now, it is looked at now and then.
+ */
+static u64 unit_nap(const struct pguard_task *state, u64 elapsed, u64 threshold)
+{
+	u64 left = threshold - elapsed, least;
+
+	if (elapsed < threshold / 2)
+		left = max_t(u64, left, EASY_NAP_NS);
+	least = pguard_target_least(state->target);
+	if (least >= threshold)
+		return left;
+	if (elapsed < least)
+		return min(left, max_t(u64, least - elapsed, EASY_NAP_NS));
+	return min_t(u64, left, OPEN_NAP_NS);
+}
+
+/* A unit that is late and known to be: report it again, or take its stack? */
+static void look_again(struct pguard_task *state, u64 unit, u64 elapsed, struct round *round)
+{
+	u64 due = state->next_report;
+
+	if (elapsed > due) {
+		late_add(round, state, unit);
+		return;
+	}
+	if (unit & PGUARD_PHASE_LATE) {
+		due = min(due, state->samples.next);
+		if (elapsed >= due)
+			still_add(round, state, unit);
+	}
+	if (elapsed < due)
+		round->nap = min(round->nap, due - elapsed);
+}
+
+/* Look at one thread. */
+static void state_look(struct pguard_task *state, struct round *round)
+{
+	u64 unit, elapsed, threshold;
 
 	/* Pairs with pguard_unit_start(): start and mark are in place. */
 	unit = smp_load_acquire(&state->unit);
 	/* The threads of a target that goes pass their boundaries unseen. */
 	if (!(unit & PGUARD_PHASE_RUNNING) || READ_ONCE(state->target->dying))
-		return false;
-	elapsed = pguard_clock_ns(pguard_clock() - READ_ONCE(state->start));
-	due = state_due(state, unit);
-	if (!due || unit_number(unit) != unit_number(READ_ONCE(state->unit)))
-		return false;
-	if (elapsed <= due) {
-		*nap = min(*nap, due - elapsed);
-		return false;
+		return;
+	elapsed = pguard_unit_elapsed(state);
+	threshold = pguard_unit_threshold(state);
+	if (!threshold || !unit_runs(state, unit))
+		return;
+	if (elapsed <= threshold) {
+		round->nap = min(round->nap, unit_nap(state, elapsed, threshold));
+	} else if (state->looked_at == unit_number(unit)) {
+		look_again(state, unit, elapsed, round);
+	} else if (!round->haul) {
+		round->is_due = true;
+	} else if (unit & PGUARD_PHASE_LATE) {
+		/* Told by the thread itself. */
+		state->looked_at = unit_number(unit);
+		state->next_report = 2 * elapsed;
+		state->samples.next = 0;
+		look_again(state, unit, elapsed, round);
+	} else {
+		late_add(round, state, unit);
 	}
-	found->state = state;
-	found->unit = unit;
-	return pguard_task_get(state);
 }
 
-/*
- * Find late units.  Returns their number and lowers @nap to the time until the
- * first of those that run can become late.
- */
-static u32 look(struct found found[MAX_FOUND], u64 *nap)
+/* Find late units. */
+static void look(struct round *round)
 {
 	struct pguard_task *state;
-	u32 bucket, nr = 0;
+	u32 bucket;
 
 	for (bucket = 0; bucket < ARRAY_SIZE(pguard_tasks); bucket++) {
+		/* Most are; and what a look takes, it takes from those it looks at. */
+		if (hlist_empty(&pguard_tasks[bucket]))
+			continue;
 		rcu_read_lock();
-		hlist_for_each_entry_rcu(state, &pguard_tasks[bucket], node) {
-			if (nr < MAX_FOUND && state_look(state, &found[nr], nap))
-				nr++;
-		}
+		hlist_for_each_entry_rcu(state, &pguard_tasks[bucket], node)
+			state_look(state, round);
 		rcu_read_unlock();
 		cond_resched();
 	}
-	return nr;
 }
 
 /*
@@ -114,6 +219,9 @@ static bool mark_late(const struct found *found, u64 elapsed)
 	struct pguard_task *state = found->state;
 	u64 unit = found->unit;
 
+	/* If a guard is first now, then this is the first look at what it told. */
+	if (state->looked_at != unit_number(unit))
+		state->samples.next = 0;
 	state->looked_at = unit_number(unit);
 	if (!__ratelimit(&state->target->alert_limit)) {
 		state->next_report = elapsed + NSEC_PER_SEC;
@@ -137,6 +245,7 @@ static bool tell(const struct found *found, struct pguard_record *record)
 	spin_lock(&state->lock);
 	running = READ_ONCE(state->unit) == (found->unit | PGUARD_PHASE_LATE);
 	if (running) {
+		pguard_samples_take(state, unit_number(found->unit), record);
 		refcount_inc(&record->refs);
 		pguard_ring_add(&pguard_alerts, record);
 	}
@@ -149,62 +258,133 @@ static struct pguard_stack *unit_stack(const struct found *found)
 {
 	struct pguard_stack *stack = pguard_capture_stack(found->state);
 
-	if (unit_number(READ_ONCE(found->state->unit)) == unit_number(found->unit))
+	if (unit_runs(found->state, found->unit))
 		return stack;
 	pguard_stack_free(stack);
 	return NULL;
 }
 
-static void report(const struct found *found)
+/* A stack was just taken; when is the unit's turn again? */
+static void sample_later(struct pguard_task *state, struct round *round)
+{
+	u64 elapsed = pguard_unit_elapsed(state), next;
+	u64 step = clamp_t(u64, elapsed / 8, MIN_STEP_NS, MAX_STEP_NS);
+
+	state->samples.next = elapsed + (step << READ_ONCE(state->samples.doublings));
+	next = min(state->samples.next, state->next_report);
+	next = next > elapsed ? next - elapsed : 0;
+	round->nap = min(round->nap, next + (ktime_get() - round->begun));
+}
+
+static void report(const struct found *found, struct round *round)
 {
 	struct pguard_task *state = found->state;
 	struct pguard_record *record;
 	u64 elapsed;
 
-	elapsed = pguard_clock_ns(pguard_clock() - READ_ONCE(state->start));
-	if (!mark_late(found, elapsed))
+	elapsed = pguard_unit_elapsed(state);
+	if (!mark_late(found, elapsed)) {
+		round->nap = min_t(u64, round->nap, EASY_NAP_NS);
 		return;
+	}
 	record = pguard_unit_record(state, unit_number(found->unit),
 				    PERFGUARD_RECORD_KIND_LATE,
 				    PERFGUARD_FOUND_BY_OVERDUE, GFP_KERNEL);
-	if (!record)
+	if (record) {
+		record->ready = false;
+		record->account.elapsed = elapsed;
+		if (found->unit & PGUARD_PHASE_MARKED)
+			pguard_account_remote(&state->mark, elapsed, state->task,
+					      &record->account);
+		/* Its place is taken first: the unit may end while we take the stack. */
+		if (tell(found, record))
+			pguard_ring_complete(&pguard_alerts, record, unit_stack(found));
+		pguard_record_put(record);
+	}
+	sample_later(state, round);
+}
+
+static void sample(const struct found *found, struct round *round)
+{
+	struct pguard_stack *stack = unit_stack(found);
+
+	if (stack)
+		pguard_samples_add(found->state, unit_number(found->unit), stack);
+	sample_later(found->state, round);
+}
+
+static void haul_handle(struct haul *haul, struct round *round)
+{
+	ktime_t begun;
+	u32 i;
+
+	for (i = 0; i < haul->nr_late; i++) {
+		report(&haul->late[i], round);
+		pguard_task_put(haul->late[i].state);
+	}
+	begun = ktime_get();
+	for (i = 0; i < haul->nr_still; i++) {
+		if (!i || ktime_get() - begun < MAX_SAMPLING_NS)
+			sample(&haul->still[i], round);
+		else
+			round->nap = 0;
+		pguard_task_put(haul->still[i].state);
+	}
+}
+
+/* Look again when something can be due, but not before a time has passed from now. */
+static void round_end(const struct round *round, s64 least_ns)
+{
+	ktime_t next;
+
+	if (!READ_ONCE(running) || round->nap == U64_MAX)
 		return;
-	record->ready = false;
-	record->account.elapsed = elapsed;
-	if (found->unit & PGUARD_PHASE_MARKED)
-		pguard_account_remote(&state->mark, elapsed, state->task,
-				      &record->account);
-	/* Its place is taken first: the unit may end while we take the stack. */
-	if (tell(found, record))
-		pguard_ring_complete(&pguard_alerts, record, unit_stack(found));
-	pguard_record_put(record);
+	/* Taking stacks took time; the next unit is not late the later for it. */
+	next = ktime_add_ns(round->begun, min_t(u64, round->nap, MAX_NAP_NS));
+	next = max(next, ktime_add_ns(ktime_get(), least_ns));
+	hrtimer_start(&timer, next, HRTIMER_MODE_ABS);
 }
 
 static void watch_work(struct work_struct *unused)
 {
-	struct found found[MAX_FOUND];
-	u64 nap = pguard_targets_threshold();
-	ktime_t begun = ktime_get(), next;
-	u32 i, nr;
+	struct haul haul = {};
+	struct round round = { .haul = &haul };
+	ktime_t looked;
 
-	nr = look(found, &nap);
-	for (i = 0; i < nr; i++) {
-		report(&found[i]);
-		pguard_task_put(found[i].state);
+	/* One look at a time; who started this one may not have been the timer. */
+	hrtimer_cancel(&timer);
+	longest_nap = max_t(u64, pguard_targets_least(), EASY_NAP_NS);
+	round.begun = ktime_get();
+	round.nap = longest_nap;
+	look(&round);
+	looked = ktime_get() - round.begun;
+	haul_handle(&haul, &round);
+	/* With many threads a look takes time; then half of a CPU is enough. */
+	round_end(&round, clamp_t(s64, looked, MIN_NAP_NS, EASY_NAP_NS));
+}
+
+/* Is there something to be done?  Interrupts are off. */
+static bool glance(void)
+{
+	struct round round = { .begun = ktime_get(), .nap = longest_nap };
+	struct pguard_task *state;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(state, &pguard_all_tasks, all) {
+		state_look(state, &round);
+		if (round.is_due)
+			break;
 	}
-	if (nr == MAX_FOUND)
-		nap = 0;
-	if (!READ_ONCE(running) || nap == U64_MAX)
-		return;
-	/* Taking stacks took time; the next unit is not late the later for it. */
-	next = ktime_add_ns(begun, min_t(u64, nap, MAX_NAP_NS));
-	next = max(next, ktime_add_ns(ktime_get(), MIN_NAP_NS));
-	hrtimer_start(&timer, next, HRTIMER_MODE_ABS);
+	rcu_read_unlock();
+	if (!round.is_due)
+		round_end(&round, MIN_NAP_NS);
+	return round.is_due;
 }
 
 static enum hrtimer_restart watch_tick(struct hrtimer *unused)
 {
-	queue_work(watch_wq, &work);
+	if (atomic_read(&pguard_nr_tasks) > MAX_GLANCE || glance())
+		queue_work(watch_wq, &work);
 	return HRTIMER_NORESTART;
 }
 

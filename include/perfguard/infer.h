@@ -20,8 +20,14 @@
  * The paper's rule (Algorithm 2) instead counts 1 for every candidate of every
  * hit, repeated or not, and has no type before the first hit.
  *
+ * A unit fits the type inferred at its end if all contexts it met are known and
+ * have the type as a candidate, and its score is not lower than training saw
+ * for the type.
+ *
  * A table serves one event loop and is not written while it is in use.  A
- * state belongs to one thread, and only that thread changes it.
+ * state belongs to one thread, and only that thread changes it.  Others may
+ * look at it meanwhile: what they find is a moment old, or mixed from two
+ * moments, but never out of bounds.
  */
 #ifndef _PGUARD_INFER_H
 #define _PGUARD_INFER_H
@@ -39,6 +45,11 @@ enum {
 	/* Added to each weight, in bits, so that none is negative. */
 	INFER_SHIFT_BITS = 10,
 	INFER_MAX_WEIGHT = 127,
+	/*
+	 * How far behind the best a type may be that a running unit may still be
+	 * of: about one chance in a hundred.
+	 */
+	INFER_PLAUSIBLE = 27,
 };
 
 /**
@@ -47,12 +58,16 @@ enum {
  * @id: for the caller
  * @base_early: start score, the prior
  * @base_final: start score, the prior and the evidence of absence
+ * @least_final: a unit that ends with a lower score does not fit
+ * @reserved: 0
  */
 struct infer_type {
 	__u64 threshold_ns;
 	__u32 id;
 	__s16 base_early;
 	__s16 base_final;
+	__s16 least_final;
+	__u16 reserved;
 };
 
 /**
@@ -111,7 +126,8 @@ struct infer_table {
 
 /* A type's score; that of another epoch is the start score. */
 struct infer_score {
-	__u32 epoch;
+	__u16 epoch;
+	__u16 matched; /* contexts met that it is a candidate of */
 	union {
 		struct {
 			__s16 early;
@@ -129,7 +145,7 @@ struct infer_seen {
 
 /**
  * struct infer_state - a thread's unit
- * @epoch: number of the unit; what bears another number is void
+ * @epoch: number of the unit, from 1 to 65535; what bears another is void
  * @contexts: different contexts met
  * @best_early: type with the highest early score, or INFER_NO_TYPE
  * @best_final: type with the highest final score, or INFER_NO_TYPE
@@ -280,7 +296,7 @@ static inline struct infer_seen *infer_seen(const struct infer_table *table,
  */
 static inline void infer_begin(const struct infer_table *table, struct infer_state *state)
 {
-	if (!++state->epoch) {
+	if (++state->epoch > 0xffff) {
 		struct infer_seen *seen = infer_seen(table, state);
 
 		for (__u32 i = 0; i < table->nr_types; i++)
@@ -309,6 +325,15 @@ static inline int infer_is_new(const struct infer_table *table, struct infer_sta
 	seen->bits |= bit;
 	state->contexts++;
 	return 1;
+}
+
+/* Has the unit met context @i? */
+static inline int infer_has_met(const struct infer_table *table, const struct infer_state *state,
+				__u32 i)
+{
+	const struct infer_seen *seen = (const void *)&state->scores[table->nr_types];
+
+	return seen[i / 32].epoch == state->epoch && seen[i / 32].bits & 1u << i % 32;
 }
 
 static inline int infer_get(const struct infer_table *table, const struct infer_state *state,
@@ -348,7 +373,11 @@ static inline void infer_add(const struct infer_table *table, struct infer_state
 	int final = infer_get(table, state, weight->type, 1);
 	struct infer_score *score = &state->scores[weight->type];
 
-	score->epoch = state->epoch;
+	if (score->epoch != (__u16)state->epoch) {
+		score->epoch = (__u16)state->epoch;
+		score->matched = 0;
+	}
+	score->matched++;
 	score->early = infer_sum(early, weight->early);
 	score->final = infer_sum(final, weight->final);
 	state->best_early = infer_better(table, state, state->best_early, weight->type,
@@ -363,8 +392,8 @@ static inline void infer_count(const struct infer_table *table, struct infer_sta
 	struct infer_score *score = &state->scores[weight->type];
 	__u16 best = state->best_early;
 
-	if (score->epoch != state->epoch) {
-		score->epoch = state->epoch;
+	if (score->epoch != (__u16)state->epoch) {
+		score->epoch = (__u16)state->epoch;
 		score->hits = 0;
 	}
 	score->hits++;
@@ -374,6 +403,30 @@ static inline void infer_count(const struct infer_table *table, struct infer_sta
 		best = weight->type;
 	state->best_early = best;
 	state->best_final = best;
+}
+
+/**
+ * infer_meet() - the unit hit a guard in a known context
+ * @table: of the thread's loop
+ * @state: of the thread
+ * @i: index of the context
+ *
+ * Return: 1 if it is the context's first hit in this unit, else 0.
+ */
+static inline int infer_meet(const struct infer_table *table, struct infer_state *state, __u32 i)
+{
+	int is_new = infer_is_new(table, state, i);
+	const struct infer_weight *weight, *end;
+
+	weight = &table->weights[table->contexts[i].first_weight];
+	end = weight + table->contexts[i].nr_weights;
+	for (; weight < end; weight++) {
+		if (table->paper)
+			infer_count(table, state, weight);
+		else if (is_new)
+			infer_add(table, state, weight);
+	}
+	return is_new;
 }
 
 /**
@@ -389,20 +442,10 @@ static inline int infer_hit(const struct infer_table *table, struct infer_state 
 			    __u32 site, __u32 depth)
 {
 	__u32 i = infer_find(table, site, depth);
-	const struct infer_weight *weight, *end;
-	int is_new;
 
 	if (i == table->nr_contexts)
 		return 0;
-	is_new = infer_is_new(table, state, i);
-	weight = &table->weights[table->contexts[i].first_weight];
-	end = weight + table->contexts[i].nr_weights;
-	for (; weight < end; weight++) {
-		if (table->paper)
-			infer_count(table, state, weight);
-		else if (is_new)
-			infer_add(table, state, weight);
-	}
+	infer_meet(table, state, i);
 	return 1;
 }
 
@@ -455,6 +498,65 @@ static inline __u32 infer_margin(const struct infer_table *table, const struct i
 			margin = less;
 	}
 	return margin;
+}
+
+/* The larger of two thresholds; none (0) is above all. */
+static inline __u64 infer_later(__u64 a, __u64 b)
+{
+	return a - 1 > b - 1 ? a : b;
+}
+
+/**
+ * infer_limit() - from when on a unit that runs is late whatever it turns out to be
+ * @table: of the thread's loop
+ * @state: of the thread
+ *
+ * The largest threshold of the types that the unit may still be of: before the
+ * first hit any, then those not too far behind the best.  Looks at all types:
+ * for units that are beyond the threshold of the best.
+ *
+ * Return: ns; 0 if there is none.
+ */
+static inline __u64 infer_limit(const struct infer_table *table, const struct infer_state *state)
+{
+	__u16 best = state->best_early;
+	int is_any = !state->contexts || best == INFER_NO_TYPE;
+	__u64 limit;
+	int top;
+
+	if (!table->nr_types)
+		return 0;
+	limit = table->types[is_any ? 0 : best].threshold_ns;
+	if (table->paper && !is_any)
+		return limit;
+	top = is_any ? 0 : infer_get(table, state, best, 0);
+	for (__u32 i = 0; i < table->nr_types; i++)
+		if (is_any || infer_get(table, state, i, 0) + INFER_PLAUSIBLE >= top)
+			limit = infer_later(limit, table->types[i].threshold_ns);
+	return limit;
+}
+
+/**
+ * infer_fits() - is a unit that ended like those that training saw of its type
+ * @table: of the thread's loop
+ * @state: of the thread
+ *
+ * The caller knows of hits in unknown contexts.
+ *
+ * Return: 1 or 0; 1 by the paper's rule, which has no measure of it.
+ */
+static inline int infer_fits(const struct infer_table *table, const struct infer_state *state)
+{
+	__u16 best = state->best_final;
+	const struct infer_score *score;
+
+	if (table->paper || best == INFER_NO_TYPE)
+		return 1;
+	score = &state->scores[best];
+	if (state->contexts &&
+	    (score->epoch != state->epoch || score->matched != (__u16)state->contexts))
+		return 0;
+	return infer_get(table, state, best, 1) >= table->types[best].least_final;
 }
 
 #endif /* _PGUARD_INFER_H */

@@ -44,9 +44,14 @@ enum perfguard_target_flags {
 	PERFGUARD_TARGET_FLAGS_OWNED = 1U << 3,
 	/*
 	 * While the training stream is open, tell each hooked wait call of the
-	 * target's threads there.
+	 * target's threads there, and what the next flag says.
 	 */
 	PERFGUARD_TARGET_FLAGS_RECORD = 1U << 4,
+	/*
+	 * While the training stream is open, tell the units and guard hits of
+	 * the target's armed profile there.
+	 */
+	PERFGUARD_TARGET_FLAGS_UNITS = 1U << 5,
 };
 
 /*
@@ -61,6 +66,11 @@ enum perfguard_record_kind {
 	PERFGUARD_RECORD_KIND_LOST = 3,
 	/* A wait call in a place that belongs to no known event loop. */
 	PERFGUARD_RECORD_KIND_WAIT = 4,
+	/*
+	 * A unit came to its end that fits no type of the profile; a sample of
+	 * such units, which are all counted.
+	 */
+	PERFGUARD_RECORD_KIND_NOVEL = 5,
 };
 
 /*
@@ -179,6 +189,21 @@ enum perfguard_event_kind {
 	PERFGUARD_EVENT_KIND_START = 5,
 	/* The thread executes another program or is gone. */
 	PERFGUARD_EVENT_KIND_END = 6,
+	/*
+	 * A guard of the armed profile was hit in a unit; number is the
+	 * guard's index, sp the stack depth, value the id of the type inferred
+	 * so far (0 for none).
+	 */
+	PERFGUARD_EVENT_KIND_GUARD = 7,
+	/*
+	 * A unit of an armed profile ended; number is the id of the type
+	 * inferred at its end (0 for none), value its time without that of the
+	 * guards' checks. The lower 32 bits of sp are the checks' time, the
+	 * next 16 the id of the event loop; with the highest bit set the unit
+	 * fits no type. With the next one set it was none after all: what lay
+	 * between two waits was no event.
+	 */
+	PERFGUARD_EVENT_KIND_UNIT = 8,
 };
 
 /*
@@ -193,6 +218,213 @@ struct perfguard_event {
 	__u32 tid;
 	/* Event kind in the upper 4 bits, number in the lower 28. */
 	__u32 what;
+};
+
+/*
+ * How a profile infers.
+ */
+enum perfguard_profile_flags {
+	/* Count hits by the paper's rule, without weights and start scores. */
+	PERFGUARD_PROFILE_FLAGS_PAPER = 1U << 0,
+};
+
+/*
+ * How an event loop is cut into units.
+ */
+enum perfguard_course_flags {
+	/* What lies between two waits without an event is no unit. */
+	PERFGUARD_COURSE_FLAGS_HAS_EMPTY = 1U << 0,
+};
+
+/*
+ * What a boundary does.
+ */
+enum perfguard_boundary_role {
+	/*
+	 * The loop's own wait; its entry ends a unit, its return begins one.
+	 */
+	PERFGUARD_BOUNDARY_ROLE_WAIT = 1,
+	/*
+	 * A system call that each event begins with. A second one without a
+	 * wait in between ends a unit and begins the next, at its entry, if it
+	 * does not fail.
+	 */
+	PERFGUARD_BOUNDARY_ROLE_EVENT_CALL = 2,
+	/* The same by a guard's site. */
+	PERFGUARD_BOUNDARY_ROLE_EVENT_SITE = 3,
+};
+
+/*
+ * Whether a guard is on.
+ */
+enum perfguard_guard_state {
+	/* Its breakpoint is in the target's memory. */
+	PERFGUARD_GUARD_STATE_ACTIVE = 1,
+	/*
+	 * Taken off for a time, because it was hit far more often than
+	 * planned.
+	 */
+	PERFGUARD_GUARD_STATE_SHED = 2,
+};
+
+/*
+ * Who carries out the instruction under a guard's breakpoint.
+ */
+enum perfguard_guard_way {
+	/* The kernel, without single-stepping it. */
+	PERFGUARD_GUARD_WAY_KERNEL = 1,
+	/* The module. */
+	PERFGUARD_GUARD_WAY_MODULE = 2,
+	/*
+	 * The processor, in a single step, which costs several times as much.
+	 */
+	PERFGUARD_GUARD_WAY_STEPPED = 3,
+};
+
+/*
+ * Guards a profile may have.
+ */
+#define PERFGUARD_MAX_GUARDS	16384
+
+/*
+ * Types of unit a profile may have.
+ */
+#define PERFGUARD_MAX_PROFILE_TYPES	4096
+
+/*
+ * Contexts a profile may have.
+ */
+#define PERFGUARD_MAX_PROFILE_CONTEXTS	65536
+
+/*
+ * Weights a profile may have.
+ */
+#define PERFGUARD_MAX_PROFILE_WEIGHTS	1048576
+
+/*
+ * An event loop of a profile.
+ */
+struct perfguard_course {
+	/* From 1 without a gap; what loop-get calls it. */
+	__u32 id;
+	/* Course flags. */
+	__u32 flags;
+};
+
+/*
+ * Where units of an event loop begin and end.
+ */
+struct perfguard_boundary {
+	/*
+	 * In the object's file, where the call that leads to the system call
+	 * returns to.
+	 */
+	__u64 return_offset;
+	/* Index of the event loop. */
+	__u32 course;
+	/* Boundary role. */
+	__u32 role;
+	/* Number of the system call (x86-64). */
+	__u32 syscall;
+	/* Index of the object. */
+	__u32 object;
+	/*
+	 * From the stack pointer at the system call up to the slot of that
+	 * return address.
+	 */
+	__u32 distance;
+	/*
+	 * Of a wait, from the stack pointer there up to that of the loop's
+	 * frame, from which depths count; 0 if it is not known.
+	 */
+	__u32 rise;
+	/* Of an event site alone, the index of the guard at it. */
+	__u32 guard;
+	__u32 reserved;
+};
+
+/*
+ * A guard site of a profile.
+ */
+struct perfguard_guard {
+	/* In the object's file, of the first byte of an instruction. */
+	__u64 offset;
+	/* Index of the object. */
+	__u32 object;
+	/*
+	 * Stack pointer at the function's entry less stack pointer here,
+	 * bytes.
+	 */
+	__u32 sp_delta;
+	/*
+	 * Hits expected in 1024 units of the target; the guard is shed when it
+	 * has far more. 0 stands for any number.
+	 */
+	__u32 plan;
+	__u32 reserved;
+};
+
+/*
+ * A type of unit.
+ */
+struct perfguard_type {
+	/* A unit of it that takes longer is late; 0 stands for never. */
+	__u64 threshold_ns;
+	/* Index of the event loop; types are in its order. */
+	__u32 course;
+	/* Chosen by the user, from 1; below 2^28. */
+	__u32 id;
+	/* Start score while a unit runs, see perfguard/infer.h. */
+	__s16 base_early;
+	/* Start score at its end. */
+	__s16 base_final;
+	/* A unit that ends with a lower score does not fit the type. */
+	__s16 least_final;
+	__u16 reserved;
+};
+
+/*
+ * A guard hit at a stack depth, as training saw it.
+ */
+struct perfguard_known_context {
+	/* Index of the event loop; contexts are in its order. */
+	__u32 course;
+	/* Index of the guard. */
+	__u32 guard;
+	/*
+	 * Stack pointer of the loop's frame less that at the function's entry,
+	 * bytes.
+	 */
+	__u32 depth;
+	/* How many of the weights are its; they follow one another. */
+	__u32 nr_weights;
+};
+
+/*
+ * What a context says for a type.
+ */
+struct perfguard_weight {
+	/* Index of the type among those of the event loop. */
+	__u16 type;
+	/* Added to the early score, at most 127. */
+	__u8 early;
+	/* Added to the final score, at most 127. */
+	__u8 final;
+};
+
+/*
+ * A context that a unit met.
+ */
+struct perfguard_met {
+	__u32 guard;
+	__u32 depth;
+	/* How often, at most 255. */
+	__u32 hits;
+	/*
+	 * Whether the profile has this context. If not, depth is that of one
+	 * hit.
+	 */
+	__u32 is_known;
 };
 
 enum {
@@ -342,6 +574,20 @@ enum {
 	PERFGUARD_A_STACK_CHUNK_OFFSET,
 	PERFGUARD_A_STACK_CHUNK,
 	PERFGUARD_A_STACK_PAD,
+	/*
+	 * Whose stack it is, if not the unit's own thread's: the holder of the
+	 * lock that that one waits for.
+	 */
+	PERFGUARD_A_STACK_TID,
+	/* The system call that the thread was in; absent for none. */
+	PERFGUARD_A_STACK_SYSCALL,
+	/* Address of the futex that it waited for. */
+	PERFGUARD_A_STACK_LOCK,
+	/*
+	 * The thread that the words there name as the holder of the lock,
+	 * where they do and it is one of the process.
+	 */
+	PERFGUARD_A_STACK_HOLDER,
 
 	__PERFGUARD_A_STACK_MAX,
 	PERFGUARD_A_STACK_MAX = (__PERFGUARD_A_STACK_MAX - 1)
@@ -387,6 +633,30 @@ enum {
 	PERFGUARD_A_RECORD_LOST,
 	PERFGUARD_A_RECORD_STACK,
 	PERFGUARD_A_RECORD_PAD,
+	/*
+	 * The armed profile, if there is one; without it there is no type
+	 * either.
+	 */
+	PERFGUARD_A_RECORD_PROFILE_ID,
+	/* The type inferred; absent for none. */
+	PERFGUARD_A_RECORD_TYPE_ID,
+	/*
+	 * How far its score is ahead of the next one's; 4 stand for a factor
+	 * of two in likelihood.
+	 */
+	PERFGUARD_A_RECORD_MARGIN,
+	/* What the guards took in this unit; not part of elapsed. */
+	PERFGUARD_A_RECORD_CHECK_NS,
+	/*
+	 * The contexts that the unit met, an array of struct perfguard_met in
+	 * the order of the profile; of what the profile does not know, the
+	 * first few.
+	 */
+	PERFGUARD_A_RECORD_MET,
+	/* The unit fits no type; the one told is the closest. */
+	PERFGUARD_A_RECORD_IS_NOVEL,
+	/* Some guard is shed, so that the type is less sure than planned. */
+	PERFGUARD_A_RECORD_IS_THINNED,
 
 	__PERFGUARD_A_RECORD_MAX,
 	PERFGUARD_A_RECORD_MAX = (__PERFGUARD_A_RECORD_MAX - 1)
@@ -433,6 +703,11 @@ enum {
 	 * loading.
 	 */
 	PERFGUARD_A_STATS_STREAM_LOST,
+	/*
+	 * Stacks of late units for which there was no room until the next
+	 * record.
+	 */
+	PERFGUARD_A_STATS_CROWDED_STACKS,
 
 	__PERFGUARD_A_STATS_MAX,
 	PERFGUARD_A_STATS_MAX = (__PERFGUARD_A_STATS_MAX - 1)
@@ -455,6 +730,115 @@ enum {
 
 	__PERFGUARD_A_SITE_MAX,
 	PERFGUARD_A_SITE_MAX = (__PERFGUARD_A_SITE_MAX - 1)
+};
+
+enum {
+	/* Given by the module, never used again while it is loaded. */
+	PERFGUARD_A_PROFILE_ID = 1,
+	/* The user's name for it, such as the path of its file. */
+	PERFGUARD_A_PROFILE_NAME,
+	/* Chosen by the user, to know the same contents again. */
+	PERFGUARD_A_PROFILE_HASH,
+	PERFGUARD_A_PROFILE_FLAGS,
+	/*
+	 * An open file of the caller that becomes the next object. The first
+	 * one is the executable.
+	 */
+	PERFGUARD_A_PROFILE_OBJECT_FD,
+	/*
+	 * An array of struct perfguard_course, which is appended, like the
+	 * next ones.
+	 */
+	PERFGUARD_A_PROFILE_COURSES,
+	/* struct perfguard_boundary. */
+	PERFGUARD_A_PROFILE_BOUNDARIES,
+	/* struct perfguard_guard. */
+	PERFGUARD_A_PROFILE_GUARDS,
+	/* struct perfguard_type. */
+	PERFGUARD_A_PROFILE_TYPES,
+	/* struct perfguard_known_context. */
+	PERFGUARD_A_PROFILE_CONTEXTS,
+	/* struct perfguard_weight. */
+	PERFGUARD_A_PROFILE_WEIGHTS,
+	/* The target it is armed for; absent while it is being loaded. */
+	PERFGUARD_A_PROFILE_TARGET_ID,
+	/* Processes of the target. */
+	PERFGUARD_A_PROFILE_PROCESSES,
+	PERFGUARD_A_PROFILE_PAD,
+	/*
+	 * Index of the first guard that could not be probed, if arming failed
+	 * by it.
+	 */
+	PERFGUARD_A_PROFILE_REFUSED_GUARD,
+	/* The errno. */
+	PERFGUARD_A_PROFILE_REFUSED_ERROR,
+	PERFGUARD_A_PROFILE_NR_GUARDS,
+	PERFGUARD_A_PROFILE_NR_TYPES,
+	PERFGUARD_A_PROFILE_NR_CONTEXTS,
+	/* Guards that are shed just now. */
+	PERFGUARD_A_PROFILE_NR_SHED,
+	/* Units that ended, of all types. */
+	PERFGUARD_A_PROFILE_UNITS,
+	/* Units among them that fit no type. */
+	PERFGUARD_A_PROFILE_NOVEL,
+	/* Guard hits in units, in a context that the profile does not know. */
+	PERFGUARD_A_PROFILE_UNKNOWN_HITS,
+	/* Guard hits outside of units. */
+	PERFGUARD_A_PROFILE_STRAY_HITS,
+	/* Memory that it takes, about. */
+	PERFGUARD_A_PROFILE_BYTES,
+	/* CLOCK_REALTIME when it was armed. */
+	PERFGUARD_A_PROFILE_ARMED_NS,
+
+	__PERFGUARD_A_PROFILE_MAX,
+	PERFGUARD_A_PROFILE_MAX = (__PERFGUARD_A_PROFILE_MAX - 1)
+};
+
+enum {
+	PERFGUARD_A_GUARD_PROFILE_ID = 1,
+	PERFGUARD_A_GUARD_INDEX,
+	PERFGUARD_A_GUARD_OBJECT,
+	PERFGUARD_A_GUARD_OFFSET,
+	PERFGUARD_A_GUARD_STATE,
+	PERFGUARD_A_GUARD_WAY,
+	PERFGUARD_A_GUARD_HITS,
+	/* Hits whose instruction was single-stepped. */
+	PERFGUARD_A_GUARD_STEPPED,
+	/* How often it was shed. */
+	PERFGUARD_A_GUARD_SHEDS,
+	PERFGUARD_A_GUARD_PAD,
+
+	__PERFGUARD_A_GUARD_MAX,
+	PERFGUARD_A_GUARD_MAX = (__PERFGUARD_A_GUARD_MAX - 1)
+};
+
+/*
+ * A type of an armed profile. The sums are over its units that were in time:
+ * its normal course.
+ */
+enum {
+	PERFGUARD_A_TYPE_PROFILE_ID = 1,
+	PERFGUARD_A_TYPE_LOOP_ID,
+	PERFGUARD_A_TYPE_ID,
+	PERFGUARD_A_TYPE_THRESHOLD_NS,
+	/* Units that ended in time. */
+	PERFGUARD_A_TYPE_UNITS,
+	/* Units that ended late. */
+	PERFGUARD_A_TYPE_LATE,
+	/* Units of both that did not fit. */
+	PERFGUARD_A_TYPE_NOVEL,
+	PERFGUARD_A_TYPE_ELAPSED_NS,
+	PERFGUARD_A_TYPE_CPU_NS,
+	PERFGUARD_A_TYPE_RUNQUEUE_NS,
+	PERFGUARD_A_TYPE_BLOCK_IO_NS,
+	PERFGUARD_A_TYPE_MIN_FAULTS,
+	PERFGUARD_A_TYPE_MAJ_FAULTS,
+	/* Sum over the units that ended late. */
+	PERFGUARD_A_TYPE_LATE_ELAPSED_NS,
+	PERFGUARD_A_TYPE_PAD,
+
+	__PERFGUARD_A_TYPE_MAX,
+	PERFGUARD_A_TYPE_MAX = (__PERFGUARD_A_TYPE_MAX - 1)
 };
 
 enum {
@@ -503,6 +887,33 @@ enum {
 	PERFGUARD_CMD_SITE_ADD,
 	/* Take all sites of a target off. */
 	PERFGUARD_CMD_SITE_DEL,
+	/*
+	 * Begin to load a profile. It is dropped when the socket is closed
+	 * before it was armed.
+	 */
+	PERFGUARD_CMD_PROFILE_NEW,
+	/* Append to a profile that is being loaded. */
+	PERFGUARD_CMD_PROFILE_ADD,
+	/*
+	 * Check a loaded profile and guard its executable by it: all of it, or
+	 * nothing is changed. Where the executable is guarded already, the new
+	 * profile takes the place of the old one without a gap. Ends with
+	 * target-del. With a target-id that target is guarded instead,
+	 * whatever it watches: one that the same socket made, and that nothing
+	 * guards yet. Ends with the target, or with profile-del.
+	 */
+	PERFGUARD_CMD_PROFILE_ARM,
+	/* The profiles that are armed or being loaded. */
+	PERFGUARD_CMD_PROFILE_GET,
+	/* The guards of an armed profile and their counters. */
+	PERFGUARD_CMD_GUARD_GET,
+	/* The types of an armed profile and the sums over their units. */
+	PERFGUARD_CMD_TYPE_GET,
+	/*
+	 * Drop a profile that the same socket loads, or armed for a target of
+	 * its own. Such a target is watched on, without a profile.
+	 */
+	PERFGUARD_CMD_PROFILE_DEL,
 
 	__PERFGUARD_CMD_MAX,
 	PERFGUARD_CMD_MAX = (__PERFGUARD_CMD_MAX - 1)

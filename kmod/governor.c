@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+
+/*
+ * The trainer chose the guards by how often they are hit in a unit.  A program
+ * may come to do other work than it was trained with, and a guard of a seldom
+ * function be hit in each round of a loop.  So each guard has a plan, and one
+ * that is far beyond it is shed: taken off, and tried again later.
+ *
+ * All is done by a work, with pguard_control held: a probe must not be taken
+ * off by its own handler.  The work does not wait for the lock, which may be
+ * held long by orders that want nothing to happen meanwhile.
+ */
+
+#include "governor.h"
+
+#include "compat.h"
+#include "image.h"
+#include "probe.h"
+#include "probes.h"
+#include "profile.h"
+
+#include <linux/jiffies.h>
+#include <linux/math64.h>
+#include <linux/sched.h>
+#include <linux/workqueue.h>
+
+enum {
+	ROUND = HZ,
+	RETRY = HZ / 10,
+	SPARE = 4,		/* times its plan a guard may be hit */
+	MIN_HITS = 2000,	/* in a second; fewer do no harm */
+	PATIENCE = 2,		/* rounds beyond its plan in a row */
+	FIRST_PAUSE = 10,	/* s */
+	MAX_PAUSE = 600,
+};
+
+static void govern(struct work_struct *work);
+static DECLARE_DELAYED_WORK(governor_work, govern);
+
+/* What has happened since the last round. */
+struct round {
+	struct pguard_target *target;
+	struct pguard_profile *profile;
+	u64 units;
+	unsigned long elapsed;	/* jiffies, at least 1 */
+};
+
+static bool guard_is_hot(const struct round *round, const struct pguard_guard *guard, u64 hits)
+{
+	u64 planned = mul_u64_u32_shr(round->units, guard->site.plan, 10);
+
+	return guard->site.plan && hits * HZ > (u64)MIN_HITS * round->elapsed &&
+	       hits > SPARE * planned;
+}
+
+static void guard_shed(const struct round *round, u32 i)
+{
+	struct pguard_profile *profile = round->profile;
+	struct pguard_guard *guard = &profile->guards[i];
+
+	pguard_probes_off(round->target, profile, i);
+	guard->rounds = 0;
+	guard->pause = clamp_t(u32, 2 * guard->pause, FIRST_PAUSE, MAX_PAUSE);
+	guard->until = jiffies + guard->pause * HZ;
+	WRITE_ONCE(guard->sheds, guard->sheds + 1);
+	WRITE_ONCE(guard->state, PERFGUARD_GUARD_STATE_SHED);
+	WRITE_ONCE(profile->nr_shed, profile->nr_shed + 1);
+}
+
+/* Try a shed guard again.  If it cannot be put on just now, next time. */
+static void guard_restore(const struct round *round, u32 i)
+{
+	struct pguard_profile *profile = round->profile;
+	struct pguard_guard *guard = &profile->guards[i];
+
+	if (pguard_probes_on(round->target, profile, i))
+		return;
+	WRITE_ONCE(guard->state, PERFGUARD_GUARD_STATE_ACTIVE);
+	WRITE_ONCE(profile->nr_shed, profile->nr_shed - 1);
+}
+
+/* Whether it was shed. */
+static bool guard_govern(const struct round *round, u32 i)
+{
+	struct pguard_guard *guard = &round->profile->guards[i];
+	struct pguard_guard_sums sums;
+	u64 hits;
+
+	if (guard->state == PERFGUARD_GUARD_STATE_SHED) {
+		if (time_after_eq(jiffies, guard->until))
+			guard_restore(round, i);
+		return false;
+	}
+	pguard_profile_sum_guard(round->profile, i, &sums);
+	hits = sums.hits - guard->hits;
+	guard->hits = sums.hits;
+	guard->rounds = guard_is_hot(round, guard, hits) ? guard->rounds + 1 : 0;
+	if (guard->rounds < PATIENCE)
+		return false;
+	guard_shed(round, i);
+	return true;
+}
+
+/* Whether guards were shed. */
+static bool profile_govern(struct pguard_target *target, struct pguard_profile *profile)
+{
+	struct round round = { .target = target, .profile = profile };
+	struct pguard_profile_sums sums;
+	bool any = false;
+	u32 i;
+
+	round.elapsed = jiffies - profile->looked;
+	if (round.elapsed < ROUND / 2)
+		return false;
+	pguard_profile_sum(profile, &sums);
+	/* Each thread may be in a unit that has not ended. */
+	round.units = sums.units - profile->units + atomic_read(&target->nr_threads);
+	profile->units = sums.units;
+	profile->looked = jiffies;
+	for (i = 0; i < profile->nr_guards; i++) {
+		any |= guard_govern(&round, i);
+		cond_resched();
+	}
+	return any;
+}
+
+static void govern(struct work_struct *work)
+{
+	struct pguard_profile *profile;
+	struct pguard_target *target;
+	bool armed = false, shed = false;
+
+	if (!mutex_trylock(&pguard_control)) {
+		queue_delayed_work(system_unbound_wq, &governor_work, RETRY);
+		return;
+	}
+	list_for_each_entry(target, &pguard_targets, list) {
+		profile = pguard_target_profile(target);
+		if (!profile)
+			continue;
+		armed = true;
+		shed |= profile_govern(target, profile);
+	}
+	/* One wait for all; then they can be put on again. */
+	if (shed)
+		pguard_probe_sync();
+	if (armed)
+		queue_delayed_work(system_unbound_wq, &governor_work, ROUND);
+	mutex_unlock(&pguard_control);
+}
+
+/**
+ * pguard_governor_start() - a profile was armed
+ *
+ * The work goes on as long as one is.
+ *
+ * Context: pguard_control held.
+ */
+void pguard_governor_start(void)
+{
+	queue_delayed_work(system_unbound_wq, &governor_work, ROUND);
+}
+
+/* The module goes: there is no target.  pguard_control is not held. */
+void pguard_governor_deinit(void)
+{
+	cancel_delayed_work_sync(&governor_work);
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Takes guards off for a time that are hit far more often than planned. */
+#ifndef _PGUARD_GOVERNOR_H
+#define _PGUARD_GOVERNOR_H
+
+void pguard_governor_start(void);
+void pguard_governor_deinit(void);
+
+#endif /* _PGUARD_GOVERNOR_H */

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "guarded.h"
+
+#include "compat.h"
+#include "inference.h"
+#include "record.h"
+#include "stack.h"
+#include "stream.h"
+#include "unit.h"
+
+/* A moment of current: the clock, and its counters if the target wants them. */
+struct moment {
+	u64 clock;
+	const struct pguard_mark *mark;
+};
+
+static bool has_account(const struct pguard_task *state)
+{
+	return READ_ONCE(state->target->flags) & PERFGUARD_TARGET_FLAGS_ACCOUNT;
+}
+
+/* Now, at this clock; the counters are kept in @mark. */
+static struct moment moment_now(const struct pguard_task *state, u64 clock,
+				struct pguard_mark *mark)
+{
+	struct moment now = { .clock = clock };
+
+	if (has_account(state)) {
+		pguard_account_mark(mark);
+		now.mark = mark;
+	}
+	return now;
+}
+
+static void unit_begin(struct pguard_task *state, struct pguard_inference *inference,
+		       const struct moment *at)
+{
+	u64 word = pguard_unit_next(state);
+
+	pguard_inference_begin(inference);
+	if (at->mark) {
+		state->mark = *at->mark;
+		word |= PGUARD_PHASE_MARKED;
+	}
+	pguard_unit_run(state, at->clock, word);
+}
+
+/* The account of the unit that @end ends. */
+static void unit_account(const struct pguard_task *state, u64 word, const struct moment *end,
+			 u64 elapsed, struct pguard_account *ret)
+{
+	*ret = (struct pguard_account){ .elapsed = elapsed };
+	if (!(word & PGUARD_PHASE_MARKED))
+		return;
+	if (end->mark)
+		pguard_account_between(&state->mark, end->mark,
+				       pguard_clock_ns(pguard_clock() - end->clock), elapsed, ret);
+	else
+		pguard_account_current(&state->mark, elapsed, ret);
+}
+
+static void count_in_loop(struct pguard_loop *loop, const struct pguard_account *account,
+			  bool is_late)
+{
+	struct pguard_loop_sums *sums = this_cpu_ptr(loop->sums);
+
+	sums->hist[pguard_unit_bucket(account->elapsed)]++;
+	sums->elapsed += account->elapsed;
+	sums->max = max(sums->max, account->elapsed);
+	sums->late += is_late;
+	sums->cpu += account->cpu;
+	sums->runqueue += account->runqueue;
+	sums->block_io += account->block_io;
+	sums->min_faults += account->min_faults;
+	sums->maj_faults += account->maj_faults;
+	if (account->has_block_io && !READ_ONCE(loop->has_block_io))
+		WRITE_ONCE(loop->has_block_io, true);
+}
+
+static void count_in_type(struct pguard_type_sums *sums, const struct pguard_account *account,
+			  bool is_late, bool is_novel)
+{
+	sums->novel += is_novel;
+	if (is_late) {
+		sums->late++;
+		sums->late_elapsed += account->elapsed;
+		return;
+	}
+	sums->units++;
+	sums->elapsed += account->elapsed;
+	sums->cpu += account->cpu;
+	sums->runqueue += account->runqueue;
+	sums->block_io += account->block_io;
+	sums->min_faults += account->min_faults;
+	sums->maj_faults += account->maj_faults;
+}
+
+static void unit_count(struct pguard_task *state, const struct pguard_inference *inference,
+		       const struct pguard_account *account, bool is_late, bool is_novel)
+{
+	u16 type = infer_end(&inference->state);
+	struct pguard_profile_cpu *cpu;
+
+	preempt_disable();
+	cpu = pguard_profile_this_cpu(inference->profile);
+	cpu->sums.units++;
+	cpu->sums.novel += is_novel;
+	cpu->sums.unknown_hits += inference->nr_unknown;
+	if (type != INFER_NO_TYPE)
+		count_in_type(&cpu->types[inference->course->first_type + type], account,
+			      is_late, is_novel);
+	count_in_loop(state->loop, account, is_late);
+	preempt_enable();
+}
+
+enum { UNIT_IS_NOVEL = 1 << 15, UNIT_IS_NONE = 1 << 14 };	/* shifted by 48 */
+
+static void stream_unit(struct pguard_task *state, const struct pguard_inference *inference,
+			u64 elapsed, u64 flags)
+{
+	u64 about;
+
+	if (!pguard_stream_wants_units(state->target))
+		return;
+	about = min_t(u64, pguard_clock_ns(inference->checks), U32_MAX) |
+		(u64)inference->course->id << 32 | flags << 48;
+	pguard_stream_put(state, PERFGUARD_EVENT_KIND_UNIT,
+			  pguard_inference_type_id(inference, infer_end(&inference->state)),
+			  about, elapsed);
+}
+
+/* Tell one of the units that fit no type, now and then. */
+static void tell_novel(struct pguard_task *state, u64 word, const struct pguard_account *account)
+{
+	struct pguard_record *record;
+
+	if (!__ratelimit(&state->target->novel_limit))
+		return;
+	record = pguard_unit_record(state, word >> PGUARD_PHASE_SHIFT,
+				    PERFGUARD_RECORD_KIND_NOVEL, 0, GFP_NOWAIT);
+	if (!record)
+		return;
+	record->account = *account;
+	pguard_ring_add(&pguard_alerts, record);
+}
+
+/* The unit that runs ends. */
+static void unit_end(struct pguard_task *state, struct pguard_inference *inference,
+		     const struct moment *end)
+{
+	u64 elapsed = pguard_clock_ns(end->clock - state->start - inference->checks);
+	u64 word = xchg(&state->unit, state->unit & ~(u64)PGUARD_PHASE_MASK);
+	struct pguard_account account;
+	bool is_late, is_novel;
+	u64 threshold;
+
+	unit_account(state, word, end, elapsed, &account);
+	/* Nothing began in it: it only brought the rest of what was waited for. */
+	if (inference->course->has_empty && !inference->is_marked) {
+		stream_unit(state, inference, elapsed, UNIT_IS_NONE);
+		if (word & PGUARD_PHASE_LATE)
+			pguard_unit_tell_end(state, word, &account);
+		return;
+	}
+	is_novel = pguard_unit_verdict(state, inference, &threshold);
+	is_late = word & PGUARD_PHASE_LATE || (threshold && elapsed > threshold);
+	unit_count(state, inference, &account, is_late, is_novel);
+	stream_unit(state, inference, elapsed, is_novel ? UNIT_IS_NOVEL : 0);
+	if (unlikely(is_late)) {
+		atomic64_inc(&state->target->late);
+		pguard_unit_tell_end(state, word, &account);
+	} else if (unlikely(is_novel)) {
+		tell_novel(state, word, &account);
+	}
+}
+
+/* Another loop, or another profile: the unit at hand has ended before. */
+static struct pguard_inference *change_loop(struct pguard_task *state, struct pguard_loop *loop,
+					    const struct pguard_course *course, bool may_sleep)
+{
+	struct pguard_inference *old = pguard_task_inference(state);
+	struct pguard_inference *inference;
+
+	if (state->loop != loop) {
+		if (state->loop)
+			atomic_dec(&state->loop->nr_threads);
+		atomic_inc(&loop->nr_threads);
+		WRITE_ONCE(state->loop, loop);
+	}
+	inference = pguard_inference_new(state->profile, course,
+					 may_sleep ? GFP_KERNEL : GFP_NOWAIT);
+	if (!inference)
+		atomic64_inc(&state->target->untracked);
+	rcu_assign_pointer(state->inference, inference);
+	pguard_inference_free(old);
+	return inference;
+}
+
+static enum pguard_guarded_call enter_wait(struct pguard_task *state, bool may_sleep)
+{
+	const struct perfguard_boundary *boundary = state->place->boundary;
+	const struct pguard_course *course = &state->profile->courses[boundary->course];
+	struct pguard_inference *inference = pguard_task_inference(state);
+	struct moment now = { .clock = pguard_clock() };
+
+	if (state->unit & PGUARD_PHASE_RUNNING) {
+		if (inference)
+			unit_end(state, inference, &now);
+		else
+			pguard_unit_drop(state);
+	}
+	if (!inference || inference->course != course || state->loop != state->place->loop)
+		inference = change_loop(state, state->place->loop, course, may_sleep);
+	if (!inference)
+		return PGUARD_GUARDED_NONE;
+	/* The slot tells even where the library went another way than in training. */
+	inference->frame = 0;
+	if (boundary->rise)
+		inference->frame = state->place->slot - boundary->distance + boundary->rise;
+	return PGUARD_GUARDED_WAIT;
+}
+
+static enum pguard_guarded_call enter_event(struct pguard_task *state)
+{
+	struct pguard_inference *inference = pguard_task_inference(state);
+
+	/* Of another loop than the thread is in, or of a profile that comes just now. */
+	if (!inference || inference->profile != state->profile ||
+	    state->loop != state->place->loop)
+		return PGUARD_GUARDED_NONE;
+	state->entered = pguard_clock();
+	if (has_account(state))
+		pguard_account_mark(&inference->event);
+	return PGUARD_GUARDED_EVENT;
+}
+
+/**
+ * pguard_guarded_enter() - a hooked call begins in a place of the profile
+ * @state: of current; its place is a boundary
+ * @may_sleep: whether the context allows it
+ *
+ * Context: current.
+ * Return: what its return means.
+ */
+enum pguard_guarded_call pguard_guarded_enter(struct pguard_task *state, bool may_sleep)
+{
+	if (state->place->boundary->role == PERFGUARD_BOUNDARY_ROLE_WAIT)
+		return enter_wait(state, may_sleep);
+	return enter_event(state);
+}
+
+/**
+ * pguard_guarded_forget() - the target is not guarded any more
+ * @state: of current, which has no profile but an inference
+ *
+ * The unit at hand, if any, does not count.
+ *
+ * Context: current.
+ */
+void pguard_guarded_forget(struct pguard_task *state)
+{
+	struct pguard_inference *inference = pguard_task_inference(state);
+
+	pguard_unit_drop(state);
+	rcu_assign_pointer(state->inference, NULL);
+	pguard_inference_free(inference);
+}
+
+/**
+ * pguard_guarded_wake() - the loop's wait returned something
+ * @state: of current, after PGUARD_GUARDED_WAIT
+ *
+ * Context: current.
+ */
+void pguard_guarded_wake(struct pguard_task *state)
+{
+	struct pguard_mark mark;
+	struct moment now = moment_now(state, pguard_clock(), &mark);
+
+	unit_begin(state, pguard_task_inference(state), &now);
+}
+
+/* An event begins.  The thread may have waited where nobody saw it. */
+static void event_begin(struct pguard_task *state, struct pguard_inference *inference,
+			const struct moment *at)
+{
+	bool is_running = state->unit & PGUARD_PHASE_RUNNING;
+
+	if (is_running && inference->is_marked)
+		unit_end(state, inference, at);
+	if (!is_running || inference->is_marked)
+		unit_begin(state, inference, at);
+	inference->is_marked = true;
+}
+
+/**
+ * pguard_guarded_event_call() - the call that begins an event has not failed
+ * @state: of current, after PGUARD_GUARDED_EVENT
+ *
+ * The event began when the call did.
+ *
+ * Context: current.
+ */
+void pguard_guarded_event_call(struct pguard_task *state)
+{
+	struct pguard_inference *inference = pguard_task_inference(state);
+	struct moment at = { .clock = state->entered };
+
+	if (has_account(state))
+		at.mark = &inference->event;
+	event_begin(state, inference, &at);
+}
+
+/**
+ * pguard_guarded_event_site() - current came by an event site of its loop
+ * @state: of current, which has an inference
+ * @now: pguard_clock()
+ *
+ * Context: current.
+ */
+void pguard_guarded_event_site(struct pguard_task *state, u64 now)
+{
+	struct pguard_mark mark;
+	struct moment at = moment_now(state, now, &mark);
+
+	event_begin(state, pguard_task_inference(state), &at);
+}
+
+/**
+ * pguard_guarded_late() - a guard found that the unit is late
+ * @state: of current, in a unit that was not told yet
+ * @regs: current's user registers
+ * @elapsed: its time, ns
+ *
+ * If the watch comes first, it tells it.
+ *
+ * Context: current, may sleep.
+ */
+void pguard_guarded_late(struct pguard_task *state, const struct pt_regs *regs, u64 elapsed)
+{
+	u64 word = READ_ONCE(state->unit);
+	struct pguard_record *record;
+
+	/* What is held back is counted at the unit's end. */
+	if (!__ratelimit(&state->target->alert_limit)) {
+		pguard_task_inference(state)->is_quiet = true;
+		return;
+	}
+	if (cmpxchg(&state->unit, word,
+		    word | PGUARD_PHASE_LATE | PGUARD_PHASE_GUARD) != word)
+		return;
+	record = pguard_unit_record(state, word >> PGUARD_PHASE_SHIFT,
+				    PERFGUARD_RECORD_KIND_LATE, PERFGUARD_FOUND_BY_GUARD,
+				    GFP_KERNEL);
+	if (!record)
+		return;
+	record->account.elapsed = elapsed;
+	if (word & PGUARD_PHASE_MARKED)
+		pguard_account_current(&state->mark, elapsed, &record->account);
+	record->stack = pguard_stack_self(regs);
+	spin_lock(&state->lock);
+	pguard_ring_add(&pguard_alerts, record);
+	spin_unlock(&state->lock);
+}

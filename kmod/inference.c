@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "inference.h"
+
+#include "compat.h"
+
+#include <linux/slab.h>
+
+/**
+ * pguard_inference_new() - for a thread that comes into an event loop
+ * @profile: referenced by the caller; it gets a reference of its own
+ * @course: the loop, in @profile
+ * @gfp: as the caller's context allows
+ *
+ * Return: the inference, to be given to pguard_inference_free(); NULL for want
+ * of memory.
+ */
+struct pguard_inference *pguard_inference_new(struct pguard_profile *profile,
+					      const struct pguard_course *course, gfp_t gfp)
+{
+	u32 size = ALIGN(offsetof(struct pguard_inference, state) +
+			 infer_state_size(&course->table), sizeof(u64));
+	struct pguard_inference *inference;
+
+	inference = kzalloc(size + course->table.nr_contexts, gfp | __GFP_NOWARN);
+	if (!inference)
+		return NULL;
+	inference->profile = profile;
+	inference->course = course;
+	inference->hits = (u8 *)inference + size;
+	kref_get(&profile->kref);
+	return inference;
+}
+
+/**
+ * pguard_inference_free() - give one back; or NULL
+ *
+ * Others may look at it, and at its profile, for a grace period.
+ *
+ * Context: any.
+ */
+void pguard_inference_free(struct pguard_inference *inference)
+{
+	if (!inference)
+		return;
+	pguard_profile_put(inference->profile);
+	kfree_rcu(inference, rcu);
+}
+
+/**
+ * pguard_inference_meet() - the unit hit a guard
+ * @inference: of current, in a unit
+ * @guard: index of the guard
+ * @depth: stack depth, bytes
+ * @is_event: it is an event site, of this loop or of another; that it was met
+ * tells nothing where training had no guard there
+ *
+ * Context: the thread itself.
+ */
+void pguard_inference_meet(struct pguard_inference *inference, u32 guard, u32 depth,
+			   bool is_event)
+{
+	const struct infer_table *table = &inference->course->table;
+	u32 i = infer_find(table, guard, depth);
+
+	if (unlikely(i == table->nr_contexts)) {
+		u32 nr;
+
+		if (is_event)
+			return;
+		nr = inference->nr_unknown++;
+		if (nr < PGUARD_UNKNOWN_KEPT) {
+			inference->unknown[nr].guard = guard;
+			inference->unknown[nr].depth = depth;
+		}
+		return;
+	}
+	if (infer_meet(table, &inference->state, i))
+		inference->hits[i] = 1;
+	else if (inference->hits[i] < U8_MAX)
+		inference->hits[i]++;
+}
+
+/**
+ * pguard_inference_limit() - from when on the unit that runs is late
+ * @inference: of any thread
+ * @elapsed: its time so far, ns
+ *
+ * The threshold of the best type; and once the unit is beyond it, the largest
+ * of all that the unit may still be of.
+ *
+ * Context: any; an RCU section for another's.
+ * Return: ns; 0 if it is never late.
+ */
+u64 pguard_inference_limit(const struct pguard_inference *inference, u64 elapsed)
+{
+	const struct infer_table *table = &inference->course->table;
+	u16 best = READ_ONCE(inference->state.best_early);
+	u64 threshold;
+
+	if (best != INFER_NO_TYPE && READ_ONCE(inference->state.contexts)) {
+		threshold = table->types[best].threshold_ns;
+		if (!threshold || elapsed <= threshold)
+			return threshold;
+	}
+	return infer_limit(table, &inference->state);
+}
+
+/**
+ * pguard_inference_threshold() - from when on the unit that ended was late
+ * @inference: of current
+ *
+ * Return: ns; 0 if it cannot be.
+ */
+u64 pguard_inference_threshold(const struct pguard_inference *inference)
+{
+	const struct infer_table *table = &inference->course->table;
+	u16 type = infer_end(&inference->state);
+
+	/* By the paper's rule there may be none: then the largest, as long as it ran. */
+	if (type == INFER_NO_TYPE)
+		return infer_limit(table, &inference->state);
+	return table->types[type].threshold_ns;
+}
+
+/* From when on a unit is late, of whatever type of the loop it is, ns; 0 if it cannot be. */
+u64 pguard_inference_largest(const struct pguard_inference *inference)
+{
+	const struct infer_table *table = &inference->course->table;
+	u64 largest = table->nr_types ? table->types[0].threshold_ns : 0;
+	u32 i;
+
+	for (i = 1; i < table->nr_types; i++)
+		largest = infer_later(largest, table->types[i].threshold_ns);
+	return largest;
+}
+
+/* Is a unit that ended like those that training saw of its type? */
+bool pguard_inference_fits(const struct pguard_inference *inference)
+{
+	return !inference->nr_unknown &&
+	       infer_fits(&inference->course->table, &inference->state);
+}
+
+/**
+ * pguard_inference_met() - the contexts the unit met so far
+ * @inference: of any thread
+ * @ret: room for @room of them
+ * @room: of more, those with the smallest numbers are told
+ *
+ * Context: any; an RCU section for another's.
+ * Return: how many they are.
+ */
+u32 pguard_inference_met(const struct pguard_inference *inference, struct perfguard_met *ret,
+			 u32 room)
+{
+	const struct infer_table *table = &inference->course->table;
+	u32 nr_unknown = min_t(u32, READ_ONCE(inference->nr_unknown), PGUARD_UNKNOWN_KEPT);
+	u32 nr = 0, i;
+
+	for (i = 0; i < nr_unknown && nr < room; i++)
+		ret[nr++] = (struct perfguard_met){
+			.guard = READ_ONCE(inference->unknown[i].guard),
+			.depth = READ_ONCE(inference->unknown[i].depth),
+			.hits = 1,
+		};
+	for (i = 0; i < table->nr_contexts && nr < room; i++) {
+		if (!infer_has_met(table, &inference->state, i))
+			continue;
+		ret[nr++] = (struct perfguard_met){
+			.guard = table->contexts[i].site,
+			.depth = table->contexts[i].depth,
+			.hits = READ_ONCE(inference->hits[i]),
+			.is_known = 1,
+		};
+	}
+	return nr;
+}
+
+/* The id of a type, 0 for none. */
+u32 pguard_inference_type_id(const struct pguard_inference *inference, u16 type)
+{
+	const struct infer_table *table = &inference->course->table;
+
+	return type == INFER_NO_TYPE ? 0 : table->types[type].id;
+}

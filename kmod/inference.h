@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a thread's unit is, as far as its guards have told.
+ *
+ * Made when the thread comes to the own wait of a profile's event loop for the
+ * first time, and made anew when it changes to another loop or profile.  Only
+ * the thread itself writes it; others read it in an RCU section, and what they
+ * find may be of two moments.
+ */
+#ifndef _PGUARD_INFERENCE_H
+#define _PGUARD_INFERENCE_H
+
+#include "account.h"
+#include "profile.h"
+
+enum { PGUARD_UNKNOWN_KEPT = 4 };
+
+/**
+ * struct pguard_inference - of one thread in one event loop
+ * @profile: referenced
+ * @course: the loop; in the profile
+ * @frame: stack pointer of the loop's frame, 0 if not known
+ * @checks: ticks of pguard_clock() that guards took in this unit
+ * @nr_unknown: hits in contexts that the profile does not know, in this unit;
+ *	the first ones are in @unknown
+ * @is_marked: an event of this unit was met
+ * @is_quiet: it is late, but the rate limit is against telling it now
+ * @event: counters when the event call began that the thread is in
+ * @hits: by context of the course; only of those met in this unit
+ * @state: of infer.h
+ */
+struct pguard_inference {
+	struct pguard_profile *profile;
+	const struct pguard_course *course;
+	u64 frame;
+	u64 checks;
+	u32 nr_unknown;
+	bool is_marked;
+	bool is_quiet;
+	struct rcu_head rcu;
+	struct pguard_mark event;
+	struct {
+		u32 guard;
+		u32 depth;
+	} unknown[PGUARD_UNKNOWN_KEPT];
+	u8 *hits;
+	struct infer_state state;
+};
+
+struct pguard_inference *pguard_inference_new(struct pguard_profile *profile,
+					      const struct pguard_course *course, gfp_t gfp);
+void pguard_inference_free(struct pguard_inference *inference);
+
+/* A unit begins. */
+static inline void pguard_inference_begin(struct pguard_inference *inference)
+{
+	infer_begin(&inference->course->table, &inference->state);
+	inference->checks = 0;
+	inference->nr_unknown = 0;
+	inference->is_marked = false;
+	inference->is_quiet = false;
+}
+
+void pguard_inference_meet(struct pguard_inference *inference, u32 guard, u32 depth,
+			   bool is_event);
+u64 pguard_inference_limit(const struct pguard_inference *inference, u64 elapsed);
+u64 pguard_inference_largest(const struct pguard_inference *inference);
+u64 pguard_inference_threshold(const struct pguard_inference *inference);
+bool pguard_inference_fits(const struct pguard_inference *inference);
+u32 pguard_inference_met(const struct pguard_inference *inference, struct perfguard_met *ret,
+			 u32 room);
+u32 pguard_inference_type_id(const struct pguard_inference *inference, u16 type);
+
+#endif /* _PGUARD_INFERENCE_H */

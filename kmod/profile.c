@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "profile.h"
+
+#include "compat.h"
+#include "draft.h"
+
+#include <linux/cpumask.h>
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/topology.h>
+
+LIST_HEAD(pguard_profiles);
+DEFINE_SPINLOCK(pguard_profiles_lock);
+
+static struct workqueue_struct *profile_wq;
+static u32 next_profile_id = 1;		/* pguard_control */
+
+static struct pguard_profile *profile_alloc(const char *name)
+{
+	struct pguard_profile *profile = kzalloc(sizeof(*profile), GFP_KERNEL);
+
+	if (!profile)
+		return NULL;
+	kref_init(&profile->kref);
+	INIT_LIST_HEAD(&profile->list);
+	profile->name = kstrdup(name, GFP_KERNEL);
+	profile->draft = pguard_draft_new();
+	profile->objects = kcalloc(PGUARD_MAX_OBJECTS, sizeof(*profile->objects), GFP_KERNEL);
+	if (profile->name && profile->draft && profile->objects)
+		return profile;
+	pguard_profile_put(profile);
+	return NULL;
+}
+
+/**
+ * pguard_profile_new() - begin to load a profile
+ * @name: the user's, is copied
+ * @portid: the socket that does it
+ *
+ * Context: may sleep; pguard_control held.
+ * Return: the profile with an empty draft, held by the list, until
+ * pguard_profile_drop(); or ERR_PTR().
+ */
+struct pguard_profile *pguard_profile_new(const char *name, u32 portid)
+{
+	struct pguard_profile *profile;
+	u32 nr = 0;
+
+	list_for_each_entry(profile, &pguard_profiles, list)
+		nr++;
+	if (nr >= PGUARD_MAX_PROFILES)
+		return ERR_PTR(-ENOSPC);
+	profile = profile_alloc(name);
+	if (!profile)
+		return ERR_PTR(-ENOMEM);
+	profile->id = next_profile_id++;
+	profile->portid = portid;
+	spin_lock(&pguard_profiles_lock);
+	list_add_tail(&profile->list, &pguard_profiles);
+	spin_unlock(&pguard_profiles_lock);
+	return profile;
+}
+
+/* The profile with this id, or NULL.  Context: pguard_control held. */
+struct pguard_profile *pguard_profile_find(u32 id)
+{
+	struct pguard_profile *profile;
+
+	list_for_each_entry(profile, &pguard_profiles, list)
+		if (profile->id == id)
+			return profile;
+	return NULL;
+}
+
+/**
+ * pguard_profile_drop() - take a profile out of the list, and give the list's
+ * reference back
+ *
+ * Context: pguard_control held.
+ */
+void pguard_profile_drop(struct pguard_profile *profile)
+{
+	spin_lock(&pguard_profiles_lock);
+	list_del_init(&profile->list);
+	spin_unlock(&pguard_profiles_lock);
+	profile->target = NULL;
+	pguard_profile_put(profile);
+}
+
+/**
+ * pguard_profile_add_object() - a file becomes the next object
+ *
+ * Context: pguard_control held.
+ * Return: 0; -ENOSPC if there are too many; -EEXIST if it is one already.
+ */
+int pguard_profile_add_object(struct pguard_profile *profile, const struct file *file)
+{
+	struct inode *inode = d_real_inode(file->f_path.dentry);
+	struct pguard_object *object;
+	u32 i;
+
+	if (profile->nr_objects >= PGUARD_MAX_OBJECTS)
+		return -ENOSPC;
+	for (i = 0; i < profile->nr_objects; i++)
+		if (profile->objects[i].inode == inode)
+			return -EEXIST;
+	object = &profile->objects[profile->nr_objects++];
+	object->path = file->f_path;
+	path_get(&object->path);
+	object->inode = inode;
+	return 0;
+}
+
+/* The last one was not meant.  Context: may sleep; pguard_control held. */
+void pguard_profile_del_object(struct pguard_profile *profile)
+{
+	path_put(&profile->objects[--profile->nr_objects].path);
+}
+
+/**
+ * pguard_profile_make_counters() - make the counters of all CPUs
+ *
+ * Plain arrays: the kernel's per-CPU allocator gives no more than 32 KiB a
+ * piece.
+ *
+ * Context: may sleep; the guards and types are there.
+ * Return: 0 or -ENOMEM; what is there then goes by pguard_profile_free_tables().
+ */
+int pguard_profile_make_counters(struct pguard_profile *profile)
+{
+	size_t guards = profile->nr_guards * sizeof(struct pguard_guard_sums);
+	size_t types = profile->nr_types * sizeof(struct pguard_type_sums);
+	struct pguard_profile_cpu *sums;
+	int cpu;
+
+	profile->cpus = kvcalloc(nr_cpu_ids, sizeof(*profile->cpus), GFP_KERNEL);
+	if (!profile->cpus)
+		return -ENOMEM;
+	profile->bytes += nr_cpu_ids * sizeof(*profile->cpus);
+	for_each_possible_cpu(cpu) {
+		sums = &profile->cpus[cpu];
+		sums->guards = kvzalloc_node(guards, GFP_KERNEL, cpu_to_node(cpu));
+		sums->types = kvzalloc_node(types, GFP_KERNEL, cpu_to_node(cpu));
+		if (!sums->guards || !sums->types)
+			return -ENOMEM;
+		profile->bytes += guards + types;
+	}
+	return 0;
+}
+
+/**
+ * pguard_profile_free_tables() - free what pguard_tables_make() made
+ *
+ * Context: may sleep; nobody uses them.
+ */
+void pguard_profile_free_tables(struct pguard_profile *profile)
+{
+	int cpu;
+
+	if (profile->cpus) {
+		for_each_possible_cpu(cpu) {
+			kvfree(profile->cpus[cpu].guards);
+			kvfree(profile->cpus[cpu].types);
+		}
+	}
+	kvfree(profile->cpus);
+	kvfree(profile->courses);
+	kvfree(profile->boundaries);
+	kvfree(profile->guards);
+	kvfree(profile->types);
+	kvfree(profile->contexts);
+	kvfree(profile->weights);
+	kvfree(profile->slots);
+	profile->cpus = NULL;
+	profile->courses = NULL;
+	profile->boundaries = NULL;
+	profile->guards = NULL;
+	profile->types = NULL;
+	profile->contexts = NULL;
+	profile->weights = NULL;
+	profile->slots = NULL;
+	profile->bytes = 0;
+}
+
+/**
+ * pguard_profile_sum() - what all CPUs counted for a profile
+ *
+ * Context: any; the caller holds an armed profile, also in the next two.
+ */
+void pguard_profile_sum(const struct pguard_profile *profile,
+			struct pguard_profile_sums *ret)
+{
+	const struct pguard_profile_sums *sums;
+	int cpu;
+
+	memset(ret, 0, sizeof(*ret));
+	for_each_possible_cpu(cpu) {
+		sums = &profile->cpus[cpu].sums;
+		ret->units += READ_ONCE(sums->units);
+		ret->novel += READ_ONCE(sums->novel);
+		ret->unknown_hits += READ_ONCE(sums->unknown_hits);
+		ret->stray_hits += READ_ONCE(sums->stray_hits);
+	}
+}
+
+void pguard_profile_sum_guard(const struct pguard_profile *profile, u32 guard,
+			      struct pguard_guard_sums *ret)
+{
+	const struct pguard_guard_sums *sums;
+	int cpu;
+
+	memset(ret, 0, sizeof(*ret));
+	for_each_possible_cpu(cpu) {
+		sums = &profile->cpus[cpu].guards[guard];
+		ret->hits += READ_ONCE(sums->hits);
+		ret->stepped += READ_ONCE(sums->stepped);
+	}
+}
+
+void pguard_profile_sum_type(const struct pguard_profile *profile, u32 type,
+			     struct pguard_type_sums *ret)
+{
+	const struct pguard_type_sums *sums;
+	int cpu;
+
+	memset(ret, 0, sizeof(*ret));
+	for_each_possible_cpu(cpu) {
+		sums = &profile->cpus[cpu].types[type];
+		ret->units += READ_ONCE(sums->units);
+		ret->elapsed += READ_ONCE(sums->elapsed);
+		ret->cpu += READ_ONCE(sums->cpu);
+		ret->runqueue += READ_ONCE(sums->runqueue);
+		ret->block_io += READ_ONCE(sums->block_io);
+		ret->min_faults += READ_ONCE(sums->min_faults);
+		ret->maj_faults += READ_ONCE(sums->maj_faults);
+		ret->late += READ_ONCE(sums->late);
+		ret->late_elapsed += READ_ONCE(sums->late_elapsed);
+		ret->novel += READ_ONCE(sums->novel);
+	}
+}
+
+static void profile_free(struct work_struct *work)
+{
+	struct pguard_profile *profile =
+		container_of(to_rcu_work(work), struct pguard_profile, work);
+
+	while (profile->nr_objects)
+		pguard_profile_del_object(profile);
+	pguard_profile_free_tables(profile);
+	pguard_draft_free(profile->draft);
+	kfree(profile->objects);
+	kfree(profile->name);
+	kfree(profile);
+}
+
+static void profile_release(struct kref *kref)
+{
+	struct pguard_profile *profile = container_of(kref, struct pguard_profile, kref);
+
+	/* Who found it by RCU may still look at it. */
+	INIT_RCU_WORK(&profile->work, profile_free);
+	queue_rcu_work(profile_wq, &profile->work);
+}
+
+/**
+ * pguard_profile_put() - give a reference back
+ *
+ * Context: any: what has to sleep is left to a work.
+ */
+void pguard_profile_put(struct pguard_profile *profile)
+{
+	kref_put(&profile->kref, profile_release);
+}
+
+/**
+ * pguard_profile_flush() - wait until the profiles that nobody holds are gone
+ *
+ * With them, their files can be unmounted.
+ *
+ * Context: may sleep.
+ */
+void pguard_profile_flush(void)
+{
+	rcu_barrier();
+	flush_workqueue(profile_wq);
+}
+
+int __init pguard_profile_init(void)
+{
+	profile_wq = alloc_workqueue("perfguard_profile", 0, 0);
+	return profile_wq ? 0 : -ENOMEM;
+}
+
+/* No profile is left but works on their way. */
+void pguard_profile_deinit(void)
+{
+	rcu_barrier();
+	destroy_workqueue(profile_wq);
+}

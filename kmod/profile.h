@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Profiles: what a target's units are, and the tables that tell their types.
+ *
+ * A profile is loaded piece by piece by one socket, then checked and armed as a
+ * whole.  From then on its tables do not change.  Its target points to it
+ * (RCU), and so does each thread that it guards: a thread changes to a newer
+ * profile at its next boundary, and until then goes on with the old one.
+ *
+ * Counters are per CPU, written with preemption off, and read by anyone without
+ * a lock: each word is right by itself.
+ */
+#ifndef _PGUARD_PROFILE_H
+#define _PGUARD_PROFILE_H
+
+#include <linux/cache.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/path.h>
+#include <linux/rcupdate.h>
+#include <linux/smp.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include <linux/perfguard.h>
+#include <perfguard/infer.h>
+
+struct file;
+struct pguard_draft;
+struct pguard_target;
+
+enum {
+	PGUARD_MAX_PROFILES = 128,
+	PGUARD_MAX_OBJECTS = 256,	/* of a profile */
+	PGUARD_MAX_RISE = 1024 * 1024,
+};
+
+/* A file with code of the program; @inode is that of the lowest layer. */
+struct pguard_object {
+	struct path path;
+	struct inode *inode;
+};
+
+/**
+ * struct pguard_type_sums - sums over the units of a type that were in time
+ *
+ * @late and @late_elapsed are of those that were not, @novel of both; ns.
+ */
+struct pguard_type_sums {
+	u64 units;
+	u64 elapsed;
+	u64 cpu;
+	u64 runqueue;
+	u64 block_io;
+	u64 min_faults;
+	u64 maj_faults;
+	u64 late;
+	u64 late_elapsed;
+	u64 novel;
+};
+
+/**
+ * struct pguard_guard_sums - how often a guard was hit
+ * @hits: all hits of the target's threads
+ * @stepped: those whose instruction the kernel single-steps
+ */
+struct pguard_guard_sums {
+	u64 hits;
+	u64 stepped;
+};
+
+/**
+ * struct pguard_profile_sums - of a profile as a whole
+ * @units: that ended
+ * @novel: that fit no type
+ * @unknown_hits: in a unit, in a context that the profile does not know
+ * @stray_hits: outside of units, or with a stack that is not the thread's
+ */
+struct pguard_profile_sums {
+	u64 units;
+	u64 novel;
+	u64 unknown_hits;
+	u64 stray_hits;
+};
+
+/* What one CPU counts. */
+struct pguard_profile_cpu {
+	struct pguard_profile_sums sums;
+	struct pguard_guard_sums *guards;	/* by guard */
+	struct pguard_type_sums *types;		/* by type of the profile */
+} ____cacheline_aligned_in_smp;
+
+/**
+ * struct pguard_course - an event loop of a profile
+ * @id: of the loop in each image
+ * @has_empty: what lies between two waits without an event is no unit
+ * @first_type: index in the profile of its first type
+ * @table: its part of the profile's types, contexts and weights
+ */
+struct pguard_course {
+	u32 id;
+	bool has_empty;
+	u32 first_type;
+	struct infer_table table;
+};
+
+/**
+ * struct pguard_guard - a guard site
+ * @site: as it was loaded
+ * @state: enum perfguard_guard_state; pguard_control for writing, READ_ONCE
+ * @way: enum perfguard_guard_way
+ * @is_event: some boundary of the profile is an event site at this guard
+ * @sheds: how often it was shed; pguard_control
+ */
+struct pguard_guard {
+	struct perfguard_guard site;
+	u32 state;
+	u32 way;
+	bool is_event;
+	u32 sheds;
+	/* private: the governor's */
+	u32 rounds;
+	u32 pause;
+	unsigned long until;
+	u64 hits;
+};
+
+/**
+ * struct pguard_profile - a loaded or armed profile
+ * @list: of all profiles; pguard_control, like all that is not said otherwise,
+ *	and pguard_profiles_lock
+ * @id: never used again
+ * @portid: netlink socket that loads it; 0 once it is armed
+ * @orphan: that socket is closed and the profile goes with it
+ * @draft: what is loaded, NULL once it is armed
+ * @name: the user's, @hash too
+ * @flags: enum perfguard_profile_flags
+ * @target: it is armed for, or NULL; valid while it is armed
+ * @nr_shed: guards that are shed; READ_ONCE
+ * @min_threshold: smallest of all types, ns; 0 if none has one
+ * @cpus: by CPU number, nr_cpu_ids of them
+ * @refused_guard: the first that could not be probed, when arming failed by it
+ * @refused_error: the errno, positive; 0 for none
+ * @bytes: memory it takes, about
+ *
+ * The arrays do not change once it is armed, and can be read by whoever holds a
+ * reference or RCU.
+ */
+struct pguard_profile {
+	struct list_head list;
+	u32 id;
+	u32 portid;
+	bool orphan;
+	struct pguard_draft *draft;
+	char *name;
+	u64 hash;
+	u32 flags;
+	u32 nr_objects;
+	u32 nr_courses;
+	u32 nr_boundaries;
+	u32 nr_guards;
+	u32 nr_types;
+	u32 nr_contexts;
+	u32 nr_weights;
+	u32 nr_shed;
+	u64 min_threshold;
+	u64 armed_ns;
+	struct pguard_target *target;
+	struct pguard_object *objects;
+	struct pguard_course *courses;
+	struct perfguard_boundary *boundaries;
+	struct pguard_guard *guards;
+	struct infer_type *types;
+	struct infer_context *contexts;
+	struct infer_weight *weights;
+	u32 *slots;
+	struct pguard_profile_cpu *cpus;
+	u32 refused_guard;
+	u32 refused_error;
+	size_t bytes;
+	/* private: */
+	u64 units;	/* the governor's */
+	unsigned long looked;
+	struct kref kref;
+	struct rcu_work work;
+};
+
+/* All profiles; see struct pguard_profile. */
+extern struct list_head pguard_profiles;
+extern spinlock_t pguard_profiles_lock;
+
+struct pguard_profile *pguard_profile_new(const char *name, u32 portid);
+struct pguard_profile *pguard_profile_find(u32 id);
+void pguard_profile_drop(struct pguard_profile *profile);
+int pguard_profile_add_object(struct pguard_profile *profile, const struct file *file);
+void pguard_profile_del_object(struct pguard_profile *profile);
+int pguard_profile_make_counters(struct pguard_profile *profile);
+void pguard_profile_free_tables(struct pguard_profile *profile);
+
+void pguard_profile_sum(const struct pguard_profile *profile,
+			struct pguard_profile_sums *ret);
+void pguard_profile_sum_guard(const struct pguard_profile *profile, u32 guard,
+			      struct pguard_guard_sums *ret);
+void pguard_profile_sum_type(const struct pguard_profile *profile, u32 type,
+			     struct pguard_type_sums *ret);
+
+/* Caller holds a reference, or RCU and got it from a target. */
+static inline bool pguard_profile_hold(struct pguard_profile *profile)
+{
+	return kref_get_unless_zero(&profile->kref);
+}
+
+/* Any context: what has to sleep is left to a work. */
+void pguard_profile_put(struct pguard_profile *profile);
+void pguard_profile_flush(void);
+
+/* The counters of this CPU.  Preemption is off. */
+static __always_inline struct pguard_profile_cpu *
+pguard_profile_this_cpu(const struct pguard_profile *profile)
+{
+	return &profile->cpus[smp_processor_id()];
+}
+
+int pguard_profile_init(void);
+void pguard_profile_deinit(void);
+
+#endif /* _PGUARD_PROFILE_H */
