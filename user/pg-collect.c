@@ -24,6 +24,7 @@ static const struct verb {
 	{ "record", cmd_record, "record what training needs, to learn from it elsewhere" },
 	{ "learn", cmd_learn, "make a profile of what was recorded" },
 	{ "show", cmd_show, "show what a profile knows" },
+	{ "arm", cmd_arm, "guard a program by its profile, from now on" },
 	{ "watch", cmd_watch, "print alerts of late units as they come" },
 	{ "status", cmd_status, "show what is watched, and the module's counters" },
 	{ "disarm", cmd_disarm, "end the watching of targets" },

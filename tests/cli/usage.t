@@ -5,8 +5,8 @@
 # shellcheck source-path=SCRIPTDIR source=tap.sh
 . "${0%/*}/tap.sh"
 
-verbs="check audit train record learn show watch status disarm"
-plan $((8 + 4 * 9 + 19))
+verbs="check audit train record learn show arm watch status disarm"
+plan $((8 + 4 * 10 + 22))
 
 run
 [ "$code" = 0 ] && grep -q '^usage: pg-collect' "$scratch/out" && [ ! -s "$scratch/err" ]
@@ -51,6 +51,9 @@ refused 2 "takes no value" "a value too many" audit --json=1 -p 1
 refused 2 "is no length of time" "a duration that is none" audit --duration soon -p 1
 refused 2 "is no length of time" "a duration of nothing" audit --duration 0 -p 1
 refused 2 "is no length of time" "a negative threshold" audit --slower-than -5ms -p 1
+refused 2 "give a profile" "arm of nothing" arm
+refused 2 "-p 'x' is no number" "arm for a pid that is no number" arm -p x x.pgp
+refused 2 "--infer is weights or paper, not 'luck'" "arm by another rule" arm --infer luck x.pgp
 refused 2 "what is 'now'" "watch with an argument" watch now
 refused 2 "no sequence number" "watch since never" watch --since never
 refused 2 "give one target, or --all" "disarm of nothing" disarm

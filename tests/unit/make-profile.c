@@ -4,6 +4,7 @@
  *
  * usage: make-profile example FILE	what training might have found in a server
  *        make-profile recorded FILE	the same, before anything was learnt
+ *        make-profile here FILE PROGRAM LIBRARY	the same, of files that are here
  *        make-profile random FILE [SEED]	all that can be in a profile
  *        make-profile wide FILE	call trees of many and deep paths
  *        make-profile large FILE	20,000 variants of 300 hits
@@ -13,8 +14,11 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "binary/elf.h"
 #include "fixture.h"
 #include "store/profile.h"
 
@@ -337,6 +341,39 @@ static void make_example(struct samples *samples, struct model *model)
 	strcpy(model->threshold_rule, "rate:0.001");
 }
 
+static void set_object(struct samples_object *object, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct elf_identity identity;
+	const char *why;
+
+	if (fd < 0 || elf_identify(fd, &identity, &why)) {
+		fprintf(stderr, "%s is no program\n", path);
+		exit(1);
+	}
+	close(fd);
+	free(object->path);
+	free(object->build_id);
+	object->path = text_of(path);
+	object->build_id = text_of(identity.build_id);
+}
+
+/* Of a program and one library that are on this machine. */
+static void make_here(const char *program, const char *library, struct samples *samples,
+		      struct model *model)
+{
+	make_example(samples, model);
+	set_object(&samples->objects[0], program);
+	set_object(&samples->objects[1], library);
+	for (uint32_t i = 0; i < samples->nr_functions; i++)
+		if (samples->functions[i].object > 1)
+			samples->functions[i].object = 1;
+	for (uint32_t i = 0; i < samples->nr_loops; i++)
+		for (uint32_t j = 0; j < samples->loops[i].nr_boundaries; j++)
+			if (samples->loops[i].boundaries[j].object > 1)
+				samples->loops[i].boundaries[j].object = 1;
+}
+
 static void make_random(uint64_t seed, struct samples *samples, struct model *model)
 {
 	struct fixture fixture = { .state = seed, .nr_functions = FIXTURE_FUNCTIONS,
@@ -439,6 +476,10 @@ int main(int argc, char **argv)
 			model_deinit(&model);
 		return save(path, &samples, &model);
 	}
+	if (!strcmp(what, "here") && argc == 5) {
+		make_here(argv[3], argv[4], &samples, &model);
+		return save(path, &samples, &model);
+	}
 	if (!strcmp(what, "random")) {
 		make_random(number, &samples, &model);
 		return save(path, &samples, &model);
@@ -470,7 +511,7 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(what, "load"))
 		return load(path);
-	fprintf(stderr, "usage: %s example|recorded|random|wide|large|again|load|seconds FILE [N]\n",
+	fprintf(stderr, "usage: %s example|recorded|here|random|wide|large|again|load|seconds FILE [N]\n",
 		argv[0]);
 	return 2;
 }

@@ -307,4 +307,35 @@ static inline void run_connection(struct sim *sim)
 	sim_finish(sim);
 }
 
+/*
+ * A process for each connection: A accepts, P handles the request, and C waits
+ * for the client to close.
+ */
+static inline void run_process(struct sim *sim)
+{
+	struct thread t;
+
+	sim_image(sim, 1, BASE);
+	begin(&t, sim, 7);
+	for (uint32_t i = 0; i < 100; i++) {
+		call(&t, 'A', 1 | LOOP);
+		wait_call(&t, 1, SYS_accept4, 'A', 3, 8, SLEEP_NS);
+		ret(&t);
+		call(&t, 'P', 2 | LOOP);
+		leaves(&t, i % 2 ? "abcdefgh" : "abcdefgs", 0);
+		ret(&t);
+		call(&t, 'C', 3 | LOOP);
+		leaf(&t, 'R', 0);
+		wait_call(&t, 1, SYS_poll, 'C', 8, 1, SLEEP_NS);
+		leaf(&t, 'z', 1);
+		ret(&t);
+		note(i % 2 ? 'g' : 's');
+		note('z');
+	}
+	call(&t, 'A', 1 | LOOP);
+	wait_known(&t, 1, SYS_accept4, 'A');
+	syscall_enter(&t, SYS_accept4);
+	sim_finish(sim);
+}
+
 #endif /* _PGUARD_SERVERS_H */

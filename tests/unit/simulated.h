@@ -344,8 +344,6 @@ static inline void wait_known(struct thread *t, uint32_t loop, uint32_t syscall,
 		.return_offset = t->frames[at].address - t->base,
 		.distance = (uint32_t)(t->frames[at].slot - (t->sp - 8)),
 		.comm = "sim",
-		.of_loop = TRACE_NONE,
-		.of_boundary = TRACE_NONE,
 	};
 	if (!t->sim->has_contexts && !sim_loop_of(t, syscall, t->sp - 8))
 		t->sim->trace.contexts = sim_add(t->sim->trace.contexts,

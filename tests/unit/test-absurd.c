@@ -13,7 +13,7 @@
 #include "units.h"
 
 enum {
-	CHECKS = 8,
+	CHECKS = 11,
 	HANGS_AFTER_S = 120,
 };
 
@@ -29,7 +29,6 @@ static uint64_t random_below(uint64_t end)
 
 static bool learns(struct sim *sim, const struct samples *profile)
 {
-	static const uint32_t guards[] = { 0, 1 };
 	struct samples samples;
 	int error;
 
@@ -39,9 +38,9 @@ static bool learns(struct sim *sim, const struct samples *profile)
 		samples_deinit(&samples);
 	if (error && error != -EBADMSG)
 		return false;
-	for (uint32_t i = 0; i < sim->trace.nr_contexts; i++)
-		sim->trace.contexts[i].of_loop = sim->trace.contexts[i].of_boundary = 0;
-	error = gather_timing(&sim->trace, profile, guards, 2, &samples);
+	sim->trace.loops = sim_add(sim->trace.loops, &sim->trace.nr_loops,
+				   sizeof(*sim->trace.loops), &profile->loops[0].hash);
+	error = gather_timing(&sim->trace, profile, &samples);
 	if (!error)
 		samples_deinit(&samples);
 	return !error || error == -EBADMSG;
@@ -170,7 +169,7 @@ static void any_events(const struct samples *profile)
 			uint32_t number = (uint32_t)(random_below(4) << TRACE_LOOP_SHIFT |
 						     random_below(2) * SYS_epoll_wait);
 
-			if (kind == PERFGUARD_EVENT_KIND_HIT)
+			if (kind == PERFGUARD_EVENT_KIND_HIT || kind == PERFGUARD_EVENT_KIND_GUARD)
 				number = (uint32_t)random_below(run % 10 ? 17 : 18);
 			sim.now_ns = 1000000 + random_below(2000000);
 			put(&sim, random_below(3) ? 7 : (uint32_t)random_below(3), kind, number,
@@ -183,25 +182,46 @@ static void any_events(const struct samples *profile)
 	is_number(survived, runs, "events at random among sound ones");
 }
 
+static int refused_event(const struct samples *profile, enum perfguard_event_kind kind,
+			 uint32_t number, uint64_t sp)
+{
+	struct samples samples;
+	struct sim sim;
+	int error;
+
+	sim_init(&sim, "MLWABC");
+	sim.trace.loops = sim_add(NULL, &sim.trace.nr_loops, sizeof(*sim.trace.loops),
+				  &profile->loops[0].hash);
+	put(&sim, 7, kind, number, sp, 1000);
+	error = gather_timing(&sim.trace, profile, &samples);
+	if (!error)
+		samples_deinit(&samples);
+	sim_deinit(&sim);
+	return -error;
+}
+
 static void refused(const struct samples *profile)
 {
-	static const uint32_t guards[] = { 0 };
+	uint64_t loop = profile->loops[0].hash + 1;
 	struct samples samples;
 	struct sim sim;
 
+	is_number((uint64_t)refused_event(profile, PERFGUARD_EVENT_KIND_UNIT, 1,
+					  UINT64_C(1) << 32), 0, "a unit of a loop");
+	is_number((uint64_t)refused_event(profile, PERFGUARD_EVENT_KIND_UNIT, 1,
+					  UINT64_C(2) << 32), EBADMSG,
+		  "a unit of a loop that is not there");
+	is_number((uint64_t)refused_event(profile, PERFGUARD_EVENT_KIND_UNIT, 1, 0), EBADMSG,
+		  "a unit of no loop");
+	is_number((uint64_t)refused_event(profile, PERFGUARD_EVENT_KIND_GUARD, 6, 8), EBADMSG,
+		  "a guard that is not there");
 	sim_init(&sim, "MLWABC");
-	run_plain(&sim);
-	sim.trace.contexts[0].of_loop = profile->nr_loops;
-	sim.trace.contexts[0].of_boundary = 0;
-	is_number((uint64_t)-gather_timing(&sim.trace, profile, guards, 1, &samples), EBADMSG,
+	sim.trace.loops = sim_add(NULL, &sim.trace.nr_loops, sizeof(loop), &loop);
+	is_number((uint64_t)-gather_timing(&sim.trace, profile, &samples), EBADMSG,
 		  "a loop that the profile does not have");
-	sim.trace.contexts[0].of_loop = 0;
-	sim.trace.contexts[0].of_boundary = profile->loops[0].nr_boundaries;
-	is_number((uint64_t)-gather_timing(&sim.trace, profile, guards, 1, &samples), EBADMSG,
-		  "a boundary that it does not have");
-	sim.trace.contexts[0].of_boundary = 0;
+	sim.trace.nr_loops = 0;
 	sim.trace.functions[1].offset++;
-	is_number((uint64_t)-gather_timing(&sim.trace, profile, guards, 1, &samples), EBADMSG,
+	is_number((uint64_t)-gather_timing(&sim.trace, profile, &samples), EBADMSG,
 		  "a function that it does not have");
 	sim_deinit(&sim);
 }

@@ -375,6 +375,63 @@ static void test_thread_cache(void)
 	is_boundary(1, SYS_futex, DB_CACHE);
 }
 
+#define DB_LOGIN "clone start_thread spawn handle_connection do_handle_one:3 prepare login auth"
+#define DB_LOGIN_RECV DB_LOGIN " net_read read_packet real_read vio_read:1 recv"
+#define DB_LOGIN_POLL DB_LOGIN " net_read read_packet real_read vio_read:2 vio_io_wait poll"
+
+/* What a thread tells: its first waits, and some after each place that it did not meet lately. */
+static struct reporter {
+	uint32_t left;
+	uint32_t lately[4];
+	uint32_t oldest;
+} reporters[MAX_THREADS];
+
+static void report(uint32_t tid, uint32_t syscall, const char *spec, uint64_t work_us,
+		   uint64_t blocked_us)
+{
+	struct reporter *reporter = &reporters[tid];
+	uint32_t place = find_place(tid, syscall, spec) + 1, i = 0;
+
+	while (i < 4 && reporter->lately[i] != place)
+		i++;
+	if (i == 4) {
+		reporter->lately[reporter->oldest++ % 4] = place;
+		if (reporter->left < 16)
+			reporter->left = 16;
+	}
+	if (reporter->left) {
+		reporter->left--;
+		wait_in(tid, syscall, spec, work_us, blocked_us);
+	} else {
+		clocks[tid] += (work_us + blocked_us) * US;
+	}
+}
+
+/* A connection is closed before its thread tells the next one's waits: few of many. */
+static void test_reported(void)
+{
+	start_db("connections of 60 queries, of which few are told");
+	memset(reporters, 0, sizeof(reporters));
+	reporters[1].left = 64;
+	for (int connection = 0; connection < 40; connection++) {
+		report(1, SYS_futex, DB_CACHE, 50, 20000);
+		report(1, SYS_futex, DB_CACHE, 50, 20000);
+		report(1, SYS_recvfrom, DB_LOGIN_RECV, 100, 0);
+		report(1, SYS_poll, DB_LOGIN_POLL, 10, 160);
+		report(1, SYS_recvfrom, DB_LOGIN_RECV, 10, 0);
+		for (int i = 0; i < 60; i++) {
+			report(1, SYS_recvfrom, DB_RECV, 40, 0);
+			report(1, SYS_poll, DB_POLL, 10, 30);
+			report(1, SYS_recvfrom, DB_RECV, 10, 0);
+			report(1, SYS_recvfrom, DB_RECV, 10, 0);
+		}
+	}
+	find();
+	is_boundary(1, SYS_poll, DB_POLL);
+	is_boundary(1, SYS_recvfrom, DB_RECV);
+	is_boundary(1, SYS_futex, DB_CACHE);
+}
+
 #define POOL "clone start_thread pool_main"
 #define POOL_POP POOL ":1 cond_wait futex_wait"
 #define POOL_LOCK POOL ":2 do_job mutex_lock lll_lock_wait"
@@ -504,6 +561,28 @@ static void test_hidden(void)
 	is_boundary(1, SYS_recvfrom, DB_RECV);
 	is_inside(1, SYS_futex, DB_LOCK);
 
+	start_db("the loop's own waits are no longer reported: short connections");
+	for (int i = 0; i < 6; i++)
+		serve_query(1, 1, 0);
+	find();
+	places[find_place(1, SYS_poll, DB_POLL)].is_own = true;
+	places[find_place(1, SYS_recvfrom, DB_RECV)].is_own = true;
+	for (int connection = 0; connection < 12; connection++)
+		wait_in(1, SYS_futex, DB_CACHE, 500000, 300000);
+	find();
+	is_boundary(1, SYS_poll, DB_POLL);
+	is_boundary(1, SYS_recvfrom, DB_RECV);
+	is_boundary(1, SYS_futex, DB_CACHE);
+
+	begin("a worker that waits for slow clients, seen first in such a wait");
+	wait_in(1, SYS_poll, APACHE_POLL, 0, 1000);
+	places[find_place(1, SYS_poll, APACHE_POLL)].is_own = true;
+	for (int i = 0; i < 12; i++)
+		wait_in(1, SYS_futex, APACHE_POP, 500, 300);
+	find();
+	is_boundary(1, SYS_futex, APACHE_POP);
+	is_inside(1, SYS_poll, APACHE_POLL);
+
 	begin("a lock taken for the loop's wait is given up when the wait is seen");
 	wait_in(1, SYS_futex, POOL_LOCK, 0, 1000);
 	places[find_place(1, SYS_futex, POOL_LOCK)].is_own = true;
@@ -512,6 +591,59 @@ static void test_hidden(void)
 	find();
 	is_boundary(1, SYS_futex, POOL_POP);
 	is_inside(1, SYS_futex, POOL_LOCK);
+}
+
+#define PREFORK "_start libc_start libc_call_main main run_mpm make_child child_main"
+#define PREFORK_POLL PREFORK ":1 pollset_poll poll"
+#define PREFORK_ACCEPT PREFORK ":2 unixd_accept socket_accept accept4"
+#define PREFORK_READ PREFORK ":3 process_connection process_http read_request recv read"
+
+#define PREFORK_CLOSE PREFORK ":4 lingering_close socket_recv"
+
+/* A process for each connection, which waits for its client to close. */
+static void test_lingering(uint64_t idle_us)
+{
+	begin(idle_us ? "a process for each connection that waits for the close" :
+			"the same, under full load at first");
+	for (int i = 0; i < 40; i++) {
+		wait_in(1, SYS_accept4, PREFORK_ACCEPT, 5, i % 3 ? idle_us : 200);
+		wait_in(1, SYS_read, PREFORK_READ, 20, i % 4 ? 0 : 50);
+		wait_in(1, SYS_read, PREFORK_CLOSE ":1 read", 300, 0);
+		wait_in(1, SYS_poll, PREFORK_CLOSE ":2 wait_for_io poll", 2, 250);
+		wait_in(1, SYS_read, PREFORK_CLOSE ":1 read", 2, 0);
+	}
+	find();
+	is_boundary(1, SYS_accept4, PREFORK_ACCEPT);
+	is_inside(1, SYS_read, PREFORK_READ);
+}
+
+/* Processes that poll one socket: who comes too late sleeps in accept. */
+static void test_herd(bool is_blocking)
+{
+	begin(is_blocking ? "processes that poll and accept from one socket" :
+			    "the same, where accept does not block");
+	for (int i = 0; i < 40; i++) {
+		wait_in(1, SYS_poll, PREFORK_POLL, 20, 300);
+		wait_in(1, SYS_accept4, PREFORK_ACCEPT, 2, is_blocking && i % 3 == 2 ? 400 : 0);
+		wait_in(1, SYS_read, PREFORK_READ, 20, 50);
+	}
+	find();
+	is_boundary(1, SYS_poll, PREFORK_POLL);
+	if (is_blocking)
+		is_boundary(1, SYS_accept4, PREFORK_ACCEPT);
+	else
+		is_inside(1, SYS_accept4, PREFORK_ACCEPT);
+	is_inside(1, SYS_read, PREFORK_READ);
+	if (!is_blocking)
+		return;
+
+	/* Poll is known and reported no more. */
+	places[find_place(1, SYS_poll, PREFORK_POLL)].is_own = true;
+	for (int i = 0; i < 40; i++)
+		wait_in(1, SYS_accept4, PREFORK_ACCEPT, 500, 400);
+	find();
+	is_boundary(1, SYS_poll, PREFORK_POLL);
+	is_boundary(1, SYS_accept4, PREFORK_ACCEPT);
 }
 
 static void test_odd(void)
@@ -531,7 +663,7 @@ static void test_odd(void)
 
 int main(void)
 {
-	plan(101);
+	plan(121);
 	test_redis(false);
 	test_redis(true);
 	test_nginx();
@@ -541,10 +673,15 @@ int main(void)
 	test_apache(false, true);
 	test_mariadb();
 	test_thread_cache();
+	test_reported();
 	test_pool_lock();
 	test_plain();
 	test_roles();
 	test_hidden();
+	test_lingering(400);
+	test_lingering(0);
+	test_herd(true);
+	test_herd(false);
 	test_odd();
 	free(contexts);
 	return tap_status();

@@ -117,7 +117,7 @@ static void test_lcs(uint32_t from, uint32_t to, uint32_t longest, uint32_t alph
 	uint32_t *path = calloc(longest + to + 1UL, sizeof(*path));
 	uint32_t other = alphabet > 1; /* a function that is not in the trie */
 	uint32_t tree = 0, wrong = 0, checked = 0;
-	uint32_t leaves[NR_PATHS], patterns[LCS_LANES][512];
+	uint32_t leaves[NR_PATHS], patterns[LCS_LANES][700];
 	struct samples samples;
 	struct paths paths;
 	struct lcs lcs;
@@ -347,7 +347,7 @@ static void test_part(void)
 
 int main(void)
 {
-	plan(42);
+	plan(44);
 	test_by_hand();
 	forest_seed(1);
 	test_lcs(1, 16, 30, 6);
@@ -355,6 +355,8 @@ int main(void)
 	test_lcs(33, 64, 70, 6);
 	test_lcs(65, 128, 140, 6);
 	test_lcs(129, 300, 300, 20);
+	test_lcs(65, 512, 300, 20);
+	test_lcs(500, 700, 700, 20);
 	test_lcs(16, 16, 16, 1);
 	test_lcs(64, 64, 64, 1);
 	test_lcs(256, 256, 300, 1);

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "binary/demangle.h"
+#include "base/demangle.h"
 #include "binary/elf.h"
 #include "tap.h"
 

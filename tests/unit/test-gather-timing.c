@@ -2,51 +2,15 @@
 
 #include <string.h>
 
+#include "guarded.h"
 #include "servers.h"
 #include "tap.h"
 #include "train/gather-timing.h"
 #include "units.h"
 
 enum {
-	CHECKS = 28,
+	CHECKS = 31,
 };
-
-/* Each boundary that is a call is a loop to the module; both files are the profile's. */
-static void use_boundaries(struct sim *sim, const struct samples *profile, uint32_t image)
-{
-	struct trace *trace = &sim->trace;
-
-	sim->has_contexts = true;
-	trace->stage = TRACE_STAGE_TIMING;
-	for (uint32_t i = 0; i < profile->nr_loops; i++) {
-		for (uint32_t j = 0; j < profile->loops[i].nr_boundaries; j++) {
-			const struct samples_boundary *boundary =
-				&profile->loops[i].boundaries[j];
-			struct trace_context row = {
-				.image = image,
-				.loop = 1 + trace->nr_contexts,
-				.syscall = boundary->syscall,
-				.object = boundary->object,
-				.return_offset = boundary->return_offset,
-				.distance = boundary->distance,
-				.of_loop = i,
-				.of_boundary = j,
-			};
-
-			if (boundary->role != SAMPLES_ROLE_EVENT_SITE)
-				trace->contexts = sim_add(trace->contexts, &trace->nr_contexts,
-							  sizeof(row), &row);
-		}
-	}
-}
-
-static uint32_t function_of(const struct samples *profile, char letter)
-{
-	for (uint32_t i = 0; i < profile->nr_functions; i++)
-		if (profile->functions[i].name[0] == letter)
-			return i;
-	return SAMPLES_NONE;
-}
 
 /* The guards, and the functions that are boundaries, as letters. */
 static void choose_sites(const struct samples *profile, const char *guards, char *sites)
@@ -103,56 +67,172 @@ static void sums_of(const struct gathered *of, const struct samples_timing *timi
 	}
 }
 
-/* A run with @guards alone tells the same units as @of, of a run with all sites. */
-static void compare(const struct gathered *of, const struct sim *sim, const char *guards,
-		    const char *name)
+/* Timings of units that met other contexts, or took other times, than in @of. */
+static uint64_t count_different(const struct gathered *of, const struct samples *timed,
+				uint64_t *ret_all)
 {
-	uint32_t functions[32], nr_functions = 0;
-	uint64_t all = 0, different = 0;
-	struct samples timed;
-	int error;
+	uint64_t different = 0;
 
-	for (; *guards; guards++)
-		functions[nr_functions++] = function_of(&of->samples, *guards);
-	error = gather_timing(&sim->trace, &of->samples, functions, nr_functions, &timed);
-	if (!ok(!error, "%s: gathered", name)) {
-		diag("%s", strerror(-error));
-		return;
-	}
-	for (uint32_t i = 0; i < timed.nr_timings; i++) {
-		const struct samples_timing *timing = &timed.timings[i];
+	*ret_all = 0;
+	for (uint32_t i = 0; i < timed->nr_timings; i++) {
+		const struct samples_timing *timing = &timed->timings[i];
 		uint64_t nr[2] = { 0 }, ns[2] = { 0 };
 
-		sums_of(of, timing, &timed, nr, ns);
+		sums_of(of, timing, timed, nr, ns);
 		for (int half = 0; half < 2; half++) {
-			all += timing->times[half].nr;
+			*ret_all += timing->times[half].nr;
 			different += timing->times[half].nr != nr[half] ||
 				     timing->times[half].sum_ns != ns[half];
 		}
 	}
+	return different;
+}
+
+/* A guarded run tells the same units as @of, of a run with all sites. */
+static void compare(const struct gathered *of, const struct trace *trace, const char *name)
+{
+	uint64_t all = 0, different;
+	struct samples timed;
+	int error = gather_timing(trace, &of->samples, &timed);
+
+	if (!ok(!error, "%s: gathered", name)) {
+		diag("%s", strerror(-error));
+		return;
+	}
+	different = count_different(of, &timed, &all);
 	is_number(all, of->result.nr_units, "as many units");
 	is_number(different, 0, "which met the same contexts and took the same times");
-	is_number(timed.loops[0].cut_off, of->samples.loops[0].cut_off, "as many are cut off");
+	ok(timed.loops[0].cut_off <= of->samples.loops[0].cut_off, "no more are cut off");
 	samples_deinit(&timed);
+}
+
+/* A run with sites everywhere, and a guarded one with @guards. */
+static void simulate(const char *functions, void (*run)(struct sim *), const char *guards,
+		     struct gathered *of, struct sim *sim)
+{
+	struct guarded guarded;
+	char sites[64];
+
+	sim_init(sim, functions);
+	run(sim);
+	*of = gathered_of(&sim->trace);
+	sim_deinit(sim);
+
+	choose_sites(&of->samples, guards, sites);
+	sim_init(sim, sites);
+	guarded_init(&guarded, sim, &of->samples, 1);
+	run(sim);
+	guarded_finish(&guarded);
 }
 
 static void check(const char *functions, void (*run)(struct sim *), const char *guards,
 		  const char *name)
 {
 	struct gathered of;
-	char sites[64];
 	struct sim sim;
 
-	sim_init(&sim, functions);
-	run(&sim);
+	simulate(functions, run, guards, &of, &sim);
+	compare(&of, &sim.trace, name);
+	gathered_deinit(&of);
+	sim_deinit(&sim);
+}
+
+/* Events @from to @to found no room, which the next one on their CPU tells. */
+static void lose(struct trace *trace, size_t from, size_t to)
+{
+	struct perfguard_event *events = trace->events;
+	struct perfguard_event lost = {
+		.time_ns = events[to].time_ns,
+		.value = to - from,
+		.what = (uint32_t)PERFGUARD_EVENT_KIND_LOST << TRACE_KIND_SHIFT,
+	};
+
+	memmove(&events[from], &events[to], (trace->nr_events - to) * sizeof(*events));
+	trace->nr_events -= to - from;
+	trace->lost += to - from;
+	if (trace_add(trace, &lost, 1) || trace_sort(trace))
+		abort();
+}
+
+static bool is_met_by_none(const struct gathered *of, const struct samples_timing *timing,
+			   const struct samples *timed)
+{
+	for (uint32_t i = 0; i < of->samples.nr_units; i++)
+		if (is_same_set(&of->samples.units[i], timing, timed))
+			return false;
+	return true;
+}
+
+/* Wherever events are lost, no unit is told that was none. */
+static void losses(void)
+{
+	uint32_t invented = 0, tried = 0, not_told = 0;
+	struct gathered of;
+	struct sim sim;
+
+	simulate("MLPWHRGSTUFabcdef", run_dispatch, "GSTUab", &of, &sim);
+	for (size_t from = 3; from + 50 < sim.trace.nr_events; from += 7) {
+		struct trace trace = sim.trace;
+		uint64_t all = 0;
+		struct samples timed;
+
+		trace.events = malloc(trace.nr_events * sizeof(*trace.events));
+		memcpy(trace.events, sim.trace.events, trace.nr_events * sizeof(*trace.events));
+		trace.max_events = trace.nr_events;
+		lose(&trace, from, from + 1 + from % 20);
+		if (gather_timing(&trace, &of.samples, &timed))
+			abort();
+		for (uint32_t i = 0; i < timed.nr_timings; i++) {
+			all += timed.timings[i].times[0].nr + timed.timings[i].times[1].nr;
+			invented += is_met_by_none(&of, &timed.timings[i], &timed);
+		}
+		tried++;
+		not_told += all >= of.result.nr_units || all + 22 < of.result.nr_units ||
+			    !timed.loops[0].cut_off;
+		samples_deinit(&timed);
+		free(trace.events);
+	}
+	is_number(invented, 0, "after a loss, no unit has contexts that units do not have");
+	is_number(not_told, 0, "the units around it are left out, and told");
+	diag("%u losses", tried);
+	gathered_deinit(&of);
+	sim_deinit(&sim);
+}
+
+static void tell(struct thread *t, enum perfguard_event_kind kind, uint64_t sp)
+{
+	sim_pass(t, SIM_STEP_NS);
+	sim_tell(t, kind, 0, sp, SIM_STEP_NS);
+}
+
+/* What met contexts and was no unit after all leaves nothing to the next one. */
+static void empty(void)
+{
+	static const uint64_t unit = UINT64_C(1) << 32;
+	struct gathered of;
+	struct samples timed;
+	struct thread t;
+	struct sim sim;
+
+	sim_init(&sim, "MLWABC");
+	run_plain(&sim);
 	of = gathered_of(&sim.trace);
 	sim_deinit(&sim);
-
-	choose_sites(&of.samples, guards, sites);
-	sim_init(&sim, sites);
-	use_boundaries(&sim, &of.samples, 1);
-	run(&sim);
-	compare(&of, &sim, guards, name);
+	sim_init(&sim, "A");
+	sim.trace.loops = sim_add(NULL, &sim.trace.nr_loops, sizeof(*sim.trace.loops),
+				  &of.samples.loops[0].hash);
+	thread_start(&t, &sim, PID, 7, 1, BASE);
+	tell(&t, PERFGUARD_EVENT_KIND_GUARD, 8);
+	tell(&t, PERFGUARD_EVENT_KIND_UNIT, unit | GUARDED_NONE);
+	tell(&t, PERFGUARD_EVENT_KIND_GUARD, 16);
+	tell(&t, PERFGUARD_EVENT_KIND_UNIT, unit);
+	if (gather_timing(&sim.trace, &of.samples, &timed))
+		abort();
+	ok(timed.nr_timings == 1 && timed.timings[0].nr_hits == 1 &&
+	   timed.timings[0].hits[0].depth == 16 && timed.timings[0].nr_contexts_hit == 1 &&
+	   timed.timings[0].times[0].nr + timed.timings[0].times[1].nr == 1,
+	   "between two waits without an event there is no unit");
+	samples_deinit(&timed);
 	gathered_deinit(&of);
 	sim_deinit(&sim);
 }
@@ -177,5 +257,7 @@ int main(void)
 	check("MLQWJRabcdefghmu", run_reading_worker, "gm", "queue");
 	check("MLQWJRabcdefghmu", run_silent_worker, "gh", "queue without reads");
 	check("MLDNVKCabcdefghs", run_connection, "NVgs", "connection");
+	losses();
+	empty();
 	return tap_status();
 }

@@ -8,7 +8,7 @@
 #include "units.h"
 
 enum {
-	CHECKS = 46,
+	CHECKS = 60,
 };
 
 static void plain(void)
@@ -33,6 +33,25 @@ static void plain(void)
 	is_number((uint64_t)unit->fd, 5, "where it was read from");
 	is_number(unit->hits, 4, "its hits");
 	is_number(of.samples.nr_units, 2, "two variants");
+	gathered_deinit(&of);
+	sim_deinit(&sim);
+}
+
+/* As where the loop's function calls the C library's: nothing tells of that call. */
+static void unseen_wait(void)
+{
+	struct gathered of;
+	struct sim sim;
+
+	sim_init(&sim, "MLABC");
+	run_plain(&sim);
+	of = gathered_of(&sim.trace);
+	is_cut_by(&of, "w", "a wait function without a site: cut by the wait");
+	is_number(of.samples.loops[0].boundaries[0].return_offset,
+		  sim.trace.contexts[0].return_offset,
+		  "a wait function without a site: known by its own call, not by one before");
+	is_number(of.samples.loops[0].boundaries[0].rise, 8 + 16 * (1 + 'W' % 5) + 8,
+		  "a wait function without a site: where the loop's frame begins");
 	gathered_deinit(&of);
 	sim_deinit(&sim);
 }
@@ -134,6 +153,90 @@ static void queue(bool reads)
 	sim_deinit(&sim);
 }
 
+/* A thread in a loop of its own, which calls these for each of its events. */
+static void run_beside(struct sim *sim, const char *functions)
+{
+	struct thread t;
+
+	thread_start(&t, sim, PID, 8, 1, BASE);
+	call_from(&t, 'M', BASE + SIM_LIBRARY + 8);
+	call(&t, 'N', 1);
+	for (uint32_t i = 0; i < 300; i++) {
+		call(&t, 'V', 1 | LOOP);
+		wait_call(&t, 2, SYS_read, 'V', 5, 1, SLEEP_NS);
+		ret(&t);
+		leaves(&t, functions, 2 | LOOP);
+	}
+	sim_finish(sim);
+}
+
+/* Jobs that come one by one but for each 20th. */
+static void run_rare_backlog(struct sim *sim)
+{
+	struct thread t;
+
+	sim_image(sim, 1, BASE);
+	begin(&t, sim, 7);
+	for (uint32_t i = 0; i < 200; i++) {
+		call(&t, 'Q', 1 | LOOP);
+		if (i % 20) {
+			call(&t, 'W', 1);
+			wait_call(&t, 1, SYS_futex, 'Q', 0, 0, SLEEP_NS);
+			ret(&t);
+		}
+		ret(&t);
+		call(&t, 'J', 2 | LOOP);
+		leaves(&t, "abcdefgh", 1);
+		ret(&t);
+	}
+	sim_finish(sim);
+}
+
+/* The loop of thread 7 has this mark, or none (0), beside its wait. */
+static void is_marked_by(struct sim *sim, int expected, const char *name)
+{
+	struct gathered of = gathered_of(&sim->trace);
+	int mark = 0;
+
+	is_number(of.samples.nr_loops, 2, name);
+	for (uint32_t i = 0; i < of.samples.nr_loops; i++) {
+		const struct samples_loop *loop = &of.samples.loops[i];
+
+		for (uint32_t j = 0; j < loop->nr_boundaries; j++)
+			if (loop->boundaries[j].role == SAMPLES_ROLE_EVENT_SITE)
+				mark = of.samples.functions[loop->boundaries[j].function].name[0];
+	}
+	is_number((uint64_t)mark, (uint64_t)expected, name);
+	gathered_deinit(&of);
+	sim_deinit(sim);
+}
+
+/* A mark that others come by costs them time. */
+static void shared_mark(void)
+{
+	struct sim sim;
+
+	sim_init(&sim, "MLQWJRabcdefghmuNV");
+	run_worker(&sim, false);
+	run_beside(&sim, "u");
+	is_marked_by(&sim, 'J', "shared mark: what only this loop enters is better");
+
+	sim_init(&sim, "MLQWJRabcdefghmuNV");
+	run_worker(&sim, false);
+	run_beside(&sim, "QJRabcdefghmu");
+	is_marked_by(&sim, 'u', "shared mark: where all are, and half of the jobs need one");
+
+	sim_init(&sim, "MLQWJabcdefghNV");
+	run_rare_backlog(&sim);
+	run_beside(&sim, "");
+	is_marked_by(&sim, 'J', "rare backlog: a mark");
+
+	sim_init(&sim, "MLQWJabcdefghNV");
+	run_rare_backlog(&sim);
+	run_beside(&sim, "QJabcdefgh");
+	is_marked_by(&sim, 0, "rare backlog: none where others pay for it");
+}
+
 /* Several requests in what was taken from the queue, and connections to be closed. */
 static void requests(void)
 {
@@ -176,6 +279,28 @@ static void connection(void)
 	is_number(of.samples.functions[of.samples.loops[0].boundaries[1].function].name[0], 'C',
 		  "connection: the function that handles a request");
 	is_number(of.samples.loops[0].cut_off, 0, "connection: no unit is cut off");
+	gathered_deinit(&of);
+	sim_deinit(&sim);
+}
+
+/* Two waits, both the loop's own: what is between them is a unit, either way. */
+static void process(void)
+{
+	static const struct tree_name names[] = {
+		{ 'g', "CR Pa Pb Pc Pd Pe Pf Pg Ph" },
+		{ 's', "CR Pa Pb Pc Pd Pe Pf Pg Ps" },
+		{ 'z', "A Cz" },
+		{ 0 },
+	};
+	struct gathered of;
+	struct sim sim;
+
+	sim_init(&sim, "MLAPCRzabcdefghs");
+	run_process(&sim);
+	of = gathered_of(&sim.trace);
+	is_units(&of, 0, names, handled, "process: a unit a request, and one a close");
+	is_cut_by(&of, "ww", "process: cut by both waits");
+	is_number(of.samples.loops[0].cut_off, 0, "process: no unit is cut off");
 	gathered_deinit(&of);
 	sim_deinit(&sim);
 }
@@ -244,13 +369,16 @@ int main(void)
 {
 	plan(CHECKS);
 	plain();
+	unseen_wait();
 	dispatch();
 	flat();
 	silent_events();
 	queue(true);
 	queue(false);
+	shared_mark();
 	requests();
 	connection();
+	process();
 	halves();
 	many_variants();
 	return tap_status();

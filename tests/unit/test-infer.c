@@ -299,7 +299,7 @@ static void test_random(void)
 			continue;
 		}
 		all_right &= run_units(fixture, truth, 10, &error);
-		fixture->state->epoch = UINT32_MAX - 5;
+		fixture->state->epoch = UINT16_MAX - 5;
 		all_wrap &= run_units(fixture, truth, 10, &error);
 		all_wrap &= fixture->state->epoch < 10;
 		free(fixture->state);
@@ -318,7 +318,7 @@ static void test_wrap(void)
 
 	figure(&fixture, false);
 	fixture_init(&fixture);
-	fixture.state->epoch = UINT32_MAX;
+	fixture.state->epoch = UINT16_MAX;
 	for (uint32_t i = 0; i < 3; i++)
 		fixture.state->scores[i] = (struct infer_score){ .epoch = 1, .early = 99 };
 	infer_seen(&fixture.table, fixture.state)[0] = (struct infer_seen){ 1, ~0u };

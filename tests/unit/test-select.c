@@ -17,6 +17,7 @@ struct fixture {
 	struct signatures signatures;
 	struct types types;
 	double budget[8];
+	uint32_t nr_guards;
 	uint32_t *chosen;
 	uint32_t nr;
 	struct select_score score;
@@ -45,7 +46,8 @@ static void fixture_prepare(struct fixture *fixture)
 
 static void choose(struct fixture *fixture, enum select_method method, double slack)
 {
-	struct select_options options = { method, fixture->budget, slack, NULL };
+	struct select_options options = { method, fixture->budget, slack, NULL,
+					  fixture->nr_guards };
 
 	fixture->nr = 0;
 	if (select_guards(&fixture->signatures, &fixture->types, &options, fixture->chosen,
@@ -261,6 +263,12 @@ static void test_paper(void)
 	choose(&fixture, SELECT_PAPER, 0);
 	ok(fixture.nr == 2 && has(&fixture, 1) && has(&fixture, 2),
 	   "the paper takes the fewest types first, hot or not, within the budget");
+	fixture.nr_guards = 3;
+	choose(&fixture, SELECT_PAPER, 0);
+	ok(fixture.nr == 3 && !has(&fixture, 0), "or as many as are wanted, whatever they cost");
+	fixture.nr_guards = 9;
+	choose(&fixture, SELECT_PAPER, 0);
+	ok(fixture.nr == 4, "or all that there are");
 	fixture_end(&fixture);
 }
 
@@ -416,7 +424,7 @@ static void test_speed(void)
 
 int main(void)
 {
-	plan(21);
+	plan(23);
 	test_markers();
 	test_depths();
 	test_hot();

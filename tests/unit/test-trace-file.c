@@ -11,7 +11,7 @@
 #include "units.h"
 
 enum {
-	CHECKS = 32,
+	CHECKS = 34,
 	FLIPS = 3000,
 	HANGS_AFTER_S = 300,
 };
@@ -37,7 +37,7 @@ static bool is_same_text(const char *a, const char *b)
 
 #define IS_SAME_ROWS(a, b, rows)           \
 	((a)->nr_##rows == (b)->nr_##rows && \
-	 !memcmp((a)->rows, (b)->rows, (a)->nr_##rows * sizeof(*(a)->rows)))
+	 (!(a)->nr_##rows || !memcmp((a)->rows, (b)->rows, (a)->nr_##rows * sizeof(*(a)->rows))))
 
 static bool is_same_trace(const struct trace *a, const struct trace *b)
 {
@@ -55,7 +55,8 @@ static bool is_same_trace(const struct trace *a, const struct trace *b)
 		       is_same_text(f->name, g->name);
 	}
 	return same && IS_SAME_ROWS(a, b, mappings) && IS_SAME_ROWS(a, b, contexts) &&
-	       IS_SAME_ROWS(a, b, calls) && IS_SAME_ROWS(a, b, events);
+	       IS_SAME_ROWS(a, b, calls) && IS_SAME_ROWS(a, b, loops) &&
+	       IS_SAME_ROWS(a, b, events);
 }
 
 static uint8_t *read_bytes(size_t *ret_size)
@@ -148,7 +149,6 @@ static void truncations(const uint8_t *bytes, size_t size)
 /* Learn from what was loaded, whatever it is. */
 static bool survives(const struct samples *profile)
 {
-	static const uint32_t guards[] = { 0, 1, 2 };
 	struct samples samples;
 	struct trace trace;
 	int error;
@@ -160,7 +160,7 @@ static bool survives(const struct samples *profile)
 		samples_deinit(&samples);
 	if (error && error != -EBADMSG)
 		abort();
-	error = gather_timing(&trace, profile, guards, 3, &samples);
+	error = gather_timing(&trace, profile, &samples);
 	if (!error)
 		samples_deinit(&samples);
 	if (error && error != -EBADMSG)
@@ -231,6 +231,45 @@ static void versions(const uint8_t *bytes, size_t size)
 	write_bytes(other, size);
 	is_number((uint64_t)-load(), EBADMSG, "version 0: damaged");
 	free(other);
+}
+
+/* As the first version wrote it. */
+static void save_old(const struct trace *trace)
+{
+	struct stream stream = { .file = fopen(path, "w"), .version = 1 };
+	struct trace copy = *trace;
+	uint32_t version = 1;
+	char magic[] = MAGIC;
+
+	if (!stream.file)
+		abort();
+	transfer(&stream, magic, sizeof(magic) - 1);
+	take_u32(&stream, &version);
+	take_trace(&stream, &copy);
+	take_digest(&stream);
+	if (stream.error || fclose(stream.file))
+		abort();
+}
+
+static void old_version(struct trace *trace)
+{
+	uint32_t stage = TRACE_STAGE_TIMING, nr_loops = trace->nr_loops;
+	struct trace loaded;
+	uint8_t *bytes;
+	size_t size;
+
+	save_old(trace);
+	trace->nr_loops = 0;
+	ok(!trace_file_load(path, &loaded, why) && is_same_trace(&loaded, trace),
+	   "call trees of version 1 are read");
+	trace_deinit(&loaded);
+	trace->nr_loops = nr_loops;
+	bytes = read_bytes(&size);
+	memcpy(bytes + 12, &stage, sizeof(stage));
+	write_bytes(bytes, size);
+	free(bytes);
+	ok(load() == -ESTALE && strstr(why, "record them again"),
+	   "times of version 1 are refused, and why");
 }
 
 static int save_reversed(struct trace *trace, void *rows, uint32_t nr, size_t size)
@@ -349,8 +388,8 @@ int main(void)
 	sim_init(&sim, functions);
 	run_dispatch(&sim);
 	profile = gathered_of(&sim.trace);
-	for (uint32_t i = 0; i < sim.trace.nr_contexts; i++)
-		sim.trace.contexts[i].of_loop = sim.trace.contexts[i].of_boundary = 0;
+	sim.trace.loops = sim_add(NULL, &sim.trace.nr_loops, sizeof(*sim.trace.loops),
+				  &profile.samples.loops[0].hash);
 	round_trip(&sim);
 	bytes = read_bytes(&size);
 	head = size - sizeof(uint64_t) - sim.trace.nr_events * sizeof(*sim.trace.events);
@@ -358,6 +397,7 @@ int main(void)
 	flips(bytes, size, head, &profile.samples);
 	huge_counts(bytes, size, head);
 	versions(bytes, size);
+	old_version(&sim.trace);
 	nonsense(&sim.trace);
 	other_files(&sim.trace);
 	full_disk(&sim.trace, size);

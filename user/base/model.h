@@ -68,7 +68,7 @@ struct model_weight {
 /* What to expect of the guards of a loop, on held-back units. */
 struct model_prediction {
 	uint32_t loop;
-	double budget; /* hits a unit, planned */
+	double budget; /* hits a unit, planned; 0: none were */
 	uint32_t nr_guards;
 	double accuracy_end; /* share of units whose type is right at their end */
 	double accuracy_half; /* after half of their events */
@@ -93,7 +93,7 @@ struct model {
 	uint32_t nr_weights;
 	uint32_t nr_predictions;
 	uint32_t nr_trees; /* length of type_of_tree */
-	double budget; /* share of time, e.g. 0.02 */
+	double budget; /* share of time, e.g. 0.02; 0: a number of guards was wanted */
 	double false_alarm_rate; /* declared, per unit */
 	double cut; /* height at which the clustering was cut */
 	char distance[16]; /* "energy" or "paper" */

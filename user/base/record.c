@@ -10,5 +10,6 @@ void record_clear(struct record *record)
 	for (uint32_t i = 0; i < record->nr_stacks; i++)
 		slice_clear(&record->stacks[i]);
 	free(record->stacks);
+	free(record->met);
 	memset(record, 0, sizeof(*record));
 }

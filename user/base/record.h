@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <linux/perfguard.h>
+
 #include "slice.h"
 
 struct account {
@@ -44,6 +46,14 @@ struct record {
 	uint64_t wait_sp;
 	uint64_t enter_ns; /* CLOCK_MONOTONIC */
 	uint64_t lost;
+	uint32_t profile_id; /* 0: no profile, and the next ones mean nothing */
+	uint32_t type_id; /* 0: none */
+	uint32_t margin;
+	uint64_t check_ns;
+	bool is_novel;
+	bool is_thinned;
+	uint32_t nr_met;
+	struct perfguard_met *met;
 	uint32_t nr_stacks;
 	struct slice *stacks;
 };

@@ -36,8 +36,8 @@ struct samples_object {
 
 /* How dear a probe at a site is. */
 enum samples_cost {
-	SAMPLES_COST_CHEAP, /* the kernel emulates the instruction */
-	SAMPLES_COST_STEPPED, /* the kernel single-steps it */
+	SAMPLES_COST_CHEAP, /* its instruction is not single-stepped */
+	SAMPLES_COST_STEPPED, /* it is */
 };
 
 struct samples_function {

@@ -17,6 +17,8 @@ enum slice_reg {
 	SLICE_NR_REGS = 17,
 };
 
+#define SLICE_NO_SYSCALL UINT32_MAX
+
 /* One executable mapping of the process; path is NULL without a file. */
 struct mapping {
 	uint64_t start;
@@ -30,6 +32,10 @@ struct mapping {
 struct slice {
 	uint64_t at_ns; /* CLOCK_MONOTONIC */
 	uint32_t state; /* enum perfguard_stack_state */
+	uint32_t tid; /* whose stack it is; 0: the thread's it was taken for */
+	uint32_t syscall; /* the thread was in; SLICE_NO_SYSCALL for none */
+	uint64_t lock; /* address of the futex it waited for; 0: none */
+	uint32_t holder; /* thread that holds this lock; 0: not known */
 	uint32_t full_size; /* bytes up to the stack's end; > size if cut */
 	uint64_t regs[SLICE_NR_REGS];
 	uint32_t unknown_regs; /* bit mask over regs; the module knows them all */

@@ -126,6 +126,7 @@ void trace_deinit(struct trace *trace)
 	free(trace->mappings);
 	free(trace->contexts);
 	free(trace->calls);
+	free(trace->loops);
 	free(trace->events);
 	memset(trace, 0, sizeof(*trace));
 }

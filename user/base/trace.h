@@ -27,7 +27,7 @@ enum {
 
 enum trace_stage {
 	TRACE_STAGE_STRUCTURE, /* a site in each function that runs */
-	TRACE_STAGE_TIMING, /* the sites of a profile's guards only */
+	TRACE_STAGE_TIMING, /* a profile guards it: units, and hits of guards */
 };
 
 /* A piece of a file's code, mapped in the processes of an image. */
@@ -48,9 +48,6 @@ struct trace_context {
 	uint64_t return_offset;
 	uint32_t distance;
 	char comm[16];
-	/* Of a timing run only, where each boundary is a loop to the module: */
-	uint32_t of_loop; /* indices into the samples that it was made for */
-	uint32_t of_boundary;
 };
 
 /* What a return address returns from; sorted by object and offset. */
@@ -66,16 +63,21 @@ struct trace_call {
 struct trace {
 	enum trace_stage stage;
 	struct samples_object *objects; /* the program first */
-	struct samples_function *functions; /* the site's id is the index */
+	/* The index is the site's id; in a timing run, that of the guard. */
+	struct samples_function *functions;
+	/* Of a structure run only: */
 	struct trace_mapping *mappings; /* by image and start */
 	struct trace_context *contexts;
 	struct trace_call *calls;
+	/* Of a timing run only: the hashes of the samples' loops, by id less 1. */
+	uint64_t *loops;
 	struct perfguard_event *events; /* by thread and time, once sorted */
 	uint32_t nr_objects;
 	uint32_t nr_functions;
 	uint32_t nr_mappings;
 	uint32_t nr_contexts;
 	uint32_t nr_calls;
+	uint32_t nr_loops;
 	size_t nr_events;
 	size_t max_events; /* for which there is room */
 	uint64_t lost; /* events the module had no room for */

@@ -2,6 +2,10 @@
 
 #include "site.h"
 
+#include <string.h>
+
+#include <perfguard/emulate.h>
+
 enum prefix {
 	PREFIX_66 = 1 << 0,
 	PREFIX_67 = 1 << 1,
@@ -111,9 +115,15 @@ static bool is_refused(const struct encoding *encoding)
 	return encoding->map == MAP_ONE && is_refused_one_byte(encoding);
 }
 
+/* loop and jrcxz, which kernels step */
+static bool is_loop(const struct encoding *encoding)
+{
+	return encoding->map == MAP_ONE && encoding->opcode >= 0xe0 && encoding->opcode <= 0xe3;
+}
+
 /*
  * The rules of arch/x86/kernel/uprobes.c, of all versions from 6.1 on: what
- * only some emulate counts as stepped.  Three traps:
+ * only some emulate does not count as emulated.  Three traps:
  *
  *  - The opcode of a VEX instruction is looked at as if it were a plain one, so
  *    vpor (eb) is taken for a jump and vpcmpeqb (74) for a branch.
@@ -122,31 +132,47 @@ static bool is_refused(const struct encoding *encoding)
  */
 enum site_probe site_probe(const uint8_t *bytes, const struct insn *insn)
 {
+	struct pguard_emulation emulation;
 	struct encoding encoding;
 
 	read_encoding(bytes, insn->size, &encoding);
 	if (is_refused(&encoding))
 		return SITE_PROBE_REFUSED;
-	if (encoding.map == MAP_ONE) {
-		switch (encoding.opcode) {
-		case 0x50 ... 0x57:
-			return insn->size == 1 || (insn->size == 2 && encoding.rex == 0x41) ?
-				SITE_PROBE_EMULATED : SITE_PROBE_STEPPED;
-		case 0x90:
-			return encoding.prefixes & ~PREFIX_66 || encoding.rex ?
-				SITE_PROBE_STEPPED : SITE_PROBE_EMULATED;
-		case 0xe0 ... 0xe3: /* loop, jrcxz */
-			return SITE_PROBE_STEPPED;
-		}
-	}
-	if (!insn_has_target(insn))
-		return SITE_PROBE_STEPPED;
-	return encoding.prefixes & PREFIX_66 ? SITE_PROBE_REFUSED : SITE_PROBE_EMULATED;
+	if (pguard_emulate_by_kernel(bytes, insn->size))
+		return SITE_PROBE_KERNEL;
+	if (encoding.prefixes & PREFIX_66 && insn_has_target(insn) && !is_loop(&encoding))
+		return SITE_PROBE_REFUSED;
+	/* A second opinion on where it ends. */
+	if (!pguard_emulate_prepare(&emulation, bytes, insn->size) &&
+	    emulation.length == insn->size)
+		return SITE_PROBE_MODULE;
+	return SITE_PROBE_STEPPED;
 }
 
 static bool is_target(const struct function *function, uint32_t at)
 {
 	return at >= SWEEP_NEAR || function->near[at / 64] >> at % 64 & 1;
+}
+
+/*
+ * Some kernels (6.18) put a call in place of a nop of five bytes, which writes
+ * below SP.  At the entry of a function nothing is there.
+ */
+static bool is_nop5(const uint8_t *bytes, const struct insn *insn)
+{
+	static const uint8_t nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+
+	return insn->size == sizeof(nop5) && !memcmp(bytes, nop5, sizeof(nop5));
+}
+
+/* Can a guard be at the instruction, @nr of the function, without being stepped? */
+static bool is_cheap(const uint8_t *bytes, const struct insn *insn, int nr)
+{
+	enum site_probe probe = site_probe(bytes, insn);
+
+	if (nr && is_nop5(bytes, insn))
+		return false;
+	return probe == SITE_PROBE_KERNEL || probe == SITE_PROBE_MODULE;
 }
 
 /* Without symbols or calls to it, only sound code shows that it is a start. */
@@ -160,7 +186,6 @@ void site_find(const struct functions *functions, const struct function *functio
 {
 	enum { MAX_INSNS = 8 };
 	const uint8_t *code = functions->view->bytes + function->offset;
-	bool has_endbr64 = false;
 	int64_t sp_delta = 0;
 	uint32_t at = 0;
 
@@ -169,7 +194,6 @@ void site_find(const struct functions *functions, const struct function *functio
 	    !is_certain(function))
 		return;
 	for (int i = 0; i < MAX_INSNS && at < function->size; i++) {
-		enum site_probe probe;
 		struct insn insn;
 
 		if (at && is_target(function, at))
@@ -177,16 +201,13 @@ void site_find(const struct functions *functions, const struct function *functio
 		if (!insn_decode(&functions->decoder, code + at, function->size - at,
 				 function->addr + at, &insn))
 			return;
-		probe = site_probe(code + at, &insn);
-		if (probe == SITE_PROBE_EMULATED && sp_delta >= 0 && sp_delta <= INT32_MAX) {
+		if (is_cheap(code + at, &insn, i) && sp_delta >= 0 && sp_delta <= INT32_MAX) {
 			*ret = (struct site){ SITE_CHEAP, function->offset + at,
 					      (uint32_t)sp_delta };
 			return;
 		}
-		/* endbr64 is better skipped, and leaves SP alone */
-		if (probe == SITE_PROBE_STEPPED && (!i || (i == 1 && has_endbr64)))
-			*ret = (struct site){ SITE_STEPPED, function->offset + at, 0 };
-		has_endbr64 = !i && insn.id == X86_INS_ENDBR64;
+		if (!i && site_probe(code, &insn) == SITE_PROBE_STEPPED)
+			ret->class = SITE_STEPPED;
 		if (insn.flow != INSN_NEXT || !insn.is_sp_known)
 			return;
 		sp_delta += insn.sp_effect;

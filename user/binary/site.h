@@ -2,11 +2,11 @@
 /*
  * Where in a function a guard goes.
  *
- * A uprobe whose instruction the kernel emulates costs an eighth of one whose
- * instruction it single-steps, in a virtual machine.  Every kernel from 6.1 on
- * emulates push of a register, nop, and relative jumps, branches and calls.
- * Four functions of five have one of them among their first instructions, at a
- * place that every entry of the function comes by exactly once.
+ * A uprobe whose instruction the kernel single-steps costs eight times another,
+ * in a virtual machine.  Every kernel from 6.1 on emulates push of a register,
+ * nop, and relative jumps, branches and calls; the module carries out most
+ * others that leave SP alone.  Nearly all functions begin with one of these, and
+ * most of the rest have one behind that every entry comes by exactly once.
  */
 #ifndef _PGUARD_SITE_H
 #define _PGUARD_SITE_H
@@ -16,16 +16,17 @@
 #include "functions.h"
 #include "insn.h"
 
-/* What the kernel does with a probed instruction. */
+/* What becomes of a probed instruction. */
 enum site_probe {
-	SITE_PROBE_EMULATED,
+	SITE_PROBE_KERNEL, /* emulates it */
+	SITE_PROBE_MODULE, /* carries it out */
 	SITE_PROBE_STEPPED,
 	SITE_PROBE_REFUSED, /* or does wrong, or counts more than once */
 };
 
 enum site_class {
-	SITE_CHEAP, /* emulated by every kernel from 6.1 on */
-	SITE_STEPPED, /* at the entry, or behind its endbr64 */
+	SITE_CHEAP, /* not stepped */
+	SITE_STEPPED, /* at the entry */
 	SITE_NONE, /* no guard can be here */
 };
 

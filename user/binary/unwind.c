@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "demangle.h"
+#include "base/demangle.h"
 #include "files.h"
 #include "names.h"
 #include "rule.h"

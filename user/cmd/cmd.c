@@ -102,7 +102,7 @@ int cmd_parse_count(const char *verb, const char *option, const char *text,
 	return 0;
 }
 
-static int exit_of(int error)
+int cmd_exit_of(int error)
 {
 	switch (error) {
 	case -ENOENT: /* no module */
@@ -123,7 +123,7 @@ int cmd_open_link(struct link **ret)
 	if (!error)
 		return 0;
 	log_error("%s", link_error(*ret));
-	code = exit_of(error);
+	code = cmd_exit_of(error);
 	link_close(*ret);
 	*ret = NULL;
 	return code;
@@ -164,5 +164,5 @@ int cmd_link_failed(const struct link *link, int error, const char *what)
 {
 	log_error("%s: %s", what, link_error(link));
 	/* Of a request, ENOENT means its object, not the module. */
-	return error == -ENOENT ? CMD_FAILED : exit_of(error);
+	return error == -ENOENT ? CMD_FAILED : cmd_exit_of(error);
 }

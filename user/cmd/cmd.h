@@ -22,6 +22,7 @@ enum cmd_exit {
 #define CMD_VERSION "0.1"
 
 /* Each verb gets its own name as argv[0] and returns an enum cmd_exit. */
+int cmd_arm(int argc, char **argv);
 int cmd_audit(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_disarm(int argc, char **argv);
@@ -68,6 +69,9 @@ int cmd_open_link(struct link **ret);
  * watched; link_targets_free() them.  Returns 0 or the link's error.
  */
 int cmd_targets(struct link *link, struct target **ret, uint32_t *ret_nr);
+
+/* The exit code for an error of link_open(): CMD_FAILED or CMD_IMPOSSIBLE. */
+int cmd_exit_of(int error);
 
 /* Tell the link's error as "WHAT: WHY"; returns the exit code for it. */
 int cmd_link_failed(const struct link *link, int error, const char *what);

@@ -17,11 +17,12 @@ static const char help[] =
 	"usage: pg-collect disarm ID | NAME | PID\n"
 	"       pg-collect disarm --all\n"
 	"\n"
-	"End the watching of a target, whoever began it, or of all.  Returns when the\n"
-	"program runs as if it had never been watched.\n"
+	"End the guarding or watching of a target, whoever began it, or of all.  Returns\n"
+	"when the program runs as if it had never been watched.\n"
 	"\n"
 	"  ID      a target's number, as 'pg-collect status' shows it\n"
-	"  NAME    the program's file, with or without its path\n"
+	"  NAME    the file of the program, or of the profile that guards it, with or\n"
+	"          without its path\n"
 	"  PID     a watched process\n"
 	"  --all   every target\n"
 	"  --help  print this text\n"
@@ -62,14 +63,40 @@ static uint32_t number_of(const char *text)
 	return (uint32_t)value;
 }
 
+/* All that is armed. */
+struct state {
+	struct target *targets;
+	struct process *processes;
+	struct armed_profile *profiles;
+	uint32_t nr_targets;
+	uint32_t nr_processes;
+	uint32_t nr_profiles;
+};
+
 /* Which targets are meant by the number of a process that is watched? */
-static uint32_t target_of_process(const struct process *processes, uint32_t nr,
-				  uint32_t pid)
+static uint32_t target_of_process(const struct state *state, uint32_t pid)
 {
-	for (uint32_t i = 0; pid && i < nr; i++)
-		if (processes[i].pid == pid)
-			return processes[i].target_id;
+	for (uint32_t i = 0; pid && i < state->nr_processes; i++)
+		if (state->processes[i].pid == pid)
+			return state->processes[i].target_id;
 	return 0;
+}
+
+static bool is_file(const char *path, const char *name)
+{
+	return !strcmp(path, name) || !strcmp(text_basename(path), name);
+}
+
+/* Is it of a program by this name, or guarded by a profile of this name? */
+static bool is_named(const struct state *state, const struct target *target, const char *name)
+{
+	if (is_file(target->path, name))
+		return true;
+	for (uint32_t i = 0; i < state->nr_profiles; i++)
+		if (state->profiles[i].target_id == target->id &&
+		    is_file(state->profiles[i].name, name))
+			return true;
+	return false;
 }
 
 static int disarm_one(struct link *link, const struct target *target)
@@ -90,30 +117,32 @@ static int disarm_one(struct link *link, const struct target *target)
 	return 0;
 }
 
-/* Disarm what @name means; returns how many, or minus an exit code. */
-static int disarm_named(struct link *link, const struct target *targets,
-			uint32_t nr, const struct process *processes,
-			uint32_t nr_processes, const char *name)
+/* The target that @name means as a number, or 0. */
+static uint32_t find_number(const struct state *state, const char *name)
 {
-	uint32_t number = number_of(name), id = 0;
+	uint32_t number = number_of(name);
+
+	for (uint32_t i = 0; number && i < state->nr_targets; i++)
+		if (state->targets[i].id == number)
+			return number;
+	for (uint32_t i = 0; number && i < state->nr_targets; i++)
+		if (state->targets[i].pid == number)
+			return state->targets[i].id;
+	return target_of_process(state, number);
+}
+
+/* Disarm what @name means; returns how many, or minus an exit code. */
+static int disarm_named(struct link *link, const struct state *state, const char *name)
+{
+	uint32_t id = find_number(state, name);
 	int found = 0, ret;
 
-	for (uint32_t i = 0; i < nr; i++)
-		if (number && targets[i].id == number)
-			id = number;
-	for (uint32_t i = 0; i < nr; i++)
-		if (number && !id && targets[i].pid == number)
-			id = targets[i].id;
-	if (number && !id)
-		id = target_of_process(processes, nr_processes, number);
+	for (uint32_t i = 0; i < state->nr_targets; i++) {
+		const struct target *target = &state->targets[i];
 
-	for (uint32_t i = 0; i < nr; i++) {
-		const char *path = targets[i].path;
-
-		if (id ? targets[i].id != id :
-			 strcmp(path, name) && strcmp(text_basename(path), name))
+		if (id ? target->id != id : !is_named(state, target, name))
 			continue;
-		ret = disarm_one(link, &targets[i]);
+		ret = disarm_one(link, target);
 		if (ret)
 			return -ret;
 		found++;
@@ -122,46 +151,33 @@ static int disarm_named(struct link *link, const struct target *targets,
 }
 
 /* All at once: the module then also takes off every hook. */
-static int disarm_all(struct link *link, const struct target *targets,
-		      uint32_t nr)
+static int disarm_all(struct link *link, const struct state *state)
 {
 	int error = link_target_del(link, 0);
 
 	if (error && error != -ENOENT)
 		return cmd_link_failed(link, error, "cannot disarm");
-	if (!nr)
+	if (!state->nr_targets)
 		puts("nothing was armed");
-	for (uint32_t i = 0; i < nr; i++) {
-		printf("disarmed target %" PRIu32 ": ", targets[i].id);
-		text_safe(stdout, targets[i].path);
-		printf(", %" PRIu64 " units, %" PRIu64 " late\n",
-		       targets[i].units, targets[i].late);
+	for (uint32_t i = 0; i < state->nr_targets; i++) {
+		const struct target *target = &state->targets[i];
+
+		printf("disarmed target %" PRIu32 ": ", target->id);
+		text_safe(stdout, target->path);
+		printf(", %" PRIu64 " units, %" PRIu64 " late\n", target->units,
+		       target->late);
 	}
 	return CMD_OK;
 }
 
-static int disarm(struct link *link, const struct arguments *arguments)
+static int disarm(struct link *link, const struct state *state,
+		  const struct arguments *arguments)
 {
-	uint32_t nr_targets, nr_processes = 0;
-	struct process *processes = NULL;
-	struct target *targets;
-	int error, ret;
+	int ret;
 
-	error = cmd_targets(link, &targets, &nr_targets);
-	if (error)
-		return cmd_link_failed(link, error, "cannot list the targets");
-	if (arguments->is_all) {
-		ret = disarm_all(link, targets, nr_targets);
-		link_targets_free(targets, nr_targets);
-		return ret;
-	}
-	/* Without the processes, ids and names still work. */
-	if (link_processes(link, 0, &processes, &nr_processes))
-		nr_processes = 0;
-	ret = disarm_named(link, targets, nr_targets, processes, nr_processes,
-			   arguments->name);
-	free(processes);
-	link_targets_free(targets, nr_targets);
+	if (arguments->is_all)
+		return disarm_all(link, state);
+	ret = disarm_named(link, state, arguments->name);
 	if (ret < 0)
 		return -ret;
 	if (ret > 0)
@@ -171,9 +187,31 @@ static int disarm(struct link *link, const struct arguments *arguments)
 	return CMD_FAILED;
 }
 
+static int read_state(struct link *link, struct state *state)
+{
+	int error = cmd_targets(link, &state->targets, &state->nr_targets);
+
+	if (error)
+		return cmd_link_failed(link, error, "cannot list the targets");
+	/* Without these, ids and the names of programs still work. */
+	if (link_processes(link, 0, &state->processes, &state->nr_processes))
+		state->nr_processes = 0;
+	if (link_profiles(link, &state->profiles, &state->nr_profiles))
+		state->nr_profiles = 0;
+	return 0;
+}
+
+static void clear_state(struct state *state)
+{
+	free(state->processes);
+	link_profiles_free(state->profiles, state->nr_profiles);
+	link_targets_free(state->targets, state->nr_targets);
+}
+
 int cmd_disarm(int argc, char **argv)
 {
 	struct arguments arguments = { 0 };
+	struct state state = { 0 };
 	struct link *link;
 	int ret;
 
@@ -183,7 +221,10 @@ int cmd_disarm(int argc, char **argv)
 	ret = cmd_open_link(&link);
 	if (ret)
 		return ret;
-	ret = disarm(link, &arguments);
+	ret = read_state(link, &state);
+	if (!ret)
+		ret = disarm(link, &state, &arguments);
+	clear_state(&state);
 	link_close(link);
 	return ret;
 }

@@ -58,7 +58,7 @@ static int parse(int argc, char **argv, struct learning *learning)
 	}
 	if (!learning->path)
 		return cmd_usage(argv[0], "say by -o FILE where the profile is");
-	return 0;
+	return learning_check_options(learning, argv[0]);
 }
 
 static int learn_from(struct learning *learning, const char *path)

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <linux/perfguard.h>
+
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/log.h"
@@ -62,6 +64,17 @@ static int parse_select(struct learning *learning, const char *verb, const char 
 	return 0;
 }
 
+static int parse_guards(struct learning *learning, const char *verb, const char *text)
+{
+	uint32_t *nr = &learning->options.nr_guards;
+	int ret = cmd_parse_count(verb, "--guards", text, nr);
+
+	if (!ret && *nr > PERFGUARD_MAX_GUARDS)
+		return cmd_usage(verb, "--guards is at most %d, not %s", PERFGUARD_MAX_GUARDS,
+				 text);
+	return ret;
+}
+
 int learning_option(struct learning *learning, const char *verb, int option, const char *text)
 {
 	struct derive_options *options = &learning->options;
@@ -74,6 +87,8 @@ int learning_option(struct learning *learning, const char *verb, int option, con
 		return ret;
 	case LEARNING_OPTION_HITS:
 		return parse_number(verb, "--hits", text, 64, &options->hits);
+	case LEARNING_OPTION_GUARDS:
+		return parse_guards(learning, verb, text);
 	case LEARNING_OPTION_THRESHOLD:
 		if (threshold_parse(text, &options->rule))
 			return cmd_usage(verb, "--threshold is rate:R or sigma:K, not '%s'", text);
@@ -93,6 +108,13 @@ int learning_option(struct learning *learning, const char *verb, int option, con
 		return 0;
 	}
 	return cmd_usage(verb, "unknown option");
+}
+
+int learning_check_options(const struct learning *learning, const char *verb)
+{
+	if (learning->options.nr_guards && learning->options.select != SELECT_PAPER)
+		return cmd_usage(verb, "--guards goes with --select paper only");
+	return 0;
 }
 
 static int failed(int error, const char *what)
@@ -152,14 +174,12 @@ int learning_check(const struct learning *learning, const struct trace *trace)
 		log_error("the trace is of no program");
 		return CMD_FAILED;
 	}
-	if (trace->stage == TRACE_STAGE_TIMING) {
-		for (uint32_t i = 0; i < trace->nr_contexts; i++) {
-			const struct trace_context *context = &trace->contexts[i];
+	for (uint32_t i = 0; i < trace->nr_loops; i++) {
+		uint32_t loop = 0;
 
-			if (context->of_loop < samples->nr_loops &&
-			    context->of_boundary <
-				    samples->loops[context->of_loop].nr_boundaries)
-				continue;
+		while (loop < samples->nr_loops && samples->loops[loop].hash != trace->loops[i])
+			loop++;
+		if (loop == samples->nr_loops) {
 			log_error("the times were not recorded for %s", learning->path);
 			return CMD_FAILED;
 		}
@@ -233,9 +253,11 @@ int learning_add_structure(struct learning *learning, const struct trace *trace)
 	contexts = &learning->units.contexts;
 	if (contexts->calls)
 		log_progress("contexts identified: %.1f %% of %" PRIu64
-			     " calls, by function and depth",
+			     " calls, %.1f %% of %" PRIu32 " pairs of function and depth",
 			     100 * (double)contexts->chain_known / (double)contexts->calls,
-			     contexts->calls);
+			     contexts->calls,
+			     100 * (double)contexts->pairs_known / (double)contexts->pairs,
+			     contexts->pairs);
 	ret = keep_units(learning, &samples);
 	if (!ret)
 		ret = join(learning, &samples);
@@ -248,33 +270,6 @@ static int compare_functions(const void *a, const void *b)
 	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
 
 	return left < right ? -1 : left > right;
-}
-
-int learning_sites(const struct learning *learning, uint32_t **ret, uint32_t *ret_nr)
-{
-	const struct samples *samples = &learning->samples;
-	bool *is_wanted = calloc(samples->nr_functions + 1, sizeof(*is_wanted));
-	uint32_t *functions = calloc(samples->nr_functions + 1, sizeof(*functions));
-	uint32_t nr = 0;
-
-	if (!is_wanted || !functions) {
-		free(is_wanted);
-		free(functions);
-		return failed(-ENOMEM, "cannot time units");
-	}
-	for (uint32_t i = 0; i < learning->model.nr_guards; i++)
-		is_wanted[learning->model.guards[i].function] = true;
-	for (uint32_t i = 0; i < samples->nr_loops; i++)
-		for (uint32_t j = 0; j < samples->loops[i].nr_boundaries; j++)
-			if (samples->loops[i].boundaries[j].role == SAMPLES_ROLE_EVENT_SITE)
-				is_wanted[samples->loops[i].boundaries[j].function] = true;
-	for (uint32_t i = 0; i < samples->nr_functions; i++)
-		if (is_wanted[i])
-			functions[nr++] = i;
-	free(is_wanted);
-	*ret = functions;
-	*ret_nr = nr;
-	return 0;
 }
 
 /* The functions that carry guards, rising; the caller's to free; NULL if no memory. */
@@ -311,15 +306,10 @@ void learning_note_settings(struct learning *learning, int argc, char **argv)
 
 int learning_add_timing(struct learning *learning, const struct trace *trace)
 {
-	uint32_t *guards = list_guards(learning);
 	struct samples samples;
 	int ret, error;
 
-	if (!guards)
-		return failed(-ENOMEM, "cannot learn");
-	error = gather_timing(trace, &learning->samples, guards, learning->model.nr_guards,
-			      &samples);
-	free(guards);
+	error = gather_timing(trace, &learning->samples, &samples);
 	if (error)
 		return failed(error, "cannot learn from the timing run");
 	ret = join(learning, &samples);

@@ -37,6 +37,7 @@ struct learning {
 	"  -o FILE             the profile; if it is there, what is learnt is added\n" \
 	"  --budget PCT        share of the time that guards may take (default: 2)\n" \
 	"  --hits N            mean guard hits a unit instead of a share of the time\n" \
+	"  --guards N          so many guards, whatever they cost; by --select paper only\n" \
 	"  --threshold RULE    rate:R, at most a share R of false alarms (default:\n" \
 	"                      rate:0.001), or sigma:K, mean + K deviations\n" \
 	"  --distance NAME     of call trees: energy (default) or paper\n" \
@@ -48,6 +49,7 @@ enum {
 	LEARNING_OPTION_FIRST = 512,
 	LEARNING_OPTION_BUDGET = LEARNING_OPTION_FIRST,
 	LEARNING_OPTION_HITS,
+	LEARNING_OPTION_GUARDS,
 	LEARNING_OPTION_THRESHOLD,
 	LEARNING_OPTION_DISTANCE,
 	LEARNING_OPTION_CUT,
@@ -59,6 +61,7 @@ enum {
 #define LEARNING_OPTIONS \
 	{ "budget", required_argument, NULL, LEARNING_OPTION_BUDGET }, \
 	{ "hits", required_argument, NULL, LEARNING_OPTION_HITS }, \
+	{ "guards", required_argument, NULL, LEARNING_OPTION_GUARDS }, \
 	{ "threshold", required_argument, NULL, LEARNING_OPTION_THRESHOLD }, \
 	{ "distance", required_argument, NULL, LEARNING_OPTION_DISTANCE }, \
 	{ "cut", required_argument, NULL, LEARNING_OPTION_CUT }, \
@@ -69,6 +72,9 @@ void learning_init(struct learning *learning);
 
 /* Take an option from LEARNING_OPTION_FIRST on.  Returns 0 or CMD_USAGE, told. */
 int learning_option(struct learning *learning, const char *verb, int option, const char *text);
+
+/* Once all options are taken: do they go together?  Returns 0 or CMD_USAGE, told. */
+int learning_check_options(const struct learning *learning, const char *verb);
 
 /* All return 0 or an exit code, told. */
 
@@ -84,12 +90,6 @@ int learning_derive(struct learning *learning);
 
 /* Add the trace of a structure run, which is sorted, and derive the model. */
 int learning_add_structure(struct learning *learning, const struct trace *trace);
-
-/*
- * The functions whose sites are needed to time units: guards, and sites that
- * begin events.  *@ret is the caller's to free.
- */
-int learning_sites(const struct learning *learning, uint32_t **ret, uint32_t *ret_nr);
 
 /* Were all guards of the model on in a timing run? */
 bool learning_is_timed(const struct learning *learning);

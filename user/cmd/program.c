@@ -208,6 +208,40 @@ int program_look(struct program *program, uint32_t pid, uint32_t image)
 	return error ? error : add_image(program, image);
 }
 
+/* The largest of the new files, or 0. */
+static uint32_t find_largest(const struct program *program)
+{
+	uint32_t largest = 0;
+
+	for (uint32_t i = program->nr_fitted ? program->nr_fitted : 1; i < program->nr_files; i++) {
+		const struct program_file *file = &program->files[i];
+
+		if (!file->is_left_out && file->nr_sites &&
+		    (!largest || file->nr_sites > program->files[largest].nr_sites))
+			largest = i;
+	}
+	return largest;
+}
+
+void program_fit(struct program *program, uint32_t max)
+{
+	uint64_t sum = 0;
+	uint32_t largest;
+
+	for (uint32_t i = 0; i < program->nr_files; i++)
+		if (!program->files[i].is_left_out)
+			sum += program->files[i].nr_sites;
+	while (sum > max && (largest = find_largest(program))) {
+		struct program_file *file = &program->files[largest];
+
+		file->is_left_out = true;
+		sum -= file->nr_sites;
+		log_warning("%s: there is no room for its %" PRIu32
+			    " functions; they are left out", file->path, file->nr_sites);
+	}
+	program->nr_fitted = program->nr_files;
+}
+
 void program_deinit(struct program *program)
 {
 	for (uint32_t i = 0; i < program->nr_functions; i++)

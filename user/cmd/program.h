@@ -20,6 +20,7 @@ struct program_file {
 	struct code *code; /* NULL if its functions are not known */
 	bool is_runtime; /* of the C runtime: not trained on */
 	uint32_t nr_sites; /* of its functions that were listed already */
+	bool is_left_out; /* there is no room for its functions */
 };
 
 /* A function and the number of its file. */
@@ -32,6 +33,7 @@ struct program_function {
 struct program {
 	struct program_file *files; /* the executable first */
 	uint32_t nr_files;
+	uint32_t nr_fitted; /* of the files */
 	struct trace_mapping *mappings; /* object is the file's number */
 	uint32_t nr_mappings;
 	struct program_function *functions; /* only grows */
@@ -45,6 +47,12 @@ struct program {
  * all functions of it.  Returns 0, -ESRCH if the process is gone, or -ENOMEM.
  */
 int program_look(struct program *program, uint32_t pid, uint32_t image);
+
+/*
+ * Leave out the largest of the files that came since the last call, but never
+ * the executable, until all others have no more than @max functions together.
+ */
+void program_fit(struct program *program, uint32_t max);
 
 void program_deinit(struct program *program);
 

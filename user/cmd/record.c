@@ -21,7 +21,7 @@ static const char help[] =
 	"them, how long its units take.\n"
 	"\n"
 	"  -o TRACE            the file to write\n"
-	"  --timing PROFILE    record times by the guards of this profile\n"
+	"  --timing PROFILE    guard the program by this profile, and record the times\n"
 	"  -p PID              the process PID alone\n"
 	"  -e EXE              every process that runs the file EXE (looked for in PATH\n"
 	"                      if there is no slash in it)\n"
@@ -133,16 +133,10 @@ static int load_profile(struct record_verb *verb)
 
 static int record_timing(struct record_verb *verb)
 {
-	uint32_t *functions, nr;
 	int ret = load_profile(verb);
 
-	if (!ret)
-		ret = learning_sites(&verb->learning, &functions, &nr);
-	if (ret)
-		return ret;
-	ret = recording_timing(&verb->recording, &verb->learning.samples, functions, nr);
-	free(functions);
-	return ret;
+	return ret ? ret : recording_timing(&verb->recording, &verb->learning.samples,
+					    &verb->learning.model);
 }
 
 static int run(struct record_verb *verb)

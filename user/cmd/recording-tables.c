@@ -73,9 +73,32 @@ static char *copy_string(const char *string, bool *failed)
 	return copy;
 }
 
+/* Name the program's files in the trace; some are mapped while it is recorded. */
+static int name_objects(struct recording *recording)
+{
+	const struct program *program = &recording->program;
+	struct trace *trace = &recording->trace;
+	struct samples_object *grown;
+	bool failed = false;
+
+	grown = reallocarray(trace->objects, program->nr_files + 1, sizeof(*grown));
+	if (!grown)
+		return recording_no_memory(recording);
+	trace->objects = grown;
+	for (; trace->nr_objects < program->nr_files; trace->nr_objects++) {
+		const struct program_file *file = &program->files[trace->nr_objects];
+
+		grown[trace->nr_objects] = (struct samples_object){
+			.path = copy_string(file->path, &failed),
+			.build_id = copy_string(
+				file->code ? file->code->object->build_id : "", &failed),
+		};
+	}
+	return failed ? recording_no_memory(recording) : 0;
+}
+
 /* A trace without events: all files, and these functions of the program. */
-static int begin_trace(struct recording *recording, enum trace_stage stage,
-		       const uint32_t *functions, uint32_t nr)
+static int begin_trace(struct recording *recording, const uint32_t *functions, uint32_t nr)
 {
 	const struct program *program = &recording->program;
 	struct trace *trace = &recording->trace;
@@ -83,20 +106,11 @@ static int begin_trace(struct recording *recording, enum trace_stage stage,
 
 	trace_deinit(trace);
 	free(recording->source);
-	trace->stage = stage;
-	trace->objects = calloc(program->nr_files + 1, sizeof(*trace->objects));
+	trace->stage = TRACE_STAGE_STRUCTURE;
 	trace->functions = calloc(nr + 1, sizeof(*trace->functions));
 	recording->source = calloc(nr + 1, sizeof(*recording->source));
-	if (!trace->objects || !trace->functions || !recording->source)
+	if (!trace->functions || !recording->source)
 		return recording_no_memory(recording);
-	trace->nr_objects = program->nr_files;
-	for (uint32_t i = 0; i < program->nr_files; i++) {
-		const struct program_file *file = &program->files[i];
-
-		trace->objects[i].path = copy_string(file->path, &failed);
-		trace->objects[i].build_id = copy_string(
-			file->code ? file->code->object->build_id : "", &failed);
-	}
 	trace->nr_functions = nr;
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct program_function *function = &program->functions[functions[i]];
@@ -107,7 +121,7 @@ static int begin_trace(struct recording *recording, enum trace_stage stage,
 	}
 	/* What the threads that are there told when they were first met. */
 	failed |= trace_add(trace, recording->starts, recording->nr_starts) != 0;
-	return failed ? recording_no_memory(recording) : 0;
+	return failed ? recording_no_memory(recording) : name_objects(recording);
 }
 
 static int arm_trace(struct recording *recording)
@@ -138,7 +152,7 @@ int recording_arm_covered(struct recording *recording)
 	for (uint32_t i = 0; i < recording->nr_known; i++)
 		if (recording->covered[i])
 			functions[nr++] = i;
-	ret = begin_trace(recording, TRACE_STAGE_STRUCTURE, functions, nr);
+	ret = begin_trace(recording, functions, nr);
 	free(functions);
 	return ret ? ret : arm_trace(recording);
 }
@@ -194,8 +208,6 @@ static int describe_image(struct trace *trace, const struct image *image)
 			.loop = found->loop_id,
 			.syscall = found->syscall,
 			.distance = found->distance,
-			.of_loop = TRACE_NONE,
-			.of_boundary = TRACE_NONE,
 		};
 
 		/* Code of no file: nothing that could be known again. */
@@ -422,9 +434,11 @@ int recording_describe(struct recording *recording)
 {
 	struct discovery *discovery = &recording->session.discovery;
 	struct trace *trace = &recording->trace;
-	int ret = copy_mappings(recording);
+	int ret = name_objects(recording);
 	int error = 0;
 
+	if (!ret)
+		ret = copy_mappings(recording);
 	if (ret)
 		return ret;
 	for (uint32_t i = 0; i < discovery->nr_images && !error; i++)
@@ -434,100 +448,6 @@ int recording_describe(struct recording *recording)
 	if (!error)
 		error = describe_calls(recording);
 	return error ? recording_no_memory(recording) : 0;
-}
-
-/* A function of a profile in the program that runs. */
-static uint32_t find_described(const struct program *program, const struct samples *samples,
-			       uint32_t function)
-{
-	const struct samples_function *wanted = &samples->functions[function];
-	const char *build_id = samples->objects[wanted->object].build_id;
-
-	for (uint32_t i = 0; i < program->nr_functions; i++) {
-		const struct program_function *other = &program->functions[i];
-		const struct code *code = program->files[other->file].code;
-
-		if (other->described.offset == wanted->offset &&
-		    !strcmp(code->object->build_id, build_id))
-			return i;
-	}
-	return TRACE_NONE;
-}
-
-static int64_t find_object(const struct program *program, const struct samples_object *object)
-{
-	for (uint32_t i = 0; i < program->nr_files; i++)
-		if (program->files[i].code &&
-		    !strcmp(program->files[i].code->object->build_id, object->build_id))
-			return i;
-	return -1;
-}
-
-/* A boundary of the samples, in an image that has its file mapped. */
-static int add_boundary(struct recording *recording, const struct samples *samples,
-			uint32_t image, uint32_t loop, uint32_t boundary, uint32_t *next_id)
-{
-	const struct samples_boundary *wanted = &samples->loops[loop].boundaries[boundary];
-	int64_t file;
-
-	if (wanted->role == SAMPLES_ROLE_EVENT_SITE)
-		return 0;
-	file = find_object(&recording->program, &samples->objects[wanted->object]);
-	if (file < 0)
-		return 0;
-	return add_context(&recording->trace, &(struct trace_context){
-		.image = image,
-		.loop = (*next_id)++,
-		.syscall = wanted->syscall,
-		.object = (uint32_t)file,
-		.return_offset = wanted->return_offset,
-		.distance = wanted->distance,
-		.of_loop = loop,
-		.of_boundary = boundary,
-	});
-}
-
-static bool address_of(const struct trace *trace, const struct trace_context *context,
-		       uint64_t *ret)
-{
-	for (uint32_t i = 0; i < trace->nr_mappings; i++) {
-		const struct trace_mapping *mapping = &trace->mappings[i];
-		uint64_t size = mapping->end - mapping->start;
-
-		if (mapping->image != context->image || mapping->object != context->object ||
-		    context->return_offset - mapping->offset >= size)
-			continue;
-		*ret = mapping->start + (context->return_offset - mapping->offset);
-		return true;
-	}
-	return false;
-}
-
-/* Each boundary is a loop to the module, so that its events tell which it is. */
-static int set_loops(struct recording *recording, uint32_t image, uint32_t first)
-{
-	struct session *session = &recording->session;
-	const struct trace *trace = &recording->trace;
-	struct context *contexts = calloc(trace->nr_contexts + 1, sizeof(*contexts));
-	uint32_t nr = 0;
-	int error;
-
-	if (!contexts)
-		return -ENOMEM;
-	for (uint32_t i = first; i < trace->nr_contexts; i++) {
-		struct context *context = &contexts[nr];
-
-		if (!address_of(trace, &trace->contexts[i], &context->return_address))
-			continue;
-		context->loop_id = trace->contexts[i].loop;
-		context->syscall = trace->contexts[i].syscall;
-		context->distance = trace->contexts[i].distance;
-		nr++;
-	}
-	error = nr ? link_loop_set(session->link, image, contexts, nr) : 0;
-	free(contexts);
-	/* Its last process may be gone. */
-	return error == -ENOENT ? 0 : error;
 }
 
 int recording_find_loops(struct recording *recording)
@@ -548,51 +468,4 @@ int recording_find_loops(struct recording *recording)
 		error = error == -ENOENT ? 0 : error;
 	}
 	return error ? session_failed(session, error, "cannot set the event loops") : 0;
-}
-
-static int set_boundaries(struct recording *recording, const struct samples *samples)
-{
-	struct session *session = &recording->session;
-	struct trace *trace = &recording->trace;
-	int error = 0;
-
-	for (uint32_t i = 0; i < recording->program.nr_images; i++) {
-		uint32_t image = recording->program.images[i], first = trace->nr_contexts;
-		/* Ids that the image's loops had keep their meaning. */
-		uint32_t next_id = 33;
-
-		for (uint32_t loop = 0; loop < samples->nr_loops && !error; loop++)
-			for (uint32_t j = 0; j < samples->loops[loop].nr_boundaries && !error; j++)
-				error = add_boundary(recording, samples, image, loop, j, &next_id);
-		if (error)
-			return recording_no_memory(recording);
-		error = set_loops(recording, image, first);
-		if (error)
-			return session_failed(session, error, "cannot set the boundaries");
-	}
-	return 0;
-}
-
-int recording_arm_guards(struct recording *recording, const struct samples *samples,
-			 const uint32_t *functions, uint32_t nr_functions)
-{
-	uint32_t *wanted = calloc(nr_functions + 1, sizeof(*wanted));
-	uint32_t nr = 0;
-	int ret;
-
-	if (!wanted)
-		return recording_no_memory(recording);
-	for (uint32_t i = 0; i < nr_functions; i++) {
-		uint32_t found = find_described(&recording->program, samples, functions[i]);
-
-		if (found != TRACE_NONE)
-			wanted[nr++] = found;
-	}
-	ret = begin_trace(recording, TRACE_STAGE_TIMING, wanted, nr);
-	free(wanted);
-	if (!ret)
-		ret = copy_mappings(recording);
-	if (!ret)
-		ret = set_boundaries(recording, samples);
-	return ret ? ret : arm_trace(recording);
 }

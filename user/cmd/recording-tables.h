@@ -23,15 +23,11 @@ int recording_no_memory(struct recording *recording);
 int recording_arm(struct recording *recording, const struct recording_site *sites, uint32_t nr,
 		  uint32_t flags);
 
-/* Let the module know the event loops that were found, not the boundaries of a timing. */
+/* Let the module know again the event loops that were found. */
 int recording_find_loops(struct recording *recording);
 
 /* Begin an empty trace with a site in each function that is covered. */
 int recording_arm_covered(struct recording *recording);
-
-/* Begin an empty trace with these guards, and tell the module the boundaries. */
-int recording_arm_guards(struct recording *recording, const struct samples *samples,
-			 const uint32_t *functions, uint32_t nr_functions);
 
 /* Sort the trace, and say what its loops and return addresses are. */
 int recording_describe(struct recording *recording);

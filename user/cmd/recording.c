@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "cmd.h"
 #include "link/stream.h"
+#include "recording-guards.h"
 #include "recording-tables.h"
 
 enum {
@@ -86,7 +87,8 @@ static int know_functions(struct recording *recording)
 /* One-shot sites for the functions that have none yet in this stage. */
 static int arm_coverage(struct recording *recording)
 {
-	uint32_t nr = recording->program.nr_functions, nr_sites = 0;
+	struct program *program = &recording->program;
+	uint32_t nr = program->nr_functions, nr_sites = 0;
 	struct recording_site *sites;
 	int ret;
 
@@ -95,11 +97,12 @@ static int arm_coverage(struct recording *recording)
 	ret = know_functions(recording);
 	if (ret)
 		return ret;
+	program_fit(program, PERFGUARD_MAX_SITES);
 	sites = calloc(nr - recording->nr_armed, sizeof(*sites));
 	if (!sites)
 		return recording_no_memory(recording);
 	for (uint32_t i = recording->nr_armed; i < nr; i++)
-		if (!recording->covered[i])
+		if (!recording->covered[i] && !program->files[program->functions[i].file].is_left_out)
 			sites[nr_sites++] = (struct recording_site){ .function = i, .id = i };
 	recording->nr_armed = nr;
 	ret = recording_arm(recording, sites, nr_sites, PERFGUARD_SITE_FLAGS_ONE_SHOT);
@@ -312,7 +315,13 @@ static int end_rehearsal(struct recording *recording)
 	ret = disarm_sites(recording);
 	if (!ret)
 		ret = drop_stream(recording);
-	return ret ? ret : recording_arm_covered(recording);
+	if (!ret)
+		ret = recording_arm_covered(recording);
+	if (ret)
+		return ret;
+	/* What the load did first is to be seen, too. */
+	child_stop(&recording->load);
+	return begin_stage(recording, recording->stage);
 }
 
 static bool is_stage_over(struct recording *recording)
@@ -417,7 +426,10 @@ static int record_stage(struct recording *recording, enum recording_stage stage)
 
 	if (!ret)
 		ret = run_stage(recording);
-	return ret ? ret : disarm_sites(recording);
+	if (ret)
+		return ret;
+	return stage == RECORDING_TIMING ? recording_disarm_guards(recording) :
+					   disarm_sites(recording);
 }
 
 static int cover(struct recording *recording)
@@ -481,13 +493,15 @@ int recording_structure(struct recording *recording)
 	recording->is_rehearsal = true;
 	recording->rehearsed_ns = clock_now_ns();
 	ret = record_stage(recording, RECORDING_STRUCTURE);
+	/* A short load is over before it. */
+	recording->is_rehearsal = false;
 	if (!ret)
 		ret = read_stream(recording);
 	return ret ? ret : recording_describe(recording);
 }
 
 int recording_timing(struct recording *recording, const struct samples *samples,
-		     const uint32_t *functions, uint32_t nr_functions)
+		     const struct model *model)
 {
 	int ret = drop_stream(recording);
 
@@ -496,9 +510,8 @@ int recording_timing(struct recording *recording, const struct samples *samples,
 			  recording->session.selector.path);
 		return CMD_FAILED;
 	}
-	recording->session.keeps_loops = true;
 	if (!ret)
-		ret = recording_arm_guards(recording, samples, functions, nr_functions);
+		ret = recording_arm_guards(recording, samples, model);
 	if (!ret)
 		ret = record_stage(recording, RECORDING_TIMING);
 	if (!ret)

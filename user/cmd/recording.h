@@ -7,7 +7,7 @@
  *	coverage	one-shot sites in all functions: which run at all?  The
  *			event loops are found meanwhile.
  *	structure	a site in each function that runs: the call trees
- *	timing		the guards only: how long units take
+ *	timing		guarded by what was learnt, as later: how long units take
  */
 #ifndef _PGUARD_RECORDING_H
 #define _PGUARD_RECORDING_H
@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/model.h"
 #include "base/samples.h"
 #include "base/trace.h"
 #include "program.h"
@@ -54,6 +55,7 @@ struct recording {
 	struct perfguard_event *starts; /* of the threads that are there */
 	uint32_t nr_starts;
 	uint32_t max_starts;
+	uint32_t profile_id; /* in the module, while units are timed; else 0 */
 	uint32_t *source; /* the program's function, by that of the trace */
 	uint64_t *hits; /* by function of the trace, while the hot ones are looked for */
 	bool is_rehearsal;
@@ -78,12 +80,11 @@ int recording_structure(struct recording *recording);
 void recording_tell_lost(const struct recording *recording);
 
 /*
- * Then record timing: sites for the guards and event sites of @functions
- * (indices into @samples), the boundaries of @samples as event loops.  The
+ * Then record timing, guarded by @model, which was made from @samples.  The
  * structure's trace is gone after this.
  */
 int recording_timing(struct recording *recording, const struct samples *samples,
-		     const uint32_t *functions, uint32_t nr_functions);
+		     const struct model *model);
 
 void recording_deinit(struct recording *recording);
 

@@ -17,6 +17,7 @@
 #include "out/tree-text.h"
 #include "out/tree.h"
 #include "store/profile.h"
+#include "train/floor.h"
 
 #define DEFAULT_MAX_TYPES 10
 
@@ -188,6 +189,19 @@ static int print(const struct show *show, const struct profile_view *view)
 	return ret ? CMD_FAILED : CMD_OK;
 }
 
+/* How many of the units held back fit no type; NULL if the model has none, or no sound ones. */
+static double *find_novel(const struct samples *samples, const struct model *model)
+{
+	struct floors floors;
+	double *novel;
+
+	if (!model->nr_types || floors_init(&floors, samples, model))
+		return NULL;
+	novel = floors_by_loop(&floors, samples->nr_loops);
+	floors_deinit(&floors);
+	return novel;
+}
+
 int cmd_show(int argc, char **argv)
 {
 	struct show show = { .max_types = DEFAULT_MAX_TYPES };
@@ -196,6 +210,7 @@ int cmd_show(int argc, char **argv)
 	struct profile_view view;
 	struct samples samples;
 	struct model model;
+	double *novel;
 	int ret = parse(argc, argv, &show);
 
 	if (ret)
@@ -204,13 +219,16 @@ int cmd_show(int argc, char **argv)
 		log_error("%s", why);
 		return CMD_FAILED;
 	}
+	novel = find_novel(&samples, &model);
 	if (profile_view_init(&view, show.path, &samples, &model, &training)) {
 		log_error("out of memory");
 		ret = CMD_FAILED;
 	} else {
+		view.novel = novel;
 		ret = print(&show, &view);
 		profile_view_deinit(&view);
 	}
+	free(novel);
 	samples_deinit(&samples);
 	model_deinit(&model);
 	return ret;

@@ -15,7 +15,7 @@
 
 /* Units that run at a time, and stacks of one unit; beyond that, forget. */
 #define MAX_RUNNING 4096
-#define MAX_STACKS_OF_UNIT 32
+#define MAX_STACKS_OF_UNIT 128
 
 static void clear_unit(struct slow_unit *unit)
 {
@@ -126,16 +126,7 @@ int slowest_add(struct slowest *slowest, const struct record *record,
 		free(cgroup);
 	else
 		unit->cgroup = cgroup;
-	/*
-	 * A stack taken at the unit's end is that of the wait: it tells nothing
-	 * of where the time went.
-	 */
-	if (unit->has_ended) {
-		stacks_free(stacks, nr_stacks);
-		ret = 0;
-	} else {
-		ret = add_stacks(unit, stacks, nr_stacks);
-	}
+	ret = add_stacks(unit, stacks, nr_stacks);
 	trim(slowest);
 	return ret;
 }

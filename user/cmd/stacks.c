@@ -36,6 +36,10 @@ static int unwind_one(struct unwinder *unwinder, const struct record *record,
 	stack->nr_frames = (uint32_t)nr;
 	stack->at_ns = slice->at_ns;
 	stack->state = slice->state;
+	stack->tid = slice->tid;
+	stack->syscall = slice->syscall;
+	stack->lock = slice->lock;
+	stack->holder = slice->holder;
 	stack->end = end == UNWIND_COMPLETE ? NULL : unwind_end_name(end);
 	/* The wall clock may have been set meanwhile. */
 	if (slice->at_ns > start_ns &&

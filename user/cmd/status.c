@@ -1,266 +1,233 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include <inttypes.h>
-#include <stdbool.h>
+#include "status.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/duration.h"
 #include "base/log.h"
 #include "cmd.h"
-#include "link/link.h"
-#include "out/json.h"
-#include "out/text.h"
+#include "store/profile-hash.h"
+
+#define DEFAULT_MAX_TYPES 5
+
+/* By chance there are not so many standard deviations more (Poisson's, of few, too). */
+#define MAX_DEVIATIONS 4
+/* Nor is it worth a training below this factor. */
+#define MIN_FACTOR 1.5
 
 static const char help[] =
-	"usage: pg-collect status [--json]\n"
+	"usage: pg-collect status [OPTION...]\n"
 	"\n"
-	"Show the targets, their processes, the counters of the module and the wait\n"
-	"calls it is hooked into.\n"
+	"Show the targets, their processes, the profiles that guard them with what their\n"
+	"guards and types counted, the counters of the module and the wait calls it is\n"
+	"hooked into.\n"
 	"\n"
-	"  --json  one JSON object a line: targets, processes, hooks, then the module\n"
-	"  --help  print this text\n"
+	"  --types N  show N types of each loop, the most costly first (default: 5)\n"
+	"  --json     one JSON object a line: targets, processes, profiles each with its\n"
+	"             guards and types, hooks, then the module\n"
+	"  --help     print this text\n"
 	"\n"
 	"Exit status: 0 ok, 1 failed, 2 wrong usage, 3 not possible on this machine.\n";
 
-static const struct {
-	uint32_t flag;
-	const char *name;
-} flag_names[] = {
+enum {
+	OPTION_TYPES = 256,
+	OPTION_JSON,
+};
+
+const struct status_flag status_flags[] = {
 	{ PERFGUARD_TARGET_FLAGS_INHERIT, "inherit" },
 	{ PERFGUARD_TARGET_FLAGS_ACCOUNT, "account" },
 	{ PERFGUARD_TARGET_FLAGS_DISCOVER, "discover" },
 	{ PERFGUARD_TARGET_FLAGS_OWNED, "owned" },
 };
 
-/* All the module tells. */
-struct state {
-	struct stats stats;
-	struct target *targets;
-	struct process *processes;
-	uint32_t nr_targets;
-	uint32_t nr_processes;
-};
+const uint32_t status_nr_flags = sizeof(status_flags) / sizeof(status_flags[0]);
 
-static void json_targets(struct json *json, const struct state *state)
+uint32_t status_plan(const struct status_profile *profile, uint32_t guard)
 {
-	for (uint32_t i = 0; i < state->nr_targets; i++) {
-		const struct target *target = &state->targets[i];
+	return guard < profile->loading.nr_guards ? profile->loading.guards[guard].plan : 0;
+}
 
-		json_object(json, NULL);
-		json_string(json, "kind", "target");
-		json_u64(json, "id", target->id);
-		json_string(json, "exe", target->path);
-		if (target->pid)
-			json_u64(json, "pid", target->pid);
-		json_array(json, "flags");
-		for (size_t j = 0; j < sizeof(flag_names) / sizeof(flag_names[0]); j++)
-			if (target->flags & flag_names[j].flag)
-				json_string(json, NULL, flag_names[j].name);
-		json_end(json);
-		json_u64(json, "threshold_ns", target->threshold_ns);
-		json_u64(json, "processes", target->processes);
-		json_u64(json, "threads", target->threads);
-		json_u64(json, "units", target->units);
-		json_u64(json, "late", target->late);
-		json_u64(json, "waits", target->waits);
-		json_u64(json, "suppressed", target->suppressed);
-		json_u64(json, "untracked", target->untracked);
-		json_end(json);
-		json_end_line(json, stdout);
+uint32_t status_function(const struct status_profile *profile, const struct armed_guard *guard)
+{
+	if (guard->index >= profile->loading.nr_guards)
+		return SAMPLES_NONE;
+	return profile->loading.functions[guard->index];
+}
+
+uint32_t status_loop(const struct status_profile *profile, uint32_t loop_id)
+{
+	if (!loop_id || loop_id > profile->loading.nr_courses)
+		return loop_id;
+	return profile->loading.loops[loop_id - 1] + 1;
+}
+
+double status_expected(const struct status_profile *profile)
+{
+	if (!profile->is_known || profile->armed->flags & PERFGUARD_PROFILE_FLAGS_PAPER)
+		return -1;
+	return floors_novel(&profile->floors, profile->samples.nr_loops);
+}
+
+bool status_has_news(const struct status_profile *profile)
+{
+	double units = (double)profile->armed->units, novel = (double)profile->armed->novel;
+	double seen = 0, expected = status_expected(profile);
+
+	if (expected < 0)
+		return false;
+	for (uint32_t i = 0; i < profile->samples.nr_loops; i++)
+		seen += (double)profile->floors.shares[i].units;
+	/* none of a few does not say that there is none (Laplace's rule of succession) */
+	expected = (expected * seen + 1) / (seen + 2);
+	expected *= units;
+	return novel > MIN_FACTOR * expected &&
+	       novel > expected + MAX_DEVIATIONS * sqrt(expected) +
+			       MAX_DEVIATIONS * MAX_DEVIATIONS / 2.0;
+}
+
+static int parse(int argc, char **argv, uint32_t *max_types, bool *is_json)
+{
+	static const struct option options[] = {
+		{ "types", required_argument, NULL, OPTION_TYPES },
+		{ "json", no_argument, NULL, OPTION_JSON },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int option, ret = 0;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		switch (option) {
+		case OPTION_TYPES:
+			ret = cmd_parse_count(argv[0], "--types", optarg, max_types);
+			break;
+		case OPTION_JSON:
+			*is_json = true;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			exit(CMD_OK);
+		default:
+			ret = cmd_bad_option(argv, option);
+		}
+		if (ret)
+			return ret;
 	}
+	return cmd_no_argument(argc, argv);
 }
 
-static void json_processes(struct json *json, const struct state *state)
+/* What the file of the profile adds, if it is still what was armed. */
+static void read_file(struct status_profile *profile)
 {
-	for (uint32_t i = 0; i < state->nr_processes; i++) {
-		const struct process *process = &state->processes[i];
+	char why[PROFILE_WHY_MAX] = "out of memory";
+	struct training training;
+	const char *wrong;
 
-		json_object(json, NULL);
-		json_string(json, "kind", "process");
-		json_u64(json, "pid", process->pid);
-		json_string(json, "comm", process->comm);
-		json_u64(json, "target", process->target_id);
-		json_u64(json, "image", process->image_id);
-		json_end(json);
-		json_end_line(json, stdout);
+	if (profile_load_hashed(profile->armed->name, profile->armed->hash, &profile->samples,
+				&profile->model, &training, why)) {
+		profile->why = strdup(why);
+		return;
 	}
+	if (floors_init(&profile->floors, &profile->samples, &profile->model))
+		return;
+	profile->is_known = !loading_init(&profile->loading, &profile->samples, &profile->model,
+					  profile->floors.least_final, &wrong);
 }
 
-static void json_hooks(struct json *json, const struct state *state)
+/* One that was disarmed meanwhile has nothing to tell any more. */
+static int read_profile(struct link *link, struct status_profile *profile)
 {
-	for (uint32_t i = 0; i < state->stats.nr_hooks; i++) {
-		const struct hook *hook = &state->stats.hooks[i];
-
-		json_object(json, NULL);
-		json_string(json, "kind", "hook");
-		json_u64(json, "syscall", hook->syscall);
-		json_string(json, "name", hook->name);
-		json_bool(json, "direct", hook->is_direct);
-		json_u64(json, "missed", hook->missed);
-		json_end(json);
-		json_end_line(json, stdout);
-	}
-}
-
-static void print_json(const struct state *state)
-{
-	const struct stats *stats = &state->stats;
-	struct json json = { 0 };
-
-	json_targets(&json, state);
-	json_processes(&json, state);
-	json_hooks(&json, state);
-	json_object(&json, NULL);
-	json_string(&json, "kind", "module");
-	json_u64(&json, "targets", stats->targets);
-	json_u64(&json, "threads", stats->threads);
-	json_bool(&json, "alive", stats->is_alive);
-	json_u64(&json, "next_alert", stats->next_alert);
-	json_u64(&json, "next_wait", stats->next_wait);
-	json_u64(&json, "ring_bytes", stats->ring_bytes);
-	json_object(&json, "lost");
-	json_u64(&json, "memory", stats->lost_memory);
-	json_u64(&json, "overwritten", stats->lost_overwritten);
-	json_u64(&json, "torn_stacks", stats->torn_stacks);
-	json_end(&json);
-	json_end(&json);
-	json_end_line(&json, stdout);
-	json_deinit(&json);
-}
-
-static void text_target(const struct state *state, const struct target *target)
-{
-	char threshold[DURATION_TEXT_MAX];
-	char units[TEXT_MAX], late[TEXT_MAX], waits[TEXT_MAX];
-
-	printf("%sTarget %" PRIu32 "%s: ", text_bold(stdout), target->id,
-	       text_plain(stdout));
-	text_safe(stdout, target->path);
-	if (target->pid)
-		printf(", process %" PRIu32 " alone", target->pid);
-	printf("\n  %" PRIu32 " process%s, %" PRIu32 " thread%s seen; ",
-	       target->processes, target->processes == 1 ? "" : "es",
-	       target->threads, target->threads == 1 ? "" : "s");
-	if (target->threshold_ns)
-		printf("late after %s\n",
-		       duration_format(target->threshold_ns, threshold));
-	else
-		puts("no threshold");
-	printf("  %s units, %s late, in %s wait calls\n",
-	       text_count(target->units, units),
-	       text_count(target->late, late),
-	       text_count(target->waits, waits));
-	if (target->suppressed)
-		printf("  %" PRIu64 " alerts held back by the rate limit\n",
-		       target->suppressed);
-	if (target->untracked)
-		printf("  %" PRIu64 " processes or threads could not be watched\n",
-		       target->untracked);
-	for (uint32_t i = 0; i < state->nr_processes; i++) {
-		const struct process *process = &state->processes[i];
-
-		if (process->target_id != target->id)
-			continue;
-		printf("    process %-8" PRIu32 " ", process->pid);
-		text_safe(stdout, process->comm);
-		putchar('\n');
-	}
-}
-
-/* The names of the hooks of one kind, wrapped. */
-static void text_hooks(const struct stats *stats, bool is_direct)
-{
-	int column = 0;
-
-	for (uint32_t i = 0; i < stats->nr_hooks; i++) {
-		const struct hook *hook = &stats->hooks[i];
-
-		if (hook->is_direct != is_direct)
-			continue;
-		if (!column)
-			printf("  hooked %s:\n   ",
-			       is_direct ? "directly" : "by kretprobe (slower)");
-		else if (column > 56)
-			column = printf("\n   ");
-		column += printf(" %s", hook->name);
-		if (hook->missed)
-			column += printf(" (%" PRIu64 " waits missed)",
-					 hook->missed);
-	}
-	if (column)
-		putchar('\n');
-}
-
-static void text_module(const struct stats *stats)
-{
-	printf("Module: %" PRIu32 " target%s, %" PRIu32 " thread%s, %" PRIu32
-	       " KiB of records\n",
-	       stats->targets, stats->targets == 1 ? "" : "s", stats->threads,
-	       stats->threads == 1 ? "" : "s", stats->ring_bytes / 1024);
-	printf("  lost: %" PRIu64 " for want of memory, %" PRIu64
-	       " overwritten, %" PRIu64 " torn stacks\n",
-	       stats->lost_memory, stats->lost_overwritten,
-	       stats->torn_stacks);
-	if (!stats->nr_hooks)
-		puts("  no wait call is hooked");
-	text_hooks(stats, true);
-	text_hooks(stats, false);
-}
-
-static void print_text(const struct state *state)
-{
-	if (!state->nr_targets)
-		puts("Nothing is watched.");
-	for (uint32_t i = 0; i < state->nr_targets; i++)
-		text_target(state, &state->targets[i]);
-	text_module(&state->stats);
-}
-
-static int read_state(struct link *link, struct state *state)
-{
-	int error = link_stats(link, &state->stats);
+	uint32_t id = profile->armed->id;
+	int error = link_guards(link, id, &profile->guards, &profile->nr_guards);
 
 	if (!error)
-		error = cmd_targets(link, &state->targets, &state->nr_targets);
+		error = link_types(link, id, &profile->types, &profile->nr_types);
 	if (!error)
-		error = link_processes(link, 0, &state->processes,
-				       &state->nr_processes);
+		read_file(profile);
+	return error == -ENOENT ? 0 : error;
+}
+
+static int read_profiles(struct link *link, struct status *status)
+{
+	int error = link_profiles(link, &status->armed, &status->nr_armed);
+
+	if (error)
+		return error;
+	status->profiles = calloc((size_t)status->nr_armed + 1, sizeof(*status->profiles));
+	if (!status->profiles)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < status->nr_armed && !error; i++) {
+		if (!status->armed[i].target_id)
+			continue;
+		status->profiles[status->nr_profiles].armed = &status->armed[i];
+		error = read_profile(link, &status->profiles[status->nr_profiles++]);
+	}
+	return error;
+}
+
+static int read_status(struct link *link, struct status *status)
+{
+	int error = link_stats(link, &status->stats);
+
+	if (!error)
+		error = cmd_targets(link, &status->targets, &status->nr_targets);
+	if (!error)
+		error = link_processes(link, 0, &status->processes,
+				       &status->nr_processes);
+	if (!error)
+		error = read_profiles(link, status);
 	if (!error)
 		return 0;
 	return cmd_link_failed(link, error, "cannot ask the module");
 }
 
-static void clear_state(struct state *state)
+static void clear_status(struct status *status)
 {
-	free(state->processes);
-	link_targets_free(state->targets, state->nr_targets);
-	link_stats_clear(&state->stats);
+	for (uint32_t i = 0; i < status->nr_profiles; i++) {
+		struct status_profile *profile = &status->profiles[i];
+
+		free(profile->guards);
+		free(profile->types);
+		free(profile->why);
+		loading_deinit(&profile->loading);
+		floors_deinit(&profile->floors);
+		samples_deinit(&profile->samples);
+		model_deinit(&profile->model);
+	}
+	free(status->profiles);
+	link_profiles_free(status->armed, status->nr_armed);
+	free(status->processes);
+	link_targets_free(status->targets, status->nr_targets);
+	link_stats_clear(&status->stats);
 }
 
 int cmd_status(int argc, char **argv)
 {
-	struct state state = { 0 };
+	struct status status = { .max_types = DEFAULT_MAX_TYPES };
 	bool is_json = false;
 	struct link *link;
 	int ret;
 
-	ret = cmd_parse_flag(argc, argv, "json", help, &is_json);
-	if (!ret)
-		ret = cmd_no_argument(argc, argv);
+	ret = parse(argc, argv, &status.max_types, &is_json);
 	if (ret)
 		return ret;
 	ret = cmd_open_link(&link);
 	if (ret)
 		return ret;
-	ret = read_state(link, &state);
+	ret = read_status(link, &status);
 	link_close(link);
 	if (!ret && is_json)
-		print_json(&state);
+		status_json(&status);
 	else if (!ret)
-		print_text(&state);
-	if (!ret && !state.stats.is_alive)
+		status_text(&status);
+	if (!ret && !status.stats.is_alive)
 		log_warning("the hooks no longer reach the module; set kernel.ftrace_enabled=1 (sysctl)");
-	clear_state(&state);
+	clear_status(&status);
 	return ret;
 }

@@ -116,7 +116,7 @@ static int parse(int argc, char **argv, struct train *train)
 		return cmd_usage(argv[0], "give one of -p PID, -e EXE and -- CMD");
 	if (!train->learning.path)
 		return cmd_usage(argv[0], "say by -o FILE where the profile goes");
-	return 0;
+	return learning_check_options(&train->learning, argv[0]);
 }
 
 /* Coverage is quick; structure needs most, as the program is slow then. */
@@ -133,13 +133,8 @@ static void divide_time(struct train *train)
 static int time_units(struct train *train, bool *ret_timed)
 {
 	struct learning *learning = &train->learning;
-	uint32_t *functions, nr;
-	int ret = learning_sites(learning, &functions, &nr);
+	int ret = recording_timing(&train->recording, &learning->samples, &learning->model);
 
-	if (ret)
-		return ret;
-	ret = recording_timing(&train->recording, &learning->samples, functions, nr);
-	free(functions);
 	if (!ret)
 		ret = learning_add_timing(learning, &train->recording.trace);
 	*ret_timed = !ret && learning_is_timed(learning);
@@ -176,6 +171,8 @@ static void report(const struct train *train)
 			     prediction->hits);
 	}
 	recording_tell_lost(&train->recording);
+	log_progress("what it knows: pg-collect show %s", train->learning.path);
+	log_progress("guard the program by it: pg-collect arm %s", train->learning.path);
 }
 
 static int run(struct train *train)

@@ -12,46 +12,56 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/log.h"
-#include "binary/unwind.h"
 #include "cmd.h"
-#include "identity.h"
 #include "link/link.h"
-#include "out/alert.h"
 #include "signals.h"
-#include "stacks.h"
+#include "watching.h"
+
+#define DEFAULT_WINDOW_NS (10 * NSEC_PER_SEC)
+#define NO_WINDOW UINT64_MAX /* none was given */
+
+enum {
+	/* Records that are read before they are told: each may have 640 KiB. */
+	MAX_QUEUED = 64,
+};
 
 static const char help[] =
-	"usage: pg-collect watch [--json] [--duration TIME] [-n N] [--since SEQ | --all]\n"
+	"usage: pg-collect watch [--json] [--duration TIME] [-n N] [--window TIME]\n"
+	"                        [--since SEQ | --all]\n"
 	"\n"
 	"Print alerts as they come: units beyond their threshold, with where their time\n"
-	"went and their stacks, while they run (late) and when they end (ended).\n"
+	"went and why, while they run (late) and when they end (ended).\n"
 	"\n"
 	"  --json           one JSON object a line\n"
 	"  --duration TIME  end after this time: 10, 500ms, 2m (default: never)\n"
-	"  -n N             end after N alerts\n"
+	"  -n N             end after N late units\n"
+	"  --window TIME    fold equal alerts within this time into one, and those of a\n"
+	"                   type that is slow as a whole (default: 10 seconds, with\n"
+	"                   --since and --all 0: fold nothing)\n"
 	"  --since SEQ      begin with the alert of this sequence number\n"
 	"  --all            begin with the oldest alert the module still has\n"
 	"  --help           print this text\n"
 	"\n"
 	"Exit status: 0 ok, 1 failed, 2 wrong usage, 3 not possible on this machine,\n"
-	"4 the duration ended before N alerts came.\n";
+	"4 the duration ended before N units were late.\n";
 
 struct watch {
 	bool is_json;
 	bool has_since;
 	uint64_t duration_ns; /* 0: without end */
+	uint64_t window_ns;
 	uint64_t next; /* sequence number */
 	uint32_t nr_wanted; /* 0: any number */
-	uint32_t nr_seen;
 	struct link *link;
-	struct unwinder *unwinder;
-	struct identities identities;
-	struct json json;
+	struct watching watching;
+	struct record queue[MAX_QUEUED];
+	uint32_t nr_queued;
 };
 
 static int parse_seq(const char *verb, const char *text, uint64_t *ret)
@@ -66,11 +76,22 @@ static int parse_seq(const char *verb, const char *text, uint64_t *ret)
 	return 0;
 }
 
+/* As --duration, but none is a length, too. */
+static int parse_window(const char *verb, const char *text, uint64_t *ret_ns)
+{
+	if (!strcmp(text, "0")) {
+		*ret_ns = 0;
+		return 0;
+	}
+	return cmd_parse_duration(verb, "--window", text, ret_ns);
+}
+
 static int parse(int argc, char **argv, struct watch *watch)
 {
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, 'j' },
 		{ "duration", required_argument, NULL, 'd' },
+		{ "window", required_argument, NULL, 'w' },
 		{ "since", required_argument, NULL, 's' },
 		{ "all", no_argument, NULL, 'a' },
 		{ "help", no_argument, NULL, 'h' },
@@ -93,6 +114,9 @@ static int parse(int argc, char **argv, struct watch *watch)
 			ret = cmd_parse_count(argv[0], "-n", optarg,
 					      &watch->nr_wanted);
 			break;
+		case 'w':
+			ret = parse_window(argv[0], optarg, &watch->window_ns);
+			break;
 		case 's':
 			ret = parse_seq(argv[0], optarg, &watch->next);
 			watch->has_since = true;
@@ -108,75 +132,68 @@ static int parse(int argc, char **argv, struct watch *watch)
 			return cmd_bad_option(argv, option);
 		}
 	}
+	/* What is read late comes all at once: that says nothing of windows. */
+	if (watch->window_ns == NO_WINDOW)
+		watch->window_ns = watch->has_since ? 0 : DEFAULT_WINDOW_NS;
 	return ret ? ret : cmd_no_argument(argc, argv);
 }
 
 static bool is_satisfied(const struct watch *watch)
 {
-	return watch->nr_wanted && watch->nr_seen >= watch->nr_wanted;
+	return watch->nr_wanted && watch->watching.nr_late >= watch->nr_wanted;
 }
 
-static int print_alert(struct watch *watch, const struct record *record)
-{
-	const struct identity *identity;
-	struct alert alert = { .record = record };
-	char *cgroup = NULL;
-	int ret;
-
-	if (record->kind != PERFGUARD_RECORD_KIND_LOST) {
-		identities_trim(&watch->identities);
-		identity = identity_get(&watch->identities, record->image_id,
-					record->pid);
-		if (!identity)
-			return -ENOMEM;
-		alert.exe = identity->exe;
-		alert.build_id = identity->build_id;
-		alert.loop = record->loop_id;
-		cgroup = identity_cgroup(record->pid);
-		alert.cgroup = cgroup;
-	}
-	ret = stacks_unwind(watch->unwinder, record, &alert.stacks,
-			    &alert.nr_stacks);
-	if (ret) {
-		free(cgroup);
-		return ret;
-	}
-	if (watch->is_json) {
-		ret = alert_json(&watch->json, stdout, &alert,
-				 alert_kind_name(record->kind));
-	} else {
-		alert_text(stdout, &alert);
-		ret = fflush(stdout) ? -EIO : 0;
-	}
-	stacks_free(alert.stacks, alert.nr_stacks);
-	free(cgroup);
-	return ret;
-}
-
+/* What they need to be told is asked of the link, which reads them just now. */
 static int on_record(struct record *record, void *arg)
 {
 	struct watch *watch = arg;
-	int ret;
 
-	if (is_satisfied(watch))
-		return 0;
-	ret = print_alert(watch, record);
+	if (watch->nr_queued == MAX_QUEUED)
+		return -ECANCELED;
 	if (record->seq >= watch->next)
 		watch->next = record->seq + 1;
-	watch->nr_seen += record->kind != PERFGUARD_RECORD_KIND_LOST;
+	watch->queue[watch->nr_queued++] = *record;
+	memset(record, 0, sizeof(*record));
+	return 0;
+}
+
+static int failed(struct watch *watch, int error, const char *what)
+{
+	if (ferror(stdout))
+		return CMD_FAILED; /* pg-collect.c tells */
+	if (error != -ENOMEM)
+		return cmd_link_failed(watch->link, error, what);
+	log_error("out of memory");
+	return CMD_FAILED;
+}
+
+static int tell_queued(struct watch *watch)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < watch->nr_queued; i++) {
+		if (!ret && !is_satisfied(watch))
+			ret = watching_take(&watch->watching, &watch->queue[i]);
+		record_clear(&watch->queue[i]);
+	}
+	watch->nr_queued = 0;
 	return ret;
 }
 
 static int print_new(struct watch *watch)
 {
-	int error = link_alerts(watch->link, watch->next, on_record, watch);
+	int error, ret;
 
-	if (error && ferror(stdout))
-		return CMD_FAILED; /* pg-collect.c tells */
-	if (error)
-		return cmd_link_failed(watch->link, error,
-				       "cannot read the alerts");
-	return 0;
+	do {
+		error = link_alerts(watch->link, watch->next, on_record, watch);
+		ret = tell_queued(watch);
+		if (error && error != -ECANCELED)
+			return failed(watch, error, "cannot read the alerts");
+		if (ret)
+			return failed(watch, ret, "cannot tell an alert");
+	} while (error && !is_satisfied(watch));
+	ret = watching_tick(&watch->watching);
+	return ret ? failed(watch, ret, "cannot ask for the armed profiles") : 0;
 }
 
 /* Wait for the bell, a signal or the end; returns what poll() does. */
@@ -186,11 +203,14 @@ static int wait_bell(struct watch *watch, struct pollfd fds[2],
 	uint64_t now_ns = clock_now_ns();
 	/* Ask once a second without a bell, too: it may be lost. */
 	uint64_t wait_ns = NSEC_PER_SEC;
+	uint64_t due_ns = fold_due(&watch->watching.fold);
 
 	if (watch->duration_ns && now_ns >= end_ns)
 		return 0;
 	if (watch->duration_ns && end_ns - now_ns < wait_ns)
 		wait_ns = end_ns - now_ns;
+	if (due_ns < now_ns + wait_ns)
+		wait_ns = due_ns > now_ns ? due_ns - now_ns : 0;
 	poll(fds, 2, (int)((wait_ns + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC));
 	return 1;
 }
@@ -217,6 +237,13 @@ static int run(struct watch *watch, int signals)
 	}
 }
 
+static int finish(struct watch *watch, int ret)
+{
+	int error = ret == CMD_FAILED ? 0 : watching_finish(&watch->watching);
+
+	return error ? failed(watch, error, "cannot tell the last alerts") : ret;
+}
+
 static int begin(struct watch *watch)
 {
 	struct stats stats;
@@ -240,8 +267,10 @@ static int begin(struct watch *watch)
 
 int cmd_watch(int argc, char **argv)
 {
-	struct watch watch = { 0 };
+	static struct watch watch;
 	int ret, signals;
+
+	watch.window_ns = NO_WINDOW;
 
 	ret = parse(argc, argv, &watch);
 	if (ret)
@@ -250,21 +279,20 @@ int cmd_watch(int argc, char **argv)
 	if (ret)
 		return ret;
 	signals = signals_open();
-	watch.unwinder = unwinder_create();
-	if (signals < 0 || !watch.unwinder) {
+	if (watching_init(&watch.watching, watch.link, watch.window_ns, watch.is_json) ||
+	    signals < 0) {
 		log_error("out of memory");
 		ret = CMD_FAILED;
 	}
 	if (!ret)
 		ret = begin(&watch);
-	if (!ret)
+	if (!ret) {
 		ret = run(&watch, signals);
+		ret = finish(&watch, ret);
+	}
 	if (signals >= 0)
 		close(signals);
-	json_deinit(&watch.json);
-	identities_deinit(&watch.identities);
-	if (watch.unwinder)
-		unwinder_destroy(watch.unwinder);
+	watching_deinit(&watch.watching);
 	link_close(watch.link);
 	return ret;
 }

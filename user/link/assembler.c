@@ -14,6 +14,7 @@
 #define MAX_STACKS 64
 #define MAX_MAPPINGS 4096
 #define MAX_STACK_BYTES (4 * 1024 * 1024)
+#define MAX_MET 1024
 
 static struct nla_policy record_policy[PERFGUARD_A_RECORD_MAX + 1] = {
 	[PERFGUARD_A_RECORD_SEQ] = { .type = NLA_U64 },
@@ -43,6 +44,13 @@ static struct nla_policy record_policy[PERFGUARD_A_RECORD_MAX + 1] = {
 	[PERFGUARD_A_RECORD_ENTER_NS] = { .type = NLA_U64 },
 	[PERFGUARD_A_RECORD_LOST] = { .type = NLA_U64 },
 	[PERFGUARD_A_RECORD_STACK] = { .type = NLA_NESTED },
+	[PERFGUARD_A_RECORD_PROFILE_ID] = { .type = NLA_U32 },
+	[PERFGUARD_A_RECORD_TYPE_ID] = { .type = NLA_U32 },
+	[PERFGUARD_A_RECORD_MARGIN] = { .type = NLA_U32 },
+	[PERFGUARD_A_RECORD_CHECK_NS] = { .type = NLA_U64 },
+	[PERFGUARD_A_RECORD_MET] = { .type = NLA_UNSPEC },
+	[PERFGUARD_A_RECORD_IS_NOVEL] = { .type = NLA_FLAG },
+	[PERFGUARD_A_RECORD_IS_THINNED] = { .type = NLA_FLAG },
 };
 
 static struct nla_policy stack_policy[PERFGUARD_A_STACK_MAX + 1] = {
@@ -55,6 +63,10 @@ static struct nla_policy stack_policy[PERFGUARD_A_STACK_MAX + 1] = {
 	[PERFGUARD_A_STACK_FULL_SIZE] = { .type = NLA_U32 },
 	[PERFGUARD_A_STACK_MAPPING] = { .type = NLA_NESTED },
 	[PERFGUARD_A_STACK_CHUNK_OFFSET] = { .type = NLA_U32 },
+	[PERFGUARD_A_STACK_TID] = { .type = NLA_U32 },
+	[PERFGUARD_A_STACK_SYSCALL] = { .type = NLA_U32 },
+	[PERFGUARD_A_STACK_LOCK] = { .type = NLA_U64 },
+	[PERFGUARD_A_STACK_HOLDER] = { .type = NLA_U32 },
 };
 
 static struct nla_policy mapping_policy[PERFGUARD_A_MAPPING_MAX + 1] = {
@@ -65,6 +77,37 @@ static struct nla_policy mapping_policy[PERFGUARD_A_MAPPING_MAX + 1] = {
 	[PERFGUARD_A_MAPPING_INODE] = { .type = NLA_U64 },
 	[PERFGUARD_A_MAPPING_PATH] = { .type = NLA_STRING },
 };
+
+/* Contexts that a unit met; a part of one makes no sense. */
+static int parse_met(struct assembler *assembler, const struct nlattr *attr)
+{
+	struct record *record = &assembler->record;
+	size_t size = sizeof(*record->met), nr;
+
+	if (!attr)
+		return 0;
+	nr = (size_t)nla_len(attr) / size;
+	if (nr > MAX_MET || nr * size != (size_t)nla_len(attr)) {
+		assembler->skipped++;
+		return 0;
+	}
+	record->met = malloc(nr ? nr * size : 1);
+	if (!record->met)
+		return -ENOMEM;
+	memcpy(record->met, nla_data(attr), nr * size);
+	record->nr_met = (uint32_t)nr;
+	return 0;
+}
+
+static void parse_type(struct nlattr **tb, struct record *record)
+{
+	record->profile_id = netlink_u32(tb[PERFGUARD_A_RECORD_PROFILE_ID]);
+	record->type_id = netlink_u32(tb[PERFGUARD_A_RECORD_TYPE_ID]);
+	record->margin = netlink_u32(tb[PERFGUARD_A_RECORD_MARGIN]);
+	record->check_ns = netlink_u64(tb[PERFGUARD_A_RECORD_CHECK_NS]);
+	record->is_novel = tb[PERFGUARD_A_RECORD_IS_NOVEL] != NULL;
+	record->is_thinned = tb[PERFGUARD_A_RECORD_IS_THINNED] != NULL;
+}
 
 static void parse_fields(struct nlattr **tb, struct record *record)
 {
@@ -97,6 +140,7 @@ static void parse_fields(struct nlattr **tb, struct record *record)
 	record->wait_sp = netlink_u64(tb[PERFGUARD_A_RECORD_WAIT_SP]);
 	record->enter_ns = netlink_u64(tb[PERFGUARD_A_RECORD_ENTER_NS]);
 	record->lost = netlink_u64(tb[PERFGUARD_A_RECORD_LOST]);
+	parse_type(tb, record);
 }
 
 /* What is missing at the end of a stack was not copied, for all we know. */
@@ -134,6 +178,12 @@ static int begin_stack(struct assembler *assembler, struct nlattr **tb)
 	stacks->size = size;
 	stacks->at_ns = netlink_u64(tb[PERFGUARD_A_STACK_AT_NS]);
 	stacks->state = netlink_u32(tb[PERFGUARD_A_STACK_STATE]);
+	stacks->tid = netlink_u32(tb[PERFGUARD_A_STACK_TID]);
+	stacks->syscall = SLICE_NO_SYSCALL;
+	if (tb[PERFGUARD_A_STACK_SYSCALL])
+		stacks->syscall = netlink_u32(tb[PERFGUARD_A_STACK_SYSCALL]);
+	stacks->lock = netlink_u64(tb[PERFGUARD_A_STACK_LOCK]);
+	stacks->holder = netlink_u32(tb[PERFGUARD_A_STACK_HOLDER]);
 	stacks->full_size = netlink_u32(tb[PERFGUARD_A_STACK_FULL_SIZE]);
 	memcpy(stacks->regs, nla_data(tb[PERFGUARD_A_STACK_REGS]),
 	       sizeof(stacks->regs));
@@ -246,6 +296,9 @@ int assembler_feed(struct assembler *assembler, struct nlattr *attrs, int len)
 		record->seq = netlink_u64(tb[PERFGUARD_A_RECORD_SEQ]);
 		parse_fields(tb, record);
 		assembler->has_record = true;
+		ret = parse_met(assembler, tb[PERFGUARD_A_RECORD_MET]);
+		if (ret)
+			return ret;
 	}
 	if (!tb[PERFGUARD_A_RECORD_STACK])
 		return 0;

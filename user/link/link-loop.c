@@ -53,8 +53,8 @@ int link_loop_set(struct link *link, uint32_t image_id,
 
 	if (!msg)
 		return -ENOMEM;
-	/* nlmsg_alloc() has room for a page; make it for all contexts. */
-	if (nlmsg_expand(msg, 4096 + (size_t)nr * 64) ||
+	/* nlmsg_alloc() has room for a page, which cannot be asked for again. */
+	if ((nr && nlmsg_expand(msg, 4096 + (size_t)nr * 64)) ||
 	    nla_put_u32(msg, PERFGUARD_A_LOOP_IMAGE_ID, image_id))
 		return netlink_overflow(link, msg);
 	for (uint32_t i = 0; i < nr; i++)

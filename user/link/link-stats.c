@@ -18,6 +18,7 @@ static struct nla_policy stats_policy[PERFGUARD_A_STATS_MAX + 1] = {
 	[PERFGUARD_A_STATS_RING_BYTES] = { .type = NLA_U32 },
 	[PERFGUARD_A_STATS_SITES] = { .type = NLA_U32 },
 	[PERFGUARD_A_STATS_STREAM_LOST] = { .type = NLA_U64 },
+	[PERFGUARD_A_STATS_CROWDED_STACKS] = { .type = NLA_U64 },
 	[PERFGUARD_A_STATS_HOOK] = { .type = NLA_NESTED },
 };
 
@@ -85,6 +86,8 @@ static int parse_stats(struct nlattr *attrs, int len, void *arg)
 	stats->ring_bytes = netlink_u32(tb[PERFGUARD_A_STATS_RING_BYTES]);
 	stats->sites = netlink_u32(tb[PERFGUARD_A_STATS_SITES]);
 	stats->stream_lost = netlink_u64(tb[PERFGUARD_A_STATS_STREAM_LOST]);
+	stats->crowded_stacks =
+		netlink_u64(tb[PERFGUARD_A_STATS_CROWDED_STACKS]);
 	return parse_hooks(attrs, len, stats);
 }
 

@@ -16,6 +16,7 @@
 
 #include <linux/perfguard.h>
 
+#include "base/armed.h"
 #include "base/loop.h"
 #include "base/record.h"
 
@@ -63,6 +64,7 @@ struct stats {
 	uint64_t lost_memory;
 	uint64_t lost_overwritten;
 	uint64_t torn_stacks;
+	uint64_t crowded_stacks;
 	uint32_t sites; /* of all targets */
 	uint64_t stream_lost; /* events, since the module was loaded */
 	uint32_t nr_hooks;
@@ -136,6 +138,47 @@ int link_sites_add(struct link *link, uint32_t target_id, int fd,
 		   uint32_t *ret_nr_refused);
 /* Take all sites of a target off. */
 int link_sites_del(struct link *link, uint32_t target_id);
+
+/*
+ * Load a profile, in pieces, and arm it as a whole.  A profile that is not
+ * armed when the link is closed is dropped by the module.  The arrays are of
+ * the spec's structures and may be of any length; they are appended to what
+ * was added before.
+ */
+int link_profile_new(struct link *link, const char *name, uint64_t hash,
+		     uint32_t flags, uint32_t *ret_id);
+/* The open file @fd becomes the next object; the first is the executable. */
+int link_profile_add_object(struct link *link, uint32_t id, int fd);
+int link_profile_add_courses(struct link *link, uint32_t id,
+			     const struct perfguard_course *courses, uint32_t nr);
+int link_profile_add_boundaries(struct link *link, uint32_t id,
+				const struct perfguard_boundary *boundaries,
+				uint32_t nr);
+int link_profile_add_guards(struct link *link, uint32_t id,
+			    const struct perfguard_guard *guards, uint32_t nr);
+int link_profile_add_types(struct link *link, uint32_t id,
+			   const struct perfguard_type *types, uint32_t nr);
+int link_profile_add_contexts(struct link *link, uint32_t id,
+			      const struct perfguard_known_context *contexts,
+			      uint32_t nr);
+int link_profile_add_weights(struct link *link, uint32_t id,
+			     const struct perfguard_weight *weights, uint32_t nr);
+/* All or nothing; what refused it may be told by link_profiles(). */
+int link_profile_arm(struct link *link, uint32_t id, uint32_t *ret_target_id,
+		     uint32_t *ret_processes);
+/* For a target that this link made and that nothing guards, whatever it watches. */
+int link_profile_arm_target(struct link *link, uint32_t id, uint32_t target_id);
+/* Drop a profile that this link loads, or armed for a target by its id. */
+int link_profile_del(struct link *link, uint32_t id);
+
+/* All profiles, armed or being loaded; link_profiles_free() them. */
+int link_profiles(struct link *link, struct armed_profile **ret, uint32_t *ret_nr);
+void link_profiles_free(struct armed_profile *profiles, uint32_t nr);
+/* The guards and the types of a profile; free() them. */
+int link_guards(struct link *link, uint32_t profile_id, struct armed_guard **ret,
+		uint32_t *ret_nr);
+int link_types(struct link *link, uint32_t profile_id, struct armed_type **ret,
+	       uint32_t *ret_nr);
 
 /* Free stats.hooks with link_stats_clear(). */
 int link_stats(struct link *link, struct stats *ret);

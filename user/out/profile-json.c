@@ -99,7 +99,8 @@ static void put_boundary(struct json *json, const struct samples *samples,
 	json_end(json);
 }
 
-static void put_prediction(struct json *json, const struct model_prediction *prediction)
+static void put_prediction(struct json *json, const struct profile_view *view,
+			   const struct model_prediction *prediction)
 {
 	json_object(json, NULL);
 	json_u64(json, "loop", prediction->loop + 1u);
@@ -112,6 +113,10 @@ static void put_prediction(struct json *json, const struct model_prediction *pre
 	json_real(json, "hits", prediction->hits);
 	json_u64(json, "worst", prediction->worst);
 	json_real(json, "unseen", prediction->unseen);
+	if (view->novel && prediction->units)
+		json_real(json, "novel", view->novel[prediction->loop]);
+	else
+		json_null(json, "novel");
 	json_u64(json, "units", prediction->units);
 	json_end(json);
 }
@@ -144,7 +149,7 @@ static void put_loops(struct json *json, const struct profile_view *view)
 	json_end(json);
 	json_array(json, "predictions");
 	for (uint32_t i = 0; i < view->model->nr_predictions; i++)
-		put_prediction(json, &view->model->predictions[i]);
+		put_prediction(json, view, &view->model->predictions[i]);
 	json_end(json);
 }
 

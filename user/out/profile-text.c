@@ -100,8 +100,11 @@ static void print_training(FILE *file, const struct profile_view *view)
 			percent(model->false_alarm_rate, text));
 	fputc('\n', file);
 	heading(file, "guards");
-	fprintf(file, "%s, by %s, for a budget of %s of the time\n",
-		text_count(model->nr_guards, text), model->select, percent(model->budget, budget));
+	fprintf(file, "%s, by %s, ", text_count(model->nr_guards, text), model->select);
+	if (model->budget > 0)
+		fprintf(file, "for a budget of %s of the time\n", percent(model->budget, budget));
+	else
+		fputs("so many as were wanted, whatever they cost\n", file);
 }
 
 /* Most files of a process run no code while a unit is handled. */
@@ -191,9 +194,11 @@ static void print_prediction(FILE *file, const struct profile_view *view, uint32
 		if (prediction->loop != loop)
 			continue;
 		heading(file, "guards");
-		fprintf(file, "%s, %.2f hits a unit (planned: %.2f), %s in the worst\n",
-			text_count(prediction->nr_guards, text), prediction->hits,
-			prediction->budget, text_count(prediction->worst, worst));
+		fprintf(file, "%s, %.2f hits a unit", text_count(prediction->nr_guards, text),
+			prediction->hits);
+		if (prediction->budget > 0)
+			fprintf(file, " (planned: %.2f)", prediction->budget);
+		fprintf(file, ", %s in the worst\n", text_count(prediction->worst, worst));
 		heading(file, "predicted");
 		fprintf(file, "type right in %s of units at their end, ",
 			percent(prediction->accuracy_end, text));
@@ -209,6 +214,11 @@ static void print_prediction(FILE *file, const struct profile_view *view, uint32
 		heading(file, "");
 		fprintf(file, "%s of units have a call tree never seen in training\n",
 			percent(prediction->unseen, text));
+		if (view->novel && prediction->units) {
+			heading(file, "");
+			fprintf(file, "%s are novel: they fit no type\n",
+				percent(view->novel[loop], text));
+		}
 		heading(file, "");
 		fputs("(on ", file);
 		counted(file, prediction->units, "unit");

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/demangle.h"
 #include "text.h"
 
 double profile_mean_ns(const struct samples_times *times)
@@ -68,30 +69,34 @@ static size_t cut_at(const char *text, size_t max)
 	return max;
 }
 
+static void place_label(const struct samples *samples, const struct samples_function *of,
+			size_t max, char label[PROFILE_LABEL_MAX])
+{
+	const char *module = text_basename(samples->objects[of->object].path);
+	char offset[24];
+	int room;
+
+	snprintf(offset, sizeof(offset), "+0x%" PRIx64, of->offset);
+	room = (int)(max - strlen(offset));
+	snprintf(label, PROFILE_LABEL_MAX, "%.*s%s", room > 0 ? room : 0, module, offset);
+}
+
 char *profile_function_label(const struct samples *samples, uint32_t function, size_t max,
 			     char label[PROFILE_LABEL_MAX])
 {
 	const struct samples_function *of = &samples->functions[function];
-	size_t len;
+	char *readable = of->name ? demangle(of->name) : NULL;
+	const char *name = readable ? readable : of->name;
 
 	if (max >= PROFILE_LABEL_MAX)
 		max = PROFILE_LABEL_MAX - 1;
-	if (!of->name) {
-		const char *module = text_basename(samples->objects[of->object].path);
-		char offset[24];
-		int room;
-
-		snprintf(offset, sizeof(offset), "+0x%" PRIx64, of->offset);
-		room = (int)(max - strlen(offset));
-		snprintf(label, PROFILE_LABEL_MAX, "%.*s%s", room > 0 ? room : 0, module, offset);
-	} else {
-		len = strlen(of->name);
-		if (len <= max)
-			snprintf(label, PROFILE_LABEL_MAX, "%s", of->name);
-		else
-			snprintf(label, PROFILE_LABEL_MAX, "%.*s...",
-				 (int)cut_at(of->name, max - 3), of->name);
-	}
+	if (!name)
+		place_label(samples, of, max, label);
+	else if (strlen(name) <= max)
+		snprintf(label, PROFILE_LABEL_MAX, "%s", name);
+	else
+		snprintf(label, PROFILE_LABEL_MAX, "%.*s...", (int)cut_at(name, max - 3), name);
+	free(readable);
 	for (char *at = label; *at; at++)
 		if ((unsigned char)*at < 0x20 || *at == 0x7f)
 			*at = '?';

@@ -37,11 +37,12 @@ struct profile_view {
 	uint8_t *is_guard; /* by function */
 	uint32_t *loop_trees; /* by loop: how many */
 	uint32_t *loop_variants;
+	const double *novel; /* by loop: share of units held back that fit no type, or NULL */
 	uint64_t units; /* of the types of all loops */
 	uint64_t time_ns; /* of their timed units */
 };
 
-/* Returns 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM.  @novel is the caller's to set afterwards. */
 int profile_view_init(struct profile_view *view, const char *path, const struct samples *samples,
 		      const struct model *model, const struct training *training);
 void profile_view_deinit(struct profile_view *view);

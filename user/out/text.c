@@ -19,6 +19,16 @@ const char *text_bold(FILE *file)
 	return has_colour(file) ? "\033[1m" : "";
 }
 
+const char *text_red(FILE *file)
+{
+	return has_colour(file) ? "\033[1;31m" : "";
+}
+
+const char *text_green(FILE *file)
+{
+	return has_colour(file) ? "\033[1;32m" : "";
+}
+
 const char *text_plain(FILE *file)
 {
 	return has_colour(file) ? "\033[0m" : "";
@@ -58,6 +68,25 @@ const char *text_basename(const char *path)
 		return "?";
 	slash = strrchr(path, '/');
 	return slash && slash[1] ? slash + 1 : path;
+}
+
+char *text_cut(const char *text, size_t max, char *ret, size_t size)
+{
+	size_t len = strlen(text);
+
+	if (max >= size)
+		max = size - 1;
+	if (len <= max) {
+		memcpy(ret, text, len + 1);
+		return ret;
+	}
+	max = max > 3 ? max - 3 : 0;
+	/* Not inside of a character of UTF-8. */
+	while (max && ((unsigned char)text[max] & 0xc0) == 0x80)
+		max--;
+	memcpy(ret, text, max);
+	memcpy(ret + max, "...", 4);
+	return ret;
 }
 
 void text_safe(FILE *file, const char *text)

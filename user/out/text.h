@@ -6,6 +6,7 @@
 #define _PGUARD_TEXT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -17,6 +18,8 @@
 
 /* Emphasis, where @file is a terminal and NO_COLOR is not set; else "". */
 const char *text_bold(FILE *file);
+const char *text_red(FILE *file);
+const char *text_green(FILE *file);
 const char *text_plain(FILE *file);
 
 /* "93.1 %", "-" if @whole is 0. */
@@ -39,6 +42,9 @@ void text_account(FILE *file, const struct account *account);
 
 /* Whether the time account was kept for the unit. */
 bool text_has_account(const struct account *account);
+
+/* @text, or as much as fits @max bytes with "..." behind it; @size > 3. */
+char *text_cut(const char *text, size_t max, char *ret, size_t size);
 
 /* Print @text with control characters as '?', for names we do not control. */
 void text_safe(FILE *file, const char *text);

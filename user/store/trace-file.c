@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 #define MAGIC "pgtrace\n"
-#define VERSION 1
+/* 2: times are recorded by a profile in the module, which cuts the units. */
+#define VERSION 2
 
 enum {
 	MAX_STRING = 4096,
@@ -24,8 +25,9 @@ enum {
 	OBJECT_BYTES = 4,
 	FUNCTION_BYTES = 34,
 	MAPPING_BYTES = 32,
-	CONTEXT_BYTES = 52,
+	CONTEXT_BYTES = 44,
 	CALL_BYTES = 22,
+	LOOP_BYTES = 8,
 	/* As the module allows. */
 	MAX_CONTEXTS = 256, /* of an image */
 };
@@ -37,6 +39,7 @@ enum {
 struct stream {
 	FILE *file;
 	bool is_reading;
+	uint32_t version; /* of the file */
 	int error; /* negative errno; -EBADMSG: what was read makes no sense */
 	uint64_t left; /* bytes of the file that are not read yet */
 	uint64_t digest;
@@ -200,6 +203,17 @@ static void take_mappings(struct stream *stream, struct trace *trace)
 	}
 }
 
+/* Only times recorded by version 1 had something there. */
+static void skip_old_context(struct stream *stream)
+{
+	uint32_t loop = 0, boundary = 0;
+
+	if (stream->version > 1)
+		return;
+	take_u32(stream, &loop);
+	take_u32(stream, &boundary);
+}
+
 static void take_contexts(struct stream *stream, struct trace *trace)
 {
 	trace->contexts = take_rows(stream, trace->contexts, &trace->nr_contexts,
@@ -213,8 +227,7 @@ static void take_contexts(struct stream *stream, struct trace *trace)
 		take_u32(stream, &context->object);
 		take_u64(stream, &context->return_offset);
 		take_u32(stream, &context->distance);
-		take_u32(stream, &context->of_loop);
-		take_u32(stream, &context->of_boundary);
+		skip_old_context(stream);
 		transfer(stream, context->comm, sizeof(context->comm));
 		context->comm[sizeof(context->comm) - 1] = '\0';
 		bound(stream, context->object, trace->nr_objects, false);
@@ -238,6 +251,16 @@ static void take_calls(struct stream *stream, struct trace *trace)
 		bound(stream, call->caller, trace->nr_functions, true);
 		bound(stream, call->callee, trace->nr_functions, true);
 	}
+}
+
+static void take_loops(struct stream *stream, struct trace *trace)
+{
+	if (stream->version < 2)
+		return;
+	trace->loops = take_rows(stream, trace->loops, &trace->nr_loops, sizeof(*trace->loops),
+				 LOOP_BYTES);
+	for (uint32_t i = 0; i < trace->nr_loops && !stream->error; i++)
+		take_u64(stream, &trace->loops[i]);
 }
 
 static void take_events(struct stream *stream, struct trace *trace)
@@ -268,6 +291,8 @@ static void take_trace(struct stream *stream, struct trace *trace)
 
 	take_u32(stream, &stage);
 	bound(stream, stage, TRACE_STAGE_TIMING + 1, false);
+	if (!stream->error && stream->version < 2 && stage == TRACE_STAGE_TIMING)
+		stream->error = -ESTALE;
 	trace->stage = (enum trace_stage)stage;
 	take_u64(stream, &trace->lost);
 	take_objects(stream, trace);
@@ -275,6 +300,7 @@ static void take_trace(struct stream *stream, struct trace *trace)
 	take_mappings(stream, trace);
 	take_contexts(stream, trace);
 	take_calls(stream, trace);
+	take_loops(stream, trace);
 	take_events(stream, trace);
 }
 
@@ -285,12 +311,13 @@ static void take_header(struct stream *stream)
 
 	transfer(stream, magic, sizeof(magic) - 1);
 	take_u32(stream, &version);
+	stream->version = version;
 	if (stream->error)
 		return;
-	if (memcmp(magic, MAGIC, sizeof(magic) - 1) != 0)
+	if (memcmp(magic, MAGIC, sizeof(magic) - 1) != 0 || !version)
 		stream->error = -EBADMSG;
-	else if (version != VERSION)
-		stream->error = version > VERSION ? -EPROTONOSUPPORT : -EBADMSG;
+	else if (version > VERSION)
+		stream->error = -EPROTONOSUPPORT;
 }
 
 /* The digest stands for itself and is not part of it. */
@@ -361,6 +388,11 @@ static void explain(char why[TRACE_FILE_WHY_MAX], const char *path, int error, b
 		break;
 	case -EINVAL:
 		snprintf(why, TRACE_FILE_WHY_MAX, "%.4096s is not a regular file", path);
+		break;
+	case -ESTALE:
+		snprintf(why, TRACE_FILE_WHY_MAX,
+			 "%.4096s has times that an older pg-collect recorded; record them again",
+			 path);
 		break;
 	case -EPROTONOSUPPORT:
 		snprintf(why, TRACE_FILE_WHY_MAX, "%.4096s was written by a newer pg-collect", path);

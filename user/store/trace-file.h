@@ -18,7 +18,8 @@
  * On success the trace is the caller's to deinit.  Else it is empty, and @why
  * has a sentence without a full stop.  Returns 0, an error of open() or read(),
  * -EINVAL (no regular file), -EBADMSG (no trace, a damaged one, an index that
- * leads nowhere or a table out of order), -EPROTONOSUPPORT (of a newer version)
+ * leads nowhere or a table out of order), -EPROTONOSUPPORT (of a newer version),
+ * -ESTALE (times of version 1, which were not those of units as they are judged)
  * or -ENOMEM.
  */
 int trace_file_load(const char *path, struct trace *trace, char why[TRACE_FILE_WHY_MAX]);

@@ -49,7 +49,11 @@
  * A loop may wait in two places (joins() in group.c): a thread that is handed
  * connections waits for the next one in the loop function itself, and for the
  * next request of this one further in.  Both are boundaries.  A lock deep in
- * the work is neither nearer nor a wait for what comes from outside.
+ * the work is neither nearer nor a wait for what comes from outside.  So are
+ * both where a thread polls and sleeps in accept, too.  Several processes may
+ * poll one listening socket: all wake up, one gets the client, and the others
+ * sleep on in accept, until the next one comes.  Or a process without a poll of
+ * its own waits, when it is done with a client, for this one to close.
  *
  * One pair must not be parted.  A thread per connection reads; only when there
  * is nothing to read does it poll, inside of the same read function.  Under

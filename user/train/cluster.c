@@ -84,7 +84,9 @@ static uint32_t count_members(const struct candidate *list, uint32_t nr, uint32_
 static int compute_distances(struct clusters *clusters, const struct samples *samples,
 			     const struct cluster_options *options, double *distances)
 {
-	double max_work = options->max_work > 0 ? options->max_work : CLUSTER_MAX_WORK;
+	double usual = clusters->distance == DISTANCE_PAPER ? CLUSTER_MAX_WORK_PAPER :
+							      CLUSTER_MAX_WORK;
+	double max_work = options->max_work > 0 ? options->max_work : usual;
 	struct distance_options how = {
 		.progress = options->progress,
 		.context = options->context,

@@ -88,7 +88,8 @@ static bool are_possible(const struct derive_options *options)
 {
 	return options->budget > 0 && options->budget <= 1 && options->hit_ns > 0 &&
 	       options->hits >= 0 && options->early_slack >= 0 && options->merge_limit > 0 &&
-	       options->rule.value > 0;
+	       options->rule.value > 0 &&
+	       (!options->nr_guards || options->select == SELECT_PAPER);
 }
 
 static int make_types(struct derivation *derivation)
@@ -149,6 +150,7 @@ static int choose_guards(struct derivation *derivation)
 	struct select_options options = {
 		.method = derivation->options->select,
 		.early_slack = derivation->options->early_slack,
+		.nr_guards = derivation->options->nr_guards,
 	};
 	int ret = set_budgets(derivation);
 
@@ -161,7 +163,7 @@ static int choose_guards(struct derivation *derivation)
 		return -ENOMEM;
 	ret = select_guards(&derivation->signatures, &derivation->types, &options,
 			    derivation->functions, &derivation->nr_functions);
-	if (ret)
+	if (ret || options.nr_guards)
 		return ret;
 	return keep_guards(&derivation->signatures, &derivation->types, &options,
 			   derivation->options->keep_slack, derivation->functions,
@@ -276,7 +278,8 @@ static int predict(struct derivation *derivation, const double *unmerged)
 	ret = predict_units(&derivation->signatures, &derivation->types, model, false, 1,
 			    model->predictions, shares);
 	for (uint32_t i = 0; i < nr_loops && !ret; i++) {
-		model->predictions[i].budget = derivation->budget[i];
+		if (!derivation->options->nr_guards)
+			model->predictions[i].budget = derivation->budget[i];
 		model->predictions[i].nr_guards = loop_guards(model, i);
 		model->predictions[i].accuracy_unmerged = unmerged[i];
 	}
@@ -291,7 +294,7 @@ out:
 
 static void name_methods(const struct derive_options *options, struct model *model)
 {
-	model->budget = options->budget;
+	model->budget = options->nr_guards ? 0 : options->budget;
 	model->cut = options->cluster.cut;
 	snprintf(model->distance, sizeof(model->distance), "%s",
 		 options->cluster.distance == DISTANCE_PAPER ? "paper" : "energy");

@@ -28,6 +28,7 @@ struct derive_options {
 	double budget; /* share of a unit's time that guards may take */
 	double hit_ns; /* what a hit takes; single-stepped ones take 8 times that */
 	double hits; /* mean hits a unit instead of the budget; 0: by the budget */
+	uint32_t nr_guards; /* by the paper's rule, whatever the budget; 0: by the budget */
 	double early_slack; /* see select.h */
 	double merge_limit; /* see merge.h; 1 or more: never merge */
 	/*

@@ -7,16 +7,19 @@
 #include <string.h>
 
 #include "base/samples-hash.h"
-#include "cutter.h"
 #include "match.h"
-#include "pass.h"
 #include "times.h"
-#include "wait-index.h"
 #include "walk.h"
 
 enum {
 	MAX_HITS = 1024, /* different contexts of a unit that are kept */
+	/* What an event of a unit has in sp, see the netlink spec. */
+	UNIT_LOOP_SHIFT = 32,
+	UNIT_LOOP_MASK = 0xffff,
 };
+
+#define UNIT_CHECKS_MASK UINT64_C(0xffffffff)
+#define UNIT_IS_NONE (UINT64_C(1) << 62)
 
 struct timed_unit {
 	uint64_t start_ns;
@@ -28,10 +31,8 @@ struct timed_unit {
 
 struct timer {
 	const struct trace *trace;
-	const struct samples *profile;
-	struct wait_index waits;
 	uint32_t *function_of; /* the profile's, by the trace's */
-	bool *is_guard; /* by function of the profile */
+	uint32_t *loop_of; /* the same */
 	struct samples *samples;
 	struct timed_unit *units;
 	size_t nr_units;
@@ -40,12 +41,8 @@ struct timer {
 	uint32_t *slots; /* of timings, index + 1 */
 	uint32_t nr_slots;
 	/* The thread. */
-	const struct walk_thread *thread;
-	struct cutter cutter;
-	uint32_t loop; /* SAMPLES_NONE: not in one */
-	uint64_t loop_sp;
-	const struct perfguard_event *enter;
-	const struct samples_boundary *boundary; /* it is in */
+	uint32_t loop; /* of its last unit; SAMPLES_NONE before the first */
+	bool is_doubtful; /* events of the unit at hand may be lost */
 	struct samples_hit met[MAX_HITS]; /* by function and depth */
 	uint32_t nr_met;
 	uint64_t hits;
@@ -133,29 +130,20 @@ static int timing_get(struct timer *timer, uint32_t *ret)
 	return 0;
 }
 
-static int close_unit(struct timer *timer, uint64_t start_ns, uint64_t end_ns)
+static int add_unit(struct timer *timer, const struct timed_unit *unit)
 {
-	struct timed_unit *unit;
-	uint32_t timing;
+	struct timed_unit *grown;
 
 	if (timer->nr_units == timer->max_units) {
 		size_t max = timer->max_units ? timer->max_units * 2 : 4096;
 
-		unit = reallocarray(timer->units, max, sizeof(*unit));
-		if (!unit)
+		grown = reallocarray(timer->units, max, sizeof(*grown));
+		if (!grown)
 			return -ENOMEM;
-		timer->units = unit;
+		timer->units = grown;
 		timer->max_units = max;
 	}
-	if (timing_get(timer, &timing))
-		return -ENOMEM;
-	timer->units[timer->nr_units++] = (struct timed_unit){
-		.start_ns = start_ns,
-		.elapsed_ns = end_ns - start_ns,
-		.loop = timer->loop,
-		.timing = timing,
-		.hits = timer->hits,
-	};
+	timer->units[timer->nr_units++] = *unit;
 	return 0;
 }
 
@@ -163,30 +151,6 @@ static void forget_hits(struct timer *timer)
 {
 	timer->nr_met = 0;
 	timer->hits = 0;
-}
-
-static void leave_loop(struct timer *timer)
-{
-	if (timer->loop != SAMPLES_NONE && timer->cutter.is_running)
-		timer->samples->loops[timer->loop].cut_off++;
-	cutter_reset(&timer->cutter, false);
-	timer->loop = SAMPLES_NONE;
-	timer->boundary = NULL;
-	forget_hits(timer);
-}
-
-static int mark(struct timer *timer, uint64_t at_ns)
-{
-	uint64_t start_ns = 0;
-	int error = 0;
-
-	if (timer->loop == SAMPLES_NONE)
-		return 0;
-	if (cutter_mark(&timer->cutter, at_ns, &start_ns) == CUTTER_UNIT) {
-		error = close_unit(timer, start_ns, at_ns);
-		forget_hits(timer);
-	}
-	return error;
 }
 
 static void meet(struct timer *timer, uint32_t function, uint32_t depth)
@@ -218,143 +182,107 @@ static void meet(struct timer *timer, uint32_t function, uint32_t depth)
 	timer->nr_met++;
 }
 
-static bool is_event_site(const struct timer *timer, uint32_t function)
+static int on_guard(struct timer *timer, const struct perfguard_event *event)
 {
-	const struct samples_loop *loop = &timer->profile->loops[timer->loop];
-
-	for (uint32_t i = 0; i < loop->nr_boundaries; i++)
-		if (loop->boundaries[i].role == SAMPLES_ROLE_EVENT_SITE &&
-		    loop->boundaries[i].function == function)
-			return true;
-	return false;
-}
-
-static int on_hit(struct timer *timer, const struct perfguard_event *event)
-{
-	uint32_t function;
-	int error = 0;
-
 	if (trace_number(event) >= timer->trace->nr_functions)
 		return -EBADMSG;
-	function = timer->function_of[trace_number(event)];
-	if (timer->loop == SAMPLES_NONE || event->sp >= timer->loop_sp)
-		return 0;
-	if (is_event_site(timer, function))
-		error = mark(timer, event->time_ns);
-	if (timer->is_guard[function] && timer->cutter.is_running)
-		meet(timer, function, (uint32_t)(timer->loop_sp - event->sp));
-	return error;
+	meet(timer, timer->function_of[trace_number(event)], (uint32_t)event->sp);
+	return 0;
 }
 
-/* The boundary of an event, and the samples' loop that it is of. */
-static const struct samples_boundary *boundary_of(const struct timer *timer,
-						  const struct perfguard_event *event,
-						  uint32_t *ret_loop)
+/* The unit may have met contexts, or begun, without our knowing. */
+static void cut_off(struct timer *timer)
 {
-	uint32_t found = wait_index_of(&timer->waits, timer->thread->image, event);
-	const struct trace_context *context;
-
-	if (found == TRACE_NONE)
-		return NULL;
-	context = &timer->trace->contexts[found];
-	*ret_loop = context->of_loop;
-	return &timer->profile->loops[context->of_loop].boundaries[context->of_boundary];
+	if (timer->loop != SAMPLES_NONE)
+		timer->samples->loops[timer->loop].cut_off++;
+	forget_hits(timer);
 }
 
-static int on_enter(struct timer *timer, const struct perfguard_event *event)
+static int on_unit(struct timer *timer, const struct perfguard_event *event)
 {
-	uint64_t start_ns = 0;
-	uint32_t loop;
-	int error = 0;
+	uint32_t loop = (uint32_t)(event->sp >> UNIT_LOOP_SHIFT) & UNIT_LOOP_MASK;
+	uint64_t checks_ns = event->sp & UNIT_CHECKS_MASK;
+	struct timed_unit unit = {
+		.start_ns = event->time_ns - event->value - checks_ns,
+		.elapsed_ns = event->value,
+		.hits = timer->hits,
+	};
+	int error;
 
-	/* The last one never returned: events are missing. */
-	if (timer->enter)
-		leave_loop(timer);
-	timer->enter = event;
-	timer->boundary = boundary_of(timer, event, &loop);
-	/* An event of another loop than the thread is in. */
-	if (timer->boundary && timer->boundary->role != SAMPLES_ROLE_WAIT && loop != timer->loop)
-		timer->boundary = NULL;
-	if (!timer->boundary || timer->boundary->role != SAMPLES_ROLE_WAIT)
+	if (!loop || loop > timer->trace->nr_loops)
+		return -EBADMSG;
+	timer->loop = unit.loop = timer->loop_of[loop - 1];
+	if (timer->is_doubtful) {
+		timer->is_doubtful = false;
+		cut_off(timer);
 		return 0;
-	if (loop != timer->loop) {
-		const struct samples_boundary *boundary = timer->boundary;
-
-		leave_loop(timer);
-		timer->boundary = boundary;
-		timer->loop = loop;
 	}
-	timer->loop_sp = event->sp + timer->boundary->rise;
-	if (cutter_wait(&timer->cutter, &start_ns) == CUTTER_UNIT)
-		error = close_unit(timer, start_ns, event->time_ns);
+	if (event->sp & UNIT_IS_NONE) {
+		forget_hits(timer);
+		return 0;
+	}
+	error = timing_get(timer, &unit.timing);
+	if (!error)
+		error = add_unit(timer, &unit);
 	forget_hits(timer);
 	return error;
 }
 
-static int on_leave(struct timer *timer, const struct perfguard_event *event)
+/* What the thread was in the middle of has no end. */
+static void end(struct timer *timer)
 {
-	const struct samples_boundary *boundary = timer->boundary;
-	const struct perfguard_event *enter = timer->enter;
-
-	timer->boundary = NULL;
-	timer->enter = NULL;
-	if (!enter || enter->what << 4 != event->what << 4)
-		leave_loop(timer);
-	if (!boundary || timer->loop == SAMPLES_NONE)
-		return 0;
-	if (boundary->role == SAMPLES_ROLE_EVENT_CALL)
-		return (int64_t)event->value < 0 ? 0 : mark(timer, enter->time_ns);
-	/* Where the frame is not known, no context is. */
-	if (boundary->rise &&
-	    pass_wake_begins(trace_number(event) & TRACE_SYSCALL_MASK, (int64_t)event->value)) {
-		cutter_wake(&timer->cutter, event->time_ns);
-		timer->cutter.has_empty = timer->profile->loops[timer->loop].has_empty;
-	}
-	return 0;
+	if (timer->nr_met)
+		cut_off(timer);
+	timer->is_doubtful = false;
+	timer->loop = SAMPLES_NONE;
 }
 
 static int on_event(struct timer *timer, const struct perfguard_event *event)
 {
 	switch (trace_kind(event)) {
-	case PERFGUARD_EVENT_KIND_HIT:
-		return on_hit(timer, event);
-	case PERFGUARD_EVENT_KIND_ENTER:
-		return on_enter(timer, event);
-	case PERFGUARD_EVENT_KIND_LEAVE:
-		return on_leave(timer, event);
+	case PERFGUARD_EVENT_KIND_GUARD:
+		return on_guard(timer, event);
+	case PERFGUARD_EVENT_KIND_UNIT:
+		return on_unit(timer, event);
 	case PERFGUARD_EVENT_KIND_END:
-		timer->enter = NULL;
-		leave_loop(timer);
+		end(timer);
 		return 0;
 	default:
 		return 0;
 	}
 }
 
+/*
+ * A loss is told by the next event on its CPU, be it of another thread: so what
+ * this thread did since its last event is in doubt, and with it the unit that
+ * this event is of.
+ */
+static int run_thread(struct timer *timer, const struct walk_thread *thread)
+{
+	const struct perfguard_event *events = timer->trace->events;
+	struct walk_losses losses;
+	int error = 0;
+
+	timer->loop = SAMPLES_NONE;
+	walk_losses_init(&losses, timer->trace, &events[thread->begin]);
+	for (size_t i = thread->begin; i < thread->end && !error; i++) {
+		timer->is_doubtful |= walk_losses_before(&losses, &events[i]);
+		error = on_event(timer, &events[i]);
+	}
+	end(timer);
+	return error;
+}
+
 static int run(struct timer *timer)
 {
 	struct walk_thread *threads;
-	struct walk_losses losses;
 	uint32_t nr;
 	int error = walk_threads(timer->trace, &threads, &nr);
 
 	if (error)
 		return error;
-	for (uint32_t i = 0; i < nr && !error; i++) {
-		timer->thread = &threads[i];
-		timer->enter = NULL;
-		walk_losses_init(&losses, timer->trace, &timer->trace->events[threads[i].begin]);
-		for (size_t j = threads[i].begin; j < threads[i].end && !error; j++) {
-			const struct perfguard_event *event = &timer->trace->events[j];
-
-			if (walk_losses_before(&losses, event)) {
-				timer->enter = NULL;
-				leave_loop(timer);
-			}
-			error = on_event(timer, event);
-		}
-		leave_loop(timer);
-	}
+	for (uint32_t i = 0; i < nr && !error; i++)
+		error = run_thread(timer, &threads[i]);
 	free(threads);
 	return error;
 }
@@ -420,59 +348,72 @@ static int copy_tables(const struct samples *from, struct samples *to)
 	return error;
 }
 
-static int add_guards(struct samples *samples, const uint32_t *guards, uint32_t nr)
+static int by_number(const void *a, const void *b)
 {
-	samples->guards = calloc(1, sizeof(*samples->guards));
-	if (!samples->guards)
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* All that carried a guard, rising, each once. */
+static int add_guards(struct samples *samples, const uint32_t *functions, uint32_t nr)
+{
+	struct samples_guards *guards = calloc(1, sizeof(*guards));
+
+	samples->guards = guards;
+	if (!guards)
 		return -ENOMEM;
 	samples->nr_guards = 1;
-	samples->guards[0].functions = calloc(nr + 1, sizeof(*guards));
-	if (!samples->guards[0].functions)
+	guards->functions = calloc((size_t)nr + 1, sizeof(*guards->functions));
+	if (!guards->functions)
 		return -ENOMEM;
-	if (nr)
-		memcpy(samples->guards[0].functions, guards, nr * sizeof(*guards));
-	samples->guards[0].nr = nr;
+	if (!nr)
+		return 0;
+	memcpy(guards->functions, functions, nr * sizeof(*functions));
+	qsort(guards->functions, nr, sizeof(*functions), by_number);
+	for (uint32_t i = 0; i < nr; i++)
+		if (!i || guards->functions[i] != guards->functions[i - 1])
+			guards->functions[guards->nr++] = guards->functions[i];
 	return 0;
 }
 
-int gather_timing(const struct trace *trace, const struct samples *profile,
-		  const uint32_t *guards, uint32_t nr_guards, struct samples *ret)
+static int gather_into(struct timer *timer, const struct samples *profile)
 {
-	struct timer *timer = calloc(1, sizeof(*timer));
-	int error = timer ? 0 : -ENOMEM;
+	const struct trace *trace = timer->trace;
+	int error;
 
-	*ret = (struct samples){ .lost = trace->lost };
-	if (error)
-		return error;
-	timer->trace = trace;
-	timer->profile = profile;
-	timer->samples = ret;
-	timer->loop = SAMPLES_NONE;
-	timer->function_of = calloc(trace->nr_functions + 1, sizeof(*timer->function_of));
-	timer->is_guard = calloc(profile->nr_functions + 1, sizeof(*timer->is_guard));
-	if (!timer->function_of || !timer->is_guard)
-		error = -ENOMEM;
-	for (uint32_t i = 0; i < nr_guards && !error; i++)
-		timer->is_guard[guards[i]] = true;
+	timer->function_of = calloc((size_t)trace->nr_functions + 1, sizeof(*timer->function_of));
+	timer->loop_of = calloc((size_t)trace->nr_loops + 1, sizeof(*timer->loop_of));
+	if (!timer->function_of || !timer->loop_of)
+		return -ENOMEM;
+	error = match_functions(trace, profile, timer->function_of);
 	if (!error)
-		error = match_waits(trace, profile);
+		error = match_loops(trace, profile, timer->loop_of);
 	if (!error)
-		error = wait_index_init(&timer->waits, trace);
+		error = copy_tables(profile, timer->samples);
 	if (!error)
-		error = match_functions(trace, profile, timer->function_of);
-	if (!error)
-		error = copy_tables(profile, ret);
-	if (!error)
-		error = add_guards(ret, guards, nr_guards);
+		error = add_guards(timer->samples, timer->function_of, trace->nr_functions);
 	if (!error)
 		error = run(timer);
-	if (!error)
-		count(timer);
-	if (!error)
-		error = samples_hash_all(ret, NULL);
-	wait_index_deinit(&timer->waits);
+	if (error)
+		return error;
+	count(timer);
+	return samples_hash_all(timer->samples, NULL);
+}
+
+int gather_timing(const struct trace *trace, const struct samples *profile, struct samples *ret)
+{
+	struct timer *timer = calloc(1, sizeof(*timer));
+	int error;
+
+	*ret = (struct samples){ .lost = trace->lost };
+	if (!timer)
+		return -ENOMEM;
+	timer->trace = trace;
+	timer->samples = ret;
+	error = gather_into(timer, profile);
 	free(timer->function_of);
-	free(timer->is_guard);
+	free(timer->loop_of);
 	free(timer->units);
 	free(timer->slots);
 	free(timer);

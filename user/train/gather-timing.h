@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * From the trace of a timing run, where only guards carry sites, to samples:
- * how long the units took that met the same contexts.
+ * From the trace of a timing run to samples: how long the units took that met
+ * the same contexts.
+ *
+ * The module cuts, by a profile that it was given, and tells each unit and the
+ * hits of its guards.  So the units are those that are judged later, and their
+ * times, too: without the guards' checks, and without the stream's work, which
+ * is done in them.
  */
 #ifndef _PGUARD_GATHER_TIMING_H
 #define _PGUARD_GATHER_TIMING_H
@@ -10,13 +15,11 @@
 #include "base/trace.h"
 
 /*
- * @profile is what the guards were chosen by; the trace's contexts refer to its
- * loops and boundaries.  @guards are functions of it, rising.  *@ret gets the
- * profile's objects, functions and loops, and the timings, to be joined to it.
- * The trace is sorted.  Returns 0, -EBADMSG if the trace contradicts the
- * profile, or -ENOMEM.
+ * @profile is what the guards were chosen by; the trace's functions and loops
+ * are among its own.  *@ret gets the profile's objects, functions and loops,
+ * and the timings, to be joined to it.  The trace is sorted.  Returns 0,
+ * -EBADMSG if the trace contradicts itself or the profile, or -ENOMEM.
  */
-int gather_timing(const struct trace *trace, const struct samples *profile,
-		  const uint32_t *guards, uint32_t nr_guards, struct samples *ret);
+int gather_timing(const struct trace *trace, const struct samples *profile, struct samples *ret);
 
 #endif /* _PGUARD_GATHER_TIMING_H */

@@ -36,6 +36,8 @@ struct gather_unit {
 struct gather_contexts {
 	uint64_t calls;
 	uint64_t chain_known; /* (function, depth) determines all functions up to the loop */
+	uint32_t pairs; /* the same by distinct pairs of function and depth */
+	uint32_t pairs_known;
 };
 
 struct gather_result {

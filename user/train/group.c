@@ -84,6 +84,7 @@ static void add_to_group(struct group *group, const struct shape *shape, uint32_
 		group->kind = shape->kind;
 	group->is_own |= shape->is_own;
 	group->only_many &= shape->kind == SHAPE_MANY;
+	group->only_accept &= shape->kind == SHAPE_ACCEPT;
 	group->only_read &= shape->kind == SHAPE_READ || shape->kind == SHAPE_ACCEPT;
 }
 
@@ -120,6 +121,8 @@ static void count_wait(struct groups *groups, const struct boundary_wait *wait)
 		}
 		group->sleeps += wait->blocked_ns != 0;
 		group->blocked_ns += wait->blocked_ns;
+		if (wait->enter_ns > group->last_ns)
+			group->last_ns = wait->enter_ns;
 	}
 	groups->last[thread] = at;
 }
@@ -144,6 +147,7 @@ uint32_t groups_part(struct groups *groups, uint32_t level)
 				.depth = UINT32_MAX,
 				.kind = UINT32_MAX,
 				.only_many = true,
+				.only_accept = true,
 				.only_read = true,
 			};
 		}
@@ -296,24 +300,65 @@ static bool belongs_to(const struct groups *groups, uint32_t best, uint32_t othe
 }
 
 /*
+ * How often threads slept in @group early in their lives and up to a time.  At
+ * first all waits of a thread are reported, later only the next few after one
+ * that was not met lately: that favours what is rare.
+ */
+static uint32_t early_sleeps(struct groups *groups, uint32_t group, uint64_t until_ns)
+{
+	enum { EARLY = 64 };
+	const struct pools *pools = groups->pools;
+	uint32_t *seen = groups->last, sleeps = 0;
+
+	memset(seen, 0, pools->nr_threads * sizeof(*seen));
+	for (size_t i = 0; i < pools->nr_waits; i++) {
+		const struct boundary_wait *wait = &pools->waits[i];
+
+		if (seen[pools->thread_of_place[wait->place]]++ >= EARLY)
+			continue;
+		sleeps += wait->blocked_ns && wait->enter_ns <= until_ns &&
+			  pools_thread(pools, wait)->pool == groups->pool &&
+			  wait_group(groups, wait) == group;
+	}
+	return sleeps;
+}
+
+/*
+ * A thread that sleeps in accept waits for the next client, even where it polls
+ * more often: the socket that others have polled, too, and were faster, or a
+ * client that is slow to close.
+ */
+static bool is_accept_beside(const struct group *best, const struct group *other)
+{
+	return best->kind == SHAPE_MANY && other->only_accept && other->depth < 3 * best->depth;
+}
+
+/*
  * Is @other, which is not the best, a wait of the loop all the same?  A thread
  * that gets a connection and then serves it has two: for the next connection
  * in the loop function itself, for the next request further in.  Whichever is
  * the best, the other one is told by being nearer, or, if further in, by being
- * a wait for what comes from outside that is slept in far more often.
+ * a wait for what comes from outside that is slept in far more often, as long
+ * as both were reported.
  */
-static enum group_joins joins(const struct group *best, const struct group *other)
+static enum group_joins joins(struct groups *groups, const struct group *best,
+			      const struct group *other)
 {
 	enum { FAR_MORE = 4 };
+	uint32_t of_best, of_other;
 
 	if (!other->sleeps || other->kind == SHAPE_SLEEP)
 		return GROUP_JOINS_NOT;
+	if (is_accept_beside(best, other))
+		return GROUP_JOINS_NEARER;
 	if (other->depth < best->depth)
 		return best->only_many ? GROUP_JOINS_NOT : GROUP_JOINS_NEARER;
-	if ((best->kind == SHAPE_WAKEUP || best->kind == SHAPE_ACCEPT) &&
-	    other->kind != SHAPE_WAKEUP && other->sleeps >= FAR_MORE * (best->sleeps + 1))
-		return GROUP_JOINS_INNER;
-	return GROUP_JOINS_NOT;
+	if ((best->kind != SHAPE_WAKEUP && best->kind != SHAPE_ACCEPT) ||
+	    other->kind == SHAPE_WAKEUP)
+		return GROUP_JOINS_NOT;
+	of_best = early_sleeps(groups, (uint32_t)(best - groups->entries), other->last_ns);
+	of_other = early_sleeps(groups, (uint32_t)(other - groups->entries), other->last_ns);
+	return of_other >= FAR_MORE * (of_best + 1) ? GROUP_JOINS_INNER : GROUP_JOINS_NOT;
 }
 
 enum group_joins groups_joins(const struct groups *groups, uint32_t shape)
@@ -330,7 +375,7 @@ uint32_t groups_keep_best(struct groups *groups)
 
 		group->stays = belongs_to(groups, best, i);
 		group->joins = group->stays ? GROUP_JOINS_NOT :
-					      joins(&groups->entries[best], group);
+					      joins(groups, &groups->entries[best], group);
 		kept += group->stays;
 	}
 	for (uint32_t i = 0; i < groups->pools->shapes->nr; i++)

@@ -31,6 +31,7 @@ struct group {
 	uint32_t depth; /* calls from the branch frame to the system call */
 	uint32_t kind; /* enum shape_kind, the likeliest of its shapes */
 	bool only_many; /* all its shapes wait for any of several things */
+	bool only_accept;
 	bool is_own; /* some waits in it are no longer reported */
 	uint32_t own_waits; /* those reported before */
 	uint32_t own_slept;
@@ -38,6 +39,7 @@ struct group {
 	bool stays; /* belongs to the best */
 	enum group_joins joins; /* its waits are the loop's own beside the best's */
 	uint64_t blocked_ns;
+	uint64_t last_ns; /* when the last wait in it was entered */
 };
 
 struct groups {
@@ -48,7 +50,7 @@ struct groups {
 	struct group *entries;
 	uint32_t nr;
 	uint64_t *gaps; /* room for two samples, each of pools->nr_waits */
-	uint32_t *last; /* by thread, while runs are counted */
+	uint32_t *last; /* by thread, while waits are counted */
 	bool *slept; /* by thread, in the run at hand */
 };
 

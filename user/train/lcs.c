@@ -14,6 +14,8 @@ typedef uint64_t lanes_64 __attribute__((vector_size(8 * LCS_LANES)));
 enum {
 	WORD_BITS = 64,
 	MAX_WORDS = PATHS_MAX_LENGTH / WORD_BITS,
+	/* So many words of all lanes take no more room than the most of one. */
+	MAX_LANE_WORDS = MAX_WORDS / LCS_LANES,
 };
 
 int lcs_init(struct lcs *lcs, const struct paths *paths)
@@ -133,6 +135,79 @@ DEFINE_WALK(16)
 DEFINE_WALK(32)
 DEFINE_WALK(64)
 
+/* Patterns of several words: lanes of the words in turn, up to MAX_LANE_WORDS each. */
+static void mask_words(const struct lcs *lcs, const struct lcs_pattern *patterns, uint32_t nr,
+		       uint32_t words, bool set)
+{
+	lanes_64 *masks = lcs->masks;
+
+	for (uint32_t lane = 0; lane < nr; lane++) {
+		for (uint32_t i = 0; i < patterns[lane].length; i++) {
+			uint32_t number = lcs->paths->number[patterns[lane].functions[i]];
+			lanes_64 *word = masks + (size_t)number * words + i / WORD_BITS;
+
+			if (number == SAMPLES_NONE)
+				continue;
+			if (set)
+				(*word)[lane] |= 1ULL << i % WORD_BITS;
+			else
+				(*word)[lane] = 0;
+		}
+	}
+}
+
+/* With the carry from word to word: v + u has one where u has a bit, or v had and has none. */
+static inline void step_words(lanes_64 *to, const lanes_64 *from, const lanes_64 *mask,
+			      uint32_t words)
+{
+	lanes_64 carry = { 0 };
+
+	for (uint32_t i = 0; i < words; i++) {
+		lanes_64 v = from[i], u = v & mask[i], sum = v + u + carry;
+
+		carry = (u | (v & ~sum)) >> (WORD_BITS - 1);
+		to[i] = sum | (v - u);
+	}
+}
+
+/* A byte sums up to 8 for each word, so that there may be 31 of them. */
+static inline lcs_lanes count_clear_words(const lanes_64 *v, uint32_t words)
+{
+	const uint64_t even = 0x00ff00ff00ff00ff;
+	lanes_64 sum = { 0 };
+
+	for (uint32_t i = 0; i < words; i++) {
+		lanes_64 x = ~v[i];
+
+		COUNT_BITS(64, x);
+		sum += x;
+	}
+	sum = (sum & even) + (sum >> 8 & even);
+	sum += sum >> 16;
+	return __builtin_convertvector((sum + (sum >> 32)) & 0xffff, lcs_lanes);
+}
+
+static void walk_words(const struct lcs *lcs, uint32_t words, uint32_t last)
+{
+	const struct paths_node *node = lcs->paths->nodes;
+	const struct paths_node *end = node + last;
+	const lanes_64 *masks = lcs->masks;
+	lanes_64 *stack = lcs->stack;
+	lcs_lanes *lengths = lcs->lengths;
+
+	memset(stack, 0xff, words * sizeof(*stack));
+	if (node->is_end)
+		*lengths++ = (lcs_lanes){ 0 };
+	while (node++ < end) {
+		lanes_64 *v = stack + (size_t)node->depth * words;
+
+		step_words(v, v - words, masks + (size_t)node->function * words, words);
+		if (node->is_end)
+			*lengths++ = count_clear_words(v, words);
+	}
+}
+
+/* Still longer patterns: a word after the other, each pattern by itself. */
 static void mask_many(const struct lcs *lcs, const struct lcs_pattern *pattern, uint32_t words,
 		      bool set)
 {
@@ -149,24 +224,27 @@ static void mask_many(const struct lcs *lcs, const struct lcs_pattern *pattern, 
 	}
 }
 
-/* One step over several words, with the carry between them.  Returns the clear bits. */
-static uint32_t step_many(uint64_t *to, const uint64_t *from, const uint64_t *mask, uint32_t words)
+static void step_many(uint64_t *to, const uint64_t *from, const uint64_t *mask, uint32_t words)
 {
-	uint32_t clear = 0;
 	uint64_t carry = 0;
 
 	for (uint32_t i = 0; i < words; i++) {
-		uint64_t v = from[i], u = v & mask[i], sum;
+		uint64_t v = from[i], u = v & mask[i], sum = v + u + carry;
 
-		sum = v + u + carry;
-		carry = sum < v || (carry && sum == v);
+		carry = (u | (v & ~sum)) >> (WORD_BITS - 1);
 		to[i] = sum | (v - u);
-		clear += WORD_BITS - __builtin_popcountll(to[i]);
 	}
+}
+
+static uint32_t count_clear_many(const uint64_t *v, uint32_t words)
+{
+	uint32_t clear = 0;
+
+	for (uint32_t i = 0; i < words; i++)
+		clear += WORD_BITS - __builtin_popcountll(v[i]);
 	return clear;
 }
 
-/* A pattern of more than a word, in one lane. */
 static void walk_many(const struct lcs *lcs, uint32_t lane, uint32_t words, uint32_t last)
 {
 	const struct paths_node *nodes = lcs->paths->nodes;
@@ -179,19 +257,34 @@ static void walk_many(const struct lcs *lcs, uint32_t lane, uint32_t words, uint
 		lcs->lengths[path++][lane] = 0;
 	for (uint32_t i = 1; i <= last; i++) {
 		uint64_t *v = stack + (size_t)nodes[i].depth * words;
-		uint32_t clear = step_many(v, v - words, masks + (size_t)nodes[i].function * words,
-					   words);
 
+		step_many(v, v - words, masks + (size_t)nodes[i].function * words, words);
 		if (nodes[i].is_end)
-			lcs->lengths[path++][lane] = clear;
+			lcs->lengths[path++][lane] = count_clear_many(v, words);
 	}
+}
+
+static uint32_t count_words(const struct lcs_pattern *pattern)
+{
+	return (pattern->length + WORD_BITS - 1) / WORD_BITS;
 }
 
 static void compare_many(struct lcs *lcs, const struct lcs_pattern *patterns, uint32_t nr,
 			 uint32_t last)
 {
+	uint32_t most = 0;
+
+	for (uint32_t lane = 0; lane < nr; lane++)
+		if (count_words(&patterns[lane]) > most)
+			most = count_words(&patterns[lane]);
+	if (most <= MAX_LANE_WORDS) {
+		mask_words(lcs, patterns, nr, most, true);
+		walk_words(lcs, most, last);
+		mask_words(lcs, patterns, nr, most, false);
+		return;
+	}
 	for (uint32_t lane = 0; lane < nr; lane++) {
-		uint32_t words = (patterns[lane].length + WORD_BITS - 1) / WORD_BITS;
+		uint32_t words = count_words(&patterns[lane]);
 
 		mask_many(lcs, &patterns[lane], words, true);
 		walk_many(lcs, lane, words, last);

@@ -19,6 +19,10 @@ static const double WRONG = 0.01;
 static const double FEW = 0.005;
 /* As long as fewer events are left without one, no probe is spent. */
 static const double UNMARKED = 0.02;
+/* A probe is hit in other loops in vain; so many hits an event go unnoticed. */
+static const double ELSEWHERE = 0.1;
+/* With so few events more than waits, the waits do if a probe costs others much. */
+static const double GLUED = 0.1;
 
 /* A system call, and the call that led to it. */
 struct key {
@@ -46,6 +50,7 @@ struct visits {
 	uint64_t position; /* sum */
 	uint64_t first; /* events in whose segment it was the first dispatched */
 	uint64_t tiny; /* events that need no marker, but have it */
+	uint64_t calls; /* in an event or not */
 	/* In the event at hand. */
 	uint32_t here;
 	uint64_t at;
@@ -216,6 +221,7 @@ static int on_call(struct pass *pass, void *arg)
 		finder->is_first = false;
 	}
 	finder->calls++;
+	loop->visits[function].calls++;
 	if (finder->is_open)
 		visit(finder, loop, function);
 	return error;
@@ -435,18 +441,52 @@ static bool marks_events(const struct finder *finder, const struct loop *loop, u
 	       (double)visits->once >= (1 - UNMARKED) * (double)loop->nr_events;
 }
 
-/* What also marks that which is hardly work comes last, else the first is best. */
-static bool marks_better(const struct loop *loop, const struct visits *a, const struct visits *b)
+/* How often a function is entered in other loops, in which a probe is hit in vain. */
+static uint64_t calls_elsewhere(const struct finder *finder, const struct loop *loop,
+				uint32_t function)
 {
+	uint64_t calls = 0;
+
+	for (uint32_t i = 0; i < finder->input->loops.nr; i++)
+		if (&finder->loops[i] != loop)
+			calls += finder->loops[i].visits[function].calls;
+	return calls;
+}
+
+static bool is_shared(const struct finder *finder, const struct loop *loop, uint32_t function)
+{
+	return (double)calls_elsewhere(finder, loop, function) >
+	       ELSEWHERE * (double)loop->nr_events;
+}
+
+/* Would a probe be hit more often in vain than for an event, to part few of these? */
+static bool is_too_dear(const struct finder *finder, const struct loop *loop, uint32_t function)
+{
+	return calls_elsewhere(finder, loop, function) > loop->nr_events &&
+	       (double)loop->nr_events <= (1 + GLUED) * (double)loop->course->waits;
+}
+
+/*
+ * What also marks that which is hardly work comes last, what other loops come
+ * by before it, else the first is best.
+ */
+static bool marks_better(const struct finder *finder, const struct loop *loop, uint32_t function,
+			 uint32_t best)
+{
+	const struct visits *a = &loop->visits[function], *b = &loop->visits[best];
 	double many = WRONG * (double)loop->nr_events;
 	bool a_tiny = (double)a->tiny > many, b_tiny = (double)b->tiny > many;
+	bool a_shared = is_shared(finder, loop, function);
+	bool b_shared = is_shared(finder, loop, best);
 
 	if (a_tiny != b_tiny)
 		return b_tiny;
+	if (a_shared != b_shared)
+		return b_shared;
 	return (double)a->position * (double)b->once < (double)b->position * (double)a->once;
 }
 
-/* Of the functions entered once in each event, the first. */
+/* Of the functions entered once in each event, the best. */
 static int mark_segments(struct finder *finder, struct loop *loop, struct markers *markers)
 {
 	uint32_t best = TRACE_NONE;
@@ -455,10 +495,9 @@ static int mark_segments(struct finder *finder, struct loop *loop, struct marker
 	markers->marked = 0;
 	for (uint32_t f = 0; f < finder->input->trace->nr_functions; f++)
 		if (marks_events(finder, loop, f) &&
-		    (best == TRACE_NONE ||
-		     marks_better(loop, &loop->visits[f], &loop->visits[best])))
+		    (best == TRACE_NONE || marks_better(finder, loop, f, best)))
 			best = f;
-	if (best == TRACE_NONE)
+	if (best == TRACE_NONE || is_too_dear(finder, loop, best))
 		return 0;
 	markers->marked = loop->visits[best].once;
 	if (markers->marked > loop->nr_events)

@@ -73,18 +73,18 @@ int match_functions(const struct trace *trace, const struct samples *profile, ui
 	return error;
 }
 
-int match_waits(const struct trace *trace, const struct samples *profile)
+int match_loops(const struct trace *trace, const struct samples *profile, uint32_t *ret)
 {
-	for (uint32_t i = 0; i < trace->nr_contexts; i++) {
-		const struct trace_context *context = &trace->contexts[i];
-		const struct samples_loop *loop;
+	if (trace->nr_loops > profile->nr_loops)
+		return -EBADMSG;
+	for (uint32_t i = 0; i < trace->nr_loops; i++) {
+		uint32_t loop = 0;
 
-		if (context->of_loop >= profile->nr_loops)
+		while (loop < profile->nr_loops && profile->loops[loop].hash != trace->loops[i])
+			loop++;
+		if (loop == profile->nr_loops)
 			return -EBADMSG;
-		loop = &profile->loops[context->of_loop];
-		if (context->of_boundary >= loop->nr_boundaries ||
-		    loop->boundaries[context->of_boundary].role == SAMPLES_ROLE_EVENT_SITE)
-			return -EBADMSG;
+		ret[i] = loop;
 	}
 	return 0;
 }

@@ -17,10 +17,7 @@
  */
 int match_functions(const struct trace *trace, const struct samples *profile, uint32_t *ret);
 
-/*
- * Do the trace's contexts lead to boundaries of the profile that are system
- * calls?  Returns 0 or -EBADMSG.
- */
-int match_waits(const struct trace *trace, const struct samples *profile);
+/* The profile's loop for each of the trace's, by hash.  Returns 0 or -EBADMSG. */
+int match_loops(const struct trace *trace, const struct samples *profile, uint32_t *ret);
 
 #endif /* _PGUARD_MATCH_H */

@@ -27,21 +27,43 @@ static bool is_chain(const struct course *course, const struct walk_frame *frame
 	return false;
 }
 
+/*
+ * The context that the wait was told by, if its return address stands where
+ * that of the outermost frame did; else NULL.  The module has compared it.  The
+ * frame's is older where the loop's function calls what has no site, as the C
+ * library's wait functions: nothing tells then that the frame is gone.
+ */
+static const struct trace_context *told_by(const struct pass *pass)
+{
+	uint32_t index = pass_context(pass);
+	const struct trace_context *context;
+
+	if (index == TRACE_NONE)
+		return NULL;
+	context = &pass->input->trace->contexts[index];
+	return pass->event->sp + context->distance == pass->walk.frames[0].sp ? context : NULL;
+}
+
 int own_waits_note(struct own_waits *waits, const struct course *course,
 		   const struct pass *pass)
 {
 	const struct walk_frame *frame = pass->walk.frames;
+	const struct trace_context *context;
 	struct own_wait wait, *grown;
 
-	if (!pass->walk.nr_frames || !pass->loop_sp || !is_chain(course, frame))
+	if (!pass->walk.nr_frames || !pass->loop_sp)
+		return 0;
+	context = told_by(pass);
+	if (!context && !is_chain(course, frame))
 		return 0;
 	wait = (struct own_wait){
 		.loop = pass->loop,
 		.boundary = {
 			.role = SAMPLES_ROLE_WAIT,
 			.syscall = trace_number(pass->event) & TRACE_SYSCALL_MASK,
-			.object = frame->object,
-			.return_offset = frame->return_offset,
+			.object = context ? context->object : frame->object,
+			.return_offset = context ? context->return_offset :
+						   frame->return_offset,
 			.distance = (uint32_t)(frame->sp - pass->event->sp),
 			.rise = (uint32_t)(pass->loop_sp - pass->event->sp),
 			.function = SAMPLES_NONE,

@@ -216,7 +216,7 @@ static bool take_from(double *rest, const double *price, uint32_t nr_loops)
 }
 
 static int select_as_paper(const struct signatures *signatures, const struct types *types,
-			   const double *budget, uint32_t *ret, uint32_t *ret_nr)
+			   const struct select_options *options, uint32_t *ret, uint32_t *ret_nr)
 {
 	const struct samples *samples = signatures->samples;
 	struct spread *spreads = calloc((size_t)samples->nr_functions + 1, sizeof(*spreads));
@@ -231,14 +231,15 @@ static int select_as_paper(const struct signatures *signatures, const struct typ
 		error = features_init(&features, signatures, types, 0, NULL);
 	if (error)
 		goto out;
-	memcpy(rest, budget, samples->nr_loops * sizeof(*rest));
+	memcpy(rest, options->budget, samples->nr_loops * sizeof(*rest));
 	for (uint32_t i = 0; i < samples->nr_functions; i++)
 		if (features.columns[i].nr_hits)
 			spreads[nr++] = (struct spread){ i, count_types(&features, types, i, last),
 							 features.columns[i].price };
 	qsort(spreads, nr, sizeof(*spreads), compare_spreads);
 	for (uint32_t i = 0; i < nr; i++)
-		if (take_from(rest, &features.loop_price[(size_t)spreads[i].function *
+		if (options->nr_guards ? i < options->nr_guards :
+		    take_from(rest, &features.loop_price[(size_t)spreads[i].function *
 							 samples->nr_loops], samples->nr_loops))
 			ret[(*ret_nr)++] = spreads[i].function;
 	qsort(ret, *ret_nr, sizeof(*ret), compare_functions);
@@ -255,6 +256,6 @@ int select_guards(const struct signatures *signatures, const struct types *types
 {
 	*ret_nr = 0;
 	if (options->method == SELECT_PAPER)
-		return select_as_paper(signatures, types, options->budget, ret, ret_nr);
+		return select_as_paper(signatures, types, options, ret, ret_nr);
 	return select_by_information(signatures, types, options, ret, ret_nr);
 }

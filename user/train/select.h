@@ -38,6 +38,8 @@ struct select_options {
 	 */
 	double early_slack;
 	const bool *allowed; /* by function; NULL: all are.  By information only. */
+	/* So many, as far as there are, whatever the budget; 0: by it.  By the paper's rule only. */
+	uint32_t nr_guards;
 };
 
 /* How good a choice is on the training units, over all loops. */

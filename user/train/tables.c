@@ -63,6 +63,7 @@ static int add_table(struct tables *tables, const struct model *model, uint32_t 
 			.id = model->types[fill->type].id,
 			.base_early = model->types[fill->type].base_early,
 			.base_final = model->types[fill->type].base_final,
+			.least_final = INT16_MIN,
 		};
 	table->table.nr_types = fill->type - table->first_type;
 	if (table->table.nr_types > INFER_MAX_TYPES)

@@ -387,9 +387,12 @@ void tally_give_units(struct tally *tally, struct gather_result *result)
 	result->nr_units = tally->nr_units;
 	tally->units = NULL;
 	tally->nr_units = 0;
+	result->contexts.pairs = tally->nr_keys;
 	for (uint32_t i = 0; i < tally->nr_keys; i++) {
 		result->contexts.calls += tally->keys[i].calls;
-		if (!tally->keys[i].is_ambiguous)
-			result->contexts.chain_known += tally->keys[i].calls;
+		if (tally->keys[i].is_ambiguous)
+			continue;
+		result->contexts.chain_known += tally->keys[i].calls;
+		result->contexts.pairs_known++;
 	}
 }

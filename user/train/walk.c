@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NR_RETURNS = 8192 };
+
 static int add_thread(struct walk_thread **threads, uint32_t *nr, const struct walk_thread *thread)
 {
 	struct walk_thread *grown;
@@ -90,13 +92,18 @@ int walk_init(struct walk *walk, const struct trace *trace)
 {
 	*walk = (struct walk){
 		.trace = trace,
+		.returns = calloc(NR_RETURNS, sizeof(*walk->returns)),
 		.active = calloc((size_t)trace->nr_functions + 1, sizeof(*walk->active)),
 	};
-	return walk->active ? 0 : -ENOMEM;
+	if (walk->returns && walk->active)
+		return 0;
+	walk_deinit(walk);
+	return -ENOMEM;
 }
 
 void walk_deinit(struct walk *walk)
 {
+	free(walk->returns);
 	free(walk->frames);
 	free(walk->active);
 	*walk = (struct walk){ 0 };
@@ -136,19 +143,28 @@ const struct walk_frame *walk_frame_at(const struct walk *walk, uint64_t sp)
 	return NULL;
 }
 
+static const struct walk_return *find_return(struct walk *walk, uint32_t image, uint64_t address)
+{
+	uint64_t hash = (address ^ (uint64_t)image << 48) * UINT64_C(0x9e3779b97f4a7c15);
+	struct walk_return *at = &walk->returns[(hash >> 32) & (NR_RETURNS - 1)];
+
+	if (at->address == address && at->image == image && address)
+		return at;
+	*at = (struct walk_return){ .address = address, .image = image, .object = TRACE_NONE };
+	if (trace_locate(walk->trace, image, address, &at->object, &at->offset))
+		at->call = trace_call_at(walk->trace, at->object, at->offset);
+	return at;
+}
+
 int walk_call(struct walk *walk, const struct walk_thread *thread, size_t index)
 {
 	const struct perfguard_event *event = &walk->trace->events[index];
+	const struct walk_return *to = find_return(walk, thread->image, event->value);
+	const struct trace_call *call = to->call;
 	struct walk_frame *frames, *frame;
-	const struct trace_call *call;
-	uint32_t object = TRACE_NONE;
-	uint64_t offset = 0;
 
 	while (walk->nr_frames && last(walk)->sp <= event->sp)
 		pop(walk);
-	if (!trace_locate(walk->trace, thread->image, event->value, &object, &offset))
-		object = TRACE_NONE;
-	call = object == TRACE_NONE ? NULL : trace_call_at(walk->trace, object, offset);
 	if (call && call->caller != TRACE_NONE && walk->active[call->caller])
 		while (last(walk)->function != call->caller)
 			pop(walk);
@@ -163,8 +179,8 @@ int walk_call(struct walk *walk, const struct walk_thread *thread, size_t index)
 	}
 	frame = &walk->frames[walk->nr_frames++];
 	frame->function = trace_number(event);
-	frame->object = object;
-	frame->return_offset = offset;
+	frame->object = to->object;
+	frame->return_offset = to->offset;
 	frame->sp = event->sp;
 	frame->index = index;
 	frame->call = call;

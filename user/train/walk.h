@@ -36,8 +36,18 @@ struct walk_thread {
 	size_t end;
 };
 
+/* Where a return address is: looking it up is most of what a call costs. */
+struct walk_return {
+	uint64_t address; /* 0: the slot is free */
+	uint32_t image;
+	uint32_t object;
+	uint64_t offset;
+	const struct trace_call *call;
+};
+
 struct walk {
 	const struct trace *trace;
+	struct walk_return *returns; /* those met last, by a hash */
 	struct walk_frame *frames; /* outermost first */
 	uint32_t nr_frames;
 	uint32_t max_frames;

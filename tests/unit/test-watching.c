@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/* From records to lines: folded, covered by a level, each unit counted once. */
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "cmd/watching.h"
+#include "link/link.h"
+#include "tap.h"
+
+#define MS NSEC_PER_MSEC
+
+/* The module: one profile, whose file is not there, with one type. */
+static struct armed_type sums = {
+	.id = 7, .threshold_ns = 8 * MS, .units = 1000, .elapsed_ns = 3000 * MS,
+	.cpu_ns = 2900 * MS,
+};
+
+int link_profiles(struct link *link, struct armed_profile **ret, uint32_t *ret_nr)
+{
+	(void)link;
+	*ret = calloc(1, sizeof(**ret));
+	(*ret)->id = 3;
+	(*ret)->target_id = 1;
+	(*ret)->name = strdup("/nowhere/profile");
+	*ret_nr = 1;
+	return 0;
+}
+
+void link_profiles_free(struct armed_profile *profiles, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		free(profiles[i].name);
+	free(profiles);
+}
+
+int link_types(struct link *link, uint32_t profile_id, struct armed_type **ret, uint32_t *ret_nr)
+{
+	(void)link;
+	(void)profile_id;
+	*ret = malloc(sizeof(**ret));
+	**ret = sums;
+	*ret_nr = 1;
+	return 0;
+}
+
+static char *text;
+static size_t text_size;
+static FILE *out;
+
+/* What is printed from here on is kept. */
+static void listen(void)
+{
+	free(text);
+	text = NULL;
+	out = stdout;
+	stdout = open_memstream(&text, &text_size);
+}
+
+/* Returns it. */
+static const char *heard(void)
+{
+	fclose(stdout);
+	stdout = out;
+	return text;
+}
+
+static unsigned int count(const char *lines, const char *what)
+{
+	unsigned int nr = 0;
+
+	for (const char *at = lines; (at = strstr(at, what)); at++)
+		nr++;
+	return nr;
+}
+
+static uint64_t next_seq = 1;
+
+static int take(struct watching *watching, uint64_t unit, uint64_t elapsed_ns, bool has_ended)
+{
+	struct perfguard_met met = { .guard = 0, .depth = 80, .hits = 1, .is_known = 1 };
+	struct record record = {
+		.nr_met = 1,
+		.met = &met,
+		.seq = next_seq++,
+		.kind = has_ended ? PERFGUARD_RECORD_KIND_ENDED : PERFGUARD_RECORD_KIND_LATE,
+		.time_ns = clock_wall_ns(),
+		.target_id = 1,
+		.image_id = 1,
+		.loop_id = 1,
+		.pid = (uint32_t)getpid(),
+		.tid = (uint32_t)getpid(),
+		.comm = "server",
+		.unit = unit,
+		.threshold_ns = 8 * MS,
+		.account = { .elapsed_ns = elapsed_ns, .cpu_ns = elapsed_ns },
+		.profile_id = 3,
+		.type_id = 7,
+		.margin = 40,
+	};
+
+	return watching_take(watching, &record);
+}
+
+/* A second later: so many units more ended, and their sums are looked at. */
+static int look(struct watching *watching, uint64_t in_time, uint64_t late)
+{
+	sums.units += in_time;
+	sums.elapsed_ns += in_time * 3 * MS;
+	sums.late += late;
+	sums.late_elapsed_ns += late * 12 * MS;
+	watching->looked_ns = 0;
+	return watching_tick(watching);
+}
+
+static void test_fold(void)
+{
+	struct watching watching;
+	const char *lines;
+
+	ok(!watching_init(&watching, NULL, 60 * NSEC_PER_SEC, true), "made");
+	listen();
+	for (uint64_t unit = 1; unit <= 4; unit++) {
+		take(&watching, unit, 9 * MS, false);
+		take(&watching, unit, 18 * MS, false);
+		take(&watching, unit, (19 + unit) * MS, true);
+	}
+	lines = heard();
+	ok(count(lines, "\"kind\":\"late\"") == 2 && count(lines, "\"kind\":\"ended\"") == 1,
+	   "the first of equal units is told with all its records");
+	ok(count(lines, "\"type\":7") == 3 && count(lines, "\"confidence\":0.999") == 3 &&
+		   count(lines, "computed 9.00 ms, where this type computes 2.90 ms") == 1,
+	   "with its type, and what is usual for it");
+	ok(watching.nr_late == 4, "each unit counts once");
+	listen();
+	watching_finish(&watching);
+	lines = heard();
+	ok(count(lines, "\"kind\":\"repeated\"") == 1 && count(lines, "\"count\":3") == 1 &&
+		   count(lines, "\"ended\":3") == 1 && count(lines, "\"min\":21000000") == 1 &&
+		   count(lines, "\"max\":23000000") == 1,
+	   "the others by their number");
+	watching_deinit(&watching);
+
+	watching_init(&watching, NULL, 0, true);
+	listen();
+	for (uint64_t unit = 1; unit <= 4; unit++) {
+		take(&watching, unit, 9 * MS, false);
+		take(&watching, unit, 20 * MS, true);
+	}
+	watching_finish(&watching);
+	lines = heard();
+	ok(count(lines, "\"kind\":\"late\"") == 4 && count(lines, "\"kind\":\"ended\"") == 4 &&
+		   !count(lines, "repeated"),
+	   "without a window all are told");
+	watching_deinit(&watching);
+}
+
+static void test_level(void)
+{
+	struct watching watching;
+	const char *lines;
+
+	watching_init(&watching, NULL, 60 * NSEC_PER_SEC, true);
+	listen();
+	look(&watching, 0, 0);
+	look(&watching, 100, 0);
+	look(&watching, 0, 30);
+	lines = heard();
+	ok(!*lines, "one window of late units is nothing yet");
+	listen();
+	look(&watching, 5, 25);
+	lines = heard();
+	ok(count(lines, "\"kind\":\"level\"") == 1 && count(lines, "\"slow\":true") == 1 &&
+		   count(lines, "\"before_ns\":3000000") == 1 &&
+		   count(lines, "\"late\":55") == 1,
+	   "a change of level");
+	listen();
+	for (uint64_t unit = 1; unit <= 20; unit++) {
+		take(&watching, unit, 9 * MS, false);
+		take(&watching, unit, 13 * MS, true);
+	}
+	watching_finish(&watching);
+	lines = heard();
+	ok(!*lines && watching.nr_late == 20, "its late units are not told, but counted");
+	listen();
+	take(&watching, 30, 9 * MS, false);
+	take(&watching, 30, 10 * NSEC_PER_SEC, false);
+	lines = heard();
+	ok(count(lines, "\"kind\":\"late\"") == 1, "one that is far beyond is");
+	listen();
+	look(&watching, 100, 0);
+	look(&watching, 100, 0);
+	look(&watching, 100, 0);
+	lines = heard();
+	ok(count(lines, "\"kind\":\"level\"") == 1 && count(lines, "\"slow\":false") == 1,
+	   "and that the level is back");
+	listen();
+	take(&watching, 31, 9 * MS, false);
+	watching_finish(&watching);
+	lines = heard();
+	ok(count(lines, "\"kind\":\"repeated\"") == 1,
+	   "from then on late units are told again, here folded into that one");
+	watching_deinit(&watching);
+}
+
+int main(void)
+{
+	plan(12);
+	test_fold();
+	test_level();
+	free(text);
+	return tap_status();
+}
