@@ -10,11 +10,17 @@ $(BUILD)/tests/vm/%: tests/vm/%.c $(VM_OBJ)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -pthread -o $@ $< $(VM_OBJ) $(LDLIBS)
 
+# It reads programs.
+VM_SITES := $(filter $(BUILD)/user/base/% $(BUILD)/user/binary/%,$(OBJ))
+$(BUILD)/tests/vm/sites: VM_OBJ = $(VM_SITES)
+$(BUILD)/tests/vm/sites: $(VM_SITES)
+
 # As real programs come: stripped, without frame pointers, with exported names.
-$(BUILD)/tests/vm/victim: tests/vm/victim.c
+VM_VICTIMS := $(addprefix $(BUILD)/tests/vm/,guarded scripted victim)
+$(VM_VICTIMS): $(BUILD)/tests/vm/%: tests/vm/%.c
 	$(call say,CCLD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -fomit-frame-pointer -rdynamic -s -pthread -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -fomit-frame-pointer -rdynamic -s -pthread -o $@ $< -lm
 
 # A module that takes a direct call for itself, for KERNEL.
 taker:
@@ -23,6 +29,6 @@ taker:
 	$(Q)$(MAKE) --no-print-directory -C $(KERNELDIR) M=$(MODULE_DIR)/taker \
 		ccflags-y="-I$(CURDIR)/kmod" CONFIG_DEBUG_INFO_BTF_MODULES= modules
 
-vm-programs: $(VM_BIN)
+vm-programs: $(VM_BIN) $(BUILD)/tests/unit/make-profile
 
 .PHONY: vm-programs taker

@@ -11,6 +11,13 @@
  *       lock MS           wait in lock_here() for a mutex that another thread
  *                         gives back after that time; 0 for never
  *       read PATH         in read_here(), with the page cache dropped
+ *       both MS           in sleep_here(), then as long in spin_here()
+ *       deep MS           in sleep_here(), on top of 64 KiB of stack
+ *       held KIND MS      as lock, for a mutex of this kind: plain, recursive,
+ *                         robust, pi; first told as "held ADDRESS TID"
+ *   victim crowd N        N threads, each with such a loop; a number on
+ *                         standard input, and all do a unit that sleeps so
+ *                         many ms
  *   victim burn           spin for ever
  *   victim sleepers N     N threads in 16 kinds of wait, for ever; a line on
  *                         standard input wakes them; says what was wrong
@@ -51,6 +58,8 @@ VISIBLE void sleep_here(unsigned int ms);
 VISIBLE void spin_here(unsigned int ms);
 VISIBLE void lock_here(unsigned int ms);
 VISIBLE void read_here(const char *path);
+VISIBLE void deep_here(unsigned int ms);
+VISIBLE void held_here(pthread_mutex_t *mutex);
 VISIBLE void command(char *line);
 VISIBLE int serve(void);
 
@@ -81,8 +90,11 @@ VISIBLE void spin_here(unsigned int ms)
 	/* No system call: a time stamp is read without one. */
 	uint64_t end = now_ns() + ms * 1000000ULL;
 
-	while (now_ns() < end)
-		sink++;
+	while (now_ns() < end) {
+		/* Nearly all of it here, and not where the time is told. */
+		for (int i = 0; i < 1000; i++)
+			sink++;
+	}
 }
 
 static void *holder(void *argument)
@@ -128,11 +140,83 @@ VISIBLE void read_here(const char *path)
 	close(fd);
 }
 
+VISIBLE void deep_here(unsigned int ms)
+{
+	volatile char room[64 * 1024];
+
+	for (unsigned int i = 0; i < sizeof(room); i++)
+		room[i] = i;
+	sleep_here(ms);
+	sink += room[ms % sizeof(room)];
+}
+
+struct held {
+	pthread_mutex_t mutex;
+	unsigned int ms;
+	atomic_int tid;
+};
+
+static void held_init(struct held *held, const char *kind)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	if (!strcmp(kind, "recursive"))
+		pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+	else if (!strcmp(kind, "robust"))
+		pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	else if (!strcmp(kind, "pi"))
+		pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	else if (strcmp(kind, "plain"))
+		errx(2, "unknown kind of mutex %s", kind);
+	if (pthread_mutex_init(&held->mutex, &attr))
+		errx(1, "pthread_mutex_init");
+}
+
+static void *held_hold(void *argument)
+{
+	struct held *held = argument;
+
+	pthread_mutex_lock(&held->mutex);
+	atomic_store(&held->tid, syscall(SYS_gettid));
+	sleep_here(held->ms);
+	pthread_mutex_unlock(&held->mutex);
+	return NULL;
+}
+
+VISIBLE void held_here(pthread_mutex_t *mutex)
+{
+	pthread_mutex_lock(mutex);
+	sink++;
+	pthread_mutex_unlock(mutex);
+}
+
+static void held_command(const char *kind, unsigned int ms)
+{
+	struct held held = { .ms = ms };
+	pthread_t thread;
+	char text[64];
+	int length;
+
+	held_init(&held, kind);
+	if (pthread_create(&thread, NULL, held_hold, &held))
+		errx(1, "pthread_create");
+	while (!atomic_load(&held.tid))
+		sched_yield();
+	length = snprintf(text, sizeof(text), "held %p %d\n", (void *)&held.mutex,
+			  atomic_load(&held.tid));
+	if (write(1, text, length) != length)
+		exit(1);
+	held_here(&held.mutex);
+	pthread_join(thread, NULL);
+}
+
 VISIBLE void command(char *line)
 {
 	char *word = strtok(line, " \n");
 	char *rest = strtok(NULL, "\n");
 	unsigned int ms = rest ? atoi(rest) : 0;
+	char kind[16];
 
 	if (!word || !strcmp(word, "nothing"))
 		;
@@ -144,6 +228,12 @@ VISIBLE void command(char *line)
 		lock_here(ms);
 	else if (!strcmp(word, "read"))
 		read_here(rest);
+	else if (!strcmp(word, "both"))
+		sleep_here(ms), spin_here(ms);
+	else if (!strcmp(word, "deep"))
+		deep_here(ms);
+	else if (!strcmp(word, "held") && rest && sscanf(rest, "%15s %u", kind, &ms) == 2)
+		held_command(kind, ms);
 	else
 		errx(2, "unknown command %s", word);
 }
@@ -349,6 +439,50 @@ static int sleepers(unsigned int nr)
 	_exit(bad != 0);
 }
 
+/* ---- crowd ---- */
+
+static atomic_uint crowd_ms;
+
+static void *crowd_member(void *argument)
+{
+	struct epoll_event event;
+	int *fd = argument;
+	int epoll_fd = epoll_of(*fd);
+	uint64_t value;
+
+	for (;;) {
+		if (epoll_wait(epoll_fd, &event, 1, -1) != 1)
+			continue;
+		if (read(*fd, &value, sizeof(value)) != sizeof(value))
+			errx(1, "read");
+		sleep_here(atomic_load(&crowd_ms));
+	}
+	return NULL;
+}
+
+static int crowd(unsigned int nr)
+{
+	int *fds = calloc(nr, sizeof(*fds));
+	const uint64_t one = 1;
+	pthread_t thread;
+	char line[16];
+
+	for (unsigned int i = 0; i < nr; i++) {
+		fds[i] = eventfd(0, 0);
+		if (pthread_create(&thread, NULL, crowd_member, &fds[i]))
+			errx(1, "pthread_create");
+	}
+	while (fgets(line, sizeof(line), stdin)) {
+		atomic_store(&crowd_ms, atoi(line));
+		for (unsigned int i = 0; i < nr; i++)
+			if (write(fds[i], &one, sizeof(one)) != sizeof(one))
+				err(1, "write");
+		puts("ok");
+		fflush(stdout);
+	}
+	_exit(0);
+}
+
 /* ---- storm ---- */
 
 static uint64_t storm_end;
@@ -463,10 +597,12 @@ int main(int argc, char **argv)
 	if (!strcmp(mode, "burn"))
 		for (;;)
 			sink++;
+	if (!strcmp(mode, "crowd"))
+		return crowd(number);
 	if (!strcmp(mode, "sleepers"))
 		return sleepers(number);
 	if (!strcmp(mode, "storm"))
 		return storm(number);
-	fprintf(stderr, "usage: victim serve|burn|sleepers N|storm SECONDS\n");
+	fprintf(stderr, "usage: victim serve|crowd N|burn|sleepers N|storm SECONDS\n");
 	return 2;
 }

@@ -3,7 +3,7 @@
 
 import os
 
-from perfguard import IS_SLOW, Audit, MS, Victim, done, functions, note, ok
+from perfguard import IS_SLOW, PATIENCE, Audit, MS, Victim, done, functions, note, ok
 
 THRESHOLD = 50 * MS
 SLACK = 20 * MS
@@ -12,41 +12,44 @@ PLAN = [("sleep", "sleep_here"), ("spin", "spin_here"), ("lock", "lock_here")]
 TIMES = 30 if IS_SLOW else 100
 
 
-def first_report(audit, unit_before):
-    """The first report of the next unit, and its end."""
-    late = audit.next("late")
-    ended = audit.next("ended")
-    return late, ended
+def reports(audit):
+    """The first report of the next unit, and its end; the same if it was over by then."""
+    first = audit.next("late|ended")
+    if first and first["kind"] == "ended":
+        return first, first
+    return first, audit.next("ended")
 
 
 victim = Victim()
 audit = Audit("--duration", 900, "--slower-than", "50ms", "--top", 1000,
               "-p", victim.pid)
-audit.next("ready")
+ok(audit.next("ready", PATIENCE), "the audit finds the loop")
 victim.do("nothing")    # the thread slept when we came; from here on it is seen
 
+# Only where the guest's time is its own are all told in time: a busy host stops
+# it for longer than that, and then a unit can be over before its timer runs.
+IS_EXACT = bool(os.environ.get("EXACT"))
 reported, in_time, named, ended_right, worst = 0, 0, 0, 0, 0
 for i in range(TIMES):
     word, function = PLAN[i % len(PLAN)]
     victim.do(f"{word} {DELAY_MS}")
-    late, ended = first_report(audit, i)
-    if not late:
-        note(f"no report of number {i}, {word}")
+    late, ended = reports(audit)
+    ended_right += bool(ended) and ended["unit"] == late["unit"] and \
+        ended["elapsed_ns"] >= DELAY_MS * MS
+    if not late or late["kind"] == "ended":
+        note(f"number {i}, {word}, was not told while it ran: {late and late['elapsed_ns']} ns")
         continue
     reported += 1
     latency = late["elapsed_ns"] - THRESHOLD
     worst = max(worst, latency)
     in_time += 0 <= latency <= SLACK
     named += any(function in functions(stack) for stack in late["stacks"])
-    ended_right += bool(ended) and ended["unit"] == late["unit"] and \
-        ended["elapsed_ns"] >= DELAY_MS * MS
 note(f"worst delay of a report: {worst / MS:.1f} ms")
-ok(reported == TIMES, f"{reported} of {TIMES} late units reported while they ran")
-# Only where the guest's time is its own: a host that is busy stops its clock's
-# owner for longer than that.
-if os.environ.get("EXACT"):
+ok(reported >= (TIMES if IS_EXACT else 0.9 * TIMES),
+   f"{reported} of {TIMES} late units reported while they ran")
+if IS_EXACT:
     ok(in_time == TIMES, f"{in_time} of {TIMES} within threshold + {SLACK // MS} ms")
-ok(named == TIMES, f"{named} of {TIMES} stacks name the function")
+ok(named == reported, f"{named} of {reported} stacks name the function")
 ok(ended_right == TIMES, f"{ended_right} of {TIMES} ends told, with the whole time")
 
 victim.do("sleep 20")

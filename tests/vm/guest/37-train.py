@@ -141,8 +141,10 @@ def refused(server, profile):
     process = subprocess.Popen([COLLECT, "train", "-o", str(profile), "--duration", "120", "-e",
                                 SERVER], stderr=subprocess.DEVNULL)
     load = subprocess.Popen(["sh", "-c", f"while :; do {LOAD}; done"])
-    time.sleep(25)
-    was_probed = text_of(server.pid) != code
+    end = time.monotonic() + 60
+    while not (was_probed := text_of(server.pid) != code) and time.monotonic() < end:
+        time.sleep(0.5)
+    time.sleep(2)
     process.send_signal(signal.SIGKILL)
     process.wait()
     load.kill()

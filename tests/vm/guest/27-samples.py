@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A late unit's stack is taken again while it lasts, with the lock it waits for."""
+
+import time
+
+from family import NUMBER, Family, number, parse, u64
+from perfguard import IS_SLOW, VICTIM, Audit, MS, Victim, done, functions, note, ok, wait_until
+
+THRESHOLD = 50 * MS
+# What a busy host takes from the guest between two stacks.
+SLACK = 1000 * MS if IS_SLOW else 80 * MS
+MAX_STACKS = 16
+RING_BYTES = 512 * 1024         # each of two rings
+LATE, ENDED = 1, 2
+FUTEX = 202
+STUCK_SECONDS = 20
+CROWD = 10 if IS_SLOW else 60
+
+
+def fields(attributes, set_name):
+    names = {value: name.removeprefix(f"A_{set_name}_").lower()
+             for name, value in NUMBER.items() if name.startswith(f"A_{set_name}_")}
+    return {names.get(kind, kind): payload for kind, payload in attributes}
+
+
+def read_records(since):
+    """The alert ring as it is told: records with their stacks put together."""
+    records = []
+    for message in family.dump("ALERT_GET", u64(NUMBER["A_RECORD_SEQ"], since)):
+        row = fields(message, "RECORD")
+        if "kind" in row:
+            records.append({name: number(value) for name, value in row.items()
+                            if len(value) <= 8})
+            records[-1]["stacks"] = []
+        if "stack" not in row:
+            continue
+        part = fields(parse(row["stack"]), "STACK")
+        stacks = records[-1]["stacks"]
+        index = number(part["index"])
+        if "regs" in part:
+            stacks.append({name: number(value) for name, value in part.items()
+                           if len(value) <= 8})
+            stacks[-1].update(told=0, well_told=index == len(stacks) - 1)
+        stack = stacks[index]
+        if "chunk" in part:
+            stack["well_told"] &= number(part["chunk_offset"]) == stack["told"]
+            stack["told"] += len(part["chunk"])
+    return records
+
+
+def next_record():
+    return family.stats()["next_alert"]
+
+
+KEPT = {}
+
+
+def records_of(pid, since):
+    """The process's records since then; the ring may have dropped the first ones since."""
+    KEPT.update({record["seq"]: record for record in read_records(next(reversed(KEPT), 0) + 1)
+                 if "pid" in record})
+    return [record for seq, record in sorted(KEPT.items())
+            if record["pid"] == pid and seq >= since]
+
+
+def unit_of(pid, since, seconds=20):
+    """All records of the process's one unit since then, when it has ended."""
+    wait_until(lambda: any(record["kind"] == ENDED for record in records_of(pid, since)), seconds)
+    return records_of(pid, since)
+
+
+def nr_ended(one, since):
+    """Threads whose long unit has ended."""
+    return len({record["tid"] for record in records_of(one.pid, since)
+                if record["kind"] == ENDED and record["elapsed_ns"] > 900 * MS})
+
+
+def own_stacks(records):
+    return [stack for record in records for stack in record["stacks"] if not stack.get("tid")]
+
+
+def holders(records):
+    return [stack for record in records for stack in record["stacks"] if stack.get("tid")]
+
+
+def begin_of(records):
+    """When the unit began, by the first stack, which is taken at once."""
+    return records[0]["stacks"][0]["at_ns"] - records[0]["elapsed_ns"]
+
+
+def check_form(records, what):
+    """Whatever the unit: sizes, bounds, order."""
+    stacks = [stack for record in records for stack in record["stacks"]]
+    times = [stack["at_ns"] for stack in own_stacks(records)]
+    ok(all(stack["told"] == stack["size"] and stack["well_told"] for stack in stacks),
+       f"{what}: the bytes of {len(stacks)} stacks are told in order")
+    ok(all(len(record["stacks"]) <= MAX_STACKS for record in records) and
+       times == sorted(set(times)), f"{what}: at most {MAX_STACKS} a record, the oldest first")
+
+
+def spread(records, doublings=0):
+    """Whether no two stacks are further apart than they may be."""
+    begin = begin_of(records)
+    times = [stack["at_ns"] - begin for stack in own_stacks(records)]
+    times.append(records[-1]["elapsed_ns"])
+    gaps = [(after - before, before) for before, after in zip(times, times[1:])]
+    bad = [gap for gap in gaps
+           if gap[0] > (min(max(gap[1] / 8, 2 * MS), 1000 * MS)) * 2 ** doublings + SLACK]
+    note(f"stacks at {[round(moment / MS) for moment in times]} ms")
+    return not bad
+
+
+def is_seen(one):
+    """Whether its unit is counted."""
+    before = family.targets()[0]["units"]
+    time.sleep(0.05)
+    one.do("nothing")
+    one.do("nothing")
+    return family.targets()[0]["units"] > before
+
+
+family = Family()
+audit = Audit("--duration", 900, "--slower-than", "50ms", "--top", 1000, "-e", VICTIM)
+wait_until(family.targets)      # there is no loop yet that it could be ready for
+victim, stuck = Victim(), Victim()
+ok(wait_until(lambda: is_seen(victim) and is_seen(stuck)), "the units of both are seen")
+
+# One that never ends; what it comes to is looked at below.
+stuck_since, stuck_begun = next_record(), time.monotonic()
+stuck.send("held plain 1000000")
+held = stuck.answer().split()
+stuck_lock, stuck_holder = int(held[1], 16), int(held[2])
+
+since = next_record()
+# With all its checks on, a kernel takes few stacks in a second.
+victim.do("both 6000" if IS_SLOW else "both 650")
+unit = unit_of(victim.pid, since)
+check_form(unit, "a long unit")
+kinds = [record["kind"] for record in unit]
+ok(kinds == [LATE] * (len(kinds) - 1) + [ENDED] and 4 <= len(kinds) <= 9,
+   f"it is told {len(kinds)} times")
+ok(len(own_stacks(unit)) >= 15, f"it has {len(own_stacks(unit))} stacks")
+# Told just before its end, it has none to take since.
+ok(unit[-1]["stacks"] or unit[-1]["elapsed_ns"] < 1.2 * unit[-2]["elapsed_ns"],
+   "its end has those since it was told last")
+ok(spread(unit), "they are spread over its time")
+audit.next("ended")
+lines = [line for line in audit.lines if line["kind"] in ("late", "ended") and
+         line["pid"] == victim.pid and line["unit"] == unit[0]["unit"]]
+names = [set(functions(stack)) for line in lines for stack in line["stacks"]]
+slept = sum("sleep_here" in stack for stack in names)
+spun = sum("spin_here" in stack for stack in names)
+ok(slept + spun == len(own_stacks(unit)) and spun >= 3 and slept > spun,
+   f"{slept} of them sleep, {spun} spin, and none is of the wait after it")
+ok(all(("spin_here" in stack) == ("syscall" not in told)
+       for stack, told in zip(names, own_stacks(unit))),
+   "they tell whether it is in a system call")
+
+since = next_record()
+victim.do("deep 3000")
+unit = unit_of(victim.pid, since)
+check_form(unit, "with a deep stack")
+ok(all(stack["size"] > 39000 for stack in own_stacks(unit)), "the stacks are large")
+ok(spread(unit, doublings=5), "what had to go leaves the others spread over its time")
+
+for kind in ("plain", "recursive", "robust", "pi"):
+    since = next_record()
+    victim.send(f"held {kind} 400")
+    word, address, holder = victim.answer().split()
+    victim.answer()
+    unit = unit_of(victim.pid, since)
+    waits = [stack for stack in own_stacks(unit) if stack.get("syscall") == FUTEX]
+    known = [stack for stack in waits if stack.get("holder") == int(holder)]
+    # The last one may be of the wait for the thread's end.
+    ok(waits and all(stack["lock"] == int(address, 16) for stack in (waits[:-1] or waits)),
+       f"{kind} mutex: the address of the lock is told")
+    ok(known and len(known) >= len(waits) - 1 and
+       not [stack for stack in waits if stack.get("holder", int(holder)) != int(holder)],
+       f"{kind} mutex: its holder is told, {len(known)} of {len(waits)}")
+    # Where it just comes or goes, it moves on while its stack is read.
+    ok(len(known) >= len(holders(unit)) >= len(known) - 1 and holders(unit) and
+       all(stack["tid"] == int(holder) for stack in holders(unit)),
+       f"{kind} mutex: and the holder's stack is there")
+check_form(unit, "with a lock's holder")
+
+# Many units at a time: more stacks than there is room for.
+crowd = Victim("crowd", str(CROWD))
+for _ in range(20):
+    crowd.do("1")
+    time.sleep(0.05)
+ok(wait_until(lambda: family.targets()[0]["threads"] >= CROWD), "its threads are watched")
+since = next_record()
+crowd.do("2500")
+ok(wait_until(lambda: nr_ended(crowd, since) == CROWD, 30),
+   f"{nr_ended(crowd, since)} of {CROWD} units at a time are told to their end")
+records = records_of(crowd.pid, since)
+note(f"{len(records)} records with {sum(len(record['stacks']) for record in records)} stacks, "
+     f"{family.stats()['ring_bytes']} bytes in the rings, "
+     f"{family.stats()['crowded_stacks']} found no room")
+if not IS_SLOW:
+    ok(family.stats()["crowded_stacks"], "what found no room is counted")
+ok(all(len(record["stacks"]) <= MAX_STACKS for record in records), "each with what it may have")
+since = next_record()
+crowd.do("100000")
+time.sleep(2)
+crowd.end()
+ok(wait_until(lambda: nr_ended(crowd, since) == CROWD),
+   "what a killed process kept is told with the ends of its units")
+ok(family.stats()["ring_bytes"] <= 2 * RING_BYTES, "the rings keep their size")
+
+# The one that is stuck.
+time.sleep(max(0, stuck_begun + STUCK_SECONDS - time.monotonic()))
+unit = records_of(stuck.pid, stuck_since)
+times = [record["elapsed_ns"] for record in unit]
+note(f"told at {[round(moment / MS) for moment in times]} ms")
+ok(all(record["kind"] == LATE and record["unit"] == unit[0]["unit"] for record in unit) and
+   all(after >= 2 * before for before, after in zip(times, times[1:])) and
+   times[-1] > STUCK_SECONDS * 1000 * MS / 4,
+   "a unit that never ends is told again when its time has doubled")
+check_form(unit, "the stuck one")
+ok(all(len(own_stacks([record])) >= 5 for record in unit[4:]),
+   "each time with stacks since the time before")
+ok(all(stack["lock"] == stuck_lock and stack["holder"] == stuck_holder and
+       stack["syscall"] == FUTEX for stack in own_stacks(unit)) and
+   len(holders(unit)) == len(own_stacks(unit)), "and each with the lock's holder")
+# One stack a second by now, and the last may have gone with a record just before.
+time.sleep(4 if IS_SLOW else 2)
+stuck.end()
+unit = unit_of(stuck.pid, stuck_since)
+ok(unit[-1]["kind"] == ENDED and unit[-1]["stacks"],
+   "killed, it has an end, with the stacks since then")
+victim.end()
+audit.finish()
+ok(audit.code == 0, "the audit ends cleanly")
+done()

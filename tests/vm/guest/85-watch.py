@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What 'watch' makes of alerts: where, why, how often, and changes of level."""
+
+import json
+import pathlib
+import socket
+import struct
+import subprocess
+import time
+
+from perfguard import COLLECT, IS_SLOW, MS, TOP, Audit, Victim, collect, done, note, ok, wait_until
+
+GUARDED = str(TOP / "build/tests/vm/guarded")
+PORT = 7085
+PROFILE = "/tmp/85.pgp"
+NR_TYPES = 8
+SLEEP, SPIN, LOCK, PIPE = 1, 2, 3, 4
+MIDDLE = 1
+FAR_OUT = 8
+DELAY_MS = 900 if IS_SLOW else 300
+STARTED = []
+
+
+class Watch:
+    """pg-collect watch, its output in a file."""
+    count = 0
+
+    def __init__(self, *arguments):
+        Watch.count += 1
+        self.path = pathlib.Path(f"/tmp/85.watch.{Watch.count}")
+        self.process = subprocess.Popen([COLLECT, "watch", *map(str, arguments)], text=True,
+                                        stdout=self.path.open("w", encoding="utf-8"),
+                                        stderr=subprocess.PIPE)
+        STARTED.append(self.process)
+        time.sleep(0.5)
+
+    def text(self):
+        return self.path.read_text(encoding="utf-8")
+
+    def lines(self, kind=None):
+        whole = self.text().rpartition("\n")[0].splitlines()
+        lines = [json.loads(line) for line in whole]
+        return [line for line in lines if kind in (None, line["kind"])]
+
+    def wait(self, kind, number, seconds=20):
+        wait_until(lambda: len(self.lines(kind)) >= number, seconds)
+        return self.lines(kind)
+
+    def end(self):
+        self.process.send_signal(2)
+        self.process.wait(30)
+        return self.lines()
+
+
+def kinds_of(line):
+    return [part["part"] for part in line["reason"]["parts"]]
+
+
+def watch_an_audit():
+    """Without any profile: where, why, and each unit counted once."""
+    victim = Victim()
+    audit = Audit("--duration", 900, "--slower-than", "50ms", "-p", victim.pid)
+    audit.next("ready")
+    victim.do("nothing")
+    watch = Watch("--json", "--window", 0)
+    folded = Watch("--json", "--window", "4s")
+    text = Watch("--window", 0)
+    two = Watch("-n", 2, "--json", "--window", 0)
+
+    for number, (word, part) in enumerate([("sleep", "sleep"), ("spin", "cpu"), ("lock", "lock")],
+                                          1):
+        victim.do(f"{word} {DELAY_MS}")
+        line = watch.wait("ended", number)[-1]
+        first = line["functions"][0]
+        # Who spins asks for the time, and some samples end in the code that tells it.
+        ok(first["function"] == f"{word}_here" and first["own"] > 0.5,
+           f"{word}: the function where the time goes ranks first")
+        ok(f"{word}_here" in [step["function"] for step in line["hot_path"]] and
+           line["hot_path"][0]["share"] == 1, "and is on the hot path")
+        ok(kinds_of(line)[:1] == [part] and line["reason"]["parts"][0]["ns"] > DELAY_MS * MS / 2,
+           f"the reason is {part}: {line['reason']['text']}")
+    late = [line for line in watch.lines("late") if line["unit"] == watch.lines("ended")[2]["unit"]]
+    ok(late and late[0]["lock"] and late[0]["lock"]["holder"] and
+       late[0]["lock"]["holder"]["tid"] != victim.pid, "the lock's holder is told")
+    ok(late[0]["syscall"] == "futex" and late[0]["type"] is None and
+       late[0]["confidence"] is None, "its wait call, and no type where there is no profile")
+    wait_until(lambda: two.process.poll() is not None)
+    counted = {line["unit"] for line in two.lines()}
+    ok(two.process.poll() == 0 and len(counted) == 2 and
+       len(two.lines("late")) > 2, "-n 2 ends with the second late unit, not the second record")
+
+    time.sleep(5)
+    before = len(folded.lines())
+    for _ in range(10):
+        victim.do("sleep 100")
+    folded.wait("repeated", 1)
+    new = folded.lines()[before:]
+    again = [line for line in new if line["kind"] == "repeated"]
+    ok(len({line["unit"] for line in new if line["kind"] in ("late", "ended")}) == 1,
+       "of ten equal alerts the first is told")
+    ok(sum(line["count"] for line in again) == 9 and sum(line["ended"] for line in again) == 9 and
+       again[0]["elapsed_ns"]["min"] >= 100 * MS and again[0]["function"] == "sleep_here" and
+       again[0]["seq"] == new[0]["seq"], "and the others by their number")
+    told = {line["unit"] for line in watch.lines("late")}
+    ok(len(told) == 13 and told == {line["unit"] for line in watch.lines("ended")},
+       "without a window each late unit and its end are told")
+    for one in (watch, folded, text):
+        one.process.send_signal(2)
+    text.process.wait(30)
+    printed = text.text()
+    ok("sleep_here" in printed and "look at" in printed and "\033" not in printed and
+       max(map(len, printed.splitlines())) < 80, "text for people, without colours in a file")
+    audit.finish()
+    victim.end()
+
+
+class Server:
+    def __init__(self):
+        self.process = subprocess.Popen([GUARDED, "serve", str(PORT), "/tmp/85.log"])
+        STARTED.append(self.process)
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.connect(("127.0.0.1", PORT))
+        self.socket.settimeout(120)
+        self.sent = 0
+        time.sleep(0.5)
+
+    def ask(self, kind, delay=0, delay_ms=0.0):
+        self.sent += 1
+        self.socket.send(struct.pack("<IIIIQQQ", kind, delay, MIDDLE, self.sent,
+                                     int(delay_ms * MS), 3000, 0))
+        self.socket.recv(64)
+
+    def load(self, number, seed):
+        subprocess.run([GUARDED, "load", str(PORT), str(seed), str(number), "steady"], check=True)
+
+
+def thresholds():
+    types = json.loads(collect("show", "--json", PROFILE).stdout)["types"]
+    return [one["threshold_ns"] for one in types]
+
+
+def long(watch, delay_ms):
+    return [line for line in watch.lines("ended") if line["elapsed_ns"] >= delay_ms * MS]
+
+
+def is_for_sleep(line, delay_ms):
+    parts = line["reason"]["parts"]
+    return kinds_of(line)[:1] == ["sleep"] and line["reason"]["usual_ns"] and \
+        parts[0]["excess_ns"] > 0.8 * delay_ms * MS
+
+
+def delayed(server, watch, kind, delay):
+    """The line of a unit that slept; another one's if the host kept it from a CPU as well."""
+    line = None
+    for _ in range(3):
+        before = len(long(watch, delay))
+        server.ask(kind, SLEEP, delay)
+        if not wait_until(lambda: len(long(watch, delay)) > before, 20):
+            break
+        line = long(watch, delay)[before]
+        if is_for_sleep(line, delay):
+            break
+        note(f"kind {kind}: {line['reason']['text']}")
+    return line
+
+
+def watch_a_profile():
+    server = Server()
+    trained = collect("train", "-o", PROFILE, "--workload",
+                      f"{GUARDED} load {PORT} 1 4000 steady", "-p", server.process.pid,
+                      timeout=300)
+    armed = collect("arm", PROFILE)
+    if not ok(trained.returncode == 0 and armed.returncode == 0, "trained and armed"):
+        note(trained.stderr + armed.stderr)
+        return
+    watch = Watch("--json")
+    single = Watch("--json", "--window", 0)
+    text = Watch()
+    server.load(1000, 2)
+    time.sleep(6)
+    # On a busy host what is normal takes long, too.
+    delay = max(300, 1.5 * max(thresholds()) / MS)
+    note(f"each type once with a delay of {delay:.0f} ms")
+    ended = [line for kind in range(NR_TYPES) if (line := delayed(server, single, kind, delay))]
+    if not ok(len(ended) == NR_TYPES, f"{len(ended)} late units of {NR_TYPES} were told"):
+        return
+    ok(len({line["type"] for line in ended}) == NR_TYPES,
+       "late units of different types are told apart")
+    # The type that no guard tells has no name.
+    ok(sum(line["type_name"] is not None for line in ended) >= NR_TYPES - 1 and
+       all(0.5 <= line["confidence"] <= 1 for line in ended), "with names and confidence")
+    ok(all(is_for_sleep(line, delay) for line in ended),
+       "and with what is usual for them")
+    ok(all(not any(context["unusual"] for context in line["contexts"]) for line in ended),
+       "what they ran is not: only the time is out of the ordinary")
+
+    kind = min(range(NR_TYPES), key=lambda kind: ended[kind]["threshold_ns"])
+    slow = ended[kind]["type"]
+    delay = max(ended[kind]["threshold_ns"] / MS * 1.3, 5)
+    note(f"type {slow}, each takes {delay:.1f} ms")
+    server.load(400, 3)
+    end = time.monotonic() + 60
+    levels = []
+    while not levels and time.monotonic() < end:
+        for _ in range(10):
+            server.ask(kind, SLEEP, delay)
+        levels = watch.lines("level")
+    ok(len(levels) == 1 and levels[0]["type"] == slow and levels[0]["slow"] and
+       levels[0]["level_ns"] >= delay * MS and levels[0]["before_ns"] < delay * MS and
+       levels[0]["late"] >= 20, "a type that is slow as a whole is told as a change of level")
+    before = len(watch.lines())
+    for _ in range(40):
+        server.ask(kind, SLEEP, delay)
+    time.sleep(11)
+    # One may be late before it meets the guard that tells its type, and one that the host
+    # keeps from a CPU may be far beyond.
+    since = [line for line in watch.lines()[before:]
+             if line["kind"] == "late" and line["type"] == slow and
+             line["elapsed_ns"] < FAR_OUT * levels[0]["level_ns"]]
+    ok(not since, "its late units are not told singly any more")
+    end = time.monotonic() + 30
+    while len(levels) < 2 and time.monotonic() < end:
+        for _ in range(100):
+            server.ask(kind)
+        time.sleep(0.5)
+        levels = watch.lines("level")
+    ok(len(levels) == 2 and not levels[1]["slow"] and levels[1]["level_ns"] < delay * MS,
+       "and when the level is back, that is told")
+    told = [line for line in single.lines() if line["kind"] in ("late", "ended")]
+    ok({line["unit"] for line in told if line["kind"] == "late"} <=
+       {line["unit"] for line in told if line["kind"] == "ended"} and
+       sum(line["kind"] == "ended" and line["type"] == slow for line in told) > 60,
+       "without a window all of them are told")
+    for one in (watch, single, text):
+        one.process.send_signal(2)
+        one.process.wait(30)
+    ok(not any(line["kind"] == "novel" for line in single.lines()), "none fits no type")
+    printed = text.text()
+    ok(f"type {slow}" in printed and " SLOW " in printed and "instead of" in printed and
+       max(map(len, printed.splitlines())) < 80, "people read it, too")
+    for line in printed.splitlines():
+        note(line)
+    collect("disarm", "--all")
+    server.process.kill()
+
+
+try:
+    watch_an_audit()
+    watch_a_profile()
+finally:
+    for started in STARTED:
+        started.kill()
+done()

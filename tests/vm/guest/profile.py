@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A profile as plain lists, and its way into the module without pg-collect."""
+
+import dataclasses
+import os
+import struct
+
+from family import NUMBER, attribute, number, u32, u64
+
+PAPER = 1
+WAIT, EVENT_SITE = 1, 3
+NO_TYPE = 0
+
+
+@dataclasses.dataclass
+class Type:
+    threshold_ns: int
+    id: int
+    base_early: int = 0
+    base_final: int = 0
+    least_final: int = -32768
+    course: int = 0
+
+
+@dataclasses.dataclass
+class Context:
+    guard: int
+    depth: int
+    weights: list           # [(type index, early, final)]
+    course: int = 0
+
+
+@dataclasses.dataclass
+class Profile:
+    """Of one executable; boundaries and guards are tuples as the spec orders their fields."""
+    path: str
+    boundaries: list        # [(return_offset, syscall, distance, rise)], all of one loop
+    guards: list            # [(offset, sp_delta)]
+    types: list
+    contexts: list
+    is_paper: bool = False
+    # A guard at which another loop, one that no thread is in, begins its events.
+    foreign: int = -1
+
+    def loops(self):
+        """Packed event loops, and packed boundaries."""
+        ids = [1]
+        rows = [(offset, 0, WAIT, syscall, 0, distance, rise, 0, 0)
+                for offset, syscall, distance, rise in self.boundaries]
+        if self.foreign >= 0:
+            ids.append(2)
+            rows += [(1, 1, WAIT, 0, 0, 0, 0, 0, 0),
+                     (0, 1, EVENT_SITE, 0, 0, 0, 0, self.foreign, 0)]
+        return ([struct.pack("<II", one, 0) for one in ids],
+                [struct.pack("<QIIIIIIII", *row) for row in rows])
+
+    def arrays(self):
+        """{attribute: [packed structure]}"""
+        courses, boundaries = self.loops()
+        return {
+            "COURSES": courses,
+            "BOUNDARIES": boundaries,
+            "GUARDS": [struct.pack("<QIIII", offset, 0, delta, 0, 0)
+                       for offset, delta in self.guards],
+            "TYPES": [struct.pack("<QIIhhhH", one.threshold_ns, one.course, one.id,
+                                  one.base_early, one.base_final, one.least_final, 0)
+                      for one in self.types],
+            "CONTEXTS": [struct.pack("<IIII", one.course, one.guard, one.depth,
+                                     len(one.weights)) for one in self.contexts],
+            "WEIGHTS": [struct.pack("<HBB", *weight) for one in self.contexts
+                        for weight in one.weights],
+        }
+
+    def load(self, family, name="test"):
+        """The profile's id"""
+        answer = family.do("PROFILE_NEW",
+                           attribute(NUMBER["A_PROFILE_NAME"], name.encode() + b"\0"),
+                           u64(NUMBER["A_PROFILE_HASH"], 1),
+                           u32(NUMBER["A_PROFILE_FLAGS"], PAPER if self.is_paper else 0))
+        profile = number(answer[NUMBER["A_PROFILE_ID"]])
+        which = u32(NUMBER["A_PROFILE_ID"], profile)
+        fd = os.open(self.path, os.O_RDONLY)
+        family.do("PROFILE_ADD", which, u32(NUMBER["A_PROFILE_OBJECT_FD"], fd))
+        os.close(fd)
+        for kind, rows in self.arrays().items():
+            for i in range(0, len(rows), 1000):
+                family.do("PROFILE_ADD", which,
+                          attribute(NUMBER["A_PROFILE_" + kind], b"".join(rows[i:i + 1000])))
+        return profile
+
+    def arm(self, family, name="test", target=None):
+        """(profile id, target id, processes)"""
+        profile = self.load(family, name)
+        wanted = [u32(NUMBER["A_PROFILE_ID"], profile)]
+        if target is not None:
+            wanted.append(u32(NUMBER["A_PROFILE_TARGET_ID"], target))
+        answer = family.do("PROFILE_ARM", *wanted)
+        return (profile, number(answer[NUMBER["A_PROFILE_TARGET_ID"]]),
+                number(answer[NUMBER["A_PROFILE_PROCESSES"]]))
+
+
+def armed(family):
+    return family.table("PROFILE_GET", "PROFILE")
+
+
+def types(family, profile):
+    return family.table("TYPE_GET", "TYPE", u32(NUMBER["A_TYPE_PROFILE_ID"], profile))
+
+
+def guards(family, profile):
+    return family.table("GUARD_GET", "GUARD", u32(NUMBER["A_GUARD_PROFILE_ID"], profile))

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A program that calls its functions as a script says, at any stack depth, and
+ * notes the stack pointer at each entry.  It says where all is, then takes
+ * lines:
+ *
+ *   run SCRIPT LOG THREADS   so many threads run the script, each with a log
+ *                            LOG.N; answers "ok"
+ *   fork SCRIPT LOG          a child does, and ends
+ *
+ * A script is an array of struct step.  A step "wait" is the loop's wait, of at
+ * most room milliseconds; what is between two of them is a unit.  A step "nap"
+ * sleeps room microseconds, within a unit.  A log is the thread's id, the stack
+ * pointer at its waits, and then the stack pointer at the entry of each
+ * function called, words of 64 bits.
+ *
+ * It says first: the address that the call of the wait returns to, the distance
+ * from SP at the system call to the slot of that address, and the addresses of
+ * the functions.
+ */
+
+#include <alloca.h>
+#include <err.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { WAIT = 0xffff, NAP = 0xfffe, NR_FUNCTIONS = 48, MAX_WORDS = 1 << 20 };
+
+/* A call; the @nested steps that follow, and theirs, are calls by it. */
+struct step {
+	uint16_t function;
+	uint16_t nested;
+	uint32_t room; /* bytes of stack it takes before */
+};
+
+/* A thread's way through the script. */
+struct run {
+	const struct step *at;
+	const struct step *end;
+	const char *path;
+	uint64_t wait_sp;
+	uint64_t *words;
+	uint64_t nr_words;
+};
+
+static __thread struct run *run;
+static uint64_t return_address, distance;
+
+#define NOINLINE __attribute__((noinline))
+
+static void call(void);
+
+#define FUNCTION(n)                                                          \
+	static NOINLINE void function_##n(uint32_t room, uint32_t nested)    \
+	{                                                                    \
+		volatile char *place = alloca(room + 1);                     \
+                                                                             \
+		place[0] = n;                                                \
+		if (run->nr_words < MAX_WORDS)                               \
+			run->words[run->nr_words++] =                        \
+				(uint64_t)__builtin_dwarf_cfa() - 8;         \
+		while (nested--)                                             \
+			call();                                              \
+		place[room] = n;                                             \
+	}
+
+#define EIGHT(n)                                                             \
+	FUNCTION(n##0) FUNCTION(n##1) FUNCTION(n##2) FUNCTION(n##3)          \
+	FUNCTION(n##4) FUNCTION(n##5) FUNCTION(n##6) FUNCTION(n##7)
+
+EIGHT(1) EIGHT(2) EIGHT(3) EIGHT(4) EIGHT(5) EIGHT(6)
+
+#define NAMES(n)                                                             \
+	function_##n##0, function_##n##1, function_##n##2, function_##n##3,  \
+	function_##n##4, function_##n##5, function_##n##6, function_##n##7
+
+static void (*const functions[NR_FUNCTIONS])(uint32_t room, uint32_t nested) = {
+	NAMES(1), NAMES(2), NAMES(3), NAMES(4), NAMES(5), NAMES(6),
+};
+
+static void call(void)
+{
+	const struct step *step = run->at++;
+
+	functions[step->function](step->room, step->nested);
+}
+
+/* Nothing ever comes: it waits for the time alone. */
+static NOINLINE void wait_here(uint64_t ms)
+{
+	volatile char frame[200]; /* so that SP is not at the return address */
+	uint64_t sp, ret;
+
+	frame[0] = 0;
+
+	__asm__ volatile("mov %%rsp, %1\n\t"
+			 "xor %%r10d, %%r10d\n\t"
+			 "syscall"
+			 : "=a"(ret), "=&r"(sp)
+			 : "a"(SYS_poll), "D"(frame), "S"(0L), "d"(ms)
+			 : "rcx", "r10", "r11", "memory");
+	run->wait_sp = sp;
+	return_address = (uint64_t)__builtin_return_address(0);
+	distance = (uint64_t)__builtin_dwarf_cfa() - 8 - sp;
+}
+
+static NOINLINE void loop(void)
+{
+	while (run->at < run->end) {
+		switch (run->at->function) {
+		case WAIT: wait_here((run->at++)->room); break;
+		case NAP: usleep((run->at++)->room); break;
+		default: call();
+		}
+	}
+}
+
+static void *run_script(void *arg)
+{
+	uint64_t head[2];
+	FILE *file;
+
+	run = arg;
+	run->words = malloc(MAX_WORDS * sizeof(*run->words));
+	if (!run->words)
+		err(1, "log");
+	loop();
+	file = fopen(run->path, "we");
+	head[0] = (uint64_t)syscall(SYS_gettid);
+	head[1] = run->wait_sp;
+	if (!file || fwrite(head, sizeof(head), 1, file) != 1 ||
+	    fwrite(run->words, sizeof(*run->words), run->nr_words, file) != run->nr_words ||
+	    fclose(file))
+		err(1, "%s", run->path);
+	free(run->words);
+	return NULL;
+}
+
+static struct step *load_script(const char *path, size_t *ret_nr)
+{
+	FILE *file = fopen(path, "re");
+	struct step *steps = NULL;
+	long size;
+
+	if (!file || fseek(file, 0, SEEK_END) || (size = ftell(file)) < 0)
+		err(1, "%s", path);
+	rewind(file);
+	*ret_nr = (size_t)size / sizeof(*steps);
+	steps = malloc((size_t)size + 1);
+	if (!steps || fread(steps, sizeof(*steps), *ret_nr, file) != *ret_nr)
+		err(1, "%s", path);
+	fclose(file);
+	return steps;
+}
+
+enum { MAX_THREADS = 16 };
+
+static void run_threads(const char *script, const char *log, int nr)
+{
+	pthread_t threads[MAX_THREADS];
+	struct run runs[MAX_THREADS] = { 0 };
+	char paths[MAX_THREADS][256];
+	size_t nr_steps;
+	struct step *steps = load_script(script, &nr_steps);
+
+	for (int i = 0; i < nr && i < MAX_THREADS; i++) {
+		snprintf(paths[i], sizeof(paths[i]), "%s.%d", log, i);
+		runs[i].path = paths[i];
+		runs[i].at = steps;
+		runs[i].end = steps + nr_steps;
+		if (pthread_create(&threads[i], NULL, run_script, &runs[i]))
+			err(1, "thread");
+	}
+	for (int i = 0; i < nr && i < MAX_THREADS; i++)
+		pthread_join(threads[i], NULL);
+	free(steps);
+}
+
+static void hello(void)
+{
+	struct run nothing = { 0 };
+
+	run = &nothing;
+	nothing.at = &(struct step){ WAIT, 0, 0 };
+	nothing.end = nothing.at + 1;
+	loop();
+	printf("%lx %lu", (unsigned long)return_address, (unsigned long)distance);
+	for (int i = 0; i < NR_FUNCTIONS; i++)
+		printf(" %lx", (unsigned long)functions[i]);
+	puts("");
+}
+
+int main(void)
+{
+	char line[600], script[256], log[256];
+	int nr = 1;
+
+	setlinebuf(stdout);
+	hello();
+	while (fgets(line, sizeof(line), stdin)) {
+		if (sscanf(line, "run %255s %255s %d", script, log, &nr) == 3) {
+			run_threads(script, log, nr);
+		} else if (sscanf(line, "fork %255s %255s", script, log) == 2) {
+			pid_t pid = fork();
+
+			if (!pid) {
+				run_threads(script, log, 1);
+				_exit(0);
+			}
+			waitpid(pid, NULL, 0);
+		}
+		puts("ok");
+	}
+	return 0;
+}
