@@ -4,6 +4,8 @@
 #   make module     perfguard.ko for the running kernel, or KERNEL=6.1|6.12|debug
 #   make demo       a slow request of a stripped server, found (VM; HOST=1: here)
 #   make check      all tests; check-unit, check-vm, check-debug are its parts
+#   make eval-training, eval-guards, eval-delays
+#                   how well it does, measured in the VM; these take long
 #   make install    into PREFIX and DESTDIR
 #
 # V=1 shows the commands.
@@ -62,16 +64,20 @@ demo:
 -include tests/eval/eval.mk
 -include tests/bench/bench.mk
 
-# Tests speak TAP.  The debug kernel is built on first use, in about 10 minutes.
-PROVE := prove --timer --exec ''
+# Tests speak TAP.  Two files at a time, as a VM keeps one processor busy; the
+# long ones begin early.  The debug kernel is built on first use of
+# check-debug, in about 10 minutes.
+JOBS ?= 2
+PROVE = prove --timer -j $(JOBS) --exec tests/run-file
 CHECK_HOST = tests/check/*.t tests/cli/*.t $(UNIT_TESTS)
-CHECK_VM = $(filter-out %-debug.t,$(sort $(wildcard tests/vm/*.t)))
+LONG_VM = $(filter-out %-debug.t,$(sort $(wildcard tests/vm/module-*.t))) tests/vm/short-debug.t
+CHECK_VM = $(LONG_VM) $(filter-out $(LONG_VM) %-debug.t,$(sort $(wildcard tests/vm/*.t)))
 
 setup:
 	$(Q)scripts/setup
 
 check: setup
-	$(Q)$(MAKE) --no-print-directory all unit-tests vm-programs
+	$(Q)$(MAKE) -j $(JOBS) --no-print-directory all unit-tests vm-programs
 	$(Q)$(PROVE) $(CHECK_HOST) $(CHECK_VM)
 
 check-unit: setup
@@ -85,7 +91,7 @@ check-vm: setup
 check-debug: setup
 	$(Q)scripts/debug-kernel
 	$(Q)$(MAKE) --no-print-directory all vm-programs
-	$(Q)$(PROVE) tests/vm/*-debug.t
+	$(Q)$(PROVE) tests/vm/module-debug.t
 
 # The module goes to DKMS's source tree: dkms install perfguard/VERSION then.
 VERSION := 0.1

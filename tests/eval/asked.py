@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """What is asked of training, in numbers, and what the paper reports."""
 
+import paper_known
+
 PROGRAMS = ["redis", "nginx", "memcached", "apache", "mariadb"]
 KERNELS = ["6.1", "6.12"]
 
@@ -25,10 +27,8 @@ SELECTION_SECONDS = 10
 # Seconds of a whole training.
 TRAINING = {"redis": 180}
 
-# PerfGuard (FSE 2016): mean relative deviation of the ten costliest types (table 5); share of
-# contexts that are identified (section 7.3).
-PAPER_DEVIATION = 0.115
-PAPER_CONTEXTS = {"apache": 0.939}
+PAPER_DEVIATION = paper_known.DEVIATION
+PAPER_CONTEXTS = paper_known.CONTEXTS
 
 # The loop that serves: the system calls it waits in, and the functions whose calls, in the
 # function that owns the loop or below it, lead to them.  They are looked up in the program's

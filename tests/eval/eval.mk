@@ -7,3 +7,84 @@ eval-training: all
 		$(if $(filter-out file,$(origin KERNEL)),--kernel $(KERNEL)) $(PHASE:%=--phase %)
 
 .PHONY: eval-training
+
+# What the evaluation of guards runs in the guest and here; linked with all of user/.
+EVAL_PROGRAMS := $(patsubst tests/eval/%.c,$(BUILD)/tests/eval/%,$(wildcard tests/eval/*-guards.c))
+EVAL_OBJ := $(BUILD)/tests/eval/replay.o $(BUILD)/tests/eval/truth.o
+
+eval-programs: $(EVAL_PROGRAMS)
+
+$(EVAL_PROGRAMS): %: %.o $(EVAL_OBJ) $(UNIT_LIBRARY)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# That they judge right is a unit test.
+EVAL_TEST := $(BUILD)/tests/eval/test-judge
+UNIT_TESTS += $(EVAL_TEST)
+
+unit-tests: $(EVAL_TEST)
+
+$(EVAL_TEST): %: %.o $(EVAL_OBJ) $(UNIT_LIBRARY)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(EVAL_TEST).o: CPPFLAGS += -Itests/unit
+
+-include $(wildcard $(BUILD)/tests/eval/*.d)
+
+# How well the guards do on real servers; PROGRAM and KERNEL as above.
+eval-guards: all eval-programs
+	$(Q)python3 -B tests/eval/guards-servers.py $(PROGRAM:%=--program %) \
+		$(if $(filter-out file,$(origin KERNEL)),--kernel $(KERNEL))
+
+.PHONY: eval-programs eval-guards
+
+# Injected delays and false alarms, in full; KERNEL as above.
+eval-delays: all vm-programs
+	$(Q)python3 -B tests/eval/guards-delays.py \
+		$(if $(filter-out file,$(origin KERNEL)),--kernel $(KERNEL))
+
+.PHONY: eval-delays
+
+# Real slow programs: BUG=nginx-regex or SUBJECT=nginx chooses some, KERNEL as above; TRAIN=1
+# trains anew, AGAIN=1 judges what was run before.
+eval: all eval-programs
+	$(Q)scripts/setup --eval
+	$(Q)python3 -B tests/eval/slow-programs.py $(BUG:%=--bug %) $(SUBJECT:%=--subject %) \
+		$(if $(filter-out file,$(origin KERNEL)),--kernel $(KERNEL)) \
+		$(PART:%=--part %) $(if $(TRAIN),--train) $(if $(AGAIN),--again)
+
+.PHONY: eval
+
+# The paper's other tables; PART and KERNEL choose.  Parts of it measure themselves.
+PAPER_PROGRAMS := $(patsubst tests/eval/%.c,$(BUILD)/tests/eval/%,\
+	tests/eval/paper-cost.c tests/eval/paper-walk.c)
+PAPER_OBJ := $(BUILD)/tests/eval/paper-self.o
+
+$(PAPER_PROGRAMS): %: %.o $(PAPER_OBJ) $(UNIT_LIBRARY)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# Its own stack is to have frame pointers, too.
+$(BUILD)/tests/eval/paper-walk.o: override CFLAGS += -fno-omit-frame-pointer
+
+# A module whose probe does nothing, for KERNEL.
+bare:
+	$(Q)mkdir -p $(MODULE_DIR)/bare
+	$(Q)cp -sf $(CURDIR)/tests/eval/bare/* $(MODULE_DIR)/bare/
+	$(Q)$(MAKE) --no-print-directory -C $(KERNELDIR) M=$(MODULE_DIR)/bare \
+		ccflags-y="-I$(CURDIR)/kmod" CONFIG_DEBUG_INFO_BTF_MODULES= modules
+
+paper-programs: $(PAPER_PROGRAMS)
+
+.PHONY: bare paper-programs
+
+PART ?=
+eval-paper: all eval-programs paper-programs
+	$(Q)for kernel in $(if $(filter-out file,$(origin KERNEL)),$(KERNEL),6.12); do \
+		$(MAKE) --no-print-directory -s bare KERNEL=$$kernel || exit; \
+	done
+	$(Q)python3 -B tests/eval/paper.py $(PART:%=--part %) $(PROGRAM:%=--program %) \
+		$(if $(filter-out file,$(origin KERNEL)),$(KERNEL:%=--kernel %))
+
+.PHONY: eval-paper

@@ -7,10 +7,14 @@ import asked
 import programs
 
 TITLES = {
+    "inference": "Inference, by the module and by a reference",
     "loop": "Event loops",
     "units": "Units",
     "types": "Types",
     "guards": "Guards, on held-back units",
+    "verdicts": "Guards, on a new run",
+    "budgets": "Budgets, offline",
+    "alarms": "False alarms",
     "paper": "Beside the paper",
     "time": "Time",
 }

@@ -16,7 +16,6 @@ Exit: 0 all that is asked was met, 1 not so, 2 usage
 import argparse
 import json
 import pathlib
-import subprocess
 import sys
 import time
 
@@ -28,6 +27,7 @@ import asked  # noqa: E402
 import report  # noqa: E402
 import score  # noqa: E402
 import selftest  # noqa: E402
+import vm  # noqa: E402
 
 BUILD = TOP / "build/eval"
 PAGE = TOP / "Documentation/evaluation-training.md"
@@ -36,27 +36,14 @@ ALL_SECONDS = 40 * 60
 VM_SECONDS = 540
 
 
-def say(text):
-    print(text, file=sys.stderr, flush=True)
-
-
 def record(program, kernel, phases, seconds):
     """Run the guest's part; returns what went wrong, or ''."""
     out = BUILD / kernel / program
     out.mkdir(parents=True, exist_ok=True)
     if not phases:
         (out / "phases.json").unlink(missing_ok=True)
-    command = [str(TOP / "scripts/vm"), "-k", kernel, "-t", str(seconds), "--out", str(out), "--",
-               "python3", "-B", str(HERE / "guest/evaluate.py"), program, "/out", *phases]
-    try:
-        # The guest's own start, and the module's build, come on top.
-        code = subprocess.run(command, timeout=seconds + 240, check=False,
-                              stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode
-    except subprocess.TimeoutExpired:
-        return f"the VM did not end {seconds + 240} s after its start"
-    reasons = {124: f"the guest took more than {seconds} s", 125: "there was no guest",
-               126: "the guest's kernel reported an error"}
-    return "" if code == 0 else reasons.get(code, f"the guest's part ended with {code}")
+    return vm.run_script(kernel, out, seconds, [], HERE / "guest/evaluate.py", program, "/out",
+                         *phases)
 
 
 def evaluate(program, kernel, arguments, end):
@@ -65,7 +52,7 @@ def evaluate(program, kernel, arguments, end):
     trouble = ""
     if not arguments.again:
         seconds = int(min(VM_SECONDS, end - started))
-        say(f"eval-training: {program}, Linux {kernel}")
+        vm.say(f"eval-training: {program}, Linux {kernel}")
         if seconds < 60:
             trouble = "no time was left"
         else:

@@ -14,6 +14,7 @@ import time
 import asked
 import loops
 import match
+import vm
 from rand_index import adjusted_rand_index, confusions
 from report import failed, item, percent
 
@@ -312,10 +313,8 @@ def judge_phases(program, out, phases):
 
 def judge(program, kernel, out, trouble):
     """The result of a run, whose files are in out; trouble is what was wrong with it."""
-    commit = subprocess.run(["git", "-C", str(TOP), "rev-parse", "--short", "HEAD"], text=True,
-                            capture_output=True, check=False).stdout.strip()
     result = {"program": program, "kernel": kernel, "version": version_of(program),
-              "commit": commit, "release": "", "items": [],
+              "commit": vm.commit(), "release": "", "items": [],
               "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")}
     try:
         guest = json.loads((out / "phases.json").read_text())

@@ -22,6 +22,7 @@ import time
 import traceback
 
 import programs
+from programs.program import ask, draw
 
 
 class Stop:
@@ -35,11 +36,6 @@ class Stop:
         self.asked = True
 
 
-def ask_for(mix, connection, label):
-    connection.sendall(mix.request(label))
-    mix.answer(connection, label)
-
-
 def talk(number, arguments, ready, go):
     """One connection's life; its log as text."""
     stop = Stop()
@@ -47,19 +43,18 @@ def talk(number, arguments, ready, go):
     mix = program.mix(number, arguments.connections, arguments.seed)
     chance = random.Random(arguments.seed * 1000 + number)
     labels = [arguments.label] if arguments.label else mix.labels
-    weights = [1 / rank for rank in range(1, len(labels) + 1)]
     connection = program.connect()
     port = connection.getsockname()[1]
     # The server takes the connection with the first request at the latest.
     if arguments.out:
-        ask_for(mix, connection, mix.labels[0])
+        ask(mix, connection, mix.labels[0])
     os.write(ready, b".")
     os.read(go, 1)
     rows = []
     left = arguments.requests // arguments.connections if arguments.requests else -1
     clock = time.monotonic_ns
     while left and not stop.asked:
-        for label in chance.choices(labels, weights, k=100):
+        for label in draw(chance, labels, 100):
             if not left or stop.asked:
                 break
             label = mix.choose(label)
@@ -128,7 +123,7 @@ def fork_connections(arguments, go):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("program", choices=programs.NAMES)
+    parser.add_argument("program")
     parser.add_argument("--connections", type=int, default=1)
     parser.add_argument("--requests", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)

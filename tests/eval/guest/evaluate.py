@@ -12,22 +12,21 @@ fails is told there, and the others go on.  Nothing is judged here.
 """
 
 import json
-import os
 import pathlib
 import platform
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import time
 import traceback
 
+import commands
 import programs
+from commands import COLLECT, Failed
 
 HERE = pathlib.Path(__file__).resolve().parent
-COLLECT = str(HERE.parents[2] / "pg-collect")
 CLIENT = [sys.executable, str(HERE / "client.py")]
 PHASES = ["load", "one", "four"]
 CONNECTIONS = {"one": 1, "four": 4}
@@ -35,31 +34,11 @@ CONNECTIONS = {"one": 1, "four": 4}
 RECORD_SECONDS = 40
 
 
-class Failed(Exception):
-    """A command of a phase failed; the text says which and how."""
-
-
 def run(what, command, out, seconds):
     """A command to its end; its output is kept in OUT/WHAT.log.  Returns its seconds."""
     started = time.monotonic()
-    with open(out / f"{what}.log", "w", encoding="utf-8") as log:
-        process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
-                                   stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
-        try:
-            code = process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            code = f"none after {seconds} s"
-            process.send_signal(signal.SIGINT)
-            try:
-                process.wait(15)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-    took = time.monotonic() - started
-    if code != 0:
-        tail = (out / f"{what}.log").read_text(errors="replace").strip().splitlines()[-3:]
-        raise Failed(f"{what}: exit {code}: {' | '.join(tail)}")
-    return took
+    commands.run(out / f"{what}.log", seconds, *command)
+    return time.monotonic() - started
 
 
 def record(program, out, seconds, *options):

@@ -7,7 +7,9 @@ NAMES = ["redis", "nginx", "memcached", "apache", "mariadb"]
 
 
 def load(name):
-    """The Program of this name, with its directory not made yet."""
+    """The Program of this name, with its directory not made yet; "subject:NAME" is a subject's."""
+    if name.startswith("subject:"):
+        return importlib.import_module("subjects").load(name.removeprefix("subject:")).server
     if name not in NAMES:
         raise SystemExit(f"unknown program {name}; there are {', '.join(NAMES)}")
     return importlib.import_module(f"programs.{name}").Server()

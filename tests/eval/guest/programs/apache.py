@@ -38,14 +38,49 @@ class Server(Program):
     port = 7004
     requests = 1000
 
+    modules = MODULES
+    log_format = "%{X-Id}i\\t%{remote}p\\t%{tid}P\\t%{begin:usec}t\\t%{end:usec}t"
+    processes = """
+StartServers 1
+ServerLimit 1
+ThreadLimit 8
+ThreadsPerChild 8
+MaxRequestWorkers 8
+MinSpareThreads 1
+MaxSpareThreads 8
+KeepAlive On
+"""
+
     def configure(self):
         root = self.dir / "www"
         make_site(root)
         (root / "page.shtml").write_text('<p><!--#echo var="DATE_LOCAL" --></p>\n')
         (root / "page.asis").write_text("Status: 200\nContent-Type: text/plain\n\nas it is\n")
         (self.dir / "users").write_text("")
+        self.write_conf(f"""
+AddType text/html .shtml
+AddOutputFilterByType DEFLATE text/plain
+AddOutputFilter INCLUDES .shtml
+AddHandler send-as-is .asis
+<Directory {root}>
+	Options +Indexes +Includes
+</Directory>
+<Directory {root}/auth>
+	AuthType Basic
+	AuthName eval
+	AuthUserFile {self.dir}/users
+	Require valid-user
+</Directory>
+<Location /status>
+	SetHandler server-status
+</Location>
+""")
+
+    def write_conf(self, settings):
+        """What all servers have in common, and these settings."""
+        root = self.dir / "www"
         modules = "\n".join(f"LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so"
-                            for name in MODULES)
+                            for name in self.modules)
         (self.dir / "conf").write_text(f"""
 {modules}
 ServerRoot {self.dir}
@@ -57,44 +92,25 @@ PidFile {self.dir}/pid
 DefaultRuntimeDir {self.dir}
 ErrorLog {self.dir}/error.log
 LogLevel crit
-LogFormat "%{{X-Id}}i\\t%{{remote}}p\\t%{{tid}}P\\t%{{begin:usec}}t\\t%{{end:usec}}t" eval
+LogFormat "{self.log_format}" eval
 CustomLog {self.dir}/access.log eval
-StartServers 1
-ServerLimit 1
-ThreadLimit 8
-ThreadsPerChild 8
-MaxRequestWorkers 8
-MinSpareThreads 1
-MaxSpareThreads 8
-KeepAlive On
+{self.processes}
 MaxKeepAliveRequests 0
 KeepAliveTimeout 600
 Timeout 600
 DocumentRoot {root}
 TypesConfig /dev/null
-AddType text/html .html .shtml
+AddType text/html .html
 AddType text/plain .txt
-AddOutputFilterByType DEFLATE text/plain
-AddOutputFilter INCLUDES .shtml
-AddHandler send-as-is .asis
 Header set X-Served-By eval
 Redirect 301 /redirect http://localhost/dir/
 <Directory {root}>
-	Options +Indexes +Includes
 	Require all granted
 </Directory>
 <Directory {root}/denied>
 	Require all denied
 </Directory>
-<Directory {root}/auth>
-	AuthType Basic
-	AuthName eval
-	AuthUserFile {self.dir}/users
-	Require valid-user
-</Directory>
-<Location /status>
-	SetHandler server-status
-</Location>
+{settings}
 """)
 
     def command(self):

@@ -129,7 +129,8 @@ class Server(Program):
         return [self.exe, *self.options(), "--bind-address=127.0.0.1", f"--port={self.port}",
                 "--skip-name-resolve", "--event-scheduler=off"]
 
-    def prepare(self):
+    def statements(self):
+        """What makes the tables, in SQL."""
         lines = ["create user eval@'%' identified by ''", "grant all on *.* to eval@'%'",
                  "create database d", "use d"]
         for i in range(4):
@@ -139,9 +140,12 @@ class Server(Program):
                       f" from seq_1_to_{ROWS}"]
         lines += ["create table s (id int primary key, c varchar(20)) engine=innodb",
                   "insert into s select seq, concat('x', seq) from seq_1_to_20"]
+        return lines
+
+    def prepare(self):
         subprocess.run(["mariadb", "--no-defaults", f"--socket={self.dir}/socket"],
-                       input="".join(line + ";\n" for line in lines), text=True, check=True,
-                       timeout=120)
+                       input="".join(line + ";\n" for line in self.statements()), text=True,
+                       check=True, timeout=120)
 
     def connect(self):
         connection = super().connect()

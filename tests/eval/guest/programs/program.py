@@ -129,3 +129,11 @@ def read_some(connection):
     return data
 
 
+def draw(chance, labels, number):
+    """So many of these labels, by Zipf's law."""
+    return chance.choices(labels, [1 / rank for rank in range(1, len(labels) + 1)], k=number)
+
+
+def ask(mix, connection, label):
+    connection.sendall(mix.request(label))
+    mix.answer(connection, label)

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0
+"""In the guest, where instructions are counted: what guards add to a server's CPU time.
+
+usage: paper-load.py PROGRAM OUT DATA
+
+OUT/plan.json says what to do: profiles, the names of profiles OUT/NAME.pgp, each armed once in
+each of so many rounds; concurrency, how many clients or threads, each tried with each profile,
+and with nothing armed before and after; requests, in each of these loads.
+OUT/memory.json has the bytes that the module takes, and each profile in it.
+
+A line of OUT/load.jsonl is one load: what was armed ("" for nothing), the clients, the server's
+CPU time, which is its instructions, the requests, and what the module counted meanwhile.
+"""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+import paper_server
+
+TOP = pathlib.Path(__file__).resolve().parents[3]
+COLLECT = str(TOP / "pg-collect")
+COUNT = str(TOP / "build/tests/eval/count-guards")
+SETTLE_SECONDS = 0.3
+TRIES = 5
+
+
+def run(*command):
+    done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{command[0]}: exit {done.returncode}: {(done.stdout + done.stderr)[-600:]}")
+    return done.stdout
+
+
+def ab(program, clients, requests):
+    """Returns the requests that were answered."""
+    said = run("ab", "-q", "-c", clients, "-n", requests,
+               f"http://127.0.0.1:{program.port}/small/1.html")
+    failed = int(re.search(r"Failed requests: +(\d+)", said)[1])
+    done = int(re.search(r"Complete requests: +(\d+)", said)[1])
+    if failed or done != requests:
+        sys.exit(f"ab: {done} of {requests} requests, {failed} failed")
+    return done
+
+
+def sysbench(program, threads, requests):
+    """Transactions of 20 statements.  Returns the statements that were answered."""
+    said = run(*paper_server.sysbench(
+        "--mysql-host=127.0.0.1", f"--mysql-port={program.port}", "--db-ps-mode=disable",
+        f"--threads={threads}", f"--events={requests}", "--time=0", "--rand-seed=1", "run"))
+    return int(re.search(r"queries: +(\d+)", said)[1])
+
+
+LOADS = {"apache": ab, "mariadb": sysbench}
+
+
+def counted(pid):
+    """The module's counters: the sums of the armed profile's."""
+    sums = {"units": 0, "hits": 0, "stray_hits": 0, "unknown_hits": 0, "guards": 0, "shed": 0}
+    for line in run(COUNT, pid).splitlines():
+        row = json.loads(line)
+        for name in sums:
+            if row["kind"] == "profile" and name in row or row["kind"] == "guard" and \
+                    name == "hits":
+                sums[name] += row[name]
+    return sums
+
+
+def module_bytes():
+    """The module's own code and data."""
+    loaded = pathlib.Path("/proc/modules").read_text()
+    return int(re.search(r"^perfguard (\d+) ", loaded, re.MULTILINE)[1])
+
+
+def memory_of_profile():
+    """Bytes that the armed profile takes in the module."""
+    rows = [json.loads(line) for line in run(COLLECT, "status", "--json").splitlines()]
+    return next(row["bytes"] for row in rows if row["kind"] == "profile")
+
+
+def try_load(program, name, clients, requests):
+    """One load: (requests, the server's CPU time in it).
+
+    Time leaps ahead when the guest waits for the host, and a client may think that it waited
+    for too long; then once more.
+    """
+    for left in range(TRIES - 1, -1, -1):
+        cpu = paper_server.cpu_ns(program.pid)
+        try:
+            done = LOADS[name](program, clients, requests)
+        except SystemExit:
+            if not left:
+                raise
+            continue
+        return done, paper_server.cpu_ns(program.pid) - cpu
+    return 0, 0
+
+
+def sweep(program, name, armed, plan, output):
+    for clients in plan["concurrency"]:
+        before = counted(program.pid) if armed else {}
+        requests, cpu = try_load(program, name, clients, plan["requests"])
+        row = {"armed": armed, "clients": clients, "requests": requests, "cpu_ns": cpu}
+        if armed:
+            after = counted(program.pid)
+            row["guards"], row["shed"] = after["guards"], after["shed"]
+            row.update({key: after[key] - before[key]
+                        for key in ("units", "hits", "stray_hits", "unknown_hits")})
+        output.write(json.dumps(row) + "\n")
+        output.flush()
+
+
+def main():
+    name, out, data = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
+    plan = json.loads((out / "plan.json").read_text())
+    program = paper_server.start(name, data)
+    memory = {"module": module_bytes()}
+    LOADS[name](program, max(plan["concurrency"]), 2 * plan["requests"])
+    with open(out / "load.jsonl", "w", encoding="utf-8") as output:
+        for number in range(plan["rounds"]):
+            sweep(program, name, "", plan, output)
+            for profile in plan["profiles"][::-1 if number % 2 else 1]:
+                begin = time.monotonic()
+                try:
+                    run(COLLECT, "arm", out / f"{profile}.pgp")
+                except SystemExit as error:
+                    print(f"{profile}: {error}", file=sys.stderr, flush=True)
+                    continue
+                time.sleep(SETTLE_SECONDS)
+                print(f"{profile}: armed in {time.monotonic() - begin:.1f} s", flush=True)
+                memory[profile] = memory_of_profile()
+                sweep(program, name, profile, plan, output)
+                run(COLLECT, "disarm", "--all")
+                time.sleep(SETTLE_SECONDS)
+                sweep(program, name, "", plan, output)
+    (out / "memory.json").write_text(json.dumps(memory) + "\n")
+    program.stop()
+
+
+main()

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "paper-self.h"
+
+#include <err.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "link/link.h"
+
+/* The loop's frame is anywhere above; what counts is that all agree. */
+enum { RISE = 4096, MAX_GUARDS = 16 };
+
+static struct link *my_link;
+static int exe_fd, epoll_fd;
+static uint32_t profile_id, target_id;
+static uint64_t wait_sp, return_address, distance;
+static uint32_t depths[SELF_MAX_DEPTHS], nr_depths;
+
+extern uint64_t self_marked_sp;
+uint64_t self_marked_sp;
+
+__asm__(".text\n"
+	".globl self_mark\n"
+	".type self_mark, @function\n"
+	"self_mark:\n\t"
+	"mov %rsp, self_marked_sp(%rip)\n\t"
+	"ret\n");
+
+uint64_t self_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* The only place of the wait, below the only call of it. */
+static __attribute__((noinline)) void wait_here(void)
+{
+	struct epoll_event event;
+	uint64_t sp, ret;
+
+	__asm__ volatile("mov %%rsp, %1\n\t"
+			 "xor %%r10d, %%r10d\n\t"
+			 "syscall"
+			 : "=a"(ret), "=&r"(sp)
+			 : "a"((uint64_t)SYS_epoll_wait), "D"((uint64_t)epoll_fd), "S"(&event),
+			   "d"(1L)
+			 : "rcx", "r10", "r11", "memory");
+	wait_sp = sp;
+	return_address = (uint64_t)__builtin_return_address(0);
+	distance = (uint64_t)__builtin_dwarf_cfa() - 8 - sp;
+}
+
+__attribute__((noinline)) void self_unit(void)
+{
+	wait_here();
+	__asm__ volatile("" ::: "memory"); /* a call, not a jump */
+}
+
+void self_note_depth(void)
+{
+	uint64_t depth = wait_sp + RISE - self_marked_sp;
+
+	if (!depth || depth > INT32_MAX)
+		errx(1, "a depth of %" PRId64, (int64_t)depth);
+	for (uint32_t i = 0; i < nr_depths; i++)
+		if (depths[i] == depth)
+			return;
+	if (nr_depths == SELF_MAX_DEPTHS)
+		errx(1, "too many depths");
+	depths[nr_depths++] = (uint32_t)depth;
+}
+
+uint32_t self_nr_depths(void)
+{
+	return nr_depths;
+}
+
+static uint64_t offset_of(uint64_t address)
+{
+	uint64_t start, end, offset;
+	char line[512];
+	FILE *maps = fopen("/proc/self/maps", "re");
+
+	while (maps && fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " r-xp %" SCNx64, &start, &end,
+			   &offset) == 3 && start <= address && address < end) {
+			fclose(maps);
+			return address - start + offset;
+		}
+	}
+	errx(1, "%#" PRIx64 " is not in this program", address);
+}
+
+uint64_t self_offset(void (*function)(void))
+{
+	return offset_of((uint64_t)(uintptr_t)function);
+}
+
+void self_init(void)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int fds[2];
+
+	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	exe_fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	if (epoll_fd < 0 || exe_fd < 0 || pipe(fds) || write(fds[1], "x", 1) != 1 ||
+	    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fds[0], &event))
+		err(1, "setup");
+	if (link_open(&my_link))
+		errx(1, "link: %s", link_error(my_link));
+	self_unit(); /* where the wait is */
+}
+
+static void check(int error, const char *what)
+{
+	if (error)
+		errx(1, "%s: %s", what, link_error(my_link));
+}
+
+static void add_boundary(void)
+{
+	struct perfguard_course course = { .id = 1 };
+	struct perfguard_boundary boundary = {
+		.return_offset = offset_of(return_address),
+		.role = PERFGUARD_BOUNDARY_ROLE_WAIT,
+		.syscall = SYS_epoll_wait,
+		.distance = (uint32_t)distance,
+		.rise = RISE,
+	};
+
+	check(link_profile_add_courses(my_link, profile_id, &course, 1), "courses");
+	check(link_profile_add_boundaries(my_link, profile_id, &boundary, 1), "boundaries");
+}
+
+static void add_guards(const struct self_profile *profile)
+{
+	struct perfguard_guard guards[MAX_GUARDS] = { 0 };
+
+	if (profile->nr_guards > MAX_GUARDS)
+		errx(1, "too many guards");
+	for (uint32_t i = 0; i < profile->nr_guards; i++)
+		guards[i].offset = self_offset(profile->guards[i].function);
+	if (profile->nr_guards)
+		check(link_profile_add_guards(my_link, profile_id, guards, profile->nr_guards),
+		      "guards");
+}
+
+static void add_types(const struct self_profile *profile)
+{
+	for (uint32_t i = 0; i < profile->nr_types; i++) {
+		struct perfguard_type type = {
+			.threshold_ns = profile->threshold_ns,
+			.id = i + 1,
+			.least_final = INT16_MIN,
+		};
+
+		check(link_profile_add_types(my_link, profile_id, &type, 1), "types");
+	}
+}
+
+static void add_contexts(const struct self_profile *profile)
+{
+	for (uint32_t i = 0; i < profile->nr_guards; i++) {
+		for (uint32_t j = 0; j < nr_depths && profile->guards[i].candidates; j++) {
+			struct perfguard_known_context context = {
+				.guard = i,
+				.depth = depths[j],
+				.nr_weights = profile->guards[i].candidates,
+			};
+
+			check(link_profile_add_contexts(my_link, profile_id, &context, 1),
+			      "contexts");
+			for (uint16_t k = 0; k < context.nr_weights; k++)
+				check(link_profile_add_weights(
+					my_link, profile_id,
+					&(struct perfguard_weight){ k, 1, 1 }, 1), "weights");
+		}
+	}
+}
+
+void self_arm(const struct self_profile *profile)
+{
+	uint32_t processes = 0;
+
+	check(link_profile_new(my_link, "paper", 1, profile->flags, &profile_id), "profile");
+	check(link_profile_add_object(my_link, profile_id, exe_fd), "object");
+	add_boundary();
+	add_guards(profile);
+	add_types(profile);
+	add_contexts(profile);
+	check(link_profile_arm(my_link, profile_id, &target_id, &processes), "arm");
+	if (processes != 1)
+		errx(1, "%" PRIu32 " processes", processes);
+	check(link_target_set_flags(my_link, target_id, profile->target_flags), "flags");
+}
+
+void self_disarm(void)
+{
+	check(link_target_del(my_link, target_id), "disarm");
+}
+
+struct self_counts self_counts(void)
+{
+	struct self_counts counts = { 0 };
+	struct armed_profile *profiles;
+	struct armed_guard *guards;
+	struct armed_type *types;
+	uint32_t nr;
+
+	check(link_profiles(my_link, &profiles, &nr), "profiles");
+	for (uint32_t i = 0; i < nr; i++) {
+		if (profiles[i].id != profile_id)
+			continue;
+		counts.units = profiles[i].units;
+		counts.stray_hits = profiles[i].stray_hits;
+		counts.unknown_hits = profiles[i].unknown_hits;
+	}
+	link_profiles_free(profiles, nr);
+	check(link_guards(my_link, profile_id, &guards, &nr), "guards");
+	for (uint32_t i = 0; i < nr; i++) {
+		counts.hits += guards[i].hits;
+		counts.stepped += guards[i].stepped;
+	}
+	free(guards);
+	check(link_types(my_link, profile_id, &types, &nr), "types");
+	for (uint32_t i = 0; i < nr; i++)
+		counts.late += types[i].late;
+	free(types);
+	return counts;
+}
+
+void self_tell(const char *name, double figure)
+{
+	printf("%s %.1f\n", name, figure);
+	fflush(stdout);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A profile of the very program that runs, made of plain lists, so that it can
+ * measure what guards cost itself: run under scripts/vm --icount, where a
+ * nanosecond of CLOCK_MONOTONIC is one instruction.
+ *
+ * A unit begins at self_unit().  The contexts of the profile are each guard at
+ * each of the depths that self_note_depth() noted before.
+ */
+#ifndef _PGUARD_PAPER_SELF_H
+#define _PGUARD_PAPER_SELF_H
+
+#include <stdint.h>
+
+enum { SELF_MAX_DEPTHS = 64 };
+
+/* A guard at the first instruction of @function. */
+struct self_guard {
+	void (*function)(void);
+	uint32_t candidates; /* types of each of its contexts; 0: it has none */
+};
+
+struct self_profile {
+	const struct self_guard *guards;
+	uint32_t nr_guards;
+	uint32_t nr_types;
+	uint64_t threshold_ns; /* of all types */
+	uint32_t flags; /* enum perfguard_profile_flags */
+	uint32_t target_flags; /* enum perfguard_target_flags */
+};
+
+/* Instructions since the boot. */
+uint64_t self_now(void);
+
+/* The wait call alone, as bare as it can be; it returns at once, with an event. */
+void self_unit(void);
+
+/* Calls nothing: the stack pointer at its entry is kept for self_note_depth(). */
+void self_mark(void);
+
+/* self_mark() was called where a guard will be, in the unit that runs. */
+void self_note_depth(void);
+
+/* How many of the noted depths differ. */
+uint32_t self_nr_depths(void);
+
+/* All end the program with a message if they fail. */
+void self_init(void);
+void self_arm(const struct self_profile *profile);
+void self_disarm(void);
+
+/* Where @function is in this program's file. */
+uint64_t self_offset(void (*function)(void));
+
+/* What the module counted since the profile was armed. */
+struct self_counts {
+	uint64_t units;
+	uint64_t hits;
+	uint64_t stray_hits; /* outside of units */
+	uint64_t unknown_hits; /* in contexts that the profile does not have */
+	uint64_t stepped;
+	uint64_t late;
+};
+
+struct self_counts self_counts(void);
+
+/* "name figure" on the standard output. */
+void self_tell(const char *name, double figure);
+
+#endif /* _PGUARD_PAPER_SELF_H */

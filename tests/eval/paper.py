@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""The paper's table 5, section 7.3, table 6 and figure 7, measured here.
+
+usage: paper.py [--part PART] [--kernel KERNEL] [--program NAME] [--again | --report]
+
+Parts are table5, contexts and stackwalk (section 7.3), table6 and figure7; without options all of
+them, on Linux 6.12.  All is measured in a VM in which instructions are counted; contexts are
+counted in what table5, or eval-training, recorded.
+Figure 7 takes the profiles that table5, or eval-guards, trained.  --again works out anew what earlier runs left,
+without a VM; --report only writes the page.
+
+Results go to build/eval/paper/KERNEL/*.json; the tables to the standard output, and to
+Documentation/evaluation-paper.md with its pictures, from all results that are there.
+
+Exit: 0 all was measured, 1 not so, 2 usage
+"""
+
+import argparse
+import datetime
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOP = HERE.parents[1]
+sys.path.insert(0, str(HERE / "guest"))
+
+import paper_page  # noqa: E402
+import paper_results  # noqa: E402
+import paper_selftest  # noqa: E402
+import paper_server  # noqa: E402
+import vm  # noqa: E402
+
+BUILD = TOP / "build/eval/paper"
+PAGE = TOP / "Documentation/evaluation-paper.md"
+PARTS = ["table5", "contexts", "stackwalk", "table6", "figure7"]
+KERNELS = ["6.1", "6.12"]
+DEFAULT_KERNEL = "6.12"
+TRAINED = ["apache", "mariadb", "mariadb-client", "redis", "nginx"]
+LOADED = ["apache", "mariadb"]
+# Of the guest, for the structure (with the coverage before) and for the timing of a training.
+TRAIN_SECONDS = {"apache": (2, 4), "mariadb": (3, 5), "mariadb-client": (2, 1), "redis": (2, 4),
+                 "nginx": (2, 4)}
+# A load's requests to Apache, and sysbench's transactions.
+REQUESTS = {"apache": 200, "mariadb": 60}
+CONCURRENCY = [1, 2, 4, 8, 16]
+ROUNDS = 2
+# Of the host.
+VM_SECONDS = 560
+LEARN_SECONDS = 300
+
+
+class NoResult(Exception):
+    """What was to be measured could not be; the text says why."""
+
+
+def in_vm(kernel, out, *command):
+    """Run a guest's part where instructions are counted; returns what it printed."""
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
+        trouble = vm.run(kernel, out, VM_SECONDS, ["--icount"], *command, output=output)
+        output.seek(0)
+        said = output.read()
+    if trouble:
+        raise NoResult(f"{trouble}: {said[-300:]}")
+    return said
+
+
+def figures_of(text):
+    """{name: figure} of "name figure" lines."""
+    return {name: float(figure) for name, figure in map(str.split, text.splitlines())}
+
+
+def data():
+    """MariaDB's files; nothing else needs any."""
+    path = BUILD / "mariadb-data"
+    if not path.exists():
+        BUILD.mkdir(parents=True, exist_ok=True)
+        paper_server.make_data(path)
+    return path
+
+
+def learn(path, *options):
+    """pg-collect learn; returns what it said."""
+    return subprocess.run([str(TOP / "pg-collect"), "learn", "-v", "-o", str(path),
+                           *map(str, options)], check=True, timeout=LEARN_SECONDS, text=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE).stderr
+
+
+def train(program, kernel, arguments):
+    """As pg-collect train does, but with little time for structure and much for timing."""
+    out = BUILD / kernel / program
+    if arguments.again:
+        return paper_results.of_training(out)
+    vm.say(f"eval-paper: training of {program}, Linux {kernel}")
+    structure, timing = TRAIN_SECONDS[program]
+    profile = out / "profile.pgp"
+    profile.unlink(missing_ok=True)
+    record = ("python3", "-B", HERE / "guest/paper-train.py", program, "/out", data())
+    in_vm(kernel, out, *record, "structure", structure)
+    learn(profile, out / "structure.pgt")
+    # The budget is known once units were timed, and the guards may be others then.
+    for _ in range(2):
+        if not paper_results.is_timed(profile):
+            in_vm(kernel, out, *record, "timing", timing)
+            learn(profile, out / "timing.pgt")
+    (out / "timing.pgt").unlink(missing_ok=True)
+    return paper_results.of_training(out)
+
+
+def identify(program, kernel):
+    """The contexts of a recording of table5, or of eval-training; time matters nothing here."""
+    for trace in (BUILD / kernel / program / "structure.pgt",
+                  BUILD.parent / kernel / program / "one/trace.pgt"):
+        if trace.exists():
+            with tempfile.TemporaryDirectory() as directory:
+                said = learn(pathlib.Path(directory) / "profile.pgp", trace)
+            return paper_results.of_contexts(said)
+    raise NoResult("there is no recording; PART=table5 or eval-training makes one")
+
+
+def trained_of(program, kernel):
+    """The profile that table5 trained, or eval-guards; one is not tied to a kernel."""
+    for other in (kernel, *KERNELS):
+        for path in (BUILD / other / program / "profile.pgp",
+                     BUILD.parent / "guards" / other / program / "trained.pgp"):
+            if path.exists():
+                return path
+    raise NoResult("there is no profile; PART=table5 trains it")
+
+
+def load(program, kernel, arguments):
+    out = BUILD / kernel / program
+    if not arguments.again:
+        trained = trained_of(program, kernel)
+        vm.say(f"eval-paper: load on {program}, Linux {kernel}")
+        for name, options in paper_results.PROFILES.items():
+            path = out / f"{name}.pgp"
+            out.mkdir(parents=True, exist_ok=True)
+            shutil.copy(trained, path)
+            learn(path, *options)
+        (out / "plan.json").write_text(json.dumps(
+            {"profiles": list(paper_results.PROFILES), "concurrency": CONCURRENCY,
+             "requests": REQUESTS[program], "rounds": ROUNDS}))
+        (out / "load.jsonl").unlink(missing_ok=True)
+        in_vm(kernel, out, "python3", "-B", HERE / "guest/paper-load.py", program, "/out", data())
+    return paper_results.of_load(out)
+
+
+def measure(name, kernel, *arguments):
+    vm.say(f"eval-paper: {name}, Linux {kernel}")
+    return {"figures": figures_of(in_vm(kernel, BUILD / kernel / name,
+                                        TOP / f"build/tests/eval/paper-{name}", *arguments))}
+
+
+def tasks(part, kernel, arguments):
+    """[(name of the result, how to get it)] of a part."""
+    if part == "table5":
+        return [(f"train-{name}", lambda it=name: train(it, kernel, arguments))
+                for name in TRAINED if name in (arguments.program or TRAINED)]
+    if part == "contexts":
+        return [(f"contexts-{name}", lambda it=name: identify(it, kernel))
+                for name in TRAINED if name in (arguments.program or TRAINED)]
+    if part == "figure7":
+        return [(f"load-{name}", lambda it=name: load(it, kernel, arguments))
+                for name in LOADED if name in (arguments.program or LOADED)]
+    if arguments.again:
+        return []
+    if part == "stackwalk":
+        return [("walk", lambda: measure("walk", kernel))]
+    return [("cost", lambda: measure("cost", kernel, TOP / f"build/{kernel}/bare/bare.ko"))]
+
+
+def run(part, kernel, arguments):
+    """Have the results of a part; returns whether they could be had."""
+    good = True
+    for name, get in tasks(part, kernel, arguments):
+        path = BUILD / kernel / f"{name}.json"
+        try:
+            result = get()
+        except (NoResult, OSError, LookupError, ValueError,
+                subprocess.SubprocessError) as error:
+            vm.say(f"eval-paper: {name}, Linux {kernel}: {type(error).__name__}: {error}")
+            good = False
+            continue
+        old = json.loads(path.read_text()) if arguments.again and path.exists() else {}
+        result["commit"] = old.get("commit", vm.commit())
+        result["date"] = old.get("date", datetime.datetime.now(datetime.timezone.utc)
+                                 .strftime("%Y-%m-%d"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(result, indent=1) + "\n")
+    return good
+
+
+def results_there():
+    """{kernel: {name: result}} of this and earlier runs."""
+    return {kernel: {path.stem: json.loads(path.read_text())
+                     for path in sorted((BUILD / kernel).glob("*.json"))} for kernel in KERNELS}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--part", action="append", choices=PARTS)
+    parser.add_argument("--kernel", action="append", choices=KERNELS)
+    parser.add_argument("--program", action="append", choices=TRAINED)
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--report", action="store_true")
+    arguments = parser.parse_args()
+    paper_selftest.run()
+    wanted = arguments.part or PARTS
+    good = True
+    for part in [] if arguments.report else PARTS:
+        for kernel in arguments.kernel or [DEFAULT_KERNEL]:
+            if part in wanted:
+                good = run(part, kernel, arguments) and good
+    results = results_there()
+    sections = paper_results.sections(results)
+    print(paper_page.text(sections))
+    paper_page.write(PAGE, sections, results)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

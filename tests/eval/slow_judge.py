@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a run of the guest's part says of a bug: was it found, and is its cause in the report."""
+
+import json
+import pathlib
+
+import alarms
+import collect
+
+CONFIDENCE = 0.95
+
+
+def module_name(path):
+    return pathlib.PurePath(path or "").name.split(".so")[0]
+
+
+def is_cause(step, outer, cause):
+    """Whether a step of a path, called by the step outer (or None), is what cause names."""
+    if cause.endswith(">"):
+        return outer is not None and outer["function"] == cause[:-1]
+    if cause.endswith(":"):
+        return module_name(step["module"]) == cause[:-1]
+    return step["function"] == cause
+
+
+def distance(path, causes):
+    """How many calls the innermost function of a path (outermost first) is from a cause; None
+    if no cause is on it."""
+    for calls, place in enumerate(range(len(path) - 1, -1, -1)):
+        outer = path[place - 1] if place else None
+        if any(is_cause(path[place], outer, cause) for cause in causes):
+            return calls
+    return None
+
+
+def rank(alert, causes):
+    """1 if a cause is on the hot path; else the place of the first function of those that are
+    told with their time, counted behind the path; None if it is not told at all."""
+    if distance(alert["hot_path"], causes) is not None:
+        return 1
+    named = [cause for cause in causes if not cause.endswith(">")]
+    for place, function in enumerate(alert["functions"]):
+        if any(is_cause(function, None, cause) for cause in named):
+            return place + 2
+    return None
+
+
+def read_alerts(out):
+    """{step: [alerts]} of those that tell of late units."""
+    steps = {}
+    path = out / "alerts.jsonl"
+    for line in path.read_text().splitlines() if path.exists() else []:
+        entry = json.loads(line)
+        if entry["alert"]["kind"] in ("late", "ended"):
+            steps.setdefault(entry["step"], []).append(entry["alert"])
+    return steps
+
+
+def longest(alerts):
+    """(first, last) that was told of the unit that took longest, or (None, None)."""
+    if not alerts:
+        return None, None
+    unit = max(alerts, key=lambda alert: alert["elapsed_ns"])
+    mine = [alert for alert in alerts
+            if (alert["tid"], alert["unit"]) == (unit["tid"], unit["unit"])]
+    return mine[0], mine[-1]
+
+
+def judge_turn(bug, alerts):
+    """What was told when the program was made slow once."""
+    first, last = longest(alerts)
+    if not first:
+        return {"found": False}
+    return {
+        "found": True,
+        "found_by": first["found_by"],
+        "type": last["type"],
+        "novel": bool(last.get("novel")),
+        "threshold_ns": first["threshold_ns"],
+        "elapsed_ns": last["elapsed_ns"],
+        # From the moment that it was late.
+        "delay_ns": first["elapsed_ns"] - first["threshold_ns"],
+        "rank": rank(last, bug.root_cause),
+        "d": distance(last["hot_path"], bug.root_cause),
+        "d_first": distance(first["hot_path"], bug.root_cause),
+        "path": [step["function"] or f"{module_name(step['module'])}+{step['offset']:#x}"
+                 for step in last["hot_path"]],
+        "where": [function["function"] for function in last["functions"][:3]],
+        "reason": (last.get("reason") or {}).get("text"),
+    }
+
+
+def judge_normal(done, profile):
+    """Units and false alarms of the normal load that training had not seen."""
+    step = done["steps"].get("normal", {"error": "not run"})
+    if step["error"]:
+        return {"error": step["error"]}
+    sums = {}
+    for when in ("before", "after"):
+        types = [entry for entry in step[when] if entry["kind"] == "type"]
+        whole = [entry for entry in step[when] if entry["kind"] == "profile"]
+        sums[when] = (sum(entry["units"] for entry in types),
+                      sum(entry["late"] for entry in types),
+                      sum(entry["novel"] for entry in whole))
+    units, late, novel = (after - before
+                          for before, after in zip(sums["before"], sums["after"]))
+    if units == 0:
+        return {"error": "the normal load made no unit"}
+    rate = profile["model"]["false_alarm_rate"]
+    return {"error": "", "units": units, "late": late, "novel": novel, "rate": rate,
+            "allowed": alarms.most(units, rate, CONFIDENCE) if rate else None}
+
+
+def judge_type(profile, number):
+    for kind in profile["types"]:
+        if kind["id"] == number:
+            return {"trees": kind["nr_trees"], "paths": round(kind["paths"], 1),
+                    "functions": round(kind["functions"], 1), "units": kind["units"]}
+    return None
+
+
+def judge(name, bug, out):
+    """A row of the table."""
+    done = json.loads((out / "done.json").read_text())
+    errors = [f"{step}: {result['error']}" for step, result in done["steps"].items()
+              if result["error"] and step in ("start", "train", "arm", name)]
+    row = {"bug": name, "title": bug.title, "kind": bug.kind, "paper": bug.paper,
+           "subject": done["subject"], "kernel": done["kernel"],
+           "root_cause": list(bug.root_cause), "error": "; ".join(errors)}
+    if not (out / "profile.pgp").exists():
+        return row
+    profile = collect.show(out / "profile.pgp")
+    steps = read_alerts(out)
+    row["turns"] = [judge_turn(bug, steps.get(f"{name}.{turn}", []))
+                    for turn in range(bug.repeats)]
+    row["took"] = done["steps"].get(name, {}).get("took", [])
+    found = [turn for turn in row["turns"] if turn["found"]]
+    numbers = [turn["type"] for turn in found]
+    row["type"] = max(numbers, key=numbers.count) if numbers else None
+    row["of_type"] = judge_type(profile, row["type"])
+    row["nr_types"] = len(profile["types"])
+    row["nr_guards"] = len(profile["guards"])
+    row["normal"] = judge_normal(done, profile)
+    return row
+
+
+def judge_overhead(out):
+    """Instructions of the program for a request, without and with its guards."""
+    path = out / "overhead.json"
+    if not path.exists():
+        return None
+    spent = json.loads(path.read_text())
+    if not spent["on"]:
+        return None
+    rounds = [on / off - 1 for off, on in zip(spent["off"], spent["on"])]
+    mean = {way: sum(spent[way]) / len(spent[way]) / spent["requests"] for way in ("off", "on")}
+    return {"requests": spent["requests"], "off": round(mean["off"]), "on": round(mean["on"]),
+            "share": round(mean["on"] / mean["off"] - 1, 5),
+            "noise": round((max(rounds) - min(rounds)) / 2, 5)}
