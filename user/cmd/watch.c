@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/background.h"
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/log.h"
@@ -287,6 +288,7 @@ int cmd_watch(int argc, char **argv)
 	if (!ret)
 		ret = begin(&watch);
 	if (!ret) {
+		background_enter();
 		ret = run(&watch, signals);
 		ret = finish(&watch, ret);
 	}

@@ -98,7 +98,7 @@ class Load:
 
 
 class Watch:
-    """pg-collect watch, and of which step each of its lines is."""
+    """pg-collect watch as a service has it, and of which step each of its lines is."""
 
     def __init__(self, out):
         self.step = "normal"
@@ -106,7 +106,7 @@ class Watch:
         self.file = open(out / "alerts.jsonl", "w", encoding="utf-8")
         self.process = subprocess.Popen(
             [COLLECT, "watch", "--json", "--window", "0", "--all"], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, text=True)
+            stdout=subprocess.PIPE, text=True, start_new_session=True)
         self.reader = threading.Thread(target=self.read)
         self.reader.start()
 

@@ -2,13 +2,15 @@
 """What 'watch' makes of alerts: where, why, how often, and changes of level."""
 
 import json
+import os
 import pathlib
 import socket
 import struct
 import subprocess
 import time
 
-from perfguard import COLLECT, IS_SLOW, MS, TOP, Audit, Victim, collect, done, note, ok, wait_until
+from perfguard import (COLLECT, IS_SLOW, MS, TOP, Audit, Victim, collect, done, note, ok, skip,
+                       wait_until)
 
 GUARDED = str(TOP / "build/tests/vm/guarded")
 PORT = 7085
@@ -25,12 +27,13 @@ class Watch:
     """pg-collect watch, its output in a file."""
     count = 0
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, leads_session=False):
         Watch.count += 1
         self.path = pathlib.Path(f"/tmp/85.watch.{Watch.count}")
         self.process = subprocess.Popen([COLLECT, "watch", *map(str, arguments)], text=True,
                                         stdout=self.path.open("w", encoding="utf-8"),
-                                        stderr=subprocess.PIPE)
+                                        stderr=subprocess.PIPE,
+                                        start_new_session=leads_session)
         STARTED.append(self.process)
         time.sleep(0.5)
 
@@ -52,6 +55,14 @@ class Watch:
         return self.lines()
 
 
+def nice_of_session(pid):
+    """Of the group that the scheduler puts the sessions' tasks in; None without such groups."""
+    try:
+        return int(pathlib.Path(f"/proc/{pid}/autogroup").read_text().split()[-1])
+    except (OSError, IndexError):
+        return None
+
+
 def kinds_of(line):
     return [part["part"] for part in line["reason"]["parts"]]
 
@@ -65,7 +76,17 @@ def watch_an_audit():
     watch = Watch("--json", "--window", 0)
     folded = Watch("--json", "--window", "4s")
     text = Watch("--window", 0)
+    leader = Watch("--json", leads_session=True)
     two = Watch("-n", 2, "--json", "--window", 0)
+    ok(wait_until(lambda: os.sched_getscheduler(two.process.pid) == os.SCHED_BATCH and
+                  os.getpriority(os.PRIO_PROCESS, two.process.pid) == 19),
+       "it makes way for all others")
+    if nice_of_session(two.process.pid) is None:
+        skip("with its session, if it leads one", "no groups of tasks")
+    else:
+        ok(wait_until(lambda: nice_of_session(leader.process.pid) == 19) and
+           nice_of_session(two.process.pid) == 0, "with its session, if it leads one")
+    leader.end()
 
     for number, (word, part) in enumerate([("sleep", "sleep"), ("spin", "cpu"), ("lock", "lock")],
                                           1):

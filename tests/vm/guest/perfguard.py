@@ -59,7 +59,7 @@ def collect(*arguments, **options):
 
 
 def wait_until(condition, seconds=10):
-    end = time.monotonic() + seconds
+    end = time.monotonic() + seconds * (5 if IS_SLOW else 1)
     while time.monotonic() < end:
         if condition():
             return True

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "background.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/*
+ * Where the kernel groups tasks by session (sched_autogroup_enabled), a
+ * priority holds within the group only.  As a service we lead a session that is
+ * all ours; in a terminal it is the shell's, and stays as it is.
+ */
+static void lower_session(void)
+{
+	static const char nice[] = "19";
+	int fd;
+
+	if (getsid(0) != getpid())
+		return;
+	fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	(void)!write(fd, nice, sizeof(nice) - 1);
+	close(fd);
+}
+
+void background_enter(void)
+{
+	const struct sched_param none = { 0 };
+
+	setpriority(PRIO_PROCESS, 0, 19);
+	sched_setscheduler(0, SCHED_BATCH, &none);
+	lower_session();
+}
