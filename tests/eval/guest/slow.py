@@ -6,11 +6,12 @@ usage: slow.py SUBJECT OUT BUG...
 To be run where time is counted in instructions (scripts/vm --icount), so that a busy host has no
 part in it.  Trains on the normal load unless OUT/profile.pgp is there, arms, runs a normal load
 that training has not seen, then each bug several times.  In OUT are then
-  alerts.jsonl  {"step", "alert"}: what was told in each step, "normal" or BUG.TURN
+  alerts.jsonl  {"step", "alert"}: what was late in each step, "normal" or BUG.TURN
   done.json     what became of each step, and the module's counters around the normal load
 Nothing is judged here.
 """
 
+import datetime
 import json
 import os
 import pathlib
@@ -34,7 +35,7 @@ SETTLE_SECONDS = 2
 LEARN_SECONDS = 240
 # No more is told of a step when nothing was told for so long.
 QUIET_SECONDS = 1.5
-QUIET_MOST_SECONDS = 30
+QUIET_MOST_SECONDS = 10
 # A load may take so long to begin, and has begun when the program has worked so long for it.
 START_SECONDS = 120
 FELT_TICKS = 5
@@ -101,7 +102,7 @@ class Watch:
     """pg-collect watch as a service has it, and of which step each of its lines is."""
 
     def __init__(self, out):
-        self.step = "normal"
+        self.steps = [(0.0, "normal")]      # when each began
         self.last = time.monotonic()
         self.file = open(out / "alerts.jsonl", "w", encoding="utf-8")
         self.process = subprocess.Popen(
@@ -116,7 +117,16 @@ class Watch:
             # What fits no type is told all the time, when the program is idle in its own ways.
             if alert["kind"] != "novel":
                 self.last = time.monotonic()
-            self.file.write(json.dumps({"step": self.step, "alert": alert}) + "\n")
+            self.file.write(json.dumps({"step": self.step_at(alert), "alert": alert}) + "\n")
+
+    def begin(self, step):
+        self.steps.append((time.time(), step))
+
+    def step_at(self, alert):
+        """The step it is of, however late it is told."""
+        # Python reads no more than six digits.
+        told = datetime.datetime.fromisoformat(alert["time"][:26] + "+00:00").timestamp()
+        return [step for began, step in self.steps if began <= told][-1]
 
     def wait_until_quiet(self):
         end = time.monotonic() + QUIET_MOST_SECONDS
@@ -164,14 +174,14 @@ def run_bug(subject, watch, name, bug):
     """How long the program was made slow, in s, each time."""
     took = []
     for turn in range(bug.repeats):
-        watch.step = f"{name}.{turn}"
+        watch.begin(f"{name}.{turn}")
         started = time.monotonic()
         getattr(subject, bug.trigger)()
         took.append(round(time.monotonic() - started, 3))
         watch.wait_until_quiet()
     if bug.after:
         getattr(subject, bug.after)()
-    watch.step = "between"
+    watch.begin("between")
     return {"took": took}
 
 
