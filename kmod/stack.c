@@ -40,8 +40,8 @@ static void regs_copy(u64 to[PGUARD_STACK_REGS], const struct pt_regs *from)
 /*
  * Another's memory map is not waited for, if it can be helped: a process that
  * is stuck with its map locked must not stop the watch over all others.
- * (access_process_vm() locks it once more, and only a writer that comes just
- * then can hold it up.)
+ * (access_process_vm() locks it again, and only a writer that comes just then
+ * can hold it up.)
  */
 static bool map_lock(struct mm_struct *mm)
 {
@@ -200,6 +200,33 @@ static bool regs_get(struct pguard_task *state, struct pt_regs *ret)
 	return alive;
 }
 
+/*
+ * Copy another's memory as far as it is there.  A page on a stuck file system
+ * must not stop the watch, so none is faulted in.  Of one that is missing, as in
+ * a large buffer that was not filled yet, all bits are set: no address is such,
+ * and no frame is taken for the thread's start by it.
+ *
+ * Return: bytes up to the last one that was there.
+ */
+static u32 read_present(struct task_struct *task, unsigned long addr, u8 *bytes, u32 size)
+{
+	u32 at = 0, end = 0, missing;
+	int nr;
+
+	while (at < size) {
+		nr = access_process_vm(task, addr + at, bytes + at, size - at, FOLL_NOFAULT);
+		if (nr > 0) {
+			at += nr;
+			end = at;
+			continue;
+		}
+		missing = min_t(u32, size - at, PAGE_SIZE - offset_in_page(addr + at));
+		memset(bytes + at, 0xff, missing);
+		at += missing;
+	}
+	return end;
+}
+
 /**
  * pguard_stack_read() - copy the stack of a thread that is in the kernel
  * @state: the thread; referenced by the caller
@@ -215,7 +242,6 @@ struct pguard_stack *pguard_stack_read(struct pguard_task *state)
 	struct pguard_stack *stack = NULL;
 	struct mm_struct *mm;
 	struct pt_regs regs;
-	int size;
 
 	mm = get_task_mm(state->task);
 	if (!mm)
@@ -226,12 +252,7 @@ struct pguard_stack *pguard_stack_read(struct pguard_task *state)
 	if (!stack)
 		goto out_mm;
 	stack->state = PERFGUARD_STACK_STATE_BLOCKED;
-	/* NOFAULT: a page on a stuck file system must not stop the watch. */
-	size = 0;
-	if (stack->size)
-		size = access_process_vm(state->task, regs.sp, stack->bytes, stack->size,
-					 FOLL_NOFAULT);
-	stack->size = max(size, 0) & ~7;
+	stack->size = read_present(state->task, regs.sp, stack->bytes, stack->size) & ~7U;
 	stack->nr_own = stack->size;
 	stack->holder = pguard_lock_holder(state->task, &regs);
 	stack_add_mappings(stack, mm);

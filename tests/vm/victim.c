@@ -13,6 +13,8 @@
  *       read PATH         in read_here(), with the page cache dropped
  *       both MS           in sleep_here(), then as long in spin_here()
  *       deep MS           in sleep_here(), on top of 64 KiB of stack
+ *       hole MS           in sleep_here(), on top of 28 KiB never written to, if
+ *                         it is the first command
  *       held KIND MS      as lock, for a mutex of this kind: plain, recursive,
  *                         robust, pi; first told as "held ADDRESS TID"
  *   victim crowd N        N threads, each with such a loop; a number on
@@ -59,6 +61,7 @@ VISIBLE void spin_here(unsigned int ms);
 VISIBLE void lock_here(unsigned int ms);
 VISIBLE void read_here(const char *path);
 VISIBLE void deep_here(unsigned int ms);
+VISIBLE void hole_here(unsigned int ms);
 VISIBLE void held_here(pthread_mutex_t *mutex);
 VISIBLE void command(char *line);
 VISIBLE int serve(void);
@@ -150,6 +153,15 @@ VISIBLE void deep_here(unsigned int ms)
 	sink += room[ms % sizeof(room)];
 }
 
+VISIBLE void hole_here(unsigned int ms)
+{
+	volatile char room[28 * 1024];
+
+	room[sizeof(room) - 1] = ms;
+	sleep_here(ms);
+	sink += room[sizeof(room) - 1];
+}
+
 struct held {
 	pthread_mutex_t mutex;
 	unsigned int ms;
@@ -232,6 +244,8 @@ VISIBLE void command(char *line)
 		sleep_here(ms), spin_here(ms);
 	else if (!strcmp(word, "deep"))
 		deep_here(ms);
+	else if (!strcmp(word, "hole"))
+		hole_here(ms);
 	else if (!strcmp(word, "held") && rest && sscanf(rest, "%15s %u", kind, &ms) == 2)
 		held_command(kind, ms);
 	else

@@ -562,7 +562,10 @@ enum {
 	 * rcx rbx rsi rdi rbp rsp r8 to r15 rip.
 	 */
 	PERFGUARD_A_STACK_REGS,
-	/* Bytes copied from the stack pointer upwards. */
+	/*
+	 * Bytes copied from the stack pointer upwards. Of a page that was not
+	 * in memory all bits are set.
+	 */
 	PERFGUARD_A_STACK_SIZE,
 	/*
 	 * Bytes there were up to the end of the stack; larger than size if

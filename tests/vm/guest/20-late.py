@@ -2,6 +2,7 @@
 """Late units are reported while they last, and their stacks name the function."""
 
 import os
+import pathlib
 
 from perfguard import IS_SLOW, PATIENCE, Audit, MS, Victim, done, functions, note, ok
 
@@ -10,6 +11,7 @@ SLACK = 20 * MS
 DELAY_MS = 500 if IS_SLOW else 130
 PLAN = [("sleep", "sleep_here"), ("spin", "spin_here"), ("lock", "lock_here")]
 TIMES = 30 if IS_SLOW else 100
+PAGE = 4096
 
 
 def reports(audit):
@@ -18,6 +20,14 @@ def reports(audit):
     if first and first["kind"] == "ended":
         return first, first
     return first, audit.next("ended")
+
+
+def has_hole(pid):
+    """Whether of the eight pages from a sleeper's stack pointer on one is not in memory."""
+    pointer = int(pathlib.Path(f"/proc/{pid}/syscall").read_text().split()[-2], 16)
+    with open(f"/proc/{pid}/pagemap", "rb", buffering=0) as file:
+        entries = os.pread(file.fileno(), 8 * 8, pointer // PAGE * 8)
+    return any(entry < 1 << 7 for entry in entries[7::8])
 
 
 victim = Victim()
@@ -51,6 +61,14 @@ if IS_EXACT:
     ok(in_time == TIMES, f"{in_time} of {TIMES} within threshold + {SLACK // MS} ms")
 ok(named == reported, f"{named} of {reported} stacks name the function")
 ok(ended_right == TIMES, f"{ended_right} of {TIMES} ends told, with the whole time")
+
+victim.send(f"hole {10 * DELAY_MS}")
+late = audit.next("late")
+ok(has_hole(victim.pid), "a stack with a page that was never written to")
+ok(late and functions(late["stacks"][0])[-1] == "_start" and late["stacks"][0]["end"] is None,
+   "is complete all the same")
+victim.answer()
+audit.next("ended")
 
 victim.do("sleep 20")
 victim.do("spin 20")
