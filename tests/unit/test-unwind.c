@@ -260,6 +260,67 @@ static void test_ends(const char *path)
 	ok(end == UNWIND_COMPLETE && has_truth(&truth), "the process may be gone meanwhile");
 }
 
+/* As if only the frames below @nr were in what was copied. */
+static void unwind_cut(pid_t pid, const struct frame *known, int nr)
+{
+	uint32_t size = slice.size;
+
+	slice.size = (uint32_t)(known[nr - 1].sp - slice.regs[SLICE_REG_RSP]);
+	unwind(pid);
+	slice.size = size;
+}
+
+/*
+ * Code without rules is crossed even where the slice does not reach the thread's
+ * start, if @enough frames follow: one more where two are searched for.
+ */
+static void test_cut_guess(const char *path, int enough)
+{
+	struct frame known[UNWIND_MAX_FRAMES];
+	struct truth truth;
+	int made = 0;
+
+	start_victim(path, "jit", false, &truth);
+	take_slice(truth.pid, truth.tid);
+	unwind(truth.pid);
+	memcpy(known, frames, sizeof(known));
+	while (made + enough + 2 < nr_frames && !known[made + 1].guessed)
+		made++;
+	unwind_cut(truth.pid, known, made + enough + 1);
+	if (!ok(nr_frames == made + enough + 1 && end == UNWIND_TRUNCATED &&
+			frames[made + 1].guessed && frames[made + 4].pc == known[made + 4].pc,
+		"made code, and enough frames up to where the slice was cut"))
+		show();
+	unwind_cut(truth.pid, known, made + enough);
+	if (!ok(nr_frames == made + 1 && end == UNWIND_NO_RULE, "fewer are not believed"))
+		show();
+	nr_frames = unwind_slice(unwinder, (uint32_t)truth.pid, &slice, frames,
+				 (uint32_t)(made + enough + 1), &end);
+	if (!ok(nr_frames == made + enough + 1 && end == UNWIND_TOO_DEEP &&
+			frames[made + 1].guessed,
+		"enough up to where there is no room for more"))
+		show();
+	stop(truth.pid);
+}
+
+/* A page of the stack that was not in memory. */
+static void test_missing(const char *path)
+{
+	const uint64_t missing = SLICE_MISSING;
+	struct truth truth;
+	uint64_t at;
+
+	start_victim(path, "sleep", false, &truth);
+	take_slice(truth.pid, truth.tid);
+	unwind(truth.pid);
+	at = frames[5].sp - 8 - slice.regs[SLICE_REG_RSP];
+	memcpy(slice.bytes + at, &missing, sizeof(missing));
+	unwind(truth.pid);
+	ok(nr_frames == 5 && end == UNWIND_TRUNCATED,
+	   "a return address in a page that was not there ends the stack");
+	stop(truth.pid);
+}
+
 /* The file a process runs is replaced by another one of the same path. */
 static void test_replaced(const char *path, const char *other)
 {
@@ -567,7 +628,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 2; i++)
 		snprintf(path[i], sizeof(path[i]), "%.*s/%s", own ? (int)(own - argv[0]) : 1,
 			 own ? argv[0] : ".", kinds[i]);
-	checks += 2 * 25 + 3 + 2 + 3 + 6 + 2 + 1 + 2;
+	checks += 2 * 25 + 3 + 2 * 3 + 1 + 2 + 3 + 6 + 2 + 1 + 2;
 	plan((unsigned int)checks);
 	alarm(300);
 	directory = mkdtemp(template);
@@ -577,6 +638,9 @@ int main(int argc, char **argv)
 	test_victim(path[0]);
 	test_victim(path[1]);
 	test_ends(path[0]);
+	test_cut_guess(path[0], 4);
+	test_cut_guess(path[1], 5);
+	test_missing(path[0]);
 	test_replaced(path[0], path[1]);
 	test_stopped(path[0]);
 	test_vdso();

@@ -18,6 +18,8 @@ enum slice_reg {
 };
 
 #define SLICE_NO_SYSCALL UINT32_MAX
+/* Each word of a page that was not in memory. */
+#define SLICE_MISSING UINT64_MAX
 
 /* One executable mapping of the process; path is NULL without a file. */
 struct mapping {

@@ -13,6 +13,11 @@
  * believed only if the walk from there comes to the thread's start.  Where the
  * call names its target, and that is not the function to return from, the word
  * is tried after all others (a tail call may have been in between).
+ *
+ * Of a slice that was cut no walk comes to the start.  Then the word that most
+ * frames follow is believed, if they are several: from a stale one the rules
+ * lead astray soon, or to the frames that the true one leads to.  So is the first
+ * one that is followed by several and more frames than there is room for.
  */
 
 #include "unwind.h"
@@ -30,6 +35,7 @@
 enum {
 	MAX_GUESSES = 3, /* in one stack */
 	MAX_STEPS = 8192, /* of all attempts for one slice */
+	MIN_FOLLOWING = 4, /* frames after a guess that does not come to the start */
 	SEARCH_BYTES = 16384,
 };
 
@@ -169,10 +175,12 @@ static enum unwind_end walk_from(struct walk *walk, struct registers registers, 
 				 unsigned int guesses);
 
 /* Go on as if the word at @slot were the return address of the frame at @place. */
-static enum unwind_end try_slot(struct walk *walk, const struct place *place,
-				const struct rule *rule, const struct registers *registers,
-				uint64_t slot, unsigned int guesses)
+static enum unwind_end try_slot(struct walk *walk, const struct place *place, bool has_rule,
+				const struct registers *registers, uint64_t slot,
+				unsigned int guesses)
 {
+	/* the table of rules may have moved since it was looked up last */
+	const struct rule *rule = has_rule ? object_rule(place->object, place->addr) : NULL;
 	struct registers caller = { .known = 0 };
 	uint64_t pc;
 
@@ -189,37 +197,56 @@ static enum unwind_end try_slot(struct walk *walk, const struct place *place,
 	return walk_from(walk, caller, true, guesses - 1);
 }
 
-/* Search the caller of the frame at @place; @end is what to say if there is none. */
-static enum unwind_end guess(struct walk *walk, const struct place *place,
-			     const struct rule *rule, const struct registers *registers,
-			     unsigned int guesses, enum unwind_end end)
+/* Is @pc behind a call, in code with rules?  Sets where that call is. */
+static bool is_candidate(const struct walk *walk, uint64_t pc, struct place *ret)
 {
-	uint64_t sp = registers->values[SLICE_REG_RSP];
+	return find_place(walk, pc, true, ret) && ret->object && call_length(ret) &&
+	       object_rule(ret->object, ret->addr);
+}
+
+/* How far the longest attempt came that ended at a cut. */
+struct attempt {
+	uint64_t slot;
+	uint32_t nr; /* frames */
+	uint32_t steps;
+};
+
+/* Search the caller of the frame at @place; @end is what to say if there is none. */
+static enum unwind_end guess(struct walk *walk, const struct place *place, bool has_rule,
+			     const struct registers *registers, unsigned int guesses,
+			     enum unwind_end end)
+{
+	uint64_t sp = (registers->values[SLICE_REG_RSP] + 7) & -8ull;
+	struct attempt best = { .nr = 0 };
 	uint32_t nr = walk->nr;
 
 	if (!guesses)
 		return end;
 	for (int pass = 0; pass < 2; pass++) {
-		for (uint64_t slot = (sp + 7) & -8ull; slot - sp < SEARCH_BYTES; slot += 8) {
+		for (uint64_t slot = sp; slot - sp < SEARCH_BYTES; slot += 8) {
+			uint32_t steps = walk->steps;
+			enum unwind_end other;
 			struct place caller;
 			uint64_t pc;
 
-			if (!stack_word(walk->slice, slot, &pc) || walk->steps >= MAX_STEPS)
+			if (!stack_word(walk->slice, slot, &pc) || steps >= MAX_STEPS)
 				break;
-			if (!find_place(walk, pc, true, &caller) || !caller.object ||
-			    !call_length(&caller) || !object_rule(caller.object, caller.addr))
+			if (!is_candidate(walk, pc, &caller) ||
+			    calls_other(&caller, place) != (pass == 1))
 				continue;
-			if (calls_other(&caller, place) != (pass == 1))
-				continue;
-			if (rule) /* the table of rules may have moved */
-				rule = object_rule(place->object, place->addr);
-			if (try_slot(walk, place, rule, registers, slot, guesses) ==
-			    UNWIND_COMPLETE)
-				return UNWIND_COMPLETE;
+			other = try_slot(walk, place, has_rule, registers, slot, guesses);
+			if (other == UNWIND_COMPLETE ||
+			    (other == UNWIND_TOO_DEEP && walk->nr - nr >= MIN_FOLLOWING))
+				return other;
+			if (other == UNWIND_TRUNCATED && walk->nr - nr > best.nr)
+				best = (struct attempt){ slot, walk->nr - nr, walk->steps - steps };
 			walk->nr = nr;
 		}
 	}
-	return end;
+	if (best.nr < MIN_FOLLOWING)
+		return end;
+	walk->steps -= best.steps; /* they are made once more */
+	return try_slot(walk, place, has_rule, registers, best.slot, guesses);
 }
 
 static enum unwind_end memory_end(const struct walk *walk)
@@ -252,17 +279,17 @@ static enum unwind_end walk_from(struct walk *walk, struct registers registers, 
 		if (!find_place(walk, registers.values[SLICE_REG_RIP], is_return, &place))
 			return UNWIND_BROKEN;
 		if (!place.object)
-			return guess(walk, &place, NULL, &registers, guesses,
+			return guess(walk, &place, false, &registers, guesses,
 				     place.mapping->path ? UNWIND_NO_FILE : UNWIND_NO_RULE);
 		rule = object_rule(place.object, place.addr);
 		if (!rule)
 			return is_start_code(&place) ? UNWIND_COMPLETE :
-				guess(walk, &place, NULL, &registers, guesses, UNWIND_NO_RULE);
+				guess(walk, &place, false, &registers, guesses, UNWIND_NO_RULE);
 		switch (rule_apply(rule, &registers, walk->slice, place.bias, &caller)) {
 		case RULE_START:
 			return UNWIND_COMPLETE;
 		case RULE_NO_CFA:
-			return guess(walk, &place, rule, &registers, guesses, UNWIND_BROKEN);
+			return guess(walk, &place, true, &registers, guesses, UNWIND_BROKEN);
 		case RULE_NO_MEMORY:
 			return memory_end(walk);
 		case RULE_STEPPED:
@@ -270,6 +297,8 @@ static enum unwind_end walk_from(struct walk *walk, struct registers registers, 
 		}
 		if (!caller.values[SLICE_REG_RIP])
 			return UNWIND_COMPLETE;
+		if (caller.values[SLICE_REG_RIP] == SLICE_MISSING)
+			return UNWIND_TRUNCATED;
 		if (caller.values[SLICE_REG_RSP] <= sp)
 			return UNWIND_BROKEN;
 		is_return = !rule->is_signal;

@@ -23,7 +23,7 @@ enum {
 /* Where a stack of frames ends. */
 enum unwind_end {
 	UNWIND_COMPLETE, /* at the thread's start */
-	UNWIND_TRUNCATED, /* at the end of a slice that was cut */
+	UNWIND_TRUNCATED, /* at the end of a slice that was cut, or at a page it lacks */
 	UNWIND_TOO_DEEP, /* there are more frames than room */
 	UNWIND_NO_FILE, /* at code whose file cannot be read, or is another one now */
 	UNWIND_NO_RULE, /* at code without unwind rules, or without a file */
@@ -43,7 +43,7 @@ void unwinder_destroy(struct unwinder *unwinder);
  *
  * Where a frame's caller cannot be computed it is searched for on the stack;
  * such frames say so (frame.guessed) and are kept only if the stack is
- * complete with them.
+ * complete with them, or cannot be and several frames follow.
  *
  * Returns the number of frames and sets *@ret_end, or -ENOMEM.
  */
