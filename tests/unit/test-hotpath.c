@@ -264,6 +264,7 @@ static void test_places(void)
 	struct hotpath hotpath;
 	struct hotpath_place place;
 	struct frame other, bare = { .pc = 0x1234 };
+	struct frame made = { .pc = 0x7f0000001234, .region = 0x7f0000001000 };
 
 	nr_stacks = 0;
 	take(0, "main work", false);
@@ -289,6 +290,7 @@ static void test_places(void)
 	ok(hotpath_place(&other).offset == other.offset, "or by the place, if that is unknown");
 	ok(hotpath_place(&bare).offset == 0x1234 && !hotpath_place(&bare).module,
 	   "code without a file by its address");
+	ok(hotpath_place(&made).offset == 0x7f0000001000, "or by the memory that it is in");
 }
 
 static void test_focus(void)
@@ -317,7 +319,7 @@ static void test_focus(void)
 
 int main(void)
 {
-	plan(37);
+	plan(38);
 	test_weights();
 	test_edges();
 	test_scatter();

@@ -15,6 +15,7 @@ struct frame {
 	const char *module; /* path of the file, or NULL */
 	const char *build_id; /* lower-case hex, or NULL */
 	uint64_t offset; /* pc as an address of the file (what addr2line takes) */
+	uint64_t region; /* of code without a file: where its memory begins; 0 otherwise */
 	uint64_t start; /* the function's first address, by symbol or FDE; 0 if unknown */
 	const char *function; /* readable, if C++; NULL where the file has no name for it */
 	uint64_t function_offset; /* pc - start of the named function */

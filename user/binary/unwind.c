@@ -352,8 +352,10 @@ static int describe(struct unwinder *unwinder, const struct place *place, bool i
 	uint64_t start;
 	int err;
 
-	if (!object && !mapping->path)
+	if (!object && !mapping->path) {
+		frame->region = mapping->start;
 		return 0;
+	}
 	frame->module = names_add(&unwinder->names, object ? object->path : mapping->path);
 	if (!frame->module)
 		return -ENOMEM;

@@ -50,6 +50,9 @@ struct hotpath_place hotpath_place(const struct frame *frame)
 		.function = frame->function,
 	};
 
+	/* Nothing tells where functions of code made at run time begin. */
+	if (!frame->module && frame->region)
+		place.offset = frame->region;
 	if (frame->start && frame->start <= frame->pc)
 		place.offset -= frame->pc - frame->start;
 	return place;

@@ -9,7 +9,8 @@
  * the first would make much of the place where the unit became late by chance.
  *
  * Functions, not addresses, are told apart: by build id (or path, where there
- * is none) and first byte.  A recursion is kept once: of a sequence of up to
+ * is none) and first byte; code made at run time, which has none of these, by
+ * the memory it is in.  A recursion is kept once: of a sequence of up to
  * eight functions that follows itself, only the first remains.
  *
  * Plain data.  It points into the frames it was made of.
@@ -30,7 +31,10 @@ struct hotpath_stack {
 	bool is_blocked; /* in the kernel when it was taken */
 };
 
-/* A function, or a bare place in a file where the function is not known. */
+/*
+ * A function, or a bare place in a file where the function is not known, or
+ * memory without a file.
+ */
 struct hotpath_place {
 	const char *module; /* or NULL: offset is an address of the process */
 	const char *build_id; /* or NULL */
