@@ -11,8 +11,12 @@ enum {
 	NO_NODE = UINT32_MAX,
 };
 
-/* With less of the unit's time, a place is where it was by chance when somebody looked. */
-#define STEP_SHARE 0.25
+/*
+ * With more than half of the time, a step is the only one that has so much.
+ * Further in, chance chooses: a dozen stacks hardly tell places apart that have
+ * a third each.
+ */
+#define STEP_SHARE 0.5
 /* Of so much of its own, a function is where the time goes; else see who called. */
 #define OWN_SHARE 0.6
 #define FOCUS_SHARE 0.9
@@ -25,7 +29,6 @@ struct node {
 	uint32_t next; /* sibling, in the order in which they were first seen */
 	uint32_t nr_calls;
 	uint64_t ns;
-	uint64_t self_ns;
 };
 
 struct tree {
@@ -164,7 +167,6 @@ static void tree_add(struct tree *tree, const struct path *path, uint64_t ns)
 		if (path->nr_calls[i] > tree->nodes[at].nr_calls)
 			tree->nodes[at].nr_calls = path->nr_calls[i];
 	}
-	tree->nodes[at].self_ns += ns;
 }
 
 /* The innermost function that is no system library's; the innermost if all are. */
@@ -230,12 +232,7 @@ static uint32_t heaviest(const struct tree *tree, uint32_t of)
 /* Does the hot path go on to a node?  The outermost function is always on it. */
 static bool is_step(const struct tree *tree, const struct node *node)
 {
-	const struct node *parent = &tree->nodes[node->parent];
-
-	if (!node->parent)
-		return true;
-	return node->ns >= parent->self_ns &&
-	       (double)node->ns >= STEP_SHARE * (double)tree->nodes[0].ns;
+	return !node->parent || (double)node->ns > STEP_SHARE * (double)tree->nodes[0].ns;
 }
 
 static int take_path(struct hotpath *hotpath, const struct tree *tree)

@@ -76,9 +76,8 @@ struct hotpath {
  * heard of; @stacks after it stand for no time, unless there is no other.
  * Returns 0 or -ENOMEM; hotpath_deinit() frees it.
  *
- * The hot path leads from the root always to the child with most time, of equal
- * ones to the first, and ends where a function has more time of its own than
- * each of its callees, or where none of these has a quarter of all the time.
+ * The hot path leads from the outermost function that has most time, of equal
+ * ones the first, as far as there is a callee with more than half of all.
  */
 int hotpath_init(struct hotpath *hotpath, const struct hotpath_stack *stacks, uint32_t nr,
 		 uint64_t end_ns);
