@@ -15,28 +15,27 @@
 
 /*
  * The state of current, which only current itself takes away, or the removal of
- * its target, and that waits for handlers first.
+ * its target, and that waits for handlers first.  NULL if it is not a thread of
+ * the site's target; else the hit is counted.
  */
-static struct pguard_task *state_of_current(void)
+static __always_inline struct pguard_task *state_of_current(const struct pguard_site *site)
 {
 	struct pguard_task *state;
 
 	preempt_disable_notrace();
 	state = pguard_task_find(current);
+	if (likely(state && state->target == site->target))
+		pguard_profile_this_cpu(site->profile)->guards[site->id].hits++;
+	else
+		state = NULL;
 	preempt_enable_notrace();
 	return state;
 }
 
-static void count_hit(struct pguard_profile *profile, u32 guard, bool is_stray)
+static void count_stray(struct pguard_profile *profile)
 {
-	struct pguard_profile_cpu *cpu;
-
 	preempt_disable();
-	cpu = pguard_profile_this_cpu(profile);
-	cpu->guards[guard].hits++;
-	if (READ_ONCE(profile->guards[guard].way) == PERFGUARD_GUARD_WAY_STEPPED)
-		cpu->guards[guard].stepped++;
-	cpu->sums.stray_hits += is_stray;
+	pguard_profile_this_cpu(profile)->sums.stray_hits++;
 	preempt_enable();
 }
 
@@ -55,25 +54,24 @@ static bool is_event_site(const struct pguard_inference *inference, u32 guard)
 	return false;
 }
 
-static void stream_hit(struct pguard_task *state, const struct pguard_inference *inference,
-		       u32 guard, u32 depth)
+static noinline void stream_hit(struct pguard_task *state,
+				const struct pguard_inference *inference, u32 guard, u32 depth)
 {
 	u16 type = infer_early(&inference->state);
 
-	if (unlikely(pguard_stream_wants_units(state->target)))
-		pguard_stream_put(state, PERFGUARD_EVENT_KIND_GUARD, guard, depth,
-				  pguard_inference_type_id(inference, type));
+	pguard_stream_put(state, PERFGUARD_EVENT_KIND_GUARD, guard, depth,
+			  pguard_inference_type_id(inference, type));
 }
 
-/* Look at the clock. */
-static void check(struct pguard_task *state, struct pguard_inference *inference,
-		  const struct pt_regs *regs, u64 now)
+/* Is the unit late?  It runs for so many ticks. */
+static noinline void check(struct pguard_task *state, struct pguard_inference *inference,
+			   const struct pt_regs *regs, u64 ticks)
 {
 	u64 elapsed, limit;
 
 	if (state->unit & PGUARD_PHASE_LATE || inference->is_quiet)
 		return;
-	elapsed = pguard_clock_ns(now - state->start - inference->checks);
+	elapsed = pguard_clock_ns(ticks);
 	limit = pguard_inference_limit(inference, elapsed);
 	if (unlikely(limit && elapsed > limit))
 		pguard_guarded_late(state, regs, elapsed);
@@ -83,31 +81,47 @@ static void check(struct pguard_task *state, struct pguard_inference *inference,
  * A thread without an inference waits in no loop of the profile; one with that
  * of another profile changes at its next boundary.
  */
-static void hit(const struct pguard_site *site, struct pguard_task *state,
-		const struct pt_regs *regs, u64 now)
+static __always_inline void hit(const struct pguard_site *site, struct pguard_task *state,
+				const struct pt_regs *regs, u64 now)
 {
 	struct pguard_inference *inference = pguard_task_inference(state);
 	struct pguard_profile *profile = site->profile;
-	bool is_event;
+	u64 ticks;
 	s64 depth;
 
-	if (!inference || inference->profile != profile || !inference->frame) {
-		count_hit(profile, site->id, true);
-		return;
-	}
+	if (unlikely(!inference || inference->profile != profile || !inference->frame))
+		return count_stray(profile);
 	depth = inference->frame - (regs->sp + site->sp_delta);
-	is_event = profile->guards[site->id].is_event;
-	if (unlikely(is_event) && depth > 0 && is_event_site(inference, site->id))
+	if (unlikely(site->is_event) && depth > 0 && is_event_site(inference, site->id))
 		pguard_guarded_event_site(state, now);
-	if (!(state->unit & PGUARD_PHASE_RUNNING) || depth <= 0 || depth > S32_MAX) {
-		count_hit(profile, site->id, true);
-		return;
-	}
-	count_hit(profile, site->id, false);
-	pguard_inference_meet(inference, site->id, depth, is_event);
-	stream_hit(state, inference, site->id, depth);
-	check(state, inference, regs, now);
+	if (unlikely(!(state->unit & PGUARD_PHASE_RUNNING) || depth <= 0 || depth > S32_MAX))
+		return count_stray(profile);
+	pguard_inference_meet(inference, site->id, depth, site->is_event);
+	if (unlikely(pguard_stream_wants_units(state->target)))
+		stream_hit(state, inference, site->id, depth);
+	ticks = now - state->start - inference->checks;
+	if (unlikely(ticks > inference->soon))
+		check(state, inference, regs, ticks);
 	inference->checks += pguard_clock() - now;
+}
+
+/*
+ * A thread that has been in no hooked call is in no unit.  A child that is no
+ * target's has the breakpoints its parent had.
+ */
+static noinline bool stranger(const struct pguard_site *site)
+{
+	struct pguard_profile_cpu *cpu;
+
+	if (!pguard_site_wants(site, current->mm))
+		return true;
+	/* The governor is to know of them, too. */
+	preempt_disable();
+	cpu = pguard_profile_this_cpu(site->profile);
+	cpu->guards[site->id].hits++;
+	cpu->sums.stray_hits++;
+	preempt_enable();
+	return false;
 }
 
 /**
@@ -121,19 +135,10 @@ static void hit(const struct pguard_site *site, struct pguard_task *state,
 bool pguard_guard_hit(struct pguard_site *site, const struct pt_regs *regs)
 {
 	u64 now = pguard_clock();
-	struct pguard_task *state = state_of_current();
+	struct pguard_task *state = state_of_current(site);
 
-	/*
-	 * A thread that has been in no hooked call is in no unit.  A child that
-	 * is no target's has the breakpoints its parent had.
-	 */
-	if (unlikely(!state || state->target != site->target)) {
-		if (!pguard_site_wants(site, current->mm))
-			return true;
-		/* The governor is to know of them, too. */
-		count_hit(site->profile, site->id, true);
-		return false;
-	}
+	if (unlikely(!state))
+		return stranger(site);
 	hit(site, state, regs, now);
 	return false;
 }

@@ -2,6 +2,7 @@
 
 #include "inference.h"
 
+#include "clock.h"
 #include "compat.h"
 
 #include <linux/slab.h>
@@ -47,38 +48,34 @@ void pguard_inference_free(struct pguard_inference *inference)
 	kfree_rcu(inference, rcu);
 }
 
-/**
- * pguard_inference_meet() - the unit hit a guard
- * @inference: of current, in a unit
- * @guard: index of the guard
- * @depth: stack depth, bytes
- * @is_event: it is an event site, of this loop or of another; that it was met
- * tells nothing where training had no guard there
- *
- * Context: the thread itself.
- */
-void pguard_inference_meet(struct pguard_inference *inference, u32 guard, u32 depth,
-			   bool is_event)
+/* The unit hit a guard in a context that training did not see. */
+void pguard_inference_meet_unknown(struct pguard_inference *inference, u32 guard, u32 depth)
+{
+	u32 nr = inference->nr_unknown++;
+
+	if (nr < PGUARD_UNKNOWN_KEPT) {
+		inference->unknown[nr].guard = guard;
+		inference->unknown[nr].depth = depth;
+	}
+}
+
+/* The unit hit a guard in the context @i, which may change what it is taken for. */
+void pguard_inference_meet_new(struct pguard_inference *inference, u32 i)
 {
 	const struct infer_table *table = &inference->course->table;
-	u32 i = infer_find(table, guard, depth);
+	u64 threshold;
+	u16 best;
 
-	if (unlikely(i == table->nr_contexts)) {
-		u32 nr;
-
-		if (is_event)
-			return;
-		nr = inference->nr_unknown++;
-		if (nr < PGUARD_UNKNOWN_KEPT) {
-			inference->unknown[nr].guard = guard;
-			inference->unknown[nr].depth = depth;
-		}
-		return;
-	}
 	if (infer_meet(table, &inference->state, i))
 		inference->hits[i] = 1;
 	else if (inference->hits[i] < U8_MAX)
 		inference->hits[i]++;
+	best = infer_early(&inference->state);
+	/* A context may have no candidate. */
+	if (best == INFER_NO_TYPE)
+		return;
+	threshold = table->types[best].threshold_ns;
+	inference->soon = threshold ? pguard_clock_ticks(threshold) : U64_MAX;
 }
 
 /**

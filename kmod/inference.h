@@ -21,6 +21,8 @@ enum { PGUARD_UNKNOWN_KEPT = 4 };
  * @course: the loop; in the profile
  * @frame: stack pointer of the loop's frame, 0 if not known
  * @checks: ticks of pguard_clock() that guards took in this unit
+ * @soon: until it has run for so many ticks more, it is not late by what it met
+ *	so far; 0 if that is not known
  * @nr_unknown: hits in contexts that the profile does not know, in this unit;
  *	the first ones are in @unknown
  * @is_marked: an event of this unit was met
@@ -34,6 +36,7 @@ struct pguard_inference {
 	const struct pguard_course *course;
 	u64 frame;
 	u64 checks;
+	u64 soon;
 	u32 nr_unknown;
 	bool is_marked;
 	bool is_quiet;
@@ -56,13 +59,41 @@ static inline void pguard_inference_begin(struct pguard_inference *inference)
 {
 	infer_begin(&inference->course->table, &inference->state);
 	inference->checks = 0;
+	inference->soon = 0;
 	inference->nr_unknown = 0;
 	inference->is_marked = false;
 	inference->is_quiet = false;
 }
 
-void pguard_inference_meet(struct pguard_inference *inference, u32 guard, u32 depth,
-			   bool is_event);
+void pguard_inference_meet_new(struct pguard_inference *inference, u32 i);
+void pguard_inference_meet_unknown(struct pguard_inference *inference, u32 guard, u32 depth);
+
+/**
+ * pguard_inference_meet() - the unit hit a guard
+ * @inference: of current, in a unit
+ * @guard: index of the guard
+ * @depth: stack depth, bytes
+ * @is_event: it is an event site, of this loop or of another; that it was met
+ * tells nothing where training had no guard there
+ *
+ * Context: the thread itself.
+ */
+static __always_inline void pguard_inference_meet(struct pguard_inference *inference, u32 guard,
+						  u32 depth, bool is_event)
+{
+	const struct infer_table *table = &inference->course->table;
+	u32 i = infer_find(table, guard, depth);
+
+	if (unlikely(i == table->nr_contexts)) {
+		if (!is_event)
+			pguard_inference_meet_unknown(inference, guard, depth);
+	} else if (!infer_has_met(table, &inference->state, i) || table->paper) {
+		pguard_inference_meet_new(inference, i);
+	} else if (inference->hits[i] < U8_MAX) {
+		inference->hits[i]++;
+	}
+}
+
 u64 pguard_inference_limit(const struct pguard_inference *inference, u64 elapsed);
 u64 pguard_inference_largest(const struct pguard_inference *inference);
 u64 pguard_inference_threshold(const struct pguard_inference *inference);

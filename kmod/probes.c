@@ -218,6 +218,7 @@ static int guard_add(struct batch *batch, struct pguard_target *target, u32 i,
 	probe->offset = guard->site.offset;
 	probe->site.target = target;
 	probe->site.profile = profile;
+	probe->site.is_event = profile->guards[i].is_event;
 	probe->site.id = i;
 	probe->site.sp_delta = guard->site.sp_delta;
 	ret = pguard_code_read(files[guard->site.object], probe->offset, &probe->code);

@@ -62,7 +62,8 @@ struct pguard_type_sums {
 /**
  * struct pguard_guard_sums - how often a guard was hit
  * @hits: all hits of the target's threads
- * @stepped: those whose instruction the kernel single-steps
+ * @stepped: those whose instruction the kernel single-steps; what a CPU counts is only
+ *	where the module could not carry it out, as elsewhere it is all or none
  */
 struct pguard_guard_sums {
 	u64 hits;

@@ -18,6 +18,7 @@ struct pt_regs;
  * @profile: whose guard it is, NULL if it is no guard but a site to record
  * @id: what the events of its hits carry; the index of the guard
  * @sp_delta: from the stack pointer here to that at the function's entry
+ * @is_event: some boundary of the profile is an event site here
  * @one_shot: one hit is enough
  * @seen: it was told; only where one is enough
  */
@@ -26,6 +27,7 @@ struct pguard_site {
 	struct pguard_profile *profile;
 	u32 id;
 	u32 sp_delta;
+	bool is_event;
 	bool one_shot;
 	bool seen;
 };

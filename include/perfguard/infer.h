@@ -418,12 +418,14 @@ static inline int infer_meet(const struct infer_table *table, struct infer_state
 	int is_new = infer_is_new(table, state, i);
 	const struct infer_weight *weight, *end;
 
+	if (!is_new && !table->paper)
+		return 0;
 	weight = &table->weights[table->contexts[i].first_weight];
 	end = weight + table->contexts[i].nr_weights;
 	for (; weight < end; weight++) {
 		if (table->paper)
 			infer_count(table, state, weight);
-		else if (is_new)
+		else
 			infer_add(table, state, weight);
 	}
 	return is_new;
