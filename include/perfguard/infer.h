@@ -108,6 +108,8 @@ struct infer_context {
  * @slot_mask: number of slots, a power of two, less 1
  * @default_early: type with the highest early start score
  * @default_final: type with the highest final start score
+ * @top_early: that score of the first
+ * @top_final: and of the second
  * @paper: count hits as the paper does
  */
 struct infer_table {
@@ -121,6 +123,8 @@ struct infer_table {
 	__u32 slot_mask;
 	__u16 default_early;
 	__u16 default_final;
+	__s16 top_early;
+	__s16 top_final;
 	__u8 paper;
 };
 
@@ -149,7 +153,8 @@ struct infer_seen {
  * @contexts: different contexts met
  * @best_early: type with the highest early score, or INFER_NO_TYPE
  * @best_final: type with the highest final score, or INFER_NO_TYPE
- * @reserved: 0
+ * @top_early: that score; not by the paper's rule
+ * @top_final: that score; not by the paper's rule
  * @scores: by type; a struct infer_seen for each 32 contexts follows
  */
 struct infer_state {
@@ -157,7 +162,8 @@ struct infer_state {
 	__u32 contexts;
 	__u16 best_early;
 	__u16 best_final;
-	__u32 reserved;
+	__s16 top_early;
+	__s16 top_final;
 	struct infer_score scores[];
 };
 
@@ -266,6 +272,10 @@ static inline int infer_table_init(struct infer_table *table, __u32 *slots)
 	}
 	table->default_early = infer_default(table, 0);
 	table->default_final = infer_default(table, 1);
+	if (table->nr_types) {
+		table->top_early = table->types[table->default_early].base_early;
+		table->top_final = table->types[table->default_final].base_final;
+	}
 	return 0;
 }
 
@@ -308,6 +318,8 @@ static inline void infer_begin(const struct infer_table *table, struct infer_sta
 	state->contexts = 0;
 	state->best_early = table->paper ? INFER_NO_TYPE : table->default_early;
 	state->best_final = table->paper ? INFER_NO_TYPE : table->default_final;
+	state->top_early = table->top_early;
+	state->top_final = table->top_final;
 }
 
 /* Is it the first hit of context @i in this unit? */
@@ -346,18 +358,22 @@ static inline int infer_get(const struct infer_table *table, const struct infer_
 	return is_final ? score->final : score->early;
 }
 
-/* The better of @best and @type, whose score is @score. */
-static inline __u16 infer_better(const struct infer_table *table, const struct infer_state *state,
-				 __u16 best, __u16 type, int score, int is_final)
-{
-	int other;
+/* The best type so far, and its score. */
+struct infer_best {
+	__u16 type;
+	__s16 score;
+};
 
-	if (best == type)
-		return best;
-	other = infer_get(table, state, best, is_final);
-	if (score > other || (score == other && infer_wins_tie(table, type, best)))
-		return type;
-	return best;
+/* @type has come to @score.  No score sinks, so the best itself stays the best. */
+static inline void infer_raise(const struct infer_table *table, struct infer_best *best,
+			       __u16 type, __s16 score)
+{
+	if (score < best->score ||
+	    (score == best->score && (type == best->type ||
+				      !infer_wins_tie(table, type, best->type))))
+		return;
+	best->type = type;
+	best->score = score;
 }
 
 static inline __s16 infer_sum(int score, int weight)
@@ -366,24 +382,35 @@ static inline __s16 infer_sum(int score, int weight)
 	return (__s16)(score < INFER_MAX_SCORE ? score : INFER_MAX_SCORE);
 }
 
-static inline void infer_add(const struct infer_table *table, struct infer_state *state,
-			     const struct infer_weight *weight)
+/* In locals, as the compiler takes each word of the state for changed by each other. */
+static inline void infer_add_all(const struct infer_table *table, struct infer_state *state,
+				 const struct infer_weight *weight,
+				 const struct infer_weight *end)
 {
-	int early = infer_get(table, state, weight->type, 0);
-	int final = infer_get(table, state, weight->type, 1);
-	struct infer_score *score = &state->scores[weight->type];
+	struct infer_best early = { state->best_early, state->top_early };
+	struct infer_best final = { state->best_final, state->top_final };
+	__u16 epoch = (__u16)state->epoch;
 
-	if (score->epoch != (__u16)state->epoch) {
-		score->epoch = (__u16)state->epoch;
-		score->matched = 0;
+	for (; weight < end; weight++) {
+		struct infer_score score = state->scores[weight->type];
+
+		if (score.epoch != epoch) {
+			score.epoch = epoch;
+			score.matched = 0;
+			score.early = table->types[weight->type].base_early;
+			score.final = table->types[weight->type].base_final;
+		}
+		score.matched++;
+		score.early = infer_sum(score.early, weight->early);
+		score.final = infer_sum(score.final, weight->final);
+		state->scores[weight->type] = score;
+		infer_raise(table, &early, weight->type, score.early);
+		infer_raise(table, &final, weight->type, score.final);
 	}
-	score->matched++;
-	score->early = infer_sum(early, weight->early);
-	score->final = infer_sum(final, weight->final);
-	state->best_early = infer_better(table, state, state->best_early, weight->type,
-					 score->early, 0);
-	state->best_final = infer_better(table, state, state->best_final, weight->type,
-					 score->final, 1);
+	state->best_early = early.type;
+	state->top_early = early.score;
+	state->best_final = final.type;
+	state->top_final = final.score;
 }
 
 static inline void infer_count(const struct infer_table *table, struct infer_state *state,
@@ -415,19 +442,15 @@ static inline void infer_count(const struct infer_table *table, struct infer_sta
  */
 static inline int infer_meet(const struct infer_table *table, struct infer_state *state, __u32 i)
 {
+	const struct infer_weight *weight = &table->weights[table->contexts[i].first_weight];
+	const struct infer_weight *end = weight + table->contexts[i].nr_weights;
 	int is_new = infer_is_new(table, state, i);
-	const struct infer_weight *weight, *end;
 
-	if (!is_new && !table->paper)
-		return 0;
-	weight = &table->weights[table->contexts[i].first_weight];
-	end = weight + table->contexts[i].nr_weights;
-	for (; weight < end; weight++) {
-		if (table->paper)
+	if (table->paper)
+		for (; weight < end; weight++)
 			infer_count(table, state, weight);
-		else
-			infer_add(table, state, weight);
-	}
+	else if (is_new)
+		infer_add_all(table, state, weight, end);
 	return is_new;
 }
 
