@@ -7,6 +7,7 @@
 
 struct netlink_ext_ack;
 struct pguard_profile;
+struct pguard_target;
 
 /**
  * struct pguard_arming_wish - which target is to be guarded
@@ -18,9 +19,10 @@ struct pguard_arming_wish {
 	u32 portid;
 };
 
+void pguard_arming_begin(struct pguard_profile *profile);
 int pguard_arming_arm(struct pguard_profile *profile, const struct pguard_arming_wish *wish,
 		      u32 *ret_target_id, u32 *ret_processes, struct netlink_ext_ack *extack);
-void pguard_arming_disarm(struct pguard_profile *profile);
+void pguard_arming_disarm(struct pguard_target *target);
 void pguard_arming_orphan(u32 portid);
 
 void pguard_arming_deinit(void);

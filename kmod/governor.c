@@ -6,9 +6,8 @@
  * function be hit in each round of a loop.  So each guard has a plan, and one
  * that is far beyond it is shed: taken off, and tried again later.
  *
- * All is done by a work, with pguard_control held: a probe must not be taken
- * off by its own handler.  The work does not wait for the lock, which may be
- * held long by orders that want nothing to happen meanwhile.
+ * All is done by a work, in a turn at each target: a probe must not be taken off
+ * by its own handler.  Where an order has the turn, the work comes again later.
  */
 
 #include "governor.h"
@@ -18,6 +17,7 @@
 #include "probe.h"
 #include "probes.h"
 #include "profile.h"
+#include "turn.h"
 
 #include <linux/jiffies.h>
 #include <linux/math64.h>
@@ -124,29 +124,39 @@ static bool profile_govern(struct pguard_target *target, struct pguard_profile *
 	return any;
 }
 
+static bool target_is_guarded(const struct pguard_target *target)
+{
+	return rcu_access_pointer(target->profile);
+}
+
+/* In its turn: nobody else changes the profile it has, which stays. */
+static void target_govern(struct pguard_target *target)
+{
+	struct pguard_profile *profile = pguard_target_profile(target);
+
+	/* One wait for all; then they can be put on again. */
+	if (profile && profile_govern(target, profile))
+		pguard_probe_sync();
+}
+
+static bool anything_is_guarded(void)
+{
+	struct pguard_target *target;
+	bool ret = false;
+
+	mutex_lock(&pguard_control);
+	list_for_each_entry(target, &pguard_targets, list)
+		ret |= target_is_guarded(target);
+	mutex_unlock(&pguard_control);
+	return ret;
+}
+
 static void govern(struct work_struct *work)
 {
-	struct pguard_profile *profile;
-	struct pguard_target *target;
-	bool armed = false, shed = false;
-
-	if (!mutex_trylock(&pguard_control)) {
+	if (pguard_turn_each(target_is_guarded, target_govern))
 		queue_delayed_work(system_unbound_wq, &governor_work, RETRY);
-		return;
-	}
-	list_for_each_entry(target, &pguard_targets, list) {
-		profile = pguard_target_profile(target);
-		if (!profile)
-			continue;
-		armed = true;
-		shed |= profile_govern(target, profile);
-	}
-	/* One wait for all; then they can be put on again. */
-	if (shed)
-		pguard_probe_sync();
-	if (armed)
+	else if (anything_is_guarded())
 		queue_delayed_work(system_unbound_wq, &governor_work, ROUND);
-	mutex_unlock(&pguard_control);
 }
 
 /**

@@ -30,6 +30,7 @@ struct pguard_target *pguard_target_alloc(void)
 		return NULL;
 	kref_init(&target->kref);
 	INIT_LIST_HEAD(&target->list);
+	mutex_init(&target->turn);
 	INIT_LIST_HEAD(&target->images);
 	INIT_LIST_HEAD(&target->probes);
 	ratelimit_state_init(&target->alert_limit, HZ, PGUARD_ALERTS_PER_SECOND);
@@ -55,7 +56,7 @@ static void target_free(struct kref *kref)
 /**
  * pguard_target_put() - give a reference back
  *
- * The executable's path was put by pguard_target_del() before.
+ * The executable's path was put by pguard_target_remove() before.
  *
  * Context: any.
  */

@@ -44,19 +44,24 @@ enum {
  * @list: in pguard_targets
  * @images: its images; pguard_images_lock
  * @nr_images: length of @images
- * @profile: what it is guarded by, or NULL; pguard_control for writing
- * @probes: batches of its sites (probe.c); pguard_control
- * @nr_sites: how many they are
+ * @turn: held by who puts its probes on or off, guards it or removes it
+ *	(turn.h); outside of pguard_control
+ * @profile: what it is guarded by, or NULL; @turn and pguard_control for writing
+ * @probes: batches of its sites (probes.c); @turn and pguard_control for
+ *	writing, one of them for reading
+ * @nr_sites: how many they are; pguard_control
  * @id: never used again
  * @flags: enum perfguard_target_flags; changes at any time, READ_ONCE
  * @limit_ns: the threshold less 1, so that none (0) is above all times; changes
  *	at any time, READ_ONCE
  * @pid: the process, where the target is one
  * @inode: real inode of the executable, pinned by @path; NULL for a process
- * @path: the executable as it was named; put by pguard_target_del()
+ * @path: the executable as it was named; put by pguard_target_remove()
  * @portid: netlink socket that made it
- * @orphan: that socket is closed and the target goes with it
- * @dying: gets no new processes and threads; set under pguard_images_lock
+ * @orphan: that socket is closed and the target goes with it; READ_ONCE
+ * @going: its removal has begun; pguard_control
+ * @dying: gets no new processes and threads, and is not in the list any more;
+ *	set under pguard_control and pguard_images_lock
  * @leaving: states of threads on their way out of the hooked calls; then
  *	@list is in the list of targets that leave (target.c)
  */
@@ -65,6 +70,7 @@ struct pguard_target {
 	struct list_head images;
 	u32 nr_images;
 	u32 id;
+	struct mutex turn;
 	struct pguard_profile __rcu *profile;
 	struct list_head probes;
 	u32 nr_sites;
@@ -75,6 +81,7 @@ struct pguard_target {
 	struct path path;
 	u32 portid;
 	bool orphan;
+	bool going;
 	bool dying;
 	struct hlist_head leaving;
 	/* private: */
@@ -161,9 +168,9 @@ struct pguard_image {
 };
 
 /*
- * Serializes all that the user orders: targets, loops, sites, hooks.  The
- * outermost lock; may be held long (while threads leave the hooks, or probes
- * go on and off), so nothing but orders takes it, and works that tidy up.
+ * Serializes all that the user orders and asks: targets, loops, sites, hooks.
+ * What takes long is done without it, in a turn at the target (turn.h); so it
+ * is held for a grace period or two at most.
  */
 extern struct mutex pguard_control;
 
@@ -183,10 +190,12 @@ static inline u64 pguard_target_threshold(const struct pguard_target *target)
 	return READ_ONCE(target->limit_ns) + 1;
 }
 
-/* Context: pguard_control held. */
+/* Context: pguard_control or the turn held, for as long as the profile is used. */
 static inline struct pguard_profile *pguard_target_profile(const struct pguard_target *target)
 {
-	return rcu_dereference_protected(target->profile, lockdep_is_held(&pguard_control));
+	return rcu_dereference_protected(target->profile,
+					 lockdep_is_held(&pguard_control) ||
+					 lockdep_is_held(&target->turn));
 }
 
 struct pguard_image *pguard_image_get(struct pguard_target *target,

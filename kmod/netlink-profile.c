@@ -11,6 +11,7 @@
 #include "netlink-policy.h"
 #include "probes.h"
 #include "profile.h"
+#include "turn.h"
 
 #include <linux/file.h>
 
@@ -81,6 +82,10 @@ static int profile_get(struct genl_info *info, struct pguard_profile **ret)
 	if ((*ret)->portid != info->snd_portid) {
 		NL_SET_ERR_MSG_ATTR(info->extack, id, "another socket loads this profile");
 		return -EPERM;
+	}
+	if ((*ret)->is_arming) {
+		NL_SET_ERR_MSG_ATTR(info->extack, id, "this profile is being armed");
+		return -EBUSY;
 	}
 	return 0;
 }
@@ -194,37 +199,57 @@ int pguard_nl_profile_arm_doit(struct sk_buff *skb, struct genl_info *info)
 	ret = pguard_nl_control_lock();
 	if (ret)
 		return ret;
-	ret = profile_get(info, &profile) ?:
-	      pguard_arming_arm(profile, &wish, &armed.target_id, &armed.processes,
-				info->extack);
+	ret = profile_get(info, &profile);
+	if (!ret)
+		pguard_arming_begin(profile);
 	mutex_unlock(&pguard_control);
+	if (!ret)
+		ret = pguard_arming_arm(profile, &wish, &armed.target_id, &armed.processes,
+					info->extack);
 	return ret ?: pguard_nl_reply(info, NLMSG_GOODSIZE, fill_armed, &armed);
 }
 
-static int profile_del(struct genl_info *info)
+/*
+ * Drop a profile that is not armed.  For an armed one, NULL or the target that
+ * it is armed for, in the sender's turn.
+ */
+static int profile_del(struct genl_info *info, struct pguard_target **ret)
 {
 	struct nlattr *id = info->attrs[PERFGUARD_A_PROFILE_ID];
-	struct pguard_profile *profile;
-	int ret;
+	struct pguard_profile *profile = pguard_profile_find(nla_get_u32(id));
+	struct pguard_target *target;
+	int error;
 
-	profile = pguard_profile_find(nla_get_u32(id));
+	*ret = NULL;
 	if (!profile || !profile->target) {
-		ret = profile_get(info, &profile);
-		if (!ret)
+		error = profile_get(info, &profile);
+		if (!error)
 			pguard_profile_drop(profile);
-		return ret;
+		return error;
 	}
-	if (profile->target->portid != info->snd_portid) {
+	target = profile->target;
+	if (target->portid != info->snd_portid) {
 		NL_SET_ERR_MSG_ATTR(info->extack, id,
 				    "this profile goes with its target, which is not the sender's");
 		return -EPERM;
 	}
-	pguard_arming_disarm(profile);
-	return 0;
+	error = pguard_turn_take(target);
+	/* In an earlier turn it may have gone. */
+	profile = error ? NULL : pguard_profile_find(nla_get_u32(id));
+	if (!error && !profile) {
+		pguard_turn_give(target);
+		error = -ENOENT;
+	}
+	if (error == -ENOENT)
+		NL_SET_ERR_MSG_ATTR(info->extack, id, "no such profile");
+	if (!error)
+		*ret = target;
+	return error;
 }
 
 int pguard_nl_profile_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
+	struct pguard_target *target;
 	int ret = pguard_nl_allowed(skb, info->extack);
 
 	if (ret)
@@ -236,9 +261,13 @@ int pguard_nl_profile_del_doit(struct sk_buff *skb, struct genl_info *info)
 	ret = pguard_nl_control_lock();
 	if (ret)
 		return ret;
-	ret = profile_del(info);
+	ret = profile_del(info, &target);
 	mutex_unlock(&pguard_control);
-	return ret;
+	if (ret || !target)
+		return ret;
+	pguard_arming_disarm(target);
+	pguard_turn_give(target);
+	return 0;
 }
 
 static int put_u64(struct sk_buff *skb, int type, u64 value)
@@ -275,7 +304,7 @@ static int fill_armed_profile(struct sk_buff *skb, const struct pguard_profile *
 	       nla_put_u32(skb, PERFGUARD_A_PROFILE_NR_GUARDS, profile->nr_guards) ||
 	       nla_put_u32(skb, PERFGUARD_A_PROFILE_NR_TYPES, profile->nr_types) ||
 	       nla_put_u32(skb, PERFGUARD_A_PROFILE_NR_CONTEXTS, profile->nr_contexts) ||
-	       nla_put_u32(skb, PERFGUARD_A_PROFILE_NR_SHED, profile->nr_shed) ||
+	       nla_put_u32(skb, PERFGUARD_A_PROFILE_NR_SHED, READ_ONCE(profile->nr_shed)) ||
 	       put_u64(skb, PERFGUARD_A_PROFILE_UNITS, sums.units) ||
 	       put_u64(skb, PERFGUARD_A_PROFILE_NOVEL, sums.novel) ||
 	       put_u64(skb, PERFGUARD_A_PROFILE_UNKNOWN_HITS, sums.unknown_hits) ||

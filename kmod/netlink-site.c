@@ -9,6 +9,7 @@
 #include "netlink-policy.h"
 #include "probes.h"
 #include "target.h"
+#include "turn.h"
 
 #include <linux/file.h>
 #include <linux/mm.h>
@@ -30,30 +31,32 @@ static int fill_answer(struct sk_buff *skb, void *argument)
 		       answer->nr_refused * sizeof(*answer->refused), answer->refused);
 }
 
-static int target_get(struct genl_info *info, struct pguard_target **ret)
+/* The target that an order is about, in the sender's turn. */
+static int target_take(struct genl_info *info, struct pguard_target **ret)
 {
 	struct nlattr *id = info->attrs[PERFGUARD_A_SITE_TARGET_ID];
+	int error = pguard_nl_control_lock();
 
+	if (error)
+		return error;
 	*ret = pguard_target_find(nla_get_u32(id));
-	if (*ret)
-		return 0;
-	NL_SET_ERR_MSG_ATTR(info->extack, id, "no such target");
-	return -ENOENT;
+	error = *ret ? pguard_turn_take(*ret) : -ENOENT;
+	mutex_unlock(&pguard_control);
+	if (error == -ENOENT)
+		NL_SET_ERR_MSG_ATTR(info->extack, id, "no such target");
+	return error;
 }
 
 static int sites_add(struct genl_info *info, struct pguard_probes_wish *wish,
 		     struct answer *answer)
 {
 	struct pguard_target *target;
-	int ret = pguard_nl_control_lock();
+	int ret = target_take(info, &target);
 
 	if (ret)
 		return ret;
-	ret = target_get(info, &target);
-	if (!ret)
-		ret = pguard_probes_add(target, wish, answer->refused, &answer->nr_refused,
-					info->extack);
-	mutex_unlock(&pguard_control);
+	ret = pguard_probes_add(target, wish, answer->refused, &answer->nr_refused, info->extack);
+	pguard_turn_give(target);
 	answer->added = wish->nr - answer->nr_refused;
 	return ret;
 }
@@ -119,12 +122,10 @@ int pguard_nl_site_del_doit(struct sk_buff *skb, struct genl_info *info)
 		NL_SET_ERR_MSG(info->extack, "which target?");
 		return -EINVAL;
 	}
-	ret = pguard_nl_control_lock();
+	ret = target_take(info, &target);
 	if (ret)
 		return ret;
-	ret = target_get(info, &target);
-	if (!ret)
-		pguard_probes_del(target, NULL);
-	mutex_unlock(&pguard_control);
-	return ret;
+	pguard_probes_del(target, NULL);
+	pguard_turn_give(target);
+	return 0;
 }

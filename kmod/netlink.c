@@ -23,6 +23,7 @@
 #include "stream.h"
 #include "target.h"
 #include "task.h"
+#include "turn.h"
 #include "watch.h"
 
 #include <linux/file.h>
@@ -81,6 +82,7 @@ int pguard_nl_target_new_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct pguard_target_wish wish = { .portid = info->snd_portid };
 	struct nlattr **attrs = info->attrs;
+	struct pguard_target *target;
 	struct target_reply answer;
 	int ret = pguard_nl_allowed(skb, info->extack);
 
@@ -102,13 +104,16 @@ int pguard_nl_target_new_doit(struct sk_buff *skb, struct genl_info *info)
 	}
 	ret = pguard_nl_control_lock();
 	if (!ret) {
-		ret = pguard_target_new(&wish, &answer.id, &answer.processes, info->extack);
+		ret = pguard_target_new(&wish, &target, info->extack);
 		mutex_unlock(&pguard_control);
 	}
 	if (wish.exe)
 		fput(wish.exe);
 	if (ret)
 		return ret;
+	answer.id = target->id;
+	answer.processes = atomic_read(&target->nr_processes);
+	pguard_turn_give(target);
 	return pguard_nl_reply(info, NLMSG_GOODSIZE, fill_target_reply, &answer);
 }
 
@@ -160,12 +165,7 @@ int pguard_nl_target_del_doit(struct sk_buff *skb, struct genl_info *info)
 		NL_SET_ERR_MSG_ATTR(info->extack, id, "no target has id 0");
 		return -EINVAL;
 	}
-	ret = pguard_nl_control_lock();
-	if (ret)
-		return ret;
-	ret = pguard_target_del(id ? nla_get_u32(id) : 0, info->extack);
-	mutex_unlock(&pguard_control);
-	return ret;
+	return pguard_target_del(id ? nla_get_u32(id) : 0, info->extack);
 }
 
 /* What the threads alive add to the sums of those that were. */

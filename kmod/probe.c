@@ -5,6 +5,7 @@
 #include "compat.h"
 #include "guard.h"
 #include "profile.h"
+#include "turn.h"
 
 #include <linux/fs.h>
 #include <linux/mm.h>
@@ -67,12 +68,14 @@ static bool probe_filter(PGUARD_UPROBE_FILTER_ARGS)
  * @probe: with its inode, offset, code and site filled in; off, and no handler
  *	runs for it
  *
- * Context: may sleep, long if many processes map the file; pguard_control held.
+ * Context: may sleep, long if many processes map the file; a worker, in a turn at
+ * the target, and pguard_control is not held.
  * Return: 0 or an error: -EINVAL for an offset beyond the end of the file,
  * -ENOTSUPP for an instruction that cannot be probed.
  */
 int pguard_probe_register(struct pguard_probe *probe)
 {
+	pguard_turn_assert_probe(probe->site.target);
 	if (probe->offset >= (u64)i_size_read(probe->inode))
 		return -EINVAL;
 	/* A registration before may have left something in it. */
@@ -95,14 +98,19 @@ int pguard_probe_register(struct pguard_probe *probe)
  */
 void pguard_probe_unregister(struct pguard_probe *probe)
 {
+	pguard_turn_assert_probe(probe->site.target);
 	if (!probe->is_on)
 		return;
 	pguard_uprobe_unregister(probe->handle, probe->inode, probe->offset, &probe->consumer);
 	probe->is_on = false;
 }
 
-/* No handler runs for those taken off.  Context: may sleep, up to 60 ms. */
+/*
+ * No handler runs for those taken off.  Context: may sleep, up to 60 ms;
+ * pguard_control not held.
+ */
 void pguard_probe_sync(void)
 {
+	lockdep_assert_not_held(&pguard_control);
 	pguard_uprobe_sync();
 }

@@ -7,6 +7,7 @@
 #include "image.h"
 #include "probe.h"
 #include "profile.h"
+#include "turn.h"
 
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -20,20 +21,24 @@
 
 /**
  * struct batch - probes that were ordered together
- * @list: in target.probes; pguard_control
+ * @list: in target.probes
  * @profile: whose guards they are, in its order, referenced; else NULL, and
  * @path: keeps the file
+ * @order: the task that puts them on; who asks whether it was killed is a worker
  * @nr: how many they are
  */
 struct batch {
 	struct list_head list;
 	struct pguard_profile *profile;
 	struct path path;
+	struct task_struct *order;
 	u32 nr;
 	struct pguard_probe probes[];
 };
 
-/* Of all targets; pguard_control. */
+enum { TIDY_AGAIN = HZ / 10 };
+
+/* Of all targets, and those to come for which there is room; pguard_control. */
 static u32 nr_probes;
 
 /*
@@ -47,7 +52,7 @@ static int site_add(struct batch *batch, struct pguard_target *target,
 	struct pguard_probe *probe = &batch->probes[batch->nr];
 	const struct perfguard_site *site = &wish->sites[i];
 
-	if (fatal_signal_pending(current))
+	if (fatal_signal_pending(batch->order))
 		return -EINTR;
 	if (site->id > PERFGUARD_MAX_SITE_ID || site->sp_delta > PGUARD_MAX_DISTANCE)
 		return -EINVAL;
@@ -86,12 +91,27 @@ int pguard_probes_file_check(const struct file *file, struct netlink_ext_ack *ex
 	return 0;
 }
 
-static int check_room(u32 nr, struct netlink_ext_ack *extack)
+/* Before the probes go on: meanwhile others want room, too. */
+static int room_take(u32 nr, struct netlink_ext_ack *extack)
 {
-	if (nr <= PERFGUARD_MAX_SITES - nr_probes)
+	bool has_room;
+
+	mutex_lock(&pguard_control);
+	has_room = nr <= PERFGUARD_MAX_SITES - nr_probes;
+	if (has_room)
+		nr_probes += nr;
+	mutex_unlock(&pguard_control);
+	if (has_room)
 		return 0;
 	NL_SET_ERR_MSG(extack, "too many sites");
 	return -ENOSPC;
+}
+
+static void room_give(u32 nr)
+{
+	mutex_lock(&pguard_control);
+	nr_probes -= nr;
+	mutex_unlock(&pguard_control);
 }
 
 static int wish_check(const struct pguard_probes_wish *wish, struct netlink_ext_ack *extack)
@@ -104,15 +124,17 @@ static int wish_check(const struct pguard_probes_wish *wish, struct netlink_ext_
 		NL_SET_ERR_MSG(extack, "no sites, or too many for one request");
 		return -EINVAL;
 	}
-	return check_room(wish->nr, extack);
+	return 0;
 }
 
 static struct batch *batch_new(struct pguard_target *target, u32 nr)
 {
 	struct batch *batch = kvzalloc(struct_size(batch, probes, nr), GFP_KERNEL);
 
-	if (batch)
-		kref_get(&target->kref);
+	if (!batch)
+		return NULL;
+	kref_get(&target->kref);
+	batch->order = current;
 	return batch;
 }
 
@@ -126,18 +148,51 @@ static void batch_free(struct batch *batch, struct pguard_target *target)
 	kvfree(batch);
 }
 
+/* Its probes are on, and have their room. */
 static void batch_list(struct batch *batch, struct pguard_target *target)
 {
+	mutex_lock(&pguard_control);
 	list_add_tail(&batch->list, &target->probes);
 	target->nr_sites += batch->nr;
-	nr_probes += batch->nr;
+	mutex_unlock(&pguard_control);
 }
 
 static void batch_unlist(struct batch *batch, struct pguard_target *target)
 {
+	lockdep_assert_held(&pguard_control);
 	list_del(&batch->list);
 	target->nr_sites -= batch->nr;
 	nr_probes -= batch->nr;
+}
+
+/* An order to put sites on, for the worker that does it. */
+struct sites_order {
+	struct batch *batch;
+	struct pguard_target *target;
+	const struct pguard_probes_wish *wish;
+	struct file *code;	/* or an error */
+	struct perfguard_site_refusal *refused;
+	u32 nr_refused;
+};
+
+static void sites_add(void *argument)
+{
+	struct sites_order *order = argument;
+	const struct pguard_probes_wish *wish = order->wish;
+	int ret;
+	u32 i;
+
+	for (i = 0; i < wish->nr; i++) {
+		ret = site_add(order->batch, order->target, wish, i, order->code);
+		if (ret)
+			order->refused[order->nr_refused++] = (struct perfguard_site_refusal){
+				.id = wish->sites[i].id,
+				.error = -ret,
+			};
+		else
+			order->batch->nr++;
+		cond_resched();
+	}
 }
 
 /**
@@ -148,7 +203,8 @@ static void batch_unlist(struct batch *batch, struct pguard_target *target)
  * @ret_nr_refused: how many they are
  * @extack: takes the reason of a refusal of the whole
  *
- * Context: may sleep, long if many processes map the file; pguard_control held.
+ * Context: may sleep, long if many processes map the file; it is current's turn
+ * at the target, and pguard_control is not held.
  * Return: 0, also if some sites or all were refused; an error with nothing
  * changed.
  */
@@ -156,46 +212,39 @@ int pguard_probes_add(struct pguard_target *target, const struct pguard_probes_w
 		      struct perfguard_site_refusal *refused, u32 *ret_nr_refused,
 		      struct netlink_ext_ack *extack)
 {
+	struct sites_order order = { .target = target, .wish = wish, .refused = refused };
 	struct batch *batch;
-	struct file *code;
-	u32 i;
 	int ret;
 
-	*ret_nr_refused = 0;
-	ret = wish_check(wish, extack);
+	pguard_turn_assert(target);
+	ret = wish_check(wish, extack) ?: room_take(wish->nr, extack);
 	if (ret)
 		return ret;
 	batch = batch_new(target, wish->nr);
-	if (!batch)
+	if (!batch) {
+		room_give(wish->nr);
 		return -ENOMEM;
+	}
 	batch->path = wish->file->f_path;
 	path_get(&batch->path);
-	code = pguard_code_open(&batch->path);
-
-	for (i = 0; i < wish->nr; i++) {
-		ret = site_add(batch, target, wish, i, code);
-		if (ret)
-			refused[(*ret_nr_refused)++] = (struct perfguard_site_refusal){
-				.id = wish->sites[i].id,
-				.error = -ret,
-			};
-		else
-			batch->nr++;
-		cond_resched();
-	}
-	if (!IS_ERR(code))
-		fput(code);
-	if (!batch->nr) {
+	order.batch = batch;
+	order.code = pguard_code_open(&batch->path);
+	pguard_turn_run(sites_add, &order);
+	if (!IS_ERR(order.code))
+		fput(order.code);
+	*ret_nr_refused = order.nr_refused;
+	room_give(order.nr_refused);
+	if (batch->nr)
+		batch_list(batch, target);
+	else
 		batch_free(batch, target);
-		return 0;
-	}
-	batch_list(batch, target);
 	return 0;
 }
 
 /* The last one first: the kernel looks for it from the end they were put on. */
-static void batch_off(struct batch *batch)
+static void batch_off(void *argument)
 {
+	struct batch *batch = argument;
 	u32 i;
 
 	for (i = batch->nr; i--;) {
@@ -212,7 +261,7 @@ static int guard_add(struct batch *batch, struct pguard_target *target, u32 i,
 	struct pguard_probe *probe = &batch->probes[i];
 	int ret;
 
-	if (fatal_signal_pending(current))
+	if (fatal_signal_pending(batch->order))
 		return -EINTR;
 	probe->inode = profile->objects[guard->site.object].inode;
 	probe->offset = guard->site.offset;
@@ -229,25 +278,37 @@ static int guard_add(struct batch *batch, struct pguard_target *target, u32 i,
 	return pguard_probe_register(probe);
 }
 
-/* Put the probes of a profile's guards on, up to the first that is refused. */
-static int guards_add(struct batch *batch, struct pguard_target *target,
-		      struct file *const *files)
-{
-	struct pguard_profile *profile = batch->profile;
+/* An order to put guards on, for the worker that does it. */
+struct guards_order {
+	struct batch *batch;
+	struct pguard_target *target;
+	struct file **files;
 	int ret;
+};
 
-	for (; batch->nr < profile->nr_guards; batch->nr++) {
-		ret = guard_add(batch, target, batch->nr, files);
-		if (ret == -EINTR)
-			return ret;
-		if (ret) {
-			profile->refused_guard = batch->nr;
-			profile->refused_error = -ret;
-			return ret;
-		}
+/* Put the probes of a profile's guards on, up to the first that is refused. */
+static void guards_add(void *argument)
+{
+	struct guards_order *order = argument;
+	struct batch *batch = order->batch;
+
+	for (; batch->nr < batch->profile->nr_guards; batch->nr++) {
+		order->ret = guard_add(batch, order->target, batch->nr, order->files);
+		if (order->ret)
+			return;
 		cond_resched();
 	}
-	return 0;
+}
+
+/* Who asks for the profile sees why it is not armed. */
+static void guard_refuse(struct pguard_profile *profile, u32 guard, int error,
+			 struct netlink_ext_ack *extack)
+{
+	mutex_lock(&pguard_control);
+	profile->refused_guard = guard;
+	profile->refused_error = -error;
+	mutex_unlock(&pguard_control);
+	NL_SET_ERR_MSG(extack, "a guard cannot be probed");
 }
 
 static void files_close(struct file **files, u32 nr)
@@ -282,14 +343,16 @@ static struct file **files_open(const struct pguard_profile *profile,
 static int batch_guard(struct batch *batch, struct pguard_target *target,
 		       struct netlink_ext_ack *extack)
 {
-	struct file **files = files_open(batch->profile, extack);
-	int ret;
+	struct guards_order order = { .batch = batch, .target = target };
 
-	if (IS_ERR(files))
-		return PTR_ERR(files);
-	ret = guards_add(batch, target, files);
-	files_close(files, batch->profile->nr_objects);
-	return ret;
+	order.files = files_open(batch->profile, extack);
+	if (IS_ERR(order.files))
+		return PTR_ERR(order.files);
+	pguard_turn_run(guards_add, &order);
+	if (order.ret && order.ret != -EINTR)
+		guard_refuse(batch->profile, batch->nr, order.ret, extack);
+	files_close(order.files, batch->profile->nr_objects);
+	return order.ret;
 }
 
 /**
@@ -298,8 +361,7 @@ static int batch_guard(struct batch *batch, struct pguard_target *target,
  * @profile: with its tables, not armed yet
  * @extack: takes the reason of a refusal
  *
- * Context: may sleep, long if many processes map the files; pguard_control
- * held.
+ * Context: as pguard_probes_add().
  * Return: 0; or an error with none of them on, and the guard that was refused
  * told in the profile.
  */
@@ -307,13 +369,17 @@ int pguard_probes_guard(struct pguard_target *target, struct pguard_profile *pro
 			struct netlink_ext_ack *extack)
 {
 	struct batch *batch;
-	int ret = check_room(profile->nr_guards, extack);
+	int ret;
 
+	pguard_turn_assert(target);
+	ret = room_take(profile->nr_guards, extack);
 	if (ret)
 		return ret;
 	batch = batch_new(target, profile->nr_guards);
-	if (!batch)
+	if (!batch) {
+		room_give(profile->nr_guards);
 		return -ENOMEM;
+	}
 	batch->profile = profile;
 	kref_get(&profile->kref);
 	ret = batch_guard(batch, target, extack);
@@ -322,38 +388,46 @@ int pguard_probes_guard(struct pguard_target *target, struct pguard_profile *pro
 		return 0;
 	}
 	if (batch->nr) {
-		batch_off(batch);
+		pguard_turn_run(batch_off, batch);
 		pguard_probe_sync();
 	}
 	batch_free(batch, target);
-	if (profile->refused_error)
-		NL_SET_ERR_MSG(extack, "a guard cannot be probed");
+	room_give(profile->nr_guards);
 	return ret;
 }
 
-/* Take those batches off that @want has, with one wait for all of them. */
+/*
+ * Take those batches off that @want has, with one wait for all of them.  They
+ * are in the list until the last one is off.
+ */
 static void batches_del(struct pguard_target *target,
 			bool (*want)(const struct batch *batch, const void *argument),
 			const void *argument)
 {
 	struct batch *batch, *next;
 	bool any = false;
+	LIST_HEAD(off);
 
+	pguard_turn_assert(target);
 	list_for_each_entry_reverse(batch, &target->probes, list) {
 		if (!want(batch, argument))
 			continue;
-		batch_off(batch);
+		pguard_turn_run(batch_off, batch);
 		any = true;
 	}
 	if (!any)
 		return;
 	pguard_probe_sync();
+	mutex_lock(&pguard_control);
 	list_for_each_entry_safe(batch, next, &target->probes, list) {
 		if (!want(batch, argument))
 			continue;
 		batch_unlist(batch, target);
-		batch_free(batch, target);
+		list_add(&batch->list, &off);
 	}
+	mutex_unlock(&pguard_control);
+	list_for_each_entry_safe(batch, next, &off, list)
+		batch_free(batch, target);
 }
 
 static bool batch_is_of(const struct batch *batch, const void *profile)
@@ -371,10 +445,9 @@ static bool batch_is_any(const struct batch *batch, const void *unused)
  * @target: the target
  * @profile: whose guards; NULL for the sites to record
  *
- * Afterwards no handler runs for them.
+ * Afterwards no handler runs for them.  The profile may go with its guards.
  *
- * Context: may sleep, long if many processes map the files; pguard_control
- * held.
+ * Context: as pguard_probes_add().
  */
 void pguard_probes_del(struct pguard_target *target, const struct pguard_profile *profile)
 {
@@ -408,8 +481,10 @@ static struct pguard_probe *guard_probe(const struct pguard_target *target,
 int pguard_probes_on(struct pguard_target *target, const struct pguard_profile *profile,
 		    u32 guard)
 {
-	struct pguard_probe *probe = guard_probe(target, profile, guard);
+	struct pguard_probe *probe;
 
+	pguard_turn_assert(target);
+	probe = guard_probe(target, profile, guard);
 	if (!probe)
 		return -ENOENT;
 	return probe->is_on ? 0 : pguard_probe_register(probe);
@@ -419,36 +494,41 @@ int pguard_probes_on(struct pguard_target *target, const struct pguard_profile *
 void pguard_probes_off(struct pguard_target *target, const struct pguard_profile *profile,
 		      u32 guard)
 {
-	struct pguard_probe *probe = guard_probe(target, profile, guard);
+	struct pguard_probe *probe;
 
+	pguard_turn_assert(target);
+	probe = guard_probe(target, profile, guard);
 	if (probe)
 		pguard_probe_unregister(probe);
 }
 
 /*
- * A target that is one process is not to come again once it has ended.  While
- * an exec replaces it, with preemption off, it is out of the table.
+ * A target that is one process is not to come again once it has ended.  Whether
+ * it has probes is known in its turn.
  */
-static bool target_is_over(const struct pguard_target *target)
+static bool target_seems_over(const struct pguard_target *target)
 {
-	if (target->inode || list_empty(&target->probes) || atomic_read(&target->nr_processes))
-		return false;
-	synchronize_rcu();
-	return !atomic_read(&target->nr_processes);
+	return !target->inode && !atomic_read(&target->nr_processes);
 }
+
+/* While an exec replaces it, with preemption off, it is out of the table. */
+static void target_tidy(struct pguard_target *target)
+{
+	if (list_empty(&target->probes))
+		return;
+	synchronize_rcu();
+	if (target_seems_over(target))
+		pguard_probes_del_all(target);
+}
+
+static void tidy(struct work_struct *work);
+static DECLARE_DELAYED_WORK(tidy_work, tidy);
 
 static void tidy(struct work_struct *work)
 {
-	struct pguard_target *target;
-
-	mutex_lock(&pguard_control);
-	list_for_each_entry(target, &pguard_targets, list)
-		if (target_is_over(target))
-			pguard_probes_del_all(target);
-	mutex_unlock(&pguard_control);
+	if (pguard_turn_each(target_seems_over, target_tidy))
+		queue_delayed_work(system_unbound_wq, &tidy_work, TIDY_AGAIN);
 }
-
-static DECLARE_WORK(tidy_work, tidy);
 
 /**
  * pguard_probes_tidy() - a watched process ended
@@ -460,11 +540,11 @@ static DECLARE_WORK(tidy_work, tidy);
  */
 void pguard_probes_tidy(void)
 {
-	queue_work(system_unbound_wq, &tidy_work);
+	mod_delayed_work(system_unbound_wq, &tidy_work, 0);
 }
 
-/* The module goes: no process is watched any more. */
+/* The module goes: there is no target. */
 void pguard_probes_deinit(void)
 {
-	flush_work(&tidy_work);
+	cancel_delayed_work_sync(&tidy_work);
 }

@@ -5,6 +5,9 @@
  * They come in batches, as the user orders them, and go all at once with their
  * target or before.  A batch holds a reference to its target, and keeps the
  * file or, if it is of the guards of a profile, the profile.
+ *
+ * All is done by one who has the turn at the target (turn.h), and without
+ * pguard_control: it may take seconds.
  */
 #ifndef _PGUARD_PROBES_H
 #define _PGUARD_PROBES_H

@@ -108,10 +108,10 @@ struct pguard_course {
 /**
  * struct pguard_guard - a guard site
  * @site: as it was loaded
- * @state: enum perfguard_guard_state; pguard_control for writing, READ_ONCE
+ * @state: enum perfguard_guard_state; the target's turn for writing, READ_ONCE
  * @way: enum perfguard_guard_way
  * @is_event: some boundary of the profile is an event site at this guard
- * @sheds: how often it was shed; pguard_control
+ * @sheds: how often it was shed; the same
  */
 struct pguard_guard {
 	struct perfguard_guard site;
@@ -133,11 +133,12 @@ struct pguard_guard {
  * @id: never used again
  * @portid: netlink socket that loads it; 0 once it is armed
  * @orphan: that socket is closed and the profile goes with it
+ * @is_arming: an order arms it, and alone may change or drop it meanwhile
  * @draft: what is loaded, NULL once it is armed
  * @name: the user's, @hash too
  * @flags: enum perfguard_profile_flags
  * @target: it is armed for, or NULL; valid while it is armed
- * @nr_shed: guards that are shed; READ_ONCE
+ * @nr_shed: guards that are shed; the target's turn for writing, READ_ONCE
  * @min_threshold: smallest of all types, ns; 0 if none has one
  * @cpus: by CPU number, nr_cpu_ids of them
  * @refused_guard: the first that could not be probed, when arming failed by it
@@ -152,6 +153,7 @@ struct pguard_profile {
 	u32 id;
 	u32 portid;
 	bool orphan;
+	bool is_arming;
 	struct pguard_draft *draft;
 	char *name;
 	u64 hash;

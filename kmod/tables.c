@@ -303,7 +303,7 @@ static int make_slots(struct pguard_profile *profile, struct netlink_ext_ack *ex
  * @profile: with its draft and its objects; gets all the rest
  * @extack: takes the reason of a refusal
  *
- * Context: may sleep; pguard_control held.
+ * Context: may sleep; an order arms the profile.
  * Return: 0, or an error with no tables made.
  */
 int pguard_tables_make(struct pguard_profile *profile, struct netlink_ext_ack *extack)

@@ -5,16 +5,19 @@
  * target holds a reference to the module.  Order of going, each step relying
  * on the one before:
  *
- *   1. dying is set and the target leaves the list: no exec matches it
- *   2. its sites' probes go
- *   3. its processes go: the stub passes their threads
- *   4. with the last target: tracepoint probes, hooks and the watch go
- *   5. its threads' states go, then its profile, and the threads are sent out
- *      of the hooked calls; what cannot leave just now is waited for by a work
- *   6. when the last thread is out: the path, the module
+ *   1. its profile goes: threads notice at their next boundary
+ *   2. its sites' probes go, which may take seconds, so without pguard_control
+ *   3. dying is set and the target leaves the list: no exec matches it
+ *   4. its processes go: the stub passes their threads
+ *   5. with the last target: tracepoint probes, hooks and the watch go
+ *   6. its threads' states go, and the threads are sent out of the hooked calls;
+ *      what cannot leave just now is waited for by a work
+ *   7. when the last thread is out: the path, the module
  *
- * Locks, outermost first: pguard_control, leaving_lock (mutexes),
- * pguard_images_lock, pguard_tasks_lock, pguard_task.lock, pguard_ring.lock
+ * All of it in a turn at the target, so nobody puts probes on again after 2.
+ *
+ * Locks, outermost first: pguard_target.turn, pguard_control, leaving_lock
+ * (mutexes), pguard_images_lock, pguard_tasks_lock, pguard_task.lock, pguard_ring.lock
  * (spinlocks; never taken in interrupts).
  */
 
@@ -26,14 +29,15 @@
 #include "governor.h"
 #include "hook.h"
 #include "image.h"
+#include "leaving.h"
 #include "life.h"
 #include "probes.h"
 #include "process.h"
 #include "profile.h"
 #include "record.h"
+#include "turn.h"
 #include "watch.h"
 
-#include <linux/delay.h>
 #include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/sched/signal.h>
@@ -42,19 +46,10 @@
 
 static u32 nr_targets;
 
-enum {
-	LEAVING_PATIENCE = HZ,	/* how long an order waits for threads */
-	LEAVING_PERIOD = HZ / 10,
-};
-
-/* Targets that are gone but for threads that sleep where nothing wakes them. */
-static LIST_HEAD(leaving);
-static DEFINE_MUTEX(leaving_lock);	/* guards that list; inside pguard_control */
-static void leaving_work(struct work_struct *work);
-static DECLARE_DELAYED_WORK(leaving_dwork, leaving_work);
+enum { ORPHANS_AGAIN = HZ / 10 };
 
 static void orphan_work(struct work_struct *work);
-static DECLARE_WORK(orphans, orphan_work);
+static DECLARE_DELAYED_WORK(orphans, orphan_work);
 
 /* Does the task execute this inode?  Its task_lock is held. */
 static bool task_executes(struct task_struct *task, const struct inode *inode)
@@ -159,75 +154,37 @@ static void target_unlist(struct pguard_target *target)
 	nr_targets--;
 }
 
-/* Let go of a target none of whose threads is in a hooked call. */
-static void target_free(struct pguard_target *target)
-{
-	if (target->inode)
-		path_put(&target->path);
-	pguard_target_put(target);
-	module_put(THIS_MODULE);
-}
-
-static void leaving_work(struct work_struct *work)
-{
-	struct pguard_target *target, *next;
-
-	mutex_lock(&leaving_lock);
-	list_for_each_entry_safe(target, next, &leaving, list) {
-		if (!pguard_drain_is_done(target))
-			continue;
-		list_del(&target->list);
-		target_free(target);
-	}
-	if (!list_empty(&leaving))
-		queue_delayed_work(system_unbound_wq, &leaving_dwork, LEAVING_PERIOD);
-	mutex_unlock(&leaving_lock);
-}
-
-/* Wait for the threads, but not for ever: a work takes over. */
-static int target_leave(struct pguard_target *target)
-{
-	unsigned long end = jiffies + LEAVING_PATIENCE;
-
-	while (!pguard_drain_is_done(target)) {
-		if (time_before(jiffies, end) && !fatal_signal_pending(current)) {
-			usleep_range(1000, 2000);
-			continue;
-		}
-		mutex_lock(&leaving_lock);
-		list_add_tail(&target->list, &leaving);
-		queue_delayed_work(system_unbound_wq, &leaving_dwork, LEAVING_PERIOD);
-		mutex_unlock(&leaving_lock);
-		return -EINPROGRESS;
-	}
-	target_free(target);
-	return 0;
-}
-
-/* Its threads are not found any more; those in a call hold the profile. */
-static bool target_unguard(struct pguard_target *target)
-{
-	struct pguard_profile *profile = pguard_target_profile(target);
-
-	if (!profile)
-		return false;
-	RCU_INIT_POINTER(target->profile, NULL);
-	pguard_profile_drop(profile);
-	return true;
-}
-
-/*
- * The way out, also of a target that only half came in.  -EINPROGRESS if a
- * thread cannot be got out of a hooked call just now.
+/**
+ * pguard_target_unguard() - a target's threads are guarded by its profile no
+ * longer
+ *
+ * They notice at their next boundary.  The profile is not in the list any more,
+ * but kept by the batch of its probes, which are still on.
+ *
+ * Context: may sleep; it is current's turn, pguard_control not held.
+ * Return: the profile, or NULL if it had none.
  */
-static int target_remove(struct pguard_target *target)
+struct pguard_profile *pguard_target_unguard(struct pguard_target *target)
 {
-	bool was_guarded;
-	int ret;
+	struct pguard_profile *profile;
 
+	pguard_turn_assert(target);
+	mutex_lock(&pguard_control);
+	profile = pguard_target_profile(target);
+	if (profile) {
+		rcu_assign_pointer(target->profile, NULL);
+		pguard_target_unsettle(target);
+		pguard_profile_drop(profile);
+	}
+	mutex_unlock(&pguard_control);
+	return profile;
+}
+
+/* Nobody comes by the target or its threads any more. */
+static void target_retire(struct pguard_target *target)
+{
 	lockdep_assert_held(&pguard_control);
 	target_unlist(target);
-	pguard_probes_del_all(target);
 	pguard_process_del_all(target);
 	if (!nr_targets) {
 		pguard_life_stop();
@@ -236,18 +193,83 @@ static int target_remove(struct pguard_target *target)
 		pguard_ring_clear(&pguard_waits);
 	}
 	pguard_drain(target);
-	was_guarded = target_unguard(target);
 	/* The watch may be about to ask one of the threads for its stack. */
 	pguard_watch_flush();
 	/* The others may need to be looked at less often. */
 	if (nr_targets)
 		pguard_watch_start();
+}
+
+/**
+ * pguard_target_remove() - watch a target no longer
+ * @target: also one that only half came in
+ *
+ * Context: may sleep, long; it is current's turn, pguard_control not held.
+ * Return: 0; -EINPROGRESS if a thread cannot be got out of a hooked call just
+ * now.
+ */
+int pguard_target_remove(struct pguard_target *target)
+{
+	bool was_guarded;
+	int ret;
+
+	pguard_turn_assert(target);
+	mutex_lock(&pguard_control);
+	target->going = true;
+	mutex_unlock(&pguard_control);
+	was_guarded = pguard_target_unguard(target);
+	pguard_probes_del_all(target);
+	mutex_lock(&pguard_control);
+	target_retire(target);
+	mutex_unlock(&pguard_control);
 	pguard_drain_kick(target);
-	ret = target_leave(target);
+	ret = pguard_leaving_wait(target);
 	/* So that its files can be unmounted. */
 	if (was_guarded)
 		pguard_profile_flush();
 	return ret;
+}
+
+/* The target in the place that @wish wants, if that goes anyway. */
+static struct pguard_target *target_going(const struct pguard_target_wish *wish)
+{
+	struct inode *inode = wish->exe ? d_real_inode(wish->exe->f_path.dentry) : NULL;
+	struct pguard_target *target;
+
+	list_for_each_entry(target, &pguard_targets, list)
+		if ((target->going || READ_ONCE(target->orphan)) &&
+		    target->inode == inode && target->pid == wish->pid)
+			return target;
+	return NULL;
+}
+
+/**
+ * pguard_target_make_room() - wait for the target that goes from a place
+ * @wish: who wants the place
+ *
+ * So who comes after a killed collector does not find what that left.
+ *
+ * Context: may sleep, long; pguard_control held, which is let go of meanwhile.
+ * Return: 0, or -EINTR if current is killed.
+ */
+int pguard_target_make_room(const struct pguard_target_wish *wish)
+{
+	struct pguard_target *target;
+	int ret;
+
+	while ((target = target_going(wish))) {
+		ret = pguard_turn_take(target);
+		if (ret == -ENOENT)
+			continue;
+		if (ret)
+			return ret;
+		/* Its work has not come to it. */
+		mutex_unlock(&pguard_control);
+		pguard_target_remove(target);
+		pguard_turn_give(target);
+		mutex_lock(&pguard_control);
+	}
+	return 0;
 }
 
 static int wish_check(const struct pguard_target_wish *wish, struct netlink_ext_ack *extack)
@@ -301,23 +323,23 @@ static struct pguard_target *target_make(const struct pguard_target_wish *wish)
 /**
  * pguard_target_new() - watch an executable or a process
  * @wish: what is wanted
- * @ret_id: the target's id
- * @ret_processes: how many processes it found
+ * @ret: the target, in current's turn
  * @extack: takes the reason of a refusal
  *
- * Context: may sleep; pguard_control held.
+ * Context: may sleep, long; pguard_control held, which may be let go of before
+ * the target is there, and in case of an error.
  * Return: 0 or an error with nothing changed.
  */
-int pguard_target_new(const struct pguard_target_wish *wish, u32 *ret_id,
-		      u32 *ret_processes, struct netlink_ext_ack *extack)
+int pguard_target_new(const struct pguard_target_wish *wish, struct pguard_target **ret,
+		      struct netlink_ext_ack *extack)
 {
 	struct pguard_target *target;
-	int ret;
+	int error;
 
 	lockdep_assert_held(&pguard_control);
-	ret = wish_check(wish, extack);
-	if (ret)
-		return ret;
+	error = pguard_target_make_room(wish) ?: wish_check(wish, extack);
+	if (error)
+		return error;
 	/* An operation holds no reference: the module may be on its way out. */
 	if (!try_module_get(THIS_MODULE))
 		return -ENODEV;
@@ -326,35 +348,40 @@ int pguard_target_new(const struct pguard_target_wish *wish, u32 *ret_id,
 		module_put(THIS_MODULE);
 		return -ENOMEM;
 	}
+	/* Nobody knows it yet. */
+	pguard_turn_try(target);
 	spin_lock(&pguard_images_lock);
 	list_add_tail(&target->list, &pguard_targets);
 	spin_unlock(&pguard_images_lock);
 	nr_targets++;
 
-	ret = target_start(target, extack);
-	if (ret)
+	error = target_start(target, extack);
+	if (error)
 		goto err_remove;
 	if (target->inode) {
 		add_running(target);
 	} else {
-		ret = add_pid(target, extack);
-		if (ret)
+		error = add_pid(target, extack);
+		if (error)
 			goto err_remove;
 	}
-	*ret_id = target->id;
-	*ret_processes = atomic_read(&target->nr_processes);
+	*ret = target;
 	pguard_watch_start();
 	return 0;
 
 err_remove:
-	target_remove(target);
-	return ret;
+	mutex_unlock(&pguard_control);
+	pguard_target_remove(target);
+	pguard_turn_give(target);
+	mutex_lock(&pguard_control);
+	return error;
 }
 
 /**
  * pguard_target_find() - the target with this id
  *
- * Context: pguard_control held, for as long as the target is used.
+ * Context: pguard_control held, for as long as the target is used, or until
+ * pguard_turn_take().
  */
 struct pguard_target *pguard_target_find(u32 id)
 {
@@ -367,48 +394,83 @@ struct pguard_target *pguard_target_find(u32 id)
 	return NULL;
 }
 
+/*
+ * Remove the target with this id, or if that is 0, the first.  As
+ * pguard_target_remove(), and -ENOENT if there is none, -EINTR.
+ */
+static int target_del(u32 id)
+{
+	struct pguard_target *target;
+	int ret = -ENOENT;
+
+	mutex_lock(&pguard_control);
+	target = id ? pguard_target_find(id) :
+		 list_first_entry_or_null(&pguard_targets, struct pguard_target, list);
+	if (target)
+		ret = pguard_turn_take(target);
+	mutex_unlock(&pguard_control);
+	/* Another one removed the first: there may be a next. */
+	if (ret == -ENOENT && target && !id)
+		return 0;
+	if (ret)
+		return ret;
+	ret = pguard_target_remove(target);
+	pguard_turn_give(target);
+	return ret;
+}
+
+/* Those that come meanwhile go, too. */
+static int target_del_all(void)
+{
+	bool any = false;
+	int ret = 0;
+	int error;
+
+	while ((error = target_del(0)) != -ENOENT) {
+		if (error == -EINTR)
+			return error;
+		ret = error ?: ret;
+		any = true;
+	}
+	return any ? ret : -ENOENT;
+}
+
 /**
  * pguard_target_del() - watch a target no longer
  * @id: the target, or 0 for all of them
  * @extack: takes the reason of a refusal
  *
- * Context: may sleep; pguard_control held.
+ * Context: may sleep, long; pguard_control not held.
  * Return: 0; -ENOENT if there is no such target; -EINPROGRESS if the watching
- * has ended but threads in uninterruptible sleep still hold the module.
+ * has ended but threads in uninterruptible sleep still hold the module; -EINTR.
  */
 int pguard_target_del(u32 id, struct netlink_ext_ack *extack)
 {
-	struct pguard_target *target, *next;
-	bool found = false;
-	int ret = 0;
+	int ret = id ? target_del(id) : target_del_all();
 
-	lockdep_assert_held(&pguard_control);
-	list_for_each_entry_safe(target, next, &pguard_targets, list) {
-		if (id && target->id != id)
-			continue;
-		ret = target_remove(target) ?: ret;
-		found = true;
-	}
-	if (ret)
+	if (ret == -EINPROGRESS)
 		NL_SET_ERR_MSG(extack, "watching has ended, but threads in uninterruptible sleep hold the module");
-	if (found)
-		return ret;
-	if (id)
+	else if (ret == -ENOENT && id)
 		NL_SET_ERR_MSG(extack, "no such target");
-	else
+	else if (ret == -ENOENT)
 		NL_SET_ERR_MSG(extack, "nothing is watched");
-	return -ENOENT;
+	return ret;
+}
+
+static bool target_is_orphan(const struct pguard_target *target)
+{
+	return READ_ONCE(target->orphan);
+}
+
+static void orphan_remove(struct pguard_target *target)
+{
+	pguard_target_remove(target);
 }
 
 static void orphan_work(struct work_struct *work)
 {
-	struct pguard_target *target, *next;
-
-	mutex_lock(&pguard_control);
-	list_for_each_entry_safe(target, next, &pguard_targets, list)
-		if (target->orphan)
-			target_remove(target);
-	mutex_unlock(&pguard_control);
+	if (pguard_turn_each(target_is_orphan, orphan_remove))
+		queue_delayed_work(system_unbound_wq, &orphans, ORPHANS_AGAIN);
 }
 
 /**
@@ -429,12 +491,12 @@ void pguard_target_orphan(u32 portid)
 		if (target->portid != portid ||
 		    !(READ_ONCE(target->flags) & PERFGUARD_TARGET_FLAGS_OWNED))
 			continue;
-		target->orphan = true;
+		WRITE_ONCE(target->orphan, true);
 		any = true;
 	}
 	spin_unlock(&pguard_images_lock);
 	if (any)
-		queue_work(system_unbound_wq, &orphans);
+		mod_delayed_work(system_unbound_wq, &orphans, 0);
 }
 
 /*
@@ -443,8 +505,8 @@ void pguard_target_orphan(u32 portid)
  */
 void pguard_target_deinit(void)
 {
-	flush_work(&orphans);
-	flush_delayed_work(&leaving_dwork);
+	cancel_delayed_work_sync(&orphans);
+	pguard_leaving_deinit();
 	pguard_life_deinit();
 	pguard_governor_deinit();
 	pguard_probes_deinit();

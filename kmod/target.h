@@ -7,6 +7,7 @@
 
 struct file;
 struct netlink_ext_ack;
+struct pguard_profile;
 struct pguard_target;
 
 /* What is wanted of a new target: @exe or @pid. */
@@ -18,9 +19,12 @@ struct pguard_target_wish {
 	u32 portid;
 };
 
-int pguard_target_new(const struct pguard_target_wish *wish, u32 *ret_id,
-		      u32 *ret_processes, struct netlink_ext_ack *extack);
+int pguard_target_make_room(const struct pguard_target_wish *wish);
+int pguard_target_new(const struct pguard_target_wish *wish, struct pguard_target **ret,
+		      struct netlink_ext_ack *extack);
 struct pguard_target *pguard_target_find(u32 id);
+struct pguard_profile *pguard_target_unguard(struct pguard_target *target);
+int pguard_target_remove(struct pguard_target *target);
 int pguard_target_del(u32 id, struct netlink_ext_ack *extack);
 void pguard_target_orphan(u32 portid);
 
