@@ -65,11 +65,15 @@ class Recorder(Program):
             raise RuntimeError(" ".join(answer))
         return int(answer[1])
 
+    def listed(self, sites):
+        """A file with them, as the order to add them takes it."""
+        path = pathlib.Path(self.directory.name, "sites")
+        path.write_bytes(b"".join(struct.pack("<QII", *site) for site in sites))
+        return path
+
     def sites(self, target, path, sites, flags=0):
         """Add [(offset, id, sp_delta)]; (seconds, number refused, {id: errno}) or the words."""
-        listed = pathlib.Path(self.directory.name, "sites")
-        listed.write_bytes(b"".join(struct.pack("<QII", *site) for site in sites))
-        answer = self.ask("sites", target, path, flags, listed)
+        answer = self.ask("sites", target, path, flags, self.listed(sites))
         if answer[0] != "ok":
             return answer
         refused = (word.split(":") for word in answer[3:])
