@@ -77,10 +77,10 @@ def judge(kernel, name, out):
 
 
 def versions(subject):
-    """Of Debian's packages: name and version."""
-    done = subprocess.run(["dpkg-query", "-W", "-f=${Package} ${Version}\\n", *subject.packages],
+    """Name and version of Debian's package of the program, which is told first."""
+    done = subprocess.run(["dpkg-query", "-W", "-f=${Package} ${Version}", subject.packages[0]],
                           capture_output=True, text=True, check=False)
-    return done.stdout.split("\n")[0]
+    return done.stdout
 
 
 def known_bugs():
