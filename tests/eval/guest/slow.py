@@ -32,7 +32,7 @@ from cpu import children
 # After arming, until all threads go by the profile.
 SETTLE_SECONDS = 2
 # Training may take so much longer than it is told to: it reads the program, and learns.
-LEARN_SECONDS = 240
+LEARN_SECONDS = 400
 # No more is told of a step when nothing was told for so long.
 QUIET_SECONDS = 1.5
 QUIET_MOST_SECONDS = 10
@@ -78,12 +78,21 @@ class Load:
         while cpu_ticks(subject.pid) < before + FELT_TICKS and time.monotonic() < end:
             time.sleep(0.05)
 
+    def workload(self, seconds):
+        """A shell command that lets it run for so long; it rests before and after.
+
+        For a load that is one process.
+        """
+        os.kill(self.pid, signal.SIGSTOP)
+        return f"kill -CONT {self.pid}; sleep {seconds}; kill -STOP {self.pid}"
+
     def stop(self):
         """Raises Failed if it had ended before."""
         ended, status = os.waitpid(self.pid, os.WNOHANG)
         if ended:
             raise Failed(f"the normal load ended by itself: {os.waitstatus_to_exitcode(status)}")
         os.kill(self.pid, signal.SIGTERM)
+        os.kill(self.pid, signal.SIGCONT)
         end = time.monotonic() + 20
         while time.monotonic() < end:
             if os.waitpid(self.pid, os.WNOHANG)[0]:
@@ -151,8 +160,11 @@ def train(subject, out):
     load = Load(subject, 1)
     try:
         load.wait_until_felt(subject)
+        how = ["--duration", f"{subject.train_seconds}s"]
+        if subject.stage_seconds:
+            how = ["--workload", load.workload(subject.stage_seconds)]
         run(out / "train.log", subject.train_seconds + LEARN_SECONDS, COLLECT, "train", "-o",
-            profile, "-v", "--duration", f"{subject.train_seconds}s", *subject.target())
+            profile, "-v", *how, *subject.target())
     finally:
         load.stop()
     shutil.copy(profile, out / "profile.pgp")
@@ -167,21 +179,26 @@ def run_normal(subject, out):
     finally:
         load.stop()
     time.sleep(QUIET_SECONDS)
-    return {"before": before, "after": count(subject.pid, out / "count.log"), "seconds": subject.normal_seconds}
+    return {"before": before, "after": count(subject.pid, out / "count.log"),
+            "seconds": subject.normal_seconds}
 
 
 def run_bug(subject, watch, name, bug):
     """How long the program was made slow, in s, each time."""
     took = []
     for turn in range(bug.repeats):
+        watch.begin("between")
+        if bug.before:
+            getattr(subject, bug.before)()
+            watch.wait_until_quiet()
         watch.begin(f"{name}.{turn}")
         started = time.monotonic()
         getattr(subject, bug.trigger)()
         took.append(round(time.monotonic() - started, 3))
         watch.wait_until_quiet()
+    watch.begin("between")
     if bug.after:
         getattr(subject, bug.after)()
-    watch.begin("between")
     return {"took": took}
 
 

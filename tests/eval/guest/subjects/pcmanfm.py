@@ -16,8 +16,6 @@ KINDS = ("txt", "csv", "c", "log")
 class Pcmanfm(GuiSubject):
     packages = ("pcmanfm", "dbus-daemon", "xvfb", "python3-xlib")
     window_class = "pcmanfm"
-    train_seconds = 90
-    cost_requests = 100
     bugs = {
         # Most of the time is the measuring of rows, but in portions of 30 ms.
         "pcmanfm-list": Bug("F5 in a list of 10,000 files", "list rebuilt row by row",

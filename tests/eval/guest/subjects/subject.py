@@ -39,6 +39,8 @@ class Bug:
     # The bug of the paper's Table 3 that it stands for.
     paper: str = ""
     repeats: int = 3
+    # What has to be done before each time, and is not judged.
+    before: str = ""
     # Put it right again before anything else is tried.
     after: str = ""
 
@@ -56,6 +58,9 @@ class Subject:
     # makes 10^9 instructions in each.
     train_seconds = 12
     normal_seconds = 6
+    # Or so long in each stage, and without a load while training reads and learns: for those
+    # whose load takes much of the CPU from it.
+    stage_seconds = 0
     # How many requests tell the overhead, 0 where it cannot be told by requests.
     cost_requests = 400
 
