@@ -272,6 +272,43 @@ static void test_merge(struct derive_options options)
 	samples_deinit(&samples);
 }
 
+/* What was clustered is of use until the trees or how they are clustered change. */
+static void test_clustering(struct samples *samples, struct derive_options options)
+{
+	uint32_t functions[200], nr;
+	struct clustering kept = { 0 };
+	struct model fresh, model;
+
+	model_derive(samples, &options, &fresh);
+	options.clustering = &kept;
+	ok(!model_derive(samples, &options, &model) && are_equal(&fresh, &model),
+	   "keeping the clusters changes no model");
+	nr = guards_of(&model, functions);
+	add_timing_run(samples, functions, nr, 1);
+	model_deinit(&fresh);
+	model_deinit(&model);
+	model_derive(samples, &options, &model);
+	options.clustering = NULL;
+	model_derive(samples, &options, &fresh);
+	ok(kept.nr_made == 1 && are_equal(&fresh, &model), "they serve when times were added");
+	model_deinit(&fresh);
+	model_deinit(&model);
+	options.clustering = &kept;
+	options.cluster.cut = 2;
+	ok(!model_derive(samples, &options, &model) && model.nr_types == 1 && kept.nr_made == 2,
+	   "but not for another cut");
+	model_deinit(&model);
+	samples->trees[0].hash++;
+	model_derive(samples, &options, &model);
+	ok(kept.nr_made == 3, "nor for other trees");
+	model_deinit(&model);
+	samples->trees[0].units[0]++;
+	model_derive(samples, &options, &model);
+	ok(kept.nr_made == 4, "nor for other numbers of their units");
+	model_deinit(&model);
+	clustering_deinit(&kept);
+}
+
 static void test_odd(const struct derive_options *options)
 {
 	struct derive_options wrong = *options;
@@ -307,7 +344,7 @@ int main(void)
 	struct samples samples;
 	struct model model;
 
-	plan(30);
+	plan(35);
 	derive_options_init(&options);
 	synthetic_make(&program, &samples);
 	test_structure(&samples, &options, &model);
@@ -316,6 +353,9 @@ int main(void)
 	model_deinit(&model);
 	test_budget(&samples, options);
 	test_keep(&samples, options);
+	samples_deinit(&samples);
+	synthetic_make(&program, &samples);
+	test_clustering(&samples, options);
 	samples_deinit(&samples);
 	test_merge(options);
 	test_odd(&options);

@@ -24,6 +24,7 @@ void learning_init(struct learning *learning)
 {
 	*learning = (struct learning){ 0 };
 	derive_options_init(&learning->options);
+	learning->options.clustering = &learning->clustering;
 }
 
 static int parse_number(const char *verb, const char *option, const char *text, double most,
@@ -384,6 +385,7 @@ void learning_deinit(struct learning *learning)
 {
 	samples_deinit(&learning->samples);
 	model_deinit(&learning->model);
+	clustering_deinit(&learning->clustering);
 	gather_result_deinit(&learning->units);
 	free(learning->tree_hashes);
 	free(learning->tree_seen);

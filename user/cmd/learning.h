@@ -23,6 +23,7 @@ struct learning {
 
 	struct samples samples; /* all that is known */
 	struct model model;
+	struct clustering clustering; /* of the samples, when they were last made a model of */
 	struct training training;
 	char settings[sizeof(((struct training *)0)->settings)]; /* of this run */
 	/* The units of the last structure run, with the hash of their trees. */

@@ -94,26 +94,15 @@ static bool are_possible(const struct derive_options *options)
 
 static int make_types(struct derivation *derivation)
 {
+	const struct derive_options *options = derivation->options;
 	const struct samples *samples = derivation->samples;
-	uint32_t *cluster = calloc((size_t)samples->nr_trees + 1, sizeof(*cluster));
-	int ret = cluster ? 0 : -ENOMEM;
+	struct clustering own = { 0 };
+	struct clustering *clustering = options->clustering ? options->clustering : &own;
+	int ret = clustering_find(clustering, samples, &options->cluster);
 
-	for (uint32_t i = 0; i < samples->nr_trees && !ret; i++)
-		cluster[i] = SAMPLES_NONE;
-	for (uint32_t loop = 0; loop < samples->nr_loops && !ret; loop++) {
-		struct clusters clusters;
-
-		ret = cluster_trees(samples, loop, &derivation->options->cluster, &clusters);
-		if (ret)
-			break;
-		for (uint32_t i = 0; i < samples->nr_trees; i++)
-			if (samples->trees[i].loop == loop)
-				cluster[i] = clusters.of_tree[i];
-		clusters_deinit(&clusters);
-	}
 	if (!ret)
-		ret = types_init(&derivation->types, samples, cluster);
-	free(cluster);
+		ret = types_init(&derivation->types, samples, clustering->of_tree);
+	clustering_deinit(&own);
 	if (ret)
 		return ret;
 	derivation->nr_merged = calloc((size_t)derivation->types.nr + 1,

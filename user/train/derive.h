@@ -12,6 +12,7 @@
 
 #include "base/model.h"
 #include "cluster.h"
+#include "clustering.h"
 #include "select.h"
 #include "threshold.h"
 
@@ -24,6 +25,7 @@
 
 struct derive_options {
 	struct cluster_options cluster;
+	struct clustering *clustering; /* of the model before, renewed if it has to be; or NULL */
 	enum select_method select;
 	double budget; /* share of a unit's time that guards may take */
 	double hit_ns; /* what a hit takes; single-stepped ones take 8 times that */
