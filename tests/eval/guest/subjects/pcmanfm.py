@@ -2,6 +2,7 @@
 """pcmanfm, a file manager: folders with many files, shown as a list and as icons."""
 
 import pathlib
+import time
 
 from gui import GuiSubject
 
@@ -10,12 +11,15 @@ from .subject import Bug
 FOLDERS = ("ash", "birch", "cedar", "elm")
 FILES = (12, 20, 28, 36)
 BIG = 10000
+# So long its user looks: its threads that read folders wait elsewhere from half a second on.
+LOOK_SECONDS = 1.2
 KINDS = ("txt", "csv", "c", "log")
 
 
 class Pcmanfm(GuiSubject):
     packages = ("pcmanfm", "dbus-daemon", "xvfb", "python3-xlib")
     window_class = "pcmanfm"
+    stage_seconds = 16
     bugs = {
         # Most of the time is the measuring of rows, but in portions of 30 ms.
         "pcmanfm-list": Bug("F5 in a list of 10,000 files", "list rebuilt row by row",
@@ -54,7 +58,7 @@ class Pcmanfm(GuiSubject):
 
     def act(self, chance):
         action = chance.choice(("again", "again", "select", "move", "tab", "view", "go", "go",
-                                "hidden"))
+                                "hidden", "look"))
         if action == "again":
             self.do("F5")
         elif action == "select":
@@ -68,6 +72,8 @@ class Pcmanfm(GuiSubject):
             self.do(chance.choice(("ctrl+1", "ctrl+4")))
         elif action == "go":
             self.go(chance.choice(FOLDERS))
+        elif action == "look":
+            time.sleep(LOOK_SECONDS)
         else:
             self.do("ctrl+h", "ctrl+h")
 
