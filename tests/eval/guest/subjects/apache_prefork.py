@@ -96,6 +96,8 @@ KeepAlive Off
 class ApachePrefork(apache.Apache):
     bugs = {f"apache-prefork-{name}": apache.BUGS[name]
             for name in ("propfind", "regex")}
+    # Some processes are to spare, as such a server has them: they wait for a client.
+    connections = PROCESSES // 2
 
     def make_server(self):
         return Server()
