@@ -10,8 +10,9 @@ counted in what table5, or eval-training, recorded.
 Figure 7 takes the profiles that table5, or eval-guards, trained.  --again works out anew what earlier runs left,
 without a VM; --report only writes the page.
 
-Results go to build/eval/paper/KERNEL/*.json; the tables to the standard output, and to
-Documentation/evaluation-paper.md with its pictures, from all results that are there.
+Each result replaces its own of an earlier run in Documentation/evaluation-paper.json. From all of
+them come the tables on the standard output and Documentation/evaluation-paper.md with its pictures.
+What the guests left, which --again reads, is in build/eval/paper.
 
 Exit: 0 all was measured, 1 not so, 2 usage
 """
@@ -33,10 +34,12 @@ import paper_page  # noqa: E402
 import paper_results  # noqa: E402
 import paper_selftest  # noqa: E402
 import paper_server  # noqa: E402
+import paper_store  # noqa: E402
 import vm  # noqa: E402
 
 BUILD = TOP / "build/eval/paper"
-PAGE = TOP / "Documentation/evaluation-paper.md"
+RESULTS = TOP / "Documentation/evaluation-paper.json"
+PAGE = RESULTS.with_suffix(".md")
 PARTS = ["table5", "contexts", "stackwalk", "table6", "figure7"]
 KERNELS = ["6.1", "6.12"]
 DEFAULT_KERNEL = "6.12"
@@ -180,7 +183,6 @@ def run(part, kernel, arguments):
     """Have the results of a part; returns whether they could be had."""
     good = True
     for name, get in tasks(part, kernel, arguments):
-        path = BUILD / kernel / f"{name}.json"
         try:
             result = get()
         except (NoResult, OSError, LookupError, ValueError,
@@ -188,19 +190,12 @@ def run(part, kernel, arguments):
             vm.say(f"eval-paper: {name}, Linux {kernel}: {type(error).__name__}: {error}")
             good = False
             continue
-        old = json.loads(path.read_text()) if arguments.again and path.exists() else {}
+        old = paper_store.read(RESULTS, KERNELS)[kernel].get(name, {}) if arguments.again else {}
         result["commit"] = old.get("commit", vm.commit())
         result["date"] = old.get("date", datetime.datetime.now(datetime.timezone.utc)
                                  .strftime("%Y-%m-%d"))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(result, indent=1) + "\n")
+        paper_store.keep(RESULTS, kernel, name, result)
     return good
-
-
-def results_there():
-    """{kernel: {name: result}} of this and earlier runs."""
-    return {kernel: {path.stem: json.loads(path.read_text())
-                     for path in sorted((BUILD / kernel).glob("*.json"))} for kernel in KERNELS}
 
 
 def main():
@@ -218,7 +213,7 @@ def main():
         for kernel in arguments.kernel or [DEFAULT_KERNEL]:
             if part in wanted:
                 good = run(part, kernel, arguments) and good
-    results = results_there()
+    results = paper_store.read(RESULTS, KERNELS)
     sections = paper_results.sections(results)
     print(paper_page.text(sections))
     paper_page.write(PAGE, sections, results)

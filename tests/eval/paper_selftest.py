@@ -8,6 +8,7 @@ import tempfile
 import paper_known
 import paper_page
 import paper_results
+import paper_store
 
 ADDED = {"floor": 1000, "paper-200": 5000, "paper-100": 2000, "default": 1500}
 REQUESTS, COST = 10, 100000
@@ -81,7 +82,19 @@ def check_verdicts(load):
     assert verdict("the", "same,", "each") == ["missed"], text
 
 
+def check_store():
+    with tempfile.TemporaryDirectory() as directory:
+        path = pathlib.Path(directory) / "results.json"
+        for kernel, name, date in (("6.12", "walk", "1"), ("6.1", "walk", "2"),
+                                   ("6.12", "cost", "3"), ("6.12", "walk", "4")):
+            paper_store.keep(path, kernel, name, {"date": date})
+        assert paper_store.read(path, ["6.12", "6.1", "6.6"]) == {
+            "6.12": {"cost": {"date": "3"}, "walk": {"date": "4"}},
+            "6.1": {"walk": {"date": "2"}}, "6.6": {}}
+
+
 def run():
+    check_store()
     load = load_result()
     check_load(load)
     check_verdicts(load)
