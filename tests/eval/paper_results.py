@@ -338,11 +338,12 @@ def figure_7_of(kernel, name, result, hit_cost):
                  *[count(cost) for cost in base], "not known", ""])
     rows.append(["between two runs without guards", "", "", "", "", "",
                  *[percent(result["free"][n]["noise"], 2) for n in clients], "", ""])
-    load = "`ab`, a small page, a connection for each request" if name == "apache" else \
-        "`sysbench oltp_read_write`; a request is a statement"
+    load = "`ab`, a small page, a connection for each request. CPU time of the server's process, " \
+        "all its threads" if name == "apache" else \
+        "`sysbench oltp_read_write`; a request is a statement. CPU time of the server's threads " \
+        "for connections (others purge and flush at any time)"
     return {"title": f"Figure 7: overhead on {NAMES[name]}, Linux {kernel}",
-            "text": [f"{load}. CPU time of the server's process, all its threads, with the "
-                     "profile armed, over that before and after it, with "
+            "text": [f"{load}, with the profile armed, over that before and after it, with "
                      f"{', '.join(clients)} clients; mean of {rounds} rounds. "
                      "In this guest CPU time is instructions, those in the kernel for the "
                      "server among them. The functions were chosen after a training under the "

@@ -8,8 +8,9 @@ each of so many rounds; concurrency, how many clients or threads, each tried wit
 and with nothing armed before and after; requests, in each of these loads.
 OUT/memory.json has the bytes that the module takes, and each profile in it.
 
-A line of OUT/load.jsonl is one load: what was armed ("" for nothing), the clients, the server's
-CPU time, which is its instructions, the requests, and what the module counted meanwhile.
+A line of OUT/load.jsonl is one load: what was armed ("" for nothing), the clients, the CPU time
+of the server's threads that serve, which is their instructions, the requests, and what the module
+counted meanwhile.
 """
 
 import json
@@ -82,28 +83,29 @@ def memory_of_profile():
     return next(row["bytes"] for row in rows if row["kind"] == "profile")
 
 
-def try_load(program, name, clients, requests):
+def try_load(program, name, clients, requests, cpu_time):
     """One load: (requests, the server's CPU time in it).
 
     Time leaps ahead when the guest waits for the host, and a client may think that it waited
     for too long; then once more.
     """
     for left in range(TRIES - 1, -1, -1):
-        cpu = paper_server.cpu_ns(program.pid)
+        cpu = cpu_time.ns()
         try:
             done = LOADS[name](program, clients, requests)
         except SystemExit:
             if not left:
                 raise
             continue
-        return done, paper_server.cpu_ns(program.pid) - cpu
+        return done, cpu_time.ns() - cpu
     return 0, 0
 
 
 def sweep(program, name, armed, plan, output):
     for clients in plan["concurrency"]:
+        cpu_time = paper_server.CPU_TIMES[name](program, max(plan["concurrency"]))
         before = counted(program.pid) if armed else {}
-        requests, cpu = try_load(program, name, clients, plan["requests"])
+        requests, cpu = try_load(program, name, clients, plan["requests"], cpu_time)
         row = {"armed": armed, "clients": clients, "requests": requests, "cpu_ns": cpu}
         if armed:
             after = counted(program.pid)
