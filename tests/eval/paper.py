@@ -49,11 +49,11 @@ LOADED = ["apache", "mariadb"]
 TRAIN_SECONDS = {"apache": (2, 4), "mariadb": (3, 5), "mariadb-client": (2, 1), "redis": (2, 4),
                  "nginx": (2, 4)}
 # A load's requests to Apache, and sysbench's transactions.
-REQUESTS = {"apache": 200, "mariadb": 60}
+REQUESTS = {"apache": 500, "mariadb": 60}
 CONCURRENCY = [1, 2, 4, 8, 16]
 ROUNDS = 2
 # Of the host.
-VM_SECONDS = 560
+VM_SECONDS = 900
 LEARN_SECONDS = 300
 
 
