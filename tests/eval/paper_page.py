@@ -16,7 +16,9 @@ nothing of the program.
 
 All figures are from a guest of QEMU with one processor, in which a nanosecond is one
 instruction (`scripts/vm --icount`). They tell nothing of caches. What a piece costs is the same
-on every machine; what a load costs varies by what the last line of its table tells."""
+on every machine; what a load costs varies by what the last line of its table tells.
+
+Each result is of a day and of the last commit then that had changed the module or `pg-collect`:"""
 
 
 def cells_of(section):

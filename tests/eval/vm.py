@@ -36,8 +36,8 @@ def run_script(kernel, out, seconds, options, *words):
     return run(kernel, out, seconds, options, "python3", "-B", *words)
 
 
-def commit():
-    """The commit that is run."""
-    done = subprocess.run(["git", "-C", str(TOP), "rev-parse", "--short", "HEAD"], text=True,
-                          capture_output=True, check=False)
+def commit(*paths):
+    """The commit that is run; with paths, the last one that changed any of these."""
+    done = subprocess.run(["git", "-C", str(TOP), "log", "-1", "--format=%h", "HEAD", "--", *paths],
+                          text=True, capture_output=True, check=False)
     return done.stdout.strip()
