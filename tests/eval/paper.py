@@ -51,11 +51,11 @@ LOADED = ["apache", "mariadb"]
 TRAIN_SECONDS = {"apache": (2, 4), "mariadb": (3, 5), "mariadb-client": (2, 1), "redis": (2, 4),
                  "nginx": (2, 4)}
 # A load's requests to Apache, and sysbench's transactions.
-REQUESTS = {"apache": 500, "mariadb": 60}
+REQUESTS = {"apache": 500, "mariadb": 40}
 CONCURRENCY = [1, 2, 4, 8, 16]
 ROUNDS = 2
 # Of the host.
-VM_SECONDS = 900
+VM_SECONDS = 1100
 LEARN_SECONDS = 300
 
 
