@@ -48,8 +48,8 @@ DEFAULT_KERNEL = "6.12"
 TRAINED = ["apache", "mariadb", "mariadb-client", "redis", "nginx"]
 LOADED = ["apache", "mariadb"]
 # Of the guest, for the structure (with the coverage before) and for the timing of a training.
-TRAIN_SECONDS = {"apache": (2, 4), "mariadb": (2, 4), "mariadb-client": (2, 1), "redis": (2, 4),
-                 "nginx": (2, 4)}
+TRAIN_SECONDS = {"apache": (8, 4), "mariadb": (8, 4), "mariadb-client": (8, 1), "redis": (8, 2),
+                 "nginx": (8, 3)}
 # A load's requests to Apache, and sysbench's transactions.
 REQUESTS = {"apache": 500, "mariadb": 40}
 CONCURRENCY = [1, 2, 4, 8, 16]

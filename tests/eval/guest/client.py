@@ -2,7 +2,7 @@
 """Send a labelled mix to a program that runs, and log each request.
 
 usage: client.py PROGRAM [--connections N] [--requests N] [--seed N]
-                         [--label LABEL] [--pid PID --out DIR]
+                         [--label LABEL] [--pause SECONDS] [--pid PID --out DIR]
 
 Each connection is a process that asks, waits for the answer, and asks again.  Labels come by
 Zipf's law (1/rank), the same in each run with the same seed.  It ends after --requests (over
@@ -64,6 +64,8 @@ def talk(number, arguments, ready, go):
             mix.answer(connection, label)
             rows.append((label, sent, clock()))
             left -= 1
+            if arguments.pause:
+                time.sleep(arguments.pause)
     connection.close()
     return "".join(f"{number}\t{port}\t{label}\t{sent}\t{answered}\n"
                    for label, sent, answered in rows)
@@ -128,6 +130,7 @@ def main():
     parser.add_argument("--requests", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--label")
+    parser.add_argument("--pause", type=float, default=0)
     parser.add_argument("--pid", type=int, default=0)
     parser.add_argument("--out", type=pathlib.Path)
     arguments = parser.parse_args()

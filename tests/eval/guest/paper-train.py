@@ -3,7 +3,7 @@
 
 usage: paper-train.py PROGRAM OUT DATA STAGE SECONDS
 
-One client, or, for mariadb-client, a typist at it; and nothing interrupts the server but the
+One client, which pauses while structure is recorded, or, for mariadb-client, a typist at it; and nothing interrupts the server but the
 kernel: the guest has one processor, and what the client does on it is no part of a unit.
 STAGE is structure, or timing by the guards of OUT/profile.pgp; SECONDS are the guest's.
 OUT/STAGE.pgt, .log and .json are the result, to be learnt from on the host.
@@ -20,16 +20,19 @@ import time
 import paper_server
 
 HERE = pathlib.Path(__file__).resolve().parent
+# Events come from the first function that is armed on, and until the last one is not any more.
+# That takes longer than the recording: without a pause there would be far too many of them.
+PAUSE_SECONDS = {"structure": 0.01, "timing": 0}
 COLLECT = str(HERE.parents[2] / "pg-collect")
 
 
 class Client:
     """The labelled mix by one client, until it is stopped; what records goes first."""
 
-    def __init__(self, name):
+    def __init__(self, name, stage):
         self.process = subprocess.Popen(
             ["nice", "-n", "19", sys.executable, "-B", str(HERE / "client.py"), name,
-             "--seed", "1"],
+             "--seed", "1", "--pause", str(PAUSE_SECONDS[stage])],
             stdin=subprocess.DEVNULL, start_new_session=True)
 
     def stop(self):
@@ -41,8 +44,9 @@ class Client:
 class Typist:
     """Somebody at the terminal."""
 
-    def __init__(self, terminal):
+    def __init__(self, terminal, stage):
         self.terminal = terminal
+        terminal.pause = PAUSE_SECONDS[stage]
         terminal.thread.start()
 
     def stop(self):
@@ -56,7 +60,8 @@ def main():
     begin = time.monotonic()
     program = paper_server.start(name, data)
     paper_server.give_processor(program.pid)
-    client = Typist(program) if name == "mariadb-client" else Client(name)
+    client = (Typist(program, stage) if name == "mariadb-client" else
+              Client(name, stage))
     trace = program.dir / "trace.pgt"
     timing = ["--timing", out / "profile.pgp"] if stage == "timing" else []
     command = [COLLECT, "record", "-v", "-o", trace, "--duration", f"{seconds}s", *timing,

@@ -71,6 +71,7 @@ class Terminal:
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.pid = self.process.pid
         self.is_wanted = True
+        self.pause = 0
         self.thread = threading.Thread(target=self.type)
         self.type_one("select 'ready';", 1)
 
@@ -95,6 +96,7 @@ class Terminal:
             # The first ones are the most frequent.
             place = (turn * 7919 % 1009 / 1009) ** 2 * len(self.statements)
             self.type_one(self.statements[int(place)], turn)
+            time.sleep(self.pause)
 
     def stop(self):
         self.process.stdin.close()
