@@ -135,11 +135,11 @@ def main():
                 time.sleep(SETTLE_SECONDS)
                 print(f"{profile}: armed in {time.monotonic() - begin:.1f} s", flush=True)
                 memory[profile] = memory_of_profile()
+                (out / "memory.json").write_text(json.dumps(memory) + "\n")
                 sweep(program, name, profile, plan, output)
                 run(COLLECT, "disarm", "--all")
                 time.sleep(SETTLE_SECONDS)
                 sweep(program, name, "", plan, output)
-    (out / "memory.json").write_text(json.dumps(memory) + "\n")
     program.stop()
 
 
