@@ -21,7 +21,8 @@ NR_SITES = 500 if IS_SLOW else 4000     # of one request
 NR_PROCESSES = 3 if IS_SLOW else 6
 PATIENCE = 120 if IS_SLOW else 30
 LEAST = 10                              # questions answered while an order is carried out
-SHARE = 0.25                            # of the order's time, the longest of them
+SHARE = 0.25                            # of the order's time, the longest of them,
+GRACE = 0.2                             # with what a removal does when the probes are off, s
 
 
 class Program:
@@ -113,7 +114,8 @@ def ordered(text, order, *arguments, meanwhile=None):
     longest = max(answered - asked for asked, answered in during)
     note(f"{text}: {took:.2f} s, {whole} questions answered meanwhile, "
          f"the longest in {1000 * longest:.0f} ms")
-    ok(whole >= LEAST and longest < SHARE * took, f"{text}: others are answered meanwhile")
+    ok(whole >= LEAST and longest < SHARE * took + GRACE,
+       f"{text}: others are answered meanwhile")
     return thread.result
 
 
@@ -246,15 +248,19 @@ def killed(program, family):
            f"killed {text}: nothing is left, and the next one watches the program: {answer}")
         after.end()
         wait_until(lambda: family.stats()["targets"] == 0)
-    for delay in (0.3, 0.6):
+    for delay in (0, 0.1):
         child = arm_in_child(program)
         wait_until(lambda: family.targets(), PATIENCE)
         time.sleep(delay)
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        gone = wait_until(lambda: not armed(family), PATIENCE)
-        ok(gone and family.stats()["targets"] == 0 and family.stats()["sites"] == 0 and
-           program.changed() == 0, f"killed arming, after {delay} s: nothing is left")
+        left = family.stats()["sites"]
+        wait_until(lambda: not armed(family) or left, PATIENCE)
+        # The order may have been carried out just before.
+        disarm()
+        ok(left in (0, NR_SITES) and family.stats()["targets"] == 0 and
+           program.changed() == 0 and not armed(family),
+           f"killed arming, after {delay} s: {left} guards are on, all or none")
 
 
 def main():
