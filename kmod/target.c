@@ -230,15 +230,55 @@ int pguard_target_remove(struct pguard_target *target)
 	return ret;
 }
 
+/* Does the leader of a process execute this inode? */
+static bool pid_executes(pid_t pid, const struct inode *inode)
+{
+	struct task_struct *task;
+	bool ret = false;
+
+	rcu_read_lock();
+	task = pid_task(find_pid_ns(pid, &init_pid_ns), PIDTYPE_TGID);
+	if (task) {
+		task_lock(task);
+		ret = task->mm && task_executes(task, inode);
+		task_unlock(task);
+	}
+	rcu_read_unlock();
+	return ret;
+}
+
+/* Is it the target of a process? */
+static bool target_has(const struct pguard_target *target, pid_t pid)
+{
+	struct pguard_image *image = pguard_process_image_get(pid);
+	bool ret = image && image->target == target;
+
+	if (image)
+		pguard_image_put(image);
+	return ret;
+}
+
+/* Is a target where @wish wants to be?  A process is of one target at a time. */
+static bool is_in_the_way(const struct pguard_target *target,
+			  const struct pguard_target_wish *wish)
+{
+	struct inode *inode = wish->exe ? d_real_inode(wish->exe->f_path.dentry) : NULL;
+
+	if (target->inode == inode && target->pid == wish->pid)
+		return true;
+	if (!inode)
+		return target_has(target, wish->pid);
+	return target->pid && pid_executes(target->pid, inode);
+}
+
 /* The target in the place that @wish wants, if that goes anyway. */
 static struct pguard_target *target_going(const struct pguard_target_wish *wish)
 {
-	struct inode *inode = wish->exe ? d_real_inode(wish->exe->f_path.dentry) : NULL;
 	struct pguard_target *target;
 
+	lockdep_assert_held(&pguard_control);
 	list_for_each_entry(target, &pguard_targets, list)
-		if ((target->going || READ_ONCE(target->orphan)) &&
-		    target->inode == inode && target->pid == wish->pid)
+		if ((target->going || READ_ONCE(target->orphan)) && is_in_the_way(target, wish))
 			return target;
 	return NULL;
 }
