@@ -6,6 +6,7 @@
 #   make check      all tests; check-unit, check-vm, check-debug are its parts
 #   make eval-training, eval-guards, eval-delays
 #                   how well it does, measured in the VM; these take long
+#   make bench      what it costs, beside bpftrace, perf and SystemTap
 #   make install    into PREFIX and DESTDIR
 #
 # V=1 shows the commands.

@@ -27,6 +27,7 @@
 #include "image.h"
 #include "probes.h"
 #include "profile.h"
+#include "spending.h"
 #include "tables.h"
 #include "target.h"
 #include "turn.h"
@@ -120,6 +121,7 @@ static struct pguard_profile *publish(struct pguard_target *target,
 	profile->refused_error = 0;
 	profile->armed_ns = ktime_get_real_ns();
 	profile->looked = jiffies;
+	pguard_spending_begin(target, profile);
 	profile->target = target;
 	rcu_assign_pointer(target->profile, profile);
 	pguard_target_unsettle(target);
@@ -225,6 +227,7 @@ int pguard_arming_arm(struct pguard_profile *profile, const struct pguard_arming
 		give_up(profile);
 		return ret;
 	}
+	pguard_spending_init(profile, &wish->prices);
 	ret = guard_target(profile, target, extack);
 	*ret_target_id = target->id;
 	*ret_processes = atomic_read(&target->nr_processes);

@@ -3,20 +3,23 @@
 #ifndef _PGUARD_ARMING_H
 #define _PGUARD_ARMING_H
 
+#include "profile.h"
+
 #include <linux/types.h>
 
 struct netlink_ext_ack;
-struct pguard_profile;
 struct pguard_target;
 
 /**
  * struct pguard_arming_wish - which target is to be guarded
  * @target_id: one that @portid made; 0 for that of the profile's executable
  * @portid: netlink socket of the order
+ * @prices: and the budget, if it has one
  */
 struct pguard_arming_wish {
 	u32 target_id;
 	u32 portid;
+	struct pguard_prices prices;
 };
 
 void pguard_arming_begin(struct pguard_profile *profile);

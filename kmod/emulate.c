@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Flags that the processor leaves undefined are as follows: AF is 0 after logic
- * and shifts, OF after a shift by more than 1 is that of the last bit shifted.
+ * Flags that the processor leaves undefined are as it leaves them: arithmetic is
+ * done by its own instructions.
  */
 
 #include "emulate.h"
@@ -22,15 +22,19 @@ static const u8 register_offsets[] = {
 	offsetof(struct pt_regs, r14), offsetof(struct pt_regs, r15),
 };
 
-static unsigned long *register_of(struct pt_regs *regs, u8 number)
+static __always_inline unsigned long *register_of(struct pt_regs *regs, u8 number)
 {
 	return (unsigned long *)((char *)regs + register_offsets[number]);
 }
 
 /* The lower @width bytes. */
-static u64 cut(u64 value, u8 width)
+static __always_inline u64 cut(u64 value, u8 width)
 {
-	return width == 8 ? value : value & ((1ull << 8 * width) - 1);
+	static const u64 masks[] = {
+		[1] = 0xff, [2] = 0xffff, [4] = 0xffffffff, [8] = ~0ull,
+	};
+
+	return value & masks[width];
 }
 
 static u64 sign_extend(u64 value, u8 width)
@@ -48,20 +52,20 @@ static u64 register_get(struct pt_regs *regs, u8 number, u8 width)
 }
 
 /* Of 32 bits, the others become 0; of fewer, they stay. */
-static void register_set(struct pt_regs *regs, u8 number, u8 width, u64 value)
+static __always_inline void register_set(struct pt_regs *regs, u8 number, u8 width, u64 value)
 {
 	unsigned long *place;
 
-	if (number >= EMULATE_AH) {
+	if (unlikely(number >= EMULATE_AH)) {
 		place = register_of(regs, number - EMULATE_AH);
 		*place = (*place & ~0xff00ul) | (value & 0xff) << 8;
 		return;
 	}
 	place = register_of(regs, number);
-	if (width < 4)
-		*place = (*place & ~cut(~0ull, width)) | cut(value, width);
-	else
+	if (likely(width >= 4))
 		*place = cut(value, width);
+	else
+		*place = (*place & ~cut(~0ull, width)) | cut(value, width);
 }
 
 static u64 address_of(const struct pguard_emulation *emulation, struct pt_regs *regs)
@@ -131,9 +135,13 @@ static bool memory_put(u64 address, u8 width, u64 value)
 	return !err;
 }
 
-static bool operand_get(const struct pguard_emulation *emulation, struct pt_regs *regs, u8 operand,
+static __always_inline bool operand_get(const struct pguard_emulation *emulation, struct pt_regs *regs, u8 operand,
 			u8 width, u64 *ret)
 {
+	if (likely(operand < EMULATE_AH)) {
+		*ret = cut(*register_of(regs, operand), width);
+		return true;
+	}
 	switch (operand) {
 	case EMULATE_CONSTANT:
 		*ret = cut(emulation->constant, width);
@@ -204,63 +212,35 @@ static bool sign_of(u64 value, u8 width)
 	return value >> (8 * width - 1) & 1;
 }
 
-static unsigned long result_flags(u64 result, u8 width)
+static bool is_shift(u8 op)
 {
-	u8 low = (u8)result;
-
-	low ^= low >> 4;
-	low ^= low >> 2;
-	low ^= low >> 1;
-	return (low & 1 ? 0 : X86_EFLAGS_PF) | (cut(result, width) ? 0 : X86_EFLAGS_ZF) |
-	       (sign_of(result, width) ? X86_EFLAGS_SF : 0);
+	return op == EMULATE_SHL || op == EMULATE_SHR || op == EMULATE_SAR;
 }
 
-/* Of a sum or difference: @carries has the carry, or borrow, out of each bit. */
-static unsigned long sum_flags(u64 a, u64 b, u64 result, u64 carries, u64 overflows, u8 width)
-{
-	return result_flags(result, width) | (sign_of(carries, width) ? X86_EFLAGS_CF : 0) |
-	       ((a ^ b ^ result) & 16 ? X86_EFLAGS_AF : 0) |
-	       (sign_of(overflows, width) ? X86_EFLAGS_OF : 0);
-}
+/*
+ * The processor does it itself, by the same instruction, and so sets the flags as
+ * it would have.  @insn is without its suffix, @from its other operand, if any,
+ * with %b2, %w2, %k2 or %q2 as the width is; it finds @flags' carry.
+ */
+#define NATIVE_AT(insn, suffix, operands)                                               \
+	asm("bt $0, %1\n\t" insn suffix " " operands "\n\tpushf\n\tpop %1"                  \
+	    : "+r"(a), "+r"(*flags) : "c"(b) : "cc", "memory")
 
-static u64 add(u64 a, u64 b, bool carry, u8 width, unsigned long *flags)
-{
-	u64 result = a + b + carry;
+#define NATIVE(insn, b1, w2, l4, q8)                                                    \
+	do {                                                                            \
+		if (width == 8)                                                         \
+			NATIVE_AT(insn, "q", q8 "%q0");                                 \
+		else if (width == 4)                                                    \
+			NATIVE_AT(insn, "l", l4 "%k0");                                 \
+		else if (width == 2)                                                    \
+			NATIVE_AT(insn, "w", w2 "%w0");                                 \
+		else                                                                    \
+			NATIVE_AT(insn, "b", b1 "%b0");                                 \
+	} while (0)
 
-	*flags = sum_flags(a, b, result, (a & b) | ((a | b) & ~result),
-			   (a ^ result) & (b ^ result), width);
-	return result;
-}
-
-static u64 subtract(u64 a, u64 b, bool borrow, u8 width, unsigned long *flags)
-{
-	u64 result = a - b - borrow;
-
-	*flags = sum_flags(a, b, result, (~a & b) | ((~a | b) & result),
-			   (a ^ b) & (a ^ result), width);
-	return result;
-}
-
-/* By 1 to 8 * @width - 1. */
-static u64 shift(u8 op, u64 a, u8 count, u8 width, unsigned long *flags)
-{
-	bool carry, overflow;
-	u64 result;
-
-	if (op == EMULATE_SHL) {
-		result = a << count;
-		carry = a >> (8 * width - count) & 1;
-		overflow = sign_of(result, width) != carry;
-	} else {
-		carry = a >> (count - 1) & 1;
-		result = op == EMULATE_SHR ? a >> count :
-			 (u64)((s64)sign_extend(a, width) >> count);
-		overflow = op == EMULATE_SHR && count == 1 && sign_of(a, width);
-	}
-	*flags = result_flags(result, width) | (carry ? X86_EFLAGS_CF : 0) |
-		 (overflow ? X86_EFLAGS_OF : 0);
-	return result;
-}
+#define NATIVE_TWO(insn)	NATIVE(insn, "%b2, ", "%w2, ", "%k2, ", "%q2, ")
+#define NATIVE_SHIFT(insn)	NATIVE(insn, "%%cl, ", "%%cl, ", "%%cl, ", "%%cl, ")
+#define NATIVE_ONE(insn)	NATIVE(insn, "", "", "", "")
 
 /*
  * What @op makes of its operands, in the lower bytes.  *@changed takes which
@@ -269,47 +249,57 @@ static u64 shift(u8 op, u64 a, u8 count, u8 width, unsigned long *flags)
 static u64 compute(const struct pguard_emulation *emulation, u64 a, u64 b, unsigned long *flags,
 		   unsigned long *changed)
 {
-	bool carry = *flags & X86_EFLAGS_CF;
 	u8 width = emulation->width;
-	u8 op = emulation->op;
-	u64 result = b;
 
-	switch (op) {
+	/* A shift by nothing, too, leaves the flags alone. */
+	*changed = b || !is_shift(emulation->op) ? FLAGS_ALL : 0;
+	switch (emulation->op) {
 	case EMULATE_ADD:
+		NATIVE_TWO("add");
+		return a;
 	case EMULATE_ADC:
-		*changed = FLAGS_ALL;
-		return add(a, b, op == EMULATE_ADC && carry, width, flags);
+		NATIVE_TWO("adc");
+		return a;
 	case EMULATE_SUB:
-	case EMULATE_SBB:
 	case EMULATE_CMP:
-		*changed = FLAGS_ALL;
-		return subtract(a, b, op == EMULATE_SBB && carry, width, flags);
+		NATIVE_TWO("sub");
+		return a;
+	case EMULATE_SBB:
+		NATIVE_TWO("sbb");
+		return a;
+	case EMULATE_OR:
+		NATIVE_TWO("or");
+		return a;
+	case EMULATE_AND:
+	case EMULATE_TEST:
+		NATIVE_TWO("and");
+		return a;
+	case EMULATE_XOR:
+		NATIVE_TWO("xor");
+		return a;
 	case EMULATE_INC:
-		*changed = FLAGS_ALL & ~X86_EFLAGS_CF;
-		return add(a, 1, false, width, flags);
+		NATIVE_ONE("inc");
+		return a;
 	case EMULATE_DEC:
-		*changed = FLAGS_ALL & ~X86_EFLAGS_CF;
-		return subtract(a, 1, false, width, flags);
+		NATIVE_ONE("dec");
+		return a;
 	case EMULATE_NEG:
-		*changed = FLAGS_ALL;
-		return subtract(0, a, false, width, flags);
+		NATIVE_ONE("neg");
+		return a;
+	case EMULATE_SHL:
+		NATIVE_SHIFT("shl");
+		return a;
+	case EMULATE_SHR:
+		NATIVE_SHIFT("shr");
+		return a;
+	case EMULATE_SAR:
+		NATIVE_SHIFT("sar");
+		return a;
+	}
+	*changed = 0;
+	switch (emulation->op) {
 	case EMULATE_NOT:
 		return ~a;
-	case EMULATE_OR:
-	case EMULATE_AND:
-	case EMULATE_XOR:
-	case EMULATE_TEST:
-		result = op == EMULATE_OR ? a | b : op == EMULATE_XOR ? a ^ b : a & b;
-		*changed = FLAGS_ALL;
-		*flags = result_flags(result, width);
-		return result;
-	case EMULATE_SHL:
-	case EMULATE_SHR:
-	case EMULATE_SAR:
-		if (!b)
-			return a;
-		*changed = FLAGS_ALL;
-		return shift(op, a, b, width, flags);
 	case EMULATE_EXTEND:
 		return sign_extend(b, emulation->source_width);
 	case EMULATE_SPREAD:
@@ -327,6 +317,46 @@ static bool reads_first(u8 op)
 {
 	return op != EMULATE_MOV && op != EMULATE_EXTEND && op != EMULATE_SPREAD &&
 	       op != EMULATE_SET;
+}
+
+static noinline bool emulate_any(const struct pguard_emulation *emulation, struct pt_regs *regs)
+{
+	unsigned long flags = regs->flags, changed = 0;
+	u64 a = 0, b;
+
+	if (!operand_get(emulation, regs, emulation->from, emulation->source_width, &b))
+		return false;
+	if (reads_first(emulation->op) &&
+	    !operand_get(emulation, regs, emulation->to, emulation->width, &a))
+		return false;
+	if (emulation->op == EMULATE_XCHG)
+		register_set(regs, emulation->from, emulation->width, a);
+	b = compute(emulation, a, b, &flags, &changed);
+	if (emulate_writes(emulation->op) && !operand_set(emulation, regs, b))
+		return false;
+	regs->flags = (regs->flags & ~changed) | (flags & changed);
+	regs->ip += emulation->length;
+	return true;
+}
+
+/* The usual one: a whole register takes another, a constant or an address. */
+static __always_inline bool is_plain_move(const struct pguard_emulation *emulation)
+{
+	return emulation->op == EMULATE_MOV && emulation->to < EMULATE_AH &&
+	       emulation->width >= 4 && emulation->from != EMULATE_MEMORY &&
+	       (emulation->from < EMULATE_AH || emulation->from >= EMULATE_CONSTANT);
+}
+
+static __always_inline void plain_move(const struct pguard_emulation *emulation,
+				       struct pt_regs *regs)
+{
+	u64 value = emulation->constant;
+
+	if (emulation->from < EMULATE_AH)
+		value = cut(*register_of(regs, emulation->from), emulation->source_width);
+	else if (emulation->from == EMULATE_ADDRESS)
+		value = address_of(emulation, regs);
+	*register_of(regs, emulation->to) = cut(value, emulation->width);
 }
 
 /**
@@ -347,25 +377,13 @@ static bool reads_first(u8 op)
  */
 bool pguard_emulate(const struct pguard_emulation *emulation, struct pt_regs *regs)
 {
-	unsigned long flags = regs->flags, changed = 0;
-	u64 a = 0, b, result;
-
-	if (regs->flags & X86_EFLAGS_TF || regs->cs != __USER_CS)
+	if (unlikely(regs->flags & X86_EFLAGS_TF || regs->cs != __USER_CS))
 		return false;
-	if (emulation->op == EMULATE_NOP)
-		goto done;
-	if (!operand_get(emulation, regs, emulation->from, emulation->source_width, &b))
-		return false;
-	if (reads_first(emulation->op) &&
-	    !operand_get(emulation, regs, emulation->to, emulation->width, &a))
-		return false;
-	result = compute(emulation, a, b, &flags, &changed);
-	if (emulation->op == EMULATE_XCHG)
-		register_set(regs, emulation->from, emulation->width, a);
-	if (emulate_writes(emulation->op) && !operand_set(emulation, regs, result))
-		return false;
-	regs->flags = (regs->flags & ~changed) | (flags & changed);
-done:
+	if (emulation->op != EMULATE_NOP) {
+		if (!is_plain_move(emulation))
+			return emulate_any(emulation, regs);
+		plain_move(emulation, regs);
+	}
 	regs->ip += emulation->length;
 	return true;
 }

@@ -3,8 +3,9 @@
 /*
  * The trainer chose the guards by how often they are hit in a unit.  A program
  * may come to do other work than it was trained with, and a guard of a seldom
- * function be hit in each round of a loop.  So each guard has a plan, and one
- * that is far beyond it is shed: taken off, and tried again later.
+ * function be hit in each round of a loop.  Where guarding has a budget, it keeps
+ * to that (spending.c).  Else each guard has a plan, and one that is far beyond it
+ * is shed: taken off, and tried again later.
  *
  * All is done by a work, in a turn at each target: a probe must not be taken off
  * by its own handler.  Where an order has the turn, the work comes again later.
@@ -13,10 +14,12 @@
 #include "governor.h"
 
 #include "compat.h"
+#include "guard.h"
 #include "image.h"
 #include "probe.h"
-#include "probes.h"
 #include "profile.h"
+#include "shed.h"
+#include "spending.h"
 #include "turn.h"
 
 #include <linux/jiffies.h>
@@ -26,16 +29,14 @@
 
 enum {
 	ROUND = HZ,
-	RETRY = HZ / 10,
+	RETRY = HZ / 50,
 	SPARE = 4,		/* times its plan a guard may be hit */
 	MIN_HITS = 2000,	/* in a second; fewer do no harm */
 	PATIENCE = 2,		/* rounds beyond its plan in a row */
-	FIRST_PAUSE = 10,	/* s */
-	MAX_PAUSE = 600,
 };
 
 static void govern(struct work_struct *work);
-static DECLARE_DELAYED_WORK(governor_work, govern);
+struct delayed_work pguard_governor = __DELAYED_WORK_INITIALIZER(pguard_governor, govern, 0);
 
 /* What has happened since the last round. */
 struct round {
@@ -53,32 +54,6 @@ static bool guard_is_hot(const struct round *round, const struct pguard_guard *g
 	       hits > SPARE * planned;
 }
 
-static void guard_shed(const struct round *round, u32 i)
-{
-	struct pguard_profile *profile = round->profile;
-	struct pguard_guard *guard = &profile->guards[i];
-
-	pguard_probes_off(round->target, profile, i);
-	guard->rounds = 0;
-	guard->pause = clamp_t(u32, 2 * guard->pause, FIRST_PAUSE, MAX_PAUSE);
-	guard->until = jiffies + guard->pause * HZ;
-	WRITE_ONCE(guard->sheds, guard->sheds + 1);
-	WRITE_ONCE(guard->state, PERFGUARD_GUARD_STATE_SHED);
-	WRITE_ONCE(profile->nr_shed, profile->nr_shed + 1);
-}
-
-/* Try a shed guard again.  If it cannot be put on just now, next time. */
-static void guard_restore(const struct round *round, u32 i)
-{
-	struct pguard_profile *profile = round->profile;
-	struct pguard_guard *guard = &profile->guards[i];
-
-	if (pguard_probes_on(round->target, profile, i))
-		return;
-	WRITE_ONCE(guard->state, PERFGUARD_GUARD_STATE_ACTIVE);
-	WRITE_ONCE(profile->nr_shed, profile->nr_shed - 1);
-}
-
 /* Whether it was shed. */
 static bool guard_govern(const struct round *round, u32 i)
 {
@@ -87,8 +62,8 @@ static bool guard_govern(const struct round *round, u32 i)
 	u64 hits;
 
 	if (guard->state == PERFGUARD_GUARD_STATE_SHED) {
-		if (time_after_eq(jiffies, guard->until))
-			guard_restore(round, i);
+		if (pguard_shed_is_over(guard))
+			pguard_shed_restore(round->target, round->profile, i);
 		return false;
 	}
 	pguard_profile_sum_guard(round->profile, i, &sums);
@@ -97,11 +72,12 @@ static bool guard_govern(const struct round *round, u32 i)
 	guard->rounds = guard_is_hot(round, guard, hits) ? guard->rounds + 1 : 0;
 	if (guard->rounds < PATIENCE)
 		return false;
-	guard_shed(round, i);
+	guard->rounds = 0;
+	pguard_shed_guard(round->target, round->profile, i);
 	return true;
 }
 
-/* Whether guards were shed. */
+/* By the plan.  Whether guards were shed. */
 static bool profile_govern(struct pguard_target *target, struct pguard_profile *profile)
 {
 	struct round round = { .target = target, .profile = profile };
@@ -133,9 +109,16 @@ static bool target_is_guarded(const struct pguard_target *target)
 static void target_govern(struct pguard_target *target)
 {
 	struct pguard_profile *profile = pguard_target_profile(target);
+	bool any;
 
+	if (!profile)
+		return;
+	if (profile->spending.prices.ppm)
+		any = pguard_spending_look(target, profile);
+	else
+		any = profile_govern(target, profile);
 	/* One wait for all; then they can be put on again. */
-	if (profile && profile_govern(target, profile))
+	if (any)
 		pguard_probe_sync();
 }
 
@@ -154,9 +137,9 @@ static bool anything_is_guarded(void)
 static void govern(struct work_struct *work)
 {
 	if (pguard_turn_each(target_is_guarded, target_govern))
-		queue_delayed_work(system_unbound_wq, &governor_work, RETRY);
+		queue_delayed_work(system_unbound_wq, &pguard_governor, RETRY);
 	else if (anything_is_guarded())
-		queue_delayed_work(system_unbound_wq, &governor_work, ROUND);
+		queue_delayed_work(system_unbound_wq, &pguard_governor, ROUND);
 }
 
 /**
@@ -168,11 +151,11 @@ static void govern(struct work_struct *work)
  */
 void pguard_governor_start(void)
 {
-	queue_delayed_work(system_unbound_wq, &governor_work, ROUND);
+	queue_delayed_work(system_unbound_wq, &pguard_governor, ROUND);
 }
 
 /* The module goes: there is no target.  pguard_control is not held. */
 void pguard_governor_deinit(void)
 {
-	cancel_delayed_work_sync(&governor_work);
+	cancel_delayed_work_sync(&pguard_governor);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Takes guards off for a time that are hit far more often than planned. */
+/* Takes guards off for a time that take too much. */
 #ifndef _PGUARD_GOVERNOR_H
 #define _PGUARD_GOVERNOR_H
 

@@ -2,40 +2,47 @@
 
 #include "guard.h"
 
-#include "clock.h"
 #include "compat.h"
 #include "guarded.h"
 #include "image.h"
-#include "inference.h"
-#include "site.h"
-#include "stream.h"
-#include "task.h"
 
-#include <linux/ptrace.h>
+#include <linux/atomic.h>
+#include <linux/workqueue.h>
 
 /*
- * The state of current, which only current itself takes away, or the removal of
- * its target, and that waits for handlers first.  NULL if it is not a thread of
- * the site's target; else the hit is counted.
+ * A part of the hits has come to this CPU, and is told.  Who uses up the
+ * allowance calls the governor, which makes it anew; nobody else does, so that
+ * many threads do not crowd there.
  */
-static __always_inline struct pguard_task *state_of_current(const struct pguard_site *site)
+static void tell_part(struct pguard_profile *profile)
 {
-	struct pguard_task *state;
+	struct pguard_spending *spending = &profile->spending;
+	s64 left;
 
-	preempt_disable_notrace();
-	state = pguard_task_find(current);
-	if (likely(state && state->target == site->target))
-		pguard_profile_this_cpu(site->profile)->guards[site->id].hits++;
-	else
-		state = NULL;
-	preempt_enable_notrace();
-	return state;
+	this_cpu_write(*profile->left, READ_ONCE(spending->part));
+	if (!spending->prices.ppm)
+		return;
+	left = atomic64_sub_return(BUDGET_PART_NS, &spending->allowance);
+	if (left < 0 && left >= -(s64)BUDGET_PART_NS)
+		mod_delayed_work(system_unbound_wq, &pguard_governor, 0);
 }
 
-static void count_stray(struct pguard_profile *profile)
+static void count_hit(const struct pguard_site *site)
 {
+	this_cpu_inc(site->sums->hits);
+	if (this_cpu_dec_return(*site->left) < 0)
+		tell_part(site->profile);
+}
+
+/* A hit outside of units; it began at @now. */
+static void count_stray(struct pguard_profile *profile, u64 now)
+{
+	struct pguard_profile_sums *sums;
+
 	preempt_disable();
-	pguard_profile_this_cpu(profile)->sums.stray_hits++;
+	sums = &pguard_profile_this_cpu(profile)->sums;
+	sums->stray_hits++;
+	sums->checks += pguard_clock() - now;
 	preempt_enable();
 }
 
@@ -57,19 +64,20 @@ static bool is_event_site(const struct pguard_inference *inference, u32 guard)
 static noinline void stream_hit(struct pguard_task *state,
 				const struct pguard_inference *inference, u32 guard, u32 depth)
 {
-	u16 type = infer_early(&inference->state);
+	u16 type = infer_early(&inference->course->table, &inference->state);
 
 	pguard_stream_put(state, PERFGUARD_EVENT_KIND_GUARD, guard, depth,
 			  pguard_inference_type_id(inference, type));
 }
 
-/* Is the unit late?  It runs for so many ticks. */
-static noinline void check(struct pguard_task *state, struct pguard_inference *inference,
-			   const struct pt_regs *regs, u64 ticks)
+/* Is the unit late? */
+static void check(struct pguard_task *state, struct pguard_inference *inference,
+		  const struct pt_regs *regs, u64 now)
 {
+	u64 ticks = pguard_guard_ticks(state, inference, now);
 	u64 elapsed, limit;
 
-	if (state->unit & PGUARD_PHASE_LATE || inference->is_quiet)
+	if (ticks <= inference->soon || state->unit & PGUARD_PHASE_LATE || inference->is_quiet)
 		return;
 	elapsed = pguard_clock_ns(ticks);
 	limit = pguard_inference_limit(inference, elapsed);
@@ -77,68 +85,115 @@ static noinline void check(struct pguard_task *state, struct pguard_inference *i
 		pguard_guarded_late(state, regs, elapsed);
 }
 
+/* That an event site was met tells nothing where training had no guard there. */
+static void meet(const struct pguard_site *site, struct pguard_inference *inference, u32 depth)
+{
+	const struct infer_table *table = &inference->course->table;
+	u64 key = infer_key(site->id, depth);
+	const struct infer_slot *slot = infer_find(table, key);
+
+	if (slot->key == key)
+		pguard_inference_meet(inference, slot);
+	else if (!site->is_event)
+		pguard_inference_meet_unknown(inference, site->id, depth);
+}
+
 /*
  * A thread without an inference waits in no loop of the profile; one with that
  * of another profile changes at its next boundary.
  */
-static __always_inline void hit(const struct pguard_site *site, struct pguard_task *state,
-				const struct pt_regs *regs, u64 now)
+static void hit(const struct pguard_site *site, struct pguard_task *state,
+		const struct pt_regs *regs, u64 now)
 {
 	struct pguard_inference *inference = pguard_task_inference(state);
-	struct pguard_profile *profile = site->profile;
-	u64 ticks;
-	s64 depth;
+	u64 depth;
 
-	if (unlikely(!inference || inference->profile != profile || !inference->frame))
-		return count_stray(profile);
-	depth = inference->frame - (regs->sp + site->sp_delta);
-	if (unlikely(site->is_event) && depth > 0 && is_event_site(inference, site->id))
+	if (!inference || inference->profile != site->profile || !inference->frame)
+		return count_stray(site->profile, now);
+	depth = pguard_guard_depth(site, inference, regs);
+	if (!depth || depth > INFER_MAX_DEPTH)
+		return count_stray(site->profile, now);
+	if (site->is_event && is_event_site(inference, site->id))
 		pguard_guarded_event_site(state, now);
-	if (unlikely(!(state->unit & PGUARD_PHASE_RUNNING) || depth <= 0 || depth > S32_MAX))
-		return count_stray(profile);
-	pguard_inference_meet(inference, site->id, depth, site->is_event);
-	if (unlikely(pguard_stream_wants_units(state->target)))
+	if (!(state->unit & PGUARD_PHASE_RUNNING))
+		return count_stray(site->profile, now);
+	meet(site, inference, depth);
+	if (pguard_stream_wants_units(state->target))
 		stream_hit(state, inference, site->id, depth);
-	ticks = now - state->start - inference->checks;
-	if (unlikely(ticks > inference->soon))
-		check(state, inference, regs, ticks);
+	check(state, inference, regs, now);
 	inference->checks += pguard_clock() - now;
 }
 
-/*
- * A thread that has been in no hooked call is in no unit.  A child that is no
- * target's has the breakpoints its parent had.
- */
-static noinline bool stranger(const struct pguard_site *site)
+/* The state of current, see pguard_guard_state(); NULL if it is of another target. */
+static struct pguard_task *state_of_current(const struct pguard_site *site)
 {
-	struct pguard_profile_cpu *cpu;
+	struct pguard_task *state;
 
-	if (!pguard_site_wants(site, current->mm))
-		return true;
-	/* The governor is to know of them, too. */
-	preempt_disable();
-	cpu = pguard_profile_this_cpu(site->profile);
-	cpu->guards[site->id].hits++;
-	cpu->sums.stray_hits++;
-	preempt_enable();
-	return false;
+	preempt_disable_notrace();
+	state = pguard_task_find(current);
+	if (state && state->target != site->target)
+		state = NULL;
+	preempt_enable_notrace();
+	return state;
 }
 
 /**
- * pguard_guard_hit() - current came by a guard
+ * pguard_guard_hit_unusual() - current came by a guard, in whatever way
  * @site: the guard's
  * @regs: its user registers
+ * @now: pguard_clock()
  *
  * Context: current, may sleep and fault; the probe is not taken off meanwhile.
  * Return: whether current's memory needs the breakpoint no more.
  */
-bool pguard_guard_hit(struct pguard_site *site, const struct pt_regs *regs)
+bool pguard_guard_hit_unusual(const struct pguard_site *site, const struct pt_regs *regs, u64 now)
 {
-	u64 now = pguard_clock();
 	struct pguard_task *state = state_of_current(site);
 
-	if (unlikely(!state))
-		return stranger(site);
-	hit(site, state, regs, now);
+	/* A child that is no target's has the breakpoints its parent had. */
+	if (!state && !pguard_site_wants(site, current->mm))
+		return true;
+	count_hit(site);
+	/* A thread that has been in no hooked call is in no unit. */
+	if (!state)
+		count_stray(site->profile, now);
+	else
+		hit(site, state, regs, now);
 	return false;
+}
+
+/**
+ * pguard_guard_check() - current came by a guard, and its unit may be late
+ * @state: of current
+ * @now: pguard_clock() when it came
+ *
+ * The rest of a hit, after PGUARD_GUARD_BEYOND.
+ *
+ * Context: as pguard_guard_hit().
+ */
+noinline void pguard_guard_check(struct pguard_task *state, u64 now)
+{
+	struct pguard_inference *inference = pguard_task_inference(state);
+
+	check(state, inference, current_pt_regs(), now);
+	inference->checks += pguard_clock() - now;
+}
+
+/**
+ * pguard_guard_meet() - current came by a guard in a context that is new in its unit
+ * @state: of current
+ * @context: index of the context
+ * @now: pguard_clock() when it came
+ *
+ * The rest of a hit, after PGUARD_GUARD_FIRST.
+ *
+ * Context: as pguard_guard_hit().
+ */
+void pguard_guard_meet(struct pguard_task *state, u32 context, u64 now)
+{
+	struct pguard_inference *inference = pguard_task_inference(state);
+
+	pguard_inference_meet_first(inference, context);
+	if (unlikely(pguard_guard_end(state, inference, now) == PGUARD_GUARD_BEYOND))
+		pguard_guard_check(state, now);
 }

@@ -1,13 +1,132 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What happens when a thread comes by a guard of its target's profile. */
+/*
+ * What happens when a thread comes by a guard of its target's profile.
+ *
+ * The usual hit is in a unit, in a context that the profile knows.  It is inline
+ * and makes no call, because a breakpoint's handler is all that it is called
+ * from, and so the handler saves no registers: whatever is unusual is left to a
+ * function that is called last.
+ */
 #ifndef _PGUARD_GUARD_H
 #define _PGUARD_GUARD_H
 
-#include <linux/types.h>
+#include "clock.h"
+#include "inference.h"
+#include "site.h"
+#include "stream.h"
+#include "task.h"
 
-struct pguard_site;
-struct pt_regs;
+#include <linux/percpu.h>
+#include <linux/ptrace.h>
 
-bool pguard_guard_hit(struct pguard_site *site, const struct pt_regs *regs);
+struct delayed_work;
+
+/* Looks at what guards took; of governor.c. */
+extern struct delayed_work pguard_governor;
+
+/* How far a hit has come, and what does the rest. */
+enum pguard_guard_result {
+	PGUARD_GUARD_DONE,
+	PGUARD_GUARD_FIRST,	/* the context's first in the unit: pguard_guard_meet() */
+	PGUARD_GUARD_BEYOND,	/* the unit may be late: pguard_guard_check() */
+	PGUARD_GUARD_UNUSUAL,	/* nothing was done: pguard_guard_hit_unusual() */
+};
+
+/**
+ * struct pguard_guard_hit - a usual hit
+ * @state: of current
+ * @context: index
+ * @now: rdtsc() when it began
+ */
+struct pguard_guard_hit {
+	struct pguard_task *state;
+	u32 context;
+	u64 now;
+};
+
+/*
+ * What current's unit is by the profile of the site, or NULL if it does none in
+ * which the profile counts.
+ *
+ * Only current itself takes its state away, or the removal of its target, which
+ * waits for handlers at the target's sites first.
+ */
+static __always_inline struct pguard_task *pguard_guard_state(const struct pguard_site *site)
+{
+	struct pguard_task *state;
+
+	preempt_disable_notrace();
+	state = pguard_task_find(current);
+	if (unlikely(state && state->counts != site->profile))
+		state = NULL;
+	preempt_enable_notrace();
+	return state;
+}
+
+static __always_inline u64 pguard_guard_depth(const struct pguard_site *site,
+					      const struct pguard_inference *inference,
+					      const struct pt_regs *regs)
+{
+	return inference->frame - (regs->sp + site->sp_delta);
+}
+
+/* For how many ticks the unit runs at @now, less those of the guards. */
+static __always_inline u64 pguard_guard_ticks(const struct pguard_task *state,
+					      const struct pguard_inference *inference, u64 now)
+{
+	return now - state->start - inference->checks;
+}
+
+static __always_inline enum pguard_guard_result
+pguard_guard_end(const struct pguard_task *state, struct pguard_inference *inference, u64 now)
+{
+	if (unlikely(pguard_guard_ticks(state, inference, now) > inference->soon))
+		return PGUARD_GUARD_BEYOND;
+	inference->checks += rdtsc() - now;
+	return PGUARD_GUARD_DONE;
+}
+
+/**
+ * pguard_guard_hit() - current came by a guard, the usual way
+ * @site: the guard's; of a profile without the paper's rule, and no event site;
+ *	and the clock is the TSC
+ * @regs: its user registers
+ * @hit: with the clock; takes the rest
+ *
+ * Context: current, may sleep and fault; the probe is not taken off meanwhile.
+ */
+static __always_inline enum pguard_guard_result
+pguard_guard_hit(const struct pguard_site *site, const struct pt_regs *regs,
+		 struct pguard_guard_hit *hit)
+{
+	struct pguard_inference *inference;
+	const struct infer_table *table;
+	const struct infer_slot *slot;
+	u64 key;
+
+	hit->state = pguard_guard_state(site);
+	if (unlikely(!hit->state || pguard_stream_is_open()))
+		return PGUARD_GUARD_UNUSUAL;
+	inference = pguard_task_inference(hit->state);
+	table = &inference->course->table;
+	/* A depth that is none, of more than 32 bits, makes another site of it. */
+	key = site->key + inference->frame - regs->sp;
+	slot = infer_find(table, key);
+	if (unlikely(slot->key != key || key >> 32 != site->id))
+		return PGUARD_GUARD_UNUSUAL;
+	/* A part of the budget is to be told; counted again there, it comes to that at once. */
+	if (unlikely(this_cpu_dec_return(*site->left) < 0))
+		return PGUARD_GUARD_UNUSUAL;
+	this_cpu_inc(site->sums->hits);
+	hit->context = slot->context;
+	if (infer_see(slot, &inference->state))
+		return PGUARD_GUARD_FIRST;
+	pguard_inference_meet_again(inference, slot->context);
+	return pguard_guard_end(hit->state, inference, hit->now);
+}
+
+bool pguard_guard_hit_unusual(const struct pguard_site *site, const struct pt_regs *regs, u64 now);
+void pguard_guard_meet(struct pguard_task *state, u32 context, u64 now);
+void pguard_guard_check(struct pguard_task *state, u64 now);
 
 #endif /* _PGUARD_GUARD_H */

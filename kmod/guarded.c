@@ -44,6 +44,7 @@ static void unit_begin(struct pguard_task *state, struct pguard_inference *infer
 		word |= PGUARD_PHASE_MARKED;
 	}
 	pguard_unit_run(state, at->clock, word);
+	state->counts = inference->profile;
 }
 
 /* The account of the unit that @end ends. */
@@ -99,7 +100,7 @@ static void count_in_type(struct pguard_type_sums *sums, const struct pguard_acc
 static void unit_count(struct pguard_task *state, const struct pguard_inference *inference,
 		       const struct pguard_account *account, bool is_late, bool is_novel)
 {
-	u16 type = infer_end(&inference->state);
+	u16 type = infer_end(&inference->course->table, &inference->state);
 	struct pguard_profile_cpu *cpu;
 
 	preempt_disable();
@@ -107,10 +108,19 @@ static void unit_count(struct pguard_task *state, const struct pguard_inference 
 	cpu->sums.units++;
 	cpu->sums.novel += is_novel;
 	cpu->sums.unknown_hits += inference->nr_unknown;
+	cpu->sums.checks += inference->checks;
 	if (type != INFER_NO_TYPE)
 		count_in_type(&cpu->types[inference->course->first_type + type], account,
 			      is_late, is_novel);
 	count_in_loop(state->loop, account, is_late);
+	preempt_enable();
+}
+
+/* A span that was no unit: what guards took in it counts all the same. */
+static void span_count(const struct pguard_inference *inference)
+{
+	preempt_disable();
+	pguard_profile_this_cpu(inference->profile)->sums.checks += inference->checks;
 	preempt_enable();
 }
 
@@ -126,7 +136,7 @@ static void stream_unit(struct pguard_task *state, const struct pguard_inference
 	about = min_t(u64, pguard_clock_ns(inference->checks), U32_MAX) |
 		(u64)inference->course->id << 32 | flags << 48;
 	pguard_stream_put(state, PERFGUARD_EVENT_KIND_UNIT,
-			  pguard_inference_type_id(inference, infer_end(&inference->state)),
+			  pguard_inference_type_id(inference, infer_end(&inference->course->table, &inference->state)),
 			  about, elapsed);
 }
 
@@ -155,9 +165,11 @@ static void unit_end(struct pguard_task *state, struct pguard_inference *inferen
 	bool is_late, is_novel;
 	u64 threshold;
 
+	state->counts = NULL;
 	unit_account(state, word, end, elapsed, &account);
 	/* Nothing began in it: it only brought the rest of what was waited for. */
 	if (inference->course->has_empty && !inference->is_marked) {
+		span_count(inference);
 		stream_unit(state, inference, elapsed, UNIT_IS_NONE);
 		if (word & PGUARD_PHASE_LATE)
 			pguard_unit_tell_end(state, word, &account);
@@ -214,8 +226,10 @@ static enum pguard_guarded_call enter_wait(struct pguard_task *state, bool may_s
 		inference = change_loop(state, state->place->loop, course, may_sleep);
 	if (!inference)
 		return PGUARD_GUARDED_NONE;
-	/* The slot tells even where the library went another way than in training. */
-	inference->frame = 0;
+	/*
+	 * The slot tells even where the library went another way than in training.
+	 * A wait that training did not come to tells nothing; but the frame does not move.
+	 */
 	if (boundary->rise)
 		inference->frame = state->place->slot - boundary->distance + boundary->rise;
 	return PGUARD_GUARDED_WAIT;

@@ -50,6 +50,7 @@ enum {
  * @probes: batches of its sites (probes.c); @turn and pguard_control for
  *	writing, one of them for reading
  * @nr_sites: how many they are; pguard_control
+ * @cpu: CPU time that its processes used which have gone, ns; pguard_images_lock
  * @id: never used again
  * @flags: enum perfguard_target_flags; changes at any time, READ_ONCE
  * @limit_ns: the threshold less 1, so that none (0) is above all times; changes
@@ -74,6 +75,7 @@ struct pguard_target {
 	struct pguard_profile __rcu *profile;
 	struct list_head probes;
 	u32 nr_sites;
+	u64 cpu;
 	u32 flags;
 	u64 limit_ns;
 	u32 pid;

@@ -2,7 +2,6 @@
 
 #include "inference.h"
 
-#include "clock.h"
 #include "compat.h"
 
 #include <linux/slab.h>
@@ -48,6 +47,24 @@ void pguard_inference_free(struct pguard_inference *inference)
 	kfree_rcu(inference, rcu);
 }
 
+/**
+ * pguard_inference_meet() - the unit hit a guard in a context of the profile
+ * @inference: of current, in a unit
+ * @slot: the context's
+ *
+ * By whatever rule, which may change what the unit is taken for.
+ *
+ * Context: the thread itself.
+ */
+void pguard_inference_meet(struct pguard_inference *inference, const struct infer_slot *slot)
+{
+	if (infer_meet(&inference->course->table, slot, &inference->state))
+		inference->hits[slot->context] = 1;
+	else
+		pguard_inference_meet_again(inference, slot->context);
+	pguard_inference_look(inference);
+}
+
 /* The unit hit a guard in a context that training did not see. */
 void pguard_inference_meet_unknown(struct pguard_inference *inference, u32 guard, u32 depth)
 {
@@ -57,25 +74,6 @@ void pguard_inference_meet_unknown(struct pguard_inference *inference, u32 guard
 		inference->unknown[nr].guard = guard;
 		inference->unknown[nr].depth = depth;
 	}
-}
-
-/* The unit hit a guard in the context @i, which may change what it is taken for. */
-void pguard_inference_meet_new(struct pguard_inference *inference, u32 i)
-{
-	const struct infer_table *table = &inference->course->table;
-	u64 threshold;
-	u16 best;
-
-	if (infer_meet(table, &inference->state, i))
-		inference->hits[i] = 1;
-	else if (inference->hits[i] < U8_MAX)
-		inference->hits[i]++;
-	best = infer_early(&inference->state);
-	/* A context may have no candidate. */
-	if (best == INFER_NO_TYPE)
-		return;
-	threshold = table->types[best].threshold_ns;
-	inference->soon = threshold ? pguard_clock_ticks(threshold) : U64_MAX;
 }
 
 /**
@@ -92,7 +90,7 @@ void pguard_inference_meet_new(struct pguard_inference *inference, u32 i)
 u64 pguard_inference_limit(const struct pguard_inference *inference, u64 elapsed)
 {
 	const struct infer_table *table = &inference->course->table;
-	u16 best = READ_ONCE(inference->state.best_early);
+	u16 best = infer_type_at(table, READ_ONCE(inference->state.best_early));
 	u64 threshold;
 
 	if (best != INFER_NO_TYPE && READ_ONCE(inference->state.contexts)) {
@@ -112,7 +110,7 @@ u64 pguard_inference_limit(const struct pguard_inference *inference, u64 elapsed
 u64 pguard_inference_threshold(const struct pguard_inference *inference)
 {
 	const struct infer_table *table = &inference->course->table;
-	u16 type = infer_end(&inference->state);
+	u16 type = infer_end(&inference->course->table, &inference->state);
 
 	/* By the paper's rule there may be none: then the largest, as long as it ran. */
 	if (type == INFER_NO_TYPE)

@@ -65,33 +65,32 @@ static inline void pguard_inference_begin(struct pguard_inference *inference)
 	inference->is_quiet = false;
 }
 
-void pguard_inference_meet_new(struct pguard_inference *inference, u32 i);
+void pguard_inference_meet(struct pguard_inference *inference, const struct infer_slot *slot);
 void pguard_inference_meet_unknown(struct pguard_inference *inference, u32 guard, u32 depth);
 
-/**
- * pguard_inference_meet() - the unit hit a guard
- * @inference: of current, in a unit
- * @guard: index of the guard
- * @depth: stack depth, bytes
- * @is_event: it is an event site, of this loop or of another; that it was met
- * tells nothing where training had no guard there
- *
- * Context: the thread itself.
- */
-static __always_inline void pguard_inference_meet(struct pguard_inference *inference, u32 guard,
-						  u32 depth, bool is_event)
+/* By what it met the unit is taken for the best type: when will that be late? */
+static __always_inline void pguard_inference_look(struct pguard_inference *inference)
 {
-	const struct infer_table *table = &inference->course->table;
-	u32 i = infer_find(table, guard, depth);
+	inference->soon = inference->course->soon[(u16)inference->state.best_early];
+}
 
-	if (unlikely(i == table->nr_contexts)) {
-		if (!is_event)
-			pguard_inference_meet_unknown(inference, guard, depth);
-	} else if (!infer_has_met(table, &inference->state, i) || table->paper) {
-		pguard_inference_meet_new(inference, i);
-	} else if (inference->hits[i] < U8_MAX) {
-		inference->hits[i]++;
-	}
+/* The unit hit a guard in a context for the first time, not by the paper's rule. */
+static __always_inline void pguard_inference_meet_first(struct pguard_inference *inference,
+							u32 context)
+{
+	inference->hits[context] = 1;
+	infer_add(&inference->course->table, &inference->state, context);
+	pguard_inference_look(inference);
+}
+
+/* The same, once more. */
+static __always_inline void pguard_inference_meet_again(struct pguard_inference *inference,
+							u32 context)
+{
+	u8 *hits = &inference->hits[context];
+
+	if (likely(*hits < U8_MAX))
+		++*hits;
 }
 
 u64 pguard_inference_limit(const struct pguard_inference *inference, u64 elapsed);

@@ -12,6 +12,16 @@ static const struct nla_policy pguard_none_nl_policy[1 + 1] = {
 	[1] = { .type = NLA_REJECT, },
 };
 
+static struct netlink_range_validation pguard_1_to_1000000 = {
+	.min = 1,
+	.max = 1000000,
+};
+
+static struct netlink_range_validation pguard_0_to_1000000 = {
+	.min = 0,
+	.max = 1000000,
+};
+
 static const struct nla_policy pguard_context_nl_policy[PERFGUARD_A_CONTEXT_PAD + 1] = {
 	[PERFGUARD_A_CONTEXT_LOOP_ID] = { .type = NLA_U32, },
 	[PERFGUARD_A_CONTEXT_SYSCALL] = { .type = NLA_U32, },
@@ -85,9 +95,15 @@ static const struct nla_policy pguard_profile_add_nl_policy[PERFGUARD_A_PROFILE_
 	[PERFGUARD_A_PROFILE_WEIGHTS] = { .type = NLA_BINARY, .len = 64000, },
 };
 
-static const struct nla_policy pguard_profile_arm_nl_policy[PERFGUARD_A_PROFILE_TARGET_ID + 1] = {
+static const struct nla_policy pguard_profile_arm_nl_policy[PERFGUARD_A_PROFILE_UNIT_NS + 1] = {
 	[PERFGUARD_A_PROFILE_ID] = { .type = NLA_U32, },
 	[PERFGUARD_A_PROFILE_TARGET_ID] = { .type = NLA_U32, },
+	[PERFGUARD_A_PROFILE_BUDGET_PPM] = NLA_POLICY_FULL_RANGE(NLA_U32, &pguard_1_to_1000000),
+	[PERFGUARD_A_PROFILE_KERNEL_HIT_NS] = NLA_POLICY_FULL_RANGE(NLA_U32, &pguard_0_to_1000000),
+	[PERFGUARD_A_PROFILE_MODULE_HIT_NS] = NLA_POLICY_FULL_RANGE(NLA_U32, &pguard_0_to_1000000),
+	[PERFGUARD_A_PROFILE_STEPPED_HIT_NS] = NLA_POLICY_FULL_RANGE(NLA_U32, &pguard_0_to_1000000),
+	[PERFGUARD_A_PROFILE_CALL_NS] = NLA_POLICY_FULL_RANGE(NLA_U32, &pguard_0_to_1000000),
+	[PERFGUARD_A_PROFILE_UNIT_NS] = NLA_POLICY_FULL_RANGE(NLA_U32, &pguard_0_to_1000000),
 };
 
 static const struct nla_policy pguard_guard_get_nl_policy[PERFGUARD_A_GUARD_PROFILE_ID + 1] = {

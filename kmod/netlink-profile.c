@@ -196,7 +196,7 @@ int pguard_nl_profile_arm_doit(struct sk_buff *skb, struct genl_info *info)
 			return -EINVAL;
 		}
 	}
-	ret = pguard_nl_control_lock();
+	ret = pguard_nl_get_prices(info, &wish.prices) ?: pguard_nl_control_lock();
 	if (ret)
 		return ret;
 	ret = profile_get(info, &profile);
@@ -310,7 +310,8 @@ static int fill_armed_profile(struct sk_buff *skb, const struct pguard_profile *
 	       put_u64(skb, PERFGUARD_A_PROFILE_UNKNOWN_HITS, sums.unknown_hits) ||
 	       put_u64(skb, PERFGUARD_A_PROFILE_STRAY_HITS, sums.stray_hits) ||
 	       put_u64(skb, PERFGUARD_A_PROFILE_BYTES, profile->bytes) ||
-	       put_u64(skb, PERFGUARD_A_PROFILE_ARMED_NS, profile->armed_ns);
+	       put_u64(skb, PERFGUARD_A_PROFILE_ARMED_NS, profile->armed_ns) ||
+	       pguard_nl_fill_spending(skb, profile);
 }
 
 static int fill_profile(struct sk_buff *skb, const struct pguard_profile *profile)
@@ -427,7 +428,8 @@ static int fill_guard(struct sk_buff *skb, const struct pguard_profile *profile,
 				 PERFGUARD_A_GUARD_PAD) ||
 	       nla_put_u64_64bit(skb, PERFGUARD_A_GUARD_STEPPED, sums.stepped,
 				 PERFGUARD_A_GUARD_PAD) ||
-	       nla_put_u32(skb, PERFGUARD_A_GUARD_SHEDS, READ_ONCE(guard->sheds));
+	       nla_put_u32(skb, PERFGUARD_A_GUARD_SHEDS, READ_ONCE(guard->sheds)) ||
+	       nla_put_u32(skb, PERFGUARD_A_GUARD_SHARE_PPM, READ_ONCE(guard->share));
 }
 
 int pguard_nl_guard_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)

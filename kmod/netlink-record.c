@@ -64,7 +64,8 @@ static int fill_kind(struct sk_buff *skb, const struct pguard_record *record)
 		return nla_put_u32(skb, PERFGUARD_A_RECORD_SYSCALL, record->syscall) ||
 		       put_u64(skb, PERFGUARD_A_RECORD_WAIT_IP, record->wait_ip) ||
 		       put_u64(skb, PERFGUARD_A_RECORD_WAIT_SP, record->wait_sp) ||
-		       put_u64(skb, PERFGUARD_A_RECORD_ENTER_NS, record->enter_ns);
+		       put_u64(skb, PERFGUARD_A_RECORD_ENTER_NS, record->enter_ns) ||
+		       put_u64(skb, PERFGUARD_A_RECORD_RESULT, record->result);
 	return nla_put_u32(skb, PERFGUARD_A_RECORD_FOUND_BY, record->found_by) ||
 	       put_u64(skb, PERFGUARD_A_RECORD_THRESHOLD_NS, record->threshold_ns);
 }

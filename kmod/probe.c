@@ -12,44 +12,75 @@
 #include <linux/preempt.h>
 #include <linux/string.h>
 
+/* The module could not carry out the instruction this time: the kernel steps it. */
+static void count_step(const struct pguard_site *site)
+{
+	if (site->profile)
+		this_cpu_inc(site->sums->stepped);
+}
+
 /*
  * The instruction is to be carried out once: who comes after another handler
  * at the same place, which did it, finds the thread elsewhere.  A place in a
  * file and in memory differ by whole pages.
  */
-static bool is_to_be_done(const struct pguard_probe *probe, const struct pt_regs *regs)
+static noinline int carry_out(const struct pguard_probe *probe, struct pt_regs *regs, bool is_done)
 {
-	return probe->code.way == PERFGUARD_GUARD_WAY_MODULE &&
-	       offset_in_page(regs->ip) == offset_in_page(probe->offset);
+	if (offset_in_page(regs->ip) == offset_in_page(probe->offset) &&
+	    unlikely(!pguard_emulate(&probe->code.emulation, regs)) && !is_done)
+		count_step(&probe->site);
+	return is_done ? UPROBE_HANDLER_REMOVE : 0;
 }
 
-/* The module could not do it this time: the kernel steps it. */
-static void count_step(const struct pguard_site *site)
+/* A handler is done; @is_done: current's memory needs the breakpoint no more. */
+static __always_inline int finish(const struct pguard_probe *probe, struct pt_regs *regs,
+				  bool is_done)
 {
-	if (!site->profile)
-		return;
-	preempt_disable();
-	pguard_profile_this_cpu(site->profile)->guards[site->id].stepped++;
-	preempt_enable();
+	if (probe->code.way == PERFGUARD_GUARD_WAY_MODULE)
+		return carry_out(probe, regs, is_done);
+	return is_done ? UPROBE_HANDLER_REMOVE : 0;
 }
 
 /*
- * Runs in the thread, which may sleep.  A probe must not be put on or taken
- * off from here: the kernel waits for us then.
+ * Handlers run in the thread, which may sleep.  A probe must not be put on or
+ * taken off from there: the kernel waits for us then.
  */
-static int probe_handler(PGUARD_UPROBE_HANDLER_ARGS)
+static int record_handler(PGUARD_UPROBE_HANDLER_ARGS)
 {
 	struct pguard_probe *probe = container_of(self, struct pguard_probe, consumer);
-	bool is_done;
 
-	if (probe->site.profile)
-		is_done = pguard_guard_hit(&probe->site, regs);
-	else
-		is_done = pguard_site_hit(&probe->site, regs);
-	if (is_to_be_done(probe, regs) && !pguard_emulate(&probe->code.emulation, regs) &&
-	    !is_done)
-		count_step(&probe->site);
-	return is_done ? UPROBE_HANDLER_REMOVE : 0;
+	return finish(probe, regs, pguard_site_hit(&probe->site, regs));
+}
+
+static noinline int hit_unusual(struct pguard_probe *probe, struct pt_regs *regs, u64 now)
+{
+	return finish(probe, regs, pguard_guard_hit_unusual(&probe->site, regs, now));
+}
+
+static int unusual_handler(PGUARD_UPROBE_HANDLER_ARGS)
+{
+	return hit_unusual(container_of(self, struct pguard_probe, consumer), regs,
+			   pguard_clock());
+}
+
+static int guard_handler(PGUARD_UPROBE_HANDLER_ARGS)
+{
+	struct pguard_probe *probe = container_of(self, struct pguard_probe, consumer);
+	struct pguard_guard_hit hit = { .now = rdtsc() };
+
+	switch (pguard_guard_hit(&probe->site, regs, &hit)) {
+	case PGUARD_GUARD_FIRST:
+		pguard_guard_meet(hit.state, hit.context, hit.now);
+		break;
+	case PGUARD_GUARD_BEYOND:
+		pguard_guard_check(hit.state, hit.now);
+		break;
+	case PGUARD_GUARD_UNUSUAL:
+		return hit_unusual(probe, regs, hit.now);
+	case PGUARD_GUARD_DONE:
+		break;
+	}
+	return finish(probe, regs, false);
 }
 
 /*
@@ -61,6 +92,16 @@ static bool probe_filter(PGUARD_UPROBE_FILTER_ARGS)
 	struct pguard_probe *probe = container_of(self, struct pguard_probe, consumer);
 
 	return pguard_site_wants(&probe->site, mm);
+}
+
+static int (*handler_of(const struct pguard_site *site))(PGUARD_UPROBE_HANDLER_ARGS)
+{
+	if (!site->profile)
+		return record_handler;
+	if (site->is_event || site->profile->flags & PERFGUARD_PROFILE_FLAGS_PAPER ||
+	    !pguard_clock_is_tsc())
+		return unusual_handler;
+	return guard_handler;
 }
 
 /**
@@ -80,7 +121,7 @@ int pguard_probe_register(struct pguard_probe *probe)
 		return -EINVAL;
 	/* A registration before may have left something in it. */
 	memset(&probe->consumer, 0, sizeof(probe->consumer));
-	probe->consumer.handler = probe_handler;
+	probe->consumer.handler = handler_of(&probe->site);
 	probe->consumer.filter = probe_filter;
 	probe->handle = pguard_uprobe_register(probe->inode, probe->offset, &probe->consumer);
 	if (IS_ERR(probe->handle))

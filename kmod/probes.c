@@ -267,9 +267,12 @@ static int guard_add(struct batch *batch, struct pguard_target *target, u32 i,
 	probe->offset = guard->site.offset;
 	probe->site.target = target;
 	probe->site.profile = profile;
+	probe->site.sums = guard->sums;
+	probe->site.left = profile->left;
 	probe->site.is_event = profile->guards[i].is_event;
 	probe->site.id = i;
 	probe->site.sp_delta = guard->site.sp_delta;
+	probe->site.key = infer_key(i, 0) - guard->site.sp_delta;
 	ret = pguard_code_read(files[guard->site.object], probe->offset, &probe->code);
 	if (ret)
 		return ret;

@@ -8,6 +8,8 @@
 #include <linux/fs.h>
 #include <linux/hashtable.h>
 #include <linux/mm.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
@@ -28,6 +30,43 @@ static struct pguard_process *process_find(pid_t tgid)
 	return NULL;
 }
 
+/*
+ * CPU time of all threads that a process has and had, ns.  What those that run
+ * have used since their last tick comes later.  A thread that ends goes over
+ * to the sum; if one does so each time we look, it may be in neither for once,
+ * or in both.  Caller holds RCU.
+ */
+static u64 cpu_of(const struct task_struct *process)
+{
+	struct signal_struct *signal = process->signal;
+	const struct task_struct *thread;
+	u32 tries = 3;
+	unsigned int seq;
+	u64 ret;
+
+	do {
+		seq = read_seqbegin(&signal->stats_lock);
+		ret = signal->sum_sched_runtime;
+		for_each_thread(process, thread)
+			ret += READ_ONCE(thread->se.sum_exec_runtime);
+	} while (read_seqretry(&signal->stats_lock, seq) && --tries);
+	return ret;
+}
+
+/* The same since the process came to its target; 0 if it is not there any more. */
+static u64 process_cpu(const struct pguard_process *process)
+{
+	const struct task_struct *leader;
+	u64 ret = 0;
+
+	rcu_read_lock();
+	leader = pid_task(find_pid_ns(process->tgid, &init_pid_ns), PIDTYPE_TGID);
+	if (leader)
+		ret = cpu_of(leader);
+	rcu_read_unlock();
+	return ret > process->cpu ? ret - process->cpu : 0;
+}
+
 /* Insert; takes over the caller's reference to the image. */
 static int process_insert(struct pguard_image *image, const struct task_struct *task)
 {
@@ -42,6 +81,7 @@ static int process_insert(struct pguard_image *image, const struct task_struct *
 	process->image = image;
 	process->mm = task->mm;
 	process->tgid = tgid;
+	process->cpu = cpu_of(task);
 	hash_add_rcu(processes, &process->node, tgid);
 	hash_add_rcu(processes_by_mm, &process->mm_node, (unsigned long)process->mm);
 	atomic_inc(&image->target->nr_processes);
@@ -56,6 +96,7 @@ static struct pguard_image *process_remove(struct pguard_process *process)
 	u8 *slot = &pguard_process_slots[(u16)process->tgid];
 
 	lockdep_assert_held(&pguard_images_lock);
+	image->target->cpu += process_cpu(process);
 	hash_del_rcu(&process->node);
 	hash_del_rcu(&process->mm_node);
 	atomic_dec(&image->target->nr_processes);
@@ -204,6 +245,32 @@ struct pguard_image *pguard_process_image_get(pid_t tgid)
 		image = process->image;
 	rcu_read_unlock();
 	return image;
+}
+
+/**
+ * pguard_process_cpu() - CPU time of a target's processes since they came to it
+ *
+ * Of those that have gone, too.  One that goes meanwhile may be missed, until
+ * the next time.
+ *
+ * Context: any.
+ * Return: ns
+ */
+u64 pguard_process_cpu(const struct pguard_target *target)
+{
+	const struct pguard_process *process;
+	unsigned int bucket;
+	u64 ret;
+
+	spin_lock(&pguard_images_lock);
+	ret = target->cpu;
+	spin_unlock(&pguard_images_lock);
+	rcu_read_lock();
+	hash_for_each_rcu(processes, bucket, process, node)
+		if (process->image->target == target)
+			ret += process_cpu(process);
+	rcu_read_unlock();
+	return ret;
 }
 
 static bool mm_executes(struct mm_struct *mm, const struct inode *inode)

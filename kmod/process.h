@@ -19,6 +19,7 @@ struct pguard_process {
 	struct hlist_node mm_node;
 	struct pguard_image *image;	/* holds a reference */
 	const struct mm_struct *mm;	/* to compare with, nothing else */
+	u64 cpu;			/* time it had used when it came, ns */
 	pid_t tgid;
 	struct rcu_head rcu;
 };
@@ -38,6 +39,7 @@ void pguard_process_del(pid_t tgid);
 void pguard_process_del_all(struct pguard_target *target);
 struct pguard_image *pguard_process_image_get(pid_t tgid);
 bool pguard_process_has_mm(const struct pguard_target *target, struct mm_struct *mm);
+u64 pguard_process_cpu(const struct pguard_target *target);
 int pguard_process_walk(unsigned long position[2],
 			int (*call)(const struct pguard_process *, void *),
 			void *argument);

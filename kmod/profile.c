@@ -122,30 +122,37 @@ void pguard_profile_del_object(struct pguard_profile *profile)
 /**
  * pguard_profile_make_counters() - make the counters of all CPUs
  *
- * Plain arrays: the kernel's per-CPU allocator gives no more than 32 KiB a
- * piece.
+ * A guard's are a piece of their own, as the kernel's per-CPU allocator gives no
+ * more than 32 KiB; types have plain arrays.
  *
  * Context: may sleep; the guards and types are there.
  * Return: 0 or -ENOMEM; what is there then goes by pguard_profile_free_tables().
  */
 int pguard_profile_make_counters(struct pguard_profile *profile)
 {
-	size_t guards = profile->nr_guards * sizeof(struct pguard_guard_sums);
 	size_t types = profile->nr_types * sizeof(struct pguard_type_sums);
 	struct pguard_profile_cpu *sums;
+	struct pguard_guard *guard;
 	int cpu;
 
+	for (guard = profile->guards; guard < profile->guards + profile->nr_guards; guard++) {
+		guard->sums = alloc_percpu(struct pguard_guard_sums);
+		if (!guard->sums)
+			return -ENOMEM;
+		profile->bytes += num_possible_cpus() * sizeof(*guard->sums);
+		cond_resched();
+	}
+	profile->left = alloc_percpu(s32);
 	profile->cpus = kvcalloc(nr_cpu_ids, sizeof(*profile->cpus), GFP_KERNEL);
-	if (!profile->cpus)
+	if (!profile->left || !profile->cpus)
 		return -ENOMEM;
 	profile->bytes += nr_cpu_ids * sizeof(*profile->cpus);
 	for_each_possible_cpu(cpu) {
 		sums = &profile->cpus[cpu];
-		sums->guards = kvzalloc_node(guards, GFP_KERNEL, cpu_to_node(cpu));
 		sums->types = kvzalloc_node(types, GFP_KERNEL, cpu_to_node(cpu));
-		if (!sums->guards || !sums->types)
+		if (!sums->types)
 			return -ENOMEM;
-		profile->bytes += guards + types;
+		profile->bytes += types;
 	}
 	return 0;
 }
@@ -157,14 +164,16 @@ int pguard_profile_make_counters(struct pguard_profile *profile)
  */
 void pguard_profile_free_tables(struct pguard_profile *profile)
 {
+	u32 i;
 	int cpu;
 
-	if (profile->cpus) {
-		for_each_possible_cpu(cpu) {
-			kvfree(profile->cpus[cpu].guards);
+	if (profile->cpus)
+		for_each_possible_cpu(cpu)
 			kvfree(profile->cpus[cpu].types);
-		}
-	}
+	if (profile->guards)
+		for (i = 0; i < profile->nr_guards; i++)
+			free_percpu(profile->guards[i].sums);
+	free_percpu(profile->left);
 	kvfree(profile->cpus);
 	kvfree(profile->courses);
 	kvfree(profile->boundaries);
@@ -172,7 +181,9 @@ void pguard_profile_free_tables(struct pguard_profile *profile)
 	kvfree(profile->types);
 	kvfree(profile->contexts);
 	kvfree(profile->weights);
-	kvfree(profile->slots);
+	kvfree(profile->soon);
+	kvfree(profile->room);
+	profile->left = NULL;
 	profile->cpus = NULL;
 	profile->courses = NULL;
 	profile->boundaries = NULL;
@@ -180,7 +191,8 @@ void pguard_profile_free_tables(struct pguard_profile *profile)
 	profile->types = NULL;
 	profile->contexts = NULL;
 	profile->weights = NULL;
-	profile->slots = NULL;
+	profile->soon = NULL;
+	profile->room = NULL;
 	profile->bytes = 0;
 }
 
@@ -202,6 +214,7 @@ void pguard_profile_sum(const struct pguard_profile *profile,
 		ret->novel += READ_ONCE(sums->novel);
 		ret->unknown_hits += READ_ONCE(sums->unknown_hits);
 		ret->stray_hits += READ_ONCE(sums->stray_hits);
+		ret->checks += READ_ONCE(sums->checks);
 	}
 }
 
@@ -213,7 +226,7 @@ void pguard_profile_sum_guard(const struct pguard_profile *profile, u32 guard,
 
 	memset(ret, 0, sizeof(*ret));
 	for_each_possible_cpu(cpu) {
-		sums = &profile->cpus[cpu].guards[guard];
+		sums = per_cpu_ptr(profile->guards[guard].sums, cpu);
 		ret->hits += READ_ONCE(sums->hits);
 		ret->stepped += READ_ONCE(sums->stepped);
 	}

@@ -13,16 +13,19 @@
 #ifndef _PGUARD_PROFILE_H
 #define _PGUARD_PROFILE_H
 
+#include <linux/atomic.h>
 #include <linux/cache.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/path.h>
+#include <linux/percpu.h>
 #include <linux/rcupdate.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
 #include <linux/perfguard.h>
+#include <perfguard/budget.h>
 #include <perfguard/infer.h>
 
 struct file;
@@ -33,6 +36,7 @@ enum {
 	PGUARD_MAX_PROFILES = 128,
 	PGUARD_MAX_OBJECTS = 256,	/* of a profile */
 	PGUARD_MAX_RISE = 1024 * 1024,
+	PGUARD_GUARD_WAYS = PERFGUARD_GUARD_WAY_STEPPED + 1,
 };
 
 /* A file with code of the program; @inode is that of the lowest layer. */
@@ -76,18 +80,20 @@ struct pguard_guard_sums {
  * @novel: that fit no type
  * @unknown_hits: in a unit, in a context that the profile does not know
  * @stray_hits: outside of units, or with a stack that is not the thread's
+ * @checks: ticks of pguard_clock() that guards' hits took, of units that ended
+ *	and outside of units
  */
 struct pguard_profile_sums {
 	u64 units;
 	u64 novel;
 	u64 unknown_hits;
 	u64 stray_hits;
+	u64 checks;
 };
 
 /* What one CPU counts. */
 struct pguard_profile_cpu {
 	struct pguard_profile_sums sums;
-	struct pguard_guard_sums *guards;	/* by guard */
 	struct pguard_type_sums *types;		/* by type of the profile */
 } ____cacheline_aligned_in_smp;
 
@@ -96,12 +102,17 @@ struct pguard_profile_cpu {
  * @id: of the loop in each image
  * @has_empty: what lies between two waits without an event is no unit
  * @first_type: index in the profile of its first type
+ * @soon: by rank of its types, ticks of pguard_clock() in which a unit is not
+ *	late; the first is 0, of no type
+ * @nr_shed: of its contexts, those of guards that are shed; as that of the profile
  * @table: its part of the profile's types, contexts and weights
  */
 struct pguard_course {
 	u32 id;
 	bool has_empty;
 	u32 first_type;
+	const u64 *soon;
+	u32 nr_shed;
 	struct infer_table table;
 };
 
@@ -112,6 +123,8 @@ struct pguard_course {
  * @way: enum perfguard_guard_way
  * @is_event: some boundary of the profile is an event site at this guard
  * @sheds: how often it was shed; the same
+ * @sums: what each CPU counts
+ * @share: what it took of the target's CPU time, in millionths; the same
  */
 struct pguard_guard {
 	struct perfguard_guard site;
@@ -119,11 +132,69 @@ struct pguard_guard {
 	u32 way;
 	bool is_event;
 	u32 sheds;
+	struct pguard_guard_sums __percpu *sums;
+	u32 share;
 	/* private: the governor's */
 	u32 rounds;
 	u32 pause;
-	unsigned long until;
+	unsigned long shed_at;
 	u64 hits;
+	u64 stepped;
+};
+
+/**
+ * struct pguard_prices - what a budget is, and by what prices it is kept
+ * @ppm: the budget, in millionths of the target's CPU time; 0 for none
+ * @hit: of a hit but for the handler, by way of the guard; ns, as the others
+ * @call: of a hooked call
+ * @unit: of a unit, beside the call
+ */
+struct pguard_prices {
+	u32 ppm;
+	u32 hit[PGUARD_GUARD_WAYS];
+	u32 call;
+	u32 unit;
+};
+
+/**
+ * struct pguard_cost - what guarding a target took, ns
+ * @cpu: of the target's CPU time so far
+ * @hits: how many hits there were, no time
+ * @check: what handlers of hits took
+ * @guards: what hits took, with their handlers
+ * @boundaries: what nothing can be shed of
+ */
+struct pguard_cost {
+	u64 cpu;
+	u64 hits;
+	u64 check;
+	u64 guards;
+	u64 boundaries;
+};
+
+/**
+ * struct pguard_spending - how guarding keeps to its budget
+ * @prices: do not change once it is armed
+ * @base: what there had been when the profile was armed; the same
+ * @last: what there was in the last whole window; the target's turn for writing,
+ *	READ_ONCE
+ * @allowance: so much may be spent until the governor looks; by CPUs, see guard.c
+ * @part: hits that a CPU counts before it tells them; the turn, READ_ONCE
+ */
+struct pguard_spending {
+	struct pguard_prices prices;
+	struct pguard_cost base;
+	struct pguard_cost last;
+	atomic64_t allowance;
+	s32 part;
+	/* private: the governor's */
+	struct budget budget;
+	struct pguard_cost settled;	/* at the last look, and */
+	struct pguard_cost begun;	/* when the window began: since the arming of the target */
+	unsigned long since;
+	u64 earned;			/* in a second */
+	bool is_trying;			/* a guard, if it is among those on: */
+	u32 tried;
 };
 
 /**
@@ -141,6 +212,7 @@ struct pguard_guard {
  * @nr_shed: guards that are shed; the target's turn for writing, READ_ONCE
  * @min_threshold: smallest of all types, ns; 0 if none has one
  * @cpus: by CPU number, nr_cpu_ids of them
+ * @left: so many hits more, and the CPU tells what they took
  * @refused_guard: the first that could not be probed, when arming failed by it
  * @refused_error: the errno, positive; 0 for none
  * @bytes: memory it takes, about
@@ -176,12 +248,16 @@ struct pguard_profile {
 	struct infer_type *types;
 	struct infer_context *contexts;
 	struct infer_weight *weights;
-	u32 *slots;
+	u64 *soon;	/* of the courses */
+	void *room;	/* of the courses' tables */
 	struct pguard_profile_cpu *cpus;
+	s32 __percpu *left;
 	u32 refused_guard;
 	u32 refused_error;
 	size_t bytes;
 	/* private: */
+	/* Away from what every hit reads: the allowance is written by all CPUs. */
+	struct pguard_spending spending ____cacheline_aligned_in_smp;
 	u64 units;	/* the governor's */
 	unsigned long looked;
 	struct kref kref;

@@ -53,6 +53,7 @@ struct pguard_record {
 	u64 wait_ip;
 	u64 wait_sp;
 	u64 enter_ns;
+	s64 result;
 	u64 lost;
 	u32 profile_id;		/* 0: no profile is armed, nor are the next ones told */
 	u32 type_id;		/* 0: none */

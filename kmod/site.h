@@ -8,6 +8,7 @@
 #include <linux/types.h>
 
 struct mm_struct;
+struct pguard_guard_sums;
 struct pguard_profile;
 struct pguard_target;
 struct pt_regs;
@@ -16,8 +17,11 @@ struct pt_regs;
  * struct pguard_site - a site of a target
  * @target: whose threads are told; its batch holds a reference
  * @profile: whose guard it is, NULL if it is no guard but a site to record
+ * @sums: how often that was hit
+ * @left: so many hits of the profile's guards more, and the CPU tells them
  * @id: what the events of its hits carry; the index of the guard
  * @sp_delta: from the stack pointer here to that at the function's entry
+ * @key: infer_key() of the guard, for a stack pointer of 0 and a frame at 0
  * @is_event: some boundary of the profile is an event site here
  * @one_shot: one hit is enough
  * @seen: it was told; only where one is enough
@@ -25,6 +29,9 @@ struct pt_regs;
 struct pguard_site {
 	struct pguard_target *target;
 	struct pguard_profile *profile;
+	struct pguard_guard_sums __percpu *sums;
+	s32 __percpu *left;
+	u64 key;
 	u32 id;
 	u32 sp_delta;
 	bool is_event;

@@ -7,6 +7,7 @@
 
 #include "tables.h"
 
+#include "clock.h"
 #include "compat.h"
 #include "draft.h"
 #include "image.h"
@@ -52,11 +53,13 @@ static int tables_alloc(struct pguard_profile *profile)
 					sizeof(*profile->boundaries));
 	profile->guards = table_new(profile, profile->nr_guards, sizeof(*profile->guards));
 	profile->types = table_new(profile, profile->nr_types, sizeof(*profile->types));
+	profile->soon = table_new(profile, profile->nr_types + profile->nr_courses,
+				  sizeof(*profile->soon));
 	profile->contexts = table_new(profile, profile->nr_contexts,
 				      sizeof(*profile->contexts));
 	profile->weights = table_new(profile, profile->nr_weights, sizeof(*profile->weights));
 	if (!profile->courses || !profile->boundaries || !profile->guards ||
-	    !profile->types || !profile->contexts || !profile->weights)
+	    !profile->types || !profile->soon || !profile->contexts || !profile->weights)
 		return -ENOMEM;
 	return pguard_profile_make_counters(profile);
 }
@@ -270,29 +273,46 @@ static int make_contexts(struct pguard_profile *profile, struct netlink_ext_ack 
 	return 0;
 }
 
-/* Complete the tables: their parts, and the slots that contexts are found by. */
-static int make_slots(struct pguard_profile *profile, struct netlink_ext_ack *extack)
+/* What takes no more ticks is in no time too late for a type. */
+static void make_soon(const struct infer_table *table, u64 *soon)
+{
+	u64 threshold;
+	u32 i;
+
+	for (i = 0; i < table->nr_types; i++) {
+		threshold = table->types[table->type_of[i]].threshold_ns;
+		soon[i + 1] = threshold ? pguard_clock_ticks(threshold) : U64_MAX;
+	}
+}
+
+/* Complete the tables: their parts, and what contexts are found by. */
+static int complete_tables(struct pguard_profile *profile, struct netlink_ext_ack *extack)
 {
 	struct infer_table *table;
-	size_t nr_slots = 0;
-	u32 i, *slots;
+	u64 *soon = profile->soon;
+	size_t size = 0;
+	void *room;
 	int ret;
+	u32 i;
 
 	for (i = 0; i < profile->nr_courses; i++)
-		nr_slots += infer_nr_slots(profile->courses[i].table.nr_contexts);
-	profile->slots = table_new(profile, nr_slots, sizeof(*slots));
-	if (!profile->slots)
+		size += infer_room(&profile->courses[i].table);
+	profile->room = table_new(profile, size, 1);
+	if (!profile->room)
 		return -ENOMEM;
-	slots = profile->slots;
+	room = profile->room;
 	for (i = 0; i < profile->nr_courses; i++) {
 		table = &profile->courses[i].table;
 		table->types = &profile->types[profile->courses[i].first_type];
-		ret = infer_table_init(table, slots);
+		ret = infer_table_init(table, room);
 		if (ret == -EEXIST)
 			return refuse(extack, "two contexts of an event loop are equal");
 		if (ret)
 			return refuse(extack, "a weight is too large, or of a type that is not there");
-		slots += infer_nr_slots(table->nr_contexts);
+		profile->courses[i].soon = soon;
+		make_soon(table, soon);
+		soon += table->nr_types + 1;
+		room += infer_room(table);
 		cond_resched();
 	}
 	return 0;
@@ -317,7 +337,7 @@ int pguard_tables_make(struct pguard_profile *profile, struct netlink_ext_ack *e
 	ret = ret ?: make_boundaries(profile, extack);
 	ret = ret ?: make_types(profile, extack);
 	ret = ret ?: make_contexts(profile, extack);
-	ret = ret ?: make_slots(profile, extack);
+	ret = ret ?: complete_tables(profile, extack);
 	if (ret)
 		pguard_profile_free_tables(profile);
 	return ret;

@@ -104,6 +104,8 @@ struct pguard_samples {
  * @profile: that @places speak of, referenced; the thread's own
  * @inference: in the loop of that profile, or an older one, whose units it does;
  *	NULL if there is none; the thread writes it, others read it by RCU
+ * @counts: the profile whose guards count: that of @inference while it does a
+ *	unit, else NULL; the thread's own
  * @inflight: hooked calls it is in (0 or 1), with our return address on its
  *	kernel stack; written by the thread, read by the drain
  * @dead: taken out of the hash; set before the grace period after which no
@@ -153,6 +155,7 @@ struct pguard_task {
 	};
 	struct pguard_profile *profile;
 	struct pguard_inference __rcu *inference;
+	const struct pguard_profile *counts;
 	u64 entered;
 	u64 switches;
 	u64 nr_waits;

@@ -89,18 +89,20 @@ static void describe(const struct pguard_task *state, const struct pguard_infere
 		     struct pguard_record *record)
 {
 	const struct pguard_profile *profile = inference->profile;
+	const struct infer_table *table = &inference->course->table;
 	const struct infer_state *infer = &inference->state;
 	bool is_final = record->kind != PERFGUARD_RECORD_KIND_LATE;
-	u16 type = is_final ? infer_end(infer) : READ_ONCE(infer->best_early);
+	u16 type = infer_type_at(table, is_final ? infer->best_final :
+						  READ_ONCE(infer->best_early));
 
 	record->profile_id = profile->id;
 	record->type_id = pguard_inference_type_id(inference, type);
 	if (!(profile->flags & PERFGUARD_PROFILE_FLAGS_PAPER))
-		record->margin = infer_margin(&inference->course->table, infer, is_final);
+		record->margin = infer_margin(table, infer, is_final);
 	record->check_ns = pguard_clock_ns(READ_ONCE(inference->checks));
 	if (is_final)
 		record->is_novel = pguard_unit_verdict(state, inference, &record->threshold_ns);
-	record->is_thinned = READ_ONCE(profile->nr_shed);
+	record->is_thinned = READ_ONCE(inference->course->nr_shed);
 	if (record->met)
 		record->nr_met = pguard_inference_met(inference, record->met, MAX_MET);
 }
@@ -283,6 +285,7 @@ void pguard_unit_drop(struct pguard_task *state)
 {
 	u64 word = xchg(&state->unit, state->unit & ~(u64)PGUARD_PHASE_MASK);
 
+	state->counts = NULL;
 	if (word & PGUARD_PHASE_LATE)
 		end_tell(state, word, pguard_clock_ns(pguard_clock() - state->start));
 }

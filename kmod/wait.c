@@ -154,7 +154,7 @@ static __always_inline bool wait_begin(struct pguard_task *state,
 }
 
 /* Keep a wait for wait-get. */
-static noinline void wait_record(struct pguard_task *state, bool may_sleep)
+static noinline void wait_record(struct pguard_task *state, long ret, bool may_sleep)
 {
 	struct pguard_place *place = state->place;
 	struct pguard_record *record;
@@ -171,6 +171,7 @@ static noinline void wait_record(struct pguard_task *state, bool may_sleep)
 	record->syscall = place->syscall;
 	record->wait_ip = place->ip;
 	record->wait_sp = place->sp;
+	record->result = ret;
 	if (place->fresh && may_sleep) {
 		record->stack = pguard_stack_self(task_pt_regs(current));
 		place->fresh = false;
@@ -223,7 +224,7 @@ static __always_inline void wait_finish(struct pguard_task *state, long ret, boo
 	if (unlikely(follow & FOLLOW_STREAM))
 		stream_leave(state, ret);
 	if (unlikely(follow & FOLLOW_RECORD))
-		wait_record(state, may_sleep);
+		wait_record(state, ret, may_sleep);
 	if (unlikely(follow & FOLLOW_EVENT && ret >= 0))
 		pguard_guarded_event_call(state);
 	if (!(follow & FOLLOW_BOUNDARY) || !wait_starts_unit(state->place->syscall, ret))

@@ -6,7 +6,7 @@
 # shellcheck source-path=SCRIPTDIR source=tap.sh
 . "${0%/*}/tap.sh"
 
-plan 19
+plan 23
 
 make_profile=${MAKE_PROFILE:-$(cd "${0%/*}/../.." && pwd)/${BUILD:-build}/tests/unit/make-profile}
 cd "$scratch" || exit 1
@@ -50,6 +50,10 @@ refused 1 "needs $scratch/program, which is not a regular file" "a pipe in its p
 refused 1 "here.pgp and .*same.pgp are both of /bin/true; give one" "two profiles of one program" \
 	arm here.pgp same.pgp
 refused 1 "both of" "the same profile twice" arm here.pgp ./here.pgp
+for budget in 0 -1 100.1 2x; do
+	refused 2 "--budget wants none, or a number above 0 and up to 100" "a budget of $budget" \
+		arm --budget "$budget" here.pgp
+done
 run arm nothing.pgp cut.pgp
 [ "$code" = 1 ] && [ "$(wc -l < err)" = 2 ] && [ ! -s out ]
 ok $? "two bad files: a line for each"

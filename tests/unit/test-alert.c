@@ -312,13 +312,26 @@ static void test_many(void)
 	ok(is_printed(file, levels), "a change of level, and back");
 }
 
+static void test_thinned(void)
+{
+	struct record record = { .profile_id = 1, .type_id = 5, .margin = 60 };
+	double all = alert_confidence(&record), thinned;
+
+	record.is_thinned = true;
+	thinned = alert_confidence(&record);
+	ok(all > 0.9999 && thinned > 0.74 && thinned < 0.76, "it is less sure while guards are off");
+	record.margin = 0;
+	ok(alert_confidence(&record) == 0.5, "and of two that are equal as unsure as before");
+}
+
 int main(void)
 {
 	setenv("TZ", "UTC", 1);
-	plan(7);
+	plan(9);
 	test_block();
 	test_less();
 	test_many();
+	test_thinned();
 	free(printed);
 	return tap_status();
 }

@@ -27,6 +27,7 @@ static uint32_t nr_places;
 static struct boundary_wait waits[MAX_WAITS];
 static size_t nr_waits;
 static uint64_t clocks[MAX_THREADS];
+static struct look_thread threads[MAX_THREADS];
 static struct boundary_context *contexts;
 static uint32_t nr_contexts;
 static bool is_forked; /* all threads are main threads, of processes that fork */
@@ -82,19 +83,34 @@ static uint32_t find_place(uint32_t tid, uint32_t syscall, const char *spec)
 	return nr_places++;
 }
 
+static void add_wait(uint32_t tid, uint32_t syscall, const char *spec, uint64_t work_us,
+		     uint64_t blocked_us, bool is_vain)
+{
+	struct boundary_wait *wait = &waits[nr_waits++];
+
+	clocks[tid] += work_us * US;
+	*wait = (struct boundary_wait){
+		.place = find_place(tid, syscall, spec),
+		.enter_ns = clocks[tid],
+		.blocked_ns = blocked_us * US,
+		.is_vain = is_vain,
+	};
+	look_follow(&threads[tid], wait);
+	clocks[tid] += blocked_us * US + 500;
+}
+
 /* The thread works for @work_us and then waits, asleep for @blocked_us. */
 static void wait_in(uint32_t tid, uint32_t syscall, const char *spec, uint64_t work_us,
 		    uint64_t blocked_us)
 {
-	uint32_t place = find_place(tid, syscall, spec);
+	add_wait(tid, syscall, spec, work_us, blocked_us, false);
+}
 
-	clocks[tid] += work_us * US;
-	waits[nr_waits++] = (struct boundary_wait){
-		.place = place,
-		.enter_ns = clocks[tid],
-		.blocked_ns = blocked_us * US,
-	};
-	clocks[tid] += blocked_us * US + 500;
+/* The same, for nothing. */
+static void wait_in_vain(uint32_t tid, uint32_t syscall, const char *spec, uint64_t work_us,
+			 uint64_t blocked_us)
+{
+	add_wait(tid, syscall, spec, work_us, blocked_us, true);
 }
 
 static void begin(const char *name)
@@ -102,8 +118,10 @@ static void begin(const char *name)
 	diag("%s", name);
 	nr_places = 0;
 	nr_waits = 0;
-	for (int i = 0; i < MAX_THREADS; i++)
+	for (int i = 0; i < MAX_THREADS; i++) {
 		clocks[i] = 1000000;
+		look_begin(&threads[i], (uint32_t)i);
+	}
 }
 
 static void find(void)
@@ -462,6 +480,119 @@ static void test_pool_lock(void)
 	is_inside(1, SYS_nanosleep, POOL ":3 housekeeping usleep nanosleep");
 }
 
+#define TASKS "clone start_thread thread_proxy"
+#define TASKS_BEGIN TASKS ":1 mutex_slowpath syscall"
+#define TASKS_POP TASKS ":2 pop_intern"
+#define TASKS_WAIT TASKS_POP ":1 cond_wait_until:1 syscall"
+#define TASKS_AGAIN TASKS_POP ":1 cond_wait_until:2 mutex_slowpath syscall"
+#define TASKS_UNUSED TASKS ":3 timeout_pop pop_intern:1 cond_wait_until:1 syscall"
+#define TASKS_WORK TASKS ":4 job query cond_wait syscall"
+
+/*
+ * Threads wait for a task, and if none comes, among those that are not used.
+ * Each takes a mutex when it begins, in the loop's own function.
+ */
+static void test_unused(void)
+{
+	begin("threads that begin with a lock, and wait for long elsewhere than for a task");
+	for (uint32_t thread = 1; thread < 14; thread++) {
+		wait_in(thread, SYS_futex, TASKS_BEGIN, 0, 500);
+		for (int i = 0; i < 2; i++) {
+			wait_in(thread, SYS_futex, TASKS_WORK, 400, 2000);
+			wait_in(thread, SYS_futex, TASKS_WAIT, 300, 90000);
+		}
+		wait_in_vain(thread, SYS_futex, TASKS_WAIT, 300, 500000);
+		if (thread % 2)
+			wait_in(thread, SYS_futex, TASKS_AGAIN, 3, 10);
+		wait_in(thread, SYS_futex, TASKS_UNUSED, 3, 400000);
+		wait_in(thread, SYS_futex, TASKS_BEGIN, 3, 10);
+	}
+	/* One that has only just begun. */
+	wait_in(20, SYS_futex, TASKS_BEGIN, 0, 500);
+	wait_in(20, SYS_read, TASKS ":4 job read", 100, 0);
+	wait_in(20, SYS_read, TASKS ":4 job read", 100, 0);
+	wait_in(20, SYS_futex, TASKS_WORK, 400, 2000);
+	wait_in(20, SYS_futex, TASKS_WORK, 400, 2000);
+	find();
+	is_boundary(1, SYS_futex, TASKS_WAIT);
+	is_boundary(1, SYS_futex, TASKS_UNUSED);
+	is_inside(1, SYS_futex, TASKS_BEGIN);
+	is_inside(1, SYS_futex, TASKS_AGAIN);
+	is_inside(1, SYS_futex, TASKS_WORK);
+	ok(loop_at(1, SYS_futex, TASKS_WAIT) == loop_at(1, SYS_futex, TASKS_UNUSED),
+	   "both are of one loop");
+}
+
+#define GROUP_GET "clone start_thread spawn worker_main:1 get_event"
+#define GROUP_LISTEN GROUP_GET ":1 io_wait epoll_wait"
+#define GROUP_PEEK GROUP_GET ":2 io_wait epoll_wait"
+#define GROUP_IDLE GROUP_GET ":3 cond_timedwait:2 futex_wait"
+#define GROUP_AGAIN GROUP_GET ":3 cond_timedwait:1 mutex_lock lll_lock_wait"
+#define GROUP_LOCK GROUP_GET ":4 mutex_lock lll_lock_wait"
+#define GROUP_RECV "clone start_thread spawn worker_main:2 callback do_command net_read recv"
+#define GROUP_ROW "clone start_thread spawn worker_main:2 callback do_command execute suspend futex"
+
+/* One of them listens for all, the others look once and then sleep. */
+static void test_listener(void)
+{
+	begin("threads of which one listens for all");
+	wait_in(2, SYS_futex, GROUP_IDLE, 0, 1000000);
+	for (int i = 0; i < 60; i++) {
+		uint32_t thread = 1 + i % 3;
+
+		wait_in(thread, SYS_epoll_wait, GROUP_LISTEN, 20, i % 4 ? 40 : 0);
+		if (i % 9 == 0)
+			wait_in(thread, SYS_futex, GROUP_LOCK, 2, 15);
+		wait_in(thread, SYS_recvfrom, GROUP_RECV, 2, 0);
+		if (i % 7 == 0)
+			wait_in(thread, SYS_futex, GROUP_ROW, 40, 900);
+		if (i % 5)
+			continue;
+		wait_in_vain(thread, SYS_epoll_wait, GROUP_PEEK, 60, 0);
+		wait_in(thread, SYS_futex, GROUP_IDLE, 2, 3000);
+		if (i % 10)
+			wait_in(thread, SYS_futex, GROUP_AGAIN, 1, 10);
+		wait_in(thread, SYS_recvfrom, GROUP_RECV, 4, 0);
+	}
+	find();
+	is_boundary(1, SYS_epoll_wait, GROUP_LISTEN);
+	is_boundary(1, SYS_futex, GROUP_IDLE);
+	is_inside(1, SYS_futex, GROUP_AGAIN);
+	is_inside(1, SYS_futex, GROUP_LOCK);
+	is_inside(1, SYS_recvfrom, GROUP_RECV);
+	is_inside(1, SYS_futex, GROUP_ROW);
+}
+
+/* What comes after a look in vain is work, too, where a timer is due. */
+static void test_tick(void)
+{
+	begin("a loop that ticks, and then waits for a lock or an answer");
+	for (int i = 0; i < 60; i++) {
+		if (i % 2)
+			wait_in_vain(1, SYS_epoll_wait, EVENT_EPOLL, 10, 100000);
+		else
+			wait_in(1, SYS_epoll_wait, EVENT_EPOLL, 10, 30000);
+		wait_in(1, SYS_futex, EVENT ":3 mutex_lock lll_lock_wait", 1, 700);
+		if (i % 2)
+			wait_in(1, SYS_futex, EVENT ":4 ask cond_wait", 300, 200);
+	}
+	find();
+	is_boundary(1, SYS_epoll_wait, EVENT_EPOLL);
+	is_inside(1, SYS_futex, EVENT ":3 mutex_lock lll_lock_wait");
+	is_inside(1, SYS_futex, EVENT ":4 ask cond_wait");
+
+	begin("a queue that is waited for with a limit, and an answer in each unit");
+	for (int i = 0; i < 60; i++) {
+		if (i % 3 == 0)
+			wait_in_vain(1, SYS_futex, POOL_POP, 10, 5000);
+		wait_in(1, SYS_futex, POOL_POP, 10, 2000);
+		wait_in(1, SYS_futex, POOL ":2 cond_wait futex_wait", 30, 4000);
+	}
+	find();
+	is_boundary(1, SYS_futex, POOL_POP);
+	is_inside(1, SYS_futex, POOL ":2 cond_wait futex_wait");
+}
+
 #define TIMER "clone start_thread lru_thread usleep nanosleep clock_nanosleep"
 #define SELECT "_start libc_start libc_call_main main serve"
 
@@ -663,7 +794,7 @@ static void test_odd(void)
 
 int main(void)
 {
-	plan(121);
+	plan(138);
 	test_redis(false);
 	test_redis(true);
 	test_nginx();
@@ -675,6 +806,9 @@ int main(void)
 	test_thread_cache();
 	test_reported();
 	test_pool_lock();
+	test_unused();
+	test_listener();
+	test_tick();
 	test_plain();
 	test_roles();
 	test_hidden();

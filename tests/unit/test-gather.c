@@ -8,7 +8,7 @@
 #include "units.h"
 
 enum {
-	CHECKS = 60,
+	CHECKS = 64,
 };
 
 static void plain(void)
@@ -305,6 +305,95 @@ static void process(void)
 	sim_deinit(&sim);
 }
 
+/* One of the waits is seldom come to: what is no accident in it is measured by itself. */
+static void seldom(void)
+{
+	struct gathered of;
+	struct thread t;
+	struct sim sim;
+
+	sim_init(&sim, "MLAPCRzabcdefghs");
+	sim_image(&sim, 1, BASE);
+	begin(&t, &sim, 7);
+	for (uint32_t i = 0; i < 700; i++) {
+		call(&t, 'A', 1 | LOOP);
+		wait_call(&t, 1, SYS_epoll_wait, 'A', 3, 1, SLEEP_NS);
+		ret(&t);
+		call(&t, 'P', 2 | LOOP);
+		leaves(&t, "abcdefgh", 0);
+		ret(&t);
+		if (i % 350)
+			continue;
+		call(&t, 'C', 3 | LOOP);
+		wait_call(&t, 1, SYS_futex, 'C', 0, 0, SLEEP_NS);
+		ret(&t);
+	}
+	call(&t, 'A', 1 | LOOP);
+	wait_known(&t, 1, SYS_epoll_wait, 'A');
+	syscall_enter(&t, SYS_epoll_wait);
+	sim_finish(&sim);
+	of = gathered_of(&sim.trace);
+	is_cut_by(&of, "ww", "seldom: cut by a wait that is one in 350, too");
+	gathered_deinit(&of);
+	sim_deinit(&sim);
+}
+
+/* Where idle threads sleep, none of a busy loop came while its calls were recorded. */
+static void never(void)
+{
+	const struct samples_boundary *boundaries;
+	struct gathered of;
+	struct thread t;
+	struct sim sim;
+
+	sim_init(&sim, "MLAPCRzabcdefghs");
+	sim_image(&sim, 1, BASE);
+	begin(&t, &sim, 7);
+	call(&t, 'C', 3 | LOOP);
+	wait_known(&t, 1, SYS_futex, 'C');
+	ret(&t);
+	for (uint32_t i = 0; i < 20; i++) {
+		call(&t, 'A', 1 | LOOP);
+		wait_call(&t, 1, SYS_epoll_wait, 'A', 3, 1, SLEEP_NS);
+		ret(&t);
+		call(&t, 'P', 2 | LOOP);
+		leaves(&t, "abcdefgh", 0);
+		ret(&t);
+	}
+	sim_finish(&sim);
+	of = gathered_of(&sim.trace);
+	is_cut_by(&of, "ww", "never: cut by a wait that none came to, too");
+	boundaries = of.samples.loops[0].boundaries;
+	ok(of.samples.loops[0].nr_boundaries == 2 && boundaries[0].syscall == SYS_epoll_wait &&
+	   boundaries[0].rise && boundaries[1].syscall == SYS_futex && !boundaries[1].rise &&
+	   boundaries[1].return_offset == sim.trace.contexts[0].return_offset,
+	   "never: known as it was found, and nothing of the frame by it");
+	gathered_deinit(&of);
+	sim_deinit(&sim);
+}
+
+/* A context that its loop's waits may have been told by is none that no thread came to. */
+static void unsure(void)
+{
+	struct gathered of;
+	struct sim sim;
+
+	sim_init(&sim, "MLWABC");
+	run_plain(&sim);
+	/* As of the same wait, known by its return address in a library. */
+	sim.trace.contexts = realloc(sim.trace.contexts, 2 * sizeof(*sim.trace.contexts));
+	sim.trace.contexts[1] = sim.trace.contexts[0];
+	sim.trace.contexts[0].return_offset += 1;
+	sim.trace.contexts[0].distance = 0;
+	sim.trace.contexts[1].return_offset += 2;
+	sim.trace.contexts[1].distance = 8;
+	sim.trace.nr_contexts = 2;
+	of = gathered_of(&sim.trace);
+	is_cut_by(&of, "w", "unsure: cut by one wait, as its loop's function calls it");
+	gathered_deinit(&of);
+	sim_deinit(&sim);
+}
+
 /* The halves are as samples_half() has them, and all sums agree. */
 static void halves(void)
 {
@@ -379,6 +468,9 @@ int main(void)
 	requests();
 	connection();
 	process();
+	seldom();
+	never();
+	unsure();
 	halves();
 	many_variants();
 	return tap_status();

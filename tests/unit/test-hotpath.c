@@ -198,6 +198,52 @@ static void test_scatter(void)
 	hotpath_deinit(&hotpath);
 }
 
+static void test_several(void)
+{
+	struct hotpath hotpath;
+
+	nr_stacks = 0;
+	take(0, "main list open stat *syscall", false);
+	take(30, "main list read", false);
+	take(65, "main list close stat *syscall", false);
+	ok(!hotpath_init(&hotpath, stacks, 3, 100) &&
+		   is_path(&hotpath, "main 100 list 100 stat 65 syscall 65"),
+	   "what several callers lead to has more than half of it together, and its callee");
+	ok(!hotpath.steps[1].by_several && hotpath.steps[2].by_several &&
+		   hotpath_own_step(&hotpath) == 2,
+	   "it is told as such");
+	hotpath_deinit(&hotpath);
+
+	nr_stacks = 0;
+	take(0, "main list open stat inner *syscall", false);
+	take(60, "main list close stat inner", false);
+	ok(!hotpath_init(&hotpath, stacks, 2, 100) &&
+		   is_path(&hotpath,
+			   "main 100 list 100 open 60 stat 100 inner 100 syscall 60"),
+	   "a step tells its time by all callers");
+	ok(!hotpath.steps[2].by_several && hotpath.steps[3].by_several &&
+		   !hotpath.steps[5].by_several,
+	   "and that there were several");
+	hotpath_deinit(&hotpath);
+
+	nr_stacks = 0;
+	take(0, "main list read", false);
+	take(40, "main list open stat", false);
+	take(70, "main list close stat", false);
+	ok(!hotpath_init(&hotpath, stacks, 3, 100) &&
+		   is_path(&hotpath, "main 100 list 100 stat 60") && hotpath.steps[2].by_several,
+	   "also where most of the time of one caller is not in it");
+	hotpath_deinit(&hotpath);
+
+	nr_stacks = 0;
+	take(0, "main list open stat", false);
+	take(30, "main list read", false);
+	take(80, "main list close stat", false);
+	ok(!hotpath_init(&hotpath, stacks, 3, 100) && is_path(&hotpath, "main 100 list 100"),
+	   "with half of it, it is not");
+	hotpath_deinit(&hotpath);
+}
+
 static void test_system(void)
 {
 	struct hotpath hotpath;
@@ -328,10 +374,11 @@ static void test_focus(void)
 
 int main(void)
 {
-	plan(39);
+	plan(45);
 	test_weights();
 	test_edges();
 	test_scatter();
+	test_several();
 	test_system();
 	test_recursion();
 	test_places();

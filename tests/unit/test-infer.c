@@ -22,7 +22,7 @@ struct fixture {
 	struct infer_type types[TYPES];
 	struct infer_context contexts[CONTEXTS];
 	struct infer_weight weights[ROOM];
-	uint32_t slots[2 * ROOM];
+	uint64_t room[2 * ROOM];
 	struct infer_state *state;
 };
 
@@ -37,7 +37,22 @@ static int fixture_init(struct fixture *fixture)
 {
 	fixture_link(fixture);
 	fixture->state = calloc(1, infer_state_size(&fixture->table));
-	return infer_table_init(&fixture->table, fixture->slots);
+	return infer_table_init(&fixture->table, fixture->room);
+}
+
+static uint16_t early_of(const struct fixture *fixture)
+{
+	return infer_early(&fixture->table, fixture->state);
+}
+
+static uint16_t end_of(const struct fixture *fixture)
+{
+	return infer_end(&fixture->table, fixture->state);
+}
+
+static uint32_t hits_of(const struct fixture *fixture, uint16_t type)
+{
+	return fixture->state->scores[fixture->table.rank_of[type] - 1].hits;
 }
 
 /*
@@ -82,33 +97,33 @@ static void test_paper(void)
 	ok(!fixture_init(&fixture), "the paper's example is a table");
 	state = fixture.state;
 	infer_begin(&fixture.table, state);
-	ok(infer_early(state) == INFER_NO_TYPE, "no hit, no type");
+	ok(early_of(&fixture) == INFER_NO_TYPE, "no hit, no type");
 	ok(!infer_hit(&fixture.table, state, 3, 0x40) &&
-	   !infer_hit(&fixture.table, state, 1, 0x60) && infer_end(state) == INFER_NO_TYPE,
+	   !infer_hit(&fixture.table, state, 1, 0x60) && end_of(&fixture) == INFER_NO_TYPE,
 	   "what training did not see does not count");
 	infer_hit(&fixture.table, state, 1, 0x40);
-	ok(infer_early(state) == B, "one hit each: the smallest threshold");
+	ok(early_of(&fixture) == B, "one hit each: the smallest threshold");
 	infer_hit(&fixture.table, state, 1, 0x80);
-	ok(infer_early(state) == B, "A and B have two each: still B");
+	ok(early_of(&fixture) == B, "A and B have two each: still B");
 	infer_hit(&fixture.table, state, 1, 0x80);
-	ok(infer_early(state) == B && state->scores[A].hits == 3 && state->scores[B].hits == 3,
+	ok(early_of(&fixture) == B && hits_of(&fixture, A) == 3 && hits_of(&fixture, B) == 3,
 	   "a hit at the same depth counts again");
 	infer_hit(&fixture.table, state, 2, 0x60);
-	ok(infer_end(state) == B && state->scores[B].hits == 4 && state->scores[C].hits == 2,
+	ok(end_of(&fixture) == B && hits_of(&fixture, B) == 4 && hits_of(&fixture, C) == 2,
 	   "the most hits win");
 	infer_begin(&fixture.table, state);
-	ok(infer_early(state) == INFER_NO_TYPE, "the next unit starts anew");
+	ok(early_of(&fixture) == INFER_NO_TYPE, "the next unit starts anew");
 	infer_hit(&fixture.table, state, 2, 0x60);
-	ok(infer_end(state) == B && state->scores[C].hits == 1, "with no hits but its own");
+	ok(end_of(&fixture) == B && hits_of(&fixture, C) == 1, "with no hits but its own");
 	for (int i = 0; i < 100000; i++)
 		infer_hit(&fixture.table, state, 2, 0x60);
-	ok(state->scores[B].hits == 100001, "many hits do not overflow");
+	ok(hits_of(&fixture, B) == 100001, "many hits do not overflow");
 	free(fixture.state);
 	fixture.types[B].threshold_ns = 0;
 	fixture_init(&fixture);
 	infer_begin(&fixture.table, fixture.state);
 	infer_hit(&fixture.table, fixture.state, 2, 0x60);
-	ok(infer_end(fixture.state) == C, "no threshold loses a tie");
+	ok(end_of(&fixture) == C, "no threshold loses a tie");
 	free(fixture.state);
 }
 
@@ -121,10 +136,10 @@ static void test_once(void)
 	fixture.types[C].base_final = 1;
 	ok(!fixture_init(&fixture), "the same with rule W");
 	infer_begin(&fixture.table, fixture.state);
-	ok(infer_early(fixture.state) == A && infer_end(fixture.state) == C,
+	ok(early_of(&fixture) == A && end_of(&fixture) == C,
 	   "no hit: the type of the highest start score");
 	infer_hit(&fixture.table, fixture.state, 1, 0x80);
-	ok(infer_early(fixture.state) == A && infer_end(fixture.state) == B,
+	ok(early_of(&fixture) == A && end_of(&fixture) == B,
 	   "a tie goes to the smaller threshold");
 	infer_hit(&fixture.table, fixture.state, 1, 0x80);
 	infer_hit(&fixture.table, fixture.state, 1, 0x80);
@@ -268,8 +283,8 @@ static bool run_units(struct fixture *fixture, const struct truth *truth, uint32
 			uint32_t at = synthetic_below(fixture->table.nr_contexts);
 			double now;
 
-			if (infer_early(fixture->state) != recompute(fixture, met, false) ||
-			    infer_end(fixture->state) != recompute(fixture, met, true))
+			if (early_of(fixture) != recompute(fixture, met, false) ||
+			    end_of(fixture) != recompute(fixture, met, true))
 				return false;
 			now = worst_error(fixture, truth, met, nr_met);
 			*error = now > *error ? now : *error;
@@ -288,7 +303,7 @@ static void test_random(void)
 {
 	struct fixture *fixture = malloc(sizeof(*fixture));
 	struct truth *truth = malloc(sizeof(*truth));
-	bool all_right = true, all_wrap = true;
+	bool all_right = true, all_wrap = true, all_careful = true;
 	double error = 0;
 
 	for (int i = 0; i < 200; i++) {
@@ -302,10 +317,13 @@ static void test_random(void)
 		fixture->state->epoch = UINT16_MAX - 5;
 		all_wrap &= run_units(fixture, truth, 10, &error);
 		all_wrap &= fixture->state->epoch < 10;
+		fixture->table.nr_safe = synthetic_below(4);
+		all_careful &= run_units(fixture, truth, 10, &error);
 		free(fixture->state);
 	}
 	ok(all_right, "after each hit the best types are as if computed anew");
 	ok(all_wrap, "also where epochs wrap");
+	ok(all_careful, "and where a score may become too large");
 	ok(error <= 1.0001, "no score is further from the logarithms than rounding (%.3f)", error);
 	free(fixture);
 	free(truth);
@@ -353,7 +371,7 @@ static void test_refusals(void)
 	ok(!fixture_init(&fixture), "a loop without types and guards has a table");
 	infer_begin(&fixture.table, fixture.state);
 	ok(!infer_hit(&fixture.table, fixture.state, 1, 0x40) &&
-	   infer_end(fixture.state) == INFER_NO_TYPE, "that infers nothing");
+	   end_of(&fixture) == INFER_NO_TYPE, "that infers nothing");
 	free(fixture.state);
 }
 
@@ -375,7 +393,7 @@ static void test_limits(void)
 	for (uint32_t i = 0; i < CONTEXTS; i++)
 		infer_hit(&fixture->table, fixture->state, i, 16);
 	ok(infer_get(&fixture->table, fixture->state, 0, 1) == INFER_MAX_SCORE &&
-	   infer_end(fixture->state) == 0, "scores stay at their largest value");
+	   end_of(fixture) == 0, "scores stay at their largest value");
 	ok(infer_margin(&fixture->table, fixture->state, 1) == INFER_MAX_SCORE,
 	   "and margins too");
 	ok(infer_state_size(&table) <= 512 + 8 * table.nr_types,
@@ -386,7 +404,7 @@ static void test_limits(void)
 
 int main(void)
 {
-	plan(30);
+	plan(31);
 	test_paper();
 	test_once();
 	test_random();

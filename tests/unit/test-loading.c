@@ -168,7 +168,7 @@ static void course_init(struct course *course, const struct loading *loading, ui
 	struct infer_context *contexts = calloc(loading->nr_contexts + 1, sizeof(*contexts));
 	struct infer_weight *weights = calloc(loading->nr_weights + 1, sizeof(*weights));
 	uint32_t at = 0;
-	__u32 *slots;
+	void *room;
 
 	*course = (struct course){ .first_type = UINT32_MAX };
 	for (uint32_t i = 0; i < loading->nr_types; i++) {
@@ -206,9 +206,9 @@ static void course_init(struct course *course, const struct loading *loading, ui
 	course->table.types = types;
 	course->table.contexts = contexts;
 	course->table.weights = weights;
-	slots = calloc(infer_nr_slots(course->table.nr_contexts), sizeof(*slots));
+	room = malloc(infer_room(&course->table));
 	course->state = calloc(1, infer_state_size(&course->table));
-	if (infer_table_init(&course->table, slots)) {
+	if (infer_table_init(&course->table, room)) {
 		puts("Bail out! no table");
 		exit(1);
 	}
@@ -274,9 +274,10 @@ static void test_inference(const struct samples *samples, const struct model *mo
 
 		is_known = meet(&table->table, table->state, loading, model, unit, true);
 		if (meet(&course->table, course->state, loading, model, unit, false) != is_known ||
-		    infer_end(table->state) + table->first_type !=
-			    infer_end(course->state) + course->first_type ||
-		    infer_early(table->state) != infer_early(course->state))
+		    infer_end(&table->table, table->state) + table->first_type !=
+			    infer_end(&course->table, course->state) + course->first_type ||
+		    infer_early(&table->table, table->state) !=
+			    infer_early(&course->table, course->state))
 			different++;
 		fits = is_known && infer_fits(&course->table, course->state);
 		judged++;

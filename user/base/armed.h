@@ -12,6 +12,24 @@
 
 #include <linux/perfguard.h>
 
+/* What guarding costs on this machine, and what it may; ns but for the budget. */
+struct armed_prices {
+	uint32_t budget_ppm; /* of the target's CPU time, in millionths; 0: no limit */
+	uint32_t kernel_hit_ns; /* a hit but for its handler, by way of the guard */
+	uint32_t module_hit_ns;
+	uint32_t stepped_hit_ns;
+	uint32_t call_ns; /* a hooked call */
+	uint32_t unit_ns; /* what a unit adds to it */
+	uint32_t handler_ns; /* of a hit; not told to the module, which measures it */
+};
+
+/* What guarding took, and of how much CPU time; ns. */
+struct armed_cost {
+	uint64_t cpu;
+	uint64_t guards;
+	uint64_t boundaries;
+};
+
 struct armed_profile {
 	uint32_t id;
 	char *name; /* never NULL: the path of the file it came from */
@@ -32,6 +50,10 @@ struct armed_profile {
 	uint64_t stray_hits;
 	uint64_t bytes;
 	uint64_t armed_ns; /* CLOCK_REALTIME */
+	uint64_t check_ns; /* of what guards took, their handlers' part */
+	struct armed_prices prices;
+	struct armed_cost cost; /* since it was armed */
+	struct armed_cost last; /* in the last second or so */
 };
 
 struct armed_guard {
@@ -43,6 +65,7 @@ struct armed_guard {
 	uint64_t hits;
 	uint64_t stepped;
 	uint32_t sheds;
+	uint32_t share_ppm; /* of the target's CPU time, when it was looked at last */
 };
 
 /* Sums are over the units in time; @late ones have their own. */

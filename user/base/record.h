@@ -41,10 +41,11 @@ struct record {
 	struct account account;
 	uint64_t voluntary;
 	uint64_t involuntary;
-	uint32_t syscall; /* of a wait, like the next three */
+	uint32_t syscall; /* of a wait, like the next four */
 	uint64_t wait_ip;
 	uint64_t wait_sp;
 	uint64_t enter_ns; /* CLOCK_MONOTONIC */
+	int64_t result;
 	uint64_t lost;
 	uint32_t profile_id; /* 0: no profile, and the next ones mean nothing */
 	uint32_t type_id; /* 0: none */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -13,6 +14,7 @@
 #include "cmd.h"
 #include "link/link.h"
 #include "out/text.h"
+#include "price.h"
 
 static const char help[] =
 	"usage: pg-collect arm [OPTION...] FILE...\n"
@@ -25,6 +27,9 @@ static const char help[] =
 	"\n"
 	"  -p PID        look for the program and its libraries where process PID, in a\n"
 	"                container perhaps, has them\n"
+	"  --budget PCT  what guarding may take of the program's CPU time (default: 2);\n"
+	"                guards are taken off for a time, the dearest first, so that it\n"
+	"                takes no more; none for no limit\n"
 	"  --infer RULE  how a unit's type is inferred: weights (default), or paper, the\n"
 	"                plain count of guard hits, for comparison\n"
 	"  --help        print this text\n"
@@ -34,6 +39,9 @@ static const char help[] =
 
 enum {
 	OPTION_INFER = 256,
+	OPTION_BUDGET,
+	PPM_PER_PERCENT = 10000,
+	DEFAULT_PPM = 2 * PPM_PER_PERCENT,
 };
 
 /* A FILE of the command line; those that were refused stay out. */
@@ -46,6 +54,7 @@ struct arm {
 	struct file *files;
 	uint32_t nr;
 	bool is_paper;
+	struct armed_prices prices;
 	char root[32]; /* of the files, "" for all */
 	/* What was armed before. */
 	struct armed_profile *profiles;
@@ -62,11 +71,31 @@ static int parse_pid(struct arm *arm, const char *verb, const char *text)
 	return ret;
 }
 
+static int parse_budget(struct arm *arm, const char *verb, const char *text)
+{
+	double percent;
+	char *end;
+
+	if (!strcmp(text, "none")) {
+		arm->prices.budget_ppm = 0;
+		return 0;
+	}
+	errno = 0;
+	percent = strtod(text, &end);
+	if (errno || end == text || *end || !(percent * PPM_PER_PERCENT >= 1) || percent > 100)
+		return cmd_usage(verb, "--budget wants none, or a number above 0 and up to 100, not '%s'",
+				 text);
+	arm->prices.budget_ppm = (uint32_t)(percent * PPM_PER_PERCENT + 0.5);
+	return 0;
+}
+
 static int parse_option(struct arm *arm, char **argv, int option)
 {
 	switch (option) {
 	case 'p':
 		return parse_pid(arm, argv[0], optarg);
+	case OPTION_BUDGET:
+		return parse_budget(arm, argv[0], optarg);
 	case OPTION_INFER:
 		arm->is_paper = !strcmp(optarg, "paper");
 		if (!arm->is_paper && strcmp(optarg, "weights"))
@@ -84,6 +113,7 @@ static int parse(int argc, char **argv, struct arm *arm)
 {
 	static const struct option options[] = {
 		{ "infer", required_argument, NULL, OPTION_INFER },
+		{ "budget", required_argument, NULL, OPTION_BUDGET },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
@@ -201,6 +231,20 @@ static void print_expected(const struct arming *arming)
 	}
 }
 
+static void print_budget(const struct armed_prices *prices)
+{
+	uint32_t hit_ns = prices->kernel_hit_ns + prices->handler_ns;
+
+	heading("budget");
+	if (!prices->budget_ppm) {
+		puts("none");
+		return;
+	}
+	printf("%g %% of its CPU time; a hit takes %.2f us here", prices->budget_ppm / 1e4,
+	       hit_ns / 1e3);
+	printf(", a unit %.2f us\n", (prices->call_ns + prices->unit_ns) / 1e3);
+}
+
 /* What the thresholds are worth; nothing to say where each is sure. */
 static void print_thresholds(const struct model *model)
 {
@@ -268,6 +312,7 @@ static void print_armed(const struct arm *arm, const struct arming *arming, stru
 	counted(loading->nr_contexts, "context", "contexts");
 	puts(arming->is_paper ? ", counted by the paper's rule" : "");
 	print_ways(link, arming->id);
+	print_budget(&arm->prices);
 	print_thresholds(&arming->model);
 	print_expected(arming);
 }
@@ -286,7 +331,7 @@ static int arm_files(struct arm *arm, struct link *link)
 
 		if (!arm->files[i].is_loaded)
 			continue;
-		ret = arming_arm(arming, link);
+		ret = arming_arm(arming, link, &arm->prices);
 		worst = worse(worst, ret);
 		if (ret)
 			continue;
@@ -314,7 +359,9 @@ static int run(struct arm *arm, char **paths)
 	same = refuse_same(arm);
 	if (same)
 		return same;
-	armed = cmd_open_link(&link);
+	armed = arm->prices.budget_ppm ? price_measure(&arm->prices) : 0;
+	if (!armed)
+		armed = cmd_open_link(&link);
 	if (armed)
 		return worse(ret, armed);
 	armed = arm_files(arm, link);
@@ -324,7 +371,7 @@ static int run(struct arm *arm, char **paths)
 
 int cmd_arm(int argc, char **argv)
 {
-	struct arm arm = { 0 };
+	struct arm arm = { .prices.budget_ppm = DEFAULT_PPM };
 	int ret = parse(argc, argv, &arm);
 
 	if (ret)

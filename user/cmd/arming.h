@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/armed.h"
 #include "base/model.h"
 #include "base/samples.h"
 #include "base/training.h"
@@ -46,7 +47,7 @@ struct arming {
 int arming_load(struct arming *arming, const char *path, const char *root, bool is_paper);
 
 /* Load it into the module and arm it: all or nothing.  Returns as above. */
-int arming_arm(struct arming *arming, struct link *link);
+int arming_arm(struct arming *arming, struct link *link, const struct armed_prices *prices);
 
 void arming_deinit(struct arming *arming);
 

@@ -11,6 +11,7 @@
 /* With so many in all, the first few of a place have to do. */
 #define MANY_WAITS 16384
 #define FEW_WAITS_OF_PLACE 4
+#define MAX_THREADS 4096
 
 /* The stack address that holds the return address of a frame but the first. */
 static uint64_t slot_of(const struct frame *frame)
@@ -79,8 +80,11 @@ static void forget_half(struct evidence *evidence)
 		if (place == UINT32_MAX)
 			continue;
 		evidence->waits[nr_waits] = evidence->waits[i];
+		look_renumber(&evidence->waits[nr_waits].look, moved_to);
 		evidence->waits[nr_waits++].place = place;
 	}
+	for (uint32_t i = 0; i < evidence->nr_threads; i++)
+		look_renumber(&evidence->threads[i].look, moved_to);
 	evidence->nr_places = kept;
 	evidence->nr_waits = nr_waits;
 }
@@ -150,12 +154,40 @@ int64_t evidence_add_place(struct evidence *evidence,
 	return index;
 }
 
+/* The thread, made if it was not heard of yet; NULL for want of memory. */
+static struct look_thread *get_thread(struct evidence *evidence, uint32_t tid)
+{
+	struct look_thread *grown;
+
+	for (uint32_t i = evidence->nr_threads; i-- > 0;)
+		if (evidence->threads[i].tid == tid)
+			return &evidence->threads[i];
+	if (evidence->nr_threads == MAX_THREADS)
+		evidence->nr_threads = 0; /* most of them have ended */
+	grown = reallocarray(evidence->threads, evidence->nr_threads + 1, sizeof(*grown));
+	if (!grown)
+		return NULL;
+	evidence->threads = grown;
+	look_begin(&grown[evidence->nr_threads], tid);
+	return &grown[evidence->nr_threads++];
+}
+
 int evidence_add_wait(struct evidence *evidence, uint32_t place,
 		      const struct evidence_wait *wait)
 {
 	uint32_t max_of_place = evidence->nr_waits < MANY_WAITS ?
 					MAX_WAITS_OF_PLACE : FEW_WAITS_OF_PLACE;
+	struct boundary_wait added = {
+		.place = place,
+		.blocked_ns = wait->blocked_ns,
+		.enter_ns = wait->enter_ns,
+		.is_vain = wait->is_vain,
+	};
+	struct look_thread *thread = get_thread(evidence, wait->tid);
 
+	if (!thread)
+		return -ENOMEM;
+	look_follow(thread, &added);
 	if (evidence->details[place].nr_waits >= max_of_place)
 		return 0;
 	if (evidence->nr_waits == evidence->max_waits) {
@@ -171,11 +203,7 @@ int evidence_add_wait(struct evidence *evidence, uint32_t place,
 	}
 	evidence->details[place].nr_waits++;
 	evidence->details[place].has_slept |= wait->blocked_ns > 0;
-	evidence->waits[evidence->nr_waits++] = (struct boundary_wait) {
-		.place = place,
-		.blocked_ns = wait->blocked_ns,
-		.enter_ns = wait->enter_ns,
-	};
+	evidence->waits[evidence->nr_waits++] = added;
 	return 1;
 }
 
@@ -198,5 +226,6 @@ void evidence_deinit(struct evidence *evidence)
 	free(evidence->places);
 	free(evidence->details);
 	free(evidence->waits);
+	free(evidence->threads);
 	memset(evidence, 0, sizeof(*evidence));
 }

@@ -31,10 +31,12 @@ struct evidence {
 	struct boundary_place *places;
 	struct evidence_place *details; /* parallel to places */
 	struct boundary_wait *waits;
+	struct look_thread *threads; /* that were heard of lately */
 	uint32_t nr_places;
 	uint32_t max_places;
 	uint32_t nr_waits;
 	uint32_t max_waits;
+	uint32_t nr_threads;
 };
 
 /* A wait to be added. */
@@ -46,6 +48,7 @@ struct evidence_wait {
 	uint64_t sp;
 	uint64_t blocked_ns; /* 0 if it did not sleep */
 	uint64_t enter_ns; /* CLOCK_MONOTONIC */
+	bool is_vain; /* it brought nothing */
 	const char *comm;
 };
 

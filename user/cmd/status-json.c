@@ -102,6 +102,7 @@ static void json_guard(struct json *json, const struct status_profile *profile,
 	json_u64(json, "hits", guard->hits);
 	json_u64(json, "stepped", guard->stepped);
 	json_u64(json, "sheds", guard->sheds);
+	json_real(json, "share", guard->share_ppm / 1e6);
 	json_end(json);
 	json_end_line(json, stdout);
 }
@@ -137,6 +138,37 @@ static void json_type(struct json *json, const struct status_profile *profile,
 	json_end_line(json, stdout);
 }
 
+static void put_cost(struct json *json, const char *name, const struct armed_cost *cost)
+{
+	json_object(json, name);
+	json_u64(json, "cpu", cost->cpu);
+	json_u64(json, "guards", cost->guards);
+	json_u64(json, "boundaries", cost->boundaries);
+	json_end(json);
+}
+
+/* What guarding may take, and takes. */
+static void put_spending(struct json *json, const struct armed_profile *armed)
+{
+	const struct armed_prices *prices = &armed->prices;
+
+	if (!prices->budget_ppm) {
+		json_null(json, "budget");
+		return;
+	}
+	json_real(json, "budget", prices->budget_ppm / 1e6);
+	json_object(json, "price_ns");
+	json_u64(json, "kernel_hit", prices->kernel_hit_ns);
+	json_u64(json, "module_hit", prices->module_hit_ns);
+	json_u64(json, "stepped_hit", prices->stepped_hit_ns);
+	json_u64(json, "call", prices->call_ns);
+	json_u64(json, "unit", prices->unit_ns);
+	json_end(json);
+	put_cost(json, "cost_ns", &armed->cost);
+	put_cost(json, "last_cost_ns", &armed->last);
+	json_u64(json, "check_ns", armed->check_ns);
+}
+
 static void json_profile(struct json *json, const struct status_profile *profile)
 {
 	const struct armed_profile *armed = profile->armed;
@@ -167,6 +199,7 @@ static void json_profile(struct json *json, const struct status_profile *profile
 	json_u64(json, "unknown_hits", armed->unknown_hits);
 	json_u64(json, "stray_hits", armed->stray_hits);
 	json_u64(json, "bytes", armed->bytes);
+	put_spending(json, armed);
 	json_bool(json, "is_file_known", profile->is_known);
 	json_end(json);
 	json_end_line(json, stdout);

@@ -97,6 +97,32 @@ static void print_guard_sums(const struct status_profile *profile)
 		puts(", none single-stepped");
 }
 
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100 * (double)part / (double)whole : 0;
+}
+
+/* Boundaries come first: nothing of them can be shed. */
+static void print_budget(const struct armed_profile *armed)
+{
+	const struct armed_cost *cost = &armed->cost, *last = &armed->last;
+	double budget = armed->prices.budget_ppm / 1e4;
+	double floor = percent(last->boundaries, last->cpu);
+
+	if (!armed->prices.budget_ppm)
+		return;
+	heading("budget");
+	printf("%g %% of CPU time; takes %.2f %% now, %.2f %% since armed\n", budget,
+	       floor + percent(last->guards, last->cpu),
+	       percent(cost->guards + cost->boundaries, cost->cpu));
+	heading("");
+	printf("%.2f %% now is for boundaries, of which nothing is shed\n", floor);
+	if (floor < budget)
+		return;
+	heading("");
+	puts("that is all there is: nothing is left for guards");
+}
+
 static uint64_t cost_of(const struct armed_guard *guard)
 {
 	return guard->hits + (FEATURES_STEPPED - 1) * guard->stepped;
@@ -133,7 +159,9 @@ static void print_guard(const struct status_profile *profile, const struct armed
 		fputs(profile_function_label(&profile->samples, function, MAX_NAME, label), stdout);
 	else
 		printf("object %" PRIu32 "+0x%" PRIx64, guard->object, guard->offset);
-	if (guard->state == PERFGUARD_GUARD_STATE_SHED)
+	if (guard->state == PERFGUARD_GUARD_STATE_SHED && profile->armed->prices.budget_ppm)
+		printf("  SHED: took %.3g %%", guard->share_ppm / 1e4);
+	else if (guard->state == PERFGUARD_GUARD_STATE_SHED)
 		fputs("  SHED", stdout);
 	else if (guard->sheds)
 		printf("  (shed %" PRIu32 " times)", guard->sheds);
@@ -257,6 +285,7 @@ void status_profile_text(const struct status_profile *profile, const struct targ
 	print_since(profile->armed);
 	print_units(profile);
 	print_guard_sums(profile);
+	print_budget(profile->armed);
 	if (!profile->is_known && profile->why) {
 		heading("no names");
 		text_safe(stdout, profile->why);

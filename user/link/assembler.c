@@ -51,6 +51,7 @@ static struct nla_policy record_policy[PERFGUARD_A_RECORD_MAX + 1] = {
 	[PERFGUARD_A_RECORD_MET] = { .type = NLA_UNSPEC },
 	[PERFGUARD_A_RECORD_IS_NOVEL] = { .type = NLA_FLAG },
 	[PERFGUARD_A_RECORD_IS_THINNED] = { .type = NLA_FLAG },
+	[PERFGUARD_A_RECORD_RESULT] = { .type = NLA_S64 },
 };
 
 static struct nla_policy stack_policy[PERFGUARD_A_STACK_MAX + 1] = {
@@ -139,6 +140,7 @@ static void parse_fields(struct nlattr **tb, struct record *record)
 	record->wait_ip = netlink_u64(tb[PERFGUARD_A_RECORD_WAIT_IP]);
 	record->wait_sp = netlink_u64(tb[PERFGUARD_A_RECORD_WAIT_SP]);
 	record->enter_ns = netlink_u64(tb[PERFGUARD_A_RECORD_ENTER_NS]);
+	record->result = (int64_t)netlink_u64(tb[PERFGUARD_A_RECORD_RESULT]);
 	record->lost = netlink_u64(tb[PERFGUARD_A_RECORD_LOST]);
 	parse_type(tb, record);
 }

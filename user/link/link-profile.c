@@ -33,6 +33,19 @@ static struct nla_policy profile_policy[PERFGUARD_A_PROFILE_MAX + 1] = {
 	[PERFGUARD_A_PROFILE_STRAY_HITS] = { .type = NLA_U64 },
 	[PERFGUARD_A_PROFILE_BYTES] = { .type = NLA_U64 },
 	[PERFGUARD_A_PROFILE_ARMED_NS] = { .type = NLA_U64 },
+	[PERFGUARD_A_PROFILE_BUDGET_PPM] = { .type = NLA_U32 },
+	[PERFGUARD_A_PROFILE_KERNEL_HIT_NS] = { .type = NLA_U32 },
+	[PERFGUARD_A_PROFILE_MODULE_HIT_NS] = { .type = NLA_U32 },
+	[PERFGUARD_A_PROFILE_STEPPED_HIT_NS] = { .type = NLA_U32 },
+	[PERFGUARD_A_PROFILE_CALL_NS] = { .type = NLA_U32 },
+	[PERFGUARD_A_PROFILE_UNIT_NS] = { .type = NLA_U32 },
+	[PERFGUARD_A_PROFILE_CPU_NS] = { .type = NLA_U64 },
+	[PERFGUARD_A_PROFILE_CHECK_NS] = { .type = NLA_U64 },
+	[PERFGUARD_A_PROFILE_GUARDS_NS] = { .type = NLA_U64 },
+	[PERFGUARD_A_PROFILE_BOUNDARIES_NS] = { .type = NLA_U64 },
+	[PERFGUARD_A_PROFILE_LAST_CPU_NS] = { .type = NLA_U64 },
+	[PERFGUARD_A_PROFILE_LAST_GUARDS_NS] = { .type = NLA_U64 },
+	[PERFGUARD_A_PROFILE_LAST_BOUNDARIES_NS] = { .type = NLA_U64 },
 };
 
 static struct nla_policy guard_policy[PERFGUARD_A_GUARD_MAX + 1] = {
@@ -44,6 +57,7 @@ static struct nla_policy guard_policy[PERFGUARD_A_GUARD_MAX + 1] = {
 	[PERFGUARD_A_GUARD_HITS] = { .type = NLA_U64 },
 	[PERFGUARD_A_GUARD_STEPPED] = { .type = NLA_U64 },
 	[PERFGUARD_A_GUARD_SHEDS] = { .type = NLA_U32 },
+	[PERFGUARD_A_GUARD_SHARE_PPM] = { .type = NLA_U32 },
 };
 
 static struct nla_policy type_policy[PERFGUARD_A_TYPE_MAX + 1] = {
@@ -192,8 +206,20 @@ static int parse_armed(struct nlattr *attrs, int len, void *arg)
 	return 0;
 }
 
-int link_profile_arm(struct link *link, uint32_t id, uint32_t *ret_target_id,
-		     uint32_t *ret_processes)
+static int put_prices(struct nl_msg *msg, const struct armed_prices *prices)
+{
+	if (!prices || !prices->budget_ppm)
+		return 0;
+	return nla_put_u32(msg, PERFGUARD_A_PROFILE_BUDGET_PPM, prices->budget_ppm) ||
+	       nla_put_u32(msg, PERFGUARD_A_PROFILE_KERNEL_HIT_NS, prices->kernel_hit_ns) ||
+	       nla_put_u32(msg, PERFGUARD_A_PROFILE_MODULE_HIT_NS, prices->module_hit_ns) ||
+	       nla_put_u32(msg, PERFGUARD_A_PROFILE_STEPPED_HIT_NS, prices->stepped_hit_ns) ||
+	       nla_put_u32(msg, PERFGUARD_A_PROFILE_CALL_NS, prices->call_ns) ||
+	       nla_put_u32(msg, PERFGUARD_A_PROFILE_UNIT_NS, prices->unit_ns);
+}
+
+int link_profile_arm(struct link *link, uint32_t id, const struct armed_prices *prices,
+		     uint32_t *ret_target_id, uint32_t *ret_processes)
 {
 	struct nl_msg *msg = netlink_request(link, PERFGUARD_CMD_PROFILE_ARM, 0);
 	struct armed armed = { 0 };
@@ -201,7 +227,7 @@ int link_profile_arm(struct link *link, uint32_t id, uint32_t *ret_target_id,
 
 	if (!msg)
 		return -ENOMEM;
-	if (nla_put_u32(msg, PERFGUARD_A_PROFILE_ID, id))
+	if (nla_put_u32(msg, PERFGUARD_A_PROFILE_ID, id) || put_prices(msg, prices))
 		return netlink_overflow(link, msg);
 	ret = netlink_exchange(link, msg, parse_armed, &armed);
 	if (ret)
@@ -240,6 +266,29 @@ static struct nl_msg *request_profiles(struct link *link, uint32_t id)
 	return netlink_request(link, PERFGUARD_CMD_PROFILE_GET, NLM_F_DUMP);
 }
 
+static void parse_spending(struct nlattr *tb[], struct armed_profile *profile)
+{
+	profile->prices = (struct armed_prices){
+		.budget_ppm = netlink_u32(tb[PERFGUARD_A_PROFILE_BUDGET_PPM]),
+		.kernel_hit_ns = netlink_u32(tb[PERFGUARD_A_PROFILE_KERNEL_HIT_NS]),
+		.module_hit_ns = netlink_u32(tb[PERFGUARD_A_PROFILE_MODULE_HIT_NS]),
+		.stepped_hit_ns = netlink_u32(tb[PERFGUARD_A_PROFILE_STEPPED_HIT_NS]),
+		.call_ns = netlink_u32(tb[PERFGUARD_A_PROFILE_CALL_NS]),
+		.unit_ns = netlink_u32(tb[PERFGUARD_A_PROFILE_UNIT_NS]),
+	};
+	profile->check_ns = netlink_u64(tb[PERFGUARD_A_PROFILE_CHECK_NS]);
+	profile->cost = (struct armed_cost){
+		.cpu = netlink_u64(tb[PERFGUARD_A_PROFILE_CPU_NS]),
+		.guards = netlink_u64(tb[PERFGUARD_A_PROFILE_GUARDS_NS]),
+		.boundaries = netlink_u64(tb[PERFGUARD_A_PROFILE_BOUNDARIES_NS]),
+	};
+	profile->last = (struct armed_cost){
+		.cpu = netlink_u64(tb[PERFGUARD_A_PROFILE_LAST_CPU_NS]),
+		.guards = netlink_u64(tb[PERFGUARD_A_PROFILE_LAST_GUARDS_NS]),
+		.boundaries = netlink_u64(tb[PERFGUARD_A_PROFILE_LAST_BOUNDARIES_NS]),
+	};
+}
+
 static int parse_profile(struct nlattr *attrs, int len, void *element)
 {
 	struct nlattr *tb[PERFGUARD_A_PROFILE_MAX + 1];
@@ -270,6 +319,7 @@ static int parse_profile(struct nlattr *attrs, int len, void *element)
 	profile->stray_hits = netlink_u64(tb[PERFGUARD_A_PROFILE_STRAY_HITS]);
 	profile->bytes = netlink_u64(tb[PERFGUARD_A_PROFILE_BYTES]);
 	profile->armed_ns = netlink_u64(tb[PERFGUARD_A_PROFILE_ARMED_NS]);
+	parse_spending(tb, profile);
 	return 0;
 }
 
@@ -335,6 +385,7 @@ static int parse_guard(struct nlattr *attrs, int len, void *element)
 	guard->hits = netlink_u64(tb[PERFGUARD_A_GUARD_HITS]);
 	guard->stepped = netlink_u64(tb[PERFGUARD_A_GUARD_STEPPED]);
 	guard->sheds = netlink_u32(tb[PERFGUARD_A_GUARD_SHEDS]);
+	guard->share_ppm = netlink_u32(tb[PERFGUARD_A_GUARD_SHARE_PPM]);
 	return 0;
 }
 

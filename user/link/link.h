@@ -164,8 +164,8 @@ int link_profile_add_contexts(struct link *link, uint32_t id,
 int link_profile_add_weights(struct link *link, uint32_t id,
 			     const struct perfguard_weight *weights, uint32_t nr);
 /* All or nothing; what refused it may be told by link_profiles(). */
-int link_profile_arm(struct link *link, uint32_t id, uint32_t *ret_target_id,
-		     uint32_t *ret_processes);
+int link_profile_arm(struct link *link, uint32_t id, const struct armed_prices *prices,
+		     uint32_t *ret_target_id, uint32_t *ret_processes);
 /* For a target that this link made and that nothing guards, whatever it watches. */
 int link_profile_arm_target(struct link *link, uint32_t id, uint32_t target_id);
 /* Drop a profile that this link loads, or armed for a target by its id. */

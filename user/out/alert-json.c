@@ -115,6 +115,8 @@ static void json_hotpath(struct json *json, const struct hotpath *hotpath)
 		json_double(json, "share", hotpath_share(hotpath, step->ns));
 		if (step->nr_calls > 1)
 			json_u64(json, "recursion", step->nr_calls);
+		if (step->by_several)
+			json_bool(json, "by_several", true);
 		json_end(json);
 	}
 	json_end(json);

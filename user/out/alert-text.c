@@ -118,8 +118,8 @@ static const char *sureness(const struct record *record)
 
 	/* It judges by fewer guards than its odds were made for. */
 	if (record->is_thinned)
-		return confidence >= 0.99 ? "likely, though guards are off" :
-					    "unsure, as guards are off";
+		return confidence >= 0.7 ? "likely, though guards are off" :
+					   "unsure, as guards are off";
 	if (confidence >= 0.99)
 		return "sure";
 	if (confidence >= 0.9)
@@ -313,6 +313,8 @@ static void print_step(FILE *file, const struct alert *alert, uint32_t index, co
 	text_safe(file, label(&step->place, MAX_NAME, text));
 	if (step->nr_calls > 1)
 		fprintf(file, ", called %" PRIu32 " deep", step->nr_calls);
+	if (step->by_several)
+		fputs(", by several callers", file);
 	if (step->place.function && step->place.module &&
 	    strcmp(module, text_basename(alert->exe))) {
 		fputs("  ", file);

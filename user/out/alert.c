@@ -52,10 +52,16 @@ const char *alert_state_name(uint32_t state)
 	return NULL;
 }
 
-/* The odds of the best type against the next one, if it is one of these two. */
+/*
+ * The odds of the best type against the next one, if it is one of these two.
+ * They suppose that all guards are on.  If one is off, which might have told
+ * another type, half of what they are beyond a coin's toss is left.
+ */
 double alert_confidence(const struct record *record)
 {
+	double ret = 1 / (1 + exp2(-(double)record->margin / MARGIN_PER_BIT));
+
 	if (!record->profile_id || !record->type_id)
 		return -1;
-	return 1 / (1 + exp2(-(double)record->margin / MARGIN_PER_BIT));
+	return record->is_thinned ? 0.5 + (ret - 0.5) / 2 : ret;
 }

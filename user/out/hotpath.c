@@ -12,9 +12,9 @@ enum {
 };
 
 /*
- * With more than half of the time, a step is the only one that has so much.
- * Further in, chance chooses: a dozen stacks hardly tell places apart that have
- * a third each.
+ * With more than half of the time, a callee is the only one of its caller's that
+ * has so much.  Further in, chance chooses: a dozen stacks hardly tell places
+ * apart that have a third each.
  */
 #define STEP_SHARE 0.5
 /* Of so much of its own, a function is where the time goes; else see who called. */
@@ -229,32 +229,79 @@ static uint32_t heaviest(const struct tree *tree, uint32_t of)
 	return best;
 }
 
+static bool is_most(const struct tree *tree, uint64_t ns)
+{
+	return (double)ns > STEP_SHARE * (double)tree->nodes[0].ns;
+}
+
 /* Does the hot path go on to a node?  The outermost function is always on it. */
 static bool is_step(const struct tree *tree, const struct node *node)
 {
-	return !node->parent || (double)node->ns > STEP_SHARE * (double)tree->nodes[0].ns;
+	return !node->parent || is_most(tree, node->ns);
 }
 
+static bool has_step(const struct hotpath *hotpath, const struct hotpath_place *place)
+{
+	for (uint32_t i = 0; i < hotpath->nr_steps; i++)
+		if (is_same_place(&hotpath->steps[i].place, place))
+			return true;
+	return false;
+}
+
+/* @node is where the function is called by the step before it; NULL if nowhere. */
+static void add_step(struct hotpath *hotpath, const struct hotpath_function *function,
+		     const struct node *node)
+{
+	hotpath->steps[hotpath->nr_steps++] = (struct hotpath_step){
+		.place = function->place,
+		.ns = function->total_ns,
+		.nr_calls = node ? node->nr_calls : 1,
+		.by_several = !node || node->ns < function->total_ns,
+	};
+}
+
+/* Along the heaviest calls down to the end: what has most of the time, however it is reached. */
+static void take_chain(struct hotpath *hotpath, const struct tree *tree)
+{
+	for (uint32_t at = heaviest(tree, 0); at != NO_NODE; at = heaviest(tree, at)) {
+		const struct node *node = &tree->nodes[at];
+		const struct hotpath_function *function = &hotpath->functions[node->function];
+
+		if (is_step(tree, node) ||
+		    (is_most(tree, function->total_ns) && !has_step(hotpath, &function->place)))
+			add_step(hotpath, function, node);
+	}
+}
+
+/* Of those that are no steps, the function with most time; of equal ones the first. */
+static const struct hotpath_function *most_total(const struct hotpath *hotpath)
+{
+	const struct hotpath_function *best = NULL;
+
+	for (uint32_t i = 0; i < hotpath->nr_functions; i++) {
+		const struct hotpath_function *function = &hotpath->functions[i];
+
+		if ((!best || function->total_ns > best->total_ns) &&
+		    !has_step(hotpath, &function->place))
+			best = function;
+	}
+	return best;
+}
+
+/* The functions are still in the order in which they were first seen: callers first. */
 static int take_path(struct hotpath *hotpath, const struct tree *tree)
 {
-	uint32_t nr = 0, at;
+	const struct hotpath_function *function;
+	uint32_t nr = hotpath->nr_functions;
 
-	for (at = heaviest(tree, 0); at != NO_NODE; at = heaviest(tree, at))
+	for (uint32_t at = heaviest(tree, 0); at != NO_NODE; at = heaviest(tree, at))
 		nr++;
 	hotpath->steps = calloc(nr + 1u, sizeof(*hotpath->steps));
 	if (!hotpath->steps)
 		return -ENOMEM;
-	for (at = heaviest(tree, 0); at != NO_NODE; at = heaviest(tree, at)) {
-		const struct node *node = &tree->nodes[at];
-
-		if (!is_step(tree, node))
-			break;
-		hotpath->steps[hotpath->nr_steps++] = (struct hotpath_step){
-			.place = hotpath->functions[node->function].place,
-			.ns = node->ns,
-			.nr_calls = node->nr_calls,
-		};
-	}
+	take_chain(hotpath, tree);
+	while ((function = most_total(hotpath)) && is_most(tree, function->total_ns))
+		add_step(hotpath, function, NULL);
 	return 0;
 }
 

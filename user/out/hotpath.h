@@ -45,8 +45,9 @@ struct hotpath_place {
 /* A step of the hot path. */
 struct hotpath_step {
 	struct hotpath_place place;
-	uint64_t ns; /* here or further in */
+	uint64_t ns; /* in it or further in, whoever called it */
 	uint32_t nr_calls; /* in a row, most in a stack; more than 1 is a recursion */
+	bool by_several; /* by the step before it, if at all, for a part of the time only */
 };
 
 /*
@@ -77,7 +78,9 @@ struct hotpath {
  * Returns 0 or -ENOMEM; hotpath_deinit() frees it.
  *
  * The hot path leads from the outermost function that has most time, of equal
- * ones the first, as far as there is a callee with more than half of all.
+ * ones the first, along the callees with most time to the end; steps are those
+ * that have more than half of all, however they were reached.  Others that have
+ * so much follow, by their time.
  */
 int hotpath_init(struct hotpath *hotpath, const struct hotpath_stack *stacks, uint32_t nr,
 		 uint64_t end_ns);

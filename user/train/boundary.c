@@ -14,7 +14,7 @@
  *	   epoll_wait      readQuery            the handler that reads.
  *	                    read
  *
- * Which group?  Four things speak for the loop's wait, none alone is enough:
+ * Which group?  Five things speak for the loop's wait, none alone is enough:
  *
  *  - It recurs: every iteration passes it.  Consecutive waits of one group
  *    count once (a run), so that ten reads of one request do not outvote the
@@ -25,17 +25,20 @@
  *    lock or disk wait lies many calls deep in the work: a connection thread
  *    5 and 20, a pool's worker 3 and 10, a select loop 1 and 3.
  *  - Its kind: waiting for any of several things is what loops do.
+ *  - It ends in vain now and then, when its time is over.  Who waits for a lock
+ *    gets it, if late.
  *
  * So a group's score is
  *
  *	runs x (0.02 + share of runs that slept) / depth^3
  *
  * where depth is the number of calls from the branch frame to the system
- * call.  A score three times as high decides; in between decide, in this
- * order, depth (by a factor of three), kind, score and, at equal depth, score x
- * time asleep: the lock of a queue is next to the wait for the queue to fill.
- * A place that was left and never came back is no loop's wait, unless little
- * was seen.
+ * call, times four if it ends in vain now and then.  A score three times as
+ * high decides; in between decide, in this order, depth (by a factor of three),
+ * kind, whether it ends in vain, score and, at equal depth, score x time
+ * asleep: the lock of a queue is next to the wait for the queue to fill.  A
+ * place that was left and never came back is no loop's wait, unless little was
+ * seen.
  *
  * Once a wait is known to be a loop's own, it is reported no more, and what is
  * heard of are the others alone.  Such places are taken to be as frequent as
@@ -54,6 +57,10 @@
  * poll one listening socket: all wake up, one gets the client, and the others
  * sleep on in accept, until the next one comes.  Or a process without a poll of
  * its own waits, when it is done with a client, for this one to close.
+ *
+ * So is the place in which a thread sleeps that has looked for work in the
+ * loop's own wait, or in the same way next to it, and found none (look.h).  It
+ * may be as far in as that, or a little further.
  *
  * One pair must not be parted.  A thread per connection reads; only when there
  * is nothing to read does it poll, inside of the same read function.  Under
@@ -109,6 +116,7 @@ struct finder {
 	bool *before; /* groups.set before it was cut down */
 	bool *inner; /* a set to narrow in its turn */
 	bool *own; /* what came of the first set */
+	bool *idle; /* what else the loop waits in, when there is no work */
 };
 
 static int finder_init(struct finder *finder, const struct boundary_place *places,
@@ -127,10 +135,11 @@ static int finder_init(struct finder *finder, const struct boundary_place *place
 	if (err)
 		goto err_pools;
 	finder->contexts = calloc(nr_places + 1, sizeof(*finder->contexts));
-	finder->before = calloc(nr_places + 1, 3 * sizeof(*finder->before));
+	finder->before = calloc(nr_places + 1, 4 * sizeof(*finder->before));
 	if (finder->contexts && finder->before) {
 		finder->inner = finder->before + nr_places;
 		finder->own = finder->inner + nr_places;
+		finder->idle = finder->own + nr_places;
 		return 0;
 	}
 	err = -ENOMEM;
@@ -269,10 +278,19 @@ static void add_joining(struct finder *finder, uint32_t level, uint32_t *loop_id
 	for (uint32_t i = 0; i < finder->shapes.nr; i++) {
 		if (!finder->before[i])
 			continue;
-		if (groups_joins(&finder->groups, i) == GROUP_JOINS_NEARER)
+		switch (groups_joins(&finder->groups, i)) {
+		case GROUP_JOINS_NOT:
+			break;
+		case GROUP_JOINS_IDLE:
+			finder->idle[i] = true;
 			add_context(finder, i, level, loop_id);
-		else if (groups_joins(&finder->groups, i) == GROUP_JOINS_INNER)
+			break;
+		case GROUP_JOINS_NEARER:
+			add_context(finder, i, level, loop_id);
+			break;
+		case GROUP_JOINS_INNER:
 			finder->inner[i] = true;
+		}
 	}
 }
 
@@ -336,6 +354,7 @@ static void decide(struct finder *finder, uint32_t pool)
 	if (!groups_take(&finder->groups, pool))
 		return;
 	memset(finder->inner, 0, size);
+	memset(finder->idle, 0, size);
 	narrow(finder, pool, &loop_id);
 	if (memchr(finder->inner, true, size)) {
 		memcpy(finder->own, set, size);
@@ -344,6 +363,9 @@ static void decide(struct finder *finder, uint32_t pool)
 		for (uint32_t i = 0; i < finder->shapes.nr; i++)
 			set[i] |= finder->own[i];
 	}
+	/* Who is idle all the time has no other role. */
+	for (uint32_t i = 0; i < finder->shapes.nr; i++)
+		set[i] |= finder->idle[i];
 	set_loop(finder, first, loop_id);
 	pools_split(&finder->pools, pool, set, most_frames(finder));
 }

@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "look.h"
+
 /* A frame as far as it matters here. */
 struct boundary_frame {
 	uint64_t pc; /* return address (frame 0: the system call's) */
@@ -44,6 +46,8 @@ struct boundary_wait {
 	uint32_t place;
 	uint64_t blocked_ns; /* 0 if the call did not sleep */
 	uint64_t enter_ns; /* CLOCK_MONOTONIC */
+	bool is_vain; /* it brought nothing */
+	struct look look; /* what came before it, in the places' numbers */
 };
 
 /* A wait context as loop-set takes it. */

@@ -92,7 +92,7 @@ static void learn(struct work *work)
 
 		if (!unit->units[0] || !feed(work, table, unit))
 			continue;
-		type = infer_end(table->state);
+		type = infer_end(&table->table, table->state);
 		if (type == INFER_NO_TYPE || !infer_fits(&table->table, table->state))
 			continue;
 		score = infer_get(&table->table, table->state, type, 1);

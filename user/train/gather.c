@@ -9,6 +9,7 @@
 #include "base/samples-hash.h"
 #include "course.h"
 #include "cutter.h"
+#include "kin.h"
 #include "marker.h"
 #include "own-wait.h"
 #include "pass.h"
@@ -27,6 +28,7 @@ struct gatherer {
 	const struct course *courses;
 	const struct markers *markers;
 	const bool *dropped; /* by context */
+	struct kins kins;
 	struct samples_loop *loops;
 	struct trie trie;
 	struct tally tally; /* trees, variants and units */
@@ -253,7 +255,9 @@ static int on_wait(struct pass *pass, void *arg)
 	gatherer->is_boundary = context != TRACE_NONE && !gatherer->dropped[context];
 	if (!gatherer->is_boundary)
 		return 0;
-	error = own_waits_note(&gatherer->own_waits, &gatherer->courses[pass->loop], pass);
+	kins_note(&gatherer->kins, pass, context);
+	error = own_waits_note(&gatherer->own_waits, &gatherer->courses[pass->loop], pass,
+			       gatherer->kins.first[context]);
 	if (error)
 		return error;
 	end = cutter_wait(&gatherer->cutter, &start_ns);
@@ -342,7 +346,11 @@ static bool has_wait(const struct samples_loop *loop)
 	return false;
 }
 
-/* The waits as the loop's frame sees them; else, as they were recorded. */
+/*
+ * The waits as the loop's frame sees them; else, as they were recorded.  So are
+ * those that no thread came to in this stage: where idle threads sleep, a load
+ * that lets none be idle does not lead.
+ */
 static int add_waits(struct gatherer *gatherer)
 {
 	const struct pass_input *input = gatherer->input;
@@ -360,7 +368,9 @@ static int add_waits(struct gatherer *gatherer)
 
 		if (!loop->comm[0])
 			memcpy(loop->comm, context->comm, sizeof(loop->comm));
-		if (gatherer->dropped[i] || (has_wait(loop) && loop->boundaries[0].rise))
+		if (gatherer->dropped[i] ||
+		    (has_wait(loop) && loop->boundaries[0].rise &&
+		     kins_waited(&gatherer->kins, i)))
 			continue;
 		error = add_boundary(loop, &(struct samples_boundary){
 			.role = SAMPLES_ROLE_WAIT,
@@ -427,6 +437,7 @@ static void gatherer_deinit(struct gatherer *gatherer, uint32_t nr_loops)
 	for (uint32_t i = 0; gatherer->loops && i < nr_loops; i++)
 		free(gatherer->loops[i].boundaries);
 	free(gatherer->loops);
+	kins_deinit(&gatherer->kins);
 	trie_deinit(&gatherer->trie);
 	tally_deinit(&gatherer->tally);
 	own_waits_deinit(&gatherer->own_waits);
@@ -453,6 +464,8 @@ static int gather_cut(const struct pass_input *input, struct samples *samples,
 	gatherer.loops = calloc(input->loops.nr + 1, sizeof(*gatherer.loops));
 	if (!gatherer.loops && !error)
 		error = -ENOMEM;
+	if (!error)
+		error = kins_init(&gatherer.kins, input);
 	if (!error)
 		error = trie_init(&gatherer.trie);
 	if (!error)

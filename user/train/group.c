@@ -13,12 +13,13 @@ int groups_init(struct groups *groups, const struct pools *pools)
 	*groups = (struct groups){ .pools = pools };
 	groups->set = calloc(nr, sizeof(*groups->set));
 	groups->of_shape = calloc(nr, sizeof(*groups->of_shape));
+	groups->idle = calloc(nr, sizeof(*groups->idle));
 	groups->entries = calloc(nr, sizeof(*groups->entries));
 	groups->gaps = calloc(2 * pools->nr_waits + 1, sizeof(*groups->gaps));
 	groups->last = calloc(pools->nr_threads + 1, sizeof(*groups->last));
 	groups->slept = calloc(pools->nr_threads + 1, sizeof(*groups->slept));
-	if (groups->set && groups->of_shape && groups->entries && groups->gaps && groups->last &&
-	    groups->slept)
+	if (groups->set && groups->of_shape && groups->idle && groups->entries && groups->gaps &&
+	    groups->last && groups->slept)
 		return 0;
 	groups_deinit(groups);
 	return -ENOMEM;
@@ -28,6 +29,7 @@ void groups_deinit(struct groups *groups)
 {
 	free(groups->set);
 	free(groups->of_shape);
+	free(groups->idle);
 	free(groups->entries);
 	free(groups->gaps);
 	free(groups->last);
@@ -120,6 +122,7 @@ static void count_wait(struct groups *groups, const struct boundary_wait *wait)
 			group->own_slept += wait->blocked_ns != 0;
 		}
 		group->sleeps += wait->blocked_ns != 0;
+		group->vain += wait->blocked_ns && wait->is_vain;
 		group->blocked_ns += wait->blocked_ns;
 		if (wait->enter_ns > group->last_ns)
 			group->last_ns = wait->enter_ns;
@@ -162,9 +165,22 @@ uint32_t groups_part(struct groups *groups, uint32_t level)
 	return groups->nr;
 }
 
+/*
+ * Who waits for a lock gets it; who waits for work may wait in vain, for once.
+ * If always, it is time that it waits for.
+ */
+static bool ends_in_vain(const struct group *group)
+{
+	enum { NOW_AND_THEN = 16 };
+
+	return group->vain && group->vain < group->sleeps &&
+	       group->vain >= group->sleeps / NOW_AND_THEN;
+}
+
 /* Of what is no longer reported, suppose that it is frequent and goes on as before. */
 static double score(const struct group *group, uint32_t max_runs)
 {
+	enum { WORTH_OF_VAIN = 4 };
 	double depth = group->depth ? group->depth : 1, runs = group->runs, share;
 
 	if (!group->runs)
@@ -177,6 +193,8 @@ static double score(const struct group *group, uint32_t max_runs)
 	} else if (group->runs == 1 && max_runs >= 8) {
 		runs = 0.1;
 	}
+	if (ends_in_vain(group))
+		runs *= WORTH_OF_VAIN;
 	return runs * (0.02 + share) / (depth * depth * depth);
 }
 
@@ -198,6 +216,8 @@ static bool is_better(const struct group *a, const struct group *b, uint32_t max
 		return a->depth < b->depth;
 	if (a->kind != b->kind)
 		return a->kind < b->kind;
+	if (ends_in_vain(a) != ends_in_vain(b))
+		return ends_in_vain(a);
 	if (a->depth == b->depth) {
 		score_a *= (double)a->blocked_ns;
 		score_b *= (double)b->blocked_ns;
@@ -333,6 +353,81 @@ static bool is_accept_beside(const struct group *best, const struct group *other
 	return best->kind == SHAPE_MANY && other->only_accept && other->depth < 3 * best->depth;
 }
 
+enum { MUCH_LESS = 8 };
+
+/* Next to a wait for work that other threads bring, what sleeps far shorter is a lock. */
+static bool is_lock_beside(const struct group *best, const struct group *other)
+{
+	return best->kind == SHAPE_WAKEUP && other->kind == SHAPE_WAKEUP && !other->vain &&
+	       best->sleeps &&
+	       MUCH_LESS * (other->blocked_ns / other->sleeps) < best->blocked_ns / best->sleeps;
+}
+
+/* Does a thread that waits in @group look for what it waits for in the best? */
+static bool looks_for_work(const struct group *group, const struct group *best)
+{
+	return group == best || (group->kind == best->kind && group->depth <= best->depth);
+}
+
+/* Was the wait come to from a look for work in vain, and is it no lock's? */
+static bool is_looked(const struct groups *groups, const struct group *best,
+		      const struct boundary_wait *wait)
+{
+	const struct look *look = &wait->look;
+	const struct boundary_wait before = { .place = look->place };
+	const struct boundary_wait between = { .place = look->between };
+	uint32_t at;
+
+	if (look->place == LOOK_NONE)
+		return false;
+	at = wait_group(groups, &before);
+	if (at == SHAPE_NONE || at == wait_group(groups, wait) ||
+	    (look->between != LOOK_NONE && wait_group(groups, &between) != at))
+		return false;
+	return looks_for_work(&groups->entries[at], best) && wait->blocked_ns > look->since_ns &&
+	       wait->blocked_ns >= look->slept_ns / MUCH_LESS;
+}
+
+/*
+ * Is there a place in @other in which threads sleep when they have looked for
+ * work in vain (look.h), at once and not for less time?  A third of the sleeps,
+ * or of the time, is enough: there are more ways to come there.
+ */
+static bool has_idle(struct groups *groups, const struct group *best, const struct group *other)
+{
+	enum { OFTEN = 3 };
+	const struct pools *pools = groups->pools;
+	uint32_t at = (uint32_t)(other - groups->entries), nr = 0;
+	const uint32_t *of_place = pools->shapes->of_place;
+	struct group_idle *idle;
+
+	if (other->kind == SHAPE_READ || other->depth >= 3 * best->depth)
+		return false;
+	for (size_t i = 0; i < pools->nr_waits; i++) {
+		const struct boundary_wait *wait = &pools->waits[i];
+
+		if (!wait->blocked_ns || pools_thread(pools, wait)->pool != groups->pool ||
+		    wait_group(groups, wait) != at)
+			continue;
+		idle = &groups->idle[of_place[wait->place]];
+		idle->sleeps++;
+		idle->slept_ns += wait->blocked_ns;
+		if (!is_looked(groups, best, wait))
+			continue;
+		idle->looked++;
+		idle->looked_ns += wait->blocked_ns;
+	}
+	for (uint32_t i = 0; i < pools->shapes->nr; i++) {
+		if (!groups->set[i] || groups->of_shape[i] != at)
+			continue;
+		idle = &groups->idle[i];
+		idle->joins = idle->looked && (OFTEN * idle->looked >= idle->sleeps ||
+					       OFTEN * idle->looked_ns >= idle->slept_ns);
+		nr += idle->joins;
+	}
+	return nr;
+}
+
 /*
  * Is @other, which is not the best, a wait of the loop all the same?  A thread
  * that gets a connection and then serves it has two: for the next connection
@@ -351,8 +446,11 @@ static enum group_joins joins(struct groups *groups, const struct group *best,
 		return GROUP_JOINS_NOT;
 	if (is_accept_beside(best, other))
 		return GROUP_JOINS_NEARER;
+	if (has_idle(groups, best, other))
+		return GROUP_JOINS_IDLE;
 	if (other->depth < best->depth)
-		return best->only_many ? GROUP_JOINS_NOT : GROUP_JOINS_NEARER;
+		return best->only_many || is_lock_beside(best, other) ? GROUP_JOINS_NOT :
+									GROUP_JOINS_NEARER;
 	if ((best->kind != SHAPE_WAKEUP && best->kind != SHAPE_ACCEPT) ||
 	    other->kind == SHAPE_WAKEUP)
 		return GROUP_JOINS_NOT;
@@ -363,13 +461,16 @@ static enum group_joins joins(struct groups *groups, const struct group *best,
 
 enum group_joins groups_joins(const struct groups *groups, uint32_t shape)
 {
-	return groups->entries[groups->of_shape[shape]].joins;
+	enum group_joins joins = groups->entries[groups->of_shape[shape]].joins;
+
+	return joins != GROUP_JOINS_IDLE || groups->idle[shape].joins ? joins : GROUP_JOINS_NOT;
 }
 
 uint32_t groups_keep_best(struct groups *groups)
 {
 	uint32_t best = best_group(groups), kept = 0;
 
+	memset(groups->idle, 0, groups->pools->shapes->nr * sizeof(*groups->idle));
 	for (uint32_t i = 0; i < groups->nr; i++) {
 		struct group *group = &groups->entries[i];
 

@@ -21,6 +21,7 @@ enum group_joins {
 	GROUP_JOINS_NOT,
 	GROUP_JOINS_NEARER, /* all of it, it waits next to the loop */
 	GROUP_JOINS_INNER, /* what is best in it, there is work beside */
+	GROUP_JOINS_IDLE, /* those of its shapes that threads come to from looks in vain */
 };
 
 struct group {
@@ -28,6 +29,7 @@ struct group {
 	uint32_t runs; /* of consecutive waits in this group */
 	uint32_t slept; /* runs in which it did */
 	uint32_t sleeps; /* waits in which it did */
+	uint32_t vain; /* of those, that brought nothing */
 	uint32_t depth; /* calls from the branch frame to the system call */
 	uint32_t kind; /* enum shape_kind, the likeliest of its shapes */
 	bool only_many; /* all its shapes wait for any of several things */
@@ -42,11 +44,21 @@ struct group {
 	uint64_t last_ns; /* when the last wait in it was entered */
 };
 
+/* How a shape is slept in: in all, and by those who have looked for work in vain. */
+struct group_idle {
+	uint32_t sleeps;
+	uint32_t looked;
+	uint64_t slept_ns;
+	uint64_t looked_ns;
+	bool joins; /* it is why its group joins */
+};
+
 struct groups {
 	const struct pools *pools;
 	uint32_t pool; /* whose waits count */
 	bool *set; /* by shape */
 	uint32_t *of_shape; /* valid for the shapes in the set */
+	struct group_idle *idle; /* by shape */
 	struct group *entries;
 	uint32_t nr;
 	uint64_t *gaps; /* room for two samples, each of pools->nr_waits */

@@ -7,12 +7,12 @@
 
 enum {
 	MAX_WAITS = 1024, /* over all loops; what is beyond is rare */
-	SHARE = 200, /* one of so many waits of its loop is no accident */
+	SHARE = 200, /* one of so many waits of its kin is no accident */
 };
 
 static bool is_same(const struct own_wait *a, const struct own_wait *b)
 {
-	return a->loop == b->loop && a->boundary.syscall == b->boundary.syscall &&
+	return a->loop == b->loop && a->kin == b->kin && a->boundary.syscall == b->boundary.syscall &&
 	       a->boundary.object == b->boundary.object &&
 	       a->boundary.return_offset == b->boundary.return_offset &&
 	       a->boundary.distance == b->boundary.distance;
@@ -45,7 +45,7 @@ static const struct trace_context *told_by(const struct pass *pass)
 }
 
 int own_waits_note(struct own_waits *waits, const struct course *course,
-		   const struct pass *pass)
+		   const struct pass *pass, uint32_t kin)
 {
 	const struct walk_frame *frame = pass->walk.frames;
 	const struct trace_context *context;
@@ -58,6 +58,7 @@ int own_waits_note(struct own_waits *waits, const struct course *course,
 		return 0;
 	wait = (struct own_wait){
 		.loop = pass->loop,
+		.kin = kin,
 		.boundary = {
 			.role = SAMPLES_ROLE_WAIT,
 			.syscall = trace_number(pass->event) & TRACE_SYSCALL_MASK,
@@ -91,7 +92,7 @@ bool own_waits_counts(const struct own_waits *waits, const struct own_wait *wait
 	uint64_t all = 0;
 
 	for (uint32_t i = 0; i < waits->nr; i++)
-		if (waits->entries[i].loop == wait->loop)
+		if (waits->entries[i].loop == wait->loop && waits->entries[i].kin == wait->kin)
 			all += waits->entries[i].seen;
 	return wait->seen >= all / SHARE;
 }

@@ -18,6 +18,7 @@
 
 struct own_wait {
 	uint32_t loop;
+	uint32_t kin; /* of the context it was told by: the first of them, kin.h */
 	struct samples_boundary boundary;
 	uint64_t seen;
 };
@@ -27,9 +28,9 @@ struct own_waits {
 	uint32_t nr;
 };
 
-/* The loop's wait was entered.  Returns 0 or -ENOMEM. */
+/* The loop's wait was entered, told by a context of @kin.  Returns 0 or -ENOMEM. */
 int own_waits_note(struct own_waits *waits, const struct course *course,
-		   const struct pass *pass);
+		   const struct pass *pass, uint32_t kin);
 
 /* Was this one seen often enough to be no accident? */
 bool own_waits_counts(const struct own_waits *waits, const struct own_wait *wait);

@@ -44,7 +44,7 @@ void pass_input_deinit(struct pass_input *input)
 	*input = (struct pass_input){ 0 };
 }
 
-static bool is_called_from(const struct pass *pass, const struct trace_context *context)
+bool pass_is_called_from(const struct pass *pass, const struct trace_context *context)
 {
 	const struct walk_frame *frame =
 		walk_frame_at(&pass->walk, pass->event->sp + context->distance);
@@ -69,7 +69,7 @@ uint32_t pass_context(const struct pass *pass)
 		if (context->syscall != syscall ||
 		    pass->input->loops.of_context[index->order[i]] != pass->loop)
 			continue;
-		if (is_called_from(pass, context))
+		if (pass_is_called_from(pass, context))
 			return index->order[i];
 		if (found == TRACE_NONE)
 			found = index->order[i];

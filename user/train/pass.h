@@ -67,6 +67,9 @@ int pass_run(const struct pass_input *input, const struct pass_ops *ops, void *a
  */
 uint32_t pass_context(const struct pass *pass);
 
+/* Was a function with a site called from there, by which the wait, just entered, is told? */
+bool pass_is_called_from(const struct pass *pass, const struct trace_context *context);
+
 /* Does the return of a wait begin a unit?  As the module decides (kmod/wait.c). */
 bool pass_wake_begins(uint32_t syscall, int64_t value);
 

@@ -8,6 +8,7 @@
 
 enum {
 	FEW_WAITS = 4, /* less tells nothing of a thread's role */
+	FEW_SLEEPS = 3, /* the same, in one place */
 	MANY_WAITS = 16,
 };
 
@@ -26,8 +27,13 @@ static void find_threads(struct pools *pools, const struct boundary_place *place
 		}
 		pools->thread_of_place[i] = thread;
 	}
-	for (size_t i = 0; i < pools->nr_waits; i++)
-		pools_thread(pools, &pools->waits[i])->nr_waits++;
+	for (size_t i = 0; i < pools->nr_waits; i++) {
+		struct pool_thread *thread = pools_thread(pools, &pools->waits[i]);
+
+		thread->nr_waits++;
+		if (pools->waits[i].blocked_ns)
+			thread->recurs |= ++pools->slept[pools->waits[i].place] >= FEW_SLEEPS;
+	}
 }
 
 static void join(struct pools *pools, uint32_t from, uint32_t to)
@@ -81,7 +87,8 @@ int pools_init(struct pools *pools, const struct shapes *shapes,
 	pools->threads = calloc(nr_places + 1, sizeof(*pools->threads));
 	pools->thread_of_place = calloc(nr_places + 1, sizeof(*pools->thread_of_place));
 	pools->of_shape = calloc(nr_places + 1, sizeof(*pools->of_shape));
-	if (!pools->threads || !pools->thread_of_place || !pools->of_shape) {
+	pools->slept = calloc(nr_places + 1, sizeof(*pools->slept));
+	if (!pools->slept || !pools->threads || !pools->thread_of_place || !pools->of_shape) {
 		pools_deinit(pools);
 		return -ENOMEM;
 	}
@@ -96,6 +103,7 @@ void pools_deinit(struct pools *pools)
 	free(pools->threads);
 	free(pools->thread_of_place);
 	free(pools->of_shape);
+	free(pools->slept);
 	memset(pools, 0, sizeof(*pools));
 }
 
@@ -126,7 +134,7 @@ void pools_split(struct pools *pools, uint32_t pool, const bool *is_kept, uint32
 			continue;
 		if (pools->shapes->entries[shape].place->nr_frames > max_frames)
 			limit = MANY_WAITS;
-		if (thread->pool == pool && thread->nr_waits < limit)
+		if (thread->pool == pool && (thread->nr_waits < limit || !thread->recurs))
 			continue;
 		if (split == SHAPE_NONE)
 			split = pools->nr++;

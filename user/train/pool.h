@@ -17,6 +17,7 @@ struct pool_thread {
 	uint32_t tid;
 	uint32_t pool;
 	uint32_t nr_waits;
+	bool recurs; /* it slept in some place again and again */
 	bool is_kept; /* waits at one of the loop's places, while a pool is split */
 };
 
@@ -28,6 +29,7 @@ struct pools {
 	uint32_t nr_threads;
 	uint32_t *thread_of_place;
 	uint32_t *of_shape; /* SHAPE_NONE if no thread of a pool waits there */
+	uint32_t *slept; /* by place: how often */
 	uint32_t nr; /* numbers given; a pool can have become empty */
 };
 
@@ -45,7 +47,8 @@ static inline struct pool_thread *pools_thread(const struct pools *pools,
 
 /*
  * Threads of @pool that wait again and again, but never at a shape of @is_kept,
- * have another role and become a pool of their own.  Where their stacks have
+ * have another role and become a pool of their own.  One that slept here and
+ * there, and nowhere often, may only be about to come to its loop.  Where their stacks have
  * more than @max_frames frames it is more likely one long unit.
  */
 void pools_split(struct pools *pools, uint32_t pool, const bool *is_kept, uint32_t max_frames);

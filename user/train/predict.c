@@ -62,7 +62,7 @@ static uint32_t to_type(const struct predictor *predictor, const struct table *t
 			uint16_t type)
 {
 	if (type == INFER_NO_TYPE && predictor->is_paper)
-		type = table->table.default_early;
+		type = infer_type_at(&table->table, table->table.default_early);
 	return type == INFER_NO_TYPE ? SAMPLES_NONE : table->first_type + type;
 }
 
@@ -74,9 +74,9 @@ struct predict_verdict predictor_unit(struct predictor *predictor, uint32_t unit
 
 	infer_begin(&table->table, table->state);
 	verdict.hits = feed_half(predictor, table, unit, true);
-	verdict.half = to_type(predictor, table, infer_early(table->state));
+	verdict.half = to_type(predictor, table, infer_early(&table->table, table->state));
 	verdict.hits += feed_half(predictor, table, unit, false);
-	verdict.end = to_type(predictor, table, infer_end(table->state));
+	verdict.end = to_type(predictor, table, infer_end(&table->table, table->state));
 	return verdict;
 }
 

@@ -74,11 +74,11 @@ static int add_table(struct tables *tables, const struct model *model, uint32_t 
 		if (ret)
 			return ret;
 	}
-	table->slots = calloc(infer_nr_slots(table->table.nr_contexts), sizeof(*table->slots));
+	table->room = malloc(infer_room(&table->table));
 	table->state = calloc(1, infer_state_size(&table->table));
-	if (!table->slots || !table->state)
+	if (!table->room || !table->state)
 		return -ENOMEM;
-	return infer_table_init(&table->table, table->slots);
+	return infer_table_init(&table->table, table->room);
 }
 
 int tables_init(struct tables *tables, const struct model *model, uint32_t nr_loops, bool is_paper)
@@ -111,7 +111,7 @@ err_deinit:
 void tables_deinit(struct tables *tables)
 {
 	for (uint32_t i = 0; tables->loops && i < tables->nr_loops; i++) {
-		free(tables->loops[i].slots);
+		free(tables->loops[i].room);
 		free(tables->loops[i].state);
 	}
 	free(tables->loops);

@@ -15,7 +15,7 @@ struct table {
 	struct infer_table table;
 	struct infer_state *state; /* for one unit at a time */
 	uint32_t first_type;
-	uint32_t *slots;
+	void *room; /* of the table */
 };
 
 struct tables {

@@ -71,7 +71,7 @@ static uint32_t infer_type(struct table *table, const struct samples_timing *tim
 		if (guard_of[hit->function] != SAMPLES_NONE)
 			infer_hit(&table->table, table->state, guard_of[hit->function], hit->depth);
 	}
-	type = infer_end(table->state);
+	type = infer_end(&table->table, table->state);
 	return type == INFER_NO_TYPE ? SAMPLES_NONE : table->first_type + type;
 }
 

@@ -261,8 +261,8 @@ enum perfguard_guard_state {
 	/* Its breakpoint is in the target's memory. */
 	PERFGUARD_GUARD_STATE_ACTIVE = 1,
 	/*
-	 * Taken off for a time, because it was hit far more often than
-	 * planned.
+	 * Taken off for a time, because guarding took more than its budget;
+	 * where there is none, because it was hit far more often than planned.
 	 */
 	PERFGUARD_GUARD_STATE_SHED = 2,
 };
@@ -658,8 +658,13 @@ enum {
 	PERFGUARD_A_RECORD_MET,
 	/* The unit fits no type; the one told is the closest. */
 	PERFGUARD_A_RECORD_IS_NOVEL,
-	/* Some guard is shed, so that the type is less sure than planned. */
+	/*
+	 * A guard in a context of this event loop is shed, so that the type is
+	 * less sure than planned.
+	 */
 	PERFGUARD_A_RECORD_IS_THINNED,
+	/* What the wait call returned, of a wait. */
+	PERFGUARD_A_RECORD_RESULT,
 
 	__PERFGUARD_A_RECORD_MAX,
 	PERFGUARD_A_RECORD_MAX = (__PERFGUARD_A_RECORD_MAX - 1)
@@ -792,6 +797,47 @@ enum {
 	PERFGUARD_A_PROFILE_BYTES,
 	/* CLOCK_REALTIME when it was armed. */
 	PERFGUARD_A_PROFILE_ARMED_NS,
+	/*
+	 * What guarding may take of the target's CPU time, in millionths.
+	 * Guards are shed so that it takes no more. Absent for no limit; then
+	 * a guard is shed that is hit far more often than planned.
+	 */
+	PERFGUARD_A_PROFILE_BUDGET_PPM,
+	/*
+	 * The price on this machine of a hit of a guard whose instruction the
+	 * kernel carries out, but for the module's handler, which measures
+	 * itself. The sender has measured it, like the next four; a budget
+	 * needs those of hits.
+	 */
+	PERFGUARD_A_PROFILE_KERNEL_HIT_NS,
+	/* The same where the module carries the instruction out. */
+	PERFGUARD_A_PROFILE_MODULE_HIT_NS,
+	/* The same where the kernel single-steps it. */
+	PERFGUARD_A_PROFILE_STEPPED_HIT_NS,
+	/* The price of a hooked call that is no boundary. */
+	PERFGUARD_A_PROFILE_CALL_NS,
+	/* What the end of a unit and the begin of the next add to it. */
+	PERFGUARD_A_PROFILE_UNIT_NS,
+	/* CPU time of the target since the profile was armed. */
+	PERFGUARD_A_PROFILE_CPU_NS,
+	/*
+	 * What the handler of guards' hits took since then, measured by
+	 * itself.
+	 */
+	PERFGUARD_A_PROFILE_CHECK_NS,
+	/* What hits took since then, the handler and by the prices. */
+	PERFGUARD_A_PROFILE_GUARDS_NS,
+	/*
+	 * What hooked calls and units took since then, by the prices. Nothing
+	 * can be shed of it.
+	 */
+	PERFGUARD_A_PROFILE_BOUNDARIES_NS,
+	/*
+	 * The same three of the last second or so that the governor looked at.
+	 */
+	PERFGUARD_A_PROFILE_LAST_CPU_NS,
+	PERFGUARD_A_PROFILE_LAST_GUARDS_NS,
+	PERFGUARD_A_PROFILE_LAST_BOUNDARIES_NS,
 
 	__PERFGUARD_A_PROFILE_MAX,
 	PERFGUARD_A_PROFILE_MAX = (__PERFGUARD_A_PROFILE_MAX - 1)
@@ -810,6 +856,11 @@ enum {
 	/* How often it was shed. */
 	PERFGUARD_A_GUARD_SHEDS,
 	PERFGUARD_A_GUARD_PAD,
+	/*
+	 * What it took of the target's CPU time when it was looked at last, in
+	 * millionths; of a shed guard, before it was shed.
+	 */
+	PERFGUARD_A_GUARD_SHARE_PPM,
 
 	__PERFGUARD_A_GUARD_MAX,
 	PERFGUARD_A_GUARD_MAX = (__PERFGUARD_A_GUARD_MAX - 1)
@@ -903,7 +954,9 @@ enum {
 	 * profile takes the place of the old one without a gap. Ends with
 	 * target-del. With a target-id that target is guarded instead,
 	 * whatever it watches: one that the same socket made, and that nothing
-	 * guards yet. Ends with the target, or with profile-del.
+	 * guards yet. Ends with the target, or with profile-del. Of a budget,
+	 * and of the prices by which the module keeps to it, the profile-get
+	 * tells what became.
 	 */
 	PERFGUARD_CMD_PROFILE_ARM,
 	/* The profiles that are armed or being loaded. */

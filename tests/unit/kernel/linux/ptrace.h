@@ -14,6 +14,10 @@ typedef __u32 u32;
 typedef __u64 u64;
 typedef __s64 s64;
 
+#define likely(condition) (condition)
+#define unlikely(condition) (condition)
+#define noinline __attribute__((noinline))
+
 enum {
 	__USER_CS = 0x33,
 };

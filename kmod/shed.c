@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0
+
+/*
+ * All functions: in a turn at the target, by a work; a probe must not be taken
+ * off by its own handler.  pguard_probe_sync() comes after the last one is off.
+ */
+
+#include "shed.h"
+
+#include "compat.h"
+#include "probes.h"
+#include "profile.h"
+
+#include <linux/jiffies.h>
+#include <linux/minmax.h>
+
+enum {
+	FIRST_PAUSE = 10,	/* s */
+	MAX_PAUSE = 600,
+};
+
+/* Units of the event loops that have it in a context are less sure, or sure again. */
+static void tell_courses(struct pguard_profile *profile, u32 guard, u32 more)
+{
+	const struct infer_table *table;
+	u32 i, j;
+
+	for (i = 0; i < profile->nr_courses; i++) {
+		table = &profile->courses[i].table;
+		for (j = 0; j < table->nr_contexts; j++)
+			if (table->contexts[j].site == guard)
+				WRITE_ONCE(profile->courses[i].nr_shed,
+					   profile->courses[i].nr_shed + more);
+	}
+}
+
+/* Take a guard off that is on: for longer each time. */
+void pguard_shed_guard(struct pguard_target *target, struct pguard_profile *profile, u32 i)
+{
+	struct pguard_guard *guard = &profile->guards[i];
+
+	pguard_probes_off(target, profile, i);
+	guard->pause = clamp_t(u32, 2 * guard->pause, FIRST_PAUSE, MAX_PAUSE);
+	guard->shed_at = jiffies;
+	WRITE_ONCE(guard->sheds, guard->sheds + 1);
+	WRITE_ONCE(guard->state, PERFGUARD_GUARD_STATE_SHED);
+	WRITE_ONCE(profile->nr_shed, profile->nr_shed + 1);
+	tell_courses(profile, i, 1);
+}
+
+/* Is it time to try a guard again that is shed? */
+bool pguard_shed_is_over(const struct pguard_guard *guard)
+{
+	return time_after_eq(jiffies, guard->shed_at + guard->pause * HZ);
+}
+
+/* Put it on again.  Return: whether it is; if it cannot be just now, next time. */
+bool pguard_shed_restore(struct pguard_target *target, struct pguard_profile *profile, u32 i)
+{
+	struct pguard_guard *guard = &profile->guards[i];
+
+	if (pguard_probes_on(target, profile, i))
+		return false;
+	WRITE_ONCE(guard->state, PERFGUARD_GUARD_STATE_ACTIVE);
+	WRITE_ONCE(profile->nr_shed, profile->nr_shed - 1);
+	tell_courses(profile, i, -1);
+	return true;
+}
