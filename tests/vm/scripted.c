@@ -9,14 +9,15 @@
  *   fork SCRIPT LOG          a child does, and ends
  *
  * A script is an array of struct step.  A step "wait" is the loop's wait, of at
- * most room milliseconds; what is between two of them is a unit.  A step "nap"
- * sleeps room microseconds, within a unit.  A log is the thread's id, the stack
+ * most room milliseconds; what is between two of them is a unit.  A step "rest"
+ * is the same from another place.  A step "nap" sleeps room microseconds, within
+ * a unit.  A log is the thread's id, the stack
  * pointer at its waits, and then the stack pointer at the entry of each
  * function called, words of 64 bits.
  *
  * It says first: the address that the call of the wait returns to, the distance
- * from SP at the system call to the slot of that address, and the addresses of
- * the functions.
+ * from SP at the system call to the slot of that address, the addresses of the
+ * functions, and what the call of the rest returns to.
  */
 
 #include <alloca.h>
@@ -31,7 +32,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WAIT = 0xffff, NAP = 0xfffe, NR_FUNCTIONS = 48, MAX_WORDS = 1 << 20 };
+enum { WAIT = 0xffff, NAP = 0xfffe, REST = 0xfffd, NR_FUNCTIONS = 48, MAX_WORDS = 1 << 20 };
 
 /* A call; the @nested steps that follow, and theirs, are calls by it. */
 struct step {
@@ -51,7 +52,7 @@ struct run {
 };
 
 static __thread struct run *run;
-static uint64_t return_address, distance;
+static uint64_t return_address, distance, rest_address;
 
 #define NOINLINE __attribute__((noinline))
 
@@ -111,11 +112,21 @@ static NOINLINE void wait_here(uint64_t ms)
 	distance = (uint64_t)__builtin_dwarf_cfa() - 8 - sp;
 }
 
+static NOINLINE void rest_here(uint64_t ms)
+{
+	uint64_t sp = run->wait_sp;
+
+	wait_here(ms);
+	rest_address = return_address;
+	run->wait_sp = sp;
+}
+
 static NOINLINE void loop(void)
 {
 	while (run->at < run->end) {
 		switch (run->at->function) {
 		case WAIT: wait_here((run->at++)->room); break;
+		case REST: rest_here((run->at++)->room); break;
 		case NAP: usleep((run->at++)->room); break;
 		default: call();
 		}
@@ -185,16 +196,15 @@ static void run_threads(const char *script, const char *log, int nr)
 
 static void hello(void)
 {
-	struct run nothing = { 0 };
+	const struct step steps[] = { { REST, 0, 0 }, { WAIT, 0, 0 } };
+	struct run nothing = { .at = steps, .end = steps + 2 };
 
 	run = &nothing;
-	nothing.at = &(struct step){ WAIT, 0, 0 };
-	nothing.end = nothing.at + 1;
 	loop();
 	printf("%lx %lu", (unsigned long)return_address, (unsigned long)distance);
 	for (int i = 0; i < NR_FUNCTIONS; i++)
 		printf(" %lx", (unsigned long)functions[i]);
-	puts("");
+	printf(" %lx\n", (unsigned long)rest_address);
 }
 
 int main(void)

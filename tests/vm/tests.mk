@@ -15,8 +15,14 @@ VM_SITES := $(filter $(BUILD)/user/base/% $(BUILD)/user/binary/%,$(OBJ))
 $(BUILD)/tests/vm/sites: VM_OBJ = $(VM_SITES)
 $(BUILD)/tests/vm/sites: $(VM_SITES)
 
+# It guards itself.
+VM_HITS := $(VM_OBJ) $(BUILD)/tests/bench/self.o
+$(BUILD)/tests/vm/hits: VM_OBJ = $(VM_HITS)
+$(BUILD)/tests/vm/hits: CPPFLAGS += -Itests/bench
+$(BUILD)/tests/vm/hits: $(VM_HITS)
+
 # As real programs come: stripped, without frame pointers, with exported names.
-VM_VICTIMS := $(addprefix $(BUILD)/tests/vm/,guarded scripted victim)
+VM_VICTIMS := $(addprefix $(BUILD)/tests/vm/,busy guarded scripted victim)
 $(VM_VICTIMS): $(BUILD)/tests/vm/%: tests/vm/%.c
 	$(call say,CCLD,$@)
 	$(Q)mkdir -p $(@D)

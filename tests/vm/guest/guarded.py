@@ -99,7 +99,7 @@ class Armed:
     """A profile that pg-collect armed, asked by netlink."""
 
     def __init__(self, path):
-        result = collect("arm", path)
+        result = collect("arm", "--budget", "none", path)
         if result.returncode:
             raise RuntimeError(result.stdout + result.stderr)
         self.said = result.stdout

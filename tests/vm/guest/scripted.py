@@ -11,7 +11,7 @@ from record import Program, file_offset
 
 SCRIPTED = str(TOP / "build/tests/vm/scripted")
 NR_FUNCTIONS = 48
-WAIT, NAP, POLL = 0xffff, 0xfffe, 7
+WAIT, NAP, REST, POLL = 0xffff, 0xfffe, 0xfffd, 7
 ROOMS = (0, 16, 64, 96, 400)
 GUARD, UNIT = 7, 8
 NOVEL = 1 << 63
@@ -27,7 +27,8 @@ class Scripted(Program):
         self.distance = int(words[1])
         # The loop's frame is anywhere above; what counts is that all agree.
         self.rise = self.distance + 8 + 256
-        self.offsets = [file_offset(self.pid, int(word, 16))[1] for word in words[2:]]
+        self.offsets = [file_offset(self.pid, int(word, 16))[1] for word in words[2:-1]]
+        self.rest_offset = file_offset(self.pid, int(words[-1], 16))[1]
         self.directory = tempfile.TemporaryDirectory()
         self.log = pathlib.Path(self.directory.name, "log")
 
@@ -56,7 +57,7 @@ class Scripted(Program):
         top = words[1] + self.rise
         units, at = [], 2
         for function, _, _ in steps:
-            if function == WAIT:
+            if function in (WAIT, REST):
                 units.append([])
             elif function != NAP:
                 units[-1].append((function, top - words[at]))
@@ -65,6 +66,10 @@ class Scripted(Program):
 
     def boundary(self):
         return (self.return_offset, POLL, self.distance, self.rise)
+
+    def rest(self):
+        """Of a wait that tells nothing of the loop's frame."""
+        return (self.rest_offset, POLL, self.distance, 0)
 
 
 def random_calls(source, level=0):

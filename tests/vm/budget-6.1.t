@@ -1,0 +1,5 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Guarding keeps to its budget, counted in instructions, on Linux 6.1.
+
+exec "${0%/*}/module" 6.1 --exact 63-budget.py

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Guarding keeps to its budget, whatever the guards are hit; what fits stays on."""
+
+import json
+import os
+import pathlib
+import random
+import subprocess
+import time
+
+from family import NUMBER, Family, Refused, u32
+from perfguard import IS_SLOW, MODULE, TOP, collect, done, note, ok, run, wait_until
+from profile import Context, Profile, Type, armed, guards
+from record import changed_bytes, file_offset
+
+BUSY = str(TOP / "build/tests/vm/busy")
+MAKE_PROFILE = str(TOP / "build/tests/unit/make-profile")
+# Counted in instructions, a second of the guest is a long one.
+EXACT = bool(os.environ.get("EXACT"))
+WINDOW = 1500       # ms
+SEED = 20161113
+ENDS = 6 if IS_SLOW else 16
+ACTIVE, SHED = 1, 2
+OFTEN, SELDOM, RARE = range(3)
+POLL = 7
+RISE = 4096
+PRICES = {"KERNEL_HIT_NS": "kernel_hit", "MODULE_HIT_NS": "module_hit",
+          "STEPPED_HIT_NS": "stepped_hit", "CALL_NS": "call", "UNIT_NS": "unit"}
+
+
+class Busy:
+    def __init__(self, threads):
+        self.process = subprocess.Popen([BUSY, str(threads)], text=True, bufsize=1,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.pid = self.process.pid
+        words = self.answer().split()
+        self.return_address, *self.functions = (int(words[i], 16) for i in (0, 3, 4, 5))
+        self.distance, self.depth = int(words[1]), int(words[2])
+
+    def answer(self):
+        return self.process.stdout.readline().strip()
+
+    def do(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return self.answer()
+
+    def rate(self, ms):
+        """Work a second, in thousands of instructions."""
+        calls, ns = map(int, self.do(f"count {ms}").split())
+        return calls * 1e9 / ns
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+
+    def profile(self):
+        def offset(address):
+            return file_offset(self.pid, address)[1]
+        return Profile(BUSY, [(offset(self.return_address), POLL, self.distance, RISE)],
+                       [(offset(one), 0) for one in self.functions],
+                       [Type(0, 1)],
+                       [Context(guard, self.depth, [(0, 1, 1)]) for guard in range(3)])
+
+
+def measured():
+    """What pg-collect finds guarding to cost here."""
+    paths = ["/tmp/program", "/tmp/library"]
+    for path in paths:
+        # The guards of this profile are at places behind the code.
+        pathlib.Path(path).write_bytes(pathlib.Path(BUSY).read_bytes().ljust(1 << 20, b"\x90"))
+    run(MAKE_PROFILE, "here", "/tmp/here.pgp", *paths)
+    result = collect("arm", "/tmp/here.pgp")
+    note(result.stdout.replace("\n", "\n# ") + result.stderr)
+    lines = [json.loads(line) for line in collect("status", "--json").stdout.splitlines()]
+    told = [line for line in lines if line["kind"] == "profile"]
+    text = collect("status").stdout
+    collect("disarm", "--all")
+    ok(len(told) == 1 and told[0]["budget"] == 0.02 and "budget     2 % of" in result.stdout and
+       "budget     2 % of CPU time" in text, "the usual budget is told")
+    prices = told[0]["price_ns"]
+    note(f"prices: {prices}")
+    ok(100 < prices["kernel_hit"] < prices["stepped_hit"] and prices["call"] > 1 and
+       prices["unit"] > 1, "and what hits and units cost here")
+    ok(collect("arm", "--budget", "none", "/tmp/here.pgp").returncode == 0 and
+       "of CPU time" not in collect("status").stdout, "there may be none")
+    collect("disarm", "--all")
+    return {name: prices[key] for name, key in PRICES.items()}
+
+
+def arm(family, busy, budget, prices):
+    """The profile's id, its target's."""
+    profile = busy.profile().load(family, "busy")
+    attributes = [u32(NUMBER["A_PROFILE_ID"], profile)]
+    if budget:
+        attributes.append(u32(NUMBER["A_PROFILE_BUDGET_PPM"], int(budget * 10000)))
+    attributes += [u32(NUMBER["A_PROFILE_" + name], value) for name, value in prices.items()]
+    answer = family.do("PROFILE_ARM", *attributes)
+    return profile, int.from_bytes(answer[NUMBER["A_PROFILE_TARGET_ID"]], "little")
+
+
+def forget(family, target):
+    family.do("TARGET_DEL", u32(NUMBER["A_TARGET_ID"], target))
+
+
+def refusals(family, prices):
+    busy = Busy(1)
+    text = "no budget without prices"
+    for budget, some, words in ((2, {}, "needs the prices"),
+                                (2, {"KERNEL_HIT_NS": 1, "MODULE_HIT_NS": 1}, "needs the prices"),
+                                (100.1, prices, "range"),
+                                (2, {**prices, "UNIT_NS": 1000001}, "range")):
+        try:
+            arm(family, busy, budget, some)
+            ok(False, text)
+        except Refused as error:
+            ok(words in error.strerror, f"{text}: {error.strerror}")
+        text = "no price or budget out of range"
+    busy.end()
+
+
+def states(family, profile):
+    return [one["state"] for one in guards(family, profile)]
+
+
+def are_in_place(family, profile, busy):
+    """Breakpoints are where guards are on.  For a moment one may go or come."""
+    return wait_until(lambda: changed_bytes(busy.pid, BUSY) ==
+                      states(family, profile).count(ACTIVE), 10)
+
+
+def told(family, profile):
+    return next(one for one in armed(family) if one["id"] == profile)
+
+
+def share(told):
+    return (told["guards_ns"] + told["boundaries_ns"]) / told["cpu_ns"]
+
+
+def held(family, prices, threads, budget, fits, windows=2):
+    """Beside a busy function, what fits stays; and all together takes no more."""
+    text = f"{threads} thread{'s' * (threads > 1)}, {budget} %"
+    busy = Busy(threads)
+    busy.do("hot")
+    time.sleep(1)
+    before = busy.rate(WINDOW)
+    start = time.monotonic()
+    profile, target = arm(family, busy, budget, prices)
+    wait_until(lambda: states(family, profile)[OFTEN] == SHED, 30)
+    row = told(family, profile)
+    note(f"{text}: shed {time.monotonic() - start:.3f} s after arming began, when guards had "
+         f"taken {row['guards_ns'] / 1e6:.2f} ms of {row['cpu_ns'] / 1e6:.2f}")
+    time.sleep(3)
+    first = guards(family, profile), told(family, profile)
+    rate = busy.rate(windows * WINDOW)
+    last = guards(family, profile), told(family, profile)
+    note(f"{text}: took {share(last[1]):.4%} since armed by its own account, meanwhile "
+         f"{share({key: last[1][key] - first[1][key] for key in last[1] if key.endswith('_ns')}):.4%}; "
+         f"shares {[one['share_ppm'] for one in last[0]]}, sheds {[one['sheds'] for one in last[0]]}")
+    ok(last[0][OFTEN]["state"] == SHED and last[0][OFTEN]["sheds"] >= (2 if windows > 2 else 1),
+       f"{text}: a guard that is hit a million times a second is shed"
+       f"{', and tried again' * (windows > 2)}")
+    # By the clock of a busy host a hit may take much longer than when it was tried out.
+    ok(not EXACT or all((one["sheds"] == 0) == fit and (one["state"] == ACTIVE) == fit
+                        for one, fit in zip(last[0][SELDOM:], fits)),
+       f"{text}: of the others what does not fit: {[one['sheds'] for one in last[0][SELDOM:]]}")
+    ok(all(after["state"] == SHED or after["hits"] > before["hits"]
+           for before, after in zip(first[0], last[0])), f"{text}: what is on counts")
+    return busy, profile, target, (text, budget, before, rate)
+
+
+def exactly(busy, figures):
+    """By the work that is done, with nothing armed before and after."""
+    text, budget, before, rate = figures
+    after = busy.rate(WINDOW)
+    note(f"{text}: {before:.0f} calls a second before, {rate:.0f} guarded, {after:.0f} after")
+    if not EXACT:
+        return
+    overhead = 100 * ((before + after) / 2 / rate - 1)
+    ok(abs(before / after - 1) < 0.002, f"{text}: it does as much work before and after")
+    ok(overhead <= budget + 0.2, f"{text}: guarding takes {overhead:.3f} % of its work")
+    ok(overhead > 0.1, f"{text}: and it takes something")
+
+
+def comes_back(family, busy, profile, target, figures):
+    busy.do("cool")
+    ok(wait_until(lambda: states(family, profile)[OFTEN] == ACTIVE, 60),
+       "when the load falls, the guard comes back")
+    ok(are_in_place(family, profile, busy), "its breakpoint, too")
+    hits = guards(family, profile)[OFTEN]["hits"]
+    busy.do("hot")
+    ok(wait_until(lambda: states(family, profile)[OFTEN] == SHED, 30) and
+       guards(family, profile)[OFTEN]["hits"] > hits and are_in_place(family, profile, busy),
+       "and goes when it rises")
+    goes(family, busy, target, figures)
+
+
+def goes(family, busy, target, figures):
+    forget(family, target)
+    ok(changed_bytes(busy.pid, BUSY) == 0, "all go with the target")
+    exactly(busy, figures)
+    busy.end()
+
+
+def ends(prices):
+    """However it ends, and whenever, nothing is left."""
+    source = random.Random(SEED)
+    left = 0
+    for _ in range(ENDS):
+        family, busy = Family(), Busy(8)
+        busy.do("hot")
+        _, target = arm(family, busy, source.choice((0.5, 2, 100)), prices)
+        time.sleep(source.choice((0, 0.05, 0.2, 1.2)))
+        way = source.randrange(4)
+        if way == 0:
+            busy.end()
+        elif way == 1:
+            arm(family, busy, 1, prices)
+        if way == 2:
+            collect("disarm", "--all")
+        else:
+            forget(family, target)
+        if way:
+            left += changed_bytes(busy.pid, BUSY)
+            busy.end()
+        family.close()
+        if way == 3:
+            left += run("rmmod", "perfguard").returncode
+            left += run("insmod", MODULE).returncode
+    ok(not left, f"{ENDS} times armed and ended while guards come and go: nothing is left")
+
+
+def main():
+    family = Family()
+    prices = measured()
+    refusals(family, prices)
+    cases = [(64, 2, (True, True))]
+    if EXACT:
+        comes_back(family, *held(family, prices, 1, 2, (True, True)))
+        # Long enough for what is dear to be tried, twice.
+        cases += [(64, 0.5, (False, True)), (1, 0.5, (False, True), 22)]
+    else:
+        # A busy host lets much be overspent, and it takes long to earn that again.
+        cases += [(1, 2, (True, True))]
+    for case in cases:
+        busy, _, target, figures = held(family, prices, *case)
+        goes(family, busy, target, figures)
+    family.close()
+    if not EXACT:
+        ends(prices)
+    ok("Nothing is watched" in collect("status").stdout, "nothing is left")
+    done()
+
+
+main()

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a hit of a guard costs by the instruction under it, in guest
+ * instructions: "name figure" lines.  Each figure is that of a call with the
+ * probe on, less that of the same call without.
+ *
+ *   bare-uprobe      a probe on a nop whose handler does nothing
+ *   again-SITE       a hit in a context that the unit met before
+ *   first-SITE       the first one in its context, in a unit that met another
+ *   stepped-SITE     how many hits of the guard the kernel single-stepped
+ *
+ * Each context has 2 candidates among 100 types.
+ *
+ * usage: hits BARE_KO      the module in tests/bench/bare
+ */
+
+#include <err.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "linux/perfguard.h"
+#include "self.h"
+
+enum { CALLS = 1000, ROUNDS = 5, NR_TYPES = 100, NR_CANDIDATES = 2 };
+
+#define NEVER_NS (1000000000000ULL)
+
+/* A function of a few instructions. */
+#define FUNCTION(name, code)                                                  \
+	extern void name(void);                                               \
+	__asm__(".text\n.p2align 4\n.globl " #name "\n"                       \
+		".type " #name ", @function\n" #name ":\n\t" code "\n\tret\n")
+
+#define TAKE_8 "sub $8, %rsp\n\t"
+
+FUNCTION(first_of_unit, "push %rbp\n\tpop %rbp");
+FUNCTION(bare, "nop");
+FUNCTION(by_nop, "nop");
+FUNCTION(by_long_nop, "nopl (%rax, %rax)");
+FUNCTION(by_push, "push %rbp\n\tpop %rbp");
+FUNCTION(by_endbr64, "endbr64");
+FUNCTION(by_jump, "jmp 1f\n1:");
+FUNCTION(by_mov, "mov %rdi, %rax");
+FUNCTION(by_load, "mov -16(%rsp), %rax");
+FUNCTION(by_store, "mov %rax, -16(%rsp)");
+FUNCTION(by_lea, "lea 8(%rsp), %rax");
+FUNCTION(by_xor, "xor %eax, %eax");
+FUNCTION(by_test, "test %rdi, %rdi");
+/* Its first instruction moves SP; the guard is on the next one. */
+FUNCTION(by_next, TAKE_8 "mov %rdi, %rax\n\tadd $8, %rsp");
+
+static const struct self_guard guards[] = {
+	{ first_of_unit, NR_CANDIDATES, 0, 0 },
+	{ by_nop, NR_CANDIDATES, 0, 0 },
+	{ by_long_nop, NR_CANDIDATES, 0, 0 },
+	{ by_push, NR_CANDIDATES, 0, 0 },
+	{ by_endbr64, NR_CANDIDATES, 0, 0 },
+	{ by_jump, NR_CANDIDATES, 0, 0 },
+	{ by_mov, NR_CANDIDATES, 0, 0 },
+	{ by_load, NR_CANDIDATES, 0, 0 },
+	{ by_store, NR_CANDIDATES, 0, 0 },
+	{ by_lea, NR_CANDIDATES, 0, 0 },
+	{ by_xor, NR_CANDIDATES, 0, 0 },
+	{ by_test, NR_CANDIDATES, 0, 0 },
+	{ by_next, NR_CANDIDATES, 4, 8 },
+};
+
+static const char *const names[] = {
+	"", "nop", "long-nop", "push", "endbr64", "jump", "mov", "load", "store", "lea", "xor",
+	"test", "after-sub",
+};
+
+enum { NR_GUARDS = sizeof(guards) / sizeof(guards[0]) };
+
+/* Without guards: a call; one in a unit of its own; and such a unit with bare(). */
+static double free_again[NR_GUARDS], free_first[NR_GUARDS], free_unit;
+
+/* Calls in the unit that runs. */
+static __attribute__((noinline)) uint64_t repeat(void (*call)(void))
+{
+	uint64_t start = self_now();
+
+	for (int i = 0; i < CALLS; i++)
+		call();
+	return self_now() - start;
+}
+
+/* Each call in a unit of its own. */
+static __attribute__((noinline)) uint64_t repeat_units(void (*call)(void))
+{
+	uint64_t start = self_now();
+
+	for (int i = 0; i < CALLS; i++) {
+		self_unit();
+		first_of_unit();
+		call();
+	}
+	return self_now() - start;
+}
+
+/* The least of some rounds, of one call: a timer's tick falls into the others. */
+static __attribute__((noinline)) double least(uint64_t (*way)(void (*call)(void)),
+					      void (*call)(void))
+{
+	uint64_t best = UINT64_MAX;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		uint64_t took;
+
+		self_unit();
+		took = way(call);
+		best = took < best ? took : best;
+	}
+	return (double)best / CALLS;
+}
+
+static void tell(const char *what, const char *name, double figure)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s-%s", what, name);
+	self_tell(text, figure);
+}
+
+static void measure_free(void)
+{
+	free_unit = least(repeat_units, bare);
+	for (int i = 1; i < NR_GUARDS; i++) {
+		free_again[i] = least(repeat, guards[i].function);
+		free_first[i] = least(repeat_units, guards[i].function);
+	}
+}
+
+static void measure_bare_uprobe(const char *module)
+{
+	double alone = least(repeat, bare);
+
+	self_bare_on(module, bare);
+	self_tell("bare-uprobe", least(repeat, bare) - alone);
+	self_bare_off();
+}
+
+static void check_hits(void)
+{
+	const uint64_t each = (uint64_t)ROUNDS * CALLS;
+	struct self_counts counts;
+
+	self_unit();
+	counts = self_counts();
+	/* Of each but the first guard, again and first; and of that, before each other. */
+	if (counts.hits != each * (3 * NR_GUARDS - 2) || counts.unknown_hits ||
+	    counts.stray_hits || counts.late)
+		errx(1, "%" PRIu64 " hits, %" PRIu64 " unknown, %" PRIu64 " outside of units, %"
+		     PRIu64 " late", counts.hits, counts.unknown_hits, counts.stray_hits,
+		     counts.late);
+}
+
+static void measure_hits(void)
+{
+	double unit = least(repeat_units, bare);
+	uint64_t stepped = 0;
+
+	for (int i = 1; i < NR_GUARDS; i++) {
+		uint64_t now_stepped;
+
+		tell("again", names[i], least(repeat, guards[i].function) - free_again[i]);
+		tell("first", names[i], least(repeat_units, guards[i].function) - unit -
+					(free_first[i] - free_unit));
+		now_stepped = self_counts().stepped;
+		tell("stepped", names[i], (double)(now_stepped - stepped));
+		stepped = now_stepped;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct self_profile profile = {
+		.guards = guards,
+		.nr_guards = NR_GUARDS,
+		.nr_types = NR_TYPES,
+		.threshold_ns = NEVER_NS,
+	};
+
+	if (argc != 2)
+		errx(2, "usage: hits BARE_KO");
+	self_init();
+	least(repeat, self_mark);
+	self_note_depth();
+	least(repeat_units, self_mark);
+	self_note_depth();
+	measure_free();
+	measure_bare_uprobe(argv[1]);
+	self_arm(&profile);
+	measure_hits();
+	check_hits();
+	self_disarm();
+	return 0;
+}
