@@ -1,20 +1,45 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Benchmarks of userland; one table each, and exit status 1 if a figure is missed.
+# Benchmarks; one table each. Those of userland exit with 1 if a figure is missed.
 #
 #	make bench-training             clustering; takes minutes and 2 GiB
 #	make bench-training QUICK=1     without the longest steps
+#	make bench                      guarding beside other tools, in the VM; half an hour
+#	make bench PART=peers KERNEL=6.1
 
-BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/tests/bench/%,$(wildcard tests/bench/*.c))
+BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/tests/bench/%,\
+	$(filter-out $(BENCH_PARTS),$(wildcard tests/bench/*.c)))
 
 bench-training: $(BUILD)/tests/bench/cluster
 	$(Q)QUICK=$(QUICK) $<
 
-$(BENCHES): $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(UNIT_LIBRARY)
+$(BENCHES): $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BENCH_OBJ) $(UNIT_LIBRARY)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lpthread
 
--include $(BENCHES:=.d)
+# Without what debuggers read, by which perf probe would look for its functions in vain.
+$(BUILD)/tests/bench/units: override LDFLAGS += -Wl,--strip-debug
 
-.PHONY: bench-training
+-include $(BENCHES:=.d) $(BENCH_OBJ:.o=.d)
+
+# A module whose probes do nothing, for KERNEL.
+bare:
+	$(Q)mkdir -p $(MODULE_DIR)/bare
+	$(Q)cp -sf $(CURDIR)/tests/bench/bare/* $(MODULE_DIR)/bare/
+	$(Q)$(MAKE) --no-print-directory -C $(KERNELDIR) M=$(MODULE_DIR)/bare \
+		ccflags-y="-I$(CURDIR)/kmod" CONFIG_DEBUG_INFO_BTF_MODULES= modules
+
+.PHONY: bench-training bare
 .SECONDARY: $(BENCHES:=.o)
+
+# What guarding costs, beside bpftrace, perf and SystemTap; PART and KERNEL choose.
+bench: all vm-programs paper-programs $(BUILD)/tests/bench/units $(BUILD)/tests/bench/arming \
+		$(BUILD)/tests/bench/memory $(BUILD)/tests/bench/naming
+	$(Q)scripts/setup --bench
+	$(Q)for kernel in $(if $(filter-out file,$(origin KERNEL)),$(KERNEL),6.1 6.12); do \
+		$(MAKE) --no-print-directory -s bare KERNEL=$$kernel || exit; \
+	done
+	$(Q)python3 -B tests/bench/bench.py $(PART:%=--part %) \
+		$(if $(filter-out file,$(origin KERNEL)),$(KERNEL:%=--kernel %))
+
+.PHONY: bench

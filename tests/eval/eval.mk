@@ -56,28 +56,27 @@ eval: all eval-programs
 
 .PHONY: eval
 
+# What tests/bench shares with them.
+BENCH_PARTS := tests/bench/self.c tests/bench/own-stack.c
+BENCH_OBJ := $(BENCH_PARTS:%.c=$(BUILD)/%.o)
+
 # The paper's other tables; PART and KERNEL choose.  Parts of it measure themselves.
 PAPER_PROGRAMS := $(patsubst tests/eval/%.c,$(BUILD)/tests/eval/%,\
 	tests/eval/paper-cost.c tests/eval/paper-walk.c)
-PAPER_OBJ := $(BUILD)/tests/eval/paper-self.o
 
-$(PAPER_PROGRAMS): %: %.o $(PAPER_OBJ) $(UNIT_LIBRARY)
+$(PAPER_PROGRAMS): %: %.o $(BENCH_OBJ) $(UNIT_LIBRARY)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# They measure themselves.
+$(PAPER_PROGRAMS:=.o): CPPFLAGS += -Itests/bench
 
 # Its own stack is to have frame pointers, too.
 $(BUILD)/tests/eval/paper-walk.o: override CFLAGS += -fno-omit-frame-pointer
 
-# A module whose probe does nothing, for KERNEL.
-bare:
-	$(Q)mkdir -p $(MODULE_DIR)/bare
-	$(Q)cp -sf $(CURDIR)/tests/eval/bare/* $(MODULE_DIR)/bare/
-	$(Q)$(MAKE) --no-print-directory -C $(KERNELDIR) M=$(MODULE_DIR)/bare \
-		ccflags-y="-I$(CURDIR)/kmod" CONFIG_DEBUG_INFO_BTF_MODULES= modules
-
 paper-programs: $(PAPER_PROGRAMS)
 
-.PHONY: bare paper-programs
+.PHONY: paper-programs
 
 PART ?=
 eval-paper: all eval-programs paper-programs

@@ -6,7 +6,7 @@
  *
  * usage: paper-cost BARE_KO
  *
- * BARE_KO is the module in tests/eval/bare, which puts a probe on that does
+ * BARE_KO is the module in tests/bench/bare, which puts a probe on that does
  * nothing: what the kernel itself takes.
  */
 
@@ -18,7 +18,7 @@
 
 #include <linux/perfguard.h>
 
-#include "paper-self.h"
+#include "self.h"
 
 enum { CALLS = 1000, ROUNDS = 5, NR_TYPES = 64, NR_LATE = 9 };
 
@@ -42,9 +42,11 @@ FUNCTION(by_module, "mov %rdi, %rax");
 FUNCTION(stepped, "sub $8, %rsp\n\tadd $8, %rsp");
 FUNCTION(bare, PUSH);
 
+#define GUARD(name, nr) { .function = name, .candidates = nr }
+
 static const struct self_guard guards[] = {
-	{ one, 1 }, { two, 2 }, { eight, 8 }, { many, NR_TYPES }, { unknown, 0 },
-	{ by_module, 1 }, { stepped, 1 },
+	GUARD(one, 1), GUARD(two, 2), GUARD(eight, 8), GUARD(many, NR_TYPES), GUARD(unknown, 0),
+	GUARD(by_module, 1), GUARD(stepped, 1),
 };
 
 static const char *const names[] = {
@@ -131,17 +133,9 @@ static void note_depths(void)
 
 static void measure_bare_probe(const char *module)
 {
-	char command[512], exe[256] = "";
-
-	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) < 0)
-		err(1, "/proc/self/exe");
-	snprintf(command, sizeof(command), "insmod %s path=%s offset=%" PRIu64, module, exe,
-		 self_offset(bare));
-	if (system(command))
-		errx(1, "%s failed", command);
+	self_bare_on(module, bare);
 	self_tell("bare-probe", least(repeat, bare) - call_free);
-	if (system("rmmod bare"))
-		errx(1, "rmmod bare failed");
+	self_bare_off();
 }
 
 /* The thread was in no hooked call since the profile came. */

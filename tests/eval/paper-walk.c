@@ -26,9 +26,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "binary/snapshot.h"
 #include "binary/unwind.h"
-#include "paper-self.h"
+#include "own-stack.h"
+#include "self.h"
 
 enum { CALLS = 200, ROUNDS = 5, WALKS = 5, COPY_BYTES = 8192, MAX_FRAMES = 200 };
 
@@ -41,8 +41,6 @@ enum { NR_STACKS = sizeof(stacks) / sizeof(stacks[0]) };
 extern void guarded(void);
 __asm__(".text\n.p2align 4\n.globl guarded\n.type guarded, @function\n"
 	"guarded:\n\tpush %rbp\n\tpop %rbp\n\tret\n");
-
-static uint64_t stack_end; /* its highest address */
 
 /* What is to be done at the bottom, with @call to be called. */
 typedef double (*bottom_fn)(void (*call)(void));
@@ -96,30 +94,6 @@ static double walk_backtrace(void (*call)(void))
 	return (double)best;
 }
 
-/* The registers as they are here, and the stack from here on. */
-static __attribute__((noinline)) void take_stack(struct slice *slice)
-{
-	static uint8_t bytes[COPY_BYTES * 4];
-	uint64_t *regs = slice->regs;
-
-	__asm__ volatile("mov %%rbx, 24(%0)\n\t"
-			 "mov %%rbp, 48(%0)\n\t"
-			 "mov %%rsp, 56(%0)\n\t"
-			 "mov %%r12, 96(%0)\n\t"
-			 "mov %%r13, 104(%0)\n\t"
-			 "mov %%r14, 112(%0)\n\t"
-			 "mov %%r15, 120(%0)\n\t"
-			 "lea 0(%%rip), %%rcx\n\t"
-			 "mov %%rcx, 128(%0)"
-			 :: "r"(regs) : "rcx", "memory");
-	slice->size = (uint32_t)(stack_end - regs[SLICE_REG_RSP]);
-	if (slice->size > sizeof(bytes))
-		slice->size = sizeof(bytes);
-	slice->full_size = slice->size;
-	slice->bytes = bytes;
-	memcpy(bytes, (void *)regs[SLICE_REG_RSP], slice->size);
-}
-
 static double walk_unwind(void (*call)(void))
 {
 	static struct frame frames[UNWIND_MAX_FRAMES];
@@ -128,11 +102,7 @@ static double walk_unwind(void (*call)(void))
 	enum unwind_end end;
 
 	(void)call;
-	if (snapshot_mappings((uint32_t)getpid(), &slice))
-		errx(1, "mappings");
-	slice.state = 0;
-	slice.unknown_regs = 0;
-	take_stack(&slice);
+	own_stack(&slice);
 	for (int i = 0; i < WALKS; i++) {
 		uint64_t start = self_now(), took;
 
@@ -144,19 +114,6 @@ static double walk_unwind(void (*call)(void))
 	if (walked < 0 || end != UNWIND_COMPLETE)
 		errx(1, "unwind: %d frames, %s", walked, unwind_end_name(end));
 	return (double)best;
-}
-
-static void find_stack(void)
-{
-	char line[512];
-	FILE *maps = fopen("/proc/self/maps", "re");
-
-	while (maps && fgets(line, sizeof(line), maps))
-		if (strstr(line, "[stack]"))
-			sscanf(line, "%*x-%" SCNx64, &stack_end);
-	if (!stack_end)
-		errx(1, "there is no stack");
-	fclose(maps);
 }
 
 static long number_in(const char *path)
@@ -255,7 +212,7 @@ static void measure_walk(const char *name, bottom_fn walk)
 
 static void measure_inference(void)
 {
-	static const struct self_guard guards[] = { { guarded, 4 } };
+	static const struct self_guard guards[] = { { .function = guarded, .candidates = 4 } };
 	struct self_profile profile = {
 		.guards = guards, .nr_guards = 1, .nr_types = 16, .threshold_ns = NEVER_NS,
 	};
@@ -288,7 +245,6 @@ static void measure_inference(void)
 int main(void)
 {
 	self_init();
-	find_stack();
 	unwinder = unwinder_create();
 	if (!unwinder)
 		errx(1, "no memory");

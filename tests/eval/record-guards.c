@@ -34,6 +34,8 @@ enum { BATCH = 16384 };
 /* The module tells within 50 ms what it has. */
 #define DRAIN_NS (200 * NSEC_PER_MSEC)
 
+static const struct armed_prices no_budget;
+
 static int fail(const char *what, const char *why)
 {
 	log_error("%s: %s", what, why);
@@ -50,7 +52,7 @@ static int arm(struct recording *recording, const char *path, struct arming *arm
 	int ret = arming_load(arming, path, "", false);
 
 	if (!ret)
-		ret = arming_arm(arming, session->link);
+		ret = arming_arm(arming, session->link, &no_budget);
 	if (ret)
 		return ret;
 	session->target_id = arming->target_id;

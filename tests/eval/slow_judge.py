@@ -23,11 +23,16 @@ def is_cause(step, outer, cause):
     return step["function"] == cause
 
 
+def caller(path, place):
+    """The step that called a step of a path, or None if that is not known."""
+    return path[place - 1] if place and not path[place].get("by_several") else None
+
+
 def distance(path, causes):
     """How many calls the innermost function of a path (outermost first) is from a cause; None
     if no cause is on it."""
     for calls, place in enumerate(range(len(path) - 1, -1, -1)):
-        outer = path[place - 1] if place else None
+        outer = caller(path, place)
         if any(is_cause(path[place], outer, cause) for cause in causes):
             return calls
     return None
@@ -144,16 +149,24 @@ def judge(name, bug, out):
     return row
 
 
+def over(base, spent):
+    """How much more was spent, round by round: mean, and half the spread."""
+    rounds = [each / bare - 1 for bare, each in zip(base, spent)]
+    return (round(sum(spent) / sum(base[:len(spent)]) - 1, 5),
+            round((max(rounds) - min(rounds)) / 2, 5))
+
+
 def judge_overhead(out):
-    """Instructions of the program for a request, without and with its guards."""
+    """Instructions of the program for a request: bare, with boundaries alone, with all guards."""
     path = out / "overhead.json"
     if not path.exists():
         return None
     spent = json.loads(path.read_text())
     if not spent["on"]:
         return None
-    rounds = [on / off - 1 for off, on in zip(spent["off"], spent["on"])]
-    mean = {way: sum(spent[way]) / len(spent[way]) / spent["requests"] for way in ("off", "on")}
-    return {"requests": spent["requests"], "off": round(mean["off"]), "on": round(mean["on"]),
-            "share": round(mean["on"] / mean["off"] - 1, 5),
-            "noise": round((max(rounds) - min(rounds)) / 2, 5)}
+    result = {way: round(sum(spent[way]) / len(spent[way]) / spent["requests"])
+              for way in ("off", "on")}
+    share, noise = over(spent["off"], spent["on"])
+    floor, floor_noise = over(spent["off"], spent["floor"])
+    return {"requests": spent["requests"], **result, "share": share, "noise": noise,
+            "floor": floor, "floor_noise": floor_noise}

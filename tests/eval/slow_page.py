@@ -9,7 +9,7 @@ PAPER = "the paper found 10 bugs, with d from 1 to 8"
 THRESHOLD_FACTOR = 2
 
 COLUMNS = ["case", "paper", "trees", "paths", "functions", "guards", "threshold", "found",
-           "found by", "delay", "rank", "d", "false alarms", "overhead", "verdict"]
+           "found by", "delay", "rank", "d", "false alarms", "overhead", "boundaries", "verdict"]
 
 HOW = f"""\
 Each case is a program of Debian's, stripped as it comes, in a VM whose clock counts instructions
@@ -36,7 +36,10 @@ module or in `pg-collect` knows any of these programs.
   declared rate is 0.1 %; more than a binomial variable of that rate exceeds in one of twenty runs
   are a miss.
 * **overhead**: guest instructions of the program for a request of the normal load, with its guards
-  beside without (`scripts/vm --icount`), at the default budget, and half the spread of 3 rounds.
+  beside without (`scripts/vm --icount`), with the guards that `train` chooses by default, none of
+  which is shed (`arm --budget none`), and half the spread of 3 rounds.
+  **boundaries**: the same with a profile that has no guards: what telling units apart costs alone,
+  which no budget can lower.
 * Numbers of the run before stand in brackets: found, rank and d have to be the same, d to 1; a
   threshold, which is of time, within a factor of {THRESHOLD_FACTOR}.
 """
@@ -108,12 +111,18 @@ def changes(row, before):
     return out
 
 
+def overheads(overhead):
+    """With all guards, and without any."""
+    return [f"{100 * overhead[share]:.2f} % +- {100 * overhead[noise]:.2f}"
+            if share in overhead else "-"
+            for share, noise in (("share", "noise"), ("floor", "floor_noise"))]
+
+
 def cells(row):
     """A row of the table, by COLUMNS."""
     if row["error"]:
         return [row["bug"], row["paper"], *["-"] * (len(COLUMNS) - 3), "missed"]
     told, of_type, normal = summary(row), row["of_type"] or {}, row["normal"]
-    overhead = row.get("overhead")
     alarms = "-" if normal["error"] else f"{normal['late']} of {normal['units']}"
     return [
         row["bug"], row["paper"],
@@ -122,7 +131,7 @@ def cells(row):
         f"{told['found']}/{told['turns']}" + (" novel" if told["novel"] else ""),
         ", ".join(told["by"]) or "-", time(told["delay"]),
         str(told["rank"] or "-"), "-" if told["d"] is None else str(told["d"]), alarms,
-        f"{100 * overhead['share']:.2f} % +- {100 * overhead['noise']:.2f}" if overhead else "-",
+        *overheads(row.get("overhead") or {}),
         "missed" if misses(row) else "met",
     ]
 

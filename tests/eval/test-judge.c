@@ -129,17 +129,18 @@ static void guard_unit(struct guarded *guarded, struct trace *trace, size_t nr,
 			    guard >= guarded->model.nr_guards;
 		infer_hit(&paper->table, paper->state, guard, depth);
 		put(trace, &event, 1, PERFGUARD_EVENT_KIND_GUARD, guard, depth,
-		    id_of(table, infer_early(table->state)));
+		    id_of(table, infer_early(&table->table, table->state)));
 	}
 	/* It is told before a wait or call, but only when a system call that ends it is over. */
 	if (end) {
 		struct perfguard_event event = *end;
 
-		guarded->paper_types[guarded->nr_units++] = id_of(paper, infer_end(paper->state));
+		guarded->paper_types[guarded->nr_units++] =
+			id_of(paper, infer_end(&paper->table, paper->state));
 		event.time_ns += trace_kind(&event) == PERFGUARD_EVENT_KIND_HIT ||
 				 trace_number(&event) >> TRACE_LOOP_SHIFT ? -2 : SIM_STEP_NS;
 		put(trace, &event, 1, PERFGUARD_EVENT_KIND_UNIT,
-		    id_of(table, infer_end(table->state)),
+		    id_of(table, infer_end(&table->table, table->state)),
 		    about | (is_known && infer_fits(&table->table, table->state) ?
 				     0 : UINT64_C(1) << 63),
 		    unit->end_ns - unit->start_ns);

@@ -84,7 +84,7 @@ def record(program, name, plan, seed, out):
 
 def alarms(program, name, profile, plan, seed, out):
     log = out / f"alarms-{profile}.log"
-    run(log, PROFILE_SECONDS, COLLECT, "arm", out / f"{profile}.pgp")
+    run(log, PROFILE_SECONDS, COLLECT, "arm", "--budget", "none", out / f"{profile}.pgp")
     client = Client(name, seed)
     try:
         time.sleep(SETTLE_SECONDS)

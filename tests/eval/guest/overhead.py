@@ -3,8 +3,9 @@
 
 usage: overhead.py SUBJECT OUT
 
-The same requests are sent without and with the guards of OUT/profile.pgp, several times in turn;
-OUT/overhead.json has the CPU time of the program each time.
+The same requests are sent without and with the guards of OUT/profile.pgp, and of OUT/floor.pgp, which
+has none and so costs what the boundaries of units do, several times in turn; OUT/overhead.json has
+the CPU time of the program each time.
 """
 
 import itertools
@@ -18,6 +19,7 @@ from commands import COLLECT, run
 from cpu import Meter
 
 ROUNDS = 3
+PROFILES = {"off": None, "floor": "floor.pgp", "on": "profile.pgp"}
 SEED = 200
 
 
@@ -31,17 +33,18 @@ def main():
     # Each has a seed of its own, as what was made once cannot be made again.
     seeds = itertools.count(SEED)
     subject.ask(number, next(seeds))
-    spent = {"off": [], "on": []}
+    spent = {way: [] for way in PROFILES}
     for _ in range(ROUNDS):
-        for way in ("off", "on"):
-            if way == "on":
-                run(log, 600, COLLECT, "arm", *subject.armed_by(), out / "profile.pgp")
+        for way, profile in PROFILES.items():
+            if profile:
+                run(log, 600, COLLECT, "arm", "--budget", "none", *subject.armed_by(),
+                    out / profile)
             # What arming changed in the program's memory is paid once.
             subject.ask(number // 10 + 1, next(seeds))
             before = meter.read()
             subject.ask(number, next(seeds))
             spent[way].append(meter.read() - before)
-            if way == "on":
+            if profile:
                 run(log, 600, COLLECT, "disarm", "--all")
         (out / "overhead.json").write_text(json.dumps(
             {"kernel": platform.release(), "requests": number, **spent}) + "\n")

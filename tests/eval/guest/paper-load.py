@@ -128,7 +128,7 @@ def main():
             for profile in plan["profiles"][::-1 if number % 2 else 1]:
                 begin = time.monotonic()
                 try:
-                    run(COLLECT, "arm", out / f"{profile}.pgp")
+                    run(COLLECT, "arm", "--budget", "none", out / f"{profile}.pgp")
                 except SystemExit as error:
                     print(f"{profile}: {error}", file=sys.stderr, flush=True)
                     continue

@@ -227,7 +227,7 @@ def main():
     watches = []
 
     def arm():
-        run(out / "arm.log", 120, COLLECT, "arm", *subject.armed_by(), out / "profile.pgp")
+        run(out / "arm.log", 120, COLLECT, "arm", "--budget", "none", *subject.armed_by(), out / "profile.pgp")
         watches.append(Watch(out))
         time.sleep(SETTLE_SECONDS)
 

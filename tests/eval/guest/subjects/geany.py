@@ -12,12 +12,12 @@ SYMBOLS_SECONDS = 0.25
 
 
 class Geany(Editor):
-    functions = 5000
+    functions = 20000
     packages = ("geany", "xvfb", "python3-xlib")
     window_class = "geany"
     bugs = {
         "geany-symbols": Bug(
-            "Return in a file of 5,000 functions", "quadratic: each row is looked for in a list",
+            "Return in a file of 20,000 functions", "quadratic: each row is looked for in a list",
             ("gtk_tree_store_set", "gtk_tree_store_set_valist"), "newline", after="leave"),
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "paper-self.h"
+#include "self.h"
 
 #include <err.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include "link/link.h"
 
 /* The loop's frame is anywhere above; what counts is that all agree. */
-enum { RISE = 4096, MAX_GUARDS = 16 };
+enum { RISE = 4096 };
 
 static struct link *my_link;
 static int exe_fd, epoll_fd;
@@ -142,17 +142,31 @@ static void add_boundary(void)
 	check(link_profile_add_boundaries(my_link, profile_id, &boundary, 1), "boundaries");
 }
 
+static void *need(size_t nr, size_t size)
+{
+	void *memory = calloc(nr ? nr : 1, size);
+
+	if (!memory)
+		err(1, "memory");
+	return memory;
+}
+
 static void add_guards(const struct self_profile *profile)
 {
-	struct perfguard_guard guards[MAX_GUARDS] = { 0 };
+	struct perfguard_guard *guards = need(profile->nr_guards, sizeof(*guards));
+	/* One look at the mappings is enough. */
+	uint64_t start = self_offset(self_mark) - (uint64_t)(uintptr_t)self_mark;
 
-	if (profile->nr_guards > MAX_GUARDS)
-		errx(1, "too many guards");
-	for (uint32_t i = 0; i < profile->nr_guards; i++)
-		guards[i].offset = self_offset(profile->guards[i].function);
+	for (uint32_t i = 0; i < profile->nr_guards; i++) {
+		const struct self_guard *guard = &profile->guards[i];
+
+		guards[i].offset = start + (uint64_t)(uintptr_t)guard->function + guard->at;
+		guards[i].sp_delta = guard->sp_delta;
+	}
 	if (profile->nr_guards)
 		check(link_profile_add_guards(my_link, profile_id, guards, profile->nr_guards),
 		      "guards");
+	free(guards);
 }
 
 static void add_types(const struct self_profile *profile)
@@ -168,40 +182,58 @@ static void add_types(const struct self_profile *profile)
 	}
 }
 
+/* Each guard that has candidates, at each depth; the first types are the candidates. */
 static void add_contexts(const struct self_profile *profile)
 {
-	for (uint32_t i = 0; i < profile->nr_guards; i++) {
-		for (uint32_t j = 0; j < nr_depths && profile->guards[i].candidates; j++) {
-			struct perfguard_known_context context = {
-				.guard = i,
-				.depth = depths[j],
-				.nr_weights = profile->guards[i].candidates,
-			};
+	uint32_t nr = 0, nr_weights = 0, max_weights = 0;
+	struct perfguard_known_context *contexts;
+	struct perfguard_weight *weights;
 
-			check(link_profile_add_contexts(my_link, profile_id, &context, 1),
-			      "contexts");
-			for (uint16_t k = 0; k < context.nr_weights; k++)
-				check(link_profile_add_weights(
-					my_link, profile_id,
-					&(struct perfguard_weight){ k, 1, 1 }, 1), "weights");
+	for (uint32_t i = 0; i < profile->nr_guards; i++)
+		max_weights += profile->guards[i].candidates * nr_depths;
+	contexts = need((size_t)profile->nr_guards * nr_depths, sizeof(*contexts));
+	weights = need(max_weights, sizeof(*weights));
+	for (uint32_t i = 0; i < profile->nr_guards; i++) {
+		uint32_t candidates = profile->guards[i].candidates;
+
+		for (uint32_t j = 0; j < nr_depths && candidates; j++) {
+			contexts[nr++] = (struct perfguard_known_context){
+				.guard = i, .depth = depths[j], .nr_weights = candidates,
+			};
+			for (uint16_t k = 0; k < candidates; k++)
+				weights[nr_weights++] = (struct perfguard_weight){ k, 1, 1 };
 		}
 	}
+	check(link_profile_add_contexts(my_link, profile_id, contexts, nr), "contexts");
+	check(link_profile_add_weights(my_link, profile_id, weights, nr_weights), "weights");
+	free(contexts);
+	free(weights);
 }
 
-void self_arm(const struct self_profile *profile)
+void self_load(const struct self_profile *profile)
 {
-	uint32_t processes = 0;
-
-	check(link_profile_new(my_link, "paper", 1, profile->flags, &profile_id), "profile");
+	check(link_profile_new(my_link, "self", 1, profile->flags, &profile_id), "profile");
 	check(link_profile_add_object(my_link, profile_id, exe_fd), "object");
 	add_boundary();
 	add_guards(profile);
 	add_types(profile);
 	add_contexts(profile);
-	check(link_profile_arm(my_link, profile_id, &target_id, &processes), "arm");
+}
+
+void self_arm_loaded(const struct self_profile *profile)
+{
+	uint32_t processes = 0;
+
+	check(link_profile_arm(my_link, profile_id, NULL, &target_id, &processes), "arm");
 	if (processes != 1)
 		errx(1, "%" PRIu32 " processes", processes);
 	check(link_target_set_flags(my_link, target_id, profile->target_flags), "flags");
+}
+
+void self_arm(const struct self_profile *profile)
+{
+	self_load(profile);
+	self_arm_loaded(profile);
 }
 
 void self_disarm(void)
@@ -237,6 +269,24 @@ struct self_counts self_counts(void)
 		counts.late += types[i].late;
 	free(types);
 	return counts;
+}
+
+void self_bare_on(const char *bare_ko, void (*function)(void))
+{
+	char command[512], exe[256] = "";
+
+	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) < 0)
+		err(1, "/proc/self/exe");
+	snprintf(command, sizeof(command), "insmod %s path=%s offset=%" PRIu64, bare_ko, exe,
+		 self_offset(function));
+	if (system(command))
+		errx(1, "%s failed", command);
+}
+
+void self_bare_off(void)
+{
+	if (system("rmmod bare"))
+		errx(1, "rmmod bare failed");
 }
 
 void self_tell(const char *name, double figure)

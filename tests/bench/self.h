@@ -7,17 +7,19 @@
  * A unit begins at self_unit().  The contexts of the profile are each guard at
  * each of the depths that self_note_depth() noted before.
  */
-#ifndef _PGUARD_PAPER_SELF_H
-#define _PGUARD_PAPER_SELF_H
+#ifndef _PGUARD_SELF_H
+#define _PGUARD_SELF_H
 
 #include <stdint.h>
 
 enum { SELF_MAX_DEPTHS = 64 };
 
-/* A guard at the first instruction of @function. */
+/* A guard in @function, at its first instruction if nothing else is said. */
 struct self_guard {
 	void (*function)(void);
 	uint32_t candidates; /* types of each of its contexts; 0: it has none */
+	uint32_t at; /* bytes from the entry */
+	uint32_t sp_delta; /* bytes that SP is lower there */
 };
 
 struct self_profile {
@@ -47,6 +49,9 @@ uint32_t self_nr_depths(void);
 /* All end the program with a message if they fail. */
 void self_init(void);
 void self_arm(const struct self_profile *profile);
+/* In two steps: it is given to the module, and put on. */
+void self_load(const struct self_profile *profile);
+void self_arm_loaded(const struct self_profile *profile);
 void self_disarm(void);
 
 /* Where @function is in this program's file. */
@@ -64,7 +69,11 @@ struct self_counts {
 
 struct self_counts self_counts(void);
 
+/* Load the module @bare_ko, whose probe at @function does nothing; and unload it. */
+void self_bare_on(const char *bare_ko, void (*function)(void));
+void self_bare_off(void);
+
 /* "name figure" on the standard output. */
 void self_tell(const char *name, double figure);
 
-#endif /* _PGUARD_PAPER_SELF_H */
+#endif /* _PGUARD_SELF_H */

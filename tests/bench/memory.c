@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How much memory of the kernel guarding takes: "name figure" lines, in KiB of
+ * /proc/meminfo (slabs, vmalloc and per-CPU memory), and bytes where it says so.
+ *
+ *   profile-TYPES        a profile with 200 guards is armed
+ *   threads-TYPES        a thousand threads have been in a unit of it
+ *   thread-bytes-TYPES   the same, of one thread
+ *   left-TYPES           what is still taken when it is disarmed
+ *   module-bytes         the module itself
+ */
+
+#include <err.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "linux/perfguard.h"
+#include "self.h"
+
+enum { NR_THREADS = 1000, NR_GUARDS = 200, STRIDE = 16, NR_CANDIDATES = 4, STACK = 64 * 1024 };
+
+#define NEVER_NS (1000000000000ULL)
+
+/* As Apache has them, and as many as make the share of a type seen. */
+static const uint32_t types[] = { 15, 115 };
+
+extern void first(void);
+__asm__(".text\n.p2align 4\n.globl first\n.type first, @function\n"
+	"first:\n\t"
+	".rept 200\n\t.p2align 4\n\tpush %rbp\n\tpop %rbp\n\tret\n\t.endr\n");
+
+static struct self_guard guards[NR_GUARDS];
+static pthread_barrier_t begin, end;
+static int is_over;
+
+static __attribute__((noipa)) void do_unit(void (*call)(void))
+{
+	self_unit();
+	call();
+	self_unit();
+	__asm__ volatile("" ::: "memory"); /* a call, not a jump */
+}
+
+/* In each turn one unit, between two barriers. */
+static void *run(void *unused)
+{
+	for (;;) {
+		pthread_barrier_wait(&begin);
+		if (is_over)
+			return unused;
+		do_unit(first);
+		pthread_barrier_wait(&end);
+	}
+}
+
+/* One alone tells how deep in a unit the guard will be. */
+static void *note(void *unused)
+{
+	do_unit(self_mark);
+	self_note_depth();
+	return unused;
+}
+
+static uint64_t taken_kib(void)
+{
+	uint64_t sum = 0, kib;
+	char line[128];
+	FILE *file = fopen("/proc/meminfo", "re");
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Slab: %" SCNu64, &kib) == 1 ||
+		    sscanf(line, "VmallocUsed: %" SCNu64, &kib) == 1 ||
+		    sscanf(line, "Percpu: %" SCNu64, &kib) == 1)
+			sum += kib;
+	if (!file || !sum)
+		errx(1, "/proc/meminfo");
+	fclose(file);
+	return sum;
+}
+
+static void tell(const char *what, uint32_t nr_types, double figure)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s-%" PRIu32, what, nr_types);
+	self_tell(text, figure);
+}
+
+static void measure(uint32_t nr_types)
+{
+	struct self_profile profile = {
+		.guards = guards,
+		.nr_guards = NR_GUARDS,
+		.nr_types = nr_types,
+		.threshold_ns = NEVER_NS,
+		.target_flags = PERFGUARD_TARGET_FLAGS_ACCOUNT,
+	};
+	uint64_t before, armed, run_once;
+	struct self_counts counts;
+
+	before = taken_kib();
+	self_arm(&profile);
+	armed = taken_kib();
+	pthread_barrier_wait(&begin);
+	pthread_barrier_wait(&end);
+	run_once = taken_kib();
+	counts = self_counts();
+	if (counts.hits != NR_THREADS || counts.units != NR_THREADS || counts.unknown_hits)
+		errx(1, "%" PRIu64 " hits, %" PRIu64 " units, %" PRIu64 " unknown", counts.hits,
+		     counts.units, counts.unknown_hits);
+	tell("profile", nr_types, (double)armed - (double)before);
+	tell("threads", nr_types, (double)run_once - (double)armed);
+	tell("thread-bytes", nr_types, ((double)run_once - (double)armed) * 1024 / NR_THREADS);
+	self_disarm();
+	sleep(1); /* what waits for readers is freed */
+	tell("left", nr_types, (double)taken_kib() - (double)before);
+}
+
+static void tell_module(void)
+{
+	FILE *file = fopen("/sys/module/perfguard/coresize", "re");
+	uint64_t bytes;
+
+	if (!file || fscanf(file, "%" SCNu64, &bytes) != 1)
+		errx(1, "coresize");
+	fclose(file);
+	self_tell("module-bytes", (double)bytes);
+}
+
+int main(void)
+{
+	static pthread_t threads[NR_THREADS];
+	pthread_attr_t attr;
+
+	for (uint32_t i = 0; i < NR_GUARDS; i++)
+		guards[i] = (struct self_guard){ first, NR_CANDIDATES, i * STRIDE, 0 };
+	self_init();
+	if (pthread_attr_init(&attr) || pthread_attr_setstacksize(&attr, STACK) ||
+	    pthread_barrier_init(&begin, NULL, NR_THREADS + 1) ||
+	    pthread_barrier_init(&end, NULL, NR_THREADS + 1))
+		errx(1, "setup");
+	if (pthread_create(&threads[0], &attr, note, NULL) || pthread_join(threads[0], NULL))
+		errx(1, "thread");
+	for (int i = 0; i < NR_THREADS; i++)
+		if (pthread_create(&threads[i], &attr, run, NULL))
+			errx(1, "thread %d", i);
+	/* What a thread's first turn takes is not ours. */
+	pthread_barrier_wait(&begin);
+	pthread_barrier_wait(&end);
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		measure(types[i]);
+	tell_module();
+	is_over = 1;
+	pthread_barrier_wait(&begin);
+	for (int i = 0; i < NR_THREADS; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
