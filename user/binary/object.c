@@ -7,9 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "debug-file.h"
+
 static const Dwfl_Callbacks callbacks = {
 	.find_elf = dwfl_build_id_find_elf,
-	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.find_debuginfo = debug_file_find,
 	.section_address = dwfl_offline_section_address,
 };
 
