@@ -299,6 +299,16 @@ static int prepare(struct trial *trial)
 	return cmd_open_link(&trial->link);
 }
 
+static int try_failed(const struct trial *trial, int error)
+{
+	const char *what = "cannot try out what guarding costs";
+
+	if (error != -EPROTO)
+		return cmd_link_failed(trial->link, error, what);
+	log_error("%s: hits were not as they should be", what);
+	return CMD_FAILED;
+}
+
 int price_measure(struct armed_prices *ret)
 {
 	struct trial trial = { .exe_fd = -1, .zeros.fd = -1 };
@@ -306,11 +316,8 @@ int price_measure(struct armed_prices *ret)
 
 	if (!code) {
 		error = try_out(&trial);
-		if (error == -EPROTO)
-			log_error("cannot try out what guarding costs: hits were not as they should be");
-		else if (error)
-			cmd_link_failed(trial.link, error, "cannot try out what guarding costs");
-		code = error ? CMD_FAILED : 0;
+		if (error)
+			code = try_failed(&trial, error);
 		if (trial.target_id)
 			link_target_del(trial.link, trial.target_id);
 		link_close(trial.link);
