@@ -226,12 +226,7 @@ static enum pguard_guarded_call enter_wait(struct pguard_task *state, bool may_s
 		inference = change_loop(state, state->place->loop, course, may_sleep);
 	if (!inference)
 		return PGUARD_GUARDED_NONE;
-	/*
-	 * The slot tells even where the library went another way than in training.
-	 * A wait that training did not come to tells nothing; but the frame does not move.
-	 */
-	if (boundary->rise)
-		inference->frame = state->place->slot - boundary->distance + boundary->rise;
+	pguard_guarded_frame(inference, state->place);
 	return PGUARD_GUARDED_WAIT;
 }
 
@@ -279,20 +274,6 @@ void pguard_guarded_forget(struct pguard_task *state)
 	pguard_unit_drop(state);
 	rcu_assign_pointer(state->inference, NULL);
 	pguard_inference_free(inference);
-}
-
-/**
- * pguard_guarded_wake() - the loop's wait returned something
- * @state: of current, after PGUARD_GUARDED_WAIT
- *
- * Context: current.
- */
-void pguard_guarded_wake(struct pguard_task *state)
-{
-	struct pguard_mark mark;
-	struct moment now = moment_now(state, pguard_clock(), &mark);
-
-	unit_begin(state, pguard_task_inference(state), &now);
 }
 
 /* An event begins.  The thread may have waited where nobody saw it. */

@@ -8,14 +8,18 @@
  * in between ends a unit and begins the next; and if the loop has empty spans,
  * what comes to a wait without an event was none.
  *
- * All functions are for the thread itself.
+ * What a wait usually ends and begins is inline and makes no call, as in unit.h;
+ * guarded.c has all the rest.  All functions are for the thread itself.
  */
 #ifndef _PGUARD_GUARDED_H
 #define _PGUARD_GUARDED_H
 
-#include <linux/types.h>
+#include "clock.h"
+#include "inference.h"
+#include "stream.h"
+#include "task.h"
+#include "unit.h"
 
-struct pguard_task;
 struct pt_regs;
 
 /* What becomes of a call at a boundary: what its return means. */
@@ -27,9 +31,128 @@ enum pguard_guarded_call {
 
 enum pguard_guarded_call pguard_guarded_enter(struct pguard_task *state, bool may_sleep);
 void pguard_guarded_forget(struct pguard_task *state);
-void pguard_guarded_wake(struct pguard_task *state);
 void pguard_guarded_event_call(struct pguard_task *state);
 void pguard_guarded_event_site(struct pguard_task *state, u64 now);
 void pguard_guarded_late(struct pguard_task *state, const struct pt_regs *regs, u64 elapsed);
+
+/*
+ * Is there nothing to do about a unit that was of @type and took @elapsed ns, but
+ * to count it?  It is in time for its type and fits it, met the guards of the
+ * profile that its target has, and nobody listens.
+ */
+static __always_inline bool pguard_guarded_is_usual(const struct pguard_task *state,
+						    const struct pguard_inference *inference,
+						    u16 type, u64 elapsed)
+{
+	const struct pguard_course *course = inference->course;
+
+	/* Without a threshold (0) it is never late.  What took just that goes the other way. */
+	if (unlikely(elapsed - 1 >= course->table.types[type].threshold_ns - 1))
+		return false;
+	if (course->has_empty && !inference->is_marked)
+		return false;
+	return likely(inference->profile == rcu_access_pointer(state->target->profile) &&
+		      pguard_inference_fits(inference) && !pguard_stream_is_open());
+}
+
+/* Count a usual unit.  What it took was CPU time, if that is asked for. */
+static __always_inline void pguard_guarded_count(const struct pguard_task *state,
+						 const struct pguard_inference *inference,
+						 u16 type, u64 elapsed, bool is_marked)
+{
+	struct pguard_type_sums *sums;
+	struct pguard_profile_cpu *cpu;
+	struct pguard_loop_sums *loop;
+
+	preempt_disable_notrace();
+	cpu = pguard_profile_this_cpu(inference->profile);
+	sums = &cpu->types[inference->course->first_type + type];
+	loop = this_cpu_ptr(state->loop->sums);
+	cpu->sums.units++;
+	cpu->sums.checks += inference->checks;
+	sums->units++;
+	sums->elapsed += elapsed;
+	loop->hist[pguard_unit_bucket(elapsed)]++;
+	loop->elapsed += elapsed;
+	loop->max = max(loop->max, elapsed);
+	if (is_marked) {
+		u64 min_faults = current->min_flt - state->mark.min_faults;
+		u64 maj_faults = current->maj_flt - state->mark.maj_faults;
+
+		sums->cpu += elapsed;
+		sums->min_faults += min_faults;
+		sums->maj_faults += maj_faults;
+		loop->cpu += elapsed;
+		loop->min_faults += min_faults;
+		loop->maj_faults += maj_faults;
+	}
+	preempt_enable_notrace();
+}
+
+/**
+ * pguard_guarded_end() - the loop's wait is entered: its unit ends, the usual way
+ * @state: of current; the clock is the TSC
+ * @inference: of its loop
+ *
+ * Context: current, preemptible.
+ * Return: false if it is not the usual way, and nothing was done.
+ */
+static __always_inline bool pguard_guarded_end(struct pguard_task *state,
+					       const struct pguard_inference *inference)
+{
+	u64 ticks = rdtsc() - state->start - inference->checks;
+	u16 type = infer_end(&inference->course->table, &inference->state);
+	u64 word = READ_ONCE(state->unit), elapsed;
+	bool is_marked = word & PGUARD_PHASE_MARKED;
+
+	if (unlikely(!(word & PGUARD_PHASE_RUNNING) || word & PGUARD_PHASE_LATE ||
+		     type == INFER_NO_TYPE || ticks > U32_MAX))
+		return false;
+	elapsed = pguard_clock_ns_short(ticks);
+	if (unlikely(!pguard_guarded_is_usual(state, inference, type, elapsed) ||
+		     (is_marked && !pguard_account_unswitched(&state->mark))))
+		return false;
+	/* The watch may have found it late meanwhile. */
+	if (unlikely(!try_cmpxchg(&state->unit, &word, word & ~(u64)PGUARD_PHASE_MASK)))
+		return false;
+	state->counts = NULL;
+	pguard_guarded_count(state, inference, type, elapsed, is_marked);
+	return true;
+}
+
+/* Where the loop's frame is, by the place of its wait. */
+static __always_inline void pguard_guarded_frame(struct pguard_inference *inference,
+						 const struct pguard_place *place)
+{
+	const struct perfguard_boundary *boundary = place->boundary;
+
+	/*
+	 * The slot tells even where the library went another way than in training.
+	 * A wait that training did not come to tells nothing; but the frame does not move.
+	 */
+	if (likely(boundary->rise))
+		inference->frame = place->slot - boundary->distance + boundary->rise;
+}
+
+/**
+ * pguard_guarded_wake() - the loop's wait returned something: a unit begins
+ * @state: of current, after PGUARD_GUARDED_WAIT
+ * @now: pguard_clock()
+ *
+ * Context: current.
+ */
+static __always_inline void pguard_guarded_wake(struct pguard_task *state, u64 now)
+{
+	struct pguard_inference *inference = pguard_task_inference(state);
+	u64 word = pguard_unit_next(state);
+
+	pguard_inference_begin(inference);
+	if (READ_ONCE(state->target->flags) & PERFGUARD_TARGET_FLAGS_ACCOUNT) {
+		pguard_account_mark(&state->mark);
+		word |= PGUARD_PHASE_MARKED;
+	}
+	pguard_unit_run(state, now, word);
+	state->counts = inference->profile;
+}
 
 #endif /* _PGUARD_GUARDED_H */

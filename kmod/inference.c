@@ -130,13 +130,6 @@ u64 pguard_inference_largest(const struct pguard_inference *inference)
 	return largest;
 }
 
-/* Is a unit that ended like those that training saw of its type? */
-bool pguard_inference_fits(const struct pguard_inference *inference)
-{
-	return !inference->nr_unknown &&
-	       infer_fits(&inference->course->table, &inference->state);
-}
-
 /**
  * pguard_inference_met() - the contexts the unit met so far
  * @inference: of any thread

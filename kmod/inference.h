@@ -93,10 +93,16 @@ static __always_inline void pguard_inference_meet_again(struct pguard_inference 
 		++*hits;
 }
 
+/* Is a unit that ended like those that training saw of its type? */
+static __always_inline bool pguard_inference_fits(const struct pguard_inference *inference)
+{
+	return !inference->nr_unknown &&
+	       infer_fits(&inference->course->table, &inference->state);
+}
+
 u64 pguard_inference_limit(const struct pguard_inference *inference, u64 elapsed);
 u64 pguard_inference_largest(const struct pguard_inference *inference);
 u64 pguard_inference_threshold(const struct pguard_inference *inference);
-bool pguard_inference_fits(const struct pguard_inference *inference);
 u32 pguard_inference_met(const struct pguard_inference *inference, struct perfguard_met *ret,
 			 u32 room);
 u32 pguard_inference_type_id(const struct pguard_inference *inference, u16 type);

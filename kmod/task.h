@@ -176,6 +176,11 @@ struct pguard_task {
 	struct list_head all;
 };
 
+/* pguard_task.curious if it is_guarded and nothing else; x86 is little-endian. */
+enum { PGUARD_CURIOUS_GUARDED = 1 << 24 };
+static_assert(offsetof(struct pguard_task, is_guarded) ==
+	      offsetof(struct pguard_task, curious) + 3);
+
 enum { PGUARD_TASKS_BITS = 12, PGUARD_MAX_TASKS = 65536 };
 
 /* Guards changes of the hash; readers use RCU-sched or RCU. */

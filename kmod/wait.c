@@ -230,7 +230,7 @@ static __always_inline void wait_finish(struct pguard_task *state, long ret, boo
 	if (!(follow & FOLLOW_BOUNDARY) || !wait_starts_unit(state->place->syscall, ret))
 		return;
 	if (unlikely(follow & FOLLOW_GUARDED))
-		pguard_guarded_wake(state);
+		pguard_guarded_wake(state, pguard_clock());
 	else
 		pguard_unit_start(state, pguard_clock());
 }
@@ -261,6 +261,42 @@ static noinline struct pguard_task *enter_any(struct pguard_task *state,
 		return state;
 	state_release(state);
 	return NULL;
+}
+
+/* The loop's wait in a place of the profile, if it ends a unit the usual way. */
+static __always_inline bool guarded_end(struct pguard_task *state, struct pguard_place *place)
+{
+	struct pguard_inference *inference = pguard_task_inference(state);
+	const struct perfguard_boundary *boundary = place->boundary;
+
+	if (unlikely(boundary->role != PERFGUARD_BOUNDARY_ROLE_WAIT || !inference ||
+		     inference->course != &state->profile->courses[boundary->course] ||
+		     place->loop != state->loop || !pguard_guarded_end(state, inference)))
+		return false;
+	pguard_guarded_frame(inference, place);
+	return true;
+}
+
+/* pguard_wait_enter() in a settled place where somebody is curious. */
+static noinline struct pguard_task *enter_curious(struct pguard_task *state,
+						  struct pguard_place *place,
+						  const struct pt_regs *regs)
+{
+	if (unlikely(state->curious != PGUARD_CURIOUS_GUARDED))
+		return enter_any(state, regs);
+	if (!place->loop && !place->may_fit && !pguard_stream_is_open()) {
+		state->nr_waits++;
+		state_release(state);
+		return NULL;
+	}
+	if (unlikely(!place->boundary ||
+		     !pguard_place_word_is(place->slot, place->return_address) ||
+		     !guarded_end(state, place)))
+		return enter_any(state, regs);
+	state->nr_waits++;
+	state->place = place;
+	state->follow = FOLLOW_BOUNDARY | FOLLOW_GUARDED;
+	return state;
 }
 
 static noinline struct pguard_task *enter_first(const struct pt_regs *regs)
@@ -295,8 +331,10 @@ __visible notrace struct pguard_task *pguard_wait_enter(const struct pt_regs *re
 	/* The usual: a place seen before, and nobody is curious. */
 	place = pguard_place_find(state, regs);
 	if (unlikely(!place || !pguard_place_is_settled(state, place) ||
-		     state->curious || !pguard_clock_is_tsc()))
+		     !pguard_clock_is_tsc()))
 		return enter_any(state, regs);
+	if (unlikely(state->curious))
+		return enter_curious(state, place, regs);
 	if (!place->loop) {
 		state->nr_waits++;
 		state_release(state);
@@ -323,6 +361,17 @@ static noinline long leave_any(struct pguard_task *state, long ret)
 	return ret;
 }
 
+/* pguard_wait_leave(), but for the usual return of a thread that is not guarded. */
+static noinline long leave_curious(struct pguard_task *state, long ret)
+{
+	if (unlikely(!pguard_clock_is_tsc() || READ_ONCE(state->dead) ||
+		     state->follow != (FOLLOW_BOUNDARY | FOLLOW_GUARDED) || ret < 0))
+		return leave_any(state, ret);
+	pguard_guarded_wake(state, rdtsc());
+	state_release(state);
+	return ret;
+}
+
 /**
  * pguard_wait_leave() - the hooked call has returned
  * @state: from pguard_wait_enter()
@@ -335,7 +384,7 @@ __visible notrace long pguard_wait_leave(struct pguard_task *state, long ret)
 {
 	if (unlikely(!pguard_clock_is_tsc() || READ_ONCE(state->dead) ||
 		     state->follow != FOLLOW_BOUNDARY || ret < 0))
-		return leave_any(state, ret);
+		return leave_curious(state, ret);
 	pguard_unit_start(state, rdtsc());
 	state_release(state);
 	return ret;

@@ -144,7 +144,8 @@ struct infer_candidate {
  * @type_of: types, by rank less 1
  * @rank_of: ranks, by type: from 1, of types with equal scores the highest is inferred
  * @default_early: standing of the type with the highest early start score
- * @default_final: standing of the type with the highest final start score
+ * @begin_early: standing of a unit's type before the first hit, and
+ * @begin_final: that by final scores; 0, no type, by the paper's rule
  */
 struct infer_table {
 	const struct infer_type *types;
@@ -164,7 +165,8 @@ struct infer_table {
 	const __u16 *type_of;
 	const __u16 *rank_of;
 	__u32 default_early;
-	__u32 default_final;
+	__u32 begin_early;
+	__u32 begin_final;
 };
 
 /* Which of 32 contexts the unit met; of another epoch: none. */
@@ -307,10 +309,8 @@ static inline void infer_rank(struct infer_table *table, __u16 *type_of, __u16 *
 /* The start scores; the best of them, and how far they are from the largest. */
 static inline void infer_make_starts(struct infer_table *table, struct infer_score *starts)
 {
-	__u32 top = 0;
+	__u32 best_early = 0, best_final = 0, top = 0;
 
-	table->default_early = 0;
-	table->default_final = 0;
 	for (__u32 i = 0; i < table->nr_types; i++) {
 		const struct infer_type *type = &table->types[table->type_of[i]];
 		__u32 early = (__u32)(type->base_early + INFER_ZERO);
@@ -319,11 +319,14 @@ static inline void infer_make_starts(struct infer_table *table, struct infer_sco
 		starts[i].word = 0;
 		starts[i].early = (__u16)early;
 		starts[i].final = (__u16)final;
-		table->default_early = infer_max(table->default_early, infer_standing(early, i + 1));
-		table->default_final = infer_max(table->default_final, infer_standing(final, i + 1));
+		best_early = infer_max(best_early, infer_standing(early, i + 1));
+		best_final = infer_max(best_final, infer_standing(final, i + 1));
 		top = infer_max(top, infer_max(early, final));
 	}
 	table->starts = starts;
+	table->default_early = best_early;
+	table->begin_early = table->paper ? 0 : best_early;
+	table->begin_final = table->paper ? 0 : best_final;
 	table->nr_safe = (INFER_ZERO + INFER_MAX_SCORE - top) / INFER_MAX_WEIGHT;
 }
 

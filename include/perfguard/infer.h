@@ -68,8 +68,8 @@ static inline void infer_begin(const struct infer_table *table, struct infer_sta
 		state->epoch = 1;
 	}
 	state->contexts = 0;
-	state->best_early = table->paper ? 0 : table->default_early;
-	state->best_final = table->paper ? 0 : table->default_final;
+	state->best_early = table->begin_early;
+	state->best_final = table->begin_final;
 }
 
 /* Is it the first hit of the slot's context in this unit?  From now on it was met. */
@@ -353,16 +353,18 @@ static inline __u64 infer_limit(const struct infer_table *table, const struct in
  */
 static inline int infer_fits(const struct infer_table *table, const struct infer_state *state)
 {
-	__u16 best = infer_end(table, state);
+	__u32 best = state->best_final;
 	const struct infer_score *score;
 
-	if (table->paper || best == INFER_NO_TYPE)
+	if (table->paper || !best)
 		return 1;
-	score = &state->scores[table->rank_of[best] - 1];
+	score = &state->scores[(__u16)best - 1];
 	if (state->contexts &&
 	    (score->epoch != state->epoch || score->matched != (__u16)state->contexts))
 		return 0;
-	return infer_get(table, state, best, 1) >= table->types[best].least_final;
+	/* Its standing holds its score. */
+	return (int)(best >> 16) - INFER_ZERO >=
+	       table->types[infer_type_at(table, best)].least_final;
 }
 
 #endif /* _PGUARD_INFER_H */
