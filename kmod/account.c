@@ -42,10 +42,10 @@ static void account_counts(const struct pguard_mark *mark,
 {
 	account->runqueue = READ_ONCE(task->sched_info.run_delay) - mark->runqueue;
 	account->block_io = pguard_account_block_io(task) - mark->block_io;
-	account->min_faults = READ_ONCE(task->min_flt) - mark->min_faults;
-	account->maj_faults = READ_ONCE(task->maj_flt) - mark->maj_faults;
-	account->voluntary = READ_ONCE(task->nvcsw) - mark->voluntary;
-	account->involuntary = READ_ONCE(task->nivcsw) - mark->involuntary;
+	account->min_faults = (u32)READ_ONCE(task->min_flt) - mark->min_faults;
+	account->maj_faults = (u32)READ_ONCE(task->maj_flt) - mark->maj_faults;
+	account->voluntary = (u32)READ_ONCE(task->nvcsw) - mark->voluntary;
+	account->involuntary = (u32)READ_ONCE(task->nivcsw) - mark->involuntary;
 	account->has_block_io = pguard_account_has_block_io(task);
 }
 

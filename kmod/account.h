@@ -20,6 +20,9 @@
 
 /**
  * struct pguard_mark - the task's counters at one moment; times in ns
+ *
+ * Of what only counts, the low bits do: no unit has 2^32 faults or switches.
+ *
  * @sum_exec: CPU time up to @exec_start
  * @exec_start: the scheduler's clock when @sum_exec was last brought up to
  *	date, at a tick or a switch
@@ -29,10 +32,10 @@ struct pguard_mark {
 	u64 exec_start;
 	u64 runqueue;
 	u64 block_io;
-	u64 min_faults;
-	u64 maj_faults;
-	u64 voluntary;
-	u64 involuntary;
+	u32 min_faults;
+	u32 maj_faults;
+	u32 voluntary;
+	u32 involuntary;
 };
 
 /**
@@ -99,7 +102,8 @@ static __always_inline void pguard_account_mark(struct pguard_mark *mark)
 /* Has current stayed on its CPU since the mark? */
 static __always_inline bool pguard_account_unswitched(const struct pguard_mark *mark)
 {
-	return current->nvcsw == mark->voluntary && current->nivcsw == mark->involuntary;
+	return (u32)current->nvcsw == mark->voluntary &&
+	       (u32)current->nivcsw == mark->involuntary;
 }
 
 void pguard_account_between(const struct pguard_mark *mark, const struct pguard_mark *end,

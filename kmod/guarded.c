@@ -226,6 +226,7 @@ static enum pguard_guarded_call enter_wait(struct pguard_task *state, bool may_s
 		inference = change_loop(state, state->place->loop, course, may_sleep);
 	if (!inference)
 		return PGUARD_GUARDED_NONE;
+	inference->boundary = boundary;
 	pguard_guarded_frame(inference, state->place);
 	return PGUARD_GUARDED_WAIT;
 }

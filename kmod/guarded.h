@@ -76,8 +76,8 @@ static __always_inline void pguard_guarded_count(const struct pguard_task *state
 	loop->elapsed += elapsed;
 	loop->max = max(loop->max, elapsed);
 	if (is_marked) {
-		u64 min_faults = current->min_flt - state->mark.min_faults;
-		u64 maj_faults = current->maj_flt - state->mark.maj_faults;
+		u32 min_faults = (u32)current->min_flt - state->mark.min_faults;
+		u32 maj_faults = (u32)current->maj_flt - state->mark.maj_faults;
 
 		sums->cpu += elapsed;
 		sums->min_faults += min_faults;
@@ -120,7 +120,7 @@ static __always_inline bool pguard_guarded_end(struct pguard_task *state,
 	return true;
 }
 
-/* Where the loop's frame is, by the place of its wait. */
+/* Where the loop's frame is, by the place of its wait, which has a boundary. */
 static __always_inline void pguard_guarded_frame(struct pguard_inference *inference,
 						 const struct pguard_place *place)
 {

@@ -3,8 +3,7 @@
 #include "inference.h"
 
 #include "compat.h"
-
-#include <linux/slab.h>
+#include "pool.h"
 
 /**
  * pguard_inference_new() - for a thread that comes into an event loop
@@ -22,14 +21,22 @@ struct pguard_inference *pguard_inference_new(struct pguard_profile *profile,
 			 infer_state_size(&course->table), sizeof(u64));
 	struct pguard_inference *inference;
 
-	inference = kzalloc(size + course->table.nr_contexts, gfp | __GFP_NOWARN);
+	inference = pguard_pool_alloc(size + course->table.nr_contexts, gfp | __GFP_NOWARN);
 	if (!inference)
 		return NULL;
 	inference->profile = profile;
 	inference->course = course;
+	inference->size = size + course->table.nr_contexts;
 	inference->hits = (u8 *)inference + size;
 	kref_get(&profile->kref);
 	return inference;
+}
+
+static void inference_free(struct rcu_head *rcu)
+{
+	struct pguard_inference *inference = container_of(rcu, struct pguard_inference, rcu);
+
+	pguard_pool_free(inference, inference->size);
 }
 
 /**
@@ -44,7 +51,7 @@ void pguard_inference_free(struct pguard_inference *inference)
 	if (!inference)
 		return;
 	pguard_profile_put(inference->profile);
-	kfree_rcu(inference, rcu);
+	call_rcu(&inference->rcu, inference_free);
 }
 
 /**

@@ -19,6 +19,7 @@ enum { PGUARD_UNKNOWN_KEPT = 4 };
  * struct pguard_inference - of one thread in one event loop
  * @profile: referenced
  * @course: the loop; in the profile
+ * @boundary: the wait in which the thread was last; in @profile, NULL at first
  * @frame: stack pointer of the loop's frame, 0 if not known
  * @checks: ticks of pguard_clock() that guards took in this unit
  * @soon: until it has run for so many ticks more, it is not late by what it met
@@ -27,6 +28,7 @@ enum { PGUARD_UNKNOWN_KEPT = 4 };
  *	the first ones are in @unknown
  * @is_marked: an event of this unit was met
  * @is_quiet: it is late, but the rate limit is against telling it now
+ * @size: of all of it, bytes
  * @event: counters when the event call began that the thread is in
  * @hits: by context of the course; only of those met in this unit
  * @state: of infer.h
@@ -34,12 +36,14 @@ enum { PGUARD_UNKNOWN_KEPT = 4 };
 struct pguard_inference {
 	struct pguard_profile *profile;
 	const struct pguard_course *course;
+	const struct perfguard_boundary *boundary;
 	u64 frame;
 	u64 checks;
 	u64 soon;
 	u32 nr_unknown;
 	bool is_marked;
 	bool is_quiet;
+	u32 size;
 	struct rcu_head rcu;
 	struct pguard_mark event;
 	struct {

@@ -6,6 +6,7 @@
 #include "hook.h"
 #include "image.h"
 #include "netlink.h"
+#include "pool.h"
 #include "profile.h"
 #include "record.h"
 #include "target.h"
@@ -21,9 +22,12 @@ static int __init perfguard_init(void)
 	ret = pguard_hook_init();
 	if (ret)
 		goto err_hook;
-	ret = pguard_profile_init();
+	ret = pguard_pool_init();
 	if (ret)
 		goto err_hook;
+	ret = pguard_profile_init();
+	if (ret)
+		goto err_profile;
 	ret = pguard_image_init();
 	if (ret)
 		goto err_image;
@@ -51,6 +55,8 @@ err_record:
 	pguard_image_deinit();
 err_image:
 	pguard_profile_deinit();
+err_profile:
+	pguard_pool_deinit();
 err_hook:
 	return ret;
 }
@@ -64,8 +70,10 @@ static void __exit perfguard_exit(void)
 	pguard_watch_deinit();
 	pguard_record_deinit();
 	pguard_image_deinit();
-	/* Last: threads' states and images held them. */
+	/* Threads' states and images held them. */
 	pguard_profile_deinit();
+	/* Last: what all of them gave back is freed. */
+	pguard_pool_deinit();
 }
 
 module_init(perfguard_init);

@@ -5,10 +5,10 @@
 #include "compat.h"
 #include "image.h"
 #include "inference.h"
+#include "pool.h"
 #include "process.h"
 
 #include <linux/sched/task.h>
-#include <linux/slab.h>
 
 DEFINE_SPINLOCK(pguard_tasks_lock);
 struct hlist_head pguard_tasks[1 << PGUARD_TASKS_BITS];
@@ -34,7 +34,7 @@ struct pguard_task *pguard_task_new(struct pguard_image *image)
 	struct pguard_task *state = NULL;
 
 	if (atomic_read(&pguard_nr_tasks) < PGUARD_MAX_TASKS)
-		state = kzalloc(sizeof(*state), GFP_NOWAIT | __GFP_NOWARN);
+		state = pguard_pool_alloc(sizeof(*state), GFP_NOWAIT | __GFP_NOWARN);
 	if (!state)
 		goto err_untracked;
 	state->task = get_task_struct(current);
@@ -60,7 +60,7 @@ struct pguard_task *pguard_task_new(struct pguard_image *image)
 err_unlock:
 	spin_unlock(&pguard_tasks_lock);
 	put_task_struct(state->task);
-	kfree(state);
+	pguard_pool_free(state, sizeof(*state));
 	pguard_image_put(image);
 	return NULL;
 err_untracked:
@@ -92,6 +92,11 @@ noinline struct pguard_task *pguard_task_first(const struct pguard_target *targe
 	return pguard_task_new(image);
 }
 
+static void task_free(struct rcu_head *rcu)
+{
+	pguard_pool_free(container_of(rcu, struct pguard_task, rcu), sizeof(struct pguard_task));
+}
+
 /**
  * pguard_task_put() - give a reference back
  *
@@ -108,7 +113,7 @@ void pguard_task_put(struct pguard_task *state)
 	pguard_inference_free(rcu_dereference_protected(state->inference, true));
 	if (state->profile)
 		pguard_profile_put(state->profile);
-	kfree_rcu(state, rcu);
+	call_rcu(&state->rcu, task_free);
 }
 
 /**

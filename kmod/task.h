@@ -34,14 +34,14 @@ struct pguard_target;
 struct pguard_place {
 	u64 ip;
 	u64 sp;
-	u32 syscall;
+	u16 syscall;
+	bool may_fit;		/* the thread's profile has a boundary at such a call */
+	bool fresh;		/* never recorded for discovery */
 	u32 generation;		/* of the contexts @loop was looked up in */
 	struct pguard_loop *loop;
 	const struct perfguard_boundary *boundary;	/* of the thread's profile; or NULL */
 	u64 slot;		/* where the return address stands, and */
 	u64 return_address;	/* which it must be */
-	bool may_fit;		/* the thread's profile has a boundary at such a call */
-	bool fresh;		/* never recorded for discovery */
 };
 
 enum { PGUARD_NR_PLACES = 4 };

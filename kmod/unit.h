@@ -118,12 +118,12 @@ static __always_inline struct pguard_task *pguard_unit_close(struct pguard_task 
 			return pguard_unit_end_switched(state, word, elapsed);
 		/* All CPU if the task stayed on its one. */
 		this_cpu_add(sums->cpu, elapsed);
-		if (task->min_flt != state->mark.min_faults)
+		if ((u32)task->min_flt != state->mark.min_faults)
 			this_cpu_add(sums->min_faults,
-				     task->min_flt - state->mark.min_faults);
-		if (task->maj_flt != state->mark.maj_faults)
+				     (u32)task->min_flt - state->mark.min_faults);
+		if ((u32)task->maj_flt != state->mark.maj_faults)
 			this_cpu_add(sums->maj_faults,
-				     task->maj_flt - state->mark.maj_faults);
+				     (u32)task->maj_flt - state->mark.maj_faults);
 	}
 	if (unlikely(pguard_unit_is_late(state, word, elapsed)))
 		return pguard_unit_end_late(state, word, elapsed);

@@ -263,15 +263,14 @@ static noinline struct pguard_task *enter_any(struct pguard_task *state,
 	return NULL;
 }
 
-/* The loop's wait in a place of the profile, if it ends a unit the usual way. */
-static __always_inline bool guarded_end(struct pguard_task *state, struct pguard_place *place)
+/* The same wait of the loop as before, if it ends a unit the usual way. */
+static __always_inline bool guarded_end(struct pguard_task *state,
+					const struct pguard_place *place)
 {
 	struct pguard_inference *inference = pguard_task_inference(state);
-	const struct perfguard_boundary *boundary = place->boundary;
 
-	if (unlikely(boundary->role != PERFGUARD_BOUNDARY_ROLE_WAIT || !inference ||
-		     inference->course != &state->profile->courses[boundary->course] ||
-		     place->loop != state->loop || !pguard_guarded_end(state, inference)))
+	if (unlikely(!inference || inference->boundary != place->boundary ||
+		     state->loop != place->loop || !pguard_guarded_end(state, inference)))
 		return false;
 	pguard_guarded_frame(inference, place);
 	return true;

@@ -347,11 +347,14 @@ static void round_end(const struct round *round, s64 least_ns)
 
 static void watch_work(struct work_struct *unused)
 {
-	struct haul haul = {};
+	/* Of the one look at a time; too large for the stack. */
+	static struct haul haul;
 	struct round round = { .haul = &haul };
 	ktime_t looked;
 
-	/* One look at a time; who started this one may not have been the timer. */
+	haul.nr_late = 0;
+	haul.nr_still = 0;
+	/* Who started this look may not have been the timer. */
 	hrtimer_cancel(&timer);
 	longest_nap = max_t(u64, pguard_targets_least(), EASY_NAP_NS);
 	round.begun = ktime_get();

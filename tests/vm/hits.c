@@ -8,6 +8,8 @@
  *   again-SITE       a hit in a context that the unit met before
  *   first-SITE       the first one in its context, in a unit that met another
  *   stepped-SITE     how many hits of the guard the kernel single-stepped
+ *   guarded-wait     the loop's wait, which ends a unit and begins the next
+ *   guarded-account  the same with the time account
  *
  * Each context has 2 candidates among 100 types.
  *
@@ -75,7 +77,7 @@ static const char *const names[] = {
 enum { NR_GUARDS = sizeof(guards) / sizeof(guards[0]) };
 
 /* Without guards: a call; one in a unit of its own; and such a unit with bare(). */
-static double free_again[NR_GUARDS], free_first[NR_GUARDS], free_unit;
+static double free_again[NR_GUARDS], free_first[NR_GUARDS], free_unit, free_wait;
 
 /* Calls in the unit that runs. */
 static __attribute__((noinline)) uint64_t repeat(void (*call)(void))
@@ -84,6 +86,17 @@ static __attribute__((noinline)) uint64_t repeat(void (*call)(void))
 
 	for (int i = 0; i < CALLS; i++)
 		call();
+	return self_now() - start;
+}
+
+/* Units in which nothing is called. */
+static __attribute__((noinline)) uint64_t repeat_waits(void (*call)(void))
+{
+	uint64_t start = self_now();
+
+	(void)call;
+	for (int i = 0; i < CALLS; i++)
+		self_unit();
 	return self_now() - start;
 }
 
@@ -126,6 +139,7 @@ static void tell(const char *what, const char *name, double figure)
 
 static void measure_free(void)
 {
+	free_wait = least(repeat_waits, bare);
 	free_unit = least(repeat_units, bare);
 	for (int i = 1; i < NR_GUARDS; i++) {
 		free_again[i] = least(repeat, guards[i].function);
@@ -140,6 +154,20 @@ static void measure_bare_uprobe(const char *module)
 	self_bare_on(module, bare);
 	self_tell("bare-uprobe", least(repeat, bare) - alone);
 	self_bare_off();
+}
+
+/* Alone: what is counted of the others is not disturbed. */
+static void measure_waits(struct self_profile profile)
+{
+	self_arm(&profile);
+	self_tell("guarded-wait", least(repeat_waits, bare) - free_wait);
+	self_disarm();
+	profile.target_flags = PERFGUARD_TARGET_FLAGS_ACCOUNT;
+	self_arm(&profile);
+	self_tell("guarded-account", least(repeat_waits, bare) - free_wait);
+	if (self_counts().units < (uint64_t)ROUNDS * CALLS)
+		errx(1, "%" PRIu64 " units", self_counts().units);
+	self_disarm();
 }
 
 static void check_hits(void)
@@ -196,5 +224,6 @@ int main(int argc, char **argv)
 	measure_hits();
 	check_hits();
 	self_disarm();
+	measure_waits(profile);
 	return 0;
 }
