@@ -202,16 +202,13 @@ static int wait_bell(struct watch *watch, struct pollfd fds[2],
 		     uint64_t end_ns)
 {
 	uint64_t now_ns = clock_now_ns();
-	/* Ask once a second without a bell, too: it may be lost. */
-	uint64_t wait_ns = NSEC_PER_SEC;
-	uint64_t due_ns = fold_due(&watch->watching.fold);
+	/* Ask without a bell, too: it may be lost. */
+	uint64_t wait_ns = watching_wait_ns(&watch->watching);
 
 	if (watch->duration_ns && now_ns >= end_ns)
 		return 0;
 	if (watch->duration_ns && end_ns - now_ns < wait_ns)
 		wait_ns = end_ns - now_ns;
-	if (due_ns < now_ns + wait_ns)
-		wait_ns = due_ns > now_ns ? due_ns - now_ns : 0;
 	poll(fds, 2, (int)((wait_ns + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC));
 	return 1;
 }

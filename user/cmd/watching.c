@@ -114,18 +114,35 @@ static int print_folded(struct watching *watching, uint64_t now_ns)
 	return ret;
 }
 
+/* How often to look: nobody waits for what is told where nothing is late. */
+static uint64_t step_ns(const struct watching *watching, uint64_t now_ns)
+{
+	bool is_quiet = now_ns - watching->alerted_ns > QUIET_NS &&
+			!known_has_level(&watching->known);
+
+	return is_quiet ? SELDOM_NS : OFTEN_NS;
+}
+
 int watching_tick(struct watching *watching)
 {
 	uint64_t now_ns = clock_now_ns();
-	bool is_quiet = now_ns - watching->alerted_ns > QUIET_NS &&
-			!known_has_level(&watching->known);
 	int ret = 0;
 
 	if (!watching->refreshed_ns || now_ns - watching->refreshed_ns >= SELDOM_NS)
 		ret = refresh(watching, now_ns);
-	if (!ret && now_ns - watching->looked_ns >= (is_quiet ? SELDOM_NS : OFTEN_NS))
+	if (!ret && now_ns - watching->looked_ns >= step_ns(watching, now_ns))
 		ret = look(watching, now_ns);
 	return ret ? ret : print_folded(watching, now_ns);
+}
+
+uint64_t watching_wait_ns(const struct watching *watching)
+{
+	uint64_t now_ns = clock_now_ns(), step = step_ns(watching, now_ns);
+	uint64_t due_ns = fold_due(&watching->fold);
+
+	if (due_ns <= now_ns)
+		return 0;
+	return due_ns - now_ns < step ? due_ns - now_ns : step;
 }
 
 int watching_finish(struct watching *watching)

@@ -43,8 +43,9 @@ void watching_deinit(struct watching *watching);
 
 int watching_take(struct watching *watching, const struct record *record);
 
-/* Call it once a second or more often: folded windows, levels. */
+/* Folded windows, levels.  To be called again when watching_wait_ns() are over. */
 int watching_tick(struct watching *watching);
+uint64_t watching_wait_ns(const struct watching *watching);
 
 /* Tell what is still folded. */
 int watching_finish(struct watching *watching);

@@ -185,6 +185,24 @@ def delayed(server, watch, kind, delay):
     return line
 
 
+def watch_nothing(watch):
+    """While nothing is late it only looks at the armed profiles now and then."""
+    def used():
+        task = pathlib.Path(f"/proc/{watch.process.pid}")
+        status = dict(line.split(":", 1) for line in
+                      (task / "status").read_text(encoding="utf-8").splitlines())
+        return (int((task / "schedstat").read_text(encoding="utf-8").split()[0]),
+                int(status["voluntary_ctxt_switches"]))
+
+    time.sleep(11)
+    (cpu, wakes), begin = used(), time.monotonic()
+    time.sleep(20)
+    seconds = time.monotonic() - begin
+    cpu, wakes = used()[0] - cpu, used()[1] - wakes
+    ok(wakes <= seconds / 5 + 1 and cpu < 0.01 * seconds * 1e9,
+       f"idle it woke {wakes} times in {seconds:.0f} s, for {cpu / MS:.1f} ms of CPU time")
+
+
 def watch_a_profile():
     server = Server()
     # On a fast host units are so short that 2 % are not enough for a guard for each type but one.
@@ -200,6 +218,7 @@ def watch_a_profile():
     text = Watch()
     server.load(1000, 2)
     time.sleep(6)
+    watch_nothing(watch)
     # On a busy host what is normal takes long, too.
     delay = max(300, 1.5 * max(thresholds()) / MS)
     note(f"each type once with a delay of {delay:.0f} ms")
