@@ -29,6 +29,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parents[1]
 sys.path.insert(0, str(HERE / "guest"))
 
+import slow_budgets  # noqa: E402
 import slow_judge  # noqa: E402
 import slow_page  # noqa: E402
 import subjects  # noqa: E402
@@ -69,6 +70,15 @@ def run_overhead(kernel, subject, out):
                             HERE / "guest/overhead.py", subject, "/out")
     if trouble:
         vm.say(f"{subject}: overhead: {trouble}")
+
+
+def run_budgets(out):
+    """What the profile would be with other budgets; on the host, by what it was trained with."""
+    (out / "budgets.json").unlink(missing_ok=True)
+    if (out / "profile.pgp").exists():
+        told = slow_budgets.over_budgets(TOP / "pg-collect", out / "profile.pgp",
+                                         out / "budget.pgp")
+        (out / "budgets.json").write_text(json.dumps(told))
 
 
 def judge(kernel, name, out):
@@ -145,6 +155,7 @@ def evaluate(name, bugs, arguments):
         if arguments.part != "overhead":
             vm.say(f"eval: {name}: {', '.join(bugs)}, Linux {arguments.kernel}")
             run_guard(arguments.kernel, name, bugs, out, arguments.train)
+            run_budgets(out)
         if arguments.part != "guard":
             vm.say(f"eval: {name}: overhead")
             run_overhead(arguments.kernel, name, out)
@@ -153,10 +164,12 @@ def evaluate(name, bugs, arguments):
     run = json.loads((out / "run").read_text()) if (out / "run").exists() else None
     if not run:
         return {}
+    budgets = out / "budgets.json"
     rows = {bug: row for bug, row in judge(arguments.kernel, name, out).items() if bug in bugs}
     for row in rows.values():
         row.update(run, version=versions(subjects.load(name)),
-                   overhead=slow_judge.judge_overhead(out))
+                   overhead=slow_judge.judge_overhead(out),
+                   budgets=json.loads(budgets.read_text()) if budgets.exists() else {})
     return rows
 
 

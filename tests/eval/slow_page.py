@@ -45,6 +45,15 @@ module or in `pg-collect` knows any of these programs.
 """
 
 
+BUDGETS = """\
+With `pg-collect learn --budget` other guards are chosen from what a profile was trained with: how
+many, the share of units whose type is inferred at their end in per cent, and the recall: the mean
+over types of the share of a type's units that is inferred as it, so that a seldom type counts like
+a frequent one. Both are predicted from units that were held back. A budget is a share of the time
+of training, and a hit counts as 1 us there. *types* had units that were held back.
+"""
+
+
 def time(ns):
     if ns is None:
         return "-"
@@ -202,6 +211,30 @@ def page_case(name, runs):
         yield "    " + " > ".join(last["path"])
 
 
+def budget_cells(row):
+    """A line of the table of budgets: the guards, then accuracy and recall, for each budget."""
+    for told in row["budgets"].values():
+        yield "-" if told["accuracy"] is None else \
+            f"{told['guards']}: {100 * told['accuracy']:.2f} / {100 * (told['recall'] or 0):.1f}"
+
+
+def page_budgets(results):
+    """Of each profile once."""
+    rows = {runs[0]["subject"]: runs[0] for runs in results.values() if runs[0].get("budgets")}
+    if not rows:
+        return
+    budgets = list(next(iter(rows.values()))["budgets"])
+    yield "## Types told apart, by budget"
+    yield ""
+    yield BUDGETS
+    head = ["trained", "types", *(f"{budget} %" for budget in budgets)]
+    yield "| " + " | ".join(head) + " |"
+    yield "|---" * len(head) + "|"
+    for name, row in rows.items():
+        types = next(iter(row["budgets"].values()))["types"]
+        yield f"| {name} | {types} | " + " | ".join(budget_cells(row)) + " |"
+
+
 def page(results, known=()):
     """Documentation/evaluation.md; known names all cases that there are."""
     out = ["# Real slow programs, and what is told of them", "",
@@ -220,7 +253,10 @@ def page(results, known=()):
     runs = sorted({(run["date"], run["commit"], run["kernel"])
                    for runs in results.values() for run in runs})
     out += ["", "Run on " + ", ".join(f"{date} at {commit} (Linux {kernel})"
-                                      for date, commit, kernel in runs) + ".", "", "## The cases"]
+                                      for date, commit, kernel in runs) + ".", ""]
+    told = list(page_budgets(results))
+    out += [*told, ""] if told else []
+    out.append("## The cases")
     for name, runs in results.items():
         out += ["", *page_case(name, runs)]
     return "\n".join(out) + "\n"

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a profile would tell units apart by with other budgets, by learn's own prediction.
+
+Predicted is from units of training that were held back.  accuracy: the share of units whose type is
+inferred at their end; half: half-way; recall: the mean over types of the share of a type's units
+that is inferred as it, so that a seldom type counts like a frequent one.
+"""
+
+import shutil
+import subprocess
+
+import collect
+
+BUDGETS = ["0.25", "0.5", "1", "2", "3"]
+LEARN_SECONDS = 300
+
+
+def mean(pairs):
+    """Of (value, weight); None without any weight."""
+    pairs = list(pairs)
+    weight = sum(weight for _, weight in pairs)
+    return sum(value * weight for value, weight in pairs) / weight if weight else None
+
+
+def predicted(profile):
+    predictions = profile["predictions"]
+    types = [one for one in profile["types"] if one["held_back_units"]]
+    return {"guards": len(profile["guards"]),
+            "accuracy": mean((one["accuracy_end"], one["units"]) for one in predictions),
+            "half": mean((one["accuracy_half"], one["units"]) for one in predictions),
+            "recall": mean((one["accuracy"], 1) for one in types),
+            "types": len(types)}
+
+
+def over_budgets(collector, trained, scratch):
+    """{budget: what is predicted}; {} if the profile cannot be derived anew."""
+    out = {}
+    for budget in BUDGETS:
+        shutil.copy(trained, scratch)
+        done = subprocess.run([collector, "learn", "-o", scratch, "--budget", budget],
+                              capture_output=True, timeout=LEARN_SECONDS, check=False)
+        if done.returncode:
+            return {}
+        out[budget] = predicted(collect.show(scratch))
+    return out
