@@ -7,8 +7,10 @@
 #	make bench                      guarding beside other tools, in the VM; half an hour
 #	make bench PART=peers KERNEL=6.1
 
+SCALE_PARTS := tests/bench/copy.c tests/bench/turns.c
+SCALE_OBJ := $(SCALE_PARTS:%.c=$(BUILD)/%.o)
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/tests/bench/%,\
-	$(filter-out $(BENCH_PARTS),$(wildcard tests/bench/*.c)))
+	$(filter-out $(BENCH_PARTS) $(SCALE_PARTS),$(wildcard tests/bench/*.c)))
 
 bench-training: $(BUILD)/tests/bench/cluster
 	$(Q)QUICK=$(QUICK) $<
@@ -17,10 +19,12 @@ $(BENCHES): $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BENCH_OBJ) $(UNIT
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lpthread
 
+$(BUILD)/tests/bench/scale: $(SCALE_OBJ)
+
 # Without what debuggers read, by which perf probe would look for its functions in vain.
 $(BUILD)/tests/bench/units: override LDFLAGS += -Wl,--strip-debug
 
--include $(BENCHES:=.d) $(BENCH_OBJ:.o=.d)
+-include $(BENCHES:=.d) $(BENCH_OBJ:.o=.d) $(SCALE_OBJ:.o=.d)
 
 # A module whose probes do nothing, for KERNEL.
 bare:
@@ -34,7 +38,7 @@ bare:
 
 # What guarding costs, beside bpftrace, perf and SystemTap; PART and KERNEL choose.
 bench: all vm-programs paper-programs $(BUILD)/tests/bench/units $(BUILD)/tests/bench/arming \
-		$(BUILD)/tests/bench/memory $(BUILD)/tests/bench/naming
+		$(BUILD)/tests/bench/memory $(BUILD)/tests/bench/naming $(BUILD)/tests/bench/scale
 	$(Q)scripts/setup --bench
 	$(Q)for kernel in $(if $(filter-out file,$(origin KERNEL)),$(KERNEL),6.1 6.12); do \
 		$(MAKE) --no-print-directory -s bare KERNEL=$$kernel || exit; \

@@ -43,7 +43,7 @@ VM_SECONDS = 900
 # Programs that measure themselves, a guest's one after the other.
 FIGURES = [["tests/vm/cost"], ["tests/vm/hits", "BARE"], ["tests/eval/paper-walk"],
            ["tests/eval/paper-cost", "BARE"], ["tests/bench/arming", "BARE"],
-           ["tests/bench/memory"], ["tests/bench/naming"]]
+           ["tests/bench/memory"], ["tests/bench/naming"], ["tests/bench/scale"]]
 
 
 class NoResult(Exception):
