@@ -241,10 +241,14 @@ static inline __u64 infer_key(__u32 site, __u32 depth)
 	return (__u64)site << 32 | depth;
 }
 
-/* The slot in which the search for @key begins. */
+/*
+ * The slot in which the search for @key begins.  The depth is spread by the whole
+ * of the multiplier, the golden ratio; the site by its lower half alone, which is
+ * therefore as far from a simple fraction of 2^32: the square root of 2, less 1.
+ */
 static inline __u64 infer_hash(const struct infer_table *table, __u64 key)
 {
-	return key * 0x9e3779b97f4a7c15ull >> table->slot_shift;
+	return key * 0x9e3779b96a09e667ull >> table->slot_shift;
 }
 
 /* The smaller threshold wins a tie; no threshold (0) counts as the largest. */
