@@ -23,6 +23,9 @@ enum {
 	/* Added to each weight, in bits, so that none is negative. */
 	INFER_SHIFT_BITS = 10,
 	INFER_MAX_WEIGHT = 127,
+	/* Multipliers tried for the slots, and contexts put into them meanwhile, at most. */
+	INFER_TRIES = 64,
+	INFER_PUTS = 1 << 16,
 	/* Deeper contexts are not found; it leaves a key for slots without one. */
 	INFER_MAX_DEPTH = 0x7fffffff,
 	/*
@@ -89,6 +92,8 @@ struct infer_slot {
 };
 
 #define INFER_NO_KEY (~0ull)
+#define INFER_GOLDEN 0x9e3779b97f4a7c15ull	/* the golden ratio's part behind the point */
+#define INFER_ANY 0x7fffffffffffffffll
 
 /*
  * A type's score.  Early and final ones have INFER_ZERO added and so are never
@@ -138,6 +143,7 @@ struct infer_candidate {
  * @slots: hash table of contexts
  * @slot_mask: number of slots, a power of two, less 1
  * @slot_shift: what that leaves of 64 bits
+ * @multiplier: of the keys, chosen so that few contexts share a slot
  * @nr_safe: contexts that a unit may meet, and still no score can be too large
  * @starts: start scores, by rank less 1
  * @candidates: the weights
@@ -158,6 +164,7 @@ struct infer_table {
 	/* private: infer_table_init() */
 	__u32 slot_mask;
 	__u32 slot_shift;
+	__u64 multiplier;
 	__u32 nr_safe;
 	const struct infer_slot *slots;
 	const struct infer_score *starts;
@@ -241,14 +248,10 @@ static inline __u64 infer_key(__u32 site, __u32 depth)
 	return (__u64)site << 32 | depth;
 }
 
-/*
- * The slot in which the search for @key begins.  The depth is spread by the whole
- * of the multiplier, the golden ratio; the site by its lower half alone, which is
- * therefore as far from a simple fraction of 2^32: the square root of 2, less 1.
- */
+/* The slot in which the search for @key begins. */
 static inline __u64 infer_hash(const struct infer_table *table, __u64 key)
 {
-	return key * 0x9e3779b96a09e667ull >> table->slot_shift;
+	return key * table->multiplier >> table->slot_shift;
 }
 
 /* The smaller threshold wins a tie; no threshold (0) counts as the largest. */
@@ -346,15 +349,19 @@ static inline void infer_make_candidates(struct infer_table *table,
 	table->candidates = candidates;
 }
 
-/* Put context @i into a slot; -EEXIST if its equal is there. */
+/*
+ * Put context @i into a slot.
+ * Return: how many slots on it had to go, or -EEXIST if its equal is there.
+ */
 static inline int infer_put(const struct infer_table *table, struct infer_slot *slots, __u32 i)
 {
 	__u64 key = infer_key(table->contexts[i].site, table->contexts[i].depth);
 	__u64 at = infer_hash(table, key);
+	int steps = 0;
 
 	if (table->contexts[i].depth > INFER_MAX_DEPTH)
 		return 0;
-	for (; slots[at].key != INFER_NO_KEY; at = (at + 1) & table->slot_mask)
+	for (; slots[at].key != INFER_NO_KEY; at = (at + 1) & table->slot_mask, steps++)
 		if (slots[at].key == key)
 			return -EEXIST;
 	slots[at].key = key;
@@ -362,7 +369,63 @@ static inline int infer_put(const struct infer_table *table, struct infer_slot *
 	slots[at].seen = (__u32)(sizeof(struct infer_state) +
 				 table->nr_types * sizeof(struct infer_score) +
 				 i / 32 * sizeof(struct infer_seen));
-	return 0;
+	return steps;
+}
+
+/*
+ * Put all contexts into slots by this multiplier, unless it is not better than @most.
+ * Return: how many slots on they had to go in all, or -EEXIST.
+ */
+static inline __s64 infer_put_all(struct infer_table *table, struct infer_slot *slots,
+				  __u64 multiplier, __s64 most)
+{
+	__s64 sum = 0;
+
+	table->multiplier = multiplier;
+	for (__u32 i = 0; i <= table->slot_mask; i++)
+		slots[i].key = INFER_NO_KEY;
+	for (__u32 i = 0; i < table->nr_contexts && sum < most; i++) {
+		int steps = infer_put(table, slots, i);
+
+		if (steps < 0)
+			return steps;
+		sum += steps;
+	}
+	return sum;
+}
+
+/* Odd numbers without a pattern; of Marsaglia's xorshift. */
+static inline __u64 infer_next_multiplier(__u64 multiplier)
+{
+	multiplier ^= multiplier << 13;
+	multiplier ^= multiplier >> 7;
+	multiplier ^= multiplier << 17;
+	return multiplier;
+}
+
+/*
+ * Fill the slots.  Contexts come with few sites, and with depths that differ by
+ * little, so that what spreads those of one profile does not spread another's:
+ * the best of some multipliers is taken, of fewer the more contexts there are.
+ */
+static inline int infer_make_slots(struct infer_table *table, struct infer_slot *slots)
+{
+	__u32 tries = INFER_PUTS / (table->nr_contexts + 1);
+	__u64 multiplier = INFER_GOLDEN, best = multiplier;
+	__s64 least = infer_put_all(table, slots, multiplier, INFER_ANY), steps;
+
+	for (__u32 i = 0; i < tries && i < INFER_TRIES && least > 0; i++) {
+		multiplier = infer_next_multiplier(multiplier);
+		steps = infer_put_all(table, slots, multiplier | 1, least);
+		if (steps < least) {
+			least = steps;
+			best = multiplier | 1;
+		}
+	}
+	if (table->multiplier != best)
+		infer_put_all(table, slots, best, INFER_ANY);
+	table->slots = slots;
+	return least < 0 ? (int)least : 0;
 }
 
 /**
@@ -380,22 +443,17 @@ static inline int infer_table_init(struct infer_table *table, void *room)
 	struct infer_score *starts = (void *)&slots[nr_slots];
 	struct infer_candidate *candidates = (void *)&starts[table->nr_types];
 	__u16 *type_of = (void *)&candidates[table->nr_weights];
+	int ret;
 
 	if (!infer_is_sound(table))
 		return -EINVAL;
-	table->slots = slots;
 	table->slot_mask = nr_slots - 1;
 	table->slot_shift = 64;
 	for (__u32 i = nr_slots; i > 1; i /= 2)
 		table->slot_shift--;
-	for (__u32 i = 0; i < nr_slots; i++)
-		slots[i].key = INFER_NO_KEY;
-	for (__u32 i = 0; i < table->nr_contexts; i++) {
-		int ret = infer_put(table, slots, i);
-
-		if (ret)
-			return ret;
-	}
+	ret = infer_make_slots(table, slots);
+	if (ret)
+		return ret;
 	infer_rank(table, type_of, &type_of[table->nr_types]);
 	infer_make_starts(table, starts);
 	infer_make_candidates(table, candidates);

@@ -375,6 +375,38 @@ static void test_refusals(void)
 	free(fixture.state);
 }
 
+/* How many contexts are not in the slot that they are looked for in first. */
+static uint32_t misplaced(uint32_t nr_sites, uint32_t nr_depths)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+	const struct infer_table *table = &fixture->table;
+	uint32_t ret = 0;
+
+	for (uint32_t i = 0; i < nr_sites * nr_depths; i++)
+		fixture->contexts[i] = (struct infer_context){
+			.site = i / nr_depths, .depth = 0x60 + 0x30 * (i % nr_depths),
+		};
+	fixture->table.nr_contexts = nr_sites * nr_depths;
+	fixture_init(fixture);
+	for (uint32_t i = 0; i < table->nr_contexts; i++) {
+		uint64_t key = infer_key(fixture->contexts[i].site, fixture->contexts[i].depth);
+
+		ret += table->slots[infer_hash(table, key)].key != key;
+	}
+	free(fixture->state);
+	free(fixture);
+	return ret;
+}
+
+static void test_slots(void)
+{
+	uint32_t sum = misplaced(10, 1) + misplaced(16, 1) + misplaced(10, 2) + misplaced(8, 4);
+
+	ok(!sum, "few guards at few depths share no slot (%u)", sum);
+	sum = misplaced(CONTEXTS, 1) + misplaced(CONTEXTS / 4, 4);
+	ok(sum <= 2 * CONTEXTS / 10, "more of them hardly do (%u of %u)", sum, 2 * CONTEXTS);
+}
+
 static void test_limits(void)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
@@ -404,12 +436,13 @@ static void test_limits(void)
 
 int main(void)
 {
-	plan(31);
+	plan(33);
 	test_paper();
 	test_once();
 	test_random();
 	test_wrap();
 	test_refusals();
+	test_slots();
 	test_limits();
 	return tap_status();
 }
