@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Disarming leaves nothing, whatever the threads do meanwhile."""
 
+import os
 import pathlib
 import time
 
@@ -22,9 +23,13 @@ def loaded():
 
 
 def timed(*arguments):
+    """Both of us ahead of all else: to wait for a CPU takes longer than what is measured."""
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     start = time.monotonic()
     result = run(*arguments)
-    return time.monotonic() - start, result
+    seconds = time.monotonic() - start
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    return seconds, result
 
 
 def disarm_and_unload(text, audit):
