@@ -80,8 +80,10 @@ def measured():
        "budget     2 % of CPU time" in text, "the usual budget is told")
     prices = told[0]["price_ns"]
     note(f"prices: {prices}")
-    ok(100 < prices["kernel_hit"] < prices["stepped_hit"] and prices["call"] > 1 and
-       prices["unit"] > 1, "and what hits and units cost here")
+    # What a call costs more is some 60 instructions, which on a busy host cannot be told by the clock.
+    ok(100 < prices["kernel_hit"] < prices["stepped_hit"] and
+       (prices["call"] > 1 or not EXACT) and prices["unit"] > 1,
+       "and what hits and units cost here")
     ok(collect("arm", "--budget", "none", "/tmp/here.pgp").returncode == 0 and
        "of CPU time" not in collect("status").stdout, "there may be none")
     collect("disarm", "--all")
