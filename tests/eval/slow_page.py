@@ -214,8 +214,9 @@ def page_case(name, runs):
 def budget_cells(row):
     """A line of the table of budgets: the guards, then accuracy and recall, for each budget."""
     for told in row["budgets"].values():
-        yield "-" if told["accuracy"] is None else \
-            f"{told['guards']}: {100 * told['accuracy']:.2f} / {100 * (told['recall'] or 0):.1f}"
+        shares = ["-" if told[what] is None else f"{100 * told[what]:.2f}"
+                  for what in ("accuracy", "recall")]
+        yield f"{told['guards']}: {' / '.join(shares)}"
 
 
 def page_budgets(results):
@@ -231,7 +232,7 @@ def page_budgets(results):
     yield "| " + " | ".join(head) + " |"
     yield "|---" * len(head) + "|"
     for name, row in rows.items():
-        types = next(iter(row["budgets"].values()))["types"]
+        types = max(told["types"] for told in row["budgets"].values())
         yield f"| {name} | {types} | " + " | ".join(budget_cells(row)) + " |"
 
 
