@@ -47,10 +47,11 @@ module or in `pg-collect` knows any of these programs.
 
 BUDGETS = """\
 With `pg-collect learn --budget` other guards are chosen from what a profile was trained with: how
-many, the share of units whose type is inferred at their end in per cent, and the recall: the mean
-over types of the share of a type's units that is inferred as it, so that a seldom type counts like
-a frequent one. Both are predicted from units that were held back. A budget is a share of the time
-of training, and a hit counts as 1 us there. *types* had units that were held back.
+many guards, and how many types had units that were held back, where types that the guards cannot
+tell apart are one; the share of units whose type is inferred at their end in per cent; and the
+recall: the mean over types of the share of a type's units that is inferred as it, so that a seldom
+type counts like a frequent one. Both are predicted from the units held back. A budget is a share of
+the time of training, and a hit counts as 1 us there.
 """
 
 
@@ -212,11 +213,11 @@ def page_case(name, runs):
 
 
 def budget_cells(row):
-    """A line of the table of budgets: the guards, then accuracy and recall, for each budget."""
+    """A line of the table of budgets: guards, types, accuracy and recall, for each budget."""
     for told in row["budgets"].values():
         shares = ["-" if told[what] is None else f"{100 * told[what]:.2f}"
                   for what in ("accuracy", "recall")]
-        yield f"{told['guards']}: {' / '.join(shares)}"
+        yield f"{told['guards']} / {told['types']} / {' / '.join(shares)}"
 
 
 def page_budgets(results):
@@ -228,12 +229,11 @@ def page_budgets(results):
     yield "## Types told apart, by budget"
     yield ""
     yield BUDGETS
-    head = ["trained", "types", *(f"{budget} %" for budget in budgets)]
+    head = ["guards / types / accuracy / recall", *(f"{budget} %" for budget in budgets)]
     yield "| " + " | ".join(head) + " |"
     yield "|---" * len(head) + "|"
     for name, row in rows.items():
-        types = max(told["types"] for told in row["budgets"].values())
-        yield f"| {name} | {types} | " + " | ".join(budget_cells(row)) + " |"
+        yield f"| {name} | " + " | ".join(budget_cells(row)) + " |"
 
 
 def page(results, known=()):
