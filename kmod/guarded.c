@@ -15,18 +15,13 @@ struct moment {
 	const struct pguard_mark *mark;
 };
 
-static bool has_account(const struct pguard_task *state)
-{
-	return READ_ONCE(state->target->flags) & PERFGUARD_TARGET_FLAGS_ACCOUNT;
-}
-
 /* Now, at this clock; the counters are kept in @mark. */
 static struct moment moment_now(const struct pguard_task *state, u64 clock,
 				struct pguard_mark *mark)
 {
 	struct moment now = { .clock = clock };
 
-	if (has_account(state)) {
+	if (pguard_unit_has_account(state)) {
 		pguard_account_mark(mark);
 		now.mark = mark;
 	}
@@ -240,7 +235,7 @@ static enum pguard_guarded_call enter_event(struct pguard_task *state)
 	    state->loop != state->place->loop)
 		return PGUARD_GUARDED_NONE;
 	state->entered = pguard_clock();
-	if (has_account(state))
+	if (pguard_unit_has_account(state))
 		pguard_account_mark(&inference->event);
 	return PGUARD_GUARDED_EVENT;
 }
@@ -303,7 +298,7 @@ void pguard_guarded_event_call(struct pguard_task *state)
 	struct pguard_inference *inference = pguard_task_inference(state);
 	struct moment at = { .clock = state->entered };
 
-	if (has_account(state))
+	if (pguard_unit_has_account(state))
 		at.mark = &inference->event;
 	event_begin(state, inference, &at);
 }

@@ -147,7 +147,7 @@ static __always_inline void pguard_guarded_wake(struct pguard_task *state, u64 n
 	u64 word = pguard_unit_next(state);
 
 	pguard_inference_begin(inference);
-	if (READ_ONCE(state->target->flags) & PERFGUARD_TARGET_FLAGS_ACCOUNT) {
+	if (pguard_unit_has_account(state)) {
 		pguard_account_mark(&state->mark);
 		word |= PGUARD_PHASE_MARKED;
 	}

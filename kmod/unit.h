@@ -54,6 +54,12 @@ static __always_inline u64 pguard_unit_next(const struct pguard_task *state)
 	return (state->unit | PGUARD_PHASE_MASK) + 1 + PGUARD_PHASE_RUNNING;
 }
 
+/* Does the target want to know where its units' time goes? */
+static __always_inline bool pguard_unit_has_account(const struct pguard_task *state)
+{
+	return READ_ONCE(state->target->flags) & PERFGUARD_TARGET_FLAGS_ACCOUNT;
+}
+
 /**
  * pguard_unit_run() - a unit begins
  * @state: of current; no unit runs, and the mark is in place if @word says so
@@ -80,7 +86,7 @@ static __always_inline void pguard_unit_start(struct pguard_task *state, u64 now
 {
 	u64 word = pguard_unit_next(state);
 
-	if (READ_ONCE(state->target->flags) & PERFGUARD_TARGET_FLAGS_ACCOUNT) {
+	if (pguard_unit_has_account(state)) {
 		pguard_account_mark(&state->mark);
 		word |= PGUARD_PHASE_MARKED;
 	}

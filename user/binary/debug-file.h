@@ -3,8 +3,8 @@
  * Where the symbols of a stripped file are: the debug file that a package of its
  * debug symbols installs, or that lies beside it.
  */
-#ifndef PGUARD_DEBUG_FILE_H
-#define PGUARD_DEBUG_FILE_H
+#ifndef _PGUARD_DEBUG_FILE_H
+#define _PGUARD_DEBUG_FILE_H
 
 #include <elfutils/libdwfl.h>
 
@@ -17,4 +17,4 @@
 int debug_file_find(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
 		    const char *path, const char *link, GElf_Word crc, char **ret_path);
 
-#endif /* PGUARD_DEBUG_FILE_H */
+#endif /* _PGUARD_DEBUG_FILE_H */
