@@ -14,9 +14,10 @@ enum {
 /*
  * With more than half of the time, a callee is the only one of its caller's that
  * has so much.  Further in, chance chooses: a dozen stacks hardly tell places
- * apart that have a third each.
+ * apart that have a third each.  Nor do they tell whether it is just half, which
+ * in long chains of calls is where a path would end now here and now there.
  */
-#define STEP_SHARE 0.5
+#define STEP_SHARE 0.6
 /* Of so much of its own, a function is where the time goes; else see who called. */
 #define OWN_SHARE 0.6
 #define FOCUS_SHARE 0.9

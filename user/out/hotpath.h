@@ -79,8 +79,8 @@ struct hotpath {
  *
  * The hot path leads from the outermost function that has most time, of equal
  * ones the first, along the callees with most time to the end; steps are those
- * that have more than half of all, however they were reached.  Others that have
- * so much follow, by their time.
+ * that have more than three fifths of all, however they were reached.  Others that
+ * have so much follow, by their time.
  */
 int hotpath_init(struct hotpath *hotpath, const struct hotpath_stack *stacks, uint32_t nr,
 		 uint64_t end_ns);
