@@ -268,7 +268,8 @@ static struct pguard_stack *unit_stack(const struct found *found)
 static void sample_later(struct pguard_task *state, struct round *round)
 {
 	u64 elapsed = pguard_unit_elapsed(state), next;
-	u64 step = clamp_t(u64, elapsed / 8, MIN_STEP_NS, MAX_STEP_NS);
+	/* So that a record's room lasts until the next one: ln 2 / ln (17 / 16) are 12. */
+	u64 step = clamp_t(u64, elapsed / 16, MIN_STEP_NS, MAX_STEP_NS);
 
 	state->samples.next = elapsed + (step << READ_ONCE(state->samples.doublings));
 	next = min(state->samples.next, state->next_report);

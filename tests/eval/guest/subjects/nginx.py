@@ -76,6 +76,8 @@ BUGS = {
 
 class Nginx(ServerSubject):
     packages = ("nginx",)
+    # Its units wait for the processor in bouts of seconds; a short training may see none.
+    train_seconds = 30
     bugs = {f"nginx-{name}": bug for name, bug in BUGS.items()}
     slow_mix = SlowMix
 
