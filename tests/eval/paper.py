@@ -7,8 +7,9 @@ usage: paper.py [--part PART] [--kernel KERNEL] [--program NAME] [--again | --re
 Parts are table5, contexts and stackwalk (section 7.3), table6 and figure7; without options all of
 them, on Linux 6.12.  All is measured in a VM in which instructions are counted; contexts are
 counted in what table5, or eval-training, recorded.
-Figure 7 takes the profiles that table5, or eval-guards, trained.  --again works out anew what earlier runs left,
-without a VM; --report only writes the page.
+Figure 7 takes the profiles that table5, or eval-guards, trained, and trains them with its own load
+as well.  --again works out anew what earlier runs left, without a VM; --report only writes the
+page.
 
 Each result replaces its own of an earlier run in Documentation/evaluation-paper.json. From all of
 them come the tables on the standard output and Documentation/evaluation-paper.md with its pictures.
@@ -50,6 +51,8 @@ LOADED = ["apache", "mariadb"]
 # Of the guest, for the structure (with the coverage before) and for the timing of a training.
 TRAIN_SECONDS = {"apache": (8, 4), "mariadb": (8, 4), "mariadb-client": (8, 1), "redis": (8, 2),
                  "nginx": (8, 3)}
+# The same for figure 7's loads.
+LOAD_SECONDS = (8, 4)
 # A load's requests to Apache, and sysbench's transactions.
 REQUESTS = {"apache": 500, "mariadb": 40}
 CONCURRENCY = [1, 2, 4, 8, 16]
@@ -97,24 +100,28 @@ def learn(path, *options):
                           stderr=subprocess.PIPE).stderr
 
 
-def train(program, kernel, arguments):
-    """As pg-collect train does, but with little time for structure and much for timing."""
-    out = BUILD / kernel / program
-    if arguments.again:
-        return paper_results.of_training(out)
-    vm.say(f"eval-paper: training of {program}, Linux {kernel}")
-    structure, timing = TRAIN_SECONDS[program]
+def record(program, kernel, out, seconds, *load):
+    """Add to OUT/profile.pgp what the program does under a load."""
+    structure, timing = seconds
     profile = out / "profile.pgp"
-    profile.unlink(missing_ok=True)
-    record = ("python3", "-B", HERE / "guest/paper-train.py", program, "/out", data())
-    in_vm(kernel, out, *record, "structure", structure)
+    guest = ("python3", "-B", HERE / "guest/paper-train.py", program, "/out", data())
+    in_vm(kernel, out, *guest, "structure", structure, *load)
     learn(profile, out / "structure.pgt")
     # The budget is known once units were timed, and the guards may be others then.
     for _ in range(2):
-        if not paper_results.is_timed(profile):
-            in_vm(kernel, out, *record, "timing", timing)
+        if load or not paper_results.is_timed(profile):
+            in_vm(kernel, out, *guest, "timing", timing, *load)
             learn(profile, out / "timing.pgt")
     (out / "timing.pgt").unlink(missing_ok=True)
+
+
+def train(program, kernel, arguments):
+    """As pg-collect train does, but with little time for structure and much for timing."""
+    out = BUILD / kernel / program
+    if not arguments.again:
+        vm.say(f"eval-paper: training of {program}, Linux {kernel}")
+        (out / "profile.pgp").unlink(missing_ok=True)
+        record(program, kernel, out, TRAIN_SECONDS[program])
     return paper_results.of_training(out)
 
 
@@ -139,19 +146,29 @@ def trained_of(program, kernel):
     raise NoResult("there is no profile; PART=table5 trains it")
 
 
+def train_load(program, kernel):
+    """Figure 7's profile: it has seen the labelled mix, and what it will be measured with."""
+    out = BUILD / kernel / f"{program}-load"
+    out.mkdir(parents=True, exist_ok=True)
+    shutil.copy(trained_of(program, kernel), out / "profile.pgp")
+    vm.say(f"eval-paper: training of {program} under its load, Linux {kernel}")
+    record(program, kernel, out, LOAD_SECONDS, "figure7")
+    return out / "profile.pgp"
+
+
 def load(program, kernel, arguments):
     out = BUILD / kernel / program
     if not arguments.again:
-        trained = trained_of(program, kernel)
+        trained = train_load(program, kernel)
         vm.say(f"eval-paper: load on {program}, Linux {kernel}")
+        out.mkdir(parents=True, exist_ok=True)
         for name, options in paper_results.PROFILES.items():
             path = out / f"{name}.pgp"
-            out.mkdir(parents=True, exist_ok=True)
             shutil.copy(trained, path)
             learn(path, *options)
         (out / "plan.json").write_text(json.dumps(
-            {"profiles": list(paper_results.PROFILES), "concurrency": CONCURRENCY,
-             "requests": REQUESTS[program], "rounds": ROUNDS}))
+            {"profiles": list(paper_results.PROFILES), "held": paper_results.HELD,
+             "concurrency": CONCURRENCY, "requests": REQUESTS[program], "rounds": ROUNDS}))
         (out / "load.jsonl").unlink(missing_ok=True)
         in_vm(kernel, out, "python3", "-B", HERE / "guest/paper-load.py", program, "/out", data())
     return paper_results.of_load(out)

@@ -18,8 +18,14 @@ PROFILES = {
     "floor": ["--budget", "0.00001"],
     **{f"paper-{n}": ["--select", "paper", "--guards", str(n)] for n in known.OVERHEAD_GUARDS},
     "default": [],
+    "held": [],
 }
+# Of these the module sheds guards that exceed the budget; of the others none, for they are to be
+# measured as they are.
+HELD = ["held"]
+BUDGET = 0.02
 TITLES = {"floor": "units only, no guard for types", "default": "own choice, budget 2 %",
+          "held": "the same, held to it by the module",
           **{f"paper-{n}": f"{n} functions, paper's rule" for n in known.OVERHEAD_GUARDS}}
 NAMES = {"apache": "Apache", "mariadb": "MariaDB", "redis": "Redis", "nginx": "nginx",
          "mariadb-client": "MariaDB's client"}
@@ -303,68 +309,74 @@ def figure_7(results):
         yield figure_7_of(kernel, name, result, cost)
 
 
-def against_limit(means, noises):
+def against_limit(means, noises, limit):
     """The verdict on overheads, each known to its noise only."""
-    if any(mean - noise >= known.OVERHEAD for mean, noise in zip(means, noises)):
+    if any(mean - noise >= limit for mean, noise in zip(means, noises)):
         return "**missed**"
-    if all(mean + noise < known.OVERHEAD for mean, noise in zip(means, noises)):
+    if all(mean + noise < limit for mean, noise in zip(means, noises)):
         return "met"
     return "not told by this noise"
 
 
-def figure_7_of(kernel, name, result, hit_cost):
-    """hit_cost: of a hit, by table 6; None if that was not measured."""
+def asked_of(profile, means, noises):
+    """What is asked of a profile's overhead, and the verdict."""
+    if profile.startswith("paper"):
+        return [f"< {percent(known.OVERHEAD, 0)}", against_limit(means, noises, known.OVERHEAD)]
+    if profile in HELD:
+        return [f"< {percent(BUDGET, 0)}", against_limit(means, noises, BUDGET)]
+    return ["", ""]
+
+
+def figure_7_row(profile, result, hit_cost):
     clients = list(result["free"])
-    base = [result["free"][n]["instructions"] for n in clients]
-    rows, blank = [], [""] * len(clients)
+    figures = result["profiles"].get(profile)
+    if not figures:
+        return [TITLES[profile], "failed", *[""] * (len(clients) + 6)]
+    base = statistics.mean(result["free"][n]["instructions"] for n in clients)
+    means = [statistics.mean(figures[n]["overheads"]) for n in clients]
+    hits = statistics.mean(statistics.mean(figures[n]["hits"]) for n in clients)
+    units = statistics.mean(statistics.mean(figures[n]["units"]) for n in clients)
+    return [TITLES[profile], str(figures[clients[0]]["guards"]), f"{units:.2f}", f"{hits:.2f}",
+            percent(hits * hit_cost / base) if hit_cost else "",
+            str(max(figures[n]["shed"] for n in clients)),
+            *[percent(mean, 2) for mean in means],
+            *asked_of(profile, means, [result["free"][n]["noise"] for n in clients])]
+
+
+def figure_7_text(name, result):
+    clients = list(result["free"])
     rounds = {len(figures[n]["overheads"]) for figures in result["profiles"].values()
               for n in figures}
     rounds = " to ".join(map(str, sorted({min(rounds), max(rounds)})))
-    for profile in result["plan"]["profiles"]:
-        figures = result["profiles"].get(profile)
-        if not figures:
-            rows.append([TITLES[profile], "failed", "", "", "", "", *blank, "", ""])
-            continue
-        means = [statistics.mean(figures[n]["overheads"]) for n in clients]
-        first = figures[clients[0]]
-        hits = statistics.mean(statistics.mean(figures[n]["hits"]) for n in clients)
-        units = statistics.mean(statistics.mean(figures[n]["units"]) for n in clients)
-        shed = max(figures[n]["shed"] for n in clients)
-        of_hits = percent(hits * hit_cost / statistics.mean(base)) if hit_cost else ""
-        rows.append([TITLES[profile], str(first["guards"]), f"{units:.2f}", f"{hits:.2f}",
-                     of_hits, str(shed), *[percent(mean, 2) for mean in means],
-                     f"< {percent(known.OVERHEAD, 0)}" if profile.startswith("paper") else "",
-                     against_limit(means, [result["free"][n]["noise"] for n in clients])
-                     if profile.startswith("paper") else ""])
-    rows.append(["instructions of a request, no guards", "", "", "", "", "",
-                 *[count(cost) for cost in base], "not known", ""])
-    rows.append(["between two runs without guards", "", "", "", "", "",
-                 *[percent(result["free"][n]["noise"], 2) for n in clients], "", ""])
     load = "`ab`, a small page, a connection for each request. CPU time of the server's process, " \
         "all its threads" if name == "apache" else \
         "`sysbench oltp_read_write`; a request is a statement. CPU time of the server's threads " \
         "for connections (others purge and flush at any time)"
-    less = statistics.mean(statistics.mean(figures[n]["units"]) for figures in
-                           result["profiles"].values() for n in figures)
-    merged = [
-        f"A request is {less:.2f} units here, in training it was one: there the server waited for "
-        "each request, here the next one is often there already, and the unit goes on. Such units "
-        "fit no type well. What the table tells is thus guarding under another load than the one "
-        "that was trained; what is beyond \"hits alone\" is probably the reports of these units."
-    ] if less < 0.9 else []
+    trained = "The functions were chosen after a training under the labelled mix of the other " \
+        "evaluations and under this load by 4 clients." if "held" in result["plan"] else \
+        "The functions were chosen after a training under the labelled mix of the other " \
+        "evaluations, which has requests like these; so hits per request differ from those per " \
+        "unit of the mix."
+    return [f"{load}, with the profile armed, over that before and after it, with "
+            f"{', '.join(clients)} clients; mean of {rounds} rounds. In this guest CPU time is "
+            f"instructions, those in the kernel for the server among them. {trained} One of the "
+            "guards may be there to part units, not to tell types. \"Hits alone\" is their number "
+            "times what one costs by table 6: the reason of what is missed is that a breakpoint "
+            "alone costs some 1,000 instructions. Nothing is shed but in the line that says so."]
+
+
+def figure_7_of(kernel, name, result, hit_cost):
+    """hit_cost: of a hit, by table 6; None if that was not measured."""
+    free = result["free"]
+    rows = [figure_7_row(profile, result, hit_cost) for profile in result["plan"]["profiles"]]
+    rows.append(["instructions of a request, no guards", *[""] * 5,
+                 *[count(free[n]["instructions"]) for n in free], "not known", ""])
+    rows.append(["between two runs without guards", *[""] * 5,
+                 *[percent(free[n]["noise"], 2) for n in free], "", ""])
     return {"title": f"Figure 7: overhead on {NAMES[name]}, Linux {kernel}",
-            "text": [f"{load}, with the profile armed, over that before and after it, with "
-                     f"{', '.join(clients)} clients; mean of {rounds} rounds. "
-                     "In this guest CPU time is instructions, those in the kernel for the "
-                     "server among them. The functions were chosen after a training under the "
-                     "labelled mix of the other evaluations, which has requests like these; "
-                     "so hits per request differ from those per unit of the mix. One of the "
-                     "guards may be there to part units, not to tell types. \"Hits alone\" is "
-                     "their number times what one costs by table 6: the reason of what is "
-                     "missed is that a breakpoint alone costs some 1,000 instructions.",
-                     *merged],
+            "text": figure_7_text(name, result),
             "head": ["", "guards", "units a request", "hits a request", "hits alone", "shed",
-                     *clients, "paper", ""],
+                     *free, "asked", ""],
             "rows": rows, "chart": ("load-" + name, kernel)}
 
 

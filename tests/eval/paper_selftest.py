@@ -10,7 +10,8 @@ import paper_page
 import paper_results
 import paper_store
 
-ADDED = {"floor": 1000, "paper-200": 5000, "paper-100": 2000, "default": 1500}
+ADDED = {"floor": 1000, "paper-200": 5000, "paper-100": 2000, "default": 1500,
+         "held": 1200}
 REQUESTS, COST = 10, 100000
 
 
@@ -74,8 +75,8 @@ def check_verdicts(load):
             if line[:2] == ["Apache", "6.12"]] == [["missed"], ["met"]], text
     # The loads' noise is 1.8 %: 5 % are beyond the limit of 3 %, 2 % are not told from it.
     assert verdict("200", "functions,") == ["missed"] and verdict("100", "functions,") == [], text
-    assert paper_results.against_limit([0.02, 0.05], [0.001, 0.01]) == "**missed**"
-    assert paper_results.against_limit([0.02, 0.01], [0.001, 0.01]) == "met"
+    assert paper_results.against_limit([0.02, 0.05], [0.001, 0.01], 0.03) == "**missed**"
+    assert paper_results.against_limit([0.02, 0.01], [0.001, 0.01], 0.03) == "met"
     assert verdict("units", "only,") == []
     # 10,600 beside 100, and 11,600 beside 1,100.
     assert verdict("backtrace()", "beside") == ["met"], text

@@ -4,7 +4,8 @@
 usage: paper-load.py PROGRAM OUT DATA
 
 OUT/plan.json says what to do: profiles, the names of profiles OUT/NAME.pgp, each armed once in
-each of so many rounds; concurrency, how many clients or threads, each tried with each profile,
+each of so many rounds; held, those of them that are to shed guards that exceed their budget;
+concurrency, how many clients or threads, each tried with each profile,
 and with nothing armed before and after; requests, in each of these loads.
 OUT/memory.json has the bytes that the module takes, and each profile in it.
 
@@ -16,47 +17,17 @@ counted meanwhile.
 import json
 import pathlib
 import re
-import subprocess
 import sys
 import time
 
 import paper_server
+from paper_loads import LOADS, run
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 COLLECT = str(TOP / "pg-collect")
 COUNT = str(TOP / "build/tests/eval/count-guards")
 SETTLE_SECONDS = 0.3
 TRIES = 5
-
-
-def run(*command):
-    done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"{command[0]}: exit {done.returncode}: {(done.stdout + done.stderr)[-600:]}")
-    return done.stdout
-
-
-def ab(program, clients, requests):
-    """Returns the requests that were answered."""
-    said = run("ab", "-q", "-c", clients, "-n", requests,
-               f"http://127.0.0.1:{program.port}/small/1.html")
-    failed = int(re.search(r"Failed requests: +(\d+)", said)[1])
-    done = int(re.search(r"Complete requests: +(\d+)", said)[1])
-    if failed or done != requests:
-        sys.exit(f"ab: {done} of {requests} requests, {failed} failed")
-    return done
-
-
-def sysbench(program, threads, requests):
-    """Transactions of 20 statements.  Returns the statements that were answered."""
-    said = run(*paper_server.sysbench(
-        "--mysql-host=127.0.0.1", f"--mysql-port={program.port}", "--db-ps-mode=disable",
-        f"--threads={threads}", f"--events={requests}", "--time=0", "--rand-seed=1", "run"))
-    return int(re.search(r"queries: +(\d+)", said)[1])
-
-
-LOADS = {"apache": ab, "mariadb": sysbench}
 
 
 def counted(pid):
@@ -128,7 +99,8 @@ def main():
             for profile in plan["profiles"][::-1 if number % 2 else 1]:
                 begin = time.monotonic()
                 try:
-                    run(COLLECT, "arm", "--budget", "none", out / f"{profile}.pgp")
+                    budget = [] if profile in plan["held"] else ["--budget", "none"]
+                    run(COLLECT, "arm", *budget, out / f"{profile}.pgp")
                 except SystemExit as error:
                     print(f"{profile}: {error}", file=sys.stderr, flush=True)
                     continue

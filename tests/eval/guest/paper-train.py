@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""In the guest, where instructions are counted: record a program under the labelled mix.
+"""In the guest, where instructions are counted: record a program under a load.
 
-usage: paper-train.py PROGRAM OUT DATA STAGE SECONDS
+usage: paper-train.py PROGRAM OUT DATA STAGE SECONDS [LOAD]
 
-One client, which pauses while structure is recorded, or, for mariadb-client, a typist at it; and nothing interrupts the server but the
-kernel: the guest has one processor, and what the client does on it is no part of a unit.
+The load is the labelled mix by one client, which pauses while structure is recorded, or, for
+mariadb-client, a typist at it; and nothing interrupts the server but the kernel: the guest has
+one processor, and what the client does on it is no part of a unit.  With LOAD, figure 7, it is
+that figure's, with the server and its clients side by side as they are there.
 STAGE is structure, or timing by the guards of OUT/profile.pgp; SECONDS are the guest's.
 OUT/STAGE.pgt, .log and .json are the result, to be learnt from on the host.
 """
@@ -17,12 +19,15 @@ import subprocess
 import sys
 import time
 
+import paper_loads
 import paper_server
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Events come from the first function that is armed on, and until the last one is not any more.
 # That takes longer than the recording: without a pause there would be far too many of them.
 PAUSE_SECONDS = {"structure": 0.01, "timing": 0}
+# The same between two portions of figure 7's loads.
+PORTION_PAUSE_SECONDS = {"structure": 0.5, "timing": 0}
 COLLECT = str(HERE.parents[2] / "pg-collect")
 
 
@@ -54,14 +59,19 @@ class Typist:
         self.terminal.thread.join()
 
 
+def begin_load(program, name, stage, load):
+    if load:
+        return paper_loads.Portions(program, name, PORTION_PAUSE_SECONDS[stage])
+    paper_server.give_processor(program.pid)
+    return Typist(program, stage) if name == "mariadb-client" else Client(name, stage)
+
+
 def main():
-    name, out, data, stage, seconds = sys.argv[1:]
+    name, out, data, stage, seconds, *load = sys.argv[1:]
     out = pathlib.Path(out)
     begin = time.monotonic()
     program = paper_server.start(name, data)
-    paper_server.give_processor(program.pid)
-    client = (Typist(program, stage) if name == "mariadb-client" else
-              Client(name, stage))
+    client = begin_load(program, name, stage, load)
     trace = program.dir / "trace.pgt"
     timing = ["--timing", out / "profile.pgp"] if stage == "timing" else []
     command = [COLLECT, "record", "-v", "-o", trace, "--duration", f"{seconds}s", *timing,
