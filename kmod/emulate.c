@@ -68,71 +68,84 @@ static __always_inline void register_set(struct pt_regs *regs, u8 number, u8 wid
 		*place = (*place & ~cut(~0ull, width)) | cut(value, width);
 }
 
-static u64 address_of(const struct pguard_emulation *emulation, struct pt_regs *regs)
+static __always_inline u64 address_of(const struct pguard_emulation *emulation,
+				      struct pt_regs *regs)
 {
 	u64 address = (u64)(s64)emulation->disp;
 
-	if (emulation->base == EMULATE_IP)
-		address += regs->ip + emulation->length;
-	else if (emulation->base != EMULATE_NONE)
+	if (likely(emulation->base < EMULATE_AH))
 		address += *register_of(regs, emulation->base);
-	if (emulation->index != EMULATE_NONE)
+	else if (emulation->base == EMULATE_IP)
+		address += regs->ip + emulation->length;
+	if (unlikely(emulation->index != EMULATE_NONE))
 		address += *register_of(regs, emulation->index) << emulation->scale;
 	return address;
 }
+
+/* Any access counts as one of the most bytes: the kernel does what comes so near the end. */
+enum { MEMORY_BYTES = 8 };
 
 /*
  * One access of the processor's own width.  A page that is not there is not
  * waited for: whoever takes probes off would wait with us.
  */
-static bool memory_get(u64 address, u8 width, u64 *ret)
+static __always_inline bool memory_get(u64 address, u8 width, u64 *ret)
 {
+	const void __user *place = (const void __user *)address;
+	u64 value;
 	u32 four;
 	u16 two;
 	u8 one;
-	int err;
 
 	pagefault_disable();
-	switch (width) {
-	case 1:
-		err = get_user(one, (const u8 __user *)address);
-		*ret = one;
-		break;
-	case 2:
-		err = get_user(two, (const u16 __user *)address);
-		*ret = two;
-		break;
-	case 4:
-		err = get_user(four, (const u32 __user *)address);
-		*ret = four;
-		break;
-	default:
-		err = get_user(*ret, (const u64 __user *)address);
+	if (unlikely(!user_access_begin(place, MEMORY_BYTES)))
+		goto refused;
+	if (likely(width == 8)) {
+		unsafe_get_user(value, (const u64 __user *)place, fault);
+	} else if (width == 4) {
+		unsafe_get_user(four, (const u32 __user *)place, fault);
+		value = four;
+	} else if (width == 1) {
+		unsafe_get_user(one, (const u8 __user *)place, fault);
+		value = one;
+	} else {
+		unsafe_get_user(two, (const u16 __user *)place, fault);
+		value = two;
 	}
+	user_access_end();
 	pagefault_enable();
-	return !err;
+	*ret = value;
+	return true;
+fault:
+	user_access_end();
+refused:
+	pagefault_enable();
+	return false;
 }
 
-static bool memory_put(u64 address, u8 width, u64 value)
+static __always_inline bool memory_put(u64 address, u8 width, u64 value)
 {
-	int err;
+	void __user *place = (void __user *)address;
 
 	pagefault_disable();
-	switch (width) {
-	case 1:
-		err = put_user((u8)value, (u8 __user *)address);
-		break;
-	case 2:
-		err = put_user((u16)value, (u16 __user *)address);
-		break;
-	case 4:
-		err = put_user((u32)value, (u32 __user *)address);
-		break;
-	default:
-		err = put_user(value, (u64 __user *)address);
-	}
+	if (unlikely(!user_access_begin(place, MEMORY_BYTES)))
+		goto refused;
+	if (likely(width == 8))
+		unsafe_put_user(value, (u64 __user *)place, fault);
+	else if (width == 4)
+		unsafe_put_user((u32)value, (u32 __user *)place, fault);
+	else if (width == 1)
+		unsafe_put_user((u8)value, (u8 __user *)place, fault);
+	else
+		unsafe_put_user((u16)value, (u16 __user *)place, fault);
+	user_access_end();
 	pagefault_enable();
-	return !err;
+	return true;
+fault:
+	user_access_end();
+refused:
+	pagefault_enable();
+	return false;
 }
 
 static __always_inline bool operand_get(const struct pguard_emulation *emulation, struct pt_regs *regs, u8 operand,
@@ -339,24 +352,83 @@ static noinline bool emulate_any(const struct pguard_emulation *emulation, struc
 	return true;
 }
 
-/* The usual one: a whole register takes another, a constant or an address. */
-static __always_inline bool is_plain_move(const struct pguard_emulation *emulation)
+static __always_inline u64 plain_operand(const struct pguard_emulation *emulation,
+					 struct pt_regs *regs)
 {
-	return emulation->op == EMULATE_MOV && emulation->to < EMULATE_AH &&
-	       emulation->width >= 4 && emulation->from != EMULATE_MEMORY &&
-	       (emulation->from < EMULATE_AH || emulation->from >= EMULATE_CONSTANT);
+	return emulation->from < EMULATE_AH ? *register_of(regs, emulation->from) :
+					      emulation->constant;
 }
 
-static __always_inline void plain_move(const struct pguard_emulation *emulation,
+static __always_inline void usual_move(const struct pguard_emulation *emulation,
 				       struct pt_regs *regs)
 {
-	u64 value = emulation->constant;
+	u64 value = emulation->from == EMULATE_ADDRESS ?
+			    address_of(emulation, regs) :
+			    cut(plain_operand(emulation, regs), emulation->source_width);
 
-	if (emulation->from < EMULATE_AH)
-		value = cut(*register_of(regs, emulation->from), emulation->source_width);
-	else if (emulation->from == EMULATE_ADDRESS)
-		value = address_of(emulation, regs);
 	*register_of(regs, emulation->to) = cut(value, emulation->width);
+}
+
+/* As NATIVE_AT(), of whole registers, and without a carry that comes in. */
+#define WHOLE(insn)                                                                     \
+	do {                                                                            \
+		if (emulation->width == 8)                                              \
+			asm(insn "q %2, %0\n\tpushf\n\tpop %1"                         \
+			    : "+r"(a), "=r"(flags) : "r"(b) : "cc", "memory");          \
+		else                                                                    \
+			asm(insn "l %k2, %k0\n\tpushf\n\tpop %1"                       \
+			    : "+r"(a), "=r"(flags) : "r"(b) : "cc", "memory");          \
+	} while (0)
+
+static __always_inline void usual_sum(const struct pguard_emulation *emulation,
+				      struct pt_regs *regs)
+{
+	unsigned long *to = register_of(regs, emulation->to), flags = 0;
+	u64 a = *to, b = plain_operand(emulation, regs);
+
+	switch (emulation->op) {
+	case EMULATE_XOR:
+		WHOLE("xor");
+		break;
+	case EMULATE_TEST:
+		WHOLE("test");
+		break;
+	case EMULATE_CMP:
+		WHOLE("cmp");
+		break;
+	case EMULATE_SUB:
+		WHOLE("sub");
+		break;
+	case EMULATE_ADD:
+		WHOLE("add");
+		break;
+	case EMULATE_AND:
+		WHOLE("and");
+		break;
+	default:
+		WHOLE("or");
+	}
+	if (emulate_writes(emulation->op))
+		*to = a;
+	regs->flags = (regs->flags & ~FLAGS_ALL) | (flags & FLAGS_ALL);
+}
+
+static __always_inline bool usual_load(const struct pguard_emulation *emulation,
+				       struct pt_regs *regs)
+{
+	u64 value;
+
+	if (!memory_get(address_of(emulation, regs), emulation->source_width, &value))
+		return false;
+	*register_of(regs, emulation->to) = value;
+	return true;
+}
+
+static __always_inline bool usual_store(const struct pguard_emulation *emulation,
+					struct pt_regs *regs)
+{
+	return memory_put(address_of(emulation, regs), emulation->width,
+			  plain_operand(emulation, regs));
 }
 
 /**
@@ -379,10 +451,25 @@ bool pguard_emulate(const struct pguard_emulation *emulation, struct pt_regs *re
 {
 	if (unlikely(regs->flags & X86_EFLAGS_TF || regs->cs != __USER_CS))
 		return false;
-	if (emulation->op != EMULATE_NOP) {
-		if (!is_plain_move(emulation))
-			return emulate_any(emulation, regs);
-		plain_move(emulation, regs);
+	switch (emulation->usual) {
+	case EMULATE_USUAL_NOP:
+		break;
+	case EMULATE_USUAL_MOVE:
+		usual_move(emulation, regs);
+		break;
+	case EMULATE_USUAL_SUM:
+		usual_sum(emulation, regs);
+		break;
+	case EMULATE_USUAL_LOAD:
+		if (!usual_load(emulation, regs))
+			return false;
+		break;
+	case EMULATE_USUAL_STORE:
+		if (!usual_store(emulation, regs))
+			return false;
+		break;
+	default:
+		return emulate_any(emulation, regs);
 	}
 	regs->ip += emulation->length;
 	return true;

@@ -62,6 +62,16 @@ enum emulate_operand {
 	EMULATE_ADDRESS, /* the address itself */
 };
 
+/* The instructions that programs have most, each carried out by a way of its own. */
+enum emulate_usual {
+	EMULATE_UNUSUAL,
+	EMULATE_USUAL_NOP,
+	EMULATE_USUAL_MOVE, /* a whole register takes another, a constant or an address */
+	EMULATE_USUAL_SUM, /* arithmetic and logic of a whole register with such or a constant */
+	EMULATE_USUAL_LOAD, /* a whole register takes what is in memory */
+	EMULATE_USUAL_STORE, /* memory takes a register or a constant */
+};
+
 enum {
 	EMULATE_MAX_LENGTH = 15,
 };
@@ -80,6 +90,7 @@ enum {
  * @index: of the address, a register or EMULATE_NONE
  * @scale: of the index, a shift
  * @condition: the processor's number, 0 to 15
+ * @usual: enum emulate_usual
  */
 struct pguard_emulation {
 	__u64 constant;
@@ -94,6 +105,7 @@ struct pguard_emulation {
 	__u8 index;
 	__u8 scale;
 	__u8 condition;
+	__u8 usual;
 };
 
 /* What is left to read of an instruction, and its prefixes. */
@@ -405,6 +417,36 @@ static inline int emulate_is_allowed(const struct pguard_emulation *emulation)
 	return emulation->to != EMULATE_SP || !emulate_writes(op);
 }
 
+/* Whole registers: with 32 bits the others become 0, so that nothing of before is left. */
+static inline __u8 emulate_usual(const struct pguard_emulation *emulation)
+{
+	__u8 op = emulation->op, from = emulation->from;
+	int is_whole = emulation->to < EMULATE_AH && emulation->width >= 4;
+	int is_plain = from < EMULATE_AH || from == EMULATE_CONSTANT;
+
+	if (op == EMULATE_NOP)
+		return EMULATE_USUAL_NOP;
+	if (op == EMULATE_MOV && is_whole)
+		return is_plain || from == EMULATE_ADDRESS ? EMULATE_USUAL_MOVE :
+		       from == EMULATE_MEMORY		   ? EMULATE_USUAL_LOAD :
+							     EMULATE_UNUSUAL;
+	if (op == EMULATE_MOV && emulation->to == EMULATE_MEMORY && is_plain)
+		return EMULATE_USUAL_STORE;
+	if (!is_whole || !is_plain)
+		return EMULATE_UNUSUAL;
+	switch (op) {
+	case EMULATE_ADD:
+	case EMULATE_OR:
+	case EMULATE_AND:
+	case EMULATE_SUB:
+	case EMULATE_XOR:
+	case EMULATE_CMP:
+	case EMULATE_TEST:
+		return EMULATE_USUAL_SUM;
+	}
+	return EMULATE_UNUSUAL;
+}
+
 /* endbr64, and pause: kernels do not agree on it. */
 static inline __u8 emulate_rep_nop(const __u8 *insn, __u32 size)
 {
@@ -439,6 +481,7 @@ static inline int pguard_emulate_prepare(struct pguard_emulation *ret, const __u
 		.base = EMULATE_NONE,
 		.index = EMULATE_NONE,
 		.length = emulate_rep_nop(insn, size),
+		.usual = EMULATE_USUAL_NOP,
 	};
 	if (ret->length)
 		return 0;
@@ -450,6 +493,7 @@ static inline int pguard_emulate_prepare(struct pguard_emulation *ret, const __u
 	if (!is_known || reader.is_short || !emulate_is_allowed(ret))
 		return -EOPNOTSUPP;
 	ret->length = (__u8)(reader.at - insn);
+	ret->usual = emulate_usual(ret);
 	return 0;
 }
 

@@ -19,15 +19,36 @@ static inline bool user_is_there(u64 address, u64 size)
 	       user_end - address >= size;
 }
 
-#define get_user(value, pointer) \
-	(user_is_there((u64)(pointer), sizeof(*(pointer))) ? \
-	 (memcpy(&(value), pointer, sizeof(*(pointer))), 0) : ((value) = 0, -EFAULT))
+static bool user_is_open;
 
-#define put_user(value, pointer) ({ \
-	__typeof__(*(pointer)) _value = (value); \
-	user_is_there((u64)(pointer), sizeof(_value)) ? \
-		(memcpy(pointer, &_value, sizeof(_value)), 0) : -EFAULT; \
-})
+/* Only whether the address can be a user's; what is not there faults later. */
+static inline bool user_access_begin(const void *pointer, u64 size)
+{
+	(void)size;
+	user_is_open = (u64)pointer >> 63 == 0;
+	return user_is_open;
+}
+
+static inline void user_access_end(void)
+{
+	user_is_open = false;
+}
+
+#define unsafe_get_user(value, pointer, fault)                                          \
+	do {                                                                            \
+		if (!user_is_open || !user_is_there((u64)(pointer), sizeof(*(pointer)))) \
+			goto fault;                                                     \
+		memcpy(&(value), pointer, sizeof(*(pointer)));                          \
+	} while (0)
+
+#define unsafe_put_user(value, pointer, fault)                                          \
+	do {                                                                            \
+		__typeof__(*(pointer)) _value = (value);                                \
+                                                                                        \
+		if (!user_is_open || !user_is_there((u64)(pointer), sizeof(_value)))    \
+			goto fault;                                                     \
+		memcpy(pointer, &_value, sizeof(_value));                               \
+	} while (0)
 
 static inline void pagefault_disable(void)
 {
