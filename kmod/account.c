@@ -23,6 +23,11 @@ static u64 mark_cpu(const struct pguard_mark *mark, u64 now, u64 elapsed)
 	return mark->sum_exec + clamp_t(s64, since, 0, 2 * TICK_NSEC);
 }
 
+static u32 mark_involuntary(const struct pguard_mark *mark)
+{
+	return mark->events - mark->min_faults - mark->maj_faults - mark->voluntary;
+}
+
 /* Counters that tick for themselves may run ahead of our clock a little. */
 static void account_close(struct pguard_account *account, u64 elapsed)
 {
@@ -45,7 +50,7 @@ static void account_counts(const struct pguard_mark *mark,
 	account->min_faults = (u32)READ_ONCE(task->min_flt) - mark->min_faults;
 	account->maj_faults = (u32)READ_ONCE(task->maj_flt) - mark->maj_faults;
 	account->voluntary = (u32)READ_ONCE(task->nvcsw) - mark->voluntary;
-	account->involuntary = (u32)READ_ONCE(task->nivcsw) - mark->involuntary;
+	account->involuntary = (u32)READ_ONCE(task->nivcsw) - mark_involuntary(mark);
 	account->has_block_io = pguard_account_has_block_io(task);
 }
 
@@ -69,7 +74,7 @@ void pguard_account_between(const struct pguard_mark *mark, const struct pguard_
 	ret->min_faults = end->min_faults - mark->min_faults;
 	ret->maj_faults = end->maj_faults - mark->maj_faults;
 	ret->voluntary = end->voluntary - mark->voluntary;
-	ret->involuntary = end->involuntary - mark->involuntary;
+	ret->involuntary = mark_involuntary(end) - mark_involuntary(mark);
 	ret->has_block_io = pguard_account_has_block_io(current);
 	ret->cpu = elapsed;
 	if (ret->voluntary || ret->involuntary)
@@ -92,7 +97,7 @@ void pguard_account_current(const struct pguard_mark *mark, u64 elapsed,
 	u64 now;
 
 	account_counts(mark, current, ret);
-	if (pguard_account_unswitched(mark)) {
+	if (!ret->voluntary && !ret->involuntary) {
 		ret->cpu = elapsed;
 	} else {
 		pguard_account_mark(&end);

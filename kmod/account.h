@@ -26,6 +26,7 @@
  * @sum_exec: CPU time up to @exec_start
  * @exec_start: the scheduler's clock when @sum_exec was last brought up to
  *	date, at a tick or a switch
+ * @events: faults and switches of all kinds
  */
 struct pguard_mark {
 	u64 sum_exec;
@@ -35,7 +36,7 @@ struct pguard_mark {
 	u32 min_faults;
 	u32 maj_faults;
 	u32 voluntary;
-	u32 involuntary;
+	u32 events;
 };
 
 /**
@@ -96,14 +97,19 @@ static __always_inline void pguard_account_mark(struct pguard_mark *mark)
 	mark->min_faults = task->min_flt;
 	mark->maj_faults = task->maj_flt;
 	mark->voluntary = task->nvcsw;
-	mark->involuntary = task->nivcsw;
+	mark->events = mark->min_faults + mark->maj_faults + mark->voluntary + (u32)task->nivcsw;
 }
 
-/* Has current stayed on its CPU since the mark? */
-static __always_inline bool pguard_account_unswitched(const struct pguard_mark *mark)
+/*
+ * Has current stayed on its CPU since the mark, and met no fault?  None of the
+ * counts sinks, so their sum tells.
+ */
+static __always_inline bool pguard_account_is_calm(const struct pguard_mark *mark)
 {
-	return (u32)current->nvcsw == mark->voluntary &&
-	       (u32)current->nivcsw == mark->involuntary;
+	const struct task_struct *task = current;
+
+	return (u32)task->min_flt + (u32)task->maj_flt + (u32)task->nvcsw + (u32)task->nivcsw ==
+	       mark->events;
 }
 
 void pguard_account_between(const struct pguard_mark *mark, const struct pguard_mark *end,

@@ -36,55 +36,52 @@ void pguard_guarded_event_site(struct pguard_task *state, u64 now);
 void pguard_guarded_late(struct pguard_task *state, const struct pt_regs *regs, u64 elapsed);
 
 /*
- * Is there nothing to do about a unit that was of @type and took @elapsed ns, but
- * to count it?  It is in time for its type and fits it, met the guards of the
- * profile that its target has, and nobody listens.
+ * Is there nothing to do about a unit that takes so many @ticks, but to count it?
+ * It is in time for its type and fits it, as by infer_fits(), met the guards of
+ * the profile that its target has, and nobody listens.
  */
 static __always_inline bool pguard_guarded_is_usual(const struct pguard_task *state,
 						    const struct pguard_inference *inference,
-						    u16 type, u64 elapsed)
+						    u64 ticks)
 {
 	const struct pguard_course *course = inference->course;
+	u32 best = inference->state.best_final;
+	u16 rank = best;
 
-	/* Without a threshold (0) it is never late.  What took just that goes the other way. */
-	if (unlikely(elapsed - 1 >= course->table.types[type].threshold_ns - 1))
+	/* Without a type it has no time at all.  What took just its time goes the other way. */
+	if (unlikely(ticks >= course->soon[rank] || ticks > U32_MAX))
 		return false;
 	if (course->has_empty && !inference->is_marked)
 		return false;
 	return likely(inference->profile == rcu_access_pointer(state->target->profile) &&
-		      pguard_inference_fits(inference) && !pguard_stream_is_open());
+		      !inference->nr_unknown && best >= course->ends[rank].least &&
+		      infer_matches(&inference->state, rank) && !pguard_stream_is_open());
 }
 
-/* Count a usual unit.  What it took was CPU time, if that is asked for. */
+/* Count a usual unit of some seconds at most.  What it took was CPU time, if that is asked for. */
 static __always_inline void pguard_guarded_count(const struct pguard_task *state,
 						 const struct pguard_inference *inference,
-						 u16 type, u64 elapsed, bool is_marked)
+						 u64 elapsed, bool is_marked)
 {
+	u16 rank = inference->state.best_final;
 	struct pguard_type_sums *sums;
 	struct pguard_profile_cpu *cpu;
 	struct pguard_loop_sums *loop;
 
 	preempt_disable_notrace();
 	cpu = pguard_profile_this_cpu(inference->profile);
-	sums = &cpu->types[inference->course->first_type + type];
+	sums = &cpu->types[inference->course->ends[rank].type];
 	loop = this_cpu_ptr(state->loop->sums);
 	cpu->sums.units++;
 	cpu->sums.checks += inference->checks;
 	sums->units++;
 	sums->elapsed += elapsed;
-	loop->hist[pguard_unit_bucket(elapsed)]++;
+	loop->hist[pguard_unit_bucket_short(elapsed)]++;
 	loop->elapsed += elapsed;
 	loop->max = max(loop->max, elapsed);
 	if (is_marked) {
-		u32 min_faults = (u32)current->min_flt - state->mark.min_faults;
-		u32 maj_faults = (u32)current->maj_flt - state->mark.maj_faults;
-
 		sums->cpu += elapsed;
-		sums->min_faults += min_faults;
-		sums->maj_faults += maj_faults;
 		loop->cpu += elapsed;
-		loop->min_faults += min_faults;
-		loop->maj_faults += maj_faults;
 	}
 	preempt_enable_notrace();
 }
@@ -101,22 +98,18 @@ static __always_inline bool pguard_guarded_end(struct pguard_task *state,
 					       const struct pguard_inference *inference)
 {
 	u64 ticks = rdtsc() - state->start - inference->checks;
-	u16 type = infer_end(&inference->course->table, &inference->state);
-	u64 word = READ_ONCE(state->unit), elapsed;
+	u64 word = READ_ONCE(state->unit);
 	bool is_marked = word & PGUARD_PHASE_MARKED;
 
 	if (unlikely(!(word & PGUARD_PHASE_RUNNING) || word & PGUARD_PHASE_LATE ||
-		     type == INFER_NO_TYPE || ticks > U32_MAX))
-		return false;
-	elapsed = pguard_clock_ns_short(ticks);
-	if (unlikely(!pguard_guarded_is_usual(state, inference, type, elapsed) ||
-		     (is_marked && !pguard_account_unswitched(&state->mark))))
+		     !pguard_guarded_is_usual(state, inference, ticks) ||
+		     (is_marked && !pguard_account_is_calm(&state->mark))))
 		return false;
 	/* The watch may have found it late meanwhile. */
 	if (unlikely(!try_cmpxchg(&state->unit, &word, word & ~(u64)PGUARD_PHASE_MASK)))
 		return false;
 	state->counts = NULL;
-	pguard_guarded_count(state, inference, type, elapsed, is_marked);
+	pguard_guarded_count(state, inference, pguard_clock_ns_short(ticks), is_marked);
 	return true;
 }
 
@@ -136,7 +129,7 @@ static __always_inline void pguard_guarded_frame(struct pguard_inference *infere
 
 /**
  * pguard_guarded_wake() - the loop's wait returned something: a unit begins
- * @state: of current, after PGUARD_GUARDED_WAIT
+ * @state: of current, after PGUARD_GUARDED_WAIT; its inference is not spent
  * @now: pguard_clock()
  *
  * Context: current.
@@ -146,7 +139,7 @@ static __always_inline void pguard_guarded_wake(struct pguard_task *state, u64 n
 	struct pguard_inference *inference = pguard_task_inference(state);
 	u64 word = pguard_unit_next(state);
 
-	pguard_inference_begin(inference);
+	pguard_inference_begin_next(inference);
 	if (pguard_unit_has_account(state)) {
 		pguard_account_mark(&state->mark);
 		word |= PGUARD_PHASE_MARKED;

@@ -58,15 +58,22 @@ struct pguard_inference *pguard_inference_new(struct pguard_profile *profile,
 					      const struct pguard_course *course, gfp_t gfp);
 void pguard_inference_free(struct pguard_inference *inference);
 
-/* A unit begins. */
-static inline void pguard_inference_begin(struct pguard_inference *inference)
+/* A unit begins; the state is not spent. */
+static __always_inline void pguard_inference_begin_next(struct pguard_inference *inference)
 {
-	infer_begin(&inference->course->table, &inference->state);
+	infer_begin_next(&inference->course->table, &inference->state);
 	inference->checks = 0;
 	inference->soon = 0;
 	inference->nr_unknown = 0;
 	inference->is_marked = false;
 	inference->is_quiet = false;
+}
+
+/* A unit begins. */
+static inline void pguard_inference_begin(struct pguard_inference *inference)
+{
+	infer_renew(&inference->course->table, &inference->state);
+	pguard_inference_begin_next(inference);
 }
 
 void pguard_inference_meet(struct pguard_inference *inference, const struct infer_slot *slot);

@@ -325,8 +325,10 @@ static noinline struct pguard_place *place_new(struct pguard_task *state,
 struct pguard_place *pguard_place_get(struct pguard_task *state, const struct pt_regs *regs,
 				      bool may_sleep)
 {
-	struct pguard_place *place = pguard_place_find(state, regs);
+	struct pguard_place *place = state->place;
 
+	if (!pguard_place_is(place, regs))
+		place = pguard_place_find(state, regs);
 	if (!place)
 		place = place_new(state, regs, may_sleep);
 	state->place = place;

@@ -28,9 +28,18 @@ static __always_inline u32 pguard_place_syscall(const struct pt_regs *regs)
 /* Is this the word at an address of current's user memory?  May fault. */
 static __always_inline bool pguard_place_word_is(u64 address, u64 wanted)
 {
+	const u64 __user *place = (const u64 __user *)address;
 	u64 word;
 
-	return !get_user(word, (const u64 __user *)address) && word == wanted;
+	might_fault();
+	if (unlikely(!user_access_begin(place, sizeof(word))))
+		return false;
+	unsafe_get_user(word, place, fault);
+	user_access_end();
+	return word == wanted;
+fault:
+	user_access_end();
+	return false;
 }
 
 /*
@@ -45,14 +54,12 @@ static __always_inline bool pguard_place_is(const struct pguard_place *place,
 		pguard_place_syscall(regs) == __NR_restart_syscall);
 }
 
-/* The place among the last ones, the very last first; NULL if it is new. */
+/* The place among the last ones; NULL if it is new.  The very last is state->place. */
 static __always_inline struct pguard_place *pguard_place_find(struct pguard_task *state,
 							      const struct pt_regs *regs)
 {
-	struct pguard_place *place = state->place;
+	struct pguard_place *place;
 
-	if (pguard_place_is(place, regs))
-		return place;
 	for (place = state->places; place < state->places + PGUARD_NR_PLACES; place++)
 		if (pguard_place_is(place, regs))
 			return place;

@@ -182,6 +182,7 @@ void pguard_profile_free_tables(struct pguard_profile *profile)
 	kvfree(profile->contexts);
 	kvfree(profile->weights);
 	kvfree(profile->soon);
+	kvfree(profile->ends);
 	kvfree(profile->room);
 	profile->left = NULL;
 	profile->cpus = NULL;
@@ -192,6 +193,7 @@ void pguard_profile_free_tables(struct pguard_profile *profile)
 	profile->contexts = NULL;
 	profile->weights = NULL;
 	profile->soon = NULL;
+	profile->ends = NULL;
 	profile->room = NULL;
 	profile->bytes = 0;
 }

@@ -98,12 +98,24 @@ struct pguard_profile_cpu {
 } ____cacheline_aligned_in_smp;
 
 /**
+ * struct pguard_end - what a unit is that ends with a type, the usual way
+ * @least: infer_state.best_final of one that fits it, at least; U32_MAX by the
+ *	paper's rule, which has no usual way
+ * @type: index of it in the profile
+ */
+struct pguard_end {
+	u32 least;
+	u32 type;
+};
+
+/**
  * struct pguard_course - an event loop of a profile
  * @id: of the loop in each image
  * @has_empty: what lies between two waits without an event is no unit
  * @first_type: index in the profile of its first type
  * @soon: by rank of its types, ticks of pguard_clock() in which a unit is not
  *	late; the first is 0, of no type
+ * @ends: by rank as well; there is nothing of the first
  * @nr_shed: of its contexts, those of guards that are shed; as that of the profile
  * @table: its part of the profile's types, contexts and weights
  */
@@ -112,6 +124,7 @@ struct pguard_course {
 	bool has_empty;
 	u32 first_type;
 	const u64 *soon;
+	const struct pguard_end *ends;
 	u32 nr_shed;
 	struct infer_table table;
 };
@@ -248,7 +261,8 @@ struct pguard_profile {
 	struct infer_type *types;
 	struct infer_context *contexts;
 	struct infer_weight *weights;
-	u64 *soon;	/* of the courses */
+	u64 *soon;	/* of the courses, like the next one */
+	struct pguard_end *ends;
 	void *room;	/* of the courses' tables */
 	struct pguard_profile_cpu *cpus;
 	s32 __percpu *left;

@@ -55,11 +55,14 @@ static int tables_alloc(struct pguard_profile *profile)
 	profile->types = table_new(profile, profile->nr_types, sizeof(*profile->types));
 	profile->soon = table_new(profile, profile->nr_types + profile->nr_courses,
 				  sizeof(*profile->soon));
+	profile->ends = table_new(profile, profile->nr_types + profile->nr_courses,
+				  sizeof(*profile->ends));
 	profile->contexts = table_new(profile, profile->nr_contexts,
 				      sizeof(*profile->contexts));
 	profile->weights = table_new(profile, profile->nr_weights, sizeof(*profile->weights));
 	if (!profile->courses || !profile->boundaries || !profile->guards ||
-	    !profile->types || !profile->soon || !profile->contexts || !profile->weights)
+	    !profile->types || !profile->soon || !profile->ends || !profile->contexts ||
+	    !profile->weights)
 		return -ENOMEM;
 	return pguard_profile_make_counters(profile);
 }
@@ -273,15 +276,20 @@ static int make_contexts(struct pguard_profile *profile, struct netlink_ext_ack 
 	return 0;
 }
 
-/* What takes no more ticks is in no time too late for a type. */
-static void make_soon(const struct infer_table *table, u64 *soon)
+/* By rank; what takes no more ticks than @soon is not too late for the type. */
+static void make_ranks(const struct pguard_course *course, u64 *soon, struct pguard_end *ends)
 {
-	u64 threshold;
+	const struct infer_table *table = &course->table;
+	const struct infer_type *type;
 	u32 i;
 
 	for (i = 0; i < table->nr_types; i++) {
-		threshold = table->types[table->type_of[i]].threshold_ns;
-		soon[i + 1] = threshold ? pguard_clock_ticks(threshold) : U64_MAX;
+		type = &table->types[table->type_of[i]];
+		soon[i + 1] = type->threshold_ns ? pguard_clock_ticks(type->threshold_ns) :
+						   U64_MAX;
+		ends[i + 1].type = course->first_type + table->type_of[i];
+		ends[i + 1].least = table->paper ? U32_MAX :
+				    (u32)(type->least_final + INFER_ZERO) << 16;
 	}
 }
 
@@ -289,6 +297,7 @@ static void make_soon(const struct infer_table *table, u64 *soon)
 static int complete_tables(struct pguard_profile *profile, struct netlink_ext_ack *extack)
 {
 	struct infer_table *table;
+	struct pguard_end *ends = profile->ends;
 	u64 *soon = profile->soon;
 	size_t size = 0;
 	void *room;
@@ -310,8 +319,10 @@ static int complete_tables(struct pguard_profile *profile, struct netlink_ext_ac
 		if (ret)
 			return refuse(extack, "a weight is too large, or of a type that is not there");
 		profile->courses[i].soon = soon;
-		make_soon(table, soon);
+		profile->courses[i].ends = ends;
+		make_ranks(&profile->courses[i], soon, ends);
 		soon += table->nr_types + 1;
+		ends += table->nr_types + 1;
 		room += infer_room(table);
 		cond_resched();
 	}

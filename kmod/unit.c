@@ -227,9 +227,12 @@ static void end_tell(struct pguard_task *state, u64 word, u64 elapsed)
  */
 struct pguard_task *pguard_unit_end(struct pguard_task *state)
 {
+	u64 elapsed;
+
 	if (!(state->unit & PGUARD_PHASE_RUNNING))
 		return state;
-	return pguard_unit_close(state, pguard_clock_ns(pguard_clock() - state->start));
+	elapsed = pguard_clock_ns(pguard_clock() - state->start);
+	return pguard_unit_close(state, elapsed, pguard_unit_bucket(elapsed));
 }
 
 /**
@@ -250,11 +253,11 @@ struct pguard_task *pguard_unit_end_late(struct pguard_task *state, u64 word, u6
 }
 
 /**
- * pguard_unit_end_switched() - a unit has ended that left its CPU
+ * pguard_unit_end_eventful() - a unit has ended that left its CPU, or met page faults
  *
  * As pguard_unit_end_late(), but the unit may be in time.
  */
-struct pguard_task *pguard_unit_end_switched(struct pguard_task *state, u64 word,
+struct pguard_task *pguard_unit_end_eventful(struct pguard_task *state, u64 word,
 					     u64 elapsed)
 {
 	struct pguard_loop *loop = state->loop;

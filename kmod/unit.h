@@ -31,7 +31,7 @@ struct pguard_task *pguard_unit_end(struct pguard_task *state);
 
 /* The rest of pguard_unit_close(), where it is not the usual one. */
 struct pguard_task *pguard_unit_end_late(struct pguard_task *state, u64 word, u64 elapsed);
-struct pguard_task *pguard_unit_end_switched(struct pguard_task *state, u64 word,
+struct pguard_task *pguard_unit_end_eventful(struct pguard_task *state, u64 word,
 					     u64 elapsed);
 
 u64 pguard_unit_elapsed(const struct pguard_task *state);
@@ -40,12 +40,24 @@ bool pguard_unit_verdict(const struct pguard_task *state,
 			 const struct pguard_inference *inference, u64 *threshold);
 void pguard_unit_describe(struct pguard_task *state, struct pguard_record *record, gfp_t gfp);
 
-/* The bucket of a time in the histogram that the spec's hist-buckets tells. */
-static __always_inline u32 pguard_unit_bucket(u64 ns)
+/*
+ * The bucket of a time in the histogram that the spec's hist-buckets tells; of
+ * one that pguard_clock_ns_short() told, which is not beyond the last bucket:
+ * two factors of 32 bits each, 30 of which are shifted out.
+ */
+static_assert(16 * (34 - 5) + 32 <= PERFGUARD_HIST_BUCKETS && PGUARD_CLOCK_SHIFT >= 30);
+
+static __always_inline u32 pguard_unit_bucket_short(u64 ns)
 {
 	u32 shift = __fls(ns | 16) - 4;
 
-	return min_t(u32, (shift << 4) + (ns >> shift), PERFGUARD_HIST_BUCKETS - 1);
+	return (shift << 4) + (ns >> shift);
+}
+
+/* The same of any time. */
+static __always_inline u32 pguard_unit_bucket(u64 ns)
+{
+	return min_t(u32, pguard_unit_bucket_short(ns), PERFGUARD_HIST_BUCKETS - 1);
 }
 
 /* The number and phase of the unit that begins; PGUARD_PHASE_MARKED may be added. */
@@ -101,35 +113,28 @@ static __always_inline bool pguard_unit_is_late(const struct pguard_task *state,
 }
 
 /*
- * End a unit that took @elapsed ns.  The usual case makes no call; what is
+ * End a unit that took @elapsed ns, of this @bucket.  The usual case makes no call; what is
  * rare is left to a function that does the rest and is called last, so that
  * the usual case saves no registers.  Returns @state.
  */
 static __always_inline struct pguard_task *pguard_unit_close(struct pguard_task *state,
-							     u64 elapsed)
+							     u64 elapsed, u32 bucket)
 {
-	const struct task_struct *task = current;
 	struct pguard_loop_sums __percpu *sums;
 	u64 word;
 
 	word = xchg(&state->unit, state->unit & ~(u64)PGUARD_PHASE_MASK);
 	sums = state->loop->sums;
-	this_cpu_inc(sums->hist[pguard_unit_bucket(elapsed)]);
+	this_cpu_inc(sums->hist[bucket]);
 	this_cpu_add(sums->elapsed, elapsed);
 	/* Seldom true, and then it does not matter if we move in between. */
 	if (unlikely(elapsed > this_cpu_read(sums->max)))
 		this_cpu_write(sums->max, elapsed);
 	if (word & PGUARD_PHASE_MARKED) {
-		if (unlikely(!pguard_account_unswitched(&state->mark)))
-			return pguard_unit_end_switched(state, word, elapsed);
+		if (unlikely(!pguard_account_is_calm(&state->mark)))
+			return pguard_unit_end_eventful(state, word, elapsed);
 		/* All CPU if the task stayed on its one. */
 		this_cpu_add(sums->cpu, elapsed);
-		if ((u32)task->min_flt != state->mark.min_faults)
-			this_cpu_add(sums->min_faults,
-				     (u32)task->min_flt - state->mark.min_faults);
-		if ((u32)task->maj_flt != state->mark.maj_faults)
-			this_cpu_add(sums->maj_faults,
-				     (u32)task->maj_flt - state->mark.maj_faults);
 	}
 	if (unlikely(pguard_unit_is_late(state, word, elapsed)))
 		return pguard_unit_end_late(state, word, elapsed);
@@ -139,11 +144,12 @@ static __always_inline struct pguard_task *pguard_unit_close(struct pguard_task 
 /* pguard_unit_end() where the clock is the TSC. */
 static __always_inline struct pguard_task *pguard_unit_end_tsc(struct pguard_task *state)
 {
-	u64 ticks = rdtsc() - state->start;
+	u64 ticks = rdtsc() - state->start, elapsed;
 
 	if (unlikely(!(state->unit & PGUARD_PHASE_RUNNING) || ticks > U32_MAX))
 		return pguard_unit_end(state);
-	return pguard_unit_close(state, pguard_clock_ns_short(ticks));
+	elapsed = pguard_clock_ns_short(ticks);
+	return pguard_unit_close(state, elapsed, pguard_unit_bucket_short(elapsed));
 }
 
 #endif /* _PGUARD_UNIT_H */

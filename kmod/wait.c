@@ -216,6 +216,14 @@ static __always_inline bool wait_starts_unit(u32 syscall, long ret)
 	return true;
 }
 
+static void guarded_wake(struct pguard_task *state)
+{
+	struct pguard_inference *inference = pguard_task_inference(state);
+
+	infer_renew(&inference->course->table, &inference->state);
+	pguard_guarded_wake(state, pguard_clock());
+}
+
 /* The common part of both ways out. */
 static __always_inline void wait_finish(struct pguard_task *state, long ret, bool may_sleep)
 {
@@ -230,7 +238,7 @@ static __always_inline void wait_finish(struct pguard_task *state, long ret, boo
 	if (!(follow & FOLLOW_BOUNDARY) || !wait_starts_unit(state->place->syscall, ret))
 		return;
 	if (unlikely(follow & FOLLOW_GUARDED))
-		pguard_guarded_wake(state, pguard_clock());
+		guarded_wake(state);
 	else
 		pguard_unit_start(state, pguard_clock());
 }
@@ -277,19 +285,21 @@ static __always_inline bool guarded_end(struct pguard_task *state,
 }
 
 /* pguard_wait_enter() in a settled place where somebody is curious. */
-static noinline struct pguard_task *enter_curious(struct pguard_task *state,
+static noinline notrace struct pguard_task *enter_curious(struct pguard_task *state,
 						  struct pguard_place *place,
 						  const struct pt_regs *regs)
 {
 	if (unlikely(state->curious != PGUARD_CURIOUS_GUARDED))
 		return enter_any(state, regs);
-	if (!place->loop && !place->may_fit && !pguard_stream_is_open()) {
+	/* Where there is a boundary there is a loop. */
+	if (!place->boundary) {
+		if (place->loop || place->may_fit || pguard_stream_is_open())
+			return enter_any(state, regs);
 		state->nr_waits++;
 		state_release(state);
 		return NULL;
 	}
-	if (unlikely(!place->boundary ||
-		     !pguard_place_word_is(place->slot, place->return_address) ||
+	if (unlikely(!pguard_place_word_is(place->slot, place->return_address) ||
 		     !guarded_end(state, place)))
 		return enter_any(state, regs);
 	state->nr_waits++;
@@ -328,9 +338,13 @@ __visible notrace struct pguard_task *pguard_wait_enter(const struct pt_regs *re
 	if (unlikely(!state))
 		return enter_first(regs);
 	/* The usual: a place seen before, and nobody is curious. */
-	place = pguard_place_find(state, regs);
-	if (unlikely(!place || !pguard_place_is_settled(state, place) ||
-		     !pguard_clock_is_tsc()))
+	place = state->place;
+	if (unlikely(!pguard_place_is(place, regs))) {
+		place = pguard_place_find(state, regs);
+		if (!place)
+			return enter_any(state, regs);
+	}
+	if (unlikely(!pguard_place_is_settled(state, place) || !pguard_clock_is_tsc()))
 		return enter_any(state, regs);
 	if (unlikely(state->curious))
 		return enter_curious(state, place, regs);
@@ -360,11 +374,17 @@ static noinline long leave_any(struct pguard_task *state, long ret)
 	return ret;
 }
 
-/* pguard_wait_leave(), but for the usual return of a thread that is not guarded. */
-static noinline long leave_curious(struct pguard_task *state, long ret)
+/* Did the call succeed, in a thread that goes on? */
+static __always_inline bool is_plain(const struct pguard_task *state, long ret)
 {
-	if (unlikely(!pguard_clock_is_tsc() || READ_ONCE(state->dead) ||
-		     state->follow != (FOLLOW_BOUNDARY | FOLLOW_GUARDED) || ret < 0))
+	return pguard_clock_is_tsc() && !READ_ONCE(state->dead) && ret >= 0;
+}
+
+/* pguard_wait_leave(), but for the usual return of a thread that is not guarded. */
+static noinline notrace long leave_curious(struct pguard_task *state, long ret)
+{
+	if (unlikely(state->follow != (FOLLOW_BOUNDARY | FOLLOW_GUARDED) || !is_plain(state, ret) ||
+		     infer_is_spent(&pguard_task_inference(state)->state)))
 		return leave_any(state, ret);
 	pguard_guarded_wake(state, rdtsc());
 	state_release(state);
@@ -381,9 +401,10 @@ static noinline long leave_curious(struct pguard_task *state, long ret)
  */
 __visible notrace long pguard_wait_leave(struct pguard_task *state, long ret)
 {
-	if (unlikely(!pguard_clock_is_tsc() || READ_ONCE(state->dead) ||
-		     state->follow != FOLLOW_BOUNDARY || ret < 0))
+	if (state->follow != FOLLOW_BOUNDARY)
 		return leave_curious(state, ret);
+	if (unlikely(!is_plain(state, ret)))
+		return leave_any(state, ret);
 	pguard_unit_start(state, rdtsc());
 	state_release(state);
 	return ret;

@@ -51,6 +51,35 @@ static inline struct infer_seen *infer_seen(const struct infer_table *table,
 	return (struct infer_seen *)&state->scores[table->nr_types];
 }
 
+/* Is there no epoch for a further unit?  Seldom true. */
+static inline int infer_is_spent(const struct infer_state *state)
+{
+	return state->epoch >= 0xffff;
+}
+
+/* Begin epochs anew if it is: nothing may look as if it were of one to come. */
+static inline void infer_renew(const struct infer_table *table, struct infer_state *state)
+{
+	struct infer_seen *seen = infer_seen(table, state);
+
+	if (!infer_is_spent(state))
+		return;
+	for (__u32 i = 0; i < table->nr_types; i++)
+		state->scores[i].epoch = 0;
+	for (__u32 i = 0; i < (table->nr_contexts + 31) / 32; i++)
+		seen[i].epoch = 0;
+	state->epoch = 0;
+}
+
+/* infer_begin() of a state that is not spent. */
+static inline void infer_begin_next(const struct infer_table *table, struct infer_state *state)
+{
+	state->epoch++;
+	state->contexts = 0;
+	state->best_early = table->begin_early;
+	state->best_final = table->begin_final;
+}
+
 /**
  * infer_begin() - a unit begins
  * @table: of the thread's loop
@@ -58,18 +87,8 @@ static inline struct infer_seen *infer_seen(const struct infer_table *table,
  */
 static inline void infer_begin(const struct infer_table *table, struct infer_state *state)
 {
-	if (++state->epoch > 0xffff) {
-		struct infer_seen *seen = infer_seen(table, state);
-
-		for (__u32 i = 0; i < table->nr_types; i++)
-			state->scores[i].epoch = 0;
-		for (__u32 i = 0; i < (table->nr_contexts + 31) / 32; i++)
-			seen[i].epoch = 0;
-		state->epoch = 1;
-	}
-	state->contexts = 0;
-	state->best_early = table->begin_early;
-	state->best_final = table->begin_final;
+	infer_renew(table, state);
+	infer_begin_next(table, state);
 }
 
 /* Is it the first hit of the slot's context in this unit?  From now on it was met. */
@@ -342,6 +361,15 @@ static inline __u64 infer_limit(const struct infer_table *table, const struct in
 	return limit;
 }
 
+/* Is the type of @rank, which is none of 0, a candidate of all contexts that the unit met? */
+static inline int infer_matches(const struct infer_state *state, __u16 rank)
+{
+	const struct infer_score *score = &state->scores[rank - 1u];
+
+	return !state->contexts ||
+	       (score->epoch == state->epoch && score->matched == (__u16)state->contexts);
+}
+
 /**
  * infer_fits() - is a unit that ended like those that training saw of its type
  * @table: of the thread's loop
@@ -354,13 +382,10 @@ static inline __u64 infer_limit(const struct infer_table *table, const struct in
 static inline int infer_fits(const struct infer_table *table, const struct infer_state *state)
 {
 	__u32 best = state->best_final;
-	const struct infer_score *score;
 
 	if (table->paper || !best)
 		return 1;
-	score = &state->scores[(__u16)best - 1];
-	if (state->contexts &&
-	    (score->epoch != state->epoch || score->matched != (__u16)state->contexts))
+	if (!infer_matches(state, (__u16)best))
 		return 0;
 	/* Its standing holds its score. */
 	return (int)(best >> 16) - INFER_ZERO >=

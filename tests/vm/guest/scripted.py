@@ -113,11 +113,12 @@ def random_profile(source, program, seen, is_paper):
 
 
 def events_of(recorder):
-    """[event] by tid, of guards and units alone."""
+    """[event] by tid, of guards and units alone; until no more come."""
     found = {}
-    for event in recorder.read(300):
-        if event.kind in (GUARD, UNIT):
-            found.setdefault(event.tid, []).append(event)
+    while events := recorder.read(300):
+        for event in events:
+            if event.kind in (GUARD, UNIT):
+                found.setdefault(event.tid, []).append(event)
     return found
 
 
