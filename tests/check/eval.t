@@ -108,6 +108,9 @@ def check_page():
        "one of five is not")
     ok(not slow_page.changes(row(), row(threshold=1900, d=3)), "within the noise of two runs")
     ok(len(slow_page.changes(row(), row(threshold=2100, found=2, d=4))) == 3, "and beyond it")
+    unsure = row(threshold=2100)
+    unsure["turns"] = [{**turn, "is_sure": False} for turn in unsure["turns"]]
+    ok(not slow_page.changes(row(), unsure), "nothing is said of thresholds of few units")
     ok("Not run yet: other." in slow_page.page({"b": [row()]}, ["b", "other"]),
        "and what was not run")
     ok("**missed**" in slow_page.page({"b": [row(found=0)]}), "a miss is told in the page")

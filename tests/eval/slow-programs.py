@@ -155,7 +155,6 @@ def evaluate(name, bugs, arguments):
         if arguments.part != "overhead":
             vm.say(f"eval: {name}: {', '.join(bugs)}, Linux {arguments.kernel}")
             run_guard(arguments.kernel, name, bugs, out, arguments.train)
-            run_budgets(out)
         if arguments.part != "guard":
             vm.say(f"eval: {name}: overhead")
             run_overhead(arguments.kernel, name, out)
@@ -164,6 +163,8 @@ def evaluate(name, bugs, arguments):
     run = json.loads((out / "run").read_text()) if (out / "run").exists() else None
     if not run:
         return {}
+    if arguments.part != "overhead":
+        run_budgets(out)
     budgets = out / "budgets.json"
     rows = {bug: row for bug, row in judge(arguments.kernel, name, out).items() if bug in bugs}
     for row in rows.values():

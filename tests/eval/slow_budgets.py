@@ -13,6 +13,8 @@ import collect
 
 BUDGETS = ["0.25", "0.5", "1", "2", "3"]
 LEARN_SECONDS = 300
+# A type with so many units in training has some that were held back.
+LEAST_UNITS = 64
 
 
 def mean(pairs):
@@ -24,7 +26,7 @@ def mean(pairs):
 
 def predicted(profile):
     predictions = profile["predictions"]
-    types = [one for one in profile["types"] if one["held_back_units"]]
+    types = [one for one in profile["types"] if one["units"] >= LEAST_UNITS]
     return {"guards": len(profile["guards"]),
             "accuracy": mean((one["accuracy_end"], one["units"]) for one in predictions),
             "half": mean((one["accuracy_half"], one["units"]) for one in predictions),

@@ -71,8 +71,8 @@ def longest(alerts):
     return mine[0], mine[-1]
 
 
-def judge_turn(bug, alerts):
-    """What was told when the program was made slow once."""
+def judge_turn(bug, alerts, sure=()):
+    """What was told when the program was made slow once; sure are thresholds of full confidence."""
     first, last = longest(alerts)
     if not first:
         return {"found": False}
@@ -82,6 +82,7 @@ def judge_turn(bug, alerts):
         "type": last["type"],
         "novel": bool(last.get("novel")),
         "threshold_ns": first["threshold_ns"],
+        "is_sure": first["threshold_ns"] in sure,
         "elapsed_ns": last["elapsed_ns"],
         # From the moment that it was late.
         "delay_ns": first["elapsed_ns"] - first["threshold_ns"],
@@ -136,7 +137,8 @@ def judge(name, bug, out):
         return row
     profile = collect.show(out / "profile.pgp")
     steps = read_alerts(out)
-    row["turns"] = [judge_turn(bug, steps.get(f"{name}.{turn}", []))
+    sure = {kind["threshold_ns"] for kind in profile["types"] if kind["confidence"] == "full"}
+    row["turns"] = [judge_turn(bug, steps.get(f"{name}.{turn}", []), sure)
                     for turn in range(bug.repeats)]
     row["took"] = done["steps"].get(name, {}).get("took", [])
     found = [turn for turn in row["turns"] if turn["found"]]
