@@ -148,8 +148,8 @@ refused:
 	return false;
 }
 
-static __always_inline bool operand_get(const struct pguard_emulation *emulation, struct pt_regs *regs, u8 operand,
-			u8 width, u64 *ret)
+static __always_inline bool operand_get(const struct pguard_emulation *emulation,
+					struct pt_regs *regs, u8 operand, u8 width, u64 *ret)
 {
 	if (likely(operand < EMULATE_AH)) {
 		*ret = cut(*register_of(regs, operand), width);

@@ -202,9 +202,8 @@ static inline void infer_count_one(struct infer_state *state, __u16 rank)
 }
 
 /* Seldom: out of the way of the other, which is to have the registers. */
-static __attribute__((__noinline__, __unused__)) void infer_add_carefully(const struct infer_table *table,
-								  struct infer_state *state,
-								  __u32 context)
+static __attribute__((__noinline__, __unused__)) void
+infer_add_carefully(const struct infer_table *table, struct infer_state *state, __u32 context)
 {
 	infer_add_all(table, state, context, 0);
 }
