@@ -14,7 +14,7 @@ import collect
 BUDGETS = ["0.25", "0.5", "1", "2", "3"]
 LEARN_SECONDS = 300
 # A type with so many units in training has some that were held back.
-LEAST_UNITS = 64
+LEAST_UNITS = 8
 
 
 def mean(pairs):
