@@ -352,19 +352,20 @@ def figure_7_text(name, result):
         "all its threads" if name == "apache" else \
         "`sysbench oltp_read_write`; a request is a statement. CPU time of the server's threads " \
         "for connections (others purge and flush at any time)"
-    trained = "The functions were chosen after a training under the labelled mix of the other " \
-        "evaluations and under this load by 4 clients." if "held" in result["plan"] else \
-        "The functions were chosen after a training under the labelled mix of the other " \
-        "evaluations, which has requests like these; so hits per request differ from those per " \
-        "unit of the mix."
+    is_own = "held" in result["plan"]
+    trained = "and under this load by 4 clients." if is_own else \
+        "alone, which has requests like these; so hits per request differ from those per unit of " \
+        "the mix, and units that are others than those of the mix fit no type well and are reported."
+    held = " Nothing is shed but in the line that says so; and that is not what it comes to in the " \
+        "end, for the module looks each second, and a load here takes a tenth of one." if is_own \
+        else ""
     return [f"{load}, with the profile armed, over that before and after it, with "
             f"{', '.join(clients)} clients; mean of {rounds} rounds. In this guest CPU time is "
-            f"instructions, those in the kernel for the server among them. {trained} One of the "
-            "guards may be there to part units, not to tell types. \"Hits alone\" is their number "
-            "times what one costs by table 6: the reason of what is missed is that a breakpoint "
-            "alone costs some 1,000 instructions. Nothing is shed but in the line that says so; "
-            "and that is not what it comes to in the end, for the module looks each second, and a "
-            "load here takes a tenth of one."]
+            "instructions, those in the kernel for the server among them. The functions were chosen "
+            "after a training under the labelled mix of the other evaluations "
+            f"{trained} One of the guards may be there to part units, not to tell types. \"Hits "
+            "alone\" is their number times what one costs by table 6: the reason of what is missed "
+            f"is that a breakpoint alone costs some 1,000 instructions.{held}"]
 
 
 def figure_7_of(kernel, name, result, hit_cost):
