@@ -356,9 +356,8 @@ def figure_7_text(name, result):
     trained = "and under this load by 4 clients." if is_own else \
         "alone, which has requests like these; so hits per request differ from those per unit of " \
         "the mix, and units that are others than those of the mix fit no type well and are reported."
-    held = " Nothing is shed but in the line that says so; and that is not what it comes to in the " \
-        "end, for the module looks each second, and a load here takes a tenth of one." if is_own \
-        else ""
+    held = " Nothing is shed but in the line that says so, which is measured after some seconds of " \
+        "load." if is_own else ""
     return [f"{load}, with the profile armed, over that before and after it, with "
             f"{', '.join(clients)} clients; mean of {rounds} rounds. In this guest CPU time is "
             "instructions, those in the kernel for the server among them. The functions were chosen "
