@@ -58,6 +58,12 @@ struct pguard_inference *pguard_inference_new(struct pguard_profile *profile,
 					      const struct pguard_course *course, gfp_t gfp);
 void pguard_inference_free(struct pguard_inference *inference);
 
+/* Before a unit begins, if the state is spent. */
+static inline void pguard_inference_renew(struct pguard_inference *inference)
+{
+	infer_renew(&inference->course->table, &inference->state);
+}
+
 /* A unit begins; the state is not spent. */
 static __always_inline void pguard_inference_begin_next(struct pguard_inference *inference)
 {
@@ -72,7 +78,7 @@ static __always_inline void pguard_inference_begin_next(struct pguard_inference 
 /* A unit begins. */
 static inline void pguard_inference_begin(struct pguard_inference *inference)
 {
-	infer_renew(&inference->course->table, &inference->state);
+	pguard_inference_renew(inference);
 	pguard_inference_begin_next(inference);
 }
 

@@ -218,9 +218,7 @@ static __always_inline bool wait_starts_unit(u32 syscall, long ret)
 
 static void guarded_wake(struct pguard_task *state)
 {
-	struct pguard_inference *inference = pguard_task_inference(state);
-
-	infer_renew(&inference->course->table, &inference->state);
+	pguard_inference_renew(pguard_task_inference(state));
 	pguard_guarded_wake(state, pguard_clock());
 }
 
