@@ -85,10 +85,23 @@ static __always_inline u64 address_of(const struct pguard_emulation *emulation,
 /* Any access counts as one of the most bytes: the kernel does what comes so near the end. */
 enum { MEMORY_BYTES = 8 };
 
-/*
- * One access of the processor's own width.  A page that is not there is not
- * waited for: whoever takes probes off would wait with us.
- */
+/* A page that is not there is not waited for: whoever takes probes off would wait with us. */
+static __always_inline bool memory_begin(const void __user *place)
+{
+	pagefault_disable();
+	if (likely(user_access_begin(place, MEMORY_BYTES)))
+		return true;
+	pagefault_enable();
+	return false;
+}
+
+static __always_inline void memory_end(void)
+{
+	user_access_end();
+	pagefault_enable();
+}
+
+/* One access of the processor's own width. */
 static __always_inline bool memory_get(u64 address, u8 width, u64 *ret)
 {
 	const void __user *place = (const void __user *)address;
@@ -97,9 +110,8 @@ static __always_inline bool memory_get(u64 address, u8 width, u64 *ret)
 	u16 two;
 	u8 one;
 
-	pagefault_disable();
-	if (unlikely(!user_access_begin(place, MEMORY_BYTES)))
-		goto refused;
+	if (unlikely(!memory_begin(place)))
+		return false;
 	if (likely(width == 8)) {
 		unsafe_get_user(value, (const u64 __user *)place, fault);
 	} else if (width == 4) {
@@ -112,14 +124,11 @@ static __always_inline bool memory_get(u64 address, u8 width, u64 *ret)
 		unsafe_get_user(two, (const u16 __user *)place, fault);
 		value = two;
 	}
-	user_access_end();
-	pagefault_enable();
+	memory_end();
 	*ret = value;
 	return true;
 fault:
-	user_access_end();
-refused:
-	pagefault_enable();
+	memory_end();
 	return false;
 }
 
@@ -127,9 +136,8 @@ static __always_inline bool memory_put(u64 address, u8 width, u64 value)
 {
 	void __user *place = (void __user *)address;
 
-	pagefault_disable();
-	if (unlikely(!user_access_begin(place, MEMORY_BYTES)))
-		goto refused;
+	if (unlikely(!memory_begin(place)))
+		return false;
 	if (likely(width == 8))
 		unsafe_put_user(value, (u64 __user *)place, fault);
 	else if (width == 4)
@@ -138,13 +146,10 @@ static __always_inline bool memory_put(u64 address, u8 width, u64 value)
 		unsafe_put_user((u8)value, (u8 __user *)place, fault);
 	else
 		unsafe_put_user((u16)value, (u16 __user *)place, fault);
-	user_access_end();
-	pagefault_enable();
+	memory_end();
 	return true;
 fault:
-	user_access_end();
-refused:
-	pagefault_enable();
+	memory_end();
 	return false;
 }
 
@@ -369,48 +374,46 @@ static __always_inline void usual_move(const struct pguard_emulation *emulation,
 	*register_of(regs, emulation->to) = cut(value, emulation->width);
 }
 
-/* As NATIVE_AT(), of whole registers, and without a carry that comes in. */
-#define WHOLE(insn)                                                                     \
+/* As NATIVE_TWO(), of whole registers. */
+#define NATIVE_WHOLE(insn)                                                              \
 	do {                                                                            \
 		if (emulation->width == 8)                                              \
-			asm(insn "q %2, %0\n\tpushf\n\tpop %1"                         \
-			    : "+r"(a), "=r"(flags) : "r"(b) : "cc", "memory");          \
+			NATIVE_AT(insn, "q", "%q2, %q0");                               \
 		else                                                                    \
-			asm(insn "l %k2, %k0\n\tpushf\n\tpop %1"                       \
-			    : "+r"(a), "=r"(flags) : "r"(b) : "cc", "memory");          \
+			NATIVE_AT(insn, "l", "%k2, %k0");                               \
 	} while (0)
 
 static __always_inline void usual_sum(const struct pguard_emulation *emulation,
 				      struct pt_regs *regs)
 {
-	unsigned long *to = register_of(regs, emulation->to), flags = 0;
+	unsigned long *to = register_of(regs, emulation->to), word = 0, *flags = &word;
 	u64 a = *to, b = plain_operand(emulation, regs);
 
 	switch (emulation->op) {
 	case EMULATE_XOR:
-		WHOLE("xor");
+		NATIVE_WHOLE("xor");
 		break;
 	case EMULATE_TEST:
-		WHOLE("test");
+		NATIVE_WHOLE("test");
 		break;
 	case EMULATE_CMP:
-		WHOLE("cmp");
+		NATIVE_WHOLE("cmp");
 		break;
 	case EMULATE_SUB:
-		WHOLE("sub");
+		NATIVE_WHOLE("sub");
 		break;
 	case EMULATE_ADD:
-		WHOLE("add");
+		NATIVE_WHOLE("add");
 		break;
 	case EMULATE_AND:
-		WHOLE("and");
+		NATIVE_WHOLE("and");
 		break;
 	default:
-		WHOLE("or");
+		NATIVE_WHOLE("or");
 	}
 	if (emulate_writes(emulation->op))
 		*to = a;
-	regs->flags = (regs->flags & ~FLAGS_ALL) | (flags & FLAGS_ALL);
+	regs->flags = (regs->flags & ~FLAGS_ALL) | (word & FLAGS_ALL);
 }
 
 static __always_inline bool usual_load(const struct pguard_emulation *emulation,

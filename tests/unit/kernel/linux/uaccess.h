@@ -3,7 +3,6 @@
 #ifndef _PGUARD_TEST_UACCESS_H
 #define _PGUARD_TEST_UACCESS_H
 
-#include <errno.h>
 #include <string.h>
 
 #include <linux/ptrace.h>
