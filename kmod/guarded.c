@@ -42,13 +42,10 @@ static void unit_begin(struct pguard_task *state, struct pguard_inference *infer
 	state->counts = inference->profile;
 }
 
-/* The account of the unit that @end ends. */
-static void unit_account(const struct pguard_task *state, u64 word, const struct moment *end,
-			 u64 elapsed, struct pguard_account *ret)
+/* The account of the unit that @end ends, which has a mark. */
+static void unit_account(const struct pguard_task *state, const struct moment *end, u64 elapsed,
+			 struct pguard_account *ret)
 {
-	*ret = (struct pguard_account){ .elapsed = elapsed };
-	if (!(word & PGUARD_PHASE_MARKED))
-		return;
 	if (end->mark)
 		pguard_account_between(&state->mark, end->mark,
 				       pguard_clock_ns(pguard_clock() - end->clock), elapsed, ret);
@@ -92,7 +89,7 @@ static void count_in_type(struct pguard_type_sums *sums, const struct pguard_acc
 	sums->maj_faults += account->maj_faults;
 }
 
-static void unit_count(struct pguard_task *state, const struct pguard_inference *inference,
+static void unit_count(const struct pguard_task *state, const struct pguard_inference *inference,
 		       const struct pguard_account *account, bool is_late, bool is_novel)
 {
 	u16 type = infer_end(&inference->course->table, &inference->state);
@@ -109,6 +106,53 @@ static void unit_count(struct pguard_task *state, const struct pguard_inference 
 			      is_late, is_novel);
 	count_in_loop(state->loop, account, is_late);
 	preempt_enable();
+}
+
+/* Count a usual unit that left its CPU, or met page faults, and has ended at @end. */
+static void unit_close(const struct pguard_task *state, const struct moment *end, u64 elapsed)
+{
+	struct pguard_account account;
+
+	unit_account(state, end, elapsed, &account);
+	unit_count(state, pguard_task_inference(state), &account, false, false);
+}
+
+/**
+ * pguard_guarded_close() - count a usual unit that left its CPU, or met page faults
+ * @state: of current; its unit has ended now, and is still that of its inference and mark
+ * @elapsed: its time, ns
+ *
+ * The rest of its end, after PGUARD_GUARDED_END_EVENTFUL.
+ *
+ * Context: current, preemptible.
+ * Return: @state
+ */
+struct pguard_task *pguard_guarded_close(struct pguard_task *state, u64 elapsed)
+{
+	const struct moment now = {};
+
+	unit_close(state, &now, elapsed);
+	return state;
+}
+
+/* The unit that runs ends, if it does so the usual way. */
+static bool unit_end_usual(struct pguard_task *state, const struct pguard_inference *inference,
+			   const struct moment *end)
+{
+	u64 elapsed;
+
+	if (!pguard_clock_is_tsc())
+		return false;
+	switch (pguard_guarded_end(state, inference, end->clock, end->mark, &elapsed)) {
+	case PGUARD_GUARDED_END_DONE:
+		return true;
+	case PGUARD_GUARDED_END_EVENTFUL:
+		unit_close(state, end, elapsed);
+		return true;
+	case PGUARD_GUARDED_END_UNUSUAL:
+		break;
+	}
+	return false;
 }
 
 /* A span that was no unit: what guards took in it counts all the same. */
@@ -156,12 +200,13 @@ static void unit_end(struct pguard_task *state, struct pguard_inference *inferen
 {
 	u64 elapsed = pguard_clock_ns(end->clock - state->start - inference->checks);
 	u64 word = xchg(&state->unit, state->unit & ~(u64)PGUARD_PHASE_MASK);
-	struct pguard_account account;
+	struct pguard_account account = { .elapsed = elapsed };
 	bool is_late, is_novel;
 	u64 threshold;
 
 	state->counts = NULL;
-	unit_account(state, word, end, elapsed, &account);
+	if (word & PGUARD_PHASE_MARKED)
+		unit_account(state, end, elapsed, &account);
 	/* Nothing began in it: it only brought the rest of what was waited for. */
 	if (inference->course->has_empty && !inference->is_marked) {
 		span_count(inference);
@@ -226,6 +271,21 @@ static enum pguard_guarded_call enter_wait(struct pguard_task *state, bool may_s
 	return PGUARD_GUARDED_WAIT;
 }
 
+/**
+ * pguard_guarded_enter_event() - a call begins that begins an event, if it does not fail
+ * @state: of current; the event is not the first one of a unit that runs
+ *
+ * Context: current.
+ * Return: @state
+ */
+struct pguard_task *pguard_guarded_enter_event(struct pguard_task *state)
+{
+	state->entered = pguard_clock();
+	if (pguard_unit_has_account(state))
+		pguard_account_mark(&pguard_task_inference(state)->event);
+	return state;
+}
+
 static enum pguard_guarded_call enter_event(struct pguard_task *state)
 {
 	struct pguard_inference *inference = pguard_task_inference(state);
@@ -234,9 +294,9 @@ static enum pguard_guarded_call enter_event(struct pguard_task *state)
 	if (!inference || inference->profile != state->profile ||
 	    state->loop != state->place->loop)
 		return PGUARD_GUARDED_NONE;
-	state->entered = pguard_clock();
-	if (pguard_unit_has_account(state))
-		pguard_account_mark(&inference->event);
+	/* The first one ends no unit, so it does not matter when it was. */
+	if (!pguard_guarded_is_first(state, inference))
+		pguard_guarded_enter_event(state);
 	return PGUARD_GUARDED_EVENT;
 }
 
@@ -272,16 +332,13 @@ void pguard_guarded_forget(struct pguard_task *state)
 	pguard_inference_free(inference);
 }
 
-/* An event begins.  The thread may have waited where nobody saw it. */
+/* An event begins that is not the first of its unit.  The thread may have waited unseen. */
 static void event_begin(struct pguard_task *state, struct pguard_inference *inference,
 			const struct moment *at)
 {
-	bool is_running = state->unit & PGUARD_PHASE_RUNNING;
-
-	if (is_running && inference->is_marked)
+	if (state->unit & PGUARD_PHASE_RUNNING && !unit_end_usual(state, inference, at))
 		unit_end(state, inference, at);
-	if (!is_running || inference->is_marked)
-		unit_begin(state, inference, at);
+	unit_begin(state, inference, at);
 	inference->is_marked = true;
 }
 
@@ -298,6 +355,10 @@ void pguard_guarded_event_call(struct pguard_task *state)
 	struct pguard_inference *inference = pguard_task_inference(state);
 	struct moment at = { .clock = state->entered };
 
+	if (pguard_guarded_is_first(state, inference)) {
+		inference->is_marked = true;
+		return;
+	}
 	if (pguard_unit_has_account(state))
 		at.mark = &inference->event;
 	event_begin(state, inference, &at);
@@ -312,10 +373,16 @@ void pguard_guarded_event_call(struct pguard_task *state)
  */
 void pguard_guarded_event_site(struct pguard_task *state, u64 now)
 {
+	struct pguard_inference *inference = pguard_task_inference(state);
 	struct pguard_mark mark;
-	struct moment at = moment_now(state, now, &mark);
+	struct moment at;
 
-	event_begin(state, pguard_task_inference(state), &at);
+	if (pguard_guarded_is_first(state, inference)) {
+		inference->is_marked = true;
+		return;
+	}
+	at = moment_now(state, now, &mark);
+	event_begin(state, inference, &at);
 }
 
 /**

@@ -30,6 +30,8 @@ enum pguard_guarded_call {
 };
 
 enum pguard_guarded_call pguard_guarded_enter(struct pguard_task *state, bool may_sleep);
+struct pguard_task *pguard_guarded_enter_event(struct pguard_task *state);
+struct pguard_task *pguard_guarded_close(struct pguard_task *state, u64 elapsed);
 void pguard_guarded_forget(struct pguard_task *state);
 void pguard_guarded_event_call(struct pguard_task *state);
 void pguard_guarded_event_site(struct pguard_task *state, u64 now);
@@ -86,31 +88,51 @@ static __always_inline void pguard_guarded_count(const struct pguard_task *state
 	preempt_enable_notrace();
 }
 
+/* How far the end of a unit has come, and what does the rest. */
+enum pguard_guarded_end {
+	PGUARD_GUARDED_END_DONE,
+	PGUARD_GUARDED_END_EVENTFUL,	/* it left its CPU or met faults: pguard_guarded_close() */
+	PGUARD_GUARDED_END_UNUSUAL,	/* nothing was done: pguard_guarded_enter() */
+};
+
 /**
- * pguard_guarded_end() - the loop's wait is entered: its unit ends, the usual way
+ * pguard_guarded_end() - the unit of a thread ends, the usual way
  * @state: of current; the clock is the TSC
  * @inference: of its loop
+ * @now: rdtsc() when it ended
+ * @mark: taken then; NULL if that is now
+ * @elapsed: set to its time, ns, if anything was done
  *
  * Context: current, preemptible.
- * Return: false if it is not the usual way, and nothing was done.
  */
-static __always_inline bool pguard_guarded_end(struct pguard_task *state,
-					       const struct pguard_inference *inference)
+static __always_inline enum pguard_guarded_end
+pguard_guarded_end(struct pguard_task *state, const struct pguard_inference *inference, u64 now,
+		   const struct pguard_mark *mark, u64 *elapsed)
 {
-	u64 ticks = rdtsc() - state->start - inference->checks;
+	u64 ticks = now - state->start - inference->checks;
 	u64 word = READ_ONCE(state->unit);
 	bool is_marked = word & PGUARD_PHASE_MARKED;
 
 	if (unlikely(!(word & PGUARD_PHASE_RUNNING) || word & PGUARD_PHASE_LATE ||
-		     !pguard_guarded_is_usual(state, inference, ticks) ||
-		     (is_marked && !pguard_account_is_calm(&state->mark))))
-		return false;
+		     !pguard_guarded_is_usual(state, inference, ticks)))
+		return PGUARD_GUARDED_END_UNUSUAL;
 	/* The watch may have found it late meanwhile. */
 	if (unlikely(!try_cmpxchg(&state->unit, &word, word & ~(u64)PGUARD_PHASE_MASK)))
-		return false;
+		return PGUARD_GUARDED_END_UNUSUAL;
 	state->counts = NULL;
-	pguard_guarded_count(state, inference, pguard_clock_ns_short(ticks), is_marked);
-	return true;
+	*elapsed = pguard_clock_ns_short(ticks);
+	if (unlikely(is_marked && (mark ? mark->events != state->mark.events :
+					  !pguard_account_is_calm(&state->mark))))
+		return PGUARD_GUARDED_END_EVENTFUL;
+	pguard_guarded_count(state, inference, *elapsed, is_marked);
+	return PGUARD_GUARDED_END_DONE;
+}
+
+/* Is an event that begins now the first one of the unit that runs? */
+static __always_inline bool pguard_guarded_is_first(const struct pguard_task *state,
+						    const struct pguard_inference *inference)
+{
+	return state->unit & PGUARD_PHASE_RUNNING && !inference->is_marked;
 }
 
 /* Where the loop's frame is, by the place of its wait, which has a boundary. */

@@ -269,17 +269,34 @@ static noinline struct pguard_task *enter_any(struct pguard_task *state,
 	return NULL;
 }
 
-/* The same wait of the loop as before, if it ends a unit the usual way. */
-static __always_inline bool guarded_end(struct pguard_task *state,
-					const struct pguard_place *place)
+static struct pguard_task *enter_curious(struct pguard_task *state, struct pguard_place *place,
+					 const struct pt_regs *regs);
+
+/* enter_curious() in another boundary than that of the loop's last wait. */
+static noinline notrace struct pguard_task *enter_other(struct pguard_task *state,
+							struct pguard_place *place,
+							const struct pt_regs *regs)
 {
 	struct pguard_inference *inference = pguard_task_inference(state);
+	const struct perfguard_boundary *boundary = place->boundary;
 
-	if (unlikely(!inference || inference->boundary != place->boundary ||
-		     state->loop != place->loop || !pguard_guarded_end(state, inference)))
-		return false;
-	pguard_guarded_frame(inference, place);
-	return true;
+	if (unlikely(!inference || inference->profile != state->profile ||
+		     state->loop != place->loop || pguard_stream_is_open()))
+		return enter_any(state, regs);
+	if (boundary->role == PERFGUARD_BOUNDARY_ROLE_WAIT) {
+		if (inference->course != &state->profile->courses[boundary->course])
+			return enter_any(state, regs);
+		inference->boundary = boundary;
+		return enter_curious(state, place, regs);
+	}
+	if (unlikely(!pguard_place_word_is(place->slot, place->return_address)))
+		return enter_any(state, regs);
+	state->nr_waits++;
+	state->place = place;
+	state->follow = FOLLOW_EVENT;
+	if (pguard_guarded_is_first(state, inference))
+		return state;
+	return pguard_guarded_enter_event(state);
 }
 
 /* pguard_wait_enter() in a settled place where somebody is curious. */
@@ -287,6 +304,10 @@ static noinline notrace struct pguard_task *enter_curious(struct pguard_task *st
 						  struct pguard_place *place,
 						  const struct pt_regs *regs)
 {
+	struct pguard_inference *inference;
+	enum pguard_guarded_end end;
+	u64 elapsed;
+
 	if (unlikely(state->curious != PGUARD_CURIOUS_GUARDED))
 		return enter_any(state, regs);
 	/* Where there is a boundary there is a loop. */
@@ -297,12 +318,21 @@ static noinline notrace struct pguard_task *enter_curious(struct pguard_task *st
 		state_release(state);
 		return NULL;
 	}
-	if (unlikely(!pguard_place_word_is(place->slot, place->return_address) ||
-		     !guarded_end(state, place)))
+	inference = pguard_task_inference(state);
+	if (!inference || inference->boundary != place->boundary)
+		return enter_other(state, place, regs);
+	if (unlikely(state->loop != place->loop ||
+		     !pguard_place_word_is(place->slot, place->return_address)))
 		return enter_any(state, regs);
+	end = pguard_guarded_end(state, inference, rdtsc(), NULL, &elapsed);
+	if (unlikely(end == PGUARD_GUARDED_END_UNUSUAL))
+		return enter_any(state, regs);
+	pguard_guarded_frame(inference, place);
 	state->nr_waits++;
 	state->place = place;
 	state->follow = FOLLOW_BOUNDARY | FOLLOW_GUARDED;
+	if (unlikely(end == PGUARD_GUARDED_END_EVENTFUL))
+		return pguard_guarded_close(state, elapsed);
 	return state;
 }
 
@@ -378,10 +408,27 @@ static __always_inline bool is_plain(const struct pguard_task *state, long ret)
 	return pguard_clock_is_tsc() && !READ_ONCE(state->dead) && ret >= 0;
 }
 
+/* The return of a call that is no wait of a loop. */
+static noinline notrace long leave_other(struct pguard_task *state, long ret)
+{
+	struct pguard_inference *inference;
+
+	if (unlikely(state->follow != FOLLOW_EVENT || !is_plain(state, ret)))
+		return leave_any(state, ret);
+	inference = pguard_task_inference(state);
+	if (!pguard_guarded_is_first(state, inference))
+		return leave_any(state, ret);
+	inference->is_marked = true;
+	state_release(state);
+	return ret;
+}
+
 /* pguard_wait_leave(), but for the usual return of a thread that is not guarded. */
 static noinline notrace long leave_curious(struct pguard_task *state, long ret)
 {
-	if (unlikely(state->follow != (FOLLOW_BOUNDARY | FOLLOW_GUARDED) || !is_plain(state, ret) ||
+	if (state->follow != (FOLLOW_BOUNDARY | FOLLOW_GUARDED))
+		return leave_other(state, ret);
+	if (unlikely(!is_plain(state, ret) ||
 		     infer_is_spent(&pguard_task_inference(state)->state)))
 		return leave_any(state, ret);
 	pguard_guarded_wake(state, rdtsc());

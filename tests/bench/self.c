@@ -19,9 +19,14 @@
 enum { RISE = 4096 };
 
 static struct link *my_link;
-static int exe_fd, epoll_fd;
+static int exe_fd, epoll_fd, pipe_fd;
 static uint32_t profile_id, target_id;
-static uint64_t wait_sp, return_address, distance;
+
+/* Where a system call was made last. */
+static struct call {
+	uint64_t sp, return_address, distance;
+} unit_call, event_call;
+
 static uint32_t depths[SELF_MAX_DEPTHS], nr_depths;
 
 extern uint64_t self_marked_sp;
@@ -42,33 +47,42 @@ uint64_t self_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* The only place of the wait, below the only call of it. */
-static __attribute__((noinline)) void wait_here(void)
+/* The only place of the calls, below the only call of each. */
+static __attribute__((noinline)) void call_here(struct call *call, long number, long fd,
+						void *buffer, long size)
 {
-	struct epoll_event event;
 	uint64_t sp, ret;
 
 	__asm__ volatile("mov %%rsp, %1\n\t"
 			 "xor %%r10d, %%r10d\n\t"
 			 "syscall"
 			 : "=a"(ret), "=&r"(sp)
-			 : "a"((uint64_t)SYS_epoll_wait), "D"((uint64_t)epoll_fd), "S"(&event),
-			   "d"(1L)
+			 : "a"(number), "D"(fd), "S"(buffer), "d"(size)
 			 : "rcx", "r10", "r11", "memory");
-	wait_sp = sp;
-	return_address = (uint64_t)__builtin_return_address(0);
-	distance = (uint64_t)__builtin_dwarf_cfa() - 8 - sp;
+	call->sp = sp;
+	call->return_address = (uint64_t)__builtin_return_address(0);
+	call->distance = (uint64_t)__builtin_dwarf_cfa() - 8 - sp;
 }
 
 __attribute__((noinline)) void self_unit(void)
 {
-	wait_here();
+	struct epoll_event event;
+
+	call_here(&unit_call, SYS_epoll_wait, epoll_fd, &event, 1);
+	__asm__ volatile("" ::: "memory"); /* a call, not a jump */
+}
+
+__attribute__((noinline)) void self_event(void)
+{
+	char byte;
+
+	call_here(&event_call, SYS_read, pipe_fd, &byte, 0);
 	__asm__ volatile("" ::: "memory"); /* a call, not a jump */
 }
 
 void self_note_depth(void)
 {
-	uint64_t depth = wait_sp + RISE - self_marked_sp;
+	uint64_t depth = unit_call.sp + RISE - self_marked_sp;
 
 	if (!depth || depth > INT32_MAX)
 		errx(1, "a depth of %" PRId64, (int64_t)depth);
@@ -118,7 +132,9 @@ void self_init(void)
 		err(1, "setup");
 	if (link_open(&my_link))
 		errx(1, "link: %s", link_error(my_link));
-	self_unit(); /* where the wait is */
+	pipe_fd = fds[0];
+	self_unit(); /* where the calls are */
+	self_event();
 }
 
 static void check(int error, const char *what)
@@ -127,19 +143,27 @@ static void check(int error, const char *what)
 		errx(1, "%s: %s", what, link_error(my_link));
 }
 
-static void add_boundary(void)
+static struct perfguard_boundary boundary_of(const struct call *call, uint32_t role, long number)
 {
-	struct perfguard_course course = { .id = 1 };
-	struct perfguard_boundary boundary = {
-		.return_offset = offset_of(return_address),
-		.role = PERFGUARD_BOUNDARY_ROLE_WAIT,
-		.syscall = SYS_epoll_wait,
-		.distance = (uint32_t)distance,
+	return (struct perfguard_boundary){
+		.return_offset = offset_of(call->return_address),
+		.role = role,
+		.syscall = (uint32_t)number,
+		.distance = (uint32_t)call->distance,
 		.rise = RISE,
+	};
+}
+
+static void add_boundaries(uint32_t nr)
+{
+	const struct perfguard_course course = { .id = 1 };
+	const struct perfguard_boundary boundaries[] = {
+		boundary_of(&unit_call, PERFGUARD_BOUNDARY_ROLE_WAIT, SYS_epoll_wait),
+		boundary_of(&event_call, PERFGUARD_BOUNDARY_ROLE_EVENT_CALL, SYS_read),
 	};
 
 	check(link_profile_add_courses(my_link, profile_id, &course, 1), "courses");
-	check(link_profile_add_boundaries(my_link, profile_id, &boundary, 1), "boundaries");
+	check(link_profile_add_boundaries(my_link, profile_id, boundaries, nr), "boundaries");
 }
 
 static void *need(size_t nr, size_t size)
@@ -214,7 +238,7 @@ void self_load(const struct self_profile *profile)
 {
 	check(link_profile_new(my_link, "self", 1, profile->flags, &profile_id), "profile");
 	check(link_profile_add_object(my_link, profile_id, exe_fd), "object");
-	add_boundary();
+	add_boundaries(profile->has_events ? 2 : 1);
 	add_guards(profile);
 	add_types(profile);
 	add_contexts(profile);

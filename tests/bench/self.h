@@ -10,6 +10,7 @@
 #ifndef _PGUARD_SELF_H
 #define _PGUARD_SELF_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { SELF_MAX_DEPTHS = 64 };
@@ -29,6 +30,7 @@ struct self_profile {
 	uint64_t threshold_ns; /* of all types */
 	uint32_t flags; /* enum perfguard_profile_flags */
 	uint32_t target_flags; /* enum perfguard_target_flags */
+	bool has_events; /* self_event() begins one */
 };
 
 /* Instructions since the boot. */
@@ -36,6 +38,9 @@ uint64_t self_now(void);
 
 /* The wait call alone, as bare as it can be; it returns at once, with an event. */
 void self_unit(void);
+
+/* A call that begins an event of the unit, alone as well. */
+void self_event(void);
 
 /* Calls nothing: the stack pointer at its entry is kept for self_note_depth(). */
 void self_mark(void);

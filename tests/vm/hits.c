@@ -10,6 +10,9 @@
  *   stepped-SITE     how many hits of the guard the kernel single-stepped
  *   guarded-wait     the loop's wait, which ends a unit and begins the next
  *   guarded-account  the same with the time account
+ *   guarded-fault    that of a unit with a page fault, so that its account is made
+ *   guarded-event    that of a unit and of the call by which its event begins
+ *   guarded-queue    that of a unit, its event, and another one, which is a unit of its own
  *
  * Each context has 2 candidates among 100 types.
  *
@@ -20,6 +23,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "linux/perfguard.h"
@@ -77,7 +81,10 @@ static const char *const names[] = {
 enum { NR_GUARDS = sizeof(guards) / sizeof(guards[0]) };
 
 /* Without guards: a call; one in a unit of its own; and such a unit with bare(). */
-static double free_again[NR_GUARDS], free_first[NR_GUARDS], free_unit, free_wait;
+static double free_again[NR_GUARDS], free_first[NR_GUARDS], free_unit, free_wait, free_fault;
+static double free_event, free_queue;
+
+static volatile char page[4096] __attribute__((aligned(4096)));
 
 /* Calls in the unit that runs. */
 static __attribute__((noinline)) uint64_t repeat(void (*call)(void))
@@ -97,6 +104,48 @@ static __attribute__((noinline)) uint64_t repeat_waits(void (*call)(void))
 	(void)call;
 	for (int i = 0; i < CALLS; i++)
 		self_unit();
+	return self_now() - start;
+}
+
+/* Units with a page fault in each. */
+static __attribute__((noinline)) uint64_t repeat_faults(void (*call)(void))
+{
+	uint64_t start = self_now();
+
+	(void)call;
+	for (int i = 0; i < CALLS; i++) {
+		self_unit();
+		if (madvise((void *)page, sizeof(page), MADV_DONTNEED))
+			err(1, "madvise");
+		page[0] = 1;
+	}
+	return self_now() - start;
+}
+
+/* Units of one event. */
+static __attribute__((noinline)) uint64_t repeat_events(void (*call)(void))
+{
+	uint64_t start = self_now();
+
+	(void)call;
+	for (int i = 0; i < CALLS; i++) {
+		self_unit();
+		self_event();
+	}
+	return self_now() - start;
+}
+
+/* Two units between two waits: the second event begins one. */
+static __attribute__((noinline)) uint64_t repeat_queues(void (*call)(void))
+{
+	uint64_t start = self_now();
+
+	(void)call;
+	for (int i = 0; i < CALLS; i++) {
+		self_unit();
+		self_event();
+		self_event();
+	}
 	return self_now() - start;
 }
 
@@ -140,6 +189,9 @@ static void tell(const char *what, const char *name, double figure)
 static void measure_free(void)
 {
 	free_wait = least(repeat_waits, bare);
+	free_fault = least(repeat_faults, bare);
+	free_event = least(repeat_events, bare);
+	free_queue = least(repeat_queues, bare);
 	free_unit = least(repeat_units, bare);
 	for (int i = 1; i < NR_GUARDS; i++) {
 		free_again[i] = least(repeat, guards[i].function);
@@ -156,17 +208,34 @@ static void measure_bare_uprobe(const char *module)
 	self_bare_off();
 }
 
+/* In so many units a round. */
+static void tell_units(const char *name, uint64_t (*way)(void (*call)(void)), double free,
+		       uint64_t units)
+{
+	uint64_t before = self_counts().units, now;
+
+	self_tell(name, least(way, bare) - free);
+	now = self_counts().units;
+	/* What goes before the first one of a round counts as well. */
+	if (now - before < ROUNDS * CALLS * units || now - before > ROUNDS * (CALLS + 2) * units)
+		errx(1, "%s: %" PRIu64 " units", name, now - before);
+}
+
 /* Alone: what is counted of the others is not disturbed. */
-static void measure_waits(struct self_profile profile)
+static void measure_units(struct self_profile profile)
 {
 	self_arm(&profile);
-	self_tell("guarded-wait", least(repeat_waits, bare) - free_wait);
+	tell_units("guarded-wait", repeat_waits, free_wait, 1);
 	self_disarm();
 	profile.target_flags = PERFGUARD_TARGET_FLAGS_ACCOUNT;
 	self_arm(&profile);
-	self_tell("guarded-account", least(repeat_waits, bare) - free_wait);
-	if (self_counts().units < (uint64_t)ROUNDS * CALLS)
-		errx(1, "%" PRIu64 " units", self_counts().units);
+	tell_units("guarded-account", repeat_waits, free_wait, 1);
+	tell_units("guarded-fault", repeat_faults, free_fault, 1);
+	self_disarm();
+	profile.has_events = true;
+	self_arm(&profile);
+	tell_units("guarded-event", repeat_events, free_event, 1);
+	tell_units("guarded-queue", repeat_queues, free_queue, 2);
 	self_disarm();
 }
 
@@ -224,6 +293,6 @@ int main(int argc, char **argv)
 	measure_hits();
 	check_hits();
 	self_disarm();
-	measure_waits(profile);
+	measure_units(profile);
 	return 0;
 }
