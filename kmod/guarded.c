@@ -207,8 +207,7 @@ static void unit_end(struct pguard_task *state, struct pguard_inference *inferen
 	state->counts = NULL;
 	if (word & PGUARD_PHASE_MARKED)
 		unit_account(state, end, elapsed, &account);
-	/* Nothing began in it: it only brought the rest of what was waited for. */
-	if (inference->course->has_empty && !inference->is_marked) {
+	if (pguard_guarded_is_empty(inference)) {
 		span_count(inference);
 		stream_unit(state, inference, elapsed, UNIT_IS_NONE);
 		if (word & PGUARD_PHASE_LATE)

@@ -38,6 +38,15 @@ void pguard_guarded_event_site(struct pguard_task *state, u64 now);
 void pguard_guarded_late(struct pguard_task *state, const struct pt_regs *regs, u64 elapsed);
 
 /*
+ * Was what ran no unit, for no event began in it?  It only brought the rest of what was
+ * waited for.
+ */
+static __always_inline bool pguard_guarded_is_empty(const struct pguard_inference *inference)
+{
+	return inference->course->has_empty && !inference->is_marked;
+}
+
+/*
  * Is there nothing to do about a unit that takes so many @ticks, but to count it?
  * It is in time for its type and fits it, as by infer_fits(), met the guards of
  * the profile that its target has, and nobody listens.
@@ -53,7 +62,7 @@ static __always_inline bool pguard_guarded_is_usual(const struct pguard_task *st
 	/* Without a type it has no time at all.  What took just its time goes the other way. */
 	if (unlikely(ticks >= course->soon[rank] || ticks > U32_MAX))
 		return false;
-	if (course->has_empty && !inference->is_marked)
+	if (pguard_guarded_is_empty(inference))
 		return false;
 	return likely(inference->profile == rcu_access_pointer(state->target->profile) &&
 		      !inference->nr_unknown && best >= course->ends[rank].least &&
@@ -101,7 +110,7 @@ enum pguard_guarded_end {
  * @inference: of its loop
  * @now: rdtsc() when it ended
  * @mark: taken then; NULL if that is now
- * @elapsed: set to its time, ns, if anything was done
+ * @elapsed: set to its time, ns, if there is a rest to be done
  *
  * Context: current, preemptible.
  */
@@ -126,6 +135,21 @@ pguard_guarded_end(struct pguard_task *state, const struct pguard_inference *inf
 		return PGUARD_GUARDED_END_EVENTFUL;
 	pguard_guarded_count(state, inference, *elapsed, is_marked);
 	return PGUARD_GUARDED_END_DONE;
+}
+
+/* The loop's wait is entered after what was no unit.  Whether that ended, the usual way. */
+static __always_inline bool pguard_guarded_end_empty(struct pguard_task *state,
+						     const struct pguard_inference *inference)
+{
+	u64 word = READ_ONCE(state->unit);
+
+	if (!(word & PGUARD_PHASE_RUNNING) || word & PGUARD_PHASE_LATE ||
+	    !pguard_guarded_is_empty(inference) || inference->checks ||
+	    pguard_stream_is_open() ||
+	    !try_cmpxchg(&state->unit, &word, word & ~(u64)PGUARD_PHASE_MASK))
+		return false;
+	state->counts = NULL;
+	return true;
 }
 
 /* Is an event that begins now the first one of the unit that runs? */

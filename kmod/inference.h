@@ -22,8 +22,7 @@ enum { PGUARD_UNKNOWN_KEPT = 4 };
  * @boundary: the wait in which the thread was last; in @profile, NULL at first
  * @frame: stack pointer of the loop's frame, 0 if not known
  * @checks: ticks of pguard_clock() that guards took in this unit
- * @soon: until it has run for so many ticks more, it is not late by what it met
- *	so far; 0 if that is not known
+ * @soon: until it has run for so many ticks, it is not late by what it met so far
  * @nr_unknown: hits in contexts that the profile does not know, in this unit;
  *	the first ones are in @unknown
  * @is_marked: an event of this unit was met
@@ -69,7 +68,7 @@ static __always_inline void pguard_inference_begin_next(struct pguard_inference 
 {
 	infer_begin_next(&inference->course->table, &inference->state);
 	inference->checks = 0;
-	inference->soon = 0;
+	inference->soon = inference->course->soon_any;
 	inference->nr_unknown = 0;
 	inference->is_marked = false;
 	inference->is_quiet = false;

@@ -32,6 +32,27 @@ static bool is_near(u64 a, u64 b, u64 distance)
 	return a - b + distance <= 2 * distance;
 }
 
+/* Is it the library function in which the thread's loop waited before, maybe on another path? */
+static bool is_home(const struct pguard_task *state, const struct pguard_place *place, u64 slot)
+{
+	return is_near(place->ip, state->home_ip, PATHS_CODE) &&
+	       is_near(slot, state->home, PATHS_STACK);
+}
+
+/* The thread's loop waits here.  What was refused by where it waited may be another's. */
+static void home_set(struct pguard_task *state, const struct pguard_place *place)
+{
+	u32 i;
+
+	if (state->home == place->slot && state->home_ip == place->ip)
+		return;
+	state->home = place->slot;
+	state->home_ip = place->ip;
+	for (i = 0; i < PGUARD_NR_PLACES; i++)
+		if (state->places[i].fit == PGUARD_PLACE_REFUSED)
+			state->places[i].fit = PGUARD_PLACE_MAYBE;
+}
+
 /*
  * Does the place belong to the context?  The call must be the same, and the
  * return address stand at the context's distance.  Or, if this is the library
@@ -51,8 +72,7 @@ static int context_fits(struct pguard_task *state, struct pguard_place *place,
 	ret = user_word_peek(place->slot, context->return_address);
 	if (ret)
 		return ret;
-	if (!is_near(place->ip, state->home_ip, PATHS_CODE) ||
-	    !is_near(place->slot, state->home, PATHS_STACK))
+	if (!is_home(state, place, place->slot))
 		return 0;
 	place->slot = state->home;
 	return user_word_peek(place->slot, context->return_address);
@@ -87,8 +107,7 @@ static int place_look_up(struct pguard_task *state, struct pguard_place *place, 
 			continue;
 		place->loop = context->loop;
 		place->return_address = context->return_address;
-		state->home = place->slot;
-		state->home_ip = place->ip;
+		home_set(state, place);
 		break;
 	}
 	rcu_read_unlock();
@@ -162,8 +181,7 @@ static int boundary_fits(struct pguard_task *state, struct pguard_place *place,
 	place->slot = place->sp + boundary->distance;
 	ret = boundary_returns(place, object, boundary->return_offset, may_sleep);
 	if (ret || boundary->role != PERFGUARD_BOUNDARY_ROLE_WAIT ||
-	    !is_near(place->ip, state->home_ip, PATHS_CODE) ||
-	    !is_near(place->slot, state->home, PATHS_STACK))
+	    !is_home(state, place, place->slot))
 		return ret;
 	place->slot = state->home;
 	return boundary_returns(place, object, boundary->return_offset, may_sleep);
@@ -193,26 +211,58 @@ static bool profile_look_up(struct pguard_task *state, struct pguard_place *plac
 		if (!place->loop)
 			return true;
 		place->boundary = boundary;
-		if (boundary->role == PERFGUARD_BOUNDARY_ROLE_WAIT) {
-			state->home = place->slot;
-			state->home_ip = place->ip;
-		}
+		if (boundary->role == PERFGUARD_BOUNDARY_ROLE_WAIT)
+			home_set(state, place);
 		return false;
 	}
 	return doubt;
 }
 
-/* Has the thread's profile a boundary at this system call? */
-static bool profile_may_fit(const struct pguard_task *state, const struct pguard_place *place)
+/*
+ * The boundaries that the thread's profile has at this system call: how many they are,
+ * and one of them.
+ */
+static u32 profile_candidates(const struct pguard_task *state, const struct pguard_place *place,
+			      const struct perfguard_boundary **ret_one)
 {
 	const struct pguard_profile *profile = state->profile;
-	u32 i;
+	u32 i, nr = 0;
 
-	for (i = 0; i < profile->nr_boundaries; i++)
-		if (profile->boundaries[i].role != PERFGUARD_BOUNDARY_ROLE_EVENT_SITE &&
-		    profile->boundaries[i].syscall == place->syscall)
-			return true;
-	return false;
+	for (i = 0; i < profile->nr_boundaries; i++) {
+		if (profile->boundaries[i].role == PERFGUARD_BOUNDARY_ROLE_EVENT_SITE ||
+		    profile->boundaries[i].syscall != place->syscall)
+			continue;
+		*ret_one = &profile->boundaries[i];
+		nr++;
+	}
+	return nr;
+}
+
+/*
+ * The place is no boundary this time.  If it could be but one, and the word where that
+ * has its return address cannot be it wherever its file is mapped, then it is none as
+ * long as the same word stands there.
+ */
+static void place_refuse(const struct pguard_task *state, struct pguard_place *place,
+			 bool may_sleep)
+{
+	const struct perfguard_boundary *one;
+	u64 slot, word;
+
+	if (place->fit == PGUARD_PLACE_NEVER)
+		return;
+	place->fit = PGUARD_PLACE_MAYBE;
+	if (profile_candidates(state, place, &one) != 1)
+		return;
+	slot = place->sp + one->distance;
+	/* There it may also stand where the loop's did. */
+	if ((one->role == PERFGUARD_BOUNDARY_ROLE_WAIT && is_home(state, place, slot)) ||
+	    user_word(slot, may_sleep, &word) ||
+	    !((word ^ one->return_offset) & ~PAGE_MASK))
+		return;
+	place->slot = slot;
+	place->return_address = word;
+	place->fit = PGUARD_PLACE_REFUSED;
 }
 
 /*
@@ -228,8 +278,11 @@ static bool profile_fits_now(struct pguard_task *state, struct pguard_place *pla
 	now.loop = NULL;
 	now.boundary = NULL;
 	profile_look_up(state, &now, may_sleep);
-	if (!now.loop)
+	if (!now.loop) {
+		if (!place->loop)
+			place_refuse(state, place, may_sleep);
 		return false;
+	}
 	*place = now;
 	return true;
 }
@@ -271,6 +324,7 @@ static noinline void place_classify(struct pguard_task *state, struct pguard_pla
 				    bool may_sleep)
 {
 	u32 from = 0, tries = 2 * PGUARD_MAX_CONTEXTS;
+	const struct perfguard_boundary *one;
 	bool doubt = false;
 	u64 word;
 
@@ -283,8 +337,9 @@ static noinline void place_classify(struct pguard_task *state, struct pguard_pla
 	}
 	if (rcu_access_pointer(state->target->profile) != state->profile)
 		profile_change(state);
-	place->may_fit = state->profile && profile_may_fit(state, place);
-	if (place->may_fit && !place->loop)
+	place->fit = state->profile && profile_candidates(state, place, &one) ?
+			     PGUARD_PLACE_MAYBE : PGUARD_PLACE_NEVER;
+	if (place->fit && !place->loop)
 		doubt |= profile_look_up(state, place, may_sleep);
 	if (doubt && !place->loop)
 		place->generation--; /* ask again next time */
@@ -350,7 +405,7 @@ bool pguard_place_is_boundary(struct pguard_task *state, struct pguard_place *pl
 	int ret;
 
 	if (!place->loop)
-		return place->may_fit && profile_fits_now(state, place, may_sleep);
+		return place->fit && profile_fits_now(state, place, may_sleep);
 	if (may_sleep)
 		ret = pguard_place_word_is(place->slot, place->return_address);
 	else

@@ -42,6 +42,14 @@ fault:
 	return false;
 }
 
+/* Can a place without a loop be no boundary this time?  If it returns false, it may. */
+static __always_inline bool pguard_place_is_none(const struct pguard_place *place)
+{
+	return place->fit == PGUARD_PLACE_NEVER ||
+	       (place->fit == PGUARD_PLACE_REFUSED &&
+		pguard_place_word_is(place->slot, place->return_address));
+}
+
 /*
  * A restarted call (after a stop, or a drain) is the one before it under
  * another number.

@@ -115,6 +115,7 @@ struct pguard_end {
  * @first_type: index in the profile of its first type
  * @soon: by rank of its types, ticks of pguard_clock() in which a unit is not
  *	late; the first is 0, of no type
+ * @soon_any: the same of a unit that may be of any of them
  * @ends: by rank as well; there is nothing of the first
  * @nr_shed: of its contexts, those of guards that are shed; as that of the profile
  * @table: its part of the profile's types, contexts and weights
@@ -124,6 +125,7 @@ struct pguard_course {
 	bool has_empty;
 	u32 first_type;
 	const u64 *soon;
+	u64 soon_any;
 	const struct pguard_end *ends;
 	u32 nr_shed;
 	struct infer_table table;

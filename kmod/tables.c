@@ -277,7 +277,7 @@ static int make_contexts(struct pguard_profile *profile, struct netlink_ext_ack 
 }
 
 /* By rank; what takes no more ticks than @soon is not too late for the type. */
-static void make_ranks(const struct pguard_course *course, u64 *soon, struct pguard_end *ends)
+static void make_ranks(struct pguard_course *course, u64 *soon, struct pguard_end *ends)
 {
 	const struct infer_table *table = &course->table;
 	const struct infer_type *type;
@@ -287,6 +287,7 @@ static void make_ranks(const struct pguard_course *course, u64 *soon, struct pgu
 		type = &table->types[table->type_of[i]];
 		soon[i + 1] = type->threshold_ns ? pguard_clock_ticks(type->threshold_ns) :
 						   U64_MAX;
+		course->soon_any = max(course->soon_any, soon[i + 1]);
 		ends[i + 1].type = course->first_type + table->type_of[i];
 		ends[i + 1].least = table->paper ? U32_MAX :
 				    (u32)(type->least_final + INFER_ZERO) << 16;

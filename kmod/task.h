@@ -35,13 +35,20 @@ struct pguard_place {
 	u64 ip;
 	u64 sp;
 	u16 syscall;
-	bool may_fit;		/* the thread's profile has a boundary at such a call */
+	u8 fit;			/* enum pguard_place_fit, where @loop is NULL */
 	bool fresh;		/* never recorded for discovery */
 	u32 generation;		/* of the contexts @loop was looked up in */
 	struct pguard_loop *loop;
 	const struct perfguard_boundary *boundary;	/* of the thread's profile; or NULL */
 	u64 slot;		/* where the return address stands, and */
-	u64 return_address;	/* which it must be */
+	u64 return_address;	/* which it must be; or, refused, which it is not */
+};
+
+/* Can a place that is no boundary be one another time, by the thread's profile? */
+enum pguard_place_fit {
+	PGUARD_PLACE_NEVER,	/* it has no boundary at such a call */
+	PGUARD_PLACE_MAYBE,	/* another chain of calls may lead there */
+	PGUARD_PLACE_REFUSED,	/* not as long as @return_address stands in @slot */
 };
 
 enum { PGUARD_NR_PLACES = 4 };

@@ -299,6 +299,30 @@ static noinline notrace struct pguard_task *enter_other(struct pguard_task *stat
 	return pguard_guarded_enter_event(state);
 }
 
+/* The thread has entered its loop's wait, and what ran has ended. */
+static __always_inline struct pguard_task *enter_ended(struct pguard_task *state,
+						       struct pguard_place *place,
+						       struct pguard_inference *inference)
+{
+	pguard_guarded_frame(inference, place);
+	state->nr_waits++;
+	state->place = place;
+	state->follow = FOLLOW_BOUNDARY | FOLLOW_GUARDED;
+	return state;
+}
+
+/* enter_curious() where no unit ended the usual way. */
+static noinline notrace struct pguard_task *enter_unusual(struct pguard_task *state,
+							  struct pguard_place *place,
+							  const struct pt_regs *regs)
+{
+	struct pguard_inference *inference = pguard_task_inference(state);
+
+	if (!pguard_guarded_end_empty(state, inference))
+		return enter_any(state, regs);
+	return enter_ended(state, place, inference);
+}
+
 /* pguard_wait_enter() in a settled place where somebody is curious. */
 static noinline notrace struct pguard_task *enter_curious(struct pguard_task *state,
 						  struct pguard_place *place,
@@ -312,7 +336,7 @@ static noinline notrace struct pguard_task *enter_curious(struct pguard_task *st
 		return enter_any(state, regs);
 	/* Where there is a boundary there is a loop. */
 	if (!place->boundary) {
-		if (place->loop || place->may_fit || pguard_stream_is_open())
+		if (place->loop || pguard_stream_is_open() || !pguard_place_is_none(place))
 			return enter_any(state, regs);
 		state->nr_waits++;
 		state_release(state);
@@ -326,11 +350,8 @@ static noinline notrace struct pguard_task *enter_curious(struct pguard_task *st
 		return enter_any(state, regs);
 	end = pguard_guarded_end(state, inference, rdtsc(), NULL, &elapsed);
 	if (unlikely(end == PGUARD_GUARDED_END_UNUSUAL))
-		return enter_any(state, regs);
-	pguard_guarded_frame(inference, place);
-	state->nr_waits++;
-	state->place = place;
-	state->follow = FOLLOW_BOUNDARY | FOLLOW_GUARDED;
+		return enter_unusual(state, place, regs);
+	enter_ended(state, place, inference);
 	if (unlikely(end == PGUARD_GUARDED_END_EVENTFUL))
 		return pguard_guarded_close(state, elapsed);
 	return state;

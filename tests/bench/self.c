@@ -80,6 +80,15 @@ __attribute__((noinline)) void self_event(void)
 	__asm__ volatile("" ::: "memory"); /* a call, not a jump */
 }
 
+__attribute__((noinline)) void self_other(void)
+{
+	struct call call;
+	char byte;
+
+	call_here(&call, SYS_read, pipe_fd, &byte, 0);
+	__asm__ volatile("" ::: "memory"); /* a call, not a jump */
+}
+
 void self_note_depth(void)
 {
 	uint64_t depth = unit_call.sp + RISE - self_marked_sp;

@@ -42,6 +42,9 @@ void self_unit(void);
 /* A call that begins an event of the unit, alone as well. */
 void self_event(void);
 
+/* The same call by another way, which begins none. */
+void self_other(void);
+
 /* Calls nothing: the stack pointer at its entry is kept for self_note_depth(). */
 void self_mark(void);
 

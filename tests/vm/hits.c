@@ -12,6 +12,7 @@
  *   guarded-account  the same with the time account
  *   guarded-fault    that of a unit with a page fault, so that its account is made
  *   guarded-event    that of a unit and of the call by which its event begins
+ *   guarded-other    that of a unit and of such a call by another way, which begins none
  *   guarded-queue    that of a unit, its event, and another one, which is a unit of its own
  *
  * Each context has 2 candidates among 100 types.
@@ -82,7 +83,7 @@ enum { NR_GUARDS = sizeof(guards) / sizeof(guards[0]) };
 
 /* Without guards: a call; one in a unit of its own; and such a unit with bare(). */
 static double free_again[NR_GUARDS], free_first[NR_GUARDS], free_unit, free_wait, free_fault;
-static double free_event, free_queue;
+static double free_event, free_queue, free_other;
 
 static volatile char page[4096] __attribute__((aligned(4096)));
 
@@ -131,6 +132,19 @@ static __attribute__((noinline)) uint64_t repeat_events(void (*call)(void))
 	for (int i = 0; i < CALLS; i++) {
 		self_unit();
 		self_event();
+	}
+	return self_now() - start;
+}
+
+/* Units with a call that could begin an event, but for its caller. */
+static __attribute__((noinline)) uint64_t repeat_others(void (*call)(void))
+{
+	uint64_t start = self_now();
+
+	(void)call;
+	for (int i = 0; i < CALLS; i++) {
+		self_unit();
+		self_other();
 	}
 	return self_now() - start;
 }
@@ -191,6 +205,7 @@ static void measure_free(void)
 	free_wait = least(repeat_waits, bare);
 	free_fault = least(repeat_faults, bare);
 	free_event = least(repeat_events, bare);
+	free_other = least(repeat_others, bare);
 	free_queue = least(repeat_queues, bare);
 	free_unit = least(repeat_units, bare);
 	for (int i = 1; i < NR_GUARDS; i++) {
@@ -235,6 +250,7 @@ static void measure_units(struct self_profile profile)
 	profile.has_events = true;
 	self_arm(&profile);
 	tell_units("guarded-event", repeat_events, free_event, 1);
+	tell_units("guarded-other", repeat_others, free_other, 1);
 	tell_units("guarded-queue", repeat_queues, free_queue, 2);
 	self_disarm();
 }
