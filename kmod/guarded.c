@@ -9,7 +9,10 @@
 #include "stream.h"
 #include "unit.h"
 
-/* A moment of current: the clock, and its counters if the target wants them. */
+/*
+ * A moment of current: the clock, and its counters if the target wants them.  An account
+ * without those is that of now, whatever the clock.
+ */
 struct moment {
 	u64 clock;
 	const struct pguard_mark *mark;
@@ -124,7 +127,7 @@ static void unit_close(const struct pguard_task *state, const struct moment *end
  *
  * The rest of its end, after PGUARD_GUARDED_END_EVENTFUL.
  *
- * Context: current, preemptible.
+ * Context: current, preemptible or not.
  * Return: @state
  */
 struct pguard_task *pguard_guarded_close(struct pguard_task *state, u64 elapsed)
@@ -133,6 +136,23 @@ struct pguard_task *pguard_guarded_close(struct pguard_task *state, u64 elapsed)
 
 	unit_close(state, &now, elapsed);
 	return state;
+}
+
+/**
+ * pguard_guarded_end_empty() - the loop's wait is entered after what was no unit
+ * @state: of current, in a loop of its profile
+ *
+ * Context: current, preemptible.
+ * Return: false if it was a unit, or it is not the usual way; nothing was done then.
+ */
+bool pguard_guarded_end_empty(struct pguard_task *state)
+{
+	const struct pguard_inference *inference = pguard_task_inference(state);
+	u64 word = READ_ONCE(state->unit);
+
+	return word & PGUARD_PHASE_RUNNING && !(word & PGUARD_PHASE_LATE) &&
+	       pguard_guarded_is_empty(inference) && !inference->checks &&
+	       !pguard_stream_is_open() && pguard_guarded_stop(state, word);
 }
 
 /* The unit that runs ends, if it does so the usual way. */

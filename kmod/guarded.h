@@ -31,6 +31,7 @@ enum pguard_guarded_call {
 
 enum pguard_guarded_call pguard_guarded_enter(struct pguard_task *state, bool may_sleep);
 struct pguard_task *pguard_guarded_enter_event(struct pguard_task *state);
+bool pguard_guarded_end_empty(struct pguard_task *state);
 struct pguard_task *pguard_guarded_close(struct pguard_task *state, u64 elapsed);
 void pguard_guarded_forget(struct pguard_task *state);
 void pguard_guarded_event_call(struct pguard_task *state);
@@ -97,11 +98,20 @@ static __always_inline void pguard_guarded_count(const struct pguard_task *state
 	preempt_enable_notrace();
 }
 
+/* What runs is no more, unless the watch has found it late since its @word was read. */
+static __always_inline bool pguard_guarded_stop(struct pguard_task *state, u64 word)
+{
+	if (unlikely(!try_cmpxchg(&state->unit, &word, word & ~(u64)PGUARD_PHASE_MASK)))
+		return false;
+	state->counts = NULL;
+	return true;
+}
+
 /* How far the end of a unit has come, and what does the rest. */
 enum pguard_guarded_end {
 	PGUARD_GUARDED_END_DONE,
 	PGUARD_GUARDED_END_EVENTFUL,	/* it left its CPU or met faults: pguard_guarded_close() */
-	PGUARD_GUARDED_END_UNUSUAL,	/* nothing was done: pguard_guarded_enter() */
+	PGUARD_GUARDED_END_UNUSUAL,	/* nothing was done */
 };
 
 /**
@@ -110,9 +120,9 @@ enum pguard_guarded_end {
  * @inference: of its loop
  * @now: rdtsc() when it ended
  * @mark: taken then; NULL if that is now
- * @elapsed: set to its time, ns, if there is a rest to be done
+ * @elapsed: set to its time, ns, if anything was done
  *
- * Context: current, preemptible.
+ * Context: current, preemptible or not.
  */
 static __always_inline enum pguard_guarded_end
 pguard_guarded_end(struct pguard_task *state, const struct pguard_inference *inference, u64 now,
@@ -125,31 +135,14 @@ pguard_guarded_end(struct pguard_task *state, const struct pguard_inference *inf
 	if (unlikely(!(word & PGUARD_PHASE_RUNNING) || word & PGUARD_PHASE_LATE ||
 		     !pguard_guarded_is_usual(state, inference, ticks)))
 		return PGUARD_GUARDED_END_UNUSUAL;
-	/* The watch may have found it late meanwhile. */
-	if (unlikely(!try_cmpxchg(&state->unit, &word, word & ~(u64)PGUARD_PHASE_MASK)))
+	if (unlikely(!pguard_guarded_stop(state, word)))
 		return PGUARD_GUARDED_END_UNUSUAL;
-	state->counts = NULL;
 	*elapsed = pguard_clock_ns_short(ticks);
 	if (unlikely(is_marked && (mark ? mark->events != state->mark.events :
 					  !pguard_account_is_calm(&state->mark))))
 		return PGUARD_GUARDED_END_EVENTFUL;
 	pguard_guarded_count(state, inference, *elapsed, is_marked);
 	return PGUARD_GUARDED_END_DONE;
-}
-
-/* The loop's wait is entered after what was no unit.  Whether that ended, the usual way. */
-static __always_inline bool pguard_guarded_end_empty(struct pguard_task *state,
-						     const struct pguard_inference *inference)
-{
-	u64 word = READ_ONCE(state->unit);
-
-	if (!(word & PGUARD_PHASE_RUNNING) || word & PGUARD_PHASE_LATE ||
-	    !pguard_guarded_is_empty(inference) || inference->checks ||
-	    pguard_stream_is_open() ||
-	    !try_cmpxchg(&state->unit, &word, word & ~(u64)PGUARD_PHASE_MASK))
-		return false;
-	state->counts = NULL;
-	return true;
 }
 
 /* Is an event that begins now the first one of the unit that runs? */

@@ -28,7 +28,8 @@ enum { PGUARD_UNKNOWN_KEPT = 4 };
  * @is_marked: an event of this unit was met
  * @is_quiet: it is late, but the rate limit is against telling it now
  * @size: of all of it, bytes
- * @event: counters when the event call began that the thread is in
+ * @event: counters when the event call began that the thread is in, if it is not
+ *	the first of its unit
  * @hits: by context of the course; only of those met in this unit
  * @state: of infer.h
  */

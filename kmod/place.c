@@ -50,7 +50,7 @@ static void home_set(struct pguard_task *state, const struct pguard_place *place
 	state->home_ip = place->ip;
 	for (i = 0; i < PGUARD_NR_PLACES; i++)
 		if (state->places[i].fit == PGUARD_PLACE_REFUSED)
-			state->places[i].fit = PGUARD_PLACE_MAYBE;
+			state->places[i].fit = PGUARD_PLACE_ONE;
 }
 
 /*
@@ -151,21 +151,36 @@ static int user_word(u64 address, bool may_sleep, u64 *ret)
 
 /*
  * Is the word at place->slot a return address that lies there in the file?
- * -EAGAIN if that cannot be found out without sleeping.
+ * -EAGAIN if that cannot be found out without sleeping.  place->return_address
+ * becomes the word if it is, or if it cannot be wherever the file is mapped; else 0.
  */
 static int boundary_returns(struct pguard_place *place, const struct pguard_object *object,
 			    u64 offset, bool may_sleep)
 {
 	u64 word;
-	int ret = user_word(place->slot, may_sleep, &word);
+	int ret;
 
+	place->return_address = 0;
+	ret = user_word(place->slot, may_sleep, &word);
 	if (ret)
 		return ret == -EAGAIN ? ret : 0;
 	/* Mappings begin at whole pages: most words are told by their low bits. */
-	if ((word ^ offset) & ~PAGE_MASK)
+	if ((word ^ offset) & ~PAGE_MASK) {
+		place->return_address = word;
 		return 0;
-	place->return_address = word;
-	return code_is_at(word, object, offset, may_sleep);
+	}
+	ret = code_is_at(word, object, offset, may_sleep);
+	if (ret > 0)
+		place->return_address = word;
+	return ret;
+}
+
+/* Is the boundary a call such as is made in the place? */
+static bool boundary_is_call(const struct perfguard_boundary *boundary,
+			     const struct pguard_place *place)
+{
+	return boundary->role != PERFGUARD_BOUNDARY_ROLE_EVENT_SITE &&
+	       boundary->syscall == place->syscall;
 }
 
 /* As context_fits(); -EAGAIN as above. */
@@ -175,8 +190,7 @@ static int boundary_fits(struct pguard_task *state, struct pguard_place *place,
 	const struct pguard_object *object = &state->profile->objects[boundary->object];
 	int ret;
 
-	if (boundary->role == PERFGUARD_BOUNDARY_ROLE_EVENT_SITE ||
-	    boundary->syscall != place->syscall)
+	if (!boundary_is_call(boundary, place))
 		return 0;
 	place->slot = place->sp + boundary->distance;
 	ret = boundary_returns(place, object, boundary->return_offset, may_sleep);
@@ -218,50 +232,33 @@ static bool profile_look_up(struct pguard_task *state, struct pguard_place *plac
 	return doubt;
 }
 
-/*
- * The boundaries that the thread's profile has at this system call: how many they are,
- * and one of them.
- */
-static u32 profile_candidates(const struct pguard_task *state, const struct pguard_place *place,
-			      const struct perfguard_boundary **ret_one)
+/* How many boundaries has the thread's profile at this system call? */
+static enum pguard_place_fit profile_fit(const struct pguard_task *state,
+					 const struct pguard_place *place)
 {
 	const struct pguard_profile *profile = state->profile;
 	u32 i, nr = 0;
 
-	for (i = 0; i < profile->nr_boundaries; i++) {
-		if (profile->boundaries[i].role == PERFGUARD_BOUNDARY_ROLE_EVENT_SITE ||
-		    profile->boundaries[i].syscall != place->syscall)
-			continue;
-		*ret_one = &profile->boundaries[i];
-		nr++;
-	}
-	return nr;
+	for (i = 0; i < profile->nr_boundaries; i++)
+		nr += boundary_is_call(&profile->boundaries[i], place);
+	return !nr ? PGUARD_PLACE_NONE : nr == 1 ? PGUARD_PLACE_ONE : PGUARD_PLACE_SEVERAL;
 }
 
 /*
- * The place is no boundary this time.  If it could be but one, and the word where that
- * has its return address cannot be it wherever its file is mapped, then it is none as
- * long as the same word stands there.
+ * The place is no boundary this time: @tried tells what stands where the last one tried
+ * returns to.  If that is the only one, and was not looked for where the loop waited
+ * before as well, then it is none as long as the same word stands there.
  */
 static void place_refuse(const struct pguard_task *state, struct pguard_place *place,
-			 bool may_sleep)
+			 const struct pguard_place *tried)
 {
-	const struct perfguard_boundary *one;
-	u64 slot, word;
-
-	if (place->fit == PGUARD_PLACE_NEVER)
+	if (place->fit == PGUARD_PLACE_REFUSED)
+		place->fit = PGUARD_PLACE_ONE;
+	if (place->fit != PGUARD_PLACE_ONE || !tried->return_address ||
+	    tried->slot == state->home)
 		return;
-	place->fit = PGUARD_PLACE_MAYBE;
-	if (profile_candidates(state, place, &one) != 1)
-		return;
-	slot = place->sp + one->distance;
-	/* There it may also stand where the loop's did. */
-	if ((one->role == PERFGUARD_BOUNDARY_ROLE_WAIT && is_home(state, place, slot)) ||
-	    user_word(slot, may_sleep, &word) ||
-	    !((word ^ one->return_offset) & ~PAGE_MASK))
-		return;
-	place->slot = slot;
-	place->return_address = word;
+	place->slot = tried->slot;
+	place->return_address = tried->return_address;
 	place->fit = PGUARD_PLACE_REFUSED;
 }
 
@@ -280,9 +277,11 @@ static bool profile_fits_now(struct pguard_task *state, struct pguard_place *pla
 	profile_look_up(state, &now, may_sleep);
 	if (!now.loop) {
 		if (!place->loop)
-			place_refuse(state, place, may_sleep);
+			place_refuse(state, place, &now);
 		return false;
 	}
+	if (now.fit == PGUARD_PLACE_REFUSED)
+		now.fit = PGUARD_PLACE_ONE;
 	*place = now;
 	return true;
 }
@@ -324,7 +323,6 @@ static noinline void place_classify(struct pguard_task *state, struct pguard_pla
 				    bool may_sleep)
 {
 	u32 from = 0, tries = 2 * PGUARD_MAX_CONTEXTS;
-	const struct perfguard_boundary *one;
 	bool doubt = false;
 	u64 word;
 
@@ -337,8 +335,7 @@ static noinline void place_classify(struct pguard_task *state, struct pguard_pla
 	}
 	if (rcu_access_pointer(state->target->profile) != state->profile)
 		profile_change(state);
-	place->fit = state->profile && profile_candidates(state, place, &one) ?
-			     PGUARD_PLACE_MAYBE : PGUARD_PLACE_NEVER;
+	place->fit = state->profile ? profile_fit(state, place) : PGUARD_PLACE_NONE;
 	if (place->fit && !place->loop)
 		doubt |= profile_look_up(state, place, may_sleep);
 	if (doubt && !place->loop)

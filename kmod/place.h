@@ -42,10 +42,10 @@ fault:
 	return false;
 }
 
-/* Can a place without a loop be no boundary this time?  If it returns false, it may. */
+/* Is a place without a loop certainly no boundary this time? */
 static __always_inline bool pguard_place_is_none(const struct pguard_place *place)
 {
-	return place->fit == PGUARD_PLACE_NEVER ||
+	return place->fit == PGUARD_PLACE_NONE ||
 	       (place->fit == PGUARD_PLACE_REFUSED &&
 		pguard_place_word_is(place->slot, place->return_address));
 }

@@ -35,7 +35,7 @@ struct pguard_place {
 	u64 ip;
 	u64 sp;
 	u16 syscall;
-	u8 fit;			/* enum pguard_place_fit, where @loop is NULL */
+	u8 fit;			/* enum pguard_place_fit; asked for where @loop is NULL */
 	bool fresh;		/* never recorded for discovery */
 	u32 generation;		/* of the contexts @loop was looked up in */
 	struct pguard_loop *loop;
@@ -44,11 +44,15 @@ struct pguard_place {
 	u64 return_address;	/* which it must be; or, refused, which it is not */
 };
 
-/* Can a place that is no boundary be one another time, by the thread's profile? */
+/*
+ * Can a place that is no boundary be one another time, when another chain of calls leads
+ * there?  That is, how many boundaries the thread's profile has at such a call.
+ */
 enum pguard_place_fit {
-	PGUARD_PLACE_NEVER,	/* it has no boundary at such a call */
-	PGUARD_PLACE_MAYBE,	/* another chain of calls may lead there */
-	PGUARD_PLACE_REFUSED,	/* not as long as @return_address stands in @slot */
+	PGUARD_PLACE_NONE,
+	PGUARD_PLACE_ONE,
+	PGUARD_PLACE_REFUSED,	/* one, but not as long as @return_address stands in @slot */
+	PGUARD_PLACE_SEVERAL,
 };
 
 enum { PGUARD_NR_PLACES = 4 };
@@ -56,7 +60,8 @@ enum { PGUARD_NR_PLACES = 4 };
 /*
  * pguard_task.unit: the unit's number in the upper bits, its phase below.
  * The thread sets RUNNING when it begins a unit (release: start and mark are
- * in place) and takes all off with xchg at its end; the watch, or a guard in the
+ * in place) and takes all off with xchg at its end, or with cmpxchg as long as
+ * it is not LATE; the watch, or a guard in the
  * thread itself, adds LATE with cmpxchg.  So each late unit gets exactly one
  * end, and is told as a new one once.
  */
@@ -101,7 +106,7 @@ struct pguard_samples {
  *	go at @oldest; the thread's own
  * @follow: what the return of the hooked call it is in is wanted for; the
  *	thread's own
- * @entered: clock when that call began, for discovery
+ * @entered: clock when that call began, for discovery or as an event's begin
  * @switches: its voluntary switches then
  * @records_left: waits it may still record for discovery
  * @streams: its waits are told in the training stream; looked at anew in each

@@ -269,8 +269,43 @@ static noinline struct pguard_task *enter_any(struct pguard_task *state,
 	return NULL;
 }
 
-static struct pguard_task *enter_curious(struct pguard_task *state, struct pguard_place *place,
-					 const struct pt_regs *regs);
+/* The thread has entered its loop's wait, and what ran has ended. */
+static __always_inline struct pguard_task *enter_ended(struct pguard_task *state,
+						       struct pguard_place *place)
+{
+	pguard_guarded_frame(pguard_task_inference(state), place);
+	state->nr_waits++;
+	state->place = place;
+	state->follow = FOLLOW_BOUNDARY | FOLLOW_GUARDED;
+	return state;
+}
+
+/* enter_boundary() where no unit ended the usual way. */
+static noinline notrace struct pguard_task *enter_unusual(struct pguard_task *state,
+							  struct pguard_place *place,
+							  const struct pt_regs *regs)
+{
+	if (pguard_guarded_end_empty(state))
+		return enter_ended(state, place);
+	return enter_any(state, regs);
+}
+
+/* pguard_wait_enter() in the wait of the loop that the thread is in. */
+static __always_inline struct pguard_task *enter_boundary(struct pguard_task *state,
+							  struct pguard_place *place,
+							  const struct pt_regs *regs)
+{
+	enum pguard_guarded_end end;
+	u64 elapsed;
+
+	end = pguard_guarded_end(state, pguard_task_inference(state), rdtsc(), NULL, &elapsed);
+	if (unlikely(end == PGUARD_GUARDED_END_UNUSUAL))
+		return enter_unusual(state, place, regs);
+	enter_ended(state, place);
+	if (unlikely(end == PGUARD_GUARDED_END_EVENTFUL))
+		return pguard_guarded_close(state, elapsed);
+	return state;
+}
 
 /* enter_curious() in another boundary than that of the loop's last wait. */
 static noinline notrace struct pguard_task *enter_other(struct pguard_task *state,
@@ -281,16 +316,15 @@ static noinline notrace struct pguard_task *enter_other(struct pguard_task *stat
 	const struct perfguard_boundary *boundary = place->boundary;
 
 	if (unlikely(!inference || inference->profile != state->profile ||
-		     state->loop != place->loop || pguard_stream_is_open()))
+		     state->loop != place->loop || pguard_stream_is_open() ||
+		     !pguard_place_word_is(place->slot, place->return_address)))
 		return enter_any(state, regs);
 	if (boundary->role == PERFGUARD_BOUNDARY_ROLE_WAIT) {
 		if (inference->course != &state->profile->courses[boundary->course])
 			return enter_any(state, regs);
 		inference->boundary = boundary;
-		return enter_curious(state, place, regs);
+		return enter_boundary(state, place, regs);
 	}
-	if (unlikely(!pguard_place_word_is(place->slot, place->return_address)))
-		return enter_any(state, regs);
 	state->nr_waits++;
 	state->place = place;
 	state->follow = FOLLOW_EVENT;
@@ -299,38 +333,12 @@ static noinline notrace struct pguard_task *enter_other(struct pguard_task *stat
 	return pguard_guarded_enter_event(state);
 }
 
-/* The thread has entered its loop's wait, and what ran has ended. */
-static __always_inline struct pguard_task *enter_ended(struct pguard_task *state,
-						       struct pguard_place *place,
-						       struct pguard_inference *inference)
-{
-	pguard_guarded_frame(inference, place);
-	state->nr_waits++;
-	state->place = place;
-	state->follow = FOLLOW_BOUNDARY | FOLLOW_GUARDED;
-	return state;
-}
-
-/* enter_curious() where no unit ended the usual way. */
-static noinline notrace struct pguard_task *enter_unusual(struct pguard_task *state,
-							  struct pguard_place *place,
-							  const struct pt_regs *regs)
-{
-	struct pguard_inference *inference = pguard_task_inference(state);
-
-	if (!pguard_guarded_end_empty(state, inference))
-		return enter_any(state, regs);
-	return enter_ended(state, place, inference);
-}
-
 /* pguard_wait_enter() in a settled place where somebody is curious. */
 static noinline notrace struct pguard_task *enter_curious(struct pguard_task *state,
 						  struct pguard_place *place,
 						  const struct pt_regs *regs)
 {
 	struct pguard_inference *inference;
-	enum pguard_guarded_end end;
-	u64 elapsed;
 
 	if (unlikely(state->curious != PGUARD_CURIOUS_GUARDED))
 		return enter_any(state, regs);
@@ -348,13 +356,7 @@ static noinline notrace struct pguard_task *enter_curious(struct pguard_task *st
 	if (unlikely(state->loop != place->loop ||
 		     !pguard_place_word_is(place->slot, place->return_address)))
 		return enter_any(state, regs);
-	end = pguard_guarded_end(state, inference, rdtsc(), NULL, &elapsed);
-	if (unlikely(end == PGUARD_GUARDED_END_UNUSUAL))
-		return enter_unusual(state, place, regs);
-	enter_ended(state, place, inference);
-	if (unlikely(end == PGUARD_GUARDED_END_EVENTFUL))
-		return pguard_guarded_close(state, elapsed);
-	return state;
+	return enter_boundary(state, place, regs);
 }
 
 static noinline struct pguard_task *enter_first(const struct pt_regs *regs)
@@ -429,7 +431,7 @@ static __always_inline bool is_plain(const struct pguard_task *state, long ret)
 	return pguard_clock_is_tsc() && !READ_ONCE(state->dead) && ret >= 0;
 }
 
-/* The return of a call that is no wait of a loop. */
+/* pguard_wait_leave(), but for the usual returns of a loop's wait. */
 static noinline notrace long leave_other(struct pguard_task *state, long ret)
 {
 	struct pguard_inference *inference;

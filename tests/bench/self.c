@@ -25,7 +25,7 @@ static uint32_t profile_id, target_id;
 /* Where a system call was made last. */
 static struct call {
 	uint64_t sp, return_address, distance;
-} unit_call, event_call;
+} unit_call, event_call, other_call;
 
 static uint32_t depths[SELF_MAX_DEPTHS], nr_depths;
 
@@ -47,7 +47,7 @@ uint64_t self_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* The only place of the calls, below the only call of each. */
+/* The only place of the calls. */
 static __attribute__((noinline)) void call_here(struct call *call, long number, long fd,
 						void *buffer, long size)
 {
@@ -80,12 +80,20 @@ __attribute__((noinline)) void self_event(void)
 	__asm__ volatile("" ::: "memory"); /* a call, not a jump */
 }
 
-__attribute__((noinline)) void self_other(void)
+/* As self_event(), so that its place is the same. */
+__attribute__((noinline)) void self_alike(void)
 {
-	struct call call;
 	char byte;
 
-	call_here(&call, SYS_read, pipe_fd, &byte, 0);
+	call_here(&other_call, SYS_read, pipe_fd, &byte, 0);
+	__asm__ volatile("" ::: "memory"); /* a call, not a jump */
+}
+
+__attribute__((noinline)) void self_other(void)
+{
+	char bytes[64];
+
+	call_here(&other_call, SYS_read, pipe_fd, bytes, 0);
 	__asm__ volatile("" ::: "memory"); /* a call, not a jump */
 }
 
@@ -163,9 +171,12 @@ static struct perfguard_boundary boundary_of(const struct call *call, uint32_t r
 	};
 }
 
-static void add_boundaries(uint32_t nr)
+static void add_boundaries(uint32_t nr, bool has_empty)
 {
-	const struct perfguard_course course = { .id = 1 };
+	const struct perfguard_course course = {
+		.id = 1,
+		.flags = has_empty ? PERFGUARD_COURSE_FLAGS_HAS_EMPTY : 0,
+	};
 	const struct perfguard_boundary boundaries[] = {
 		boundary_of(&unit_call, PERFGUARD_BOUNDARY_ROLE_WAIT, SYS_epoll_wait),
 		boundary_of(&event_call, PERFGUARD_BOUNDARY_ROLE_EVENT_CALL, SYS_read),
@@ -247,7 +258,7 @@ void self_load(const struct self_profile *profile)
 {
 	check(link_profile_new(my_link, "self", 1, profile->flags, &profile_id), "profile");
 	check(link_profile_add_object(my_link, profile_id, exe_fd), "object");
-	add_boundaries(profile->has_events ? 2 : 1);
+	add_boundaries(profile->has_events ? 2 : 1, profile->has_empty);
 	add_guards(profile);
 	add_types(profile);
 	add_contexts(profile);

@@ -31,6 +31,7 @@ struct self_profile {
 	uint32_t flags; /* enum perfguard_profile_flags */
 	uint32_t target_flags; /* enum perfguard_target_flags */
 	bool has_events; /* self_event() begins one */
+	bool has_empty; /* what comes to a wait without one was no unit */
 };
 
 /* Instructions since the boot. */
@@ -42,7 +43,8 @@ void self_unit(void);
 /* A call that begins an event of the unit, alone as well. */
 void self_event(void);
 
-/* The same call by another way, which begins none. */
+/* The same call by other ways, which begins none; the first is made at the same depth. */
+void self_alike(void);
 void self_other(void);
 
 /* Calls nothing: the stack pointer at its entry is kept for self_note_depth(). */

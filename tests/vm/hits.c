@@ -13,6 +13,8 @@
  *   guarded-fault    that of a unit with a page fault, so that its account is made
  *   guarded-event    that of a unit and of the call by which its event begins
  *   guarded-other    that of a unit and of such a call by another way, which begins none
+ *   guarded-alike    that of two units with two such calls at the events' depth
+ *   guarded-empty    that of a wait that brought no event, where that is no unit
  *   guarded-queue    that of a unit, its event, and another one, which is a unit of its own
  *
  * Each context has 2 candidates among 100 types.
@@ -83,7 +85,7 @@ enum { NR_GUARDS = sizeof(guards) / sizeof(guards[0]) };
 
 /* Without guards: a call; one in a unit of its own; and such a unit with bare(). */
 static double free_again[NR_GUARDS], free_first[NR_GUARDS], free_unit, free_wait, free_fault;
-static double free_event, free_queue, free_other;
+static double free_event, free_queue, free_other, free_alike, free_empty;
 
 static volatile char page[4096] __attribute__((aligned(4096)));
 
@@ -149,6 +151,34 @@ static __attribute__((noinline)) uint64_t repeat_others(void (*call)(void))
 	return self_now() - start;
 }
 
+/* Two units, with calls at the events' depth that begin none. */
+static __attribute__((noinline)) uint64_t repeat_alike(void (*call)(void))
+{
+	uint64_t start = self_now();
+
+	(void)call;
+	for (int i = 0; i < CALLS; i++) {
+		self_unit();
+		self_alike();
+		self_event();
+		self_alike();
+		self_event();
+	}
+	return self_now() - start;
+}
+
+/* Waits that bring nothing, and now and then an event. */
+static __attribute__((noinline)) uint64_t repeat_empty(void (*call)(void))
+{
+	uint64_t start = self_now();
+
+	(void)call;
+	for (int i = 0; i < CALLS; i++)
+		self_unit();
+	self_event();
+	return self_now() - start;
+}
+
 /* Two units between two waits: the second event begins one. */
 static __attribute__((noinline)) uint64_t repeat_queues(void (*call)(void))
 {
@@ -206,6 +236,8 @@ static void measure_free(void)
 	free_fault = least(repeat_faults, bare);
 	free_event = least(repeat_events, bare);
 	free_other = least(repeat_others, bare);
+	free_alike = least(repeat_alike, bare);
+	free_empty = least(repeat_empty, bare);
 	free_queue = least(repeat_queues, bare);
 	free_unit = least(repeat_units, bare);
 	for (int i = 1; i < NR_GUARDS; i++) {
@@ -236,6 +268,21 @@ static void tell_units(const char *name, uint64_t (*way)(void (*call)(void)), do
 		errx(1, "%s: %" PRIu64 " units", name, now - before);
 }
 
+/* Where few of the spans between two waits are units. */
+static void tell_empty(struct self_profile profile)
+{
+	uint64_t units;
+
+	profile.has_empty = true;
+	self_arm(&profile);
+	self_tell("guarded-empty", least(repeat_empty, bare) - free_empty);
+	units = self_counts().units;
+	/* The last one runs. */
+	if (units != ROUNDS - 1)
+		errx(1, "%" PRIu64 " units among empty spans", units);
+	self_disarm();
+}
+
 /* Alone: what is counted of the others is not disturbed. */
 static void measure_units(struct self_profile profile)
 {
@@ -252,7 +299,9 @@ static void measure_units(struct self_profile profile)
 	tell_units("guarded-event", repeat_events, free_event, 1);
 	tell_units("guarded-other", repeat_others, free_other, 1);
 	tell_units("guarded-queue", repeat_queues, free_queue, 2);
+	tell_units("guarded-alike", repeat_alike, free_alike, 2);
 	self_disarm();
+	tell_empty(profile);
 }
 
 static void check_hits(void)
