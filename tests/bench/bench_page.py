@@ -140,6 +140,9 @@ def hits(kernel, figures):
 def hooks(kernel, figures):
     rows = []
     for what, name, base in HOOKS:
+        # A result of before it was measured.
+        if name not in figures:
+            continue
         value = figures[name] - figures[base] if base else figures[name]
         rows.append([what, number(figures[base]) if base else "", f"+{number(value)}"])
     rows += [[what, "", f"+{number(figures[name])}"] for what, name in ALERTS]
