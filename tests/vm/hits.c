@@ -85,11 +85,11 @@ enum { NR_GUARDS = sizeof(guards) / sizeof(guards[0]) };
 
 /* Without guards: a call; one in a unit of its own; and such a unit with bare(). */
 static double free_again[NR_GUARDS], free_first[NR_GUARDS], free_unit, free_wait, free_fault;
-static double free_event, free_queue, free_other, free_alike, free_empty;
+static double free_event, free_queue, free_other, free_alike;
 
 static volatile char page[4096] __attribute__((aligned(4096)));
 
-/* Calls in the unit that runs. */
+/* Calls in the unit that runs, or of its own. */
 static __attribute__((noinline)) uint64_t repeat(void (*call)(void))
 {
 	uint64_t start = self_now();
@@ -99,98 +99,54 @@ static __attribute__((noinline)) uint64_t repeat(void (*call)(void))
 	return self_now() - start;
 }
 
-/* Units in which nothing is called. */
-static __attribute__((noinline)) uint64_t repeat_waits(void (*call)(void))
+/* A unit with a page fault. */
+static __attribute__((noinline)) void unit_fault(void)
 {
-	uint64_t start = self_now();
-
-	(void)call;
-	for (int i = 0; i < CALLS; i++)
-		self_unit();
-	return self_now() - start;
+	self_unit();
+	if (madvise((void *)page, sizeof(page), MADV_DONTNEED))
+		err(1, "madvise");
+	page[0] = 1;
 }
 
-/* Units with a page fault in each. */
-static __attribute__((noinline)) uint64_t repeat_faults(void (*call)(void))
+/* A unit of one event. */
+static __attribute__((noinline)) void unit_event(void)
 {
-	uint64_t start = self_now();
-
-	(void)call;
-	for (int i = 0; i < CALLS; i++) {
-		self_unit();
-		if (madvise((void *)page, sizeof(page), MADV_DONTNEED))
-			err(1, "madvise");
-		page[0] = 1;
-	}
-	return self_now() - start;
-}
-
-/* Units of one event. */
-static __attribute__((noinline)) uint64_t repeat_events(void (*call)(void))
-{
-	uint64_t start = self_now();
-
-	(void)call;
-	for (int i = 0; i < CALLS; i++) {
-		self_unit();
-		self_event();
-	}
-	return self_now() - start;
-}
-
-/* Units with a call that could begin an event, but for its caller. */
-static __attribute__((noinline)) uint64_t repeat_others(void (*call)(void))
-{
-	uint64_t start = self_now();
-
-	(void)call;
-	for (int i = 0; i < CALLS; i++) {
-		self_unit();
-		self_other();
-	}
-	return self_now() - start;
-}
-
-/* Two units, with calls at the events' depth that begin none. */
-static __attribute__((noinline)) uint64_t repeat_alike(void (*call)(void))
-{
-	uint64_t start = self_now();
-
-	(void)call;
-	for (int i = 0; i < CALLS; i++) {
-		self_unit();
-		self_alike();
-		self_event();
-		self_alike();
-		self_event();
-	}
-	return self_now() - start;
-}
-
-/* Waits that bring nothing, and now and then an event. */
-static __attribute__((noinline)) uint64_t repeat_empty(void (*call)(void))
-{
-	uint64_t start = self_now();
-
-	(void)call;
-	for (int i = 0; i < CALLS; i++)
-		self_unit();
+	self_unit();
 	self_event();
-	return self_now() - start;
+}
+
+/* A unit with a call that could begin an event, but for its caller. */
+static __attribute__((noinline)) void unit_other(void)
+{
+	self_unit();
+	self_other();
 }
 
 /* Two units between two waits: the second event begins one. */
-static __attribute__((noinline)) uint64_t repeat_queues(void (*call)(void))
+static __attribute__((noinline)) void unit_queue(void)
 {
-	uint64_t start = self_now();
+	self_unit();
+	self_event();
+	self_event();
+}
 
-	(void)call;
-	for (int i = 0; i < CALLS; i++) {
-		self_unit();
-		self_event();
-		self_event();
-	}
-	return self_now() - start;
+/* The same, with calls at the events' depth that begin none. */
+static __attribute__((noinline)) void unit_alike(void)
+{
+	self_unit();
+	self_alike();
+	self_event();
+	self_alike();
+	self_event();
+}
+
+/* Waits that bring nothing, and then an event. */
+static __attribute__((noinline)) uint64_t repeat_empty(void (*call)(void))
+{
+	uint64_t took = repeat(call);
+
+	self_event();
+	return took;
 }
 
 /* Each call in a unit of its own. */
@@ -232,13 +188,12 @@ static void tell(const char *what, const char *name, double figure)
 
 static void measure_free(void)
 {
-	free_wait = least(repeat_waits, bare);
-	free_fault = least(repeat_faults, bare);
-	free_event = least(repeat_events, bare);
-	free_other = least(repeat_others, bare);
-	free_alike = least(repeat_alike, bare);
-	free_empty = least(repeat_empty, bare);
-	free_queue = least(repeat_queues, bare);
+	free_wait = least(repeat, self_unit);
+	free_fault = least(repeat, unit_fault);
+	free_event = least(repeat, unit_event);
+	free_other = least(repeat, unit_other);
+	free_alike = least(repeat, unit_alike);
+	free_queue = least(repeat, unit_queue);
 	free_unit = least(repeat_units, bare);
 	for (int i = 1; i < NR_GUARDS; i++) {
 		free_again[i] = least(repeat, guards[i].function);
@@ -255,13 +210,12 @@ static void measure_bare_uprobe(const char *module)
 	self_bare_off();
 }
 
-/* In so many units a round. */
-static void tell_units(const char *name, uint64_t (*way)(void (*call)(void)), double free,
-		       uint64_t units)
+/* Of @call, which is so many units. */
+static void tell_units(const char *name, void (*call)(void), double free, uint64_t units)
 {
 	uint64_t before = self_counts().units, now;
 
-	self_tell(name, least(way, bare) - free);
+	self_tell(name, least(repeat, call) - free);
 	now = self_counts().units;
 	/* What goes before the first one of a round counts as well. */
 	if (now - before < ROUNDS * CALLS * units || now - before > ROUNDS * (CALLS + 2) * units)
@@ -275,7 +229,7 @@ static void tell_empty(struct self_profile profile)
 
 	profile.has_empty = true;
 	self_arm(&profile);
-	self_tell("guarded-empty", least(repeat_empty, bare) - free_empty);
+	self_tell("guarded-empty", least(repeat_empty, self_unit) - free_wait);
 	units = self_counts().units;
 	/* The last one runs. */
 	if (units != ROUNDS - 1)
@@ -287,19 +241,19 @@ static void tell_empty(struct self_profile profile)
 static void measure_units(struct self_profile profile)
 {
 	self_arm(&profile);
-	tell_units("guarded-wait", repeat_waits, free_wait, 1);
+	tell_units("guarded-wait", self_unit, free_wait, 1);
 	self_disarm();
 	profile.target_flags = PERFGUARD_TARGET_FLAGS_ACCOUNT;
 	self_arm(&profile);
-	tell_units("guarded-account", repeat_waits, free_wait, 1);
-	tell_units("guarded-fault", repeat_faults, free_fault, 1);
+	tell_units("guarded-account", self_unit, free_wait, 1);
+	tell_units("guarded-fault", unit_fault, free_fault, 1);
 	self_disarm();
 	profile.has_events = true;
 	self_arm(&profile);
-	tell_units("guarded-event", repeat_events, free_event, 1);
-	tell_units("guarded-other", repeat_others, free_other, 1);
-	tell_units("guarded-queue", repeat_queues, free_queue, 2);
-	tell_units("guarded-alike", repeat_alike, free_alike, 2);
+	tell_units("guarded-event", unit_event, free_event, 1);
+	tell_units("guarded-other", unit_other, free_other, 1);
+	tell_units("guarded-queue", unit_queue, free_queue, 2);
+	tell_units("guarded-alike", unit_alike, free_alike, 2);
 	self_disarm();
 	tell_empty(profile);
 }
