@@ -310,8 +310,7 @@ static enum pguard_guarded_call enter_event(struct pguard_task *state)
 	struct pguard_inference *inference = pguard_task_inference(state);
 
 	/* Of another loop than the thread is in, or of a profile that comes just now. */
-	if (!inference || inference->profile != state->profile ||
-	    state->loop != state->place->loop)
+	if (!pguard_guarded_is_in(state, inference, state->place))
 		return PGUARD_GUARDED_NONE;
 	/* The first one ends no unit, so it does not matter when it was. */
 	if (!pguard_guarded_is_first(state, inference))
@@ -374,10 +373,8 @@ void pguard_guarded_event_call(struct pguard_task *state)
 	struct pguard_inference *inference = pguard_task_inference(state);
 	struct moment at = { .clock = state->entered };
 
-	if (pguard_guarded_is_first(state, inference)) {
-		inference->is_marked = true;
+	if (pguard_guarded_take_first(state, inference))
 		return;
-	}
 	if (pguard_unit_has_account(state))
 		at.mark = &inference->event;
 	event_begin(state, inference, &at);
@@ -396,10 +393,8 @@ void pguard_guarded_event_site(struct pguard_task *state, u64 now)
 	struct pguard_mark mark;
 	struct moment at;
 
-	if (pguard_guarded_is_first(state, inference)) {
-		inference->is_marked = true;
+	if (pguard_guarded_take_first(state, inference))
 		return;
-	}
 	at = moment_now(state, now, &mark);
 	event_begin(state, inference, &at);
 }

@@ -152,6 +152,24 @@ static __always_inline bool pguard_guarded_is_first(const struct pguard_task *st
 	return state->unit & PGUARD_PHASE_RUNNING && !inference->is_marked;
 }
 
+/* An event begins: if it is the first one of the unit that runs, that is all. */
+static __always_inline bool pguard_guarded_take_first(const struct pguard_task *state,
+						      struct pguard_inference *inference)
+{
+	if (!pguard_guarded_is_first(state, inference))
+		return false;
+	inference->is_marked = true;
+	return true;
+}
+
+/* Is @place of the event loop that the thread is in, and of the profile by which it is? */
+static __always_inline bool pguard_guarded_is_in(const struct pguard_task *state,
+						 const struct pguard_inference *inference,
+						 const struct pguard_place *place)
+{
+	return inference && inference->profile == state->profile && state->loop == place->loop;
+}
+
 /* Where the loop's frame is, by the place of its wait, which has a boundary. */
 static __always_inline void pguard_guarded_frame(struct pguard_inference *inference,
 						 const struct pguard_place *place)

@@ -315,8 +315,7 @@ static noinline notrace struct pguard_task *enter_other(struct pguard_task *stat
 	struct pguard_inference *inference = pguard_task_inference(state);
 	const struct perfguard_boundary *boundary = place->boundary;
 
-	if (unlikely(!inference || inference->profile != state->profile ||
-		     state->loop != place->loop || pguard_stream_is_open() ||
+	if (unlikely(!pguard_guarded_is_in(state, inference, place) || pguard_stream_is_open() ||
 		     !pguard_place_word_is(place->slot, place->return_address)))
 		return enter_any(state, regs);
 	if (boundary->role == PERFGUARD_BOUNDARY_ROLE_WAIT) {
@@ -434,14 +433,9 @@ static __always_inline bool is_plain(const struct pguard_task *state, long ret)
 /* pguard_wait_leave(), but for the usual returns of a loop's wait. */
 static noinline notrace long leave_other(struct pguard_task *state, long ret)
 {
-	struct pguard_inference *inference;
-
-	if (unlikely(state->follow != FOLLOW_EVENT || !is_plain(state, ret)))
+	if (unlikely(state->follow != FOLLOW_EVENT || !is_plain(state, ret)) ||
+	    !pguard_guarded_take_first(state, pguard_task_inference(state)))
 		return leave_any(state, ret);
-	inference = pguard_task_inference(state);
-	if (!pguard_guarded_is_first(state, inference))
-		return leave_any(state, ret);
-	inference->is_marked = true;
 	state_release(state);
 	return ret;
 }
