@@ -64,10 +64,8 @@ static bool is_event_site(const struct pguard_inference *inference, u32 guard)
 static noinline void stream_hit(struct pguard_task *state,
 				const struct pguard_inference *inference, u32 guard, u32 depth)
 {
-	u16 type = infer_early(&inference->course->table, &inference->state);
-
 	pguard_stream_put(state, PERFGUARD_EVENT_KIND_GUARD, guard, depth,
-			  pguard_inference_type_id(inference, type));
+			  pguard_inference_type_id(inference, inference->verdict->early));
 }
 
 /* Is the unit late? */
@@ -77,7 +75,7 @@ static void check(struct pguard_task *state, struct pguard_inference *inference,
 	u64 ticks = pguard_guard_ticks(state, inference, now);
 	u64 elapsed, limit;
 
-	if (ticks <= inference->soon || state->unit & PGUARD_PHASE_LATE || inference->is_quiet)
+	if (ticks <= inference->verdict->soon || state->unit & PGUARD_PHASE_LATE || inference->is_quiet)
 		return;
 	elapsed = pguard_clock_ns(ticks);
 	limit = pguard_inference_limit(inference, elapsed);
@@ -180,12 +178,12 @@ noinline void pguard_guard_check(struct pguard_task *state, u64 now)
 }
 
 /**
- * pguard_guard_meet() - current came by a guard in a context that is new in its unit
+ * pguard_guard_meet() - current came by a guard in a context that leads to no known verdict
  * @state: of current
  * @context: index of the context
  * @now: pguard_clock() when it came
  *
- * The rest of a hit, after PGUARD_GUARD_FIRST.
+ * The rest of a hit, after PGUARD_GUARD_NEW.
  *
  * Context: as pguard_guard_hit().
  */
@@ -193,7 +191,7 @@ void pguard_guard_meet(struct pguard_task *state, u32 context, u64 now)
 {
 	struct pguard_inference *inference = pguard_task_inference(state);
 
-	pguard_inference_meet_first(inference, context);
+	pguard_inference_find_out(inference, context);
 	if (unlikely(pguard_guard_end(state, inference, now) == PGUARD_GUARD_BEYOND))
 		pguard_guard_check(state, now);
 }

@@ -27,7 +27,7 @@ extern struct delayed_work pguard_governor;
 /* How far a hit has come, and what does the rest. */
 enum pguard_guard_result {
 	PGUARD_GUARD_DONE,
-	PGUARD_GUARD_FIRST,	/* the context's first in the unit: pguard_guard_meet() */
+	PGUARD_GUARD_NEW,	/* the memo has nothing for it: pguard_guard_meet() */
 	PGUARD_GUARD_BEYOND,	/* the unit may be late: pguard_guard_check() */
 	PGUARD_GUARD_UNUSUAL,	/* nothing was done: pguard_guard_hit_unusual() */
 };
@@ -80,7 +80,7 @@ static __always_inline u64 pguard_guard_ticks(const struct pguard_task *state,
 static __always_inline enum pguard_guard_result
 pguard_guard_end(const struct pguard_task *state, struct pguard_inference *inference, u64 now)
 {
-	if (unlikely(pguard_guard_ticks(state, inference, now) > inference->soon))
+	if (unlikely(pguard_guard_ticks(state, inference, now) > inference->verdict->soon))
 		return PGUARD_GUARD_BEYOND;
 	inference->checks += rdtsc() - now;
 	return PGUARD_GUARD_DONE;
@@ -119,9 +119,10 @@ pguard_guard_hit(const struct pguard_site *site, const struct pt_regs *regs,
 		return PGUARD_GUARD_UNUSUAL;
 	this_cpu_inc(site->sums->hits);
 	hit->context = slot->context;
-	if (infer_see(slot, &inference->state))
-		return PGUARD_GUARD_FIRST;
-	pguard_inference_meet_again(inference, slot->context);
+	if (!infer_see(slot, &inference->state))
+		pguard_inference_meet_again(inference, slot->context);
+	else if (unlikely(!pguard_inference_meet_first(inference, slot->context)))
+		return PGUARD_GUARD_NEW;
 	return pguard_guard_end(hit->state, inference, hit->now);
 }
 

@@ -95,7 +95,7 @@ static void count_in_type(struct pguard_type_sums *sums, const struct pguard_acc
 static void unit_count(const struct pguard_task *state, const struct pguard_inference *inference,
 		       const struct pguard_account *account, bool is_late, bool is_novel)
 {
-	u16 type = infer_end(&inference->course->table, &inference->state);
+	const struct pguard_verdict *verdict = inference->verdict;
 	struct pguard_profile_cpu *cpu;
 
 	preempt_disable();
@@ -104,9 +104,8 @@ static void unit_count(const struct pguard_task *state, const struct pguard_infe
 	cpu->sums.novel += is_novel;
 	cpu->sums.unknown_hits += inference->nr_unknown;
 	cpu->sums.checks += inference->checks;
-	if (type != INFER_NO_TYPE)
-		count_in_type(&cpu->types[inference->course->first_type + type], account,
-			      is_late, is_novel);
+	if (verdict->final != INFER_NO_TYPE)
+		count_in_type(&cpu->types[verdict->type], account, is_late, is_novel);
 	count_in_loop(state->loop, account, is_late);
 	preempt_enable();
 }
@@ -195,7 +194,7 @@ static void stream_unit(struct pguard_task *state, const struct pguard_inference
 	about = min_t(u64, pguard_clock_ns(inference->checks), U32_MAX) |
 		(u64)inference->course->id << 32 | flags << 48;
 	pguard_stream_put(state, PERFGUARD_EVENT_KIND_UNIT,
-			  pguard_inference_type_id(inference, infer_end(&inference->course->table, &inference->state)),
+			  pguard_inference_type_id(inference, inference->verdict->final),
 			  about, elapsed);
 }
 
@@ -248,7 +247,7 @@ static void unit_end(struct pguard_task *state, struct pguard_inference *inferen
 
 /* Another loop, or another profile: the unit at hand has ended before. */
 static struct pguard_inference *change_loop(struct pguard_task *state, struct pguard_loop *loop,
-					    const struct pguard_course *course, bool may_sleep)
+					    struct pguard_course *course, bool may_sleep)
 {
 	struct pguard_inference *old = pguard_task_inference(state);
 	struct pguard_inference *inference;
@@ -271,7 +270,7 @@ static struct pguard_inference *change_loop(struct pguard_task *state, struct pg
 static enum pguard_guarded_call enter_wait(struct pguard_task *state, bool may_sleep)
 {
 	const struct perfguard_boundary *boundary = state->place->boundary;
-	const struct pguard_course *course = &state->profile->courses[boundary->course];
+	struct pguard_course *course = &state->profile->courses[boundary->course];
 	struct pguard_inference *inference = pguard_task_inference(state);
 	struct moment now = { .clock = pguard_clock() };
 

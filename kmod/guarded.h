@@ -49,25 +49,20 @@ static __always_inline bool pguard_guarded_is_empty(const struct pguard_inferenc
 
 /*
  * Is there nothing to do about a unit that takes so many @ticks, but to count it?
- * It is in time for its type and fits it, as by infer_fits(), met the guards of
- * the profile that its target has, and nobody listens.
+ * It is in time for its type and fits it, met the guards of the profile that its
+ * target has, and nobody listens.
  */
 static __always_inline bool pguard_guarded_is_usual(const struct pguard_task *state,
 						    const struct pguard_inference *inference,
 						    u64 ticks)
 {
-	const struct pguard_course *course = inference->course;
-	u32 best = inference->state.best_final;
-	u16 rank = best;
-
-	/* Without a type it has no time at all.  What took just its time goes the other way. */
-	if (unlikely(ticks >= course->soon[rank] || ticks > U32_MAX))
+	/* What took just its time goes the other way. */
+	if (unlikely(ticks >= inference->verdict->within))
 		return false;
 	if (pguard_guarded_is_empty(inference))
 		return false;
 	return likely(inference->profile == rcu_access_pointer(state->target->profile) &&
-		      !inference->nr_unknown && best >= course->ends[rank].least &&
-		      infer_matches(&inference->state, rank) && !pguard_stream_is_open());
+		      !inference->nr_unknown && !pguard_stream_is_open());
 }
 
 /* Count a usual unit of some seconds at most.  What it took was CPU time, if that is asked for. */
@@ -75,14 +70,13 @@ static __always_inline void pguard_guarded_count(const struct pguard_task *state
 						 const struct pguard_inference *inference,
 						 u64 elapsed, bool is_marked)
 {
-	u16 rank = inference->state.best_final;
 	struct pguard_type_sums *sums;
 	struct pguard_profile_cpu *cpu;
 	struct pguard_loop_sums *loop;
 
 	preempt_disable_notrace();
 	cpu = pguard_profile_this_cpu(inference->profile);
-	sums = &cpu->types[inference->course->ends[rank].type];
+	sums = &cpu->types[inference->verdict->type];
 	loop = this_cpu_ptr(state->loop->sums);
 	cpu->sums.units++;
 	cpu->sums.checks += inference->checks;

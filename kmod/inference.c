@@ -15,7 +15,7 @@
  * of memory.
  */
 struct pguard_inference *pguard_inference_new(struct pguard_profile *profile,
-					      const struct pguard_course *course, gfp_t gfp)
+					      struct pguard_course *course, gfp_t gfp)
 {
 	u32 size = ALIGN(offsetof(struct pguard_inference, state) +
 			 infer_state_size(&course->table), sizeof(u64));
@@ -28,6 +28,7 @@ struct pguard_inference *pguard_inference_new(struct pguard_profile *profile,
 	inference->course = course;
 	inference->size = size + course->table.nr_contexts;
 	inference->hits = (u8 *)inference + size;
+	inference->verdict = pguard_memo_begin(&course->memo);
 	kref_get(&profile->kref);
 	return inference;
 }
@@ -54,6 +55,61 @@ void pguard_inference_free(struct pguard_inference *inference)
 	call_rcu(&inference->rcu, inference_free);
 }
 
+/* From here on the unit's own scores count. */
+static void go_alone(struct pguard_inference *inference)
+{
+	pguard_verdict_make(&inference->own, inference->course, &inference->state);
+	/* Pairs with whoever looks at another's: READ_ONCE() and what depends on it. */
+	smp_store_release(&inference->verdict, &inference->own);
+}
+
+/* Keep in the loop's memo what the scores say; another thread may have done so. */
+static bool remember(struct pguard_inference *inference, u32 context)
+{
+	const struct pguard_verdict *next;
+	struct pguard_known known;
+
+	if (READ_ONCE(inference->course->memo.is_full))
+		return false;
+	pguard_verdict_make_known(&known, inference->course, &inference->state);
+	next = pguard_memo_add(&inference->course->memo, inference->verdict, context, &known);
+	if (next)
+		WRITE_ONCE(inference->verdict, next);
+	return next;
+}
+
+/**
+ * pguard_inference_find_out() - what a context says that came first in its unit
+ * @inference: of current, in a unit; not by the paper's rule
+ * @context: met, and no edge leads there from the unit's verdict
+ *
+ * Context: the thread itself.
+ */
+void pguard_inference_find_out(struct pguard_inference *inference, u32 context)
+{
+	const struct infer_table *table = &inference->course->table;
+
+	if (inference->verdict == &inference->own) {
+		infer_add(table, &inference->state, context);
+		go_alone(inference);
+		return;
+	}
+	infer_recount(table, &inference->state);
+	if (!remember(inference, context))
+		go_alone(inference);
+}
+
+/* A hit by the paper's rule, which has no memo: repeated ones count. */
+static void count(struct pguard_inference *inference, u32 context, bool is_new)
+{
+	const struct infer_table *table = &inference->course->table;
+
+	if (inference->verdict != &inference->own)
+		infer_begin_count(table, &inference->state);
+	infer_count(table, &inference->state, context, is_new);
+	go_alone(inference);
+}
+
 /**
  * pguard_inference_meet() - the unit hit a guard in a context of the profile
  * @inference: of current, in a unit
@@ -65,11 +121,16 @@ void pguard_inference_free(struct pguard_inference *inference)
  */
 void pguard_inference_meet(struct pguard_inference *inference, const struct infer_slot *slot)
 {
-	if (infer_meet(&inference->course->table, slot, &inference->state))
-		inference->hits[slot->context] = 1;
-	else
+	bool is_new = infer_see(slot, &inference->state);
+
+	if (inference->course->table.paper)
+		count(inference, slot->context, is_new);
+	if (!is_new)
 		pguard_inference_meet_again(inference, slot->context);
-	pguard_inference_look(inference);
+	else if (inference->course->table.paper)
+		inference->hits[slot->context] = 1;
+	else if (!pguard_inference_meet_first(inference, slot->context))
+		pguard_inference_find_out(inference, slot->context);
 }
 
 /* The unit hit a guard in a context that training did not see. */
@@ -81,6 +142,14 @@ void pguard_inference_meet_unknown(struct pguard_inference *inference, u32 guard
 		inference->unknown[nr].guard = guard;
 		inference->unknown[nr].depth = depth;
 	}
+}
+
+/* From when on a unit with that verdict is late, whatever it turns out to be, ns. */
+static u64 limit(const struct pguard_inference *inference, const struct pguard_verdict *verdict)
+{
+	if (verdict == &inference->own)
+		return infer_limit(&inference->course->table, &inference->state);
+	return container_of(verdict, const struct pguard_known, verdict)->limit_ns;
 }
 
 /**
@@ -97,15 +166,16 @@ void pguard_inference_meet_unknown(struct pguard_inference *inference, u32 guard
 u64 pguard_inference_limit(const struct pguard_inference *inference, u64 elapsed)
 {
 	const struct infer_table *table = &inference->course->table;
-	u16 best = infer_type_at(table, READ_ONCE(inference->state.best_early));
+	const struct pguard_verdict *verdict = READ_ONCE(inference->verdict);
+	u16 best = READ_ONCE(verdict->early);
 	u64 threshold;
 
-	if (best != INFER_NO_TYPE && READ_ONCE(inference->state.contexts)) {
+	if (best != INFER_NO_TYPE && verdict != pguard_memo_begin(&inference->course->memo)) {
 		threshold = table->types[best].threshold_ns;
 		if (!threshold || elapsed <= threshold)
 			return threshold;
 	}
-	return infer_limit(table, &inference->state);
+	return limit(inference, verdict);
 }
 
 /**
@@ -116,13 +186,31 @@ u64 pguard_inference_limit(const struct pguard_inference *inference, u64 elapsed
  */
 u64 pguard_inference_threshold(const struct pguard_inference *inference)
 {
-	const struct infer_table *table = &inference->course->table;
-	u16 type = infer_end(&inference->course->table, &inference->state);
+	u16 type = inference->verdict->final;
 
 	/* By the paper's rule there may be none: then the largest, as long as it ran. */
 	if (type == INFER_NO_TYPE)
-		return infer_limit(table, &inference->state);
-	return table->types[type].threshold_ns;
+		return limit(inference, inference->verdict);
+	return inference->course->table.types[type].threshold_ns;
+}
+
+/**
+ * pguard_inference_margin() - how far the unit's type is ahead of the next
+ * @inference: of any thread, not by the paper's rule
+ * @is_final: it has ended
+ *
+ * Context: any; an RCU section for another's.
+ * Return: as infer_margin()
+ */
+u32 pguard_inference_margin(const struct pguard_inference *inference, bool is_final)
+{
+	const struct pguard_verdict *verdict = READ_ONCE(inference->verdict);
+	const struct pguard_known *known;
+
+	if (verdict == &inference->own)
+		return infer_margin(&inference->course->table, &inference->state, is_final);
+	known = container_of(verdict, const struct pguard_known, verdict);
+	return is_final ? known->margin_final : known->margin_early;
 }
 
 /* From when on a unit is late, of whatever type of the loop it is, ns; 0 if it cannot be. */

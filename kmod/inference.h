@@ -11,7 +11,7 @@
 #define _PGUARD_INFERENCE_H
 
 #include "account.h"
-#include "profile.h"
+#include "verdict.h"
 
 enum { PGUARD_UNKNOWN_KEPT = 4 };
 
@@ -22,7 +22,8 @@ enum { PGUARD_UNKNOWN_KEPT = 4 };
  * @boundary: the wait in which the thread was last; in @profile, NULL at first
  * @frame: stack pointer of the loop's frame, 0 if not known
  * @checks: ticks of pguard_clock() that guards took in this unit
- * @soon: until it has run for so many ticks, it is not late by what it met so far
+ * @verdict: what it met so far says of it: in the loop's memo; or @own, where the
+ *	memo has none
  * @nr_unknown: hits in contexts that the profile does not know, in this unit;
  *	the first ones are in @unknown
  * @is_marked: an event of this unit was met
@@ -31,15 +32,16 @@ enum { PGUARD_UNKNOWN_KEPT = 4 };
  * @event: counters when the event call began that the thread is in, if it is not
  *	the first of its unit
  * @hits: by context of the course; only of those met in this unit
- * @state: of infer.h
+ * @own: verdict by @state
+ * @state: of infer.h; scores, and what is made of them, count only with @own
  */
 struct pguard_inference {
 	struct pguard_profile *profile;
-	const struct pguard_course *course;
+	struct pguard_course *course;
 	const struct perfguard_boundary *boundary;
 	u64 frame;
 	u64 checks;
-	u64 soon;
+	const struct pguard_verdict *verdict;
 	u32 nr_unknown;
 	bool is_marked;
 	bool is_quiet;
@@ -51,11 +53,12 @@ struct pguard_inference {
 		u32 depth;
 	} unknown[PGUARD_UNKNOWN_KEPT];
 	u8 *hits;
+	struct pguard_verdict own;
 	struct infer_state state;
 };
 
 struct pguard_inference *pguard_inference_new(struct pguard_profile *profile,
-					      const struct pguard_course *course, gfp_t gfp);
+					      struct pguard_course *course, gfp_t gfp);
 void pguard_inference_free(struct pguard_inference *inference);
 
 /* Before a unit begins, if the state is spent. */
@@ -67,9 +70,9 @@ static inline void pguard_inference_renew(struct pguard_inference *inference)
 /* A unit begins; the state is not spent. */
 static __always_inline void pguard_inference_begin_next(struct pguard_inference *inference)
 {
-	infer_begin_next(&inference->course->table, &inference->state);
+	infer_begin_next(&inference->state);
+	inference->verdict = pguard_memo_begin(&inference->course->memo);
 	inference->checks = 0;
-	inference->soon = inference->course->soon_any;
 	inference->nr_unknown = 0;
 	inference->is_marked = false;
 	inference->is_quiet = false;
@@ -82,22 +85,25 @@ static inline void pguard_inference_begin(struct pguard_inference *inference)
 	pguard_inference_begin_next(inference);
 }
 
+void pguard_inference_find_out(struct pguard_inference *inference, u32 context);
 void pguard_inference_meet(struct pguard_inference *inference, const struct infer_slot *slot);
 void pguard_inference_meet_unknown(struct pguard_inference *inference, u32 guard, u32 depth);
 
-/* By what it met the unit is taken for the best type: when will that be late? */
-static __always_inline void pguard_inference_look(struct pguard_inference *inference)
-{
-	inference->soon = inference->course->soon[(u16)inference->state.best_early];
-}
-
-/* The unit hit a guard in a context for the first time, not by the paper's rule. */
-static __always_inline void pguard_inference_meet_first(struct pguard_inference *inference,
+/*
+ * The unit hit a guard in a context for the first time, not by the paper's rule.
+ * Return: false if nobody knows what follows: pguard_inference_find_out().
+ */
+static __always_inline bool pguard_inference_meet_first(struct pguard_inference *inference,
 							u32 context)
 {
+	const struct pguard_verdict *next = pguard_memo_next(&inference->course->memo,
+							     inference->verdict, context);
+
 	inference->hits[context] = 1;
-	infer_add(&inference->course->table, &inference->state, context);
-	pguard_inference_look(inference);
+	if (unlikely(!next))
+		return false;
+	inference->verdict = next;
+	return true;
 }
 
 /* The same, once more. */
@@ -113,13 +119,13 @@ static __always_inline void pguard_inference_meet_again(struct pguard_inference 
 /* Is a unit that ended like those that training saw of its type? */
 static __always_inline bool pguard_inference_fits(const struct pguard_inference *inference)
 {
-	return !inference->nr_unknown &&
-	       infer_fits(&inference->course->table, &inference->state);
+	return !inference->nr_unknown && inference->verdict->fits;
 }
 
 u64 pguard_inference_limit(const struct pguard_inference *inference, u64 elapsed);
 u64 pguard_inference_largest(const struct pguard_inference *inference);
 u64 pguard_inference_threshold(const struct pguard_inference *inference);
+u32 pguard_inference_margin(const struct pguard_inference *inference, bool is_final);
 u32 pguard_inference_met(const struct pguard_inference *inference, struct perfguard_met *ret,
 			 u32 room);
 u32 pguard_inference_type_id(const struct pguard_inference *inference, u16 type);

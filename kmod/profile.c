@@ -181,8 +181,6 @@ void pguard_profile_free_tables(struct pguard_profile *profile)
 	kvfree(profile->types);
 	kvfree(profile->contexts);
 	kvfree(profile->weights);
-	kvfree(profile->soon);
-	kvfree(profile->ends);
 	kvfree(profile->room);
 	profile->left = NULL;
 	profile->cpus = NULL;
@@ -192,8 +190,6 @@ void pguard_profile_free_tables(struct pguard_profile *profile)
 	profile->types = NULL;
 	profile->contexts = NULL;
 	profile->weights = NULL;
-	profile->soon = NULL;
-	profile->ends = NULL;
 	profile->room = NULL;
 	profile->bytes = 0;
 }

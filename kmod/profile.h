@@ -3,9 +3,10 @@
  * Profiles: what a target's units are, and the tables that tell their types.
  *
  * A profile is loaded piece by piece by one socket, then checked and armed as a
- * whole.  From then on its tables do not change.  Its target points to it
- * (RCU), and so does each thread that it guards: a thread changes to a newer
- * profile at its next boundary, and until then goes on with the old one.
+ * whole.  From then on its tables do not change, but for memos, which grow.  Its
+ * target points to it (RCU), and so does each thread that it guards: a thread
+ * changes to a newer profile at its next boundary, and until then goes on with
+ * the old one.
  *
  * Counters are per CPU, written with preemption off, and read by anyone without
  * a lock: each word is right by itself.
@@ -27,6 +28,8 @@
 #include <linux/perfguard.h>
 #include <perfguard/budget.h>
 #include <perfguard/infer.h>
+
+#include "memo.h"
 
 struct file;
 struct pguard_draft;
@@ -98,37 +101,21 @@ struct pguard_profile_cpu {
 } ____cacheline_aligned_in_smp;
 
 /**
- * struct pguard_end - what a unit is that ends with a type, the usual way
- * @least: infer_state.best_final of one that fits it, at least; U32_MAX by the
- *	paper's rule, which has no usual way
- * @type: index of it in the profile
- */
-struct pguard_end {
-	u32 least;
-	u32 type;
-};
-
-/**
  * struct pguard_course - an event loop of a profile
  * @id: of the loop in each image
  * @has_empty: what lies between two waits without an event is no unit
  * @first_type: index in the profile of its first type
- * @soon: by rank of its types, ticks of pguard_clock() in which a unit is not
- *	late; the first is 0, of no type
- * @soon_any: the same of a unit that may be of any of them
- * @ends: by rank as well; there is nothing of the first
  * @nr_shed: of its contexts, those of guards that are shed; as that of the profile
  * @table: its part of the profile's types, contexts and weights
+ * @memo: what was found out by it
  */
 struct pguard_course {
 	u32 id;
 	bool has_empty;
 	u32 first_type;
-	const u64 *soon;
-	u64 soon_any;
-	const struct pguard_end *ends;
 	u32 nr_shed;
 	struct infer_table table;
+	struct pguard_memo memo;
 };
 
 /**
@@ -263,9 +250,7 @@ struct pguard_profile {
 	struct infer_type *types;
 	struct infer_context *contexts;
 	struct infer_weight *weights;
-	u64 *soon;	/* of the courses, like the next one */
-	struct pguard_end *ends;
-	void *room;	/* of the courses' tables */
+	void *room;	/* of the courses' tables and memos */
 	struct pguard_profile_cpu *cpus;
 	s32 __percpu *left;
 	u32 refused_guard;

@@ -7,11 +7,11 @@
 
 #include "tables.h"
 
-#include "clock.h"
 #include "compat.h"
 #include "draft.h"
 #include "image.h"
 #include "profile.h"
+#include "verdict.h"
 
 #include <linux/mm.h>
 #include <linux/netlink.h>
@@ -53,16 +53,11 @@ static int tables_alloc(struct pguard_profile *profile)
 					sizeof(*profile->boundaries));
 	profile->guards = table_new(profile, profile->nr_guards, sizeof(*profile->guards));
 	profile->types = table_new(profile, profile->nr_types, sizeof(*profile->types));
-	profile->soon = table_new(profile, profile->nr_types + profile->nr_courses,
-				  sizeof(*profile->soon));
-	profile->ends = table_new(profile, profile->nr_types + profile->nr_courses,
-				  sizeof(*profile->ends));
 	profile->contexts = table_new(profile, profile->nr_contexts,
 				      sizeof(*profile->contexts));
 	profile->weights = table_new(profile, profile->nr_weights, sizeof(*profile->weights));
 	if (!profile->courses || !profile->boundaries || !profile->guards ||
-	    !profile->types || !profile->soon || !profile->ends || !profile->contexts ||
-	    !profile->weights)
+	    !profile->types || !profile->contexts || !profile->weights)
 		return -ENOMEM;
 	return pguard_profile_make_counters(profile);
 }
@@ -276,37 +271,34 @@ static int make_contexts(struct pguard_profile *profile, struct netlink_ext_ack 
 	return 0;
 }
 
-/* By rank; what takes no more ticks than @soon is not too late for the type. */
-static void make_ranks(struct pguard_course *course, u64 *soon, struct pguard_end *ends)
+/* Complete the table of a loop, and its memo. */
+static int complete_course(struct pguard_course *course, void *room,
+			   struct netlink_ext_ack *extack)
 {
-	const struct infer_table *table = &course->table;
-	const struct infer_type *type;
-	u32 i;
+	struct infer_table *table = &course->table;
+	int ret = infer_table_init(table, room);
 
-	for (i = 0; i < table->nr_types; i++) {
-		type = &table->types[table->type_of[i]];
-		soon[i + 1] = type->threshold_ns ? pguard_clock_ticks(type->threshold_ns) :
-						   U64_MAX;
-		course->soon_any = max(course->soon_any, soon[i + 1]);
-		ends[i + 1].type = course->first_type + table->type_of[i];
-		ends[i + 1].least = table->paper ? U32_MAX :
-				    (u32)(type->least_final + INFER_ZERO) << 16;
-	}
+	if (ret == -EEXIST)
+		return refuse(extack, "two contexts of an event loop are equal");
+	if (ret)
+		return refuse(extack, "a weight is too large, or of a type that is not there");
+	pguard_memo_init(&course->memo, table->nr_contexts, room + infer_room(table));
+	return pguard_verdict_make_first(course);
 }
 
 /* Complete the tables: their parts, and what contexts are found by. */
 static int complete_tables(struct pguard_profile *profile, struct netlink_ext_ack *extack)
 {
 	struct infer_table *table;
-	struct pguard_end *ends = profile->ends;
-	u64 *soon = profile->soon;
 	size_t size = 0;
 	void *room;
 	int ret;
 	u32 i;
 
-	for (i = 0; i < profile->nr_courses; i++)
-		size += infer_room(&profile->courses[i].table);
+	for (i = 0; i < profile->nr_courses; i++) {
+		table = &profile->courses[i].table;
+		size += infer_room(table) + pguard_memo_room(table->nr_contexts);
+	}
 	profile->room = table_new(profile, size, 1);
 	if (!profile->room)
 		return -ENOMEM;
@@ -314,17 +306,10 @@ static int complete_tables(struct pguard_profile *profile, struct netlink_ext_ac
 	for (i = 0; i < profile->nr_courses; i++) {
 		table = &profile->courses[i].table;
 		table->types = &profile->types[profile->courses[i].first_type];
-		ret = infer_table_init(table, room);
-		if (ret == -EEXIST)
-			return refuse(extack, "two contexts of an event loop are equal");
+		ret = complete_course(&profile->courses[i], room, extack);
 		if (ret)
-			return refuse(extack, "a weight is too large, or of a type that is not there");
-		profile->courses[i].soon = soon;
-		profile->courses[i].ends = ends;
-		make_ranks(&profile->courses[i], soon, ends);
-		soon += table->nr_types + 1;
-		ends += table->nr_types + 1;
-		room += infer_room(table);
+			return ret;
+		room += infer_room(table) + pguard_memo_room(table->nr_contexts);
 		cond_resched();
 	}
 	return 0;

@@ -89,16 +89,14 @@ static void describe(const struct pguard_task *state, const struct pguard_infere
 		     struct pguard_record *record)
 {
 	const struct pguard_profile *profile = inference->profile;
-	const struct infer_table *table = &inference->course->table;
-	const struct infer_state *infer = &inference->state;
+	const struct pguard_verdict *verdict = READ_ONCE(inference->verdict);
 	bool is_final = record->kind != PERFGUARD_RECORD_KIND_LATE;
-	u16 type = infer_type_at(table, is_final ? infer->best_final :
-						  READ_ONCE(infer->best_early));
+	u16 type = is_final ? verdict->final : READ_ONCE(verdict->early);
 
 	record->profile_id = profile->id;
 	record->type_id = pguard_inference_type_id(inference, type);
 	if (!(profile->flags & PERFGUARD_PROFILE_FLAGS_PAPER))
-		record->margin = infer_margin(table, infer, is_final);
+		record->margin = pguard_inference_margin(inference, is_final);
 	record->check_ns = pguard_clock_ns(READ_ONCE(inference->checks));
 	if (is_final)
 		record->is_novel = pguard_unit_verdict(state, inference, &record->threshold_ns);

@@ -110,7 +110,7 @@ struct infer_score {
 				__u32 hits; /* the paper's */
 			};
 			__u16 matched; /* contexts met that it is a candidate of */
-			__u16 epoch; /* of another one: it is the start score */
+			__u16 round; /* of another one: it is the start score */
 		};
 		__u64 word;
 	};
@@ -184,14 +184,16 @@ struct infer_seen {
 
 /**
  * struct infer_state - a thread's unit
- * @epoch: number of the unit, from 1 to 65535; what bears another is void
- * @contexts: different contexts met
+ * @epoch: number of the unit, from 1 to 65535; what was seen in another is void
+ * @round: number of the counting, from 1 to 65535; scores of another are void
+ * @contexts: different contexts counted
  * @best_early: standing of the type with the highest early score, 0 if there is none
  * @best_final: standing of the type with the highest final score, the same
  * @scores: by rank less 1; a struct infer_seen for each 32 contexts follows
  */
 struct infer_state {
-	__u32 epoch;
+	__u16 epoch;
+	__u16 round;
 	__u32 contexts;
 	__u32 best_early;
 	__u32 best_final;

@@ -54,7 +54,7 @@ static inline struct infer_seen *infer_seen(const struct infer_table *table,
 /* Is there no epoch for a further unit?  Seldom true. */
 static inline int infer_is_spent(const struct infer_state *state)
 {
-	return state->epoch >= 0xffff;
+	return state->epoch == 0xffff;
 }
 
 /* Begin epochs anew if it is: nothing may look as if it were of one to come. */
@@ -64,17 +64,26 @@ static inline void infer_renew(const struct infer_table *table, struct infer_sta
 
 	if (!infer_is_spent(state))
 		return;
-	for (__u32 i = 0; i < table->nr_types; i++)
-		state->scores[i].epoch = 0;
 	for (__u32 i = 0; i < (table->nr_contexts + 31) / 32; i++)
 		seen[i].epoch = 0;
 	state->epoch = 0;
 }
 
-/* infer_begin() of a state that is not spent. */
-static inline void infer_begin_next(const struct infer_table *table, struct infer_state *state)
+/* A unit begins, in a state that is not spent: nothing was met. */
+static inline void infer_begin_next(struct infer_state *state)
 {
 	state->epoch++;
+}
+
+/* All scores are start scores; of what was met nothing is counted. */
+static inline void infer_begin_count(const struct infer_table *table, struct infer_state *state)
+{
+	if (state->round == 0xffff) {
+		for (__u32 i = 0; i < table->nr_types; i++)
+			state->scores[i].round = 0;
+		state->round = 0;
+	}
+	state->round++;
 	state->contexts = 0;
 	state->best_early = table->begin_early;
 	state->best_final = table->begin_final;
@@ -88,7 +97,8 @@ static inline void infer_begin_next(const struct infer_table *table, struct infe
 static inline void infer_begin(const struct infer_table *table, struct infer_state *state)
 {
 	infer_renew(table, state);
-	infer_begin_next(table, state);
+	infer_begin_next(state);
+	infer_begin_count(table, state);
 }
 
 /* Is it the first hit of the slot's context in this unit?  From now on it was met. */
@@ -122,7 +132,7 @@ static inline int infer_get(const struct infer_table *table, const struct infer_
 {
 	const struct infer_score *score = &state->scores[table->rank_of[type] - 1];
 
-	if (score->epoch != state->epoch)
+	if (score->round != state->round)
 		return infer_base(table, type, is_final);
 	return (is_final ? score->final : score->early) - INFER_ZERO;
 }
@@ -161,13 +171,13 @@ static inline void infer_add_all(const struct infer_table *table, struct infer_s
 	const struct infer_candidate *end = candidate + table->contexts[context].nr_weights;
 	__u32 early = state->best_early, final = state->best_final;
 	const struct infer_score *starts = table->starts;
-	__u16 epoch = (__u16)state->epoch;
+	__u16 round = state->round;
 
 	for (; candidate < end; candidate++) {
 		__u64 rank = candidate->rank;
 		struct infer_score sum;
 
-		if (state->scores[rank - 1].epoch == epoch)
+		if (state->scores[rank - 1].round == round)
 			sum = state->scores[rank - 1];
 		else
 			sum = starts[rank - 1];
@@ -176,7 +186,7 @@ static inline void infer_add_all(const struct infer_table *table, struct infer_s
 		else
 			sum = infer_sum_all(sum, *candidate);
 		state->scores[rank - 1].word = sum.word;
-		state->scores[rank - 1].epoch = epoch;
+		state->scores[rank - 1].round = round;
 		early = infer_max(early, infer_standing(sum.early, (__u32)rank));
 		final = infer_max(final, infer_standing(sum.final, (__u32)rank));
 	}
@@ -189,8 +199,8 @@ static inline void infer_count_one(struct infer_state *state, __u16 rank)
 	struct infer_score *score = &state->scores[rank - 1];
 	__u32 best = state->best_early;
 
-	if (score->epoch != (__u16)state->epoch) {
-		score->epoch = (__u16)state->epoch;
+	if (score->round != state->round) {
+		score->round = state->round;
 		score->hits = 0;
 	}
 	score->hits++;
@@ -216,6 +226,26 @@ static inline void infer_add(const struct infer_table *table, struct infer_state
 		infer_add_all(table, state, context, 1);
 	else
 		infer_add_carefully(table, state, context);
+}
+
+/**
+ * infer_recount() - the scores of all contexts that the unit met
+ * @table: of the thread's loop, not for the paper's rule
+ * @state: of the thread
+ *
+ * In whatever order they are counted, the scores are the same.
+ */
+static inline void infer_recount(const struct infer_table *table, struct infer_state *state)
+{
+	const struct infer_seen *seen = infer_seen(table, state);
+
+	infer_begin_count(table, state);
+	for (__u32 i = 0; i < (table->nr_contexts + 31) / 32; i++) {
+		__u32 bits = seen[i].epoch == state->epoch ? seen[i].bits : 0;
+
+		for (; bits; bits &= bits - 1)
+			infer_add(table, state, 32 * i + (__u32)__builtin_ctz(bits));
+	}
 }
 
 /* Every hit, by the paper's rule. */
@@ -366,7 +396,7 @@ static inline int infer_matches(const struct infer_state *state, __u16 rank)
 	const struct infer_score *score = &state->scores[rank - 1u];
 
 	return !state->contexts ||
-	       (score->epoch == state->epoch && score->matched == (__u16)state->contexts);
+	       (score->round == state->round && score->matched == (__u16)state->contexts);
 }
 
 /**

@@ -268,6 +268,18 @@ static double worst_error(const struct fixture *fixture, const struct truth *tru
 	return worst;
 }
 
+/* Are the scores of what a unit met those that came hit by hit?  It leaves others behind. */
+static bool recount_agrees(const struct fixture *fixture)
+{
+	struct infer_state before = *fixture->state;
+
+	infer_recount(&fixture->table, fixture->state);
+	return fixture->state->round != before.round &&
+	       fixture->state->contexts == before.contexts &&
+	       fixture->state->best_early == before.best_early &&
+	       fixture->state->best_final == before.best_final;
+}
+
 /* Random units: after each hit all is as if computed anew. */
 static bool run_units(struct fixture *fixture, const struct truth *truth, uint32_t units,
 		      double *error)
@@ -285,6 +297,8 @@ static bool run_units(struct fixture *fixture, const struct truth *truth, uint32
 
 			if (early_of(fixture) != recompute(fixture, met, false) ||
 			    end_of(fixture) != recompute(fixture, met, true))
+				return false;
+			if (synthetic_below(8) == 0 && !recount_agrees(fixture))
 				return false;
 			now = worst_error(fixture, truth, met, nr_met);
 			*error = now > *error ? now : *error;
@@ -315,14 +329,15 @@ static void test_random(void)
 		}
 		all_right &= run_units(fixture, truth, 10, &error);
 		fixture->state->epoch = UINT16_MAX - 5;
+		fixture->state->round = UINT16_MAX - 3;
 		all_wrap &= run_units(fixture, truth, 10, &error);
-		all_wrap &= fixture->state->epoch < 10;
+		all_wrap &= fixture->state->epoch < 10 && fixture->state->round < 100;
 		fixture->table.nr_safe = synthetic_below(4);
 		all_careful &= run_units(fixture, truth, 10, &error);
 		free(fixture->state);
 	}
-	ok(all_right, "after each hit the best types are as if computed anew");
-	ok(all_wrap, "also where epochs wrap");
+	ok(all_right, "after each hit the best types are as if computed anew, or counted again");
+	ok(all_wrap, "also where epochs and rounds wrap");
 	ok(all_careful, "and where a score may become too large");
 	ok(error <= 1.0001, "no score is further from the logarithms than rounding (%.3f)", error);
 	free(fixture);
@@ -337,8 +352,9 @@ static void test_wrap(void)
 	figure(&fixture, false);
 	fixture_init(&fixture);
 	fixture.state->epoch = UINT16_MAX;
+	fixture.state->round = UINT16_MAX;
 	for (uint32_t i = 0; i < 3; i++)
-		fixture.state->scores[i] = (struct infer_score){ .epoch = 1, .early = 99 };
+		fixture.state->scores[i] = (struct infer_score){ .round = 1, .early = 99 };
 	infer_seen(&fixture.table, fixture.state)[0] = (struct infer_seen){ 1, ~0u };
 	infer_begin(&fixture.table, fixture.state);
 	ok(fixture.state->epoch == 1 && infer_get(&fixture.table, fixture.state, A, 0) == 0 &&

@@ -19,8 +19,8 @@ $(UNIT_LIBRARY): $(filter-out $(BUILD)/user/pg-collect.o,$(OBJ))
 	$(Q)rm -f $@
 	$(Q)$(AR) rc $@ $^
 
-# Runs the module's emulation.
-$(BUILD)/tests/unit/test-emulate.o: override CPPFLAGS += -Itests/unit/kernel
+# Run the module's files.
+$(BUILD)/tests/unit/test-emulate.o $(BUILD)/tests/unit/test-memo.o: override CPPFLAGS += -Itests/unit/kernel
 
 # Makes profiles for tests/cli.
 MAKE_PROFILE := $(BUILD)/tests/unit/make-profile

@@ -4,19 +4,7 @@
 #define _PGUARD_TEST_PTRACE_H
 
 #include <asm/processor-flags.h>
-#include <linux/types.h>
-#include <stdbool.h>
-#include <stddef.h>
-
-typedef __u8 u8;
-typedef __u16 u16;
-typedef __u32 u32;
-typedef __u64 u64;
-typedef __s64 s64;
-
-#define likely(condition) (condition)
-#define unlikely(condition) (condition)
-#define noinline __attribute__((noinline))
+#include <linux/compiler.h>
 
 enum {
 	__USER_CS = 0x33,

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Verdicts about units: what the scores of infer.h say of them in a profile.
+ */
+#ifndef _PGUARD_VERDICT_H
+#define _PGUARD_VERDICT_H
+
+#include "memo.h"
+#include "profile.h"
+
+void pguard_verdict_make(struct pguard_verdict *verdict, const struct pguard_course *course,
+			 const struct infer_state *state);
+void pguard_verdict_make_known(struct pguard_known *known, const struct pguard_course *course,
+			       const struct infer_state *state);
+int pguard_verdict_make_first(struct pguard_course *course);
+
+#endif /* _PGUARD_VERDICT_H */

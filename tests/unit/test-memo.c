@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The module's memo: sets of contexts, in whatever order they come. */
+
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "../../kmod/memo.c"
+
+#include "synthetic.h"
+#include "tap.h"
+
+enum {
+	CONTEXTS = 60,		/* so that a set is a word */
+	THREADS = 4,
+};
+
+static struct pguard_memo memo;
+
+static void begin(uint32_t nr_contexts)
+{
+	void *room = calloc(1, pguard_memo_room(nr_contexts));
+
+	pguard_memo_init(&memo, nr_contexts, room);
+}
+
+static void end(void)
+{
+	free(memo.known);
+}
+
+static const struct pguard_known *known_of(const struct pguard_verdict *verdict)
+{
+	return container_of(verdict, const struct pguard_known, verdict);
+}
+
+/* One context more; what is kept of a set is the set.  NULL if it is not to be had. */
+static const struct pguard_verdict *go(const struct pguard_verdict *from, uint32_t context)
+{
+	const struct pguard_verdict *next = pguard_memo_next(&memo, from, context);
+	struct pguard_known known = { .limit_ns = known_of(from)->limit_ns | 1ull << context };
+
+	return next ? next : pguard_memo_add(&memo, from, context, &known);
+}
+
+/* A walk by the contexts of @set in a random order; NULL if the memo ends before. */
+static const struct pguard_verdict *walk(uint64_t set)
+{
+	const struct pguard_verdict *verdict = pguard_memo_begin(&memo);
+	uint64_t met = 0;
+
+	while (verdict && met != set) {
+		uint32_t context = synthetic_below(CONTEXTS);
+
+		if (!(set >> context & 1) || met >> context & 1)
+			continue;
+		met |= 1ull << context;
+		verdict = go(verdict, context);
+		if (verdict && known_of(verdict)->limit_ns != met)
+			return pguard_memo_begin(&memo);
+	}
+	return verdict;
+}
+
+static void test_sets(void)
+{
+	bool all_right = true, all_same = true;
+	uint64_t set = 1ull << 3 | 1ull << 7 | 1ull << 20 | 1ull << 41;
+	const struct pguard_verdict *first;
+
+	begin(CONTEXTS);
+	ok(!pguard_memo_next(&memo, pguard_memo_begin(&memo), 3), "an empty memo knows nothing");
+	first = walk(set);
+	ok(first && known_of(first)->limit_ns == set && memo.nr_known == 5,
+	   "four contexts lead to four verdicts");
+	for (int i = 0; i < 1000; i++)
+		all_same &= walk(set) == first;
+	ok(all_same && memo.nr_known == 16, "in all orders they lead to the same, by 16 in all");
+	for (int i = 0; i < 1000; i++) {
+		set = 1ull << synthetic_below(CONTEXTS) | 1ull << synthetic_below(CONTEXTS);
+		first = walk(set);
+		all_right &= !first || known_of(first)->limit_ns == set;
+	}
+	ok(all_right, "others lead to others");
+	end();
+}
+
+static void test_full(void)
+{
+	const struct pguard_verdict nowhere = { .edges = PGUARD_MEMO_NOWHERE };
+	const struct pguard_verdict *verdict;
+	bool all_right = true;
+	uint32_t kept = 0;
+
+	begin(CONTEXTS);
+	for (int i = 0; i < 100000 && !memo.is_full; i++)
+		walk(synthetic_random() & ((1ull << CONTEXTS) - 1));
+	ok(memo.is_full && memo.nr_known > memo.max_known / 2 &&
+	   memo.nr_known <= memo.max_known, "a memo becomes full (%u of %u)", memo.nr_known,
+	   memo.max_known);
+	for (int i = 0; i < 10000; i++) {
+		uint64_t set = synthetic_random() & 7;
+
+		verdict = walk(set);
+		kept += !!verdict;
+		all_right &= !verdict || known_of(verdict)->limit_ns == set;
+	}
+	ok(all_right && kept, "and what it knows is still right");
+	all_right = true;
+	for (uint32_t i = 0; i < CONTEXTS; i++)
+		all_right &= !pguard_memo_next(&memo, &nowhere, i);
+	ok(all_right, "from nowhere no edge leads on");
+	end();
+}
+
+static void test_lock(void)
+{
+	const struct pguard_verdict *root;
+
+	begin(CONTEXTS);
+	root = pguard_memo_begin(&memo);
+	spin_trylock(&memo.lock);
+	ok(!go(root, 1) && !memo.is_full, "while another thread adds, none waits");
+	spin_unlock(&memo.lock);
+	ok(go(root, 1) && go(root, 1) == go(root, 1), "afterwards it is added");
+	end();
+}
+
+static void *walk_much(void *argument)
+{
+	uint32_t *wrong = argument;
+
+	for (uint32_t i = 0; i < 200000; i++) {
+		uint64_t set = i * INFER_GOLDEN >> 52;
+		const struct pguard_verdict *verdict = pguard_memo_begin(&memo);
+		uint64_t met = 0;
+
+		for (uint32_t context = 0; verdict && context < 12; context++) {
+			if (!(set >> context & 1))
+				continue;
+			met |= 1ull << context;
+			verdict = go(verdict, context);
+			*wrong += verdict && known_of(verdict)->limit_ns != met;
+		}
+	}
+	return NULL;
+}
+
+static void test_threads(void)
+{
+	uint32_t wrong[THREADS] = { 0 }, sum = 0;
+	pthread_t threads[THREADS];
+
+	begin(CONTEXTS);
+	for (uint32_t i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, walk_much, &wrong[i]);
+	for (uint32_t i = 0; i < THREADS; i++) {
+		pthread_join(threads[i], NULL);
+		sum += wrong[i];
+	}
+	ok(!sum && memo.nr_known > 100, "threads at once find only what is right");
+	end();
+}
+
+int main(void)
+{
+	plan(10);
+	test_sets();
+	test_full();
+	test_lock();
+	test_threads();
+	return tap_status();
+}
