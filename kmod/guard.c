@@ -176,22 +176,3 @@ noinline void pguard_guard_check(struct pguard_task *state, u64 now)
 	check(state, inference, current_pt_regs(), now);
 	inference->checks += pguard_clock() - now;
 }
-
-/**
- * pguard_guard_meet() - current came by a guard in a context that leads to no known verdict
- * @state: of current
- * @context: index of the context
- * @now: pguard_clock() when it came
- *
- * The rest of a hit, after PGUARD_GUARD_NEW.
- *
- * Context: as pguard_guard_hit().
- */
-void pguard_guard_meet(struct pguard_task *state, u32 context, u64 now)
-{
-	struct pguard_inference *inference = pguard_task_inference(state);
-
-	pguard_inference_find_out(inference, context);
-	if (unlikely(pguard_guard_end(state, inference, now) == PGUARD_GUARD_BEYOND))
-		pguard_guard_check(state, now);
-}

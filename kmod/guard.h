@@ -2,7 +2,7 @@
 /*
  * What happens when a thread comes by a guard of its target's profile.
  *
- * The usual hit is in a unit, in a context that the profile knows.  It is inline
+ * The usual hit is in a unit, and the loop's memo knows what it means.  It is inline
  * and makes no call, because a breakpoint's handler is all that it is called
  * from, and so the handler saves no registers: whatever is unusual is left to a
  * function that is called last.
@@ -27,7 +27,6 @@ extern struct delayed_work pguard_governor;
 /* How far a hit has come, and what does the rest. */
 enum pguard_guard_result {
 	PGUARD_GUARD_DONE,
-	PGUARD_GUARD_NEW,	/* the memo has nothing for it: pguard_guard_meet() */
 	PGUARD_GUARD_BEYOND,	/* the unit may be late: pguard_guard_check() */
 	PGUARD_GUARD_UNUSUAL,	/* nothing was done: pguard_guard_hit_unusual() */
 };
@@ -35,12 +34,10 @@ enum pguard_guard_result {
 /**
  * struct pguard_guard_hit - a usual hit
  * @state: of current
- * @context: index
  * @now: rdtsc() when it began
  */
 struct pguard_guard_hit {
 	struct pguard_task *state;
-	u32 context;
 	u64 now;
 };
 
@@ -100,34 +97,26 @@ pguard_guard_hit(const struct pguard_site *site, const struct pt_regs *regs,
 		 struct pguard_guard_hit *hit)
 {
 	struct pguard_inference *inference;
-	const struct infer_table *table;
-	const struct infer_slot *slot;
+	const struct pguard_edge *edge;
 	u64 key;
 
 	hit->state = pguard_guard_state(site);
 	if (unlikely(!hit->state || pguard_stream_is_open()))
 		return PGUARD_GUARD_UNUSUAL;
 	inference = pguard_task_inference(hit->state);
-	table = &inference->course->table;
-	/* A depth that is none, of more than 32 bits, makes another site of it. */
 	key = site->key + inference->frame - regs->sp;
-	slot = infer_find(table, key);
-	if (unlikely(slot->key != key || key >> 32 != site->id))
+	edge = pguard_memo_find(&inference->course->memo, inference->verdict, key);
+	if (unlikely(!edge))
 		return PGUARD_GUARD_UNUSUAL;
 	/* A part of the budget is to be told; counted again there, it comes to that at once. */
 	if (unlikely(this_cpu_dec_return(*site->left) < 0))
 		return PGUARD_GUARD_UNUSUAL;
 	this_cpu_inc(site->sums->hits);
-	hit->context = slot->context;
-	if (!infer_see(slot, &inference->state))
-		pguard_inference_meet_again(inference, slot->context);
-	else if (unlikely(!pguard_inference_meet_first(inference, slot->context)))
-		return PGUARD_GUARD_NEW;
+	pguard_inference_follow(inference, edge);
 	return pguard_guard_end(hit->state, inference, hit->now);
 }
 
 bool pguard_guard_hit_unusual(const struct pguard_site *site, const struct pt_regs *regs, u64 now);
-void pguard_guard_meet(struct pguard_task *state, u32 context, u64 now);
 void pguard_guard_check(struct pguard_task *state, u64 now);
 
 #endif /* _PGUARD_GUARD_H */

@@ -180,7 +180,7 @@ static __always_inline void pguard_guarded_frame(struct pguard_inference *infere
 
 /**
  * pguard_guarded_wake() - the loop's wait returned something: a unit begins
- * @state: of current, after PGUARD_GUARDED_WAIT; its inference is not spent
+ * @state: of current, after PGUARD_GUARDED_WAIT
  * @now: pguard_clock()
  *
  * Context: current.
@@ -190,7 +190,7 @@ static __always_inline void pguard_guarded_wake(struct pguard_task *state, u64 n
 	struct pguard_inference *inference = pguard_task_inference(state);
 	u64 word = pguard_unit_next(state);
 
-	pguard_inference_begin_next(inference);
+	pguard_inference_begin(inference);
 	if (pguard_unit_has_account(state)) {
 		pguard_account_mark(&state->mark);
 		word |= PGUARD_PHASE_MARKED;

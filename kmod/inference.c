@@ -56,58 +56,63 @@ void pguard_inference_free(struct pguard_inference *inference)
 }
 
 /* From here on the unit's own scores count. */
-static void go_alone(struct pguard_inference *inference)
+static void judge(struct pguard_inference *inference)
 {
 	pguard_verdict_make(&inference->own, inference->course, &inference->state);
-	/* Pairs with whoever looks at another's: READ_ONCE() and what depends on it. */
+	/* Whoever looks at another's reads the pointer first. */
 	smp_store_release(&inference->verdict, &inference->own);
 }
 
-/* Keep in the loop's memo what the scores say; another thread may have done so. */
-static bool remember(struct pguard_inference *inference, u32 context)
-{
-	const struct pguard_verdict *next;
-	struct pguard_known known;
-
-	if (READ_ONCE(inference->course->memo.is_full))
-		return false;
-	pguard_verdict_make_known(&known, inference->course, &inference->state);
-	next = pguard_memo_add(&inference->course->memo, inference->verdict, context, &known);
-	if (next)
-		WRITE_ONCE(inference->verdict, next);
-	return next;
-}
-
-/**
- * pguard_inference_find_out() - what a context says that came first in its unit
- * @inference: of current, in a unit; not by the paper's rule
- * @context: met, and no edge leads there from the unit's verdict
- *
- * Context: the thread itself.
- */
-void pguard_inference_find_out(struct pguard_inference *inference, u32 context)
+/* A hit of a unit that is in no memo: it was too full, or there is none by the paper's rule. */
+static void meet_alone(struct pguard_inference *inference, const struct infer_slot *slot)
 {
 	const struct infer_table *table = &inference->course->table;
-
-	if (inference->verdict == &inference->own) {
-		infer_add(table, &inference->state, context);
-		go_alone(inference);
-		return;
-	}
-	infer_recount(table, &inference->state);
-	if (!remember(inference, context))
-		go_alone(inference);
-}
-
-/* A hit by the paper's rule, which has no memo: repeated ones count. */
-static void count(struct pguard_inference *inference, u32 context, bool is_new)
-{
-	const struct infer_table *table = &inference->course->table;
+	bool is_new;
 
 	if (inference->verdict != &inference->own)
-		infer_begin_count(table, &inference->state);
-	infer_count(table, &inference->state, context, is_new);
-	go_alone(inference);
+		infer_begin(table, &inference->state);
+	is_new = infer_meet(table, slot, &inference->state);
+	if (is_new)
+		inference->hits[slot->context] = 1;
+	else
+		pguard_inference_meet_again(inference, slot->context);
+	if (is_new || table->paper)
+		judge(inference);
+}
+
+/* Count in the thread's state what led to its verdict, and one context more. */
+static void count(struct pguard_inference *inference, u32 context)
+{
+	const struct pguard_known *known = pguard_memo_known(inference->verdict);
+	const struct infer_table *table = &inference->course->table;
+
+	infer_begin(table, &inference->state);
+	for (; known->before; known = known->before) {
+		infer_mark(table, &inference->state, known->context);
+		infer_add(table, &inference->state, known->context);
+	}
+	infer_mark(table, &inference->state, context);
+	infer_add(table, &inference->state, context);
+}
+
+/* The first hit of a context, and the memo does not know yet where it leads to. */
+static void meet_new(struct pguard_inference *inference, const struct infer_slot *slot)
+{
+	struct pguard_memo *memo = &inference->course->memo;
+	const struct pguard_edge *edge = NULL;
+	struct pguard_known known;
+
+	count(inference, slot->context);
+	if (!READ_ONCE(memo->is_full)) {
+		pguard_verdict_make_known(&known, inference->course, &inference->state);
+		edge = pguard_memo_add(memo, inference->verdict, slot, &known);
+	}
+	if (edge) {
+		pguard_inference_follow(inference, edge);
+		return;
+	}
+	inference->hits[slot->context] = 1;
+	judge(inference);
 }
 
 /**
@@ -121,16 +126,23 @@ static void count(struct pguard_inference *inference, u32 context, bool is_new)
  */
 void pguard_inference_meet(struct pguard_inference *inference, const struct infer_slot *slot)
 {
-	bool is_new = infer_see(slot, &inference->state);
+	struct pguard_course *course = inference->course;
+	const struct pguard_verdict *verdict = inference->verdict;
+	const struct pguard_edge *edge;
 
-	if (inference->course->table.paper)
-		count(inference, slot->context, is_new);
-	if (!is_new)
+	if (course->table.paper || verdict == &inference->own) {
+		meet_alone(inference, slot);
+		return;
+	}
+	edge = pguard_memo_find(&course->memo, verdict, slot->key);
+	if (edge) {
+		pguard_inference_follow(inference, edge);
+	} else if (!pguard_memo_has_met(pguard_memo_known(verdict), slot->context)) {
+		meet_new(inference, slot);
+	} else {
+		pguard_memo_add(&course->memo, verdict, slot, NULL);
 		pguard_inference_meet_again(inference, slot->context);
-	else if (inference->course->table.paper)
-		inference->hits[slot->context] = 1;
-	else if (!pguard_inference_meet_first(inference, slot->context))
-		pguard_inference_find_out(inference, slot->context);
+	}
 }
 
 /* The unit hit a guard in a context that training did not see. */
@@ -149,7 +161,7 @@ static u64 limit(const struct pguard_inference *inference, const struct pguard_v
 {
 	if (verdict == &inference->own)
 		return infer_limit(&inference->course->table, &inference->state);
-	return container_of(verdict, const struct pguard_known, verdict)->limit_ns;
+	return pguard_memo_known(verdict)->limit_ns;
 }
 
 /**
@@ -209,7 +221,7 @@ u32 pguard_inference_margin(const struct pguard_inference *inference, bool is_fi
 
 	if (verdict == &inference->own)
 		return infer_margin(&inference->course->table, &inference->state, is_final);
-	known = container_of(verdict, const struct pguard_known, verdict);
+	known = pguard_memo_known(verdict);
 	return is_final ? known->margin_final : known->margin_early;
 }
 
@@ -225,6 +237,25 @@ u64 pguard_inference_largest(const struct pguard_inference *inference)
 	return largest;
 }
 
+/* The first context from @from on that a unit with that verdict met, or the number of all. */
+static u32 next_met(const struct pguard_inference *inference,
+		    const struct pguard_verdict *verdict, u32 from)
+{
+	const struct infer_table *table = &inference->course->table;
+	const struct pguard_known *known;
+	u32 next = table->nr_contexts;
+
+	if (verdict == &inference->own) {
+		while (from < next && !infer_has_met(table, &inference->state, from))
+			from++;
+		return from;
+	}
+	for (known = pguard_memo_known(verdict); known->before; known = known->before)
+		if (known->context >= from)
+			next = min(next, known->context);
+	return next;
+}
+
 /**
  * pguard_inference_met() - the contexts the unit met so far
  * @inference: of any thread
@@ -238,6 +269,7 @@ u32 pguard_inference_met(const struct pguard_inference *inference, struct perfgu
 			 u32 room)
 {
 	const struct infer_table *table = &inference->course->table;
+	const struct pguard_verdict *verdict = READ_ONCE(inference->verdict);
 	u32 nr_unknown = min_t(u32, READ_ONCE(inference->nr_unknown), PGUARD_UNKNOWN_KEPT);
 	u32 nr = 0, i;
 
@@ -247,16 +279,14 @@ u32 pguard_inference_met(const struct pguard_inference *inference, struct perfgu
 			.depth = READ_ONCE(inference->unknown[i].depth),
 			.hits = 1,
 		};
-	for (i = 0; i < table->nr_contexts && nr < room; i++) {
-		if (!infer_has_met(table, &inference->state, i))
-			continue;
+	for (i = next_met(inference, verdict, 0); i < table->nr_contexts && nr < room;
+	     i = next_met(inference, verdict, i + 1))
 		ret[nr++] = (struct perfguard_met){
 			.guard = table->contexts[i].site,
 			.depth = table->contexts[i].depth,
 			.hits = READ_ONCE(inference->hits[i]),
 			.is_known = 1,
 		};
-	}
 	return nr;
 }
 

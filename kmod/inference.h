@@ -33,7 +33,7 @@ enum { PGUARD_UNKNOWN_KEPT = 4 };
  *	the first of its unit
  * @hits: by context of the course; only of those met in this unit
  * @own: verdict by @state
- * @state: of infer.h; scores, and what is made of them, count only with @own
+ * @state: of infer.h; means nothing without @own
  */
 struct pguard_inference {
 	struct pguard_profile *profile;
@@ -61,16 +61,9 @@ struct pguard_inference *pguard_inference_new(struct pguard_profile *profile,
 					      struct pguard_course *course, gfp_t gfp);
 void pguard_inference_free(struct pguard_inference *inference);
 
-/* Before a unit begins, if the state is spent. */
-static inline void pguard_inference_renew(struct pguard_inference *inference)
+/* A unit begins. */
+static __always_inline void pguard_inference_begin(struct pguard_inference *inference)
 {
-	infer_renew(&inference->course->table, &inference->state);
-}
-
-/* A unit begins; the state is not spent. */
-static __always_inline void pguard_inference_begin_next(struct pguard_inference *inference)
-{
-	infer_begin_next(&inference->state);
 	inference->verdict = pguard_memo_begin(&inference->course->memo);
 	inference->checks = 0;
 	inference->nr_unknown = 0;
@@ -78,35 +71,10 @@ static __always_inline void pguard_inference_begin_next(struct pguard_inference 
 	inference->is_quiet = false;
 }
 
-/* A unit begins. */
-static inline void pguard_inference_begin(struct pguard_inference *inference)
-{
-	pguard_inference_renew(inference);
-	pguard_inference_begin_next(inference);
-}
-
-void pguard_inference_find_out(struct pguard_inference *inference, u32 context);
 void pguard_inference_meet(struct pguard_inference *inference, const struct infer_slot *slot);
 void pguard_inference_meet_unknown(struct pguard_inference *inference, u32 guard, u32 depth);
 
-/*
- * The unit hit a guard in a context for the first time, not by the paper's rule.
- * Return: false if nobody knows what follows: pguard_inference_find_out().
- */
-static __always_inline bool pguard_inference_meet_first(struct pguard_inference *inference,
-							u32 context)
-{
-	const struct pguard_verdict *next = pguard_memo_next(&inference->course->memo,
-							     inference->verdict, context);
-
-	inference->hits[context] = 1;
-	if (unlikely(!next))
-		return false;
-	inference->verdict = next;
-	return true;
-}
-
-/* The same, once more. */
+/* The unit hit a guard in a context that it met, once more. */
 static __always_inline void pguard_inference_meet_again(struct pguard_inference *inference,
 							u32 context)
 {
@@ -114,6 +82,20 @@ static __always_inline void pguard_inference_meet_again(struct pguard_inference 
 
 	if (likely(*hits < U8_MAX))
 		++*hits;
+}
+
+/* The unit hit a guard, of which the loop's memo knows what that means. */
+static __always_inline void pguard_inference_follow(struct pguard_inference *inference,
+						    const struct pguard_edge *edge)
+{
+	const struct pguard_verdict *to = pguard_memo_at(&inference->course->memo, edge);
+
+	if (to == inference->verdict) {
+		pguard_inference_meet_again(inference, edge->context);
+		return;
+	}
+	inference->hits[edge->context] = 1;
+	WRITE_ONCE(inference->verdict, to);
 }
 
 /* Is a unit that ended like those that training saw of its type? */

@@ -11,10 +11,10 @@ static u32 max_known(u32 nr_contexts)
 		       PGUARD_MEMO_LEAST, PGUARD_MEMO_MOST);
 }
 
-/* Half of the places stay free, and those that the last ones may step to. */
+/* Those that the last ones may step to are behind, and one more stays free. */
 static u32 nr_places(u32 nr_known)
 {
-	return 2 * nr_known + PGUARD_MEMO_STEPS;
+	return PGUARD_MEMO_EDGES * nr_known + PGUARD_MEMO_STEPS;
 }
 
 /* Bytes of a memo for a loop with so many contexts, a multiple of 8. */
@@ -41,8 +41,7 @@ void pguard_memo_init(struct pguard_memo *memo, u32 nr_contexts, void *room)
 	memo->known = room;
 	memo->nr_known = 1;
 	memo->edges = (void *)&memo->known[memo->max_known];
-	memo->nr_edges = 2 * memo->max_known;
-	memo->shift = 64 - ilog2(memo->nr_edges);
+	memo->shift = 64 - ilog2(PGUARD_MEMO_EDGES * memo->max_known);
 	memo->is_full = false;
 	spin_lock_init(&memo->lock);
 	for (i = 0; i < nr_places(memo->max_known); i++)
@@ -59,17 +58,22 @@ static u64 number_of(u32 context)
 	return number ^ number >> 31;
 }
 
-static struct pguard_known *find_set(const struct pguard_memo *memo, u64 set)
+/**
+ * pguard_memo_has_met() - did units with a verdict meet a context?
+ * @known: the verdict
+ * @context: index
+ *
+ * Context: any.
+ */
+bool pguard_memo_has_met(const struct pguard_known *known, u32 context)
 {
-	u32 i;
-
-	for (i = 0; i < memo->nr_known; i++)
-		if (memo->known[i].set == set)
-			return &memo->known[i];
-	return NULL;
+	for (; known->before; known = known->before)
+		if (known->context == context)
+			return true;
+	return false;
 }
 
-/* The free place for an edge, or NULL. */
+/* The place for an edge, NULL if there is none. */
 static struct pguard_edge *find_place(const struct pguard_memo *memo, u64 key)
 {
 	struct pguard_edge *edge = &memo->edges[key * INFER_GOLDEN >> memo->shift];
@@ -81,66 +85,88 @@ static struct pguard_edge *find_place(const struct pguard_memo *memo, u64 key)
 	return NULL;
 }
 
-static struct pguard_known *add_known(struct pguard_memo *memo, const struct pguard_known *known,
-				      u64 set)
+/* The number of what is known about a set, or of none. */
+static u32 find_set(const struct pguard_memo *memo, u64 set)
+{
+	u32 i;
+
+	for (i = 0; i < memo->nr_known; i++)
+		if (memo->known[i].set == set)
+			break;
+	return i;
+}
+
+static void add_known(struct pguard_memo *memo, const struct pguard_known *before, u32 context,
+		      const struct pguard_known *known)
 {
 	struct pguard_known *ret = &memo->known[memo->nr_known];
 
-	if (memo->nr_known == memo->max_known)
-		return NULL;
 	*ret = *known;
-	ret->verdict.edges = (u64)memo->nr_known << PGUARD_MEMO_BITS;
-	ret->set = set;
+	ret->verdict.edges = (u64)memo->nr_known << PGUARD_MEMO_SHIFT;
+	ret->before = before;
+	ret->set = before->set + number_of(context);
+	ret->context = context;
 	memo->nr_known++;
-	return ret;
 }
 
-static const struct pguard_verdict *add(struct pguard_memo *memo,
-					const struct pguard_verdict *from, u32 context,
-					const struct pguard_known *known)
+/* Where a new context leads to; max_known if there is no room for that. */
+static u32 next(struct pguard_memo *memo, const struct pguard_known *from, u32 context,
+		const struct pguard_known *known)
 {
-	u64 set = container_of(from, const struct pguard_known, verdict)->set +
-		  number_of(context);
-	u64 key = from->edges + context;
+	u32 to = find_set(memo, from->set + number_of(context));
+
+	if (to == memo->nr_known && to < memo->max_known)
+		add_known(memo, from, context, known);
+	return to;
+}
+
+static const struct pguard_edge *add(struct pguard_memo *memo, const struct pguard_verdict *verdict,
+				     const struct infer_slot *slot,
+				     const struct pguard_known *known)
+{
+	const struct pguard_known *from = pguard_memo_known(verdict);
+	u64 key = verdict->edges + slot->key;
 	struct pguard_edge *edge = find_place(memo, key);
-	struct pguard_known *to;
+	u32 to;
 
 	if (!edge)
 		return NULL;
-	to = find_set(memo, set) ?: add_known(memo, known, set);
-	if (!to)
+	to = known ? next(memo, from, slot->context, known) : from - memo->known;
+	if (to == memo->max_known)
 		return NULL;
-	edge->to = &to->verdict;
-	/* Pairs with pguard_memo_next(). */
+	edge->to = to;
+	edge->context = slot->context;
+	/* Pairs with pguard_memo_find(). */
 	smp_store_release(&edge->key, key);
-	return edge->to;
+	return edge;
 }
 
 /**
- * pguard_memo_add() - keep what follows from a verdict by a context
+ * pguard_memo_add() - keep what a hit means after a verdict
  * @memo: of the loop
  * @from: the verdict, in the memo
- * @context: index, new to the unit
- * @known: what follows, but for its place and its set
+ * @slot: of the context that is hit
+ * @known: what follows, but for its place and its set; NULL if the context was
+ *	met before
  *
  * Two sets of contexts are taken for equal if the sums of their numbers of 64
  * bits are.
  *
  * Context: any but interrupts.
- * Return: the next verdict, in the memo; NULL if it is full, or another thread
- * adds to it.
+ * Return: what it means; NULL if the memo is full, or another thread adds to it.
  */
-const struct pguard_verdict *pguard_memo_add(struct pguard_memo *memo,
-					     const struct pguard_verdict *from, u32 context,
-					     const struct pguard_known *known)
+const struct pguard_edge *pguard_memo_add(struct pguard_memo *memo,
+					  const struct pguard_verdict *from,
+					  const struct infer_slot *slot,
+					  const struct pguard_known *known)
 {
-	const struct pguard_verdict *to;
+	const struct pguard_edge *edge;
 
 	if (READ_ONCE(memo->is_full) || !spin_trylock(&memo->lock))
 		return NULL;
-	to = add(memo, from, context, known);
-	if (!to)
+	edge = add(memo, from, slot, known);
+	if (!edge)
 		WRITE_ONCE(memo->is_full, true);
 	spin_unlock(&memo->lock);
-	return to;
+	return edge;
 }

@@ -4,11 +4,11 @@
  * units that meet the same.
  *
  * All that is inferred of a unit depends on which contexts it met, and on
- * nothing else.  So each set of contexts that occurs has one verdict, and a
- * context that comes leads from a verdict to the next: an automaton, whose
- * states and edges are made when units come to them for the first time, as in
- * lazily made automata of regular expressions.  A hit then costs one look-up,
- * however many candidates its context has.
+ * nothing else.  So each set of contexts that occurs has one verdict, and a hit
+ * leads from a verdict to the next, or back to the same one if the context was
+ * met: an automaton, whose states and edges are made when units come to them
+ * for the first time, as those of lazily made automata of regular expressions.
+ * A hit then costs one look-up, however many candidates its context has.
  *
  * What is in a memo does not change, and goes with it.  Looking up takes no
  * lock.  Who adds holds the memo's lock; an edge's key is written last.
@@ -21,24 +21,28 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+#include <linux/perfguard.h>
 #include <perfguard/infer.h>
 
 enum {
 	PGUARD_MEMO_LEAST = 32,		/* verdicts of a memo */
 	PGUARD_MEMO_MOST = 1024,
 	PGUARD_MEMO_PER_CONTEXT = 4,
+	PGUARD_MEMO_EDGES = 4,		/* for each verdict */
 	PGUARD_MEMO_STEPS = 8,		/* that an edge may be from its place */
-	PGUARD_MEMO_BITS = 20,		/* of a context in an edge's key */
+	PGUARD_MEMO_SHIFT = 48,		/* of a verdict's number in an edge's key */
 };
 
-static_assert(INFER_MAX_CONTEXTS <= 1 << PGUARD_MEMO_BITS);
+/* Below it is the context's infer_key(), of a depth up to INFER_MAX_DEPTH. */
+static_assert(PERFGUARD_MAX_GUARDS <= 1 << (PGUARD_MEMO_SHIFT - 32));
+static_assert(PGUARD_MEMO_MOST <= 1 << (63 - PGUARD_MEMO_SHIFT));
 
 /* Of a verdict that is in no memo: no edge leads from it. */
-#define PGUARD_MEMO_NOWHERE (1ull << 62)
+#define PGUARD_MEMO_NOWHERE (1ull << 63)
 
 /**
  * struct pguard_verdict - what the contexts that a unit met say about it
- * @edges: keys of the edges from it, less the context
+ * @edges: what the keys of the edges from it have above their contexts'
  * @soon: until it has run for so many ticks of pguard_clock(), it is not late
  * @within: if it ends in fewer ticks it is in time and fits its type; of some
  *	seconds at most, 0 if it does not fit
@@ -59,7 +63,10 @@ struct pguard_verdict {
 
 /**
  * struct pguard_known - a verdict of a memo, and what is seldom asked
- * @verdict: the same as that of @set
+ * @verdict: the same as that of its set
+ * @before: without one of its contexts: where it was come to from first; NULL
+ *	if it has none
+ * @context: that one
  * @set: sum of numbers for the contexts, by which equal sets are told
  * @limit_ns: infer_limit()
  * @margin_early: infer_margin(), 0 by the paper's rule
@@ -67,23 +74,32 @@ struct pguard_verdict {
  */
 struct pguard_known {
 	struct pguard_verdict verdict;
+	const struct pguard_known *before;
 	u64 set;
 	u64 limit_ns;
-	u32 margin_early;
-	u32 margin_final;
+	u32 context;
+	u16 margin_early;
+	u16 margin_final;
 };
 
-/* From a verdict by a context to the next one. */
+static_assert(INFER_MAX_SCORE <= 0xffff);
+
+/**
+ * struct pguard_edge - what a hit means
+ * @key: of the verdict before and the context; INFER_NO_KEY if there is none
+ * @to: its number; the same as before if the context was met
+ * @context: index
+ */
 struct pguard_edge {
-	u64 key;		/* INFER_NO_KEY if there is none */
-	const struct pguard_verdict *to;
+	u64 key;
+	u32 to;
+	u32 context;
 };
 
 /**
  * struct pguard_memo - of an event loop
  * @edges: hash table
  * @shift: of a hashed key
- * @nr_edges: places, a power of two; behind them are those of the last ones' steps
  * @known: verdicts; the first one is of units that met nothing
  * @nr_known: how many are there; @lock
  * @max_known: how many there is room for
@@ -93,7 +109,6 @@ struct pguard_edge {
 struct pguard_memo {
 	struct pguard_edge *edges;
 	u32 shift;
-	u32 nr_edges;
 	struct pguard_known *known;
 	u32 nr_known;
 	u32 max_known;
@@ -103,9 +118,11 @@ struct pguard_memo {
 
 size_t pguard_memo_room(u32 nr_contexts);
 void pguard_memo_init(struct pguard_memo *memo, u32 nr_contexts, void *room);
-const struct pguard_verdict *pguard_memo_add(struct pguard_memo *memo,
-					     const struct pguard_verdict *from, u32 context,
-					     const struct pguard_known *known);
+bool pguard_memo_has_met(const struct pguard_known *known, u32 context);
+const struct pguard_edge *pguard_memo_add(struct pguard_memo *memo,
+					  const struct pguard_verdict *from,
+					  const struct infer_slot *slot,
+					  const struct pguard_known *known);
 
 /* Of units that met nothing yet. */
 static __always_inline const struct pguard_verdict *pguard_memo_begin(const struct pguard_memo *memo)
@@ -113,35 +130,46 @@ static __always_inline const struct pguard_verdict *pguard_memo_begin(const stru
 	return &memo->known->verdict;
 }
 
+static __always_inline const struct pguard_verdict *pguard_memo_at(const struct pguard_memo *memo,
+								   const struct pguard_edge *edge)
+{
+	return &memo->known[edge->to].verdict;
+}
+
 /**
- * pguard_memo_next() - a unit with a verdict meets a context for the first time
+ * pguard_memo_find() - a unit with a verdict hits a guard
  * @memo: of the loop
  * @from: the verdict, in the memo or nowhere
- * @context: index
+ * @key: infer_key() of the hit
+ *
+ * A depth that is none may lead to another's context, if it is off by a multiple
+ * of 4 GiB: but a stack pointer that is not the thread's stack's is hardly at a
+ * depth of a context by its lower half.
  *
  * Context: any.
- * Return: the next verdict, NULL if that is not known.
+ * Return: what that means, NULL if it is not known.
  */
-static __always_inline const struct pguard_verdict *
-pguard_memo_next(const struct pguard_memo *memo, const struct pguard_verdict *from, u32 context)
+static __always_inline const struct pguard_edge *
+pguard_memo_find(const struct pguard_memo *memo, const struct pguard_verdict *from, u64 key)
 {
-	u64 key = from->edges + context;
-	const struct pguard_edge *edge = &memo->edges[key * INFER_GOLDEN >> memo->shift];
+	const struct pguard_edge *edge;
 	u64 found;
 
+	key += from->edges;
+	edge = &memo->edges[key * INFER_GOLDEN >> memo->shift];
 	/* The last one of all is never taken. */
 	while ((found = smp_load_acquire(&edge->key)) != key) {
 		if (found == INFER_NO_KEY)
 			return NULL;
 		edge++;
 	}
-	return edge->to;
+	return edge;
 }
 
-/* Is it in a memo?  Then it is a struct pguard_known's. */
-static inline bool pguard_verdict_is_known(const struct pguard_verdict *verdict)
+/* What a memo knows of a verdict that is in it. */
+static inline const struct pguard_known *pguard_memo_known(const struct pguard_verdict *verdict)
 {
-	return verdict->edges != PGUARD_MEMO_NOWHERE;
+	return container_of(verdict, const struct pguard_known, verdict);
 }
 
 #endif /* _PGUARD_MEMO_H */

@@ -69,9 +69,6 @@ static int guard_handler(PGUARD_UPROBE_HANDLER_ARGS)
 	struct pguard_guard_hit hit = { .now = rdtsc() };
 
 	switch (pguard_guard_hit(&probe->site, regs, &hit)) {
-	case PGUARD_GUARD_NEW:
-		pguard_guard_meet(hit.state, hit.context, hit.now);
-		break;
 	case PGUARD_GUARD_BEYOND:
 		pguard_guard_check(hit.state, hit.now);
 		break;

@@ -216,12 +216,6 @@ static __always_inline bool wait_starts_unit(u32 syscall, long ret)
 	return true;
 }
 
-static void guarded_wake(struct pguard_task *state)
-{
-	pguard_inference_renew(pguard_task_inference(state));
-	pguard_guarded_wake(state, pguard_clock());
-}
-
 /* The common part of both ways out. */
 static __always_inline void wait_finish(struct pguard_task *state, long ret, bool may_sleep)
 {
@@ -236,7 +230,7 @@ static __always_inline void wait_finish(struct pguard_task *state, long ret, boo
 	if (!(follow & FOLLOW_BOUNDARY) || !wait_starts_unit(state->place->syscall, ret))
 		return;
 	if (unlikely(follow & FOLLOW_GUARDED))
-		guarded_wake(state);
+		pguard_guarded_wake(state, pguard_clock());
 	else
 		pguard_unit_start(state, pguard_clock());
 }
@@ -445,8 +439,7 @@ static noinline notrace long leave_curious(struct pguard_task *state, long ret)
 {
 	if (state->follow != (FOLLOW_BOUNDARY | FOLLOW_GUARDED))
 		return leave_other(state, ret);
-	if (unlikely(!is_plain(state, ret) ||
-		     infer_is_spent(&pguard_task_inference(state)->state)))
+	if (unlikely(!is_plain(state, ret)))
 		return leave_any(state, ret);
 	pguard_guarded_wake(state, rdtsc());
 	state_release(state);

@@ -118,6 +118,18 @@ static inline int infer_see(const struct infer_slot *slot, struct infer_state *s
 	return 1;
 }
 
+/* The unit met context @i. */
+static inline void infer_mark(const struct infer_table *table, struct infer_state *state, __u32 i)
+{
+	struct infer_seen *seen = &infer_seen(table, state)[i / 32];
+
+	if (seen->epoch != state->epoch) {
+		seen->epoch = state->epoch;
+		seen->bits = 0;
+	}
+	seen->bits |= 1u << i % 32;
+}
+
 /* Has the unit met context @i? */
 static inline int infer_has_met(const struct infer_table *table, const struct infer_state *state,
 				__u32 i)
@@ -226,26 +238,6 @@ static inline void infer_add(const struct infer_table *table, struct infer_state
 		infer_add_all(table, state, context, 1);
 	else
 		infer_add_carefully(table, state, context);
-}
-
-/**
- * infer_recount() - the scores of all contexts that the unit met
- * @table: of the thread's loop, not for the paper's rule
- * @state: of the thread
- *
- * In whatever order they are counted, the scores are the same.
- */
-static inline void infer_recount(const struct infer_table *table, struct infer_state *state)
-{
-	const struct infer_seen *seen = infer_seen(table, state);
-
-	infer_begin_count(table, state);
-	for (__u32 i = 0; i < (table->nr_contexts + 31) / 32; i++) {
-		__u32 bits = seen[i].epoch == state->epoch ? seen[i].bits : 0;
-
-		for (; bits; bits &= bits - 1)
-			infer_add(table, state, 32 * i + (__u32)__builtin_ctz(bits));
-	}
 }
 
 /* Every hit, by the paper's rule. */

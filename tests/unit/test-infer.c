@@ -268,14 +268,19 @@ static double worst_error(const struct fixture *fixture, const struct truth *tru
 	return worst;
 }
 
-/* Are the scores of what a unit met those that came hit by hit?  It leaves others behind. */
-static bool recount_agrees(const struct fixture *fixture)
+/* The same unit with its contexts marked and counted in another order, at once. */
+static bool recount_agrees(const struct fixture *fixture, const bool *met)
 {
 	struct infer_state before = *fixture->state;
 
-	infer_recount(&fixture->table, fixture->state);
-	return fixture->state->round != before.round &&
-	       fixture->state->contexts == before.contexts &&
+	infer_begin(&fixture->table, fixture->state);
+	for (uint32_t i = fixture->table.nr_contexts; i--;) {
+		if (!met[i])
+			continue;
+		infer_mark(&fixture->table, fixture->state, i);
+		infer_add(&fixture->table, fixture->state, i);
+	}
+	return fixture->state->contexts == before.contexts &&
 	       fixture->state->best_early == before.best_early &&
 	       fixture->state->best_final == before.best_final;
 }
@@ -298,7 +303,7 @@ static bool run_units(struct fixture *fixture, const struct truth *truth, uint32
 			if (early_of(fixture) != recompute(fixture, met, false) ||
 			    end_of(fixture) != recompute(fixture, met, true))
 				return false;
-			if (synthetic_below(8) == 0 && !recount_agrees(fixture))
+			if (synthetic_below(8) == 0 && !recount_agrees(fixture, met))
 				return false;
 			now = worst_error(fixture, truth, met, nr_met);
 			*error = now > *error ? now : *error;
@@ -331,12 +336,12 @@ static void test_random(void)
 		fixture->state->epoch = UINT16_MAX - 5;
 		fixture->state->round = UINT16_MAX - 3;
 		all_wrap &= run_units(fixture, truth, 10, &error);
-		all_wrap &= fixture->state->epoch < 10 && fixture->state->round < 100;
+		all_wrap &= fixture->state->epoch < 100 && fixture->state->round < 100;
 		fixture->table.nr_safe = synthetic_below(4);
 		all_careful &= run_units(fixture, truth, 10, &error);
 		free(fixture->state);
 	}
-	ok(all_right, "after each hit the best types are as if computed anew, or counted again");
+	ok(all_right, "after each hit the best types are as if computed anew, or in another order");
 	ok(all_wrap, "also where epochs and rounds wrap");
 	ok(all_careful, "and where a score may become too large");
 	ok(error <= 1.0001, "no score is further from the logarithms than rounding (%.3f)", error);

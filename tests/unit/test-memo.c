@@ -29,21 +29,33 @@ static void end(void)
 	free(memo.known);
 }
 
-static const struct pguard_known *known_of(const struct pguard_verdict *verdict)
+/* What is kept of a set is the set. */
+static uint64_t set_of(const struct pguard_verdict *verdict)
 {
-	return container_of(verdict, const struct pguard_known, verdict);
+	return pguard_memo_known(verdict)->limit_ns;
 }
 
-/* One context more; what is kept of a set is the set.  NULL if it is not to be had. */
+static uint64_t key_of(uint32_t context)
+{
+	return infer_key(context / 4, 16 * (1 + context % 4));
+}
+
+/* A hit of a context.  NULL if what it means is not to be had. */
 static const struct pguard_verdict *go(const struct pguard_verdict *from, uint32_t context)
 {
-	const struct pguard_verdict *next = pguard_memo_next(&memo, from, context);
-	struct pguard_known known = { .limit_ns = known_of(from)->limit_ns | 1ull << context };
+	const struct pguard_edge *edge = pguard_memo_find(&memo, from, key_of(context));
+	struct pguard_known known = { .limit_ns = set_of(from) | 1ull << context };
+	struct infer_slot slot = { .key = key_of(context), .context = context };
+	bool is_met = set_of(from) >> context & 1;
 
-	return next ? next : pguard_memo_add(&memo, from, context, &known);
+	if (pguard_memo_has_met(pguard_memo_known(from), context) != is_met)
+		return pguard_memo_begin(&memo);
+	if (!edge)
+		edge = pguard_memo_add(&memo, from, &slot, is_met ? NULL : &known);
+	return edge && edge->context == context ? pguard_memo_at(&memo, edge) : NULL;
 }
 
-/* A walk by the contexts of @set in a random order; NULL if the memo ends before. */
+/* A walk by the contexts of @set in a random order, some repeated; NULL if the memo ends before. */
 static const struct pguard_verdict *walk(uint64_t set)
 {
 	const struct pguard_verdict *verdict = pguard_memo_begin(&memo);
@@ -52,11 +64,11 @@ static const struct pguard_verdict *walk(uint64_t set)
 	while (verdict && met != set) {
 		uint32_t context = synthetic_below(CONTEXTS);
 
-		if (!(set >> context & 1) || met >> context & 1)
+		if (!(set >> context & 1))
 			continue;
 		met |= 1ull << context;
 		verdict = go(verdict, context);
-		if (verdict && known_of(verdict)->limit_ns != met)
+		if (verdict && set_of(verdict) != met)
 			return pguard_memo_begin(&memo);
 	}
 	return verdict;
@@ -69,9 +81,9 @@ static void test_sets(void)
 	const struct pguard_verdict *first;
 
 	begin(CONTEXTS);
-	ok(!pguard_memo_next(&memo, pguard_memo_begin(&memo), 3), "an empty memo knows nothing");
+	ok(!pguard_memo_find(&memo, pguard_memo_begin(&memo), key_of(3)), "an empty memo knows nothing");
 	first = walk(set);
-	ok(first && known_of(first)->limit_ns == set && memo.nr_known == 5,
+	ok(first && set_of(first) == set && memo.nr_known == 5,
 	   "four contexts lead to four verdicts");
 	for (int i = 0; i < 1000; i++)
 		all_same &= walk(set) == first;
@@ -79,7 +91,7 @@ static void test_sets(void)
 	for (int i = 0; i < 1000; i++) {
 		set = 1ull << synthetic_below(CONTEXTS) | 1ull << synthetic_below(CONTEXTS);
 		first = walk(set);
-		all_right &= !first || known_of(first)->limit_ns == set;
+		all_right &= !first || set_of(first) == set;
 	}
 	ok(all_right, "others lead to others");
 	end();
@@ -103,12 +115,12 @@ static void test_full(void)
 
 		verdict = walk(set);
 		kept += !!verdict;
-		all_right &= !verdict || known_of(verdict)->limit_ns == set;
+		all_right &= !verdict || set_of(verdict) == set;
 	}
 	ok(all_right && kept, "and what it knows is still right");
 	all_right = true;
 	for (uint32_t i = 0; i < CONTEXTS; i++)
-		all_right &= !pguard_memo_next(&memo, &nowhere, i);
+		all_right &= !pguard_memo_find(&memo, &nowhere, key_of(i));
 	ok(all_right, "from nowhere no edge leads on");
 	end();
 }
@@ -140,7 +152,7 @@ static void *walk_much(void *argument)
 				continue;
 			met |= 1ull << context;
 			verdict = go(verdict, context);
-			*wrong += verdict && known_of(verdict)->limit_ns != met;
+			*wrong += verdict && set_of(verdict) != met;
 		}
 	}
 	return NULL;
