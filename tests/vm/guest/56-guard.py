@@ -45,7 +45,26 @@ def sequence(program, recorder, family, is_paper):
         tally.compare(Reference(profile), units, events.get(tid, []))
     tally.judge(text, THREADS * UNITS)
     counted(family, text, tally, profile)
+    if not is_paper:
+        unheard(program, script, family, tally, profile)
     collect("disarm", "--all")
+
+
+# Of PGUARD_MEMO_MOST, in the module.
+MEMO_MOST = 1024
+
+
+def unheard(program, script, family, tally, profile):
+    """The same while nobody listens, which is the usual way through the module."""
+    sets = set()
+    threads = program.run(script, THREADS)
+    for _, units in threads:
+        for calls in units[:-1]:
+            sets.update(frozenset(calls[:i]) for i in range(len(calls) + 1))
+        tally.count(Reference(profile), units)
+    ok(len(sets) > 2 * MEMO_MOST,
+       f"nobody listens: of {len(sets)} sets of contexts a memo holds {MEMO_MOST}")
+    counted(family, "nobody listens", tally, profile)
 
 
 def counted(family, text, tally, profile):

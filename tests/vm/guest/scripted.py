@@ -170,6 +170,19 @@ class Tally:
         if at != len(events):
             self.miss("ends seen", f"{len(events) - at} events more than there should be")
 
+    def count(self, reference, units):
+        """A thread's units, of which there are no events."""
+        for calls in units[:-1]:
+            reference.begin()
+            for guard, depth in calls:
+                reference.hit(guard, depth)
+            kind, fits = reference.end()
+            self.hits += len(calls)
+            self.ends += 1
+            self.novel += not fits
+            if kind:
+                self.types[kind] = self.types.get(kind, 0) + 1
+
     def judge(self, text, threads):
         note(f"{text}: {self.hits} hits, {self.ends} units, {self.novel} of them novel")
         for what, count in self.wrong.items():
