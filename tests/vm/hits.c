@@ -8,6 +8,10 @@
  *   again-SITE       a hit in a context that the unit met before
  *   first-SITE       the first one in its context, in a unit that met another
  *   stepped-SITE     how many hits of the guard the kernel single-stepped
+ *   full-leave       the first hit of a unit that the loop's memo does not know, and
+ *                    is too full for, more than a first one that it knows
+ *   full-first       a further one that is the first in its context, on a nop
+ *   full-again       one in a context that the unit met before, on a nop
  *   guarded-wait     the loop's wait, which ends a unit and begins the next
  *   guarded-account  the same with the time account
  *   guarded-fault    that of a unit with a page fault, so that its account is made
@@ -83,9 +87,14 @@ static const char *const names[] = {
 
 enum { NR_GUARDS = sizeof(guards) / sizeof(guards[0]) };
 
+enum { NOP = 1 };	/* of the guards */
+
 /* Without guards: a call; one in a unit of its own; and such a unit with bare(). */
 static double free_again[NR_GUARDS], free_first[NR_GUARDS], free_unit, free_wait, free_fault;
 static double free_event, free_queue, free_other, free_alike;
+
+/* With guards: a unit with bare(). */
+static double hit_unit;
 
 static volatile char page[4096] __attribute__((aligned(4096)));
 
@@ -147,6 +156,18 @@ static __attribute__((noinline)) uint64_t repeat_empty(void (*call)(void))
 
 	self_event();
 	return took;
+}
+
+/* A unit by some of the guards but the first: there are more sets than a memo holds. */
+static __attribute__((noinline)) void unit_any(void)
+{
+	static uint32_t any = 1;
+
+	self_unit();
+	any = any * 1664525 + 1013904223; /* of Numerical Recipes */
+	for (int i = 1; i < NR_GUARDS; i++)
+		if (any >> (8 + i) & 1)
+			guards[i].function();
 }
 
 /* Each call in a unit of its own. */
@@ -275,19 +296,36 @@ static void check_hits(void)
 
 static void measure_hits(void)
 {
-	double unit = least(repeat_units, bare);
 	uint64_t stepped = 0;
+
+	hit_unit = least(repeat_units, bare);
 
 	for (int i = 1; i < NR_GUARDS; i++) {
 		uint64_t now_stepped;
 
 		tell("again", names[i], least(repeat, guards[i].function) - free_again[i]);
-		tell("first", names[i], least(repeat_units, guards[i].function) - unit -
-					(free_first[i] - free_unit));
+		tell("first", names[i], least(repeat_units, guards[i].function) -
+					hit_unit - (free_first[i] - free_unit));
 		now_stepped = self_counts().stepped;
 		tell("stepped", names[i], (double)(now_stepped - stepped));
 		stepped = now_stepped;
 	}
+}
+
+static void measure_full(const struct self_profile *profile)
+{
+	double unit;
+
+	self_arm(profile);
+	least(repeat, unit_any);
+	unit = least(repeat_units, bare);
+	self_tell("full-leave", unit - hit_unit);
+	self_tell("full-first", least(repeat_units, guards[NOP].function) - unit -
+				(free_first[NOP] - free_unit));
+	self_tell("full-again", least(repeat, guards[NOP].function) - free_again[NOP]);
+	if (self_counts().unknown_hits || self_counts().stray_hits)
+		errx(1, "%" PRIu64 " unknown hits", self_counts().unknown_hits);
+	self_disarm();
 }
 
 int main(int argc, char **argv)
@@ -312,6 +350,7 @@ int main(int argc, char **argv)
 	measure_hits();
 	check_hits();
 	self_disarm();
+	measure_full(&profile);
 	measure_units(profile);
 	return 0;
 }
