@@ -26,7 +26,7 @@
 
 enum {
 	PGUARD_MEMO_LEAST = 32,		/* verdicts of a memo */
-	PGUARD_MEMO_MOST = 1024,
+	PGUARD_MEMO_MOST = 512,
 	PGUARD_MEMO_PER_CONTEXT = 4,
 	PGUARD_MEMO_EDGES = 4,		/* for each verdict */
 	PGUARD_MEMO_STEPS = 8,		/* that an edge may be from its place */

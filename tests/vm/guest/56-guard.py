@@ -51,7 +51,7 @@ def sequence(program, recorder, family, is_paper):
 
 
 # Of PGUARD_MEMO_MOST, in the module.
-MEMO_MOST = 1024
+MEMO_MOST = 512
 
 
 def unheard(program, script, family, tally, profile):
