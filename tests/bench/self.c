@@ -171,17 +171,23 @@ static struct perfguard_boundary boundary_of(const struct call *call, uint32_t r
 	};
 }
 
-static void add_boundaries(uint32_t nr, bool has_empty)
+static void add_boundaries(const struct self_profile *profile)
 {
 	const struct perfguard_course course = {
 		.id = 1,
-		.flags = has_empty ? PERFGUARD_COURSE_FLAGS_HAS_EMPTY : 0,
+		.flags = profile->has_empty ? PERFGUARD_COURSE_FLAGS_HAS_EMPTY : 0,
 	};
-	const struct perfguard_boundary boundaries[] = {
-		boundary_of(&unit_call, PERFGUARD_BOUNDARY_ROLE_WAIT, SYS_epoll_wait),
-		boundary_of(&event_call, PERFGUARD_BOUNDARY_ROLE_EVENT_CALL, SYS_read),
-	};
+	struct perfguard_boundary boundaries[3];
+	uint32_t nr = 0;
 
+	boundaries[nr++] = boundary_of(&unit_call, PERFGUARD_BOUNDARY_ROLE_WAIT, SYS_epoll_wait);
+	if (profile->has_events)
+		boundaries[nr++] = boundary_of(&event_call, PERFGUARD_BOUNDARY_ROLE_EVENT_CALL,
+					       SYS_read);
+	if (profile->has_site)
+		boundaries[nr++] = (struct perfguard_boundary){
+			.role = PERFGUARD_BOUNDARY_ROLE_EVENT_SITE,
+		};
 	check(link_profile_add_courses(my_link, profile_id, &course, 1), "courses");
 	check(link_profile_add_boundaries(my_link, profile_id, boundaries, nr), "boundaries");
 }
@@ -258,8 +264,8 @@ void self_load(const struct self_profile *profile)
 {
 	check(link_profile_new(my_link, "self", 1, profile->flags, &profile_id), "profile");
 	check(link_profile_add_object(my_link, profile_id, exe_fd), "object");
-	add_boundaries(profile->has_events ? 2 : 1, profile->has_empty);
 	add_guards(profile);
+	add_boundaries(profile);
 	add_types(profile);
 	add_contexts(profile);
 }

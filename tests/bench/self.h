@@ -31,6 +31,7 @@ struct self_profile {
 	uint32_t flags; /* enum perfguard_profile_flags */
 	uint32_t target_flags; /* enum perfguard_target_flags */
 	bool has_events; /* self_event() begins one */
+	bool has_site; /* so does the first guard */
 	bool has_empty; /* what comes to a wait without one was no unit */
 };
 

@@ -18,6 +18,8 @@
  *   guarded-event    that of a unit and of the call by which its event begins
  *   guarded-other    that of a unit and of such a call by another way, which begins none
  *   guarded-alike    that of two units with two such calls at the events' depth
+ *   site-first       a hit of a guard on a push where events begin, the unit's first
+ *   site-next        one that begins another unit
  *   guarded-empty    that of a wait that brought no event, where that is no unit
  *   guarded-queue    that of a unit, its event, and another one, which is a unit of its own
  *
@@ -91,7 +93,7 @@ enum { NOP = 1 };	/* of the guards */
 
 /* Without guards: a call; one in a unit of its own; and such a unit with bare(). */
 static double free_again[NR_GUARDS], free_first[NR_GUARDS], free_unit, free_wait, free_fault;
-static double free_event, free_queue, free_other, free_alike;
+static double free_event, free_queue, free_other, free_alike, free_site, free_next;
 
 /* With guards: a unit with bare(). */
 static double hit_unit;
@@ -147,6 +149,13 @@ static __attribute__((noinline)) void unit_alike(void)
 	self_event();
 	self_alike();
 	self_event();
+}
+
+/* A unit whose event begins at a guard. */
+static __attribute__((noinline)) void unit_site(void)
+{
+	self_unit();
+	first_of_unit();
 }
 
 /* Waits that bring nothing, and then an event. */
@@ -215,6 +224,8 @@ static void measure_free(void)
 	free_other = least(repeat, unit_other);
 	free_alike = least(repeat, unit_alike);
 	free_queue = least(repeat, unit_queue);
+	free_site = least(repeat, unit_site);
+	free_next = least(repeat, first_of_unit);
 	free_unit = least(repeat_units, bare);
 	for (int i = 1; i < NR_GUARDS; i++) {
 		free_again[i] = least(repeat, guards[i].function);
@@ -232,15 +243,17 @@ static void measure_bare_uprobe(const char *module)
 }
 
 /* Of @call, which is so many units. */
-static void tell_units(const char *name, void (*call)(void), double free, uint64_t units)
+static double tell_units(const char *name, void (*call)(void), double free, uint64_t units)
 {
 	uint64_t before = self_counts().units, now;
+	double took = least(repeat, call) - free;
 
-	self_tell(name, least(repeat, call) - free);
+	self_tell(name, took);
 	now = self_counts().units;
 	/* What goes before the first one of a round counts as well. */
 	if (now - before < ROUNDS * CALLS * units || now - before > ROUNDS * (CALLS + 2) * units)
 		errx(1, "%s: %" PRIu64 " units", name, now - before);
+	return took;
 }
 
 /* Where few of the spans between two waits are units. */
@@ -261,12 +274,14 @@ static void tell_empty(struct self_profile profile)
 /* Alone: what is counted of the others is not disturbed. */
 static void measure_units(struct self_profile profile)
 {
+	double pair;
+
 	self_arm(&profile);
 	tell_units("guarded-wait", self_unit, free_wait, 1);
 	self_disarm();
 	profile.target_flags = PERFGUARD_TARGET_FLAGS_ACCOUNT;
 	self_arm(&profile);
-	tell_units("guarded-account", self_unit, free_wait, 1);
+	pair = tell_units("guarded-account", self_unit, free_wait, 1);
 	tell_units("guarded-fault", unit_fault, free_fault, 1);
 	self_disarm();
 	profile.has_events = true;
@@ -276,6 +291,14 @@ static void measure_units(struct self_profile profile)
 	tell_units("guarded-queue", unit_queue, free_queue, 2);
 	tell_units("guarded-alike", unit_alike, free_alike, 2);
 	self_disarm();
+	profile.has_events = false;
+	profile.has_site = true;
+	self_arm(&profile);
+	tell_units("site-first", unit_site, free_site + pair, 1);
+	tell_units("site-next", first_of_unit, free_next, 1);
+	self_disarm();
+	profile.has_site = false;
+	profile.has_events = true;
 	tell_empty(profile);
 }
 
