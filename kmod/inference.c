@@ -76,7 +76,7 @@ static void meet_alone(struct pguard_inference *inference, const struct infer_sl
 		inference->hits[slot->context] = 1;
 	else
 		pguard_inference_meet_again(inference, slot->context);
-	if (is_new || table->paper)
+	if (is_new || infer_early(table, &inference->state) != inference->own.early)
 		judge(inference);
 }
 
