@@ -58,12 +58,22 @@ void pguard_inference_free(struct pguard_inference *inference)
 /* From here on the unit's own scores count. */
 static void judge(struct pguard_inference *inference)
 {
-	pguard_verdict_make(&inference->own, inference->course, &inference->state);
-	/* Whoever looks at another's reads the pointer first. */
-	smp_store_release(&inference->verdict, &inference->own);
+	struct pguard_verdict *own = &inference->own;
+	struct pguard_verdict verdict;
+
+	pguard_verdict_make(&verdict, inference->course, &inference->state);
+	own->edges = verdict.edges;
+	own->soon = verdict.soon;
+	own->within = verdict.within;
+	own->type = verdict.type;
+	/* Others may look at it just now: never a type that it was not. */
+	WRITE_ONCE(own->early, verdict.early);
+	own->final = verdict.final;
+	own->fits = verdict.fits;
+	smp_store_release(&inference->verdict, own);
 }
 
-/* A hit of a unit that is in no memo: it was too full, or there is none by the paper's rule. */
+/* A hit of a unit by scores of its own: the memo could not take it, or by the paper's rule. */
 static void meet_alone(struct pguard_inference *inference, const struct infer_slot *slot)
 {
 	const struct infer_table *table = &inference->course->table;
@@ -108,7 +118,7 @@ static void meet_new(struct pguard_inference *inference, const struct infer_slot
 		edge = pguard_memo_add(memo, inference->verdict, slot, &known);
 	}
 	if (edge) {
-		pguard_inference_follow(inference, edge);
+		pguard_inference_follow(inference, memo, edge);
 		return;
 	}
 	inference->hits[slot->context] = 1;
@@ -134,9 +144,8 @@ void pguard_inference_meet(struct pguard_inference *inference, const struct infe
 		meet_alone(inference, slot);
 		return;
 	}
-	edge = pguard_memo_find(&course->memo, verdict, slot->key);
-	if (edge) {
-		pguard_inference_follow(inference, edge);
+	if (pguard_memo_find(&course->memo, verdict, slot->key, &edge)) {
+		pguard_inference_follow(inference, &course->memo, edge);
 	} else if (!pguard_memo_has_met(pguard_memo_known(verdict), slot->context)) {
 		meet_new(inference, slot);
 	} else {
@@ -178,11 +187,12 @@ static u64 limit(const struct pguard_inference *inference, const struct pguard_v
 u64 pguard_inference_limit(const struct pguard_inference *inference, u64 elapsed)
 {
 	const struct infer_table *table = &inference->course->table;
+	/* Pairs with whoever changes it; READ_ONCE() and what depends on it. */
 	const struct pguard_verdict *verdict = READ_ONCE(inference->verdict);
 	u16 best = READ_ONCE(verdict->early);
 	u64 threshold;
 
-	if (best != INFER_NO_TYPE && verdict != pguard_memo_begin(&inference->course->memo)) {
+	if (best < table->nr_types && verdict != pguard_memo_begin(&inference->course->memo)) {
 		threshold = table->types[best].threshold_ns;
 		if (!threshold || elapsed <= threshold)
 			return threshold;
@@ -209,14 +219,15 @@ u64 pguard_inference_threshold(const struct pguard_inference *inference)
 /**
  * pguard_inference_margin() - how far the unit's type is ahead of the next
  * @inference: of any thread, not by the paper's rule
+ * @verdict: the unit's, read once
  * @is_final: it has ended
  *
  * Context: any; an RCU section for another's.
  * Return: as infer_margin()
  */
-u32 pguard_inference_margin(const struct pguard_inference *inference, bool is_final)
+u32 pguard_inference_margin(const struct pguard_inference *inference,
+			    const struct pguard_verdict *verdict, bool is_final)
 {
-	const struct pguard_verdict *verdict = READ_ONCE(inference->verdict);
 	const struct pguard_known *known;
 
 	if (verdict == &inference->own)
@@ -259,17 +270,17 @@ static u32 next_met(const struct pguard_inference *inference,
 /**
  * pguard_inference_met() - the contexts the unit met so far
  * @inference: of any thread
+ * @verdict: the unit's, read once
  * @ret: room for @room of them
  * @room: of more, those with the smallest numbers are told
  *
  * Context: any; an RCU section for another's.
  * Return: how many they are.
  */
-u32 pguard_inference_met(const struct pguard_inference *inference, struct perfguard_met *ret,
-			 u32 room)
+u32 pguard_inference_met(const struct pguard_inference *inference,
+			 const struct pguard_verdict *verdict, struct perfguard_met *ret, u32 room)
 {
 	const struct infer_table *table = &inference->course->table;
-	const struct pguard_verdict *verdict = READ_ONCE(inference->verdict);
 	u32 nr_unknown = min_t(u32, READ_ONCE(inference->nr_unknown), PGUARD_UNKNOWN_KEPT);
 	u32 nr = 0, i;
 

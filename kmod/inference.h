@@ -22,8 +22,8 @@ enum { PGUARD_UNKNOWN_KEPT = 4 };
  * @boundary: the wait in which the thread was last; in @profile, NULL at first
  * @frame: stack pointer of the loop's frame, 0 if not known
  * @checks: ticks of pguard_clock() that guards took in this unit
- * @verdict: what it met so far says of it: in the loop's memo; or @own, where the
- *	memo has none
+ * @verdict: what it met so far says of it: in the loop's memo; or @own, where that
+ *	has none and could take none
  * @nr_unknown: hits in contexts that the profile does not know, in this unit;
  *	the first ones are in @unknown
  * @is_marked: an event of this unit was met
@@ -64,7 +64,7 @@ void pguard_inference_free(struct pguard_inference *inference);
 /* A unit begins. */
 static __always_inline void pguard_inference_begin(struct pguard_inference *inference)
 {
-	inference->verdict = pguard_memo_begin(&inference->course->memo);
+	WRITE_ONCE(inference->verdict, pguard_memo_begin(&inference->course->memo));
 	inference->checks = 0;
 	inference->nr_unknown = 0;
 	inference->is_marked = false;
@@ -84,18 +84,20 @@ static __always_inline void pguard_inference_meet_again(struct pguard_inference 
 		++*hits;
 }
 
-/* The unit hit a guard, of which the loop's memo knows what that means. */
+/* The unit hit a guard, and the loop's memo knows what that means. */
 static __always_inline void pguard_inference_follow(struct pguard_inference *inference,
+						    const struct pguard_memo *memo,
 						    const struct pguard_edge *edge)
 {
-	const struct pguard_verdict *to = pguard_memo_at(&inference->course->memo, edge);
+	const struct pguard_verdict *to = pguard_memo_at(memo, edge);
 
 	if (to == inference->verdict) {
 		pguard_inference_meet_again(inference, edge->context);
 		return;
 	}
 	inference->hits[edge->context] = 1;
-	WRITE_ONCE(inference->verdict, to);
+	/* The thread may have made it just now; pairs with pguard_inference_limit(). */
+	smp_store_release(&inference->verdict, to);
 }
 
 /* Is a unit that ended like those that training saw of its type? */
@@ -107,9 +109,10 @@ static __always_inline bool pguard_inference_fits(const struct pguard_inference 
 u64 pguard_inference_limit(const struct pguard_inference *inference, u64 elapsed);
 u64 pguard_inference_largest(const struct pguard_inference *inference);
 u64 pguard_inference_threshold(const struct pguard_inference *inference);
-u32 pguard_inference_margin(const struct pguard_inference *inference, bool is_final);
-u32 pguard_inference_met(const struct pguard_inference *inference, struct perfguard_met *ret,
-			 u32 room);
+u32 pguard_inference_margin(const struct pguard_inference *inference,
+			    const struct pguard_verdict *verdict, bool is_final);
+u32 pguard_inference_met(const struct pguard_inference *inference,
+			 const struct pguard_verdict *verdict, struct perfguard_met *ret, u32 room);
 u32 pguard_inference_type_id(const struct pguard_inference *inference, u16 type);
 
 #endif /* _PGUARD_INFERENCE_H */

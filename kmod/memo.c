@@ -17,7 +17,9 @@ static u32 nr_places(u32 nr_known)
 	return PGUARD_MEMO_EDGES * nr_known + PGUARD_MEMO_STEPS;
 }
 
-/* Bytes of a memo for a loop with so many contexts, a multiple of 8. */
+static_assert(sizeof(struct pguard_known) == PGUARD_MEMO_ALIGN);
+
+/* Bytes of a memo for a loop with so many contexts, a multiple of PGUARD_MEMO_ALIGN. */
 size_t pguard_memo_room(u32 nr_contexts)
 {
 	u32 nr = max_known(nr_contexts);
@@ -29,7 +31,7 @@ size_t pguard_memo_room(u32 nr_contexts)
  * pguard_memo_init() - a memo that knows nothing
  * @memo: of a loop
  * @nr_contexts: it has
- * @room: of pguard_memo_room()
+ * @room: of pguard_memo_room(), at a multiple of PGUARD_MEMO_ALIGN
  *
  * The caller makes the first verdict.
  */
@@ -64,6 +66,7 @@ static u64 number_of(u32 context)
  * @context: index
  *
  * Context: any.
+ * Return: whether they did.
  */
 bool pguard_memo_has_met(const struct pguard_known *known, u32 context)
 {
@@ -129,8 +132,9 @@ static const struct pguard_edge *add(struct pguard_memo *memo, const struct pgua
 	struct pguard_edge *edge = find_place(memo, key);
 	u32 to;
 
-	if (!edge)
-		return NULL;
+	/* Another thread may have come before. */
+	if (!edge || edge->key == key)
+		return edge;
 	to = known ? next(memo, from, slot->context, known) : from - memo->known;
 	if (to == memo->max_known)
 		return NULL;

@@ -25,11 +25,12 @@
 #include <perfguard/infer.h>
 
 enum {
+	PGUARD_MEMO_ALIGN = 64,		/* of its room, so that a verdict is in one cache line */
 	PGUARD_MEMO_LEAST = 32,		/* verdicts of a memo */
-	PGUARD_MEMO_MOST = 512,
+	PGUARD_MEMO_MOST = 1024,
 	PGUARD_MEMO_PER_CONTEXT = 4,
-	PGUARD_MEMO_EDGES = 4,		/* for each verdict */
-	PGUARD_MEMO_STEPS = 8,		/* that an edge may be from its place */
+	PGUARD_MEMO_EDGES = 2,		/* for each verdict */
+	PGUARD_MEMO_STEPS = 16,		/* that an edge may be from its place */
 	PGUARD_MEMO_SHIFT = 48,		/* of a verdict's number in an edge's key */
 };
 
@@ -43,11 +44,14 @@ static_assert(PGUARD_MEMO_MOST <= 1 << (63 - PGUARD_MEMO_SHIFT));
 /**
  * struct pguard_verdict - what the contexts that a unit met say about it
  * @edges: what the keys of the edges from it have above their contexts'
- * @soon: until it has run for so many ticks of pguard_clock(), it is not late
- * @within: if it ends in fewer ticks it is in time and fits its type; of some
- *	seconds at most, 0 if it does not fit
+ * @soon: until it has run for so many ticks of pguard_clock(), it is not late;
+ *	0 without @early
+ * @within: if it ends in fewer ticks it is in time and fits its type; some
+ *	seconds at most; 0 if it does not fit, without @final, and by the paper's
+ *	rule
  * @type: if it ends now, index in the profile; means nothing without @final
- * @early: type of the loop while it runs, or INFER_NO_TYPE
+ * @early: type of the loop while it runs, or INFER_NO_TYPE; others read it while
+ *	the thread changes a verdict that is in no memo: READ_ONCE
  * @final: the same if it ends now
  * @fits: if it ends now it is like those that training saw of its type
  */
@@ -63,7 +67,7 @@ struct pguard_verdict {
 
 /**
  * struct pguard_known - a verdict of a memo, and what is seldom asked
- * @verdict: the same as that of its set
+ * @verdict: about units that met its set of contexts
  * @before: without one of its contexts: where it was come to from first; NULL
  *	if it has none
  * @context: that one
@@ -125,13 +129,15 @@ const struct pguard_edge *pguard_memo_add(struct pguard_memo *memo,
 					  const struct pguard_known *known);
 
 /* Of units that met nothing yet. */
-static __always_inline const struct pguard_verdict *pguard_memo_begin(const struct pguard_memo *memo)
+static __always_inline const struct pguard_verdict *
+pguard_memo_begin(const struct pguard_memo *memo)
 {
 	return &memo->known->verdict;
 }
 
-static __always_inline const struct pguard_verdict *pguard_memo_at(const struct pguard_memo *memo,
-								   const struct pguard_edge *edge)
+/* Where an edge leads to. */
+static __always_inline const struct pguard_verdict *
+pguard_memo_at(const struct pguard_memo *memo, const struct pguard_edge *edge)
 {
 	return &memo->known[edge->to].verdict;
 }
@@ -140,30 +146,30 @@ static __always_inline const struct pguard_verdict *pguard_memo_at(const struct 
  * pguard_memo_find() - a unit with a verdict hits a guard
  * @memo: of the loop
  * @from: the verdict, in the memo or nowhere
- * @key: infer_key() of the hit
+ * @key: infer_key() of the hit, of a guard of the profile
  *
- * A depth that is none may lead to another's context, if it is off by a multiple
- * of 4 GiB: but a stack pointer that is not the thread's stack's is hardly at a
- * depth of a context by its lower half.
+ * @edge: set to what that means
  *
  * Context: any.
- * Return: what that means, NULL if it is not known.
+ * Return: false if it is not known.
  */
-static __always_inline const struct pguard_edge *
-pguard_memo_find(const struct pguard_memo *memo, const struct pguard_verdict *from, u64 key)
+static __always_inline bool pguard_memo_find(const struct pguard_memo *memo,
+					     const struct pguard_verdict *from, u64 key,
+					     const struct pguard_edge **edge)
 {
-	const struct pguard_edge *edge;
+	const struct pguard_edge *at;
 	u64 found;
 
 	key += from->edges;
-	edge = &memo->edges[key * INFER_GOLDEN >> memo->shift];
+	at = &memo->edges[key * INFER_GOLDEN >> memo->shift];
 	/* The last one of all is never taken. */
-	while ((found = smp_load_acquire(&edge->key)) != key) {
-		if (found == INFER_NO_KEY)
-			return NULL;
-		edge++;
+	for (; (found = smp_load_acquire(&at->key)) != INFER_NO_KEY; at++) {
+		if (likely(found == key)) {
+			*edge = at;
+			return true;
+		}
 	}
-	return edge;
+	return false;
 }
 
 /* What a memo knows of a verdict that is in it. */

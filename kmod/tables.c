@@ -271,6 +271,12 @@ static int make_contexts(struct pguard_profile *profile, struct netlink_ext_ack 
 	return 0;
 }
 
+/* Bytes of a loop's table, before its memo. */
+static size_t table_room(const struct infer_table *table)
+{
+	return ALIGN(infer_room(table), PGUARD_MEMO_ALIGN);
+}
+
 /* Complete the table of a loop, and its memo. */
 static int complete_course(struct pguard_course *course, void *room,
 			   struct netlink_ext_ack *extack)
@@ -282,7 +288,7 @@ static int complete_course(struct pguard_course *course, void *room,
 		return refuse(extack, "two contexts of an event loop are equal");
 	if (ret)
 		return refuse(extack, "a weight is too large, or of a type that is not there");
-	pguard_memo_init(&course->memo, table->nr_contexts, room + infer_room(table));
+	pguard_memo_init(&course->memo, table->nr_contexts, room + table_room(table));
 	return pguard_verdict_make_first(course);
 }
 
@@ -297,7 +303,7 @@ static int complete_tables(struct pguard_profile *profile, struct netlink_ext_ac
 
 	for (i = 0; i < profile->nr_courses; i++) {
 		table = &profile->courses[i].table;
-		size += infer_room(table) + pguard_memo_room(table->nr_contexts);
+		size += table_room(table) + pguard_memo_room(table->nr_contexts);
 	}
 	profile->room = table_new(profile, size, 1);
 	if (!profile->room)
@@ -309,7 +315,7 @@ static int complete_tables(struct pguard_profile *profile, struct netlink_ext_ac
 		ret = complete_course(&profile->courses[i], room, extack);
 		if (ret)
 			return ret;
-		room += infer_room(table) + pguard_memo_room(table->nr_contexts);
+		room += table_room(table) + pguard_memo_room(table->nr_contexts);
 		cond_resched();
 	}
 	return 0;

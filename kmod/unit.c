@@ -96,13 +96,13 @@ static void describe(const struct pguard_task *state, const struct pguard_infere
 	record->profile_id = profile->id;
 	record->type_id = pguard_inference_type_id(inference, type);
 	if (!(profile->flags & PERFGUARD_PROFILE_FLAGS_PAPER))
-		record->margin = pguard_inference_margin(inference, is_final);
+		record->margin = pguard_inference_margin(inference, verdict, is_final);
 	record->check_ns = pguard_clock_ns(READ_ONCE(inference->checks));
 	if (is_final)
 		record->is_novel = pguard_unit_verdict(state, inference, &record->threshold_ns);
 	record->is_thinned = READ_ONCE(inference->course->nr_shed);
 	if (record->met)
-		record->nr_met = pguard_inference_met(inference, record->met, MAX_MET);
+		record->nr_met = pguard_inference_met(inference, verdict, record->met, MAX_MET);
 }
 
 /**

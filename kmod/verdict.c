@@ -64,11 +64,12 @@ void pguard_verdict_make_known(struct pguard_known *known, const struct pguard_c
 {
 	const struct infer_table *table = &course->table;
 
+	*known = (struct pguard_known){ .limit_ns = infer_limit(table, state) };
+	if (!table->paper) {
+		known->margin_early = infer_margin(table, state, 0);
+		known->margin_final = infer_margin(table, state, 1);
+	}
 	pguard_verdict_make(&known->verdict, course, state);
-	known->set = 0;
-	known->limit_ns = infer_limit(table, state);
-	known->margin_early = table->paper ? 0 : infer_margin(table, state, 0);
-	known->margin_final = table->paper ? 0 : infer_margin(table, state, 1);
 }
 
 /**

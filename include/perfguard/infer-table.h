@@ -83,12 +83,10 @@ struct infer_context {
  * struct infer_slot - of the hash table that contexts are found by
  * @key: infer_key() of its context; INFER_NO_KEY if it has none
  * @context: index
- * @seen: where in a state the context's struct infer_seen is
  */
 struct infer_slot {
 	__u64 key;
 	__u32 context;
-	__u32 seen;
 };
 
 #define INFER_NO_KEY (~0ull)
@@ -110,7 +108,7 @@ struct infer_score {
 				__u32 hits; /* the paper's */
 			};
 			__u16 matched; /* contexts met that it is a candidate of */
-			__u16 round; /* of another one: it is the start score */
+			__u16 epoch; /* of another one: it is the start score */
 		};
 		__u64 word;
 	};
@@ -184,16 +182,14 @@ struct infer_seen {
 
 /**
  * struct infer_state - a thread's unit
- * @epoch: number of the unit, from 1 to 65535; what was seen in another is void
- * @round: number of the counting, from 1 to 65535; scores of another are void
- * @contexts: different contexts counted
+ * @epoch: number of the unit, from 1 to 65535; what bears another is void
+ * @contexts: different contexts met
  * @best_early: standing of the type with the highest early score, 0 if there is none
  * @best_final: standing of the type with the highest final score, the same
  * @scores: by rank less 1; a struct infer_seen for each 32 contexts follows
  */
 struct infer_state {
-	__u16 epoch;
-	__u16 round;
+	__u32 epoch;
 	__u32 contexts;
 	__u32 best_early;
 	__u32 best_final;
@@ -368,9 +364,6 @@ static inline int infer_put(const struct infer_table *table, struct infer_slot *
 			return -EEXIST;
 	slots[at].key = key;
 	slots[at].context = i;
-	slots[at].seen = (__u32)(sizeof(struct infer_state) +
-				 table->nr_types * sizeof(struct infer_score) +
-				 i / 32 * sizeof(struct infer_seen));
 	return steps;
 }
 

@@ -51,42 +51,16 @@ static inline struct infer_seen *infer_seen(const struct infer_table *table,
 	return (struct infer_seen *)&state->scores[table->nr_types];
 }
 
-/* Is there no epoch for a further unit?  Seldom true. */
-static inline int infer_is_spent(const struct infer_state *state)
-{
-	return state->epoch == 0xffff;
-}
-
-/* Begin epochs anew if it is: nothing may look as if it were of one to come. */
+/* Begin epochs anew: nothing may look as if it were of one to come. */
 static inline void infer_renew(const struct infer_table *table, struct infer_state *state)
 {
 	struct infer_seen *seen = infer_seen(table, state);
 
-	if (!infer_is_spent(state))
-		return;
+	for (__u32 i = 0; i < table->nr_types; i++)
+		state->scores[i].epoch = 0;
 	for (__u32 i = 0; i < (table->nr_contexts + 31) / 32; i++)
 		seen[i].epoch = 0;
 	state->epoch = 0;
-}
-
-/* A unit begins, in a state that is not spent: nothing was met. */
-static inline void infer_begin_next(struct infer_state *state)
-{
-	state->epoch++;
-}
-
-/* All scores are start scores; of what was met nothing is counted. */
-static inline void infer_begin_count(const struct infer_table *table, struct infer_state *state)
-{
-	if (state->round == 0xffff) {
-		for (__u32 i = 0; i < table->nr_types; i++)
-			state->scores[i].round = 0;
-		state->round = 0;
-	}
-	state->round++;
-	state->contexts = 0;
-	state->best_early = table->begin_early;
-	state->best_final = table->begin_final;
 }
 
 /**
@@ -96,26 +70,12 @@ static inline void infer_begin_count(const struct infer_table *table, struct inf
  */
 static inline void infer_begin(const struct infer_table *table, struct infer_state *state)
 {
-	infer_renew(table, state);
-	infer_begin_next(state);
-	infer_begin_count(table, state);
-}
-
-/* Is it the first hit of the slot's context in this unit?  From now on it was met. */
-static inline int infer_see(const struct infer_slot *slot, struct infer_state *state)
-{
-	struct infer_seen *seen = (void *)((char *)state + slot->seen);
-	__u32 bit = 1u << slot->context % 32;
-
-	if (seen->epoch != state->epoch) {
-		seen->epoch = state->epoch;
-		seen->bits = bit;
-		return 1;
-	}
-	if (seen->bits & bit)
-		return 0;
-	seen->bits |= bit;
-	return 1;
+	if (state->epoch >= 0xffff)
+		infer_renew(table, state);
+	state->epoch++;
+	state->contexts = 0;
+	state->best_early = table->begin_early;
+	state->best_final = table->begin_final;
 }
 
 /* The unit met context @i. */
@@ -144,7 +104,7 @@ static inline int infer_get(const struct infer_table *table, const struct infer_
 {
 	const struct infer_score *score = &state->scores[table->rank_of[type] - 1];
 
-	if (score->round != state->round)
+	if (score->epoch != state->epoch)
 		return infer_base(table, type, is_final);
 	return (is_final ? score->final : score->early) - INFER_ZERO;
 }
@@ -183,13 +143,13 @@ static inline void infer_add_all(const struct infer_table *table, struct infer_s
 	const struct infer_candidate *end = candidate + table->contexts[context].nr_weights;
 	__u32 early = state->best_early, final = state->best_final;
 	const struct infer_score *starts = table->starts;
-	__u16 round = state->round;
+	__u16 epoch = (__u16)state->epoch;
 
 	for (; candidate < end; candidate++) {
 		__u64 rank = candidate->rank;
 		struct infer_score sum;
 
-		if (state->scores[rank - 1].round == round)
+		if (state->scores[rank - 1].epoch == epoch)
 			sum = state->scores[rank - 1];
 		else
 			sum = starts[rank - 1];
@@ -198,7 +158,7 @@ static inline void infer_add_all(const struct infer_table *table, struct infer_s
 		else
 			sum = infer_sum_all(sum, *candidate);
 		state->scores[rank - 1].word = sum.word;
-		state->scores[rank - 1].round = round;
+		state->scores[rank - 1].epoch = epoch;
 		early = infer_max(early, infer_standing(sum.early, (__u32)rank));
 		final = infer_max(final, infer_standing(sum.final, (__u32)rank));
 	}
@@ -211,8 +171,8 @@ static inline void infer_count_one(struct infer_state *state, __u16 rank)
 	struct infer_score *score = &state->scores[rank - 1];
 	__u32 best = state->best_early;
 
-	if (score->round != state->round) {
-		score->round = state->round;
+	if (score->epoch != state->epoch) {
+		score->epoch = (__u16)state->epoch;
 		score->hits = 0;
 	}
 	score->hits++;
@@ -263,8 +223,10 @@ static inline void infer_count(const struct infer_table *table, struct infer_sta
 static inline int infer_meet(const struct infer_table *table, const struct infer_slot *slot,
 			     struct infer_state *state)
 {
-	int is_new = infer_see(slot, state);
+	int is_new = !infer_has_met(table, state, slot->context);
 
+	if (is_new)
+		infer_mark(table, state, slot->context);
 	if (table->paper)
 		infer_count(table, state, slot->context, is_new);
 	else if (is_new)
@@ -388,7 +350,7 @@ static inline int infer_matches(const struct infer_state *state, __u16 rank)
 	const struct infer_score *score = &state->scores[rank - 1u];
 
 	return !state->contexts ||
-	       (score->round == state->round && score->matched == (__u16)state->contexts);
+	       (score->epoch == state->epoch && score->matched == (__u16)state->contexts);
 }
 
 /**

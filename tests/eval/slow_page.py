@@ -127,6 +127,26 @@ def changes(row, before):
     return out
 
 
+def compared(row, before):
+    """How many numbers changes() looks at."""
+    now, then = summary(row), summary(before)
+    return 2 + (None not in (now["d"], then["d"])) + (now["is_sure"] and then["is_sure"])
+
+
+def pairs(results):
+    """[(this run, the one before)] of cases that have both."""
+    return [runs[:2] for runs in results.values()
+            if len(runs) > 1 and not runs[0]["error"] and not runs[1]["error"]]
+
+
+def compared_text(results):
+    numbers = sum(compared(*pair) for pair in pairs(results))
+    beyond = sum(len(changes(*pair)) for pair in pairs(results))
+    days = sorted({pair[1]["date"] for pair in pairs(results)})
+    return (f"{numbers} numbers compared with those of {', '.join(days)}: "
+            f"{beyond} not within their noise") if days else "Nothing to compare with"
+
+
 def overheads(overhead):
     """With all guards, and without any."""
     return [f"{100 * overhead[share]:.2f} % +- {100 * overhead[noise]:.2f}"
@@ -179,9 +199,9 @@ def notes(results):
     for name, runs in results.items():
         for miss in misses(runs[0]):
             yield f"{name}: missed: {miss}"
-        if len(runs) > 1 and not runs[0]["error"] and not runs[1]["error"]:
-            for change in changes(*runs[:2]):
-                yield f"{name}: not as on {runs[1]['date']}: {change}"
+        for now, before in pairs({name: runs}):
+            for change in changes(now, before):
+                yield f"{name}: not as on {before['date']}: {change}"
 
 
 def text(results):
@@ -189,7 +209,7 @@ def text(results):
     widths = [max(len(line[place]) for line in lines) for place in range(len(COLUMNS))]
     out = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip()
            for line in lines]
-    return "\n".join([*out, "", *notes(results), tally_text(results)])
+    return "\n".join([*out, "", *notes(results), compared_text(results), tally_text(results)])
 
 
 def both(now, before):
@@ -246,7 +266,7 @@ def page(results, known=()):
     """Documentation/evaluation.md; known names all cases that there are."""
     out = ["# Real slow programs, and what is told of them", "",
            "Written by `make eval`; not to be edited.", "", HOW,
-           tally_text(results) + f"; {PAPER}.", "",
+           tally_text(results) + f"; {PAPER}. {compared_text(results)}.", "",
            "| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|"]
     for runs in results.values():
         before = cells(runs[1]) if len(runs) > 1 else [None] * len(COLUMNS)

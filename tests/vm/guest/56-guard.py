@@ -6,11 +6,12 @@ seen, and inference.py what was to be made of it.
 """
 
 import random
+import re
 
 import profile as loading
 from family import Family, Refused
 from inference import Reference
-from perfguard import IS_SLOW, collect, done, ok
+from perfguard import IS_SLOW, TOP, collect, done, ok
 from profile import Context, Profile, Type
 from record import ACCOUNT, RECORD, Recorder
 from scripted import (GUARD, REST, SCRIPTED, UNIT, WAIT, Scripted, Tally, events_of, random_profile,
@@ -50,8 +51,7 @@ def sequence(program, recorder, family, is_paper):
     collect("disarm", "--all")
 
 
-# Of PGUARD_MEMO_MOST, in the module.
-MEMO_MOST = 512
+MEMO_MOST = int(re.search(r"PGUARD_MEMO_MOST = (\d+)", (TOP / "kmod/memo.h").read_text())[1])
 
 
 def unheard(program, script, family, tally, profile):

@@ -47,8 +47,10 @@ class Program:
         self.configure()
         subprocess.run(["chmod", "-R", "a+rwX", str(self.dir)], check=True)
         with open(self.dir / "output", "ab") as output:
+            # Of its own group: Apache's parent process ends its whole group with itself.
             self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL,
-                                            stdout=output, stderr=output, cwd=self.dir)
+                                            stdout=output, stderr=output, cwd=self.dir,
+                                            start_new_session=True)
         self.wait_until(self.is_up, 90, "it does not listen")
         self.wait_until(self.serving_pid, 30, "it has no process that serves")
         self.pid = self.serving_pid()
