@@ -51,6 +51,10 @@ class Reference:
             self.final = [min(a + b, MOST) for a, b in zip(self.final, vectors[1])]
         if vectors is not None:
             self.met.add((guard, depth))
+        return self.so_far()
+
+    def so_far(self):
+        """The id of the type of a unit that runs; 0 for none."""
         return self.id(self._best(self.counts if self.is_paper else self.early))
 
     def _best(self, scores):
@@ -58,6 +62,13 @@ class Reference:
             return None
         top = max(scores)
         return next(i for i in self.rank if scores[i] == top)
+
+    def margin(self, is_final):
+        """How far the best type is ahead of the next; 0 by the paper's rule, which has none."""
+        if self.is_paper:
+            return 0
+        scores = sorted(self.final if is_final else self.early)
+        return min(scores[-1] - scores[-2], MOST)
 
     def id(self, index):
         return 0 if index is None else self.types[index].id
