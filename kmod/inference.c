@@ -70,6 +70,7 @@ static void judge(struct pguard_inference *inference)
 	WRITE_ONCE(own->early, verdict.early);
 	own->final = verdict.final;
 	own->fits = verdict.fits;
+	/* Pairs with pguard_inference_limit(). */
 	smp_store_release(&inference->verdict, own);
 }
 
