@@ -147,7 +147,6 @@ pguard_memo_at(const struct pguard_memo *memo, const struct pguard_edge *edge)
  * @memo: of the loop
  * @from: the verdict, in the memo or nowhere
  * @key: infer_key() of the hit, of a guard of the profile
- *
  * @edge: set to what that means
  *
  * Context: any.
