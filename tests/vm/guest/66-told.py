@@ -15,7 +15,7 @@ from perfguard import IS_SLOW, MS, collect, done, note, ok
 from scripted import NAP, WAIT, Scripted, random_profile, random_script
 
 SEED = 20261123
-LATE_UNITS = 25
+LATE_UNITS = 15
 MANY_UNITS = 4000 if IS_SLOW else 9000
 THRESHOLD = 10 * MS
 NAP_US = 30000
