@@ -75,7 +75,8 @@ static void check(struct pguard_task *state, struct pguard_inference *inference,
 	u64 ticks = pguard_guard_ticks(state, inference, now);
 	u64 elapsed, limit;
 
-	if (ticks <= inference->verdict->soon || state->unit & PGUARD_PHASE_LATE || inference->is_quiet)
+	if (ticks <= inference->verdict->soon || state->unit & PGUARD_PHASE_LATE ||
+	    inference->is_quiet)
 		return;
 	elapsed = pguard_clock_ns(ticks);
 	limit = pguard_inference_limit(inference, elapsed);

@@ -275,10 +275,8 @@ struct told {
 	bool fits;
 };
 
-static struct told tell(const struct fixture *fixture)
+static struct told tell(const struct infer_table *table, const struct infer_state *state)
 {
-	const struct infer_table *table = &fixture->table;
-	const struct infer_state *state = fixture->state;
 	struct told told;
 
 	memset(&told, 0, sizeof(told));
@@ -295,16 +293,19 @@ static struct told tell(const struct fixture *fixture)
 /* The same of the same contexts in another order. */
 static bool recount_agrees(const struct fixture *fixture, const bool *met)
 {
-	struct told before = tell(fixture), after;
+	const struct infer_table *table = &fixture->table;
+	struct infer_state *state = calloc(1, infer_state_size(table));
+	struct told before = tell(table, fixture->state), after;
 
-	infer_begin(&fixture->table, fixture->state);
-	for (uint32_t i = fixture->table.nr_contexts; i--;) {
+	infer_begin(table, state);
+	for (uint32_t i = table->nr_contexts; i--;) {
 		if (!met[i])
 			continue;
-		infer_mark(&fixture->table, fixture->state, i);
-		infer_add(&fixture->table, fixture->state, i);
+		infer_mark(table, state, i);
+		infer_add(table, state, i);
 	}
-	after = tell(fixture);
+	after = tell(table, state);
+	free(state);
 	return !memcmp(&before, &after, sizeof(before));
 }
 
@@ -358,7 +359,7 @@ static void test_random(void)
 		all_right &= run_units(fixture, truth, 10, &error);
 		fixture->state->epoch = UINT16_MAX - 5;
 		all_wrap &= run_units(fixture, truth, 10, &error);
-		all_wrap &= fixture->state->epoch < 100;
+		all_wrap &= fixture->state->epoch < 10;
 		fixture->table.nr_safe = synthetic_below(4);
 		all_careful &= run_units(fixture, truth, 10, &error);
 		free(fixture->state);

@@ -95,6 +95,7 @@ enum { NOP = 1 };	/* of the guards */
 static double free_again[NR_GUARDS], free_first[NR_GUARDS], free_unit, free_wait, free_fault;
 static double free_event, free_queue, free_other, free_alike, free_site, free_next;
 
+/* A call behind two others. */
 static double free_behind;
 
 /* With guards: a unit with bare(). */
@@ -169,7 +170,7 @@ static __attribute__((noinline)) uint64_t repeat_empty(void (*call)(void))
 	return took;
 }
 
-/* The same, behind a hit that the loop's memo may not know. */
+/* Calls in the unit that runs, behind a hit that the loop's memo may not know. */
 static __attribute__((noinline)) uint64_t repeat_behind(void (*call)(void))
 {
 	uint64_t start;
@@ -338,7 +339,6 @@ static void measure_hits(void)
 	uint64_t stepped = 0;
 
 	hit_unit = least(repeat_units, bare);
-
 	for (int i = 1; i < NR_GUARDS; i++) {
 		uint64_t now_stepped;
 

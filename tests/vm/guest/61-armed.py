@@ -11,7 +11,7 @@ from inference import Reference
 from perfguard import IS_SLOW, MS, collect, done, note, ok
 from profile import Context, Profile, Type, armed
 from record import ACCOUNT, RECORD, Recorder
-from scripted import (NAP, NOVEL, SCRIPTED, WAIT, Scripted, Tally, events_of,
+from scripted import (NAP, NOVEL, SCRIPTED, WAIT, Scripted, Tally, ends_of, events_of,
                       random_profile, random_script)
 
 SEED = 20161113
@@ -47,17 +47,6 @@ def later(family, recorder):
     recorder.ask("close")
     program.end()
     collect("disarm", "--all")
-
-
-def ends_of(reference, units):
-    """[(type id, fits)] of a thread's units."""
-    found = []
-    for calls in units[:-1]:
-        reference.begin()
-        for guard, depth in calls:
-            reference.hit(guard, depth)
-        found.append(reference.end())
-    return found
 
 
 def is_part(some, calls):

@@ -52,7 +52,8 @@ def wanted_of(reference, calls):
     counts = Counter(call for call in calls if call in reference.known)
     known = [(*context, min(count, MAX_HITS)) for context, count in sorted(counts.items())]
     at_end, fits = reference.end()
-    return known, (reference.so_far(), reference.margin(False)), (at_end, reference.margin(True), not fits)
+    return (known, (reference.so_far(), reference.margin(False)),
+            (at_end, reference.margin(True), not fits))
 
 
 def judge(text, records, units, reference):

@@ -122,6 +122,17 @@ def events_of(recorder):
     return found
 
 
+def ends_of(reference, units):
+    """[(type id, fits)] of a thread's units."""
+    found = []
+    for calls in units[:-1]:
+        reference.begin()
+        for guard, depth in calls:
+            reference.hit(guard, depth)
+        found.append(reference.end())
+    return found
+
+
 class Tally:
     """How the module's events compare with what they should be."""
 
@@ -172,11 +183,7 @@ class Tally:
 
     def count(self, reference, units):
         """A thread's units, of which there are no events."""
-        for calls in units[:-1]:
-            reference.begin()
-            for guard, depth in calls:
-                reference.hit(guard, depth)
-            kind, fits = reference.end()
+        for calls, (kind, fits) in zip(units, ends_of(reference, units)):
             self.hits += len(calls)
             self.ends += 1
             self.novel += not fits
