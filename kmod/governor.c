@@ -7,6 +7,8 @@
  * to that (spending.c).  Else each guard has a plan, and one that is far beyond it
  * is shed: taken off, and tried again later.
  *
+ * It also gives event loops larger memos, where theirs are crowded.
+ *
  * All is done by a work, in a turn at each target: a probe must not be taken off
  * by its own handler.  Where an order has the turn, the work comes again later.
  */
@@ -21,6 +23,7 @@
 #include "shed.h"
 #include "spending.h"
 #include "turn.h"
+#include "verdict.h"
 
 #include <linux/jiffies.h>
 #include <linux/math64.h>
@@ -100,6 +103,20 @@ static bool profile_govern(struct pguard_target *target, struct pguard_profile *
 	return any;
 }
 
+/* So that units are known of by a memo, as far as may be. */
+static void memos_govern(struct pguard_profile *profile)
+{
+	struct pguard_memo *memo;
+	u32 i;
+
+	for (i = 0; i < profile->nr_courses; i++) {
+		memo = profile->courses[i].memo;
+		if (pguard_memo_wants_more(memo))
+			WRITE_ONCE(profile->bytes, profile->bytes +
+						   pguard_verdict_grow(&profile->courses[i]));
+	}
+}
+
 static bool target_is_guarded(const struct pguard_target *target)
 {
 	return rcu_access_pointer(target->profile);
@@ -117,6 +134,7 @@ static void target_govern(struct pguard_target *target)
 		any = pguard_spending_look(target, profile);
 	else
 		any = profile_govern(target, profile);
+	memos_govern(profile);
 	/* One wait for all; then they can be put on again. */
 	if (any)
 		pguard_probe_sync();

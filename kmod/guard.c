@@ -84,15 +84,24 @@ static void check(struct pguard_task *state, struct pguard_inference *inference,
 		pguard_guarded_late(state, regs, elapsed);
 }
 
+static void see_to(struct pguard_task *state, enum pguard_meeting meeting)
+{
+	if (meeting == PGUARD_MEETING_CROWDED)
+		mod_delayed_work(system_unbound_wq, &pguard_governor, 0);
+	else if (meeting == PGUARD_MEETING_LOST)
+		atomic64_inc(&state->target->untracked);
+}
+
 /* That an event site was met tells nothing where training had no guard there. */
-static void meet(const struct pguard_site *site, struct pguard_inference *inference, u32 depth)
+static void meet(const struct pguard_site *site, struct pguard_task *state,
+		 struct pguard_inference *inference, u32 depth)
 {
 	const struct infer_table *table = &inference->course->table;
 	u64 key = infer_key(site->id, depth);
 	const struct infer_slot *slot = infer_find(table, key);
 
 	if (slot->key == key)
-		pguard_inference_meet(inference, slot);
+		see_to(state, pguard_inference_meet(inference, slot));
 	else if (!site->is_event)
 		pguard_inference_meet_unknown(inference, site->id, depth);
 }
@@ -116,7 +125,7 @@ static void hit(const struct pguard_site *site, struct pguard_task *state,
 		pguard_guarded_event_site(state, now);
 	if (!(state->unit & PGUARD_PHASE_RUNNING))
 		return count_stray(site->profile, now);
-	meet(site, inference, depth);
+	meet(site, state, inference, depth);
 	if (pguard_stream_wants_units(state->target))
 		stream_hit(state, inference, site->id, depth);
 	check(state, inference, regs, now);

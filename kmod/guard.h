@@ -99,24 +99,22 @@ pguard_guard_hit(const struct pguard_site *site, const struct pt_regs *regs,
 {
 	struct pguard_inference *inference;
 	const struct pguard_edge *edge;
-	struct pguard_memo *memo;
 	u64 key;
 
 	hit->state = pguard_guard_state(site);
 	if (unlikely(!hit->state || pguard_stream_is_open()))
 		return PGUARD_GUARD_UNUSUAL;
 	inference = pguard_task_inference(hit->state);
-	memo = &inference->course->memo;
 	/* A depth that is none, of more than 32 bits, makes another site of it. */
 	key = site->key + inference->frame - regs->sp;
 	if (unlikely(key >> 32 != site->id ||
-		     !pguard_memo_find(memo, inference->verdict, key, &edge)))
+		     !pguard_memo_find(inference->memo, inference->verdict, key, &edge)))
 		return PGUARD_GUARD_UNUSUAL;
 	/* A part of the budget is to be told; counted again there, it comes to that at once. */
 	if (unlikely(this_cpu_dec_return(*site->left) < 0))
 		return PGUARD_GUARD_UNUSUAL;
 	this_cpu_inc(site->sums->hits);
-	pguard_inference_follow(inference, memo, edge);
+	pguard_inference_follow(inference, edge);
 	return pguard_guard_end(hit->state, inference, hit->now);
 }
 

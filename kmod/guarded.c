@@ -300,7 +300,7 @@ struct pguard_task *pguard_guarded_enter_event(struct pguard_task *state)
 {
 	state->entered = pguard_clock();
 	if (pguard_unit_has_account(state))
-		pguard_account_mark(&pguard_task_inference(state)->event);
+		pguard_account_mark(pguard_task_inference(state)->event);
 	return state;
 }
 
@@ -375,7 +375,7 @@ void pguard_guarded_event_call(struct pguard_task *state)
 	if (pguard_guarded_take_first(state, inference))
 		return;
 	if (pguard_unit_has_account(state))
-		at.mark = &inference->event;
+		at.mark = inference->event;
 	event_begin(state, inference, &at);
 }
 

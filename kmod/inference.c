@@ -3,7 +3,40 @@
 #include "inference.h"
 
 #include "compat.h"
-#include "pool.h"
+
+#include <linux/build_bug.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+
+/* For loops without event calls, and with. */
+static struct kmem_cache *caches[2];
+
+/* NULL for want of memory. */
+static struct pguard_own *own_new(const struct pguard_inference *inference, gfp_t gfp)
+{
+	return kzalloc(offsetof(struct pguard_own, state) +
+		       infer_state_size(&inference->course->table), gfp | __GFP_NOWARN);
+}
+
+/* The thread keeps it: such units come again. */
+static void own_keep(struct pguard_inference *inference, struct pguard_own *own)
+{
+	/* Pairs with own_of(). */
+	smp_store_release(&inference->own, own);
+}
+
+/* What a thread has, or NULL. */
+static const struct pguard_own *own_of(const struct pguard_inference *inference)
+{
+	return READ_ONCE(inference->own);
+}
+
+static bool is_own(const struct pguard_inference *inference, const struct pguard_verdict *verdict)
+{
+	const struct pguard_own *own = own_of(inference);
+
+	return own && verdict == &own->verdict;
+}
 
 /**
  * pguard_inference_new() - for a thread that comes into an event loop
@@ -17,18 +50,24 @@
 struct pguard_inference *pguard_inference_new(struct pguard_profile *profile,
 					      struct pguard_course *course, gfp_t gfp)
 {
-	u32 size = ALIGN(offsetof(struct pguard_inference, state) +
-			 infer_state_size(&course->table), sizeof(u64));
+	bool has_event = course->has_event_calls;
 	struct pguard_inference *inference;
 
-	inference = pguard_pool_alloc(size + course->table.nr_contexts, gfp | __GFP_NOWARN);
+	inference = kmem_cache_zalloc(caches[has_event], gfp | __GFP_NOWARN);
 	if (!inference)
 		return NULL;
+	inference->has_event = has_event;
 	inference->profile = profile;
 	inference->course = course;
-	inference->size = size + course->table.nr_contexts;
-	inference->hits = (u8 *)inference + size;
-	inference->verdict = pguard_memo_begin(&course->memo);
+	pguard_inference_begin(inference);
+	/* By the paper's rule each hit counts, and no memo serves. */
+	if (course->table.paper) {
+		inference->own = own_new(inference, gfp);
+		if (!inference->own) {
+			kmem_cache_free(caches[has_event], inference);
+			return NULL;
+		}
+	}
 	kref_get(&profile->kref);
 	return inference;
 }
@@ -37,7 +76,8 @@ static void inference_free(struct rcu_head *rcu)
 {
 	struct pguard_inference *inference = container_of(rcu, struct pguard_inference, rcu);
 
-	pguard_pool_free(inference, inference->size);
+	kfree(inference->own);
+	kmem_cache_free(caches[inference->has_event], inference);
 }
 
 /**
@@ -55,75 +95,116 @@ void pguard_inference_free(struct pguard_inference *inference)
 	call_rcu(&inference->rcu, inference_free);
 }
 
-/* From here on the unit's own scores count. */
-static void judge(struct pguard_inference *inference)
+static u32 seat_of(const struct pguard_inference *inference, u32 context)
 {
-	struct pguard_verdict *own = &inference->own;
+	return pguard_seat_get(&inference->course->seats, context);
+}
+
+/* From here on the unit's own scores count. */
+static void judge(struct pguard_inference *inference, struct pguard_own *own)
+{
+	struct pguard_verdict *to = &own->verdict;
 	struct pguard_verdict verdict;
 
-	pguard_verdict_make(&verdict, inference->course, &inference->state);
-	own->edges = verdict.edges;
-	own->soon = verdict.soon;
-	own->within = verdict.within;
-	own->type = verdict.type;
+	pguard_verdict_make(&verdict, inference->course, &own->state);
+	to->edges = verdict.edges;
+	to->soon = verdict.soon;
+	to->within = verdict.within;
+	to->type = verdict.type;
 	/* Others may look at it just now: never a type that it was not. */
-	WRITE_ONCE(own->early, verdict.early);
-	own->final = verdict.final;
-	own->fits = verdict.fits;
+	WRITE_ONCE(to->early, verdict.early);
+	to->final = verdict.final;
+	to->fits = verdict.fits;
 	/* Pairs with pguard_inference_limit(). */
-	smp_store_release(&inference->verdict, own);
+	smp_store_release(&inference->verdict, to);
+}
+
+/* Without memory nothing more can be told of the unit. */
+static enum pguard_meeting lose(struct pguard_inference *inference)
+{
+	/* As in judge(). */
+	smp_store_release(&inference->verdict, &inference->course->lost.verdict);
+	return PGUARD_MEETING_LOST;
 }
 
 /* A hit of a unit by scores of its own: the memo could not take it, or by the paper's rule. */
 static void meet_alone(struct pguard_inference *inference, const struct infer_slot *slot)
 {
 	const struct infer_table *table = &inference->course->table;
+	u32 seat = seat_of(inference, slot->context);
+	struct pguard_own *own = inference->own;
 	bool is_new;
 
-	if (inference->verdict != &inference->own)
-		infer_begin(table, &inference->state);
-	is_new = infer_meet(table, slot, &inference->state);
+	if (inference->verdict != &own->verdict)
+		infer_begin(table, &own->state);
+	is_new = infer_meet(table, slot, &own->state);
 	if (is_new)
-		inference->hits[slot->context] = 1;
+		inference->hits[seat] = 1;
 	else
-		pguard_inference_meet_again(inference, slot->context);
-	if (is_new || infer_early(table, &inference->state) != inference->own.early)
-		judge(inference);
+		pguard_inference_meet_again(inference, seat);
+	if (is_new || infer_early(table, &own->state) != own->verdict.early)
+		judge(inference, own);
 }
 
-/* Count in the thread's state what led to its verdict, and one context more. */
-static void count(struct pguard_inference *inference, u32 context)
+/* Count in @state what led to the unit's verdict, and one context more. */
+static void count(const struct pguard_inference *inference, u32 context, struct infer_state *state)
 {
 	const struct pguard_known *known = pguard_memo_known(inference->verdict);
 	const struct infer_table *table = &inference->course->table;
 
-	infer_begin(table, &inference->state);
+	infer_begin(table, state);
 	for (; known->before; known = known->before) {
-		infer_mark(table, &inference->state, known->context);
-		infer_add(table, &inference->state, known->context);
+		infer_mark(table, state, known->context);
+		infer_add(table, state, known->context);
 	}
-	infer_mark(table, &inference->state, context);
-	infer_add(table, &inference->state, context);
+	infer_mark(table, state, context);
+	infer_add(table, state, context);
+}
+
+/* The memo could not take what a unit met, @own counted it. */
+static void leave_memo(struct pguard_inference *inference, struct pguard_own *own, u32 seat)
+{
+	if (!inference->own)
+		own_keep(inference, own);
+	inference->hits[seat] = 1;
+	judge(inference, own);
 }
 
 /* The first hit of a context, and the memo does not know yet where it leads to. */
-static void meet_new(struct pguard_inference *inference, const struct infer_slot *slot)
+static enum pguard_meeting meet_new(struct pguard_inference *inference,
+				    const struct infer_slot *slot)
 {
-	struct pguard_memo *memo = &inference->course->memo;
+	struct pguard_own *own = inference->own ?: own_new(inference, GFP_NOWAIT);
+	u32 seat = seat_of(inference, slot->context);
+	struct pguard_memo *memo = inference->memo;
 	const struct pguard_edge *edge = NULL;
 	struct pguard_known known;
 
-	count(inference, slot->context);
+	if (!own)
+		return lose(inference);
+	count(inference, slot->context, &own->state);
 	if (!READ_ONCE(memo->is_full)) {
-		pguard_verdict_make_known(&known, inference->course, &inference->state);
-		edge = pguard_memo_add(memo, inference->verdict, slot, &known);
+		pguard_verdict_make_known(&known, inference->course, &own->state);
+		edge = pguard_memo_add(memo, inference->verdict, slot, seat, &known);
 	}
-	if (edge) {
-		pguard_inference_follow(inference, memo, edge);
-		return;
+	if (!edge) {
+		leave_memo(inference, own, seat);
+		return PGUARD_MEETING_DONE;
 	}
-	inference->hits[slot->context] = 1;
-	judge(inference);
+	pguard_inference_follow(inference, edge);
+	if (own != inference->own)
+		kfree(own);
+	return pguard_memo_is_last_straw(memo, edge) ? PGUARD_MEETING_CROWDED :
+						       PGUARD_MEETING_DONE;
+}
+
+/* Once more, and the memo does not know it yet. */
+static void meet_again(struct pguard_inference *inference, const struct infer_slot *slot)
+{
+	u32 seat = seat_of(inference, slot->context);
+
+	pguard_memo_add(inference->memo, inference->verdict, slot, seat, NULL);
+	pguard_inference_meet_again(inference, seat);
 }
 
 /**
@@ -134,43 +215,59 @@ static void meet_new(struct pguard_inference *inference, const struct infer_slot
  * By whatever rule, which may change what the unit is taken for.
  *
  * Context: the thread itself.
+ * Return: what the caller has to see to.
  */
-void pguard_inference_meet(struct pguard_inference *inference, const struct infer_slot *slot)
+enum pguard_meeting pguard_inference_meet(struct pguard_inference *inference,
+					  const struct infer_slot *slot)
 {
-	struct pguard_course *course = inference->course;
 	const struct pguard_verdict *verdict = inference->verdict;
 	const struct pguard_edge *edge;
 
-	if (course->table.paper || verdict == &inference->own) {
+	if (inference->course->table.paper || is_own(inference, verdict)) {
 		meet_alone(inference, slot);
-		return;
+		return PGUARD_MEETING_DONE;
 	}
-	if (pguard_memo_find(&course->memo, verdict, slot->key, &edge)) {
-		pguard_inference_follow(inference, &course->memo, edge);
-	} else if (!pguard_memo_has_met(pguard_memo_known(verdict), slot->context)) {
-		meet_new(inference, slot);
-	} else {
-		pguard_memo_add(&course->memo, verdict, slot, NULL);
-		pguard_inference_meet_again(inference, slot->context);
-	}
+	if (verdict == &inference->course->lost.verdict)
+		return PGUARD_MEETING_DONE;
+	if (pguard_memo_find(inference->memo, verdict, slot->key, &edge))
+		pguard_inference_follow(inference, edge);
+	else if (pguard_memo_has_met(pguard_memo_known(verdict), slot->context))
+		meet_again(inference, slot);
+	else
+		return meet_new(inference, slot);
+	return PGUARD_MEETING_DONE;
 }
 
 /* The unit hit a guard in a context that training did not see. */
 void pguard_inference_meet_unknown(struct pguard_inference *inference, u32 guard, u32 depth)
 {
 	u32 nr = inference->nr_unknown++;
+	struct pguard_own *own;
 
-	if (nr < PGUARD_UNKNOWN_KEPT) {
-		inference->unknown[nr].guard = guard;
-		inference->unknown[nr].depth = depth;
+	if (nr >= PGUARD_UNKNOWN_KEPT)
+		return;
+	if (!inference->own)
+		own_keep(inference, own_new(inference, GFP_NOWAIT));
+	/* Without memory they only count. */
+	own = inference->own;
+	if (own) {
+		own->unknown[nr].guard = guard;
+		own->unknown[nr].depth = depth;
 	}
+}
+
+/* Did a unit with that verdict meet any context? */
+static bool has_met_any(const struct pguard_inference *inference,
+			const struct pguard_verdict *verdict)
+{
+	return is_own(inference, verdict) || pguard_memo_known(verdict)->before;
 }
 
 /* From when on a unit with that verdict is late, whatever it turns out to be, ns. */
 static u64 limit(const struct pguard_inference *inference, const struct pguard_verdict *verdict)
 {
-	if (verdict == &inference->own)
-		return infer_limit(&inference->course->table, &inference->state);
+	if (is_own(inference, verdict))
+		return infer_limit(&inference->course->table, &own_of(inference)->state);
 	return pguard_memo_known(verdict)->limit_ns;
 }
 
@@ -193,7 +290,7 @@ u64 pguard_inference_limit(const struct pguard_inference *inference, u64 elapsed
 	u16 best = READ_ONCE(verdict->early);
 	u64 threshold;
 
-	if (best < table->nr_types && verdict != pguard_memo_begin(&inference->course->memo)) {
+	if (best < table->nr_types && has_met_any(inference, verdict)) {
 		threshold = table->types[best].threshold_ns;
 		if (!threshold || elapsed <= threshold)
 			return threshold;
@@ -231,8 +328,8 @@ u32 pguard_inference_margin(const struct pguard_inference *inference,
 {
 	const struct pguard_known *known;
 
-	if (verdict == &inference->own)
-		return infer_margin(&inference->course->table, &inference->state, is_final);
+	if (is_own(inference, verdict))
+		return infer_margin(&inference->course->table, &own_of(inference)->state, is_final);
 	known = pguard_memo_known(verdict);
 	return is_final ? known->margin_final : known->margin_early;
 }
@@ -257,8 +354,8 @@ static u32 next_met(const struct pguard_inference *inference,
 	const struct pguard_known *known;
 	u32 next = table->nr_contexts;
 
-	if (verdict == &inference->own) {
-		while (from < next && !infer_has_met(table, &inference->state, from))
+	if (is_own(inference, verdict)) {
+		while (from < next && !infer_has_met(table, &own_of(inference)->state, from))
 			from++;
 		return from;
 	}
@@ -268,12 +365,49 @@ static u32 next_met(const struct pguard_inference *inference,
 	return next;
 }
 
+/* The seats, a bit each, that more than one of the contexts have which a unit met. */
+static u64 shared_seats(const struct pguard_inference *inference,
+			const struct pguard_verdict *verdict)
+{
+	u32 nr_contexts = inference->course->table.nr_contexts, i;
+	u64 taken = 0, shared = 0, seat;
+
+	for (i = next_met(inference, verdict, 0); i < nr_contexts;
+	     i = next_met(inference, verdict, i + 1)) {
+		seat = BIT_ULL(seat_of(inference, i));
+		shared |= taken & seat;
+		taken |= seat;
+	}
+	return shared;
+}
+
+/* The hits in contexts that the profile does not know. */
+static u32 tell_unknown(const struct pguard_inference *inference, struct perfguard_met *ret,
+			u32 room)
+{
+	u32 nr_unknown = min3(READ_ONCE(inference->nr_unknown), PGUARD_UNKNOWN_KEPT, room);
+	const struct pguard_own *own = own_of(inference);
+	u32 nr;
+
+	if (!own)
+		return 0;
+	for (nr = 0; nr < nr_unknown; nr++)
+		ret[nr] = (struct perfguard_met){
+			.guard = READ_ONCE(own->unknown[nr].guard),
+			.depth = READ_ONCE(own->unknown[nr].depth),
+			.hits = 1,
+		};
+	return nr;
+}
+
 /**
  * pguard_inference_met() - the contexts the unit met so far
  * @inference: of any thread
  * @verdict: the unit's, read once
  * @ret: room for @room of them
  * @room: of more, those with the smallest numbers are told
+ *
+ * Of two that share a seat, once is told.
  *
  * Context: any; an RCU section for another's.
  * Return: how many they are.
@@ -282,23 +416,20 @@ u32 pguard_inference_met(const struct pguard_inference *inference,
 			 const struct pguard_verdict *verdict, struct perfguard_met *ret, u32 room)
 {
 	const struct infer_table *table = &inference->course->table;
-	u32 nr_unknown = min_t(u32, READ_ONCE(inference->nr_unknown), PGUARD_UNKNOWN_KEPT);
-	u32 nr = 0, i;
+	u64 shared = shared_seats(inference, verdict);
+	u32 nr = tell_unknown(inference, ret, room);
+	u32 i, seat;
 
-	for (i = 0; i < nr_unknown && nr < room; i++)
-		ret[nr++] = (struct perfguard_met){
-			.guard = READ_ONCE(inference->unknown[i].guard),
-			.depth = READ_ONCE(inference->unknown[i].depth),
-			.hits = 1,
-		};
 	for (i = next_met(inference, verdict, 0); i < table->nr_contexts && nr < room;
-	     i = next_met(inference, verdict, i + 1))
+	     i = next_met(inference, verdict, i + 1)) {
+		seat = seat_of(inference, i);
 		ret[nr++] = (struct perfguard_met){
 			.guard = table->contexts[i].site,
 			.depth = table->contexts[i].depth,
-			.hits = READ_ONCE(inference->hits[i]),
+			.hits = shared & BIT_ULL(seat) ? 1 : READ_ONCE(inference->hits[seat]),
 			.is_known = 1,
 		};
+	}
 	return nr;
 }
 
@@ -308,4 +439,25 @@ u32 pguard_inference_type_id(const struct pguard_inference *inference, u16 type)
 	const struct infer_table *table = &inference->course->table;
 
 	return type == INFER_NO_TYPE ? 0 : table->types[type].id;
+}
+
+int __init pguard_inference_init(void)
+{
+	size_t size = sizeof(struct pguard_inference);
+
+	caches[0] = kmem_cache_create("perfguard_inference", size, 0, 0, NULL);
+	caches[1] = kmem_cache_create("perfguard_inference_event",
+				      size + sizeof(struct pguard_mark), 0, 0, NULL);
+	if (caches[0] && caches[1])
+		return 0;
+	pguard_inference_deinit();
+	return -ENOMEM;
+}
+
+/* All were given back, some of them perhaps by an RCU callback that is yet to run. */
+void pguard_inference_deinit(void)
+{
+	rcu_barrier();
+	kmem_cache_destroy(caches[0]);
+	kmem_cache_destroy(caches[1]);
 }

@@ -13,48 +13,72 @@
 #include "account.h"
 #include "verdict.h"
 
+#include <linux/init.h>
+
 enum { PGUARD_UNKNOWN_KEPT = 4 };
+
+/**
+ * struct pguard_own - what only some units need: of their own, beside the memo
+ * @verdict: by @state
+ * @unknown: the first hits in contexts that the profile does not know
+ * @state: of infer.h; means nothing if @verdict is not the unit's
+ */
+struct pguard_own {
+	struct pguard_verdict verdict;
+	struct {
+		u32 guard;
+		u32 depth;
+	} unknown[PGUARD_UNKNOWN_KEPT];
+	struct infer_state state;
+};
 
 /**
  * struct pguard_inference - of one thread in one event loop
  * @profile: referenced
  * @course: the loop; in the profile
- * @boundary: the wait in which the thread was last; in @profile, NULL at first
- * @frame: stack pointer of the loop's frame, 0 if not known
+ * @memo: of the loop, when the unit began
+ * @verdict: what it met so far says of it: in the memo; or that of @own, where the
+ *	memo has none and could take none; or that of the loop where there is no @own
  * @checks: ticks of pguard_clock() that guards took in this unit
- * @verdict: what it met so far says of it: in the loop's memo; or @own, where that
- *	has none and could take none
- * @nr_unknown: hits in contexts that the profile does not know, in this unit;
- *	the first ones are in @unknown
+ * @boundary: the wait in which the thread was last; in @profile, NULL at first;
+ *	the thread's alone, as
+ * @frame: stack pointer of the loop's frame, 0 if not known
+ * @own: made when a unit needs it first, or NULL
+ * @nr_unknown: hits in contexts that the profile does not know, in this unit
  * @is_marked: an event of this unit was met
  * @is_quiet: it is late, but the rate limit is against telling it now
- * @size: of all of it, bytes
- * @event: counters when the event call began that the thread is in, if it is not
- *	the first of its unit
- * @hits: by context of the course; only of those met in this unit
- * @own: verdict by @state
- * @state: of infer.h; means nothing without @own
+ * @has_event: there is an @event
+ * @hits: by seat of the context; only of those met in this unit
+ * @event: one, if the loop has event calls: counters when the one began that the
+ *	thread is in, if it is not the first of its unit
  */
 struct pguard_inference {
 	struct pguard_profile *profile;
 	struct pguard_course *course;
-	const struct perfguard_boundary *boundary;
-	u64 frame;
-	u64 checks;
+	struct pguard_memo *memo;
 	const struct pguard_verdict *verdict;
+	u64 checks;
+	union {
+		struct {
+			const struct perfguard_boundary *boundary;
+			u64 frame;
+		};
+		struct rcu_head rcu;
+	};
+	struct pguard_own *own;
 	u32 nr_unknown;
 	bool is_marked;
 	bool is_quiet;
-	u32 size;
-	struct rcu_head rcu;
-	struct pguard_mark event;
-	struct {
-		u32 guard;
-		u32 depth;
-	} unknown[PGUARD_UNKNOWN_KEPT];
-	u8 *hits;
-	struct pguard_verdict own;
-	struct infer_state state;
+	bool has_event;
+	u8 hits[PGUARD_NR_SEATS];
+	struct pguard_mark event[];
+};
+
+/* What a hit asks for. */
+enum pguard_meeting {
+	PGUARD_MEETING_DONE,
+	PGUARD_MEETING_CROWDED,	/* the loop is to get a larger memo: pguard_governor */
+	PGUARD_MEETING_LOST,	/* the unit is not followed for want of memory */
 };
 
 struct pguard_inference *pguard_inference_new(struct pguard_profile *profile,
@@ -64,38 +88,40 @@ void pguard_inference_free(struct pguard_inference *inference);
 /* A unit begins. */
 static __always_inline void pguard_inference_begin(struct pguard_inference *inference)
 {
-	WRITE_ONCE(inference->verdict, pguard_memo_begin(&inference->course->memo));
+	/* Pairs with pguard_verdict_grow(). */
+	inference->memo = READ_ONCE(inference->course->memo);
+	WRITE_ONCE(inference->verdict, pguard_memo_begin(inference->memo));
 	inference->checks = 0;
 	inference->nr_unknown = 0;
 	inference->is_marked = false;
 	inference->is_quiet = false;
 }
 
-void pguard_inference_meet(struct pguard_inference *inference, const struct infer_slot *slot);
+enum pguard_meeting pguard_inference_meet(struct pguard_inference *inference,
+					  const struct infer_slot *slot);
 void pguard_inference_meet_unknown(struct pguard_inference *inference, u32 guard, u32 depth);
 
 /* The unit hit a guard in a context that it met, once more. */
 static __always_inline void pguard_inference_meet_again(struct pguard_inference *inference,
-							u32 context)
+							u32 seat)
 {
-	u8 *hits = &inference->hits[context];
+	u8 *hits = &inference->hits[seat];
 
 	if (likely(*hits < U8_MAX))
 		++*hits;
 }
 
-/* The unit hit a guard, and the loop's memo knows what that means. */
+/* The unit hit a guard, and its memo knows what that means. */
 static __always_inline void pguard_inference_follow(struct pguard_inference *inference,
-						    const struct pguard_memo *memo,
 						    const struct pguard_edge *edge)
 {
-	const struct pguard_verdict *to = pguard_memo_at(memo, edge);
+	const struct pguard_verdict *to = pguard_memo_at(inference->memo, edge);
 
 	if (to == inference->verdict) {
-		pguard_inference_meet_again(inference, edge->context);
+		pguard_inference_meet_again(inference, edge->seat);
 		return;
 	}
-	inference->hits[edge->context] = 1;
+	inference->hits[edge->seat] = 1;
 	/* The thread may have made it just now; pairs with pguard_inference_limit(). */
 	smp_store_release(&inference->verdict, to);
 }
@@ -114,5 +140,8 @@ u32 pguard_inference_margin(const struct pguard_inference *inference,
 u32 pguard_inference_met(const struct pguard_inference *inference,
 			 const struct pguard_verdict *verdict, struct perfguard_met *ret, u32 room);
 u32 pguard_inference_type_id(const struct pguard_inference *inference, u16 type);
+
+int pguard_inference_init(void);
+void pguard_inference_deinit(void);
 
 #endif /* _PGUARD_INFERENCE_H */

@@ -5,11 +5,12 @@
 #include "device.h"
 #include "hook.h"
 #include "image.h"
+#include "inference.h"
 #include "netlink.h"
-#include "pool.h"
 #include "profile.h"
 #include "record.h"
 #include "target.h"
+#include "task.h"
 #include "watch.h"
 
 #include <linux/module.h>
@@ -22,9 +23,12 @@ static int __init perfguard_init(void)
 	ret = pguard_hook_init();
 	if (ret)
 		goto err_hook;
-	ret = pguard_pool_init();
+	ret = pguard_inference_init();
 	if (ret)
 		goto err_hook;
+	ret = pguard_task_init();
+	if (ret)
+		goto err_task;
 	ret = pguard_profile_init();
 	if (ret)
 		goto err_profile;
@@ -56,7 +60,9 @@ err_record:
 err_image:
 	pguard_profile_deinit();
 err_profile:
-	pguard_pool_deinit();
+	pguard_task_deinit();
+err_task:
+	pguard_inference_deinit();
 err_hook:
 	return ret;
 }
@@ -73,7 +79,8 @@ static void __exit perfguard_exit(void)
 	/* Threads' states and images held them. */
 	pguard_profile_deinit();
 	/* Last: what all of them gave back is freed. */
-	pguard_pool_deinit();
+	pguard_task_deinit();
+	pguard_inference_deinit();
 }
 
 module_init(perfguard_init);

@@ -5,10 +5,21 @@
 #include <linux/log2.h>
 #include <linux/minmax.h>
 
-static u32 max_known(u32 nr_contexts)
+/**
+ * pguard_memo_next_size() - how many verdicts a loop's next memo has room for
+ * @memo: the one it has; NULL for the first
+ * @nr_contexts: of the loop
+ *
+ * Return: a power of two; 0 if there is to be no larger one.
+ */
+u32 pguard_memo_next_size(const struct pguard_memo *memo, u32 nr_contexts)
 {
-	return clamp_t(u32, roundup_pow_of_two(nr_contexts + 1) * PGUARD_MEMO_PER_CONTEXT,
-		       PGUARD_MEMO_LEAST, PGUARD_MEMO_MOST);
+	u32 most = clamp_t(u32, roundup_pow_of_two(nr_contexts + 1) * PGUARD_MEMO_PER_CONTEXT,
+			   PGUARD_MEMO_LEAST, PGUARD_MEMO_MOST);
+
+	if (!memo)
+		return PGUARD_MEMO_LEAST;
+	return memo->max_known < most ? min_t(u32, memo->max_known * PGUARD_MEMO_GROWTH, most) : 0;
 }
 
 /* Those that the last ones may step to are behind, and one more stays free. */
@@ -19,34 +30,30 @@ static u32 nr_places(u32 nr_known)
 
 static_assert(sizeof(struct pguard_known) == PGUARD_MEMO_ALIGN);
 
-/* Bytes of a memo for a loop with so many contexts, a multiple of PGUARD_MEMO_ALIGN. */
-size_t pguard_memo_room(u32 nr_contexts)
+/* Bytes of a memo. */
+size_t pguard_memo_bytes(u32 max_known)
 {
-	u32 nr = max_known(nr_contexts);
-
-	return nr * sizeof(struct pguard_known) + nr_places(nr) * sizeof(struct pguard_edge);
+	return sizeof(struct pguard_memo) + max_known * sizeof(struct pguard_known) +
+	       nr_places(max_known) * sizeof(struct pguard_edge);
 }
 
 /**
  * pguard_memo_init() - a memo that knows nothing
- * @memo: of a loop
- * @nr_contexts: it has
- * @room: of pguard_memo_room(), at a multiple of PGUARD_MEMO_ALIGN
+ * @memo: zeroed, of pguard_memo_bytes(), at a multiple of PGUARD_MEMO_ALIGN
+ * @max_known: of pguard_memo_next_size()
  *
  * The caller makes the first verdict.
  */
-void pguard_memo_init(struct pguard_memo *memo, u32 nr_contexts, void *room)
+void pguard_memo_init(struct pguard_memo *memo, u32 max_known)
 {
 	u32 i;
 
-	memo->max_known = max_known(nr_contexts);
-	memo->known = room;
+	memo->max_known = max_known;
 	memo->nr_known = 1;
-	memo->edges = (void *)&memo->known[memo->max_known];
-	memo->shift = 64 - ilog2(PGUARD_MEMO_EDGES * memo->max_known);
-	memo->is_full = false;
+	memo->edges = (void *)&memo->known[max_known];
+	memo->shift = 64 - ilog2(PGUARD_MEMO_EDGES * max_known);
 	spin_lock_init(&memo->lock);
-	for (i = 0; i < nr_places(memo->max_known); i++)
+	for (i = 0; i < nr_places(max_known); i++)
 		memo->edges[i].key = INFER_NO_KEY;
 }
 
@@ -79,7 +86,7 @@ bool pguard_memo_has_met(const struct pguard_known *known, u32 context)
 /* The place for an edge, NULL if there is none. */
 static struct pguard_edge *find_place(const struct pguard_memo *memo, u64 key)
 {
-	struct pguard_edge *edge = &memo->edges[key * INFER_GOLDEN >> memo->shift];
+	struct pguard_edge *edge = &memo->edges[pguard_memo_place(memo, key)];
 	u32 i;
 
 	for (i = 0; i < PGUARD_MEMO_STEPS; i++)
@@ -109,7 +116,7 @@ static void add_known(struct pguard_memo *memo, const struct pguard_known *befor
 	ret->before = before;
 	ret->set = before->set + number_of(context);
 	ret->context = context;
-	memo->nr_known++;
+	WRITE_ONCE(memo->nr_known, memo->nr_known + 1);
 }
 
 /* Where a new context leads to; max_known if there is no room for that. */
@@ -124,7 +131,7 @@ static u32 next(struct pguard_memo *memo, const struct pguard_known *from, u32 c
 }
 
 static const struct pguard_edge *add(struct pguard_memo *memo, const struct pguard_verdict *verdict,
-				     const struct infer_slot *slot,
+				     const struct infer_slot *slot, u32 seat,
 				     const struct pguard_known *known)
 {
 	const struct pguard_known *from = pguard_memo_known(verdict);
@@ -139,7 +146,7 @@ static const struct pguard_edge *add(struct pguard_memo *memo, const struct pgua
 	if (to == memo->max_known)
 		return NULL;
 	edge->to = to;
-	edge->context = slot->context;
+	edge->seat = seat;
 	/* Pairs with pguard_memo_find(). */
 	smp_store_release(&edge->key, key);
 	return edge;
@@ -150,6 +157,7 @@ static const struct pguard_edge *add(struct pguard_memo *memo, const struct pgua
  * @memo: of the loop
  * @from: the verdict, in the memo
  * @slot: of the context that is hit
+ * @seat: its seat
  * @known: what follows, but for its place and its set; NULL if the context was
  *	met before
  *
@@ -161,14 +169,14 @@ static const struct pguard_edge *add(struct pguard_memo *memo, const struct pgua
  */
 const struct pguard_edge *pguard_memo_add(struct pguard_memo *memo,
 					  const struct pguard_verdict *from,
-					  const struct infer_slot *slot,
+					  const struct infer_slot *slot, u32 seat,
 					  const struct pguard_known *known)
 {
 	const struct pguard_edge *edge;
 
 	if (READ_ONCE(memo->is_full) || !spin_trylock(&memo->lock))
 		return NULL;
-	edge = add(memo, from, slot, known);
+	edge = add(memo, from, slot, seat, known);
 	if (!edge)
 		WRITE_ONCE(memo->is_full, true);
 	spin_unlock(&memo->lock);

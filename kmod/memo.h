@@ -12,6 +12,9 @@
  *
  * What is in a memo does not change, and goes with it.  Looking up takes no
  * lock.  Who adds holds the memo's lock; an edge's key is written last.
+ *
+ * A memo has a fixed size.  Once it is full, units that begin afterwards may be
+ * given a larger one, which finds out anew.
  */
 #ifndef _PGUARD_MEMO_H
 #define _PGUARD_MEMO_H
@@ -25,11 +28,12 @@
 #include <perfguard/infer.h>
 
 enum {
-	PGUARD_MEMO_ALIGN = 64,		/* of its room, so that a verdict is in one cache line */
+	PGUARD_MEMO_ALIGN = 64,		/* so that a verdict is in one cache line */
 	PGUARD_MEMO_LEAST = 32,		/* verdicts of a memo */
 	PGUARD_MEMO_MOST = 1024,
-	PGUARD_MEMO_PER_CONTEXT = 4,
-	PGUARD_MEMO_EDGES = 2,		/* for each verdict */
+	PGUARD_MEMO_PER_CONTEXT = 4,	/* of the largest one of a loop */
+	PGUARD_MEMO_GROWTH = 4,		/* times as many has the next one */
+	PGUARD_MEMO_EDGES = 4,		/* for each verdict */
 	PGUARD_MEMO_STEPS = 16,		/* that an edge may be from its place */
 	PGUARD_MEMO_SHIFT = 48,		/* of a verdict's number in an edge's key */
 };
@@ -37,6 +41,14 @@ enum {
 /* Below it is the context's infer_key(), of a depth up to INFER_MAX_DEPTH. */
 static_assert(PERFGUARD_MAX_GUARDS <= 1 << (PGUARD_MEMO_SHIFT - 32));
 static_assert(PGUARD_MEMO_MOST <= 1 << (63 - PGUARD_MEMO_SHIFT));
+
+/*
+ * Of the keys.  Verdicts, sites and depths come in steps, and mostly chains of them in
+ * equal ones; found by trial among random numbers as one by which few of those share a
+ * place.  (The golden ratio's low halves are near a half: every second site comes to lie
+ * beside its like.)
+ */
+#define PGUARD_MEMO_MULTIPLIER 0xca92184b93473c69ull
 
 /* Of a verdict that is in no memo: no edge leads from it. */
 #define PGUARD_MEMO_NOWHERE (1ull << 63)
@@ -92,40 +104,43 @@ static_assert(INFER_MAX_SCORE <= 0xffff);
  * struct pguard_edge - what a hit means
  * @key: of the verdict before and the context; INFER_NO_KEY if there is none
  * @to: its number; the same as before if the context was met
- * @context: index
+ * @seat: of the context, see seat.h
  */
 struct pguard_edge {
 	u64 key;
 	u32 to;
-	u32 context;
+	u32 seat;
 };
 
 /**
  * struct pguard_memo - of an event loop
  * @edges: hash table
  * @shift: of a hashed key
- * @known: verdicts; the first one is of units that met nothing
- * @nr_known: how many are there; @lock
+ * @nr_known: how many verdicts are there; @lock
  * @max_known: how many there is room for
  * @is_full: nothing is added any more; READ_ONCE
  * @lock: innermost; threads only try to take it
+ * @older: what was full before, and goes with it
+ * @known: verdicts; the first one is of units that met nothing
  */
 struct pguard_memo {
 	struct pguard_edge *edges;
 	u32 shift;
-	struct pguard_known *known;
 	u32 nr_known;
 	u32 max_known;
 	bool is_full;
 	spinlock_t lock;
+	struct pguard_memo *older;
+	struct pguard_known known[] __aligned(PGUARD_MEMO_ALIGN);
 };
 
-size_t pguard_memo_room(u32 nr_contexts);
-void pguard_memo_init(struct pguard_memo *memo, u32 nr_contexts, void *room);
+u32 pguard_memo_next_size(const struct pguard_memo *memo, u32 nr_contexts);
+size_t pguard_memo_bytes(u32 max_known);
+void pguard_memo_init(struct pguard_memo *memo, u32 max_known);
 bool pguard_memo_has_met(const struct pguard_known *known, u32 context);
 const struct pguard_edge *pguard_memo_add(struct pguard_memo *memo,
 					  const struct pguard_verdict *from,
-					  const struct infer_slot *slot,
+					  const struct infer_slot *slot, u32 seat,
 					  const struct pguard_known *known);
 
 /* Of units that met nothing yet. */
@@ -135,11 +150,31 @@ pguard_memo_begin(const struct pguard_memo *memo)
 	return &memo->known->verdict;
 }
 
+/* Should a larger one be at hand?  Context: any. */
+static inline bool pguard_memo_wants_more(const struct pguard_memo *memo)
+{
+	return READ_ONCE(memo->is_full) ||
+	       READ_ONCE(memo->nr_known) > memo->max_known / 4 * 3;
+}
+
+/* Does an edge lead to the very verdict by which it does so? */
+static inline bool pguard_memo_is_last_straw(const struct pguard_memo *memo,
+					     const struct pguard_edge *edge)
+{
+	return edge->to == memo->max_known / 4 * 3;
+}
+
 /* Where an edge leads to. */
 static __always_inline const struct pguard_verdict *
 pguard_memo_at(const struct pguard_memo *memo, const struct pguard_edge *edge)
 {
 	return &memo->known[edge->to].verdict;
+}
+
+/* Where the search for an edge begins. */
+static __always_inline u64 pguard_memo_place(const struct pguard_memo *memo, u64 key)
+{
+	return key * PGUARD_MEMO_MULTIPLIER >> memo->shift;
 }
 
 /**
@@ -160,7 +195,7 @@ static __always_inline bool pguard_memo_find(const struct pguard_memo *memo,
 	u64 found;
 
 	key += from->edges;
-	at = &memo->edges[key * INFER_GOLDEN >> memo->shift];
+	at = &memo->edges[pguard_memo_place(memo, key)];
 	/* The last one of all is never taken. */
 	for (; (found = smp_load_acquire(&at->key)) != INFER_NO_KEY; at++) {
 		if (likely(found == key)) {

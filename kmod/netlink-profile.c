@@ -309,7 +309,7 @@ static int fill_armed_profile(struct sk_buff *skb, const struct pguard_profile *
 	       put_u64(skb, PERFGUARD_A_PROFILE_NOVEL, sums.novel) ||
 	       put_u64(skb, PERFGUARD_A_PROFILE_UNKNOWN_HITS, sums.unknown_hits) ||
 	       put_u64(skb, PERFGUARD_A_PROFILE_STRAY_HITS, sums.stray_hits) ||
-	       put_u64(skb, PERFGUARD_A_PROFILE_BYTES, profile->bytes) ||
+	       put_u64(skb, PERFGUARD_A_PROFILE_BYTES, READ_ONCE(profile->bytes)) ||
 	       put_u64(skb, PERFGUARD_A_PROFILE_ARMED_NS, profile->armed_ns) ||
 	       pguard_nl_fill_spending(skb, profile);
 }

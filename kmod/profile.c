@@ -164,6 +164,7 @@ int pguard_profile_make_counters(struct pguard_profile *profile)
  */
 void pguard_profile_free_tables(struct pguard_profile *profile)
 {
+	struct pguard_memo *memo;
 	u32 i;
 	int cpu;
 
@@ -173,6 +174,12 @@ void pguard_profile_free_tables(struct pguard_profile *profile)
 	if (profile->guards)
 		for (i = 0; i < profile->nr_guards; i++)
 			free_percpu(profile->guards[i].sums);
+	for (i = 0; profile->courses && i < profile->nr_courses; i++) {
+		while ((memo = profile->courses[i].memo)) {
+			profile->courses[i].memo = memo->older;
+			kvfree(memo);
+		}
+	}
 	free_percpu(profile->left);
 	kvfree(profile->cpus);
 	kvfree(profile->courses);

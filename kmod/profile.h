@@ -3,7 +3,7 @@
  * Profiles: what a target's units are, and the tables that tell their types.
  *
  * A profile is loaded piece by piece by one socket, then checked and armed as a
- * whole.  From then on its tables do not change, but for memos, which grow.  Its
+ * whole.  From then on its tables do not change, but for memos and seats.  Its
  * target points to it (RCU), and so does each thread that it guards: a thread
  * changes to a newer profile at its next boundary, and until then goes on with
  * the old one.
@@ -30,6 +30,7 @@
 #include <perfguard/infer.h>
 
 #include "memo.h"
+#include "seat.h"
 
 struct file;
 struct pguard_draft;
@@ -106,16 +107,23 @@ struct pguard_profile_cpu {
  * @has_empty: what lies between two waits without an event is no unit
  * @first_type: index in the profile of its first type
  * @nr_shed: of its contexts, those of guards that are shed; as that of the profile
+ * @has_event_calls: some of its boundaries are
  * @table: its part of the profile's types, contexts and weights
- * @memo: what was found out by it
+ * @seats: of its contexts
+ * @memo: what was found out by it; replaced by a larger one in the target's turn
+ * @lost: about units that were not followed for want of memory: any type is
+ *	possible; in no memo
  */
 struct pguard_course {
 	u32 id;
 	bool has_empty;
+	bool has_event_calls;
 	u32 first_type;
 	u32 nr_shed;
 	struct infer_table table;
-	struct pguard_memo memo;
+	struct pguard_seats seats;
+	struct pguard_memo *memo;
+	struct pguard_known lost;
 };
 
 /**
@@ -217,7 +225,7 @@ struct pguard_spending {
  * @left: so many hits more, and the CPU tells what they took
  * @refused_guard: the first that could not be probed, when arming failed by it
  * @refused_error: the errno, positive; 0 for none
- * @bytes: memory it takes, about
+ * @bytes: memory it takes, about; the target's turn for writing, READ_ONCE
  *
  * The arrays do not change once it is armed, and can be read by whoever holds a
  * reference or RCU.
@@ -250,7 +258,7 @@ struct pguard_profile {
 	struct infer_type *types;
 	struct infer_context *contexts;
 	struct infer_weight *weights;
-	void *room;	/* of the courses' tables and memos */
+	void *room;	/* of the courses' tables and seats */
 	struct pguard_profile_cpu *cpus;
 	s32 __percpu *left;
 	u32 refused_guard;

@@ -180,6 +180,8 @@ static int make_boundaries(struct pguard_profile *profile, struct netlink_ext_ac
 			fallthrough;
 		case PERFGUARD_BOUNDARY_ROLE_EVENT_CALL:
 			ret = call_check(profile, &from[i], extack);
+			profile->courses[from[i].course].has_event_calls |=
+				from[i].role == PERFGUARD_BOUNDARY_ROLE_EVENT_CALL;
 			break;
 		case PERFGUARD_BOUNDARY_ROLE_EVENT_SITE:
 			ret = event_site_check(profile, &from[i], extack);
@@ -271,25 +273,29 @@ static int make_contexts(struct pguard_profile *profile, struct netlink_ext_ack 
 	return 0;
 }
 
-/* Bytes of a loop's table, before its memo. */
-static size_t table_room(const struct infer_table *table)
+/* Bytes of a loop's table, and of its seats behind it. */
+static size_t course_room(const struct infer_table *table)
 {
-	return ALIGN(infer_room(table), PGUARD_MEMO_ALIGN);
+	return ALIGN(infer_room(table) + table->nr_contexts, sizeof(u64));
 }
 
-/* Complete the table of a loop, and its memo. */
-static int complete_course(struct pguard_course *course, void *room,
-			   struct netlink_ext_ack *extack)
+/* Complete the table of a loop, its seats and its memo. */
+static int complete_course(struct pguard_profile *profile, struct pguard_course *course,
+			   void *room, struct netlink_ext_ack *extack)
 {
 	struct infer_table *table = &course->table;
 	int ret = infer_table_init(table, room);
+	size_t bytes;
 
 	if (ret == -EEXIST)
 		return refuse(extack, "two contexts of an event loop are equal");
 	if (ret)
 		return refuse(extack, "a weight is too large, or of a type that is not there");
-	pguard_memo_init(&course->memo, table->nr_contexts, room + table_room(table));
-	return pguard_verdict_make_first(course);
+	course->seats.of = room + infer_room(table);
+	memset(course->seats.of, PGUARD_NO_SEAT, table->nr_contexts);
+	bytes = pguard_verdict_make_first(course);
+	profile->bytes += bytes;
+	return bytes ? 0 : -ENOMEM;
 }
 
 /* Complete the tables: their parts, and what contexts are found by. */
@@ -301,10 +307,8 @@ static int complete_tables(struct pguard_profile *profile, struct netlink_ext_ac
 	int ret;
 	u32 i;
 
-	for (i = 0; i < profile->nr_courses; i++) {
-		table = &profile->courses[i].table;
-		size += table_room(table) + pguard_memo_room(table->nr_contexts);
-	}
+	for (i = 0; i < profile->nr_courses; i++)
+		size += course_room(&profile->courses[i].table);
 	profile->room = table_new(profile, size, 1);
 	if (!profile->room)
 		return -ENOMEM;
@@ -312,10 +316,10 @@ static int complete_tables(struct pguard_profile *profile, struct netlink_ext_ac
 	for (i = 0; i < profile->nr_courses; i++) {
 		table = &profile->courses[i].table;
 		table->types = &profile->types[profile->courses[i].first_type];
-		ret = complete_course(&profile->courses[i], room, extack);
+		ret = complete_course(profile, &profile->courses[i], room, extack);
 		if (ret)
 			return ret;
-		room += table_room(table) + pguard_memo_room(table->nr_contexts);
+		room += course_room(table);
 		cond_resched();
 	}
 	return 0;

@@ -5,15 +5,17 @@
 #include "compat.h"
 #include "image.h"
 #include "inference.h"
-#include "pool.h"
 #include "process.h"
 
 #include <linux/sched/task.h>
+#include <linux/slab.h>
 
 DEFINE_SPINLOCK(pguard_tasks_lock);
 struct hlist_head pguard_tasks[1 << PGUARD_TASKS_BITS];
 LIST_HEAD(pguard_all_tasks);
 atomic_t pguard_nr_tasks = ATOMIC_INIT(0);
+
+static struct kmem_cache *cache;
 
 enum {
 	/* Waits a new thread records for discovery, to show their order. */
@@ -34,7 +36,7 @@ struct pguard_task *pguard_task_new(struct pguard_image *image)
 	struct pguard_task *state = NULL;
 
 	if (atomic_read(&pguard_nr_tasks) < PGUARD_MAX_TASKS)
-		state = pguard_pool_alloc(sizeof(*state), GFP_NOWAIT | __GFP_NOWARN);
+		state = kmem_cache_zalloc(cache, GFP_NOWAIT | __GFP_NOWARN);
 	if (!state)
 		goto err_untracked;
 	state->task = get_task_struct(current);
@@ -60,7 +62,7 @@ struct pguard_task *pguard_task_new(struct pguard_image *image)
 err_unlock:
 	spin_unlock(&pguard_tasks_lock);
 	put_task_struct(state->task);
-	pguard_pool_free(state, sizeof(*state));
+	kmem_cache_free(cache, state);
 	pguard_image_put(image);
 	return NULL;
 err_untracked:
@@ -94,7 +96,7 @@ noinline struct pguard_task *pguard_task_first(const struct pguard_target *targe
 
 static void task_free(struct rcu_head *rcu)
 {
-	pguard_pool_free(container_of(rcu, struct pguard_task, rcu), sizeof(struct pguard_task));
+	kmem_cache_free(cache, container_of(rcu, struct pguard_task, rcu));
 }
 
 /**
@@ -163,4 +165,17 @@ struct pguard_task *pguard_task_remove(struct task_struct *task)
 		pguard_task_unhash(state);
 	spin_unlock(&pguard_tasks_lock);
 	return state;
+}
+
+int __init pguard_task_init(void)
+{
+	cache = kmem_cache_create("perfguard_task", sizeof(struct pguard_task), 0, 0, NULL);
+	return cache ? 0 : -ENOMEM;
+}
+
+/* All states were given back, some of them perhaps by an RCU callback that is yet to run. */
+void pguard_task_deinit(void)
+{
+	rcu_barrier();
+	kmem_cache_destroy(cache);
 }

@@ -231,4 +231,7 @@ struct pguard_task *pguard_task_first(const struct pguard_target *target);
 void pguard_task_unhash(struct pguard_task *state);
 struct pguard_task *pguard_task_remove(struct task_struct *task);
 
+int pguard_task_init(void);
+void pguard_task_deinit(void);
+
 #endif /* _PGUARD_TASK_H */

@@ -5,8 +5,10 @@
 #include "clock.h"
 #include "compat.h"
 
+#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 
 /* What takes no more ticks is not too late for a type of the loop. */
 static u64 ticks_of(const struct pguard_course *course, u16 type)
@@ -72,22 +74,81 @@ void pguard_verdict_make_known(struct pguard_known *known, const struct pguard_c
 	pguard_verdict_make(&known->verdict, course, state);
 }
 
-/**
- * pguard_verdict_make_first() - the verdict about units that met nothing yet
- * @course: with its table, and with a memo that is empty
- *
- * Context: may sleep.
- * Return: 0, -ENOMEM.
- */
-int pguard_verdict_make_first(struct pguard_course *course)
+/* About units that met nothing yet. */
+static int make_begin(struct pguard_known *known, const struct pguard_course *course)
 {
 	struct infer_state *state = kvzalloc(infer_state_size(&course->table), GFP_KERNEL);
 
 	if (!state)
 		return -ENOMEM;
 	infer_begin(&course->table, state);
-	pguard_verdict_make_known(course->memo.known, course, state);
-	course->memo.known->verdict.edges = 0;
+	pguard_verdict_make_known(known, course, state);
 	kvfree(state);
 	return 0;
+}
+
+/* It may be late when it is so for all types, and then it is of none. */
+static void make_lost(struct pguard_course *course)
+{
+	course->lost.limit_ns = course->memo->known->limit_ns;
+	course->lost.verdict = (struct pguard_verdict){
+		.edges = PGUARD_MEMO_NOWHERE,
+		.soon = course->memo->known->verdict.soon,
+		.early = INFER_NO_TYPE,
+		.final = INFER_NO_TYPE,
+		.fits = true,
+	};
+}
+
+/* A large one by whole pages, not by powers of two of them. */
+static struct pguard_memo *memo_alloc(size_t bytes)
+{
+	return bytes <= PAGE_SIZE ? kzalloc(roundup_pow_of_two(bytes), GFP_KERNEL) : vzalloc(bytes);
+}
+
+/**
+ * pguard_verdict_grow() - give a loop a larger memo, if its own is crowded
+ * @course: with its table
+ *
+ * Units that run keep to the one in which they began.
+ *
+ * Context: may sleep; the profile is not armed yet, or its target's turn.
+ * Return: bytes of it; 0 if there is no larger one, or no memory for it.
+ */
+size_t pguard_verdict_grow(struct pguard_course *course)
+{
+	u32 size = pguard_memo_next_size(course->memo, course->table.nr_contexts);
+	struct pguard_memo *memo;
+
+	if (!size)
+		return 0;
+	memo = memo_alloc(pguard_memo_bytes(size));
+	if (!memo)
+		return 0;
+	pguard_memo_init(memo, size);
+	if (make_begin(memo->known, course)) {
+		kvfree(memo);
+		return 0;
+	}
+	memo->known->verdict.edges = 0;
+	memo->older = course->memo;
+	/* Pairs with pguard_inference_begin(), by what depends on it. */
+	smp_store_release(&course->memo, memo);
+	return pguard_memo_bytes(size);
+}
+
+/**
+ * pguard_verdict_make_first() - give a loop its first memo
+ * @course: with its table, and no memo
+ *
+ * Context: may sleep.
+ * Return: bytes of it; 0 for want of memory.
+ */
+size_t pguard_verdict_make_first(struct pguard_course *course)
+{
+	size_t bytes = pguard_verdict_grow(course);
+
+	if (bytes)
+		make_lost(course);
+	return bytes;
 }

@@ -12,6 +12,7 @@ void pguard_verdict_make(struct pguard_verdict *verdict, const struct pguard_cou
 			 const struct infer_state *state);
 void pguard_verdict_make_known(struct pguard_known *known, const struct pguard_course *course,
 			       const struct infer_state *state);
-int pguard_verdict_make_first(struct pguard_course *course);
+size_t pguard_verdict_make_first(struct pguard_course *course);
+size_t pguard_verdict_grow(struct pguard_course *course);
 
 #endif /* _PGUARD_VERDICT_H */

@@ -12,21 +12,27 @@
 
 enum {
 	CONTEXTS = 60,		/* so that a set is a word */
+	MAX_KNOWN = 256,
+	SEAT = 1000,		/* of context 0 */
 	THREADS = 4,
 };
 
-static struct pguard_memo memo;
+static struct pguard_memo *memo;
 
-static void begin(uint32_t nr_contexts)
+/* With room for @max_known verdicts. */
+static void begin(uint32_t max_known)
 {
-	void *room = calloc(1, pguard_memo_room(nr_contexts));
+	size_t bytes = pguard_memo_bytes(max_known);
 
-	pguard_memo_init(&memo, nr_contexts, room);
+	bytes += -bytes % PGUARD_MEMO_ALIGN;
+	memo = aligned_alloc(PGUARD_MEMO_ALIGN, bytes);
+	memset(memo, 0, bytes);
+	pguard_memo_init(memo, max_known);
 }
 
 static void end(void)
 {
-	free(memo.known);
+	free(memo);
 }
 
 /* What is kept of a set is the set. */
@@ -49,18 +55,18 @@ static const struct pguard_verdict *go(const struct pguard_verdict *from, uint32
 	const struct pguard_edge *edge;
 
 	if (pguard_memo_has_met(pguard_memo_known(from), context) != is_met)
-		return pguard_memo_begin(&memo);
-	if (!pguard_memo_find(&memo, from, key_of(context), &edge))
-		edge = pguard_memo_add(&memo, from, &slot, is_met ? NULL : &known);
+		return pguard_memo_begin(memo);
+	if (!pguard_memo_find(memo, from, key_of(context), &edge))
+		edge = pguard_memo_add(memo, from, &slot, SEAT + context, is_met ? NULL : &known);
 	if (!edge)
 		return NULL;
-	return edge->context == context ? pguard_memo_at(&memo, edge) : pguard_memo_begin(&memo);
+	return edge->seat == SEAT + context ? pguard_memo_at(memo, edge) : pguard_memo_begin(memo);
 }
 
 /* A walk by the contexts of @set in a random order, some repeated; NULL if the memo ends before. */
 static const struct pguard_verdict *walk(uint64_t set)
 {
-	const struct pguard_verdict *verdict = pguard_memo_begin(&memo);
+	const struct pguard_verdict *verdict = pguard_memo_begin(memo);
 	uint64_t met = 0;
 
 	while (verdict && met != set) {
@@ -71,7 +77,7 @@ static const struct pguard_verdict *walk(uint64_t set)
 		met |= 1ull << context;
 		verdict = go(verdict, context);
 		if (verdict && set_of(verdict) != met)
-			return pguard_memo_begin(&memo);
+			return pguard_memo_begin(memo);
 	}
 	return verdict;
 }
@@ -79,7 +85,7 @@ static const struct pguard_verdict *walk(uint64_t set)
 /* By all contexts of @set in their order; NULL if the memo does not lead so far. */
 static const struct pguard_verdict *go_far(uint64_t set)
 {
-	const struct pguard_verdict *verdict = pguard_memo_begin(&memo);
+	const struct pguard_verdict *verdict = pguard_memo_begin(memo);
 
 	for (uint32_t context = 0; verdict && context < CONTEXTS; context++)
 		if (set >> context & 1)
@@ -94,16 +100,16 @@ static void test_sets(void)
 	const struct pguard_verdict *first;
 	const struct pguard_edge *edge;
 
-	begin(CONTEXTS);
-	ok(!pguard_memo_find(&memo, pguard_memo_begin(&memo), key_of(3), &edge) &&
-	   !pguard_memo_find(&memo, pguard_memo_begin(&memo), INFER_NO_KEY, &edge),
+	begin(MAX_KNOWN);
+	ok(!pguard_memo_find(memo, pguard_memo_begin(memo), key_of(3), &edge) &&
+	   !pguard_memo_find(memo, pguard_memo_begin(memo), INFER_NO_KEY, &edge),
 	   "an empty memo knows nothing");
 	first = walk(set);
-	ok(first && set_of(first) == set && memo.nr_known == 5,
+	ok(first && set_of(first) == set && memo->nr_known == 5,
 	   "four contexts lead to four verdicts");
 	for (int i = 0; i < 1000; i++)
 		all_same &= walk(set) == first;
-	ok(all_same && memo.nr_known == 16, "in all orders they lead to the same, by 16 in all");
+	ok(all_same && memo->nr_known == 16, "in all orders they lead to the same, by 16 in all");
 	for (int i = 0; i < 1000; i++) {
 		set = 1ull << synthetic_below(CONTEXTS) | 1ull << synthetic_below(CONTEXTS);
 		first = walk(set);
@@ -120,17 +126,17 @@ static void test_full(void)
 	const struct pguard_edge *edge;
 	bool is_known = false;
 
-	begin(CONTEXTS);
+	begin(MAX_KNOWN);
 	go_far(some);
 	/* Each leads from one that is there: as many edges as verdicts. */
-	for (uint32_t i = 0; i < 100000 && !memo.is_full; i++)
+	for (uint32_t i = 0; i < 100000 && !memo->is_full; i++)
 		go_far(synthetic_random() & ((1ull << CONTEXTS) - 1));
-	ok(memo.is_full && memo.nr_known > memo.max_known / 8 * 7 &&
-	   memo.nr_known <= memo.max_known, "a memo becomes full (%u of %u)", memo.nr_known,
-	   memo.max_known);
+	ok(memo->is_full && memo->nr_known > memo->max_known / 8 * 7 &&
+	   memo->nr_known <= memo->max_known, "a memo becomes full (%u of %u)", memo->nr_known,
+	   memo->max_known);
 	ok(go_far(some) && set_of(go_far(some)) == some, "what it knows is still right");
 	for (uint32_t i = 0; i < CONTEXTS; i++)
-		is_known |= pguard_memo_find(&memo, &nowhere, key_of(i), &edge);
+		is_known |= pguard_memo_find(memo, &nowhere, key_of(i), &edge);
 	ok(!is_known, "from nowhere no edge leads on");
 	end();
 }
@@ -139,13 +145,83 @@ static void test_lock(void)
 {
 	const struct pguard_verdict *root;
 
-	begin(CONTEXTS);
-	root = pguard_memo_begin(&memo);
-	spin_trylock(&memo.lock);
-	ok(!go(root, 1) && !memo.is_full, "while another thread adds, none waits");
-	spin_unlock(&memo.lock);
+	begin(MAX_KNOWN);
+	root = pguard_memo_begin(memo);
+	spin_trylock(&memo->lock);
+	ok(!go(root, 1) && !memo->is_full, "while another thread adds, none waits");
+	spin_unlock(&memo->lock);
 	ok(go(root, 1) && go(root, 1) == go(root, 1), "afterwards it is added");
 	end();
+}
+
+/* How far an edge may be from where it is looked for, in a chain of new contexts. */
+static uint32_t longest_search(uint32_t site_step, uint32_t depth_step, uint32_t length)
+{
+	uint32_t longest = 0, steps;
+
+	begin(MAX_KNOWN);
+	for (uint32_t i = 0; i < length; i++) {
+		/* The first hit of a context, and another one. */
+		for (uint64_t from = i; from <= i + 1; from++) {
+			uint64_t key = (from << PGUARD_MEMO_SHIFT) +
+				       infer_key(i * site_step, 48 + i * depth_step);
+			struct pguard_edge *edge = find_place(memo, key);
+
+			if (!edge)
+				return UINT32_MAX;
+			steps = (uint32_t)(edge - &memo->edges[pguard_memo_place(memo, key)]);
+			longest = steps > longest ? steps : longest;
+			edge->key = key;
+		}
+	}
+	end();
+	return longest;
+}
+
+static void test_chains(void)
+{
+	uint32_t longest = 0;
+
+	for (uint32_t site_step = 0; site_step <= 4; site_step++)
+		for (uint32_t depth_step = site_step ? 0 : 16; depth_step <= 64; depth_step += 16) {
+			uint32_t steps = longest_search(site_step, depth_step, MAX_KNOWN / 4 * 3);
+
+			longest = steps > longest ? steps : longest;
+		}
+	ok(longest < PGUARD_MEMO_STEPS / 2, "in chains of contexts no search is long: %u steps",
+	   longest);
+}
+
+/* The sizes of one memo after the other, for a loop with so many contexts. */
+static void test_sizes(void)
+{
+	static const struct {
+		uint32_t contexts, sizes[5];
+	} loops[] = {
+		{ 0, { 32, 0 } },
+		{ 7, { 32, 0 } },
+		{ 20, { 32, 128, 0 } },
+		{ 100, { 32, 128, 512, 0 } },
+		{ 10000, { 32, 128, 512, 1024, 0 } },
+	};
+	bool is_right = true;
+
+	for (size_t i = 0; i < sizeof(loops) / sizeof(*loops); i++) {
+		uint32_t size = pguard_memo_next_size(NULL, loops[i].contexts);
+
+		for (const uint32_t *wanted = loops[i].sizes; size && *wanted; wanted++) {
+			is_right &= size == *wanted;
+			begin(size);
+			is_right &= !pguard_memo_wants_more(memo);
+			memo->nr_known = size;
+			is_right &= pguard_memo_wants_more(memo);
+			size = pguard_memo_next_size(memo, loops[i].contexts);
+			is_right &= !size == !wanted[1];
+			end();
+		}
+		is_right &= !size;
+	}
+	ok(is_right, "a loop's memo grows up to four times its contexts, or 1,024");
 }
 
 static void *walk_much(void *argument)
@@ -154,7 +230,7 @@ static void *walk_much(void *argument)
 
 	for (uint32_t i = 0; i < 200000; i++) {
 		uint64_t set = i * INFER_GOLDEN >> 52;
-		const struct pguard_verdict *verdict = pguard_memo_begin(&memo);
+		const struct pguard_verdict *verdict = pguard_memo_begin(memo);
 		uint64_t met = 0;
 
 		for (uint32_t context = 0; verdict && context < 12; context++) {
@@ -173,23 +249,25 @@ static void test_threads(void)
 	uint32_t wrong[THREADS] = { 0 }, sum = 0;
 	pthread_t threads[THREADS];
 
-	begin(CONTEXTS);
+	begin(MAX_KNOWN);
 	for (uint32_t i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, walk_much, &wrong[i]);
 	for (uint32_t i = 0; i < THREADS; i++) {
 		pthread_join(threads[i], NULL);
 		sum += wrong[i];
 	}
-	ok(!sum && memo.nr_known > 100, "threads at once find only what is right");
+	ok(!sum && memo->nr_known > 100, "threads at once find only what is right");
 	end();
 }
 
 int main(void)
 {
-	plan(10);
+	plan(12);
 	test_sets();
 	test_full();
 	test_lock();
+	test_chains();
+	test_sizes();
 	test_threads();
 	return tap_status();
 }

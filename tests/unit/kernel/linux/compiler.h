@@ -19,6 +19,7 @@ typedef __s64 s64;
 #ifndef __always_inline
 #define __always_inline inline __attribute__((always_inline))
 #endif
+#define __aligned(size) __attribute__((aligned(size)))
 
 #define READ_ONCE(object) (*(const volatile __typeof__(object) *)&(object))
 #define WRITE_ONCE(object, value) (*(volatile __typeof__(object) *)&(object) = (value))
