@@ -269,7 +269,8 @@ static struct pguard_inference *change_loop(struct pguard_task *state, struct pg
 
 static enum pguard_guarded_call enter_wait(struct pguard_task *state, bool may_sleep)
 {
-	const struct perfguard_boundary *boundary = state->place->boundary;
+	const struct pguard_finding *place = &state->place->spot->is;
+	const struct perfguard_boundary *boundary = place->boundary;
 	struct pguard_course *course = &state->profile->courses[boundary->course];
 	struct pguard_inference *inference = pguard_task_inference(state);
 	struct moment now = { .clock = pguard_clock() };
@@ -280,8 +281,8 @@ static enum pguard_guarded_call enter_wait(struct pguard_task *state, bool may_s
 		else
 			pguard_unit_drop(state);
 	}
-	if (!inference || inference->course != course || state->loop != state->place->loop)
-		inference = change_loop(state, state->place->loop, course, may_sleep);
+	if (!inference || inference->course != course || state->loop != place->loop)
+		inference = change_loop(state, place->loop, course, may_sleep);
 	if (!inference)
 		return PGUARD_GUARDED_NONE;
 	inference->boundary = boundary;
@@ -327,7 +328,7 @@ static enum pguard_guarded_call enter_event(struct pguard_task *state)
  */
 enum pguard_guarded_call pguard_guarded_enter(struct pguard_task *state, bool may_sleep)
 {
-	if (state->place->boundary->role == PERFGUARD_BOUNDARY_ROLE_WAIT)
+	if (state->place->spot->is.boundary->role == PERFGUARD_BOUNDARY_ROLE_WAIT)
 		return enter_wait(state, may_sleep);
 	return enter_event(state);
 }

@@ -16,6 +16,7 @@
 
 #include "clock.h"
 #include "inference.h"
+#include "place.h"
 #include "stream.h"
 #include "task.h"
 #include "unit.h"
@@ -161,21 +162,18 @@ static __always_inline bool pguard_guarded_is_in(const struct pguard_task *state
 						 const struct pguard_inference *inference,
 						 const struct pguard_place *place)
 {
-	return inference && inference->profile == state->profile && state->loop == place->loop;
+	return inference && inference->profile == state->profile &&
+	       state->loop == place->spot->is.loop;
 }
 
 /* Where the loop's frame is, by the place of its wait, which has a boundary. */
 static __always_inline void pguard_guarded_frame(struct pguard_inference *inference,
 						 const struct pguard_place *place)
 {
-	const struct perfguard_boundary *boundary = place->boundary;
+	s32 rise = place->spot->is.rise;
 
-	/*
-	 * The slot tells even where the library went another way than in training.
-	 * A wait that training did not come to tells nothing; but the frame does not move.
-	 */
-	if (likely(boundary->rise))
-		inference->frame = place->slot - boundary->distance + boundary->rise;
+	if (likely(rise))
+		inference->frame = place->sp + rise;
 }
 
 /**

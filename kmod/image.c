@@ -144,6 +144,8 @@ struct pguard_image *pguard_image_get(struct pguard_target *target,
 		return NULL;
 	kref_init(&image->kref);
 	INIT_LIST_HEAD(&image->loops);
+	spin_lock_init(&image->spots_lock);
+	INIT_LIST_HEAD(&image->spots);
 	image->key = *key;
 	image->id = next_image_id++;
 	image->target = target;

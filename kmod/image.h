@@ -151,6 +151,7 @@ struct pguard_contexts {
  * @generation: counts changes of @contexts, so that threads look again
  * @contexts: NULL until the first loop-set
  * @loops: only grows; pguard_images_lock for writing
+ * @spots: that its threads hold; RCU, and @spots_lock for writing
  */
 struct pguard_image {
 	struct list_head list;
@@ -164,6 +165,8 @@ struct pguard_image {
 	struct pguard_contexts __rcu *contexts;
 	struct list_head loops;
 	u32 nr_loops;
+	spinlock_t spots_lock;
+	struct list_head spots;
 	/* private: */
 	struct kref kref;
 	struct rcu_work work;

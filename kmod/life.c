@@ -23,7 +23,7 @@
 
 static bool process_maybe_watched(const struct task_struct *task)
 {
-	return READ_ONCE(pguard_process_slots[(u16)task->tgid]);
+	return test_bit(pguard_process_slot(task->tgid), pguard_process_slots);
 }
 
 static void probe_fork(void *data, struct task_struct *parent, struct task_struct *child)

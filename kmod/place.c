@@ -32,25 +32,91 @@ static bool is_near(u64 a, u64 b, u64 distance)
 	return a - b + distance <= 2 * distance;
 }
 
-/* Is it the library function in which the thread's loop waited before, maybe on another path? */
-static bool is_home(const struct pguard_task *state, const struct pguard_place *place, u64 slot)
+/* What is being found out about a place of the thread; @slot is the one that is tried. */
+struct search {
+	struct pguard_finding is;
+	u64 sp;
+	u64 slot;
+};
+
+/* What kind of call it is does not change. */
+static struct search search_begin(const struct pguard_place *place)
 {
-	return is_near(place->ip, state->home_ip, PATHS_CODE) &&
-	       is_near(slot, state->home, PATHS_STACK);
+	const struct pguard_finding *is = &place->spot->is;
+
+	return (struct search){
+		.is = { .ip = is->ip, .syscall = is->syscall, .fit = is->fit,
+			.generation = is->generation },
+		.sp = place->sp,
+	};
+}
+
+/* The place is what was found.  Without memory it is none, and asked about again. */
+static void place_set(struct pguard_task *state, struct pguard_place *place,
+		      const struct pguard_finding *is, bool may_sleep)
+{
+	struct pguard_spot *old = place->spot;
+
+	if (pguard_spot_is(old, is))
+		return;
+	place->spot = pguard_spot_get(state->image, is, may_sleep ? GFP_KERNEL : GFP_NOWAIT);
+	if (!place->spot) {
+		place->spot = &pguard_nowhere;
+		atomic64_inc(&state->target->untracked);
+	}
+	pguard_spot_put(state->image, old);
+}
+
+/* The same, and where the return address is, if that tells anything. */
+static void search_end(struct pguard_task *state, struct pguard_place *place,
+		       struct search *search, bool may_sleep)
+{
+	const struct perfguard_boundary *boundary = search->is.boundary;
+
+	if (search->is.loop || search->is.fit == PGUARD_SPOT_REFUSED) {
+		search->is.distance = search->slot - search->sp;
+	} else {
+		search->is.distance = 0;
+		search->is.return_address = 0;
+	}
+	/*
+	 * The slot tells it even where the library went another way than in training.
+	 * A wait that training did not come to tells nothing; but the frame does not move.
+	 */
+	if (boundary && boundary->rise)
+		search->is.rise = search->is.distance - boundary->distance + boundary->rise;
+	place_set(state, place, &search->is, may_sleep);
+}
+
+/* Is it the library function in which the thread's loop waited before, maybe on another path? */
+static bool is_home(const struct pguard_task *state, const struct search *search)
+{
+	return is_near(search->is.ip, state->home_ip, PATHS_CODE) &&
+	       is_near(search->slot, state->home, PATHS_STACK);
+}
+
+/* A place that was refused is to be looked at anew. */
+static void forget_refusal(struct pguard_task *state, struct pguard_place *place)
+{
+	struct pguard_finding is = place->spot->is;
+
+	if (is.fit != PGUARD_SPOT_REFUSED)
+		return;
+	is.fit = PGUARD_SPOT_ONE;
+	place_set(state, place, &is, false);
 }
 
 /* The thread's loop waits here.  What was refused by where it waited may be another's. */
-static void home_set(struct pguard_task *state, const struct pguard_place *place)
+static void home_set(struct pguard_task *state, const struct search *search)
 {
 	u32 i;
 
-	if (state->home == place->slot && state->home_ip == place->ip)
+	if (state->home == search->slot && state->home_ip == search->is.ip)
 		return;
-	state->home = place->slot;
-	state->home_ip = place->ip;
+	state->home = search->slot;
+	state->home_ip = search->is.ip;
 	for (i = 0; i < PGUARD_NR_PLACES; i++)
-		if (state->places[i].fit == PGUARD_PLACE_REFUSED)
-			state->places[i].fit = PGUARD_PLACE_ONE;
+		forget_refusal(state, &state->places[i]);
 }
 
 /*
@@ -60,30 +126,30 @@ static void home_set(struct pguard_task *state, const struct pguard_place *place
  * the return address stood then, for a loop frame does not move.  (A wait call
  * goes deeper once the process has a second thread.)
  */
-static int context_fits(struct pguard_task *state, struct pguard_place *place,
+static int context_fits(const struct pguard_task *state, struct search *search,
 			const struct pguard_context *context)
 {
 	int ret;
 
-	if (context->syscall != place->syscall)
+	if (context->syscall != search->is.syscall)
 		return 0;
-	place->slot = place->sp + context->distance;
+	search->slot = search->sp + context->distance;
 	/* Within an RCU section it must not fault. */
-	ret = user_word_peek(place->slot, context->return_address);
+	ret = user_word_peek(search->slot, context->return_address);
 	if (ret)
 		return ret;
-	if (!is_home(state, place, place->slot))
+	if (!is_home(state, search))
 		return 0;
-	place->slot = state->home;
-	return user_word_peek(place->slot, context->return_address);
+	search->slot = state->home;
+	return user_word_peek(search->slot, context->return_address);
 }
 
 /*
  * Look a place up in the image's contexts, from number *@from on.  -EFAULT if
- * the page at place->slot is not mapped just now; *@from is the context then,
+ * the page at search->slot is not mapped just now; *@from is the context then,
  * and the look-up is to go on with it or, if there is no such page, behind it.
  */
-static int place_look_up(struct pguard_task *state, struct pguard_place *place, u32 *from)
+static int place_look_up(struct pguard_task *state, struct search *search, u32 *from)
 {
 	struct pguard_contexts *contexts;
 	u32 generation;
@@ -91,23 +157,23 @@ static int place_look_up(struct pguard_task *state, struct pguard_place *place, 
 
 	/* Pairs with the store in pguard_image_set_contexts(). */
 	generation = smp_load_acquire(&state->image->generation);
-	if (place->generation != generation)
+	if (search->is.generation != generation)
 		*from = 0;
-	place->generation = generation;
-	place->loop = NULL;
+	search->is.generation = generation;
+	search->is.loop = NULL;
 	rcu_read_lock();
 	contexts = rcu_dereference(state->image->contexts);
 	for (; contexts && *from < contexts->nr; ++*from) {
 		const struct pguard_context *context = &contexts->context[*from];
 
-		ret = context_fits(state, place, context);
+		ret = context_fits(state, search, context);
 		if (ret < 0)
 			break;
 		if (!ret)
 			continue;
-		place->loop = context->loop;
-		place->return_address = context->return_address;
-		home_set(state, place);
+		search->is.loop = context->loop;
+		search->is.return_address = context->return_address;
+		home_set(state, search);
 		break;
 	}
 	rcu_read_unlock();
@@ -150,60 +216,57 @@ static int user_word(u64 address, bool may_sleep, u64 *ret)
 }
 
 /*
- * Is the word at place->slot a return address that lies there in the file?
- * -EAGAIN if that cannot be found out without sleeping.  place->return_address
+ * Is the word at search->slot a return address that lies there in the file?
+ * -EAGAIN if that cannot be found out without sleeping.  search->is.return_address
  * becomes the word if it is, or if it cannot be wherever the file is mapped; else 0.
  */
-static int boundary_returns(struct pguard_place *place, const struct pguard_object *object,
+static int boundary_returns(struct search *search, const struct pguard_object *object,
 			    u64 offset, bool may_sleep)
 {
 	u64 word;
 	int ret;
 
-	place->return_address = 0;
-	ret = user_word(place->slot, may_sleep, &word);
+	search->is.return_address = 0;
+	ret = user_word(search->slot, may_sleep, &word);
 	if (ret)
 		return ret == -EAGAIN ? ret : 0;
 	/* Mappings begin at whole pages: most words are told by their low bits. */
 	if ((word ^ offset) & ~PAGE_MASK) {
-		place->return_address = word;
+		search->is.return_address = word;
 		return 0;
 	}
 	ret = code_is_at(word, object, offset, may_sleep);
 	if (ret > 0)
-		place->return_address = word;
+		search->is.return_address = word;
 	return ret;
 }
 
-/* Is the boundary a call such as is made in the place? */
-static bool boundary_is_call(const struct perfguard_boundary *boundary,
-			     const struct pguard_place *place)
+/* Is the boundary such a call? */
+static bool boundary_is_call(const struct perfguard_boundary *boundary, u32 syscall)
 {
 	return boundary->role != PERFGUARD_BOUNDARY_ROLE_EVENT_SITE &&
-	       boundary->syscall == place->syscall;
+	       boundary->syscall == syscall;
 }
 
 /* As context_fits(); -EAGAIN as above. */
-static int boundary_fits(struct pguard_task *state, struct pguard_place *place,
+static int boundary_fits(const struct pguard_task *state, struct search *search,
 			 const struct perfguard_boundary *boundary, bool may_sleep)
 {
 	const struct pguard_object *object = &state->profile->objects[boundary->object];
 	int ret;
 
-	if (!boundary_is_call(boundary, place))
+	if (!boundary_is_call(boundary, search->is.syscall))
 		return 0;
-	place->slot = place->sp + boundary->distance;
-	ret = boundary_returns(place, object, boundary->return_offset, may_sleep);
-	if (ret || boundary->role != PERFGUARD_BOUNDARY_ROLE_WAIT ||
-	    !is_home(state, place, place->slot))
+	search->slot = search->sp + boundary->distance;
+	ret = boundary_returns(search, object, boundary->return_offset, may_sleep);
+	if (ret || boundary->role != PERFGUARD_BOUNDARY_ROLE_WAIT || !is_home(state, search))
 		return ret;
-	place->slot = state->home;
-	return boundary_returns(place, object, boundary->return_offset, may_sleep);
+	search->slot = state->home;
+	return boundary_returns(search, object, boundary->return_offset, may_sleep);
 }
 
 /* Look a place up in the thread's profile; true if the answer is in doubt. */
-static bool profile_look_up(struct pguard_task *state, struct pguard_place *place,
-			    bool may_sleep)
+static bool profile_look_up(struct pguard_task *state, struct search *search, bool may_sleep)
 {
 	const struct pguard_profile *profile = state->profile;
 	const struct perfguard_boundary *boundary;
@@ -214,34 +277,33 @@ static bool profile_look_up(struct pguard_task *state, struct pguard_place *plac
 		int ret;
 
 		boundary = &profile->boundaries[i];
-		ret = boundary_fits(state, place, boundary, may_sleep);
+		ret = boundary_fits(state, search, boundary, may_sleep);
 		if (ret < 0)
 			doubt = true;
 		if (ret <= 0)
 			continue;
-		place->loop = pguard_loop_new(state->image,
-					      profile->courses[boundary->course].id,
-					      may_sleep ? GFP_KERNEL : GFP_NOWAIT);
-		if (!place->loop)
+		search->is.loop = pguard_loop_new(state->image,
+						  profile->courses[boundary->course].id,
+						  may_sleep ? GFP_KERNEL : GFP_NOWAIT);
+		if (!search->is.loop)
 			return true;
-		place->boundary = boundary;
+		search->is.boundary = boundary;
 		if (boundary->role == PERFGUARD_BOUNDARY_ROLE_WAIT)
-			home_set(state, place);
+			home_set(state, search);
 		return false;
 	}
 	return doubt;
 }
 
 /* How many boundaries has the thread's profile at this system call? */
-static enum pguard_place_fit profile_fit(const struct pguard_task *state,
-					 const struct pguard_place *place)
+static enum pguard_spot_fit profile_fit(const struct pguard_task *state, u32 syscall)
 {
 	const struct pguard_profile *profile = state->profile;
 	u32 i, nr = 0;
 
 	for (i = 0; i < profile->nr_boundaries; i++)
-		nr += boundary_is_call(&profile->boundaries[i], place);
-	return !nr ? PGUARD_PLACE_NONE : nr == 1 ? PGUARD_PLACE_ONE : PGUARD_PLACE_SEVERAL;
+		nr += boundary_is_call(&profile->boundaries[i], syscall);
+	return !nr ? PGUARD_SPOT_NONE : nr == 1 ? PGUARD_SPOT_ONE : PGUARD_SPOT_SEVERAL;
 }
 
 /*
@@ -249,17 +311,18 @@ static enum pguard_place_fit profile_fit(const struct pguard_task *state,
  * returns to.  If that is the only one, and was not looked for where the loop waited
  * before as well, then it is none as long as the same word stands there.
  */
-static void place_refuse(const struct pguard_task *state, struct pguard_place *place,
-			 const struct pguard_place *tried)
+static void place_refuse(struct pguard_task *state, struct pguard_place *place,
+			 struct search *tried, bool may_sleep)
 {
-	if (place->fit == PGUARD_PLACE_REFUSED)
-		place->fit = PGUARD_PLACE_ONE;
-	if (place->fit != PGUARD_PLACE_ONE || !tried->return_address ||
-	    tried->slot == state->home)
-		return;
-	place->slot = tried->slot;
-	place->return_address = tried->return_address;
-	place->fit = PGUARD_PLACE_REFUSED;
+	bool is_only = tried->is.fit == PGUARD_SPOT_ONE && tried->is.return_address &&
+		       tried->slot != state->home;
+
+	if (is_only) {
+		tried->is.fit = PGUARD_SPOT_REFUSED;
+		search_end(state, place, tried, may_sleep);
+	} else {
+		forget_refusal(state, place);
+	}
 }
 
 /*
@@ -270,26 +333,35 @@ static void place_refuse(const struct pguard_task *state, struct pguard_place *p
 static bool profile_fits_now(struct pguard_task *state, struct pguard_place *place,
 			     bool may_sleep)
 {
-	struct pguard_place now = *place;
+	struct search now = search_begin(place);
 
-	now.loop = NULL;
-	now.boundary = NULL;
+	if (now.is.fit == PGUARD_SPOT_REFUSED)
+		now.is.fit = PGUARD_SPOT_ONE;
 	profile_look_up(state, &now, may_sleep);
-	if (!now.loop) {
-		if (!place->loop)
-			place_refuse(state, place, &now);
+	if (!now.is.loop) {
+		if (!place->spot->is.loop)
+			place_refuse(state, place, &now, may_sleep);
 		return false;
 	}
-	if (now.fit == PGUARD_PLACE_REFUSED)
-		now.fit = PGUARD_PLACE_ONE;
-	*place = now;
-	return true;
+	search_end(state, place, &now, may_sleep);
+	return place->spot->is.loop;
+}
+
+/* A place is to be settled anew. */
+static void place_unsettle(struct pguard_task *state, struct pguard_place *place)
+{
+	struct search search = search_begin(place);
+
+	if (place->spot == &pguard_nowhere)
+		return;
+	search.is.generation = READ_ONCE(state->image->generation) - 1;
+	place_set(state, place, &search.is, false);
 }
 
 /*
- * Go by the profile that the target has now.  Called after the generation was
- * read, which is raised after the profile was changed; and since the profile
- * may be newer than the generation, no place is settled any more.
+ * Go by the profile that the target has now; no place that the thread has is settled any
+ * more.  Called after the generation was read, which is raised after the profile was
+ * changed: if it is newer than the generation, its places are looked up once more.
  */
 static void profile_change(struct pguard_task *state)
 {
@@ -303,11 +375,8 @@ static void profile_change(struct pguard_task *state)
 	rcu_read_unlock();
 	if (likely(profile == old))
 		return;
-	for (i = 0; i < PGUARD_NR_PLACES; i++) {
-		state->places[i].boundary = NULL;
-		state->places[i].loop = NULL;
-		state->places[i].generation = READ_ONCE(state->image->generation) - 1;
-	}
+	for (i = 0; i < PGUARD_NR_PLACES; i++)
+		place_unsettle(state, &state->places[i]);
 	state->profile = profile;
 	state->is_guarded = profile;
 	if (old)
@@ -319,27 +388,34 @@ static void profile_change(struct pguard_task *state)
  * moment by NUMA balancing: that says nothing about the place.  A context of
  * another loop may point beyond the end of this stack: then it is not its.
  */
-static noinline void place_classify(struct pguard_task *state, struct pguard_place *place,
-				    bool may_sleep)
+static void search_settle(struct pguard_task *state, struct search *search, bool may_sleep)
 {
 	u32 from = 0, tries = 2 * PGUARD_MAX_CONTEXTS;
 	bool doubt = false;
 	u64 word;
 
-	place->boundary = NULL;
-	while (tries-- && place_look_up(state, place, &from)) {
-		if (may_sleep && !get_user(word, (const u64 __user *)place->slot))
+	while (tries-- && place_look_up(state, search, &from)) {
+		if (may_sleep && !get_user(word, (const u64 __user *)search->slot))
 			continue;
 		doubt = !may_sleep;
 		from++;
 	}
 	if (rcu_access_pointer(state->target->profile) != state->profile)
 		profile_change(state);
-	place->fit = state->profile ? profile_fit(state, place) : PGUARD_PLACE_NONE;
-	if (place->fit && !place->loop)
-		doubt |= profile_look_up(state, place, may_sleep);
-	if (doubt && !place->loop)
-		place->generation--; /* ask again next time */
+	search->is.fit = state->profile ? profile_fit(state, search->is.syscall) : PGUARD_SPOT_NONE;
+	if (search->is.fit && !search->is.loop)
+		doubt |= profile_look_up(state, search, may_sleep);
+	if (doubt && !search->is.loop)
+		search->is.generation--; /* ask again next time */
+}
+
+static noinline void place_classify(struct pguard_task *state, struct pguard_place *place,
+				    bool may_sleep)
+{
+	struct search search = search_begin(place);
+
+	search_settle(state, &search, may_sleep);
+	search_end(state, place, &search, may_sleep);
 }
 
 enum {
@@ -351,17 +427,20 @@ enum {
 static noinline struct pguard_place *place_new(struct pguard_task *state,
 					       const struct pt_regs *regs, bool may_sleep)
 {
+	struct search search = {
+		.is = { .ip = regs->ip, .syscall = pguard_place_syscall(regs) },
+		.sp = regs->sp,
+	};
 	struct pguard_place *place;
 
 	state->oldest = (state->oldest + 1) % PGUARD_NR_PLACES;
 	place = &state->places[state->oldest];
-	place->ip = regs->ip;
 	place->sp = regs->sp;
-	place->syscall = pguard_place_syscall(regs);
-	place->fresh = true;
+	state->fresh |= pguard_place_bit(state, place);
 	/* Some more records show how the place stands to the others. */
 	state->records_left = max_t(u16, state->records_left, MORE_RECORDS);
-	place_classify(state, place, may_sleep);
+	search_settle(state, &search, may_sleep);
+	search_end(state, place, &search, may_sleep);
 	return place;
 }
 
@@ -399,20 +478,21 @@ struct pguard_place *pguard_place_get(struct pguard_task *state, const struct pt
 bool pguard_place_is_boundary(struct pguard_task *state, struct pguard_place *place,
 			      bool may_sleep)
 {
+	const struct pguard_finding *is = &place->spot->is;
 	int ret;
 
-	if (!place->loop)
-		return place->fit && profile_fits_now(state, place, may_sleep);
+	if (!is->loop)
+		return is->fit && profile_fits_now(state, place, may_sleep);
 	if (may_sleep)
-		ret = pguard_place_word_is(place->slot, place->return_address);
+		ret = pguard_place_returns(place);
 	else
-		ret = user_word_peek(place->slot, place->return_address);
+		ret = user_word_peek(pguard_place_slot(place), is->return_address);
 	if (likely(ret > 0))
 		return true;
 	/* Another chain of calls led here this time. */
-	if (!ret && place->boundary)
+	if (!ret && is->boundary)
 		return profile_fits_now(state, place, may_sleep);
 	if (!ret)
 		place_classify(state, place, may_sleep);
-	return !ret && place->loop;
+	return !ret && place->spot->is.loop;
 }

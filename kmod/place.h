@@ -16,6 +16,7 @@
 #include "image.h"
 #include "task.h"
 
+#include <linux/bits.h>
 #include <linux/ptrace.h>
 #include <linux/uaccess.h>
 #include <asm/unistd.h>
@@ -42,12 +43,25 @@ fault:
 	return false;
 }
 
+/* Where the return address stands that tells what the place is. */
+static __always_inline u64 pguard_place_slot(const struct pguard_place *place)
+{
+	return place->sp + place->spot->is.distance;
+}
+
+/* Does it stand there?  May fault. */
+static __always_inline bool pguard_place_returns(const struct pguard_place *place)
+{
+	return pguard_place_word_is(pguard_place_slot(place), place->spot->is.return_address);
+}
+
 /* Is a place without a loop certainly no boundary this time? */
 static __always_inline bool pguard_place_is_none(const struct pguard_place *place)
 {
-	return place->fit == PGUARD_PLACE_NONE ||
-	       (place->fit == PGUARD_PLACE_REFUSED &&
-		pguard_place_word_is(place->slot, place->return_address));
+	u8 fit = place->spot->is.fit;
+
+	return fit == PGUARD_SPOT_NONE ||
+	       (fit == PGUARD_SPOT_REFUSED && pguard_place_returns(place));
 }
 
 /*
@@ -57,9 +71,18 @@ static __always_inline bool pguard_place_is_none(const struct pguard_place *plac
 static __always_inline bool pguard_place_is(const struct pguard_place *place,
 				     const struct pt_regs *regs)
 {
-	return place->ip == regs->ip && place->sp == regs->sp &&
-	       (place->syscall == pguard_place_syscall(regs) ||
+	const struct pguard_finding *is = &place->spot->is;
+
+	return place->sp == regs->sp && is->ip == regs->ip &&
+	       (is->syscall == pguard_place_syscall(regs) ||
 		pguard_place_syscall(regs) == __NR_restart_syscall);
+}
+
+/* Of pguard_task.fresh. */
+static inline u8 pguard_place_bit(const struct pguard_task *state,
+				  const struct pguard_place *place)
+{
+	return BIT(place - state->places);
 }
 
 /* The place among the last ones; NULL if it is new.  The very last is state->place. */
@@ -78,7 +101,7 @@ static __always_inline struct pguard_place *pguard_place_find(struct pguard_task
 static __always_inline bool pguard_place_is_settled(const struct pguard_task *state,
 						    const struct pguard_place *place)
 {
-	return place->generation == READ_ONCE(state->image->generation);
+	return place->spot->is.generation == READ_ONCE(state->image->generation);
 }
 
 struct pguard_place *pguard_place_get(struct pguard_task *state, const struct pt_regs *regs,

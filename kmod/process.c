@@ -13,17 +13,17 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
-u8 pguard_process_slots[PGUARD_NR_SLOTS];
+unsigned long pguard_process_slots[BITS_TO_LONGS(PGUARD_NR_SLOTS)];
 
-/* Writers hold pguard_images_lock, readers RCU. */
-static DEFINE_HASHTABLE(processes, 10);
-static DEFINE_HASHTABLE(processes_by_mm, 10);
+/* Writers hold pguard_images_lock, readers RCU.  The first one goes by slots. */
+static DEFINE_HASHTABLE(processes, 9);
+static DEFINE_HASHTABLE(processes_by_mm, 9);
 
 static struct pguard_process *process_find(pid_t tgid)
 {
 	struct pguard_process *process;
 
-	hash_for_each_possible_rcu(processes, process, node, tgid,
+	hash_for_each_possible_rcu(processes, process, node, pguard_process_slot(tgid),
 				   lockdep_is_held(&pguard_images_lock))
 		if (process->tgid == tgid)
 			return process;
@@ -72,7 +72,6 @@ static int process_insert(struct pguard_image *image, const struct task_struct *
 {
 	struct pguard_process *process;
 	pid_t tgid = task->tgid;
-	u8 *slot = &pguard_process_slots[(u16)tgid];
 
 	lockdep_assert_held(&pguard_images_lock);
 	process = kzalloc(sizeof(*process), GFP_NOWAIT | __GFP_NOWARN);
@@ -82,25 +81,37 @@ static int process_insert(struct pguard_image *image, const struct task_struct *
 	process->mm = task->mm;
 	process->tgid = tgid;
 	process->cpu = cpu_of(task);
-	hash_add_rcu(processes, &process->node, tgid);
+	hash_add_rcu(processes, &process->node, pguard_process_slot(tgid));
 	hash_add_rcu(processes_by_mm, &process->mm_node, (unsigned long)process->mm);
 	atomic_inc(&image->target->nr_processes);
-	WRITE_ONCE(*slot, *slot + 1);
+	set_bit(pguard_process_slot(tgid), pguard_process_slots);
 	return 0;
+}
+
+/* By some process that is still in the table. */
+static bool slot_is_taken(u32 slot)
+{
+	const struct pguard_process *process;
+
+	hash_for_each_possible(processes, process, node, slot)
+		if (pguard_process_slot(process->tgid) == slot)
+			return true;
+	return false;
 }
 
 /* Take out; the caller puts the returned image once the lock is released. */
 static struct pguard_image *process_remove(struct pguard_process *process)
 {
 	struct pguard_image *image = process->image;
-	u8 *slot = &pguard_process_slots[(u16)process->tgid];
+	u32 slot = pguard_process_slot(process->tgid);
 
 	lockdep_assert_held(&pguard_images_lock);
 	image->target->cpu += process_cpu(process);
 	hash_del_rcu(&process->node);
 	hash_del_rcu(&process->mm_node);
 	atomic_dec(&image->target->nr_processes);
-	WRITE_ONCE(*slot, *slot - 1);
+	if (!slot_is_taken(slot))
+		clear_bit(slot, pguard_process_slots);
 	kfree_rcu(process, rcu);
 	return image;
 }

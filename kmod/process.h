@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The watched processes, by thread group id; and the table of bytes in which
- * the hook's stub looks whether the current task may be in one.
+ * The watched processes, by thread group id; and the bits by which the hook's
+ * stub tells whether the current task may be in one.
  */
 #ifndef _PGUARD_PROCESS_H
 #define _PGUARD_PROCESS_H
 
+#include <linux/bitops.h>
 #include <linux/rculist.h>
 #include <linux/types.h>
 
@@ -25,13 +26,18 @@ struct pguard_process {
 };
 
 /*
- * One byte for each value of the low 16 bits of a thread group id: the number
- * of watched processes with these bits.  A process that shares its bits with a
- * watched one takes the long way and is let pass there.  At most 64 process
- * ids share their low bits (PID_MAX_LIMIT is 2^22), so no byte overflows.
+ * A bit for each value of the low 16 bits of a thread group id: is some process
+ * with these watched?  A process that shares its slot with a watched one takes
+ * the long way and is let pass there.  Written under pguard_images_lock.
  */
-#define PGUARD_NR_SLOTS	65536
-extern u8 pguard_process_slots[PGUARD_NR_SLOTS];
+enum { PGUARD_NR_SLOTS = 1 << 16 };
+extern unsigned long pguard_process_slots[BITS_TO_LONGS(PGUARD_NR_SLOTS)];
+
+/* The slot of a thread group id. */
+static inline u32 pguard_process_slot(pid_t tgid)
+{
+	return (u16)tgid;
+}
 
 int pguard_process_add(struct pguard_target *target, struct task_struct *task);
 int pguard_process_add_like(pid_t parent, struct task_struct *child);

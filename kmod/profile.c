@@ -7,9 +7,11 @@
 
 #include <linux/cpumask.h>
 #include <linux/fs.h>
+#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/topology.h>
+#include <linux/vmalloc.h>
 
 LIST_HEAD(pguard_profiles);
 DEFINE_SPINLOCK(pguard_profiles_lock);
@@ -117,6 +119,22 @@ int pguard_profile_add_object(struct pguard_profile *profile, const struct file 
 void pguard_profile_del_object(struct pguard_profile *profile)
 {
 	path_put(&profile->objects[--profile->nr_objects].path);
+}
+
+/**
+ * pguard_profile_room() - zeroed memory for a table
+ * @bytes: that it takes
+ *
+ * A large one is of whole pages, not of a power of two of them.
+ *
+ * Context: may sleep.
+ * Return: the memory, at a multiple of a cache line, to be given to kvfree(); or NULL.
+ */
+void *pguard_profile_room(size_t bytes)
+{
+	if (bytes > PAGE_SIZE)
+		return vzalloc(bytes);
+	return kzalloc(roundup_pow_of_two(max_t(size_t, bytes, SMP_CACHE_BYTES)), GFP_KERNEL);
 }
 
 /**

@@ -282,6 +282,7 @@ struct pguard_profile *pguard_profile_find(u32 id);
 void pguard_profile_drop(struct pguard_profile *profile);
 int pguard_profile_add_object(struct pguard_profile *profile, const struct file *file);
 void pguard_profile_del_object(struct pguard_profile *profile);
+void *pguard_profile_room(size_t bytes);
 int pguard_profile_make_counters(struct pguard_profile *profile);
 void pguard_profile_free_tables(struct pguard_profile *profile);
 

@@ -7,6 +7,8 @@
 #include "stack.h"
 #include "task.h"
 
+#include <linux/slab.h>
+
 enum {
 	/* Room for one more and its lock's holder, where the watch makes the record. */
 	MAX_KEPT = PGUARD_MAX_STACKS - 2,
@@ -127,8 +129,26 @@ static bool unit_runs(const struct pguard_task *state, u64 unit)
 }
 
 /**
+ * pguard_samples_lateness() - what is kept of a thread that was late
+ * @state: the thread; referenced by the caller, or in an RCU section
+ *
+ * Made if it is not there yet.
+ *
+ * Context: the watch's work; does not sleep.
+ * Return: it, or NULL for want of memory.
+ */
+struct pguard_lateness *pguard_samples_lateness(struct pguard_task *state)
+{
+	/* Others look for it under the lock, after samples were added under it. */
+	if (!state->lateness)
+		WRITE_ONCE(state->lateness,
+			   kzalloc(sizeof(*state->lateness), GFP_NOWAIT | __GFP_NOWARN));
+	return state->lateness;
+}
+
+/**
  * pguard_samples_add() - keep a stack of a late unit
- * @state: its thread, referenced by the caller
+ * @state: its thread, referenced by the caller, with its lateness
  * @unit: its number; it was told to be late, so that its end takes the stack
  * @stack: with its lock's holder's behind it; taken over
  *
@@ -136,7 +156,7 @@ static bool unit_runs(const struct pguard_task *state, u64 unit)
  */
 void pguard_samples_add(struct pguard_task *state, u64 unit, struct pguard_stack *stack)
 {
-	struct pguard_samples *samples = &state->samples;
+	struct pguard_samples *samples = &state->lateness->samples;
 	struct pguard_stack *dropped = NULL;
 
 	spin_lock(&state->lock);
@@ -169,11 +189,14 @@ void pguard_samples_add(struct pguard_task *state, u64 unit, struct pguard_stack
  */
 void pguard_samples_take(struct pguard_task *state, u64 unit, struct pguard_record *record)
 {
+	struct pguard_lateness *late = READ_ONCE(state->lateness);
 	struct pguard_stack *list;
 
 	lockdep_assert_held(&state->lock);
-	list = samples_detach(&state->samples);
-	if (!record || state->samples.unit != unit) {
+	if (!late)
+		return;
+	list = samples_detach(&late->samples);
+	if (!record || late->samples.unit != unit) {
 		pguard_stack_bury(list);
 		return;
 	}

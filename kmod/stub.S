@@ -47,8 +47,8 @@ SYM_FUNC_START(pguard_hook_stub)
 	ANNOTATE_NOENDBR
 	movq	PGUARD_ASM_CURRENT, %rax
 	movzwl	PGUARD_TASK_TGID(%rax), %eax
-	cmpb	$0, pguard_process_slots(%rax)
-	jne	.Lwatched
+	btl	%eax, pguard_process_slots(%rip)
+	jc	.Lwatched
 	RET
 
 .Lwatched:

@@ -34,7 +34,7 @@ static_assert(offsetof(struct infer_weight, final) == offsetof(struct perfguard_
 static void *table_new(struct pguard_profile *profile, size_t nr, size_t size)
 {
 	profile->bytes += nr * size;
-	return kvcalloc(max_t(size_t, nr, 1), size, GFP_KERNEL);
+	return pguard_profile_room(nr * size);
 }
 
 static int tables_alloc(struct pguard_profile *profile)

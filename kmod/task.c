@@ -34,6 +34,7 @@ struct pguard_task *pguard_task_new(struct pguard_image *image)
 {
 	struct pguard_target *target = image->target;
 	struct pguard_task *state = NULL;
+	u32 i;
 
 	if (atomic_read(&pguard_nr_tasks) < PGUARD_MAX_TASKS)
 		state = kmem_cache_zalloc(cache, GFP_NOWAIT | __GFP_NOWARN);
@@ -42,6 +43,8 @@ struct pguard_task *pguard_task_new(struct pguard_image *image)
 	state->task = get_task_struct(current);
 	state->image = image;
 	state->target = target;
+	for (i = 0; i < PGUARD_NR_PLACES; i++)
+		state->places[i].spot = &pguard_nowhere;
 	state->place = state->places;
 	state->records_left = FIRST_RECORDS;
 	state->tid = current->pid;
@@ -96,7 +99,10 @@ noinline struct pguard_task *pguard_task_first(const struct pguard_target *targe
 
 static void task_free(struct rcu_head *rcu)
 {
-	kmem_cache_free(cache, container_of(rcu, struct pguard_task, rcu));
+	struct pguard_task *state = container_of(rcu, struct pguard_task, rcu);
+
+	kfree(state->lateness);
+	kmem_cache_free(cache, state);
 }
 
 /**
@@ -106,11 +112,15 @@ static void task_free(struct rcu_head *rcu)
  */
 void pguard_task_put(struct pguard_task *state)
 {
+	u32 i;
+
 	if (!refcount_dec_and_test(&state->refs))
 		return;
 	if (state->loop)
 		atomic_dec(&state->loop->nr_threads);
 	put_task_struct(state->task);
+	for (i = 0; i < PGUARD_NR_PLACES; i++)
+		pguard_spot_put(state->image, state->places[i].spot);
 	pguard_image_put(state->image);
 	pguard_inference_free(rcu_dereference_protected(state->inference, true));
 	if (state->profile)

@@ -12,13 +12,13 @@
 #define _PGUARD_TASK_H
 
 #include "account.h"
+#include "spot.h"
 
 #include <linux/hash.h>
 #include <linux/rculist.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 
-struct perfguard_boundary;
 struct pguard_image;
 struct pguard_inference;
 struct pguard_loop;
@@ -27,35 +27,16 @@ struct pguard_stack;
 struct pguard_target;
 
 /*
- * A place where the thread waited.  Within one thread the loop's stack
- * pointer is the same each time round (FACTS: 0 deviations), so a place is
- * known again by three words; @loop is what the image's contexts say of it.
+ * A place where the thread waited.  Within one thread the loop's stack pointer
+ * is the same each time round (FACTS: 0 deviations), so a place is known again
+ * by that and by its spot's call.  @spot is referenced, or pguard_nowhere.
  */
 struct pguard_place {
-	u64 ip;
 	u64 sp;
-	u16 syscall;
-	u8 fit;			/* enum pguard_place_fit; asked for where @loop is NULL */
-	bool fresh;		/* never recorded for discovery */
-	u32 generation;		/* of the contexts @loop was looked up in */
-	struct pguard_loop *loop;
-	const struct perfguard_boundary *boundary;	/* of the thread's profile; or NULL */
-	u64 slot;		/* where the return address stands, and */
-	u64 return_address;	/* which it must be; or, refused, which it is not */
+	struct pguard_spot *spot;
 };
 
-/*
- * Can a place that is no boundary be one another time, when another chain of calls leads
- * there?  That is, how many boundaries the thread's profile has at such a call.
- */
-enum pguard_place_fit {
-	PGUARD_PLACE_NONE,
-	PGUARD_PLACE_ONE,
-	PGUARD_PLACE_REFUSED,	/* one, but not as long as @return_address stands in @slot */
-	PGUARD_PLACE_SEVERAL,
-};
-
-enum { PGUARD_NR_PLACES = 4 };
+enum { PGUARD_NR_PLACES = 4 };	/* bits of @fresh */
 
 /*
  * pguard_task.unit: the unit's number in the upper bits, its phase below.
@@ -90,6 +71,19 @@ struct pguard_samples {
 };
 
 /**
+ * struct pguard_lateness - what is kept of a thread once a unit of it was late
+ * @samples: see above
+ * @looked_at: number of the unit the watch found late last, and
+ * @next_report: when that one is to be reported again, ns from its start; both
+ *	the watch's own
+ */
+struct pguard_lateness {
+	struct pguard_samples samples;
+	u64 looked_at;
+	u64 next_report;
+};
+
+/**
  * struct pguard_task - a watched thread
  * @node: in the hash; pguard_tasks_lock
  * @all: in pguard_all_tasks, as long as it is in the hash; the same
@@ -104,6 +98,7 @@ struct pguard_samples {
  * @home_ip: where the loop waited; both 0 if not known; the thread's own
  * @places: where it waited, the last one at @place, the next to
  *	go at @oldest; the thread's own
+ * @fresh: a bit for each of them that was never recorded for discovery
  * @follow: what the return of the hooked call it is in is wanted for; the
  *	thread's own
  * @entered: clock when that call began, for discovery or as an event's begin
@@ -124,14 +119,11 @@ struct pguard_samples {
  *	new call finds the state
  * @gone: the thread's registers must not be read any more, its kernel stack
  *	may go; @lock
- * @lock: guards @gone while registers are read and the @samples, and orders
+ * @lock: guards @gone while registers are read and the samples, and orders
  *	the records about one unit; inside pguard_tasks_lock
- * @looked_at: number of the unit the watch found late last, and
- * @next_report: when that one is to be reported again, ns from its start; both
- *	the watch's own
- * @samples: see above
+ * @lateness: made by the watch, or NULL; gone with the state
  * @captured: a request for its own stack is queued (capture.c)
- * @kick: task work of the drain; queued once
+ * @kick: task work of the drain; queued once, a grace period after @dead
  * @kicked: it was queued; the drain's own
  * @drained: in the drain's list, once out of the hash
  * @tid: what the stream knows it by, whatever an exec makes of its id
@@ -150,13 +142,16 @@ struct pguard_task {
 	u64 home;
 	u64 home_ip;
 	struct pguard_place *place;
-	u32 oldest;
 	int inflight;
+	u32 switches;
 	struct pguard_place places[PGUARD_NR_PLACES];
 	u32 follow;
 	bool dead;
 	bool gone;
 	bool captured;
+	bool kicked;
+	u8 fresh;
+	u8 oldest;
 	union {
 		struct {
 			u16 records_left;
@@ -169,23 +164,21 @@ struct pguard_task {
 	struct pguard_inference __rcu *inference;
 	const struct pguard_profile *counts;
 	u64 entered;
-	u64 switches;
 	u64 nr_waits;
 	spinlock_t lock;
-	u64 looked_at;
-	u64 next_report;
-	struct pguard_samples samples;
-	struct callback_head kick;
-	bool kicked;
 	refcount_t refs;
+	struct pguard_lateness *lateness;
 	union {
 		struct hlist_node drained;
 		struct rcu_head rcu;
 	};
+	union {
+		struct list_head all;
+		struct callback_head kick;
+	};
 	u32 tid;
 	u32 opening;
 	u64 told;
-	struct list_head all;
 };
 
 /* pguard_task.curious if it is_guarded and nothing else; x86 is little-endian. */

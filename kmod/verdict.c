@@ -5,10 +5,8 @@
 #include "clock.h"
 #include "compat.h"
 
-#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include <linux/vmalloc.h>
 
 /* What takes no more ticks is not too late for a type of the loop. */
 static u64 ticks_of(const struct pguard_course *course, u16 type)
@@ -100,12 +98,6 @@ static void make_lost(struct pguard_course *course)
 	};
 }
 
-/* A large one by whole pages, not by powers of two of them. */
-static struct pguard_memo *memo_alloc(size_t bytes)
-{
-	return bytes <= PAGE_SIZE ? kzalloc(roundup_pow_of_two(bytes), GFP_KERNEL) : vzalloc(bytes);
-}
-
 /**
  * pguard_verdict_grow() - give a loop a larger memo, if its own is crowded
  * @course: with its table
@@ -122,7 +114,7 @@ size_t pguard_verdict_grow(struct pguard_course *course)
 
 	if (!size)
 		return 0;
-	memo = memo_alloc(pguard_memo_bytes(size));
+	memo = pguard_profile_room(pguard_memo_bytes(size));
 	if (!memo)
 		return 0;
 	pguard_memo_init(memo, size);

@@ -74,7 +74,7 @@ static bool record_wanted(struct pguard_task *state, struct pguard_place *place)
 	if (!(READ_ONCE(target->flags) & PERFGUARD_TARGET_FLAGS_DISCOVER)) {
 		/* Do not ask again at each wait. */
 		state->records_left = 0;
-		place->fresh = false;
+		state->fresh &= ~pguard_place_bit(state, place);
 		return false;
 	}
 	return __ratelimit(&target->wait_limit);
@@ -83,9 +83,9 @@ static bool record_wanted(struct pguard_task *state, struct pguard_place *place)
 /* Number of an event of the stream: the call, and the loop whose wait it is. */
 static u32 event_number(const struct pguard_place *place, u32 follow)
 {
-	u32 loop = follow & FOLLOW_BOUNDARY ? place->loop->id : 0;
+	u32 loop = follow & FOLLOW_BOUNDARY ? place->spot->is.loop->id : 0;
 
-	return (place->syscall & (BIT(PGUARD_SYSCALL_BITS) - 1)) |
+	return (place->spot->is.syscall & (BIT(PGUARD_SYSCALL_BITS) - 1)) |
 	       (loop & (BIT(PGUARD_LOOP_BITS) - 1)) << PGUARD_SYSCALL_BITS;
 }
 
@@ -131,13 +131,13 @@ static __always_inline bool wait_begin(struct pguard_task *state,
 		pguard_guarded_forget(state);
 	if (!pguard_place_is_boundary(state, place, may_sleep)) {
 		/* Nothing to do. */
-	} else if (place->boundary) {
+	} else if (place->spot->is.boundary) {
 		follow = guarded_begin(state, may_sleep);
 	} else {
 		follow = FOLLOW_BOUNDARY;
 		pguard_unit_end(state);
-		if (unlikely(state->loop != place->loop))
-			loop_enter(state, place->loop);
+		if (unlikely(state->loop != place->spot->is.loop))
+			loop_enter(state, place->spot->is.loop);
 	}
 	if (unlikely(state->records_left) && record_wanted(state, place)) {
 		follow |= FOLLOW_RECORD;
@@ -166,15 +166,15 @@ static noinline void wait_record(struct pguard_task *state, long ret, bool may_s
 	if (!record)
 		return;
 	record->account.elapsed = pguard_clock_ns(pguard_clock() - state->entered);
-	record->account.voluntary = current->nvcsw - state->switches;
+	record->account.voluntary = (u32)current->nvcsw - state->switches;
 	record->enter_ns = ktime_get_ns() - record->account.elapsed;
-	record->syscall = place->syscall;
-	record->wait_ip = place->ip;
+	record->syscall = place->spot->is.syscall;
+	record->wait_ip = place->spot->is.ip;
 	record->wait_sp = place->sp;
 	record->result = ret;
-	if (place->fresh && may_sleep) {
+	if (state->fresh & pguard_place_bit(state, place) && may_sleep) {
 		record->stack = pguard_stack_self(task_pt_regs(current));
-		place->fresh = false;
+		state->fresh &= ~pguard_place_bit(state, place);
 	}
 	pguard_ring_add(&pguard_waits, record);
 }
@@ -227,7 +227,7 @@ static __always_inline void wait_finish(struct pguard_task *state, long ret, boo
 		wait_record(state, ret, may_sleep);
 	if (unlikely(follow & FOLLOW_EVENT && ret >= 0))
 		pguard_guarded_event_call(state);
-	if (!(follow & FOLLOW_BOUNDARY) || !wait_starts_unit(state->place->syscall, ret))
+	if (!(follow & FOLLOW_BOUNDARY) || !wait_starts_unit(state->place->spot->is.syscall, ret))
 		return;
 	if (unlikely(follow & FOLLOW_GUARDED))
 		pguard_guarded_wake(state, pguard_clock());
@@ -307,10 +307,10 @@ static noinline notrace struct pguard_task *enter_other(struct pguard_task *stat
 							const struct pt_regs *regs)
 {
 	struct pguard_inference *inference = pguard_task_inference(state);
-	const struct perfguard_boundary *boundary = place->boundary;
+	const struct perfguard_boundary *boundary = place->spot->is.boundary;
 
 	if (unlikely(!pguard_guarded_is_in(state, inference, place) || pguard_stream_is_open() ||
-		     !pguard_place_word_is(place->slot, place->return_address)))
+		     !pguard_place_returns(place)))
 		return enter_any(state, regs);
 	if (boundary->role == PERFGUARD_BOUNDARY_ROLE_WAIT) {
 		if (inference->course != &state->profile->courses[boundary->course])
@@ -331,23 +331,23 @@ static noinline notrace struct pguard_task *enter_curious(struct pguard_task *st
 						  struct pguard_place *place,
 						  const struct pt_regs *regs)
 {
+	const struct pguard_finding *is = &place->spot->is;
 	struct pguard_inference *inference;
 
 	if (unlikely(state->curious != PGUARD_CURIOUS_GUARDED))
 		return enter_any(state, regs);
 	/* Where there is a boundary there is a loop. */
-	if (!place->boundary) {
-		if (place->loop || pguard_stream_is_open() || !pguard_place_is_none(place))
+	if (!is->boundary) {
+		if (is->loop || pguard_stream_is_open() || !pguard_place_is_none(place))
 			return enter_any(state, regs);
 		state->nr_waits++;
 		state_release(state);
 		return NULL;
 	}
 	inference = pguard_task_inference(state);
-	if (!inference || inference->boundary != place->boundary)
+	if (!inference || inference->boundary != is->boundary)
 		return enter_other(state, place, regs);
-	if (unlikely(state->loop != place->loop ||
-		     !pguard_place_word_is(place->slot, place->return_address)))
+	if (unlikely(state->loop != is->loop || !pguard_place_returns(place)))
 		return enter_any(state, regs);
 	return enter_boundary(state, place, regs);
 }
@@ -375,6 +375,7 @@ __visible notrace struct pguard_task *pguard_wait_enter(const struct pt_regs *re
 {
 	struct pguard_task *state;
 	struct pguard_place *place;
+	struct pguard_loop *loop;
 
 	if (!wait_waits(regs))
 		return NULL;
@@ -392,13 +393,13 @@ __visible notrace struct pguard_task *pguard_wait_enter(const struct pt_regs *re
 		return enter_any(state, regs);
 	if (unlikely(state->curious))
 		return enter_curious(state, place, regs);
-	if (!place->loop) {
+	loop = place->spot->is.loop;
+	if (!loop) {
 		state->nr_waits++;
 		state_release(state);
 		return NULL;
 	}
-	if (unlikely(place->loop != state->loop ||
-		     !pguard_place_word_is(place->slot, place->return_address)))
+	if (unlikely(loop != state->loop || !pguard_place_returns(place)))
 		return enter_any(state, regs);
 	state->nr_waits++;
 	state->place = place;

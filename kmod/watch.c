@@ -145,19 +145,41 @@ static u64 unit_nap(const struct pguard_task *state, u64 elapsed, u64 threshold)
 /* A unit that is late and known to be: report it again, or take its stack? */
 static void look_again(struct pguard_task *state, u64 unit, u64 elapsed, struct round *round)
 {
-	u64 due = state->next_report;
+	const struct pguard_lateness *late = state->lateness;
+	u64 due = late->next_report;
 
 	if (elapsed > due) {
 		late_add(round, state, unit);
 		return;
 	}
 	if (unit & PGUARD_PHASE_LATE) {
-		due = min(due, state->samples.next);
+		due = min(due, late->samples.next);
 		if (elapsed >= due)
 			still_add(round, state, unit);
 	}
 	if (elapsed < due)
 		round->nap = min(round->nap, due - elapsed);
+}
+
+/* A unit that the thread itself told to be late: from now on it is the watch's. */
+static void look_at_told(struct pguard_task *state, u64 unit, u64 elapsed, struct round *round)
+{
+	struct pguard_lateness *late = pguard_samples_lateness(state);
+
+	if (!late) {
+		round->nap = min_t(u64, round->nap, EASY_NAP_NS);
+		return;
+	}
+	late->looked_at = unit_number(unit);
+	late->next_report = 2 * elapsed;
+	late->samples.next = 0;
+	look_again(state, unit, elapsed, round);
+}
+
+/* Was the unit found late before? */
+static bool is_known(const struct pguard_task *state, u64 unit)
+{
+	return state->lateness && state->lateness->looked_at == unit_number(unit);
 }
 
 /* Look at one thread. */
@@ -176,16 +198,12 @@ static void state_look(struct pguard_task *state, struct round *round)
 		return;
 	if (elapsed <= threshold) {
 		round->nap = min(round->nap, unit_nap(state, elapsed, threshold));
-	} else if (state->looked_at == unit_number(unit)) {
+	} else if (is_known(state, unit)) {
 		look_again(state, unit, elapsed, round);
 	} else if (!round->haul) {
 		round->is_due = true;
 	} else if (unit & PGUARD_PHASE_LATE) {
-		/* Told by the thread itself. */
-		state->looked_at = unit_number(unit);
-		state->next_report = 2 * elapsed;
-		state->samples.next = 0;
-		look_again(state, unit, elapsed, round);
+		look_at_told(state, unit, elapsed, round);
 	} else {
 		late_add(round, state, unit);
 	}
@@ -210,24 +228,27 @@ static void look(struct round *round)
 }
 
 /*
- * Turn a running unit into a late one.  False if it ended meanwhile, or if
- * the rate limit is against it: then we look again a second later, or its end
+ * Turn a running unit into a late one.  False if it ended meanwhile, if there is
+ * no memory, or if the rate limit is against it: then we look again a second later, or its end
  * comes first and tells it.
  */
 static bool mark_late(const struct found *found, u64 elapsed)
 {
 	struct pguard_task *state = found->state;
+	struct pguard_lateness *late = pguard_samples_lateness(state);
 	u64 unit = found->unit;
 
+	if (!late)
+		return false;
 	/* If a guard is first now, then this is the first look at what it told. */
-	if (state->looked_at != unit_number(unit))
-		state->samples.next = 0;
-	state->looked_at = unit_number(unit);
+	if (late->looked_at != unit_number(unit))
+		late->samples.next = 0;
+	late->looked_at = unit_number(unit);
 	if (!__ratelimit(&state->target->alert_limit)) {
-		state->next_report = elapsed + NSEC_PER_SEC;
+		late->next_report = elapsed + NSEC_PER_SEC;
 		return false;
 	}
-	state->next_report = 2 * elapsed;
+	late->next_report = 2 * elapsed;
 	if (unit & PGUARD_PHASE_LATE)
 		return READ_ONCE(state->unit) == unit;
 	return cmpxchg(&state->unit, unit, unit | PGUARD_PHASE_LATE) == unit;
@@ -268,11 +289,12 @@ static struct pguard_stack *unit_stack(const struct found *found)
 static void sample_later(struct pguard_task *state, struct round *round)
 {
 	u64 elapsed = pguard_unit_elapsed(state), next;
+	struct pguard_lateness *late = state->lateness;
 	/* So that a record's room lasts until the next one: ln 2 / ln (17 / 16) are 12. */
 	u64 step = clamp_t(u64, elapsed / 16, MIN_STEP_NS, MAX_STEP_NS);
 
-	state->samples.next = elapsed + (step << READ_ONCE(state->samples.doublings));
-	next = min(state->samples.next, state->next_report);
+	late->samples.next = elapsed + (step << READ_ONCE(late->samples.doublings));
+	next = min(late->samples.next, late->next_report);
 	next = next > elapsed ? next - elapsed : 0;
 	round->nap = min(round->nap, next + (ktime_get() - round->begun));
 }
