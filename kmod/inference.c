@@ -77,6 +77,7 @@ static void inference_free(struct rcu_head *rcu)
 	struct pguard_inference *inference = container_of(rcu, struct pguard_inference, rcu);
 
 	kfree(inference->own);
+	kfree(inference->unknown);
 	kmem_cache_free(caches[inference->has_event], inference);
 }
 
@@ -242,18 +243,17 @@ enum pguard_meeting pguard_inference_meet(struct pguard_inference *inference,
 void pguard_inference_meet_unknown(struct pguard_inference *inference, u32 guard, u32 depth)
 {
 	u32 nr = inference->nr_unknown++;
-	struct pguard_own *own;
 
 	if (nr >= PGUARD_UNKNOWN_KEPT)
 		return;
-	if (!inference->own)
-		own_keep(inference, own_new(inference, GFP_NOWAIT));
+	/* Pairs with tell_unknown(). */
+	if (!inference->unknown)
+		smp_store_release(&inference->unknown,
+				  kcalloc(PGUARD_UNKNOWN_KEPT, sizeof(*inference->unknown),
+					  GFP_NOWAIT | __GFP_NOWARN));
 	/* Without memory they only count. */
-	own = inference->own;
-	if (own) {
-		own->unknown[nr].guard = guard;
-		own->unknown[nr].depth = depth;
-	}
+	if (inference->unknown)
+		inference->unknown[nr] = (struct pguard_unknown){ .guard = guard, .depth = depth };
 }
 
 /* Did a unit with that verdict meet any context? */
@@ -386,15 +386,15 @@ static u32 tell_unknown(const struct pguard_inference *inference, struct perfgua
 			u32 room)
 {
 	u32 nr_unknown = min3(READ_ONCE(inference->nr_unknown), PGUARD_UNKNOWN_KEPT, room);
-	const struct pguard_own *own = own_of(inference);
+	const struct pguard_unknown *unknown = READ_ONCE(inference->unknown);
 	u32 nr;
 
-	if (!own)
+	if (!unknown)
 		return 0;
 	for (nr = 0; nr < nr_unknown; nr++)
 		ret[nr] = (struct perfguard_met){
-			.guard = READ_ONCE(own->unknown[nr].guard),
-			.depth = READ_ONCE(own->unknown[nr].depth),
+			.guard = READ_ONCE(unknown[nr].guard),
+			.depth = READ_ONCE(unknown[nr].depth),
 			.hits = 1,
 		};
 	return nr;

@@ -17,18 +17,19 @@
 
 enum { PGUARD_UNKNOWN_KEPT = 4 };
 
+/* A hit in a context that the profile does not know. */
+struct pguard_unknown {
+	u32 guard;
+	u32 depth;
+};
+
 /**
- * struct pguard_own - what only some units need: of their own, beside the memo
+ * struct pguard_own - what only units need that leave the memo
  * @verdict: by @state
- * @unknown: the first hits in contexts that the profile does not know
  * @state: of infer.h; means nothing if @verdict is not the unit's
  */
 struct pguard_own {
 	struct pguard_verdict verdict;
-	struct {
-		u32 guard;
-		u32 depth;
-	} unknown[PGUARD_UNKNOWN_KEPT];
 	struct infer_state state;
 };
 
@@ -44,6 +45,7 @@ struct pguard_own {
  *	the thread's alone, as
  * @frame: stack pointer of the loop's frame, 0 if not known
  * @own: made when a unit needs it first, or NULL
+ * @unknown: the first ones of @nr_unknown; the same
  * @nr_unknown: hits in contexts that the profile does not know, in this unit
  * @is_marked: an event of this unit was met
  * @is_quiet: it is late, but the rate limit is against telling it now
@@ -66,6 +68,7 @@ struct pguard_inference {
 		struct rcu_head rcu;
 	};
 	struct pguard_own *own;
+	struct pguard_unknown *unknown;
 	u32 nr_unknown;
 	bool is_marked;
 	bool is_quiet;

@@ -180,18 +180,19 @@ def arming(kernel, figures):
 
 def memory(kernel, figures):
     few, many = 15, 115
-    a_type = (figures[f"thread-bytes-{many}"] - figures[f"thread-bytes-{few}"]) / (many - few)
-    thread = figures[f"thread-bytes-{few}"]
+    a_type = (figures["thread-bytes-many"] - figures["thread-bytes-again"]) / (many - few)
+    thread = figures["thread-bytes-first"]
     most = THREAD_BYTES + few * TYPE_BYTES
-    total = figures["module-bytes"] / 1024 + figures[f"profile-{few}"] + figures[f"threads-{few}"]
+    total = figures["module-bytes"] / 1024 + figures["profile-first"] + figures["threads-first"]
     rows = [["the module", number(figures["module-bytes"] / 1024), ""],
-            [f"a profile of 200 guards and {few} types", number(figures[f"profile-{few}"]), ""],
-            [f"a thousand threads, {few} types", number(figures[f"threads-{few}"]), ""],
+            [f"a profile of 200 guards and {few} types", number(figures["profile-first"]), ""],
+            [f"a thousand threads, {few} types", number(figures["threads-first"]), ""],
             ["all of it", number(total), verdict(total < MOST_KIB)],
             ["one of the threads, bytes", number(thread), verdict(thread <= most)],
             ["what a type adds to it, bytes", f"{a_type:.1f}", ""]]
     text = ["KiB of slabs, vmalloc and per-CPU memory by /proc/meminfo, pages that are in part free "
-            "included, before and after each thread was in a unit. Asked for are less than "
+            "included, before and after each thread was in a unit; with what the kernel keeps of "
+            "a probe and of a thread for uprobes. Asked for are less than "
             f"{number(MOST_KIB)} KiB in all, and for a thread {THREAD_BYTES} bytes and {TYPE_BYTES} "
             "for each type at most."]
     return section(f"Memory, Linux {kernel}", text, ["", "KiB", ""], rows)

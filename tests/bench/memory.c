@@ -3,10 +3,13 @@
  * How much memory of the kernel guarding takes: "name figure" lines, in KiB of
  * /proc/meminfo (slabs, vmalloc and per-CPU memory), and bytes where it says so.
  *
- *   profile-TYPES        a profile with 200 guards is armed
- *   threads-TYPES        a thousand threads have been in a unit of it
- *   thread-bytes-TYPES   the same, of one thread
- *   left-TYPES           what is still taken when it is disarmed
+ *   profile-NAME         a profile with 200 guards is armed
+ *   threads-NAME         a thousand threads have been in a unit of it
+ *   thread-bytes-NAME    the same, of one thread
+ *   left-NAME            what is still taken when it is disarmed
+ *                        NAME is first (15 types), then again, and many
+ *                        (115); in a second time, the kernel has already what
+ *                        it keeps of a thread for uprobes
  *   module-bytes         the module itself
  */
 
@@ -26,7 +29,7 @@ enum { NR_THREADS = 1000, NR_GUARDS = 200, STRIDE = 16, NR_CANDIDATES = 4, STACK
 #define NEVER_NS (1000000000000ULL)
 
 /* As Apache has them, and as many as make the share of a type seen. */
-static const uint32_t types[] = { 15, 115 };
+enum { FEW_TYPES = 15, MANY_TYPES = 115 };
 
 extern void first(void);
 __asm__(".text\n.p2align 4\n.globl first\n.type first, @function\n"
@@ -82,15 +85,31 @@ static uint64_t taken_kib(void)
 	return sum;
 }
 
-static void tell(const char *what, uint32_t nr_types, double figure)
+static void tell(const char *what, const char *name, double figure)
 {
 	char text[64];
 
-	snprintf(text, sizeof(text), "%s-%" PRIu32, what, nr_types);
+	snprintf(text, sizeof(text), "%s-%s", what, name);
 	self_tell(text, figure);
 }
 
-static void measure(uint32_t nr_types)
+/* What a turn of all threads takes, KiB. */
+static double turn(void)
+{
+	uint64_t before = taken_kib(), after;
+	struct self_counts counts;
+
+	pthread_barrier_wait(&begin);
+	pthread_barrier_wait(&end);
+	after = taken_kib();
+	counts = self_counts();
+	if (counts.hits != NR_THREADS || counts.units != NR_THREADS || counts.unknown_hits)
+		errx(1, "%" PRIu64 " hits, %" PRIu64 " units, %" PRIu64 " unknown", counts.hits,
+		     counts.units, counts.unknown_hits);
+	return (double)after - (double)before;
+}
+
+static void measure(const char *name, uint32_t nr_types)
 {
 	struct self_profile profile = {
 		.guards = guards,
@@ -99,25 +118,17 @@ static void measure(uint32_t nr_types)
 		.threshold_ns = NEVER_NS,
 		.target_flags = PERFGUARD_TARGET_FLAGS_ACCOUNT,
 	};
-	uint64_t before, armed, run_once;
-	struct self_counts counts;
+	uint64_t before = taken_kib();
+	double threads;
 
-	before = taken_kib();
 	self_arm(&profile);
-	armed = taken_kib();
-	pthread_barrier_wait(&begin);
-	pthread_barrier_wait(&end);
-	run_once = taken_kib();
-	counts = self_counts();
-	if (counts.hits != NR_THREADS || counts.units != NR_THREADS || counts.unknown_hits)
-		errx(1, "%" PRIu64 " hits, %" PRIu64 " units, %" PRIu64 " unknown", counts.hits,
-		     counts.units, counts.unknown_hits);
-	tell("profile", nr_types, (double)armed - (double)before);
-	tell("threads", nr_types, (double)run_once - (double)armed);
-	tell("thread-bytes", nr_types, ((double)run_once - (double)armed) * 1024 / NR_THREADS);
+	tell("profile", name, (double)taken_kib() - (double)before);
+	threads = turn();
+	tell("threads", name, threads);
+	tell("thread-bytes", name, threads * 1024 / NR_THREADS);
 	self_disarm();
 	sleep(1); /* what waits for readers is freed */
-	tell("left", nr_types, (double)taken_kib() - (double)before);
+	tell("left", name, (double)taken_kib() - (double)before);
 }
 
 static void tell_module(void)
@@ -151,8 +162,9 @@ int main(void)
 	/* What a thread's first turn takes is not ours. */
 	pthread_barrier_wait(&begin);
 	pthread_barrier_wait(&end);
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		measure(types[i]);
+	measure("first", FEW_TYPES);
+	measure("again", FEW_TYPES);
+	measure("many", MANY_TYPES);
 	tell_module();
 	is_over = 1;
 	pthread_barrier_wait(&begin);
