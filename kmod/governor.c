@@ -89,7 +89,7 @@ static bool profile_govern(struct pguard_target *target, struct pguard_profile *
 	u32 i;
 
 	round.elapsed = jiffies - profile->looked;
-	if (round.elapsed < ROUND / 2)
+	if (round.elapsed < ROUND / 8 * 7)
 		return false;
 	pguard_profile_sum(profile, &sums);
 	/* Each thread may be in a unit that has not ended. */

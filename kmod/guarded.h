@@ -157,13 +157,18 @@ static __always_inline bool pguard_guarded_take_first(const struct pguard_task *
 	return true;
 }
 
-/* Is @place of the event loop that the thread is in, and of the profile by which it is? */
+/*
+ * Is @place, a boundary, of the event loop that the thread is in, and of the profile by which
+ * it is?  The image's contexts may have brought it into another loop by the same number.
+ */
 static __always_inline bool pguard_guarded_is_in(const struct pguard_task *state,
 						 const struct pguard_inference *inference,
 						 const struct pguard_place *place)
 {
-	return inference && inference->profile == state->profile &&
-	       state->loop == place->spot->is.loop;
+	const struct pguard_finding *is = &place->spot->is;
+
+	return inference && inference->profile == state->profile && state->loop == is->loop &&
+	       inference->boundary->course == is->boundary->course;
 }
 
 /* Where the loop's frame is, by the place of its wait, which has a boundary. */

@@ -11,11 +11,24 @@
 /* For loops without event calls, and with. */
 static struct kmem_cache *caches[2];
 
-/* NULL for want of memory. */
-static struct pguard_own *own_new(const struct pguard_inference *inference, gfp_t gfp)
+static size_t own_size(const struct pguard_course *course)
 {
-	return kzalloc(offsetof(struct pguard_own, state) +
-		       infer_state_size(&inference->course->table), gfp | __GFP_NOWARN);
+	return offsetof(struct pguard_own, state) + infer_state_size(&course->table);
+}
+
+/* NULL for want of memory. */
+static struct pguard_own *own_new(const struct pguard_course *course, gfp_t gfp)
+{
+	return kzalloc(own_size(course), gfp | __GFP_NOWARN);
+}
+
+/*
+ * Must a thread have it from the first?  By the paper's rule each hit counts, and no memo
+ * serves.  And in a unit it is allocated without sleeping, which may fail for a large one.
+ */
+static bool needs_own(const struct pguard_course *course)
+{
+	return course->table.paper || own_size(course) > PAGE_SIZE;
 }
 
 /* The thread keeps it: such units come again. */
@@ -60,9 +73,8 @@ struct pguard_inference *pguard_inference_new(struct pguard_profile *profile,
 	inference->profile = profile;
 	inference->course = course;
 	pguard_inference_begin(inference);
-	/* By the paper's rule each hit counts, and no memo serves. */
-	if (course->table.paper) {
-		inference->own = own_new(inference, gfp);
+	if (needs_own(course)) {
+		inference->own = own_new(course, gfp);
 		if (!inference->own) {
 			kmem_cache_free(caches[has_event], inference);
 			return NULL;
@@ -175,7 +187,7 @@ static void leave_memo(struct pguard_inference *inference, struct pguard_own *ow
 static enum pguard_meeting meet_new(struct pguard_inference *inference,
 				    const struct infer_slot *slot)
 {
-	struct pguard_own *own = inference->own ?: own_new(inference, GFP_NOWAIT);
+	struct pguard_own *own = inference->own ?: own_new(inference->course, GFP_NOWAIT);
 	u32 seat = seat_of(inference, slot->context);
 	struct pguard_memo *memo = inference->memo;
 	const struct pguard_edge *edge = NULL;
@@ -195,8 +207,7 @@ static enum pguard_meeting meet_new(struct pguard_inference *inference,
 	pguard_inference_follow(inference, edge);
 	if (own != inference->own)
 		kfree(own);
-	return pguard_memo_is_last_straw(memo, edge) ? PGUARD_MEETING_CROWDED :
-						       PGUARD_MEETING_DONE;
+	return PGUARD_MEETING_DONE;
 }
 
 /* Once more, and the memo does not know it yet. */
@@ -222,6 +233,7 @@ enum pguard_meeting pguard_inference_meet(struct pguard_inference *inference,
 					  const struct infer_slot *slot)
 {
 	const struct pguard_verdict *verdict = inference->verdict;
+	enum pguard_meeting meeting = PGUARD_MEETING_DONE;
 	const struct pguard_edge *edge;
 
 	if (inference->course->table.paper || is_own(inference, verdict)) {
@@ -235,22 +247,23 @@ enum pguard_meeting pguard_inference_meet(struct pguard_inference *inference,
 	else if (pguard_memo_has_met(pguard_memo_known(verdict), slot->context))
 		meet_again(inference, slot);
 	else
-		return meet_new(inference, slot);
-	return PGUARD_MEETING_DONE;
+		meeting = meet_new(inference, slot);
+	return pguard_memo_asks(inference->memo) ? PGUARD_MEETING_CROWDED : meeting;
 }
 
 /* The unit hit a guard in a context that training did not see. */
 void pguard_inference_meet_unknown(struct pguard_inference *inference, u32 guard, u32 depth)
 {
 	u32 nr = inference->nr_unknown++;
+	struct pguard_unknown *unknown;
 
 	if (nr >= PGUARD_UNKNOWN_KEPT)
 		return;
-	/* Pairs with tell_unknown(). */
-	if (!inference->unknown)
-		smp_store_release(&inference->unknown,
-				  kcalloc(PGUARD_UNKNOWN_KEPT, sizeof(*inference->unknown),
-					  GFP_NOWAIT | __GFP_NOWARN));
+	if (!inference->unknown) {
+		unknown = kcalloc(PGUARD_UNKNOWN_KEPT, sizeof(*unknown), GFP_NOWAIT | __GFP_NOWARN);
+		/* Pairs with tell_unknown(). */
+		smp_store_release(&inference->unknown, unknown);
+	}
 	/* Without memory they only count. */
 	if (inference->unknown)
 		inference->unknown[nr] = (struct pguard_unknown){ .guard = guard, .depth = depth };
@@ -285,8 +298,8 @@ static u64 limit(const struct pguard_inference *inference, const struct pguard_v
 u64 pguard_inference_limit(const struct pguard_inference *inference, u64 elapsed)
 {
 	const struct infer_table *table = &inference->course->table;
-	/* Pairs with whoever changes it; READ_ONCE() and what depends on it. */
-	const struct pguard_verdict *verdict = READ_ONCE(inference->verdict);
+	/* Pairs with whoever changes it, and makes what it points to before. */
+	const struct pguard_verdict *verdict = smp_load_acquire(&inference->verdict);
 	u16 best = READ_ONCE(verdict->early);
 	u64 threshold;
 
@@ -308,7 +321,7 @@ u64 pguard_inference_threshold(const struct pguard_inference *inference)
 {
 	u16 type = inference->verdict->final;
 
-	/* By the paper's rule there may be none: then the largest, as long as it ran. */
+	/* By the paper's rule, or without memory, there may be none: then as while it ran. */
 	if (type == INFER_NO_TYPE)
 		return limit(inference, inference->verdict);
 	return inference->course->table.types[type].threshold_ns;
@@ -365,19 +378,28 @@ static u32 next_met(const struct pguard_inference *inference,
 	return next;
 }
 
+static void take_seat(u32 seat, u64 *taken, u64 *shared)
+{
+	*shared |= *taken & BIT_ULL(seat);
+	*taken |= BIT_ULL(seat);
+}
+
 /* The seats, a bit each, that more than one of the contexts have which a unit met. */
 static u64 shared_seats(const struct pguard_inference *inference,
 			const struct pguard_verdict *verdict)
 {
 	u32 nr_contexts = inference->course->table.nr_contexts, i;
-	u64 taken = 0, shared = 0, seat;
+	const struct pguard_known *known;
+	u64 taken = 0, shared = 0;
 
-	for (i = next_met(inference, verdict, 0); i < nr_contexts;
-	     i = next_met(inference, verdict, i + 1)) {
-		seat = BIT_ULL(seat_of(inference, i));
-		shared |= taken & seat;
-		taken |= seat;
+	if (is_own(inference, verdict)) {
+		for (i = next_met(inference, verdict, 0); i < nr_contexts;
+		     i = next_met(inference, verdict, i + 1))
+			take_seat(seat_of(inference, i), &taken, &shared);
+		return shared;
 	}
+	for (known = pguard_memo_known(verdict); known->before; known = known->before)
+		take_seat(seat_of(inference, known->context), &taken, &shared);
 	return shared;
 }
 
@@ -387,16 +409,19 @@ static u32 tell_unknown(const struct pguard_inference *inference, struct perfgua
 {
 	u32 nr_unknown = min3(READ_ONCE(inference->nr_unknown), PGUARD_UNKNOWN_KEPT, room);
 	const struct pguard_unknown *unknown = READ_ONCE(inference->unknown);
-	u32 nr;
+	u32 nr = 0, i, depth;
 
-	if (!unknown)
-		return 0;
-	for (nr = 0; nr < nr_unknown; nr++)
-		ret[nr] = (struct perfguard_met){
-			.guard = READ_ONCE(unknown[nr].guard),
-			.depth = READ_ONCE(unknown[nr].depth),
+	for (i = 0; unknown && i < nr_unknown; i++) {
+		depth = READ_ONCE(unknown[i].depth);
+		/* None is 0: not written yet, or there was no memory for it. */
+		if (!depth)
+			continue;
+		ret[nr++] = (struct perfguard_met){
+			.guard = READ_ONCE(unknown[i].guard),
+			.depth = depth,
 			.hits = 1,
 		};
+	}
 	return nr;
 }
 

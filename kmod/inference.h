@@ -41,7 +41,7 @@ struct pguard_own {
  * @verdict: what it met so far says of it: in the memo; or that of @own, where the
  *	memo has none and could take none; or that of the loop where there is no @own
  * @checks: ticks of pguard_clock() that guards took in this unit
- * @boundary: the wait in which the thread was last; in @profile, NULL at first;
+ * @boundary: the wait in which the thread was last, of the loop; in @profile;
  *	the thread's alone, as
  * @frame: stack pointer of the loop's frame, 0 if not known
  * @own: made when a unit needs it first, or NULL

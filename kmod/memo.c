@@ -10,7 +10,7 @@
  * @memo: the one it has; NULL for the first
  * @nr_contexts: of the loop
  *
- * Return: a power of two; 0 if there is to be no larger one.
+ * Return: their number; 0 if there is to be no larger one.
  */
 u32 pguard_memo_next_size(const struct pguard_memo *memo, u32 nr_contexts)
 {
@@ -22,10 +22,16 @@ u32 pguard_memo_next_size(const struct pguard_memo *memo, u32 nr_contexts)
 	return memo->max_known < most ? min_t(u32, memo->max_known * PGUARD_MEMO_GROWTH, most) : 0;
 }
 
-/* Those that the last ones may step to are behind, and one more stays free. */
-static u32 nr_places(u32 nr_known)
+/* Places where a search may begin. */
+static u32 nr_begins(u32 max_known)
 {
-	return PGUARD_MEMO_EDGES * nr_known + PGUARD_MEMO_STEPS;
+	return PGUARD_MEMO_EDGES * roundup_pow_of_two(max_known);
+}
+
+/* Those that the last ones may step to are behind, and one more stays free. */
+static u32 nr_places(u32 max_known)
+{
+	return nr_begins(max_known) + PGUARD_MEMO_STEPS;
 }
 
 static_assert(sizeof(struct pguard_known) == PGUARD_MEMO_ALIGN);
@@ -51,7 +57,7 @@ void pguard_memo_init(struct pguard_memo *memo, u32 max_known)
 	memo->max_known = max_known;
 	memo->nr_known = 1;
 	memo->edges = (void *)&memo->known[max_known];
-	memo->shift = 64 - ilog2(PGUARD_MEMO_EDGES * max_known);
+	memo->shift = 64 - ilog2(nr_begins(max_known));
 	spin_lock_init(&memo->lock);
 	for (i = 0; i < nr_places(max_known); i++)
 		memo->edges[i].key = INFER_NO_KEY;
@@ -145,7 +151,7 @@ static const struct pguard_edge *add(struct pguard_memo *memo, const struct pgua
 	to = known ? next(memo, from, slot->context, known) : from - memo->known;
 	if (to == memo->max_known)
 		return NULL;
-	edge->to = to;
+	edge->to = (const char *)&memo->known[to].verdict - (const char *)memo;
 	edge->seat = seat;
 	/* Pairs with pguard_memo_find(). */
 	smp_store_release(&edge->key, key);
@@ -154,7 +160,7 @@ static const struct pguard_edge *add(struct pguard_memo *memo, const struct pgua
 
 /**
  * pguard_memo_add() - keep what a hit means after a verdict
- * @memo: of the loop
+ * @memo: of the unit
  * @from: the verdict, in the memo
  * @slot: of the context that is hit
  * @seat: its seat

@@ -29,7 +29,7 @@
 
 enum {
 	PGUARD_MEMO_ALIGN = 64,		/* so that a verdict is in one cache line */
-	PGUARD_MEMO_LEAST = 32,		/* verdicts of a memo */
+	PGUARD_MEMO_LEAST = 24,		/* verdicts of a memo: it is a page then */
 	PGUARD_MEMO_MOST = 1024,
 	PGUARD_MEMO_PER_CONTEXT = 4,	/* of the largest one of a loop */
 	PGUARD_MEMO_GROWTH = 4,		/* times as many has the next one */
@@ -57,7 +57,7 @@ static_assert(PGUARD_MEMO_MOST <= 1 << (63 - PGUARD_MEMO_SHIFT));
  * struct pguard_verdict - what the contexts that a unit met say about it
  * @edges: what the keys of the edges from it have above their contexts'
  * @soon: until it has run for so many ticks of pguard_clock(), it is not late;
- *	0 without @early
+ *	0 without @early, but for the loop's lost one
  * @within: if it ends in fewer ticks it is in time and fits its type; some
  *	seconds at most; 0 if it does not fit, without @final, and by the paper's
  *	rule
@@ -103,7 +103,8 @@ static_assert(INFER_MAX_SCORE <= 0xffff);
 /**
  * struct pguard_edge - what a hit means
  * @key: of the verdict before and the context; INFER_NO_KEY if there is none
- * @to: its number; the same as before if the context was met
+ * @to: where the verdict is, bytes from the memo; the same as before if the context
+ *	was met
  * @seat: of the context, see seat.h
  */
 struct pguard_edge {
@@ -119,8 +120,9 @@ struct pguard_edge {
  * @nr_known: how many verdicts are there; @lock
  * @max_known: how many there is room for
  * @is_full: nothing is added any more; READ_ONCE
+ * @has_asked: somebody has seen that it wants more; the same
  * @lock: innermost; threads only try to take it
- * @older: what was full before, and goes with it
+ * @older: what was crowded before, and goes with it
  * @known: verdicts; the first one is of units that met nothing
  */
 struct pguard_memo {
@@ -129,6 +131,7 @@ struct pguard_memo {
 	u32 nr_known;
 	u32 max_known;
 	bool is_full;
+	bool has_asked;
 	spinlock_t lock;
 	struct pguard_memo *older;
 	struct pguard_known known[] __aligned(PGUARD_MEMO_ALIGN);
@@ -157,18 +160,20 @@ static inline bool pguard_memo_wants_more(const struct pguard_memo *memo)
 	       READ_ONCE(memo->nr_known) > memo->max_known / 4 * 3;
 }
 
-/* Does an edge lead to the very verdict by which it does so? */
-static inline bool pguard_memo_is_last_straw(const struct pguard_memo *memo,
-					     const struct pguard_edge *edge)
-{
-	return edge->to == memo->max_known / 4 * 3;
-}
-
 /* Where an edge leads to. */
 static __always_inline const struct pguard_verdict *
 pguard_memo_at(const struct pguard_memo *memo, const struct pguard_edge *edge)
 {
-	return &memo->known[edge->to].verdict;
+	return (const struct pguard_verdict *)((const char *)memo + edge->to);
+}
+
+/* The same, told once.  Context: any. */
+static inline bool pguard_memo_asks(struct pguard_memo *memo)
+{
+	if (!pguard_memo_wants_more(memo) || READ_ONCE(memo->has_asked))
+		return false;
+	WRITE_ONCE(memo->has_asked, true);
+	return true;
 }
 
 /* Where the search for an edge begins. */
@@ -179,7 +184,7 @@ static __always_inline u64 pguard_memo_place(const struct pguard_memo *memo, u64
 
 /**
  * pguard_memo_find() - a unit with a verdict hits a guard
- * @memo: of the loop
+ * @memo: of the unit
  * @from: the verdict, in the memo or nowhere
  * @key: infer_key() of the hit, of a guard of the profile
  * @edge: set to what that means

@@ -9,7 +9,7 @@
 #include <linux/fs.h>
 #include <linux/mm.h>
 
-/* pguard_place_word_is() without faulting: -EFAULT if the page is not mapped now. */
+/* Is this the word there?  Without faulting: -EFAULT if the page is not mapped now. */
 static int user_word_peek(u64 address, u64 wanted)
 {
 	u64 word;
@@ -32,11 +32,15 @@ static bool is_near(u64 a, u64 b, u64 distance)
 	return a - b + distance <= 2 * distance;
 }
 
-/* What is being found out about a place of the thread; @slot is the one that is tried. */
+/*
+ * What is being found out about a place of the thread; @slot is the one that is tried, and
+ * @is_refused, that what stands there cannot be the return address.
+ */
 struct search {
 	struct pguard_finding is;
 	u64 sp;
 	u64 slot;
+	bool is_refused;
 };
 
 /* What kind of call it is does not change. */
@@ -60,10 +64,8 @@ static void place_set(struct pguard_task *state, struct pguard_place *place,
 	if (pguard_spot_is(old, is))
 		return;
 	place->spot = pguard_spot_get(state->image, is, may_sleep ? GFP_KERNEL : GFP_NOWAIT);
-	if (!place->spot) {
+	if (!place->spot)
 		place->spot = &pguard_nowhere;
-		atomic64_inc(&state->target->untracked);
-	}
 	pguard_spot_put(state->image, old);
 }
 
@@ -103,6 +105,8 @@ static void forget_refusal(struct pguard_task *state, struct pguard_place *place
 	if (is.fit != PGUARD_SPOT_REFUSED)
 		return;
 	is.fit = PGUARD_SPOT_ONE;
+	is.distance = 0;
+	is.return_address = 0;
 	place_set(state, place, &is, false);
 }
 
@@ -218,7 +222,7 @@ static int user_word(u64 address, bool may_sleep, u64 *ret)
 /*
  * Is the word at search->slot a return address that lies there in the file?
  * -EAGAIN if that cannot be found out without sleeping.  search->is.return_address
- * becomes the word if it is, or if it cannot be wherever the file is mapped; else 0.
+ * becomes the word if it is; or its low bits, if it cannot be wherever the file is mapped.
  */
 static int boundary_returns(struct search *search, const struct pguard_object *object,
 			    u64 offset, bool may_sleep)
@@ -226,13 +230,13 @@ static int boundary_returns(struct search *search, const struct pguard_object *o
 	u64 word;
 	int ret;
 
-	search->is.return_address = 0;
+	search->is_refused = false;
 	ret = user_word(search->slot, may_sleep, &word);
 	if (ret)
 		return ret == -EAGAIN ? ret : 0;
-	/* Mappings begin at whole pages: most words are told by their low bits. */
-	if ((word ^ offset) & ~PAGE_MASK) {
-		search->is.return_address = word;
+	if (pguard_place_differs(word, offset)) {
+		search->is_refused = true;
+		search->is.return_address = offset & ~PAGE_MASK;
 		return 0;
 	}
 	ret = code_is_at(word, object, offset, may_sleep);
@@ -307,17 +311,14 @@ static enum pguard_spot_fit profile_fit(const struct pguard_task *state, u32 sys
 }
 
 /*
- * The place is no boundary this time: @tried tells what stands where the last one tried
- * returns to.  If that is the only one, and was not looked for where the loop waited
- * before as well, then it is none as long as the same word stands there.
+ * The place is no boundary this time: @tried tells of the last one that was tried.  If that
+ * is the only one, and was not looked for where the loop waited before as well, then it is
+ * none as long as what stands there cannot be its return address.
  */
 static void place_refuse(struct pguard_task *state, struct pguard_place *place,
 			 struct search *tried, bool may_sleep)
 {
-	bool is_only = tried->is.fit == PGUARD_SPOT_ONE && tried->is.return_address &&
-		       tried->slot != state->home;
-
-	if (is_only) {
+	if (tried->is.fit == PGUARD_SPOT_ONE && tried->is_refused && tried->slot != state->home) {
 		tried->is.fit = PGUARD_SPOT_REFUSED;
 		search_end(state, place, tried, may_sleep);
 	} else {
@@ -463,7 +464,8 @@ struct pguard_place *pguard_place_get(struct pguard_task *state, const struct pt
 	if (!place)
 		place = place_new(state, regs, may_sleep);
 	state->place = place;
-	if (!pguard_place_is_settled(state, place))
+	/* That of which nothing is known is not even known to be this call. */
+	if (!pguard_place_is_settled(state, place) && place->spot != &pguard_nowhere)
 		place_classify(state, place, may_sleep);
 	return place;
 }

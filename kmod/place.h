@@ -26,18 +26,17 @@ static __always_inline u32 pguard_place_syscall(const struct pt_regs *regs)
 	return regs->orig_ax;
 }
 
-/* Is this the word at an address of current's user memory?  May fault. */
-static __always_inline bool pguard_place_word_is(u64 address, u64 wanted)
+/* The word at an address of current's user memory; false if there is none.  May fault. */
+static __always_inline bool pguard_place_read(u64 address, u64 *word)
 {
 	const u64 __user *place = (const u64 __user *)address;
-	u64 word;
 
 	might_fault();
-	if (unlikely(!user_access_begin(place, sizeof(word))))
+	if (unlikely(!user_access_begin(place, sizeof(*word))))
 		return false;
-	unsafe_get_user(word, place, fault);
+	unsafe_get_user(*word, place, fault);
 	user_access_end();
-	return word == wanted;
+	return true;
 fault:
 	user_access_end();
 	return false;
@@ -52,7 +51,25 @@ static __always_inline u64 pguard_place_slot(const struct pguard_place *place)
 /* Does it stand there?  May fault. */
 static __always_inline bool pguard_place_returns(const struct pguard_place *place)
 {
-	return pguard_place_word_is(pguard_place_slot(place), place->spot->is.return_address);
+	u64 word;
+
+	return pguard_place_read(pguard_place_slot(place), &word) &&
+	       word == place->spot->is.return_address;
+}
+
+/* Mappings begin at whole pages: the low bits tell most words that are not the wanted one. */
+static __always_inline bool pguard_place_differs(u64 word, u64 wanted)
+{
+	return (word ^ wanted) & ~PAGE_MASK;
+}
+
+/* Can what stands there not be it, wherever the file is mapped?  May fault. */
+static __always_inline bool pguard_place_refuses(const struct pguard_place *place)
+{
+	u64 word;
+
+	return pguard_place_read(pguard_place_slot(place), &word) &&
+	       pguard_place_differs(word, place->spot->is.return_address);
 }
 
 /* Is a place without a loop certainly no boundary this time? */
@@ -61,7 +78,7 @@ static __always_inline bool pguard_place_is_none(const struct pguard_place *plac
 	u8 fit = place->spot->is.fit;
 
 	return fit == PGUARD_SPOT_NONE ||
-	       (fit == PGUARD_SPOT_REFUSED && pguard_place_returns(place));
+	       (fit == PGUARD_SPOT_REFUSED && pguard_place_refuses(place));
 }
 
 /*

@@ -133,7 +133,7 @@ void pguard_profile_del_object(struct pguard_profile *profile)
 void *pguard_profile_room(size_t bytes)
 {
 	if (bytes > PAGE_SIZE)
-		return vzalloc(bytes);
+		return __vmalloc(bytes, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
 	return kzalloc(roundup_pow_of_two(max_t(size_t, bytes, SMP_CACHE_BYTES)), GFP_KERNEL);
 }
 

@@ -29,20 +29,20 @@ struct pguard_loop;
 enum pguard_spot_fit {
 	PGUARD_SPOT_NONE,
 	PGUARD_SPOT_ONE,
-	PGUARD_SPOT_REFUSED,	/* one, but not as long as @return_address stands there */
+	PGUARD_SPOT_REFUSED,	/* one, but not while what stands there cannot be it */
 	PGUARD_SPOT_SEVERAL,
 };
 
 /**
  * struct pguard_finding - what was found out about a place
  * @ip: where the call is
- * @return_address: what must stand at @distance; or, refused, what stands there
- *	while the place is no boundary
+ * @return_address: what must stand at @distance; if refused, what its low bits, those
+ *	within a page, must be
  * @loop: what the image's contexts, or @boundary, say of it; or NULL
  * @boundary: of the profile of the threads that hold the spot; or NULL
  * @generation: of the contexts that were looked at
  * @distance: from the stack pointer to the slot of the return address, bytes
- * @rise: from there to the loop's frame; 0 if that is not known
+ * @rise: from the stack pointer to the loop's frame; 0 if that is not known
  * @syscall: its number
  * @fit: asked for where @loop is NULL
  */

@@ -30,7 +30,7 @@ static_assert(offsetof(struct infer_weight, final) == offsetof(struct perfguard_
 
 #define refuse(extack, text) ({ NL_SET_ERR_MSG(extack, text); -EINVAL; })
 
-/* Room for an array of the profile, counted; at least one item is there. */
+/* Room for an array of the profile, counted; not NULL if it is empty. */
 static void *table_new(struct pguard_profile *profile, size_t nr, size_t size)
 {
 	profile->bytes += nr * size;

@@ -89,7 +89,8 @@ static void describe(const struct pguard_task *state, const struct pguard_infere
 		     struct pguard_record *record)
 {
 	const struct pguard_profile *profile = inference->profile;
-	const struct pguard_verdict *verdict = READ_ONCE(inference->verdict);
+	/* As in pguard_inference_limit(). */
+	const struct pguard_verdict *verdict = smp_load_acquire(&inference->verdict);
 	bool is_final = record->kind != PERFGUARD_RECORD_KIND_LATE;
 	u16 type = is_final ? verdict->final : READ_ONCE(verdict->early);
 

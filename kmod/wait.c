@@ -139,6 +139,11 @@ static __always_inline bool wait_begin(struct pguard_task *state,
 		if (unlikely(state->loop != place->spot->is.loop))
 			loop_enter(state, place->spot->is.loop);
 	}
+	/* For want of memory nothing is known of it. */
+	if (unlikely(place->spot == &pguard_nowhere)) {
+		state->follow = 0;
+		return 0;
+	}
 	if (unlikely(state->records_left) && record_wanted(state, place)) {
 		follow |= FOLLOW_RECORD;
 		state->entered = pguard_clock();
@@ -313,8 +318,6 @@ static noinline notrace struct pguard_task *enter_other(struct pguard_task *stat
 		     !pguard_place_returns(place)))
 		return enter_any(state, regs);
 	if (boundary->role == PERFGUARD_BOUNDARY_ROLE_WAIT) {
-		if (inference->course != &state->profile->courses[boundary->course])
-			return enter_any(state, regs);
 		inference->boundary = boundary;
 		return enter_boundary(state, place, regs);
 	}

@@ -196,17 +196,16 @@ static void state_look(struct pguard_task *state, struct round *round)
 	threshold = pguard_unit_threshold(state);
 	if (!threshold || !unit_runs(state, unit))
 		return;
-	if (elapsed <= threshold) {
+	if (elapsed <= threshold)
 		round->nap = min(round->nap, unit_nap(state, elapsed, threshold));
-	} else if (is_known(state, unit)) {
+	else if (is_known(state, unit))
 		look_again(state, unit, elapsed, round);
-	} else if (!round->haul) {
+	else if (!round->haul)
 		round->is_due = true;
-	} else if (unit & PGUARD_PHASE_LATE) {
+	else if (unit & PGUARD_PHASE_LATE)
 		look_at_told(state, unit, elapsed, round);
-	} else {
+	else
 		late_add(round, state, unit);
-	}
 }
 
 /* Find late units. */
@@ -228,8 +227,8 @@ static void look(struct round *round)
 }
 
 /*
- * Turn a running unit into a late one.  False if it ended meanwhile, if there is
- * no memory, or if the rate limit is against it: then we look again a second later, or its end
+ * Turn a running unit into a late one.  False if it ended meanwhile, if there is no
+ * memory, or if the rate limit is against it: then we look again a second later, or its end
  * comes first and tells it.
  */
 static bool mark_late(const struct found *found, u64 elapsed)

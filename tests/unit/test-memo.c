@@ -198,11 +198,11 @@ static void test_sizes(void)
 	static const struct {
 		uint32_t contexts, sizes[5];
 	} loops[] = {
-		{ 0, { 32, 0 } },
-		{ 7, { 32, 0 } },
-		{ 20, { 32, 128, 0 } },
-		{ 100, { 32, 128, 512, 0 } },
-		{ 10000, { 32, 128, 512, 1024, 0 } },
+		{ 0, { 24, 0 } },
+		{ 7, { 24, 32, 0 } },
+		{ 20, { 24, 96, 128, 0 } },
+		{ 100, { 24, 96, 384, 512, 0 } },
+		{ 10000, { 24, 96, 384, 1024, 0 } },
 	};
 	bool is_right = true;
 
@@ -212,9 +212,9 @@ static void test_sizes(void)
 		for (const uint32_t *wanted = loops[i].sizes; size && *wanted; wanted++) {
 			is_right &= size == *wanted;
 			begin(size);
-			is_right &= !pguard_memo_wants_more(memo);
+			is_right &= !pguard_memo_asks(memo);
 			memo->nr_known = size;
-			is_right &= pguard_memo_wants_more(memo);
+			is_right &= pguard_memo_asks(memo) && !pguard_memo_asks(memo);
 			size = pguard_memo_next_size(memo, loops[i].contexts);
 			is_right &= !size == !wanted[1];
 			end();

@@ -320,7 +320,7 @@ static void text_lost(const struct session *session)
 		       session->target.suppressed,
 		       session->target.suppressed == 1 ? "" : "s");
 	if (session->target.untracked)
-		printf("Not seen: %" PRIu64 " processes or threads, for want of memory.\n",
+		printf("Not seen: %" PRIu64 " processes, threads or units, for want of memory.\n",
 		       session->target.untracked);
 	if (!end->is_alive)
 		log_warning("the hooks no longer reach the module; set kernel.ftrace_enabled=1 (sysctl)");

@@ -47,7 +47,7 @@ static void text_target(const struct status *status, const struct target *target
 		printf("  %" PRIu64 " alerts held back by the rate limit\n",
 		       target->suppressed);
 	if (target->untracked)
-		printf("  %" PRIu64 " processes or threads could not be watched\n",
+		printf("  %" PRIu64 " processes, threads or units could not be watched\n",
 		       target->untracked);
 	for (uint32_t i = 0; i < status->nr_processes; i++) {
 		const struct process *process = &status->processes[i];

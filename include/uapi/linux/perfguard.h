@@ -418,7 +418,7 @@ struct perfguard_weight {
 struct perfguard_met {
 	__u32 guard;
 	__u32 depth;
-	/* How often, at most 255. */
+	/* How often, at most 255; 1 where that is not known. */
 	__u32 hits;
 	/*
 	 * Whether the profile has this context. If not, depth is that of one
@@ -459,8 +459,8 @@ enum {
 	/* Alerts not made because of the rate limit. */
 	PERFGUARD_A_TARGET_SUPPRESSED,
 	/*
-	 * Processes or threads that could not be watched for want of memory or
-	 * room.
+	 * Processes, threads or units that could not be watched for want of
+	 * memory or room.
 	 */
 	PERFGUARD_A_TARGET_UNTRACKED,
 	PERFGUARD_A_TARGET_PAD,
