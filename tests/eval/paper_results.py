@@ -139,12 +139,14 @@ def of_load(out):
             base = (each[i - 1] + each[i + 1]) / 2
             entry = result["profiles"].setdefault(row["armed"], {}).setdefault(
                 clients, {"overheads": [], "hits": [], "units": [], "guards": row["guards"],
-                          "shed": 0, "instructions": []})
+                          "shed": 0, "instructions": [], "late": []})
             entry["overheads"].append(each[i] / base - 1)
             entry["instructions"].append(each[i] - base)
             entry["hits"].append((row["hits"] - row["stray_hits"]) / row["requests"])
             entry["units"].append(row["units"] / row["requests"])
             entry["shed"] = max(entry["shed"], row["shed"])
+            if row.get("units") and "late" in row:
+                entry["late"].append(row["late"] / row["units"])
     if not result["profiles"]:
         raise LookupError("no profile was measured")
     memory = out / "memory.json"
@@ -343,6 +345,20 @@ def figure_7_row(profile, result, hit_cost):
             *asked_of(profile, means, [result["free"][n]["noise"] for n in clients])]
 
 
+def late_text(result):
+    """How many of the units were late; empty where that was not counted."""
+    shares = {}
+    for figures in result["profiles"].values():
+        for clients, entry in figures.items():
+            shares.setdefault(clients, []).extend(entry.get("late", []))
+    if not all(shares.values()):
+        return ""
+    told = ", ".join(f"{percent(statistics.mean(share))} with {clients}"
+                     for clients, share in shares.items())
+    return f" Of the units, {told} clients were late by their types' thresholds and told; what " \
+        "that takes is in these figures, and no budget covers it."
+
+
 def figure_7_text(name, result):
     clients = list(result["free"])
     rounds = {len(figures[n]["overheads"]) for figures in result["profiles"].values()
@@ -364,7 +380,7 @@ def figure_7_text(name, result):
             "after a training under the labelled mix of the other evaluations "
             f"{trained} One of the guards may be there to part units, not to tell types. \"Hits "
             "alone\" is their number times what one costs by table 6: the reason of what is missed "
-            f"is that a breakpoint alone costs some 1,000 instructions.{held}"]
+            f"is that a breakpoint alone costs some 1,000 instructions.{held}{late_text(result)}"]
 
 
 def figure_7_of(kernel, name, result, hit_cost):
@@ -395,8 +411,8 @@ def memory(results):
         yield {"title": "Memory of the module", "text":
                ["Bytes: the module's own code and data, as the kernel counts them, and the "
                 "profile, as the module does: tables, guards with their probes, and the "
-                "counters of each processor. About 0.5 KB a thread and the scores of its unit "
-                "come on top, and up to 1 MiB for alerts that wait to be read."],
+                "counters of each processor. About 0.5 KB a thread "
+                "comes on top (overhead.md), and up to 1 MiB for alerts that wait to be read."],
                "head": ["", "Linux", "module", "profile", "sum", "paper", ""], "rows": rows}
 
 

@@ -43,6 +43,9 @@ def counted(pid):
             if row["kind"] == "profile" and name in row or row["kind"] == "guard" and \
                     name == "hits":
                 sums[name] += row[name]
+    sums["late"] = sum(json.loads(line).get("late", 0)
+                       for line in run(COLLECT, "status", "--json").splitlines()
+                       if json.loads(line).get("kind") == "target")
     return sums
 
 
@@ -94,7 +97,7 @@ def sweep(program, name, armed, plan, output):
             after = counted(program.pid)
             row["guards"], row["shed"] = after["guards"], after["shed"]
             row.update({key: after[key] - before[key]
-                        for key in ("units", "hits", "stray_hits", "unknown_hits")})
+                        for key in ("units", "hits", "stray_hits", "unknown_hits", "late")})
         output.write(json.dumps(row) + "\n")
         output.flush()
 
