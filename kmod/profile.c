@@ -29,8 +29,7 @@ static struct pguard_profile *profile_alloc(const char *name)
 	INIT_LIST_HEAD(&profile->list);
 	profile->name = kstrdup(name, GFP_KERNEL);
 	profile->draft = pguard_draft_new();
-	profile->objects = kcalloc(PGUARD_MAX_OBJECTS, sizeof(*profile->objects), GFP_KERNEL);
-	if (profile->name && profile->draft && profile->objects)
+	if (profile->name && profile->draft)
 		return profile;
 	pguard_profile_put(profile);
 	return NULL;
@@ -95,12 +94,13 @@ void pguard_profile_drop(struct pguard_profile *profile)
  * pguard_profile_add_object() - a file becomes the next object
  *
  * Context: pguard_control held.
- * Return: 0; -ENOSPC if there are too many; -EEXIST if it is one already.
+ * Return: 0; -ENOSPC if there are too many; -EEXIST if it is one already; -ENOMEM.
  */
 int pguard_profile_add_object(struct pguard_profile *profile, const struct file *file)
 {
 	struct inode *inode = d_real_inode(file->f_path.dentry);
 	struct pguard_object *object;
+	size_t size;
 	u32 i;
 
 	if (profile->nr_objects >= PGUARD_MAX_OBJECTS)
@@ -108,7 +108,12 @@ int pguard_profile_add_object(struct pguard_profile *profile, const struct file 
 	for (i = 0; i < profile->nr_objects; i++)
 		if (profile->objects[i].inode == inode)
 			return -EEXIST;
-	object = &profile->objects[profile->nr_objects++];
+	size = (profile->nr_objects + 1) * sizeof(*object);
+	object = krealloc(profile->objects, size, GFP_KERNEL);
+	if (!object)
+		return -ENOMEM;
+	profile->objects = object;
+	object += profile->nr_objects++;
 	object->path = file->f_path;
 	path_get(&object->path);
 	object->inode = inode;
