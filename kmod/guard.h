@@ -2,7 +2,7 @@
 /*
  * What happens when a thread comes by a guard of its target's profile.
  *
- * The usual hit is in a unit, and the loop's memo knows what it means.  It is inline
+ * The usual hit is in a unit, and the unit's memo knows what it means.  It is inline
  * and makes no call, because a breakpoint's handler is all that it is called
  * from, and so the handler saves no registers: whatever is unusual is left to a
  * function that is called last.

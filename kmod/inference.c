@@ -4,8 +4,6 @@
 
 #include "compat.h"
 
-#include <linux/build_bug.h>
-#include <linux/overflow.h>
 #include <linux/slab.h>
 
 /* For loops without event calls, and with. */

@@ -160,13 +160,6 @@ static inline bool pguard_memo_wants_more(const struct pguard_memo *memo)
 	       READ_ONCE(memo->nr_known) > memo->max_known / 4 * 3;
 }
 
-/* Where an edge leads to. */
-static __always_inline const struct pguard_verdict *
-pguard_memo_at(const struct pguard_memo *memo, const struct pguard_edge *edge)
-{
-	return (const struct pguard_verdict *)((const char *)memo + edge->to);
-}
-
 /* The same, told once.  Context: any. */
 static inline bool pguard_memo_asks(struct pguard_memo *memo)
 {
@@ -174,6 +167,13 @@ static inline bool pguard_memo_asks(struct pguard_memo *memo)
 		return false;
 	WRITE_ONCE(memo->has_asked, true);
 	return true;
+}
+
+/* Where an edge leads to. */
+static __always_inline const struct pguard_verdict *
+pguard_memo_at(const struct pguard_memo *memo, const struct pguard_edge *edge)
+{
+	return (const struct pguard_verdict *)((const char *)memo + edge->to);
 }
 
 /* Where the search for an edge begins. */

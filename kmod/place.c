@@ -389,7 +389,8 @@ static void profile_change(struct pguard_task *state)
  * moment by NUMA balancing: that says nothing about the place.  A context of
  * another loop may point beyond the end of this stack: then it is not its.
  */
-static void search_settle(struct pguard_task *state, struct search *search, bool may_sleep)
+static void place_settle(struct pguard_task *state, struct pguard_place *place,
+			 struct search *search, bool may_sleep)
 {
 	u32 from = 0, tries = 2 * PGUARD_MAX_CONTEXTS;
 	bool doubt = false;
@@ -408,6 +409,7 @@ static void search_settle(struct pguard_task *state, struct search *search, bool
 		doubt |= profile_look_up(state, search, may_sleep);
 	if (doubt && !search->is.loop)
 		search->is.generation--; /* ask again next time */
+	search_end(state, place, search, may_sleep);
 }
 
 static noinline void place_classify(struct pguard_task *state, struct pguard_place *place,
@@ -415,8 +417,7 @@ static noinline void place_classify(struct pguard_task *state, struct pguard_pla
 {
 	struct search search = search_begin(place);
 
-	search_settle(state, &search, may_sleep);
-	search_end(state, place, &search, may_sleep);
+	place_settle(state, place, &search, may_sleep);
 }
 
 enum {
@@ -440,8 +441,7 @@ static noinline struct pguard_place *place_new(struct pguard_task *state,
 	state->fresh |= pguard_place_bit(state, place);
 	/* Some more records show how the place stands to the others. */
 	state->records_left = max_t(u16, state->records_left, MORE_RECORDS);
-	search_settle(state, &search, may_sleep);
-	search_end(state, place, &search, may_sleep);
+	place_settle(state, place, &search, may_sleep);
 	return place;
 }
 

@@ -227,9 +227,9 @@ static void look(struct round *round)
 }
 
 /*
- * Turn a running unit into a late one.  False if it ended meanwhile, if there is no
- * memory, or if the rate limit is against it: then we look again a second later, or its end
- * comes first and tells it.
+ * Turn a running unit into a late one.  False if it ended meanwhile, if there is no memory,
+ * or if the rate limit is against it: then we look again, for the limit a second later, or its
+ * end comes first and tells it.
  */
 static bool mark_late(const struct found *found, u64 elapsed)
 {

@@ -41,9 +41,9 @@ KERNELS = ["6.1", "6.12"]
 ROUNDS = {"peers": 40, "wall": 200}
 VM_SECONDS = 900
 # Programs that measure themselves, a guest's one after the other; memory while none is left over.
-FIGURES = [["tests/bench/memory"], ["tests/vm/cost"], ["tests/vm/hits", "BARE"], ["tests/eval/paper-walk"],
-           ["tests/eval/paper-cost", "BARE"], ["tests/bench/arming", "BARE"],
-           ["tests/bench/naming"], ["tests/bench/scale"]]
+FIGURES = [["tests/bench/memory"], ["tests/vm/cost"], ["tests/vm/hits", "BARE"],
+           ["tests/eval/paper-walk"], ["tests/eval/paper-cost", "BARE"],
+           ["tests/bench/arming", "BARE"], ["tests/bench/naming"], ["tests/bench/scale"]]
 
 
 class NoResult(Exception):

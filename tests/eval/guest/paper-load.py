@@ -34,6 +34,10 @@ HELD_CLIENTS = 4
 TRIES = 5
 
 
+def status_rows():
+    return [json.loads(line) for line in run(COLLECT, "status", "--json").splitlines()]
+
+
 def counted(pid):
     """The module's counters: the sums of the armed profile's."""
     sums = {"units": 0, "hits": 0, "stray_hits": 0, "unknown_hits": 0, "guards": 0, "shed": 0}
@@ -43,9 +47,7 @@ def counted(pid):
             if row["kind"] == "profile" and name in row or row["kind"] == "guard" and \
                     name == "hits":
                 sums[name] += row[name]
-    sums["late"] = sum(json.loads(line).get("late", 0)
-                       for line in run(COLLECT, "status", "--json").splitlines()
-                       if json.loads(line).get("kind") == "target")
+    sums["late"] = sum(row["late"] for row in status_rows() if row["kind"] == "target")
     return sums
 
 
@@ -57,8 +59,7 @@ def module_bytes():
 
 def memory_of_profile():
     """Bytes that the armed profile takes in the module."""
-    rows = [json.loads(line) for line in run(COLLECT, "status", "--json").splitlines()]
-    return next(row["bytes"] for row in rows if row["kind"] == "profile")
+    return next(row["bytes"] for row in status_rows() if row["kind"] == "profile")
 
 
 def try_load(program, name, clients, requests, cpu_time):
