@@ -175,6 +175,15 @@ static bool is_cheap(const uint8_t *bytes, const struct insn *insn, int nr)
 	return probe == SITE_PROBE_KERNEL || probe == SITE_PROBE_MODULE;
 }
 
+/*
+ * Push and call: what the kernel writes to the stack for them takes nearly as
+ * much as a guard does.
+ */
+static bool writes_stack(const struct insn *insn)
+{
+	return insn->flow == INSN_CALL || insn->sp_effect > 0;
+}
+
 /* Without symbols or calls to it, only sound code shows that it is a start. */
 static bool is_certain(const struct function *function)
 {
@@ -195,16 +204,20 @@ void site_find(const struct functions *functions, const struct function *functio
 		return;
 	for (int i = 0; i < MAX_INSNS && at < function->size; i++) {
 		struct insn insn;
+		bool is_dear;
 
 		if (at && is_target(function, at))
 			return;
 		if (!insn_decode(&functions->decoder, code + at, function->size - at,
 				 function->addr + at, &insn))
 			return;
-		if (is_cheap(code + at, &insn, i) && sp_delta >= 0 && sp_delta <= INT32_MAX) {
+		is_dear = writes_stack(&insn);
+		if (is_cheap(code + at, &insn, i) && sp_delta >= 0 && sp_delta <= INT32_MAX &&
+		    !(is_dear && ret->class == SITE_CHEAP)) {
 			*ret = (struct site){ SITE_CHEAP, function->offset + at,
 					      (uint32_t)sp_delta };
-			return;
+			if (!is_dear)
+				return;
 		}
 		if (!i && site_probe(code, &insn) == SITE_PROBE_STEPPED)
 			ret->class = SITE_STEPPED;

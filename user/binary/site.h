@@ -5,8 +5,9 @@
  * A uprobe whose instruction the kernel single-steps costs eight times another,
  * in a virtual machine.  Every kernel from 6.1 on emulates push of a register,
  * nop, and relative jumps, branches and calls; the module carries out most
- * others that leave SP alone.  Nearly all functions begin with one of these, and
- * most of the rest have one behind that every entry comes by exactly once.
+ * others that leave SP alone.  Of push and call the kernel makes a write to the
+ * stack, so they are taken only if nothing better comes behind them that every
+ * entry comes by exactly once.
  */
 #ifndef _PGUARD_SITE_H
 #define _PGUARD_SITE_H
