@@ -5,6 +5,7 @@
 #include "compat.h"
 #include "stack.h"
 #include "task.h"
+#include "telling.h"
 
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -49,7 +50,9 @@ static void capture_put(struct pguard_capture *capture)
 static void capture_run(struct callback_head *work)
 {
 	struct pguard_capture *capture = container_of(work, struct pguard_capture, work);
+	struct pguard_telling telling;
 
+	pguard_telling_begin(&telling);
 	WRITE_ONCE(capture->state->captured, false);
 	if (atomic_cmpxchg(&capture->phase, PENDING, TAKEN) == PENDING) {
 		if (!(current->flags & PF_EXITING))
@@ -58,6 +61,7 @@ static void capture_run(struct callback_head *work)
 			capture->stack->state = PERFGUARD_STACK_STATE_RUNNING;
 		complete(&capture->done);
 	}
+	pguard_telling_end(&telling, capture->state->image->target);
 	capture_put(capture);
 	atomic_dec(&nr_pending);
 }
@@ -252,7 +256,7 @@ static struct pguard_task *holder_get(u32 tid, const struct pguard_task *waiter)
 	task = pid_task(find_pid_ns(tid, &init_pid_ns), PIDTYPE_PID);
 	if (task)
 		state = pguard_task_find(task);
-	if (state && (state->target != waiter->target || !pguard_task_get(state)))
+	if (state && (state->image->target != waiter->image->target || !pguard_task_get(state)))
 		state = NULL;
 	rcu_read_unlock();
 	return state;

@@ -31,7 +31,7 @@ static void sum_threads(const struct pguard_target *target, const struct pguard_
 	*calls = atomic64_read(&target->waits);
 	rcu_read_lock();
 	list_for_each_entry_rcu(state, &pguard_all_tasks, all) {
-		if (state->target != target)
+		if (state->image->target != target)
 			continue;
 		*calls += READ_ONCE(state->nr_waits);
 		inference = rcu_dereference(state->inference);
@@ -60,7 +60,7 @@ u64 pguard_cost_hits(const struct pguard_profile *profile, const struct pguard_g
  * pguard_cost_sum() - what guarding a target took so far
  * @target: the target
  * @profile: that it is guarded by
- * @ret: the CPU time since the target is there, the rest since the profile is
+ * @ret: the CPU time and telling since the target is there, the rest since the profile is
  *
  * A guard that is a boundary cannot be shed, so it counts as one; but for its
  * handler, which counts with the others'.
@@ -76,7 +76,10 @@ void pguard_cost_sum(const struct pguard_target *target, const struct pguard_pro
 	u64 checks, calls, ns;
 	u32 i;
 
-	*ret = (struct pguard_cost){ .cpu = pguard_process_cpu(target) };
+	*ret = (struct pguard_cost){
+		.cpu = pguard_process_cpu(target),
+		.telling = atomic64_read(&target->telling),
+	};
 	pguard_profile_sum(profile, &sums);
 	checks = sums.checks;
 	sum_threads(target, profile, &checks, &calls);
@@ -87,7 +90,7 @@ void pguard_cost_sum(const struct pguard_target *target, const struct pguard_pro
 		pguard_profile_sum_guard(profile, i, &guard);
 		ret->hits += guard.hits;
 		ns = pguard_cost_hits(profile, &profile->guards[i], &guard);
-		if (profile->guards[i].is_event)
+		if (profile->guards[i].events)
 			ret->boundaries += ns;
 		else
 			ret->guards += ns;
@@ -110,5 +113,6 @@ void pguard_cost_between(const struct pguard_cost *from, const struct pguard_cos
 		.check = between(from->check, to->check),
 		.guards = between(from->guards, to->guards),
 		.boundaries = between(from->boundaries, to->boundaries),
+		.telling = between(from->telling, to->telling),
 	};
 }

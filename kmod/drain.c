@@ -84,7 +84,7 @@ static void drain_collect(struct pguard_target *target)
 	for (bucket = 0; bucket < ARRAY_SIZE(pguard_tasks); bucket++) {
 		spin_lock(&pguard_tasks_lock);
 		hlist_for_each_entry_safe(state, next, &pguard_tasks[bucket], node) {
-			if (state->target != target)
+			if (state->image->target != target)
 				continue;
 			pguard_task_unhash(state);
 			pguard_samples_drop(state);

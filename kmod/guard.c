@@ -46,21 +46,6 @@ static void count_stray(struct pguard_profile *profile, u64 now)
 	preempt_enable();
 }
 
-/* Is the guard's site a boundary of the thread's loop? */
-static bool is_event_site(const struct pguard_inference *inference, u32 guard)
-{
-	const struct pguard_profile *profile = inference->profile;
-	u32 course = inference->course - profile->courses;
-	u32 i;
-
-	for (i = 0; i < profile->nr_boundaries; i++)
-		if (profile->boundaries[i].role == PERFGUARD_BOUNDARY_ROLE_EVENT_SITE &&
-		    profile->boundaries[i].guard == guard &&
-		    profile->boundaries[i].course == course)
-			return true;
-	return false;
-}
-
 static noinline void stream_hit(struct pguard_task *state,
 				const struct pguard_inference *inference, u32 guard, u32 depth)
 {
@@ -89,7 +74,7 @@ static void see_to(struct pguard_task *state, enum pguard_meeting meeting)
 	if (meeting == PGUARD_MEETING_CROWDED)
 		mod_delayed_work(system_unbound_wq, &pguard_governor, 0);
 	else if (meeting == PGUARD_MEETING_LOST)
-		atomic64_inc(&state->target->untracked);
+		atomic64_inc(&state->image->target->untracked);
 }
 
 /* That an event site was met tells nothing where training had no guard there. */
@@ -102,7 +87,7 @@ static void meet(const struct pguard_site *site, struct pguard_task *state,
 
 	if (slot->key == key)
 		see_to(state, pguard_inference_meet(inference, slot));
-	else if (!site->is_event)
+	else if (!site->events)
 		pguard_inference_meet_unknown(inference, site->id, depth);
 }
 
@@ -121,12 +106,12 @@ static void hit(const struct pguard_site *site, struct pguard_task *state,
 	depth = pguard_guard_depth(site, inference, regs);
 	if (!depth || depth > INFER_MAX_DEPTH)
 		return count_stray(site->profile, now);
-	if (site->is_event && is_event_site(inference, site->id))
+	if (pguard_guard_is_event(site, inference))
 		pguard_guarded_event_site(state, now);
 	if (!(state->unit & PGUARD_PHASE_RUNNING))
 		return count_stray(site->profile, now);
 	meet(site, state, inference, depth);
-	if (pguard_stream_wants_units(state->target))
+	if (pguard_stream_wants_units(state->image->target))
 		stream_hit(state, inference, site->id, depth);
 	check(state, inference, regs, now);
 	inference->checks += pguard_clock() - now;
@@ -139,7 +124,7 @@ static struct pguard_task *state_of_current(const struct pguard_site *site)
 
 	preempt_disable_notrace();
 	state = pguard_task_find(current);
-	if (state && state->target != site->target)
+	if (state && state->image->target != site->target)
 		state = NULL;
 	preempt_enable_notrace();
 	return state;

@@ -11,6 +11,7 @@
 #define _PGUARD_GUARD_H
 
 #include "clock.h"
+#include "guarded.h"
 #include "inference.h"
 #include "site.h"
 #include "stream.h"
@@ -83,38 +84,57 @@ pguard_guard_end(const struct pguard_task *state, struct pguard_inference *infer
 	return PGUARD_GUARD_DONE;
 }
 
+/* Does an event of the thread's loop begin at the site? */
+static __always_inline bool pguard_guard_is_event(const struct pguard_site *site,
+						  const struct pguard_inference *inference)
+{
+	return site->events & inference->course->bit;
+}
+
 /**
  * pguard_guard_hit() - current came by a guard, the usual way
- * @site: the guard's; of a profile without the paper's rule, and no event site;
- *	and the clock is the TSC
+ * @site: the guard's; of a profile without the paper's rule; and the clock is
+ *	the TSC
  * @regs: its user registers
  * @hit: with the clock; takes the rest
+ * @may_begin: whether it is an event site of some loop; usual is the first event
+ *	of a unit
  *
  * Context: current, may sleep and fault; the probe is not taken off meanwhile.
  * Return: how far it came.
  */
 static __always_inline enum pguard_guard_result
 pguard_guard_hit(const struct pguard_site *site, const struct pt_regs *regs,
-		 struct pguard_guard_hit *hit)
+		 struct pguard_guard_hit *hit, bool may_begin)
 {
 	struct pguard_inference *inference;
 	const struct pguard_edge *edge;
+	bool begins;
 	u64 key;
 
 	hit->state = pguard_guard_state(site);
 	if (unlikely(!hit->state || pguard_stream_is_open()))
 		return PGUARD_GUARD_UNUSUAL;
 	inference = pguard_task_inference(hit->state);
-	/* A depth that is none, of more than 32 bits, makes another site of it. */
-	key = site->key + inference->frame - regs->sp;
-	if (unlikely(key >> 32 != site->id ||
-		     !pguard_memo_find(inference->memo, inference->verdict, key, &edge)))
+	begins = may_begin && pguard_guard_is_event(site, inference);
+	if (unlikely(begins && !pguard_guarded_is_first(hit->state, inference)))
 		return PGUARD_GUARD_UNUSUAL;
+	edge = NULL;
+	if (!may_begin || site->has_contexts) {
+		/* A depth that is none, of more than 32 bits, makes another site of it. */
+		key = site->key + inference->frame - regs->sp;
+		if (unlikely(key >> 32 != site->id ||
+			     !pguard_memo_find(inference->memo, inference->verdict, key, &edge)))
+			return PGUARD_GUARD_UNUSUAL;
+	}
 	/* A part of the budget is to be told; counted again there, it comes to that at once. */
 	if (unlikely(this_cpu_dec_return(*site->left) < 0))
 		return PGUARD_GUARD_UNUSUAL;
 	this_cpu_inc(site->sums->hits);
-	pguard_inference_follow(inference, edge);
+	if (begins)
+		inference->is_marked = true;
+	if (!may_begin || edge)
+		pguard_inference_follow(inference, edge);
 	return pguard_guard_end(hit->state, inference, hit->now);
 }
 

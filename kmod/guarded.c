@@ -7,6 +7,7 @@
 #include "record.h"
 #include "stack.h"
 #include "stream.h"
+#include "telling.h"
 #include "unit.h"
 
 /*
@@ -174,14 +175,6 @@ static bool unit_end_usual(struct pguard_task *state, const struct pguard_infere
 	return false;
 }
 
-/* A span that was no unit: what guards took in it counts all the same. */
-static void span_count(const struct pguard_inference *inference)
-{
-	preempt_disable();
-	pguard_profile_this_cpu(inference->profile)->sums.checks += inference->checks;
-	preempt_enable();
-}
-
 enum { UNIT_IS_NOVEL = 1 << 15, UNIT_IS_NONE = 1 << 14 };	/* shifted by 48 */
 
 static void stream_unit(struct pguard_task *state, const struct pguard_inference *inference,
@@ -189,7 +182,7 @@ static void stream_unit(struct pguard_task *state, const struct pguard_inference
 {
 	u64 about;
 
-	if (!pguard_stream_wants_units(state->target))
+	if (!pguard_stream_wants_units(state->image->target))
 		return;
 	about = min_t(u64, pguard_clock_ns(inference->checks), U32_MAX) |
 		(u64)inference->course->id << 32 | flags << 48;
@@ -198,24 +191,25 @@ static void stream_unit(struct pguard_task *state, const struct pguard_inference
 			  about, elapsed);
 }
 
-/* Tell one of the units that fit no type, now and then. */
-static void tell_novel(struct pguard_task *state, u64 word, const struct pguard_account *account)
+/* Tell one of the units that fit no type, now and then.  Whether it was. */
+static bool tell_novel(struct pguard_task *state, u64 word, const struct pguard_account *account)
 {
 	struct pguard_record *record;
 
-	if (!__ratelimit(&state->target->novel_limit))
-		return;
+	if (!__ratelimit(&state->image->target->novel_limit))
+		return false;
 	record = pguard_unit_record(state, word >> PGUARD_PHASE_SHIFT,
 				    PERFGUARD_RECORD_KIND_NOVEL, 0, GFP_NOWAIT);
 	if (!record)
-		return;
+		return true;
 	record->account = *account;
 	pguard_ring_add(&pguard_alerts, record);
+	return true;
 }
 
-/* The unit that runs ends. */
-static void unit_end(struct pguard_task *state, struct pguard_inference *inference,
-		     const struct moment *end)
+/* Judge and count the unit that runs, and end it.  Whether it was told, or late. */
+static bool unit_judge(struct pguard_task *state, struct pguard_inference *inference,
+		       const struct moment *end)
 {
 	u64 elapsed = pguard_clock_ns(end->clock - state->start - inference->checks);
 	u64 word = xchg(&state->unit, state->unit & ~(u64)PGUARD_PHASE_MASK);
@@ -227,22 +221,42 @@ static void unit_end(struct pguard_task *state, struct pguard_inference *inferen
 	if (word & PGUARD_PHASE_MARKED)
 		unit_account(state, end, elapsed, &account);
 	if (pguard_guarded_is_empty(inference)) {
-		span_count(inference);
+		/* That it was no unit does not matter. */
+		pguard_unit_count_checks(inference->profile, inference->checks);
 		stream_unit(state, inference, elapsed, UNIT_IS_NONE);
 		if (word & PGUARD_PHASE_LATE)
 			pguard_unit_tell_end(state, word, &account);
-		return;
+		return word & PGUARD_PHASE_LATE;
 	}
 	is_novel = pguard_unit_verdict(state, inference, &threshold);
 	is_late = word & PGUARD_PHASE_LATE || (threshold && elapsed > threshold);
 	unit_count(state, inference, &account, is_late, is_novel);
 	stream_unit(state, inference, elapsed, is_novel ? UNIT_IS_NOVEL : 0);
-	if (unlikely(is_late)) {
-		atomic64_inc(&state->target->late);
-		pguard_unit_tell_end(state, word, &account);
-	} else if (unlikely(is_novel)) {
-		tell_novel(state, word, &account);
-	}
+	if (likely(!is_late))
+		return unlikely(is_novel) && tell_novel(state, word, &account);
+	atomic64_inc(&state->image->target->late);
+	pguard_unit_tell_end(state, word, &account);
+	return true;
+}
+
+/*
+ * The unit that runs ends.  That late ones end by a longer way is part of what it
+ * takes to tell them, also if they are not told.
+ *
+ * Return: ticks that were taken for telling.
+ */
+static u64 unit_end(struct pguard_task *state, struct pguard_inference *inference,
+		    const struct moment *end)
+{
+	u64 begun = pguard_clock(), ticks;
+
+	if (likely(!unit_judge(state, inference, end)))
+		return 0;
+	ticks = pguard_clock() - begun;
+	/* Should current have left its CPU meanwhile, not for how long. */
+	pguard_telling_add(state->image->target,
+			   min_t(u64, pguard_clock_ns(ticks), NSEC_PER_MSEC));
+	return ticks;
 }
 
 /* Another loop, or another profile: the unit at hand has ended before. */
@@ -261,7 +275,7 @@ static struct pguard_inference *change_loop(struct pguard_task *state, struct pg
 	inference = pguard_inference_new(state->profile, course,
 					 may_sleep ? GFP_KERNEL : GFP_NOWAIT);
 	if (!inference)
-		atomic64_inc(&state->target->untracked);
+		atomic64_inc(&state->image->target->untracked);
 	rcu_assign_pointer(state->inference, inference);
 	pguard_inference_free(old);
 	return inference;
@@ -350,14 +364,22 @@ void pguard_guarded_forget(struct pguard_task *state)
 	pguard_inference_free(inference);
 }
 
-/* An event begins that is not the first of its unit.  The thread may have waited unseen. */
-static void event_begin(struct pguard_task *state, struct pguard_inference *inference,
-			const struct moment *at)
+/*
+ * An event begins that is not the first of its unit.  The thread may have waited
+ * unseen.
+ *
+ * Return: ticks that were taken for telling the unit that it ends.
+ */
+static u64 event_begin(struct pguard_task *state, struct pguard_inference *inference,
+		       const struct moment *at)
 {
+	u64 ticks = 0;
+
 	if (state->unit & PGUARD_PHASE_RUNNING && !unit_end_usual(state, inference, at))
-		unit_end(state, inference, at);
+		ticks = unit_end(state, inference, at);
 	unit_begin(state, inference, at);
 	inference->is_marked = true;
+	return ticks;
 }
 
 /**
@@ -392,11 +414,34 @@ void pguard_guarded_event_site(struct pguard_task *state, u64 now)
 	struct pguard_inference *inference = pguard_task_inference(state);
 	struct pguard_mark mark;
 	struct moment at;
+	u64 ticks;
 
 	if (pguard_guarded_take_first(state, inference))
 		return;
 	at = moment_now(state, now, &mark);
-	event_begin(state, inference, &at);
+	ticks = event_begin(state, inference, &at);
+	/* The new unit's handlers take it for theirs, since it is in none of its time. */
+	if (unlikely(ticks))
+		pguard_unit_count_checks(inference->profile, -ticks);
+}
+
+static void tell_late(struct pguard_task *state, u64 word, const struct pt_regs *regs,
+		      u64 elapsed)
+{
+	struct pguard_record *record;
+
+	record = pguard_unit_record(state, word >> PGUARD_PHASE_SHIFT,
+				    PERFGUARD_RECORD_KIND_LATE, PERFGUARD_FOUND_BY_GUARD,
+				    GFP_KERNEL);
+	if (!record)
+		return;
+	record->account.elapsed = elapsed;
+	if (word & PGUARD_PHASE_MARKED)
+		pguard_account_current(&state->mark, elapsed, &record->account);
+	record->stack = pguard_stack_self(regs);
+	spin_lock(&state->lock);
+	pguard_ring_add(&pguard_alerts, record);
+	spin_unlock(&state->lock);
 }
 
 /**
@@ -412,26 +457,20 @@ void pguard_guarded_event_site(struct pguard_task *state, u64 now)
 void pguard_guarded_late(struct pguard_task *state, const struct pt_regs *regs, u64 elapsed)
 {
 	u64 word = READ_ONCE(state->unit);
-	struct pguard_record *record;
+	struct pguard_telling telling;
 
 	/* What is held back is counted at the unit's end. */
-	if (!__ratelimit(&state->target->alert_limit)) {
+	if (!pguard_telling_may(state->image->target)) {
 		pguard_task_inference(state)->is_quiet = true;
 		return;
 	}
 	if (cmpxchg(&state->unit, word,
 		    word | PGUARD_PHASE_LATE | PGUARD_PHASE_GUARD) != word)
 		return;
-	record = pguard_unit_record(state, word >> PGUARD_PHASE_SHIFT,
-				    PERFGUARD_RECORD_KIND_LATE, PERFGUARD_FOUND_BY_GUARD,
-				    GFP_KERNEL);
-	if (!record)
-		return;
-	record->account.elapsed = elapsed;
-	if (word & PGUARD_PHASE_MARKED)
-		pguard_account_current(&state->mark, elapsed, &record->account);
-	record->stack = pguard_stack_self(regs);
-	spin_lock(&state->lock);
-	pguard_ring_add(&pguard_alerts, record);
-	spin_unlock(&state->lock);
+	pguard_telling_begin(&telling);
+	tell_late(state, word, regs, elapsed);
+	pguard_telling_end(&telling, state->image->target);
+	/* It is in the handler's time, too, which is not the unit's. */
+	pguard_unit_count_checks(pguard_task_inference(state)->profile,
+				 telling.begun - pguard_clock());
 }

@@ -62,7 +62,7 @@ static __always_inline bool pguard_guarded_is_usual(const struct pguard_task *st
 		return false;
 	if (pguard_guarded_is_empty(inference))
 		return false;
-	return likely(inference->profile == rcu_access_pointer(state->target->profile) &&
+	return likely(inference->profile == rcu_access_pointer(state->image->target->profile) &&
 		      !inference->nr_unknown && !pguard_stream_is_open());
 }
 

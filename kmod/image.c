@@ -33,11 +33,15 @@ struct pguard_target *pguard_target_alloc(void)
 	mutex_init(&target->turn);
 	INIT_LIST_HEAD(&target->images);
 	INIT_LIST_HEAD(&target->probes);
+	spin_lock_init(&target->limit_lock);
+	target->telling_opens = jiffies;
 	ratelimit_state_init(&target->alert_limit, HZ, PGUARD_ALERTS_PER_SECOND);
+	ratelimit_state_init(&target->least_limit, 4 * HZ, PGUARD_LEAST_ALERTS);
 	ratelimit_state_init(&target->wait_limit, HZ, PGUARD_WAITS_PER_SECOND);
 	ratelimit_state_init(&target->novel_limit, HZ, PGUARD_NOVEL_PER_SECOND);
 	/* What is dropped is counted by us, not told in the kernel's log. */
 	ratelimit_set_flags(&target->alert_limit, RATELIMIT_MSG_ON_RELEASE);
+	ratelimit_set_flags(&target->least_limit, RATELIMIT_MSG_ON_RELEASE);
 	ratelimit_set_flags(&target->wait_limit, RATELIMIT_MSG_ON_RELEASE);
 	ratelimit_set_flags(&target->novel_limit, RATELIMIT_MSG_ON_RELEASE);
 	spin_lock(&pguard_images_lock);

@@ -35,6 +35,8 @@ enum {
 	PGUARD_MAX_IMAGES = 4096,	/* per target */
 	PGUARD_MAX_DISTANCE = 64 * 1024,
 	PGUARD_ALERTS_PER_SECOND = 64,	/* per target */
+	/* So many each four seconds are in any budget. */
+	PGUARD_LEAST_ALERTS = 16,
 	PGUARD_WAITS_PER_SECOND = 512,	/* records, per target */
 	PGUARD_NOVEL_PER_SECOND = 2,	/* the same */
 };
@@ -88,6 +90,8 @@ struct pguard_target {
 	struct hlist_head leaving;
 	/* private: */
 	struct ratelimit_state alert_limit;
+	struct ratelimit_state least_limit;
+	spinlock_t limit_lock;		/* of the two before it; innermost */
 	struct ratelimit_state wait_limit;
 	struct ratelimit_state novel_limit;
 	atomic_t nr_processes;
@@ -96,6 +100,9 @@ struct pguard_target {
 	atomic64_t waits;
 	atomic64_t late;
 	atomic64_t suppressed;
+	atomic64_t telling;		/* ns that it took */
+	atomic64_t telling_left;	/* ns that it may take yet; telling.c */
+	unsigned long telling_opens;	/* jiffies; nothing is told before */
 	atomic64_t untracked;
 	struct kref kref;
 	struct rcu_head rcu;

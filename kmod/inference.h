@@ -48,7 +48,7 @@ struct pguard_own {
  * @unknown: the first ones of @nr_unknown; the same
  * @nr_unknown: hits in contexts that the profile does not know, in this unit
  * @is_marked: an event of this unit was met
- * @is_quiet: it is late, but the rate limit is against telling it now
+ * @is_quiet: it is late, but must not be told now
  * @has_event: there is an @event
  * @hits: by seat of the context; only of those met in this unit
  * @event: one, if the loop has event calls: counters when the one began that the

@@ -363,7 +363,7 @@ static void bell_send(const struct pguard_record *record)
 		return;
 	}
 	genlmsg_end(skb, header);
-	/* Nobody listens, or too slowly: the ring has it anyway. */
+	/* Who reads too slowly finds it in the ring. */
 	genlmsg_multicast(&pguard_nl_family, skb, 0, PGUARD_NL_MCGRP_ALERTS, GFP_KERNEL);
 }
 
@@ -372,7 +372,9 @@ static void bell_work(struct work_struct *work)
 	struct pguard_record *record;
 
 	while ((record = pguard_ring_get(&pguard_alerts, next_bell))) {
-		bell_send(record);
+		/* Else the ring has it. */
+		if (genl_has_listeners(&pguard_nl_family, &init_net, PGUARD_NL_MCGRP_ALERTS))
+			bell_send(record);
 		next_bell = record->seq + 1;
 		pguard_record_put(record);
 	}

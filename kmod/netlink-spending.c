@@ -81,5 +81,8 @@ int pguard_nl_fill_spending(struct sk_buff *skb, const struct pguard_profile *pr
 	       put_u64(skb, PERFGUARD_A_PROFILE_LAST_GUARDS_NS,
 		       READ_ONCE(spending->last.guards)) ||
 	       put_u64(skb, PERFGUARD_A_PROFILE_LAST_BOUNDARIES_NS,
-		       READ_ONCE(spending->last.boundaries));
+		       READ_ONCE(spending->last.boundaries)) ||
+	       put_u64(skb, PERFGUARD_A_PROFILE_TELLING_NS, since.telling) ||
+	       put_u64(skb, PERFGUARD_A_PROFILE_LAST_TELLING_NS,
+		       READ_ONCE(spending->last.telling));
 }

@@ -179,7 +179,7 @@ static void target_count(const struct pguard_target *target, u64 *units, u64 *wa
 	rcu_read_lock();
 	for (bucket = 0; bucket < ARRAY_SIZE(pguard_tasks); bucket++) {
 		hlist_for_each_entry_rcu(state, &pguard_tasks[bucket], node) {
-			if (state->target != target)
+			if (state->image->target != target)
 				continue;
 			*units += READ_ONCE(state->unit) >> PGUARD_PHASE_SHIFT;
 			*waits += READ_ONCE(state->nr_waits);

@@ -310,6 +310,38 @@ static enum pguard_spot_fit profile_fit(const struct pguard_task *state, u32 sys
 	return !nr ? PGUARD_SPOT_NONE : nr == 1 ? PGUARD_SPOT_ONE : PGUARD_SPOT_SEVERAL;
 }
 
+/**
+ * pguard_place_is_refused() - is a place certainly no boundary this time?
+ * @state: of current, which has a profile
+ * @place: settled; whatever it was last time
+ *
+ * By what stands where the return address of each boundary at such a call would, as a
+ * look-up in full would find.  That takes several times as much.
+ *
+ * Context: current; may fault.
+ */
+bool pguard_place_is_refused(const struct pguard_task *state, const struct pguard_place *place)
+{
+	const struct pguard_profile *profile = state->profile;
+	struct search search = search_begin(place);
+	const struct perfguard_boundary *boundary;
+	u64 word;
+
+	for (boundary = profile->boundaries;
+	     boundary < profile->boundaries + profile->nr_boundaries; boundary++) {
+		if (!boundary_is_call(boundary, search.is.syscall))
+			continue;
+		search.slot = search.sp + boundary->distance;
+		if (!pguard_place_read(search.slot, &word) ||
+		    !pguard_place_differs(word, boundary->return_offset))
+			return false;
+		/* It may also return where the loop waited before. */
+		if (boundary->role == PERFGUARD_BOUNDARY_ROLE_WAIT && is_home(state, &search))
+			return false;
+	}
+	return true;
+}
+
 /*
  * The place is no boundary this time: @tried tells of the last one that was tried.  If that
  * is the only one, and was not looked for where the loop waited before as well, then it is
@@ -370,7 +402,7 @@ static void profile_change(struct pguard_task *state)
 	u32 i;
 
 	rcu_read_lock();
-	profile = rcu_dereference(state->target->profile);
+	profile = rcu_dereference(state->image->target->profile);
 	if (profile != old && profile && !pguard_profile_hold(profile))
 		profile = old;
 	rcu_read_unlock();
@@ -402,7 +434,7 @@ static void place_settle(struct pguard_task *state, struct pguard_place *place,
 		doubt = !may_sleep;
 		from++;
 	}
-	if (rcu_access_pointer(state->target->profile) != state->profile)
+	if (rcu_access_pointer(state->image->target->profile) != state->profile)
 		profile_change(state);
 	search->is.fit = state->profile ? profile_fit(state, search->is.syscall) : PGUARD_SPOT_NONE;
 	if (search->is.fit && !search->is.loop)

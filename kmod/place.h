@@ -123,6 +123,7 @@ static __always_inline bool pguard_place_is_settled(const struct pguard_task *st
 
 struct pguard_place *pguard_place_get(struct pguard_task *state, const struct pt_regs *regs,
 				      bool may_sleep);
+bool pguard_place_is_refused(const struct pguard_task *state, const struct pguard_place *place);
 bool pguard_place_is_boundary(struct pguard_task *state, struct pguard_place *place,
 			      bool may_sleep);
 

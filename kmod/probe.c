@@ -63,12 +63,12 @@ static int unusual_handler(PGUARD_UPROBE_HANDLER_ARGS)
 			   pguard_clock());
 }
 
-static int guard_handler(PGUARD_UPROBE_HANDLER_ARGS)
+static __always_inline int hit_usual(struct pguard_probe *probe, struct pt_regs *regs,
+				     bool may_begin)
 {
-	struct pguard_probe *probe = container_of(self, struct pguard_probe, consumer);
 	struct pguard_guard_hit hit = { .now = rdtsc() };
 
-	switch (pguard_guard_hit(&probe->site, regs, &hit)) {
+	switch (pguard_guard_hit(&probe->site, regs, &hit, may_begin)) {
 	case PGUARD_GUARD_BEYOND:
 		pguard_guard_check(hit.state, hit.now);
 		break;
@@ -78,6 +78,17 @@ static int guard_handler(PGUARD_UPROBE_HANDLER_ARGS)
 		break;
 	}
 	return finish(probe, regs, false);
+}
+
+static int guard_handler(PGUARD_UPROBE_HANDLER_ARGS)
+{
+	return hit_usual(container_of(self, struct pguard_probe, consumer), regs, false);
+}
+
+/* Where events begin. */
+static int event_handler(PGUARD_UPROBE_HANDLER_ARGS)
+{
+	return hit_usual(container_of(self, struct pguard_probe, consumer), regs, true);
 }
 
 /*
@@ -95,10 +106,9 @@ static int (*handler_of(const struct pguard_site *site))(PGUARD_UPROBE_HANDLER_A
 {
 	if (!site->profile)
 		return record_handler;
-	if (site->is_event || site->profile->flags & PERFGUARD_PROFILE_FLAGS_PAPER ||
-	    !pguard_clock_is_tsc())
+	if (site->profile->flags & PERFGUARD_PROFILE_FLAGS_PAPER || !pguard_clock_is_tsc())
 		return unusual_handler;
-	return guard_handler;
+	return site->events ? event_handler : guard_handler;
 }
 
 /**

@@ -269,7 +269,8 @@ static int guard_add(struct batch *batch, struct pguard_target *target, u32 i,
 	probe->site.profile = profile;
 	probe->site.sums = guard->sums;
 	probe->site.left = profile->left;
-	probe->site.is_event = profile->guards[i].is_event;
+	probe->site.events = guard->events;
+	probe->site.has_contexts = guard->has_contexts;
 	probe->site.id = i;
 	probe->site.sp_delta = guard->site.sp_delta;
 	probe->site.key = infer_key(i, 0) - guard->site.sp_delta;

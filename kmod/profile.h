@@ -104,6 +104,7 @@ struct pguard_profile_cpu {
 /**
  * struct pguard_course - an event loop of a profile
  * @id: of the loop in each image
+ * @bit: its own among those of the profile
  * @has_empty: what lies between two waits without an event is no unit
  * @first_type: index in the profile of its first type
  * @nr_shed: of its contexts, those of guards that are shed; as that of the profile
@@ -116,6 +117,7 @@ struct pguard_profile_cpu {
  */
 struct pguard_course {
 	u32 id;
+	u32 bit;
 	bool has_empty;
 	bool has_event_calls;
 	u32 first_type;
@@ -131,19 +133,21 @@ struct pguard_course {
  * @site: as it was loaded
  * @state: enum perfguard_guard_state; the target's turn for writing, READ_ONCE
  * @way: enum perfguard_guard_way
- * @is_event: some boundary of the profile is an event site at this guard
+ * @events: a bit for each course of which it is an event site
  * @sheds: how often it was shed; the same
  * @sums: what each CPU counts
  * @share: what it took of the target's CPU time, in millionths; the same
+ * @has_contexts: its hits may tell something
  */
 struct pguard_guard {
 	struct perfguard_guard site;
 	u32 state;
 	u32 way;
-	bool is_event;
+	u32 events;
 	u32 sheds;
 	struct pguard_guard_sums __percpu *sums;
 	u32 share;
+	bool has_contexts;
 	/* private: the governor's */
 	u32 rounds;
 	u32 pause;
@@ -173,6 +177,7 @@ struct pguard_prices {
  * @check: what handlers of hits took
  * @guards: what hits took, with their handlers
  * @boundaries: what nothing can be shed of
+ * @telling: what it took to tell late units, of the target's threads and for them
  */
 struct pguard_cost {
 	u64 cpu;
@@ -180,6 +185,7 @@ struct pguard_cost {
 	u64 check;
 	u64 guards;
 	u64 boundaries;
+	u64 telling;
 };
 
 /**
@@ -203,6 +209,7 @@ struct pguard_spending {
 	struct pguard_cost begun;	/* when the window began: since the arming of the target */
 	unsigned long since;
 	u64 earned;			/* in a second */
+	s64 telling_room;		/* what telling may take of it yet */
 	bool is_trying;			/* a guard, if it is among those on: */
 	u32 tried;
 };

@@ -20,17 +20,20 @@ atomic64_t pguard_lost_memory = ATOMIC64_INIT(0);
 
 /*
  * Freeing a stack may sleep (vfree), and the last reference may be dropped in
- * an exit hook; so records are freed by a work.
+ * an exit hook; so records are freed by a work.  Some at once: to wake a worker
+ * takes as much as to free ten.
  */
+enum { BURIAL = HZ / 8 };
+
 struct record_grave {
 	struct llist_head dead;
-	struct work_struct work;
+	struct delayed_work work;
 };
 
 static void grave_work(struct work_struct *work);
 static struct record_grave grave = {
 	.dead = LLIST_HEAD_INIT(grave.dead),
-	.work = __WORK_INITIALIZER(grave.work, grave_work),
+	.work = __DELAYED_WORK_INITIALIZER(grave.work, grave_work, 0),
 };
 
 static void grave_work(struct work_struct *work)
@@ -77,7 +80,7 @@ void pguard_record_put(struct pguard_record *record)
 	if (!record || !refcount_dec_and_test(&record->refs))
 		return;
 	if (llist_add(&record->grave_node, &grave.dead))
-		schedule_work(&grave.work);
+		schedule_delayed_work(&grave.work, BURIAL);
 }
 
 static size_t record_bytes(const struct pguard_record *record)
@@ -210,6 +213,6 @@ void pguard_record_deinit(void)
 {
 	pguard_ring_clear(&pguard_alerts);
 	pguard_ring_clear(&pguard_waits);
-	flush_work(&grave.work);
+	flush_delayed_work(&grave.work);
 	pguard_stack_bury_wait();
 }

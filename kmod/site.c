@@ -33,7 +33,7 @@ static bool site_is_ours(const struct pguard_site *site)
 
 	preempt_disable_notrace();
 	state = pguard_task_find(current);
-	ours = state && state->target == site->target;
+	ours = state && state->image->target == site->target;
 	preempt_enable_notrace();
 	return ours || (!state && pguard_task_first(site->target));
 }

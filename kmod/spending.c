@@ -24,6 +24,7 @@
 #include "image.h"
 #include "profile.h"
 #include "shed.h"
+#include "telling.h"
 #include "turn.h"
 
 #include <linux/jiffies.h>
@@ -32,6 +33,7 @@
 enum {
 	WHOLE = HZ / 2,		/* a window as long as that tells what is near the limit */
 	REST = 5 * HZ,		/* a shed guard stays off at least */
+	TELLING = 4,		/* that part of the budget may go into telling late units */
 };
 
 /* What is looked at: a target's profile, since the window began. */
@@ -45,9 +47,32 @@ struct look {
 	bool is_whole;
 };
 
+/* All but telling. */
 static u64 total(const struct pguard_cost *cost)
 {
 	return cost->guards + cost->boundaries;
+}
+
+/* Telling's part of what @cpu earns. */
+static u64 telling_part(const struct pguard_spending *spending, u64 cpu)
+{
+	return budget_part(cpu, spending->budget.ppm) / TELLING;
+}
+
+/*
+ * What guards have to make room for of what telling took: no more than its part,
+ * and what was left of that before.  Some is told in any case, and a target that is
+ * nearly idle does not earn as much; for that no guard goes.
+ */
+static u64 charge_telling(struct pguard_spending *spending, s64 cpu, s64 took)
+{
+	s64 room = spending->telling_room, ret;
+
+	if (cpu > 0)
+		room += telling_part(spending, cpu);
+	ret = clamp_t(s64, took, 0, room);
+	spending->telling_room = min(room - ret, spending->budget.capacity_ns / TELLING);
+	return ret;
 }
 
 /* What a guard took in the window, its handler at the mean. */
@@ -65,7 +90,7 @@ static u64 guard_took(const struct look *look, u32 i)
 
 static bool can_be_shed(const struct pguard_guard *guard)
 {
-	return !guard->is_event && guard->state == PERFGUARD_GUARD_STATE_ACTIVE;
+	return !guard->events && guard->state == PERFGUARD_GUARD_STATE_ACTIVE;
 }
 
 /* The guard that took most of those that can be shed, nr_guards for none. */
@@ -188,6 +213,7 @@ static void tell_last(struct pguard_spending *spending, const struct pguard_cost
 	WRITE_ONCE(spending->last.cpu, window->cpu);
 	WRITE_ONCE(spending->last.guards, window->guards);
 	WRITE_ONCE(spending->last.boundaries, window->boundaries);
+	WRITE_ONCE(spending->last.telling, window->telling);
 }
 
 /* Hits that make a part, if all are of the dearest way there is. */
@@ -217,10 +243,13 @@ static void settle(struct look *look)
 {
 	struct pguard_spending *spending = look->spending;
 	struct pguard_cost *settled = &spending->settled;
+	s64 cpu, spent;
 
 	pguard_cost_sum(look->target, look->profile, &look->now);
-	budget_settle(&spending->budget, look->now.cpu - settled->cpu,
-		      total(&look->now) - total(settled));
+	cpu = look->now.cpu - settled->cpu;
+	spent = total(&look->now) - total(settled) +
+		charge_telling(spending, cpu, look->now.telling - settled->telling);
+	budget_settle(&spending->budget, cpu, spent);
 	*settled = look->now;
 }
 
@@ -228,7 +257,8 @@ static void look_around(struct look *look)
 {
 	settle(look);
 	pguard_cost_between(&look->spending->begun, &look->now, &look->window);
-	look->spent = total(&look->window);
+	look->spent = total(&look->window) +
+		      min(look->window.telling, telling_part(look->spending, look->window.cpu));
 }
 
 static void resize(struct look *look)
@@ -238,6 +268,7 @@ static void resize(struct look *look)
 
 	budget_resize(&spending->budget, look->window.cpu, wall);
 	spending->earned = spending->budget.capacity_ns;
+	pguard_telling_earn(look->target, telling_part(spending, look->window.cpu));
 	tell_last(spending, &look->window);
 }
 
@@ -308,10 +339,11 @@ void pguard_spending_init(struct pguard_profile *profile, const struct pguard_pr
  *
  * Context: it is current's turn at the target, and pguard_control is held.
  */
-void pguard_spending_begin(const struct pguard_target *target, struct pguard_profile *profile)
+void pguard_spending_begin(struct pguard_target *target, struct pguard_profile *profile)
 {
 	struct pguard_spending *spending = &profile->spending;
 
+	pguard_telling_reset(target);
 	pguard_cost_sum(target, profile, &spending->base);
 	spending->settled = spending->base;
 	spending->begun = spending->base;

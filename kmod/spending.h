@@ -10,7 +10,7 @@ struct pguard_profile;
 struct pguard_target;
 
 void pguard_spending_init(struct pguard_profile *profile, const struct pguard_prices *prices);
-void pguard_spending_begin(const struct pguard_target *target, struct pguard_profile *profile);
+void pguard_spending_begin(struct pguard_target *target, struct pguard_profile *profile);
 bool pguard_spending_look(struct pguard_target *target, struct pguard_profile *profile);
 
 #endif /* _PGUARD_SPENDING_H */

@@ -6,7 +6,6 @@
 #include "lock.h"
 #include "task.h"
 
-#include <linux/bsearch.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/task_stack.h>
@@ -73,10 +72,12 @@ static struct pguard_stack *stack_alloc(struct mm_struct *mm, const struct pt_re
 {
 	unsigned long extent = stack_extent(mm, regs->sp);
 	u32 size = min_t(unsigned long, extent, PGUARD_STACK_MAX) & ~7UL;
-	struct pguard_stack *stack = kvzalloc(struct_size(stack, bytes, size), GFP_KERNEL);
+	struct pguard_stack *stack = kvmalloc(struct_size(stack, bytes, size), GFP_KERNEL);
 
 	if (!stack)
 		return NULL;
+	/* The bytes are written over, or cut off. */
+	memset(stack, 0, sizeof(*stack));
 	stack->at_ns = ktime_get_ns();
 	stack->size = size;
 	stack->full_size = min_t(unsigned long, extent, U32_MAX);
@@ -87,22 +88,25 @@ static struct pguard_stack *stack_alloc(struct mm_struct *mm, const struct pt_re
 	return stack;
 }
 
-static int range_compare(const void *key, const void *element)
-{
-	const struct exec_range *range = element;
-	u64 word = *(const u64 *)key;
-
-	if (word < range->start)
-		return -1;
-	return word >= range->end;
-}
-
+/* Thousands of words of a stack are looked at, and most point nowhere: no bsearch(). */
 static void range_mark(struct exec_range *ranges, u32 nr, u64 word)
 {
-	struct exec_range *range = bsearch(&word, ranges, nr, sizeof(*ranges), range_compare);
+	u32 low = 0, high = nr;
 
-	if (range)
-		range->hit = true;
+	if (!nr || word < ranges[0].start || word >= ranges[nr - 1].end)
+		return;
+	while (low < high) {
+		u32 middle = (low + high) / 2;
+
+		if (word < ranges[middle].start) {
+			high = middle;
+		} else if (word >= ranges[middle].end) {
+			low = middle + 1;
+		} else {
+			ranges[middle].hit = true;
+			return;
+		}
+	}
 }
 
 static void mapping_set(struct pguard_mapping *mapping, const struct vm_area_struct *vma,
@@ -126,7 +130,9 @@ static void mapping_set(struct pguard_mapping *mapping, const struct vm_area_str
 static void stack_add_mappings(struct pguard_stack *stack, struct mm_struct *mm)
 {
 	VMA_ITERATOR(vmi, mm, 0);
-	struct exec_range *ranges = kvcalloc(PGUARD_STACK_MAPPINGS, sizeof(*ranges), GFP_KERNEL);
+	/* Not zeroed: most programs have a few dozen. */
+	struct exec_range *ranges = kvmalloc_array(PGUARD_STACK_MAPPINGS, sizeof(*ranges),
+						   GFP_KERNEL);
 	char *buf = kmalloc(PATH_MAX, GFP_KERNEL);
 	struct vm_area_struct *vma;
 	u32 nr = 0, hits = 0, i;

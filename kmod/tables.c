@@ -67,6 +67,7 @@ static int make_courses(struct pguard_profile *profile, struct netlink_ext_ack *
 	const struct perfguard_course *from = profile->draft->arrays[PGUARD_DRAFT_COURSES].items;
 	u32 i;
 
+	BUILD_BUG_ON(PGUARD_MAX_COURSES > BITS_PER_TYPE(profile->courses->bit));
 	if (!profile->nr_courses)
 		return refuse(extack, "the profile has no event loop");
 	for (i = 0; i < profile->nr_courses; i++) {
@@ -75,6 +76,7 @@ static int make_courses(struct pguard_profile *profile, struct netlink_ext_ack *
 		if (from[i].flags & ~(u32)PERFGUARD_COURSE_FLAGS_HAS_EMPTY)
 			return refuse(extack, "an event loop has an unknown flag");
 		profile->courses[i].id = from[i].id;
+		profile->courses[i].bit = BIT(i);
 		profile->courses[i].has_empty = from[i].flags & PERFGUARD_COURSE_FLAGS_HAS_EMPTY;
 		profile->courses[i].table.paper = profile->flags & PERFGUARD_PROFILE_FLAGS_PAPER;
 	}
@@ -142,7 +144,7 @@ static int event_site_check(struct pguard_profile *profile,
 {
 	if (boundary->guard >= profile->nr_guards)
 		return refuse(extack, "an event site is at a guard that is not there");
-	profile->guards[boundary->guard].is_event = true;
+	profile->guards[boundary->guard].events |= profile->courses[boundary->course].bit;
 	return 0;
 }
 
@@ -250,6 +252,7 @@ static int make_contexts(struct pguard_profile *profile, struct netlink_ext_ack 
 			return refuse(extack, "a context is at a guard that is not there");
 		if (from[i].nr_weights > profile->nr_weights - nr_weights)
 			return refuse(extack, "there are fewer weights than the contexts have");
+		profile->guards[from[i].guard].has_contexts = true;
 		table = &profile->courses[from[i].course].table;
 		if (!table->nr_contexts) {
 			table->contexts = &profile->contexts[i];

@@ -42,7 +42,6 @@ struct pguard_task *pguard_task_new(struct pguard_image *image)
 		goto err_untracked;
 	state->task = get_task_struct(current);
 	state->image = image;
-	state->target = target;
 	for (i = 0; i < PGUARD_NR_PLACES; i++)
 		state->places[i].spot = &pguard_nowhere;
 	state->place = state->places;
@@ -138,7 +137,7 @@ void pguard_task_put(struct pguard_task *state)
  */
 void pguard_task_unhash(struct pguard_task *state)
 {
-	struct pguard_target *target = state->target;
+	struct pguard_target *target = state->image->target;
 
 	lockdep_assert_held(&pguard_tasks_lock);
 	spin_lock(&state->lock);

@@ -89,7 +89,6 @@ struct pguard_lateness {
  * @all: in pguard_all_tasks, as long as it is in the hash; the same
  * @task: referenced; the key
  * @image: referenced
- * @target: the image's
  * @unit: number and phase of the unit, see above
  * @start: pguard_clock() when it began
  * @mark: its counters then, if the target asked for them
@@ -134,7 +133,6 @@ struct pguard_task {
 	struct hlist_node node;
 	struct task_struct *task;
 	struct pguard_image *image;
-	struct pguard_target *target;
 	u64 unit;
 	u64 start;
 	struct pguard_mark mark;
@@ -142,10 +140,9 @@ struct pguard_task {
 	u64 home;
 	u64 home_ip;
 	struct pguard_place *place;
-	int inflight;
-	u32 switches;
 	struct pguard_place places[PGUARD_NR_PLACES];
-	u32 follow;
+	u8 inflight;
+	u8 follow;
 	bool dead;
 	bool gone;
 	bool captured;
@@ -160,6 +157,7 @@ struct pguard_task {
 		};
 		u32 curious;
 	};
+	u32 switches;
 	struct pguard_profile *profile;
 	struct pguard_inference __rcu *inference;
 	const struct pguard_profile *counts;

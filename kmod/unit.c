@@ -6,8 +6,23 @@
 #include "inference.h"
 #include "record.h"
 #include "samples.h"
+#include "telling.h"
 
 #include <linux/slab.h>
+
+/**
+ * pguard_unit_count_checks() - what handlers of guards took counts for a profile
+ * @profile: referenced, or current's
+ * @ticks: of the clock; negative for what was counted elsewhere
+ *
+ * Context: any but interrupts.
+ */
+void pguard_unit_count_checks(struct pguard_profile *profile, s64 ticks)
+{
+	preempt_disable();
+	pguard_profile_this_cpu(profile)->sums.checks += ticks;
+	preempt_enable();
+}
 
 /**
  * pguard_unit_elapsed() - the time of the unit that runs, but for guards' checks
@@ -48,7 +63,7 @@ u64 pguard_unit_threshold(const struct pguard_task *state)
 	if (inference)
 		ret = pguard_inference_limit(inference, pguard_unit_elapsed(state));
 	else
-		ret = pguard_target_threshold(state->target);
+		ret = pguard_target_threshold(state->image->target);
 	rcu_read_unlock();
 	return ret;
 }
@@ -59,7 +74,7 @@ u64 pguard_unit_threshold(const struct pguard_task *state)
  */
 static bool is_whole(const struct pguard_task *state, const struct pguard_inference *inference)
 {
-	return rcu_access_pointer(state->target->profile) == inference->profile;
+	return rcu_access_pointer(state->image->target->profile) == inference->profile;
 }
 
 /**
@@ -148,7 +163,7 @@ struct pguard_record *pguard_unit_record(struct pguard_task *state, u64 unit,
 	if (!record)
 		return NULL;
 	record->found_by = found_by;
-	record->target_id = state->target->id;
+	record->target_id = state->image->target->id;
 	record->image_id = state->image->id;
 	record->loop_id = loop ? loop->id : 0;
 	record->pid = state->task->tgid;
@@ -160,12 +175,12 @@ struct pguard_record *pguard_unit_record(struct pguard_task *state, u64 unit,
 	return record;
 }
 
-/* May a late unit of the thread be told?  What the rate limit refuses is counted. */
+/* May a late unit of the thread be told?  What is held back is counted. */
 static bool may_tell(struct pguard_task *state)
 {
-	if (__ratelimit(&state->target->alert_limit))
+	if (pguard_telling_may(state->image->target))
 		return true;
-	atomic64_inc(&state->target->suppressed);
+	atomic64_inc(&state->image->target->suppressed);
 	return false;
 }
 
@@ -182,7 +197,7 @@ static u32 found_by(u64 word)
  * @word: what state->unit was
  * @account: its times
  *
- * Not if the rate limit kept it from being told at all.
+ * Not if it was not told before, and must not be.
  *
  * Context: current, preemptible or not.
  */
@@ -245,7 +260,7 @@ struct pguard_task *pguard_unit_end(struct pguard_task *state)
  */
 struct pguard_task *pguard_unit_end_late(struct pguard_task *state, u64 word, u64 elapsed)
 {
-	atomic64_inc(&state->target->late);
+	atomic64_inc(&state->image->target->late);
 	this_cpu_inc(state->loop->sums->late);
 	end_tell(state, word, elapsed);
 	return state;
@@ -285,9 +300,12 @@ struct pguard_task *pguard_unit_end_eventful(struct pguard_task *state, u64 word
  */
 void pguard_unit_drop(struct pguard_task *state)
 {
+	const struct pguard_inference *inference = pguard_task_inference(state);
 	u64 word = xchg(&state->unit, state->unit & ~(u64)PGUARD_PHASE_MASK);
 
 	state->counts = NULL;
+	if (word & PGUARD_PHASE_RUNNING && inference)
+		pguard_unit_count_checks(inference->profile, inference->checks);
 	if (word & PGUARD_PHASE_LATE)
 		end_tell(state, word, pguard_clock_ns(pguard_clock() - state->start));
 }

@@ -19,11 +19,13 @@
 #include <linux/bitops.h>
 
 struct pguard_inference;
+struct pguard_profile;
 struct pguard_record;
 
 struct pguard_record *pguard_unit_record(struct pguard_task *state, u64 unit,
 					 u32 kind, u32 found_by, gfp_t gfp);
 void pguard_unit_drop(struct pguard_task *state);
+void pguard_unit_count_checks(struct pguard_profile *profile, s64 ticks);
 void pguard_unit_tell_end(struct pguard_task *state, u64 word,
 			  const struct pguard_account *account);
 
@@ -69,7 +71,7 @@ static __always_inline u64 pguard_unit_next(const struct pguard_task *state)
 /* Does the target want to know where its units' time goes? */
 static __always_inline bool pguard_unit_has_account(const struct pguard_task *state)
 {
-	return READ_ONCE(state->target->flags) & PERFGUARD_TARGET_FLAGS_ACCOUNT;
+	return READ_ONCE(state->image->target->flags) & PERFGUARD_TARGET_FLAGS_ACCOUNT;
 }
 
 /**
@@ -109,7 +111,7 @@ static __always_inline void pguard_unit_start(struct pguard_task *state, u64 now
 static __always_inline bool pguard_unit_is_late(const struct pguard_task *state,
 						u64 word, u64 elapsed)
 {
-	return word & PGUARD_PHASE_LATE || elapsed > READ_ONCE(state->target->limit_ns);
+	return word & PGUARD_PHASE_LATE || elapsed > READ_ONCE(state->image->target->limit_ns);
 }
 
 /*

@@ -69,7 +69,7 @@ static void loop_enter(struct pguard_task *state, struct pguard_loop *loop)
 /* Should this wait be recorded for those who look for the loops? */
 static bool record_wanted(struct pguard_task *state, struct pguard_place *place)
 {
-	struct pguard_target *target = state->target;
+	struct pguard_target *target = state->image->target;
 
 	if (!(READ_ONCE(target->flags) & PERFGUARD_TARGET_FLAGS_DISCOVER)) {
 		/* Do not ask again at each wait. */
@@ -149,7 +149,7 @@ static __always_inline bool wait_begin(struct pguard_task *state,
 		state->entered = pguard_clock();
 		state->switches = current->nvcsw;
 	}
-	state->streams = pguard_stream_wants_waits(state->target);
+	state->streams = pguard_stream_wants_waits(state->image->target);
 	if (unlikely(state->streams)) {
 		follow |= FOLLOW_STREAM;
 		stream_enter(state, regs, follow);
@@ -306,6 +306,24 @@ static __always_inline struct pguard_task *enter_boundary(struct pguard_task *st
 	return state;
 }
 
+/* A call that is no boundary. */
+static __always_inline struct pguard_task *enter_none(struct pguard_task *state)
+{
+	state->nr_waits++;
+	state_release(state);
+	return NULL;
+}
+
+/* enter_curious() where another chain of calls may have led to the place. */
+static noinline notrace struct pguard_task *enter_doubtful(struct pguard_task *state,
+							   struct pguard_place *place,
+							   const struct pt_regs *regs)
+{
+	if (!pguard_stream_is_open() && pguard_place_is_refused(state, place))
+		return enter_none(state);
+	return enter_any(state, regs);
+}
+
 /* enter_curious() in another boundary than that of the loop's last wait. */
 static noinline notrace struct pguard_task *enter_other(struct pguard_task *state,
 							struct pguard_place *place,
@@ -314,8 +332,9 @@ static noinline notrace struct pguard_task *enter_other(struct pguard_task *stat
 	struct pguard_inference *inference = pguard_task_inference(state);
 	const struct perfguard_boundary *boundary = place->spot->is.boundary;
 
-	if (unlikely(!pguard_guarded_is_in(state, inference, place) || pguard_stream_is_open() ||
-		     !pguard_place_returns(place)))
+	if (unlikely(!pguard_place_returns(place)))
+		return enter_doubtful(state, place, regs);
+	if (unlikely(!pguard_guarded_is_in(state, inference, place) || pguard_stream_is_open()))
 		return enter_any(state, regs);
 	if (boundary->role == PERFGUARD_BOUNDARY_ROLE_WAIT) {
 		inference->boundary = boundary;
@@ -341,16 +360,18 @@ static noinline notrace struct pguard_task *enter_curious(struct pguard_task *st
 		return enter_any(state, regs);
 	/* Where there is a boundary there is a loop. */
 	if (!is->boundary) {
+		if (is->fit == PGUARD_SPOT_SEVERAL && !is->loop)
+			return enter_doubtful(state, place, regs);
 		if (is->loop || pguard_stream_is_open() || !pguard_place_is_none(place))
 			return enter_any(state, regs);
-		state->nr_waits++;
-		state_release(state);
-		return NULL;
+		return enter_none(state);
 	}
 	inference = pguard_task_inference(state);
 	if (!inference || inference->boundary != is->boundary)
 		return enter_other(state, place, regs);
-	if (unlikely(state->loop != is->loop || !pguard_place_returns(place)))
+	if (unlikely(!pguard_place_returns(place)))
+		return enter_doubtful(state, place, regs);
+	if (unlikely(state->loop != is->loop))
 		return enter_any(state, regs);
 	return enter_boundary(state, place, regs);
 }
@@ -397,11 +418,8 @@ __visible notrace struct pguard_task *pguard_wait_enter(const struct pt_regs *re
 	if (unlikely(state->curious))
 		return enter_curious(state, place, regs);
 	loop = place->spot->is.loop;
-	if (!loop) {
-		state->nr_waits++;
-		state_release(state);
-		return NULL;
-	}
+	if (!loop)
+		return enter_none(state);
 	if (unlikely(loop != state->loop || !pguard_place_returns(place)))
 		return enter_any(state, regs);
 	state->nr_waits++;

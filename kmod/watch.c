@@ -26,6 +26,7 @@
 #include "samples.h"
 #include "stack.h"
 #include "task.h"
+#include "telling.h"
 #include "unit.h"
 
 #include <linux/hrtimer.h>
@@ -37,12 +38,14 @@ static void watch_work(struct work_struct *work);
 enum {
 	MAX_LATE = 32,			/* units reported in one round */
 	MAX_STILL = 16,			/* units sampled in one round */
-	MAX_GLANCE = 32,		/* threads the timer looks at by itself */
+	MAX_GLANCE = 32,		/* threads that the timer looks at by itself */
 	MIN_NAP_NS = NSEC_PER_MSEC,
 	/* For units that may become late but most of the time do not. */
 	EASY_NAP_NS = 8 * NSEC_PER_MSEC,
 	/* For units that may turn out to be of a type with less time. */
 	OPEN_NAP_NS = 16 * NSEC_PER_MSEC,
+	/* For late ones of which none may be told just now. */
+	CLOSED_NAP_NS = 16 * NSEC_PER_MSEC,
 	MAX_NAP_NS = NSEC_PER_SEC,
 	MIN_STEP_NS = 2 * NSEC_PER_MSEC,	/* between two stacks of a unit */
 	MAX_STEP_NS = NSEC_PER_SEC,
@@ -77,6 +80,12 @@ static DECLARE_WORK(work, watch_work);
 static bool running;
 /* The nap while no unit runs; the work tells the timer, which never runs beside it. */
 static u64 longest_nap;
+
+/* So that they can be looked at all at once. */
+static bool are_few(void)
+{
+	return atomic_read(&pguard_nr_tasks) <= MAX_GLANCE;
+}
 
 static u64 unit_number(u64 unit)
 {
@@ -134,7 +143,7 @@ static u64 unit_nap(const struct pguard_task *state, u64 elapsed, u64 threshold)
 
 	if (elapsed < threshold / 2)
 		left = max_t(u64, left, EASY_NAP_NS);
-	least = pguard_target_least(state->target);
+	least = pguard_target_least(state->image->target);
 	if (least >= threshold)
 		return left;
 	if (elapsed < least)
@@ -190,7 +199,7 @@ static void state_look(struct pguard_task *state, struct round *round)
 	/* Pairs with pguard_unit_start(): start and mark are in place. */
 	unit = smp_load_acquire(&state->unit);
 	/* The threads of a target that goes pass their boundaries unseen. */
-	if (!(unit & PGUARD_PHASE_RUNNING) || READ_ONCE(state->target->dying))
+	if (!(unit & PGUARD_PHASE_RUNNING) || READ_ONCE(state->image->target->dying))
 		return;
 	elapsed = pguard_unit_elapsed(state);
 	threshold = pguard_unit_threshold(state);
@@ -200,6 +209,8 @@ static void state_look(struct pguard_task *state, struct round *round)
 		round->nap = min(round->nap, unit_nap(state, elapsed, threshold));
 	else if (is_known(state, unit))
 		look_again(state, unit, elapsed, round);
+	else if (!(unit & PGUARD_PHASE_LATE) && !pguard_telling_is_open(state->image->target))
+		round->nap = min_t(u64, round->nap, CLOSED_NAP_NS);
 	else if (!round->haul)
 		round->is_due = true;
 	else if (unit & PGUARD_PHASE_LATE)
@@ -208,12 +219,28 @@ static void state_look(struct pguard_task *state, struct round *round)
 		late_add(round, state, unit);
 }
 
+/* Find late units, where threads are few. */
+static void look_at_few(struct round *round)
+{
+	struct pguard_task *state;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(state, &pguard_all_tasks, all) {
+		state_look(state, round);
+		if (round->is_due)
+			break;
+	}
+	rcu_read_unlock();
+}
+
 /* Find late units. */
 static void look(struct round *round)
 {
 	struct pguard_task *state;
 	u32 bucket;
 
+	if (are_few())
+		return look_at_few(round);
 	for (bucket = 0; bucket < ARRAY_SIZE(pguard_tasks); bucket++) {
 		/* Most are; and what a look takes, it takes from those it looks at. */
 		if (hlist_empty(&pguard_tasks[bucket]))
@@ -228,14 +255,15 @@ static void look(struct round *round)
 
 /*
  * Turn a running unit into a late one.  False if it ended meanwhile, if there is no memory,
- * or if the rate limit is against it: then we look again, for the limit a second later, or its
- * end comes first and tells it.
+ * or if it must not be told now: then we look again, for that a second later, or its end comes
+ * first and tells it.
  */
 static bool mark_late(const struct found *found, u64 elapsed)
 {
 	struct pguard_task *state = found->state;
 	struct pguard_lateness *late = pguard_samples_lateness(state);
 	u64 unit = found->unit;
+	bool may;
 
 	if (!late)
 		return false;
@@ -243,7 +271,9 @@ static bool mark_late(const struct found *found, u64 elapsed)
 	if (late->looked_at != unit_number(unit))
 		late->samples.next = 0;
 	late->looked_at = unit_number(unit);
-	if (!__ratelimit(&state->target->alert_limit)) {
+	may = unit & PGUARD_PHASE_LATE ? pguard_telling_may_again(state->image->target) :
+					 pguard_telling_may(state->image->target);
+	if (!may) {
 		late->next_report = elapsed + NSEC_PER_SEC;
 		return false;
 	}
@@ -298,40 +328,52 @@ static void sample_later(struct pguard_task *state, struct round *round)
 	round->nap = min(round->nap, next + (ktime_get() - round->begun));
 }
 
-static void report(const struct found *found, struct round *round)
+static void tell_late(const struct found *found, u64 elapsed)
 {
 	struct pguard_task *state = found->state;
 	struct pguard_record *record;
-	u64 elapsed;
 
-	elapsed = pguard_unit_elapsed(state);
+	record = pguard_unit_record(state, unit_number(found->unit),
+				    PERFGUARD_RECORD_KIND_LATE,
+				    PERFGUARD_FOUND_BY_OVERDUE, GFP_KERNEL);
+	if (!record)
+		return;
+	record->ready = false;
+	record->account.elapsed = elapsed;
+	if (found->unit & PGUARD_PHASE_MARKED)
+		pguard_account_remote(&state->mark, elapsed, state->task, &record->account);
+	/* Its place is taken first: the unit may end while we take the stack. */
+	if (tell(found, record))
+		pguard_ring_complete(&pguard_alerts, record, unit_stack(found));
+	pguard_record_put(record);
+}
+
+static void report(const struct found *found, struct round *round)
+{
+	struct pguard_task *state = found->state;
+	u64 elapsed = pguard_unit_elapsed(state);
+	struct pguard_telling telling;
+
 	if (!mark_late(found, elapsed)) {
 		round->nap = min_t(u64, round->nap, EASY_NAP_NS);
 		return;
 	}
-	record = pguard_unit_record(state, unit_number(found->unit),
-				    PERFGUARD_RECORD_KIND_LATE,
-				    PERFGUARD_FOUND_BY_OVERDUE, GFP_KERNEL);
-	if (record) {
-		record->ready = false;
-		record->account.elapsed = elapsed;
-		if (found->unit & PGUARD_PHASE_MARKED)
-			pguard_account_remote(&state->mark, elapsed, state->task,
-					      &record->account);
-		/* Its place is taken first: the unit may end while we take the stack. */
-		if (tell(found, record))
-			pguard_ring_complete(&pguard_alerts, record, unit_stack(found));
-		pguard_record_put(record);
-	}
+	pguard_telling_begin(&telling);
+	tell_late(found, elapsed);
+	pguard_telling_end(&telling, state->image->target);
 	sample_later(state, round);
 }
 
 static void sample(const struct found *found, struct round *round)
 {
-	struct pguard_stack *stack = unit_stack(found);
+	struct pguard_telling telling;
+	struct pguard_stack *stack;
 
+	pguard_telling_begin(&telling);
+	stack = unit_stack(found);
 	if (stack)
 		pguard_samples_add(found->state, unit_number(found->unit), stack);
+	pguard_telling_end(&telling, found->state->image->target);
 	sample_later(found->state, round);
 }
 
@@ -392,15 +434,8 @@ static void watch_work(struct work_struct *unused)
 static bool glance(void)
 {
 	struct round round = { .begun = ktime_get(), .nap = longest_nap };
-	struct pguard_task *state;
 
-	rcu_read_lock();
-	list_for_each_entry_rcu(state, &pguard_all_tasks, all) {
-		state_look(state, &round);
-		if (round.is_due)
-			break;
-	}
-	rcu_read_unlock();
+	look_at_few(&round);
 	if (!round.is_due)
 		round_end(&round, MIN_NAP_NS);
 	return round.is_due;
@@ -408,7 +443,7 @@ static bool glance(void)
 
 static enum hrtimer_restart watch_tick(struct hrtimer *unused)
 {
-	if (atomic_read(&pguard_nr_tasks) > MAX_GLANCE || glance())
+	if (!are_few() || glance())
 		queue_work(watch_wq, &work);
 	return HRTIMER_NORESTART;
 }

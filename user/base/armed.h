@@ -28,6 +28,7 @@ struct armed_cost {
 	uint64_t cpu;
 	uint64_t guards;
 	uint64_t boundaries;
+	uint64_t telling; /* of late units */
 };
 
 struct armed_profile {

@@ -316,7 +316,7 @@ static void text_lost(const struct session *session)
 		       session->lost_alerts,
 		       session->lost_alerts == 1 ? "" : "s");
 	if (session->target.suppressed)
-		printf("Not seen: %" PRIu64 " alert%s, held back by the rate limit.\n",
+		printf("Not seen: %" PRIu64 " alert%s, held back: too many a second, or for the budget.\n",
 		       session->target.suppressed,
 		       session->target.suppressed == 1 ? "" : "s");
 	if (session->target.untracked)

@@ -144,6 +144,7 @@ static void put_cost(struct json *json, const char *name, const struct armed_cos
 	json_u64(json, "cpu", cost->cpu);
 	json_u64(json, "guards", cost->guards);
 	json_u64(json, "boundaries", cost->boundaries);
+	json_u64(json, "telling", cost->telling);
 	json_end(json);
 }
 

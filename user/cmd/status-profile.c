@@ -108,15 +108,19 @@ static void print_budget(const struct armed_profile *armed)
 	const struct armed_cost *cost = &armed->cost, *last = &armed->last;
 	double budget = armed->prices.budget_ppm / 1e4;
 	double floor = percent(last->boundaries, last->cpu);
+	double telling = percent(last->telling, last->cpu);
 
 	if (!armed->prices.budget_ppm)
 		return;
 	heading("budget");
 	printf("%g %% of CPU time; takes %.2f %% now, %.2f %% since armed\n", budget,
-	       floor + percent(last->guards, last->cpu),
-	       percent(cost->guards + cost->boundaries, cost->cpu));
+	       floor + telling + percent(last->guards, last->cpu),
+	       percent(cost->guards + cost->boundaries + cost->telling, cost->cpu));
 	heading("");
-	printf("%.2f %% now is for boundaries, of which nothing is shed\n", floor);
+	printf("%.2f %% now is for boundaries, of which nothing is shed", floor);
+	if (cost->telling)
+		printf("; %.2f %% for telling late units", telling);
+	putchar('\n');
 	if (floor < budget)
 		return;
 	heading("");

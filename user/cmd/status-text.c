@@ -44,7 +44,7 @@ static void text_target(const struct status *status, const struct target *target
 	       text_count(target->late, late),
 	       text_count(target->waits, waits));
 	if (target->suppressed)
-		printf("  %" PRIu64 " alerts held back by the rate limit\n",
+		printf("  %" PRIu64 " alerts held back: too many a second, or for the budget\n",
 		       target->suppressed);
 	if (target->untracked)
 		printf("  %" PRIu64 " processes, threads or units could not be watched\n",

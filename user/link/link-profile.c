@@ -46,6 +46,8 @@ static struct nla_policy profile_policy[PERFGUARD_A_PROFILE_MAX + 1] = {
 	[PERFGUARD_A_PROFILE_LAST_CPU_NS] = { .type = NLA_U64 },
 	[PERFGUARD_A_PROFILE_LAST_GUARDS_NS] = { .type = NLA_U64 },
 	[PERFGUARD_A_PROFILE_LAST_BOUNDARIES_NS] = { .type = NLA_U64 },
+	[PERFGUARD_A_PROFILE_TELLING_NS] = { .type = NLA_U64 },
+	[PERFGUARD_A_PROFILE_LAST_TELLING_NS] = { .type = NLA_U64 },
 };
 
 static struct nla_policy guard_policy[PERFGUARD_A_GUARD_MAX + 1] = {
@@ -281,11 +283,13 @@ static void parse_spending(struct nlattr *tb[], struct armed_profile *profile)
 		.cpu = netlink_u64(tb[PERFGUARD_A_PROFILE_CPU_NS]),
 		.guards = netlink_u64(tb[PERFGUARD_A_PROFILE_GUARDS_NS]),
 		.boundaries = netlink_u64(tb[PERFGUARD_A_PROFILE_BOUNDARIES_NS]),
+		.telling = netlink_u64(tb[PERFGUARD_A_PROFILE_TELLING_NS]),
 	};
 	profile->last = (struct armed_cost){
 		.cpu = netlink_u64(tb[PERFGUARD_A_PROFILE_LAST_CPU_NS]),
 		.guards = netlink_u64(tb[PERFGUARD_A_PROFILE_LAST_GUARDS_NS]),
 		.boundaries = netlink_u64(tb[PERFGUARD_A_PROFILE_LAST_BOUNDARIES_NS]),
+		.telling = netlink_u64(tb[PERFGUARD_A_PROFILE_LAST_TELLING_NS]),
 	};
 }
 

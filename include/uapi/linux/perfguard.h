@@ -456,7 +456,10 @@ enum {
 	PERFGUARD_A_TARGET_LATE,
 	/* Hooked wait calls of the target's threads. */
 	PERFGUARD_A_TARGET_WAITS,
-	/* Alerts not made because of the rate limit. */
+	/*
+	 * Late units that were not told, being too many for a second or for
+	 * the budget.
+	 */
 	PERFGUARD_A_TARGET_SUPPRESSED,
 	/*
 	 * Processes, threads or units that could not be watched for want of
@@ -838,6 +841,13 @@ enum {
 	PERFGUARD_A_PROFILE_LAST_CPU_NS,
 	PERFGUARD_A_PROFILE_LAST_GUARDS_NS,
 	PERFGUARD_A_PROFILE_LAST_BOUNDARIES_NS,
+	/*
+	 * What it took to tell late units, and those that fit no type, since
+	 * the profile was armed: in their threads, and by the watch.
+	 */
+	PERFGUARD_A_PROFILE_TELLING_NS,
+	/* The same of the last second or so. */
+	PERFGUARD_A_PROFILE_LAST_TELLING_NS,
 
 	__PERFGUARD_A_PROFILE_MAX,
 	PERFGUARD_A_PROFILE_MAX = (__PERFGUARD_A_PROFILE_MAX - 1)

@@ -24,6 +24,10 @@ ACTIVE, SHED = 1, 2
 OFTEN, SELDOM, RARE = range(3)
 POLL = 7
 RISE = 4096
+LATE_NS = 100000    # a quarter of a unit
+# The functions begin with a push; guards are behind it, as where training puts them.
+PUSH, SLOT = 1, 8   # bytes
+LEAST = 4           # alerts a second in any budget
 PRICES = {"KERNEL_HIT_NS": "kernel_hit", "MODULE_HIT_NS": "module_hit",
           "STEPPED_HIT_NS": "stepped_hit", "CALL_NS": "call", "UNIT_NS": "unit"}
 
@@ -54,12 +58,12 @@ class Busy:
         self.process.kill()
         self.process.wait()
 
-    def profile(self):
+    def profile(self, threshold):
         def offset(address):
             return file_offset(self.pid, address)[1]
         return Profile(BUSY, [(offset(self.return_address), POLL, self.distance, RISE)],
-                       [(offset(one), 0) for one in self.functions],
-                       [Type(0, 1)],
+                       [(offset(one) + PUSH, SLOT) for one in self.functions],
+                       [Type(threshold, 1)],
                        [Context(guard, self.depth, [(0, 1, 1)]) for guard in range(3)])
 
 
@@ -90,9 +94,9 @@ def measured():
     return {name: prices[key] for name, key in PRICES.items()}
 
 
-def arm(family, busy, budget, prices):
+def arm(family, busy, budget, prices, threshold=0):
     """The profile's id, its target's."""
-    profile = busy.profile().load(family, "busy")
+    profile = busy.profile(threshold).load(family, "busy")
     attributes = [u32(NUMBER["A_PROFILE_ID"], profile)]
     if budget:
         attributes.append(u32(NUMBER["A_PROFILE_BUDGET_PPM"], int(budget * 10000)))
@@ -136,7 +140,11 @@ def told(family, profile):
 
 
 def share(told):
-    return (told["guards_ns"] + told["boundaries_ns"]) / told["cpu_ns"]
+    return (told["guards_ns"] + told["boundaries_ns"] + told["telling_ns"]) / told["cpu_ns"]
+
+
+def since(before, after):
+    return {key: after[key] - before[key] for key in after if key.endswith("_ns")}
 
 
 def held(family, prices, threads, budget, fits, windows=2):
@@ -157,13 +165,16 @@ def held(family, prices, threads, budget, fits, windows=2):
     rate = busy.rate(windows * WINDOW)
     last = guards(family, profile), told(family, profile)
     note(f"{text}: took {share(last[1]):.4%} since armed by its own account, meanwhile "
-         f"{share({key: last[1][key] - first[1][key] for key in last[1] if key.endswith('_ns')}):.4%}; "
-         f"shares {[one['share_ppm'] for one in last[0]]}, sheds {[one['sheds'] for one in last[0]]}")
+         f"{share(since(first[1], last[1])):.4%}; "
+         f"shares {[one['share_ppm'] for one in last[0]]}, sheds {[one['sheds'] for one in last[0]]}, "
+         f"states {[one['state'] for one in last[0]]}")
     ok(last[0][OFTEN]["state"] == SHED and last[0][OFTEN]["sheds"] >= (2 if windows > 2 else 1),
        f"{text}: a guard that is hit a million times a second is shed"
        f"{', and tried again' * (windows > 2)}")
     # By the clock of a busy host a hit may take much longer than when it was tried out.
-    ok(not EXACT or all((one["sheds"] == 0) == fit and (one["state"] == ACTIVE) == fit
+    # In a long time what does not fit may just be tried again.
+    ok(not EXACT or all((one["sheds"] == 0) == fit and
+                        ((one["state"] == ACTIVE) == fit or windows > 2)
                         for one, fit in zip(last[0][SELDOM:], fits)),
        f"{text}: of the others what does not fit: {[one['sheds'] for one in last[0][SELDOM:]]}")
     ok(all(after["state"] == SHED or after["hits"] > before["hits"]
@@ -171,17 +182,19 @@ def held(family, prices, threads, budget, fits, windows=2):
     return busy, profile, target, (text, budget, before, rate)
 
 
-def exactly(busy, figures):
-    """By the work that is done, with nothing armed before and after."""
+def exactly(family, busy, target, figures):
+    """By the work that is done, with nothing armed before and after.  Returns what guarding took."""
     text, budget, before, rate = figures
+    forget(family, target)
+    ok(changed_bytes(busy.pid, BUSY) == 0, f"{text}: all go with the target")
     after = busy.rate(WINDOW)
-    note(f"{text}: {before:.0f} calls a second before, {rate:.0f} guarded, {after:.0f} after")
-    if not EXACT:
-        return
     overhead = 100 * ((before + after) / 2 / rate - 1)
-    ok(abs(before / after - 1) < 0.002, f"{text}: it does as much work before and after")
-    ok(overhead <= budget + 0.2, f"{text}: guarding takes {overhead:.3f} % of its work")
-    ok(overhead > 0.1, f"{text}: and it takes something")
+    note(f"{text}: {before:.0f} calls a second before, {rate:.0f} guarded, {after:.0f} after")
+    if EXACT:
+        ok(abs(before / after - 1) < 0.002, f"{text}: it does as much work before and after")
+        ok(overhead <= budget + 0.2, f"{text}: guarding takes {overhead:.3f} % of its work")
+        ok(overhead > 0.1, f"{text}: and it takes something")
+    return overhead
 
 
 def comes_back(family, busy, profile, target, figures):
@@ -198,9 +211,53 @@ def comes_back(family, busy, profile, target, figures):
 
 
 def goes(family, busy, target, figures):
+    exactly(family, busy, target, figures)
+    busy.end()
+
+
+def told_late(family, prices, budget):
+    """Each unit is late: what fits in the budget is told, and a few in any case."""
+    text = f"all units late, {budget} %"
+    busy = Busy(1)
+    time.sleep(1)
+    before = busy.rate(WINDOW)
+    profile, target = arm(family, busy, budget, prices, LATE_NS)
+    time.sleep(3)
+    first = told(family, profile), family.targets()[0], time.monotonic()
+    rate = busy.rate(4 * WINDOW)
+    last = told(family, profile), family.targets()[0], time.monotonic()
+    took = since(first[0], last[0])
+    seconds = last[2] - first[2]
+    late, held_back = (last[1][key] - first[1][key] for key in ("late", "suppressed"))
+    share_told = 100 * took["telling_ns"] / took["cpu_ns"]
+    note(f"{text}: {late} late, {held_back} held back, in {seconds:.1f} s; by its own account it "
+         f"took {share(took):.4%}, telling {share_told:.3f} %")
+    ok(late > 1000 and LEAST * (seconds - 4) <= late - held_back <= 64 * (seconds + 1),
+       f"{text}: four a second are told in any case: {late - held_back}")
+    # What four a second take may be more than the quarter.
+    others = late - held_back - LEAST * (seconds + 4)
+    ok(held_back and 0 < share_told < budget / 4 + 0.05 and (others > 100) == (budget > 1),
+       f"{text}: and others as the budget has room")
+    overhead = exactly(family, busy, target, (text, budget, before, rate))
+    # Workers that free what was told are not in it, some 20,000 instructions each time.
+    known = 100 * share(took) + 0.1 + 0.003 * (late - held_back) / seconds
+    ok(100 * share(took) < overhead + 0.05 and overhead < known, f"{text}: it knows what it takes")
+    busy.end()
+
+
+def stay_on(family, prices):
+    """A target that is nearly idle does not earn what it takes to tell its late units."""
+    busy = Busy(1)
+    busy.do("rest 200000")
+    profile, target = arm(family, busy, 3, prices, LATE_NS)
+    time.sleep(20)
+    row, state = told(family, profile), family.targets()[0]
+    note(f"nearly idle: {row['cpu_ns'] / 1e6:.2f} ms of CPU time, telling {state['late']} late units "
+         f"took {row['telling_ns'] / 1e6:.2f}, {state['suppressed']} held back")
+    ok(row["telling_ns"] > 0.03 * row["cpu_ns"] / 4 and state["late"] - state["suppressed"] > 50,
+       "nearly idle: late units are told, beyond what they may take")
+    ok(states(family, profile) == [ACTIVE] * 3, "nearly idle: and no guard goes for it")
     forget(family, target)
-    ok(changed_bytes(busy.pid, BUSY) == 0, "all go with the target")
-    exactly(busy, figures)
     busy.end()
 
 
@@ -241,6 +298,9 @@ def main():
         comes_back(family, *held(family, prices, 1, 2, (True, True)))
         # Long enough for what is dear to be tried, twice.
         cases += [(64, 0.5, (False, True)), (1, 0.5, (False, True), 22)]
+        for budget in (0.4, 2):
+            told_late(family, prices, budget)
+        stay_on(family, prices)
     else:
         # A busy host lets much be overspent, and it takes long to earn that again.
         cases += [(1, 2, (True, True))]
