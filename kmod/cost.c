@@ -42,6 +42,12 @@ static void sum_threads(const struct pguard_target *target, const struct pguard_
 	rcu_read_unlock();
 }
 
+/* What was taken off a sum of ticks may be there before what it is taken off. */
+static u64 ticks_ns(s64 ticks)
+{
+	return pguard_clock_ns(max(ticks, 0LL));
+}
+
 /**
  * pguard_cost_hits() - what hits of a guard took but for the handler
  *
@@ -83,9 +89,10 @@ void pguard_cost_sum(const struct pguard_target *target, const struct pguard_pro
 	pguard_profile_sum(profile, &sums);
 	checks = sums.checks;
 	sum_threads(target, profile, &checks, &calls);
-	ret->check = pguard_clock_ns(checks);
+	ret->check = ticks_ns(checks);
 	ret->guards = ret->check;
-	ret->boundaries = calls * prices->call + sums.units * prices->unit;
+	ret->boundaries = calls * prices->call + (sums.units + sums.extras) * prices->unit +
+			  ticks_ns(sums.longer);
 	for (i = 0; i < profile->nr_guards; i++) {
 		pguard_profile_sum_guard(profile, i, &guard);
 		ret->hits += guard.hits;

@@ -135,6 +135,7 @@ struct pguard_task *pguard_guarded_close(struct pguard_task *state, u64 elapsed)
 	const struct moment now = {};
 
 	unit_close(state, &now, elapsed);
+	pguard_guarded_count_extra(pguard_task_inference(state));
 	return state;
 }
 
@@ -150,9 +151,12 @@ bool pguard_guarded_end_empty(struct pguard_task *state)
 	const struct pguard_inference *inference = pguard_task_inference(state);
 	u64 word = READ_ONCE(state->unit);
 
-	return word & PGUARD_PHASE_RUNNING && !(word & PGUARD_PHASE_LATE) &&
-	       pguard_guarded_is_empty(inference) && !inference->checks &&
-	       !pguard_stream_is_open() && pguard_guarded_stop(state, word);
+	if (!(word & PGUARD_PHASE_RUNNING) || word & PGUARD_PHASE_LATE ||
+	    !pguard_guarded_is_empty(inference) || inference->checks ||
+	    pguard_stream_is_open() || !pguard_guarded_stop(state, word))
+		return false;
+	pguard_guarded_count_extra(inference);
+	return true;
 }
 
 /* The unit that runs ends, if it does so the usual way. */
@@ -173,6 +177,24 @@ static bool unit_end_usual(struct pguard_task *state, const struct pguard_infere
 		break;
 	}
 	return false;
+}
+
+/**
+ * pguard_guarded_count_longer() - a hooked call went an unusual way
+ * @profile: of current's state
+ * @ticks: of pguard_clock() that it took; negative for what was charged elsewhere
+ *
+ * Should current have left its CPU meanwhile, or met a page fault, only a part counts.
+ *
+ * Context: any but interrupts.
+ */
+void pguard_guarded_count_longer(const struct pguard_profile *profile, s64 ticks)
+{
+	s64 most = pguard_clock_ticks(100 * NSEC_PER_USEC);
+
+	preempt_disable();
+	pguard_profile_this_cpu(profile)->sums.longer += clamp(ticks, -most, most);
+	preempt_enable();
 }
 
 enum { UNIT_IS_NOVEL = 1 << 15, UNIT_IS_NONE = 1 << 14 };	/* shifted by 48 */
@@ -259,6 +281,13 @@ static u64 unit_end(struct pguard_task *state, struct pguard_inference *inferenc
 	return ticks;
 }
 
+/* What a hooked call took for telling is charged as that. */
+static void take_back(const struct pguard_inference *inference, u64 ticks)
+{
+	if (unlikely(ticks))
+		pguard_guarded_count_longer(inference->profile, -ticks);
+}
+
 /* Another loop, or another profile: the unit at hand has ended before. */
 static struct pguard_inference *change_loop(struct pguard_task *state, struct pguard_loop *loop,
 					    struct pguard_course *course, bool may_sleep)
@@ -291,7 +320,7 @@ static enum pguard_guarded_call enter_wait(struct pguard_task *state, bool may_s
 
 	if (state->unit & PGUARD_PHASE_RUNNING) {
 		if (inference)
-			unit_end(state, inference, &now);
+			take_back(inference, unit_end(state, inference, &now));
 		else
 			pguard_unit_drop(state);
 	}

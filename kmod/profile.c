@@ -243,6 +243,8 @@ void pguard_profile_sum(const struct pguard_profile *profile,
 		ret->unknown_hits += READ_ONCE(sums->unknown_hits);
 		ret->stray_hits += READ_ONCE(sums->stray_hits);
 		ret->checks += READ_ONCE(sums->checks);
+		ret->extras += READ_ONCE(sums->extras);
+		ret->longer += READ_ONCE(sums->longer);
 	}
 }
 

@@ -86,6 +86,9 @@ struct pguard_guard_sums {
  * @stray_hits: outside of units, or with a stack that is not the thread's
  * @checks: ticks of pguard_clock() that guards' hits took, of units that ended
  *	and outside of units
+ * @extras: what else took about as much as the two ends of a unit: the account of one
+ *	that left its CPU, a call by which an event began, a wait that ended none
+ * @longer: ticks that hooked calls took which went an unusual way
  */
 struct pguard_profile_sums {
 	u64 units;
@@ -93,6 +96,8 @@ struct pguard_profile_sums {
 	u64 unknown_hits;
 	u64 stray_hits;
 	u64 checks;
+	u64 extras;
+	u64 longer;
 };
 
 /* What one CPU counts. */

@@ -258,11 +258,23 @@ static __always_inline void state_release(struct pguard_task *state)
 	smp_store_release(&state->inflight, 0);
 }
 
+/* What it costs to guard goes by prices of the usual ways (cost.c); this is what it took. */
+static void count_longer(const struct pguard_task *state, u64 begun)
+{
+	/* By another clock all ways are this one, and have the price of it. */
+	if (state->profile && pguard_clock_is_tsc())
+		pguard_guarded_count_longer(state->profile, pguard_clock() - begun);
+}
+
 /* pguard_wait_enter() for a known thread, whatever the case. */
 static noinline struct pguard_task *enter_any(struct pguard_task *state,
 					      const struct pt_regs *regs)
 {
-	if (wait_begin(state, regs, true))
+	u64 begun = pguard_clock();
+	bool is_of_interest = wait_begin(state, regs, true);
+
+	count_longer(state, begun);
+	if (is_of_interest)
 		return state;
 	state_release(state);
 	return NULL;
@@ -430,11 +442,14 @@ __visible notrace struct pguard_task *pguard_wait_enter(const struct pt_regs *re
 
 static noinline long leave_any(struct pguard_task *state, long ret)
 {
+	u64 begun = pguard_clock();
+
 	if (READ_ONCE(state->dead)) {
 		if (ret == -EINTR && pguard_drain_woke())
 			ret = -ERESTARTNOHAND;
 	} else {
 		wait_finish(state, ret, true);
+		count_longer(state, begun);
 	}
 	state_release(state);
 	return ret;
@@ -449,9 +464,13 @@ static __always_inline bool is_plain(const struct pguard_task *state, long ret)
 /* pguard_wait_leave(), but for the usual returns of a loop's wait. */
 static noinline notrace long leave_other(struct pguard_task *state, long ret)
 {
-	if (unlikely(state->follow != FOLLOW_EVENT || !is_plain(state, ret)) ||
-	    !pguard_guarded_take_first(state, pguard_task_inference(state)))
+	struct pguard_inference *inference = pguard_task_inference(state);
+
+	if (unlikely(state->follow != FOLLOW_EVENT || !is_plain(state, ret)))
 		return leave_any(state, ret);
+	pguard_guarded_count_extra(inference);
+	if (!pguard_guarded_take_first(state, inference))
+		pguard_guarded_event_call(state);
 	state_release(state);
 	return ret;
 }
