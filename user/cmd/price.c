@@ -19,10 +19,10 @@
 
 /*
  * Each function begins with an instruction that is carried out in its own way
- * under a breakpoint; of those that the kernel carries out, push and call take some
- * more, but hardly a guard is at one (binary/site.h).  price_mark() notes its stack pointer.  The other two are
- * poll(), as the wait of a loop, at which SP is where it returns to; and read(),
- * which in mid-unit may be a wait, too.
+ * under a breakpoint; of those that the kernel carries out, push and call take
+ * some more, but hardly a guard is at one (binary/site.h).  price_mark() notes
+ * its stack pointer.  The other two are poll(), as the wait of a loop, at which
+ * SP is where it returns to; and read(), which in mid-unit may be a wait, too.
  */
 __asm__(".text\n"
 	"price_kernel: jmp 1f; 1: ret\n"
