@@ -9,6 +9,7 @@
 #include "stream.h"
 #include "telling.h"
 #include "unit.h"
+#include "verdict.h"
 
 /*
  * A moment of current: the clock, and its counters if the target wants them.  An account
@@ -159,15 +160,27 @@ bool pguard_guarded_end_empty(struct pguard_task *state)
 	return true;
 }
 
-/* The unit that runs ends, if it does so the usual way. */
-static bool unit_end_usual(struct pguard_task *state, const struct pguard_inference *inference,
-			   const struct moment *end)
+/* In how many ticks the unit that runs is in time, if it ends now and fits its type. */
+static u32 unit_within(const struct pguard_inference *inference)
 {
+	u32 within = inference->verdict->within;
+
+	if (unlikely(!within && pguard_inference_is_excused(inference)))
+		within = pguard_verdict_within(inference->course, inference->verdict->final);
+	return within;
+}
+
+/* The unit that runs ends, if it does so the usual way. */
+static __always_inline bool unit_end_usual(struct pguard_task *state,
+					   const struct pguard_inference *inference,
+					   const struct moment *end)
+{
+	u32 within = unit_within(inference);
 	u64 elapsed;
 
 	if (!pguard_clock_is_tsc())
 		return false;
-	switch (pguard_guarded_end(state, inference, end->clock, end->mark, &elapsed)) {
+	switch (pguard_guarded_end(state, inference, within, end->clock, end->mark, &elapsed)) {
 	case PGUARD_GUARDED_END_DONE:
 		return true;
 	case PGUARD_GUARDED_END_EVENTFUL:
@@ -177,6 +190,22 @@ static bool unit_end_usual(struct pguard_task *state, const struct pguard_infere
 		break;
 	}
 	return false;
+}
+
+/**
+ * pguard_guarded_end_excused() - the loop's wait is entered after a unit that lacks hits
+ * @state: of current, in a loop of its profile; the clock is the TSC
+ *
+ * Context: current, preemptible.
+ * Return: false if guards that are shed are not why, or it is not the usual way; nothing
+ *	was done then.
+ */
+bool pguard_guarded_end_excused(struct pguard_task *state)
+{
+	const struct pguard_inference *inference = pguard_task_inference(state);
+	const struct moment now = { .clock = pguard_clock() };
+
+	return pguard_inference_is_excused(inference) && unit_end_usual(state, inference, &now);
 }
 
 /**

@@ -33,6 +33,7 @@ enum pguard_guarded_call {
 enum pguard_guarded_call pguard_guarded_enter(struct pguard_task *state, bool may_sleep);
 struct pguard_task *pguard_guarded_enter_event(struct pguard_task *state);
 bool pguard_guarded_end_empty(struct pguard_task *state);
+bool pguard_guarded_end_excused(struct pguard_task *state);
 struct pguard_task *pguard_guarded_close(struct pguard_task *state, u64 elapsed);
 void pguard_guarded_forget(struct pguard_task *state);
 void pguard_guarded_event_call(struct pguard_task *state);
@@ -51,15 +52,15 @@ static __always_inline bool pguard_guarded_is_empty(const struct pguard_inferenc
 
 /*
  * Is there nothing to do about a unit that takes so many @ticks, but to count it?
- * It is in time for its type and fits it, met the guards of the profile that its
- * target has, and nobody listens.
+ * It is in time for its type, @within, and fits it, met the guards of the profile
+ * that its target has, and nobody listens.
  */
 static __always_inline bool pguard_guarded_is_usual(const struct pguard_task *state,
 						    const struct pguard_inference *inference,
-						    u64 ticks)
+						    u64 ticks, u32 within)
 {
 	/* What took just its time goes the other way. */
-	if (unlikely(ticks >= inference->verdict->within))
+	if (unlikely(ticks >= within))
 		return false;
 	if (pguard_guarded_is_empty(inference))
 		return false;
@@ -122,6 +123,7 @@ enum pguard_guarded_end {
  * pguard_guarded_end() - the unit of a thread ends, the usual way
  * @state: of current; the clock is the TSC
  * @inference: of its loop
+ * @within: in how many ticks it is in time, if it fits its type; else 0
  * @now: rdtsc() when it ended
  * @mark: taken then; NULL if that is now
  * @elapsed: set to its time, ns, if anything was done
@@ -129,15 +131,15 @@ enum pguard_guarded_end {
  * Context: current, preemptible or not.
  */
 static __always_inline enum pguard_guarded_end
-pguard_guarded_end(struct pguard_task *state, const struct pguard_inference *inference, u64 now,
-		   const struct pguard_mark *mark, u64 *elapsed)
+pguard_guarded_end(struct pguard_task *state, const struct pguard_inference *inference,
+		   u32 within, u64 now, const struct pguard_mark *mark, u64 *elapsed)
 {
 	u64 ticks = now - state->start - inference->checks;
 	u64 word = READ_ONCE(state->unit);
 	bool is_marked = word & PGUARD_PHASE_MARKED;
 
 	if (unlikely(!(word & PGUARD_PHASE_RUNNING) || word & PGUARD_PHASE_LATE ||
-		     !pguard_guarded_is_usual(state, inference, ticks)))
+		     !pguard_guarded_is_usual(state, inference, ticks, within)))
 		return PGUARD_GUARDED_END_UNUSUAL;
 	if (unlikely(!pguard_guarded_stop(state, word)))
 		return PGUARD_GUARDED_END_UNUSUAL;

@@ -125,7 +125,7 @@ static void judge(struct pguard_inference *inference, struct pguard_own *own)
 	/* Others may look at it just now: never a type that it was not. */
 	WRITE_ONCE(to->early, verdict.early);
 	to->final = verdict.final;
-	to->fits = verdict.fits;
+	to->fit = verdict.fit;
 	/* Pairs with pguard_inference_limit(). */
 	smp_store_release(&inference->verdict, to);
 }

@@ -129,10 +129,18 @@ static __always_inline void pguard_inference_follow(struct pguard_inference *inf
 	smp_store_release(&inference->verdict, to);
 }
 
-/* Is a unit that ended like those that training saw of its type? */
+/* Does a unit that ended only lack hits, while guards of its loop are shed? */
+static __always_inline bool pguard_inference_is_excused(const struct pguard_inference *inference)
+{
+	return inference->verdict->fit == INFER_FIT_SHORT && READ_ONCE(inference->course->nr_shed);
+}
+
+/* Is a unit that ended like those that training saw of its type, as far as guards can tell? */
 static __always_inline bool pguard_inference_fits(const struct pguard_inference *inference)
 {
-	return !inference->nr_unknown && inference->verdict->fits;
+	return !inference->nr_unknown &&
+	       (inference->verdict->fit == INFER_FIT_WHOLE ||
+		pguard_inference_is_excused(inference));
 }
 
 u64 pguard_inference_limit(const struct pguard_inference *inference, u64 elapsed);

@@ -65,7 +65,7 @@ static_assert(PGUARD_MEMO_MOST <= 1 << (63 - PGUARD_MEMO_SHIFT));
  * @early: type of the loop while it runs, or INFER_NO_TYPE; others read it while
  *	the thread changes a verdict that is in no memo: READ_ONCE
  * @final: the same if it ends now
- * @fits: if it ends now it is like those that training saw of its type
+ * @fit: enum infer_fit, if it ends now
  */
 struct pguard_verdict {
 	u64 edges;
@@ -74,7 +74,7 @@ struct pguard_verdict {
 	u32 type;
 	u16 early;
 	u16 final;
-	bool fits;
+	u8 fit;
 };
 
 /**

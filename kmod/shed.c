@@ -39,13 +39,14 @@ void pguard_shed_guard(struct pguard_target *target, struct pguard_profile *prof
 {
 	struct pguard_guard *guard = &profile->guards[i];
 
+	/* Before units lack it. */
+	tell_courses(profile, i, 1);
 	pguard_probes_off(target, profile, i);
 	guard->pause = clamp_t(u32, 2 * guard->pause, FIRST_PAUSE, MAX_PAUSE);
 	guard->shed_at = jiffies;
 	WRITE_ONCE(guard->sheds, guard->sheds + 1);
 	WRITE_ONCE(guard->state, PERFGUARD_GUARD_STATE_SHED);
 	WRITE_ONCE(profile->nr_shed, profile->nr_shed + 1);
-	tell_courses(profile, i, 1);
 }
 
 /* Is it time to try a guard again that is shed? */

@@ -16,6 +16,18 @@ static u64 ticks_of(const struct pguard_course *course, u16 type)
 	return threshold ? pguard_clock_ticks(threshold) : U64_MAX;
 }
 
+/**
+ * pguard_verdict_within() - in how many ticks a unit of a type is in time
+ * @course: its loop
+ * @type: of the loop
+ *
+ * Return: some seconds' worth at most.
+ */
+u32 pguard_verdict_within(const struct pguard_course *course, u16 type)
+{
+	return min_t(u64, ticks_of(course, type), U32_MAX);
+}
+
 /* In how many ticks a unit of the loop is not late, of whatever type it is. */
 static u64 ticks_of_any(const struct pguard_course *course)
 {
@@ -44,7 +56,7 @@ void pguard_verdict_make(struct pguard_verdict *verdict, const struct pguard_cou
 		.edges = PGUARD_MEMO_NOWHERE,
 		.early = infer_early(table, state),
 		.final = infer_end(table, state),
-		.fits = infer_fits(table, state),
+		.fit = infer_fit(table, state),
 	};
 	if (!state->contexts)
 		verdict->soon = ticks_of_any(course);
@@ -54,8 +66,8 @@ void pguard_verdict_make(struct pguard_verdict *verdict, const struct pguard_cou
 		return;
 	verdict->type = course->first_type + verdict->final;
 	/* By the paper's rule there is no usual way. */
-	if (verdict->fits && !table->paper)
-		verdict->within = min_t(u64, ticks_of(course, verdict->final), U32_MAX);
+	if (verdict->fit == INFER_FIT_WHOLE && !table->paper)
+		verdict->within = pguard_verdict_within(course, verdict->final);
 }
 
 /* The same with what a memo keeps beside it. */
@@ -94,7 +106,7 @@ static void make_lost(struct pguard_course *course)
 		.soon = course->memo->known->verdict.soon,
 		.early = INFER_NO_TYPE,
 		.final = INFER_NO_TYPE,
-		.fits = true,
+		.fit = INFER_FIT_WHOLE,
 	};
 }
 

@@ -8,6 +8,7 @@
 #include "memo.h"
 #include "profile.h"
 
+u32 pguard_verdict_within(const struct pguard_course *course, u16 type);
 void pguard_verdict_make(struct pguard_verdict *verdict, const struct pguard_course *course,
 			 const struct infer_state *state);
 void pguard_verdict_make_known(struct pguard_known *known, const struct pguard_course *course,

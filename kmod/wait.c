@@ -296,7 +296,7 @@ static noinline notrace struct pguard_task *enter_unusual(struct pguard_task *st
 							  struct pguard_place *place,
 							  const struct pt_regs *regs)
 {
-	if (pguard_guarded_end_empty(state))
+	if (pguard_guarded_end_empty(state) || pguard_guarded_end_excused(state))
 		return enter_ended(state, place);
 	return enter_any(state, regs);
 }
@@ -306,10 +306,12 @@ static __always_inline struct pguard_task *enter_boundary(struct pguard_task *st
 							  struct pguard_place *place,
 							  const struct pt_regs *regs)
 {
+	const struct pguard_inference *inference = pguard_task_inference(state);
 	enum pguard_guarded_end end;
 	u64 elapsed;
 
-	end = pguard_guarded_end(state, pguard_task_inference(state), rdtsc(), NULL, &elapsed);
+	end = pguard_guarded_end(state, inference, inference->verdict->within, rdtsc(), NULL,
+				 &elapsed);
 	if (unlikely(end == PGUARD_GUARDED_END_UNUSUAL))
 		return enter_unusual(state, place, regs);
 	enter_ended(state, place);

@@ -22,7 +22,7 @@
  *
  * A unit fits the type inferred at its end if all contexts it met are known and
  * have the type as a candidate, and its score is not lower than training saw
- * for the type.
+ * for the type.  While guards are off it may lack their contexts and fit as well.
  *
  * A table serves one event loop and is not written while it is in use.  A
  * state belongs to one thread, and only that thread changes it.  Others may
@@ -353,26 +353,43 @@ static inline int infer_matches(const struct infer_state *state, __u16 rank)
 	       (score->epoch == state->epoch && score->matched == (__u16)state->contexts);
 }
 
+/* How a unit that ended is like those that training saw of its type. */
+enum infer_fit {
+	INFER_FIT_NONE,
+	/* All contexts that it met are of the type; but it lacks some. */
+	INFER_FIT_SHORT,
+	INFER_FIT_WHOLE,
+};
+
 /**
- * infer_fits() - is a unit that ended like those that training saw of its type
+ * infer_fit() - is a unit that ended like those that training saw of its type
  * @table: of the thread's loop
  * @state: of the thread
  *
- * The caller knows of hits in unknown contexts.
+ * The caller knows of hits in unknown contexts, and whether guards are off: what is
+ * short may have come by them.
  *
- * Return: 1 or 0; 1 by the paper's rule, which has no measure of it.
+ * Return: INFER_FIT_WHOLE by the paper's rule, which has no measure of it.
  */
-static inline int infer_fits(const struct infer_table *table, const struct infer_state *state)
+static inline enum infer_fit infer_fit(const struct infer_table *table,
+				       const struct infer_state *state)
 {
 	__u32 best = state->best_final;
 
 	if (table->paper || !best)
-		return 1;
+		return INFER_FIT_WHOLE;
 	if (!infer_matches(state, (__u16)best))
-		return 0;
+		return INFER_FIT_NONE;
 	/* Its standing holds its score. */
 	return (int)(best >> 16) - INFER_ZERO >=
-	       table->types[infer_type_at(table, best)].least_final;
+	       table->types[infer_type_at(table, best)].least_final ?
+	       INFER_FIT_WHOLE : INFER_FIT_SHORT;
+}
+
+/* While all guards are on.  Return: 1 or 0. */
+static inline int infer_fits(const struct infer_table *table, const struct infer_state *state)
+{
+	return infer_fit(table, state) == INFER_FIT_WHOLE;
 }
 
 #endif /* _PGUARD_INFER_H */

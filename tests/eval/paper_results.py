@@ -139,7 +139,7 @@ def of_load(out):
             base = (each[i - 1] + each[i + 1]) / 2
             entry = result["profiles"].setdefault(row["armed"], {}).setdefault(
                 clients, {"overheads": [], "hits": [], "units": [], "guards": row["guards"],
-                          "shed": 0, "instructions": [], "late": []})
+                          "shed": 0, "instructions": [], "late": [], "own": [], "telling": []})
             entry["overheads"].append(each[i] / base - 1)
             entry["instructions"].append(each[i] - base)
             entry["hits"].append((row["hits"] - row["stray_hits"]) / row["requests"])
@@ -147,6 +147,9 @@ def of_load(out):
             entry["shed"] = max(entry["shed"], row["shed"])
             if row.get("units") and "late" in row:
                 entry["late"].append(row["late"] / row["units"])
+            if "own_ns" in row:
+                entry["own"].append(row["own_ns"] / row["requests"] / base)
+                entry["telling"].append(row["telling_ns"] / row["requests"] / base)
     if not result["profiles"]:
         raise LookupError("no profile was measured")
     memory = out / "memory.json"
@@ -345,6 +348,18 @@ def figure_7_row(profile, result, hit_cost):
             *asked_of(profile, means, [result["free"][n]["noise"] for n in clients])]
 
 
+def own_rows(profile, result):
+    """What the module's account says that a held profile took."""
+    clients = list(result["free"])
+    figures = result["profiles"].get(profile, {})
+    if profile not in HELD or not all(figures.get(n, {}).get("own") for n in clients):
+        return []
+    return [[title, *[""] * 5,
+             *[percent(statistics.mean(figures[n][key]), 2) for n in clients], "", ""]
+            for title, key in (("by the module's own account", "own"),
+                               ("of this for telling late units", "telling"))]
+
+
 def late_text(result):
     """How many of the units were late; empty where that was not counted."""
     shares = {}
@@ -355,8 +370,8 @@ def late_text(result):
         return ""
     told = ", ".join(f"{percent(statistics.mean(share))} with {clients}"
                      for clients, share in shares.items())
-    return f" Of the units, {told} clients were late by their types' thresholds and told; what " \
-        "that takes is in these figures, and no budget covers it."
+    return f" Of the units, {told} clients were late by their types' thresholds; what telling them " \
+        "takes is in these figures. Where the module holds the budget that may have a quarter of it."
 
 
 def figure_7_text(name, result):
@@ -386,7 +401,10 @@ def figure_7_text(name, result):
 def figure_7_of(kernel, name, result, hit_cost):
     """hit_cost: of a hit, by table 6; None if that was not measured."""
     free = result["free"]
-    rows = [figure_7_row(profile, result, hit_cost) for profile in result["plan"]["profiles"]]
+    rows = []
+    for profile in result["plan"]["profiles"]:
+        rows.append(figure_7_row(profile, result, hit_cost))
+        rows += own_rows(profile, result)
     rows.append(["instructions of a request, no guards", *[""] * 5,
                  *[count(free[n]["instructions"]) for n in free], "not known", ""])
     rows.append(["between two runs without guards", *[""] * 5,

@@ -26,6 +26,8 @@ def load_rows(rounds):
                    "cpu_ns": REQUESTS * (cost + added)}
             if armed:
                 row.update(guards=7, shed=0, units=20, hits=35, stray_hits=5)
+            if armed in paper_results.HELD:
+                row.update(own_ns=REQUESTS * cost // 50, telling_ns=REQUESTS * cost // 200)
             yield row
             cost += COST // 100
 
@@ -46,6 +48,9 @@ def check_load(result):
         for overhead in figures["overheads"]:
             assert abs(overhead - added / COST) < 1e-4, (name, overhead)
         assert figures["hits"] == [3, 3] and figures["units"] == [2, 2], figures
+        is_held = name in paper_results.HELD
+        assert bool(figures["own"]) == is_held, figures
+        assert not is_held or abs(figures["own"][0] - 0.02) < 3e-4, figures
     # Two of its loads are two steps of the drift apart.
     assert 0.01 < result["free"]["4"]["noise"] < 0.03, result["free"]
 

@@ -150,6 +150,40 @@ static void test_once(void)
 	free(fixture.state);
 }
 
+static void test_fit(void)
+{
+	struct fixture fixture;
+	struct infer_state *state;
+
+	figure(&fixture, false);
+	fixture.types[A].base_final = 1;
+	for (int i = A; i <= C; i++)
+		fixture.types[i].least_final = 2;
+	fixture_init(&fixture);
+	state = fixture.state;
+	infer_begin(&fixture.table, state);
+	ok(infer_fit(&fixture.table, state) == INFER_FIT_SHORT,
+	   "a unit that met nothing is short of its type's contexts");
+	infer_hit(&fixture.table, state, 1, 0x40);
+	ok(infer_fit(&fixture.table, state) == INFER_FIT_WHOLE && infer_fits(&fixture.table, state),
+	   "it fits once its score is what training saw");
+	infer_hit(&fixture.table, state, 2, 0x60);
+	ok(end_of(&fixture) == B && infer_fit(&fixture.table, state) == INFER_FIT_WHOLE,
+	   "also that of another type");
+	fixture.types[B].least_final = 3;
+	ok(infer_fit(&fixture.table, state) == INFER_FIT_SHORT &&
+	   !infer_fits(&fixture.table, state), "or is short of that");
+	free(state);
+	fixture.types[A].base_final = 9;
+	fixture_init(&fixture);
+	state = fixture.state;
+	infer_begin(&fixture.table, state);
+	infer_hit(&fixture.table, state, 2, 0x60);
+	ok(end_of(&fixture) == A && infer_fit(&fixture.table, state) == INFER_FIT_NONE,
+	   "a context that its type never has makes it none, whatever the score");
+	free(fixture.state);
+}
+
 static double random_chance(void)
 {
 	return 0.003 + 0.994 * synthetic_uniform();
@@ -272,7 +306,7 @@ static double worst_error(const struct fixture *fixture, const struct truth *tru
 struct told {
 	uint32_t contexts, best_early, best_final, margins[2];
 	uint64_t limit;
-	bool fits;
+	enum infer_fit fit;
 };
 
 static struct told tell(const struct infer_table *table, const struct infer_state *state)
@@ -286,7 +320,7 @@ static struct told tell(const struct infer_table *table, const struct infer_stat
 	told.margins[0] = infer_margin(table, state, 0);
 	told.margins[1] = infer_margin(table, state, 1);
 	told.limit = infer_limit(table, state);
-	told.fits = infer_fits(table, state);
+	told.fit = infer_fit(table, state);
 	return told;
 }
 
@@ -479,9 +513,10 @@ static void test_limits(void)
 
 int main(void)
 {
-	plan(33);
+	plan(38);
 	test_paper();
 	test_once();
+	test_fit();
 	test_random();
 	test_wrap();
 	test_refusals();

@@ -12,7 +12,7 @@ OUT/memory.json has the bytes that the module takes, and each profile in it.
 
 A line of OUT/load.jsonl is one load: what was armed ("" for nothing), the clients, the CPU time
 of the server's threads that serve, which is their instructions, the requests, and what the module
-counted meanwhile.
+counted meanwhile; of a held profile also what it took by the module's own account.
 """
 
 import json
@@ -47,7 +47,13 @@ def counted(pid):
             if row["kind"] == "profile" and name in row or row["kind"] == "guard" and \
                     name == "hits":
                 sums[name] += row[name]
-    sums["late"] = sum(row["late"] for row in status_rows() if row["kind"] == "target")
+    rows = status_rows()
+    sums["late"] = sum(row["late"] for row in rows if row["kind"] == "target")
+    # Without a budget it keeps no account.
+    cost = next((row["cost_ns"] for row in rows if row.get("cost_ns")), None)
+    if cost:
+        sums["own_ns"] = cost["guards"] + cost["boundaries"] + cost["telling"]
+        sums["telling_ns"] = cost["telling"]
     return sums
 
 
@@ -98,7 +104,8 @@ def sweep(program, name, armed, plan, output):
             after = counted(program.pid)
             row["guards"], row["shed"] = after["guards"], after["shed"]
             row.update({key: after[key] - before[key]
-                        for key in ("units", "hits", "stray_hits", "unknown_hits", "late")})
+                        for key in ("units", "hits", "stray_hits", "unknown_hits", "late",
+                                    "own_ns", "telling_ns") if key in after})
         output.write(json.dumps(row) + "\n")
         output.flush()
 

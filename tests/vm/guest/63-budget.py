@@ -22,6 +22,7 @@ SEED = 20161113
 ENDS = 6 if IS_SLOW else 16
 ACTIVE, SHED = 1, 2
 OFTEN, SELDOM, RARE = range(3)
+ALL_BUT_RARE = 2    # the score of a unit that met the first two; the last is in each second one
 POLL = 7
 RISE = 4096
 LATE_NS = 100000    # a quarter of a unit
@@ -58,12 +59,12 @@ class Busy:
         self.process.kill()
         self.process.wait()
 
-    def profile(self, threshold):
+    def profile(self, threshold, least):
         def offset(address):
             return file_offset(self.pid, address)[1]
         return Profile(BUSY, [(offset(self.return_address), POLL, self.distance, RISE)],
                        [(offset(one) + PUSH, SLOT) for one in self.functions],
-                       [Type(threshold, 1)],
+                       [Type(threshold, 1, least_final=least)],
                        [Context(guard, self.depth, [(0, 1, 1)]) for guard in range(3)])
 
 
@@ -94,9 +95,9 @@ def measured():
     return {name: prices[key] for name, key in PRICES.items()}
 
 
-def arm(family, busy, budget, prices, threshold=0):
+def arm(family, busy, budget, prices, threshold=0, least=0):
     """The profile's id, its target's."""
-    profile = busy.profile(threshold).load(family, "busy")
+    profile = busy.profile(threshold, least).load(family, "busy")
     attributes = [u32(NUMBER["A_PROFILE_ID"], profile)]
     if budget:
         attributes.append(u32(NUMBER["A_PROFILE_BUDGET_PPM"], int(budget * 10000)))
@@ -155,7 +156,7 @@ def held(family, prices, threads, budget, fits, windows=2):
     time.sleep(1)
     before = busy.rate(WINDOW)
     start = time.monotonic()
-    profile, target = arm(family, busy, budget, prices)
+    profile, target = arm(family, busy, budget, prices, least=ALL_BUT_RARE)
     wait_until(lambda: states(family, profile)[OFTEN] == SHED, 30)
     row = told(family, profile)
     note(f"{text}: shed {time.monotonic() - start:.3f} s after arming began, when guards had "
@@ -179,6 +180,10 @@ def held(family, prices, threads, budget, fits, windows=2):
        f"{text}: of the others what does not fit: {[one['sheds'] for one in last[0][SELDOM:]]}")
     ok(all(after["state"] == SHED or after["hits"] > before["hits"]
            for before, after in zip(first[0], last[0])), f"{text}: what is on counts")
+    units, novel = (last[1][key] - first[1][key] for key in ("units", "novel"))
+    # A unit that runs while a guard is put on has not met it.
+    ok(novel * 100 <= units > 100,
+       f"{text}: that units lack hits of what is shed is no news: {novel} of {units} are novel")
     return busy, profile, target, (text, budget, before, rate)
 
 
