@@ -370,8 +370,10 @@ def late_text(result):
         return ""
     told = ", ".join(f"{percent(statistics.mean(share))} with {clients}"
                      for clients, share in shares.items())
-    return f" Of the units, {told} clients were late by their types' thresholds; what telling them " \
-        "takes is in these figures. Where the module holds the budget that may have a quarter of it."
+    return f" Of the units, {told} clients were late by their types' thresholds. Telling them may have " \
+        "a quarter of the budget, but for 16 units each four seconds, which are told in any case; a " \
+        "load here is a tenth of a second. The module's account has also what a worker does for " \
+        "that, which is none of the server's CPU time."
 
 
 def figure_7_text(name, result):
