@@ -4,10 +4,12 @@
  * Most of what a hit takes is the processor's and the kernel's, before and after
  * our handler, where we cannot look at a clock.  So the user measures what it
  * takes on this machine and tells it as a price; the handler measures itself.
- * The same holds for hooked calls, of which we measure nothing.
+ * The same holds for hooked calls, of which we measure only what the usual ways
+ * do not have: places that are looked up in full, units that end otherwise.
  *
  * All sums only grow, but for what threads are about to tell: that may come a
- * moment later, or twice for a moment.  So differences are signed, and a sum
+ * moment later, or twice for a moment; and handlers' ticks, where telling is
+ * taken off them.  So differences are signed, and a sum
  * that was too low makes the next difference larger.
  */
 
@@ -40,12 +42,6 @@ static void sum_threads(const struct pguard_target *target, const struct pguard_
 			*checks += READ_ONCE(inference->checks);
 	}
 	rcu_read_unlock();
-}
-
-/* What was taken off a sum of ticks may be there before what it is taken off. */
-static u64 ticks_ns(s64 ticks)
-{
-	return pguard_clock_ns(max(ticks, 0LL));
 }
 
 /**
@@ -89,10 +85,11 @@ void pguard_cost_sum(const struct pguard_target *target, const struct pguard_pro
 	pguard_profile_sum(profile, &sums);
 	checks = sums.checks;
 	sum_threads(target, profile, &checks, &calls);
-	ret->check = ticks_ns(checks);
+	/* Less than none is none, as for a moment what was taken off it is told first. */
+	ret->check = pguard_clock_ns(checks);
 	ret->guards = ret->check;
 	ret->boundaries = calls * prices->call + (sums.units + sums.extras) * prices->unit +
-			  ticks_ns(sums.longer);
+			  pguard_clock_ns(sums.longer);
 	for (i = 0; i < profile->nr_guards; i++) {
 		pguard_profile_sum_guard(profile, i, &guard);
 		ret->hits += guard.hits;

@@ -136,7 +136,7 @@ struct pguard_task *pguard_guarded_close(struct pguard_task *state, u64 elapsed)
 	const struct moment now = {};
 
 	unit_close(state, &now, elapsed);
-	pguard_guarded_count_extra(pguard_task_inference(state));
+	pguard_guarded_count_extra(pguard_task_inference(state)->profile);
 	return state;
 }
 
@@ -156,16 +156,17 @@ bool pguard_guarded_end_empty(struct pguard_task *state)
 	    !pguard_guarded_is_empty(inference) || inference->checks ||
 	    pguard_stream_is_open() || !pguard_guarded_stop(state, word))
 		return false;
-	pguard_guarded_count_extra(inference);
+	pguard_guarded_count_extra(inference->profile);
 	return true;
 }
 
 /* In how many ticks the unit that runs is in time, if it ends now and fits its type. */
-static u32 unit_within(const struct pguard_inference *inference)
+static __always_inline u32 unit_within(const struct pguard_task *state,
+				       const struct pguard_inference *inference)
 {
 	u32 within = inference->verdict->within;
 
-	if (unlikely(!within && pguard_inference_is_excused(inference)))
+	if (unlikely(!within && pguard_inference_is_excused(inference, state->start)))
 		within = pguard_verdict_within(inference->course, inference->verdict->final);
 	return within;
 }
@@ -175,7 +176,7 @@ static __always_inline bool unit_end_usual(struct pguard_task *state,
 					   const struct pguard_inference *inference,
 					   const struct moment *end)
 {
-	u32 within = unit_within(inference);
+	u32 within = unit_within(state, inference);
 	u64 elapsed;
 
 	if (!pguard_clock_is_tsc())
@@ -205,24 +206,30 @@ bool pguard_guarded_end_excused(struct pguard_task *state)
 	const struct pguard_inference *inference = pguard_task_inference(state);
 	const struct moment now = { .clock = pguard_clock() };
 
-	return pguard_inference_is_excused(inference) && unit_end_usual(state, inference, &now);
+	if (!pguard_inference_is_excused(inference, state->start) ||
+	    !unit_end_usual(state, inference, &now))
+		return false;
+	pguard_guarded_count_extra(inference->profile);
+	return true;
 }
 
 /**
  * pguard_guarded_count_longer() - a hooked call went an unusual way
- * @profile: of current's state
- * @ticks: of pguard_clock() that it took; negative for what was charged elsewhere
+ * @profile: of current's unit or state
+ * @ticks: of pguard_clock() that it took
  *
- * Should current have left its CPU meanwhile, or met a page fault, only a part counts.
+ * Should current have left its CPU meanwhile, not for how long.
  *
  * Context: any but interrupts.
  */
-void pguard_guarded_count_longer(const struct pguard_profile *profile, s64 ticks)
+void pguard_guarded_count_longer(const struct pguard_profile *profile, u64 ticks)
 {
-	s64 most = pguard_clock_ticks(100 * NSEC_PER_USEC);
-
+	/* By another clock all ways are this one, and have the price of it. */
+	if (!pguard_clock_is_tsc())
+		return;
 	preempt_disable();
-	pguard_profile_this_cpu(profile)->sums.longer += clamp(ticks, -most, most);
+	pguard_profile_this_cpu(profile)->sums.longer +=
+		min(ticks, pguard_clock_ticks(20 * NSEC_PER_USEC));
 	preempt_enable();
 }
 
@@ -291,30 +298,25 @@ static bool unit_judge(struct pguard_task *state, struct pguard_inference *infer
 }
 
 /*
- * The unit that runs ends.  That late ones end by a longer way is part of what it
- * takes to tell them, also if they are not told.
+ * The unit that runs ends, and what that takes is charged.  That late ones end by a
+ * longer way is part of what it takes to tell them, also if they are not told.
  *
- * Return: ticks that were taken for telling.
+ * Return: the ticks that are charged.
  */
 static u64 unit_end(struct pguard_task *state, struct pguard_inference *inference,
 		    const struct moment *end)
 {
-	u64 begun = pguard_clock(), ticks;
+	u64 begun = pguard_clock();
+	bool is_told = unit_judge(state, inference, end);
+	u64 ticks = pguard_clock() - begun;
 
-	if (likely(!unit_judge(state, inference, end)))
-		return 0;
-	ticks = pguard_clock() - begun;
 	/* Should current have left its CPU meanwhile, not for how long. */
-	pguard_telling_add(state->image->target,
-			   min_t(u64, pguard_clock_ns(ticks), NSEC_PER_MSEC));
+	if (is_told)
+		pguard_telling_add(state->image->target,
+				   min_t(u64, pguard_clock_ns(ticks), NSEC_PER_MSEC));
+	else
+		pguard_guarded_count_longer(inference->profile, ticks);
 	return ticks;
-}
-
-/* What a hooked call took for telling is charged as that. */
-static void take_back(const struct pguard_inference *inference, u64 ticks)
-{
-	if (unlikely(ticks))
-		pguard_guarded_count_longer(inference->profile, -ticks);
 }
 
 /* Another loop, or another profile: the unit at hand has ended before. */
@@ -349,7 +351,7 @@ static enum pguard_guarded_call enter_wait(struct pguard_task *state, bool may_s
 
 	if (state->unit & PGUARD_PHASE_RUNNING) {
 		if (inference)
-			take_back(inference, unit_end(state, inference, &now));
+			unit_end(state, inference, &now);
 		else
 			pguard_unit_drop(state);
 	}
@@ -426,7 +428,7 @@ void pguard_guarded_forget(struct pguard_task *state)
  * An event begins that is not the first of its unit.  The thread may have waited
  * unseen.
  *
- * Return: ticks that were taken for telling the unit that it ends.
+ * Return: ticks that are charged to the unit that it ends, if that goes an unusual way.
  */
 static u64 event_begin(struct pguard_task *state, struct pguard_inference *inference,
 		       const struct moment *at)

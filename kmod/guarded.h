@@ -38,7 +38,7 @@ struct pguard_task *pguard_guarded_close(struct pguard_task *state, u64 elapsed)
 void pguard_guarded_forget(struct pguard_task *state);
 void pguard_guarded_event_call(struct pguard_task *state);
 void pguard_guarded_event_site(struct pguard_task *state, u64 now);
-void pguard_guarded_count_longer(const struct pguard_profile *profile, s64 ticks);
+void pguard_guarded_count_longer(const struct pguard_profile *profile, u64 ticks);
 void pguard_guarded_late(struct pguard_task *state, const struct pt_regs *regs, u64 elapsed);
 
 /*
@@ -96,10 +96,10 @@ static __always_inline void pguard_guarded_count(const struct pguard_task *state
 }
 
 /* Something took about as much as the two ends of a unit. */
-static __always_inline void pguard_guarded_count_extra(const struct pguard_inference *inference)
+static __always_inline void pguard_guarded_count_extra(const struct pguard_profile *profile)
 {
 	preempt_disable_notrace();
-	pguard_profile_this_cpu(inference->profile)->sums.extras++;
+	pguard_profile_this_cpu(profile)->sums.extras++;
 	preempt_enable_notrace();
 }
 

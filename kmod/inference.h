@@ -129,18 +129,29 @@ static __always_inline void pguard_inference_follow(struct pguard_inference *inf
 	smp_store_release(&inference->verdict, to);
 }
 
-/* Does a unit that ended only lack hits, while guards of its loop are shed? */
-static __always_inline bool pguard_inference_is_excused(const struct pguard_inference *inference)
+/*
+ * Does a unit that ended, of that @start, only lack hits, and may be because guards of
+ * its type are shed, or were when it began?
+ */
+static __always_inline bool
+pguard_inference_is_excused(const struct pguard_inference *inference, u64 start)
 {
-	return inference->verdict->fit == INFER_FIT_SHORT && READ_ONCE(inference->course->nr_shed);
+	const struct pguard_verdict *verdict = inference->verdict;
+
+	if (verdict->fit != INFER_FIT_SHORT)
+		return false;
+	/* Pairs with pguard_shed_restore(): if none is any more, it is known since when. */
+	return smp_load_acquire(&inference->profile->thinned[verdict->type]) ||
+	       start <= READ_ONCE(inference->course->changed);
 }
 
 /* Is a unit that ended like those that training saw of its type, as far as guards can tell? */
-static __always_inline bool pguard_inference_fits(const struct pguard_inference *inference)
+static __always_inline bool pguard_inference_fits(const struct pguard_inference *inference,
+						  u64 start)
 {
 	return !inference->nr_unknown &&
 	       (inference->verdict->fit == INFER_FIT_WHOLE ||
-		pguard_inference_is_excused(inference));
+		pguard_inference_is_excused(inference, start));
 }
 
 u64 pguard_inference_limit(const struct pguard_inference *inference, u64 elapsed);

@@ -59,8 +59,8 @@ static_assert(PGUARD_MEMO_MOST <= 1 << (63 - PGUARD_MEMO_SHIFT));
  * @soon: until it has run for so many ticks of pguard_clock(), it is not late;
  *	0 without @early, but for the loop's lost one
  * @within: if it ends in fewer ticks it is in time and fits its type; some
- *	seconds at most; 0 if it does not fit, without @final, and by the paper's
- *	rule
+ *	seconds at most; 0 if it does not fit whole, without @final, and by the
+ *	paper's rule
  * @type: if it ends now, index in the profile; means nothing without @final
  * @early: type of the loop while it runs, or INFER_NO_TYPE; others read it while
  *	the thread changes a verdict that is in no memo: READ_ONCE

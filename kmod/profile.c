@@ -167,9 +167,11 @@ int pguard_profile_make_counters(struct pguard_profile *profile)
 	}
 	profile->left = alloc_percpu(s32);
 	profile->cpus = kvcalloc(nr_cpu_ids, sizeof(*profile->cpus), GFP_KERNEL);
-	if (!profile->left || !profile->cpus)
+	profile->thinned = kvcalloc(profile->nr_types, sizeof(*profile->thinned), GFP_KERNEL);
+	if (!profile->left || !profile->cpus || !profile->thinned)
 		return -ENOMEM;
-	profile->bytes += nr_cpu_ids * sizeof(*profile->cpus);
+	profile->bytes += nr_cpu_ids * sizeof(*profile->cpus) +
+			  profile->nr_types * sizeof(*profile->thinned);
 	for_each_possible_cpu(cpu) {
 		sums = &profile->cpus[cpu];
 		sums->types = kvzalloc_node(types, GFP_KERNEL, cpu_to_node(cpu));
@@ -204,6 +206,7 @@ void pguard_profile_free_tables(struct pguard_profile *profile)
 		}
 	}
 	free_percpu(profile->left);
+	kvfree(profile->thinned);
 	kvfree(profile->cpus);
 	kvfree(profile->courses);
 	kvfree(profile->boundaries);
@@ -213,6 +216,7 @@ void pguard_profile_free_tables(struct pguard_profile *profile)
 	kvfree(profile->weights);
 	kvfree(profile->room);
 	profile->left = NULL;
+	profile->thinned = NULL;
 	profile->cpus = NULL;
 	profile->courses = NULL;
 	profile->boundaries = NULL;

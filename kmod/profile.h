@@ -87,8 +87,11 @@ struct pguard_guard_sums {
  * @checks: ticks of pguard_clock() that guards' hits took, of units that ended
  *	and outside of units
  * @extras: what else took about as much as the two ends of a unit: the account of one
- *	that left its CPU, a call by which an event began, a wait that ended none
- * @longer: ticks that hooked calls took which went an unusual way
+ *	that left its CPU, the way to another end than the usual one, a call by which an
+ *	event may begin, one that needed to be told from such ones, a wait that ended
+ *	no unit
+ * @longer: ticks that places took which were looked up in full, and units that ended
+ *	an unusual way and were not told, beside their prices
  */
 struct pguard_profile_sums {
 	u64 units;
@@ -113,6 +116,7 @@ struct pguard_profile_cpu {
  * @has_empty: what lies between two waits without an event is no unit
  * @first_type: index in the profile of its first type
  * @nr_shed: of its contexts, those of guards that are shed; as that of the profile
+ * @changed: pguard_clock() when a guard of them was last put off or on; the same
  * @has_event_calls: some of its boundaries are
  * @table: its part of the profile's types, contexts and weights
  * @seats: of its contexts
@@ -127,6 +131,7 @@ struct pguard_course {
 	bool has_event_calls;
 	u32 first_type;
 	u32 nr_shed;
+	u64 changed;
 	struct infer_table table;
 	struct pguard_seats seats;
 	struct pguard_memo *memo;
@@ -232,6 +237,8 @@ struct pguard_spending {
  * @flags: enum perfguard_profile_flags
  * @target: it is armed for, or NULL; valid while it is armed
  * @nr_shed: guards that are shed; the target's turn for writing, READ_ONCE
+ * @thinned: by type, of the contexts that it is a candidate of, those of guards that
+ *	are shed; the same
  * @min_threshold: smallest of all types, ns; 0 if none has one
  * @cpus: by CPU number, nr_cpu_ids of them
  * @left: so many hits more, and the CPU tells what they took
@@ -239,7 +246,7 @@ struct pguard_spending {
  * @refused_error: the errno, positive; 0 for none
  * @bytes: memory it takes, about; the target's turn for writing, READ_ONCE
  *
- * The arrays do not change once it is armed, and can be read by whoever holds a
+ * The other arrays do not change once it is armed, and can be read by whoever holds a
  * reference or RCU.
  */
 struct pguard_profile {
@@ -271,6 +278,7 @@ struct pguard_profile {
 	struct infer_context *contexts;
 	struct infer_weight *weights;
 	void *room;	/* of the courses' tables and seats */
+	u32 *thinned;
 	struct pguard_profile_cpu *cpus;
 	s32 __percpu *left;
 	u32 refused_guard;

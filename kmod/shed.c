@@ -7,6 +7,7 @@
 
 #include "shed.h"
 
+#include "clock.h"
 #include "compat.h"
 #include "probes.h"
 #include "profile.h"
@@ -19,18 +20,38 @@ enum {
 	MAX_PAUSE = 600,
 };
 
-/* Units of the event loops that have it in a context are less sure, or sure again. */
+/* Units of types that are candidates of a context may lack it, or do so no more. */
+static void tell_types(struct pguard_profile *profile, const struct pguard_course *course,
+		       const struct infer_context *context, u32 more)
+{
+	const struct infer_weight *weight = course->table.weights + context->first_weight;
+	u32 i;
+
+	for (i = 0; i < context->nr_weights; i++) {
+		u32 *thinned = &profile->thinned[course->first_type + weight[i].type];
+
+		/* Pairs with pguard_inference_is_excused(): that a guard came back is told before. */
+		smp_store_release(thinned, *thinned + more);
+	}
+}
+
+/*
+ * Units of the event loops that have it in a context are less sure, or sure again; and
+ * what lacks it is not novel, or is so again if it begins from now on.
+ */
 static void tell_courses(struct pguard_profile *profile, u32 guard, u32 more)
 {
-	const struct infer_table *table;
-	u32 i, j;
+	struct pguard_course *course;
+	u32 i;
 
-	for (i = 0; i < profile->nr_courses; i++) {
-		table = &profile->courses[i].table;
-		for (j = 0; j < table->nr_contexts; j++)
-			if (table->contexts[j].site == guard)
-				WRITE_ONCE(profile->courses[i].nr_shed,
-					   profile->courses[i].nr_shed + more);
+	for (course = profile->courses; course < profile->courses + profile->nr_courses; course++) {
+		for (i = 0; i < course->table.nr_contexts; i++) {
+			if (course->table.contexts[i].site != guard)
+				continue;
+			WRITE_ONCE(course->changed, pguard_clock());
+			WRITE_ONCE(course->nr_shed, course->nr_shed + more);
+			tell_types(profile, course, &course->table.contexts[i], more);
+		}
 	}
 }
 

@@ -94,7 +94,7 @@ bool pguard_unit_verdict(const struct pguard_task *state,
 		return false;
 	}
 	*threshold = pguard_inference_threshold(inference);
-	return !pguard_inference_fits(inference);
+	return !pguard_inference_fits(inference, state->start);
 }
 
 enum { MAX_MET = 64 };
@@ -114,8 +114,10 @@ static void describe(const struct pguard_task *state, const struct pguard_infere
 	if (!(profile->flags & PERFGUARD_PROFILE_FLAGS_PAPER))
 		record->margin = pguard_inference_margin(inference, verdict, is_final);
 	record->check_ns = pguard_clock_ns(READ_ONCE(inference->checks));
+	/* A guard may have been put on since it was asked first. */
 	if (is_final)
-		record->is_novel = pguard_unit_verdict(state, inference, &record->threshold_ns);
+		record->is_novel = pguard_unit_verdict(state, inference, &record->threshold_ns) ||
+				   record->kind == PERFGUARD_RECORD_KIND_NOVEL;
 	record->is_thinned = READ_ONCE(inference->course->nr_shed);
 	if (record->met)
 		record->nr_met = pguard_inference_met(inference, verdict, record->met, MAX_MET);

@@ -122,14 +122,20 @@ static u32 guarded_begin(struct pguard_task *state, bool may_sleep)
 static __always_inline bool wait_begin(struct pguard_task *state,
 				       const struct pt_regs *regs, bool may_sleep)
 {
+	u64 begun = pguard_clock();
 	struct pguard_place *place;
+	bool is_boundary;
 	u32 follow = 0;
 
 	state->nr_waits++;
 	place = pguard_place_get(state, regs, may_sleep);
 	if (unlikely(!state->profile && rcu_access_pointer(state->inference)))
 		pguard_guarded_forget(state);
-	if (!pguard_place_is_boundary(state, place, may_sleep)) {
+	is_boundary = pguard_place_is_boundary(state, place, may_sleep);
+	/* From a kretprobe it is the usual way, and in the price. */
+	if (may_sleep && state->profile)
+		pguard_guarded_count_longer(state->profile, pguard_clock() - begun);
+	if (!is_boundary) {
 		/* Nothing to do. */
 	} else if (place->spot->is.boundary) {
 		follow = guarded_begin(state, may_sleep);
@@ -258,23 +264,11 @@ static __always_inline void state_release(struct pguard_task *state)
 	smp_store_release(&state->inflight, 0);
 }
 
-/* What it costs to guard goes by prices of the usual ways (cost.c); this is what it took. */
-static void count_longer(const struct pguard_task *state, u64 begun)
-{
-	/* By another clock all ways are this one, and have the price of it. */
-	if (state->profile && pguard_clock_is_tsc())
-		pguard_guarded_count_longer(state->profile, pguard_clock() - begun);
-}
-
 /* pguard_wait_enter() for a known thread, whatever the case. */
 static noinline struct pguard_task *enter_any(struct pguard_task *state,
 					      const struct pt_regs *regs)
 {
-	u64 begun = pguard_clock();
-	bool is_of_interest = wait_begin(state, regs, true);
-
-	count_longer(state, begun);
-	if (is_of_interest)
+	if (wait_begin(state, regs, true))
 		return state;
 	state_release(state);
 	return NULL;
@@ -298,6 +292,7 @@ static noinline notrace struct pguard_task *enter_unusual(struct pguard_task *st
 {
 	if (pguard_guarded_end_empty(state) || pguard_guarded_end_excused(state))
 		return enter_ended(state, place);
+	pguard_guarded_count_extra(pguard_task_inference(state)->profile);
 	return enter_any(state, regs);
 }
 
@@ -333,8 +328,10 @@ static noinline notrace struct pguard_task *enter_doubtful(struct pguard_task *s
 							   struct pguard_place *place,
 							   const struct pt_regs *regs)
 {
-	if (!pguard_stream_is_open() && pguard_place_is_refused(state, place))
+	if (!pguard_stream_is_open() && pguard_place_is_refused(state, place)) {
+		pguard_guarded_count_extra(state->profile);
 		return enter_none(state);
+	}
 	return enter_any(state, regs);
 }
 
@@ -357,6 +354,7 @@ static noinline notrace struct pguard_task *enter_other(struct pguard_task *stat
 	state->nr_waits++;
 	state->place = place;
 	state->follow = FOLLOW_EVENT;
+	pguard_guarded_count_extra(inference->profile);
 	if (pguard_guarded_is_first(state, inference))
 		return state;
 	return pguard_guarded_enter_event(state);
@@ -444,14 +442,11 @@ __visible notrace struct pguard_task *pguard_wait_enter(const struct pt_regs *re
 
 static noinline long leave_any(struct pguard_task *state, long ret)
 {
-	u64 begun = pguard_clock();
-
 	if (READ_ONCE(state->dead)) {
 		if (ret == -EINTR && pguard_drain_woke())
 			ret = -ERESTARTNOHAND;
 	} else {
 		wait_finish(state, ret, true);
-		count_longer(state, begun);
 	}
 	state_release(state);
 	return ret;
@@ -466,12 +461,9 @@ static __always_inline bool is_plain(const struct pguard_task *state, long ret)
 /* pguard_wait_leave(), but for the usual returns of a loop's wait. */
 static noinline notrace long leave_other(struct pguard_task *state, long ret)
 {
-	struct pguard_inference *inference = pguard_task_inference(state);
-
 	if (unlikely(state->follow != FOLLOW_EVENT || !is_plain(state, ret)))
 		return leave_any(state, ret);
-	pguard_guarded_count_extra(inference);
-	if (!pguard_guarded_take_first(state, inference))
+	if (!pguard_guarded_take_first(state, pguard_task_inference(state)))
 		pguard_guarded_event_call(state);
 	state_release(state);
 	return ret;

@@ -212,6 +212,7 @@ static void add_guards(const struct self_profile *profile)
 
 		guards[i].offset = start + (uint64_t)(uintptr_t)guard->function + guard->at;
 		guards[i].sp_delta = guard->sp_delta;
+		guards[i].plan = guard->plan;
 	}
 	if (profile->nr_guards)
 		check(link_profile_add_guards(my_link, profile_id, guards, profile->nr_guards),
@@ -225,7 +226,7 @@ static void add_types(const struct self_profile *profile)
 		struct perfguard_type type = {
 			.threshold_ns = profile->threshold_ns,
 			.id = i + 1,
-			.least_final = INT16_MIN,
+			.least_final = profile->least_final,
 		};
 
 		check(link_profile_add_types(my_link, profile_id, &type, 1), "types");
@@ -304,6 +305,7 @@ struct self_counts self_counts(void)
 		if (profiles[i].id != profile_id)
 			continue;
 		counts.units = profiles[i].units;
+		counts.novel = profiles[i].novel;
 		counts.stray_hits = profiles[i].stray_hits;
 		counts.unknown_hits = profiles[i].unknown_hits;
 	}
@@ -312,6 +314,7 @@ struct self_counts self_counts(void)
 	for (uint32_t i = 0; i < nr; i++) {
 		counts.hits += guards[i].hits;
 		counts.stepped += guards[i].stepped;
+		counts.shed += guards[i].state == PERFGUARD_GUARD_STATE_SHED;
 	}
 	free(guards);
 	check(link_types(my_link, profile_id, &types, &nr), "types");

@@ -21,6 +21,7 @@ struct self_guard {
 	uint32_t candidates; /* types of each of its contexts; 0: it has none */
 	uint32_t at; /* bytes from the entry */
 	uint32_t sp_delta; /* bytes that SP is lower there */
+	uint32_t plan; /* hits in 1024 units; 0: it is not shed for them */
 };
 
 struct self_profile {
@@ -28,6 +29,7 @@ struct self_profile {
 	uint32_t nr_guards;
 	uint32_t nr_types;
 	uint64_t threshold_ns; /* of all types */
+	int16_t least_final; /* the same: so many contexts a unit that fits has met */
 	uint32_t flags; /* enum perfguard_profile_flags */
 	uint32_t target_flags; /* enum perfguard_target_flags */
 	bool has_events; /* self_event() begins one */
@@ -76,6 +78,8 @@ struct self_counts {
 	uint64_t unknown_hits; /* in contexts that the profile does not have */
 	uint64_t stepped;
 	uint64_t late;
+	uint64_t novel;
+	uint32_t shed; /* guards that are, now */
 };
 
 struct self_counts self_counts(void);

@@ -372,8 +372,8 @@ def late_text(result):
                      for clients, share in shares.items())
     return f" Of the units, {told} clients were late by their types' thresholds. Telling them may have " \
         "a quarter of the budget, but for 16 units each four seconds, which are told in any case; a " \
-        "load here is a tenth of a second. The module's account has also what a worker does for " \
-        "that, which is none of the server's CPU time."
+        "load here is a tenth of a second. The module's account is of all threads of the server, and " \
+        "has also what a worker does for it, which is none of its CPU time."
 
 
 def figure_7_text(name, result):

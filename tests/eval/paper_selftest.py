@@ -51,6 +51,8 @@ def check_load(result):
         is_held = name in paper_results.HELD
         assert bool(figures["own"]) == is_held, figures
         assert not is_held or abs(figures["own"][0] - 0.02) < 3e-4, figures
+        assert not is_held or abs(figures["telling"][0] - 0.005) < 1e-4, figures
+        assert len(paper_results.own_rows(name, result)) == 2 * is_held, name
     # Two of its loads are two steps of the drift apart.
     assert 0.01 < result["free"]["4"]["noise"] < 0.03, result["free"]
 

@@ -22,6 +22,8 @@
  *                    that is all that it tells
  *   site-next        one that begins another unit
  *   site-elsewhere   as site-first, but elsewhere it tells a type, too
+ *   guarded-short    the end of a unit that lacks hits of a guard that is shed, more
+ *                    than one that fits
  *   guarded-empty    that of a wait that brought no event, where that is no unit
  *   guarded-queue    that of a unit, its event, and another one, which is a unit of its own
  *
@@ -44,7 +46,7 @@
 /* A round takes a quarter of a tick at most, so that most have none in them. */
 enum { CALLS = 200, ROUNDS = 25 };
 
-enum { NR_TYPES = 100, NR_CANDIDATES = 2, FILLINGS = 12 };
+enum { NR_TYPES = 100, NR_CANDIDATES = 2, FILLINGS = 12, PATIENCE = 10 };
 
 #define NEVER_NS (1000000000000ULL)
 
@@ -86,6 +88,12 @@ static const struct self_guard guards[] = {
 	{ by_xor, NR_CANDIDATES, 0, 0 },
 	{ by_test, NR_CANDIDATES, 0, 0 },
 	{ by_next, NR_CANDIDATES, 4, 8 },
+};
+
+/* The second one is shed when it is hit often. */
+static const struct self_guard pair[] = {
+	{ by_nop, NR_CANDIDATES, 0, 0 },
+	{ by_long_nop, NR_CANDIDATES, 0, 0, .plan = 1 },
 };
 
 /* To part events only. */
@@ -297,6 +305,33 @@ static void tell_empty(struct self_profile profile)
 	self_disarm();
 }
 
+/* Where units met both of a pair of guards, and one of these is shed. */
+static void tell_short(struct self_profile profile)
+{
+	uint64_t novel;
+	double fits;
+
+	profile.guards = pair;
+	profile.nr_guards = 2;
+	self_arm(&profile);
+	fits = least(repeat_units, by_nop);
+	self_disarm();
+	profile.least_final = 2;
+	self_arm(&profile);
+	for (int second = 0; second < PATIENCE && !self_counts().shed; second++) {
+		least(repeat, by_long_nop);
+		sleep(1);
+	}
+	if (self_counts().shed != 1)
+		errx(1, "no guard was shed");
+	/* Units by the second one alone were. */
+	novel = self_counts().novel;
+	self_tell("guarded-short", least(repeat_units, by_nop) - fits);
+	if (self_counts().novel != novel)
+		errx(1, "units that lack hits of a shed guard are novel");
+	self_disarm();
+}
+
 /* Alone: what is counted of the others is not disturbed. */
 static void measure_units(struct self_profile profile)
 {
@@ -333,6 +368,8 @@ static void measure_units(struct self_profile profile)
 	profile.has_site = false;
 	profile.has_events = true;
 	tell_empty(profile);
+	profile.has_events = false;
+	tell_short(profile);
 }
 
 static void check_hits(void)

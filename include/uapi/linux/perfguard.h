@@ -68,7 +68,8 @@ enum perfguard_record_kind {
 	PERFGUARD_RECORD_KIND_WAIT = 4,
 	/*
 	 * A unit came to its end that fits no type of the profile; a sample of
-	 * such units, which are all counted.
+	 * such units, which are all counted. One that only lacks hits of
+	 * guards that are shed is none.
 	 */
 	PERFGUARD_RECORD_KIND_NOVEL = 5,
 };
@@ -831,8 +832,9 @@ enum {
 	/* What hits took since then, the handler and by the prices. */
 	PERFGUARD_A_PROFILE_GUARDS_NS,
 	/*
-	 * What hooked calls and units took since then, by the prices. Nothing
-	 * can be shed of it.
+	 * What hooked calls and units took since then, by the prices, and
+	 * where they went an unusual way by the clock. Nothing can be shed of
+	 * it.
 	 */
 	PERFGUARD_A_PROFILE_BOUNDARIES_NS,
 	/*

@@ -68,13 +68,14 @@ def memory_of_profile():
     return next(row["bytes"] for row in status_rows() if row["kind"] == "profile")
 
 
-def try_load(program, name, clients, requests, cpu_time):
-    """One load: (requests, the server's CPU time in it).
+def try_load(program, name, clients, requests, cpu_time, is_counted=False):
+    """One load: (requests, the server's CPU time in it, what was counted before).
 
     Time leaps ahead when the guest waits for the host, and a client may think that it waited
     for too long; then once more.
     """
     for left in range(TRIES - 1, -1, -1):
+        before = counted(program.pid) if is_counted else {}
         cpu = cpu_time.ns()
         try:
             done = LOADS[name](program, clients, requests)
@@ -82,8 +83,8 @@ def try_load(program, name, clients, requests, cpu_time):
             if not left:
                 raise
             continue
-        return done, cpu_time.ns() - cpu
-    return 0, 0
+        return done, cpu_time.ns() - cpu, before
+    return 0, 0, {}
 
 
 def settle(program, name, requests):
@@ -97,8 +98,8 @@ def settle(program, name, requests):
 def sweep(program, name, armed, plan, output):
     for clients in plan["concurrency"]:
         cpu_time = paper_server.CPU_TIMES[name](program, max(plan["concurrency"]))
-        before = counted(program.pid) if armed else {}
-        requests, cpu = try_load(program, name, clients, plan["requests"], cpu_time)
+        requests, cpu, before = try_load(program, name, clients, plan["requests"], cpu_time,
+                                         bool(armed))
         row = {"armed": armed, "clients": clients, "requests": requests, "cpu_ns": cpu}
         if armed:
             after = counted(program.pid)
