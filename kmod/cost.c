@@ -8,9 +8,9 @@
  * do not have: places that are looked up in full, units that end otherwise.
  *
  * All sums only grow, but for what threads are about to tell: that may come a
- * moment later, or twice for a moment; and handlers' ticks, where telling is
- * taken off them.  So differences are signed, and a sum
- * that was too low makes the next difference larger.
+ * moment later, or twice for a moment; and but for handlers' ticks, where telling
+ * is taken off them.  So differences are signed, and a sum that was too low makes
+ * the next difference larger.
  */
 
 #include "cost.h"
