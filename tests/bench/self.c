@@ -212,7 +212,7 @@ static void add_guards(const struct self_profile *profile)
 
 		guards[i].offset = start + (uint64_t)(uintptr_t)guard->function + guard->at;
 		guards[i].sp_delta = guard->sp_delta;
-		guards[i].plan = guard->plan;
+		guards[i].plan = profile->sheds_last && i + 1 == profile->nr_guards;
 	}
 	if (profile->nr_guards)
 		check(link_profile_add_guards(my_link, profile_id, guards, profile->nr_guards),

@@ -21,7 +21,6 @@ struct self_guard {
 	uint32_t candidates; /* types of each of its contexts; 0: it has none */
 	uint32_t at; /* bytes from the entry */
 	uint32_t sp_delta; /* bytes that SP is lower there */
-	uint32_t plan; /* hits in 1024 units; 0: it is not shed for them */
 };
 
 struct self_profile {
@@ -35,6 +34,7 @@ struct self_profile {
 	bool has_events; /* self_event() begins one */
 	bool has_site; /* so does the first guard */
 	bool has_empty; /* what comes to a wait without one was no unit */
+	bool sheds_last; /* the last guard is shed when it is hit often */
 };
 
 /* Instructions since the boot. */

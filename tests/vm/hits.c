@@ -90,10 +90,10 @@ static const struct self_guard guards[] = {
 	{ by_next, NR_CANDIDATES, 4, 8 },
 };
 
-/* The second one is shed when it is hit often. */
-static const struct self_guard pair[] = {
+/* Units meet both, and the second one is shed. */
+static const struct self_guard both[] = {
 	{ by_nop, NR_CANDIDATES, 0, 0 },
-	{ by_long_nop, NR_CANDIDATES, 0, 0, .plan = 1 },
+	{ by_long_nop, NR_CANDIDATES, 0, 0 },
 };
 
 /* To part events only. */
@@ -305,14 +305,14 @@ static void tell_empty(struct self_profile profile)
 	self_disarm();
 }
 
-/* Where units met both of a pair of guards, and one of these is shed. */
 static void tell_short(struct self_profile profile)
 {
 	uint64_t novel;
 	double fits;
 
-	profile.guards = pair;
+	profile.guards = both;
 	profile.nr_guards = 2;
+	profile.sheds_last = true;
 	self_arm(&profile);
 	fits = least(repeat_units, by_nop);
 	self_disarm();
