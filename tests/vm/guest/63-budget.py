@@ -181,7 +181,7 @@ def held(family, prices, threads, budget, fits, windows=2):
     ok(all(after["state"] == SHED or after["hits"] > before["hits"]
            for before, after in zip(first[0], last[0])), f"{text}: what is on counts")
     units, novel = (last[1][key] - first[1][key] for key in ("units", "novel"))
-    # A unit that runs while a guard is put on has not met it.
+    # Without that, half of them and more would be.
     ok(novel * 100 <= units > 100,
        f"{text}: that units lack hits of what is shed is no news: {novel} of {units} are novel")
     return busy, profile, target, (text, budget, before, rate)
