@@ -245,7 +245,7 @@ def told_late(family, prices, budget):
        f"{text}: and others as the budget has room")
     overhead = exactly(family, busy, target, (text, budget, before, rate))
     # Workers that free what was told are not in it, some 20,000 instructions each time.
-    known = 100 * share(took) + 0.06 + 0.002 * (late - held_back) / seconds
+    known = 100 * share(took) + 0.055 + 0.003 * (late - held_back) / seconds
     ok(100 * share(took) < overhead + 0.05 and overhead < known, f"{text}: it knows what it takes")
     busy.end()
 
