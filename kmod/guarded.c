@@ -152,12 +152,9 @@ bool pguard_guarded_end_empty(struct pguard_task *state)
 	const struct pguard_inference *inference = pguard_task_inference(state);
 	u64 word = READ_ONCE(state->unit);
 
-	if (!(word & PGUARD_PHASE_RUNNING) || word & PGUARD_PHASE_LATE ||
-	    !pguard_guarded_is_empty(inference) || inference->checks ||
-	    pguard_stream_is_open() || !pguard_guarded_stop(state, word))
-		return false;
-	pguard_guarded_count_extra(inference->profile);
-	return true;
+	return word & PGUARD_PHASE_RUNNING && !(word & PGUARD_PHASE_LATE) &&
+	       pguard_guarded_is_empty(inference) && !inference->checks &&
+	       !pguard_stream_is_open() && pguard_guarded_stop(state, word);
 }
 
 /* In how many ticks the unit that runs is in time, if it ends now and fits its type. */
@@ -206,11 +203,8 @@ bool pguard_guarded_end_excused(struct pguard_task *state)
 	const struct pguard_inference *inference = pguard_task_inference(state);
 	const struct moment now = { .clock = pguard_clock() };
 
-	if (!pguard_inference_is_excused(inference, state->start) ||
-	    !unit_end_usual(state, inference, &now))
-		return false;
-	pguard_guarded_count_extra(inference->profile);
-	return true;
+	return pguard_inference_is_excused(inference, state->start) &&
+	       unit_end_usual(state, inference, &now);
 }
 
 /**

@@ -290,9 +290,9 @@ static noinline notrace struct pguard_task *enter_unusual(struct pguard_task *st
 							  struct pguard_place *place,
 							  const struct pt_regs *regs)
 {
+	pguard_guarded_count_extra(pguard_task_inference(state)->profile);
 	if (pguard_guarded_end_empty(state) || pguard_guarded_end_excused(state))
 		return enter_ended(state, place);
-	pguard_guarded_count_extra(pguard_task_inference(state)->profile);
 	return enter_any(state, regs);
 }
 
