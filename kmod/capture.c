@@ -56,7 +56,8 @@ static void capture_run(struct callback_head *work)
 	WRITE_ONCE(capture->state->captured, false);
 	if (atomic_cmpxchg(&capture->phase, PENDING, TAKEN) == PENDING) {
 		if (!(current->flags & PF_EXITING))
-			capture->stack = pguard_stack_self(task_pt_regs(current));
+			capture->stack = pguard_stack_self(capture->state,
+							   task_pt_regs(current));
 		if (capture->stack)
 			capture->stack->state = PERFGUARD_STACK_STATE_RUNNING;
 		complete(&capture->done);

@@ -492,7 +492,7 @@ static void tell_late(struct pguard_task *state, u64 word, const struct pt_regs 
 	record->account.elapsed = elapsed;
 	if (word & PGUARD_PHASE_MARKED)
 		pguard_account_current(&state->mark, elapsed, &record->account);
-	record->stack = pguard_stack_self(regs);
+	record->stack = pguard_stack_self(state, regs);
 	spin_lock(&state->lock);
 	pguard_ring_add(&pguard_alerts, record);
 	spin_unlock(&state->lock);

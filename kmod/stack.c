@@ -17,14 +17,6 @@ static void grave_work(struct work_struct *work);
 static LLIST_HEAD(grave);
 static DECLARE_WORK(burial, grave_work);
 
-/* An executable mapping while the mmap lock is held. */
-struct exec_range {
-	unsigned long start;
-	unsigned long end;
-	struct vm_area_struct *vma;
-	bool hit;
-};
-
 static void regs_copy(u64 to[PGUARD_STACK_REGS], const struct pt_regs *from)
 {
 	const u64 regs[PGUARD_STACK_REGS] = {
@@ -36,27 +28,14 @@ static void regs_copy(u64 to[PGUARD_STACK_REGS], const struct pt_regs *from)
 	memcpy(to, regs, sizeof(regs));
 }
 
-/*
- * Another's memory map is not waited for, if it can be helped: a process that
- * is stuck with its map locked must not stop the watch over all others.
- * (access_process_vm() locks it again, and only a writer that comes just then
- * can hold it up.)
- */
-static bool map_lock(struct mm_struct *mm)
-{
-	if (mm != current->mm)
-		return mmap_read_trylock(mm);
-	mmap_read_lock(mm);
-	return true;
-}
-
 /* Bytes from @sp to the end of the stack it points into; 0 if it is none. */
 static unsigned long stack_extent(struct mm_struct *mm, unsigned long sp)
 {
 	struct vm_area_struct *vma;
 	unsigned long end = 0;
 
-	if (!map_lock(mm))
+	/* access_process_vm() locks it again; only a writer that comes just then holds it up. */
+	if (!pguard_mapping_lock(mm))
 		return 0;
 	vma = find_vma(mm, sp);
 	if (vma && vma->vm_start <= sp && (vma->vm_flags & VM_READ))
@@ -88,90 +67,87 @@ static struct pguard_stack *stack_alloc(struct mm_struct *mm, const struct pt_re
 	return stack;
 }
 
-/* Thousands of words of a stack are looked at, and most point nowhere: no bsearch(). */
-static void range_mark(struct exec_range *ranges, u32 nr, u64 word)
+/* Four words; mostly they are. */
+static bool are_same(const u64 *a, const u64 *b)
 {
-	u32 low = 0, high = nr;
-
-	if (!nr || word < ranges[0].start || word >= ranges[nr - 1].end)
-		return;
-	while (low < high) {
-		u32 middle = (low + high) / 2;
-
-		if (word < ranges[middle].start) {
-			high = middle;
-		} else if (word >= ranges[middle].end) {
-			low = middle + 1;
-		} else {
-			ranges[middle].hit = true;
-			return;
-		}
-	}
+	return !((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3]));
 }
 
-static void mapping_set(struct pguard_mapping *mapping, const struct vm_area_struct *vma,
-			char *buf)
+/* Bytes at the end of both stacks that are the same, at the same addresses. */
+static u32 nr_common(const struct pguard_stack *a, const struct pguard_stack *b)
 {
-	char *path;
+	const u64 *a_end = (const u64 *)(a->bytes + a->size);
+	const u64 *b_end = (const u64 *)(b->bytes + b->size);
+	s32 max = min(a->size, b->size) / sizeof(u64), nr = 0;
 
-	mapping->start = vma->vm_start;
-	mapping->end = vma->vm_end;
-	mapping->offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
-	if (!vma->vm_file)
-		return;
-	mapping->inode = file_inode(vma->vm_file)->i_ino;
-	mapping->dev = new_encode_dev(file_inode(vma->vm_file)->i_sb->s_dev);
-	path = file_path(vma->vm_file, buf, PATH_MAX);
-	if (!IS_ERR(path))
-		mapping->path = kstrdup(path, GFP_KERNEL);
+	if (a->regs[PGUARD_STACK_REG_RSP] + a->size != b->regs[PGUARD_STACK_REG_RSP] + b->size)
+		return 0;
+	while (nr + 4 <= max && are_same(a_end - nr - 4, b_end - nr - 4))
+		nr += 4;
+	while (nr < max && a_end[-nr - 1] == b_end[-nr - 1])
+		nr++;
+	return nr * sizeof(u64);
+}
+
+static const struct pguard_stack *outer_find(const struct pguard_stack *list, u32 tid)
+{
+	while (list && (list->tid != tid || list->outer))
+		list = list->next;
+	return list;
+}
+
+/*
+ * What a stack has in common with one that is kept of its thread was searched for mappings then.
+ * Return: bytes that were not.
+ */
+static u32 search_kept(struct pguard_mapping_search *search, struct pguard_task *state,
+		       const struct pguard_stack *stack)
+{
+	const struct pguard_lateness *late;
+	const struct pguard_stack *outer;
+	u32 size = stack->size;
+
+	spin_lock(&state->lock);
+	late = READ_ONCE(state->lateness);
+	outer = late ? outer_find(late->samples.first, 0) : NULL;
+	if (outer && outer->nr_mappings) {
+		pguard_mapping_search_known(search, outer->mappings, outer->nr_mappings);
+		size -= nr_common(stack, outer);
+	}
+	spin_unlock(&state->lock);
+	return size;
 }
 
 /* The mappings are optional: without memory the stack goes without them. */
-static void stack_add_mappings(struct pguard_stack *stack, struct mm_struct *mm)
+static void stack_add_mappings(struct pguard_stack *stack, struct mm_struct *mm,
+			       struct pguard_task *state)
 {
-	VMA_ITERATOR(vmi, mm, 0);
-	/* Not zeroed: most programs have a few dozen. */
-	struct exec_range *ranges = kvmalloc_array(PGUARD_STACK_MAPPINGS, sizeof(*ranges),
-						   GFP_KERNEL);
-	char *buf = kmalloc(PATH_MAX, GFP_KERNEL);
-	struct vm_area_struct *vma;
-	u32 nr = 0, hits = 0, i;
+	struct pguard_mapping_search *search;
+	u32 size;
 
-	if (!ranges || !buf || !map_lock(mm))
-		goto out_free;
-	for_each_vma(vmi, vma) {
-		if (!(vma->vm_flags & VM_EXEC))
-			continue;
-		ranges[nr++] = (struct exec_range) { vma->vm_start, vma->vm_end, vma };
-		if (nr == PGUARD_STACK_MAPPINGS)
-			break;
+	if (!pguard_mapping_lock(mm))
+		return;
+	search = pguard_mapping_search_begin(mm);
+	if (search) {
+		size = search_kept(search, state, stack);
+		pguard_mapping_search_words(search, &stack->regs[PGUARD_STACK_REG_RIP], 1);
+		pguard_mapping_search_words(search, (u64 *)stack->bytes, size / sizeof(u64));
+		stack->mappings = pguard_mapping_search_end(search, &stack->nr_mappings);
+		stack->has_mappings = true;
 	}
-	range_mark(ranges, nr, stack->regs[PGUARD_STACK_REG_RIP]);
-	for (i = 0; i < stack->size; i += sizeof(u64))
-		range_mark(ranges, nr, *(u64 *)(stack->bytes + i));
-	for (i = 0; i < nr; i++)
-		hits += ranges[i].hit;
-	stack->mappings = kvcalloc(hits, sizeof(*stack->mappings), GFP_KERNEL);
-	stack->has_mappings = true;
-	for (i = 0; i < nr && stack->mappings; i++)
-		if (ranges[i].hit)
-			mapping_set(&stack->mappings[stack->nr_mappings++],
-				    ranges[i].vma, buf);
 	mmap_read_unlock(mm);
-out_free:
-	kfree(buf);
-	kvfree(ranges);
 }
 
 /**
  * pguard_stack_self() - copy current's stack
+ * @state: current's
  * @regs: its user registers
  *
  * Context: current, may sleep and fault.
  * Return: the stack, to be freed by the caller; NULL for want of memory or if
  * there is no user memory.
  */
-struct pguard_stack *pguard_stack_self(const struct pt_regs *regs)
+struct pguard_stack *pguard_stack_self(struct pguard_task *state, const struct pt_regs *regs)
 {
 	struct pguard_stack *stack;
 	u32 left;
@@ -185,7 +161,7 @@ struct pguard_stack *pguard_stack_self(const struct pt_regs *regs)
 	left = copy_from_user(stack->bytes, (void __user *)regs->sp, stack->size);
 	stack->size = (stack->size - left) & ~7U;
 	stack->nr_own = stack->size;
-	stack_add_mappings(stack, current->mm);
+	stack_add_mappings(stack, current->mm, state);
 	return stack;
 }
 
@@ -261,39 +237,11 @@ struct pguard_stack *pguard_stack_read(struct pguard_task *state)
 	stack->size = read_present(state->task, regs.sp, stack->bytes, stack->size) & ~7U;
 	stack->nr_own = stack->size;
 	stack->holder = pguard_lock_holder(state->task, &regs);
-	stack_add_mappings(stack, mm);
+	stack_add_mappings(stack, mm, state);
 out_mm:
 	/* If it is the last reference, the watch has no time for the rest. */
 	mmput_async(mm);
 	return stack;
-}
-
-/* Bytes at the end of both stacks that are the same, at the same addresses. */
-static u32 nr_common(const struct pguard_stack *a, const struct pguard_stack *b)
-{
-	u32 max = min(a->size, b->size), nr;
-
-	if (a->regs[PGUARD_STACK_REG_RSP] + a->size != b->regs[PGUARD_STACK_REG_RSP] + b->size)
-		return 0;
-	for (nr = 0; nr < max; nr += sizeof(u64))
-		if (*(u64 *)(a->bytes + a->size - nr - sizeof(u64)) !=
-		    *(u64 *)(b->bytes + b->size - nr - sizeof(u64)))
-			break;
-	return nr;
-}
-
-/* A mapping's file does not change without the rest. */
-static bool has_same_mappings(const struct pguard_stack *a, const struct pguard_stack *b)
-{
-	u32 i;
-
-	if (a->nr_mappings != b->nr_mappings)
-		return false;
-	for (i = 0; i < a->nr_mappings; i++)
-		if (memcmp(&a->mappings[i], &b->mappings[i],
-			   offsetof(struct pguard_mapping, path)))
-			return false;
-	return true;
 }
 
 /* A stack without what it has in common with @outer; NULL if that is little. */
@@ -312,20 +260,15 @@ static struct pguard_stack *stack_shrink(struct pguard_stack *stack,
 	memcpy(ret->bytes, stack->bytes, own);
 	ret->nr_own = own;
 	ret->outer = outer;
-	ret->has_mappings = !has_same_mappings(stack, outer);
+	ret->has_mappings = stack->nr_mappings != outer->nr_mappings ||
+			    !pguard_mapping_are_same(stack->mappings, outer->mappings,
+						     stack->nr_mappings);
 	if (ret->has_mappings)
 		stack->has_mappings = false;
 	else
 		ret->mappings = outer->mappings;
 	stack->next = NULL;
 	return ret;
-}
-
-static const struct pguard_stack *outer_find(const struct pguard_stack *list, u32 tid)
-{
-	while (list && (list->tid != tid || list->outer))
-		list = list->next;
-	return list;
 }
 
 /**
@@ -374,14 +317,11 @@ void pguard_stack_append(struct pguard_stack **list, struct pguard_stack *stack)
 void pguard_stack_free(struct pguard_stack *list)
 {
 	struct pguard_stack *stack;
-	u32 i;
 
 	while ((stack = list)) {
 		list = stack->next;
-		for (i = 0; stack->has_mappings && i < stack->nr_mappings; i++)
-			kfree(stack->mappings[i].path);
 		if (stack->has_mappings)
-			kvfree(stack->mappings);
+			pguard_mapping_free(stack->mappings, stack->nr_mappings);
 		kvfree(stack);
 	}
 }

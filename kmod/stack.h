@@ -15,6 +15,8 @@
 #ifndef _PGUARD_STACK_H
 #define _PGUARD_STACK_H
 
+#include "mapping.h"
+
 #include <linux/llist.h>
 #include <linux/types.h>
 
@@ -28,21 +30,11 @@ enum {
 	PGUARD_STACK_REGS = 17,		/* by DWARF number, rip last */
 	PGUARD_STACK_REG_RSP = 7,
 	PGUARD_STACK_REG_RIP = 16,
-	PGUARD_STACK_MAPPINGS = 512,	/* looked at in one process */
 	PGUARD_MAX_STACKS = 16,		/* of a record */
 };
 
 /* Of a thread that is in no system call. */
 #define PGUARD_NO_SYSCALL U32_MAX
-
-struct pguard_mapping {
-	u64 start;
-	u64 end;
-	u64 offset;
-	u64 inode;
-	u32 dev;
-	char *path;	/* NULL without a file */
-};
 
 /**
  * struct pguard_stack - a copy of a stack
@@ -82,7 +74,7 @@ struct pguard_stack {
 	u8 bytes[];
 };
 
-struct pguard_stack *pguard_stack_self(const struct pt_regs *regs);
+struct pguard_stack *pguard_stack_self(struct pguard_task *state, const struct pt_regs *regs);
 struct pguard_stack *pguard_stack_read(struct pguard_task *state);
 struct pguard_stack *pguard_stack_pack(const struct pguard_stack *list,
 				       struct pguard_stack **stacks, gfp_t gfp);

@@ -184,7 +184,7 @@ static noinline void wait_record(struct pguard_task *state, long ret, bool may_s
 	record->wait_sp = place->sp;
 	record->result = ret;
 	if (state->fresh & pguard_place_bit(state, place) && may_sleep) {
-		record->stack = pguard_stack_self(task_pt_regs(current));
+		record->stack = pguard_stack_self(state, task_pt_regs(current));
 		state->fresh &= ~pguard_place_bit(state, place);
 	}
 	pguard_ring_add(&pguard_waits, record);

@@ -38,7 +38,8 @@ bare:
 
 # What guarding costs, beside bpftrace, perf and SystemTap; PART and KERNEL choose.
 bench: all vm-programs paper-programs $(BUILD)/tests/bench/units $(BUILD)/tests/bench/arming \
-		$(BUILD)/tests/bench/memory $(BUILD)/tests/bench/naming $(BUILD)/tests/bench/scale
+		$(BUILD)/tests/bench/memory $(BUILD)/tests/bench/naming $(BUILD)/tests/bench/scale \
+		$(BUILD)/tests/bench/stacks
 	$(Q)scripts/setup --bench
 	$(Q)for kernel in $(if $(filter-out file,$(origin KERNEL)),$(KERNEL),6.1 6.12); do \
 		$(MAKE) --no-print-directory -s bare KERNEL=$$kernel || exit; \

@@ -48,6 +48,7 @@ HOOKS = [
 ]
 ALERTS = [("the hit that finds the unit late: record, stack, alert", "late-found"),
           ("a hit after that", "late-after"), ("the late unit's end: the second alert", "late-end")]
+STACK_KIB = [1, 8, 40]
 NUMBERS = [10, 1000, 10000]
 MOST_KIB, THREAD_BYTES, TYPE_BYTES = 1024, 512, 8
 STACKS_A_SECOND = 5000
@@ -150,6 +151,15 @@ def hooks(kernel, figures):
                    ["Entry and return of a call together."], ["", "bare", "added"], rows)
 
 
+def stacks(kernel, figures):
+    rows = [[number(kib), *(number(figures[f"stack-{which}-{kib}"])
+                            for which in ("found", "again"))] for kib in STACK_KIB]
+    return section(f"Late units by the depth of their stack, Linux {kernel}",
+                   ["The hit that finds a unit late, and each stack that is taken while it stays "
+                    "late, with the watch that asks for it and the further alerts; in a program "
+                    "with few mappings."], ["KiB of stack", "found", "each stack after that"], rows)
+
+
 def walks(kernel, figures):
     rows = [[name, *(number(figures[f"{walk}-{n}"]) for n in FRAMES)]
             for walk, name in WALKS.items()]
@@ -235,8 +245,8 @@ def sections(results):
             out.append(peers(parts["peers"]["kernel"], parts["peers"], parts.get("wall")))
         if "figures" in parts:
             kernel, figures = parts["figures"]["kernel"], parts["figures"]["figures"]
-            out += [make(kernel, figures) for make in (hits, hooks, walks, arming, memory,
-                                                     naming)]
+            out += [make(kernel, figures)
+                    for make in (hits, hooks, stacks, walks, arming, memory, naming)]
             # A result may be older than this.
             if "scale-threads-1-unit" in figures:
                 out.append(scale(kernel, figures))
