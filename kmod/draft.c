@@ -56,7 +56,7 @@ static int array_grow(struct pguard_draft_array *array, const struct kind *kind,
 	while (room < nr)
 		room *= 2;
 	room = min(room, kind->max);
-	items = kvmalloc_array(room, kind->size, GFP_KERNEL);
+	items = kvmalloc_array(room, kind->size, GFP_KERNEL | __GFP_NOWARN);
 	if (!items)
 		return -ENOMEM;
 	if (array->nr)

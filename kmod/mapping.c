@@ -10,6 +10,9 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
+/* Mappings are optional; to be without memory for them is nothing to warn of. */
+#define QUIET (GFP_KERNEL | __GFP_NOWARN)
+
 enum {
 	MAX_RANGES = 512,	/* looked at in one process */
 	BLOCK_SHIFT = 16,
@@ -87,7 +90,7 @@ struct pguard_mapping_search *pguard_mapping_search_begin(struct mm_struct *mm)
 	struct pguard_mapping_search *search;
 	struct vm_area_struct *vma;
 
-	search = kvmalloc(struct_size(search, ranges, max), GFP_KERNEL);
+	search = kvmalloc(struct_size(search, ranges, max), QUIET);
 	if (!search)
 		return NULL;
 	search->nr = 0;
@@ -174,7 +177,7 @@ static void mapping_set(struct pguard_mapping *mapping, const struct vm_area_str
 	mapping->dev = new_encode_dev(file_inode(vma->vm_file)->i_sb->s_dev);
 	path = file_path(vma->vm_file, buf, PATH_MAX);
 	if (!IS_ERR(path))
-		mapping->path = kstrdup(path, GFP_KERNEL);
+		mapping->path = kstrdup(path, QUIET);
 }
 
 /**
@@ -186,9 +189,8 @@ static void mapping_set(struct pguard_mapping *mapping, const struct vm_area_str
 struct pguard_mapping *pguard_mapping_search_end(struct pguard_mapping_search *search,
 						 u32 *ret_nr)
 {
-	struct pguard_mapping *mappings = kvcalloc(search->nr_hit, sizeof(*mappings),
-						   GFP_KERNEL);
-	char *buf = kmalloc(PATH_MAX, GFP_KERNEL);
+	struct pguard_mapping *mappings = kvcalloc(search->nr_hit, sizeof(*mappings), QUIET);
+	char *buf = kmalloc(PATH_MAX, QUIET);
 	u32 nr = 0, i;
 
 	if (!mappings || !buf) {

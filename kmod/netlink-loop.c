@@ -48,11 +48,15 @@ static int context_parse(struct nlattr *nest, struct pguard_image *image,
 	}
 	ret->loop = pguard_loop_new(image, nla_get_u32(attrs[PERFGUARD_A_CONTEXT_LOOP_ID]),
 				    GFP_KERNEL);
-	if (!ret->loop) {
-		NL_SET_ERR_MSG(extack, "too many loops in this image, or out of memory");
+	if (ret->loop)
+		return 0;
+	/* They only become more. */
+	if (READ_ONCE(image->nr_loops) == PGUARD_MAX_LOOPS) {
+		NL_SET_ERR_MSG(extack, "too many loops in this image");
 		return -ENOSPC;
 	}
-	return 0;
+	NL_SET_ERR_MSG(extack, "no memory for a loop");
+	return -ENOMEM;
 }
 
 static int loops_set(struct pguard_image *image, struct genl_info *info)
@@ -258,7 +262,7 @@ static struct pguard_image *image_from(u32 id)
 /* args[0]: the image to go on with; [1]: its loops told; [2]: the last image. */
 int pguard_nl_loop_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct pguard_loop_sums *sums = kvmalloc(sizeof(*sums), GFP_KERNEL);
+	struct pguard_loop_sums *sums = kvmalloc(sizeof(*sums), GFP_KERNEL | __GFP_NOWARN);
 	struct pguard_image *image;
 	int ret;
 

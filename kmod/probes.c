@@ -129,7 +129,7 @@ static int wish_check(const struct pguard_probes_wish *wish, struct netlink_ext_
 
 static struct batch *batch_new(struct pguard_target *target, u32 nr)
 {
-	struct batch *batch = kvzalloc(struct_size(batch, probes, nr), GFP_KERNEL);
+	struct batch *batch = kvzalloc(struct_size(batch, probes, nr), GFP_KERNEL | __GFP_NOWARN);
 
 	if (!batch)
 		return NULL;

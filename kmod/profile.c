@@ -166,15 +166,16 @@ int pguard_profile_make_counters(struct pguard_profile *profile)
 		cond_resched();
 	}
 	profile->left = alloc_percpu(s32);
-	profile->cpus = kvcalloc(nr_cpu_ids, sizeof(*profile->cpus), GFP_KERNEL);
-	profile->thinned = kvcalloc(profile->nr_types, sizeof(*profile->thinned), GFP_KERNEL);
+	profile->cpus = kvcalloc(nr_cpu_ids, sizeof(*profile->cpus), GFP_KERNEL | __GFP_NOWARN);
+	profile->thinned = kvcalloc(profile->nr_types, sizeof(*profile->thinned),
+				    GFP_KERNEL | __GFP_NOWARN);
 	if (!profile->left || !profile->cpus || !profile->thinned)
 		return -ENOMEM;
 	profile->bytes += nr_cpu_ids * sizeof(*profile->cpus) +
 			  profile->nr_types * sizeof(*profile->thinned);
 	for_each_possible_cpu(cpu) {
 		sums = &profile->cpus[cpu];
-		sums->types = kvzalloc_node(types, GFP_KERNEL, cpu_to_node(cpu));
+		sums->types = kvzalloc_node(types, GFP_KERNEL | __GFP_NOWARN, cpu_to_node(cpu));
 		if (!sums->types)
 			return -ENOMEM;
 		profile->bytes += types;

@@ -51,7 +51,8 @@ static struct pguard_stack *stack_alloc(struct mm_struct *mm, const struct pt_re
 {
 	unsigned long extent = stack_extent(mm, regs->sp);
 	u32 size = min_t(unsigned long, extent, PGUARD_STACK_MAX) & ~7UL;
-	struct pguard_stack *stack = kvmalloc(struct_size(stack, bytes, size), GFP_KERNEL);
+	struct pguard_stack *stack = kvmalloc(struct_size(stack, bytes, size),
+					      GFP_KERNEL | __GFP_NOWARN);
 
 	if (!stack)
 		return NULL;

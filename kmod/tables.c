@@ -100,7 +100,8 @@ static int spot_compare(const void *left, const void *right)
 
 static int guards_differ(const struct pguard_profile *profile, struct netlink_ext_ack *extack)
 {
-	struct spot *spots = kvmalloc_array(profile->nr_guards + 1, sizeof(*spots), GFP_KERNEL);
+	struct spot *spots = kvmalloc_array(profile->nr_guards + 1, sizeof(*spots),
+					    GFP_KERNEL | __GFP_NOWARN);
 	int ret = 0;
 	u32 i;
 
