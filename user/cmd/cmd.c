@@ -166,3 +166,10 @@ int cmd_link_failed(const struct link *link, int error, const char *what)
 	/* Of a request, ENOENT means its object, not the module. */
 	return error == -ENOENT ? CMD_FAILED : cmd_exit_of(error);
 }
+
+void cmd_put_off(const struct link *link, int error, bool *is_put_off)
+{
+	if (error == -EAGAIN && !*is_put_off)
+		log_warning("%s; asking again", link_error(link));
+	*is_put_off = error == -EAGAIN;
+}

@@ -76,4 +76,10 @@ int cmd_exit_of(int error);
 /* Tell the link's error as "WHAT: WHY"; returns the exit code for it. */
 int cmd_link_failed(const struct link *link, int error, const char *what);
 
+/*
+ * @error is that of a reading, or 0.  Tell of -EAGAIN that there will be another; once,
+ * until it is over.
+ */
+void cmd_put_off(const struct link *link, int error, bool *is_put_off);
+
 #endif /* _PGUARD_CMD_H */

@@ -381,21 +381,22 @@ int discovery_decide(struct discovery *discovery, bool *ret_is_changed)
 		struct image *image = &discovery->images[i];
 		int ret;
 
-		if (!image->is_dirty)
+		if (!image->is_dirty && !image->is_owed)
 			continue;
 		image->is_dirty = false;
 		ret = decision_make(image);
 		if (ret < 0)
 			return ret;
-		if (!ret)
+		if (!ret && !image->is_owed)
 			continue;
 		ret = number_loops(discovery, image);
 		if (ret)
 			return ret;
 		ret = link_loop_set(discovery->link, image->id, image->contexts,
 				    image->nr_contexts);
+		image->is_owed = ret == -ENOBUFS;
 		/* The last process may be gone meanwhile. */
-		if (ret && ret != -ENOENT && !discovery->has_warned) {
+		if (ret && ret != -ENOENT && !image->is_owed && !discovery->has_warned) {
 			discovery->has_warned = true;
 			log_warning("the module refuses an event loop: %s",
 				    link_error(discovery->link));

@@ -42,6 +42,7 @@ struct image {
 	bool is_ignored;
 	bool is_gone; /* no process runs it any more: only its loops are kept */
 	bool is_dirty; /* there is something new to decide on */
+	bool is_owed; /* the module had no memory for what was decided */
 	struct evidence evidence;
 	struct context *contexts; /* the module was told, sorted */
 	uint32_t nr_contexts;

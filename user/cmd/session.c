@@ -372,6 +372,9 @@ int session_run(struct session *session)
 			if (session->turn_failed)
 				break;
 		}
+		cmd_put_off(session->link, ret, &session->is_put_off);
+		if (session->is_put_off)
+			ret = 0;
 		session->ended_by = find_end(session);
 		if (session->ended_by)
 			break;

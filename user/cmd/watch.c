@@ -58,6 +58,7 @@ struct watch {
 	uint64_t duration_ns; /* 0: without end */
 	uint64_t window_ns;
 	uint64_t next; /* sequence number */
+	bool is_put_off; /* the module could not tell just now */
 	uint32_t nr_wanted; /* 0: any number */
 	struct link *link;
 	struct watching watching;
@@ -188,11 +189,12 @@ static int print_new(struct watch *watch)
 	do {
 		error = link_alerts(watch->link, watch->next, on_record, watch);
 		ret = tell_queued(watch);
-		if (error && error != -ECANCELED)
+		if (error && error != -ECANCELED && error != -EAGAIN)
 			return failed(watch, error, "cannot read the alerts");
 		if (ret)
 			return failed(watch, ret, "cannot tell an alert");
-	} while (error && !is_satisfied(watch));
+	} while (error == -ECANCELED && !is_satisfied(watch));
+	cmd_put_off(watch->link, error, &watch->is_put_off);
 	ret = watching_tick(&watch->watching);
 	return ret ? failed(watch, ret, "cannot ask for the armed profiles") : 0;
 }
@@ -207,6 +209,8 @@ static int wait_bell(struct watch *watch, struct pollfd fds[2],
 
 	if (watch->duration_ns && now_ns >= end_ns)
 		return 0;
+	if (watch->is_put_off && wait_ns > NSEC_PER_SEC)
+		wait_ns = NSEC_PER_SEC;
 	if (watch->duration_ns && end_ns - now_ns < wait_ns)
 		wait_ns = end_ns - now_ns;
 	poll(fds, 2, (int)((wait_ns + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC));

@@ -73,23 +73,23 @@ static int print_level(const struct known_profile *profile, const struct known_t
 	return flush();
 }
 
-/* A module that knows no profiles has none. */
-static int without_profiles(int error)
+/* A module that knows no profiles has none; what it cannot tell just now, it is asked again. */
+static int optional(int error)
 {
-	return error == -EOPNOTSUPP ? 0 : error;
+	return error == -EOPNOTSUPP || error == -EAGAIN ? 0 : error;
 }
 
 static int refresh(struct watching *watching, uint64_t now_ns)
 {
 	watching->refreshed_ns = now_ns;
-	return without_profiles(known_refresh(&watching->known, watching->link));
+	return optional(known_refresh(&watching->known, watching->link));
 }
 
 static int look(struct watching *watching, uint64_t now_ns)
 {
 	watching->looked_ns = now_ns;
-	return without_profiles(known_look(&watching->known, watching->link, clock_wall_ns(),
-					   print_level, watching));
+	return optional(known_look(&watching->known, watching->link, clock_wall_ns(),
+				   print_level, watching));
 }
 
 static int print_folded(struct watching *watching, uint64_t now_ns)

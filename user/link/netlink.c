@@ -17,9 +17,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* Dumps are started over so often when their content keeps changing. */
-#define DUMP_TRIES 20
+/*
+ * While the kernel has no memory for an answer or an order we come again: with an
+ * order after so many naps, each twice as long as the last, with a dump after one.
+ */
+enum { SHORTAGE_TRIES = 6, SHORTAGE_NAP_US = 10000 };
 
 struct exchange {
 	struct link *link;
@@ -174,7 +178,7 @@ static int receive(struct link *link, struct exchange *exchange)
 		if (ret >= 0 || exchange->is_done)
 			continue;
 		nl_cb_put(cb);
-		return netlink_error(link, -EIO,
+		return netlink_error(link, ret == -NLE_NOMEM ? -ENOBUFS : -EIO,
 				     "cannot read the module's answer: %s",
 				     nl_geterror(ret));
 	}
@@ -184,26 +188,53 @@ static int receive(struct link *link, struct exchange *exchange)
 	return exchange->fn_error;
 }
 
-int netlink_exchange(struct link *link, struct nl_msg *msg, netlink_fn fn,
-		     void *arg)
+static int exchange_once(struct exchange *exchange, struct nl_msg *msg)
 {
-	struct exchange exchange = { .link = link, .fn = fn, .arg = arg };
+	struct link *link = exchange->link;
 	int ret;
 
 	link->error[0] = '\0';
+	nlmsg_hdr(msg)->nlmsg_seq = NL_AUTO_SEQ;
 	ret = nl_send_auto(link->socket, msg);
-	exchange.seq = nlmsg_hdr(msg)->nlmsg_seq;
-	nlmsg_free(msg);
+	exchange->seq = nlmsg_hdr(msg)->nlmsg_seq;
+	exchange->is_done = false;
+	exchange->is_interrupted = false;
+	exchange->error = 0;
+	exchange->fn_error = 0;
 	if (ret < 0)
-		return netlink_error(link, -EIO, "cannot ask the module: %s",
-				     nl_geterror(ret));
-	ret = receive(link, &exchange);
+		return netlink_error(link, ret == -NLE_NOMEM ? -ENOBUFS : -EIO,
+				     "cannot ask the module: %s", nl_geterror(ret));
+	ret = receive(link, exchange);
 	if (ret && !link->error[0])
 		netlink_error(link, ret, "%s", strerror(-ret));
-	if (!ret && exchange.is_interrupted)
+	if (!ret && exchange->is_interrupted)
 		return netlink_error(link, -EAGAIN,
 				     "the module's state changed while it was read");
-	return ret;
+	/* Ours is of this program. */
+	return ret == -ENOMEM && exchange->error ? -ENOBUFS : ret;
+}
+
+int netlink_exchange(struct link *link, struct nl_msg *msg, netlink_fn fn,
+		     void *arg)
+{
+	bool is_dump = (nlmsg_hdr(msg)->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
+	struct exchange exchange = { .link = link, .fn = fn, .arg = arg };
+	int ret;
+
+	for (int i = 0; i < SHORTAGE_TRIES; i++) {
+		if (i)
+			usleep(SHORTAGE_NAP_US << (i - 1));
+		ret = exchange_once(&exchange, msg);
+		/* Without an answer, an order may have been carried out. */
+		if (is_dump || ret != -ENOBUFS || !exchange.error)
+			break;
+	}
+	nlmsg_free(msg);
+	/* Busy is the dump before, whose rest was not read for want of memory. */
+	if (!is_dump || (ret != -ENOBUFS && ret != -EBUSY))
+		return ret;
+	usleep(SHORTAGE_NAP_US);
+	return -EAGAIN;
 }
 
 static int add_element(struct nlattr *attrs, int len, void *arg)
@@ -258,7 +289,7 @@ int netlink_dump(struct link *link,
 {
 	int ret = -EAGAIN;
 
-	for (int i = 0; i < DUMP_TRIES && ret == -EAGAIN; i++) {
+	for (int i = 0; i < NETLINK_DUMP_TRIES && ret == -EAGAIN; i++) {
 		struct nl_msg *msg = request(link, id);
 
 		if (!msg)
