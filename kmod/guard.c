@@ -2,6 +2,7 @@
 
 #include "guard.h"
 
+#include "alert.h"
 #include "compat.h"
 #include "guarded.h"
 #include "image.h"
@@ -66,7 +67,7 @@ static void check(struct pguard_task *state, struct pguard_inference *inference,
 	elapsed = pguard_clock_ns(ticks);
 	limit = pguard_inference_limit(inference, elapsed);
 	if (unlikely(limit && elapsed > limit))
-		pguard_guarded_late(state, regs, elapsed);
+		pguard_alert_late(state, regs, elapsed);
 }
 
 static void see_to(struct pguard_task *state, enum pguard_meeting meeting)

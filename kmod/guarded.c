@@ -2,10 +2,9 @@
 
 #include "guarded.h"
 
+#include "alert.h"
 #include "compat.h"
 #include "inference.h"
-#include "record.h"
-#include "stack.h"
 #include "stream.h"
 #include "telling.h"
 #include "unit.h"
@@ -243,22 +242,6 @@ static void stream_unit(struct pguard_task *state, const struct pguard_inference
 			  about, elapsed);
 }
 
-/* Tell one of the units that fit no type, now and then.  Whether it was. */
-static bool tell_novel(struct pguard_task *state, u64 word, const struct pguard_account *account)
-{
-	struct pguard_record *record;
-
-	if (!__ratelimit(&state->image->target->novel_limit))
-		return false;
-	record = pguard_unit_record(state, word >> PGUARD_PHASE_SHIFT,
-				    PERFGUARD_RECORD_KIND_NOVEL, 0, GFP_NOWAIT);
-	if (!record)
-		return true;
-	record->account = *account;
-	pguard_ring_add(&pguard_alerts, record);
-	return true;
-}
-
 /* Judge and count the unit that runs, and end it.  Whether it was told, or late. */
 static bool unit_judge(struct pguard_task *state, struct pguard_inference *inference,
 		       const struct moment *end)
@@ -285,7 +268,7 @@ static bool unit_judge(struct pguard_task *state, struct pguard_inference *infer
 	unit_count(state, inference, &account, is_late, is_novel);
 	stream_unit(state, inference, elapsed, is_novel ? UNIT_IS_NOVEL : 0);
 	if (likely(!is_late))
-		return unlikely(is_novel) && tell_novel(state, word, &account);
+		return unlikely(is_novel) && pguard_alert_novel(state, word, &account);
 	atomic64_inc(&state->image->target->late);
 	pguard_unit_tell_end(state, word, &account);
 	return true;
@@ -477,54 +460,4 @@ void pguard_guarded_event_site(struct pguard_task *state, u64 now)
 	/* The new unit's handlers take it for theirs, since it is in none of its time. */
 	if (unlikely(ticks))
 		pguard_unit_count_checks(inference->profile, -ticks);
-}
-
-static void tell_late(struct pguard_task *state, u64 word, const struct pt_regs *regs,
-		      u64 elapsed)
-{
-	struct pguard_record *record;
-
-	record = pguard_unit_record(state, word >> PGUARD_PHASE_SHIFT,
-				    PERFGUARD_RECORD_KIND_LATE, PERFGUARD_FOUND_BY_GUARD,
-				    GFP_KERNEL);
-	if (!record)
-		return;
-	record->account.elapsed = elapsed;
-	if (word & PGUARD_PHASE_MARKED)
-		pguard_account_current(&state->mark, elapsed, &record->account);
-	record->stack = pguard_stack_self(state, regs);
-	spin_lock(&state->lock);
-	pguard_ring_add(&pguard_alerts, record);
-	spin_unlock(&state->lock);
-}
-
-/**
- * pguard_guarded_late() - a guard found that the unit is late
- * @state: of current, in a unit that was not told yet
- * @regs: current's user registers
- * @elapsed: its time, ns
- *
- * If the watch comes first, it tells it.
- *
- * Context: current, may sleep.
- */
-void pguard_guarded_late(struct pguard_task *state, const struct pt_regs *regs, u64 elapsed)
-{
-	u64 word = READ_ONCE(state->unit);
-	struct pguard_telling telling;
-
-	/* What is held back is counted at the unit's end. */
-	if (!pguard_telling_may(state->image->target)) {
-		pguard_task_inference(state)->is_quiet = true;
-		return;
-	}
-	if (cmpxchg(&state->unit, word,
-		    word | PGUARD_PHASE_LATE | PGUARD_PHASE_GUARD) != word)
-		return;
-	pguard_telling_begin(&telling);
-	tell_late(state, word, regs, elapsed);
-	pguard_telling_end(&telling, state->image->target);
-	/* It is in the handler's time, too, which is not the unit's. */
-	pguard_unit_count_checks(pguard_task_inference(state)->profile,
-				 telling.begun - pguard_clock());
 }

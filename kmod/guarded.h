@@ -21,7 +21,6 @@
 #include "task.h"
 #include "unit.h"
 
-struct pt_regs;
 
 /* What becomes of a call at a boundary: what its return means. */
 enum pguard_guarded_call {
@@ -39,7 +38,6 @@ void pguard_guarded_forget(struct pguard_task *state);
 void pguard_guarded_event_call(struct pguard_task *state);
 void pguard_guarded_event_site(struct pguard_task *state, u64 now);
 void pguard_guarded_count_longer(const struct pguard_profile *profile, u64 ticks);
-void pguard_guarded_late(struct pguard_task *state, const struct pt_regs *regs, u64 elapsed);
 
 /*
  * Was what ran no unit, for no event began in it?  It only brought the rest of what was
