@@ -34,6 +34,7 @@ struct pguard_mapping_search {
 	 * to say nothing new.
 	 */
 	u8 blocks[NR_BLOCKS];
+	struct pguard_mappings *known;	/* referenced; found again as they were, or NULL */
 	u32 nr;
 	u32 nr_hit;
 	struct exec_range ranges[];	/* by address */
@@ -93,6 +94,7 @@ struct pguard_mapping_search *pguard_mapping_search_begin(struct mm_struct *mm)
 	search = kvmalloc(struct_size(search, ranges, max), QUIET);
 	if (!search)
 		return NULL;
+	search->known = NULL;
 	search->nr = 0;
 	search->nr_hit = 0;
 	for_each_vma(vmi, vma) {
@@ -123,14 +125,21 @@ static struct exec_range *range_find(struct pguard_mapping_search *search, u64 w
 	return NULL;
 }
 
+static void range_hit(struct pguard_mapping_search *search, struct exec_range *range)
+{
+	if (range->hit)
+		return;
+	range->hit = true;
+	search->nr_hit++;
+}
+
 static void word_add(struct pguard_mapping_search *search, u64 word)
 {
 	struct exec_range *range = range_find(search, word);
 
 	if (!range || range->hit)
 		return;
-	range->hit = true;
-	search->nr_hit++;
+	range_hit(search, range);
 	blocks_fill(search);
 }
 
@@ -149,25 +158,11 @@ void pguard_mapping_search_words(struct pguard_mapping_search *search, const u64
 			word_add(search, *words);
 }
 
-/**
- * pguard_mapping_search_known() - as if words pointed into mappings found before
- *
- * Context: any.
- */
-void pguard_mapping_search_known(struct pguard_mapping_search *search,
-				 const struct pguard_mapping *known, u32 nr)
+/* All but the path, which does not change without the rest. */
+static void mapping_set(struct pguard_mapping *mapping, const struct vm_area_struct *vma)
 {
-	u32 i;
-
-	for (i = 0; i < nr; i++)
-		word_add(search, known[i].start);
-}
-
-static void mapping_set(struct pguard_mapping *mapping, const struct vm_area_struct *vma,
-			char *buf)
-{
-	char *path;
-
+	/* What lies between the fields is compared, too. */
+	memset(mapping, 0, sizeof(*mapping));
 	mapping->start = vma->vm_start;
 	mapping->end = vma->vm_end;
 	mapping->offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
@@ -175,57 +170,118 @@ static void mapping_set(struct pguard_mapping *mapping, const struct vm_area_str
 		return;
 	mapping->inode = file_inode(vma->vm_file)->i_ino;
 	mapping->dev = new_encode_dev(file_inode(vma->vm_file)->i_sb->s_dev);
-	path = file_path(vma->vm_file, buf, PATH_MAX);
-	if (!IS_ERR(path))
-		mapping->path = kstrdup(path, QUIET);
+}
+
+static bool is_same(const struct pguard_mapping *a, const struct pguard_mapping *b)
+{
+	return !memcmp(a, b, offsetof(struct pguard_mapping, path));
 }
 
 /**
- * pguard_mapping_search_end() - tell what was found, by address
+ * pguard_mapping_search_known() - as if words pointed into mappings found before
+ * @known: referenced by the caller, and by the search if they are all there still
  *
- * Context: may sleep.
- * Return: for pguard_mapping_free(); NULL and none for want of memory.
+ * Context: any.
  */
-struct pguard_mapping *pguard_mapping_search_end(struct pguard_mapping_search *search,
-						 u32 *ret_nr)
+void pguard_mapping_search_known(struct pguard_mapping_search *search,
+				 struct pguard_mappings *known)
 {
-	struct pguard_mapping *mappings = kvcalloc(search->nr_hit, sizeof(*mappings), QUIET);
-	char *buf = kmalloc(PATH_MAX, QUIET);
-	u32 nr = 0, i;
+	struct pguard_mapping now;
+	struct exec_range *range;
+	bool are_same = true;
+	u32 i;
+
+	for (i = 0; i < known->nr; i++) {
+		range = range_find(search, known->list[i].start);
+		if (!range) {
+			are_same = false;
+			continue;
+		}
+		range_hit(search, range);
+		mapping_set(&now, range->vma);
+		are_same = are_same && is_same(&now, &known->list[i]);
+	}
+	blocks_fill(search);
+	if (are_same)
+		search->known = pguard_mappings_get(known);
+}
+
+static struct pguard_mappings *mappings_make(const struct pguard_mapping_search *search)
+{
+	struct pguard_mappings *mappings = kvzalloc(struct_size(mappings, list, search->nr_hit),
+						    QUIET);
+	char *buf = kmalloc(PATH_MAX, QUIET), *path;
+	struct pguard_mapping *mapping;
+	const struct exec_range *range;
 
 	if (!mappings || !buf) {
 		kvfree(mappings);
 		mappings = NULL;
 		goto out_free;
 	}
-	for (i = 0; i < search->nr; i++)
-		if (search->ranges[i].hit)
-			mapping_set(&mappings[nr++], search->ranges[i].vma, buf);
+	refcount_set(&mappings->refs, 1);
+	for (range = search->ranges; range < search->ranges + search->nr; range++) {
+		if (!range->hit)
+			continue;
+		mapping = &mappings->list[mappings->nr++];
+		mapping_set(mapping, range->vma);
+		path = range->vma->vm_file ? file_path(range->vma->vm_file, buf, PATH_MAX) : NULL;
+		if (!IS_ERR_OR_NULL(path))
+			mapping->path = kstrdup(path, QUIET);
+	}
 out_free:
 	kfree(buf);
-	kvfree(search);
-	*ret_nr = nr;
 	return mappings;
 }
 
-/* A mapping's file does not change without the rest.  Context: any. */
-bool pguard_mapping_are_same(const struct pguard_mapping *a, const struct pguard_mapping *b,
-			     u32 nr)
+/**
+ * pguard_mapping_search_end() - tell what was found
+ *
+ * Context: may sleep.
+ * Return: for pguard_mappings_put(): those that were known, if there are no others; NULL for
+ * want of memory.
+ */
+struct pguard_mappings *pguard_mapping_search_end(struct pguard_mapping_search *search)
+{
+	struct pguard_mappings *mappings = search->known;
+
+	if (!mappings || mappings->nr != search->nr_hit) {
+		pguard_mappings_put(mappings);
+		mappings = mappings_make(search);
+	}
+	kvfree(search);
+	return mappings;
+}
+
+/* Context: any. */
+bool pguard_mappings_are_same(const struct pguard_mappings *a, const struct pguard_mappings *b)
 {
 	u32 i;
 
-	for (i = 0; i < nr; i++)
-		if (memcmp(&a[i], &b[i], offsetof(struct pguard_mapping, path)))
+	if (!a || !b || a->nr != b->nr)
+		return a == b;
+	for (i = 0; i < a->nr; i++)
+		if (!is_same(&a->list[i], &b->list[i]))
 			return false;
 	return true;
 }
 
+/* Context: any.  Return: @mappings, which may be NULL. */
+struct pguard_mappings *pguard_mappings_get(struct pguard_mappings *mappings)
+{
+	if (mappings)
+		refcount_inc(&mappings->refs);
+	return mappings;
+}
+
 /* Context: may sleep (kvfree). */
-void pguard_mapping_free(struct pguard_mapping *mappings, u32 nr)
+void pguard_mappings_put(struct pguard_mappings *mappings)
 {
 	u32 i;
 
-	for (i = 0; i < nr; i++)
-		kfree(mappings[i].path);
+	if (!mappings || !refcount_dec_and_test(&mappings->refs))
+		return;
+	for (i = 0; i < mappings->nr; i++)
+		kfree(mappings->list[i].path);
 	kvfree(mappings);
 }

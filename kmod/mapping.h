@@ -3,6 +3,7 @@
 #ifndef _PGUARD_MAPPING_H
 #define _PGUARD_MAPPING_H
 
+#include <linux/refcount.h>
 #include <linux/types.h>
 
 struct mm_struct;
@@ -17,16 +18,25 @@ struct pguard_mapping {
 	char *path;	/* NULL without a file */
 };
 
+/**
+ * struct pguard_mappings - those of a stack, by address
+ * @refs: of the stacks that have them; they do not change
+ */
+struct pguard_mappings {
+	refcount_t refs;
+	u32 nr;
+	struct pguard_mapping list[];
+};
+
 bool pguard_mapping_lock(struct mm_struct *mm);
 struct pguard_mapping_search *pguard_mapping_search_begin(struct mm_struct *mm);
 void pguard_mapping_search_words(struct pguard_mapping_search *search, const u64 *words,
 				 size_t nr);
 void pguard_mapping_search_known(struct pguard_mapping_search *search,
-				 const struct pguard_mapping *known, u32 nr);
-struct pguard_mapping *pguard_mapping_search_end(struct pguard_mapping_search *search,
-						 u32 *ret_nr);
-bool pguard_mapping_are_same(const struct pguard_mapping *a, const struct pguard_mapping *b,
-			     u32 nr);
-void pguard_mapping_free(struct pguard_mapping *mappings, u32 nr);
+				 struct pguard_mappings *known);
+struct pguard_mappings *pguard_mapping_search_end(struct pguard_mapping_search *search);
+bool pguard_mappings_are_same(const struct pguard_mappings *a, const struct pguard_mappings *b);
+struct pguard_mappings *pguard_mappings_get(struct pguard_mappings *mappings);
+void pguard_mappings_put(struct pguard_mappings *mappings);
 
 #endif /* _PGUARD_MAPPING_H */

@@ -111,8 +111,8 @@ static u32 search_kept(struct pguard_mapping_search *search, struct pguard_task 
 	spin_lock(&state->lock);
 	late = READ_ONCE(state->lateness);
 	outer = late ? outer_find(late->samples.first, 0) : NULL;
-	if (outer && outer->nr_mappings) {
-		pguard_mapping_search_known(search, outer->mappings, outer->nr_mappings);
+	if (outer && outer->mappings) {
+		pguard_mapping_search_known(search, outer->mappings);
 		size -= nr_common(stack, outer);
 	}
 	spin_unlock(&state->lock);
@@ -133,8 +133,7 @@ static void stack_add_mappings(struct pguard_stack *stack, struct mm_struct *mm,
 		size = search_kept(search, state, stack);
 		pguard_mapping_search_words(search, &stack->regs[PGUARD_STACK_REG_RIP], 1);
 		pguard_mapping_search_words(search, (u64 *)stack->bytes, size / sizeof(u64));
-		stack->mappings = pguard_mapping_search_end(search, &stack->nr_mappings);
-		stack->has_mappings = true;
+		stack->mappings = pguard_mapping_search_end(search);
 	}
 	mmap_read_unlock(mm);
 }
@@ -261,13 +260,10 @@ static struct pguard_stack *stack_shrink(struct pguard_stack *stack,
 	memcpy(ret->bytes, stack->bytes, own);
 	ret->nr_own = own;
 	ret->outer = outer;
-	ret->has_mappings = stack->nr_mappings != outer->nr_mappings ||
-			    !pguard_mapping_are_same(stack->mappings, outer->mappings,
-						     stack->nr_mappings);
-	if (ret->has_mappings)
-		stack->has_mappings = false;
+	if (pguard_mappings_are_same(stack->mappings, outer->mappings))
+		ret->mappings = pguard_mappings_get(outer->mappings);
 	else
-		ret->mappings = outer->mappings;
+		ret->mappings = pguard_mappings_get(stack->mappings);
 	stack->next = NULL;
 	return ret;
 }
@@ -321,8 +317,7 @@ void pguard_stack_free(struct pguard_stack *list)
 
 	while ((stack = list)) {
 		list = stack->next;
-		if (stack->has_mappings)
-			pguard_mapping_free(stack->mappings, stack->nr_mappings);
+		pguard_mappings_put(stack->mappings);
 		kvfree(stack);
 	}
 }
@@ -352,15 +347,22 @@ void pguard_stack_bury_wait(void)
 	flush_work(&burial);
 }
 
+/* Does it share its mappings with the stack that it builds on? */
+static bool has_others_mappings(const struct pguard_stack *stack)
+{
+	return stack->outer && stack->outer->mappings == stack->mappings;
+}
+
 /* Memory that a stack and those behind it take, about. */
 size_t pguard_stack_footprint(const struct pguard_stack *list)
 {
 	const struct pguard_stack *stack;
 	size_t bytes = 0;
 
-	for (stack = list; stack; stack = stack->next)
-		bytes += struct_size(stack, bytes, stack->nr_own) +
-			 stack->has_mappings * stack->nr_mappings *
-			 (sizeof(*stack->mappings) + 64);
+	for (stack = list; stack; stack = stack->next) {
+		bytes += struct_size(stack, bytes, stack->nr_own);
+		if (stack->mappings && !has_others_mappings(stack))
+			bytes += stack->mappings->nr * (sizeof(stack->mappings->list[0]) + 64);
+	}
 	return bytes;
 }

@@ -50,7 +50,7 @@ enum {
  * @size: bytes copied
  * @full_size: bytes there were
  * @nr_own: bytes in @bytes; the others are the last ones of @outer
- * @has_mappings: @mappings are its own, not those of @outer
+ * @mappings: referenced; NULL for want of memory
  * @outer: of the same thread, before it in the list, and all its bytes its own;
  *	NULL if all bytes are own
  */
@@ -67,9 +67,7 @@ struct pguard_stack {
 	u32 full_size;
 	u32 size;
 	u32 nr_own;
-	u32 nr_mappings;
-	bool has_mappings;
-	struct pguard_mapping *mappings;
+	struct pguard_mappings *mappings;
 	const struct pguard_stack *outer;
 	u8 bytes[];
 };
