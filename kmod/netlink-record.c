@@ -193,7 +193,7 @@ static int fill_stack_part(struct sk_buff *skb, const struct pguard_stack *stack
 		return fill_stack(skb, stack);
 	if (args[ARG_STAGE] == STAGE_CHUNKS)
 		return fill_chunk(skb, stack, &args[ARG_INDEX]);
-	ret = fill_mapping(skb, &stack->mappings[args[ARG_INDEX]]);
+	ret = fill_mapping(skb, &stack->mappings->list[args[ARG_INDEX]]);
 	args[ARG_INDEX] += !ret;
 	return ret;
 }
@@ -222,7 +222,7 @@ static bool stage_done(const struct pguard_stack *stack, const long *args)
 {
 	switch (args[ARG_STAGE]) {
 	case STAGE_MAPPINGS:
-		return args[ARG_INDEX] >= stack->nr_mappings;
+		return !stack->mappings || args[ARG_INDEX] >= stack->mappings->nr;
 	case STAGE_CHUNKS:
 		return args[ARG_INDEX] >= stack->size;
 	}
@@ -349,6 +349,12 @@ int pguard_record_dump_done(struct netlink_callback *cb)
 }
 
 static u64 next_bell = 1;	/* bell_work's own */
+static u64 unheard;		/* of records before this one nobody hears any more */
+
+static bool has_listeners(void)
+{
+	return genl_has_listeners(&pguard_nl_family, &init_net, PGUARD_NL_MCGRP_ALERTS);
+}
 
 static void bell_send(const struct pguard_record *record)
 {
@@ -371,9 +377,10 @@ static void bell_work(struct work_struct *work)
 {
 	struct pguard_record *record;
 
+	next_bell = max(next_bell, READ_ONCE(unheard));
 	while ((record = pguard_ring_get(&pguard_alerts, next_bell))) {
 		/* Else the ring has it. */
-		if (genl_has_listeners(&pguard_nl_family, &init_net, PGUARD_NL_MCGRP_ALERTS))
+		if (has_listeners())
 			bell_send(record);
 		next_bell = record->seq + 1;
 		pguard_record_put(record);
@@ -385,11 +392,20 @@ static DECLARE_WORK(bell, bell_work);
 /**
  * pguard_record_ring_bell() - an alert was added
  *
+ * Without listeners no worker is woken for it, which takes as much as eight hits.  Who begins to
+ * listen just then may miss the bell, but not the record.
+ *
  * Context: any.
  */
 void pguard_record_ring_bell(void)
 {
-	queue_work(system_unbound_wq, &bell);
+	/* Before it is asked who listens: a record that comes after it is heard. */
+	u64 next = READ_ONCE(pguard_alerts.next_seq);
+
+	if (has_listeners())
+		queue_work(system_unbound_wq, &bell);
+	else
+		WRITE_ONCE(unheard, next);
 }
 
 void pguard_record_silence(void)

@@ -148,7 +148,8 @@ def hooks(kernel, figures):
         rows.append([what, number(figures[base]) if base else "", f"+{number(value)}"])
     rows += [[what, "", f"+{number(figures[name])}"] for what, name in ALERTS]
     return section(f"Boundaries, bystanders and alerts, Linux {kernel}",
-                   ["Entry and return of a call together."], ["", "bare", "added"], rows)
+                   ["Entry and return of a call together; of the alerts, while nobody listens."],
+                   ["", "bare", "added"], rows)
 
 
 def stacks(kernel, figures):
@@ -157,7 +158,7 @@ def stacks(kernel, figures):
     return section(f"Late units by the depth of their stack, Linux {kernel}",
                    ["The hit that finds a unit late, and each stack that is taken while it stays "
                     "late, with the watch that asks for it and the further alerts; in a program "
-                    "with few mappings."], ["KiB of stack", "found", "each stack after that"], rows)
+                    "with few mappings, while somebody listens to alerts."], ["KiB of stack", "found", "each stack after that"], rows)
 
 
 def walks(kernel, figures):
