@@ -38,8 +38,7 @@ bare:
 
 # What guarding costs, beside bpftrace, perf and SystemTap; PART and KERNEL choose.
 bench: all vm-programs paper-programs $(BUILD)/tests/bench/units $(BUILD)/tests/bench/arming \
-		$(BUILD)/tests/bench/memory $(BUILD)/tests/bench/naming $(BUILD)/tests/bench/scale \
-		$(BUILD)/tests/bench/stacks
+		$(BUILD)/tests/bench/memory $(BUILD)/tests/bench/naming $(BUILD)/tests/bench/scale
 	$(Q)scripts/setup --bench
 	$(Q)for kernel in $(if $(filter-out file,$(origin KERNEL)),$(KERNEL),6.1 6.12); do \
 		$(MAKE) --no-print-directory -s bare KERNEL=$$kernel || exit; \

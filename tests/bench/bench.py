@@ -43,7 +43,7 @@ VM_SECONDS = 900
 # Programs that measure themselves, a guest's one after the other; memory while none is left over.
 FIGURES = [["tests/bench/memory"], ["tests/vm/cost"], ["tests/vm/hits", "BARE"],
            ["tests/eval/paper-walk"], ["tests/eval/paper-cost", "BARE"],
-           ["tests/bench/stacks"], ["tests/bench/arming", "BARE"], ["tests/bench/naming"],
+           ["tests/vm/stacks"], ["tests/bench/arming", "BARE"], ["tests/bench/naming"],
            ["tests/bench/scale"]]
 
 

@@ -15,11 +15,11 @@ VM_SITES := $(filter $(BUILD)/user/base/% $(BUILD)/user/binary/%,$(OBJ))
 $(BUILD)/tests/vm/sites: VM_OBJ = $(VM_SITES)
 $(BUILD)/tests/vm/sites: $(VM_SITES)
 
-# It guards itself.
-VM_HITS := $(VM_OBJ) $(BUILD)/tests/bench/self.o
-$(BUILD)/tests/vm/hits: VM_OBJ = $(VM_HITS)
-$(BUILD)/tests/vm/hits: CPPFLAGS += -Itests/bench
-$(BUILD)/tests/vm/hits: $(VM_HITS)
+# They guard themselves.
+VM_SELF := $(VM_OBJ) $(BUILD)/tests/bench/self.o
+$(BUILD)/tests/vm/hits $(BUILD)/tests/vm/stacks: VM_OBJ = $(VM_SELF)
+$(BUILD)/tests/vm/hits $(BUILD)/tests/vm/stacks: CPPFLAGS += -Itests/bench
+$(BUILD)/tests/vm/hits $(BUILD)/tests/vm/stacks: $(VM_SELF)
 
 # As real programs come: stripped, without frame pointers, with exported names.
 VM_VICTIMS := $(addprefix $(BUILD)/tests/vm/,busy guarded scripted victim)

@@ -262,6 +262,8 @@ def watch_a_profile():
     since = [line for line in watch.lines()[before:]
              if line["kind"] == "late" and line["type"] == slow and
              line["elapsed_ns"] < FAR_OUT * levels[0]["level_ns"]]
+    for line in since[:3]:
+        note(f"{ {name: line[name] for name in ('seq', 'unit', 'elapsed_ns', 'found_by')} }")
     ok(not since, "its late units are not told singly any more")
     end = time.monotonic() + 30
     while len(levels) < 2 and time.monotonic() < end:
