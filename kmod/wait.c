@@ -118,9 +118,9 @@ static u32 guarded_begin(struct pguard_task *state, bool may_sleep)
 	}
 }
 
-/* The common part of both ways in.  True if the return is of interest. */
-static __always_inline bool wait_begin(struct pguard_task *state,
-				       const struct pt_regs *regs, bool may_sleep)
+/* The common part of both ways in, the long one.  True if the return is of interest. */
+static noinline bool wait_begin(struct pguard_task *state, const struct pt_regs *regs,
+				bool may_sleep)
 {
 	u64 begun = pguard_clock();
 	struct pguard_place *place;
@@ -227,8 +227,8 @@ static __always_inline bool wait_starts_unit(u32 syscall, long ret)
 	return true;
 }
 
-/* The common part of both ways out. */
-static __always_inline void wait_finish(struct pguard_task *state, long ret, bool may_sleep)
+/* The common part of both ways out, the long one. */
+static noinline void wait_finish(struct pguard_task *state, long ret, bool may_sleep)
 {
 	u32 follow = state->follow;
 
