@@ -7,7 +7,6 @@
 #include "alert.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include <linux/perfguard.h>
@@ -16,69 +15,18 @@
 #include "base/duration.h"
 #include "base/slice.h"
 #include "base/syscall.h"
+#include "paragraph.h"
 #include "text.h"
 
 enum {
-	COLUMNS = 79,
-	INDENT = 12, /* of what stands behind a heading */
 	MAX_NAME = 44, /* columns of a function */
 	MAX_SHORT_NAME = 28, /* where two stand in a line */
 	MAX_STEPS = 12, /* of the path */
 	INNER_STEPS = 2, /* inside of system libraries, at its end */
 	OUTER_STEPS = 2, /* that stay where it is cut */
 	MAX_PARTS = 3, /* of the reason */
-	LINE_MAX_BYTES = 512,
+	LINE_MAX_BYTES = PARAGRAPH_MAX,
 };
-
-/* A line begins with a heading, which is not repeated. */
-static void heading(FILE *file, const char *name)
-{
-	fprintf(file, "  %-*s", INDENT - 2, name);
-}
-
-/*
- * Print @text behind a heading, broken at spaces so that it fits the columns.
- * What we do not control may hold anything.
- */
-static void paragraph(FILE *file, const char *name, const char *text)
-{
-	size_t room = COLUMNS - INDENT;
-
-	while (*text) {
-		size_t len = strlen(text), cut = len;
-		char line[LINE_MAX_BYTES];
-
-		if (len > room) {
-			cut = room;
-			while (cut && text[cut] != ' ')
-				cut--;
-			if (!cut)
-				cut = strcspn(text, " ");
-		}
-		if (cut >= sizeof(line))
-			cut = sizeof(line) - 1;
-		memcpy(line, text, cut);
-		line[cut] = '\0';
-		heading(file, name);
-		text_safe(file, line);
-		fputc('\n', file);
-		name = "";
-		text += cut;
-		text += strspn(text, " ");
-	}
-}
-
-__attribute__((format(printf, 3, 4)))
-static void line(FILE *file, const char *name, const char *format, ...)
-{
-	char text[LINE_MAX_BYTES];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	paragraph(file, name, text);
-}
 
 /* "function", or "module+0x12" where it has no name, cut to @max columns. */
 static char *label(const struct hotpath_place *place, size_t max, char text[LINE_MAX_BYTES])
@@ -139,7 +87,7 @@ static void print_type(FILE *file, const struct alert *alert)
 	if (!record->profile_id)
 		return;
 	if (!type || (!alert->nr_met && record->kind == PERFGUARD_RECORD_KIND_LATE)) {
-		line(file, "type", "not known yet: it has met no guard, and has the largest limit "
+		paragraph_format(file, "type", "not known yet: it has met no guard, and has the largest limit "
 				   "of all types");
 		return;
 	}
@@ -149,10 +97,10 @@ static void print_type(FILE *file, const struct alert *alert)
 	if (len < sizeof(text))
 		snprintf(text + len, sizeof(text) - len, ", %s%s", sureness(record),
 			 record->is_novel ? ": it fits no type, this is the closest" : "");
-	paragraph(file, "type", text);
+	paragraph_print(file, "type", text);
 	if (type->usual_ns < 1)
 		return;
-	line(file, "usual", "%s for this type: it takes %s times that%s",
+	paragraph_format(file, "usual", "%s for this type: it takes %s times that%s",
 	     duration_format((uint64_t)type->usual_ns, usual),
 	     times((double)record->account.elapsed_ns / type->usual_ns, factor),
 	     type->is_rough ? "; its limit is a rough one, from few units" : "");
@@ -195,24 +143,24 @@ static void print_where(FILE *file, const struct alert *alert)
 	char name[LINE_MAX_BYTES], caller[LINE_MAX_BYTES], observed[DURATION_TEXT_MAX];
 
 	if (!hotpath->nr_functions) {
-		line(file, "where", "not known: no stack was taken%s",
+		paragraph_format(file, "where", "not known: no stack was taken%s",
 		     alert->record->kind == PERFGUARD_RECORD_KIND_LATE ? " yet" : " in time");
 		return;
 	}
 	first = &hotpath->functions[0];
 	duration_format(hotpath->ns, observed);
 	if (hotpath->nr_stacks == 1)
-		line(file, "where", "%s when it was seen (one stack so far)",
+		paragraph_format(file, "where", "%s when it was seen (one stack so far)",
 		     first_name(hotpath, name));
 	else if (focus)
-		line(file, "where", "%s and below, %.0f %% of the %s seen (%" PRIu32
+		paragraph_format(file, "where", "%s and below, %.0f %% of the %s seen (%" PRIu32
 		     " stacks); most of it in %s (%.0f %%)",
 		     label(&focus->place, MAX_NAME, caller),
 		     100 * hotpath_share(hotpath, focus->ns), observed, hotpath->nr_stacks,
 		     label(&first->place, MAX_NAME, name),
 		     100 * hotpath_share(hotpath, first->own_ns));
 	else
-		line(file, "where", "%s, %.0f %% of the %s seen (%" PRIu32 " stacks)",
+		paragraph_format(file, "where", "%s, %.0f %% of the %s seen (%" PRIu32 " stacks)",
 		     first_name(hotpath, name), 100 * hotpath_share(hotpath, first->own_ns),
 		     observed, hotpath->nr_stacks);
 }
@@ -230,13 +178,13 @@ static void print_met(FILE *file, const struct alert *alert, const char *name)
 
 		label(&place, MAX_NAME, text);
 		if (!context->is_known)
-			line(file, name, "ran %s where training never saw it", text);
+			paragraph_format(file, name, "ran %s where training never saw it", text);
 		else if (!context->visits)
-			line(file, name, "ran %s, which this type never does", text);
+			paragraph_format(file, name, "ran %s, which this type never does", text);
 		else if (reason_usual(context) < 0.05)
-			line(file, name, "ran %s, which this type hardly ever does", text);
+			paragraph_format(file, name, "ran %s, which this type hardly ever does", text);
 		else
-			line(file, name, "ran %s %" PRIu32 "%s times, usually %.3g", text,
+			paragraph_format(file, name, "ran %s %" PRIu32 "%s times, usually %.3g", text,
 			     context->hits, more, reason_usual(context));
 		name = "";
 	}
@@ -249,7 +197,7 @@ static void print_why(FILE *file, const struct alert *alert)
 	const char *name = "why";
 
 	for (uint32_t i = 0; i < reason->nr_parts && i < MAX_PARTS; i++) {
-		line(file, name, "%s", reason_part_text(reason, i, text));
+		paragraph_format(file, name, "%s", reason_part_text(reason, i, text));
 		name = "";
 	}
 	print_met(file, alert, name);
@@ -282,7 +230,7 @@ static void print_lock(FILE *file, const struct alert *alert)
 						i ? " <" : "", label(&place, MAX_SHORT_NAME, name));
 		}
 	}
-	paragraph(file, "lock", text);
+	paragraph_print(file, "lock", text);
 }
 
 static void print_spent(FILE *file, const struct account *account)
@@ -296,10 +244,10 @@ static void print_spent(FILE *file, const struct account *account)
 	duration_format(account->runqueue_ns, queue);
 	duration_format(account->blocked_ns, blocked);
 	if (account->has_block_io && account->block_io_ns)
-		line(file, "spent", "CPU %s, run queue %s, blocked %s (block I/O %s)", cpu, queue,
+		paragraph_format(file, "spent", "CPU %s, run queue %s, blocked %s (block I/O %s)", cpu, queue,
 		     blocked, duration_format(account->block_io_ns, io));
 	else
-		line(file, "spent", "CPU %s, run queue %s, blocked %s", cpu, queue, blocked);
+		paragraph_format(file, "spent", "CPU %s, run queue %s, blocked %s", cpu, queue, blocked);
 }
 
 static void print_step(FILE *file, const struct alert *alert, uint32_t index, const char *name)
@@ -308,7 +256,7 @@ static void print_step(FILE *file, const struct alert *alert, uint32_t index, co
 	const char *module = text_basename(step->place.module);
 	char text[LINE_MAX_BYTES];
 
-	heading(file, name);
+	paragraph_heading(file, name);
 	fprintf(file, "%3.0f %%  ", 100 * hotpath_share(alert->hotpath, step->ns));
 	text_safe(file, label(&step->place, MAX_NAME, text));
 	if (step->nr_calls > 1)
@@ -339,7 +287,7 @@ static void print_path(FILE *file, const struct alert *alert)
 	left_out = nr - first > MAX_STEPS ? nr - first - MAX_STEPS : 0;
 	for (uint32_t i = first; i < nr; i++) {
 		if (left_out && i == first + OUTER_STEPS) {
-			heading(file, name);
+			paragraph_heading(file, name);
 			fprintf(file, "       ... %" PRIu32 " more ...\n", left_out);
 			i += left_out;
 		}
@@ -369,33 +317,33 @@ static void print_look(FILE *file, const struct alert *alert)
 		call = syscall_any_name(alert->reason->parts[0].syscall);
 	switch (main_kind(alert)) {
 	case REASON_CPU:
-		line(file, "look at", "what %s was given to do: it computes", text);
+		paragraph_format(file, "look at", "what %s was given to do: it computes", text);
 		break;
 	case REASON_RUNQUEUE:
-		line(file, "look at", "who has the CPUs: too few for this machine or cgroup%s%s",
+		paragraph_format(file, "look at", "who has the CPUs: too few for this machine or cgroup%s%s",
 		     alert->cgroup ? " " : "", alert->cgroup ? alert->cgroup : "");
 		break;
 	case REASON_LOCK:
 		if (alert->lock && alert->lock->holder)
-			line(file, "look at", "thread %" PRIu32 "%s%s%s: why it keeps the lock",
+			paragraph_format(file, "look at", "thread %" PRIu32 "%s%s%s: why it keeps the lock",
 			     alert->lock->holder, alert->lock->comm[0] ? " (" : "",
 			     alert->lock->comm, alert->lock->comm[0] ? ")" : "");
 		else
-			line(file, "look at", "who else takes the lock that %s waits for", text);
+			paragraph_format(file, "look at", "who else takes the lock that %s waits for", text);
 		break;
 	case REASON_IO:
-		line(file, "look at", "the file, pipe or disk that %s %s%s", text,
+		paragraph_format(file, "look at", "the file, pipe or disk that %s %s%s", text,
 		     call ? "waits for in " : "waits for", call ? call : "");
 		break;
 	case REASON_SLEEP:
-		line(file, "look at", "why %s sleeps: nothing else keeps it", text);
+		paragraph_format(file, "look at", "why %s sleeps: nothing else keeps it", text);
 		break;
 	case REASON_WAIT:
-		line(file, "look at", "the other side that %s waits for%s%s", text,
+		paragraph_format(file, "look at", "the other side that %s waits for%s%s", text,
 		     call ? " in " : "", call ? call : "");
 		break;
 	case REASON_FAULTS:
-		line(file, "look at", "memory: swapping, or much of it used for the first time");
+		paragraph_format(file, "look at", "memory: swapping, or much of it used for the first time");
 		break;
 	case REASON_BLOCKED:
 	case REASON_NR_KINDS:
@@ -421,7 +369,7 @@ static void print_time(FILE *file, const struct alert *alert)
 	fprintf(file, ": %s%s%s%s, the limit is %s\n", has_ended ? "took " : "", text_bold(file),
 		duration_format(record->account.elapsed_ns, elapsed), text_plain(file),
 		duration_format(record->threshold_ns, threshold));
-	line(file, "unit", "%" PRIu64 ", since %s, %s", record->unit,
+	paragraph_format(file, "unit", "%" PRIu64 ", since %s, %s", record->unit,
 	     clock_format_local(record->time_ns - record->account.elapsed_ns, start),
 	     has_ended ? "ended" : "still running");
 }
@@ -486,88 +434,4 @@ void alert_novel_text(FILE *file, const struct alert *alert)
 	begin(file, alert, text_bold(file), "novel");
 	fprintf(file, ": fits no type; unit %" PRIu64 ", %s\n", record->unit,
 		duration_format(record->account.elapsed_ns, elapsed));
-}
-
-/* "type 7 (lookup, get)", or "7" for one line. */
-static void print_name(FILE *file, uint32_t type, const char *name)
-{
-	char text[LINE_MAX_BYTES];
-
-	fprintf(file, "type %" PRIu32, type);
-	if (!name)
-		return;
-	fputs(" (", file);
-	text_safe(file, text_cut(name, MAX_SHORT_NAME, text, sizeof(text)));
-	fputc(')', file);
-}
-
-void alert_folded_text(FILE *file, const struct fold_window *window, uint64_t window_ns,
-		       uint64_t time_ns)
-{
-	const struct fold_subject *subject = &window->subject;
-	char time[CLOCK_TEXT_MAX], min[DURATION_TEXT_MAX], max[DURATION_TEXT_MAX];
-	char length[DURATION_TEXT_MAX], nr[TEXT_MAX], name[LINE_MAX_BYTES];
-
-	fprintf(file, "%s %s%s%s %s more time%s in %s: ", clock_format_local(time_ns, time),
-		text_bold(file), subject->is_various ? "such" : "the same", text_plain(file), text_count(window->nr_units, nr),
-		window->nr_units == 1 ? "" : "s", duration_format(window_ns, length));
-	text_safe(file, subject->comm ? subject->comm : "?");
-	if (subject->is_novel)
-		fputs(", units that fit no type", file);
-	fputc('\n', file);
-	heading(file, "");
-	if (subject->type) {
-		print_name(file, subject->type, subject->type_name);
-		fputs(subject->function ? ", in " : "", file);
-	} else {
-		fputs(subject->function ? "in " : "", file);
-	}
-	if (subject->is_various)
-		fputs(subject->type ? ", in other places" : "in other places", file);
-	else if (subject->function)
-		text_safe(file, text_cut(subject->function, MAX_SHORT_NAME, name, sizeof(name)));
-	fputc('\n', file);
-	heading(file, "");
-	if (window->nr_ended == 1)
-		fprintf(file, "one ended, after %s", duration_format(window->max_ns, max));
-	else if (window->nr_ended)
-		fprintf(file, "%s ended, after %s to %s", text_count(window->nr_ended, nr),
-			duration_format(window->min_ns, min), duration_format(window->max_ns, max));
-	if (window->nr_ended < window->nr_units)
-		fprintf(file, "%s%s not, after up to %s", window->nr_ended ? "; " : "",
-			text_count(window->nr_units - window->nr_ended, nr),
-			duration_format(window->running_ns, max));
-	fputc('\n', file);
-}
-
-void alert_level_text(FILE *file, const struct alert_level *level)
-{
-	const struct drift *drift = level->drift;
-	char time[CLOCK_TEXT_MAX], now[DURATION_TEXT_MAX], before[DURATION_TEXT_MAX];
-	char late[TEXT_MAX], units[TEXT_MAX], since[CLOCK_TEXT_MAX];
-
-	fprintf(file, "%s %s%s%s ", clock_format_local(level->time_ns, time),
-		drift->is_on ? text_red(file) : text_green(file),
-		drift->is_on ? "SLOW" : "back", text_plain(file));
-	text_safe(file, text_basename(level->exe));
-	fputs(", ", file);
-	print_name(file, level->type->id, level->type->name);
-	fputc('\n', file);
-	clock_format_local(drift->since_ns, since);
-	since[8] = '\0'; /* to the second */
-	duration_format((uint64_t)drift->level_ns, now);
-	if (!drift->is_on) {
-		line(file, "", "since %s its units take %s again; %s of %s were late meanwhile",
-		     since, now, text_count(drift->late, late), text_count(drift->units, units));
-		return;
-	}
-	if (drift->before_ns >= 1)
-		line(file, "", "since %s its units take %s instead of %s (%s of %s late)", since,
-		     now, duration_format((uint64_t)drift->before_ns, before),
-		     text_count(drift->late, late), text_count(drift->units, units));
-	else
-		line(file, "", "since %s its units take %s (%s of %s late)", since, now,
-		     text_count(drift->late, late), text_count(drift->units, units));
-	line(file, "", "its late units are not told singly until it is back, but for those far "
-		       "beyond");
 }
