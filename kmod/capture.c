@@ -81,7 +81,7 @@ static struct pguard_capture *capture_start(struct pguard_task *state)
 
 	if (READ_ONCE(state->captured))
 		return NULL;
-	capture = kzalloc(sizeof(*capture), GFP_KERNEL);
+	capture = kzalloc(sizeof(*capture), GFP_KERNEL | __GFP_NOWARN);
 	if (!capture)
 		return NULL;
 	refcount_set(&capture->refs, 2);

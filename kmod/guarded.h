@@ -21,7 +21,6 @@
 #include "task.h"
 #include "unit.h"
 
-
 /* What becomes of a call at a boundary: what its return means. */
 enum pguard_guarded_call {
 	PGUARD_GUARDED_NONE,

@@ -24,7 +24,7 @@ static u32 next_image_id = 1;
  */
 struct pguard_target *pguard_target_alloc(void)
 {
-	struct pguard_target *target = kzalloc(sizeof(*target), GFP_KERNEL);
+	struct pguard_target *target = kzalloc(sizeof(*target), GFP_KERNEL | __GFP_NOWARN);
 
 	if (!target)
 		return NULL;

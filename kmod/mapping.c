@@ -17,6 +17,7 @@ enum {
 	MAX_RANGES = 512,	/* looked at in one process */
 	BLOCK_SHIFT = 16,
 	NR_BLOCKS = 4096,
+	MAX_FILLS = 32,		/* of the table of blocks; then it says too much */
 };
 
 /* An executable mapping, while the mmap lock is held. */
@@ -33,7 +34,11 @@ struct pguard_mapping_search {
 	 * it?  Thousands of words of a stack are looked at, and nearly all are known by this
 	 * to say nothing new.
 	 */
-	u8 blocks[NR_BLOCKS];
+	union {
+		u8 blocks[NR_BLOCKS];
+		char path[PATH_MAX];	/* at the end of the search */
+	};
+	struct mm_struct *mm;		/* locked */
 	struct pguard_mappings *known;	/* referenced; found again as they were, or NULL */
 	u32 nr;
 	u32 nr_hit;
@@ -77,23 +82,11 @@ static void blocks_fill(struct pguard_mapping_search *search)
 			blocks_add(search->blocks, &search->ranges[i]);
 }
 
-/**
- * pguard_mapping_search_begin() - look at the executable mappings of a process
- * @mm: locked by the caller until the search ends
- *
- * Context: may sleep.
- * Return: to be given to pguard_mapping_search_end(); NULL for want of memory.
- */
-struct pguard_mapping_search *pguard_mapping_search_begin(struct mm_struct *mm)
+static void ranges_find(struct pguard_mapping_search *search, struct mm_struct *mm, u32 max)
 {
 	VMA_ITERATOR(vmi, mm, 0);
-	u32 max = min_t(u32, mm->map_count, MAX_RANGES);
-	struct pguard_mapping_search *search;
 	struct vm_area_struct *vma;
 
-	search = kvmalloc(struct_size(search, ranges, max), QUIET);
-	if (!search)
-		return NULL;
 	search->known = NULL;
 	search->nr = 0;
 	search->nr_hit = 0;
@@ -104,7 +97,30 @@ struct pguard_mapping_search *pguard_mapping_search_begin(struct mm_struct *mm)
 			search->ranges[search->nr++] =
 				(struct exec_range) { vma->vm_start, vma->vm_end, vma };
 	}
-	blocks_fill(search);
+}
+
+/**
+ * pguard_mapping_search_begin() - lock a memory map, and look at its executable mappings
+ *
+ * Context: may sleep.
+ * Return: to be given to pguard_mapping_search_end(), which unlocks the map; NULL for want of
+ * memory, or if the map could not be locked.
+ */
+struct pguard_mapping_search *pguard_mapping_search_begin(struct mm_struct *mm)
+{
+	/* Before it is locked: whoever wants to change it would wait for memory with us. */
+	u32 max = min_t(u32, READ_ONCE(mm->map_count), MAX_RANGES);
+	struct pguard_mapping_search *search;
+
+	search = kvmalloc(struct_size(search, ranges, max), QUIET);
+	if (!search)
+		return NULL;
+	if (!pguard_mapping_lock(mm)) {
+		kvfree(search);
+		return NULL;
+	}
+	search->mm = mm;
+	ranges_find(search, mm, max);
 	return search;
 }
 
@@ -133,14 +149,20 @@ static void range_hit(struct pguard_mapping_search *search, struct exec_range *r
 	search->nr_hit++;
 }
 
-static void word_add(struct pguard_mapping_search *search, u64 word)
+/**
+ * pguard_mapping_search_word() - find the mapping that a word points into
+ *
+ * Context: any.
+ * Return: whether it was not found before.
+ */
+bool pguard_mapping_search_word(struct pguard_mapping_search *search, u64 word)
 {
 	struct exec_range *range = range_find(search, word);
 
 	if (!range || range->hit)
-		return;
+		return false;
 	range_hit(search, range);
-	blocks_fill(search);
+	return true;
 }
 
 /**
@@ -152,13 +174,18 @@ void pguard_mapping_search_words(struct pguard_mapping_search *search, const u64
 				 size_t nr)
 {
 	const u64 *end = words + nr;
+	u32 fills = 1;
 
-	for (; words < end; words++)
-		if (unlikely(search->blocks[(*words >> BLOCK_SHIFT) % NR_BLOCKS]))
-			word_add(search, *words);
+	blocks_fill(search);
+	for (; words < end; words++) {
+		if (likely(!search->blocks[(*words >> BLOCK_SHIFT) % NR_BLOCKS]))
+			continue;
+		if (pguard_mapping_search_word(search, *words) && fills++ < MAX_FILLS)
+			blocks_fill(search);
+	}
 }
 
-/* All but the path, which does not change without the rest. */
+/* All but the path; a file that got another one since is the same file. */
 static void mapping_set(struct pguard_mapping *mapping, const struct vm_area_struct *vma)
 {
 	/* What lies between the fields is compared, too. */
@@ -182,8 +209,9 @@ static bool is_same(const struct pguard_mapping *a, const struct pguard_mapping 
  * @known: referenced by the caller, and by the search if they are all there still
  *
  * Context: any.
+ * Return: whether they are: then what was searched for them needs not be searched again.
  */
-void pguard_mapping_search_known(struct pguard_mapping_search *search,
+bool pguard_mapping_search_known(struct pguard_mapping_search *search,
 				 struct pguard_mappings *known)
 {
 	struct pguard_mapping now;
@@ -201,36 +229,38 @@ void pguard_mapping_search_known(struct pguard_mapping_search *search,
 		mapping_set(&now, range->vma);
 		are_same = are_same && is_same(&now, &known->list[i]);
 	}
-	blocks_fill(search);
 	if (are_same)
 		search->known = pguard_mappings_get(known);
+	return are_same;
 }
 
-static struct pguard_mappings *mappings_make(const struct pguard_mapping_search *search)
+static char *path_of(struct pguard_mapping_search *search, const struct vm_area_struct *vma)
+{
+	char *path;
+
+	if (!vma->vm_file)
+		return NULL;
+	path = file_path(vma->vm_file, search->path, sizeof(search->path));
+	return IS_ERR(path) ? NULL : kstrdup(path, QUIET);
+}
+
+static struct pguard_mappings *mappings_make(struct pguard_mapping_search *search)
 {
 	struct pguard_mappings *mappings = kvzalloc(struct_size(mappings, list, search->nr_hit),
 						    QUIET);
-	char *buf = kmalloc(PATH_MAX, QUIET), *path;
 	struct pguard_mapping *mapping;
 	const struct exec_range *range;
 
-	if (!mappings || !buf) {
-		kvfree(mappings);
-		mappings = NULL;
-		goto out_free;
-	}
+	if (!mappings)
+		return NULL;
 	refcount_set(&mappings->refs, 1);
 	for (range = search->ranges; range < search->ranges + search->nr; range++) {
 		if (!range->hit)
 			continue;
 		mapping = &mappings->list[mappings->nr++];
 		mapping_set(mapping, range->vma);
-		path = range->vma->vm_file ? file_path(range->vma->vm_file, buf, PATH_MAX) : NULL;
-		if (!IS_ERR_OR_NULL(path))
-			mapping->path = kstrdup(path, QUIET);
+		mapping->path = path_of(search, range->vma);
 	}
-out_free:
-	kfree(buf);
 	return mappings;
 }
 
@@ -249,6 +279,7 @@ struct pguard_mappings *pguard_mapping_search_end(struct pguard_mapping_search *
 		pguard_mappings_put(mappings);
 		mappings = mappings_make(search);
 	}
+	mmap_read_unlock(search->mm);
 	kvfree(search);
 	return mappings;
 }
@@ -258,7 +289,7 @@ bool pguard_mappings_are_same(const struct pguard_mappings *a, const struct pgua
 {
 	u32 i;
 
-	if (!a || !b || a->nr != b->nr)
+	if (a == b || !a || !b || a->nr != b->nr)
 		return a == b;
 	for (i = 0; i < a->nr; i++)
 		if (!is_same(&a->list[i], &b->list[i]))

@@ -30,9 +30,10 @@ struct pguard_mappings {
 
 bool pguard_mapping_lock(struct mm_struct *mm);
 struct pguard_mapping_search *pguard_mapping_search_begin(struct mm_struct *mm);
+bool pguard_mapping_search_word(struct pguard_mapping_search *search, u64 word);
 void pguard_mapping_search_words(struct pguard_mapping_search *search, const u64 *words,
 				 size_t nr);
-void pguard_mapping_search_known(struct pguard_mapping_search *search,
+bool pguard_mapping_search_known(struct pguard_mapping_search *search,
 				 struct pguard_mappings *known);
 struct pguard_mappings *pguard_mapping_search_end(struct pguard_mapping_search *search);
 bool pguard_mappings_are_same(const struct pguard_mappings *a, const struct pguard_mappings *b);

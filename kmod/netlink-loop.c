@@ -72,7 +72,7 @@ static int loops_set(struct pguard_image *image, struct genl_info *info)
 		NL_SET_ERR_MSG(info->extack, "too many contexts");
 		return -ENOSPC;
 	}
-	contexts = kzalloc(struct_size(contexts, context, nr), GFP_KERNEL);
+	contexts = kzalloc(struct_size(contexts, context, nr), GFP_KERNEL | __GFP_NOWARN);
 	if (!contexts)
 		return -ENOMEM;
 	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rest) {

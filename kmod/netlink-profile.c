@@ -35,6 +35,7 @@ int pguard_nl_profile_new_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr **attrs = info->attrs;
 	struct pguard_profile *profile;
+	struct sk_buff *reply;
 	int ret = pguard_nl_allowed(skb, info->extack);
 	u32 id;
 
@@ -44,9 +45,10 @@ int pguard_nl_profile_new_doit(struct sk_buff *skb, struct genl_info *info)
 		NL_SET_ERR_MSG(info->extack, "a profile needs a name");
 		return -EINVAL;
 	}
-	ret = pguard_nl_control_lock();
+	reply = pguard_nl_reply_new(NLMSG_GOODSIZE);
+	ret = reply ? pguard_nl_control_lock() : -ENOMEM;
 	if (ret)
-		return ret;
+		goto out;
 	profile = pguard_profile_new(nla_data(attrs[PERFGUARD_A_PROFILE_NAME]),
 				     info->snd_portid);
 	if (IS_ERR(profile)) {
@@ -61,7 +63,8 @@ int pguard_nl_profile_new_doit(struct sk_buff *skb, struct genl_info *info)
 		id = profile->id;
 	}
 	mutex_unlock(&pguard_control);
-	return ret ?: pguard_nl_reply(info, NLMSG_GOODSIZE, fill_id, &id);
+out:
+	return pguard_nl_reply_send(reply, info, ret, fill_id, &id);
 }
 
 /* The profile that an order is about: one that the sender loads. */
@@ -180,6 +183,7 @@ int pguard_nl_profile_arm_doit(struct sk_buff *skb, struct genl_info *info)
 	struct nlattr *target = info->attrs[PERFGUARD_A_PROFILE_TARGET_ID];
 	struct pguard_arming_wish wish = { .portid = info->snd_portid };
 	struct pguard_profile *profile;
+	struct sk_buff *reply;
 	struct armed armed;
 	int ret = pguard_nl_allowed(skb, info->extack);
 
@@ -196,9 +200,13 @@ int pguard_nl_profile_arm_doit(struct sk_buff *skb, struct genl_info *info)
 			return -EINVAL;
 		}
 	}
-	ret = pguard_nl_get_prices(info, &wish.prices) ?: pguard_nl_control_lock();
+	ret = pguard_nl_get_prices(info, &wish.prices);
 	if (ret)
 		return ret;
+	reply = pguard_nl_reply_new(NLMSG_GOODSIZE);
+	ret = reply ? pguard_nl_control_lock() : -ENOMEM;
+	if (ret)
+		goto out;
 	ret = profile_get(info, &profile);
 	if (!ret)
 		pguard_arming_begin(profile);
@@ -206,7 +214,8 @@ int pguard_nl_profile_arm_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!ret)
 		ret = pguard_arming_arm(profile, &wish, &armed.target_id, &armed.processes,
 					info->extack);
-	return ret ?: pguard_nl_reply(info, NLMSG_GOODSIZE, fill_armed, &armed);
+out:
+	return pguard_nl_reply_send(reply, info, ret, fill_armed, &armed);
 }
 
 /*

@@ -274,7 +274,7 @@ static int dump_part(struct sk_buff *skb, struct netlink_callback *cb, int comma
 	return 0;
 }
 
-/* The next record to tell, referenced; what is missing before it is one too. */
+/* The next record to tell, referenced; what is missing before it is one too, or -ENOMEM. */
 static struct pguard_record *dump_next(struct pguard_ring *ring, long *args)
 {
 	struct pguard_record *record = pguard_ring_get(ring, args[ARG_SEQ]);
@@ -283,8 +283,10 @@ static struct pguard_record *dump_next(struct pguard_ring *ring, long *args)
 	if (!record || record->seq == args[ARG_SEQ])
 		return record;
 	lost = pguard_record_alloc(PERFGUARD_RECORD_KIND_LOST, GFP_KERNEL);
-	if (!lost)
-		return record;
+	if (!lost) {
+		pguard_record_put(record);
+		return ERR_PTR(-ENOMEM);
+	}
 	lost->seq = record->seq - 1;
 	lost->lost = record->seq - args[ARG_SEQ];
 	pguard_record_put(record);
@@ -327,6 +329,8 @@ int pguard_record_dump(struct pguard_ring *ring, int command, struct sk_buff *sk
 			record = dump_next(ring, args);
 			if (!record)
 				break;
+			if (IS_ERR(record))
+				return skb->len ?: PTR_ERR(record);
 			args[ARG_RECORD] = (long)record;
 			args[ARG_STAGE] = STAGE_FIELDS;
 		}
@@ -393,19 +397,20 @@ static DECLARE_WORK(bell, bell_work);
  * pguard_record_ring_bell() - an alert was added
  *
  * Without listeners no worker is woken for it, which takes as much as eight hits.  Who begins to
- * listen just then may miss the bell, but not the record.
+ * listen hears of records that are added from then on; of one that was added before and gets its
+ * stack only then it may not.
  *
  * Context: any.
  */
 void pguard_record_ring_bell(void)
 {
-	/* Before it is asked who listens: a record that comes after it is heard. */
+	/* Before it is asked who listens: what is added after it is heard. */
 	u64 next = READ_ONCE(pguard_alerts.next_seq);
 
 	if (has_listeners())
 		queue_work(system_unbound_wq, &bell);
-	else
-		WRITE_ONCE(unheard, next);
+	else if (next > READ_ONCE(unheard))
+		WRITE_ONCE(unheard, next);	/* should it sink, a bell is rung in vain */
 }
 
 void pguard_record_silence(void)

@@ -99,7 +99,8 @@ int pguard_nl_site_add_doit(struct sk_buff *skb, struct genl_info *info)
 		return -EBADF;
 	}
 	ret = -ENOMEM;
-	answer.refused = kvmalloc_array(wish.nr, sizeof(*answer.refused), GFP_KERNEL | __GFP_NOWARN);
+	answer.refused = kvmalloc_array(wish.nr, sizeof(*answer.refused),
+					GFP_KERNEL | __GFP_NOWARN);
 	if (answer.refused)
 		ret = sites_add(info, &wish, &answer);
 	fput(wish.file);

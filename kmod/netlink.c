@@ -47,15 +47,25 @@ int pguard_nl_control_lock(void)
 	return mutex_lock_killable(&pguard_control) ? -EINTR : 0;
 }
 
-/* Answer a do request; the reply is made by @fill. */
-int pguard_nl_reply(struct genl_info *info, size_t size,
-		    int (*fill)(struct sk_buff *skb, void *argument), void *argument)
+/*
+ * Room for the reply to a do request, taken before the order is carried out: one that was is
+ * not to be refused for want of memory.
+ */
+struct sk_buff *pguard_nl_reply_new(size_t size)
 {
-	struct sk_buff *skb = genlmsg_new(size, GFP_KERNEL);
+	return genlmsg_new(size, GFP_KERNEL);
+}
+
+/* Answer a do request by a reply that is made by @fill, or by an error; takes over @skb. */
+int pguard_nl_reply_send(struct sk_buff *skb, struct genl_info *info, int error,
+			 int (*fill)(struct sk_buff *skb, void *argument), void *argument)
+{
 	void *header;
 
-	if (!skb)
-		return -ENOMEM;
+	if (error) {
+		nlmsg_free(skb);
+		return error;
+	}
 	header = genlmsg_put_reply(skb, info, &pguard_nl_family, 0, info->genlhdr->cmd);
 	if (!header || fill(skb, argument)) {
 		nlmsg_free(skb);
@@ -63,6 +73,15 @@ int pguard_nl_reply(struct genl_info *info, size_t size,
 	}
 	genlmsg_end(skb, header);
 	return genlmsg_reply(skb, info);
+}
+
+/* Both in one, where an order changes nothing, or the size is known only afterwards. */
+int pguard_nl_reply(struct genl_info *info, size_t size,
+		    int (*fill)(struct sk_buff *skb, void *argument), void *argument)
+{
+	struct sk_buff *skb = pguard_nl_reply_new(size);
+
+	return skb ? pguard_nl_reply_send(skb, info, 0, fill, argument) : -ENOMEM;
 }
 
 struct target_reply {
@@ -84,6 +103,7 @@ int pguard_nl_target_new_doit(struct sk_buff *skb, struct genl_info *info)
 	struct nlattr **attrs = info->attrs;
 	struct pguard_target *target;
 	struct target_reply answer;
+	struct sk_buff *reply;
 	int ret = pguard_nl_allowed(skb, info->extack);
 
 	if (ret)
@@ -102,19 +122,20 @@ int pguard_nl_target_new_doit(struct sk_buff *skb, struct genl_info *info)
 			return -EBADF;
 		}
 	}
-	ret = pguard_nl_control_lock();
+	reply = pguard_nl_reply_new(NLMSG_GOODSIZE);
+	ret = reply ? pguard_nl_control_lock() : -ENOMEM;
 	if (!ret) {
 		ret = pguard_target_new(&wish, &target, info->extack);
 		mutex_unlock(&pguard_control);
 	}
 	if (wish.exe)
 		fput(wish.exe);
-	if (ret)
-		return ret;
-	answer.id = target->id;
-	answer.processes = atomic_read(&target->nr_processes);
-	pguard_turn_give(target);
-	return pguard_nl_reply(info, NLMSG_GOODSIZE, fill_target_reply, &answer);
+	if (!ret) {
+		answer.id = target->id;
+		answer.processes = atomic_read(&target->nr_processes);
+		pguard_turn_give(target);
+	}
+	return pguard_nl_reply_send(reply, info, ret, fill_target_reply, &answer);
 }
 
 int pguard_nl_target_set_doit(struct sk_buff *skb, struct genl_info *info)
@@ -193,7 +214,7 @@ static int fill_target_exe(struct sk_buff *skb, struct pguard_target *target)
 	char *buf, *path;
 	int ret = -ENOMEM;
 
-	buf = kmalloc(PATH_MAX, GFP_KERNEL);
+	buf = kmalloc(PATH_MAX, GFP_KERNEL | __GFP_NOWARN);
 	if (!buf)
 		return ret;
 	path = d_path(&target->path, buf, PATH_MAX);
@@ -274,7 +295,8 @@ int pguard_nl_target_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb
 		if (target->id <= cb->args[0])
 			continue;
 		header = pguard_nl_dump_put(skb, cb, PERFGUARD_CMD_TARGET_GET);
-		if (!header || fill_target(skb, target)) {
+		ret = header ? fill_target(skb, target) : -EMSGSIZE;
+		if (ret) {
 			if (header)
 				genlmsg_cancel(skb, header);
 			break;
@@ -283,7 +305,8 @@ int pguard_nl_target_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb
 		cb->args[0] = target->id;
 	}
 	mutex_unlock(&pguard_control);
-	return skb->len;
+	/* An empty buffer would be the end. */
+	return ret == -ENOMEM && !skb->len ? ret : skb->len;
 }
 
 struct process_dump {

@@ -15,6 +15,9 @@ struct sk_buff;
 /* What the handlers in netlink-*.c share. */
 int pguard_nl_allowed(struct sk_buff *skb, struct netlink_ext_ack *extack);
 int pguard_nl_control_lock(void);
+struct sk_buff *pguard_nl_reply_new(size_t size);
+int pguard_nl_reply_send(struct sk_buff *skb, struct genl_info *info, int error,
+			 int (*fill)(struct sk_buff *skb, void *argument), void *argument);
 int pguard_nl_reply(struct genl_info *info, size_t size,
 		    int (*fill)(struct sk_buff *skb, void *argument), void *argument);
 int pguard_nl_dump_start(struct netlink_callback *cb);

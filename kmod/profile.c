@@ -21,13 +21,13 @@ static u32 next_profile_id = 1;		/* pguard_control */
 
 static struct pguard_profile *profile_alloc(const char *name)
 {
-	struct pguard_profile *profile = kzalloc(sizeof(*profile), GFP_KERNEL);
+	struct pguard_profile *profile = kzalloc(sizeof(*profile), GFP_KERNEL | __GFP_NOWARN);
 
 	if (!profile)
 		return NULL;
 	kref_init(&profile->kref);
 	INIT_LIST_HEAD(&profile->list);
-	profile->name = kstrdup(name, GFP_KERNEL);
+	profile->name = kstrdup(name, GFP_KERNEL | __GFP_NOWARN);
 	profile->draft = pguard_draft_new();
 	if (profile->name && profile->draft)
 		return profile;
@@ -109,7 +109,7 @@ int pguard_profile_add_object(struct pguard_profile *profile, const struct file 
 		if (profile->objects[i].inode == inode)
 			return -EEXIST;
 	size = (profile->nr_objects + 1) * sizeof(*object);
-	object = krealloc(profile->objects, size, GFP_KERNEL);
+	object = krealloc(profile->objects, size, GFP_KERNEL | __GFP_NOWARN);
 	if (!object)
 		return -ENOMEM;
 	profile->objects = object;
@@ -139,7 +139,8 @@ void *pguard_profile_room(size_t bytes)
 {
 	if (bytes > PAGE_SIZE)
 		return __vmalloc(bytes, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
-	return kzalloc(roundup_pow_of_two(max_t(size_t, bytes, SMP_CACHE_BYTES)), GFP_KERNEL);
+	return kzalloc(roundup_pow_of_two(max_t(size_t, bytes, SMP_CACHE_BYTES)),
+		       GFP_KERNEL | __GFP_NOWARN);
 }
 
 /**
@@ -159,13 +160,14 @@ int pguard_profile_make_counters(struct pguard_profile *profile)
 	int cpu;
 
 	for (guard = profile->guards; guard < profile->guards + profile->nr_guards; guard++) {
-		guard->sums = alloc_percpu(struct pguard_guard_sums);
+		guard->sums = alloc_percpu_gfp(struct pguard_guard_sums,
+					       GFP_KERNEL | __GFP_NOWARN);
 		if (!guard->sums)
 			return -ENOMEM;
 		profile->bytes += num_possible_cpus() * sizeof(*guard->sums);
 		cond_resched();
 	}
-	profile->left = alloc_percpu(s32);
+	profile->left = alloc_percpu_gfp(s32, GFP_KERNEL | __GFP_NOWARN);
 	profile->cpus = kvcalloc(nr_cpu_ids, sizeof(*profile->cpus), GFP_KERNEL | __GFP_NOWARN);
 	profile->thinned = kvcalloc(profile->nr_types, sizeof(*profile->thinned),
 				    GFP_KERNEL | __GFP_NOWARN);

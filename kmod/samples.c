@@ -139,11 +139,14 @@ static bool unit_runs(const struct pguard_task *state, u64 unit)
  */
 struct pguard_lateness *pguard_samples_lateness(struct pguard_task *state)
 {
-	/* Others look for it under the lock, after samples were added under it. */
-	if (!state->lateness)
-		WRITE_ONCE(state->lateness,
-			   kzalloc(sizeof(*state->lateness), GFP_NOWAIT | __GFP_NOWARN));
-	return state->lateness;
+	struct pguard_lateness *late = state->lateness;
+
+	if (late)
+		return late;
+	late = kzalloc(sizeof(*late), GFP_NOWAIT | __GFP_NOWARN);
+	/* Pairs with the dependency of who looks for samples, under a lock that is not held here. */
+	smp_store_release(&state->lateness, late);
+	return late;
 }
 
 /**

@@ -111,10 +111,8 @@ static u32 search_kept(struct pguard_mapping_search *search, struct pguard_task 
 	spin_lock(&state->lock);
 	late = READ_ONCE(state->lateness);
 	outer = late ? outer_find(late->samples.first, 0) : NULL;
-	if (outer && outer->mappings) {
-		pguard_mapping_search_known(search, outer->mappings);
+	if (outer && outer->mappings && pguard_mapping_search_known(search, outer->mappings))
 		size -= nr_common(stack, outer);
-	}
 	spin_unlock(&state->lock);
 	return size;
 }
@@ -123,19 +121,15 @@ static u32 search_kept(struct pguard_mapping_search *search, struct pguard_task 
 static void stack_add_mappings(struct pguard_stack *stack, struct mm_struct *mm,
 			       struct pguard_task *state)
 {
-	struct pguard_mapping_search *search;
+	struct pguard_mapping_search *search = pguard_mapping_search_begin(mm);
 	u32 size;
 
-	if (!pguard_mapping_lock(mm))
+	if (!search)
 		return;
-	search = pguard_mapping_search_begin(mm);
-	if (search) {
-		size = search_kept(search, state, stack);
-		pguard_mapping_search_words(search, &stack->regs[PGUARD_STACK_REG_RIP], 1);
-		pguard_mapping_search_words(search, (u64 *)stack->bytes, size / sizeof(u64));
-		stack->mappings = pguard_mapping_search_end(search);
-	}
-	mmap_read_unlock(mm);
+	size = search_kept(search, state, stack);
+	pguard_mapping_search_word(search, stack->regs[PGUARD_STACK_REG_RIP]);
+	pguard_mapping_search_words(search, (u64 *)stack->bytes, size / sizeof(u64));
+	stack->mappings = pguard_mapping_search_end(search);
 }
 
 /**

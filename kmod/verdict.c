@@ -87,7 +87,8 @@ void pguard_verdict_make_known(struct pguard_known *known, const struct pguard_c
 /* About units that met nothing yet. */
 static int make_begin(struct pguard_known *known, const struct pguard_course *course)
 {
-	struct infer_state *state = kvzalloc(infer_state_size(&course->table), GFP_KERNEL | __GFP_NOWARN);
+	struct infer_state *state = kvzalloc(infer_state_size(&course->table),
+					     GFP_KERNEL | __GFP_NOWARN);
 
 	if (!state)
 		return -ENOMEM;
