@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/duration.h"
 #include "base/log.h"
 #include "link/link.h"
@@ -167,9 +168,11 @@ int cmd_link_failed(const struct link *link, int error, const char *what)
 	return error == -ENOENT ? CMD_FAILED : cmd_exit_of(error);
 }
 
-void cmd_put_off(const struct link *link, int error, bool *is_put_off)
+void cmd_put_off(const struct link *link, uint64_t *last_ns)
 {
-	if (error == -EAGAIN && !*is_put_off)
+	uint64_t now_ns = clock_now_ns();
+
+	if (!*last_ns || now_ns - *last_ns > 10 * NSEC_PER_SEC)
 		log_warning("%s; asking again", link_error(link));
-	*is_put_off = error == -EAGAIN;
+	*last_ns = now_ns;
 }

@@ -77,9 +77,9 @@ int cmd_exit_of(int error);
 int cmd_link_failed(const struct link *link, int error, const char *what);
 
 /*
- * @error is that of a reading, or 0.  Tell of -EAGAIN that there will be another; once,
- * until it is over.
+ * The module could not tell just now, and is asked again; @last_ns is when it could not last,
+ * CLOCK_MONOTONIC.  Tell why, unless that was a moment ago.
  */
-void cmd_put_off(const struct link *link, int error, bool *is_put_off);
+void cmd_put_off(const struct link *link, uint64_t *last_ns);
 
 #endif /* _PGUARD_CMD_H */

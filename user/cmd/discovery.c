@@ -395,8 +395,11 @@ int discovery_decide(struct discovery *discovery, bool *ret_is_changed)
 		ret = link_loop_set(discovery->link, image->id, image->contexts,
 				    image->nr_contexts);
 		image->is_owed = ret == -ENOBUFS;
+		/* That took a while, and the next one would fare no better. */
+		if (image->is_owed)
+			return -EAGAIN;
 		/* The last process may be gone meanwhile. */
-		if (ret && ret != -ENOENT && !image->is_owed && !discovery->has_warned) {
+		if (ret && ret != -ENOENT && !discovery->has_warned) {
 			discovery->has_warned = true;
 			log_warning("the module refuses an event loop: %s",
 				    link_error(discovery->link));

@@ -38,6 +38,8 @@
 /* A command that was interrupted gets a moment to end. */
 #define STOP_NS (5 * NSEC_PER_SEC)
 
+enum { RESULT_TRIES = 20 };
+
 int session_failed(struct session *session, int error, const char *what)
 {
 	if (error == -ENOMEM) {
@@ -97,6 +99,7 @@ static int adapt_threshold(struct session *session, uint64_t since_ns)
 {
 	uint64_t hist[PERFGUARD_HIST_BUCKETS] = { 0 };
 	uint64_t max_ns = 0, late = 0, threshold_ns;
+	int ret;
 
 	for (uint32_t i = 0; i < session->nr_loops; i++) {
 		const struct loop *loop = &session->loops[i];
@@ -110,9 +113,12 @@ static int adapt_threshold(struct session *session, uint64_t since_ns)
 				      since_ns);
 	if (threshold_ns == session->tail_ns)
 		return 0;
-	session->tail_ns = threshold_ns;
-	return link_target_set_threshold(session->link, session->target_id,
-					 threshold_ns);
+	ret = link_target_set_threshold(session->link, session->target_id,
+					threshold_ns);
+	if (!ret)
+		session->tail_ns = threshold_ns;
+	/* Then it is set when it is looked at next. */
+	return ret == -ENOBUFS ? 0 : ret;
 }
 
 static int print_live(struct session *session, const struct alert *alert)
@@ -360,7 +366,8 @@ int session_run(struct session *session)
 			ret = hear_alerts(session);
 		if (!ret && now_ns - last_look_ns >= LOOK_NS) {
 			ret = look(session, now_ns - last_look_ns);
-			last_look_ns = now_ns;
+			if (!ret)
+				last_look_ns = now_ns;
 		}
 		if (!ret && session->child.pid &&
 		    now_ns - last_sums_ns >= COMMAND_SUMS_NS) {
@@ -372,9 +379,10 @@ int session_run(struct session *session)
 			if (session->turn_failed)
 				break;
 		}
-		cmd_put_off(session->link, ret, &session->is_put_off);
-		if (session->is_put_off)
+		if (ret == -EAGAIN) {
+			cmd_put_off(session->link, &session->put_off_ns);
 			ret = 0;
+		}
 		session->ended_by = find_end(session);
 		if (session->ended_by)
 			break;
@@ -390,22 +398,29 @@ int session_run(struct session *session)
 	return session_failed(session, ret, "the audit broke off");
 }
 
-int session_finish(struct session *session)
+static int read_result(struct session *session)
 {
 	bool is_there;
+	int ret = look_at_loops(session);
+
+	if (!ret)
+		ret = hear_alerts(session);
+	if (!ret)
+		ret = take_target(session, &is_there);
+	return ret ? ret : link_stats(session->link, &session->stats_end);
+}
+
+int session_finish(struct session *session)
+{
 	int ret = 0;
 
 	if (!session->target_id)
 		return 0;
 	if (session->ended_by) {
 		discovery_look(&session->discovery);
-		ret = look_at_loops(session);
-		if (!ret)
-			ret = hear_alerts(session);
-		if (!ret)
-			ret = take_target(session, &is_there);
-		if (!ret)
-			ret = link_stats(session->link, &session->stats_end);
+		/* All that was seen hangs on it. */
+		for (int i = 0; !i || (ret == -EAGAIN && i < RESULT_TRIES); i++)
+			ret = read_result(session);
 		slowest_finish(&session->slowest, clock_wall_ns());
 	}
 	if (ret)

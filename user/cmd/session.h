@@ -64,7 +64,7 @@ struct session {
 	uint64_t next_alert; /* sequence number */
 	uint64_t tail_ns; /* threshold in force, from the tail */
 	uint64_t lost_alerts;
-	bool is_put_off; /* the module could not tell just now */
+	uint64_t put_off_ns; /* when the module could not tell something last */
 	struct process *processes; /* when last looked at, by rising pid */
 	uint32_t nr_known; /* of them */
 	uint32_t nr_seen; /* processes in all */

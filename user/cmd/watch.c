@@ -188,13 +188,15 @@ static int print_new(struct watch *watch)
 
 	do {
 		error = link_alerts(watch->link, watch->next, on_record, watch);
+		watch->is_put_off = error == -EAGAIN;
+		if (watch->is_put_off)
+			cmd_put_off(watch->link, &watch->watching.put_off_ns);
 		ret = tell_queued(watch);
 		if (error && error != -ECANCELED && error != -EAGAIN)
 			return failed(watch, error, "cannot read the alerts");
 		if (ret)
 			return failed(watch, ret, "cannot tell an alert");
 	} while (error == -ECANCELED && !is_satisfied(watch));
-	cmd_put_off(watch->link, error, &watch->is_put_off);
 	ret = watching_tick(&watch->watching);
 	return ret ? failed(watch, ret, "cannot ask for the armed profiles") : 0;
 }

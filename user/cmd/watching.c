@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "binary/unwind.h"
+#include "cmd.h"
 #include "explanation.h"
 #include "out/alert.h"
 #include "out/text.h"
@@ -74,22 +75,24 @@ static int print_level(const struct known_profile *profile, const struct known_t
 }
 
 /* A module that knows no profiles has none; what it cannot tell just now, it is asked again. */
-static int optional(int error)
+static int optional(struct watching *watching, int error)
 {
+	if (error == -EAGAIN)
+		cmd_put_off(watching->link, &watching->put_off_ns);
 	return error == -EOPNOTSUPP || error == -EAGAIN ? 0 : error;
 }
 
 static int refresh(struct watching *watching, uint64_t now_ns)
 {
 	watching->refreshed_ns = now_ns;
-	return optional(known_refresh(&watching->known, watching->link));
+	return optional(watching, known_refresh(&watching->known, watching->link));
 }
 
 static int look(struct watching *watching, uint64_t now_ns)
 {
 	watching->looked_ns = now_ns;
-	return optional(known_look(&watching->known, watching->link, clock_wall_ns(),
-				   print_level, watching));
+	return optional(watching, known_look(&watching->known, watching->link, clock_wall_ns(),
+					     print_level, watching));
 }
 
 static int print_folded(struct watching *watching, uint64_t now_ns)

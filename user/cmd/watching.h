@@ -33,6 +33,7 @@ struct watching {
 	struct known known;
 	struct fold fold;
 	uint64_t alerted_ns; /* CLOCK_MONOTONIC: the last alert */
+	uint64_t put_off_ns; /* the module could not tell something last */
 	uint64_t refreshed_ns; /* the armed profiles were asked for */
 	uint64_t looked_ns; /* the sums of their types were */
 };

@@ -37,7 +37,7 @@ static int read_records(struct link *link, uint8_t command, uint64_t seq,
 	struct assembler assembler = { .fn = give_record, .arg = &reading };
 	int ret = -EAGAIN;
 
-	for (int i = 0; i < NETLINK_DUMP_TRIES && ret == -EAGAIN; i++) {
+	for (int i = 0; i < NETLINK_TRIES && ret == -EAGAIN; i++) {
 		struct nl_msg *msg = netlink_request(link, command, NLM_F_DUMP);
 
 		if (!msg)

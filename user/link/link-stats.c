@@ -93,15 +93,18 @@ static int parse_stats(struct nlattr *attrs, int len, void *arg)
 
 int link_stats(struct link *link, struct stats *ret)
 {
-	struct nl_msg *msg = netlink_request(link, PERFGUARD_CMD_STATS_GET, 0);
-	int error;
+	int error = -EAGAIN;
 
-	memset(ret, 0, sizeof(*ret));
-	if (!msg)
-		return -ENOMEM;
-	error = netlink_exchange(link, msg, parse_stats, ret);
-	if (error)
-		link_stats_clear(ret);
+	for (int i = 0; i < NETLINK_TRIES && error == -EAGAIN; i++) {
+		struct nl_msg *msg = netlink_request(link, PERFGUARD_CMD_STATS_GET, 0);
+
+		memset(ret, 0, sizeof(*ret));
+		if (!msg)
+			return -ENOMEM;
+		error = netlink_exchange(link, msg, parse_stats, ret);
+		if (error)
+			link_stats_clear(ret);
+	}
 	return error;
 }
 

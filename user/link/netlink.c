@@ -21,7 +21,8 @@
 
 /*
  * While the kernel has no memory for an answer or an order we come again: with an
- * order after so many naps, each twice as long as the last, with a dump after one.
+ * order so often, after naps each of which is twice as long as the last, with a
+ * reading after one nap.
  */
 enum { SHORTAGE_TRIES = 6, SHORTAGE_NAP_US = 10000 };
 
@@ -160,6 +161,13 @@ int netlink_overflow(struct link *link, struct nl_msg *msg)
 	return netlink_error(link, -EMSGSIZE, "too much for one request");
 }
 
+static int on_any_seq(struct nl_msg *msg, void *arg)
+{
+	(void)msg;
+	(void)arg;
+	return NL_OK;
+}
+
 static int receive(struct link *link, struct exchange *exchange)
 {
 	struct nl_cb *cb = nl_cb_alloc(NL_CB_CUSTOM);
@@ -172,6 +180,8 @@ static int receive(struct link *link, struct exchange *exchange)
 	nl_cb_set(cb, NL_CB_FINISH, NL_CB_CUSTOM, on_finish, exchange);
 	nl_cb_set(cb, NL_CB_DUMP_INTR, NL_CB_CUSTOM, on_interrupted, exchange);
 	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_message, exchange);
+	/* The callbacks look at the number: after a shortage old answers may come. */
+	nl_cb_set(cb, NL_CB_SEQ_CHECK, NL_CB_CUSTOM, on_any_seq, NULL);
 
 	while (!exchange->is_done) {
 		ret = nl_recvmsgs(link->socket, cb);
@@ -214,10 +224,20 @@ static int exchange_once(struct exchange *exchange, struct nl_msg *msg)
 	return ret == -ENOMEM && exchange->error ? -ENOBUFS : ret;
 }
 
+/* Does a request change nothing? */
+static bool reads(struct nl_msg *msg)
+{
+	const struct nlmsghdr *hdr = nlmsg_hdr(msg);
+	const struct genlmsghdr *genl = nlmsg_data(hdr);
+
+	return (hdr->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP ||
+	       genl->cmd == PERFGUARD_CMD_STATS_GET;
+}
+
 int netlink_exchange(struct link *link, struct nl_msg *msg, netlink_fn fn,
 		     void *arg)
 {
-	bool is_dump = (nlmsg_hdr(msg)->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
+	bool is_reading = reads(msg);
 	struct exchange exchange = { .link = link, .fn = fn, .arg = arg };
 	int ret;
 
@@ -225,14 +245,16 @@ int netlink_exchange(struct link *link, struct nl_msg *msg, netlink_fn fn,
 		if (i)
 			usleep(SHORTAGE_NAP_US << (i - 1));
 		ret = exchange_once(&exchange, msg);
-		/* Without an answer, an order may have been carried out. */
-		if (is_dump || ret != -ENOBUFS || !exchange.error)
+		/* If there is an answer to come, or none came, it may have been carried out. */
+		if (is_reading || fn || ret != -ENOBUFS || !exchange.error)
 			break;
 	}
 	nlmsg_free(msg);
-	/* Busy is the dump before, whose rest was not read for want of memory. */
-	if (!is_dump || (ret != -ENOBUFS && ret != -EBUSY))
+	if (!is_reading || (ret != -ENOBUFS && ret != -EBUSY))
 		return ret;
+	/* Busy is the dump before, whose rest was not read. */
+	if (ret == -EBUSY)
+		netlink_error(link, 0, "no memory for the module's answer");
 	usleep(SHORTAGE_NAP_US);
 	return -EAGAIN;
 }
@@ -289,7 +311,7 @@ int netlink_dump(struct link *link,
 {
 	int ret = -EAGAIN;
 
-	for (int i = 0; i < NETLINK_DUMP_TRIES && ret == -EAGAIN; i++) {
+	for (int i = 0; i < NETLINK_TRIES && ret == -EAGAIN; i++) {
 		struct nl_msg *msg = request(link, id);
 
 		if (!msg)

@@ -27,13 +27,14 @@ typedef int (*netlink_fn)(struct nlattr *attrs, int len, void *arg);
 /* A request to fill in, or NULL with the error set. */
 struct nl_msg *netlink_request(struct link *link, uint8_t command, int flags);
 
-/* Dumps are started over so often. */
-enum { NETLINK_DUMP_TRIES = 20 };
+/* A reading is started over so often. */
+enum { NETLINK_TRIES = 20 };
 
 /*
  * Send a request and see its answer to the end; frees @msg.  -EAGAIN for a
- * dump: what it told changed meanwhile, or the kernel had no memory for it, so
- * ask again.  -ENOBUFS for an order: the kernel had none, however often asked.
+ * reading: what it told changed meanwhile, or the kernel had no memory for it,
+ * so ask again.  -ENOBUFS for an order: the kernel had none, however often asked;
+ * one without @fn is given again by itself.
  */
 int netlink_exchange(struct link *link, struct nl_msg *msg, netlink_fn fn,
 		     void *arg);
