@@ -153,8 +153,8 @@ def hooks(kernel, figures):
 
 
 def stacks(kernel, figures):
-    rows = [[number(kib), *(number(figures[f"stack-{which}-{kib}"])
-                            for which in ("found", "again"))] for kib in STACK_KIB]
+    rows = [[number(kib), *(number(figures[f"stack-{which}-{kib}"]) for which in ("found", "again"))]
+            for kib in STACK_KIB]
     return section(f"Late units by the depth of their stack, Linux {kernel}",
                    ["The hit that finds a unit late, and each stack that is taken while it stays "
                     "late, with the watch that asks for it and the further alerts; in a program "
