@@ -111,7 +111,8 @@ int session_begin(struct session *session)
 	ret = session_look_at_processes(session);
 	if (!ret)
 		ret = session_decide(session);
-	if (ret)
+	/* It comes again. */
+	if (ret && ret != -EAGAIN)
 		return session_failed(session, ret, "cannot audit");
 	if (!session->nr_processes)
 		log_progress("no process runs %s yet; waiting for one",
