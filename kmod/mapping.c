@@ -141,12 +141,14 @@ static struct exec_range *range_find(struct pguard_mapping_search *search, u64 w
 	return NULL;
 }
 
-static void range_hit(struct pguard_mapping_search *search, struct exec_range *range)
+/* Whether it was not hit before. */
+static bool range_hit(struct pguard_mapping_search *search, struct exec_range *range)
 {
 	if (range->hit)
-		return;
+		return false;
 	range->hit = true;
 	search->nr_hit++;
+	return true;
 }
 
 /**
@@ -159,10 +161,7 @@ bool pguard_mapping_search_word(struct pguard_mapping_search *search, u64 word)
 {
 	struct exec_range *range = range_find(search, word);
 
-	if (!range || range->hit)
-		return false;
-	range_hit(search, range);
-	return true;
+	return range && range_hit(search, range);
 }
 
 /**

@@ -326,7 +326,8 @@ static void files_close(struct file **files, u32 nr)
 static struct file **files_open(const struct pguard_profile *profile,
 				struct netlink_ext_ack *extack)
 {
-	struct file **files = kcalloc(profile->nr_objects, sizeof(*files), GFP_KERNEL | __GFP_NOWARN);
+	struct file **files = kcalloc(profile->nr_objects, sizeof(*files),
+				      GFP_KERNEL | __GFP_NOWARN);
 	u32 i;
 	int ret;
 

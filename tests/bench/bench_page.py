@@ -158,7 +158,8 @@ def stacks(kernel, figures):
     return section(f"Late units by the depth of their stack, Linux {kernel}",
                    ["The hit that finds a unit late, and each stack that is taken while it stays "
                     "late, with the watch that asks for it and the further alerts; in a program "
-                    "with few mappings, while somebody listens to alerts."], ["KiB of stack", "found", "each stack after that"], rows)
+                    "with few mappings, while somebody listens to alerts."],
+                   ["KiB of stack", "found", "each stack after that"], rows)
 
 
 def walks(kernel, figures):

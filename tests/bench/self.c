@@ -342,6 +342,19 @@ void self_bare_off(void)
 		errx(1, "rmmod bare failed");
 }
 
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+uint64_t self_middle(uint64_t *figures, uint32_t nr)
+{
+	qsort(figures, nr, sizeof(figures[0]), compare);
+	return figures[nr / 2];
+}
+
 void self_tell(const char *name, double figure)
 {
 	printf("%s %.1f\n", name, figure);

@@ -88,6 +88,9 @@ struct self_counts self_counts(void);
 void self_bare_on(const char *bare_ko, void (*function)(void));
 void self_bare_off(void);
 
+/* The middle one of some figures, which are sorted. */
+uint64_t self_middle(uint64_t *figures, uint32_t nr);
+
 /* "name figure" on the standard output. */
 void self_tell(const char *name, double figure);
 

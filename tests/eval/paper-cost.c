@@ -207,13 +207,6 @@ static void measure_profile(struct self_profile *profile)
 	self_disarm();
 }
 
-static int compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static uint64_t time_call(void (*call)(void))
 {
 	uint64_t start = self_now();
@@ -225,7 +218,7 @@ static uint64_t time_call(void (*call)(void))
 /* The hit by which the unit is found to be late, the one after it, and its end. */
 static void measure_late(struct self_profile *profile)
 {
-	uint64_t found[NR_LATE], after[NR_LATE], end[NR_LATE], clock[NR_LATE];
+	uint64_t found[NR_LATE], after[NR_LATE], end[NR_LATE], clock[NR_LATE], free;
 	struct self_counts counts;
 
 	profile->flags = 0;
@@ -249,14 +242,10 @@ static void measure_late(struct self_profile *profile)
 	if (counts.late < NR_LATE || counts.late > NR_LATE + 1)
 		errx(1, "%" PRIu64 " of %d units were late", counts.late, NR_LATE);
 	self_disarm();
-	qsort(clock, NR_LATE, sizeof(clock[0]), compare);
-	qsort(found, NR_LATE, sizeof(found[0]), compare);
-	qsort(after, NR_LATE, sizeof(after[0]), compare);
-	qsort(end, NR_LATE, sizeof(end[0]), compare);
-	self_tell("late-found", (double)(found[NR_LATE / 2] - clock[NR_LATE / 2]));
-	self_tell("late-after", (double)(after[NR_LATE / 2] - clock[NR_LATE / 2]));
-	self_tell("late-end", (double)(end[NR_LATE / 2] - clock[NR_LATE / 2]) - unit_free +
-			      call_free);
+	free = self_middle(clock, NR_LATE);
+	self_tell("late-found", (double)(self_middle(found, NR_LATE) - free));
+	self_tell("late-after", (double)(self_middle(after, NR_LATE) - free));
+	self_tell("late-end", (double)(self_middle(end, NR_LATE) - free) - unit_free + call_free);
 }
 
 int main(int argc, char **argv)

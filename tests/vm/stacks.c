@@ -105,19 +105,6 @@ static int count_stacks(struct record *record, void *arg)
 	return 0;
 }
 
-static int compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-static uint64_t middle(uint64_t figures[ROUNDS])
-{
-	qsort(figures, ROUNDS, sizeof(figures[0]), compare);
-	return figures[ROUNDS / 2];
-}
-
 /* The middle of some units; without stacks, what a unit takes; else, what each stack adds. */
 static struct sample measure_units(struct link *link, uint32_t kib, const struct sample *free)
 {
@@ -138,7 +125,10 @@ static struct sample measure_units(struct link *link, uint32_t kib, const struct
 		if (free)
 			after[i] = (sample.after - free->after) / (tally.stacks - 1);
 	}
-	return (struct sample){ .found = middle(found), .after = middle(after) };
+	return (struct sample){
+		.found = self_middle(found, ROUNDS),
+		.after = self_middle(after, ROUNDS),
+	};
 }
 
 static void tell(const char *name, uint32_t kib, double figure)

@@ -233,6 +233,18 @@ def guarded(program, profile, script):
     family.close()
 
 
+def listen(*options):
+    return subprocess.Popen([COLLECT, "watch", *options], stdin=subprocess.DEVNULL, text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def hush(watch):
+    """What it said, and what of itself."""
+    watch.send_signal(signal.SIGINT)
+    lines, errors = watch.communicate(timeout=PATIENCE)
+    return lines.splitlines(), errors.strip()
+
+
 def late(program):
     """Units of a guarded program are late, and stay so for a while."""
     steps = [(WAIT, 0, 0), (1, 0, 0)]
@@ -243,9 +255,7 @@ def late(program):
     family = Family()
     profile.arm(family, "late")
     before = family.stats()
-    watch = subprocess.Popen([COLLECT, "watch", "--json", "--window", "0"], text=True,
-                             stdin=subprocess.DEVNULL,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    watch = listen("--json", "--window", "0")
     with Starved(40):
         program.run(script, THREADS)
     starved = family.stats()
@@ -258,10 +268,9 @@ def late(program):
     program.run(script)
     time.sleep(2)
     again = family.stats()["lost_memory"] - starved["lost_memory"]
-    watch.send_signal(signal.SIGINT)
-    lines, errors = watch.communicate(timeout=PATIENCE)
-    told = [line for line in map(json.loads, lines.splitlines()) if line["kind"] == "late"]
-    note(f"{len(told)} reports, exit {watch.returncode} {errors.strip()}")
+    lines, errors = hush(watch)
+    told = [line for line in map(json.loads, lines) if line["kind"] == "late"]
+    note(f"{len(told)} reports, exit {watch.returncode} {errors}")
     ok(watch.returncode == 0, "who watches goes on, too")
     # A unit may be over before the watch has taken its stack.
     told = [line for line in told if line["seq"] >= starved["next_alert"] and line["stacks"]]
@@ -274,8 +283,7 @@ def audited(what, text, *starved):
     """Who listens while allocations fail hears on, of a thread that was there all the time."""
     victim = Victim()
     audit = Audit("--duration", 900, "--slower-than", "10ms", "-p", victim.pid)
-    watch = subprocess.Popen([COLLECT, "watch"], stdin=subprocess.DEVNULL, text=True,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    watch = listen()
     audit.next("ready")
     victim.do("nothing")
     aim(text)
@@ -292,11 +300,10 @@ def audited(what, text, *starved):
         victim.do("sleep 30")
     victim.do("nothing")
     audit.finish()
-    watch.send_signal(signal.SIGINT)
-    _, errors = watch.communicate(timeout=PATIENCE)
+    _, errors = hush(watch)
     told, ended = audit.kind("late"), audit.kind("ended")
     note(f"{len(told)} reports and {len(ended)} ends of 45 late units, exit {audit.code} "
-         f"{audit.errors.strip()}, of the watch {watch.returncode} {errors.strip()}")
+         f"{audit.errors.strip()}, of the watch {watch.returncode} {errors}")
     seen = {line["unit"] for line in told
             if any("sleep_here" in functions(stack) for stack in line["stacks"])}
     # On a slow host another one may be late, too.
