@@ -38,10 +38,8 @@ static void unit_begin(struct pguard_task *state, struct pguard_inference *infer
 	u64 word = pguard_unit_next(state);
 
 	pguard_inference_begin(inference);
-	if (at->mark) {
+	if (at->mark)
 		state->mark = *at->mark;
-		word |= PGUARD_PHASE_MARKED;
-	}
 	pguard_unit_run(state, at->clock, word);
 	state->counts = inference->profile;
 }
@@ -247,7 +245,7 @@ static bool unit_judge(struct pguard_task *state, struct pguard_inference *infer
 		       const struct moment *end)
 {
 	u64 elapsed = pguard_clock_ns(end->clock - state->start - inference->checks);
-	u64 word = xchg(&state->unit, state->unit & ~(u64)PGUARD_PHASE_MASK);
+	u64 word = xchg(&state->unit, state->unit & ~(u64)PGUARD_PHASE_ENDS);
 	struct pguard_account account = { .elapsed = elapsed };
 	bool is_late, is_novel;
 	u64 threshold;

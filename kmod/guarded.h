@@ -103,7 +103,7 @@ static __always_inline void pguard_guarded_count_extra(const struct pguard_profi
 /* What runs is no more, unless the watch has found it late since its @word was read. */
 static __always_inline bool pguard_guarded_stop(struct pguard_task *state, u64 word)
 {
-	if (unlikely(!try_cmpxchg(&state->unit, &word, word & ~(u64)PGUARD_PHASE_MASK)))
+	if (unlikely(!try_cmpxchg(&state->unit, &word, word & ~(u64)PGUARD_PHASE_ENDS)))
 		return false;
 	state->counts = NULL;
 	return true;
@@ -202,10 +202,8 @@ static __always_inline void pguard_guarded_wake(struct pguard_task *state, u64 n
 	u64 word = pguard_unit_next(state);
 
 	pguard_inference_begin(inference);
-	if (pguard_unit_has_account(state)) {
+	if (word & PGUARD_PHASE_MARKED)
 		pguard_account_mark(&state->mark);
-		word |= PGUARD_PHASE_MARKED;
-	}
 	pguard_unit_run(state, now, word);
 	state->counts = inference->profile;
 }

@@ -2,6 +2,7 @@
 
 #include "image.h"
 
+#include "clock.h"
 #include "compat.h"
 #include "profile.h"
 
@@ -248,6 +249,12 @@ static struct pguard_loop *loop_alloc(u32 id, gfp_t gfp)
 	return NULL;
 }
 
+/* pguard_loop.within, by the target's @limit_ns. */
+static u64 limit_ticks(u64 limit_ns)
+{
+	return min_t(u64, pguard_clock_ticks(limit_ns), U32_MAX);
+}
+
 /**
  * pguard_loop_new() - the loop with this id, made if it is new
  * @image: its image, held by the caller
@@ -271,6 +278,7 @@ struct pguard_loop *pguard_loop_new(struct pguard_image *image, u32 id, gfp_t gf
 	spin_lock(&pguard_images_lock);
 	other = loop_find(image, id);
 	if (!other && image->nr_loops < PGUARD_MAX_LOOPS) {
+		loop->within = limit_ticks(image->target->limit_ns);
 		list_add_tail_rcu(&loop->list, &image->loops);
 		image->nr_loops++;
 		other = loop;
@@ -279,6 +287,27 @@ struct pguard_loop *pguard_loop_new(struct pguard_image *image, u32 id, gfp_t gf
 	spin_unlock(&pguard_images_lock);
 	loop_free(loop);
 	return other;
+}
+
+/**
+ * pguard_target_set_threshold() - from when on units that no profile guards are late
+ * @target: in the list
+ * @threshold_ns: 0: they never are
+ *
+ * Context: any but interrupts; takes pguard_images_lock.
+ */
+void pguard_target_set_threshold(struct pguard_target *target, u64 threshold_ns)
+{
+	u64 within = limit_ticks(threshold_ns - 1);
+	struct pguard_image *image;
+	struct pguard_loop *loop;
+
+	spin_lock(&pguard_images_lock);
+	WRITE_ONCE(target->limit_ns, threshold_ns - 1);
+	list_for_each_entry(image, &target->images, list)
+		list_for_each_entry(loop, &image->loops, list)
+			WRITE_ONCE(loop->within, within);
+	spin_unlock(&pguard_images_lock);
 }
 
 /**

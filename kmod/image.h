@@ -56,7 +56,7 @@ enum {
  * @id: never used again
  * @flags: enum perfguard_target_flags; changes at any time, READ_ONCE
  * @limit_ns: the threshold less 1, so that none (0) is above all times; changes
- *	at any time, READ_ONCE
+ *	at any time, READ_ONCE; pguard_images_lock for writing
  * @pid: the process, where the target is one
  * @inode: real inode of the executable, pinned by @path; NULL for a process
  * @path: the executable as it was named; put by pguard_target_remove()
@@ -131,6 +131,7 @@ struct pguard_loop {
 	u32 id;
 	atomic_t nr_threads;
 	bool has_block_io;	/* some unit had it accounted */
+	u64 within;		/* what takes no more ticks is in time, and some seconds at most */
 	struct pguard_loop_sums __percpu *sums;
 };
 
@@ -220,6 +221,7 @@ static inline void pguard_image_hold(struct pguard_image *image)
 }
 
 struct pguard_loop *pguard_loop_new(struct pguard_image *image, u32 id, gfp_t gfp);
+void pguard_target_set_threshold(struct pguard_target *target, u64 threshold_ns);
 void pguard_image_set_contexts(struct pguard_image *image,
 			       struct pguard_contexts *contexts);
 void pguard_images_unsettle(u32 flags);

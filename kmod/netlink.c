@@ -164,10 +164,12 @@ int pguard_nl_target_set_doit(struct sk_buff *skb, struct genl_info *info)
 		WRITE_ONCE(target->flags, nla_get_u32(attrs[PERFGUARD_A_TARGET_FLAGS]));
 		/* Who was let pass by the short way may have to be told now. */
 		pguard_images_unsettle(PERFGUARD_TARGET_FLAGS_RECORD);
+		/* Whether units get a mark is looked at in the long way. */
+		pguard_target_unsettle(target);
 	}
 	if (attrs[PERFGUARD_A_TARGET_THRESHOLD_NS]) {
-		WRITE_ONCE(target->limit_ns,
-			   nla_get_u64(attrs[PERFGUARD_A_TARGET_THRESHOLD_NS]) - 1);
+		pguard_target_set_threshold(target,
+					    nla_get_u64(attrs[PERFGUARD_A_TARGET_THRESHOLD_NS]));
 		pguard_watch_start();
 	}
 unlock:

@@ -457,7 +457,20 @@ enum {
 	MORE_RECORDS = 16,
 };
 
-/* A place not seen lately takes the slot that was used longest ago. */
+/*
+ * The slot that a new place takes: each in turn, but those where a loop waits or an event
+ * begins only if there is no other.  These are come by in each unit.
+ */
+static u8 slot_next(const struct pguard_task *state)
+{
+	u8 slot = state->oldest, left = PGUARD_NR_PLACES;
+
+	do {
+		slot = (slot + 1) % PGUARD_NR_PLACES;
+	} while (state->places[slot].spot->is.loop && left--);
+	return slot;
+}
+
 static noinline struct pguard_place *place_new(struct pguard_task *state,
 					       const struct pt_regs *regs, bool may_sleep)
 {
@@ -467,7 +480,7 @@ static noinline struct pguard_place *place_new(struct pguard_task *state,
 	};
 	struct pguard_place *place;
 
-	state->oldest = (state->oldest + 1) % PGUARD_NR_PLACES;
+	state->oldest = slot_next(state);
 	place = &state->places[state->oldest];
 	place->sp = regs->sp;
 	state->fresh |= pguard_place_bit(state, place);
@@ -489,10 +502,8 @@ static noinline struct pguard_place *place_new(struct pguard_task *state,
 struct pguard_place *pguard_place_get(struct pguard_task *state, const struct pt_regs *regs,
 				      bool may_sleep)
 {
-	struct pguard_place *place = state->place;
+	struct pguard_place *place = pguard_place_find(state, regs);
 
-	if (!pguard_place_is(place, regs))
-		place = pguard_place_find(state, regs);
 	if (!place)
 		place = place_new(state, regs, may_sleep);
 	state->place = place;

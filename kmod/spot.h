@@ -41,9 +41,9 @@ enum pguard_spot_fit {
  * @loop: what the image's contexts, or @boundary, say of it; or NULL
  * @boundary: of the profile of the threads that hold the spot; or NULL
  * @generation: of the contexts that were looked at
+ * @syscall: its number
  * @distance: from the stack pointer to the slot of the return address, bytes
  * @rise: from the stack pointer to the loop's frame; 0 if that is not known
- * @syscall: its number
  * @fit: asked for where @loop is NULL
  */
 struct pguard_finding {
@@ -52,9 +52,9 @@ struct pguard_finding {
 	struct pguard_loop *loop;
 	const struct perfguard_boundary *boundary;
 	u32 generation;
+	u32 syscall;
 	s32 distance;
 	s32 rise;
-	u16 syscall;
 	u8 fit;
 };
 

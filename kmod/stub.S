@@ -10,8 +10,8 @@
  * For a watched thread the stub asks pguard_wait_enter().  If that returns
  * NULL the call goes on as if there were no hook.  Else the stub calls the
  * rest of the function itself, so that it sees the return without touching
- * the return address, tells pguard_wait_leave(), and returns to the
- * dispatcher with what that returns.
+ * the return address, and ends in pguard_wait_leave(), which returns to the
+ * dispatcher.
  *
  * Registers: at a function's entry only rdi and the callee-saved ones are
  * live.  Functions compiled with -mfentry expect all caller-saved ones to be
@@ -34,19 +34,20 @@
 	.text
 
 /*
- * Go on at rdx.  By return and not by jump: with IBT an indirect jump may
- * only go to an endbr64, and there is none after the nop.
+ * Go on where pguard_hook_stub was to return to.  By return and not by jump: with
+ * IBT an indirect jump may only go to an endbr64, and there is none after the nop.
+ * Nothing comes here, or to the stub, by an indirect jump either.
  */
-SYM_FUNC_START_LOCAL(pguard_hook_resume)
-	pushq	%rdx
+SYM_START(pguard_hook_resume, SYM_L_LOCAL, SYM_A_ALIGN)
+	pushq	16(%rsp)
 	UNWIND_HINT_FUNC
 	RET
 SYM_FUNC_END(pguard_hook_resume)
 
-SYM_FUNC_START(pguard_hook_stub)
+SYM_START(pguard_hook_stub, SYM_L_GLOBAL, SYM_A_ALIGN)
 	ANNOTATE_NOENDBR
-	movq	PGUARD_ASM_CURRENT, %rax
-	movzwl	PGUARD_TASK_TGID(%rax), %eax
+	movq	PGUARD_ASM_CURRENT, %rsi
+	movzwl	PGUARD_TASK_TGID(%rsi), %eax
 	btl	%eax, pguard_process_slots(%rip)
 	jc	.Lwatched
 	RET
@@ -60,13 +61,11 @@ SYM_FUNC_START(pguard_hook_stub)
 	RET
 
 .Lfollow:
-	movq	(%rsp), %rdx
 	pushq	%rax
 	call	pguard_hook_resume
 	popq	%rdi
 	movq	%rax, %rsi
-	call	pguard_wait_leave
 	addq	$8, %rsp
 	UNWIND_HINT_FUNC
-	RET
+	jmp	pguard_wait_leave
 SYM_FUNC_END(pguard_hook_stub)

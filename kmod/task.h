@@ -41,17 +41,17 @@ enum { PGUARD_NR_PLACES = 4 };	/* bits of @fresh */
 /*
  * pguard_task.unit: the unit's number in the upper bits, its phase below.
  * The thread sets RUNNING when it begins a unit (release: start and mark are
- * in place) and takes all off with xchg at its end, or with cmpxchg as long as
- * it is not LATE; the watch, or a guard in the
- * thread itself, adds LATE with cmpxchg.  So each late unit gets exactly one
- * end, and is told as a new one once.
+ * in place) and takes what an end takes off with xchg, or with cmpxchg as long
+ * as it is not LATE; the watch, or a guard in the thread itself, adds LATE with
+ * cmpxchg.  So each late unit gets exactly one end, and is told as a new one
+ * once.  MARKED stays: between units it says that the next one gets a mark.
  */
 enum pguard_phase {
 	PGUARD_PHASE_RUNNING = 1 << 0,
 	PGUARD_PHASE_LATE = 1 << 1,	/* told to be late */
 	PGUARD_PHASE_MARKED = 1 << 2,	/* the unit has a mark for its account */
 	PGUARD_PHASE_GUARD = 1 << 3,	/* with LATE: a guard told it first */
-	PGUARD_PHASE_MASK = 15,
+	PGUARD_PHASE_ENDS = PGUARD_PHASE_RUNNING | PGUARD_PHASE_LATE | PGUARD_PHASE_GUARD,
 	PGUARD_PHASE_SHIFT = 4,
 };
 
@@ -95,16 +95,16 @@ struct pguard_lateness {
  * @loop: the event loop whose unit it is; the thread's own
  * @home: where its loop's return address stands on its stack, and
  * @home_ip: where the loop waited; both 0 if not known; the thread's own
- * @places: where it waited, the last one at @place, the next to
- *	go at @oldest; the thread's own
+ * @places: where it waited, the last one at @place, the last new one at @oldest;
+ *	the thread's own
  * @fresh: a bit for each of them that was never recorded for discovery
  * @follow: what the return of the hooked call it is in is wanted for; the
  *	thread's own
  * @entered: clock when that call began, for discovery or as an event's begin
  * @switches: its voluntary switches then
  * @records_left: waits it may still record for discovery
- * @streams: its waits are told in the training stream; looked at anew in each
- *	call that is not the usual one
+ * @long_way: its waits are told in the training stream, or the clock is not the
+ *	TSC; looked at anew in each call that is not the usual one
  * @is_guarded: it has a profile
  * @curious: any of these, so that no call is the usual one
  * @profile: that @places speak of, referenced; the thread's own
@@ -116,6 +116,7 @@ struct pguard_lateness {
  *	kernel stack; written by the thread, read by the drain
  * @dead: taken out of the hash; set before the grace period after which no
  *	new call finds the state
+ * @returns: both in one look: @follow as long as the thread is not @dead
  * @gone: the thread's registers must not be read any more, its kernel stack
  *	may go; @lock
  * @lock: guards @gone while registers are read and the samples, and orders
@@ -142,9 +143,14 @@ struct pguard_task {
 	struct pguard_place *place;
 	struct pguard_place places[PGUARD_NR_PLACES];
 	u8 inflight;
-	u8 follow;
-	bool dead;
 	bool gone;
+	union {
+		struct {
+			u8 follow;
+			bool dead;
+		};
+		u16 returns;
+	};
 	bool captured;
 	bool kicked;
 	u8 fresh;
@@ -152,7 +158,7 @@ struct pguard_task {
 	union {
 		struct {
 			u16 records_left;
-			bool streams;
+			bool long_way;
 			bool is_guarded;
 		};
 		u32 curious;
@@ -183,6 +189,10 @@ struct pguard_task {
 enum { PGUARD_CURIOUS_GUARDED = 1 << 24 };
 static_assert(offsetof(struct pguard_task, is_guarded) ==
 	      offsetof(struct pguard_task, curious) + 3);
+
+/* pguard_task.returns is .follow while .dead is false. */
+static_assert(offsetof(struct pguard_task, follow) == offsetof(struct pguard_task, returns) &&
+	      offsetof(struct pguard_task, dead) == offsetof(struct pguard_task, returns) + 1);
 
 enum { PGUARD_TASKS_BITS = 12, PGUARD_MAX_TASKS = 65536 };
 

@@ -234,6 +234,12 @@ static void end_tell(struct pguard_task *state, u64 word, u64 elapsed)
 	pguard_unit_tell_end(state, word, &account);
 }
 
+/* Is a unit that no profile guards late by the time that it took? */
+static bool is_late(const struct pguard_task *state, u64 elapsed)
+{
+	return elapsed > READ_ONCE(state->image->target->limit_ns);
+}
+
 /**
  * pguard_unit_end() - the loop's wait call is entered
  * @state: of current
@@ -248,7 +254,8 @@ struct pguard_task *pguard_unit_end(struct pguard_task *state)
 	if (!(state->unit & PGUARD_PHASE_RUNNING))
 		return state;
 	elapsed = pguard_clock_ns(pguard_clock() - state->start);
-	return pguard_unit_close(state, elapsed, pguard_unit_bucket(elapsed));
+	return pguard_unit_close(state, elapsed, pguard_unit_bucket(elapsed),
+				 is_late(state, elapsed));
 }
 
 /**
@@ -287,7 +294,7 @@ struct pguard_task *pguard_unit_end_eventful(struct pguard_task *state, u64 word
 	this_cpu_add(loop->sums->maj_faults, account.maj_faults);
 	if (account.has_block_io && !READ_ONCE(loop->has_block_io))
 		WRITE_ONCE(loop->has_block_io, true);
-	if (pguard_unit_is_late(state, word, elapsed))
+	if (word & PGUARD_PHASE_LATE || is_late(state, elapsed))
 		pguard_unit_end_late(state, word, elapsed);
 	return state;
 }
@@ -303,7 +310,7 @@ struct pguard_task *pguard_unit_end_eventful(struct pguard_task *state, u64 word
 void pguard_unit_drop(struct pguard_task *state)
 {
 	const struct pguard_inference *inference = pguard_task_inference(state);
-	u64 word = xchg(&state->unit, state->unit & ~(u64)PGUARD_PHASE_MASK);
+	u64 word = xchg(&state->unit, state->unit & ~(u64)PGUARD_PHASE_ENDS);
 
 	state->counts = NULL;
 	if (word & PGUARD_PHASE_RUNNING && inference)

@@ -49,9 +49,9 @@ void pguard_unit_describe(struct pguard_task *state, struct pguard_record *recor
  */
 static_assert(16 * (34 - 5) + 32 <= PERFGUARD_HIST_BUCKETS && PGUARD_CLOCK_SHIFT >= 30);
 
-static __always_inline u32 pguard_unit_bucket_short(u64 ns)
+static __always_inline unsigned long pguard_unit_bucket_short(u64 ns)
 {
-	u32 shift = __fls(ns | 16) - 4;
+	unsigned long shift = __fls(ns | 16) - 4;
 
 	return (shift << 4) + (ns >> shift);
 }
@@ -59,19 +59,29 @@ static __always_inline u32 pguard_unit_bucket_short(u64 ns)
 /* The same of any time. */
 static __always_inline u32 pguard_unit_bucket(u64 ns)
 {
-	return min_t(u32, pguard_unit_bucket_short(ns), PERFGUARD_HIST_BUCKETS - 1);
+	return min_t(u64, pguard_unit_bucket_short(ns), PERFGUARD_HIST_BUCKETS - 1);
 }
 
-/* The number and phase of the unit that begins; PGUARD_PHASE_MARKED may be added. */
+/* The number and phase of the unit that begins; no unit runs. */
 static __always_inline u64 pguard_unit_next(const struct pguard_task *state)
 {
-	return (state->unit | PGUARD_PHASE_MASK) + 1 + PGUARD_PHASE_RUNNING;
+	return state->unit + BIT(PGUARD_PHASE_SHIFT) + PGUARD_PHASE_RUNNING;
 }
 
-/* Does the target want to know where its units' time goes? */
+/* Did the target want to know where the unit's time goes, or if none runs, the next one's? */
 static __always_inline bool pguard_unit_has_account(const struct pguard_task *state)
 {
-	return READ_ONCE(state->image->target->flags) & PERFGUARD_TARGET_FLAGS_ACCOUNT;
+	return state->unit & PGUARD_PHASE_MARKED;
+}
+
+/* Let the next unit have a mark, if the target wants to know.  No unit runs. */
+static inline void pguard_unit_plan(struct pguard_task *state)
+{
+	u64 word = state->unit & ~(u64)PGUARD_PHASE_MARKED;
+
+	if (READ_ONCE(state->image->target->flags) & PERFGUARD_TARGET_FLAGS_ACCOUNT)
+		word |= PGUARD_PHASE_MARKED;
+	WRITE_ONCE(state->unit, word);
 }
 
 /**
@@ -100,58 +110,52 @@ static __always_inline void pguard_unit_start(struct pguard_task *state, u64 now
 {
 	u64 word = pguard_unit_next(state);
 
-	if (pguard_unit_has_account(state)) {
+	if (word & PGUARD_PHASE_MARKED)
 		pguard_account_mark(&state->mark);
-		word |= PGUARD_PHASE_MARKED;
-	}
 	pguard_unit_run(state, now, word);
 }
 
-/* Is a unit late that took this time? */
-static __always_inline bool pguard_unit_is_late(const struct pguard_task *state,
-						u64 word, u64 elapsed)
-{
-	return word & PGUARD_PHASE_LATE || elapsed > READ_ONCE(state->image->target->limit_ns);
-}
-
 /*
- * End a unit that took @elapsed ns, of this @bucket.  The usual case makes no call; what is
- * rare is left to a function that does the rest and is called last, so that
- * the usual case saves no registers.  Returns @state.
+ * End a unit that took @elapsed ns, of this @bucket, which may be late by that.  The usual
+ * case makes no call; what is rare is left to a function that does the rest and is called
+ * last, so that the usual case saves no registers.  Returns @state.
  */
 static __always_inline struct pguard_task *pguard_unit_close(struct pguard_task *state,
-							     u64 elapsed, u32 bucket)
+							     u64 elapsed, unsigned long bucket,
+							     bool is_late)
 {
-	struct pguard_loop_sums __percpu *sums;
-	u64 word;
+	struct pguard_loop_sums __percpu *sums = state->loop->sums;
+	u64 word = xchg(&state->unit, state->unit & ~(u64)PGUARD_PHASE_ENDS);
 
-	word = xchg(&state->unit, state->unit & ~(u64)PGUARD_PHASE_MASK);
-	sums = state->loop->sums;
 	this_cpu_inc(sums->hist[bucket]);
 	this_cpu_add(sums->elapsed, elapsed);
 	/* Seldom true, and then it does not matter if we move in between. */
 	if (unlikely(elapsed > this_cpu_read(sums->max)))
 		this_cpu_write(sums->max, elapsed);
-	if (word & PGUARD_PHASE_MARKED) {
-		if (unlikely(!pguard_account_is_calm(&state->mark)))
+	if (word & (PGUARD_PHASE_MARKED | PGUARD_PHASE_LATE)) {
+		if (unlikely(word & PGUARD_PHASE_MARKED && !pguard_account_is_calm(&state->mark)))
 			return pguard_unit_end_eventful(state, word, elapsed);
 		/* All CPU if the task stayed on its one. */
-		this_cpu_add(sums->cpu, elapsed);
+		if (word & PGUARD_PHASE_MARKED)
+			this_cpu_add(sums->cpu, elapsed);
+		if (unlikely(word & PGUARD_PHASE_LATE))
+			return pguard_unit_end_late(state, word, elapsed);
 	}
-	if (unlikely(pguard_unit_is_late(state, word, elapsed)))
+	if (unlikely(is_late))
 		return pguard_unit_end_late(state, word, elapsed);
 	return state;
 }
 
-/* pguard_unit_end() where the clock is the TSC. */
+/* pguard_unit_end() of a unit that runs, where the clock is the TSC. */
 static __always_inline struct pguard_task *pguard_unit_end_tsc(struct pguard_task *state)
 {
 	u64 ticks = rdtsc() - state->start, elapsed;
 
-	if (unlikely(!(state->unit & PGUARD_PHASE_RUNNING) || ticks > U32_MAX))
+	/* What took just its time goes the other way. */
+	if (unlikely(ticks > READ_ONCE(state->loop->within)))
 		return pguard_unit_end(state);
 	elapsed = pguard_clock_ns_short(ticks);
-	return pguard_unit_close(state, elapsed, pguard_unit_bucket_short(elapsed));
+	return pguard_unit_close(state, elapsed, pguard_unit_bucket_short(elapsed), false);
 }
 
 #endif /* _PGUARD_UNIT_H */

@@ -36,12 +36,13 @@ enum {
 	FOLLOW_STREAM = 1 << 2,		/* its begin was told in the stream */
 	FOLLOW_GUARDED = 1 << 3,	/* of a loop of a profile */
 	FOLLOW_EVENT = 1 << 4,		/* it begins an event, if it does not fail */
+	FOLLOW_LONG = 1 << 5,		/* the clock is not the TSC */
 };
 
 /* futex and io_uring_enter are waits in some of their forms only. */
-static __always_inline bool wait_waits(const struct pt_regs *regs)
+static __always_inline bool wait_waits(const struct pt_regs *regs, u32 syscall)
 {
-	switch (pguard_place_syscall(regs)) {
+	switch (syscall) {
 	case __NR_futex:
 		switch (regs->si & FUTEX_CMD_MASK) {
 		case FUTEX_WAIT:
@@ -155,8 +156,13 @@ static noinline bool wait_begin(struct pguard_task *state, const struct pt_regs 
 		state->entered = pguard_clock();
 		state->switches = current->nvcsw;
 	}
-	state->streams = pguard_stream_wants_waits(state->image->target);
-	if (unlikely(state->streams)) {
+	if (follow & FOLLOW_BOUNDARY)
+		pguard_unit_plan(state);
+	state->long_way = !pguard_clock_is_tsc();
+	if (unlikely(state->long_way && follow))
+		follow |= FOLLOW_LONG;
+	if (unlikely(pguard_stream_wants_waits(state->image->target))) {
+		state->long_way = true;
 		follow |= FOLLOW_STREAM;
 		stream_enter(state, regs, follow);
 	}
@@ -246,12 +252,13 @@ static noinline void wait_finish(struct pguard_task *state, long ret, bool may_s
 		pguard_unit_start(state, pguard_clock());
 }
 
-static __always_inline struct pguard_task *state_get(void)
+/* Of current. */
+static __always_inline struct pguard_task *state_get(const struct task_struct *task)
 {
 	struct pguard_task *state;
 
 	preempt_disable_notrace();
-	state = pguard_task_find(current);
+	state = pguard_task_find(task);
 	if (likely(state))
 		WRITE_ONCE(state->inflight, 1);
 	preempt_enable_notrace();
@@ -280,7 +287,6 @@ static __always_inline struct pguard_task *enter_ended(struct pguard_task *state
 {
 	pguard_guarded_frame(pguard_task_inference(state), place);
 	state->nr_waits++;
-	state->place = place;
 	state->follow = FOLLOW_BOUNDARY | FOLLOW_GUARDED;
 	return state;
 }
@@ -352,7 +358,6 @@ static noinline notrace struct pguard_task *enter_other(struct pguard_task *stat
 		return enter_boundary(state, place, regs);
 	}
 	state->nr_waits++;
-	state->place = place;
 	state->follow = FOLLOW_EVENT;
 	pguard_guarded_count_extra(inference->profile);
 	if (pguard_guarded_is_first(state, inference))
@@ -395,47 +400,53 @@ static noinline struct pguard_task *enter_first(const struct pt_regs *regs)
 	if (!pguard_task_first(NULL))
 		return NULL;
 	/* Gone again if the target goes just now. */
-	state = state_get();
+	state = state_get(current);
 	return state ? enter_any(state, regs) : NULL;
 }
 
 /**
  * pguard_wait_enter() - a thread of a watched process enters a hooked call
  * @regs: its user registers
+ * @task: current
  *
  * Context: current, may sleep; called by the stub.
  * Return: the thread's state if the return of the call is of interest, and
  * then the thread is inflight; NULL to let the call pass.
  */
-__visible notrace struct pguard_task *pguard_wait_enter(const struct pt_regs *regs)
+__visible notrace struct pguard_task *__noendbr
+pguard_wait_enter(const struct pt_regs *regs, const struct task_struct *task)
 {
 	struct pguard_task *state;
 	struct pguard_place *place;
 	struct pguard_loop *loop;
+	/* Read but once, whatever is written in between. */
+	u32 syscall = pguard_place_syscall(regs);
 
-	if (!wait_waits(regs))
+	if (!wait_waits(regs, syscall))
 		return NULL;
-	state = state_get();
+	state = state_get(task);
 	if (unlikely(!state))
 		return enter_first(regs);
 	/* The usual: a place seen before, and nobody is curious. */
 	place = state->place;
-	if (unlikely(!pguard_place_is(place, regs))) {
+	if (unlikely(!pguard_place_is(place, regs, syscall))) {
 		place = pguard_place_find(state, regs);
 		if (!place)
 			return enter_any(state, regs);
+		/* Where a loop waits it waits most often; others would push it out. */
+		if (place->spot->is.loop)
+			state->place = place;
 	}
-	if (unlikely(!pguard_place_is_settled(state, place) || !pguard_clock_is_tsc()))
+	if (unlikely(!pguard_place_is_settled(state, place)))
 		return enter_any(state, regs);
 	if (unlikely(state->curious))
 		return enter_curious(state, place, regs);
 	loop = place->spot->is.loop;
-	if (!loop)
-		return enter_none(state);
-	if (unlikely(loop != state->loop || !pguard_place_returns(place)))
+	if (loop != state->loop || unlikely(!(state->unit & PGUARD_PHASE_RUNNING)))
+		return loop ? enter_any(state, regs) : enter_none(state);
+	if (unlikely(!pguard_place_returns(place)))
 		return enter_any(state, regs);
 	state->nr_waits++;
-	state->place = place;
 	state->follow = FOLLOW_BOUNDARY;
 	return pguard_unit_end_tsc(state);
 }
@@ -452,16 +463,17 @@ static noinline long leave_any(struct pguard_task *state, long ret)
 	return ret;
 }
 
-/* Did the call succeed, in a thread that goes on? */
-static __always_inline bool is_plain(const struct pguard_task *state, long ret)
+/* Is this all that the call's return is wanted for, in a thread that goes on? */
+static __always_inline bool leave_is(const struct pguard_task *state, u16 follow)
 {
-	return pguard_clock_is_tsc() && !READ_ONCE(state->dead) && ret >= 0;
+	/* The compare is the load. */
+	return data_race(state->returns) == follow;
 }
 
 /* pguard_wait_leave(), but for the usual returns of a loop's wait. */
 static noinline notrace long leave_other(struct pguard_task *state, long ret)
 {
-	if (unlikely(state->follow != FOLLOW_EVENT || !is_plain(state, ret)))
+	if (unlikely(!leave_is(state, FOLLOW_EVENT) || ret < 0))
 		return leave_any(state, ret);
 	if (!pguard_guarded_take_first(state, pguard_task_inference(state)))
 		pguard_guarded_event_call(state);
@@ -472,9 +484,9 @@ static noinline notrace long leave_other(struct pguard_task *state, long ret)
 /* pguard_wait_leave(), but for the usual return of a thread that is not guarded. */
 static noinline notrace long leave_curious(struct pguard_task *state, long ret)
 {
-	if (state->follow != (FOLLOW_BOUNDARY | FOLLOW_GUARDED))
+	if (!leave_is(state, FOLLOW_BOUNDARY | FOLLOW_GUARDED))
 		return leave_other(state, ret);
-	if (unlikely(!is_plain(state, ret)))
+	if (unlikely(ret < 0))
 		return leave_any(state, ret);
 	pguard_guarded_wake(state, rdtsc());
 	state_release(state);
@@ -489,11 +501,11 @@ static noinline notrace long leave_curious(struct pguard_task *state, long ret)
  * Context: current, may sleep; called by the stub.
  * Return: what the system call returns.
  */
-__visible notrace long pguard_wait_leave(struct pguard_task *state, long ret)
+__visible notrace long __noendbr pguard_wait_leave(struct pguard_task *state, long ret)
 {
-	if (state->follow != FOLLOW_BOUNDARY)
+	if (!leave_is(state, FOLLOW_BOUNDARY))
 		return leave_curious(state, ret);
-	if (unlikely(!is_plain(state, ret)))
+	if (unlikely(ret < 0))
 		return leave_any(state, ret);
 	pguard_unit_start(state, rdtsc());
 	state_release(state);
@@ -514,7 +526,7 @@ bool pguard_wait_enter_atomic(const struct pt_regs *regs)
 {
 	struct pguard_task *state;
 
-	if (!wait_waits(regs))
+	if (!wait_waits(regs, pguard_place_syscall(regs)))
 		return false;
 	state = pguard_task_find(current);
 	if (unlikely(!state))

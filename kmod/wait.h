@@ -4,13 +4,16 @@
 #define _PGUARD_WAIT_H
 
 #include <linux/types.h>
+#include <asm/ibt.h>
 
 struct pguard_task;
 struct pt_regs;
+struct task_struct;
 
-/* By the stub in stub.S; a context that may sleep. */
-struct pguard_task *pguard_wait_enter(const struct pt_regs *regs);
-long pguard_wait_leave(struct pguard_task *state, long ret);
+/* By the stub in stub.S, and by direct jumps only; a context that may sleep. */
+struct pguard_task *__noendbr pguard_wait_enter(const struct pt_regs *regs,
+						const struct task_struct *task);
+long __noendbr pguard_wait_leave(struct pguard_task *state, long ret);
 
 /* By the kretprobe that serves where the stub has no room; atomic context. */
 bool pguard_wait_enter_atomic(const struct pt_regs *regs);

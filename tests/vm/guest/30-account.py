@@ -4,7 +4,11 @@
 import os
 import subprocess
 
+from family import Family
 from perfguard import IS_SLOW, Audit, MS, VICTIM, Victim, done, near, note, ok, run, skip
+
+# As in the uapi header.
+ACCOUNT = 1 << 1
 
 
 def unit(audit, victim, command):
@@ -105,6 +109,20 @@ elif ok(IS_SLOW, "there is a slow disk to read from"):
     skip("a cold read shows block I/O", "this kernel cannot throttle a device")
 
 ok(all(parts_sum(line) for line in lines), "the parts sum to the elapsed time within 1 %")
+
+# What the flags say counts from the thread's next wait on.
+family = Family()
+target = family.targets()[0]
+for flags, wanted in ((target["flags"] & ~ACCOUNT, False),
+                      (target["flags"], True)):
+    # As long as its places are recorded each wait goes the long way.
+    for _ in range(100):
+        victim.do("nothing")
+    family.record(target["id"], flags)
+    victim.do("nothing")
+    line = unit(audit, victim, "sleep 300")
+    ok((line["time_ns"] is not None) == wanted,
+       f"with the account {'on' if wanted else 'off'}, so are the times of a unit")
 audit.finish()
 loop = audit.loops()[0]
 parts = loop["time_ns"]
