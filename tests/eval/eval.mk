@@ -74,7 +74,19 @@ $(PAPER_PROGRAMS:=.o): CPPFLAGS += -Itests/bench
 # Its own stack is to have frame pointers, too.
 $(BUILD)/tests/eval/paper-walk.o: override CFLAGS += -fno-omit-frame-pointer
 
-paper-programs: $(PAPER_PROGRAMS)
+# What figure 7 counts instructions with: in QEMU, and in the guest.
+GUEST_COUNT := $(BUILD)/tests/eval/guest-count.so $(BUILD)/tests/eval/guest-mark
+
+$(BUILD)/tests/eval/guest-count.so: tests/eval/guest-count.c tests/eval/guest-count.h
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared -o $@ $<
+
+$(BUILD)/tests/eval/guest-mark: $(BUILD)/tests/eval/guest-mark.o
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
+
+paper-programs: $(PAPER_PROGRAMS) $(GUEST_COUNT)
 
 .PHONY: paper-programs
 

@@ -66,11 +66,11 @@ class NoResult(Exception):
     """What was to be measured could not be; the text says why."""
 
 
-def in_vm(kernel, out, *command):
+def in_vm(kernel, out, *command, options=()):
     """Run a guest's part where instructions are counted; returns what it printed."""
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
-        trouble = vm.run(kernel, out, VM_SECONDS, ["--icount"], *command, output=output)
+        trouble = vm.run(kernel, out, VM_SECONDS, ["--icount", *options], *command, output=output)
         output.seek(0)
         said = output.read()
     if trouble:
@@ -170,7 +170,9 @@ def load(program, kernel, arguments):
             {"profiles": list(paper_results.PROFILES), "held": paper_results.HELD,
              "concurrency": CONCURRENCY, "requests": REQUESTS[program], "rounds": ROUNDS}))
         (out / "load.jsonl").unlink(missing_ok=True)
-        in_vm(kernel, out, "python3", "-B", HERE / "guest/paper-load.py", program, "/out", data())
+        plugin = f"{TOP}/build/tests/eval/guest-count.so,out={out}/counted.txt"
+        in_vm(kernel, out, "python3", "-B", HERE / "guest/paper-load.py", program, "/out", data(),
+              options=["--plugin", plugin])
     return paper_results.of_load(out)
 
 

@@ -13,6 +13,9 @@ import paper_store
 ADDED = {"floor": 1000, "paper-200": 5000, "paper-100": 2000, "default": 1500,
          "held": 1200}
 REQUESTS, COST = 10, 100000
+# Of a load with a profile: 1700 in all, 200 of them counted twice, and 50 of another module.
+COUNTED = "7000 9000 1500 200 16:50 17:300 19:100"
+TEXT = {"first": 0xffffffffc0011010, "last": 0xffffffffc0013020}
 
 
 def load_rows(rounds):
@@ -38,7 +41,10 @@ def load_result():
         (out / "plan.json").write_text(json.dumps(
             {"profiles": list(paper_results.PROFILES), "concurrency": [4],
              "requests": REQUESTS, "rounds": 2}))
-        (out / "load.jsonl").write_text("\n".join(map(json.dumps, load_rows(2))))
+        rows = list(load_rows(2))
+        (out / "load.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        (out / "counted.txt").write_text(f"{COUNTED}\n" * sum(bool(row["armed"]) for row in rows))
+        (out / "text.json").write_text(json.dumps(TEXT))
         return paper_results.of_load(out)
 
 
@@ -53,6 +59,7 @@ def check_load(result):
         assert not is_held or abs(figures["own"][0] - 0.02) < 3e-4, figures
         assert not is_held or abs(figures["telling"][0] - 0.005) < 1e-4, figures
         assert len(paper_results.own_rows(name, result)) == 2 * is_held, name
+        assert abs(figures["counted"][0] - 1700 / REQUESTS / COST) < 3e-4, figures
     # Two of its loads are two steps of the drift apart.
     assert 0.01 < result["free"]["4"]["noise"] < 0.03, result["free"]
 
@@ -82,6 +89,9 @@ def check_verdicts(load):
             if line[:2] == ["Apache", "6.12"]] == [["missed"], ["met"]], text
     # The loads' noise is 1.8 %: 5 % are beyond the limit of 3 %, 2 % are not told from it.
     assert verdict("200", "functions,") == ["missed"] and verdict("100", "functions,") == [], text
+    # What was counted is 0.2 % at most.
+    row = paper_results.counted_row("held", load)[0]
+    assert row[-1] == "met" and 0.1 < float(row[1].split()[0]) < 0.2, row
     assert paper_results.against_limit([0.02, 0.05], [0.001, 0.01], 0.03) == "**missed**"
     assert paper_results.against_limit([0.02, 0.01], [0.001, 0.01], 0.03) == "met"
     assert verdict("units", "only,") == []

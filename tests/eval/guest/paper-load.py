@@ -8,11 +8,13 @@ each of so many rounds; held, those of them that are to shed guards that exceed 
 measured after some seconds of load, in which the module decides; concurrency, how many clients or
 threads, each tried with each profile, and with nothing armed before and after; requests, in each of
 these loads.
-OUT/memory.json has the bytes that the module takes, and each profile in it.
+OUT/memory.json has the bytes that the module takes, and each profile in it; OUT/text.json where the
+module's code is.
 
 A line of OUT/load.jsonl is one load: what was armed ("" for nothing), the clients, the CPU time
 of the server's threads that serve, which is their instructions, the requests, and what the module
-counted meanwhile; of a held profile also what it took by the module's own account.
+counted meanwhile; of a held profile also what it took by the module's own account.  Around each
+load with a profile the plugin guest-count is told to count.
 """
 
 import json
@@ -27,6 +29,7 @@ from paper_loads import LOADS, run
 TOP = pathlib.Path(__file__).resolve().parents[3]
 COLLECT = str(TOP / "pg-collect")
 COUNT = str(TOP / "build/tests/eval/count-guards")
+MARK = str(TOP / "build/tests/eval/guest-mark")
 SETTLE_SECONDS = 0.3
 # What guards take is looked at each second; of those that were shed one is tried again after 10.
 HELD_SECONDS = 8
@@ -63,6 +66,14 @@ def module_bytes():
     return int(re.search(r"^perfguard (\d+) ", loaded, re.MULTILINE)[1])
 
 
+def module_text():
+    """Where the module's code is: the first address and the last one of a function."""
+    symbols = map(str.split, pathlib.Path("/proc/kallsyms").read_text().splitlines())
+    functions = [int(fields[0], 16) for fields in symbols
+                 if fields[1] in "tT" and fields[3:] == ["[perfguard]"]]
+    return {"first": min(functions), "last": max(functions)}
+
+
 def memory_of_profile():
     """Bytes that the armed profile takes in the module."""
     return next(row["bytes"] for row in status_rows() if row["kind"] == "profile")
@@ -78,12 +89,17 @@ def try_load(program, name, clients, requests, cpu_time, is_counted=False):
         before = counted(program.pid) if is_counted else {}
         cpu = cpu_time.ns()
         try:
+            if is_counted:
+                run(MARK, "begin")
             done = LOADS[name](program, clients, requests)
         except SystemExit:
             if not left:
                 raise
             continue
-        return done, cpu_time.ns() - cpu, before
+        cpu = cpu_time.ns() - cpu
+        if is_counted:
+            run(MARK, "end")
+        return done, cpu, before
     return 0, 0, {}
 
 
@@ -116,6 +132,7 @@ def main():
     plan = json.loads((out / "plan.json").read_text())
     program = paper_server.start(name, data)
     memory = {"module": module_bytes()}
+    (out / "text.json").write_text(json.dumps(module_text()) + "\n")
     LOADS[name](program, max(plan["concurrency"]), 2 * plan["requests"])
     with open(out / "load.jsonl", "w", encoding="utf-8") as output:
         for number in range(plan["rounds"]):
