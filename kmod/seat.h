@@ -16,7 +16,7 @@
 #include <linux/atomic.h>
 #include <linux/types.h>
 
-enum { PGUARD_NR_SEATS = 56, PGUARD_NO_SEAT = 0xff };	/* the seats are bits of a word */
+enum { PGUARD_NR_SEATS = 48, PGUARD_NO_SEAT = 0xff };	/* the seats are bits of a word */
 
 /**
  * struct pguard_seats - of an event loop
