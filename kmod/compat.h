@@ -39,6 +39,16 @@
 #define PGUARD_ASM_CURRENT	PER_CPU_VAR(pcpu_hot + X86_current_task)
 #endif
 
+/*
+ * How functions in stub.S are aligned: from 6.2 on with the padding that some mitigations
+ * patch.
+ */
+#ifdef SYM_F_ALIGN
+#define PGUARD_ASM_ALIGN	SYM_F_ALIGN
+#else
+#define PGUARD_ASM_ALIGN	SYM_A_ALIGN
+#endif
+
 #ifndef __ASSEMBLY__
 
 #include <linux/fs.h>

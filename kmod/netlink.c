@@ -162,9 +162,7 @@ int pguard_nl_target_set_doit(struct sk_buff *skb, struct genl_info *info)
 	}
 	if (attrs[PERFGUARD_A_TARGET_FLAGS]) {
 		WRITE_ONCE(target->flags, nla_get_u32(attrs[PERFGUARD_A_TARGET_FLAGS]));
-		/* Who was let pass by the short way may have to be told now. */
-		pguard_images_unsettle(PERFGUARD_TARGET_FLAGS_RECORD);
-		/* Whether units get a mark is looked at in the long way. */
+		/* The short way takes them for what they were when it was taken first. */
 		pguard_target_unsettle(target);
 	}
 	if (attrs[PERFGUARD_A_TARGET_THRESHOLD_NS]) {

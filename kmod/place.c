@@ -457,18 +457,22 @@ enum {
 	MORE_RECORDS = 16,
 };
 
+/* In a place of a loop it waits in each unit; but it may have left that loop for good. */
+enum { KEEP_LOOPS = 29 };
+
 /*
  * The slot that a new place takes: each in turn, but those where a loop waits or an event
- * begins only if there is no other.  These are come by in each unit.
+ * begins only if there is no other, and else once in so many turns.
  */
-static u8 slot_next(const struct pguard_task *state)
+static struct pguard_place *slot_next(struct pguard_task *state)
 {
-	u8 slot = state->oldest, left = PGUARD_NR_PLACES;
+	u8 left = PGUARD_NR_PLACES;
+	struct pguard_place *place;
 
 	do {
-		slot = (slot + 1) % PGUARD_NR_PLACES;
-	} while (state->places[slot].spot->is.loop && left--);
-	return slot;
+		place = &state->places[++state->turn % PGUARD_NR_PLACES];
+	} while (place->spot->is.loop && state->turn % KEEP_LOOPS && left--);
+	return place;
 }
 
 static noinline struct pguard_place *place_new(struct pguard_task *state,
@@ -480,8 +484,7 @@ static noinline struct pguard_place *place_new(struct pguard_task *state,
 	};
 	struct pguard_place *place;
 
-	state->oldest = slot_next(state);
-	place = &state->places[state->oldest];
+	place = slot_next(state);
 	place->sp = regs->sp;
 	state->fresh |= pguard_place_bit(state, place);
 	/* Some more records show how the place stands to the others. */
@@ -502,8 +505,11 @@ static noinline struct pguard_place *place_new(struct pguard_task *state,
 struct pguard_place *pguard_place_get(struct pguard_task *state, const struct pt_regs *regs,
 				      bool may_sleep)
 {
-	struct pguard_place *place = pguard_place_find(state, regs);
+	struct pguard_place *place = state->place;
 
+	/* Of a restarted call the place before is the right one, if others look like it. */
+	if (!pguard_place_is(place, regs, pguard_place_syscall(regs)))
+		place = pguard_place_find(state, regs);
 	if (!place)
 		place = place_new(state, regs, may_sleep);
 	state->place = place;

@@ -52,8 +52,9 @@ static __always_inline u64 pguard_place_slot(const struct pguard_place *place)
 #define PGUARD_FAULTS_TO(label)	_ASM_EXTABLE_UA(1b, label)
 
 /*
- * Does it stand there?  May fault.  The compare reads the user's memory itself, which
- * takes half of what reading the word first and comparing it would.
+ * Does it stand there?  May fault.  This takes half of what pguard_place_read() would.  The
+ * load is a mov of its own: the kernel survives poisoned memory under that, but not under
+ * a cmp (arch/x86/kernel/cpu/mce/severity.c, is_copy_from_user()).
  */
 static __always_inline bool pguard_place_returns(const struct pguard_place *place)
 {
@@ -62,11 +63,12 @@ static __always_inline bool pguard_place_returns(const struct pguard_place *plac
 	might_fault();
 	if (unlikely(!user_access_begin(slot, sizeof(*slot))))
 		return false;
-	asm goto("1:	cmpq %[wanted], (%[slot])\n"
+	asm goto("1:	movq (%[slot]), %%rdx\n"
+		 "	cmpq %[wanted], %%rdx\n"
 		 "	jne %l[differs]\n"
 		 PGUARD_FAULTS_TO(%l[differs])
-		 : : [slot] "r" (slot), [wanted] "r" (place->spot->is.return_address)
-		 : "cc" : differs);
+		 : : [slot] "r" (slot), [wanted] "m" (place->spot->is.return_address)
+		 : "rdx", "cc" : differs);
 	user_access_end();
 	return true;
 differs:
@@ -118,7 +120,7 @@ static inline u8 pguard_place_bit(const struct pguard_task *state,
 	return BIT(place - state->places);
 }
 
-/* The place among the last ones; NULL if it is new.  The very last is state->place. */
+/* The place among the last ones; NULL if it is new.  Ask for state->place first. */
 static __always_inline struct pguard_place *pguard_place_find(struct pguard_task *state,
 							      const struct pt_regs *regs)
 {

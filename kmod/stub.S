@@ -38,13 +38,13 @@
  * IBT an indirect jump may only go to an endbr64, and there is none after the nop.
  * Nothing comes here, or to the stub, by an indirect jump either.
  */
-SYM_START(pguard_hook_resume, SYM_L_LOCAL, SYM_A_ALIGN)
+SYM_START(pguard_hook_resume, SYM_L_LOCAL, PGUARD_ASM_ALIGN)
 	pushq	16(%rsp)
 	UNWIND_HINT_FUNC
 	RET
 SYM_FUNC_END(pguard_hook_resume)
 
-SYM_START(pguard_hook_stub, SYM_L_GLOBAL, SYM_A_ALIGN)
+SYM_START(pguard_hook_stub, SYM_L_GLOBAL, PGUARD_ASM_ALIGN)
 	ANNOTATE_NOENDBR
 	movq	PGUARD_ASM_CURRENT, %rsi
 	movzwl	PGUARD_TASK_TGID(%rsi), %eax

@@ -95,8 +95,8 @@ struct pguard_lateness {
  * @loop: the event loop whose unit it is; the thread's own
  * @home: where its loop's return address stands on its stack, and
  * @home_ip: where the loop waited; both 0 if not known; the thread's own
- * @places: where it waited, the last one at @place, the last new one at @oldest;
- *	the thread's own
+ * @places: where it waited; at @place that of the last call that its loop, or the long
+ *	way, was concerned with; slots are given away in @turn; the thread's own
  * @fresh: a bit for each of them that was never recorded for discovery
  * @follow: what the return of the hooked call it is in is wanted for; the
  *	thread's own
@@ -154,7 +154,7 @@ struct pguard_task {
 	bool captured;
 	bool kicked;
 	u8 fresh;
-	u8 oldest;
+	u8 turn;
 	union {
 		struct {
 			u16 records_left;

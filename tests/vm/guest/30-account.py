@@ -4,7 +4,7 @@
 import os
 import subprocess
 
-from family import Family
+from family import NUMBER, Family, u32, u64
 from perfguard import IS_SLOW, Audit, MS, VICTIM, Victim, done, near, note, ok, run, skip
 
 # As in the uapi header.
@@ -123,6 +123,17 @@ for flags, wanted in ((target["flags"] & ~ACCOUNT, False),
     line = unit(audit, victim, "sleep 300")
     ok((line["time_ns"] is not None) == wanted,
        f"with the account {'on' if wanted else 'off'}, so are the times of a unit")
+
+# So does the threshold, where a unit ends before the watch looks at it.
+LATE, NR = 200 * MS // 1000, 100
+before = family.targets()[0]["late"]
+family.do("TARGET_SET", u32(NUMBER["A_TARGET_ID"], target["id"]),
+          u64(NUMBER["A_TARGET_THRESHOLD_NS"], LATE))
+for _ in range(NR):
+    victim.do("spin 1")
+victim.do("nothing")
+late = family.targets()[0]["late"] - before
+ok(late >= NR, f"a lower threshold holds at once: {late} of {NR} units are late")
 audit.finish()
 loop = audit.loops()[0]
 parts = loop["time_ns"]
