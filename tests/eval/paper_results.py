@@ -129,6 +129,8 @@ def of_counting(line, text):
     pages = (map(int, page.split(":")) for page in pages)
     module = sum(number for page, number in pages
                  if text["first"] >> 12 <= MODULES_PAGE + page <= text["last"] >> 12)
+    if not module:
+        raise LookupError("of the module no instruction was counted")
     return int(probes) + module - int(probes_in_modules)
 
 
@@ -137,7 +139,7 @@ def add_counted(out, rows):
     lines = (out / "counted.txt").read_text().splitlines()
     text = json.loads((out / "text.json").read_text())
     armed = [row for row in rows if row["armed"]]
-    if len(lines) < len(armed):
+    if len(lines) != len(armed):
         raise LookupError(f"{len(armed)} loads, and {len(lines)} were counted")
     for row, line in zip(armed, lines):
         row["counted"] = of_counting(line, text)
@@ -397,9 +399,12 @@ def late_text(result):
         return ""
     told = ", ".join(f"{percent(statistics.mean(share))} with {clients}"
                      for clients, share in shares.items())
+    times = result["plan"].get("held_times", 1)
+    longer = f", and {times} times as long where a profile is held to its budget" \
+        if times > 1 else ""
     return f" Of the units, {told} clients were late by their types' thresholds. Telling them may have " \
         "a quarter of the budget, but for 16 units each four seconds, which are told in any case; a " \
-        "load here is a tenth of a second. The module's account is of all threads of the server, and " \
+        f"load here is a tenth of a second{longer}. The module's account is of all threads of the server, and " \
         "has also what a worker does for it, which is none of its CPU time."
 
 

@@ -7,7 +7,8 @@ OUT/plan.json says what to do: profiles, the names of profiles OUT/NAME.pgp, eac
 each of so many rounds; held, those of them that are to shed guards that exceed their budget, each
 measured after some seconds of load, in which the module decides; concurrency, how many clients or
 threads, each tried with each profile, and with nothing armed before and after; requests, in each of
-these loads.
+these loads, and held_times as many of a held profile, whose guards the module tries out anew now and
+then.
 OUT/memory.json has the bytes that the module takes, and each profile in it; OUT/text.json where the
 module's code is.
 
@@ -112,10 +113,10 @@ def settle(program, name, requests):
 
 
 def sweep(program, name, armed, plan, output):
+    wanted = plan["requests"] * (plan["held_times"] if armed in plan["held"] else 1)
     for clients in plan["concurrency"]:
         cpu_time = paper_server.CPU_TIMES[name](program, max(plan["concurrency"]))
-        requests, cpu, before = try_load(program, name, clients, plan["requests"], cpu_time,
-                                         bool(armed))
+        requests, cpu, before = try_load(program, name, clients, wanted, cpu_time, bool(armed))
         row = {"armed": armed, "clients": clients, "requests": requests, "cpu_ns": cpu}
         if armed:
             after = counted(program.pid)
