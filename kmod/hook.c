@@ -23,7 +23,7 @@ struct hook {
 	const char *name;
 	const char *symbol;
 	unsigned long address;	/* 0: not in this kernel */
-	bool taken;		/* somebody else has the direct call */
+	struct kretprobe *probe; /* where somebody else has the direct call */
 };
 
 #define HOOK(call) \
@@ -48,7 +48,6 @@ static struct hook hooks[] = {
 
 /* pguard_control (image.c) serializes changes of all below. */
 static struct ftrace_ops direct_ops;
-static struct kretprobe probes[ARRAY_SIZE(hooks)];
 static bool attached;
 
 static const unsigned long stub = (unsigned long)pguard_hook_stub;
@@ -99,15 +98,23 @@ static int probe_return(struct kretprobe_instance *instance, struct pt_regs *reg
 }
 NOKPROBE_SYMBOL(probe_return);
 
-static int probe_attach(u32 i)
+static int probe_attach(struct hook *hook)
 {
-	/* A kretprobe keeps what an earlier registration left in it. */
-	memset(&probes[i], 0, sizeof(probes[i]));
-	probes[i].kp.symbol_name = hooks[i].symbol;
-	probes[i].entry_handler = probe_entry;
-	probes[i].handler = probe_return;
-	probes[i].maxactive = MAX_SLEEPERS;
-	return register_kretprobe(&probes[i]);
+	struct kretprobe *probe = kzalloc(sizeof(*probe), GFP_KERNEL);
+	int ret;
+
+	if (!probe)
+		return -ENOMEM;
+	probe->kp.symbol_name = hook->symbol;
+	probe->entry_handler = probe_entry;
+	probe->handler = probe_return;
+	probe->maxactive = MAX_SLEEPERS;
+	ret = register_kretprobe(probe);
+	if (ret)
+		kfree(probe);
+	else
+		hook->probe = probe;
+	return ret;
 }
 
 static void probes_detach(void)
@@ -116,12 +123,14 @@ static void probes_detach(void)
 	u32 i, nr = 0;
 
 	for (i = 0; i < ARRAY_SIZE(hooks); i++)
-		if (hooks[i].taken)
-			list[nr++] = &probes[i];
+		if (hooks[i].probe)
+			list[nr++] = hooks[i].probe;
 	if (nr)
 		unregister_kretprobes(list, nr);
-	for (i = 0; i < ARRAY_SIZE(hooks); i++)
-		hooks[i].taken = false;
+	for (i = 0; i < ARRAY_SIZE(hooks); i++) {
+		kfree(hooks[i].probe);
+		hooks[i].probe = NULL;
+	}
 }
 
 /* Put direct calls on all functions that are not taken. */
@@ -132,7 +141,7 @@ static int direct_attach(void)
 	int ret;
 
 	for (i = 0; i < ARRAY_SIZE(hooks); i++)
-		if (hooks[i].address && !hooks[i].taken)
+		if (hooks[i].address && !hooks[i].probe)
 			addresses[nr++] = hooks[i].address;
 	if (!nr)
 		return 0;
@@ -166,10 +175,9 @@ static int hooks_find_taken(void)
 		ftrace_free_filter(&ops);
 		if (ret != -EBUSY)
 			return ret;
-		ret = probe_attach(i);
+		ret = probe_attach(&hooks[i]);
 		if (ret)
 			return ret;
-		hooks[i].taken = true;
 		pr_info("%s: direct call is taken, a kretprobe serves\n", hooks[i].name);
 	}
 	return 0;
@@ -234,7 +242,7 @@ bool pguard_hook_alive(void)
 
 	/* A kprobe's address is behind an endbr64 already. */
 	for (i = 0; i < ARRAY_SIZE(hooks); i++)
-		if (attached && hooks[i].address && !hooks[i].taken &&
+		if (attached && hooks[i].address && !hooks[i].probe &&
 		    *(u8 *)hooks[i].address != call_opcode)
 			return false;
 	return true;
@@ -251,15 +259,14 @@ bool pguard_hook_alive(void)
 bool pguard_hook_next(u32 *position, struct pguard_hook_info *ret)
 {
 	while (attached && *position < ARRAY_SIZE(hooks)) {
-		const struct hook *hook = &hooks[*position];
-		const struct kretprobe *probe = &probes[(*position)++];
+		const struct hook *hook = &hooks[(*position)++];
 
 		if (!hook->address)
 			continue;
 		ret->syscall = hook->syscall;
 		ret->name = hook->name;
-		ret->direct = !hook->taken;
-		ret->missed = hook->taken ? probe->nmissed : 0;
+		ret->direct = !hook->probe;
+		ret->missed = hook->probe ? hook->probe->nmissed : 0;
 		return true;
 	}
 	return false;
