@@ -476,7 +476,9 @@ def figure_7_counted(kernel, name, result):
                         "next and who waits for whom; this has nothing of that. Not in it is "
                         "what functions of the kernel do that the module calls outside of "
                         "breakpoints; in it are its workers, its hooks in other programs' calls, "
-                        "and what interrupts a breakpoint. Of a budget is asked that it is held "
+                        "and what interrupts a breakpoint; and to tell late units, of which a "
+                        "profile that is not held to a budget tells up to 64 a second. Of a "
+                        "budget is asked that it is held "
                         f"within {percent(BUDGET_WITHIN)}."],
                "head": ["", *result["free"], "asked", ""], "rows": rows}
 
