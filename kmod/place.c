@@ -457,12 +457,12 @@ enum {
 	MORE_RECORDS = 16,
 };
 
-/* In a place of a loop it waits in each unit; but it may have left that loop for good. */
+/* A thread is in the places of its loop in each unit; but it may have left a loop for good. */
 enum { KEEP_LOOPS = 29 };
 
 /*
  * The slot that a new place takes: each in turn, but those where a loop waits or an event
- * begins only if there is no other, and else once in so many turns.
+ * begins only if there is no other, and once in so many turns.
  */
 static struct pguard_place *slot_next(struct pguard_task *state)
 {

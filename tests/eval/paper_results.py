@@ -478,8 +478,8 @@ def figure_7_counted(kernel, name, result):
                         "breakpoints; in it are its workers, its hooks in other programs' calls, "
                         "and what interrupts a breakpoint; and to tell late units, of which a "
                         "profile that is not held to a budget tells up to 64 a second. Of a "
-                        "budget is asked that it is held "
-                        f"within {percent(BUDGET_WITHIN)}."],
+                        "budget is asked that it is held within "
+                        f"{100 * BUDGET_WITHIN:.1f} percentage points."],
                "head": ["", *result["free"], "asked", ""], "rows": rows}
 
 

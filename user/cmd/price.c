@@ -24,7 +24,7 @@
  * some more, but hardly a guard is at one (binary/site.h).  price_mark() notes
  * its stack pointer.  The other two are poll(), as the wait of a loop, at which
  * SP is where it returns to; and read(), which in mid-unit may be a wait, too.
- * price_others are more sites, of two bytes each, which nothing comes by.
+ * price_others are NR_OTHERS more sites, of two bytes each, which nothing comes by.
  */
 __asm__(".text\n"
 	"price_kernel: jmp 1f; 1: ret\n"
@@ -58,8 +58,8 @@ enum {
 	RISE = 4096,
 	NR_GUARDS = 3,
 	/*
-	 * For each hit the kernel searches the process's mappings and the probes, so both
-	 * are as many as a server may have: a level of either tree is 5 to 7 % of a hit.
+	 * For each hit the kernel searches the process's mappings and all probes, so both
+	 * are as many as a server may have.
 	 */
 	NR_OTHERS = 61,
 	NR_PAGES = 512,

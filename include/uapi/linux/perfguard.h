@@ -910,7 +910,10 @@ enum {
 enum {
 	/* Watch an executable or a process. */
 	PERFGUARD_CMD_TARGET_NEW = 1,
-	/* Change the threshold or the flags of a target. */
+	/*
+	 * Change the threshold or the flags of a target. A thread sees the
+	 * flags when it enters its next wait call.
+	 */
 	PERFGUARD_CMD_TARGET_SET,
 	/*
 	 * Watch a target no longer; without an id, any target. Returns when

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A wait that was stopped begins again as restart_syscall, and is the loop's all the same."""
+
+import pathlib
+import signal
+
+from perfguard import TOP, Audit, MS, done, note, ok, wait_until
+from record import Program
+
+# What makes the places known, so that waits go the short way.
+WARM = 300
+
+
+def is_in(pid, state):
+    """In /proc's words: S asleep, T stopped."""
+    text = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    return text.rpartition(")")[2].split()[0] == state
+
+
+def stop(program):
+    program.process.send_signal(signal.SIGSTOP)
+    ok(wait_until(lambda: is_in(program.pid, "T"), 10), "it stops in its wait")
+    program.process.send_signal(signal.SIGCONT)
+    ok(wait_until(lambda: is_in(program.pid, "S"), 10), "and waits again")
+
+
+program = Program(TOP / "build/tests/vm/one-site")
+audit = Audit("--duration", 900, "--slower-than", "20ms", "-p", program.pid)
+audit.next("ready")
+for _ in range(WARM):
+    program.do("nothing")
+program.do("spin 100")
+line = audit.next("ended")
+ok(line is not None and line["elapsed_ns"] >= 100 * MS, "a late unit is told")
+for turn in range(3):
+    stop(program)
+    program.do("spin 300")
+    line = audit.next("ended")
+    if ok(line is not None and line["elapsed_ns"] >= 300 * MS,
+          "a late unit after a wait that was stopped is told"):
+        note(f"it took {line['elapsed_ns'] / MS:.0f} ms")
+    for _ in range(WARM):
+        program.do("nothing")
+audit.finish()
+program.end()
+done()
