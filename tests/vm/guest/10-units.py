@@ -6,7 +6,8 @@ import socket
 import subprocess
 import time
 
-from perfguard import IS_SLOW, Audit, MS, done, functions, near, note, ok, run, skip, wait_until
+from perfguard import (IS_SLOW, Audit, MS, done, functions, is_in, near, note, ok, run, skip,
+                       wait_until)
 
 TMP = pathlib.Path("/tmp")
 
@@ -54,10 +55,6 @@ def redis():
     stop(server)
 
 
-def is_asleep(pid):
-    return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
-
-
 PAGE = "<p>a small page</p>\n"
 
 
@@ -94,7 +91,7 @@ http {{ access_log off; keepalive_requests 100000;
         client.sendall(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
         complete += answer(client).startswith(b"HTTP/1.1 200 ")
         # A request that is there before the worker waits again is served without a wait.
-        while not is_asleep(worker):
+        while not is_in(worker, "S"):
             time.sleep(0)
     client.close()
     audit.finish()

@@ -1,20 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """A wait that was stopped begins again as restart_syscall, and is the loop's all the same."""
 
-import pathlib
 import signal
 
-from perfguard import TOP, Audit, MS, done, note, ok, wait_until
+from perfguard import TOP, Audit, MS, done, is_in, note, ok, wait_until
 from record import Program
 
 # What makes the places known, so that waits go the short way.
 WARM = 300
-
-
-def is_in(pid, state):
-    """In /proc's words: S asleep, T stopped."""
-    text = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-    return text.rpartition(")")[2].split()[0] == state
 
 
 def stop(program):

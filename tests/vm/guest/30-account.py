@@ -113,8 +113,7 @@ ok(all(parts_sum(line) for line in lines), "the parts sum to the elapsed time wi
 # What the flags say counts from the thread's next wait on.
 family = Family()
 target = family.targets()[0]
-for flags, wanted in ((target["flags"] & ~ACCOUNT, False),
-                      (target["flags"], True)):
+for flags, wanted in ((target["flags"] & ~ACCOUNT, False), (target["flags"], True)):
     # As long as its places are recorded each wait goes the long way.
     for _ in range(100):
         victim.do("nothing")

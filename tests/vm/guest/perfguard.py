@@ -67,6 +67,12 @@ def wait_until(condition, seconds=10):
     return bool(condition())
 
 
+def is_in(pid, state):
+    """What a process does, in /proc's letters: S asleep, T stopped."""
+    text = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    return text.rpartition(")")[2].split()[0] == state
+
+
 class Audit:
     """pg-collect audit --json, its lines read as they come."""
 
