@@ -18,6 +18,7 @@ enum {
 	BLOCK_SHIFT = 16,
 	NR_BLOCKS = 4096,
 	MAX_FILLS = 32,		/* of the table of blocks; then it says too much */
+	NR_CLEAN = 64,
 };
 
 /* An executable mapping, while the mmap lock is held. */
@@ -38,6 +39,11 @@ struct pguard_mapping_search {
 		u8 blocks[NR_BLOCKS];
 		char path[PATH_MAX];	/* at the end of the search */
 	};
+	/*
+	 * Blocks of which that was not true though the table said so, by their number modulo
+	 * NR_CLEAN: a heap may lie some multiple of the table's span from a library.
+	 */
+	u64 clean[NR_CLEAN];
 	struct mm_struct *mm;		/* locked */
 	struct pguard_mappings *known;	/* referenced; found again as they were, or NULL */
 	u32 nr;
@@ -124,21 +130,27 @@ struct pguard_mapping_search *pguard_mapping_search_begin(struct mm_struct *mm)
 	return search;
 }
 
-static struct exec_range *range_find(struct pguard_mapping_search *search, u64 word)
+/* The first one that does not end before @addr, or the end of all. */
+static struct exec_range *range_from(struct pguard_mapping_search *search, u64 addr)
 {
 	u32 low = 0, high = search->nr;
 
 	while (low < high) {
 		u32 middle = (low + high) / 2;
 
-		if (word < search->ranges[middle].start)
+		if (addr < search->ranges[middle].end)
 			high = middle;
-		else if (word >= search->ranges[middle].end)
-			low = middle + 1;
 		else
-			return &search->ranges[middle];
+			low = middle + 1;
 	}
-	return NULL;
+	return search->ranges + low;
+}
+
+static struct exec_range *range_find(struct pguard_mapping_search *search, u64 word)
+{
+	struct exec_range *range = range_from(search, word);
+
+	return range < search->ranges + search->nr && range->start <= word ? range : NULL;
 }
 
 /* Whether it was not hit before. */
@@ -164,6 +176,33 @@ bool pguard_mapping_search_word(struct pguard_mapping_search *search, u64 word)
 	return range && range_hit(search, range);
 }
 
+/* Can no word of that block say anything new? */
+static bool block_is_clean(struct pguard_mapping_search *search, u64 block)
+{
+	u64 start = block << BLOCK_SHIFT, last = start | (BIT_ULL(BLOCK_SHIFT) - 1);
+	const struct exec_range *end = search->ranges + search->nr;
+	const struct exec_range *range;
+
+	for (range = range_from(search, start); range < end && range->start <= last; range++)
+		if (!range->hit)
+			return false;
+	return true;
+}
+
+/* Whether the word, which the table of blocks does not rule out, finds a mapping. */
+static bool search_block(struct pguard_mapping_search *search, u64 word)
+{
+	u64 block = word >> BLOCK_SHIFT, *clean = &search->clean[block % NR_CLEAN];
+	bool is_new;
+
+	if (*clean == block)
+		return false;
+	is_new = pguard_mapping_search_word(search, word);
+	if (block_is_clean(search, block))
+		*clean = block;
+	return is_new;
+}
+
 /**
  * pguard_mapping_search_words() - find the mappings that some words point into
  *
@@ -176,10 +215,12 @@ void pguard_mapping_search_words(struct pguard_mapping_search *search, const u64
 	u32 fills = 1;
 
 	blocks_fill(search);
+	/* No block has that number. */
+	memset(search->clean, 0xff, sizeof(search->clean));
 	for (; words < end; words++) {
 		if (likely(!search->blocks[(*words >> BLOCK_SHIFT) % NR_BLOCKS]))
 			continue;
-		if (pguard_mapping_search_word(search, *words) && fills++ < MAX_FILLS)
+		if (search_block(search, *words) && fills++ < MAX_FILLS)
 			blocks_fill(search);
 	}
 }
