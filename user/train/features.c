@@ -86,7 +86,12 @@ static void add_price(const struct build *build, uint32_t function, uint32_t uni
 		hits / (double)features->signatures->loop_units[0][loop];
 }
 
-/* What each function costs, and which units hit it how often. */
+/*
+ * What each function costs, and which units hit it how often.  Of a rare unit that
+ * takes many hits there may be one alone, and that held back: so all units tell how
+ * often a function may be hit, while what it costs in the mean, and what it tells, is
+ * learnt from the first half.
+ */
 static int collect_hits(struct build *build)
 {
 	struct features *features = build->features;
@@ -97,13 +102,12 @@ static int collect_hits(struct build *build)
 	for (uint32_t i = 0; i < samples->nr_units; i++) {
 		uint64_t units = training_units(build, i);
 
-		if (!units)
-			continue;
 		touch(build, i, FEATURES_QUARTERS - 1);
 		for (uint32_t j = 0; j < build->nr_touched; j++) {
 			uint32_t function = build->touched[j], count = build->count[function];
 
-			add_price(build, function, i, (double)count * (double)units);
+			if (units)
+				add_price(build, function, i, (double)count * (double)units);
 			if (count > features->columns[function].most)
 				features->columns[function].most = count;
 			features->columns[function].nr_hits++;
@@ -118,8 +122,6 @@ static int collect_hits(struct build *build)
 	if (!features->hits)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < samples->nr_units; i++) {
-		if (!training_units(build, i))
-			continue;
 		touch(build, i, FEATURES_QUARTERS - 1);
 		for (uint32_t j = 0; j < build->nr_touched; j++) {
 			struct features_column *column = &features->columns[build->touched[j]];

@@ -28,7 +28,7 @@ enum {
 
 struct features_column {
 	double price; /* mean hits a unit, of all loops; stepped ones count more */
-	uint32_t most; /* hits in a unit of training; 0: there are none */
+	uint32_t most; /* hits in a unit, of either half; 0: there are none */
 	size_t first_entry;
 	size_t nr_entries;
 	size_t first_hit;
@@ -62,7 +62,7 @@ struct features {
 	uint32_t nr_types;
 	struct features_entry *entries;
 	size_t nr_entries;
-	struct features_hit *hits; /* in training, by function, then unit */
+	struct features_hit *hits; /* of either half, by function, then unit */
 };
 
 /*

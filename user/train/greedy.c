@@ -29,7 +29,7 @@ struct run {
 	struct candidate *heap; /* the best first */
 	uint32_t nr;
 	double *rest; /* by loop: of the budget */
-	uint32_t *unit_hits; /* by unit: of all that is chosen */
+	uint32_t *unit_hits; /* by unit: of all that is chosen, see unit_share() */
 	uint32_t step;
 };
 
@@ -93,6 +93,12 @@ static void price(struct run *run, struct candidate *candidate)
 	candidate->step = run->step;
 }
 
+/* What a guard takes of that which the worst unit may have. */
+static uint32_t unit_share(const struct features_hit *hit)
+{
+	return 1 + GREEDY_FURTHER_HIT * (hit->count - 1);
+}
+
 /* Does the budget, and that of the worst unit, allow for @function? */
 static bool is_affordable(const struct run *run, uint32_t function)
 {
@@ -106,7 +112,7 @@ static bool is_affordable(const struct run *run, uint32_t function)
 	for (size_t i = column->first_hit; i < column->first_hit + column->nr_hits; i++) {
 		const struct features_hit *hit = &run->features->hits[i];
 
-		if (run->unit_hits[hit->unit] + hit->count > GREEDY_WORST_UNIT)
+		if (run->unit_hits[hit->unit] + unit_share(hit) > GREEDY_WORST_UNIT)
 			return false;
 	}
 	return true;
@@ -120,7 +126,7 @@ static void choose(struct run *run, uint32_t function)
 	for (uint32_t i = 0; i < nr_loops; i++)
 		run->rest[i] -= run->features->loop_price[(size_t)function * nr_loops + i];
 	for (size_t i = column->first_hit; i < column->first_hit + column->nr_hits; i++)
-		run->unit_hits[run->features->hits[i].unit] += run->features->hits[i].count;
+		run->unit_hits[run->features->hits[i].unit] += unit_share(&run->features->hits[i]);
 	partition_split(&run->partition, function);
 	run->step++;
 }

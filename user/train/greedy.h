@@ -17,10 +17,15 @@
 
 enum {
 	/*
-	 * More hits of all guards together no training unit may make: others may
-	 * make a few more, and 25 is what is asked of them.
+	 * More hits of all guards together no unit may make, be it learnt from or
+	 * held back: others may make a few more, and 25 is what is asked of them.
 	 */
 	GREEDY_WORST_UNIT = 20,
+	/*
+	 * What each hit after the first of a guard in a unit counts for there: it is
+	 * called in a loop, or once a request of a batch, and that may be longer.
+	 */
+	GREEDY_FURTHER_HIT = 3,
 };
 
 enum greedy_objective {
