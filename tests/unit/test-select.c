@@ -151,26 +151,35 @@ static uint32_t choose_hot(uint16_t hits)
 	return nr;
 }
 
-static void test_hot(void)
+/* Three types need a function each; a unit of @half hits each of them @hits times. */
+static uint32_t choose_batch(uint16_t hits, int half)
 {
 	struct fixture fixture;
-	uint32_t type = 0;
+	uint32_t nr;
 
-	ok(choose_hot(16) == 1 && choose_hot(17) == 0, "more than 16 hits in a unit are too many");
-	/* three types in need of a function each; one unit hits all of them often */
 	fixture_start(&fixture, 3, 5);
-	for (; type < 3; type++) {
+	for (uint32_t type = 0; type < 3; type++) {
 		synthetic_hit(&unit, type, 16, 1);
 		add(&fixture, &unit, type, 100);
 	}
 	for (uint32_t i = 0; i < 3; i++)
-		synthetic_hit(&unit, i, 32, 10);
-	add(&fixture, &unit, 3, 1);
+		synthetic_hit(&unit, i, 32, hits);
+	synthetic_add(&fixture.samples, &unit, 3, half);
+	unit.nr = 0;
 	add(&fixture, &unit, 4, 100);
 	fixture_prepare(&fixture);
 	choose(&fixture, SELECT_INFORMATION, 0);
-	ok(fixture.nr == 2, "nor may a unit hit all guards together more than 25 times");
+	nr = fixture.nr;
 	fixture_end(&fixture);
+	return nr;
+}
+
+static void test_hot(void)
+{
+	ok(choose_hot(16) == 1 && choose_hot(17) == 0, "more than 16 hits in a unit are too many");
+	ok(choose_batch(2, 0) == 3 && choose_batch(3, 0) == 2,
+	   "nor may a unit hit several guards often, for another may more often");
+	ok(choose_batch(2, 1) == 3 && choose_batch(3, 1) == 2, "be it held back");
 }
 
 static void test_stepped(void)

@@ -93,10 +93,12 @@ static void price(struct run *run, struct candidate *candidate)
 	candidate->step = run->step;
 }
 
-/* What a guard takes of that which the worst unit may have. */
+/* What a guard takes of that which the worst unit may have; there is room for one alone. */
 static uint32_t unit_share(const struct features_hit *hit)
 {
-	return 1 + GREEDY_FURTHER_HIT * (hit->count - 1);
+	uint32_t share = 1 + GREEDY_FURTHER_HIT * (hit->count - 1);
+
+	return share < FEATURES_MAX_HITS ? share : FEATURES_MAX_HITS;
 }
 
 /* Does the budget, and that of the worst unit, allow for @function? */
