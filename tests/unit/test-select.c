@@ -257,7 +257,7 @@ static void test_paper(void)
 {
 	struct fixture fixture;
 
-	fixture_start(&fixture, 4, 3);
+	fixture_start(&fixture, 5, 4);
 	synthetic_hit(&unit, 0, 16, 1);
 	synthetic_hit(&unit, 1, 16, 30);
 	add(&fixture, &unit, 0, 1);
@@ -268,7 +268,13 @@ static void test_paper(void)
 	synthetic_hit(&unit, 2, 16, 1);
 	synthetic_hit(&unit, 3, 16, 4);
 	add(&fixture, &unit, 2, 100);
+	/* held back, and of no type */
+	synthetic_hit(&unit, 0, 16, 1);
+	synthetic_hit(&unit, 4, 16, 1);
+	synthetic_add(&fixture.samples, &unit, 3, 1);
+	unit.nr = 0;
 	fixture_prepare(&fixture);
+	fixture.types.of_tree[3] = SAMPLES_NONE;
 	choose(&fixture, SELECT_PAPER, 0);
 	ok(fixture.nr == 2 && has(&fixture, 1) && has(&fixture, 2),
 	   "the paper takes the fewest types first, hot or not, within the budget");
@@ -277,7 +283,7 @@ static void test_paper(void)
 	ok(fixture.nr == 3 && !has(&fixture, 0), "or as many as are wanted, whatever they cost");
 	fixture.nr_guards = 9;
 	choose(&fixture, SELECT_PAPER, 0);
-	ok(fixture.nr == 4, "or all that there are");
+	ok(fixture.nr == 4 && !has(&fixture, 4), "or all that were learnt from");
 	fixture_end(&fixture);
 }
 

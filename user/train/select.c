@@ -189,6 +189,7 @@ static int compare_functions(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Of the units learnt from. */
 static uint32_t count_types(const struct features *features, const struct types *types,
 			    uint32_t function, uint32_t *last)
 {
@@ -197,8 +198,11 @@ static uint32_t count_types(const struct features *features, const struct types 
 	uint32_t nr = 0;
 
 	for (size_t i = column->first_hit; i < column->first_hit + column->nr_hits; i++) {
-		uint32_t type = types->of_tree[samples->units[features->hits[i].unit].tree];
+		const struct samples_unit *unit = &samples->units[features->hits[i].unit];
+		uint32_t type = types->of_tree[unit->tree];
 
+		if (!unit->units[0] || type == SAMPLES_NONE)
+			continue;
 		nr += last[type] != function + 1;
 		last[type] = function + 1;
 	}
@@ -233,7 +237,7 @@ static int select_as_paper(const struct signatures *signatures, const struct typ
 		goto out;
 	memcpy(rest, options->budget, samples->nr_loops * sizeof(*rest));
 	for (uint32_t i = 0; i < samples->nr_functions; i++)
-		if (features.columns[i].nr_hits)
+		if (features.columns[i].price > 0)
 			spreads[nr++] = (struct spread){ i, count_types(&features, types, i, last),
 							 features.columns[i].price };
 	qsort(spreads, nr, sizeof(*spreads), compare_spreads);
