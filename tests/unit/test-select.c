@@ -439,7 +439,7 @@ static void test_speed(void)
 
 int main(void)
 {
-	plan(23);
+	plan(24);
 	test_markers();
 	test_depths();
 	test_hot();
