@@ -31,6 +31,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parents[1]
 sys.path.insert(0, str(HERE / "guest"))
 
+import paper_overhead  # noqa: E402
 import paper_page  # noqa: E402
 import paper_results  # noqa: E402
 import paper_selftest  # noqa: E402
@@ -164,19 +165,19 @@ def load(program, kernel, arguments):
         trained = train_load(program, kernel)
         vm.say(f"eval-paper: load on {program}, Linux {kernel}")
         out.mkdir(parents=True, exist_ok=True)
-        for name, options in paper_results.PROFILES.items():
+        for name, options in paper_overhead.PROFILES.items():
             path = out / f"{name}.pgp"
             shutil.copy(trained, path)
             learn(path, *options)
         (out / "plan.json").write_text(json.dumps(
-            {"profiles": list(paper_results.PROFILES), "held": paper_results.HELD,
+            {"profiles": list(paper_overhead.PROFILES), "held": paper_overhead.HELD,
              "held_times": HELD_TIMES, "concurrency": CONCURRENCY,
              "requests": REQUESTS[program], "rounds": ROUNDS}))
         (out / "load.jsonl").unlink(missing_ok=True)
         plugin = f"{TOP}/build/tests/eval/guest-count.so,out={out}/counted.txt"
         in_vm(kernel, out, "python3", "-B", HERE / "guest/paper-load.py", program, "/out", data(),
               options=["--plugin", plugin])
-    return paper_results.of_load(out)
+    return paper_overhead.of_load(out)
 
 
 def measure(name, kernel, *arguments):

@@ -6,6 +6,7 @@ import pathlib
 import tempfile
 
 import paper_known
+import paper_overhead
 import paper_page
 import paper_results
 import paper_store
@@ -22,14 +23,14 @@ def load_rows(rounds):
     """The server's own cost drifts by 1 % from each load to the next."""
     cost = COST
     for number in range(rounds):
-        order = list(paper_results.PROFILES)[::-1 if number % 2 else 1]
+        order = list(paper_overhead.PROFILES)[::-1 if number % 2 else 1]
         for armed in ["", *[name for profile in order for name in (profile, "")]]:
             added = ADDED[armed] * cost // COST if armed else 0
             row = {"armed": armed, "clients": 4, "requests": REQUESTS,
                    "cpu_ns": REQUESTS * (cost + added)}
             if armed:
                 row.update(guards=7, shed=0, units=20, hits=35, stray_hits=5)
-            if armed in paper_results.HELD:
+            if armed in paper_overhead.HELD:
                 row.update(own_ns=REQUESTS * cost // 50, telling_ns=REQUESTS * cost // 200)
             yield row
             cost += COST // 100
@@ -39,13 +40,13 @@ def load_result():
     with tempfile.TemporaryDirectory() as directory:
         out = pathlib.Path(directory)
         (out / "plan.json").write_text(json.dumps(
-            {"profiles": list(paper_results.PROFILES), "concurrency": [4],
+            {"profiles": list(paper_overhead.PROFILES), "concurrency": [4],
              "requests": REQUESTS, "rounds": 2}))
         rows = list(load_rows(2))
         (out / "load.jsonl").write_text("\n".join(map(json.dumps, rows)))
         (out / "counted.txt").write_text(f"{COUNTED}\n" * sum(bool(row["armed"]) for row in rows))
         (out / "text.json").write_text(json.dumps(TEXT))
-        return paper_results.of_load(out)
+        return paper_overhead.of_load(out)
 
 
 def check_load(result):
@@ -54,11 +55,11 @@ def check_load(result):
         for overhead in figures["overheads"]:
             assert abs(overhead - added / COST) < 1e-4, (name, overhead)
         assert figures["hits"] == [3, 3] and figures["units"] == [2, 2], figures
-        is_held = name in paper_results.HELD
+        is_held = name in paper_overhead.HELD
         assert bool(figures["own"]) == is_held, figures
         assert not is_held or abs(figures["own"][0] - 0.02) < 3e-4, figures
         assert not is_held or abs(figures["telling"][0] - 0.005) < 1e-4, figures
-        assert len(paper_results.own_rows(name, result)) == 2 * is_held, name
+        assert len(paper_overhead.own_rows(name, result)) == 2 * is_held, name
         # The cost drifts, what was counted does not.
         assert 0.0014 < figures["counted"][0] < 0.0017, figures
     # Two of its loads are two steps of the drift apart.
@@ -90,12 +91,12 @@ def check_verdicts(load):
             if line[:2] == ["Apache", "6.12"]] == [["missed"], ["met"]], text
     # The loads' noise is 1.8 %: 5 % are beyond the limit of 3 %, 2 % are not told from it.
     assert verdict("200", "functions,") == ["missed"] and verdict("100", "functions,") == [], text
-    assert paper_results.of_counting(COUNTED, TEXT) == 1700
-    assert paper_results.counted_row("held", load)[0][-1] == "met"
+    assert paper_overhead.of_counting(COUNTED, TEXT) == 1700
+    assert paper_overhead.counted_row("held", load)[0][-1] == "met"
     load["profiles"]["held"]["4"]["counted"] = [0.021, 0.024]
-    assert paper_results.counted_row("held", load)[0][-1] == "**missed**"
-    assert paper_results.against_limit([0.02, 0.05], [0.001, 0.01], 0.03) == "**missed**"
-    assert paper_results.against_limit([0.02, 0.01], [0.001, 0.01], 0.03) == "met"
+    assert paper_overhead.counted_row("held", load)[0][-1] == "**missed**"
+    assert paper_overhead.against_limit([0.02, 0.05], [0.001, 0.01], 0.03) == "**missed**"
+    assert paper_overhead.against_limit([0.02, 0.01], [0.001, 0.01], 0.03) == "met"
     assert verdict("units", "only,") == []
     # 10,600 beside 100, and 11,600 beside 1,100.
     assert verdict("backtrace()", "beside") == ["met"], text
