@@ -7,6 +7,7 @@
 #include "base/model.h"
 #include "synthetic.h"
 #include "tap.h"
+#include "train/allowance.h"
 #include "train/derive.h"
 #include "train/describe.h"
 #include "train/times.h"
@@ -97,7 +98,7 @@ static void test_structure(struct samples *samples, const struct derive_options 
 	ok(model->nr_types == program.types && model->nr_trees == program.types,
 	   "a type for each different tree");
 	ok(model->nr_predictions == 1 && model->predictions[0].units == program.units &&
-	   fabs(model->predictions[0].budget - DERIVE_HITS) < 1e-9,
+	   fabs(model->predictions[0].budget - ALLOWANCE_HITS) < 1e-9,
 	   "without times the budget is 2 hits");
 	ok(model->predictions[0].accuracy_end >= 0.95 && model->predictions[0].hits <= 2.4 &&
 	   model->predictions[0].worst <= 25, "with which types are told (%.1f %% at %.2f hits)",
@@ -180,6 +181,61 @@ static void test_coverage(struct samples *samples, const struct derive_options *
 	ok(more == before + 2 * program.units, "times with more guards do");
 }
 
+/* Hits a unit that are planned for so much of the mean time, in hits. */
+static double plan_of(struct samples *samples, struct derive_options options, double share,
+		      double mean_ns)
+{
+	struct model model;
+	double planned;
+
+	options.budget = 1000 * share / mean_ns;
+	model_derive(samples, &options, &model);
+	planned = model.predictions[0].budget;
+	model_deinit(&model);
+	return planned;
+}
+
+/* Mean hits of @function in the units learnt from. */
+static double mean_hits(const struct samples *samples, uint32_t function)
+{
+	double hits = 0, units = 0;
+
+	for (uint32_t i = 0; i < samples->nr_units; i++) {
+		const struct samples_unit *unit = &samples->units[i];
+
+		units += (double)unit->units[0];
+		for (uint32_t j = 0; j < unit->nr_hits; j++)
+			if (unit->hits[j].function == function)
+				hits += (double)unit->units[0] * unit->hits[j].count;
+	}
+	return hits / units;
+}
+
+/* What a unit takes without any guard for types is no guard's. */
+static void test_allowance(struct samples *samples, const struct derive_options *options,
+			   double mean_ns)
+{
+	struct samples_loop *loop = &samples->loops[0], was = *loop;
+	struct samples_boundary site = { .role = SAMPLES_ROLE_EVENT_SITE };
+	double hits;
+
+	ok(fabs(plan_of(samples, *options, 4.25, mean_ns) - 4) < 1e-6,
+	   "the ends of a unit take a quarter of a hit");
+	ok(fabs(plan_of(samples, *options, 0.2, mean_ns) - 0.05) < 1e-6,
+	   "but a quarter of the share is for guards");
+	ok(fabs(plan_of(samples, *options, 40, mean_ns) - ALLOWANCE_MAX_HITS) < 1e-6,
+	   "and there are never more than tell something");
+	for (uint32_t i = 0; i < samples->nr_functions && !site.function; i++)
+		if (mean_hits(samples, i) > 0.5 && mean_hits(samples, i) < 2)
+			site.function = i;
+	hits = mean_hits(samples, site.function);
+	loop->boundaries = &site;
+	loop->nr_boundaries = 1;
+	ok(hits > 0 && fabs(plan_of(samples, *options, 4.25, mean_ns) - (4 - hits)) < 1e-6,
+	   "nor are hits of a site where events begin (%.3f)", hits);
+	*loop = was;
+}
+
 static void test_budget(struct samples *samples, struct derive_options options)
 {
 	double planned, mean = 0, units = 0;
@@ -193,7 +249,8 @@ static void test_budget(struct samples *samples, struct derive_options options)
 		mean -= 1000 * (double)samples->timings[i].nr_contexts_hit;
 	}
 	mean /= units;
-	options.budget = 1000 * 0.7 / mean;
+	test_allowance(samples, &options, mean);
+	options.budget = 1000 * (0.7 + ALLOWANCE_UNIT_HITS) / mean;
 	model_derive(samples, &options, &model);
 	planned = model.predictions[0].budget;
 	ok(fabs(planned - 0.7) < 1e-6, "a share of the time is so many hits (%.3f)", planned);
@@ -344,7 +401,7 @@ int main(void)
 	struct samples samples;
 	struct model model;
 
-	plan(35);
+	plan(39);
 	derive_options_init(&options);
 	synthetic_make(&program, &samples);
 	test_structure(&samples, &options, &model);

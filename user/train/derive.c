@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allowance.h"
 #include "describe.h"
 #include "features.h"
 #include "keep.h"
@@ -123,14 +124,9 @@ static int set_budgets(struct derivation *derivation)
 	derivation->budget = calloc((size_t)nr_loops + 1, sizeof(*derivation->budget));
 	if (!derivation->budget)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < nr_loops; i++) {
-		double mean = timed_mean(derivation->samples, i, options->hit_ns);
-		double hits = mean > 0 ? options->budget * mean / options->hit_ns : DERIVE_HITS;
-
-		if (hits > DERIVE_MAX_HITS)
-			hits = DERIVE_MAX_HITS;
-		derivation->budget[i] = options->hits > 0 ? options->hits : hits;
-	}
+	for (uint32_t i = 0; i < nr_loops; i++)
+		derivation->budget[i] = options->hits > 0 ? options->hits :
+			allowance_hits(&derivation->signatures, i, options->budget, options->hit_ns);
 	return 0;
 }
 

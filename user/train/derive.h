@@ -16,10 +16,6 @@
 #include "select.h"
 #include "threshold.h"
 
-/* Hits a unit, where there is no time to derive them from. */
-#define DERIVE_HITS 2.0
-/* More hits than that tell nothing new, however much time there is. */
-#define DERIVE_MAX_HITS 8.0
 /* Default of keep_slack. */
 #define DERIVE_KEEP_SLACK 0.05
 
@@ -27,7 +23,7 @@ struct derive_options {
 	struct cluster_options cluster;
 	struct clustering *clustering; /* of the model before, renewed if it has to be; or NULL */
 	enum select_method select;
-	double budget; /* share of a unit's time that guards may take */
+	double budget; /* share of a unit's time that guarding may take, see allowance.h */
 	double hit_ns; /* what a hit takes; single-stepped ones take 8 times that */
 	double hits; /* mean hits a unit instead of the budget; 0: by the budget */
 	uint32_t nr_guards; /* by the paper's rule, whatever the budget; 0: by the budget */
