@@ -11,8 +11,8 @@ import paper_page
 import paper_results
 import paper_store
 
-ADDED = {"floor": 1000, "paper-200": 5000, "paper-100": 2000, "default": 1500,
-         "held": 1200}
+ADDED = {"floor": 1000, "paper-200": 5000, "paper-100": 2000, "paper-200-held": 2500,
+         "paper-100-held": 1800, "default": 1500, "held": 1200}
 REQUESTS, COST = 10, 100000
 # Of a load with a profile: 1700 in all, 200 of them counted twice, and 50 of another module.
 COUNTED = "7000 9000 1500 200 16:50 17:300 19:100"
@@ -95,6 +95,9 @@ def check_verdicts(load):
     assert paper_overhead.counted_row("held", load)[0][-1] == "met"
     load["profiles"]["held"]["4"]["counted"] = [0.021, 0.024]
     assert paper_overhead.counted_row("held", load)[0][-1] == "**missed**"
+    assert paper_overhead.counted_row("paper-200-held", load)[0][-1] == "met"
+    load["profiles"]["paper-200-held"]["4"]["shed"] = 9
+    assert paper_overhead.counted_row("paper-200-held", load)[0][-1] == "met, 9 shed"
     assert paper_overhead.against_limit([0.02, 0.05], [0.001, 0.01], 0.03) == "**missed**"
     assert paper_overhead.against_limit([0.02, 0.01], [0.001, 0.01], 0.03) == "met"
     assert verdict("units", "only,") == []

@@ -141,8 +141,8 @@ def main():
             for profile in plan["profiles"][::-1 if number % 2 else 1]:
                 begin = time.monotonic()
                 try:
-                    budget = [] if profile in plan["held"] else ["--budget", "none"]
-                    run(COLLECT, "arm", *budget, out / f"{profile}.pgp")
+                    run(COLLECT, "arm", "--budget", plan["held"].get(profile, "none"),
+                        out / f"{profile}.pgp")
                 except SystemExit as error:
                     print(f"{profile}: {error}", file=sys.stderr, flush=True)
                     continue
