@@ -36,7 +36,7 @@ struct learning {
 /* Options that learn and train share; see learning_option(). */
 #define LEARNING_HELP \
 	"  -o FILE             the profile; if it is there, what is learnt is added\n" \
-	"  --budget PCT        share of the time that guards may take (default: 2)\n" \
+	"  --budget PCT        share of the time that guarding may take (default: 2)\n" \
 	"  --hits N            mean guard hits a unit instead of a share of the time\n" \
 	"  --guards N          so many guards, whatever they cost; by --select paper only\n" \
 	"  --threshold RULE    rate:R, at most a share R of false alarms (default:\n" \
