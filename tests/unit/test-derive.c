@@ -262,6 +262,45 @@ static void test_budget(struct samples *samples, struct derive_options options)
 	model_deinit(&model);
 }
 
+/* How many of these functions a unit hits. */
+static uint32_t count_met(const struct samples_unit *unit, const uint32_t *functions, uint32_t nr)
+{
+	uint32_t met = 0;
+
+	for (uint32_t i = 0; i < unit->nr_hits; i++)
+		met += is_guard(functions, nr, unit->hits[i].function);
+	return met;
+}
+
+/* A unit that the guards of the timing run were not chosen by hits them often. */
+static void test_worse(struct samples *samples, struct derive_options options,
+		       const uint32_t *functions, uint32_t nr)
+{
+	struct samples_unit *worst = &samples->units[0];
+	struct model model;
+	uint16_t was[4096];
+
+	for (uint32_t i = 0; i < samples->nr_units; i++)
+		if (count_met(&samples->units[i], functions, nr) >
+		    count_met(worst, functions, nr))
+			worst = &samples->units[i];
+	options.hits = ALLOWANCE_MAX_HITS;
+	options.keep_slack = 1;
+	model_derive(samples, &options, &model);
+	ok(model.nr_guards == nr && count_met(worst, functions, nr) >= 3,
+	   "what was timed stays, where there is room");
+	model_deinit(&model);
+	for (uint32_t i = 0; i < worst->nr_hits; i++) {
+		was[i] = worst->hits[i].count;
+		worst->hits[i].count = 5;
+	}
+	model_derive(samples, &options, &model);
+	ok(model.nr_guards < nr, "but for what a unit turns out to hit too often");
+	model_deinit(&model);
+	for (uint32_t i = 0; i < worst->nr_hits; i++)
+		worst->hits[i].count = was[i];
+}
+
 /* Guards that were timed stay as long as the budget and the slack allow. */
 static void test_keep(struct samples *samples, struct derive_options options)
 {
@@ -270,6 +309,7 @@ static void test_keep(struct samples *samples, struct derive_options options)
 
 	for (uint32_t i = 0; i < samples->guards[0].nr; i++)
 		functions[nr++] = samples->guards[0].functions[i];
+	test_worse(samples, options, functions, nr);
 	options.hits = 1.2;
 	options.keep_slack = 1;
 	model_derive(samples, &options, &model);
@@ -401,7 +441,7 @@ int main(void)
 	struct samples samples;
 	struct model model;
 
-	plan(39);
+	plan(41);
 	derive_options_init(&options);
 	synthetic_make(&program, &samples);
 	test_structure(&samples, &options, &model);

@@ -31,7 +31,8 @@ struct derive_options {
 	double merge_limit; /* see merge.h; 1 or more: never merge */
 	/*
 	 * The times of a run serve only for guards that were on then.  So guards
-	 * of a timing run, all or as many of them as the budget allows, stay if
+	 * of a timing run, all or as many of them as the budget and the worst
+	 * unit (see greedy.h) allow, stay if
 	 * that costs no more accuracy on the training units than this.  Whether
 	 * the model's guards are timed is told by timed_units(); if not, all
 	 * thresholds are the loops' until they are.

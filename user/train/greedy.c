@@ -195,6 +195,28 @@ static void run_deinit(struct run *run)
 	free(run->unit_hits);
 }
 
+int greedy_allows(const struct features *features, const uint32_t *functions, uint32_t nr)
+{
+	uint32_t *shares = calloc((size_t)features->signatures->samples->nr_units + 1,
+				  sizeof(*shares));
+	int ret = 1;
+
+	if (!shares)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct features_column *column = &features->columns[functions[i]];
+		const struct features_hit *hits = &features->hits[column->first_hit];
+
+		if (column->most > FEATURES_MAX_HITS)
+			ret = 0;
+		for (size_t j = 0; j < column->nr_hits; j++)
+			if ((shares[hits[j].unit] += unit_share(&hits[j])) > GREEDY_WORST_UNIT)
+				ret = 0;
+	}
+	free(shares);
+	return ret;
+}
+
 static int compare_functions(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;

@@ -54,4 +54,10 @@ struct greedy_options {
 int greedy_choose(const struct features *features, const struct greedy_options *options,
 		  uint32_t *ret, uint32_t *ret_nr);
 
+/*
+ * May these be guards together, as far as the worst unit is concerned?  Returns
+ * 1 if so, 0 if not, or -ENOMEM.
+ */
+int greedy_allows(const struct features *features, const uint32_t *functions, uint32_t nr);
+
 #endif /* _PGUARD_GREEDY_H */

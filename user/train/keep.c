@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "features.h"
+#include "greedy.h"
 #include "timed.h"
 
 /* Guards to choose from. */
@@ -41,7 +42,8 @@ static int compare_runs(const void *a, const void *b)
 	return (x->guards > y->guards) - (x->guards < y->guards);
 }
 
-static bool is_affordable(const struct keeper *keeper, const struct samples_guards *guards)
+/* Returns 1 or 0, or -ENOMEM. */
+static int is_affordable(const struct keeper *keeper, const struct samples_guards *guards)
 {
 	uint32_t nr_loops = keeper->signatures->samples->nr_loops;
 
@@ -52,9 +54,10 @@ static bool is_affordable(const struct keeper *keeper, const struct samples_guar
 			hits += keeper->features.loop_price[(size_t)guards->functions[i] *
 							    nr_loops + loop];
 		if (hits > keeper->options->budget[loop])
-			return false;
+			return 0;
 	}
-	return true;
+	/* They were chosen by what was known then. */
+	return greedy_allows(&keeper->features, guards->functions, guards->nr);
 }
 
 /* The best of @guards that the budget allows. */
@@ -85,13 +88,17 @@ static int add_set(struct keeper *keeper, const uint32_t *from, uint32_t nr,
 	const struct samples *samples = keeper->signatures->samples;
 	struct kept *set = &keeper->sets[keeper->nr_sets];
 	struct select_score score;
-	int ret = 0;
+	int ret = 0, fits = 1;
 
+	if (guards)
+		fits = is_affordable(keeper, guards);
+	if (fits < 0)
+		return fits;
 	set->functions = calloc((size_t)samples->nr_functions + 1, sizeof(*set->functions));
 	if (!set->functions)
 		return -ENOMEM;
 	keeper->nr_sets++;
-	if (guards && !is_affordable(keeper, guards)) {
+	if (!fits) {
 		ret = choose_among(keeper, guards, set);
 		if (ret)
 			return ret;

@@ -19,9 +19,9 @@ enum {
 /*
  * The *@nr @functions are those chosen by @options, in an array with room for
  * all functions.  They are exchanged for guards of a timing run (all, or the
- * best that the budget allows) if these were timed more, and on the training
- * units cost at most KEEP_EQUAL of accuracy, or @slack where the chosen ones
- * were not timed.  Returns 0, -EINVAL or -ENOMEM.
+ * best that the budget and the worst unit allow) if these were timed more, and
+ * on the training units cost at most KEEP_EQUAL of accuracy, or @slack where
+ * the chosen ones were not timed.  Returns 0, -EINVAL or -ENOMEM.
  */
 int keep_guards(const struct signatures *signatures, const struct types *types,
 		const struct select_options *options, double slack, uint32_t *functions,
