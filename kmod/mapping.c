@@ -18,7 +18,7 @@ enum {
 	BLOCK_SHIFT = 16,
 	NR_BLOCKS = 4096,
 	MAX_FILLS = 32,		/* of the table of blocks; then it says too much */
-	NR_CLEAN = 64,
+	NR_SEEN = 128,
 };
 
 /* An executable mapping, while the mmap lock is held. */
@@ -40,10 +40,10 @@ struct pguard_mapping_search {
 		char path[PATH_MAX];	/* at the end of the search */
 	};
 	/*
-	 * Blocks of which that was not true though the table said so, by their number modulo
-	 * NR_CLEAN: a heap may lie some multiple of the table's span from a library.
+	 * The last pages that were searched, by their number modulo NR_SEEN: a heap may lie
+	 * some multiple of the table's span from a library, or a stack next to a mapping.
 	 */
-	u64 clean[NR_CLEAN];
+	u64 seen[NR_SEEN];
 	struct mm_struct *mm;		/* locked */
 	struct pguard_mappings *known;	/* referenced; found again as they were, or NULL */
 	u32 nr;
@@ -130,27 +130,21 @@ struct pguard_mapping_search *pguard_mapping_search_begin(struct mm_struct *mm)
 	return search;
 }
 
-/* The first one that does not end before @addr, or the end of all. */
-static struct exec_range *range_from(struct pguard_mapping_search *search, u64 addr)
+static struct exec_range *range_find(struct pguard_mapping_search *search, u64 word)
 {
 	u32 low = 0, high = search->nr;
 
 	while (low < high) {
 		u32 middle = (low + high) / 2;
 
-		if (addr < search->ranges[middle].end)
+		if (word < search->ranges[middle].start)
 			high = middle;
-		else
+		else if (word >= search->ranges[middle].end)
 			low = middle + 1;
+		else
+			return &search->ranges[middle];
 	}
-	return search->ranges + low;
-}
-
-static struct exec_range *range_find(struct pguard_mapping_search *search, u64 word)
-{
-	struct exec_range *range = range_from(search, word);
-
-	return range < search->ranges + search->nr && range->start <= word ? range : NULL;
+	return NULL;
 }
 
 /* Whether it was not hit before. */
@@ -176,31 +170,16 @@ bool pguard_mapping_search_word(struct pguard_mapping_search *search, u64 word)
 	return range && range_hit(search, range);
 }
 
-/* Can no word of that block say anything new? */
-static bool block_is_clean(struct pguard_mapping_search *search, u64 block)
+/* Whether a word, which the table of blocks does not rule out, finds a mapping. */
+static bool search_page(struct pguard_mapping_search *search, u64 word)
 {
-	u64 start = block << BLOCK_SHIFT, last = start | (BIT_ULL(BLOCK_SHIFT) - 1);
-	const struct exec_range *end = search->ranges + search->nr;
-	const struct exec_range *range;
+	u64 page = word >> PAGE_SHIFT, *seen = &search->seen[page % NR_SEEN];
 
-	for (range = range_from(search, start); range < end && range->start <= last; range++)
-		if (!range->hit)
-			return false;
-	return true;
-}
-
-/* Whether the word, which the table of blocks does not rule out, finds a mapping. */
-static bool search_block(struct pguard_mapping_search *search, u64 word)
-{
-	u64 block = word >> BLOCK_SHIFT, *clean = &search->clean[block % NR_CLEAN];
-	bool is_new;
-
-	if (*clean == block)
+	/* Mappings begin and end with pages: no word of it finds another one. */
+	if (*seen == page)
 		return false;
-	is_new = pguard_mapping_search_word(search, word);
-	if (block_is_clean(search, block))
-		*clean = block;
-	return is_new;
+	*seen = page;
+	return pguard_mapping_search_word(search, word);
 }
 
 /**
@@ -215,12 +194,12 @@ void pguard_mapping_search_words(struct pguard_mapping_search *search, const u64
 	u32 fills = 1;
 
 	blocks_fill(search);
-	/* No block has that number. */
-	memset(search->clean, 0xff, sizeof(search->clean));
+	/* No page has that number. */
+	memset(search->seen, 0xff, sizeof(search->seen));
 	for (; words < end; words++) {
 		if (likely(!search->blocks[(*words >> BLOCK_SHIFT) % NR_BLOCKS]))
 			continue;
-		if (search_block(search, *words) && fills++ < MAX_FILLS)
+		if (search_page(search, *words) && fills++ < MAX_FILLS)
 			blocks_fill(search);
 	}
 }

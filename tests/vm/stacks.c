@@ -65,7 +65,10 @@ static __attribute__((noinline)) void spin(void)
 	__asm__ volatile("1: dec %0; jnz 1b" : "+r"(turns) : : "cc");
 }
 
-/* A unit; with guards it is late when it meets the first, and long after it. */
+/*
+ * A unit; with guards it is late when it meets the first, just before the watch
+ * would find it so, and long after it.
+ */
 static __attribute__((noinline)) struct sample do_unit(void)
 {
 	struct sample ret = { 0 };
@@ -73,7 +76,7 @@ static __attribute__((noinline)) struct sample do_unit(void)
 
 	self_unit();
 	start = self_now();
-	while (self_now() - start < LATE_NS + LATE_NS / 4)
+	while (self_now() - start < LATE_NS + LATE_NS / 40)
 		;
 	start = self_now();
 	guarded();
