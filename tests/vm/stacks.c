@@ -39,6 +39,7 @@ struct sample {
 struct tally {
 	uint64_t next_seq;
 	uint32_t stacks;
+	uint32_t by_hits; /* units that a hit found late */
 };
 
 static uint64_t word_of(uint32_t i)
@@ -105,6 +106,7 @@ static int count_stacks(struct record *record, void *arg)
 
 	tally->next_seq = record->seq + 1;
 	tally->stacks += record->nr_stacks;
+	tally->by_hits += record->found_by == PERFGUARD_FOUND_BY_GUARD;
 	return 0;
 }
 
@@ -117,12 +119,14 @@ static struct sample measure_units(struct link *link, uint32_t kib, const struct
 
 	for (int i = 0; i < ROUNDS; i++) {
 		sample = do_deep(kib);
-		tally.stacks = 0;
+		tally.stacks = tally.by_hits = 0;
 		link_bell_quiet(link);
 		if (link_alerts(link, tally.next_seq, count_stacks, &tally))
 			errx(1, "alerts: %s", link_error(link));
 		if (free && tally.stacks < 3)
 			errx(1, "%" PRIu32 " stacks of a late unit", tally.stacks);
+		if (free && !tally.by_hits)
+			errx(1, "it was not the hit that found a unit late");
 		found[i] = sample.found - (free ? free->found : 0);
 		after[i] = sample.after;
 		if (free)

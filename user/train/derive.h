@@ -5,7 +5,7 @@
  *
  * Guards are learnt from one half of the units and predicted on the other, which
  * is held back (see samples_half()), as are the thresholds; the thresholds that
- * go into the model use both.
+ * go into the model use both, and so does the bound of the worst unit.
  */
 #ifndef _PGUARD_DERIVE_H
 #define _PGUARD_DERIVE_H

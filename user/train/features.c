@@ -63,16 +63,6 @@ static void touch(struct build *build, uint32_t unit, uint32_t last)
 	}
 }
 
-/* Units that count in training: with a type, and seen in the first half. */
-static uint64_t training_units(const struct build *build, uint32_t unit)
-{
-	const struct samples *samples = build->features->signatures->samples;
-
-	if (build->types->of_tree[samples->units[unit].tree] == SAMPLES_NONE)
-		return 0;
-	return samples->units[unit].units[0];
-}
-
 static void add_price(const struct build *build, uint32_t function, uint32_t unit, double hits)
 {
 	struct features *features = build->features;
@@ -100,7 +90,7 @@ static int collect_hits(struct build *build)
 	size_t nr = 0;
 
 	for (uint32_t i = 0; i < samples->nr_units; i++) {
-		uint64_t units = training_units(build, i);
+		uint64_t units = types_learnt(build->types, samples, i);
 
 		touch(build, i, FEATURES_QUARTERS - 1);
 		for (uint32_t j = 0; j < build->nr_touched; j++) {
@@ -192,7 +182,7 @@ static int collect_rows(struct build *build)
 
 	for (uint32_t i = 0; i < samples->nr_units; i++) {
 		uint32_t loop = signatures_loop(signatures, i);
-		double share = (double)training_units(build, i) / build->units;
+		double share = (double)types_learnt(build->types, samples, i) / build->units;
 
 		for (uint32_t j = 0; j < FEATURES_QUARTERS && share > 0; j++) {
 			int ret;
@@ -343,7 +333,7 @@ int features_init(struct features *features, const struct signatures *signatures
 		build.share[i] = prefix_share / (FEATURES_QUARTERS - 1);
 	build.share[FEATURES_QUARTERS - 1] = 1 - prefix_share;
 	for (uint32_t i = 0; i < signatures->samples->nr_units; i++)
-		build.units += (double)training_units(&build, i);
+		build.units += (double)types_learnt(types, signatures->samples, i);
 	ret = build_alloc(&build);
 	if (!ret)
 		ret = collect_hits(&build);

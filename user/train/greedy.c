@@ -29,7 +29,7 @@ struct run {
 	struct candidate *heap; /* the best first */
 	uint32_t nr;
 	double *rest; /* by loop: of the budget */
-	uint32_t *unit_hits; /* by unit: of all that is chosen, see unit_share() */
+	uint32_t *unit_shares; /* by unit: of all that is chosen */
 	uint32_t step;
 };
 
@@ -101,34 +101,48 @@ static uint32_t unit_share(const struct features_hit *hit)
 	return share < FEATURES_MAX_HITS ? share : FEATURES_MAX_HITS;
 }
 
+/* Has each unit room for @function? @shares: by unit, what was taken. */
+static bool has_room(const struct features *features, const uint32_t *shares, uint32_t function)
+{
+	const struct features_column *column = &features->columns[function];
+	const struct features_hit *hits = &features->hits[column->first_hit];
+
+	if (column->most > FEATURES_MAX_HITS)
+		return false;
+	for (size_t i = 0; i < column->nr_hits; i++)
+		if (shares[hits[i].unit] + unit_share(&hits[i]) > GREEDY_WORST_UNIT)
+			return false;
+	return true;
+}
+
+static void take_room(const struct features *features, uint32_t *shares, uint32_t function)
+{
+	const struct features_column *column = &features->columns[function];
+	const struct features_hit *hits = &features->hits[column->first_hit];
+
+	for (size_t i = 0; i < column->nr_hits; i++)
+		shares[hits[i].unit] += unit_share(&hits[i]);
+}
+
 /* Does the budget, and that of the worst unit, allow for @function? */
 static bool is_affordable(const struct run *run, uint32_t function)
 {
-	const struct features_column *column = &run->features->columns[function];
 	uint32_t nr_loops = run->features->signatures->samples->nr_loops;
 	const double *price = &run->features->loop_price[(size_t)function * nr_loops];
 
 	for (uint32_t i = 0; i < nr_loops; i++)
 		if (price[i] > run->rest[i])
 			return false;
-	for (size_t i = column->first_hit; i < column->first_hit + column->nr_hits; i++) {
-		const struct features_hit *hit = &run->features->hits[i];
-
-		if (run->unit_hits[hit->unit] + unit_share(hit) > GREEDY_WORST_UNIT)
-			return false;
-	}
-	return true;
+	return has_room(run->features, run->unit_shares, function);
 }
 
 static void choose(struct run *run, uint32_t function)
 {
-	const struct features_column *column = &run->features->columns[function];
 	uint32_t nr_loops = run->features->signatures->samples->nr_loops;
 
 	for (uint32_t i = 0; i < nr_loops; i++)
 		run->rest[i] -= run->features->loop_price[(size_t)function * nr_loops + i];
-	for (size_t i = column->first_hit; i < column->first_hit + column->nr_hits; i++)
-		run->unit_hits[run->features->hits[i].unit] += unit_share(&run->features->hits[i]);
+	take_room(run->features, run->unit_shares, function);
 	partition_split(&run->partition, function);
 	run->step++;
 }
@@ -169,8 +183,8 @@ static int run_init(struct run *run)
 		return ret;
 	run->heap = calloc((size_t)samples->nr_functions + 1, sizeof(*run->heap));
 	run->rest = calloc((size_t)samples->nr_loops + 1, sizeof(*run->rest));
-	run->unit_hits = calloc((size_t)samples->nr_units + 1, sizeof(*run->unit_hits));
-	if (!run->heap || !run->rest || !run->unit_hits)
+	run->unit_shares = calloc((size_t)samples->nr_units + 1, sizeof(*run->unit_shares));
+	if (!run->heap || !run->rest || !run->unit_shares)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < samples->nr_loops; i++)
 		run->rest[i] = run->options->budget[i];
@@ -192,7 +206,7 @@ static void run_deinit(struct run *run)
 	partition_deinit(&run->partition);
 	free(run->heap);
 	free(run->rest);
-	free(run->unit_hits);
+	free(run->unit_shares);
 }
 
 int greedy_allows(const struct features *features, const uint32_t *functions, uint32_t nr)
@@ -203,15 +217,11 @@ int greedy_allows(const struct features *features, const uint32_t *functions, ui
 
 	if (!shares)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < nr; i++) {
-		const struct features_column *column = &features->columns[functions[i]];
-		const struct features_hit *hits = &features->hits[column->first_hit];
-
-		if (column->most > FEATURES_MAX_HITS)
-			ret = 0;
-		for (size_t j = 0; j < column->nr_hits; j++)
-			if ((shares[hits[j].unit] += unit_share(&hits[j])) > GREEDY_WORST_UNIT)
-				ret = 0;
+	for (uint32_t i = 0; i < nr && ret; i++) {
+		if (features->signatures->is_site[functions[i]])
+			continue;
+		ret = has_room(features, shares, functions[i]);
+		take_room(features, shares, functions[i]);
 	}
 	free(shares);
 	return ret;

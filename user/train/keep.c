@@ -42,25 +42,32 @@ static int compare_runs(const void *a, const void *b)
 	return (x->guards > y->guards) - (x->guards < y->guards);
 }
 
-/* Returns 1 or 0, or -ENOMEM. */
+/*
+ * Is there room for all of these?  For sites where events begin there is always:
+ * the budget is what these leave.  Returns 1 or 0, or -ENOMEM.
+ */
 static int is_affordable(const struct keeper *keeper, const struct samples_guards *guards)
 {
+	const double *price = keeper->features.loop_price;
 	uint32_t nr_loops = keeper->signatures->samples->nr_loops;
 
 	for (uint32_t loop = 0; loop < nr_loops; loop++) {
 		double hits = 0;
 
 		for (uint32_t i = 0; i < guards->nr; i++)
-			hits += keeper->features.loop_price[(size_t)guards->functions[i] *
-							    nr_loops + loop];
+			if (!keeper->signatures->is_site[guards->functions[i]])
+				hits += price[(size_t)guards->functions[i] * nr_loops + loop];
 		if (hits > keeper->options->budget[loop])
 			return 0;
 	}
+	/* The paper's rule knows no worst unit. */
+	if (keeper->options->method == SELECT_PAPER)
+		return 1;
 	/* They were chosen by what was known then. */
 	return greedy_allows(&keeper->features, guards->functions, guards->nr);
 }
 
-/* The best of @guards that the budget allows. */
+/* The best of @guards for which there is room. */
 static int choose_among(const struct keeper *keeper, const struct samples_guards *guards,
 			struct kept *ret)
 {

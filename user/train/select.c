@@ -198,10 +198,10 @@ static uint32_t count_types(const struct features *features, const struct types 
 	uint32_t nr = 0;
 
 	for (size_t i = column->first_hit; i < column->first_hit + column->nr_hits; i++) {
-		const struct samples_unit *unit = &samples->units[features->hits[i].unit];
-		uint32_t type = types->of_tree[unit->tree];
+		uint32_t unit = features->hits[i].unit;
+		uint32_t type = types->of_tree[samples->units[unit].tree];
 
-		if (!unit->units[0] || type == SAMPLES_NONE)
+		if (!types_learnt(types, samples, unit))
 			continue;
 		nr += last[type] != function + 1;
 		last[type] = function + 1;

@@ -126,6 +126,20 @@ static int number_contexts(struct signatures *signatures)
 	return ret;
 }
 
+static void mark_sites(struct signatures *signatures)
+{
+	const struct samples *samples = signatures->samples;
+
+	for (uint32_t i = 0; i < samples->nr_loops; i++) {
+		const struct samples_loop *loop = &samples->loops[i];
+
+		for (uint32_t j = 0; j < loop->nr_boundaries; j++)
+			if (loop->boundaries[j].role == SAMPLES_ROLE_EVENT_SITE &&
+			    loop->boundaries[j].function < samples->nr_functions)
+				signatures->is_site[loop->boundaries[j].function] = true;
+	}
+}
+
 int signatures_init(struct signatures *signatures, const struct samples *samples)
 {
 	size_t nr_hits = 0;
@@ -136,8 +150,12 @@ int signatures_init(struct signatures *signatures, const struct samples *samples
 	for (int half = 0; half < 2; half++)
 		signatures->loop_units[half] = calloc((size_t)samples->nr_loops + 1,
 						      sizeof(**signatures->loop_units));
-	if (!signatures->first_hit || !signatures->loop_units[0] || !signatures->loop_units[1])
+	signatures->is_site = calloc((size_t)samples->nr_functions + 1,
+				     sizeof(*signatures->is_site));
+	if (!signatures->first_hit || !signatures->loop_units[0] || !signatures->loop_units[1] ||
+	    !signatures->is_site)
 		goto err_deinit;
+	mark_sites(signatures);
 	for (uint32_t i = 0; i < samples->nr_units; i++) {
 		uint32_t loop = signatures_loop(signatures, i);
 
@@ -164,5 +182,6 @@ void signatures_deinit(struct signatures *signatures)
 	free(signatures->first_hit);
 	free(signatures->loop_units[0]);
 	free(signatures->loop_units[1]);
+	free(signatures->is_site);
 	memset(signatures, 0, sizeof(*signatures));
 }

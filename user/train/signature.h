@@ -7,6 +7,7 @@
 #ifndef _PGUARD_SIGNATURE_H
 #define _PGUARD_SIGNATURE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,7 @@ struct signatures {
 	struct signature_hit *hits; /* of a unit in the samples' order */
 	size_t *first_hit; /* by unit, and one more */
 	uint64_t *loop_units[2]; /* by loop: units of either half */
+	bool *is_site; /* by function: events of a loop begin there, so it has a probe anyway */
 };
 
 /* @samples must outlive it.  Returns 0 or -ENOMEM. */

@@ -26,6 +26,15 @@ int types_init(struct types *types, const struct samples *samples, const uint32_
 int types_copy(struct types *types, const struct samples *samples, const struct types *from);
 void types_deinit(struct types *types);
 
+/* Units of a variant that count in training: with a type, and of the first half. */
+static inline uint64_t types_learnt(const struct types *types, const struct samples *samples,
+				    uint32_t unit)
+{
+	if (types->of_tree[samples->units[unit].tree] == SAMPLES_NONE)
+		return 0;
+	return samples->units[unit].units[0];
+}
+
 /* Make one type of two of the same loop; the smaller number stays. */
 void types_join(struct types *types, const struct samples *samples, uint32_t a, uint32_t b);
 
