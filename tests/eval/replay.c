@@ -250,14 +250,17 @@ static void check_depth(struct reader *reader, size_t index, uint32_t guard, uin
 		 guard, depth, (int64_t)(sp - *loop_sp));
 }
 
-/* Does the loop's next event begin there?  Then it says nothing that training knows. */
-static bool is_event_site(const struct loading *loading, uint32_t loop, uint32_t guard)
+/*
+ * Do events of some loop begin there?  Then it has a probe whether training knows
+ * what it says or not.
+ */
+static bool is_event_site(const struct loading *loading, uint32_t guard)
 {
 	for (uint32_t i = 0; i < loading->nr_boundaries; i++) {
 		const struct perfguard_boundary *boundary = &loading->boundaries[i];
 
 		if (boundary->role == PERFGUARD_BOUNDARY_ROLE_EVENT_SITE &&
-		    boundary->guard == guard && loading->loops[boundary->course] == loop)
+		    boundary->guard == guard)
 			return true;
 	}
 	return false;
@@ -271,7 +274,7 @@ static void meet(struct reader *reader, uint32_t guard, uint32_t depth)
 	unit->is_running = true;
 	/* Behind the model's are those that only begin events. */
 	unit->hits += guard < reader->model->nr_guards;
-	if (context == SAMPLES_NONE && is_event_site(reader->loading, unit->loop, guard))
+	if (context == SAMPLES_NONE && is_event_site(reader->loading, guard))
 		return;
 	if (context == SAMPLES_NONE) {
 		reader->replay->unknown_hits++;
