@@ -218,8 +218,6 @@ int greedy_allows(const struct features *features, const uint32_t *functions, ui
 	if (!shares)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nr && ret; i++) {
-		if (features->signatures->is_site[functions[i]])
-			continue;
 		ret = has_room(features, shares, functions[i]);
 		take_room(features, shares, functions[i]);
 	}

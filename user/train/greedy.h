@@ -55,8 +55,8 @@ int greedy_choose(const struct features *features, const struct greedy_options *
 		  uint32_t *ret, uint32_t *ret_nr);
 
 /*
- * May these be guards together, as far as the worst unit is concerned?  Sites
- * where events begin are hit in any case.  Returns 1 if so, 0 if not, or -ENOMEM.
+ * May these be guards together, as far as the worst unit is concerned?  Returns
+ * 1 if so, 0 if not, or -ENOMEM.
  */
 int greedy_allows(const struct features *features, const uint32_t *functions, uint32_t nr);
 

@@ -42,11 +42,8 @@ static int compare_runs(const void *a, const void *b)
 	return (x->guards > y->guards) - (x->guards < y->guards);
 }
 
-/*
- * Is there room for all of these?  For sites where events begin there is always:
- * the budget is what these leave.  Returns 1 or 0, or -ENOMEM.
- */
-static int is_affordable(const struct keeper *keeper, const struct samples_guards *guards)
+/* Is there room for all of these?  Returns 1 or 0, or -ENOMEM. */
+static int is_affordable(const struct keeper *keeper, const struct kept *set)
 {
 	const double *price = keeper->features.loop_price;
 	uint32_t nr_loops = keeper->signatures->samples->nr_loops;
@@ -54,9 +51,8 @@ static int is_affordable(const struct keeper *keeper, const struct samples_guard
 	for (uint32_t loop = 0; loop < nr_loops; loop++) {
 		double hits = 0;
 
-		for (uint32_t i = 0; i < guards->nr; i++)
-			if (!keeper->signatures->is_site[guards->functions[i]])
-				hits += price[(size_t)guards->functions[i] * nr_loops + loop];
+		for (uint32_t i = 0; i < set->nr; i++)
+			hits += price[(size_t)set->functions[i] * nr_loops + loop];
 		if (hits > keeper->options->budget[loop])
 			return 0;
 	}
@@ -64,12 +60,11 @@ static int is_affordable(const struct keeper *keeper, const struct samples_guard
 	if (keeper->options->method == SELECT_PAPER)
 		return 1;
 	/* They were chosen by what was known then. */
-	return greedy_allows(&keeper->features, guards->functions, guards->nr);
+	return greedy_allows(&keeper->features, set->functions, set->nr);
 }
 
-/* The best of @guards for which there is room. */
-static int choose_among(const struct keeper *keeper, const struct samples_guards *guards,
-			struct kept *ret)
+/* Leave of @set the best for which there is room. */
+static int choose_among(const struct keeper *keeper, struct kept *set)
 {
 	struct select_options options = *keeper->options;
 	bool *allowed = calloc((size_t)keeper->signatures->samples->nr_functions + 1,
@@ -78,46 +73,69 @@ static int choose_among(const struct keeper *keeper, const struct samples_guards
 
 	if (!allowed)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < guards->nr; i++)
-		allowed[guards->functions[i]] = true;
+	for (uint32_t i = 0; i < set->nr; i++)
+		allowed[set->functions[i]] = true;
 	options.method = SELECT_INFORMATION;
 	options.allowed = allowed;
-	error = select_guards(keeper->signatures, keeper->types, &options, ret->functions,
-			      &ret->nr);
+	error = select_guards(keeper->signatures, keeper->types, &options, set->functions,
+			      &set->nr);
 	free(allowed);
 	return error;
 }
 
-/* Another set: of the functions @from if there are any, else of @guards. */
-static int add_set(struct keeper *keeper, const uint32_t *from, uint32_t nr,
-		   const struct samples_guards *guards)
+/* An empty set, with room for all functions. */
+static struct kept *new_set(struct keeper *keeper)
 {
-	const struct samples *samples = keeper->signatures->samples;
 	struct kept *set = &keeper->sets[keeper->nr_sets];
-	struct select_score score;
-	int ret = 0, fits = 1;
 
-	if (guards)
-		fits = is_affordable(keeper, guards);
-	if (fits < 0)
-		return fits;
-	set->functions = calloc((size_t)samples->nr_functions + 1, sizeof(*set->functions));
+	set->functions = calloc((size_t)keeper->signatures->samples->nr_functions + 1,
+				sizeof(*set->functions));
 	if (!set->functions)
-		return -ENOMEM;
+		return NULL;
 	keeper->nr_sets++;
-	if (!fits) {
-		ret = choose_among(keeper, guards, set);
-		if (ret)
-			return ret;
-	} else {
-		set->nr = guards ? guards->nr : nr;
-		memcpy(set->functions, guards ? guards->functions : from,
-		       set->nr * sizeof(*set->functions));
-	}
-	set->units = timed_units(samples, set->functions, set->nr);
-	ret = select_rate(keeper->signatures, keeper->types, set->functions, set->nr, &score);
+	return set;
+}
+
+static int rate_set(const struct keeper *keeper, struct kept *set)
+{
+	struct select_score score;
+	int ret = select_rate(keeper->signatures, keeper->types, set->functions, set->nr, &score);
+
+	if (set->nr)
+		set->units = timed_units(keeper->signatures->samples, set->functions, set->nr);
 	set->accuracy = score.end;
 	return ret;
+}
+
+/*
+ * The guards of a timing run.  Sites where events begin had probes then, too,
+ * and have them in any case: those that are to tell types are chosen anew.
+ */
+static int add_run(struct keeper *keeper, const struct samples_guards *guards)
+{
+	struct kept *set = new_set(keeper);
+	int ret;
+
+	if (!set)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < guards->nr; i++)
+		if (!keeper->signatures->is_site[guards->functions[i]])
+			set->functions[set->nr++] = guards->functions[i];
+	ret = is_affordable(keeper, set);
+	if (!ret)
+		ret = choose_among(keeper, set);
+	return ret < 0 ? ret : rate_set(keeper, set);
+}
+
+static int add_chosen(struct keeper *keeper, const uint32_t *functions, uint32_t nr)
+{
+	struct kept *set = new_set(keeper);
+
+	if (!set)
+		return -ENOMEM;
+	memcpy(set->functions, functions, nr * sizeof(*functions));
+	set->nr = nr;
+	return rate_set(keeper, set);
 }
 
 static int add_runs(struct keeper *keeper)
@@ -137,7 +155,7 @@ static int add_runs(struct keeper *keeper)
 	if (nr)
 		qsort(runs, nr, sizeof(*runs), compare_runs);
 	for (uint32_t i = 0; i < nr && i < KEEP_MAX_RUNS && !ret; i++)
-		ret = add_set(keeper, NULL, 0, &samples->guards[runs[i].guards]);
+		ret = add_run(keeper, &samples->guards[runs[i].guards]);
 	free(runs);
 	return ret;
 }
@@ -174,7 +192,7 @@ int keep_guards(const struct signatures *signatures, const struct types *types,
 	ret = features_init(&keeper.features, signatures, types, 0, NULL);
 	if (ret)
 		return ret;
-	ret = add_set(&keeper, functions, *nr, NULL);
+	ret = add_chosen(&keeper, functions, *nr);
 	if (!ret)
 		ret = add_runs(&keeper);
 	if (!ret) {
