@@ -23,19 +23,24 @@
 #include "profile.h"
 #include "task.h"
 
-/* What the units that run have not told yet; and the hooked calls of all threads. */
+/*
+ * What the units that run have not told yet; and the hooked calls and units of all
+ * threads, those in loops that the profile does not know among them.
+ */
 static void sum_threads(const struct pguard_target *target, const struct pguard_profile *profile,
-			u64 *checks, u64 *calls)
+			u64 *checks, u64 *calls, u64 *units)
 {
 	const struct pguard_inference *inference;
 	const struct pguard_task *state;
 
 	*calls = atomic64_read(&target->waits);
+	*units = atomic64_read(&target->units);
 	rcu_read_lock();
 	list_for_each_entry_rcu(state, &pguard_all_tasks, all) {
 		if (state->image->target != target)
 			continue;
 		*calls += READ_ONCE(state->nr_waits);
+		*units += READ_ONCE(state->unit) >> PGUARD_PHASE_SHIFT;
 		inference = rcu_dereference(state->inference);
 		if (inference && inference->profile == profile &&
 		    READ_ONCE(state->unit) & PGUARD_PHASE_RUNNING)
@@ -62,7 +67,7 @@ u64 pguard_cost_hits(const struct pguard_profile *profile, const struct pguard_g
  * pguard_cost_sum() - what guarding a target took so far
  * @target: the target
  * @profile: that it is guarded by
- * @ret: the CPU time and telling since the target is there, the rest since the profile is
+ * @ret: hits and what they took since the profile is there, the rest since the target is
  *
  * A guard that is a boundary cannot be shed, so it counts as one; but for its
  * handler, which counts with the others'.
@@ -75,7 +80,7 @@ void pguard_cost_sum(const struct pguard_target *target, const struct pguard_pro
 	const struct pguard_prices *prices = &profile->spending.prices;
 	struct pguard_guard_sums guard;
 	struct pguard_profile_sums sums;
-	u64 checks, calls, ns;
+	u64 checks, calls, units, ns;
 	u32 i;
 
 	*ret = (struct pguard_cost){
@@ -84,11 +89,11 @@ void pguard_cost_sum(const struct pguard_target *target, const struct pguard_pro
 	};
 	pguard_profile_sum(profile, &sums);
 	checks = sums.checks;
-	sum_threads(target, profile, &checks, &calls);
+	sum_threads(target, profile, &checks, &calls, &units);
 	/* Less than none is none, as for a moment what was taken off it is told first. */
 	ret->check = pguard_clock_ns(checks);
 	ret->guards = ret->check;
-	ret->boundaries = calls * prices->call + (sums.units + sums.extras) * prices->unit +
+	ret->boundaries = calls * prices->call + (units + sums.extras) * prices->unit +
 			  pguard_clock_ns(sums.longer);
 	for (i = 0; i < profile->nr_guards; i++) {
 		pguard_profile_sum_guard(profile, i, &guard);
