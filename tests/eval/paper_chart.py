@@ -7,7 +7,8 @@ import statistics
 
 WIDTH, HEIGHT = 720, 400
 LEFT, RIGHT, TOP, BOTTOM = 70, 250, 20, 50
-COLOURS = ["#1b6ca8", "#c8553d", "#2d8659", "#8e5ea2", "#b8860b", "#555555", "#0aa1a1"]
+COLOURS = ["#1b6ca8", "#c8553d", "#2d8659", "#8e5ea2", "#b8860b", "#555555", "#0aa1a1",
+           "#d4267d"]
 
 
 class Axis:
