@@ -39,8 +39,7 @@ static void sum_threads(const struct pguard_target *target, const struct pguard_
 	list_for_each_entry_rcu(state, &pguard_all_tasks, all) {
 		if (state->image->target != target)
 			continue;
-		*calls += READ_ONCE(state->nr_waits);
-		*units += READ_ONCE(state->unit) >> PGUARD_PHASE_SHIFT;
+		pguard_task_count(state, units, calls);
 		inference = rcu_dereference(state->inference);
 		if (inference && inference->profile == profile &&
 		    READ_ONCE(state->unit) & PGUARD_PHASE_RUNNING)

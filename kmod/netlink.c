@@ -192,20 +192,14 @@ int pguard_nl_target_del_doit(struct sk_buff *skb, struct genl_info *info)
 /* What the threads alive add to the sums of those that were. */
 static void target_count(const struct pguard_target *target, u64 *units, u64 *waits)
 {
-	struct pguard_task *state;
-	u32 bucket;
+	const struct pguard_task *state;
 
 	*units = atomic64_read(&target->units);
 	*waits = atomic64_read(&target->waits);
 	rcu_read_lock();
-	for (bucket = 0; bucket < ARRAY_SIZE(pguard_tasks); bucket++) {
-		hlist_for_each_entry_rcu(state, &pguard_tasks[bucket], node) {
-			if (state->image->target != target)
-				continue;
-			*units += READ_ONCE(state->unit) >> PGUARD_PHASE_SHIFT;
-			*waits += READ_ONCE(state->nr_waits);
-		}
-	}
+	list_for_each_entry_rcu(state, &pguard_all_tasks, all)
+		if (state->image->target == target)
+			pguard_task_count(state, units, waits);
 	rcu_read_unlock();
 }
 

@@ -226,6 +226,16 @@ static inline bool pguard_task_get(struct pguard_task *state)
 	return refcount_inc_not_zero(&state->refs);
 }
 
+/*
+ * Add its units and hooked calls to those of the threads that were, which its
+ * target has, see pguard_task_unhash().  Caller holds RCU.
+ */
+static inline void pguard_task_count(const struct pguard_task *state, u64 *units, u64 *calls)
+{
+	*units += READ_ONCE(state->unit) >> PGUARD_PHASE_SHIFT;
+	*calls += READ_ONCE(state->nr_waits);
+}
+
 void pguard_task_put(struct pguard_task *state);
 struct pguard_task *pguard_task_new(struct pguard_image *image);
 struct pguard_task *pguard_task_first(const struct pguard_target *target);
