@@ -121,19 +121,17 @@ def most_shed(figures):
     return max(entry["shed"] for entry in figures.values())
 
 
-def judged(profile, figures, verdict):
-    """A verdict; what keeps to a limit without some of its guards is the paper's rule no more."""
-    shed = most_shed(figures) if profile.startswith("paper") else 0
-    return f"{verdict}, {shed} shed" if shed else verdict
-
-
-def asked_of(profile, figures, means, noises):
-    """What is asked of a profile's overhead, and the verdict."""
+def asked_of(profile, figures, judge, within=0, digits=0):
+    """What is asked of a profile's overhead, and what judge(limit) says of it."""
     limit = limit_of(profile)
     if limit is None:
         return ["", ""]
-    return [f"< {percent(limit, 0)}",
-            judged(profile, figures, against_limit(means, noises, limit))]
+    if not profile.startswith("paper"):
+        limit += within
+        return [f"< {percent(limit, digits)}", judge(limit)]
+    # What keeps to a limit without some of its guards is the paper's rule no more.
+    shed = most_shed(figures)
+    return [f"< {percent(limit, digits)}", judge(limit) + (f", {shed} shed" if shed else "")]
 
 
 def figure_7_row(profile, result, hit_cost):
@@ -142,6 +140,7 @@ def figure_7_row(profile, result, hit_cost):
     if not figures:
         return [TITLES[profile], "failed", *[""] * (len(clients) + 6)]
     base = statistics.mean(result["free"][n]["instructions"] for n in clients)
+    noises = [result["free"][n]["noise"] for n in clients]
     means = [statistics.mean(figures[n]["overheads"]) for n in clients]
     hits = statistics.mean(statistics.mean(figures[n]["hits"]) for n in clients)
     units = statistics.mean(statistics.mean(figures[n]["units"]) for n in clients)
@@ -149,7 +148,7 @@ def figure_7_row(profile, result, hit_cost):
             percent(hits * hit_cost / base) if hit_cost else "",
             str(most_shed(figures)),
             *[percent(mean, 2) for mean in means],
-            *asked_of(profile, figures, means, [result["free"][n]["noise"] for n in clients])]
+            *asked_of(profile, figures, lambda limit: against_limit(means, noises, limit))]
 
 
 def own_rows(profile, result):
@@ -177,10 +176,11 @@ def late_text(result):
     times = result["plan"].get("held_times", 1)
     longer = f", and {times} times as long where a profile is held to its budget" \
         if times > 1 else ""
-    return f" Of the units, {told} clients were late by their types' thresholds. Where there is a budget, telling " \
-        "them may have a quarter of it, but for 16 units each four seconds, which are told in any case; a " \
-        f"load here is a tenth of a second{longer}. The module's account is of all threads of the server, and " \
-        "has also what a worker does for it, which is none of its CPU time."
+    return f" Of the units, {told} clients were late by their types' thresholds. Where there is a " \
+        "budget, telling them may have a quarter of it, but for 16 units each four seconds, which " \
+        f"are told in any case; a load here is a tenth of a second{longer}. The module's account is " \
+        "of all threads of the server, and has also what a worker does for it, which is none of " \
+        "its CPU time."
 
 
 def figure_7_text(name, result):
@@ -195,9 +195,10 @@ def figure_7_text(name, result):
     is_own = "held" in result["plan"]
     trained = "and under this load by 4 clients." if is_own else \
         "alone, which has requests like these; so hits per request differ from those per unit of " \
-        "the mix, and units that are others than those of the mix fit no type well and are reported."
-    held = " Nothing is shed but in the lines with a budget, which are measured after some seconds of " \
-        "load." if is_own else ""
+        "the mix, and units that are others than those of the mix fit no type well and are " \
+        "reported."
+    held = " Nothing is shed but in the lines with a budget, which are measured after some " \
+        "seconds of load." if is_own else ""
     return [f"{load}, with the profile armed, over that before and after it, with "
             f"{', '.join(clients)} clients; mean of {rounds} rounds. In this guest CPU time is "
             "instructions, those in the kernel for the server among them. The functions were chosen "
@@ -231,14 +232,10 @@ def counted_row(profile, result):
     if not all(figures.get(n, {}).get("counted") for n in clients):
         return []
     means = [statistics.mean(figures[n]["counted"]) for n in clients]
-    limit = limit_of(profile)
-    if limit is None:
-        return [[TITLES[profile], *[percent(mean, 2) for mean in means], "", ""]]
-    if not profile.startswith("paper"):
-        limit += BUDGET_WITHIN
-    verdict = judged(profile, figures, "met" if max(means) < limit else "**missed**")
     return [[TITLES[profile], *[percent(mean, 2) for mean in means],
-             f"< {percent(limit)}", verdict]]
+             *asked_of(profile, figures,
+                       lambda limit: "met" if max(means) < limit else "**missed**",
+                       BUDGET_WITHIN, 1)]]
 
 
 def figure_7_counted(kernel, name, result):
