@@ -25,7 +25,7 @@ override CPPFLAGS += -D_GNU_SOURCE -Iinclude/uapi -Iinclude -Iuser
 ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(shell pkg-config --cflags $(LIBS))
 LDLIBS = $(shell pkg-config --libs $(LIBS)) -lm
 
-SRC := $(sort $(wildcard user/*.c user/*/*.c))
+SRC := $(sort $(wildcard user/*.c user/*/*.c user/*/*/*.c))
 OBJ := $(SRC:%.c=$(BUILD)/%.o)
 
 all: pg-collect

@@ -3,8 +3,8 @@
  * All that differs between kernels.  The sources are written for the newest;
  * each entry says since when, so that it can go when the old end moves up.
  */
-#ifndef _PGUARD_COMPAT_H
-#define _PGUARD_COMPAT_H
+#ifndef _KMOD_COMPAT_H
+#define _KMOD_COMPAT_H
 
 #include <linux/version.h>
 
@@ -193,4 +193,4 @@ static inline void pguard_uprobe_sync(void)
 #endif
 
 #endif /* !__ASSEMBLY__ */
-#endif /* _PGUARD_COMPAT_H */
+#endif /* _KMOD_COMPAT_H */

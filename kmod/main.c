@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "arming.h"
-#include "clock.h"
-#include "device.h"
-#include "hook.h"
-#include "image.h"
-#include "inference.h"
-#include "netlink.h"
-#include "profile.h"
-#include "record.h"
-#include "target.h"
-#include "task.h"
-#include "watch.h"
+#include "control/activate.h"
+#include "control/target-request.h"
+#include "hook/hook.h"
+#include "lib/clock.h"
+#include "netlink/family.h"
+#include "profile/inference.h"
+#include "profile/profile.h"
+#include "report/alert-record.h"
+#include "target/image.h"
+#include "target/thread.h"
+#include "trainstream/stream-device.h"
+#include "unit/watchdog.h"
 
 #include <linux/module.h>
 

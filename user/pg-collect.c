@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/common/command.h"
+#include "app/common/signals.h"
 #include "base/log.h"
-#include "cmd/cmd.h"
-#include "cmd/signals.h"
 
 static const struct verb {
 	const char *name;

@@ -12,8 +12,8 @@
  * is dear shows, but what is near the limit may be on either side of it by
  * chance; so it only finds fault with twice the budget.
  */
-#ifndef _PGUARD_BUDGET_H
-#define _PGUARD_BUDGET_H
+#ifndef _PERFGUARD_BUDGET_H
+#define _PERFGUARD_BUDGET_H
 
 #include <linux/types.h>
 
@@ -141,4 +141,4 @@ static inline __s64 budget_allowance(const struct budget *budget, __u64 earned_n
 	return ret > 2 * BUDGET_PART_NS ? ret : 2 * BUDGET_PART_NS;
 }
 
-#endif /* _PGUARD_BUDGET_H */
+#endif /* _PERFGUARD_BUDGET_H */

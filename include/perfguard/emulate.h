@@ -18,8 +18,8 @@
  * This is the decoder, for the module, for the choice of sites and for the
  * tests.  It is total: any bytes may be given, none behind their end is read.
  */
-#ifndef _PGUARD_EMULATE_DECODE_H
-#define _PGUARD_EMULATE_DECODE_H
+#ifndef _PERFGUARD_EMULATE_H
+#define _PERFGUARD_EMULATE_H
 
 #include <linux/errno.h>
 #include <linux/types.h>
@@ -547,4 +547,4 @@ static inline int pguard_emulate_by_kernel(const __u8 *insn, __u32 size)
 	return !has_66 && emulate_is_relative(insn + at, size - at);
 }
 
-#endif /* _PGUARD_EMULATE_DECODE_H */
+#endif /* _PERFGUARD_EMULATE_H */

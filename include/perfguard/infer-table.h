@@ -7,8 +7,8 @@
  * inferred.  A score with the rank behind it, a standing, tells by one
  * comparison which type is the better one.
  */
-#ifndef _PGUARD_INFER_TABLE_H
-#define _PGUARD_INFER_TABLE_H
+#ifndef _PERFGUARD_INFER_TABLE_H
+#define _PERFGUARD_INFER_TABLE_H
 
 #include <linux/errno.h>
 #include <linux/types.h>
@@ -455,4 +455,4 @@ static inline int infer_table_init(struct infer_table *table, void *room)
 	return 0;
 }
 
-#endif /* _PGUARD_INFER_TABLE_H */
+#endif /* _PERFGUARD_INFER_TABLE_H */

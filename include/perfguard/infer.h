@@ -29,8 +29,8 @@
  * look at it meanwhile: what they find is a moment old, or mixed from two
  * moments, but never out of bounds.
  */
-#ifndef _PGUARD_INFER_H
-#define _PGUARD_INFER_H
+#ifndef _PERFGUARD_INFER_H
+#define _PERFGUARD_INFER_H
 
 #include <perfguard/infer-table.h>
 
@@ -392,4 +392,4 @@ static inline int infer_fits(const struct infer_table *table, const struct infer
 	return infer_fit(table, state) == INFER_FIT_WHOLE;
 }
 
-#endif /* _PGUARD_INFER_H */
+#endif /* _PERFGUARD_INFER_H */

@@ -19,9 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/samples.h"
-#include "train/cluster.h"
-#include "train/trie.h"
+#include "data/samples.h"
+#include "train/types/cluster.h"
+#include "train/types/trie.h"
 
 enum {
 	NR_FUNCTIONS = 4000,

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "binary/unwind.h"
+#include "binary/stack/unwind.h"
 #include "own-stack.h"
 
 enum { ROUNDS = 20, STACKS = 200 };

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "binary/snapshot.h"
+#include "binary/stack/snapshot.h"
 
 enum { MAX_BYTES = 32768 };
 

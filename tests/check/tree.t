@@ -56,7 +56,7 @@ checkpatch()
 	[ -n "$tool" ] || return 0
 	perl "$tool" --no-tree --terse --no-summary --max-line-length=100 \
 		--ignore CONSTANT_COMPARISON,FILE_PATH_CHANGES,LINUX_VERSION_CODE,COMPLEX_MACRO \
-		-f kmod/*.[chS]
+		-f $(git ls-files "kmod/*.[chS]")
 }
 
 check "the uapi header and the policies are those of the spec" scripts/spec-header --check

@@ -25,10 +25,10 @@
 #include "base/log.h"
 #include "out/json.h"
 #include "replay.h"
-#include "store/profile.h"
+#include "store/profile-file.h"
 #include "store/trace-file.h"
-#include "train/derive.h"
-#include "train/floor.h"
+#include "train/model/derive.h"
+#include "train/guards/novelty-floor.h"
 #include "truth.h"
 
 enum { MAX_CONFUSED = 5 };

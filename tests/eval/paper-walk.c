@@ -26,7 +26,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "binary/unwind.h"
+#include "binary/stack/unwind.h"
 #include "own-stack.h"
 #include "self.h"
 

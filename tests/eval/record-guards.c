@@ -20,13 +20,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/time.h"
 #include "base/duration.h"
 #include "base/log.h"
-#include "cmd/arming.h"
-#include "cmd/recording-tables.h"
-#include "cmd/recording.h"
-#include "link/stream.h"
+#include "app/arm/arming.h"
+#include "app/record/recording-tables.h"
+#include "app/record/recording.h"
+#include "link/stream-reader.h"
 #include "store/trace-file.h"
 
 enum { BATCH = 16384 };

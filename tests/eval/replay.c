@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/samples-hash.h"
-#include "train/pass.h"
-#include "train/walk.h"
+#include "data/samples-hash.h"
+#include "train/trace/trace-pass.h"
+#include "train/trace/call-stack.h"
 
 enum {
 	MAX_SCORE = 0x7fff,

@@ -13,10 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/model.h"
-#include "base/samples.h"
-#include "base/trace.h"
-#include "train/loading.h"
+#include "data/model.h"
+#include "data/samples.h"
+#include "data/trace.h"
+#include "train/model/loading.h"
 
 #define REPLAY_WHY_MAX 256
 

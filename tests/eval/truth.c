@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/samples-hash.h"
-#include "train/distance.h"
-#include "train/gather.h"
-#include "train/join.h"
+#include "data/samples-hash.h"
+#include "train/types/distance.h"
+#include "train/samples/extract.h"
+#include "train/samples/join.h"
 
 /* Of the distances to unseen trees; half a minute. */
 #define MAX_WORK 2e11

@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/model.h"
-#include "base/samples.h"
-#include "base/trace.h"
+#include "data/model.h"
+#include "data/samples.h"
+#include "data/trace.h"
 #include "replay.h"
 
 struct truth_unit {

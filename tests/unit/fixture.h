@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/model.h"
-#include "base/samples-hash.h"
-#include "base/samples.h"
-#include "base/training.h"
+#include "data/model.h"
+#include "data/samples-hash.h"
+#include "data/samples.h"
+#include "data/training.h"
 
 enum {
 	FIXTURE_OBJECTS = 6,

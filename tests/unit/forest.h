@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/samples.h"
+#include "data/samples.h"
 
 static uint32_t forest_state = 1;
 

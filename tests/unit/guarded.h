@@ -7,8 +7,8 @@
 #define _PGUARD_GUARDED_H
 
 #include "simulated.h"
-#include "train/cutter.h"
-#include "train/pass.h"
+#include "train/trace/cutter.h"
+#include "train/trace/trace-pass.h"
 
 enum {
 	GUARDED_CHECK_NS = 3, /* of a hit */

@@ -18,9 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "binary/elf.h"
+#include "binary/file/elf.h"
 #include "fixture.h"
-#include "store/profile.h"
+#include "store/profile-file.h"
 
 static const struct training training = {
 	.tool = "0.1",

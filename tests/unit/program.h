@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "binary/code.h"
+#include "binary/code/code-map.h"
 
 struct program_symbol {
 	uint64_t addr;

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "base/model.h"
-#include "base/samples.h"
+#include "data/model.h"
+#include "data/samples.h"
 #include "tap.h"
 
 #define SAME(a, b, field)                                    \

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/trace.h"
+#include "data/trace.h"
 
 enum {
 	SIM_STEP_NS = 100,

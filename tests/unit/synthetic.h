@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/samples.h"
+#include "data/samples.h"
 
 static uint64_t synthetic_seed = 1;
 

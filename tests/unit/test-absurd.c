@@ -9,7 +9,7 @@
 
 #include "servers.h"
 #include "tap.h"
-#include "train/gather-timing.h"
+#include "train/samples/extract-timing.h"
 #include "units.h"
 
 enum {

@@ -6,8 +6,8 @@
 #include <sys/syscall.h>
 
 #include "base/duration.h"
-#include "base/slice.h"
-#include "out/alert.h"
+#include "data/stack-copy.h"
+#include "out/alert/alert.h"
 #include "tap.h"
 
 #define MS NSEC_PER_MSEC

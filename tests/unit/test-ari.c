@@ -6,7 +6,7 @@
 
 #include "forest.h"
 #include "tap.h"
-#include "train/ari.h"
+#include "train/types/ari.h"
 
 /* By its definition in four kinds of pairs, items counted one by one. */
 static double by_pairs(const uint32_t *a, const uint32_t *b, uint32_t nr)

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 
 #include "tap.h"
-#include "train/boundary.h"
+#include "train/loops/boundary.h"
 
 enum {
 	MAX_PLACES = 200,

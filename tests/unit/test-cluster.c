@@ -8,9 +8,9 @@
 
 #include "forest.h"
 #include "tap.h"
-#include "train/ari.h"
-#include "train/cluster.h"
-#include "train/linkage.h"
+#include "train/types/ari.h"
+#include "train/types/cluster.h"
+#include "train/types/linkage.h"
 
 enum {
 	MAX_ITEMS = 40,

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "binary/object.h"
+#include "binary/file/object.h"
 #include "tap.h"
 
 /* In this directory for files: the program, stripped, and its debug file. */

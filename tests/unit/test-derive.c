@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <math.h>
 
-#include "base/model.h"
+#include "data/model.h"
 #include "synthetic.h"
 #include "tap.h"
-#include "train/allowance.h"
-#include "train/derive.h"
-#include "train/describe.h"
-#include "train/times.h"
+#include "train/guards/guard-share.h"
+#include "train/model/derive.h"
+#include "train/types/describe.h"
+#include "train/samples/times.h"
 
 static const struct synthetic program = {
 	.types = 20, .functions = 200, .parts = 30, .parts_per_type = 4, .calls_per_part = 15,

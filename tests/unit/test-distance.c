@@ -8,9 +8,9 @@
 
 #include "forest.h"
 #include "tap.h"
-#include "train/distance.h"
-#include "train/lcs.h"
-#include "train/paths.h"
+#include "train/types/distance.h"
+#include "train/types/lcs.h"
+#include "train/types/paths.h"
 
 static bool is_near(double a, double b)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/duration.h"
-#include "out/drift.h"
+#include "out/alert/regression.h"
 #include "tap.h"
 
 #define S NSEC_PER_SEC

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/demangle.h"
-#include "binary/elf.h"
+#include "binary/file/elf.h"
 #include "tap.h"
 
 enum {

@@ -3,7 +3,7 @@
  * The module's emulation against the processor.  All encodings that the decoder
  * accepts are sorted into forms: opcode, operand size, kind of operands.  Each
  * form is run in 10,000 random states of registers, flags and memory, by the
- * processor and by kmod/emulate.c.  Lengths and operands are what another
+ * processor and by kmod/probe/emulate.c.  Lengths and operands are what another
  * disassembler says.
  *
  * With --table, print the forms as Documentation/emulation.md has them.
@@ -11,13 +11,13 @@
 
 #include <linux/ptrace.h>
 
-#include "../../kmod/emulate.c"
+#include "../../kmod/probe/emulate.c"
 
 #include <capstone/capstone.h>
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "binary/site.h"
+#include "binary/code/probe-site.h"
 #include "processor.h"
 #include "tap.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Which files of a program have sites where there is no room for all. */
 
-#include "cmd/program.h"
+#include "app/record/program.h"
 #include "tap.h"
 
 enum { NR_FILES = 6 };

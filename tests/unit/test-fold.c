@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/duration.h"
-#include "out/fold.h"
+#include "out/alert/fold.h"
 #include "tap.h"
 
 #define S NSEC_PER_SEC

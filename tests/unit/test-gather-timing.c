@@ -5,7 +5,7 @@
 #include "guarded.h"
 #include "servers.h"
 #include "tap.h"
-#include "train/gather-timing.h"
+#include "train/samples/extract-timing.h"
 #include "units.h"
 
 enum {

@@ -4,7 +4,7 @@
 
 #include "servers.h"
 #include "tap.h"
-#include "train/join.h"
+#include "train/samples/join.h"
 #include "units.h"
 
 enum {

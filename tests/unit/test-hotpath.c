@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "out/hotpath.h"
+#include "out/alert/hotpath.h"
 #include "tap.h"
 
 #define MAX_STACKS 64

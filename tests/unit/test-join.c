@@ -7,8 +7,8 @@
 
 #include "fixture.h"
 #include "same.h"
-#include "store/check.h"
-#include "train/join.h"
+#include "store/profile-check.h"
+#include "train/samples/join.h"
 
 enum { ROUNDS = 20, NR = 3 };
 

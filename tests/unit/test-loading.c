@@ -6,13 +6,13 @@
 
 #include <errno.h>
 
-#include "base/model.h"
+#include "data/model.h"
 #include "synthetic.h"
 #include "tap.h"
-#include "train/derive.h"
-#include "train/floor.h"
-#include "train/loading.h"
-#include "train/tables.h"
+#include "train/model/derive.h"
+#include "train/guards/novelty-floor.h"
+#include "train/model/loading.h"
+#include "train/model/infer-tables.h"
 
 enum {
 	DAMAGES = 4000,

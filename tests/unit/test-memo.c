@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../../kmod/memo.c"
+#include "../../kmod/profile/verdict-cache.c"
 
 #include "synthetic.h"
 #include "tap.h"

@@ -6,7 +6,7 @@
 
 #include <sys/mman.h>
 
-#include "binary/needed.h"
+#include "binary/file/runtime-libraries.h"
 #include "program.h"
 #include "tap.h"
 

@@ -3,10 +3,10 @@
 
 #include <time.h>
 
-#include "base/model.h"
+#include "data/model.h"
 #include "synthetic.h"
 #include "tap.h"
-#include "train/predict-table.h"
+#include "train/guards/predict-table.h"
 
 static void show(const char *name, const struct predict_row *rows, uint32_t nr)
 {

@@ -13,12 +13,12 @@
 
 #include "fixture.h"
 #include "same.h"
-#include "store/check.h"
+#include "store/profile-check.h"
 #include "store/pack.h"
-#include "store/profile.h"
+#include "store/profile-file.h"
 #include "store/rows.h"
 #include "tap.h"
-#include "train/join.h"
+#include "train/samples/join.h"
 
 static char directory[] = "/tmp/test-profile-XXXXXX";
 static char path[64], other[64];

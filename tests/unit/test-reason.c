@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "base/slice.h"
-#include "out/reason.h"
+#include "data/stack-copy.h"
+#include "out/alert/reason.h"
 #include "tap.h"
 
 #define US 1000u

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/recording-tables.h"
+#include "app/record/recording-tables.h"
 #include "store/trace-file.h"
 #include "tap.h"
 

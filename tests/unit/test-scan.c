@@ -6,7 +6,7 @@
 
 #include <capstone/capstone.h>
 
-#include "binary/scan.h"
+#include "binary/code/scan.h"
 #include "program.h"
 #include "tap.h"
 

@@ -5,11 +5,11 @@
 
 #include "synthetic.h"
 #include "tap.h"
-#include "train/features.h"
-#include "train/greedy.h"
-#include "train/predict.h"
-#include "train/select.h"
-#include "train/weights.h"
+#include "train/guards/features.h"
+#include "train/guards/greedy.h"
+#include "train/guards/predict.h"
+#include "train/guards/select.h"
+#include "train/guards/weights.h"
 
 /* Samples made by hand, and what is chosen of them. */
 struct fixture {

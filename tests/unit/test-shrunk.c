@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "binary/object.h"
-#include "binary/unwind.h"
+#include "binary/file/object.h"
+#include "binary/stack/unwind.h"
 #include "tap.h"
 
 /* A copy of this program, as a file without a name. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* When a load is said to be another than that of the training. */
 
-#include "cmd/status.h"
+#include "app/watch/status-query.h"
 #include "tap.h"
 
 /* Of @held_back units @expected were novel; now @novel of @units are. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The threshold that is taken from the units' own times. */
 
-#include "cmd/tail.h"
+#include "app/audit/auto-threshold.h"
 #include "out/histogram.h"
 #include "tap.h"
 

@@ -7,8 +7,8 @@
 
 #include "synthetic.h"
 #include "tap.h"
-#include "train/threshold.h"
-#include "train/times.h"
+#include "train/model/threshold.h"
+#include "train/samples/times.h"
 
 enum {
 	REPETITIONS = 2000,

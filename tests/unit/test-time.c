@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/time.h"
 #include "base/duration.h"
 #include "tap.h"
 

@@ -7,7 +7,7 @@
 /* Its parts are used to make damaged files with a right digest. */
 #include "store/trace-file.c" /* NOLINT */
 #include "tap.h"
-#include "train/gather-timing.h"
+#include "train/samples/extract-timing.h"
 #include "units.h"
 
 enum {

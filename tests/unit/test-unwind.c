@@ -19,8 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "binary/snapshot.h"
-#include "binary/unwind.h"
+#include "binary/stack/snapshot.h"
+#include "binary/stack/unwind.h"
 #include "tap.h"
 
 enum {

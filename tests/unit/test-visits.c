@@ -2,7 +2,7 @@
 /* How often the units of a type meet a context. */
 
 #include "tap.h"
-#include "train/visits.h"
+#include "train/guards/visits.h"
 
 int main(void)
 {

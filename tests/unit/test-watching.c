@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/time.h"
 #include "base/duration.h"
-#include "cmd/watching.h"
+#include "app/watch/watching.h"
 #include "link/link.h"
 #include "tap.h"
 

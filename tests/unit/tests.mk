@@ -20,7 +20,7 @@ $(UNIT_LIBRARY): $(filter-out $(BUILD)/user/pg-collect.o,$(OBJ))
 	$(Q)$(AR) rc $@ $^
 
 # Run the module's files.
-$(BUILD)/tests/unit/test-emulate.o $(BUILD)/tests/unit/test-memo.o: override CPPFLAGS += -Itests/unit/kernel
+$(BUILD)/tests/unit/test-emulate.o $(BUILD)/tests/unit/test-memo.o: override CPPFLAGS += -Itests/unit/kernel -Ikmod
 
 # Makes profiles for tests/cli.
 MAKE_PROFILE := $(BUILD)/tests/unit/make-profile
@@ -66,5 +66,5 @@ $(CODE_VICTIMS:%=%.stripped): %.stripped: %
 .PHONY: unit-tests
 .SECONDARY: $(UNIT_TESTS:$(BUILD)/tests/unit/%=$(BUILD)/tests/unit/test-%.o)
 
-# kmod/emulate.c is kernel code: it pushes flags where the program may have put data.
+# kmod/probe/emulate.c is kernel code: it pushes flags where the program may have put data.
 $(BUILD)/tests/unit/test-emulate.o: override CFLAGS += -mno-red-zone

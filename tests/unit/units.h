@@ -13,7 +13,7 @@
 
 #include "simulated.h"
 #include "tap.h"
-#include "train/gather.h"
+#include "train/samples/extract.h"
 
 struct gathered {
 	struct samples samples;

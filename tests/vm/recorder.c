@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 #include "link/link.h"
-#include "link/stream.h"
+#include "link/stream-reader.h"
 
 enum { MAX_EVENTS = 65536, MAX_TOLD = 20 };
 

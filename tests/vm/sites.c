@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "binary/code.h"
+#include "binary/code/code-map.h"
 
 static void print_site(const struct code *code, const struct function *function)
 {

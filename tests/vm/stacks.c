@@ -18,7 +18,7 @@
 
 #include <linux/perfguard.h>
 
-#include "base/record.h"
+#include "data/alert-record.h"
 #include "link/link.h"
 #include "self.h"
 

@@ -3,7 +3,7 @@
 
 VM_SRC := $(sort $(wildcard tests/vm/*.c))
 VM_BIN := $(VM_SRC:tests/vm/%.c=$(BUILD)/tests/vm/%)
-VM_OBJ := $(filter $(BUILD)/user/base/% $(BUILD)/user/link/%,$(OBJ))
+VM_OBJ := $(filter $(BUILD)/user/base/% $(BUILD)/user/data/% $(BUILD)/user/link/%,$(OBJ))
 
 $(BUILD)/tests/vm/%: tests/vm/%.c $(VM_OBJ)
 	$(call say,CCLD,$@)
@@ -11,7 +11,7 @@ $(BUILD)/tests/vm/%: tests/vm/%.c $(VM_OBJ)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -pthread -o $@ $< $(VM_OBJ) $(LDLIBS)
 
 # It reads programs.
-VM_SITES := $(filter $(BUILD)/user/base/% $(BUILD)/user/binary/%,$(OBJ))
+VM_SITES := $(filter $(BUILD)/user/base/% $(BUILD)/user/data/% $(BUILD)/user/binary/%,$(OBJ))
 $(BUILD)/tests/vm/sites: VM_OBJ = $(VM_SITES)
 $(BUILD)/tests/vm/sites: $(VM_SITES)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "background.h"
+#include "base/background.h"
 
 #include <fcntl.h>
 #include <sched.h>

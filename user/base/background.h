@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Work that has to make way for the programs that are guarded. */
-#ifndef _PGUARD_BACKGROUND_H
-#define _PGUARD_BACKGROUND_H
+#ifndef _USER_BASE_BACKGROUND_H
+#define _USER_BASE_BACKGROUND_H
 
 /*
  * From now on this process preempts nobody and gets what processor time others
@@ -11,4 +11,4 @@
  */
 void background_enter(void);
 
-#endif /* _PGUARD_BACKGROUND_H */
+#endif /* _USER_BASE_BACKGROUND_H */

@@ -4,7 +4,7 @@
  * whoever guards C++ programs has it and others need not.
  */
 
-#include "demangle.h"
+#include "base/demangle.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>

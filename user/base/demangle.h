@@ -2,8 +2,8 @@
 /*
  * C++ names as they are written in C++.
  */
-#ifndef _PGUARD_DEMANGLE_H
-#define _PGUARD_DEMANGLE_H
+#ifndef _USER_BASE_DEMANGLE_H
+#define _USER_BASE_DEMANGLE_H
 
 /*
  * The readable form of @name without its parameters, as malloc'ed text that
@@ -11,4 +11,4 @@
  */
 char *demangle(const char *name);
 
-#endif /* _PGUARD_DEMANGLE_H */
+#endif /* _USER_BASE_DEMANGLE_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "duration.h"
+#include "base/duration.h"
 
 #include <ctype.h>
 #include <errno.h>

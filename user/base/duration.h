@@ -2,8 +2,8 @@
 /*
  * Lengths of time, in nanoseconds, as people write and read them.
  */
-#ifndef _PGUARD_DURATION_H
-#define _PGUARD_DURATION_H
+#ifndef _USER_BASE_DURATION_H
+#define _USER_BASE_DURATION_H
 
 #include <stdint.h>
 
@@ -24,4 +24,4 @@ int duration_parse(const char *text, uint64_t *ret_ns);
 /* Three significant digits and a unit: "1.23 ms".  Returns @text. */
 char *duration_format(uint64_t ns, char text[DURATION_TEXT_MAX]);
 
-#endif /* _PGUARD_DURATION_H */
+#endif /* _USER_BASE_DURATION_H */

@@ -2,8 +2,8 @@
 /*
  * Messages for the operator, all on stderr, one line each.
  */
-#ifndef _PGUARD_LOG_H
-#define _PGUARD_LOG_H
+#ifndef _USER_BASE_LOG_H
+#define _USER_BASE_LOG_H
 
 #include <stdbool.h>
 
@@ -21,4 +21,4 @@ void log_set_verbose(bool verbose);
 /* Whether log_error() was called: one thing that went wrong is told once. */
 bool log_has_error(void);
 
-#endif /* _PGUARD_LOG_H */
+#endif /* _USER_BASE_LOG_H */

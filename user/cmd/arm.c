@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arming.h"
-#include "base/clock.h"
+#include "app/arm/arming.h"
+#include "app/arm/hit-benchmark.h"
+#include "app/common/command.h"
 #include "base/log.h"
-#include "cmd.h"
+#include "base/time.h"
 #include "link/link.h"
 #include "out/text.h"
-#include "price.h"
 
 static const char help[] =
 	"usage: pg-collect arm [OPTION...] FILE...\n"

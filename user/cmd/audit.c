@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "app/audit/audit-report.h"
+#include "app/audit/session.h"
+#include "app/common/command.h"
 #include "base/duration.h"
 #include "base/log.h"
-#include "cmd.h"
-#include "report.h"
-#include "session.h"
 
 #define DEFAULT_DURATION_NS (10 * NSEC_PER_SEC)
 #define DEFAULT_NR_SLOWEST 5

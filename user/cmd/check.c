@@ -9,8 +9,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "cmd.h"
-#include "kconfig.h"
+#include "app/common/command.h"
+#include "app/common/kconfig.h"
 #include "link/link.h"
 #include "out/json.h"
 #include "out/text.h"

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/common/command.h"
 #include "base/log.h"
-#include "cmd.h"
 #include "link/link.h"
 #include "out/text.h"
 

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "app/common/command.h"
+#include "app/learn/learning.h"
 #include "base/log.h"
-#include "cmd.h"
-#include "learning.h"
 #include "store/trace-file.h"
 
 static const char help[] =

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "app/common/command.h"
+#include "app/learn/learning.h"
+#include "app/record/recording.h"
 #include "base/duration.h"
 #include "base/log.h"
-#include "cmd.h"
-#include "learning.h"
-#include "recording.h"
 #include "store/trace-file.h"
 
 static const char help[] =

@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/common/command.h"
 #include "base/log.h"
-#include "cmd.h"
-#include "out/profile-json.h"
-#include "out/profile-text.h"
-#include "out/profile-view.h"
-#include "out/tree-dot.h"
-#include "out/tree-svg.h"
-#include "out/tree-text.h"
-#include "out/tree.h"
-#include "store/profile.h"
-#include "train/floor.h"
+#include "out/profile/profile-json.h"
+#include "out/profile/profile-text.h"
+#include "out/profile/profile-view.h"
+#include "out/profile/tree-dot.h"
+#include "out/profile/tree-svg.h"
+#include "out/profile/tree-text.h"
+#include "out/profile/tree.h"
+#include "store/profile-file.h"
+#include "train/guards/novelty-floor.h"
 
 #define DEFAULT_MAX_TYPES 10
 

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "app/common/command.h"
+#include "app/learn/learning.h"
+#include "app/record/recording.h"
 #include "base/duration.h"
 #include "base/log.h"
-#include "cmd.h"
-#include "learning.h"
-#include "recording.h"
+#include "base/time.h"
 
 static const char help[] =
 	"usage: pg-collect train -o FILE [OPTION...] -p PID\n"

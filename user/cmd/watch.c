@@ -15,14 +15,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/common/command.h"
+#include "app/common/signals.h"
+#include "app/watch/watching.h"
 #include "base/background.h"
-#include "base/clock.h"
 #include "base/duration.h"
 #include "base/log.h"
-#include "cmd.h"
+#include "base/time.h"
 #include "link/link.h"
-#include "signals.h"
-#include "watching.h"
 
 #define DEFAULT_WINDOW_NS (10 * NSEC_PER_SEC)
 #define NO_WINDOW UINT64_MAX /* none was given */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "assembler.h"
+#include "link/assembler.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include <linux/perfguard.h>
 
-#include "netlink.h"
+#include "link/netlink.h"
 
 /* More than the module ever sends; a bound for messages that lie. */
 #define MAX_STACKS 64

@@ -8,13 +8,13 @@
  * The messages are not trusted: what makes no sense is left out and counted,
  * sizes are bounded, and the record is given with what did make sense.
  */
-#ifndef _PGUARD_ASSEMBLER_H
-#define _PGUARD_ASSEMBLER_H
+#ifndef _USER_LINK_ASSEMBLER_H
+#define _USER_LINK_ASSEMBLER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/record.h"
+#include "data/alert-record.h"
 
 struct nlattr;
 
@@ -40,4 +40,4 @@ int assembler_finish(struct assembler *assembler);
 /* Forget a record that was begun. */
 void assembler_reset(struct assembler *assembler);
 
-#endif /* _PGUARD_ASSEMBLER_H */
+#endif /* _USER_LINK_ASSEMBLER_H */

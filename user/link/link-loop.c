@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "netlink.h"
+#include "link/netlink.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "netlink.h"
+#include "link/netlink.h"
 
 #include <errno.h>
 
-#include "assembler.h"
+#include "link/assembler.h"
 
 struct reading {
 	uint64_t next; /* the first record that was not given yet */

@@ -8,17 +8,17 @@
  * the operator, the kernel's own where it gave one.  A link belongs to one
  * thread.
  */
-#ifndef _PGUARD_LINK_H
-#define _PGUARD_LINK_H
+#ifndef _USER_LINK_LINK_H
+#define _USER_LINK_LINK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <linux/perfguard.h>
 
-#include "base/armed.h"
-#include "base/loop.h"
-#include "base/record.h"
+#include "data/alert-record.h"
+#include "data/armed.h"
+#include "data/loop.h"
 
 struct link;
 
@@ -193,4 +193,4 @@ int link_bell_open(struct link *link);
 int link_bell_fd(const struct link *link);
 void link_bell_quiet(struct link *link);
 
-#endif /* _PGUARD_LINK_H */
+#endif /* _USER_LINK_LINK_H */

@@ -5,7 +5,7 @@
  * when nobody wants the rest, so that the next request finds a clean socket.
  */
 
-#include "netlink.h"
+#include "link/netlink.h"
 
 #include <errno.h>
 #include <linux/netlink.h>

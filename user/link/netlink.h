@@ -2,15 +2,15 @@
 /*
  * What the files of link share: one request and its answers.
  */
-#ifndef _PGUARD_NETLINK_H
-#define _PGUARD_NETLINK_H
+#ifndef _USER_LINK_NETLINK_H
+#define _USER_LINK_NETLINK_H
 
 #include <stdint.h>
 
 #include <netlink/attr.h>
 #include <netlink/msg.h>
 
-#include "link.h"
+#include "link/link.h"
 
 struct nl_sock;
 
@@ -70,4 +70,4 @@ uint64_t netlink_u64(struct nlattr *attr);
 /* Copy a string, cut to @size; "" without it. */
 void netlink_string(struct nlattr *attr, char *text, size_t size);
 
-#endif /* _PGUARD_NETLINK_H */
+#endif /* _USER_LINK_NETLINK_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "json.h"
+#include "out/json.h"
 
 #include <errno.h>
 #include <inttypes.h>

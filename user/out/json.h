@@ -11,8 +11,8 @@
  *
  * Keys are NULL inside of arrays and for the outermost value.
  */
-#ifndef _PGUARD_JSON_H
-#define _PGUARD_JSON_H
+#ifndef _USER_OUT_JSON_H
+#define _USER_OUT_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,4 +54,4 @@ void json_null(struct json *json, const char *key);
 /* Write the line and begin the next.  Returns 0, -ENOMEM or -EIO. */
 int json_end_line(struct json *json, FILE *file);
 
-#endif /* _PGUARD_JSON_H */
+#endif /* _USER_OUT_JSON_H */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "paragraph.h"
+#include "out/paragraph.h"
 
 #include <stdarg.h>
 #include <string.h>
 
-#include "text.h"
+#include "out/text.h"
 
 void paragraph_heading(FILE *file, const char *name)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Text behind a heading, in 79 columns. */
-#ifndef _PGUARD_PARAGRAPH_H
-#define _PGUARD_PARAGRAPH_H
+#ifndef _USER_OUT_PARAGRAPH_H
+#define _USER_OUT_PARAGRAPH_H
 
 #include <stdio.h>
 
@@ -23,4 +23,4 @@ void paragraph_print(FILE *file, const char *name, const char *text);
 void paragraph_format(FILE *file, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-#endif /* _PGUARD_PARAGRAPH_H */
+#endif /* _USER_OUT_PARAGRAPH_H */

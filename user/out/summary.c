@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "summary.h"
+#include "out/summary.h"
 
 #include <inttypes.h>
 
 #include "base/duration.h"
-#include "base/syscall.h"
-#include "histogram.h"
-#include "text.h"
+#include "base/syscall-name.h"
+#include "out/histogram.h"
+#include "out/text.h"
 
 /* What is neither CPU nor run queue; the counters may be a little apart. */
 static uint64_t blocked_ns(const struct loop *sums)

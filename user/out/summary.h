@@ -3,16 +3,16 @@
  * One event loop over all processes that run it, as the audit reports it.
  * A summary only points to what its maker owns.
  */
-#ifndef _PGUARD_SUMMARY_H
-#define _PGUARD_SUMMARY_H
+#ifndef _USER_OUT_SUMMARY_H
+#define _USER_OUT_SUMMARY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/frame.h"
-#include "base/loop.h"
-#include "json.h"
+#include "data/frame.h"
+#include "data/loop.h"
+#include "out/json.h"
 
 struct summary {
 	uint32_t number; /* from 1, as the report counts */
@@ -37,4 +37,4 @@ void summary_text(FILE *file, const struct summary *summary);
 /* One or two lines of a loop without units. */
 void summary_idle_text(FILE *file, const struct summary *summary);
 
-#endif /* _PGUARD_SUMMARY_H */
+#endif /* _USER_OUT_SUMMARY_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "text.h"
+#include "out/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,16 +2,16 @@
 /*
  * Pieces of text for people that several reports share.
  */
-#ifndef _PGUARD_TEXT_H
-#define _PGUARD_TEXT_H
+#ifndef _USER_OUT_TEXT_H
+#define _USER_OUT_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/frame.h"
-#include "base/record.h"
+#include "data/alert-record.h"
+#include "data/frame.h"
 
 /* Room for a share, a count with separators. */
 #define TEXT_MAX 32
@@ -49,4 +49,4 @@ char *text_cut(const char *text, size_t max, char *ret, size_t size);
 /* Print @text with control characters as '?', for names we do not control. */
 void text_safe(FILE *file, const char *text);
 
-#endif /* _PGUARD_TEXT_H */
+#endif /* _USER_OUT_TEXT_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "file.h"
+#include "store/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

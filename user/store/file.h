@@ -2,8 +2,8 @@
 /*
  * Whole files: read at once, replaced at once.
  */
-#ifndef _PGUARD_FILE_H
-#define _PGUARD_FILE_H
+#ifndef _USER_STORE_FILE_H
+#define _USER_STORE_FILE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,4 +24,4 @@ int file_read(const char *path, size_t max, uint8_t **ret, size_t *ret_len,
  */
 int file_replace(const char *path, const uint8_t *bytes, size_t len, char why[FILE_WHY_MAX]);
 
-#endif /* _PGUARD_FILE_H */
+#endif /* _USER_STORE_FILE_H */

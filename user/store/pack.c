@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "pack.h"
+#include "store/pack.h"
 
 #include <errno.h>
 #include <stdlib.h>

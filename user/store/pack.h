@@ -12,14 +12,14 @@
  *		the histogram as a list of its buckets that are not 0: how many
  *		buckets were left out before, count
  */
-#ifndef _PGUARD_PACK_H
-#define _PGUARD_PACK_H
+#ifndef _USER_STORE_PACK_H
+#define _USER_STORE_PACK_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/samples.h"
+#include "data/samples.h"
 
 struct pack {
 	uint8_t *bytes; /* free() */
@@ -42,4 +42,4 @@ int unpack_hits(const uint8_t *bytes, size_t len, struct samples_hit **ret, uint
 int unpack_places(const uint8_t *bytes, size_t len, struct samples_hit **ret, uint32_t *ret_nr);
 int unpack_times(const uint8_t *bytes, size_t len, struct samples_times *ret);
 
-#endif /* _PGUARD_PACK_H */
+#endif /* _USER_STORE_PACK_H */

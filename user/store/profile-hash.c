@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "profile-hash.h"
+#include "store/profile-hash.h"
 
 #include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>
 
-#include "file.h"
+#include "store/file.h"
 
 #define MAX_FILE_BYTES (UINT64_C(1) << 30)
 

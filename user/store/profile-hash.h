@@ -4,12 +4,12 @@
  * profile, so that its file can be known again by whoever looks for names.  It
  * tells accidents, not attacks.
  */
-#ifndef _PGUARD_PROFILE_HASH_H
-#define _PGUARD_PROFILE_HASH_H
+#ifndef _USER_STORE_PROFILE_HASH_H
+#define _USER_STORE_PROFILE_HASH_H
 
 #include <stdint.h>
 
-#include "profile.h"
+#include "store/profile-file.h"
 
 /*
  * Returns 0; -ENOENT or another error of open() or read(), -EISDIR, -EINVAL
@@ -25,4 +25,4 @@ int profile_load_hashed(const char *path, uint64_t hash, struct samples *samples
 			struct model *model, struct training *training,
 			char why[PROFILE_WHY_MAX]);
 
-#endif /* _PGUARD_PROFILE_HASH_H */
+#endif /* _USER_STORE_PROFILE_HASH_H */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "rows.h"
+#include "store/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/samples.h"
-#include "pack.h"
+#include "data/samples.h"
+#include "store/pack.h"
 
 static const char *type_name(enum column_kind kind)
 {

@@ -4,8 +4,8 @@
  * the index.  One description serves to create a table, to fill and to read it.
  * Nothing in a row is believed: type and range of every value are checked.
  */
-#ifndef _PGUARD_ROWS_H
-#define _PGUARD_ROWS_H
+#ifndef _USER_STORE_ROWS_H
+#define _USER_STORE_ROWS_H
 
 #include <sqlite3.h>
 #include <stddef.h>
@@ -63,4 +63,4 @@ int rows_save(struct rows *rows, const struct table *table, const void *elements
  */
 int rows_load(struct rows *rows, const struct table *table, void **elements, uint32_t *nr);
 
-#endif /* _PGUARD_ROWS_H */
+#endif /* _USER_STORE_ROWS_H */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "schema.h"
+#include "store/schema.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
+#include "store/profile-check.h"
 
 /*
  * A field that is added to one of these structs needs a column below, and

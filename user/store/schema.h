@@ -2,13 +2,13 @@
 /*
  * The tables of a profile: which field of which struct is which column.
  */
-#ifndef _PGUARD_SCHEMA_H
-#define _PGUARD_SCHEMA_H
+#ifndef _USER_STORE_SCHEMA_H
+#define _USER_STORE_SCHEMA_H
 
-#include "base/model.h"
-#include "base/samples.h"
-#include "base/training.h"
-#include "rows.h"
+#include "data/model.h"
+#include "data/samples.h"
+#include "data/training.h"
+#include "store/rows.h"
 
 /* Create the tables, which are SQLite's to keep.  Returns 0, -ENOMEM or -EIO. */
 int schema_create(sqlite3 *db);
@@ -28,4 +28,4 @@ int schema_save(sqlite3 *db, const struct samples *samples, const struct model *
 int schema_load(sqlite3 *db, struct samples *samples, struct model *model,
 		struct training *training);
 
-#endif /* _PGUARD_SCHEMA_H */
+#endif /* _USER_STORE_SCHEMA_H */

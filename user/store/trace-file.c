@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "trace-file.h"
+#include "store/trace-file.h"
 
 #include <errno.h>
 #include <fcntl.h>

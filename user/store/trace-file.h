@@ -7,10 +7,10 @@
  * At the end stands a digest of all that is before, so a truncated or changed
  * file is told from a whole one.
  */
-#ifndef _PGUARD_TRACE_FILE_H
-#define _PGUARD_TRACE_FILE_H
+#ifndef _USER_STORE_TRACE_FILE_H
+#define _USER_STORE_TRACE_FILE_H
 
-#include "base/trace.h"
+#include "data/trace.h"
 
 #define TRACE_FILE_WHY_MAX 4608
 
@@ -30,4 +30,4 @@ int trace_file_load(const char *path, struct trace *trace, char why[TRACE_FILE_W
  */
 int trace_file_save(const char *path, const struct trace *trace, char why[TRACE_FILE_WHY_MAX]);
 
-#endif /* _PGUARD_TRACE_FILE_H */
+#endif /* _USER_STORE_TRACE_FILE_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What kmod/emulate.c needs of the kernel, so that it runs in a test. */
+/* What kmod/probe/emulate.c needs of the kernel, so that it runs in a test. */
 #ifndef _PGUARD_TEST_PTRACE_H
 #define _PGUARD_TEST_PTRACE_H
 

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0
+
+/*
+ * Most of what a hit takes is the processor's and the kernel's, before and after
+ * our handler, where we cannot look at a clock.  So the user measures what it
+ * takes on this machine and tells it as a price; the handler measures itself.
+ * The same holds for hooked calls, of which we measure only what the usual ways
+ * do not have: places that are looked up in full, units that end otherwise.
+ *
+ * All sums only grow, but for what threads are about to tell: that may come a
+ * moment later, or twice for a moment; and but for handlers' ticks, where telling
+ * is taken off them.  So differences are signed, and a sum that was too low makes
+ * the next difference larger.
+ */
+
+#include "budget/cost.h"
+
+#include "compat.h"
+#include "lib/clock.h"
+#include "profile/inference.h"
+#include "profile/profile.h"
+#include "target/image.h"
+#include "target/process.h"
+#include "target/thread.h"
+
+/*
+ * What the units that run have not told yet; and the hooked calls and units of all
+ * threads, those in loops that the profile does not know among them.
+ */
+static void sum_threads(const struct pguard_target *target, const struct pguard_profile *profile,
+			u64 *checks, u64 *calls, u64 *units)
+{
+	const struct pguard_inference *inference;
+	const struct pguard_task *state;
+
+	*calls = atomic64_read(&target->waits);
+	*units = atomic64_read(&target->units);
+	rcu_read_lock();
+	list_for_each_entry_rcu(state, &pguard_all_tasks, all) {
+		if (state->image->target != target)
+			continue;
+		pguard_task_count(state, units, calls);
+		inference = rcu_dereference(state->inference);
+		if (inference && inference->profile == profile &&
+		    READ_ONCE(state->unit) & PGUARD_PHASE_RUNNING)
+			*checks += READ_ONCE(inference->checks);
+	}
+	rcu_read_unlock();
+}
+
+/**
+ * pguard_cost_hits() - what hits of a guard took but for the handler
+ *
+ * Return: ns
+ */
+u64 pguard_cost_hits(const struct pguard_profile *profile, const struct pguard_guard *guard,
+		     const struct pguard_guard_sums *sums)
+{
+	const u32 *price = profile->spending.prices.hit;
+
+	return (sums->hits - sums->stepped) * price[guard->way] +
+	       sums->stepped * price[PERFGUARD_GUARD_WAY_STEPPED];
+}
+
+/**
+ * pguard_cost_sum() - what guarding a target took so far
+ * @target: the target
+ * @profile: that it is guarded by
+ * @ret: hits and what they took since the profile is there, the rest since the target is
+ *
+ * A guard that is a boundary cannot be shed, so it counts as one; but for its
+ * handler, which counts with the others'.
+ *
+ * Context: may sleep; pguard_control or the target's turn is held.
+ */
+void pguard_cost_sum(const struct pguard_target *target, const struct pguard_profile *profile,
+		     struct pguard_cost *ret)
+{
+	const struct pguard_prices *prices = &profile->spending.prices;
+	struct pguard_guard_sums guard;
+	struct pguard_profile_sums sums;
+	u64 checks, calls, units, ns;
+	u32 i;
+
+	*ret = (struct pguard_cost){
+		.cpu = pguard_process_cpu(target),
+		.telling = atomic64_read(&target->telling),
+	};
+	pguard_profile_sum(profile, &sums);
+	checks = sums.checks;
+	sum_threads(target, profile, &checks, &calls, &units);
+	/* Less than none is none, as for a moment what was taken off it is told first. */
+	ret->check = pguard_clock_ns(checks);
+	ret->guards = ret->check;
+	ret->boundaries = calls * prices->call + (units + sums.extras) * prices->unit +
+			  pguard_clock_ns(sums.longer);
+	for (i = 0; i < profile->nr_guards; i++) {
+		pguard_profile_sum_guard(profile, i, &guard);
+		ret->hits += guard.hits;
+		ns = pguard_cost_hits(profile, &profile->guards[i], &guard);
+		if (profile->guards[i].events)
+			ret->boundaries += ns;
+		else
+			ret->guards += ns;
+		cond_resched();
+	}
+}
+
+static u64 between(u64 from, u64 to)
+{
+	return (s64)(to - from) > 0 ? to - from : 0;
+}
+
+/* What came in between; no less than nothing. */
+void pguard_cost_between(const struct pguard_cost *from, const struct pguard_cost *to,
+			 struct pguard_cost *ret)
+{
+	*ret = (struct pguard_cost){
+		.cpu = between(from->cpu, to->cpu),
+		.hits = between(from->hits, to->hits),
+		.check = between(from->check, to->check),
+		.guards = between(from->guards, to->guards),
+		.boundaries = between(from->boundaries, to->boundaries),
+		.telling = between(from->telling, to->telling),
+	};
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0
+
+/*
+ * All functions: in a turn at the target, by a work; a probe must not be taken
+ * off by its own handler.  pguard_probe_sync() comes after the last one is off.
+ */
+
+#include "budget/shed.h"
+
+#include "compat.h"
+#include "lib/clock.h"
+#include "probe/probe-set.h"
+#include "profile/profile.h"
+
+#include <linux/jiffies.h>
+#include <linux/minmax.h>
+
+enum {
+	FIRST_PAUSE = 10,	/* s */
+	MAX_PAUSE = 600,
+};
+
+/* Units of types that are candidates of a context may lack it, or do so no more. */
+static void tell_types(struct pguard_profile *profile, const struct pguard_course *course,
+		       const struct infer_context *context, u32 more)
+{
+	const struct infer_weight *weight = course->table.weights + context->first_weight;
+	u32 i;
+
+	for (i = 0; i < context->nr_weights; i++) {
+		u32 *thinned = &profile->thinned[course->first_type + weight[i].type];
+
+		/* Pairs with pguard_inference_is_excused(): that a guard came back is told before. */
+		smp_store_release(thinned, *thinned + more);
+	}
+}
+
+/*
+ * Units of the event loops that have it in a context are less sure, or sure again; and
+ * what lacks it is not novel, or is so again if it begins from now on.
+ */
+static void tell_courses(struct pguard_profile *profile, u32 guard, u32 more)
+{
+	struct pguard_course *course;
+	u32 i;
+
+	for (course = profile->courses; course < profile->courses + profile->nr_courses; course++) {
+		for (i = 0; i < course->table.nr_contexts; i++) {
+			if (course->table.contexts[i].site != guard)
+				continue;
+			WRITE_ONCE(course->changed, pguard_clock());
+			WRITE_ONCE(course->nr_shed, course->nr_shed + more);
+			tell_types(profile, course, &course->table.contexts[i], more);
+		}
+	}
+}
+
+/* Take a guard off that is on: for longer each time. */
+void pguard_shed_guard(struct pguard_target *target, struct pguard_profile *profile, u32 i)
+{
+	struct pguard_guard *guard = &profile->guards[i];
+
+	/* Before units lack it. */
+	tell_courses(profile, i, 1);
+	pguard_probes_off(target, profile, i);
+	guard->pause = clamp_t(u32, 2 * guard->pause, FIRST_PAUSE, MAX_PAUSE);
+	guard->shed_at = jiffies;
+	WRITE_ONCE(guard->sheds, guard->sheds + 1);
+	WRITE_ONCE(guard->state, PERFGUARD_GUARD_STATE_SHED);
+	WRITE_ONCE(profile->nr_shed, profile->nr_shed + 1);
+}
+
+/* Is it time to try a guard again that is shed? */
+bool pguard_shed_is_over(const struct pguard_guard *guard)
+{
+	return time_after_eq(jiffies, guard->shed_at + guard->pause * HZ);
+}
+
+/* Put it on again.  Return: whether it is; if it cannot be just now, next time. */
+bool pguard_shed_restore(struct pguard_target *target, struct pguard_profile *profile, u32 i)
+{
+	struct pguard_guard *guard = &profile->guards[i];
+
+	if (pguard_probes_on(target, profile, i))
+		return false;
+	WRITE_ONCE(guard->state, PERFGUARD_GUARD_STATE_ACTIVE);
+	WRITE_ONCE(profile->nr_shed, profile->nr_shed - 1);
+	tell_courses(profile, i, -1);
+	return true;
+}

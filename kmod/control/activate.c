@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0
+
+/*
+ * A profile is armed as a whole or not at all.  Order, each step relying on the
+ * one before:
+ *
+ *   1. what was loaded is checked, and the tables are made
+ *   2. the target is found, or made: its processes are watched; from here on in
+ *      a turn at it, so that no other order arms, disarms or removes it
+ *   3. the probes of all guards go on; what their threads hit is of a profile
+ *      that they do not have yet, and passed over
+ *   4. the target points to the profile, then the generations of its images
+ *      are raised: threads look anew at their next hooked call
+ *      In the same moment the profile before is out of the list.
+ *   5. the probes of the profile before go, then that profile
+ *
+ * Up to step 4 everything can be taken back.  Steps 3 and 5 may take seconds;
+ * pguard_control is only held to find the target, and in step 4.
+ */
+
+#include "control/activate.h"
+
+#include "budget/budget.h"
+#include "budget/governor.h"
+#include "compat.h"
+#include "control/target-request.h"
+#include "probe/code.h"
+#include "probe/probe-set.h"
+#include "profile/profile.h"
+#include "profile/staging.h"
+#include "profile/tables.h"
+#include "target/image.h"
+#include "target/target-lock.h"
+#include "unit/watchdog.h"
+
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/netlink.h>
+#include <linux/workqueue.h>
+
+static void orphan_work(struct work_struct *work);
+static DECLARE_WORK(orphans, orphan_work);
+
+static struct pguard_target *target_match(const struct file *exe)
+{
+	struct pguard_target *ret;
+
+	spin_lock(&pguard_images_lock);
+	/* It stays: pguard_control is held. */
+	ret = pguard_target_match(exe);
+	spin_unlock(&pguard_images_lock);
+	return ret;
+}
+
+/* The target that the order names, in its turn. */
+static int target_named(const struct pguard_arming_wish *wish, struct pguard_target **ret,
+			struct netlink_ext_ack *extack)
+{
+	int error = -ENOENT;
+
+	*ret = pguard_target_find(wish->target_id);
+	if (*ret && (*ret)->portid != wish->portid) {
+		NL_SET_ERR_MSG(extack, "another socket made this target");
+		return -EPERM;
+	}
+	if (*ret)
+		error = pguard_turn_take(*ret);
+	if (error == -ENOENT)
+		NL_SET_ERR_MSG(extack, "no such target");
+	if (error)
+		return error;
+	if (!pguard_target_profile(*ret))
+		return 0;
+	NL_SET_ERR_MSG(extack, "this target is guarded already");
+	pguard_turn_give(*ret);
+	return -EEXIST;
+}
+
+/*
+ * The target of this executable, in the order's turn, made if there is none.
+ * Another order may be about to arm it, or fail to: its turn is waited for.
+ */
+static int target_of(struct file *exe, struct pguard_target **ret, bool *ret_is_new,
+		     struct netlink_ext_ack *extack)
+{
+	struct pguard_target_wish wish = {
+		.exe = exe,
+		.flags = PERFGUARD_TARGET_FLAGS_ACCOUNT,
+	};
+	int error;
+
+	do {
+		error = pguard_target_make_room(&wish);
+		if (error)
+			return error;
+		*ret = target_match(exe);
+		*ret_is_new = !*ret;
+		if (*ret_is_new)
+			return pguard_target_new(&wish, ret, extack);
+		error = pguard_turn_take(*ret);
+	} while (error == -ENOENT);
+	/* One of a socket's is guarded by what that socket armed for it, if at all. */
+	if (error || (pguard_target_profile(*ret) && !(*ret)->portid))
+		return error;
+	NL_SET_ERR_MSG(extack, "this executable is watched already");
+	pguard_turn_give(*ret);
+	return -EEXIST;
+}
+
+/* From here on threads come by the profile.  Returns the one before. */
+static struct pguard_profile *publish(struct pguard_target *target,
+				      struct pguard_profile *profile)
+{
+	struct pguard_profile *old = pguard_target_profile(target);
+
+	lockdep_assert_held(&pguard_control);
+	pguard_draft_free(profile->draft);
+	profile->draft = NULL;
+	profile->portid = 0;
+	profile->is_arming = false;
+	profile->refused_error = 0;
+	profile->armed_ns = ktime_get_real_ns();
+	profile->looked = jiffies;
+	pguard_spending_begin(target, profile);
+	profile->target = target;
+	rcu_assign_pointer(target->profile, profile);
+	pguard_target_unsettle(target);
+	/* Its probes, which are still on, keep it. */
+	if (old)
+		pguard_profile_drop(old);
+	pguard_watch_start();
+	pguard_governor_start();
+	return old;
+}
+
+/* All that can fail comes before the target changes. */
+static int guard_target(struct pguard_profile *profile, struct pguard_target *target,
+			struct netlink_ext_ack *extack)
+{
+	struct pguard_profile *old;
+	int ret = pguard_probes_guard(target, profile, extack);
+
+	if (ret)
+		return ret;
+	mutex_lock(&pguard_control);
+	old = publish(target, profile);
+	mutex_unlock(&pguard_control);
+	if (old)
+		pguard_probes_del(target, old);
+	return 0;
+}
+
+/* The target to be guarded, in the order's turn. */
+static int target_take(const struct pguard_profile *profile,
+		       const struct pguard_arming_wish *wish, struct pguard_target **ret,
+		       bool *ret_is_new, struct netlink_ext_ack *extack)
+{
+	struct file *exe = NULL;
+	int error;
+
+	if (!wish->target_id) {
+		exe = pguard_code_open(&profile->objects[0].path);
+		if (IS_ERR(exe)) {
+			NL_SET_ERR_MSG(extack, "the executable cannot be read");
+			return PTR_ERR(exe);
+		}
+	}
+	*ret_is_new = false;
+	mutex_lock(&pguard_control);
+	if (exe)
+		error = target_of(exe, ret, ret_is_new, extack);
+	else
+		error = target_named(wish, ret, extack);
+	mutex_unlock(&pguard_control);
+	if (exe)
+		fput(exe);
+	return error;
+}
+
+/* It did not come to it: the profile is what it was. */
+static void give_up(struct pguard_profile *profile)
+{
+	pguard_profile_free_tables(profile);
+	mutex_lock(&pguard_control);
+	profile->is_arming = false;
+	mutex_unlock(&pguard_control);
+}
+
+/**
+ * pguard_arming_begin() - an order is about to arm a profile
+ *
+ * Until it has, or has failed to, the profile stays what it is.
+ *
+ * Context: pguard_control held.
+ */
+void pguard_arming_begin(struct pguard_profile *profile)
+{
+	lockdep_assert_held(&pguard_control);
+	profile->is_arming = true;
+	profile->refused_error = 0;
+}
+
+/**
+ * pguard_arming_arm() - guard a target by a loaded profile
+ * @profile: what was loaded, after pguard_arming_begin()
+ * @wish: which target; if it names none, that of the profile's executable, which
+ *	is made if it is new
+ * @ret_target_id: the target
+ * @ret_processes: how many processes it has now
+ * @extack: takes the reason of a refusal
+ *
+ * A profile the executable is guarded by already is replaced.
+ *
+ * Context: may sleep, long; pguard_control not held.
+ * Return: 0; or an error with nothing changed but what the profile tells of the
+ * guard that was refused.
+ */
+int pguard_arming_arm(struct pguard_profile *profile, const struct pguard_arming_wish *wish,
+		      u32 *ret_target_id, u32 *ret_processes, struct netlink_ext_ack *extack)
+{
+	struct pguard_target *target;
+	bool is_new;
+	int ret = pguard_tables_make(profile, extack) ?:
+		  target_take(profile, wish, &target, &is_new, extack);
+
+	if (ret) {
+		give_up(profile);
+		return ret;
+	}
+	pguard_spending_init(profile, &wish->prices);
+	ret = guard_target(profile, target, extack);
+	*ret_target_id = target->id;
+	*ret_processes = atomic_read(&target->nr_processes);
+	if (ret && is_new)
+		pguard_target_remove(target);
+	pguard_turn_give(target);
+	if (ret)
+		give_up(profile);
+	return ret;
+}
+
+/**
+ * pguard_arming_disarm() - guard a target by its profile no longer
+ *
+ * Its threads notice at their next boundary; the target stays.
+ *
+ * Context: may sleep, long; it is current's turn at the target, and
+ * pguard_control is not held.
+ */
+void pguard_arming_disarm(struct pguard_target *target)
+{
+	struct pguard_profile *profile = pguard_target_unguard(target);
+
+	if (profile)
+		pguard_probes_del(target, profile);
+}
+
+static void orphan_work(struct work_struct *work)
+{
+	struct pguard_profile *profile, *next;
+
+	mutex_lock(&pguard_control);
+	list_for_each_entry_safe(profile, next, &pguard_profiles, list)
+		/* One that is being armed has its socket open, in any case. */
+		if (READ_ONCE(profile->orphan) && !profile->target && !profile->is_arming)
+			pguard_profile_drop(profile);
+	mutex_unlock(&pguard_control);
+}
+
+/**
+ * pguard_arming_orphan() - a netlink socket was closed
+ * @portid: its address
+ *
+ * What it was loading is dropped by a work.
+ *
+ * Context: any.
+ */
+void pguard_arming_orphan(u32 portid)
+{
+	struct pguard_profile *profile;
+	bool any = false;
+
+	spin_lock(&pguard_profiles_lock);
+	list_for_each_entry(profile, &pguard_profiles, list) {
+		if (!portid || READ_ONCE(profile->portid) != portid)
+			continue;
+		WRITE_ONCE(profile->orphan, true);
+		any = true;
+	}
+	spin_unlock(&pguard_profiles_lock);
+	if (any)
+		queue_work(system_unbound_wq, &orphans);
+}
+
+/* The module goes: no order comes any more, no profile is armed. */
+void pguard_arming_deinit(void)
+{
+	struct pguard_profile *profile, *next;
+
+	flush_work(&orphans);
+	mutex_lock(&pguard_control);
+	list_for_each_entry_safe(profile, next, &pguard_profiles, list)
+		pguard_profile_drop(profile);
+	mutex_unlock(&pguard_control);
+}

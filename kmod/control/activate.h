@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Profiles are armed, and dropped with their socket, by order of the user. */
+#ifndef _KMOD_CONTROL_ACTIVATE_H
+#define _KMOD_CONTROL_ACTIVATE_H
+
+#include "profile/profile.h"
+
+#include <linux/types.h>
+
+struct netlink_ext_ack;
+struct pguard_target;
+
+/**
+ * struct pguard_arming_wish - which target is to be guarded
+ * @target_id: one that @portid made; 0 for that of the profile's executable
+ * @portid: netlink socket of the order
+ * @prices: and the budget, if it has one
+ */
+struct pguard_arming_wish {
+	u32 target_id;
+	u32 portid;
+	struct pguard_prices prices;
+};
+
+void pguard_arming_begin(struct pguard_profile *profile);
+int pguard_arming_arm(struct pguard_profile *profile, const struct pguard_arming_wish *wish,
+		      u32 *ret_target_id, u32 *ret_processes, struct netlink_ext_ack *extack);
+void pguard_arming_disarm(struct pguard_target *target);
+void pguard_arming_orphan(u32 portid);
+
+void pguard_arming_deinit(void);
+
+#endif /* _KMOD_CONTROL_ACTIVATE_H */

@@ -1,0 +1,556 @@
+// SPDX-License-Identifier: GPL-2.0
+
+/*
+ * The first target puts hooks and probes on, the last one takes them off; a
+ * target holds a reference to the module.  Order of going, each step relying
+ * on the one before:
+ *
+ *   1. its profile goes: threads notice at their next boundary
+ *   2. its sites' probes go, which may take seconds, so without pguard_control
+ *   3. dying is set and the target leaves the list: no exec matches it
+ *   4. its processes go: the stub passes their threads
+ *   5. with the last target: tracepoint probes, hooks and the watch go
+ *   6. its threads' states go, and the threads are sent out of the hooked calls;
+ *      what cannot leave just now is waited for by a work
+ *   7. when the last thread is out: the path, the module
+ *
+ * All of it in a turn at the target, so nobody puts probes on again after 2.
+ *
+ * Locks, outermost first: pguard_target.turn, pguard_control, leaving_lock
+ * (mutexes), pguard_images_lock, pguard_tasks_lock, pguard_task.lock, pguard_ring.lock
+ * (spinlocks; never taken in interrupts).
+ */
+
+#include "control/target-request.h"
+
+#include "budget/governor.h"
+#include "compat.h"
+#include "control/reaper.h"
+#include "hook/drain.h"
+#include "hook/hook.h"
+#include "hook/lifecycle.h"
+#include "probe/probe-set.h"
+#include "profile/profile.h"
+#include "report/alert-record.h"
+#include "report/capture.h"
+#include "target/image.h"
+#include "target/process.h"
+#include "target/target-lock.h"
+#include "unit/watchdog.h"
+
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+
+static u32 nr_targets;
+
+enum { ORPHANS_AGAIN = HZ / 10 };
+
+static void orphan_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(orphans, orphan_work);
+
+/* Does the task execute this inode?  Its task_lock is held. */
+static bool task_executes(struct task_struct *task, const struct inode *inode)
+{
+	struct file *exe;
+	bool ret = false;
+
+	rcu_read_lock();
+	exe = rcu_dereference(task->mm->exe_file);
+	if (exe)
+		ret = d_real_inode(exe->f_path.dentry) == inode;
+	rcu_read_unlock();
+	return ret;
+}
+
+/*
+ * Add a process that runs.  Asks a thread that still has its memory (the
+ * leader may be gone while others live).  Caller holds RCU.
+ */
+static int add_process(struct pguard_target *target, struct task_struct *process)
+{
+	struct task_struct *thread;
+	int ret = -ESRCH;
+
+	for_each_thread(process, thread) {
+		bool asked;
+
+		task_lock(thread);
+		asked = thread->mm;
+		if (asked && (!target->inode || task_executes(thread, target->inode)))
+			ret = pguard_process_add(target, thread);
+		task_unlock(thread);
+		if (asked)
+			break;
+	}
+	/* Or the last exit probe was just before us (it comes with memory since 6.16). */
+	smp_mb(); /* the process is in the table before we look who lives */
+	if (!ret && !atomic_read(&process->signal->live)) {
+		pguard_process_del(process->tgid);
+		ret = -ESRCH;
+	}
+	return ret;
+}
+
+/*
+ * Add the processes that run already.  Those that come meanwhile are added by
+ * the fork and exec probes, or stand at the end of the list where this walk
+ * still finds them.
+ */
+static void add_running(struct pguard_target *target)
+{
+	struct task_struct *process;
+
+	rcu_read_lock();
+	for_each_process(process)
+		add_process(target, process);
+	rcu_read_unlock();
+}
+
+static int add_pid(struct pguard_target *target, struct netlink_ext_ack *extack)
+{
+	struct task_struct *process;
+	int ret = -ESRCH;
+
+	rcu_read_lock();
+	process = pid_task(find_pid_ns(target->pid, &init_pid_ns), PIDTYPE_TGID);
+	if (process)
+		ret = add_process(target, process);
+	rcu_read_unlock();
+	if (ret == -ESRCH)
+		NL_SET_ERR_MSG(extack, "no process with this id, or it is exiting");
+	else if (ret == -EEXIST)
+		NL_SET_ERR_MSG(extack, "this process is watched already");
+	else if (ret)
+		NL_SET_ERR_MSG(extack, "out of memory");
+	return ret;
+}
+
+static int target_start(struct pguard_target *target, struct netlink_ext_ack *extack)
+{
+	int ret;
+
+	ret = pguard_life_start();
+	if (ret) {
+		NL_SET_ERR_MSG(extack, "the scheduler's tracepoints cannot be used");
+		return ret;
+	}
+	ret = pguard_hook_attach();
+	if (!ret && !pguard_hook_alive())
+		ret = -EOPNOTSUPP;
+	if (ret)
+		NL_SET_ERR_MSG(extack, "the wait calls cannot be hooked (is kernel.ftrace_enabled 1?)");
+	return ret;
+}
+
+static void target_unlist(struct pguard_target *target)
+{
+	spin_lock(&pguard_images_lock);
+	WRITE_ONCE(target->dying, true);
+	list_del_init(&target->list);
+	spin_unlock(&pguard_images_lock);
+	nr_targets--;
+}
+
+/**
+ * pguard_target_unguard() - a target's threads are guarded by its profile no
+ * longer
+ *
+ * They notice at their next boundary.  The profile is not in the list any more,
+ * but kept by the batch of its probes, which are still on.
+ *
+ * Context: may sleep; it is current's turn, pguard_control not held.
+ * Return: the profile, or NULL if it had none.
+ */
+struct pguard_profile *pguard_target_unguard(struct pguard_target *target)
+{
+	struct pguard_profile *profile;
+
+	pguard_turn_assert(target);
+	mutex_lock(&pguard_control);
+	profile = pguard_target_profile(target);
+	if (profile) {
+		rcu_assign_pointer(target->profile, NULL);
+		pguard_target_unsettle(target);
+		pguard_profile_drop(profile);
+	}
+	mutex_unlock(&pguard_control);
+	return profile;
+}
+
+/* Nobody comes by the target or its threads any more. */
+static void target_retire(struct pguard_target *target)
+{
+	lockdep_assert_held(&pguard_control);
+	target_unlist(target);
+	pguard_process_del_all(target);
+	if (!nr_targets) {
+		pguard_life_stop();
+		pguard_hook_detach();
+		pguard_watch_stop();
+		pguard_ring_clear(&pguard_waits);
+	}
+	pguard_drain(target);
+	/* The watch may be about to ask one of the threads for its stack. */
+	pguard_watch_flush();
+	/* The others may need to be looked at less often. */
+	if (nr_targets)
+		pguard_watch_start();
+}
+
+/**
+ * pguard_target_remove() - watch a target no longer
+ * @target: also one that only half came in
+ *
+ * Context: may sleep, long; it is current's turn, pguard_control not held.
+ * Return: 0; -EINPROGRESS if a thread cannot be got out of a hooked call just
+ * now.
+ */
+int pguard_target_remove(struct pguard_target *target)
+{
+	bool was_guarded;
+	int ret;
+
+	pguard_turn_assert(target);
+	mutex_lock(&pguard_control);
+	target->going = true;
+	mutex_unlock(&pguard_control);
+	was_guarded = pguard_target_unguard(target);
+	pguard_probes_del_all(target);
+	mutex_lock(&pguard_control);
+	target_retire(target);
+	mutex_unlock(&pguard_control);
+	pguard_drain_kick(target);
+	ret = pguard_leaving_wait(target);
+	/* So that its files can be unmounted. */
+	if (was_guarded)
+		pguard_profile_flush();
+	return ret;
+}
+
+/* Does the leader of a process execute this inode? */
+static bool pid_executes(pid_t pid, const struct inode *inode)
+{
+	struct task_struct *task;
+	bool ret = false;
+
+	rcu_read_lock();
+	task = pid_task(find_pid_ns(pid, &init_pid_ns), PIDTYPE_TGID);
+	if (task) {
+		task_lock(task);
+		ret = task->mm && task_executes(task, inode);
+		task_unlock(task);
+	}
+	rcu_read_unlock();
+	return ret;
+}
+
+/* Is it the target of a process? */
+static bool target_has(const struct pguard_target *target, pid_t pid)
+{
+	struct pguard_image *image = pguard_process_image_get(pid);
+	bool ret = image && image->target == target;
+
+	if (image)
+		pguard_image_put(image);
+	return ret;
+}
+
+/* Is a target where @wish wants to be?  A process is of one target at a time. */
+static bool is_in_the_way(const struct pguard_target *target,
+			  const struct pguard_target_wish *wish)
+{
+	struct inode *inode = wish->exe ? d_real_inode(wish->exe->f_path.dentry) : NULL;
+
+	if (target->inode == inode && target->pid == wish->pid)
+		return true;
+	if (!inode)
+		return target_has(target, wish->pid);
+	return target->pid && pid_executes(target->pid, inode);
+}
+
+/* The target in the place that @wish wants, if that goes anyway. */
+static struct pguard_target *target_going(const struct pguard_target_wish *wish)
+{
+	struct pguard_target *target;
+
+	lockdep_assert_held(&pguard_control);
+	list_for_each_entry(target, &pguard_targets, list)
+		if ((target->going || READ_ONCE(target->orphan)) && is_in_the_way(target, wish))
+			return target;
+	return NULL;
+}
+
+/**
+ * pguard_target_make_room() - wait for the target that goes from a place
+ * @wish: who wants the place
+ *
+ * So who comes after a killed collector does not find what that left.
+ *
+ * Context: may sleep, long; pguard_control held, which is let go of meanwhile.
+ * Return: 0, or -EINTR if current is killed.
+ */
+int pguard_target_make_room(const struct pguard_target_wish *wish)
+{
+	struct pguard_target *target;
+	int ret;
+
+	while ((target = target_going(wish))) {
+		ret = pguard_turn_take(target);
+		if (ret == -ENOENT)
+			continue;
+		if (ret)
+			return ret;
+		/* Its work has not come to it. */
+		mutex_unlock(&pguard_control);
+		pguard_target_remove(target);
+		pguard_turn_give(target);
+		mutex_lock(&pguard_control);
+	}
+	return 0;
+}
+
+static int wish_check(const struct pguard_target_wish *wish, struct netlink_ext_ack *extack)
+{
+	struct pguard_target *target;
+	bool taken;
+
+	if (!wish->exe == !wish->pid) {
+		NL_SET_ERR_MSG(extack, "name an executable or a process, one of them");
+		return -EINVAL;
+	}
+	if (nr_targets >= PGUARD_MAX_TARGETS) {
+		NL_SET_ERR_MSG(extack, "too many targets");
+		return -ENOSPC;
+	}
+	if (!wish->exe)
+		return 0;
+	if (!S_ISREG(file_inode(wish->exe)->i_mode)) {
+		NL_SET_ERR_MSG(extack, "the executable is not a regular file");
+		return -EINVAL;
+	}
+	spin_lock(&pguard_images_lock);
+	target = pguard_target_match(wish->exe);
+	taken = target;
+	spin_unlock(&pguard_images_lock);
+	if (taken) {
+		NL_SET_ERR_MSG(extack, "this executable is watched already");
+		return -EEXIST;
+	}
+	return 0;
+}
+
+static struct pguard_target *target_make(const struct pguard_target_wish *wish)
+{
+	struct pguard_target *target = pguard_target_alloc();
+
+	if (!target)
+		return NULL;
+	target->flags = wish->flags;
+	target->limit_ns = wish->threshold_ns - 1;
+	target->pid = wish->pid;
+	target->portid = wish->portid;
+	if (wish->exe) {
+		target->path = wish->exe->f_path;
+		path_get(&target->path);
+		target->inode = d_real_inode(target->path.dentry);
+	}
+	return target;
+}
+
+/**
+ * pguard_target_new() - watch an executable or a process
+ * @wish: what is wanted
+ * @ret: the target, in current's turn
+ * @extack: takes the reason of a refusal
+ *
+ * Context: may sleep, long; pguard_control held, which may be let go of before
+ * the target is there, and in case of an error.
+ * Return: 0 or an error with nothing changed.
+ */
+int pguard_target_new(const struct pguard_target_wish *wish, struct pguard_target **ret,
+		      struct netlink_ext_ack *extack)
+{
+	struct pguard_target *target;
+	int error;
+
+	lockdep_assert_held(&pguard_control);
+	error = pguard_target_make_room(wish) ?: wish_check(wish, extack);
+	if (error)
+		return error;
+	/* An operation holds no reference: the module may be on its way out. */
+	if (!try_module_get(THIS_MODULE))
+		return -ENODEV;
+	target = target_make(wish);
+	if (!target) {
+		module_put(THIS_MODULE);
+		return -ENOMEM;
+	}
+	/* Nobody knows it yet. */
+	pguard_turn_try(target);
+	spin_lock(&pguard_images_lock);
+	list_add_tail(&target->list, &pguard_targets);
+	spin_unlock(&pguard_images_lock);
+	nr_targets++;
+
+	error = target_start(target, extack);
+	if (error)
+		goto err_remove;
+	if (target->inode) {
+		add_running(target);
+	} else {
+		error = add_pid(target, extack);
+		if (error)
+			goto err_remove;
+	}
+	*ret = target;
+	pguard_watch_start();
+	return 0;
+
+err_remove:
+	mutex_unlock(&pguard_control);
+	pguard_target_remove(target);
+	pguard_turn_give(target);
+	mutex_lock(&pguard_control);
+	return error;
+}
+
+/**
+ * pguard_target_find() - the target with this id
+ *
+ * Context: pguard_control held, for as long as the target is used, or until
+ * pguard_turn_take().
+ */
+struct pguard_target *pguard_target_find(u32 id)
+{
+	struct pguard_target *target;
+
+	lockdep_assert_held(&pguard_control);
+	list_for_each_entry(target, &pguard_targets, list)
+		if (target->id == id)
+			return target;
+	return NULL;
+}
+
+/*
+ * Remove the target with this id, or if that is 0, the first.  As
+ * pguard_target_remove(), and -ENOENT if there is none, -EINTR.
+ */
+static int target_del(u32 id)
+{
+	struct pguard_target *target;
+	int ret = -ENOENT;
+
+	mutex_lock(&pguard_control);
+	target = id ? pguard_target_find(id) :
+		 list_first_entry_or_null(&pguard_targets, struct pguard_target, list);
+	if (target)
+		ret = pguard_turn_take(target);
+	mutex_unlock(&pguard_control);
+	/* Another one removed the first: there may be a next. */
+	if (ret == -ENOENT && target && !id)
+		return 0;
+	if (ret)
+		return ret;
+	ret = pguard_target_remove(target);
+	pguard_turn_give(target);
+	return ret;
+}
+
+/* Those that come meanwhile go, too. */
+static int target_del_all(void)
+{
+	bool any = false;
+	int ret = 0;
+	int error;
+
+	while ((error = target_del(0)) != -ENOENT) {
+		if (error == -EINTR)
+			return error;
+		ret = error ?: ret;
+		any = true;
+	}
+	return any ? ret : -ENOENT;
+}
+
+/**
+ * pguard_target_del() - watch a target no longer
+ * @id: the target, or 0 for all of them
+ * @extack: takes the reason of a refusal
+ *
+ * Context: may sleep, long; pguard_control not held.
+ * Return: 0; -ENOENT if there is no such target; -EINPROGRESS if the watching
+ * has ended but threads in uninterruptible sleep still hold the module; -EINTR.
+ */
+int pguard_target_del(u32 id, struct netlink_ext_ack *extack)
+{
+	int ret = id ? target_del(id) : target_del_all();
+
+	if (ret == -EINPROGRESS)
+		NL_SET_ERR_MSG(extack, "watching has ended, but threads in uninterruptible sleep hold the module");
+	else if (ret == -ENOENT && id)
+		NL_SET_ERR_MSG(extack, "no such target");
+	else if (ret == -ENOENT)
+		NL_SET_ERR_MSG(extack, "nothing is watched");
+	return ret;
+}
+
+static bool target_is_orphan(const struct pguard_target *target)
+{
+	return READ_ONCE(target->orphan);
+}
+
+static void orphan_remove(struct pguard_target *target)
+{
+	pguard_target_remove(target);
+}
+
+static void orphan_work(struct work_struct *work)
+{
+	if (pguard_turn_each(target_is_orphan, orphan_remove))
+		queue_delayed_work(system_unbound_wq, &orphans, ORPHANS_AGAIN);
+}
+
+/**
+ * pguard_target_orphan() - a netlink socket was closed
+ * @portid: its address
+ *
+ * The targets it owned are removed by a work.
+ *
+ * Context: any.
+ */
+void pguard_target_orphan(u32 portid)
+{
+	struct pguard_target *target;
+	bool any = false;
+
+	spin_lock(&pguard_images_lock);
+	list_for_each_entry(target, &pguard_targets, list) {
+		if (target->portid != portid ||
+		    !(READ_ONCE(target->flags) & PERFGUARD_TARGET_FLAGS_OWNED))
+			continue;
+		WRITE_ONCE(target->orphan, true);
+		any = true;
+	}
+	spin_unlock(&pguard_images_lock);
+	if (any)
+		mod_delayed_work(system_unbound_wq, &orphans, 0);
+}
+
+/*
+ * The module goes: there is no target, each held a reference.  The work may
+ * still be in its last lines.
+ */
+void pguard_target_deinit(void)
+{
+	cancel_delayed_work_sync(&orphans);
+	pguard_leaving_deinit();
+	pguard_life_deinit();
+	pguard_governor_deinit();
+	pguard_probes_deinit();
+	pguard_capture_deinit();
+	/* Last: it waits for the ends of all that ran in threads' own time. */
+	pguard_drain_deinit();
+}

@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* The device by which the training stream is read. */
-#ifndef _PGUARD_DEVICE_H
-#define _PGUARD_DEVICE_H
-
-int pguard_device_init(void);
-void pguard_device_deinit(void);
-
-#endif /* _PGUARD_DEVICE_H */

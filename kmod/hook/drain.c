@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+
+/*
+ * A thread that is in a hooked call has our return address on its stack.  Its
+ * state is found under RCU-sched (preemption off), and in the same section the
+ * thread marks itself inflight.  The drain takes the states out of the hash,
+ * waits for a grace period, and then knows that inflight only falls.  It wakes
+ * the threads that sleep by a task work that signals (what livepatch does);
+ * pguard_wait_leave() turns their EINTR into a restart, so that user space
+ * sees nothing of it.
+ */
+
+#include "hook/drain.h"
+
+#include "compat.h"
+#include "report/stack-history.h"
+#include "target/image.h"
+#include "target/thread.h"
+
+#include <linux/delay.h>
+#include <linux/sched/signal.h>
+#include <linux/task_work.h>
+
+/* Task works of the drain that have not run. */
+static atomic_t nr_kicks = ATOMIC_INIT(0);
+
+/**
+ * pguard_drain_woke() - was it the drain that woke current, and nothing else
+ *
+ * Then current begins the call again, which the way to user mode sees to if a
+ * flag sends it there: the drain's own, or, where a wait ran its task work and
+ * took that flag off (io_uring), the one that kick_run() put in its place.
+ *
+ * Context: current, after a hooked call that returned EINTR.
+ */
+bool pguard_drain_woke(void)
+{
+	struct sighand_struct *sighand = rcu_dereference_protected(current->sighand, true);
+
+	if (test_thread_flag(TIF_NOTIFY_SIGNAL) && !task_sigpending(current))
+		return true;
+	spin_lock_irq(&sighand->siglock);
+	recalc_sigpending();
+	spin_unlock_irq(&sighand->siglock);
+	if (task_sigpending(current))
+		return false;
+	set_thread_flag(TIF_SIGPENDING);
+	return true;
+}
+
+static void kick_run(struct callback_head *work)
+{
+	struct pguard_task *state = container_of(work, struct pguard_task, kick);
+
+	/* Still in the call: its wait runs task work and sleeps again. */
+	if (READ_ONCE(state->inflight))
+		set_thread_flag(TIF_SIGPENDING);
+	pguard_task_put(state);
+	atomic_dec(&nr_kicks);
+}
+
+/* Wake a thread that sleeps in a hooked call, once. */
+static void kick(struct pguard_task *state)
+{
+	if (state->kicked)
+		return;
+	state->kicked = true;
+	refcount_inc(&state->refs);
+	atomic_inc(&nr_kicks);
+	init_task_work(&state->kick, kick_run);
+	if (task_work_add(state->task, &state->kick, TWA_SIGNAL)) {
+		atomic_dec(&nr_kicks);
+		pguard_task_put(state);
+	}
+}
+
+/* Take the states of a target out of the hash; they come in its list. */
+static void drain_collect(struct pguard_target *target)
+{
+	struct pguard_task *state;
+	struct hlist_node *next;
+	u32 bucket;
+
+	for (bucket = 0; bucket < ARRAY_SIZE(pguard_tasks); bucket++) {
+		spin_lock(&pguard_tasks_lock);
+		hlist_for_each_entry_safe(state, next, &pguard_tasks[bucket], node) {
+			if (state->image->target != target)
+				continue;
+			pguard_task_unhash(state);
+			pguard_samples_drop(state);
+			hlist_add_head(&state->drained, &target->leaving);
+		}
+		spin_unlock(&pguard_tasks_lock);
+		cond_resched();
+	}
+}
+
+/**
+ * pguard_drain() - keep a target's threads from following hooked calls
+ * @target: dying, and without processes, so that no new state is made
+ *
+ * Those in a call leave it with its end; pguard_drain_kick() makes them, and
+ * pguard_drain_is_done() tells when they have.
+ *
+ * Context: may sleep.
+ */
+void pguard_drain(struct pguard_target *target)
+{
+	drain_collect(target);
+	/* RCU covers sched sections: now nobody enters with these any more. */
+	synchronize_rcu();
+}
+
+/**
+ * pguard_drain_kick() - wake those of a drained target's threads that sleep
+ *
+ * Context: may sleep; nobody queues captures for them any more.
+ */
+void pguard_drain_kick(struct pguard_target *target)
+{
+	struct pguard_task *state;
+
+	hlist_for_each_entry(state, &target->leaving, drained)
+		if (READ_ONCE(state->inflight) || READ_ONCE(state->captured))
+			kick(state);
+}
+
+/**
+ * pguard_drain_is_done() - have a target's threads left the hooked calls
+ *
+ * A thread in uninterruptible sleep stays until it wakes.
+ *
+ * Context: may sleep; one caller at a time.
+ */
+bool pguard_drain_is_done(struct pguard_target *target)
+{
+	struct pguard_task *state;
+	struct hlist_node *next;
+
+	hlist_for_each_entry_safe(state, next, &target->leaving, drained) {
+		/* Pairs with state_release(). */
+		if (smp_load_acquire(&state->inflight))
+			continue;
+		hlist_del(&state->drained);
+		pguard_task_put(state);
+	}
+	return hlist_empty(&target->leaving);
+}
+
+/* Hooks are off and targets gone: wait until no thread runs our text. */
+void pguard_drain_deinit(void)
+{
+	while (atomic_read(&nr_kicks))
+		usleep_range(1000, 2000);
+	synchronize_rcu_tasks();
+}

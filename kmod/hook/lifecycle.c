@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+
+/*
+ * Probes on the scheduler's fork, exec and exit tracepoints, registered while
+ * there is a target.  All run in the task itself, with preemption off (until
+ * 7.0) or in an RCU section; they do not sleep.
+ */
+
+#include "hook/lifecycle.h"
+
+#include "compat.h"
+#include "probe/probe-set.h"
+#include "target/image.h"
+#include "target/process.h"
+#include "target/thread.h"
+#include "trainstream/stream.h"
+#include "unit/unit.h"
+
+#include <linux/binfmts.h>
+#include <linux/mm_types.h>
+#include <linux/sched/signal.h>
+#include <linux/tracepoint.h>
+
+static bool process_maybe_watched(const struct task_struct *task)
+{
+	return test_bit(pguard_process_slot(task->tgid), pguard_process_slots);
+}
+
+static void probe_fork(void *data, struct task_struct *parent, struct task_struct *child)
+{
+	if (likely(!process_maybe_watched(parent)) || child->tgid == parent->tgid)
+		return;
+	pguard_process_add_like(parent->tgid, child);
+}
+
+/* The thread's state belongs to the image that was; it gets a new one. */
+static void state_drop(struct task_struct *task)
+{
+	struct pguard_task *state = pguard_task_remove(task);
+
+	if (!state)
+		return;
+	pguard_stream_end(state);
+	pguard_unit_drop(state);
+	pguard_task_put(state);
+}
+
+/* Which target the process belongs to with its new executable. */
+static struct pguard_target *exec_target(const struct linux_binprm *bprm, pid_t tgid)
+{
+	struct pguard_image *old = pguard_process_image_get(tgid);
+	struct pguard_target *target = NULL;
+
+	spin_lock(&pguard_images_lock);
+	if (bprm->file)
+		target = pguard_target_match(bprm->file);
+	/* A process that was named itself stays, whatever it executes. */
+	if (!target && old && !old->target->inode && !old->target->dying)
+		target = old->target;
+	if (target)
+		kref_get(&target->kref);
+	spin_unlock(&pguard_images_lock);
+	if (old)
+		pguard_image_put(old);
+	return target;
+}
+
+static void probe_exec(void *data, struct task_struct *task, pid_t old_pid,
+		       struct linux_binprm *bprm)
+{
+	struct pguard_target *target = exec_target(bprm, task->tgid);
+
+	if (process_maybe_watched(task)) {
+		state_drop(task);
+		pguard_process_del(task->tgid);
+	}
+	if (target) {
+		pguard_process_add(target, task);
+		pguard_target_put(target);
+	}
+}
+
+static void probe_exit(PGUARD_EXIT_PROBE_ARGS)
+{
+	/* Threads that exit together may see their process gone already. */
+	state_drop(task);
+	/* The last thread of the group takes the process along. */
+	if (unlikely(process_maybe_watched(task)) && !atomic_read(&task->signal->live)) {
+		pguard_process_del(task->tgid);
+		pguard_probes_tidy();
+	}
+}
+
+/* Tracepoints are not exported by name, so they are looked for. */
+static struct probe {
+	const char *name;
+	void *function;
+	struct tracepoint *tracepoint;
+	bool registered;
+} probes[] = {
+	{ "sched_process_fork", probe_fork },
+	{ "sched_process_exec", probe_exec },
+	{ "sched_process_exit", probe_exit },
+};
+
+static void probe_find(struct tracepoint *tracepoint, void *unused)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(probes); i++)
+		if (!strcmp(tracepoint->name, probes[i].name))
+			probes[i].tracepoint = tracepoint;
+}
+
+/**
+ * pguard_life_start() - register the probes, if they are not
+ *
+ * Context: may sleep; pguard_control held.
+ * Return: 0, or an error with no probe registered.
+ */
+int pguard_life_start(void)
+{
+	u32 i;
+	int ret;
+
+	for_each_kernel_tracepoint(probe_find, NULL);
+	for (i = 0; i < ARRAY_SIZE(probes); i++) {
+		if (probes[i].registered)
+			continue;
+		ret = -ENOENT;
+		if (probes[i].tracepoint)
+			ret = tracepoint_probe_register(probes[i].tracepoint,
+							probes[i].function, NULL);
+		if (ret) {
+			pguard_life_stop();
+			return ret;
+		}
+		probes[i].registered = true;
+	}
+	return 0;
+}
+
+/**
+ * pguard_life_stop() - unregister the probes
+ *
+ * Some may still run; they find nothing that is watched.
+ *
+ * Context: may sleep; pguard_control held.
+ */
+void pguard_life_stop(void)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(probes); i++) {
+		if (!probes[i].registered)
+			continue;
+		tracepoint_probe_unregister(probes[i].tracepoint, probes[i].function, NULL);
+		probes[i].registered = false;
+	}
+}
+
+/* No probe runs any more on return. */
+void pguard_life_deinit(void)
+{
+	tracepoint_synchronize_unregister();
+}

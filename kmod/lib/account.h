@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Where a unit's time went, from what the scheduler counts for the task
+ * anyway.  A mark is taken when the unit begins; its difference to the
+ * counters now is the account.  No hook in the scheduler, so bystanders pay
+ * nothing.
+ *
+ * What is neither CPU nor run queue is blocked: the rest by definition.  A
+ * unit in which the task never left its CPU was all CPU; that is seen from
+ * the counts of switches, and is the case that must be cheap.
+ */
+#ifndef _KMOD_LIB_ACCOUNT_H
+#define _KMOD_LIB_ACCOUNT_H
+
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+
+/* Relies on the ones before it. */
+#include <linux/delayacct.h>
+
+/**
+ * struct pguard_mark - the task's counters at one moment; times in ns
+ *
+ * Of what only counts, the low bits do: no unit has 2^32 faults or switches.
+ *
+ * @sum_exec: CPU time up to @exec_start
+ * @exec_start: the scheduler's clock when @sum_exec was last brought up to
+ *	date, at a tick or a switch
+ * @events: faults and switches of all kinds
+ */
+struct pguard_mark {
+	u64 sum_exec;
+	u64 exec_start;
+	u64 runqueue;
+	u64 block_io;
+	u32 min_faults;
+	u32 maj_faults;
+	u32 voluntary;
+	u32 events;
+};
+
+/**
+ * struct pguard_account - where the time of a unit went
+ *
+ * @elapsed to @block_io in ns; @blocked contains @block_io.
+ */
+struct pguard_account {
+	u64 elapsed;
+	u64 cpu;
+	u64 runqueue;
+	u64 blocked;
+	u64 block_io;
+	u64 min_faults;
+	u64 maj_faults;
+	u64 voluntary;
+	u64 involuntary;
+	bool has_times;		/* a mark was taken */
+	bool has_block_io;	/* the kernel accounts it for this task */
+};
+
+/*
+ * Block I/O of a task.  Delay accounting is on for tasks that were forked
+ * while kernel.task_delayacct was.
+ */
+static __always_inline bool pguard_account_has_block_io(const struct task_struct *task)
+{
+#ifdef CONFIG_TASK_DELAY_ACCT
+	return task->delays;
+#else
+	return false;
+#endif
+}
+
+static __always_inline u64 pguard_account_block_io(const struct task_struct *task)
+{
+#ifdef CONFIG_TASK_DELAY_ACCT
+	if (task->delays)
+		return READ_ONCE(task->delays->blkio_delay);
+#endif
+	return 0;
+}
+
+/* Take a mark of current.  Any context of the task itself. */
+static __always_inline void pguard_account_mark(struct pguard_mark *mark)
+{
+	const struct task_struct *task = current;
+
+	/* A tick in between changes exec_start, and we read again. */
+	do {
+		mark->exec_start = READ_ONCE(task->se.exec_start);
+		barrier();
+		mark->sum_exec = READ_ONCE(task->se.sum_exec_runtime);
+		barrier();
+	} while (unlikely(mark->exec_start != READ_ONCE(task->se.exec_start)));
+	mark->runqueue = task->sched_info.run_delay;
+	mark->block_io = pguard_account_block_io(task);
+	mark->min_faults = task->min_flt;
+	mark->maj_faults = task->maj_flt;
+	mark->voluntary = task->nvcsw;
+	mark->events = mark->min_faults + mark->maj_faults + mark->voluntary + (u32)task->nivcsw;
+}
+
+/*
+ * Has current stayed on its CPU since the mark, and met no fault?  None of the
+ * counts sinks, so their sum tells.
+ */
+static __always_inline bool pguard_account_is_calm(const struct pguard_mark *mark)
+{
+	const struct task_struct *task = current;
+
+	return (u32)task->min_flt + (u32)task->maj_flt + (u32)task->nvcsw + (u32)task->nivcsw ==
+	       mark->events;
+}
+
+void pguard_account_between(const struct pguard_mark *mark, const struct pguard_mark *end,
+			    u64 since, u64 elapsed, struct pguard_account *ret);
+void pguard_account_current(const struct pguard_mark *mark, u64 elapsed,
+			    struct pguard_account *ret);
+void pguard_account_remote(const struct pguard_mark *mark, u64 elapsed,
+			   struct task_struct *task, struct pguard_account *ret);
+
+#endif /* _KMOD_LIB_ACCOUNT_H */

@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: GPL-2.0
+
+/* Orders and questions about profiles; runs like netlink.c. */
+
+#include "netlink/family.h"
+
+#include "compat.h"
+#include "control/activate.h"
+#include "netlink/policy.h"
+#include "probe/probe-set.h"
+#include "profile/profile.h"
+#include "profile/staging.h"
+#include "target/image.h"
+#include "target/target-lock.h"
+
+#include <linux/file.h>
+
+#include <linux/perfguard.h>
+
+static const u32 attributes[PGUARD_DRAFT_KINDS] = {
+	[PGUARD_DRAFT_COURSES] = PERFGUARD_A_PROFILE_COURSES,
+	[PGUARD_DRAFT_BOUNDARIES] = PERFGUARD_A_PROFILE_BOUNDARIES,
+	[PGUARD_DRAFT_GUARDS] = PERFGUARD_A_PROFILE_GUARDS,
+	[PGUARD_DRAFT_TYPES] = PERFGUARD_A_PROFILE_TYPES,
+	[PGUARD_DRAFT_CONTEXTS] = PERFGUARD_A_PROFILE_CONTEXTS,
+	[PGUARD_DRAFT_WEIGHTS] = PERFGUARD_A_PROFILE_WEIGHTS,
+};
+
+static int fill_id(struct sk_buff *skb, void *argument)
+{
+	return nla_put_u32(skb, PERFGUARD_A_PROFILE_ID, *(const u32 *)argument);
+}
+
+int pguard_nl_profile_new_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr **attrs = info->attrs;
+	struct pguard_profile *profile;
+	struct sk_buff *reply;
+	int ret = pguard_nl_allowed(skb, info->extack);
+	u32 id;
+
+	if (ret)
+		return ret;
+	if (GENL_REQ_ATTR_CHECK(info, PERFGUARD_A_PROFILE_NAME)) {
+		NL_SET_ERR_MSG(info->extack, "a profile needs a name");
+		return -EINVAL;
+	}
+	reply = pguard_nl_reply_new(NLMSG_GOODSIZE);
+	ret = reply ? pguard_nl_control_lock() : -ENOMEM;
+	if (ret)
+		goto out;
+	profile = pguard_profile_new(nla_data(attrs[PERFGUARD_A_PROFILE_NAME]),
+				     info->snd_portid);
+	if (IS_ERR(profile)) {
+		ret = PTR_ERR(profile);
+		if (ret == -ENOSPC)
+			NL_SET_ERR_MSG(info->extack, "too many profiles");
+	} else {
+		if (attrs[PERFGUARD_A_PROFILE_HASH])
+			profile->hash = nla_get_u64(attrs[PERFGUARD_A_PROFILE_HASH]);
+		if (attrs[PERFGUARD_A_PROFILE_FLAGS])
+			profile->flags = nla_get_u32(attrs[PERFGUARD_A_PROFILE_FLAGS]);
+		id = profile->id;
+	}
+	mutex_unlock(&pguard_control);
+out:
+	return pguard_nl_reply_send(reply, info, ret, fill_id, &id);
+}
+
+/* The profile that an order is about: one that the sender loads. */
+static int profile_get(struct genl_info *info, struct pguard_profile **ret)
+{
+	struct nlattr *id = info->attrs[PERFGUARD_A_PROFILE_ID];
+
+	lockdep_assert_held(&pguard_control);
+	*ret = pguard_profile_find(nla_get_u32(id));
+	if (!*ret) {
+		NL_SET_ERR_MSG_ATTR(info->extack, id, "no such profile");
+		return -ENOENT;
+	}
+	if ((*ret)->target) {
+		NL_SET_ERR_MSG_ATTR(info->extack, id, "this profile is armed already");
+		return -EBUSY;
+	}
+	if ((*ret)->portid != info->snd_portid) {
+		NL_SET_ERR_MSG_ATTR(info->extack, id, "another socket loads this profile");
+		return -EPERM;
+	}
+	if ((*ret)->is_arming) {
+		NL_SET_ERR_MSG_ATTR(info->extack, id, "this profile is being armed");
+		return -EBUSY;
+	}
+	return 0;
+}
+
+static int add_object(struct pguard_profile *profile, const struct file *file,
+		      struct netlink_ext_ack *extack)
+{
+	int ret = pguard_probes_file_check(file, extack);
+
+	if (ret)
+		return ret;
+	ret = pguard_profile_add_object(profile, file);
+	if (ret == -ENOSPC)
+		NL_SET_ERR_MSG(extack, "too many objects");
+	else if (ret == -EEXIST)
+		NL_SET_ERR_MSG(extack, "this file is an object of the profile already");
+	return ret;
+}
+
+/* All that the request brings, or nothing. */
+static int profile_add(struct genl_info *info, struct pguard_profile *profile,
+		       const struct file *file)
+{
+	u32 nr[PGUARD_DRAFT_KINDS];
+	struct nlattr *attr;
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; i < PGUARD_DRAFT_KINDS; i++)
+		nr[i] = profile->draft->arrays[i].nr;
+	for (i = 0; i < PGUARD_DRAFT_KINDS && !ret; i++) {
+		attr = info->attrs[attributes[i]];
+		if (!attr)
+			continue;
+		ret = pguard_draft_append(profile->draft, i, nla_data(attr), nla_len(attr),
+					  info->extack);
+		if (ret)
+			NL_SET_BAD_ATTR(info->extack, attr);
+	}
+	if (!ret && file)
+		ret = add_object(profile, file, info->extack);
+	if (ret)
+		pguard_draft_cut(profile->draft, nr);
+	return ret;
+}
+
+int pguard_nl_profile_add_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr *fd = info->attrs[PERFGUARD_A_PROFILE_OBJECT_FD];
+	struct pguard_profile *profile;
+	struct file *file = NULL;
+	int ret = pguard_nl_allowed(skb, info->extack);
+
+	if (ret)
+		return ret;
+	if (GENL_REQ_ATTR_CHECK(info, PERFGUARD_A_PROFILE_ID)) {
+		NL_SET_ERR_MSG(info->extack, "which profile?");
+		return -EINVAL;
+	}
+	if (fd) {
+		file = fget(nla_get_u32(fd));
+		if (!file) {
+			NL_SET_ERR_MSG_ATTR(info->extack, fd, "not an open file of the sender");
+			return -EBADF;
+		}
+	}
+	ret = pguard_nl_control_lock();
+	if (!ret) {
+		ret = profile_get(info, &profile) ?: profile_add(info, profile, file);
+		mutex_unlock(&pguard_control);
+	}
+	if (file)
+		fput(file);
+	return ret;
+}
+
+struct armed {
+	u32 target_id;
+	u32 processes;
+};
+
+static int fill_armed(struct sk_buff *skb, void *argument)
+{
+	const struct armed *armed = argument;
+
+	return nla_put_u32(skb, PERFGUARD_A_PROFILE_TARGET_ID, armed->target_id) ||
+	       nla_put_u32(skb, PERFGUARD_A_PROFILE_PROCESSES, armed->processes);
+}
+
+int pguard_nl_profile_arm_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr *target = info->attrs[PERFGUARD_A_PROFILE_TARGET_ID];
+	struct pguard_arming_wish wish = { .portid = info->snd_portid };
+	struct pguard_profile *profile;
+	struct sk_buff *reply;
+	struct armed armed;
+	int ret = pguard_nl_allowed(skb, info->extack);
+
+	if (ret)
+		return ret;
+	if (GENL_REQ_ATTR_CHECK(info, PERFGUARD_A_PROFILE_ID)) {
+		NL_SET_ERR_MSG(info->extack, "which profile?");
+		return -EINVAL;
+	}
+	if (target) {
+		wish.target_id = nla_get_u32(target);
+		if (!wish.target_id) {
+			NL_SET_ERR_MSG_ATTR(info->extack, target, "no target has id 0");
+			return -EINVAL;
+		}
+	}
+	ret = pguard_nl_get_prices(info, &wish.prices);
+	if (ret)
+		return ret;
+	reply = pguard_nl_reply_new(NLMSG_GOODSIZE);
+	ret = reply ? pguard_nl_control_lock() : -ENOMEM;
+	if (ret)
+		goto out;
+	ret = profile_get(info, &profile);
+	if (!ret)
+		pguard_arming_begin(profile);
+	mutex_unlock(&pguard_control);
+	if (!ret)
+		ret = pguard_arming_arm(profile, &wish, &armed.target_id, &armed.processes,
+					info->extack);
+out:
+	return pguard_nl_reply_send(reply, info, ret, fill_armed, &armed);
+}
+
+/*
+ * Drop a profile that is not armed.  For an armed one, NULL or the target that
+ * it is armed for, in the sender's turn.
+ */
+static int profile_del(struct genl_info *info, struct pguard_target **ret)
+{
+	struct nlattr *id = info->attrs[PERFGUARD_A_PROFILE_ID];
+	struct pguard_profile *profile = pguard_profile_find(nla_get_u32(id));
+	struct pguard_target *target;
+	int error;
+
+	*ret = NULL;
+	if (!profile || !profile->target) {
+		error = profile_get(info, &profile);
+		if (!error)
+			pguard_profile_drop(profile);
+		return error;
+	}
+	target = profile->target;
+	if (target->portid != info->snd_portid) {
+		NL_SET_ERR_MSG_ATTR(info->extack, id,
+				    "this profile goes with its target, which is not the sender's");
+		return -EPERM;
+	}
+	error = pguard_turn_take(target);
+	/* In an earlier turn it may have gone. */
+	profile = error ? NULL : pguard_profile_find(nla_get_u32(id));
+	if (!error && !profile) {
+		pguard_turn_give(target);
+		error = -ENOENT;
+	}
+	if (error == -ENOENT)
+		NL_SET_ERR_MSG_ATTR(info->extack, id, "no such profile");
+	if (!error)
+		*ret = target;
+	return error;
+}
+
+int pguard_nl_profile_del_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct pguard_target *target;
+	int ret = pguard_nl_allowed(skb, info->extack);
+
+	if (ret)
+		return ret;
+	if (GENL_REQ_ATTR_CHECK(info, PERFGUARD_A_PROFILE_ID)) {
+		NL_SET_ERR_MSG(info->extack, "which profile?");
+		return -EINVAL;
+	}
+	ret = pguard_nl_control_lock();
+	if (ret)
+		return ret;
+	ret = profile_del(info, &target);
+	mutex_unlock(&pguard_control);
+	if (ret || !target)
+		return ret;
+	pguard_arming_disarm(target);
+	pguard_turn_give(target);
+	return 0;
+}
+
+static int put_u64(struct sk_buff *skb, int type, u64 value)
+{
+	return nla_put_u64_64bit(skb, type, value, PERFGUARD_A_PROFILE_PAD);
+}
+
+static int fill_loaded(struct sk_buff *skb, const struct pguard_profile *profile)
+{
+	const struct pguard_draft_array *arrays = profile->draft->arrays;
+
+	if (profile->refused_error &&
+	    (nla_put_u32(skb, PERFGUARD_A_PROFILE_REFUSED_GUARD, profile->refused_guard) ||
+	     nla_put_u32(skb, PERFGUARD_A_PROFILE_REFUSED_ERROR, profile->refused_error)))
+		return -EMSGSIZE;
+	return nla_put_u32(skb, PERFGUARD_A_PROFILE_NR_GUARDS,
+			   arrays[PGUARD_DRAFT_GUARDS].nr) ||
+	       nla_put_u32(skb, PERFGUARD_A_PROFILE_NR_TYPES,
+			   arrays[PGUARD_DRAFT_TYPES].nr) ||
+	       nla_put_u32(skb, PERFGUARD_A_PROFILE_NR_CONTEXTS,
+			   arrays[PGUARD_DRAFT_CONTEXTS].nr) ||
+	       put_u64(skb, PERFGUARD_A_PROFILE_BYTES,
+		       pguard_draft_bytes(profile->draft));
+}
+
+static int fill_armed_profile(struct sk_buff *skb, const struct pguard_profile *profile)
+{
+	struct pguard_profile_sums sums;
+
+	pguard_profile_sum(profile, &sums);
+	return nla_put_u32(skb, PERFGUARD_A_PROFILE_TARGET_ID, profile->target->id) ||
+	       nla_put_u32(skb, PERFGUARD_A_PROFILE_PROCESSES,
+			   atomic_read(&profile->target->nr_processes)) ||
+	       nla_put_u32(skb, PERFGUARD_A_PROFILE_NR_GUARDS, profile->nr_guards) ||
+	       nla_put_u32(skb, PERFGUARD_A_PROFILE_NR_TYPES, profile->nr_types) ||
+	       nla_put_u32(skb, PERFGUARD_A_PROFILE_NR_CONTEXTS, profile->nr_contexts) ||
+	       nla_put_u32(skb, PERFGUARD_A_PROFILE_NR_SHED, READ_ONCE(profile->nr_shed)) ||
+	       put_u64(skb, PERFGUARD_A_PROFILE_UNITS, sums.units) ||
+	       put_u64(skb, PERFGUARD_A_PROFILE_NOVEL, sums.novel) ||
+	       put_u64(skb, PERFGUARD_A_PROFILE_UNKNOWN_HITS, sums.unknown_hits) ||
+	       put_u64(skb, PERFGUARD_A_PROFILE_STRAY_HITS, sums.stray_hits) ||
+	       put_u64(skb, PERFGUARD_A_PROFILE_BYTES, READ_ONCE(profile->bytes)) ||
+	       put_u64(skb, PERFGUARD_A_PROFILE_ARMED_NS, profile->armed_ns) ||
+	       pguard_nl_fill_spending(skb, profile);
+}
+
+static int fill_profile(struct sk_buff *skb, const struct pguard_profile *profile)
+{
+	if (nla_put_u32(skb, PERFGUARD_A_PROFILE_ID, profile->id) ||
+	    nla_put_string(skb, PERFGUARD_A_PROFILE_NAME, profile->name) ||
+	    put_u64(skb, PERFGUARD_A_PROFILE_HASH, profile->hash) ||
+	    nla_put_u32(skb, PERFGUARD_A_PROFILE_FLAGS, profile->flags))
+		return -EMSGSIZE;
+	return profile->target ? fill_armed_profile(skb, profile) : fill_loaded(skb, profile);
+}
+
+int pguard_nl_profile_get_start(struct netlink_callback *cb)
+{
+	return pguard_nl_dump_start(cb);
+}
+
+int pguard_nl_profile_get_done(struct netlink_callback *cb)
+{
+	return 0;
+}
+
+/* args[0]: id of the last profile told. */
+int pguard_nl_profile_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	const struct pguard_profile *profile;
+	void *header;
+	int ret;
+
+	ret = pguard_nl_control_lock();
+	if (ret)
+		return ret;
+	list_for_each_entry(profile, &pguard_profiles, list) {
+		if (profile->id <= cb->args[0])
+			continue;
+		header = pguard_nl_dump_put(skb, cb, PERFGUARD_CMD_PROFILE_GET);
+		if (!header || fill_profile(skb, profile)) {
+			if (header)
+				genlmsg_cancel(skb, header);
+			break;
+		}
+		genlmsg_end(skb, header);
+		cb->args[0] = profile->id;
+	}
+	mutex_unlock(&pguard_control);
+	return skb->len;
+}
+
+/* Of dumps of an armed profile's parts: cb->args. */
+enum {
+	ARG_PROFILE,	/* referenced, so that it stays what it is meanwhile */
+	ARG_INDEX,	/* of the next part */
+	ARG_COURSE,	/* the event loop it is of, or one before */
+};
+
+static int part_dump_start(struct netlink_callback *cb, u32 attribute)
+{
+	struct nlattr *id = pguard_dump_attrs(cb)[attribute];
+	struct pguard_profile *profile;
+	int ret = pguard_nl_dump_start(cb);
+
+	if (ret)
+		return ret;
+	if (!id) {
+		NL_SET_ERR_MSG(cb->extack, "which profile?");
+		return -EINVAL;
+	}
+	ret = pguard_nl_control_lock();
+	if (ret)
+		return ret;
+	profile = pguard_profile_find(nla_get_u32(id));
+	if (profile && profile->target) {
+		kref_get(&profile->kref);
+		cb->args[ARG_PROFILE] = (long)profile;
+	} else {
+		NL_SET_ERR_MSG_ATTR(cb->extack, id, "no such profile is armed");
+		ret = -ENOENT;
+	}
+	mutex_unlock(&pguard_control);
+	return ret;
+}
+
+static int part_dump_done(struct netlink_callback *cb)
+{
+	if (cb->args[ARG_PROFILE])
+		pguard_profile_put((struct pguard_profile *)cb->args[ARG_PROFILE]);
+	return 0;
+}
+
+int pguard_nl_guard_get_start(struct netlink_callback *cb)
+{
+	return part_dump_start(cb, PERFGUARD_A_GUARD_PROFILE_ID);
+}
+
+int pguard_nl_guard_get_done(struct netlink_callback *cb)
+{
+	return part_dump_done(cb);
+}
+
+static int fill_guard(struct sk_buff *skb, const struct pguard_profile *profile, u32 i)
+{
+	const struct pguard_guard *guard = &profile->guards[i];
+	struct pguard_guard_sums sums;
+
+	pguard_profile_sum_guard(profile, i, &sums);
+	return nla_put_u32(skb, PERFGUARD_A_GUARD_PROFILE_ID, profile->id) ||
+	       nla_put_u32(skb, PERFGUARD_A_GUARD_INDEX, i) ||
+	       nla_put_u32(skb, PERFGUARD_A_GUARD_OBJECT, guard->site.object) ||
+	       nla_put_u64_64bit(skb, PERFGUARD_A_GUARD_OFFSET, guard->site.offset,
+				 PERFGUARD_A_GUARD_PAD) ||
+	       nla_put_u32(skb, PERFGUARD_A_GUARD_STATE, READ_ONCE(guard->state)) ||
+	       nla_put_u32(skb, PERFGUARD_A_GUARD_WAY, guard->way) ||
+	       nla_put_u64_64bit(skb, PERFGUARD_A_GUARD_HITS, sums.hits,
+				 PERFGUARD_A_GUARD_PAD) ||
+	       nla_put_u64_64bit(skb, PERFGUARD_A_GUARD_STEPPED, sums.stepped,
+				 PERFGUARD_A_GUARD_PAD) ||
+	       nla_put_u32(skb, PERFGUARD_A_GUARD_SHEDS, READ_ONCE(guard->sheds)) ||
+	       nla_put_u32(skb, PERFGUARD_A_GUARD_SHARE_PPM, READ_ONCE(guard->share));
+}
+
+int pguard_nl_guard_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	const struct pguard_profile *profile = (const void *)cb->args[ARG_PROFILE];
+	void *header;
+
+	for (; cb->args[ARG_INDEX] < profile->nr_guards; cb->args[ARG_INDEX]++) {
+		header = pguard_nl_dump_put(skb, cb, PERFGUARD_CMD_GUARD_GET);
+		if (!header)
+			break;
+		if (fill_guard(skb, profile, cb->args[ARG_INDEX])) {
+			genlmsg_cancel(skb, header);
+			break;
+		}
+		genlmsg_end(skb, header);
+	}
+	return skb->len;
+}
+
+int pguard_nl_type_get_start(struct netlink_callback *cb)
+{
+	return part_dump_start(cb, PERFGUARD_A_TYPE_PROFILE_ID);
+}
+
+int pguard_nl_type_get_done(struct netlink_callback *cb)
+{
+	return part_dump_done(cb);
+}
+
+static int fill_type(struct sk_buff *skb, const struct pguard_profile *profile, u32 loop_id,
+		     u32 i)
+{
+	const struct infer_type *type = &profile->types[i];
+	struct pguard_type_sums sums;
+	u32 k;
+
+	pguard_profile_sum_type(profile, i, &sums);
+	const struct { u32 type; u64 value; } words[] = {
+		{ PERFGUARD_A_TYPE_THRESHOLD_NS, type->threshold_ns },
+		{ PERFGUARD_A_TYPE_UNITS, sums.units },
+		{ PERFGUARD_A_TYPE_LATE, sums.late },
+		{ PERFGUARD_A_TYPE_NOVEL, sums.novel },
+		{ PERFGUARD_A_TYPE_ELAPSED_NS, sums.elapsed },
+		{ PERFGUARD_A_TYPE_CPU_NS, sums.cpu },
+		{ PERFGUARD_A_TYPE_RUNQUEUE_NS, sums.runqueue },
+		{ PERFGUARD_A_TYPE_BLOCK_IO_NS, sums.block_io },
+		{ PERFGUARD_A_TYPE_MIN_FAULTS, sums.min_faults },
+		{ PERFGUARD_A_TYPE_MAJ_FAULTS, sums.maj_faults },
+		{ PERFGUARD_A_TYPE_LATE_ELAPSED_NS, sums.late_elapsed },
+	};
+	if (nla_put_u32(skb, PERFGUARD_A_TYPE_PROFILE_ID, profile->id) ||
+	    nla_put_u32(skb, PERFGUARD_A_TYPE_LOOP_ID, loop_id) ||
+	    nla_put_u32(skb, PERFGUARD_A_TYPE_ID, type->id))
+		return -EMSGSIZE;
+	for (k = 0; k < ARRAY_SIZE(words); k++)
+		if (nla_put_u64_64bit(skb, words[k].type, words[k].value, PERFGUARD_A_TYPE_PAD))
+			return -EMSGSIZE;
+	return 0;
+}
+
+int pguard_nl_type_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	const struct pguard_profile *profile = (const void *)cb->args[ARG_PROFILE];
+	const struct pguard_course *course = &profile->courses[cb->args[ARG_COURSE]];
+	void *header;
+
+	for (; cb->args[ARG_INDEX] < profile->nr_types; cb->args[ARG_INDEX]++) {
+		while (cb->args[ARG_INDEX] >= course->first_type + course->table.nr_types)
+			course++;
+		cb->args[ARG_COURSE] = course - profile->courses;
+		header = pguard_nl_dump_put(skb, cb, PERFGUARD_CMD_TYPE_GET);
+		if (!header)
+			break;
+		if (fill_type(skb, profile, course->id, cb->args[ARG_INDEX])) {
+			genlmsg_cancel(skb, header);
+			break;
+		}
+		genlmsg_end(skb, header);
+	}
+	return skb->len;
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0
+
+/* Orders about sites; runs like netlink.c. */
+
+#include "netlink/family.h"
+
+#include "compat.h"
+#include "control/target-request.h"
+#include "netlink/policy.h"
+#include "probe/probe-set.h"
+#include "target/image.h"
+#include "target/target-lock.h"
+
+#include <linux/file.h>
+#include <linux/mm.h>
+
+#include <linux/perfguard.h>
+
+struct answer {
+	u32 added;
+	u32 nr_refused;
+	struct perfguard_site_refusal *refused;
+};
+
+static int fill_answer(struct sk_buff *skb, void *argument)
+{
+	const struct answer *answer = argument;
+
+	return nla_put_u32(skb, PERFGUARD_A_SITE_ADDED, answer->added) ||
+	       nla_put(skb, PERFGUARD_A_SITE_REFUSED,
+		       answer->nr_refused * sizeof(*answer->refused), answer->refused);
+}
+
+/* The target that an order is about, in the sender's turn. */
+static int target_take(struct genl_info *info, struct pguard_target **ret)
+{
+	struct nlattr *id = info->attrs[PERFGUARD_A_SITE_TARGET_ID];
+	int error = pguard_nl_control_lock();
+
+	if (error)
+		return error;
+	*ret = pguard_target_find(nla_get_u32(id));
+	error = *ret ? pguard_turn_take(*ret) : -ENOENT;
+	mutex_unlock(&pguard_control);
+	if (error == -ENOENT)
+		NL_SET_ERR_MSG_ATTR(info->extack, id, "no such target");
+	return error;
+}
+
+static int sites_add(struct genl_info *info, struct pguard_probes_wish *wish,
+		     struct answer *answer)
+{
+	struct pguard_target *target;
+	int ret = target_take(info, &target);
+
+	if (ret)
+		return ret;
+	ret = pguard_probes_add(target, wish, answer->refused, &answer->nr_refused, info->extack);
+	pguard_turn_give(target);
+	answer->added = wish->nr - answer->nr_refused;
+	return ret;
+}
+
+/* What the request says, but for the file and the target. */
+static int wish_parse(struct genl_info *info, struct pguard_probes_wish *ret)
+{
+	struct nlattr *sites = info->attrs[PERFGUARD_A_SITE_SITES];
+	struct nlattr *flags = info->attrs[PERFGUARD_A_SITE_FLAGS];
+
+	if (GENL_REQ_ATTR_CHECK(info, PERFGUARD_A_SITE_TARGET_ID) ||
+	    GENL_REQ_ATTR_CHECK(info, PERFGUARD_A_SITE_FD) ||
+	    GENL_REQ_ATTR_CHECK(info, PERFGUARD_A_SITE_SITES)) {
+		NL_SET_ERR_MSG(info->extack, "a target, a file and its sites are needed");
+		return -EINVAL;
+	}
+	if (nla_len(sites) % sizeof(*ret->sites)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, sites, "not an array of sites");
+		return -EINVAL;
+	}
+	ret->sites = nla_data(sites);
+	ret->nr = nla_len(sites) / sizeof(*ret->sites);
+	ret->flags = flags ? nla_get_u32(flags) : 0;
+	return 0;
+}
+
+int pguard_nl_site_add_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct pguard_probes_wish wish = { };
+	struct answer answer = { };
+	size_t size;
+	int ret = pguard_nl_allowed(skb, info->extack) ?: wish_parse(info, &wish);
+
+	if (ret)
+		return ret;
+	wish.file = fget(nla_get_u32(info->attrs[PERFGUARD_A_SITE_FD]));
+	if (!wish.file) {
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[PERFGUARD_A_SITE_FD],
+				    "not an open file of the sender");
+		return -EBADF;
+	}
+	ret = -ENOMEM;
+	answer.refused = kvmalloc_array(wish.nr, sizeof(*answer.refused),
+					GFP_KERNEL | __GFP_NOWARN);
+	if (answer.refused)
+		ret = sites_add(info, &wish, &answer);
+	fput(wish.file);
+	if (!ret) {
+		size = NLMSG_DEFAULT_SIZE + answer.nr_refused * sizeof(*answer.refused);
+		ret = pguard_nl_reply(info, size, fill_answer, &answer);
+	}
+	kvfree(answer.refused);
+	return ret;
+}
+
+int pguard_nl_site_del_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct pguard_target *target;
+	int ret = pguard_nl_allowed(skb, info->extack);
+
+	if (ret)
+		return ret;
+	if (GENL_REQ_ATTR_CHECK(info, PERFGUARD_A_SITE_TARGET_ID)) {
+		NL_SET_ERR_MSG(info->extack, "which target?");
+		return -EINVAL;
+	}
+	ret = target_take(info, &target);
+	if (ret)
+		return ret;
+	pguard_probes_del(target, NULL);
+	pguard_turn_give(target);
+	return 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The instruction under a breakpoint, and who carries it out. */
+#ifndef _KMOD_PROBE_CODE_H
+#define _KMOD_PROBE_CODE_H
+
+#include "probe/emulate.h"
+
+#include <linux/types.h>
+
+struct file;
+struct path;
+
+/**
+ * struct pguard_code - an instruction
+ * @way: enum perfguard_guard_way
+ * @emulation: how the module carries it out, if that is the way
+ */
+struct pguard_code {
+	u32 way;
+	struct pguard_emulation emulation;
+};
+
+struct file *pguard_code_open(const struct path *path);
+int pguard_code_read(struct file *file, u64 offset, struct pguard_code *ret);
+
+#endif /* _KMOD_PROBE_CODE_H */

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What happens when a thread comes by a guard of its target's profile.
+ *
+ * The usual hit is in a unit, and the unit's memo knows what it means.  It is inline
+ * and makes no call, because a breakpoint's handler is all that it is called
+ * from, and so the handler saves no registers: whatever is unusual is left to a
+ * function that is called last.
+ */
+#ifndef _KMOD_PROBE_GUARD_H
+#define _KMOD_PROBE_GUARD_H
+
+#include "lib/clock.h"
+#include "probe/site.h"
+#include "profile/inference.h"
+#include "target/thread.h"
+#include "trainstream/stream.h"
+#include "unit/guarded.h"
+
+#include <linux/percpu.h>
+#include <linux/ptrace.h>
+
+struct delayed_work;
+
+/* Looks at what guards took; of governor.c. */
+extern struct delayed_work pguard_governor;
+
+/* How far a hit has come, and what does the rest. */
+enum pguard_guard_result {
+	PGUARD_GUARD_DONE,
+	PGUARD_GUARD_BEYOND,	/* the unit may be late: pguard_guard_check() */
+	PGUARD_GUARD_UNUSUAL,	/* nothing was done: pguard_guard_hit_unusual() */
+};
+
+/**
+ * struct pguard_guard_hit - a usual hit
+ * @state: of current
+ * @now: rdtsc() when it began
+ */
+struct pguard_guard_hit {
+	struct pguard_task *state;
+	u64 now;
+};
+
+/*
+ * What current's unit is by the profile of the site, or NULL if it does none in
+ * which the profile counts.
+ *
+ * Only current itself takes its state away, or the removal of its target, which
+ * waits for handlers at the target's sites first.
+ */
+static __always_inline struct pguard_task *pguard_guard_state(const struct pguard_site *site)
+{
+	struct pguard_task *state;
+
+	preempt_disable_notrace();
+	state = pguard_task_find(current);
+	if (unlikely(state && state->counts != site->profile))
+		state = NULL;
+	preempt_enable_notrace();
+	return state;
+}
+
+static __always_inline u64 pguard_guard_depth(const struct pguard_site *site,
+					      const struct pguard_inference *inference,
+					      const struct pt_regs *regs)
+{
+	return inference->frame - (regs->sp + site->sp_delta);
+}
+
+/* For how many ticks the unit runs at @now, less those of the guards. */
+static __always_inline u64 pguard_guard_ticks(const struct pguard_task *state,
+					      const struct pguard_inference *inference, u64 now)
+{
+	return now - state->start - inference->checks;
+}
+
+static __always_inline enum pguard_guard_result
+pguard_guard_end(const struct pguard_task *state, struct pguard_inference *inference, u64 now)
+{
+	if (unlikely(pguard_guard_ticks(state, inference, now) > inference->verdict->soon))
+		return PGUARD_GUARD_BEYOND;
+	inference->checks += rdtsc() - now;
+	return PGUARD_GUARD_DONE;
+}
+
+/* Does an event of the thread's loop begin at the site? */
+static __always_inline bool pguard_guard_is_event(const struct pguard_site *site,
+						  const struct pguard_inference *inference)
+{
+	return site->events & inference->course->bit;
+}
+
+/**
+ * pguard_guard_hit() - current came by a guard, the usual way
+ * @site: the guard's; of a profile without the paper's rule; and the clock is
+ *	the TSC
+ * @regs: its user registers
+ * @hit: with the clock; takes the rest
+ * @may_begin: whether it is an event site of some loop; usual is the first event
+ *	of a unit
+ *
+ * Context: current, may sleep and fault; the probe is not taken off meanwhile.
+ * Return: how far it came.
+ */
+static __always_inline enum pguard_guard_result
+pguard_guard_hit(const struct pguard_site *site, const struct pt_regs *regs,
+		 struct pguard_guard_hit *hit, bool may_begin)
+{
+	struct pguard_inference *inference;
+	const struct pguard_edge *edge;
+	bool begins;
+	u64 key;
+
+	hit->state = pguard_guard_state(site);
+	if (unlikely(!hit->state || pguard_stream_is_open()))
+		return PGUARD_GUARD_UNUSUAL;
+	inference = pguard_task_inference(hit->state);
+	begins = may_begin && pguard_guard_is_event(site, inference);
+	if (unlikely(begins && !pguard_guarded_is_first(hit->state, inference)))
+		return PGUARD_GUARD_UNUSUAL;
+	edge = NULL;
+	if (!may_begin || site->has_contexts) {
+		/* A depth that is none, of more than 32 bits, makes another site of it. */
+		key = site->key + inference->frame - regs->sp;
+		if (unlikely(key >> 32 != site->id ||
+			     !pguard_memo_find(inference->memo, inference->verdict, key, &edge)))
+			return PGUARD_GUARD_UNUSUAL;
+	}
+	/* A part of the budget is to be told; counted again there, it comes to that at once. */
+	if (unlikely(this_cpu_dec_return(*site->left) < 0))
+		return PGUARD_GUARD_UNUSUAL;
+	this_cpu_inc(site->sums->hits);
+	if (begins)
+		inference->is_marked = true;
+	if (!may_begin || edge)
+		pguard_inference_follow(inference, edge);
+	return pguard_guard_end(hit->state, inference, hit->now);
+}
+
+bool pguard_guard_hit_unusual(const struct pguard_site *site, const struct pt_regs *regs, u64 now);
+void pguard_guard_check(struct pguard_task *state, u64 now);
+
+#endif /* _KMOD_PROBE_GUARD_H */

@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "probe/probe-set.h"
+
+#include "compat.h"
+#include "probe/code.h"
+#include "probe/probe.h"
+#include "profile/profile.h"
+#include "target/image.h"
+#include "target/target-lock.h"
+
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/netlink.h>
+#include <linux/path.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+/**
+ * struct batch - probes that were ordered together
+ * @list: in target.probes
+ * @profile: whose guards they are, in its order, referenced; else NULL, and
+ * @path: keeps the file
+ * @order: the task that puts them on; who asks whether it was killed is a worker
+ * @nr: how many they are
+ */
+struct batch {
+	struct list_head list;
+	struct pguard_profile *profile;
+	struct path path;
+	struct task_struct *order;
+	u32 nr;
+	struct pguard_probe probes[];
+};
+
+enum { TIDY_AGAIN = HZ / 10 };
+
+/* Of all targets, and those to come for which there is room; pguard_control. */
+static u32 nr_probes;
+
+/*
+ * Put the next probe of a batch on at site @i of @wish, which is in @code too,
+ * or an error.  An instruction that cannot be read is stepped; and one that is
+ * hit once, or seldom more, may be.
+ */
+static int site_add(struct batch *batch, struct pguard_target *target,
+		    const struct pguard_probes_wish *wish, u32 i, struct file *code)
+{
+	struct pguard_probe *probe = &batch->probes[batch->nr];
+	const struct perfguard_site *site = &wish->sites[i];
+
+	if (fatal_signal_pending(batch->order))
+		return -EINTR;
+	if (site->id > PERFGUARD_MAX_SITE_ID || site->sp_delta > PGUARD_MAX_DISTANCE)
+		return -EINVAL;
+	memset(probe, 0, sizeof(*probe));
+	probe->inode = d_real_inode(wish->file->f_path.dentry);
+	probe->offset = site->offset;
+	probe->site.target = target;
+	probe->site.id = site->id;
+	probe->site.sp_delta = site->sp_delta;
+	probe->site.one_shot = wish->flags & PERFGUARD_SITE_FLAGS_ONE_SHOT;
+	if (probe->site.one_shot || IS_ERR(code) ||
+	    pguard_code_read(code, site->offset, &probe->code))
+		probe->code.way = PERFGUARD_GUARD_WAY_STEPPED;
+	return pguard_probe_register(probe);
+}
+
+/**
+ * pguard_probes_file_check() - can there be probes in a file
+ *
+ * Context: any.
+ * Return: 0, or an error told in @extack.
+ */
+int pguard_probes_file_check(const struct file *file, struct netlink_ext_ack *extack)
+{
+	const struct inode *inode = file_inode(file);
+
+	if (!S_ISREG(inode->i_mode)) {
+		NL_SET_ERR_MSG(extack, "the file with the sites is not a regular file");
+		return -EINVAL;
+	}
+	if (file->f_path.mnt->mnt_flags & MNT_NOEXEC ||
+	    inode->i_sb->s_iflags & SB_I_NOEXEC) {
+		NL_SET_ERR_MSG(extack, "nothing in this file system can be executed");
+		return -EACCES;
+	}
+	return 0;
+}
+
+/* Before the probes go on: meanwhile others want room, too. */
+static int room_take(u32 nr, struct netlink_ext_ack *extack)
+{
+	bool has_room;
+
+	mutex_lock(&pguard_control);
+	has_room = nr <= PERFGUARD_MAX_SITES - nr_probes;
+	if (has_room)
+		nr_probes += nr;
+	mutex_unlock(&pguard_control);
+	if (has_room)
+		return 0;
+	NL_SET_ERR_MSG(extack, "too many sites");
+	return -ENOSPC;
+}
+
+static void room_give(u32 nr)
+{
+	mutex_lock(&pguard_control);
+	nr_probes -= nr;
+	mutex_unlock(&pguard_control);
+}
+
+static int wish_check(const struct pguard_probes_wish *wish, struct netlink_ext_ack *extack)
+{
+	int ret = pguard_probes_file_check(wish->file, extack);
+
+	if (ret)
+		return ret;
+	if (!wish->nr || wish->nr > PERFGUARD_SITES_PER_REQUEST) {
+		NL_SET_ERR_MSG(extack, "no sites, or too many for one request");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static struct batch *batch_new(struct pguard_target *target, u32 nr)
+{
+	struct batch *batch = kvzalloc(struct_size(batch, probes, nr), GFP_KERNEL | __GFP_NOWARN);
+
+	if (!batch)
+		return NULL;
+	kref_get(&target->kref);
+	batch->order = current;
+	return batch;
+}
+
+static void batch_free(struct batch *batch, struct pguard_target *target)
+{
+	if (batch->profile)
+		pguard_profile_put(batch->profile);
+	else
+		path_put(&batch->path);
+	pguard_target_put(target);
+	kvfree(batch);
+}
+
+/* Its probes are on, and have their room. */
+static void batch_list(struct batch *batch, struct pguard_target *target)
+{
+	mutex_lock(&pguard_control);
+	list_add_tail(&batch->list, &target->probes);
+	target->nr_sites += batch->nr;
+	mutex_unlock(&pguard_control);
+}
+
+static void batch_unlist(struct batch *batch, struct pguard_target *target)
+{
+	lockdep_assert_held(&pguard_control);
+	list_del(&batch->list);
+	target->nr_sites -= batch->nr;
+	nr_probes -= batch->nr;
+}
+
+/* An order to put sites on, for the worker that does it. */
+struct sites_order {
+	struct batch *batch;
+	struct pguard_target *target;
+	const struct pguard_probes_wish *wish;
+	struct file *code;	/* or an error */
+	struct perfguard_site_refusal *refused;
+	u32 nr_refused;
+};
+
+static void sites_add(void *argument)
+{
+	struct sites_order *order = argument;
+	const struct pguard_probes_wish *wish = order->wish;
+	int ret;
+	u32 i;
+
+	for (i = 0; i < wish->nr; i++) {
+		ret = site_add(order->batch, order->target, wish, i, order->code);
+		if (ret)
+			order->refused[order->nr_refused++] = (struct perfguard_site_refusal){
+				.id = wish->sites[i].id,
+				.error = -ret,
+			};
+		else
+			order->batch->nr++;
+		cond_resched();
+	}
+}
+
+/**
+ * pguard_probes_add() - put probes on at the sites of a file
+ * @target: whose threads are told
+ * @wish: where
+ * @refused: takes the sites that cannot be probed; room for all of the wish
+ * @ret_nr_refused: how many they are
+ * @extack: takes the reason of a refusal of the whole
+ *
+ * Context: may sleep, long if many processes map the file; it is current's turn
+ * at the target, and pguard_control is not held.
+ * Return: 0, also if some sites or all were refused; an error with nothing
+ * changed.
+ */
+int pguard_probes_add(struct pguard_target *target, const struct pguard_probes_wish *wish,
+		      struct perfguard_site_refusal *refused, u32 *ret_nr_refused,
+		      struct netlink_ext_ack *extack)
+{
+	struct sites_order order = { .target = target, .wish = wish, .refused = refused };
+	struct batch *batch;
+	int ret;
+
+	pguard_turn_assert(target);
+	ret = wish_check(wish, extack) ?: room_take(wish->nr, extack);
+	if (ret)
+		return ret;
+	batch = batch_new(target, wish->nr);
+	if (!batch) {
+		room_give(wish->nr);
+		return -ENOMEM;
+	}
+	batch->path = wish->file->f_path;
+	path_get(&batch->path);
+	order.batch = batch;
+	order.code = pguard_code_open(&batch->path);
+	pguard_turn_run(sites_add, &order);
+	if (!IS_ERR(order.code))
+		fput(order.code);
+	*ret_nr_refused = order.nr_refused;
+	room_give(order.nr_refused);
+	if (batch->nr)
+		batch_list(batch, target);
+	else
+		batch_free(batch, target);
+	return 0;
+}
+
+/* The last one first: the kernel looks for it from the end they were put on. */
+static void batch_off(void *argument)
+{
+	struct batch *batch = argument;
+	u32 i;
+
+	for (i = batch->nr; i--;) {
+		pguard_probe_unregister(&batch->probes[i]);
+		cond_resched();
+	}
+}
+
+static int guard_add(struct batch *batch, struct pguard_target *target, u32 i,
+		     struct file *const *files)
+{
+	struct pguard_profile *profile = batch->profile;
+	struct pguard_guard *guard = &profile->guards[i];
+	struct pguard_probe *probe = &batch->probes[i];
+	int ret;
+
+	if (fatal_signal_pending(batch->order))
+		return -EINTR;
+	probe->inode = profile->objects[guard->site.object].inode;
+	probe->offset = guard->site.offset;
+	probe->site.target = target;
+	probe->site.profile = profile;
+	probe->site.sums = guard->sums;
+	probe->site.left = profile->left;
+	probe->site.events = guard->events;
+	probe->site.has_contexts = guard->has_contexts;
+	probe->site.id = i;
+	probe->site.sp_delta = guard->site.sp_delta;
+	probe->site.key = infer_key(i, 0) - guard->site.sp_delta;
+	ret = pguard_code_read(files[guard->site.object], probe->offset, &probe->code);
+	if (ret)
+		return ret;
+	guard->way = probe->code.way;
+	guard->state = PERFGUARD_GUARD_STATE_ACTIVE;
+	return pguard_probe_register(probe);
+}
+
+/* An order to put guards on, for the worker that does it. */
+struct guards_order {
+	struct batch *batch;
+	struct pguard_target *target;
+	struct file **files;
+	int ret;
+};
+
+/* Put the probes of a profile's guards on, up to the first that is refused. */
+static void guards_add(void *argument)
+{
+	struct guards_order *order = argument;
+	struct batch *batch = order->batch;
+
+	for (; batch->nr < batch->profile->nr_guards; batch->nr++) {
+		order->ret = guard_add(batch, order->target, batch->nr, order->files);
+		if (order->ret)
+			return;
+		cond_resched();
+	}
+}
+
+/* Who asks for the profile sees why it is not armed. */
+static void guard_refuse(struct pguard_profile *profile, u32 guard, int error,
+			 struct netlink_ext_ack *extack)
+{
+	mutex_lock(&pguard_control);
+	profile->refused_guard = guard;
+	profile->refused_error = -error;
+	mutex_unlock(&pguard_control);
+	NL_SET_ERR_MSG(extack, "a guard cannot be probed");
+}
+
+static void files_close(struct file **files, u32 nr)
+{
+	while (nr--)
+		fput(files[nr]);
+	kfree(files);
+}
+
+/* The objects of a profile, opened to read their code; or ERR_PTR(). */
+static struct file **files_open(const struct pguard_profile *profile,
+				struct netlink_ext_ack *extack)
+{
+	struct file **files = kcalloc(profile->nr_objects, sizeof(*files),
+				      GFP_KERNEL | __GFP_NOWARN);
+	u32 i;
+	int ret;
+
+	if (!files)
+		return ERR_PTR(-ENOMEM);
+	for (i = 0; i < profile->nr_objects; i++) {
+		files[i] = pguard_code_open(&profile->objects[i].path);
+		if (!IS_ERR(files[i]))
+			continue;
+		NL_SET_ERR_MSG(extack, "an object of the profile cannot be read");
+		ret = PTR_ERR(files[i]);
+		files_close(files, i);
+		return ERR_PTR(ret);
+	}
+	return files;
+}
+
+static int batch_guard(struct batch *batch, struct pguard_target *target,
+		       struct netlink_ext_ack *extack)
+{
+	struct guards_order order = { .batch = batch, .target = target };
+
+	order.files = files_open(batch->profile, extack);
+	if (IS_ERR(order.files))
+		return PTR_ERR(order.files);
+	pguard_turn_run(guards_add, &order);
+	if (order.ret && order.ret != -EINTR)
+		guard_refuse(batch->profile, batch->nr, order.ret, extack);
+	files_close(order.files, batch->profile->nr_objects);
+	return order.ret;
+}
+
+/**
+ * pguard_probes_guard() - put the probes of a profile's guards on
+ * @target: whose threads are guarded
+ * @profile: with its tables, not armed yet
+ * @extack: takes the reason of a refusal
+ *
+ * Context: as pguard_probes_add().
+ * Return: 0; or an error with none of them on, and the guard that was refused
+ * told in the profile.
+ */
+int pguard_probes_guard(struct pguard_target *target, struct pguard_profile *profile,
+			struct netlink_ext_ack *extack)
+{
+	struct batch *batch;
+	int ret;
+
+	pguard_turn_assert(target);
+	ret = room_take(profile->nr_guards, extack);
+	if (ret)
+		return ret;
+	batch = batch_new(target, profile->nr_guards);
+	if (!batch) {
+		room_give(profile->nr_guards);
+		return -ENOMEM;
+	}
+	batch->profile = profile;
+	kref_get(&profile->kref);
+	ret = batch_guard(batch, target, extack);
+	if (!ret) {
+		batch_list(batch, target);
+		return 0;
+	}
+	if (batch->nr) {
+		pguard_turn_run(batch_off, batch);
+		pguard_probe_sync();
+	}
+	batch_free(batch, target);
+	room_give(profile->nr_guards);
+	return ret;
+}
+
+/*
+ * Take those batches off that @want has, with one wait for all of them.  They
+ * are in the list until the last one is off.
+ */
+static void batches_del(struct pguard_target *target,
+			bool (*want)(const struct batch *batch, const void *argument),
+			const void *argument)
+{
+	struct batch *batch, *next;
+	bool any = false;
+	LIST_HEAD(off);
+
+	pguard_turn_assert(target);
+	list_for_each_entry_reverse(batch, &target->probes, list) {
+		if (!want(batch, argument))
+			continue;
+		pguard_turn_run(batch_off, batch);
+		any = true;
+	}
+	if (!any)
+		return;
+	pguard_probe_sync();
+	mutex_lock(&pguard_control);
+	list_for_each_entry_safe(batch, next, &target->probes, list) {
+		if (!want(batch, argument))
+			continue;
+		batch_unlist(batch, target);
+		list_add(&batch->list, &off);
+	}
+	mutex_unlock(&pguard_control);
+	list_for_each_entry_safe(batch, next, &off, list)
+		batch_free(batch, target);
+}
+
+static bool batch_is_of(const struct batch *batch, const void *profile)
+{
+	return batch->profile == profile;
+}
+
+static bool batch_is_any(const struct batch *batch, const void *unused)
+{
+	return true;
+}
+
+/**
+ * pguard_probes_del() - take probes of a target off
+ * @target: the target
+ * @profile: whose guards; NULL for the sites to record
+ *
+ * Afterwards no handler runs for them.  The profile may go with its guards.
+ *
+ * Context: as pguard_probes_add().
+ */
+void pguard_probes_del(struct pguard_target *target, const struct pguard_profile *profile)
+{
+	batches_del(target, batch_is_of, profile);
+}
+
+/* pguard_probes_del() of all there are. */
+void pguard_probes_del_all(struct pguard_target *target)
+{
+	batches_del(target, batch_is_any, NULL);
+}
+
+static struct pguard_probe *guard_probe(const struct pguard_target *target,
+				 const struct pguard_profile *profile, u32 guard)
+{
+	struct batch *batch;
+
+	list_for_each_entry(batch, &target->probes, list)
+		if (batch->profile == profile)
+			return &batch->probes[guard];
+	return NULL;
+}
+
+/**
+ * pguard_probes_on() - put one guard of an armed profile on again
+ *
+ * Context: as pguard_probes_guard(); pguard_probe_sync() was called since it
+ * was taken off.
+ * Return: 0, also if it is on; or an error.
+ */
+int pguard_probes_on(struct pguard_target *target, const struct pguard_profile *profile,
+		    u32 guard)
+{
+	struct pguard_probe *probe;
+
+	pguard_turn_assert(target);
+	probe = guard_probe(target, profile, guard);
+	if (!probe)
+		return -ENOENT;
+	return probe->is_on ? 0 : pguard_probe_register(probe);
+}
+
+/* Take one guard off.  Context: as pguard_probes_del(). */
+void pguard_probes_off(struct pguard_target *target, const struct pguard_profile *profile,
+		      u32 guard)
+{
+	struct pguard_probe *probe;
+
+	pguard_turn_assert(target);
+	probe = guard_probe(target, profile, guard);
+	if (probe)
+		pguard_probe_unregister(probe);
+}
+
+/*
+ * A target that is one process is not to come again once it has ended.  Whether
+ * it has probes is known in its turn.
+ */
+static bool target_seems_over(const struct pguard_target *target)
+{
+	return !target->inode && !atomic_read(&target->nr_processes);
+}
+
+/* While an exec replaces it, with preemption off, it is out of the table. */
+static void target_tidy(struct pguard_target *target)
+{
+	if (list_empty(&target->probes))
+		return;
+	synchronize_rcu();
+	if (target_seems_over(target))
+		pguard_probes_del_all(target);
+}
+
+static void tidy(struct work_struct *work);
+static DECLARE_DELAYED_WORK(tidy_work, tidy);
+
+static void tidy(struct work_struct *work)
+{
+	if (pguard_turn_each(target_seems_over, target_tidy))
+		queue_delayed_work(system_unbound_wq, &tidy_work, TIDY_AGAIN);
+}
+
+/**
+ * pguard_probes_tidy() - a watched process ended
+ *
+ * The probes of a target that has none any more, and gets none, are taken off
+ * by a work.
+ *
+ * Context: any.
+ */
+void pguard_probes_tidy(void)
+{
+	mod_delayed_work(system_unbound_wq, &tidy_work, 0);
+}
+
+/* The module goes: there is no target. */
+void pguard_probes_deinit(void)
+{
+	cancel_delayed_work_sync(&tidy_work);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The probes of targets.
+ *
+ * They come in batches, as the user orders them, and go all at once with their
+ * target or before.  A batch holds a reference to its target, and keeps the
+ * file or, if it is of the guards of a profile, the profile.
+ *
+ * All is done by one who has the turn at the target (turn.h), and without
+ * pguard_control: it may take seconds.
+ */
+#ifndef _KMOD_PROBE_PROBE_SET_H
+#define _KMOD_PROBE_PROBE_SET_H
+
+#include <linux/types.h>
+
+#include <linux/perfguard.h>
+
+struct file;
+struct netlink_ext_ack;
+struct pguard_profile;
+struct pguard_target;
+
+/* What is wanted: @nr places in @file. */
+struct pguard_probes_wish {
+	struct file *file;
+	const struct perfguard_site *sites;
+	u32 nr;
+	u32 flags;
+};
+
+int pguard_probes_add(struct pguard_target *target, const struct pguard_probes_wish *wish,
+		      struct perfguard_site_refusal *refused, u32 *ret_nr_refused,
+		      struct netlink_ext_ack *extack);
+int pguard_probes_guard(struct pguard_target *target, struct pguard_profile *profile,
+			struct netlink_ext_ack *extack);
+void pguard_probes_del(struct pguard_target *target, const struct pguard_profile *profile);
+void pguard_probes_del_all(struct pguard_target *target);
+void pguard_probes_tidy(void);
+
+int pguard_probes_on(struct pguard_target *target, const struct pguard_profile *profile,
+		    u32 guard);
+void pguard_probes_off(struct pguard_target *target, const struct pguard_profile *profile,
+		      u32 guard);
+
+int pguard_probes_file_check(const struct file *file, struct netlink_ext_ack *extack);
+
+void pguard_probes_deinit(void);
+
+#endif /* _KMOD_PROBE_PROBE_SET_H */

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "probe/probe.h"
+
+#include "compat.h"
+#include "probe/guard.h"
+#include "profile/profile.h"
+#include "target/target-lock.h"
+
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/preempt.h>
+#include <linux/string.h>
+
+/* The module could not carry out the instruction this time: the kernel steps it. */
+static void count_step(const struct pguard_site *site)
+{
+	if (site->profile)
+		this_cpu_inc(site->sums->stepped);
+}
+
+/*
+ * The instruction is to be carried out once: who comes after another handler
+ * at the same place, which did it, finds the thread elsewhere.  A place in a
+ * file and in memory differ by whole pages.
+ */
+static noinline int carry_out(const struct pguard_probe *probe, struct pt_regs *regs, bool is_done)
+{
+	if (offset_in_page(regs->ip) == offset_in_page(probe->offset) &&
+	    unlikely(!pguard_emulate(&probe->code.emulation, regs)) && !is_done)
+		count_step(&probe->site);
+	return is_done ? UPROBE_HANDLER_REMOVE : 0;
+}
+
+/* A handler is done; @is_done: current's memory needs the breakpoint no more. */
+static __always_inline int finish(const struct pguard_probe *probe, struct pt_regs *regs,
+				  bool is_done)
+{
+	if (probe->code.way == PERFGUARD_GUARD_WAY_MODULE)
+		return carry_out(probe, regs, is_done);
+	return is_done ? UPROBE_HANDLER_REMOVE : 0;
+}
+
+/*
+ * Handlers run in the thread, which may sleep.  A probe must not be put on or
+ * taken off from there: the kernel waits for us then.
+ */
+static int record_handler(PGUARD_UPROBE_HANDLER_ARGS)
+{
+	struct pguard_probe *probe = container_of(self, struct pguard_probe, consumer);
+
+	return finish(probe, regs, pguard_site_hit(&probe->site, regs));
+}
+
+static noinline int hit_unusual(struct pguard_probe *probe, struct pt_regs *regs, u64 now)
+{
+	return finish(probe, regs, pguard_guard_hit_unusual(&probe->site, regs, now));
+}
+
+static int unusual_handler(PGUARD_UPROBE_HANDLER_ARGS)
+{
+	return hit_unusual(container_of(self, struct pguard_probe, consumer), regs,
+			   pguard_clock());
+}
+
+static __always_inline int hit_usual(struct pguard_probe *probe, struct pt_regs *regs,
+				     bool may_begin)
+{
+	struct pguard_guard_hit hit = { .now = rdtsc() };
+
+	switch (pguard_guard_hit(&probe->site, regs, &hit, may_begin)) {
+	case PGUARD_GUARD_BEYOND:
+		pguard_guard_check(hit.state, hit.now);
+		break;
+	case PGUARD_GUARD_UNUSUAL:
+		return hit_unusual(probe, regs, hit.now);
+	case PGUARD_GUARD_DONE:
+		break;
+	}
+	return finish(probe, regs, false);
+}
+
+static int guard_handler(PGUARD_UPROBE_HANDLER_ARGS)
+{
+	return hit_usual(container_of(self, struct pguard_probe, consumer), regs, false);
+}
+
+/* Where events begin. */
+static int event_handler(PGUARD_UPROBE_HANDLER_ARGS)
+{
+	return hit_usual(container_of(self, struct pguard_probe, consumer), regs, true);
+}
+
+/*
+ * Asked when a probe is put on, for each memory that maps the file; when a
+ * memory maps the file; and when the handler wants the breakpoint removed.
+ */
+static bool probe_filter(PGUARD_UPROBE_FILTER_ARGS)
+{
+	struct pguard_probe *probe = container_of(self, struct pguard_probe, consumer);
+
+	return pguard_site_wants(&probe->site, mm);
+}
+
+static int (*handler_of(const struct pguard_site *site))(PGUARD_UPROBE_HANDLER_ARGS)
+{
+	if (!site->profile)
+		return record_handler;
+	if (site->profile->flags & PERFGUARD_PROFILE_FLAGS_PAPER || !pguard_clock_is_tsc())
+		return unusual_handler;
+	return site->events ? event_handler : guard_handler;
+}
+
+/**
+ * pguard_probe_register() - put a probe on
+ * @probe: with its inode, offset, code and site filled in; off, and no handler
+ *	runs for it
+ *
+ * Context: may sleep, long if many processes map the file; a worker, in a turn at
+ * the target, and pguard_control is not held.
+ * Return: 0 or an error: -EINVAL for an offset beyond the end of the file,
+ * -ENOTSUPP for an instruction that cannot be probed.
+ */
+int pguard_probe_register(struct pguard_probe *probe)
+{
+	pguard_turn_assert_probe(probe->site.target);
+	if (probe->offset >= (u64)i_size_read(probe->inode))
+		return -EINVAL;
+	/* A registration before may have left something in it. */
+	memset(&probe->consumer, 0, sizeof(probe->consumer));
+	probe->consumer.handler = handler_of(&probe->site);
+	probe->consumer.filter = probe_filter;
+	probe->handle = pguard_uprobe_register(probe->inode, probe->offset, &probe->consumer);
+	if (IS_ERR(probe->handle))
+		return PTR_ERR(probe->handle);
+	probe->is_on = true;
+	return 0;
+}
+
+/**
+ * pguard_probe_unregister() - take a probe off, if it is on
+ *
+ * Afterwards the handler may still run; pguard_probe_sync() waits for it.
+ *
+ * Context: as pguard_probe_register().
+ */
+void pguard_probe_unregister(struct pguard_probe *probe)
+{
+	pguard_turn_assert_probe(probe->site.target);
+	if (!probe->is_on)
+		return;
+	pguard_uprobe_unregister(probe->handle, probe->inode, probe->offset, &probe->consumer);
+	probe->is_on = false;
+}
+
+/*
+ * No handler runs for those taken off.  Context: may sleep, up to 60 ms;
+ * pguard_control not held.
+ */
+void pguard_probe_sync(void)
+{
+	lockdep_assert_not_held(&pguard_control);
+	pguard_uprobe_sync();
+}

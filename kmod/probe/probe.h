@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A probe: the kernel's breakpoint at a site. */
+#ifndef _KMOD_PROBE_PROBE_H
+#define _KMOD_PROBE_PROBE_H
+
+#include "probe/code.h"
+#include "probe/site.h"
+
+#include <linux/types.h>
+
+/* Relies on the one before it. */
+#include <linux/uprobes.h>
+
+/**
+ * struct pguard_probe - a breakpoint in every memory that the filter accepts
+ * @inode: of the lowest layer, to which the kernel ties its breakpoints; kept
+ *	by who made the probe
+ * @is_on: it is registered; the turn of its target
+ * @code: the instruction under it
+ */
+struct pguard_probe {
+	struct uprobe_consumer consumer;
+	struct uprobe *handle;
+	struct inode *inode;
+	u64 offset;
+	bool is_on;
+	struct pguard_code code;
+	struct pguard_site site;
+};
+
+int pguard_probe_register(struct pguard_probe *probe);
+void pguard_probe_unregister(struct pguard_probe *probe);
+void pguard_probe_sync(void);
+
+#endif /* _KMOD_PROBE_PROBE_H */

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "probe/site.h"
+
+#include "compat.h"
+#include "target/image.h"
+#include "target/process.h"
+#include "target/thread.h"
+#include "trainstream/stream.h"
+
+#include <linux/ptrace.h>
+#include <linux/uaccess.h>
+
+/**
+ * pguard_site_wants() - should there be a breakpoint in some memory
+ * @site: the site
+ * @mm: the memory; stays while we are here
+ *
+ * Context: may sleep; the memory's lock may be held.
+ */
+bool pguard_site_wants(const struct pguard_site *site, struct mm_struct *mm)
+{
+	if (READ_ONCE(site->seen))
+		return false;
+	return pguard_process_has_mm(site->target, mm);
+}
+
+/* Is current a thread of the site's target?  Its first hit makes its state. */
+static bool site_is_ours(const struct pguard_site *site)
+{
+	struct pguard_task *state;
+	bool ours;
+
+	preempt_disable_notrace();
+	state = pguard_task_find(current);
+	ours = state && state->image->target == site->target;
+	preempt_enable_notrace();
+	return ours || (!state && pguard_task_first(site->target));
+}
+
+/*
+ * The user's word, 0 if it cannot be read.  It was written a moment ago, so it
+ * is there; if not, one fault may bring it.
+ */
+static u64 user_word(u64 address)
+{
+	u64 word;
+
+	if (get_user(word, (const u64 __user *)address))
+		return 0;
+	return word;
+}
+
+/* False if there was no room, or the stream or the state is gone. */
+static bool site_tell(const struct pguard_site *site, u64 sp, u64 value)
+{
+	struct pguard_task *state;
+	bool ret;
+
+	preempt_disable_notrace();
+	state = pguard_task_find(current);
+	ret = state && pguard_stream_put(state, PERFGUARD_EVENT_KIND_HIT, site->id, sp, value);
+	preempt_enable_notrace();
+	return ret;
+}
+
+/**
+ * pguard_site_hit() - current came by a site
+ * @site: the site
+ * @regs: its user registers
+ *
+ * Context: current, may sleep and fault; the probe is not taken off meanwhile.
+ * Return: whether current's memory needs the breakpoint no more.
+ */
+bool pguard_site_hit(struct pguard_site *site, const struct pt_regs *regs)
+{
+	u64 sp = regs->sp + site->sp_delta;
+
+	if (READ_ONCE(site->seen))
+		return true;
+	/*
+	 * A child that is no target's has the breakpoints its parent had.  But
+	 * one that shares its parent's memory leaves them alone.
+	 */
+	if (unlikely(!site_is_ours(site)))
+		return !pguard_site_wants(site, current->mm);
+	if (!pguard_stream_is_open())
+		return false;
+	if (!site->one_shot) {
+		site_tell(site, sp, user_word(sp));
+		return false;
+	}
+	/* Of threads that come at once, one tells. */
+	if (cmpxchg(&site->seen, false, true))
+		return true;
+	if (site_tell(site, sp, user_word(sp)))
+		return true;
+	WRITE_ONCE(site->seen, false);
+	return false;
+}

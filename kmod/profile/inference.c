@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "profile/inference.h"
+
+#include "compat.h"
+
+#include <linux/slab.h>
+
+/* For loops without event calls, and with. */
+static struct kmem_cache *caches[2];
+
+static size_t own_size(const struct pguard_course *course)
+{
+	return offsetof(struct pguard_own, state) + infer_state_size(&course->table);
+}
+
+/* NULL for want of memory. */
+static struct pguard_own *own_new(const struct pguard_course *course, gfp_t gfp)
+{
+	return kzalloc(own_size(course), gfp | __GFP_NOWARN);
+}
+
+/*
+ * Must a thread have it from the first?  By the paper's rule each hit counts, and no memo
+ * serves.  And in a unit it is allocated without sleeping, which may fail for a large one.
+ */
+static bool needs_own(const struct pguard_course *course)
+{
+	return course->table.paper || own_size(course) > PAGE_SIZE;
+}
+
+/* The thread keeps it: such units come again. */
+static void own_keep(struct pguard_inference *inference, struct pguard_own *own)
+{
+	/* Pairs with own_of(). */
+	smp_store_release(&inference->own, own);
+}
+
+/* What a thread has, or NULL. */
+static const struct pguard_own *own_of(const struct pguard_inference *inference)
+{
+	return READ_ONCE(inference->own);
+}
+
+static bool is_own(const struct pguard_inference *inference, const struct pguard_verdict *verdict)
+{
+	const struct pguard_own *own = own_of(inference);
+
+	return own && verdict == &own->verdict;
+}
+
+/**
+ * pguard_inference_new() - for a thread that comes into an event loop
+ * @profile: referenced by the caller; it gets a reference of its own
+ * @course: the loop, in @profile
+ * @gfp: as the caller's context allows
+ *
+ * Return: the inference, to be given to pguard_inference_free(); NULL for want
+ * of memory.
+ */
+struct pguard_inference *pguard_inference_new(struct pguard_profile *profile,
+					      struct pguard_course *course, gfp_t gfp)
+{
+	bool has_event = course->has_event_calls;
+	struct pguard_inference *inference;
+
+	inference = kmem_cache_zalloc(caches[has_event], gfp | __GFP_NOWARN);
+	if (!inference)
+		return NULL;
+	inference->has_event = has_event;
+	inference->profile = profile;
+	inference->course = course;
+	pguard_inference_begin(inference);
+	if (needs_own(course)) {
+		inference->own = own_new(course, gfp);
+		if (!inference->own) {
+			kmem_cache_free(caches[has_event], inference);
+			return NULL;
+		}
+	}
+	kref_get(&profile->kref);
+	return inference;
+}
+
+static void inference_free(struct rcu_head *rcu)
+{
+	struct pguard_inference *inference = container_of(rcu, struct pguard_inference, rcu);
+
+	kfree(inference->own);
+	kfree(inference->unknown);
+	kmem_cache_free(caches[inference->has_event], inference);
+}
+
+/**
+ * pguard_inference_free() - give one back; or NULL
+ *
+ * Others may look at it, and at its profile, for a grace period.
+ *
+ * Context: any.
+ */
+void pguard_inference_free(struct pguard_inference *inference)
+{
+	if (!inference)
+		return;
+	pguard_profile_put(inference->profile);
+	call_rcu(&inference->rcu, inference_free);
+}
+
+static u32 seat_of(const struct pguard_inference *inference, u32 context)
+{
+	return pguard_seat_get(&inference->course->seats, context);
+}
+
+/* From here on the unit's own scores count. */
+static void judge(struct pguard_inference *inference, struct pguard_own *own)
+{
+	struct pguard_verdict *to = &own->verdict;
+	struct pguard_verdict verdict;
+
+	pguard_verdict_make(&verdict, inference->course, &own->state);
+	to->edges = verdict.edges;
+	to->soon = verdict.soon;
+	to->within = verdict.within;
+	to->type = verdict.type;
+	/* Others may look at it just now: never a type that it was not. */
+	WRITE_ONCE(to->early, verdict.early);
+	to->final = verdict.final;
+	to->fit = verdict.fit;
+	/* Pairs with pguard_inference_limit(). */
+	smp_store_release(&inference->verdict, to);
+}
+
+/* Without memory nothing more can be told of the unit. */
+static enum pguard_meeting lose(struct pguard_inference *inference)
+{
+	/* As in judge(). */
+	smp_store_release(&inference->verdict, &inference->course->lost.verdict);
+	return PGUARD_MEETING_LOST;
+}
+
+/* A hit of a unit by scores of its own: the memo could not take it, or by the paper's rule. */
+static void meet_alone(struct pguard_inference *inference, const struct infer_slot *slot)
+{
+	const struct infer_table *table = &inference->course->table;
+	u32 seat = seat_of(inference, slot->context);
+	struct pguard_own *own = inference->own;
+	bool is_new;
+
+	if (inference->verdict != &own->verdict)
+		infer_begin(table, &own->state);
+	is_new = infer_meet(table, slot, &own->state);
+	if (is_new)
+		inference->hits[seat] = 1;
+	else
+		pguard_inference_meet_again(inference, seat);
+	if (is_new || infer_early(table, &own->state) != own->verdict.early)
+		judge(inference, own);
+}
+
+/* Count in @state what led to the unit's verdict, and one context more. */
+static void count(const struct pguard_inference *inference, u32 context, struct infer_state *state)
+{
+	const struct pguard_known *known = pguard_memo_known(inference->verdict);
+	const struct infer_table *table = &inference->course->table;
+
+	infer_begin(table, state);
+	for (; known->before; known = known->before) {
+		infer_mark(table, state, known->context);
+		infer_add(table, state, known->context);
+	}
+	infer_mark(table, state, context);
+	infer_add(table, state, context);
+}
+
+/* The memo could not take what a unit met, @own counted it. */
+static void leave_memo(struct pguard_inference *inference, struct pguard_own *own, u32 seat)
+{
+	if (!inference->own)
+		own_keep(inference, own);
+	inference->hits[seat] = 1;
+	judge(inference, own);
+}
+
+/* The first hit of a context, and the memo does not know yet where it leads to. */
+static enum pguard_meeting meet_new(struct pguard_inference *inference,
+				    const struct infer_slot *slot)
+{
+	struct pguard_own *own = inference->own ?: own_new(inference->course, GFP_NOWAIT);
+	u32 seat = seat_of(inference, slot->context);
+	struct pguard_memo *memo = inference->memo;
+	const struct pguard_edge *edge = NULL;
+	struct pguard_known known;
+
+	if (!own)
+		return lose(inference);
+	count(inference, slot->context, &own->state);
+	if (!READ_ONCE(memo->is_full)) {
+		pguard_verdict_make_known(&known, inference->course, &own->state);
+		edge = pguard_memo_add(memo, inference->verdict, slot, seat, &known);
+	}
+	if (!edge) {
+		leave_memo(inference, own, seat);
+		return PGUARD_MEETING_DONE;
+	}
+	pguard_inference_follow(inference, edge);
+	if (own != inference->own)
+		kfree(own);
+	return PGUARD_MEETING_DONE;
+}
+
+/* Once more, and the memo does not know it yet. */
+static void meet_again(struct pguard_inference *inference, const struct infer_slot *slot)
+{
+	u32 seat = seat_of(inference, slot->context);
+
+	pguard_memo_add(inference->memo, inference->verdict, slot, seat, NULL);
+	pguard_inference_meet_again(inference, seat);
+}
+
+/**
+ * pguard_inference_meet() - the unit hit a guard in a context of the profile
+ * @inference: of current, in a unit
+ * @slot: the context's
+ *
+ * By whatever rule, which may change what the unit is taken for.
+ *
+ * Context: the thread itself.
+ * Return: what the caller has to see to.
+ */
+enum pguard_meeting pguard_inference_meet(struct pguard_inference *inference,
+					  const struct infer_slot *slot)
+{
+	const struct pguard_verdict *verdict = inference->verdict;
+	enum pguard_meeting meeting = PGUARD_MEETING_DONE;
+	const struct pguard_edge *edge;
+
+	if (inference->course->table.paper || is_own(inference, verdict)) {
+		meet_alone(inference, slot);
+		return PGUARD_MEETING_DONE;
+	}
+	if (verdict == &inference->course->lost.verdict)
+		return PGUARD_MEETING_DONE;
+	if (pguard_memo_find(inference->memo, verdict, slot->key, &edge))
+		pguard_inference_follow(inference, edge);
+	else if (pguard_memo_has_met(pguard_memo_known(verdict), slot->context))
+		meet_again(inference, slot);
+	else
+		meeting = meet_new(inference, slot);
+	return pguard_memo_asks(inference->memo) ? PGUARD_MEETING_CROWDED : meeting;
+}
+
+/* The unit hit a guard in a context that training did not see. */
+void pguard_inference_meet_unknown(struct pguard_inference *inference, u32 guard, u32 depth)
+{
+	u32 nr = inference->nr_unknown++;
+	struct pguard_unknown *unknown;
+
+	if (nr >= PGUARD_UNKNOWN_KEPT)
+		return;
+	if (!inference->unknown) {
+		unknown = kcalloc(PGUARD_UNKNOWN_KEPT, sizeof(*unknown), GFP_NOWAIT | __GFP_NOWARN);
+		/* Pairs with tell_unknown(). */
+		smp_store_release(&inference->unknown, unknown);
+	}
+	/* Without memory they only count. */
+	if (inference->unknown)
+		inference->unknown[nr] = (struct pguard_unknown){ .guard = guard, .depth = depth };
+}
+
+/* Did a unit with that verdict meet any context? */
+static bool has_met_any(const struct pguard_inference *inference,
+			const struct pguard_verdict *verdict)
+{
+	return is_own(inference, verdict) || pguard_memo_known(verdict)->before;
+}
+
+/* From when on a unit with that verdict is late, whatever it turns out to be, ns. */
+static u64 limit(const struct pguard_inference *inference, const struct pguard_verdict *verdict)
+{
+	if (is_own(inference, verdict))
+		return infer_limit(&inference->course->table, &own_of(inference)->state);
+	return pguard_memo_known(verdict)->limit_ns;
+}
+
+/**
+ * pguard_inference_limit() - from when on the unit that runs is late
+ * @inference: of any thread
+ * @elapsed: its time so far, ns
+ *
+ * The threshold of the best type; and once the unit is beyond it, the largest
+ * of all that the unit may still be of.
+ *
+ * Context: any; an RCU section for another's.
+ * Return: ns; 0 if it is never late.
+ */
+u64 pguard_inference_limit(const struct pguard_inference *inference, u64 elapsed)
+{
+	const struct infer_table *table = &inference->course->table;
+	/* Pairs with whoever changes it, and makes what it points to before. */
+	const struct pguard_verdict *verdict = smp_load_acquire(&inference->verdict);
+	u16 best = READ_ONCE(verdict->early);
+	u64 threshold;
+
+	if (best < table->nr_types && has_met_any(inference, verdict)) {
+		threshold = table->types[best].threshold_ns;
+		if (!threshold || elapsed <= threshold)
+			return threshold;
+	}
+	return limit(inference, verdict);
+}
+
+/**
+ * pguard_inference_threshold() - from when on the unit that ended was late
+ * @inference: of current
+ *
+ * Return: ns; 0 if it cannot be.
+ */
+u64 pguard_inference_threshold(const struct pguard_inference *inference)
+{
+	u16 type = inference->verdict->final;
+
+	/* By the paper's rule, or without memory, there may be none: then as while it ran. */
+	if (type == INFER_NO_TYPE)
+		return limit(inference, inference->verdict);
+	return inference->course->table.types[type].threshold_ns;
+}
+
+/**
+ * pguard_inference_margin() - how far the unit's type is ahead of the next
+ * @inference: of any thread, not by the paper's rule
+ * @verdict: the unit's, read once
+ * @is_final: it has ended
+ *
+ * Context: any; an RCU section for another's.
+ * Return: as infer_margin()
+ */
+u32 pguard_inference_margin(const struct pguard_inference *inference,
+			    const struct pguard_verdict *verdict, bool is_final)
+{
+	const struct pguard_known *known;
+
+	if (is_own(inference, verdict))
+		return infer_margin(&inference->course->table, &own_of(inference)->state, is_final);
+	known = pguard_memo_known(verdict);
+	return is_final ? known->margin_final : known->margin_early;
+}
+
+/* From when on a unit is late, of whatever type of the loop it is, ns; 0 if it cannot be. */
+u64 pguard_inference_largest(const struct pguard_inference *inference)
+{
+	const struct infer_table *table = &inference->course->table;
+	u64 largest = table->nr_types ? table->types[0].threshold_ns : 0;
+	u32 i;
+
+	for (i = 1; i < table->nr_types; i++)
+		largest = infer_later(largest, table->types[i].threshold_ns);
+	return largest;
+}
+
+/* The first context from @from on that a unit with that verdict met, or the number of all. */
+static u32 next_met(const struct pguard_inference *inference,
+		    const struct pguard_verdict *verdict, u32 from)
+{
+	const struct infer_table *table = &inference->course->table;
+	const struct pguard_known *known;
+	u32 next = table->nr_contexts;
+
+	if (is_own(inference, verdict)) {
+		while (from < next && !infer_has_met(table, &own_of(inference)->state, from))
+			from++;
+		return from;
+	}
+	for (known = pguard_memo_known(verdict); known->before; known = known->before)
+		if (known->context >= from)
+			next = min(next, known->context);
+	return next;
+}
+
+static void take_seat(u32 seat, u64 *taken, u64 *shared)
+{
+	*shared |= *taken & BIT_ULL(seat);
+	*taken |= BIT_ULL(seat);
+}
+
+/* The seats, a bit each, that more than one of the contexts have which a unit met. */
+static u64 shared_seats(const struct pguard_inference *inference,
+			const struct pguard_verdict *verdict)
+{
+	u32 nr_contexts = inference->course->table.nr_contexts, i;
+	const struct pguard_known *known;
+	u64 taken = 0, shared = 0;
+
+	if (is_own(inference, verdict)) {
+		for (i = next_met(inference, verdict, 0); i < nr_contexts;
+		     i = next_met(inference, verdict, i + 1))
+			take_seat(seat_of(inference, i), &taken, &shared);
+		return shared;
+	}
+	for (known = pguard_memo_known(verdict); known->before; known = known->before)
+		take_seat(seat_of(inference, known->context), &taken, &shared);
+	return shared;
+}
+
+/* The hits in contexts that the profile does not know. */
+static u32 tell_unknown(const struct pguard_inference *inference, struct perfguard_met *ret,
+			u32 room)
+{
+	u32 nr_unknown = min3(READ_ONCE(inference->nr_unknown), PGUARD_UNKNOWN_KEPT, room);
+	const struct pguard_unknown *unknown = READ_ONCE(inference->unknown);
+	u32 nr = 0, i, depth;
+
+	for (i = 0; unknown && i < nr_unknown; i++) {
+		depth = READ_ONCE(unknown[i].depth);
+		/* None is 0: not written yet, or there was no memory for it. */
+		if (!depth)
+			continue;
+		ret[nr++] = (struct perfguard_met){
+			.guard = READ_ONCE(unknown[i].guard),
+			.depth = depth,
+			.hits = 1,
+		};
+	}
+	return nr;
+}
+
+/**
+ * pguard_inference_met() - the contexts the unit met so far
+ * @inference: of any thread
+ * @verdict: the unit's, read once
+ * @ret: room for @room of them
+ * @room: of more, those with the smallest numbers are told
+ *
+ * Of two that share a seat, once is told.
+ *
+ * Context: any; an RCU section for another's.
+ * Return: how many they are.
+ */
+u32 pguard_inference_met(const struct pguard_inference *inference,
+			 const struct pguard_verdict *verdict, struct perfguard_met *ret, u32 room)
+{
+	const struct infer_table *table = &inference->course->table;
+	u64 shared = shared_seats(inference, verdict);
+	u32 nr = tell_unknown(inference, ret, room);
+	u32 i, seat;
+
+	for (i = next_met(inference, verdict, 0); i < table->nr_contexts && nr < room;
+	     i = next_met(inference, verdict, i + 1)) {
+		seat = seat_of(inference, i);
+		ret[nr++] = (struct perfguard_met){
+			.guard = table->contexts[i].site,
+			.depth = table->contexts[i].depth,
+			.hits = shared & BIT_ULL(seat) ? 1 : READ_ONCE(inference->hits[seat]),
+			.is_known = 1,
+		};
+	}
+	return nr;
+}
+
+/* The id of a type, 0 for none. */
+u32 pguard_inference_type_id(const struct pguard_inference *inference, u16 type)
+{
+	const struct infer_table *table = &inference->course->table;
+
+	return type == INFER_NO_TYPE ? 0 : table->types[type].id;
+}
+
+int __init pguard_inference_init(void)
+{
+	size_t size = sizeof(struct pguard_inference);
+
+	caches[0] = kmem_cache_create("perfguard_inference", size, 0, 0, NULL);
+	caches[1] = kmem_cache_create("perfguard_inference_event",
+				      size + sizeof(struct pguard_mark), 0, 0, NULL);
+	if (caches[0] && caches[1])
+		return 0;
+	pguard_inference_deinit();
+	return -ENOMEM;
+}
+
+/* All were given back, some of them perhaps by an RCU callback that is yet to run. */
+void pguard_inference_deinit(void)
+{
+	rcu_barrier();
+	kmem_cache_destroy(caches[0]);
+	kmem_cache_destroy(caches[1]);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a thread's unit is, as far as its guards have told.
+ *
+ * Made when the thread comes to the own wait of a profile's event loop for the
+ * first time, and made anew when it changes to another loop or profile.  Only
+ * the thread itself writes it; others read it in an RCU section, and what they
+ * find may be of two moments.
+ */
+#ifndef _KMOD_PROFILE_INFERENCE_H
+#define _KMOD_PROFILE_INFERENCE_H
+
+#include "lib/account.h"
+#include "profile/verdict.h"
+
+#include <linux/init.h>
+
+enum { PGUARD_UNKNOWN_KEPT = 4 };
+
+/* A hit in a context that the profile does not know. */
+struct pguard_unknown {
+	u32 guard;
+	u32 depth;
+};
+
+/**
+ * struct pguard_own - what only units need that leave the memo
+ * @verdict: by @state
+ * @state: of infer.h; means nothing if @verdict is not the unit's
+ */
+struct pguard_own {
+	struct pguard_verdict verdict;
+	struct infer_state state;
+};
+
+/**
+ * struct pguard_inference - of one thread in one event loop
+ * @profile: referenced
+ * @course: the loop; in the profile
+ * @memo: of the loop, when the unit began
+ * @verdict: what it met so far says of it: in the memo; or that of @own, where the
+ *	memo has none and could take none; or that of the loop where there is no @own
+ * @checks: ticks of pguard_clock() that guards took in this unit
+ * @boundary: the wait in which the thread was last, of the loop; in @profile;
+ *	the thread's alone, as
+ * @frame: stack pointer of the loop's frame, 0 if not known
+ * @own: made when a unit needs it first, or NULL
+ * @unknown: the first ones of @nr_unknown; the same
+ * @nr_unknown: hits in contexts that the profile does not know, in this unit
+ * @is_marked: an event of this unit was met
+ * @is_quiet: it is late, but must not be told now
+ * @has_event: there is an @event
+ * @hits: by seat of the context; only of those met in this unit
+ * @event: one, if the loop has event calls: counters when the one began that the
+ *	thread is in, if it is not the first of its unit
+ */
+struct pguard_inference {
+	struct pguard_profile *profile;
+	struct pguard_course *course;
+	struct pguard_memo *memo;
+	const struct pguard_verdict *verdict;
+	u64 checks;
+	union {
+		struct {
+			const struct perfguard_boundary *boundary;
+			u64 frame;
+		};
+		struct rcu_head rcu;
+	};
+	struct pguard_own *own;
+	struct pguard_unknown *unknown;
+	u32 nr_unknown;
+	bool is_marked;
+	bool is_quiet;
+	bool has_event;
+	u8 hits[PGUARD_NR_SEATS];
+	struct pguard_mark event[];
+};
+
+/* What a hit asks for. */
+enum pguard_meeting {
+	PGUARD_MEETING_DONE,
+	PGUARD_MEETING_CROWDED,	/* the loop is to get a larger memo: pguard_governor */
+	PGUARD_MEETING_LOST,	/* the unit is not followed for want of memory */
+};
+
+struct pguard_inference *pguard_inference_new(struct pguard_profile *profile,
+					      struct pguard_course *course, gfp_t gfp);
+void pguard_inference_free(struct pguard_inference *inference);
+
+/* A unit begins. */
+static __always_inline void pguard_inference_begin(struct pguard_inference *inference)
+{
+	/* Pairs with pguard_verdict_grow(). */
+	inference->memo = READ_ONCE(inference->course->memo);
+	WRITE_ONCE(inference->verdict, pguard_memo_begin(inference->memo));
+	inference->checks = 0;
+	inference->nr_unknown = 0;
+	inference->is_marked = false;
+	inference->is_quiet = false;
+}
+
+enum pguard_meeting pguard_inference_meet(struct pguard_inference *inference,
+					  const struct infer_slot *slot);
+void pguard_inference_meet_unknown(struct pguard_inference *inference, u32 guard, u32 depth);
+
+/* The unit hit a guard in a context that it met, once more. */
+static __always_inline void pguard_inference_meet_again(struct pguard_inference *inference,
+							u32 seat)
+{
+	u8 *hits = &inference->hits[seat];
+
+	if (likely(*hits < U8_MAX))
+		++*hits;
+}
+
+/* The unit hit a guard, and its memo knows what that means. */
+static __always_inline void pguard_inference_follow(struct pguard_inference *inference,
+						    const struct pguard_edge *edge)
+{
+	const struct pguard_verdict *to = pguard_memo_at(inference->memo, edge);
+
+	if (to == inference->verdict) {
+		pguard_inference_meet_again(inference, edge->seat);
+		return;
+	}
+	inference->hits[edge->seat] = 1;
+	/* The thread may have made it just now; pairs with pguard_inference_limit(). */
+	smp_store_release(&inference->verdict, to);
+}
+
+/*
+ * Does a unit that ended, of that @start, only lack hits, and may be because guards of
+ * its type are shed, or were when it began?
+ */
+static __always_inline bool
+pguard_inference_is_excused(const struct pguard_inference *inference, u64 start)
+{
+	const struct pguard_verdict *verdict = inference->verdict;
+
+	if (verdict->fit != INFER_FIT_SHORT)
+		return false;
+	/* Pairs with pguard_shed_restore(): if none is any more, it is known since when. */
+	return smp_load_acquire(&inference->profile->thinned[verdict->type]) ||
+	       start <= READ_ONCE(inference->course->changed);
+}
+
+/* Is a unit that ended like those that training saw of its type, as far as guards can tell? */
+static __always_inline bool pguard_inference_fits(const struct pguard_inference *inference,
+						  u64 start)
+{
+	return !inference->nr_unknown &&
+	       (inference->verdict->fit == INFER_FIT_WHOLE ||
+		pguard_inference_is_excused(inference, start));
+}
+
+u64 pguard_inference_limit(const struct pguard_inference *inference, u64 elapsed);
+u64 pguard_inference_largest(const struct pguard_inference *inference);
+u64 pguard_inference_threshold(const struct pguard_inference *inference);
+u32 pguard_inference_margin(const struct pguard_inference *inference,
+			    const struct pguard_verdict *verdict, bool is_final);
+u32 pguard_inference_met(const struct pguard_inference *inference,
+			 const struct pguard_verdict *verdict, struct perfguard_met *ret, u32 room);
+u32 pguard_inference_type_id(const struct pguard_inference *inference, u16 type);
+
+int pguard_inference_init(void);
+void pguard_inference_deinit(void);
+
+#endif /* _KMOD_PROFILE_INFERENCE_H */

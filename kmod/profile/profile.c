@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "profile/profile.h"
+
+#include "compat.h"
+#include "profile/staging.h"
+
+#include <linux/cpumask.h>
+#include <linux/fs.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/topology.h>
+#include <linux/vmalloc.h>
+
+LIST_HEAD(pguard_profiles);
+DEFINE_SPINLOCK(pguard_profiles_lock);
+
+static struct workqueue_struct *profile_wq;
+static u32 next_profile_id = 1;		/* pguard_control */
+
+static struct pguard_profile *profile_alloc(const char *name)
+{
+	struct pguard_profile *profile = kzalloc(sizeof(*profile), GFP_KERNEL | __GFP_NOWARN);
+
+	if (!profile)
+		return NULL;
+	kref_init(&profile->kref);
+	INIT_LIST_HEAD(&profile->list);
+	profile->name = kstrdup(name, GFP_KERNEL | __GFP_NOWARN);
+	profile->draft = pguard_draft_new();
+	if (profile->name && profile->draft)
+		return profile;
+	pguard_profile_put(profile);
+	return NULL;
+}
+
+/**
+ * pguard_profile_new() - begin to load a profile
+ * @name: the user's, is copied
+ * @portid: the socket that does it
+ *
+ * Context: may sleep; pguard_control held.
+ * Return: the profile with an empty draft, held by the list, until
+ * pguard_profile_drop(); or ERR_PTR().
+ */
+struct pguard_profile *pguard_profile_new(const char *name, u32 portid)
+{
+	struct pguard_profile *profile;
+	u32 nr = 0;
+
+	list_for_each_entry(profile, &pguard_profiles, list)
+		nr++;
+	if (nr >= PGUARD_MAX_PROFILES)
+		return ERR_PTR(-ENOSPC);
+	profile = profile_alloc(name);
+	if (!profile)
+		return ERR_PTR(-ENOMEM);
+	profile->id = next_profile_id++;
+	profile->portid = portid;
+	spin_lock(&pguard_profiles_lock);
+	list_add_tail(&profile->list, &pguard_profiles);
+	spin_unlock(&pguard_profiles_lock);
+	return profile;
+}
+
+/* The profile with this id, or NULL.  Context: pguard_control held. */
+struct pguard_profile *pguard_profile_find(u32 id)
+{
+	struct pguard_profile *profile;
+
+	list_for_each_entry(profile, &pguard_profiles, list)
+		if (profile->id == id)
+			return profile;
+	return NULL;
+}
+
+/**
+ * pguard_profile_drop() - take a profile out of the list, and give the list's
+ * reference back
+ *
+ * Context: pguard_control held.
+ */
+void pguard_profile_drop(struct pguard_profile *profile)
+{
+	spin_lock(&pguard_profiles_lock);
+	list_del_init(&profile->list);
+	spin_unlock(&pguard_profiles_lock);
+	profile->target = NULL;
+	pguard_profile_put(profile);
+}
+
+/**
+ * pguard_profile_add_object() - a file becomes the next object
+ *
+ * Context: pguard_control held.
+ * Return: 0; -ENOSPC if there are too many; -EEXIST if it is one already; -ENOMEM.
+ */
+int pguard_profile_add_object(struct pguard_profile *profile, const struct file *file)
+{
+	struct inode *inode = d_real_inode(file->f_path.dentry);
+	struct pguard_object *object;
+	size_t size;
+	u32 i;
+
+	if (profile->nr_objects >= PGUARD_MAX_OBJECTS)
+		return -ENOSPC;
+	for (i = 0; i < profile->nr_objects; i++)
+		if (profile->objects[i].inode == inode)
+			return -EEXIST;
+	size = (profile->nr_objects + 1) * sizeof(*object);
+	object = krealloc(profile->objects, size, GFP_KERNEL | __GFP_NOWARN);
+	if (!object)
+		return -ENOMEM;
+	profile->objects = object;
+	object += profile->nr_objects++;
+	object->path = file->f_path;
+	path_get(&object->path);
+	object->inode = inode;
+	return 0;
+}
+
+/* The last one was not meant.  Context: may sleep; pguard_control held. */
+void pguard_profile_del_object(struct pguard_profile *profile)
+{
+	path_put(&profile->objects[--profile->nr_objects].path);
+}
+
+/**
+ * pguard_profile_room() - zeroed memory for a table
+ * @bytes: that it takes
+ *
+ * A large one is of whole pages, not of a power of two of them.
+ *
+ * Context: may sleep.
+ * Return: the memory, at a multiple of a cache line, to be given to kvfree(); or NULL.
+ */
+void *pguard_profile_room(size_t bytes)
+{
+	if (bytes > PAGE_SIZE)
+		return __vmalloc(bytes, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
+	return kzalloc(roundup_pow_of_two(max_t(size_t, bytes, SMP_CACHE_BYTES)),
+		       GFP_KERNEL | __GFP_NOWARN);
+}
+
+/**
+ * pguard_profile_make_counters() - make the counters of all CPUs
+ *
+ * A guard's are a piece of their own, as the kernel's per-CPU allocator gives no
+ * more than 32 KiB; types have plain arrays.
+ *
+ * Context: may sleep; the guards and types are there.
+ * Return: 0 or -ENOMEM; what is there then goes by pguard_profile_free_tables().
+ */
+int pguard_profile_make_counters(struct pguard_profile *profile)
+{
+	size_t types = profile->nr_types * sizeof(struct pguard_type_sums);
+	struct pguard_profile_cpu *sums;
+	struct pguard_guard *guard;
+	int cpu;
+
+	for (guard = profile->guards; guard < profile->guards + profile->nr_guards; guard++) {
+		guard->sums = alloc_percpu_gfp(struct pguard_guard_sums,
+					       GFP_KERNEL | __GFP_NOWARN);
+		if (!guard->sums)
+			return -ENOMEM;
+		profile->bytes += num_possible_cpus() * sizeof(*guard->sums);
+		cond_resched();
+	}
+	profile->left = alloc_percpu_gfp(s32, GFP_KERNEL | __GFP_NOWARN);
+	profile->cpus = kvcalloc(nr_cpu_ids, sizeof(*profile->cpus), GFP_KERNEL | __GFP_NOWARN);
+	profile->thinned = kvcalloc(profile->nr_types, sizeof(*profile->thinned),
+				    GFP_KERNEL | __GFP_NOWARN);
+	if (!profile->left || !profile->cpus || !profile->thinned)
+		return -ENOMEM;
+	profile->bytes += nr_cpu_ids * sizeof(*profile->cpus) +
+			  profile->nr_types * sizeof(*profile->thinned);
+	for_each_possible_cpu(cpu) {
+		sums = &profile->cpus[cpu];
+		sums->types = kvzalloc_node(types, GFP_KERNEL | __GFP_NOWARN, cpu_to_node(cpu));
+		if (!sums->types)
+			return -ENOMEM;
+		profile->bytes += types;
+	}
+	return 0;
+}
+
+/**
+ * pguard_profile_free_tables() - free what pguard_tables_make() made
+ *
+ * Context: may sleep; nobody uses them.
+ */
+void pguard_profile_free_tables(struct pguard_profile *profile)
+{
+	struct pguard_memo *memo;
+	u32 i;
+	int cpu;
+
+	if (profile->cpus)
+		for_each_possible_cpu(cpu)
+			kvfree(profile->cpus[cpu].types);
+	if (profile->guards)
+		for (i = 0; i < profile->nr_guards; i++)
+			free_percpu(profile->guards[i].sums);
+	for (i = 0; profile->courses && i < profile->nr_courses; i++) {
+		while ((memo = profile->courses[i].memo)) {
+			profile->courses[i].memo = memo->older;
+			kvfree(memo);
+		}
+	}
+	free_percpu(profile->left);
+	kvfree(profile->thinned);
+	kvfree(profile->cpus);
+	kvfree(profile->courses);
+	kvfree(profile->boundaries);
+	kvfree(profile->guards);
+	kvfree(profile->types);
+	kvfree(profile->contexts);
+	kvfree(profile->weights);
+	kvfree(profile->room);
+	profile->left = NULL;
+	profile->thinned = NULL;
+	profile->cpus = NULL;
+	profile->courses = NULL;
+	profile->boundaries = NULL;
+	profile->guards = NULL;
+	profile->types = NULL;
+	profile->contexts = NULL;
+	profile->weights = NULL;
+	profile->room = NULL;
+	profile->bytes = 0;
+}
+
+/**
+ * pguard_profile_sum() - what all CPUs counted for a profile
+ *
+ * Context: any; the caller holds an armed profile, also in the next two.
+ */
+void pguard_profile_sum(const struct pguard_profile *profile,
+			struct pguard_profile_sums *ret)
+{
+	const struct pguard_profile_sums *sums;
+	int cpu;
+
+	memset(ret, 0, sizeof(*ret));
+	for_each_possible_cpu(cpu) {
+		sums = &profile->cpus[cpu].sums;
+		ret->units += READ_ONCE(sums->units);
+		ret->novel += READ_ONCE(sums->novel);
+		ret->unknown_hits += READ_ONCE(sums->unknown_hits);
+		ret->stray_hits += READ_ONCE(sums->stray_hits);
+		ret->checks += READ_ONCE(sums->checks);
+		ret->extras += READ_ONCE(sums->extras);
+		ret->longer += READ_ONCE(sums->longer);
+	}
+}
+
+void pguard_profile_sum_guard(const struct pguard_profile *profile, u32 guard,
+			      struct pguard_guard_sums *ret)
+{
+	const struct pguard_guard_sums *sums;
+	int cpu;
+
+	memset(ret, 0, sizeof(*ret));
+	for_each_possible_cpu(cpu) {
+		sums = per_cpu_ptr(profile->guards[guard].sums, cpu);
+		ret->hits += READ_ONCE(sums->hits);
+		ret->stepped += READ_ONCE(sums->stepped);
+	}
+	if (READ_ONCE(profile->guards[guard].way) == PERFGUARD_GUARD_WAY_STEPPED)
+		ret->stepped = ret->hits;
+}
+
+void pguard_profile_sum_type(const struct pguard_profile *profile, u32 type,
+			     struct pguard_type_sums *ret)
+{
+	const struct pguard_type_sums *sums;
+	int cpu;
+
+	memset(ret, 0, sizeof(*ret));
+	for_each_possible_cpu(cpu) {
+		sums = &profile->cpus[cpu].types[type];
+		ret->units += READ_ONCE(sums->units);
+		ret->elapsed += READ_ONCE(sums->elapsed);
+		ret->cpu += READ_ONCE(sums->cpu);
+		ret->runqueue += READ_ONCE(sums->runqueue);
+		ret->block_io += READ_ONCE(sums->block_io);
+		ret->min_faults += READ_ONCE(sums->min_faults);
+		ret->maj_faults += READ_ONCE(sums->maj_faults);
+		ret->late += READ_ONCE(sums->late);
+		ret->late_elapsed += READ_ONCE(sums->late_elapsed);
+		ret->novel += READ_ONCE(sums->novel);
+	}
+}
+
+static void profile_free(struct work_struct *work)
+{
+	struct pguard_profile *profile =
+		container_of(to_rcu_work(work), struct pguard_profile, work);
+
+	while (profile->nr_objects)
+		pguard_profile_del_object(profile);
+	pguard_profile_free_tables(profile);
+	pguard_draft_free(profile->draft);
+	kfree(profile->objects);
+	kfree(profile->name);
+	kfree(profile);
+}
+
+static void profile_release(struct kref *kref)
+{
+	struct pguard_profile *profile = container_of(kref, struct pguard_profile, kref);
+
+	/* Who found it by RCU may still look at it. */
+	INIT_RCU_WORK(&profile->work, profile_free);
+	queue_rcu_work(profile_wq, &profile->work);
+}
+
+/**
+ * pguard_profile_put() - give a reference back
+ *
+ * Context: any: what has to sleep is left to a work.
+ */
+void pguard_profile_put(struct pguard_profile *profile)
+{
+	kref_put(&profile->kref, profile_release);
+}
+
+/**
+ * pguard_profile_flush() - wait until the profiles that nobody holds are gone
+ *
+ * With them, their files can be unmounted.
+ *
+ * Context: may sleep.
+ */
+void pguard_profile_flush(void)
+{
+	rcu_barrier();
+	flush_workqueue(profile_wq);
+}
+
+int __init pguard_profile_init(void)
+{
+	profile_wq = alloc_workqueue("perfguard_profile", 0, 0);
+	return profile_wq ? 0 : -ENOMEM;
+}
+
+/* No profile is left but works on their way. */
+void pguard_profile_deinit(void)
+{
+	rcu_barrier();
+	destroy_workqueue(profile_wq);
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Profiles: what a target's units are, and the tables that tell their types.
+ *
+ * A profile is loaded piece by piece by one socket, then checked and armed as a
+ * whole.  From then on its tables do not change, but for memos and seats.  Its
+ * target points to it (RCU), and so does each thread that it guards: a thread
+ * changes to a newer profile at its next boundary, and until then goes on with
+ * the old one.
+ *
+ * Counters are per CPU, written with preemption off, and read by anyone without
+ * a lock: each word is right by itself.
+ */
+#ifndef _KMOD_PROFILE_PROFILE_H
+#define _KMOD_PROFILE_PROFILE_H
+
+#include <linux/atomic.h>
+#include <linux/cache.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/path.h>
+#include <linux/percpu.h>
+#include <linux/rcupdate.h>
+#include <linux/smp.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include <linux/perfguard.h>
+#include <perfguard/budget.h>
+#include <perfguard/infer.h>
+
+#include "profile/hit-slot.h"
+#include "profile/verdict-cache.h"
+
+struct file;
+struct pguard_draft;
+struct pguard_target;
+
+enum {
+	PGUARD_MAX_PROFILES = 128,
+	PGUARD_MAX_OBJECTS = 256,	/* of a profile */
+	PGUARD_MAX_DISTANCE = 64 * 1024,	/* of a return address from SP at a wait */
+	PGUARD_MAX_RISE = 1024 * 1024,
+	PGUARD_GUARD_WAYS = PERFGUARD_GUARD_WAY_STEPPED + 1,
+};
+
+/* A file with code of the program; @inode is that of the lowest layer. */
+struct pguard_object {
+	struct path path;
+	struct inode *inode;
+};
+
+/**
+ * struct pguard_type_sums - sums over the units of a type that were in time
+ *
+ * @late and @late_elapsed are of those that were not, @novel of both; ns.
+ */
+struct pguard_type_sums {
+	u64 units;
+	u64 elapsed;
+	u64 cpu;
+	u64 runqueue;
+	u64 block_io;
+	u64 min_faults;
+	u64 maj_faults;
+	u64 late;
+	u64 late_elapsed;
+	u64 novel;
+};
+
+/**
+ * struct pguard_guard_sums - how often a guard was hit
+ * @hits: all hits of the target's threads
+ * @stepped: those whose instruction the kernel single-steps; what a CPU counts is only
+ *	where the module could not carry it out, as elsewhere it is all or none
+ */
+struct pguard_guard_sums {
+	u64 hits;
+	u64 stepped;
+};
+
+/**
+ * struct pguard_profile_sums - of a profile as a whole
+ * @units: that ended
+ * @novel: that fit no type
+ * @unknown_hits: in a unit, in a context that the profile does not know
+ * @stray_hits: outside of units, or with a stack that is not the thread's
+ * @checks: ticks of pguard_clock() that guards' hits took, of units that ended
+ *	and outside of units
+ * @extras: what else took about as much as the two ends of a unit: the account of one
+ *	that left its CPU, the way to another end than the usual one, a call by which an
+ *	event may begin, one that needed to be told from such ones, a wait that ended
+ *	no unit
+ * @longer: ticks that places took which were looked up in full, and units that ended
+ *	an unusual way and were not told, beside their prices
+ */
+struct pguard_profile_sums {
+	u64 units;
+	u64 novel;
+	u64 unknown_hits;
+	u64 stray_hits;
+	u64 checks;
+	u64 extras;
+	u64 longer;
+};
+
+/* What one CPU counts. */
+struct pguard_profile_cpu {
+	struct pguard_profile_sums sums;
+	struct pguard_type_sums *types;		/* by type of the profile */
+} ____cacheline_aligned_in_smp;
+
+/**
+ * struct pguard_course - an event loop of a profile
+ * @id: of the loop in each image
+ * @bit: its own among those of the profile
+ * @has_empty: what lies between two waits without an event is no unit
+ * @first_type: index in the profile of its first type
+ * @nr_shed: of its contexts, those of guards that are shed; as that of the profile
+ * @changed: pguard_clock() when a guard of them was last put off or on; the same
+ * @has_event_calls: some of its boundaries are
+ * @table: its part of the profile's types, contexts and weights
+ * @seats: of its contexts
+ * @memo: what was found out by it; replaced by a larger one in the target's turn
+ * @lost: about units that were not followed for want of memory: any type is
+ *	possible; in no memo
+ */
+struct pguard_course {
+	u32 id;
+	u32 bit;
+	bool has_empty;
+	bool has_event_calls;
+	u32 first_type;
+	u32 nr_shed;
+	u64 changed;
+	struct infer_table table;
+	struct pguard_seats seats;
+	struct pguard_memo *memo;
+	struct pguard_known lost;
+};
+
+/**
+ * struct pguard_guard - a guard site
+ * @site: as it was loaded
+ * @state: enum perfguard_guard_state; the target's turn for writing, READ_ONCE
+ * @way: enum perfguard_guard_way
+ * @events: a bit for each course of which it is an event site
+ * @sheds: how often it was shed; the same
+ * @sums: what each CPU counts
+ * @share: what it took of the target's CPU time, in millionths; the same
+ * @has_contexts: its hits may tell something
+ */
+struct pguard_guard {
+	struct perfguard_guard site;
+	u32 state;
+	u32 way;
+	u32 events;
+	u32 sheds;
+	struct pguard_guard_sums __percpu *sums;
+	u32 share;
+	bool has_contexts;
+	/* private: the governor's */
+	u32 rounds;
+	u32 pause;
+	unsigned long shed_at;
+	u64 hits;
+	u64 stepped;
+};
+
+/**
+ * struct pguard_prices - what a budget is, and by what prices it is kept
+ * @ppm: the budget, in millionths of the target's CPU time; 0 for none
+ * @hit: of a hit but for the handler, by way of the guard; ns, as the others
+ * @call: of a hooked call
+ * @unit: of a unit, beside the call
+ */
+struct pguard_prices {
+	u32 ppm;
+	u32 hit[PGUARD_GUARD_WAYS];
+	u32 call;
+	u32 unit;
+};
+
+/**
+ * struct pguard_cost - what guarding a target took, ns
+ * @cpu: of the target's CPU time so far
+ * @hits: how many hits there were, no time
+ * @check: what handlers of hits took
+ * @guards: what hits took, with their handlers
+ * @boundaries: what nothing can be shed of
+ * @telling: what it took to tell late units, of the target's threads and for them
+ */
+struct pguard_cost {
+	u64 cpu;
+	u64 hits;
+	u64 check;
+	u64 guards;
+	u64 boundaries;
+	u64 telling;
+};
+
+/**
+ * struct pguard_spending - how guarding keeps to its budget
+ * @prices: do not change once it is armed
+ * @base: what there had been when the profile was armed; the same
+ * @last: what there was in the last whole window; the target's turn for writing,
+ *	READ_ONCE
+ * @allowance: so much may be spent until the governor looks; by CPUs, see guard.c
+ * @part: hits that a CPU counts before it tells them; the turn, READ_ONCE
+ */
+struct pguard_spending {
+	struct pguard_prices prices;
+	struct pguard_cost base;
+	struct pguard_cost last;
+	atomic64_t allowance;
+	s32 part;
+	/* private: the governor's */
+	struct budget budget;
+	struct pguard_cost settled;	/* at the last look, and */
+	struct pguard_cost begun;	/* when the window began: since the arming of the target */
+	unsigned long since;
+	u64 earned;			/* in a second */
+	s64 telling_room;		/* what telling may take of it yet */
+	bool is_trying;			/* a guard, if it is among those on: */
+	u32 tried;
+};
+
+/**
+ * struct pguard_profile - a loaded or armed profile
+ * @list: of all profiles; pguard_control, like all that is not said otherwise,
+ *	and pguard_profiles_lock
+ * @id: never used again
+ * @portid: netlink socket that loads it; 0 once it is armed
+ * @orphan: that socket is closed and the profile goes with it
+ * @is_arming: an order arms it, and alone may change or drop it meanwhile
+ * @draft: what is loaded, NULL once it is armed
+ * @name: the user's, @hash too
+ * @flags: enum perfguard_profile_flags
+ * @target: it is armed for, or NULL; valid while it is armed
+ * @nr_shed: guards that are shed; the target's turn for writing, READ_ONCE
+ * @thinned: by type, of the contexts that it is a candidate of, those of guards that
+ *	are shed; the same
+ * @min_threshold: smallest of all types, ns; 0 if none has one
+ * @cpus: by CPU number, nr_cpu_ids of them
+ * @left: so many hits more, and the CPU tells what they took
+ * @refused_guard: the first that could not be probed, when arming failed by it
+ * @refused_error: the errno, positive; 0 for none
+ * @bytes: memory it takes, about; the target's turn for writing, READ_ONCE
+ *
+ * The other arrays do not change once it is armed, and can be read by whoever holds a
+ * reference or RCU.
+ */
+struct pguard_profile {
+	struct list_head list;
+	u32 id;
+	u32 portid;
+	bool orphan;
+	bool is_arming;
+	struct pguard_draft *draft;
+	char *name;
+	u64 hash;
+	u32 flags;
+	u32 nr_objects;
+	u32 nr_courses;
+	u32 nr_boundaries;
+	u32 nr_guards;
+	u32 nr_types;
+	u32 nr_contexts;
+	u32 nr_weights;
+	u32 nr_shed;
+	u64 min_threshold;
+	u64 armed_ns;
+	struct pguard_target *target;
+	struct pguard_object *objects;
+	struct pguard_course *courses;
+	struct perfguard_boundary *boundaries;
+	struct pguard_guard *guards;
+	struct infer_type *types;
+	struct infer_context *contexts;
+	struct infer_weight *weights;
+	void *room;	/* of the courses' tables and seats */
+	u32 *thinned;
+	struct pguard_profile_cpu *cpus;
+	s32 __percpu *left;
+	u32 refused_guard;
+	u32 refused_error;
+	size_t bytes;
+	/* private: */
+	/* Away from what every hit reads: the allowance is written by all CPUs. */
+	struct pguard_spending spending ____cacheline_aligned_in_smp;
+	u64 units;	/* the governor's */
+	unsigned long looked;
+	struct kref kref;
+	struct rcu_work work;
+};
+
+/* All profiles; see struct pguard_profile. */
+extern struct list_head pguard_profiles;
+extern spinlock_t pguard_profiles_lock;
+
+struct pguard_profile *pguard_profile_new(const char *name, u32 portid);
+struct pguard_profile *pguard_profile_find(u32 id);
+void pguard_profile_drop(struct pguard_profile *profile);
+int pguard_profile_add_object(struct pguard_profile *profile, const struct file *file);
+void pguard_profile_del_object(struct pguard_profile *profile);
+void *pguard_profile_room(size_t bytes);
+int pguard_profile_make_counters(struct pguard_profile *profile);
+void pguard_profile_free_tables(struct pguard_profile *profile);
+
+void pguard_profile_sum(const struct pguard_profile *profile,
+			struct pguard_profile_sums *ret);
+void pguard_profile_sum_guard(const struct pguard_profile *profile, u32 guard,
+			      struct pguard_guard_sums *ret);
+void pguard_profile_sum_type(const struct pguard_profile *profile, u32 type,
+			     struct pguard_type_sums *ret);
+
+/* Caller holds a reference, or RCU and got it from a target. */
+static inline bool pguard_profile_hold(struct pguard_profile *profile)
+{
+	return kref_get_unless_zero(&profile->kref);
+}
+
+/* Any context: what has to sleep is left to a work. */
+void pguard_profile_put(struct pguard_profile *profile);
+void pguard_profile_flush(void);
+
+/* The counters of this CPU.  Preemption is off. */
+static __always_inline struct pguard_profile_cpu *
+pguard_profile_this_cpu(const struct pguard_profile *profile)
+{
+	return &profile->cpus[smp_processor_id()];
+}
+
+int pguard_profile_init(void);
+void pguard_profile_deinit(void);
+
+#endif /* _KMOD_PROFILE_PROFILE_H */

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0
+
+/*
+ * What a profile says comes from the user.  Every number that is an index or a
+ * range is checked here, once, so that nothing has to be when threads use it.
+ */
+
+#include "profile/tables.h"
+
+#include "compat.h"
+#include "profile/profile.h"
+#include "profile/staging.h"
+#include "profile/verdict.h"
+
+#include <linux/mm.h>
+#include <linux/netlink.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+
+enum {
+	MAX_SYSCALL = 4095,
+	MAX_TYPE_ID = (1 << 28) - 1,
+};
+
+static_assert(sizeof(struct infer_weight) == sizeof(struct perfguard_weight));
+static_assert(offsetof(struct infer_weight, type) == offsetof(struct perfguard_weight, type));
+static_assert(offsetof(struct infer_weight, early) == offsetof(struct perfguard_weight, early));
+static_assert(offsetof(struct infer_weight, final) == offsetof(struct perfguard_weight, final));
+
+#define refuse(extack, text) ({ NL_SET_ERR_MSG(extack, text); -EINVAL; })
+
+/* Room for an array of the profile, counted; not NULL if it is empty. */
+static void *table_new(struct pguard_profile *profile, size_t nr, size_t size)
+{
+	profile->bytes += nr * size;
+	return pguard_profile_room(nr * size);
+}
+
+static int tables_alloc(struct pguard_profile *profile)
+{
+	const struct pguard_draft_array *arrays = profile->draft->arrays;
+
+	profile->nr_courses = arrays[PGUARD_DRAFT_COURSES].nr;
+	profile->nr_boundaries = arrays[PGUARD_DRAFT_BOUNDARIES].nr;
+	profile->nr_guards = arrays[PGUARD_DRAFT_GUARDS].nr;
+	profile->nr_types = arrays[PGUARD_DRAFT_TYPES].nr;
+	profile->nr_contexts = arrays[PGUARD_DRAFT_CONTEXTS].nr;
+	profile->nr_weights = arrays[PGUARD_DRAFT_WEIGHTS].nr;
+	profile->bytes = sizeof(*profile) + profile->nr_objects * sizeof(*profile->objects);
+	profile->courses = table_new(profile, profile->nr_courses, sizeof(*profile->courses));
+	profile->boundaries = table_new(profile, profile->nr_boundaries,
+					sizeof(*profile->boundaries));
+	profile->guards = table_new(profile, profile->nr_guards, sizeof(*profile->guards));
+	profile->types = table_new(profile, profile->nr_types, sizeof(*profile->types));
+	profile->contexts = table_new(profile, profile->nr_contexts,
+				      sizeof(*profile->contexts));
+	profile->weights = table_new(profile, profile->nr_weights, sizeof(*profile->weights));
+	if (!profile->courses || !profile->boundaries || !profile->guards ||
+	    !profile->types || !profile->contexts || !profile->weights)
+		return -ENOMEM;
+	return pguard_profile_make_counters(profile);
+}
+
+static int make_courses(struct pguard_profile *profile, struct netlink_ext_ack *extack)
+{
+	const struct perfguard_course *from = profile->draft->arrays[PGUARD_DRAFT_COURSES].items;
+	u32 i;
+
+	BUILD_BUG_ON(PGUARD_MAX_COURSES > BITS_PER_TYPE(profile->courses->bit));
+	if (!profile->nr_courses)
+		return refuse(extack, "the profile has no event loop");
+	for (i = 0; i < profile->nr_courses; i++) {
+		if (from[i].id != i + 1)
+			return refuse(extack, "event loops are numbered from 1 without a gap");
+		if (from[i].flags & ~(u32)PERFGUARD_COURSE_FLAGS_HAS_EMPTY)
+			return refuse(extack, "an event loop has an unknown flag");
+		profile->courses[i].id = from[i].id;
+		profile->courses[i].bit = BIT(i);
+		profile->courses[i].has_empty = from[i].flags & PERFGUARD_COURSE_FLAGS_HAS_EMPTY;
+		profile->courses[i].table.paper = profile->flags & PERFGUARD_PROFILE_FLAGS_PAPER;
+	}
+	return 0;
+}
+
+/* Two guards at one place would each carry out its instruction. */
+struct spot {
+	u64 offset;
+	u32 object;
+};
+
+static int spot_compare(const void *left, const void *right)
+{
+	const struct spot *a = left, *b = right;
+
+	if (a->object != b->object)
+		return a->object < b->object ? -1 : 1;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+static int guards_differ(const struct pguard_profile *profile, struct netlink_ext_ack *extack)
+{
+	struct spot *spots = kvmalloc_array(profile->nr_guards + 1, sizeof(*spots),
+					    GFP_KERNEL | __GFP_NOWARN);
+	int ret = 0;
+	u32 i;
+
+	if (!spots)
+		return -ENOMEM;
+	for (i = 0; i < profile->nr_guards; i++) {
+		spots[i].object = profile->guards[i].site.object;
+		spots[i].offset = profile->guards[i].site.offset;
+	}
+	sort(spots, profile->nr_guards, sizeof(*spots), spot_compare, NULL);
+	for (i = 1; i < profile->nr_guards && !ret; i++)
+		if (!spot_compare(&spots[i - 1], &spots[i]))
+			ret = refuse(extack, "two guards are at one place");
+	kvfree(spots);
+	return ret;
+}
+
+static int make_guards(struct pguard_profile *profile, struct netlink_ext_ack *extack)
+{
+	const struct perfguard_guard *from = profile->draft->arrays[PGUARD_DRAFT_GUARDS].items;
+	u32 i;
+
+	for (i = 0; i < profile->nr_guards; i++) {
+		if (from[i].object >= profile->nr_objects)
+			return refuse(extack, "a guard is in an object that is not there");
+		if (from[i].sp_delta > PGUARD_MAX_DISTANCE)
+			return refuse(extack, "a guard is too far from its function's entry");
+		if (from[i].offset > S64_MAX)
+			return refuse(extack, "a guard's offset is too large");
+		if (from[i].reserved)
+			return refuse(extack, "a reserved word of a guard is not 0");
+		profile->guards[i].site = from[i];
+		profile->guards[i].way = PERFGUARD_GUARD_WAY_STEPPED;
+	}
+	return guards_differ(profile, extack);
+}
+
+static int event_site_check(struct pguard_profile *profile,
+			    const struct perfguard_boundary *boundary,
+			    struct netlink_ext_ack *extack)
+{
+	if (boundary->guard >= profile->nr_guards)
+		return refuse(extack, "an event site is at a guard that is not there");
+	profile->guards[boundary->guard].events |= profile->courses[boundary->course].bit;
+	return 0;
+}
+
+static int call_check(const struct pguard_profile *profile,
+		      const struct perfguard_boundary *boundary,
+		      struct netlink_ext_ack *extack)
+{
+	if (boundary->syscall > MAX_SYSCALL)
+		return refuse(extack, "a boundary is at an unknown system call");
+	if (boundary->object >= profile->nr_objects)
+		return refuse(extack, "a boundary is in an object that is not there");
+	if (boundary->distance > PGUARD_MAX_DISTANCE || boundary->distance % sizeof(u64))
+		return refuse(extack, "a boundary's distance is too large, or not a multiple of 8");
+	if (boundary->rise > PGUARD_MAX_RISE)
+		return refuse(extack, "a boundary is too far below its loop's frame");
+	return 0;
+}
+
+static int make_boundaries(struct pguard_profile *profile, struct netlink_ext_ack *extack)
+{
+	const struct perfguard_boundary *from =
+		profile->draft->arrays[PGUARD_DRAFT_BOUNDARIES].items;
+	DECLARE_BITMAP(has_wait, PGUARD_MAX_COURSES) = { };
+	u32 i;
+	int ret;
+
+	for (i = 0; i < profile->nr_boundaries; i++) {
+		if (from[i].course >= profile->nr_courses)
+			return refuse(extack, "a boundary is of an event loop that is not there");
+		if (from[i].reserved)
+			return refuse(extack, "a reserved word of a boundary is not 0");
+		switch (from[i].role) {
+		case PERFGUARD_BOUNDARY_ROLE_WAIT:
+			__set_bit(from[i].course, has_wait);
+			fallthrough;
+		case PERFGUARD_BOUNDARY_ROLE_EVENT_CALL:
+			ret = call_check(profile, &from[i], extack);
+			profile->courses[from[i].course].has_event_calls |=
+				from[i].role == PERFGUARD_BOUNDARY_ROLE_EVENT_CALL;
+			break;
+		case PERFGUARD_BOUNDARY_ROLE_EVENT_SITE:
+			ret = event_site_check(profile, &from[i], extack);
+			break;
+		default:
+			ret = refuse(extack, "a boundary has an unknown role");
+		}
+		if (ret)
+			return ret;
+		profile->boundaries[i] = from[i];
+	}
+	if (bitmap_weight(has_wait, PGUARD_MAX_COURSES) != profile->nr_courses)
+		return refuse(extack, "an event loop has no wait");
+	return 0;
+}
+
+static int make_types(struct pguard_profile *profile, struct netlink_ext_ack *extack)
+{
+	const struct perfguard_type *from = profile->draft->arrays[PGUARD_DRAFT_TYPES].items;
+	struct pguard_course *course = profile->courses;
+	u64 min_limit = U64_MAX;
+	u32 i;
+
+	for (i = 0; i < profile->nr_types; i++) {
+		if (from[i].course >= profile->nr_courses)
+			return refuse(extack, "a type is of an event loop that is not there");
+		if (i && from[i].course < from[i - 1].course)
+			return refuse(extack, "the types are not in the order of the event loops");
+		if (!from[i].id || from[i].id > MAX_TYPE_ID)
+			return refuse(extack, "a type's id is 0 or too large");
+		if (from[i].reserved)
+			return refuse(extack, "a reserved word of a type is not 0");
+		for (; course < &profile->courses[from[i].course]; course++)
+			course[1].first_type = i;
+		course->table.nr_types++;
+		profile->types[i] = (struct infer_type){
+			.threshold_ns = from[i].threshold_ns,
+			.id = from[i].id,
+			.base_early = from[i].base_early,
+			.base_final = from[i].base_final,
+			.least_final = from[i].least_final,
+		};
+		/* None (0) is above all. */
+		min_limit = min(min_limit, from[i].threshold_ns - 1);
+	}
+	for (; course < &profile->courses[profile->nr_courses - 1]; course++)
+		course[1].first_type = profile->nr_types;
+	profile->min_threshold = min_limit + 1;
+	return 0;
+}
+
+/* Contexts and their weights, those of an event loop one after the other. */
+static int make_contexts(struct pguard_profile *profile, struct netlink_ext_ack *extack)
+{
+	const struct perfguard_known_context *from =
+		profile->draft->arrays[PGUARD_DRAFT_CONTEXTS].items;
+	struct infer_table *table;
+	u32 i, nr_weights = 0;
+
+	for (i = 0; i < profile->nr_contexts; i++) {
+		if (from[i].course >= profile->nr_courses)
+			return refuse(extack, "a context is of an event loop that is not there");
+		if (i && from[i].course < from[i - 1].course)
+			return refuse(extack, "the contexts are not in the order of the event loops");
+		if (from[i].guard >= profile->nr_guards)
+			return refuse(extack, "a context is at a guard that is not there");
+		if (from[i].nr_weights > profile->nr_weights - nr_weights)
+			return refuse(extack, "there are fewer weights than the contexts have");
+		profile->guards[from[i].guard].has_contexts = true;
+		table = &profile->courses[from[i].course].table;
+		if (!table->nr_contexts) {
+			table->contexts = &profile->contexts[i];
+			table->weights = &profile->weights[nr_weights];
+		}
+		profile->contexts[i] = (struct infer_context){
+			.site = from[i].guard,
+			.depth = from[i].depth,
+			.first_weight = table->nr_weights,
+			.nr_weights = from[i].nr_weights,
+		};
+		table->nr_contexts++;
+		table->nr_weights += from[i].nr_weights;
+		nr_weights += from[i].nr_weights;
+	}
+	if (nr_weights != profile->nr_weights)
+		return refuse(extack, "there are more weights than the contexts have");
+	if (nr_weights)
+		memcpy(profile->weights, profile->draft->arrays[PGUARD_DRAFT_WEIGHTS].items,
+		       nr_weights * sizeof(*profile->weights));
+	return 0;
+}
+
+/* Bytes of a loop's table, and of its seats behind it. */
+static size_t course_room(const struct infer_table *table)
+{
+	return ALIGN(infer_room(table) + table->nr_contexts, sizeof(u64));
+}
+
+/* Complete the table of a loop, its seats and its memo. */
+static int complete_course(struct pguard_profile *profile, struct pguard_course *course,
+			   void *room, struct netlink_ext_ack *extack)
+{
+	struct infer_table *table = &course->table;
+	int ret = infer_table_init(table, room);
+	size_t bytes;
+
+	if (ret == -EEXIST)
+		return refuse(extack, "two contexts of an event loop are equal");
+	if (ret)
+		return refuse(extack, "a weight is too large, or of a type that is not there");
+	course->seats.of = room + infer_room(table);
+	memset(course->seats.of, PGUARD_NO_SEAT, table->nr_contexts);
+	bytes = pguard_verdict_make_first(course);
+	profile->bytes += bytes;
+	return bytes ? 0 : -ENOMEM;
+}
+
+/* Complete the tables: their parts, and what contexts are found by. */
+static int complete_tables(struct pguard_profile *profile, struct netlink_ext_ack *extack)
+{
+	struct infer_table *table;
+	size_t size = 0;
+	void *room;
+	int ret;
+	u32 i;
+
+	for (i = 0; i < profile->nr_courses; i++)
+		size += course_room(&profile->courses[i].table);
+	profile->room = table_new(profile, size, 1);
+	if (!profile->room)
+		return -ENOMEM;
+	room = profile->room;
+	for (i = 0; i < profile->nr_courses; i++) {
+		table = &profile->courses[i].table;
+		table->types = &profile->types[profile->courses[i].first_type];
+		ret = complete_course(profile, &profile->courses[i], room, extack);
+		if (ret)
+			return ret;
+		room += course_room(table);
+		cond_resched();
+	}
+	return 0;
+}
+
+/**
+ * pguard_tables_make() - check what was loaded and make the tables from it
+ * @profile: with its draft and its objects; gets all the rest
+ * @extack: takes the reason of a refusal
+ *
+ * Context: may sleep; an order arms the profile.
+ * Return: 0, or an error with no tables made.
+ */
+int pguard_tables_make(struct pguard_profile *profile, struct netlink_ext_ack *extack)
+{
+	int ret = tables_alloc(profile);
+
+	if (!ret && !profile->nr_objects)
+		ret = refuse(extack, "the profile has no object: which executable?");
+	ret = ret ?: make_courses(profile, extack);
+	ret = ret ?: make_guards(profile, extack);
+	ret = ret ?: make_boundaries(profile, extack);
+	ret = ret ?: make_types(profile, extack);
+	ret = ret ?: make_contexts(profile, extack);
+	ret = ret ?: complete_tables(profile, extack);
+	if (ret)
+		pguard_profile_free_tables(profile);
+	return ret;
+}

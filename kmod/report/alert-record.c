@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "report/alert-record.h"
+
+#include "compat.h"
+#include "report/stack.h"
+
+#include <linux/llist.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+static unsigned int ring_kib = 512;
+module_param(ring_kib, uint, 0444);
+MODULE_PARM_DESC(ring_kib, "memory for kept alerts, and for recorded waits, KiB each");
+
+struct pguard_ring pguard_alerts;
+struct pguard_ring pguard_waits;
+atomic64_t pguard_lost_memory = ATOMIC64_INIT(0);
+
+/*
+ * Freeing a stack may sleep (vfree), and the last reference may be dropped in
+ * an exit hook; so records are freed by a work.  Some at once: to wake a worker
+ * takes as much as to free ten.
+ */
+enum { BURIAL = HZ / 8 };
+
+struct record_grave {
+	struct llist_head dead;
+	struct delayed_work work;
+};
+
+static void grave_work(struct work_struct *work);
+static struct record_grave grave = {
+	.dead = LLIST_HEAD_INIT(grave.dead),
+	.work = __DELAYED_WORK_INITIALIZER(grave.work, grave_work, 0),
+};
+
+static void grave_work(struct work_struct *work)
+{
+	struct pguard_record *record, *next;
+
+	llist_for_each_entry_safe(record, next, llist_del_all(&grave.dead), grave_node) {
+		pguard_stack_free(record->stack);
+		kfree(record->met);
+		kfree(record);
+	}
+}
+
+/**
+ * pguard_record_alloc() - a record of current, without times
+ * @kind: enum perfguard_record_kind
+ * @gfp: as the caller's context allows
+ *
+ * Return: the record with one reference, or NULL (counted as lost).
+ */
+struct pguard_record *pguard_record_alloc(u32 kind, gfp_t gfp)
+{
+	struct pguard_record *record = kzalloc(sizeof(*record), gfp | __GFP_NOWARN);
+
+	if (!record) {
+		atomic64_inc(&pguard_lost_memory);
+		return NULL;
+	}
+	refcount_set(&record->refs, 1);
+	INIT_LIST_HEAD(&record->list);
+	record->ready = true;
+	record->kind = kind;
+	record->time_ns = ktime_get_real_ns();
+	return record;
+}
+
+/**
+ * pguard_record_put() - give a reference back
+ *
+ * Context: any.
+ */
+void pguard_record_put(struct pguard_record *record)
+{
+	if (!record || !refcount_dec_and_test(&record->refs))
+		return;
+	if (llist_add(&record->grave_node, &grave.dead))
+		schedule_delayed_work(&grave.work, BURIAL);
+}
+
+static size_t record_bytes(const struct pguard_record *record)
+{
+	return sizeof(*record) + record->nr_met * sizeof(*record->met) +
+	       pguard_stack_footprint(record->stack);
+}
+
+static struct pguard_record *ring_pop(struct pguard_ring *ring)
+{
+	struct pguard_record *record;
+
+	lockdep_assert_held(&ring->lock);
+	record = list_first_entry_or_null(&ring->records, struct pguard_record, list);
+	if (record) {
+		list_del_init(&record->list);
+		ring->bytes -= record_bytes(record);
+	}
+	return record;
+}
+
+static void ring_grow(struct pguard_ring *ring, size_t bytes)
+{
+	lockdep_assert_held(&ring->lock);
+	ring->bytes += bytes;
+	while (ring->bytes > ring->max_bytes && !list_is_singular(&ring->records)) {
+		pguard_record_put(ring_pop(ring));
+		ring->overwritten++;
+	}
+}
+
+/**
+ * pguard_ring_add() - number a record and keep it
+ * @ring: the ring
+ * @record: complete; the reference is taken over
+ *
+ * Context: any but interrupts.
+ */
+void pguard_ring_add(struct pguard_ring *ring, struct pguard_record *record)
+{
+	spin_lock(&ring->lock);
+	record->seq = ring->next_seq++;
+	list_add_tail(&record->list, &ring->records);
+	ring_grow(ring, record_bytes(record));
+	spin_unlock(&ring->lock);
+	if (ring->wake)
+		ring->wake();
+}
+
+/**
+ * pguard_ring_complete() - give a record its last stacks; now it is ready
+ * @ring: where it was added
+ * @record: referenced by the caller
+ * @stack: with those behind it; taken over; may be NULL
+ *
+ * Context: may sleep.
+ */
+void pguard_ring_complete(struct pguard_ring *ring, struct pguard_record *record,
+			  struct pguard_stack *stack)
+{
+	/* Nobody else looks at its stacks before it is ready. */
+	pguard_stack_free(pguard_stack_pack(record->stack, &stack, GFP_KERNEL));
+	spin_lock(&ring->lock);
+	pguard_stack_append(&record->stack, stack);
+	/* It may have been overwritten meanwhile. */
+	if (stack && !list_empty(&record->list))
+		ring_grow(ring, pguard_stack_footprint(stack));
+	/* Pairs with pguard_ring_get(): whoever sees it ready sees its stacks. */
+	smp_store_release(&record->ready, true);
+	spin_unlock(&ring->lock);
+	if (ring->wake)
+		ring->wake();
+}
+
+/**
+ * pguard_ring_get() - the first record with this number or a higher one
+ *
+ * Context: any but interrupts.
+ * Return: the record with a reference for the caller; NULL if there is none
+ * that is ready.
+ */
+struct pguard_record *pguard_ring_get(struct pguard_ring *ring, u64 seq)
+{
+	struct pguard_record *record, *ret = NULL;
+
+	spin_lock(&ring->lock);
+	/* Readers mostly want the newest. */
+	list_for_each_entry_reverse(record, &ring->records, list) {
+		if (record->seq < seq)
+			break;
+		ret = record;
+	}
+	/* Pairs with pguard_ring_complete(). */
+	if (ret && smp_load_acquire(&ret->ready))
+		refcount_inc(&ret->refs);
+	else
+		ret = NULL;
+	spin_unlock(&ring->lock);
+	return ret;
+}
+
+/* Drop what is kept; the numbers go on. */
+void pguard_ring_clear(struct pguard_ring *ring)
+{
+	struct pguard_record *record;
+
+	spin_lock(&ring->lock);
+	while ((record = ring_pop(ring)))
+		pguard_record_put(record);
+	spin_unlock(&ring->lock);
+}
+
+static void ring_init(struct pguard_ring *ring)
+{
+	spin_lock_init(&ring->lock);
+	INIT_LIST_HEAD(&ring->records);
+	ring->max_bytes = (size_t)ring_kib * 1024;
+	ring->next_seq = 1;
+}
+
+int __init pguard_record_init(void)
+{
+	ring_kib = clamp(ring_kib, 64U, 64U * 1024);
+	ring_init(&pguard_alerts);
+	ring_init(&pguard_waits);
+	return 0;
+}
+
+void pguard_record_deinit(void)
+{
+	pguard_ring_clear(&pguard_alerts);
+	pguard_ring_clear(&pguard_waits);
+	flush_delayed_work(&grave.work);
+	pguard_stack_bury_wait();
+}

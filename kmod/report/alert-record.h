@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Records and the rings that keep them.
+ *
+ * A ring is the truth about what was reported: bounded in bytes, the oldest
+ * record goes first, numbers have no gaps, so a reader sees what it missed.
+ * Netlink only carries copies.
+ */
+#ifndef _KMOD_REPORT_ALERT_RECORD_H
+#define _KMOD_REPORT_ALERT_RECORD_H
+
+#include "lib/account.h"
+
+#include <linux/list.h>
+#include <linux/llist.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+
+#include <linux/perfguard.h>
+
+struct pguard_stack;
+
+/**
+ * struct pguard_record - something to tell
+ * @list: in a ring; guarded by its lock, empty when it is in none
+ * @grave_node: on its way to be freed
+ * @refs: the ring's, and one for each reader
+ * @ready: false while its last stack is being taken; readers wait for that, so that
+ *	the order of records is that of what they tell
+ *
+ * The other fields are those of attribute set "record" of the spec, and do
+ * not change once the record is ready.
+ */
+struct pguard_record {
+	struct list_head list;
+	struct llist_node grave_node;
+	refcount_t refs;
+	bool ready;
+	u64 seq;
+	u32 kind;
+	u32 found_by;
+	u64 time_ns;
+	u32 target_id;
+	u32 image_id;
+	u32 loop_id;
+	u32 pid;
+	u32 tid;
+	char comm[TASK_COMM_LEN];
+	u64 unit;
+	u64 threshold_ns;
+	struct pguard_account account;
+	u32 syscall;
+	u64 wait_ip;
+	u64 wait_sp;
+	u64 enter_ns;
+	s64 result;
+	u64 lost;
+	u32 profile_id;		/* 0: no profile is armed, nor are the next ones told */
+	u32 type_id;		/* 0: none */
+	u32 margin;
+	u64 check_ns;
+	bool is_novel;
+	bool is_thinned;
+	u32 nr_met;
+	struct perfguard_met *met;	/* freed with it */
+	struct pguard_stack *stack;	/* the first one, or NULL */
+};
+
+/**
+ * struct pguard_ring - a bounded sequence of records
+ * @lock: guards all members; taken with preemption off, never in interrupts
+ * @records: oldest first
+ * @bytes: memory they take
+ * @max_bytes: when the oldest has to go
+ * @next_seq: of the next record
+ * @overwritten: records that went
+ * @wake: called after each addition, or NULL; any context
+ */
+struct pguard_ring {
+	spinlock_t lock;
+	struct list_head records;
+	size_t bytes;
+	size_t max_bytes;
+	u64 next_seq;
+	u64 overwritten;
+	void (*wake)(void);
+};
+
+extern struct pguard_ring pguard_alerts;
+extern struct pguard_ring pguard_waits;
+extern atomic64_t pguard_lost_memory;
+
+struct pguard_record *pguard_record_alloc(u32 kind, gfp_t gfp);
+void pguard_record_put(struct pguard_record *record);
+
+void pguard_ring_add(struct pguard_ring *ring, struct pguard_record *record);
+void pguard_ring_complete(struct pguard_ring *ring, struct pguard_record *record,
+			  struct pguard_stack *stack);
+struct pguard_record *pguard_ring_get(struct pguard_ring *ring, u64 seq);
+void pguard_ring_clear(struct pguard_ring *ring);
+
+int pguard_record_init(void);
+void pguard_record_deinit(void);
+
+#endif /* _KMOD_REPORT_ALERT_RECORD_H */

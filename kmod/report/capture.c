@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "report/capture.h"
+
+#include "compat.h"
+#include "report/rate-limit.h"
+#include "report/stack.h"
+#include "target/thread.h"
+
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task_stack.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/task_work.h>
+
+enum phase {
+	PENDING,	/* the thread has not come by */
+	TAKEN,		/* it has; @done tells when the copy is ready */
+	ABANDONED,	/* nobody waits for it any more */
+};
+
+struct pguard_capture {
+	struct callback_head work;
+	struct pguard_task *state;	/* referenced */
+	struct pguard_stack *stack;
+	struct completion done;
+	atomic_t phase;
+	refcount_t refs;	/* the watch's and the queued work's */
+};
+
+static atomic64_t torn = ATOMIC64_INIT(0);
+
+/* Requests whose work has not run. */
+static atomic_t nr_pending = ATOMIC_INIT(0);
+
+static void capture_put(struct pguard_capture *capture)
+{
+	if (!refcount_dec_and_test(&capture->refs))
+		return;
+	pguard_stack_free(capture->stack);
+	pguard_task_put(capture->state);
+	kfree(capture);
+}
+
+/* Runs in the thread, on its way to user mode or in its exit. */
+static void capture_run(struct callback_head *work)
+{
+	struct pguard_capture *capture = container_of(work, struct pguard_capture, work);
+	struct pguard_telling telling;
+
+	pguard_telling_begin(&telling);
+	WRITE_ONCE(capture->state->captured, false);
+	if (atomic_cmpxchg(&capture->phase, PENDING, TAKEN) == PENDING) {
+		if (!(current->flags & PF_EXITING))
+			capture->stack = pguard_stack_self(capture->state,
+							   task_pt_regs(current));
+		if (capture->stack)
+			capture->stack->state = PERFGUARD_STACK_STATE_RUNNING;
+		complete(&capture->done);
+	}
+	pguard_telling_end(&telling, capture->state->image->target);
+	capture_put(capture);
+	atomic_dec(&nr_pending);
+}
+
+/*
+ * Ask a thread for its stack.
+ * @state: the thread, referenced by the caller
+ *
+ * Context: may sleep.
+ * Return: the request, to be given back with capture_put(); NULL if an
+ * earlier one still waits for the thread, the thread exits, or memory is short.
+ */
+static struct pguard_capture *capture_start(struct pguard_task *state)
+{
+	struct pguard_capture *capture;
+
+	if (READ_ONCE(state->captured))
+		return NULL;
+	capture = kzalloc(sizeof(*capture), GFP_KERNEL | __GFP_NOWARN);
+	if (!capture)
+		return NULL;
+	refcount_set(&capture->refs, 2);
+	refcount_inc(&state->refs);
+	capture->state = state;
+	init_completion(&capture->done);
+	init_task_work(&capture->work, capture_run);
+
+	atomic_inc(&nr_pending);
+	WRITE_ONCE(state->captured, true);
+	/*
+	 * RESUME and not SIGNAL: a thread that goes to sleep before it sees
+	 * the request must not be woken for it.
+	 */
+	if (task_work_add(state->task, &capture->work, TWA_RESUME)) {
+		WRITE_ONCE(state->captured, false);
+		atomic_dec(&nr_pending);
+		pguard_task_put(state);
+		kfree(capture);
+		return NULL;
+	}
+	kick_process(state->task);
+	return capture;
+}
+
+/*
+ * Wait for the thread, not long.
+ *
+ * A thread in user mode is interrupted at once and needs some microseconds.
+ *
+ * Context: may sleep.
+ * Return: the stack, owned by the caller; NULL if none came.
+ */
+static struct pguard_stack *capture_wait(struct pguard_capture *capture)
+{
+	struct pguard_stack *stack;
+
+	if (!wait_for_completion_timeout(&capture->done, msecs_to_jiffies(8)))
+		return NULL;
+	stack = capture->stack;
+	capture->stack = NULL;
+	return stack;
+}
+
+/*
+ * Wait no longer.
+ *
+ * Return: true if the thread had not come by until now, so that it was in the
+ * kernel since before capture_wait() returned; false if it has, and a
+ * second wait will give what it copied.
+ */
+static bool capture_abandon(struct pguard_capture *capture)
+{
+	return atomic_cmpxchg(&capture->phase, PENDING, ABANDONED) == PENDING;
+}
+
+static u64 switches(const struct task_struct *task)
+{
+	return READ_ONCE(task->nvcsw) + READ_ONCE(task->nivcsw);
+}
+
+/* A thread that is not on a CPU: valid if it never got on one meanwhile. */
+static struct pguard_stack *stack_of_sleeper(struct pguard_task *state)
+{
+	u64 before = switches(state->task);
+	struct pguard_stack *stack;
+
+	stack = pguard_stack_read(state);
+	smp_rmb(); /* pairs with nothing: the bytes before the counters */
+	if (stack && !READ_ONCE(state->task->on_cpu) &&
+	    before == switches(state->task))
+		return stack;
+	pguard_stack_free(stack);
+	return NULL;
+}
+
+/* A question to a CPU: is it in a system call of the task? */
+struct where {
+	struct task_struct *task;
+	bool in_kernel;
+};
+
+/*
+ * By interrupt, on the thread's CPU.  Had it interrupted user mode, the entry
+ * would have put a negative number in the place of the system call's.
+ */
+static void where_is(void *argument)
+{
+	struct where *where = argument;
+
+	where->in_kernel = current == where->task &&
+			   (long)task_pt_regs(current)->orig_ax >= 0;
+}
+
+/* Is a thread that is on a CPU in the kernel?  A stolen CPU answers late. */
+static bool runs_in_kernel(struct task_struct *task)
+{
+	struct where where = { .task = task };
+
+	smp_call_function_single(task_cpu(task), where_is, &where, 1);
+	return where.in_kernel;
+}
+
+/*
+ * Read the stack of a thread for as long as a request to it is pending: it has
+ * not been in user mode since.
+ */
+static struct pguard_stack *stack_while_pending(struct pguard_task *state)
+{
+	struct pguard_stack *stack = pguard_stack_read(state);
+
+	if (READ_ONCE(state->captured))
+		return stack;
+	pguard_stack_free(stack);
+	return NULL;
+}
+
+/*
+ * A thread on a CPU: it is asked to copy its own stack on its way to user
+ * mode, and kicked there.  If it does not come by it is busy in the kernel;
+ * then its stack stands still for as long as the request is pending.
+ */
+static struct pguard_stack *stack_of_runner(struct pguard_task *state)
+{
+	struct pguard_capture *capture;
+	struct pguard_stack *stack;
+
+	if (READ_ONCE(state->captured))
+		return stack_while_pending(state);
+	capture = capture_start(state);
+	if (!capture)
+		return NULL;
+	stack = capture_wait(capture);
+	if (stack) {
+		capture_put(capture);
+		return stack;
+	}
+	if (runs_in_kernel(state->task))
+		stack = pguard_stack_read(state);
+	if (!capture_abandon(capture)) {
+		/* It came by while we read: its own copy is the better one. */
+		pguard_stack_free(stack);
+		stack = capture_wait(capture);
+	}
+	capture_put(capture);
+	return stack;
+}
+
+/* The stack of a thread; NULL if it is gone or kept moving. */
+static struct pguard_stack *thread_stack(struct pguard_task *state)
+{
+	struct pguard_stack *stack = NULL;
+	int tries;
+
+	for (tries = 0; tries < 4 && !stack && !READ_ONCE(state->gone); tries++) {
+		if (READ_ONCE(state->task->on_cpu))
+			stack = stack_of_runner(state);
+		else
+			stack = stack_of_sleeper(state);
+	}
+	if (!stack)
+		atomic64_inc(&torn);
+	return stack;
+}
+
+/* The thread that holds a lock, referenced; NULL if it is not watched with the waiter. */
+static struct pguard_task *holder_get(u32 tid, const struct pguard_task *waiter)
+{
+	struct task_struct *task;
+	struct pguard_task *state = NULL;
+
+	rcu_read_lock();
+	task = pid_task(find_pid_ns(tid, &init_pid_ns), PIDTYPE_PID);
+	if (task)
+		state = pguard_task_find(task);
+	if (state && (state->image->target != waiter->image->target || !pguard_task_get(state)))
+		state = NULL;
+	rcu_read_unlock();
+	return state;
+}
+
+/**
+ * pguard_capture_stack() - copy the stack of another thread
+ * @state: the thread; referenced by the caller
+ *
+ * Context: may sleep; a worker.
+ * Return: the stack, to be freed by the caller; NULL if the thread is gone,
+ * kept moving, or memory is short.  Behind it the stack of the thread that
+ * holds the lock it waits for, if that one is watched.
+ */
+struct pguard_stack *pguard_capture_stack(struct pguard_task *state)
+{
+	struct pguard_stack *stack = thread_stack(state);
+	struct pguard_task *holder;
+
+	if (!stack || !stack->holder)
+		return stack;
+	holder = holder_get(stack->holder, state);
+	if (!holder)
+		return stack;
+	stack->next = thread_stack(holder);
+	if (stack->next)
+		stack->next->tid = stack->holder;
+	pguard_task_put(holder);
+	return stack;
+}
+
+/* Stacks given up because the thread moved on. */
+u64 pguard_capture_torn(void)
+{
+	return atomic64_read(&torn);
+}
+
+/* Nobody starts a request any more; wait for those on their way. */
+void pguard_capture_deinit(void)
+{
+	while (atomic_read(&nr_pending))
+		msleep(20);
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "report/stack-history.h"
+
+#include "compat.h"
+#include "report/alert-record.h"
+#include "report/stack.h"
+#include "target/thread.h"
+
+#include <linux/slab.h>
+
+enum {
+	/* Room for one more and its lock's holder, where the watch makes the record. */
+	MAX_KEPT = PGUARD_MAX_STACKS - 2,
+	MAX_KEPT_BYTES = 128 * 1024,	/* of one unit */
+	MAX_KEPT_ALL = 256,		/* of all units */
+};
+
+static atomic_t nr_kept = ATOMIC_INIT(0);
+static atomic64_t refused = ATOMIC64_INIT(0);
+
+static u32 list_count(const struct pguard_stack *stack)
+{
+	u32 nr = 0;
+
+	for (; stack; stack = stack->next)
+		nr++;
+	return nr;
+}
+
+/* Take all out of the state, to be freed or given on. */
+static struct pguard_stack *samples_detach(struct pguard_samples *samples)
+{
+	struct pguard_stack *list = samples->first;
+
+	samples->first = NULL;
+	samples->doublings = 0;
+	atomic_sub(list_count(list), &nr_kept);
+	return list;
+}
+
+/* The last stack of the sample that begins here: a holder's belongs to it. */
+static struct pguard_stack *sample_last(struct pguard_stack *stack)
+{
+	while (stack->next && stack->next->tid)
+		stack = stack->next;
+	return stack;
+}
+
+static u32 samples_count(struct pguard_stack *stack)
+{
+	u32 nr = 0;
+
+	for (; stack; stack = sample_last(stack)->next)
+		nr++;
+	return nr;
+}
+
+/* Does some stack of a list need one of the sample that begins at @stack? */
+static bool is_needed(const struct pguard_stack *list, struct pguard_stack *stack)
+{
+	const struct pguard_stack *end = sample_last(stack)->next, *part;
+
+	for (; list; list = list->next)
+		for (part = stack; part != end; part = part->next)
+			if (list->outer == part)
+				return true;
+	return false;
+}
+
+/*
+ * Take out the newest sample, the third newest, ...: then the one that comes
+ * now is as far from the next older one as they are from each other.  Those
+ * that others build on stay.
+ */
+static struct pguard_stack *samples_thin(struct pguard_samples *samples,
+					 const struct pguard_stack *comes)
+{
+	struct pguard_stack **link = &samples->first, *dropped = NULL, *stack, *last;
+	u32 newer = samples_count(samples->first);
+
+	while ((stack = *link)) {
+		last = sample_last(stack);
+		if (--newer % 2 || is_needed(samples->first, stack) ||
+		    is_needed(comes, stack)) {
+			link = &last->next;
+			continue;
+		}
+		*link = last->next;
+		last->next = NULL;
+		pguard_stack_append(&dropped, stack);
+	}
+	atomic_sub(list_count(dropped), &nr_kept);
+	samples->doublings++;
+	return dropped;
+}
+
+static bool has_room(const struct pguard_samples *samples, const struct pguard_stack *comes)
+{
+	if (!samples->first)
+		return true;
+	return list_count(samples->first) + list_count(comes) <= MAX_KEPT &&
+	       pguard_stack_footprint(samples->first) + pguard_stack_footprint(comes) <=
+	       MAX_KEPT_BYTES;
+}
+
+/* Room for a sample in its thread, and in all; what had to go for it is @dropped. */
+static bool samples_reserve(struct pguard_samples *samples, const struct pguard_stack *comes,
+			    struct pguard_stack **dropped)
+{
+	u32 nr = list_count(comes);
+
+	if (!has_room(samples, comes))
+		pguard_stack_append(dropped, samples_thin(samples, comes));
+	if (has_room(samples, comes)) {
+		if (atomic_add_return(nr, &nr_kept) <= MAX_KEPT_ALL)
+			return true;
+		atomic_sub(nr, &nr_kept);
+	}
+	atomic64_add(nr, &refused);
+	return false;
+}
+
+static bool unit_runs(const struct pguard_task *state, u64 unit)
+{
+	u64 word = READ_ONCE(state->unit);
+
+	return word & PGUARD_PHASE_RUNNING && word >> PGUARD_PHASE_SHIFT == unit;
+}
+
+/**
+ * pguard_samples_lateness() - what is kept of a thread that was late
+ * @state: the thread; referenced by the caller, or in an RCU section
+ *
+ * Made if it is not there yet.
+ *
+ * Context: the watch's work; does not sleep.
+ * Return: it, or NULL for want of memory.
+ */
+struct pguard_lateness *pguard_samples_lateness(struct pguard_task *state)
+{
+	struct pguard_lateness *late = state->lateness;
+
+	if (late)
+		return late;
+	late = kzalloc(sizeof(*late), GFP_NOWAIT | __GFP_NOWARN);
+	/* Pairs with the dependency of who looks for samples, under a lock that is not held here. */
+	smp_store_release(&state->lateness, late);
+	return late;
+}
+
+/**
+ * pguard_samples_add() - keep a stack of a late unit
+ * @state: its thread, referenced by the caller, with its lateness
+ * @unit: its number; it was told to be late, so that its end takes the stack
+ * @stack: with its lock's holder's behind it; taken over
+ *
+ * Context: may sleep.
+ */
+void pguard_samples_add(struct pguard_task *state, u64 unit, struct pguard_stack *stack)
+{
+	struct pguard_samples *samples = &state->lateness->samples;
+	struct pguard_stack *dropped = NULL;
+
+	spin_lock(&state->lock);
+	if (samples->unit != unit) {
+		/* Left by a unit whose end found no memory for a record. */
+		dropped = samples_detach(samples);
+		samples->unit = unit;
+	}
+	/* If it still runs, its thread will come for them with the lock. */
+	if (!state->gone && unit_runs(state, unit)) {
+		pguard_stack_append(&dropped, pguard_stack_pack(samples->first, &stack, GFP_NOWAIT));
+		if (samples_reserve(samples, stack, &dropped)) {
+			pguard_stack_append(&samples->first, stack);
+			stack = NULL;
+		}
+	}
+	spin_unlock(&state->lock);
+	pguard_stack_free(dropped);
+	pguard_stack_free(stack);
+}
+
+/**
+ * pguard_samples_take() - give the stacks of a unit to a record about it
+ * @state: its thread
+ * @unit: its number
+ * @record: not in a ring yet; they come before the stacks it has.  Without a
+ *	record they are freed
+ *
+ * Context: any but interrupts, preemption off; @state->lock held.
+ */
+void pguard_samples_take(struct pguard_task *state, u64 unit, struct pguard_record *record)
+{
+	struct pguard_lateness *late = READ_ONCE(state->lateness);
+	struct pguard_stack *list;
+
+	lockdep_assert_held(&state->lock);
+	if (!late)
+		return;
+	list = samples_detach(&late->samples);
+	if (!record || late->samples.unit != unit) {
+		pguard_stack_bury(list);
+		return;
+	}
+	pguard_stack_append(&list, record->stack);
+	record->stack = list;
+}
+
+/**
+ * pguard_samples_drop() - free what a thread keeps
+ * @state: out of the hash, or its unit ends without a record
+ *
+ * Context: any but interrupts, preemption off.
+ */
+void pguard_samples_drop(struct pguard_task *state)
+{
+	spin_lock(&state->lock);
+	pguard_samples_take(state, 0, NULL);
+	spin_unlock(&state->lock);
+}
+
+/* Stacks of late units that found no room. */
+u64 pguard_samples_refused(void)
+{
+	return atomic64_read(&refused);
+}

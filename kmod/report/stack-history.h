@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Stacks of a unit that stays late, kept with its thread until the next record
+ * about it takes them along.
+ *
+ * The watch adds them, and the thread takes them at the unit's end, both under
+ * the state's lock.  They are bounded: when a thread has too many, every second
+ * one goes and the time between two doubles, so that they stay spread over the
+ * time since the last record; and there is a bound over all threads.
+ */
+#ifndef _KMOD_REPORT_STACK_HISTORY_H
+#define _KMOD_REPORT_STACK_HISTORY_H
+
+#include <linux/types.h>
+
+struct pguard_record;
+struct pguard_stack;
+struct pguard_task;
+
+struct pguard_lateness *pguard_samples_lateness(struct pguard_task *state);
+void pguard_samples_add(struct pguard_task *state, u64 unit, struct pguard_stack *stack);
+void pguard_samples_take(struct pguard_task *state, u64 unit, struct pguard_record *record);
+void pguard_samples_drop(struct pguard_task *state);
+u64 pguard_samples_refused(void);
+
+#endif /* _KMOD_REPORT_STACK_HISTORY_H */

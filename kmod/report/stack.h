@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Copies of user stacks: registers, the bytes from the stack pointer to the
+ * stack's end, and the executable mappings that some word of them points
+ * into.  Unwound by userland.
+ *
+ * Those of one unit are a list, oldest first.  They differ little from each
+ * other, so a later one has only its own part of the bytes, and the outer
+ * frames are those of an earlier one in the list.
+ *
+ * No user memory is read in interrupt context.  A thread in user mode copies
+ * its own stack, in task work; the stack of a thread in the kernel stands
+ * still and is read from outside.
+ */
+#ifndef _KMOD_REPORT_STACK_H
+#define _KMOD_REPORT_STACK_H
+
+#include "lib/mapping.h"
+
+#include <linux/llist.h>
+#include <linux/types.h>
+
+#include <linux/perfguard.h>
+
+struct pguard_task;
+struct pt_regs;
+
+enum {
+	PGUARD_STACK_MAX = 40 * 1024,	/* bytes copied of one stack */
+	PGUARD_STACK_REGS = 17,		/* by DWARF number, rip last */
+	PGUARD_STACK_REG_RSP = 7,
+	PGUARD_STACK_REG_RIP = 16,
+	PGUARD_MAX_STACKS = 16,		/* of a record */
+};
+
+/* Of a thread that is in no system call. */
+#define PGUARD_NO_SYSCALL U32_MAX
+
+/**
+ * struct pguard_stack - a copy of a stack
+ * @next: taken later, of the same unit, or NULL
+ * @grave_node: on its way to be freed, with those behind it
+ * @at_ns: CLOCK_MONOTONIC
+ * @state: enum perfguard_stack_state
+ * @tid: whose it is, if not the unit's own thread's; then it belongs to the
+ *	stack before it, whose @holder that is
+ * @syscall: the thread was in, or PGUARD_NO_SYSCALL
+ * @holder: of the lock, or 0 if it is not known
+ * @lock: address of the futex it waited for, or 0
+ * @size: bytes copied
+ * @full_size: bytes there were
+ * @nr_own: bytes in @bytes; the others are the last ones of @outer
+ * @mappings: referenced; NULL for want of memory, or if the map was locked
+ * @outer: of the same thread, before it in the list, and all its bytes its own;
+ *	NULL if all bytes are own
+ */
+struct pguard_stack {
+	struct pguard_stack *next;
+	struct llist_node grave_node;
+	u64 at_ns;
+	u64 regs[PGUARD_STACK_REGS];
+	u32 state;
+	u32 tid;
+	u32 syscall;
+	u32 holder;
+	u64 lock;
+	u32 full_size;
+	u32 size;
+	u32 nr_own;
+	struct pguard_mappings *mappings;
+	const struct pguard_stack *outer;
+	u8 bytes[];
+};
+
+struct pguard_stack *pguard_stack_self(struct pguard_task *state, const struct pt_regs *regs);
+struct pguard_stack *pguard_stack_read(struct pguard_task *state);
+struct pguard_stack *pguard_stack_pack(const struct pguard_stack *list,
+				       struct pguard_stack **stacks, gfp_t gfp);
+void pguard_stack_append(struct pguard_stack **list, struct pguard_stack *stack);
+void pguard_stack_free(struct pguard_stack *list);
+void pguard_stack_bury(struct pguard_stack *list);
+void pguard_stack_bury_wait(void);
+size_t pguard_stack_footprint(const struct pguard_stack *list);
+
+#endif /* _KMOD_REPORT_STACK_H */

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "target/process.h"
+
+#include "compat.h"
+#include "target/image.h"
+
+#include <linux/fs.h>
+#include <linux/hashtable.h>
+#include <linux/mm.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+unsigned long pguard_process_slots[BITS_TO_LONGS(PGUARD_NR_SLOTS)];
+
+/* Writers hold pguard_images_lock, readers RCU.  The first one goes by slots. */
+static DEFINE_HASHTABLE(processes, 9);
+static DEFINE_HASHTABLE(processes_by_mm, 9);
+
+static struct pguard_process *process_find(pid_t tgid)
+{
+	struct pguard_process *process;
+
+	hash_for_each_possible_rcu(processes, process, node, pguard_process_slot(tgid),
+				   lockdep_is_held(&pguard_images_lock))
+		if (process->tgid == tgid)
+			return process;
+	return NULL;
+}
+
+/*
+ * CPU time of all threads that a process has and had, ns.  What those that run
+ * have used since their last tick comes later.  A thread that ends goes over
+ * to the sum; if one does so each time we look, it may be in neither for once,
+ * or in both.  Caller holds RCU.
+ */
+static u64 cpu_of(const struct task_struct *process)
+{
+	struct signal_struct *signal = process->signal;
+	const struct task_struct *thread;
+	u32 tries = 3;
+	unsigned int seq;
+	u64 ret;
+
+	do {
+		seq = read_seqbegin(&signal->stats_lock);
+		ret = signal->sum_sched_runtime;
+		for_each_thread(process, thread)
+			ret += READ_ONCE(thread->se.sum_exec_runtime);
+	} while (read_seqretry(&signal->stats_lock, seq) && --tries);
+	return ret;
+}
+
+/* The same since the process came to its target; 0 if it is not there any more. */
+static u64 process_cpu(const struct pguard_process *process)
+{
+	const struct task_struct *leader;
+	u64 ret = 0;
+
+	rcu_read_lock();
+	leader = pid_task(find_pid_ns(process->tgid, &init_pid_ns), PIDTYPE_TGID);
+	if (leader)
+		ret = cpu_of(leader);
+	rcu_read_unlock();
+	return ret > process->cpu ? ret - process->cpu : 0;
+}
+
+/* Insert; takes over the caller's reference to the image. */
+static int process_insert(struct pguard_image *image, const struct task_struct *task)
+{
+	struct pguard_process *process;
+	pid_t tgid = task->tgid;
+
+	lockdep_assert_held(&pguard_images_lock);
+	process = kzalloc(sizeof(*process), GFP_NOWAIT | __GFP_NOWARN);
+	if (!process)
+		return -ENOMEM;
+	process->image = image;
+	process->mm = task->mm;
+	process->tgid = tgid;
+	process->cpu = cpu_of(task);
+	hash_add_rcu(processes, &process->node, pguard_process_slot(tgid));
+	hash_add_rcu(processes_by_mm, &process->mm_node, (unsigned long)process->mm);
+	atomic_inc(&image->target->nr_processes);
+	set_bit(pguard_process_slot(tgid), pguard_process_slots);
+	return 0;
+}
+
+/* By some process that is still in the table. */
+static bool slot_is_taken(u32 slot)
+{
+	const struct pguard_process *process;
+
+	hash_for_each_possible(processes, process, node, slot)
+		if (pguard_process_slot(process->tgid) == slot)
+			return true;
+	return false;
+}
+
+/* Take out; the caller puts the returned image once the lock is released. */
+static struct pguard_image *process_remove(struct pguard_process *process)
+{
+	struct pguard_image *image = process->image;
+	u32 slot = pguard_process_slot(process->tgid);
+
+	lockdep_assert_held(&pguard_images_lock);
+	image->target->cpu += process_cpu(process);
+	hash_del_rcu(&process->node);
+	hash_del_rcu(&process->mm_node);
+	atomic_dec(&image->target->nr_processes);
+	if (!slot_is_taken(slot))
+		clear_bit(slot, pguard_process_slots);
+	kfree_rcu(process, rcu);
+	return image;
+}
+
+/**
+ * pguard_process_add() - watch the process of @task for @target
+ *
+ * A process that is watched for another target stays there.
+ *
+ * Context: atomic.  @task is current, or its task_lock is held, so that its
+ * mm stays.
+ * Return: 0; -EEXIST if it is watched already; -ESRCH if it has no user
+ * memory or the target goes away; -ENOMEM (counted as untracked).
+ */
+int pguard_process_add(struct pguard_target *target, struct task_struct *task)
+{
+	struct pguard_image *image = NULL;
+	struct pguard_image_key key;
+	int ret = -ENOMEM;
+
+	if (!task->mm)
+		return -ESRCH;
+	key.code = task->mm->start_code;
+	key.stack = task->mm->start_stack;
+
+	spin_lock(&pguard_images_lock);
+	if (target->dying) {
+		ret = -ESRCH;
+		goto unlock;
+	}
+	if (process_find(task->tgid)) {
+		ret = -EEXIST;
+		goto unlock;
+	}
+	image = pguard_image_get(target, &key);
+	if (image)
+		ret = process_insert(image, task);
+	if (ret)
+		atomic64_inc(&target->untracked);
+unlock:
+	spin_unlock(&pguard_images_lock);
+	if (ret && image)
+		pguard_image_put(image);
+	return ret;
+}
+
+/**
+ * pguard_process_add_like() - watch a new child if its parent is watched
+ *
+ * Context: atomic; the child does not run yet.
+ * Return: 0, also where there is nothing to watch; -ENOMEM (counted).
+ */
+int pguard_process_add_like(pid_t parent, struct task_struct *child)
+{
+	struct pguard_image *image = NULL;
+	struct pguard_process *process;
+	int ret = 0;
+
+	spin_lock(&pguard_images_lock);
+	process = process_find(parent);
+	/* A target that is one process does not take its children along. */
+	if (process && !process->image->target->dying && !process_find(child->tgid) &&
+	    (process->image->target->inode ||
+	     READ_ONCE(process->image->target->flags) & PERFGUARD_TARGET_FLAGS_INHERIT)) {
+		image = process->image;
+		pguard_image_hold(image);
+		ret = process_insert(image, child);
+		if (ret)
+			atomic64_inc(&image->target->untracked);
+	}
+	spin_unlock(&pguard_images_lock);
+	if (ret)
+		pguard_image_put(image);
+	return ret;
+}
+
+/**
+ * pguard_process_del() - watch a process no longer, if it was
+ *
+ * Context: atomic.
+ */
+void pguard_process_del(pid_t tgid)
+{
+	struct pguard_image *image = NULL;
+	struct pguard_process *process;
+
+	spin_lock(&pguard_images_lock);
+	process = process_find(tgid);
+	if (process)
+		image = process_remove(process);
+	spin_unlock(&pguard_images_lock);
+	if (image)
+		pguard_image_put(image);
+}
+
+static struct pguard_image *bucket_remove(unsigned int bucket,
+					  struct pguard_target *target)
+{
+	struct pguard_image *image = NULL;
+	struct pguard_process *process;
+
+	spin_lock(&pguard_images_lock);
+	hlist_for_each_entry(process, &processes[bucket], node) {
+		if (process->image->target == target) {
+			image = process_remove(process);
+			break;
+		}
+	}
+	spin_unlock(&pguard_images_lock);
+	return image;
+}
+
+/**
+ * pguard_process_del_all() - watch no process of a target any longer
+ *
+ * Context: may sleep.
+ */
+void pguard_process_del_all(struct pguard_target *target)
+{
+	struct pguard_image *image;
+	unsigned int bucket;
+
+	for (bucket = 0; bucket < HASH_SIZE(processes); bucket++)
+		while ((image = bucket_remove(bucket, target)))
+			pguard_image_put(image);
+}
+
+/**
+ * pguard_process_image_get() - the image of a watched process
+ *
+ * Context: any.
+ * Return: the image with a reference for the caller; NULL if it is not watched.
+ */
+struct pguard_image *pguard_process_image_get(pid_t tgid)
+{
+	struct pguard_process *process;
+	struct pguard_image *image = NULL;
+
+	rcu_read_lock();
+	process = process_find(tgid);
+	if (process && kref_get_unless_zero(&process->image->kref))
+		image = process->image;
+	rcu_read_unlock();
+	return image;
+}
+
+/**
+ * pguard_process_cpu() - CPU time of a target's processes since they came to it
+ *
+ * Of those that have gone, too.  One that goes meanwhile may be missed, until
+ * the next time.
+ *
+ * Context: any.
+ * Return: ns
+ */
+u64 pguard_process_cpu(const struct pguard_target *target)
+{
+	const struct pguard_process *process;
+	unsigned int bucket;
+	u64 ret;
+
+	spin_lock(&pguard_images_lock);
+	ret = target->cpu;
+	spin_unlock(&pguard_images_lock);
+	rcu_read_lock();
+	hash_for_each_rcu(processes, bucket, process, node)
+		if (process->image->target == target)
+			ret += process_cpu(process);
+	rcu_read_unlock();
+	return ret;
+}
+
+static bool mm_executes(struct mm_struct *mm, const struct inode *inode)
+{
+	struct file *exe = pguard_mm_exe_file_get(mm);
+	bool ret;
+
+	if (!exe)
+		return false;
+	ret = d_real_inode(exe->f_path.dentry) == inode;
+	fput(exe);
+	return ret;
+}
+
+/**
+ * pguard_process_has_mm() - does some memory belong to a target
+ * @target: the target
+ * @mm: the memory; stays while we are here
+ *
+ * Also while an exec fills it, which is before the process is known with it:
+ * then the executable tells, or it is current's own.
+ *
+ * Context: may sleep; the memory's lock may be held.
+ */
+bool pguard_process_has_mm(const struct pguard_target *target, struct mm_struct *mm)
+{
+	const struct pguard_process *process;
+	bool ret = false;
+
+	if (target->inode)
+		return mm_executes(mm, target->inode);
+	rcu_read_lock();
+	hash_for_each_possible_rcu(processes_by_mm, process, mm_node, (unsigned long)mm)
+		if (process->mm == mm && process->image->target == target)
+			ret = true;
+	if (!ret && mm == current->mm) {
+		process = process_find(current->tgid);
+		ret = process && process->image->target == target;
+	}
+	rcu_read_unlock();
+	return ret;
+}
+
+/**
+ * pguard_process_walk() - call a function for every watched process
+ * @position: where to begin; where to go on later, if @call refused
+ * @call: returns 0, or an error that ends the walk
+ * @argument: for @call
+ *
+ * Context: any; @call runs in an RCU read section.
+ * Return: 0 at the end, or the error of @call.
+ */
+int pguard_process_walk(unsigned long position[2],
+			int (*call)(const struct pguard_process *, void *),
+			void *argument)
+{
+	struct pguard_process *process;
+	unsigned long skip;
+	int ret = 0;
+
+	rcu_read_lock();
+	for (; position[0] < HASH_SIZE(processes) && !ret; position[0]++, position[1] = 0) {
+		skip = position[1];
+		hlist_for_each_entry_rcu(process, &processes[position[0]], node) {
+			if (skip && skip--)
+				continue;
+			ret = call(process, argument);
+			if (ret)
+				goto out;
+			position[1]++;
+		}
+	}
+out:
+	rcu_read_unlock();
+	return ret;
+}

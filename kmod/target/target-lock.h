@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Whose turn it is at a target.
+ *
+ * To put thousands of probes on, or to take them off, takes seconds.  The order
+ * that does it must have the target for itself meanwhile, but must not hold up
+ * those that are about others, or that only ask.  So each target has a mutex of
+ * its own, which is taken before pguard_control: pguard_turn_take() lets go of
+ * that while it waits.  Who has the turn
+ *
+ *   - puts probes on and takes them off, with pguard_control not held;
+ *   - takes pguard_control for a moment to change what others see: the target's
+ *     list of probes, its profile, whether it is there;
+ *   - keeps the target in its place: nobody else can remove it.
+ *
+ * Orders wait for their turn, killable.  Works do not: they come again later.
+ *
+ * A task that is killed cannot reach other memory any more, so a breakpoint that
+ * it takes off would stay there.  So an order leaves that to a worker, for which
+ * it waits: pguard_turn_run().
+ */
+#ifndef _KMOD_TARGET_TARGET_LOCK_H
+#define _KMOD_TARGET_TARGET_LOCK_H
+
+#include "target/image.h"
+
+#include <linux/bug.h>
+#include <linux/lockdep.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/types.h>
+
+int pguard_turn_take(struct pguard_target *target);
+bool pguard_turn_try(struct pguard_target *target);
+void pguard_turn_give(struct pguard_target *target);
+void pguard_turn_run(void (*call)(void *argument), void *argument);
+bool pguard_turn_each(bool (*want)(const struct pguard_target *target),
+		      void (*call)(struct pguard_target *target));
+
+/* It is current's turn, and who is not about this target does not wait. */
+static inline void pguard_turn_assert(const struct pguard_target *target)
+{
+	lockdep_assert_held(&target->turn);
+	lockdep_assert_not_held(&pguard_control);
+}
+
+/* A probe is put on or off: as above, or for one who waits, and nobody is killed. */
+static inline void pguard_turn_assert_probe(struct pguard_target *target)
+{
+	WARN_ON_ONCE(!mutex_is_locked(&target->turn));
+	WARN_ON_ONCE(!(current->flags & PF_KTHREAD));
+	lockdep_assert_not_held(&pguard_control);
+}
+
+#endif /* _KMOD_TARGET_TARGET_LOCK_H */

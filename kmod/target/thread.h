@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The state of a watched thread.
+ *
+ * Found by the task's address in an RCU hash.  Made by the thread itself in
+ * its first hooked call, or at the first site it hits; taken out by the
+ * thread's exit or exec, or when its target goes.  References: the hash's, and
+ * one for each user that holds on to it outside of an RCU section (watch,
+ * queued task work).
+ */
+#ifndef _KMOD_TARGET_THREAD_H
+#define _KMOD_TARGET_THREAD_H
+
+#include "lib/account.h"
+#include "target/call-site.h"
+
+#include <linux/hash.h>
+#include <linux/rculist.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+
+struct pguard_image;
+struct pguard_inference;
+struct pguard_loop;
+struct pguard_profile;
+struct pguard_stack;
+struct pguard_target;
+
+/*
+ * A place where the thread waited.  Within one thread the loop's stack pointer
+ * is the same each time round (FACTS: 0 deviations), so a place is known again
+ * by that and by its spot's call.  @spot is referenced, or pguard_nowhere.
+ */
+struct pguard_place {
+	u64 sp;
+	struct pguard_spot *spot;
+};
+
+enum { PGUARD_NR_PLACES = 4 };	/* bits of @fresh */
+
+/*
+ * pguard_task.unit: the unit's number in the upper bits, its phase below.
+ * The thread sets RUNNING when it begins a unit (release: start and mark are
+ * in place) and takes what an end takes off with xchg, or with cmpxchg as long
+ * as it is not LATE; the watch, or a guard in the thread itself, adds LATE with
+ * cmpxchg.  So each late unit gets exactly one end, and is told as a new one
+ * once.  MARKED stays: between units it says that the next one gets a mark.
+ */
+enum pguard_phase {
+	PGUARD_PHASE_RUNNING = 1 << 0,
+	PGUARD_PHASE_LATE = 1 << 1,	/* told to be late */
+	PGUARD_PHASE_MARKED = 1 << 2,	/* the unit has a mark for its account */
+	PGUARD_PHASE_GUARD = 1 << 3,	/* with LATE: a guard told it first */
+	PGUARD_PHASE_ENDS = PGUARD_PHASE_RUNNING | PGUARD_PHASE_LATE | PGUARD_PHASE_GUARD,
+	PGUARD_PHASE_SHIFT = 4,
+};
+
+/**
+ * struct pguard_samples - stacks of a late unit that wait for its next record
+ * @first: the oldest, or NULL; pguard_task.lock
+ * @unit: number of that unit; the same lock
+ * @doublings: how often every second one went; the same lock
+ * @next: when the next one is to be taken, ns from the unit's start; the
+ *	watch's own
+ */
+struct pguard_samples {
+	struct pguard_stack *first;
+	u64 unit;
+	u32 doublings;
+	u64 next;
+};
+
+/**
+ * struct pguard_lateness - what is kept of a thread once a unit of it was late
+ * @samples: see above
+ * @looked_at: number of the unit the watch found late last, and
+ * @next_report: when that one is to be reported again, ns from its start; both
+ *	the watch's own
+ */
+struct pguard_lateness {
+	struct pguard_samples samples;
+	u64 looked_at;
+	u64 next_report;
+};
+
+/**
+ * struct pguard_task - a watched thread
+ * @node: in the hash; pguard_tasks_lock
+ * @all: in pguard_all_tasks, as long as it is in the hash; the same
+ * @task: referenced; the key
+ * @image: referenced
+ * @unit: number and phase of the unit, see above
+ * @start: pguard_clock() when it began
+ * @mark: its counters then, if the target asked for them
+ * @loop: the event loop whose unit it is; the thread's own
+ * @home: where its loop's return address stands on its stack, and
+ * @home_ip: where the loop waited; both 0 if not known; the thread's own
+ * @places: where it waited; at @place that of the last call that its loop, or the long
+ *	way, was concerned with; slots are given away in @turn; the thread's own
+ * @fresh: a bit for each of them that was never recorded for discovery
+ * @follow: what the return of the hooked call it is in is wanted for; the
+ *	thread's own
+ * @entered: clock when that call began, for discovery or as an event's begin
+ * @switches: its voluntary switches then
+ * @records_left: waits it may still record for discovery
+ * @long_way: its waits are told in the training stream, or the clock is not the
+ *	TSC; looked at anew in each call that is not the usual one
+ * @is_guarded: it has a profile
+ * @curious: any of these, so that no call is the usual one
+ * @profile: that @places speak of, referenced; the thread's own
+ * @inference: in the loop of that profile, or an older one, whose units it does;
+ *	NULL if there is none; the thread writes it, others read it by RCU
+ * @counts: the profile whose guards count: that of @inference while it does a
+ *	unit, else NULL; the thread's own
+ * @inflight: hooked calls it is in (0 or 1), with our return address on its
+ *	kernel stack; written by the thread, read by the drain
+ * @dead: taken out of the hash; set before the grace period after which no
+ *	new call finds the state
+ * @returns: both in one look: @follow as long as the thread is not @dead
+ * @gone: the thread's registers must not be read any more, its kernel stack
+ *	may go; @lock
+ * @lock: guards @gone while registers are read and the samples, and orders
+ *	the records about one unit; inside pguard_tasks_lock
+ * @lateness: made by the watch, or NULL; gone with the state
+ * @captured: a request for its own stack is queued (capture.c)
+ * @kick: task work of the drain; queued once, a grace period after @dead
+ * @kicked: it was queued; the drain's own
+ * @drained: in the drain's list, once out of the hash
+ * @tid: what the stream knows it by, whatever an exec makes of its id
+ * @opening: of the stream, in which its first event was told; the thread's own
+ * @told: time of its last event; the thread's own
+ */
+struct pguard_task {
+	struct hlist_node node;
+	struct task_struct *task;
+	struct pguard_image *image;
+	u64 unit;
+	u64 start;
+	struct pguard_mark mark;
+	struct pguard_loop *loop;
+	u64 home;
+	u64 home_ip;
+	struct pguard_place *place;
+	struct pguard_place places[PGUARD_NR_PLACES];
+	u8 inflight;
+	bool gone;
+	union {
+		struct {
+			u8 follow;
+			bool dead;
+		};
+		u16 returns;
+	};
+	bool captured;
+	bool kicked;
+	u8 fresh;
+	u8 turn;
+	union {
+		struct {
+			u16 records_left;
+			bool long_way;
+			bool is_guarded;
+		};
+		u32 curious;
+	};
+	u32 switches;
+	struct pguard_profile *profile;
+	struct pguard_inference __rcu *inference;
+	const struct pguard_profile *counts;
+	u64 entered;
+	u64 nr_waits;
+	spinlock_t lock;
+	refcount_t refs;
+	struct pguard_lateness *lateness;
+	union {
+		struct hlist_node drained;
+		struct rcu_head rcu;
+	};
+	union {
+		struct list_head all;
+		struct callback_head kick;
+	};
+	u32 tid;
+	u32 opening;
+	u64 told;
+};
+
+/* pguard_task.curious if it is_guarded and nothing else; x86 is little-endian. */
+enum { PGUARD_CURIOUS_GUARDED = 1 << 24 };
+static_assert(offsetof(struct pguard_task, is_guarded) ==
+	      offsetof(struct pguard_task, curious) + 3);
+
+/* pguard_task.returns is .follow while .dead is false. */
+static_assert(offsetof(struct pguard_task, follow) == offsetof(struct pguard_task, returns) &&
+	      offsetof(struct pguard_task, dead) == offsetof(struct pguard_task, returns) + 1);
+
+enum { PGUARD_TASKS_BITS = 12, PGUARD_MAX_TASKS = 65536 };
+
+/* Guards changes of the hash; readers use RCU-sched or RCU. */
+extern spinlock_t pguard_tasks_lock;
+extern struct hlist_head pguard_tasks[1 << PGUARD_TASKS_BITS];
+extern struct list_head pguard_all_tasks;
+extern atomic_t pguard_nr_tasks;
+
+/* Caller holds RCU, in whatever flavour. */
+static __always_inline struct pguard_task *pguard_task_find(const struct task_struct *task)
+{
+	struct hlist_head *head = &pguard_tasks[hash_ptr(task, PGUARD_TASKS_BITS)];
+	struct pguard_task *state;
+
+	hlist_for_each_entry_rcu_notrace(state, head, node)
+		if (state->task == task)
+			return state;
+	return NULL;
+}
+
+/* Of current. */
+static __always_inline struct pguard_inference *
+pguard_task_inference(const struct pguard_task *state)
+{
+	return rcu_dereference_protected(state->inference, state->task == current);
+}
+
+static inline bool pguard_task_get(struct pguard_task *state)
+{
+	return refcount_inc_not_zero(&state->refs);
+}
+
+/*
+ * Add its units and hooked calls to those of the threads that were, which its
+ * target has, see pguard_task_unhash().  Caller holds RCU.
+ */
+static inline void pguard_task_count(const struct pguard_task *state, u64 *units, u64 *calls)
+{
+	*units += READ_ONCE(state->unit) >> PGUARD_PHASE_SHIFT;
+	*calls += READ_ONCE(state->nr_waits);
+}
+
+void pguard_task_put(struct pguard_task *state);
+struct pguard_task *pguard_task_new(struct pguard_image *image);
+struct pguard_task *pguard_task_first(const struct pguard_target *target);
+void pguard_task_unhash(struct pguard_task *state);
+struct pguard_task *pguard_task_remove(struct task_struct *task);
+
+int pguard_task_init(void);
+void pguard_task_deinit(void);
+
+#endif /* _KMOD_TARGET_THREAD_H */

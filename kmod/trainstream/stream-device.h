@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The device by which the training stream is read. */
+#ifndef _KMOD_TRAINSTREAM_STREAM_DEVICE_H
+#define _KMOD_TRAINSTREAM_STREAM_DEVICE_H
+
+int pguard_device_init(void);
+void pguard_device_deinit(void);
+
+#endif /* _KMOD_TRAINSTREAM_STREAM_DEVICE_H */

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "trainstream/stream.h"
+
+#include "compat.h"
+#include "target/thread.h"
+
+#include <linux/cpu.h>
+#include <linux/irq_work.h>
+#include <linux/ktime.h>
+#include <linux/log2.h>
+#include <linux/mutex.h>
+#include <linux/poll.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+enum {
+	TICK = HZ / 20,			/* how long an event may wait unnoticed */
+	BELLS = 4,			/* a reader is woken so often in one round */
+	MIB = 1024 * 1024,
+};
+
+/**
+ * struct ring - the events of one CPU
+ * @head: events written since the opening; the writer's
+ * @dropped: events that found no room since the module was loaded; the writer's
+ * @events: NULL for a CPU that was not there at the opening
+ * @tail: events read; the reader's
+ * @lost: events that found no room and are not told yet; who tells them takes
+ *	them
+ */
+struct ring {
+	u64 head;
+	u64 dropped;
+	struct perfguard_event *events;
+	u64 tail ____cacheline_aligned_in_smp;
+	atomic64_t lost;
+};
+
+static DEFINE_PER_CPU_ALIGNED(struct ring, rings);
+static u32 ring_events;		/* in each ring, a power of 2 */
+
+u32 pguard_stream_opening;
+static u32 nr_openings;
+
+/* Something is there that is worth to wake the reader for. */
+static bool ripe;
+static DECLARE_WAIT_QUEUE_HEAD(readers);
+static DEFINE_MUTEX(read_lock);		/* one reader at a time */
+static int next_cpu;			/* where it begins; @read_lock */
+
+static void tick(struct work_struct *work);
+static DECLARE_DELAYED_WORK(tick_work, tick);
+
+static void wake_readers(void)
+{
+	WRITE_ONCE(ripe, true);
+	wake_up_interruptible_poll(&readers, EPOLLIN | EPOLLRDNORM);
+}
+
+static void bell_ring(struct irq_work *work)
+{
+	wake_readers();
+}
+
+/* A thread that writes an event may be in a place where it must not wake. */
+static DEFINE_IRQ_WORK(bell, bell_ring);
+
+static bool ring_has_events(const struct ring *ring)
+{
+	return READ_ONCE(ring->head) != READ_ONCE(ring->tail) ||
+	       atomic64_read(&ring->lost);
+}
+
+static bool has_events(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		if (ring_has_events(per_cpu_ptr(&rings, cpu)))
+			return true;
+	return false;
+}
+
+/* The reader is not woken for each event but when some time has gone. */
+static void tick(struct work_struct *work)
+{
+	if (has_events())
+		wake_readers();
+	if (pguard_stream_is_open())
+		queue_delayed_work(system_unbound_wq, &tick_work, TICK);
+}
+
+static bool ring_has_room(const struct ring *ring, u32 nr)
+{
+	/* Pairs with ring_copy(): what was there has been read. */
+	u64 tail = smp_load_acquire(&ring->tail);
+
+	return ring->events && ring->head - tail + nr <= ring_events;
+}
+
+static void ring_fill(struct ring *ring, u64 head, const struct perfguard_event *event)
+{
+	ring->events[head & (ring_events - 1)] = *event;
+}
+
+static u32 event_what(u32 kind, u32 number)
+{
+	return kind << 28 | number;
+}
+
+/* The first event of a thread, just before the one that follows. */
+static void fill_start(struct ring *ring, u64 head, const struct pguard_task *state, u64 now)
+{
+	struct perfguard_event event = {
+		.time_ns = now - 1,
+		.value = (u32)current->tgid | (u64)state->image->id << 32,
+		.tid = state->tid,
+		.what = event_what(PERFGUARD_EVENT_KIND_START, 0),
+	};
+
+	ring_fill(ring, head, &event);
+}
+
+static void event_lost(struct perfguard_event *ret, u64 now, u64 lost)
+{
+	*ret = (struct perfguard_event){
+		.time_ns = now,
+		.value = lost,
+		.what = event_what(PERFGUARD_EVENT_KIND_LOST, 0),
+	};
+}
+
+/* Write an event, and before it what has to be; false if there is no room. */
+static bool ring_put(struct ring *ring, struct pguard_task *state, u32 opening,
+		     const struct perfguard_event *event)
+{
+	bool is_first = state->opening != opening;
+	u64 lost = atomic64_read(&ring->lost);
+	struct perfguard_event lost_event;
+	u64 head = ring->head;
+
+	if (!ring_has_room(ring, 1 + is_first + !!lost))
+		return false;
+	/* The reader may have told them meanwhile. */
+	if (unlikely(lost))
+		lost = atomic64_xchg(&ring->lost, 0);
+	if (unlikely(lost)) {
+		event_lost(&lost_event, event->time_ns, lost);
+		ring_fill(ring, head++, &lost_event);
+	}
+	if (unlikely(is_first)) {
+		fill_start(ring, head++, state, event->time_ns);
+		state->opening = opening;
+	}
+	ring_fill(ring, head++, event);
+	if (unlikely((ring->head ^ head) & (ring_events / BELLS)))
+		irq_work_queue(&bell);
+	/* Who sees the new head sees the events. */
+	smp_store_release(&ring->head, head);
+	return true;
+}
+
+/**
+ * pguard_stream_put() - tell an event of current
+ * @state: of current; stays while we are here
+ * @kind: enum perfguard_event_kind
+ * @number: of 28 bits, as the kind has it
+ * @sp: as the kind has it
+ * @value: the same
+ *
+ * Context: current, not in an interrupt; does not sleep.
+ * Return: whether it was written; false while the stream is closed.
+ */
+bool pguard_stream_put(struct pguard_task *state, u32 kind, u32 number, u64 sp, u64 value)
+{
+	struct perfguard_event event = {
+		.sp = sp,
+		.value = value,
+		.tid = state->tid,
+		.what = event_what(kind, number),
+	};
+	struct ring *ring;
+	bool ret = false;
+	u32 opening;
+
+	preempt_disable_notrace();
+	/* Pairs with pguard_stream_start(): the rings are in place. */
+	opening = smp_load_acquire(&pguard_stream_opening);
+	if (!opening)
+		goto out;
+	ring = this_cpu_ptr(&rings);
+	/* Two events, if this is the first.  The clocks of CPUs may differ by some ns. */
+	event.time_ns = max_t(u64, ktime_get_ns(), state->told + 2);
+	state->told = event.time_ns;
+	ret = ring_put(ring, state, opening, &event);
+	if (unlikely(!ret)) {
+		atomic64_inc(&ring->lost);
+		WRITE_ONCE(ring->dropped, ring->dropped + 1);
+	}
+out:
+	preempt_enable_notrace();
+	return ret;
+}
+
+/* Was current told of since the stream was opened?  Context: current. */
+bool pguard_stream_knows(const struct pguard_task *state)
+{
+	return state->opening && state->opening == READ_ONCE(pguard_stream_opening);
+}
+
+/**
+ * pguard_stream_end() - tell that current's state goes, if the stream knows it
+ *
+ * Context: as pguard_stream_put().
+ */
+void pguard_stream_end(struct pguard_task *state)
+{
+	if (pguard_stream_knows(state))
+		pguard_stream_put(state, PERFGUARD_EVENT_KIND_END, 0, 0, 0);
+}
+
+/* Events that found no room since the module was loaded; any context. */
+u64 pguard_stream_lost(void)
+{
+	u64 ret = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		ret += READ_ONCE(per_cpu_ptr(&rings, cpu)->dropped);
+	return ret;
+}
+
+static void rings_free(void)
+{
+	struct ring *ring;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		ring = per_cpu_ptr(&rings, cpu);
+		vfree(ring->events);
+		ring->events = NULL;
+		ring->head = 0;
+		ring->tail = 0;
+		atomic64_set(&ring->lost, 0);
+	}
+}
+
+/* A CPU that comes later gets none; its events are counted as lost. */
+static int rings_alloc(void)
+{
+	size_t size = ring_events * sizeof(struct perfguard_event);
+	struct ring *ring;
+	int cpu, ret = 0;
+
+	cpus_read_lock();
+	for_each_online_cpu(cpu) {
+		ring = per_cpu_ptr(&rings, cpu);
+		ring->events = __vmalloc(size, GFP_KERNEL | __GFP_NOWARN |
+					 __GFP_RETRY_MAYFAIL);
+		if (!ring->events)
+			ret = -ENOMEM;
+		if (ret)
+			break;
+	}
+	cpus_read_unlock();
+	return ret;
+}
+
+/**
+ * pguard_stream_start() - open the stream
+ * @mib: size of each CPU's ring; rounded down to a power of 2
+ *
+ * Context: may sleep; calls of start and stop are serialized by the caller.
+ * Return: 0 or -ENOMEM.
+ */
+int pguard_stream_start(u32 mib)
+{
+	int ret;
+
+	mib = clamp_t(u32, mib, 1, PGUARD_STREAM_MAX_MIB);
+	ring_events = rounddown_pow_of_two(mib) * (MIB / sizeof(struct perfguard_event));
+	ret = rings_alloc();
+	if (ret) {
+		rings_free();
+		return ret;
+	}
+	WRITE_ONCE(ripe, false);
+	nr_openings += nr_openings == U32_MAX ? 2 : 1;
+	/* Who sees it open sees the rings. */
+	smp_store_release(&pguard_stream_opening, nr_openings);
+	queue_delayed_work(system_unbound_wq, &tick_work, TICK);
+	return 0;
+}
+
+/**
+ * pguard_stream_stop() - close the stream; what was not read is gone
+ *
+ * Context: may sleep; nobody reads any more.
+ */
+void pguard_stream_stop(void)
+{
+	WRITE_ONCE(pguard_stream_opening, 0);
+	cancel_delayed_work_sync(&tick_work);
+	/* Writers have preemption off. */
+	synchronize_rcu();
+	irq_work_sync(&bell);
+	rings_free();
+}
+
+/* Copy what is between tail and head, at most @nr events; how many, or an error. */
+static long ring_copy(struct ring *ring, char __user *buffer, size_t nr, u64 head)
+{
+	size_t done = 0;
+
+	while (ring->tail != head && done < nr) {
+		u32 at = ring->tail & (ring_events - 1);
+		size_t some = min3((size_t)(head - ring->tail), nr - done,
+				   (size_t)(ring_events - at));
+
+		if (copy_to_user(buffer + done * sizeof(*ring->events), &ring->events[at],
+				 some * sizeof(*ring->events)))
+			return -EFAULT;
+		/* The writer may have the room back. */
+		smp_store_release(&ring->tail, ring->tail + some);
+		done += some;
+	}
+	return done;
+}
+
+/*
+ * Read a ring.  Drops that no event has followed are told here: those counted
+ * before we looked for events came before all that we did not see.
+ */
+static long ring_read(struct ring *ring, char __user *buffer, size_t nr)
+{
+	u64 lost = atomic64_read(&ring->lost);
+	struct perfguard_event event;
+	long done;
+	u64 head;
+
+	smp_rmb(); /* the drops before the events */
+	head = smp_load_acquire(&ring->head);
+	done = ring_copy(ring, buffer, nr, head);
+	if (done < 0 || done == nr || !lost || ring->tail != head ||
+	    atomic64_cmpxchg(&ring->lost, lost, 0) != lost)
+		return done;
+	event_lost(&event, ktime_get_ns(), lost);
+	if (copy_to_user(buffer + done * sizeof(event), &event, sizeof(event))) {
+		atomic64_add(lost, &ring->lost);
+		return done ?: -EFAULT;
+	}
+	return done + 1;
+}
+
+/**
+ * pguard_stream_read() - copy events to the user
+ * @buffer: where to
+ * @size: of the buffer, bytes; room for an event at least
+ *
+ * Does not wait for events.  Begins with another CPU each time, so that none
+ * is forgotten where the buffer is small.
+ *
+ * Context: may sleep.
+ * Return: bytes copied, 0 if there is nothing, or an error.
+ */
+ssize_t pguard_stream_read(char __user *buffer, size_t size)
+{
+	size_t nr = size / sizeof(struct perfguard_event), done = 0;
+	long ret = 0;
+	u32 i;
+
+	if (mutex_lock_interruptible(&read_lock))
+		return -ERESTARTSYS;
+	WRITE_ONCE(ripe, false);
+	for (i = 0; i < nr_cpu_ids && done < nr; i++) {
+		next_cpu = (next_cpu + 1) % nr_cpu_ids;
+		if (!cpu_possible(next_cpu))
+			continue;
+		ret = ring_read(per_cpu_ptr(&rings, next_cpu),
+				buffer + done * sizeof(struct perfguard_event), nr - done);
+		if (ret < 0)
+			break;
+		done += ret;
+	}
+	/* A full buffer leaves some behind. */
+	if (done == nr)
+		WRITE_ONCE(ripe, true);
+	mutex_unlock(&read_lock);
+	return done ? done * sizeof(struct perfguard_event) : min(ret, 0L);
+}
+
+/* Wait for events; 0, or -ERESTARTSYS. */
+int pguard_stream_wait(void)
+{
+	return wait_event_interruptible(readers, READ_ONCE(ripe));
+}
+
+__poll_t pguard_stream_poll(struct file *file, struct poll_table_struct *table)
+{
+	poll_wait(file, &readers, table);
+	return READ_ONCE(ripe) ? EPOLLIN | EPOLLRDNORM : 0;
+}

@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "unit/guarded.h"
+
+#include "compat.h"
+#include "profile/inference.h"
+#include "profile/verdict.h"
+#include "report/rate-limit.h"
+#include "trainstream/stream.h"
+#include "unit/late-unit.h"
+#include "unit/unit.h"
+
+/*
+ * A moment of current: the clock, and its counters if the target wants them.  An account
+ * without those is that of now, whatever the clock.
+ */
+struct moment {
+	u64 clock;
+	const struct pguard_mark *mark;
+};
+
+/* Now, at this clock; the counters are kept in @mark. */
+static struct moment moment_now(const struct pguard_task *state, u64 clock,
+				struct pguard_mark *mark)
+{
+	struct moment now = { .clock = clock };
+
+	if (pguard_unit_has_account(state)) {
+		pguard_account_mark(mark);
+		now.mark = mark;
+	}
+	return now;
+}
+
+static void unit_begin(struct pguard_task *state, struct pguard_inference *inference,
+		       const struct moment *at)
+{
+	u64 word = pguard_unit_next(state);
+
+	pguard_inference_begin(inference);
+	if (at->mark)
+		state->mark = *at->mark;
+	pguard_unit_run(state, at->clock, word);
+	state->counts = inference->profile;
+}
+
+/* The account of the unit that @end ends, which has a mark. */
+static void unit_account(const struct pguard_task *state, const struct moment *end, u64 elapsed,
+			 struct pguard_account *ret)
+{
+	if (end->mark)
+		pguard_account_between(&state->mark, end->mark,
+				       pguard_clock_ns(pguard_clock() - end->clock), elapsed, ret);
+	else
+		pguard_account_current(&state->mark, elapsed, ret);
+}
+
+static void count_in_loop(struct pguard_loop *loop, const struct pguard_account *account,
+			  bool is_late)
+{
+	struct pguard_loop_sums *sums = this_cpu_ptr(loop->sums);
+
+	sums->hist[pguard_unit_bucket(account->elapsed)]++;
+	sums->elapsed += account->elapsed;
+	sums->max = max(sums->max, account->elapsed);
+	sums->late += is_late;
+	sums->cpu += account->cpu;
+	sums->runqueue += account->runqueue;
+	sums->block_io += account->block_io;
+	sums->min_faults += account->min_faults;
+	sums->maj_faults += account->maj_faults;
+	if (account->has_block_io && !READ_ONCE(loop->has_block_io))
+		WRITE_ONCE(loop->has_block_io, true);
+}
+
+static void count_in_type(struct pguard_type_sums *sums, const struct pguard_account *account,
+			  bool is_late, bool is_novel)
+{
+	sums->novel += is_novel;
+	if (is_late) {
+		sums->late++;
+		sums->late_elapsed += account->elapsed;
+		return;
+	}
+	sums->units++;
+	sums->elapsed += account->elapsed;
+	sums->cpu += account->cpu;
+	sums->runqueue += account->runqueue;
+	sums->block_io += account->block_io;
+	sums->min_faults += account->min_faults;
+	sums->maj_faults += account->maj_faults;
+}
+
+static void unit_count(const struct pguard_task *state, const struct pguard_inference *inference,
+		       const struct pguard_account *account, bool is_late, bool is_novel)
+{
+	const struct pguard_verdict *verdict = inference->verdict;
+	struct pguard_profile_cpu *cpu;
+
+	preempt_disable();
+	cpu = pguard_profile_this_cpu(inference->profile);
+	cpu->sums.units++;
+	cpu->sums.novel += is_novel;
+	cpu->sums.unknown_hits += inference->nr_unknown;
+	cpu->sums.checks += inference->checks;
+	if (verdict->final != INFER_NO_TYPE)
+		count_in_type(&cpu->types[verdict->type], account, is_late, is_novel);
+	count_in_loop(state->loop, account, is_late);
+	preempt_enable();
+}
+
+/* Count a usual unit that left its CPU, or met page faults, and has ended at @end. */
+static void unit_close(const struct pguard_task *state, const struct moment *end, u64 elapsed)
+{
+	struct pguard_account account;
+
+	unit_account(state, end, elapsed, &account);
+	unit_count(state, pguard_task_inference(state), &account, false, false);
+}
+
+/**
+ * pguard_guarded_close() - count a usual unit that left its CPU, or met page faults
+ * @state: of current; its unit has ended now, and is still that of its inference and mark
+ * @elapsed: its time, ns
+ *
+ * The rest of its end, after PGUARD_GUARDED_END_EVENTFUL.
+ *
+ * Context: current, preemptible or not.
+ * Return: @state
+ */
+struct pguard_task *pguard_guarded_close(struct pguard_task *state, u64 elapsed)
+{
+	const struct moment now = {};
+
+	unit_close(state, &now, elapsed);
+	pguard_guarded_count_extra(pguard_task_inference(state)->profile);
+	return state;
+}
+
+/**
+ * pguard_guarded_end_empty() - the loop's wait is entered after what was no unit
+ * @state: of current, in a loop of its profile
+ *
+ * Context: current, preemptible.
+ * Return: false if it was a unit, or it is not the usual way; nothing was done then.
+ */
+bool pguard_guarded_end_empty(struct pguard_task *state)
+{
+	const struct pguard_inference *inference = pguard_task_inference(state);
+	u64 word = READ_ONCE(state->unit);
+
+	return word & PGUARD_PHASE_RUNNING && !(word & PGUARD_PHASE_LATE) &&
+	       pguard_guarded_is_empty(inference) && !inference->checks &&
+	       !pguard_stream_is_open() && pguard_guarded_stop(state, word);
+}
+
+/* In how many ticks the unit that runs is in time, if it ends now and fits its type. */
+static __always_inline u32 unit_within(const struct pguard_task *state,
+				       const struct pguard_inference *inference)
+{
+	u32 within = inference->verdict->within;
+
+	if (unlikely(!within && pguard_inference_is_excused(inference, state->start)))
+		within = pguard_verdict_within(inference->course, inference->verdict->final);
+	return within;
+}
+
+/* The unit that runs ends, if it does so the usual way. */
+static __always_inline bool unit_end_usual(struct pguard_task *state,
+					   const struct pguard_inference *inference,
+					   const struct moment *end)
+{
+	u32 within = unit_within(state, inference);
+	u64 elapsed;
+
+	if (!pguard_clock_is_tsc())
+		return false;
+	switch (pguard_guarded_end(state, inference, within, end->clock, end->mark, &elapsed)) {
+	case PGUARD_GUARDED_END_DONE:
+		return true;
+	case PGUARD_GUARDED_END_EVENTFUL:
+		unit_close(state, end, elapsed);
+		return true;
+	case PGUARD_GUARDED_END_UNUSUAL:
+		break;
+	}
+	return false;
+}
+
+/**
+ * pguard_guarded_end_excused() - the loop's wait is entered after a unit that lacks hits
+ * @state: of current, in a loop of its profile; the clock is the TSC
+ *
+ * Context: current, preemptible.
+ * Return: false if guards that are shed are not why, or it is not the usual way; nothing
+ *	was done then.
+ */
+bool pguard_guarded_end_excused(struct pguard_task *state)
+{
+	const struct pguard_inference *inference = pguard_task_inference(state);
+	const struct moment now = { .clock = pguard_clock() };
+
+	return pguard_inference_is_excused(inference, state->start) &&
+	       unit_end_usual(state, inference, &now);
+}
+
+/**
+ * pguard_guarded_count_longer() - a hooked call went an unusual way
+ * @profile: of current's unit or state
+ * @ticks: of pguard_clock() that it took
+ *
+ * Should current have left its CPU meanwhile, not for how long.
+ *
+ * Context: any but interrupts.
+ */
+void pguard_guarded_count_longer(const struct pguard_profile *profile, u64 ticks)
+{
+	/* By another clock all ways are this one, and have the price of it. */
+	if (!pguard_clock_is_tsc())
+		return;
+	preempt_disable();
+	pguard_profile_this_cpu(profile)->sums.longer +=
+		min(ticks, pguard_clock_ticks(20 * NSEC_PER_USEC));
+	preempt_enable();
+}
+
+enum { UNIT_IS_NOVEL = 1 << 15, UNIT_IS_NONE = 1 << 14 };	/* shifted by 48 */
+
+static void stream_unit(struct pguard_task *state, const struct pguard_inference *inference,
+			u64 elapsed, u64 flags)
+{
+	u64 about;
+
+	if (!pguard_stream_wants_units(state->image->target))
+		return;
+	about = min_t(u64, pguard_clock_ns(inference->checks), U32_MAX) |
+		(u64)inference->course->id << 32 | flags << 48;
+	pguard_stream_put(state, PERFGUARD_EVENT_KIND_UNIT,
+			  pguard_inference_type_id(inference, inference->verdict->final),
+			  about, elapsed);
+}
+
+/* Judge and count the unit that runs, and end it.  Whether it was told, or late. */
+static bool unit_judge(struct pguard_task *state, struct pguard_inference *inference,
+		       const struct moment *end)
+{
+	u64 elapsed = pguard_clock_ns(end->clock - state->start - inference->checks);
+	u64 word = xchg(&state->unit, state->unit & ~(u64)PGUARD_PHASE_ENDS);
+	struct pguard_account account = { .elapsed = elapsed };
+	bool is_late, is_novel;
+	u64 threshold;
+
+	state->counts = NULL;
+	if (word & PGUARD_PHASE_MARKED)
+		unit_account(state, end, elapsed, &account);
+	if (pguard_guarded_is_empty(inference)) {
+		/* That it was no unit does not matter. */
+		pguard_unit_count_checks(inference->profile, inference->checks);
+		stream_unit(state, inference, elapsed, UNIT_IS_NONE);
+		if (word & PGUARD_PHASE_LATE)
+			pguard_unit_tell_end(state, word, &account);
+		return word & PGUARD_PHASE_LATE;
+	}
+	is_novel = pguard_unit_verdict(state, inference, &threshold);
+	is_late = word & PGUARD_PHASE_LATE || (threshold && elapsed > threshold);
+	unit_count(state, inference, &account, is_late, is_novel);
+	stream_unit(state, inference, elapsed, is_novel ? UNIT_IS_NOVEL : 0);
+	if (likely(!is_late))
+		return unlikely(is_novel) && pguard_alert_novel(state, word, &account);
+	atomic64_inc(&state->image->target->late);
+	pguard_unit_tell_end(state, word, &account);
+	return true;
+}
+
+/*
+ * The unit that runs ends, and what that takes is charged.  That late ones end by a
+ * longer way is part of what it takes to tell them, also if they are not told.
+ *
+ * Return: the ticks that are charged.
+ */
+static u64 unit_end(struct pguard_task *state, struct pguard_inference *inference,
+		    const struct moment *end)
+{
+	u64 begun = pguard_clock();
+	bool is_told = unit_judge(state, inference, end);
+	u64 ticks = pguard_clock() - begun;
+
+	/* Should current have left its CPU meanwhile, not for how long. */
+	if (is_told)
+		pguard_telling_add(state->image->target,
+				   min_t(u64, pguard_clock_ns(ticks), NSEC_PER_MSEC));
+	else
+		pguard_guarded_count_longer(inference->profile, ticks);
+	return ticks;
+}
+
+/* Another loop, or another profile: the unit at hand has ended before. */
+static struct pguard_inference *change_loop(struct pguard_task *state, struct pguard_loop *loop,
+					    struct pguard_course *course, bool may_sleep)
+{
+	struct pguard_inference *old = pguard_task_inference(state);
+	struct pguard_inference *inference;
+
+	if (state->loop != loop) {
+		if (state->loop)
+			atomic_dec(&state->loop->nr_threads);
+		atomic_inc(&loop->nr_threads);
+		WRITE_ONCE(state->loop, loop);
+	}
+	inference = pguard_inference_new(state->profile, course,
+					 may_sleep ? GFP_KERNEL : GFP_NOWAIT);
+	if (!inference)
+		atomic64_inc(&state->image->target->untracked);
+	rcu_assign_pointer(state->inference, inference);
+	pguard_inference_free(old);
+	return inference;
+}
+
+static enum pguard_guarded_call enter_wait(struct pguard_task *state, bool may_sleep)
+{
+	const struct pguard_finding *place = &state->place->spot->is;
+	const struct perfguard_boundary *boundary = place->boundary;
+	struct pguard_course *course = &state->profile->courses[boundary->course];
+	struct pguard_inference *inference = pguard_task_inference(state);
+	struct moment now = { .clock = pguard_clock() };
+
+	if (state->unit & PGUARD_PHASE_RUNNING) {
+		if (inference)
+			unit_end(state, inference, &now);
+		else
+			pguard_unit_drop(state);
+	}
+	if (!inference || inference->course != course || state->loop != place->loop)
+		inference = change_loop(state, place->loop, course, may_sleep);
+	if (!inference)
+		return PGUARD_GUARDED_NONE;
+	inference->boundary = boundary;
+	pguard_guarded_frame(inference, state->place);
+	return PGUARD_GUARDED_WAIT;
+}
+
+/**
+ * pguard_guarded_enter_event() - a call begins that begins an event, if it does not fail
+ * @state: of current; the event is not the first one of a unit that runs
+ *
+ * Context: current.
+ * Return: @state
+ */
+struct pguard_task *pguard_guarded_enter_event(struct pguard_task *state)
+{
+	state->entered = pguard_clock();
+	if (pguard_unit_has_account(state))
+		pguard_account_mark(pguard_task_inference(state)->event);
+	return state;
+}
+
+static enum pguard_guarded_call enter_event(struct pguard_task *state)
+{
+	struct pguard_inference *inference = pguard_task_inference(state);
+
+	/* Of another loop than the thread is in, or of a profile that comes just now. */
+	if (!pguard_guarded_is_in(state, inference, state->place))
+		return PGUARD_GUARDED_NONE;
+	/* The first one ends no unit, so it does not matter when it was. */
+	if (!pguard_guarded_is_first(state, inference))
+		pguard_guarded_enter_event(state);
+	return PGUARD_GUARDED_EVENT;
+}
+
+/**
+ * pguard_guarded_enter() - a hooked call begins in a place of the profile
+ * @state: of current; its place is a boundary
+ * @may_sleep: whether the context allows it
+ *
+ * Context: current.
+ * Return: what its return means.
+ */
+enum pguard_guarded_call pguard_guarded_enter(struct pguard_task *state, bool may_sleep)
+{
+	if (state->place->spot->is.boundary->role == PERFGUARD_BOUNDARY_ROLE_WAIT)
+		return enter_wait(state, may_sleep);
+	return enter_event(state);
+}
+
+/**
+ * pguard_guarded_forget() - the target is not guarded any more
+ * @state: of current, which has no profile but an inference
+ *
+ * The unit at hand, if any, does not count.
+ *
+ * Context: current.
+ */
+void pguard_guarded_forget(struct pguard_task *state)
+{
+	struct pguard_inference *inference = pguard_task_inference(state);
+
+	pguard_unit_drop(state);
+	rcu_assign_pointer(state->inference, NULL);
+	pguard_inference_free(inference);
+}
+
+/*
+ * An event begins that is not the first of its unit.  The thread may have waited
+ * unseen.
+ *
+ * Return: ticks that are charged to the unit that it ends, if that goes an unusual way.
+ */
+static u64 event_begin(struct pguard_task *state, struct pguard_inference *inference,
+		       const struct moment *at)
+{
+	u64 ticks = 0;
+
+	if (state->unit & PGUARD_PHASE_RUNNING && !unit_end_usual(state, inference, at))
+		ticks = unit_end(state, inference, at);
+	unit_begin(state, inference, at);
+	inference->is_marked = true;
+	return ticks;
+}
+
+/**
+ * pguard_guarded_event_call() - the call that begins an event has not failed
+ * @state: of current, after PGUARD_GUARDED_EVENT
+ *
+ * The event began when the call did.
+ *
+ * Context: current.
+ */
+void pguard_guarded_event_call(struct pguard_task *state)
+{
+	struct pguard_inference *inference = pguard_task_inference(state);
+	struct moment at = { .clock = state->entered };
+
+	if (pguard_guarded_take_first(state, inference))
+		return;
+	if (pguard_unit_has_account(state))
+		at.mark = inference->event;
+	event_begin(state, inference, &at);
+}
+
+/**
+ * pguard_guarded_event_site() - current came by an event site of its loop
+ * @state: of current, which has an inference
+ * @now: pguard_clock()
+ *
+ * Context: current.
+ */
+void pguard_guarded_event_site(struct pguard_task *state, u64 now)
+{
+	struct pguard_inference *inference = pguard_task_inference(state);
+	struct pguard_mark mark;
+	struct moment at;
+	u64 ticks;
+
+	if (pguard_guarded_take_first(state, inference))
+		return;
+	at = moment_now(state, now, &mark);
+	ticks = event_begin(state, inference, &at);
+	/* The new unit's handlers take it for theirs, since it is in none of its time. */
+	if (unlikely(ticks))
+		pguard_unit_count_checks(inference->profile, -ticks);
+}

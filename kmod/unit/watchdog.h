@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The overdue watch: finds late units from outside, while they last. */
+#ifndef _KMOD_UNIT_WATCHDOG_H
+#define _KMOD_UNIT_WATCHDOG_H
+
+int pguard_watch_init(void);
+void pguard_watch_start(void);
+void pguard_watch_flush(void);
+void pguard_watch_stop(void);
+void pguard_watch_deinit(void);
+
+#endif /* _KMOD_UNIT_WATCHDOG_H */

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "app/arm/arming.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "app/arm/upload.h"
+#include "app/common/command.h"
+#include "base/log.h"
+#include "binary/file/elf.h"
+#include "link/link.h"
+#include "out/profile/profile-view.h"
+#include "store/profile-hash.h"
+
+enum {
+	MAX_NAME = 1023, /* bytes of a profile's name, as the netlink spec has it */
+	MAX_LABEL = 60,
+	NOT_SUPPORTED = 524, /* the kernel's ENOTSUPP, which libc does not know */
+};
+
+static int no_memory(const struct arming *arming)
+{
+	log_error("%s: out of memory", arming->path);
+	return CMD_FAILED;
+}
+
+static int read_profile(struct arming *arming, const char *path)
+{
+	char why[PROFILE_WHY_MAX];
+
+	/* The name by which others look for it later, whatever links there are. */
+	arming->path = realpath(path, NULL);
+	if (!arming->path) {
+		log_error("cannot open %s: %s", path, strerror(errno));
+		return CMD_FAILED;
+	}
+	if (strlen(arming->path) > MAX_NAME) {
+		log_error("%s: the path is longer than the module takes (%d bytes)", path,
+			  MAX_NAME);
+		return CMD_FAILED;
+	}
+	if (profile_hash(arming->path, &arming->hash, why) ||
+	    profile_load_hashed(arming->path, arming->hash, &arming->samples, &arming->model,
+				&arming->training, why)) {
+		log_error("%s", why);
+		return CMD_FAILED;
+	}
+	return 0;
+}
+
+static int make_tables(struct arming *arming)
+{
+	const char *why = NULL;
+	int error = 0;
+
+	if (arming->model.nr_types)
+		error = floors_init(&arming->floors, &arming->samples, &arming->model);
+	if (!error)
+		error = loading_init(&arming->loading, &arming->samples, &arming->model,
+				     arming->floors.least_final, &why);
+	if (error == -ENOMEM)
+		return no_memory(arming);
+	if (error)
+		log_error("%s %s", arming->path, why ? why : "contradicts itself");
+	return error ? CMD_FAILED : 0;
+}
+
+static const char *id_of(const char *build_id)
+{
+	return *build_id ? build_id : "(none)";
+}
+
+static int open_failed(const struct arming *arming, const char *path, int error)
+{
+	log_error("%s needs %s, which cannot be opened: %s", arming->path, path,
+		  strerror(error));
+	return error == EACCES || error == EPERM ? CMD_IMPOSSIBLE : CMD_FAILED;
+}
+
+/* Is the file what the profile was trained with?  Returns 0 or an exit code, told. */
+static int check_object(const struct arming *arming, const struct samples_object *object,
+			const char *path, int fd)
+{
+	struct elf_identity identity;
+	const char *why;
+	int error = elf_identify(fd, &identity, &why);
+
+	if (error) {
+		log_error("%s needs %s, which is %s", arming->path, path,
+			  why ? why : strerror(-error));
+		return CMD_FAILED;
+	}
+	if (!strcmp(identity.build_id, object->build_id))
+		return 0;
+	log_error("%s was trained with %s of build id %s, but here it has build id %s",
+		  arming->path, path, id_of(object->build_id), id_of(identity.build_id));
+	return CMD_FAILED;
+}
+
+static int open_object(struct arming *arming, const struct samples_object *object)
+{
+	char path[2 * PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s%s", arming->root, object->path);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return open_failed(arming, path, errno);
+	arming->fds[arming->nr_fds++] = fd;
+	return check_object(arming, object, path, fd);
+}
+
+static int open_objects(struct arming *arming)
+{
+	const struct loading *loading = &arming->loading;
+	struct stat st;
+
+	arming->fds = calloc((size_t)loading->nr_objects + 1, sizeof(*arming->fds));
+	if (!arming->fds)
+		return no_memory(arming);
+	for (uint32_t i = 0; i < loading->nr_objects; i++) {
+		int ret = open_object(arming, &arming->samples.objects[loading->objects[i]]);
+
+		if (ret)
+			return ret;
+	}
+	if (fstat(arming->fds[0], &st))
+		return open_failed(arming, arming->samples.objects[0].path, errno);
+	arming->dev = st.st_dev;
+	arming->inode = st.st_ino;
+	return 0;
+}
+
+int arming_load(struct arming *arming, const char *path, const char *root, bool is_paper)
+{
+	int ret;
+
+	*arming = (struct arming){ .is_paper = is_paper, .root = root };
+	ret = read_profile(arming, path);
+	if (!ret)
+		ret = make_tables(arming);
+	if (!ret)
+		ret = open_objects(arming);
+	return ret;
+}
+
+static const char *guard_error(uint32_t error)
+{
+	if (error == NOT_SUPPORTED || error == EOPNOTSUPP)
+		return "the kernel does not take the instruction there";
+	return strerror((int)(error < INT_MAX ? error : INT_MAX));
+}
+
+/* Say of the guard that could not be put on, if it was one; the profile is still there. */
+static void describe_guard(const struct arming *arming, struct link *link, char *text,
+			   size_t size)
+{
+	const struct loading *loading = &arming->loading;
+	struct armed_profile *profiles;
+	char label[PROFILE_LABEL_MAX];
+	uint32_t nr, object;
+
+	if (link_profiles(link, &profiles, &nr))
+		return;
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct armed_profile *profile = &profiles[i];
+
+		if (profile->id != arming->id || !profile->is_refused ||
+		    profile->refused_guard >= loading->nr_guards)
+			continue;
+		profile_function_label(&arming->samples,
+				       loading->functions[profile->refused_guard], MAX_LABEL,
+				       label);
+		object = loading->objects[loading->guards[profile->refused_guard].object];
+		snprintf(text, size, "the guard at %s in %s cannot be put on: %s", label,
+			 arming->samples.objects[object].path,
+			 guard_error(profile->refused_error));
+	}
+	link_profiles_free(profiles, nr);
+}
+
+static int arm_failed(const struct arming *arming, struct link *link, int error)
+{
+	char what[PATH_MAX + 32], why[PATH_MAX + 512];
+
+	snprintf(what, sizeof(what), "cannot arm %s", arming->path);
+	if (!arming->id)
+		return cmd_link_failed(link, error, what);
+	snprintf(why, sizeof(why), "%s", link_error(link));
+	describe_guard(arming, link, why, sizeof(why));
+	log_error("%s: %s", what, why);
+	/* Of a request, ENOENT means its object, not the module. */
+	return error == -ENOENT ? CMD_FAILED : cmd_exit_of(error);
+}
+
+int arming_arm(struct arming *arming, struct link *link, const struct armed_prices *prices)
+{
+	int error = link_profile_new(link, arming->path, arming->hash,
+				     arming->is_paper ? PERFGUARD_PROFILE_FLAGS_PAPER : 0,
+				     &arming->id);
+
+	if (!error)
+		error = upload_profile(link, arming->id, &arming->loading, arming->fds);
+	if (!error)
+		error = link_profile_arm(link, arming->id, prices, &arming->target_id,
+					 &arming->processes);
+	return error ? arm_failed(arming, link, error) : 0;
+}
+
+void arming_deinit(struct arming *arming)
+{
+	for (uint32_t i = 0; i < arming->nr_fds; i++)
+		close(arming->fds[i]);
+	free(arming->fds);
+	free(arming->path);
+	loading_deinit(&arming->loading);
+	floors_deinit(&arming->floors);
+	samples_deinit(&arming->samples);
+	model_deinit(&arming->model);
+	memset(arming, 0, sizeof(*arming));
+}

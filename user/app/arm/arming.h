@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A profile on its way into the module: read, compared with the files of this
+ * machine, made into the module's tables, armed.
+ */
+#ifndef _USER_APP_ARM_ARMING_H
+#define _USER_APP_ARM_ARMING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "data/armed.h"
+#include "data/model.h"
+#include "data/samples.h"
+#include "data/training.h"
+#include "train/guards/novelty-floor.h"
+#include "train/model/loading.h"
+
+struct link;
+
+struct arming {
+	char *path; /* of the profile, absolute */
+	uint64_t hash; /* of its bytes */
+	bool is_paper; /* by the paper's rule of inference */
+	const char *root; /* lent: where the paths of files begin; "" usually */
+	struct samples samples;
+	struct model model;
+	struct training training;
+	struct floors floors;
+	struct loading loading;
+	int *fds; /* by object of the loading; -1 beyond nr_fds */
+	uint32_t nr_fds;
+	dev_t dev; /* of the program's file, like the next */
+	ino_t inode;
+	uint32_t id; /* the module's, once it is armed, like the next two */
+	uint32_t target_id;
+	uint32_t processes;
+};
+
+/*
+ * Read the profile at @path and check that the program and the libraries that
+ * carry its guards are below @root, of the build it was trained with.  Asks
+ * nothing of the module.  Returns 0 or an exit code, told in one line; arming_deinit() in
+ * either case.
+ */
+int arming_load(struct arming *arming, const char *path, const char *root, bool is_paper);
+
+/* Load it into the module and arm it: all or nothing.  Returns as above. */
+int arming_arm(struct arming *arming, struct link *link, const struct armed_prices *prices);
+
+void arming_deinit(struct arming *arming);
+
+#endif /* _USER_APP_ARM_ARMING_H */

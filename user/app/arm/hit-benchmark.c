@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "app/arm/hit-benchmark.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "app/common/command.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "binary/stack/snapshot.h"
+#include "data/stack-copy.h"
+#include "link/link.h"
+
+/*
+ * Each function begins with an instruction that is carried out in its own way
+ * under a breakpoint; of those that the kernel carries out, push and call take
+ * some more, but hardly a guard is at one (binary/site.h).  price_mark() notes
+ * its stack pointer.  The other two are poll(), as the wait of a loop, at which
+ * SP is where it returns to; and read(), which in mid-unit may be a wait, too.
+ * price_others are NR_OTHERS more sites, of two bytes each, which nothing comes by.
+ */
+__asm__(".text\n"
+	"price_kernel: jmp 1f; 1: ret\n"
+	"price_module: mov %rdi, %rax; ret\n"
+	"price_stepped: imul %eax, %eax; ret\n"
+	"price_mark: mov %rsp, price_sp(%rip); ret\n"
+	"price_wait: mov %rsp, price_slot(%rip)\n\t"
+	"mov (%rsp), %rax\n\t"
+	"mov %rax, price_return(%rip)\n\t"
+	"mov $7, %eax; syscall; ret\n"
+	"price_call: xor %eax, %eax; syscall; ret\n"
+	"price_others: .rept 61; nop; ret; .endr\n"
+	".local price_sp, price_slot, price_return\n"
+	".comm price_sp, 8, 8\n"
+	".comm price_slot, 8, 8\n"
+	".comm price_return, 8, 8\n");
+
+void price_kernel(void);
+void price_module(void);
+void price_stepped(void);
+void price_mark(void);
+void price_wait(struct pollfd *fds, unsigned long nr, long timeout);
+void price_call(long fd, void *byte, size_t size);
+extern const char price_others[];
+extern uint64_t price_sp, price_slot, price_return;
+
+#define NOINLINE __attribute__((noinline))
+
+enum {
+	/* The loop's frame is anywhere above. */
+	RISE = 4096,
+	NR_GUARDS = 3,
+	/*
+	 * For each hit the kernel searches the process's mappings and all probes, so both
+	 * are as many as a server may have.
+	 */
+	NR_OTHERS = 61,
+	NR_PAGES = 512,
+	NR_BATCHES = 41,
+	BATCH = 200,
+};
+
+/* In the order of enum perfguard_guard_way. */
+static void (*const functions[NR_GUARDS])(void) = { price_kernel, price_module, price_stepped };
+
+/* What is tried out, and with which medians, ns. */
+struct trial {
+	struct link *link;
+	struct pollfd zeros; /* there is always something to be read */
+	int exe_fd;
+	struct slice memory; /* the executable mappings */
+	void *pages; /* many mappings */
+	uint32_t target_id;
+	uint32_t profile_id;
+	uint64_t depth;
+	double bare[NR_GUARDS], guarded[NR_GUARDS], handler[NR_GUARDS];
+	double bare_call, call, bare_unit, unit;
+};
+
+/* The only call of each: what comes after it is the place. */
+static NOINLINE void next_unit(struct pollfd *zeros)
+{
+	price_wait(zeros, 1, 0);
+	__asm__ volatile("" ::: "memory");
+}
+
+static NOINLINE void in_mid_unit(struct pollfd *zeros)
+{
+	char byte;
+
+	price_call(zeros->fd, &byte, 1);
+	__asm__ volatile("" ::: "memory");
+}
+
+/* Calls from one frame, so that all are of one depth. */
+static NOINLINE uint64_t batch(struct pollfd *zeros, void (*function)(void),
+			       void (*wait)(struct pollfd *zeros))
+{
+	uint64_t start;
+
+	next_unit(zeros);
+	start = clock_now_ns();
+	for (int i = 0; i < BATCH; i++) {
+		if (function)
+			function();
+		else
+			wait(zeros);
+	}
+	return clock_now_ns() - start;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* The median, as now and then something else has the processor. */
+static double measure(struct trial *trial, void (*function)(void),
+		      void (*wait)(struct pollfd *zeros))
+{
+	uint64_t times[NR_BATCHES];
+
+	for (int i = 0; i < NR_BATCHES; i++)
+		times[i] = batch(&trial->zeros, function, wait);
+	qsort(times, NR_BATCHES, sizeof(times[0]), compare);
+	return (double)times[NR_BATCHES / 2] / BATCH;
+}
+
+static int offset_of(const struct trial *trial, uint64_t address, __u64 *ret)
+{
+	for (uint32_t i = 0; i < trial->memory.nr_mappings; i++) {
+		const struct mapping *mapping = &trial->memory.mappings[i];
+
+		if (address < mapping->start || address >= mapping->end)
+			continue;
+		*ret = address - mapping->start + mapping->offset;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+static int add_loop(struct trial *trial)
+{
+	struct perfguard_course course = { .id = 1 };
+	struct perfguard_type type = { .id = 1, .least_final = INT16_MIN };
+	struct perfguard_boundary boundary = {
+		.role = PERFGUARD_BOUNDARY_ROLE_WAIT,
+		.syscall = SYS_poll,
+		.rise = RISE,
+	};
+	int error = offset_of(trial, price_return, &boundary.return_offset);
+
+	if (!error)
+		error = link_profile_add_object(trial->link, trial->profile_id, trial->exe_fd);
+	if (!error)
+		error = link_profile_add_courses(trial->link, trial->profile_id, &course, 1);
+	if (!error)
+		error = link_profile_add_boundaries(trial->link, trial->profile_id, &boundary, 1);
+	if (!error)
+		error = link_profile_add_types(trial->link, trial->profile_id, &type, 1);
+	return error;
+}
+
+static int add_guards(struct trial *trial)
+{
+	struct perfguard_guard guards[NR_GUARDS + NR_OTHERS] = { 0 };
+	struct perfguard_known_context contexts[NR_GUARDS] = { 0 };
+	struct perfguard_weight weights[NR_GUARDS] = { 0 };
+	int error = 0;
+
+	for (uint32_t i = 0; i < NR_GUARDS && !error; i++) {
+		error = offset_of(trial, (uint64_t)(uintptr_t)functions[i], &guards[i].offset);
+		contexts[i].guard = i;
+		contexts[i].depth = (uint32_t)trial->depth;
+		contexts[i].nr_weights = 1;
+		weights[i].early = weights[i].final = 1;
+	}
+	for (uint32_t i = 0; i < NR_OTHERS && !error; i++)
+		error = offset_of(trial, (uint64_t)(uintptr_t)&price_others[2 * i],
+				  &guards[NR_GUARDS + i].offset);
+	if (!error)
+		error = link_profile_add_guards(trial->link, trial->profile_id, guards,
+						NR_GUARDS + NR_OTHERS);
+	if (!error)
+		error = link_profile_add_contexts(trial->link, trial->profile_id, contexts,
+						  NR_GUARDS);
+	if (!error)
+		error = link_profile_add_weights(trial->link, trial->profile_id, weights, NR_GUARDS);
+	return error;
+}
+
+static int arm(struct trial *trial)
+{
+	uint32_t processes;
+	int error = link_target_new(trial->link, -1, (uint32_t)getpid(),
+				    PERFGUARD_TARGET_FLAGS_OWNED | PERFGUARD_TARGET_FLAGS_ACCOUNT,
+				    0, &trial->target_id, &processes);
+
+	if (!error)
+		error = link_profile_new(trial->link, "what guarding costs", 0, 0,
+					 &trial->profile_id);
+	if (!error)
+		error = add_loop(trial);
+	if (!error)
+		error = add_guards(trial);
+	if (!error)
+		error = link_profile_arm_target(trial->link, trial->profile_id, trial->target_id);
+	return error;
+}
+
+/* What handlers took so far, and how many hits were not what they should be. */
+static int ask(struct trial *trial, uint64_t *ret_check_ns, uint64_t *ret_odd)
+{
+	struct armed_profile *profiles;
+	uint32_t nr;
+	int error = link_profiles(trial->link, &profiles, &nr);
+
+	*ret_check_ns = 0;
+	*ret_odd = 1;
+	for (uint32_t i = 0; i < nr && !error; i++) {
+		if (profiles[i].id != trial->profile_id)
+			continue;
+		*ret_check_ns = profiles[i].check_ns;
+		*ret_odd = profiles[i].stray_hits + profiles[i].unknown_hits;
+	}
+	if (!error)
+		link_profiles_free(profiles, nr);
+	return error;
+}
+
+static void try_bare(struct trial *trial)
+{
+	for (int i = 0; i < NR_GUARDS; i++)
+		trial->bare[i] = measure(trial, functions[i], NULL);
+	trial->bare_unit = measure(trial, NULL, next_unit);
+	trial->bare_call = measure(trial, NULL, in_mid_unit);
+	batch(&trial->zeros, price_mark, NULL);
+	trial->depth = price_slot + RISE - price_sp;
+}
+
+static int try_guarded(struct trial *trial)
+{
+	uint64_t before, after, odd;
+	int error;
+
+	trial->unit = measure(trial, NULL, next_unit);
+	trial->call = measure(trial, NULL, in_mid_unit);
+	for (int i = 0; i < NR_GUARDS; i++) {
+		error = ask(trial, &before, &odd);
+		trial->guarded[i] = measure(trial, functions[i], NULL);
+		if (!error)
+			error = ask(trial, &after, &odd);
+		if (!error && odd)
+			error = -EPROTO;
+		if (error)
+			return error;
+		trial->handler[i] = (double)(after - before) / (NR_BATCHES * BATCH);
+	}
+	return 0;
+}
+
+/* At least 1: nothing is free. */
+static uint32_t price(double ns)
+{
+	return ns < 1 ? 1 : ns > 999999 ? 1000000 : (uint32_t)(ns + 0.5);
+}
+
+static void set_prices(const struct trial *trial, struct armed_prices *ret)
+{
+	uint32_t hits[NR_GUARDS];
+
+	for (int i = 0; i < NR_GUARDS; i++)
+		hits[i] = price(trial->guarded[i] - trial->bare[i] - trial->handler[i]);
+	ret->kernel_hit_ns = hits[0];
+	ret->module_hit_ns = hits[1];
+	ret->stepped_hit_ns = hits[2];
+	ret->call_ns = price(trial->call - trial->bare_call);
+	ret->unit_ns = price(trial->unit - trial->bare_unit - ret->call_ns);
+	ret->handler_ns = price(trial->handler[0]);
+}
+
+static int try_out(struct trial *trial)
+{
+	int error;
+
+	try_bare(trial);
+	error = arm(trial);
+	if (!error)
+		error = try_guarded(trial);
+	return error;
+}
+
+/* Each page is a mapping of its own. */
+static int add_mappings(struct trial *trial)
+{
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	char *pages = mmap(NULL, NR_PAGES * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (pages == MAP_FAILED)
+		return -errno;
+	trial->pages = pages;
+	for (size_t i = 0; i < NR_PAGES; i += 2)
+		if (mprotect(pages + i * size, size, PROT_READ))
+			return -errno;
+	return 0;
+}
+
+static int prepare(struct trial *trial)
+{
+	int error;
+
+	trial->exe_fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	trial->zeros.fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	trial->zeros.events = POLLIN;
+	error = trial->exe_fd < 0 || trial->zeros.fd < 0 ?
+			-errno : snapshot_mappings((uint32_t)getpid(), &trial->memory);
+	if (!error)
+		error = add_mappings(trial);
+	if (error) {
+		log_error("cannot try out what guarding costs: %s", strerror(-error));
+		return CMD_FAILED;
+	}
+	return cmd_open_link(&trial->link);
+}
+
+static int try_failed(const struct trial *trial, int error)
+{
+	const char *what = "cannot try out what guarding costs";
+
+	if (error != -EPROTO)
+		return cmd_link_failed(trial->link, error, what);
+	log_error("%s: hits were not as they should be", what);
+	return CMD_FAILED;
+}
+
+int price_measure(struct armed_prices *ret)
+{
+	struct trial trial = { .exe_fd = -1, .zeros.fd = -1 };
+	int error, code = prepare(&trial);
+
+	if (!code) {
+		error = try_out(&trial);
+		if (error)
+			code = try_failed(&trial, error);
+		if (trial.target_id)
+			link_target_del(trial.link, trial.target_id);
+		link_close(trial.link);
+	}
+	if (!code)
+		set_prices(&trial, ret);
+	slice_clear(&trial.memory);
+	if (trial.pages)
+		munmap(trial.pages, NR_PAGES * (size_t)sysconf(_SC_PAGESIZE));
+	close(trial.exe_fd);
+	close(trial.zeros.fd);
+	return code;
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The start of an audit: whatever can be wrong is told before anything is
+ * armed, and a command runs only when it is watched.
+ */
+
+#include "app/audit/session.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/common/command.h"
+#include "app/common/signals.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "binary/stack/unwind.h"
+
+static int arm(struct session *session)
+{
+	uint32_t flags = PERFGUARD_TARGET_FLAGS_DISCOVER |
+			 PERFGUARD_TARGET_FLAGS_OWNED | session->target_flags;
+	uint64_t threshold_ns = session->threshold_ns;
+	uint32_t pid = session->selector.pid;
+	int ret;
+
+	if (session->has_account)
+		flags |= PERFGUARD_TARGET_FLAGS_ACCOUNT;
+	if (session->child.pid) {
+		flags |= PERFGUARD_TARGET_FLAGS_INHERIT;
+		pid = (uint32_t)session->child.pid;
+	}
+	if (!threshold_ns)
+		threshold_ns = session->tail_ns = TAIL_FIRST_NS;
+	session->next_alert = session->stats_begin.next_alert;
+	session->discovery.next_wait = session->stats_begin.next_wait;
+	ret = link_target_new(session->link, session->selector.fd, pid, flags,
+			      threshold_ns, &session->target_id,
+			      &session->nr_processes);
+	session->discovery.target_id = session->target_id;
+	return ret;
+}
+
+/* The process that is to run the command is still ours: no program to watch. */
+static int ignore_self(struct session *session)
+{
+	struct process *processes;
+	uint32_t nr;
+	int ret;
+
+	ret = link_processes(session->link, session->target_id, &processes,
+			     &nr);
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; !ret && i < nr; i++)
+		ret = discovery_ignore(&session->discovery,
+				       processes[i].image_id);
+	free(processes);
+	return ret;
+}
+
+static int release_command(struct session *session)
+{
+	int ret = ignore_self(session);
+
+	if (ret)
+		return session_failed(session, ret, "cannot watch the command");
+	ret = child_go(&session->child);
+	if (!ret)
+		return 0;
+	log_error("cannot run %s: %s", session->selector.path, strerror(-ret));
+	return CMD_FAILED;
+}
+
+int session_begin(struct session *session)
+{
+	int ret;
+
+	session->signals = -1;
+	ret = cmd_open_link(&session->link);
+	if (ret)
+		return ret;
+	ret = link_bell_open(session->link);
+	if (!ret)
+		ret = link_stats(session->link, &session->stats_begin);
+	if (ret)
+		return session_failed(session, ret, "cannot audit");
+	session->unwinder = unwinder_create();
+	session->signals = signals_open();
+	if (!session->unwinder || session->signals < 0)
+		return session_failed(session, -ENOMEM, "");
+	if (session->selector.command) {
+		ret = child_fork(&session->child, session->selector.path,
+				 session->selector.command, session->is_json);
+		if (ret) {
+			log_error("cannot start a process: %s", strerror(-ret));
+			return CMD_FAILED;
+		}
+	}
+	session->discovery.link = session->link;
+	session->discovery.unwinder = session->unwinder;
+	session->slowest.nr_wanted = session->nr_slowest;
+	tail_init(&session->tail);
+	session->start_ns = clock_now_ns();
+	ret = arm(session);
+	if (ret)
+		return session_failed(session, ret, "cannot audit");
+	if (session->child.pid)
+		return release_command(session);
+	ret = session_look_at_processes(session);
+	if (!ret)
+		ret = session_decide(session);
+	/* It comes again. */
+	if (ret && ret != -EAGAIN)
+		return session_failed(session, ret, "cannot audit");
+	if (!session->nr_processes)
+		log_progress("no process runs %s yet; waiting for one",
+			     session->selector.path);
+	return 0;
+}

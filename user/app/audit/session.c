@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A loop around poll(): the bell of the alerts and the signals wake it; from
+ * time to time it hears of waits in unknown places, and once a second it looks
+ * at processes and sums.
+ */
+
+#include "app/audit/session.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/common/command.h"
+#include "app/common/signals.h"
+#include "app/common/stacks.h"
+#include "base/duration.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "binary/stack/unwind.h"
+#include "out/alert/alert.h"
+#include "out/histogram.h"
+#include "out/text.h"
+
+/* How often we hear of waits: often at first, when everything is new. */
+#define FIRST_HEAR_NS (20 * NSEC_PER_MSEC)
+#define HEAR_NS (100 * NSEC_PER_MSEC)
+#define LOOK_NS NSEC_PER_SEC
+/* What a command did since we read its sums last is lost when it ends. */
+#define COMMAND_SUMS_NS (200 * NSEC_PER_MSEC)
+/* A restarted service gets a moment to come back. */
+#define GONE_NS (2 * NSEC_PER_SEC)
+/* A command that was interrupted gets a moment to end. */
+#define STOP_NS (5 * NSEC_PER_SEC)
+
+enum { RESULT_TRIES = 20 };
+
+int session_failed(struct session *session, int error, const char *what)
+{
+	if (error == -ENOMEM) {
+		log_error("out of memory");
+		return CMD_FAILED;
+	}
+	return cmd_link_failed(session->link, error, what);
+}
+
+static struct loop *loop_get(struct session *session, const struct loop *like)
+{
+	struct loop *loops;
+
+	for (uint32_t i = 0; i < session->nr_loops; i++)
+		if (session->loops[i].image_id == like->image_id &&
+		    session->loops[i].id == like->id)
+			return &session->loops[i];
+	loops = reallocarray(session->loops, session->nr_loops + 1,
+			     sizeof(*loops));
+	if (!loops)
+		return NULL;
+	session->loops = loops;
+	return memset(&loops[session->nr_loops++], 0, sizeof(*loops));
+}
+
+/*
+ * Keep the latest sums of each loop: with the last process of an image, the
+ * module forgets them.
+ */
+static int look_at_loops(struct session *session)
+{
+	struct loop *loops, *known;
+	int ret = 0, error;
+	uint32_t nr;
+
+	error = link_loops(session->link, 0, &loops, &nr);
+	if (error)
+		return error;
+	for (uint32_t i = 0; i < nr && !ret; i++) {
+		if (!discovery_number(&session->discovery, loops[i].image_id,
+				      loops[i].id))
+			continue;
+		known = loop_get(session, &loops[i]);
+		if (!known) {
+			ret = -ENOMEM;
+			break;
+		}
+		loop_clear(known);
+		*known = loops[i];
+		loops[i].contexts = NULL;
+	}
+	link_loops_free(loops, nr);
+	return ret;
+}
+
+static int adapt_threshold(struct session *session, uint64_t since_ns)
+{
+	uint64_t hist[PERFGUARD_HIST_BUCKETS] = { 0 };
+	uint64_t max_ns = 0, late = 0, threshold_ns;
+	int ret;
+
+	for (uint32_t i = 0; i < session->nr_loops; i++) {
+		const struct loop *loop = &session->loops[i];
+
+		histogram_add(hist, loop->hist);
+		late += loop->late;
+		if (loop->max_ns > max_ns)
+			max_ns = loop->max_ns;
+	}
+	threshold_ns = tail_threshold(&session->tail, hist, max_ns, late,
+				      since_ns);
+	if (threshold_ns == session->tail_ns)
+		return 0;
+	ret = link_target_set_threshold(session->link, session->target_id,
+					threshold_ns);
+	if (!ret)
+		session->tail_ns = threshold_ns;
+	/* Then it is set when it is looked at next. */
+	return ret == -ENOBUFS ? 0 : ret;
+}
+
+static int print_live(struct session *session, const struct alert *alert)
+{
+	if (!session->is_json)
+		return 0;
+	return alert_json(&session->json, stdout, alert,
+			  alert_kind_name(alert->record->kind));
+}
+
+static int take_alert(struct session *session, const struct record *record)
+{
+	struct discovery *discovery = &session->discovery;
+	struct alert alert = { .record = record };
+	const struct identity *identity;
+	char *cgroup;
+	int ret;
+
+	identity = identity_get(&discovery->identities, record->image_id,
+				record->pid);
+	if (!identity)
+		return -ENOMEM;
+	ret = stacks_unwind(session->unwinder, record, &alert.stacks,
+			    &alert.nr_stacks);
+	if (ret)
+		return ret;
+	cgroup = identity_cgroup(record->pid);
+	alert.exe = identity->exe;
+	alert.build_id = identity->build_id;
+	alert.cgroup = cgroup;
+	alert.loop = discovery_number(discovery, record->image_id,
+				      record->loop_id);
+	ret = print_live(session, &alert);
+	if (ret) {
+		stacks_free(alert.stacks, alert.nr_stacks);
+		free(cgroup);
+		return ret;
+	}
+	return slowest_add(&session->slowest, record, alert.stacks,
+			   alert.nr_stacks, cgroup);
+}
+
+static int on_alert(struct record *record, void *arg)
+{
+	struct session *session = arg;
+
+	if (record->seq >= session->next_alert)
+		session->next_alert = record->seq + 1;
+	switch (record->kind) {
+	case PERFGUARD_RECORD_KIND_LOST:
+		session->lost_alerts += record->lost;
+		return 0;
+	case PERFGUARD_RECORD_KIND_LATE:
+	case PERFGUARD_RECORD_KIND_ENDED:
+		if (record->target_id == session->target_id)
+			return take_alert(session, record);
+	}
+	return 0;
+}
+
+static int hear_alerts(struct session *session)
+{
+	link_bell_quiet(session->link);
+	return link_alerts(session->link, session->next_alert, on_alert,
+			   session);
+}
+
+static const char *target_name(const struct session *session)
+{
+	return text_basename(session->selector.path);
+}
+
+static void tell_ready(struct session *session)
+{
+	struct json *json = &session->json;
+	uint32_t loops, threads;
+
+	discovery_count(&session->discovery, &loops, &threads);
+	session->ready_ns = clock_now_ns();
+	log_progress("watching %" PRIu32 " thread%s of %s in %" PRIu32
+		     " event loop%s",
+		     threads, threads == 1 ? "" : "s", target_name(session),
+		     loops, loops == 1 ? "" : "s");
+	if (!session->is_json)
+		return;
+	json_object(json, NULL);
+	json_string(json, "kind", "ready");
+	json_string(json, "exe", session->selector.path);
+	json_u64(json, "processes", session->nr_processes);
+	json_u64(json, "threads", threads);
+	json_u64(json, "loops", loops);
+	json_end(json);
+	json_end_line(json, stdout);
+}
+
+int session_decide(struct session *session)
+{
+	bool is_changed;
+	int ret;
+
+	ret = discovery_decide(&session->discovery, &is_changed);
+	if (!ret && is_changed && !session->ready_ns)
+		tell_ready(session);
+	return ret;
+}
+
+/* Read the target's counters; a target that is gone keeps the last ones. */
+static int take_target(struct session *session, bool *ret_is_there)
+{
+	struct target *targets;
+	uint32_t nr;
+	int ret;
+
+	*ret_is_there = false;
+	ret = link_targets(session->link, &targets, &nr);
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; i < nr; i++) {
+		if (targets[i].id != session->target_id)
+			continue;
+		*ret_is_there = true;
+		free(session->target.path);
+		session->target = targets[i];
+		targets[i].path = NULL;
+	}
+	link_targets_free(targets, nr);
+	return 0;
+}
+
+static bool has_process(uint32_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
+	return !access(path, F_OK);
+}
+
+/* Without a process: has it ended, or has somebody taken the target away? */
+static int look_for_target(struct session *session)
+{
+	bool is_there;
+	int ret;
+
+	if (session->nr_processes)
+		return 0;
+	ret = take_target(session, &is_there);
+	if (!ret && !is_there)
+		session->is_disarmed = session->selector.exe ||
+				       has_process(session->selector.pid);
+	return ret;
+}
+
+static int look(struct session *session, uint64_t since_ns)
+{
+	int ret = session_look_at_processes(session);
+
+	if (!ret)
+		ret = look_for_target(session);
+	if (!ret && session->is_disarmed)
+		return 0;
+	if (!ret)
+		ret = look_at_loops(session);
+	if (!ret && !session->threshold_ns && session->ready_ns)
+		ret = adapt_threshold(session, since_ns);
+	return ret;
+}
+
+static enum session_end hear_signals(struct session *session)
+{
+	int signal;
+
+	while ((signal = signals_next(session->signals)) != 0) {
+		if (signal == SIGCHLD)
+			continue;
+		/* A command at our terminal got it, too, and may clean up. */
+		if (signal == SIGINT && session->child.pid &&
+		    !session->stop_ns) {
+			session->stop_ns = clock_now_ns() + STOP_NS;
+			continue;
+		}
+		return SESSION_SIGNAL;
+	}
+	return SESSION_RUNS;
+}
+
+static enum session_end find_end(struct session *session)
+{
+	enum session_end end = hear_signals(session);
+	uint64_t now_ns = clock_now_ns();
+
+	if (end)
+		return end;
+	if (session->is_done)
+		return SESSION_DONE;
+	if (session->child.pid && child_has_ended(&session->child))
+		return SESSION_COMMAND;
+	if (session->stop_ns && now_ns >= session->stop_ns)
+		return SESSION_SIGNAL;
+	if (session->duration_ns &&
+	    now_ns - session->start_ns >= session->duration_ns)
+		return SESSION_DURATION;
+	if (session->is_disarmed)
+		return SESSION_DISARMED;
+	/* A file may be executed again, a process not. */
+	if (session->gone_ns && session->nr_seen && !session->child.pid &&
+	    (session->selector.pid || now_ns - session->gone_ns > GONE_NS))
+		return SESSION_GONE;
+	return SESSION_RUNS;
+}
+
+static void sleep_until(struct session *session, uint64_t until_ns)
+{
+	struct pollfd fds[] = {
+		{ .fd = link_bell_fd(session->link), .events = POLLIN },
+		{ .fd = session->signals, .events = POLLIN },
+		{ .fd = session->turn ? session->turn_fd : -1, .events = POLLIN },
+	};
+	uint64_t end_ns = session->start_ns + session->duration_ns;
+	uint64_t now_ns = clock_now_ns();
+
+	if (session->duration_ns && end_ns < until_ns)
+		until_ns = end_ns;
+	if (until_ns > now_ns)
+		poll(fds, 3, (int)((until_ns - now_ns) / NSEC_PER_MSEC) + 1);
+}
+
+int session_run(struct session *session)
+{
+	uint64_t last_look_ns = clock_now_ns(), last_hear_ns = 0;
+	uint64_t last_sums_ns = last_look_ns;
+	uint64_t now_ns, hear_ns;
+	int ret = 0;
+
+	while (!ret) {
+		now_ns = clock_now_ns();
+		hear_ns = now_ns - session->start_ns < LOOK_NS ? FIRST_HEAR_NS :
+								 HEAR_NS;
+		if (now_ns - last_hear_ns >= hear_ns) {
+			last_hear_ns = now_ns;
+			ret = discovery_hear(&session->discovery);
+			if (!ret && !session->keeps_loops)
+				ret = session_decide(session);
+		}
+		if (!ret)
+			ret = hear_alerts(session);
+		if (!ret && now_ns - last_look_ns >= LOOK_NS) {
+			ret = look(session, now_ns - last_look_ns);
+			if (!ret)
+				last_look_ns = now_ns;
+		}
+		if (!ret && session->child.pid &&
+		    now_ns - last_sums_ns >= COMMAND_SUMS_NS) {
+			ret = look_at_loops(session);
+			last_sums_ns = now_ns;
+		}
+		if (!ret && session->turn) {
+			session->turn_failed = session->turn(session, session->turn_arg);
+			if (session->turn_failed)
+				break;
+		}
+		if (ret == -EAGAIN) {
+			cmd_put_off(session->link, &session->put_off_ns);
+			ret = 0;
+		}
+		session->ended_by = find_end(session);
+		if (session->ended_by)
+			break;
+		sleep_until(session, last_hear_ns + hear_ns);
+	}
+	session->end_ns = clock_now_ns();
+	if (!ret)
+		return session->turn_failed;
+	/* One error is told: there is no result to be read any more. */
+	session->ended_by = SESSION_RUNS;
+	if (ferror(stdout))
+		return CMD_FAILED; /* pg-collect.c tells */
+	return session_failed(session, ret, "the audit broke off");
+}
+
+static int read_result(struct session *session)
+{
+	bool is_there;
+	int ret = look_at_loops(session);
+
+	if (!ret)
+		ret = hear_alerts(session);
+	if (!ret)
+		ret = take_target(session, &is_there);
+	return ret ? ret : link_stats(session->link, &session->stats_end);
+}
+
+int session_finish(struct session *session)
+{
+	int ret = 0;
+
+	if (!session->target_id)
+		return 0;
+	if (session->ended_by) {
+		discovery_look(&session->discovery);
+		/* All that was seen hangs on it. */
+		for (int i = 0; !i || (ret == -EAGAIN && i < RESULT_TRIES); i++)
+			ret = read_result(session);
+		slowest_finish(&session->slowest, clock_wall_ns());
+	}
+	if (ret)
+		ret = session_failed(session, ret, "cannot read the result");
+	if (session->ended_by == SESSION_DISARMED)
+		log_warning("somebody disarmed %s; this is what was seen before",
+			    session->selector.path);
+	/* The module may have removed it with its last process. */
+	link_target_del(session->link, session->target_id);
+	session->target_id = 0;
+	return ret;
+}
+
+void session_deinit(struct session *session)
+{
+	/* Closing the link disarms whatever is left. */
+	child_stop(&session->child);
+	slowest_deinit(&session->slowest);
+	discovery_deinit(&session->discovery);
+	if (session->unwinder)
+		unwinder_destroy(session->unwinder);
+	if (session->signals >= 0)
+		close(session->signals);
+	for (uint32_t i = 0; i < session->nr_loops; i++)
+		loop_clear(&session->loops[i]);
+	free(session->loops);
+	free(session->processes);
+	free(session->target.path);
+	link_stats_clear(&session->stats_begin);
+	link_stats_clear(&session->stats_end);
+	link_close(session->link);
+	json_deinit(&session->json);
+	selector_deinit(&session->selector);
+}

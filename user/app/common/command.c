@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "app/common/command.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/duration.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "link/link.h"
+
+int cmd_usage(const char *verb, const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	log_error("%s: %s; see 'pg-collect %s --help'", verb, text, verb);
+	return CMD_USAGE;
+}
+
+int cmd_bad_option(char **argv, int option)
+{
+	/* A long option leaves no letter, but it was the last one looked at. */
+	if (option == ':' && optopt && argv[optind - 1][1] != '-')
+		return cmd_usage(argv[0], "option -%c wants a value", optopt);
+	if (option == ':')
+		return cmd_usage(argv[0], "option %s wants a value",
+				 argv[optind - 1]);
+	if (optopt && argv[optind - 1][1] != '-')
+		return cmd_usage(argv[0], "unknown option -%c", optopt);
+	if (optopt)
+		return cmd_usage(argv[0], "option %s takes no value",
+				 argv[optind - 1]);
+	return cmd_usage(argv[0], "unknown option %s", argv[optind - 1]);
+}
+
+int cmd_parse_flag(int argc, char **argv, const char *name, const char *help,
+		   bool *ret)
+{
+	const struct option options[] = {
+		{ name, no_argument, NULL, 'f' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		switch (option) {
+		case 'f':
+			*ret = true;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			exit(CMD_OK);
+		default:
+			return cmd_bad_option(argv, option);
+		}
+	}
+	return 0;
+}
+
+int cmd_no_argument(int argc, char **argv)
+{
+	if (optind == argc)
+		return 0;
+	return cmd_usage(argv[0], "what is '%s'?", argv[optind]);
+}
+
+int cmd_parse_duration(const char *verb, const char *option, const char *text,
+		       uint64_t *ret_ns)
+{
+	if (!duration_parse(text, ret_ns) && *ret_ns)
+		return 0;
+	return cmd_usage(verb, "%s '%s' is no length of time such as 50ms or 2s",
+			 option, text);
+}
+
+int cmd_parse_count(const char *verb, const char *option, const char *text,
+		    uint32_t *ret)
+{
+	unsigned long value;
+	char *end;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end || errno || !value ||
+	    value > INT32_MAX)
+		return cmd_usage(verb, "%s '%s' is no number from 1 up", option,
+				 text);
+	*ret = (uint32_t)value;
+	return 0;
+}
+
+int cmd_exit_of(int error)
+{
+	switch (error) {
+	case -ENOENT: /* no module */
+	case -ENOSYS: /* a kernel too old */
+	case -EOPNOTSUPP: /* a kernel or module without what is needed */
+	case -EPERM:
+	case -EACCES:
+		return CMD_IMPOSSIBLE;
+	}
+	return CMD_FAILED;
+}
+
+int cmd_open_link(struct link **ret)
+{
+	int error = link_open(ret);
+	int code;
+
+	if (!error)
+		return 0;
+	log_error("%s", link_error(*ret));
+	code = cmd_exit_of(error);
+	link_close(*ret);
+	*ret = NULL;
+	return code;
+}
+
+/* The module has a path only for a target that was given as a file. */
+static int name_target(struct target *target)
+{
+	char path[64], exe[PATH_MAX];
+	ssize_t len;
+	char *copy;
+
+	if (!target->pid || target->path[0] == '/')
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/exe", target->pid);
+	len = readlink(path, exe, sizeof(exe) - 1);
+	if (len < 0)
+		return 0;
+	exe[len] = '\0';
+	copy = strdup(exe);
+	if (!copy)
+		return -ENOMEM;
+	free(target->path);
+	target->path = copy;
+	return 0;
+}
+
+int cmd_targets(struct link *link, struct target **ret, uint32_t *ret_nr)
+{
+	int error = link_targets(link, ret, ret_nr);
+
+	for (uint32_t i = 0; !error && i < *ret_nr; i++)
+		error = name_target(&(*ret)[i]);
+	return error;
+}
+
+int cmd_link_failed(const struct link *link, int error, const char *what)
+{
+	log_error("%s: %s", what, link_error(link));
+	/* Of a request, ENOENT means its object, not the module. */
+	return error == -ENOENT ? CMD_FAILED : cmd_exit_of(error);
+}
+
+void cmd_put_off(const struct link *link, uint64_t *last_ns)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (!*last_ns || now_ns - *last_ns > 10 * NSEC_PER_SEC)
+		log_warning("%s; asking again", link_error(link));
+	*last_ns = now_ns;
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "app/common/identity.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "binary/file/elf.h"
+
+/* With so many, identities_trim() forgets the older half. */
+#define MAX_IDENTITIES 4096
+
+/* The kernel says so of a file that was replaced by an update. */
+static void strip_deleted(char *path)
+{
+	static const char mark[] = " (deleted)";
+	size_t len = strlen(path);
+
+	if (len > sizeof(mark) - 1 &&
+	    !strcmp(path + len - (sizeof(mark) - 1), mark))
+		path[len - (sizeof(mark) - 1)] = '\0';
+}
+
+static void look_up(struct identity *identity)
+{
+	struct elf_identity elf;
+	char path[64], exe[PATH_MAX];
+	const char *why;
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/exe", identity->pid);
+	len = readlink(path, exe, sizeof(exe) - 1);
+	if (len < 0)
+		return;
+	exe[len] = '\0';
+	strip_deleted(exe);
+	identity->exe = strdup(exe);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (!elf_identify(fd, &elf, &why) && elf.build_id[0])
+		identity->build_id = strdup(elf.build_id);
+	close(fd);
+}
+
+const struct identity *identity_get(struct identities *identities,
+				    uint32_t image_id, uint32_t pid)
+{
+	struct identity *identity = identities->entries;
+
+	for (uint32_t i = 0; i < identities->nr; i++, identity++) {
+		if (identity->image_id != image_id)
+			continue;
+		if (!identity->exe && pid) {
+			identity->pid = pid;
+			look_up(identity);
+		}
+		return identity;
+	}
+	identity = reallocarray(identities->entries, identities->nr + 1,
+				sizeof(*identity));
+	if (!identity)
+		return NULL;
+	identities->entries = identity;
+	identity += identities->nr++;
+	memset(identity, 0, sizeof(*identity));
+	identity->image_id = image_id;
+	identity->pid = pid;
+	look_up(identity);
+	return identity;
+}
+
+static void clear(struct identity *identity)
+{
+	free(identity->exe);
+	free(identity->build_id);
+}
+
+static void remove_some(struct identities *identities, uint32_t at,
+			 uint32_t nr)
+{
+	struct identity *first = &identities->entries[at];
+
+	for (uint32_t i = 0; i < nr; i++)
+		clear(&first[i]);
+	identities->nr -= nr;
+	memmove(first, first + nr, (identities->nr - at) * sizeof(*first));
+}
+
+void identity_forget(struct identities *identities, uint32_t image_id)
+{
+	for (uint32_t i = 0; i < identities->nr; i++) {
+		if (identities->entries[i].image_id != image_id)
+			continue;
+		remove_some(identities, i, 1);
+		return;
+	}
+}
+
+void identities_trim(struct identities *identities)
+{
+	if (identities->nr >= MAX_IDENTITIES)
+		remove_some(identities, 0, MAX_IDENTITIES / 2);
+}
+
+void identities_deinit(struct identities *identities)
+{
+	for (uint32_t i = 0; i < identities->nr; i++)
+		clear(&identities->entries[i]);
+	free(identities->entries);
+	memset(identities, 0, sizeof(*identities));
+}
+
+char *identity_cgroup(uint32_t pid)
+{
+	char line[PATH_MAX + 64], path[64];
+	char *cgroup = NULL;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/cgroup", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return NULL;
+	while (!cgroup && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!strncmp(line, "0::", 3))
+			cgroup = strdup(line + 3);
+	}
+	fclose(file);
+	return cgroup;
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "app/common/stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/time.h"
+#include "binary/stack/unwind.h"
+
+/* When the unit began, of CLOCK_MONOTONIC as the stacks are. */
+static uint64_t unit_start_ns(const struct record *record)
+{
+	uint64_t age_ns = clock_wall_ns() - record->time_ns;
+
+	return clock_now_ns() - age_ns - record->account.elapsed_ns;
+}
+
+static int unwind_one(struct unwinder *unwinder, const struct record *record,
+		      const struct slice *slice, struct alert_stack *stack)
+{
+	struct frame frames[UNWIND_MAX_FRAMES];
+	uint64_t start_ns = unit_start_ns(record);
+	enum unwind_end end;
+	int nr;
+
+	nr = unwind_slice(unwinder, record->pid, slice, frames,
+			  UNWIND_MAX_FRAMES, &end);
+	if (nr < 0)
+		return nr;
+	stack->frames = malloc((size_t)(nr ? nr : 1) * sizeof(*frames));
+	if (!stack->frames)
+		return -ENOMEM;
+	memcpy(stack->frames, frames, (size_t)nr * sizeof(*frames));
+	stack->nr_frames = (uint32_t)nr;
+	stack->at_ns = slice->at_ns;
+	stack->state = slice->state;
+	stack->tid = slice->tid;
+	stack->syscall = slice->syscall;
+	stack->lock = slice->lock;
+	stack->holder = slice->holder;
+	stack->end = end == UNWIND_COMPLETE ? NULL : unwind_end_name(end);
+	/* The wall clock may have been set meanwhile. */
+	if (slice->at_ns > start_ns &&
+	    slice->at_ns - start_ns <= 2 * record->account.elapsed_ns)
+		stack->into_ns = slice->at_ns - start_ns;
+	return 0;
+}
+
+int stacks_unwind(struct unwinder *unwinder, const struct record *record,
+		  struct alert_stack **ret, uint32_t *ret_nr)
+{
+	struct alert_stack *stacks;
+	int error;
+
+	stacks = calloc(record->nr_stacks ? record->nr_stacks : 1,
+			sizeof(*stacks));
+	if (!stacks)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < record->nr_stacks; i++) {
+		error = unwind_one(unwinder, record, &record->stacks[i],
+				   &stacks[i]);
+		if (error) {
+			stacks_free(stacks, i);
+			return error;
+		}
+	}
+	*ret = stacks;
+	*ret_nr = record->nr_stacks;
+	return 0;
+}
+
+void stacks_free(struct alert_stack *stacks, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		free(stacks[i].frames);
+	free(stacks);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * From a record to the alert an operator sees: its stacks unwound.
+ */
+#ifndef _USER_APP_COMMON_STACKS_H
+#define _USER_APP_COMMON_STACKS_H
+
+#include "data/alert-record.h"
+#include "out/alert/alert.h"
+
+struct unwinder;
+
+/*
+ * Unwind all stacks of a record.  The frames' strings are the unwinder's;
+ * stacks_free() frees the rest.  Returns 0 or -ENOMEM.
+ */
+int stacks_unwind(struct unwinder *unwinder, const struct record *record,
+		  struct alert_stack **ret, uint32_t *ret_nr);
+void stacks_free(struct alert_stack *stacks, uint32_t nr);
+
+#endif /* _USER_APP_COMMON_STACKS_H */

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "app/learn/learning.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <linux/perfguard.h>
+
+#include "app/common/command.h"
+#include "base/duration.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "store/profile-file.h"
+#include "train/model/timed.h"
+#include "train/samples/extract-timing.h"
+#include "train/samples/join.h"
+
+void learning_init(struct learning *learning)
+{
+	*learning = (struct learning){ 0 };
+	derive_options_init(&learning->options);
+	learning->options.clustering = &learning->clustering;
+}
+
+static int parse_number(const char *verb, const char *option, const char *text, double most,
+			double *ret)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtod(text, &end);
+	if (errno || end == text || *end || !(*ret > 0) || *ret > most)
+		return cmd_usage(verb, "%s wants a number above 0 and up to %g, not '%s'",
+				 option, most, text);
+	return 0;
+}
+
+static int parse_distance(struct learning *learning, const char *verb, const char *text)
+{
+	if (!strcmp(text, "energy"))
+		learning->options.cluster.distance = DISTANCE_ENERGY;
+	else if (!strcmp(text, "paper"))
+		learning->options.cluster.distance = DISTANCE_PAPER;
+	else
+		return cmd_usage(verb, "--distance is energy or paper, not '%s'", text);
+	/* No height suits the paper's distance. */
+	if (learning->options.cluster.distance == DISTANCE_PAPER)
+		learning->options.cluster.cut = CLUSTER_CUT_GAP;
+	return 0;
+}
+
+static int parse_select(struct learning *learning, const char *verb, const char *text)
+{
+	if (!strcmp(text, "information"))
+		learning->options.select = SELECT_INFORMATION;
+	else if (!strcmp(text, "paper"))
+		learning->options.select = SELECT_PAPER;
+	else
+		return cmd_usage(verb, "--select is information or paper, not '%s'", text);
+	return 0;
+}
+
+static int parse_guards(struct learning *learning, const char *verb, const char *text)
+{
+	uint32_t *nr = &learning->options.nr_guards;
+	int ret = cmd_parse_count(verb, "--guards", text, nr);
+
+	if (!ret && *nr > PERFGUARD_MAX_GUARDS)
+		return cmd_usage(verb, "--guards is at most %d, not %s", PERFGUARD_MAX_GUARDS,
+				 text);
+	return ret;
+}
+
+int learning_option(struct learning *learning, const char *verb, int option, const char *text)
+{
+	struct derive_options *options = &learning->options;
+	int ret;
+
+	switch (option) {
+	case LEARNING_OPTION_BUDGET:
+		ret = parse_number(verb, "--budget", text, 100, &options->budget);
+		options->budget /= 100;
+		return ret;
+	case LEARNING_OPTION_HITS:
+		return parse_number(verb, "--hits", text, 64, &options->hits);
+	case LEARNING_OPTION_GUARDS:
+		return parse_guards(learning, verb, text);
+	case LEARNING_OPTION_THRESHOLD:
+		if (threshold_parse(text, &options->rule))
+			return cmd_usage(verb, "--threshold is rate:R or sigma:K, not '%s'", text);
+		return 0;
+	case LEARNING_OPTION_DISTANCE:
+		return parse_distance(learning, verb, text);
+	case LEARNING_OPTION_CUT:
+		if (!strcmp(text, "gap")) {
+			options->cluster.cut = CLUSTER_CUT_GAP;
+			return 0;
+		}
+		return parse_number(verb, "--cut", text, 1, &options->cluster.cut);
+	case LEARNING_OPTION_SELECT:
+		return parse_select(learning, verb, text);
+	case LEARNING_OPTION_UNITS:
+		learning->units_path = text;
+		return 0;
+	}
+	return cmd_usage(verb, "unknown option");
+}
+
+int learning_check_options(const struct learning *learning, const char *verb)
+{
+	if (learning->options.nr_guards && learning->options.select != SELECT_PAPER)
+		return cmd_usage(verb, "--guards goes with --select paper only");
+	return 0;
+}
+
+static int failed(int error, const char *what)
+{
+	switch (error) {
+	case -ENOMEM:
+		log_error("%s: out of memory", what);
+		break;
+	case -EBADMSG:
+		log_error("%s: the trace contradicts itself", what);
+		break;
+	default:
+		log_error("%s: %s", what, strerror(-error));
+	}
+	return CMD_FAILED;
+}
+
+int learning_load(struct learning *learning)
+{
+	char why[PROFILE_WHY_MAX];
+	int error;
+
+	error = profile_load(learning->path, &learning->samples, &learning->model,
+			     &learning->training, why);
+	if (!error)
+		return 0;
+	learning->training = (struct training){ 0 };
+	if (error == -ENOENT)
+		return 0;
+	log_error("%s", why);
+	return CMD_FAILED;
+}
+
+static int check_program(const struct learning *learning, const char *exe, const char *build_id)
+{
+	char why[PROFILE_WHY_MAX];
+
+	if (!learning->samples.nr_objects ||
+	    !profile_is_of(&learning->samples, exe, build_id, why))
+		return 0;
+	log_error("%s", why);
+	return CMD_FAILED;
+}
+
+int learning_open(struct learning *learning, const char *exe, const char *build_id)
+{
+	int ret = learning_load(learning);
+
+	return ret ? ret : check_program(learning, exe, build_id);
+}
+
+int learning_check(const struct learning *learning, const struct trace *trace)
+{
+	const struct samples *samples = &learning->samples;
+
+	if (!trace->nr_objects) {
+		log_error("the trace is of no program");
+		return CMD_FAILED;
+	}
+	for (uint32_t i = 0; i < trace->nr_loops; i++) {
+		uint32_t loop = 0;
+
+		while (loop < samples->nr_loops && samples->loops[loop].hash != trace->loops[i])
+			loop++;
+		if (loop == samples->nr_loops) {
+			log_error("the times were not recorded for %s", learning->path);
+			return CMD_FAILED;
+		}
+	}
+	return check_program(learning, trace->objects[0].path, trace->objects[0].build_id);
+}
+
+int learning_derive(struct learning *learning)
+{
+	uint64_t begin_ns = clock_now_ns();
+	char took[DURATION_TEXT_MAX];
+	int error;
+
+	model_deinit(&learning->model);
+	error = model_derive(&learning->samples, &learning->options, &learning->model);
+	if (error)
+		return failed(error, "cannot learn");
+	log_progress("learnt %" PRIu32 " types and %" PRIu32 " guards from %" PRIu32
+		     " call trees in %s",
+		     learning->model.nr_types, learning->model.nr_guards,
+		     learning->samples.nr_trees,
+		     duration_format(clock_now_ns() - begin_ns, took));
+	return 0;
+}
+
+static int join(struct learning *learning, const struct samples *samples)
+{
+	int error = samples_join(&learning->samples, samples);
+
+	return error ? failed(error, "cannot add to the profile") : 0;
+}
+
+/* Keep of the run what tells its units once they are joined to others. */
+static int keep_units(struct learning *learning, const struct samples *samples)
+{
+	free(learning->tree_hashes);
+	free(learning->tree_seen);
+	free(learning->loop_hashes);
+	learning->tree_hashes = calloc(samples->nr_trees + 1, sizeof(uint64_t));
+	learning->tree_seen = calloc(samples->nr_trees + 1, sizeof(bool));
+	learning->loop_hashes = calloc(samples->nr_loops + 1, sizeof(uint64_t));
+	if (!learning->tree_hashes || !learning->tree_seen ||
+	    !learning->loop_hashes)
+		return failed(-ENOMEM, "cannot learn");
+	for (uint32_t i = 0; i < samples->nr_trees; i++) {
+		learning->tree_hashes[i] = samples->trees[i].hash;
+		learning->tree_seen[i] = samples->trees[i].units[0] > 0;
+	}
+	for (uint32_t i = 0; i < samples->nr_loops; i++)
+		learning->loop_hashes[i] = samples->loops[i].hash;
+	return 0;
+}
+
+int learning_add_structure(struct learning *learning, const struct trace *trace)
+{
+	const struct gather_contexts *contexts;
+	struct samples samples;
+	int ret, error;
+
+	gather_result_deinit(&learning->units);
+	error = gather(trace, &samples, &learning->units);
+	if (error)
+		return failed(error, "cannot learn");
+	log_progress("structure: %" PRIu64 " units, %" PRIu32 " distinct call trees",
+		     learning->units.nr_units, samples.nr_trees);
+	if (!learning->units.nr_units) {
+		log_error("no unit was seen from begin to end; is there a load on the program?");
+		samples_deinit(&samples);
+		return CMD_FAILED;
+	}
+	contexts = &learning->units.contexts;
+	if (contexts->calls)
+		log_progress("contexts identified: %.1f %% of %" PRIu64
+			     " calls, %.1f %% of %" PRIu32 " pairs of function and depth",
+			     100 * (double)contexts->chain_known / (double)contexts->calls,
+			     contexts->calls,
+			     100 * (double)contexts->pairs_known / (double)contexts->pairs,
+			     contexts->pairs);
+	ret = keep_units(learning, &samples);
+	if (!ret)
+		ret = join(learning, &samples);
+	samples_deinit(&samples);
+	return ret ? ret : learning_derive(learning);
+}
+
+static int compare_functions(const void *a, const void *b)
+{
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* The functions that carry guards, rising; the caller's to free; NULL if no memory. */
+static uint32_t *list_guards(const struct learning *learning)
+{
+	uint32_t *guards = calloc(learning->model.nr_guards + 1, sizeof(*guards));
+
+	for (uint32_t i = 0; guards && i < learning->model.nr_guards; i++)
+		guards[i] = learning->model.guards[i].function;
+	if (guards)
+		qsort(guards, learning->model.nr_guards, sizeof(*guards), compare_functions);
+	return guards;
+}
+
+bool learning_is_timed(const struct learning *learning)
+{
+	uint32_t *guards = list_guards(learning);
+	bool is_timed = guards && timed_units(&learning->samples, guards,
+					      learning->model.nr_guards) > 0;
+
+	free(guards);
+	return is_timed;
+}
+
+void learning_note_settings(struct learning *learning, int argc, char **argv)
+{
+	char *settings = learning->settings;
+	size_t size = sizeof(learning->settings), used = 0;
+
+	for (int i = 0; i < argc && used < size; i++)
+		used += (size_t)snprintf(settings + used, size - used, "%s%s", i ? " " : "",
+					 argv[i]);
+}
+
+int learning_add_timing(struct learning *learning, const struct trace *trace)
+{
+	struct samples samples;
+	int ret, error;
+
+	error = gather_timing(trace, &learning->samples, &samples);
+	if (error)
+		return failed(error, "cannot learn from the timing run");
+	ret = join(learning, &samples);
+	samples_deinit(&samples);
+	return ret ? ret : learning_derive(learning);
+}
+
+/* The type of a tree by its hash and that of its loop; 0 for none. */
+static uint32_t type_of(const struct learning *learning, uint64_t hash, uint64_t loop)
+{
+	const struct samples *samples = &learning->samples;
+
+	for (uint32_t i = 0; i < samples->nr_trees; i++) {
+		uint32_t type;
+
+		if (samples->trees[i].hash != hash ||
+		    samples->loops[samples->trees[i].loop].hash != loop)
+			continue;
+		type = learning->model.type_of_tree[i];
+		return type == SAMPLES_NONE ? 0 : learning->model.types[type].id;
+	}
+	return 0;
+}
+
+static int list_units(const struct learning *learning)
+{
+	FILE *file = fopen(learning->units_path, "we");
+	int ret = 0;
+
+	if (!file) {
+		log_error("cannot write %s: %s", learning->units_path, strerror(errno));
+		return CMD_FAILED;
+	}
+	fputs("start_ns\tend_ns\tpid\ttid\tloop\tfd\thalf\ttree\ttype\tseen\thits\n", file);
+	for (uint64_t i = 0; i < learning->units.nr_units; i++) {
+		const struct gather_unit *unit = &learning->units.units[i];
+		uint64_t hash = learning->tree_hashes[unit->tree];
+
+		fprintf(file,
+			"%" PRIu64 "\t%" PRIu64 "\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32
+			"\t%" PRId64 "\t%u\t%016" PRIx64 "\t%" PRIu32 "\t%d\t%" PRIu32 "\n",
+			unit->start_ns, unit->end_ns, unit->pid, unit->tid, unit->loop + 1,
+			unit->fd, unit->half, hash,
+			type_of(learning, hash, learning->loop_hashes[unit->loop]),
+			learning->tree_seen[unit->tree], unit->hits);
+	}
+	if (ferror(file) | fclose(file)) {
+		log_error("cannot write %s: %s", learning->units_path, strerror(errno));
+		ret = CMD_FAILED;
+	}
+	return ret;
+}
+
+int learning_save(struct learning *learning)
+{
+	struct training *training = &learning->training;
+	char why[PROFILE_WHY_MAX];
+
+	snprintf(training->tool, sizeof(training->tool), "%s", CMD_VERSION);
+	memcpy(training->settings, learning->settings, sizeof(training->settings));
+	training->changed_s = (uint64_t)time(NULL);
+	if (!training->created_s)
+		training->created_s = training->changed_s;
+	if (profile_save(learning->path, &learning->samples, &learning->model, training, why)) {
+		log_error("%s", why);
+		return CMD_FAILED;
+	}
+	return learning->units_path && learning->tree_hashes ? list_units(learning) : 0;
+}
+
+void learning_deinit(struct learning *learning)
+{
+	samples_deinit(&learning->samples);
+	model_deinit(&learning->model);
+	clustering_deinit(&learning->clustering);
+	gather_result_deinit(&learning->units);
+	free(learning->tree_hashes);
+	free(learning->tree_seen);
+	free(learning->loop_hashes);
+}

@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "app/record/recording-tables.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/common/command.h"
+#include "base/log.h"
+#include "base/time.h"
+
+enum {
+	/* A dispatch was at most 200 bytes further in than the loop's frame. */
+	NEAR_BYTES = 512,
+};
+
+int recording_no_memory(struct recording *recording)
+{
+	return session_failed(&recording->session, -ENOMEM, "");
+}
+
+/* Sites of one file at a time. */
+static int arm_file(struct recording *recording, uint32_t file,
+		    const struct recording_site *wanted, uint32_t nr, uint32_t flags)
+{
+	struct session *session = &recording->session;
+	const struct program *program = &recording->program;
+	struct perfguard_site *sites = calloc(nr ? nr : 1, sizeof(*sites));
+	struct perfguard_site_refusal *refused = NULL;
+	uint32_t nr_refused = 0, nr_sites = 0;
+	int error;
+
+	if (!sites)
+		return recording_no_memory(recording);
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct program_function *function = &program->functions[wanted[i].function];
+
+		if (function->file != file)
+			continue;
+		sites[nr_sites++] = (struct perfguard_site){
+			.offset = function->described.site,
+			.id = wanted[i].id,
+			.sp_delta = function->described.sp_delta,
+		};
+	}
+	error = nr_sites ? link_sites_add(session->link, session->target_id,
+					  program->files[file].fd, flags, sites, nr_sites,
+					  &refused, &nr_refused) :
+			   0;
+	recording->nr_refused += nr_refused;
+	free(refused);
+	free(sites);
+	return error ? session_failed(session, error, "cannot arm the functions") : 0;
+}
+
+int recording_arm(struct recording *recording, const struct recording_site *sites, uint32_t nr,
+		  uint32_t flags)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < recording->program.nr_files && !ret; i++)
+		ret = arm_file(recording, i, sites, nr, flags);
+	return ret;
+}
+
+static char *copy_string(const char *string, bool *failed)
+{
+	char *copy = string ? strdup(string) : NULL;
+
+	*failed |= string && !copy;
+	return copy;
+}
+
+/* Name the program's files in the trace; some are mapped while it is recorded. */
+static int name_objects(struct recording *recording)
+{
+	const struct program *program = &recording->program;
+	struct trace *trace = &recording->trace;
+	struct samples_object *grown;
+	bool failed = false;
+
+	grown = reallocarray(trace->objects, program->nr_files + 1, sizeof(*grown));
+	if (!grown)
+		return recording_no_memory(recording);
+	trace->objects = grown;
+	for (; trace->nr_objects < program->nr_files; trace->nr_objects++) {
+		const struct program_file *file = &program->files[trace->nr_objects];
+
+		grown[trace->nr_objects] = (struct samples_object){
+			.path = copy_string(file->path, &failed),
+			.build_id = copy_string(
+				file->code ? file->code->object->build_id : "", &failed),
+		};
+	}
+	return failed ? recording_no_memory(recording) : 0;
+}
+
+/* A trace without events: all files, and these functions of the program. */
+static int begin_trace(struct recording *recording, const uint32_t *functions, uint32_t nr)
+{
+	const struct program *program = &recording->program;
+	struct trace *trace = &recording->trace;
+	bool failed = false;
+
+	trace_deinit(trace);
+	free(recording->source);
+	trace->stage = TRACE_STAGE_STRUCTURE;
+	trace->functions = calloc(nr + 1, sizeof(*trace->functions));
+	recording->source = calloc(nr + 1, sizeof(*recording->source));
+	if (!trace->functions || !recording->source)
+		return recording_no_memory(recording);
+	trace->nr_functions = nr;
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct program_function *function = &program->functions[functions[i]];
+
+		recording->source[i] = functions[i];
+		trace->functions[i] = function->described;
+		trace->functions[i].name = copy_string(function->described.name, &failed);
+	}
+	/* What the threads that are there told when they were first met. */
+	failed |= trace_add(trace, recording->starts, recording->nr_starts) != 0;
+	return failed ? recording_no_memory(recording) : name_objects(recording);
+}
+
+static int arm_trace(struct recording *recording)
+{
+	uint32_t nr = recording->trace.nr_functions;
+	struct recording_site *sites = calloc(nr + 1, sizeof(*sites));
+	int ret;
+
+	if (!sites)
+		return recording_no_memory(recording);
+	for (uint32_t i = 0; i < nr; i++)
+		sites[i] = (struct recording_site){ .function = recording->source[i], .id = i };
+	ret = recording_arm(recording, sites, nr, 0);
+	recording->armed_ns = clock_now_ns();
+	recording->disarmed_ns = 0;
+	free(sites);
+	return ret;
+}
+
+int recording_arm_covered(struct recording *recording)
+{
+	uint32_t *functions = calloc(recording->nr_known + 1, sizeof(*functions));
+	uint32_t nr = 0;
+	int ret;
+
+	if (!functions)
+		return recording_no_memory(recording);
+	for (uint32_t i = 0; i < recording->nr_known; i++)
+		if (recording->covered[i])
+			functions[nr++] = i;
+	ret = begin_trace(recording, functions, nr);
+	free(functions);
+	return ret ? ret : arm_trace(recording);
+}
+
+static int by_image_and_start(const void *a, const void *b)
+{
+	const struct trace_mapping *left = a, *right = b;
+
+	if (left->image != right->image)
+		return left->image < right->image ? -1 : 1;
+	return left->start < right->start ? -1 : left->start > right->start;
+}
+
+static int copy_mappings(struct recording *recording)
+{
+	const struct program *program = &recording->program;
+	struct trace *trace = &recording->trace;
+
+	free(trace->mappings);
+	trace->mappings = calloc(program->nr_mappings + 1, sizeof(*trace->mappings));
+	if (!trace->mappings)
+		return recording_no_memory(recording);
+	if (program->nr_mappings)
+		memcpy(trace->mappings, program->mappings,
+		       program->nr_mappings * sizeof(*trace->mappings));
+	trace->nr_mappings = program->nr_mappings;
+	qsort(trace->mappings, trace->nr_mappings, sizeof(*trace->mappings),
+	      by_image_and_start);
+	return 0;
+}
+
+static int add_context(struct trace *trace, const struct trace_context *context)
+{
+	struct trace_context *grown;
+
+	grown = reallocarray(trace->contexts, trace->nr_contexts + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	trace->contexts = grown;
+	grown[trace->nr_contexts++] = *context;
+	return 0;
+}
+
+/* The event loops of an image, as they were found. */
+static int describe_image(struct trace *trace, const struct image *image)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < image->nr_contexts && !error; i++) {
+		const struct context *found = &image->contexts[i];
+		struct trace_context context = {
+			.image = image->id,
+			.loop = found->loop_id,
+			.syscall = found->syscall,
+			.distance = found->distance,
+		};
+
+		/* Code of no file: nothing that could be known again. */
+		if (!trace_locate(trace, image->id, found->return_address, &context.object,
+				  &context.return_offset))
+			continue;
+		if (found->loop_id && found->loop_id <= image->nr_loops)
+			memcpy(context.comm, image->loops[found->loop_id - 1].comm,
+			       sizeof(context.comm));
+		error = add_context(trace, &context);
+	}
+	return error;
+}
+
+/* A return address, and whether it was seen near an event loop's frame. */
+struct return_address {
+	struct trace_call call; /* object TRACE_NONE: free */
+	bool is_near;
+};
+
+/* A set of them. */
+struct returns {
+	struct return_address *slots;
+	uint32_t nr;
+	uint32_t nr_slots; /* power of two */
+};
+
+static struct return_address *returns_slot(const struct returns *returns, uint32_t object,
+					   uint64_t offset)
+{
+	uint64_t hash = (offset ^ ((uint64_t)object << 48)) * UINT64_C(0x9e3779b97f4a7c15);
+	uint32_t slot = (uint32_t)(hash >> 32) & (returns->nr_slots - 1);
+
+	while (returns->slots[slot].call.object != TRACE_NONE &&
+	       (returns->slots[slot].call.object != object ||
+		returns->slots[slot].call.offset != offset))
+		slot = (slot + 1) & (returns->nr_slots - 1);
+	return &returns->slots[slot];
+}
+
+static int returns_grow(struct returns *returns)
+{
+	struct returns grown = {
+		.nr = returns->nr,
+		.nr_slots = returns->nr_slots ? returns->nr_slots * 2 : 4096,
+	};
+
+	grown.slots = malloc(grown.nr_slots * sizeof(*grown.slots));
+	if (!grown.slots)
+		return -ENOMEM;
+	memset(grown.slots, 0xff, grown.nr_slots * sizeof(*grown.slots));
+	for (uint32_t i = 0; i < returns->nr_slots; i++)
+		if (returns->slots[i].call.object != TRACE_NONE)
+			*returns_slot(&grown, returns->slots[i].call.object,
+				      returns->slots[i].call.offset) = returns->slots[i];
+	free(returns->slots);
+	*returns = grown;
+	return 0;
+}
+
+static int returns_add(struct returns *returns, uint32_t object, uint64_t offset, bool is_near)
+{
+	struct return_address *slot;
+
+	if (2 * returns->nr >= returns->nr_slots && returns_grow(returns))
+		return -ENOMEM;
+	slot = returns_slot(returns, object, offset);
+	if (slot->call.object == TRACE_NONE) {
+		*slot = (struct return_address){
+			.call = {
+				.object = object,
+				.offset = offset,
+				.caller = TRACE_NONE,
+				.callee = TRACE_NONE,
+			},
+		};
+		returns->nr++;
+	}
+	slot->is_near |= is_near;
+	return 0;
+}
+
+/*
+ * All return addresses in the events, each once.  Near a loop's frame are those
+ * further out than its wait, or hardly further in.
+ */
+static int gather_returns(const struct trace *trace, struct returns *returns)
+{
+	uint32_t image = 0, tid = 0, object;
+	uint64_t offset, wait_sp = 0;
+	int error = 0;
+
+	for (size_t i = 0; i < trace->nr_events && !error; i++) {
+		const struct perfguard_event *event = &trace->events[i];
+
+		if (event->tid != tid) {
+			tid = event->tid;
+			image = 0;
+			wait_sp = 0;
+		}
+		switch (trace_kind(event)) {
+		case PERFGUARD_EVENT_KIND_START:
+			image = (uint32_t)(event->value >> 32);
+			break;
+		case PERFGUARD_EVENT_KIND_ENTER:
+			if (trace_number(event) >> TRACE_LOOP_SHIFT)
+				wait_sp = event->sp;
+			break;
+		case PERFGUARD_EVENT_KIND_HIT:
+			if (trace_locate(trace, image, event->value, &object, &offset))
+				error = returns_add(returns, object, offset,
+						    wait_sp && event->sp + NEAR_BYTES > wait_sp);
+			break;
+		default:
+			break;
+		}
+	}
+	return error;
+}
+
+static int by_object_and_offset(const void *a, const void *b)
+{
+	const struct trace_call *left = a, *right = b;
+
+	if (left->object != right->object)
+		return left->object < right->object ? -1 : 1;
+	return left->offset < right->offset ? -1 : left->offset > right->offset;
+}
+
+/* The trace's functions by the program's; TRACE_NONE for those without a site. */
+static uint32_t *index_functions(const struct recording *recording)
+{
+	uint32_t *of = malloc((recording->program.nr_functions + 1) * sizeof(*of));
+
+	if (!of)
+		return NULL;
+	for (uint32_t i = 0; i < recording->program.nr_functions; i++)
+		of[i] = TRACE_NONE;
+	for (uint32_t i = 0; i < recording->trace.nr_functions; i++)
+		of[recording->source[i]] = i;
+	return of;
+}
+
+static uint32_t find_function(const struct program *program, uint32_t file,
+			      const struct function *function)
+{
+	uint32_t low = 0, high = program->nr_functions;
+
+	/* They are listed file by file, each by rising address. */
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct program_function *other = &program->functions[middle];
+
+		if (other->file == file && other->function == function)
+			return middle;
+		if (other->file < file ||
+		    (other->file == file && other->function < function))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return TRACE_NONE;
+}
+
+static uint32_t site_of(const struct recording *recording, const uint32_t *of, uint32_t file,
+			const struct function *function)
+{
+	uint32_t index = function ? find_function(&recording->program, file, function) :
+				    TRACE_NONE;
+
+	return index == TRACE_NONE ? TRACE_NONE : of[index];
+}
+
+/* Control flow is dear to find, and matters near the loop's frame only. */
+static int describe_call(const struct recording *recording, const uint32_t *of,
+			 const struct return_address *address, struct trace_call *ret)
+{
+	struct code *code = recording->program.files[address->call.object].code;
+	struct code_call found;
+	int error;
+
+	*ret = address->call;
+	if (!code)
+		return 0;
+	ret->caller = site_of(recording, of, ret->object, code_function(code, ret->offset - 1));
+	if (!address->is_near)
+		return 0;
+	error = code_call_at(code, ret->offset, &found);
+	if (error)
+		return error == -ENOMEM ? error : 0;
+	if (!found.is_indirect)
+		ret->callee = site_of(recording, of, ret->object,
+				      code_function(code, found.target));
+	ret->is_indirect = found.is_indirect;
+	/* A switch whose jumps are not known may be what leads back. */
+	ret->is_in_loop = found.nr_loops || found.may_hide_loops;
+	return 0;
+}
+
+static int describe_calls(struct recording *recording)
+{
+	struct trace *trace = &recording->trace;
+	uint32_t *of = index_functions(recording);
+	struct returns returns = { 0 };
+	int error = of ? gather_returns(trace, &returns) : -ENOMEM;
+
+	if (!error) {
+		trace->calls = calloc(returns.nr + 1, sizeof(*trace->calls));
+		error = trace->calls ? 0 : -ENOMEM;
+	}
+	for (uint32_t i = 0; i < returns.nr_slots && !error; i++)
+		if (returns.slots[i].call.object != TRACE_NONE)
+			error = describe_call(recording, of, &returns.slots[i],
+					      &trace->calls[trace->nr_calls++]);
+	if (!error && trace->nr_calls)
+		qsort(trace->calls, trace->nr_calls, sizeof(*trace->calls),
+		      by_object_and_offset);
+	free(returns.slots);
+	free(of);
+	return error;
+}
+
+int recording_describe(struct recording *recording)
+{
+	struct discovery *discovery = &recording->session.discovery;
+	struct trace *trace = &recording->trace;
+	int ret = name_objects(recording);
+	int error = 0;
+
+	if (!ret)
+		ret = copy_mappings(recording);
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; i < discovery->nr_images && !error; i++)
+		error = describe_image(trace, &discovery->images[i]);
+	if (!error)
+		error = trace_sort(trace);
+	if (!error)
+		error = describe_calls(recording);
+	return error ? recording_no_memory(recording) : 0;
+}
+
+int recording_find_loops(struct recording *recording)
+{
+	struct session *session = &recording->session;
+	int error = 0;
+
+	if (!session->keeps_loops)
+		return 0;
+	session->keeps_loops = false;
+	for (uint32_t i = 0; i < session->discovery.nr_images && !error; i++) {
+		const struct image *image = &session->discovery.images[i];
+
+		if (!image->is_gone && !image->is_ignored && image->nr_contexts)
+			error = link_loop_set(session->link, image->id, image->contexts,
+					      image->nr_contexts);
+		/* Its last process may be gone. */
+		error = error == -ENOENT ? 0 : error;
+	}
+	return error ? session_failed(session, error, "cannot set the event loops") : 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The tables of a recording's trace: which functions carry a site and under
+ * which number, and what the addresses in the events mean.
+ */
+#ifndef _USER_APP_RECORD_RECORDING_TABLES_H
+#define _USER_APP_RECORD_RECORDING_TABLES_H
+
+#include "app/record/recording.h"
+
+/* A site to be armed: a function of the program, and the number in its hits. */
+struct recording_site {
+	uint32_t function;
+	uint32_t id;
+};
+
+/* All return 0 or an exit code, told. */
+
+/* There is no memory: tell it. */
+int recording_no_memory(struct recording *recording);
+
+/* Put sites into the running program.  @flags is enum perfguard_site_flags. */
+int recording_arm(struct recording *recording, const struct recording_site *sites, uint32_t nr,
+		  uint32_t flags);
+
+/* Let the module know again the event loops that were found. */
+int recording_find_loops(struct recording *recording);
+
+/* Begin an empty trace with a site in each function that is covered. */
+int recording_arm_covered(struct recording *recording);
+
+/* Sort the trace, and say what its loops and return addresses are. */
+int recording_describe(struct recording *recording);
+
+#endif /* _USER_APP_RECORD_RECORDING_TABLES_H */

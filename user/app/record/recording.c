@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "app/record/recording.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "app/common/command.h"
+#include "app/record/recording-guards.h"
+#include "app/record/recording-tables.h"
+#include "base/duration.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "link/stream-reader.h"
+
+enum {
+	BATCH = 16384, /* events read at once */
+	MAX_READS = 1024, /* in a row; a full ring takes fewer */
+	/* Hits after which the hot functions are known, and how long to wait for them. */
+	REHEARSAL_HITS = 200000,
+	HOT_SHARE = 50, /* a leaf with more than one hit of so many is hot */
+};
+
+#define REHEARSAL_NS (2 * NSEC_PER_SEC)
+#define LOOK_NS (500 * NSEC_PER_MSEC)
+#define TELL_NS (2 * NSEC_PER_SEC)
+/* No alerts: nothing is late. */
+#define NEVER_LATE_NS (UINT64_C(1) << 62)
+
+#define DEFAULT_STAGE_NS (20 * NSEC_PER_SEC)
+/* 32 bytes each, and as much again while they are sorted. */
+#define DEFAULT_MAX_EVENTS (UINT64_C(12) << 20)
+
+void recording_init(struct recording *recording)
+{
+	*recording = (struct recording){
+		.session = { .signals = -1, .turn_fd = -1, .threshold_ns = NEVER_LATE_NS },
+		.max_events = DEFAULT_MAX_EVENTS,
+	};
+	recording->session.selector.fd = -1;
+	for (uint32_t i = 0; i < RECORDING_OVER; i++)
+		recording->stage_ns[i] = DEFAULT_STAGE_NS;
+}
+
+static const char *stage_name(enum recording_stage stage)
+{
+	static const char *const names[] = { "coverage", "structure", "timing", "end" };
+
+	return names[stage];
+}
+
+static int look_at_processes(struct recording *recording)
+{
+	struct session *session = &recording->session;
+
+	for (uint32_t i = 0; i < session->nr_known; i++) {
+		const struct process *process = &session->processes[i];
+		int error = program_look(&recording->program, process->pid, process->image_id);
+
+		if (error && error != -ESRCH)
+			return session_failed(session, error, "cannot read the program");
+	}
+	recording->look_ns = clock_now_ns();
+	return 0;
+}
+
+/* Make room for what is known of functions that were listed since. */
+static int know_functions(struct recording *recording)
+{
+	uint32_t nr = recording->program.nr_functions, known = recording->nr_known;
+	bool *covered;
+
+	if (known == nr)
+		return 0;
+	covered = reallocarray(recording->covered, nr, sizeof(*covered));
+	if (!covered)
+		return recording_no_memory(recording);
+	memset(covered + known, 0, (nr - known) * sizeof(*covered));
+	recording->covered = covered;
+	recording->nr_known = nr;
+	return 0;
+}
+
+/* One-shot sites for the functions that have none yet in this stage. */
+static int arm_coverage(struct recording *recording)
+{
+	struct program *program = &recording->program;
+	uint32_t nr = program->nr_functions, nr_sites = 0;
+	struct recording_site *sites;
+	int ret;
+
+	if (recording->nr_armed == nr)
+		return 0;
+	ret = know_functions(recording);
+	if (ret)
+		return ret;
+	program_fit(program, PERFGUARD_MAX_SITES);
+	sites = calloc(nr - recording->nr_armed, sizeof(*sites));
+	if (!sites)
+		return recording_no_memory(recording);
+	for (uint32_t i = recording->nr_armed; i < nr; i++)
+		if (!recording->covered[i] && !program->files[program->functions[i].file].is_left_out)
+			sites[nr_sites++] = (struct recording_site){ .function = i, .id = i };
+	recording->nr_armed = nr;
+	ret = recording_arm(recording, sites, nr_sites, PERFGUARD_SITE_FLAGS_ONE_SHOT);
+	free(sites);
+	/* Reading files and arming them can take long; the stage begins now. */
+	recording->begin_ns = clock_now_ns();
+	return ret;
+}
+
+static int disarm_sites(struct recording *recording)
+{
+	struct session *session = &recording->session;
+	int error;
+
+	recording->disarmed_ns = clock_now_ns();
+	error = link_sites_del(session->link, session->target_id);
+	return error ? session_failed(session, error, "cannot take the sites off") : 0;
+}
+
+/* Coverage: a function runs.  The others' events are not of interest yet. */
+static void take_coverage(struct recording *recording, const struct perfguard_event *events,
+			  uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t function = trace_number(&events[i]);
+
+		if (trace_kind(&events[i]) != PERFGUARD_EVENT_KIND_HIT ||
+		    function >= recording->nr_armed || recording->covered[function])
+			continue;
+		recording->covered[function] = true;
+		recording->nr_covered++;
+	}
+}
+
+/*
+ * A thread tells who it is once, and later stages want to know, too.
+ */
+static int keep_start(struct recording *recording, const struct perfguard_event *event)
+{
+	bool starts = trace_kind(event) == PERFGUARD_EVENT_KIND_START;
+	struct perfguard_event *grown;
+	uint32_t i = 0;
+
+	while (i < recording->nr_starts && recording->starts[i].tid != event->tid)
+		i++;
+	if (!starts) {
+		if (i < recording->nr_starts)
+			recording->starts[i] = recording->starts[--recording->nr_starts];
+		return 0;
+	}
+	if (i == recording->max_starts) {
+		uint32_t max = recording->max_starts ? recording->max_starts * 2 : 64;
+
+		grown = reallocarray(recording->starts, max, sizeof(*grown));
+		if (!grown)
+			return recording_no_memory(recording);
+		recording->starts = grown;
+		recording->max_starts = max;
+	}
+	recording->starts[i] = *event;
+	recording->nr_starts += i == recording->nr_starts;
+	return 0;
+}
+
+static int keep_starts(struct recording *recording, const struct perfguard_event *events,
+		       uint32_t nr)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < nr && !ret; i++)
+		if (trace_kind(&events[i]) == PERFGUARD_EVENT_KIND_START ||
+		    trace_kind(&events[i]) == PERFGUARD_EVENT_KIND_END)
+			ret = keep_start(recording, &events[i]);
+	return ret;
+}
+
+/* While sites come or go, one after the other, call trees have holes. */
+static bool is_whole(const struct recording *recording, const struct perfguard_event *event)
+{
+	if (trace_kind(event) == PERFGUARD_EVENT_KIND_START)
+		return true;
+	return event->time_ns >= recording->armed_ns &&
+	       (!recording->disarmed_ns || event->time_ns < recording->disarmed_ns);
+}
+
+static int take_events(struct recording *recording, struct perfguard_event *events, uint32_t nr)
+{
+	struct trace *trace = &recording->trace;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < nr; i++)
+		if (is_whole(recording, &events[i]))
+			events[kept++] = events[i];
+	nr = kept;
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t number = trace_number(&events[i]);
+
+		if (trace_kind(&events[i]) == PERFGUARD_EVENT_KIND_LOST)
+			trace->lost += events[i].value;
+		if (recording->hits && number < trace->nr_functions &&
+		    trace_kind(&events[i]) == PERFGUARD_EVENT_KIND_HIT)
+			recording->hits[number]++;
+	}
+	if (trace->nr_events + nr > recording->max_events) {
+		recording->is_full = true;
+		return 0;
+	}
+	return trace_add(trace, events, nr) ? recording_no_memory(recording) : 0;
+}
+
+static int read_stream(struct recording *recording)
+{
+	static struct perfguard_event events[BATCH];
+	int nr, ret = 0;
+
+	/* As much as is there, but not for ever. */
+	for (int turn = 0; turn < MAX_READS && !ret; turn++) {
+		nr = stream_read(recording->stream, events, BATCH);
+		if (nr < 0) {
+			log_error("cannot read the training stream: %s",
+				  stream_error(recording->stream));
+			return CMD_FAILED;
+		}
+		ret = keep_starts(recording, events, (uint32_t)nr);
+		if (recording->stage == RECORDING_COVERAGE)
+			take_coverage(recording, events, (uint32_t)nr);
+		else if (!ret)
+			ret = take_events(recording, events, (uint32_t)nr);
+		if (nr < BATCH / 2)
+			break;
+	}
+	return ret;
+}
+
+/*
+ * Read what the last stage left behind.  The target goes on telling, so this is
+ * over with the first read that does not take all it can.
+ */
+static int drop_stream(struct recording *recording)
+{
+	static struct perfguard_event events[BATCH];
+	int nr = BATCH, ret = 0;
+
+	for (int turn = 0; turn < MAX_READS && nr >= BATCH / 2 && !ret; turn++) {
+		nr = stream_read(recording->stream, events, BATCH);
+		if (nr > 0)
+			ret = keep_starts(recording, events, (uint32_t)nr);
+	}
+	return ret;
+}
+
+static int start_load(struct recording *recording)
+{
+	char *argv[] = { "sh", "-c", (char *)recording->workload, NULL };
+	int error;
+
+	if (!recording->workload)
+		return 0;
+	recording->load = (struct child){ 0 };
+	error = child_fork(&recording->load, "/bin/sh", argv, true);
+	if (!error)
+		error = child_go(&recording->load);
+	if (!error)
+		return 0;
+	log_error("cannot run the workload: %s", strerror(-error));
+	return CMD_FAILED;
+}
+
+static int begin_stage(struct recording *recording, enum recording_stage stage)
+{
+	recording->stage = stage;
+	recording->begin_ns = clock_now_ns();
+	recording->session.is_done = false;
+	recording->is_full = false;
+	return start_load(recording);
+}
+
+/*
+ * The hottest leaves make most of the events and tell nothing of the tree's
+ * shape.  Once they are known their sites go, and the stage begins again.
+ */
+static int end_rehearsal(struct recording *recording)
+{
+	uint64_t sum = 0;
+	uint32_t kept = 0;
+	int ret;
+
+	for (uint32_t i = 0; i < recording->trace.nr_functions; i++)
+		sum += recording->hits[i];
+	if (!sum)
+		recording->rehearsed_ns = clock_now_ns();
+	if (sum < REHEARSAL_HITS && clock_now_ns() - recording->rehearsed_ns < REHEARSAL_NS)
+		return 0;
+	recording->is_rehearsal = false;
+	for (uint32_t i = 0; i < recording->trace.nr_functions; i++) {
+		const struct program_function *function =
+			&recording->program.functions[recording->source[i]];
+
+		if (function->function->is_leaf && recording->hits[i] > sum / HOT_SHARE)
+			recording->covered[recording->source[i]] = false;
+		else
+			kept++;
+	}
+	free(recording->hits);
+	recording->hits = NULL;
+	if (kept == recording->trace.nr_functions)
+		return 0;
+	log_progress("structure: %" PRIu32 " hot leaf functions are left out",
+		     recording->trace.nr_functions - kept);
+	ret = disarm_sites(recording);
+	if (!ret)
+		ret = drop_stream(recording);
+	if (!ret)
+		ret = recording_arm_covered(recording);
+	if (ret)
+		return ret;
+	/* What the load did first is to be seen, too. */
+	child_stop(&recording->load);
+	return begin_stage(recording, recording->stage);
+}
+
+static bool is_stage_over(struct recording *recording)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (recording->is_full)
+		return true;
+	if (recording->workload)
+		return child_has_ended(&recording->load);
+	return now_ns - recording->begin_ns >= recording->stage_ns[recording->stage];
+}
+
+static void tell(struct recording *recording)
+{
+	uint64_t now_ns = clock_now_ns();
+	uint32_t loops, threads;
+
+	if (now_ns - recording->told_ns < TELL_NS)
+		return;
+	recording->told_ns = now_ns;
+	if (recording->stage != RECORDING_COVERAGE) {
+		log_progress("%s: %zu events", stage_name(recording->stage),
+			     recording->trace.nr_events);
+		return;
+	}
+	discovery_count(&recording->session.discovery, &loops, &threads);
+	log_progress("coverage: %" PRIu32 " of %" PRIu32 " functions run, %" PRIu32
+		     " event loops",
+		     recording->nr_covered, recording->nr_armed, loops);
+}
+
+static int turn(struct session *session, void *arg)
+{
+	struct recording *recording = arg;
+	int ret = read_stream(recording);
+
+	if (!ret && clock_now_ns() - recording->look_ns >= LOOK_NS) {
+		ret = look_at_processes(recording);
+		if (!ret && recording->stage == RECORDING_COVERAGE)
+			ret = arm_coverage(recording);
+	}
+	if (!ret && recording->is_rehearsal)
+		ret = end_rehearsal(recording);
+	if (ret)
+		return ret;
+	tell(recording);
+	session->is_done = is_stage_over(recording);
+	return 0;
+}
+
+static int open_stream(struct recording *recording)
+{
+	int error = stream_open(&recording->stream);
+
+	if (!error) {
+		recording->session.turn_fd = stream_fd(recording->stream);
+		return 0;
+	}
+	log_error("cannot record: %s", stream_error(recording->stream));
+	return error == -EPERM || error == -EACCES ? CMD_IMPOSSIBLE : CMD_FAILED;
+}
+
+/* Run the session until the stage is over, whatever else might end it. */
+static int run_stage(struct recording *recording)
+{
+	struct session *session = &recording->session;
+	int ret = session_run(session);
+
+	if (ret)
+		return ret;
+	switch (session->ended_by) {
+	case SESSION_DONE:
+		break;
+	case SESSION_SIGNAL:
+		log_error("interrupted in the stage of %s", stage_name(recording->stage));
+		return CMD_FAILED;
+	case SESSION_DISARMED:
+		log_error("somebody disarmed the target");
+		return CMD_FAILED;
+	default:
+		log_error("the program ended in the stage of %s",
+			  stage_name(recording->stage));
+		return CMD_FAILED;
+	}
+	if (recording->workload && recording->load.pid && recording->load.has_ended &&
+	    recording->load.status)
+		log_warning("the workload failed in the stage of %s (status %d)",
+			    stage_name(recording->stage), WEXITSTATUS(recording->load.status));
+	if (recording->is_full)
+		log_warning("%s ended early: %" PRIu64 " events are enough",
+			    stage_name(recording->stage), recording->max_events);
+	child_stop(&recording->load);
+	recording->load.pid = 0;
+	return 0;
+}
+
+/* A whole stage, from its load to its sites being off again. */
+static int record_stage(struct recording *recording, enum recording_stage stage)
+{
+	int ret = begin_stage(recording, stage);
+
+	if (!ret)
+		ret = run_stage(recording);
+	if (ret)
+		return ret;
+	return stage == RECORDING_TIMING ? recording_disarm_guards(recording) :
+					   disarm_sites(recording);
+}
+
+static int cover(struct recording *recording)
+{
+	int ret = record_stage(recording, RECORDING_COVERAGE);
+
+	if (!ret)
+		ret = drop_stream(recording);
+	if (ret)
+		return ret;
+	if (recording->nr_covered)
+		return 0;
+	log_error("no function of %s ran; is there a load on it?",
+		  recording->session.selector.path);
+	return CMD_FAILED;
+}
+
+int recording_begin(struct recording *recording)
+{
+	struct session *session = &recording->session;
+	int ret;
+
+	session->target_flags = PERFGUARD_TARGET_FLAGS_RECORD;
+	session->turn = turn;
+	session->turn_arg = recording;
+	ret = open_stream(recording);
+	if (!ret)
+		ret = session_begin(session);
+	if (!ret)
+		ret = look_at_processes(recording);
+	return ret;
+}
+
+void recording_tell_lost(const struct recording *recording)
+{
+	if (recording->trace.lost)
+		log_warning("%" PRIu64 " events were lost; what they were part of is left out",
+			    recording->trace.lost);
+}
+
+int recording_structure(struct recording *recording)
+{
+	int ret = recording_find_loops(recording);
+
+	if (!ret)
+		ret = drop_stream(recording);
+	/* What did not run before may run now. */
+	recording->nr_armed = 0;
+	if (!ret)
+		ret = arm_coverage(recording);
+	if (!ret)
+		ret = cover(recording);
+	if (!ret)
+		ret = recording_arm_covered(recording);
+	if (ret)
+		return ret;
+	free(recording->hits);
+	recording->hits = calloc(recording->trace.nr_functions + 1, sizeof(*recording->hits));
+	if (!recording->hits)
+		return recording_no_memory(recording);
+	recording->is_rehearsal = true;
+	recording->rehearsed_ns = clock_now_ns();
+	ret = record_stage(recording, RECORDING_STRUCTURE);
+	/* A short load is over before it. */
+	recording->is_rehearsal = false;
+	if (!ret)
+		ret = read_stream(recording);
+	return ret ? ret : recording_describe(recording);
+}
+
+int recording_timing(struct recording *recording, const struct samples *samples,
+		     const struct model *model)
+{
+	int ret = drop_stream(recording);
+
+	if (!ret && !recording->program.nr_images) {
+		log_error("no process runs %s; timing wants one",
+			  recording->session.selector.path);
+		return CMD_FAILED;
+	}
+	if (!ret)
+		ret = recording_arm_guards(recording, samples, model);
+	if (!ret)
+		ret = record_stage(recording, RECORDING_TIMING);
+	if (!ret)
+		ret = read_stream(recording);
+	if (!ret && trace_sort(&recording->trace))
+		ret = recording_no_memory(recording);
+	return ret;
+}
+
+void recording_deinit(struct recording *recording)
+{
+	child_stop(&recording->load);
+	/* The link first: with the target go its sites. */
+	session_deinit(&recording->session);
+	if (recording->stream)
+		stream_close(recording->stream);
+	program_deinit(&recording->program);
+	trace_deinit(&recording->trace);
+	free(recording->covered);
+	free(recording->source);
+	free(recording->starts);
+	free(recording->hits);
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "app/watch/status-query.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/common/command.h"
+#include "base/log.h"
+#include "store/profile-hash.h"
+
+#define DEFAULT_MAX_TYPES 5
+
+/* By chance there are not so many standard deviations more (Poisson's, of few, too). */
+#define MAX_DEVIATIONS 4
+/* Nor is it worth a training below this factor. */
+#define MIN_FACTOR 1.5
+
+static const char help[] =
+	"usage: pg-collect status [OPTION...]\n"
+	"\n"
+	"Show the targets, their processes, the profiles that guard them with what their\n"
+	"guards and types counted, the counters of the module and the wait calls it is\n"
+	"hooked into.\n"
+	"\n"
+	"  --types N  show N types of each loop, the most costly first (default: 5)\n"
+	"  --json     one JSON object a line: targets, processes, profiles each with its\n"
+	"             guards and types, hooks, then the module\n"
+	"  --help     print this text\n"
+	"\n"
+	"Exit status: 0 ok, 1 failed, 2 wrong usage, 3 not possible on this machine.\n";
+
+enum {
+	OPTION_TYPES = 256,
+	OPTION_JSON,
+};
+
+const struct status_flag status_flags[] = {
+	{ PERFGUARD_TARGET_FLAGS_INHERIT, "inherit" },
+	{ PERFGUARD_TARGET_FLAGS_ACCOUNT, "account" },
+	{ PERFGUARD_TARGET_FLAGS_DISCOVER, "discover" },
+	{ PERFGUARD_TARGET_FLAGS_OWNED, "owned" },
+};
+
+const uint32_t status_nr_flags = sizeof(status_flags) / sizeof(status_flags[0]);
+
+uint32_t status_plan(const struct status_profile *profile, uint32_t guard)
+{
+	return guard < profile->loading.nr_guards ? profile->loading.guards[guard].plan : 0;
+}
+
+uint32_t status_function(const struct status_profile *profile, const struct armed_guard *guard)
+{
+	if (guard->index >= profile->loading.nr_guards)
+		return SAMPLES_NONE;
+	return profile->loading.functions[guard->index];
+}
+
+uint32_t status_loop(const struct status_profile *profile, uint32_t loop_id)
+{
+	if (!loop_id || loop_id > profile->loading.nr_courses)
+		return loop_id;
+	return profile->loading.loops[loop_id - 1] + 1;
+}
+
+double status_expected(const struct status_profile *profile)
+{
+	if (!profile->is_known || profile->armed->flags & PERFGUARD_PROFILE_FLAGS_PAPER)
+		return -1;
+	return floors_novel(&profile->floors, profile->samples.nr_loops);
+}
+
+bool status_has_news(const struct status_profile *profile)
+{
+	double units = (double)profile->armed->units, novel = (double)profile->armed->novel;
+	double seen = 0, expected = status_expected(profile);
+
+	if (expected < 0)
+		return false;
+	for (uint32_t i = 0; i < profile->samples.nr_loops; i++)
+		seen += (double)profile->floors.shares[i].units;
+	/* none of a few does not say that there is none (Laplace's rule of succession) */
+	expected = (expected * seen + 1) / (seen + 2);
+	expected *= units;
+	return novel > MIN_FACTOR * expected &&
+	       novel > expected + MAX_DEVIATIONS * sqrt(expected) +
+			       MAX_DEVIATIONS * MAX_DEVIATIONS / 2.0;
+}
+
+static int parse(int argc, char **argv, uint32_t *max_types, bool *is_json)
+{
+	static const struct option options[] = {
+		{ "types", required_argument, NULL, OPTION_TYPES },
+		{ "json", no_argument, NULL, OPTION_JSON },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int option, ret = 0;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		switch (option) {
+		case OPTION_TYPES:
+			ret = cmd_parse_count(argv[0], "--types", optarg, max_types);
+			break;
+		case OPTION_JSON:
+			*is_json = true;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			exit(CMD_OK);
+		default:
+			ret = cmd_bad_option(argv, option);
+		}
+		if (ret)
+			return ret;
+	}
+	return cmd_no_argument(argc, argv);
+}
+
+/* What the file of the profile adds, if it is still what was armed. */
+static void read_file(struct status_profile *profile)
+{
+	char why[PROFILE_WHY_MAX] = "out of memory";
+	struct training training;
+	const char *wrong;
+
+	if (profile_load_hashed(profile->armed->name, profile->armed->hash, &profile->samples,
+				&profile->model, &training, why)) {
+		profile->why = strdup(why);
+		return;
+	}
+	if (floors_init(&profile->floors, &profile->samples, &profile->model))
+		return;
+	profile->is_known = !loading_init(&profile->loading, &profile->samples, &profile->model,
+					  profile->floors.least_final, &wrong);
+}
+
+/* One that was disarmed meanwhile has nothing to tell any more. */
+static int read_profile(struct link *link, struct status_profile *profile)
+{
+	uint32_t id = profile->armed->id;
+	int error = link_guards(link, id, &profile->guards, &profile->nr_guards);
+
+	if (!error)
+		error = link_types(link, id, &profile->types, &profile->nr_types);
+	if (!error)
+		read_file(profile);
+	return error == -ENOENT ? 0 : error;
+}
+
+static int read_profiles(struct link *link, struct status *status)
+{
+	int error = link_profiles(link, &status->armed, &status->nr_armed);
+
+	if (error)
+		return error;
+	status->profiles = calloc((size_t)status->nr_armed + 1, sizeof(*status->profiles));
+	if (!status->profiles)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < status->nr_armed && !error; i++) {
+		if (!status->armed[i].target_id)
+			continue;
+		status->profiles[status->nr_profiles].armed = &status->armed[i];
+		error = read_profile(link, &status->profiles[status->nr_profiles++]);
+	}
+	return error;
+}
+
+static int read_status(struct link *link, struct status *status)
+{
+	int error = link_stats(link, &status->stats);
+
+	if (!error)
+		error = cmd_targets(link, &status->targets, &status->nr_targets);
+	if (!error)
+		error = link_processes(link, 0, &status->processes,
+				       &status->nr_processes);
+	if (!error)
+		error = read_profiles(link, status);
+	if (!error)
+		return 0;
+	return cmd_link_failed(link, error, "cannot ask the module");
+}
+
+static void clear_status(struct status *status)
+{
+	for (uint32_t i = 0; i < status->nr_profiles; i++) {
+		struct status_profile *profile = &status->profiles[i];
+
+		free(profile->guards);
+		free(profile->types);
+		free(profile->why);
+		loading_deinit(&profile->loading);
+		floors_deinit(&profile->floors);
+		samples_deinit(&profile->samples);
+		model_deinit(&profile->model);
+	}
+	free(status->profiles);
+	link_profiles_free(status->armed, status->nr_armed);
+	free(status->processes);
+	link_targets_free(status->targets, status->nr_targets);
+	link_stats_clear(&status->stats);
+}
+
+int cmd_status(int argc, char **argv)
+{
+	struct status status = { .max_types = DEFAULT_MAX_TYPES };
+	bool is_json = false;
+	struct link *link;
+	int ret;
+
+	ret = parse(argc, argv, &status.max_types, &is_json);
+	if (ret)
+		return ret;
+	ret = cmd_open_link(&link);
+	if (ret)
+		return ret;
+	ret = read_status(link, &status);
+	link_close(link);
+	if (!ret && is_json)
+		status_json(&status);
+	else if (!ret)
+		status_text(&status);
+	if (!ret && !status.stats.is_alive)
+		log_warning("the hooks no longer reach the module; set kernel.ftrace_enabled=1 (sysctl)");
+	clear_status(&status);
+	return ret;
+}

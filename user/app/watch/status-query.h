@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * All that the module tells of itself, its targets and its profiles, and what
+ * the profiles' files add to it.
+ */
+#ifndef _USER_APP_WATCH_STATUS_QUERY_H
+#define _USER_APP_WATCH_STATUS_QUERY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "data/model.h"
+#include "data/samples.h"
+#include "link/link.h"
+#include "train/guards/novelty-floor.h"
+#include "train/model/loading.h"
+
+/* An armed profile; @known says whether its file is there, and unchanged. */
+struct status_profile {
+	const struct armed_profile *armed;
+	struct armed_guard *guards;
+	struct armed_type *types;
+	uint32_t nr_guards;
+	uint32_t nr_types;
+	bool is_known; /* if not, @why says so, and the rest is empty */
+	char *why;
+	struct samples samples;
+	struct model model;
+	struct floors floors;
+	struct loading loading;
+};
+
+struct status {
+	struct stats stats;
+	struct target *targets;
+	struct process *processes;
+	struct armed_profile *armed;
+	struct status_profile *profiles; /* of @armed, those that are */
+	uint32_t nr_targets;
+	uint32_t nr_processes;
+	uint32_t nr_armed;
+	uint32_t nr_profiles;
+	uint32_t max_types; /* to show of each loop */
+};
+
+/* "inherit", ... by bit of enum perfguard_target_flags. */
+struct status_flag {
+	uint32_t flag;
+	const char *name;
+};
+
+extern const struct status_flag status_flags[];
+extern const uint32_t status_nr_flags;
+
+/* Hits of the guard that are planned for 1024 units; 0: no plan, or not known. */
+uint32_t status_plan(const struct status_profile *profile, uint32_t guard);
+
+/* The function that carries the guard, or SAMPLES_NONE. */
+uint32_t status_function(const struct status_profile *profile, const struct armed_guard *guard);
+
+/* The loop as 'show' counts them, for the module's number of it. */
+uint32_t status_loop(const struct status_profile *profile, uint32_t loop_id);
+
+/* The share of novel units that training expects; negative if not known. */
+double status_expected(const struct status_profile *profile);
+
+/* Are there more novel units than training lets expect, and not by chance? */
+bool status_has_news(const struct status_profile *profile);
+
+void status_text(const struct status *status);
+void status_json(const struct status *status);
+
+#endif /* _USER_APP_WATCH_STATUS_QUERY_H */

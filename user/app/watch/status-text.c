@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "app/watch/status-query.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "app/watch/status-profile.h"
+#include "base/duration.h"
+#include "out/text.h"
+
+static const struct status_profile *profile_of(const struct status *status,
+					       const struct target *target)
+{
+	for (uint32_t i = 0; i < status->nr_profiles; i++)
+		if (status->profiles[i].armed->target_id == target->id)
+			return &status->profiles[i];
+	return NULL;
+}
+
+static void text_target(const struct status *status, const struct target *target)
+{
+	char threshold[DURATION_TEXT_MAX];
+	const struct status_profile *profile = profile_of(status, target);
+	char units[TEXT_MAX], late[TEXT_MAX], waits[TEXT_MAX];
+
+	printf("%sTarget %" PRIu32 "%s: ", text_bold(stdout), target->id,
+	       text_plain(stdout));
+	text_safe(stdout, target->path);
+	if (target->pid)
+		printf(", process %" PRIu32 " alone", target->pid);
+	printf("\n  %" PRIu32 " process%s, %" PRIu32 " thread%s seen; ",
+	       target->processes, target->processes == 1 ? "" : "es",
+	       target->threads, target->threads == 1 ? "" : "s");
+	if (target->threshold_ns)
+		printf("late after %s\n",
+		       duration_format(target->threshold_ns, threshold));
+	else if (profile)
+		puts("late by type");
+	else
+		puts("no threshold");
+	printf("  %s units, %s late, in %s wait calls\n",
+	       text_count(target->units, units),
+	       text_count(target->late, late),
+	       text_count(target->waits, waits));
+	if (target->suppressed)
+		printf("  %" PRIu64 " alerts held back: too many a second, or for the budget\n",
+		       target->suppressed);
+	if (target->untracked)
+		printf("  %" PRIu64 " processes, threads or units could not be watched\n",
+		       target->untracked);
+	for (uint32_t i = 0; i < status->nr_processes; i++) {
+		const struct process *process = &status->processes[i];
+
+		if (process->target_id != target->id)
+			continue;
+		printf("    process %-8" PRIu32 " ", process->pid);
+		text_safe(stdout, process->comm);
+		putchar('\n');
+	}
+	if (profile)
+		status_profile_text(profile, target, status->max_types);
+}
+
+/* Profiles that somebody is about to arm. */
+static void text_loading(const struct status *status)
+{
+	for (uint32_t i = 0; i < status->nr_armed; i++) {
+		if (status->armed[i].target_id)
+			continue;
+		fputs("Profile ", stdout);
+		text_safe(stdout, status->armed[i].name);
+		puts(" is being loaded");
+	}
+}
+
+/* The names of the hooks of one kind, wrapped. */
+static void text_hooks(const struct stats *stats, bool is_direct)
+{
+	int column = 0;
+
+	for (uint32_t i = 0; i < stats->nr_hooks; i++) {
+		const struct hook *hook = &stats->hooks[i];
+
+		if (hook->is_direct != is_direct)
+			continue;
+		if (!column)
+			printf("  hooked %s:\n   ",
+			       is_direct ? "directly" : "by kretprobe (slower)");
+		else if (column > 56)
+			column = printf("\n   ");
+		column += printf(" %s", hook->name);
+		if (hook->missed)
+			column += printf(" (%" PRIu64 " waits missed)",
+					 hook->missed);
+	}
+	if (column)
+		putchar('\n');
+}
+
+static void text_module(const struct stats *stats)
+{
+	printf("Module: %" PRIu32 " target%s, %" PRIu32 " thread%s, %" PRIu32
+	       " KiB of records\n",
+	       stats->targets, stats->targets == 1 ? "" : "s", stats->threads,
+	       stats->threads == 1 ? "" : "s", stats->ring_bytes / 1024);
+	printf("  lost: %" PRIu64 " for want of memory, %" PRIu64
+	       " overwritten, %" PRIu64 " torn stacks, %" PRIu64
+	       " without room\n",
+	       stats->lost_memory, stats->lost_overwritten,
+	       stats->torn_stacks, stats->crowded_stacks);
+	if (!stats->nr_hooks)
+		puts("  no wait call is hooked");
+	text_hooks(stats, true);
+	text_hooks(stats, false);
+}
+
+void status_text(const struct status *status)
+{
+	if (!status->nr_targets)
+		puts("Nothing is watched.");
+	for (uint32_t i = 0; i < status->nr_targets; i++)
+		text_target(status, &status->targets[i]);
+	text_loading(status);
+	text_module(&status->stats);
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "app/watch/watching.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/perfguard.h>
+
+#include "app/common/command.h"
+#include "app/watch/diagnosis.h"
+#include "base/duration.h"
+#include "base/time.h"
+#include "binary/stack/unwind.h"
+#include "out/alert/alert.h"
+#include "out/text.h"
+
+/* How often profiles and types are asked for, while alerts come and else. */
+#define OFTEN_NS NSEC_PER_SEC
+#define SELDOM_NS (5 * NSEC_PER_SEC)
+#define QUIET_NS (10 * NSEC_PER_SEC)
+
+/* People are told again of a unit from this time on. */
+#define STUCK_NS NSEC_PER_SEC
+
+/* All units that fit no type are one alert. */
+#define NOVEL_PATH UINT64_MAX
+
+int watching_init(struct watching *watching, struct link *link, uint64_t window_ns, bool is_json)
+{
+	*watching = (struct watching){ .is_json = is_json, .link = link };
+	fold_init(&watching->fold, window_ns);
+	watching->unwinder = unwinder_create();
+	return watching->unwinder ? 0 : -ENOMEM;
+}
+
+void watching_deinit(struct watching *watching)
+{
+	json_deinit(&watching->json);
+	identities_deinit(&watching->identities);
+	late_units_deinit(&watching->units);
+	known_deinit(&watching->known);
+	fold_deinit(&watching->fold);
+	if (watching->unwinder)
+		unwinder_destroy(watching->unwinder);
+	memset(watching, 0, sizeof(*watching));
+}
+
+static int flush(void)
+{
+	return fflush(stdout) || ferror(stdout) ? -EIO : 0;
+}
+
+static int print_level(const struct known_profile *profile, const struct known_type *type,
+		       void *arg)
+{
+	struct watching *watching = arg;
+	const struct alert_level level = {
+		.time_ns = clock_wall_ns(),
+		.exe = profile->exe,
+		.profile = profile->path,
+		.profile_id = profile->id,
+		.type = &type->type,
+		.threshold_ns = type->threshold_ns,
+		.drift = &type->drift,
+	};
+
+	if (watching->is_json)
+		return alert_level_json(&watching->json, stdout, &level);
+	alert_level_text(stdout, &level);
+	return flush();
+}
+
+/* A module that knows no profiles has none; what it cannot tell just now, it is asked again. */
+static int optional(struct watching *watching, int error)
+{
+	if (error == -EAGAIN)
+		cmd_put_off(watching->link, &watching->put_off_ns);
+	return error == -EOPNOTSUPP || error == -EAGAIN ? 0 : error;
+}
+
+static int refresh(struct watching *watching, uint64_t now_ns)
+{
+	watching->refreshed_ns = now_ns;
+	return optional(watching, known_refresh(&watching->known, watching->link));
+}
+
+static int look(struct watching *watching, uint64_t now_ns)
+{
+	watching->looked_ns = now_ns;
+	return optional(watching, known_look(&watching->known, watching->link, clock_wall_ns(),
+					     print_level, watching));
+}
+
+static int print_folded(struct watching *watching, uint64_t now_ns)
+{
+	struct fold_window window;
+	int ret = 0;
+
+	while (!ret && fold_next(&watching->fold, now_ns, &window)) {
+		uint64_t length_ns = watching->fold.window_ns;
+
+		/* The last one may be cut short. */
+		if (now_ns == UINT64_MAX && clock_now_ns() - window.begin_ns < length_ns)
+			length_ns = clock_now_ns() - window.begin_ns;
+		if (watching->is_json) {
+			ret = alert_folded_json(&watching->json, stdout, &window, length_ns,
+						clock_wall_ns());
+		} else {
+			alert_folded_text(stdout, &window, length_ns, clock_wall_ns());
+			ret = flush();
+		}
+	}
+	return ret;
+}
+
+/* How often to look: nobody waits for what is told where nothing is late. */
+static uint64_t step_ns(const struct watching *watching, uint64_t now_ns)
+{
+	bool is_quiet = now_ns - watching->alerted_ns > QUIET_NS &&
+			!known_has_level(&watching->known);
+
+	return is_quiet ? SELDOM_NS : OFTEN_NS;
+}
+
+int watching_tick(struct watching *watching)
+{
+	uint64_t now_ns = clock_now_ns();
+	int ret = 0;
+
+	if (!watching->refreshed_ns || now_ns - watching->refreshed_ns >= SELDOM_NS)
+		ret = refresh(watching, now_ns);
+	if (!ret && now_ns - watching->looked_ns >= step_ns(watching, now_ns))
+		ret = look(watching, now_ns);
+	return ret ? ret : print_folded(watching, now_ns);
+}
+
+uint64_t watching_wait_ns(const struct watching *watching)
+{
+	uint64_t now_ns = clock_now_ns(), step = step_ns(watching, now_ns);
+	uint64_t due_ns = fold_due(&watching->fold);
+
+	if (due_ns <= now_ns)
+		return 0;
+	return due_ns - now_ns < step ? due_ns - now_ns : step;
+}
+
+int watching_finish(struct watching *watching)
+{
+	return print_folded(watching, UINT64_MAX);
+}
+
+static char *copy(const char *text)
+{
+	return text ? strdup(text) : NULL;
+}
+
+static char *place_name(const struct hotpath *hotpath)
+{
+	const struct hotpath_place *place;
+	char text[128];
+
+	if (!hotpath->nr_functions)
+		return NULL;
+	place = &hotpath->functions[0].place;
+	if (place->function)
+		return strdup(place->function);
+	snprintf(text, sizeof(text), "%s+0x%" PRIx64, text_basename(place->module),
+		 place->offset);
+	return strdup(text);
+}
+
+/* Is it folded into others?  Then @unit, if not NULL, remembers. */
+static bool fold(struct watching *watching, const struct explanation *why, struct late_unit *unit,
+		 uint64_t path)
+{
+	const struct record *record = why->alert.record;
+	bool has_ended = record->kind != PERFGUARD_RECORD_KIND_LATE;
+	const struct fold_key key = { record->target_id, record->type_id, path };
+	struct fold_subject subject = {
+		.seq = record->seq,
+		.type = record->profile_id ? record->type_id : 0,
+		.pid = record->pid,
+		.is_novel = record->kind == PERFGUARD_RECORD_KIND_NOVEL,
+	};
+	uint64_t id;
+
+	if (unit && unit->fold_id &&
+	    fold_go_on(&watching->fold, unit->fold_id, record->account.elapsed_ns, has_ended))
+		return true;
+	subject.exe = copy(why->alert.exe);
+	subject.build_id = copy(why->alert.build_id);
+	subject.comm = copy(record->comm);
+	subject.type_name = copy(why->type.name);
+	subject.function = place_name(&why->hotpath);
+	id = fold_add(&watching->fold, &key, &subject, clock_now_ns(),
+		      record->account.elapsed_ns, has_ended);
+	fold_subject_clear(&subject);
+	if (unit)
+		unit->fold_id = id;
+	return id != 0;
+}
+
+static int print(struct watching *watching, const struct explanation *why,
+		 const struct late_unit *unit, uint64_t path)
+{
+	const struct alert *alert = &why->alert;
+	const struct record *record = alert->record;
+
+	if (watching->is_json)
+		return alert_json(&watching->json, stdout, alert,
+				  alert_kind_name(record->kind));
+	/* Its end will come soon, or another record at twice the time. */
+	if (unit && unit->is_told && record->kind == PERFGUARD_RECORD_KIND_LATE &&
+	    record->account.elapsed_ns < STUCK_NS)
+		return 0;
+	if (record->kind == PERFGUARD_RECORD_KIND_NOVEL)
+		alert_novel_text(stdout, alert);
+	else if (unit && unit->is_told)
+		alert_again_text(stdout, alert, unit->told_ns, path != unit->told_path);
+	else
+		alert_text(stdout, alert);
+	return flush();
+}
+
+static int take_novel(struct watching *watching, const struct record *record)
+{
+	struct explanation why;
+	int ret;
+
+	ret = explanation_init(&why, &watching->identities, &watching->known, record);
+	why.alert.hotpath = &why.hotpath;
+	if (!ret && !fold(watching, &why, NULL, NOVEL_PATH))
+		ret = print(watching, &why, NULL, 0);
+	explanation_deinit(&why);
+	return ret;
+}
+
+static int tell(struct watching *watching, struct explanation *why, struct late_unit *unit)
+{
+	const struct record *record = why->alert.record;
+	uint64_t path = hotpath_hash(&why->hotpath);
+	int ret;
+
+	if (!unit->is_told && watching->fold.window_ns) {
+		if (why->known && drift_covers(&why->known->drift,
+						 record->account.elapsed_ns,
+						 record->threshold_ns))
+			return 0;
+		if (fold(watching, why, unit, path))
+			return 0;
+	}
+	ret = print(watching, why, unit, path);
+	if (!unit->is_told)
+		unit->told_ns = record->account.elapsed_ns;
+	unit->is_told = true;
+	unit->told_path = path;
+	return ret;
+}
+
+static int take_late(struct watching *watching, const struct record *record)
+{
+	struct late_unit *unit = late_units_get(&watching->units, record);
+	struct explanation why;
+	int ret;
+
+	if (!unit)
+		return -ENOMEM;
+	if (!unit->is_counted)
+		watching->nr_late++;
+	unit->is_counted = true;
+	ret = explanation_init(&why, &watching->identities, &watching->known, record);
+	if (!ret)
+		ret = explanation_add(&why, watching->unwinder, unit);
+	if (!ret)
+		ret = tell(watching, &why, unit);
+	explanation_deinit(&why);
+	if (record->kind == PERFGUARD_RECORD_KIND_ENDED)
+		late_units_remove(&watching->units, unit);
+	return ret;
+}
+
+static int take_other(struct watching *watching, const struct record *record)
+{
+	const struct alert alert = { .record = record };
+
+	if (watching->is_json)
+		return alert_json(&watching->json, stdout, &alert, alert_kind_name(record->kind));
+	alert_text(stdout, &alert);
+	return flush();
+}
+
+int watching_take(struct watching *watching, const struct record *record)
+{
+	uint64_t now_ns = clock_now_ns();
+	int ret;
+
+	/* A profile that was armed just now. */
+	if (record->profile_id && !known_find(&watching->known, record->profile_id) &&
+	    now_ns - watching->refreshed_ns >= OFTEN_NS) {
+		ret = refresh(watching, now_ns);
+		watching->looked_ns = 0;
+		if (ret)
+			return ret;
+	}
+	watching->alerted_ns = now_ns;
+	/* What is usual now is what an alert is compared with. */
+	if (record->profile_id && now_ns - watching->looked_ns >= OFTEN_NS) {
+		ret = look(watching, now_ns);
+		if (ret)
+			return ret;
+	}
+	switch (record->kind) {
+	case PERFGUARD_RECORD_KIND_LATE:
+	case PERFGUARD_RECORD_KIND_ENDED:
+		return take_late(watching, record);
+	case PERFGUARD_RECORD_KIND_NOVEL:
+		return take_novel(watching, record);
+	}
+	return take_other(watching, record);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * From records to what 'watch' prints: each late unit once when it becomes
+ * late, in short when more is heard of it, and once when it ends; equal ones
+ * folded, and those of a type that is slow as a whole left to one line of it.
+ *
+ * Functions return 0; -EIO if stdout cannot be written, which stdio knows;
+ * -ENOMEM; or another error of the link.
+ */
+#ifndef _USER_APP_WATCH_WATCHING_H
+#define _USER_APP_WATCH_WATCHING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "app/common/identity.h"
+#include "app/watch/late-units.h"
+#include "app/watch/profile-cache.h"
+#include "out/alert/fold.h"
+#include "out/json.h"
+
+struct link;
+struct unwinder;
+
+struct watching {
+	bool is_json;
+	uint32_t nr_late; /* late units so far, each counted once */
+	struct link *link;
+	struct unwinder *unwinder;
+	struct identities identities;
+	struct json json;
+	struct late_units units;
+	struct known known;
+	struct fold fold;
+	uint64_t alerted_ns; /* CLOCK_MONOTONIC: the last alert */
+	uint64_t put_off_ns; /* the module could not tell something last */
+	uint64_t refreshed_ns; /* the armed profiles were asked for */
+	uint64_t looked_ns; /* the sums of their types were */
+};
+
+/* @window_ns: equal alerts within it are folded; 0: none are. */
+int watching_init(struct watching *watching, struct link *link, uint64_t window_ns, bool is_json);
+void watching_deinit(struct watching *watching);
+
+int watching_take(struct watching *watching, const struct record *record);
+
+/* Folded windows, levels.  To be called again when watching_wait_ns() are over. */
+int watching_tick(struct watching *watching);
+uint64_t watching_wait_ns(const struct watching *watching);
+
+/* Tell what is still folded. */
+int watching_finish(struct watching *watching);
+
+#endif /* _USER_APP_WATCH_WATCHING_H */

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "binary/code/insn.h"
+
+#include <errno.h>
+#include <string.h>
+
+int insn_decoder_init(struct insn_decoder *decoder)
+{
+	memset(decoder, 0, sizeof(*decoder));
+	if (cs_open(CS_ARCH_X86, CS_MODE_64, &decoder->handle))
+		return -ENOMEM;
+	/* before the instruction is allocated: it has room for details or not */
+	cs_option(decoder->handle, CS_OPT_DETAIL, CS_OPT_ON);
+	decoder->insn = cs_malloc(decoder->handle);
+	if (decoder->insn)
+		return 0;
+	insn_decoder_deinit(decoder);
+	return -ENOMEM;
+}
+
+void insn_decoder_deinit(struct insn_decoder *decoder)
+{
+	if (decoder->insn)
+		cs_free(decoder->insn, 1);
+	if (decoder->handle)
+		cs_close(&decoder->handle);
+	memset(decoder, 0, sizeof(*decoder));
+}
+
+/* Of the maps of opcodes that came with AVX: has it a constant as last operand? */
+static bool has_constant(unsigned int map, uint8_t opcode)
+{
+	return map == 3 || (map == 1 && ((opcode >= 0x70 && opcode <= 0x73) || opcode == 0xc2 ||
+					 (opcode >= 0xc4 && opcode <= 0xc6)));
+}
+
+/*
+ * Capstone 4 does not know all of AVX-512, and without the length of what it
+ * does not know the flow of such code would be lost.  The length follows from
+ * the form of all these encodings: prefix, opcode, ModRM.  None of them jumps or
+ * moves the stack pointer.  Returns 0 if it is none of them.
+ */
+static uint8_t vector_size(const uint8_t *bytes, size_t size)
+{
+	unsigned int map, mod, rm, constant;
+	size_t at;
+
+	if (size < 2 || (bytes[0] != 0xc5 && bytes[0] != 0xc4 && bytes[0] != 0x62))
+		return 0;
+	map = bytes[0] == 0xc5 ? 1 : bytes[0] == 0xc4 ? bytes[1] & 0x1f : bytes[1] & 7;
+	at = bytes[0] == 0xc5 ? 2 : bytes[0] == 0xc4 ? 3 : 4; /* the opcode */
+	if (size < at + 2 || !map || map == 4 || map > 6)
+		return 0;
+	mod = bytes[at + 1] >> 6;
+	rm = bytes[at + 1] & 7;
+	constant = has_constant(map, bytes[at]) ? 1 : 0;
+	at += 2;
+	if (mod != 3 && rm == 4) { /* SIB; at the end of the bytes, at is too large below */
+		rm = at < size ? bytes[at] & 7 : 0;
+		at++;
+	}
+	if (mod == 1)
+		at += 1;
+	else if (mod == 2 || (mod == 0 && rm == 5))
+		at += 4;
+	at += constant;
+	return at <= size ? (uint8_t)at : 0;
+}
+
+static enum insn_flow find_flow(const struct insn_decoder *decoder)
+{
+	const cs_x86 *x86 = &decoder->insn->detail->x86;
+	bool is_direct = x86->op_count && x86->operands[0].type == X86_OP_IMM;
+
+	switch (decoder->insn->id) {
+	case X86_INS_CALL: case X86_INS_LCALL:
+		return is_direct ? INSN_CALL : INSN_CALL_INDIRECT;
+	case X86_INS_JMP: case X86_INS_LJMP:
+		return is_direct ? INSN_JUMP : INSN_JUMP_INDIRECT;
+	case X86_INS_RET: case X86_INS_RETF: case X86_INS_RETFQ: case X86_INS_IRET:
+	case X86_INS_IRETD: case X86_INS_IRETQ: case X86_INS_SYSRET: case X86_INS_SYSEXIT:
+		return INSN_RETURN;
+	case X86_INS_SYSCALL: case X86_INS_SYSENTER: case X86_INS_INT:
+		return INSN_SYSCALL;
+	case X86_INS_INT1: case X86_INS_INT3: case X86_INS_HLT: case X86_INS_UD0:
+	case X86_INS_UD2: case X86_INS_UD2B:
+		return INSN_STOP;
+	}
+	return is_direct && cs_insn_group(decoder->handle, decoder->insn,
+					  X86_GRP_BRANCH_RELATIVE) ? INSN_BRANCH : INSN_NEXT;
+}
+
+static bool is_sp(const cs_x86_op *op)
+{
+	return op->type == X86_OP_REG && (op->reg == X86_REG_RSP || op->reg == X86_REG_ESP ||
+					  op->reg == X86_REG_SP || op->reg == X86_REG_SPL);
+}
+
+static bool writes_sp(const cs_insn *insn)
+{
+	const cs_detail *detail = insn->detail;
+
+	if (insn->id == X86_INS_ENTER) /* of which Capstone does not tell it */
+		return true;
+	for (uint8_t i = 0; i < detail->regs_write_count; i++)
+		if (detail->regs_write[i] == X86_REG_RSP || detail->regs_write[i] == X86_REG_ESP)
+			return true;
+	for (uint8_t i = 0; i < detail->x86.op_count; i++)
+		if (is_sp(&detail->x86.operands[i]) &&
+		    detail->x86.operands[i].access != CS_AC_READ)
+			return true;
+	return false;
+}
+
+/* Of an instruction that writes SP.  Returns false if it cannot be told. */
+static bool find_sp_effect(const cs_insn *insn, int64_t *ret)
+{
+	const cs_x86 *x86 = &insn->detail->x86;
+	const cs_x86_op *ops = x86->operands;
+	bool by_constant = ops[0].type == X86_OP_REG && ops[0].reg == X86_REG_RSP &&
+			   ops[1].type == X86_OP_IMM;
+
+	*ret = 0;
+	if (insn->id == X86_INS_CALL)
+		return true;
+	if (x86->prefix[2]) /* 66: words are pushed and popped */
+		return false;
+	switch (insn->id) {
+	case X86_INS_PUSH: case X86_INS_PUSHFQ:
+		*ret = 8;
+		return true;
+	case X86_INS_POP: case X86_INS_POPFQ:
+		*ret = -8;
+		return !x86->op_count || !is_sp(&ops[0]);
+	case X86_INS_SUB:
+		*ret = by_constant ? ops[1].imm : 0;
+		return by_constant;
+	case X86_INS_ADD:
+		*ret = by_constant ? -ops[1].imm : 0;
+		return by_constant;
+	case X86_INS_LEA:
+		if (ops[0].reg != X86_REG_RSP || ops[1].mem.base != X86_REG_RSP ||
+		    ops[1].mem.index != X86_REG_INVALID)
+			return false;
+		*ret = -ops[1].mem.disp;
+		return true;
+	}
+	return false;
+}
+
+static void take_operands(const cs_insn *insn, struct insn *ret)
+{
+	const cs_x86 *x86 = &insn->detail->x86;
+
+	for (uint8_t i = 0; i < x86->op_count; i++) {
+		const cs_x86_op *op = &x86->operands[i];
+
+		if (i < sizeof(ret->ops) / sizeof(ret->ops[0]))
+			ret->ops[i] = *op;
+		if (op->type != X86_OP_MEM || op->mem.base != X86_REG_RIP)
+			continue;
+		ret->is_rip_relative = true;
+		ret->address = insn->address + insn->size + (uint64_t)op->mem.disp;
+	}
+}
+
+bool insn_decode(const struct insn_decoder *decoder, const uint8_t *bytes, size_t size,
+		 uint64_t addr, struct insn *ret)
+{
+	const cs_insn *insn = decoder->insn;
+
+	memset(ret, 0, sizeof(*ret));
+	if (!cs_disasm_iter(decoder->handle, &bytes, &size, &addr, decoder->insn)) {
+		ret->size = vector_size(bytes, size);
+		ret->is_sp_known = true;
+		return ret->size;
+	}
+	ret->id = insn->id;
+	ret->size = (uint8_t)insn->size;
+	ret->flow = find_flow(decoder);
+	take_operands(insn, ret);
+	if (insn_has_target(ret))
+		ret->target = (uint64_t)ret->ops[0].imm;
+	ret->is_sp_known = !writes_sp(insn) || find_sp_effect(insn, &ret->sp_effect);
+	return true;
+}

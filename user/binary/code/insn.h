@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One x86-64 instruction as Capstone reads it: how long it is, where control
+ * goes after it, what it does to the stack pointer, and its operands.
+ */
+#ifndef _USER_BINARY_CODE_INSN_H
+#define _USER_BINARY_CODE_INSN_H
+
+#include <capstone/capstone.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum insn_flow {
+	INSN_NEXT, /* goes on with the next instruction */
+	INSN_CALL, /* relative; has a target */
+	INSN_CALL_INDIRECT,
+	INSN_JUMP, /* relative; has a target */
+	INSN_BRANCH, /* conditional; has a target */
+	INSN_JUMP_INDIRECT,
+	INSN_RETURN,
+	INSN_SYSCALL,
+	INSN_STOP, /* int3, ud2, hlt: control does not come by */
+};
+
+struct insn {
+	uint64_t target; /* where the flow has one */
+	uint64_t address; /* of the operand in memory, if it is relative to RIP */
+	/*
+	 * How many bytes it lowers the stack pointer by, less than 0 if it raises
+	 * it.  A call counts as 0: what it pushes, the return pops.
+	 */
+	int64_t sp_effect;
+	cs_x86_op ops[2]; /* in Intel's order: what is written comes first */
+	unsigned int id; /* enum x86_insn; X86_INS_INVALID: only the size is known */
+	enum insn_flow flow;
+	uint8_t size; /* bytes */
+	bool is_rip_relative;
+	bool is_sp_known; /* the effect follows from the instruction alone */
+};
+
+/* What decoding needs; not for use by several threads at once. */
+struct insn_decoder {
+	csh handle;
+	cs_insn *insn;
+};
+
+/* Returns 0 or -ENOMEM. */
+int insn_decoder_init(struct insn_decoder *decoder);
+void insn_decoder_deinit(struct insn_decoder *decoder);
+
+/*
+ * Decode the instruction at address @addr from at most @size bytes.  Returns
+ * false if there is none that is known, or too few bytes.
+ */
+bool insn_decode(const struct insn_decoder *decoder, const uint8_t *bytes, size_t size,
+		 uint64_t addr, struct insn *ret);
+
+static inline bool insn_has_target(const struct insn *insn)
+{
+	return insn->flow == INSN_CALL || insn->flow == INSN_JUMP || insn->flow == INSN_BRANCH;
+}
+
+static inline bool insn_is_call(const struct insn *insn)
+{
+	return insn->flow == INSN_CALL || insn->flow == INSN_CALL_INDIRECT;
+}
+
+#endif /* _USER_BINARY_CODE_INSN_H */

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "binary/code/probe-site.h"
+
+#include <string.h>
+
+#include <perfguard/emulate.h>
+
+enum prefix {
+	PREFIX_66 = 1 << 0,
+	PREFIX_67 = 1 << 1,
+	PREFIX_REP = 1 << 2, /* f2 or f3 */
+	PREFIX_LOCK = 1 << 3,
+	PREFIX_ES_TO_DS = 1 << 4, /* es, cs, ss or ds */
+	PREFIX_FS_GS = 1 << 5,
+};
+
+enum opcode_map {
+	MAP_ONE,
+	MAP_0F,
+	MAP_0F38, /* or 0f 3a */
+	MAP_VECTOR, /* those of VEX, EVEX and XOP */
+};
+
+/* The bytes of an instruction as the kernel looks at them. */
+struct encoding {
+	enum opcode_map map;
+	unsigned int prefixes; /* enum prefix */
+	uint8_t rex; /* 40 to 4f, or 0 */
+	uint8_t opcode; /* the last byte of it */
+	uint8_t next; /* the byte behind the opcode: ModRM, if it has one */
+};
+
+static unsigned int prefix_of(uint8_t byte)
+{
+	switch (byte) {
+	case 0x26: case 0x2e: case 0x36: case 0x3e:
+		return PREFIX_ES_TO_DS;
+	case 0x64: case 0x65:
+		return PREFIX_FS_GS;
+	case 0x66:
+		return PREFIX_66;
+	case 0x67:
+		return PREFIX_67;
+	case 0xf0:
+		return PREFIX_LOCK;
+	case 0xf2: case 0xf3:
+		return PREFIX_REP;
+	}
+	return 0;
+}
+
+static void read_encoding(const uint8_t *bytes, uint8_t size, struct encoding *ret)
+{
+	const uint8_t *end = bytes + size;
+
+	*ret = (struct encoding){ .rex = 0 };
+	while (bytes < end && prefix_of(*bytes))
+		ret->prefixes |= prefix_of(*bytes++);
+	if (bytes < end && *bytes >> 4 == 4)
+		ret->rex = *bytes++;
+	if (bytes < end)
+		ret->opcode = *bytes++;
+	ret->next = bytes < end ? *bytes : 0;
+	if (ret->opcode == 0x62 || ret->opcode == 0xc4 || ret->opcode == 0xc5 ||
+	    (ret->opcode == 0x8f && (ret->next & 0x1f) >= 8))
+		ret->map = MAP_VECTOR;
+	if (ret->opcode != 0x0f || bytes == end)
+		return;
+	ret->map = *bytes == 0x38 || *bytes == 0x3a ? MAP_0F38 : MAP_0F;
+	ret->opcode = *bytes++;
+	ret->next = bytes < end ? *bytes : 0;
+}
+
+/*
+ * One-byte opcodes that uprobes refuse to step, and those that it must not:
+ * interrupts, privileged ones, and what 64-bit mode does not have.
+ */
+static bool is_refused_one_byte(const struct encoding *encoding)
+{
+	switch (encoding->opcode) {
+	case 0x6c ... 0x6f: case 0xcc ... 0xcf: case 0xe4 ... 0xe7: case 0xec ... 0xef:
+	case 0xf1: case 0xf4: case 0xfa: case 0xfb:
+		return true;
+	case 0x40 ... 0x4f: /* a second REX */
+		return true;
+	case 0x8e: /* mov to ss puts off exceptions */
+		return (encoding->next >> 3 & 7) == 2;
+	case 0x90: /* xchg, and yet taken for a nop */
+		return encoding->rex & 1;
+	case 0xc6: case 0xc7: /* xabort, xbegin: relative to the copy that is stepped */
+		return encoding->next == 0xf8;
+	case 0xa4 ... 0xa7: case 0xaa ... 0xaf: /* with rep: a hit for each round */
+		return encoding->prefixes & PREFIX_REP;
+	}
+	return prefix_of(encoding->opcode); /* behind a REX, which is void then */
+}
+
+static bool is_refused_two_byte(uint8_t opcode)
+{
+	switch (opcode) {
+	case 0x00: case 0x01: case 0x05 ... 0x09: case 0x0b: case 0x0c: case 0x30: case 0x34:
+	case 0x35: case 0x37: case 0x78: case 0x79: case 0xae: case 0xb9: case 0xff:
+		return true;
+	}
+	return false;
+}
+
+static bool is_refused(const struct encoding *encoding)
+{
+	if (encoding->map == MAP_VECTOR || encoding->prefixes & (PREFIX_LOCK | PREFIX_ES_TO_DS))
+		return true;
+	if (encoding->map == MAP_0F)
+		return is_refused_two_byte(encoding->opcode);
+	return encoding->map == MAP_ONE && is_refused_one_byte(encoding);
+}
+
+/* loop and jrcxz, which kernels step */
+static bool is_loop(const struct encoding *encoding)
+{
+	return encoding->map == MAP_ONE && encoding->opcode >= 0xe0 && encoding->opcode <= 0xe3;
+}
+
+/*
+ * The rules of arch/x86/kernel/uprobes.c, of all versions from 6.1 on: what
+ * only some emulate does not count as emulated.  Three traps:
+ *
+ *  - The opcode of a VEX instruction is looked at as if it were a plain one, so
+ *    vpor (eb) is taken for a jump and vpcmpeqb (74) for a branch.
+ *  - nop with REX.B is xchg, and yet taken for a nop.
+ *  - A relative branch with prefix 66 is refused, as processors differ on it.
+ */
+enum site_probe site_probe(const uint8_t *bytes, const struct insn *insn)
+{
+	struct pguard_emulation emulation;
+	struct encoding encoding;
+
+	read_encoding(bytes, insn->size, &encoding);
+	if (is_refused(&encoding))
+		return SITE_PROBE_REFUSED;
+	if (pguard_emulate_by_kernel(bytes, insn->size))
+		return SITE_PROBE_KERNEL;
+	if (encoding.prefixes & PREFIX_66 && insn_has_target(insn) && !is_loop(&encoding))
+		return SITE_PROBE_REFUSED;
+	/* A second opinion on where it ends. */
+	if (!pguard_emulate_prepare(&emulation, bytes, insn->size) &&
+	    emulation.length == insn->size)
+		return SITE_PROBE_MODULE;
+	return SITE_PROBE_STEPPED;
+}
+
+static bool is_target(const struct function *function, uint32_t at)
+{
+	return at >= SWEEP_NEAR || function->near[at / 64] >> at % 64 & 1;
+}
+
+/*
+ * Some kernels (6.18) put a call in place of a nop of five bytes, which writes
+ * below SP.  At the entry of a function nothing is there.
+ */
+static bool is_nop5(const uint8_t *bytes, const struct insn *insn)
+{
+	static const uint8_t nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+
+	return insn->size == sizeof(nop5) && !memcmp(bytes, nop5, sizeof(nop5));
+}
+
+/* Can a guard be at the instruction, @nr of the function, without being stepped? */
+static bool is_cheap(const uint8_t *bytes, const struct insn *insn, int nr)
+{
+	enum site_probe probe = site_probe(bytes, insn);
+
+	if (nr && is_nop5(bytes, insn))
+		return false;
+	return probe == SITE_PROBE_KERNEL || probe == SITE_PROBE_MODULE;
+}
+
+/*
+ * Push and call: what the kernel writes to the stack for them takes nearly as
+ * much as a guard does.
+ */
+static bool writes_stack(const struct insn *insn)
+{
+	return insn->flow == INSN_CALL || insn->sp_effect > 0;
+}
+
+/* Without symbols or calls to it, only sound code shows that it is a start. */
+static bool is_certain(const struct function *function)
+{
+	return function->is_sound || function->is_called || function->name;
+}
+
+void site_find(const struct functions *functions, const struct function *function,
+	       struct site *ret)
+{
+	enum { MAX_INSNS = 8 };
+	const uint8_t *code = functions->view->bytes + function->offset;
+	int64_t sp_delta = 0;
+	uint32_t at = 0;
+
+	*ret = (struct site){ .class = SITE_NONE, .offset = function->offset };
+	if (function->is_plt || function->is_cold || function->entry_is_target ||
+	    !is_certain(function))
+		return;
+	for (int i = 0; i < MAX_INSNS && at < function->size; i++) {
+		struct insn insn;
+		bool is_dear;
+
+		if (at && is_target(function, at))
+			return;
+		if (!insn_decode(&functions->decoder, code + at, function->size - at,
+				 function->addr + at, &insn))
+			return;
+		is_dear = writes_stack(&insn);
+		if (is_cheap(code + at, &insn, i) && sp_delta >= 0 && sp_delta <= INT32_MAX &&
+		    !(is_dear && ret->class == SITE_CHEAP)) {
+			*ret = (struct site){ SITE_CHEAP, function->offset + at,
+					      (uint32_t)sp_delta };
+			if (!is_dear)
+				return;
+		}
+		if (!i && site_probe(code, &insn) == SITE_PROBE_STEPPED)
+			ret->class = SITE_STEPPED;
+		if (insn.flow != INSN_NEXT || !insn.is_sp_known)
+			return;
+		sp_delta += insn.sp_effect;
+		at += insn.size;
+	}
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "binary/code/ranges.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "binary/code/insn.h"
+#include "binary/stack/cfi.h"
+
+/* The offset in the file of code, if all of it is executable and in the file. */
+static bool find_offset(const struct file_view *view, uint64_t addr, uint64_t size, uint64_t *ret)
+{
+	for (uint32_t i = 0; i < view->nr_segments; i++) {
+		const struct segment *segment = &view->segments[i];
+		uint64_t at = addr - segment->addr;
+
+		if (!segment->executable || at >= segment->size || size > segment->size - at)
+			continue;
+		*ret = segment->offset + at;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Entries of a PLT are 16 bytes, or 8 in .plt.got: a jump through a pointer,
+ * with endbr64 before it in .plt.sec.  That of .plt begins with a push of what
+ * the dynamic linker wants to know.  Section headers are not needed to see it.
+ */
+static bool is_plt(const struct insn_decoder *decoder, const uint8_t *code, uint32_t size)
+{
+	struct insn insn;
+	uint32_t at = 0;
+
+	if (size % 8 || !insn_decode(decoder, code, size, 0, &insn))
+		return false;
+	if ((insn.id == X86_INS_PUSH && insn.is_rip_relative) || insn.id == X86_INS_ENDBR64)
+		at = insn.size;
+	if (!insn_decode(decoder, code + at, size - at, 0, &insn))
+		return false;
+	return insn.flow == INSN_JUMP_INDIRECT && insn.is_rip_relative;
+}
+
+static bool add_entry(const struct file_view *view, const struct insn_decoder *decoder,
+		      const struct cfi_entry *entry, struct ranges *ranges)
+{
+	struct range *range = &ranges->entries[ranges->nr];
+
+	if (entry->size > UINT32_MAX ||
+	    !find_offset(view, entry->start, entry->size, &range->offset))
+		return false;
+	range->addr = entry->start;
+	range->lsda = entry->lsda;
+	range->size = (uint32_t)entry->size;
+	if (is_plt(decoder, view->bytes + range->offset, range->size))
+		range->kind = RANGE_PLT;
+	else
+		range->kind = cfi_is_function(entry) ? RANGE_FUNCTION : RANGE_COLD;
+	ranges->nr++;
+	return true;
+}
+
+static int reserve(struct ranges *ranges, size_t nr)
+{
+	ranges->entries = calloc(nr ? nr : 1, sizeof(*ranges->entries));
+	return ranges->entries ? 0 : -ENOMEM;
+}
+
+/* A row that tells another start than its FDE is wrong, or the FDE is. */
+static int read_table(const struct file_view *view, const struct fde_table *table,
+		      const struct insn_decoder *decoder, struct ranges *ret)
+{
+	struct cfi_common common = { .addr = 0 };
+	int err = reserve(ret, table->nr);
+
+	for (uint32_t row = 0; !err && row < table->nr; row++) {
+		struct cfi_entry entry;
+		uint64_t start, fde;
+
+		fde_table_row(table, row, &start, &fde);
+		if (!cfi_read(view, fde, &common, &entry) || entry.start != start)
+			ret->nr_refused++;
+		else if (!entry.is_signal && !add_entry(view, decoder, &entry, ret))
+			ret->nr_refused++;
+	}
+	return err;
+}
+
+static bool find_section(Elf *elf, const char *name, GElf_Shdr *ret)
+{
+	Elf_Scn *scn = NULL;
+	size_t strings;
+
+	if (elf_getshdrstrndx(elf, &strings))
+		return false;
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *its;
+
+		if (!gelf_getshdr(scn, ret))
+			continue;
+		its = elf_strptr(elf, strings, ret->sh_name);
+		if (its && !strcmp(its, name) && ret->sh_type != SHT_NOBITS)
+			return true;
+	}
+	return false;
+}
+
+/* Without the table: all entries of .eh_frame, one behind the other. */
+static int read_section(const struct file_view *view, Elf *elf,
+			const struct insn_decoder *decoder, struct ranges *ret)
+{
+	enum { SMALLEST = 16 }; /* bytes of an FDE */
+	struct cfi_common common = { .addr = 0 };
+	const uint8_t *bytes;
+	GElf_Shdr section;
+	uint64_t at = 0;
+	int err;
+
+	if (!find_section(elf, ".eh_frame", &section))
+		return -ENODATA;
+	bytes = file_view_at(view, section.sh_addr, section.sh_size);
+	if (!bytes)
+		return -ENODATA;
+	err = reserve(ret, section.sh_size / SMALLEST);
+	if (err)
+		return err;
+	while (section.sh_size - at >= SMALLEST && ret->nr < section.sh_size / SMALLEST) {
+		struct cfi_entry entry;
+		uint32_t head[2];
+
+		memcpy(head, bytes + at, sizeof(head));
+		if (!head[0] || head[0] > section.sh_size - at - 4)
+			break;
+		if (!head[1])
+			; /* a CIE */
+		else if (!cfi_read(view, section.sh_addr + at, &common, &entry))
+			ret->nr_refused++;
+		else if (!entry.is_signal && !add_entry(view, decoder, &entry, ret))
+			ret->nr_refused++;
+		at += 4ull + head[0];
+	}
+	return 0;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct range *a = left, *b = right;
+
+	if (a->addr != b->addr)
+		return a->addr < b->addr ? -1 : 1;
+	return a->size < b->size ? -1 : a->size > b->size;
+}
+
+/*
+ * Segments can show the same bytes again and again.  No program does; all its
+ * code together is smaller than the file.
+ */
+static void drop_excess(struct ranges *ranges, uint64_t file_size)
+{
+	uint64_t size = 0;
+
+	for (uint32_t i = 0; i < ranges->nr; i++) {
+		size += ranges->entries[i].size;
+		if (size > file_size) {
+			ranges->nr_refused += ranges->nr - i;
+			ranges->nr = i;
+		}
+	}
+}
+
+/* Of two that overlap, the longer one goes: it claims code that is not its own. */
+static void drop_overlaps(struct ranges *ranges)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < ranges->nr; i++) {
+		struct range *next = &ranges->entries[i];
+		struct range *last = nr ? &ranges->entries[nr - 1] : NULL;
+
+		if (!last || last->addr + last->size <= next->addr) {
+			ranges->entries[nr++] = *next;
+			continue;
+		}
+		ranges->nr_refused++;
+		if (last->size > next->size)
+			*last = *next;
+	}
+	ranges->nr = nr;
+}
+
+int ranges_read(const struct file_view *view, const struct fde_table *table, Elf *elf,
+		const struct insn_decoder *decoder, struct ranges *ret)
+{
+	int err;
+
+	memset(ret, 0, sizeof(*ret));
+	err = table->nr ? read_table(view, table, decoder, ret) :
+			  read_section(view, elf, decoder, ret);
+	if (!err && !ret->nr)
+		err = -ENODATA;
+	if (err) {
+		ranges_deinit(ret);
+		return err;
+	}
+	qsort(ret->entries, ret->nr, sizeof(*ret->entries), compare);
+	drop_overlaps(ret);
+	drop_excess(ret, view->size);
+	return 0;
+}
+
+void ranges_deinit(struct ranges *ranges)
+{
+	free(ranges->entries);
+	memset(ranges, 0, sizeof(*ranges));
+}
+
+struct range *ranges_find(const struct ranges *ranges, uint64_t addr)
+{
+	uint32_t low = 0, high = ranges->nr;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (ranges->entries[mid].addr <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low || addr - ranges->entries[low - 1].addr >= ranges->entries[low - 1].size)
+		return NULL;
+	return &ranges->entries[low - 1];
+}

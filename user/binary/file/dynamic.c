@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "binary/file/dynamic.h"
+
+#include <gelf.h>
+#include <stdbool.h>
+#include <string.h>
+
+static bool find_entries(struct dynamic *dynamic, const struct file_view *view, Elf *elf)
+{
+	size_t nr = 0;
+
+	if (elf_getphdrnum(elf, &nr))
+		return false;
+	for (size_t i = 0; i < nr; i++) {
+		GElf_Phdr phdr;
+
+		if (!gelf_getphdr(elf, (int)i, &phdr) || phdr.p_type != PT_DYNAMIC)
+			continue;
+		dynamic->entries = file_view_at(view, phdr.p_vaddr, phdr.p_filesz);
+		dynamic->nr = dynamic->entries ? phdr.p_filesz / sizeof(Elf64_Dyn) : 0;
+		return true;
+	}
+	return false;
+}
+
+void dynamic_init(struct dynamic *dynamic, const struct file_view *view, Elf *elf)
+{
+	memset(dynamic, 0, sizeof(*dynamic));
+	if (!find_entries(dynamic, view, elf))
+		return;
+	dynamic->strings_size = dynamic_value(dynamic, DT_STRSZ);
+	dynamic->strings = (const char *)file_view_at(view, dynamic_value(dynamic, DT_STRTAB),
+						      dynamic->strings_size);
+	if (!dynamic->strings)
+		dynamic->strings_size = 0;
+}
+
+uint64_t dynamic_value(const struct dynamic *dynamic, int64_t tag)
+{
+	Elf64_Dyn dyn;
+
+	for (uint64_t i = 0; i < dynamic->nr; i++) {
+		memcpy(&dyn, dynamic->entries + i * sizeof(dyn), sizeof(dyn));
+		if (dyn.d_tag == tag)
+			return dyn.d_un.d_val;
+		if (dyn.d_tag == DT_NULL)
+			break;
+	}
+	return 0;
+}
+
+const char *dynamic_string(const struct dynamic *dynamic, uint64_t offset)
+{
+	if (offset >= dynamic->strings_size ||
+	    !memchr(dynamic->strings + offset, '\0', dynamic->strings_size - offset))
+		return NULL;
+	return dynamic->strings + offset;
+}

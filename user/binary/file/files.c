@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Is the file that a path leads to the one that the process has mapped?  A
+ * wrong answer makes wrong names, so in doubt there are none.
+ *
+ *  - /proc/PID/map_files is the mapped file itself, deleted or not, in whatever
+ *    mount namespace.  It is tried first, and needs the process to live.
+ *  - Else the path is opened, below /proc/PID/root and as it is.  Same inode
+ *    number and device: the same file, as an inode in use is not given away.
+ *  - Overlay and network file systems show another device, sometimes another
+ *    inode number, in stat than the kernel knows for the mapping.  Then the
+ *    first page of the file is compared with the process's memory; it holds
+ *    the ELF header, the program headers and as a rule the build-id.
+ *  - Where the process is gone, its memory cannot tell: an equal inode number
+ *    is taken (at the risk that it was given away since), another one refused.
+ *
+ * An object keeps its file open, so an inode number cannot come to stand for
+ * another file while it is in the cache.
+ */
+
+#include "binary/file/files.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	MAX_ENTRIES = 192, /* each has one or two open files */
+	RETRY_S = 10,
+	FIRST_PAGE = 4096,
+};
+
+struct file_entry {
+	struct file_entry *next;
+	struct object *object; /* NULL: it could not be opened for process @pid */
+	char *path;
+	uint64_t inode;
+	uint32_t dev;
+	uint32_t pid;
+	time_t tried;
+};
+
+/* As the kernel's new_encode_dev(). */
+static uint32_t encode_dev(dev_t dev)
+{
+	return (minor(dev) & 0xff) | major(dev) << 8 | (minor(dev) & ~0xffu) << 12;
+}
+
+static bool read_process(uint32_t pid, uint64_t addr, void *ret, size_t size)
+{
+	struct iovec local = { ret, size };
+	struct iovec remote = { (void *)(uintptr_t)addr, size };
+
+	return process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
+}
+
+enum answer { NO, YES, UNKNOWN };
+
+/* Compare the first page of @object's file with that in the process's memory. */
+static enum answer same_in_memory(uint32_t pid, const struct mapping *mapping,
+				  const struct object *object)
+{
+	uint8_t memory[FIRST_PAGE];
+	uint64_t bias;
+
+	if (!object_bias(object, mapping, &bias))
+		return NO;
+	for (uint32_t i = 0; i < object->view.nr_segments; i++) {
+		const struct segment *segment = &object->view.segments[i];
+		size_t size = segment->size < FIRST_PAGE ? segment->size : FIRST_PAGE;
+
+		if (segment->offset)
+			continue;
+		if (!read_process(pid, segment->addr + bias, memory, size))
+			return UNKNOWN;
+		return memcmp(memory, object->view.bytes, size) ? NO : YES;
+	}
+	return UNKNOWN;
+}
+
+/* Open @path if it is the mapped file; @is_same if the path itself warrants it. */
+static struct object *open_path(uint32_t pid, const struct mapping *mapping, const char *path,
+				bool is_same)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct object *object = NULL;
+	bool same_inode, same_dev;
+	struct stat st;
+
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return NULL;
+	}
+	same_inode = st.st_ino == mapping->inode;
+	same_dev = encode_dev(st.st_dev) == mapping->dev;
+	if (object_create(fd, mapping->path, &object))
+		return NULL;
+	if (same_inode && (same_dev || is_same))
+		return object;
+	switch (same_in_memory(pid, mapping, object)) {
+	case YES:
+		return object;
+	case UNKNOWN:
+		if (same_inode)
+			return object;
+		break;
+	case NO:
+		break;
+	}
+	object_destroy(object);
+	return NULL;
+}
+
+static struct object *open_mapping(uint32_t pid, const struct mapping *mapping)
+{
+	struct object *object;
+	char *path;
+
+	if (asprintf(&path, "/proc/%u/map_files/%llx-%llx", pid,
+		     (unsigned long long)mapping->start, (unsigned long long)mapping->end) < 0)
+		return NULL;
+	object = open_path(pid, mapping, path, true);
+	free(path);
+	if (object || mapping->path[0] != '/')
+		return object;
+	if (asprintf(&path, "/proc/%u/root%s", pid, mapping->path) < 0)
+		return NULL;
+	object = open_path(pid, mapping, path, false);
+	free(path);
+	return object ? object : open_path(pid, mapping, mapping->path, false);
+}
+
+/* The kernel's own shared object; all 64-bit processes have the same one. */
+static struct object *open_vdso(size_t *ret_size)
+{
+	const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
+	const Elf64_Ehdr *ehdr = (const void *)image;
+	struct object *object;
+	size_t size;
+	int fd;
+
+	if (!image)
+		return NULL;
+	size = ehdr->e_shoff + (size_t)ehdr->e_shnum * ehdr->e_shentsize;
+	fd = memfd_create("vdso", MFD_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	if (write(fd, image, size) != (ssize_t)size) {
+		close(fd);
+		return NULL;
+	}
+	*ret_size = size;
+	return object_create(fd, "[vdso]", &object) ? NULL : object;
+}
+
+/*
+ * Memory without a file is the vdso or made by the program (a JIT).  What
+ * cannot be compared, as the process is gone, is not taken for the vdso.
+ */
+static struct object *get_vdso(struct files *files, uint32_t pid, const struct mapping *mapping)
+{
+	enum { MAX_SIZE = 4 * FIRST_PAGE };
+	size_t mapped = mapping->end - mapping->start;
+	uint8_t memory[MAX_SIZE];
+	size_t size;
+
+	if (mapped > MAX_SIZE)
+		return NULL;
+	if (!files->vdso)
+		files->vdso = open_vdso(&size);
+	if (!files->vdso)
+		return NULL;
+	size = files->vdso->view.size;
+	if (size > mapped || !read_process(pid, mapping->start, memory, size) ||
+	    memcmp(memory, files->vdso->view.bytes, size))
+		return NULL;
+	return files->vdso;
+}
+
+static time_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return ts.tv_sec;
+}
+
+static void entry_free(struct file_entry *entry)
+{
+	object_destroy(entry->object);
+	free(entry->path);
+	free(entry);
+}
+
+/* Find the entry and make it the first. */
+static struct file_entry *find_entry(struct files *files, uint32_t pid,
+				     const struct mapping *mapping)
+{
+	for (struct file_entry **at = &files->entries; *at; at = &(*at)->next) {
+		struct file_entry *entry = *at;
+
+		if (entry->inode != mapping->inode || entry->dev != mapping->dev ||
+		    strcmp(entry->path, mapping->path) || (!entry->object && entry->pid != pid))
+			continue;
+		*at = entry->next;
+		entry->next = files->entries;
+		files->entries = entry;
+		return entry;
+	}
+	return NULL;
+}
+
+static struct file_entry *add_entry(struct files *files, uint32_t pid,
+				    const struct mapping *mapping)
+{
+	struct file_entry *entry = calloc(1, sizeof(*entry));
+
+	if (!entry)
+		return NULL;
+	entry->path = strdup(mapping->path);
+	if (!entry->path) {
+		free(entry);
+		return NULL;
+	}
+	entry->inode = mapping->inode;
+	entry->dev = mapping->dev;
+	entry->pid = pid;
+	entry->next = files->entries;
+	files->entries = entry;
+	files->nr++;
+	return entry;
+}
+
+struct object *files_get(struct files *files, uint32_t pid, const struct mapping *mapping)
+{
+	struct file_entry *entry;
+
+	if (!mapping->path || !strcmp(mapping->path, "[vdso]"))
+		return get_vdso(files, pid, mapping);
+	entry = find_entry(files, pid, mapping);
+	if (entry && (entry->object || now() - entry->tried < RETRY_S))
+		return entry->object;
+	if (!entry)
+		entry = add_entry(files, pid, mapping);
+	if (!entry)
+		return NULL;
+	entry->tried = now();
+	entry->object = open_mapping(pid, mapping);
+	return entry->object;
+}
+
+void files_trim(struct files *files)
+{
+	struct file_entry **at = &files->entries;
+
+	if (files->nr <= MAX_ENTRIES)
+		return;
+	for (files->nr = 0; *at && files->nr < MAX_ENTRIES; files->nr++)
+		at = &(*at)->next;
+	while (*at) {
+		struct file_entry *entry = *at;
+
+		*at = entry->next;
+		entry_free(entry);
+	}
+}
+
+void files_deinit(struct files *files)
+{
+	while (files->entries) {
+		struct file_entry *entry = files->entries;
+
+		files->entries = entry->next;
+		entry_free(entry);
+	}
+	object_destroy(files->vdso);
+	memset(files, 0, sizeof(*files));
+}

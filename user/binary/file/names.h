@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A set of strings that stay where they are until the set is gone, so that
+ * frames can point to names of files that are closed again.
+ */
+#ifndef _USER_BINARY_FILE_NAMES_H
+#define _USER_BINARY_FILE_NAMES_H
+
+#include <stddef.h>
+
+struct names {
+	char **slots; /* open addressing; size is a power of two, or 0 */
+	size_t size;
+	size_t nr;
+};
+
+/* The set's copy of @text, or NULL if there is no memory. */
+const char *names_add(struct names *names, const char *text);
+void names_deinit(struct names *names);
+
+#endif /* _USER_BINARY_FILE_NAMES_H */

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "binary/file/object.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "binary/file/debug-file.h"
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = dwfl_build_id_find_elf,
+	.find_debuginfo = debug_file_find,
+	.section_address = dwfl_offline_section_address,
+};
+
+/* On success the Dwfl owns @fd. */
+static int report_file(struct object *object, int fd)
+{
+	GElf_Addr bias;
+	GElf_Ehdr ehdr;
+
+	object->dwfl = dwfl_begin(&callbacks);
+	if (!object->dwfl)
+		return -ENOMEM;
+	dwfl_report_begin(object->dwfl);
+	/* at address 0: all results are then addresses of the file */
+	object->file = dwfl_report_elf(object->dwfl, object->path, object->path, fd, 0, true);
+	dwfl_report_end(object->dwfl, NULL, NULL);
+	if (!object->file)
+		return -ENOEXEC;
+	object->elf = dwfl_module_getelf(object->file, &bias);
+	if (!object->elf || bias || !gelf_getehdr(object->elf, &ehdr))
+		return -EINVAL;
+	object->entry = ehdr.e_entry;
+	return 0;
+}
+
+int object_create(int fd, const char *path, struct object **ret)
+{
+	struct object *object = calloc(1, sizeof(*object));
+	struct elf_identity identity;
+	const char *why;
+	GElf_Addr bias;
+	int err = -ENOMEM;
+
+	if (!object)
+		goto err_close;
+	object->path = strdup(path);
+	if (!object->path)
+		goto err_free;
+	err = elf_identify(fd, &identity, &why);
+	if (err)
+		goto err_free;
+	memcpy(object->build_id, identity.build_id, sizeof(object->build_id));
+	err = report_file(object, fd);
+	if (!object->file && err)
+		goto err_free;
+	if (!err)
+		err = file_view_init(&object->view, object->elf);
+	if (err) {
+		object_destroy(object);
+		return err == -ENOMEM ? err : -ENOEXEC;
+	}
+	fde_table_init(&object->fdes, &object->view, object->elf);
+	object->cfi = dwfl_module_eh_cfi(object->file, &bias);
+	*ret = object;
+	return 0;
+
+err_free:
+	if (object->dwfl)
+		dwfl_end(object->dwfl);
+	free(object->path);
+	free(object);
+err_close:
+	close(fd);
+	return err == -ENOMEM ? err : -ENOEXEC;
+}
+
+void object_destroy(struct object *object)
+{
+	if (!object)
+		return;
+	for (uint32_t i = 0; i < object->rules_size; i++)
+		rule_deinit(&object->rules[i]);
+	free(object->rules);
+	symbols_deinit(&object->symbols);
+	file_view_deinit(&object->view);
+	dwfl_end(object->dwfl);
+	free(object->path);
+	free(object);
+}
+
+bool object_bias(const struct object *object, const struct mapping *mapping, uint64_t *ret)
+{
+	uint64_t page = 4096;
+
+	for (uint32_t i = 0; i < object->view.nr_segments; i++) {
+		const struct segment *segment = &object->view.segments[i];
+		uint64_t first = segment->offset & -page;
+		uint64_t last = segment->offset + segment->size;
+
+		/* whole pages are mapped, and a mapping can be a part of its segment */
+		if (!segment->executable || mapping->offset < first || mapping->offset >= last)
+			continue;
+		*ret = mapping->start - mapping->offset + segment->offset - segment->addr;
+		return true;
+	}
+	return false;
+}
+
+static struct rule *rule_slot(struct rule *rules, uint32_t size, uint64_t key)
+{
+	uint32_t i = (uint32_t)(key * 0x9e3779b97f4a7c15 >> 32) & (size - 1);
+
+	while (rules[i].addr && rules[i].addr != key)
+		i = (i + 1) & (size - 1);
+	return &rules[i];
+}
+
+static bool rules_grow(struct object *object)
+{
+	uint32_t size = object->rules_size ? 2 * object->rules_size : 64;
+	struct rule *rules = calloc(size, sizeof(*rules));
+
+	if (!rules)
+		return false;
+	for (uint32_t i = 0; i < object->rules_size; i++)
+		if (object->rules[i].addr)
+			*rule_slot(rules, size, object->rules[i].addr) = object->rules[i];
+	free(object->rules);
+	object->rules = rules;
+	object->rules_size = size;
+	return true;
+}
+
+static Dwarf_Frame *find_row(struct object *object, uint64_t addr)
+{
+	Dwarf_Frame *row;
+	GElf_Addr bias;
+
+	if (object->cfi && !dwarf_cfi_addrframe(object->cfi, addr, &row))
+		return row;
+	if (!object->has_debug_cfi) {
+		object->has_debug_cfi = true;
+		object->debug_cfi = dwfl_module_dwarf_cfi(object->file, &bias);
+	}
+	if (object->debug_cfi && !dwarf_cfi_addrframe(object->debug_cfi, addr, &row))
+		return row;
+	return NULL;
+}
+
+const struct rule *object_rule(struct object *object, uint64_t addr)
+{
+	uint64_t key = addr + 1; /* 0 stands for a free slot */
+	Dwarf_Frame *row;
+	struct rule *rule;
+
+	if (2 * object->nr_rules >= object->rules_size && !rules_grow(object))
+		return NULL;
+	rule = rule_slot(object->rules, object->rules_size, key);
+	if (rule->addr)
+		return rule;
+	row = find_row(object, addr);
+	if (!row)
+		return NULL;
+	rule_init(rule, key, row);
+	object->nr_rules++;
+	return rule;
+}
+
+int object_function(struct object *object, uint64_t addr, uint64_t *ret_start,
+		    const char **ret_name)
+{
+	uint64_t start = 0, end = 0;
+	const struct symbol *symbol;
+
+	if (!object->has_symbols) {
+		int err = symbols_init(&object->symbols, object->file);
+
+		if (err)
+			return err;
+		object->has_symbols = true;
+	}
+	fde_find(&object->fdes, &object->view, addr, &start, &end);
+	symbol = symbols_find(&object->symbols, addr, start, end);
+	*ret_start = symbol ? symbol->start : start;
+	*ret_name = symbol ? symbol->name : NULL;
+	return 0;
+}
+
+bool object_is_entry(const struct object *object, uint64_t addr)
+{
+	enum { ENTRY_SIZE = 64 };
+
+	return object->entry && addr - object->entry < ENTRY_SIZE;
+}

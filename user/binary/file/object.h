@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * An ELF file that some process has mapped, opened for reading: its unwind
+ * rules, functions and names, all by the file's own addresses, so that one
+ * object serves every process that runs the file.
+ */
+#ifndef _USER_BINARY_FILE_OBJECT_H
+#define _USER_BINARY_FILE_OBJECT_H
+
+#include <elfutils/libdwfl.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "binary/file/elf.h"
+#include "binary/file/symbolize.h"
+#include "binary/stack/fde.h"
+#include "binary/stack/rule.h"
+
+struct object {
+	char *path;
+	Dwfl *dwfl; /* owns elf, the file and both tables of unwind rules */
+	Dwfl_Module *file;
+	Elf *elf;
+	Dwarf_CFI *cfi;
+	Dwarf_CFI *debug_cfi; /* .debug_frame, once it was looked for */
+	struct file_view view;
+	struct fde_table fdes;
+	struct symbols symbols;
+	struct rule *rules; /* open addressing by addr + 1 */
+	uint32_t rules_size; /* power of two, or 0 */
+	uint32_t nr_rules;
+	uint64_t entry;
+	bool has_debug_cfi;
+	bool has_symbols;
+	char build_id[ELF_BUILD_ID_MAX];
+};
+
+/* Takes @fd in any case.  Returns 0, -ENOEXEC if it is no such file, -ENOMEM. */
+int object_create(int fd, const char *path, struct object **ret);
+void object_destroy(struct object *object);
+
+/* Add *@ret to an address of the file for that of the process. */
+bool object_bias(const struct object *object, const struct mapping *mapping, uint64_t *ret);
+
+/* The unwind rule at @addr, good until the next call, or NULL. */
+const struct rule *object_rule(struct object *object, uint64_t addr);
+
+/*
+ * The function that @addr lies in.  *@ret_start is 0 if neither a symbol nor
+ * an FDE covers it; *@ret_name is NULL without a symbol.
+ */
+int object_function(struct object *object, uint64_t addr, uint64_t *ret_start,
+		    const char **ret_name);
+
+/* Is @addr in the code that the file is entered by? */
+bool object_is_entry(const struct object *object, uint64_t addr);
+
+#endif /* _USER_BINARY_FILE_OBJECT_H */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Reads unwind tables byte by byte.  A read beyond the end gives 0 and makes
+ * the reader fail; it is enough to look at that in the end.
+ */
+#ifndef _USER_BINARY_FILE_READER_H
+#define _USER_BINARY_FILE_READER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct reader {
+	const uint8_t *at;
+	const uint8_t *end;
+	bool failed;
+	uint64_t addr; /* of the file, of @start; for addresses only */
+	const uint8_t *start;
+};
+
+uint64_t reader_bytes(struct reader *reader, unsigned int size);
+void reader_skip(struct reader *reader, uint64_t size);
+
+/* LEB128. */
+uint64_t reader_unsigned(struct reader *reader);
+int64_t reader_signed(struct reader *reader);
+
+/* How many bytes a value of @encoding (DW_EH_PE_) takes; 0: not always as many. */
+unsigned int reader_value_size(uint8_t encoding);
+
+/* A value of @encoding as it is, and as an address of the file; 0 is no address. */
+uint64_t reader_value(struct reader *reader, uint8_t encoding);
+uint64_t reader_address(struct reader *reader, uint8_t encoding);
+
+#endif /* _USER_BINARY_FILE_READER_H */

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "binary/file/symbolize.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_function(const GElf_Sym *sym, const char *name)
+{
+	int type = GELF_ST_TYPE(sym->st_info);
+
+	return (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) &&
+	       sym->st_shndx != SHN_UNDEF && sym->st_value && name && name[0] &&
+	       name[0] != '$' && name[0] != '.';
+}
+
+/* Which of two names of one address to show: the plain exported one. */
+static int name_rank(const char *name)
+{
+	return name[0] != '_' ? 2 : name[1] != '_' ? 1 : 0;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct symbol *a = left, *b = right;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (!a->size != !b->size)
+		return a->size ? 1 : -1;
+	if (name_rank(a->name) != name_rank(b->name))
+		return name_rank(a->name) < name_rank(b->name) ? -1 : 1;
+	return -strcmp(a->name, b->name);
+}
+
+int symbols_init(struct symbols *symbols, Dwfl_Module *file)
+{
+	int nr = dwfl_module_getsymtab(file);
+
+	memset(symbols, 0, sizeof(*symbols));
+	if (nr <= 0)
+		return 0;
+	symbols->entries = calloc((size_t)nr, sizeof(*symbols->entries));
+	if (!symbols->entries)
+		return -ENOMEM;
+	for (int i = 1; i < nr; i++) {
+		GElf_Addr addr;
+		GElf_Sym sym;
+		const char *name = dwfl_module_getsym_info(file, i, &sym, &addr, NULL, NULL, NULL);
+
+		if (!name || !is_function(&sym, name))
+			continue;
+		symbols->entries[symbols->nr++] = (struct symbol){ addr, sym.st_size, name };
+	}
+	qsort(symbols->entries, symbols->nr, sizeof(*symbols->entries), compare);
+	return 0;
+}
+
+void symbols_deinit(struct symbols *symbols)
+{
+	free(symbols->entries);
+	memset(symbols, 0, sizeof(*symbols));
+}
+
+static bool covers(const struct symbol *symbol, uint64_t addr, uint64_t start, uint64_t end)
+{
+	if (symbol->size)
+		return addr - symbol->start < symbol->size;
+	return symbol->start == start && addr < end;
+}
+
+const struct symbol *symbols_find(const struct symbols *symbols, uint64_t addr,
+				  uint64_t start, uint64_t end)
+{
+	enum { MAX_STEPS = 16 }; /* local labels inside a function that has a size */
+	uint32_t low = 0, high = symbols->nr;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (symbols->entries[mid].start <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (int step = 0; low > 0 && step < MAX_STEPS; step++) {
+		const struct symbol *symbol = &symbols->entries[--low];
+
+		if (covers(symbol, addr, start, end))
+			return symbol;
+	}
+	return NULL;
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "binary/stack/cfi.h"
+
+#include <dwarf.h>
+#include <string.h>
+
+#include "binary/file/reader.h"
+
+/* The entry at @addr without its length; and the address of what follows that. */
+static bool open_entry(const struct file_view *view, uint64_t addr, struct reader *ret)
+{
+	enum { LENGTH_SIZE = 4, WIDE = 0xfffffff0 };
+	const uint8_t *at = file_view_at(view, addr, LENGTH_SIZE);
+	uint32_t size;
+
+	if (!at)
+		return false;
+	memcpy(&size, at, sizeof(size));
+	if (!size || size >= WIDE || !file_view_at(view, addr, (uint64_t)LENGTH_SIZE + size))
+		return false;
+	*ret = (struct reader){
+		.at = at + LENGTH_SIZE,
+		.end = at + LENGTH_SIZE + size,
+		.addr = addr + LENGTH_SIZE,
+		.start = at + LENGTH_SIZE,
+	};
+	return true;
+}
+
+static void read_augmentation(struct reader *reader, const char *letters, struct cfi_common *ret)
+{
+	uint64_t size = reader_unsigned(reader);
+	struct reader inner = *reader;
+
+	reader_skip(reader, size);
+	inner.end = reader->at;
+	for (; *letters && !reader->failed; letters++) {
+		uint8_t encoding;
+
+		switch (*letters) {
+		case 'R':
+			ret->encoding = (uint8_t)reader_bytes(&inner, 1);
+			break;
+		case 'L':
+			ret->lsda_encoding = (uint8_t)reader_bytes(&inner, 1);
+			break;
+		case 'P':
+			encoding = (uint8_t)reader_bytes(&inner, 1);
+			reader_skip(&inner, reader_value_size(encoding));
+			break;
+		case 'S':
+			ret->is_signal = true;
+			break;
+		case 'B':
+			break;
+		default:
+			reader->failed = true;
+		}
+		reader->failed = reader->failed || inner.failed;
+	}
+}
+
+static bool read_common(const struct file_view *view, uint64_t addr, struct cfi_common *ret)
+{
+	struct reader reader;
+	const char *letters;
+	uint64_t version;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->lsda_encoding = DW_EH_PE_omit;
+	if (!open_entry(view, addr, &reader) || reader_bytes(&reader, 4))
+		return false;
+	version = reader_bytes(&reader, 1);
+	letters = (const char *)reader.at;
+	if ((version != 1 && version != 3) ||
+	    !memchr(letters, '\0', (size_t)(reader.end - reader.at)))
+		return false;
+	reader.at += strlen(letters) + 1;
+	reader_unsigned(&reader); /* the unit of code addresses */
+	ret->data_align = reader_signed(&reader);
+	if (version == 1)
+		reader_bytes(&reader, 1);
+	else
+		reader_unsigned(&reader); /* the return address's register */
+	ret->has_augmentation = letters[0] == 'z';
+	if (ret->has_augmentation)
+		read_augmentation(&reader, letters + 1, ret);
+	else if (letters[0])
+		return false;
+	ret->at = reader.at;
+	ret->end = reader.end;
+	ret->addr = addr;
+	return !reader.failed;
+}
+
+/* Carry out instructions up to the first that is for a later address. */
+static void run(struct reader *reader, const struct cfi_common *common, struct cfi_entry *entry)
+{
+	while (reader->at < reader->end && !reader->failed) {
+		uint8_t op = (uint8_t)reader_bytes(reader, 1);
+
+		switch (op & 0xc0 ? op & 0xc0 : op) {
+		case DW_CFA_advance_loc: case DW_CFA_advance_loc1: case DW_CFA_advance_loc2:
+		case DW_CFA_advance_loc4: case DW_CFA_set_loc:
+			return;
+		case DW_CFA_def_cfa:
+			entry->cfa_reg = (uint8_t)reader_unsigned(reader);
+			entry->cfa_offset = reader_unsigned(reader);
+			entry->cfa_is_expr = false;
+			break;
+		case DW_CFA_def_cfa_sf:
+			entry->cfa_reg = (uint8_t)reader_unsigned(reader);
+			entry->cfa_offset = (uint64_t)(reader_signed(reader) * common->data_align);
+			entry->cfa_is_expr = false;
+			break;
+		case DW_CFA_def_cfa_register:
+			entry->cfa_reg = (uint8_t)reader_unsigned(reader);
+			break;
+		case DW_CFA_def_cfa_offset:
+			entry->cfa_offset = reader_unsigned(reader);
+			break;
+		case DW_CFA_def_cfa_offset_sf:
+			entry->cfa_offset = (uint64_t)(reader_signed(reader) * common->data_align);
+			break;
+		case DW_CFA_def_cfa_expression:
+			reader_skip(reader, reader_unsigned(reader));
+			entry->cfa_is_expr = true;
+			break;
+		case DW_CFA_expression: case DW_CFA_val_expression:
+			reader_unsigned(reader);
+			reader_skip(reader, reader_unsigned(reader));
+			break;
+		case DW_CFA_offset_extended: case DW_CFA_register: case DW_CFA_val_offset:
+		case DW_CFA_offset_extended_sf: case DW_CFA_val_offset_sf:
+		case DW_CFA_GNU_negative_offset_extended:
+			reader_unsigned(reader);
+			reader_unsigned(reader);
+			break;
+		case DW_CFA_offset: case DW_CFA_restore_extended: case DW_CFA_undefined:
+		case DW_CFA_same_value: case DW_CFA_GNU_args_size:
+			reader_unsigned(reader);
+			break;
+		case DW_CFA_nop: case DW_CFA_restore: case DW_CFA_remember_state:
+			break;
+		default: /* also restore_state, which cannot be the first row's */
+			reader->failed = true;
+		}
+	}
+}
+
+/* What comes between the range and the instructions. */
+static void read_entry_augmentation(struct reader *reader, const struct cfi_common *common,
+				    struct cfi_entry *ret)
+{
+	uint64_t size = reader_unsigned(reader);
+	struct reader inner = *reader;
+
+	reader_skip(reader, size);
+	inner.end = reader->at;
+	if (reader->failed || common->lsda_encoding == DW_EH_PE_omit)
+		return;
+	ret->lsda = reader_address(&inner, common->lsda_encoding);
+	if (inner.failed)
+		ret->lsda = 0;
+}
+
+static bool read_entry(struct reader *reader, const struct cfi_common *common,
+		       struct cfi_entry *ret)
+{
+	struct reader first = { .at = common->at, .end = common->end };
+
+	*ret = (struct cfi_entry){
+		.is_signal = common->is_signal,
+		.cfa_is_expr = true, /* until it is defined */
+	};
+	ret->start = reader_address(reader, common->encoding);
+	ret->size = reader_value(reader, common->encoding & 0x7);
+	if (common->has_augmentation)
+		read_entry_augmentation(reader, common, ret);
+	run(&first, common, ret);
+	run(reader, common, ret);
+	return ret->size && !first.failed && !reader->failed;
+}
+
+bool cfi_read(const struct file_view *view, uint64_t addr, struct cfi_common *common,
+	      struct cfi_entry *ret)
+{
+	struct reader reader;
+	uint64_t back, cie;
+
+	if (!open_entry(view, addr, &reader))
+		return false;
+	back = reader_bytes(&reader, 4);
+	cie = addr + 4 - back;
+	if (!back || reader.failed)
+		return false;
+	if (common->addr != cie && !read_common(view, cie, common)) {
+		common->addr = 0;
+		return false;
+	}
+	return read_entry(&reader, common, ret);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * How to get from a frame to its caller's registers at one code address: an
+ * unwind row of the file, in a form that is cheap to apply many times.
+ */
+#ifndef _USER_BINARY_STACK_RULE_H
+#define _USER_BINARY_STACK_RULE_H
+
+#include <elfutils/libdw.h>
+
+#include "binary/stack/registers.h"
+
+enum rule_kind {
+	RULE_UNDEFINED, /* the value is lost; of the return address: there is no caller */
+	RULE_SAME,
+	RULE_SAVED, /* at CFA + offset */
+	RULE_CFA, /* is CFA + offset */
+	RULE_REGISTER, /* in register number @offset */
+	RULE_EXPR, /* kept by @row */
+};
+
+struct rule {
+	uint64_t addr; /* of the file */
+	Dwarf_Frame *row; /* only where a rule is an expression */
+	int32_t cfa_offset; /* from register cfa_reg */
+	uint8_t cfa_reg;
+	bool cfa_is_expr;
+	bool is_signal; /* the caller was interrupted, it did not call */
+	uint8_t kinds[SLICE_NR_REGS];
+	int32_t offsets[SLICE_NR_REGS];
+};
+
+enum rule_result {
+	RULE_STEPPED,
+	RULE_START, /* this frame has no caller by design */
+	RULE_NO_CFA, /* a register is not known; see rule_apply_cfa() */
+	RULE_NO_MEMORY, /* a word is not in the slice */
+};
+
+/* Takes ownership of @row. */
+void rule_init(struct rule *rule, uint64_t addr, Dwarf_Frame *row);
+void rule_deinit(struct rule *rule);
+
+/* Compute the caller's registers @ret from the frame's @registers. */
+enum rule_result rule_apply(const struct rule *rule, const struct registers *registers,
+			    const struct slice *slice, uint64_t bias, struct registers *ret);
+
+/* The same with the CFA given. */
+enum rule_result rule_apply_cfa(const struct rule *rule, const struct registers *registers,
+				const struct slice *slice, uint64_t bias, uint64_t cfa,
+				struct registers *ret);
+
+#endif /* _USER_BINARY_STACK_RULE_H */

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A walk goes from frame to frame by the unwind rules.  Two things can stop it
+ * before the thread's start in code that works:
+ *
+ *  - code without rules: made at run time (a regular expression compiled by
+ *    its library), or hand-written;
+ *  - a rule that needs a register which is not known, as in a snapshot.
+ *
+ * In both cases the return address is on the stack, some words further up, and
+ * is searched for there.  Stale return addresses lie on the stack as well.  A
+ * word is a candidate only if it follows a call instruction of a file, and is
+ * believed only if the walk from there comes to the thread's start.  Where the
+ * call names its target, and that is not the function to return from, the word
+ * is tried after all others (a tail call may have been in between).
+ *
+ * Of a slice that was cut no walk comes to the start.  Then the word that most
+ * frames follow is believed, if they are several: from a stale one the rules
+ * lead astray soon, or to the frames that the true one leads to.  So is the first
+ * one that is followed by several and more frames than there is room for.
+ */
+
+#include "binary/stack/unwind.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/demangle.h"
+#include "binary/file/files.h"
+#include "binary/file/names.h"
+#include "binary/file/sigbus-guard.h"
+#include "binary/stack/rule.h"
+
+enum {
+	MAX_GUESSES = 3, /* in one stack */
+	MAX_STEPS = 8192, /* of all attempts for one slice */
+	MIN_FOLLOWING = 4, /* frames after a guess that does not come to the start */
+	SEARCH_BYTES = 16384,
+};
+
+struct unwinder {
+	struct files files;
+	struct names names;
+	struct object **objects; /* of the mappings of the slice at hand */
+	bool *has_object; /* the entry of objects is valid */
+	uint32_t nr_objects;
+};
+
+struct walk {
+	struct unwinder *unwinder;
+	const struct slice *slice;
+	uint32_t pid;
+	struct frame *frames;
+	uint32_t nr;
+	uint32_t max;
+	uint32_t steps;
+	bool is_return[UNWIND_MAX_FRAMES]; /* not interrupted there, by a signal */
+};
+
+/* Where a frame's code is. */
+struct place {
+	const struct mapping *mapping;
+	struct object *object; /* NULL: cannot be read */
+	uint64_t bias;
+	uint64_t addr; /* of the file; in the call for a return address */
+};
+
+struct unwinder *unwinder_create(void)
+{
+	shrunk_read_zeros();
+	return calloc(1, sizeof(struct unwinder));
+}
+
+void unwinder_destroy(struct unwinder *unwinder)
+{
+	if (!unwinder)
+		return;
+	files_deinit(&unwinder->files);
+	names_deinit(&unwinder->names);
+	free(unwinder->objects);
+	free(unwinder->has_object);
+	free(unwinder);
+}
+
+static struct object *mapping_object(const struct walk *walk, uint32_t index)
+{
+	struct unwinder *unwinder = walk->unwinder;
+
+	if (!unwinder->has_object[index]) {
+		unwinder->objects[index] = files_get(&unwinder->files, walk->pid,
+						     &walk->slice->mappings[index]);
+		unwinder->has_object[index] = true;
+	}
+	return unwinder->objects[index];
+}
+
+/* Returns false if no mapping covers @pc. */
+static bool find_place(const struct walk *walk, uint64_t pc, bool is_return, struct place *ret)
+{
+	uint64_t addr = pc - is_return;
+
+	for (uint32_t i = 0; i < walk->slice->nr_mappings; i++) {
+		const struct mapping *mapping = &walk->slice->mappings[i];
+
+		if (addr < mapping->start || addr >= mapping->end)
+			continue;
+		ret->mapping = mapping;
+		ret->object = mapping_object(walk, i);
+		if (ret->object && !object_bias(ret->object, mapping, &ret->bias))
+			ret->object = NULL;
+		ret->addr = ret->object ? addr - ret->bias : 0;
+		return true;
+	}
+	return false;
+}
+
+/* Code that nothing calls, in files whose start code has no unwind rules. */
+static bool is_start_code(const struct place *place)
+{
+	static const char *const names[] = { "_start", "clone", "__clone", "thread_start" };
+	const char *name;
+	uint64_t start;
+
+	if (object_is_entry(place->object, place->addr))
+		return true;
+	if (object_function(place->object, place->addr, &start, &name) || !name)
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+/* Does the code before @place's return address end in a call?  Its length, or 0. */
+static unsigned int call_length(const struct place *place)
+{
+	uint64_t next = place->addr + 1;
+	const uint8_t *code;
+
+	code = file_view_at(&place->object->view, next - 5, 5);
+	if (code && code[0] == 0xe8)
+		return 5;
+	/* ff /2 with 0 to 5 bytes of address after the ModRM byte */
+	for (unsigned int length = 2; length <= 7; length++) {
+		code = file_view_at(&place->object->view, next - length, length);
+		if (code && code[0] == 0xff && (code[1] & 0x38) == 0x10)
+			return length;
+	}
+	return 0;
+}
+
+/* Is @place behind a direct call of another function than the one at @callee? */
+static bool calls_other(const struct place *place, const struct place *callee)
+{
+	const struct object *object = place->object;
+	uint64_t start, end, target;
+	const uint8_t *code = file_view_at(&object->view, place->addr - 4, 5);
+	int32_t distance;
+
+	if (!code || code[0] != 0xe8)
+		return false;
+	memcpy(&distance, code + 1, sizeof(distance));
+	target = place->addr + 1 + (uint64_t)(int64_t)distance;
+	/* the linker's stubs share one FDE, which begins before them */
+	if (!fde_find(&object->fdes, &object->view, target, &start, &end) || start != target)
+		return false;
+	if (callee->object != object)
+		return true;
+	return !fde_find(&object->fdes, &object->view, callee->addr, &start, &end) ||
+	       start != target;
+}
+
+static enum unwind_end walk_from(struct walk *walk, struct registers registers, bool is_return,
+				 unsigned int guesses);
+
+/* Go on as if the word at @slot were the return address of the frame at @place. */
+static enum unwind_end try_slot(struct walk *walk, const struct place *place, bool has_rule,
+				const struct registers *registers, uint64_t slot,
+				unsigned int guesses)
+{
+	/* the table of rules may have moved since it was looked up last */
+	const struct rule *rule = has_rule ? object_rule(place->object, place->addr) : NULL;
+	struct registers caller = { .known = 0 };
+	uint64_t pc;
+
+	if (!stack_word(walk->slice, slot, &pc))
+		return UNWIND_BROKEN;
+	/* the rule knows where other registers are, relative to the slot */
+	if (!rule || rule->is_signal || rule->kinds[SLICE_REG_RIP] != RULE_SAVED ||
+	    rule_apply_cfa(rule, registers, walk->slice, place->bias,
+			   slot - (uint64_t)(int64_t)rule->offsets[SLICE_REG_RIP],
+			   &caller) != RULE_STEPPED) {
+		registers_set(&caller, SLICE_REG_RIP, pc);
+		registers_set(&caller, SLICE_REG_RSP, slot + 8);
+	}
+	return walk_from(walk, caller, true, guesses - 1);
+}
+
+/* Is @pc behind a call, in code with rules?  Sets where that call is. */
+static bool is_candidate(const struct walk *walk, uint64_t pc, struct place *ret)
+{
+	return find_place(walk, pc, true, ret) && ret->object && call_length(ret) &&
+	       object_rule(ret->object, ret->addr);
+}
+
+/* How far the longest attempt came that ended at a cut. */
+struct attempt {
+	uint64_t slot;
+	uint32_t nr; /* frames */
+	uint32_t steps;
+};
+
+/* Search the caller of the frame at @place; @end is what to say if there is none. */
+static enum unwind_end guess(struct walk *walk, const struct place *place, bool has_rule,
+			     const struct registers *registers, unsigned int guesses,
+			     enum unwind_end end)
+{
+	uint64_t sp = (registers->values[SLICE_REG_RSP] + 7) & -8ull;
+	struct attempt best = { .nr = 0 };
+	uint32_t nr = walk->nr;
+
+	if (!guesses)
+		return end;
+	for (int pass = 0; pass < 2; pass++) {
+		for (uint64_t slot = sp; slot - sp < SEARCH_BYTES; slot += 8) {
+			uint32_t steps = walk->steps;
+			enum unwind_end other;
+			struct place caller;
+			uint64_t pc;
+
+			if (!stack_word(walk->slice, slot, &pc) || steps >= MAX_STEPS)
+				break;
+			if (!is_candidate(walk, pc, &caller) ||
+			    calls_other(&caller, place) != (pass == 1))
+				continue;
+			other = try_slot(walk, place, has_rule, registers, slot, guesses);
+			if (other == UNWIND_COMPLETE ||
+			    (other == UNWIND_TOO_DEEP && walk->nr - nr >= MIN_FOLLOWING))
+				return other;
+			if (other == UNWIND_TRUNCATED && walk->nr - nr > best.nr)
+				best = (struct attempt){ slot, walk->nr - nr, walk->steps - steps };
+			walk->nr = nr;
+		}
+	}
+	if (best.nr < MIN_FOLLOWING)
+		return end;
+	walk->steps -= best.steps; /* they are made once more */
+	return try_slot(walk, place, has_rule, registers, best.slot, guesses);
+}
+
+static enum unwind_end memory_end(const struct walk *walk)
+{
+	return walk->slice->size < walk->slice->full_size ? UNWIND_TRUNCATED : UNWIND_BROKEN;
+}
+
+static enum unwind_end walk_from(struct walk *walk, struct registers registers, bool is_return,
+				 unsigned int guesses)
+{
+	bool guessed = is_return; /* a walk that starts at a return address was guessed */
+
+	for (;;) {
+		uint64_t sp = registers.values[SLICE_REG_RSP];
+		struct registers caller;
+		const struct rule *rule;
+		struct place place;
+
+		if (walk->nr == walk->max)
+			return UNWIND_TOO_DEEP;
+		walk->frames[walk->nr++] = (struct frame){
+			.pc = registers.values[SLICE_REG_RIP],
+			.sp = sp,
+			.guessed = guessed,
+		};
+		walk->is_return[walk->nr - 1] = is_return;
+		guessed = false;
+		if (walk->steps++ >= MAX_STEPS)
+			return UNWIND_BROKEN;
+		if (!find_place(walk, registers.values[SLICE_REG_RIP], is_return, &place))
+			return UNWIND_BROKEN;
+		if (!place.object)
+			return guess(walk, &place, false, &registers, guesses,
+				     place.mapping->path ? UNWIND_NO_FILE : UNWIND_NO_RULE);
+		rule = object_rule(place.object, place.addr);
+		if (!rule)
+			return is_start_code(&place) ? UNWIND_COMPLETE :
+				guess(walk, &place, false, &registers, guesses, UNWIND_NO_RULE);
+		switch (rule_apply(rule, &registers, walk->slice, place.bias, &caller)) {
+		case RULE_START:
+			return UNWIND_COMPLETE;
+		case RULE_NO_CFA:
+			return guess(walk, &place, true, &registers, guesses, UNWIND_BROKEN);
+		case RULE_NO_MEMORY:
+			return memory_end(walk);
+		case RULE_STEPPED:
+			break;
+		}
+		if (!caller.values[SLICE_REG_RIP])
+			return UNWIND_COMPLETE;
+		if (caller.values[SLICE_REG_RIP] == SLICE_MISSING)
+			return UNWIND_TRUNCATED;
+		if (caller.values[SLICE_REG_RSP] <= sp)
+			return UNWIND_BROKEN;
+		is_return = !rule->is_signal;
+		registers = caller;
+	}
+}
+
+static int prepare(struct unwinder *unwinder, uint32_t nr)
+{
+	if (nr > unwinder->nr_objects) {
+		struct object **objects = realloc(unwinder->objects, nr * sizeof(*objects));
+		bool *has_object;
+
+		if (!objects)
+			return -ENOMEM;
+		unwinder->objects = objects;
+		has_object = realloc(unwinder->has_object, nr * sizeof(*has_object));
+		if (!has_object)
+			return -ENOMEM;
+		unwinder->has_object = has_object;
+		unwinder->nr_objects = nr;
+	}
+	if (nr)
+		memset(unwinder->has_object, 0, nr * sizeof(*unwinder->has_object));
+	files_trim(&unwinder->files);
+	return 0;
+}
+
+/* A copy of a function's name as people know it, without a version. */
+static const char *add_function(struct names *names, const char *name)
+{
+	char *plain = strndup(name, strcspn(name, "@")), *readable;
+	const char *ret;
+
+	if (!plain)
+		return NULL;
+	readable = demangle(plain);
+	ret = names_add(names, readable ? readable : plain);
+	free(readable);
+	free(plain);
+	return ret;
+}
+
+/* Fill in what @frame's place says of it. */
+static int describe(struct unwinder *unwinder, const struct place *place, bool is_return,
+		    struct frame *frame)
+{
+	const struct mapping *mapping = place->mapping;
+	struct object *object = place->object;
+	const char *name;
+	uint64_t start;
+	int err;
+
+	if (!object && !mapping->path) {
+		frame->region = mapping->start;
+		return 0;
+	}
+	frame->module = names_add(&unwinder->names, object ? object->path : mapping->path);
+	if (!frame->module)
+		return -ENOMEM;
+	if (!object) {
+		frame->offset = frame->pc - mapping->start + mapping->offset;
+		return 0;
+	}
+	frame->offset = place->addr + is_return;
+	if (object->build_id[0]) {
+		frame->build_id = names_add(&unwinder->names, object->build_id);
+		if (!frame->build_id)
+			return -ENOMEM;
+	}
+	err = object_function(object, place->addr, &start, &name);
+	if (err)
+		return err;
+	frame->start = start ? start + place->bias : 0;
+	if (name) {
+		frame->function = add_function(&unwinder->names, name);
+		frame->function_offset = frame->offset - start;
+		if (!frame->function)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int unwind_slice(struct unwinder *unwinder, uint32_t pid, const struct slice *slice,
+		 struct frame *frames, uint32_t max, enum unwind_end *ret_end)
+{
+	struct registers registers = { .known = ((1u << SLICE_NR_REGS) - 1) & ~slice->unknown_regs };
+	struct walk walk = {
+		.unwinder = unwinder,
+		.slice = slice,
+		.pid = pid,
+		.frames = frames,
+		.max = max < UNWIND_MAX_FRAMES ? max : UNWIND_MAX_FRAMES,
+	};
+	int err = prepare(unwinder, slice->nr_mappings);
+
+	if (err)
+		return err;
+	memcpy(registers.values, slice->regs, sizeof(registers.values));
+	*ret_end = walk_from(&walk, registers, false, MAX_GUESSES);
+	for (uint32_t i = 0; i < walk.nr; i++) {
+		struct place place;
+
+		if (!find_place(&walk, frames[i].pc, walk.is_return[i], &place))
+			continue;
+		err = describe(unwinder, &place, walk.is_return[i], &frames[i]);
+		if (err)
+			return err;
+	}
+	return (int)walk.nr;
+}
+
+const char *unwind_end_name(enum unwind_end end)
+{
+	switch (end) {
+	case UNWIND_COMPLETE:
+		return "complete";
+	case UNWIND_TRUNCATED:
+		return "truncated";
+	case UNWIND_TOO_DEEP:
+		return "too deep";
+	case UNWIND_NO_FILE:
+		return "no file";
+	case UNWIND_NO_RULE:
+		return "no unwind rule";
+	case UNWIND_BROKEN:
+		break;
+	}
+	return "broken";
+}
+
+int unwind_describe(struct unwinder *unwinder, uint32_t pid, const struct mapping *mapping,
+		    uint64_t addr, bool is_return, struct frame *ret)
+{
+	struct place place = { .mapping = mapping };
+
+	*ret = (struct frame){ .pc = addr };
+	files_trim(&unwinder->files);
+	place.object = files_get(&unwinder->files, pid, mapping);
+	if (place.object && !object_bias(place.object, mapping, &place.bias))
+		place.object = NULL;
+	place.addr = place.object ? addr - is_return - place.bias : 0;
+	return describe(unwinder, &place, is_return, ret);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What is derived from samples: the types of a program's units, the guards
+ * that tell them apart, and from when on a unit of a type is late.
+ *
+ * Plain data; functions, loops and trees are indices into the samples that the
+ * model was made from.
+ */
+#ifndef _USER_DATA_MODEL_H
+#define _USER_DATA_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "data/samples.h"
+
+/* How sure a threshold is. */
+enum model_confidence {
+	MODEL_CONFIDENCE_NONE, /* no unit of the type was timed: the loop's largest */
+	MODEL_CONFIDENCE_FEW, /* fewer than the declared rate needs */
+	MODEL_CONFIDENCE_FULL,
+};
+
+struct model_type {
+	uint32_t id; /* in the profile, from 1, over all loops */
+	uint32_t loop;
+	uint32_t example; /* a tree: that with the most units */
+	uint64_t units; /* of the structure runs */
+	uint32_t nr_trees;
+	uint32_t nr_merged; /* clusters that the guards cannot tell apart, from 1 */
+	int16_t base_early; /* start scores of rule W, see perfguard/infer.h */
+	int16_t base_final;
+	double accuracy; /* share of its held-back units that are recognised */
+	double paths; /* mean leaf paths of its units' trees */
+	double functions; /* mean distinct functions of its units */
+	struct samples_times times; /* of units inferred as this type, timing runs */
+	uint64_t threshold_ns; /* 0: none could be had */
+	enum model_confidence confidence;
+	uint64_t units_needed; /* more timed units for full confidence */
+	double false_alarms; /* share of units beyond it that is expected */
+	double held_back_alarms; /* share of those held back, threshold of the others */
+	uint64_t held_back_units;
+};
+
+/* A function that carries a guard. */
+struct model_guard {
+	uint32_t function;
+	double hits; /* expected per unit, over all loops */
+	uint32_t most_hits; /* in one unit */
+	double cost_ns; /* expected per unit */
+};
+
+/* A context: a guard hit at a depth, in units of a loop. */
+struct model_context {
+	uint32_t loop;
+	uint32_t guard;
+	uint32_t depth;
+	uint32_t first_weight;
+	uint32_t nr_weights;
+};
+
+struct model_weight {
+	uint32_t type; /* index into types */
+	uint8_t early;
+	uint8_t final;
+};
+
+/* What to expect of the guards of a loop, on held-back units. */
+struct model_prediction {
+	uint32_t loop;
+	double budget; /* hits a unit, planned; 0: none were */
+	uint32_t nr_guards;
+	double accuracy_end; /* share of units whose type is right at their end */
+	double accuracy_half; /* after half of their events */
+	double accuracy_unmerged; /* at the end, if no types had been merged */
+	double threshold_right; /* the inferred type's within 0.8 to 1.25 of the true one's */
+	double hits; /* mean a unit */
+	uint32_t worst; /* hits of the worst unit */
+	double unseen; /* share of units whose call tree training never saw */
+	uint64_t units; /* held back */
+};
+
+struct model {
+	struct model_type *types;
+	struct model_guard *guards;
+	struct model_context *contexts;
+	struct model_weight *weights;
+	struct model_prediction *predictions; /* one a loop, of the guards chosen */
+	uint32_t *type_of_tree; /* index into types by tree, or SAMPLES_NONE */
+	uint32_t nr_types;
+	uint32_t nr_guards;
+	uint32_t nr_contexts;
+	uint32_t nr_weights;
+	uint32_t nr_predictions;
+	uint32_t nr_trees; /* length of type_of_tree */
+	double budget; /* share of time, e.g. 0.02; 0: a number of guards was wanted */
+	double false_alarm_rate; /* declared, per unit */
+	double cut; /* height at which the clustering was cut */
+	char distance[16]; /* "energy" or "paper" */
+	char select[16]; /* "information" or "paper" */
+	char threshold_rule[32]; /* "rate:0.001" or "sigma:4" */
+};
+
+void model_deinit(struct model *model);
+
+#endif /* _USER_DATA_MODEL_H */

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What training saw of a program: the raw material of a profile.
+ *
+ * It is independent of where the program was loaded, and mergeable: joining
+ * the samples of two runs is commutative and associative, for all counts are
+ * sums and what is bounded is a bottom-k sample by hash.  Everything else in a
+ * profile (types, guards, thresholds) is derived from it by a pure function.
+ *
+ * Plain data; indices refer to the arrays of the same struct samples.
+ */
+#ifndef _USER_DATA_SAMPLES_H
+#define _USER_DATA_SAMPLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <linux/perfguard.h>
+
+enum {
+	/* Of the unit variants of a loop, those with the smallest hashes stay. */
+	SAMPLES_MAX_UNITS = 20000,
+	/* Of its trees likewise, and those of the variants. */
+	SAMPLES_MAX_TREES = 20000,
+	/* The largest times of a sketch are kept exactly. */
+	SAMPLES_NR_LARGEST = 64,
+	SAMPLES_NONE = UINT32_MAX,
+};
+
+/* A file with code: the program itself is the first one. */
+struct samples_object {
+	char *path;
+	char *build_id; /* lower-case hex; "" if the file has none */
+};
+
+/* How dear a probe at a site is. */
+enum samples_cost {
+	SAMPLES_COST_CHEAP, /* its instruction is not single-stepped */
+	SAMPLES_COST_STEPPED, /* it is */
+};
+
+struct samples_function {
+	uint32_t object;
+	uint64_t offset; /* in the file, of the first byte */
+	uint32_t size; /* bytes */
+	uint64_t site; /* in the file, where a guard would be */
+	uint32_t sp_delta; /* SP at entry less SP at the site, bytes */
+	enum samples_cost cost;
+	char *name; /* NULL if the file has none for it */
+};
+
+enum samples_role {
+	/* The loop's own wait: its entry ends a unit, its return begins one. */
+	SAMPLES_ROLE_WAIT,
+	/*
+	 * A system call that each event begins with.  A second one without a
+	 * wait in between ends a unit and begins the next, at its entry, if it
+	 * does not fail.
+	 */
+	SAMPLES_ROLE_EVENT_CALL,
+	/* The same by a probe at a function's site. */
+	SAMPLES_ROLE_EVENT_SITE,
+};
+
+struct samples_boundary {
+	enum samples_role role;
+	uint32_t syscall; /* but for EVENT_SITE */
+	uint32_t object; /* of the return address */
+	uint64_t return_offset; /* in the file, of the return address */
+	uint32_t distance; /* from SP at the call to the slot that holds it */
+	uint32_t rise; /* WAIT: SP of the loop frame less SP at the call; 0: not known */
+	uint32_t function; /* EVENT_SITE only */
+};
+
+/* An event loop: what its threads do is cut at its boundaries. */
+struct samples_loop {
+	uint64_t hash; /* of its first wait; tells loops of two runs apart */
+	uint32_t nr_boundaries;
+	struct samples_boundary *boundaries;
+	uint32_t function; /* that owns the loop; SAMPLES_NONE if not known */
+	/*
+	 * What lies between two waits without an event is no unit: it only
+	 * brings the rest of what the first wait began to bring.
+	 */
+	bool has_empty;
+	char comm[16]; /* of a thread that runs it */
+	uint64_t units;
+	uint64_t cut_off; /* units without an end, or with lost events: in no sum */
+	uint64_t foreign_stack; /* hits with SP outside of the thread's stack */
+};
+
+/* A call path as a node of a trie; node 0 is the loop and has no function. */
+struct samples_node {
+	uint32_t parent; /* always a smaller index */
+	uint32_t function;
+};
+
+/* A distinct call tree: the set of its paths, as the nodes they end in. */
+struct samples_tree {
+	uint64_t hash; /* of the functions' build ids and offsets */
+	uint32_t loop;
+	uint32_t nr_leaves;
+	uint32_t *leaves; /* nodes, rising */
+	uint64_t units[2]; /* learnt from, and held back; see samples_half() */
+};
+
+struct samples_hit {
+	uint32_t function;
+	uint32_t depth; /* SP of the loop frame less SP at entry, bytes */
+	uint16_t count; /* in the unit, saturating */
+	uint8_t quarter; /* of the unit's events, in which it was first, 0 to 3 */
+};
+
+/* A variant of unit: units with equal hits in a tree count together. */
+struct samples_unit {
+	uint64_t hash;
+	uint32_t tree;
+	uint32_t nr_hits;
+	struct samples_hit *hits; /* in the order in which they were first */
+	uint64_t units[2]; /* as above */
+};
+
+/* How long units took; mergeable in any order, so its sums are integers that saturate. */
+struct samples_times {
+	uint64_t nr;
+	uint64_t sum_ns;
+	unsigned __int128 sum_squares; /* ns^2 */
+	uint64_t hist[PERFGUARD_HIST_BUCKETS]; /* as the netlink spec has it */
+	uint32_t nr_largest;
+	uint64_t largest_ns[SAMPLES_NR_LARGEST]; /* falling */
+};
+
+/* The guards that were on in a timing run. */
+struct samples_guards {
+	uint64_t hash;
+	uint32_t nr;
+	uint32_t *functions; /* rising */
+};
+
+/* Units of a timing run that met the same contexts took this long. */
+struct samples_timing {
+	uint64_t hash; /* of guards, loop and hits */
+	uint32_t guards;
+	uint32_t loop;
+	uint32_t nr_hits;
+	struct samples_hit *hits; /* quarter and count are not used */
+	uint64_t nr_contexts_hit; /* sum over the units: all hits, repeated ones too */
+	struct samples_times times[2]; /* learnt from, and held back */
+};
+
+struct samples {
+	struct samples_object *objects;
+	struct samples_function *functions;
+	struct samples_loop *loops;
+	struct samples_node *nodes;
+	struct samples_tree *trees;
+	struct samples_unit *units;
+	struct samples_guards *guards;
+	struct samples_timing *timings;
+	uint32_t nr_objects;
+	uint32_t nr_functions;
+	uint32_t nr_loops;
+	uint32_t nr_nodes; /* with node 0 */
+	uint32_t nr_trees;
+	uint32_t nr_units;
+	uint32_t nr_guards;
+	uint32_t nr_timings;
+	uint64_t runs; /* training runs that were joined */
+	uint64_t lost; /* events for which there was no room */
+};
+
+/*
+ * Is unit @index of the @nr of a loop in a run, in the order of time, learnt
+ * from (0) or held back (1)?  Every second of 64 slices is held back, so that
+ * both halves see all that a load does that changes with time.
+ */
+static inline unsigned int samples_half(uint64_t index, uint64_t nr)
+{
+	return nr ? (unsigned int)(index * 64 / nr) % 2 : 0;
+}
+
+/*
+ * Give empty samples copies of these objects and functions, which keep their
+ * numbers.  Returns 0 or -ENOMEM; samples_deinit() frees what was copied.
+ */
+int samples_copy_code(struct samples *samples, const struct samples_object *objects,
+		      uint32_t nr_objects, const struct samples_function *functions,
+		      uint32_t nr_functions);
+
+/* Free all it holds. */
+void samples_deinit(struct samples *samples);
+
+#endif /* _USER_DATA_SAMPLES_H */

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "data/stack-copy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void slice_clear(struct slice *slice)
+{
+	for (uint32_t i = 0; i < slice->nr_mappings; i++)
+		free(slice->mappings[i].path);
+	free(slice->mappings);
+	free(slice->bytes);
+	memset(slice, 0, sizeof(*slice));
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "data/trace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int trace_add(struct trace *trace, const struct perfguard_event *events, size_t nr)
+{
+	struct perfguard_event *grown;
+	size_t max = trace->max_events;
+
+	if (!nr)
+		return 0;
+	while (max < trace->nr_events + nr)
+		max = max ? max * 2 : 1 << 16;
+	if (max > trace->max_events) {
+		grown = reallocarray(trace->events, max, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		trace->events = grown;
+		trace->max_events = max;
+	}
+	memcpy(trace->events + trace->nr_events, events, nr * sizeof(*events));
+	trace->nr_events += nr;
+	return 0;
+}
+
+static bool comes_after(const struct perfguard_event *a, const struct perfguard_event *b)
+{
+	return a->tid != b->tid ? a->tid > b->tid : a->time_ns > b->time_ns;
+}
+
+static void merge(const struct perfguard_event *from, struct perfguard_event *to, size_t begin,
+		  size_t middle, size_t end)
+{
+	size_t left = begin, right = middle;
+
+	for (size_t i = begin; i < end; i++) {
+		if (left < middle && (right >= end || !comes_after(&from[left], &from[right])))
+			to[i] = from[left++];
+		else
+			to[i] = from[right++];
+	}
+}
+
+/* By merging: what comes is almost in order, and equal events stay as they are. */
+int trace_sort(struct trace *trace)
+{
+	struct perfguard_event *from = trace->events, *to, *swap;
+	size_t nr = trace->nr_events;
+
+	to = nr ? malloc(nr * sizeof(*to)) : NULL;
+	if (nr && !to)
+		return -ENOMEM;
+	for (size_t width = 1; width < nr; width *= 2) {
+		for (size_t begin = 0; begin < nr; begin += 2 * width) {
+			size_t middle = begin + width < nr ? begin + width : nr;
+			size_t end = middle + width < nr ? middle + width : nr;
+
+			merge(from, to, begin, middle, end);
+		}
+		swap = from;
+		from = to;
+		to = swap;
+	}
+	trace->events = from;
+	trace->max_events = nr;
+	free(to);
+	return 0;
+}
+
+bool trace_locate(const struct trace *trace, uint32_t image, uint64_t address,
+		  uint32_t *ret_object, uint64_t *ret_offset)
+{
+	uint32_t low = 0, high = trace->nr_mappings;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct trace_mapping *mapping = &trace->mappings[middle];
+
+		if (mapping->image < image ||
+		    (mapping->image == image && mapping->end <= address)) {
+			low = middle + 1;
+		} else if (mapping->image > image || mapping->start > address) {
+			high = middle;
+		} else {
+			*ret_object = mapping->object;
+			*ret_offset = address - mapping->start + mapping->offset;
+			return true;
+		}
+	}
+	return false;
+}
+
+const struct trace_call *trace_call_at(const struct trace *trace, uint32_t object,
+				       uint64_t offset)
+{
+	uint32_t low = 0, high = trace->nr_calls;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct trace_call *call = &trace->calls[middle];
+
+		if (call->object == object && call->offset == offset)
+			return call;
+		if (call->object < object || (call->object == object && call->offset < offset))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+void trace_deinit(struct trace *trace)
+{
+	for (uint32_t i = 0; i < trace->nr_objects; i++) {
+		free(trace->objects[i].path);
+		free(trace->objects[i].build_id);
+	}
+	for (uint32_t i = 0; i < trace->nr_functions; i++)
+		free(trace->functions[i].name);
+	free(trace->objects);
+	free(trace->functions);
+	free(trace->mappings);
+	free(trace->contexts);
+	free(trace->calls);
+	free(trace->loops);
+	free(trace->events);
+	memset(trace, 0, sizeof(*trace));
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0
+/* For people: many alike in few lines, and types that are slow as a whole. */
+
+#include "out/alert/alert.h"
+
+#include <inttypes.h>
+
+#include "base/duration.h"
+#include "base/time.h"
+#include "out/alert/fold.h"
+#include "out/alert/regression.h"
+#include "out/paragraph.h"
+#include "out/text.h"
+
+enum { MAX_NAME = 28 }; /* columns of a function, or a type */
+
+/* "type 7 (lookup, get)", or "7" for one line. */
+static void print_name(FILE *file, uint32_t type, const char *name)
+{
+	char text[PARAGRAPH_MAX];
+
+	fprintf(file, "type %" PRIu32, type);
+	if (!name)
+		return;
+	fputs(" (", file);
+	text_safe(file, text_cut(name, MAX_NAME, text, sizeof(text)));
+	fputc(')', file);
+}
+
+void alert_folded_text(FILE *file, const struct fold_window *window, uint64_t window_ns,
+		       uint64_t time_ns)
+{
+	const struct fold_subject *subject = &window->subject;
+	char time[CLOCK_TEXT_MAX], min[DURATION_TEXT_MAX], max[DURATION_TEXT_MAX];
+	char length[DURATION_TEXT_MAX], nr[TEXT_MAX], name[PARAGRAPH_MAX];
+
+	fprintf(file, "%s %s%s%s %s more time%s in %s: ", clock_format_local(time_ns, time),
+		text_bold(file), subject->is_various ? "such" : "the same", text_plain(file),
+		text_count(window->nr_units, nr),
+		window->nr_units == 1 ? "" : "s", duration_format(window_ns, length));
+	text_safe(file, subject->comm ? subject->comm : "?");
+	if (subject->is_novel)
+		fputs(", units that fit no type", file);
+	fputc('\n', file);
+	paragraph_heading(file, "");
+	if (subject->type) {
+		print_name(file, subject->type, subject->type_name);
+		fputs(subject->function ? ", in " : "", file);
+	} else {
+		fputs(subject->function ? "in " : "", file);
+	}
+	if (subject->is_various)
+		fputs(subject->type ? ", in other places" : "in other places", file);
+	else if (subject->function)
+		text_safe(file, text_cut(subject->function, MAX_NAME, name, sizeof(name)));
+	fputc('\n', file);
+	paragraph_heading(file, "");
+	if (window->nr_ended == 1)
+		fprintf(file, "one ended, after %s", duration_format(window->max_ns, max));
+	else if (window->nr_ended)
+		fprintf(file, "%s ended, after %s to %s", text_count(window->nr_ended, nr),
+			duration_format(window->min_ns, min), duration_format(window->max_ns, max));
+	if (window->nr_ended < window->nr_units)
+		fprintf(file, "%s%s not, after up to %s", window->nr_ended ? "; " : "",
+			text_count(window->nr_units - window->nr_ended, nr),
+			duration_format(window->running_ns, max));
+	fputc('\n', file);
+}
+
+void alert_level_text(FILE *file, const struct alert_level *level)
+{
+	const struct drift *drift = level->drift;
+	char time[CLOCK_TEXT_MAX], now[DURATION_TEXT_MAX], before[DURATION_TEXT_MAX];
+	char late[TEXT_MAX], units[TEXT_MAX], since[CLOCK_TEXT_MAX];
+
+	fprintf(file, "%s %s%s%s ", clock_format_local(level->time_ns, time),
+		drift->is_on ? text_red(file) : text_green(file),
+		drift->is_on ? "SLOW" : "back", text_plain(file));
+	text_safe(file, text_basename(level->exe));
+	fputs(", ", file);
+	print_name(file, level->type->id, level->type->name);
+	fputc('\n', file);
+	clock_format_local(drift->since_ns, since);
+	since[8] = '\0'; /* to the second */
+	duration_format((uint64_t)drift->level_ns, now);
+	if (!drift->is_on) {
+		paragraph_format(file, "", "since %s its units take %s again; %s of %s were late meanwhile",
+		     since, now, text_count(drift->late, late), text_count(drift->units, units));
+		return;
+	}
+	if (drift->before_ns >= 1)
+		paragraph_format(file, "", "since %s its units take %s instead of %s (%s of %s late)", since,
+		     now, duration_format((uint64_t)drift->before_ns, before),
+		     text_count(drift->late, late), text_count(drift->units, units));
+	else
+		paragraph_format(file, "", "since %s its units take %s (%s of %s late)", since, now,
+		     text_count(drift->late, late), text_count(drift->units, units));
+	paragraph_format(file, "", "its late units are not told singly until it is back, but for those far "
+		       "beyond");
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A late unit as an operator sees it: the record with its stacks unwound, the
+ * program, the type and its guards named, and why it is late.  An alert only
+ * points to what its maker owns.
+ */
+#ifndef _USER_OUT_ALERT_ALERT_H
+#define _USER_OUT_ALERT_ALERT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "data/alert-record.h"
+#include "data/frame.h"
+#include "out/alert/fold.h"
+#include "out/alert/hotpath.h"
+#include "out/alert/reason.h"
+#include "out/alert/regression.h"
+#include "out/json.h"
+
+struct alert_stack {
+	uint64_t at_ns; /* CLOCK_MONOTONIC */
+	uint64_t into_ns; /* since the unit's start; 0 if unknown */
+	uint32_t state; /* enum perfguard_stack_state */
+	uint32_t tid; /* of another thread, which holds the lock; 0: the unit's own */
+	uint32_t syscall; /* the thread was in; SLICE_NO_SYSCALL for none */
+	uint64_t lock; /* address of the futex it waited for; 0: none */
+	uint32_t holder; /* thread that holds it; 0: not known */
+	uint32_t nr_frames;
+	struct frame *frames; /* innermost first */
+	const char *end; /* why it ends there: "complete", ... */
+};
+
+/* What is known of the type of a unit. */
+struct alert_type {
+	uint32_t id;
+	const char *name; /* functions that tell it from others; NULL if not known */
+	double usual_ns; /* mean of its units; 0 if not known */
+	bool is_rough; /* its threshold comes from fewer units than it needs */
+	double accuracy; /* share of its units that are recognised; negative: not known */
+};
+
+/* A context that the unit met. */
+struct alert_met {
+	const char *module; /* NULL if not known, like the next one */
+	const char *function;
+	uint64_t offset; /* in the file, of the function's first byte */
+	uint32_t depth;
+	struct reason_context context;
+};
+
+/* The lock that the unit waits for, or waited for last. */
+struct alert_lock {
+	uint64_t address;
+	uint32_t syscall;
+	uint32_t holder; /* 0: not known */
+	char comm[16]; /* of the holder; "" if not known */
+	const struct alert_stack *stack; /* of the holder, or NULL */
+};
+
+struct alert {
+	const struct record *record;
+	const char *exe; /* NULL if not known, like the next two */
+	const char *build_id;
+	const char *cgroup;
+	uint32_t loop; /* as the report counts them, of its own number in its
+			* image for watch; 0 if not known */
+	uint64_t running_ns; /* of a unit that still runs: its time by now */
+	bool is_cut; /* its thread ended, or ran another program, inside of it */
+	uint32_t nr_stacks;
+	struct alert_stack *stacks;
+
+	/* The rest is told by 'watch' alone. */
+	const struct alert_type *type; /* NULL: no type was inferred */
+	const struct hotpath *hotpath; /* of all stacks so far; NULL: not told */
+	const struct reason *reason; /* NULL: not told */
+	const struct alert_lock *lock; /* NULL: none */
+	const struct alert_met *met;
+	uint32_t nr_met;
+	const uint32_t *unusual; /* indices of met, the most surprising first */
+	uint32_t nr_unusual;
+};
+
+/* A type whose level changed. */
+struct alert_level {
+	uint64_t time_ns; /* CLOCK_REALTIME, like drift.since_ns */
+	const char *exe;
+	const char *profile; /* path of its file */
+	uint32_t profile_id;
+	const struct alert_type *type;
+	uint64_t threshold_ns;
+	const struct drift *drift;
+};
+
+/*
+ * One line with the fields of an alert.  @kind is "late", "ended", "lost",
+ * "novel" or "slow".  Returns what json_end_line() does.
+ */
+int alert_json(struct json *json, FILE *file, const struct alert *alert,
+	       const char *kind);
+
+/* A folded window, of kind "repeated".  @time_ns is CLOCK_REALTIME. */
+int alert_folded_json(struct json *json, FILE *file, const struct fold_window *window,
+		      uint64_t window_ns, uint64_t time_ns);
+
+/* Of kind "level". */
+int alert_level_json(struct json *json, FILE *file, const struct alert_level *level);
+
+/* All that is known of a late unit, as a block of lines. */
+void alert_text(FILE *file, const struct alert *alert);
+
+/*
+ * What is new of a unit that was told already when it had taken @told_ns; the
+ * path, too, if @has_path.
+ */
+void alert_again_text(FILE *file, const struct alert *alert, uint64_t told_ns, bool has_path);
+
+/* A unit that fits no type, in one line. */
+void alert_novel_text(FILE *file, const struct alert *alert);
+
+void alert_folded_text(FILE *file, const struct fold_window *window, uint64_t window_ns,
+		       uint64_t time_ns);
+void alert_level_text(FILE *file, const struct alert_level *level);
+
+/*
+ * The same of @alerts[@index], one of the slowest, where those before it were
+ * printed already: what their stacks have in common is not repeated.
+ */
+void alert_slow_text(FILE *file, const struct alert *alerts, uint32_t index);
+
+/* "late", "ended", "lost", "novel"; "?" for what a newer module tells. */
+const char *alert_kind_name(uint32_t kind);
+/* "guard", "overdue" or "end"; NULL for none. */
+const char *alert_found_by_name(uint32_t found_by);
+/* "self", "running" or "blocked"; NULL for none. */
+const char *alert_state_name(uint32_t state);
+
+/* How sure the type is, 0 to 1; negative if there is none. */
+double alert_confidence(const struct record *record);
+
+#endif /* _USER_OUT_ALERT_ALERT_H */

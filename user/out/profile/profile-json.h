@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a profile knows, as one JSON object.  Names are those of the structs in
+ * base/samples.h, base/model.h and base/training.h; a function or place is told
+ * with module, build id and offset.  Fields may be added, not changed.
+ */
+#ifndef _USER_OUT_PROFILE_PROFILE_JSON_H
+#define _USER_OUT_PROFILE_PROFILE_JSON_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "out/profile/profile-view.h"
+#include "out/profile/tree.h"
+
+/*
+ * With @has_hits every context of the guards; with @tree (or NULL) that tree.
+ * Returns 0, -ENOMEM or -EIO.
+ */
+int profile_json(FILE *file, const struct profile_view *view, bool has_hits,
+		 const struct tree *tree);
+
+#endif /* _USER_OUT_PROFILE_PROFILE_JSON_H */

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "out/profile/profile-text.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/duration.h"
+#include "base/syscall-name.h"
+#include "out/text.h"
+
+enum {
+	MAX_NAME = 40, /* columns of a function's name */
+	MAX_GUARDS = 10,
+};
+
+static char *percent(double share, char text[TEXT_MAX])
+{
+	double value = 100 * share;
+
+	/* Rates of false alarms are small, and not to read as none. */
+	if (value >= 0.995 || value <= 0)
+		snprintf(text, TEXT_MAX, "%.1f %%", value);
+	else if (value >= 0.0095)
+		snprintf(text, TEXT_MAX, "%.2f %%", value);
+	else
+		snprintf(text, TEXT_MAX, "%.1g %%", value);
+	return text;
+}
+
+static char *duration_of(double ns, char text[DURATION_TEXT_MAX])
+{
+	if (ns > 0 && ns < 9.2e18)
+		return duration_format((uint64_t)(ns + 0.5), text);
+	strcpy(text, "-");
+	return text;
+}
+
+/* "1 unit", "12,345 units" */
+static void counted(FILE *file, uint64_t nr, const char *noun)
+{
+	char text[TEXT_MAX];
+
+	fprintf(file, "%s %s%s", text_count(nr, text), noun, nr == 1 ? "" : "s");
+}
+
+static void heading(FILE *file, const char *name)
+{
+	fprintf(file, "  %-10s ", name);
+}
+
+static void print_date(FILE *file, uint64_t seconds)
+{
+	time_t time = (time_t)seconds;
+	char text[32];
+	struct tm tm;
+
+	if (!seconds || !gmtime_r(&time, &tm) ||
+	    !strftime(text, sizeof(text), "%Y-%m-%d %H:%M UTC", &tm))
+		strcpy(text, "at an unknown time");
+	fputs(text, file);
+}
+
+static void print_training(FILE *file, const struct profile_view *view)
+{
+	const struct training *training = view->training;
+	const struct model *model = view->model;
+	char text[TEXT_MAX], budget[TEXT_MAX];
+
+	heading(file, "trained");
+	counted(file, view->samples->runs, "run");
+	fputs(", the last ", file);
+	print_date(file, training->changed_s);
+	if (training->tool[0]) {
+		fputs(" by pg-collect ", file);
+		text_safe(file, training->tool);
+	}
+	fputc('\n', file);
+	if (training->settings[0]) {
+		heading(file, "settings");
+		text_safe(file, training->settings);
+		fputc('\n', file);
+	}
+	heading(file, "lost");
+	counted(file, view->samples->lost, "event");
+	fputc('\n', file);
+	if (!model->nr_types) {
+		heading(file, "types");
+		fputs("none: nothing was learnt from it yet\n", file);
+		return;
+	}
+	heading(file, "types");
+	fprintf(file, "%s, by %s distance cut at %.3g\n", text_count(model->nr_types, text),
+		model->distance, model->cut);
+	heading(file, "thresholds");
+	fprintf(file, "by %s", model->threshold_rule);
+	if (model->false_alarm_rate > 0)
+		fprintf(file, ", %s of the units may be false alarms",
+			percent(model->false_alarm_rate, text));
+	fputc('\n', file);
+	heading(file, "guards");
+	fprintf(file, "%s, by %s, ", text_count(model->nr_guards, text), model->select);
+	if (model->budget > 0)
+		fprintf(file, "for a budget of %s of the time\n", percent(model->budget, budget));
+	else
+		fputs("so many as were wanted, whatever they cost\n", file);
+}
+
+/* Most files of a process run no code while a unit is handled. */
+static void print_objects(FILE *file, const struct profile_view *view)
+{
+	const struct samples *samples = view->samples;
+	uint32_t nr_idle = 0;
+	char text[TEXT_MAX];
+
+	fprintf(file, "\n%sFiles%s\n  functions  path, build id\n", text_bold(file),
+		text_plain(file));
+	for (uint32_t i = 0; i < samples->nr_objects; i++) {
+		const char *build_id = samples->objects[i].build_id;
+
+		if (i && !view->object_functions[i]) {
+			nr_idle++;
+			continue;
+		}
+		fprintf(file, "  %9s  ", text_count(view->object_functions[i], text));
+		text_safe(file, samples->objects[i].path);
+		fprintf(file, "\n  %9s  %s\n", "", build_id[0] ? build_id : "(no build id)");
+	}
+	if (nr_idle) {
+		fputs("  ... ", file);
+		counted(file, nr_idle, "file");
+		fputs(" without a function that was seen\n", file);
+	}
+}
+
+/* "epoll_wait that returns to module+0x123, 88 bytes up the stack" */
+static void print_boundary(FILE *file, const struct profile_view *view,
+			   const struct samples_boundary *boundary)
+{
+	const struct samples *samples = view->samples;
+	char label[PROFILE_LABEL_MAX];
+	const char *name;
+
+	if (boundary->role == SAMPLES_ROLE_EVENT_SITE) {
+		fprintf(file, "each call of %s\n",
+			profile_function_label(samples, boundary->function, MAX_NAME, label));
+		return;
+	}
+	name = syscall_name(boundary->syscall);
+	if (name)
+		fputs(name, file);
+	else
+		fprintf(file, "system call %" PRIu32, boundary->syscall);
+	fputs(" that returns to ", file);
+	text_safe(file, text_basename(samples->objects[boundary->object].path));
+	fprintf(file, "+0x%" PRIx64 ", %" PRIu32 " bytes up the stack\n",
+		boundary->return_offset, boundary->distance);
+}
+
+static void print_boundaries(FILE *file, const struct profile_view *view,
+			     const struct samples_loop *loop)
+{
+	static const struct {
+		enum samples_role role;
+		const char *name;
+	} roles[] = {
+		{ SAMPLES_ROLE_WAIT, "waits in" },
+		{ SAMPLES_ROLE_EVENT_CALL, "event by" },
+		{ SAMPLES_ROLE_EVENT_SITE, "event by" },
+	};
+
+	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
+		const char *name = roles[i].name;
+
+		for (uint32_t j = 0; j < loop->nr_boundaries; j++) {
+			if (loop->boundaries[j].role != roles[i].role)
+				continue;
+			heading(file, name);
+			print_boundary(file, view, &loop->boundaries[j]);
+			name = "";
+		}
+	}
+}
+
+static void print_prediction(FILE *file, const struct profile_view *view, uint32_t loop)
+{
+	const struct model *model = view->model;
+	char text[TEXT_MAX], worst[TEXT_MAX];
+
+	for (uint32_t i = 0; i < model->nr_predictions; i++) {
+		const struct model_prediction *prediction = &model->predictions[i];
+
+		if (prediction->loop != loop)
+			continue;
+		heading(file, "guards");
+		fprintf(file, "%s, %.2f hits a unit", text_count(prediction->nr_guards, text),
+			prediction->hits);
+		if (prediction->budget > 0)
+			fprintf(file, " (planned: %.2f)", prediction->budget);
+		fprintf(file, ", %s in the worst\n", text_count(prediction->worst, worst));
+		heading(file, "predicted");
+		fprintf(file, "type right in %s of units at their end, ",
+			percent(prediction->accuracy_end, text));
+		fprintf(file, "%s half-way\n", percent(prediction->accuracy_half, text));
+		if (prediction->accuracy_unmerged < prediction->accuracy_end) {
+			heading(file, "");
+			fprintf(file, "(%s if clusters that cannot be told apart were types)\n",
+				percent(prediction->accuracy_unmerged, text));
+		}
+		heading(file, "");
+		fprintf(file, "threshold right in %s\n",
+			percent(prediction->threshold_right, text));
+		heading(file, "");
+		fprintf(file, "%s of units have a call tree never seen in training\n",
+			percent(prediction->unseen, text));
+		if (view->novel && prediction->units) {
+			heading(file, "");
+			fprintf(file, "%s are novel: they fit no type\n",
+				percent(view->novel[loop], text));
+		}
+		heading(file, "");
+		fputs("(on ", file);
+		counted(file, prediction->units, "unit");
+		fputs(" held back)\n", file);
+	}
+}
+
+static void print_telling(FILE *file, const struct profile_view *view, uint32_t type)
+{
+	const struct profile_telling *telling = &view->telling[type * PROFILE_MAX_TELLING];
+	const struct model *model = view->model;
+	char label[PROFILE_LABEL_MAX];
+	size_t column = 0;
+
+	for (int i = 0; i < PROFILE_MAX_TELLING && telling[i].lead; i++) {
+		const struct model_context *context = &model->contexts[telling[i].context];
+		size_t len;
+
+		profile_function_label(view->samples, model->guards[context->guard].function,
+				       MAX_NAME, label);
+		len = strlen(label) + 16;
+		if (!column || column + len > 80) {
+			fprintf(file, "%s        %s", column ? "\n" : "",
+				column ? "         " : "told by  ");
+			column = 17;
+		} else {
+			fputs(", ", file);
+			column += 2;
+		}
+		column += (size_t)fprintf(file, "%s (depth %" PRIu32 ")", label, context->depth);
+	}
+	if (!column && model->nr_contexts)
+		fputs("        told by  no function of its own, but those it leaves out", file);
+	if (column || model->nr_contexts)
+		fputc('\n', file);
+}
+
+static void print_remarks(FILE *file, const struct model_type *type)
+{
+	char text[TEXT_MAX];
+
+	if (type->nr_merged > 1)
+		fprintf(file, "        %" PRIu32 " clusters that the guards cannot tell apart\n",
+			type->nr_merged);
+	if (type->held_back_units) {
+		fprintf(file, "        false alarms: %s expected, ",
+			percent(type->false_alarms, text));
+		if (type->held_back_alarms > 0)
+			fprintf(file, "%s of ", percent(type->held_back_alarms, text));
+		else
+			fputs("none of ", file);
+		counted(file, type->held_back_units, "unit");
+		fputs(" held back\n", file);
+	}
+	if (type->confidence == MODEL_CONFIDENCE_NONE)
+		fputs("        no unit of it was timed: its loop's largest threshold holds\n",
+		      file);
+	if (type->units_needed) {
+		fputs("        needs ", file);
+		counted(file, type->units_needed, "more timed unit");
+		fputc('\n', file);
+	}
+}
+
+static void print_type(FILE *file, const struct profile_view *view, uint32_t index)
+{
+	const struct model_type *type = &view->model->types[index];
+	char units[TEXT_MAX], time[TEXT_MAX], deviation[TEXT_MAX] = "-", timed[TEXT_MAX];
+	char right[TEXT_MAX], mean[DURATION_TEXT_MAX], threshold[DURATION_TEXT_MAX];
+
+	if (type->times.nr > 1)
+		percent(profile_deviation(&type->times), deviation);
+	fprintf(file, "  %4" PRIu32 " %8s %8s %9s %9s %10s %-5s %9s %8s\n", type->id,
+		text_share(type->units, view->units, units),
+		text_share(type->times.sum_ns, view->time_ns, time),
+		duration_of(profile_mean_ns(&type->times), mean), deviation,
+		duration_of((double)type->threshold_ns, threshold),
+		profile_confidence(type->confidence), text_count(type->times.nr, timed),
+		percent(type->accuracy, right));
+	print_telling(file, view, index);
+	print_remarks(file, type);
+}
+
+static void print_types(FILE *file, const struct profile_view *view, uint32_t loop,
+			uint32_t max_types)
+{
+	const struct model *model = view->model;
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < model->nr_types; i++) {
+		if (model->types[view->types[i]].loop != loop)
+			continue;
+		if (!nr)
+			fprintf(file, "  %4s %8s %8s %9s %9s %10s %-5s %9s %8s\n", "type",
+				"of units", "of time", "mean", "deviation", "threshold", "sure",
+				"timed", "right");
+		if (nr++ < max_types || !max_types)
+			print_type(file, view, view->types[i]);
+	}
+	if (max_types && nr > max_types)
+		fprintf(file, "   ... %" PRIu32 " more (--types %" PRIu32 ")\n",
+			nr - max_types, nr);
+}
+
+static void print_loop(FILE *file, const struct profile_view *view, uint32_t index,
+		       uint32_t max_types)
+{
+	const struct samples_loop *loop = &view->samples->loops[index];
+	char label[PROFILE_LABEL_MAX], text[TEXT_MAX];
+
+	fprintf(file, "\n%sEvent loop %" PRIu32 ": thread ", text_bold(file), index + 1);
+	text_safe(file, loop->comm);
+	fprintf(file, "%s\n", text_plain(file));
+	if (loop->function != SAMPLES_NONE) {
+		heading(file, "in");
+		fprintf(file, "%s\n", profile_function_label(view->samples, loop->function,
+							     MAX_NAME, label));
+	}
+	print_boundaries(file, view, loop);
+	heading(file, "units");
+	fputs(text_count(loop->units, text), file);
+	if (loop->cut_off)
+		fprintf(file, ", and %s that were cut off or had lost events",
+			text_count(loop->cut_off, text));
+	if (loop->foreign_stack) {
+		fputs("\n             ", file);
+		counted(file, loop->foreign_stack, "hit");
+		fputs(" on a stack that is not the thread's", file);
+	}
+	fputc('\n', file);
+	/* A thread that had nothing to do meanwhile: no more is known of it. */
+	if (!loop->units)
+		return;
+	heading(file, "variety");
+	counted(file, view->loop_trees[index], "call tree");
+	fputs(", ", file);
+	counted(file, view->loop_variants[index], "variant");
+	fputc('\n', file);
+	print_prediction(file, view, index);
+	print_types(file, view, index, max_types);
+}
+
+static void print_contexts(FILE *file, const struct profile_view *view, uint32_t guard)
+{
+	const struct model *model = view->model;
+
+	for (uint32_t i = 0; i < model->nr_contexts; i++) {
+		const struct model_context *context = &model->contexts[i];
+
+		if (context->guard != guard)
+			continue;
+		fprintf(file, "  %31sloop %" PRIu32 ", depth %" PRIu32 ":", "",
+			context->loop + 1, context->depth);
+		for (uint32_t j = 0; j < context->nr_weights; j++) {
+			const struct model_weight *weight =
+				&model->weights[context->first_weight + j];
+
+			if (j % 6 == 5)
+				fprintf(file, "\n  %33s", "");
+			fprintf(file, " %" PRIu32 "=%u", model->types[weight->type].id,
+				weight->final);
+		}
+		fputc('\n', file);
+	}
+}
+
+static void print_guards(FILE *file, const struct profile_view *view, bool has_hits)
+{
+	const struct model *model = view->model;
+	char label[PROFILE_LABEL_MAX], cost[DURATION_TEXT_MAX], most[TEXT_MAX];
+	double hits = 0, cost_ns = 0;
+
+	if (!model->nr_guards)
+		return;
+	for (uint32_t i = 0; i < model->nr_guards; i++) {
+		hits += model->guards[i].hits;
+		cost_ns += model->guards[i].cost_ns;
+	}
+	fprintf(file, "\n%sGuards%s: %.2f hits and %s a unit over all loops\n", text_bold(file),
+		text_plain(file), hits, duration_of(cost_ns, cost));
+	fprintf(file, "  %9s %9s %9s  %s\n", "hits/unit", "worst", "cost/unit",
+		has_hits ? "function, and in which context: type=weight" : "function");
+	for (uint32_t i = 0; i < model->nr_guards; i++) {
+		const struct model_guard *guard = &model->guards[view->guards[i]];
+		const struct samples_function *function =
+			&view->samples->functions[guard->function];
+
+		if (!has_hits && i == MAX_GUARDS) {
+			fprintf(file, "  ... %" PRIu32 " more (--hits)\n",
+				model->nr_guards - MAX_GUARDS);
+			break;
+		}
+		fprintf(file, "  %9.3f %9s %9s  %s%s\n", guard->hits,
+			text_count(guard->most_hits, most), duration_of(guard->cost_ns, cost),
+			profile_function_label(view->samples, guard->function, MAX_NAME, label),
+			function->cost == SAMPLES_COST_STEPPED ? "  (single-stepped)" : "");
+		if (has_hits)
+			print_contexts(file, view, view->guards[i]);
+	}
+}
+
+void profile_text(FILE *file, const struct profile_view *view, uint32_t max_types, bool has_hits)
+{
+	const struct samples *samples = view->samples;
+
+	fputs(text_bold(file), file);
+	text_safe(file, samples->objects[0].path);
+	fprintf(file, "%s\n", text_plain(file));
+	heading(file, "build id");
+	fprintf(file, "%s\n",
+		samples->objects[0].build_id[0] ? samples->objects[0].build_id : "(none)");
+	heading(file, "profile");
+	text_safe(file, view->path);
+	fputc('\n', file);
+	print_training(file, view);
+	for (uint32_t i = 0; i < samples->nr_loops; i++)
+		print_loop(file, view, view->loops[i], max_types);
+	print_guards(file, view, has_hits);
+	print_objects(file, view);
+}

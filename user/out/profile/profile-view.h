@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A profile as it is shown: in which order, what share, what tells a type.
+ * Everything lent must outlive it.
+ */
+#ifndef _USER_OUT_PROFILE_PROFILE_VIEW_H
+#define _USER_OUT_PROFILE_PROFILE_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "data/model.h"
+#include "data/samples.h"
+#include "data/training.h"
+
+enum {
+	PROFILE_MAX_TELLING = 3,
+};
+
+/* A context that speaks for a type more than for any other. */
+struct profile_telling {
+	uint32_t context;
+	uint32_t lead; /* its weight less that of the next type, at the unit's end */
+};
+
+struct profile_view {
+	const char *path; /* of the profile */
+	const struct samples *samples;
+	const struct model *model;
+	const struct training *training;
+	uint32_t *loops; /* by units, falling */
+	uint32_t *types; /* by time, falling; then by units, rising id */
+	uint32_t *guards; /* by hits, falling */
+	uint32_t *object_functions; /* by object: how many */
+	struct profile_telling *telling; /* PROFILE_MAX_TELLING a type, best first; lead 0: none */
+	uint8_t *is_guard; /* by function */
+	uint32_t *loop_trees; /* by loop: how many */
+	uint32_t *loop_variants;
+	const double *novel; /* by loop: share of units held back that fit no type, or NULL */
+	uint64_t units; /* of the types of all loops */
+	uint64_t time_ns; /* of their timed units */
+};
+
+/* Returns 0 or -ENOMEM.  @novel is the caller's to set afterwards. */
+int profile_view_init(struct profile_view *view, const char *path, const struct samples *samples,
+		      const struct model *model, const struct training *training);
+void profile_view_deinit(struct profile_view *view);
+
+/* Of the times; 0 if there are none. */
+double profile_mean_ns(const struct samples_times *times);
+/* Standard deviation by mean. */
+double profile_deviation(const struct samples_times *times);
+
+/* "full", "few" or "none". */
+const char *profile_confidence(enum model_confidence confidence);
+/* "wait", "event" or "site". */
+const char *profile_role(enum samples_role role);
+
+/* The type's index by its number, or SAMPLES_NONE. */
+uint32_t profile_find_type(const struct model *model, uint32_t id);
+
+/* The files an address is shown as in: "name" or "module+0xoffset". */
+#define PROFILE_LABEL_MAX 160
+char *profile_function_label(const struct samples *samples, uint32_t function, size_t max,
+			     char label[PROFILE_LABEL_MAX]);
+
+#endif /* _USER_OUT_PROFILE_PROFILE_VIEW_H */

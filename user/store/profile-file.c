@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "store/profile-file.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "data/samples-hash.h"
+#include "store/file.h"
+#include "store/profile-check.h"
+#include "store/schema.h"
+
+enum {
+	APPLICATION_ID = 0x50475046, /* "PGPF" */
+	SCHEMA_VERSION = 1,
+	/* SQLite's file header, numbers big-endian (sqlite.org/fileformat2.html). */
+	HEADER_SIZE = 100,
+	HEADER_PAGE_SIZE = 16,
+	HEADER_NR_PAGES = 28,
+	HEADER_VERSION = 60,
+	HEADER_APPLICATION = 68,
+};
+
+#define MAX_FILE_BYTES (UINT64_C(1) << 30)
+
+_Static_assert(PROFILE_WHY_MAX == FILE_WHY_MAX, "one text for both");
+
+static int told(int error, const char *path, const char *what, char why[PROFILE_WHY_MAX])
+{
+	snprintf(why, PROFILE_WHY_MAX, "%s %s", path, what);
+	return error;
+}
+
+static int told_damaged(const char *path, const char *what, char why[PROFILE_WHY_MAX])
+{
+	snprintf(why, PROFILE_WHY_MAX, "%s is damaged: %s", path, what);
+	return -EBADMSG;
+}
+
+static int told_sqlite(int error, const char *path, char why[PROFILE_WHY_MAX])
+{
+	if (error == -ENOMEM)
+		return told(error, path, "does not fit into memory", why);
+	return told_damaged(path, "its contents are not as they were written", why);
+}
+
+static uint32_t big_endian(const uint8_t *bytes)
+{
+	return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 |
+	       bytes[3];
+}
+
+static int check_header(const char *path, const uint8_t *bytes, size_t len,
+			char why[PROFILE_WHY_MAX])
+{
+	static const char magic[16] = "SQLite format 3";
+	char text[96];
+	uint32_t page_size, version;
+
+	if (!len)
+		return told(-EBADMSG, path, "is empty, not a profile", why);
+	if (memcmp(bytes, magic, len < sizeof(magic) ? len : sizeof(magic)))
+		return told(-EBADMSG, path, "is not a profile", why);
+	if (len < HEADER_SIZE)
+		return told_damaged(path, "it is cut short", why);
+	if (big_endian(bytes + HEADER_APPLICATION) != APPLICATION_ID)
+		return told(-EBADMSG, path, "is a database of another program, not a profile",
+			    why);
+	version = big_endian(bytes + HEADER_VERSION);
+	if (version != SCHEMA_VERSION) {
+		snprintf(text, sizeof(text),
+			 "is of profile version %u, and this pg-collect reads %d", version,
+			 SCHEMA_VERSION);
+		return told(version > SCHEMA_VERSION ? -EPROTONOSUPPORT : -EBADMSG, path, text,
+			    why);
+	}
+	page_size = (uint32_t)bytes[HEADER_PAGE_SIZE] << 8 | bytes[HEADER_PAGE_SIZE + 1];
+	if (page_size == 1)
+		page_size = 65536;
+	if (len < (uint64_t)page_size * big_endian(bytes + HEADER_NR_PAGES))
+		return told_damaged(path, "it is cut short", why);
+	return 0;
+}
+
+static int open_memory(sqlite3 **ret)
+{
+	if (sqlite3_open_v2(":memory:", ret,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+			    NULL) == SQLITE_OK)
+		return 0;
+	sqlite3_close(*ret);
+	*ret = NULL;
+	return -ENOMEM;
+}
+
+/* What others wrote is data: nothing in it may run or reach elsewhere. */
+static void distrust(sqlite3 *db)
+{
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+	sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 64 << 20);
+	sqlite3_exec(db, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0", NULL, NULL, NULL);
+}
+
+/* Of SQLite's structure; returns 0, -EBADMSG or -ENOMEM. */
+static int check_structure(sqlite3 *db)
+{
+	sqlite3_stmt *statement = NULL;
+	int ret, step;
+
+	if (sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &statement, NULL) != SQLITE_OK)
+		return -EBADMSG;
+	step = sqlite3_step(statement);
+	if (step == SQLITE_NOMEM)
+		ret = -ENOMEM;
+	else if (step == SQLITE_ROW && sqlite3_column_text(statement, 0) &&
+		 !strcmp((const char *)sqlite3_column_text(statement, 0), "ok"))
+		ret = 0;
+	else
+		ret = -EBADMSG;
+	sqlite3_finalize(statement);
+	return ret;
+}
+
+/* Takes over @bytes. */
+static int open_bytes(uint8_t *bytes, size_t len, sqlite3 **ret)
+{
+	int error = open_memory(ret);
+
+	if (error) {
+		sqlite3_free(bytes);
+		return error;
+	}
+	if (sqlite3_deserialize(*ret, "main", bytes, (sqlite3_int64)len, (sqlite3_int64)len,
+				SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY) !=
+	    SQLITE_OK)
+		return -EBADMSG;
+	distrust(*ret);
+	return check_structure(*ret);
+}
+
+static int load_all(const char *path, uint8_t *bytes, size_t len, struct samples *samples,
+		    struct model *model, struct training *training, char why[PROFILE_WHY_MAX])
+{
+	const char *wrong;
+	sqlite3 *db = NULL;
+	int error = open_bytes(bytes, len, &db);
+
+	if (!error && schema_check(db) == -EBADMSG) {
+		sqlite3_close(db);
+		return told(-EBADMSG, path,
+			    "is damaged, or of another version: it has not the tables of a profile",
+			    why);
+	}
+	if (!error)
+		error = schema_load(db, samples, model, training);
+	sqlite3_close(db);
+	if (error)
+		return told_sqlite(error, path, why);
+	wrong = check_samples(samples);
+	if (!wrong)
+		wrong = check_model(model, samples);
+	if (wrong)
+		return told_damaged(path, wrong, why);
+	error = samples_hash_all(samples, NULL);
+	return error ? told_sqlite(error, path, why) : 0;
+}
+
+int profile_load(const char *path, struct samples *samples, struct model *model,
+		 struct training *training, char why[PROFILE_WHY_MAX])
+{
+	uint8_t *bytes = NULL;
+	size_t len = 0;
+	int error;
+
+	memset(samples, 0, sizeof(*samples));
+	memset(model, 0, sizeof(*model));
+	memset(training, 0, sizeof(*training));
+	error = file_read(path, MAX_FILE_BYTES, &bytes, &len, why);
+	if (error)
+		return error;
+	error = check_header(path, bytes, len, why);
+	if (error) {
+		sqlite3_free(bytes);
+		return error;
+	}
+	error = load_all(path, bytes, len, samples, model, training, why);
+	if (error) {
+		samples_deinit(samples);
+		model_deinit(model);
+	}
+	return error;
+}
+
+static int fill(sqlite3 *db, const struct samples *samples, const struct model *model,
+		const struct training *training)
+{
+	char pragmas[96];
+	int error;
+
+	snprintf(pragmas, sizeof(pragmas),
+		 "PRAGMA application_id=%d; PRAGMA user_version=%d; BEGIN", APPLICATION_ID,
+		 SCHEMA_VERSION);
+	if (sqlite3_exec(db, pragmas, NULL, NULL, NULL) != SQLITE_OK)
+		return -EIO;
+	error = schema_create(db);
+	if (!error)
+		error = schema_save(db, samples, model, training);
+	if (!error && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+		error = -EIO;
+	return error;
+}
+
+static int make_bytes(const struct samples *samples, const struct model *model,
+		      const struct training *training, uint8_t **ret, size_t *ret_len)
+{
+	sqlite3_int64 len = 0;
+	sqlite3 *db;
+	int error = open_memory(&db);
+
+	if (error)
+		return error;
+	error = fill(db, samples, model, training);
+	if (!error) {
+		*ret = sqlite3_serialize(db, "main", &len, 0);
+		*ret_len = (size_t)len;
+		if (!*ret)
+			error = -ENOMEM;
+	}
+	sqlite3_close(db);
+	return error;
+}
+
+int profile_save(const char *path, const struct samples *samples, const struct model *model,
+		 const struct training *training, char why[PROFILE_WHY_MAX])
+{
+	static const struct model no_model;
+	const char *wrong = check_samples(samples);
+	uint8_t *bytes = NULL;
+	size_t len = 0;
+	int error;
+
+	if (!model)
+		model = &no_model;
+	if (!wrong)
+		wrong = check_model(model, samples);
+	if (wrong) {
+		snprintf(why, PROFILE_WHY_MAX, "cannot save %s: there is %s", path, wrong);
+		return -EINVAL;
+	}
+	error = make_bytes(samples, model, training, &bytes, &len);
+	if (error)
+		snprintf(why, PROFILE_WHY_MAX, "cannot save %s: %s", path, strerror(-error));
+	else
+		error = file_replace(path, bytes, len, why);
+	sqlite3_free(bytes);
+	return error;
+}
+
+static const char *id_of(const char *build_id)
+{
+	return build_id && *build_id ? build_id : "(none)";
+}
+
+int profile_is_of(const struct samples *samples, const char *path, const char *build_id,
+		  char why[PROFILE_WHY_MAX])
+{
+	const struct samples_object *program = &samples->objects[0];
+
+	if (!strcmp(program->build_id, build_id) && (*build_id || !strcmp(program->path, path)))
+		return 0;
+	snprintf(why, PROFILE_WHY_MAX,
+		 "the profile is of %s with build id %s, but %s has build id %s", program->path,
+		 id_of(program->build_id), path, id_of(build_id));
+	return -ESTALE;
+}

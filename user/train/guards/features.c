@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "train/guards/features.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An entry while it is collected. */
+struct raw_entry {
+	uint32_t function;
+	uint32_t row;
+	uint64_t feature; /* hash of the contexts */
+};
+
+struct build {
+	struct features *features;
+	const struct types *types;
+	const bool *allowed; /* by function; NULL: all */
+	double share[FEATURES_QUARTERS]; /* of the prefixes */
+	double units; /* of training */
+	uint64_t *feature; /* by function, of the unit at hand; 0: not hit */
+	uint32_t *count; /* the same, hits */
+	uint32_t *touched; /* functions that are hit */
+	uint32_t nr_touched;
+	struct raw_entry *raw;
+	size_t nr_raw;
+	size_t room_raw;
+	size_t room_rows;
+	uint64_t *row_hashes;
+	uint32_t *slots; /* row + 1, by its hash */
+	size_t nr_slots;
+};
+
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+	return x ^ (x >> 31);
+}
+
+/* Collect what @unit hits in its first quarters, up to @last. */
+static void touch(struct build *build, uint32_t unit, uint32_t last)
+{
+	const struct signatures *signatures = build->features->signatures;
+
+	for (uint32_t i = 0; i < build->nr_touched; i++) {
+		build->feature[build->touched[i]] = 0;
+		build->count[build->touched[i]] = 0;
+	}
+	build->nr_touched = 0;
+	for (size_t i = signatures->first_hit[unit]; i < signatures->first_hit[unit + 1]; i++) {
+		const struct signature_hit *hit = &signatures->hits[i];
+		uint32_t function = signatures->contexts[hit->context].function;
+
+		if (hit->quarter > last)
+			continue;
+		if (!build->feature[function])
+			build->touched[build->nr_touched++] = function;
+		/* a sum, for the order does not matter */
+		build->feature[function] += mix(hit->context + 1) | 1;
+		build->count[function] += hit->count;
+	}
+}
+
+static void add_price(const struct build *build, uint32_t function, uint32_t unit, double hits)
+{
+	struct features *features = build->features;
+	const struct samples *samples = features->signatures->samples;
+	uint32_t loop = signatures_loop(features->signatures, unit);
+
+	if (samples->functions[function].cost == SAMPLES_COST_STEPPED)
+		hits *= FEATURES_STEPPED;
+	features->columns[function].price += hits / build->units;
+	features->loop_price[(size_t)function * samples->nr_loops + loop] +=
+		hits / (double)features->signatures->loop_units[0][loop];
+}
+
+/*
+ * What each function costs, and which units hit it how often.  Of a rare unit that
+ * takes many hits there may be one alone, and that held back: so all units tell how
+ * often a function may be hit, while what it costs in the mean, and what it tells, is
+ * learnt from the first half.
+ */
+static int collect_hits(struct build *build)
+{
+	struct features *features = build->features;
+	const struct signatures *signatures = features->signatures;
+	const struct samples *samples = signatures->samples;
+	size_t nr = 0;
+
+	for (uint32_t i = 0; i < samples->nr_units; i++) {
+		uint64_t units = types_learnt(build->types, samples, i);
+
+		touch(build, i, FEATURES_QUARTERS - 1);
+		for (uint32_t j = 0; j < build->nr_touched; j++) {
+			uint32_t function = build->touched[j], count = build->count[function];
+
+			if (units)
+				add_price(build, function, i, (double)count * (double)units);
+			if (count > features->columns[function].most)
+				features->columns[function].most = count;
+			features->columns[function].nr_hits++;
+		}
+	}
+	for (uint32_t i = 0; i < samples->nr_functions; i++) {
+		features->columns[i].first_hit = nr;
+		nr += features->columns[i].nr_hits;
+		features->columns[i].nr_hits = 0;
+	}
+	features->hits = calloc(nr + 1, sizeof(*features->hits));
+	if (!features->hits)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < samples->nr_units; i++) {
+		touch(build, i, FEATURES_QUARTERS - 1);
+		for (uint32_t j = 0; j < build->nr_touched; j++) {
+			struct features_column *column = &features->columns[build->touched[j]];
+
+			features->hits[column->first_hit + column->nr_hits++] =
+				(struct features_hit){ i, build->count[build->touched[j]] };
+		}
+	}
+	return 0;
+}
+
+/* Can @function be chosen?  If not, rows do not differ by it. */
+static bool is_column(const struct build *build, uint32_t function)
+{
+	return build->features->columns[function].most <= FEATURES_MAX_HITS &&
+	       (!build->allowed || build->allowed[function]);
+}
+
+/* Row @row is new: remember what is hit in it. */
+static int add_raw(struct build *build, uint32_t row)
+{
+	for (uint32_t i = 0; i < build->nr_touched; i++) {
+		uint32_t function = build->touched[i];
+
+		if (!is_column(build, function))
+			continue;
+		if (build->nr_raw == build->room_raw) {
+			size_t room = build->room_raw ? 2 * build->room_raw : 1 << 16;
+			struct raw_entry *raw = realloc(build->raw, room * sizeof(*raw));
+
+			if (!raw)
+				return -ENOMEM;
+			build->raw = raw;
+			build->room_raw = room;
+		}
+		build->raw[build->nr_raw++] = (struct raw_entry){ function, row,
+								  build->feature[function] };
+	}
+	return 0;
+}
+
+static int add_row(struct build *build, uint32_t start, uint32_t type, double share)
+{
+	struct features *features = build->features;
+	uint64_t hash = mix((uint64_t)start << 32 | type);
+	size_t at;
+
+	for (uint32_t i = 0; i < build->nr_touched; i++)
+		if (is_column(build, build->touched[i]))
+			hash += mix(build->feature[build->touched[i]] ^ build->touched[i]);
+	for (at = hash & (build->nr_slots - 1); build->slots[at];
+	     at = (at + 1) & (build->nr_slots - 1)) {
+		if (build->row_hashes[build->slots[at] - 1] == hash) {
+			features->rows[build->slots[at] - 1].share += share;
+			return 0;
+		}
+	}
+	build->row_hashes[features->nr_rows] = hash;
+	features->rows[features->nr_rows] = (struct features_row){ start, type, share };
+	build->slots[at] = ++features->nr_rows;
+	return add_raw(build, features->nr_rows - 1);
+}
+
+static int collect_rows(struct build *build)
+{
+	const struct signatures *signatures = build->features->signatures;
+	const struct samples *samples = signatures->samples;
+
+	for (uint32_t i = 0; i < samples->nr_units; i++) {
+		uint32_t loop = signatures_loop(signatures, i);
+		double share = (double)types_learnt(build->types, samples, i) / build->units;
+
+		for (uint32_t j = 0; j < FEATURES_QUARTERS && share > 0; j++) {
+			int ret;
+
+			if (build->share[j] <= 0)
+				continue;
+			touch(build, i, j);
+			ret = add_row(build, loop * FEATURES_QUARTERS + j,
+				      build->types->of_tree[samples->units[i].tree],
+				      share * build->share[j]);
+			if (ret)
+				return ret;
+		}
+	}
+	return 0;
+}
+
+static int compare_raw(const void *a, const void *b)
+{
+	const struct raw_entry *x = a, *y = b;
+
+	if (x->function != y->function)
+		return x->function < y->function ? -1 : 1;
+	if (x->feature != y->feature)
+		return x->feature < y->feature ? -1 : 1;
+	return (x->row > y->row) - (x->row < y->row);
+}
+
+static int make_columns(struct build *build)
+{
+	struct features *features = build->features;
+
+	if (build->nr_raw)
+		qsort(build->raw, build->nr_raw, sizeof(*build->raw), compare_raw);
+	features->entries = calloc(build->nr_raw + 1, sizeof(*features->entries));
+	if (!features->entries)
+		return -ENOMEM;
+	for (size_t i = 0; i < build->nr_raw; i++) {
+		const struct raw_entry *raw = &build->raw[i];
+		struct features_column *column = &features->columns[raw->function];
+		bool goes_on = column->nr_entries && raw[-1].feature == raw->feature;
+
+		if (!column->nr_entries++)
+			column->first_entry = i;
+		features->entries[i].row = raw->row;
+		features->entries[i].feature = goes_on ? features->entries[i - 1].feature :
+							 raw->row;
+	}
+	features->nr_entries = build->nr_raw;
+	return 0;
+}
+
+static bool is_cheaper(const struct features_column *a, const struct features_column *b)
+{
+	if (a->price < b->price || a->price > b->price)
+		return a->price < b->price;
+	return a->most < b->most;
+}
+
+/* Of columns that tell the same apart, only the cheapest keeps its entries. */
+static int drop_equal_columns(struct features *features)
+{
+	uint32_t nr = features->signatures->samples->nr_functions;
+	size_t nr_slots = 16;
+	uint64_t *hashes = calloc((size_t)nr + 1, sizeof(*hashes));
+	uint32_t *slots;
+	int ret;
+
+	while (nr_slots < 2 * (size_t)nr)
+		nr_slots *= 2;
+	slots = calloc(nr_slots, sizeof(*slots));
+	for (uint32_t i = 0; i < nr && hashes && slots; i++) {
+		struct features_column *column = &features->columns[i], *other = NULL;
+		size_t at;
+
+		for (size_t j = 0; j < column->nr_entries; j++) {
+			struct features_entry *entry = &features->entries[column->first_entry + j];
+
+			hashes[i] += mix((uint64_t)entry->row << 32 | entry->feature);
+		}
+		if (!column->nr_entries)
+			continue;
+		at = hashes[i] & (nr_slots - 1);
+		while (slots[at] && hashes[slots[at] - 1] != hashes[i])
+			at = (at + 1) & (nr_slots - 1);
+		if (slots[at])
+			other = &features->columns[slots[at] - 1];
+		if (other && !is_cheaper(column, other)) {
+			column->nr_entries = 0;
+			continue;
+		}
+		if (other)
+			other->nr_entries = 0;
+		slots[at] = i + 1;
+	}
+	ret = hashes && slots ? 0 : -ENOMEM;
+	free(hashes);
+	free(slots);
+	return ret;
+}
+
+static int build_alloc(struct build *build)
+{
+	struct features *features = build->features;
+	const struct samples *samples = features->signatures->samples;
+	size_t nr_functions = (size_t)samples->nr_functions + 1;
+	size_t nr_rows = (size_t)samples->nr_units * FEATURES_QUARTERS + 1;
+
+	for (build->nr_slots = 16; build->nr_slots < 2 * nr_rows;)
+		build->nr_slots *= 2;
+	features->columns = calloc(nr_functions, sizeof(*features->columns));
+	features->loop_price = calloc(nr_functions * (samples->nr_loops + 1),
+				      sizeof(*features->loop_price));
+	features->rows = calloc(nr_rows, sizeof(*features->rows));
+	build->feature = calloc(nr_functions, sizeof(*build->feature));
+	build->count = calloc(nr_functions, sizeof(*build->count));
+	build->touched = calloc(nr_functions, sizeof(*build->touched));
+	build->row_hashes = calloc(nr_rows, sizeof(*build->row_hashes));
+	build->slots = calloc(build->nr_slots, sizeof(*build->slots));
+	if (features->columns && features->loop_price && features->rows && build->feature &&
+	    build->count && build->touched && build->row_hashes && build->slots)
+		return 0;
+	return -ENOMEM;
+}
+
+static void build_free(struct build *build)
+{
+	free(build->feature);
+	free(build->count);
+	free(build->touched);
+	free(build->raw);
+	free(build->row_hashes);
+	free(build->slots);
+}
+
+int features_init(struct features *features, const struct signatures *signatures,
+		  const struct types *types, double prefix_share, const bool *allowed)
+{
+	struct build build = { .features = features, .types = types, .allowed = allowed };
+	int ret;
+
+	*features = (struct features){
+		.signatures = signatures,
+		.nr_types = types->nr,
+		.nr_starts = signatures->samples->nr_loops * FEATURES_QUARTERS,
+	};
+	for (int i = 0; i < FEATURES_QUARTERS; i++)
+		build.share[i] = prefix_share / (FEATURES_QUARTERS - 1);
+	build.share[FEATURES_QUARTERS - 1] = 1 - prefix_share;
+	for (uint32_t i = 0; i < signatures->samples->nr_units; i++)
+		build.units += (double)types_learnt(types, signatures->samples, i);
+	ret = build_alloc(&build);
+	if (!ret)
+		ret = collect_hits(&build);
+	if (!ret)
+		ret = collect_rows(&build);
+	if (!ret)
+		ret = make_columns(&build);
+	if (!ret)
+		ret = drop_equal_columns(features);
+	build_free(&build);
+	if (ret)
+		features_deinit(features);
+	return ret;
+}
+
+void features_deinit(struct features *features)
+{
+	free(features->columns);
+	free(features->loop_price);
+	free(features->rows);
+	free(features->entries);
+	free(features->hits);
+	memset(features, 0, sizeof(*features));
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "train/guards/guard-share.h"
+
+#include "train/model/timed.h"
+
+/*
+ * Mean hits a unit, learnt from, of all sites where events begin: these have
+ * probes for the whole program, whatever the guards are.
+ */
+static double site_hits(const struct signatures *signatures, uint32_t loop)
+{
+	const struct samples *samples = signatures->samples;
+	double hits = 0, units = (double)signatures->loop_units[0][loop];
+
+	for (uint32_t i = 0; i < samples->nr_units; i++) {
+		const struct samples_unit *unit = &samples->units[i];
+
+		if (!unit->units[0] || signatures_loop(signatures, i) != loop)
+			continue;
+		for (uint32_t j = 0; j < unit->nr_hits; j++)
+			if (signatures->is_site[unit->hits[j].function])
+				hits += (double)unit->units[0] * unit->hits[j].count;
+	}
+	return units > 0 ? hits / units : 0;
+}
+
+/* To end a unit and begin the next one, in hits. */
+static double end_hits(const struct samples_loop *loop)
+{
+	for (uint32_t i = 0; i < loop->nr_boundaries; i++)
+		if (loop->boundaries[i].role != SAMPLES_ROLE_WAIT)
+			return ALLOWANCE_EVENT_HITS;
+	return ALLOWANCE_WAIT_HITS;
+}
+
+double allowance_hits(const struct signatures *signatures, uint32_t loop, double budget,
+		      double hit_ns)
+{
+	double mean = timed_mean(signatures->samples, loop, hit_ns);
+	double all = budget * mean / hit_ns, hits;
+
+	if (mean <= 0)
+		return ALLOWANCE_HITS;
+	hits = all - end_hits(&signatures->samples->loops[loop]) - site_hits(signatures, loop);
+	if (hits < ALLOWANCE_LEAST * all)
+		hits = ALLOWANCE_LEAST * all;
+	return hits > ALLOWANCE_MAX_HITS ? ALLOWANCE_MAX_HITS : hits;
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "train/guards/partition.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Differences of shares below this are rounding. */
+#define TINY 1e-12
+
+static uint32_t *find_value(struct partition *partition, uint64_t key)
+{
+	uint64_t hash = (key + 1) * 0x9e3779b97f4a7c15u;
+	uint32_t at = (uint32_t)(hash >> 32) & (partition->nr_slots - 1);
+
+	while (partition->values[at] && partition->keys[at] != key)
+		at = (at + 1) & (partition->nr_slots - 1);
+	partition->keys[at] = key;
+	return &partition->values[at];
+}
+
+static void clear_values(struct partition *partition)
+{
+	memset(partition->values, 0, partition->nr_slots * sizeof(*partition->values));
+}
+
+/* Make the cells of rows whose group is in partition->feature. */
+static void make_cells(struct partition *partition)
+{
+	const struct features *features = partition->features;
+
+	clear_values(partition);
+	partition->nr_cells = 0;
+	for (uint32_t i = 0; i < partition->nr_groups; i++)
+		partition->groups[i] = (struct partition_group){ .first_cell = SAMPLES_NONE };
+	for (uint32_t i = 0; i < features->nr_rows; i++) {
+		uint32_t group = partition->feature[i];
+		uint32_t *value = find_value(partition,
+					     (uint64_t)group << 32 | features->rows[i].type);
+
+		if (!*value) {
+			partition->cells[partition->nr_cells] = (struct partition_cell){
+				.group = group,
+				.next = partition->groups[group].first_cell,
+			};
+			partition->groups[group].first_cell = partition->nr_cells;
+			partition->groups[group].nr_cells++;
+			*value = ++partition->nr_cells;
+		}
+		partition->cell_of[i] = *value - 1;
+		partition->cells[*value - 1].share += features->rows[i].share;
+		partition->groups[group].share += features->rows[i].share;
+	}
+	for (uint32_t i = 0; i < partition->nr_cells; i++) {
+		struct partition_group *group = &partition->groups[partition->cells[i].group];
+
+		if (partition->cells[i].share > group->most)
+			group->most = partition->cells[i].share;
+	}
+}
+
+int partition_init(struct partition *partition, const struct features *features)
+{
+	size_t nr = (size_t)features->nr_rows + features->nr_starts + 1;
+
+	*partition = (struct partition){ .features = features, .nr_slots = 16 };
+	while (partition->nr_slots < 2 * nr)
+		partition->nr_slots *= 2;
+	partition->cell_of = calloc(nr, sizeof(*partition->cell_of));
+	partition->cells = calloc(nr, sizeof(*partition->cells));
+	partition->groups = calloc(nr, sizeof(*partition->groups));
+	partition->feature = calloc(nr, sizeof(*partition->feature));
+	partition->cells_with = calloc(nr, sizeof(*partition->cells_with));
+	partition->cells_seen = calloc(nr, sizeof(*partition->cells_seen));
+	partition->groups_with = calloc(nr, sizeof(*partition->groups_with));
+	partition->groups_seen = calloc(nr, sizeof(*partition->groups_seen));
+	partition->keys = calloc(partition->nr_slots, sizeof(*partition->keys));
+	partition->values = calloc(partition->nr_slots, sizeof(*partition->values));
+	if (!partition->cell_of || !partition->cells || !partition->groups ||
+	    !partition->feature || !partition->cells_with || !partition->cells_seen ||
+	    !partition->groups_with || !partition->groups_seen || !partition->keys ||
+	    !partition->values) {
+		partition_deinit(partition);
+		return -ENOMEM;
+	}
+	partition->nr_groups = features->nr_starts;
+	for (uint32_t i = 0; i < features->nr_rows; i++)
+		partition->feature[i] = features->rows[i].start;
+	make_cells(partition);
+	return 0;
+}
+
+void partition_deinit(struct partition *partition)
+{
+	free(partition->cell_of);
+	free(partition->cells);
+	free(partition->groups);
+	free(partition->feature);
+	free(partition->cells_with);
+	free(partition->cells_seen);
+	free(partition->groups_with);
+	free(partition->groups_seen);
+	free(partition->keys);
+	free(partition->values);
+	memset(partition, 0, sizeof(*partition));
+}
+
+static double x_log_x(double x)
+{
+	return x > TINY ? x * log2(x) : 0;
+}
+
+/* What is summed while the gain of a column is found. */
+struct sums {
+	double bits; /* - entropy of the parts, times their share */
+	double right;
+	uint32_t nr_cells; /* cells_seen */
+	uint32_t nr_groups; /* groups_seen */
+};
+
+/* The entries from @entry on that have the same feature become parts of their own. */
+static const struct features_entry *add_feature(struct partition *partition, struct sums *sums,
+						const struct features_entry *entry,
+						const struct features_entry *end)
+{
+	uint32_t nr_cells = 0, nr_groups = 0, feature = entry->feature;
+
+	for (; entry < end && entry->feature == feature; entry++) {
+		uint32_t at = partition->cell_of[entry->row];
+		struct partition_cell *cell = &partition->cells[at];
+
+		if (partition->groups[cell->group].nr_cells == 1)
+			continue;
+		if (cell->with <= 0)
+			partition->cells_with[nr_cells++] = at;
+		cell->with += partition->features->rows[entry->row].share;
+	}
+	for (uint32_t i = 0; i < nr_cells; i++) {
+		struct partition_cell *cell = &partition->cells[partition->cells_with[i]];
+		struct partition_group *group = &partition->groups[cell->group];
+
+		if (group->with <= 0)
+			partition->groups_with[nr_groups++] = cell->group;
+		group->with += cell->with;
+		if (cell->with > group->most_with)
+			group->most_with = cell->with;
+		sums->bits += x_log_x(cell->with);
+		if (cell->seen <= 0)
+			partition->cells_seen[sums->nr_cells++] = partition->cells_with[i];
+		cell->seen += cell->with;
+		cell->with = 0;
+	}
+	for (uint32_t i = 0; i < nr_groups; i++) {
+		struct partition_group *group = &partition->groups[partition->groups_with[i]];
+
+		sums->bits -= x_log_x(group->with);
+		sums->right += group->most_with;
+		if (group->seen <= 0)
+			partition->groups_seen[sums->nr_groups++] = partition->groups_with[i];
+		group->seen += group->with;
+		group->with = group->most_with = 0;
+	}
+	return entry;
+}
+
+/* Of the groups that were parted, what has no feature is a part as well. */
+static void add_rest(struct partition *partition, struct sums *sums)
+{
+	for (uint32_t i = 0; i < sums->nr_groups; i++) {
+		struct partition_group *group = &partition->groups[partition->groups_seen[i]];
+		double most = 0;
+
+		for (uint32_t at = group->first_cell; at != SAMPLES_NONE;
+		     at = partition->cells[at].next) {
+			double rest = partition->cells[at].share - partition->cells[at].seen;
+
+			if (rest > most)
+				most = rest;
+		}
+		sums->right += most - group->most;
+		sums->bits += x_log_x(group->share) - x_log_x(group->share - group->seen);
+		group->seen = 0;
+	}
+	for (uint32_t i = 0; i < sums->nr_cells; i++) {
+		struct partition_cell *cell = &partition->cells[partition->cells_seen[i]];
+
+		sums->bits -= x_log_x(cell->share) - x_log_x(cell->share - cell->seen);
+		cell->seen = 0;
+	}
+}
+
+struct partition_gain partition_gain(struct partition *partition, uint32_t function)
+{
+	const struct features_column *column = &partition->features->columns[function];
+	const struct features_entry *entry = &partition->features->entries[column->first_entry];
+	const struct features_entry *end = entry + column->nr_entries;
+	struct sums sums = { 0 };
+
+	while (entry < end)
+		entry = add_feature(partition, &sums, entry, end);
+	add_rest(partition, &sums);
+	return (struct partition_gain){ sums.bits, sums.right };
+}
+
+void partition_split(struct partition *partition, uint32_t function)
+{
+	const struct features *features = partition->features;
+	const struct features_column *column = &features->columns[function];
+
+	memset(partition->feature, 0, features->nr_rows * sizeof(*partition->feature));
+	for (size_t i = column->first_entry; i < column->first_entry + column->nr_entries; i++)
+		partition->feature[features->entries[i].row] = features->entries[i].feature + 1;
+	clear_values(partition);
+	partition->nr_groups = 0;
+	for (uint32_t i = 0; i < features->nr_rows; i++) {
+		uint32_t group = partition->cells[partition->cell_of[i]].group;
+		uint32_t *value = find_value(partition,
+					     (uint64_t)group << 32 | partition->feature[i]);
+
+		if (!*value)
+			*value = ++partition->nr_groups;
+		partition->feature[i] = *value - 1;
+	}
+	make_cells(partition);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The rows of a features table, parted by what the guards chosen so far tell
+ * of them, and what another guard would tell beyond that.
+ *
+ * Rows of a group have the same signature.  The rows of a type in a group are
+ * a cell; a group of one cell is settled, nothing more can be told there.
+ */
+#ifndef _USER_TRAIN_GUARDS_PARTITION_H
+#define _USER_TRAIN_GUARDS_PARTITION_H
+
+#include <stdint.h>
+
+#include "train/guards/features.h"
+
+/* A share of the units, and parts of it that are summed while a gain is found. */
+struct partition_cell {
+	double share;
+	double with; /* has the feature at hand */
+	double seen; /* has any feature of the column */
+	uint32_t group;
+	uint32_t next; /* cell of the group */
+};
+
+struct partition_group {
+	double share;
+	double with;
+	double most_with; /* greatest cell's */
+	double seen;
+	double most; /* greatest cell */
+	uint32_t first_cell;
+	uint32_t nr_cells;
+};
+
+struct partition {
+	const struct features *features;
+	uint32_t *cell_of; /* by row */
+	struct partition_cell *cells;
+	struct partition_group *groups;
+	uint32_t nr_cells;
+	uint32_t nr_groups;
+	uint32_t *feature; /* by row, scratch, like the rest */
+	uint32_t *cells_with;
+	uint32_t *cells_seen;
+	uint32_t *groups_with;
+	uint32_t *groups_seen;
+	uint64_t *keys;
+	uint32_t *values;
+	uint32_t nr_slots;
+};
+
+struct partition_gain {
+	double bits; /* of the types' entropy, given the signature */
+	double right; /* share of units right if each group's greatest cell is said */
+};
+
+/* Nothing is chosen.  @features must outlive it.  Returns 0 or -ENOMEM. */
+int partition_init(struct partition *partition, const struct features *features);
+void partition_deinit(struct partition *partition);
+
+/* What a guard in @function would tell. */
+struct partition_gain partition_gain(struct partition *partition, uint32_t function);
+
+/* Choose @function. */
+void partition_split(struct partition *partition, uint32_t function);
+
+#endif /* _USER_TRAIN_GUARDS_PARTITION_H */

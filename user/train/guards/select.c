@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "train/guards/select.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/guards/features.h"
+#include "train/guards/greedy.h"
+#include "train/guards/predict.h"
+#include "train/guards/weights.h"
+
+enum {
+	NR_OBJECTIVES = 2,
+	NR_PRICES = 3,
+	NR_LIMITS = 3,
+	NR_WAYS = NR_OBJECTIVES * NR_PRICES * NR_LIMITS,
+};
+
+static const uint32_t limits[NR_LIMITS] = { FEATURES_MAX_HITS, 4, 1 };
+
+/* A choice and what it is worth. */
+struct choice {
+	uint32_t *functions;
+	uint32_t nr;
+	struct select_score score;
+};
+
+int select_rate(const struct signatures *signatures, const struct types *types,
+		const uint32_t *functions, uint32_t nr, struct select_score *ret)
+{
+	uint32_t nr_loops = signatures->samples->nr_loops;
+	struct model_prediction *predictions = calloc((size_t)nr_loops + 1, sizeof(*predictions));
+	struct model model = { 0 };
+	double units = 0;
+	int error = -ENOMEM;
+
+	*ret = (struct select_score){ 0 };
+	if (!predictions)
+		return error;
+	error = weights_add_types(types, &model);
+	if (!error)
+		error = weights_learn(signatures, types, functions, nr, &model);
+	if (!error)
+		error = predict_units(signatures, types, &model, false, 0, predictions, NULL);
+	for (uint32_t i = 0; i < nr_loops && !error; i++) {
+		double here = (double)predictions[i].units;
+
+		ret->end += here * predictions[i].accuracy_end;
+		ret->half += here * predictions[i].accuracy_half;
+		ret->hits += here * predictions[i].hits;
+		units += here;
+	}
+	if (units > 0) {
+		ret->end /= units;
+		ret->half /= units;
+		ret->hits /= units;
+	}
+	model_deinit(&model);
+	free(predictions);
+	return error;
+}
+
+static bool is_equal(const struct choice *a, const struct choice *b)
+{
+	return a->nr == b->nr && !memcmp(a->functions, b->functions, a->nr * sizeof(*a->functions));
+}
+
+/* The ways with one table of features: @nr choices are there already. */
+static int try_ways(const struct features *features, const struct types *types,
+		    const double *budget, struct choice *choices, uint32_t *nr)
+{
+	const struct signatures *signatures = features->signatures;
+	size_t room = (size_t)signatures->samples->nr_functions + 1;
+
+	for (int way = 0; way < NR_WAYS; way++) {
+		struct greedy_options options = {
+			.objective = way / (NR_PRICES * NR_LIMITS),
+			.price = (way / NR_LIMITS + GREEDY_PER_HIT) % NR_PRICES,
+			.max_hits = limits[way % NR_LIMITS],
+			.budget = budget,
+		};
+		struct choice *choice = &choices[*nr];
+		uint32_t same = 0;
+		int ret;
+
+		choice->functions = calloc(room, sizeof(*choice->functions));
+		if (!choice->functions)
+			return -ENOMEM;
+		ret = greedy_choose(features, &options, choice->functions, &choice->nr);
+		while (!ret && same < *nr && !is_equal(&choices[same], choice))
+			same++;
+		if (!ret && same == *nr)
+			ret = select_rate(signatures, types, choice->functions, choice->nr,
+					  &choice->score);
+		if (ret || same < *nr) {
+			free(choice->functions);
+			choice->functions = NULL;
+		} else {
+			(*nr)++;
+		}
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* Is @a better, where nothing but the end counts or both are good there? */
+static bool is_better(const struct select_score *a, const struct select_score *b, bool is_early)
+{
+	double first = is_early ? a->half - b->half : a->end - b->end;
+	double second = is_early ? a->end - b->end : a->half - b->half;
+
+	if (first > 0 || first < 0)
+		return first > 0;
+	if (second > 0 || second < 0)
+		return second > 0;
+	return a->hits < b->hits;
+}
+
+static const struct choice *best_choice(const struct choice *choices, uint32_t nr, double slack)
+{
+	const struct choice *best = &choices[0], *early = NULL;
+
+	for (uint32_t i = 1; i < nr; i++)
+		if (is_better(&choices[i].score, &best->score, false))
+			best = &choices[i];
+	if (slack <= 0)
+		return best;
+	for (uint32_t i = 0; i < nr; i++)
+		if (choices[i].score.end >= best->score.end - slack &&
+		    (!early || is_better(&choices[i].score, &early->score, true)))
+			early = &choices[i];
+	return early;
+}
+
+static int select_by_information(const struct signatures *signatures, const struct types *types,
+				 const struct select_options *options, uint32_t *ret,
+				 uint32_t *ret_nr)
+{
+	struct choice choices[2 * NR_WAYS] = { 0 };
+	uint32_t nr = 0;
+	int error = 0;
+
+	for (int is_early = 0; is_early <= (options->early_slack > 0) && !error; is_early++) {
+		struct features features;
+
+		error = features_init(&features, signatures, types,
+				      is_early ? SELECT_PREFIX_SHARE : 0, options->allowed);
+		if (error)
+			break;
+		error = try_ways(&features, types, options->budget, choices, &nr);
+		features_deinit(&features);
+	}
+	if (!error) {
+		const struct choice *best = best_choice(choices, nr, options->early_slack);
+
+		memcpy(ret, best->functions, best->nr * sizeof(*ret));
+		*ret_nr = best->nr;
+	}
+	for (uint32_t i = 0; i < nr; i++)
+		free(choices[i].functions);
+	return error;
+}
+
+/* A function as the paper's rule sees it. */
+struct spread {
+	uint32_t function;
+	uint32_t nr_types;
+	double price;
+};
+
+static int compare_spreads(const void *a, const void *b)
+{
+	const struct spread *x = a, *y = b;
+
+	if (x->nr_types != y->nr_types)
+		return x->nr_types < y->nr_types ? -1 : 1;
+	if (x->price < y->price || x->price > y->price)
+		return x->price < y->price ? -1 : 1;
+	return (x->function > y->function) - (x->function < y->function);
+}
+
+static int compare_functions(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Of the units learnt from. */
+static uint32_t count_types(const struct features *features, const struct types *types,
+			    uint32_t function, uint32_t *last)
+{
+	const struct features_column *column = &features->columns[function];
+	const struct samples *samples = features->signatures->samples;
+	uint32_t nr = 0;
+
+	for (size_t i = column->first_hit; i < column->first_hit + column->nr_hits; i++) {
+		uint32_t unit = features->hits[i].unit;
+		uint32_t type = types->of_tree[samples->units[unit].tree];
+
+		if (!types_learnt(types, samples, unit))
+			continue;
+		nr += last[type] != function + 1;
+		last[type] = function + 1;
+	}
+	return nr;
+}
+
+static bool take_from(double *rest, const double *price, uint32_t nr_loops)
+{
+	for (uint32_t i = 0; i < nr_loops; i++)
+		if (price[i] > rest[i])
+			return false;
+	for (uint32_t i = 0; i < nr_loops; i++)
+		rest[i] -= price[i];
+	return true;
+}
+
+static int select_as_paper(const struct signatures *signatures, const struct types *types,
+			   const struct select_options *options, uint32_t *ret, uint32_t *ret_nr)
+{
+	const struct samples *samples = signatures->samples;
+	struct spread *spreads = calloc((size_t)samples->nr_functions + 1, sizeof(*spreads));
+	double *rest = calloc((size_t)samples->nr_loops + 1, sizeof(*rest));
+	uint32_t *last = calloc((size_t)types->nr + 1, sizeof(*last));
+	struct features features = { 0 };
+	uint32_t nr = 0;
+	int error = -ENOMEM;
+
+	*ret_nr = 0;
+	if (spreads && rest && last)
+		error = features_init(&features, signatures, types, 0, NULL);
+	if (error)
+		goto out;
+	memcpy(rest, options->budget, samples->nr_loops * sizeof(*rest));
+	for (uint32_t i = 0; i < samples->nr_functions; i++)
+		if (features.columns[i].price > 0)
+			spreads[nr++] = (struct spread){ i, count_types(&features, types, i, last),
+							 features.columns[i].price };
+	qsort(spreads, nr, sizeof(*spreads), compare_spreads);
+	for (uint32_t i = 0; i < nr; i++)
+		if (options->nr_guards ? i < options->nr_guards :
+		    take_from(rest, &features.loop_price[(size_t)spreads[i].function *
+							 samples->nr_loops], samples->nr_loops))
+			ret[(*ret_nr)++] = spreads[i].function;
+	qsort(ret, *ret_nr, sizeof(*ret), compare_functions);
+out:
+	features_deinit(&features);
+	free(spreads);
+	free(rest);
+	free(last);
+	return error;
+}
+
+int select_guards(const struct signatures *signatures, const struct types *types,
+		  const struct select_options *options, uint32_t *ret, uint32_t *ret_nr)
+{
+	*ret_nr = 0;
+	if (options->method == SELECT_PAPER)
+		return select_as_paper(signatures, types, options, ret, ret_nr);
+	return select_by_information(signatures, types, options, ret, ret_nr);
+}

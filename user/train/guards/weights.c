@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "train/guards/weights.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include <perfguard/infer.h>
+
+/* Units of a type that met a context of a guard. */
+struct count {
+	uint32_t loop;
+	uint32_t context;
+	uint32_t type;
+	uint64_t units;
+};
+
+struct counts {
+	struct count *entries;
+	size_t nr;
+	size_t room;
+	uint64_t *type_units;
+};
+
+static int compare_counts(const void *a, const void *b)
+{
+	const struct count *x = a, *y = b;
+
+	if (x->loop != y->loop)
+		return x->loop < y->loop ? -1 : 1;
+	if (x->context != y->context)
+		return x->context < y->context ? -1 : 1;
+	return (x->type > y->type) - (x->type < y->type);
+}
+
+static void sum_counts(struct counts *counts)
+{
+	size_t nr = 0;
+
+	if (counts->nr)
+		qsort(counts->entries, counts->nr, sizeof(*counts->entries), compare_counts);
+	for (size_t i = 0; i < counts->nr; i++) {
+		if (nr && !compare_counts(&counts->entries[nr - 1], &counts->entries[i]))
+			counts->entries[nr - 1].units += counts->entries[i].units;
+		else
+			counts->entries[nr++] = counts->entries[i];
+	}
+	counts->nr = nr;
+}
+
+static bool add_count(struct counts *counts, const struct count *count)
+{
+	if (counts->nr == counts->room) {
+		size_t more = counts->room ? 2 * counts->room : 4096;
+		struct count *entries = realloc(counts->entries, more * sizeof(*entries));
+
+		if (!entries)
+			return false;
+		counts->entries = entries;
+		counts->room = more;
+	}
+	counts->entries[counts->nr++] = *count;
+	return true;
+}
+
+/* What one unit, as often as @units, tells of the guards. */
+static int count_hits(const struct signatures *signatures, uint32_t unit, struct count *count,
+		      const uint32_t *guard_of, uint32_t *in_unit, struct model *model,
+		      struct counts *counts)
+{
+	size_t first = signatures->first_hit[unit], end = signatures->first_hit[unit + 1];
+
+	for (size_t i = first; i < end; i++) {
+		const struct signature_hit *hit = &signatures->hits[i];
+		uint32_t guard = guard_of[signatures->contexts[hit->context].function];
+
+		if (guard == SAMPLES_NONE)
+			continue;
+		count->context = hit->context;
+		if (!add_count(counts, count))
+			return -ENOMEM;
+		in_unit[guard] += hit->count;
+	}
+	for (size_t i = first; i < end; i++) {
+		uint32_t guard = guard_of[signatures->contexts[signatures->hits[i].context]
+						  .function];
+
+		if (guard == SAMPLES_NONE)
+			continue;
+		model->guards[guard].hits += (double)in_unit[guard] * (double)count->units;
+		if (in_unit[guard] > model->guards[guard].most_hits)
+			model->guards[guard].most_hits = in_unit[guard];
+		in_unit[guard] = 0;
+	}
+	return 0;
+}
+
+/* Count the training units by type, and by context of a guard and type. */
+static int count_units(const struct signatures *signatures, const struct types *types,
+		       const uint32_t *guard_of, struct model *model, struct counts *counts)
+{
+	const struct samples *samples = signatures->samples;
+	uint32_t *in_unit = calloc((size_t)model->nr_guards + 1, sizeof(*in_unit));
+	int ret = 0;
+
+	counts->type_units = calloc((size_t)types->nr + 1, sizeof(*counts->type_units));
+	if (!counts->type_units || !in_unit)
+		ret = -ENOMEM;
+	for (uint32_t i = 0; i < samples->nr_units && !ret; i++) {
+		uint32_t type = types->of_tree[samples->units[i].tree];
+		struct count count = { .type = type, .units = samples->units[i].units[0] };
+
+		if (type == SAMPLES_NONE || !count.units)
+			continue;
+		count.loop = types->loop[type];
+		counts->type_units[type] += count.units;
+		ret = count_hits(signatures, i, &count, guard_of, in_unit, model, counts);
+	}
+	free(in_unit);
+	if (!ret)
+		sum_counts(counts);
+	return ret;
+}
+
+static int16_t clip_base(double bits)
+{
+	double score = round(INFER_PER_BIT * bits);
+
+	return (int16_t)(score < INT16_MIN ? INT16_MIN : score);
+}
+
+static uint8_t clip_weight(double bits)
+{
+	double weight = round(INFER_PER_BIT * (bits + INFER_SHIFT_BITS));
+
+	if (weight < 0)
+		return 0;
+	return (uint8_t)(weight > INFER_MAX_WEIGHT ? INFER_MAX_WEIGHT : weight);
+}
+
+static double chance(const struct counts *counts, const struct count *count)
+{
+	uint64_t all = counts->type_units[count->type];
+	uint64_t met = count->units < all ? count->units : all;
+
+	return ((double)met + WEIGHTS_SMOOTHING) / ((double)all + 2 * WEIGHTS_SMOOTHING);
+}
+
+static void set_weights(const struct signatures *signatures, const uint32_t *guard_of,
+			const struct counts *counts, double *absence, struct model *model)
+{
+	struct model_context *context = NULL;
+	const struct count *before = NULL;
+
+	for (size_t i = 0; i < counts->nr; i++) {
+		const struct count *count = &counts->entries[i];
+		double p = chance(counts, count);
+
+		if (!before || before->loop != count->loop || before->context != count->context) {
+			const struct signature_context *of = &signatures->contexts[count->context];
+
+			context = &model->contexts[model->nr_contexts++];
+			*context = (struct model_context){
+				.loop = count->loop,
+				.guard = guard_of[of->function],
+				.depth = of->depth,
+				.first_weight = (uint32_t)i,
+			};
+		}
+		context->nr_weights++;
+		model->weights[i] = (struct model_weight){
+			.type = count->type,
+			.early = clip_weight(log2(p)),
+			.final = clip_weight(log2(p / (1 - p))),
+		};
+		absence[count->type] += log2(1 - p);
+		before = count;
+	}
+	model->nr_weights = (uint32_t)counts->nr;
+}
+
+static void set_bases(const struct signatures *signatures, const struct types *types,
+		      const struct counts *counts, const double *absence, struct model *model)
+{
+	for (uint32_t i = 0; i < types->nr; i++) {
+		uint32_t loop = types->loop[i];
+		double all = (double)signatures->loop_units[0][loop] + types->first[loop + 1] -
+			     types->first[loop];
+		double prior = log2(((double)counts->type_units[i] + 1) / all);
+
+		model->types[i].base_early = clip_base(prior);
+		model->types[i].base_final = clip_base(prior + absence[i]);
+	}
+}
+
+static int make_guards(const struct signatures *signatures, const uint32_t *functions, uint32_t nr,
+		       uint32_t *guard_of, struct model *model)
+{
+	free(model->guards);
+	model->guards = calloc((size_t)nr + 1, sizeof(*model->guards));
+	model->nr_guards = 0;
+	if (!model->guards)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < signatures->samples->nr_functions; i++)
+		guard_of[i] = SAMPLES_NONE;
+	for (uint32_t i = 0; i < nr; i++) {
+		guard_of[functions[i]] = i;
+		model->guards[i].function = functions[i];
+	}
+	model->nr_guards = nr;
+	return 0;
+}
+
+static void mean_hits(const struct signatures *signatures, struct model *model)
+{
+	uint64_t units = 0;
+
+	for (uint32_t i = 0; i < signatures->samples->nr_loops; i++)
+		units += signatures->loop_units[0][i];
+	for (uint32_t i = 0; i < model->nr_guards; i++)
+		if (units)
+			model->guards[i].hits /= (double)units;
+}
+
+int weights_learn(const struct signatures *signatures, const struct types *types,
+		  const uint32_t *functions, uint32_t nr, struct model *model)
+{
+	uint32_t *guard_of = calloc((size_t)signatures->samples->nr_functions + 1,
+				    sizeof(*guard_of));
+	double *absence = calloc((size_t)types->nr + 1, sizeof(*absence));
+	struct counts counts = { 0 };
+	int ret = -ENOMEM;
+
+	free(model->contexts);
+	free(model->weights);
+	model->contexts = NULL;
+	model->weights = NULL;
+	model->nr_contexts = model->nr_weights = 0;
+	if (!guard_of || !absence || make_guards(signatures, functions, nr, guard_of, model))
+		goto out;
+	ret = count_units(signatures, types, guard_of, model, &counts);
+	if (ret)
+		goto out;
+	mean_hits(signatures, model);
+	ret = -ENOMEM;
+	model->contexts = calloc(counts.nr + 1, sizeof(*model->contexts));
+	model->weights = calloc(counts.nr + 1, sizeof(*model->weights));
+	if (!model->contexts || !model->weights)
+		goto out;
+	set_weights(signatures, guard_of, &counts, absence, model);
+	set_bases(signatures, types, &counts, absence, model);
+	ret = 0;
+out:
+	free(counts.entries);
+	free(counts.type_units);
+	free(guard_of);
+	free(absence);
+	return ret;
+}
+
+int weights_add_types(const struct types *types, struct model *model)
+{
+	model->types = calloc((size_t)types->nr + 1, sizeof(*model->types));
+	if (!model->types)
+		return -ENOMEM;
+	model->nr_types = types->nr;
+	for (uint32_t i = 0; i < types->nr; i++)
+		model->types[i].loop = types->loop[i];
+	return 0;
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "train/loops/events.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+	TINY_CALLS = 8, /* an event with fewer needs no marker, */
+	TINY_SHARE = 12, /* nor has a segment with a twelfth of what is typical */
+};
+
+bool event_key_of(const struct pass *pass, struct event_key *ret)
+{
+	const struct walk *walk = &pass->walk;
+	const struct walk_frame *frame;
+
+	if (!walk->nr_frames)
+		return false;
+	frame = &walk->frames[walk->nr_frames - 1];
+	if (frame->object == TRACE_NONE)
+		return false;
+	*ret = (struct event_key){
+		.syscall = trace_number(pass->enter) & TRACE_SYSCALL_MASK,
+		.object = frame->object,
+		.return_offset = frame->return_offset,
+		.distance = (uint32_t)(frame->sp - pass->enter->sp),
+	};
+	return true;
+}
+
+static bool is_same_key(const struct event_key *a, const struct event_key *b)
+{
+	return a->syscall == b->syscall && a->object == b->object &&
+	       a->return_offset == b->return_offset && a->distance == b->distance;
+}
+
+static struct event_key *key_get(struct event_loop *loop, const struct event_key *key)
+{
+	if (!loop->keys) {
+		loop->keys = calloc(EVENT_LOOP_KEYS, sizeof(*loop->keys));
+		if (!loop->keys)
+			return NULL;
+	}
+	for (uint32_t i = 0; i < loop->nr_keys; i++)
+		if (is_same_key(&loop->keys[i], key))
+			return &loop->keys[i];
+	if (loop->nr_keys == EVENT_LOOP_KEYS)
+		return NULL;
+	loop->keys[loop->nr_keys] = *key;
+	return &loop->keys[loop->nr_keys++];
+}
+
+/* What becomes of the visits of the event at hand. */
+enum settle {
+	FORGET,
+	COUNT,
+	COUNT_TINY,
+};
+
+static void settle_visits(struct event_loop *loop, enum settle how)
+{
+	for (uint32_t i = 0; i < loop->nr_visited; i++) {
+		struct event_visits *visits = &loop->visits[loop->visited[i]];
+
+		visits->once += how == COUNT && visits->here == 1;
+		visits->more += how == COUNT && visits->here > 1;
+		visits->position += how == COUNT ? visits->at : 0;
+		visits->tiny += how == COUNT_TINY;
+		visits->here = 0;
+	}
+	loop->nr_visited = 0;
+}
+
+/*
+ * A queue can also hold what is hardly work: a connection to be closed.  What
+ * is dispatched after a wait for many things counts whatever its size.
+ */
+static uint64_t tiny_calls(const struct course *course)
+{
+	uint64_t tiny = course->mode == COURSE_SEGMENTS ? course->typical_calls / TINY_SHARE : 0;
+
+	return tiny > TINY_CALLS ? tiny : TINY_CALLS;
+}
+
+static int close_event(struct events *events)
+{
+	struct event_loop *loop = &events->loops[events->loop];
+	struct event *grown;
+	bool is_tiny;
+
+	if (!events->is_open)
+		return 0;
+	events->is_open = false;
+	is_tiny = events->calls < tiny_calls(loop->course);
+	settle_visits(loop, is_tiny ? COUNT_TINY : COUNT);
+	if (is_tiny)
+		return 0;
+	if (loop->nr_events == loop->max_events) {
+		size_t max = loop->max_events ? loop->max_events * 2 : 1024;
+
+		grown = reallocarray(loop->events, max, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		loop->events = grown;
+		loop->max_events = max;
+	}
+	loop->events[loop->nr_events++] = events->event;
+	return 0;
+}
+
+static void open_event(struct events *events, const struct pass *pass, uint32_t callee)
+{
+	events->loop = pass->loop;
+	events->event = (struct event){ .callee = callee };
+	events->calls = 0;
+	events->is_open = true;
+}
+
+/* A function is entered in the event at hand. */
+static void visit(struct events *events, struct event_loop *loop, uint32_t function)
+{
+	struct event_visits *visits = &loop->visits[function];
+
+	if (!visits->here++) {
+		visits->at = events->calls;
+		loop->visited[loop->nr_visited++] = function;
+	}
+}
+
+static int on_call(struct pass *pass, void *arg)
+{
+	struct events *events = arg;
+	struct event_loop *loop = &events->loops[pass->loop];
+	const struct walk *walk = &pass->walk;
+	uint32_t function = walk->frames[walk->nr_frames - 1].function;
+	bool is_chain = course_is_chain(loop->course, pass);
+	int error = 0;
+
+	if (is_chain)
+		events->is_first = true;
+	if (loop->course->mode == COURSE_DISPATCH ? course_is_dispatch(loop->course, pass) :
+						    is_chain) {
+		error = close_event(events);
+		open_event(events, pass, function);
+		if (events->is_first)
+			loop->visits[function].first++;
+		events->is_first = false;
+	}
+	events->calls++;
+	loop->visits[function].calls++;
+	if (events->is_open)
+		visit(events, loop, function);
+	return error;
+}
+
+/* Another hooked call has returned: is it one that marks? */
+static int on_syscall(struct pass *pass, void *arg)
+{
+	struct events *events = arg;
+	struct event *event = &events->event;
+	struct event_key key, *known;
+	uint32_t i;
+
+	if (!events->is_open || (int64_t)pass->event->value < 0 || !event_key_of(pass, &key))
+		return 0;
+	known = key_get(&events->loops[pass->loop], &key);
+	if (!known)
+		return 0;
+	known->seen++;
+	known->position += events->calls;
+	for (i = 0; i < event->nr_keys; i++)
+		if (event->keys[i] == known - events->loops[pass->loop].keys)
+			break;
+	if (i == EVENT_KEYS)
+		return 0;
+	if (i == event->nr_keys) {
+		event->keys[i] = (uint16_t)(known - events->loops[pass->loop].keys);
+		event->nr_keys++;
+	}
+	event->counts[i] += event->counts[i] < UINT16_MAX;
+	return 0;
+}
+
+/* What came before a wait in the same segment marks nothing. */
+static int on_wait(struct pass *pass, void *arg)
+{
+	struct events *events = arg;
+	struct event_loop *loop = &events->loops[pass->loop];
+	uint32_t context = pass_context(pass);
+
+	if (context != TRACE_NONE && events->is_droppable[context])
+		return 0;
+	if (loop->course->mode == COURSE_SEGMENTS && events->is_open) {
+		settle_visits(loop, FORGET);
+		events->event = (struct event){ .callee = events->event.callee };
+		events->calls = 0;
+	}
+	return 0;
+}
+
+/* First pass: which waits never sleep? */
+static int note_wait(struct pass *pass, void *arg)
+{
+	((struct events *)arg)->context = pass_context(pass);
+	return 0;
+}
+
+static int note_wake(struct pass *pass, void *arg)
+{
+	struct events *events = arg;
+
+	if (events->context != TRACE_NONE && (int64_t)pass->event->value == -EAGAIN &&
+	    pass_reads(trace_number(pass->event) & TRACE_SYSCALL_MASK))
+		events->never_sleeps[events->context] = true;
+	return 0;
+}
+
+static int on_leave(struct pass *pass, void *arg)
+{
+	struct events *events = arg;
+
+	settle_visits(&events->loops[pass->loop], FORGET);
+	events->is_open = false;
+	return 0;
+}
+
+/* A loop keeps the waits that sleep, at least one. */
+static void find_droppable(struct events *events)
+{
+	const uint32_t *of_context = events->input->loops.of_context;
+	uint32_t nr = events->input->trace->nr_contexts;
+
+	for (uint32_t i = 0; i < nr; i++)
+		events->loops[of_context[i]].sleeps |= !events->never_sleeps[i];
+	for (uint32_t i = 0; i < nr; i++)
+		events->is_droppable[i] =
+			events->never_sleeps[i] && events->loops[of_context[i]].sleeps;
+}
+
+static int gather(struct events *events)
+{
+	const struct pass_ops first = { .wait = note_wait, .wake = note_wake };
+	const struct pass_ops second = {
+		.call = on_call,
+		.wait = on_wait,
+		.syscall = on_syscall,
+		.leave = on_leave,
+	};
+	int error = pass_run(events->input, &first, events);
+
+	find_droppable(events);
+	return error ? error : pass_run(events->input, &second, events);
+}
+
+static int allocate(struct events *events, const struct pass_input *input,
+		    const struct course *courses)
+{
+	uint32_t nr = input->loops.nr;
+
+	*events = (struct events){
+		.input = input,
+		.loops = calloc(nr + 1, sizeof(*events->loops)),
+		.never_sleeps = calloc(input->trace->nr_contexts + 1, sizeof(bool)),
+		.is_droppable = calloc(input->trace->nr_contexts + 1, sizeof(bool)),
+		.context = TRACE_NONE,
+	};
+	if (!events->loops || !events->never_sleeps || !events->is_droppable)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr; i++) {
+		events->loops[i].course = &courses[i];
+		events->loops[i].visits = calloc(input->trace->nr_functions + 1,
+						 sizeof(*events->loops[i].visits));
+		events->loops[i].visited = calloc(input->trace->nr_functions + 1,
+						  sizeof(*events->loops[i].visited));
+		if (!events->loops[i].visits || !events->loops[i].visited)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void events_deinit(struct events *events)
+{
+	for (uint32_t i = 0; events->loops && i < events->input->loops.nr; i++) {
+		free(events->loops[i].keys);
+		free(events->loops[i].events);
+		free(events->loops[i].visits);
+		free(events->loops[i].visited);
+	}
+	free(events->loops);
+	free(events->never_sleeps);
+	free(events->is_droppable);
+}
+
+int events_init(struct events *ret, const struct pass_input *input, const struct course *courses)
+{
+	int error = allocate(ret, input, courses);
+
+	return error ? error : gather(ret);
+}

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "train/model/derive.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/guards/features.h"
+#include "train/guards/guard-share.h"
+#include "train/guards/predict.h"
+#include "train/guards/reuse-guards.h"
+#include "train/guards/weights.h"
+#include "train/model/timed.h"
+#include "train/samples/times.h"
+#include "train/types/describe.h"
+#include "train/types/merge.h"
+
+void derive_options_init(struct derive_options *options)
+{
+	*options = (struct derive_options){
+		.budget = 0.02,
+		.hit_ns = 1000,
+		.early_slack = SELECT_EARLY_SLACK,
+		.merge_limit = MERGE_LIMIT,
+		.keep_slack = DERIVE_KEEP_SLACK,
+		.rule = { THRESHOLD_RATE, 0.001 },
+	};
+	cluster_options_init(&options->cluster);
+	options->cluster.training_half = true;
+}
+
+/* What is at hand while a model is made. */
+struct derivation {
+	const struct samples *samples;
+	const struct derive_options *options;
+	struct signatures signatures;
+	struct types types;
+	double *budget; /* by loop: hits a unit */
+	uint32_t *functions; /* that carry a guard, rising */
+	uint32_t nr_functions;
+	uint32_t *nr_merged; /* by type */
+	struct model *model;
+};
+
+static bool hits_are_sound(const struct samples *samples, const struct samples_hit *hits,
+			   uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		if (hits[i].function >= samples->nr_functions)
+			return false;
+	return true;
+}
+
+static bool guards_are_sound(const struct samples *samples, const struct samples_guards *guards)
+{
+	for (uint32_t i = 0; i < guards->nr; i++)
+		if (guards->functions[i] >= samples->nr_functions ||
+		    (i && guards->functions[i - 1] >= guards->functions[i]))
+			return false;
+	return true;
+}
+
+static bool is_sound(const struct samples *samples)
+{
+	for (uint32_t i = 0; i < samples->nr_trees; i++)
+		if (samples->trees[i].loop >= samples->nr_loops)
+			return false;
+	for (uint32_t i = 0; i < samples->nr_units; i++)
+		if (samples->units[i].tree >= samples->nr_trees ||
+		    !hits_are_sound(samples, samples->units[i].hits, samples->units[i].nr_hits))
+			return false;
+	for (uint32_t i = 0; i < samples->nr_guards; i++)
+		if (!guards_are_sound(samples, &samples->guards[i]))
+			return false;
+	for (uint32_t i = 0; i < samples->nr_timings; i++) {
+		const struct samples_timing *timing = &samples->timings[i];
+
+		if (timing->loop >= samples->nr_loops || timing->guards >= samples->nr_guards ||
+		    !hits_are_sound(samples, timing->hits, timing->nr_hits))
+			return false;
+	}
+	return true;
+}
+
+static bool are_possible(const struct derive_options *options)
+{
+	return options->budget > 0 && options->budget <= 1 && options->hit_ns > 0 &&
+	       options->hits >= 0 && options->early_slack >= 0 && options->merge_limit > 0 &&
+	       options->rule.value > 0 &&
+	       (!options->nr_guards || options->select == SELECT_PAPER);
+}
+
+static int make_types(struct derivation *derivation)
+{
+	const struct derive_options *options = derivation->options;
+	const struct samples *samples = derivation->samples;
+	struct clustering own = { 0 };
+	struct clustering *clustering = options->clustering ? options->clustering : &own;
+	int ret = clustering_find(clustering, samples, &options->cluster);
+
+	if (!ret)
+		ret = types_init(&derivation->types, samples, clustering->of_tree);
+	clustering_deinit(&own);
+	if (ret)
+		return ret;
+	derivation->nr_merged = calloc((size_t)derivation->types.nr + 1,
+				       sizeof(*derivation->nr_merged));
+	if (!derivation->nr_merged)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < derivation->types.nr; i++)
+		derivation->nr_merged[i] = 1;
+	return 0;
+}
+
+/* The time that guards may take, as hits. */
+static int set_budgets(struct derivation *derivation)
+{
+	const struct derive_options *options = derivation->options;
+	uint32_t nr_loops = derivation->samples->nr_loops;
+
+	derivation->budget = calloc((size_t)nr_loops + 1, sizeof(*derivation->budget));
+	if (!derivation->budget)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr_loops; i++)
+		derivation->budget[i] = options->hits > 0 ? options->hits :
+			allowance_hits(&derivation->signatures, i, options->budget, options->hit_ns);
+	return 0;
+}
+
+static int choose_guards(struct derivation *derivation)
+{
+	struct select_options options = {
+		.method = derivation->options->select,
+		.early_slack = derivation->options->early_slack,
+		.nr_guards = derivation->options->nr_guards,
+	};
+	int ret = set_budgets(derivation);
+
+	if (ret)
+		return ret;
+	options.budget = derivation->budget;
+	derivation->functions = calloc((size_t)derivation->samples->nr_functions + 1,
+				       sizeof(*derivation->functions));
+	if (!derivation->functions)
+		return -ENOMEM;
+	ret = select_guards(&derivation->signatures, &derivation->types, &options,
+			    derivation->functions, &derivation->nr_functions);
+	if (ret || options.nr_guards)
+		return ret;
+	return keep_guards(&derivation->signatures, &derivation->types, &options,
+			   derivation->options->keep_slack, derivation->functions,
+			   &derivation->nr_functions);
+}
+
+static int learn(struct derivation *derivation)
+{
+	struct model *model = derivation->model;
+	int ret;
+
+	free(model->types);
+	model->types = NULL;
+	model->nr_types = 0;
+	ret = weights_add_types(&derivation->types, model);
+	if (ret)
+		return ret;
+	return weights_learn(&derivation->signatures, &derivation->types, derivation->functions,
+			     derivation->nr_functions, model);
+}
+
+/* What the guards can do, with the types as they were clustered. */
+static int predict_unmerged(struct derivation *derivation, double *accuracy)
+{
+	uint32_t nr_loops = derivation->samples->nr_loops;
+	struct model_prediction *predictions = calloc((size_t)nr_loops + 1, sizeof(*predictions));
+	int ret = predictions ? learn(derivation) : -ENOMEM;
+
+	if (!ret)
+		ret = predict_units(&derivation->signatures, &derivation->types, derivation->model,
+				    false, 1, predictions, NULL);
+	for (uint32_t i = 0; i < nr_loops && !ret; i++)
+		accuracy[i] = predictions[i].accuracy_end;
+	free(predictions);
+	return ret;
+}
+
+static void price_guards(struct derivation *derivation)
+{
+	struct model *model = derivation->model;
+
+	for (uint32_t i = 0; i < model->nr_guards; i++) {
+		struct model_guard *guard = &model->guards[i];
+
+		guard->cost_ns = guard->hits * derivation->options->hit_ns;
+		if (derivation->samples->functions[guard->function].cost ==
+		    SAMPLES_COST_STEPPED)
+			guard->cost_ns *= FEATURES_STEPPED;
+	}
+}
+
+static void set_threshold(const struct threshold_rule *rule, struct timed *timed,
+			  struct model_type *type, uint32_t index)
+{
+	struct samples_times *held_back = &timed->types[1][index];
+	struct samples_times loop = timed->loops[0][type->loop];
+	struct threshold threshold = threshold_find(rule, &timed->types[0][index], &loop);
+
+	type->held_back_units = held_back->nr;
+	if (held_back->nr)
+		type->held_back_alarms = times_beyond(held_back, threshold.ns) /
+					 (double)held_back->nr;
+	type->times = timed->types[0][index];
+	times_merge(&type->times, held_back);
+	times_merge(&loop, &timed->loops[1][type->loop]);
+	threshold = threshold_find(rule, &type->times, &loop);
+	type->threshold_ns = threshold.ns;
+	type->confidence = threshold.confidence;
+	type->units_needed = threshold.units_needed;
+	type->false_alarms = threshold.false_alarms;
+}
+
+static int set_thresholds(struct derivation *derivation)
+{
+	struct model *model = derivation->model;
+	struct timed timed;
+	int ret = timed_init(&timed, derivation->samples, model);
+
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; i < model->nr_types; i++)
+		set_threshold(&derivation->options->rule, &timed, &model->types[i], i);
+	timed_deinit(&timed);
+	return 0;
+}
+
+/* Guards that the units of @loop hit. */
+static uint32_t loop_guards(const struct model *model, uint32_t loop)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < model->nr_guards; i++)
+		for (uint32_t j = 0; j < model->nr_contexts; j++)
+			if (model->contexts[j].loop == loop && model->contexts[j].guard == i) {
+				nr++;
+				break;
+			}
+	return nr;
+}
+
+static int predict(struct derivation *derivation, const double *unmerged)
+{
+	uint32_t nr_loops = derivation->samples->nr_loops;
+	struct model *model = derivation->model;
+	struct predict_share *shares = calloc((size_t)model->nr_types + 1, sizeof(*shares));
+	int ret = -ENOMEM;
+
+	model->predictions = calloc((size_t)nr_loops + 1, sizeof(*model->predictions));
+	if (!shares || !model->predictions)
+		goto out;
+	model->nr_predictions = nr_loops;
+	ret = predict_units(&derivation->signatures, &derivation->types, model, false, 1,
+			    model->predictions, shares);
+	for (uint32_t i = 0; i < nr_loops && !ret; i++) {
+		if (!derivation->options->nr_guards)
+			model->predictions[i].budget = derivation->budget[i];
+		model->predictions[i].nr_guards = loop_guards(model, i);
+		model->predictions[i].accuracy_unmerged = unmerged[i];
+	}
+	for (uint32_t i = 0; i < model->nr_types && !ret; i++)
+		if (shares[i].units)
+			model->types[i].accuracy = (double)shares[i].right /
+						   (double)shares[i].units;
+out:
+	free(shares);
+	return ret;
+}
+
+static void name_methods(const struct derive_options *options, struct model *model)
+{
+	model->budget = options->nr_guards ? 0 : options->budget;
+	model->cut = options->cluster.cut;
+	snprintf(model->distance, sizeof(model->distance), "%s",
+		 options->cluster.distance == DISTANCE_PAPER ? "paper" : "energy");
+	snprintf(model->select, sizeof(model->select), "%s",
+		 options->select == SELECT_PAPER ? "paper" : "information");
+	if (options->rule.kind == THRESHOLD_RATE)
+		model->false_alarm_rate = options->rule.value;
+	snprintf(model->threshold_rule, sizeof(model->threshold_rule), "%s:%.9g",
+		 options->rule.kind == THRESHOLD_RATE ? "rate" : "sigma", options->rule.value);
+}
+
+static int keep_type_of_tree(struct derivation *derivation)
+{
+	const struct samples *samples = derivation->samples;
+	struct model *model = derivation->model;
+
+	model->type_of_tree = calloc((size_t)samples->nr_trees + 1, sizeof(*model->type_of_tree));
+	if (!model->type_of_tree)
+		return -ENOMEM;
+	model->nr_trees = samples->nr_trees;
+	memcpy(model->type_of_tree, derivation->types.of_tree,
+	       samples->nr_trees * sizeof(*model->type_of_tree));
+	return 0;
+}
+
+static int derive(struct derivation *derivation, double *unmerged)
+{
+	int ret = make_types(derivation);
+
+	if (!ret)
+		ret = choose_guards(derivation);
+	if (!ret)
+		ret = predict_unmerged(derivation, unmerged);
+	if (!ret && derivation->options->merge_limit < 1)
+		ret = merge_types(&derivation->signatures, derivation->functions,
+				  derivation->nr_functions, derivation->options->merge_limit,
+				  &derivation->types, derivation->nr_merged);
+	if (!ret)
+		ret = learn(derivation);
+	if (!ret)
+		ret = describe_types(derivation->samples, &derivation->types, derivation->model);
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; i < derivation->model->nr_types; i++)
+		derivation->model->types[i].nr_merged = derivation->nr_merged[i];
+	price_guards(derivation);
+	name_methods(derivation->options, derivation->model);
+	ret = set_thresholds(derivation);
+	if (!ret)
+		ret = predict(derivation, unmerged);
+	return ret ? ret : keep_type_of_tree(derivation);
+}
+
+int model_derive(const struct samples *samples, const struct derive_options *options,
+		 struct model *ret)
+{
+	struct derivation derivation = { .samples = samples, .options = options, .model = ret };
+	double *unmerged;
+	int error;
+
+	*ret = (struct model){ 0 };
+	if (!is_sound(samples) || !are_possible(options))
+		return -EINVAL;
+	error = signatures_init(&derivation.signatures, samples);
+	if (error)
+		return error;
+	unmerged = calloc((size_t)samples->nr_loops + 1, sizeof(*unmerged));
+	error = unmerged ? derive(&derivation, unmerged) : -ENOMEM;
+	if (error)
+		model_deinit(ret);
+	signatures_deinit(&derivation.signatures);
+	types_deinit(&derivation.types);
+	free(derivation.budget);
+	free(derivation.functions);
+	free(derivation.nr_merged);
+	free(unmerged);
+	return error;
+}

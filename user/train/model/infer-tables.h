@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A model as the tables that perfguard/infer.h works on, one for each loop.
+ * A type's index in its loop's table is that in the model less first_type; a
+ * site's number is the index of the guard.
+ */
+#ifndef _USER_TRAIN_MODEL_INFER_TABLES_H
+#define _USER_TRAIN_MODEL_INFER_TABLES_H
+
+#include <perfguard/infer.h>
+
+#include "data/model.h"
+
+struct table {
+	struct infer_table table;
+	struct infer_state *state; /* for one unit at a time */
+	uint32_t first_type;
+	void *room; /* of the table */
+};
+
+struct tables {
+	struct table *loops;
+	uint32_t nr_loops;
+	struct infer_type *types;
+	struct infer_context *contexts;
+	struct infer_weight *weights;
+};
+
+/*
+ * @model's types and contexts must be sorted by loop.  @is_paper: by the
+ * paper's rule.  Returns 0, -EINVAL for a model whose numbers do not fit
+ * together, or -ENOMEM.
+ */
+int tables_init(struct tables *tables, const struct model *model, uint32_t nr_loops,
+		bool is_paper);
+void tables_deinit(struct tables *tables);
+
+#endif /* _USER_TRAIN_MODEL_INFER_TABLES_H */

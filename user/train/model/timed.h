@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * How long units of each type took in the timing runs: the type of a timed unit
+ * is what the model infers from the guards it hit.
+ */
+#ifndef _USER_TRAIN_MODEL_TIMED_H
+#define _USER_TRAIN_MODEL_TIMED_H
+
+#include "data/model.h"
+
+struct timed {
+	struct samples_times *types[2]; /* by type: learnt from, and held back */
+	struct samples_times *loops[2]; /* by loop: the same, of all its types */
+	uint32_t nr_types;
+	uint32_t nr_loops;
+};
+
+/*
+ * For types those timings of @samples count in whose runs all of @model's
+ * guards were on, for loops all.  Returns 0, -EINVAL or -ENOMEM.
+ */
+int timed_init(struct timed *timed, const struct samples *samples, const struct model *model);
+void timed_deinit(struct timed *timed);
+
+/* Timed units of the runs in which all of the @nr @functions, rising, had guards. */
+uint64_t timed_units(const struct samples *samples, const uint32_t *functions, uint32_t nr);
+
+/*
+ * Mean time of a unit of @loop in all timing runs, less what the guards took at
+ * @hit_ns a hit; 0 if none was timed.
+ */
+double timed_mean(const struct samples *samples, uint32_t loop, double hit_ns);
+
+#endif /* _USER_TRAIN_MODEL_TIMED_H */

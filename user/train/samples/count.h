@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Counts units: distinct call trees, variants with equal hits, and how well
+ * depth tells where a call comes from.
+ */
+#ifndef _USER_TRAIN_SAMPLES_COUNT_H
+#define _USER_TRAIN_SAMPLES_COUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "data/samples.h"
+#include "train/samples/extract.h"
+
+/* A context: a function at a depth. */
+struct tally_key {
+	uint32_t function;
+	uint32_t depth;
+	uint32_t node; /* the first path it was met on */
+	bool is_ambiguous; /* it was met on others */
+	uint64_t calls;
+	/* In the unit at hand. */
+	uint32_t epoch;
+	uint32_t count;
+	uint32_t first; /* position of the first hit */
+};
+
+struct tally {
+	uint32_t nr_loops;
+	struct tally_key *keys;
+	uint32_t nr_keys;
+	uint32_t max_keys;
+	uint32_t *key_slots;
+	uint32_t nr_key_slots;
+	/* The unit at hand. */
+	uint32_t *met; /* keys, in the order in which they were first */
+	uint32_t nr_met;
+	uint32_t max_met;
+	uint32_t epoch; /* from 1 */
+	uint32_t hits;
+	/* All units. */
+	struct samples_tree *trees;
+	uint32_t nr_trees;
+	uint32_t max_trees;
+	uint32_t *tree_slots;
+	uint32_t nr_tree_slots;
+	struct samples_unit *variants;
+	uint32_t nr_variants;
+	uint32_t max_variants;
+	uint32_t *variant_slots;
+	uint32_t nr_variant_slots;
+	struct gather_unit *units;
+	uint64_t nr_units;
+	uint64_t max_units;
+};
+
+int tally_init(struct tally *tally, uint32_t nr_loops);
+void tally_deinit(struct tally *tally);
+
+/* A site is hit in the unit at hand; @node is the call's path. */
+int tally_hit(struct tally *tally, uint32_t function, uint32_t depth, uint32_t node);
+
+/* The hits so far belong to no unit. */
+void tally_forget_hits(struct tally *tally);
+
+/* The unit at hand is over; its tree has these leaves, rising. */
+int tally_unit(struct tally *tally, const struct gather_unit *unit, const uint32_t *leaves,
+	       uint32_t nr_leaves);
+
+/*
+ * Give trees and variants to @samples, whose loops and nodes are in place.
+ * In which half a unit counts is told by samples_half(), loop by loop.
+ */
+int tally_finish(struct tally *tally, struct samples *samples);
+
+/* After that: the units one by one. */
+void tally_give_units(struct tally *tally, struct gather_result *result);
+
+#endif /* _USER_TRAIN_SAMPLES_COUNT_H */

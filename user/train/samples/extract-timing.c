@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "train/samples/extract-timing.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/samples-hash.h"
+#include "train/samples/times.h"
+#include "train/trace/call-stack.h"
+#include "train/trace/match.h"
+
+enum {
+	MAX_HITS = 1024, /* different contexts of a unit that are kept */
+	/* What an event of a unit has in sp, see the netlink spec. */
+	UNIT_LOOP_SHIFT = 32,
+	UNIT_LOOP_MASK = 0xffff,
+};
+
+#define UNIT_CHECKS_MASK UINT64_C(0xffffffff)
+#define UNIT_IS_NONE (UINT64_C(1) << 62)
+
+struct timed_unit {
+	uint64_t start_ns;
+	uint64_t elapsed_ns;
+	uint32_t loop;
+	uint32_t timing;
+	uint64_t hits;
+};
+
+struct timer {
+	const struct trace *trace;
+	uint32_t *function_of; /* the profile's, by the trace's */
+	uint32_t *loop_of; /* the same */
+	struct samples *samples;
+	struct timed_unit *units;
+	size_t nr_units;
+	size_t max_units;
+	uint32_t max_timings;
+	uint32_t *slots; /* of timings, index + 1 */
+	uint32_t nr_slots;
+	/* The thread. */
+	uint32_t loop; /* of its last unit; SAMPLES_NONE before the first */
+	bool is_doubtful; /* events of the unit at hand may be lost */
+	struct samples_hit met[MAX_HITS]; /* by function and depth */
+	uint32_t nr_met;
+	uint64_t hits;
+};
+
+static uint64_t hash_of(uint32_t loop, const struct samples_hit *hits, uint32_t nr)
+{
+	uint64_t hash = loop + 1;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		hash = (hash ^ (((uint64_t)hits[i].function << 32) | hits[i].depth)) *
+		       UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 29;
+	}
+	return hash;
+}
+
+static int grow_slots(struct timer *timer)
+{
+	uint32_t nr = timer->nr_slots ? timer->nr_slots * 2 : 1024;
+	uint32_t *slots;
+
+	if (2 * timer->samples->nr_timings < timer->nr_slots)
+		return 0;
+	slots = calloc(nr, sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < timer->samples->nr_timings; i++) {
+		const struct samples_timing *timing = &timer->samples->timings[i];
+		uint32_t slot = (uint32_t)(hash_of(timing->loop, timing->hits,
+						   timing->nr_hits) >> 32) & (nr - 1);
+
+		while (slots[slot])
+			slot = (slot + 1) & (nr - 1);
+		slots[slot] = i + 1;
+	}
+	free(timer->slots);
+	timer->slots = slots;
+	timer->nr_slots = nr;
+	return 0;
+}
+
+/* The timing of units of this loop with the contexts at hand, which are sorted. */
+static int timing_get(struct timer *timer, uint32_t *ret)
+{
+	struct samples *samples = timer->samples;
+	struct samples_timing *grown;
+	struct samples_hit *hits;
+	uint32_t slot;
+
+	if (grow_slots(timer))
+		return -ENOMEM;
+	slot = (uint32_t)(hash_of(timer->loop, timer->met, timer->nr_met) >> 32) &
+	       (timer->nr_slots - 1);
+	for (; timer->slots[slot]; slot = (slot + 1) & (timer->nr_slots - 1)) {
+		const struct samples_timing *known = &samples->timings[timer->slots[slot] - 1];
+
+		if (known->loop != timer->loop || known->nr_hits != timer->nr_met ||
+		    (timer->nr_met && memcmp(known->hits, timer->met,
+					     timer->nr_met * sizeof(*known->hits)) != 0))
+			continue;
+		*ret = timer->slots[slot] - 1;
+		return 0;
+	}
+	if (samples->nr_timings == timer->max_timings) {
+		uint32_t max = timer->max_timings ? timer->max_timings * 2 : 256;
+
+		grown = reallocarray(samples->timings, max, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		samples->timings = grown;
+		timer->max_timings = max;
+	}
+	hits = calloc(timer->nr_met + 1, sizeof(*hits));
+	if (!hits)
+		return -ENOMEM;
+	memcpy(hits, timer->met, timer->nr_met * sizeof(*hits));
+	*ret = samples->nr_timings++;
+	samples->timings[*ret] = (struct samples_timing){
+		.loop = timer->loop,
+		.hits = hits,
+		.nr_hits = timer->nr_met,
+	};
+	timer->slots[slot] = *ret + 1;
+	return 0;
+}
+
+static int add_unit(struct timer *timer, const struct timed_unit *unit)
+{
+	struct timed_unit *grown;
+
+	if (timer->nr_units == timer->max_units) {
+		size_t max = timer->max_units ? timer->max_units * 2 : 4096;
+
+		grown = reallocarray(timer->units, max, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		timer->units = grown;
+		timer->max_units = max;
+	}
+	timer->units[timer->nr_units++] = *unit;
+	return 0;
+}
+
+static void forget_hits(struct timer *timer)
+{
+	timer->nr_met = 0;
+	timer->hits = 0;
+}
+
+static void meet(struct timer *timer, uint32_t function, uint32_t depth)
+{
+	uint32_t low = 0, high = timer->nr_met;
+	struct samples_hit *at;
+
+	timer->hits++;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct samples_hit *known = &timer->met[middle];
+
+		if (known->function == function && known->depth == depth)
+			return;
+		if (known->function < function ||
+		    (known->function == function && known->depth < depth))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (timer->nr_met == MAX_HITS)
+		return;
+	at = &timer->met[low];
+	memmove(at + 1, at, (timer->nr_met - low) * sizeof(*at));
+	/* Padding is compared, too. */
+	memset(at, 0, sizeof(*at));
+	at->function = function;
+	at->depth = depth;
+	timer->nr_met++;
+}
+
+static int on_guard(struct timer *timer, const struct perfguard_event *event)
+{
+	if (trace_number(event) >= timer->trace->nr_functions)
+		return -EBADMSG;
+	meet(timer, timer->function_of[trace_number(event)], (uint32_t)event->sp);
+	return 0;
+}
+
+/* The unit may have met contexts, or begun, without our knowing. */
+static void cut_off(struct timer *timer)
+{
+	if (timer->loop != SAMPLES_NONE)
+		timer->samples->loops[timer->loop].cut_off++;
+	forget_hits(timer);
+}
+
+static int on_unit(struct timer *timer, const struct perfguard_event *event)
+{
+	uint32_t loop = (uint32_t)(event->sp >> UNIT_LOOP_SHIFT) & UNIT_LOOP_MASK;
+	uint64_t checks_ns = event->sp & UNIT_CHECKS_MASK;
+	struct timed_unit unit = {
+		.start_ns = event->time_ns - event->value - checks_ns,
+		.elapsed_ns = event->value,
+		.hits = timer->hits,
+	};
+	int error;
+
+	if (!loop || loop > timer->trace->nr_loops)
+		return -EBADMSG;
+	timer->loop = unit.loop = timer->loop_of[loop - 1];
+	if (timer->is_doubtful) {
+		timer->is_doubtful = false;
+		cut_off(timer);
+		return 0;
+	}
+	if (event->sp & UNIT_IS_NONE) {
+		forget_hits(timer);
+		return 0;
+	}
+	error = timing_get(timer, &unit.timing);
+	if (!error)
+		error = add_unit(timer, &unit);
+	forget_hits(timer);
+	return error;
+}
+
+/* What the thread was in the middle of has no end. */
+static void end(struct timer *timer)
+{
+	if (timer->nr_met)
+		cut_off(timer);
+	timer->is_doubtful = false;
+	timer->loop = SAMPLES_NONE;
+}
+
+static int on_event(struct timer *timer, const struct perfguard_event *event)
+{
+	switch (trace_kind(event)) {
+	case PERFGUARD_EVENT_KIND_GUARD:
+		return on_guard(timer, event);
+	case PERFGUARD_EVENT_KIND_UNIT:
+		return on_unit(timer, event);
+	case PERFGUARD_EVENT_KIND_END:
+		end(timer);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/*
+ * A loss is told by the next event on its CPU, be it of another thread: so what
+ * this thread did since its last event is in doubt, and with it the unit that
+ * this event is of.
+ */
+static int run_thread(struct timer *timer, const struct walk_thread *thread)
+{
+	const struct perfguard_event *events = timer->trace->events;
+	struct walk_losses losses;
+	int error = 0;
+
+	timer->loop = SAMPLES_NONE;
+	walk_losses_init(&losses, timer->trace, &events[thread->begin]);
+	for (size_t i = thread->begin; i < thread->end && !error; i++) {
+		timer->is_doubtful |= walk_losses_before(&losses, &events[i]);
+		error = on_event(timer, &events[i]);
+	}
+	end(timer);
+	return error;
+}
+
+static int run(struct timer *timer)
+{
+	struct walk_thread *threads;
+	uint32_t nr;
+	int error = walk_threads(timer->trace, &threads, &nr);
+
+	if (error)
+		return error;
+	for (uint32_t i = 0; i < nr && !error; i++)
+		error = run_thread(timer, &threads[i]);
+	free(threads);
+	return error;
+}
+
+static int by_loop_and_begin(const void *a, const void *b)
+{
+	const struct timed_unit *left = a, *right = b;
+
+	if (left->loop != right->loop)
+		return left->loop < right->loop ? -1 : 1;
+	return left->start_ns < right->start_ns ? -1 : left->start_ns > right->start_ns;
+}
+
+static void count(struct timer *timer)
+{
+	struct samples *samples = timer->samples;
+	size_t begin = 0, end;
+
+	if (timer->nr_units)
+		qsort(timer->units, timer->nr_units, sizeof(*timer->units), by_loop_and_begin);
+	for (; begin < timer->nr_units; begin = end) {
+		for (end = begin; end < timer->nr_units &&
+				  timer->units[end].loop == timer->units[begin].loop;
+		     end++)
+			;
+		for (size_t i = begin; i < end; i++) {
+			struct samples_timing *timing = &samples->timings[timer->units[i].timing];
+			unsigned int half = samples_half(i - begin, end - begin);
+
+			times_add(&timing->times[half], timer->units[i].elapsed_ns);
+			timing->nr_contexts_hit += timer->units[i].hits;
+		}
+	}
+}
+
+/* What timings refer to, with the same numbers as in the profile. */
+static int copy_tables(const struct samples *from, struct samples *to)
+{
+	int error = samples_copy_code(to, from->objects, from->nr_objects, from->functions,
+				      from->nr_functions);
+
+	to->loops = calloc(from->nr_loops + 1, sizeof(*to->loops));
+	to->nodes = calloc(1, sizeof(*to->nodes));
+	if (!to->loops || !to->nodes)
+		return -ENOMEM;
+	to->nr_nodes = 1;
+	to->nodes[0].function = SAMPLES_NONE;
+	to->nr_loops = from->nr_loops;
+	for (uint32_t i = 0; i < from->nr_loops; i++) {
+		struct samples_loop *loop = &to->loops[i];
+
+		*loop = from->loops[i];
+		loop->units = loop->cut_off = loop->foreign_stack = 0;
+		loop->boundaries = calloc(loop->nr_boundaries + 1, sizeof(*loop->boundaries));
+		if (!loop->boundaries) {
+			loop->nr_boundaries = 0;
+			return -ENOMEM;
+		}
+		if (loop->nr_boundaries)
+			memcpy(loop->boundaries, from->loops[i].boundaries,
+			       loop->nr_boundaries * sizeof(*loop->boundaries));
+	}
+	return error;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* All that carried a guard, rising, each once. */
+static int add_guards(struct samples *samples, const uint32_t *functions, uint32_t nr)
+{
+	struct samples_guards *guards = calloc(1, sizeof(*guards));
+
+	samples->guards = guards;
+	if (!guards)
+		return -ENOMEM;
+	samples->nr_guards = 1;
+	guards->functions = calloc((size_t)nr + 1, sizeof(*guards->functions));
+	if (!guards->functions)
+		return -ENOMEM;
+	if (!nr)
+		return 0;
+	memcpy(guards->functions, functions, nr * sizeof(*functions));
+	qsort(guards->functions, nr, sizeof(*functions), by_number);
+	for (uint32_t i = 0; i < nr; i++)
+		if (!i || guards->functions[i] != guards->functions[i - 1])
+			guards->functions[guards->nr++] = guards->functions[i];
+	return 0;
+}
+
+static int gather_into(struct timer *timer, const struct samples *profile)
+{
+	const struct trace *trace = timer->trace;
+	int error;
+
+	timer->function_of = calloc((size_t)trace->nr_functions + 1, sizeof(*timer->function_of));
+	timer->loop_of = calloc((size_t)trace->nr_loops + 1, sizeof(*timer->loop_of));
+	if (!timer->function_of || !timer->loop_of)
+		return -ENOMEM;
+	error = match_functions(trace, profile, timer->function_of);
+	if (!error)
+		error = match_loops(trace, profile, timer->loop_of);
+	if (!error)
+		error = copy_tables(profile, timer->samples);
+	if (!error)
+		error = add_guards(timer->samples, timer->function_of, trace->nr_functions);
+	if (!error)
+		error = run(timer);
+	if (error)
+		return error;
+	count(timer);
+	return samples_hash_all(timer->samples, NULL);
+}
+
+int gather_timing(const struct trace *trace, const struct samples *profile, struct samples *ret)
+{
+	struct timer *timer = calloc(1, sizeof(*timer));
+	int error;
+
+	*ret = (struct samples){ .lost = trace->lost };
+	if (!timer)
+		return -ENOMEM;
+	timer->trace = trace;
+	timer->samples = ret;
+	error = gather_into(timer, profile);
+	free(timer->function_of);
+	free(timer->loop_of);
+	free(timer->units);
+	free(timer->slots);
+	free(timer);
+	if (error)
+		samples_deinit(ret);
+	return error;
+}

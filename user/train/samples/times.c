@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "train/samples/times.h"
+
+#include <math.h>
+
+/* Each power of two has 16 buckets, see hist-buckets in the netlink spec. */
+#define SUB_BITS 4
+#define SUB_BUCKETS (1u << SUB_BITS)
+#define LAST (PERFGUARD_HIST_BUCKETS - 1)
+
+static uint32_t bucket_of(uint64_t ns)
+{
+	uint32_t shift, bucket;
+
+	if (ns < SUB_BUCKETS)
+		return (uint32_t)ns;
+	shift = 63 - (uint32_t)__builtin_clzll(ns) - SUB_BITS;
+	bucket = shift * SUB_BUCKETS + (uint32_t)(ns >> shift);
+	return bucket < LAST ? bucket : LAST;
+}
+
+static uint64_t bucket_start(uint32_t bucket)
+{
+	uint32_t shift;
+
+	if (bucket < SUB_BUCKETS)
+		return bucket;
+	shift = bucket / SUB_BUCKETS - 1;
+	return (uint64_t)(bucket % SUB_BUCKETS + SUB_BUCKETS) << shift;
+}
+
+static uint64_t add_saturating(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static unsigned __int128 add_squares(unsigned __int128 a, unsigned __int128 b)
+{
+	return a > ~(unsigned __int128)0 - b ? ~(unsigned __int128)0 : a + b;
+}
+
+static void keep(struct samples_times *times, uint64_t ns)
+{
+	uint32_t at = times->nr_largest;
+
+	if (at == SAMPLES_NR_LARGEST) {
+		if (ns <= times->largest_ns[--at])
+			return;
+	} else {
+		times->nr_largest++;
+	}
+	for (; at && times->largest_ns[at - 1] < ns; at--)
+		times->largest_ns[at] = times->largest_ns[at - 1];
+	times->largest_ns[at] = ns;
+}
+
+void times_add(struct samples_times *times, uint64_t ns)
+{
+	times->nr++;
+	times->sum_ns = add_saturating(times->sum_ns, ns);
+	times->sum_squares = add_squares(times->sum_squares, (unsigned __int128)ns * ns);
+	times->hist[bucket_of(ns)]++;
+	keep(times, ns);
+}
+
+void times_merge(struct samples_times *to, const struct samples_times *from)
+{
+	to->nr = add_saturating(to->nr, from->nr);
+	to->sum_ns = add_saturating(to->sum_ns, from->sum_ns);
+	to->sum_squares = add_squares(to->sum_squares, from->sum_squares);
+	for (uint32_t i = 0; i < PERFGUARD_HIST_BUCKETS; i++)
+		to->hist[i] = add_saturating(to->hist[i], from->hist[i]);
+	for (uint32_t i = 0; i < from->nr_largest; i++)
+		keep(to, from->largest_ns[i]);
+}
+
+double times_mean(const struct samples_times *times)
+{
+	return times->nr ? (double)times->sum_ns / (double)times->nr : 0;
+}
+
+double times_deviation(const struct samples_times *times)
+{
+	long double nr = times->nr, sum = times->sum_ns, squares;
+
+	if (times->nr < 2)
+		return 0;
+	squares = (long double)times->sum_squares - sum * sum / nr;
+	return squares > 0 ? sqrt((double)(squares / (nr - 1))) : 0;
+}
+
+uint64_t times_largest(const struct samples_times *times)
+{
+	return times->nr_largest ? times->largest_ns[0] : 0;
+}
+
+uint64_t times_rank(const struct samples_times *times, uint64_t rank)
+{
+	uint64_t above = 0, smallest_kept;
+
+	if (!rank || !times->nr_largest)
+		return times_largest(times);
+	if (rank <= times->nr_largest)
+		return times->largest_ns[rank - 1];
+	smallest_kept = times->largest_ns[times->nr_largest - 1];
+	for (uint32_t i = LAST; i > 0; i--) {
+		above = add_saturating(above, times->hist[i]);
+		if (above >= rank) {
+			uint64_t end = i < LAST ? bucket_start(i + 1) - 1 : UINT64_MAX;
+
+			return end < smallest_kept ? end : smallest_kept;
+		}
+	}
+	return 0;
+}
+
+double times_beyond(const struct samples_times *times, uint64_t ns)
+{
+	uint32_t bucket = bucket_of(ns), kept = 0;
+	double above = 0, start, end;
+
+	while (kept < times->nr_largest && times->largest_ns[kept] > ns)
+		kept++;
+	if (kept < times->nr_largest || times->nr == times->nr_largest)
+		return kept;
+	for (uint32_t i = bucket + 1; i < PERFGUARD_HIST_BUCKETS; i++)
+		above += (double)times->hist[i];
+	if (bucket < LAST) {
+		start = (double)bucket_start(bucket);
+		end = (double)bucket_start(bucket + 1);
+		above += (double)times->hist[bucket] * (end - 1 - (double)ns) / (end - start);
+	}
+	return above > kept ? above : kept;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * How long units took, kept so that it can be merged in any order: exact sums,
+ * a histogram, and the largest times one by one.
+ */
+#ifndef _USER_TRAIN_SAMPLES_TIMES_H
+#define _USER_TRAIN_SAMPLES_TIMES_H
+
+#include "data/samples.h"
+
+/* A unit took @ns.  Sums that do not fit stay at their largest value. */
+void times_add(struct samples_times *times, uint64_t ns);
+void times_merge(struct samples_times *to, const struct samples_times *from);
+
+/* ns; 0 without units. */
+double times_mean(const struct samples_times *times);
+/* Standard deviation of the sample, ns; 0 for fewer than two units. */
+double times_deviation(const struct samples_times *times);
+/* 0 without units. */
+uint64_t times_largest(const struct samples_times *times);
+
+/*
+ * An upper bound of the @rank-th largest time, from 1, at most nr: that time
+ * itself if it is kept, else the end of its bucket.
+ */
+uint64_t times_rank(const struct samples_times *times, uint64_t rank);
+
+/*
+ * How many units took longer than @ns.  Exact among the times that are kept,
+ * and at the ends of buckets; in between, in proportion.
+ */
+double times_beyond(const struct samples_times *times, uint64_t ns);
+
+#endif /* _USER_TRAIN_SAMPLES_TIMES_H */

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Each kind of thing in turn, from what the others refer to upwards: rank the
+ * elements, turn references to them into ranks, make one of those that are the
+ * same.  Fields that are not part of an element's identity are joined by sums,
+ * or by taking the smaller: in whatever order that is done, it ends the same.
+ */
+
+#include "train/samples/unify.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/samples-hash.h"
+#include "train/samples/limit.h"
+#include "train/samples/rank.h"
+#include "train/samples/sum.h"
+#include "train/samples/times.h"
+#include "train/samples/unify-loop.h"
+#include "train/samples/unify-path.h"
+
+/*
+ * Put elements of @size bytes into the order of @ranks; @merge adds one to the
+ * equal one before and frees what it holds.  Returns 0 or -ENOMEM.
+ */
+static int rearrange(void **elements, uint32_t *nr, size_t size, const struct ranks *ranks,
+		     void (*merge)(void *into, void *from))
+{
+	char *from = *elements, *to = calloc(ranks->nr + 1u, size);
+	uint32_t done = 0;
+
+	if (!to)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < *nr; i++) {
+		uint32_t index = ranks->sorted[i], rank = ranks->rank[index];
+
+		if (rank == done)
+			memcpy(to + done++ * size, from + index * size, size);
+		else
+			merge(to + rank * size, from + index * size);
+	}
+	free(from);
+	*elements = to;
+	*nr = ranks->nr;
+	return 0;
+}
+
+#define REARRANGE(samples, field, ranks, merge)                                     \
+	rearrange((void **)&(samples)->field, &(samples)->nr_##field,               \
+		  sizeof(*(samples)->field), ranks, merge)
+
+static int compare_numbers(const void *a, const void *b)
+{
+	return rank_order(*(const uint32_t *)a, *(const uint32_t *)b);
+}
+
+/* Sort, and drop what is there twice; returns how many stay. */
+static uint32_t sort_set(uint32_t *members, uint32_t nr)
+{
+	uint32_t kept = 0;
+
+	qsort(members, nr, sizeof(*members), compare_numbers);
+	for (uint32_t i = 0; i < nr; i++)
+		if (!kept || members[i] != members[kept - 1])
+			members[kept++] = members[i];
+	return kept;
+}
+
+static int compare_sets(const uint32_t *a, uint32_t nr_a, const uint32_t *b, uint32_t nr_b)
+{
+	for (uint32_t i = 0; i < nr_a && i < nr_b; i++)
+		if (a[i] != b[i])
+			return rank_order(a[i], b[i]);
+	return rank_order(nr_a, nr_b);
+}
+
+static int compare_hits(const struct samples_hit *a, uint32_t nr_a, const struct samples_hit *b,
+			uint32_t nr_b)
+{
+	for (uint32_t i = 0; i < nr_a && i < nr_b; i++) {
+		if (a[i].function != b[i].function)
+			return rank_order(a[i].function, b[i].function);
+		if (a[i].depth != b[i].depth)
+			return rank_order(a[i].depth, b[i].depth);
+		if (a[i].count != b[i].count)
+			return rank_order(a[i].count, b[i].count);
+		if (a[i].quarter != b[i].quarter)
+			return rank_order(a[i].quarter, b[i].quarter);
+	}
+	return rank_order(nr_a, nr_b);
+}
+
+static void move_hits(struct samples_hit *hits, uint32_t nr, const uint32_t *functions)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		hits[i].function = functions[hits[i].function];
+}
+
+/* Objects. */
+
+static int compare_identities(const struct samples_object *a, const struct samples_object *b)
+{
+	int order = strcmp(a->build_id, b->build_id);
+
+	return order || a->build_id[0] ? order : strcmp(a->path, b->path);
+}
+
+static int compare_objects(const void *context, uint32_t a, uint32_t b)
+{
+	const struct samples_object *objects = context;
+	bool is_program_a = !compare_identities(&objects[a], &objects[0]);
+	bool is_program_b = !compare_identities(&objects[b], &objects[0]);
+
+	if (is_program_a || is_program_b)
+		return rank_order(is_program_b, is_program_a);
+	return compare_identities(&objects[a], &objects[b]);
+}
+
+static void merge_object(void *into, void *from)
+{
+	struct samples_object *a = into, *b = from;
+
+	if (strcmp(b->path, a->path) < 0) {
+		char *path = a->path;
+
+		a->path = b->path;
+		b->path = path;
+	}
+	free(b->path);
+	free(b->build_id);
+}
+
+static int unify_objects(struct samples *samples)
+{
+	struct ranks ranks;
+	int ret = ranks_init(&ranks, samples->nr_objects, compare_objects, samples->objects);
+
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; i < samples->nr_functions; i++)
+		samples->functions[i].object = ranks.rank[samples->functions[i].object];
+	for (uint32_t i = 0; i < samples->nr_loops; i++) {
+		struct samples_loop *loop = &samples->loops[i];
+
+		for (uint32_t j = 0; j < loop->nr_boundaries; j++)
+			if (loop->boundaries[j].role != SAMPLES_ROLE_EVENT_SITE)
+				loop->boundaries[j].object = ranks.rank[loop->boundaries[j].object];
+	}
+	ret = REARRANGE(samples, objects, &ranks, merge_object);
+	ranks_deinit(&ranks);
+	return ret;
+}
+
+/* Functions. */
+
+static int compare_functions(const void *context, uint32_t a, uint32_t b)
+{
+	const struct samples_function *functions = context;
+
+	if (functions[a].object != functions[b].object)
+		return rank_order(functions[a].object, functions[b].object);
+	return rank_order(functions[a].offset, functions[b].offset);
+}
+
+/* Of what a binary's analysis says of one function; it should be equal. */
+static int compare_forms(const struct samples_function *a, const struct samples_function *b)
+{
+	if (a->size != b->size)
+		return rank_order(a->size, b->size);
+	if (a->site != b->site)
+		return rank_order(a->site, b->site);
+	if (a->sp_delta != b->sp_delta)
+		return rank_order(a->sp_delta, b->sp_delta);
+	return rank_order(a->cost, b->cost);
+}
+
+static void merge_function(void *into, void *from)
+{
+	struct samples_function *a = into, *b = from;
+	char *name = a->name, *other = b->name;
+
+	if (compare_forms(b, a) < 0)
+		*a = *b;
+	if (!name || (other && strcmp(other, name) < 0)) {
+		a->name = other;
+		free(name);
+	} else {
+		a->name = name;
+		free(other);
+	}
+}
+
+static void move_functions(struct samples *samples, const uint32_t *rank)
+{
+	for (uint32_t i = 0; i < samples->nr_loops; i++) {
+		struct samples_loop *loop = &samples->loops[i];
+
+		if (loop->function != SAMPLES_NONE)
+			loop->function = rank[loop->function];
+		for (uint32_t j = 0; j < loop->nr_boundaries; j++)
+			if (loop->boundaries[j].role == SAMPLES_ROLE_EVENT_SITE)
+				loop->boundaries[j].function = rank[loop->boundaries[j].function];
+	}
+	for (uint32_t i = 1; i < samples->nr_nodes; i++)
+		samples->nodes[i].function = rank[samples->nodes[i].function];
+	for (uint32_t i = 0; i < samples->nr_units; i++)
+		move_hits(samples->units[i].hits, samples->units[i].nr_hits, rank);
+	for (uint32_t i = 0; i < samples->nr_timings; i++)
+		move_hits(samples->timings[i].hits, samples->timings[i].nr_hits, rank);
+	for (uint32_t i = 0; i < samples->nr_guards; i++) {
+		struct samples_guards *guards = &samples->guards[i];
+
+		for (uint32_t j = 0; j < guards->nr; j++)
+			guards->functions[j] = rank[guards->functions[j]];
+		guards->nr = sort_set(guards->functions, guards->nr);
+	}
+}
+
+static int unify_functions(struct samples *samples)
+{
+	struct ranks ranks;
+	int ret = ranks_init(&ranks, samples->nr_functions, compare_functions, samples->functions);
+
+	if (ret)
+		return ret;
+	move_functions(samples, ranks.rank);
+	ret = REARRANGE(samples, functions, &ranks, merge_function);
+	ranks_deinit(&ranks);
+	return ret;
+}
+
+/* Trees. */
+
+static int compare_trees(const void *context, uint32_t a, uint32_t b)
+{
+	const struct samples_tree *trees = context, *of_a = &trees[a], *of_b = &trees[b];
+
+	if (of_a->loop != of_b->loop)
+		return rank_order(of_a->loop, of_b->loop);
+	if (of_a->hash != of_b->hash)
+		return rank_order(of_a->hash, of_b->hash);
+	return compare_sets(of_a->leaves, of_a->nr_leaves, of_b->leaves, of_b->nr_leaves);
+}
+
+static void merge_tree(void *into, void *from)
+{
+	struct samples_tree *a = into, *b = from;
+
+	a->units[0] = sum_saturating(a->units[0], b->units[0]);
+	a->units[1] = sum_saturating(a->units[1], b->units[1]);
+	free(b->leaves);
+}
+
+static int move_leaves(struct samples *samples)
+{
+	uint32_t *rank = calloc((size_t)samples->nr_nodes + 1, sizeof(*rank));
+	int ret = rank ? samples_unify_paths(samples, rank) : -ENOMEM;
+
+	for (uint32_t i = 0; i < samples->nr_trees && !ret; i++) {
+		struct samples_tree *tree = &samples->trees[i];
+
+		for (uint32_t j = 0; j < tree->nr_leaves; j++)
+			tree->leaves[j] = rank[tree->leaves[j]];
+		tree->nr_leaves = sort_set(tree->leaves, tree->nr_leaves);
+	}
+	free(rank);
+	return ret;
+}
+
+static int unify_trees(struct samples *samples)
+{
+	struct ranks ranks;
+	int ret = ranks_init(&ranks, samples->nr_trees, compare_trees, samples->trees);
+
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; i < samples->nr_units; i++)
+		samples->units[i].tree = ranks.rank[samples->units[i].tree];
+	ret = REARRANGE(samples, trees, &ranks, merge_tree);
+	ranks_deinit(&ranks);
+	return ret;
+}
+
+/* Variants of units. */
+
+static int compare_units(const void *context, uint32_t a, uint32_t b)
+{
+	const struct samples *samples = context;
+	const struct samples_unit *of_a = &samples->units[a], *of_b = &samples->units[b];
+	uint32_t loop_a = samples->trees[of_a->tree].loop;
+	uint32_t loop_b = samples->trees[of_b->tree].loop;
+
+	if (loop_a != loop_b)
+		return rank_order(loop_a, loop_b);
+	if (of_a->hash != of_b->hash)
+		return rank_order(of_a->hash, of_b->hash);
+	if (of_a->tree != of_b->tree)
+		return rank_order(of_a->tree, of_b->tree);
+	return compare_hits(of_a->hits, of_a->nr_hits, of_b->hits, of_b->nr_hits);
+}
+
+static void merge_unit(void *into, void *from)
+{
+	struct samples_unit *a = into, *b = from;
+
+	a->units[0] = sum_saturating(a->units[0], b->units[0]);
+	a->units[1] = sum_saturating(a->units[1], b->units[1]);
+	free(b->hits);
+}
+
+static int unify_units(struct samples *samples)
+{
+	struct ranks ranks;
+	int ret = ranks_init(&ranks, samples->nr_units, compare_units, samples);
+
+	if (ret)
+		return ret;
+	ret = REARRANGE(samples, units, &ranks, merge_unit);
+	ranks_deinit(&ranks);
+	return ret;
+}
+
+/* Guard sets. */
+
+static int compare_guards(const void *context, uint32_t a, uint32_t b)
+{
+	const struct samples_guards *guards = context, *of_a = &guards[a], *of_b = &guards[b];
+
+	if (of_a->hash != of_b->hash)
+		return rank_order(of_a->hash, of_b->hash);
+	return compare_sets(of_a->functions, of_a->nr, of_b->functions, of_b->nr);
+}
+
+static void merge_guards(void *into, void *from)
+{
+	struct samples_guards *b = from;
+
+	(void)into;
+	free(b->functions);
+}
+
+static int unify_guards(struct samples *samples)
+{
+	struct ranks ranks;
+	int ret = ranks_init(&ranks, samples->nr_guards, compare_guards, samples->guards);
+
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; i < samples->nr_timings; i++)
+		samples->timings[i].guards = ranks.rank[samples->timings[i].guards];
+	ret = REARRANGE(samples, guards, &ranks, merge_guards);
+	ranks_deinit(&ranks);
+	return ret;
+}
+
+/* Timings. */
+
+static int compare_timings(const void *context, uint32_t a, uint32_t b)
+{
+	const struct samples_timing *timings = context, *of_a = &timings[a], *of_b = &timings[b];
+
+	if (of_a->hash != of_b->hash)
+		return rank_order(of_a->hash, of_b->hash);
+	if (of_a->guards != of_b->guards)
+		return rank_order(of_a->guards, of_b->guards);
+	if (of_a->loop != of_b->loop)
+		return rank_order(of_a->loop, of_b->loop);
+	return compare_hits(of_a->hits, of_a->nr_hits, of_b->hits, of_b->nr_hits);
+}
+
+static void merge_timing(void *into, void *from)
+{
+	struct samples_timing *a = into, *b = from;
+
+	a->nr_contexts_hit = sum_saturating(a->nr_contexts_hit, b->nr_contexts_hit);
+	for (int i = 0; i < 2; i++)
+		times_merge(&a->times[i], &b->times[i]);
+	free(b->hits);
+}
+
+static int unify_timings(struct samples *samples)
+{
+	struct ranks ranks;
+	int ret = ranks_init(&ranks, samples->nr_timings, compare_timings, samples->timings);
+
+	if (ret)
+		return ret;
+	ret = REARRANGE(samples, timings, &ranks, merge_timing);
+	ranks_deinit(&ranks);
+	return ret;
+}
+
+/* A timing's hits are places only. */
+static void clear_counts(struct samples *samples)
+{
+	for (uint32_t i = 0; i < samples->nr_timings; i++) {
+		for (uint32_t j = 0; j < samples->timings[i].nr_hits; j++) {
+			samples->timings[i].hits[j].count = 0;
+			samples->timings[i].hits[j].quarter = 0;
+		}
+	}
+}
+
+int samples_unify(struct samples *samples)
+{
+	int ret = unify_objects(samples);
+
+	clear_counts(samples);
+	ret = ret ? ret : unify_functions(samples);
+	ret = ret ? ret : samples_unify_loops(samples);
+	ret = ret ? ret : move_leaves(samples);
+	/* They depend on nothing but what is unified now. */
+	ret = ret ? ret : samples_hash_all(samples, NULL);
+	ret = ret ? ret : unify_trees(samples);
+	ret = ret ? ret : unify_units(samples);
+	ret = ret ? ret : samples_limit(samples);
+	ret = ret ? ret : unify_guards(samples);
+	return ret ? ret : unify_timings(samples);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Looks for work that found none, and what the thread waited in next.
+ *
+ * A worker that is idle does not always wait in one place.  It looks for work
+ * where it mostly finds some, waiting for a while or not at all; and if it finds
+ * none, it goes to sleep somewhere else: a queue of threads that have nothing
+ * to do, a condition until the thread that listens for all has too much.  So a
+ * wait that a thread comes to from a look in vain is a wait for work as well.
+ * One for a lock, or for a reply, comes after a wait that brought something.
+ */
+#ifndef _USER_TRAIN_TRACE_EMPTY_POLL_H
+#define _USER_TRAIN_TRACE_EMPTY_POLL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	LOOK_NONE = UINT32_MAX,
+};
+
+/* The last look in vain of a thread before a wait. */
+struct look {
+	uint32_t place; /* LOOK_NONE: there is none, or something came since then */
+	uint32_t between; /* where it waited since then, or LOOK_NONE */
+	uint64_t slept_ns; /* in the look */
+	uint64_t since_ns; /* from its end, but for that other wait */
+};
+
+/* A thread whose waits are followed. */
+struct look_thread {
+	uint32_t tid;
+	uint64_t end_ns; /* of its last wait */
+	struct look look;
+};
+
+struct boundary_wait;
+
+/* Did a wait call (x86-64) that returned @result bring nothing? */
+bool look_is_vain(uint32_t syscall, int64_t result);
+
+void look_begin(struct look_thread *thread, uint32_t tid);
+
+/* The thread's next wait: it gets its look, and may be one. */
+void look_follow(struct look_thread *thread, struct boundary_wait *wait);
+
+/* Places get the numbers in @to, LOOK_NONE for those that go: no look then. */
+void look_renumber(struct look *look, const uint32_t *to);
+
+#endif /* _USER_TRAIN_TRACE_EMPTY_POLL_H */

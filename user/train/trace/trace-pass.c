@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "train/trace/trace-pass.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+/* Nor does a thread go far beyond its loop's frame but to leave it. */
+#define OUTSIDE_BYTES (UINT64_C(1) << 20)
+/* A call by the loop's function is entered so far below the loop's frame. */
+#define RETURN_SLOT 8
+
+/* Results of a system call that no program sees: linux/errno.h. */
+enum {
+	ERESTARTSYS = 512,
+	ERESTARTNOINTR = 513,
+	ERESTARTNOHAND = 514,
+	ERESTART_RESTARTBLOCK = 516,
+};
+
+int pass_input_init(struct pass_input *input, const struct trace *trace)
+{
+	int error;
+
+	*input = (struct pass_input){ .trace = trace };
+	error = level_loops_find(trace, &input->loops);
+	if (!error)
+		error = walk_threads(trace, &input->threads, &input->nr_threads);
+	if (!error)
+		error = levels_find(trace, &input->loops, input->threads, input->nr_threads,
+				    &input->levels);
+	if (error)
+		pass_input_deinit(input);
+	return error;
+}
+
+void pass_input_deinit(struct pass_input *input)
+{
+	level_loops_deinit(&input->loops);
+	levels_deinit(&input->levels);
+	free(input->threads);
+	*input = (struct pass_input){ 0 };
+}
+
+bool pass_is_called_from(const struct pass *pass, const struct trace_context *context)
+{
+	const struct walk_frame *frame =
+		walk_frame_at(&pass->walk, pass->event->sp + context->distance);
+
+	return frame && frame->object == context->object &&
+	       frame->return_offset == context->return_offset;
+}
+
+uint32_t pass_context(const struct pass *pass)
+{
+	const struct trace *trace = pass->input->trace;
+	uint32_t syscall = trace_number(pass->event) & TRACE_SYSCALL_MASK;
+	uint32_t image = pass->input->threads[pass->thread].image;
+	const struct wait_index *index = &pass->input->loops.index;
+	uint32_t found = TRACE_NONE;
+
+	for (uint32_t i = wait_index_find(index, image, 0); i < trace->nr_contexts; i++) {
+		const struct trace_context *context = &trace->contexts[index->order[i]];
+
+		if (context->image != image)
+			break;
+		if (context->syscall != syscall ||
+		    pass->input->loops.of_context[index->order[i]] != pass->loop)
+			continue;
+		if (pass_is_called_from(pass, context))
+			return index->order[i];
+		if (found == TRACE_NONE)
+			found = index->order[i];
+	}
+	return found;
+}
+
+bool pass_reads(uint32_t syscall)
+{
+	switch (syscall) {
+	case SYS_read:
+	case SYS_readv:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_recvmmsg:
+	case SYS_accept:
+	case SYS_accept4:
+		return true;
+	}
+	return false;
+}
+
+bool pass_wake_begins(uint32_t syscall, int64_t value)
+{
+	switch (value) {
+	case -ERESTARTSYS:
+	case -ERESTARTNOINTR:
+	case -ERESTARTNOHAND:
+	case -ERESTART_RESTARTBLOCK:
+		return syscall == SYS_rt_sigsuspend || syscall == SYS_pause;
+	case -EAGAIN:
+		return !pass_reads(syscall);
+	}
+	return true;
+}
+
+static int tell(int (*fn)(struct pass *, void *), struct pass *pass, void *arg)
+{
+	return fn ? fn(pass, arg) : 0;
+}
+
+static int leave(struct pass *pass, const struct pass_ops *ops, void *arg)
+{
+	int error = pass->loop == TRACE_NONE ? 0 : tell(ops->leave, pass, arg);
+
+	pass->loop = TRACE_NONE;
+	pass->loop_sp = 0;
+	pass->is_waiting = false;
+	pass->is_whole = false;
+	return error;
+}
+
+/* Events are missing: what is known of the stack may be wrong. */
+static int lose(struct pass *pass, const struct pass_ops *ops, void *arg)
+{
+	int error = leave(pass, ops, arg);
+
+	pass->enter = NULL;
+	pass->was_lost = true;
+	walk_reset(&pass->walk);
+	return error;
+}
+
+/* Is this on another stack than that of the loop's frame? */
+static bool is_foreign(const struct pass *pass, uint64_t sp)
+{
+	return pass->loop_sp && (sp >= pass->loop_sp || pass->loop_sp - sp > LEVEL_STACK_BYTES);
+}
+
+static int on_hit(struct pass *pass, const struct pass_ops *ops, void *arg)
+{
+	uint64_t sp = pass->event->sp;
+	int error = 0;
+
+	if (trace_number(pass->event) >= pass->input->trace->nr_functions)
+		return -EBADMSG;
+	/* Where the frame is not known, neither are the calls from there on. */
+	if (pass->loop != TRACE_NONE && !pass->loop_sp)
+		return 0;
+	if (pass->loop_sp && sp >= pass->loop_sp && sp - pass->loop_sp < OUTSIDE_BYTES)
+		error = leave(pass, ops, arg);
+	if (is_foreign(pass, sp))
+		return tell(ops->foreign, pass, arg);
+	if (!error)
+		error = walk_call(&pass->walk, &pass->input->threads[pass->thread], pass->index);
+	if (error || pass->loop == TRACE_NONE)
+		return error;
+	pass->is_whole |= sp == pass->loop_sp - RETURN_SLOT;
+	return tell(ops->call, pass, arg);
+}
+
+/*
+ * The first wait after the thread's begin, a loss or a way out of the loop: did
+ * we see all calls that lead to it?  The walk has to begin with what the loop
+ * called; if it has no frames, that may carry no site.
+ */
+static bool begins_whole(const struct pass *pass)
+{
+	if (!pass->loop_sp)
+		return false;
+	if (!pass->walk.nr_frames)
+		return !pass->was_lost;
+	return pass->walk.frames[0].sp == pass->loop_sp - RETURN_SLOT;
+}
+
+static int on_enter(struct pass *pass, const struct pass_ops *ops, void *arg)
+{
+	const struct pass_input *input = pass->input;
+	uint32_t loop = level_loop_of(&input->loops, &input->threads[pass->thread], pass->event);
+	int error = 0;
+
+	/* The last one never returned. */
+	if (pass->enter)
+		error = lose(pass, ops, arg);
+	pass->enter = pass->event;
+	if (error || (loop == TRACE_NONE && is_foreign(pass, pass->event->sp)))
+		return error;
+	walk_syscall(&pass->walk, pass->event->sp);
+	if (loop == TRACE_NONE)
+		return 0;
+	if (loop != pass->loop) {
+		error = leave(pass, ops, arg);
+		pass->loop = loop;
+		pass->loop_sp = levels_sp(&input->levels, pass->thread, loop);
+		walk_below(&pass->walk, pass->loop_sp);
+		pass->is_whole = begins_whole(pass);
+		pass->was_lost = !pass->loop_sp;
+	}
+	pass->is_waiting = true;
+	return error ? error : tell(ops->wait, pass, arg);
+}
+
+static int on_leave(struct pass *pass, const struct pass_ops *ops, void *arg)
+{
+	const struct perfguard_event *enter = pass->enter;
+	int error;
+
+	/* A call that began before we looked, or whose begin was lost. */
+	if (!enter || trace_number(enter) != trace_number(pass->event))
+		return lose(pass, ops, arg);
+	if (pass->is_waiting) {
+		pass->is_waiting = false;
+		error = tell(ops->wake, pass, arg);
+	} else if (pass->loop == TRACE_NONE || is_foreign(pass, enter->sp)) {
+		error = 0;
+	} else {
+		error = tell(ops->syscall, pass, arg);
+	}
+	pass->enter = NULL;
+	return error;
+}
+
+static int on_event(struct pass *pass, const struct pass_ops *ops, void *arg)
+{
+	switch (trace_kind(pass->event)) {
+	case PERFGUARD_EVENT_KIND_HIT:
+		return on_hit(pass, ops, arg);
+	case PERFGUARD_EVENT_KIND_ENTER:
+		return on_enter(pass, ops, arg);
+	case PERFGUARD_EVENT_KIND_LEAVE:
+		return on_leave(pass, ops, arg);
+	case PERFGUARD_EVENT_KIND_END:
+		pass->enter = NULL;
+		return leave(pass, ops, arg);
+	default:
+		return 0;
+	}
+}
+
+int pass_run(const struct pass_input *input, const struct pass_ops *ops, void *arg)
+{
+	struct pass pass = { .input = input };
+	int error = walk_init(&pass.walk, input->trace);
+
+	for (uint32_t i = 0; i < input->nr_threads && !error; i++) {
+		const struct walk_thread *thread = &input->threads[i];
+
+		pass.thread = i;
+		pass.loop = TRACE_NONE;
+		pass.loop_sp = 0;
+		pass.is_waiting = pass.is_whole = pass.was_lost = false;
+		pass.enter = NULL;
+		walk_reset(&pass.walk);
+		walk_losses_init(&pass.losses, input->trace,
+				 &input->trace->events[thread->begin]);
+		error = tell(ops->begin, &pass, arg);
+		for (size_t j = thread->begin; j < thread->end && !error; j++) {
+			pass.index = j;
+			pass.event = &input->trace->events[j];
+			if (walk_losses_before(&pass.losses, pass.event))
+				error = lose(&pass, ops, arg);
+			if (!error)
+				error = on_event(&pass, ops, arg);
+		}
+		if (!error)
+			error = leave(&pass, ops, arg);
+	}
+	walk_deinit(&pass.walk);
+	return error;
+}

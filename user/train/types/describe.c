@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "train/types/describe.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "train/samples/times.h"
+
+/* Sum up the trees of each type. */
+static void add_trees(const struct samples *samples, const struct types *types,
+		      struct model *model)
+{
+	for (uint32_t i = 0; i < samples->nr_trees; i++) {
+		const struct samples_tree *tree = &samples->trees[i], *example;
+		uint64_t units = tree->units[0] + tree->units[1];
+		struct model_type *type;
+
+		if (types->of_tree[i] == SAMPLES_NONE)
+			continue;
+		type = &model->types[types->of_tree[i]];
+		example = type->example == SAMPLES_NONE ? NULL : &samples->trees[type->example];
+		if (!example || units > example->units[0] + example->units[1])
+			type->example = i;
+		type->nr_trees++;
+		type->units += units;
+		type->paths += (double)units * tree->nr_leaves;
+	}
+	for (uint32_t i = 0; i < model->nr_types; i++)
+		if (model->types[i].units)
+			model->types[i].paths /= (double)model->types[i].units;
+}
+
+/* Of units, only so many variants are kept: the mean is over those. */
+static int add_functions(const struct samples *samples, const struct types *types,
+			 struct model *model)
+{
+	uint32_t *last = calloc((size_t)samples->nr_functions + 1, sizeof(*last));
+	double *units = calloc((size_t)model->nr_types + 1, sizeof(*units));
+	int ret = last && units ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < samples->nr_units && !ret; i++) {
+		const struct samples_unit *unit = &samples->units[i];
+		double all = (double)unit->units[0] + (double)unit->units[1];
+		uint32_t type = types->of_tree[unit->tree], nr = 0;
+
+		if (type == SAMPLES_NONE)
+			continue;
+		for (uint32_t j = 0; j < unit->nr_hits; j++) {
+			nr += last[unit->hits[j].function] != i + 1;
+			last[unit->hits[j].function] = i + 1;
+		}
+		model->types[type].functions += all * nr;
+		units[type] += all;
+	}
+	for (uint32_t i = 0; i < model->nr_types && !ret; i++)
+		if (units[i] > 0)
+			model->types[i].functions /= units[i];
+	free(last);
+	free(units);
+	return ret;
+}
+
+int describe_types(const struct samples *samples, const struct types *types, struct model *model)
+{
+	for (uint32_t i = 0; i < model->nr_types; i++) {
+		model->types[i].id = i + 1;
+		model->types[i].example = SAMPLES_NONE;
+		model->types[i].units = 0;
+	}
+	add_trees(samples, types, model);
+	return add_functions(samples, types, model);
+}
+
+/* A type and its mean time, to be sorted. */
+struct ranked {
+	uint32_t type;
+	double mean_ns;
+};
+
+static int compare_ranked(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	if (x->mean_ns > y->mean_ns || x->mean_ns < y->mean_ns)
+		return x->mean_ns > y->mean_ns ? -1 : 1;
+	return (x->type > y->type) - (x->type < y->type);
+}
+
+int model_rank_types(const struct model *model, uint32_t *ret)
+{
+	struct ranked *ranked = calloc((size_t)model->nr_types + 1, sizeof(*ranked));
+
+	if (!ranked)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < model->nr_types; i++)
+		ranked[i] = (struct ranked){ i, times_mean(&model->types[i].times) };
+	qsort(ranked, model->nr_types, sizeof(*ranked), compare_ranked);
+	for (uint32_t i = 0; i < model->nr_types; i++)
+		ret[i] = ranked[i].type;
+	free(ranked);
+	return 0;
+}

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "train/types/paths.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The trie of the samples, while its part that is used is brought into preorder. */
+struct scratch {
+	uint32_t *leaves; /* of the trees, one tree after the other, those that count */
+	uint32_t *nr_leaves; /* by tree */
+	uint64_t *hash; /* of the path to a node, by offsets */
+	uint32_t *depth; /* by node of the samples */
+	uint32_t *head; /* where what counts of the path to a node ends */
+	uint32_t *child; /* first used one, 0 if there is none */
+	uint32_t *sibling; /* next used one, 0 if there is none */
+	uint32_t *path; /* that ends at a node; ENDS until it has its number */
+};
+
+enum {
+	ENDS = SAMPLES_NONE - 1,
+};
+
+static int scratch_init(struct scratch *scratch, uint32_t nr)
+{
+	scratch->hash = malloc((nr + 1UL) * sizeof(*scratch->hash));
+	scratch->depth = malloc((nr + 1UL) * sizeof(*scratch->depth));
+	scratch->head = malloc((nr + 1UL) * sizeof(*scratch->head));
+	scratch->child = calloc(nr + 1UL, sizeof(*scratch->child));
+	scratch->sibling = calloc(nr + 1UL, sizeof(*scratch->sibling));
+	scratch->path = malloc((nr + 1UL) * sizeof(*scratch->path));
+	if (!scratch->hash || !scratch->depth || !scratch->head || !scratch->child ||
+	    !scratch->sibling || !scratch->path)
+		return -ENOMEM;
+	memset(scratch->path, 0xff, (nr + 1UL) * sizeof(*scratch->path));
+	return 0;
+}
+
+static void scratch_deinit(struct scratch *scratch)
+{
+	free(scratch->leaves);
+	free(scratch->nr_leaves);
+	free(scratch->hash);
+	free(scratch->depth);
+	free(scratch->head);
+	free(scratch->child);
+	free(scratch->sibling);
+	free(scratch->path);
+}
+
+static uint64_t hash_call(uint64_t hash, uint64_t offset)
+{
+	hash = (hash ^ offset) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 32;
+}
+
+/* All depths in one pass, for parents come first. */
+static int measure_nodes(const struct samples *samples, struct scratch *scratch)
+{
+	scratch->hash[0] = 1;
+	scratch->depth[0] = 0;
+	scratch->head[0] = 0;
+	for (uint32_t i = 1; i < samples->nr_nodes; i++) {
+		const struct samples_node *node = &samples->nodes[i];
+
+		if (node->parent >= i || node->function >= samples->nr_functions)
+			return -EINVAL;
+		scratch->hash[i] = hash_call(scratch->hash[node->parent],
+					     samples->functions[node->function].offset);
+		scratch->depth[i] = scratch->depth[node->parent] + 1;
+		scratch->head[i] = scratch->depth[i] <= PATHS_MAX_LENGTH ?
+					   i : scratch->head[node->parent];
+	}
+	return 0;
+}
+
+struct choice {
+	uint64_t hash;
+	uint32_t node;
+};
+
+static int compare_choices(const void *left, const void *right)
+{
+	const struct choice *a = left, *b = right;
+
+	if (a->hash != b->hash)
+		return a->hash < b->hash ? -1 : 1;
+	return a->node < b->node ? -1 : a->node > b->node;
+}
+
+/*
+ * Of too many leaves keep those with the smallest hashes: of what two trees
+ * have in common, both keep the same.
+ */
+static int64_t choose_leaves(const struct samples_tree *tree, const struct scratch *scratch,
+			     uint32_t max, uint32_t *ret)
+{
+	struct choice *choices = malloc(tree->nr_leaves * sizeof(*choices));
+
+	if (!choices)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
+		uint32_t node = scratch->head[tree->leaves[i]];
+
+		choices[i] = (struct choice){ scratch->hash[node], node };
+	}
+	qsort(choices, tree->nr_leaves, sizeof(*choices), compare_choices);
+	for (uint32_t i = 0; i < max; i++)
+		ret[i] = choices[i].node;
+	free(choices);
+	return max;
+}
+
+/* Returns how many leaves of a tree count, at least one, or an error. */
+static int64_t take_leaves(const struct samples *samples, const struct samples_tree *tree,
+			   const struct scratch *scratch, uint32_t max, uint32_t *ret)
+{
+	for (uint32_t i = 0; i < tree->nr_leaves; i++)
+		if (tree->leaves[i] >= samples->nr_nodes)
+			return -EINVAL;
+	if (max && tree->nr_leaves > max)
+		return choose_leaves(tree, scratch, max, ret);
+	for (uint32_t i = 0; i < tree->nr_leaves; i++)
+		ret[i] = scratch->head[tree->leaves[i]];
+	if (tree->nr_leaves)
+		return tree->nr_leaves;
+	ret[0] = 0; /* the loop itself: the empty path */
+	return 1;
+}
+
+static int take_trees(struct paths *paths, const uint32_t *trees, uint32_t max,
+		      struct scratch *scratch)
+{
+	const struct samples *samples = paths->samples;
+	uint64_t room = 1;
+
+	for (uint32_t i = 0; i < paths->nr_trees; i++) {
+		uint32_t nr = samples->trees[trees[i]].nr_leaves;
+
+		room += max && nr > max ? max : nr ? nr : 1;
+	}
+	if (room >= UINT32_MAX)
+		return -E2BIG;
+	scratch->leaves = malloc(room * sizeof(*scratch->leaves));
+	scratch->nr_leaves = malloc((paths->nr_trees + 1UL) * sizeof(*scratch->nr_leaves));
+	if (!scratch->leaves || !scratch->nr_leaves)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < paths->nr_trees; i++) {
+		int64_t nr = take_leaves(samples, &samples->trees[trees[i]], scratch, max,
+					 scratch->leaves + paths->nr_members);
+
+		if (nr < 0)
+			return nr;
+		scratch->nr_leaves[i] = nr;
+		paths->nr_members += nr;
+	}
+	return 0;
+}
+
+/* Mark where paths end, and link all nodes above from their parents. */
+static int link_nodes(struct paths *paths, struct scratch *scratch)
+{
+	const struct samples *samples = paths->samples;
+	bool *used = calloc(samples->nr_nodes + 1UL, sizeof(*used));
+
+	if (!used)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < paths->nr_members; i++) {
+		paths->nr += scratch->path[scratch->leaves[i]] != ENDS;
+		scratch->path[scratch->leaves[i]] = ENDS;
+		used[scratch->leaves[i]] = true;
+	}
+	paths->nr_nodes = 1;
+	for (uint32_t i = samples->nr_nodes; i-- > 1;) {
+		uint32_t parent = samples->nodes[i].parent;
+
+		if (!used[i])
+			continue;
+		used[parent] = true;
+		scratch->sibling[i] = scratch->child[parent];
+		scratch->child[parent] = i;
+		paths->nr_nodes++;
+	}
+	free(used);
+	return 0;
+}
+
+static int alloc_nodes(struct paths *paths)
+{
+	uint32_t nr_functions = paths->samples->nr_functions;
+
+	paths->nodes = calloc(paths->nr_nodes, sizeof(*paths->nodes));
+	paths->number = malloc((nr_functions + 1UL) * sizeof(*paths->number));
+	paths->end = calloc(paths->nr + 1UL, sizeof(*paths->end));
+	paths->leaf = calloc(paths->nr + 1UL, sizeof(*paths->leaf));
+	if (!paths->nodes || !paths->number || !paths->end || !paths->leaf)
+		return -ENOMEM;
+	memset(paths->number, 0xff, (nr_functions + 1UL) * sizeof(*paths->number));
+	return 0;
+}
+
+static uint32_t number_function(struct paths *paths, uint32_t function)
+{
+	if (paths->number[function] == SAMPLES_NONE)
+		paths->number[function] = paths->nr_functions++;
+	return paths->number[function];
+}
+
+static uint32_t next_in_preorder(const struct samples *samples, const struct scratch *scratch,
+				 uint32_t at)
+{
+	if (scratch->child[at])
+		return scratch->child[at];
+	while (at && !scratch->sibling[at])
+		at = samples->nodes[at].parent;
+	return scratch->sibling[at];
+}
+
+static void lay_out(struct paths *paths, struct scratch *scratch)
+{
+	const struct samples *samples = paths->samples;
+	uint32_t at = 0, path = 0;
+
+	for (uint32_t i = 0; i < paths->nr_nodes; i++) {
+		struct paths_node *node = &paths->nodes[i];
+
+		node->depth = scratch->depth[at];
+		if (at)
+			node->function = number_function(paths, samples->nodes[at].function);
+		if (scratch->path[at] == ENDS) {
+			node->is_end = 1;
+			paths->end[path] = i;
+			paths->leaf[path] = at;
+			scratch->path[at] = path++;
+			if (node->depth > paths->max_length)
+				paths->max_length = node->depth;
+		}
+		at = next_in_preorder(samples, scratch, at);
+	}
+}
+
+static int alloc_members(struct paths *paths)
+{
+	paths->members = malloc((paths->nr_members + 1) * sizeof(*paths->members));
+	paths->first_run = calloc(paths->nr_trees + 1UL, sizeof(*paths->first_run));
+	paths->first_tree = calloc(paths->nr + 2UL, sizeof(*paths->first_tree));
+	paths->trees = malloc((paths->nr_members + 1) * sizeof(*paths->trees));
+	if (!paths->members || !paths->first_run || !paths->first_tree || !paths->trees)
+		return -ENOMEM;
+	return 0;
+}
+
+/* Sort a tree's paths by length, and by number within: by counting lengths. */
+static uint32_t sort_members(struct paths *paths, uint32_t *members, const uint32_t *unsorted,
+			     uint32_t nr, uint32_t *count)
+{
+	uint32_t nr_runs = 0, sum = 0;
+
+	memset(count, 0, (paths->max_length + 1UL) * sizeof(*count));
+	for (uint32_t i = 0; i < nr; i++)
+		count[paths_length(paths, unsorted[i])]++;
+	for (uint32_t length = 0; length <= paths->max_length; length++) {
+		uint32_t here = count[length];
+
+		nr_runs += here != 0;
+		count[length] = sum;
+		sum += here;
+	}
+	for (uint32_t i = 0; i < nr; i++)
+		members[count[paths_length(paths, unsorted[i])]++] = unsorted[i];
+	return nr_runs;
+}
+
+static int compare_paths(const void *left, const void *right)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+static int collect_members(struct paths *paths, const struct scratch *scratch)
+{
+	uint32_t *count = malloc((paths->max_length + 1UL) * sizeof(*count));
+	uint32_t *leaves = scratch->leaves;
+	uint64_t first = 0;
+
+	if (!count)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < paths->nr_trees; i++) {
+		uint32_t nr = scratch->nr_leaves[i];
+
+		for (uint32_t j = 0; j < nr; j++) {
+			leaves[j] = scratch->path[leaves[j]];
+			paths->first_tree[leaves[j] + 2UL]++;
+		}
+		qsort(leaves, nr, sizeof(*leaves), compare_paths);
+		paths->first_run[i] = paths->nr_runs;
+		paths->nr_runs += sort_members(paths, paths->members + first, leaves, nr, count);
+		first += nr;
+		leaves += nr;
+	}
+	paths->first_run[paths->nr_trees] = paths->nr_runs;
+	free(count);
+	return 0;
+}
+
+static int lay_out_runs(struct paths *paths, const struct scratch *scratch)
+{
+	uint32_t at = 0;
+	uint64_t member = 0;
+
+	paths->runs = calloc(paths->nr_runs + 1UL, sizeof(*paths->runs));
+	if (!paths->runs)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < paths->nr_trees; i++) {
+		uint64_t end = member + scratch->nr_leaves[i];
+
+		while (member < end) {
+			struct paths_run *run = &paths->runs[at++];
+
+			run->first = member;
+			run->length = paths_length(paths, paths->members[member]);
+			while (member < end &&
+			       paths_length(paths, paths->members[member]) == run->length)
+				member++;
+			run->nr = member - run->first;
+		}
+	}
+	return 0;
+}
+
+/* The trees of each path: counted by collect_members(), two places further on. */
+static void invert(struct paths *paths)
+{
+	for (uint32_t path = 0; path < paths->nr; path++)
+		paths->first_tree[path + 2] += paths->first_tree[path + 1];
+	for (uint32_t tree = 0; tree < paths->nr_trees; tree++) {
+		const struct paths_run *run = &paths->runs[paths->first_run[tree]];
+		const uint32_t *member = paths->members + run->first;
+
+		for (uint32_t i = paths_of_tree(paths, tree); i; i--)
+			paths->trees[paths->first_tree[*member++ + 1UL]++] = tree;
+	}
+}
+
+int paths_init(struct paths *paths, const struct samples *samples, const uint32_t *trees,
+	       uint32_t nr, uint32_t max_paths)
+{
+	struct scratch scratch = { 0 };
+	int ret;
+
+	*paths = (struct paths){ .samples = samples, .nr_trees = nr };
+	ret = scratch_init(&scratch, samples->nr_nodes);
+	if (!ret)
+		ret = measure_nodes(samples, &scratch);
+	if (!ret)
+		ret = take_trees(paths, trees, max_paths, &scratch);
+	if (!ret)
+		ret = link_nodes(paths, &scratch);
+	if (!ret)
+		ret = alloc_nodes(paths);
+	if (!ret) {
+		lay_out(paths, &scratch);
+		ret = alloc_members(paths);
+	}
+	if (!ret)
+		ret = collect_members(paths, &scratch);
+	if (!ret)
+		ret = lay_out_runs(paths, &scratch);
+	if (!ret)
+		invert(paths);
+	else
+		paths_deinit(paths);
+	scratch_deinit(&scratch);
+	return ret;
+}
+
+void paths_deinit(struct paths *paths)
+{
+	free(paths->nodes);
+	free(paths->number);
+	free(paths->end);
+	free(paths->leaf);
+	free(paths->members);
+	free(paths->first_run);
+	free(paths->runs);
+	free(paths->first_tree);
+	free(paths->trees);
+	memset(paths, 0, sizeof(*paths));
+}
+
+uint32_t paths_of_tree(const struct paths *paths, uint32_t tree)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = paths->first_run[tree]; i < paths->first_run[tree + 1]; i++)
+		nr += paths->runs[i].nr;
+	return nr;
+}
+
+void paths_spell(const struct paths *paths, uint32_t path, uint32_t *ret)
+{
+	uint32_t node = paths->leaf[path];
+
+	for (uint32_t i = paths_length(paths, path); i--;) {
+		ret[i] = paths->samples->nodes[node].function;
+		node = paths->samples->nodes[node].parent;
+	}
+}
