@@ -60,6 +60,7 @@ checkpatch()
 }
 
 check "the uapi header and the policies are those of the spec" scripts/spec-header --check
+check "the headline figures are those of the results" python3 -B tests/eval/figures.py --check
 check "includes run one way" scripts/check-layers
 check "man pages and --help agree" scripts/check-man
 check "the product knows no program by name" no_output special_cases
