@@ -138,7 +138,7 @@ static struct sample measure_units(struct link *link, uint32_t kib, const struct
 	};
 }
 
-static void tell(const char *name, uint32_t kib, double figure)
+static void print_figure(const char *name, uint32_t kib, double figure)
 {
 	char text[64];
 
@@ -160,8 +160,8 @@ static void measure(struct link *link, uint32_t kib)
 	self_arm(&profile);
 	late = measure_units(link, kib, &free);
 	self_disarm();
-	tell("found", kib, (double)late.found);
-	tell("again", kib, (double)late.after);
+	print_figure("found", kib, (double)late.found);
+	print_figure("again", kib, (double)late.after);
 }
 
 int main(void)
