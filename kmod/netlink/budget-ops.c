@@ -34,14 +34,14 @@ int pguard_nl_get_prices(struct genl_info *info, struct pguard_prices *ret)
 
 	if (budget)
 		ret->ppm = nla_get_u32(budget);
-	ret->hit[PERFGUARD_GUARD_WAY_KERNEL] = get_ns(attrs[PERFGUARD_A_PROFILE_KERNEL_HIT_NS]);
-	ret->hit[PERFGUARD_GUARD_WAY_MODULE] = get_ns(attrs[PERFGUARD_A_PROFILE_MODULE_HIT_NS]);
-	ret->hit[PERFGUARD_GUARD_WAY_STEPPED] = get_ns(attrs[PERFGUARD_A_PROFILE_STEPPED_HIT_NS]);
+	ret->hit[PERFGUARD_STEP_MODE_KERNEL] = get_ns(attrs[PERFGUARD_A_PROFILE_KERNEL_HIT_NS]);
+	ret->hit[PERFGUARD_STEP_MODE_MODULE] = get_ns(attrs[PERFGUARD_A_PROFILE_MODULE_HIT_NS]);
+	ret->hit[PERFGUARD_STEP_MODE_STEPPED] = get_ns(attrs[PERFGUARD_A_PROFILE_STEPPED_HIT_NS]);
 	ret->call = get_ns(attrs[PERFGUARD_A_PROFILE_CALL_NS]);
 	ret->unit = get_ns(attrs[PERFGUARD_A_PROFILE_UNIT_NS]);
-	if (!budget || (ret->hit[PERFGUARD_GUARD_WAY_KERNEL] &&
-			ret->hit[PERFGUARD_GUARD_WAY_MODULE] &&
-			ret->hit[PERFGUARD_GUARD_WAY_STEPPED]))
+	if (!budget || (ret->hit[PERFGUARD_STEP_MODE_KERNEL] &&
+			ret->hit[PERFGUARD_STEP_MODE_MODULE] &&
+			ret->hit[PERFGUARD_STEP_MODE_STEPPED]))
 		return 0;
 	NL_SET_ERR_MSG_ATTR(info->extack, budget, "a budget needs the prices of hits");
 	return -EINVAL;
@@ -66,11 +66,11 @@ int pguard_nl_fill_spending(struct sk_buff *skb, const struct pguard_profile *pr
 	pguard_cost_sum(profile->target, profile, &now);
 	pguard_cost_between(&spending->base, &now, &since);
 	return nla_put_u32(skb, PERFGUARD_A_PROFILE_KERNEL_HIT_NS,
-			   prices->hit[PERFGUARD_GUARD_WAY_KERNEL]) ||
+			   prices->hit[PERFGUARD_STEP_MODE_KERNEL]) ||
 	       nla_put_u32(skb, PERFGUARD_A_PROFILE_MODULE_HIT_NS,
-			   prices->hit[PERFGUARD_GUARD_WAY_MODULE]) ||
+			   prices->hit[PERFGUARD_STEP_MODE_MODULE]) ||
 	       nla_put_u32(skb, PERFGUARD_A_PROFILE_STEPPED_HIT_NS,
-			   prices->hit[PERFGUARD_GUARD_WAY_STEPPED]) ||
+			   prices->hit[PERFGUARD_STEP_MODE_STEPPED]) ||
 	       nla_put_u32(skb, PERFGUARD_A_PROFILE_CALL_NS, prices->call) ||
 	       nla_put_u32(skb, PERFGUARD_A_PROFILE_UNIT_NS, prices->unit) ||
 	       put_u64(skb, PERFGUARD_A_PROFILE_CPU_NS, since.cpu) ||
@@ -82,7 +82,7 @@ int pguard_nl_fill_spending(struct sk_buff *skb, const struct pguard_profile *pr
 		       READ_ONCE(spending->last.guards)) ||
 	       put_u64(skb, PERFGUARD_A_PROFILE_LAST_BOUNDARIES_NS,
 		       READ_ONCE(spending->last.boundaries)) ||
-	       put_u64(skb, PERFGUARD_A_PROFILE_TELLING_NS, since.telling) ||
-	       put_u64(skb, PERFGUARD_A_PROFILE_LAST_TELLING_NS,
+	       put_u64(skb, PERFGUARD_A_PROFILE_REPORT_NS, since.telling) ||
+	       put_u64(skb, PERFGUARD_A_PROFILE_LAST_REPORT_NS,
 		       READ_ONCE(spending->last.telling));
 }

@@ -364,7 +364,7 @@ static int fill_hook(struct sk_buff *skb, const struct pguard_hook_info *hook)
 
 	if (!nest || nla_put_u32(skb, PERFGUARD_A_HOOK_SYSCALL, hook->syscall) ||
 	    nla_put_string(skb, PERFGUARD_A_HOOK_NAME, hook->name) ||
-	    (hook->direct && nla_put_flag(skb, PERFGUARD_A_HOOK_DIRECT)) ||
+	    (hook->direct && nla_put_flag(skb, PERFGUARD_A_HOOK_IS_DIRECT)) ||
 	    nla_put_u64_64bit(skb, PERFGUARD_A_HOOK_MISSED, hook->missed,
 			      PERFGUARD_A_HOOK_PAD))
 		return -EMSGSIZE;

@@ -18,15 +18,15 @@
 static int context_parse(struct nlattr *nest, struct pguard_image *image,
 			 struct pguard_context *ret, struct netlink_ext_ack *extack)
 {
-	struct nlattr *attrs[PERFGUARD_A_CONTEXT_MAX + 1];
+	struct nlattr *attrs[PERFGUARD_A_WAIT_POINT_MAX + 1];
 	static const u32 needed[] = {
-		PERFGUARD_A_CONTEXT_LOOP_ID, PERFGUARD_A_CONTEXT_SYSCALL,
-		PERFGUARD_A_CONTEXT_RETURN_ADDRESS, PERFGUARD_A_CONTEXT_DISTANCE,
+		PERFGUARD_A_WAIT_POINT_LOOP_ID, PERFGUARD_A_WAIT_POINT_SYSCALL,
+		PERFGUARD_A_WAIT_POINT_RETURN_ADDRESS, PERFGUARD_A_WAIT_POINT_DISTANCE,
 	};
 	u32 i;
 
 	/* Validated by the family's policy. */
-	if (nla_parse_nested_deprecated(attrs, PERFGUARD_A_CONTEXT_MAX, nest, NULL, extack))
+	if (nla_parse_nested_deprecated(attrs, PERFGUARD_A_WAIT_POINT_MAX, nest, NULL, extack))
 		return -EINVAL;
 	for (i = 0; i < ARRAY_SIZE(needed); i++) {
 		if (attrs[needed[i]])
@@ -34,20 +34,20 @@ static int context_parse(struct nlattr *nest, struct pguard_image *image,
 		NL_SET_ERR_MSG_ATTR(extack, nest, "a context needs all of its attributes");
 		return -EINVAL;
 	}
-	ret->syscall = nla_get_u32(attrs[PERFGUARD_A_CONTEXT_SYSCALL]);
-	ret->distance = nla_get_u32(attrs[PERFGUARD_A_CONTEXT_DISTANCE]);
-	ret->return_address = nla_get_u64(attrs[PERFGUARD_A_CONTEXT_RETURN_ADDRESS]);
+	ret->syscall = nla_get_u32(attrs[PERFGUARD_A_WAIT_POINT_SYSCALL]);
+	ret->distance = nla_get_u32(attrs[PERFGUARD_A_WAIT_POINT_DISTANCE]);
+	ret->return_address = nla_get_u64(attrs[PERFGUARD_A_WAIT_POINT_RETURN_ADDRESS]);
 	if (ret->distance > PGUARD_MAX_DISTANCE || ret->distance % sizeof(u64)) {
-		NL_SET_ERR_MSG_ATTR(extack, attrs[PERFGUARD_A_CONTEXT_DISTANCE],
+		NL_SET_ERR_MSG_ATTR(extack, attrs[PERFGUARD_A_WAIT_POINT_DISTANCE],
 				    "the distance is too large, or not a multiple of 8");
 		return -EINVAL;
 	}
-	if (!nla_get_u32(attrs[PERFGUARD_A_CONTEXT_LOOP_ID])) {
-		NL_SET_ERR_MSG_ATTR(extack, attrs[PERFGUARD_A_CONTEXT_LOOP_ID],
+	if (!nla_get_u32(attrs[PERFGUARD_A_WAIT_POINT_LOOP_ID])) {
+		NL_SET_ERR_MSG_ATTR(extack, attrs[PERFGUARD_A_WAIT_POINT_LOOP_ID],
 				    "loops are numbered from 1");
 		return -EINVAL;
 	}
-	ret->loop = pguard_loop_new(image, nla_get_u32(attrs[PERFGUARD_A_CONTEXT_LOOP_ID]),
+	ret->loop = pguard_loop_new(image, nla_get_u32(attrs[PERFGUARD_A_WAIT_POINT_LOOP_ID]),
 				    GFP_KERNEL);
 	if (ret->loop)
 		return 0;
@@ -68,7 +68,7 @@ static int loops_set(struct pguard_image *image, struct genl_info *info)
 	u32 nr = 0;
 
 	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rest)
-		nr += nla_type(attr) == PERFGUARD_A_LOOP_CONTEXT;
+		nr += nla_type(attr) == PERFGUARD_A_LOOP_WAIT_POINT;
 	if (nr > PGUARD_MAX_CONTEXTS) {
 		NL_SET_ERR_MSG(info->extack, "too many contexts");
 		return -ENOSPC;
@@ -77,7 +77,7 @@ static int loops_set(struct pguard_image *image, struct genl_info *info)
 	if (!contexts)
 		return -ENOMEM;
 	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rest) {
-		if (nla_type(attr) != PERFGUARD_A_LOOP_CONTEXT)
+		if (nla_type(attr) != PERFGUARD_A_LOOP_WAIT_POINT)
 			continue;
 		ret = context_parse(attr, image, &contexts->context[contexts->nr], info->extack);
 		if (ret) {
@@ -152,13 +152,13 @@ static int fill_contexts(struct sk_buff *skb, const struct pguard_image *image,
 
 		if (context->loop != loop)
 			continue;
-		nest = nla_nest_start(skb, PERFGUARD_A_LOOP_CONTEXT);
+		nest = nla_nest_start(skb, PERFGUARD_A_LOOP_WAIT_POINT);
 		if (!nest ||
-		    nla_put_u32(skb, PERFGUARD_A_CONTEXT_LOOP_ID, loop->id) ||
-		    nla_put_u32(skb, PERFGUARD_A_CONTEXT_SYSCALL, context->syscall) ||
-		    nla_put_u64_64bit(skb, PERFGUARD_A_CONTEXT_RETURN_ADDRESS,
-				      context->return_address, PERFGUARD_A_CONTEXT_PAD) ||
-		    nla_put_u32(skb, PERFGUARD_A_CONTEXT_DISTANCE, context->distance))
+		    nla_put_u32(skb, PERFGUARD_A_WAIT_POINT_LOOP_ID, loop->id) ||
+		    nla_put_u32(skb, PERFGUARD_A_WAIT_POINT_SYSCALL, context->syscall) ||
+		    nla_put_u64_64bit(skb, PERFGUARD_A_WAIT_POINT_RETURN_ADDRESS,
+				      context->return_address, PERFGUARD_A_WAIT_POINT_PAD) ||
+		    nla_put_u32(skb, PERFGUARD_A_WAIT_POINT_DISTANCE, context->distance))
 			return -EMSGSIZE;
 		nla_nest_end(skb, nest);
 	}

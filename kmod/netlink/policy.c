@@ -22,11 +22,11 @@ static struct netlink_range_validation pguard_0_to_1000000 = {
 	.max = 1000000,
 };
 
-static const struct nla_policy pguard_context_nl_policy[PERFGUARD_A_CONTEXT_PAD + 1] = {
-	[PERFGUARD_A_CONTEXT_LOOP_ID] = { .type = NLA_U32, },
-	[PERFGUARD_A_CONTEXT_SYSCALL] = { .type = NLA_U32, },
-	[PERFGUARD_A_CONTEXT_RETURN_ADDRESS] = { .type = NLA_U64, },
-	[PERFGUARD_A_CONTEXT_DISTANCE] = { .type = NLA_U32, },
+static const struct nla_policy pguard_wait_point_nl_policy[PERFGUARD_A_WAIT_POINT_PAD + 1] = {
+	[PERFGUARD_A_WAIT_POINT_LOOP_ID] = { .type = NLA_U32, },
+	[PERFGUARD_A_WAIT_POINT_SYSCALL] = { .type = NLA_U32, },
+	[PERFGUARD_A_WAIT_POINT_RETURN_ADDRESS] = { .type = NLA_U64, },
+	[PERFGUARD_A_WAIT_POINT_DISTANCE] = { .type = NLA_U32, },
 };
 
 static const struct nla_policy pguard_target_new_nl_policy[PERFGUARD_A_TARGET_THRESHOLD_NS + 1] = {
@@ -50,9 +50,9 @@ static const struct nla_policy pguard_process_get_nl_policy[PERFGUARD_A_PROCESS_
 	[PERFGUARD_A_PROCESS_TARGET_ID] = { .type = NLA_U32, },
 };
 
-static const struct nla_policy pguard_loop_set_nl_policy[PERFGUARD_A_LOOP_CONTEXT + 1] = {
+static const struct nla_policy pguard_loop_set_nl_policy[PERFGUARD_A_LOOP_WAIT_POINT + 1] = {
 	[PERFGUARD_A_LOOP_IMAGE_ID] = { .type = NLA_U32, },
-	[PERFGUARD_A_LOOP_CONTEXT] = NLA_POLICY_NESTED(pguard_context_nl_policy),
+	[PERFGUARD_A_LOOP_WAIT_POINT] = NLA_POLICY_NESTED(pguard_wait_point_nl_policy),
 };
 
 static const struct nla_policy pguard_loop_get_nl_policy[PERFGUARD_A_LOOP_IMAGE_ID + 1] = {
@@ -87,7 +87,7 @@ static const struct nla_policy pguard_profile_new_nl_policy[PERFGUARD_A_PROFILE_
 static const struct nla_policy pguard_profile_add_nl_policy[PERFGUARD_A_PROFILE_WEIGHTS + 1] = {
 	[PERFGUARD_A_PROFILE_ID] = { .type = NLA_U32, },
 	[PERFGUARD_A_PROFILE_OBJECT_FD] = { .type = NLA_U32, },
-	[PERFGUARD_A_PROFILE_COURSES] = { .type = NLA_BINARY, .len = 64000, },
+	[PERFGUARD_A_PROFILE_LOOPS] = { .type = NLA_BINARY, .len = 64000, },
 	[PERFGUARD_A_PROFILE_BOUNDARIES] = { .type = NLA_BINARY, .len = 64000, },
 	[PERFGUARD_A_PROFILE_GUARDS] = { .type = NLA_BINARY, .len = 64000, },
 	[PERFGUARD_A_PROFILE_TYPES] = { .type = NLA_BINARY, .len = 64000, },

@@ -18,7 +18,7 @@
 #include <linux/perfguard.h>
 
 static const u32 attributes[PGUARD_DRAFT_KINDS] = {
-	[PGUARD_DRAFT_COURSES] = PERFGUARD_A_PROFILE_COURSES,
+	[PGUARD_DRAFT_COURSES] = PERFGUARD_A_PROFILE_LOOPS,
 	[PGUARD_DRAFT_BOUNDARIES] = PERFGUARD_A_PROFILE_BOUNDARIES,
 	[PGUARD_DRAFT_GUARDS] = PERFGUARD_A_PROFILE_GUARDS,
 	[PGUARD_DRAFT_TYPES] = PERFGUARD_A_PROFILE_TYPES,
@@ -432,7 +432,7 @@ static int fill_guard(struct sk_buff *skb, const struct pguard_profile *profile,
 	       nla_put_u64_64bit(skb, PERFGUARD_A_GUARD_OFFSET, guard->site.offset,
 				 PERFGUARD_A_GUARD_PAD) ||
 	       nla_put_u32(skb, PERFGUARD_A_GUARD_STATE, READ_ONCE(guard->state)) ||
-	       nla_put_u32(skb, PERFGUARD_A_GUARD_WAY, guard->way) ||
+	       nla_put_u32(skb, PERFGUARD_A_GUARD_STEP_MODE, guard->way) ||
 	       nla_put_u64_64bit(skb, PERFGUARD_A_GUARD_HITS, sums.hits,
 				 PERFGUARD_A_GUARD_PAD) ||
 	       nla_put_u64_64bit(skb, PERFGUARD_A_GUARD_STEPPED, sums.stepped,

@@ -84,7 +84,7 @@ static int fill_type(struct sk_buff *skb, const struct pguard_record *record)
 	       (nr_met && nla_put(skb, PERFGUARD_A_RECORD_MET,
 				  nr_met * sizeof(*record->met), record->met)) ||
 	       (record->is_novel && nla_put_flag(skb, PERFGUARD_A_RECORD_IS_NOVEL)) ||
-	       (record->is_thinned && nla_put_flag(skb, PERFGUARD_A_RECORD_IS_THINNED));
+	       (record->is_degraded && nla_put_flag(skb, PERFGUARD_A_RECORD_IS_DEGRADED));
 }
 
 static int fill_fields(struct sk_buff *skb, const struct pguard_record *record)

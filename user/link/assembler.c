@@ -50,7 +50,7 @@ static struct nla_policy record_policy[PERFGUARD_A_RECORD_MAX + 1] = {
 	[PERFGUARD_A_RECORD_CHECK_NS] = { .type = NLA_U64 },
 	[PERFGUARD_A_RECORD_MET] = { .type = NLA_UNSPEC },
 	[PERFGUARD_A_RECORD_IS_NOVEL] = { .type = NLA_FLAG },
-	[PERFGUARD_A_RECORD_IS_THINNED] = { .type = NLA_FLAG },
+	[PERFGUARD_A_RECORD_IS_DEGRADED] = { .type = NLA_FLAG },
 	[PERFGUARD_A_RECORD_RESULT] = { .type = NLA_S64 },
 };
 
@@ -107,7 +107,7 @@ static void parse_type(struct nlattr **tb, struct record *record)
 	record->margin = netlink_u32(tb[PERFGUARD_A_RECORD_MARGIN]);
 	record->check_ns = netlink_u64(tb[PERFGUARD_A_RECORD_CHECK_NS]);
 	record->is_novel = tb[PERFGUARD_A_RECORD_IS_NOVEL] != NULL;
-	record->is_thinned = tb[PERFGUARD_A_RECORD_IS_THINNED] != NULL;
+	record->is_degraded = tb[PERFGUARD_A_RECORD_IS_DEGRADED] != NULL;
 }
 
 static void parse_fields(struct nlattr **tb, struct record *record)

@@ -9,7 +9,7 @@
 static struct nla_policy loop_policy[PERFGUARD_A_LOOP_MAX + 1] = {
 	[PERFGUARD_A_LOOP_IMAGE_ID] = { .type = NLA_U32 },
 	[PERFGUARD_A_LOOP_ID] = { .type = NLA_U32 },
-	[PERFGUARD_A_LOOP_CONTEXT] = { .type = NLA_NESTED },
+	[PERFGUARD_A_LOOP_WAIT_POINT] = { .type = NLA_NESTED },
 	[PERFGUARD_A_LOOP_THREADS] = { .type = NLA_U32 },
 	[PERFGUARD_A_LOOP_UNITS] = { .type = NLA_U64 },
 	[PERFGUARD_A_LOOP_LATE] = { .type = NLA_U64 },
@@ -24,23 +24,23 @@ static struct nla_policy loop_policy[PERFGUARD_A_LOOP_MAX + 1] = {
 				    .minlen = PERFGUARD_HIST_BUCKETS * 8 },
 };
 
-static struct nla_policy context_policy[PERFGUARD_A_CONTEXT_MAX + 1] = {
-	[PERFGUARD_A_CONTEXT_LOOP_ID] = { .type = NLA_U32 },
-	[PERFGUARD_A_CONTEXT_SYSCALL] = { .type = NLA_U32 },
-	[PERFGUARD_A_CONTEXT_RETURN_ADDRESS] = { .type = NLA_U64 },
-	[PERFGUARD_A_CONTEXT_DISTANCE] = { .type = NLA_U32 },
+static struct nla_policy context_policy[PERFGUARD_A_WAIT_POINT_MAX + 1] = {
+	[PERFGUARD_A_WAIT_POINT_LOOP_ID] = { .type = NLA_U32 },
+	[PERFGUARD_A_WAIT_POINT_SYSCALL] = { .type = NLA_U32 },
+	[PERFGUARD_A_WAIT_POINT_RETURN_ADDRESS] = { .type = NLA_U64 },
+	[PERFGUARD_A_WAIT_POINT_DISTANCE] = { .type = NLA_U32 },
 };
 
 static int put_context(struct nl_msg *msg, const struct context *context)
 {
-	struct nlattr *nest = nla_nest_start(msg, PERFGUARD_A_LOOP_CONTEXT);
+	struct nlattr *nest = nla_nest_start(msg, PERFGUARD_A_LOOP_WAIT_POINT);
 
 	if (!nest ||
-	    nla_put_u32(msg, PERFGUARD_A_CONTEXT_LOOP_ID, context->loop_id) ||
-	    nla_put_u32(msg, PERFGUARD_A_CONTEXT_SYSCALL, context->syscall) ||
-	    nla_put_u64(msg, PERFGUARD_A_CONTEXT_RETURN_ADDRESS,
+	    nla_put_u32(msg, PERFGUARD_A_WAIT_POINT_LOOP_ID, context->loop_id) ||
+	    nla_put_u32(msg, PERFGUARD_A_WAIT_POINT_SYSCALL, context->syscall) ||
+	    nla_put_u64(msg, PERFGUARD_A_WAIT_POINT_RETURN_ADDRESS,
 			context->return_address) ||
-	    nla_put_u32(msg, PERFGUARD_A_CONTEXT_DISTANCE, context->distance))
+	    nla_put_u32(msg, PERFGUARD_A_WAIT_POINT_DISTANCE, context->distance))
 		return -EMSGSIZE;
 	nla_nest_end(msg, nest);
 	return 0;
@@ -77,30 +77,30 @@ static struct nl_msg *request_loops(struct link *link, uint32_t id)
 
 static int parse_contexts(struct nlattr *attrs, int len, struct loop *loop)
 {
-	struct nlattr *tb[PERFGUARD_A_CONTEXT_MAX + 1];
+	struct nlattr *tb[PERFGUARD_A_WAIT_POINT_MAX + 1];
 	struct context *context;
 	struct nlattr *attr;
 	uint32_t nr = 0;
 	int left;
 
 	nla_for_each_attr(attr, attrs, len, left)
-		nr += nla_type(attr) == PERFGUARD_A_LOOP_CONTEXT;
+		nr += nla_type(attr) == PERFGUARD_A_LOOP_WAIT_POINT;
 	loop->contexts = calloc(nr ? nr : 1, sizeof(*loop->contexts));
 	if (!loop->contexts)
 		return -ENOMEM;
 	nla_for_each_attr(attr, attrs, len, left) {
-		if (nla_type(attr) != PERFGUARD_A_LOOP_CONTEXT)
+		if (nla_type(attr) != PERFGUARD_A_LOOP_WAIT_POINT)
 			continue;
-		if (nla_parse_nested(tb, PERFGUARD_A_CONTEXT_MAX, attr,
+		if (nla_parse_nested(tb, PERFGUARD_A_WAIT_POINT_MAX, attr,
 				     context_policy))
 			return -EBADMSG;
 		context = &loop->contexts[loop->nr_contexts++];
-		context->loop_id = netlink_u32(tb[PERFGUARD_A_CONTEXT_LOOP_ID]);
-		context->syscall = netlink_u32(tb[PERFGUARD_A_CONTEXT_SYSCALL]);
+		context->loop_id = netlink_u32(tb[PERFGUARD_A_WAIT_POINT_LOOP_ID]);
+		context->syscall = netlink_u32(tb[PERFGUARD_A_WAIT_POINT_SYSCALL]);
 		context->distance =
-			netlink_u32(tb[PERFGUARD_A_CONTEXT_DISTANCE]);
+			netlink_u32(tb[PERFGUARD_A_WAIT_POINT_DISTANCE]);
 		context->return_address =
-			netlink_u64(tb[PERFGUARD_A_CONTEXT_RETURN_ADDRESS]);
+			netlink_u64(tb[PERFGUARD_A_WAIT_POINT_RETURN_ADDRESS]);
 	}
 	return 0;
 }

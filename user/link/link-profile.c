@@ -46,8 +46,8 @@ static struct nla_policy profile_policy[PERFGUARD_A_PROFILE_MAX + 1] = {
 	[PERFGUARD_A_PROFILE_LAST_CPU_NS] = { .type = NLA_U64 },
 	[PERFGUARD_A_PROFILE_LAST_GUARDS_NS] = { .type = NLA_U64 },
 	[PERFGUARD_A_PROFILE_LAST_BOUNDARIES_NS] = { .type = NLA_U64 },
-	[PERFGUARD_A_PROFILE_TELLING_NS] = { .type = NLA_U64 },
-	[PERFGUARD_A_PROFILE_LAST_TELLING_NS] = { .type = NLA_U64 },
+	[PERFGUARD_A_PROFILE_REPORT_NS] = { .type = NLA_U64 },
+	[PERFGUARD_A_PROFILE_LAST_REPORT_NS] = { .type = NLA_U64 },
 };
 
 static struct nla_policy guard_policy[PERFGUARD_A_GUARD_MAX + 1] = {
@@ -55,7 +55,7 @@ static struct nla_policy guard_policy[PERFGUARD_A_GUARD_MAX + 1] = {
 	[PERFGUARD_A_GUARD_OBJECT] = { .type = NLA_U32 },
 	[PERFGUARD_A_GUARD_OFFSET] = { .type = NLA_U64 },
 	[PERFGUARD_A_GUARD_STATE] = { .type = NLA_U32 },
-	[PERFGUARD_A_GUARD_WAY] = { .type = NLA_U32 },
+	[PERFGUARD_A_GUARD_STEP_MODE] = { .type = NLA_U32 },
 	[PERFGUARD_A_GUARD_HITS] = { .type = NLA_U64 },
 	[PERFGUARD_A_GUARD_STEPPED] = { .type = NLA_U64 },
 	[PERFGUARD_A_GUARD_SHEDS] = { .type = NLA_U32 },
@@ -156,10 +156,10 @@ static int add_array(struct link *link, uint32_t id, int attr, const void *eleme
 	return ret;
 }
 
-int link_profile_add_courses(struct link *link, uint32_t id,
-			     const struct perfguard_course *courses, uint32_t nr)
+int link_profile_add_loops(struct link *link, uint32_t id,
+			     const struct perfguard_loop *courses, uint32_t nr)
 {
-	return add_array(link, id, PERFGUARD_A_PROFILE_COURSES, courses, nr, sizeof(*courses));
+	return add_array(link, id, PERFGUARD_A_PROFILE_LOOPS, courses, nr, sizeof(*courses));
 }
 
 int link_profile_add_boundaries(struct link *link, uint32_t id,
@@ -183,7 +183,7 @@ int link_profile_add_types(struct link *link, uint32_t id,
 }
 
 int link_profile_add_contexts(struct link *link, uint32_t id,
-			      const struct perfguard_known_context *contexts,
+			      const struct perfguard_calling_context *contexts,
 			      uint32_t nr)
 {
 	return add_array(link, id, PERFGUARD_A_PROFILE_CONTEXTS, contexts, nr,
@@ -283,13 +283,13 @@ static void parse_spending(struct nlattr *tb[], struct armed_profile *profile)
 		.cpu = netlink_u64(tb[PERFGUARD_A_PROFILE_CPU_NS]),
 		.guards = netlink_u64(tb[PERFGUARD_A_PROFILE_GUARDS_NS]),
 		.boundaries = netlink_u64(tb[PERFGUARD_A_PROFILE_BOUNDARIES_NS]),
-		.telling = netlink_u64(tb[PERFGUARD_A_PROFILE_TELLING_NS]),
+		.report = netlink_u64(tb[PERFGUARD_A_PROFILE_REPORT_NS]),
 	};
 	profile->last = (struct armed_cost){
 		.cpu = netlink_u64(tb[PERFGUARD_A_PROFILE_LAST_CPU_NS]),
 		.guards = netlink_u64(tb[PERFGUARD_A_PROFILE_LAST_GUARDS_NS]),
 		.boundaries = netlink_u64(tb[PERFGUARD_A_PROFILE_LAST_BOUNDARIES_NS]),
-		.telling = netlink_u64(tb[PERFGUARD_A_PROFILE_LAST_TELLING_NS]),
+		.report = netlink_u64(tb[PERFGUARD_A_PROFILE_LAST_REPORT_NS]),
 	};
 }
 
@@ -385,7 +385,7 @@ static int parse_guard(struct nlattr *attrs, int len, void *element)
 	guard->object = netlink_u32(tb[PERFGUARD_A_GUARD_OBJECT]);
 	guard->offset = netlink_u64(tb[PERFGUARD_A_GUARD_OFFSET]);
 	guard->state = netlink_u32(tb[PERFGUARD_A_GUARD_STATE]);
-	guard->way = netlink_u32(tb[PERFGUARD_A_GUARD_WAY]);
+	guard->step_mode = netlink_u32(tb[PERFGUARD_A_GUARD_STEP_MODE]);
 	guard->hits = netlink_u64(tb[PERFGUARD_A_GUARD_HITS]);
 	guard->stepped = netlink_u64(tb[PERFGUARD_A_GUARD_STEPPED]);
 	guard->sheds = netlink_u32(tb[PERFGUARD_A_GUARD_SHEDS]);

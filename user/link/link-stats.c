@@ -25,7 +25,7 @@ static struct nla_policy stats_policy[PERFGUARD_A_STATS_MAX + 1] = {
 static struct nla_policy hook_policy[PERFGUARD_A_HOOK_MAX + 1] = {
 	[PERFGUARD_A_HOOK_SYSCALL] = { .type = NLA_U32 },
 	[PERFGUARD_A_HOOK_NAME] = { .type = NLA_STRING },
-	[PERFGUARD_A_HOOK_DIRECT] = { .type = NLA_FLAG },
+	[PERFGUARD_A_HOOK_IS_DIRECT] = { .type = NLA_FLAG },
 	[PERFGUARD_A_HOOK_MISSED] = { .type = NLA_U64 },
 };
 
@@ -36,7 +36,7 @@ static int parse_hook(struct nlattr *attr, struct hook *hook)
 	if (nla_parse_nested(tb, PERFGUARD_A_HOOK_MAX, attr, hook_policy))
 		return -EBADMSG;
 	hook->syscall = netlink_u32(tb[PERFGUARD_A_HOOK_SYSCALL]);
-	hook->is_direct = tb[PERFGUARD_A_HOOK_DIRECT] != NULL;
+	hook->is_direct = tb[PERFGUARD_A_HOOK_IS_DIRECT] != NULL;
 	hook->missed = netlink_u64(tb[PERFGUARD_A_HOOK_MISSED]);
 	netlink_string(tb[PERFGUARD_A_HOOK_NAME], hook->name,
 		       sizeof(hook->name));

@@ -149,8 +149,8 @@ int link_profile_new(struct link *link, const char *name, uint64_t hash,
 		     uint32_t flags, uint32_t *ret_id);
 /* The open file @fd becomes the next object; the first is the executable. */
 int link_profile_add_object(struct link *link, uint32_t id, int fd);
-int link_profile_add_courses(struct link *link, uint32_t id,
-			     const struct perfguard_course *courses, uint32_t nr);
+int link_profile_add_loops(struct link *link, uint32_t id,
+			     const struct perfguard_loop *courses, uint32_t nr);
 int link_profile_add_boundaries(struct link *link, uint32_t id,
 				const struct perfguard_boundary *boundaries,
 				uint32_t nr);
@@ -159,7 +159,7 @@ int link_profile_add_guards(struct link *link, uint32_t id,
 int link_profile_add_types(struct link *link, uint32_t id,
 			   const struct perfguard_type *types, uint32_t nr);
 int link_profile_add_contexts(struct link *link, uint32_t id,
-			      const struct perfguard_known_context *contexts,
+			      const struct perfguard_calling_context *contexts,
 			      uint32_t nr);
 int link_profile_add_weights(struct link *link, uint32_t id,
 			     const struct perfguard_weight *weights, uint32_t nr);

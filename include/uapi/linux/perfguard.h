@@ -10,16 +10,16 @@
  * Watches the units (event-loop iterations) of unmodified programs and reports
  * those that take too long while they still run.
  *
- * Every operation and the multicast group want CAP_SYS_ADMIN in the initial
+ * Every operation and the multicast group require CAP_SYS_ADMIN in the initial
  * user namespace; the family exists in the initial network namespace only.
  * Every refusal carries an extended-ack text. Times are nanoseconds of
- * CLOCK_MONOTONIC unless said otherwise, sizes are bytes.
+ * CLOCK_MONOTONIC unless stated otherwise, sizes are bytes.
  *
- * Alerts live in a bounded ring in the module. The multicast message is the
- * alert without its stacks and serves as a bell: whoever hears it, or misses
- * it (ENOBUFS), asks for all records from the next sequence number on with
- * alert-get. What the ring no longer holds is told as a record of kind "lost"
- * with a count.
+ * Alerts are kept in a bounded ring in the module. The multicast message is
+ * the alert without its stacks and serves as a wakeup: a listener that
+ * receives it, or misses it (ENOBUFS), requests all records from the next
+ * sequence number on with alert-get. Records that the ring no longer holds are
+ * reported as one record of kind "lost" with a count.
  */
 #define PERFGUARD_FAMILY_NAME	"perfguard"
 #define PERFGUARD_FAMILY_VERSION	1
@@ -29,47 +29,50 @@
  */
 enum perfguard_target_flags {
 	/*
-	 * A target that is one process takes its children along, whatever they
+	 * A target that is one process includes its children, whatever they
 	 * execute.
 	 */
 	PERFGUARD_TARGET_FLAGS_INHERIT = 1U << 0,
 	/* Keep the time account (CPU, run queue, blocked) of each unit. */
 	PERFGUARD_TARGET_FLAGS_ACCOUNT = 1U << 1,
 	/*
-	 * Record waits in places that belong to no known event loop, with
+	 * Record waits at wait points of no configured event loop, with
 	 * stacks, for wait-get.
 	 */
 	PERFGUARD_TARGET_FLAGS_DISCOVER = 1U << 2,
-	/* The target is removed when the socket that made it is closed. */
+	/* The target is removed when the socket that created it is closed. */
 	PERFGUARD_TARGET_FLAGS_OWNED = 1U << 3,
 	/*
-	 * While the training stream is open, tell each hooked wait call of the
-	 * target's threads there, and what the next flag says.
+	 * While the training stream is open, write each hooked wait call of
+	 * the target's threads to it, and the events of the next flag.
 	 */
 	PERFGUARD_TARGET_FLAGS_RECORD = 1U << 4,
 	/*
-	 * While the training stream is open, tell the units and guard hits of
-	 * the target's armed profile there.
+	 * While the training stream is open, write the units and guard hits of
+	 * the target's armed profile to it.
 	 */
 	PERFGUARD_TARGET_FLAGS_UNITS = 1U << 5,
 };
 
 /*
- * What a record of the alert ring or the wait ring tells.
+ * Kind of a record in the alert ring or the wait ring.
  */
 enum perfguard_record_kind {
-	/* A unit is beyond its threshold and still runs. */
+	/* A unit exceeded its threshold and still runs. */
 	PERFGUARD_RECORD_KIND_LATE = 1,
-	/* A unit beyond its threshold came to its end; the times are final. */
+	/* A unit that exceeded its threshold ended; the times are final. */
 	PERFGUARD_RECORD_KIND_ENDED = 2,
-	/* Records before this one were dropped; lost tells how many. */
+	/*
+	 * Records before this one were dropped; the attribute lost is their
+	 * number.
+	 */
 	PERFGUARD_RECORD_KIND_LOST = 3,
-	/* A wait call in a place that belongs to no known event loop. */
+	/* A wait call at a wait point of no configured event loop. */
 	PERFGUARD_RECORD_KIND_WAIT = 4,
 	/*
-	 * A unit came to its end that fits no type of the profile; a sample of
-	 * such units, which are all counted. One that only lacks hits of
-	 * guards that are shed is none.
+	 * A unit that fits no type of the profile ended. All such units are
+	 * counted, a sample of them is recorded. A unit that lacks only hits
+	 * of shed guards is not novel.
 	 */
 	PERFGUARD_RECORD_KIND_NOVEL = 5,
 };
@@ -80,21 +83,24 @@ enum perfguard_record_kind {
 enum perfguard_found_by {
 	/* A performance guard in the unit's path. */
 	PERFGUARD_FOUND_BY_GUARD = 1,
-	/* The overdue watch, from outside. */
+	/* The watchdog, from outside. */
 	PERFGUARD_FOUND_BY_OVERDUE = 2,
 	/* The check at the unit's end. */
 	PERFGUARD_FOUND_BY_END = 3,
 };
 
 /*
- * What the thread did when its stack was taken.
+ * State of the thread when its stack was copied.
  */
 enum perfguard_stack_state {
-	/* It took its own stack, in a wait call. */
+	/* It copied its own stack, in a wait call. */
 	PERFGUARD_STACK_STATE_SELF = 1,
-	/* It ran in user mode and took its own stack at the next chance. */
+	/*
+	 * It ran in user mode and copied its own stack at the next return
+	 * there.
+	 */
 	PERFGUARD_STACK_STATE_RUNNING = 2,
-	/* It was in the kernel and another thread took its stack. */
+	/* It was in the kernel and another thread copied its stack. */
 	PERFGUARD_STACK_STATE_BLOCKED = 3,
 };
 
@@ -110,19 +116,20 @@ enum perfguard_stack_state {
  */
 enum perfguard_site_flags {
 	/*
-	 * A site tells its first hit of all and then costs nothing more: the
-	 * breakpoint goes from each process that comes by.
+	 * Only the first hit of a site is recorded. Its breakpoint is then
+	 * removed from each process that hits it, so that it has no further
+	 * cost.
 	 */
 	PERFGUARD_SITE_FLAGS_ONE_SHOT = 1U << 0,
 };
 
 /*
- * Sites there may be of all targets together.
+ * Maximum number of sites, all targets together.
  */
 #define PERFGUARD_MAX_SITES	262144
 
 /*
- * Sites one site-add may bring.
+ * Maximum number of sites in one site-add.
  */
 #define PERFGUARD_SITES_PER_REQUEST	4000
 
@@ -132,12 +139,14 @@ enum perfguard_site_flags {
 #define PERFGUARD_MAX_SITE_ID	268435455
 
 /*
- * A place in a file for a breakpoint.
+ * A file offset for a breakpoint.
  */
 struct perfguard_site {
-	/* In the file, of the first byte of an instruction. */
+	/* File offset of the first byte of an instruction. */
 	__u64 offset;
-	/* Chosen by the user; what the events of its hits carry. */
+	/*
+	 * Chosen by the user; identifies the site in the events of its hits.
+	 */
 	__u32 id;
 	/*
 	 * Stack pointer at the function's entry less stack pointer here,
@@ -159,11 +168,14 @@ struct perfguard_site_refusal {
 };
 
 /*
- * What an event of the training stream tells. The stream is read from the
- * device /dev/perfguard and holds struct perfguard_event only.
+ * Kind of an event of the training stream. The stream is read from the device
+ * /dev/perfguard and consists of struct perfguard_event only.
  */
 enum perfguard_event_kind {
-	/* value events before this one found no room on this CPU. */
+	/*
+	 * On this CPU value events before this one were dropped because the
+	 * buffer was full.
+	 */
 	PERFGUARD_EVENT_KIND_LOST = 1,
 	/*
 	 * A site was hit; number is the site's id, sp the stack pointer at the
@@ -179,8 +191,8 @@ enum perfguard_event_kind {
 	 */
 	PERFGUARD_EVENT_KIND_ENTER = 3,
 	/*
-	 * It returned value (-512 to -516 if the kernel begins it again);
-	 * number as for enter, sp is the call's first argument.
+	 * It returned value (-512 to -516 if the kernel restarts it); number
+	 * as for enter, sp is the call's first argument.
 	 */
 	PERFGUARD_EVENT_KIND_LEAVE = 4,
 	/*
@@ -188,7 +200,7 @@ enum perfguard_event_kind {
 	 * bits and the image above.
 	 */
 	PERFGUARD_EVENT_KIND_START = 5,
-	/* The thread executes another program or is gone. */
+	/* The thread executes another program or exits. */
 	PERFGUARD_EVENT_KIND_END = 6,
 	/*
 	 * A guard of the armed profile was hit in a unit; number is the
@@ -200,16 +212,16 @@ enum perfguard_event_kind {
 	 * A unit of an armed profile ended; number is the id of the type
 	 * inferred at its end (0 for none), value its time without that of the
 	 * guards' checks. The lower 32 bits of sp are the checks' time, the
-	 * next 16 the id of the event loop; with the highest bit set the unit
-	 * fits no type. With the next one set it was none after all: what lay
-	 * between two waits was no event.
+	 * next 16 the id of the event loop. The highest bit of sp means that
+	 * the unit fits no type, the next one that it was empty: there was no
+	 * event between the two waits.
 	 */
 	PERFGUARD_EVENT_KIND_UNIT = 8,
 };
 
 /*
- * One event of the training stream. Events of one thread have rising times;
- * those of different CPUs are read in any order.
+ * One event of the training stream. Events of one thread have increasing
+ * times; those of different CPUs are read in any order.
  */
 struct perfguard_event {
 	/* CLOCK_MONOTONIC. */
@@ -230,20 +242,18 @@ enum perfguard_profile_flags {
 };
 
 /*
- * How an event loop is cut into units.
+ * How an event loop is divided into units.
  */
-enum perfguard_course_flags {
-	/* What lies between two waits without an event is no unit. */
-	PERFGUARD_COURSE_FLAGS_HAS_EMPTY = 1U << 0,
+enum perfguard_loop_flags {
+	/* The interval between two waits is no unit if it has no event. */
+	PERFGUARD_LOOP_FLAGS_HAS_EMPTY = 1U << 0,
 };
 
 /*
  * What a boundary does.
  */
 enum perfguard_boundary_role {
-	/*
-	 * The loop's own wait; its entry ends a unit, its return begins one.
-	 */
+	/* The loop's wait; its entry ends a unit, its return begins one. */
 	PERFGUARD_BOUNDARY_ROLE_WAIT = 1,
 	/*
 	 * A system call that each event begins with. A second one without a
@@ -251,64 +261,62 @@ enum perfguard_boundary_role {
 	 * does not fail.
 	 */
 	PERFGUARD_BOUNDARY_ROLE_EVENT_CALL = 2,
-	/* The same by a guard's site. */
+	/* The same at a guard's site. */
 	PERFGUARD_BOUNDARY_ROLE_EVENT_SITE = 3,
 };
 
 /*
- * Whether a guard is on.
+ * State of a guard.
  */
 enum perfguard_guard_state {
-	/* Its breakpoint is in the target's memory. */
+	/* Its breakpoint is set in the target's memory. */
 	PERFGUARD_GUARD_STATE_ACTIVE = 1,
 	/*
-	 * Taken off for a time, because guarding took more than its budget;
-	 * where there is none, because it was hit far more often than planned.
+	 * Removed for a time, because guarding exceeded its budget or, without
+	 * a budget, because it was hit far more often than planned.
 	 */
 	PERFGUARD_GUARD_STATE_SHED = 2,
 };
 
 /*
- * Who carries out the instruction under a guard's breakpoint.
+ * How the instruction under a guard's breakpoint is executed.
  */
-enum perfguard_guard_way {
-	/* The kernel, without single-stepping it. */
-	PERFGUARD_GUARD_WAY_KERNEL = 1,
-	/* The module. */
-	PERFGUARD_GUARD_WAY_MODULE = 2,
-	/*
-	 * The processor, in a single step, which costs several times as much.
-	 */
-	PERFGUARD_GUARD_WAY_STEPPED = 3,
+enum perfguard_step_mode {
+	/* Emulated by the kernel. */
+	PERFGUARD_STEP_MODE_KERNEL = 1,
+	/* Emulated by the module. */
+	PERFGUARD_STEP_MODE_MODULE = 2,
+	/* Single-stepped by the processor, at several times the cost. */
+	PERFGUARD_STEP_MODE_STEPPED = 3,
 };
 
 /*
- * Guards a profile may have.
+ * Maximum number of guards in a profile.
  */
 #define PERFGUARD_MAX_GUARDS	16384
 
 /*
- * Types of unit a profile may have.
+ * Maximum number of unit types in a profile.
  */
 #define PERFGUARD_MAX_PROFILE_TYPES	4096
 
 /*
- * Contexts a profile may have.
+ * Maximum number of calling contexts in a profile.
  */
 #define PERFGUARD_MAX_PROFILE_CONTEXTS	65536
 
 /*
- * Weights a profile may have.
+ * Maximum number of weights in a profile.
  */
 #define PERFGUARD_MAX_PROFILE_WEIGHTS	1048576
 
 /*
  * An event loop of a profile.
  */
-struct perfguard_course {
-	/* From 1 without a gap; what loop-get calls it. */
+struct perfguard_loop {
+	/* From 1 without a gap; the id of the event loop in loop-get. */
 	__u32 id;
-	/* Course flags. */
+	/* Loop flags. */
 	__u32 flags;
 };
 
@@ -317,12 +325,12 @@ struct perfguard_course {
  */
 struct perfguard_boundary {
 	/*
-	 * In the object's file, where the call that leads to the system call
-	 * returns to.
+	 * File offset, in the object, of the return address of the call that
+	 * leads to the system call.
 	 */
 	__u64 return_offset;
 	/* Index of the event loop. */
-	__u32 course;
+	__u32 loop;
 	/* Boundary role. */
 	__u32 role;
 	/* Number of the system call (x86-64). */
@@ -330,16 +338,16 @@ struct perfguard_boundary {
 	/* Index of the object. */
 	__u32 object;
 	/*
-	 * From the stack pointer at the system call up to the slot of that
-	 * return address.
+	 * From the stack pointer at the system call up to the stack slot of
+	 * that return address.
 	 */
 	__u32 distance;
 	/*
 	 * Of a wait, from the stack pointer there up to that of the loop's
-	 * frame, from which depths count; 0 if it is not known.
+	 * frame, which is the base of stack depths; 0 if unknown.
 	 */
 	__u32 rise;
-	/* Of an event site alone, the index of the guard at it. */
+	/* Of an event site only, the index of its guard. */
 	__u32 guard;
 	__u32 reserved;
 };
@@ -348,7 +356,7 @@ struct perfguard_boundary {
  * A guard site of a profile.
  */
 struct perfguard_guard {
-	/* In the object's file, of the first byte of an instruction. */
+	/* File offset, in the object, of the first byte of an instruction. */
 	__u64 offset;
 	/* Index of the object. */
 	__u32 object;
@@ -359,7 +367,7 @@ struct perfguard_guard {
 	__u32 sp_delta;
 	/*
 	 * Hits expected in 1024 units of the target; the guard is shed when it
-	 * has far more. 0 stands for any number.
+	 * has far more. 0 means no limit.
 	 */
 	__u32 plan;
 	__u32 reserved;
@@ -369,10 +377,10 @@ struct perfguard_guard {
  * A type of unit.
  */
 struct perfguard_type {
-	/* A unit of it that takes longer is late; 0 stands for never. */
+	/* A unit of this type that takes longer is late; 0 means never. */
 	__u64 threshold_ns;
 	/* Index of the event loop; types are in its order. */
-	__u32 course;
+	__u32 loop;
 	/* Chosen by the user, from 1; below 2^28. */
 	__u32 id;
 	/* Start score while a unit runs, see perfguard/infer.h. */
@@ -385,11 +393,11 @@ struct perfguard_type {
 };
 
 /*
- * A guard hit at a stack depth, as training saw it.
+ * A guard and a stack depth at which training observed hits of it.
  */
-struct perfguard_known_context {
+struct perfguard_calling_context {
 	/* Index of the event loop; contexts are in its order. */
-	__u32 course;
+	__u32 loop;
 	/* Index of the guard. */
 	__u32 guard;
 	/*
@@ -397,12 +405,15 @@ struct perfguard_known_context {
 	 * bytes.
 	 */
 	__u32 depth;
-	/* How many of the weights are its; they follow one another. */
+	/*
+	 * Number of its weights, which are consecutive in the array of
+	 * weights.
+	 */
 	__u32 nr_weights;
 };
 
 /*
- * What a context says for a type.
+ * Evidence of a calling context for a type.
  */
 struct perfguard_weight {
 	/* Index of the type among those of the event loop. */
@@ -414,33 +425,33 @@ struct perfguard_weight {
 };
 
 /*
- * A context that a unit met.
+ * A calling context in which a unit hit a guard.
  */
 struct perfguard_met {
 	__u32 guard;
 	__u32 depth;
-	/* How often, at most 255; 1 where that is not known. */
+	/* Number of hits, at most 255; 1 where it is unknown. */
 	__u32 hits;
 	/*
-	 * Whether the profile has this context. If not, depth is that of one
+	 * 1 if the profile has this context, else 0 and depth is that of one
 	 * hit.
 	 */
-	__u32 is_known;
+	__u32 in_profile;
 };
 
 enum {
-	/* Given by the module, never used again while it is loaded. */
+	/* Assigned by the module, not reused while it is loaded. */
 	PERFGUARD_A_TARGET_ID = 1,
 	/*
 	 * An open file of the caller. Every process that executes this file
 	 * (by inode of the lowest layer, so through any overlay or container
-	 * mount) is watched, those that run and those that come.
+	 * mount) is watched, present and future ones.
 	 */
 	PERFGUARD_A_TARGET_EXE_FD,
-	/* Watch this process alone (process id in the initial namespace). */
+	/* Watch only this process (process id in the initial namespace). */
 	PERFGUARD_A_TARGET_PID,
 	PERFGUARD_A_TARGET_FLAGS,
-	/* A unit that takes longer is late. 0 stands for no threshold. */
+	/* A unit that takes longer is late. 0 means no threshold. */
 	PERFGUARD_A_TARGET_THRESHOLD_NS,
 	/* The executable, as the module's namespace sees it. */
 	PERFGUARD_A_TARGET_PATH,
@@ -453,17 +464,17 @@ enum {
 	PERFGUARD_A_TARGET_THREADS,
 	/* Units that ended. */
 	PERFGUARD_A_TARGET_UNITS,
-	/* Units that were beyond their threshold. */
+	/* Units that exceeded their threshold. */
 	PERFGUARD_A_TARGET_LATE,
 	/* Hooked wait calls of the target's threads. */
 	PERFGUARD_A_TARGET_WAITS,
 	/*
-	 * Late units that were not told, being too many for a second or for
-	 * the budget.
+	 * Late units that were not reported because of the rate limit or the
+	 * budget.
 	 */
 	PERFGUARD_A_TARGET_SUPPRESSED,
 	/*
-	 * Processes, threads or units that could not be watched for want of
+	 * Processes, threads or units that could not be watched for lack of
 	 * memory or room.
 	 */
 	PERFGUARD_A_TARGET_UNTRACKED,
@@ -479,8 +490,8 @@ enum {
 	PERFGUARD_A_PROCESS_PID = 1,
 	PERFGUARD_A_PROCESS_TARGET_ID,
 	/*
-	 * Processes that share an image have the same executable at the same
-	 * addresses, by fork.
+	 * Processes that share an image have, by fork, the same executable at
+	 * the same addresses.
 	 */
 	PERFGUARD_A_PROCESS_IMAGE_ID,
 	PERFGUARD_A_PROCESS_COMM,
@@ -490,27 +501,27 @@ enum {
 };
 
 enum {
-	/* Chosen by the user, from 1; contexts of one loop share it. */
-	PERFGUARD_A_CONTEXT_LOOP_ID = 1,
+	/* Chosen by the user, from 1; wait points of one loop share it. */
+	PERFGUARD_A_WAIT_POINT_LOOP_ID = 1,
 	/* Number of the wait call (x86-64). */
-	PERFGUARD_A_CONTEXT_SYSCALL,
-	/* Where the call that leads to the wait returns to. */
-	PERFGUARD_A_CONTEXT_RETURN_ADDRESS,
+	PERFGUARD_A_WAIT_POINT_SYSCALL,
+	/* Return address of the call that leads to the wait. */
+	PERFGUARD_A_WAIT_POINT_RETURN_ADDRESS,
 	/*
-	 * From the stack pointer at the wait call up to the slot of that
+	 * From the stack pointer at the wait call up to the stack slot of that
 	 * return address.
 	 */
-	PERFGUARD_A_CONTEXT_DISTANCE,
-	PERFGUARD_A_CONTEXT_PAD,
+	PERFGUARD_A_WAIT_POINT_DISTANCE,
+	PERFGUARD_A_WAIT_POINT_PAD,
 
-	__PERFGUARD_A_CONTEXT_MAX,
-	PERFGUARD_A_CONTEXT_MAX = (__PERFGUARD_A_CONTEXT_MAX - 1)
+	__PERFGUARD_A_WAIT_POINT_MAX,
+	PERFGUARD_A_WAIT_POINT_MAX = (__PERFGUARD_A_WAIT_POINT_MAX - 1)
 };
 
 enum {
 	PERFGUARD_A_LOOP_IMAGE_ID = 1,
 	PERFGUARD_A_LOOP_ID,
-	PERFGUARD_A_LOOP_CONTEXT,
+	PERFGUARD_A_LOOP_WAIT_POINT,
 	/* Threads alive whose last unit belonged to this loop. */
 	PERFGUARD_A_LOOP_THREADS,
 	PERFGUARD_A_LOOP_UNITS,
@@ -552,14 +563,14 @@ enum {
 };
 
 /*
- * A stack comes in several messages of one dump: first one with the fields but
- * the mapping and chunk attributes, then one for each mapping, then the bytes
- * in chunks in rising order.
+ * A stack is sent in several messages of one dump: first one with all fields
+ * except the mapping and chunk attributes, then one for each mapping, then the
+ * bytes in chunks in increasing order.
  */
 enum {
 	PERFGUARD_A_STACK_INDEX = 1,
 	PERFGUARD_A_STACK_STATE,
-	/* When it was taken. */
+	/* When it was copied. */
 	PERFGUARD_A_STACK_AT_NS,
 	/*
 	 * 17 words of 64 bits, in the order of DWARF register numbers: rax rdx
@@ -572,18 +583,18 @@ enum {
 	 */
 	PERFGUARD_A_STACK_SIZE,
 	/*
-	 * Bytes there were up to the end of the stack; larger than size if
-	 * cut.
+	 * Bytes from the stack pointer to the end of the stack; larger than
+	 * size if cut.
 	 */
 	PERFGUARD_A_STACK_FULL_SIZE,
-	/* An executable mapping some word of the stack points into. */
+	/* An executable mapping that some word of the stack points into. */
 	PERFGUARD_A_STACK_MAPPING,
 	PERFGUARD_A_STACK_CHUNK_OFFSET,
 	PERFGUARD_A_STACK_CHUNK,
 	PERFGUARD_A_STACK_PAD,
 	/*
-	 * Whose stack it is, if not the unit's own thread's: the holder of the
-	 * lock that that one waits for.
+	 * The thread of the stack, if not that of the unit: the holder of the
+	 * lock that the unit's thread waits for.
 	 */
 	PERFGUARD_A_STACK_TID,
 	/* The system call that the thread was in; absent for none. */
@@ -591,8 +602,8 @@ enum {
 	/* Address of the futex that it waited for. */
 	PERFGUARD_A_STACK_LOCK,
 	/*
-	 * The thread that the words there name as the holder of the lock,
-	 * where they do and it is one of the process.
+	 * The thread that the words there identify as the holder of the lock;
+	 * absent where they do not, or it is no thread of the process.
 	 */
 	PERFGUARD_A_STACK_HOLDER,
 
@@ -601,7 +612,7 @@ enum {
 };
 
 enum {
-	/* Counts from 1 without a gap, each ring for itself. */
+	/* Counts from 1 without a gap, separately for each ring. */
 	PERFGUARD_A_RECORD_SEQ = 1,
 	PERFGUARD_A_RECORD_KIND,
 	/* CLOCK_REALTIME when the record was made. */
@@ -617,7 +628,8 @@ enum {
 	PERFGUARD_A_RECORD_FOUND_BY,
 	PERFGUARD_A_RECORD_THRESHOLD_NS,
 	/*
-	 * Time of the unit so far, or in all; of a wait, the time in the call.
+	 * Time of the unit so far or, if it ended, in total; of a wait, the
+	 * time in the call.
 	 */
 	PERFGUARD_A_RECORD_ELAPSED_NS,
 	PERFGUARD_A_RECORD_CPU_NS,
@@ -641,33 +653,33 @@ enum {
 	PERFGUARD_A_RECORD_STACK,
 	PERFGUARD_A_RECORD_PAD,
 	/*
-	 * The armed profile, if there is one; without it there is no type
+	 * The armed profile; absent for none, and then there is no type
 	 * either.
 	 */
 	PERFGUARD_A_RECORD_PROFILE_ID,
 	/* The type inferred; absent for none. */
 	PERFGUARD_A_RECORD_TYPE_ID,
 	/*
-	 * How far its score is ahead of the next one's; 4 stand for a factor
-	 * of two in likelihood.
+	 * Distance of its score to the next best; 4 mean a factor of two in
+	 * likelihood.
 	 */
 	PERFGUARD_A_RECORD_MARGIN,
-	/* What the guards took in this unit; not part of elapsed. */
+	/* Time of the guards' checks in this unit; not part of elapsed. */
 	PERFGUARD_A_RECORD_CHECK_NS,
 	/*
-	 * The contexts that the unit met, an array of struct perfguard_met in
-	 * the order of the profile; of what the profile does not know, the
-	 * first few.
+	 * The calling contexts of the unit's hits, an array of struct
+	 * perfguard_met in the order of the profile; of contexts that are not
+	 * in the profile, the first few.
 	 */
 	PERFGUARD_A_RECORD_MET,
-	/* The unit fits no type; the one told is the closest. */
+	/* The unit fits no type; type-id is the closest. */
 	PERFGUARD_A_RECORD_IS_NOVEL,
 	/*
-	 * A guard in a context of this event loop is shed, so that the type is
-	 * less sure than planned.
+	 * A guard of this event loop is shed, so that the type is less certain
+	 * than planned.
 	 */
-	PERFGUARD_A_RECORD_IS_THINNED,
-	/* What the wait call returned, of a wait. */
+	PERFGUARD_A_RECORD_IS_DEGRADED,
+	/* Return value of the wait call, of a wait. */
 	PERFGUARD_A_RECORD_RESULT,
 
 	__PERFGUARD_A_RECORD_MAX,
@@ -677,9 +689,9 @@ enum {
 enum {
 	PERFGUARD_A_HOOK_SYSCALL = 1,
 	PERFGUARD_A_HOOK_NAME,
-	/* By ftrace direct call; a kretprobe serves where this is absent. */
-	PERFGUARD_A_HOOK_DIRECT,
-	/* Waits the kretprobe could not follow. */
+	/* Hooked by an ftrace direct call; by a kretprobe if absent. */
+	PERFGUARD_A_HOOK_IS_DIRECT,
+	/* Waits that the kretprobe missed. */
 	PERFGUARD_A_HOOK_MISSED,
 	PERFGUARD_A_HOOK_PAD,
 
@@ -695,29 +707,29 @@ enum {
 	 * (kernel.ftrace_enabled=0 does that).
 	 */
 	PERFGUARD_A_STATS_ALIVE,
-	/* Sequence number the next alert will have. */
+	/* Sequence number of the next alert. */
 	PERFGUARD_A_STATS_NEXT_ALERT,
 	PERFGUARD_A_STATS_NEXT_WAIT,
-	/* Records not made for want of memory. */
+	/* Records that were not created for lack of memory. */
 	PERFGUARD_A_STATS_LOST_MEMORY,
-	/* Records that left the alert ring for newer ones. */
+	/* Records of the alert ring that newer ones replaced. */
 	PERFGUARD_A_STATS_LOST_OVERWRITTEN,
-	/* Stacks given up because the thread moved on while they were read. */
+	/*
+	 * Stacks that were discarded because the thread ran on while they were
+	 * copied.
+	 */
 	PERFGUARD_A_STATS_TORN_STACKS,
-	/* Memory the records of both rings take now. */
+	/* Memory that the records of both rings use. */
 	PERFGUARD_A_STATS_RING_BYTES,
 	PERFGUARD_A_STATS_HOOK,
 	PERFGUARD_A_STATS_PAD,
 	/* Sites of all targets. */
 	PERFGUARD_A_STATS_SITES,
-	/*
-	 * Events of the training stream for which there was no room, since
-	 * loading.
-	 */
+	/* Events of the training stream that were dropped since loading. */
 	PERFGUARD_A_STATS_STREAM_LOST,
 	/*
-	 * Stacks of late units for which there was no room until the next
-	 * record.
+	 * Stacks of late units that were dropped because the history was full
+	 * until the next record.
 	 */
 	PERFGUARD_A_STATS_CROWDED_STACKS,
 
@@ -728,7 +740,7 @@ enum {
 enum {
 	PERFGUARD_A_SITE_TARGET_ID = 1,
 	/*
-	 * An open file of the caller, one that the target's processes map: the
+	 * An open file of the caller that the target's processes map: the
 	 * program, or a library.
 	 */
 	PERFGUARD_A_SITE_FD,
@@ -745,11 +757,11 @@ enum {
 };
 
 enum {
-	/* Given by the module, never used again while it is loaded. */
+	/* Assigned by the module, not reused while it is loaded. */
 	PERFGUARD_A_PROFILE_ID = 1,
-	/* The user's name for it, such as the path of its file. */
+	/* Chosen by the user, such as the path of its file. */
 	PERFGUARD_A_PROFILE_NAME,
-	/* Chosen by the user, to know the same contents again. */
+	/* Chosen by the user, to recognize the same contents. */
 	PERFGUARD_A_PROFILE_HASH,
 	PERFGUARD_A_PROFILE_FLAGS,
 	/*
@@ -758,28 +770,30 @@ enum {
 	 */
 	PERFGUARD_A_PROFILE_OBJECT_FD,
 	/*
-	 * An array of struct perfguard_course, which is appended, like the
-	 * next ones.
+	 * An array of struct perfguard_loop, which is appended, like the
+	 * following arrays.
 	 */
-	PERFGUARD_A_PROFILE_COURSES,
+	PERFGUARD_A_PROFILE_LOOPS,
 	/* struct perfguard_boundary. */
 	PERFGUARD_A_PROFILE_BOUNDARIES,
 	/* struct perfguard_guard. */
 	PERFGUARD_A_PROFILE_GUARDS,
 	/* struct perfguard_type. */
 	PERFGUARD_A_PROFILE_TYPES,
-	/* struct perfguard_known_context. */
+	/* struct perfguard_calling_context. */
 	PERFGUARD_A_PROFILE_CONTEXTS,
 	/* struct perfguard_weight. */
 	PERFGUARD_A_PROFILE_WEIGHTS,
-	/* The target it is armed for; absent while it is being loaded. */
+	/*
+	 * The target for which it is armed; absent while it is being loaded.
+	 */
 	PERFGUARD_A_PROFILE_TARGET_ID,
 	/* Processes of the target. */
 	PERFGUARD_A_PROFILE_PROCESSES,
 	PERFGUARD_A_PROFILE_PAD,
 	/*
-	 * Index of the first guard that could not be probed, if arming failed
-	 * by it.
+	 * Index of the first guard that could not be probed, if that made
+	 * arming fail.
 	 */
 	PERFGUARD_A_PROFILE_REFUSED_GUARD,
 	/* The errno. */
@@ -787,69 +801,71 @@ enum {
 	PERFGUARD_A_PROFILE_NR_GUARDS,
 	PERFGUARD_A_PROFILE_NR_TYPES,
 	PERFGUARD_A_PROFILE_NR_CONTEXTS,
-	/* Guards that are shed just now. */
+	/* Guards that are currently shed. */
 	PERFGUARD_A_PROFILE_NR_SHED,
 	/* Units that ended, of all types. */
 	PERFGUARD_A_PROFILE_UNITS,
-	/* Units among them that fit no type. */
+	/* The units among them that fit no type. */
 	PERFGUARD_A_PROFILE_NOVEL,
-	/* Guard hits in units, in a context that the profile does not know. */
+	/*
+	 * Guard hits in units, in a calling context that is not in the
+	 * profile.
+	 */
 	PERFGUARD_A_PROFILE_UNKNOWN_HITS,
 	/* Guard hits outside of units. */
 	PERFGUARD_A_PROFILE_STRAY_HITS,
-	/* Memory that it takes, about. */
+	/* Approximate memory use. */
 	PERFGUARD_A_PROFILE_BYTES,
 	/* CLOCK_REALTIME when it was armed. */
 	PERFGUARD_A_PROFILE_ARMED_NS,
 	/*
-	 * What guarding may take of the target's CPU time, in millionths.
-	 * Guards are shed so that it takes no more. Absent for no limit; then
-	 * a guard is shed that is hit far more often than planned.
+	 * Limit of the time for guarding, in millionths of the target's CPU
+	 * time; guards are shed to keep it. Absent for no limit; then a guard
+	 * is shed when it is hit far more often than planned.
 	 */
 	PERFGUARD_A_PROFILE_BUDGET_PPM,
 	/*
-	 * The price on this machine of a hit of a guard whose instruction the
-	 * kernel carries out, but for the module's handler, which measures
-	 * itself. The sender has measured it, like the next four; a budget
-	 * needs those of hits.
+	 * Cost model: the unit cost on this machine of a hit of a guard whose
+	 * instruction the kernel emulates, without the module's handler, which
+	 * measures itself. Measured by the sender, like the following four; a
+	 * budget requires the three costs of hits.
 	 */
 	PERFGUARD_A_PROFILE_KERNEL_HIT_NS,
-	/* The same where the module carries the instruction out. */
+	/* The same where the module emulates the instruction. */
 	PERFGUARD_A_PROFILE_MODULE_HIT_NS,
-	/* The same where the kernel single-steps it. */
+	/* The same where the instruction is single-stepped. */
 	PERFGUARD_A_PROFILE_STEPPED_HIT_NS,
-	/* The price of a hooked call that is no boundary. */
+	/* Unit cost of a hooked call that is no boundary. */
 	PERFGUARD_A_PROFILE_CALL_NS,
-	/* What the end of a unit and the begin of the next add to it. */
+	/* Additional cost of the end of a unit and the begin of the next. */
 	PERFGUARD_A_PROFILE_UNIT_NS,
 	/* CPU time of the target since the profile was armed. */
 	PERFGUARD_A_PROFILE_CPU_NS,
-	/*
-	 * What the handler of guards' hits took since then, measured by
-	 * itself.
-	 */
+	/* Time of the handler of guard hits since then, measured by itself. */
 	PERFGUARD_A_PROFILE_CHECK_NS,
-	/* What hits took since then, the handler and by the prices. */
+	/*
+	 * Time of hits since then, the handler's plus that by the cost model.
+	 */
 	PERFGUARD_A_PROFILE_GUARDS_NS,
 	/*
-	 * What hooked calls and units took since then, by the prices, and
-	 * where they went an unusual way by the clock. Nothing can be shed of
-	 * it.
+	 * Time of hooked calls and units since then, by the cost model on the
+	 * fast path and by the clock on the slow path. Shedding does not
+	 * reduce it.
 	 */
 	PERFGUARD_A_PROFILE_BOUNDARIES_NS,
 	/*
-	 * The same three of the last second or so that the governor looked at.
+	 * The same three in the governor's last sample window, about a second.
 	 */
 	PERFGUARD_A_PROFILE_LAST_CPU_NS,
 	PERFGUARD_A_PROFILE_LAST_GUARDS_NS,
 	PERFGUARD_A_PROFILE_LAST_BOUNDARIES_NS,
 	/*
-	 * What it took to tell late units, and those that fit no type, since
-	 * the profile was armed: in their threads, and by the watch.
+	 * Time for reporting late units, and those that fit no type, since the
+	 * profile was armed: in their threads and by the watchdog.
 	 */
-	PERFGUARD_A_PROFILE_TELLING_NS,
-	/* The same of the last second or so. */
-	PERFGUARD_A_PROFILE_LAST_TELLING_NS,
+	PERFGUARD_A_PROFILE_REPORT_NS,
+	/* The same in the governor's last sample window. */
+	PERFGUARD_A_PROFILE_LAST_REPORT_NS,
 
 	__PERFGUARD_A_PROFILE_MAX,
 	PERFGUARD_A_PROFILE_MAX = (__PERFGUARD_A_PROFILE_MAX - 1)
@@ -861,16 +877,16 @@ enum {
 	PERFGUARD_A_GUARD_OBJECT,
 	PERFGUARD_A_GUARD_OFFSET,
 	PERFGUARD_A_GUARD_STATE,
-	PERFGUARD_A_GUARD_WAY,
+	PERFGUARD_A_GUARD_STEP_MODE,
 	PERFGUARD_A_GUARD_HITS,
 	/* Hits whose instruction was single-stepped. */
 	PERFGUARD_A_GUARD_STEPPED,
-	/* How often it was shed. */
+	/* Number of times it was shed. */
 	PERFGUARD_A_GUARD_SHEDS,
 	PERFGUARD_A_GUARD_PAD,
 	/*
-	 * What it took of the target's CPU time when it was looked at last, in
-	 * millionths; of a shed guard, before it was shed.
+	 * Its share of the target's CPU time in the governor's last sample
+	 * window, in millionths; of a shed guard, before it was shed.
 	 */
 	PERFGUARD_A_GUARD_SHARE_PPM,
 
@@ -879,8 +895,7 @@ enum {
 };
 
 /*
- * A type of an armed profile. The sums are over its units that were in time:
- * its normal course.
+ * A type of an armed profile. The sums are over its units that ended in time.
  */
 enum {
 	PERFGUARD_A_TYPE_PROFILE_ID = 1,
@@ -911,16 +926,16 @@ enum {
 	/* Watch an executable or a process. */
 	PERFGUARD_CMD_TARGET_NEW = 1,
 	/*
-	 * Change the threshold or the flags of a target. A thread sees the
-	 * flags when it enters its next wait call.
+	 * Change the threshold or the flags of a target. The flags take effect
+	 * in a thread when it enters its next wait call.
 	 */
 	PERFGUARD_CMD_TARGET_SET,
 	/*
-	 * Watch a target no longer; without an id, any target. Returns when
-	 * none of its threads is in the module any more, and with the last
-	 * target when every hook is off. EINPROGRESS after a second if threads
-	 * in uninterruptible sleep are: the watching has ended then too, but
-	 * the module stays in use until they wake.
+	 * Stop watching a target; without an id, all targets. Returns when
+	 * none of its threads is in the module any more and, with the last
+	 * target, when every hook is removed. EINPROGRESS after a second if
+	 * threads in uninterruptible sleep still are: watching has ended then
+	 * too, but the module remains in use until they wake up.
 	 */
 	PERFGUARD_CMD_TARGET_DEL,
 	/* The targets and their counters. */
@@ -928,15 +943,15 @@ enum {
 	/* The processes that are watched. */
 	PERFGUARD_CMD_PROCESS_GET,
 	/*
-	 * Say which waits of an image are those of its event loops. Replaces
-	 * all loops of the image at once; a loop id that stays keeps its sums.
+	 * Set the wait points of an image's event loops. Replaces all loops of
+	 * the image at once; a loop id that is in both sets keeps its sums.
 	 */
 	PERFGUARD_CMD_LOOP_SET,
 	/* The event loops and the sums over their units. */
 	PERFGUARD_CMD_LOOP_GET,
 	/* The alerts from a sequence number on, with their stacks. */
 	PERFGUARD_CMD_ALERT_GET,
-	/* An alert was made; its content but the stacks. */
+	/* An alert was created; its content without the stacks. */
 	PERFGUARD_CMD_ALERT_NTF,
 	/*
 	 * The waits recorded for targets with the discover flag, like alert-
@@ -946,32 +961,31 @@ enum {
 	/* Counters of the module as a whole, and its hooks. */
 	PERFGUARD_CMD_STATS_GET,
 	/*
-	 * Tell hits of these sites in the training stream, of the target's
-	 * threads only. Other processes that map the file are not touched.
+	 * Write hits of these sites to the training stream, of the target's
+	 * threads only. Other processes that map the file are not affected.
 	 * Sites can be added before the program or library is mapped. A site
-	 * that cannot be probed is told in refused and does not stop the
-	 * others; where nothing maps the file yet, the kernel looks at its
-	 * instruction later, and the site may stay without hits.
+	 * that cannot be probed is listed in refused and does not stop the
+	 * others; where nothing maps the file yet, the kernel checks its
+	 * instruction later, and the site may remain without hits.
 	 */
 	PERFGUARD_CMD_SITE_ADD,
-	/* Take all sites of a target off. */
+	/* Remove all sites of a target. */
 	PERFGUARD_CMD_SITE_DEL,
 	/*
 	 * Begin to load a profile. It is dropped when the socket is closed
-	 * before it was armed.
+	 * before the profile was armed.
 	 */
 	PERFGUARD_CMD_PROFILE_NEW,
 	/* Append to a profile that is being loaded. */
 	PERFGUARD_CMD_PROFILE_ADD,
 	/*
-	 * Check a loaded profile and guard its executable by it: all of it, or
+	 * Check a loaded profile and guard its executable with it; on an error
 	 * nothing is changed. Where the executable is guarded already, the new
-	 * profile takes the place of the old one without a gap. Ends with
-	 * target-del. With a target-id that target is guarded instead,
-	 * whatever it watches: one that the same socket made, and that nothing
-	 * guards yet. Ends with the target, or with profile-del. Of a budget,
-	 * and of the prices by which the module keeps to it, the profile-get
-	 * tells what became.
+	 * profile replaces the old one without a gap. Ends with target-del.
+	 * With a target-id that target is guarded instead, whatever it
+	 * watches. It must have been created by the same socket and not be
+	 * guarded yet. Ends with the target, or with profile-del. profile-get
+	 * returns the budget, the cost model and the time spent.
 	 */
 	PERFGUARD_CMD_PROFILE_ARM,
 	/* The profiles that are armed or being loaded. */
@@ -981,8 +995,8 @@ enum {
 	/* The types of an armed profile and the sums over their units. */
 	PERFGUARD_CMD_TYPE_GET,
 	/*
-	 * Drop a profile that the same socket loads, or armed for a target of
-	 * its own. Such a target is watched on, without a profile.
+	 * Drop a profile that the same socket loads, or has armed for a target
+	 * of its own. Such a target is still watched, without a profile.
 	 */
 	PERFGUARD_CMD_PROFILE_DEL,
 
