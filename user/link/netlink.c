@@ -2,7 +2,7 @@
 /*
  * One request at a time: send it, then read until its acknowledgement, its
  * error or, for a dump, its end.  An answer is always read to the end, even
- * when nobody wants the rest, so that the next request finds a clean socket.
+ * after an error, so that nothing of it is left for the next request.
  */
 
 #include "link/netlink.h"
@@ -20,11 +20,11 @@
 #include <unistd.h>
 
 /*
- * While the kernel has no memory for an answer or an order we come again: with an
- * order so often, after naps each of which is twice as long as the last, with a
- * reading after one nap.
+ * While the kernel has no memory, a request that changes something is repeated
+ * after delays, each of which is twice as long as the last; one that only reads
+ * fails with -EAGAIN after the first delay.
  */
-enum { SHORTAGE_TRIES = 6, SHORTAGE_NAP_US = 10000 };
+enum { SHORTAGE_TRIES = 6, SHORTAGE_DELAY_US = 10000 };
 
 struct exchange {
 	struct link *link;
@@ -99,7 +99,7 @@ static int on_ack(struct nl_msg *msg, void *arg)
 	return NL_SKIP;
 }
 
-/* The end of a dump carries its error, which libnl does not look at. */
+/* The end of a dump has its error, which libnl ignores. */
 static int on_finish(struct nl_msg *msg, void *arg)
 {
 	struct nlmsghdr *hdr = nlmsg_hdr(msg);
@@ -195,7 +195,7 @@ static int receive(struct link *link, struct exchange *exchange)
 	nl_cb_set(cb, NL_CB_FINISH, NL_CB_CUSTOM, on_finish, exchange);
 	nl_cb_set(cb, NL_CB_DUMP_INTR, NL_CB_CUSTOM, on_interrupted, exchange);
 	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_message, exchange);
-	/* The callbacks look at the number: after a shortage old answers may come. */
+	/* The callbacks check the number: after a shortage old answers may arrive. */
 	nl_cb_set(cb, NL_CB_SEQ_CHECK, NL_CB_CUSTOM, on_any_seq, NULL);
 
 	while (!exchange->is_done) {
@@ -235,7 +235,7 @@ static int exchange_once(struct exchange *exchange, struct nl_msg *msg)
 	if (!ret && exchange->is_interrupted)
 		return netlink_error(link, -EAGAIN,
 				     "the module's state changed while it was read");
-	/* Ours is of this program. */
+	/* -ENOMEM without an error of the kernel is this program's own. */
 	return ret == -ENOMEM && exchange->error ? -ENOBUFS : ret;
 }
 
@@ -262,19 +262,19 @@ int netlink_exchange(struct link *link, netlink_fn fn, void *arg)
 	reads = is_reading(msg);
 	for (int i = 0; i < SHORTAGE_TRIES; i++) {
 		if (i)
-			usleep(SHORTAGE_NAP_US << (i - 1));
+			usleep(SHORTAGE_DELAY_US << (i - 1));
 		ret = exchange_once(&exchange, msg);
-		/* If there is an answer to come, or none came, it may have been carried out. */
+		/* With an answer expected, or without an error of the kernel, it may be done. */
 		if (reads || fn || ret != -ENOBUFS || !exchange.error)
 			break;
 	}
 	nlmsg_free(msg);
 	if (!reads || (ret != -ENOBUFS && ret != -EBUSY))
 		return ret;
-	/* Busy is the dump before, whose rest was not read. */
+	/* -EBUSY is due to the previous dump, whose rest was not read. */
 	if (ret == -EBUSY)
 		netlink_error(link, 0, "no memory for the module's answer");
-	usleep(SHORTAGE_NAP_US);
+	usleep(SHORTAGE_DELAY_US);
 	return -EAGAIN;
 }
 

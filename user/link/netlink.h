@@ -19,7 +19,7 @@ struct nl_sock;
 
 struct link {
 	struct nl_sock *socket; /* requests and dumps */
-	struct nl_sock *bell; /* the multicast group, or NULL */
+	struct nl_sock *wakeup; /* the multicast group, or NULL */
 	struct nl_msg *request; /* begun and not yet sent, or NULL */
 	int request_error; /* why a request that was begun is NULL */
 	int family;
