@@ -22,7 +22,7 @@ static struct netlink_range_validation pguard_0_to_1000000 = {
 	.max = 1000000,
 };
 
-static const struct nla_policy pguard_wait_point_nl_policy[PERFGUARD_A_WAIT_POINT_PAD + 1] = {
+static const struct nla_policy pguard_wait_point_nl_policy[PERFGUARD_A_WAIT_POINT_DISTANCE + 1] = {
 	[PERFGUARD_A_WAIT_POINT_LOOP_ID] = { .type = NLA_U32, },
 	[PERFGUARD_A_WAIT_POINT_SYSCALL] = { .type = NLA_U32, },
 	[PERFGUARD_A_WAIT_POINT_RETURN_ADDRESS] = { .type = NLA_U64, },
@@ -118,156 +118,35 @@ static const struct nla_policy pguard_profile_del_nl_policy[PERFGUARD_A_PROFILE_
 	[PERFGUARD_A_PROFILE_ID] = { .type = NLA_U32, },
 };
 
+#define OPERATION(name_, policy_) \
+	.cmd = PERFGUARD_CMD_##name_, .flags = GENL_ADMIN_PERM, \
+	.policy = policy_, .maxattr = ARRAY_SIZE(policy_) - 1
+#define DO(name_, noun_, policy_) \
+	{ OPERATION(name_, policy_), .doit = pguard_nl_##noun_##_doit }
+#define DUMP(name_, noun_, policy_, start_, done_) \
+	{ OPERATION(name_, policy_), .start = start_, .dumpit = pguard_nl_##noun_##_dumpit, \
+	  .done = done_ }
+
 const struct genl_ops pguard_nl_ops[PGUARD_NL_OPS] = {
-	{
-		.cmd = PERFGUARD_CMD_TARGET_NEW,
-		.flags = GENL_ADMIN_PERM,
-		.doit = pguard_nl_target_new_doit,
-		.policy = pguard_target_new_nl_policy,
-		.maxattr = ARRAY_SIZE(pguard_target_new_nl_policy) - 1,
-	},
-	{
-		.cmd = PERFGUARD_CMD_TARGET_SET,
-		.flags = GENL_ADMIN_PERM,
-		.doit = pguard_nl_target_set_doit,
-		.policy = pguard_target_set_nl_policy,
-		.maxattr = ARRAY_SIZE(pguard_target_set_nl_policy) - 1,
-	},
-	{
-		.cmd = PERFGUARD_CMD_TARGET_DEL,
-		.flags = GENL_ADMIN_PERM,
-		.doit = pguard_nl_target_del_doit,
-		.policy = pguard_target_del_nl_policy,
-		.maxattr = ARRAY_SIZE(pguard_target_del_nl_policy) - 1,
-	},
-	{
-		.cmd = PERFGUARD_CMD_TARGET_GET,
-		.flags = GENL_ADMIN_PERM,
-		.start = pguard_nl_target_get_start,
-		.dumpit = pguard_nl_target_get_dumpit,
-		.done = pguard_nl_target_get_done,
-		.policy = pguard_none_nl_policy,
-		.maxattr = ARRAY_SIZE(pguard_none_nl_policy) - 1,
-	},
-	{
-		.cmd = PERFGUARD_CMD_PROCESS_GET,
-		.flags = GENL_ADMIN_PERM,
-		.start = pguard_nl_process_get_start,
-		.dumpit = pguard_nl_process_get_dumpit,
-		.done = pguard_nl_process_get_done,
-		.policy = pguard_process_get_nl_policy,
-		.maxattr = ARRAY_SIZE(pguard_process_get_nl_policy) - 1,
-	},
-	{
-		.cmd = PERFGUARD_CMD_LOOP_SET,
-		.flags = GENL_ADMIN_PERM,
-		.doit = pguard_nl_loop_set_doit,
-		.policy = pguard_loop_set_nl_policy,
-		.maxattr = ARRAY_SIZE(pguard_loop_set_nl_policy) - 1,
-	},
-	{
-		.cmd = PERFGUARD_CMD_LOOP_GET,
-		.flags = GENL_ADMIN_PERM,
-		.start = pguard_nl_loop_get_start,
-		.dumpit = pguard_nl_loop_get_dumpit,
-		.done = pguard_nl_loop_get_done,
-		.policy = pguard_loop_get_nl_policy,
-		.maxattr = ARRAY_SIZE(pguard_loop_get_nl_policy) - 1,
-	},
-	{
-		.cmd = PERFGUARD_CMD_ALERT_GET,
-		.flags = GENL_ADMIN_PERM,
-		.start = pguard_nl_alert_get_start,
-		.dumpit = pguard_nl_alert_get_dumpit,
-		.done = pguard_nl_alert_get_done,
-		.policy = pguard_alert_get_nl_policy,
-		.maxattr = ARRAY_SIZE(pguard_alert_get_nl_policy) - 1,
-	},
-	{
-		.cmd = PERFGUARD_CMD_WAIT_GET,
-		.flags = GENL_ADMIN_PERM,
-		.start = pguard_nl_wait_get_start,
-		.dumpit = pguard_nl_wait_get_dumpit,
-		.done = pguard_nl_wait_get_done,
-		.policy = pguard_wait_get_nl_policy,
-		.maxattr = ARRAY_SIZE(pguard_wait_get_nl_policy) - 1,
-	},
-	{
-		.cmd = PERFGUARD_CMD_STATS_GET,
-		.flags = GENL_ADMIN_PERM,
-		.doit = pguard_nl_stats_get_doit,
-		.policy = pguard_none_nl_policy,
-		.maxattr = ARRAY_SIZE(pguard_none_nl_policy) - 1,
-	},
-	{
-		.cmd = PERFGUARD_CMD_SITE_ADD,
-		.flags = GENL_ADMIN_PERM,
-		.doit = pguard_nl_site_add_doit,
-		.policy = pguard_site_add_nl_policy,
-		.maxattr = ARRAY_SIZE(pguard_site_add_nl_policy) - 1,
-	},
-	{
-		.cmd = PERFGUARD_CMD_SITE_DEL,
-		.flags = GENL_ADMIN_PERM,
-		.doit = pguard_nl_site_del_doit,
-		.policy = pguard_site_del_nl_policy,
-		.maxattr = ARRAY_SIZE(pguard_site_del_nl_policy) - 1,
-	},
-	{
-		.cmd = PERFGUARD_CMD_PROFILE_NEW,
-		.flags = GENL_ADMIN_PERM,
-		.doit = pguard_nl_profile_new_doit,
-		.policy = pguard_profile_new_nl_policy,
-		.maxattr = ARRAY_SIZE(pguard_profile_new_nl_policy) - 1,
-	},
-	{
-		.cmd = PERFGUARD_CMD_PROFILE_ADD,
-		.flags = GENL_ADMIN_PERM,
-		.doit = pguard_nl_profile_add_doit,
-		.policy = pguard_profile_add_nl_policy,
-		.maxattr = ARRAY_SIZE(pguard_profile_add_nl_policy) - 1,
-	},
-	{
-		.cmd = PERFGUARD_CMD_PROFILE_ARM,
-		.flags = GENL_ADMIN_PERM,
-		.doit = pguard_nl_profile_arm_doit,
-		.policy = pguard_profile_arm_nl_policy,
-		.maxattr = ARRAY_SIZE(pguard_profile_arm_nl_policy) - 1,
-	},
-	{
-		.cmd = PERFGUARD_CMD_PROFILE_GET,
-		.flags = GENL_ADMIN_PERM,
-		.start = pguard_nl_profile_get_start,
-		.dumpit = pguard_nl_profile_get_dumpit,
-		.done = pguard_nl_profile_get_done,
-		.policy = pguard_none_nl_policy,
-		.maxattr = ARRAY_SIZE(pguard_none_nl_policy) - 1,
-	},
-	{
-		.cmd = PERFGUARD_CMD_GUARD_GET,
-		.flags = GENL_ADMIN_PERM,
-		.start = pguard_nl_guard_get_start,
-		.dumpit = pguard_nl_guard_get_dumpit,
-		.done = pguard_nl_guard_get_done,
-		.policy = pguard_guard_get_nl_policy,
-		.maxattr = ARRAY_SIZE(pguard_guard_get_nl_policy) - 1,
-	},
-	{
-		.cmd = PERFGUARD_CMD_TYPE_GET,
-		.flags = GENL_ADMIN_PERM,
-		.start = pguard_nl_type_get_start,
-		.dumpit = pguard_nl_type_get_dumpit,
-		.done = pguard_nl_type_get_done,
-		.policy = pguard_type_get_nl_policy,
-		.maxattr = ARRAY_SIZE(pguard_type_get_nl_policy) - 1,
-	},
-	{
-		.cmd = PERFGUARD_CMD_PROFILE_DEL,
-		.flags = GENL_ADMIN_PERM,
-		.doit = pguard_nl_profile_del_doit,
-		.policy = pguard_profile_del_nl_policy,
-		.maxattr = ARRAY_SIZE(pguard_profile_del_nl_policy) - 1,
-	},
+	DO(TARGET_NEW, target_new, pguard_target_new_nl_policy),
+	DO(TARGET_SET, target_set, pguard_target_set_nl_policy),
+	DO(TARGET_DEL, target_del, pguard_target_del_nl_policy),
+	DUMP(TARGET_GET, target_get, pguard_none_nl_policy, pguard_nl_dump_start, NULL),
+	DUMP(PROCESS_GET, process_get, pguard_process_get_nl_policy, pguard_nl_dump_start, NULL),
+	DO(LOOP_SET, loop_set, pguard_loop_set_nl_policy),
+	DUMP(LOOP_GET, loop_get, pguard_loop_get_nl_policy, pguard_nl_dump_start, NULL),
+	DUMP(ALERT_GET, alert_get, pguard_alert_get_nl_policy, pguard_nl_dump_start, pguard_nl_record_dump_done),
+	DUMP(WAIT_GET, wait_get, pguard_wait_get_nl_policy, pguard_nl_dump_start, pguard_nl_record_dump_done),
+	DO(STATS_GET, stats_get, pguard_none_nl_policy),
+	DO(SITE_ADD, site_add, pguard_site_add_nl_policy),
+	DO(SITE_DEL, site_del, pguard_site_del_nl_policy),
+	DO(PROFILE_NEW, profile_new, pguard_profile_new_nl_policy),
+	DO(PROFILE_ADD, profile_add, pguard_profile_add_nl_policy),
+	DO(PROFILE_ARM, profile_arm, pguard_profile_arm_nl_policy),
+	DUMP(PROFILE_GET, profile_get, pguard_none_nl_policy, pguard_nl_dump_start, NULL),
+	DUMP(GUARD_GET, guard_get, pguard_guard_get_nl_policy, pguard_nl_part_dump_start, pguard_nl_part_dump_done),
+	DUMP(TYPE_GET, type_get, pguard_type_get_nl_policy, pguard_nl_part_dump_start, pguard_nl_part_dump_done),
+	DO(PROFILE_DEL, profile_del, pguard_profile_del_nl_policy),
 };
 
 const struct genl_multicast_group pguard_nl_mcgrps[PGUARD_NL_MCGRPS] = {

@@ -478,7 +478,6 @@ enum {
 	 * memory or room.
 	 */
 	PERFGUARD_A_TARGET_UNTRACKED,
-	PERFGUARD_A_TARGET_PAD,
 	/* Sites that are probed for the target. */
 	PERFGUARD_A_TARGET_SITES,
 
@@ -512,7 +511,6 @@ enum {
 	 * return address.
 	 */
 	PERFGUARD_A_WAIT_POINT_DISTANCE,
-	PERFGUARD_A_WAIT_POINT_PAD,
 
 	__PERFGUARD_A_WAIT_POINT_MAX,
 	PERFGUARD_A_WAIT_POINT_MAX = (__PERFGUARD_A_WAIT_POINT_MAX - 1)
@@ -541,7 +539,6 @@ enum {
 	PERFGUARD_A_LOOP_MAX_NS,
 	/* Units by elapsed time; hist-buckets counters of 64 bits. */
 	PERFGUARD_A_LOOP_HIST,
-	PERFGUARD_A_LOOP_PAD,
 
 	__PERFGUARD_A_LOOP_MAX,
 	PERFGUARD_A_LOOP_MAX = (__PERFGUARD_A_LOOP_MAX - 1)
@@ -556,7 +553,6 @@ enum {
 	PERFGUARD_A_MAPPING_INODE,
 	/* Absent for memory without a file. */
 	PERFGUARD_A_MAPPING_PATH,
-	PERFGUARD_A_MAPPING_PAD,
 
 	__PERFGUARD_A_MAPPING_MAX,
 	PERFGUARD_A_MAPPING_MAX = (__PERFGUARD_A_MAPPING_MAX - 1)
@@ -591,7 +587,6 @@ enum {
 	PERFGUARD_A_STACK_MAPPING,
 	PERFGUARD_A_STACK_CHUNK_OFFSET,
 	PERFGUARD_A_STACK_CHUNK,
-	PERFGUARD_A_STACK_PAD,
 	/*
 	 * The thread of the stack, if not that of the unit: the holder of the
 	 * lock that the unit's thread waits for.
@@ -651,7 +646,6 @@ enum {
 	PERFGUARD_A_RECORD_ENTER_NS,
 	PERFGUARD_A_RECORD_LOST,
 	PERFGUARD_A_RECORD_STACK,
-	PERFGUARD_A_RECORD_PAD,
 	/*
 	 * The armed profile; absent for none, and then there is no type
 	 * either.
@@ -693,7 +687,6 @@ enum {
 	PERFGUARD_A_HOOK_IS_DIRECT,
 	/* Waits that the kretprobe missed. */
 	PERFGUARD_A_HOOK_MISSED,
-	PERFGUARD_A_HOOK_PAD,
 
 	__PERFGUARD_A_HOOK_MAX,
 	PERFGUARD_A_HOOK_MAX = (__PERFGUARD_A_HOOK_MAX - 1)
@@ -722,7 +715,6 @@ enum {
 	/* Memory that the records of both rings use. */
 	PERFGUARD_A_STATS_RING_BYTES,
 	PERFGUARD_A_STATS_HOOK,
-	PERFGUARD_A_STATS_PAD,
 	/* Sites of all targets. */
 	PERFGUARD_A_STATS_SITES,
 	/* Events of the training stream that were dropped since loading. */
@@ -750,7 +742,6 @@ enum {
 	PERFGUARD_A_SITE_ADDED,
 	/* An array of struct perfguard_site_refusal. */
 	PERFGUARD_A_SITE_REFUSED,
-	PERFGUARD_A_SITE_PAD,
 
 	__PERFGUARD_A_SITE_MAX,
 	PERFGUARD_A_SITE_MAX = (__PERFGUARD_A_SITE_MAX - 1)
@@ -790,7 +781,6 @@ enum {
 	PERFGUARD_A_PROFILE_TARGET_ID,
 	/* Processes of the target. */
 	PERFGUARD_A_PROFILE_PROCESSES,
-	PERFGUARD_A_PROFILE_PAD,
 	/*
 	 * Index of the first guard that could not be probed, if that made
 	 * arming fail.
@@ -883,7 +873,6 @@ enum {
 	PERFGUARD_A_GUARD_STEPPED,
 	/* Number of times it was shed. */
 	PERFGUARD_A_GUARD_SHEDS,
-	PERFGUARD_A_GUARD_PAD,
 	/*
 	 * Its share of the target's CPU time in the governor's last sample
 	 * window, in millionths; of a shed guard, before it was shed.
@@ -916,7 +905,6 @@ enum {
 	PERFGUARD_A_TYPE_MAJ_FAULTS,
 	/* Sum over the units that ended late. */
 	PERFGUARD_A_TYPE_LATE_ELAPSED_NS,
-	PERFGUARD_A_TYPE_PAD,
 
 	__PERFGUARD_A_TYPE_MAX,
 	PERFGUARD_A_TYPE_MAX = (__PERFGUARD_A_TYPE_MAX - 1)
