@@ -320,7 +320,7 @@ static enum pguard_guarded_call enter_wait(struct pguard_task *state, bool may_s
 {
 	const struct pguard_finding *place = &state->place->spot->is;
 	const struct perfguard_boundary *boundary = place->boundary;
-	struct pguard_course *course = &state->profile->courses[boundary->course];
+	struct pguard_course *course = &state->profile->courses[boundary->loop];
 	struct pguard_inference *inference = pguard_task_inference(state);
 	struct moment now = { .clock = pguard_clock() };
 

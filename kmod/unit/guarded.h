@@ -176,7 +176,7 @@ static __always_inline bool pguard_guarded_is_in(const struct pguard_task *state
 	const struct pguard_finding *is = &place->spot->is;
 
 	return inference && inference->profile == state->profile && state->loop == is->loop &&
-	       inference->boundary->course == is->boundary->course;
+	       inference->boundary->loop == is->boundary->loop;
 }
 
 /* Where the loop's frame is, by the place of its wait, which has a boundary. */

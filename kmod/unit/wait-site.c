@@ -287,7 +287,7 @@ static bool profile_look_up(struct pguard_task *state, struct search *search, bo
 		if (ret <= 0)
 			continue;
 		search->is.loop = pguard_loop_new(state->image,
-						  profile->courses[boundary->course].id,
+						  profile->courses[boundary->loop].id,
 						  may_sleep ? GFP_KERNEL : GFP_NOWAIT);
 		if (!search->is.loop)
 			return true;

@@ -120,7 +120,7 @@ static struct sample measure_units(struct link *link, uint32_t kib, const struct
 	for (int i = 0; i < ROUNDS; i++) {
 		sample = do_deep(kib);
 		tally.stacks = tally.by_hits = 0;
-		link_bell_quiet(link);
+		link_wakeup_clear(link);
 		if (link_alerts(link, tally.next_seq, count_stacks, &tally))
 			errx(1, "alerts: %s", link_error(link));
 		if (free && tally.stacks < 3)
@@ -171,7 +171,7 @@ int main(void)
 
 	self_init();
 	/* Somebody listens, as most of the time. */
-	if (link_open(&link) || link_bell_open(link))
+	if (link_open(&link) || link_wakeup_open(link))
 		errx(1, "link: %s", link_error(link));
 	for (uint32_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		measure(link, sizes[i]);
