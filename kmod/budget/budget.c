@@ -23,7 +23,6 @@
 #include "budget/shed.h"
 #include "compat.h"
 #include "profile/profile.h"
-#include "report/rate-limit.h"
 #include "target/image.h"
 #include "target/target-lock.h"
 
@@ -261,6 +260,17 @@ static void look_around(struct look *look)
 		      min(look->window.telling, telling_part(look->spending, look->window.cpu));
 }
 
+/*
+ * What reports may take.  As much is kept for later, and no larger debt is: or after a
+ * storm, of which some is reported in any case, no other would be for long.
+ */
+static void earn_reports(struct pguard_target *target, u64 earned)
+{
+	s64 left = atomic64_add_return(earned, &target->report_left);
+
+	atomic64_sub(left - clamp_t(s64, left, -(s64)earned, earned), &target->report_left);
+}
+
 static void resize(struct look *look)
 {
 	struct pguard_spending *spending = look->spending;
@@ -268,7 +278,7 @@ static void resize(struct look *look)
 
 	budget_resize(&spending->budget, look->window.cpu, wall);
 	spending->earned = spending->budget.capacity_ns;
-	pguard_telling_earn(look->target, telling_part(spending, look->window.cpu));
+	earn_reports(look->target, telling_part(spending, look->window.cpu));
 	tell_last(spending, &look->window);
 }
 
@@ -343,7 +353,8 @@ void pguard_spending_begin(struct pguard_target *target, struct pguard_profile *
 {
 	struct pguard_spending *spending = &profile->spending;
 
-	pguard_telling_reset(target);
+	atomic64_set(&target->report_left,
+		     spending->prices.ppm ? 0 : PGUARD_REPORT_UNLIMITED);
 	pguard_cost_sum(target, profile, &spending->base);
 	spending->settled = spending->base;
 	spending->begun = spending->base;

@@ -84,7 +84,7 @@ void pguard_cost_sum(const struct pguard_target *target, const struct pguard_pro
 
 	*ret = (struct pguard_cost){
 		.cpu = pguard_process_cpu(target),
-		.telling = atomic64_read(&target->telling),
+		.telling = atomic64_read(&target->report_ns),
 	};
 	pguard_profile_sum(profile, &sums);
 	checks = sums.checks;

@@ -3,9 +3,9 @@
 #include "probe/guard.h"
 
 #include "compat.h"
+#include "report/late-unit.h"
 #include "target/image.h"
 #include "unit/guarded.h"
-#include "unit/late-unit.h"
 
 #include <linux/atomic.h>
 #include <linux/workqueue.h>
@@ -54,7 +54,24 @@ static noinline void stream_hit(struct pguard_task *state,
 			  pguard_inference_type_id(inference, inference->verdict->early));
 }
 
-/* Is the unit late? */
+/* The unit is late.  Apart, so that hits save no registers for it. */
+static noinline void report(struct pguard_task *state, const struct pt_regs *regs, u64 elapsed)
+{
+	struct pguard_inference *inference = pguard_task_inference(state);
+	u64 word = READ_ONCE(state->unit), begun = pguard_clock();
+	int ret;
+
+	if (word & PGUARD_PHASE_LATE)
+		return;
+	ret = pguard_late_unit_report(state, word, regs, elapsed);
+	if (!ret)
+		/* It is in the handler's time, too, which is not the unit's. */
+		pguard_unit_count_checks(inference->profile, begun - pguard_clock());
+	else if (ret == -EBUSY)
+		inference->is_quiet = true;
+}
+
+/* Report the unit if it is late, and was not reported before. */
 static void check(struct pguard_task *state, struct pguard_inference *inference,
 		  const struct pt_regs *regs, u64 now)
 {
@@ -67,7 +84,7 @@ static void check(struct pguard_task *state, struct pguard_inference *inference,
 	elapsed = pguard_clock_ns(ticks);
 	limit = pguard_inference_limit(inference, elapsed);
 	if (unlikely(limit && elapsed > limit))
-		pguard_alert_late(state, regs, elapsed);
+		report(state, regs, elapsed);
 }
 
 static void see_to(struct pguard_task *state, enum pguard_meeting meeting)

@@ -20,14 +20,10 @@
 #include "unit/watchdog.h"
 
 #include "compat.h"
-#include "report/alert-record.h"
-#include "report/capture.h"
-#include "report/rate-limit.h"
+#include "report/late-unit.h"
 #include "report/stack-history.h"
-#include "report/stack.h"
 #include "target/image.h"
 #include "target/thread.h"
-#include "unit/unit.h"
 
 #include <linux/hrtimer.h>
 #include <linux/workqueue.h>
@@ -44,7 +40,7 @@ enum {
 	EASY_NAP_NS = 8 * NSEC_PER_MSEC,
 	/* For units that may turn out to be of a type with less time. */
 	OPEN_NAP_NS = 16 * NSEC_PER_MSEC,
-	/* For late ones of which none may be told just now. */
+	/* For late ones of which none may be reported just now. */
 	CLOSED_NAP_NS = 16 * NSEC_PER_MSEC,
 	MAX_NAP_NS = NSEC_PER_SEC,
 	MIN_STEP_NS = 2 * NSEC_PER_MSEC,	/* between two stacks of a unit */
@@ -85,19 +81,6 @@ static u64 longest_nap;
 static bool are_few(void)
 {
 	return atomic_read(&pguard_nr_tasks) <= MAX_GLANCE;
-}
-
-static u64 unit_number(u64 unit)
-{
-	return unit >> PGUARD_PHASE_SHIFT;
-}
-
-/* Does the unit that was seen still run? */
-static bool unit_runs(const struct pguard_task *state, u64 unit)
-{
-	u64 now = READ_ONCE(state->unit);
-
-	return now & PGUARD_PHASE_RUNNING && unit_number(now) == unit_number(unit);
 }
 
 static void found_add(struct found *found, u32 *nr, u32 max, struct round *round,
@@ -179,7 +162,7 @@ static void look_at_told(struct pguard_task *state, u64 unit, u64 elapsed, struc
 		round->nap = min_t(u64, round->nap, EASY_NAP_NS);
 		return;
 	}
-	late->looked_at = unit_number(unit);
+	late->looked_at = pguard_unit_number(unit);
 	late->next_report = 2 * elapsed;
 	late->samples.next = 0;
 	look_again(state, unit, elapsed, round);
@@ -188,7 +171,7 @@ static void look_at_told(struct pguard_task *state, u64 unit, u64 elapsed, struc
 /* Was the unit found late before? */
 static bool is_known(const struct pguard_task *state, u64 unit)
 {
-	return state->lateness && state->lateness->looked_at == unit_number(unit);
+	return state->lateness && state->lateness->looked_at == pguard_unit_number(unit);
 }
 
 /* Look at one thread. */
@@ -203,13 +186,13 @@ static void state_look(struct pguard_task *state, struct round *round)
 		return;
 	elapsed = pguard_unit_elapsed(state);
 	threshold = pguard_unit_threshold(state);
-	if (!threshold || !unit_runs(state, unit))
+	if (!threshold || !pguard_unit_runs(state, unit))
 		return;
 	if (elapsed <= threshold)
 		round->nap = min(round->nap, unit_nap(state, elapsed, threshold));
 	else if (is_known(state, unit))
 		look_again(state, unit, elapsed, round);
-	else if (!(unit & PGUARD_PHASE_LATE) && !pguard_telling_is_open(state->image->target))
+	else if (!(unit & PGUARD_PHASE_LATE) && !pguard_late_unit_is_open(state->image->target))
 		round->nap = min_t(u64, round->nap, CLOSED_NAP_NS);
 	else if (!round->haul)
 		round->is_due = true;
@@ -253,67 +236,6 @@ static void look(struct round *round)
 	}
 }
 
-/*
- * Turn a running unit into a late one.  False if it ended meanwhile, if there is no memory,
- * or if it must not be told now: then we look again, for that a second later, or its end comes
- * first and tells it.
- */
-static bool mark_late(const struct found *found, u64 elapsed)
-{
-	struct pguard_task *state = found->state;
-	struct pguard_lateness *late = pguard_samples_lateness(state);
-	u64 unit = found->unit;
-	bool may;
-
-	if (!late)
-		return false;
-	/* If a guard is first now, then this is the first look at what it told. */
-	if (late->looked_at != unit_number(unit))
-		late->samples.next = 0;
-	late->looked_at = unit_number(unit);
-	may = unit & PGUARD_PHASE_LATE ? pguard_telling_may_again(state->image->target) :
-					 pguard_telling_may(state->image->target);
-	if (!may) {
-		late->next_report = elapsed + NSEC_PER_SEC;
-		return false;
-	}
-	late->next_report = 2 * elapsed;
-	if (unit & PGUARD_PHASE_LATE)
-		return READ_ONCE(state->unit) == unit;
-	return cmpxchg(&state->unit, unit, unit | PGUARD_PHASE_LATE) == unit;
-}
-
-/*
- * Add a record, if the unit has not ended: then start and mark were its own.
- * The lock keeps the record of its end behind this one.
- */
-static bool tell(const struct found *found, struct pguard_record *record)
-{
-	struct pguard_task *state = found->state;
-	bool running;
-
-	spin_lock(&state->lock);
-	running = READ_ONCE(state->unit) == (found->unit | PGUARD_PHASE_LATE);
-	if (running) {
-		pguard_samples_take(state, unit_number(found->unit), record);
-		refcount_inc(&record->refs);
-		pguard_ring_add(&pguard_alerts, record);
-	}
-	spin_unlock(&state->lock);
-	return running;
-}
-
-/* The stack of a unit; not of what the thread did after it. */
-static struct pguard_stack *unit_stack(const struct found *found)
-{
-	struct pguard_stack *stack = pguard_capture_stack(found->state);
-
-	if (unit_runs(found->state, found->unit))
-		return stack;
-	pguard_stack_free(stack);
-	return NULL;
-}
-
 /* A stack was just taken; when is the unit's turn again? */
 static void sample_later(struct pguard_task *state, struct round *round)
 {
@@ -328,52 +250,36 @@ static void sample_later(struct pguard_task *state, struct round *round)
 	round->nap = min(round->nap, next + (ktime_get() - round->begun));
 }
 
-static void tell_late(const struct found *found, u64 elapsed)
-{
-	struct pguard_task *state = found->state;
-	struct pguard_record *record;
-
-	record = pguard_unit_record(state, unit_number(found->unit),
-				    PERFGUARD_RECORD_KIND_LATE,
-				    PERFGUARD_FOUND_BY_OVERDUE, GFP_KERNEL);
-	if (!record)
-		return;
-	record->ready = false;
-	record->account.elapsed = elapsed;
-	if (found->unit & PGUARD_PHASE_MARKED)
-		pguard_account_remote(&state->mark, elapsed, state->task, &record->account);
-	/* Its place is taken first: the unit may end while we take the stack. */
-	if (tell(found, record))
-		pguard_ring_complete(&pguard_alerts, record, unit_stack(found));
-	pguard_record_put(record);
-}
-
+/*
+ * Report a unit that is late or still late.  If that must not be done now we look again,
+ * for that a second later, or its end comes first and reports it.
+ */
 static void report(const struct found *found, struct round *round)
 {
 	struct pguard_task *state = found->state;
+	struct pguard_lateness *late = pguard_samples_lateness(state);
 	u64 elapsed = pguard_unit_elapsed(state);
-	struct pguard_telling telling;
+	int ret = -ENOMEM;
 
-	if (!mark_late(found, elapsed)) {
-		round->nap = min_t(u64, round->nap, EASY_NAP_NS);
-		return;
+	if (late) {
+		/* If a guard is first now, then this is the first look at its report. */
+		if (late->looked_at != pguard_unit_number(found->unit))
+			late->samples.next = 0;
+		late->looked_at = pguard_unit_number(found->unit);
+		late->next_report = 2 * elapsed;
+		ret = pguard_late_unit_report(state, found->unit, NULL, elapsed);
+		if (ret == -EBUSY)
+			late->next_report = elapsed + NSEC_PER_SEC;
 	}
-	pguard_telling_begin(&telling);
-	tell_late(found, elapsed);
-	pguard_telling_end(&telling, state->image->target);
-	sample_later(state, round);
+	if (ret)
+		round->nap = min_t(u64, round->nap, EASY_NAP_NS);
+	else
+		sample_later(state, round);
 }
 
 static void sample(const struct found *found, struct round *round)
 {
-	struct pguard_telling telling;
-	struct pguard_stack *stack;
-
-	pguard_telling_begin(&telling);
-	stack = unit_stack(found);
-	if (stack)
-		pguard_samples_add(found->state, unit_number(found->unit), stack);
-	pguard_telling_end(&telling, found->state->image->target);
+	pguard_late_unit_sample(found->state, found->unit);
 	sample_later(found->state, round);
 }
 
