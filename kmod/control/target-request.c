@@ -23,7 +23,7 @@
 
 #include "control/target-request.h"
 
-#include "budget/governor.h"
+#include "budget/budget.h"
 #include "compat.h"
 #include "control/reaper.h"
 #include "hook/drain.h"

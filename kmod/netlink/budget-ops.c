@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-/* Budgets and prices in orders and answers about profiles. */
+/* Budgets and cost models in orders and answers about profiles. */
 
 #include "netlink/family.h"
 
-#include "budget/cost.h"
+#include "budget/budget.h"
 #include "compat.h"
 #include "profile/profile.h"
 
@@ -21,19 +21,19 @@ static u32 get_ns(const struct nlattr *attr)
 }
 
 /**
- * pguard_nl_get_prices() - the budget of an order, and the prices
+ * pguard_nl_get_budget() - the budget of an order, and the cost model
  * @info: the order; what each may be is in its policy
- * @ret: takes them
+ * @ret_ppm: takes the budget, 0 for none
+ * @ret: takes the cost model
  *
- * Return: 0, or an error told.
+ * Return: 0, or an error with its text in extack.
  */
-int pguard_nl_get_prices(struct genl_info *info, struct pguard_prices *ret)
+int pguard_nl_get_budget(struct genl_info *info, u32 *ret_ppm, struct pguard_cost_model *ret)
 {
 	struct nlattr **attrs = info->attrs;
 	struct nlattr *budget = attrs[PERFGUARD_A_PROFILE_BUDGET_PPM];
 
-	if (budget)
-		ret->ppm = nla_get_u32(budget);
+	*ret_ppm = budget ? nla_get_u32(budget) : 0;
 	ret->hit[PERFGUARD_GUARD_WAY_KERNEL] = get_ns(attrs[PERFGUARD_A_PROFILE_KERNEL_HIT_NS]);
 	ret->hit[PERFGUARD_GUARD_WAY_MODULE] = get_ns(attrs[PERFGUARD_A_PROFILE_MODULE_HIT_NS]);
 	ret->hit[PERFGUARD_GUARD_WAY_STEPPED] = get_ns(attrs[PERFGUARD_A_PROFILE_STEPPED_HIT_NS]);
@@ -48,41 +48,42 @@ int pguard_nl_get_prices(struct genl_info *info, struct pguard_prices *ret)
 }
 
 /**
- * pguard_nl_fill_spending() - tell what guarding takes, and by which prices
+ * pguard_nl_fill_budget() - put what guarding takes, and the cost model
  * @skb: the message
  * @profile: an armed one
  *
  * Context: pguard_control held.
  * Return: not 0 if there is no room.
  */
-int pguard_nl_fill_spending(struct sk_buff *skb, const struct pguard_profile *profile)
+int pguard_nl_fill_budget(struct sk_buff *skb, const struct pguard_profile *profile)
 {
-	const struct pguard_spending *spending = &profile->spending;
-	const struct pguard_prices *prices = &spending->prices;
+	const struct pguard_budget_state *state = &profile->budget;
+	const struct pguard_cost_model *model = &state->model;
 	struct pguard_cost now, since;
 
-	if (prices->ppm && nla_put_u32(skb, PERFGUARD_A_PROFILE_BUDGET_PPM, prices->ppm))
+	if (state->budget.ppm &&
+	    nla_put_u32(skb, PERFGUARD_A_PROFILE_BUDGET_PPM, state->budget.ppm))
 		return -EMSGSIZE;
 	pguard_cost_sum(profile->target, profile, &now);
-	pguard_cost_between(&spending->base, &now, &since);
+	pguard_cost_between(&state->base, &now, &since);
 	return nla_put_u32(skb, PERFGUARD_A_PROFILE_KERNEL_HIT_NS,
-			   prices->hit[PERFGUARD_GUARD_WAY_KERNEL]) ||
+			   model->hit[PERFGUARD_GUARD_WAY_KERNEL]) ||
 	       nla_put_u32(skb, PERFGUARD_A_PROFILE_MODULE_HIT_NS,
-			   prices->hit[PERFGUARD_GUARD_WAY_MODULE]) ||
+			   model->hit[PERFGUARD_GUARD_WAY_MODULE]) ||
 	       nla_put_u32(skb, PERFGUARD_A_PROFILE_STEPPED_HIT_NS,
-			   prices->hit[PERFGUARD_GUARD_WAY_STEPPED]) ||
-	       nla_put_u32(skb, PERFGUARD_A_PROFILE_CALL_NS, prices->call) ||
-	       nla_put_u32(skb, PERFGUARD_A_PROFILE_UNIT_NS, prices->unit) ||
+			   model->hit[PERFGUARD_GUARD_WAY_STEPPED]) ||
+	       nla_put_u32(skb, PERFGUARD_A_PROFILE_CALL_NS, model->call) ||
+	       nla_put_u32(skb, PERFGUARD_A_PROFILE_UNIT_NS, model->unit) ||
 	       put_u64(skb, PERFGUARD_A_PROFILE_CPU_NS, since.cpu) ||
 	       put_u64(skb, PERFGUARD_A_PROFILE_CHECK_NS, since.check) ||
 	       put_u64(skb, PERFGUARD_A_PROFILE_GUARDS_NS, since.guards) ||
 	       put_u64(skb, PERFGUARD_A_PROFILE_BOUNDARIES_NS, since.boundaries) ||
-	       put_u64(skb, PERFGUARD_A_PROFILE_LAST_CPU_NS, READ_ONCE(spending->last.cpu)) ||
+	       put_u64(skb, PERFGUARD_A_PROFILE_LAST_CPU_NS, READ_ONCE(state->last.cpu)) ||
 	       put_u64(skb, PERFGUARD_A_PROFILE_LAST_GUARDS_NS,
-		       READ_ONCE(spending->last.guards)) ||
+		       READ_ONCE(state->last.guards)) ||
 	       put_u64(skb, PERFGUARD_A_PROFILE_LAST_BOUNDARIES_NS,
-		       READ_ONCE(spending->last.boundaries)) ||
-	       put_u64(skb, PERFGUARD_A_PROFILE_TELLING_NS, since.telling) ||
+		       READ_ONCE(state->last.boundaries)) ||
+	       put_u64(skb, PERFGUARD_A_PROFILE_TELLING_NS, since.reports) ||
 	       put_u64(skb, PERFGUARD_A_PROFILE_LAST_TELLING_NS,
-		       READ_ONCE(spending->last.telling));
+		       READ_ONCE(state->last.reports));
 }

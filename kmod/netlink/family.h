@@ -8,7 +8,7 @@
 struct genl_info;
 struct netlink_callback;
 struct netlink_ext_ack;
-struct pguard_prices;
+struct pguard_cost_model;
 struct pguard_profile;
 struct sk_buff;
 
@@ -22,8 +22,8 @@ int pguard_nl_reply(struct genl_info *info, size_t size,
 		    int (*fill)(struct sk_buff *skb, void *argument), void *argument);
 int pguard_nl_dump_start(struct netlink_callback *cb);
 void *pguard_nl_dump_put(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd);
-int pguard_nl_get_prices(struct genl_info *info, struct pguard_prices *ret);
-int pguard_nl_fill_spending(struct sk_buff *skb, const struct pguard_profile *profile);
+int pguard_nl_get_budget(struct genl_info *info, u32 *ret_ppm, struct pguard_cost_model *ret);
+int pguard_nl_fill_budget(struct sk_buff *skb, const struct pguard_profile *profile);
 
 int pguard_netlink_init(void);
 void pguard_netlink_deinit(void);

@@ -200,7 +200,7 @@ int pguard_nl_profile_arm_doit(struct sk_buff *skb, struct genl_info *info)
 			return -EINVAL;
 		}
 	}
-	ret = pguard_nl_get_prices(info, &wish.prices);
+	ret = pguard_nl_get_budget(info, &wish.budget_ppm, &wish.model);
 	if (ret)
 		return ret;
 	reply = pguard_nl_reply_new(NLMSG_GOODSIZE);
@@ -320,7 +320,7 @@ static int fill_armed_profile(struct sk_buff *skb, const struct pguard_profile *
 	       put_u64(skb, PERFGUARD_A_PROFILE_STRAY_HITS, sums.stray_hits) ||
 	       put_u64(skb, PERFGUARD_A_PROFILE_BYTES, READ_ONCE(profile->bytes)) ||
 	       put_u64(skb, PERFGUARD_A_PROFILE_ARMED_NS, profile->armed_ns) ||
-	       pguard_nl_fill_spending(skb, profile);
+	       pguard_nl_fill_budget(skb, profile);
 }
 
 static int fill_profile(struct sk_buff *skb, const struct pguard_profile *profile)

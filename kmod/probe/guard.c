@@ -11,20 +11,20 @@
 #include <linux/workqueue.h>
 
 /*
- * A part of the hits has come to this CPU, and is told.  Who uses up the
- * allowance calls the governor, which makes it anew; nobody else does, so that
- * many threads do not crowd there.
+ * A batch of hits has come to this CPU, and is taken off the allowance.  The CPU that
+ * uses that up calls the governor, which sets it again; no other does, so that many
+ * threads do not crowd there.
  */
-static void tell_part(struct pguard_profile *profile)
+static void take_batch(struct pguard_profile *profile)
 {
-	struct pguard_spending *spending = &profile->spending;
+	struct pguard_budget_state *state = &profile->budget;
 	s64 left;
 
-	this_cpu_write(*profile->left, READ_ONCE(spending->part));
-	if (!spending->prices.ppm)
+	this_cpu_write(*profile->left, READ_ONCE(state->batch));
+	if (!state->budget.ppm)
 		return;
-	left = atomic64_sub_return(BUDGET_PART_NS, &spending->allowance);
-	if (left < 0 && left >= -(s64)BUDGET_PART_NS)
+	left = atomic64_sub_return(BUDGET_BATCH_NS, &state->allowance);
+	if (left < 0 && left >= -(s64)BUDGET_BATCH_NS)
 		mod_delayed_work(system_unbound_wq, &pguard_governor, 0);
 }
 
@@ -32,7 +32,7 @@ static void count_hit(const struct pguard_site *site)
 {
 	this_cpu_inc(site->sums->hits);
 	if (this_cpu_dec_return(*site->left) < 0)
-		tell_part(site->profile);
+		take_batch(site->profile);
 }
 
 /* A hit outside of units; it began at @now. */
