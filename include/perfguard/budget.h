@@ -7,10 +7,10 @@
  * a second earns.  So over any time guarding takes its share of it and what was
  * kept, and when it took more at once, less afterwards.
  *
- * Whoever keeps to it looks when a second is over (a whole look), and early
- * when the allowance is used up.  An early look sees a short time, in which what
- * is dear shows, but what is near the limit may be on either side of it by
- * chance; so it only finds fault with twice the budget.
+ * Whoever keeps to it looks when a second is over (a whole sample window), and
+ * early when the allowance is used up.  An early window is short: what costs much
+ * shows in it, but what is near the limit may be on either side of it by chance;
+ * so it only finds fault with twice the budget.
  */
 #ifndef _PERFGUARD_BUDGET_H
 #define _PERFGUARD_BUDGET_H
@@ -19,8 +19,8 @@
 
 enum {
 	BUDGET_ALL = 1000000,		/* millionths */
-	/* What is spent is told in parts of so many ns. */
-	BUDGET_PART_NS = 500000,
+	/* What is spent is taken off the allowance in batches of so many ns. */
+	BUDGET_BATCH_NS = 500000,
 };
 
 /**
@@ -36,13 +36,13 @@ struct budget {
 };
 
 /* @ppm millionths of @ns. */
-static inline __u64 budget_part(__u64 ns, __u64 ppm)
+static inline __u64 budget_scale(__u64 ns, __u64 ppm)
 {
 	return ns / BUDGET_ALL * ppm + ns % BUDGET_ALL * ppm / BUDGET_ALL;
 }
 
-/* How many millionths @part_ns is of @ns; as much as a word has for too many. */
-static inline __u32 budget_share(__u64 part_ns, __u64 ns)
+/* @part_ns in millionths of @ns; as much as a word has for too many. */
+static inline __u32 budget_ppm(__u64 part_ns, __u64 ns)
 {
 	__u64 ret;
 
@@ -61,7 +61,7 @@ static inline void budget_resize(struct budget *budget, __u64 cpu_ns, __u64 wall
 {
 	__u64 permille = wall_ns / 1000 ? cpu_ns / (wall_ns / 1000) : 0;
 
-	budget->capacity_ns = (__s64)budget_part(permille * 1000000, budget->ppm);
+	budget->capacity_ns = (__s64)budget_scale(permille * 1000000, budget->ppm);
 }
 
 /**
@@ -73,8 +73,8 @@ static inline void budget_resize(struct budget *budget, __u64 cpu_ns, __u64 wall
  */
 static inline void budget_settle(struct budget *budget, __s64 cpu_ns, __s64 spent_ns)
 {
-	__s64 earned = cpu_ns < 0 ? -(__s64)budget_part((__u64)-cpu_ns, budget->ppm) :
-				    (__s64)budget_part((__u64)cpu_ns, budget->ppm);
+	__s64 earned = cpu_ns < 0 ? -(__s64)budget_scale((__u64)-cpu_ns, budget->ppm) :
+				    (__s64)budget_scale((__u64)cpu_ns, budget->ppm);
 
 	budget->balance_ns += earned - spent_ns;
 	if (budget->balance_ns > budget->capacity_ns)
@@ -82,28 +82,28 @@ static inline void budget_settle(struct budget *budget, __s64 cpu_ns, __s64 spen
 }
 
 /**
- * budget_excess() - is too much spent?
+ * budget_excess() - what was spent beyond the budget
  * @budget: settled
- * @cpu_ns: CPU time in the window that is looked at
+ * @cpu_ns: CPU time in the window
  * @spent_ns: what guarding took of it
- * @is_whole: whether it is a whole look
+ * @is_whole: the window is a whole one
  *
  * Return: ns that have to go from what such a window takes; 0 for none.
  */
 static inline __u64 budget_excess(const struct budget *budget, __u64 cpu_ns, __u64 spent_ns,
 				  int is_whole)
 {
-	__u64 limit = budget_part(cpu_ns, budget->ppm);
+	__u64 limit = budget_scale(cpu_ns, budget->ppm);
 
 	if (!is_whole)
-		limit = 2 * limit + BUDGET_PART_NS;
+		limit = 2 * limit + BUDGET_BATCH_NS;
 	else if (budget->balance_ns >= 0)
 		return 0;
 	return spent_ns > limit ? spent_ns - limit : 0;
 }
 
 /**
- * budget_room() - may something be added?
+ * budget_headroom() - what may be added
  * @budget: settled
  * @cpu_ns: CPU time in a whole window
  * @spent_ns: what guarding took of it
@@ -113,9 +113,9 @@ static inline __u64 budget_excess(const struct budget *budget, __u64 cpu_ns, __u
  *
  * Return: millionths of CPU time that are free.
  */
-static inline __u32 budget_room(const struct budget *budget, __u64 cpu_ns, __u64 spent_ns)
+static inline __u32 budget_headroom(const struct budget *budget, __u64 cpu_ns, __u64 spent_ns)
 {
-	__u32 spent = budget_share(spent_ns, cpu_ns), limit = budget->ppm - budget->ppm / 8;
+	__u32 spent = budget_ppm(spent_ns, cpu_ns), limit = budget->ppm - budget->ppm / 8;
 
 	if (!cpu_ns || budget->balance_ns < budget->capacity_ns / 2)
 		return 0;
@@ -123,7 +123,7 @@ static inline __u32 budget_room(const struct budget *budget, __u64 cpu_ns, __u64
 }
 
 /**
- * budget_allowance() - what may be spent before one looks again
+ * budget_allowance() - what may be spent until an early look
  * @budget: settled
  * @earned_ns: what a second earns
  * @is_careful: something was added of which it is not known what it takes
@@ -138,7 +138,7 @@ static inline __s64 budget_allowance(const struct budget *budget, __u64 earned_n
 		ret += budget->balance_ns;
 	if (is_careful)
 		ret /= 8;
-	return ret > 2 * BUDGET_PART_NS ? ret : 2 * BUDGET_PART_NS;
+	return ret > 2 * BUDGET_BATCH_NS ? ret : 2 * BUDGET_BATCH_NS;
 }
 
 #endif /* _PERFGUARD_BUDGET_H */

@@ -4,107 +4,146 @@
  * The rule, whose arithmetic is in perfguard/budget.h: what the target's CPU
  * time earns, guarding may spend.
  *
- * A CPU counts down its hits, and tells each part of them at once, by one atomic
- * subtraction from the allowance; the one that uses it up calls the governor
- * (guard.c).  So a guard that is dear all at once is found when it has taken
- * some ms, and else nobody looks more often than each second.
+ * A CPU counts down its hits, and takes each batch of them off the allowance at
+ * once, by one atomic subtraction; the one that uses it up calls the governor
+ * (guard.c).  So a guard that suddenly costs much is found when it has taken some
+ * ms, and else the governor looks no more often than each second.
  *
- * At each look all that was spent is summed exactly and settled.  If it is too
- * much, the guard that is being tried goes first, then the dearest, until the
+ * Each time all that was spent is summed exactly and settled.  If it is too
+ * much, the guard that is being tried goes first, then the costliest, until the
  * rest fits.  A shed guard comes back after a while if what it took then fits
- * in the room there is now.  One that does not is tried, one at a time, when its
- * pause is over and something has been saved for it: it stays if it has
+ * in the headroom there is now.  One that does not is tried, one at a time, when
+ * its pause is over and something has been saved for it: it stays if it has
  * become cheaper, and else is found at once and waits twice as long.
+ *
+ * Reports of late units have a share of the budget, report_left of the target.
+ * No guard goes for what is more than that.
+ *
+ * Without a budget each guard has a plan, the hits in a unit by which training
+ * chose it.  A program may come to do other work than it was trained with, and a
+ * guard of a rare function be hit in each round of a loop.  One that is far beyond
+ * its plan is shed, and tried again later.
  */
 
 #include "budget/budget.h"
 
-#include "budget/cost.h"
-#include "budget/shed.h"
 #include "compat.h"
 #include "profile/profile.h"
-#include "report/rate-limit.h"
-#include "target/image.h"
 #include "target/target-lock.h"
+#include "target/target.h"
 
 #include <linux/jiffies.h>
+#include <linux/math64.h>
 #include <linux/sched.h>
 
 enum {
-	WHOLE = HZ / 2,		/* a window as long as that tells what is near the limit */
+	WHOLE = HZ / 2,		/* a sample window as long as that shows what is near the limit */
+	WHOLE_PLAN = HZ / 8 * 7,	/* the same where there is no budget */
 	REST = 5 * HZ,		/* a shed guard stays off at least */
-	TELLING = 4,		/* that part of the budget may go into telling late units */
+	REPORTS = 4,		/* that part of the budget may go into reports of late units */
+	SPARE = 4,		/* times its plan a guard may be hit */
+	MIN_HITS = 2000,	/* in a second; fewer do no harm */
+	PATIENCE = 2,		/* windows beyond its plan in a row */
 };
 
-/* What is looked at: a target's profile, since the window began. */
-struct look {
+/* A sample window of a target's profile. */
+struct window {
 	struct pguard_target *target;
 	struct pguard_profile *profile;
-	struct pguard_spending *spending;
+	struct pguard_budget_state *state;
 	struct pguard_cost now;		/* in all */
-	struct pguard_cost window;	/* in the window */
-	u64 spent;			/* the same, of the CPU time */
+	struct pguard_cost cost;	/* in the window, and */
+	u64 spent;			/* as far as guards have to make room for it */
+	unsigned long length;		/* jiffies */
 	bool is_whole;
 };
 
-/* All but telling. */
-static u64 total(const struct pguard_cost *cost)
+/* Reports' share of what @cpu earns. */
+static u64 reports_share(const struct window *window, u64 cpu)
 {
-	return cost->guards + cost->boundaries;
-}
-
-/* Telling's part of what @cpu earns. */
-static u64 telling_part(const struct pguard_spending *spending, u64 cpu)
-{
-	return budget_part(cpu, spending->budget.ppm) / TELLING;
+	return budget_scale(cpu, window->state->budget.ppm) / REPORTS;
 }
 
 /*
- * What guards have to make room for of what telling took: no more than its part,
- * and what was left of that before.  Some is told in any case, and a target that is
- * nearly idle does not earn as much; for that no guard goes.
+ * What reports took since the last time, as far as it is in the budget: no more than
+ * their share earns in @cpu, or had left with that.
  */
-static u64 charge_telling(struct pguard_spending *spending, s64 cpu, s64 took)
+static u64 settle_reports(const struct window *window, s64 cpu, s64 took)
 {
-	s64 room = spending->telling_room, ret;
+	s64 earned = cpu > 0 ? reports_share(window, cpu) : 0;
+	s64 left = atomic64_add_return(earned, &window->target->report_left);
 
-	if (cpu > 0)
-		room += telling_part(spending, cpu);
-	ret = clamp_t(s64, took, 0, room);
-	spending->telling_room = min(room - ret, spending->budget.capacity_ns / TELLING);
-	return ret;
+	return clamp_t(s64, took, 0, max(left + took, earned));
+}
+
+/* Sum what was spent, and settle it. */
+static void settle(struct window *window)
+{
+	struct pguard_cost *settled = &window->state->settled;
+	struct pguard_cost *now = &window->now;
+	s64 cpu, spent;
+
+	pguard_cost_sum(window->target, window->profile, now);
+	cpu = now->cpu - settled->cpu;
+	spent = now->guards + now->boundaries - settled->guards - settled->boundaries;
+	if (window->state->budget.ppm)
+		budget_settle(&window->state->budget, cpu, spent +
+			      settle_reports(window, cpu, now->reports - settled->reports));
+	*settled = *now;
+}
+
+static void window_sum(struct window *window)
+{
+	struct pguard_cost *cost = &window->cost;
+
+	settle(window);
+	pguard_cost_between(&window->state->begun, &window->now, cost);
+	window->spent = cost->guards + cost->boundaries +
+			min(cost->reports, reports_share(window, cost->cpu));
+}
+
+/* A guard's hits in the window. */
+static void guard_hits(const struct window *window, u32 i, struct pguard_guard_sums *ret)
+{
+	const struct pguard_guard *guard = &window->profile->guards[i];
+
+	pguard_profile_sum_guard(window->profile, i, ret);
+	ret->hits -= guard->hits;
+	ret->stepped -= guard->stepped;
 }
 
 /* What a guard took in the window, its handler at the mean. */
-static u64 guard_took(const struct look *look, u32 i)
+static u64 guard_took(const struct window *window, u32 i)
 {
-	const struct pguard_guard *guard = &look->profile->guards[i];
+	const struct pguard_cost *cost = &window->cost;
 	struct pguard_guard_sums sums;
 
-	pguard_profile_sum_guard(look->profile, i, &sums);
-	sums.hits -= guard->hits;
-	sums.stepped -= guard->stepped;
-	return pguard_cost_hits(look->profile, guard, &sums) +
-	       (look->window.hits ? look->window.check * sums.hits / look->window.hits : 0);
+	guard_hits(window, i, &sums);
+	return pguard_cost_hits(window->profile, &window->profile->guards[i], &sums) +
+	       (cost->hits ? cost->check * sums.hits / cost->hits : 0);
 }
 
-static bool can_be_shed(const struct pguard_guard *guard)
+/* No more than all: in a short window the CPU time may not have been counted yet. */
+static void note_share(const struct window *window, u32 i, u64 took)
 {
-	return !guard->events && guard->state == PERFGUARD_GUARD_STATE_ACTIVE;
+	u32 share = min_t(u32, budget_ppm(took, window->cost.cpu), BUDGET_ALL);
+
+	WRITE_ONCE(window->profile->guards[i].share, share);
 }
 
 /* The guard that took most of those that can be shed, nr_guards for none. */
-static u32 dearest(const struct look *look, u64 *ret_took)
+static u32 costliest(const struct window *window, u64 *ret_took)
 {
-	const struct pguard_profile *profile = look->profile;
+	const struct pguard_profile *profile = window->profile;
 	u32 i, ret = profile->nr_guards;
 	u64 took;
 
 	*ret_took = 0;
 	for (i = 0; i < profile->nr_guards; i++) {
-		if (!can_be_shed(&profile->guards[i]))
+		if (profile->guards[i].events ||
+		    profile->guards[i].state != PERFGUARD_GUARD_STATE_ACTIVE)
 			continue;
-		took = guard_took(look, i);
+		took = guard_took(window, i);
 		if (took > *ret_took) {
 			*ret_took = took;
 			ret = i;
@@ -114,34 +153,26 @@ static u32 dearest(const struct look *look, u64 *ret_took)
 	return ret;
 }
 
-/* No more than all: in a short window the CPU time may not have been told yet. */
-static void note_share(const struct look *look, u32 i, u64 took)
+/* Return: true if guards were shed. */
+static bool shed(struct window *window, u64 excess)
 {
-	u32 share = min_t(u32, budget_share(took, look->window.cpu), BUDGET_ALL);
-
-	WRITE_ONCE(look->profile->guards[i].share, share);
-}
-
-/* Whether guards were shed. */
-static bool shed(struct look *look, u64 excess)
-{
-	struct pguard_spending *spending = look->spending;
+	struct pguard_budget_state *state = window->state;
 	bool any = false;
 	u64 took;
 	u32 i;
 
 	while (excess) {
-		if (spending->is_trying) {
-			i = spending->tried;
-			took = guard_took(look, i);
-			spending->is_trying = false;
+		if (state->is_trying) {
+			i = state->tried;
+			took = guard_took(window, i);
+			state->is_trying = false;
 		} else {
-			i = dearest(look, &took);
+			i = costliest(window, &took);
 		}
-		if (i == look->profile->nr_guards)
+		if (i == window->profile->nr_guards)
 			break;
-		note_share(look, i, took);
-		pguard_shed_guard(look->target, look->profile, i);
+		note_share(window, i, took);
+		pguard_shed_guard(window->target, window->profile, i);
 		any = true;
 		excess -= min(excess, took);
 	}
@@ -149,58 +180,136 @@ static bool shed(struct look *look, u64 excess)
 }
 
 /* Put back what fits, and try one of the others. */
-static void restore(struct look *look)
+static void restore(struct window *window)
 {
-	struct pguard_profile *profile = look->profile;
-	struct pguard_spending *spending = look->spending;
-	u32 room = budget_room(&spending->budget, look->window.cpu, look->spent);
+	struct pguard_profile *profile = window->profile;
+	struct pguard_budget_state *state = window->state;
+	u32 headroom = budget_headroom(&state->budget, window->cost.cpu, window->spent);
 	struct pguard_guard *guard;
 	u32 i;
 
-	if (!room || !READ_ONCE(profile->nr_shed))
+	if (!headroom || !READ_ONCE(profile->nr_shed))
 		return;
 	for (i = 0; i < profile->nr_guards; i++) {
 		guard = &profile->guards[i];
 		if (guard->state != PERFGUARD_GUARD_STATE_SHED ||
 		    time_before(jiffies, guard->shed_at + REST))
 			continue;
-		if (guard->share <= room) {
-			if (pguard_shed_restore(look->target, profile, i))
-				room -= guard->share;
-		} else if (!spending->is_trying && pguard_shed_is_over(guard) &&
-			   pguard_shed_restore(look->target, profile, i)) {
-			spending->is_trying = true;
-			spending->tried = i;
+		if (guard->share <= headroom) {
+			if (pguard_shed_restore(window->target, profile, i))
+				headroom -= guard->share;
+		} else if (!state->is_trying && pguard_shed_is_over(guard) &&
+			   pguard_shed_restore(window->target, profile, i)) {
+			state->is_trying = true;
+			state->tried = i;
 		}
 		cond_resched();
 	}
 }
 
 /* What was tried has been on for a whole window, and all fitted. */
-static void accept(struct look *look)
+static void accept(struct window *window)
 {
-	struct pguard_spending *spending = look->spending;
+	struct pguard_budget_state *state = window->state;
 
-	if (!spending->is_trying)
+	if (!state->is_trying)
 		return;
-	look->profile->guards[spending->tried].pause /= 2;
-	spending->is_trying = false;
+	window->profile->guards[state->tried].pause /= 2;
+	state->is_trying = false;
 }
 
-static void window_begin(struct look *look)
+/*
+ * A whole window is over.  Of what reports may take as much as a second earns is kept
+ * for later, and no larger debt is: or after a storm, of which some is reported in any
+ * case, no other would be for long.
+ */
+static void resize(struct window *window)
 {
-	struct pguard_profile *profile = look->profile;
-	struct pguard_spending *spending = look->spending;
+	struct pguard_budget_state *state = window->state;
+	s64 left = atomic64_read(&window->target->report_left), most;
+
+	budget_resize(&state->budget, window->cost.cpu, (u64)jiffies_to_nsecs(window->length));
+	most = state->budget.capacity_ns / REPORTS;
+	atomic64_sub(left - clamp(left, -most, most), &window->target->report_left);
+	WRITE_ONCE(state->last.cpu, window->cost.cpu);
+	WRITE_ONCE(state->last.guards, window->cost.guards);
+	WRITE_ONCE(state->last.boundaries, window->cost.boundaries);
+	WRITE_ONCE(state->last.reports, window->cost.reports);
+}
+
+/* By the budget. */
+static bool keep_budget(struct window *window)
+{
+	struct pguard_budget_state *state = window->state;
+	u64 excess = budget_excess(&state->budget, window->cost.cpu, window->spent,
+				   window->is_whole);
+	bool any = false;
+
+	if (window->is_whole)
+		resize(window);
+	if (excess) {
+		any = shed(window, excess);
+		/* While they went they were still hit: no other guard is to go for that. */
+		settle(window);
+	} else if (window->is_whole) {
+		accept(window);
+		restore(window);
+	}
+	return any;
+}
+
+static bool guard_is_hot(const struct window *window, u32 i)
+{
+	/* Each thread may be in a unit that has not ended. */
+	u64 units = window->cost.units + atomic_read(&window->target->nr_threads);
+	u32 plan = window->profile->guards[i].site.plan;
+	struct pguard_guard_sums sums;
+
+	guard_hits(window, i, &sums);
+	return plan && sums.hits * HZ > (u64)MIN_HITS * window->length &&
+	       sums.hits > SPARE * mul_u64_u32_shr(units, plan, 10);
+}
+
+/* By the plan, in a whole window. */
+static bool keep_plan(struct window *window)
+{
+	struct pguard_profile *profile = window->profile;
+	struct pguard_guard *guard;
+	bool any = false;
+	u32 i;
+
+	for (i = 0; i < profile->nr_guards; i++) {
+		guard = &profile->guards[i];
+		if (guard->state == PERFGUARD_GUARD_STATE_SHED) {
+			if (pguard_shed_is_over(guard))
+				pguard_shed_restore(window->target, profile, i);
+			continue;
+		}
+		guard->rounds = guard_is_hot(window, i) ? guard->rounds + 1 : 0;
+		if (guard->rounds == PATIENCE) {
+			guard->rounds = 0;
+			pguard_shed_guard(window->target, profile, i);
+			any = true;
+		}
+		cond_resched();
+	}
+	return any;
+}
+
+static void window_begin(struct window *window)
+{
+	bool has_shares = window->is_whole && window->state->budget.ppm;
+	struct pguard_profile *profile = window->profile;
 	struct pguard_guard_sums sums;
 	struct pguard_guard *guard;
 	u32 i;
 
-	spending->begun = look->now;
-	spending->since = jiffies;
+	window->state->begun = window->now;
+	window->state->since = jiffies;
 	for (i = 0; i < profile->nr_guards; i++) {
 		guard = &profile->guards[i];
-		if (look->is_whole && guard->state == PERFGUARD_GUARD_STATE_ACTIVE)
-			note_share(look, i, guard_took(look, i));
+		if (has_shares && guard->state == PERFGUARD_GUARD_STATE_ACTIVE)
+			note_share(window, i, guard_took(window, i));
 		pguard_profile_sum_guard(profile, i, &sums);
 		guard->hits = sums.hits;
 		guard->stepped = sums.stepped;
@@ -208,144 +317,83 @@ static void window_begin(struct look *look)
 	}
 }
 
-static void tell_last(struct pguard_spending *spending, const struct pguard_cost *window)
+/* Hits that make a batch, if all go the costliest way there is. */
+static void set_batch(struct pguard_profile *profile)
 {
-	WRITE_ONCE(spending->last.cpu, window->cpu);
-	WRITE_ONCE(spending->last.guards, window->guards);
-	WRITE_ONCE(spending->last.boundaries, window->boundaries);
-	WRITE_ONCE(spending->last.telling, window->telling);
-}
-
-/* Hits that make a part, if all are of the dearest way there is. */
-static void set_part(struct pguard_profile *profile)
-{
-	const struct pguard_prices *prices = &profile->spending.prices;
-	u32 i, price = 1;
+	struct pguard_budget_state *state = &profile->budget;
+	u32 i, cost = 1;
 
 	for (i = 0; i < profile->nr_guards; i++)
-		price = max(price, prices->hit[profile->guards[i].way]);
-	WRITE_ONCE(profile->spending.part, max(BUDGET_PART_NS / price, 1U));
-}
-
-static void allow(struct look *look)
-{
-	struct pguard_spending *spending = look->spending;
-	struct budget *budget = &spending->budget;
-	u64 earned = budget_part(look->window.cpu, budget->ppm);
-
-	atomic64_set(&spending->allowance,
-		     budget_allowance(budget, max(spending->earned, earned),
-				      spending->is_trying));
-}
-
-/* Sum what was spent, and settle it. */
-static void settle(struct look *look)
-{
-	struct pguard_spending *spending = look->spending;
-	struct pguard_cost *settled = &spending->settled;
-	s64 cpu, spent;
-
-	pguard_cost_sum(look->target, look->profile, &look->now);
-	cpu = look->now.cpu - settled->cpu;
-	spent = total(&look->now) - total(settled) +
-		charge_telling(spending, cpu, look->now.telling - settled->telling);
-	budget_settle(&spending->budget, cpu, spent);
-	*settled = look->now;
-}
-
-static void look_around(struct look *look)
-{
-	settle(look);
-	pguard_cost_between(&look->spending->begun, &look->now, &look->window);
-	look->spent = total(&look->window) +
-		      min(look->window.telling, telling_part(look->spending, look->window.cpu));
-}
-
-static void resize(struct look *look)
-{
-	struct pguard_spending *spending = look->spending;
-	u64 wall = (u64)jiffies_to_nsecs(jiffies - spending->since);
-
-	budget_resize(&spending->budget, look->window.cpu, wall);
-	spending->earned = spending->budget.capacity_ns;
-	pguard_telling_earn(look->target, telling_part(spending, look->window.cpu));
-	tell_last(spending, &look->window);
+		cost = max(cost, state->model.hit[profile->guards[i].way]);
+	WRITE_ONCE(state->batch, state->budget.ppm ? max(BUDGET_BATCH_NS / cost, 1U) : S32_MAX);
 }
 
 /**
- * pguard_spending_look() - is guarding within its budget?
+ * pguard_budget_apply() - shed guards, or put some back, by the rule
  * @target: in current's turn
- * @profile: its, with a budget
- *
- * If not, guards are shed; if there is room, some come back.
+ * @profile: its
  *
  * Context: a work.
- * Return: whether guards were shed, for which pguard_probe_sync() is due.
+ * Return: true if guards were shed, for which pguard_probe_sync() is due.
  */
-bool pguard_spending_look(struct pguard_target *target, struct pguard_profile *profile)
+bool pguard_budget_apply(struct pguard_target *target, struct pguard_profile *profile)
 {
-	struct pguard_spending *spending = &profile->spending;
-	struct look look = { .target = target, .profile = profile, .spending = spending };
-	bool any = false;
-	u64 excess;
+	struct pguard_budget_state *state = &profile->budget;
+	struct budget *budget = &state->budget;
+	struct window window = { .target = target, .profile = profile, .state = state,
+				 .length = jiffies - state->since };
+	bool any;
 
 	pguard_turn_assert(target);
-	look.is_whole = time_after_eq(jiffies, spending->since + WHOLE);
-	/* It was about another target. */
-	if (!look.is_whole && atomic64_read(&spending->allowance) >= 0)
+	window.is_whole = window.length >= (budget->ppm ? WHOLE : WHOLE_PLAN);
+	/* It was called for another target. */
+	if (!window.is_whole && (!budget->ppm || atomic64_read(&state->allowance) >= 0))
 		return false;
-	look_around(&look);
-	excess = budget_excess(&spending->budget, look.window.cpu, look.spent, look.is_whole);
-	if (look.is_whole)
-		resize(&look);
-	if (excess) {
-		any = shed(&look, excess);
-		/* While they went they were still hit: no other guard is to go for that. */
-		settle(&look);
-	} else if (look.is_whole) {
-		accept(&look);
-		restore(&look);
-	}
-	if (look.is_whole || any)
-		window_begin(&look);
-	set_part(profile);
-	allow(&look);
+	window_sum(&window);
+	any = budget->ppm ? keep_budget(&window) : keep_plan(&window);
+	if (window.is_whole || any)
+		window_begin(&window);
+	set_batch(profile);
+	atomic64_set(&state->allowance,
+		     budget_allowance(budget, max_t(u64, budget->capacity_ns,
+						    budget_scale(window.cost.cpu, budget->ppm)),
+				      state->is_trying));
 	return any;
 }
 
 /**
- * pguard_spending_init() - set the budget of a profile
- * @prices: with the budget, if there is one
+ * pguard_budget_init() - set the budget of a profile
+ * @ppm: the budget, in millionths of the target's CPU time; 0 for none
+ * @model: by which it is kept
  *
  * Context: its tables are made, and no guard is on.
  */
-void pguard_spending_init(struct pguard_profile *profile, const struct pguard_prices *prices)
+void pguard_budget_init(struct pguard_profile *profile, u32 ppm,
+			const struct pguard_cost_model *model)
 {
-	struct pguard_spending *spending = &profile->spending;
+	struct pguard_budget_state *state = &profile->budget;
 	int cpu;
 
-	spending->prices = *prices;
-	spending->budget.ppm = prices->ppm;
-	spending->part = S32_MAX;
-	if (prices->ppm)
-		set_part(profile);
+	state->model = *model;
+	state->budget.ppm = ppm;
+	set_batch(profile);
 	for_each_possible_cpu(cpu)
-		*per_cpu_ptr(profile->left, cpu) = spending->part;
-	atomic64_set(&spending->allowance, 2 * BUDGET_PART_NS);
+		*per_cpu_ptr(profile->left, cpu) = state->batch;
+	atomic64_set(&state->allowance, 2 * BUDGET_BATCH_NS);
 }
 
 /**
- * pguard_spending_begin() - a profile is armed
+ * pguard_budget_begin() - a profile is armed
  *
  * Context: it is current's turn at the target, and pguard_control is held.
  */
-void pguard_spending_begin(struct pguard_target *target, struct pguard_profile *profile)
+void pguard_budget_begin(struct pguard_target *target, struct pguard_profile *profile)
 {
-	struct pguard_spending *spending = &profile->spending;
+	struct pguard_budget_state *state = &profile->budget;
 
-	pguard_telling_reset(target);
-	pguard_cost_sum(target, profile, &spending->base);
-	spending->settled = spending->base;
-	spending->begun = spending->base;
-	spending->since = jiffies;
+	atomic64_set(&target->report_left, state->budget.ppm ? 0 : PGUARD_REPORT_UNLIMITED);
+	pguard_cost_sum(target, profile, &state->base);
+	state->settled = state->base;
+	state->begun = state->base;
+	state->since = jiffies;
 }

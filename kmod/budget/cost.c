@@ -3,17 +3,17 @@
 /*
  * Most of what a hit takes is the processor's and the kernel's, before and after
  * our handler, where we cannot look at a clock.  So the user measures what it
- * takes on this machine and tells it as a price; the handler measures itself.
+ * takes on this machine, the cost model; the handler measures itself.
  * The same holds for hooked calls, of which we measure only what the usual ways
  * do not have: places that are looked up in full, units that end otherwise.
  *
- * All sums only grow, but for what threads are about to tell: that may come a
- * moment later, or twice for a moment; and but for handlers' ticks, where telling
- * is taken off them.  So differences are signed, and a sum that was too low makes
+ * All sums only grow, except for what threads have not added yet: that may come a
+ * moment later, or twice for a moment; and except for handlers' ticks, where reports
+ * are taken off them.  So differences are signed, and a sum that was too low makes
  * the next difference larger.
  */
 
-#include "budget/cost.h"
+#include "budget/budget.h"
 
 #include "compat.h"
 #include "lib/clock.h"
@@ -24,7 +24,7 @@
 #include "target/thread.h"
 
 /*
- * What the units that run have not told yet; and the hooked calls and units of all
+ * What the units that run have not added yet; and the hooked calls and units of all
  * threads, those in loops that the profile does not know among them.
  */
 static void sum_threads(const struct pguard_target *target, const struct pguard_profile *profile,
@@ -49,17 +49,17 @@ static void sum_threads(const struct pguard_target *target, const struct pguard_
 }
 
 /**
- * pguard_cost_hits() - what hits of a guard took but for the handler
+ * pguard_cost_hits() - what hits of a guard took without the handler
  *
  * Return: ns
  */
 u64 pguard_cost_hits(const struct pguard_profile *profile, const struct pguard_guard *guard,
 		     const struct pguard_guard_sums *sums)
 {
-	const u32 *price = profile->spending.prices.hit;
+	const u32 *cost = profile->budget.model.hit;
 
-	return (sums->hits - sums->stepped) * price[guard->way] +
-	       sums->stepped * price[PERFGUARD_STEP_MODE_STEPPED];
+	return (sums->hits - sums->stepped) * cost[guard->way] +
+	       sums->stepped * cost[PERFGUARD_STEP_MODE_STEPPED];
 }
 
 /**
@@ -68,15 +68,15 @@ u64 pguard_cost_hits(const struct pguard_profile *profile, const struct pguard_g
  * @profile: that it is guarded by
  * @ret: hits and what they took since the profile is there, the rest since the target is
  *
- * A guard that is a boundary cannot be shed, so it counts as one; but for its
- * handler, which counts with the others'.
+ * A guard that is a boundary cannot be shed, so it counts as one; its handler
+ * counts with the others'.
  *
  * Context: may sleep; pguard_control or the target's turn is held.
  */
 void pguard_cost_sum(const struct pguard_target *target, const struct pguard_profile *profile,
 		     struct pguard_cost *ret)
 {
-	const struct pguard_prices *prices = &profile->spending.prices;
+	const struct pguard_cost_model *model = &profile->budget.model;
 	struct pguard_guard_sums guard;
 	struct pguard_profile_sums sums;
 	u64 checks, calls, units, ns;
@@ -84,15 +84,16 @@ void pguard_cost_sum(const struct pguard_target *target, const struct pguard_pro
 
 	*ret = (struct pguard_cost){
 		.cpu = pguard_process_cpu(target),
-		.telling = atomic64_read(&target->telling),
+		.reports = atomic64_read(&target->report_ns),
 	};
 	pguard_profile_sum(profile, &sums);
+	ret->units = sums.units;
 	checks = sums.checks;
 	sum_threads(target, profile, &checks, &calls, &units);
-	/* Less than none is none, as for a moment what was taken off it is told first. */
+	/* Less than none is none, as for a moment what is taken off it comes first. */
 	ret->check = pguard_clock_ns(checks);
 	ret->guards = ret->check;
-	ret->boundaries = calls * prices->call + (units + sums.extras) * prices->unit +
+	ret->boundaries = calls * model->call + (units + sums.unit_equivalents) * model->unit +
 			  pguard_clock_ns(sums.longer);
 	for (i = 0; i < profile->nr_guards; i++) {
 		pguard_profile_sum_guard(profile, i, &guard);
@@ -117,10 +118,11 @@ void pguard_cost_between(const struct pguard_cost *from, const struct pguard_cos
 {
 	*ret = (struct pguard_cost){
 		.cpu = between(from->cpu, to->cpu),
+		.units = between(from->units, to->units),
 		.hits = between(from->hits, to->hits),
 		.check = between(from->check, to->check),
 		.guards = between(from->guards, to->guards),
 		.boundaries = between(from->boundaries, to->boundaries),
-		.telling = between(from->telling, to->telling),
+		.reports = between(from->reports, to->reports),
 	};
 }

@@ -5,7 +5,7 @@
  * off by its own handler.  pguard_probe_sync() comes after the last one is off.
  */
 
-#include "budget/shed.h"
+#include "budget/budget.h"
 
 #include "compat.h"
 #include "lib/clock.h"
@@ -21,7 +21,7 @@ enum {
 };
 
 /* Units of types that are candidates of a context may lack it, or do so no more. */
-static void tell_types(struct pguard_profile *profile, const struct pguard_course *course,
+static void mark_types(struct pguard_profile *profile, const struct pguard_course *course,
 		       const struct infer_context *context, u32 more)
 {
 	const struct infer_weight *weight = course->table.weights + context->first_weight;
@@ -30,7 +30,7 @@ static void tell_types(struct pguard_profile *profile, const struct pguard_cours
 	for (i = 0; i < context->nr_weights; i++) {
 		u32 *thinned = &profile->thinned[course->first_type + weight[i].type];
 
-		/* Pairs with pguard_inference_is_excused(): that a guard came back is told before. */
+		/* Pairs with pguard_inference_is_excused(): that a guard came back is seen first. */
 		smp_store_release(thinned, *thinned + more);
 	}
 }
@@ -39,7 +39,7 @@ static void tell_types(struct pguard_profile *profile, const struct pguard_cours
  * Units of the event loops that have it in a context are less sure, or sure again; and
  * what lacks it is not novel, or is so again if it begins from now on.
  */
-static void tell_courses(struct pguard_profile *profile, u32 guard, u32 more)
+static void mark_courses(struct pguard_profile *profile, u32 guard, u32 more)
 {
 	struct pguard_course *course;
 	u32 i;
@@ -50,7 +50,7 @@ static void tell_courses(struct pguard_profile *profile, u32 guard, u32 more)
 				continue;
 			WRITE_ONCE(course->changed, pguard_clock());
 			WRITE_ONCE(course->nr_shed, course->nr_shed + more);
-			tell_types(profile, course, &course->table.contexts[i], more);
+			mark_types(profile, course, &course->table.contexts[i], more);
 		}
 	}
 }
@@ -61,7 +61,7 @@ void pguard_shed_guard(struct pguard_target *target, struct pguard_profile *prof
 	struct pguard_guard *guard = &profile->guards[i];
 
 	/* Before units lack it. */
-	tell_courses(profile, i, 1);
+	mark_courses(profile, i, 1);
 	pguard_probes_off(target, profile, i);
 	guard->pause = clamp_t(u32, 2 * guard->pause, FIRST_PAUSE, MAX_PAUSE);
 	guard->shed_at = jiffies;
@@ -85,6 +85,6 @@ bool pguard_shed_restore(struct pguard_target *target, struct pguard_profile *pr
 		return false;
 	WRITE_ONCE(guard->state, PERFGUARD_GUARD_STATE_ACTIVE);
 	WRITE_ONCE(profile->nr_shed, profile->nr_shed - 1);
-	tell_courses(profile, i, -1);
+	mark_courses(profile, i, -1);
 	return true;
 }

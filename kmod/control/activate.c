@@ -21,7 +21,6 @@
 #include "control/activate.h"
 
 #include "budget/budget.h"
-#include "budget/governor.h"
 #include "compat.h"
 #include "control/target-request.h"
 #include "probe/code.h"
@@ -120,8 +119,7 @@ static struct pguard_profile *publish(struct pguard_target *target,
 	profile->is_arming = false;
 	profile->refused_error = 0;
 	profile->armed_ns = ktime_get_real_ns();
-	profile->looked = jiffies;
-	pguard_spending_begin(target, profile);
+	pguard_budget_begin(target, profile);
 	profile->target = target;
 	rcu_assign_pointer(target->profile, profile);
 	pguard_target_unsettle(target);
@@ -227,7 +225,7 @@ int pguard_arming_arm(struct pguard_profile *profile, const struct pguard_arming
 		give_up(profile);
 		return ret;
 	}
-	pguard_spending_init(profile, &wish->prices);
+	pguard_budget_init(profile, wish->budget_ppm, &wish->model);
 	ret = guard_target(profile, target, extack);
 	*ret_target_id = target->id;
 	*ret_processes = atomic_read(&target->nr_processes);

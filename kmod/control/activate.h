@@ -14,12 +14,14 @@ struct pguard_target;
  * struct pguard_arming_wish - which target is to be guarded
  * @target_id: one that @portid made; 0 for that of the profile's executable
  * @portid: netlink socket of the order
- * @prices: and the budget, if it has one
+ * @budget_ppm: the budget, 0 for none
+ * @model: by which it is kept
  */
 struct pguard_arming_wish {
 	u32 target_id;
 	u32 portid;
-	struct pguard_prices prices;
+	u32 budget_ppm;
+	struct pguard_cost_model model;
 };
 
 void pguard_arming_begin(struct pguard_profile *profile);

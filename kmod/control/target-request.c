@@ -23,7 +23,7 @@
 
 #include "control/target-request.h"
 
-#include "budget/governor.h"
+#include "budget/budget.h"
 #include "compat.h"
 #include "control/reaper.h"
 #include "hook/drain.h"
@@ -173,6 +173,7 @@ struct pguard_profile *pguard_target_unguard(struct pguard_target *target)
 	profile = pguard_target_profile(target);
 	if (profile) {
 		rcu_assign_pointer(target->profile, NULL);
+		atomic64_set(&target->report_left, PGUARD_REPORT_UNLIMITED);
 		pguard_target_unsettle(target);
 		pguard_profile_drop(profile);
 	}

@@ -16,6 +16,7 @@
 #include "hook/drain.h"
 #include "lib/clock.h"
 #include "report/alert-record.h"
+#include "report/late-unit.h"
 #include "report/stack.h"
 #include "target/image.h"
 #include "target/thread.h"
@@ -78,7 +79,7 @@ static bool record_wanted(struct pguard_task *state, struct pguard_place *place)
 		state->fresh &= ~pguard_place_bit(state, place);
 		return false;
 	}
-	return __ratelimit(&target->wait_limit);
+	return pguard_rate_limit_take(&target->wait_limit);
 }
 
 /* Number of an event of the stream: the call, and the loop whose wait it is. */
@@ -177,9 +178,8 @@ static noinline void wait_record(struct pguard_task *state, long ret, bool may_s
 	struct pguard_record *record;
 
 	state->records_left--;
-	record = pguard_unit_record(state, state->unit >> PGUARD_PHASE_SHIFT,
-				    PERFGUARD_RECORD_KIND_WAIT, 0,
-				    may_sleep ? GFP_KERNEL : GFP_NOWAIT);
+	record = pguard_late_unit_record(state, state->unit, PERFGUARD_RECORD_KIND_WAIT, 0,
+					 may_sleep ? GFP_KERNEL : GFP_NOWAIT);
 	if (!record)
 		return;
 	record->account.elapsed = pguard_clock_ns(pguard_clock() - state->entered);

@@ -6,7 +6,7 @@
 #include <net/genetlink.h>
 
 struct file;
-struct pguard_prices;
+struct pguard_cost_model;
 struct pguard_profile;
 
 extern struct genl_family pguard_nl_family;
@@ -48,7 +48,7 @@ int pguard_nl_reply(struct genl_info *info, size_t size,
 		    int (*fill)(struct sk_buff *skb, void *argument), void *argument);
 void *pguard_nl_dump_put(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd);
 int pguard_nl_dump_end(struct sk_buff *skb, void *header, int error);
-int pguard_nl_get_prices(struct genl_info *info, struct pguard_prices *ret);
+int pguard_nl_get_budget(struct genl_info *info, u32 *ret_ppm, struct pguard_cost_model *ret);
 int pguard_nl_fill_budget(struct sk_buff *skb, const struct pguard_profile *profile);
 void pguard_record_notify(void);
 void pguard_record_notify_stop(void);

@@ -182,7 +182,7 @@ int pguard_nl_profile_arm_doit(struct sk_buff *skb, struct genl_info *info)
 			return -EINVAL;
 		}
 	}
-	ret = pguard_nl_get_prices(info, &wish.prices);
+	ret = pguard_nl_get_budget(info, &wish.budget_ppm, &wish.model);
 	if (ret)
 		return ret;
 	reply = pguard_nl_reply_new(NLMSG_GOODSIZE);

@@ -3,28 +3,28 @@
 #include "probe/guard.h"
 
 #include "compat.h"
+#include "report/late-unit.h"
 #include "target/image.h"
 #include "unit/guarded.h"
-#include "unit/late-unit.h"
 
 #include <linux/atomic.h>
 #include <linux/workqueue.h>
 
 /*
- * A part of the hits has come to this CPU, and is told.  Who uses up the
- * allowance calls the governor, which makes it anew; nobody else does, so that
- * many threads do not crowd there.
+ * A batch of hits has come to this CPU, and is taken off the allowance.  The CPU that
+ * uses that up calls the governor, which sets it again; no other does, so that many
+ * threads do not crowd there.
  */
-static void tell_part(struct pguard_profile *profile)
+static void take_batch(struct pguard_profile *profile)
 {
-	struct pguard_spending *spending = &profile->spending;
+	struct pguard_budget_state *state = &profile->budget;
 	s64 left;
 
-	this_cpu_write(*profile->left, READ_ONCE(spending->part));
-	if (!spending->prices.ppm)
+	this_cpu_write(*profile->left, READ_ONCE(state->batch));
+	if (!state->budget.ppm)
 		return;
-	left = atomic64_sub_return(BUDGET_PART_NS, &spending->allowance);
-	if (left < 0 && left >= -(s64)BUDGET_PART_NS)
+	left = atomic64_sub_return(BUDGET_BATCH_NS, &state->allowance);
+	if (left < 0 && left >= -(s64)BUDGET_BATCH_NS)
 		mod_delayed_work(system_unbound_wq, &pguard_governor, 0);
 }
 
@@ -32,7 +32,7 @@ static void count_hit(const struct pguard_site *site)
 {
 	this_cpu_inc(site->sums->hits);
 	if (this_cpu_dec_return(*site->left) < 0)
-		tell_part(site->profile);
+		take_batch(site->profile);
 }
 
 /* A hit outside of units; it began at @now. */
@@ -54,7 +54,24 @@ static noinline void stream_hit(struct pguard_task *state,
 			  pguard_inference_type_id(inference, inference->verdict->early));
 }
 
-/* Is the unit late? */
+/* The unit is late.  Apart, so that hits save no registers for it. */
+static noinline void report(struct pguard_task *state, const struct pt_regs *regs, u64 elapsed)
+{
+	struct pguard_inference *inference = pguard_task_inference(state);
+	u64 word = READ_ONCE(state->unit), begun = pguard_clock();
+	int ret;
+
+	if (word & PGUARD_PHASE_LATE)
+		return;
+	ret = pguard_late_unit_report(state, word, regs, elapsed);
+	if (!ret)
+		/* It is in the handler's time, too, which is not the unit's. */
+		pguard_unit_count_checks(inference->profile, begun - pguard_clock());
+	else if (ret == -EBUSY)
+		inference->is_quiet = true;
+}
+
+/* Report the unit if it is late, and was not reported before. */
 static void check(struct pguard_task *state, struct pguard_inference *inference,
 		  const struct pt_regs *regs, u64 now)
 {
@@ -67,7 +84,7 @@ static void check(struct pguard_task *state, struct pguard_inference *inference,
 	elapsed = pguard_clock_ns(ticks);
 	limit = pguard_inference_limit(inference, elapsed);
 	if (unlikely(limit && elapsed > limit))
-		pguard_alert_late(state, regs, elapsed);
+		report(state, regs, elapsed);
 }
 
 static void see_to(struct pguard_task *state, enum pguard_meeting meeting)

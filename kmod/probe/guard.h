@@ -22,7 +22,7 @@
 
 struct delayed_work;
 
-/* Looks at what guards took; of governor.c. */
+/* Applies the rule of budgets; of governor.c. */
 extern struct delayed_work pguard_governor;
 
 /* How far a hit has come, and what does the rest. */
@@ -127,7 +127,7 @@ pguard_guard_hit(const struct pguard_site *site, const struct pt_regs *regs,
 			     !pguard_memo_find(inference->memo, inference->verdict, key, &edge)))
 			return PGUARD_GUARD_UNUSUAL;
 	}
-	/* A part of the budget is to be told; counted again there, it comes to that at once. */
+	/* A batch is complete; the hit is counted again there, which takes the batch at once. */
 	if (unlikely(this_cpu_dec_return(*site->left) < 0))
 		return PGUARD_GUARD_UNUSUAL;
 	this_cpu_inc(site->sums->hits);

@@ -250,7 +250,7 @@ void pguard_profile_sum(const struct pguard_profile *profile,
 		ret->unknown_hits += READ_ONCE(sums->unknown_hits);
 		ret->stray_hits += READ_ONCE(sums->stray_hits);
 		ret->checks += READ_ONCE(sums->checks);
-		ret->extras += READ_ONCE(sums->extras);
+		ret->unit_equivalents += READ_ONCE(sums->unit_equivalents);
 		ret->longer += READ_ONCE(sums->longer);
 	}
 }

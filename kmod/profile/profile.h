@@ -14,7 +14,6 @@
 #ifndef _KMOD_PROFILE_PROFILE_H
 #define _KMOD_PROFILE_PROFILE_H
 
-#include <linux/atomic.h>
 #include <linux/cache.h>
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -26,9 +25,9 @@
 #include <linux/workqueue.h>
 
 #include <linux/perfguard.h>
-#include <perfguard/budget.h>
 #include <perfguard/infer.h>
 
+#include "profile/budget-state.h"
 #include "profile/hit-slot.h"
 #include "profile/verdict-cache.h"
 
@@ -41,7 +40,6 @@ enum {
 	PGUARD_MAX_OBJECTS = 256,	/* of a profile */
 	PGUARD_MAX_DISTANCE = 64 * 1024,	/* of a return address from SP at a wait */
 	PGUARD_MAX_RISE = 1024 * 1024,
-	PGUARD_GUARD_WAYS = PERFGUARD_STEP_MODE_STEPPED + 1,
 };
 
 /* A file with code of the program; @inode is that of the lowest layer. */
@@ -87,12 +85,12 @@ struct pguard_guard_sums {
  * @stray_hits: outside of units, or with a stack that is not the thread's
  * @checks: ticks of pguard_clock() that guards' hits took, of units that ended
  *	and outside of units
- * @extras: what else took about as much as the two ends of a unit: the account of one
+ * @unit_equivalents: what else took about as much as the two ends of a unit: the account of one
  *	that left its CPU, the way to another end than the usual one, a call by which an
  *	event may begin, one that needed to be told from such ones, a wait that ended
  *	no unit
  * @longer: ticks that places took which were looked up in full, and units that ended
- *	an unusual way and were not told, beside their prices
+ *	an unusual way and were not reported, in addition to the cost model's
  */
 struct pguard_profile_sums {
 	u64 units;
@@ -100,7 +98,7 @@ struct pguard_profile_sums {
 	u64 unknown_hits;
 	u64 stray_hits;
 	u64 checks;
-	u64 extras;
+	u64 unit_equivalents;
 	u64 longer;
 };
 
@@ -168,64 +166,6 @@ struct pguard_guard {
 };
 
 /**
- * struct pguard_prices - what a budget is, and by what prices it is kept
- * @ppm: the budget, in millionths of the target's CPU time; 0 for none
- * @hit: of a hit but for the handler, by way of the guard; ns, as the others
- * @call: of a hooked call
- * @unit: of a unit, beside the call
- */
-struct pguard_prices {
-	u32 ppm;
-	u32 hit[PGUARD_GUARD_WAYS];
-	u32 call;
-	u32 unit;
-};
-
-/**
- * struct pguard_cost - what guarding a target took, ns
- * @cpu: of the target's CPU time so far
- * @hits: how many hits there were, no time
- * @check: what handlers of hits took
- * @guards: what hits took, with their handlers
- * @boundaries: what nothing can be shed of
- * @telling: what it took to tell late units, of the target's threads and for them
- */
-struct pguard_cost {
-	u64 cpu;
-	u64 hits;
-	u64 check;
-	u64 guards;
-	u64 boundaries;
-	u64 telling;
-};
-
-/**
- * struct pguard_spending - how guarding keeps to its budget
- * @prices: do not change once it is armed
- * @base: what there had been when the profile was armed; the same
- * @last: what there was in the last whole window; the target's turn for writing,
- *	READ_ONCE
- * @allowance: so much may be spent until the governor looks; by CPUs, see guard.c
- * @part: hits that a CPU counts before it tells them; the turn, READ_ONCE
- */
-struct pguard_spending {
-	struct pguard_prices prices;
-	struct pguard_cost base;
-	struct pguard_cost last;
-	atomic64_t allowance;
-	s32 part;
-	/* private: the governor's */
-	struct budget budget;
-	struct pguard_cost settled;	/* at the last look, and */
-	struct pguard_cost begun;	/* when the window began: since the arming of the target */
-	unsigned long since;
-	u64 earned;			/* in a second */
-	s64 telling_room;		/* what telling may take of it yet */
-	bool is_trying;			/* a guard, if it is among those on: */
-	u32 tried;
-};
-
-/**
  * struct pguard_profile - a loaded or armed profile
  * @list: of all profiles; pguard_control, like all that is not said otherwise,
  *	and pguard_profiles_lock
@@ -242,7 +182,7 @@ struct pguard_spending {
  *	are shed; the same
  * @min_threshold: smallest of all types, ns; 0 if none has one
  * @cpus: by CPU number, nr_cpu_ids of them
- * @left: so many hits more, and the CPU tells what they took
+ * @left: hits of the CPU until its batch is complete
  * @refused_guard: the first that could not be probed, when arming failed by it
  * @refused_error: the errno, positive; 0 for none
  * @bytes: memory it takes, about; the target's turn for writing, READ_ONCE
@@ -287,9 +227,7 @@ struct pguard_profile {
 	size_t bytes;
 	/* private: */
 	/* Away from what every hit reads: the allowance is written by all CPUs. */
-	struct pguard_spending spending ____cacheline_aligned_in_smp;
-	u64 units;	/* the governor's */
-	unsigned long looked;
+	struct pguard_budget_state budget ____cacheline_aligned_in_smp;
 	struct kref kref;
 	struct rcu_work work;
 };

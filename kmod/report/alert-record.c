@@ -5,10 +5,8 @@
 #include "compat.h"
 #include "report/stack.h"
 
-#include <linux/llist.h>
 #include <linux/module.h>
 #include <linux/slab.h>
-#include <linux/workqueue.h>
 
 static unsigned int ring_kib = 512;
 module_param(ring_kib, uint, 0444);
@@ -17,35 +15,6 @@ MODULE_PARM_DESC(ring_kib, "memory for kept alerts, and for recorded waits, KiB 
 struct pguard_ring pguard_alerts;
 struct pguard_ring pguard_waits;
 atomic64_t pguard_lost_memory = ATOMIC64_INIT(0);
-
-/*
- * Freeing a stack may sleep (vfree), and the last reference may be dropped in
- * an exit hook; so records are freed by a work.  Some at once: to wake a worker
- * takes as much as to free ten.
- */
-enum { BURIAL = HZ / 8 };
-
-struct record_grave {
-	struct llist_head dead;
-	struct delayed_work work;
-};
-
-static void grave_work(struct work_struct *work);
-static struct record_grave grave = {
-	.dead = LLIST_HEAD_INIT(grave.dead),
-	.work = __DELAYED_WORK_INITIALIZER(grave.work, grave_work, 0),
-};
-
-static void grave_work(struct work_struct *work)
-{
-	struct pguard_record *record, *next;
-
-	llist_for_each_entry_safe(record, next, llist_del_all(&grave.dead), grave_node) {
-		pguard_stack_free(record->stack);
-		kfree(record->met);
-		kfree(record);
-	}
-}
 
 /**
  * pguard_record_alloc() - a record of current, without times
@@ -79,8 +48,9 @@ void pguard_record_put(struct pguard_record *record)
 {
 	if (!record || !refcount_dec_and_test(&record->refs))
 		return;
-	if (llist_add(&record->grave_node, &grave.dead))
-		schedule_delayed_work(&grave.work, BURIAL);
+	pguard_stack_bury(record->stack);
+	kfree(record->met);
+	kfree(record);
 }
 
 static size_t record_bytes(const struct pguard_record *record)
@@ -213,6 +183,5 @@ void pguard_record_deinit(void)
 {
 	pguard_ring_clear(&pguard_alerts);
 	pguard_ring_clear(&pguard_waits);
-	flush_delayed_work(&grave.work);
 	pguard_stack_bury_wait();
 }

@@ -12,7 +12,6 @@
 #include "lib/account.h"
 
 #include <linux/list.h>
-#include <linux/llist.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 
@@ -23,7 +22,6 @@ struct pguard_stack;
 /**
  * struct pguard_record - something to tell
  * @list: in a ring; guarded by its lock, empty when it is in none
- * @grave_node: on its way to be freed
  * @refs: the ring's, and one for each reader
  * @ready: false while its last stack is being taken; readers wait for that, so that
  *	the order of records is that of what they tell
@@ -33,7 +31,6 @@ struct pguard_stack;
  */
 struct pguard_record {
 	struct list_head list;
-	struct llist_node grave_node;
 	refcount_t refs;
 	bool ready;
 	u64 seq;

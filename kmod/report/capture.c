@@ -3,8 +3,9 @@
 #include "report/capture.h"
 
 #include "compat.h"
-#include "report/rate-limit.h"
+#include "report/report-cost.h"
 #include "report/stack.h"
+#include "target/image.h"
 #include "target/thread.h"
 
 #include <linux/completion.h>
@@ -50,9 +51,9 @@ static void capture_put(struct pguard_capture *capture)
 static void capture_run(struct callback_head *work)
 {
 	struct pguard_capture *capture = container_of(work, struct pguard_capture, work);
-	struct pguard_telling telling;
+	struct pguard_report_cost cost;
 
-	pguard_telling_begin(&telling);
+	pguard_report_cost_begin(&cost);
 	WRITE_ONCE(capture->state->captured, false);
 	if (atomic_cmpxchg(&capture->phase, PENDING, TAKEN) == PENDING) {
 		if (!(current->flags & PF_EXITING))
@@ -62,7 +63,7 @@ static void capture_run(struct callback_head *work)
 			capture->stack->state = PERFGUARD_STACK_STATE_RUNNING;
 		complete(&capture->done);
 	}
-	pguard_telling_end(&telling, capture->state->image->target);
+	pguard_report_cost_end(&cost, capture->state->image->target);
 	capture_put(capture);
 	atomic_dec(&nr_pending);
 }

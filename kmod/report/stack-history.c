@@ -121,13 +121,6 @@ static bool samples_reserve(struct pguard_samples *samples, const struct pguard_
 	return false;
 }
 
-static bool unit_runs(const struct pguard_task *state, u64 unit)
-{
-	u64 word = READ_ONCE(state->unit);
-
-	return word & PGUARD_PHASE_RUNNING && word >> PGUARD_PHASE_SHIFT == unit;
-}
-
 /**
  * pguard_samples_lateness() - what is kept of a thread that was late
  * @state: the thread; referenced by the caller, or in an RCU section
@@ -152,15 +145,16 @@ struct pguard_lateness *pguard_samples_lateness(struct pguard_task *state)
 /**
  * pguard_samples_add() - keep a stack of a late unit
  * @state: its thread, referenced by the caller, with its lateness
- * @unit: its number; it was told to be late, so that its end takes the stack
+ * @word: pguard_task.unit with LATE: the unit was reported, so its end takes the stack
  * @stack: with its lock's holder's behind it; taken over
  *
  * Context: may sleep.
  */
-void pguard_samples_add(struct pguard_task *state, u64 unit, struct pguard_stack *stack)
+void pguard_samples_add(struct pguard_task *state, u64 word, struct pguard_stack *stack)
 {
 	struct pguard_samples *samples = &state->lateness->samples;
 	struct pguard_stack *dropped = NULL;
+	u64 unit = pguard_unit_number(word);
 
 	spin_lock(&state->lock);
 	if (samples->unit != unit) {
@@ -169,7 +163,7 @@ void pguard_samples_add(struct pguard_task *state, u64 unit, struct pguard_stack
 		samples->unit = unit;
 	}
 	/* If it still runs, its thread will come for them with the lock. */
-	if (!state->gone && unit_runs(state, unit)) {
+	if (!state->gone && pguard_unit_runs(state, word)) {
 		pguard_stack_append(&dropped, pguard_stack_pack(samples->first, &stack, GFP_NOWAIT));
 		if (samples_reserve(samples, stack, &dropped)) {
 			pguard_stack_append(&samples->first, stack);

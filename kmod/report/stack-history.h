@@ -18,7 +18,7 @@ struct pguard_stack;
 struct pguard_task;
 
 struct pguard_lateness *pguard_samples_lateness(struct pguard_task *state);
-void pguard_samples_add(struct pguard_task *state, u64 unit, struct pguard_stack *stack);
+void pguard_samples_add(struct pguard_task *state, u64 word, struct pguard_stack *stack);
 void pguard_samples_take(struct pguard_task *state, u64 unit, struct pguard_record *record);
 void pguard_samples_drop(struct pguard_task *state);
 u64 pguard_samples_refused(void);

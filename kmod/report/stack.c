@@ -13,9 +13,12 @@
 #include <linux/uaccess.h>
 #include <linux/workqueue.h>
 
+/* Some are freed at once: to wake a worker takes as much as to free ten. */
+enum { BURIAL = HZ / 8 };
+
 static void grave_work(struct work_struct *work);
 static LLIST_HEAD(grave);
-static DECLARE_WORK(burial, grave_work);
+static DECLARE_DELAYED_WORK(burial, grave_work);
 
 static void regs_copy(u64 to[PGUARD_STACK_REGS], const struct pt_regs *from)
 {
@@ -332,13 +335,13 @@ static void grave_work(struct work_struct *work)
 void pguard_stack_bury(struct pguard_stack *list)
 {
 	if (list && llist_add(&list->grave_node, &grave))
-		schedule_work(&burial);
+		schedule_delayed_work(&burial, BURIAL);
 }
 
 /* All that was buried is freed on return. */
 void pguard_stack_bury_wait(void)
 {
-	flush_work(&burial);
+	flush_delayed_work(&burial);
 }
 
 /* Does it share its mappings with the stack that it builds on? */

@@ -1,110 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is watched: targets, their images, and the event loops of an image.
+ * What is watched of a target: its images, and the event loops of an image.
  *
  * An image is an executable at certain addresses.  Processes that came from
  * one exec by fork share it, and with it the loops, whose wait contexts are
  * run-time addresses.
  *
- * Life: a target is held by its list entry and its images, an image by its
- * processes and threads.  Both are freed after an RCU grace period; loops go
- * with their image.
+ * Life: an image is held by its processes and threads, and freed after an RCU
+ * grace period; loops go with their image.
  */
 #ifndef _KMOD_TARGET_IMAGE_H
 #define _KMOD_TARGET_IMAGE_H
 
+#include "target/target.h"
+
 #include <linux/kref.h>
 #include <linux/list.h>
-#include <linux/mutex.h>
-#include <linux/path.h>
 #include <linux/percpu.h>
-#include <linux/ratelimit.h>
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
 #include <linux/perfguard.h>
 
-struct file;
-struct pguard_profile;
-
 enum {
-	PGUARD_MAX_TARGETS = 64,
 	PGUARD_MAX_LOOPS = 64,		/* per image, over its whole life */
 	PGUARD_MAX_CONTEXTS = 256,	/* per image */
-	PGUARD_MAX_IMAGES = 4096,	/* per target */
-	PGUARD_ALERTS_PER_SECOND = 64,	/* per target */
-	/* So many each four seconds are in any budget. */
-	PGUARD_LEAST_ALERTS = 16,
-	PGUARD_WAITS_PER_SECOND = 512,	/* records, per target */
-	PGUARD_NOVEL_PER_SECOND = 2,	/* the same */
-};
-
-/**
- * struct pguard_target - an executable or a process, and how it is watched
- * @list: in pguard_targets
- * @images: its images; pguard_images_lock
- * @nr_images: length of @images
- * @turn: held by who puts its probes on or off, guards it or removes it
- *	(turn.h); outside of pguard_control
- * @profile: what it is guarded by, or NULL; @turn and pguard_control for writing
- * @probes: batches of its sites (probes.c); @turn and pguard_control for
- *	writing, one of them for reading
- * @nr_sites: how many they are; pguard_control
- * @cpu: CPU time that its processes used which have gone, ns; pguard_images_lock
- * @id: never used again
- * @flags: enum perfguard_target_flags; changes at any time, READ_ONCE
- * @limit_ns: the threshold less 1, so that none (0) is above all times; changes
- *	at any time, READ_ONCE; pguard_images_lock for writing
- * @pid: the process, where the target is one
- * @inode: real inode of the executable, pinned by @path; NULL for a process
- * @path: the executable as it was named; put by pguard_target_remove()
- * @portid: netlink socket that made it
- * @orphan: that socket is closed and the target goes with it; READ_ONCE
- * @going: its removal has begun; pguard_control
- * @dying: gets no new processes and threads, and is not in the list any more;
- *	set under pguard_control and pguard_images_lock
- * @leaving: states of threads on their way out of the hooked calls; then
- *	@list is in the list of targets that leave (target.c)
- */
-struct pguard_target {
-	struct list_head list;
-	struct list_head images;
-	u32 nr_images;
-	u32 id;
-	struct mutex turn;
-	struct pguard_profile __rcu *profile;
-	struct list_head probes;
-	u32 nr_sites;
-	u64 cpu;
-	u32 flags;
-	u64 limit_ns;
-	u32 pid;
-	struct inode *inode;
-	struct path path;
-	u32 portid;
-	bool orphan;
-	bool going;
-	bool dying;
-	struct hlist_head leaving;
-	/* private: */
-	struct ratelimit_state alert_limit;
-	struct ratelimit_state least_limit;
-	spinlock_t limit_lock;		/* of the two before it; innermost */
-	struct ratelimit_state wait_limit;
-	struct ratelimit_state novel_limit;
-	atomic_t nr_processes;
-	atomic_t nr_threads;
-	atomic64_t units;
-	atomic64_t waits;
-	atomic64_t late;
-	atomic64_t suppressed;
-	atomic64_t telling;		/* ns that it took */
-	atomic64_t telling_left;	/* ns that it may take yet; telling.c */
-	unsigned long telling_opens;	/* jiffies; nothing is told before */
-	atomic64_t untracked;
-	struct kref kref;
-	struct rcu_head rcu;
 };
 
 /**
@@ -179,37 +100,6 @@ struct pguard_image {
 	struct rcu_work work;
 };
 
-/*
- * Serializes all that the user orders and asks: targets, loops, sites, hooks.
- * What takes long is done without it, in a turn at the target (turn.h); so it
- * is held for a grace period or two at most.
- */
-extern struct mutex pguard_control;
-
-/* Guards the targets' list and the images' lists; atomic contexts take it. */
-extern spinlock_t pguard_images_lock;
-extern struct list_head pguard_targets;
-
-struct pguard_target *pguard_target_alloc(void);
-void pguard_target_put(struct pguard_target *target);
-struct pguard_target *pguard_target_match(const struct file *exe);
-u64 pguard_target_least(const struct pguard_target *target);
-u64 pguard_targets_least(void);
-
-/* 0 if it has none. */
-static inline u64 pguard_target_threshold(const struct pguard_target *target)
-{
-	return READ_ONCE(target->limit_ns) + 1;
-}
-
-/* Context: pguard_control or the turn held, for as long as the profile is used. */
-static inline struct pguard_profile *pguard_target_profile(const struct pguard_target *target)
-{
-	return rcu_dereference_protected(target->profile,
-					 lockdep_is_held(&pguard_control) ||
-					 lockdep_is_held(&target->turn));
-}
-
 struct pguard_image *pguard_image_get(struct pguard_target *target,
 				      const struct pguard_image_key *key);
 struct pguard_image *pguard_image_find(u32 id);
@@ -220,11 +110,8 @@ static inline void pguard_image_hold(struct pguard_image *image)
 }
 
 struct pguard_loop *pguard_loop_new(struct pguard_image *image, u32 id, gfp_t gfp);
-void pguard_target_set_threshold(struct pguard_target *target, u64 threshold_ns);
 void pguard_image_set_contexts(struct pguard_image *image,
 			       struct pguard_contexts *contexts);
-void pguard_images_unsettle(u32 flags);
-void pguard_target_unsettle(struct pguard_target *target);
 
 int pguard_image_init(void);
 void pguard_image_deinit(void);

@@ -3,6 +3,7 @@
 #include "target/thread.h"
 
 #include "compat.h"
+#include "lib/clock.h"
 #include "profile/inference.h"
 #include "target/image.h"
 #include "target/process.h"
@@ -174,6 +175,79 @@ struct pguard_task *pguard_task_remove(struct task_struct *task)
 		pguard_task_unhash(state);
 	spin_unlock(&pguard_tasks_lock);
 	return state;
+}
+
+/**
+ * pguard_unit_elapsed() - the time of the unit that runs, but for guards' checks
+ * @state: of any thread, referenced or in an RCU section
+ *
+ * Context: any.
+ * Return: ns; means nothing if the unit ended meanwhile.
+ */
+u64 pguard_unit_elapsed(const struct pguard_task *state)
+{
+	const struct pguard_inference *inference;
+	u64 checks = 0;
+
+	rcu_read_lock();
+	inference = rcu_dereference(state->inference);
+	if (inference)
+		checks = READ_ONCE(inference->checks);
+	rcu_read_unlock();
+	return pguard_clock_ns(pguard_clock() - READ_ONCE(state->start) - checks);
+}
+
+/**
+ * pguard_unit_threshold() - from when on the unit that runs is late
+ * @state: of any thread, as above
+ *
+ * Where a profile guards the thread, what its guards have told so far counts.
+ *
+ * Context: any.
+ * Return: ns; 0 if it is never late.
+ */
+u64 pguard_unit_threshold(const struct pguard_task *state)
+{
+	const struct pguard_inference *inference;
+	u64 ret;
+
+	rcu_read_lock();
+	inference = rcu_dereference(state->inference);
+	if (inference)
+		ret = pguard_inference_limit(inference, pguard_unit_elapsed(state));
+	else
+		ret = pguard_target_threshold(state->image->target);
+	rcu_read_unlock();
+	return ret;
+}
+
+/*
+ * Did the unit meet all guards that it came by?  The probes of a profile that
+ * is replaced go, one after the other, while units run by it.
+ */
+static bool is_whole(const struct pguard_task *state, const struct pguard_inference *inference)
+{
+	return rcu_access_pointer(state->image->target->profile) == inference->profile;
+}
+
+/**
+ * pguard_unit_verdict() - what the unit that ended has to be judged by
+ * @state: of current
+ * @inference: its
+ * @threshold: set to the time from which on it was late, ns; 0 if it never is
+ *
+ * Context: current, preemptible or not.
+ * Return: whether it fits no type.
+ */
+bool pguard_unit_verdict(const struct pguard_task *state,
+			 const struct pguard_inference *inference, u64 *threshold)
+{
+	if (unlikely(!is_whole(state, inference))) {
+		*threshold = pguard_inference_largest(inference);
+		return false;
+	}
+	*threshold = pguard_inference_threshold(inference);
+	return !pguard_inference_fits(inference, state->start);
 }
 
 int __init pguard_task_init(void)

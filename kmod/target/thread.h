@@ -236,6 +236,24 @@ static inline void pguard_task_count(const struct pguard_task *state, u64 *units
 	*calls += READ_ONCE(state->nr_waits);
 }
 
+static inline u64 pguard_unit_number(u64 word)
+{
+	return word >> PGUARD_PHASE_SHIFT;
+}
+
+/* Return: true if the unit still runs that was seen as pguard_task.unit.  Context: any. */
+static inline bool pguard_unit_runs(const struct pguard_task *state, u64 word)
+{
+	u64 now = READ_ONCE(state->unit);
+
+	return now & PGUARD_PHASE_RUNNING && pguard_unit_number(now) == pguard_unit_number(word);
+}
+
+u64 pguard_unit_elapsed(const struct pguard_task *state);
+u64 pguard_unit_threshold(const struct pguard_task *state);
+bool pguard_unit_verdict(const struct pguard_task *state,
+			 const struct pguard_inference *inference, u64 *threshold);
+
 void pguard_task_put(struct pguard_task *state);
 struct pguard_task *pguard_task_new(struct pguard_image *image);
 struct pguard_task *pguard_task_first(const struct pguard_target *target);

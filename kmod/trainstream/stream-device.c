@@ -43,7 +43,7 @@ static int device_open(struct inode *inode, struct file *file)
 	if (!ret) {
 		ret = pguard_stream_start(READ_ONCE(stream_mib));
 		if (!ret)
-			pguard_images_unsettle(PERFGUARD_TARGET_FLAGS_RECORD);
+			pguard_targets_unsettle(PERFGUARD_TARGET_FLAGS_RECORD);
 		mutex_unlock(&pguard_control);
 	}
 	if (ret)

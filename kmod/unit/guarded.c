@@ -5,9 +5,9 @@
 #include "compat.h"
 #include "profile/inference.h"
 #include "profile/verdict.h"
-#include "report/rate-limit.h"
+#include "report/late-unit.h"
+#include "report/report-cost.h"
 #include "trainstream/stream.h"
-#include "unit/late-unit.h"
 #include "unit/unit.h"
 
 /*
@@ -258,7 +258,7 @@ static bool unit_judge(struct pguard_task *state, struct pguard_inference *infer
 		pguard_unit_count_checks(inference->profile, inference->checks);
 		stream_unit(state, inference, elapsed, UNIT_IS_NONE);
 		if (word & PGUARD_PHASE_LATE)
-			pguard_unit_tell_end(state, word, &account);
+			pguard_late_unit_report_end(state, word, &account);
 		return word & PGUARD_PHASE_LATE;
 	}
 	is_novel = pguard_unit_verdict(state, inference, &threshold);
@@ -266,9 +266,9 @@ static bool unit_judge(struct pguard_task *state, struct pguard_inference *infer
 	unit_count(state, inference, &account, is_late, is_novel);
 	stream_unit(state, inference, elapsed, is_novel ? UNIT_IS_NOVEL : 0);
 	if (likely(!is_late))
-		return unlikely(is_novel) && pguard_alert_novel(state, word, &account);
+		return unlikely(is_novel) && pguard_late_unit_report_novel(state, word, &account);
 	atomic64_inc(&state->image->target->late);
-	pguard_unit_tell_end(state, word, &account);
+	pguard_late_unit_report_end(state, word, &account);
 	return true;
 }
 
@@ -287,8 +287,8 @@ static u64 unit_end(struct pguard_task *state, struct pguard_inference *inferenc
 
 	/* Should current have left its CPU meanwhile, not for how long. */
 	if (is_told)
-		pguard_telling_add(state->image->target,
-				   min_t(u64, pguard_clock_ns(ticks), NSEC_PER_MSEC));
+		pguard_report_cost_add(state->image->target,
+				       min_t(u64, pguard_clock_ns(ticks), NSEC_PER_MSEC));
 	else
 		pguard_guarded_count_longer(inference->profile, ticks);
 	return ticks;

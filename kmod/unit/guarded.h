@@ -96,7 +96,7 @@ static __always_inline void pguard_guarded_count(const struct pguard_task *state
 static __always_inline void pguard_guarded_count_extra(const struct pguard_profile *profile)
 {
 	preempt_disable_notrace();
-	pguard_profile_this_cpu(profile)->sums.extras++;
+	pguard_profile_this_cpu(profile)->sums.unit_equivalents++;
 	preempt_enable_notrace();
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Units: their begin, their end, and the records about late ones.
+ * Units: their begin and their end.
  *
  * A unit runs from one boundary to the next: from the return of the loop's
  * wait call to the entry of the next one.  Begin and end are done by the
@@ -18,16 +18,10 @@
 
 #include <linux/bitops.h>
 
-struct pguard_inference;
 struct pguard_profile;
-struct pguard_record;
 
-struct pguard_record *pguard_unit_record(struct pguard_task *state, u64 unit,
-					 u32 kind, u32 found_by, gfp_t gfp);
 void pguard_unit_drop(struct pguard_task *state);
 void pguard_unit_count_checks(struct pguard_profile *profile, s64 ticks);
-void pguard_unit_tell_end(struct pguard_task *state, u64 word,
-			  const struct pguard_account *account);
 
 struct pguard_task *pguard_unit_end(struct pguard_task *state);
 
@@ -35,12 +29,6 @@ struct pguard_task *pguard_unit_end(struct pguard_task *state);
 struct pguard_task *pguard_unit_end_late(struct pguard_task *state, u64 word, u64 elapsed);
 struct pguard_task *pguard_unit_end_eventful(struct pguard_task *state, u64 word,
 					     u64 elapsed);
-
-u64 pguard_unit_elapsed(const struct pguard_task *state);
-u64 pguard_unit_threshold(const struct pguard_task *state);
-bool pguard_unit_verdict(const struct pguard_task *state,
-			 const struct pguard_inference *inference, u64 *threshold);
-void pguard_unit_describe(struct pguard_task *state, struct pguard_record *record, gfp_t gfp);
 
 /*
  * The bucket of a time in the histogram that the spec's hist-buckets tells; of

@@ -20,14 +20,10 @@
 #include "unit/watchdog.h"
 
 #include "compat.h"
-#include "report/alert-record.h"
-#include "report/capture.h"
-#include "report/rate-limit.h"
+#include "report/late-unit.h"
 #include "report/stack-history.h"
-#include "report/stack.h"
 #include "target/image.h"
 #include "target/thread.h"
-#include "unit/unit.h"
 
 #include <linux/hrtimer.h>
 #include <linux/workqueue.h>
@@ -36,15 +32,14 @@ static enum hrtimer_restart watch_tick(struct hrtimer *timer);
 static void watch_work(struct work_struct *work);
 
 enum {
-	MAX_LATE = 32,			/* units reported in one round */
-	MAX_STILL = 16,			/* units sampled in one round */
+	MAX_FOUND = 32,			/* units reported in one round, and sampled */
 	MAX_GLANCE = 32,		/* threads that the timer looks at by itself */
 	MIN_NAP_NS = NSEC_PER_MSEC,
 	/* For units that may become late but most of the time do not. */
 	EASY_NAP_NS = 8 * NSEC_PER_MSEC,
 	/* For units that may turn out to be of a type with less time. */
 	OPEN_NAP_NS = 16 * NSEC_PER_MSEC,
-	/* For late ones of which none may be told just now. */
+	/* For late ones of which none may be reported just now. */
 	CLOSED_NAP_NS = 16 * NSEC_PER_MSEC,
 	MAX_NAP_NS = NSEC_PER_SEC,
 	MIN_STEP_NS = 2 * NSEC_PER_MSEC,	/* between two stacks of a unit */
@@ -59,16 +54,15 @@ struct found {
 	u64 unit;	/* as in pguard_task.unit */
 };
 
-struct haul {
-	struct found late[MAX_LATE];	/* to be reported */
-	struct found still[MAX_STILL];	/* to be sampled */
-	u32 nr_late;
-	u32 nr_still;
+struct found_list {
+	struct found found[MAX_FOUND];
+	u32 nr;
 };
 
 /* One look, and how long there is nothing to look for. */
 struct round {
-	struct haul *haul;	/* NULL: by the timer, which does nothing about it */
+	struct found_list *late;	/* to be reported; NULL: by the timer, which does nothing */
+	struct found_list *still;	/* to be sampled; the same */
 	bool is_due;		/* there would have been something to be done */
 	ktime_t begun;
 	u64 nap;		/* ns since then */
@@ -87,48 +81,15 @@ static bool are_few(void)
 	return atomic_read(&pguard_nr_tasks) <= MAX_GLANCE;
 }
 
-static u64 unit_number(u64 unit)
+static void found_add(struct found_list *list, struct round *round, struct pguard_task *state,
+		      u64 unit)
 {
-	return unit >> PGUARD_PHASE_SHIFT;
-}
-
-/* Does the unit that was seen still run? */
-static bool unit_runs(const struct pguard_task *state, u64 unit)
-{
-	u64 now = READ_ONCE(state->unit);
-
-	return now & PGUARD_PHASE_RUNNING && unit_number(now) == unit_number(unit);
-}
-
-static void found_add(struct found *found, u32 *nr, u32 max, struct round *round,
-		      struct pguard_task *state, u64 unit)
-{
-	if (*nr == max) {
+	if (!list)
+		round->is_due = true;
+	else if (list->nr == MAX_FOUND)
 		round->nap = 0;	/* it is its turn in the next one */
-	} else if (pguard_task_get(state)) {
-		found[*nr].state = state;
-		found[(*nr)++].unit = unit;
-	}
-}
-
-static void late_add(struct round *round, struct pguard_task *state, u64 unit)
-{
-	struct haul *haul = round->haul;
-
-	if (haul)
-		found_add(haul->late, &haul->nr_late, MAX_LATE, round, state, unit);
-	else
-		round->is_due = true;
-}
-
-static void still_add(struct round *round, struct pguard_task *state, u64 unit)
-{
-	struct haul *haul = round->haul;
-
-	if (haul)
-		found_add(haul->still, &haul->nr_still, MAX_STILL, round, state, unit);
-	else
-		round->is_due = true;
+	else if (pguard_task_get(state))
+		list->found[list->nr++] = (struct found){ state, unit };
 }
 
 /*
@@ -151,44 +112,51 @@ static u64 unit_nap(const struct pguard_task *state, u64 elapsed, u64 threshold)
 	return min_t(u64, left, OPEN_NAP_NS);
 }
 
-/* A unit that is late and known to be: report it again, or take its stack? */
-static void look_again(struct pguard_task *state, u64 unit, u64 elapsed, struct round *round)
-{
-	const struct pguard_lateness *late = state->lateness;
-	u64 due = late->next_report;
-
-	if (elapsed > due) {
-		late_add(round, state, unit);
-		return;
-	}
-	if (unit & PGUARD_PHASE_LATE) {
-		due = min(due, late->samples.next);
-		if (elapsed >= due)
-			still_add(round, state, unit);
-	}
-	if (elapsed < due)
-		round->nap = min(round->nap, due - elapsed);
-}
-
-/* A unit that the thread itself told to be late: from now on it is the watch's. */
-static void look_at_told(struct pguard_task *state, u64 unit, u64 elapsed, struct round *round)
+/* What the watchdog keeps of a late unit that is reported now; NULL for want of memory. */
+static struct pguard_lateness *lateness_begin(struct pguard_task *state, u64 unit, u64 elapsed)
 {
 	struct pguard_lateness *late = pguard_samples_lateness(state);
 
-	if (!late) {
-		round->nap = min_t(u64, round->nap, EASY_NAP_NS);
-		return;
-	}
-	late->looked_at = unit_number(unit);
+	if (!late)
+		return NULL;
+	if (late->looked_at != pguard_unit_number(unit))
+		late->samples.next = 0;
+	late->looked_at = pguard_unit_number(unit);
 	late->next_report = 2 * elapsed;
-	late->samples.next = 0;
-	look_again(state, unit, elapsed, round);
+	return late;
 }
 
-/* Was the unit found late before? */
-static bool is_known(const struct pguard_task *state, u64 unit)
+/* Find out whether a late unit is to be reported, reported again, or sampled. */
+static void late_look(struct pguard_task *state, u64 unit, u64 elapsed, struct round *round)
 {
-	return state->lateness && state->lateness->looked_at == unit_number(unit);
+	struct pguard_lateness *late = state->lateness;
+	bool is_reported = unit & PGUARD_PHASE_LATE;
+	u64 due;
+
+	if (!late || late->looked_at != pguard_unit_number(unit)) {
+		if (!is_reported && !pguard_late_unit_is_open(state->image->target)) {
+			round->nap = min_t(u64, round->nap, CLOSED_NAP_NS);
+			return;
+		}
+		if (!is_reported || !round->late)
+			return found_add(round->late, round, state, unit);
+		/* A guard reported it: from now on it is the watchdog's. */
+		late = lateness_begin(state, unit, elapsed);
+		if (!late) {
+			round->nap = min_t(u64, round->nap, EASY_NAP_NS);
+			return;
+		}
+	}
+	due = late->next_report;
+	if (elapsed > due)
+		return found_add(round->late, round, state, unit);
+	if (is_reported) {
+		due = min(due, late->samples.next);
+		if (elapsed >= due)
+			found_add(round->still, round, state, unit);
+	}
+	if (elapsed < due)
+		round->nap = min(round->nap, due - elapsed);
 }
 
 /* Look at one thread. */
@@ -203,20 +171,12 @@ static void state_look(struct pguard_task *state, struct round *round)
 		return;
 	elapsed = pguard_unit_elapsed(state);
 	threshold = pguard_unit_threshold(state);
-	if (!threshold || !unit_runs(state, unit))
+	if (!threshold || !pguard_unit_runs(state, unit))
 		return;
 	if (elapsed <= threshold)
 		round->nap = min(round->nap, unit_nap(state, elapsed, threshold));
-	else if (is_known(state, unit))
-		look_again(state, unit, elapsed, round);
-	else if (!(unit & PGUARD_PHASE_LATE) && !pguard_telling_is_open(state->image->target))
-		round->nap = min_t(u64, round->nap, CLOSED_NAP_NS);
-	else if (!round->haul)
-		round->is_due = true;
-	else if (unit & PGUARD_PHASE_LATE)
-		look_at_told(state, unit, elapsed, round);
 	else
-		late_add(round, state, unit);
+		late_look(state, unit, elapsed, round);
 }
 
 /* Find late units, where threads are few. */
@@ -253,67 +213,6 @@ static void look(struct round *round)
 	}
 }
 
-/*
- * Turn a running unit into a late one.  False if it ended meanwhile, if there is no memory,
- * or if it must not be told now: then we look again, for that a second later, or its end comes
- * first and tells it.
- */
-static bool mark_late(const struct found *found, u64 elapsed)
-{
-	struct pguard_task *state = found->state;
-	struct pguard_lateness *late = pguard_samples_lateness(state);
-	u64 unit = found->unit;
-	bool may;
-
-	if (!late)
-		return false;
-	/* If a guard is first now, then this is the first look at what it told. */
-	if (late->looked_at != unit_number(unit))
-		late->samples.next = 0;
-	late->looked_at = unit_number(unit);
-	may = unit & PGUARD_PHASE_LATE ? pguard_telling_may_again(state->image->target) :
-					 pguard_telling_may(state->image->target);
-	if (!may) {
-		late->next_report = elapsed + NSEC_PER_SEC;
-		return false;
-	}
-	late->next_report = 2 * elapsed;
-	if (unit & PGUARD_PHASE_LATE)
-		return READ_ONCE(state->unit) == unit;
-	return cmpxchg(&state->unit, unit, unit | PGUARD_PHASE_LATE) == unit;
-}
-
-/*
- * Add a record, if the unit has not ended: then start and mark were its own.
- * The lock keeps the record of its end behind this one.
- */
-static bool tell(const struct found *found, struct pguard_record *record)
-{
-	struct pguard_task *state = found->state;
-	bool running;
-
-	spin_lock(&state->lock);
-	running = READ_ONCE(state->unit) == (found->unit | PGUARD_PHASE_LATE);
-	if (running) {
-		pguard_samples_take(state, unit_number(found->unit), record);
-		refcount_inc(&record->refs);
-		pguard_ring_add(&pguard_alerts, record);
-	}
-	spin_unlock(&state->lock);
-	return running;
-}
-
-/* The stack of a unit; not of what the thread did after it. */
-static struct pguard_stack *unit_stack(const struct found *found)
-{
-	struct pguard_stack *stack = pguard_capture_stack(found->state);
-
-	if (unit_runs(found->state, found->unit))
-		return stack;
-	pguard_stack_free(stack);
-	return NULL;
-}
-
 /* A stack was just taken; when is the unit's turn again? */
 static void sample_later(struct pguard_task *state, struct round *round)
 {
@@ -328,71 +227,45 @@ static void sample_later(struct pguard_task *state, struct round *round)
 	round->nap = min(round->nap, next + (ktime_get() - round->begun));
 }
 
-static void tell_late(const struct found *found, u64 elapsed)
-{
-	struct pguard_task *state = found->state;
-	struct pguard_record *record;
-
-	record = pguard_unit_record(state, unit_number(found->unit),
-				    PERFGUARD_RECORD_KIND_LATE,
-				    PERFGUARD_FOUND_BY_OVERDUE, GFP_KERNEL);
-	if (!record)
-		return;
-	record->ready = false;
-	record->account.elapsed = elapsed;
-	if (found->unit & PGUARD_PHASE_MARKED)
-		pguard_account_remote(&state->mark, elapsed, state->task, &record->account);
-	/* Its place is taken first: the unit may end while we take the stack. */
-	if (tell(found, record))
-		pguard_ring_complete(&pguard_alerts, record, unit_stack(found));
-	pguard_record_put(record);
-}
-
+/*
+ * Report a unit that is late or still late.  If that must not be done now we look again,
+ * for that a second later, or its end comes first and reports it.
+ */
 static void report(const struct found *found, struct round *round)
 {
 	struct pguard_task *state = found->state;
 	u64 elapsed = pguard_unit_elapsed(state);
-	struct pguard_telling telling;
+	struct pguard_lateness *late = lateness_begin(state, found->unit, elapsed);
+	int ret = late ? pguard_late_unit_report(state, found->unit, NULL, elapsed) : -ENOMEM;
 
-	if (!mark_late(found, elapsed)) {
+	if (ret == -EBUSY)
+		late->next_report = elapsed + NSEC_PER_SEC;
+	if (ret)
 		round->nap = min_t(u64, round->nap, EASY_NAP_NS);
-		return;
-	}
-	pguard_telling_begin(&telling);
-	tell_late(found, elapsed);
-	pguard_telling_end(&telling, state->image->target);
-	sample_later(state, round);
+	else
+		sample_later(state, round);
 }
 
-static void sample(const struct found *found, struct round *round)
+static void found_handle(struct round *round)
 {
-	struct pguard_telling telling;
-	struct pguard_stack *stack;
-
-	pguard_telling_begin(&telling);
-	stack = unit_stack(found);
-	if (stack)
-		pguard_samples_add(found->state, unit_number(found->unit), stack);
-	pguard_telling_end(&telling, found->state->image->target);
-	sample_later(found->state, round);
-}
-
-static void haul_handle(struct haul *haul, struct round *round)
-{
+	const struct found *found;
 	ktime_t begun;
 	u32 i;
 
-	for (i = 0; i < haul->nr_late; i++) {
-		report(&haul->late[i], round);
-		pguard_task_put(haul->late[i].state);
+	for (i = 0; i < round->late->nr; i++) {
+		report(&round->late->found[i], round);
+		pguard_task_put(round->late->found[i].state);
 	}
 	begun = ktime_get();
-	for (i = 0; i < haul->nr_still; i++) {
-		if (!i || ktime_get() - begun < MAX_SAMPLING_NS)
-			sample(&haul->still[i], round);
-		else
+	for (i = 0; i < round->still->nr; i++) {
+		found = &round->still->found[i];
+		if (!i || ktime_get() - begun < MAX_SAMPLING_NS) {
+			pguard_late_unit_sample(found->state, found->unit);
+			sample_later(found->state, round);
+		} else {
 			round->nap = 0;
-		pguard_task_put(haul->still[i].state);
+		}
+		pguard_task_put(found->state);
 	}
 }
 
@@ -412,12 +285,12 @@ static void round_end(const struct round *round, s64 least_ns)
 static void watch_work(struct work_struct *unused)
 {
 	/* Of the one look at a time; too large for the stack. */
-	static struct haul haul;
-	struct round round = { .haul = &haul };
+	static struct found_list late, still;
+	struct round round = { .late = &late, .still = &still };
 	ktime_t looked;
 
-	haul.nr_late = 0;
-	haul.nr_still = 0;
+	late.nr = 0;
+	still.nr = 0;
 	/* Who started this look may not have been the timer. */
 	hrtimer_cancel(&timer);
 	longest_nap = max_t(u64, pguard_targets_least(), EASY_NAP_NS);
@@ -425,7 +298,7 @@ static void watch_work(struct work_struct *unused)
 	round.nap = longest_nap;
 	look(&round);
 	looked = ktime_get() - round.begun;
-	haul_handle(&haul, &round);
+	found_handle(&round);
 	/* With many threads a look takes time; then half of a CPU is enough. */
 	round_end(&round, clamp_t(s64, looked, MIN_NAP_NS, EASY_NAP_NS));
 }

@@ -16,18 +16,18 @@ static struct budget budget_of(uint32_t ppm, int64_t balance_ns)
 	return (struct budget){
 		.ppm = ppm,
 		.balance_ns = balance_ns,
-		.capacity_ns = (int64_t)budget_part(SECOND, ppm),
+		.capacity_ns = (int64_t)budget_scale(SECOND, ppm),
 	};
 }
 
 static void parts(void)
 {
-	ok(budget_part(SECOND, 20000) == 20 * MS, "2 %% of a second");
-	ok(budget_part(999999, 500000) == 499999, "half of less than a million");
-	ok(budget_part(1ull << 62, BUDGET_ALL) == 1ull << 62, "all of a century");
-	ok(budget_share(20 * MS, SECOND) == 20000, "a share");
-	ok(budget_share(1ull << 62, 1ull << 63) == 500000, "a share of very much");
-	ok(budget_share(0, 0) == 0 && budget_share(1, 0) == ~0u && budget_share(1ull << 62, 1) == ~0u,
+	ok(budget_scale(SECOND, 20000) == 20 * MS, "2 %% of a second");
+	ok(budget_scale(999999, 500000) == 499999, "half of less than a million");
+	ok(budget_scale(1ull << 62, BUDGET_ALL) == 1ull << 62, "all of a century");
+	ok(budget_ppm(20 * MS, SECOND) == 20000, "a share");
+	ok(budget_ppm(1ull << 62, 1ull << 63) == 500000, "a share of very much");
+	ok(budget_ppm(0, 0) == 0 && budget_ppm(1, 0) == ~0u && budget_ppm(1ull << 62, 1) == ~0u,
 	   "shares that there are not");
 }
 
@@ -57,19 +57,19 @@ static void judging(void)
 	ok(budget_excess(&poor, SECOND, 30 * MS, true) == 10 * MS, "and no more");
 	ok(!budget_excess(&poor, SECOND, 20 * MS, true), "what is within the budget is none of the debt");
 	ok(!budget_excess(&poor, 20 * MS, 800000, false), "an early look sees only what is dear");
-	ok(budget_excess(&rich, 20 * MS, 10 * MS, false) == 10 * MS - 800000 - BUDGET_PART_NS,
+	ok(budget_excess(&rich, 20 * MS, 10 * MS, false) == 10 * MS - 800000 - BUDGET_BATCH_NS,
 	   "but that at once");
-	ok(budget_room(&rich, SECOND, 10 * MS) == 7500, "an eighth stays free");
-	ok(!budget_room(&rich, SECOND, 18 * MS) && !budget_room(&poor, SECOND, 0) &&
-	   !budget_room(&rich, 0, 0), "no room if much is spent, in debt, or at rest");
+	ok(budget_headroom(&rich, SECOND, 10 * MS) == 7500, "an eighth stays free");
+	ok(!budget_headroom(&rich, SECOND, 18 * MS) && !budget_headroom(&poor, SECOND, 0) &&
+	   !budget_headroom(&rich, 0, 0), "no room if much is spent, in debt, or at rest");
 	ok(budget_allowance(&rich, 20 * MS, false) == 40 * (int64_t)MS &&
 	   budget_allowance(&poor, 20 * MS, false) == 20 * (int64_t)MS, "a second's earnings, and what was saved");
 	ok(budget_allowance(&rich, 20 * MS, true) == 5 * (int64_t)MS, "less while something is tried");
-	ok(budget_allowance(&poor, 0, false) == 2 * BUDGET_PART_NS, "always something");
+	ok(budget_allowance(&poor, 0, false) == 2 * BUDGET_BATCH_NS, "always something");
 }
 
 /*
- * The way of spending.c with one guard that takes @share of the time while it is
+ * The way of kmod/budget/budget.c with one guard that takes @share of the time while it is
  * on, and something that takes @rest anyhow, in steps of a millisecond.
  */
 struct simulated {
@@ -85,7 +85,7 @@ static struct simulated simulate(uint32_t ppm, double share, double rest, int cp
 	struct simulated all = { .budget.ppm = ppm };
 	uint64_t window_ms = 0, pause_ms = 5000, off_ms = 0;
 	double cpu = 0, spent = 0;
-	int64_t allowance = 2 * BUDGET_PART_NS;
+	int64_t allowance = 2 * BUDGET_BATCH_NS;
 	bool is_on = true, is_trying = false;
 
 	for (int ms = 0; ms < 1000 * seconds; ms++) {
@@ -112,7 +112,7 @@ static struct simulated simulate(uint32_t ppm, double share, double rest, int cp
 		} else if (is_whole) {
 			is_trying = false;
 			if (!is_on && off_ms >= pause_ms &&
-			    budget_room(&all.budget, (uint64_t)cpu, (uint64_t)spent))
+			    budget_headroom(&all.budget, (uint64_t)cpu, (uint64_t)spent))
 				is_on = is_trying = true;
 		} else {
 			goto allow;

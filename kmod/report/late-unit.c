@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "report/late-unit.h"
+
+#include "compat.h"
+#include "profile/inference.h"
+#include "report/alert-record.h"
+#include "report/capture.h"
+#include "report/report-cost.h"
+#include "report/stack-history.h"
+#include "report/stack.h"
+#include "target/image.h"
+#include "target/thread.h"
+
+#include <linux/slab.h>
+
+enum { MAX_MET = 64 };
+
+static void describe(const struct pguard_task *state, const struct pguard_inference *inference,
+		     struct pguard_record *record)
+{
+	const struct pguard_profile *profile = inference->profile;
+	/* As in pguard_inference_limit(). */
+	const struct pguard_verdict *verdict = smp_load_acquire(&inference->verdict);
+	bool is_final = record->kind != PERFGUARD_RECORD_KIND_LATE;
+	u16 type = is_final ? verdict->final : READ_ONCE(verdict->early);
+
+	record->profile_id = profile->id;
+	record->type_id = pguard_inference_type_id(inference, type);
+	if (!(profile->flags & PERFGUARD_PROFILE_FLAGS_PAPER))
+		record->margin = pguard_inference_margin(inference, verdict, is_final);
+	record->check_ns = pguard_clock_ns(READ_ONCE(inference->checks));
+	/* A guard may have been put on since it was asked first. */
+	if (is_final)
+		record->is_novel = pguard_unit_verdict(state, inference, &record->threshold_ns) ||
+				   record->kind == PERFGUARD_RECORD_KIND_NOVEL;
+	record->is_degraded = READ_ONCE(inference->course->nr_shed);
+	if (record->met)
+		record->nr_met = pguard_inference_met(inference, verdict, record->met, MAX_MET);
+}
+
+/* Add to a record what the profile says of the unit, if one guards the thread. */
+static void record_describe(const struct pguard_task *state, struct pguard_record *record,
+			    gfp_t gfp)
+{
+	const struct pguard_inference *inference;
+
+	if (!rcu_access_pointer(state->inference))
+		return;
+	/* Without memory it goes without them. */
+	record->met = kcalloc(MAX_MET, sizeof(*record->met), gfp | __GFP_NOWARN);
+	rcu_read_lock();
+	inference = rcu_dereference(state->inference);
+	if (inference)
+		describe(state, inference, record);
+	rcu_read_unlock();
+}
+
+/**
+ * pguard_late_unit_record() - a record about a unit, or about a wait, without its times
+ * @state: the thread, referenced or in an RCU section
+ * @word: pguard_task.unit, for the number of the unit
+ * @kind: enum perfguard_record_kind
+ * @found_by: enum perfguard_found_by, 0 if none
+ * @gfp: as the caller's context allows
+ *
+ * Return: the record, or NULL (counted as lost).
+ */
+struct pguard_record *pguard_late_unit_record(struct pguard_task *state, u64 word, u32 kind,
+					      u32 found_by, gfp_t gfp)
+{
+	struct pguard_record *record = pguard_record_alloc(kind, gfp);
+	struct pguard_loop *loop = READ_ONCE(state->loop);
+
+	if (!record)
+		return NULL;
+	record->found_by = found_by;
+	record->target_id = state->image->target->id;
+	record->image_id = state->image->id;
+	record->loop_id = loop ? loop->id : 0;
+	record->pid = state->task->tgid;
+	record->tid = state->task->pid;
+	get_task_comm(record->comm, state->task);
+	record->unit = pguard_unit_number(word);
+	record->threshold_ns = pguard_unit_threshold(state);
+	record_describe(state, record, gfp);
+	return record;
+}
+
+/*
+ * Take the tokens for a report.  Where the target's share of a budget is used up
+ * a unit that was not reported yet has to be among the few in any budget.
+ */
+static bool may_report(struct pguard_target *target, bool is_known)
+{
+	return pguard_rate_limit_has(&target->alert_limit) &&
+	       (is_known || atomic64_read(&target->report_left) > 0 ||
+		pguard_rate_limit_take(&target->least_limit)) &&
+	       pguard_rate_limit_take(&target->alert_limit);
+}
+
+/*
+ * Add a record to the ring, with the stacks that wait for it; the caller keeps its
+ * reference.  One about a unit that runs is added only if that has not ended: then
+ * start and mark were its own.  The lock keeps the record of its end behind it.
+ */
+static bool record_add(struct pguard_task *state, u64 word, struct pguard_record *record)
+{
+	bool ret;
+
+	spin_lock(&state->lock);
+	ret = record->kind != PERFGUARD_RECORD_KIND_LATE || READ_ONCE(state->unit) == word;
+	if (ret) {
+		pguard_samples_take(state, pguard_unit_number(word), record);
+		refcount_inc(&record->refs);
+		pguard_ring_add(&pguard_alerts, record);
+	}
+	spin_unlock(&state->lock);
+	return ret;
+}
+
+/* The stack of a unit of another thread; not of what that did after it. */
+static struct pguard_stack *unit_stack(struct pguard_task *state, u64 word)
+{
+	struct pguard_stack *stack = pguard_capture_stack(state);
+
+	if (pguard_unit_runs(state, word))
+		return stack;
+	pguard_stack_free(stack);
+	return NULL;
+}
+
+static void report_late(struct pguard_task *state, u64 word, const struct pt_regs *regs,
+			u64 elapsed)
+{
+	struct pguard_record *record =
+		pguard_late_unit_record(state, word, PERFGUARD_RECORD_KIND_LATE,
+					regs ? PERFGUARD_FOUND_BY_GUARD :
+					       PERFGUARD_FOUND_BY_OVERDUE, GFP_KERNEL);
+	bool has_mark = word & PGUARD_PHASE_MARKED;
+
+	if (!record)
+		return;
+	record->account.elapsed = elapsed;
+	if (has_mark && regs)
+		pguard_account_current(&state->mark, elapsed, &record->account);
+	else if (has_mark)
+		pguard_account_remote(&state->mark, elapsed, state->task, &record->account);
+	if (regs)
+		record->stack = pguard_stack_self(state, regs);
+	else
+		/* It is added first: the unit may end while its stack is taken. */
+		record->ready = false;
+	if (record_add(state, word, record) && !regs)
+		pguard_ring_complete(&pguard_alerts, record, unit_stack(state, word));
+	pguard_record_put(record);
+}
+
+/**
+ * pguard_late_unit_report() - a unit that runs is late, or is still late
+ * @state: its thread: current, or referenced by the watchdog
+ * @word: pguard_task.unit, as it was seen: of a unit that is reported for the first
+ *	time, or with LATE again
+ * @regs: current's user registers, if one of its guards found it; else NULL
+ * @elapsed: its time, ns
+ *
+ * Context: may sleep.
+ * Return: 0; -EBUSY if the rate limit holds it back, which is counted at the unit's end;
+ *	-EAGAIN if it ended or was found late by somebody else meanwhile.
+ */
+int pguard_late_unit_report(struct pguard_task *state, u64 word, const struct pt_regs *regs,
+			    u64 elapsed)
+{
+	u64 late = word | PGUARD_PHASE_LATE | (regs ? PGUARD_PHASE_GUARD : 0);
+	struct pguard_target *target = state->image->target;
+	struct pguard_report_cost cost;
+
+	if (!may_report(target, word & PGUARD_PHASE_LATE))
+		return -EBUSY;
+	if (cmpxchg(&state->unit, word, late) != word)
+		return -EAGAIN;
+	pguard_report_cost_begin(&cost);
+	report_late(state, late, regs, elapsed);
+	pguard_report_cost_end(&cost, target);
+	return 0;
+}
+
+/**
+ * pguard_late_unit_sample() - keep a stack of a unit that stays late, for its next record
+ * @state: its thread, referenced by the watchdog, with its lateness
+ * @word: pguard_task.unit, as it was seen, LATE
+ *
+ * Context: may sleep.
+ */
+void pguard_late_unit_sample(struct pguard_task *state, u64 word)
+{
+	struct pguard_report_cost cost;
+	struct pguard_stack *stack;
+
+	pguard_report_cost_begin(&cost);
+	stack = unit_stack(state, word);
+	if (stack)
+		pguard_samples_add(state, word, stack);
+	pguard_report_cost_end(&cost, state->image->target);
+}
+
+static void report_ended(struct pguard_task *state, u64 word, u32 kind, u32 found_by,
+			 const struct pguard_account *account)
+{
+	struct pguard_record *record =
+		pguard_late_unit_record(state, word, kind, found_by, GFP_NOWAIT);
+
+	if (!record) {
+		pguard_samples_drop(state);
+		return;
+	}
+	record->account = *account;
+	record_add(state, word, record);
+	pguard_record_put(record);
+}
+
+static u32 found_by(u64 word)
+{
+	if (!(word & PGUARD_PHASE_LATE))
+		return PERFGUARD_FOUND_BY_END;
+	return word & PGUARD_PHASE_GUARD ? PERFGUARD_FOUND_BY_GUARD : PERFGUARD_FOUND_BY_OVERDUE;
+}
+
+/**
+ * pguard_late_unit_report_end() - a late unit has ended
+ * @state: of current
+ * @word: what state->unit was
+ * @account: its times
+ *
+ * One that was not reported while it ran may be held back, which is counted.
+ *
+ * Context: current, preemptible or not.
+ */
+void pguard_late_unit_report_end(struct pguard_task *state, u64 word,
+				 const struct pguard_account *account)
+{
+	struct pguard_target *target = state->image->target;
+
+	if (word & PGUARD_PHASE_LATE || may_report(target, false))
+		report_ended(state, word, PERFGUARD_RECORD_KIND_ENDED, found_by(word), account);
+	else
+		atomic64_inc(&target->suppressed);
+}
+
+/**
+ * pguard_late_unit_report_novel() - a unit has ended that fits no type
+ * @state: of current
+ * @word: what state->unit was
+ * @account: its times
+ *
+ * Context: current, preemptible or not.
+ * Return: true if it was reported; a few each second are.
+ */
+bool pguard_late_unit_report_novel(struct pguard_task *state, u64 word,
+				   const struct pguard_account *account)
+{
+	if (!pguard_rate_limit_take(&state->image->target->novel_limit))
+		return false;
+	report_ended(state, word, PERFGUARD_RECORD_KIND_NOVEL, 0, account);
+	return true;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Reports about late units, and about units that fit no type.
+ *
+ * A unit may be found late by one of its guards, by the watchdog, or at its
+ * end.  Whoever finds it, the steps are the same: ask the rate limit; set LATE
+ * in the thread's unit word, so that one finder alone reports it; make a record
+ * with the account and the stack; add it to the ring under the thread's lock;
+ * charge the target for the time.
+ */
+#ifndef _KMOD_REPORT_LATE_UNIT_H
+#define _KMOD_REPORT_LATE_UNIT_H
+
+#include "target/target.h"
+
+#include <linux/types.h>
+
+struct pguard_account;
+struct pguard_record;
+struct pguard_task;
+struct pt_regs;
+
+/* Return: true if a late unit of the target could be reported just now.  Context: any. */
+static inline bool pguard_late_unit_is_open(const struct pguard_target *target)
+{
+	return pguard_rate_limit_has(&target->alert_limit) &&
+	       (atomic64_read(&target->report_left) > 0 ||
+		pguard_rate_limit_has(&target->least_limit));
+}
+
+struct pguard_record *pguard_late_unit_record(struct pguard_task *state, u64 word, u32 kind,
+					      u32 found_by, gfp_t gfp);
+int pguard_late_unit_report(struct pguard_task *state, u64 word, const struct pt_regs *regs,
+			    u64 elapsed);
+void pguard_late_unit_sample(struct pguard_task *state, u64 word);
+void pguard_late_unit_report_end(struct pguard_task *state, u64 word,
+				 const struct pguard_account *account);
+bool pguard_late_unit_report_novel(struct pguard_task *state, u64 word,
+				   const struct pguard_account *account);
+
+#endif /* _KMOD_REPORT_LATE_UNIT_H */

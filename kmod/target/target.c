@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "target/target.h"
+
+#include "compat.h"
+#include "lib/clock.h"
+#include "profile/profile.h"
+#include "target/image.h"
+
+#include <linux/fs.h>
+#include <linux/slab.h>
+
+DEFINE_MUTEX(pguard_control);
+DEFINE_SPINLOCK(pguard_images_lock);
+LIST_HEAD(pguard_targets);
+
+static u32 next_target_id = 1;
+
+/**
+ * pguard_target_alloc() - a target that is not yet in the list
+ *
+ * Context: may sleep.
+ * Return: the target with one reference, or NULL.
+ */
+struct pguard_target *pguard_target_alloc(void)
+{
+	struct pguard_target *target = kzalloc(sizeof(*target), GFP_KERNEL | __GFP_NOWARN);
+
+	if (!target)
+		return NULL;
+	kref_init(&target->kref);
+	INIT_LIST_HEAD(&target->list);
+	mutex_init(&target->turn);
+	INIT_LIST_HEAD(&target->images);
+	INIT_LIST_HEAD(&target->probes);
+	atomic64_set(&target->report_left, PGUARD_REPORT_UNLIMITED);
+	pguard_rate_limit_init(&target->alert_limit, PGUARD_ALERTS_PER_SECOND, 1);
+	pguard_rate_limit_init(&target->least_limit, PGUARD_LEAST_ALERTS, 4);
+	pguard_rate_limit_init(&target->wait_limit, PGUARD_WAITS_PER_SECOND, 1);
+	pguard_rate_limit_init(&target->novel_limit, PGUARD_NOVEL_PER_SECOND, 1);
+	spin_lock(&pguard_images_lock);
+	target->id = next_target_id++;
+	spin_unlock(&pguard_images_lock);
+	return target;
+}
+
+static void target_free(struct kref *kref)
+{
+	struct pguard_target *target = container_of(kref, struct pguard_target, kref);
+
+	kfree_rcu(target, rcu);
+}
+
+/**
+ * pguard_target_put() - give a reference back
+ *
+ * The executable's path was put by pguard_target_remove() before.
+ *
+ * Context: any.
+ */
+void pguard_target_put(struct pguard_target *target)
+{
+	kref_put(&target->kref, target_free);
+}
+
+/**
+ * pguard_target_match() - the target a process that executes @exe belongs to
+ *
+ * By inode of the lowest layer: all containers over one overlay share it.
+ *
+ * Context: atomic; pguard_images_lock held.
+ */
+struct pguard_target *pguard_target_match(const struct file *exe)
+{
+	struct inode *inode = d_real_inode(exe->f_path.dentry);
+	struct pguard_target *target;
+
+	lockdep_assert_held(&pguard_images_lock);
+	list_for_each_entry(target, &pguard_targets, list)
+		if (target->inode && target->inode == inode && !target->dying)
+			return target;
+	return NULL;
+}
+
+/**
+ * pguard_target_least() - the smallest threshold a unit of a target may have
+ *
+ * Context: any; an RCU section.
+ * Return: ns, U64_MAX if it has none.
+ */
+u64 pguard_target_least(const struct pguard_target *target)
+{
+	const struct pguard_profile *profile = rcu_dereference(target->profile);
+	u64 ret = READ_ONCE(target->limit_ns);
+
+	if (profile)
+		ret = min(ret, profile->min_threshold - 1);
+	return ret == U64_MAX ? ret : ret + 1;
+}
+
+/**
+ * pguard_targets_least() - the same of all targets
+ *
+ * Context: any; takes pguard_images_lock.
+ */
+u64 pguard_targets_least(void)
+{
+	const struct pguard_target *target;
+	u64 ret = U64_MAX;
+
+	spin_lock(&pguard_images_lock);
+	rcu_read_lock();
+	list_for_each_entry(target, &pguard_targets, list)
+		ret = min(ret, pguard_target_least(target));
+	rcu_read_unlock();
+	spin_unlock(&pguard_images_lock);
+	return ret;
+}
+
+/* pguard_loop.within, by the target's @limit_ns. */
+u64 pguard_target_limit_ticks(u64 limit_ns)
+{
+	return min_t(u64, pguard_clock_ticks(limit_ns), U32_MAX);
+}
+
+/**
+ * pguard_target_set_threshold() - from when on units that no profile guards are late
+ * @target: in the list
+ * @threshold_ns: 0: they never are
+ *
+ * Context: any but interrupts; takes pguard_images_lock.
+ */
+void pguard_target_set_threshold(struct pguard_target *target, u64 threshold_ns)
+{
+	u64 within = pguard_target_limit_ticks(threshold_ns - 1);
+	struct pguard_image *image;
+	struct pguard_loop *loop;
+
+	spin_lock(&pguard_images_lock);
+	WRITE_ONCE(target->limit_ns, threshold_ns - 1);
+	list_for_each_entry(image, &target->images, list)
+		list_for_each_entry(loop, &image->loops, list)
+			WRITE_ONCE(loop->within, within);
+	spin_unlock(&pguard_images_lock);
+}
+
+/**
+ * pguard_targets_unsettle() - let threads look anew at what their places are
+ * @flags: of whose targets; all of them must be set
+ *
+ * In its next hooked call each of them comes by the long way once, and sees
+ * what is wanted of it.
+ *
+ * Context: may sleep; pguard_control held.
+ */
+void pguard_targets_unsettle(u32 flags)
+{
+	struct pguard_target *target;
+
+	lockdep_assert_held(&pguard_control);
+	list_for_each_entry(target, &pguard_targets, list)
+		if ((READ_ONCE(target->flags) & flags) == flags)
+			pguard_target_unsettle(target);
+}
+
+/* pguard_targets_unsettle() of one target. */
+void pguard_target_unsettle(struct pguard_target *target)
+{
+	struct pguard_image *image;
+
+	spin_lock(&pguard_images_lock);
+	list_for_each_entry(image, &target->images, list) {
+		/* Who sees it sees the flags, the stream and the profile as they are. */
+		smp_store_release(&image->generation, image->generation + 1);
+	}
+	spin_unlock(&pguard_images_lock);
+}
