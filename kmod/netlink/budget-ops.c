@@ -15,9 +15,19 @@ static int put_u64(struct sk_buff *skb, int type, u64 value)
 	return nla_put_u64_64bit(skb, type, value, PERFGUARD_A_PROFILE_PAD);
 }
 
-static u32 get_ns(const struct nlattr *attr)
+static u32 get_u32(const struct nlattr *attr)
 {
 	return attr ? nla_get_u32(attr) : 0;
+}
+
+/* A hit is an exception, which takes any processor longer: a lower price was not measured. */
+enum { LEAST_HIT_NS = 50 };
+
+static u32 least_hit(const struct pguard_prices *prices)
+{
+	return min3(prices->hit[PERFGUARD_GUARD_WAY_KERNEL],
+		    prices->hit[PERFGUARD_GUARD_WAY_MODULE],
+		    prices->hit[PERFGUARD_GUARD_WAY_STEPPED]);
 }
 
 /**
@@ -32,19 +42,28 @@ int pguard_nl_get_prices(struct genl_info *info, struct pguard_prices *ret)
 	struct nlattr **attrs = info->attrs;
 	struct nlattr *budget = attrs[PERFGUARD_A_PROFILE_BUDGET_PPM];
 
-	if (budget)
-		ret->ppm = nla_get_u32(budget);
-	ret->hit[PERFGUARD_GUARD_WAY_KERNEL] = get_ns(attrs[PERFGUARD_A_PROFILE_KERNEL_HIT_NS]);
-	ret->hit[PERFGUARD_GUARD_WAY_MODULE] = get_ns(attrs[PERFGUARD_A_PROFILE_MODULE_HIT_NS]);
-	ret->hit[PERFGUARD_GUARD_WAY_STEPPED] = get_ns(attrs[PERFGUARD_A_PROFILE_STEPPED_HIT_NS]);
-	ret->call = get_ns(attrs[PERFGUARD_A_PROFILE_CALL_NS]);
-	ret->unit = get_ns(attrs[PERFGUARD_A_PROFILE_UNIT_NS]);
-	if (!budget || (ret->hit[PERFGUARD_GUARD_WAY_KERNEL] &&
-			ret->hit[PERFGUARD_GUARD_WAY_MODULE] &&
-			ret->hit[PERFGUARD_GUARD_WAY_STEPPED]))
+	*ret = (struct pguard_prices){
+		.ppm = get_u32(budget),
+		.hit[PERFGUARD_GUARD_WAY_KERNEL] = get_u32(attrs[PERFGUARD_A_PROFILE_KERNEL_HIT_NS]),
+		.hit[PERFGUARD_GUARD_WAY_MODULE] = get_u32(attrs[PERFGUARD_A_PROFILE_MODULE_HIT_NS]),
+		.hit[PERFGUARD_GUARD_WAY_STEPPED] = get_u32(attrs[PERFGUARD_A_PROFILE_STEPPED_HIT_NS]),
+		.call = get_u32(attrs[PERFGUARD_A_PROFILE_CALL_NS]),
+		.unit = get_u32(attrs[PERFGUARD_A_PROFILE_UNIT_NS]),
+		.assumed = get_u32(attrs[PERFGUARD_A_PROFILE_ASSUMED_PRICES]),
+	};
+	if (!budget)
 		return 0;
-	NL_SET_ERR_MSG_ATTR(info->extack, budget, "a budget needs the prices of hits");
-	return -EINVAL;
+	if (!least_hit(ret) || !ret->call || !ret->unit) {
+		NL_SET_ERR_MSG_ATTR(info->extack, budget,
+				    "a budget needs the prices of hits, calls and units");
+		return -EINVAL;
+	}
+	if (least_hit(ret) < LEAST_HIT_NS) {
+		NL_SET_ERR_MSG_ATTR(info->extack, budget,
+				    "no hit takes less than 50 ns: measure the prices again");
+		return -EINVAL;
+	}
+	return 0;
 }
 
 /**
@@ -73,6 +92,7 @@ int pguard_nl_fill_spending(struct sk_buff *skb, const struct pguard_profile *pr
 			   prices->hit[PERFGUARD_GUARD_WAY_STEPPED]) ||
 	       nla_put_u32(skb, PERFGUARD_A_PROFILE_CALL_NS, prices->call) ||
 	       nla_put_u32(skb, PERFGUARD_A_PROFILE_UNIT_NS, prices->unit) ||
+	       nla_put_u32(skb, PERFGUARD_A_PROFILE_ASSUMED_PRICES, prices->assumed) ||
 	       put_u64(skb, PERFGUARD_A_PROFILE_CPU_NS, since.cpu) ||
 	       put_u64(skb, PERFGUARD_A_PROFILE_CHECK_NS, since.check) ||
 	       put_u64(skb, PERFGUARD_A_PROFILE_GUARDS_NS, since.guards) ||

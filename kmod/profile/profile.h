@@ -173,12 +173,14 @@ struct pguard_guard {
  * @hit: of a hit but for the handler, by way of the guard; ns, as the others
  * @call: of a hooked call
  * @unit: of a unit, beside the call
+ * @assumed: enum perfguard_price: those that the user could not measure
  */
 struct pguard_prices {
 	u32 ppm;
 	u32 hit[PGUARD_GUARD_WAYS];
 	u32 call;
 	u32 unit;
+	u32 assumed;
 };
 
 /**

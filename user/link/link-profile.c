@@ -48,6 +48,7 @@ static struct nla_policy profile_policy[PERFGUARD_A_PROFILE_MAX + 1] = {
 	[PERFGUARD_A_PROFILE_LAST_BOUNDARIES_NS] = { .type = NLA_U64 },
 	[PERFGUARD_A_PROFILE_TELLING_NS] = { .type = NLA_U64 },
 	[PERFGUARD_A_PROFILE_LAST_TELLING_NS] = { .type = NLA_U64 },
+	[PERFGUARD_A_PROFILE_ASSUMED_PRICES] = { .type = NLA_U32 },
 };
 
 static struct nla_policy guard_policy[PERFGUARD_A_GUARD_MAX + 1] = {
@@ -217,7 +218,8 @@ static int put_prices(struct nl_msg *msg, const struct armed_prices *prices)
 	       nla_put_u32(msg, PERFGUARD_A_PROFILE_MODULE_HIT_NS, prices->module_hit_ns) ||
 	       nla_put_u32(msg, PERFGUARD_A_PROFILE_STEPPED_HIT_NS, prices->stepped_hit_ns) ||
 	       nla_put_u32(msg, PERFGUARD_A_PROFILE_CALL_NS, prices->call_ns) ||
-	       nla_put_u32(msg, PERFGUARD_A_PROFILE_UNIT_NS, prices->unit_ns);
+	       nla_put_u32(msg, PERFGUARD_A_PROFILE_UNIT_NS, prices->unit_ns) ||
+	       nla_put_u32(msg, PERFGUARD_A_PROFILE_ASSUMED_PRICES, prices->assumed);
 }
 
 int link_profile_arm(struct link *link, uint32_t id, const struct armed_prices *prices,
@@ -277,6 +279,7 @@ static void parse_spending(struct nlattr *tb[], struct armed_profile *profile)
 		.stepped_hit_ns = netlink_u32(tb[PERFGUARD_A_PROFILE_STEPPED_HIT_NS]),
 		.call_ns = netlink_u32(tb[PERFGUARD_A_PROFILE_CALL_NS]),
 		.unit_ns = netlink_u32(tb[PERFGUARD_A_PROFILE_UNIT_NS]),
+		.assumed = netlink_u32(tb[PERFGUARD_A_PROFILE_ASSUMED_PRICES]),
 	};
 	profile->check_ns = netlink_u64(tb[PERFGUARD_A_PROFILE_CHECK_NS]);
 	profile->cost = (struct armed_cost){

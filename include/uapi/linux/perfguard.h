@@ -230,6 +230,22 @@ enum perfguard_profile_flags {
 };
 
 /*
+ * The prices by which guarding keeps to a budget.
+ */
+enum perfguard_price {
+	/* Of a hit whose instruction the kernel carries out. */
+	PERFGUARD_PRICE_KERNEL_HIT = 1U << 0,
+	/* Of one whose instruction the module carries out. */
+	PERFGUARD_PRICE_MODULE_HIT = 1U << 1,
+	/* Of one whose instruction the kernel single-steps. */
+	PERFGUARD_PRICE_STEPPED_HIT = 1U << 2,
+	/* Of a hooked call. */
+	PERFGUARD_PRICE_CALL = 1U << 3,
+	/* Of the end of a unit and the begin of the next. */
+	PERFGUARD_PRICE_UNIT = 1U << 4,
+};
+
+/*
  * How an event loop is cut into units.
  */
 enum perfguard_course_flags {
@@ -809,9 +825,9 @@ enum {
 	PERFGUARD_A_PROFILE_BUDGET_PPM,
 	/*
 	 * The price on this machine of a hit of a guard whose instruction the
-	 * kernel carries out, but for the module's handler, which measures
-	 * itself. The sender has measured it, like the next four; a budget
-	 * needs those of hits.
+	 * kernel carries out, without the module's handler, which measures
+	 * itself. The sender has measured it, like the next four. A budget
+	 * needs them all, and those of hits cannot be below 50 ns.
 	 */
 	PERFGUARD_A_PROFILE_KERNEL_HIT_NS,
 	/* The same where the module carries the instruction out. */
@@ -850,6 +866,11 @@ enum {
 	PERFGUARD_A_PROFILE_TELLING_NS,
 	/* The same of the last second or so. */
 	PERFGUARD_A_PROFILE_LAST_TELLING_NS,
+	/*
+	 * Prices that the sender could not measure, as the machine is too busy
+	 * or its clock too coarse, and assumes, deliberately high.
+	 */
+	PERFGUARD_A_PROFILE_ASSUMED_PRICES,
 
 	__PERFGUARD_A_PROFILE_MAX,
 	PERFGUARD_A_PROFILE_MAX = (__PERFGUARD_A_PROFILE_MAX - 1)
