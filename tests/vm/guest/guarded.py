@@ -12,7 +12,7 @@ import time
 
 import profile as loading
 from family import Family
-from perfguard import MODULE, PATIENCE, TOP, collect, run, wait_until
+from perfguard import MODULE, TOP, collect, run, wait_until
 from record import ACCOUNT, RECORD, Recorder
 
 GUARDED = str(TOP / "build/tests/vm/guarded")
