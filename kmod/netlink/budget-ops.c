@@ -10,6 +10,16 @@
 
 #include <linux/perfguard.h>
 
+/* A hit is an exception, which takes longer on any processor: a lower cost was not measured. */
+enum { LEAST_HIT_NS = 50 };
+
+static u32 least_hit(const struct pguard_cost_model *model)
+{
+	return min3(model->hit[PERFGUARD_STEP_MODE_KERNEL],
+		    model->hit[PERFGUARD_STEP_MODE_MODULE],
+		    model->hit[PERFGUARD_STEP_MODE_STEPPED]);
+}
+
 /**
  * pguard_nl_get_budget() - read budget and cost model of a request
  * @info: the request, whose policy has the ranges
@@ -30,11 +40,20 @@ int pguard_nl_get_budget(struct genl_info *info, u32 *ret_ppm, struct pguard_cos
 	hit[PERFGUARD_STEP_MODE_STEPPED] = pguard_nl_u32(attrs[PERFGUARD_A_PROFILE_STEPPED_HIT_NS]);
 	ret->call = pguard_nl_u32(attrs[PERFGUARD_A_PROFILE_CALL_NS]);
 	ret->unit = pguard_nl_u32(attrs[PERFGUARD_A_PROFILE_UNIT_NS]);
-	if (!budget || (hit[PERFGUARD_STEP_MODE_KERNEL] && hit[PERFGUARD_STEP_MODE_MODULE] &&
-			hit[PERFGUARD_STEP_MODE_STEPPED]))
+	ret->assumed = pguard_nl_u32(attrs[PERFGUARD_A_PROFILE_ASSUMED_COSTS]);
+	if (!budget)
 		return 0;
-	NL_SET_ERR_MSG_ATTR(info->extack, budget, "a budget needs the prices of hits");
-	return -EINVAL;
+	if (!least_hit(ret) || !ret->call || !ret->unit) {
+		NL_SET_ERR_MSG_ATTR(info->extack, budget,
+				    "a budget needs the costs of hits, calls and units");
+		return -EINVAL;
+	}
+	if (least_hit(ret) < LEAST_HIT_NS) {
+		NL_SET_ERR_MSG_ATTR(info->extack, budget,
+				    "no hit takes less than 50 ns: measure the costs again");
+		return -EINVAL;
+	}
+	return 0;
 }
 
 /**
@@ -64,6 +83,7 @@ int pguard_nl_fill_budget(struct sk_buff *skb, const struct pguard_profile *prof
 			   model->hit[PERFGUARD_STEP_MODE_STEPPED]) ||
 	       nla_put_u32(skb, PERFGUARD_A_PROFILE_CALL_NS, model->call) ||
 	       nla_put_u32(skb, PERFGUARD_A_PROFILE_UNIT_NS, model->unit) ||
+	       nla_put_u32(skb, PERFGUARD_A_PROFILE_ASSUMED_COSTS, model->assumed) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_CPU_NS, since.cpu) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_CHECK_NS, since.check) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_GUARDS_NS, since.guards) ||

@@ -95,7 +95,7 @@ static const struct nla_policy pguard_profile_add_nl_policy[PERFGUARD_A_PROFILE_
 	[PERFGUARD_A_PROFILE_WEIGHTS] = { .type = NLA_BINARY, .len = 64000, },
 };
 
-static const struct nla_policy pguard_profile_arm_nl_policy[PERFGUARD_A_PROFILE_UNIT_NS + 1] = {
+static const struct nla_policy pguard_profile_arm_nl_policy[PERFGUARD_A_PROFILE_ASSUMED_COSTS + 1] = {
 	[PERFGUARD_A_PROFILE_ID] = { .type = NLA_U32, },
 	[PERFGUARD_A_PROFILE_TARGET_ID] = { .type = NLA_U32, },
 	[PERFGUARD_A_PROFILE_BUDGET_PPM] = NLA_POLICY_FULL_RANGE(NLA_U32, &pguard_1_to_1000000),
@@ -104,6 +104,7 @@ static const struct nla_policy pguard_profile_arm_nl_policy[PERFGUARD_A_PROFILE_
 	[PERFGUARD_A_PROFILE_STEPPED_HIT_NS] = NLA_POLICY_FULL_RANGE(NLA_U32, &pguard_0_to_1000000),
 	[PERFGUARD_A_PROFILE_CALL_NS] = NLA_POLICY_FULL_RANGE(NLA_U32, &pguard_0_to_1000000),
 	[PERFGUARD_A_PROFILE_UNIT_NS] = NLA_POLICY_FULL_RANGE(NLA_U32, &pguard_0_to_1000000),
+	[PERFGUARD_A_PROFILE_ASSUMED_COSTS] = NLA_POLICY_MASK(NLA_U32, 0x1f),
 };
 
 static const struct nla_policy pguard_guard_get_nl_policy[PERFGUARD_A_GUARD_PROFILE_ID + 1] = {

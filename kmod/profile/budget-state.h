@@ -15,11 +15,13 @@ enum { PGUARD_GUARD_WAYS = PERFGUARD_STEP_MODE_STEPPED + 1 };
  * @hit: a hit without its handler, by way of the guard
  * @call: a hooked call
  * @unit: a unit, in addition to the call
+ * @assumed: enum perfguard_unit_cost: those that userland could not measure
  */
 struct pguard_cost_model {
 	u32 hit[PGUARD_GUARD_WAYS];
 	u32 call;
 	u32 unit;
+	u32 assumed;
 };
 
 /**

@@ -243,6 +243,10 @@ static void print_budget(const struct armed_prices *prices)
 	printf("%g %% of its CPU time; a hit takes %.2f us here", prices->budget_ppm / 1e4,
 	       hit_ns / 1e3);
 	printf(", a unit %.2f us\n", (prices->call_ns + prices->unit_ns) / 1e3);
+	if (!prices->assumed)
+		return;
+	heading("");
+	puts("assumed high, as the machine is too busy to measure it; arm again when it is not");
 }
 
 /* What the thresholds are worth; nothing to say where each is sure. */

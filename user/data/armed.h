@@ -20,7 +20,8 @@ struct armed_prices {
 	uint32_t stepped_hit_ns;
 	uint32_t call_ns; /* a hooked call */
 	uint32_t unit_ns; /* what a unit adds to it */
-	uint32_t handler_ns; /* of a hit; not told to the module, which measures it */
+	uint32_t handler_ns; /* of a hit; not sent to the module, which measures it */
+	uint32_t assumed; /* enum perfguard_unit_cost: those that could not be measured */
 };
 
 /* What guarding took, and of how much CPU time; ns. */

@@ -192,6 +192,7 @@ const struct decode_field link_profile_fields[] = {
 	U64(PROFILE_LAST_BOUNDARIES_NS, armed_profile, last.boundaries),
 	U64(PROFILE_REPORT_NS, armed_profile, cost.report),
 	U64(PROFILE_LAST_REPORT_NS, armed_profile, last.report),
+	U32(PROFILE_ASSUMED_COSTS, armed_profile, prices.assumed),
 	{ 0 }
 };
 

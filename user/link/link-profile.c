@@ -83,6 +83,7 @@ static void put_prices(struct link *link, const struct armed_prices *prices)
 	netlink_put_u32(link, PERFGUARD_A_PROFILE_STEPPED_HIT_NS, prices->stepped_hit_ns);
 	netlink_put_u32(link, PERFGUARD_A_PROFILE_CALL_NS, prices->call_ns);
 	netlink_put_u32(link, PERFGUARD_A_PROFILE_UNIT_NS, prices->unit_ns);
+	netlink_put_u32(link, PERFGUARD_A_PROFILE_ASSUMED_COSTS, prices->assumed);
 }
 
 int link_profile_arm(struct link *link, uint32_t id, const struct armed_prices *prices,

@@ -242,6 +242,22 @@ enum perfguard_profile_flags {
 };
 
 /*
+ * The unit costs of the cost model, by which guarding keeps to a budget.
+ */
+enum perfguard_unit_cost {
+	/* Of a hit whose instruction the kernel emulates. */
+	PERFGUARD_UNIT_COST_KERNEL_HIT = 1U << 0,
+	/* Of a hit whose instruction the module emulates. */
+	PERFGUARD_UNIT_COST_MODULE_HIT = 1U << 1,
+	/* Of a hit whose instruction is single-stepped. */
+	PERFGUARD_UNIT_COST_STEPPED_HIT = 1U << 2,
+	/* Of a hooked call. */
+	PERFGUARD_UNIT_COST_CALL = 1U << 3,
+	/* Of the end of a unit and the begin of the next. */
+	PERFGUARD_UNIT_COST_UNIT = 1U << 4,
+};
+
+/*
  * How an event loop is divided into units.
  */
 enum perfguard_loop_flags {
@@ -818,7 +834,7 @@ enum {
 	 * Cost model: the unit cost on this machine of a hit of a guard whose
 	 * instruction the kernel emulates, without the module's handler, which
 	 * measures itself. Measured by the sender, like the following four; a
-	 * budget requires the three costs of hits.
+	 * budget requires them all, and a hit costs 50 ns at least.
 	 */
 	PERFGUARD_A_PROFILE_KERNEL_HIT_NS,
 	/* The same where the module emulates the instruction. */
@@ -856,6 +872,11 @@ enum {
 	PERFGUARD_A_PROFILE_REPORT_NS,
 	/* The same in the governor's last sample window. */
 	PERFGUARD_A_PROFILE_LAST_REPORT_NS,
+	/*
+	 * Unit costs that the sender could not measure, because the machine is
+	 * too busy or its clock too coarse, and assumes, deliberately high.
+	 */
+	PERFGUARD_A_PROFILE_ASSUMED_COSTS,
 
 	__PERFGUARD_A_PROFILE_MAX,
 	PERFGUARD_A_PROFILE_MAX = (__PERFGUARD_A_PROFILE_MAX - 1)

@@ -9,6 +9,8 @@ import time
 from perfguard import (IS_SLOW, Audit, MS, done, functions, is_in, near, note, ok, run, skip,
                        wait_until)
 
+HELD_SECONDS = 4
+
 TMP = pathlib.Path("/tmp")
 
 
@@ -20,7 +22,7 @@ def listening(port):
 def start(command, port):
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                               stdin=subprocess.DEVNULL)
-    return server if wait_until(lambda: listening(port), 40) else None
+    return server if wait_until(lambda: listening(port)) else None
 
 
 def stop(server):
@@ -39,19 +41,21 @@ def busiest(audit, comm):
 
 def redis():
     commands = 800 if IS_SLOW else 4000
-    # hz 1: the server's own timer must not add units of its own.
+    # hz 1: the server's own timer adds a unit a second.
     server = start(["redis-server", "--port", "7001", "--save", "", "--hz", "1"], 7001)
     audit = Audit("--duration", 900, "-p", server.pid)
     audit.next("ready")
     client = socket.create_connection(("127.0.0.1", 7001))
+    started = time.monotonic()
     for i in range(commands):
         client.sendall(b"INCR counter\r\n")
         client.recv(64)
+    ticks = int(time.monotonic() - started)
     client.close()
     audit.finish()
     loop = busiest(audit, "redis-server")
     note(f"redis: {commands} commands, {loop['units']} units in {loop['wait']['syscall']}")
-    ok(near(loop["units"], commands, 0.01), "redis: a unit for each command, within 1 %")
+    ok(near(loop["units"] - ticks, commands, 0.01), "redis: a unit for each command, within 1 %")
     stop(server)
 
 
@@ -123,7 +127,7 @@ def mariadb_start():
     # mid-unit at first: a limit, see README.md.
     server = subprocess.Popen(["mariadbd", *options, "--skip-networking", "--thread-cache-size=0"],
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_until(lambda: sql("select 1").returncode == 0, 60)
+    wait_until(lambda: sql("select 1").returncode == 0)
     sql("create database d", "create table d.t (a int primary key, b int) engine=innodb",
         "insert into d.t values (1, 0)")
     return server
@@ -147,11 +151,12 @@ def hold_row(seconds):
 
 def mariadb():
     server = mariadb_start()
-    audit = Audit("--duration", 900, "--slower-than", "300ms", "-p", server.pid)
+    # Work that a busy host stretches stays far below that.
+    audit = Audit("--duration", 900, "--slower-than", "1500ms", "-p", server.pid)
     audit.next("ready")
     # What the connection threads do otherwise, so that their loop is known.
     sql(*["update d.t set b = b + 1 where a = 1"] * 30)
-    waited = hold_row(2)
+    waited = hold_row(HELD_SECONDS)
     audit.finish()
     slow = audit.kind("slow")
     for line in slow:

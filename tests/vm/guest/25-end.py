@@ -4,6 +4,7 @@
 import json
 import subprocess
 import threading
+import time
 
 from perfguard import COLLECT, IS_SLOW, Audit, Victim, done, note, ok
 
@@ -14,11 +15,15 @@ victim = Victim()
 watch = subprocess.Popen([COLLECT, "watch", "--json", "--duration", "900"], text=True,
                          stdout=subprocess.PIPE)
 ended = threading.Event()
+longest = 0     # ns, from asking to the answer
 
 
 def load():
+    global longest
     while not ended.is_set():
+        asked = time.monotonic_ns()
         victim.do("nothing")
+        longest = max(longest, time.monotonic_ns() - asked)
 
 
 threading.Thread(target=load, daemon=True).start()
@@ -33,8 +38,10 @@ ended.set()
 watch.send_signal(2)
 lines = [json.loads(line) for line in watch.communicate(timeout=60)[0].splitlines()]
 late = [line for line in lines if line["kind"] == "late"]
-note(f"{units} units in {ROUNDS} audits, {[line['elapsed_ns'] for line in late]}")
+note(f"{units} units in {ROUNDS} audits, {[line['elapsed_ns'] for line in late]}; the longest "
+     f"answer took {longest} ns")
 ok(units > 100, "the units of the short audits are counted")
-ok(not late, "none was reported late")
+# A busy host makes a unit late; it ends in the time of this answer or of the next one.
+ok(all(line["elapsed_ns"] <= 2 * longest for line in late), "none was reported late that was not")
 victim.end()
 done()

@@ -150,7 +150,7 @@ def refused(server, profile):
     load.kill()
     load.wait()
     ok(was_probed, "a training is under way")
-    ok(wait_until(lambda: text_of(server.pid) == code, 30),
+    ok(wait_until(lambda: text_of(server.pid) == code),
        "killed, it leaves no breakpoint")
     ok(not is_armed() and digest(profile) == before, "nor a target, and the profile stays")
 
@@ -164,7 +164,7 @@ def main():
         done()
     server = subprocess.Popen([SERVER, "--port", str(PORT), "--save", "", "--hz", "10"],
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    wait_until(listening, 40)
+    wait_until(listening)
     profile = TMP / "redis.pgp"
     whole(server, profile)
     if profile.exists():

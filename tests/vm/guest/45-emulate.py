@@ -82,7 +82,7 @@ class Redis:
             [REDIS, "--port", "0", "--unixsocket", self.path, "--save", "", "--dir", directory,
              "--enable-debug-command", "yes"], stdout=subprocess.DEVNULL)
         self.socket = socket.socket(socket.AF_UNIX)
-        wait_until(lambda: self.socket.connect_ex(self.path) == 0, 60)
+        wait_until(lambda: self.socket.connect_ex(self.path) == 0)
         self.socket.settimeout(300)
         self.file = self.socket.makefile("rb")
 

@@ -12,8 +12,8 @@ import time
 
 from family import (NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NUMBER, Family, Refused, attribute,
                     number, u32, u64)
-from perfguard import (IS_SLOW, MODULE, VICTIM, Audit, Victim, collect, done, note, ok, run,
-                       wait_until)
+from perfguard import (IS_SLOW, MODULE, PATIENCE, VICTIM, Audit, Victim, collect, done, note, ok,
+                       run, wait_until)
 from profile import armed, guards, types
 from record import (CALLED, Called, Recorder, changed_bytes, functions, mappings)
 
@@ -29,6 +29,7 @@ MAX_PROFILES, MAX_OBJECTS = 128, 256
 NAMES = ("outer", "middle", "inner")
 SWAPS = 10 if IS_SLOW else 40
 MESSAGES = 2000
+STORM_ROUNDS = 2 if IS_SLOW else 3
 
 
 def which(profile):
@@ -275,7 +276,7 @@ def limits():
     note(f"{len(places)} guards, 4096 types, 65536 contexts, 1048576 weights: armed in "
          f"{middle - start:.2f} s, disarmed in {time.monotonic() - middle:.2f} s, "
          f"{told['bytes'] >> 10} KiB")
-    ok(told["nr_contexts"] == LIMITS["CONTEXTS"] and time.monotonic() - start < 60,
+    ok(told["nr_contexts"] == LIMITS["CONTEXTS"] and time.monotonic() - start < PATIENCE,
        "the largest profile can be armed")
     family.close()
     program.end()
@@ -495,7 +496,7 @@ def swap():
     ok(len(program.answer().split()) == 7 and same,
        f"{SWAPS} newer profiles take the place of the older one")
     note(f"the longest arming took {worst:.2f} s")
-    ok(worst < 5, "while it is hit all the time")
+    ok(worst < PATIENCE, "while it is hit all the time")
     before = [one["hits"] for one in guards(family, profile)]
     program.do("call 5")
     ok([one["hits"] for one in guards(family, profile)] == [hits + 5 for hits in before] and
@@ -516,8 +517,12 @@ def storm():
                  if starts_plain(libc, place)])
     program.send(f"storm {ms}")
     end = time.monotonic() + ms / 1000 - 1
-    rounds, worst = 0, 0.0
-    while time.monotonic() < end:
+    rounds, worst, answers = 0, 0.0, []
+    while time.monotonic() < end or rounds < STORM_ROUNDS:
+        if time.monotonic() >= end:
+            answers.append(program.answer())
+            program.send(f"storm {ms}")
+            end = time.monotonic() + ms / 1000 - 1
         target, _ = arm(family, load(family, [CALLED, libc], many))
         arm(family, load(family, [CALLED], tables))
         time.sleep(0.05)
@@ -525,9 +530,10 @@ def storm():
         forget(family, target)
         worst = max(worst, time.monotonic() - start)
         rounds += 1
-    ok(program.answer() == "ok", "the program comes through a storm of profiles")
+    answers.append(program.answer())
+    ok(set(answers) == {"ok"}, "the program comes through a storm of profiles")
     note(f"{rounds} rounds, the longest disarming took {worst:.2f} s")
-    ok(rounds > (1 if IS_SLOW else 2) and worst < 10, "they come and go in seconds")
+    ok(rounds >= STORM_ROUNDS and worst < PATIENCE, "they come and go")
     ok(changed_bytes(program.pid, libc) + changed_bytes(program.pid, CALLED) == 0,
        "and leave nothing")
     target, _ = arm(family, load(family, [CALLED, libc], many))
@@ -557,13 +563,13 @@ def governor():
     def states():
         return [one["state"] for one in guards(family, profile)]
 
-    def heat(wanted, seconds):
-        end = time.monotonic() + seconds
+    def heat(wanted):
+        end = time.monotonic() + PATIENCE
         while time.monotonic() < end and states() != wanted:
             program.do("call 1000" if IS_SLOW else "call 5000")
         return states() == wanted
 
-    ok(heat([ACTIVE, ACTIVE, SHED], 30), "a guard far beyond its plan is shed, no other")
+    ok(heat([ACTIVE, ACTIVE, SHED]), "a guard far beyond its plan is shed, no other")
     start = time.monotonic()
     told = guards(family, profile)[2]
     ok(told["sheds"] == 1 and row(family, profile)["nr_shed"] == 1, "that is told")
@@ -572,21 +578,22 @@ def governor():
     program.do("call 100")
     after = [one["hits"] for one in guards(family, profile)]
     ok([b - a for a, b in zip(before, after)] == [100, 100, 0], "and the others count on")
-    ok(wait_until(lambda: states() == [ACTIVE] * 3, 30) and
-       8 < time.monotonic() - start < 20 * (1 + IS_SLOW) and
+    ok(wait_until(lambda: states() == [ACTIVE] * 3) and
+       8 < time.monotonic() - start and
        changed_bytes(program.pid, CALLED) == 3 and row(family, profile)["nr_shed"] == 0,
        "after ten seconds it is on again")
     program.do("call 100")
     ok(guards(family, profile)[2]["hits"] == after[2] + 100, "and counts")
-    ok(heat([ACTIVE, ACTIVE, SHED], 30) and guards(family, profile)[2]["sheds"] == 2,
+    ok(heat([ACTIVE, ACTIVE, SHED]) and guards(family, profile)[2]["sheds"] == 2,
        "as hot as before it is shed again")
-    time.sleep(13)
-    ok(states() == [ACTIVE, ACTIVE, SHED], "for longer")
+    start = time.monotonic()
+    ok(wait_until(lambda: states() == [ACTIVE] * 3) and 16 < time.monotonic() - start,
+       "for longer")
     profile = load(family, [CALLED], tables)
     arm(family, profile)
     ok(states() == [ACTIVE] * 3 and changed_bytes(program.pid, CALLED) == 3,
        "a newer profile begins with all guards")
-    ok(heat([ACTIVE, ACTIVE, SHED], 30), "which are shed as well")
+    ok(heat([ACTIVE, ACTIVE, SHED]), "which are shed as well")
     forget(family, target)
     ok(changed_bytes(program.pid, CALLED) == 0, "and taken off while shed")
     family.close()
@@ -712,9 +719,9 @@ def beside():
     for _ in range(5):
         victim.do("sleep 30")
     victim.do("nothing")    # when it is read, the unit before has ended
-    ended = [audit.next("ended") for _ in range(5)]
+    ended = [audit.next_long("ended", 30) for _ in range(5)]
     audit.finish()
-    ok(all(ended) and len(audit.kind("ended")) == 5, "an audit works beside a profile")
+    ok(all(ended) and len(audit.slept("ended", 30)) == 5, "an audit works beside a profile")
     ok(len(armed(family)) == 1, "which it leaves alone")
     forget(family, target)
     family.close()

@@ -35,10 +35,16 @@ def requests(name, place, nr):
     return path
 
 
+def is_served():
+    """The port is taken, in hexadecimal as /proc has it."""
+    return f":{int(PORT):04X} " in pathlib.Path("/proc/net/udp").read_text(encoding="ascii")
+
+
 class Server:
     def __init__(self):
         self.process = subprocess.Popen([SERVER, "serve", PORT, TMP / "log"])
         self.pid = self.process.pid
+        wait_until(is_served)
         time.sleep(0.5)
 
     def end(self):

@@ -112,9 +112,9 @@ victim.do("nothing")    # the thread slept when we came; from here on it is seen
 for _ in range(5):
     victim.do("sleep 30")
 victim.do("nothing")    # when it is read, the unit before has ended
-ended = [audit.next("ended") for _ in range(5)]
+ended = [audit.next_long("ended", 30) for _ in range(5)]
 audit.finish()
-ok(all(ended) and len(audit.kind("ended")) == 5, "another audit works as ever")
+ok(all(ended) and len(audit.slept("ended", 30)) == 5, "another audit works as ever")
 victim.end()
 ok("Nothing is watched" in collect("status").stdout, "and nothing is left")
 done()

@@ -138,7 +138,9 @@ def away(family):
     note(f"{LATE_UNITS} late units, {made - before['next_alert'] + 1} records, {len(kept)} kept, "
          f"{lost} lost, {state['suppressed']} suppressed, "
          f"{after['lost_memory'] - before['lost_memory']} without memory")
-    ok(state["late"] == LATE_UNITS, f"{state['late']} of {LATE_UNITS} late units counted")
+    # The calm one may be late, too, on a busy host.
+    ok(LATE_UNITS <= state["late"] <= LATE_UNITS + 1,
+       f"{state['late']} of {LATE_UNITS} late units counted")
     ok(numbers == list(range(lost + 1, made + 1)) and lost > 0,
        "the last records are kept without a gap, and all others are counted as lost")
     ends = [record for record in naps if record["kind"] == ENDED]

@@ -2,21 +2,18 @@
 """Guarding keeps to its budget, whatever the guards are hit; what fits stays on."""
 
 import json
-import os
 import pathlib
 import random
 import subprocess
 import time
 
 from family import NUMBER, Family, Refused, u32
-from perfguard import IS_SLOW, MODULE, TOP, collect, done, note, ok, run, wait_until
+from perfguard import EXACT, IS_SLOW, MODULE, TOP, collect, done, note, ok, run, wait_until
 from profile import Context, Profile, Type, armed, guards
 from record import changed_bytes, file_offset
 
 BUSY = str(TOP / "build/tests/vm/busy")
 MAKE_PROFILE = str(TOP / "build/tests/unit/make-profile")
-# Counted in instructions, a second of the guest is a long one.
-EXACT = bool(os.environ.get("EXACT"))
 WINDOW = 1500       # ms
 SEED = 20161113
 ENDS = 6 if IS_SLOW else 16
@@ -85,10 +82,12 @@ def measured():
        "budget     2 % of CPU time" in text, "the usual budget is told")
     prices = told[0]["price_ns"]
     note(f"prices: {prices}")
-    # What a call costs more is some 60 instructions, which on a busy host cannot be told by the clock.
-    ok(100 < prices["kernel_hit"] < prices["stepped_hit"] and
-       (prices["call"] > 1 or not EXACT) and prices["unit"] > 1,
-       "and what hits and units cost here")
+    assumed = told[0]["price_assumed"]
+    ok(100 < prices["kernel_hit"] and (assumed or prices["kernel_hit"] < prices["stepped_hit"]) and
+       prices["call"] > 1 and prices["unit"] > 1, "and what hits and units cost here")
+    is_said = "assumed high" in result.stdout, "is assumed, not measured" in text
+    ok(not (EXACT and assumed) and is_said == (bool(assumed),) * 2,
+       f"what could not be measured is printed: {assumed}")
     ok(collect("arm", "--budget", "none", "/tmp/here.pgp").returncode == 0 and
        "of CPU time" not in collect("status").stdout, "there may be none")
     collect("disarm", "--all")
@@ -113,8 +112,10 @@ def forget(family, target):
 def refusals(family, prices):
     busy = Busy(1)
     text = "no budget without prices"
-    for budget, some, words in ((2, {}, "needs the prices"),
-                                (2, {"KERNEL_HIT_NS": 1, "MODULE_HIT_NS": 1}, "needs the prices"),
+    for budget, some, words in ((2, {}, "needs the costs"),
+                                (2, {"KERNEL_HIT_NS": 1, "MODULE_HIT_NS": 1}, "needs the costs"),
+                                (2, {**prices, "UNIT_NS": 0}, "needs the costs"),
+                                (2, {**prices, "KERNEL_HIT_NS": 1}, "measure the costs again"),
                                 (100.1, prices, "range"),
                                 (2, {**prices, "UNIT_NS": 1000001}, "range")):
         try:
@@ -133,7 +134,7 @@ def states(family, profile):
 def are_in_place(family, profile, busy):
     """Breakpoints are where guards are on.  For a moment one may go or come."""
     return wait_until(lambda: changed_bytes(busy.pid, BUSY) ==
-                      states(family, profile).count(ACTIVE), 10)
+                      states(family, profile).count(ACTIVE))
 
 
 def told(family, profile):
@@ -157,7 +158,7 @@ def held(family, prices, threads, budget, fits, windows=2):
     before = busy.rate(WINDOW)
     start = time.monotonic()
     profile, target = arm(family, busy, budget, prices, least=ALL_BUT_RARE)
-    wait_until(lambda: states(family, profile)[OFTEN] == SHED, 30)
+    is_shed = wait_until(lambda: states(family, profile)[OFTEN] == SHED)
     row = told(family, profile)
     note(f"{text}: shed {time.monotonic() - start:.3f} s after arming began, when guards had "
          f"taken {row['guards_ns'] / 1e6:.2f} ms of {row['cpu_ns'] / 1e6:.2f}")
@@ -169,7 +170,8 @@ def held(family, prices, threads, budget, fits, windows=2):
          f"{share(since(first[1], last[1])):.4%}; "
          f"shares {[one['share_ppm'] for one in last[0]]}, sheds {[one['sheds'] for one in last[0]]}, "
          f"states {[one['state'] for one in last[0]]}")
-    ok(last[0][OFTEN]["state"] == SHED and last[0][OFTEN]["sheds"] >= (2 if windows > 2 else 1),
+    ok(is_shed and (last[0][OFTEN]["state"] == SHED or not EXACT) and
+       last[0][OFTEN]["sheds"] >= (2 if windows > 2 else 1),
        f"{text}: a guard that is hit a million times a second is shed"
        f"{', and tried again' * (windows > 2)}")
     # By the clock of a busy host a hit may take much longer than when it was tried out.
@@ -178,8 +180,9 @@ def held(family, prices, threads, budget, fits, windows=2):
                         ((one["state"] == ACTIVE) == fit or windows > 2)
                         for one, fit in zip(last[0][SELDOM:], fits)),
        f"{text}: of the others what does not fit: {[one['sheds'] for one in last[0][SELDOM:]]}")
-    ok(all(after["state"] == SHED or after["hits"] > before["hits"]
-           for before, after in zip(first[0], last[0])), f"{text}: what is on counts")
+    ok(wait_until(lambda: all(after["state"] == SHED or after["hits"] > before["hits"]
+                              for before, after in zip(first[0], guards(family, profile)))),
+       f"{text}: what is on counts")
     units, novel = (last[1][key] - first[1][key] for key in ("units", "novel"))
     # Without that, half of them and more would be.
     ok(novel * 100 <= units > 100,
@@ -204,12 +207,12 @@ def exactly(family, busy, target, figures):
 
 def comes_back(family, busy, profile, target, figures):
     busy.do("cool")
-    ok(wait_until(lambda: states(family, profile)[OFTEN] == ACTIVE, 60),
+    ok(wait_until(lambda: states(family, profile)[OFTEN] == ACTIVE),
        "when the load falls, the guard comes back")
     ok(are_in_place(family, profile, busy), "its breakpoint, too")
     hits = guards(family, profile)[OFTEN]["hits"]
     busy.do("hot")
-    ok(wait_until(lambda: states(family, profile)[OFTEN] == SHED, 30) and
+    ok(wait_until(lambda: states(family, profile)[OFTEN] == SHED) and
        guards(family, profile)[OFTEN]["hits"] > hits and are_in_place(family, profile, busy),
        "and goes when it rises")
     goes(family, busy, target, figures)

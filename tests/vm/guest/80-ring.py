@@ -36,7 +36,7 @@ ok(all(kinds == sorted(kinds, key="late ended".index) for kinds in order.values(
    "and the end comes last")
 
 audit.process.send_signal(signal.SIGCONT)
-wait_until(lambda: audit.next("ended", 1) is None, 20)
+wait_until(lambda: audit.next("ended", 1) is None)
 victim.do("sleep 25")
 victim.do("nothing")    # when it is read, the unit before has ended
 while (line := audit.next("ended")) and line["seq"] <= numbers[-1]:

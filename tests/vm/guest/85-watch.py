@@ -9,7 +9,7 @@ import struct
 import subprocess
 import time
 
-from perfguard import (COLLECT, IS_SLOW, MS, TOP, Audit, Victim, collect, done, note, ok, skip,
+from perfguard import (COLLECT, IS_SLOW, MS, PATIENCE, TOP, Audit, Victim, collect, done, note, ok, skip,
                        wait_until)
 
 GUARDED = str(TOP / "build/tests/vm/guarded")
@@ -45,8 +45,8 @@ class Watch:
         lines = [json.loads(line) for line in whole]
         return [line for line in lines if kind in (None, line["kind"])]
 
-    def wait(self, kind, number, seconds=20):
-        wait_until(lambda: len(self.lines(kind)) >= number, seconds)
+    def wait(self, kind, number):
+        wait_until(lambda: len(self.lines(kind)) >= number)
         return self.lines(kind)
 
     def end(self):
@@ -88,10 +88,10 @@ def watch_an_audit():
            nice_of_session(two.process.pid) == 0, "with its session, if it leads one")
     leader.end()
 
-    for number, (word, part) in enumerate([("sleep", "sleep"), ("spin", "cpu"), ("lock", "lock")],
-                                          1):
+    for number, (word, part) in enumerate([("sleep", "sleep"), ("spin", "cpu"), ("lock", "lock")]):
         victim.do(f"{word} {DELAY_MS}")
-        line = watch.wait("ended", number)[-1]
+        wait_until(lambda: len(long(watch, 0.9 * DELAY_MS)) > number)
+        line = long(watch, 0.9 * DELAY_MS)[number]
         first = line["functions"][0]
         # Who spins asks for the time, and some samples end in the code that tells it.
         ok(first["function"] == f"{word}_here" and first["own"] > 0.5,
@@ -100,7 +100,7 @@ def watch_an_audit():
            line["hot_path"][0]["share"] == 1, "and is on the hot path")
         ok(kinds_of(line)[:1] == [part] and line["reason"]["parts"][0]["ns"] > DELAY_MS * MS / 2,
            f"the reason is {part}: {line['reason']['text']}")
-    late = [line for line in watch.lines("late") if line["unit"] == watch.lines("ended")[2]["unit"]]
+    late = [one for one in watch.lines("late") if one["unit"] == line["unit"]]
     ok(late and late[0]["lock"] and late[0]["lock"]["holder"] and
        late[0]["lock"]["holder"]["tid"] != victim.pid, "the lock's holder is told")
     ok(late[0]["syscall"] == "futex" and late[0]["type"] is None and
@@ -176,7 +176,7 @@ def delayed(server, watch, kind, delay):
     for _ in range(3):
         before = len(long(watch, delay))
         server.ask(kind, SLEEP, delay)
-        if not wait_until(lambda: len(long(watch, delay)) > before, 20):
+        if not wait_until(lambda: len(long(watch, delay)) > before):
             break
         line = long(watch, delay)[before]
         if is_for_sleep(line, delay):
@@ -244,7 +244,7 @@ def watch_a_profile():
     delay = max(ended[kind]["threshold_ns"] / MS * 1.3, 5)
     note(f"type {slow}, each takes {delay:.1f} ms")
     server.load(400, 3)
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     levels = []
     while not levels and time.monotonic() < end:
         for _ in range(10):
@@ -265,7 +265,7 @@ def watch_a_profile():
     for line in since[:3]:
         note(f"{ {name: line[name] for name in ('seq', 'unit', 'elapsed_ns', 'found_by')} }")
     ok(not since, "its late units are not told singly any more")
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while len(levels) < 2 and time.monotonic() < end:
         for _ in range(100):
             server.ask(kind)

@@ -12,7 +12,7 @@ import time
 
 import profile as loading
 from family import Family
-from perfguard import MODULE, PATIENCE, TOP, collect, run, wait_until
+from perfguard import MODULE, TOP, collect, run, wait_until
 from record import ACCOUNT, RECORD, Recorder
 
 GUARDED = str(TOP / "build/tests/vm/guarded")
@@ -41,7 +41,7 @@ class Guarded:
         self.log.unlink(missing_ok=True)
         self.process = subprocess.Popen([GUARDED, "serve", str(port), str(log)])
         self.pid = self.process.pid
-        wait_until(lambda: self.log.exists() and self.log.stat().st_size > 0, PATIENCE)
+        wait_until(lambda: self.log.exists() and self.log.stat().st_size > 0)
         time.sleep(0.2)
 
     def command(self, seed, number, form, scale=1):

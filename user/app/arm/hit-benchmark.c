@@ -5,12 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "app/arm/cost-estimate.h"
 #include "app/common/command.h"
 #include "base/log.h"
 #include "base/time.h"
@@ -56,21 +56,19 @@ extern uint64_t price_sp, price_slot, price_return;
 enum {
 	/* The loop's frame is anywhere above. */
 	RISE = 4096,
-	NR_GUARDS = 3,
+	NR_GUARDS = COST_NR_HITS,
 	/*
 	 * For each hit the kernel searches the process's mappings and all probes, so both
 	 * are as many as a server may have.
 	 */
 	NR_OTHERS = 61,
 	NR_PAGES = 512,
-	NR_BATCHES = 41,
-	BATCH = 200,
 };
 
 /* In the order of enum perfguard_step_mode. */
 static void (*const functions[NR_GUARDS])(void) = { price_kernel, price_module, price_stepped };
 
-/* What is tried out, and with which medians, ns. */
+/* What is tried out, and on what. */
 struct trial {
 	struct link *link;
 	struct pollfd zeros; /* there is always something to be read */
@@ -80,8 +78,6 @@ struct trial {
 	uint32_t target_id;
 	uint32_t profile_id;
 	uint64_t depth;
-	double bare[NR_GUARDS], guarded[NR_GUARDS], handler[NR_GUARDS];
-	double bare_call, call, bare_unit, unit;
 };
 
 /* The only call of each: what comes after it is the place. */
@@ -101,38 +97,19 @@ static NOINLINE void in_mid_unit(struct pollfd *zeros)
 
 /* Calls from one frame, so that all are of one depth. */
 static NOINLINE uint64_t batch(struct pollfd *zeros, void (*function)(void),
-			       void (*wait)(struct pollfd *zeros))
+			       void (*wait)(struct pollfd *zeros), uint32_t calls)
 {
 	uint64_t start;
 
 	next_unit(zeros);
 	start = clock_now_ns();
-	for (int i = 0; i < BATCH; i++) {
+	for (uint32_t i = 0; i < calls; i++) {
 		if (function)
 			function();
 		else
 			wait(zeros);
 	}
 	return clock_now_ns() - start;
-}
-
-static int compare(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
-/* The median, as now and then something else has the processor. */
-static double measure(struct trial *trial, void (*function)(void),
-		      void (*wait)(struct pollfd *zeros))
-{
-	uint64_t times[NR_BATCHES];
-
-	for (int i = 0; i < NR_BATCHES; i++)
-		times[i] = batch(&trial->zeros, function, wait);
-	qsort(times, NR_BATCHES, sizeof(times[0]), compare);
-	return (double)times[NR_BATCHES / 2] / BATCH;
 }
 
 static int offset_of(const struct trial *trial, uint64_t address, __u64 *ret)
@@ -217,86 +194,60 @@ static int arm(struct trial *trial)
 	return error;
 }
 
-/* What handlers took so far, and how many hits were not what they should be. */
-static int ask(struct trial *trial, uint64_t *ret_check_ns, uint64_t *ret_odd)
+static uint64_t now(void *context)
 {
+	(void)context;
+	return clock_now_ns();
+}
+
+static uint64_t time_round(void *context, enum cost_subject subject, uint32_t calls)
+{
+	struct trial *trial = context;
+
+	if (subject < COST_NR_HITS)
+		return batch(&trial->zeros, functions[subject], NULL, calls);
+	return batch(&trial->zeros, NULL, subject == COST_UNIT ? next_unit : in_mid_unit, calls);
+}
+
+static int set_guarded(void *context, bool is_guarded)
+{
+	struct trial *trial = context;
+	uint32_t target_id = trial->target_id;
+
+	if (is_guarded)
+		return arm(trial);
+	trial->target_id = 0;
+	return link_target_del(trial->link, target_id);
+}
+
+/* What handlers took so far; all hits have to be what they should. */
+static int ask(void *context, uint64_t *ret_ns)
+{
+	struct trial *trial = context;
 	struct armed_profile *profiles;
 	uint32_t nr;
 	int error = link_profiles(trial->link, &profiles, &nr);
 
-	*ret_check_ns = 0;
-	*ret_odd = 1;
-	for (uint32_t i = 0; i < nr && !error; i++) {
+	if (error)
+		return error;
+	error = -EPROTO;
+	for (uint32_t i = 0; i < nr; i++) {
 		if (profiles[i].id != trial->profile_id)
 			continue;
-		*ret_check_ns = profiles[i].check_ns;
-		*ret_odd = profiles[i].stray_hits + profiles[i].unknown_hits;
+		*ret_ns = profiles[i].check_ns;
+		error = profiles[i].stray_hits + profiles[i].unknown_hits ? -EPROTO : 0;
 	}
-	if (!error)
-		link_profiles_free(profiles, nr);
+	link_profiles_free(profiles, nr);
 	return error;
 }
 
-static void try_bare(struct trial *trial)
+static int try_out(struct trial *trial, struct armed_prices *ret)
 {
-	for (int i = 0; i < NR_GUARDS; i++)
-		trial->bare[i] = measure(trial, functions[i], NULL);
-	trial->bare_unit = measure(trial, NULL, next_unit);
-	trial->bare_call = measure(trial, NULL, in_mid_unit);
-	batch(&trial->zeros, price_mark, NULL);
+	const struct cost_machine machine = { trial, now, set_guarded, time_round, ask };
+
+	batch(&trial->zeros, price_mark, NULL, 1);
 	trial->depth = price_slot + RISE - price_sp;
-}
-
-static int try_guarded(struct trial *trial)
-{
-	uint64_t before, after, odd;
-	int error;
-
-	trial->unit = measure(trial, NULL, next_unit);
-	trial->call = measure(trial, NULL, in_mid_unit);
-	for (int i = 0; i < NR_GUARDS; i++) {
-		error = ask(trial, &before, &odd);
-		trial->guarded[i] = measure(trial, functions[i], NULL);
-		if (!error)
-			error = ask(trial, &after, &odd);
-		if (!error && odd)
-			error = -EPROTO;
-		if (error)
-			return error;
-		trial->handler[i] = (double)(after - before) / (NR_BATCHES * BATCH);
-	}
-	return 0;
-}
-
-/* At least 1: nothing is free. */
-static uint32_t price(double ns)
-{
-	return ns < 1 ? 1 : ns > 999999 ? 1000000 : (uint32_t)(ns + 0.5);
-}
-
-static void set_prices(const struct trial *trial, struct armed_prices *ret)
-{
-	uint32_t hits[NR_GUARDS];
-
-	for (int i = 0; i < NR_GUARDS; i++)
-		hits[i] = price(trial->guarded[i] - trial->bare[i] - trial->handler[i]);
-	ret->kernel_hit_ns = hits[0];
-	ret->module_hit_ns = hits[1];
-	ret->stepped_hit_ns = hits[2];
-	ret->call_ns = price(trial->call - trial->bare_call);
-	ret->unit_ns = price(trial->unit - trial->bare_unit - ret->call_ns);
-	ret->handler_ns = price(trial->handler[0]);
-}
-
-static int try_out(struct trial *trial)
-{
-	int error;
-
-	try_bare(trial);
-	error = arm(trial);
-	if (!error)
-		error = try_guarded(trial);
-	return error;
+	return cost_estimate(&machine, ret);
 }
 
 /* Each page is a mapping of its own. */
@@ -348,15 +299,13 @@ int price_measure(struct armed_prices *ret)
 	int error, code = prepare(&trial);
 
 	if (!code) {
-		error = try_out(&trial);
+		error = try_out(&trial, ret);
 		if (error)
 			code = try_failed(&trial, error);
 		if (trial.target_id)
 			link_target_del(trial.link, trial.target_id);
 		link_close(trial.link);
 	}
-	if (!code)
-		set_prices(&trial, ret);
 	slice_clear(&trial.memory);
 	if (trial.pages)
 		munmap(trial.pages, NR_PAGES * (size_t)sysconf(_SC_PAGESIZE));

@@ -8,7 +8,7 @@
 
 #include "data/armed.h"
 
-/* All but the budget of *@ret.  Returns 0 or an exit code, told in one line. */
+/* All but the budget of *@ret.  Returns 0 or an exit code, after one line that says why. */
 int price_measure(struct armed_prices *ret);
 
 #endif /* _USER_APP_ARM_HIT_BENCHMARK_H */

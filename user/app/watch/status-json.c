@@ -148,6 +148,19 @@ static void put_cost(struct json *json, const char *name, const struct armed_cos
 	json_end(json);
 }
 
+/* Of those in price_ns, what could not be measured. */
+static void put_assumed(struct json *json, uint32_t assumed)
+{
+	static const char *const names[] = { "kernel_hit", "module_hit", "stepped_hit", "call",
+					     "unit" };
+
+	json_array(json, "price_assumed");
+	for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (assumed & 1u << i)
+			json_string(json, NULL, names[i]);
+	json_end(json);
+}
+
 /* What guarding may take, and takes. */
 static void put_spending(struct json *json, const struct armed_profile *armed)
 {
@@ -165,6 +178,7 @@ static void put_spending(struct json *json, const struct armed_profile *armed)
 	json_u64(json, "call", prices->call_ns);
 	json_u64(json, "unit", prices->unit_ns);
 	json_end(json);
+	put_assumed(json, prices->assumed);
 	put_cost(json, "cost_ns", &armed->cost);
 	put_cost(json, "last_cost_ns", &armed->last);
 	json_u64(json, "check_ns", armed->check_ns);

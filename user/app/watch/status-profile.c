@@ -121,6 +121,10 @@ static void print_budget(const struct armed_profile *armed)
 	if (cost->report)
 		printf("; %.2f %% for telling late units", telling);
 	putchar('\n');
+	if (armed->prices.assumed) {
+		heading("");
+		puts("what hits or units cost is assumed, not measured: arm again to measure it");
+	}
 	if (floor < budget)
 		return;
 	heading("");
