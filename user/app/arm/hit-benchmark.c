@@ -106,14 +106,14 @@ static NOINLINE uint64_t batch(struct pollfd *zeros, void (*function)(void),
 	uint64_t start;
 
 	next_unit(zeros);
-	start = clock_now_ns();
+	start = time_now_ns();
 	for (int i = 0; i < BATCH; i++) {
 		if (function)
 			function();
 		else
 			wait(zeros);
 	}
-	return clock_now_ns() - start;
+	return time_now_ns() - start;
 }
 
 static int compare(const void *a, const void *b)
