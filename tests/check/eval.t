@@ -60,11 +60,11 @@ def check_distance():
 
 
 def check_rank():
-    told = [place("memcpy"), place("other")]
-    ok(slow_judge.rank(alert("late", 9, functions=told), ["handler"]) == 1, "on the hot path: 1")
-    ok(slow_judge.rank(alert("late", 9, functions=told), ["other"]) == 3,
+    listed = [place("memcpy"), place("other")]
+    ok(slow_judge.rank(alert("late", 9, functions=listed), ["handler"]) == 1, "on the hot path: 1")
+    ok(slow_judge.rank(alert("late", 9, functions=listed), ["other"]) == 3,
        "behind it: the place among the functions")
-    ok(slow_judge.rank(alert("late", 9, functions=told), ["none"]) is None, "or not at all")
+    ok(slow_judge.rank(alert("late", 9, functions=listed), ["none"]) is None, "or not at all")
 
 
 def check_alarms():
@@ -96,7 +96,7 @@ def check_judge():
 
 
 def check_page():
-    ok(not slow_page.misses(row(d=8, late=3)), "all that is asked")
+    ok(not slow_page.misses(row(d=8, late=3)), "all requirements met")
     ok(slow_page.misses(row(found=2)), "once not found is a miss")
     ok(slow_page.misses(row(d=9)), "so is a cause too far away")
     ok(slow_page.misses(row(late=4)), "so are too many false alarms")
@@ -113,7 +113,7 @@ def check_page():
     ok(not slow_page.changes(row(), unsure), "nothing is said of thresholds of few units")
     ok("Not run yet: other." in slow_page.page({"b": [row()]}, ["b", "other"]),
        "and what was not run")
-    ok("**missed**" in slow_page.page({"b": [row(found=0)]}), "a miss is told in the page")
+    ok("**missed**" in slow_page.page({"b": [row(found=0)]}), "a miss is in the page")
 
 
 def check_subjects():
