@@ -16,7 +16,7 @@ stock_kernels=(6.1 6.12)
 
 kernel_cache=${PERFGUARD_CACHE:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/perfguard}/kernels
 
-# What the guest needs before it has a root file system.
+# The modules that the guest needs before it has a root file system.
 boot_modules=(virtio_pci virtio_console 9pnet_virtio 9p overlay)
 
 kernel_ready()

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How guarding keeps to its budget: the arithmetic, for the module and the tests.
+ * The arithmetic of the budget of guarding, for the module and the tests.
  *
  * A budget is a share of the target's CPU time.  It is earned as the target
- * runs and spent by what guarding takes; what is left over is kept, as much as
- * a second earns.  So over any time guarding takes its share of it and what was
- * kept, and when it took more at once, less afterwards.
+ * runs and spent by guarding; the rest is saved, up to the earnings of a second.
+ * So over any time guarding takes at most its share and the savings; if it took
+ * more at once, it takes less afterwards.
  *
- * Whoever keeps to it looks when a second is over (a whole sample window), and
- * early when the allowance is used up.  An early window is short: what costs much
- * shows in it, but what is near the limit may be on either side of it by chance;
- * so it only finds fault with twice the budget.
+ * Spending is checked after each second (a whole window), and early when the
+ * allowance is used up.  An early check covers a short window: it shows
+ * guards that are far too expensive, but a cost near the limit may be on either
+ * side of it by chance; so an early check only objects to twice the budget.
  */
 #ifndef _PERFGUARD_BUDGET_H
 #define _PERFGUARD_BUDGET_H
@@ -19,15 +19,15 @@
 
 enum {
 	BUDGET_ALL = 1000000,		/* millionths */
-	/* What is spent is taken off the allowance in batches of so many ns. */
+	/* Spending is accounted in batches of so many ns. */
 	BUDGET_BATCH_NS = 500000,
 };
 
 /**
  * struct budget - a share of CPU time
  * @ppm: the share, in millionths; 0 for no limit
- * @balance_ns: what is left of what was earned; negative if more was spent
- * @capacity_ns: what is kept at most: a second's earnings
+ * @balance_ns: earnings less spending; negative if more was spent
+ * @capacity_ns: the most that is saved: a second's earnings
  */
 struct budget {
 	__u32 ppm;
@@ -65,11 +65,11 @@ static inline void budget_resize(struct budget *budget, __u64 cpu_ns, __u64 wall
 }
 
 /**
- * budget_settle() - time has passed
+ * budget_settle() - account for CPU time that has passed
  * @budget: the budget
  * @cpu_ns: CPU time of the target since the last time; may be negative, as when
- *	a process ended that was seen too late
- * @spent_ns: what guarding took of it
+ *	the end of a process was noticed late
+ * @spent_ns: of this, time that guarding took
  */
 static inline void budget_settle(struct budget *budget, __s64 cpu_ns, __s64 spent_ns)
 {
@@ -82,13 +82,13 @@ static inline void budget_settle(struct budget *budget, __s64 cpu_ns, __s64 spen
 }
 
 /**
- * budget_excess() - what was spent beyond the budget
+ * budget_excess() - how much more is spent than the budget allows
  * @budget: settled
  * @cpu_ns: CPU time in the window
- * @spent_ns: what guarding took of it
- * @is_whole: the window is a whole one
+ * @spent_ns: of this, time that guarding took
+ * @is_whole: whether it is a whole window
  *
- * Return: ns that have to go from what such a window takes; 0 for none.
+ * Return: ns to remove from the spending of such a window; 0 for none.
  */
 static inline __u64 budget_excess(const struct budget *budget, __u64 cpu_ns, __u64 spent_ns,
 				  int is_whole)
@@ -103,13 +103,13 @@ static inline __u64 budget_excess(const struct budget *budget, __u64 cpu_ns, __u
 }
 
 /**
- * budget_headroom() - what may be added
+ * budget_headroom() - how much CPU time is free for more guards
  * @budget: settled
  * @cpu_ns: CPU time in a whole window
- * @spent_ns: what guarding took of it
+ * @spent_ns: of this, time that guarding took
  *
- * Not while the balance is low; and an eighth stays free, so that what fits
- * today fits tomorrow.
+ * None while the balance is low; and an eighth stays free, so that guards
+ * that fit now fit later.
  *
  * Return: millionths of CPU time that are free.
  */
@@ -123,10 +123,10 @@ static inline __u32 budget_headroom(const struct budget *budget, __u64 cpu_ns, _
 }
 
 /**
- * budget_allowance() - what may be spent until an early look
+ * budget_allowance() - the spending allowed until the next check
  * @budget: settled
- * @earned_ns: what a second earns
- * @is_careful: something was added of which it is not known what it takes
+ * @earned_ns: earnings of a second
+ * @is_careful: a guard of unknown cost was added
  *
  * Return: ns.
  */

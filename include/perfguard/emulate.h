@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which instructions the module carries out itself at a guard site.
+ * The instructions that the module emulates at a guard site.
  *
  * The kernel single-steps the instruction under a breakpoint unless it is one
  * of the few that it emulates.  A step is one exception more, and costs several
- * times as much as all the rest of a hit.  But if a handler moves the
- * instruction pointer the kernel takes the instruction for done, on every
- * version.  So the module does plain instructions itself: moves, address
- * computation, arithmetic, logic and comparisons, with registers, constants and
- * what memory they read or overwrite.
+ * times as much as the rest of a hit.  But if a handler moves the instruction
+ * pointer, every kernel version takes the instruction as executed.  So the module
+ * executes plain instructions itself: moves, address computation, arithmetic,
+ * logic and comparisons, with registers, constants, and memory that they read or
+ * overwrite.
  *
- * Not: what writes SP, for a return probe of somebody else at the same site
- * looks at it after the handlers; what changes a word of memory by what it was,
- * or exchanges it; segments; vector registers; jumps.  Of prefixes, only operand
+ * Not: instructions that write SP, as a return probe of another user at the same
+ * site reads it after the handlers; read-modify-write of memory and exchanges
+ * with it; segments; vector registers; jumps.  Of prefixes, only operand
  * size and REX.
  *
  * This is the decoder, for the module, for the choice of sites and for the
@@ -62,13 +62,13 @@ enum emulate_operand {
 	EMULATE_ADDRESS, /* the address itself */
 };
 
-/* The instructions that programs have most, each carried out by a way of its own. */
+/* The most frequent instructions, each emulated by a fast path of its own. */
 enum emulate_usual {
 	EMULATE_UNUSUAL,
 	EMULATE_USUAL_NOP,
 	EMULATE_USUAL_MOVE, /* a whole register takes another, a constant or an address */
 	EMULATE_USUAL_SUM, /* arithmetic and logic of a whole register with such or a constant */
-	EMULATE_USUAL_LOAD, /* a whole register takes what is in memory */
+	EMULATE_USUAL_LOAD, /* a whole register takes a word of memory */
 	EMULATE_USUAL_STORE, /* memory takes a register or a constant */
 };
 
@@ -108,7 +108,7 @@ struct pguard_emulation {
 	__u8 usual;
 };
 
-/* What is left to read of an instruction, and its prefixes. */
+/* The unread bytes of an instruction, and its prefixes. */
 struct emulate_reader {
 	const __u8 *at;
 	const __u8 *end;
@@ -211,7 +211,7 @@ static inline void emulate_read_modrm(struct emulate_reader *reader, struct pgua
 	emulate_read_address(reader, ret, modrm >> 6, modrm & 7);
 }
 
-/* Register and ModRM's operand, in the order that bit 1 of the opcode tells. */
+/* Register and ModRM's operand, in the order given by bit 1 of the opcode. */
 static inline void emulate_read_pair(struct emulate_reader *reader, struct pguard_emulation *ret,
 				     __u8 opcode)
 {
@@ -497,7 +497,7 @@ static inline int pguard_emulate_prepare(struct pguard_emulation *ret, const __u
 	return 0;
 }
 
-/* Has a relative jump, branch or call of opcode @opcode at @at its target there? */
+/* True if the @size bytes at @at begin with a whole relative jump, branch or call. */
 static inline int emulate_is_relative(const __u8 *at, __u32 size)
 {
 	if (!size)
@@ -510,7 +510,7 @@ static inline int emulate_is_relative(const __u8 *at, __u32 size)
 }
 
 /**
- * pguard_emulate_by_kernel() - does every kernel from 6.1 on emulate it itself?
+ * pguard_emulate_by_kernel() - whether every kernel from 6.1 on emulates it
  * @insn: the bytes of an instruction that can be probed, and maybe more
  * @size: how many there are
  *

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What infer.h works on: the types, contexts and weights of an event loop, what
- * is made of them once to make a hit cheap, and the state of a thread.
+ * The data of infer.h: the types, contexts and weights of an event loop, tables
+ * built from them once to make a hit cheap, and the state of a thread.
  *
  * Types are ranked: of those with equal scores the one with the highest rank is
- * inferred.  A score with the rank behind it, a standing, tells by one
- * comparison which type is the better one.
+ * inferred.  A score with the rank behind it is a standing: one
+ * comparison of standings gives the better type.
  */
 #ifndef _PERFGUARD_INFER_TABLE_H
 #define _PERFGUARD_INFER_TABLE_H
@@ -54,7 +54,7 @@ struct infer_type {
 };
 
 /**
- * struct infer_weight - what a context says for one of its candidates
+ * struct infer_weight - the evidence of a context for one of its candidates
  * @type: index of the type
  * @early: added to the early score, at most INFER_MAX_WEIGHT
  * @final: added to the final score, at most INFER_MAX_WEIGHT
@@ -130,7 +130,7 @@ struct infer_candidate {
 };
 
 /**
- * struct infer_table - what is known of the units of an event loop
+ * struct infer_table - the types and contexts of the units of an event loop
  * @types: the types
  * @contexts: the contexts, no two with equal site and depth
  * @weights: the candidates of all contexts
@@ -140,7 +140,7 @@ struct infer_candidate {
  * @paper: count hits as the paper does
  * @slots: hash table of contexts
  * @slot_mask: number of slots, a power of two, less 1
- * @slot_shift: what that leaves of 64 bits
+ * @slot_shift: 64 less the bits of the mask
  * @multiplier: of the keys, chosen so that few contexts share a slot
  * @nr_safe: contexts that a unit may meet, and still no score can be too large
  * @starts: start scores, by rank less 1
@@ -182,7 +182,7 @@ struct infer_seen {
 
 /**
  * struct infer_state - a thread's unit
- * @epoch: number of the unit, from 1 to 65535; what bears another is void
+ * @epoch: number of the unit, from 1 to 65535; scores of another are void
  * @contexts: different contexts met
  * @best_early: standing of the type with the highest early score, 0 if there is none
  * @best_final: standing of the type with the highest final score, the same
@@ -425,7 +425,7 @@ static inline int infer_make_slots(struct infer_table *table, struct infer_slot 
 
 /**
  * infer_table_init() - check and complete a table
- * @table: filled in but for what is private
+ * @table: filled in except the private members
  * @room: of infer_room(); must live as long as the table
  *
  * Return: 0; -EINVAL if a number is out of bounds; -EEXIST if two contexts are

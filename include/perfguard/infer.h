@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which type a unit is of, from the few guards it hit.
+ * Inference of the type of a unit from the few guards it hit.
  *
- * One source for the module, for training (which predicts what a set of guards
- * would infer) and for the tests.  Integers only, nothing is allocated, and a
+ * One source for the module, for training (which predicts the inference of a
+ * set of guards) and for the tests.  Integers only, nothing is allocated, and a
  * hit costs its context's candidates, however many types there are.
  *
  * Rule W.  Each type has a start score, and each context (guard site, stack
@@ -22,12 +22,12 @@
  *
  * A unit fits the type inferred at its end if all contexts it met are known and
  * have the type as a candidate, and its score is not lower than training saw
- * for the type.  While guards are off it may lack their contexts and fit as well.
+ * for the type.  While guards are shed it may lack their contexts and still fit.
  *
  * A table serves one event loop and is not written while it is in use.  A
  * state belongs to one thread, and only that thread changes it.  Others may
- * look at it meanwhile: what they find is a moment old, or mixed from two
- * moments, but never out of bounds.
+ * read it meanwhile: the values may be stale, or from two moments, but are never
+ * out of bounds.
  */
 #ifndef _PERFGUARD_INFER_H
 #define _PERFGUARD_INFER_H
@@ -51,7 +51,7 @@ static inline struct infer_seen *infer_seen(const struct infer_table *table,
 	return (struct infer_seen *)&state->scores[table->nr_types];
 }
 
-/* Begin epochs anew: nothing may look as if it were of one to come. */
+/* Restart the epochs: no entry may seem to be of a later one. */
 static inline void infer_renew(const struct infer_table *table, struct infer_state *state)
 {
 	struct infer_seen *seen = infer_seen(table, state);
@@ -90,7 +90,7 @@ static inline void infer_mark(const struct infer_table *table, struct infer_stat
 	seen->bits |= 1u << i % 32;
 }
 
-/* Has the unit met context @i? */
+/* True if the unit met context @i. */
 static inline int infer_has_met(const struct infer_table *table, const struct infer_state *state,
 				__u32 i)
 {
@@ -183,14 +183,14 @@ static inline void infer_count_one(struct infer_state *state, __u16 rank)
 	state->best_final = best;
 }
 
-/* Seldom: out of the way of the other, which is to have the registers. */
+/* The slow path, out of line to leave the registers to the fast one. */
 static __attribute__((__noinline__, __unused__)) void
 infer_add_carefully(const struct infer_table *table, struct infer_state *state, __u32 context)
 {
 	infer_add_all(table, state, context, 0);
 }
 
-/* What the first hit of a context in a unit adds, by rule W. */
+/* Add the first hit of a context in a unit, by rule W. */
 static inline void infer_add(const struct infer_table *table, struct infer_state *state,
 			     __u32 context)
 {
@@ -285,7 +285,7 @@ static inline __u16 infer_end(const struct infer_table *table, const struct infe
  * @state: of the thread
  * @is_final: by the final scores, else by the early ones
  *
- * Looks at all types: for alerts, not for hits.
+ * Reads all types: for alerts, not for hits.
  *
  * Return: difference of the scores; INFER_PER_BIT is a factor of two.
  */
@@ -315,12 +315,12 @@ static inline __u64 infer_later(__u64 a, __u64 b)
 }
 
 /**
- * infer_limit() - from when on a unit that runs is late whatever it turns out to be
+ * infer_limit() - time after which a running unit is late, whatever its type
  * @table: of the thread's loop
  * @state: of the thread
  *
  * The largest threshold of the types that the unit may still be of: before the
- * first hit any, then those not too far behind the best.  Looks at all types:
+ * first hit any, then those not too far behind the best.  Reads all types:
  * for units that are beyond the threshold of the best.
  *
  * Return: ns; 0 if there is none.
@@ -344,7 +344,7 @@ static inline __u64 infer_limit(const struct infer_table *table, const struct in
 	return limit;
 }
 
-/* Is the type of @rank, which is none of 0, a candidate of all contexts that the unit met? */
+/* True if the type of @rank, not 0, is a candidate of all contexts that the unit met. */
 static inline int infer_matches(const struct infer_state *state, __u16 rank)
 {
 	const struct infer_score *score = &state->scores[rank - 1u];
@@ -353,7 +353,7 @@ static inline int infer_matches(const struct infer_state *state, __u16 rank)
 	       (score->epoch == state->epoch && score->matched == (__u16)state->contexts);
 }
 
-/* How a unit that ended is like those that training saw of its type. */
+/* How well a unit that ended fits those that training saw of its type. */
 enum infer_fit {
 	INFER_FIT_NONE,
 	/* All contexts that it met are of the type; but it lacks some. */
@@ -362,12 +362,12 @@ enum infer_fit {
 };
 
 /**
- * infer_fit() - is a unit that ended like those that training saw of its type
+ * infer_fit() - how well a unit that ended fits those that training saw of its type
  * @table: of the thread's loop
  * @state: of the thread
  *
- * The caller knows of hits in unknown contexts, and whether guards are off: what is
- * short may have come by them.
+ * The caller knows of hits in unknown contexts, and whether guards are shed: a
+ * lack of contexts may be due to them.
  *
  * Return: INFER_FIT_WHOLE by the paper's rule, which has no measure of it.
  */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How long it takes to put guards on and off this process, by their number:
+ * The time it takes to install and remove guards of this process, by their number:
  * "name-NUMBER figure" lines, in microseconds of CLOCK_MONOTONIC.
  *
- *   load     the module is given the profile
- *   arm      it puts the guards on, and the first unit is guarded
- *   disarm   it takes them off
- *   bare-on, bare-off   a module puts as many empty uprobes on and off
+ *   load     the profile is sent to the module
+ *   arm      the module installs the guards, and the first unit is guarded
+ *   disarm   it removes them
+ *   bare-on, bare-off   a module installs and removes as many empty uprobes
  *
  * usage: arming BARE_KO
  */
@@ -25,7 +25,7 @@ enum { ROUNDS = 3, MAX_GUARDS = 10000, STRIDE = 16, NR_TYPES = 100, NR_CANDIDATE
 
 static const int numbers[] = { 10, 1000, 10000 };
 
-/* As many functions, each with an instruction that the kernel carries out. */
+/* As many functions, each with an instruction that the kernel emulates. */
 extern void first(void);
 __asm__(".text\n.p2align 4\n.globl first\n.type first, @function\n"
 	"first:\n\t"
@@ -33,7 +33,7 @@ __asm__(".text\n.p2align 4\n.globl first\n.type first, @function\n"
 
 static struct self_guard guards[MAX_GUARDS];
 
-static void tell(const char *what, int number, uint64_t ns)
+static void print_figure(const char *what, int number, uint64_t ns)
 {
 	char text[64];
 
@@ -62,8 +62,8 @@ static void measure_bare(const char *module, int number)
 		 module, exe, self_offset(first), number, STRIDE);
 	if (system(command))
 		errx(1, "%s failed", command);
-	tell("bare-on", number, number_in("/sys/module/bare/parameters/on_ns"));
-	tell("bare-off", number, number_in("/sys/module/bare/parameters/off_ns"));
+	print_figure("bare-on", number, number_in("/sys/module/bare/parameters/on_ns"));
+	print_figure("bare-off", number, number_in("/sys/module/bare/parameters/off_ns"));
 	self_bare_off();
 }
 
@@ -118,9 +118,9 @@ int main(int argc, char **argv)
 		measure_bare(argv[1], numbers[i]);
 		for (int round = 0; round < ROUNDS; round++)
 			measure_ours(numbers[i], &least);
-		tell("load", numbers[i], least.load);
-		tell("arm", numbers[i], least.arm);
-		tell("disarm", numbers[i], least.disarm);
+		print_figure("load", numbers[i], least.load);
+		print_figure("arm", numbers[i], least.arm);
+		print_figure("disarm", numbers[i], least.disarm);
 	}
 	return 0;
 }

@@ -4,7 +4,7 @@
 #
 #	make bench-training             clustering; takes minutes and 2 GiB
 #	make bench-training QUICK=1     without the longest steps
-#	make bench                      guarding beside other tools, in the VM; half an hour
+#	make bench                      guarding compared with other tools, in the VM; half an hour
 #	make bench PART=peers KERNEL=6.1
 
 SCALE_PARTS := tests/bench/copy.c tests/bench/turns.c
@@ -21,7 +21,7 @@ $(BENCHES): $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BENCH_OBJ) $(UNIT
 
 $(BUILD)/tests/bench/scale: $(SCALE_OBJ)
 
-# Without what debuggers read, by which perf probe would look for its functions in vain.
+# Without debugging information, in which perf probe would not find its functions.
 $(BUILD)/tests/bench/units: override LDFLAGS += -Wl,--strip-debug
 
 -include $(BENCHES:=.d) $(BENCH_OBJ:.o=.d) $(SCALE_OBJ:.o=.d)
@@ -36,7 +36,7 @@ bare:
 .PHONY: bench-training bare
 .SECONDARY: $(BENCHES:=.o)
 
-# What guarding costs, beside bpftrace, perf and SystemTap; PART and KERNEL choose.
+# The cost of guarding, compared with bpftrace, perf and SystemTap; PART and KERNEL choose.
 bench: all vm-programs paper-programs $(BUILD)/tests/bench/units $(BUILD)/tests/bench/arming \
 		$(BUILD)/tests/bench/memory $(BUILD)/tests/bench/naming $(BUILD)/tests/bench/scale
 	$(Q)scripts/setup --bench

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What guarding costs, beside the kernel's bare mechanisms and what one would otherwise take.
+"""The cost of guarding, compared with the kernel's bare mechanisms and with other tools.
 
 usage: bench.py [--part PART] [--kernel KERNEL] [--report]
 
@@ -37,7 +37,7 @@ BUILD = TOP / "build"
 CACHE = pathlib.Path(os.environ.get("PERFGUARD_CACHE") or pathlib.Path(
     os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "perfguard")
 KERNELS = ["6.1", "6.12"]
-# A round is a hundred units; by the clock the least of many tells.
+# A round is a hundred units; by the clock the least of many rounds counts.
 ROUNDS = {"peers": 40, "wall": 200}
 VM_SECONDS = 900
 # Programs that measure themselves, a guest's one after the other; memory while none is left over.
@@ -48,11 +48,11 @@ FIGURES = [["tests/bench/memory"], ["tests/vm/cost"], ["tests/vm/hits", "BARE"],
 
 
 class NoResult(Exception):
-    """What was to be measured could not be; the text says why."""
+    """A measurement failed, for the reason in the text."""
 
 
 def in_vm(kernel, options, *command):
-    """Run a guest's part; returns what it printed."""
+    """Run a guest's part; returns its output."""
     with tempfile.TemporaryDirectory() as out, \
             tempfile.TemporaryFile("w+", encoding="utf-8") as output:
         trouble = vm.run(kernel, out, VM_SECONDS, options, *command, output=output)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What bench.py measured as tables, and as the last part of a page of the documentation."""
+"""The results of bench.py as tables, and as a page of the documentation."""
 
 import textwrap
 
@@ -7,7 +7,7 @@ import paper_page
 
 KINDS = ["none", "push", "mov"]
 OURS = "perfguard-account"
-# What a user would take for the job; perf stat does a part of it, and is told only.
+# The tools that a user would take for the job; perf stat does a part of it, for information.
 PEERS = ["bpftrace-fentry", "bpftrace-kprobe", "bpftrace-tracepoint", "systemtap", "perf-record"]
 TOOLS = {
     "bare": "empty uprobes, and an empty return probe of the call",
@@ -69,7 +69,7 @@ def section(title, text, head, rows):
 
 
 def added(result, field):
-    """{(kind, tool): what a unit takes more than without a tool}"""
+    """{(kind, tool): additional cost of a unit over that without a tool}"""
     took = {(row["kind"], row["tool"]): row[field] for row in result["rows"] if field in row}
     return {key: value - took[key[0], "none"] for key, value in took.items()}
 
@@ -100,24 +100,24 @@ def peers(kernel, result, wall):
             rows.append([f"{TOOLS[row['tool']]}: cannot, see below", *["-"] * 6])
     text = ["Instructions that a unit takes more than without any tool: its two ends, and four hits "
             "of guards, each in a place of its own. The job is to count the hits of each guard, and "
-            "to time the units of each thread; each tool's counts were compared with what was run. "
-            "Ours also infers the type of the unit, judges its time and splits it up. On *carried "
-            "out* sites (push) the kernel emulates the instruction, on *stepped* ones (mov) it "
-            "single-steps it. *Times* is how many times as much as ours a tool takes; by the clock, "
-            "it is that of QEMU without counting, the least of many rounds; it varies by what else "
-            "the machine does. SystemTap needs help to compile at all: `tests/bench/stap-build` "
-            "tells."]
+            "to time the units of each thread; each tool's counts were compared with the true ones. "
+            "Ours also infers the type of the unit, judges its time and splits it up. On *emulated* "
+            "sites (push) the kernel emulates the instruction, on *stepped* ones (mov) it "
+            "single-steps it. *Times* is the cost of a tool over ours; by the clock, it is that of "
+            "QEMU without counting, the least of many rounds; it varies with the load of the "
+            "machine. SystemTap does not compile without the workarounds in "
+            "`tests/bench/stap-build`."]
     text += [f"{TOOLS[row['tool']]}: {row['trouble']}." for row in result["rows"]
              if row["kind"] == "none" and "trouble" in row]
-    for kind, what, least, some in (("push", "Carried out", FEWER, costs),
+    for kind, what, least, some in (("push", "Emulated", FEWER, costs),
                                     ("mov", "Stepped", FEWER, costs),
                                     ("mov", "Stepped, by the clock", FEWER_BY_CLOCK, clock)):
         if some:
             tool, ratio = best(some, kind)
-            text.append(f"* {what}: the best peer, {tool}, takes {ratio:.2f} times as much; asked "
-                        f"for are {least} times: {verdict(ratio >= least)}")
+            text.append(f"* {what}: the best peer, {tool}, takes {ratio:.2f} times as much; "
+                        f"required: {least} times: {verdict(ratio >= least)}")
     return section(f"A unit with four guards, Linux {kernel}", text,
-                   ["", "no guards", "carried out", "stepped", "times", "times", "by the clock"],
+                   ["", "no guards", "emulated", "stepped", "times", "times", "by the clock"],
                    rows)
 
 
@@ -131,7 +131,7 @@ def hits(kernel, figures):
                          number(figures[f"stepped-{site}"]),
                          verdict(over[1] <= MOST_OVER_BARE)])
     text = [f"An empty uprobe on a nop takes {number(figures['bare-uprobe'])}. A context has 2 "
-            "candidates among 100 types. Asked for are no more than "
+            "candidates among 100 types. The limit is "
             f"{MOST_OVER_BARE} on top of it, for the first hit of a context in a unit, too."]
     return section(f"A hit of a guard by the instruction under it, Linux {kernel}", text,
                    ["", "again", "over bare", "first, over bare", "single-stepped", ""], rows)
@@ -140,14 +140,14 @@ def hits(kernel, figures):
 def hooks(kernel, figures):
     rows = []
     for what, name, base in HOOKS:
-        # A result of before it was measured.
+        # Earlier results lack it.
         if name not in figures:
             continue
         value = figures[name] - figures[base] if base else figures[name]
         rows.append([what, number(figures[base]) if base else "", f"+{number(value)}"])
     rows += [[what, "", f"+{number(figures[name])}"] for what, name in ALERTS]
     return section(f"Boundaries, bystanders and alerts, Linux {kernel}",
-                   ["Entry and return of a call together; of the alerts, while nobody listens."],
+                   ["Entry and return of a call together; alerts without a listener."],
                    ["", "bare", "added"], rows)
 
 
@@ -156,8 +156,8 @@ def stacks(kernel, figures):
             for kib in STACK_KIB]
     return section(f"Late units by the depth of their stack, Linux {kernel}",
                    ["The hit that finds a unit late, and each stack that is taken while it stays "
-                    "late, with the watch that asks for it and the further alerts; in a program "
-                    "with few mappings, while somebody listens to alerts."],
+                    "late, with the watch that requests it and the further alerts; in a program "
+                    "with few mappings, with a listener for alerts."],
                    ["KiB of stack", "found", "each stack after that"], rows)
 
 
@@ -165,17 +165,16 @@ def walks(kernel, figures):
     rows = [[name, *(number(figures[f"{walk}-{n}"]) for n in FRAMES)]
             for walk, name in WALKS.items()]
     ours = figures["inference-24"]
-    text = ["By the number of frames; of the walks the last two are without the probe that would "
-            "start them."]
+    text = ["By the number of frames; the last two walks are without the probe that would start them."]
     for walk, more in (("backtrace", figures["bare-probe"]), ("unwind", figures["copy-24"])):
         ratio = (figures[f"{walk}-24"] + more) / ours
-        text.append(f"* {WALKS[walk]}, with its probe, at 24 frames: {ratio:.1f} times a hit; asked "
-                    f"for are {LESS_THAN_WALK}: {verdict(ratio >= LESS_THAN_WALK)}")
+        text.append(f"* {WALKS[walk]}, with its probe, at 24 frames: {ratio:.1f} times a hit; "
+                    f"required: {LESS_THAN_WALK}: {verdict(ratio >= LESS_THAN_WALK)}")
     spread = max(figures[f"inference-{n}"] for n in FRAMES) - min(
         figures[f"inference-{n}"] for n in FRAMES)
     text.append(f"* Between 5 and 100 frames a hit differs by {number(spread)} instructions: "
                 f"{verdict(spread <= 1)}")
-    return section(f"Inference beside a walk of the stack, Linux {kernel}", text,
+    return section(f"Inference compared with a walk of the stack, Linux {kernel}", text,
                    ["", *map(str, FRAMES)], rows)
 
 
@@ -183,8 +182,8 @@ def arming(kernel, figures):
     columns = ["load", "arm", "disarm", "bare-on", "bare-off"]
     rows = [[number(n), *(f"{figures[f'{name}-{n}'] / 1000:,.1f}" for name in columns)]
             for n in NUMBERS]
-    text = ["Milliseconds of the guest's time, a nanosecond being an instruction, with what is "
-            "waited for; *empty* is a module that puts as many empty uprobes on and off."]
+    text = ["Milliseconds of the guest's time, a nanosecond being an instruction, with "
+            "waiting; *empty* is a module that installs and removes as many empty uprobes."]
     return section(f"Arming and disarming, Linux {kernel}", text,
                    ["guards", "load", "arm", "disarm", "empty, on", "empty, off"], rows)
 
@@ -200,12 +199,12 @@ def memory(kernel, figures):
             [f"a thousand threads, {few} types", number(figures["threads-first"]), ""],
             ["all of it", number(total), verdict(total < MOST_KIB)],
             ["one of the threads, bytes", number(thread), verdict(thread <= most)],
-            ["what a type adds to it, bytes", f"{a_type:.1f}", ""]]
-    text = ["KiB of slabs, vmalloc and per-CPU memory by /proc/meminfo, pages that are in part free "
-            "included, before and after each thread was in a unit; with what the kernel keeps of "
-            "a probe and of a thread for uprobes. Asked for are less than "
+            ["added by each type, bytes", f"{a_type:.1f}", ""]]
+    text = ["KiB of slabs, vmalloc and per-CPU memory by /proc/meminfo, partly free pages "
+            "included, before and after each thread was in a unit; with the kernel's own data of "
+            "a probe and of a thread for uprobes. The limits are "
             f"{number(MOST_KIB)} KiB in all, and for a thread {THREAD_BYTES} bytes and {TYPE_BYTES} "
-            "for each type at most."]
+            "for each type."]
     return section(f"Memory, Linux {kernel}", text, ["", "KiB", ""], rows)
 
 
@@ -213,7 +212,7 @@ def naming(kernel, figures):
     rows = [[str(n), number(figures[f"stacks-{n}"])] for n in (10, 24, 50)]
     met = verdict(figures["stacks-24"] >= STACKS_A_SECOND)
     text = ["Stacks that pg-collect unwinds and names in a second of 10^9 instructions, by their "
-            f"frames. Asked for are {number(STACKS_A_SECOND)} on one core: {met}."]
+            f"frames. Required are {number(STACKS_A_SECOND)} on one core: {met}."]
     return section(f"Unwinding and naming, Linux {kernel}", text, ["frames", "a second"], rows)
 
 
@@ -221,11 +220,11 @@ def scale(kernel, figures):
     columns = ["unit", "first", "again"]
     text = ["Instructions that guarding adds, with the time account: to the two ends of a unit with "
             "nothing in it, to a guard's first hit in its context in a unit, and to one after that; "
-            "the hits are with the kernel's breakpoint, which it finds in a tree of all there are. "
+            "the hits include the kernel's breakpoint, which it finds in a tree of all of them. "
             "One number is varied at a time, of 1 thread, 10 guards, 10 types and 1 target; a context "
-            "has 2 candidates. All threads are in a unit, and the mean is told of up to 16 of them, "
-            "and of 10 guards. Flat is what differs by no more than "
-            f"{100 * (FLAT - 1):.0f} %, the largest figure of a column from the smallest."]
+            "has 2 candidates. All threads are in a unit; the figures are means of up to 16 of them, "
+            "and of 10 guards. A column is flat if its largest and smallest figure differ by at most "
+            f"{100 * (FLAT - 1):.0f} %."]
     rows = []
     for axis, numbers in SCALE.items():
         values = {column: [figures[f"scale-{axis}-{n}-{column}"] for n in numbers]
@@ -239,7 +238,7 @@ def scale(kernel, figures):
 
 
 def sections(results):
-    """All that is there, of the newest kernel first."""
+    """All sections, the newest kernel first."""
     out = []
     for _, parts in sorted(results.items(), key=lambda item: -float(item[0].split(".")[1])):
         if "peers" in parts:
@@ -248,7 +247,7 @@ def sections(results):
             kernel, figures = parts["figures"]["kernel"], parts["figures"]["figures"]
             out += [make(kernel, figures)
                     for make in (hits, hooks, stacks, walks, arming, memory, naming)]
-            # A result may be older than this.
+            # Earlier results lack it.
             if "scale-threads-1-unit" in figures:
                 out.append(scale(kernel, figures))
     return out
@@ -268,7 +267,7 @@ def taken(results):
 
 
 def write(path, made, results):
-    out = ["# Beside other tools", "", "Written by `make bench`; not to be edited.", "", *taken(results)]
+    out = ["# Compared with other tools", "", "Written by `make bench`; not to be edited.", "", *taken(results)]
     for one in made:
         out += ["", "#" * (one["level"] - 1) + " " + one["title"], ""]
         for paragraph in one["text"]:

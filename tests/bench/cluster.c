@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How long it takes to find the unit types, on made-up call trees of the shape
+ * The time it takes to find the unit types, on synthetic call trees of the shape
  * that servers have: paths of 13 functions in the mean and 35 at most, trees in
  * families that share most of their paths.
  *
- * Each step runs in a process of its own, so that its time and memory can be
- * told from the others'.  The time is that of the CPU: it is of one core, and
- * what else the machine does is no matter.
+ * Each step runs in a process of its own, so that its time and memory are
+ * separate from the others'.  The time is CPU time of one core, independent of the
+ * load of the machine.
  */
 
 #include <errno.h>
@@ -34,7 +34,7 @@ struct step {
 	int (*run)(const struct step *step);
 	uint32_t size;
 	uint32_t nr_trees;
-	double max_s; /* what is asked for, 0: nothing */
+	double max_s; /* the limit, 0: none */
 	double max_mib;
 	bool is_long;
 };
@@ -70,7 +70,7 @@ static void *need(void *memory)
 	return memory;
 }
 
-/* A path that leaves an earlier one near its end, or begins anew.  Returns its node. */
+/* A path that leaves an earlier one near its end, or begins a new one.  Returns its node. */
 static uint32_t grow_path(struct trie *trie, const uint32_t *leaves, uint32_t nr)
 {
 	uint32_t at = nr ? leaves[random_below(nr)] : 0, length = 0;

@@ -29,7 +29,7 @@ static void copy_file(const char *path)
 	close(to);
 }
 
-/* Its standard output is a pipe, by which it tells that it is ready. */
+/* Its standard output is a pipe, by which it signals that it is ready. */
 static pid_t run_file(char *path, const char *word)
 {
 	char *const words[] = { path, (char *)word, NULL };
@@ -52,7 +52,7 @@ static pid_t run_file(char *path, const char *word)
 	return ret;
 }
 
-/* The file goes as soon as it runs. */
+/* The file is removed as soon as it runs. */
 pid_t copy_begin(const char *word)
 {
 	char directory[] = "/tmp/copy-XXXXXX", path[64];

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How much memory of the kernel guarding takes: "name figure" lines, in KiB of
- * /proc/meminfo (slabs, vmalloc and per-CPU memory), and bytes where it says so.
+ * The kernel memory that guarding takes: "name figure" lines, in KiB of
+ * /proc/meminfo (slabs, vmalloc and per-CPU memory), and bytes where named so.
  *
  *   profile-NAME         a profile with 200 guards is armed
  *   threads-NAME         a thousand threads have been in a unit of it
  *   thread-bytes-NAME    the same, of one thread
  *   left-NAME            what is still taken when it is disarmed
  *                        NAME is first (15 types), then again, and many
- *                        (115); in a second time, the kernel has already what
- *                        it keeps of a thread for uprobes
+ *                        (115); in a second time, the kernel has already its
+ *                        own data of a thread for uprobes
  *   module-bytes         the module itself
  */
 
@@ -28,7 +28,7 @@ enum { NR_THREADS = 1000, NR_GUARDS = 200, STRIDE = 16, NR_CANDIDATES = 4, STACK
 
 #define NEVER_NS (1000000000000ULL)
 
-/* As Apache has them, and as many as make the share of a type seen. */
+/* As many as Apache has, and enough to show the cost of a type. */
 enum { FEW_TYPES = 15, MANY_TYPES = 115 };
 
 extern void first(void);
@@ -60,7 +60,7 @@ static void *run(void *unused)
 	}
 }
 
-/* One alone tells how deep in a unit the guard will be. */
+/* One thread shows the depth of the guard in a unit. */
 static void *note(void *unused)
 {
 	do_unit(self_mark);
@@ -85,7 +85,7 @@ static uint64_t taken_kib(void)
 	return sum;
 }
 
-static void tell(const char *what, const char *name, double figure)
+static void print_figure(const char *what, const char *name, double figure)
 {
 	char text[64];
 
@@ -93,7 +93,7 @@ static void tell(const char *what, const char *name, double figure)
 	self_tell(text, figure);
 }
 
-/* What a turn of all threads takes, KiB. */
+/* The memory that a turn of all threads takes, KiB. */
 static double turn(void)
 {
 	uint64_t before = taken_kib(), after;
@@ -122,13 +122,13 @@ static void measure(const char *name, uint32_t nr_types)
 	double threads;
 
 	self_arm(&profile);
-	tell("profile", name, (double)taken_kib() - (double)before);
+	print_figure("profile", name, (double)taken_kib() - (double)before);
 	threads = turn();
-	tell("threads", name, threads);
-	tell("thread-bytes", name, threads * 1024 / NR_THREADS);
+	print_figure("threads", name, threads);
+	print_figure("thread-bytes", name, threads * 1024 / NR_THREADS);
 	self_disarm();
-	sleep(1); /* what waits for readers is freed */
-	tell("left", name, (double)taken_kib() - (double)before);
+	sleep(1); /* for memory that RCU frees */
+	print_figure("left", name, (double)taken_kib() - (double)before);
 }
 
 static void tell_module(void)
@@ -159,7 +159,7 @@ int main(void)
 	for (int i = 0; i < NR_THREADS; i++)
 		if (pthread_create(&threads[i], &attr, run, NULL))
 			errx(1, "thread %d", i);
-	/* What a thread's first turn takes is not ours. */
+	/* A thread's first turn takes memory of the kernel. */
 	pthread_barrier_wait(&begin);
 	pthread_barrier_wait(&end);
 	measure("first", FEW_TYPES);

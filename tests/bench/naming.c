@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How many stacks a second of one core are unwound by the rules of the files,
- * with names, as pg-collect does it for each alert: "stacks-FRAMES figure" lines.
+ * The number of stacks a second that one core unwinds by the rules of the files,
+ * with names, as pg-collect does for each alert: "stacks-FRAMES figure" lines.
  * The best of some rounds; all files were read before.  Under scripts/vm --icount
  * a second is 10^9 instructions.
  */

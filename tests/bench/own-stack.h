@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The stack of the very thread that asks, as the module would tell it. */
+/* The stack of the calling thread, in the module's format. */
 #ifndef _PGUARD_OWN_STACK_H
 #define _PGUARD_OWN_STACK_H
 

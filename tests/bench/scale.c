@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whether guarding costs the same however much there is of it: "name figure"
- * lines, in guest instructions, each less what the same takes without guards.
+ * Whether the cost of guarding is independent of its scale: "name figure"
+ * lines, in guest instructions, each less the cost without guards.
  *
  *   scale-AXIS-NUMBER-unit    the two ends of a unit with nothing in it
  *   scale-AXIS-NUMBER-first   a guard's first hit in its context in a unit
@@ -26,7 +26,7 @@
 #include "self.h"
 #include "turns.h"
 
-/* A round is to be over before the next tick of a timer. */
+/* A round has to end before the next tick of a timer. */
 enum { UNITS = 40, ROUNDS = 10, REPEATS = 3 };
 enum { MAX_GUARDS = 1000, MAX_TARGETS = 16, MAX_MEASURED = 16 };
 enum { NR_MET = 10, NR_CANDIDATES = 2, STRIDE = 16 };
@@ -47,7 +47,7 @@ struct setting {
 
 static const struct setting base = { .threads = 1, .guards = 10, .types = 10, .targets = 1 };
 
-/* Where a setting differs from the base, and how. */
+/* The difference of a setting from the base. */
 static const struct axis {
 	const char *name;
 	size_t at;
@@ -59,7 +59,7 @@ static const struct axis {
 	{ "targets", offsetof(struct setting, targets), { 1, 4, 16 } },
 };
 
-/* What a unit has in it: nothing, a hit of each that is met, and some more of each. */
+/* The contents of a unit: nothing, a hit of each guard, and some more of each. */
 enum way { EMPTY, ONCE, OFTEN, NR_WAYS };
 
 static const uint32_t times_met[NR_WAYS] = { 0, 1, 1 + REPEATS };
@@ -181,7 +181,7 @@ static void check_counts(const struct setting *setting)
 		     counts.late);
 }
 
-static void tell(const struct axis *axis, uint32_t number, const char *what, double figure)
+static void print_figure(const struct axis *axis, uint32_t number, const char *what, double figure)
 {
 	char text[64];
 
@@ -221,9 +221,9 @@ static void measure_setting(const struct axis *axis, uint32_t number)
 	turns_begin(setting.threads);
 	measure_guarded(&setting, took);
 	turns_end();
-	tell(axis, number, "unit", took[EMPTY]);
-	tell(axis, number, "first", (took[ONCE] - took[EMPTY]) / NR_MET);
-	tell(axis, number, "again", (took[OFTEN] - took[ONCE]) / NR_MET / REPEATS);
+	print_figure(axis, number, "unit", took[EMPTY]);
+	print_figure(axis, number, "first", (took[ONCE] - took[EMPTY]) / NR_MET);
+	print_figure(axis, number, "again", (took[OFTEN] - took[ONCE]) / NR_MET / REPEATS);
 }
 
 int main(int argc, char **argv)

@@ -15,7 +15,7 @@
 
 #include "link/link.h"
 
-/* The loop's frame is anywhere above; what counts is that all agree. */
+/* Any address above can stand for the loop's frame, if all use the same. */
 enum { RISE = 4096 };
 
 static struct link *my_link;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A profile of the very program that runs, made of plain lists, so that it can
- * measure what guards cost itself: run under scripts/vm --icount, where a
+ * A profile of the running program, made of plain lists, so that it can measure
+ * the cost of guards itself: run under scripts/vm --icount, where a
  * nanosecond of CLOCK_MONOTONIC is one instruction.
  *
  * A unit begins at self_unit().  The contexts of the profile are each guard at
@@ -15,7 +15,7 @@
 
 enum { SELF_MAX_DEPTHS = 64 };
 
-/* A guard in @function, at its first instruction if nothing else is said. */
+/* A guard in @function, at its first instruction by default. */
 struct self_guard {
 	void (*function)(void);
 	uint32_t candidates; /* types of each of its contexts; 0: it has none */
@@ -46,7 +46,7 @@ void self_unit(void);
 /* A call that begins an event of the unit, alone as well. */
 void self_event(void);
 
-/* The same call by other ways, which begins none; the first is made at the same depth. */
+/* The same call on other paths, which begins none; the first is made at the same depth. */
 void self_alike(void);
 void self_other(void);
 
@@ -62,7 +62,7 @@ uint32_t self_nr_depths(void);
 /* All end the program with a message if they fail. */
 void self_init(void);
 void self_arm(const struct self_profile *profile);
-/* In two steps: it is given to the module, and put on. */
+/* In two steps: load it into the module, and arm it. */
 void self_load(const struct self_profile *profile);
 void self_arm_loaded(const struct self_profile *profile);
 void self_disarm(void);
@@ -70,7 +70,7 @@ void self_disarm(void);
 /* Where @function is in this program's file. */
 uint64_t self_offset(void (*function)(void));
 
-/* What the module counted since the profile was armed. */
+/* Counters of the module since the profile was armed. */
 struct self_counts {
 	uint64_t units;
 	uint64_t hits;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Threads of which one at a time does something; the others sleep meanwhile. */
+/* Threads that run one at a time; the others sleep. */
 #ifndef _PGUARD_TURNS_H
 #define _PGUARD_TURNS_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An event loop whose units call functions that carry probes: what a unit takes
- * while someone measures it.  It does what its standard input says, and answers
- * each line by one:
+ * An event loop whose units call functions with probes, to measure the cost of a
+ * unit.  It executes the commands on its standard input, and answers each line
+ * with one:
  *
  *   probes KIND        where the functions are in the file: offsets
  *   measure KIND [ROUNDS]
@@ -10,9 +10,9 @@
  *                      that took the least
  *   arm KIND [FLAGS]   the module guards it, with these flags of a target
  *   counts             units and hits that the module counted, and of these the
- *                      hits that were single-stepped; then it guards no more
+ *                      hits that were single-stepped; then it is disarmed
  *
- * KIND is none, push (an instruction that the kernel carries out) or mov (one
+ * KIND is none, push (an instruction that the kernel emulates) or mov (one
  * that it steps).  Run under scripts/vm --icount.
  */
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""That the evaluation's judge of real slow programs distinguishes good reports from bad ones."""
+"""That the evaluation's judge of real slow programs tells good reports from bad ones."""
 
 import json
 import pathlib
@@ -96,7 +96,7 @@ def check_judge():
 
 
 def check_page():
-    ok(not slow_page.misses(row(d=8, late=3)), "all that is asked")
+    ok(not slow_page.misses(row(d=8, late=3)), "all requirements met")
     ok(slow_page.misses(row(found=2)), "once not found is a miss")
     ok(slow_page.misses(row(d=9)), "so is a cause too far away")
     ok(slow_page.misses(row(late=4)), "so are too many false alarms")
@@ -113,7 +113,7 @@ def check_page():
     ok(not slow_page.changes(row(), unsure), "nothing is said of thresholds of few units")
     ok("Not run yet: other." in slow_page.page({"b": [row()]}, ["b", "other"]),
        "and what was not run")
-    ok("**missed**" in slow_page.page({"b": [row(found=0)]}), "a miss is marked in the page")
+    ok("**missed**" in slow_page.page({"b": [row(found=0)]}), "a miss is in the page")
 
 
 def check_subjects():

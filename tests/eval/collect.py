@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What pg-collect tells on the host."""
+"""Output of pg-collect on the host."""
 
 import json
 import pathlib
@@ -10,7 +10,7 @@ SHOW_SECONDS = 120
 
 
 def show(profile):
-    """What pg-collect show tells of a profile."""
+    """The output of pg-collect show for a profile."""
     done = subprocess.run([COLLECT, "show", "--json", str(profile)], check=True, text=True,
                           capture_output=True, timeout=SHOW_SECONDS)
     return json.loads(done.stdout)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the module counted for the armed profile of a process, as JSON, an
+ * The counters of the module for the armed profile of a process, as JSON, an
  * object a line: the profile, its types, its guards.
  *
  * usage: count-guards PID

@@ -8,7 +8,7 @@ eval-training: all
 
 .PHONY: eval-training
 
-# What the evaluation of guards runs in the guest and here; linked with all of user/.
+# Programs of the evaluation of guards, in the guest and here; linked with all of user/.
 EVAL_PROGRAMS := $(patsubst tests/eval/%.c,$(BUILD)/tests/eval/%,$(wildcard tests/eval/*-guards.c))
 EVAL_OBJ := $(BUILD)/tests/eval/replay.o $(BUILD)/tests/eval/truth.o
 
@@ -47,7 +47,7 @@ eval-delays: all vm-programs
 .PHONY: eval-delays
 
 # Real slow programs: BUG=nginx-regex or SUBJECT=nginx chooses some, KERNEL as above; TRAIN=1
-# trains anew, AGAIN=1 judges what was run before.
+# trains again, AGAIN=1 judges what was run before.
 eval: all eval-programs
 	$(Q)scripts/setup --eval
 	$(Q)python3 -B tests/eval/slow-programs.py $(BUG:%=--bug %) $(SUBJECT:%=--subject %) \
@@ -56,7 +56,7 @@ eval: all eval-programs
 
 .PHONY: eval
 
-# What tests/bench shares with them.
+# Parts of tests/bench that they share.
 BENCH_PARTS := tests/bench/self.c tests/bench/own-stack.c
 BENCH_OBJ := $(BENCH_PARTS:%.c=$(BUILD)/%.o)
 
@@ -74,7 +74,7 @@ $(PAPER_PROGRAMS:=.o): CPPFLAGS += -Itests/bench
 # Its own stack is to have frame pointers, too.
 $(BUILD)/tests/eval/paper-walk.o: override CFLAGS += -fno-omit-frame-pointer
 
-# What figure 7 counts instructions with: in QEMU, and in the guest.
+# Counters of instructions for figure 7: in QEMU, and in the guest.
 GUEST_COUNT := $(BUILD)/tests/eval/guest-count.so $(BUILD)/tests/eval/guest-mark
 
 $(BUILD)/tests/eval/guest-count.so: tests/eval/guest-count.c tests/eval/guest-count.h

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Make Documentation/figures.md, the headline figures, from what was measured last.
+"""Make Documentation/figures.md, the headline figures, from the last measurements.
 
     tests/eval/figures.py          write the page
     tests/eval/figures.py --check  exit 1 if it is not that of the results
@@ -32,7 +32,7 @@ COST = [  # row of tests/vm/cost.recorded, what it is
     ("guarded-account", "the same of a guarded thread: its unit is inferred, judged and counted"),
     ("guarded-event", "the same, and a `read` that begins the unit's event"),
     ("target-read", "a wait call in the middle of a unit, here `read`"),
-    ("first-mov", "a hit of a guard on a `mov`, beside an empty uprobe"),
+    ("first-mov", "a hit of a guard on a `mov`, over an empty uprobe"),
 ]
 
 

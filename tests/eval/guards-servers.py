@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Guard real servers in the VM, and tell of how many units the type was right, and what was late.
+"""Guard real servers in the VM, and report how many types were inferred right, and late units.
 
 usage: guards-servers.py [--program NAME] [--kernel KERNEL] [--train]
                          [--seconds S] [--again | --report]
 
 Without options: all programs on both kernels.  A profile is trained where there is none of an
-earlier run of this or of eval-training; --train trains anew.  --seconds is how long each
-recording lasts.  --again judges what an earlier run recorded, without a VM; --report only tells
-the results that are there.
+earlier run of this or of eval-training; --train trains again.  --seconds is how long each
+recording lasts.  --again judges what an earlier run recorded, without a VM; --report only
+prints stored results.
 
 The table goes to the standard output, results to build/eval/guards/KERNEL/PROGRAM.json, and the
 page tests/eval/results/guards.md is written from all results that are there.
 
-Exit: 0 all that is asked was met, 1 not so, 2 usage
+Exit: 0 all requirements were met, 1 not so, 2 usage
 """
 
 import argparse
@@ -28,10 +28,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parents[1]
 sys.path.insert(0, str(HERE / "guest"))
 
-import asked  # noqa: E402
 import guards_page  # noqa: E402
 import guards_score  # noqa: E402
 import report  # noqa: E402
+import required  # noqa: E402
 import vm  # noqa: E402
 
 BUILD = TOP / "build/eval/guards"
@@ -43,13 +43,13 @@ RECORD_SECONDS = 15
 ALARM_SECONDS = 25
 
 
-def train(program, kernel, out, anew):
-    """Have out/trained.pgp; what went wrong, or ''."""
+def train(program, kernel, out, again):
+    """Make out/trained.pgp; returns the error, or ''."""
     trained = out / "trained.pgp"
-    if trained.exists() and not anew:
+    if trained.exists() and not again:
         return ""
     # A profile is not tied to a kernel.
-    for other in () if anew else (kernel, *asked.KERNELS):
+    for other in () if again else (kernel, *required.KERNELS):
         phase = TRAINED / other / program / "four/profile.pgp"
         if phase.exists():
             shutil.copy(phase, trained)
@@ -107,8 +107,8 @@ def evaluate(program, kernel, arguments):
 def results_there():
     """{(kernel, program): result} of this and earlier runs."""
     results = {}
-    for kernel in asked.KERNELS:
-        for program in asked.PROGRAMS:
+    for kernel in required.KERNELS:
+        for program in required.PROGRAMS:
             path = BUILD / kernel / f"{program}.json"
             if path.exists():
                 results[kernel, program] = json.loads(path.read_text())
@@ -117,21 +117,21 @@ def results_there():
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--program", action="append", choices=asked.PROGRAMS)
-    parser.add_argument("--kernel", action="append", choices=asked.KERNELS)
+    parser.add_argument("--program", action="append", choices=required.PROGRAMS)
+    parser.add_argument("--kernel", action="append", choices=required.KERNELS)
     parser.add_argument("--train", action="store_true")
     parser.add_argument("--seconds", type=float, default=RECORD_SECONDS)
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--report", action="store_true")
     arguments = parser.parse_args()
     results = results_there() if arguments.report else {}
-    for program in [] if arguments.report else arguments.program or asked.PROGRAMS:
-        for kernel in arguments.kernel or asked.KERNELS:
+    for program in [] if arguments.report else arguments.program or required.PROGRAMS:
+        for kernel in arguments.kernel or required.KERNELS:
             results[kernel, program] = evaluate(program, kernel, arguments)
-    print(report.text(results, asked.KERNELS))
+    print(report.text(results, required.KERNELS))
     BUILD.mkdir(parents=True, exist_ok=True)
     (BUILD / "results.json").write_text(json.dumps(list(results_there().values()), indent=1))
-    PAGE.write_text(guards_page.page(results_there(), asked.KERNELS))
+    PAGE.write_text(guards_page.page(results_there(), required.KERNELS))
     counts = report.tally(results)
     return 1 if counts["missed"] or counts["failed"] else 0
 

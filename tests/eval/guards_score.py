@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a run of the guest's part says of the module's guards."""
+"""The results of a run of the guest's part, for the module's guards."""
 
 import datetime
 import json
@@ -8,7 +8,7 @@ import pathlib
 import subprocess
 
 import alarms
-import asked
+import required
 import score
 import vm
 from loops import Profile
@@ -33,19 +33,19 @@ HITS = {"hits-1": 1, "hits-2": 2, "hits-4": 4}
 # Shares of the time, in percent; and fewer hits than any of them buys in the slow VM.
 BUDGETS = ["budget:0.25", "budget:0.5", "budget:1", "budget:2", "budget:4", "hits:0.25", "hits:0.5"]
 UNITS_OF = {"budget": "% of the time", "hits": "hits a unit"}
-# Accuracy may be so much below what the profile predicts.
+# Accuracy may be below the profile's prediction by this much.
 SLACK = 0.02
-# Of the units that the whole call trees tell of, the module is to tell of so many.
-TOLD = 0.99
+# The module has to report this share of the units found by whole call trees.
+REPORTED = 0.99
 CONFIDENCE = 0.95
 
 
 class NoResult(Exception):
-    """There is nothing to judge; the text says why."""
+    """There is nothing to judge, for the reason in the text."""
 
 
 def read_judge(out, name, budgets):
-    """What judge-guards says of a recording: {kind: [dictionaries]}."""
+    """The output of judge-guards for a recording: {kind: [dictionaries]}."""
     trace = out / f"{name}.pgt"
     if not trace.exists():
         raise NoResult("nothing was recorded")
@@ -84,8 +84,8 @@ def judge_replay(what, replay):
                f" another depth; {replay['why'] or ''}")
 
 
-def told(got, predicted):
-    """A share beside what the profile tells."""
+def with_prediction(got, predicted):
+    """A share with the one that the profile predicts."""
     return f"{percent(got)} / {percent(predicted)}"
 
 
@@ -95,50 +95,51 @@ def confused(loop):
 
 
 def judge_accuracy(program, name, replay, loop):
-    """Of how many units the module was right, beside what training predicted."""
+    """The share of units whose type the module inferred right, with the prediction of training."""
     what = WHAT[name]
     predicted = loop["predicted"]
-    yield item("units", f"units / told by the module, {what}", f">= {percent(TOLD, 0)}",
-               f"{loop['units']} / {loop['told']}", loop["told"] >= TOLD * loop["units"],
-               why=f"{loop['module_units']} were told in all; {replay['equal_boundaries']} of"
+    yield item("units", f"units / reported by the module, {what}", f">= {percent(REPORTED, 0)}",
+               f"{loop['units']} / {loop['reported']}", loop["reported"] >= REPORTED * loop["units"],
+               why=f"{loop['module_units']} were reported in all; {replay['equal_boundaries']} of"
                f" {replay['boundaries']} boundaries were found again; {replay['lost']} events"
                " were lost")
-    right = share(loop["right"], loop["told"])
+    right = share(loop["right"], loop["reported"])
     least = predicted["accuracy"] - SLACK
-    yield item("verdicts", f"type right at the end, {what}", "as told",
-               told(right, predicted["accuracy"]), right >= least,
+    yield item("verdicts", f"type right at the end, {what}", "as predicted",
+               with_prediction(right, predicted["accuracy"]), right >= least,
                why=f"predicted {percent(predicted['accuracy'])} less {percent(SLACK, 0)};"
-               f" {loop['unseen']} units of call trees that were not learnt from, of which"
+               f" {loop['unseen']} units of call trees that training had not seen, of which"
                f" {loop['unseen_right']} are right; {confused(loop)}")
-    floors = dict(zip(HITS, asked.ACCURACY_OF_FOUR.get(program, asked.ACCURACY[program])))
+    floors = dict(zip(HITS, required.ACCURACY_OF_FOUR.get(program, required.ACCURACY[program])))
     if name in floors:
-        yield item("verdicts", f"the same, asked of training, {what}",
+        yield item("verdicts", f"the same, required of training, {what}",
                    f">= {percent(floors[name], 0)}", percent(right), right >= floors[name],
                    why=confused(loop))
     yield from judge_hits(name, loop)
     yield item("verdicts", f"threshold within 0.8 to 1.25, {what}", "",
-               percent(share(loop["threshold_right"], loop["told"])))
+               percent(share(loop["threshold_right"], loop["reported"])))
     yield item("verdicts", f"unseen trees: training / here, {what}", "",
-               f"{percent(predicted['unseen'])} / {percent(share(loop['unseen'], loop['told']))}")
+               f"{percent(predicted['unseen'])} / "
+               f"{percent(share(loop['unseen'], loop['reported']))}")
     yield item("verdicts", f"units that fit no type, {what}", "",
-               percent(share(loop["novel"], loop["told"])),
+               percent(share(loop["novel"], loop["reported"])),
                why=f"predicted {percent(loop['predicted_novel'])}")
     yield item("paper", f"type right by its rule, {what}", "",
-               percent(share(loop["paper_right"], loop["told"])))
+               percent(share(loop["paper_right"], loop["reported"])))
 
 
 def judge_hits(name, loop):
-    """How often a unit comes by a guard."""
+    """How often a unit hits a guard."""
     what = WHAT[name]
     predicted = loop["predicted"]
     why = f"predicted are {predicted['hits']:.2f} and at most {predicted['worst']}"
-    mean = share(loop["hits"], loop["told"])
+    mean = share(loop["hits"], loop["reported"])
     plan = HITS.get(name)
-    most = plan * asked.HITS_OF_PLAN if plan else None
+    most = plan * required.HITS_OF_PLAN if plan else None
     yield item("verdicts", f"mean hits a unit, {what}", f"<= {most:.1f}" if plan else "",
                f"{mean:.2f}", mean <= most if plan else None, why=why)
-    yield item("verdicts", f"most hits of a unit, {what}", f"<= {asked.WORST_HITS}" if plan else "",
-               str(loop["worst"]), loop["worst"] <= asked.WORST_HITS if plan else None, why=why)
+    yield item("verdicts", f"most hits of a unit, {what}", f"<= {required.WORST_HITS}" if plan else "",
+               str(loop["worst"]), loop["worst"] <= required.WORST_HITS if plan else None, why=why)
 
 
 def serving(loops):
@@ -149,17 +150,17 @@ def serving(loops):
 
 
 def judge_budgets(found, loop):
-    """Guards of other budgets, by what the recording has of their hits."""
+    """Guards of other budgets, by their hits in the recording."""
     for entry in found["budget"]:
         if entry["budget"] == "armed" or entry["loop"] != loop:
             continue
         kind, number = entry["budget"].split(":")
         predicted = entry["predicted"]
-        right = share(entry["right"], entry["told"])
+        right = share(entry["right"], entry["reported"])
         least = predicted["accuracy"] - SLACK
-        hits = share(entry["hits"], entry["told"])
-        yield item("budgets", f"{number} {UNITS_OF[kind]}", "as told",
-                   told(right, predicted["accuracy"]), right >= least,
+        hits = share(entry["hits"], entry["reported"])
+        yield item("budgets", f"{number} {UNITS_OF[kind]}", "as predicted",
+                   with_prediction(right, predicted["accuracy"]), right >= least,
                    why=f"{predicted['guards']} guards, {hits:.2f} hits a unit")
         yield item("budgets", f"{number} {UNITS_OF[kind]}: mean hits", "", f"{hits:.2f}")
         yield item("budgets", f"{number} {UNITS_OF[kind]}: types, unmerged", "",
@@ -190,20 +191,20 @@ def hits_of(counted, guards):
 
 
 def judge_calm(counted, rule, units, novel, profile, loop):
-    """What else has to be as predicted, where nothing is recorded."""
+    """The other predictions that a run without recording has to meet."""
     most_novel = loop["predicted_novel"] + SLACK
-    yield item("alarms", f"units that fit no type, {rule}", "as told",
-               told(share(novel, units), loop["predicted_novel"]), novel <= most_novel * units,
+    yield item("alarms", f"units that fit no type, {rule}", "as predicted",
+               with_prediction(share(novel, units), loop["predicted_novel"]), novel <= most_novel * units,
                why=f"predicted {percent(loop['predicted_novel'])} and {percent(SLACK, 0)} more")
     guards = len(profile.rows("guard"))
     mean = share(hits_of(counted["after"], guards) - hits_of(counted["before"], guards), units)
-    most = loop["predicted"]["hits"] * asked.HITS_OF_PLAN
-    yield item("alarms", f"mean hits a unit, {rule}", "as told",
+    most = loop["predicted"]["hits"] * required.HITS_OF_PLAN
+    yield item("alarms", f"mean hits a unit, {rule}", "as predicted",
                f"{mean:.2f} / {loop['predicted']['hits']:.2f}", mean <= most, why=f"predicted are {loop['predicted']['hits']:.2f}")
 
 
 def judge_alarms(out, name, rule, loop):
-    """Late units under a normal load, of which none is slow for a reason."""
+    """Late units under a normal load, in which no unit is slow for a reason."""
     path = out / f"alarms-{name}.json"
     if not path.exists():
         raise NoResult("it was not run")
@@ -244,7 +245,7 @@ def judge_steps(program, out):
 
 
 def judge(program, kernel, out, trouble):
-    """The result of a run, whose files are in out; trouble is what was wrong with it."""
+    """The result of a run, whose files are in out; trouble is the error of the run, if any."""
     recorded = out / "recorded-at"
     result = {"program": program, "kernel": kernel, "version": score.version_of(program),
               "commit": recorded.read_text() if recorded.exists() else vm.commit(), "release": "",
@@ -262,7 +263,7 @@ def judge(program, kernel, out, trouble):
         trouble = "; ".join(filter(None, [trouble, *errors]))
         result["items"] += judge_steps(program, out)
     else:
-        trouble = trouble or "the guest's part told nothing"
+        trouble = trouble or "the guest's part reported nothing"
     if trouble:
         result["items"].append(failed("time", "the run in the VM", "", trouble))
     return result

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A QEMU plugin that counts the guest's instructions by whose they are.
+ * A QEMU plugin that counts the guest's instructions by mode and module.
  *
  * usage: scripts/vm --icount --plugin guest-count.so,out=FILE -- COMMAND
  *
@@ -13,8 +13,8 @@
  * where user mode goes on, and of these, in modules; and, in whatever context,
  * in each page of the area where modules are, by its number there.
  *
- * What interrupts a breakpoint's handling, or is switched to in it, is taken
- * for a part of it.  There is one CPU where instructions are counted, so
+ * Interrupts and task switches in the handling of a breakpoint count as a part
+ * of it.  There is one CPU where instructions are counted, so
  * nothing here needs a lock.
  */
 
@@ -72,7 +72,7 @@ static struct counts {
 	uint64_t pages[NR_PAGES];
 } counts;
 
-/* Of the breakpoint that is handled: what was counted before. */
+/* The counts before the breakpoint that is handled. */
 static bool in_probe;
 static uint64_t probe_kernel, probe_modules;
 
@@ -115,7 +115,7 @@ static void user(unsigned int cpu, void *data)
 	counts.probes_in_modules += counts.modules - probe_modules;
 }
 
-/* What an instruction of user mode means to us, or NULL. */
+/* The callback for an instruction of user mode, or NULL. */
 static void (*meaning(const struct qemu_plugin_insn *insn))(unsigned int cpu, void *data)
 {
 	static const uint8_t long_nop[] = { 0x0f, 0x1f, 0x80 };

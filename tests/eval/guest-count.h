@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* By what the program guest-mark tells the plugin guest-count: the displacement of a long nop. */
+/* Marks of the program guest-mark for the plugin guest-count: displacements of a long nop. */
 #ifndef _GUEST_COUNT_H
 #define _GUEST_COUNT_H
 

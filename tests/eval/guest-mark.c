@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* In the guest: begin or end what the plugin guest-count counts. */
+/* In the guest: begin or end the counting of the plugin guest-count. */
 
 #include <err.h>
 #include <string.h>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Judge what record-guards recorded: did the module infer what the reference
- * infers, and of how many units was it right?
+ * Judge a recording of record-guards: whether the module infers the same as the
+ * reference, and the share of units whose type it infers right.
  *
  * usage: judge-guards PROFILE TRACE [hits:H | budget:PCT]...
  *
- * PROFILE is that which was armed.  For each budget the guards are chosen
- * anew, and what they would have inferred of the trace's units is told beside
- * what training predicts.  Prints JSON, an object a line, of these kinds:
+ * PROFILE is the one that was armed.  For each budget the guards are chosen
+ * again, and their inference for the units of the trace is printed with the
+ * prediction of training.  Prints JSON, an object a line, of these kinds:
  *
- *	replay	the module beside the reference
- *	loop	units of an event loop: how many are recognised, by the module
+ *	replay	the module compared with the reference
+ *	loop	units of an event loop: how many the module recognised
  *	budget	the same by guards of another budget, offline
  *
  * Exit: 0 it was judged, 1 it could not be, 2 usage
@@ -36,23 +36,23 @@ enum { MAX_CONFUSED = 5 };
 struct judge {
 	struct samples samples;
 	struct samples joined;
-	struct model model; /* that was armed, */
-	struct loading loading; /* so */
+	struct model model; /* that was armed */
+	struct loading loading; /* as it was armed */
 	struct floors floors;
 	struct trace trace;
 	struct replay replay;
 	struct truth truth;
 	uint32_t *types; /* by tree of the run */
-	size_t *told; /* by unit of the truth: index of the module's, SIZE_MAX for none */
+	size_t *reported; /* by unit of the truth: index of the module's, SIZE_MAX for none */
 	struct json json;
 };
 
-/* Units of a loop, and what became of them. */
+/* Units of a loop, by the result of the inference. */
 struct score {
 	uint64_t units;
-	uint64_t told; /* by the module, too */
+	uint64_t reported; /* by the module, too */
 	uint64_t right;
-	uint64_t unseen; /* of trees that were not learnt from */
+	uint64_t unseen; /* of trees that training had not seen */
 	uint64_t unseen_right;
 	uint64_t threshold_right; /* the inferred type's within 0.8 to 1.25 of the true one's */
 	uint64_t paper_right; /* by the paper's rule on the same hits */
@@ -100,7 +100,7 @@ static void add_verdict(struct score *score, const struct model *model, uint32_t
 {
 	bool is_right = is != SAMPLES_NONE && is == inferred;
 
-	score->told++;
+	score->reported++;
 	score->right += is_right;
 	score->unseen += !is_learnt;
 	score->unseen_right += !is_learnt && is_right;
@@ -110,7 +110,7 @@ static void add_verdict(struct score *score, const struct model *model, uint32_t
 static void json_score(struct json *json, const struct score *score)
 {
 	json_u64(json, "units", score->units);
-	json_u64(json, "told", score->told);
+	json_u64(json, "reported", score->reported);
 	json_u64(json, "right", score->right);
 	json_u64(json, "unseen", score->unseen);
 	json_u64(json, "unseen_right", score->unseen_right);
@@ -202,22 +202,22 @@ static int judge_loop(struct judge *judge, uint32_t loop)
 		return -ENOMEM;
 	for (size_t i = 0; i < truth->nr_units; i++) {
 		const struct truth_unit *unit = &truth->units[i];
-		const struct replay_unit *told;
+		const struct replay_unit *reported;
 		uint32_t is = judge->types[unit->tree];
 
 		if (unit->loop != loop)
 			continue;
 		score.units++;
-		if (judge->told[i] == SIZE_MAX)
+		if (judge->reported[i] == SIZE_MAX)
 			continue;
-		told = &judge->replay.units[judge->told[i]];
-		add_verdict(&score, &judge->model, is, told->type, truth->is_learnt[unit->tree]);
-		score.paper_right += is != SAMPLES_NONE && is == told->paper;
-		score.novel += told->is_novel;
-		score.hits += told->hits;
-		score.worst = told->hits > score.worst ? told->hits : score.worst;
-		if (is != told->type)
-			confused[(size_t)(is + 1) * nr + (told->type + 1)]++;
+		reported = &judge->replay.units[judge->reported[i]];
+		add_verdict(&score, &judge->model, is, reported->type, truth->is_learnt[unit->tree]);
+		score.paper_right += is != SAMPLES_NONE && is == reported->paper;
+		score.novel += reported->is_novel;
+		score.hits += reported->hits;
+		score.worst = reported->hits > score.worst ? reported->hits : score.worst;
+		if (is != reported->type)
+			confused[(size_t)(is + 1) * nr + (reported->type + 1)]++;
 	}
 	for (size_t i = 0; i < judge->replay.nr_units; i++)
 		all += judge->replay.units[i].loop == loop;
@@ -264,7 +264,7 @@ static int judge_replay(struct judge *judge)
 	return json_end_line(json, stdout);
 }
 
-/* What the guards of a model would infer of a variant of unit. */
+/* The type that the guards of a model would infer for a variant of unit. */
 static uint32_t infer_variant(const struct judge *judge, const struct model *model,
 			      const uint32_t *guard_of, uint32_t loop, uint32_t variant,
 			      uint32_t *ret_hits)
@@ -406,10 +406,10 @@ static int judge_all(struct judge *judge, char **budgets)
 	if (error)
 		return error;
 	judge->types = calloc((size_t)judge->truth.run.nr_trees + 1, sizeof(*judge->types));
-	judge->told = calloc(judge->truth.nr_units + 1, sizeof(*judge->told));
-	error = judge->types && judge->told ? 0 : -ENOMEM;
+	judge->reported = calloc(judge->truth.nr_units + 1, sizeof(*judge->reported));
+	error = judge->types && judge->reported ? 0 : -ENOMEM;
 	if (!error)
-		error = truth_align(&judge->truth, &judge->trace, &judge->replay, judge->told);
+		error = truth_align(&judge->truth, &judge->trace, &judge->replay, judge->reported);
 	if (!error)
 		truth_types(&judge->truth, &judge->samples, &judge->model, judge->types);
 	if (!error)
@@ -449,6 +449,6 @@ int main(int argc, char **argv)
 	model_deinit(&judge.model);
 	json_deinit(&judge.json);
 	free(judge.types);
-	free(judge.told);
+	free(judge.reported);
 	return ret ? 1 : 0;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a profile knows of loops, types and guards, and whether a loop is the right one."""
+"""Loops, types and guards of a profile, and whether a loop is the right one."""
 
 import dataclasses
 import pathlib
@@ -124,7 +124,7 @@ def is_in(path, offset, names):
 
 
 def wanted(rule):
-    """A rule of asked.LOOPS in a few words."""
+    """A rule of required.LOOPS in a few words."""
     return "waits in " + " or ".join(rule["waits"])
 
 

@@ -30,7 +30,7 @@ SERVES_NOT = 0.8
 
 @dataclasses.dataclass
 class Request:
-    """What a client sent; port is its connection's, order its place on the connection."""
+    """A request of a client; port is its connection's, order its place on the connection."""
 
     connection: int
     port: int
@@ -68,7 +68,7 @@ class Span:
 
 @dataclasses.dataclass
 class Matching:
-    """pairs are (unit, request); rule tells how they were found."""
+    """pairs are (unit, request); rule: how they were found."""
 
     pairs: list
     rule: str

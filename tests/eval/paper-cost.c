@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What each piece of guarding costs, in guest instructions: "name figure" lines.
+ * The cost of each piece of guarding, in guest instructions: "name figure" lines.
  * Each figure is that of a call, or of a unit, with the probe on, less that of
  * the same without.
  *
  * usage: paper-cost BARE_KO
  *
- * BARE_KO is the module in tests/bench/bare, which puts a probe on that does
- * nothing: what the kernel itself takes.
+ * BARE_KO is the module in tests/bench/bare, which installs a probe that does
+ * nothing: the cost of the kernel itself.
  */
 
 #include <err.h>
@@ -56,7 +56,7 @@ static const char *const names[] = {
 
 enum { NR_GUARDS = sizeof(guards) / sizeof(guards[0]) };
 
-/* What was measured without probes. */
+/* Measured without probes. */
 static double call_free, unit_free;
 
 /* Calls in the unit that runs; and calls in a unit of their own. */
@@ -111,7 +111,7 @@ static __attribute__((noinline)) double least(uint64_t (*way)(void (*call)(void)
 	return (double)best / CALLS;
 }
 
-static void tell(const char *before, const char *name, double figure)
+static void print_figure(const char *before, const char *name, double figure)
 {
 	char text[128];
 
@@ -159,14 +159,14 @@ static void measure_hits(const char *rule)
 {
 	double typed = least(repeat_typed, bare);
 
-	tell(rule, "unit-with-a-hit", typed - unit_free);
+	print_figure(rule, "unit-with-a-hit", typed - unit_free);
 	for (int i = 0; i < NR_GUARDS; i++)
-		tell(rule, names[i], least(repeat, guards[i].function) - call_free);
+		print_figure(rule, names[i], least(repeat, guards[i].function) - call_free);
 	for (int i = 1; i < NR_GUARDS; i++) {
 		char name[128];
 
 		snprintf(name, sizeof(name), "%s-first", names[i]);
-		tell(rule, name, least(repeat_typed, guards[i].function) - typed);
+		print_figure(rule, name, least(repeat_typed, guards[i].function) - typed);
 	}
 }
 
@@ -174,7 +174,7 @@ static void check_hits(void)
 {
 	struct self_counts counts = self_counts();
 
-	/* The guard without contexts is measured twice; of the unit that runs nothing is told. */
+	/* The guard without contexts is measured twice; nothing is printed for the current unit. */
 	self_unit();
 	counts = self_counts();
 	if (counts.hits < 2 * NR_GUARDS * ROUNDS * CALLS ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What it costs to know the calling context, in guest instructions, at stacks
+ * The cost of finding the calling context, in guest instructions, at stacks
  * of different depths: "name-DEPTH figure" lines.
  *
  *   inference    a hit of a guard: the context by its depth, and the type by it
@@ -42,7 +42,7 @@ extern void guarded(void);
 __asm__(".text\n.p2align 4\n.globl guarded\n.type guarded, @function\n"
 	"guarded:\n\tpush %rbp\n\tpop %rbp\n\tret\n");
 
-/* What is to be done at the bottom, with @call to be called. */
+/* The action at the bottom, with @call to be called. */
 typedef double (*bottom_fn)(void (*call)(void));
 
 static double free_calls; /* without any probe, of the stack at hand */

@@ -6,14 +6,14 @@ usage: paper.py [--part PART] [--kernel KERNEL] [--program NAME] [--again | --re
 
 Parts are table5, contexts and stackwalk (section 7.3), table6 and figure7; without options all of
 them, on Linux 6.12.  All is measured in a VM in which instructions are counted; contexts are
-counted in what table5, or eval-training, recorded.
+counted in the recordings of table5 or eval-training.
 Figure 7 takes the profiles that table5, or eval-guards, trained, and trains them with its own load
-as well.  --again works out anew what earlier runs left, without a VM; --report only writes the
+as well.  --again evaluates the files of earlier runs again, without a VM; --report only writes the
 page.
 
 Each result replaces its own of an earlier run in tests/eval/results/paper.json. From all of
 them come the tables on the standard output and tests/eval/results/paper.md with its pictures.
-What the guests left, which --again reads, is in build/eval/paper.
+The files of the guests, which --again reads, are in build/eval/paper.
 
 Exit: 0 all was measured, 1 not so, 2 usage
 """
@@ -42,7 +42,7 @@ import vm  # noqa: E402
 BUILD = TOP / "build/eval/paper"
 RESULTS = store.FOLDER / "paper.json"
 PAGE = RESULTS.with_suffix(".md")
-# What is measured; a result tells the last commit that changed it.
+# The measured code; a result has the last commit that changed it.
 MEASURED = ["kmod", "user", "include"]
 PARTS = ["table5", "contexts", "stackwalk", "table6", "figure7"]
 KERNELS = ["6.1", "6.12"]
@@ -66,7 +66,7 @@ LEARN_SECONDS = 300
 
 
 class NoResult(Exception):
-    """What was to be measured could not be; the text says why."""
+    """A measurement failed, for the reason in the text."""
 
 
 def in_vm(kernel, out, *command, options=()):

@@ -6,19 +6,18 @@ import textwrap
 import paper_chart
 import paper_results
 
-INTRO = """PerfGuard (Kim, Rhee, Zhang et al., FSE 2016) reports how alike the units of its types
-are (table 5), how many contexts the stack depth tells and how cheap that is (section 7.3,
-figure 7(a)), what each guard function costs (table 6), and what guarding costs Apache and MySQL
-(figure 7). The same is measured here on Debian's Apache and MariaDB. The paper's text was not at
-hand: where a figure of it is not known the cell says so. As far as is known, its guards are
-code put into the program; ours are breakpoints of the kernel, which cost more each and need
-nothing of the program.
+INTRO = """PerfGuard (Kim, Rhee, Zhang et al., FSE 2016) reports how similar the units of its types
+are (table 5), the share of contexts that the stack depth identifies and the cost of that
+(section 7.3, figure 7(a)), the cost of each guard function (table 6), and the overhead of guarding
+Apache and MySQL (figure 7). The same is measured here on Debian's Apache and MariaDB; slow.md has
+table 3. The paper's guards are code inserted into a program on Windows; ours are breakpoints of the
+kernel, which cost more each and need no change of the program.
 
 All figures are from a guest of QEMU with one processor, in which a nanosecond is one
-instruction (`scripts/vm --icount`). They tell nothing of caches. What a piece costs is the same
-on every machine; what a load costs varies by what the last line of its table tells.
+instruction (`scripts/vm --icount`). They do not include effects of caches. The cost of a piece is
+the same on every machine; the cost of a load varies by the last line of its table.
 
-Each result is of a day and of the last commit then that had changed the module or `pg-collect`:"""
+Each result has its date and the last commit then that had changed the module or `pg-collect`:"""
 
 
 def cells_of(section):

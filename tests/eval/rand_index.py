@@ -23,7 +23,7 @@ def adjusted_rand_index(items):
 
 
 def confusions(items, count=6):
-    """What costs most: [(pairs of units, text)], the largest first.
+    """The costliest confusions: [(pairs of units, text)], the largest first.
 
     Pairs of one label in two types are split, pairs of two labels in one type are merged.
     """

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Record, of a program that is guarded, all calls of the functions that its
- * profile knows, beside what its guards infer.
+ * Record, of a guarded program, all calls of the functions in its profile,
+ * together with the inference of its guards.
  *
  * usage: record-guards SECONDS PROFILE TRACE [PROFILE TRACE]...
  *
@@ -31,7 +31,7 @@
 
 enum { BATCH = 16384 };
 
-/* The module tells within 50 ms what it has. */
+/* The module sends its events within 50 ms. */
 #define DRAIN_NS (200 * NSEC_PER_MSEC)
 
 static const struct armed_prices no_budget;
@@ -87,7 +87,7 @@ static int look_at_program(struct recording *recording)
 static bool is_same_function(const struct program *program, const struct program_function *function,
 			     const struct samples *samples, const struct samples_function *known)
 {
-	const struct code *code = program->files[function->file].code;
+	const struct code_map *code = program->files[function->file].code;
 
 	return function->described.offset == known->offset &&
 	       !strcmp(code->object->build_id, samples->objects[known->object].build_id);
@@ -141,7 +141,7 @@ static int read_events(struct recording *recording, uint64_t end_ns)
 	static struct perfguard_event events[BATCH];
 	struct pollfd fd = { .fd = stream_fd(recording->stream), .events = POLLIN };
 
-	while (clock_now_ns() < end_ns && recording->trace.nr_events < recording->max_events) {
+	while (time_now_ns() < end_ns && recording->trace.nr_events < recording->max_events) {
 		int nr = stream_read(recording->stream, events, BATCH);
 
 		if (nr < 0)
@@ -243,12 +243,12 @@ static int record(struct recording *recording, const struct arming *arming, uint
 	ret = read_events(recording, recording->armed_ns + duration_ns);
 	if (ret)
 		return ret;
-	end_ns = clock_now_ns();
+	end_ns = time_now_ns();
 	if (link_sites_del(session->link, session->target_id) ||
 	    link_target_set_flags(session->link, session->target_id, flags))
 		return fail("sites", link_error(session->link));
-	/* What was written before the sites went. */
-	ret = read_events(recording, clock_now_ns() + DRAIN_NS);
+	/* Events written before the sites were removed. */
+	ret = read_events(recording, time_now_ns() + DRAIN_NS);
 	end_at(&recording->trace, end_ns);
 	if (!ret)
 		ret = describe_waits(recording, arming);

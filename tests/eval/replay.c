@@ -43,7 +43,7 @@ struct reader {
 	uint32_t *guard_of; /* by function of the trace, SAMPLES_NONE for none */
 	struct replay *replay;
 	struct unit unit;
-	uint64_t *loop_sp; /* by loop, of the thread at hand; 0: not known yet */
+	uint64_t *loop_sp; /* by loop, of the current thread; 0: not known yet */
 	size_t end; /* of the thread's events */
 	size_t taken; /* the hit that belongs to the last guard hit; SIZE_MAX for none */
 };
@@ -83,7 +83,7 @@ static int weight_of(const struct model *model, uint32_t context, uint32_t type,
 	return -1;
 }
 
-/* Does the better of two equal types come first?  By its threshold, none is the largest. */
+/* True if the better of two equal types comes first, by threshold; none is the largest. */
 static bool goes_before(const struct model *model, uint32_t a, uint32_t b)
 {
 	uint64_t left = model->types[a].threshold_ns, right = model->types[b].threshold_ns;
@@ -192,7 +192,7 @@ static void lose(struct reader *reader)
 }
 
 /*
- * The event of @kind beside another of its thread, on this @side of it; SIZE_MAX
+ * The event of @kind next to another of its thread, on this @side of it; SIZE_MAX
  * if there is none.  The end of a unit may stand between.
  */
 static size_t find_beside(const struct trace *trace, size_t index, int side,
@@ -251,8 +251,8 @@ static void check_depth(struct reader *reader, size_t index, uint32_t guard, uin
 }
 
 /*
- * Do events of some loop begin there?  Then it has a probe whether training knows
- * what it says or not.
+ * True if events of some loop begin there.  Then it has a probe even if training has
+ * no contexts of it.
  */
 static bool is_event_site(const struct loading *loading, uint32_t guard)
 {
@@ -336,7 +336,7 @@ static int add_unit(struct replay *replay, const struct replay_unit *unit)
 	return 0;
 }
 
-static void check_unit(struct reader *reader, const struct replay_unit *told)
+static void check_unit(struct reader *reader, const struct replay_unit *reported)
 {
 	const struct unit *unit = &reader->unit;
 	struct replay *replay = reader->replay;
@@ -345,35 +345,35 @@ static void check_unit(struct reader *reader, const struct replay_unit *told)
 				    &score);
 
 	replay->known_units++;
-	if (type != told->type) {
+	if (type != reported->type) {
 		replay->wrong_units++;
 		complain(replay, "a unit with %" PRIu32 " contexts: type %" PRIu32 ", not %" PRIu32,
-			 unit->nr_met, id_of(reader->model, told->type),
+			 unit->nr_met, id_of(reader->model, reported->type),
 			 id_of(reader->model, type));
-	} else if (told->is_novel == does_fit(reader, type, score)) {
+	} else if (reported->is_novel == does_fit(reader, type, score)) {
 		replay->wrong_novel++;
-		complain(replay, "a unit of type %" PRIu32 " and score %d: %s", told->type, score,
-			 told->is_novel ? "does not fit" : "fits");
+		complain(replay, "a unit of type %" PRIu32 " and score %d: %s", reported->type, score,
+			 reported->is_novel ? "does not fit" : "fits");
 	}
 }
 
-/* Is the unit of the loop that the thread is in, and its type as well? */
-static bool is_of_loop(struct reader *reader, const struct replay_unit *told,
+/* True if the unit is of the loop that the thread is in, and its type as well. */
+static bool is_of_loop(struct reader *reader, const struct replay_unit *reported,
 		       const struct perfguard_event *event)
 {
 	uint32_t id = (uint32_t)(event->sp >> LOOP_SHIFT) & LOOP_MASK;
 	uint32_t type = trace_number(event);
 
-	if ((told->type != SAMPLES_NONE || !type) && id && id <= reader->loading->nr_courses &&
-	    reader->loading->loops[id - 1] == told->loop &&
-	    (!type || reader->model->types[told->type].loop == told->loop))
+	if ((reported->type != SAMPLES_NONE || !type) && id && id <= reader->loading->nr_courses &&
+	    reader->loading->loops[id - 1] == reported->loop &&
+	    (!type || reader->model->types[reported->type].loop == reported->loop))
 		return true;
 	reader->replay->strange++;
 	complain(reader->replay, "a unit of type %" PRIu32 " in loop %" PRIu32, type, id);
 	return false;
 }
 
-/* What lay between two waits was no unit: as the event loop has to allow. */
+/* The span between two waits was no unit, which the event loop has to allow. */
 static void on_empty(struct reader *reader)
 {
 	uint32_t loop = reader->unit.loop;
@@ -388,7 +388,7 @@ static void on_empty(struct reader *reader)
 static int on_unit(struct reader *reader, size_t index, const struct perfguard_event *event)
 {
 	struct unit *unit = &reader->unit;
-	struct replay_unit told = {
+	struct replay_unit reported = {
 		.index = index,
 		.loop = unit->loop,
 		.type = type_of_id(reader->model, trace_number(event)),
@@ -409,12 +409,12 @@ static int on_unit(struct reader *reader, size_t index, const struct perfguard_e
 	}
 	/* The thread's first may be of a profile that was armed before. */
 	if (unit->loop == SAMPLES_NONE)
-		told.type = SAMPLES_NONE;
-	else if (!is_of_loop(reader, &told, event))
-		told.is_known = false;
-	if (told.is_known)
-		check_unit(reader, &told);
-	error = add_unit(reader->replay, &told);
+		reported.type = SAMPLES_NONE;
+	else if (!is_of_loop(reader, &reported, event))
+		reported.is_known = false;
+	if (reported.is_known)
+		check_unit(reader, &reported);
+	error = add_unit(reader->replay, &reported);
 	/* Only where an event begins; at a wait, the next one begins at its return. */
 	begin_unit(reader);
 	return error;

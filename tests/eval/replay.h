@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the module inferred, held against a reference that shares no code with
- * it: at each guard hit it adds up the weights of all contexts met, for all
- * types, and takes the best.
+ * Compares the inference of the module with a reference that shares no code with
+ * it: at each guard hit the reference adds up the weights of all contexts met,
+ * for all types, and takes the best.
  *
  * A unit whose begin was not seen, or in which events were lost, is skipped.
  */
@@ -20,12 +20,12 @@
 
 #define REPLAY_WHY_MAX 256
 
-/* A unit as the module told of it. */
+/* A unit as the module reported it. */
 struct replay_unit {
 	size_t index; /* of the event */
 	uint32_t loop;
 	uint32_t type; /* index into the model, SAMPLES_NONE for none */
-	uint32_t paper; /* what the paper's rule has by the same hits */
+	uint32_t paper; /* by the paper's rule, from the same hits */
 	uint32_t hits;
 	bool is_novel;
 	bool is_known; /* from its begin */
@@ -39,14 +39,14 @@ struct replay {
 	size_t max_units;
 	uint64_t known_units; /* of them, whose begin was seen */
 	uint64_t wrong_units; /* of these, with another type than the reference's */
-	uint64_t wrong_novel; /* or another opinion on whether they fit */
+	uint64_t wrong_novel; /* or another result for whether they fit */
 	uint64_t hits; /* that were compared */
 	uint64_t wrong_hits; /* with another type */
 	uint64_t unknown_hits; /* in a context that the profile does not have */
 	uint64_t misplaced_hits; /* whose depth is not that of the function's call */
 	uint64_t missed_hits; /* calls of a guarded function, in a unit, without */
 	uint64_t losses; /* how often events were lost */
-	uint64_t strange; /* events that make no sense: of no guard, type or loop */
+	uint64_t strange; /* invalid events: of no guard, type or loop */
 	char why[REPLAY_WHY_MAX]; /* the first thing that is wrong */
 };
 

@@ -3,8 +3,8 @@
 
 import sys
 
-import asked
 import programs
+import required
 
 TITLES = {
     "inference": "Inference, by the module and by a reference",
@@ -15,23 +15,23 @@ TITLES = {
     "verdicts": "Guards, on a new run",
     "budgets": "Budgets, offline",
     "alarms": "False alarms",
-    "paper": "Beside the paper",
+    "paper": "Compared with the paper",
     "time": "Time",
 }
 VERDICTS = {True: "met", False: "missed", None: ""}
 
 
 def item(group, what, wanted, got, good=None, paper="", why=""):
-    """A line of the table: what was asked, what was got, and whether that is enough.
+    """A line of the table: the requirement, the measurement, and whether it is met.
 
-    good is None where nothing is asked.  why says what a reader needs to judge it.
+    good is None where nothing is required.  why has the details for a reader.
     """
-    return {"group": group, "what": what, "asked": wanted, "got": got, "verdict": VERDICTS[good],
+    return {"group": group, "what": what, "required": wanted, "got": got, "verdict": VERDICTS[good],
             "paper": paper, "why": why}
 
 
 def failed(group, what, wanted, why):
-    """A line for what could not be measured although it is asked."""
+    """A line for a requirement that could not be measured."""
     return {**item(group, what, wanted, "-", why=why), "verdict": "failed"}
 
 
@@ -40,27 +40,27 @@ def percent(share, digits=1):
 
 
 def by_program(results):
-    """[(program, {kernel: result})] in the order of asked.PROGRAMS."""
-    for program in asked.PROGRAMS:
+    """[(program, {kernel: result})] in the order of required.PROGRAMS."""
+    for program in required.PROGRAMS:
         found = {kernel: result for (kernel, name), result in results.items() if name == program}
         if found:
             yield program, found
 
 
 def lines_of(per_kernel):
-    """[(group, what, asked, paper, {kernel: item})], in the order in which they come."""
+    """[(group, what, required, paper, {kernel: item})], in the order in which they come."""
     lines = {}
     for kernel, result in per_kernel.items():
         for entry in result["items"]:
             key = (entry["group"], entry["what"])
-            line = lines.setdefault(key, {"asked": "", "paper": "", "items": {}})
-            line["asked"] = line["asked"] or entry["asked"]
+            line = lines.setdefault(key, {"required": "", "paper": "", "items": {}})
+            line["required"] = line["required"] or entry["required"]
             line["paper"] = line["paper"] or entry["paper"]
             line["items"][kernel] = entry
     order = list(TITLES)
     for group, what in sorted(lines, key=lambda key: order.index(key[0])):
         line = lines[group, what]
-        yield group, what, line["asked"], line["paper"], line["items"]
+        yield group, what, line["required"], line["paper"], line["items"]
 
 
 def cell(entry):
@@ -82,7 +82,7 @@ def text(results, kernels):
         out += ["", f"{program}: {head['version']}"]
         form = "  {:<46} {:>9} " + " {:>16} {:<7}" * len(kernels_here) + " {:>7}"
         names = [word for kernel in kernels_here for word in (f"Linux {kernel}", "")]
-        out.append(form.format("", "asked", *names, "paper"))
+        out.append(form.format("", "required", *names, "paper"))
         title = None
         for group, what, wanted, paper, items in lines_of(per_kernel):
             if group != title:
@@ -101,7 +101,7 @@ def text(results, kernels):
 
 def page_table(per_kernel, kernels):
     columns = [word for kernel in kernels for word in (f"Linux {kernel}", "")]
-    yield "| | asked | " + " | ".join(columns) + " | paper |"
+    yield "| | required | " + " | ".join(columns) + " | paper |"
     yield "|---" * (3 + len(columns)) + "|"
     title = None
     for group, what, wanted, paper, items in lines_of(per_kernel):
@@ -135,7 +135,7 @@ def page_labels(program):
 def page(results, kernels, how):
     """tests/eval/results/training.md"""
     counts = tally(results)
-    out = ["# Training on real servers: asked and got", "",
+    out = ["# Training on real servers: required and measured", "",
            "Written by `make eval-training`; not to be edited.", "", how, "",
            f"{counts['met']} met, {counts['missed']} missed, {counts['failed']} failed."]
     for program, per_kernel in by_program(results):

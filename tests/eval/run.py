@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Try training on real servers in the VM, and tell what was asked and what was got.
+"""Try training on real servers in the VM, and report requirements and results.
 
 usage: run.py [--program NAME] [--kernel KERNEL] [--phase PHASE]
               [--again | --report]
 
 Without options: all programs on both kernels.  --again judges what an earlier run recorded,
-without a VM; --report only tells the results that are there.  The table goes to the standard
+without a VM; --report only prints stored results.  The table goes to the standard
 output, results to build/eval/KERNEL/PROGRAM.json, and the page
 tests/eval/results/training.md is written from all results that are there.
 
-Exit: 0 all that is asked was met, 1 not so, 2 usage
+Exit: 0 all requirements were met, 1 not so, 2 usage
 """
 
 import argparse
@@ -23,8 +23,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parents[1]
 sys.path.insert(0, str(HERE / "guest"))
 
-import asked  # noqa: E402
 import report  # noqa: E402
+import required  # noqa: E402
 import score  # noqa: E402
 import selftest  # noqa: E402
 import vm  # noqa: E402
@@ -67,8 +67,8 @@ def evaluate(program, kernel, arguments, end):
 def results_there():
     """{(kernel, program): result} of this and earlier runs."""
     results = {}
-    for kernel in asked.KERNELS:
-        for program in asked.PROGRAMS:
+    for kernel in required.KERNELS:
+        for program in required.PROGRAMS:
             path = BUILD / kernel / f"{program}.json"
             if path.exists():
                 results[kernel, program] = json.loads(path.read_text())
@@ -77,8 +77,8 @@ def results_there():
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--program", action="append", choices=asked.PROGRAMS)
-    parser.add_argument("--kernel", action="append", choices=asked.KERNELS)
+    parser.add_argument("--program", action="append", choices=required.PROGRAMS)
+    parser.add_argument("--kernel", action="append", choices=required.KERNELS)
     parser.add_argument("--phase", action="append", default=[])
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--report", action="store_true")
@@ -86,12 +86,12 @@ def main():
     selftest.run()
     end = time.monotonic() + ALL_SECONDS
     results = results_there() if arguments.report else {}
-    for program in [] if arguments.report else arguments.program or asked.PROGRAMS:
-        for kernel in arguments.kernel or asked.KERNELS:
+    for program in [] if arguments.report else arguments.program or required.PROGRAMS:
+        for kernel in arguments.kernel or required.KERNELS:
             results[kernel, program] = evaluate(program, kernel, arguments, end)
-    print(report.text(results, asked.KERNELS))
+    print(report.text(results, required.KERNELS))
     (BUILD / "results.json").write_text(json.dumps(list(results_there().values()), indent=1))
-    PAGE.write_text(report.page(results_there(), asked.KERNELS, score.HOW))
+    PAGE.write_text(report.page(results_there(), required.KERNELS, score.HOW))
     counts = report.tally(results)
     return 1 if counts["missed"] or counts["failed"] else 0
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a run of the guest's part says of the product."""
+"""The results of a run of the guest's part."""
 
 import collections
 import datetime
@@ -11,9 +11,9 @@ import shutil
 import subprocess
 import time
 
-import asked
 import loops
 import match
+import required
 import vm
 from rand_index import adjusted_rand_index, confusions
 from report import failed, item, percent
@@ -28,19 +28,18 @@ VERSIONS = {
     "mariadb": ["mariadbd", "--version"],
 }
 HOW = """Each program is Debian's own, with a small configuration, in the VM. Clients send a
-seeded mix by Zipf's law, each waiting for its answer before it asks again, and log label, time
+seeded mix by Zipf's law, each waiting for its answer before the next request, and log label, time
 and connection of each request. A label names the work that a request needs; it was chosen before
 any result was seen. A unit belongs to the request that was sent and not yet answered when it began:
 of its connection, where its boundary is a call on one; of all, with one client. Where the server's
-log names thread and time, it is the request that the server began in it. Each request has one unit,
-the longest. Units of connections that come or go and of timers
-belong to no request and are left out of the Rand index; the lines of units count them.
-Accuracies are what the trainer predicts for units that it had held back. Lines without anything
-asked are for information."""
+log has thread and time, it is the request that the server began in it. Each request has one unit,
+the longest. Units of connections that come or go and of timers belong to no request and are left
+out of the Rand index; the lines of units count them. Accuracies are the trainer's predictions for
+units that it had held back. Lines without a requirement are for information."""
 
 
 class NoResult(Exception):
-    """The product did not give what is to be judged; the text says why."""
+    """The product gave nothing to judge, for the reason in the text."""
 
 
 def version_of(program):
@@ -50,7 +49,7 @@ def version_of(program):
 
 
 def collect(*words, seconds=LEARN_SECONDS):
-    """pg-collect to its end: (what it said, seconds)."""
+    """Run pg-collect: (its output, seconds)."""
     started = time.monotonic()
     try:
         done = subprocess.run([COLLECT, *map(str, words)], capture_output=True, text=True,
@@ -82,7 +81,7 @@ class Learnt:
         self.profile = loops.Profile(self.path)
 
     def of_budget(self, hits):
-        """The profile derived anew for so many hits a unit, and how long that took."""
+        """The profile derived again for so many hits a unit, and the time it took."""
         path = self.path.with_name(f"profile-{hits}.pgp")
         shutil.copy(self.path, path)
         _, seconds = collect("learn", "-o", path, "--hits", hits)
@@ -134,9 +133,9 @@ def near(got, wanted, share):
 
 
 def right_loop(program, learnt):
-    """The loop of a profile that is the right one, if no labelled run told which one serves."""
+    """The loop of a profile that is the right one, if no labelled run shows which one serves."""
     found = [loop for loop in map(learnt.loop_in_profile, learnt.by_loop())
-             if loops.is_right(learnt.profile.boundaries(loop), asked.LOOPS[program])[0]]
+             if loops.is_right(learnt.profile.boundaries(loop), required.LOOPS[program])[0]]
     if not found:
         raise NoResult("none of its loops is the right one")
     return found[0]
@@ -154,12 +153,12 @@ def judge_load(program, out, name, phase, serving):
             counted = [unit for unit in units if begin <= unit.start_ns <= end]
     got = len(counted)
     return item("units", f"{what}: requests, units", str(wanted), str(got),
-                near(got, wanted, asked.UNITS), why="of the loop that serves, in the time between"
+                near(got, wanted, required.UNITS), why="of the loop that serves, in the time between"
                 f" the load's begin and end; {units_by_fd(counted)}")
 
 
 def units_by_fd(units):
-    """How many there are by what their boundary was a call on, for a reader."""
+    """The number of units by the file of their boundary call, for a reader."""
     by_fd = collections.Counter(unit.fd for unit in units)
     return ", ".join(f"{n} of {f'file {fd}' if fd >= 0 else 'no file'}"
                      for fd, n in by_fd.most_common(5))
@@ -179,7 +178,7 @@ def judge_units(mix, clients):
 
 
 def judge_types(program, mix, clients):
-    wanted = asked.RAND_INDEX[program]
+    wanted = required.RAND_INDEX[program]
     held = mix.labelled(half=1)
     for what, labelled in ((clients, mix.labelled()), (f"{clients}, held-back half", held)):
         index = adjusted_rand_index(labelled)
@@ -196,7 +195,7 @@ def judge_types(program, mix, clients):
 def judge_unseen(program, mix, clients):
     held = [unit for unit in mix.units if unit.half == 1]
     share = sum(not unit.seen for unit in held) / len(held) if held else math.nan
-    limit = asked.UNSEEN.get(program) if clients == CLIENTS["four"] else None
+    limit = required.UNSEEN.get(program) if clients == CLIENTS["four"] else None
     return item("types", f"unseen call trees, {clients}",
                 f"<= {percent(limit, 0)}" if limit else "", percent(share),
                 None if limit is None else share <= limit,
@@ -204,13 +203,13 @@ def judge_unseen(program, mix, clients):
 
 
 def judge_guards(program, mix, clients):
-    """What the guards of each budget are predicted to do."""
-    wanted = asked.ACCURACY[program]
+    """The predictions for the guards of each budget."""
+    wanted = required.ACCURACY[program]
     if clients == CLIENTS["four"]:
-        wanted = asked.ACCURACY_OF_FOUR.get(program, wanted)
+        wanted = required.ACCURACY_OF_FOUR.get(program, wanted)
     slowest = mix.learnt.seconds or 0
     loop = mix.learnt.loop_in_profile(mix.units)
-    for hits, least in zip(asked.BUDGETS, wanted):
+    for hits, least in zip(required.BUDGETS, wanted):
         what = f"{clients}, {hits} hit{'s' * (hits > 1)}"
         try:
             profile, seconds = mix.learnt.of_budget(hits)
@@ -223,43 +222,43 @@ def judge_guards(program, mix, clients):
                    percent(guards["accuracy_end"]), guards["accuracy_end"] >= least,
                    why=f"{guards['nr_guards']} guards, {guards['units']} held-back units,"
                        f" {percent(guards['unseen'])} of unseen call trees")
-        yield item("guards", f"mean hits, {what}", f"<= {hits * asked.HITS_OF_PLAN:.1f}",
-                   f"{guards['hits']:.2f}", guards["hits"] <= hits * asked.HITS_OF_PLAN)
-        yield item("guards", f"worst unit, {what}", f"<= {asked.WORST_HITS}",
-                   str(guards["worst"]), guards["worst"] <= asked.WORST_HITS)
+        yield item("guards", f"mean hits, {what}", f"<= {hits * required.HITS_OF_PLAN:.1f}",
+                   f"{guards['hits']:.2f}", guards["hits"] <= hits * required.HITS_OF_PLAN)
+        yield item("guards", f"worst unit, {what}", f"<= {required.WORST_HITS}",
+                   str(guards["worst"]), guards["worst"] <= required.WORST_HITS)
     number = len(mix.learnt.units)
-    limit = asked.SELECTION_SECONDS * max(1, number / asked.SELECTION_UNITS)
+    limit = required.SELECTION_SECONDS * max(1, number / required.SELECTION_UNITS)
     yield item("time", f"learn, {clients}, {number} units", f"<= {limit:.0f} s",
                f"{slowest:.1f} s", slowest <= limit)
 
 
 def judge_loops(program, boundaries):
     """Whether the loop that serves is the right one."""
-    good, seen = loops.is_right(boundaries, asked.LOOPS[program])
+    good, seen = loops.is_right(boundaries, required.LOOPS[program])
     return item("loop", "the loop that serves", "right", "right" if good else "wrong", good,
-                why=f"{seen}; right is: {loops.wanted(asked.LOOPS[program])}")
+                why=f"{seen}; right is: {loops.wanted(required.LOOPS[program])}")
 
 
 def judge_paper(program, learnt):
-    """What the paper reports, by its definitions."""
+    """The figures that the paper reports, by its definitions."""
     ten = costliest(collect("show", "--types", 100000, learnt.path)[0])
     if ten:
         mean = sum(deviation for _, _, deviation in ten) / len(ten)
         yield item("paper", "relative deviation, 10 costliest types", "", percent(mean),
-                   paper=percent(asked.PAPER_DEVIATION),
+                   paper=percent(required.PAPER_DEVIATION),
                    why="; ".join(f"type {kind}: {time_text}, {percent(deviation)}"
                                  for kind, time_text, deviation in ten))
     else:
         yield failed("paper", "relative deviation, 10 costliest types", "",
                      "no type of the profile was timed")
     share = re.search(r"contexts identified:? *([0-9.]+) *%", learnt.said)
-    paper = asked.PAPER_CONTEXTS.get(program)
-    yield item("paper", "contexts identified", "", f"{share[1]} %" if share else "not told",
+    paper = required.PAPER_CONTEXTS.get(program)
+    yield item("paper", "contexts identified", "", f"{share[1]} %" if share else "not printed",
                paper=percent(paper) if paper else "")
 
 
 def costliest(text):
-    """[(type, mean, deviation)] of the ten types with the greatest mean time that show tells."""
+    """[(type, mean, deviation)] of the ten types with the greatest mean time in show's output."""
     factor = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
     found = []
     for line in text.splitlines():
@@ -277,7 +276,7 @@ def judge_mix(program, out, name, phase):
     items = [*judge_units(mix, clients), *judge_types(program, mix, clients),
              judge_unseen(program, mix, clients), *judge_guards(program, mix, clients)]
     if name == "four":
-        limit = asked.TRAINING.get(program)
+        limit = required.TRAINING.get(program)
         items.append(item("time", "whole training in the VM", f"< {limit} s" if limit else "",
                           f"{phase['seconds']:.0f} s",
                           phase["seconds"] < limit if limit else None))
@@ -286,7 +285,7 @@ def judge_mix(program, out, name, phase):
 
 
 def judge_phases(program, out, phases):
-    """All items; what is expected and could not be had is there as failed."""
+    """All items; expected ones that could not be measured are failed."""
     items = []
     serving = None
     loads = sorted(name for name in phases if name.startswith("load"))
@@ -312,7 +311,7 @@ def judge_phases(program, out, phases):
 
 
 def judge(program, kernel, out, trouble):
-    """The result of a run, whose files are in out; trouble is what was wrong with it."""
+    """The result of a run, whose files are in out; trouble is the error of the run, if any."""
     result = {"program": program, "kernel": kernel, "version": version_of(program),
               "commit": vm.commit(), "release": "", "items": [],
               "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")}
@@ -321,7 +320,7 @@ def judge(program, kernel, out, trouble):
         result["release"] = guest["kernel"]
         result["items"] = judge_phases(program, out, guest["phases"])
     except FileNotFoundError:
-        trouble = trouble or "the guest's part told nothing"
+        trouble = trouble or "the guest's part reported nothing"
     if trouble:
         result["items"].append(failed("time", "the run in the VM", "", trouble))
     return result

@@ -28,7 +28,7 @@ def check_index():
 
 def check_time():
     requests = [request(0, 100, 200), request(1, 210, 300)]
-    # The first unit still runs when the client asks again; the last one is nobody's.
+    # The first unit still runs at the client's next request; the last one has no request.
     units = [unit(110, 295), unit(220, 290), unit(400, 500)]
     found = match.match(units, requests, {})
     assert orders(found) == [(110, 0), (220, 1)] and found.rule == "time"

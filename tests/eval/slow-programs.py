@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Find real slow behaviours of real programs in the VM, and tell how well that went.
+"""Detect real slow behaviours of real programs in the VM, and report the results.
 
 usage: slow-programs.py [--bug NAME | --subject NAME]... [--kernel KERNEL] [--train]
                         [--part guard | overhead] [--again | --report | --packages]
 
 Without options: every bug of every subject.  A profile of an earlier run with the same kernel
-is taken again, --train trains anew.  --part does one of the two runs of the VM: the bugs, or
-what guarding costs.  --again judges what an earlier run left below build/eval/slow, without a
-VM; --report only tells the results that are there; --packages prints what has to be installed.
+is used again, --train trains again.  --part does one of the two runs of the VM: the bugs, or
+the cost of guarding.  --again judges what an earlier run left below build/eval/slow, without a
+VM; --report only prints stored results; --packages prints the packages to install.
 
-The table goes to the standard output, results to tests/eval/results/slow.json, beside those of
+The table goes to the standard output, results to tests/eval/results/slow.json, with those of
 the run before, and the page tests/eval/results/slow.md is written from them.
 
-Exit: 0 all that is asked was met, 1 not so, 2 usage
+Exit: 0 all requirements were met, 1 not so, 2 usage
 """
 
 import argparse
@@ -29,6 +29,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parents[1]
 sys.path.insert(0, str(HERE / "guest"))
 
+import results as store  # noqa: E402
 import slow_budgets  # noqa: E402
 import slow_judge  # noqa: E402
 import slow_page  # noqa: E402
@@ -45,8 +46,8 @@ OVERHEAD_SECONDS = 1800
 FLOOR_BUDGET = "0.00001"
 
 
-def run_guard(kernel, subject, bugs, out, anew):
-    old = ["done.json", "alerts.jsonl"] + (["profile.pgp", "overhead.json"] if anew else [])
+def run_guard(kernel, subject, bugs, out, train):
+    old = ["done.json", "alerts.jsonl"] + (["profile.pgp", "overhead.json"] if train else [])
     for name in old:
         (out / name).unlink(missing_ok=True)
     trouble = vm.run_script(kernel, out, GUARD_SECONDS, ["--icount"], HERE / "guest/slow.py",
@@ -55,7 +56,7 @@ def run_guard(kernel, subject, bugs, out, anew):
 
 
 def make_floor(out):
-    """The profile without a guard: what is left are the boundaries of units."""
+    """The profile without a guard: only the boundaries of units are left."""
     shutil.copy(out / "profile.pgp", out / "floor.pgp")
     subprocess.run([TOP / "pg-collect", "learn", "-o", out / "floor.pgp", "--budget",
                     FLOOR_BUDGET], check=True)
@@ -73,12 +74,12 @@ def run_overhead(kernel, subject, out):
 
 
 def run_budgets(out):
-    """What the profile would be with other budgets; on the host, by what it was trained with."""
+    """Predictions for the profile with other budgets, made on the host from its samples."""
     (out / "budgets.json").unlink(missing_ok=True)
     if (out / "profile.pgp").exists():
-        told = slow_budgets.over_budgets(TOP / "pg-collect", out / "profile.pgp",
-                                         out / "budget.pgp")
-        (out / "budgets.json").write_text(json.dumps(told))
+        predicted = slow_budgets.over_budgets(TOP / "pg-collect", out / "profile.pgp",
+                                              out / "budget.pgp")
+        (out / "budgets.json").write_text(json.dumps(predicted))
 
 
 def judge(kernel, name, out):
@@ -98,7 +99,7 @@ def judge(kernel, name, out):
 
 
 def versions(subject):
-    """Name and version of Debian's package of the program, which is told first."""
+    """Name and version of Debian's package of the program, the first of packages."""
     done = subprocess.run(["dpkg-query", "-W", "-f=${Package} ${Version}", subject.packages[0]],
                           capture_output=True, text=True, check=False)
     return done.stdout
@@ -109,7 +110,7 @@ def known_bugs():
 
 
 def keep(rows):
-    """Add the rows to what is kept, and write the page; what is kept then.
+    """Add the rows to the stored ones, and write the page; returns the stored ones.
 
     Of each bug this run and the last of another day are kept.  Parts may run at the same time.
     """
@@ -122,14 +123,14 @@ def keep(rows):
 
 
 def add(rows):
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    results = store.read(RESULTS)
     for name, row in rows.items():
         older = [run for run in results.get(name, []) if run["commit"] != row["commit"]
                  or run["date"] != row["date"]]
         other_days = [run for run in older if run["date"] != row["date"]]
         results[name] = [row, *(other_days or older)[:1]]
     results = {name: results[name] for name in known_bugs() if name in results}
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    store.write(RESULTS, results)
     return results
 
 
@@ -189,12 +190,12 @@ def main():
         return 0
     rows, results = {}, keep({})
     for name, bugs in ({} if arguments.report else wanted(arguments)).items():
-        told = evaluate(name, bugs, arguments)
-        results = keep(told)
-        rows.update(told)
-    told = {name: results[name] for name in rows or results}
-    print(slow_page.text(told))
-    return 0 if slow_page.is_met(told) else 1
+        judged = evaluate(name, bugs, arguments)
+        results = keep(judged)
+        rows.update(judged)
+    shown = {name: results[name] for name in rows or results}
+    print(slow_page.text(shown))
+    return 0 if slow_page.is_met(shown) else 1
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a profile would tell units apart by with other budgets, by learn's own prediction.
+"""The types that a profile distinguishes with other budgets, by learn's own prediction.
 
 Predicted is from units of training that were held back.  accuracy: the share of units whose type is
 inferred at their end; half: half-way; recall: the mean over types of the share of a type's units
-that is inferred as it, so that a seldom type counts like a frequent one.
+that is inferred as it, so that a rare type counts like a frequent one.
 """
 
 import shutil
@@ -13,7 +13,7 @@ import collect
 
 BUDGETS = ["0.25", "0.5", "1", "2", "3"]
 LEARN_SECONDS = 300
-# A type with so many units in training has some that were held back.
+# A type with at least so many units in training has some that were held back.
 LEAST_UNITS = 8
 
 
@@ -35,7 +35,7 @@ def predicted(profile):
 
 
 def over_budgets(collector, trained, scratch):
-    """{budget: what is predicted}; {} if the profile cannot be derived anew."""
+    """{budget: predictions}; {} if the profile cannot be derived again."""
     out = {}
     for budget in BUDGETS:
         shutil.copy(trained, scratch)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a run of the guest's part says of a bug: was it found, and is its cause in the report."""
+"""The result of a run of the guest's part: whether a bug and its cause were reported."""
 
 import json
 import pathlib
@@ -15,7 +15,7 @@ def module_name(path):
 
 
 def is_cause(step, outer, cause):
-    """Whether a step of a path, called by the step outer (or None), is what cause names."""
+    """Whether cause names a step of a path that the step outer (or None) called."""
     if cause.endswith(">"):
         return outer is not None and outer["function"] == cause[:-1]
     if cause.endswith(":"):
@@ -24,7 +24,7 @@ def is_cause(step, outer, cause):
 
 
 def caller(path, place):
-    """The step that called a step of a path, or None if that is not known."""
+    """The step that called a step of a path, or None if unknown."""
     return path[place - 1] if place and not path[place].get("by_several") else None
 
 
@@ -39,8 +39,8 @@ def distance(path, causes):
 
 
 def rank(alert, causes):
-    """1 if a cause is on the hot path; else the place of the first function of those that are
-    told with their time, counted behind the path; None if it is not told at all."""
+    """1 if a cause is on the hot path; else the place of the first cause among the functions that
+    are listed with their time, counted after the path; None if no cause is listed."""
     if distance(alert["hot_path"], causes) is not None:
         return 1
     named = [cause for cause in causes if not cause.endswith(">")]
@@ -51,7 +51,7 @@ def rank(alert, causes):
 
 
 def read_alerts(out):
-    """{step: [alerts]} of those that tell of late units."""
+    """{step: [alerts]} of late units."""
     steps = {}
     path = out / "alerts.jsonl"
     for line in path.read_text().splitlines() if path.exists() else []:
@@ -62,7 +62,7 @@ def read_alerts(out):
 
 
 def longest(alerts):
-    """(first, last) that was told of the unit that took longest, or (None, None)."""
+    """(first, last) report of the longest unit, or (None, None)."""
     if not alerts:
         return None, None
     unit = max(alerts, key=lambda alert: alert["elapsed_ns"])
@@ -72,7 +72,7 @@ def longest(alerts):
 
 
 def judge_turn(bug, alerts, sure=()):
-    """What was told when the program was made slow once; sure are thresholds of full confidence."""
+    """The reports of one slow turn of the program; sure: thresholds of full confidence."""
     first, last = longest(alerts)
     if not first:
         return {"found": False}
@@ -84,7 +84,7 @@ def judge_turn(bug, alerts, sure=()):
         "threshold_ns": first["threshold_ns"],
         "is_sure": first["threshold_ns"] in sure,
         "elapsed_ns": last["elapsed_ns"],
-        # From the moment that it was late.
+        # From when it was late.
         "delay_ns": first["elapsed_ns"] - first["threshold_ns"],
         "rank": rank(last, bug.root_cause),
         "d": distance(last["hot_path"], bug.root_cause),
@@ -152,7 +152,7 @@ def judge(name, bug, out):
 
 
 def over(base, spent):
-    """How much more was spent, round by round: mean, and half the spread."""
+    """The additional cost over base, by round: mean, and half the spread."""
     rounds = [each / bare - 1 for bare, each in zip(base, spent)]
     return (round(sum(spent) / sum(base[:len(spent)]) - 1, 5),
             round((max(rounds) - min(rounds)) / 2, 5))

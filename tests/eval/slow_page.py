@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """The real slow programs that were found: a table as text, and a page of the documentation."""
 
+import paper_known
 import slow_budgets
 
-# What is asked, and the only figures of the paper's Table 3 that are known here.
+# The requirements.
 MOST_D = 8
 RANK_1_SHARE = 0.8
-PAPER = "the paper found 10 bugs, with d from 1 to 8"
+PAPER = "the paper found 10 of 10 bugs, with d from 1 to 8"
 # Training sees other units each time.
 THRESHOLD_FACTOR = 2
 
@@ -15,47 +16,47 @@ COLUMNS = ["case", "paper", "trees", "paths", "functions", "guards", "threshold"
 
 HOW = f"""\
 Each case is a program of Debian's, stripped as it comes, in a VM whose clock counts instructions
-(`scripts/vm --icount`: one CPU, a nanosecond each), so that a busy host has no part in it.  It is
-trained by `pg-collect train` on its normal load alone and
-armed; a normal load by another seed, which training has not seen, is run; then the program is
-made slow, several times.  The report of the longest unit of each time is judged.  Nothing in the
-module or in `pg-collect` knows any of these programs.
+(`scripts/vm --icount`: one CPU, a nanosecond each), so that the load of the host has no effect.
+`pg-collect train` trains it on its normal load alone and arms it; a normal load with another seed,
+which training has not seen, is run; then the program is made slow, several times.  The report of
+the longest unit of each time is judged.  Neither the module nor `pg-collect` has code for any of
+these programs.
 
-* **paper**: the bug of the PerfGuard paper's Table 3 that the case stands for, if any. The text
-  of that table is not at hand; what is known of it: {PAPER}.
+* **paper**: the bug of the PerfGuard paper's table 3 that the case stands for, if any; the table
+  is below.
 * **trees, paths, functions**: of the unit type that was inferred for the slow unit: the distinct
   call trees that training saw of it, and the mean number of call paths and of functions of one.
-  With "novel" the unit fitted no type and was judged as the closest one, which is told.
-* **guards**: of the whole profile. **threshold**: of the type, or before it is known the largest
-  that the unit may have.
-* **found**: of so many times that the program was made slow, in so many a late unit was reported.
+  With "novel" the unit fitted no type and was judged as the closest one.
+* **guards**: of the whole profile. **threshold**: of the type, or the largest possible one
+  before the type is known.
+* **found**: how often a late unit was reported, of how often the program was made slow.
   **found by** the overdue watch while it ran, by a guard, or at its end; **delay**: from the
   threshold to the report, the longest.
 * **rank**: 1 if the root cause is on the report's hot path, else its place among the functions
-  that are told with their time, behind the path. **d**: how many calls the innermost function of
+  that are listed with their time, after the path. **d**: how many calls the innermost function of
   the hot path is away from the root cause. The worst of all times.
 * **false alarms**: late units of all units of the normal load that training had not seen. The
   declared rate is 0.1 %; more than a binomial variable of that rate exceeds in one of twenty runs
   are a miss.
-* **overhead**: guest instructions of the program for a request of the normal load, with its guards
-  beside without (`scripts/vm --icount`), with the guards that `train` chooses by default, none of
-  which is shed (`arm --budget none`), and half the spread of 3 rounds.
-  **boundaries**: the same with a profile that has no guards: what telling units apart costs alone,
+* **overhead**: guest instructions of the program for a request of the normal load with guards,
+  over those without (`scripts/vm --icount`), with the guards that `train` chooses by default, none
+  of which is shed (`arm --budget none`), and half the spread of 3 rounds.
+  **boundaries**: the same with a profile that has no guards: the cost of separating units alone,
   which no budget can lower.
-* Numbers of the run before stand in brackets: found, rank and d have to be the same, d to 1; a
-  threshold, which is of time, within a factor of {THRESHOLD_FACTOR} if it is of full confidence in
-  both runs.  Of few units it is twice the largest time, and where times have a heavy tail, as on a
-  processor that the client shares, that is another one each time.
+* Numbers of the run before are in brackets: found, rank and d have to be the same, d within 1; a
+  threshold, which is a time, within a factor of {THRESHOLD_FACTOR} if it is of full confidence in
+  both runs.  Of few units it is twice the largest time, which varies where times have a heavy tail,
+  as on a processor that the client shares.
 """
 
 
 BUDGETS = """\
-With `pg-collect learn --budget` other guards are chosen from what a profile was trained with: how
-many guards, and how many types have at least {least} units, where types that the guards cannot tell
-apart are one; the share of units whose type is inferred at their end in per cent; and the recall:
-the mean over these types of the share of a type's units that is inferred as it, so that a seldom
-type counts like a frequent one. Both are predicted from the units held back. A budget is a share of
-the time of training, and a hit counts as 1 us there.
+With `pg-collect learn --budget` other guards are chosen from the samples of a profile: the
+number of guards, and the number of types with at least {least} units, where types that the guards
+cannot distinguish are merged; the share of units whose type is inferred at their end in per cent;
+and the recall: the mean over these types of the share of a type's units that is inferred as it, so
+that a rare type counts like a frequent one. Both are predicted from the units held back. A budget
+is a share of the time of training, and a hit counts as 1 us there.
 """
 
 
@@ -69,20 +70,20 @@ def time(ns):
 
 
 def worst(values):
-    """The largest, None if one is not known."""
+    """The largest, None if one is None."""
     values = list(values)
     return None if not values or None in values else max(values)
 
 
 def summary(row):
-    """What the columns tell of a row, as numbers."""
+    """The columns of a row, as numbers."""
     turns = row.get("turns", [])
     found = [turn for turn in turns if turn["found"]]
     return {
         "turns": len(turns), "found": len(found),
         "by": sorted({turn["found_by"] for turn in found}),
         "threshold": max((turn["threshold_ns"] for turn in found), default=None),
-        # Not known of runs of before.
+        # Absent in earlier runs.
         "is_sure": bool(found) and all(turn.get("is_sure", True) for turn in found),
         "delay": max((turn["delay_ns"] for turn in found), default=None),
         "rank": worst(turn["rank"] for turn in found),
@@ -92,17 +93,17 @@ def summary(row):
 
 
 def misses(row):
-    """What is asked and not so, as sentences."""
+    """The requirements that are not met, as sentences."""
     if row["error"]:
         return [row["error"]]
-    told, normal = summary(row), row["normal"]
+    numbers, normal = summary(row), row["normal"]
     out = []
-    if not told["turns"] or told["found"] < told["turns"]:
-        out.append(f"found {told['found']} of {told['turns']} times")
-    if told["found"] and told["rank"] != 1:
+    if not numbers["turns"] or numbers["found"] < numbers["turns"]:
+        out.append(f"found {numbers['found']} of {numbers['turns']} times")
+    if numbers["found"] and numbers["rank"] != 1:
         out.append("the root cause is not on the hot path each time")
-    if told["found"] and told["rank"] == 1 and told["d"] > MOST_D:
-        out.append(f"the root cause is {told['d']} calls away")
+    if numbers["found"] and numbers["rank"] == 1 and numbers["d"] > MOST_D:
+        out.append(f"the root cause is {numbers['d']} calls away")
     if normal["error"]:
         out.append(normal["error"])
     elif normal["allowed"] is None:
@@ -114,7 +115,7 @@ def misses(row):
 
 
 def changes(row, before):
-    """What a run says otherwise than the one before."""
+    """The differences of a run from the one before."""
     now, then = summary(row), summary(before)
     out = [f"{what} {now[what]} (before {then[what]})" for what in ("found", "rank")
            if now[what] != then[what]]
@@ -128,7 +129,7 @@ def changes(row, before):
 
 
 def compared(row, before):
-    """How many numbers changes() looks at."""
+    """The number of figures that changes() compares."""
     now, then = summary(row), summary(before)
     return 2 + (None not in (now["d"], then["d"])) + (now["is_sure"] and then["is_sure"])
 
@@ -158,15 +159,15 @@ def cells(row):
     """A row of the table, by COLUMNS."""
     if row["error"]:
         return [row["bug"], row["paper"], *["-"] * (len(COLUMNS) - 3), "missed"]
-    told, of_type, normal = summary(row), row["of_type"] or {}, row["normal"]
+    numbers, of_type, normal = summary(row), row["of_type"] or {}, row["normal"]
     alarms = "-" if normal["error"] else f"{normal['late']} of {normal['units']}"
     return [
         row["bug"], row["paper"],
         *(str(of_type.get(what, "-")) for what in ("trees", "paths", "functions")),
-        str(row["nr_guards"]), time(told["threshold"]),
-        f"{told['found']}/{told['turns']}" + (" novel" if told["novel"] else ""),
-        ", ".join(told["by"]) or "-", time(told["delay"]),
-        str(told["rank"] or "-"), "-" if told["d"] is None else str(told["d"]), alarms,
+        str(row["nr_guards"]), time(numbers["threshold"]),
+        f"{numbers['found']}/{numbers['turns']}" + (" novel" if numbers["novel"] else ""),
+        ", ".join(numbers["by"]) or "-", time(numbers["delay"]),
+        str(numbers["rank"] or "-"), "-" if numbers["d"] is None else str(numbers["d"]), alarms,
         *overheads(row.get("overhead") or {}),
         "missed" if misses(row) else "met",
     ]
@@ -175,9 +176,9 @@ def cells(row):
 def tally(results):
     """(cases, found each time, on the hot path each time, met)"""
     rows = [runs[0] for runs in results.values()]
-    told = [summary(row) for row in rows if not row["error"]]
-    return (len(rows), sum(one["found"] == one["turns"] > 0 for one in told),
-            sum(one["rank"] == 1 for one in told), sum(not misses(row) for row in rows))
+    done = [summary(row) for row in rows if not row["error"]]
+    return (len(rows), sum(one["found"] == one["turns"] > 0 for one in done),
+            sum(one["rank"] == 1 for one in done), sum(not misses(row) for row in rows))
 
 
 def tally_text(results):
@@ -195,7 +196,7 @@ def is_met(results):
 
 
 def notes(results):
-    """What a reader needs to judge, a line each."""
+    """Remarks for the reader, a line each."""
     for name, runs in results.items():
         for miss in misses(runs[0]):
             yield f"{name}: missed: {miss}"
@@ -214,6 +215,29 @@ def text(results):
 
 def both(now, before):
     return now if before in (None, now) else f"{now} ({before})"
+
+
+def paper_names(paper):
+    """The bugs of the paper's table 3 in a name such as "7-Zip S1 to S4"."""
+    return [key for key in paper_known.BUGS
+            if paper.startswith(key[0].split()[0]) and (key[1] in paper or " to " in paper)]
+
+
+def page_paper(results):
+    """The paper's table 3, with the cases that stand for its bugs."""
+    yield "## The paper's table 3"
+    yield ""
+    yield ("The columns have the meaning of those above. All bugs were found. The programs ran on "
+           "Windows.")
+    yield ""
+    head = ["bug", "trees", "paths", "functions", "guards", "threshold", "d", "cases here"]
+    yield "| " + " | ".join(head) + " |"
+    yield "|---" * len(head) + "|"
+    for key, (trees, paths, functions, guards, threshold, d) in paper_known.BUGS.items():
+        cases = [name for name, runs in results.items() if key in paper_names(runs[0]["paper"])]
+        cells_ = [" ".join(key), trees, f"{paths:,}", functions, guards, f"{threshold:,} ms", d,
+                  ", ".join(cases) or "-"]
+        yield "| " + " | ".join(map(str, cells_)) + " |"
 
 
 def page_case(name, runs):
@@ -240,10 +264,10 @@ def page_case(name, runs):
 
 def budget_cells(row):
     """A line of the table of budgets: guards, types, accuracy and recall, for each budget."""
-    for told in row["budgets"].values():
-        shares = ["-" if told[what] is None else f"{100 * told[what]:.2f}"
+    for entry in row["budgets"].values():
+        shares = ["-" if entry[what] is None else f"{100 * entry[what]:.2f}"
                   for what in ("accuracy", "recall")]
-        yield f"{told['guards']} / {told['types']} / {' / '.join(shares)}"
+        yield f"{entry['guards']} / {entry['types']} / {' / '.join(shares)}"
 
 
 def page_budgets(results):
@@ -252,7 +276,7 @@ def page_budgets(results):
     if not rows:
         return
     budgets = list(next(iter(rows.values()))["budgets"])
-    yield "## Types told apart, by budget"
+    yield "## Types distinguished, by budget"
     yield ""
     yield BUDGETS.format(least=slow_budgets.LEAST_UNITS)
     head = ["guards / types / accuracy / recall", *(f"{budget} %" for budget in budgets)]
@@ -263,8 +287,8 @@ def page_budgets(results):
 
 
 def page(results, known=()):
-    """tests/eval/results/slow.md; known names all cases that there are."""
-    out = ["# Real slow programs, and what is told of them", "",
+    """tests/eval/results/slow.md; known names all cases."""
+    out = ["# Real slow programs, and their reports", "",
            "Written by `make eval`; not to be edited.", "", HOW,
            tally_text(results) + f"; {PAPER}. {compared_text(results)}.", "",
            "| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|"]
@@ -273,16 +297,17 @@ def page(results, known=()):
         line = [both(now, then) for now, then in zip(cells(runs[0]), before)]
         line[-1] = f"**{line[-1]}**" if line[-1] == "missed" else line[-1]
         out.append("| " + " | ".join(line) + " |")
-    told = list(notes(results))
-    out += ["", *(f"* {line}" for line in told)] if told else []
+    remarks = list(notes(results))
+    out += ["", *(f"* {line}" for line in remarks)] if remarks else []
     absent = [name for name in known if name not in results]
     out += ["", "Not run yet: " + ", ".join(absent) + "."] if absent else []
     runs = sorted({(run["date"], run["commit"], run["kernel"])
                    for runs in results.values() for run in runs})
     out += ["", "Run on " + ", ".join(f"{date} at {commit} (Linux {kernel})"
                                       for date, commit, kernel in runs) + ".", ""]
-    told = list(page_budgets(results))
-    out += [*told, ""] if told else []
+    budgets = list(page_budgets(results))
+    out += [*budgets, ""] if budgets else []
+    out += [*page_paper(results), ""]
     out.append("## The cases")
     for name, runs in results.items():
         out += ["", *page_case(name, runs)]

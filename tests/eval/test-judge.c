@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * That what judges the module judges right: on made-up servers, beside whose
- * calls stands what perfguard/infer.h has of their units, as the module would
- * tell it; then with one thing wrong.
+ * Tests of the judge of the module: on synthetic servers, whose traces have the
+ * inference of perfguard/infer.h as the module would report it; then with one
+ * error in them.
  */
 
 #include <string.h>
@@ -35,7 +35,7 @@ struct guarded {
 	struct replay replay;
 	struct truth truth;
 	uint32_t *types;
-	size_t *told;
+	size_t *reported;
 };
 
 static void must(int error, const char *what)
@@ -46,7 +46,7 @@ static void must(int error, const char *what)
 	exit(1);
 }
 
-/* What the module loads after a training on this trace. */
+/* The profile that the module loads after a training on this trace. */
 static void learn(struct guarded *guarded, const struct trace *trace)
 {
 	struct derive_options options;
@@ -131,7 +131,7 @@ static void guard_unit(struct guarded *guarded, struct trace *trace, size_t nr,
 		put(trace, &event, 1, PERFGUARD_EVENT_KIND_GUARD, guard, depth,
 		    id_of(table, infer_early(&table->table, table->state)));
 	}
-	/* It is told before a wait or call, but only when a system call that ends it is over. */
+	/* Reported before a wait or call, but only after a system call that ends it. */
 	if (end) {
 		struct perfguard_event event = *end;
 
@@ -161,7 +161,7 @@ static uint64_t loop_sp_of(const struct guarded *guarded, const struct trace *tr
 	return 0;
 }
 
-/* What the module would tell between the calls. */
+/* The events of the module between the calls. */
 static void guard_trace(struct guarded *guarded, struct trace *trace)
 {
 	size_t nr = trace->nr_events;
@@ -184,9 +184,9 @@ static void judge(struct guarded *guarded, const struct trace *trace)
 			&guarded->replay), "replay");
 	must(truth_find(trace, &guarded->samples, &guarded->joined, &guarded->truth), "truth");
 	guarded->types = calloc(guarded->truth.run.nr_trees + 1, sizeof(*guarded->types));
-	guarded->told = calloc(guarded->truth.nr_units + 1, sizeof(*guarded->told));
+	guarded->reported = calloc(guarded->truth.nr_units + 1, sizeof(*guarded->reported));
 	truth_types(&guarded->truth, &guarded->samples, &guarded->model, guarded->types);
-	must(truth_align(&guarded->truth, trace, &guarded->replay, guarded->told), "align");
+	must(truth_align(&guarded->truth, trace, &guarded->replay, guarded->reported), "align");
 }
 
 static void guarded_deinit(struct guarded *guarded)
@@ -200,7 +200,7 @@ static void guarded_deinit(struct guarded *guarded)
 	replay_deinit(&guarded->replay);
 	truth_deinit(&guarded->truth);
 	free(guarded->types);
-	free(guarded->told);
+	free(guarded->reported);
 }
 
 static uint64_t count_right(const struct guarded *guarded)
@@ -208,8 +208,8 @@ static uint64_t count_right(const struct guarded *guarded)
 	uint64_t right = 0;
 
 	for (size_t i = 0; i < guarded->truth.nr_units; i++)
-		right += guarded->told[i] != SIZE_MAX &&
-			 guarded->replay.units[guarded->told[i]].type ==
+		right += guarded->reported[i] != SIZE_MAX &&
+			 guarded->replay.units[guarded->reported[i]].type ==
 				 guarded->types[guarded->truth.units[i].tree];
 	return right;
 }
@@ -244,7 +244,7 @@ static void is_judged(void (*run)(struct sim *sim), const char *functions, const
 	   "%s: %u hits are compared", name, (unsigned int)guarded.replay.hits);
 	is_number(guarded.replay.known_units, guarded.replay.nr_units,
 		  "all units are compared");
-	is_number(guarded.replay.nr_units, units, "it told of all units");
+	is_number(guarded.replay.nr_units, units, "it reported all units");
 	is_number(count_right(&guarded), units, "of the type they are");
 	is_number(count_paper(&guarded), units, "and of the paper's type");
 	is_number(guarded.truth.nr_equal, guarded.truth.nr_boundaries, "cut at equal boundaries");
@@ -351,7 +351,7 @@ static void faults(void)
 	is_number(guarded.replay.missed_hits, 1, "a call without a guard hit is seen");
 	guarded_deinit(&guarded);
 	with_fault(drop_unit, &guarded);
-	is_number(guarded.replay.nr_units, guarded.truth.nr_units - 1, "a unit not told is seen");
+	is_number(guarded.replay.nr_units, guarded.truth.nr_units - 1, "an unreported unit is found");
 	is_number(count_right(&guarded), guarded.truth.nr_units - 1, "and the others stay right");
 	guarded_deinit(&guarded);
 	with_fault(lose_one, &guarded);
@@ -361,7 +361,7 @@ static void faults(void)
 	guarded_deinit(&guarded);
 }
 
-/* As handle() of what is G, but for one call more. */
+/* As handle() of what is G, with one call more. */
 static void handle_unlike(struct thread *t)
 {
 	call(t, 'H', 3 | INDIRECT | LOOP);

@@ -359,9 +359,9 @@ static uint64_t *count_steps(const struct trace *trace)
 }
 
 /*
- * Both lists are in the order of events.  The module tells of a unit just
- * before or after what ends it; at the latest, when the system call that does
- * has returned.
+ * Both lists are in the order of events.  The module reports a unit just
+ * before or after the event that ends it; at the latest, when the system call
+ * that ends it has returned.
  */
 int truth_align(const struct truth *truth, const struct trace *trace,
 		const struct replay *replay, size_t *ret)

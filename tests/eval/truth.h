@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Of which type the units of a trace are, by their whole call trees: what a
- * profile says of the tree; and of one that training never saw, the type of that
- * which is nearest to it by energy distance.
+ * The true types of the units of a trace, by their whole call trees: the type of
+ * the tree in a profile; for a tree that training never saw, the type of the tree
+ * that is nearest to it by energy distance.
  */
 #ifndef _PGUARD_TRUTH_H
 #define _PGUARD_TRUTH_H
@@ -21,7 +21,7 @@ struct truth_unit {
 	uint32_t tid;
 	uint32_t loop; /* of the profile */
 	uint32_t tree; /* of the run */
-	uint32_t variant; /* of the run, SAMPLES_NONE if it is not known */
+	uint32_t variant; /* of the run, SAMPLES_NONE if unknown */
 };
 
 struct truth {
@@ -54,7 +54,7 @@ void truth_types(const struct truth *truth, const struct samples *samples,
 		 const struct model *model, uint32_t *ret);
 
 /*
- * Which units the module told of: @ret, with room for all of the truth's, gets
+ * The units that the module reported: @ret, with room for all of the truth's, gets
  * indices into the replay's, SIZE_MAX for none.  Returns 0 or -ENOMEM.
  */
 int truth_align(const struct truth *truth, const struct trace *trace,

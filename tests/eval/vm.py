@@ -15,7 +15,7 @@ def say(text):
 
 
 def run(kernel, out, seconds, options, *command, output=None):
-    """A guest's part, with out as /out; what went wrong, or ''.
+    """A guest's part, with out as /out; returns the error, or ''.
 
     What it prints goes to output, a file, or to the standard error.
     """

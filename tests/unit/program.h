@@ -105,12 +105,12 @@ static inline const struct program_symbol *symbol_at(const struct program *progr
 	return NULL;
 }
 
-static inline struct code *open_code(const char *path)
+static inline struct code_map *open_code(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct code *code = NULL;
+	struct code_map *code = NULL;
 
-	return fd >= 0 && !code_open(fd, path, &code) ? code : NULL;
+	return fd >= 0 && !code_map_open(fd, path, &code) ? code : NULL;
 }
 
 /* The file @name beside the test program @self. */

@@ -229,7 +229,7 @@ enum {
 };
 
 /* Calls of the function at @addr, in @function; how many of them are in @loops, or more. */
-static void count_calls(struct code *code, const struct function *function, uint64_t addr,
+static void count_calls(struct code_map *code, const struct function *function, uint64_t addr,
 			uint32_t loops, bool or_more, uint32_t *ret_nr, uint32_t *ret_right)
 {
 	uint64_t target, offset;
@@ -237,17 +237,18 @@ static void count_calls(struct code *code, const struct function *function, uint
 
 	if (cfg_init(&cfg, &code->functions, function))
 		exit(1);
-	code_offset(code, addr, &target);
+	code_map_offset(code, addr, &target);
 	for (uint32_t i = 0; i < cfg.nr_insns; i++) {
 		const struct insn *insn = &cfg.insns[i].insn;
-		struct code_call call;
+		struct code_map_call call;
 		bool is_right;
 
 		if (insn->flow != INSN_CALL || insn->target != addr)
 			continue;
 		++*ret_nr;
-		if (!code_offset(code, cfg.insns[i].addr, &offset) ||
-		    code_call_at(code, offset + insn->size, &call) || call.function != function ||
+		if (!code_map_offset(code, cfg.insns[i].addr, &offset) ||
+		    code_map_call_at(code, offset + insn->size, &call) ||
+		    call.function != function ||
 		    call.is_indirect || call.target != target || call.may_hide_loops) {
 			diag("no call at %#lx", (unsigned long)cfg.insns[i].addr);
 			continue;
@@ -261,7 +262,8 @@ static void count_calls(struct code *code, const struct function *function, uint
 	cfg_deinit(&cfg);
 }
 
-static void test_marks(struct code *code, const struct program *truth, uint32_t from, uint32_t to)
+static void test_marks(struct code_map *code, const struct program *truth, uint32_t from,
+		       uint32_t to)
 {
 	for (uint32_t i = from; i < to; i++) {
 		const struct program_symbol *symbol = find_symbol(truth, marks[i].name);
@@ -275,7 +277,7 @@ static void test_marks(struct code *code, const struct program *truth, uint32_t 
 	}
 }
 
-static const struct function *named(const struct code *code, const struct program *truth,
+static const struct function *named(const struct code_map *code, const struct program *truth,
 				    const char *name)
 {
 	const struct program_symbol *symbol = find_symbol(truth, name);
@@ -289,10 +291,10 @@ static const struct function *named(const struct code *code, const struct progra
 }
 
 /* The last instruction of a function is a call that does not return. */
-static void test_last_call(struct code *code, const struct program *truth)
+static void test_last_call(struct code_map *code, const struct program *truth)
 {
 	const struct function *function = named(code, truth, "ends_with_call");
-	struct code_call call;
+	struct code_map_call call;
 	struct cfg cfg;
 	uint64_t end;
 	uint32_t last;
@@ -301,19 +303,20 @@ static void test_last_call(struct code *code, const struct program *truth)
 		exit(1);
 	last = cfg_find(&cfg, function->addr + function->size - 1);
 	ok(cfg.first[last] == cfg.first[last + 1], "nothing follows a call that does not return");
-	ok(code_offset(code, function->addr + function->size, &end) &&
-	   !code_call_at(code, end, &call) && call.function == function && !call.is_indirect,
+	ok(code_map_offset(code, function->addr + function->size, &end) &&
+	   !code_map_call_at(code, end, &call) && call.function == function && !call.is_indirect,
 	   "a return address behind the last instruction is that of its call");
-	ok(code_call_at(code, end - 1, &call) == -ENOENT && code_call_at(code, 0, &call) == -ENOENT &&
-	   code_call_at(code, UINT64_MAX, &call) == -ENOENT, "other addresses are of no call");
+	ok(code_map_call_at(code, end - 1, &call) == -ENOENT &&
+	   code_map_call_at(code, 0, &call) == -ENOENT &&
+	   code_map_call_at(code, UINT64_MAX, &call) == -ENOENT, "other addresses are of no call");
 	cfg_deinit(&cfg);
 }
 
-static void test_indirect(struct code *code, const struct program *truth)
+static void test_indirect(struct code_map *code, const struct program *truth)
 {
 	const struct function *function = named(code, truth, "calls_indirectly");
 	bool found = false, right = false;
-	struct code_call call;
+	struct code_map_call call;
 	struct cfg cfg;
 	uint64_t offset;
 
@@ -322,8 +325,9 @@ static void test_indirect(struct code *code, const struct program *truth)
 	for (uint32_t i = 0; i < cfg.nr_insns; i++) {
 		if (cfg.insns[i].insn.flow != INSN_CALL_INDIRECT)
 			continue;
-		found = code_offset(code, cfg.insns[i].addr + cfg.insns[i].insn.size, &offset) &&
-			!code_call_at(code, offset, &call);
+		found = code_map_offset(code, cfg.insns[i].addr + cfg.insns[i].insn.size,
+					&offset) &&
+			!code_map_call_at(code, offset, &call);
 		right = found && call.is_indirect && !call.target && call.nr_loops == 1 &&
 			call.inner_header == call.outer_header && call.inner_header;
 	}
@@ -338,7 +342,7 @@ static void test_indirect(struct code *code, const struct program *truth)
 static void test_victim(const char *self, const char *name, uint32_t from, uint32_t to)
 {
 	struct program truth = read_program(beside(self, name), SHT_SYMTAB);
-	struct code *code;
+	struct code_map *code;
 	char stripped[64];
 
 	snprintf(stripped, sizeof(stripped), "%s.stripped", name);
@@ -352,7 +356,7 @@ static void test_victim(const char *self, const char *name, uint32_t from, uint3
 		test_last_call(code, &truth);
 		test_indirect(code, &truth);
 	}
-	code_close(code);
+	code_map_close(code);
 	free_program(&truth);
 }
 
@@ -373,7 +377,7 @@ enum {
 	NR_SERVERS = sizeof(servers) / sizeof(servers[0]),
 };
 
-static const struct function *first_called(const struct code *code,
+static const struct function *first_called(const struct code_map *code,
 					   const struct function *function)
 {
 	const struct function *callee = NULL;
@@ -390,7 +394,7 @@ static const struct function *first_called(const struct code *code,
 
 static void test_server(uint32_t server)
 {
-	struct code *code = open_code(servers[server].path);
+	struct code_map *code = open_code(servers[server].path);
 	const struct function *caller = NULL, *callee = NULL;
 	const char *name = servers[server].callee;
 	uint32_t nr = 0, right = 0;
@@ -413,12 +417,12 @@ static void test_server(uint32_t server)
 		ok(nr && right == nr, "%s calls %s in %u loops or more", servers[server].caller,
 		   name ? name : "a function", servers[server].loops);
 	}
-	code_close(code);
+	code_map_close(code);
 }
 
 static void test_whole(const char *path)
 {
-	struct code *code = open_code(path);
+	struct code_map *code = open_code(path);
 	uint32_t unresolved = 0, nr = 0;
 	double start = cpu_s(), took;
 
@@ -440,7 +444,7 @@ static void test_whole(const char *path)
 	   100.0 * unresolved / nr);
 	ok(took < 60, "%s: all %u functions take little time", path, nr);
 	diag("%.3f s", took);
-	code_close(code);
+	code_map_close(code);
 }
 
 int main(int argc, char **argv)

@@ -45,28 +45,28 @@ static int file_of(const uint8_t *bytes, size_t size)
 	return fd;
 }
 
-static int open_bytes(const uint8_t *bytes, size_t size, struct code **ret)
+static int open_bytes(const uint8_t *bytes, size_t size, struct code_map **ret)
 {
 	*ret = NULL;
-	return code_open(file_of(bytes, size), "test", ret);
+	return code_map_open(file_of(bytes, size), "test", ret);
 }
 
 static void test_describe(const char *self)
 {
 	struct program truth = read_program(beside(self, "victim-code"), SHT_SYMTAB);
-	struct code *code = open_code(beside(self, "victim-code"));
+	struct code_map *code = open_code(beside(self, "victim-code"));
 	const struct program_symbol *symbol = find_symbol(&truth, "has_nested_loops");
 	const struct function *function, *other;
 	struct samples_function described;
 	uint64_t offset = 0, addr = 0;
 
-	ok(code_offset(code, symbol->addr, &offset) && code_addr(code, offset, &addr) &&
-	   addr == symbol->addr && !code_offset(code, 0, &addr) &&
-	   !code_addr(code, UINT64_MAX, &addr), "offsets and addresses are told apart");
-	function = code_function(code, offset + symbol->size - 1);
-	ok(function && function->addr == symbol->addr && !code_function(code, 0) &&
-	   !code_function(code, UINT64_MAX), "a function is found by an offset");
-	ok(!code_describe(code, function, 3, &described) && described.object == 3 &&
+	ok(code_map_offset(code, symbol->addr, &offset) && code_map_addr(code, offset, &addr) &&
+	   addr == symbol->addr && !code_map_offset(code, 0, &addr) &&
+	   !code_map_addr(code, UINT64_MAX, &addr), "offsets and addresses are told apart");
+	function = code_map_function(code, offset + symbol->size - 1);
+	ok(function && function->addr == symbol->addr && !code_map_function(code, 0) &&
+	   !code_map_function(code, UINT64_MAX), "a function is found by an offset");
+	ok(!code_map_describe(code, function, 3, &described) && described.object == 3 &&
 	   described.offset == offset && described.size == symbol->size &&
 	   described.site >= offset && described.site < offset + symbol->size &&
 	   described.cost == SAMPLES_COST_CHEAP && !strcmp(described.name, "has_nested_loops"),
@@ -74,24 +74,25 @@ static void test_describe(const char *self)
 	free(described.name);
 	symbol = find_symbol(&truth, "has_entry_loop");
 	other = functions_at(&code->functions, symbol->addr);
-	ok(code_describe(code, other, 0, &described) == -ENOTSUP,
+	ok(code_map_describe(code, other, 0, &described) == -ENOTSUP,
 	   "but not if no probe counts its calls");
-	code_close(code);
+	code_map_close(code);
 	free_program(&truth);
 }
 
 static void test_list(const char *self)
 {
 	const char *path = beside(self, "victim-code.stripped");
-	struct code *first = NULL, *second = NULL, *other = NULL;
-	struct codes codes = { NULL };
+	struct code_map *first = NULL, *second = NULL, *other = NULL;
+	struct code_maps codes = { NULL };
 
-	ok(!codes_get(&codes, open(path, O_RDONLY | O_CLOEXEC), path, &first) &&
-	   !codes_get(&codes, open(path, O_RDONLY | O_CLOEXEC), path, &second) && first == second,
+	ok(!code_maps_get(&codes, open(path, O_RDONLY | O_CLOEXEC), path, &first) &&
+	   !code_maps_get(&codes, open(path, O_RDONLY | O_CLOEXEC), path, &second) &&
+	   first == second,
 	   "a file is opened once");
-	ok(!codes_get(&codes, file_of(image, image_size), path, &other) && other != first,
+	ok(!code_maps_get(&codes, file_of(image, image_size), path, &other) && other != first,
 	   "another file is another");
-	codes_deinit(&codes);
+	code_maps_deinit(&codes);
 	ok(!codes.first, "all are closed");
 }
 
@@ -112,20 +113,20 @@ static void test_refusals(void)
 	uint8_t *copy = malloc(image_size);
 	Elf64_Ehdr *ehdr = (Elf64_Ehdr *)copy;
 	uint32_t nr_with, nr_without;
-	struct code *code;
+	struct code_map *code;
 
 	ok(open_bytes(script, sizeof(script) - 1, &code) == -ENOEXEC, "a script is refused");
 	ok(open_bytes(image, image_size / 3, &code) == -ENOEXEC, "a part of a program is refused");
 	if (open_bytes(image, image_size, &code))
 		exit(1);
 	nr_with = code->functions.nr;
-	code_close(code);
+	code_map_close(code);
 	memcpy(copy, image, image_size);
 	find_header(copy, PT_GNU_EH_FRAME)->p_type = PT_NULL;
 	if (open_bytes(copy, image_size, &code))
 		exit(1);
 	nr_without = code->functions.nr;
-	code_close(code);
+	code_map_close(code);
 	ok(nr_without == nr_with, "without the table its functions are found by the section");
 	memcpy(copy, image, image_size);
 	ehdr->e_shoff = 0;
@@ -133,7 +134,7 @@ static void test_refusals(void)
 	if (open_bytes(copy, image_size, &code))
 		exit(1);
 	nr_without = code->functions.nr;
-	code_close(code);
+	code_map_close(code);
 	ok(nr_without == nr_with, "without sections by the table");
 	find_header(copy, PT_GNU_EH_FRAME)->p_type = PT_NULL;
 	ok(open_bytes(copy, image_size, &code) == -ENODATA, "without both there are none");
@@ -163,7 +164,7 @@ static void test_liar(uint32_t size, const char *name)
 	uint8_t *copy = malloc(image_size);
 	uint64_t addrs[512], liar = 0;
 	uint32_t nr = 0, kept = 0;
-	struct code *code;
+	struct code_map *code;
 	size_t fde;
 
 	memcpy(copy, image, image_size);
@@ -172,7 +173,7 @@ static void test_liar(uint32_t size, const char *name)
 	for (uint32_t i = 0; i < code->functions.nr && nr < 512; i++)
 		if (!code->functions.entries[i].is_plt)
 			addrs[nr++] = code->functions.entries[i].addr;
-	code_close(code);
+	code_map_close(code);
 	liar = addrs[nr / 2];
 	fde = find_fde(copy, liar);
 	memcpy(copy + fde + 12, &size, sizeof(size));
@@ -183,12 +184,12 @@ static void test_liar(uint32_t size, const char *name)
 	if (!ok(!functions_at(&code->functions, liar) && kept == nr - 1 &&
 		code->functions.ranges.nr_refused == 1, "left out: a function that %s", name))
 		diag("%u of %u are kept, %u refused", kept, nr, code->functions.ranges.nr_refused);
-	code_close(code);
+	code_map_close(code);
 	free(copy);
 }
 
 /* Ask everything there is to ask, and check what can be checked. */
-static bool ask_all(struct code *code)
+static bool ask_all(struct code_map *code)
 {
 	const struct functions *functions = &code->functions;
 	size_t size = code->object->view.size;
@@ -196,15 +197,15 @@ static bool ask_all(struct code *code)
 
 	for (uint32_t i = 0; i < functions->nr; i++) {
 		const struct function *function = &functions->entries[i];
-		struct code_call call;
-		struct site site;
+		struct code_map_call call;
+		struct probe_site site;
 
-		site_find(functions, function, &site);
+		probe_site_find(functions, function, &site);
 		all = all && function->offset < size && function->size <= size - function->offset &&
 		      site.offset - function->offset < function->size &&
 		      functions_find(functions, function->addr) == function;
 		for (uint32_t at = 0; at < function->size && at < 256; at++)
-			if (code_call_at(code, function->offset + at, &call) == -ENOMEM)
+			if (code_map_call_at(code, function->offset + at, &call) == -ENOMEM)
 				return false;
 	}
 	return all;
@@ -273,7 +274,7 @@ static void test_mutations(void)
 
 	nr_parts = find_parts(parts);
 	for (uint32_t i = 0; i < NR_MUTATIONS; i++) {
-		struct code *code;
+		struct code_map *code;
 
 		memcpy(copy, image, image_size);
 		mutate(copy, &parts[i % nr_parts]);
@@ -281,7 +282,7 @@ static void test_mutations(void)
 		if (!open_bytes(copy, image_size, &code)) {
 			nr_read++;
 			nr_wrong += !ask_all(code);
-			code_close(code);
+			code_map_close(code);
 		}
 		took = cpu_s() - start;
 		longest = took > longest ? took : longest;
@@ -299,20 +300,20 @@ static void test_cuts(void)
 	uint32_t nr_wrong = 0, nr_read = 0;
 
 	for (uint32_t i = 0; i < NR_CUTS; i++) {
-		struct code *code;
+		struct code_map *code;
 
 		if (open_bytes(image, random_below(image_size), &code))
 			continue;
 		nr_read++;
 		nr_wrong += !ask_all(code);
-		code_close(code);
+		code_map_close(code);
 	}
 	ok(!nr_wrong, "so it is with %u programs that are cut, and the %u refused",
 	   nr_read, NR_CUTS - nr_read);
 }
 
 /* Each of the segments is the same part of the file. */
-static int open_repeated(int nr, struct code **ret)
+static int open_repeated(int nr, struct code_map **ret)
 {
 	size_t start = (image_size + 15) / 16 * 16, size = start + sizeof(Elf64_Phdr) * (size_t)nr;
 	uint8_t *copy = calloc(1, size);
@@ -341,15 +342,15 @@ static int open_repeated(int nr, struct code **ret)
 static void test_repeated_segments(void)
 {
 	double start = cpu_s();
-	struct code *code;
+	struct code_map *code;
 	int err;
 
 	err = open_repeated(500, &code);
 	ok(!err && ask_all(code), "a file with 500 segments can be read");
-	code_close(err ? NULL : code);
+	code_map_close(err ? NULL : code);
 	err = open_repeated(60000, &code);
 	ok(err == -ENOEXEC, "one with 60000 is refused");
-	code_close(err ? NULL : code);
+	code_map_close(err ? NULL : code);
 	ok(cpu_s() - start < 20, "both take little time");
 	diag("%.3f s", cpu_s() - start);
 }

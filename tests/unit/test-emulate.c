@@ -653,7 +653,7 @@ static bool is_agreed(const struct insn_decoder *decoder, const uint8_t *bytes)
 	/* It takes call with 67 and REX.W for two bytes too short. */
 	if (is.flow == INSN_CALL && (is.size < 5 || bytes[is.size - 5] != 0xe8))
 		return true;
-	if (site_probe(bytes, &is) == SITE_PROBE_REFUSED)
+	if (probe_site_step_mode(bytes, &is) == STEP_MODE_REFUSED)
 		return true;
 	said = pguard_emulate_by_kernel(bytes, is.size);
 	if (said == is_kernels(bytes, &is) && said == pguard_emulate_by_kernel(bytes, 16))

@@ -28,7 +28,7 @@ static const char *cold_suffix(const char *name)
 	return at && !strcmp(at, ".cold") ? at : NULL;
 }
 
-static bool is_found(const struct code *code, const struct program_symbol *symbol)
+static bool is_found(const struct code_map *code, const struct program_symbol *symbol)
 {
 	const struct function *function = functions_at(&code->functions, symbol->addr);
 
@@ -41,7 +41,7 @@ static bool is_found(const struct code *code, const struct program_symbol *symbo
 }
 
 /* Does all of the cold part belong to the function that it is a part of? */
-static bool is_joined(const struct code *code, const struct program *truth,
+static bool is_joined(const struct code_map *code, const struct program *truth,
 		      const struct program_symbol *symbol)
 {
 	char *name = strndup(symbol->name, (size_t)(cold_suffix(symbol->name) - symbol->name));
@@ -62,7 +62,7 @@ static void test_victim(const char *self, const char *name, size_t least_cold)
 	struct program truth = read_program(beside(self, name), SHT_SYMTAB);
 	size_t nr = 0, nr_cold = 0, nr_found = 0, nr_joined = 0, nr_invented = 0;
 	char stripped[64];
-	struct code *code;
+	struct code_map *code;
 
 	snprintf(stripped, sizeof(stripped), "%s.stripped", name);
 	code = open_code(beside(self, stripped));
@@ -95,11 +95,11 @@ static void test_victim(const char *self, const char *name, size_t least_cold)
 	ok(nr_cold >= least_cold && nr_joined == nr_cold, "%s: all %zu cold parts are joined", name,
 	   nr_cold);
 	ok(!nr_invented, "%s: no other functions are found", name);
-	code_close(code);
+	code_map_close(code);
 	free_program(&truth);
 }
 
-static const struct function *named(const struct code *code, const struct program *truth,
+static const struct function *named(const struct code_map *code, const struct program *truth,
 				    const char *name)
 {
 	const struct program_symbol *symbol = find_symbol(truth, name);
@@ -115,7 +115,7 @@ static const struct function *named(const struct code *code, const struct progra
 static void test_hints(const char *self)
 {
 	struct program truth = read_program(beside(self, "victim-code"), SHT_SYMTAB);
-	struct code *code = open_code(beside(self, "victim-code.stripped"));
+	struct code_map *code = open_code(beside(self, "victim-code.stripped"));
 	uint32_t nr_plt = 0, nr_at_entry = 0;
 
 	ok(named(code, &truth, "is_leaf")->is_leaf && !named(code, &truth, "has_loop")->is_leaf &&
@@ -136,7 +136,7 @@ static void test_hints(const char *self)
 	ok(!functions_find(&code->functions, 0) && !functions_find(&code->functions, -1) &&
 	   !functions_at(&code->functions, named(code, &truth, "is_leaf")->addr + 1),
 	   "there is nothing where there is no function");
-	code_close(code);
+	code_map_close(code);
 	free_program(&truth);
 }
 
@@ -144,7 +144,7 @@ static void test_hints(const char *self)
 static void test_names(const char *self)
 {
 	struct program truth = read_program(beside(self, "victim-code"), SHT_SYMTAB);
-	struct code *code = open_code(beside(self, "victim-code"));
+	struct code_map *code = open_code(beside(self, "victim-code"));
 	bool all = true;
 
 	for (uint32_t i = 0; i < code->functions.nr; i++) {
@@ -156,7 +156,7 @@ static void test_names(const char *self)
 			all = false;
 	}
 	ok(all, "functions have the names of their symbols");
-	code_close(code);
+	code_map_close(code);
 	free_program(&truth);
 }
 
@@ -165,7 +165,7 @@ static void test_debian(const char *path)
 {
 	struct program truth = read_program(path, SHT_DYNSYM);
 	double start = cpu_s(), took;
-	struct code *code = open_code(path);
+	struct code_map *code = open_code(path);
 	size_t missed = 0, sound = 0, orphans = 0;
 
 	took = cpu_s() - start;
@@ -188,7 +188,7 @@ static void test_debian(const char *path)
 	if (!ok(took < 10, "%s: takes little time", path))
 		diag("%.3f s", took);
 	diag("%.3f s", took);
-	code_close(code);
+	code_map_close(code);
 	free_program(&truth);
 }
 

@@ -232,7 +232,7 @@ static bool read_line(char *text, struct line *ret)
 	return true;
 }
 
-static bool decode(const struct code *code, const struct line *line, struct insn *ret)
+static bool decode(const struct code_map *code, const struct line *line, struct insn *ret)
 {
 	const uint8_t *bytes = file_view_at(&code->object->view, line->addr, line->size);
 
@@ -241,7 +241,7 @@ static bool decode(const struct code *code, const struct line *line, struct insn
 
 static void test_program(const char *path)
 {
-	struct code *code = open_code(path);
+	struct code_map *code = open_code(path);
 	size_t nr = 0, nr_unknown = 0, nr_other = 0;
 	char command[128], text[512];
 	FILE *file = NULL;
@@ -271,7 +271,7 @@ static void test_program(const char *path)
 		   nr - nr_unknown, nr_unknown);
 	else
 		skip(1, "no such program, or no objdump");
-	code_close(code);
+	code_map_close(code);
 }
 
 int main(void)

@@ -508,7 +508,7 @@ static void test_rows(void)
 		{ "text", COLUMN_TEXT, offsetof(struct element, text), 5 },
 		{ "real", COLUMN_REAL, offsetof(struct element, real), 0 },
 	};
-	static const struct table table = { "t", columns, 3, sizeof(struct element), 2 };
+	static const struct rows_table table = { "t", columns, 3, sizeof(struct element), 2 };
 	static const struct {
 		const char *row;
 		int error;
@@ -591,10 +591,10 @@ static void test_packs(void)
 			bytes[j] = (uint8_t)(fixture_number(&random, 3) ?
 						     fixture_number(&random, 8) :
 						     fixture_number(&random, 256));
-		unpack_hits(bytes, fixture_number(&random, sizeof(bytes)), &hits, &length);
+		unpack_hits(bytes, fixture_number(&random, sizeof(bytes)), true, &hits, &length);
 		free(hits);
 		hits = NULL;
-		unpack_places(bytes, fixture_number(&random, sizeof(bytes)), &hits, &length);
+		unpack_hits(bytes, fixture_number(&random, sizeof(bytes)), false, &hits, &length);
 		free(hits);
 		unpack_times(bytes, sizeof(bytes), &times);
 		ends &= times.nr_largest <= SAMPLES_NR_LARGEST;

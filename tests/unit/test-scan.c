@@ -64,7 +64,7 @@ static bool is_same(const struct scan *insn, const cs_insn *other)
 static void test_program(const char *path)
 {
 	size_t nr = 0, nr_other = 0, nr_unknown = 0;
-	struct code *code = open_code(path);
+	struct code_map *code = open_code(path);
 	cs_insn *other;
 	csh capstone;
 
@@ -100,7 +100,7 @@ static void test_program(const char *path)
 	   path, nr, nr_unknown);
 	cs_free(other, 1);
 	cs_close(&capstone);
-	code_close(code);
+	code_map_close(code);
 }
 
 int main(void)

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "servers.h"
 /* Its parts are used to make damaged files with a right digest. */
@@ -86,7 +87,7 @@ static void write_bytes(const void *bytes, size_t size)
 /* Set the digest that the file's content has; false if it makes no sense. */
 static bool fix_digest(uint8_t *bytes, size_t size)
 {
-	struct stream stream = { .is_reading = true };
+	struct trace_stream stream = { .is_reading = true };
 	struct trace trace = { 0 };
 	bool makes_sense;
 
@@ -236,7 +237,7 @@ static void versions(const uint8_t *bytes, size_t size)
 /* As the first version wrote it. */
 static void save_old(const struct trace *trace)
 {
-	struct stream stream = { .file = fopen(path, "w"), .version = 1 };
+	struct trace_stream stream = { .file = fopen(path, "w"), .version = 1 };
 	struct trace copy = *trace;
 	uint32_t version = 1;
 	char magic[] = MAGIC;

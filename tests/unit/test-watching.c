@@ -87,7 +87,7 @@ static int take(struct watching *watching, uint64_t unit, uint64_t elapsed_ns, b
 		.met = &met,
 		.seq = next_seq++,
 		.kind = has_ended ? PERFGUARD_RECORD_KIND_ENDED : PERFGUARD_RECORD_KIND_LATE,
-		.time_ns = clock_wall_ns(),
+		.time_ns = time_wall_ns(),
 		.target_id = 1,
 		.image_id = 1,
 		.loop_id = 1,

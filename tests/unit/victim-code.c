@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Code of known shape for test-functions, test-site and test-cfg, which read
+ * Code of known shape for test-functions, test-probe-site and test-cfg, which read
  * a stripped copy and compare with the symbols of this one.  The program is
  * never run.  The name of the function that is called says where the call is.
  */

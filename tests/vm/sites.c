@@ -15,16 +15,17 @@
 
 #include "binary/code/code-map.h"
 
-static void print_site(const struct code *code, const struct function *function)
+static void print_site(const struct code_map *code, const struct function *function)
 {
-	struct site site;
+	struct probe_site site;
 
-	site_find(&code->functions, function, &site);
-	if (site.class != SITE_NONE)
-		printf("%" PRIu64 " %u %d\n", site.offset, site.sp_delta, site.class == SITE_CHEAP);
+	probe_site_find(&code->functions, function, &site);
+	if (site.class != PROBE_SITE_NONE)
+		printf("%" PRIu64 " %u %d\n", site.offset, site.sp_delta,
+		       site.class == PROBE_SITE_CHEAP);
 }
 
-static void print_insns(const struct code *code, const struct function *function,
+static void print_insns(const struct code_map *code, const struct function *function,
 			unsigned long stride)
 {
 	const uint8_t *bytes = code->functions.view->bytes + function->offset;
@@ -35,7 +36,7 @@ static void print_insns(const struct code *code, const struct function *function
 		if (!insn_decode(&code->functions.decoder, bytes + at, function->size - at,
 				 function->addr + at, &insn))
 			return;
-		if (site_probe(bytes + at, &insn) == SITE_PROBE_MODULE && !(nr++ % stride))
+		if (probe_site_step_mode(bytes + at, &insn) == STEP_MODE_MODULE && !(nr++ % stride))
 			printf("%" PRIu64 " 0 1\n", function->offset + at);
 	}
 }
@@ -43,13 +44,13 @@ static void print_insns(const struct code *code, const struct function *function
 int main(int argc, char **argv)
 {
 	unsigned long stride = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
-	struct code *code;
+	struct code_map *code;
 	int fd;
 
 	if (argc < 2)
 		return 2;
 	fd = open(argv[1], O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || code_open(fd, argv[1], &code))
+	if (fd < 0 || code_map_open(fd, argv[1], &code))
 		return 1;
 	for (uint32_t i = 0; i < code->functions.nr; i++) {
 		const struct function *function = &code->functions.entries[i];
@@ -59,6 +60,6 @@ int main(int argc, char **argv)
 		else if (!stride)
 			print_site(code, function);
 	}
-	code_close(code);
+	code_map_close(code);
 	return 0;
 }

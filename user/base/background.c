@@ -9,8 +9,8 @@
 
 /*
  * Where the kernel groups tasks by session (sched_autogroup_enabled), a
- * priority holds within the group only.  As a service we lead a session that is
- * all ours; in a terminal it is the shell's, and stays as it is.
+ * priority holds within the group only.  A service leads a session of its own;
+ * in a terminal the session is the shell's and is left alone.
  */
 static void lower_session(void)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Work that has to make way for the programs that are guarded. */
+/* Background work, at lower priority than the guarded programs. */
 #ifndef _USER_BASE_BACKGROUND_H
 #define _USER_BASE_BACKGROUND_H
 
 /*
- * From now on this process preempts nobody and gets what processor time others
- * leave, but never none.  Else a late unit begets others: what it makes us do
- * takes the CPU from the next ones.  Where something forbids that, it goes on
- * as before.
+ * Lower the priority of this process so that it preempts no other and gets the
+ * CPU time that others leave, but never none.  Else handling a late unit would
+ * take the CPU from the next units and make them late.  No effect where the
+ * system forbids it.
  */
 void background_enter(void);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The C++ runtime knows how.  It is loaded when the first such name is met, as
- * whoever guards C++ programs has it and others need not.
+ * The C++ runtime does it.  It is loaded with the first such name: systems that
+ * run C++ programs have it, others need not.
  */
 
 #include "base/demangle.h"
@@ -36,7 +36,7 @@ static bool begins(const char *text, const char *with)
 
 /*
  * Where the parameters begin: at the parenthesis that the last one closes.
- * What follows it (const, a clone's suffix) goes too.
+ * The rest (const, a clone's suffix) is removed, too.
  */
 static void cut_parameters(char *text)
 {

@@ -7,7 +7,7 @@
 
 /*
  * The readable form of @name without its parameters, as malloc'ed text that
- * the caller frees; NULL if @name is no C++ name, or cannot be told.
+ * the caller frees; NULL if @name is no C++ name, or cannot be demangled.
  */
 char *demangle(const char *name);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct unit {
+static const struct duration_unit {
 	const char *name;
 	double ns;
 } units[] = {
@@ -27,7 +27,7 @@ int duration_parse(const char *text, uint64_t *ret_ns)
 	double value;
 	char *end;
 
-	/* strtod() also takes "inf", "nan", signs and hex, which no one means. */
+	/* strtod() also takes "inf", "nan", signs and hex, which are not durations. */
 	if (!isdigit((unsigned char)text[0]) && text[0] != '.')
 		return -EINVAL;
 	if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Lengths of time, in nanoseconds, as people write and read them.
+ * Durations in nanoseconds, as text.
  */
 #ifndef _USER_BASE_DURATION_H
 #define _USER_BASE_DURATION_H

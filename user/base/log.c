@@ -17,7 +17,7 @@ void log_set_verbose(bool verbose)
 static void __attribute__((format(printf, 2, 0)))
 print_line(const char *prefix, const char *format, va_list args)
 {
-	/* One line at a time, and after what stdout still holds. */
+	/* One line at a time, and after the buffered output of stdout. */
 	fflush(stdout);
 	flockfile(stderr);
 	fprintf(stderr, "pg-collect: %s", prefix);

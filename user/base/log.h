@@ -7,10 +7,10 @@
 
 #include <stdbool.h>
 
-/* What went wrong and what to do about it. */
+/* An error and how to resolve it. */
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Something the result should be read with; the verb goes on. */
+/* A reservation about the result; the verb continues. */
 void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Progress: only on a terminal, or after log_set_verbose(true). */
@@ -18,7 +18,7 @@ void log_progress(const char *format, ...) __attribute__((format(printf, 1, 2)))
 
 void log_set_verbose(bool verbose);
 
-/* Whether log_error() was called: one thing that went wrong is told once. */
+/* Whether log_error() was called, so that an error is reported only once. */
 bool log_has_error(void);
 
 #endif /* _USER_BASE_LOG_H */

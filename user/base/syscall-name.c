@@ -38,7 +38,7 @@ static const struct name waits[] = {
 	NAME(sendto),	       NAME(sendmsg),
 };
 
-/* Others in which a thread may be held up. */
+/* Others that may delay a thread. */
 static const struct name others[] = {
 	NAME(open),	     NAME(openat),	  NAME(close),
 	NAME(stat),	     NAME(lstat),	  NAME(fstat),

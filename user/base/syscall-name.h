@@ -7,10 +7,10 @@
 
 #include <stdint.h>
 
-/* The call's name, or NULL if no event loop waits in it. */
+/* The name of a call that event loops wait in, else NULL. */
 const char *syscall_name(uint32_t number);
 
-/* The same of others in which a unit may be held up; NULL for what is rare. */
+/* The same with others that may delay a unit; NULL for rare ones. */
 const char *syscall_any_name(uint32_t number);
 
 #endif /* _USER_BASE_SYSCALL_NAME_H */

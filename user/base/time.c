@@ -16,38 +16,38 @@ static uint64_t read_clock(clockid_t id)
 	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
-uint64_t clock_now_ns(void)
+uint64_t time_now_ns(void)
 {
 	return read_clock(CLOCK_MONOTONIC);
 }
 
-uint64_t clock_wall_ns(void)
+uint64_t time_wall_ns(void)
 {
 	return read_clock(CLOCK_REALTIME);
 }
 
-char *clock_format(uint64_t wall_ns, char text[CLOCK_TEXT_MAX])
+char *time_format(uint64_t wall_ns, char text[TIME_TEXT_MAX])
 {
 	time_t seconds = (time_t)(wall_ns / NSEC_PER_SEC);
 	struct tm day;
 	size_t len;
 
 	gmtime_r(&seconds, &day);
-	len = strftime(text, CLOCK_TEXT_MAX, "%Y-%m-%dT%H:%M:%S", &day);
-	snprintf(text + len, CLOCK_TEXT_MAX - len, ".%09" PRIu64 "Z",
+	len = strftime(text, TIME_TEXT_MAX, "%Y-%m-%dT%H:%M:%S", &day);
+	snprintf(text + len, TIME_TEXT_MAX - len, ".%09" PRIu64 "Z",
 		 wall_ns % NSEC_PER_SEC);
 	return text;
 }
 
-char *clock_format_local(uint64_t wall_ns, char text[CLOCK_TEXT_MAX])
+char *time_format_local(uint64_t wall_ns, char text[TIME_TEXT_MAX])
 {
 	time_t seconds = (time_t)(wall_ns / NSEC_PER_SEC);
 	struct tm day;
 	size_t len;
 
 	localtime_r(&seconds, &day);
-	len = strftime(text, CLOCK_TEXT_MAX, "%H:%M:%S", &day);
-	snprintf(text + len, CLOCK_TEXT_MAX - len, ".%03" PRIu64,
+	len = strftime(text, TIME_TEXT_MAX, "%H:%M:%S", &day);
+	snprintf(text + len, TIME_TEXT_MAX - len, ".%03" PRIu64,
 		 wall_ns % NSEC_PER_SEC / NSEC_PER_MSEC);
 	return text;
 }

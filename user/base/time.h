@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Points in time: CLOCK_MONOTONIC for measuring, CLOCK_REALTIME for telling.
+ * Points in time: CLOCK_MONOTONIC for measuring, CLOCK_REALTIME for display.
  */
 #ifndef _USER_BASE_TIME_H
 #define _USER_BASE_TIME_H
 
 #include <stdint.h>
 
-/* Room for any text of clock_format(). */
-#define CLOCK_TEXT_MAX 40
+/* Room for any text of time_format(). */
+#define TIME_TEXT_MAX 40
 
 /* Nanoseconds of CLOCK_MONOTONIC. */
-uint64_t clock_now_ns(void);
+uint64_t time_now_ns(void);
 
 /* Nanoseconds of CLOCK_REALTIME since 1970. */
-uint64_t clock_wall_ns(void);
+uint64_t time_wall_ns(void);
 
 /* RFC 3339 in UTC with all nanoseconds: 2024-01-31T23:59:59.000000001Z. */
-char *clock_format(uint64_t wall_ns, char text[CLOCK_TEXT_MAX]);
+char *time_format(uint64_t wall_ns, char text[TIME_TEXT_MAX]);
 
 /* Time of day in the local zone, for people: 23:59:59.001. */
-char *clock_format_local(uint64_t wall_ns, char text[CLOCK_TEXT_MAX]);
+char *time_format_local(uint64_t wall_ns, char text[TIME_TEXT_MAX]);
 
 #endif /* _USER_BASE_TIME_H */

@@ -277,12 +277,12 @@ static void print_replaced(const struct arm *arm, const struct arming *arming)
 {
 	for (uint32_t i = 0; i < arm->nr_profiles; i++) {
 		const struct armed_profile *profile = &arm->profiles[i];
-		char time[CLOCK_TEXT_MAX];
+		char time[TIME_TEXT_MAX];
 
 		if (!profile->target_id || profile->target_id != arming->target_id)
 			continue;
 		heading("replaced");
-		printf("the profile armed at %.19sZ", clock_format(profile->armed_ns, time));
+		printf("the profile armed at %.19sZ", time_format(profile->armed_ns, time));
 		if (strcmp(profile->name, arming->path)) {
 			fputs(", ", stdout);
 			text_safe(stdout, profile->name);

@@ -205,7 +205,7 @@ static int print_new(struct watch *watch)
 static int wait_bell(struct watch *watch, struct pollfd fds[2],
 		     uint64_t end_ns)
 {
-	uint64_t now_ns = clock_now_ns();
+	uint64_t now_ns = time_now_ns();
 	/* Ask without a bell, too: it may be lost. */
 	uint64_t wait_ns = watching_wait_ns(&watch->watching);
 
@@ -225,7 +225,7 @@ static int run(struct watch *watch, int signals)
 		{ .fd = link_wakeup_fd(watch->link), .events = POLLIN },
 		{ .fd = signals, .events = POLLIN },
 	};
-	uint64_t end_ns = clock_now_ns() + watch->duration_ns;
+	uint64_t end_ns = time_now_ns() + watch->duration_ns;
 	int ret, signal;
 
 	for (;;) {

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int told(int error, const char *what, const char *path, char why[FILE_WHY_MAX])
+static int report(int error, const char *what, const char *path, char why[FILE_WHY_MAX])
 {
 	snprintf(why, FILE_WHY_MAX, "cannot %s %s: %s", what, path, strerror(-error));
 	return error;
@@ -30,46 +30,44 @@ static int read_all(int fd, uint8_t *bytes, size_t len)
 		if (nr < 0)
 			return -errno;
 		if (!nr)
-			return -ENODATA; /* it became shorter meanwhile */
+			return -ENODATA; /* the file was truncated meanwhile */
 		bytes += nr;
 		len -= (size_t)nr;
 	}
 	return 0;
 }
 
-static int write_all(int fd, const uint8_t *bytes, size_t len)
+int file_open(const char *path, uint64_t *ret_size)
 {
-	while (len) {
-		ssize_t nr = write(fd, bytes, len);
-
-		if (nr < 0 && errno == EINTR)
-			continue;
-		if (nr < 0)
-			return -errno;
-		bytes += nr;
-		len -= (size_t)nr;
-	}
-	return 0;
-}
-
-static int read_regular(int fd, size_t max, uint8_t **ret, size_t *ret_len)
-{
+	/* Do not block on a pipe. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int error = 0;
 	struct stat stat;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &stat))
+		error = -errno;
+	else if (!S_ISREG(stat.st_mode))
+		error = S_ISDIR(stat.st_mode) ? -EISDIR : -EINVAL;
+	if (error) {
+		close(fd);
+		return error;
+	}
+	*ret_size = (uint64_t)stat.st_size;
+	return fd;
+}
+
+static int read_bytes(int fd, uint64_t size, size_t max, uint8_t **ret)
+{
 	int error;
 
-	if (fstat(fd, &stat))
-		return -errno;
-	if (S_ISDIR(stat.st_mode))
-		return -EISDIR;
-	if (!S_ISREG(stat.st_mode))
-		return -EINVAL;
-	if ((uint64_t)stat.st_size > max)
+	if (size > max)
 		return -EFBIG;
-	*ret_len = (size_t)stat.st_size;
-	*ret = sqlite3_malloc64(*ret_len + 1);
+	*ret = sqlite3_malloc64(size + 1);
 	if (!*ret)
 		return -ENOMEM;
-	error = read_all(fd, *ret, *ret_len);
+	error = read_all(fd, *ret, size);
 	if (error)
 		sqlite3_free(*ret);
 	return error;
@@ -78,30 +76,30 @@ static int read_regular(int fd, size_t max, uint8_t **ret, size_t *ret_len)
 int file_read(const char *path, size_t max, uint8_t **ret, size_t *ret_len,
 	      char why[FILE_WHY_MAX])
 {
-	/* A pipe is not to be waited for. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	int error;
+	uint64_t size;
+	int fd = file_open(path, &size), error = fd;
 
-	if (fd < 0)
-		return told(-errno, "open", path, why);
-	error = read_regular(fd, max, ret, ret_len);
-	close(fd);
+	if (fd >= 0) {
+		error = read_bytes(fd, size, max, ret);
+		close(fd);
+		*ret_len = size;
+	}
 	if (error == -EINVAL)
 		snprintf(why, FILE_WHY_MAX, "%s is not a regular file", path);
 	else if (error)
-		told(error, "read", path, why);
+		report(error, fd < 0 && error != -EISDIR ? "open" : "read", path, why);
 	return error;
 }
 
-/* Where a file is replaced: beside it a new one is made. */
-struct place {
+/* A file that is replaced by a new one in the same directory. */
+struct replacement {
 	char path[PATH_MAX]; /* without links */
 	char new_path[PATH_MAX + 8];
 	char directory[PATH_MAX];
 	struct stat old; /* st_mode 0: there is none */
 };
 
-static int find_place(const char *path, struct place *place)
+static int find_replacement(const char *path, struct replacement *place)
 {
 	const char *slash;
 	int len;
@@ -134,12 +132,12 @@ static int find_place(const char *path, struct place *place)
 }
 
 /*
- * Always the same name, so that a save that was killed leaves no more than one
- * file behind, which the next save takes over.  The lock tells it from one that
- * is being written; whoever got it must look whether the name still means the
- * file, for it may have been renamed into place by the one before.
+ * Always the same name, so that a save that was killed leaves at most one file
+ * behind, which the next save reuses.  The lock distinguishes it from one that is
+ * being written; its owner must check that the name still refers to the file,
+ * which the previous save may have renamed into place.
  */
-static int open_new(const struct place *place)
+static int open_new(const struct replacement *place)
 {
 	struct stat named, opened;
 
@@ -149,7 +147,7 @@ static int open_new(const struct place *place)
 
 		if (fd < 0)
 			return -errno;
-		/* Where there are no locks, go on without. */
+		/* Continue without locks where there are none. */
 		if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
 			close(fd);
 			return -EBUSY;
@@ -164,16 +162,17 @@ static int open_new(const struct place *place)
 	}
 }
 
-static int write_new(int fd, const struct place *place, const uint8_t *bytes, size_t len)
+static int write_new(int fd, const struct replacement *place, file_writer *write,
+		     const void *from)
 {
 	int error;
 
 	if (ftruncate(fd, 0))
 		return -errno;
-	error = write_all(fd, bytes, len);
+	error = write(fd, from);
 	if (error)
 		return error;
-	/* Only root can keep an owner; not to be able to is no reason to fail. */
+	/* Only root can keep an owner; continue without. */
 	if (place->old.st_mode && fchown(fd, place->old.st_uid, place->old.st_gid))
 		errno = 0;
 	if (place->old.st_mode && fchmod(fd, place->old.st_mode & 07777))
@@ -190,32 +189,33 @@ static int sync_directory(const char *path)
 
 	if (fd < 0)
 		return -errno;
-	/* Some file systems have no such thing. */
+	/* Some file systems do not support it. */
 	if (fsync(fd) && errno != EINVAL && errno != ENOTSUP)
 		error = -errno;
 	close(fd);
 	return error;
 }
 
-int file_replace(const char *path, const uint8_t *bytes, size_t len, char why[FILE_WHY_MAX])
+int file_replace_by(const char *path, file_writer *write, const void *from,
+		    char why[FILE_WHY_MAX])
 {
-	struct place place;
-	int fd, error = find_place(path, &place);
+	struct replacement place;
+	int fd, error = find_replacement(path, &place);
 
 	if (error == -EINVAL) {
 		snprintf(why, FILE_WHY_MAX, "%s is not a regular file", path);
 		return error;
 	}
 	if (error)
-		return told(error, "write", path, why);
+		return report(error, "write", path, why);
 	fd = open_new(&place);
 	if (fd == -EBUSY) {
 		snprintf(why, FILE_WHY_MAX, "%s is being written by another process", path);
 		return fd;
 	}
 	if (fd < 0)
-		return told(fd, "make", place.new_path, why);
-	error = write_new(fd, &place, bytes, len);
+		return report(fd, "make", place.new_path, why);
+	error = write_new(fd, &place, write, from);
 	if (!error && rename(place.new_path, place.path))
 		error = -errno;
 	if (error)
@@ -223,5 +223,34 @@ int file_replace(const char *path, const uint8_t *bytes, size_t len, char why[FI
 	close(fd);
 	if (!error)
 		error = sync_directory(place.directory);
-	return error ? told(error, "write", path, why) : 0;
+	return error ? report(error, "write", path, why) : 0;
+}
+
+struct span {
+	const uint8_t *bytes;
+	size_t len;
+};
+
+static int write_span(int fd, const void *from)
+{
+	struct span left = *(const struct span *)from;
+
+	while (left.len) {
+		ssize_t nr = write(fd, left.bytes, left.len);
+
+		if (nr < 0 && errno == EINTR)
+			continue;
+		if (nr < 0)
+			return -errno;
+		left.bytes += nr;
+		left.len -= (size_t)nr;
+	}
+	return 0;
+}
+
+int file_replace(const char *path, const uint8_t *bytes, size_t len, char why[FILE_WHY_MAX])
+{
+	struct span span = { bytes, len };
+
+	return file_replace_by(path, write_span, &span, why);
 }

@@ -33,22 +33,14 @@ void pack_rising(struct pack *pack, const uint32_t *numbers, uint32_t nr)
 		put(pack, numbers[i] - (i ? numbers[i - 1] : 0));
 }
 
-void pack_hits(struct pack *pack, const struct samples_hit *hits, uint32_t nr)
+void pack_hits(struct pack *pack, const struct samples_hit *hits, uint32_t nr, bool has_counts)
 {
 	put(pack, nr);
 	for (uint32_t i = 0; i < nr; i++) {
 		put(pack, hits[i].function);
 		put(pack, hits[i].depth);
-		put(pack, 4 * (uint32_t)hits[i].count + hits[i].quarter);
-	}
-}
-
-void pack_places(struct pack *pack, const struct samples_hit *hits, uint32_t nr)
-{
-	put(pack, nr);
-	for (uint32_t i = 0; i < nr; i++) {
-		put(pack, hits[i].function);
-		put(pack, hits[i].depth);
+		if (has_counts)
+			put(pack, 4 * (uint32_t)hits[i].count + hits[i].quarter);
 	}
 }
 
@@ -76,13 +68,13 @@ void pack_times(struct pack *pack, const struct samples_times *times)
 	}
 }
 
-struct reader {
+struct unpacking {
 	const uint8_t *at;
 	const uint8_t *end;
 	bool has_failed;
 };
 
-static uint64_t get(struct reader *reader, uint64_t max)
+static uint64_t get(struct unpacking *reader, uint64_t max)
 {
 	uint64_t number = 0;
 
@@ -103,20 +95,20 @@ static uint64_t get(struct reader *reader, uint64_t max)
 	return 0;
 }
 
-/* A length, which @each bytes an entry must bear out. */
-static uint32_t get_nr(struct reader *reader, size_t each)
+/* A length, limited by the bytes left at @each bytes an entry. */
+static uint32_t get_nr(struct unpacking *reader, size_t each)
 {
 	return (uint32_t)get(reader, (uint64_t)(reader->end - reader->at) / each);
 }
 
-static int finish(const struct reader *reader)
+static int finish(const struct unpacking *reader)
 {
 	return reader->has_failed || reader->at != reader->end ? -EBADMSG : 0;
 }
 
 int unpack_rising(const uint8_t *bytes, size_t len, uint32_t **ret, uint32_t *ret_nr)
 {
-	struct reader reader = { .at = bytes, .end = bytes + len };
+	struct unpacking reader = { .at = bytes, .end = bytes + len };
 	uint32_t nr = get_nr(&reader, 1), *numbers;
 
 	numbers = calloc(nr + 1u, sizeof(*numbers));
@@ -132,10 +124,10 @@ int unpack_rising(const uint8_t *bytes, size_t len, uint32_t **ret, uint32_t *re
 	return finish(&reader);
 }
 
-static int unpack_list(const uint8_t *bytes, size_t len, bool has_counts,
-		       struct samples_hit **ret, uint32_t *ret_nr)
+int unpack_hits(const uint8_t *bytes, size_t len, bool has_counts, struct samples_hit **ret,
+		uint32_t *ret_nr)
 {
-	struct reader reader = { .at = bytes, .end = bytes + len };
+	struct unpacking reader = { .at = bytes, .end = bytes + len };
 	uint32_t nr = get_nr(&reader, has_counts ? 3 : 2);
 	struct samples_hit *hits;
 
@@ -158,19 +150,9 @@ static int unpack_list(const uint8_t *bytes, size_t len, bool has_counts,
 	return finish(&reader);
 }
 
-int unpack_hits(const uint8_t *bytes, size_t len, struct samples_hit **ret, uint32_t *ret_nr)
-{
-	return unpack_list(bytes, len, true, ret, ret_nr);
-}
-
-int unpack_places(const uint8_t *bytes, size_t len, struct samples_hit **ret, uint32_t *ret_nr)
-{
-	return unpack_list(bytes, len, false, ret, ret_nr);
-}
-
 int unpack_times(const uint8_t *bytes, size_t len, struct samples_times *ret)
 {
-	struct reader reader = { .at = bytes, .end = bytes + len };
+	struct unpacking reader = { .at = bytes, .end = bytes + len };
 	uint32_t used, next = 0;
 
 	memset(ret, 0, sizeof(*ret));

@@ -3,10 +3,10 @@
  * Lists of numbers as bytes: each number in groups of 7 bits, the lowest first,
  * with the top bit of a byte set if more follow (LEB128).
  *
- * A list begins with its length.  What it holds:
+ * A list begins with its length.  Its contents:
  *  rising	the first number, then the differences
  *  hits	of each: function, depth, 4 * count + quarter
- *  places	of each: function, depth
+ *  places	hits without counts: of each function, depth
  *  times	units, their sum, the sum of squares as low and high half; the
  *		largest as a list: the first, then how much smaller the next is;
  *		the histogram as a list of its buckets that are not 0: how many
@@ -29,8 +29,7 @@ struct pack {
 };
 
 void pack_rising(struct pack *pack, const uint32_t *numbers, uint32_t nr);
-void pack_hits(struct pack *pack, const struct samples_hit *hits, uint32_t nr);
-void pack_places(struct pack *pack, const struct samples_hit *hits, uint32_t nr);
+void pack_hits(struct pack *pack, const struct samples_hit *hits, uint32_t nr, bool has_counts);
 void pack_times(struct pack *pack, const struct samples_times *times);
 
 /*
@@ -38,8 +37,8 @@ void pack_times(struct pack *pack, const struct samples_times *times);
  * 0, -EBADMSG or -ENOMEM.
  */
 int unpack_rising(const uint8_t *bytes, size_t len, uint32_t **ret, uint32_t *ret_nr);
-int unpack_hits(const uint8_t *bytes, size_t len, struct samples_hit **ret, uint32_t *ret_nr);
-int unpack_places(const uint8_t *bytes, size_t len, struct samples_hit **ret, uint32_t *ret_nr);
+int unpack_hits(const uint8_t *bytes, size_t len, bool has_counts, struct samples_hit **ret,
+		uint32_t *ret_nr);
 int unpack_times(const uint8_t *bytes, size_t len, struct samples_times *ret);
 
 #endif /* _USER_STORE_PACK_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What must hold for samples and a model so that code may use them without
- * looking again.  The limits bound the memory that a file can ask for.
+ * The conditions on samples and a model under which code may use them without
+ * further checks.  The limits bound the memory that a file can make us allocate.
  */
 #ifndef _USER_STORE_PROFILE_CHECK_H
 #define _USER_STORE_PROFILE_CHECK_H
@@ -28,7 +28,7 @@ enum {
 	CHECK_MAX_WEIGHTS = 16000000,
 };
 
-/* What is wrong with them, as in "a tree of no loop", or NULL. */
+/* A static description of the first error, such as "a tree of no loop", or NULL. */
 const char *check_samples(const struct samples *samples);
 const char *check_model(const struct model *model, const struct samples *samples);
 

@@ -23,27 +23,25 @@ enum {
 	HEADER_APPLICATION = 68,
 };
 
-#define MAX_FILE_BYTES (UINT64_C(1) << 30)
-
 _Static_assert(PROFILE_WHY_MAX == FILE_WHY_MAX, "one text for both");
 
-static int told(int error, const char *path, const char *what, char why[PROFILE_WHY_MAX])
+static int report(int error, const char *path, const char *what, char why[PROFILE_WHY_MAX])
 {
 	snprintf(why, PROFILE_WHY_MAX, "%s %s", path, what);
 	return error;
 }
 
-static int told_damaged(const char *path, const char *what, char why[PROFILE_WHY_MAX])
+static int report_damaged(const char *path, const char *what, char why[PROFILE_WHY_MAX])
 {
 	snprintf(why, PROFILE_WHY_MAX, "%s is damaged: %s", path, what);
 	return -EBADMSG;
 }
 
-static int told_sqlite(int error, const char *path, char why[PROFILE_WHY_MAX])
+static int report_sqlite(int error, const char *path, char why[PROFILE_WHY_MAX])
 {
 	if (error == -ENOMEM)
-		return told(error, path, "does not fit into memory", why);
-	return told_damaged(path, "its contents are not as they were written", why);
+		return report(error, path, "does not fit into memory", why);
+	return report_damaged(path, "its contents are not as they were written", why);
 }
 
 static uint32_t big_endian(const uint8_t *bytes)
@@ -60,27 +58,27 @@ static int check_header(const char *path, const uint8_t *bytes, size_t len,
 	uint32_t page_size, version;
 
 	if (!len)
-		return told(-EBADMSG, path, "is empty, not a profile", why);
+		return report(-EBADMSG, path, "is empty, not a profile", why);
 	if (memcmp(bytes, magic, len < sizeof(magic) ? len : sizeof(magic)))
-		return told(-EBADMSG, path, "is not a profile", why);
+		return report(-EBADMSG, path, "is not a profile", why);
 	if (len < HEADER_SIZE)
-		return told_damaged(path, "it is cut short", why);
+		return report_damaged(path, "it is cut short", why);
 	if (big_endian(bytes + HEADER_APPLICATION) != APPLICATION_ID)
-		return told(-EBADMSG, path, "is a database of another program, not a profile",
+		return report(-EBADMSG, path, "is a database of another program, not a profile",
 			    why);
 	version = big_endian(bytes + HEADER_VERSION);
 	if (version != SCHEMA_VERSION) {
 		snprintf(text, sizeof(text),
 			 "is of profile version %u, and this pg-collect reads %d", version,
 			 SCHEMA_VERSION);
-		return told(version > SCHEMA_VERSION ? -EPROTONOSUPPORT : -EBADMSG, path, text,
+		return report(version > SCHEMA_VERSION ? -EPROTONOSUPPORT : -EBADMSG, path, text,
 			    why);
 	}
 	page_size = (uint32_t)bytes[HEADER_PAGE_SIZE] << 8 | bytes[HEADER_PAGE_SIZE + 1];
 	if (page_size == 1)
 		page_size = 65536;
 	if (len < (uint64_t)page_size * big_endian(bytes + HEADER_NR_PAGES))
-		return told_damaged(path, "it is cut short", why);
+		return report_damaged(path, "it is cut short", why);
 	return 0;
 }
 
@@ -95,7 +93,7 @@ static int open_memory(sqlite3 **ret)
 	return -ENOMEM;
 }
 
-/* What others wrote is data: nothing in it may run or reach elsewhere. */
+/* The file is untrusted data: nothing in it may run or access other files. */
 static void distrust(sqlite3 *db)
 {
 	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
@@ -127,7 +125,7 @@ static int check_structure(sqlite3 *db)
 	return ret;
 }
 
-/* Takes over @bytes. */
+/* Takes ownership of @bytes. */
 static int open_bytes(uint8_t *bytes, size_t len, sqlite3 **ret)
 {
 	int error = open_memory(ret);
@@ -153,7 +151,7 @@ static int load_all(const char *path, uint8_t *bytes, size_t len, struct samples
 
 	if (!error && schema_check(db) == -EBADMSG) {
 		sqlite3_close(db);
-		return told(-EBADMSG, path,
+		return report(-EBADMSG, path,
 			    "is damaged, or of another version: it has not the tables of a profile",
 			    why);
 	}
@@ -161,29 +159,30 @@ static int load_all(const char *path, uint8_t *bytes, size_t len, struct samples
 		error = schema_load(db, samples, model, training);
 	sqlite3_close(db);
 	if (error)
-		return told_sqlite(error, path, why);
+		return report_sqlite(error, path, why);
 	wrong = check_samples(samples);
 	if (!wrong)
 		wrong = check_model(model, samples);
 	if (wrong)
-		return told_damaged(path, wrong, why);
+		return report_damaged(path, wrong, why);
 	error = samples_hash_all(samples, NULL);
-	return error ? told_sqlite(error, path, why) : 0;
+	return error ? report_sqlite(error, path, why) : 0;
 }
 
-int profile_load(const char *path, struct samples *samples, struct model *model,
-		 struct training *training, char why[PROFILE_WHY_MAX])
+static void clear(struct samples *samples, struct model *model, struct training *training)
 {
-	uint8_t *bytes = NULL;
-	size_t len = 0;
-	int error;
-
 	memset(samples, 0, sizeof(*samples));
 	memset(model, 0, sizeof(*model));
 	memset(training, 0, sizeof(*training));
-	error = file_read(path, MAX_FILE_BYTES, &bytes, &len, why);
-	if (error)
-		return error;
+}
+
+int profile_load_bytes(const char *path, uint8_t *bytes, size_t len, struct samples *samples,
+		       struct model *model, struct training *training,
+		       char why[PROFILE_WHY_MAX])
+{
+	int error;
+
+	clear(samples, model, training);
 	error = check_header(path, bytes, len, why);
 	if (error) {
 		sqlite3_free(bytes);
@@ -194,6 +193,19 @@ int profile_load(const char *path, struct samples *samples, struct model *model,
 		samples_deinit(samples);
 		model_deinit(model);
 	}
+	return error;
+}
+
+int profile_load(const char *path, struct samples *samples, struct model *model,
+		 struct training *training, char why[PROFILE_WHY_MAX])
+{
+	uint8_t *bytes = NULL;
+	size_t len = 0;
+	int error = file_read(path, PROFILE_MAX_BYTES, &bytes, &len, why);
+
+	if (!error)
+		return profile_load_bytes(path, bytes, len, samples, model, training, why);
+	clear(samples, model, training);
 	return error;
 }
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The profile of a program: one SQLite file that holds what training saw and
- * what was derived from it.
+ * The profile of a program: one SQLite file with the samples of training and the
+ * model derived from them.
  *
- * A save writes a new file beside the old one and renames it: whatever happens
- * on the way (kill, full disk, loss of power), the old or the new one is there,
- * whole.  A transaction in place would do this too, but only together with a
- * journal file beside it, which a copy of the profile to another machine leaves
- * behind; and all of it is rewritten anyway.
+ * A save writes a new file in the same directory and renames it: after a kill, a
+ * full disk or a loss of power, either the old file or the new one is there,
+ * complete.  A transaction in place would do this too, but with a journal file,
+ * which a copy of the profile to another machine would miss; and all of the file
+ * is rewritten anyway.
  *
- * A load trusts nothing in the file: it checks who made it and by which schema,
+ * A load trusts nothing in the file: it checks the application id and the schema,
  * SQLite's structure, a digest over all values, and that every index is in
- * range.  Whoever may use the result need not look again.
+ * range.  Users of the result need no further checks.
  */
 #ifndef _USER_STORE_PROFILE_FILE_H
 #define _USER_STORE_PROFILE_FILE_H
@@ -26,18 +26,29 @@
 /*
  * On success the samples and the model are the caller's to deinit, and hashes
  * are set as samples_hash_all() does; the model is empty if none was saved.
- * Else they are empty, and @why says what is wrong, without a full stop.
+ * Else they are empty, and @why has the reason, without a full stop.
  * Returns 0, -ENOENT or another error of open(), -EBADMSG (no profile, or a
  * damaged one), -EPROTONOSUPPORT (of a newer version) or -ENOMEM.
  */
 int profile_load(const char *path, struct samples *samples, struct model *model,
 		 struct training *training, char why[PROFILE_WHY_MAX]);
 
+/* The largest file. */
+#define PROFILE_MAX_BYTES (UINT64_C(1) << 30)
+
+/*
+ * The same from the contents of the file at @path, in memory of
+ * sqlite3_malloc64(), which this function frees.
+ */
+int profile_load_bytes(const char *path, uint8_t *bytes, size_t len, struct samples *samples,
+		       struct model *model, struct training *training,
+		       char why[PROFILE_WHY_MAX]);
+
 /*
  * @model NULL or empty: none yet.  Follows a link at @path, keeps owner and mode of
  * a file that is there.  Returns 0; -EINVAL if they are not sound (an index out
- * of range, no object); -EBUSY if somebody else saves to @path; else an error
- * of the file system.  Whenever it fails, what was at @path is as it was.
+ * of range, no object); -EBUSY if another process saves to @path; else an error
+ * of the file system.  On failure the file at @path is unchanged.
  */
 int profile_save(const char *path, const struct samples *samples, const struct model *model,
 		 const struct training *training, char why[PROFILE_WHY_MAX]);

@@ -8,8 +8,6 @@
 
 #include "store/file.h"
 
-#define MAX_FILE_BYTES (UINT64_C(1) << 30)
-
 /* FNV-1a, 64 bits. */
 static uint64_t hash_bytes(const uint8_t *bytes, size_t len)
 {
@@ -24,7 +22,7 @@ int profile_hash(const char *path, uint64_t *ret, char why[PROFILE_WHY_MAX])
 {
 	uint8_t *bytes = NULL;
 	size_t len = 0;
-	int error = file_read(path, MAX_FILE_BYTES, &bytes, &len, why);
+	int error = file_read(path, PROFILE_MAX_BYTES, &bytes, &len, why);
 
 	if (error)
 		return error;
@@ -37,24 +35,17 @@ int profile_load_hashed(const char *path, uint64_t hash, struct samples *samples
 			struct model *model, struct training *training,
 			char why[PROFILE_WHY_MAX])
 {
-	uint64_t is;
-	int error;
+	uint8_t *bytes = NULL;
+	size_t len = 0;
+	int error = file_read(path, PROFILE_MAX_BYTES, &bytes, &len, why);
 
-	/* A save replaces the file, so look again for one between the two. */
-	for (int turn = 0; turn < 2; turn++) {
-		error = profile_hash(path, &is, why);
-		if (!error && is != hash) {
-			snprintf(why, PROFILE_WHY_MAX, "%s was changed meanwhile", path);
-			error = -ESTALE;
-		}
-		if (!error && !turn)
-			error = profile_load(path, samples, model, training, why);
-		else if (error && turn) {
-			samples_deinit(samples);
-			model_deinit(model);
-		}
-		if (error)
-			return error;
-	}
-	return 0;
+	*samples = (struct samples){ 0 };
+	*model = (struct model){ 0 };
+	if (error)
+		return error;
+	if (hash_bytes(bytes, len) == hash)
+		return profile_load_bytes(path, bytes, len, samples, model, training, why);
+	sqlite3_free(bytes);
+	snprintf(why, PROFILE_WHY_MAX, "%s was changed meanwhile", path);
+	return -ESTALE;
 }

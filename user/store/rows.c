@@ -9,6 +9,21 @@
 #include "data/samples.h"
 #include "store/pack.h"
 
+/* Fields with an integer, which is little endian. */
+static const struct {
+	size_t size;
+	int64_t min;
+	int64_t max;
+} integers[] = {
+	[COLUMN_BOOL] = { sizeof(bool), 0, 1 },
+	[COLUMN_U8] = { sizeof(uint8_t), 0, UINT8_MAX },
+	[COLUMN_U16] = { sizeof(uint16_t), 0, UINT16_MAX },
+	[COLUMN_I16] = { sizeof(int16_t), INT16_MIN, INT16_MAX },
+	[COLUMN_U32] = { sizeof(uint32_t), 0, UINT32_MAX },
+	[COLUMN_U64] = { sizeof(uint64_t), INT64_MIN, INT64_MAX },
+	[COLUMN_OPTIONAL] = { sizeof(uint32_t), 0, UINT32_MAX - 1 },
+};
+
 static const char *type_name(enum column_kind kind)
 {
 	switch (kind) {
@@ -28,7 +43,7 @@ static const char *type_name(enum column_kind kind)
 	}
 }
 
-char *rows_schema(const struct table *table)
+char *rows_schema(const struct rows_table *table)
 {
 	sqlite3_str *text = sqlite3_str_new(NULL);
 
@@ -77,6 +92,19 @@ static int bind_null(struct rows *rows, sqlite3_stmt *statement, int at)
 	return sqlite3_bind_null(statement, at);
 }
 
+static int bind_integer(struct rows *rows, sqlite3_stmt *statement, int at, enum column_kind kind,
+			const void *field)
+{
+	uint64_t number = 0;
+
+	memcpy(&number, field, integers[kind].size);
+	if (kind == COLUMN_OPTIONAL && number == SAMPLES_NONE)
+		return bind_null(rows, statement, at);
+	if (kind == COLUMN_I16)
+		number = (uint64_t)(int16_t)number;
+	return bind_number(rows, statement, at, number);
+}
+
 static int bind_real(struct rows *rows, sqlite3_stmt *statement, int at, double number)
 {
 	uint64_t bits;
@@ -121,10 +149,8 @@ static int bind_list(struct rows *rows, sqlite3_stmt *statement, int at,
 	memcpy(&nr, element + column->extra, sizeof(nr));
 	if (column->kind == COLUMN_RISING)
 		pack_rising(&pack, list, nr);
-	else if (column->kind == COLUMN_HITS)
-		pack_hits(&pack, list, nr);
 	else
-		pack_places(&pack, list, nr);
+		pack_hits(&pack, list, nr, column->kind == COLUMN_HITS);
 	return bind_pack(rows, statement, at, &pack);
 }
 
@@ -133,23 +159,9 @@ static int bind(struct rows *rows, sqlite3_stmt *statement, int at, const struct
 {
 	const void *field = element + column->offset;
 
+	if (column->kind <= COLUMN_OPTIONAL)
+		return bind_integer(rows, statement, at, column->kind, field);
 	switch (column->kind) {
-	case COLUMN_BOOL:
-		return bind_number(rows, statement, at, *(const bool *)field);
-	case COLUMN_U8:
-		return bind_number(rows, statement, at, *(const uint8_t *)field);
-	case COLUMN_U16:
-		return bind_number(rows, statement, at, *(const uint16_t *)field);
-	case COLUMN_I16:
-		return bind_number(rows, statement, at, (uint64_t) * (const int16_t *)field);
-	case COLUMN_OPTIONAL:
-		if (*(const uint32_t *)field == SAMPLES_NONE)
-			return bind_null(rows, statement, at);
-		return bind_number(rows, statement, at, *(const uint32_t *)field);
-	case COLUMN_U32:
-		return bind_number(rows, statement, at, *(const uint32_t *)field);
-	case COLUMN_U64:
-		return bind_number(rows, statement, at, *(const uint64_t *)field);
 	case COLUMN_REAL:
 		return bind_real(rows, statement, at, *(const double *)field);
 	case COLUMN_TEXT:
@@ -162,7 +174,7 @@ static int bind(struct rows *rows, sqlite3_stmt *statement, int at, const struct
 	}
 }
 
-static int save_row(struct rows *rows, const struct table *table, sqlite3_stmt *statement,
+static int save_row(struct rows *rows, const struct rows_table *table, sqlite3_stmt *statement,
 		    const uint8_t *element, uint32_t id)
 {
 	int ret = bind_number(rows, statement, 1, id);
@@ -186,7 +198,7 @@ static int error_of(int sqlite)
 	return -EIO;
 }
 
-int rows_save(struct rows *rows, const struct table *table, const void *elements, uint32_t nr)
+int rows_save(struct rows *rows, const struct rows_table *table, const void *elements, uint32_t nr)
 {
 	sqlite3_str *text = sqlite3_str_new(rows->db);
 	sqlite3_stmt *statement = NULL;
@@ -226,6 +238,22 @@ static int get_null(struct rows *rows)
 {
 	digest_word(rows, UINT64_MAX);
 	return 0;
+}
+
+static int get_integer(struct rows *rows, sqlite3_stmt *statement, int at, enum column_kind kind,
+		       void *field)
+{
+	int64_t number = SAMPLES_NONE;
+	int error;
+
+	if (kind == COLUMN_OPTIONAL && sqlite3_column_type(statement, at) == SQLITE_NULL)
+		error = get_null(rows);
+	else
+		error = get_number(rows, statement, at, integers[kind].min, integers[kind].max,
+				   &number);
+	if (!error)
+		memcpy(field, &number, integers[kind].size);
+	return error;
 }
 
 static int get_real(struct rows *rows, sqlite3_stmt *statement, int at, double *ret)
@@ -302,9 +330,8 @@ static int get_list(struct rows *rows, sqlite3_stmt *statement, int at, const st
 	case COLUMN_RISING:
 		return unpack_rising(bytes, len, field, nr);
 	case COLUMN_HITS:
-		return unpack_hits(bytes, len, field, nr);
 	case COLUMN_PLACES:
-		return unpack_places(bytes, len, field, nr);
+		return unpack_hits(bytes, len, column->kind == COLUMN_HITS, field, nr);
 	default:
 		return unpack_times(bytes, len, field);
 	}
@@ -314,41 +341,10 @@ static int get(struct rows *rows, sqlite3_stmt *statement, int at, const struct 
 	       uint8_t *element)
 {
 	void *field = element + column->offset;
-	int64_t number = 0;
-	int ret;
 
+	if (column->kind <= COLUMN_OPTIONAL)
+		return get_integer(rows, statement, at, column->kind, field);
 	switch (column->kind) {
-	case COLUMN_BOOL:
-		ret = get_number(rows, statement, at, 0, 1, &number);
-		*(bool *)field = number != 0;
-		return ret;
-	case COLUMN_U8:
-		ret = get_number(rows, statement, at, 0, UINT8_MAX, &number);
-		*(uint8_t *)field = (uint8_t)number;
-		return ret;
-	case COLUMN_U16:
-		ret = get_number(rows, statement, at, 0, UINT16_MAX, &number);
-		*(uint16_t *)field = (uint16_t)number;
-		return ret;
-	case COLUMN_I16:
-		ret = get_number(rows, statement, at, INT16_MIN, INT16_MAX, &number);
-		*(int16_t *)field = (int16_t)number;
-		return ret;
-	case COLUMN_OPTIONAL:
-		*(uint32_t *)field = SAMPLES_NONE;
-		if (sqlite3_column_type(statement, at) == SQLITE_NULL)
-			return get_null(rows);
-		ret = get_number(rows, statement, at, 0, UINT32_MAX - 1, &number);
-		*(uint32_t *)field = (uint32_t)number;
-		return ret;
-	case COLUMN_U32:
-		ret = get_number(rows, statement, at, 0, UINT32_MAX, &number);
-		*(uint32_t *)field = (uint32_t)number;
-		return ret;
-	case COLUMN_U64:
-		ret = get_number(rows, statement, at, INT64_MIN, INT64_MAX, &number);
-		*(uint64_t *)field = (uint64_t)number;
-		return ret;
 	case COLUMN_REAL:
 		return get_real(rows, statement, at, field);
 	case COLUMN_TEXT:
@@ -361,8 +357,8 @@ static int get(struct rows *rows, sqlite3_stmt *statement, int at, const struct 
 	}
 }
 
-/* Room for one more element, cleared; what is there already may move. */
-static uint8_t *grow(const struct table *table, void **elements, uint32_t nr, uint32_t *size)
+/* Memory for one more element, cleared; the others may move. */
+static uint8_t *grow(const struct rows_table *table, void **elements, uint32_t nr, uint32_t *size)
 {
 	uint8_t *grown = *elements;
 
@@ -378,7 +374,7 @@ static uint8_t *grow(const struct table *table, void **elements, uint32_t nr, ui
 	return memset(grown + nr * table->size, 0, table->size);
 }
 
-static int load_row(struct rows *rows, const struct table *table, sqlite3_stmt *statement,
+static int load_row(struct rows *rows, const struct rows_table *table, sqlite3_stmt *statement,
 		    uint8_t *element, uint32_t id)
 {
 	int64_t number;
@@ -389,7 +385,7 @@ static int load_row(struct rows *rows, const struct table *table, sqlite3_stmt *
 	return ret;
 }
 
-int rows_load(struct rows *rows, const struct table *table, void **elements, uint32_t *nr)
+int rows_load(struct rows *rows, const struct rows_table *table, void **elements, uint32_t *nr)
 {
 	sqlite3_stmt *statement = NULL;
 	uint32_t size = *nr;

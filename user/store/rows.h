@@ -2,7 +2,7 @@
 /*
  * Arrays of structs as tables of SQLite: a row is an element, its number ("id")
  * the index.  One description serves to create a table, to fill and to read it.
- * Nothing in a row is believed: type and range of every value are checked.
+ * Rows are not trusted: type and range of every value are checked.
  */
 #ifndef _USER_STORE_ROWS_H
 #define _USER_STORE_ROWS_H
@@ -12,13 +12,15 @@
 #include <stdint.h>
 
 enum column_kind {
+	/* integers */
 	COLUMN_BOOL,
 	COLUMN_U8,
 	COLUMN_U16,
 	COLUMN_I16,
 	COLUMN_U32, /* enums, too */
-	COLUMN_U64, /* what is beyond the signed range reads as negative */
+	COLUMN_U64, /* a value above the signed range is stored as negative */
 	COLUMN_OPTIONAL, /* uint32_t; UINT32_MAX is NULL */
+	/* others */
 	COLUMN_REAL,
 	COLUMN_TEXT, /* char *; at most @extra bytes */
 	COLUMN_OPTIONAL_TEXT, /* the same, or NULL */
@@ -37,7 +39,7 @@ struct column {
 	size_t extra;
 };
 
-struct table {
+struct rows_table {
 	const char *name;
 	const struct column *columns;
 	uint32_t nr_columns;
@@ -51,16 +53,16 @@ struct rows {
 };
 
 /* The statement that creates the table: sqlite3_free(); NULL without memory. */
-char *rows_schema(const struct table *table);
+char *rows_schema(const struct rows_table *table);
 
-/* Returns 0, -ENOMEM, or -EIO for anything else SQLite has against it. */
-int rows_save(struct rows *rows, const struct table *table, const void *elements, uint32_t nr);
+/* Returns 0, -ENOMEM, or -EIO for other errors of SQLite. */
+int rows_save(struct rows *rows, const struct rows_table *table, const void *elements, uint32_t nr);
 
 /*
- * Append what the table holds; *nr counts an element as soon as it owns
- * something, so that on failure, too, the owner's deinit frees it all.
+ * Append the rows of the table; *nr counts an element as soon as it owns
+ * memory, so that the owner's deinit frees all of it after a failure, too.
  * Returns 0, -EBADMSG or -ENOMEM.
  */
-int rows_load(struct rows *rows, const struct table *table, void **elements, uint32_t *nr);
+int rows_load(struct rows *rows, const struct rows_table *table, void **elements, uint32_t *nr);
 
 #endif /* _USER_STORE_ROWS_H */

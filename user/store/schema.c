@@ -23,7 +23,7 @@ _Static_assert(sizeof(struct training) == 304 && sizeof(struct samples) == 112 &
 		       sizeof(struct model_type) == 5408 && sizeof(struct model_guard) == 32 &&
 		       sizeof(struct model_context) == 20 && sizeof(struct model_weight) == 8 &&
 		       sizeof(struct model_prediction) == 88,
-	       "all that is known of a program is saved");
+	       "all fields of a profile are saved");
 
 /* A boundary with the loop it is of, as its table has it. */
 struct boundary_row {
@@ -225,7 +225,7 @@ enum table_number {
 	NR_TABLES,
 };
 
-static const struct table tables[] = {
+static const struct rows_table tables[] = {
 	TABLE("training", training_columns, sizeof(struct training), 1),
 	TABLE("total", total_columns, sizeof(struct samples), 1),
 	TABLE("object", object_columns, sizeof(struct samples_object), CHECK_MAX_OBJECTS),
@@ -265,7 +265,7 @@ int schema_create(sqlite3 *db)
 	return 0;
 }
 
-static int check_table(sqlite3_stmt *statement, const struct table *table)
+static int check_table(sqlite3_stmt *statement, const struct rows_table *table)
 {
 	const char *sql = (const char *)sqlite3_column_text(statement, 0);
 	char *schema = rows_schema(table);
@@ -279,7 +279,7 @@ static int check_table(sqlite3_stmt *statement, const struct table *table)
 	return ret;
 }
 
-/* Views and triggers are tables of SQLite's catalogue, too, and none of ours. */
+/* Views and triggers are entries of SQLite's catalogue, too; a profile has none. */
 int schema_check(sqlite3 *db)
 {
 	sqlite3_stmt *statement = NULL;
@@ -319,7 +319,7 @@ static int save_boundaries(struct rows *rows, const struct samples *samples)
 	return ret;
 }
 
-/* Hand the rows to their loops, which they follow in order. */
+/* Distribute the rows to their loops; they are in the same order. */
 static int load_boundaries(struct rows *rows, struct samples *samples)
 {
 	struct boundary_row *boundaries = NULL;
@@ -357,7 +357,7 @@ struct array {
 #define ARRAY(number, of, field) \
 	{ number, offsetof(struct of, field), offsetof(struct of, nr_##field) }
 
-/* Those that are saved as they are. */
+/* Arrays that are saved unchanged. */
 static const struct array of_samples[] = {
 	ARRAY(TABLE_OBJECT, samples, objects),	   ARRAY(TABLE_FUNCTION, samples, functions),
 	ARRAY(TABLE_LOOP, samples, loops),	   ARRAY(TABLE_NODE, samples, nodes),
@@ -403,7 +403,7 @@ static int load_arrays(struct rows *rows, const struct array *arrays, size_t nr,
 	return ret;
 }
 
-/* The table has exactly one row; *ret is the caller's to free. */
+/* A table of exactly one row; the fields without a column are 0. */
 static int load_one(struct rows *rows, enum table_number number, void *ret, size_t size)
 {
 	void *elements = NULL;
@@ -448,27 +448,6 @@ static int check_digest(struct rows *rows)
 	return ret ? ret : value == digest.value ? 0 : -EBADMSG;
 }
 
-/* The fields of the model that are no arrays. */
-static int load_settings(struct rows *rows, struct model *model)
-{
-	struct model loaded;
-	int ret = load_one(rows, TABLE_MODEL, &loaded, sizeof(loaded));
-
-	if (!ret)
-		*model = loaded;
-	return ret;
-}
-
-static int load_totals(struct rows *rows, struct samples *samples)
-{
-	struct samples loaded;
-	int ret = load_one(rows, TABLE_TOTAL, &loaded, sizeof(loaded));
-
-	if (!ret)
-		*samples = loaded;
-	return ret;
-}
-
 int schema_load(sqlite3 *db, struct samples *samples, struct model *model,
 		struct training *training)
 {
@@ -479,13 +458,13 @@ int schema_load(sqlite3 *db, struct samples *samples, struct model *model,
 	memset(model, 0, sizeof(*model));
 	ret = load_one(&rows, TABLE_TRAINING, training, sizeof(*training));
 	if (!ret)
-		ret = load_totals(&rows, samples);
+		ret = load_one(&rows, TABLE_TOTAL, samples, sizeof(*samples));
 	if (!ret)
 		ret = load_arrays(&rows, of_samples, NR_OF(of_samples), samples);
 	if (!ret)
 		ret = load_boundaries(&rows, samples);
 	if (!ret)
-		ret = load_settings(&rows, model);
+		ret = load_one(&rows, TABLE_MODEL, model, sizeof(*model));
 	if (!ret)
 		ret = load_arrays(&rows, of_model, NR_OF(of_model), model);
 	return ret ? ret : check_digest(&rows);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The tables of a profile: which field of which struct is which column.
+ * The tables of a profile: the column of each field of each struct.
  */
 #ifndef _USER_STORE_SCHEMA_H
 #define _USER_STORE_SCHEMA_H
@@ -10,7 +10,7 @@
 #include "data/training.h"
 #include "store/rows.h"
 
-/* Create the tables, which are SQLite's to keep.  Returns 0, -ENOMEM or -EIO. */
+/* Create the tables.  Returns 0, -ENOMEM or -EIO. */
 int schema_create(sqlite3 *db);
 
 /* Whether there are exactly these tables.  Returns 0, -EBADMSG or -ENOMEM. */
@@ -21,9 +21,9 @@ int schema_save(sqlite3 *db, const struct samples *samples, const struct model *
 		const struct training *training);
 
 /*
- * Values have the right type and size then, and the digest holds; whether
- * indices are in range is not looked at.  Hashes are not set.  Whatever it
- * returns (0, -EBADMSG, -ENOMEM), both must be deinited.
+ * On success values have the right type and size, and the digest matches;
+ * indices are not checked.  Hashes are not set.  The
+ * caller must deinit both in any case (0, -EBADMSG, -ENOMEM).
  */
 int schema_load(sqlite3 *db, struct samples *samples, struct model *model,
 		struct training *training);

@@ -4,22 +4,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAGIC "pgtrace\n"
-/* 2: times are recorded by a profile in the module, which cuts the units. */
+/* 2: a profile in the module cuts units and records their times. */
 #define VERSION 2
 
 enum {
 	MAX_STRING = 4096,
 	NO_STRING = UINT16_MAX,
-	/* No table but that of the events is longer. */
+	/* Only the table of events may be longer. */
 	MAX_ROWS = 1 << 24,
 	/* Bytes of a row in the file, at least. */
 	OBJECT_BYTES = 4,
@@ -33,19 +30,19 @@ enum {
 };
 
 /*
- * Reading and writing are one walk over the same fields: what is written is
- * what is read.  The first error stays, later fields do nothing.
+ * Reading and writing are one pass over the same fields, so that they cannot
+ * differ.  After the first error the functions do nothing.
  */
-struct stream {
+struct trace_stream {
 	FILE *file;
 	bool is_reading;
 	uint32_t version; /* of the file */
-	int error; /* negative errno; -EBADMSG: what was read makes no sense */
+	int error; /* negative errno; -EBADMSG: the file is invalid */
 	uint64_t left; /* bytes of the file that are not read yet */
 	uint64_t digest;
 };
 
-static void digest_add(struct stream *stream, const void *bytes, size_t size)
+static void digest_add(struct trace_stream *stream, const void *bytes, size_t size)
 {
 	const uint8_t *at = bytes;
 	uint64_t digest = stream->digest, word;
@@ -62,7 +59,7 @@ static void digest_add(struct stream *stream, const void *bytes, size_t size)
 	stream->digest = digest ^ digest >> 32;
 }
 
-static void transfer(struct stream *stream, void *bytes, size_t size)
+static void transfer(struct trace_stream *stream, void *bytes, size_t size)
 {
 	if (stream->error || !size)
 		return;
@@ -80,17 +77,17 @@ static void transfer(struct stream *stream, void *bytes, size_t size)
 		digest_add(stream, bytes, size);
 }
 
-static void take_u32(struct stream *stream, uint32_t *value)
+static void take_u32(struct trace_stream *stream, uint32_t *value)
 {
 	transfer(stream, value, sizeof(*value));
 }
 
-static void take_u64(struct stream *stream, uint64_t *value)
+static void take_u64(struct trace_stream *stream, uint64_t *value)
 {
 	transfer(stream, value, sizeof(*value));
 }
 
-static void take_bool(struct stream *stream, bool *value)
+static void take_bool(struct trace_stream *stream, bool *value)
 {
 	uint8_t byte = *value;
 
@@ -100,7 +97,7 @@ static void take_bool(struct stream *stream, bool *value)
 	*value = byte == 1;
 }
 
-static void take_string(struct stream *stream, char **string)
+static void take_string(struct trace_stream *stream, char **string)
 {
 	uint16_t length = NO_STRING;
 
@@ -126,7 +123,7 @@ static void take_string(struct stream *stream, char **string)
 }
 
 /* The rows of a table; made when reading, each with @least bytes or more in the file. */
-static void *take_rows(struct stream *stream, void *rows, uint32_t *nr, size_t size,
+static void *take_rows(struct trace_stream *stream, void *rows, uint32_t *nr, size_t size,
 		       size_t least)
 {
 	uint32_t count = *nr;
@@ -146,13 +143,13 @@ static void *take_rows(struct stream *stream, void *rows, uint32_t *nr, size_t s
 	return rows;
 }
 
-static void bound(struct stream *stream, uint32_t index, uint32_t nr, bool or_none)
+static void bound(struct trace_stream *stream, uint32_t index, uint32_t nr, bool or_none)
 {
 	if (!stream->error && index >= nr && !(or_none && index == TRACE_NONE))
 		stream->error = -EBADMSG;
 }
 
-static void take_objects(struct stream *stream, struct trace *trace)
+static void take_objects(struct trace_stream *stream, struct trace *trace)
 {
 	trace->objects = take_rows(stream, trace->objects, &trace->nr_objects,
 				   sizeof(*trace->objects), OBJECT_BYTES);
@@ -166,7 +163,7 @@ static void take_objects(struct stream *stream, struct trace *trace)
 	}
 }
 
-static void take_functions(struct stream *stream, struct trace *trace)
+static void take_functions(struct trace_stream *stream, struct trace *trace)
 {
 	trace->functions = take_rows(stream, trace->functions, &trace->nr_functions,
 				     sizeof(*trace->functions), FUNCTION_BYTES);
@@ -187,7 +184,7 @@ static void take_functions(struct stream *stream, struct trace *trace)
 	}
 }
 
-static void take_mappings(struct stream *stream, struct trace *trace)
+static void take_mappings(struct trace_stream *stream, struct trace *trace)
 {
 	trace->mappings = take_rows(stream, trace->mappings, &trace->nr_mappings,
 				    sizeof(*trace->mappings), MAPPING_BYTES);
@@ -203,8 +200,8 @@ static void take_mappings(struct stream *stream, struct trace *trace)
 	}
 }
 
-/* Only times recorded by version 1 had something there. */
-static void skip_old_context(struct stream *stream)
+/* Version 1 had two fields more, used only by times. */
+static void skip_old_context(struct trace_stream *stream)
 {
 	uint32_t loop = 0, boundary = 0;
 
@@ -214,7 +211,7 @@ static void skip_old_context(struct stream *stream)
 	take_u32(stream, &boundary);
 }
 
-static void take_contexts(struct stream *stream, struct trace *trace)
+static void take_contexts(struct trace_stream *stream, struct trace *trace)
 {
 	trace->contexts = take_rows(stream, trace->contexts, &trace->nr_contexts,
 				    sizeof(*trace->contexts), CONTEXT_BYTES);
@@ -234,7 +231,7 @@ static void take_contexts(struct stream *stream, struct trace *trace)
 	}
 }
 
-static void take_calls(struct stream *stream, struct trace *trace)
+static void take_calls(struct trace_stream *stream, struct trace *trace)
 {
 	trace->calls = take_rows(stream, trace->calls, &trace->nr_calls, sizeof(*trace->calls),
 				 CALL_BYTES);
@@ -253,7 +250,7 @@ static void take_calls(struct stream *stream, struct trace *trace)
 	}
 }
 
-static void take_loops(struct stream *stream, struct trace *trace)
+static void take_loops(struct trace_stream *stream, struct trace *trace)
 {
 	if (stream->version < 2)
 		return;
@@ -263,7 +260,7 @@ static void take_loops(struct stream *stream, struct trace *trace)
 		take_u64(stream, &trace->loops[i]);
 }
 
-static void take_events(struct stream *stream, struct trace *trace)
+static void take_events(struct trace_stream *stream, struct trace *trace)
 {
 	uint64_t nr = trace->nr_events;
 
@@ -285,7 +282,7 @@ static void take_events(struct stream *stream, struct trace *trace)
 	transfer(stream, trace->events, nr * sizeof(*trace->events));
 }
 
-static void take_trace(struct stream *stream, struct trace *trace)
+static void take_trace(struct trace_stream *stream, struct trace *trace)
 {
 	uint32_t stage = trace->stage;
 
@@ -304,7 +301,7 @@ static void take_trace(struct stream *stream, struct trace *trace)
 	take_events(stream, trace);
 }
 
-static void take_header(struct stream *stream)
+static void take_header(struct trace_stream *stream)
 {
 	char magic[] = MAGIC;
 	uint32_t version = VERSION;
@@ -321,7 +318,7 @@ static void take_header(struct stream *stream)
 }
 
 /* The digest stands for itself and is not part of it. */
-static void take_digest(struct stream *stream)
+static void take_digest(struct trace_stream *stream)
 {
 	uint64_t expected = stream->digest, digest = expected;
 
@@ -356,7 +353,7 @@ static int check_contexts(const struct trace *trace)
 	return error;
 }
 
-/* What readers search by halves has to be in order. */
+/* Arrays that readers search by bisection must be sorted. */
 static int check_order(const struct trace *trace)
 {
 	for (uint32_t i = 1; i < trace->nr_mappings; i++) {
@@ -380,57 +377,41 @@ static int check_order(const struct trace *trace)
 	return 0;
 }
 
-static void explain(char why[TRACE_FILE_WHY_MAX], const char *path, int error, bool is_reading)
+static int explain(int error, const char *path, char why[TRACE_FILE_WHY_MAX])
 {
-	switch (error) {
-	case -EBADMSG:
-		snprintf(why, TRACE_FILE_WHY_MAX, "%.4096s is no trace, or is damaged", path);
-		break;
-	case -EINVAL:
-		snprintf(why, TRACE_FILE_WHY_MAX, "%.4096s is not a regular file", path);
-		break;
-	case -ESTALE:
-		snprintf(why, TRACE_FILE_WHY_MAX,
-			 "%.4096s has times that an older pg-collect recorded; record them again",
-			 path);
-		break;
-	case -EPROTONOSUPPORT:
-		snprintf(why, TRACE_FILE_WHY_MAX, "%.4096s was written by a newer pg-collect", path);
-		break;
-	default:
-		snprintf(why, TRACE_FILE_WHY_MAX, "cannot %s %.4096s: %s",
-			 is_reading ? "read" : "write", path, strerror(-error));
-	}
+	const char *text = NULL;
+
+	if (error == -EBADMSG)
+		text = "is no trace, or is damaged";
+	else if (error == -EINVAL)
+		text = "is not a regular file";
+	else if (error == -ESTALE)
+		text = "has times that an older pg-collect recorded; record them again";
+	else if (error == -EPROTONOSUPPORT)
+		text = "was written by a newer pg-collect";
+	if (text)
+		snprintf(why, TRACE_FILE_WHY_MAX, "%s %s", path, text);
+	else
+		snprintf(why, TRACE_FILE_WHY_MAX, "cannot read %s: %s", path, strerror(-error));
+	return error;
 }
 
-static int open_file(const char *path, struct stream *stream)
+static int open_file(const char *path, struct trace_stream *stream)
 {
-	/* A pipe is not to be waited for. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	int error = 0;
-	struct stat st;
+	int fd = file_open(path, &stream->left);
 
 	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st))
-		error = -errno;
-	else if (!S_ISREG(st.st_mode))
-		error = S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
-	if (!error)
-		stream->file = fdopen(fd, "r");
-	if (!error && !stream->file)
-		error = -errno;
-	if (error) {
-		close(fd);
-		return error;
-	}
-	stream->left = (uint64_t)st.st_size;
-	return 0;
+		return fd;
+	stream->file = fdopen(fd, "r");
+	if (stream->file)
+		return 0;
+	close(fd);
+	return -ENOMEM;
 }
 
 int trace_file_load(const char *path, struct trace *trace, char why[TRACE_FILE_WHY_MAX])
 {
-	struct stream stream = { .is_reading = true };
+	struct trace_stream stream = { .is_reading = true };
 
 	*trace = (struct trace){ 0 };
 	stream.error = open_file(path, &stream);
@@ -444,62 +425,35 @@ int trace_file_load(const char *path, struct trace *trace, char why[TRACE_FILE_W
 		stream.error = check_contexts(trace);
 	if (!stream.error)
 		stream.error = check_order(trace);
-	if (stream.error) {
-		explain(why, path, stream.error, true);
-		trace_deinit(trace);
-	}
-	return stream.error;
+	if (!stream.error)
+		return 0;
+	trace_deinit(trace);
+	return explain(stream.error, path, why);
 }
 
-static int write_file(FILE *file, const struct trace *trace)
+static int write_trace(int fd, const void *from)
 {
-	struct stream stream = { .file = file };
-	/* Only read: the walk is the same in both directions. */
-	struct trace copy = *trace;
+	/* Only read: the pass is the same in both directions. */
+	struct trace trace = *(const struct trace *)from;
+	struct trace_stream stream = { 0 };
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
-	take_header(&stream);
-	take_trace(&stream, &copy);
-	take_digest(&stream);
-	if (!stream.error && (fflush(stream.file) || fsync(fileno(stream.file))))
+	stream.file = own < 0 ? NULL : fdopen(own, "w");
+	if (!stream.file) {
 		stream.error = -errno;
+		if (own >= 0)
+			close(own);
+		return stream.error;
+	}
+	take_header(&stream);
+	take_trace(&stream, &trace);
+	take_digest(&stream);
 	if (fclose(stream.file) && !stream.error)
 		stream.error = -errno;
 	return stream.error;
 }
 
-/* Nothing but a file is replaced by one. */
-static int can_replace(const char *path)
-{
-	struct stat st;
-
-	if (stat(path, &st))
-		return errno == ENOENT ? 0 : -errno;
-	if (S_ISREG(st.st_mode))
-		return 0;
-	return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
-}
-
 int trace_file_save(const char *path, const struct trace *trace, char why[TRACE_FILE_WHY_MAX])
 {
-	char beside[PATH_MAX];
-	int error = can_replace(path);
-	FILE *file = NULL;
-
-	if (!error && snprintf(beside, sizeof(beside), "%s.%d.tmp", path, (int)getpid()) >=
-			      (int)sizeof(beside))
-		error = -ENAMETOOLONG;
-	if (!error) {
-		/* Of a process that had our number and was killed. */
-		unlink(beside);
-		file = fopen(beside, "wxe");
-		error = file ? write_file(file, trace) : -errno;
-	}
-	if (!error && rename(beside, path))
-		error = -errno;
-	if (!error)
-		return 0;
-	if (file)
-		unlink(beside);
-	explain(why, path, error, false);
-	return error;
+	return file_replace_by(path, write_trace, trace, why);
 }

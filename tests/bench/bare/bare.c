@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Uprobes, and a return probe of a function of the kernel, whose handlers do
- * nothing: what the kernel's own part of guarding costs.
+ * nothing: the cost of the kernel's own part of guarding.
  */
 
 #include "compat.h"
@@ -29,7 +29,7 @@ MODULE_PARM_DESC(offset, "Where in the file, at up to 16 places");
 
 static uint nr;
 module_param(nr, uint, 0);
-MODULE_PARM_DESC(nr, "Put so many on from that place, take them off, and tell how long it took");
+MODULE_PARM_DESC(nr, "Install so many from that offset, remove them, and report the time");
 
 static uint stride;
 module_param(stride, uint, 0);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a unit costs while each tool does the same job; in the guest, where instructions are counted.
+"""In the guest, with instructions counted: the cost of a unit while each tool does the same job.
 
 usage: peers.py UNITS BARE_KO ROUNDS STAP_DIR
 
@@ -29,7 +29,7 @@ READY = "ready"
 
 
 class Trouble(Exception):
-    """A tool did not do the job; the text says why."""
+    """A tool did not do the job, for the reason in the text."""
 
 
 class Units:
@@ -50,9 +50,9 @@ class Units:
 
 
 class Tool:
-    """A tool that runs beside; what it says at its end has the counts.
+    """A tool that runs in parallel; its last output has the counts.
 
-    The guest's time jumps ahead while somebody waits for the host, so nothing here is bounded by it.
+    The guest's time jumps ahead while it waits for the host, so nothing here is bounded by it.
     """
 
     def __init__(self, command, is_ready=None):
@@ -75,7 +75,7 @@ class Tool:
 
 
 class Fifos:
-    """What perf is told to begin by, and answers by."""
+    """The pipes for starting perf, and for its answer."""
 
     def __init__(self):
         for path in ("/tmp/control", "/tmp/ack"):
@@ -223,7 +223,7 @@ def systemtap(units, kind):
     said = tool.end()
     counted = re.search(r"units (\d+)", said)
     if not counted:
-        raise Trouble(f"it told nothing: {said[-300:]}")
+        raise Trouble(f"it reported nothing: {said[-300:]}")
     return int(counted[1]), sum(map(int, re.findall(r"hits (\d+)", said)))
 
 
@@ -252,7 +252,7 @@ def finish(way):
 def measure(units, kind, name):
     way = WAYS[name](units, kind)
     next(way)
-    # Some put their probes on when the thread comes by.
+    # Some install their probes when the thread runs.
     units.ask("measure", kind)
     mean, least = map(float, units.ask("measure", kind, ROUNDS))
     counted, hits = finish(way)

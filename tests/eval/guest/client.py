@@ -26,14 +26,14 @@ from programs.program import ask, draw
 
 
 class Stop:
-    """Set by SIGTERM; looked at between two requests."""
+    """Set by SIGTERM; checked between two requests."""
 
     def __init__(self):
-        self.asked = False
+        self.requested = False
         signal.signal(signal.SIGTERM, self.ask)
 
     def ask(self, *_):
-        self.asked = True
+        self.requested = True
 
 
 def talk(number, arguments, ready, go):
@@ -53,9 +53,9 @@ def talk(number, arguments, ready, go):
     rows = []
     left = arguments.requests // arguments.connections if arguments.requests else -1
     clock = time.monotonic_ns
-    while left and not stop.asked:
+    while left and not stop.requested:
         for label in draw(chance, labels, 100):
-            if not left or stop.asked:
+            if not left or stop.requested:
                 break
             label = mix.choose(label)
             data = mix.request(label)
@@ -93,7 +93,7 @@ def sockets(pid):
 
 
 def fork_connections(arguments, go):
-    """[(pid, what its log comes by)], all of them connected."""
+    """[(pid, pipe of its log)], all of them connected."""
     ready_read, ready_write = os.pipe()
     children = []
     for number in range(arguments.connections):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""In the guest: start a program, send it what the evaluation needs, and record it.
+"""In the guest: start a program, send it the requests of the evaluation, and record it.
 
 usage: evaluate.py PROGRAM OUT [PHASE...]
 
@@ -7,8 +7,8 @@ usage: evaluate.py PROGRAM OUT [PHASE...]
   one     the labelled mix by one client, recorded for pg-collect learn
   four    the same by four at once, trained on by pg-collect train
 
-Each phase has a directory below OUT.  OUT/phases.json tells what became of each; a phase that
-fails is told there, and the others go on.  Nothing is judged here.
+Each phase has a directory below OUT.  OUT/phases.json has the result of each; a phase that
+fails has its error there, and the others continue.  Nothing is judged here.
 """
 
 import json
@@ -88,7 +88,7 @@ def threads(pid):
 
 
 def do_mix(program, name, phase, out):
-    """What labelled requests make, and what is needed to tell which unit is whose."""
+    """Units of labelled requests, with the data to assign units to requests."""
     client = Client(program, name, out, CONNECTIONS[phase], seed=CONNECTIONS[phase])
     try:
         if phase == "one":

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-"""In the guest: guard a program by profiles, and see what the module makes of its units.
+"""In the guest: guard a program by profiles, and record what the module infers for its units.
 
 usage: guards.py PROGRAM OUT
 
-OUT/plan.json says what to do; a profile's name stands for OUT/NAME.pgp:
-  record          names of profiles: each is armed in turn, and all calls are recorded beside
+OUT/plan.json has the steps; a profile's name stands for OUT/NAME.pgp:
+  record          names of profiles: each is armed in turn, and all calls are recorded with
                   what its guards infer, to OUT/NAME.pgt
   record_seconds  how long, each
-  alarms          the same: nothing but its guards, under a normal load; the module's counters
+  alarms          the same: only its guards, under a normal load; the module's counters
                   before and after are in OUT/alarms-NAME.json
   alarm_seconds   how long, each
 
-All the time the labelled mix is sent by four clients.  OUT/done.json tells what became of each
+All the time the labelled mix is sent by four clients.  OUT/done.json has the result of each
 step; nothing is judged here.
 """
 
@@ -35,7 +35,7 @@ CONNECTIONS = 4
 FIRST_SEED = 100
 # After arming, until all threads go by the profile.
 SETTLE_SECONDS = 1
-# What arming and recording take besides, in this emulation.
+# Additional time for arming and recording, in this emulation.
 PROGRAM_SECONDS = 150
 PROFILE_SECONDS = 40
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Programs with windows as subjects, on an X server without a screen.
 
-Whether a program is done with what a user did (hand.py) is told by its CPU time, so nothing is
-asked of the program itself.
+The CPU time of a program shows when it has handled an action of the user (hand.py), so that the
+program needs no change.
 """
 
 import os
@@ -35,7 +35,7 @@ SETTINGS = {
 
 
 class Screen:
-    """An X server of our own, in memory."""
+    """A private X server, in memory."""
 
     size = "1024x768x24"
 
@@ -49,8 +49,8 @@ class Screen:
                  "-nolisten", "tcp", "-extension", "GLX"],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=[writer])
         os.close(writer)
-        with open(reader, encoding="ascii") as told:
-            number = told.readline().strip()
+        with open(reader, encoding="ascii") as numbers:
+            number = numbers.readline().strip()
         if not number:
             raise SystemExit(f"Xvfb did not start; see {log}")
         self.name = f":{number}"
@@ -78,7 +78,7 @@ def end(process):
 
 
 def look(pid):
-    """What all threads of a process took of the CPU, in ns, and whether any wants it now."""
+    """CPU time of all threads of a process, in ns, and whether any of them is runnable."""
     total, wants = 0, False
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         try:

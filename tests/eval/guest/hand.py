@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a user does: keys and clicks, sent through the XTEST extension by a connection that stays."""
+"""Actions of a user: keys and clicks, sent through the XTEST extension by a connection that stays."""
 
 import sys
 
@@ -51,7 +51,7 @@ class Hand:
         self.display.sync()
 
     def key_codes(self, name):
-        """What to press for "a", "Return" or "ctrl+shift+m", in this order."""
+        """The keys to press for "a", "Return" or "ctrl+shift+m", in this order."""
         *modifiers, key = [name] if len(name) == 1 else name.split("+")
         symbol = XK.string_to_keysym(key) or ord(key)
         codes = sorted(self.display.keysym_to_keycodes(symbol), key=lambda pair: pair[1])

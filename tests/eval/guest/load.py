@@ -3,7 +3,7 @@
 
 usage: load.py OUT COMMAND...
 
-In the first stage the command runs once.  In the second, the recording of structure begins anew
+In the first stage the command runs once.  In the second, the recording of structure restarts
 when it knows which functions are hot; so the command runs for warming up until this is over, and
 then once to be counted.  OUT/counted.tsv has when that began and ended (CLOCK_MONOTONIC, ns).
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""In the guest, with time counted in instructions: what guarding a subject costs.
+"""In the guest, with time counted in instructions: the cost of guarding a subject.
 
 usage: overhead.py SUBJECT OUT
 
@@ -39,7 +39,7 @@ def main():
             if profile:
                 run(log, 600, COLLECT, "arm", "--budget", "none", *subject.armed_by(),
                     out / profile)
-            # What arming changed in the program's memory is paid once.
+            # The program pays once for the changes of its memory by arming.
             subject.ask(number // 10 + 1, next(seeds))
             before = meter.read()
             subject.ask(number, next(seeds))

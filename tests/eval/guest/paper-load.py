@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
-"""In the guest, where instructions are counted: what guards add to a server's CPU time.
+"""In the guest, where instructions are counted: the CPU time that guards add to a server.
 
 usage: paper-load.py PROGRAM OUT DATA
 
-OUT/plan.json says what to do: profiles, the names of profiles OUT/NAME.pgp, each armed once in
+OUT/plan.json has the plan: profiles, the names of profiles OUT/NAME.pgp, each armed once in
 each of so many rounds; held, those of them that are to shed guards that exceed their budget, each
 measured after some seconds of load, in which the module decides; concurrency, how many clients or
 threads, each tried with each profile, and with nothing armed before and after; requests, in each of
-these loads, and held_times as many of a held profile, whose guards the module tries out anew now and
-then.
-OUT/memory.json has the bytes that the module takes, and each profile in it; OUT/text.json where the
-module's code is.
+these loads, and held_times as many of a held profile, whose guards the module tries again from time
+to time.
+OUT/memory.json has the bytes of the module, and of each profile in it; OUT/text.json the addresses
+of the module's code.
 
-A line of OUT/load.jsonl is one load: what was armed ("" for nothing), the clients, the CPU time
+A line of OUT/load.jsonl is one load: the armed profile ("" for none), the clients, the CPU time
 of the server's threads that serve, which is their instructions, the requests, and what the module
 counted meanwhile; of a held profile also what it took by the module's own account.  Around each
-load with a profile the plugin guest-count is told to count.
+load with a profile the plugin guest-count is switched on.
 """
 
 import json
@@ -32,7 +32,7 @@ COLLECT = str(TOP / "pg-collect")
 COUNT = str(TOP / "build/tests/eval/count-guards")
 MARK = str(TOP / "build/tests/eval/guest-mark")
 SETTLE_SECONDS = 0.3
-# What guards take is looked at each second; of those that were shed one is tried again after 10.
+# The cost of guards is checked each second; a shed guard is tried again after 10.
 HELD_SECONDS = 8
 HELD_CLIENTS = 4
 TRIES = 5
@@ -56,8 +56,8 @@ def counted(pid):
     # Without a budget it keeps no account.
     cost = next((row["cost_ns"] for row in rows if row.get("cost_ns")), None)
     if cost:
-        sums["own_ns"] = cost["guards"] + cost["boundaries"] + cost["telling"]
-        sums["telling_ns"] = cost["telling"]
+        sums["reporting_ns"] = cost["telling"]
+        sums["own_ns"] = cost["guards"] + cost["boundaries"] + sums["reporting_ns"]
     return sums
 
 
@@ -81,7 +81,7 @@ def memory_of_profile():
 
 
 def try_load(program, name, clients, requests, cpu_time, is_counted=False):
-    """One load: (requests, the server's CPU time in it, what was counted before).
+    """One load: (requests, the server's CPU time in it, the counters before).
 
     Time leaps ahead when the guest waits for the host, and a client may think that it waited
     for too long; then once more.
@@ -123,7 +123,7 @@ def sweep(program, name, armed, plan, output):
             row["guards"], row["shed"] = after["guards"], after["shed"]
             row.update({key: after[key] - before[key]
                         for key in ("units", "hits", "stray_hits", "unknown_hits", "late",
-                                    "own_ns", "telling_ns") if key in after})
+                                    "own_ns", "reporting_ns") if key in after})
         output.write(json.dumps(row) + "\n")
         output.flush()
 

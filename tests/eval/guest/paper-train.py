@@ -32,7 +32,7 @@ COLLECT = str(HERE.parents[2] / "pg-collect")
 
 
 class Client:
-    """The labelled mix by one client, until it is stopped; what records goes first."""
+    """The labelled mix by one client, until it is stopped; recording ends first."""
 
     def __init__(self, name, stage):
         self.process = subprocess.Popen(
@@ -47,7 +47,7 @@ class Client:
 
 
 class Typist:
-    """Somebody at the terminal."""
+    """A user at the terminal."""
 
     def __init__(self, terminal, stage):
         self.terminal = terminal

@@ -52,7 +52,7 @@ def make_data(target):
 
 
 class Terminal:
-    """MariaDB's command-line client, which somebody types statements into."""
+    """MariaDB's command-line client, which a user types statements into."""
 
     exe = "/usr/bin/mariadb"
     statements = [
@@ -76,7 +76,7 @@ class Terminal:
         self.type_one("select 'ready';", 1)
 
     def type_one(self, statement, turn):
-        """A statement, and one whose answer tells that the first one's is over."""
+        """A statement, and one whose answer marks the end of the first one's."""
         self.process.stdin.write(statement.format(n=1 + turn * 37 % 900) + "\n")
         self.process.stdin.write(f"select 'end of {turn}';\n")
         while True:
@@ -107,7 +107,7 @@ class Terminal:
 def start(name, data):
     """The program, up; MariaDB with a copy of DATA."""
     # Without it local time looks at /etc/localtime each time, which is a file of the host here:
-    # while it answers nobody runs in the guest, and time leaps ahead.
+    # while it answers nothing runs in the guest, and time leaps ahead.
     os.environ["TZ"] = "UTC0"
     if name == "mariadb-client":
         return Terminal(data)
@@ -139,7 +139,7 @@ class ConnectionTime:
     """CPU time of MariaDB's threads for connections alone: others purge and flush at any time.
 
     It keeps threads for later connections, and takes any of them: with as many connections at
-    once as there ever were, all of them are told.
+    once as there ever were, all of them are counted.
     """
 
     def __init__(self, program, most):

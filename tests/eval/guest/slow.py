@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""In the guest: guard a subject, and see what its bugs make the guards tell.
+"""In the guest: guard a subject, and record the alerts that its bugs cause.
 
 usage: slow.py SUBJECT OUT BUG...
 
-To be run where time is counted in instructions (scripts/vm --icount), so that a busy host has no
-part in it.  Trains on the normal load unless OUT/profile.pgp is there, arms, runs a normal load
+Runs where time is counted in instructions (scripts/vm --icount), so that the load of the host has
+no effect.  Trains on the normal load unless OUT/profile.pgp is there, arms, runs a normal load
 that training has not seen, then each bug several times.  In OUT are then
-  alerts.jsonl  {"step", "alert"}: what was late in each step, "normal" or BUG.TURN
-  done.json     what became of each step, and the module's counters around the normal load
+  alerts.jsonl  {"step", "alert"}: late units in each step, "normal" or BUG.TURN
+  done.json     the result of each step, and the module's counters around the normal load
 Nothing is judged here.
 """
 
@@ -29,11 +29,11 @@ import subjects
 from commands import COLLECT, Failed, count, run
 from cpu import children
 
-# After arming, until all threads go by the profile.
+# After arming, until all threads use the profile.
 SETTLE_SECONDS = 2
-# Training may take so much longer than it is told to: it reads the program, and learns.
+# Training takes up to so much longer than its duration: it reads the program, and learns.
 LEARN_SECONDS = 400
-# No more is told of a step when nothing was told for so long.
+# A step has no more alerts after so long without one.
 QUIET_SECONDS = 1.5
 QUIET_MOST_SECONDS = 10
 # A load may take so long to begin, and has begun when the program has worked so long for it.
@@ -123,7 +123,7 @@ class Watch:
     def read(self):
         for line in self.process.stdout:
             alert = json.loads(line)
-            # What fits no type is told all the time, when the program is idle in its own ways.
+            # An idle program may have units that fit no type all the time.
             if alert["kind"] != "novel":
                 self.last = time.monotonic()
             self.file.write(json.dumps({"step": self.step_at(alert), "alert": alert}) + "\n")
@@ -132,10 +132,10 @@ class Watch:
         self.steps.append((time.time(), step))
 
     def step_at(self, alert):
-        """The step it is of, however late it is told."""
+        """The step of an alert, however late it is reported."""
         # Python reads no more than six digits.
-        told = datetime.datetime.fromisoformat(alert["time"][:26] + "+00:00").timestamp()
-        return [step for began, step in self.steps if began <= told][-1]
+        when = datetime.datetime.fromisoformat(alert["time"][:26] + "+00:00").timestamp()
+        return [step for began, step in self.steps if began <= when][-1]
 
     def wait_until_quiet(self):
         end = time.monotonic() + QUIET_MOST_SECONDS
@@ -153,7 +153,7 @@ class Watch:
 
 
 def train(subject, out):
-    """Have OUT/profile.pgp."""
+    """Make OUT/profile.pgp unless it is there."""
     if (out / "profile.pgp").exists():
         return
     profile = subject.dir / "trained.pgp"
@@ -184,7 +184,7 @@ def run_normal(subject, out):
 
 
 def run_bug(subject, watch, name, bug):
-    """How long the program was made slow, in s, each time."""
+    """Make the program slow; returns the duration of each time, in s."""
     took = []
     for turn in range(bug.repeats):
         watch.begin("between")

@@ -102,14 +102,14 @@ static NOINLINE uint64_t batch(struct pollfd *zeros, void (*function)(void),
 	uint64_t start;
 
 	next_unit(zeros);
-	start = clock_now_ns();
+	start = time_now_ns();
 	for (uint32_t i = 0; i < calls; i++) {
 		if (function)
 			function();
 		else
 			wait(zeros);
 	}
-	return clock_now_ns() - start;
+	return time_now_ns() - start;
 }
 
 static int offset_of(const struct trial *trial, uint64_t address, __u64 *ret)
@@ -197,7 +197,7 @@ static int arm(struct trial *trial)
 static uint64_t now(void *context)
 {
 	(void)context;
-	return clock_now_ns();
+	return time_now_ns();
 }
 
 static uint64_t time_round(void *context, enum cost_subject subject, uint32_t calls)

@@ -102,7 +102,7 @@ int session_begin(struct session *session)
 	session->discovery.unwinder = session->unwinder;
 	session->slowest.nr_wanted = session->nr_slowest;
 	tail_init(&session->tail);
-	session->start_ns = clock_now_ns();
+	session->start_ns = time_now_ns();
 	ret = arm(session);
 	if (ret)
 		return session_failed(session, ret, "cannot audit");

@@ -190,7 +190,7 @@ int learning_check(const struct learning *learning, const struct trace *trace)
 
 int learning_derive(struct learning *learning)
 {
-	uint64_t begin_ns = clock_now_ns();
+	uint64_t begin_ns = time_now_ns();
 	char took[DURATION_TEXT_MAX];
 	int error;
 
@@ -202,7 +202,7 @@ int learning_derive(struct learning *learning)
 		     " call trees in %s",
 		     learning->model.nr_types, learning->model.nr_guards,
 		     learning->samples.nr_trees,
-		     duration_format(clock_now_ns() - begin_ns, took));
+		     duration_format(time_now_ns() - begin_ns, took));
 	return 0;
 }
 

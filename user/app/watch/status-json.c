@@ -188,7 +188,7 @@ static void json_profile(struct json *json, const struct status_profile *profile
 {
 	const struct armed_profile *armed = profile->armed;
 	double expected = status_expected(profile);
-	char time[CLOCK_TEXT_MAX];
+	char time[TIME_TEXT_MAX];
 
 	json_object(json, NULL);
 	json_string(json, "kind", "profile");
@@ -198,7 +198,7 @@ static void json_profile(struct json *json, const struct status_profile *profile
 	json_u64(json, "target", armed->target_id);
 	json_string(json, "infer",
 		    armed->flags & PERFGUARD_PROFILE_FLAGS_PAPER ? "paper" : "weights");
-	json_string(json, "armed", clock_format(armed->armed_ns, time));
+	json_string(json, "armed", time_format(armed->armed_ns, time));
 	json_u64(json, "processes", armed->processes);
 	json_u64(json, "guards", armed->nr_guards);
 	json_u64(json, "shed", armed->nr_shed);

@@ -35,15 +35,15 @@ static uint64_t all_time(const struct armed_type *type)
 
 static void print_since(const struct armed_profile *armed)
 {
-	uint64_t now_ns = clock_wall_ns();
-	char time[CLOCK_TEXT_MAX], since[DURATION_TEXT_MAX];
+	uint64_t now_ns = time_wall_ns();
+	char time[TIME_TEXT_MAX], since[DURATION_TEXT_MAX];
 
 	heading("guarded by");
 	text_safe(stdout, armed->name);
 	putchar('\n');
 	heading("since");
 	/* whole seconds are enough for people */
-	printf("%.19sZ", clock_format(armed->armed_ns, time));
+	printf("%.19sZ", time_format(armed->armed_ns, time));
 	if (now_ns >= armed->armed_ns)
 		printf(", for %s", duration_format(now_ns - armed->armed_ns, since));
 	puts(armed->flags & PERFGUARD_PROFILE_FLAGS_PAPER ? ", by the paper's rule" : "");

@@ -6,35 +6,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "binary/code/landing.h"
 
 /* Marks of instructions. */
 enum {
 	BEGINS = 1 << 0, /* a block */
-	ENDS = 1 << 1, /* a part of the function, or what follows is not known */
+	ENDS = 1 << 1, /* a part of the function, or unknown bytes follow */
 	SWITCHES = 1 << 2, /* by a jump table */
 };
 
-struct build {
+struct cfg_build {
 	const struct functions *functions;
 	const struct function *function;
 	struct cfg *cfg;
 	uint8_t *marks; /* by instruction */
 	uint32_t *block_of; /* by instruction */
-	uint32_t *pads; /* by instruction: where it lands if it throws, or GRAPH_NONE */
+	uint32_t *pads; /* by instruction: its landing pad if it throws, or GRAPH_NONE */
 	uint32_t max_insns;
 	uint32_t max_blocks;
 	uint32_t nr_successors;
 	uint32_t max_successors;
-	uint32_t table_entries; /* that may still be looked at */
+	uint32_t table_entries; /* that may still be read */
 };
 
-static void decode_part(struct build *build, const struct range *range)
+static void decode_part(struct cfg_build *build, const struct range *range)
 {
 	const uint8_t *code = build->functions->view->bytes + range->offset;
 	struct cfg *cfg = build->cfg;
 	uint32_t at = 0, first = cfg->nr_insns;
-	bool is_known = false;
+	bool is_decoded = false;
 
 	while (at < range->size && cfg->nr_insns < build->max_insns) {
 		struct code_insn *insn = &cfg->insns[cfg->nr_insns];
@@ -44,13 +45,13 @@ static void decode_part(struct build *build, const struct range *range)
 				 &insn->insn)) {
 			if (cfg->nr_insns > first)
 				build->marks[cfg->nr_insns - 1] |= ENDS;
-			is_known = false;
+			is_decoded = false;
 			at++;
 			continue;
 		}
-		if (!is_known)
+		if (!is_decoded)
 			build->marks[cfg->nr_insns] |= BEGINS;
-		is_known = true;
+		is_decoded = true;
 		cfg->nr_insns++;
 		at += insn->insn.size;
 	}
@@ -58,7 +59,7 @@ static void decode_part(struct build *build, const struct range *range)
 		build->marks[cfg->nr_insns - 1] |= ENDS;
 }
 
-static void decode(struct build *build)
+static void decode(struct cfg_build *build)
 {
 	const struct ranges *ranges = &build->functions->ranges;
 	uint32_t first = build->function->first_range;
@@ -73,7 +74,7 @@ static void decode(struct build *build)
 			decode_part(build, &ranges->entries[i]);
 }
 
-static bool calls_for_good(const struct build *build, const struct insn *insn)
+static bool never_returns(const struct cfg_build *build, const struct insn *insn)
 {
 	const struct functions *functions = build->functions;
 	const struct function *callee;
@@ -84,8 +85,8 @@ static bool calls_for_good(const struct build *build, const struct insn *insn)
 	return callee && callee->never_returns;
 }
 
-/* Does control go on with the next instruction? */
-static bool goes_on(const struct build *build, uint32_t at)
+/* True if control continues with the next instruction. */
+static bool falls_through(const struct cfg_build *build, uint32_t at)
 {
 	const struct insn *insn = &build->cfg->insns[at].insn;
 
@@ -95,13 +96,13 @@ static bool goes_on(const struct build *build, uint32_t at)
 	case INSN_NEXT: case INSN_BRANCH: case INSN_SYSCALL:
 		return true;
 	case INSN_CALL: case INSN_CALL_INDIRECT:
-		return !calls_for_good(build, insn);
+		return !never_returns(build, insn);
 	default:
 		return false;
 	}
 }
 
-static bool find_table(struct build *build, uint32_t at, struct jump_table *ret)
+static bool find_table(struct cfg_build *build, uint32_t at, struct jump_table *ret)
 {
 	const struct cfg *cfg = build->cfg;
 
@@ -110,11 +111,11 @@ static bool find_table(struct build *build, uint32_t at, struct jump_table *ret)
 		return false;
 	if (ret->nr <= build->table_entries)
 		return true;
-	build->table_entries = 0; /* nor is time spent on the next ones */
+	build->table_entries = 0; /* skip the next ones, too */
 	return false;
 }
 
-static void mark_target(struct build *build, uint64_t target)
+static void mark_target(struct cfg_build *build, uint64_t target)
 {
 	uint32_t at = code_insn_find(build->cfg->insns, build->cfg->nr_insns, target);
 
@@ -123,11 +124,10 @@ static void mark_target(struct build *build, uint64_t target)
 }
 
 /*
- * Is the indirect jump at @at a call as the last statement of its function?
- * So it is if it goes through a plain pointer in memory, or if the function
- * has just taken down its frame.
+ * True if the indirect jump at @at is a tail call: it goes through a plain
+ * pointer in memory, or the function has just released its frame.
  */
-static bool is_tail_call(const struct build *build, uint32_t at)
+static bool is_tail_call(const struct cfg_build *build, uint32_t at)
 {
 	enum { REACH = 12 };
 	const struct insn *jump = &build->cfg->insns[at].insn;
@@ -146,8 +146,8 @@ static bool is_tail_call(const struct build *build, uint32_t at)
 	return false;
 }
 
-/* Each call lands at one pad; ranges of calls do not overlap in sane tables. */
-static void mark_pads(struct build *build, const struct range *range)
+/* Each call has one landing pad; ranges of calls do not overlap in valid tables. */
+static void mark_pads(struct cfg_build *build, const struct range *range)
 {
 	const struct cfg *cfg = build->cfg;
 	uint32_t left = 2 * cfg->nr_insns;
@@ -172,7 +172,7 @@ static void mark_pads(struct build *build, const struct range *range)
 	}
 }
 
-static void mark_all_pads(struct build *build)
+static void mark_all_pads(struct cfg_build *build)
 {
 	const struct ranges *ranges = &build->functions->ranges;
 
@@ -184,7 +184,7 @@ static void mark_all_pads(struct build *build)
 		build->max_successors += build->pads[i] != GRAPH_NONE;
 }
 
-static void mark_blocks(struct build *build)
+static void mark_blocks(struct cfg_build *build)
 {
 	struct cfg *cfg = build->cfg;
 
@@ -196,7 +196,7 @@ static void mark_blocks(struct build *build)
 
 		if (insn->flow == INSN_BRANCH || insn->flow == INSN_JUMP)
 			mark_target(build, insn->target);
-		if (i + 1 < cfg->nr_insns && (insn->flow == INSN_BRANCH || !goes_on(build, i)))
+		if (i + 1 < cfg->nr_insns && (insn->flow == INSN_BRANCH || !falls_through(build, i)))
 			build->marks[i + 1] |= BEGINS;
 		if (insn->flow != INSN_JUMP_INDIRECT)
 			continue;
@@ -215,7 +215,7 @@ static void mark_blocks(struct build *build)
 		build->max_blocks += build->marks[i] & BEGINS;
 }
 
-static void make_blocks(struct build *build)
+static void make_blocks(struct cfg_build *build)
 {
 	struct cfg *cfg = build->cfg;
 
@@ -233,7 +233,7 @@ static void make_blocks(struct build *build)
 	}
 }
 
-static void add_edge(struct build *build, uint64_t target)
+static void add_edge(struct cfg_build *build, uint64_t target)
 {
 	struct cfg *cfg = build->cfg;
 	uint32_t at = code_insn_find(cfg->insns, cfg->nr_insns, target);
@@ -242,7 +242,7 @@ static void add_edge(struct build *build, uint64_t target)
 		cfg->successors[build->nr_successors++] = build->block_of[at];
 }
 
-static void add_pads(struct build *build, const struct cfg_block *block)
+static void add_pads(struct cfg_build *build, const struct cfg_block *block)
 {
 	uint32_t last = GRAPH_NONE;
 
@@ -255,7 +255,7 @@ static void add_pads(struct build *build, const struct cfg_block *block)
 	}
 }
 
-static void make_edges(struct build *build)
+static void make_edges(struct cfg_build *build)
 {
 	struct cfg *cfg = build->cfg;
 
@@ -266,7 +266,7 @@ static void make_edges(struct build *build)
 		struct jump_table table;
 
 		cfg->first[i] = build->nr_successors;
-		if (goes_on(build, last))
+		if (falls_through(build, last))
 			cfg->successors[build->nr_successors++] = i + 1;
 		if (insn->flow == INSN_BRANCH || insn->flow == INSN_JUMP)
 			add_edge(build, insn->target);
@@ -278,7 +278,7 @@ static void make_edges(struct build *build)
 	cfg->first[cfg->nr_blocks] = build->nr_successors;
 }
 
-static int allocate_insns(struct build *build)
+static int allocate_insns(struct cfg_build *build)
 {
 	size_t nr = (size_t)build->function->nr_insns + 1;
 
@@ -290,7 +290,7 @@ static int allocate_insns(struct build *build)
 	return build->cfg->insns && build->marks && build->block_of && build->pads ? 0 : -ENOMEM;
 }
 
-static int allocate_blocks(struct build *build)
+static int allocate_blocks(struct cfg_build *build)
 {
 	size_t nr = (size_t)build->max_blocks + 1;
 
@@ -302,7 +302,7 @@ static int allocate_blocks(struct build *build)
 	return build->cfg->blocks && build->cfg->first && build->cfg->successors ? 0 : -ENOMEM;
 }
 
-static int analyse(struct build *build)
+static int analyse(struct cfg_build *build)
 {
 	struct cfg *cfg = build->cfg;
 	struct graph graph;
@@ -312,7 +312,7 @@ static int analyse(struct build *build)
 	if (err)
 		return err;
 	decode(build);
-	/* jumps that share tables must not make more edges than code has places */
+	/* jumps that share tables must not make more edges than there is code */
 	build->table_entries = 4 * cfg->nr_insns + 1024;
 	mark_blocks(build);
 	err = allocate_blocks(build);
@@ -333,7 +333,7 @@ static int analyse(struct build *build)
 
 int cfg_init(struct cfg *cfg, const struct functions *functions, const struct function *function)
 {
-	struct build build = { .functions = functions, .function = function, .cfg = cfg };
+	struct cfg_build build = { .functions = functions, .function = function, .cfg = cfg };
 	int err;
 
 	memset(cfg, 0, sizeof(*cfg));
@@ -395,16 +395,8 @@ int cfg_note_tables(struct functions *functions)
 
 uint32_t cfg_find(const struct cfg *cfg, uint64_t addr)
 {
-	uint32_t low = 0, high = cfg->nr_blocks;
+	uint32_t low = search_addr(cfg->blocks, cfg->nr_blocks, sizeof(*cfg->blocks), addr);
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (cfg->blocks[mid].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (!low || addr - cfg->blocks[low - 1].addr >= cfg->blocks[low - 1].size)
 		return GRAPH_NONE;
 	return low - 1;

@@ -30,7 +30,7 @@ struct cfg {
 	uint32_t nr_blocks;
 	uint32_t entry; /* block; GRAPH_NONE if the function does not begin with code */
 	uint32_t nr_tables; /* indirect jumps that are a switch */
-	/* Other jumps through registers: calls as last statement, or hidden loops. */
+	/* Other jumps through registers: tail calls, or hidden loops. */
 	uint32_t nr_unresolved;
 };
 
@@ -39,7 +39,7 @@ int cfg_init(struct cfg *cfg, const struct functions *functions, const struct fu
 void cfg_deinit(struct cfg *cfg);
 
 /*
- * Note in @functions which places near their starts jump tables lead to.
+ * Mark in @functions the targets of jump tables near their starts.
  * Returns 0 or -ENOMEM.
  */
 int cfg_note_tables(struct functions *functions);

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int code_open(int fd, const char *path, struct code **ret)
+int code_map_open(int fd, const char *path, struct code_map **ret)
 {
-	struct code *code = calloc(1, sizeof(*code));
+	struct code_map *code = calloc(1, sizeof(*code));
 	int err;
 
 	if (!code) {
@@ -21,14 +21,14 @@ int code_open(int fd, const char *path, struct code **ret)
 	if (!err)
 		err = functions_read(code->object, &code->functions);
 	if (err) {
-		code_close(code);
+		code_map_close(code);
 		return err;
 	}
 	*ret = code;
 	return 0;
 }
 
-void code_close(struct code *code)
+void code_map_close(struct code_map *code)
 {
 	if (!code)
 		return;
@@ -38,22 +38,12 @@ void code_close(struct code *code)
 	free(code);
 }
 
-bool code_offset(const struct code *code, uint64_t addr, uint64_t *ret)
+bool code_map_offset(const struct code_map *code, uint64_t addr, uint64_t *ret)
 {
-	const struct file_view *view = &code->object->view;
-
-	for (uint32_t i = 0; i < view->nr_segments; i++) {
-		const struct segment *segment = &view->segments[i];
-
-		if (!segment->executable || addr - segment->addr >= segment->size)
-			continue;
-		*ret = segment->offset + (addr - segment->addr);
-		return true;
-	}
-	return false;
+	return file_view_offset(&code->object->view, addr, 1, ret);
 }
 
-bool code_addr(const struct code *code, uint64_t offset, uint64_t *ret)
+bool code_map_addr(const struct code_map *code, uint64_t offset, uint64_t *ret)
 {
 	const struct file_view *view = &code->object->view;
 
@@ -68,20 +58,20 @@ bool code_addr(const struct code *code, uint64_t offset, uint64_t *ret)
 	return false;
 }
 
-const struct function *code_function(const struct code *code, uint64_t offset)
+const struct function *code_map_function(const struct code_map *code, uint64_t offset)
 {
 	uint64_t addr;
 
-	return code_addr(code, offset, &addr) ? functions_find(&code->functions, addr) : NULL;
+	return code_map_addr(code, offset, &addr) ? functions_find(&code->functions, addr) : NULL;
 }
 
-int code_describe(const struct code *code, const struct function *function, uint32_t object,
+int code_map_describe(const struct code_map *code, const struct function *function, uint32_t object,
 		  struct samples_function *ret)
 {
-	struct site site;
+	struct probe_site site;
 
-	site_find(&code->functions, function, &site);
-	if (site.class == SITE_NONE)
+	probe_site_find(&code->functions, function, &site);
+	if (site.class == PROBE_SITE_NONE)
 		return -ENOTSUP;
 	*ret = (struct samples_function){
 		.object = object,
@@ -89,13 +79,13 @@ int code_describe(const struct code *code, const struct function *function, uint
 		.size = function->size,
 		.site = site.offset,
 		.sp_delta = site.sp_delta,
-		.cost = site.class == SITE_CHEAP ? SAMPLES_COST_CHEAP : SAMPLES_COST_STEPPED,
+		.cost = site.class == PROBE_SITE_CHEAP ? SAMPLES_COST_CHEAP : SAMPLES_COST_STEPPED,
 		.name = function->name ? strdup(function->name) : NULL,
 	};
 	return function->name && !ret->name ? -ENOMEM : 0;
 }
 
-static int get_cfg(struct code *code, const struct function *function)
+static int get_cfg(struct code_map *code, const struct function *function)
 {
 	int err;
 
@@ -122,7 +112,7 @@ static const struct code_insn *find_call(const struct cfg *cfg, uint32_t block, 
 	return NULL;
 }
 
-static void describe_loops(const struct code *code, uint32_t block, struct code_call *ret)
+static void describe_loops(const struct code_map *code, uint32_t block, struct code_map_call *ret)
 {
 	const struct dominators *dominators = &code->cfg.dominators;
 	uint32_t loop = dominators->loop[block];
@@ -130,23 +120,23 @@ static void describe_loops(const struct code *code, uint32_t block, struct code_
 	for (; loop != GRAPH_NONE; loop = dominators->outer[loop]) {
 		uint64_t header = 0;
 
-		code_offset(code, code->cfg.blocks[dominators->header[loop]].addr, &header);
+		code_map_offset(code, code->cfg.blocks[dominators->header[loop]].addr, &header);
 		if (!ret->nr_loops++)
 			ret->inner_header = header;
 		ret->outer_header = header;
 	}
 }
 
-int code_call_at(struct code *code, uint64_t return_offset, struct code_call *ret)
+int code_map_call_at(struct code_map *code, uint64_t return_offset, struct code_map_call *ret)
 {
-	const struct function *function = code_function(code, return_offset - 1);
+	const struct function *function = code_map_function(code, return_offset - 1);
 	const struct code_insn *call;
 	uint64_t addr;
 	uint32_t block;
 	int err;
 
 	memset(ret, 0, sizeof(*ret));
-	if (!function || !code_addr(code, return_offset - 1, &addr))
+	if (!function || !code_map_addr(code, return_offset - 1, &addr))
 		return -ENOENT;
 	err = get_cfg(code, function);
 	if (err)
@@ -159,12 +149,12 @@ int code_call_at(struct code *code, uint64_t return_offset, struct code_call *re
 	ret->is_indirect = call->insn.flow == INSN_CALL_INDIRECT;
 	ret->may_hide_loops = code->cfg.nr_unresolved > 0;
 	if (!ret->is_indirect)
-		code_offset(code, call->insn.target, &ret->target);
+		code_map_offset(code, call->insn.target, &ret->target);
 	describe_loops(code, block, ret);
 	return 0;
 }
 
-int codes_get(struct codes *codes, int fd, const char *path, struct code **ret)
+int code_maps_get(struct code_maps *codes, int fd, const char *path, struct code_map **ret)
 {
 	struct stat st;
 	int err;
@@ -174,15 +164,15 @@ int codes_get(struct codes *codes, int fd, const char *path, struct code **ret)
 		close(fd);
 		return err;
 	}
-	/* what is in the list keeps its file open, so no inode can be another's */
-	for (struct code *code = codes->first; code; code = code->next) {
+	/* an entry keeps its file open, so its inode number is not reused */
+	for (struct code_map *code = codes->first; code; code = code->next) {
 		if (code->inode != st.st_ino || code->dev != st.st_dev)
 			continue;
 		close(fd);
 		*ret = code;
 		return 0;
 	}
-	err = code_open(fd, path, ret);
+	err = code_map_open(fd, path, ret);
 	if (err)
 		return err;
 	(*ret)->inode = st.st_ino;
@@ -192,12 +182,12 @@ int codes_get(struct codes *codes, int fd, const char *path, struct code **ret)
 	return 0;
 }
 
-void codes_deinit(struct codes *codes)
+void code_maps_deinit(struct code_maps *codes)
 {
 	while (codes->first) {
-		struct code *code = codes->first;
+		struct code_map *code = codes->first;
 
 		codes->first = code->next;
-		code_close(code);
+		code_map_close(code);
 	}
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Dominators by Lengauer and Tarjan's algorithm in its simple form.  Nodes are
- * numbered in the order in which a depth-first walk first meets them, and all
- * arrays of struct walk go by that number.
+ * numbered in the order of a depth-first search, and all arrays of struct
+ * graph_walk are indexed by that number.
  *
- * Loops by a union-find over it: from the header met last, so that an inner
- * loop is one node by the time the loop around it is looked at.
+ * Loops by a union-find over it: from the last header to the first, so that an
+ * inner loop is a single node when the loop around it is collected.
  */
 
 #include "binary/code/dominators.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct walk {
+struct graph_walk {
 	const struct graph *graph;
 	uint32_t nr; /* reachable nodes */
 	uint32_t *number; /* by node, or GRAPH_NONE */
@@ -25,7 +25,7 @@ struct walk {
 	uint32_t *idom;
 	uint32_t *ancestor;
 	uint32_t *label;
-	uint32_t *bucket; /* lists of what has this semidominator */
+	uint32_t *bucket; /* lists of nodes with this semidominator */
 	uint32_t *next;
 	uint32_t *first_pred; /* nr + 1 */
 	uint32_t *preds;
@@ -34,7 +34,7 @@ struct walk {
 	uint32_t *memory; /* holds all of them */
 };
 
-static int walk_init(struct walk *walk, const struct graph *graph)
+static int walk_init(struct graph_walk *walk, const struct graph *graph)
 {
 	uint32_t **arrays[] = {
 		&walk->number, &walk->node, &walk->parent, &walk->last, &walk->semi, &walk->idom,
@@ -55,7 +55,7 @@ static int walk_init(struct walk *walk, const struct graph *graph)
 	return 0;
 }
 
-static void meet(struct walk *walk, uint32_t node, uint32_t parent)
+static void meet(struct graph_walk *walk, uint32_t node, uint32_t parent)
 {
 	uint32_t number = walk->nr++;
 
@@ -66,7 +66,7 @@ static void meet(struct walk *walk, uint32_t node, uint32_t parent)
 	walk->cursor[number] = walk->graph->first[node];
 }
 
-static void number_nodes(struct walk *walk)
+static void number_nodes(struct graph_walk *walk)
 {
 	uint32_t depth = 0;
 
@@ -88,7 +88,7 @@ static void number_nodes(struct walk *walk)
 	}
 }
 
-static void list_predecessors(struct walk *walk)
+static void list_predecessors(struct graph_walk *walk)
 {
 	const struct graph *graph = walk->graph;
 	uint32_t sum = 0;
@@ -108,8 +108,8 @@ static void list_predecessors(struct walk *walk)
 			walk->preds[--walk->first_pred[walk->number[graph->successors[k]]]] = i;
 }
 
-/* Path compression, without recursion: nothing bounds how deep it would go. */
-static void compress(struct walk *walk, uint32_t at)
+/* Path compression, without recursion, whose depth would be unbounded. */
+static void compress(struct graph_walk *walk, uint32_t at)
 {
 	uint32_t depth = 0;
 
@@ -128,7 +128,7 @@ static void compress(struct walk *walk, uint32_t at)
 	}
 }
 
-static uint32_t evaluate(struct walk *walk, uint32_t at)
+static uint32_t evaluate(struct graph_walk *walk, uint32_t at)
 {
 	if (walk->ancestor[at] == GRAPH_NONE)
 		return at;
@@ -136,7 +136,7 @@ static uint32_t evaluate(struct walk *walk, uint32_t at)
 	return walk->label[at];
 }
 
-static void find_dominators(struct walk *walk)
+static void find_dominators(struct graph_walk *walk)
 {
 	for (uint32_t at = walk->nr; at-- > 1;) {
 		uint32_t parent = walk->parent[at], next;
@@ -163,17 +163,17 @@ static void find_dominators(struct walk *walk)
 			walk->idom[at] = walk->idom[walk->idom[at]];
 }
 
-/* When a walk of the dominator tree comes to a node, and when it has done its subtree. */
-struct intervals {
+/* Times at which a walk of the dominator tree enters a node and leaves its subtree. */
+struct tree_intervals {
 	uint32_t *enter; /* by number */
 	uint32_t *leave;
 };
 
-static void find_intervals(struct walk *walk, struct intervals *ret)
+static void find_intervals(struct graph_walk *walk, struct tree_intervals *ret)
 {
 	uint32_t clock = 0, depth = 0;
 
-	ret->enter = walk->semi; /* not needed any more */
+	ret->enter = walk->semi; /* no longer used */
 	ret->leave = walk->label;
 	memset(walk->bucket, 0xff, walk->nr * sizeof(uint32_t));
 	for (uint32_t at = walk->nr; at-- > 1;) { /* lists of children */
@@ -196,13 +196,13 @@ static void find_intervals(struct walk *walk, struct intervals *ret)
 	}
 }
 
-static bool dominates(const struct intervals *intervals, uint32_t above, uint32_t at)
+static bool dominates(const struct tree_intervals *intervals, uint32_t above, uint32_t at)
 {
 	return intervals->enter[above] <= intervals->enter[at] &&
 	       intervals->enter[at] < intervals->leave[above];
 }
 
-/* The header of the outermost loop known so far that @at is in, or @at. */
+/* The header of the outermost loop found so far around @at, or @at. */
 static uint32_t find_head(uint32_t *heads, uint32_t at)
 {
 	while (heads[at] != at) {
@@ -212,9 +212,9 @@ static uint32_t find_head(uint32_t *heads, uint32_t at)
 	return at;
 }
 
-/* Add what is around @header: all that reaches it again without passing by it. */
-static void collect_loop(struct walk *walk, const struct intervals *intervals, uint32_t header,
-			 struct dominators *ret)
+/* Add the loop of @header: all nodes that reach it again without passing it. */
+static void collect_loop(struct graph_walk *walk, const struct tree_intervals *intervals,
+			 uint32_t header, struct dominators *ret)
 {
 	uint32_t *heads = walk->ancestor, *queue = walk->stack, nr = 0, loop = ret->nr_loops;
 	bool is_loop = false;
@@ -256,9 +256,9 @@ static void collect_loop(struct walk *walk, const struct intervals *intervals, u
 	}
 }
 
-static void find_loops(struct walk *walk, struct dominators *ret)
+static void find_loops(struct graph_walk *walk, struct dominators *ret)
 {
-	struct intervals intervals;
+	struct tree_intervals intervals;
 
 	find_intervals(walk, &intervals);
 	for (uint32_t at = 0; at < walk->nr; at++)
@@ -270,7 +270,7 @@ static void find_loops(struct walk *walk, struct dominators *ret)
 int dominators_init(struct dominators *dominators, const struct graph *graph)
 {
 	size_t size = graph->nr ? graph->nr : 1;
-	struct walk walk;
+	struct graph_walk walk;
 	int err;
 
 	memset(dominators, 0, sizeof(*dominators));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Dominators and natural loops of a directed graph, in time that grows no
- * faster than the graph's size does by much, whatever the graph.
+ * Dominators and natural loops of a directed graph, in nearly linear
+ * time for any graph.
  */
 #ifndef _USER_BINARY_CODE_DOMINATORS_H
 #define _USER_BINARY_CODE_DOMINATORS_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * All functions of a file, stripped or not.  Unwind tables tell where they
- * are; symbols only give names.  (Of 21,500 functions of a program with symbols
+ * All functions of a file, stripped or not.  Unwind tables give their
+ * ranges; symbols only give names.  (Of 21,500 functions of a program with symbols
  * the tables had all but 6 of the C runtime's; exported names alone would miss
  * a third to all of a stripped file's.)
  *
- * Code of a function that the compiler moved away to a "cold" section belongs
- * to the function: return addresses lie in it too.
+ * Code that the compiler moved to a "cold" section belongs to its function:
+ * return addresses lie in it too.
  */
 #ifndef _USER_BINARY_CODE_FUNCTIONS_H
 #define _USER_BINARY_CODE_FUNCTIONS_H
@@ -27,16 +27,16 @@ struct function {
 	uint32_t size; /* bytes, without its cold parts */
 	uint32_t nr_insns; /* with them */
 	uint32_t first_range; /* index of its ranges' first; see struct range */
-	const char *name; /* NULL without one; the object's, good as long as it */
+	const char *name; /* NULL without one; owned by the object */
 	uint64_t near[SWEEP_NEAR / 64]; /* bit N > 0: addr + N is jumped to, or called */
 	bool is_plt; /* a whole procedure linkage table */
-	bool is_cold; /* a part of a function that is not known */
+	bool is_cold; /* a part of a function that was not found */
 	bool is_leaf; /* has no call instruction */
 	bool is_called; /* by a direct call of the same file */
 	bool is_sound; /* all its bytes are instructions */
 	bool entry_is_target; /* jumped to by itself: a probe there counts too much */
 	bool has_indirect_jump;
-	bool never_returns; /* as far as it can be seen: control stays or ends in it */
+	bool never_returns; /* as far as the code shows: control stays or ends in it */
 };
 
 struct functions {
@@ -57,7 +57,7 @@ void functions_deinit(struct functions *functions);
 
 /*
  * The function that address @addr of the file lies in, cold parts included, or
- * NULL.  Of a return address ask for the byte before: the call may be the last
+ * NULL.  For a return address pass the byte before: the call may be the last
  * instruction of its function.
  */
 const struct function *functions_find(const struct functions *functions, uint64_t addr);

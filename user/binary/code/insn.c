@@ -10,7 +10,7 @@ int insn_decoder_init(struct insn_decoder *decoder)
 	memset(decoder, 0, sizeof(*decoder));
 	if (cs_open(CS_ARCH_X86, CS_MODE_64, &decoder->handle))
 		return -ENOMEM;
-	/* before the instruction is allocated: it has room for details or not */
+	/* before cs_malloc(), which allocates the details only if the option is set */
 	cs_option(decoder->handle, CS_OPT_DETAIL, CS_OPT_ON);
 	decoder->insn = cs_malloc(decoder->handle);
 	if (decoder->insn)
@@ -28,7 +28,7 @@ void insn_decoder_deinit(struct insn_decoder *decoder)
 	memset(decoder, 0, sizeof(*decoder));
 }
 
-/* Of the maps of opcodes that came with AVX: has it a constant as last operand? */
+/* True if an opcode of the maps that came with AVX has a constant as last operand. */
 static bool has_constant(unsigned int map, uint8_t opcode)
 {
 	return map == 3 || (map == 1 && ((opcode >= 0x70 && opcode <= 0x73) || opcode == 0xc2 ||
@@ -36,10 +36,10 @@ static bool has_constant(unsigned int map, uint8_t opcode)
 }
 
 /*
- * Capstone 4 does not know all of AVX-512, and without the length of what it
- * does not know the flow of such code would be lost.  The length follows from
- * the form of all these encodings: prefix, opcode, ModRM.  None of them jumps or
- * moves the stack pointer.  Returns 0 if it is none of them.
+ * Capstone 4 lacks parts of AVX-512, and without the length of such an
+ * instruction the flow of the code would be lost.  The length follows from the
+ * common form of these encodings: prefix, opcode, ModRM.  None of them jumps or
+ * moves the stack pointer.  Returns 0 for other encodings.
  */
 static uint8_t vector_size(const uint8_t *bytes, size_t size)
 {
@@ -101,7 +101,7 @@ static bool writes_sp(const cs_insn *insn)
 {
 	const cs_detail *detail = insn->detail;
 
-	if (insn->id == X86_INS_ENTER) /* of which Capstone does not tell it */
+	if (insn->id == X86_INS_ENTER) /* Capstone omits it there */
 		return true;
 	for (uint8_t i = 0; i < detail->regs_write_count; i++)
 		if (detail->regs_write[i] == X86_REG_RSP || detail->regs_write[i] == X86_REG_ESP)
@@ -113,7 +113,7 @@ static bool writes_sp(const cs_insn *insn)
 	return false;
 }
 
-/* Of an instruction that writes SP.  Returns false if it cannot be told. */
+/* The effect of an instruction that writes SP.  Returns false if the effect is unknown. */
 static bool find_sp_effect(const cs_insn *insn, int64_t *ret)
 {
 	const cs_x86 *x86 = &insn->detail->x86;

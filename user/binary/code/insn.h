@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One x86-64 instruction as Capstone reads it: how long it is, where control
- * goes after it, what it does to the stack pointer, and its operands.
+ * One x86-64 instruction as Capstone reads it: its length, its control flow, its
+ * effect on the stack pointer, and its operands.
  */
 #ifndef _USER_BINARY_CODE_INSN_H
 #define _USER_BINARY_CODE_INSN_H
@@ -20,26 +20,26 @@ enum insn_flow {
 	INSN_JUMP_INDIRECT,
 	INSN_RETURN,
 	INSN_SYSCALL,
-	INSN_STOP, /* int3, ud2, hlt: control does not come by */
+	INSN_STOP, /* int3, ud2, hlt: control does not pass */
 };
 
 struct insn {
 	uint64_t target; /* where the flow has one */
 	uint64_t address; /* of the operand in memory, if it is relative to RIP */
 	/*
-	 * How many bytes it lowers the stack pointer by, less than 0 if it raises
-	 * it.  A call counts as 0: what it pushes, the return pops.
+	 * Bytes by which it lowers the stack pointer, less than 0 if it raises
+	 * it.  A call counts as 0: the return pops what it pushes.
 	 */
 	int64_t sp_effect;
-	cs_x86_op ops[2]; /* in Intel's order: what is written comes first */
-	unsigned int id; /* enum x86_insn; X86_INS_INVALID: only the size is known */
+	cs_x86_op ops[2]; /* in Intel's order: the destination comes first */
+	unsigned int id; /* enum x86_insn; X86_INS_INVALID: only the size is valid */
 	enum insn_flow flow;
 	uint8_t size; /* bytes */
 	bool is_rip_relative;
 	bool is_sp_known; /* the effect follows from the instruction alone */
 };
 
-/* What decoding needs; not for use by several threads at once. */
+/* Decoder state; for one thread at a time. */
 struct insn_decoder {
 	csh handle;
 	cs_insn *insn;
@@ -51,7 +51,7 @@ void insn_decoder_deinit(struct insn_decoder *decoder);
 
 /*
  * Decode the instruction at address @addr from at most @size bytes.  Returns
- * false if there is none that is known, or too few bytes.
+ * false if the bytes are unknown or too few.
  */
 bool insn_decode(const struct insn_decoder *decoder, const uint8_t *bytes, size_t size,
 		 uint64_t addr, struct insn *ret);

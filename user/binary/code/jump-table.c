@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What compilers make of a switch:
+ * The code that compilers emit for a switch:
  *
  *	cmp    $LAST, INDEX		mov from memory, or a narrower form
  *	ja     DEFAULT
@@ -13,13 +13,15 @@
  *
  *	jmp    *TABLE(,INDEX,8)		or a mov of it, and jmp *X
  *
- * The instructions in between are not followed: what looks right and has only
- * entries that are instructions of the function is taken for the table.
+ * The instructions in between are not followed: a table of the right form whose
+ * entries are all instructions of the function is accepted.
  */
 
 #include "binary/code/jump-table.h"
 
 #include <string.h>
+
+#include "base/search.h"
 
 enum {
 	REACH = 32, /* instructions before the jump */
@@ -29,17 +31,7 @@ enum {
 
 uint32_t code_insn_from(const struct code_insn *insns, uint32_t nr, uint64_t addr)
 {
-	uint32_t low = 0, high = nr;
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (insns[mid].addr < addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return addr ? search_addr(insns, nr, sizeof(*insns), addr - 1) : 0;
 }
 
 uint32_t code_insn_find(const struct code_insn *insns, uint32_t nr, uint64_t addr)
@@ -161,7 +153,7 @@ static bool has_check(const struct code_insn *insns, uint32_t at, uint32_t end)
 	return false;
 }
 
-/* The number of entries, by the nearest such check; or no bound. */
+/* The number of entries by the nearest such check; MAX_ENTRIES without one. */
 static uint32_t find_bound(const struct code_insn *insns, uint32_t at)
 {
 	uint32_t stop = at > REACH ? at - REACH : 0, jump = at;
@@ -177,7 +169,7 @@ static uint32_t find_bound(const struct code_insn *insns, uint32_t at)
 	return MAX_ENTRIES;
 }
 
-/* How many entries, up to @bound, are places in the function. */
+/* The number of entries, up to @bound, that are instructions of the function. */
 static uint32_t count_entries(const struct functions *functions, const struct code_insn *insns,
 			      uint32_t nr, const struct jump_table *table, uint32_t bound)
 {
@@ -188,7 +180,7 @@ static uint32_t count_entries(const struct functions *functions, const struct co
 
 		if (code_insn_find(insns, nr, target) < nr)
 			continue;
-		/* a case that is not to be: it can be in a part that is not joined */
+		/* an unreachable case may lie in a part that was not joined */
 		if (bound == MAX_ENTRIES || !functions_find(functions, target))
 			break;
 	}

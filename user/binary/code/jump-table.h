@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where an indirect jump goes to: the jump tables of switch statements.
+ * The targets of indirect jumps: jump tables of switch statements.
  */
 #ifndef _USER_BINARY_CODE_JUMP_TABLE_H
 #define _USER_BINARY_CODE_JUMP_TABLE_H
@@ -23,7 +23,7 @@ struct jump_table {
 
 /*
  * The table of the indirect jump insns[@at].  Returns false if the code is not
- * one of the forms that compilers make, or the table makes no sense.
+ * one of the forms that compilers make, or the table is not valid.
  */
 bool jump_table_find(const struct functions *functions, const struct code_insn *insns,
 		     uint32_t nr, uint32_t at, struct jump_table *ret);

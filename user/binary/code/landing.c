@@ -5,24 +5,15 @@
 #include <dwarf.h>
 #include <string.h>
 
-/* What is in the file from @addr on. */
+/* A reader of the file from @addr on. */
 static bool open_reader(const struct file_view *view, uint64_t addr, struct reader *ret)
 {
-	for (uint32_t i = 0; i < view->nr_segments; i++) {
-		const struct segment *segment = &view->segments[i];
-		uint64_t at = addr - segment->addr;
+	const uint8_t *at = file_view_at(view, addr, 1);
 
-		if (at >= segment->size)
-			continue;
-		*ret = (struct reader){
-			.at = view->bytes + segment->offset + at,
-			.start = view->bytes + segment->offset + at,
-			.end = view->bytes + segment->offset + segment->size,
-			.addr = addr,
-		};
-		return true;
-	}
-	return false;
+	*ret = (struct reader){
+		.at = at, .start = at, .end = view->bytes + view->size, .addr = addr,
+	};
+	return at != NULL;
 }
 
 bool landing_open(const struct file_view *view, const struct range *range, struct landing *ret)
@@ -58,7 +49,7 @@ bool landing_next(struct landing *landing, struct landing_pad *ret)
 		ret->start = landing->start + reader_value(reader, landing->encoding);
 		ret->end = ret->start + reader_value(reader, landing->encoding);
 		pad = reader_value(reader, landing->encoding);
-		reader_unsigned(reader); /* what to do there */
+		reader_unsigned(reader); /* the action there */
 		if (reader->failed)
 			return false;
 		ret->pad = landing->base + pad;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where exceptions land: of a range of code, which calls lead to which landing
- * pad if they throw.  No jump leads there.
+ * Landing pads of exceptions: the call sites of a range of code and the pads that
+ * they continue at if they throw.  No jump leads there.
  */
 #ifndef _USER_BINARY_CODE_LANDING_H
 #define _USER_BINARY_CODE_LANDING_H

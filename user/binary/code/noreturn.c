@@ -65,7 +65,7 @@ static int add_slot(struct noreturn *noreturn, uint64_t slot)
 	return 0;
 }
 
-/* A table of relocations, which the entries @tag and @size_tag tell of. */
+/* A table of relocations, located by the dynamic entries @tag and @size_tag. */
 static int read_table(const struct file_view *view, const struct dynamic *dynamic, int64_t tag,
 		      int64_t size_tag, struct noreturn *ret)
 {

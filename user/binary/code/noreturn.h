@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Functions of other files that never return, such as exit(): what stands
- * behind a call of one is not what runs next.
+ * Functions of other files that never return, such as exit(): control does not
+ * continue behind a call of one.
  */
 #ifndef _USER_BINARY_CODE_NORETURN_H
 #define _USER_BINARY_CODE_NORETURN_H
@@ -18,11 +18,11 @@ struct noreturn {
 	uint32_t nr;
 };
 
-/* Read what the dynamic linker is told.  Returns 0 or -ENOMEM. */
+/* Read the relocations.  Returns 0 or -ENOMEM. */
 int noreturn_read(const struct file_view *view, Elf *elf, struct noreturn *ret);
 void noreturn_deinit(struct noreturn *noreturn);
 
-/* Does @insn call one: by the linkage table, or by a pointer? */
+/* True if @insn calls one, by the linkage table or by a pointer. */
 bool noreturn_is_call(const struct noreturn *noreturn, const struct file_view *view,
 		      const struct insn_decoder *decoder, const struct insn *insn);
 

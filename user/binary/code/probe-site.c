@@ -22,8 +22,8 @@ enum opcode_map {
 	MAP_VECTOR, /* those of VEX, EVEX and XOP */
 };
 
-/* The bytes of an instruction as the kernel looks at them. */
-struct encoding {
+/* The bytes of an instruction as the kernel interprets them. */
+struct site_encoding {
 	enum opcode_map map;
 	unsigned int prefixes; /* enum prefix */
 	uint8_t rex; /* 40 to 4f, or 0 */
@@ -50,11 +50,11 @@ static unsigned int prefix_of(uint8_t byte)
 	return 0;
 }
 
-static void read_encoding(const uint8_t *bytes, uint8_t size, struct encoding *ret)
+static void read_encoding(const uint8_t *bytes, uint8_t size, struct site_encoding *ret)
 {
 	const uint8_t *end = bytes + size;
 
-	*ret = (struct encoding){ .rex = 0 };
+	*ret = (struct site_encoding){ .rex = 0 };
 	while (bytes < end && prefix_of(*bytes))
 		ret->prefixes |= prefix_of(*bytes++);
 	if (bytes < end && *bytes >> 4 == 4)
@@ -73,10 +73,10 @@ static void read_encoding(const uint8_t *bytes, uint8_t size, struct encoding *r
 }
 
 /*
- * One-byte opcodes that uprobes refuse to step, and those that it must not:
- * interrupts, privileged ones, and what 64-bit mode does not have.
+ * One-byte opcodes that uprobes refuse to step, and those that they must not:
+ * interrupts, privileged ones, and those that 64-bit mode lacks.
  */
-static bool is_refused_one_byte(const struct encoding *encoding)
+static bool is_refused_one_byte(const struct site_encoding *encoding)
 {
 	switch (encoding->opcode) {
 	case 0x6c ... 0x6f: case 0xcc ... 0xcf: case 0xe4 ... 0xe7: case 0xec ... 0xef:
@@ -106,7 +106,7 @@ static bool is_refused_two_byte(uint8_t opcode)
 	return false;
 }
 
-static bool is_refused(const struct encoding *encoding)
+static bool is_refused(const struct site_encoding *encoding)
 {
 	if (encoding->map == MAP_VECTOR || encoding->prefixes & (PREFIX_LOCK | PREFIX_ES_TO_DS))
 		return true;
@@ -116,37 +116,37 @@ static bool is_refused(const struct encoding *encoding)
 }
 
 /* loop and jrcxz, which kernels step */
-static bool is_loop(const struct encoding *encoding)
+static bool is_loop(const struct site_encoding *encoding)
 {
 	return encoding->map == MAP_ONE && encoding->opcode >= 0xe0 && encoding->opcode <= 0xe3;
 }
 
 /*
- * The rules of arch/x86/kernel/uprobes.c, of all versions from 6.1 on: what
- * only some emulate does not count as emulated.  Three traps:
+ * The rules of arch/x86/kernel/uprobes.c, of all versions from 6.1 on: an
+ * instruction that only some emulate does not count as emulated.  Three traps:
  *
- *  - The opcode of a VEX instruction is looked at as if it were a plain one, so
- *    vpor (eb) is taken for a jump and vpcmpeqb (74) for a branch.
+ *  - The kernel takes the opcode of a VEX instruction for a plain one, so vpor
+ *    (eb) is taken for a jump and vpcmpeqb (74) for a branch.
  *  - nop with REX.B is xchg, and yet taken for a nop.
  *  - A relative branch with prefix 66 is refused, as processors differ on it.
  */
-enum site_probe site_probe(const uint8_t *bytes, const struct insn *insn)
+enum step_mode probe_site_step_mode(const uint8_t *bytes, const struct insn *insn)
 {
 	struct pguard_emulation emulation;
-	struct encoding encoding;
+	struct site_encoding encoding;
 
 	read_encoding(bytes, insn->size, &encoding);
 	if (is_refused(&encoding))
-		return SITE_PROBE_REFUSED;
+		return STEP_MODE_REFUSED;
 	if (pguard_emulate_by_kernel(bytes, insn->size))
-		return SITE_PROBE_KERNEL;
+		return STEP_MODE_KERNEL;
 	if (encoding.prefixes & PREFIX_66 && insn_has_target(insn) && !is_loop(&encoding))
-		return SITE_PROBE_REFUSED;
-	/* A second opinion on where it ends. */
+		return STEP_MODE_REFUSED;
+	/* Both decoders must agree on the length. */
 	if (!pguard_emulate_prepare(&emulation, bytes, insn->size) &&
 	    emulation.length == insn->size)
-		return SITE_PROBE_MODULE;
-	return SITE_PROBE_STEPPED;
+		return STEP_MODE_MODULE;
+	return STEP_MODE_STEPPED;
 }
 
 static bool is_target(const struct function *function, uint32_t at)
@@ -165,62 +165,62 @@ static bool is_nop5(const uint8_t *bytes, const struct insn *insn)
 	return insn->size == sizeof(nop5) && !memcmp(bytes, nop5, sizeof(nop5));
 }
 
-/* Can a guard be at the instruction, @nr of the function, without being stepped? */
+/* True if a guard at instruction number @nr of the function is not stepped. */
 static bool is_cheap(const uint8_t *bytes, const struct insn *insn, int nr)
 {
-	enum site_probe probe = site_probe(bytes, insn);
+	enum step_mode probe = probe_site_step_mode(bytes, insn);
 
 	if (nr && is_nop5(bytes, insn))
 		return false;
-	return probe == SITE_PROBE_KERNEL || probe == SITE_PROBE_MODULE;
+	return probe == STEP_MODE_KERNEL || probe == STEP_MODE_MODULE;
 }
 
 /*
- * Push and call: what the kernel writes to the stack for them takes nearly as
- * much as a guard does.
+ * Push and call: the kernel's write to the stack for them costs nearly as much
+ * as a guard.
  */
 static bool writes_stack(const struct insn *insn)
 {
 	return insn->flow == INSN_CALL || insn->sp_effect > 0;
 }
 
-/* Without symbols or calls to it, only sound code shows that it is a start. */
+/* Without symbols or calls to it, only sound code shows that a function starts. */
 static bool is_certain(const struct function *function)
 {
 	return function->is_sound || function->is_called || function->name;
 }
 
-void site_find(const struct functions *functions, const struct function *function,
-	       struct site *ret)
+void probe_site_find(const struct functions *functions, const struct function *function,
+	       struct probe_site *ret)
 {
 	enum { MAX_INSNS = 8 };
 	const uint8_t *code = functions->view->bytes + function->offset;
 	int64_t sp_delta = 0;
 	uint32_t at = 0;
 
-	*ret = (struct site){ .class = SITE_NONE, .offset = function->offset };
+	*ret = (struct probe_site){ .class = PROBE_SITE_NONE, .offset = function->offset };
 	if (function->is_plt || function->is_cold || function->entry_is_target ||
 	    !is_certain(function))
 		return;
 	for (int i = 0; i < MAX_INSNS && at < function->size; i++) {
 		struct insn insn;
-		bool is_dear;
+		bool is_expensive;
 
 		if (at && is_target(function, at))
 			return;
 		if (!insn_decode(&functions->decoder, code + at, function->size - at,
 				 function->addr + at, &insn))
 			return;
-		is_dear = writes_stack(&insn);
+		is_expensive = writes_stack(&insn);
 		if (is_cheap(code + at, &insn, i) && sp_delta >= 0 && sp_delta <= INT32_MAX &&
-		    !(is_dear && ret->class == SITE_CHEAP)) {
-			*ret = (struct site){ SITE_CHEAP, function->offset + at,
+		    !(is_expensive && ret->class == PROBE_SITE_CHEAP)) {
+			*ret = (struct probe_site){ PROBE_SITE_CHEAP, function->offset + at,
 					      (uint32_t)sp_delta };
-			if (!is_dear)
+			if (!is_expensive)
 				return;
 		}
-		if (!i && site_probe(code, &insn) == SITE_PROBE_STEPPED)
-			ret->class = SITE_STEPPED;
+		if (!i && probe_site_step_mode(code, &insn) == STEP_MODE_STEPPED)
+			ret->class = PROBE_SITE_STEPPED;
 		if (insn.flow != INSN_NEXT || !insn.is_sp_known)
 			return;
 		sp_delta += insn.sp_effect;

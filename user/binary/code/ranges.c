@@ -7,28 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "binary/code/insn.h"
 #include "binary/stack/cfi.h"
 
-/* The offset in the file of code, if all of it is executable and in the file. */
-static bool find_offset(const struct file_view *view, uint64_t addr, uint64_t size, uint64_t *ret)
-{
-	for (uint32_t i = 0; i < view->nr_segments; i++) {
-		const struct segment *segment = &view->segments[i];
-		uint64_t at = addr - segment->addr;
-
-		if (!segment->executable || at >= segment->size || size > segment->size - at)
-			continue;
-		*ret = segment->offset + at;
-		return true;
-	}
-	return false;
-}
-
 /*
  * Entries of a PLT are 16 bytes, or 8 in .plt.got: a jump through a pointer,
- * with endbr64 before it in .plt.sec.  That of .plt begins with a push of what
- * the dynamic linker wants to know.  Section headers are not needed to see it.
+ * with endbr64 before it in .plt.sec.  That of .plt begins with a push of an
+ * argument of the dynamic linker.  No section headers are needed.
  */
 static bool is_plt(const struct insn_decoder *decoder, const uint8_t *code, uint32_t size)
 {
@@ -50,7 +36,7 @@ static bool add_entry(const struct file_view *view, const struct insn_decoder *d
 	struct range *range = &ranges->entries[ranges->nr];
 
 	if (entry->size > UINT32_MAX ||
-	    !find_offset(view, entry->start, entry->size, &range->offset))
+	    !file_view_offset(view, entry->start, entry->size, &range->offset))
 		return false;
 	range->addr = entry->start;
 	range->lsda = entry->lsda;
@@ -69,7 +55,7 @@ static int reserve(struct ranges *ranges, size_t nr)
 	return ranges->entries ? 0 : -ENOMEM;
 }
 
-/* A row that tells another start than its FDE is wrong, or the FDE is. */
+/* If a row and its FDE have different starts, one of them is wrong. */
 static int read_table(const struct file_view *view, const struct fde_table *table,
 		      const struct insn_decoder *decoder, struct ranges *ret)
 {
@@ -108,7 +94,7 @@ static bool find_section(Elf *elf, const char *name, GElf_Shdr *ret)
 	return false;
 }
 
-/* Without the table: all entries of .eh_frame, one behind the other. */
+/* Without the table: all entries of .eh_frame, one after the other. */
 static int read_section(const struct file_view *view, Elf *elf,
 			const struct insn_decoder *decoder, struct ranges *ret)
 {
@@ -171,7 +157,7 @@ static void drop_excess(struct ranges *ranges, uint64_t file_size)
 	}
 }
 
-/* Of two that overlap, the longer one goes: it claims code that is not its own. */
+/* Of two that overlap, the longer one is dropped: it covers code of the other. */
 static void drop_overlaps(struct ranges *ranges)
 {
 	uint32_t nr = 0;
@@ -219,16 +205,8 @@ void ranges_deinit(struct ranges *ranges)
 
 struct range *ranges_find(const struct ranges *ranges, uint64_t addr)
 {
-	uint32_t low = 0, high = ranges->nr;
+	uint32_t low = search_addr(ranges->entries, ranges->nr, sizeof(*ranges->entries), addr);
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (ranges->entries[mid].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (!low || addr - ranges->entries[low - 1].addr >= ranges->entries[low - 1].size)
 		return NULL;
 	return &ranges->entries[low - 1];

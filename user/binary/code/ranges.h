@@ -18,7 +18,7 @@ enum {
 
 enum range_kind {
 	RANGE_FUNCTION,
-	RANGE_COLD, /* begins in mid-function: a part that was moved away */
+	RANGE_COLD, /* begins in mid-function: a cold part */
 	RANGE_PLT, /* jumps to functions of other files */
 };
 

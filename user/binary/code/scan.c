@@ -2,9 +2,9 @@
 
 #include "binary/code/scan.h"
 
-#include <string.h>
+#include "binary/file/reader.h"
 
-/* What follows an opcode. */
+/* The fields that follow an opcode. */
 enum {
 	M = 1 << 0, /* a ModRM byte */
 	B = 1 << 1, /* an immediate of 1 byte */
@@ -74,20 +74,13 @@ enum {
 	MAX_SIZE = 15, /* bytes of an instruction */
 };
 
-struct encoding {
+struct scan_encoding {
 	int64_t imm; /* the last one */
 	enum map map;
 	uint8_t prefixes;
 	uint8_t rex; /* 40 to 4f, or 0 */
 	uint8_t opcode; /* the last byte of it */
 	uint8_t modrm;
-};
-
-/* The bytes that are left; a read beyond the end makes it fail. */
-struct reader {
-	const uint8_t *at;
-	const uint8_t *end;
-	bool failed;
 };
 
 static uint8_t next_byte(struct reader *reader)
@@ -101,20 +94,14 @@ static uint8_t next_byte(struct reader *reader)
 
 static int64_t next_signed(struct reader *reader, unsigned int size)
 {
-	uint64_t value = 0;
+	uint64_t value = reader_bytes(reader, size);
 
-	if ((size_t)(reader->end - reader->at) < size) {
-		reader->failed = true;
-		return 0;
-	}
-	memcpy(&value, reader->at, size);
-	reader->at += size;
 	return size && size < 8 ? (int64_t)(value << (64 - 8 * size)) >> (64 - 8 * size) :
 				  (int64_t)value;
 }
 
 /* Returns the first byte that is no prefix. */
-static uint8_t read_prefixes(struct reader *reader, struct encoding *encoding)
+static uint8_t read_prefixes(struct reader *reader, struct scan_encoding *encoding)
 {
 	for (;;) {
 		uint8_t byte = next_byte(reader);
@@ -154,7 +141,7 @@ static uint8_t read_prefixes(struct reader *reader, struct encoding *encoding)
 	}
 }
 
-static void read_modrm(struct reader *reader, struct encoding *encoding)
+static void read_modrm(struct reader *reader, struct scan_encoding *encoding)
 {
 	bool needs_disp = false; /* SIB without a base */
 	unsigned int mod;
@@ -171,52 +158,52 @@ static void read_modrm(struct reader *reader, struct encoding *encoding)
 		next_signed(reader, 4);
 }
 
-static void read_immediate(struct reader *reader, struct encoding *encoding, uint8_t what)
+static void read_immediate(struct reader *reader, struct scan_encoding *encoding, uint8_t fields)
 {
 	bool is_short = encoding->prefixes & PREFIX_66 && !(encoding->rex & REX_W);
 
-	if (what & A)
+	if (fields & A)
 		encoding->imm = next_signed(reader, encoding->prefixes & PREFIX_67 ? 4 : 8);
-	if (what & V && encoding->rex & REX_W)
+	if (fields & V && encoding->rex & REX_W)
 		encoding->imm = next_signed(reader, 8);
-	else if (what & (V | Z))
+	else if (fields & (V | Z))
 		encoding->imm = next_signed(reader, is_short ? 2 : 4);
-	if (what & J)
+	if (fields & J)
 		encoding->imm = next_signed(reader, 4);
-	if (what & W)
+	if (fields & W)
 		encoding->imm = next_signed(reader, 2);
-	if (what & B)
+	if (fields & B)
 		encoding->imm = next_signed(reader, 1);
 }
 
 /* The encodings that came with AVX and AVX-512, by their number of opcode map. */
-static void read_vex_body(struct reader *reader, struct encoding *encoding, unsigned int map)
+static void read_vex_body(struct reader *reader, struct scan_encoding *encoding, unsigned int map)
 {
-	uint8_t what = M;
+	uint8_t fields = M;
 
 	encoding->map = MAP_VEX;
 	encoding->opcode = next_byte(reader);
 	switch (map) {
 	case 1:
-		what = two_byte[encoding->opcode] & (M | B);
+		fields = two_byte[encoding->opcode] & (M | B);
 		break;
 	case 3: case 8:
-		what = M | B;
+		fields = M | B;
 		break;
 	case 10:
-		what = M | Z;
+		fields = M | Z;
 		break;
 	case 2: case 5: case 6: case 9:
 		break;
 	default:
 		reader->failed = true;
 	}
-	if (what & M)
+	if (fields & M)
 		read_modrm(reader, encoding);
-	read_immediate(reader, encoding, what);
+	read_immediate(reader, encoding, fields);
 }
 
-static void read_vex(struct reader *reader, struct encoding *encoding, uint8_t first)
+static void read_vex(struct reader *reader, struct scan_encoding *encoding, uint8_t first)
 {
 	unsigned int map = 1;
 
@@ -231,42 +218,42 @@ static void read_vex(struct reader *reader, struct encoding *encoding, uint8_t f
 	read_vex_body(reader, encoding, map);
 }
 
-static void read_two_byte(struct reader *reader, struct encoding *encoding)
+static void read_two_byte(struct reader *reader, struct scan_encoding *encoding)
 {
-	uint8_t what;
+	uint8_t fields;
 
 	encoding->map = MAP_0F;
 	encoding->opcode = next_byte(reader);
-	what = two_byte[encoding->opcode];
+	fields = two_byte[encoding->opcode];
 	if (encoding->opcode == 0x38 || encoding->opcode == 0x3a) {
 		encoding->map = MAP_LONG;
-		what = encoding->opcode == 0x38 ? M : M | B;
+		fields = encoding->opcode == 0x38 ? M : M | B;
 		encoding->opcode = next_byte(reader);
 	} else if (encoding->opcode == 0x78 && encoding->prefixes & (PREFIX_66 | PREFIX_REPNE)) {
-		what = M | W; /* two immediates: extrq, insertq */
+		fields = M | W; /* two immediates: extrq, insertq */
 	}
-	if (what == X)
+	if (fields == X)
 		reader->failed = true;
-	if (what & M)
+	if (fields & M)
 		read_modrm(reader, encoding);
-	read_immediate(reader, encoding, what);
+	read_immediate(reader, encoding, fields);
 }
 
-static void read_one_byte(struct reader *reader, struct encoding *encoding, uint8_t opcode)
+static void read_one_byte(struct reader *reader, struct scan_encoding *encoding, uint8_t opcode)
 {
-	uint8_t what = one_byte[opcode];
+	uint8_t fields = one_byte[opcode];
 
 	encoding->opcode = opcode;
-	if (what == X)
+	if (fields == X)
 		reader->failed = true;
-	if (what & M)
+	if (fields & M)
 		read_modrm(reader, encoding);
 	if ((opcode == 0xf6 || opcode == 0xf7) && !(encoding->modrm & 0x30))
-		what |= opcode == 0xf6 ? B : Z; /* test */
-	read_immediate(reader, encoding, what);
+		fields |= opcode == 0xf6 ? B : Z; /* test */
+	read_immediate(reader, encoding, fields);
 }
 
-static enum insn_flow flow_one_byte(const struct encoding *encoding)
+static enum insn_flow flow_one_byte(const struct scan_encoding *encoding)
 {
 	switch (encoding->opcode) {
 	case 0x70 ... 0x7f: case 0xe0 ... 0xe3:
@@ -294,7 +281,7 @@ static enum insn_flow flow_one_byte(const struct encoding *encoding)
 	return INSN_NEXT;
 }
 
-static enum insn_flow flow_two_byte(const struct encoding *encoding)
+static enum insn_flow flow_two_byte(const struct scan_encoding *encoding)
 {
 	switch (encoding->opcode) {
 	case 0x05: case 0x34:
@@ -311,8 +298,10 @@ static enum insn_flow flow_two_byte(const struct encoding *encoding)
 
 bool scan_insn(const uint8_t *bytes, size_t size, uint64_t addr, struct scan *ret)
 {
-	struct reader reader = { bytes, bytes + (size < MAX_SIZE ? size : MAX_SIZE), false };
-	struct encoding encoding = { 0 };
+	struct reader reader = {
+		.at = bytes, .end = bytes + (size < MAX_SIZE ? size : MAX_SIZE),
+	};
+	struct scan_encoding encoding = { 0 };
 	uint8_t first = read_prefixes(&reader, &encoding);
 
 	*ret = (struct scan){ .flow = INSN_NEXT };

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How long an x86-64 instruction is and where control goes after it, and
- * nothing else.
+ * The length and the control flow of an x86-64 instruction, and nothing else.
  *
- * Training reads every instruction of a program and its libraries once, before
- * it knows which few functions matter.  A disassembler that knows the operands
- * and writes the text takes over ten times as long; it (insn.h) is used for
- * what matters.  The tests compare the two on whole programs.
+ * Training reads every instruction of a program and its libraries once, to find
+ * the few functions that matter.  A disassembler that decodes the operands and
+ * writes the text takes over ten times as long; it (insn.h) reads only those
+ * functions.  The tests compare the two on whole programs.
  */
 #ifndef _USER_BINARY_CODE_SCAN_H
 #define _USER_BINARY_CODE_SCAN_H

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A part that was moved away is joined to the function that jumps into it, or
- * that another part of the same function jumps into; else to the function in
- * the middle of which it jumps back.  The compiler makes them so: nobody calls
- * such a part, and no other function can use it.
+ * A cold part is joined to the function that jumps into it, directly or by
+ * another part of the same function; else to the function in the middle of which
+ * it jumps back.  Compilers emit them so: nothing calls such a part, and no
+ * other function can use it.
  *
- * That the stack is not as a call leaves it tells such a part, unless its
- * function had not touched the stack yet.  Then it is what one function has a
- * conditional branch to, and nobody calls: compilers branch to no function.
- * Assembly does; but its functions are aligned, which cold parts are not.
+ * The stack at the start of such a part is not as a call leaves it, unless its
+ * function had not touched the stack yet.  Then the part is recognized by its
+ * one conditional branch from a single function and by having no calls:
+ * compilers branch to no function.  Assembly does, but its functions are aligned,
+ * which cold parts are not.
  */
 
 #include "binary/code/sweep.h"
@@ -102,7 +103,7 @@ static int sweep_range(struct sweep *sweep, const struct file_view *view, uint32
 		if (insn.flow == INSN_CALL || insn.flow == INSN_JUMP || insn.flow == INSN_BRANCH)
 			err = note_target(sweep, index, &insn);
 	}
-	/* it can also run into what follows */
+	/* it can also run into the next range */
 	if (!facts->is_sound || insn.flow == INSN_NEXT || insn.flow == INSN_BRANCH)
 		facts->has_exit = true;
 	return err;
@@ -121,16 +122,16 @@ static void find_branchers(struct sweep *sweep)
 	}
 }
 
-/* A start that happens to be aligned is told by what follows without a gap. */
+/* A start aligned by chance: the next range follows without a gap, unaligned. */
 static bool is_aligned(const struct ranges *ranges, uint32_t index)
 {
-	enum { USUAL = 16 };
+	enum { ALIGNMENT = 16 };
 	const struct range *range = &ranges->entries[index];
 	uint64_t end = range->addr + range->size;
 
-	if (range->addr % USUAL)
+	if (range->addr % ALIGNMENT)
 		return false;
-	return index + 1 == ranges->nr || range[1].addr != end || !(end % USUAL);
+	return index + 1 == ranges->nr || range[1].addr != end || !(end % ALIGNMENT);
 }
 
 static void find_cold(struct sweep *sweep)
@@ -204,7 +205,7 @@ static uint32_t head_of(const struct sweep *sweep, uint32_t index)
 	return parent == SWEEP_NONE ? index : parent;
 }
 
-/* Is it a jump inside of a function, or out of one? */
+/* Distinguish jumps inside of a function from those out of one. */
 static void settle_leaps(struct sweep *sweep)
 {
 	for (size_t i = 0; i < sweep->nr_leaps; i++) {

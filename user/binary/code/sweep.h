@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One pass over all code of a file: what each range of it is like, which
- * places near the start of a range are jumped to, and which function each
- * part that was moved away belongs to.
+ * One pass over all code of a file: properties of each range, the jump targets
+ * near its start, and the function that each cold part belongs to.
  */
 #ifndef _USER_BINARY_CODE_SWEEP_H
 #define _USER_BINARY_CODE_SWEEP_H
@@ -32,8 +31,8 @@ struct sweep_facts {
 };
 
 /*
- * One for each range, in its order; the caller frees them.  A range that turns
- * out to be no function becomes a cold one.  Returns 0 or -ENOMEM.
+ * One for each range, in its order; the caller frees them.  A range that
+ * proves to be no function becomes a cold one.  Returns 0 or -ENOMEM.
  */
 int sweep(const struct file_view *view, struct ranges *ranges, struct sweep_facts **ret);
 

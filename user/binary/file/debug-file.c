@@ -19,7 +19,7 @@ struct build_id {
 	int size;
 };
 
-static bool is_of(int fd, const struct build_id *id)
+static bool has_build_id(int fd, const struct build_id *id)
 {
 	const void *bytes;
 	struct stat stat;
@@ -37,12 +37,12 @@ static bool is_of(int fd, const struct build_id *id)
 	return is_same;
 }
 
-/* Takes @path over: it goes to @ret_path, or is freed. */
+/* Takes ownership of @path: it goes to @ret_path, or is freed. */
 static int open_if_of(char *path, const struct build_id *id, char **ret_path)
 {
 	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1;
 
-	if (fd >= 0 && is_of(fd, id)) {
+	if (fd >= 0 && has_build_id(fd, id)) {
 		*ret_path = path;
 		return fd;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a file tells the dynamic linker.  Section headers are not needed.
+ * The dynamic section of a file, found without section headers.
  */
 #ifndef _USER_BINARY_FILE_DYNAMIC_H
 #define _USER_BINARY_FILE_DYNAMIC_H

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Texts for why a program of another machine is refused. */
+/* Why a program of another machine is refused. */
 static const struct {
 	uint16_t machine;
 	const char *why;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What an ELF file says of itself, and whether its program can be guarded.
+ * The identity of an ELF file, and whether its program can be guarded.
  */
 #ifndef _USER_BINARY_FILE_ELF_H
 #define _USER_BINARY_FILE_ELF_H
@@ -19,7 +19,7 @@ struct elf_identity {
 
 /*
  * Read the identity of the program or library at @fd, whose file position is
- * left alone.  Returns 0; -ENOEXEC if it is not what perfguard can guard, then
+ * left alone.  Returns 0; -ENOEXEC if perfguard cannot guard it, then
  * @why is a static text that completes "FILE is "; or another negative errno,
  * then @why is NULL.
  */

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Is the file that a path leads to the one that the process has mapped?  A
- * wrong answer makes wrong names, so in doubt there are none.
+ * Whether the file at a path is the one that the process has mapped.  A wrong
+ * answer makes wrong names, so in doubt there are none.
  *
  *  - /proc/PID/map_files is the mapped file itself, deleted or not, in whatever
  *    mount namespace.  It is tried first, and needs the process to live.
  *  - Else the path is opened, below /proc/PID/root and as it is.  Same inode
- *    number and device: the same file, as an inode in use is not given away.
+ *    number and device: the same file, as an inode in use is not reused.
  *  - Overlay and network file systems show another device, sometimes another
  *    inode number, in stat than the kernel knows for the mapping.  Then the
  *    first page of the file is compared with the process's memory; it holds
  *    the ELF header, the program headers and as a rule the build-id.
- *  - Where the process is gone, its memory cannot tell: an equal inode number
- *    is taken (at the risk that it was given away since), another one refused.
+ *  - Where the process is gone, its memory cannot be compared: an equal inode
+ *    number is accepted (it may have been reused since), another one refused.
  *
- * An object keeps its file open, so an inode number cannot come to stand for
- * another file while it is in the cache.
+ * An object keeps its file open, so its inode number is not reused while it is
+ * in the cache.
  */
 
 #include "binary/file/files.h"
@@ -64,10 +64,10 @@ static bool read_process(uint32_t pid, uint64_t addr, void *ret, size_t size)
 	return process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 
-enum answer { NO, YES, UNKNOWN };
+enum file_match { NO, YES, UNKNOWN };
 
 /* Compare the first page of @object's file with that in the process's memory. */
-static enum answer same_in_memory(uint32_t pid, const struct mapping *mapping,
+static enum file_match same_in_memory(uint32_t pid, const struct mapping *mapping,
 				  const struct object *object)
 {
 	uint8_t memory[FIRST_PAGE];
@@ -88,7 +88,7 @@ static enum answer same_in_memory(uint32_t pid, const struct mapping *mapping,
 	return UNKNOWN;
 }
 
-/* Open @path if it is the mapped file; @is_same if the path itself warrants it. */
+/* Open @path if it is the mapped file; @is_same: the path itself guarantees it. */
 static struct object *open_path(uint32_t pid, const struct mapping *mapping, const char *path,
 				bool is_same)
 {
@@ -166,8 +166,8 @@ static struct object *open_vdso(size_t *ret_size)
 }
 
 /*
- * Memory without a file is the vdso or made by the program (a JIT).  What
- * cannot be compared, as the process is gone, is not taken for the vdso.
+ * Memory without a file is the vdso or made by the program (a JIT).  Memory of a
+ * process that is gone cannot be compared and is not taken for the vdso.
  */
 static struct object *get_vdso(struct files *files, uint32_t pid, const struct mapping *mapping)
 {
@@ -261,13 +261,12 @@ struct object *files_get(struct files *files, uint32_t pid, const struct mapping
 	return entry->object;
 }
 
-void files_trim(struct files *files)
+/* Close all but the @nr last used. */
+static void close_rest(struct files *files, uint32_t nr)
 {
 	struct file_entry **at = &files->entries;
 
-	if (files->nr <= MAX_ENTRIES)
-		return;
-	for (files->nr = 0; *at && files->nr < MAX_ENTRIES; files->nr++)
+	for (files->nr = 0; *at && files->nr < nr; files->nr++)
 		at = &(*at)->next;
 	while (*at) {
 		struct file_entry *entry = *at;
@@ -277,14 +276,15 @@ void files_trim(struct files *files)
 	}
 }
 
+void files_trim(struct files *files)
+{
+	if (files->nr > MAX_ENTRIES)
+		close_rest(files, MAX_ENTRIES);
+}
+
 void files_deinit(struct files *files)
 {
-	while (files->entries) {
-		struct file_entry *entry = files->entries;
-
-		files->entries = entry->next;
-		entry_free(entry);
-	}
+	close_rest(files, 0);
 	object_destroy(files->vdso);
 	memset(files, 0, sizeof(*files));
 }

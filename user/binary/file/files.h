@@ -20,7 +20,7 @@ struct files {
 /* Returns the object of @mapping in process @pid, or NULL if there is none. */
 struct object *files_get(struct files *files, uint32_t pid, const struct mapping *mapping);
 
-/* Close what is beyond the bound.  Objects got before may be gone then. */
+/* Close files above the bound, which may destroy objects got before. */
 void files_trim(struct files *files);
 void files_deinit(struct files *files);
 

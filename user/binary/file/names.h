@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A set of strings that stay where they are until the set is gone, so that
- * frames can point to names of files that are closed again.
+ * A set of strings that keep their addresses until the set is freed, so that
+ * frames can point to names of files that were closed.
  */
 #ifndef _USER_BINARY_FILE_NAMES_H
 #define _USER_BINARY_FILE_NAMES_H

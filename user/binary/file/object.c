@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "binary/file/debug-file.h"
+#include "binary/stack/cfi.h"
 
 static const Dwfl_Callbacks callbacks = {
 	.find_elf = dwfl_build_id_find_elf,
@@ -183,7 +184,7 @@ int object_function(struct object *object, uint64_t addr, uint64_t *ret_start,
 			return err;
 		object->has_symbols = true;
 	}
-	fde_find(&object->fdes, &object->view, addr, &start, &end);
+	cfi_find(&object->fdes, &object->view, addr, &start, &end);
 	symbol = symbols_find(&object->symbols, addr, start, end);
 	*ret_start = symbol ? symbol->start : start;
 	*ret_name = symbol ? symbol->name : NULL;

@@ -22,7 +22,7 @@ struct object {
 	Dwfl_Module *file;
 	Elf *elf;
 	Dwarf_CFI *cfi;
-	Dwarf_CFI *debug_cfi; /* .debug_frame, once it was looked for */
+	Dwarf_CFI *debug_cfi; /* .debug_frame, after the first search for it */
 	struct file_view view;
 	struct fde_table fdes;
 	struct symbols symbols;
@@ -39,7 +39,7 @@ struct object {
 int object_create(int fd, const char *path, struct object **ret);
 void object_destroy(struct object *object);
 
-/* Add *@ret to an address of the file for that of the process. */
+/* *@ret: the difference of an address of the process from that of the file. */
 bool object_bias(const struct object *object, const struct mapping *mapping, uint64_t *ret);
 
 /* The unwind rule at @addr, good until the next call, or NULL. */
@@ -52,7 +52,7 @@ const struct rule *object_rule(struct object *object, uint64_t addr);
 int object_function(struct object *object, uint64_t addr, uint64_t *ret_start,
 		    const char **ret_name);
 
-/* Is @addr in the code that the file is entered by? */
+/* True if @addr is in the code at the file's entry point. */
 bool object_is_entry(const struct object *object, uint64_t addr);
 
 #endif /* _USER_BINARY_FILE_OBJECT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Reads unwind tables byte by byte.  A read beyond the end gives 0 and makes
- * the reader fail; it is enough to look at that in the end.
+ * the reader fail; one check of that at the end is enough.
  */
 #ifndef _USER_BINARY_FILE_READER_H
 #define _USER_BINARY_FILE_READER_H
@@ -24,7 +24,7 @@ void reader_skip(struct reader *reader, uint64_t size);
 uint64_t reader_unsigned(struct reader *reader);
 int64_t reader_signed(struct reader *reader);
 
-/* How many bytes a value of @encoding (DW_EH_PE_) takes; 0: not always as many. */
+/* The size in bytes of a value of @encoding (DW_EH_PE_); 0 if it varies. */
 unsigned int reader_value_size(uint8_t encoding);
 
 /* A value of @encoding as it is, and as an address of the file; 0 is no address. */

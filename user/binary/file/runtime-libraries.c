@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * That a library needs the dynamic linker tells nothing: all do that have
- * variables of threads.  But glibc marks the symbols that are for its own parts
- * by a version; nobody else can rely on them.  Other C libraries are one file.
+ * A library that needs the dynamic linker need not be one: all libraries with
+ * thread-local variables do.  But glibc gives the symbols for its own parts a
+ * version of their own, GLIBC_PRIVATE.  Other C libraries are a single file.
  */
 
 #include "binary/file/runtime-libraries.h"
@@ -20,7 +20,7 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The last part of the path, or NULL if there is none that ends. */
+/* The last part of the path, or NULL without a terminated one. */
 static const char *read_interpreter(const struct object *object)
 {
 	size_t nr = 0;
@@ -39,7 +39,7 @@ static const char *read_interpreter(const struct object *object)
 	return NULL;
 }
 
-/* Is a version of symbols that the file needs of another one private? */
+/* True if the file needs symbols of version GLIBC_PRIVATE. */
 static bool has_private(const struct file_view *view, const struct dynamic *dynamic)
 {
 	enum { MAX_VERSIONS = 4096 };
@@ -75,7 +75,7 @@ static bool has_private(const struct file_view *view, const struct dynamic *dyna
 	return false;
 }
 
-void needed_read(const struct object *object, struct needed *ret)
+void runtime_libraries_read(const struct object *object, struct runtime_candidate *ret)
 {
 	const char *soname;
 	struct dynamic dynamic;
@@ -84,7 +84,7 @@ void needed_read(const struct object *object, struct needed *ret)
 	dynamic_init(&dynamic, &object->view, object->elf);
 	offset = dynamic_value(&dynamic, DT_SONAME);
 	soname = offset ? dynamic_string(&dynamic, offset) : NULL;
-	*ret = (struct needed){
+	*ret = (struct runtime_candidate){
 		.soname = soname ? soname : last_part(object->path),
 		.file = last_part(object->path),
 		.interpreter = read_interpreter(object),
@@ -92,12 +92,12 @@ void needed_read(const struct object *object, struct needed *ret)
 	};
 }
 
-void needed_runtime(const struct needed *files, uint32_t nr, bool *ret)
+void runtime_libraries_find(const struct runtime_candidate *files, uint32_t nr, bool *ret)
 {
 	const char *interpreter = nr ? files[0].interpreter : NULL;
 
 	for (uint32_t i = 0; i < nr; i++) {
-		const struct needed *file = &files[i];
+		const struct runtime_candidate *file = &files[i];
 
 		ret[i] = i && interpreter &&
 			 (file->has_private || !strcmp(file->soname, interpreter) ||

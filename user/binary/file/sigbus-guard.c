@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * libelf maps files, and no check of a size is good beyond the moment.  So the
- * page that cannot be read is replaced by one of zeros, which whoever reads it
- * takes for a damaged file.
+ * libelf maps files, and a check of the size holds only at that moment.  So the
+ * handler replaces the page that cannot be read by one of zeros, which the
+ * reader takes for a damaged file.
  */
 
 #include "binary/file/sigbus-guard.h"
@@ -15,7 +15,7 @@
 
 static uintptr_t page_bytes;
 
-/* mmap() is no more than a system call, so it may be called here. */
+/* mmap() is a plain system call, so a signal handler may call it. */
 static void on_sigbus(int signal_number, siginfo_t *info, void *context)
 {
 	uintptr_t page = (uintptr_t)info->si_addr & -page_bytes;
@@ -25,11 +25,11 @@ static void on_sigbus(int signal_number, siginfo_t *info, void *context)
 	    mmap((void *)page, page_bytes, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
 		return;
-	/* The instruction is tried again, and ends us as it should. */
+	/* The instruction runs again, and the signal kills the process. */
 	signal(signal_number, SIG_DFL);
 }
 
-void shrunk_read_zeros(void)
+void sigbus_guard_enable(void)
 {
 	struct sigaction action = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO };
 

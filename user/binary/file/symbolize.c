@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 static bool is_function(const GElf_Sym *sym, const char *name)
 {
 	int type = GELF_ST_TYPE(sym->st_info);
@@ -16,7 +18,7 @@ static bool is_function(const GElf_Sym *sym, const char *name)
 	       name[0] != '$' && name[0] != '.';
 }
 
-/* Which of two names of one address to show: the plain exported one. */
+/* The name of an address with the highest rank is shown: the plain exported one. */
 static int name_rank(const char *name)
 {
 	return name[0] != '_' ? 2 : name[1] != '_' ? 1 : 0;
@@ -75,16 +77,8 @@ const struct symbol *symbols_find(const struct symbols *symbols, uint64_t addr,
 				  uint64_t start, uint64_t end)
 {
 	enum { MAX_STEPS = 16 }; /* local labels inside a function that has a size */
-	uint32_t low = 0, high = symbols->nr;
+	uint32_t low = search_addr(symbols->entries, symbols->nr, sizeof(*symbols->entries), addr);
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (symbols->entries[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	for (int step = 0; low > 0 && step < MAX_STEPS; step++) {
 		const struct symbol *symbol = &symbols->entries[--low];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The function names of one file: .symtab, else that of a separate debug file
- * or .gnu_debugdata, else .dynsym; whatever libdwfl finds.
+ * or .gnu_debugdata, else .dynsym; as libdwfl finds them.
  */
 #ifndef _USER_BINARY_FILE_SYMBOLIZE_H
 #define _USER_BINARY_FILE_SYMBOLIZE_H
@@ -11,7 +11,7 @@
 
 struct symbol {
 	uint64_t start; /* address of the file */
-	uint64_t size; /* 0 if the file does not say */
+	uint64_t size; /* 0 if the file has none */
 	const char *name; /* as in the file, owned by it */
 };
 

@@ -7,7 +7,7 @@
 
 #include "binary/file/reader.h"
 
-/* The entry at @addr without its length; and the address of what follows that. */
+/* A reader of the entry at @addr, behind its length field. */
 static bool open_entry(const struct file_view *view, uint64_t addr, struct reader *ret)
 {
 	enum { LENGTH_SIZE = 4, WIDE = 0xfffffff0 };
@@ -149,7 +149,7 @@ static void run(struct reader *reader, const struct cfi_common *common, struct c
 	}
 }
 
-/* What comes between the range and the instructions. */
+/* The augmentation data, between the range and the instructions. */
 static void read_entry_augmentation(struct reader *reader, const struct cfi_common *common,
 				    struct cfi_entry *ret)
 {
@@ -165,39 +165,58 @@ static void read_entry_augmentation(struct reader *reader, const struct cfi_comm
 		ret->lsda = 0;
 }
 
-static bool read_entry(struct reader *reader, const struct cfi_common *common,
-		       struct cfi_entry *ret)
+/* Open the FDE at @addr, and read its CIE and the range of its code. */
+static bool open_fde(const struct file_view *view, uint64_t addr, struct cfi_common *common,
+		     struct cfi_entry *ret, struct reader *reader)
 {
-	struct reader first = { .at = common->at, .end = common->end };
+	uint64_t back, cie;
 
+	if (!open_entry(view, addr, reader))
+		return false;
+	back = reader_bytes(reader, 4);
+	cie = addr + 4 - back;
+	if (!back || reader->failed)
+		return false;
+	if (common->addr != cie && !read_common(view, cie, common)) {
+		common->addr = 0;
+		return false;
+	}
 	*ret = (struct cfi_entry){
 		.is_signal = common->is_signal,
 		.cfa_is_expr = true, /* until it is defined */
 	};
 	ret->start = reader_address(reader, common->encoding);
 	ret->size = reader_value(reader, common->encoding & 0x7);
-	if (common->has_augmentation)
-		read_entry_augmentation(reader, common, ret);
-	run(&first, common, ret);
-	run(reader, common, ret);
-	return ret->size && !first.failed && !reader->failed;
+	return ret->size && !reader->failed;
 }
 
 bool cfi_read(const struct file_view *view, uint64_t addr, struct cfi_common *common,
 	      struct cfi_entry *ret)
 {
-	struct reader reader;
-	uint64_t back, cie;
+	struct reader reader, first;
 
-	if (!open_entry(view, addr, &reader))
+	if (!open_fde(view, addr, common, ret, &reader))
 		return false;
-	back = reader_bytes(&reader, 4);
-	cie = addr + 4 - back;
-	if (!back || reader.failed)
+	if (common->has_augmentation)
+		read_entry_augmentation(&reader, common, ret);
+	first = (struct reader){ .at = common->at, .end = common->end };
+	run(&first, common, ret);
+	run(&reader, common, ret);
+	return !first.failed && !reader.failed;
+}
+
+bool cfi_find(const struct fde_table *table, const struct file_view *view, uint64_t addr,
+	      uint64_t *ret_start, uint64_t *ret_end)
+{
+	struct cfi_common common = { .addr = 0 };
+	struct cfi_entry entry;
+	struct reader reader;
+	uint64_t start, fde;
+
+	if (!fde_table_find(table, addr, &start, &fde) ||
+	    !open_fde(view, fde, &common, &entry, &reader) || addr - start >= entry.size)
 		return false;
-	if (common->addr != cie && !read_common(view, cie, common)) {
-		common->addr = 0;
-		return false;
-	}
-	return read_entry(&reader, common, ret);
+	*ret_start = start;
+	*ret_end = start + entry.size;
+	return true;
 }

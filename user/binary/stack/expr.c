@@ -33,9 +33,9 @@ static uint64_t pop(struct machine *machine)
 	return 0;
 }
 
-static void push_if(struct machine *machine, bool known, uint64_t value)
+static void push_if(struct machine *machine, bool is_valid, uint64_t value)
 {
-	if (!known)
+	if (!is_valid)
 		machine->failed = true;
 	push(machine, value);
 }
@@ -43,19 +43,20 @@ static void push_if(struct machine *machine, bool known, uint64_t value)
 static void push_register(struct machine *machine, uint64_t reg, uint64_t offset)
 {
 	uint64_t value = 0;
-	bool known = registers_get(machine->env->registers, reg, &value);
+	bool is_valid = registers_get(machine->env->registers, reg, &value);
 
-	push_if(machine, known, value + offset);
+	push_if(machine, is_valid, value + offset);
 }
 
 static void push_memory(struct machine *machine, uint64_t size)
 {
 	uint64_t word = 0;
-	bool known = size && size <= 8 && stack_word(machine->env->slice, pop(machine), &word);
+	bool is_valid = size && size <= 8 &&
+			stack_word(machine->env->slice, pop(machine), &word);
 
-	if (known && size < 8)
+	if (is_valid && size < 8)
 		word &= (1ull << 8 * size) - 1;
-	push_if(machine, known, word);
+	push_if(machine, is_valid, word);
 }
 
 static void pick(struct machine *machine, uint64_t from_top)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The value of a DWARF expression in unwind rules.  Files are not trusted: an
- * expression that does not end, or uses what is not known, has no value.
+ * expression that does not end, or uses an unknown register, has no value.
  */
 #ifndef _USER_BINARY_STACK_EXPR_H
 #define _USER_BINARY_STACK_EXPR_H
@@ -21,8 +21,8 @@ struct expr_env {
 };
 
 /*
- * Compute @ops.  *@ret_is_value tells whether the result is the value itself
- * or, as usual for a register, the address where it was saved.
+ * Compute @ops.  *@ret_is_value is true if the result is the value itself,
+ * false if it is the address where the value was saved, as usual for a register.
  */
 bool expr_compute(const Dwarf_Op *ops, size_t nr, const struct expr_env *env,
 		  uint64_t *ret, bool *ret_is_value);

@@ -10,7 +10,7 @@
 
 int file_view_init(struct file_view *view, Elf *elf)
 {
-	enum { MAX_HEADERS = 1024 }; /* programs have a dozen; each look-up goes through them */
+	enum { MAX_HEADERS = 1024 }; /* programs have a dozen; each look-up scans them */
 	size_t nr = 0;
 
 	memset(view, 0, sizeof(*view));
@@ -58,6 +58,20 @@ const uint8_t *file_view_at(const struct file_view *view, uint64_t addr, size_t 
 	return NULL;
 }
 
+bool file_view_offset(const struct file_view *view, uint64_t addr, uint64_t size, uint64_t *ret)
+{
+	for (uint32_t i = 0; i < view->nr_segments; i++) {
+		const struct segment *segment = &view->segments[i];
+		uint64_t at = addr - segment->addr;
+
+		if (!segment->executable || at >= segment->size || size > segment->size - at)
+			continue;
+		*ret = segment->offset + at;
+		return true;
+	}
+	return false;
+}
+
 static uint32_t get32(const uint8_t *at)
 {
 	uint32_t value;
@@ -71,16 +85,11 @@ static uint64_t row_start(const struct fde_table *table, uint32_t row)
 	return table->base + (uint64_t)(int32_t)get32(table->rows + 8ull * row);
 }
 
-static uint64_t row_fde(const struct fde_table *table, uint32_t row)
-{
-	return table->base + (uint64_t)(int32_t)get32(table->rows + 8ull * row + 4);
-}
-
 void fde_table_row(const struct fde_table *table, uint32_t row, uint64_t *ret_start,
 		   uint64_t *ret_fde)
 {
 	*ret_start = row_start(table, row);
-	*ret_fde = row_fde(table, row);
+	*ret_fde = table->base + (uint64_t)(int32_t)get32(table->rows + 8ull * row + 4);
 }
 
 void fde_table_init(struct fde_table *table, const struct file_view *view, Elf *elf)
@@ -111,97 +120,10 @@ void fde_table_init(struct fde_table *table, const struct file_view *view, Elf *
 	}
 }
 
-/* Size in bytes of a pointer of encoding @encoding, 0 if not known. */
-static unsigned int pointer_size(uint8_t encoding)
-{
-	switch (encoding & 0xf) {
-	case DW_EH_PE_absptr:
-	case DW_EH_PE_udata8:
-	case DW_EH_PE_sdata8:
-		return 8;
-	case DW_EH_PE_udata4:
-	case DW_EH_PE_sdata4:
-		return 4;
-	case DW_EH_PE_udata2:
-	case DW_EH_PE_sdata2:
-		return 2;
-	default:
-		return 0;
-	}
-}
-
-static const uint8_t *skip_leb128(const uint8_t *at, const uint8_t *end)
-{
-	while (at < end && *at & 0x80)
-		at++;
-	return at < end ? at + 1 : end;
-}
-
-/* The encoding of the addresses in the FDEs of the CIE at @addr. */
-static bool cie_encoding(const struct file_view *view, uint64_t addr, uint8_t *ret)
-{
-	enum { MAX_AUGMENTATION = 64 };
-	const uint8_t *cie = file_view_at(view, addr, 16);
-	const uint8_t *at, *end, *augmentation;
-	uint32_t size;
-
-	if (!cie)
-		return false;
-	size = get32(cie);
-	if (size < 8 || size > MAX_AUGMENTATION)
-		size = MAX_AUGMENTATION;
-	while (size > 12 && !file_view_at(view, addr, 4ull + size))
-		size--;
-	end = cie + 4 + size;
-	augmentation = cie + 9;
-	at = memchr(augmentation, 0, (size_t)(end - augmentation));
-	*ret = DW_EH_PE_absptr;
-	if (!at || augmentation[0] != 'z')
-		return at != NULL;
-	at++;
-	at = skip_leb128(at, end); /* code alignment */
-	at = skip_leb128(at, end); /* data alignment */
-	at = cie[8] == 1 ? at + 1 : skip_leb128(at, end); /* return address register */
-	at = skip_leb128(at, end); /* size of what the letters stand for */
-	for (const uint8_t *letter = augmentation + 1; *letter && at < end; letter++) {
-		if (*letter == 'R') {
-			*ret = *at;
-			return true;
-		} else if (*letter == 'L') {
-			at++;
-		} else if (*letter == 'P') {
-			at += 1 + pointer_size(*at);
-		} else if (*letter != 'S' && *letter != 'B') {
-			return false;
-		}
-	}
-	return true;
-}
-
-/* How many bytes of code the FDE at @addr describes, 0 if it is damaged. */
-static uint64_t fde_range(const struct file_view *view, uint64_t addr)
-{
-	const uint8_t *fde = file_view_at(view, addr, 8);
-	uint8_t encoding;
-	unsigned int size;
-	uint64_t range = 0;
-
-	if (!fde || get32(fde) == UINT32_MAX || !get32(fde + 4))
-		return 0;
-	if (!cie_encoding(view, addr + 4 - get32(fde + 4), &encoding))
-		return 0;
-	size = pointer_size(encoding);
-	if (!size || !file_view_at(view, addr, 8 + 2 * size))
-		return 0;
-	memcpy(&range, fde + 8 + size, size);
-	return range;
-}
-
-bool fde_find(const struct fde_table *table, const struct file_view *view, uint64_t addr,
-	      uint64_t *ret_start, uint64_t *ret_end)
+bool fde_table_find(const struct fde_table *table, uint64_t addr, uint64_t *ret_start,
+		    uint64_t *ret_fde)
 {
 	uint32_t low = 0, high = table->nr;
-	uint64_t start, range;
 
 	while (low < high) {
 		uint32_t mid = low + (high - low) / 2;
@@ -213,11 +135,6 @@ bool fde_find(const struct fde_table *table, const struct file_view *view, uint6
 	}
 	if (!low)
 		return false;
-	start = row_start(table, low - 1);
-	range = fde_range(view, row_fde(table, low - 1));
-	if (addr - start >= range)
-		return false;
-	*ret_start = start;
-	*ret_end = start + range;
+	fde_table_row(table, low - 1, ret_start, ret_fde);
 	return true;
 }

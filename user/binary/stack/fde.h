@@ -41,6 +41,9 @@ void file_view_deinit(struct file_view *view);
 /* The @size bytes at @addr, or NULL if not all of them are in the file. */
 const uint8_t *file_view_at(const struct file_view *view, uint64_t addr, size_t size);
 
+/* The offset in the file of @size bytes of code at @addr; false if any is not executable. */
+bool file_view_offset(const struct file_view *view, uint64_t addr, uint64_t size, uint64_t *ret);
+
 /* Find the table; a file without one gets an empty table. */
 void fde_table_init(struct fde_table *table, const struct file_view *view, Elf *elf);
 
@@ -48,8 +51,8 @@ void fde_table_init(struct fde_table *table, const struct file_view *view, Elf *
 void fde_table_row(const struct fde_table *table, uint32_t row, uint64_t *ret_start,
 		   uint64_t *ret_fde);
 
-/* The range [*@ret_start, *@ret_end) of the FDE that covers @addr, if any. */
-bool fde_find(const struct fde_table *table, const struct file_view *view, uint64_t addr,
-	      uint64_t *ret_start, uint64_t *ret_end);
+/* The last row whose code starts at or before @addr, if any. */
+bool fde_table_find(const struct fde_table *table, uint64_t addr, uint64_t *ret_start,
+		    uint64_t *ret_fde);
 
 #endif /* _USER_BINARY_STACK_FDE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The registers of one frame, of which some are not known, and the copied
- * stack they were saved on.
+ * The registers of one frame, some of them unknown, and the stack copy they
+ * were saved on.
  */
 #ifndef _USER_BINARY_STACK_REGISTERS_H
 #define _USER_BINARY_STACK_REGISTERS_H
@@ -14,7 +14,7 @@
 /* Indexed by DWARF register number, like slice.regs. */
 struct registers {
 	uint64_t values[SLICE_NR_REGS];
-	uint32_t known; /* bit mask */
+	uint32_t known; /* bit mask of those whose value is known */
 };
 
 static inline bool registers_get(const struct registers *registers, uint64_t reg, uint64_t *ret)
@@ -31,7 +31,7 @@ static inline void registers_set(struct registers *registers, unsigned int reg, 
 	registers->known |= 1u << reg;
 }
 
-/* The word at @addr of the stack; false if it was not copied. */
+/* The word at @addr of the stack; false if the copy lacks it. */
 bool stack_word(const struct slice *slice, uint64_t addr, uint64_t *ret);
 
 #endif /* _USER_BINARY_STACK_REGISTERS_H */

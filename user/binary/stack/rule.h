@@ -33,8 +33,8 @@ struct rule {
 enum rule_result {
 	RULE_STEPPED,
 	RULE_START, /* this frame has no caller by design */
-	RULE_NO_CFA, /* a register is not known; see rule_apply_cfa() */
-	RULE_NO_MEMORY, /* a word is not in the slice */
+	RULE_NO_CFA, /* a register is unknown; see rule_apply_cfa() */
+	RULE_NO_MEMORY, /* a word is not in the stack copy */
 };
 
 /* Takes ownership of @row. */

@@ -18,7 +18,7 @@ enum {
 	MAX_STACK = 256 * 1024,
 };
 
-/* What /proc/PID/task/TID/syscall says. */
+/* The contents of /proc/PID/task/TID/syscall. */
 struct call {
 	uint32_t nr;
 	uint64_t args[6];
@@ -116,7 +116,7 @@ static int add_mapping(struct slice *slice, const struct line *line)
 	return 0;
 }
 
-/* Take the executable mappings, and the end of the mapping that holds @sp. */
+/* Read the executable mappings, and the end of the mapping that holds @sp. */
 static int read_maps(uint32_t pid, uint64_t sp, struct slice *slice, uint64_t *ret_stack_end)
 {
 	char path[64], *text = NULL;
@@ -192,12 +192,12 @@ static void drop_mappings(struct slice *slice)
 	slice->nr_mappings = kept;
 }
 
-static int take(uint32_t pid, const struct call *call, struct slice *slice)
+static int take_snapshot(uint32_t pid, const struct call *call, struct slice *slice)
 {
 	uint64_t stack_end;
 	int err;
 
-	slice->at_ns = clock_now_ns();
+	slice->at_ns = time_now_ns();
 	slice->state = PERFGUARD_STACK_STATE_BLOCKED;
 	slice->regs[SLICE_REG_RSP] = call->sp;
 	slice->regs[SLICE_REG_RIP] = call->ip;
@@ -215,8 +215,8 @@ static int take(uint32_t pid, const struct call *call, struct slice *slice)
 }
 
 /*
- * A call that was interrupted by a stop goes on as another one.  What the
- * thread asked for, and will ask for the next time, is in the code before it:
+ * A call that was interrupted by a stop goes on as another one.  The
+ * call that the thread made, and makes the next time, is in the code before it:
  * mov $NUMBER,%eax; syscall.
  */
 static uint32_t original_call(uint32_t pid, const struct call *call)
@@ -244,7 +244,7 @@ int snapshot_thread(uint32_t pid, uint32_t tid, struct slice *ret, uint32_t *ret
 	err = read_call(pid, tid, &before);
 	if (err)
 		return err;
-	err = take(pid, &before, ret);
+	err = take_snapshot(pid, &before, ret);
 	if (!err)
 		err = read_call(pid, tid, &after);
 	if (!err && (memcmp(&before, &after, sizeof(before)) ||

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A walk goes from frame to frame by the unwind rules.  Two things can stop it
+ * Unwinding goes from frame to frame by the unwind rules.  Two things can stop it
  * before the thread's start in code that works:
  *
  *  - code without rules: made at run time (a regular expression compiled by
  *    its library), or hand-written;
- *  - a rule that needs a register which is not known, as in a snapshot.
+ *  - a rule that needs a register whose value is unknown, as in a snapshot.
  *
  * In both cases the return address is on the stack, some words further up, and
  * is searched for there.  Stale return addresses lie on the stack as well.  A
  * word is a candidate only if it follows a call instruction of a file, and is
- * believed only if the walk from there comes to the thread's start.  Where the
+ * accepted only if unwinding from there comes to the thread's start.  Where the
  * call names its target, and that is not the function to return from, the word
  * is tried after all others (a tail call may have been in between).
  *
- * Of a slice that was cut no walk comes to the start.  Then the word that most
- * frames follow is believed, if they are several: from a stale one the rules
- * lead astray soon, or to the frames that the true one leads to.  So is the first
- * one that is followed by several and more frames than there is room for.
+ * A stack copy that was cut has no way to the start.  Then the word that most
+ * frames follow is accepted, if they are several: from a stale one the rules
+ * soon fail, or lead to the frames that the true one leads to.  Accepted, too,
+ * is the first word that several frames and more than there is room for follow.
  */
 
 #include "binary/stack/unwind.h"
@@ -30,11 +30,12 @@
 #include "binary/file/files.h"
 #include "binary/file/names.h"
 #include "binary/file/sigbus-guard.h"
+#include "binary/stack/cfi.h"
 #include "binary/stack/rule.h"
 
 enum {
 	MAX_GUESSES = 3, /* in one stack */
-	MAX_STEPS = 8192, /* of all attempts for one slice */
+	MAX_STEPS = 8192, /* of all attempts for one stack copy */
 	MIN_FOLLOWING = 4, /* frames after a guess that does not come to the start */
 	SEARCH_BYTES = 16384,
 };
@@ -42,12 +43,12 @@ enum {
 struct unwinder {
 	struct files files;
 	struct names names;
-	struct object **objects; /* of the mappings of the slice at hand */
+	struct object **objects; /* by mapping of the current stack copy */
 	bool *has_object; /* the entry of objects is valid */
 	uint32_t nr_objects;
 };
 
-struct walk {
+struct unwind {
 	struct unwinder *unwinder;
 	const struct slice *slice;
 	uint32_t pid;
@@ -59,7 +60,7 @@ struct walk {
 };
 
 /* Where a frame's code is. */
-struct place {
+struct code_place {
 	const struct mapping *mapping;
 	struct object *object; /* NULL: cannot be read */
 	uint64_t bias;
@@ -68,7 +69,7 @@ struct place {
 
 struct unwinder *unwinder_create(void)
 {
-	shrunk_read_zeros();
+	sigbus_guard_enable();
 	return calloc(1, sizeof(struct unwinder));
 }
 
@@ -83,30 +84,31 @@ void unwinder_destroy(struct unwinder *unwinder)
 	free(unwinder);
 }
 
-static struct object *mapping_object(const struct walk *walk, uint32_t index)
+static struct object *mapping_object(const struct unwind *unwind, uint32_t index)
 {
-	struct unwinder *unwinder = walk->unwinder;
+	struct unwinder *unwinder = unwind->unwinder;
 
 	if (!unwinder->has_object[index]) {
-		unwinder->objects[index] = files_get(&unwinder->files, walk->pid,
-						     &walk->slice->mappings[index]);
+		unwinder->objects[index] = files_get(&unwinder->files, unwind->pid,
+						     &unwind->slice->mappings[index]);
 		unwinder->has_object[index] = true;
 	}
 	return unwinder->objects[index];
 }
 
 /* Returns false if no mapping covers @pc. */
-static bool find_place(const struct walk *walk, uint64_t pc, bool is_return, struct place *ret)
+static bool find_place(const struct unwind *unwind, uint64_t pc, bool is_return,
+		       struct code_place *ret)
 {
 	uint64_t addr = pc - is_return;
 
-	for (uint32_t i = 0; i < walk->slice->nr_mappings; i++) {
-		const struct mapping *mapping = &walk->slice->mappings[i];
+	for (uint32_t i = 0; i < unwind->slice->nr_mappings; i++) {
+		const struct mapping *mapping = &unwind->slice->mappings[i];
 
 		if (addr < mapping->start || addr >= mapping->end)
 			continue;
 		ret->mapping = mapping;
-		ret->object = mapping_object(walk, i);
+		ret->object = mapping_object(unwind, i);
 		if (ret->object && !object_bias(ret->object, mapping, &ret->bias))
 			ret->object = NULL;
 		ret->addr = ret->object ? addr - ret->bias : 0;
@@ -116,7 +118,7 @@ static bool find_place(const struct walk *walk, uint64_t pc, bool is_return, str
 }
 
 /* Code that nothing calls, in files whose start code has no unwind rules. */
-static bool is_start_code(const struct place *place)
+static bool is_start_code(const struct code_place *place)
 {
 	static const char *const names[] = { "_start", "clone", "__clone", "thread_start" };
 	const char *name;
@@ -132,8 +134,8 @@ static bool is_start_code(const struct place *place)
 	return false;
 }
 
-/* Does the code before @place's return address end in a call?  Its length, or 0. */
-static unsigned int call_length(const struct place *place)
+/* The length of the call that ends at @place's return address, or 0. */
+static unsigned int call_length(const struct code_place *place)
 {
 	uint64_t next = place->addr + 1;
 	const uint8_t *code;
@@ -150,8 +152,8 @@ static unsigned int call_length(const struct place *place)
 	return 0;
 }
 
-/* Is @place behind a direct call of another function than the one at @callee? */
-static bool calls_other(const struct place *place, const struct place *callee)
+/* True if @place follows a direct call of another function than the one at @callee. */
+static bool calls_other(const struct code_place *place, const struct code_place *callee)
 {
 	const struct object *object = place->object;
 	uint64_t start, end, target;
@@ -163,135 +165,136 @@ static bool calls_other(const struct place *place, const struct place *callee)
 	memcpy(&distance, code + 1, sizeof(distance));
 	target = place->addr + 1 + (uint64_t)(int64_t)distance;
 	/* the linker's stubs share one FDE, which begins before them */
-	if (!fde_find(&object->fdes, &object->view, target, &start, &end) || start != target)
+	if (!cfi_find(&object->fdes, &object->view, target, &start, &end) || start != target)
 		return false;
 	if (callee->object != object)
 		return true;
-	return !fde_find(&object->fdes, &object->view, callee->addr, &start, &end) ||
+	return !cfi_find(&object->fdes, &object->view, callee->addr, &start, &end) ||
 	       start != target;
 }
 
-static enum unwind_end walk_from(struct walk *walk, struct registers registers, bool is_return,
-				 unsigned int guesses);
+static enum unwind_end unwind_from(struct unwind *unwind, struct registers registers,
+				   bool is_return, unsigned int guesses);
 
 /* Go on as if the word at @slot were the return address of the frame at @place. */
-static enum unwind_end try_slot(struct walk *walk, const struct place *place, bool has_rule,
-				const struct registers *registers, uint64_t slot,
-				unsigned int guesses)
+static enum unwind_end try_slot(struct unwind *unwind, const struct code_place *place,
+				bool has_rule, const struct registers *registers,
+				uint64_t slot, unsigned int guesses)
 {
 	/* the table of rules may have moved since it was looked up last */
 	const struct rule *rule = has_rule ? object_rule(place->object, place->addr) : NULL;
 	struct registers caller = { .known = 0 };
 	uint64_t pc;
 
-	if (!stack_word(walk->slice, slot, &pc))
+	if (!stack_word(unwind->slice, slot, &pc))
 		return UNWIND_BROKEN;
 	/* the rule knows where other registers are, relative to the slot */
 	if (!rule || rule->is_signal || rule->kinds[SLICE_REG_RIP] != RULE_SAVED ||
-	    rule_apply_cfa(rule, registers, walk->slice, place->bias,
+	    rule_apply_cfa(rule, registers, unwind->slice, place->bias,
 			   slot - (uint64_t)(int64_t)rule->offsets[SLICE_REG_RIP],
 			   &caller) != RULE_STEPPED) {
 		registers_set(&caller, SLICE_REG_RIP, pc);
 		registers_set(&caller, SLICE_REG_RSP, slot + 8);
 	}
-	return walk_from(walk, caller, true, guesses - 1);
+	return unwind_from(unwind, caller, true, guesses - 1);
 }
 
-/* Is @pc behind a call, in code with rules?  Sets where that call is. */
-static bool is_candidate(const struct walk *walk, uint64_t pc, struct place *ret)
+/* True if @pc follows a call, in code with rules; @ret is where that call is. */
+static bool is_candidate(const struct unwind *unwind, uint64_t pc, struct code_place *ret)
 {
-	return find_place(walk, pc, true, ret) && ret->object && call_length(ret) &&
+	return find_place(unwind, pc, true, ret) && ret->object && call_length(ret) &&
 	       object_rule(ret->object, ret->addr);
 }
 
-/* How far the longest attempt came that ended at a cut. */
+/* The longest attempt that ended at a cut. */
 struct attempt {
 	uint64_t slot;
 	uint32_t nr; /* frames */
 	uint32_t steps;
 };
 
-/* Search the caller of the frame at @place; @end is what to say if there is none. */
-static enum unwind_end guess(struct walk *walk, const struct place *place, bool has_rule,
+/* Search the caller of the frame at @place; returns @end if there is none. */
+static enum unwind_end guess(struct unwind *unwind, const struct code_place *place, bool has_rule,
 			     const struct registers *registers, unsigned int guesses,
 			     enum unwind_end end)
 {
 	uint64_t sp = (registers->values[SLICE_REG_RSP] + 7) & -8ull;
 	struct attempt best = { .nr = 0 };
-	uint32_t nr = walk->nr;
+	uint32_t nr = unwind->nr;
 
 	if (!guesses)
 		return end;
 	for (int pass = 0; pass < 2; pass++) {
 		for (uint64_t slot = sp; slot - sp < SEARCH_BYTES; slot += 8) {
-			uint32_t steps = walk->steps;
+			uint32_t steps = unwind->steps;
 			enum unwind_end other;
-			struct place caller;
+			struct code_place caller;
 			uint64_t pc;
 
-			if (!stack_word(walk->slice, slot, &pc) || steps >= MAX_STEPS)
+			if (!stack_word(unwind->slice, slot, &pc) || steps >= MAX_STEPS)
 				break;
-			if (!is_candidate(walk, pc, &caller) ||
+			if (!is_candidate(unwind, pc, &caller) ||
 			    calls_other(&caller, place) != (pass == 1))
 				continue;
-			other = try_slot(walk, place, has_rule, registers, slot, guesses);
+			other = try_slot(unwind, place, has_rule, registers, slot, guesses);
 			if (other == UNWIND_COMPLETE ||
-			    (other == UNWIND_TOO_DEEP && walk->nr - nr >= MIN_FOLLOWING))
+			    (other == UNWIND_TOO_DEEP && unwind->nr - nr >= MIN_FOLLOWING))
 				return other;
-			if (other == UNWIND_TRUNCATED && walk->nr - nr > best.nr)
-				best = (struct attempt){ slot, walk->nr - nr, walk->steps - steps };
-			walk->nr = nr;
+			if (other == UNWIND_TRUNCATED && unwind->nr - nr > best.nr)
+				best = (struct attempt){ slot, unwind->nr - nr,
+							 unwind->steps - steps };
+			unwind->nr = nr;
 		}
 	}
 	if (best.nr < MIN_FOLLOWING)
 		return end;
-	walk->steps -= best.steps; /* they are made once more */
-	return try_slot(walk, place, has_rule, registers, best.slot, guesses);
+	unwind->steps -= best.steps; /* they are made once more */
+	return try_slot(unwind, place, has_rule, registers, best.slot, guesses);
 }
 
-static enum unwind_end memory_end(const struct walk *walk)
+static enum unwind_end memory_end(const struct unwind *unwind)
 {
-	return walk->slice->size < walk->slice->full_size ? UNWIND_TRUNCATED : UNWIND_BROKEN;
+	return unwind->slice->size < unwind->slice->full_size ? UNWIND_TRUNCATED : UNWIND_BROKEN;
 }
 
-static enum unwind_end walk_from(struct walk *walk, struct registers registers, bool is_return,
-				 unsigned int guesses)
+static enum unwind_end unwind_from(struct unwind *unwind, struct registers registers,
+				   bool is_return, unsigned int guesses)
 {
-	bool guessed = is_return; /* a walk that starts at a return address was guessed */
+	bool guessed = is_return; /* the first return address is a guess */
 
 	for (;;) {
 		uint64_t sp = registers.values[SLICE_REG_RSP];
 		struct registers caller;
 		const struct rule *rule;
-		struct place place;
+		struct code_place place;
 
-		if (walk->nr == walk->max)
+		if (unwind->nr == unwind->max)
 			return UNWIND_TOO_DEEP;
-		walk->frames[walk->nr++] = (struct frame){
+		unwind->frames[unwind->nr++] = (struct frame){
 			.pc = registers.values[SLICE_REG_RIP],
 			.sp = sp,
 			.guessed = guessed,
 		};
-		walk->is_return[walk->nr - 1] = is_return;
+		unwind->is_return[unwind->nr - 1] = is_return;
 		guessed = false;
-		if (walk->steps++ >= MAX_STEPS)
+		if (unwind->steps++ >= MAX_STEPS)
 			return UNWIND_BROKEN;
-		if (!find_place(walk, registers.values[SLICE_REG_RIP], is_return, &place))
+		if (!find_place(unwind, registers.values[SLICE_REG_RIP], is_return, &place))
 			return UNWIND_BROKEN;
 		if (!place.object)
-			return guess(walk, &place, false, &registers, guesses,
+			return guess(unwind, &place, false, &registers, guesses,
 				     place.mapping->path ? UNWIND_NO_FILE : UNWIND_NO_RULE);
 		rule = object_rule(place.object, place.addr);
 		if (!rule)
 			return is_start_code(&place) ? UNWIND_COMPLETE :
-				guess(walk, &place, false, &registers, guesses, UNWIND_NO_RULE);
-		switch (rule_apply(rule, &registers, walk->slice, place.bias, &caller)) {
+				guess(unwind, &place, false, &registers, guesses, UNWIND_NO_RULE);
+		switch (rule_apply(rule, &registers, unwind->slice, place.bias, &caller)) {
 		case RULE_START:
 			return UNWIND_COMPLETE;
 		case RULE_NO_CFA:
-			return guess(walk, &place, true, &registers, guesses, UNWIND_BROKEN);
+			return guess(unwind, &place, true, &registers, guesses, UNWIND_BROKEN);
 		case RULE_NO_MEMORY:
-			return memory_end(walk);
+			return memory_end(unwind);
 		case RULE_STEPPED:
 			break;
 		}
@@ -327,7 +330,7 @@ static int prepare(struct unwinder *unwinder, uint32_t nr)
 	return 0;
 }
 
-/* A copy of a function's name as people know it, without a version. */
+/* A copy of a function's demangled name, without a version. */
 static const char *add_function(struct names *names, const char *name)
 {
 	char *plain = strndup(name, strcspn(name, "@")), *readable;
@@ -342,8 +345,8 @@ static const char *add_function(struct names *names, const char *name)
 	return ret;
 }
 
-/* Fill in what @frame's place says of it. */
-static int describe(struct unwinder *unwinder, const struct place *place, bool is_return,
+/* Fill in the names of @place in @frame. */
+static int describe(struct unwinder *unwinder, const struct code_place *place, bool is_return,
 		    struct frame *frame)
 {
 	const struct mapping *mapping = place->mapping;
@@ -386,7 +389,7 @@ int unwind_slice(struct unwinder *unwinder, uint32_t pid, const struct slice *sl
 		 struct frame *frames, uint32_t max, enum unwind_end *ret_end)
 {
 	struct registers registers = { .known = ((1u << SLICE_NR_REGS) - 1) & ~slice->unknown_regs };
-	struct walk walk = {
+	struct unwind unwind = {
 		.unwinder = unwinder,
 		.slice = slice,
 		.pid = pid,
@@ -398,42 +401,34 @@ int unwind_slice(struct unwinder *unwinder, uint32_t pid, const struct slice *sl
 	if (err)
 		return err;
 	memcpy(registers.values, slice->regs, sizeof(registers.values));
-	*ret_end = walk_from(&walk, registers, false, MAX_GUESSES);
-	for (uint32_t i = 0; i < walk.nr; i++) {
-		struct place place;
+	*ret_end = unwind_from(&unwind, registers, false, MAX_GUESSES);
+	for (uint32_t i = 0; i < unwind.nr; i++) {
+		struct code_place place;
 
-		if (!find_place(&walk, frames[i].pc, walk.is_return[i], &place))
+		if (!find_place(&unwind, frames[i].pc, unwind.is_return[i], &place))
 			continue;
-		err = describe(unwinder, &place, walk.is_return[i], &frames[i]);
+		err = describe(unwinder, &place, unwind.is_return[i], &frames[i]);
 		if (err)
 			return err;
 	}
-	return (int)walk.nr;
+	return (int)unwind.nr;
 }
 
 const char *unwind_end_name(enum unwind_end end)
 {
-	switch (end) {
-	case UNWIND_COMPLETE:
-		return "complete";
-	case UNWIND_TRUNCATED:
-		return "truncated";
-	case UNWIND_TOO_DEEP:
-		return "too deep";
-	case UNWIND_NO_FILE:
-		return "no file";
-	case UNWIND_NO_RULE:
-		return "no unwind rule";
-	case UNWIND_BROKEN:
-		break;
-	}
-	return "broken";
+	static const char *const names[] = {
+		[UNWIND_COMPLETE] = "complete", [UNWIND_TRUNCATED] = "truncated",
+		[UNWIND_TOO_DEEP] = "too deep", [UNWIND_NO_FILE] = "no file",
+		[UNWIND_NO_RULE] = "no unwind rule", [UNWIND_BROKEN] = "broken",
+	};
+
+	return names[end];
 }
 
 int unwind_describe(struct unwinder *unwinder, uint32_t pid, const struct mapping *mapping,
 		    uint64_t addr, bool is_return, struct frame *ret)
 {
-	struct place place = { .mapping = mapping };
+	struct code_place place = { .mapping = mapping };
 
 	*ret = (struct frame){ .pc = addr };
 	files_trim(&unwinder->files);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * From a slice of a thread's stack to its frames, by the unwind rules
+ * From a copy of a thread's stack to its frames, by the unwind rules
  * (.eh_frame) of the files it runs.  Neither symbols nor frame pointers are
  * needed; the thread is not touched.
  *
@@ -20,19 +20,19 @@ enum {
 	UNWIND_MAX_FRAMES = 256,
 };
 
-/* Where a stack of frames ends. */
+/* Why a list of frames ends. */
 enum unwind_end {
 	UNWIND_COMPLETE, /* at the thread's start */
-	UNWIND_TRUNCATED, /* at the end of a slice that was cut, or at a page it lacks */
+	UNWIND_TRUNCATED, /* at the end of a stack copy that was cut, or at a page it lacks */
 	UNWIND_TOO_DEEP, /* there are more frames than room */
 	UNWIND_NO_FILE, /* at code whose file cannot be read, or is another one now */
 	UNWIND_NO_RULE, /* at code without unwind rules, or without a file */
-	UNWIND_BROKEN, /* at a rule that leads nowhere, or outside of the slice */
+	UNWIND_BROKEN, /* at a rule that leads nowhere, or outside of the copy */
 };
 
 struct unwinder;
 
-/* NULL if there is no memory.  Takes SIGBUS, for files that are cut short. */
+/* NULL if there is no memory.  Handles SIGBUS from files that are cut short. */
 struct unwinder *unwinder_create(void);
 void unwinder_destroy(struct unwinder *unwinder);
 
@@ -42,7 +42,7 @@ void unwinder_destroy(struct unwinder *unwinder);
  * are looked up in the process's mount namespace.
  *
  * Where a frame's caller cannot be computed it is searched for on the stack;
- * such frames say so (frame.guessed) and are kept only if the stack is
+ * such frames are marked (frame.guessed) and are kept only if the stack is
  * complete with them, or cannot be and several frames follow.
  *
  * Returns the number of frames and sets *@ret_end, or -ENOMEM.
@@ -55,8 +55,8 @@ const char *unwind_end_name(enum unwind_end end);
 
 /*
  * Names for @addr, a run-time address of process @pid inside @mapping, as a
- * frame with a pc alone (frame.sp is 0).  @is_return tells that the call before
- * @addr is meant.  Returns 0 or -ENOMEM.
+ * frame with a pc alone (frame.sp is 0).  @is_return: name the call before
+ * @addr.  Returns 0 or -ENOMEM.
  */
 int unwind_describe(struct unwinder *unwinder, uint32_t pid, const struct mapping *mapping,
 		    uint64_t addr, bool is_return, struct frame *ret);

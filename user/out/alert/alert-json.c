@@ -297,12 +297,12 @@ int alert_json(struct json *json, FILE *file, const struct alert *alert,
 	       const char *kind)
 {
 	const struct record *record = alert->record;
-	char time[CLOCK_TEXT_MAX];
+	char time[TIME_TEXT_MAX];
 
 	json_object(json, NULL);
 	json_string(json, "kind", kind);
 	json_u64(json, "seq", record->seq);
-	json_string(json, "time", clock_format(record->time_ns, time));
+	json_string(json, "time", time_format(record->time_ns, time));
 	if (record->kind == PERFGUARD_RECORD_KIND_LOST) {
 		json_u64(json, "lost", record->lost);
 	} else {
@@ -327,12 +327,12 @@ int alert_folded_json(struct json *json, FILE *file, const struct fold_window *w
 		      uint64_t window_ns, uint64_t time_ns)
 {
 	const struct fold_subject *subject = &window->subject;
-	char time[CLOCK_TEXT_MAX];
+	char time[TIME_TEXT_MAX];
 
 	json_object(json, NULL);
 	json_string(json, "kind", "repeated");
 	json_u64(json, "seq", subject->seq);
-	json_string(json, "time", clock_format(time_ns, time));
+	json_string(json, "time", time_format(time_ns, time));
 	json_string(json, "exe", subject->exe);
 	json_string(json, "build_id", subject->build_id);
 	json_u64(json, "pid", subject->pid);
@@ -364,19 +364,19 @@ int alert_folded_json(struct json *json, FILE *file, const struct fold_window *w
 int alert_level_json(struct json *json, FILE *file, const struct alert_level *level)
 {
 	const struct drift *drift = level->drift;
-	char time[CLOCK_TEXT_MAX];
+	char time[TIME_TEXT_MAX];
 
 	json_object(json, NULL);
 	json_string(json, "kind", "level");
 	json_null(json, "seq");
-	json_string(json, "time", clock_format(level->time_ns, time));
+	json_string(json, "time", time_format(level->time_ns, time));
 	json_string(json, "exe", level->exe);
 	json_u64(json, "profile", level->profile_id);
 	json_u64(json, "type", level->type->id);
 	json_string(json, "type_name", level->type->name);
 	json_u64(json, "threshold_ns", level->threshold_ns);
 	json_bool(json, "slow", drift->is_on);
-	json_string(json, "since", clock_format(drift->since_ns, time));
+	json_string(json, "since", time_format(drift->since_ns, time));
 	json_u64(json, "level_ns", (uint64_t)drift->level_ns);
 	if (drift->before_ns >= 1)
 		json_u64(json, "before_ns", (uint64_t)drift->before_ns);

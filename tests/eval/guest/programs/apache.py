@@ -2,7 +2,7 @@
 """Apache httpd, event MPM, one child with 8 workers: a label for each handler or filter.
 
 Its log has, for each request, the thread that served it: with several connections nothing else
-outside of the server tells which worker had which request.
+outside of the server shows which worker had which request.
 """
 
 from .http import WRITTEN, HttpMix, make_site
@@ -77,7 +77,7 @@ AddHandler send-as-is .asis
 """)
 
     def write_conf(self, settings):
-        """What all servers have in common, and these settings."""
+        """The settings that all servers share, and these."""
         root = self.dir / "www"
         modules = "\n".join(f"LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so"
                             for name in self.modules)

@@ -130,7 +130,7 @@ class Server(Program):
                 "--skip-name-resolve", "--event-scheduler=off"]
 
     def statements(self):
-        """What makes the tables, in SQL."""
+        """The statements that make the tables."""
         lines = ["create user eval@'%' identified by ''", "grant all on *.* to eval@'%'",
                  "create database d", "use d"]
         for i in range(4):

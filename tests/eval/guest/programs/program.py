@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What all programs share: a server in a directory of its own, and a mix of labelled requests.
+"""Base of all programs: a server in a directory of its own, and a mix of labelled requests.
 
 A label names what the server has to do for a request, not how the request is spelt: requests
 for the same work by other arguments have the same label, and a request that must fail has

@@ -41,7 +41,7 @@ class Mix(HttpMix):
 
 
 class SlowMix(Mix):
-    """What the bugs ask for."""
+    """The requests of the bugs."""
 
     pages = {
         "propfind": ("PROPFIND", "/big/", {"Depth": "1"}, 207),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""geany: an editor whose list of symbols is made anew when a line is added."""
+"""geany: an editor whose list of symbols is rebuilt when a line is added."""
 
 import time
 
@@ -7,7 +7,7 @@ from editor import BIG, DOCUMENTS, OTHER, SMALL, WORDS, Editor, keys_of
 
 from .subject import Bug
 
-# The list is made anew so long after a key.
+# The list is rebuilt so long after a key.
 SYMBOLS_SECONDS = 0.25
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""MariaDB: statements whose time grows with what they are asked about."""
+"""MariaDB: statements whose time grows with their operands."""
 
 import threading
 
@@ -19,7 +19,7 @@ class Mix(MariadbMix):
     rows = {**MariadbMix.rows, "sha1": 1, "regexp": 1, "select by key": 1}
 
     def own(self, row):
-        """What is asked for besides those of MariadbMix: {label: statement}."""
+        """The statements that MariadbMix lacks: {label: statement}."""
         return {
             "sha1": f"select sha1(repeat('a', {20 + row % 10}))",
             "regexp": f"select concat(repeat('a', {3 + row % 3}), 'b') regexp '^(a+)+$'",

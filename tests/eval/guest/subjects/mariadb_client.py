@@ -21,7 +21,7 @@ from .subject import Bug, Subject
 CACHE = os.environ.get("PERFGUARD_CACHE") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "perfguard")
 CLIENT = pathlib.Path(CACHE) / "eval/mariadb-client"
-# Tuples of the one long line, and of most that the normal load has.
+# Tuples of the long line, and the most in a line of the normal load.
 LONG = 8000
 MOST = 100
 ANSWER_SECONDS = 120
@@ -62,7 +62,7 @@ class MariadbClient(Subject):
         self.said = b""
 
     def pipe(self, name):
-        """Opened for both ways it has no end, whoever else opens and closes it."""
+        """Opened for reading and writing it has no end, even if others open and close it."""
         return os.open(self.dir / name, os.O_RDWR)
 
     def start(self):
@@ -78,10 +78,10 @@ class MariadbClient(Subject):
                  "--skip-column-names", "d"],
                 stdin=self.lines, stdout=self.answers, stderr=errors)
         self.pid = self.process.pid
-        self.tell("select 0;")
+        self.execute("select 0;")
 
-    def tell(self, statements):
-        """Let it do that; returns when it answers the mark behind it."""
+    def execute(self, statements):
+        """Execute statements; returns when the client answers the mark behind them."""
         self.turn += 1
         mark = f"mark-{os.getpid()}-{self.turn}"
         data = f"{statements} select '{mark}';\n".encode()
@@ -117,16 +117,16 @@ class MariadbClient(Subject):
         signal.signal(signal.SIGTERM, lambda *_: stop.append(1))
         chance = random.Random(seed)
         while not stop:
-            self.tell(self.statement(chance))
+            self.execute(self.statement(chance))
 
     def ask(self, number, seed):
         chance = random.Random(seed)
         for _ in range(number):
-            self.tell(self.statement(chance))
+            self.execute(self.statement(chance))
 
     def long_line(self):
-        self.tell("delete from x;")
-        self.tell(insert(1, LONG))
+        self.execute("delete from x;")
+        self.execute(insert(1, LONG))
 
     def stop(self):
         if self.process:

@@ -29,7 +29,7 @@ class Mix(nginx.NginxMix):
 
 
 class SlowMix(Mix):
-    """What the bugs ask for."""
+    """The requests of the bugs."""
 
     pages = {
         "location": ("GET", f"/legacy/{PATH}!", {}, 404),

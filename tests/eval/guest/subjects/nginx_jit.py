@@ -9,7 +9,7 @@ AGENT = "a" * 33
 
 
 class SlowMix(nginx.Mix):
-    """What the bug asks for."""
+    """The requests of the bug."""
 
     pages = {"map": ("GET", "/agent", {"User-Agent": AGENT + "!"}, 200)}
 

@@ -50,7 +50,7 @@ class Pcmanfm(GuiSubject):
         return 0
 
     def go(self, folder):
-        """By the location bar; what is there is selected when it gets the focus."""
+        """By the location bar; its text is selected when it gets the focus."""
         names = {"/": "slash", ".": "period", "-": "minus", "_": "underscore"}
         self.do("ctrl+l")
         self.hand.press(*(names.get(letter, letter) for letter in str(self.dir / folder)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""redis-server: commands whose time grows with what they are asked about."""
+"""redis-server: commands whose time grows with their operands."""
 
 from programs.program import Unexpected, read_some
 from programs.redis import RedisMix, Server, encode, reply
@@ -72,7 +72,7 @@ class Redis(ServerSubject):
                          ("lcsCommand",), "lcs"),
         "redis-keys": Bug("KEYS where there are 100,000", "large input in the event loop",
                           ("keysCommand",), "keys"),
-        # What runs it has no name: Lua is part of the program.
+        # The function that runs it has no name: Lua is part of the program.
         "redis-lua": Bug("script that loops", "user's code in the event loop",
                          ("luaCallFunction",), "lua"),
     }

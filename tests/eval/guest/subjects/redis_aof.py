@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""redis-server with a log that is synced at each write: what the disk takes, its loop waits."""
+"""redis-server with a log that is synced at each write: its loop waits for the disk."""
 
 from disk import Disk
 from programs.program import Unexpected

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""SciTE: an editor whose component changes, and tells of, each line of a selection singly."""
+"""SciTE: an editor whose component changes, and notifies, each line of a selection singly."""
 
 from editor import BIG, DOCUMENTS, OTHER, SMALL, WORDS, Editor, keys_of
 
@@ -23,7 +23,7 @@ class Scite(Editor):
     }
 
     def prepare(self):
-        # Without it each change would also be told to a screen reader that is not there.
+        # Without it each change would also be sent to a screen reader that is not there.
         (self.dir / "home/.SciTEUser.properties").write_text("accessibility=0\n")
         super().prepare()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What all subjects of the evaluation share: a program with its normal load, and its bugs.
+"""Base of all subjects of the evaluation: a program with its normal load, and its bugs.
 
 A subject is a real program of Debian's, stripped as it comes.  It is trained on its normal load
 alone.  Each of its bugs is a request, or an action, that makes this program slow by a defect or
@@ -25,8 +25,8 @@ GUEST = pathlib.Path(__file__).resolve().parents[1]
 class Bug:
     """One slow behaviour.
 
-    root_cause names functions, any of which tells the cause: as the binary's dynamic symbols
-    have it; "NAME>" stands for what NAME calls, where the function itself has no name, and
+    root_cause names functions, any of which identifies the cause: as in the binary's dynamic
+    symbols; "NAME>" stands for a function that NAME calls and that has no name, and
     "MODULE:" for any function of a library (its file's name up to ".so").
     trigger is a method of the subject: it makes the program slow once and returns when that is
     over.
@@ -39,14 +39,14 @@ class Bug:
     # The bug of the paper's Table 3 that it stands for.
     paper: str = ""
     repeats: int = 3
-    # What has to be done before each time, and is not judged.
+    # A method to call before each time, which is not judged.
     before: str = ""
     # Put it right again before anything else is tried.
     after: str = ""
 
 
 class Subject:
-    """A class per program says what is its own."""
+    """Base of a class per program."""
 
     # {name of the bug, as in BUG=: Bug}
     bugs = {}
@@ -61,7 +61,7 @@ class Subject:
     # Or so long in each stage, and without a load while training reads and learns: for those
     # whose load takes much of the CPU from it.
     stage_seconds = 0
-    # How many requests tell the overhead, 0 where it cannot be told by requests.
+    # Requests for measuring the overhead, 0 where it cannot be measured by requests.
     cost_requests = 400
 
     def __init__(self):

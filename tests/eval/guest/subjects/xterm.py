@@ -24,7 +24,7 @@ class Xterm(GuiSubject):
     window_class = "xterm"
     # It does little for each text.
     stage_seconds = 30
-    # What is written counts, and keys.
+    # Output counts, and keys.
     cost_requests = 300
     bugs = {
         "xterm-burst": Bug(f"{BURST:,} lines written at once", "a round trip for each line",
@@ -59,7 +59,7 @@ class Xterm(GuiSubject):
         return " ".join(chance.choices(WORDS, k=chance.randint(1, 9))) + "\r\n"
 
     def text(self, chance):
-        """What one program writes at once."""
+        """The output of one program at once."""
         kind = chance.choice(("lines", "lines", "line", "line", "numbers", "colours", "screen",
                               "edit", "title", "bar"))
         if kind == "lines":
@@ -81,7 +81,7 @@ class Xterm(GuiSubject):
         return "".join(f"\r{i}%" for i in range(0, 100, 5)) + "\r\n"
 
     def act(self, chance):
-        # One by one: what comes while it scrolls would be read together.
+        # One by one: output that comes while it scrolls would be read together.
         self.write(self.text(chance))
         self.idle()
         if chance.random() < 0.05:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is asked of training, in numbers, and what the paper reports."""
+"""The requirements on training, in numbers, and the figures of the paper."""
 
 import paper_known
 

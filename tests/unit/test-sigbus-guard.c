@@ -16,7 +16,7 @@
 /* A copy of this program, as a file without a name. */
 static int copy_self(void)
 {
-	char path[] = "/tmp/test-shrunk-XXXXXX";
+	char path[] = "/tmp/test-sigbus-guard-XXXXXX";
 	int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	int copy = mkstemp(path);
 	struct stat st;

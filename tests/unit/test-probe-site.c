@@ -14,10 +14,10 @@
 static const struct {
 	const char *bytes;
 	size_t size;
-	enum site_probe wanted;
+	enum step_mode wanted;
 	const char *name;
 } cases[] = {
-#define CASE(bytes, wanted, name) { bytes, sizeof(bytes) - 1, SITE_PROBE_##wanted, name }
+#define CASE(bytes, wanted, name) { bytes, sizeof(bytes) - 1, STEP_MODE_##wanted, name }
 	CASE("\x55", KERNEL, "push %rbp"),
 	CASE("\x54", KERNEL, "push %rsp"),
 	CASE("\x41\x57", KERNEL, "push %r15"),
@@ -82,36 +82,40 @@ static void test_cases(void)
 
 		if (!ok(insn_decode(&decoder, bytes, cases[i].size, 0, &insn) &&
 			insn.size == cases[i].size &&
-			site_probe(bytes, &insn) == cases[i].wanted, "%s", cases[i].name))
-			diag("%d bytes, %d", insn.size, site_probe(bytes, &insn));
+			probe_site_step_mode(bytes, &insn) == cases[i].wanted, "%s", cases[i].name))
+			diag("%d bytes, %d", insn.size, probe_site_step_mode(bytes, &insn));
 	}
 }
 
 /* The site of a function of these bytes, byte @target of which is jumped to. */
-static struct site find_in(const char *bytes, size_t size, uint32_t target, bool at_entry)
+static struct probe_site find_in(const char *bytes, size_t size, uint32_t target, bool at_entry)
 {
 	struct file_view view = { .bytes = (const uint8_t *)bytes, .size = size };
 	struct functions functions = { .view = &view, .decoder = decoder };
 	struct function function = {
 		.addr = 0x1000, .size = (uint32_t)size, .is_sound = true, .entry_is_target = at_entry,
 	};
-	struct site site;
+	struct probe_site site;
 
 	if (target)
 		function.near[target / 64] |= 1ull << target % 64;
-	site_find(&functions, &function, &site);
+	probe_site_find(&functions, &function, &site);
 	return site;
 }
 
 #define FIND(bytes, target) find_in(bytes, sizeof(bytes) - 1, target, false)
 
-static bool is_site(struct site site, enum site_class class, uint64_t offset, uint32_t sp_delta)
+static bool is_site(struct probe_site site, enum probe_site_class class, uint64_t offset,
+		    uint32_t sp_delta)
 {
 	if (site.class == class && site.offset == offset && site.sp_delta == sp_delta)
 		return true;
 	diag("class %d at %lu, delta %u", site.class, (unsigned long)site.offset, site.sp_delta);
 	return false;
 }
+
+#define IS(bytes, target, class, offset, sp_delta) \
+	is_site(FIND(bytes, target), PROBE_SITE_##class, offset, sp_delta)
 
 #define NOP5 "\x0f\x1f\x44\x00\x00"
 #define MUL "\xf7\xe1" /* stepped */
@@ -123,44 +127,44 @@ static bool is_site(struct site site, enum site_class class, uint64_t offset, ui
 
 static void test_functions(void)
 {
-	ok(is_site(FIND(NOP5 MOV RET, 0), SITE_CHEAP, 0, 0), "the entry, if the kernel emulates it");
-	ok(is_site(FIND(MOV "\x55" RET, 0), SITE_CHEAP, 0, 0), "or the module carries it out");
-	ok(is_site(FIND("\x55" "\x41\x54" MOV RET, 0), SITE_CHEAP, 3, 16),
+	ok(IS(NOP5 MOV RET, 0, CHEAP, 0, 0), "the entry, if the kernel emulates it");
+	ok(IS(MOV "\x55" RET, 0, CHEAP, 0, 0), "or the module carries it out");
+	ok(IS("\x55" "\x41\x54" MOV RET, 0, CHEAP, 3, 16),
 	   "behind a push, for which the kernel writes to the stack");
-	ok(is_site(FIND("\x55" MUL "\x53" RET, 0), SITE_CHEAP, 0, 0),
+	ok(IS("\x55" MUL "\x53" RET, 0, CHEAP, 0, 0),
 	   "but the first push, if all else is stepped");
-	ok(is_site(FIND("\x55" MOV RET, 1), SITE_CHEAP, 0, 0), "or jumped to");
-	ok(is_site(FIND("\x55" "\xe8\0\0\0\0" MOV RET, 0), SITE_CHEAP, 0, 0),
+	ok(IS("\x55" MOV RET, 1, CHEAP, 0, 0), "or jumped to");
+	ok(IS("\x55" "\xe8\0\0\0\0" MOV RET, 0, CHEAP, 0, 0),
 	   "or a call, which is no better");
-	ok(is_site(FIND(ENDBR "\x55", 0), SITE_CHEAP, 0, 0), "as it does endbr64");
-	ok(is_site(FIND(SUB_24 MOV JE RET, 0), SITE_CHEAP, 4, 24), "a move below the entry");
-	ok(is_site(FIND(SUB_24 MUL JE RET, 0), SITE_CHEAP, 6, 24), "or a branch");
-	ok(is_site(FIND(SUB_24 NOP5 JE RET, 0), SITE_CHEAP, 9, 24), "but no nop of five bytes");
-	ok(is_site(FIND(NOP5 RET, 0), SITE_CHEAP, 0, 0), "unless at the entry");
-	ok(is_site(FIND("\x6a\x01" "\x58" "\x6a\x01" "\xe8\0\0\0\0", 0), SITE_CHEAP, 5, 8),
+	ok(IS(ENDBR "\x55", 0, CHEAP, 0, 0), "as it does endbr64");
+	ok(IS(SUB_24 MOV JE RET, 0, CHEAP, 4, 24), "a move below the entry");
+	ok(IS(SUB_24 MUL JE RET, 0, CHEAP, 6, 24), "or a branch");
+	ok(IS(SUB_24 NOP5 JE RET, 0, CHEAP, 9, 24), "but no nop of five bytes");
+	ok(IS(NOP5 RET, 0, CHEAP, 0, 0), "unless at the entry");
+	ok(IS("\x6a\x01" "\x58" "\x6a\x01" "\xe8\0\0\0\0", 0, CHEAP, 5, 8),
 	   "push and pop are counted");
-	ok(is_site(FIND("\x48\x8d\x64\x24\xf0" JE, 0), SITE_CHEAP, 5, 16), "so is lea");
-	ok(is_site(FIND("\x48\x81\xec\x00\x10\x00\x00" JE, 0), SITE_CHEAP, 7, 4096),
+	ok(IS("\x48\x8d\x64\x24\xf0" JE, 0, CHEAP, 5, 16), "so is lea");
+	ok(IS("\x48\x81\xec\x00\x10\x00\x00" JE, 0, CHEAP, 7, 4096),
 	   "and a large sub");
-	ok(is_site(FIND(MUL MUL MUL MUL MUL MUL MUL JE, 0), SITE_CHEAP, 14, 0), "the eighth");
-	ok(is_site(FIND(MUL MUL MUL MUL MUL MUL MUL MUL JE, 0), SITE_STEPPED, 0, 0),
+	ok(IS(MUL MUL MUL MUL MUL MUL MUL JE, 0, CHEAP, 14, 0), "the eighth");
+	ok(IS(MUL MUL MUL MUL MUL MUL MUL MUL JE, 0, STEPPED, 0, 0),
 	   "the ninth is too far");
-	ok(is_site(FIND(MUL MUL JE RET, 4), SITE_STEPPED, 0, 0), "no site that is jumped to");
-	ok(is_site(FIND(MUL MUL JE RET, 2), SITE_STEPPED, 0, 0), "and none behind such a place");
-	ok(is_site(FIND(MUL RET JE, 0), SITE_STEPPED, 0, 0), "none behind a return");
-	ok(is_site(FIND("\xff\xd0" JE, 0), SITE_STEPPED, 0, 0), "none behind an indirect call");
-	ok(is_site(FIND("\x3e\x74\x00" "\x55", 0), SITE_NONE, 0, 0), "none behind a refused branch");
-	ok(is_site(FIND("\x48\x83\xe4\xf0" JE, 0), SITE_STEPPED, 0, 0),
+	ok(IS(MUL MUL JE RET, 4, STEPPED, 0, 0), "no site that is jumped to");
+	ok(IS(MUL MUL JE RET, 2, STEPPED, 0, 0), "and none behind such a place");
+	ok(IS(MUL RET JE, 0, STEPPED, 0, 0), "none behind a return");
+	ok(IS("\xff\xd0" JE, 0, STEPPED, 0, 0), "none behind an indirect call");
+	ok(IS("\x3e\x74\x00" "\x55", 0, NONE, 0, 0), "none behind a refused branch");
+	ok(IS("\x48\x83\xe4\xf0" JE, 0, STEPPED, 0, 0),
 	   "none where SP is not known any more: and");
-	ok(is_site(FIND("\x48\x89\xc4" JE, 0), SITE_STEPPED, 0, 0), "mov to %%rsp");
-	ok(is_site(FIND("\xc9" JE, 0), SITE_STEPPED, 0, 0), "leave");
-	ok(is_site(FIND("\x58" "\x55", 0), SITE_STEPPED, 0, 0), "none above the entry's SP");
-	ok(is_site(FIND(MUL "\x49\x89\xe2", 0), SITE_CHEAP, 2, 0), "mov from %%rsp is fine");
-	ok(is_site(FIND("\xc5\xf9\xeb\xc1" RET, 0), SITE_NONE, 0, 0), "no site at all");
-	ok(is_site(FIND("\xc5\xf9\xeb\xc1" JE, 0), SITE_CHEAP, 4, 0), "a site behind a refused one");
-	ok(is_site(find_in("\x55\xc3", 2, 0, true), SITE_NONE, 0, 0),
+	ok(IS("\x48\x89\xc4" JE, 0, STEPPED, 0, 0), "mov to %%rsp");
+	ok(IS("\xc9" JE, 0, STEPPED, 0, 0), "leave");
+	ok(IS("\x58" "\x55", 0, STEPPED, 0, 0), "none above the entry's SP");
+	ok(IS(MUL "\x49\x89\xe2", 0, CHEAP, 2, 0), "mov from %%rsp is fine");
+	ok(IS("\xc5\xf9\xeb\xc1" RET, 0, NONE, 0, 0), "no site at all");
+	ok(IS("\xc5\xf9\xeb\xc1" JE, 0, CHEAP, 4, 0), "a site behind a refused one");
+	ok(is_site(find_in("\x55\xc3", 2, 0, true), PROBE_SITE_NONE, 0, 0),
 	   "none if the entry is jumped to from inside");
-	ok(is_site(FIND("\x48\x83", 0), SITE_NONE, 0, 0), "none in a cut instruction");
+	ok(IS("\x48\x83", 0, NONE, 0, 0), "none in a cut instruction");
 }
 
 /*
@@ -219,7 +223,7 @@ static bool is_call(const cs_insn *insn)
 }
 
 /* Direct jumps and calls, as text: 0x and the target. */
-static void read_jumps(const struct code *code, csh capstone, struct jumps *ret)
+static void read_jumps(const struct code_map *code, csh capstone, struct jumps *ret)
 {
 	cs_insn *insn = cs_malloc(capstone);
 
@@ -248,7 +252,7 @@ static void read_jumps(const struct code *code, csh capstone, struct jumps *ret)
 }
 
 /* Does every entry of the function, and nothing else, come by the site? */
-static bool is_once(const struct code *code, const struct jumps *jumps,
+static bool is_once(const struct code_map *code, const struct jumps *jumps,
 		    const struct function *function, uint64_t site)
 {
 	size_t low = 0, high = jumps->nr;
@@ -298,8 +302,8 @@ static bool is_flow(const cs_insn *insn)
 }
 
 /* Is the site reached in a straight line from the entry, with that SP? */
-static bool is_straight(const struct code *code, csh capstone, cs_insn *insn,
-			const struct function *function, const struct site *site)
+static bool is_straight(const struct code_map *code, csh capstone, cs_insn *insn,
+			const struct function *function, const struct probe_site *site)
 {
 	const uint8_t *at = code->object->view.bytes + function->offset;
 	uint64_t end = function->addr + (site->offset - function->offset);
@@ -343,7 +347,7 @@ static void complain(uint32_t *count, const struct function *function, const cha
 }
 
 /* Where jumps go by tables, the text of the instructions does not tell. */
-static bool is_in_loop(const struct code *code, const struct function *function, uint64_t addr)
+static bool is_in_loop(const struct code_map *code, const struct function *function, uint64_t addr)
 {
 	struct cfg cfg;
 	uint32_t block;
@@ -358,7 +362,7 @@ static bool is_in_loop(const struct code *code, const struct function *function,
 }
 
 /* Assembler that tells the unwind tables not even of its first push, as some in the C library. */
-static bool is_untold(const struct code *code, const struct function *function)
+static bool is_untold(const struct code_map *code, const struct function *function)
 {
 	uint64_t addr, end = function->addr + function->size;
 	const struct rule *rule;
@@ -373,19 +377,19 @@ static bool is_untold(const struct code *code, const struct function *function)
 	return true;
 }
 
-static void check_site(const struct code *code, csh capstone, cs_insn *insn,
+static void check_site(const struct code_map *code, csh capstone, cs_insn *insn,
 		       const struct jumps *jumps, const struct function *function,
 		       struct counts *counts)
 {
 	struct pguard_emulation emulation; /* test-emulate shows that it is right */
 	const struct rule *rule;
-	struct site site;
+	struct probe_site site;
 	uint64_t addr;
 
-	site_find(&code->functions, function, &site);
+	probe_site_find(&code->functions, function, &site);
 	counts->nr++;
-	counts->none += site.class == SITE_NONE;
-	if (site.class != SITE_CHEAP)
+	counts->none += site.class == PROBE_SITE_NONE;
+	if (site.class != PROBE_SITE_CHEAP)
 		return;
 	counts->cheap++;
 	counts->at_entry += site.offset == function->offset;
@@ -413,7 +417,7 @@ static void check_site(const struct code *code, csh capstone, cs_insn *insn,
 static void test_program(const char *path, uint32_t least)
 {
 	struct jumps jumps = { NULL, 0, 0 };
-	struct code *code = open_code(path);
+	struct code_map *code = open_code(path);
 	struct counts counts = { 0 };
 	cs_insn *insn;
 	csh capstone;
@@ -446,7 +450,7 @@ static void test_program(const char *path, uint32_t least)
 	cs_free(insn, 1);
 	cs_close(&capstone);
 	free(jumps.entries);
-	code_close(code);
+	code_map_close(code);
 }
 
 int main(int argc, char **argv)

@@ -43,11 +43,11 @@ enum {
 static void test_debian(const char *self)
 {
 	struct object *program = open_object(self);
-	struct needed files[2] = { { .soname = NULL } };
+	struct runtime_candidate files[2] = { { .soname = NULL } };
 
-	needed_read(program, &files[0]);
+	runtime_libraries_read(program, &files[0]);
 	ok(files[0].interpreter && !strcmp(files[0].interpreter, "ld-linux-x86-64.so.2") &&
-	   !files[0].has_private && !strcmp(files[0].soname, "needed"),
+	   !files[0].has_private && !strcmp(files[0].soname, "runtime-libraries"),
 	   "a program has its interpreter, and its file's name");
 	for (int i = 0; i < NR_LIBRARIES; i++) {
 		struct object *object = open_object(libraries[i].path);
@@ -57,8 +57,8 @@ static void test_debian(const char *self)
 			skip(1, libraries[i].path);
 			continue;
 		}
-		needed_read(object, &files[1]);
-		needed_runtime(files, 2, runtime);
+		runtime_libraries_read(object, &files[1]);
+		runtime_libraries_find(files, 2, runtime);
 		ok(!runtime[0] && runtime[1] == libraries[i].wanted, "%s is %sthe C runtime's",
 		   files[1].soname, libraries[i].wanted ? "" : "not ");
 		object_destroy(object);
@@ -68,7 +68,7 @@ static void test_debian(const char *self)
 
 static void test_names(void)
 {
-	struct needed files[] = {
+	struct runtime_candidate files[] = {
 		{ "server", "server", "ld-musl-x86_64.so.1", false },
 		{ "libc.musl-x86_64.so.1", "ld-musl-x86_64.so.1", NULL, false },
 		{ "libz.so.1", "libz.so.1.2.13", NULL, false },
@@ -76,20 +76,20 @@ static void test_names(void)
 	};
 	bool runtime[4];
 
-	needed_runtime(files, 4, runtime);
+	runtime_libraries_find(files, 4, runtime);
 	ok(!runtime[0] && runtime[1] && !runtime[2] && !runtime[3],
 	   "the linker is known by its file's name");
-	files[1] = (struct needed){ "ld-musl-x86_64.so.1", "ld-1.2.so", NULL, false };
-	needed_runtime(files, 4, runtime);
+	files[1] = (struct runtime_candidate){ "ld-musl-x86_64.so.1", "ld-1.2.so", NULL, false };
+	runtime_libraries_find(files, 4, runtime);
 	ok(!runtime[0] && runtime[1] && !runtime[2], "or by its own");
 	files[0].interpreter = NULL;
 	files[1].has_private = true;
-	needed_runtime(files, 4, runtime);
+	runtime_libraries_find(files, 4, runtime);
 	ok(!runtime[0] && !runtime[1] && !runtime[2], "a static program has no runtime");
-	files[0] = (struct needed){ "ld.so", "ld.so", "ld.so", true };
-	needed_runtime(files, 1, runtime);
+	files[0] = (struct runtime_candidate){ "ld.so", "ld.so", "ld.so", true };
+	runtime_libraries_find(files, 1, runtime);
 	ok(!runtime[0], "the program itself is never its runtime");
-	needed_runtime(files, 0, runtime);
+	runtime_libraries_find(files, 0, runtime);
 }
 
 /* A small library; all of it is loaded at address 0. */
@@ -160,13 +160,13 @@ static bool read_file(const struct file *file, bool *ret_private, char ret_names
 {
 	int fd = memfd_create("small", MFD_CLOEXEC);
 	struct object *object;
-	struct needed needed;
+	struct runtime_candidate needed;
 
 	if (fd < 0 || write(fd, file, sizeof(*file)) != sizeof(*file))
 		exit(1);
 	if (object_create(fd, "/lib/file.so", &object))
 		return false;
-	needed_read(object, &needed);
+	runtime_libraries_read(object, &needed);
 	*ret_private = needed.has_private;
 	snprintf(ret_names[0], 64, "%s", needed.soname);
 	snprintf(ret_names[1], 64, "%s", needed.interpreter ? needed.interpreter : "none");
