@@ -57,7 +57,7 @@ def run_guard(kernel, subject, bugs, out, anew):
 def make_floor(out):
     """The profile without a guard: what is left are the boundaries of units."""
     shutil.copy(out / "profile.pgp", out / "floor.pgp")
-    subprocess.run([TOP / "pg-collect", "learn", "-o", out / "floor.pgp", "--budget",
+    subprocess.run([TOP / "pg-collect", "learn", "-o", out / "floor.pgp", "--guard-share",
                     FLOOR_BUDGET], check=True)
 
 

@@ -50,7 +50,7 @@ module or in `pg-collect` knows any of these programs.
 
 
 BUDGETS = """\
-With `pg-collect learn --budget` other guards are chosen from what a profile was trained with: how
+With `pg-collect learn --guard-share` other guards are chosen from what a profile was trained with: how
 many guards, and how many types have at least {least} units, where types that the guards cannot tell
 apart are one; the share of units whose type is inferred at their end in per cent; and the recall:
 the mean over these types of the share of a type's units that is inferred as it, so that a seldom

@@ -60,6 +60,25 @@ char *text_count(uint64_t count, char text[TEXT_MAX])
 	return text;
 }
 
+void text_counted(FILE *file, uint64_t nr, const char *noun)
+{
+	char text[TEXT_MAX];
+
+	fprintf(file, "%s %s%s", text_count(nr, text), noun, nr == 1 ? "" : "s");
+}
+
+void text_heading(FILE *file, const char *name)
+{
+	fprintf(file, "  %-10s ", name);
+}
+
+void text_line(FILE *file, const char *name, const char *text)
+{
+	text_heading(file, name);
+	text_safe(file, text);
+	fputc('\n', file);
+}
+
 const char *text_basename(const char *path)
 {
 	const char *slash;
@@ -89,11 +108,15 @@ char *text_cut(const char *text, size_t max, char *ret, size_t size)
 	return ret;
 }
 
+void text_print(FILE *file, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		fputc((unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i], file);
+}
+
 void text_safe(FILE *file, const char *text)
 {
-	for (; *text; text++)
-		fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text,
-		      file);
+	text_print(file, text, strlen(text));
 }
 
 void text_frame(FILE *file, const struct frame *frame)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,6 +16,25 @@
 #include "app/common/command.h"
 #include "base/log.h"
 #include "binary/file/elf.h"
+
+#define AT(member) offsetof(struct selector, member)
+
+const struct option_spec selector_options[] = {
+	{ 'p', NULL, "PID", option_count, AT(pid), .help = "the process PID alone" },
+	{ 'e', NULL, "EXE", option_string, AT(exe),
+	  .help = "every process that runs the file EXE (searched in PATH if it has no slash)" },
+	{ 0, "-- CMD [ARG...]", NULL, NULL, 0, .help = "a program to start, and what it starts" },
+	{ 0 },
+};
+
+int selector_take_command(struct selector *selector, int argc, char **argv)
+{
+	if (optind < argc)
+		selector->command = argv + optind;
+	if (!!selector->pid + !!selector->exe + !!selector->command == 1)
+		return 0;
+	return cmd_usage(argv[0], "give one of -p PID, -e EXE and -- CMD");
+}
 
 static bool is_executable(const char *path)
 {

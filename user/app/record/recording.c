@@ -463,7 +463,7 @@ int recording_begin(struct recording *recording)
 	return ret;
 }
 
-void recording_tell_lost(const struct recording *recording)
+void recording_report_lost(const struct recording *recording)
 {
 	if (recording->trace.lost)
 		log_warning("%" PRIu64 " events were lost; what they were part of is left out",

@@ -77,7 +77,7 @@ int recording_begin(struct recording *recording);
 int recording_structure(struct recording *recording);
 
 /* Warn if events were lost. */
-void recording_tell_lost(const struct recording *recording);
+void recording_report_lost(const struct recording *recording);
 
 /*
  * Then record timing, guarded by @model, which was made from @samples.  The

@@ -40,7 +40,9 @@ struct status {
 	uint32_t nr_processes;
 	uint32_t nr_armed;
 	uint32_t nr_profiles;
+	/* Set by the operator. */
 	uint32_t max_types; /* to show of each loop */
+	bool is_json;
 };
 
 /* "inherit", ... by bit of enum perfguard_target_flags. */
@@ -66,6 +68,9 @@ double status_expected(const struct status_profile *profile);
 
 /* Are there more novel units than training lets expect, and not by chance? */
 bool status_has_news(const struct status_profile *profile);
+
+/* Ask the module and print.  Returns 0 or an exit code; the error was reported. */
+int status_print(struct status *status);
 
 void status_text(const struct status *status);
 void status_json(const struct status *status);
