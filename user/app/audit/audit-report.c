@@ -13,6 +13,7 @@
 #include "app/common/command.h"
 #include "base/duration.h"
 #include "base/log.h"
+#include "out/fields.h"
 #include "out/histogram.h"
 #include "out/summary.h"
 #include "out/text.h"
@@ -222,12 +223,46 @@ static void report_deinit(struct report *report)
 	free(report->slowest);
 }
 
-static uint64_t lost_total(const struct session *session)
+/* What the audit did not see. */
+struct lost {
+	uint64_t total;
+	uint64_t alerts; /* overwritten unread */
+	uint64_t suppressed;
+	uint64_t untracked;
+	uint64_t memory;
+	uint64_t torn_stacks;
+	uint64_t waits;
+};
+
+#define AT(member, name, ...) FIELD(struct lost, member, name, ##__VA_ARGS__)
+
+static const struct field lost_fields[] = {
+	AT(total, "lost"),
+	AT(alerts, "alerts", .text = "Not seen: %s alert%s, overwritten unread.\n"),
+	AT(suppressed, "suppressed",
+	   .text = "Not seen: %s alert%s, held back: too many a second, or for the budget.\n"),
+	AT(untracked, "untracked",
+	   .text = "Not seen: %s processes, threads or units: out of memory.\n"),
+	AT(memory, "memory"),
+	AT(torn_stacks, "torn_stacks"),
+	AT(waits, "waits"),
+	{ 0 },
+};
+
+static struct lost lost_in(const struct session *session)
 {
-	return session->lost_alerts + session->target.suppressed +
-	       session->target.untracked +
-	       session->stats_end.lost_memory -
-	       session->stats_begin.lost_memory;
+	const struct stats *end = &session->stats_end, *begin = &session->stats_begin;
+	struct lost lost = {
+		.alerts = session->lost_alerts,
+		.suppressed = session->target.suppressed,
+		.untracked = session->target.untracked,
+		.memory = end->lost_memory - begin->lost_memory,
+		.torn_stacks = end->torn_stacks - begin->torn_stacks,
+		.waits = session->discovery.lost,
+	};
+
+	lost.total = lost.alerts + lost.suppressed + lost.untracked + lost.memory;
+	return lost;
 }
 
 static void json_command(struct session *session)
@@ -249,8 +284,7 @@ static void json_command(struct session *session)
 
 static int print_json(struct session *session, const struct report *report)
 {
-	const struct stats *end = &session->stats_end;
-	const struct stats *begin = &session->stats_begin;
+	const struct lost lost = lost_in(session);
 	struct json *json = &session->json;
 
 	for (uint32_t i = 1; i < report->nr; i++)
@@ -259,17 +293,7 @@ static int print_json(struct session *session, const struct report *report)
 	for (uint32_t i = 0; i < session->slowest.nr; i++)
 		alert_json(json, stdout, &report->slowest[i], "slow");
 	json_command(session);
-	json_object(json, NULL);
-	json_string(json, "kind", "lost");
-	json_u64(json, "lost", lost_total(session));
-	json_u64(json, "alerts", session->lost_alerts);
-	json_u64(json, "suppressed", session->target.suppressed);
-	json_u64(json, "untracked", session->target.untracked);
-	json_u64(json, "memory", end->lost_memory - begin->lost_memory);
-	json_u64(json, "torn_stacks", end->torn_stacks - begin->torn_stacks);
-	json_u64(json, "waits", session->discovery.lost);
-	json_end(json);
-	return json_end_line(json, stdout) ? CMD_FAILED : CMD_OK;
+	return fields_json_line(json, stdout, "lost", lost_fields, &lost) ? CMD_FAILED : CMD_OK;
 }
 
 static void text_head(const struct session *session)
@@ -307,25 +331,6 @@ static void text_slowest(const struct session *session,
 		alert_slow_text(stdout, report->slowest, i);
 }
 
-static void text_lost(const struct session *session)
-{
-	const struct stats *end = &session->stats_end;
-
-	if (session->lost_alerts)
-		printf("Not seen: %" PRIu64 " alert%s, overwritten unread.\n",
-		       session->lost_alerts,
-		       session->lost_alerts == 1 ? "" : "s");
-	if (session->target.suppressed)
-		printf("Not seen: %" PRIu64 " alert%s, held back: too many a second, or for the budget.\n",
-		       session->target.suppressed,
-		       session->target.suppressed == 1 ? "" : "s");
-	if (session->target.untracked)
-		printf("Not seen: %" PRIu64 " processes, threads or units, for want of memory.\n",
-		       session->target.untracked);
-	if (!end->is_alive)
-		log_warning("the hooks no longer reach the module; set kernel.ftrace_enabled=1 (sysctl)");
-}
-
 static void text_command(const struct session *session)
 {
 	int status = session->child.status;
@@ -342,6 +347,7 @@ static void text_command(const struct session *session)
 static int print_text(const struct session *session,
 		      const struct report *report)
 {
+	const struct lost lost = lost_in(session);
 	uint32_t idle = 0;
 
 	text_head(session);
@@ -363,7 +369,9 @@ static int print_text(const struct session *session,
 	if (idle)
 		putchar('\n');
 	text_slowest(session, report);
-	text_lost(session);
+	fields_text(stdout, lost_fields, &lost);
+	if (!session->stats_end.is_alive)
+		log_warning("the hooks no longer reach the module; set kernel.ftrace_enabled=1 (sysctl)");
 	text_command(session);
 	return fflush(stdout) || ferror(stdout) ? CMD_FAILED : CMD_OK;
 }

@@ -17,15 +17,6 @@
 /* Nor is it worth a training below this factor. */
 #define MIN_FACTOR 1.5
 
-const struct status_flag status_flags[] = {
-	{ PERFGUARD_TARGET_FLAGS_INHERIT, "inherit" },
-	{ PERFGUARD_TARGET_FLAGS_ACCOUNT, "account" },
-	{ PERFGUARD_TARGET_FLAGS_DISCOVER, "discover" },
-	{ PERFGUARD_TARGET_FLAGS_OWNED, "owned" },
-};
-
-const uint32_t status_nr_flags = sizeof(status_flags) / sizeof(status_flags[0]);
-
 uint32_t status_plan(const struct status_profile *profile, uint32_t guard)
 {
 	return guard < profile->loading.nr_guards ? profile->loading.guards[guard].plan : 0;

@@ -12,6 +12,7 @@
 #include "data/model.h"
 #include "data/samples.h"
 #include "link/link.h"
+#include "out/fields.h"
 #include "train/guards/novelty-floor.h"
 #include "train/model/loading.h"
 
@@ -45,14 +46,9 @@ struct status {
 	bool is_json;
 };
 
-/* "inherit", ... by bit of enum perfguard_target_flags. */
-struct status_flag {
-	uint32_t flag;
-	const char *name;
-};
-
-extern const struct status_flag status_flags[];
-extern const uint32_t status_nr_flags;
+/* Of a struct target and a struct armed_profile, as JSON and text (status-json.c). */
+extern const struct field status_target_fields[];
+extern const struct field status_profile_fields[];
 
 /* Hits of the guard that are planned for 1024 units; 0: no plan, or not known. */
 uint32_t status_plan(const struct status_profile *profile, uint32_t guard);

@@ -43,12 +43,7 @@ static void text_target(const struct status *status, const struct target *target
 	       text_count(target->units, units),
 	       text_count(target->late, late),
 	       text_count(target->waits, waits));
-	if (target->suppressed)
-		printf("  %" PRIu64 " alerts held back: too many a second, or for the budget\n",
-		       target->suppressed);
-	if (target->untracked)
-		printf("  %" PRIu64 " processes, threads or units could not be watched\n",
-		       target->untracked);
+	fields_text(stdout, status_target_fields, target);
 	for (uint32_t i = 0; i < status->nr_processes; i++) {
 		const struct process *process = &status->processes[i];
 

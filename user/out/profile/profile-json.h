@@ -20,4 +20,7 @@
 int profile_json(FILE *file, const struct profile_view *view, bool has_hits,
 		 const struct tree *tree);
 
+/* The lines of text that are from the same tables. */
+void profile_training_text(FILE *file, const struct profile_view *view);
+
 #endif /* _USER_OUT_PROFILE_PROFILE_JSON_H */
