@@ -48,7 +48,7 @@ void text_frame(FILE *file, const struct frame *frame);
 /* "CPU 93.1 %, run queue 2.0 %, ..." without a newline. */
 void text_account(FILE *file, const struct account *account);
 
-/* Whether the time account was kept for the unit. */
+/* Return: true if the time account was kept for the unit. */
 bool text_has_account(const struct account *account);
 
 /* @text, or as much as fits @max bytes with "..." behind it; @size > 3. */

@@ -85,7 +85,7 @@ static int open_failed(const struct arming *arming, const char *path, int error)
 	return error == EACCES || error == EPERM ? CMD_IMPOSSIBLE : CMD_FAILED;
 }
 
-/* Is the file what the profile was trained with?  Returns 0 or an exit code, told. */
+/* Check that the file is what the profile was trained with.  Returns 0 or an exit code. */
 static int check_object(const struct arming *arming, const struct samples_object *object,
 			const char *path, int fd)
 {

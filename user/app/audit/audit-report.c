@@ -316,7 +316,7 @@ static void text_slowest(const struct session *session,
 			 const struct report *report)
 {
 	uint64_t threshold_ns = session->threshold_ns ? session->threshold_ns :
-							session->tail_ns;
+							session->auto_threshold_ns;
 	char threshold[DURATION_TEXT_MAX];
 
 	duration_format(threshold_ns, threshold);
@@ -376,7 +376,7 @@ static int print_text(const struct session *session,
 	return fflush(stdout) || ferror(stdout) ? CMD_FAILED : CMD_OK;
 }
 
-/* There is no event loop to tell of: why? */
+/* There is no event loop to report: print the reason. */
 static void explain_nothing(const struct session *session)
 {
 	const struct discovery *discovery = &session->discovery;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The start of an audit: whatever can be wrong is told before anything is
+ * The start of an audit: whatever can be wrong is reported before anything is
  * armed, and a command runs only when it is watched.
  */
 
@@ -32,7 +32,7 @@ static int arm(struct session *session)
 		pid = (uint32_t)session->child.pid;
 	}
 	if (!threshold_ns)
-		threshold_ns = session->tail_ns = TAIL_FIRST_NS;
+		threshold_ns = session->auto_threshold_ns = AUTO_THRESHOLD_FIRST_NS;
 	session->next_alert = session->stats_begin.next_alert;
 	session->discovery.next_wait = session->stats_begin.next_wait;
 	ret = link_target_new(session->link, session->selector.fd, pid, flags,
@@ -101,7 +101,7 @@ int session_begin(struct session *session)
 	session->discovery.link = session->link;
 	session->discovery.unwinder = session->unwinder;
 	session->slowest.nr_wanted = session->nr_slowest;
-	tail_init(&session->tail);
+	auto_threshold_init(&session->auto_threshold);
 	session->start_ns = clock_now_ns();
 	ret = arm(session);
 	if (ret)

@@ -12,7 +12,7 @@
 #include "base/time.h"
 
 /*
- * Snapshots are dear in a process of many threads, which has many mappings to
+ * Snapshots are costly in a process of many threads, which has many mappings to
  * be read, and there may be many processes.  The threads left out are heard of
  * when they wake.
  */

@@ -109,14 +109,14 @@ static int adapt_threshold(struct session *session, uint64_t since_ns)
 		if (loop->max_ns > max_ns)
 			max_ns = loop->max_ns;
 	}
-	threshold_ns = tail_threshold(&session->tail, hist, max_ns, late,
+	threshold_ns = auto_threshold_next(&session->auto_threshold, hist, max_ns, late,
 				      since_ns);
-	if (threshold_ns == session->tail_ns)
+	if (threshold_ns == session->auto_threshold_ns)
 		return 0;
 	ret = link_target_set_threshold(session->link, session->target_id,
 					threshold_ns);
 	if (!ret)
-		session->tail_ns = threshold_ns;
+		session->auto_threshold_ns = threshold_ns;
 	/* Then it is set when it is looked at next. */
 	return ret == -ENOBUFS ? 0 : ret;
 }
@@ -191,7 +191,7 @@ static const char *target_name(const struct session *session)
 	return text_basename(session->selector.path);
 }
 
-static void tell_ready(struct session *session)
+static void report_ready(struct session *session)
 {
 	struct json *json = &session->json;
 	uint32_t loops, threads;
@@ -221,7 +221,7 @@ int session_decide(struct session *session)
 
 	ret = discovery_decide(&session->discovery, &is_changed);
 	if (!ret && is_changed && !session->ready_ns)
-		tell_ready(session);
+		report_ready(session);
 	return ret;
 }
 
@@ -391,10 +391,10 @@ int session_run(struct session *session)
 	session->end_ns = clock_now_ns();
 	if (!ret)
 		return session->turn_failed;
-	/* One error is told: there is no result to be read any more. */
+	/* One error is reported: there is no result to be read any more. */
 	session->ended_by = SESSION_RUNS;
 	if (ferror(stdout))
-		return CMD_FAILED; /* pg-collect.c tells */
+		return CMD_FAILED; /* pg-collect.c reports it */
 	return session_failed(session, ret, "the audit broke off");
 }
 

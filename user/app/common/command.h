@@ -41,12 +41,12 @@ int cmd_targets(struct link *link, struct target **ret, uint32_t *ret_nr);
 /* The exit code for an error of link_open(): CMD_FAILED or CMD_IMPOSSIBLE. */
 int cmd_exit_of(int error);
 
-/* Tell the link's error as "WHAT: WHY"; returns the exit code for it. */
+/* Report the link's error as "WHAT: WHY"; returns the exit code for it. */
 int cmd_link_failed(const struct link *link, int error, const char *what);
 
 /*
- * The module could not tell just now, and is asked again; @last_ns is when it could not last,
- * CLOCK_MONOTONIC.  Tell why, unless that was a moment ago.
+ * The module put a request off, and is asked again; @last_ns is when it did so last,
+ * CLOCK_MONOTONIC.  Report why, unless that was a moment ago.
  */
 void cmd_put_off(const struct link *link, uint64_t *last_ns);
 

@@ -190,7 +190,7 @@ static int join(struct learning *learning, const struct samples *samples)
 	return error ? failed(error, "cannot add to the profile") : 0;
 }
 
-/* Keep of the run what tells its units once they are joined to others. */
+/* Keep of the run what identifies its units once they are joined to others. */
 static int keep_units(struct learning *learning, const struct samples *samples)
 {
 	free(learning->tree_hashes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * From what was recorded to a profile: joined to what the profile knew, and
- * derived anew.
+ * derived again.
  */
 #ifndef _USER_APP_LEARN_LEARNING_H
 #define _USER_APP_LEARN_LEARNING_H
@@ -51,19 +51,19 @@ int learning_open(struct learning *learning, const char *exe, const char *build_
 /* Add what 'pg-collect record' wrote to the file at @path. */
 int learning_add_file(struct learning *learning, const char *path);
 
-/* Derive the model anew, as by other options. */
+/* Derive the model again, as by other options. */
 int learning_derive(struct learning *learning);
 
 /* Add the trace of a structure run, which is sorted, and derive the model. */
 int learning_add_structure(struct learning *learning, const struct trace *trace);
 
-/* Were all guards of the model on in a timing run? */
+/* Return: true if all guards of the model were on in a timing run. */
 bool learning_is_timed(const struct learning *learning);
 
-/* The profile is to tell by which command it was made last. */
+/* Note in the profile by which command it was made last. */
 void learning_note_settings(struct learning *learning, int argc, char **argv);
 
-/* Add the trace of a timing run for the model at hand, and derive it anew. */
+/* Add the trace of a timing run for the model at hand, and derive it again. */
 int learning_add_timing(struct learning *learning, const struct trace *trace);
 
 /* Write the profile, and the list of units if it is wanted. */

@@ -119,7 +119,7 @@ static int begin_trace(struct recording *recording, const uint32_t *functions, u
 		trace->functions[i] = function->described;
 		trace->functions[i].name = copy_string(function->described.name, &failed);
 	}
-	/* What the threads that are there told when they were first met. */
+	/* What the existing threads sent when they were first met. */
 	failed |= trace_add(trace, recording->starts, recording->nr_starts) != 0;
 	return failed ? recording_no_memory(recording) : name_objects(recording);
 }
@@ -222,7 +222,7 @@ static int describe_image(struct trace *trace, const struct image *image)
 	return error;
 }
 
-/* A return address, and whether it was seen near an event loop's frame. */
+/* A return address; the flag is set if it was seen near an event loop's frame. */
 struct return_address {
 	struct trace_call call; /* object TRACE_NONE: free */
 	bool is_near;
@@ -381,7 +381,7 @@ static uint32_t site_of(const struct recording *recording, const uint32_t *of, u
 	return index == TRACE_NONE ? TRACE_NONE : of[index];
 }
 
-/* Control flow is dear to find, and matters near the loop's frame only. */
+/* Control flow is costly to find, and matters near the loop's frame only. */
 static int describe_call(const struct recording *recording, const uint32_t *of,
 			 const struct return_address *address, struct trace_call *ret)
 {

@@ -101,18 +101,18 @@ static void print_budget(const struct armed_profile *armed)
 	const struct armed_cost *cost = &armed->cost, *last = &armed->last;
 	double budget = armed->prices.budget_ppm / 1e4;
 	double floor = percent(last->boundaries, last->cpu);
-	double telling = percent(last->telling, last->cpu);
+	double reporting = percent(last->telling, last->cpu);
 
 	if (!armed->prices.budget_ppm)
 		return;
 	text_heading(stdout, "budget");
 	printf("%g %% of CPU time; takes %.2f %% now, %.2f %% since armed\n", budget,
-	       floor + telling + percent(last->guards, last->cpu),
+	       floor + reporting + percent(last->guards, last->cpu),
 	       percent(cost->guards + cost->boundaries + cost->telling, cost->cpu));
 	text_heading(stdout, "");
 	printf("%.2f %% now is for boundaries, of which nothing is shed", floor);
 	if (cost->telling)
-		printf("; %.2f %% for telling late units", telling);
+		printf("; %.2f %% for reporting late units", reporting);
 	putchar('\n');
 	if (floor < budget)
 		return;
@@ -165,7 +165,7 @@ static void print_guard(const struct status_profile *profile, const struct armed
 	putchar('\n');
 }
 
-/* The dearest, and all that were taken off. */
+/* The costliest, and all that were taken off. */
 static void print_guards(const struct status_profile *profile)
 {
 	uint32_t rest = 0;
@@ -173,7 +173,7 @@ static void print_guards(const struct status_profile *profile)
 	if (!profile->nr_guards)
 		return;
 	qsort(profile->guards, profile->nr_guards, sizeof(*profile->guards), compare_guards);
-	printf("  %13s %9s %9s %8s  %s\n", "hits", "a unit", "planned", "by", "the dearest");
+	printf("  %13s %9s %9s %8s  %s\n", "hits", "a unit", "planned", "by", "the costliest");
 	for (uint32_t i = 0; i < profile->nr_guards; i++) {
 		const struct armed_guard *guard = &profile->guards[i];
 

@@ -78,7 +78,7 @@ static void read_file(struct status_profile *profile)
 					  profile->floors.least_final, &wrong);
 }
 
-/* One that was disarmed meanwhile has nothing to tell any more. */
+/* One that was disarmed meanwhile has no answer any more. */
 static int read_profile(struct link *link, struct status_profile *profile)
 {
 	uint32_t id = profile->armed->id;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * All that the module tells of itself, its targets and its profiles, and what
+ * All that the module reports of itself, its targets and its profiles, and what
  * the profiles' files add to it.
  */
 #ifndef _USER_APP_WATCH_STATUS_QUERY_H
@@ -62,7 +62,7 @@ uint32_t status_loop(const struct status_profile *profile, uint32_t loop_id);
 /* The share of novel units that training expects; negative if not known. */
 double status_expected(const struct status_profile *profile);
 
-/* Are there more novel units than training lets expect, and not by chance? */
+/* Return: true if there are more novel units than training lets expect, and not by chance. */
 bool status_has_news(const struct status_profile *profile);
 
 /* Ask the module and print.  Returns 0 or an exit code; the error was reported. */

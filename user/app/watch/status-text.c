@@ -99,7 +99,7 @@ static void text_module(const struct stats *stats)
 	       " KiB of records\n",
 	       stats->targets, stats->targets == 1 ? "" : "s", stats->threads,
 	       stats->threads == 1 ? "" : "s", stats->ring_bytes / 1024);
-	printf("  lost: %" PRIu64 " for want of memory, %" PRIu64
+	printf("  lost: %" PRIu64 " out of memory, %" PRIu64
 	       " overwritten, %" PRIu64 " torn stacks, %" PRIu64
 	       " without room\n",
 	       stats->lost_memory, stats->lost_overwritten,

@@ -12,7 +12,7 @@
 #include "out/fields.h"
 #include "out/text.h"
 
-/* Functions of a unit that are told, those with most time first. */
+/* Functions of a unit that are listed, those with most time first. */
 #define MAX_FUNCTIONS 10
 
 static const struct field faults_fields[] = {

@@ -108,11 +108,11 @@ static void text_frames(FILE *file, const struct alert_stack *stack,
 	uint32_t common = above->stack ? nr_common(stack, above->stack) : 0;
 	uint32_t nr = stack->nr_frames;
 
-	/* The first frame in common tells where they part. */
+	/* The first frame in common shows where they part. */
 	if (common > 2)
 		nr -= common - 1;
 	for (uint32_t i = 0; i < nr; i++) {
-		/* Of an endless recursion, both ends tell most. */
+		/* Of an endless recursion, both ends show most. */
 		if (nr > MAX_FRAMES && i == MAX_FRAMES / 2) {
 			i = nr - MAX_FRAMES / 2;
 			fprintf(file, "%*s... %" PRIu32 " frames ...\n",

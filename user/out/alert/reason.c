@@ -15,12 +15,12 @@
 #include "out/text.h"
 
 enum {
-	/* About what a page fault takes; only decides whether it is worth telling. */
+	/* About what a page fault takes; only decides if it is worth a line. */
 	MIN_FAULT_NS = 500,
 	MAJ_FAULT_NS = 100000,
 	/* Of fewer units of a type, what they never did says little. */
 	MIN_TRAINED = 20,
-	/* Guards met so many times as often as usual are told. */
+	/* Guards met so many times as often as normally are named. */
 	MANY_TIMES = 4,
 };
 

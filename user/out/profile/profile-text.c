@@ -186,7 +186,7 @@ static void print_prediction(FILE *file, const struct profile_view *view, uint32
 		fprintf(file, "%s half-way\n", percent(prediction->accuracy_half, text));
 		if (prediction->accuracy_unmerged < prediction->accuracy_end) {
 			text_heading(file, "");
-			fprintf(file, "(%s if clusters that cannot be told apart were types)\n",
+			fprintf(file, "(%s if clusters that cannot be distinguished were types)\n",
 				percent(prediction->accuracy_unmerged, text));
 		}
 		text_heading(file, "");
@@ -223,7 +223,7 @@ static void print_telling(FILE *file, const struct profile_view *view, uint32_t 
 		len = strlen(label) + 16;
 		if (!column || column + len > 80) {
 			fprintf(file, "%s        %s", column ? "\n" : "",
-				column ? "         " : "told by  ");
+				column ? "               " : "identified by  ");
 			column = 17;
 		} else {
 			fputs(", ", file);
@@ -232,7 +232,7 @@ static void print_telling(FILE *file, const struct profile_view *view, uint32_t 
 		column += (size_t)fprintf(file, "%s (depth %" PRIu32 ")", label, context->depth);
 	}
 	if (!column && model->nr_contexts)
-		fputs("        told by  no function of its own, but those it leaves out", file);
+		fputs("        identified by  no function of its own, but those it leaves out", file);
 	if (column || model->nr_contexts)
 		fputc('\n', file);
 }
@@ -242,7 +242,7 @@ static void print_remarks(FILE *file, const struct model_type *type)
 	char text[TEXT_MAX];
 
 	if (type->nr_merged > 1)
-		fprintf(file, "        %" PRIu32 " clusters that the guards cannot tell apart\n",
+		fprintf(file, "        %" PRIu32 " clusters that the guards cannot distinguish\n",
 			type->nr_merged);
 	if (type->held_back_units) {
 		fprintf(file, "        false alarms: %s expected, ",
