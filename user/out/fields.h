@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * An object's fields as a table: how each is called in JSON and how it reads in
- * a line of text.  A new field is one line of it.
+ * a line of text.  A new field is one entry of it.
  *
  *	#define AT(member, name, ...) FIELD(struct target, member, name, ##__VA_ARGS__)
  *	static const struct field fields[] = {

@@ -37,8 +37,7 @@ const char *text_plain(FILE *file)
 char *text_share(uint64_t part, uint64_t whole, char text[TEXT_MAX])
 {
 	if (whole)
-		snprintf(text, TEXT_MAX, "%.1f %%",
-			 100.0 * (double)part / (double)whole);
+		snprintf(text, TEXT_MAX, "%.1f %%", 100.0 * (double)part / (double)whole);
 	else
 		snprintf(text, TEXT_MAX, "-");
 	return text;
@@ -152,13 +151,9 @@ void text_account(FILE *file, const struct account *account)
 		return;
 	}
 	fprintf(file, "CPU %s", text_share(account->cpu_ns, whole, text));
-	fprintf(file, ", run queue %s",
-		text_share(account->runqueue_ns, whole, text));
-	fprintf(file, ", blocked %s",
-		text_share(account->blocked_ns, whole, text));
+	fprintf(file, ", run queue %s", text_share(account->runqueue_ns, whole, text));
+	fprintf(file, ", blocked %s", text_share(account->blocked_ns, whole, text));
 	fprintf(file, " (block I/O %s)",
-		account->has_block_io ?
-			text_share(account->block_io_ns, whole, text) : "-");
-	fprintf(file, ", faults %" PRIu64 "/%" PRIu64, account->min_faults,
-		account->maj_faults);
+		account->has_block_io ? text_share(account->block_io_ns, whole, text) : "-");
+	fprintf(file, ", faults %" PRIu64 "/%" PRIu64, account->min_faults, account->maj_faults);
 }

@@ -22,8 +22,7 @@ static uint32_t number_of(const char *text)
 
 	errno = 0;
 	value = strtoul(text, &end, 10);
-	if (text[0] < '0' || text[0] > '9' || *end || errno ||
-	    value > UINT32_MAX)
+	if (text[0] < '0' || text[0] > '9' || *end || errno || value > UINT32_MAX)
 		return 0;
 	return (uint32_t)value;
 }

@@ -19,8 +19,8 @@
 
 static int arm(struct session *session)
 {
-	uint32_t flags = PERFGUARD_TARGET_FLAGS_DISCOVER |
-			 PERFGUARD_TARGET_FLAGS_OWNED | session->target_flags;
+	uint32_t flags = PERFGUARD_TARGET_FLAGS_DISCOVER | PERFGUARD_TARGET_FLAGS_OWNED |
+			 session->target_flags;
 	uint64_t threshold_ns = session->threshold_ns;
 	uint32_t pid = session->selector.pid;
 	int ret;
@@ -35,9 +35,8 @@ static int arm(struct session *session)
 		threshold_ns = session->auto_threshold_ns = AUTO_THRESHOLD_FIRST_NS;
 	session->next_alert = session->stats_begin.next_alert;
 	session->discovery.next_wait = session->stats_begin.next_wait;
-	ret = link_target_new(session->link, session->selector.fd, pid, flags,
-			      threshold_ns, &session->target_id,
-			      &session->nr_processes);
+	ret = link_target_new(session->link, session->selector.fd, pid, flags, threshold_ns,
+			      &session->target_id, &session->nr_processes);
 	session->discovery.target_id = session->target_id;
 	return ret;
 }
@@ -49,13 +48,11 @@ static int ignore_self(struct session *session)
 	uint32_t nr;
 	int ret;
 
-	ret = link_processes(session->link, session->target_id, &processes,
-			     &nr);
+	ret = link_processes(session->link, session->target_id, &processes, &nr);
 	if (ret)
 		return ret;
 	for (uint32_t i = 0; !ret && i < nr; i++)
-		ret = discovery_ignore(&session->discovery,
-				       processes[i].image_id);
+		ret = discovery_ignore(&session->discovery, processes[i].image_id);
 	free(processes);
 	return ret;
 }
@@ -91,8 +88,8 @@ int session_begin(struct session *session)
 	if (!session->unwinder || session->signals < 0)
 		return session_failed(session, -ENOMEM, "");
 	if (session->selector.command) {
-		ret = child_fork(&session->child, session->selector.path,
-				 session->selector.command, session->is_json);
+		ret = child_fork(&session->child, session->selector.path, session->selector.command,
+				 session->is_json);
 		if (ret) {
 			log_error("cannot start a process: %s", strerror(-ret));
 			return CMD_FAILED;
@@ -115,7 +112,6 @@ int session_begin(struct session *session)
 	if (ret && ret != -EAGAIN)
 		return session_failed(session, ret, "cannot audit");
 	if (!session->nr_processes)
-		log_progress("no process runs %s yet; waiting for one",
-			     session->selector.path);
+		log_progress("no process runs %s yet; waiting for one", session->selector.path);
 	return 0;
 }

@@ -22,8 +22,7 @@ struct child {
  * signals as we do.  @to_stderr sends its output there, to keep ours apart.
  * Returns 0 or a negative errno.
  */
-int child_fork(struct child *child, const char *path, char **argv,
-	       bool to_stderr);
+int child_fork(struct child *child, const char *path, char **argv, bool to_stderr);
 
 /* Let it run the program.  Returns 0 or the negative errno of exec. */
 int child_go(struct child *child);

@@ -34,8 +34,8 @@ struct check {
 
 /* @advice: what to do; NULL for nothing. */
 static void __attribute__((format(printf, 5, 6)))
-report(struct check *check, enum verdict verdict, const char *subject,
-     const char *advice, const char *format, ...)
+report(struct check *check, enum verdict verdict, const char *subject, const char *advice,
+       const char *format, ...)
 {
 	char finding[256];
 	va_list args;
@@ -56,8 +56,7 @@ report(struct check *check, enum verdict verdict, const char *subject,
 		return;
 	}
 	printf("%s%-8s%s %-16s %s", verdict == FINDING_BAD ? text_bold(stdout) : "",
-	       verdict_names[verdict],
-	       verdict == FINDING_BAD ? text_plain(stdout) : "", subject,
+	       verdict_names[verdict], verdict == FINDING_BAD ? text_plain(stdout) : "", subject,
 	       finding);
 	if (advice)
 		printf("; %s", advice);
@@ -92,11 +91,10 @@ static void check_permission(struct check *check)
 	if (file)
 		fclose(file);
 	if (effective & (1ull << CAP_SYS_ADMIN))
-		report(check, FINDING_OK, "permission", NULL,
-		     "this user has CAP_SYS_ADMIN");
+		report(check, FINDING_OK, "permission", NULL, "this user has CAP_SYS_ADMIN");
 	else
 		report(check, FINDING_BAD, "permission", "run this as root",
-		     "CAP_SYS_ADMIN is missing");
+		       "CAP_SYS_ADMIN is missing");
 }
 
 static void check_kernel(struct check *check, const struct utsname *name)
@@ -107,14 +105,14 @@ static void check_kernel(struct check *check, const struct utsname *name)
 		report(check, FINDING_OK, "machine", NULL, "x86-64");
 	else
 		report(check, FINDING_BAD, "machine", "use an x86-64 machine",
-		     "%s is not supported", name->machine);
+		       "%s is not supported", name->machine);
 
 	if (sscanf(name->release, "%u.%u", &major, &minor) != 2)
 		report(check, FINDING_UNKNOWN, "kernel", NULL,
-		     "cannot make out the version of '%s'", name->release);
+		       "cannot make out the version of '%s'", name->release);
 	else if (major < 6 || (major == 6 && minor < 1))
-		report(check, FINDING_BAD, "kernel", "boot 6.1 or newer",
-		     "%s is too old", name->release);
+		report(check, FINDING_BAD, "kernel", "boot 6.1 or newer", "%s is too old",
+		       name->release);
 	else
 		report(check, FINDING_OK, "kernel", NULL, "%s", name->release);
 }
@@ -127,23 +125,20 @@ static void check_module(struct check *check)
 
 	error = link_open(&link);
 	if (error) {
-		report(check, FINDING_BAD, "module", NULL, "%s",
-		     link_error(link));
+		report(check, FINDING_BAD, "module", NULL, "%s", link_error(link));
 		link_close(link);
 		return;
 	}
 	error = link_stats(link, &stats);
 	if (error) {
-		report(check, error == -EPERM ? FINDING_UNKNOWN : FINDING_BAD,
-		     "module", NULL, "loaded, but does not answer: %s",
-		     link_error(link));
+		report(check, error == -EPERM ? FINDING_UNKNOWN : FINDING_BAD, "module", NULL,
+		       "loaded, but does not answer: %s", link_error(link));
 	} else {
-		report(check, FINDING_OK, "module", NULL,
-		     "loaded and answers; %u targets now", stats.targets);
+		report(check, FINDING_OK, "module", NULL, "loaded and answers; %u targets now",
+		       stats.targets);
 		if (!stats.is_alive)
-			report(check, FINDING_BAD, "hooks",
-			     "set kernel.ftrace_enabled=1 (sysctl)",
-			     "they no longer reach the module");
+			report(check, FINDING_BAD, "hooks", "set kernel.ftrace_enabled=1 (sysctl)",
+			       "they no longer reach the module");
 		link_stats_clear(&stats);
 	}
 	link_close(link);
@@ -158,8 +153,7 @@ static void check_config(struct check *check, const struct utsname *name)
 		{ "CONFIG_MODULES", "to load the module" },
 		{ "CONFIG_UPROBES", "for guards in programs" },
 		{ "CONFIG_KPROBES", "to hook wait calls" },
-		{ "CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS",
-		  "to hook wait calls cheaply" },
+		{ "CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS", "to hook wait calls cheaply" },
 		{ "CONFIG_SCHED_INFO", "for the time in the run queue" },
 		{ "CONFIG_TASK_DELAY_ACCT", "for the time of block I/O" },
 	};
@@ -167,23 +161,19 @@ static void check_config(struct check *check, const struct utsname *name)
 
 	if (kconfig_load(&config, name->release)) {
 		report(check, FINDING_UNKNOWN, "kernel config",
-		     "look for it where the kernel came from",
-		     "neither /proc/config.gz nor /boot/config-%s can be read",
-		     name->release);
+		       "look for it where the kernel came from",
+		       "neither /proc/config.gz nor /boot/config-%s can be read", name->release);
 		return;
 	}
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
-		bool is_optional = !strcmp(needed[i].option,
-					   "CONFIG_TASK_DELAY_ACCT");
+		bool is_optional = !strcmp(needed[i].option, "CONFIG_TASK_DELAY_ACCT");
 
 		if (kconfig_is_set(&config, needed[i].option))
-			report(check, FINDING_OK, "kernel config", NULL, "%s",
-			     needed[i].option);
+			report(check, FINDING_OK, "kernel config", NULL, "%s", needed[i].option);
 		else
-			report(check, is_optional ? FINDING_NOTE : FINDING_BAD,
-			     "kernel config", "use a kernel that has it",
-			     "%s is off, needed %s", needed[i].option,
-			     needed[i].use);
+			report(check, is_optional ? FINDING_NOTE : FINDING_BAD, "kernel config",
+			       "use a kernel that has it", "%s is off, needed %s", needed[i].option,
+			       needed[i].use);
 	}
 	kconfig_deinit(&config);
 }
@@ -193,12 +183,11 @@ static void check_ftrace(struct check *check)
 	char line[32];
 
 	if (!read_line("/proc/sys/kernel/ftrace_enabled", line, sizeof(line)))
-		report(check, FINDING_BAD, "ftrace",
-		     "use a kernel with CONFIG_FUNCTION_TRACER",
-		     "the kernel has none (no kernel.ftrace_enabled)");
+		report(check, FINDING_BAD, "ftrace", "use a kernel with CONFIG_FUNCTION_TRACER",
+		       "the kernel has none (no kernel.ftrace_enabled)");
 	else if (!strcmp(line, "0"))
-		report(check, FINDING_BAD, "ftrace",
-		     "set kernel.ftrace_enabled=1 (sysctl)", "turned off");
+		report(check, FINDING_BAD, "ftrace", "set kernel.ftrace_enabled=1 (sysctl)",
+		       "turned off");
 	else
 		report(check, FINDING_OK, "ftrace", NULL, "on");
 }
@@ -209,14 +198,14 @@ static void check_block_io(struct check *check)
 
 	if (!read_line("/proc/sys/kernel/task_delayacct", line, sizeof(line)))
 		report(check, FINDING_NOTE, "block I/O time", NULL,
-		     "this kernel does not account it");
+		       "this kernel does not account it");
 	else if (!strcmp(line, "0"))
 		report(check, FINDING_NOTE, "block I/O time",
-		     "set kernel.task_delayacct=1 (sysctl) before the program starts",
-		     "not accounted: only for threads started while kernel.task_delayacct is 1");
+		       "set kernel.task_delayacct=1 (sysctl) before the program starts",
+		       "not accounted: only for threads started while kernel.task_delayacct is 1");
 	else
 		report(check, FINDING_OK, "block I/O time", NULL,
-		     "accounted for threads started since kernel.task_delayacct is 1");
+		       "accounted for threads started since kernel.task_delayacct is 1");
 }
 
 /* The mode in brackets is the one in force: "none [integrity] confidentiality". */
@@ -236,8 +225,8 @@ static void check_lockdown(struct check *check)
 		report(check, FINDING_OK, "lockdown", NULL, "none");
 	else
 		report(check, FINDING_NOTE, "lockdown",
-		     "sign the module with a key the kernel trusts (Secure Boot: enrol it with mokutil)",
-		     "%s: the kernel loads signed modules only", mode);
+		       "sign the module with a key the kernel trusts (Secure Boot: enrol it with mokutil)",
+		       "%s: the kernel loads signed modules only", mode);
 }
 
 int machine_check(bool is_json)

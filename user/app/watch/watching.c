@@ -91,8 +91,8 @@ static int refresh(struct watching *watching, uint64_t now_ns)
 static int look(struct watching *watching, uint64_t now_ns)
 {
 	watching->looked_ns = now_ns;
-	return optional(watching, profile_cache_look(&watching->cache, watching->link, clock_wall_ns(),
-					     print_level, watching));
+	return optional(watching, profile_cache_look(&watching->cache, watching->link,
+						     clock_wall_ns(), print_level, watching));
 }
 
 static int print_folded(struct watching *watching, uint64_t now_ns)
@@ -168,14 +168,13 @@ static char *place_name(const struct hotpath *hotpath)
 	place = &hotpath->functions[0].place;
 	if (place->function)
 		return strdup(place->function);
-	snprintf(text, sizeof(text), "%s+0x%" PRIx64, text_basename(place->module),
-		 place->offset);
+	snprintf(text, sizeof(text), "%s+0x%" PRIx64, text_basename(place->module), place->offset);
 	return strdup(text);
 }
 
 /* Return: true if it is folded into others, which @unit, if not NULL, remembers. */
-static bool fold(struct watching *watching, const struct diagnosis *diagnosis, struct late_unit *unit,
-		 uint64_t path)
+static bool fold(struct watching *watching, const struct diagnosis *diagnosis,
+		 struct late_unit *unit, uint64_t path)
 {
 	const struct record *record = diagnosis->alert.record;
 	bool has_ended = record->kind != PERFGUARD_RECORD_KIND_LATE;
@@ -196,8 +195,8 @@ static bool fold(struct watching *watching, const struct diagnosis *diagnosis, s
 	subject.comm = copy(record->comm);
 	subject.type_name = copy(diagnosis->type.name);
 	subject.function = place_name(&diagnosis->hotpath);
-	id = fold_add(&watching->fold, &key, &subject, clock_now_ns(),
-		      record->account.elapsed_ns, has_ended);
+	id = fold_add(&watching->fold, &key, &subject, clock_now_ns(), record->account.elapsed_ns,
+		      has_ended);
 	fold_subject_clear(&subject);
 	if (unit)
 		unit->fold_id = id;
@@ -211,8 +210,7 @@ static int print(struct watching *watching, const struct diagnosis *diagnosis,
 	const struct record *record = alert->record;
 
 	if (watching->is_json)
-		return alert_json(&watching->json, stdout, alert,
-				  alert_kind_name(record->kind));
+		return alert_json(&watching->json, stdout, alert, alert_kind_name(record->kind));
 	/* Its end will come soon, or another record at twice the time. */
 	if (unit && unit->is_printed && record->kind == PERFGUARD_RECORD_KIND_LATE &&
 	    record->account.elapsed_ns < STUCK_NS)
@@ -246,9 +244,9 @@ static int report(struct watching *watching, struct diagnosis *diagnosis, struct
 	int ret;
 
 	if (!unit->is_printed && watching->fold.window_ns) {
-		if (diagnosis->type_now && drift_covers(&diagnosis->type_now->drift,
-						 record->account.elapsed_ns,
-						 record->threshold_ns))
+		if (diagnosis->type_now &&
+		    drift_covers(&diagnosis->type_now->drift, record->account.elapsed_ns,
+				 record->threshold_ns))
 			return 0;
 		if (fold(watching, diagnosis, unit, path))
 			return 0;

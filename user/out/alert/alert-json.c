@@ -194,12 +194,8 @@ static bool is_unusual(const struct alert *alert, uint32_t met)
 #define AT(member, name) FIELD(struct alert_met, member, name)
 
 static const struct field met_fields[] = {
-	AT(module, "module"),
-	AT(offset, "offset"),
-	AT(function, "function"),
-	AT(depth, "depth"),
-	AT(context.hits, "hits"),
-	AT(context.is_known, "known"),
+	AT(module, "module"), AT(offset, "offset"), AT(function, "function"),
+	AT(depth, "depth"), AT(context.hits, "hits"), AT(context.is_known, "known"),
 	{ 0 },
 };
 
@@ -265,15 +261,11 @@ static void put_found_by(struct json *json, const char *name, const void *object
 }
 
 static const struct field unit_fields[] = {
-	AT(pid, "pid"),
-	AT(tid, "tid"),
-	AT(comm, "comm"),
-	AT(unit, "unit"),
+	AT(pid, "pid"), AT(tid, "tid"), AT(comm, "comm"), AT(unit, "unit"),
 	AT(threshold_ns, "threshold_ns"),
 	FIELD_BY(put_found_by, "found_by"),
 	FIELD_INNER("switches"),
-	AT(voluntary, "voluntary"),
-	AT(involuntary, "involuntary"),
+	AT(voluntary, "voluntary"), AT(involuntary, "involuntary"),
 	FIELD_INNER_END,
 	AT(image_id, "image"),
 	{ 0 },
@@ -281,9 +273,7 @@ static const struct field unit_fields[] = {
 
 /* Of a unit under a profile. */
 static const struct field verdict_fields[] = {
-	AT(profile_id, "profile"),
-	AT(is_novel, "novel"),
-	AT(is_thinned, "thinned"),
+	AT(profile_id, "profile"), AT(is_novel, "novel"), AT(is_thinned, "thinned"),
 	AT(check_ns, "check_ns"),
 	{ 0 },
 };
@@ -378,17 +368,12 @@ static void put_elapsed(struct json *json, const char *name, const void *object)
 #define AT(member, name, ...) FIELD(struct fold_window, member, name, ##__VA_ARGS__)
 
 static const struct field folded_fields[] = {
-	AT(subject.seq, "seq"),
-	AT(subject.exe, "exe"),
-	AT(subject.build_id, "build_id"),
-	AT(subject.pid, "pid"),
-	AT(subject.comm, "comm"),
+	AT(subject.seq, "seq"), AT(subject.exe, "exe"), AT(subject.build_id, "build_id"),
+	AT(subject.pid, "pid"), AT(subject.comm, "comm"),
 	AT(subject.type, "type", .empty = FIELD_NULL),
-	AT(subject.type_name, "type_name"),
-	AT(subject.is_novel, "novel"),
+	AT(subject.type_name, "type_name"), AT(subject.is_novel, "novel"),
 	FIELD_BY(put_function, "function"),
-	AT(nr_units, "count"),
-	AT(nr_ended, "ended"),
+	AT(nr_units, "count"), AT(nr_ended, "ended"),
 	FIELD_BY(put_elapsed, "elapsed_ns"),
 	{ 0 },
 };
@@ -419,9 +404,7 @@ static void put_null(struct json *json, const char *name, const void *object)
 static const struct field level_fields[] = {
 	FIELD_BY(put_null, "seq"),
 	FIELD_AS(FIELD_TIME, struct alert_level, time_ns, "time"),
-	AT(exe, "exe"),
-	AT(profile_id, "profile"),
-	AT(threshold_ns, "threshold_ns"),
+	AT(exe, "exe"), AT(profile_id, "profile"), AT(threshold_ns, "threshold_ns"),
 	{ 0 },
 };
 
