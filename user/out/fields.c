@@ -14,7 +14,7 @@ struct value {
 	uint64_t whole;
 	const char *text; /* NULL: none */
 	bool is_text;
-	char buffer[CLOCK_TEXT_MAX > TEXT_MAX ? CLOCK_TEXT_MAX : TEXT_MAX];
+	char buffer[TIME_TEXT_MAX > TEXT_MAX ? TIME_TEXT_MAX : TEXT_MAX];
 };
 
 static void set_text(struct value *value, const char *text)
@@ -63,7 +63,7 @@ static void read_value(const struct field *field, const void *object, struct val
 		set_text(value, value->buffer);
 		return;
 	case FIELD_TIME:
-		set_text(value, clock_format(*(const uint64_t *)at, value->buffer));
+		set_text(value, time_format(*(const uint64_t *)at, value->buffer));
 		return;
 	default:
 		value->whole = *(const uint64_t *)at;

@@ -15,20 +15,20 @@
 /* By whom the instructions under the guards are executed. */
 static void print_ways(struct link *link, uint32_t id)
 {
-	uint32_t ways[PERFGUARD_GUARD_WAY_STEPPED + 1] = { 0 }, nr;
+	uint32_t ways[PERFGUARD_STEP_MODE_STEPPED + 1] = { 0 }, nr;
 	struct armed_guard *guards;
 
 	if (link_guards(link, id, &guards, &nr) || !nr)
 		return;
 	for (uint32_t i = 0; i < nr; i++)
-		if (guards[i].way <= PERFGUARD_GUARD_WAY_STEPPED)
-			ways[guards[i].way]++;
+		if (guards[i].step_mode <= PERFGUARD_STEP_MODE_STEPPED)
+			ways[guards[i].step_mode]++;
 	free(guards);
 	text_heading(stdout, "");
 	printf("%" PRIu32 " emulated by the kernel, %" PRIu32 " by the module, ",
-	       ways[PERFGUARD_GUARD_WAY_KERNEL], ways[PERFGUARD_GUARD_WAY_MODULE]);
-	if (ways[PERFGUARD_GUARD_WAY_STEPPED])
-		printf("%" PRIu32 " single-stepped (slow)\n", ways[PERFGUARD_GUARD_WAY_STEPPED]);
+	       ways[PERFGUARD_STEP_MODE_KERNEL], ways[PERFGUARD_STEP_MODE_MODULE]);
+	if (ways[PERFGUARD_STEP_MODE_STEPPED])
+		printf("%" PRIu32 " single-stepped (slow)\n", ways[PERFGUARD_STEP_MODE_STEPPED]);
 	else
 		puts("none single-stepped");
 }
@@ -103,12 +103,12 @@ static void print_replaced(const struct armed_before *before, const struct armin
 {
 	for (uint32_t i = 0; i < before->nr; i++) {
 		const struct armed_profile *profile = &before->profiles[i];
-		char time[CLOCK_TEXT_MAX];
+		char time[TIME_TEXT_MAX];
 
 		if (!profile->target_id || profile->target_id != arming->target_id)
 			continue;
 		text_heading(stdout, "replaced");
-		printf("the profile armed at %.19sZ", clock_format(profile->armed_ns, time));
+		printf("the profile armed at %.19sZ", time_format(profile->armed_ns, time));
 		if (strcmp(profile->name, arming->path)) {
 			fputs(", ", stdout);
 			text_safe(stdout, profile->name);

@@ -172,7 +172,7 @@ static int add_thread(struct discovery *discovery, struct image *image,
 		wait.comm = comm;
 		wait.ip = slice.regs[SLICE_REG_RIP];
 		wait.sp = slice.regs[SLICE_REG_RSP];
-		wait.enter_ns = clock_now_ns() - SNAPSHOT_BLOCKED_NS;
+		wait.enter_ns = time_now_ns() - SNAPSHOT_BLOCKED_NS;
 		ret = add_wait(discovery, image, &wait, &slice);
 	}
 	slice_clear(&slice);
@@ -197,7 +197,7 @@ int discovery_add_process(struct discovery *discovery,
 	dir = opendir(path);
 	if (!dir)
 		return 0;
-	while (!ret && clock_now_ns() < end_ns && (entry = readdir(dir))) {
+	while (!ret && time_now_ns() < end_ns && (entry = readdir(dir))) {
 		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
 
 		if (tid)

@@ -164,7 +164,7 @@ static struct known_loop *add_loop(struct image *image)
 	loop += image->nr_loops++;
 	memset(loop, 0, sizeof(*loop));
 	loop->id = image->nr_loops;
-	loop->since_ns = clock_now_ns();
+	loop->since_ns = time_now_ns();
 	return loop;
 }
 

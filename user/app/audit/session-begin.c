@@ -78,7 +78,7 @@ int session_begin(struct session *session)
 	ret = cmd_open_link(&session->link);
 	if (ret)
 		return ret;
-	ret = link_bell_open(session->link);
+	ret = link_wakeup_open(session->link);
 	if (!ret)
 		ret = link_stats(session->link, &session->stats_begin);
 	if (ret)
@@ -99,7 +99,7 @@ int session_begin(struct session *session)
 	session->discovery.unwinder = session->unwinder;
 	session->slowest.nr_wanted = session->nr_slowest;
 	auto_threshold_init(&session->auto_threshold);
-	session->start_ns = clock_now_ns();
+	session->start_ns = time_now_ns();
 	ret = arm(session);
 	if (ret)
 		return session_failed(session, ret, "cannot audit");

@@ -41,7 +41,7 @@ static int meet(struct session *session, const struct process *process, uint64_t
 
 int session_look_at_processes(struct session *session)
 {
-	uint64_t end_ns = clock_now_ns() + SNAPSHOTS_NS;
+	uint64_t end_ns = time_now_ns() + SNAPSHOTS_NS;
 	struct process *processes;
 	uint32_t nr;
 	int ret;
@@ -61,6 +61,6 @@ int session_look_at_processes(struct session *session)
 	if (nr)
 		session->gone_ns = 0;
 	else if (!session->gone_ns)
-		session->gone_ns = clock_now_ns();
+		session->gone_ns = time_now_ns();
 	return ret;
 }

@@ -172,7 +172,7 @@ static int on_alert(struct record *record, void *arg)
 
 static int hear_alerts(struct session *session)
 {
-	link_bell_quiet(session->link);
+	link_wakeup_clear(session->link);
 	return link_alerts(session->link, session->next_alert, on_alert, session);
 }
 
@@ -187,7 +187,7 @@ static void report_ready(struct session *session)
 	uint32_t loops, threads;
 
 	discovery_count(&session->discovery, &loops, &threads);
-	session->ready_ns = clock_now_ns();
+	session->ready_ns = time_now_ns();
 	log_progress("watching %" PRIu32 " thread%s of %s in %" PRIu32 " event loop%s", threads,
 		     threads == 1 ? "" : "s", target_name(session), loops, loops == 1 ? "" : "s");
 	if (!session->is_json)
@@ -282,7 +282,7 @@ static enum session_end hear_signals(struct session *session)
 			continue;
 		/* A command at our terminal got it, too, and may clean up. */
 		if (signal == SIGINT && session->child.pid && !session->stop_ns) {
-			session->stop_ns = clock_now_ns() + STOP_NS;
+			session->stop_ns = time_now_ns() + STOP_NS;
 			continue;
 		}
 		return SESSION_SIGNAL;
@@ -293,7 +293,7 @@ static enum session_end hear_signals(struct session *session)
 static enum session_end find_end(struct session *session)
 {
 	enum session_end end = hear_signals(session);
-	uint64_t now_ns = clock_now_ns();
+	uint64_t now_ns = time_now_ns();
 
 	if (end)
 		return end;
@@ -317,12 +317,12 @@ static enum session_end find_end(struct session *session)
 static void sleep_until(struct session *session, uint64_t until_ns)
 {
 	struct pollfd fds[] = {
-		{ .fd = link_bell_fd(session->link), .events = POLLIN },
+		{ .fd = link_wakeup_fd(session->link), .events = POLLIN },
 		{ .fd = session->signals, .events = POLLIN },
 		{ .fd = session->turn ? session->turn_fd : -1, .events = POLLIN },
 	};
 	uint64_t end_ns = session->start_ns + session->duration_ns;
-	uint64_t now_ns = clock_now_ns();
+	uint64_t now_ns = time_now_ns();
 
 	if (session->duration_ns && end_ns < until_ns)
 		until_ns = end_ns;
@@ -332,13 +332,13 @@ static void sleep_until(struct session *session, uint64_t until_ns)
 
 int session_run(struct session *session)
 {
-	uint64_t last_look_ns = clock_now_ns(), last_hear_ns = 0;
+	uint64_t last_look_ns = time_now_ns(), last_hear_ns = 0;
 	uint64_t last_sums_ns = last_look_ns;
 	uint64_t now_ns, hear_ns;
 	int ret = 0;
 
 	while (!ret) {
-		now_ns = clock_now_ns();
+		now_ns = time_now_ns();
 		hear_ns = now_ns - session->start_ns < LOOK_NS ? FIRST_HEAR_NS : HEAR_NS;
 		if (now_ns - last_hear_ns >= hear_ns) {
 			last_hear_ns = now_ns;
@@ -371,7 +371,7 @@ int session_run(struct session *session)
 			break;
 		sleep_until(session, last_hear_ns + hear_ns);
 	}
-	session->end_ns = clock_now_ns();
+	session->end_ns = time_now_ns();
 	if (!ret)
 		return session->turn_failed;
 	/* One error is reported: there is no result to be read any more. */
@@ -404,7 +404,7 @@ int session_finish(struct session *session)
 		/* All that was seen hangs on it. */
 		for (int i = 0; !i || (ret == -EAGAIN && i < RESULT_TRIES); i++)
 			ret = read_result(session);
-		slowest_finish(&session->slowest, clock_wall_ns());
+		slowest_finish(&session->slowest, time_wall_ns());
 	}
 	if (ret)
 		ret = session_failed(session, ret, "cannot read the result");

@@ -92,7 +92,7 @@ bool child_has_ended(struct child *child)
 
 void child_stop(struct child *child)
 {
-	uint64_t end_ns = clock_now_ns() + PATIENCE_NS;
+	uint64_t end_ns = time_now_ns() + PATIENCE_NS;
 
 	if (!child->pid || child_has_ended(child))
 		return;
@@ -103,7 +103,7 @@ void child_stop(struct child *child)
 		child->go = -1;
 	}
 	kill(child->pid, SIGTERM);
-	while (clock_now_ns() < end_ns && !child_has_ended(child))
+	while (time_now_ns() < end_ns && !child_has_ended(child))
 		poll(NULL, 0, 10);
 	if (child->has_ended)
 		return;

@@ -95,7 +95,7 @@ int cmd_link_failed(const struct link *link, int error, const char *what)
 
 void cmd_put_off(const struct link *link, uint64_t *last_ns)
 {
-	uint64_t now_ns = clock_now_ns();
+	uint64_t now_ns = time_now_ns();
 
 	if (!*last_ns || now_ns - *last_ns > 10 * NSEC_PER_SEC)
 		log_warning("%s; asking again", link_error(link));

@@ -12,9 +12,9 @@
 /* When the unit began, of CLOCK_MONOTONIC as the stacks are. */
 static uint64_t unit_start_ns(const struct record *record)
 {
-	uint64_t age_ns = clock_wall_ns() - record->time_ns;
+	uint64_t age_ns = time_wall_ns() - record->time_ns;
 
-	return clock_now_ns() - age_ns - record->account.elapsed_ns;
+	return time_now_ns() - age_ns - record->account.elapsed_ns;
 }
 
 static int unwind_one(struct unwinder *unwinder, const struct record *record,

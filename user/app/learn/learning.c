@@ -167,7 +167,7 @@ static int check_trace(const struct learning *learning, const struct trace *trac
 
 int learning_derive(struct learning *learning)
 {
-	uint64_t begin_ns = clock_now_ns();
+	uint64_t begin_ns = time_now_ns();
 	char took[DURATION_TEXT_MAX];
 	int error;
 
@@ -179,7 +179,7 @@ int learning_derive(struct learning *learning)
 		     " call trees in %s",
 		     learning->model.nr_types, learning->model.nr_guards,
 		     learning->samples.nr_trees,
-		     duration_format(clock_now_ns() - begin_ns, took));
+		     duration_format(time_now_ns() - begin_ns, took));
 	return 0;
 }
 

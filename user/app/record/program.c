@@ -61,7 +61,7 @@ static int64_t add_file(struct program *program, uint32_t pid, const struct mapp
 		.inode = mapping->inode,
 		.fd = fd,
 	};
-	error = file->path ? code_open(code_fd, mapping->path, &file->code) : -ENOMEM;
+	error = file->path ? code_map_open(code_fd, mapping->path, &file->code) : -ENOMEM;
 	if (error == -ENOMEM) {
 		free(file->path);
 		close(fd);
@@ -107,7 +107,7 @@ static int add_mapping(struct program *program, uint32_t pid, uint32_t image,
 /* Which files are the C runtime's can change with each one that is added. */
 static int judge_runtime(struct program *program)
 {
-	struct needed *needed = calloc(program->nr_files, sizeof(*needed));
+	struct runtime_candidate *needed = calloc(program->nr_files, sizeof(*needed));
 	bool *runtime = calloc(program->nr_files, sizeof(*runtime));
 
 	if (!needed || !runtime) {
@@ -117,11 +117,11 @@ static int judge_runtime(struct program *program)
 	}
 	for (uint32_t i = 0; i < program->nr_files; i++) {
 		if (program->files[i].code)
-			needed_read(program->files[i].code->object, &needed[i]);
+			runtime_libraries_read(program->files[i].code->object, &needed[i]);
 		else
 			needed[i].soname = program->files[i].path;
 	}
-	needed_runtime(needed, program->nr_files, runtime);
+	runtime_libraries_find(needed, program->nr_files, runtime);
 	for (uint32_t i = 0; i < program->nr_files; i++)
 		program->files[i].is_runtime = runtime[i];
 	free(needed);
@@ -151,7 +151,7 @@ static int list_functions(struct program *program, uint32_t index)
 
 		if (function->is_plt || function->is_cold)
 			continue;
-		error = code_describe(file->code, function, index, &added->described);
+		error = code_map_describe(file->code, function, index, &added->described);
 		if (error == -ENOMEM)
 			return error;
 		if (error)
@@ -250,7 +250,7 @@ void program_deinit(struct program *program)
 		free(program->files[i].path);
 		close(program->files[i].fd);
 		if (program->files[i].code)
-			code_close(program->files[i].code);
+			code_map_close(program->files[i].code);
 	}
 	free(program->files);
 	free(program->mappings);

@@ -17,7 +17,7 @@ struct program_file {
 	uint32_t dev;
 	uint64_t inode;
 	int fd; /* for the module, which probes it */
-	struct code *code; /* NULL if its functions are not known */
+	struct code_map *code; /* NULL if its functions are not known */
 	bool is_runtime; /* of the C runtime: not trained on */
 	uint32_t nr_sites; /* of its functions that were listed already */
 	bool is_left_out; /* there is no room for its functions */

@@ -184,7 +184,7 @@ static int arm(struct recording *recording, const struct loading *loading, const
 	if (!error)
 		error = forget_loops(recording);
 	/* Before any unit is cut: so all of them are whole. */
-	recording->armed_ns = clock_now_ns();
+	recording->armed_ns = time_now_ns();
 	recording->disarmed_ns = 0;
 	if (!error)
 		error = link_profile_arm_target(session->link, id, session->target_id);
@@ -226,7 +226,7 @@ int recording_disarm_guards(struct recording *recording)
 	if (!id)
 		return 0;
 	recording->profile_id = 0;
-	recording->disarmed_ns = clock_now_ns();
+	recording->disarmed_ns = time_now_ns();
 	error = link_profile_del(session->link, id);
 	if (!error)
 		error = set_flags(recording, session->target_flags |

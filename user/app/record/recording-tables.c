@@ -135,7 +135,7 @@ static int arm_trace(struct recording *recording)
 	for (uint32_t i = 0; i < nr; i++)
 		sites[i] = (struct recording_site){ .function = recording->source[i], .id = i };
 	ret = recording_arm(recording, sites, nr, 0);
-	recording->armed_ns = clock_now_ns();
+	recording->armed_ns = time_now_ns();
 	recording->disarmed_ns = 0;
 	free(sites);
 	return ret;
@@ -382,22 +382,22 @@ static uint32_t site_of(const struct recording *recording, const uint32_t *of, u
 static int describe_call(const struct recording *recording, const uint32_t *of,
 			 const struct return_address *address, struct trace_call *ret)
 {
-	struct code *code = recording->program.files[address->call.object].code;
-	struct code_call found;
+	struct code_map *code = recording->program.files[address->call.object].code;
+	struct code_map_call found;
 	int error;
 
 	*ret = address->call;
 	if (!code)
 		return 0;
-	ret->caller = site_of(recording, of, ret->object, code_function(code, ret->offset - 1));
+	ret->caller = site_of(recording, of, ret->object, code_map_function(code, ret->offset - 1));
 	if (!address->is_near)
 		return 0;
-	error = code_call_at(code, ret->offset, &found);
+	error = code_map_call_at(code, ret->offset, &found);
 	if (error)
 		return error == -ENOMEM ? error : 0;
 	if (!found.is_indirect)
 		ret->callee =
-			site_of(recording, of, ret->object, code_function(code, found.target));
+			site_of(recording, of, ret->object, code_map_function(code, found.target));
 	ret->is_indirect = found.is_indirect;
 	/* A switch whose jumps are not known may be what leads back. */
 	ret->is_in_loop = found.nr_loops || found.may_hide_loops;

@@ -63,7 +63,7 @@ static int look_at_processes(struct recording *recording)
 		if (error && error != -ESRCH)
 			return session_failed(session, error, "cannot read the program");
 	}
-	recording->look_ns = clock_now_ns();
+	recording->look_ns = time_now_ns();
 	return 0;
 }
 
@@ -108,7 +108,7 @@ static int arm_coverage(struct recording *recording)
 	ret = recording_arm(recording, sites, nr_sites, PERFGUARD_SITE_FLAGS_ONE_SHOT);
 	free(sites);
 	/* Reading files and arming them can take long; the stage begins now. */
-	recording->begin_ns = clock_now_ns();
+	recording->begin_ns = time_now_ns();
 	return ret;
 }
 
@@ -117,7 +117,7 @@ static int disarm_sites(struct recording *recording)
 	struct session *session = &recording->session;
 	int error;
 
-	recording->disarmed_ns = clock_now_ns();
+	recording->disarmed_ns = time_now_ns();
 	error = link_sites_del(session->link, session->target_id);
 	return error ? session_failed(session, error, "cannot take the sites off") : 0;
 }
@@ -274,7 +274,7 @@ static int start_load(struct recording *recording)
 static int begin_stage(struct recording *recording, enum recording_stage stage)
 {
 	recording->stage = stage;
-	recording->begin_ns = clock_now_ns();
+	recording->begin_ns = time_now_ns();
 	recording->session.is_done = false;
 	recording->is_full = false;
 	return start_load(recording);
@@ -293,8 +293,8 @@ static int end_rehearsal(struct recording *recording)
 	for (uint32_t i = 0; i < recording->trace.nr_functions; i++)
 		sum += recording->hits[i];
 	if (!sum)
-		recording->rehearsed_ns = clock_now_ns();
-	if (sum < REHEARSAL_HITS && clock_now_ns() - recording->rehearsed_ns < REHEARSAL_NS)
+		recording->rehearsed_ns = time_now_ns();
+	if (sum < REHEARSAL_HITS && time_now_ns() - recording->rehearsed_ns < REHEARSAL_NS)
 		return 0;
 	recording->is_rehearsal = false;
 	for (uint32_t i = 0; i < recording->trace.nr_functions; i++) {
@@ -326,7 +326,7 @@ static int end_rehearsal(struct recording *recording)
 
 static bool is_stage_over(struct recording *recording)
 {
-	uint64_t now_ns = clock_now_ns();
+	uint64_t now_ns = time_now_ns();
 
 	if (recording->is_full)
 		return true;
@@ -337,7 +337,7 @@ static bool is_stage_over(struct recording *recording)
 
 static void report_progress(struct recording *recording)
 {
-	uint64_t now_ns = clock_now_ns();
+	uint64_t now_ns = time_now_ns();
 	uint32_t loops, threads;
 
 	if (now_ns - recording->progress_ns < PROGRESS_NS)
@@ -359,7 +359,7 @@ static int turn(struct session *session, void *arg)
 	struct recording *recording = arg;
 	int ret = read_stream(recording);
 
-	if (!ret && clock_now_ns() - recording->look_ns >= LOOK_NS) {
+	if (!ret && time_now_ns() - recording->look_ns >= LOOK_NS) {
 		ret = look_at_processes(recording);
 		if (!ret && recording->stage == RECORDING_COVERAGE)
 			ret = arm_coverage(recording);
@@ -491,7 +491,7 @@ int recording_structure(struct recording *recording)
 	if (!recording->hits)
 		return recording_no_memory(recording);
 	recording->is_rehearsal = true;
-	recording->rehearsed_ns = clock_now_ns();
+	recording->rehearsed_ns = time_now_ns();
 	ret = record_stage(recording, RECORDING_STRUCTURE);
 	/* A short load is over before it. */
 	recording->is_rehearsal = false;

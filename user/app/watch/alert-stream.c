@@ -86,7 +86,7 @@ static int print_new(struct alert_stream *stream)
 static int wait_bell(struct alert_stream *stream, struct pollfd fds[2],
 		     uint64_t end_ns)
 {
-	uint64_t now_ns = clock_now_ns();
+	uint64_t now_ns = time_now_ns();
 	/* Ask without a bell, too: it may be lost. */
 	uint64_t wait_ns = watching_wait_ns(&stream->watching);
 
@@ -103,14 +103,14 @@ static int wait_bell(struct alert_stream *stream, struct pollfd fds[2],
 static int run(struct alert_stream *stream, int signals)
 {
 	struct pollfd fds[2] = {
-		{ .fd = link_bell_fd(stream->link), .events = POLLIN },
+		{ .fd = link_wakeup_fd(stream->link), .events = POLLIN },
 		{ .fd = signals, .events = POLLIN },
 	};
-	uint64_t end_ns = clock_now_ns() + stream->duration_ns;
+	uint64_t end_ns = time_now_ns() + stream->duration_ns;
 	int ret, signal;
 
 	for (;;) {
-		link_bell_quiet(stream->link);
+		link_wakeup_clear(stream->link);
 		ret = print_new(stream);
 		if (ret || is_satisfied(stream))
 			return ret;
@@ -134,7 +134,7 @@ static int begin(struct alert_stream *stream)
 	struct stats stats;
 	int error;
 
-	error = link_bell_open(stream->link);
+	error = link_wakeup_open(stream->link);
 	if (error)
 		return cmd_link_failed(stream->link, error, "cannot watch");
 	error = link_stats(stream->link, &stats);

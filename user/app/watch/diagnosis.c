@@ -54,7 +54,7 @@ static void find_lock(struct diagnosis *diagnosis, const struct late_unit *unit)
 /* When the record was made, of CLOCK_MONOTONIC as the stacks are. */
 static uint64_t record_ns(const struct record *record)
 {
-	return clock_now_ns() - (clock_wall_ns() - record->time_ns);
+	return time_now_ns() - (time_wall_ns() - record->time_ns);
 }
 
 /* That of its type; a unit that runs and has met no guard may be of any. */

@@ -341,7 +341,7 @@ void cached_profile_met(const struct cached_profile *profile, const struct cache
 
 	*ret = (struct alert_met){
 		.depth = met->depth,
-		.context = { .hits = met->hits, .is_known = met->is_known != 0 },
+		.context = { .hits = met->hits, .is_known = met->in_profile != 0 },
 	};
 	if (met->guard < profile->nr_guards) {
 		ret->module = profile->guards[met->guard].module;

@@ -82,7 +82,7 @@ static void put_way(struct json *json, const char *name, const void *object)
 	static const char *const ways[] = { NULL, "kernel", "module", "stepped" };
 	const struct armed_guard *guard = object;
 
-	json_string(json, name, guard->way < sizeof(ways) / sizeof(ways[0]) ? ways[guard->way] : NULL);
+	json_string(json, name, guard->step_mode < sizeof(ways) / sizeof(ways[0]) ? ways[guard->step_mode] : NULL);
 }
 
 static const struct field guard_fields[] = {
@@ -149,11 +149,11 @@ static const struct field budget_fields[] = {
 	FIELD_INNER_END,
 	FIELD_INNER("cost_ns"),
 	AT(cost.cpu, "cpu"), AT(cost.guards, "guards"), AT(cost.boundaries, "boundaries"),
-	AT(cost.telling, "telling"),
+	AT(cost.report, "telling"),
 	FIELD_INNER_END,
 	FIELD_INNER("last_cost_ns"),
 	AT(last.cpu, "cpu"), AT(last.guards, "guards"), AT(last.boundaries, "boundaries"),
-	AT(last.telling, "telling"),
+	AT(last.report, "telling"),
 	FIELD_INNER_END,
 	AT(check_ns, "check_ns"),
 	{ 0 },

@@ -30,13 +30,13 @@ static uint64_t all_time(const struct armed_type *type)
 
 static void print_since(const struct armed_profile *armed)
 {
-	uint64_t now_ns = clock_wall_ns();
-	char time[CLOCK_TEXT_MAX], since[DURATION_TEXT_MAX];
+	uint64_t now_ns = time_wall_ns();
+	char time[TIME_TEXT_MAX], since[DURATION_TEXT_MAX];
 
 	fields_text(stdout, status_profile_fields, armed);
 	text_heading(stdout, "since");
 	/* whole seconds are enough for people */
-	printf("%.19sZ", clock_format(armed->armed_ns, time));
+	printf("%.19sZ", time_format(armed->armed_ns, time));
 	if (now_ns >= armed->armed_ns)
 		printf(", for %s", duration_format(now_ns - armed->armed_ns, since));
 	puts(armed->flags & PERFGUARD_PROFILE_FLAGS_PAPER ? ", by the paper's rule" : "");
@@ -101,17 +101,17 @@ static void print_budget(const struct armed_profile *armed)
 	const struct armed_cost *cost = &armed->cost, *last = &armed->last;
 	double budget = armed->prices.budget_ppm / 1e4;
 	double floor = percent(last->boundaries, last->cpu);
-	double reporting = percent(last->telling, last->cpu);
+	double reporting = percent(last->report, last->cpu);
 
 	if (!armed->prices.budget_ppm)
 		return;
 	text_heading(stdout, "budget");
 	printf("%g %% of CPU time; takes %.2f %% now, %.2f %% since armed\n", budget,
 	       floor + reporting + percent(last->guards, last->cpu),
-	       percent(cost->guards + cost->boundaries + cost->telling, cost->cpu));
+	       percent(cost->guards + cost->boundaries + cost->report, cost->cpu));
 	text_heading(stdout, "");
 	printf("%.2f %% now is for boundaries, of which nothing is shed", floor);
-	if (cost->telling)
+	if (cost->report)
 		printf("; %.2f %% for reporting late units", reporting);
 	putchar('\n');
 	if (floor < budget)
@@ -151,7 +151,7 @@ static void print_guard(const struct status_profile *profile, const struct armed
 		printf("%9.3f", plan / 1024.0);
 	else
 		printf("%9s", "-");
-	printf(" %8s  ", guard->way < sizeof(ways) / sizeof(ways[0]) ? ways[guard->way] : "?");
+	printf(" %8s  ", guard->step_mode < sizeof(ways) / sizeof(ways[0]) ? ways[guard->step_mode] : "?");
 	if (function != SAMPLES_NONE)
 		fputs(profile_function_label(&profile->samples, function, MAX_NAME, label), stdout);
 	else

@@ -59,7 +59,7 @@ static int print_level(const struct cached_profile *profile, const struct cached
 {
 	struct watching *watching = arg;
 	const struct alert_level level = {
-		.time_ns = clock_wall_ns(),
+		.time_ns = time_wall_ns(),
 		.exe = profile->exe,
 		.profile = profile->path,
 		.profile_id = profile->id,
@@ -92,7 +92,7 @@ static int look(struct watching *watching, uint64_t now_ns)
 {
 	watching->looked_ns = now_ns;
 	return optional(watching, profile_cache_look(&watching->cache, watching->link,
-						     clock_wall_ns(), print_level, watching));
+						     time_wall_ns(), print_level, watching));
 }
 
 static int print_folded(struct watching *watching, uint64_t now_ns)
@@ -104,13 +104,13 @@ static int print_folded(struct watching *watching, uint64_t now_ns)
 		uint64_t length_ns = watching->fold.window_ns;
 
 		/* The last one may be cut short. */
-		if (now_ns == UINT64_MAX && clock_now_ns() - window.begin_ns < length_ns)
-			length_ns = clock_now_ns() - window.begin_ns;
+		if (now_ns == UINT64_MAX && time_now_ns() - window.begin_ns < length_ns)
+			length_ns = time_now_ns() - window.begin_ns;
 		if (watching->is_json) {
 			ret = alert_folded_json(&watching->json, stdout, &window, length_ns,
-						clock_wall_ns());
+						time_wall_ns());
 		} else {
-			alert_folded_text(stdout, &window, length_ns, clock_wall_ns());
+			alert_folded_text(stdout, &window, length_ns, time_wall_ns());
 			ret = flush();
 		}
 	}
@@ -128,7 +128,7 @@ static uint64_t step_ns(const struct watching *watching, uint64_t now_ns)
 
 int watching_tick(struct watching *watching)
 {
-	uint64_t now_ns = clock_now_ns();
+	uint64_t now_ns = time_now_ns();
 	int ret = 0;
 
 	if (!watching->refreshed_ns || now_ns - watching->refreshed_ns >= SELDOM_NS)
@@ -140,7 +140,7 @@ int watching_tick(struct watching *watching)
 
 uint64_t watching_wait_ns(const struct watching *watching)
 {
-	uint64_t now_ns = clock_now_ns(), step = step_ns(watching, now_ns);
+	uint64_t now_ns = time_now_ns(), step = step_ns(watching, now_ns);
 	uint64_t due_ns = fold_due(&watching->fold);
 
 	if (due_ns <= now_ns)
@@ -195,7 +195,7 @@ static bool fold(struct watching *watching, const struct diagnosis *diagnosis,
 	subject.comm = copy(record->comm);
 	subject.type_name = copy(diagnosis->type.name);
 	subject.function = place_name(&diagnosis->hotpath);
-	id = fold_add(&watching->fold, &key, &subject, clock_now_ns(), record->account.elapsed_ns,
+	id = fold_add(&watching->fold, &key, &subject, time_now_ns(), record->account.elapsed_ns,
 		      has_ended);
 	fold_subject_clear(&subject);
 	if (unit)
@@ -293,7 +293,7 @@ static int take_other(struct watching *watching, const struct record *record)
 
 int watching_take(struct watching *watching, const struct record *record)
 {
-	uint64_t now_ns = clock_now_ns();
+	uint64_t now_ns = time_now_ns();
 	int ret;
 
 	/* A profile that was armed just now. */

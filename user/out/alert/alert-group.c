@@ -31,10 +31,10 @@ void alert_folded_text(FILE *file, const struct fold_window *window, uint64_t wi
 		       uint64_t time_ns)
 {
 	const struct fold_subject *subject = &window->subject;
-	char time[CLOCK_TEXT_MAX], min[DURATION_TEXT_MAX], max[DURATION_TEXT_MAX];
+	char time[TIME_TEXT_MAX], min[DURATION_TEXT_MAX], max[DURATION_TEXT_MAX];
 	char length[DURATION_TEXT_MAX], nr[TEXT_MAX], name[PARAGRAPH_MAX];
 
-	fprintf(file, "%s %s%s%s %s more time%s in %s: ", clock_format_local(time_ns, time),
+	fprintf(file, "%s %s%s%s %s more time%s in %s: ", time_format_local(time_ns, time),
 		text_bold(file), subject->is_various ? "such" : "the same", text_plain(file),
 		text_count(window->nr_units, nr),
 		window->nr_units == 1 ? "" : "s", duration_format(window_ns, length));
@@ -70,17 +70,17 @@ void alert_folded_text(FILE *file, const struct fold_window *window, uint64_t wi
 void alert_level_text(FILE *file, const struct alert_level *level)
 {
 	const struct drift *drift = level->drift;
-	char time[CLOCK_TEXT_MAX], now[DURATION_TEXT_MAX], before[DURATION_TEXT_MAX];
-	char late[TEXT_MAX], units[TEXT_MAX], since[CLOCK_TEXT_MAX];
+	char time[TIME_TEXT_MAX], now[DURATION_TEXT_MAX], before[DURATION_TEXT_MAX];
+	char late[TEXT_MAX], units[TEXT_MAX], since[TIME_TEXT_MAX];
 
-	fprintf(file, "%s %s%s%s ", clock_format_local(level->time_ns, time),
+	fprintf(file, "%s %s%s%s ", time_format_local(level->time_ns, time),
 		drift->is_on ? text_red(file) : text_green(file),
 		drift->is_on ? "SLOW" : "back", text_plain(file));
 	text_safe(file, text_basename(level->exe));
 	fputs(", ", file);
 	print_name(file, level->type->id, level->type->name);
 	fputc('\n', file);
-	clock_format_local(drift->since_ns, since);
+	time_format_local(drift->since_ns, since);
 	since[8] = '\0'; /* to the second */
 	duration_format((uint64_t)drift->level_ns, now);
 	if (!drift->is_on) {

@@ -273,7 +273,7 @@ static const struct field unit_fields[] = {
 
 /* Of a unit under a profile. */
 static const struct field verdict_fields[] = {
-	AT(profile_id, "profile"), AT(is_novel, "novel"), AT(is_thinned, "thinned"),
+	AT(profile_id, "profile"), AT(is_novel, "novel"), AT(is_degraded, "thinned"),
 	AT(check_ns, "check_ns"),
 	{ 0 },
 };
@@ -322,12 +322,12 @@ int alert_json(struct json *json, FILE *file, const struct alert *alert,
 	       const char *kind)
 {
 	const struct record *record = alert->record;
-	char time[CLOCK_TEXT_MAX];
+	char time[TIME_TEXT_MAX];
 
 	json_object(json, NULL);
 	json_string(json, "kind", kind);
 	json_u64(json, "seq", record->seq);
-	json_string(json, "time", clock_format(record->time_ns, time));
+	json_string(json, "time", time_format(record->time_ns, time));
 	if (record->kind == PERFGUARD_RECORD_KIND_LOST) {
 		json_u64(json, "lost", record->lost);
 	} else {
@@ -381,11 +381,11 @@ static const struct field folded_fields[] = {
 int alert_folded_json(struct json *json, FILE *file, const struct fold_window *window,
 		      uint64_t window_ns, uint64_t time_ns)
 {
-	char time[CLOCK_TEXT_MAX];
+	char time[TIME_TEXT_MAX];
 
 	json_object(json, NULL);
 	json_string(json, "kind", "repeated");
-	json_string(json, "time", clock_format(time_ns, time));
+	json_string(json, "time", time_format(time_ns, time));
 	json_u64(json, "window_ns", window_ns);
 	fields_json(json, folded_fields, window);
 	json_end(json);

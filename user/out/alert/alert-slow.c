@@ -161,7 +161,7 @@ void alert_slow_text(FILE *file, const struct alert *alerts, uint32_t index)
 	const struct alert *alert = &alerts[index];
 	const struct record *record = alert->record;
 	char elapsed[DURATION_TEXT_MAX];
-	char time[CLOCK_TEXT_MAX];
+	char time[TIME_TEXT_MAX];
 
 	fprintf(file, "%s%2" PRIu32 ". %s%s  ", text_bold(file), index + 1,
 		duration_format(alert->running_ns ? alert->running_ns : record->account.elapsed_ns,
@@ -178,7 +178,7 @@ void alert_slow_text(FILE *file, const struct alert *alerts, uint32_t index)
 		fprintf(file, ", still running\n    of the first %s: ",
 			duration_format(record->account.elapsed_ns, elapsed));
 	else
-		fprintf(file, ", ended %s\n    ", clock_format_local(record->time_ns, time));
+		fprintf(file, ", ended %s\n    ", time_format_local(record->time_ns, time));
 	text_account(file, &record->account);
 	fputc('\n', file);
 	if (!alert->nr_stacks)

@@ -44,9 +44,9 @@ static char *label(const struct hotpath_place *place, size_t max, char text[LINE
 static void begin(FILE *file, const struct alert *alert, const char *colour, const char *kind)
 {
 	const struct record *record = alert->record;
-	char time[CLOCK_TEXT_MAX];
+	char time[TIME_TEXT_MAX];
 
-	fprintf(file, "%s %s%s%s ", clock_format_local(record->time_ns, time), colour, kind,
+	fprintf(file, "%s %s%s%s ", time_format_local(record->time_ns, time), colour, kind,
 		text_plain(file));
 	text_safe(file, record->comm);
 	fprintf(file, "[%" PRIu32 "/%" PRIu32 "]", record->pid, record->tid);
@@ -65,7 +65,7 @@ static const char *sureness(const struct record *record)
 	double confidence = alert_confidence(record);
 
 	/* It judges by fewer guards than its odds were made for. */
-	if (record->is_thinned)
+	if (record->is_degraded)
 		return confidence >= 0.7 ? "likely, though guards are off" :
 					   "unsure, as guards are off";
 	if (confidence >= 0.99)
@@ -353,24 +353,24 @@ static void print_look(FILE *file, const struct alert *alert)
 
 static void print_lost(FILE *file, const struct record *record)
 {
-	char time[CLOCK_TEXT_MAX];
+	char time[TIME_TEXT_MAX];
 
 	fprintf(file, "%s %" PRIu64 " alert%s lost\n",
-		clock_format_local(record->time_ns, time), record->lost,
+		time_format_local(record->time_ns, time), record->lost,
 		record->lost == 1 ? " was" : "s were");
 }
 
 static void print_time(FILE *file, const struct alert *alert)
 {
 	const struct record *record = alert->record;
-	char threshold[DURATION_TEXT_MAX], elapsed[DURATION_TEXT_MAX], start[CLOCK_TEXT_MAX];
+	char threshold[DURATION_TEXT_MAX], elapsed[DURATION_TEXT_MAX], start[TIME_TEXT_MAX];
 	bool has_ended = record->kind == PERFGUARD_RECORD_KIND_ENDED;
 
 	fprintf(file, ": %s%s%s%s, the limit is %s\n", has_ended ? "took " : "", text_bold(file),
 		duration_format(record->account.elapsed_ns, elapsed), text_plain(file),
 		duration_format(record->threshold_ns, threshold));
 	paragraph_format(file, "unit", "%" PRIu64 ", since %s, %s", record->unit,
-	     clock_format_local(record->time_ns - record->account.elapsed_ns, start),
+	     time_format_local(record->time_ns - record->account.elapsed_ns, start),
 	     has_ended ? "ended" : "still running");
 }
 
