@@ -10,24 +10,13 @@
 #include <unistd.h>
 
 #include "app/common/command.h"
+#include "app/common/options.h"
 #include "app/common/signals.h"
 #include "base/log.h"
 
-static const struct verb {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	const char *summary;
-} verbs[] = {
-	{ "check", cmd_check, "tell whether this machine can run perfguard" },
-	{ "audit", cmd_audit, "measure the event loops of a program for a while" },
-	{ "train", cmd_train, "learn a program's units, and write a profile" },
-	{ "record", cmd_record, "record what training needs, to learn from it elsewhere" },
-	{ "learn", cmd_learn, "make a profile of what was recorded" },
-	{ "show", cmd_show, "show what a profile knows" },
-	{ "arm", cmd_arm, "guard a program by its profile, from now on" },
-	{ "watch", cmd_watch, "print alerts of late units as they come" },
-	{ "status", cmd_status, "show what is watched, and the module's counters" },
-	{ "disarm", cmd_disarm, "end the watching of targets" },
+static const struct verb *const verbs[] = {
+	&cmd_check, &cmd_audit, &cmd_train, &cmd_record, &cmd_learn,
+	&cmd_show, &cmd_arm, &cmd_watch, &cmd_status, &cmd_disarm,
 };
 
 static void print_usage(FILE *file)
@@ -36,7 +25,7 @@ static void print_usage(FILE *file)
 	      "       pg-collect VERB --help\n"
 	      "       pg-collect --help | --version\n\n", file);
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		fprintf(file, "  %-8s %s\n", verbs[i].name, verbs[i].summary);
+		fprintf(file, "  %-8s %s\n", verbs[i]->name, verbs[i]->summary);
 }
 
 static void print_help(void)
@@ -50,7 +39,7 @@ static void print_help(void)
 	     "the duration ended first.");
 }
 
-/* Whatever the verb, output that was lost is a failure, and told here. */
+/* Whatever the verb, output that was lost is a failure, and reported here. */
 static void finish_output(void)
 {
 	if (!fflush(stdout) && !ferror(stdout))
@@ -77,8 +66,8 @@ int main(int argc, char **argv)
 		return CMD_OK;
 	}
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		if (!strcmp(argv[1], verbs[i].name))
-			return verbs[i].run(argc - 1, argv + 1);
+		if (!strcmp(argv[1], verbs[i]->name))
+			return verb_run(verbs[i], argc - 1, argv + 1);
 	log_error("unknown verb '%s'; see 'pg-collect --help'", argv[1]);
 	return CMD_USAGE;
 }

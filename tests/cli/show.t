@@ -67,7 +67,7 @@ shows "what to expect of the guards" '98.1 % of units at their end, 77.4 % half-
 	'[0-9.]+ % are novel: they fit no type'
 shows "types with their thresholds" \
 	'^ +2 +10.8 % +46.7 % +1.34 ms +15.1 % +4.14 ms full +15,020 +98.7 %$' \
-	'told by  json_string' 'exampled\+0x18ab0 \(depth 144\)' '3 clusters that the guards cannot tell'
+	'identified by  json_string' 'exampled\+0x18ab0 \(depth 144\)' '3 clusters that the guards cannot distinguish'
 shows "what a type still needs" 'needs 950 more timed units' 'no unit of it was timed'
 shows "guards and files" '^ +0.900 +1 +990 ns  http_parse_headers$' 'deflate  \(single-stepped\)' \
 	'^ +14  /usr/sbin/exampled$' '\(no build id\)'

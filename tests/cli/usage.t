@@ -54,7 +54,7 @@ refused 2 "is no length of time" "a negative threshold" audit --slower-than -5ms
 refused 2 "give a profile" "arm of nothing" arm
 refused 2 "-p 'x' is no number" "arm for a pid that is no number" arm -p x x.pgp
 refused 2 "--infer is weights or paper, not 'luck'" "arm by another rule" arm --infer luck x.pgp
-refused 2 "what is 'now'" "watch with an argument" watch now
+refused 2 "unexpected argument 'now'" "watch with an argument" watch now
 refused 2 "no sequence number" "watch since never" watch --since never
 refused 2 "give one target, or --all" "disarm of nothing" disarm
 refused 2 "give one target, or --all" "disarm of all and one" disarm --all 1

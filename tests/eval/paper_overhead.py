@@ -13,7 +13,7 @@ MODULES_PAGE = 0xffffffffc0000000 >> 12
 # How the profiles of figure 7 are derived from the one that was trained.
 PAPERS = {f"paper-{n}": ["--select", "paper", "--guards", str(n)] for n in known.OVERHEAD_GUARDS}
 PROFILES = {
-    "floor": ["--budget", "0.00001"],
+    "floor": ["--guard-share", "0.00001"],
     **PAPERS,
     **{f"{name}-held": options for name, options in PAPERS.items()},
     "default": [],

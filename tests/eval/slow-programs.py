@@ -58,7 +58,7 @@ def run_guard(kernel, subject, bugs, out, train):
 def make_floor(out):
     """The profile without a guard: only the boundaries of units are left."""
     shutil.copy(out / "profile.pgp", out / "floor.pgp")
-    subprocess.run([TOP / "pg-collect", "learn", "-o", out / "floor.pgp", "--budget",
+    subprocess.run([TOP / "pg-collect", "learn", "-o", out / "floor.pgp", "--guard-share",
                     FLOOR_BUDGET], check=True)
 
 

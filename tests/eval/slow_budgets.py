@@ -39,7 +39,7 @@ def over_budgets(collector, trained, scratch):
     out = {}
     for budget in BUDGETS:
         shutil.copy(trained, scratch)
-        done = subprocess.run([collector, "learn", "-o", scratch, "--budget", budget],
+        done = subprocess.run([collector, "learn", "-o", scratch, "--guard-share", budget],
                               capture_output=True, timeout=LEARN_SECONDS, check=False)
         if done.returncode:
             return {}

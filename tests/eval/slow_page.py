@@ -51,7 +51,7 @@ these programs.
 
 
 BUDGETS = """\
-With `pg-collect learn --budget` other guards are chosen from the samples of a profile: the
+With `pg-collect learn --guard-share` other guards are chosen from the samples of a profile: the
 number of guards, and the number of types with at least {least} units, where types that the guards
 cannot distinguish are merged; the share of units whose type is inferred at their end in per cent;
 and the recall: the mean over these types of the share of a type's units that is inferred as it, so

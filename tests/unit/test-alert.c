@@ -159,12 +159,12 @@ static const char block[] =
 "14:05:03.120 LATE redis-server[812/815]: 212 ms, the limit is 9.42 ms\n"
 "  unit      48812, since 14:05:02.908, still running\n"
 "  type      5 (lrangeCommand, addListRangeReply), sure\n"
-"  usual     350 us for this type: it takes 606 times that\n"
+"  normally  350 us for this type: it takes 606 times that\n"
 "  where     redis-server+0x4412a below lrangeCommand, 80 % of the 200 ms seen\n"
 "            (2 stacks)\n"
 "  why       blocked 211 ms in futex, where this type blocks 100 us\n"
 "            ran rdbSave, which this type never does\n"
-"            ran lookupKey 212 times, usually 1\n"
+"            ran lookupKey 212 times, normally 1\n"
 "  lock      0x7f1200345678, held by thread 816 (bio_lazy_free), which is in\n"
 "            emptyDbAsync < bioProcessBackgroundJobs < start_thread\n"
 "  spent     CPU 800 us, run queue 100 us, blocked 211 ms\n"
@@ -201,7 +201,7 @@ static const char again[] =
 "            (2 stacks)\n"
 "  why       blocked 211 ms in futex, where this type blocks 100 us\n"
 "            ran rdbSave, which this type never does\n"
-"            ran lookupKey 212 times, usually 1\n";
+"            ran lookupKey 212 times, normally 1\n";
 
 static const char others[] =
 "14:05:03.120 novel redis-server[812/815]: fits no type; unit 48812, 4.00 s\n"
@@ -219,8 +219,8 @@ static const char levels[] =
 "14:05:03.120 SLOW redis-server, type 7 (getCommand)\n"
 "            since 14:04:59 its units take 12.0 ms instead of 3.20 ms (380 of\n"
 "            402 late)\n"
-"            its late units are not told singly until it is back, but for those\n"
-"            far beyond\n"
+"            its late units are not reported singly until it is back, except\n"
+"            those far beyond\n"
 "14:05:03.120 back redis-server, type 7 (getCommand)\n"
 "            since 14:04:59 its units take 3.30 ms again; 380 of 402 were late\n"
 "            meanwhile\n";

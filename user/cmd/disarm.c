@@ -1,230 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "app/arm/disarming.h"
 #include "app/common/command.h"
-#include "base/log.h"
-#include "link/link.h"
-#include "out/text.h"
+#include "app/common/options.h"
 
-static const char help[] =
-	"usage: pg-collect disarm ID | NAME | PID\n"
-	"       pg-collect disarm --all\n"
-	"\n"
-	"End the guarding or watching of a target, whoever began it, or of all.  Returns\n"
-	"when the program runs as if it had never been watched.\n"
-	"\n"
-	"  ID      a target's number, as 'pg-collect status' shows it\n"
-	"  NAME    the file of the program, or of the profile that guards it, with or\n"
-	"          without its path\n"
-	"  PID     a watched process\n"
-	"  --all   every target\n"
-	"  --help  print this text\n"
-	"\n"
-	"A number is an ID if there is a target with it.\n"
-	"\n"
-	"Exit status: 0 ok, 1 failed or nothing to disarm, 2 wrong usage, 3 not\n"
-	"possible on this machine.\n";
+static bool is_all;
 
-struct arguments {
-	bool is_all;
-	const char *name;
+static const struct option_spec options[] = {
+	{ 0, "ID", NULL, NULL, 0, .help = "a target's number, as 'pg-collect status' shows it" },
+	{ 0, "NAME", NULL, NULL, 0,
+	  .help = "the file of the program, or of the profile that guards it, with or without its path" },
+	{ 0, "PID", NULL, NULL, 0, .help = "a watched process" },
+	{ 0, "all", NULL, option_flag, 0, .help = "every target" },
+	{ 0 },
 };
 
-static int parse(int argc, char **argv, struct arguments *arguments)
+static int run(int argc, char **argv)
 {
-	int ret = cmd_parse_flag(argc, argv, "all", help, &arguments->is_all);
-
-	if (ret)
-		return ret;
-	if (arguments->is_all ? argc != optind : argc != optind + 1)
+	if (argc != optind + !is_all)
 		return cmd_usage(argv[0], "give one target, or --all");
-	arguments->name = argv[optind];
-	return 0;
+	return disarm(argv[optind]);
 }
 
-/* The number that @text is, or 0. */
-static uint32_t number_of(const char *text)
-{
-	unsigned long value;
-	char *end;
-
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (text[0] < '0' || text[0] > '9' || *end || errno ||
-	    value > UINT32_MAX)
-		return 0;
-	return (uint32_t)value;
-}
-
-/* All that is armed. */
-struct state {
-	struct target *targets;
-	struct process *processes;
-	struct armed_profile *profiles;
-	uint32_t nr_targets;
-	uint32_t nr_processes;
-	uint32_t nr_profiles;
+const struct verb cmd_disarm = {
+	.name = "disarm",
+	.summary = "end the watching of targets",
+	.usage = "ID | NAME | PID\n--all",
+	.about = "End the guarding or watching of a target, whoever began it, or of all.  Returns "
+		 "when the program runs as if it had never been watched.",
+	.notes = "A number is an ID if there is a target with it.",
+	.exit = "0 ok, 1 failed or nothing to disarm, 2 wrong usage, 3 not possible on this "
+		"machine.",
+	.groups = { { options, &is_all } },
+	.operands = VERB_OPERANDS,
+	.run = run,
 };
-
-/* Which targets are meant by the number of a process that is watched? */
-static uint32_t target_of_process(const struct state *state, uint32_t pid)
-{
-	for (uint32_t i = 0; pid && i < state->nr_processes; i++)
-		if (state->processes[i].pid == pid)
-			return state->processes[i].target_id;
-	return 0;
-}
-
-static bool is_file(const char *path, const char *name)
-{
-	return !strcmp(path, name) || !strcmp(text_basename(path), name);
-}
-
-/* Is it of a program by this name, or guarded by a profile of this name? */
-static bool is_named(const struct state *state, const struct target *target, const char *name)
-{
-	if (is_file(target->path, name))
-		return true;
-	for (uint32_t i = 0; i < state->nr_profiles; i++)
-		if (state->profiles[i].target_id == target->id &&
-		    is_file(state->profiles[i].name, name))
-			return true;
-	return false;
-}
-
-static int disarm_one(struct link *link, const struct target *target)
-{
-	int error = link_target_del(link, target->id);
-
-	/* It went by itself meanwhile: its owner has ended. */
-	if (error == -ENOENT)
-		return 0;
-	if (error)
-		return cmd_link_failed(link, error, "cannot disarm");
-	printf("disarmed target %" PRIu32 ": ", target->id);
-	text_safe(stdout, target->path);
-	if (target->pid)
-		printf(" (process %" PRIu32 ")", target->pid);
-	printf(", %" PRIu64 " units, %" PRIu64 " late\n", target->units,
-	       target->late);
-	return 0;
-}
-
-/* The target that @name means as a number, or 0. */
-static uint32_t find_number(const struct state *state, const char *name)
-{
-	uint32_t number = number_of(name);
-
-	for (uint32_t i = 0; number && i < state->nr_targets; i++)
-		if (state->targets[i].id == number)
-			return number;
-	for (uint32_t i = 0; number && i < state->nr_targets; i++)
-		if (state->targets[i].pid == number)
-			return state->targets[i].id;
-	return target_of_process(state, number);
-}
-
-/* Disarm what @name means; returns how many, or minus an exit code. */
-static int disarm_named(struct link *link, const struct state *state, const char *name)
-{
-	uint32_t id = find_number(state, name);
-	int found = 0, ret;
-
-	for (uint32_t i = 0; i < state->nr_targets; i++) {
-		const struct target *target = &state->targets[i];
-
-		if (id ? target->id != id : !is_named(state, target, name))
-			continue;
-		ret = disarm_one(link, target);
-		if (ret)
-			return -ret;
-		found++;
-	}
-	return found;
-}
-
-/* All at once: the module then also takes off every hook. */
-static int disarm_all(struct link *link, const struct state *state)
-{
-	int error = link_target_del(link, 0);
-
-	if (error && error != -ENOENT)
-		return cmd_link_failed(link, error, "cannot disarm");
-	if (!state->nr_targets)
-		puts("nothing was armed");
-	for (uint32_t i = 0; i < state->nr_targets; i++) {
-		const struct target *target = &state->targets[i];
-
-		printf("disarmed target %" PRIu32 ": ", target->id);
-		text_safe(stdout, target->path);
-		printf(", %" PRIu64 " units, %" PRIu64 " late\n", target->units,
-		       target->late);
-	}
-	return CMD_OK;
-}
-
-static int disarm(struct link *link, const struct state *state,
-		  const struct arguments *arguments)
-{
-	int ret;
-
-	if (arguments->is_all)
-		return disarm_all(link, state);
-	ret = disarm_named(link, state, arguments->name);
-	if (ret < 0)
-		return -ret;
-	if (ret > 0)
-		return CMD_OK;
-	log_error("'%s' is not armed; 'pg-collect status' shows what is",
-		  arguments->name);
-	return CMD_FAILED;
-}
-
-static int read_state(struct link *link, struct state *state)
-{
-	int error = cmd_targets(link, &state->targets, &state->nr_targets);
-
-	if (error)
-		return cmd_link_failed(link, error, "cannot list the targets");
-	/* Without these, ids and the names of programs still work. */
-	if (link_processes(link, 0, &state->processes, &state->nr_processes))
-		state->nr_processes = 0;
-	if (link_profiles(link, &state->profiles, &state->nr_profiles))
-		state->nr_profiles = 0;
-	return 0;
-}
-
-static void clear_state(struct state *state)
-{
-	free(state->processes);
-	link_profiles_free(state->profiles, state->nr_profiles);
-	link_targets_free(state->targets, state->nr_targets);
-}
-
-int cmd_disarm(int argc, char **argv)
-{
-	struct arguments arguments = { 0 };
-	struct state state = { 0 };
-	struct link *link;
-	int ret;
-
-	ret = parse(argc, argv, &arguments);
-	if (ret)
-		return ret;
-	ret = cmd_open_link(&link);
-	if (ret)
-		return ret;
-	ret = read_state(link, &state);
-	if (!ret)
-		ret = disarm(link, &state, &arguments);
-	clear_state(&state);
-	link_close(link);
-	return ret;
-}

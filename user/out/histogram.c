@@ -14,8 +14,8 @@ uint32_t histogram_bucket(uint64_t ns)
 	if (ns < SUB_BUCKETS)
 		return (uint32_t)ns;
 	power = 63 - (uint32_t)__builtin_clzll(ns);
-	bucket = (power - SUB_BITS + 1) * SUB_BUCKETS +
-		 (uint32_t)(ns >> (power - SUB_BITS)) - SUB_BUCKETS;
+	bucket = (power - SUB_BITS + 1) * SUB_BUCKETS + (uint32_t)(ns >> (power - SUB_BITS)) -
+		 SUB_BUCKETS;
 	return bucket < LAST ? bucket : LAST;
 }
 
@@ -28,19 +28,17 @@ uint64_t histogram_bucket_max(uint32_t bucket)
 	if (bucket >= LAST)
 		return UINT64_MAX;
 	shift = bucket / SUB_BUCKETS - 1;
-	return (((uint64_t)(bucket % SUB_BUCKETS) + SUB_BUCKETS + 1) << shift) -
-	       1;
+	return (((uint64_t)(bucket % SUB_BUCKETS) + SUB_BUCKETS + 1) << shift) - 1;
 }
 
-void histogram_add(uint64_t to[PERFGUARD_HIST_BUCKETS],
-		   const uint64_t from[PERFGUARD_HIST_BUCKETS])
+void histogram_add(uint64_t to[PERFGUARD_HIST_BUCKETS], const uint64_t from[PERFGUARD_HIST_BUCKETS])
 {
 	for (uint32_t i = 0; i < PERFGUARD_HIST_BUCKETS; i++)
 		to[i] += from[i];
 }
 
-uint64_t histogram_percentile(const uint64_t hist[PERFGUARD_HIST_BUCKETS],
-			      double permille, uint64_t max_ns)
+uint64_t histogram_percentile(const uint64_t hist[PERFGUARD_HIST_BUCKETS], double permille,
+			      uint64_t max_ns)
 {
 	uint64_t units = 0, seen = 0, rank, ns;
 

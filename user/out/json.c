@@ -149,6 +149,14 @@ void json_u64(struct json *json, const char *key, uint64_t value)
 	put_text(json, text);
 }
 
+void json_u64_or_null(struct json *json, const char *key, uint64_t value, bool is_known)
+{
+	if (is_known)
+		json_u64(json, key, value);
+	else
+		json_null(json, key);
+}
+
 void json_bool(struct json *json, const char *key, bool value)
 {
 	put_key(json, key);

@@ -39,6 +39,7 @@ void json_array(struct json *json, const char *key);
 void json_end(struct json *json);
 
 void json_u64(struct json *json, const char *key, uint64_t value);
+void json_u64_or_null(struct json *json, const char *key, uint64_t value, bool is_known);
 void json_bool(struct json *json, const char *key, bool value);
 /* Three decimals. */
 void json_double(struct json *json, const char *key, double value);

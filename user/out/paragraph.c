@@ -12,32 +12,29 @@ void paragraph_heading(FILE *file, const char *name)
 	fprintf(file, "  %-*s", PARAGRAPH_INDENT - 2, name);
 }
 
+void paragraph_wrap(FILE *file, const char *text, int at, int indent)
+{
+	while (*text) {
+		size_t len = strcspn(text, " \n"), blanks = strspn(text + len, " ");
+		const char *next = text + len + blanks;
+
+		text_print(file, text, len);
+		at += (int)(len + blanks);
+		text = next + (*next == '\n');
+		if (*next == '\n' || (*next && at + (int)strcspn(next, " \n") > PARAGRAPH_COLUMNS)) {
+			fprintf(file, "\n%*s", *text == '\n' ? 0 : indent, "");
+			at = indent;
+		} else if (*next) {
+			fprintf(file, "%*s", (int)blanks, "");
+		}
+	}
+	fputc('\n', file);
+}
+
 void paragraph_print(FILE *file, const char *name, const char *text)
 {
-	size_t room = PARAGRAPH_COLUMNS - PARAGRAPH_INDENT;
-
-	while (*text) {
-		size_t len = strlen(text), cut = len;
-		char line[PARAGRAPH_MAX];
-
-		if (len > room) {
-			cut = room;
-			while (cut && text[cut] != ' ')
-				cut--;
-			if (!cut)
-				cut = strcspn(text, " ");
-		}
-		if (cut >= sizeof(line))
-			cut = sizeof(line) - 1;
-		memcpy(line, text, cut);
-		line[cut] = '\0';
-		paragraph_heading(file, name);
-		text_safe(file, line);
-		fputc('\n', file);
-		name = "";
-		text += cut;
-		text += strspn(text, " ");
-	}
+	paragraph_heading(file, name);
+	paragraph_wrap(file, text, PARAGRAPH_INDENT, PARAGRAPH_INDENT);
 }
 
 void paragraph_format(FILE *file, const char *name, const char *format, ...)

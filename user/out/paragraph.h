@@ -15,9 +15,12 @@ enum {
 void paragraph_heading(FILE *file, const char *name);
 
 /*
- * Print @text behind a heading, broken at spaces so that it fits the columns.
- * What we do not control may hold anything.
+ * Print @text and a newline, broken at spaces so that it fits the columns: it
+ * begins in column @at, and its other lines in column @indent.
  */
+void paragraph_wrap(FILE *file, const char *text, int at, int indent);
+
+/* The same behind a heading. */
 void paragraph_print(FILE *file, const char *name, const char *text);
 
 void paragraph_format(FILE *file, const char *name, const char *format, ...)

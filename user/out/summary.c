@@ -17,16 +17,6 @@ static uint64_t blocked_ns(const struct loop *sums)
 	return sums->elapsed_ns > known ? sums->elapsed_ns - known : 0;
 }
 
-/* A time of the units of @sums; without units it is not known. */
-static void json_time(struct json *json, const char *key,
-		      const struct loop *sums, uint64_t ns)
-{
-	if (sums->units)
-		json_u64(json, key, ns);
-	else
-		json_null(json, key);
-}
-
 static void json_times(struct json *json, const struct summary *summary)
 {
 	static const struct {
@@ -39,13 +29,11 @@ static void json_times(struct json *json, const struct summary *summary)
 
 	json_object(json, "unit_ns");
 	for (size_t i = 0; i < sizeof(percentiles) / sizeof(percentiles[0]); i++)
-		json_time(json, percentiles[i].key, sums,
-			  histogram_percentile(sums->hist,
-					       percentiles[i].permille,
-					       sums->max_ns));
-	json_time(json, "max", sums, sums->max_ns);
-	json_time(json, "mean", sums,
-		  sums->units ? sums->elapsed_ns / sums->units : 0);
+		json_u64_or_null(json, percentiles[i].key,
+				 histogram_percentile(sums->hist, percentiles[i].permille,
+						      sums->max_ns), sums->units);
+	json_u64_or_null(json, "max", sums->max_ns, sums->units);
+	json_u64_or_null(json, "mean", sums->units ? sums->elapsed_ns / sums->units : 0, sums->units);
 	json_end(json);
 
 	if (!summary->has_account) {
@@ -57,10 +45,7 @@ static void json_times(struct json *json, const struct summary *summary)
 	json_u64(json, "cpu", sums->cpu_ns);
 	json_u64(json, "runqueue", sums->runqueue_ns);
 	json_u64(json, "blocked", blocked_ns(sums));
-	if (sums->has_block_io)
-		json_u64(json, "block_io", sums->block_io_ns);
-	else
-		json_null(json, "block_io");
+	json_u64_or_null(json, "block_io", sums->block_io_ns, sums->has_block_io);
 	json_u64(json, "elapsed", sums->elapsed_ns);
 	json_end(json);
 	json_object(json, "faults");

@@ -37,8 +37,7 @@ const char *text_plain(FILE *file)
 char *text_share(uint64_t part, uint64_t whole, char text[TEXT_MAX])
 {
 	if (whole)
-		snprintf(text, TEXT_MAX, "%.1f %%",
-			 100.0 * (double)part / (double)whole);
+		snprintf(text, TEXT_MAX, "%.1f %%", 100.0 * (double)part / (double)whole);
 	else
 		snprintf(text, TEXT_MAX, "-");
 	return text;
@@ -58,6 +57,25 @@ char *text_count(uint64_t count, char text[TEXT_MAX])
 	}
 	text[out] = '\0';
 	return text;
+}
+
+void text_counted(FILE *file, uint64_t nr, const char *noun)
+{
+	char text[TEXT_MAX];
+
+	fprintf(file, "%s %s%s", text_count(nr, text), noun, nr == 1 ? "" : "s");
+}
+
+void text_heading(FILE *file, const char *name)
+{
+	fprintf(file, "  %-10s ", name);
+}
+
+void text_line(FILE *file, const char *name, const char *text)
+{
+	text_heading(file, name);
+	text_safe(file, text);
+	fputc('\n', file);
 }
 
 const char *text_basename(const char *path)
@@ -89,11 +107,15 @@ char *text_cut(const char *text, size_t max, char *ret, size_t size)
 	return ret;
 }
 
+void text_print(FILE *file, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		fputc((unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i], file);
+}
+
 void text_safe(FILE *file, const char *text)
 {
-	for (; *text; text++)
-		fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text,
-		      file);
+	text_print(file, text, strlen(text));
 }
 
 void text_frame(FILE *file, const struct frame *frame)
@@ -129,13 +151,9 @@ void text_account(FILE *file, const struct account *account)
 		return;
 	}
 	fprintf(file, "CPU %s", text_share(account->cpu_ns, whole, text));
-	fprintf(file, ", run queue %s",
-		text_share(account->runqueue_ns, whole, text));
-	fprintf(file, ", blocked %s",
-		text_share(account->blocked_ns, whole, text));
+	fprintf(file, ", run queue %s", text_share(account->runqueue_ns, whole, text));
+	fprintf(file, ", blocked %s", text_share(account->blocked_ns, whole, text));
 	fprintf(file, " (block I/O %s)",
-		account->has_block_io ?
-			text_share(account->block_io_ns, whole, text) : "-");
-	fprintf(file, ", faults %" PRIu64 "/%" PRIu64, account->min_faults,
-		account->maj_faults);
+		account->has_block_io ? text_share(account->block_io_ns, whole, text) : "-");
+	fprintf(file, ", faults %" PRIu64 "/%" PRIu64, account->min_faults, account->maj_faults);
 }

@@ -28,6 +28,14 @@ char *text_share(uint64_t part, uint64_t whole, char text[TEXT_MAX]);
 /* "12,345,678" */
 char *text_count(uint64_t count, char text[TEXT_MAX]);
 
+/* "1 unit", "12,345 units" */
+void text_counted(FILE *file, uint64_t nr, const char *noun);
+
+/* The begin of a line of a list: "  guards     ". */
+void text_heading(FILE *file, const char *name);
+/* The whole line, by text_safe(). */
+void text_line(FILE *file, const char *name, const char *text);
+
 /* The last component of a path; "?" for NULL. */
 const char *text_basename(const char *path);
 
@@ -40,7 +48,7 @@ void text_frame(FILE *file, const struct frame *frame);
 /* "CPU 93.1 %, run queue 2.0 %, ..." without a newline. */
 void text_account(FILE *file, const struct account *account);
 
-/* Whether the time account was kept for the unit. */
+/* Return: true if the time account was kept for the unit. */
 bool text_has_account(const struct account *account);
 
 /* @text, or as much as fits @max bytes with "..." behind it; @size > 3. */
@@ -48,5 +56,6 @@ char *text_cut(const char *text, size_t max, char *ret, size_t size);
 
 /* Print @text with control characters as '?', for names we do not control. */
 void text_safe(FILE *file, const char *text);
+void text_print(FILE *file, const char *text, size_t len);
 
 #endif /* _USER_OUT_TEXT_H */

@@ -80,12 +80,11 @@ static const char *id_of(const char *build_id)
 
 static int open_failed(const struct arming *arming, const char *path, int error)
 {
-	log_error("%s needs %s, which cannot be opened: %s", arming->path, path,
-		  strerror(error));
+	log_error("%s needs %s, which cannot be opened: %s", arming->path, path, strerror(error));
 	return error == EACCES || error == EPERM ? CMD_IMPOSSIBLE : CMD_FAILED;
 }
 
-/* Is the file what the profile was trained with?  Returns 0 or an exit code, told. */
+/* Check that the file is what the profile was trained with.  Returns 0 or an exit code. */
 static int check_object(const struct arming *arming, const struct samples_object *object,
 			const char *path, int fd)
 {
@@ -160,8 +159,7 @@ static const char *guard_error(uint32_t error)
 }
 
 /* Say of the guard that could not be put on, if it was one; the profile is still there. */
-static void describe_guard(const struct arming *arming, struct link *link, char *text,
-			   size_t size)
+static void describe_guard(const struct arming *arming, struct link *link, char *text, size_t size)
 {
 	const struct loading *loading = &arming->loading;
 	struct armed_profile *profiles;
@@ -176,13 +174,11 @@ static void describe_guard(const struct arming *arming, struct link *link, char 
 		if (profile->id != arming->id || !profile->is_refused ||
 		    profile->refused_guard >= loading->nr_guards)
 			continue;
-		profile_function_label(&arming->samples,
-				       loading->functions[profile->refused_guard], MAX_LABEL,
-				       label);
+		profile_function_label(&arming->samples, loading->functions[profile->refused_guard],
+				       MAX_LABEL, label);
 		object = loading->objects[loading->guards[profile->refused_guard].object];
 		snprintf(text, size, "the guard at %s in %s cannot be put on: %s", label,
-			 arming->samples.objects[object].path,
-			 guard_error(profile->refused_error));
+			 arming->samples.objects[object].path, guard_error(profile->refused_error));
 	}
 	link_profiles_free(profiles, nr);
 }

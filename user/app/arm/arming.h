@@ -41,7 +41,7 @@ struct arming {
 /*
  * Read the profile at @path and check that the program and the libraries that
  * carry its guards are below @root, of the build it was trained with.  Asks
- * nothing of the module.  Returns 0 or an exit code, told in one line; arming_deinit() in
+ * nothing of the module.  Returns 0 or an exit code, reported in one line; arming_deinit() in
  * either case.
  */
 int arming_load(struct arming *arming, const char *path, const char *root, bool is_paper);

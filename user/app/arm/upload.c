@@ -11,8 +11,7 @@ int upload_profile(struct link *link, uint32_t id, const struct loading *loading
 	for (uint32_t i = 0; i < loading->nr_objects && !error; i++)
 		error = link_profile_add_object(link, id, fds[i]);
 	if (!error)
-		error = link_profile_add_loops(link, id, loading->courses,
-						 loading->nr_courses);
+		error = link_profile_add_loops(link, id, loading->courses, loading->nr_courses);
 	if (!error)
 		error = link_profile_add_guards(link, id, loading->guards, loading->nr_guards);
 	if (!error)
@@ -24,7 +23,6 @@ int upload_profile(struct link *link, uint32_t id, const struct loading *loading
 		error = link_profile_add_contexts(link, id, loading->contexts,
 						  loading->nr_contexts);
 	if (!error)
-		error = link_profile_add_weights(link, id, loading->weights,
-						 loading->nr_weights);
+		error = link_profile_add_weights(link, id, loading->weights, loading->nr_weights);
 	return error;
 }

@@ -13,6 +13,7 @@
 #include "app/common/command.h"
 #include "base/duration.h"
 #include "base/log.h"
+#include "out/fields.h"
 #include "out/histogram.h"
 #include "out/summary.h"
 #include "out/text.h"
@@ -27,14 +28,12 @@ struct report {
 	struct alert *slowest; /* as many as the session's */
 };
 
-static int add_pids(struct report *report, uint32_t number,
-		    const uint32_t *pids, uint32_t nr)
+static int add_pids(struct report *report, uint32_t number, const uint32_t *pids, uint32_t nr)
 {
 	struct summary *summary = &report->summaries[number];
 	uint32_t *all;
 
-	all = reallocarray(report->pids[number], summary->nr_pids + nr + 1,
-			   sizeof(*all));
+	all = reallocarray(report->pids[number], summary->nr_pids + nr + 1, sizeof(*all));
 	if (!all)
 		return -ENOMEM;
 	memcpy(all + summary->nr_pids, pids, nr * sizeof(*pids));
@@ -44,12 +43,11 @@ static int add_pids(struct report *report, uint32_t number,
 	return 0;
 }
 
-static const struct loop *sums_of(const struct session *session,
-				  const struct image *image, uint32_t loop_id)
+static const struct loop *sums_of(const struct session *session, const struct image *image,
+				  uint32_t loop_id)
 {
 	for (uint32_t i = 0; i < session->nr_loops; i++)
-		if (session->loops[i].image_id == image->id &&
-		    session->loops[i].id == loop_id)
+		if (session->loops[i].image_id == image->id && session->loops[i].id == loop_id)
 			return &session->loops[i];
 	return NULL;
 }
@@ -57,8 +55,7 @@ static const struct loop *sums_of(const struct session *session,
 static void add_sums(struct loop *to, const struct loop *from)
 {
 	/* Without block I/O time of some, that of all is not known. */
-	to->has_block_io = from->has_block_io &&
-			   (to->has_block_io || !to->units);
+	to->has_block_io = from->has_block_io && (to->has_block_io || !to->units);
 	to->units += from->units;
 	to->late += from->late;
 	to->elapsed_ns += from->elapsed_ns;
@@ -72,8 +69,7 @@ static void add_sums(struct loop *to, const struct loop *from)
 	histogram_add(to->hist, from->hist);
 }
 
-static int add_loop(struct report *report, const struct image *image,
-		    const struct known_loop *loop)
+static int add_loop(struct report *report, const struct image *image, const struct known_loop *loop)
 {
 	const struct session *session = report->session;
 	struct summary *summary = &report->summaries[loop->number];
@@ -90,8 +86,7 @@ static int add_loop(struct report *report, const struct image *image,
 	}
 	summary->number = loop->number;
 	summary->has_account = session->has_account;
-	duration_ns = session->end_ns > loop->since_ns ?
-			      session->end_ns - loop->since_ns : 0;
+	duration_ns = session->end_ns > loop->since_ns ? session->end_ns - loop->since_ns : 0;
 	if (duration_ns > summary->duration_ns)
 		summary->duration_ns = duration_ns;
 	if (sums && sums->units)
@@ -101,8 +96,7 @@ static int add_loop(struct report *report, const struct image *image,
 		threads = sums->threads;
 	summary->sums.threads += threads;
 	if (loop->nr_pids)
-		return add_pids(report, loop->number, loop->pids,
-				loop->nr_pids);
+		return add_pids(report, loop->number, loop->pids, loop->nr_pids);
 	return add_pids(report, loop->number, &image->pid, 1);
 }
 
@@ -126,20 +120,17 @@ static uint32_t sort_pids(uint32_t *pids, uint32_t nr)
 	return kept;
 }
 
-static void fill_alert(const struct session *session,
-		       const struct report *report,
+static void fill_alert(const struct session *session, const struct report *report,
 		       const struct slow_unit *unit, struct alert *alert)
 {
-	uint32_t number = discovery_number(&session->discovery,
-					   unit->record.image_id,
-					   unit->record.loop_id);
+	uint32_t number =
+		discovery_number(&session->discovery, unit->record.image_id, unit->record.loop_id);
 
-	*alert = (struct alert) {
+	*alert = (struct alert){
 		.record = &unit->record,
 		.cgroup = unit->cgroup,
 		.loop = number,
-		.running_ns = unit->has_ended || unit->is_cut ? 0 :
-								unit->total_ns,
+		.running_ns = unit->has_ended || unit->is_cut ? 0 : unit->total_ns,
 		.is_cut = unit->is_cut,
 		.nr_stacks = unit->nr_stacks,
 		.stacks = unit->stacks,
@@ -150,8 +141,8 @@ static void fill_alert(const struct session *session,
 	}
 }
 
-static bool has_slow_unit(const struct session *session,
-			  const struct image *image, uint32_t loop_id)
+static bool has_slow_unit(const struct session *session, const struct image *image,
+			  uint32_t loop_id)
 {
 	for (uint32_t i = 0; i < session->slowest.nr; i++)
 		if (session->slowest.units[i].record.image_id == image->id &&
@@ -168,8 +159,7 @@ static int build(struct report *report, struct session *session)
 	report->nr = discovery->nr_numbers + 1;
 	report->summaries = calloc(report->nr, sizeof(*report->summaries));
 	report->pids = calloc(report->nr, sizeof(*report->pids));
-	report->slowest = calloc(session->slowest.nr + 1,
-				 sizeof(*report->slowest));
+	report->slowest = calloc(session->slowest.nr + 1, sizeof(*report->slowest));
 	if (!report->summaries || !report->pids || !report->slowest)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < discovery->nr_images; i++) {
@@ -193,11 +183,9 @@ static int build(struct report *report, struct session *session)
 		const struct image *image = &discovery->images[i];
 		const struct identity *identity;
 
-		identity = identity_get(&discovery->identities, image->id,
-					image->pid);
+		identity = identity_get(&discovery->identities, image->id, image->pid);
 		for (uint32_t j = 0; identity && j < image->nr_loops; j++) {
-			struct summary *summary =
-				&report->summaries[image->loops[j].number];
+			struct summary *summary = &report->summaries[image->loops[j].number];
 
 			summary->exe = identity->exe;
 			summary->build_id = identity->build_id;
@@ -205,11 +193,9 @@ static int build(struct report *report, struct session *session)
 	}
 	for (uint32_t i = 1; i < report->nr; i++)
 		report->summaries[i].nr_pids =
-			sort_pids(report->pids[i],
-				  report->summaries[i].nr_pids);
+			sort_pids(report->pids[i], report->summaries[i].nr_pids);
 	for (uint32_t i = 0; i < session->slowest.nr; i++)
-		fill_alert(session, report, &session->slowest.units[i],
-			   &report->slowest[i]);
+		fill_alert(session, report, &session->slowest.units[i], &report->slowest[i]);
 	return 0;
 }
 
@@ -222,12 +208,46 @@ static void report_deinit(struct report *report)
 	free(report->slowest);
 }
 
-static uint64_t lost_total(const struct session *session)
+/* What the audit did not see. */
+struct lost {
+	uint64_t total;
+	uint64_t alerts; /* overwritten unread */
+	uint64_t suppressed;
+	uint64_t untracked;
+	uint64_t memory;
+	uint64_t torn_stacks;
+	uint64_t waits;
+};
+
+#define AT(member, name, ...) FIELD(struct lost, member, name, ##__VA_ARGS__)
+
+static const struct field lost_fields[] = {
+	AT(total, "lost"),
+	AT(alerts, "alerts", .text = "Not seen: %s alert%s, overwritten unread.\n"),
+	AT(suppressed, "suppressed",
+	   .text = "Not seen: %s alert%s, held back: too many a second, or for the budget.\n"),
+	AT(untracked, "untracked",
+	   .text = "Not seen: %s processes, threads or units: out of memory.\n"),
+	AT(memory, "memory"),
+	AT(torn_stacks, "torn_stacks"),
+	AT(waits, "waits"),
+	{ 0 },
+};
+
+static struct lost lost_in(const struct session *session)
 {
-	return session->lost_alerts + session->target.suppressed +
-	       session->target.untracked +
-	       session->stats_end.lost_memory -
-	       session->stats_begin.lost_memory;
+	const struct stats *end = &session->stats_end, *begin = &session->stats_begin;
+	struct lost lost = {
+		.alerts = session->lost_alerts,
+		.suppressed = session->target.suppressed,
+		.untracked = session->target.untracked,
+		.memory = end->lost_memory - begin->lost_memory,
+		.torn_stacks = end->torn_stacks - begin->torn_stacks,
+		.waits = session->discovery.lost,
+	};
+
+	lost.total = lost.alerts + lost.suppressed + lost.untracked + lost.memory;
+	return lost;
 }
 
 static void json_command(struct session *session)
@@ -249,8 +269,7 @@ static void json_command(struct session *session)
 
 static int print_json(struct session *session, const struct report *report)
 {
-	const struct stats *end = &session->stats_end;
-	const struct stats *begin = &session->stats_begin;
+	const struct lost lost = lost_in(session);
 	struct json *json = &session->json;
 
 	for (uint32_t i = 1; i < report->nr; i++)
@@ -259,17 +278,7 @@ static int print_json(struct session *session, const struct report *report)
 	for (uint32_t i = 0; i < session->slowest.nr; i++)
 		alert_json(json, stdout, &report->slowest[i], "slow");
 	json_command(session);
-	json_object(json, NULL);
-	json_string(json, "kind", "lost");
-	json_u64(json, "lost", lost_total(session));
-	json_u64(json, "alerts", session->lost_alerts);
-	json_u64(json, "suppressed", session->target.suppressed);
-	json_u64(json, "untracked", session->target.untracked);
-	json_u64(json, "memory", end->lost_memory - begin->lost_memory);
-	json_u64(json, "torn_stacks", end->torn_stacks - begin->torn_stacks);
-	json_u64(json, "waits", session->discovery.lost);
-	json_end(json);
-	return json_end_line(json, stdout) ? CMD_FAILED : CMD_OK;
+	return fields_json_line(json, stdout, "lost", lost_fields, &lost) ? CMD_FAILED : CMD_OK;
 }
 
 static void text_head(const struct session *session)
@@ -288,11 +297,10 @@ static void text_head(const struct session *session)
 	     "The waiting itself is not counted.\n");
 }
 
-static void text_slowest(const struct session *session,
-			 const struct report *report)
+static void text_slowest(const struct session *session, const struct report *report)
 {
 	uint64_t threshold_ns = session->threshold_ns ? session->threshold_ns :
-							session->tail_ns;
+							session->auto_threshold_ns;
 	char threshold[DURATION_TEXT_MAX];
 
 	duration_format(threshold_ns, threshold);
@@ -300,30 +308,10 @@ static void text_slowest(const struct session *session,
 		printf("No unit took longer than %s.\n", threshold);
 		return;
 	}
-	printf("%sSlowest units%s (stacks are taken beyond %s%s)\n\n",
-	       text_bold(stdout), text_plain(stdout), threshold,
-	       session->threshold_ns ? "" : ", as units go here");
+	printf("%sSlowest units%s (stacks are taken beyond %s%s)\n\n", text_bold(stdout),
+	       text_plain(stdout), threshold, session->threshold_ns ? "" : ", as units go here");
 	for (uint32_t i = 0; i < session->slowest.nr; i++)
 		alert_slow_text(stdout, report->slowest, i);
-}
-
-static void text_lost(const struct session *session)
-{
-	const struct stats *end = &session->stats_end;
-
-	if (session->lost_alerts)
-		printf("Not seen: %" PRIu64 " alert%s, overwritten unread.\n",
-		       session->lost_alerts,
-		       session->lost_alerts == 1 ? "" : "s");
-	if (session->target.suppressed)
-		printf("Not seen: %" PRIu64 " alert%s, held back: too many a second, or for the budget.\n",
-		       session->target.suppressed,
-		       session->target.suppressed == 1 ? "" : "s");
-	if (session->target.untracked)
-		printf("Not seen: %" PRIu64 " processes, threads or units, for want of memory.\n",
-		       session->target.untracked);
-	if (!end->is_alive)
-		log_warning("the hooks no longer reach the module; set kernel.ftrace_enabled=1 (sysctl)");
 }
 
 static void text_command(const struct session *session)
@@ -335,13 +323,12 @@ static void text_command(const struct session *session)
 	if (WIFEXITED(status))
 		printf("The command exited with %d.\n", WEXITSTATUS(status));
 	else
-		printf("The command was ended by signal %d.\n",
-		       WTERMSIG(status));
+		printf("The command was ended by signal %d.\n", WTERMSIG(status));
 }
 
-static int print_text(const struct session *session,
-		      const struct report *report)
+static int print_text(const struct session *session, const struct report *report)
 {
+	const struct lost lost = lost_in(session);
 	uint32_t idle = 0;
 
 	text_head(session);
@@ -363,30 +350,29 @@ static int print_text(const struct session *session,
 	if (idle)
 		putchar('\n');
 	text_slowest(session, report);
-	text_lost(session);
+	fields_text(stdout, lost_fields, &lost);
+	if (!session->stats_end.is_alive)
+		log_warning("the hooks no longer reach the module; set kernel.ftrace_enabled=1 (sysctl)");
 	text_command(session);
 	return fflush(stdout) || ferror(stdout) ? CMD_FAILED : CMD_OK;
 }
 
-/* There is no event loop to tell of: why? */
+/* There is no event loop to report: print the reason. */
 static void explain_nothing(const struct session *session)
 {
 	const struct discovery *discovery = &session->discovery;
 	const char *path = session->selector.path;
 
 	if (!session->nr_seen && !session->selector.command)
-		log_error("nothing to report: no process ran %s meanwhile",
-			  path);
-	else if (session->ended_by == SESSION_GONE ||
-		 session->ended_by == SESSION_COMMAND)
-		log_error("nothing to report: %s ended and waited in no loop before",
-			  path);
+		log_error("nothing to report: no process ran %s meanwhile", path);
+	else if (session->ended_by == SESSION_GONE || session->ended_by == SESSION_COMMAND)
+		log_error("nothing to report: %s ended and waited in no loop before", path);
 	else if (discovery->waits)
 		log_error("nothing to report: %s made wait calls, but none that came around in a loop; try a longer --duration",
-			  path);
+			path);
 	else
 		log_error("nothing to report: no thread of %s made a wait call; they compute, or sleep in other calls; try a longer --duration",
-			  path);
+			path);
 }
 
 int report_print(struct session *session)

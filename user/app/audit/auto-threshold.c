@@ -8,14 +8,14 @@
 #define WANTED_A_SECOND 2.0
 #define TOO_MANY_A_SECOND 6.0
 
-void tail_init(struct tail *tail)
+void auto_threshold_init(struct auto_threshold *auto_threshold)
 {
-	tail->units = 0;
-	tail->late = 0;
-	tail->factor = 1;
+	auto_threshold->units = 0;
+	auto_threshold->late = 0;
+	auto_threshold->factor = 1;
 }
 
-uint64_t tail_threshold(struct tail *tail,
+uint64_t auto_threshold_next(struct auto_threshold *auto_threshold,
 			const uint64_t hist[PERFGUARD_HIST_BUCKETS],
 			uint64_t max_ns, uint64_t late, uint64_t since_ns)
 {
@@ -25,17 +25,17 @@ uint64_t tail_threshold(struct tail *tail,
 
 	for (uint32_t i = 0; i < PERFGUARD_HIST_BUCKETS; i++)
 		units += hist[i];
-	new_units = units > tail->units ? units - tail->units : 0;
-	late_rate = late > tail->late ? (double)(late - tail->late) / seconds : 0;
-	tail->units = units;
-	tail->late = late;
+	new_units = units > auto_threshold->units ? units - auto_threshold->units : 0;
+	late_rate = late > auto_threshold->late ? (double)(late - auto_threshold->late) / seconds : 0;
+	auto_threshold->units = units;
+	auto_threshold->late = late;
 	if (!units || seconds <= 0)
-		return TAIL_FIRST_NS;
+		return AUTO_THRESHOLD_FIRST_NS;
 
-	if (late_rate > TOO_MANY_A_SECOND && tail->factor < 1024)
-		tail->factor *= 2;
-	else if (late_rate < WANTED_A_SECOND && tail->factor > 1)
-		tail->factor /= 2;
+	if (late_rate > TOO_MANY_A_SECOND && auto_threshold->factor < 1024)
+		auto_threshold->factor *= 2;
+	else if (late_rate < WANTED_A_SECOND && auto_threshold->factor > 1)
+		auto_threshold->factor /= 2;
 
 	/* The share of units that are to be late, but the upper half at most. */
 	permille = 500;
@@ -43,6 +43,6 @@ uint64_t tail_threshold(struct tail *tail,
 		permille = 1000 - 1000 * WANTED_A_SECOND * seconds /
 					  (double)new_units;
 	threshold_ns = histogram_percentile(hist, permille, max_ns);
-	threshold_ns = (uint64_t)((double)threshold_ns * tail->factor);
-	return threshold_ns > TAIL_FLOOR_NS ? threshold_ns : TAIL_FLOOR_NS;
+	threshold_ns = (uint64_t)((double)threshold_ns * auto_threshold->factor);
+	return threshold_ns > AUTO_THRESHOLD_FLOOR_NS ? threshold_ns : AUTO_THRESHOLD_FLOOR_NS;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The start of an audit: whatever can be wrong is told before anything is
+ * The start of an audit: whatever can be wrong is reported before anything is
  * armed, and a command runs only when it is watched.
  */
 
@@ -19,8 +19,8 @@
 
 static int arm(struct session *session)
 {
-	uint32_t flags = PERFGUARD_TARGET_FLAGS_DISCOVER |
-			 PERFGUARD_TARGET_FLAGS_OWNED | session->target_flags;
+	uint32_t flags = PERFGUARD_TARGET_FLAGS_DISCOVER | PERFGUARD_TARGET_FLAGS_OWNED |
+			 session->target_flags;
 	uint64_t threshold_ns = session->threshold_ns;
 	uint32_t pid = session->selector.pid;
 	int ret;
@@ -32,12 +32,11 @@ static int arm(struct session *session)
 		pid = (uint32_t)session->child.pid;
 	}
 	if (!threshold_ns)
-		threshold_ns = session->tail_ns = TAIL_FIRST_NS;
+		threshold_ns = session->auto_threshold_ns = AUTO_THRESHOLD_FIRST_NS;
 	session->next_alert = session->stats_begin.next_alert;
 	session->discovery.next_wait = session->stats_begin.next_wait;
-	ret = link_target_new(session->link, session->selector.fd, pid, flags,
-			      threshold_ns, &session->target_id,
-			      &session->nr_processes);
+	ret = link_target_new(session->link, session->selector.fd, pid, flags, threshold_ns,
+			      &session->target_id, &session->nr_processes);
 	session->discovery.target_id = session->target_id;
 	return ret;
 }
@@ -49,13 +48,11 @@ static int ignore_self(struct session *session)
 	uint32_t nr;
 	int ret;
 
-	ret = link_processes(session->link, session->target_id, &processes,
-			     &nr);
+	ret = link_processes(session->link, session->target_id, &processes, &nr);
 	if (ret)
 		return ret;
 	for (uint32_t i = 0; !ret && i < nr; i++)
-		ret = discovery_ignore(&session->discovery,
-				       processes[i].image_id);
+		ret = discovery_ignore(&session->discovery, processes[i].image_id);
 	free(processes);
 	return ret;
 }
@@ -91,8 +88,8 @@ int session_begin(struct session *session)
 	if (!session->unwinder || session->signals < 0)
 		return session_failed(session, -ENOMEM, "");
 	if (session->selector.command) {
-		ret = child_fork(&session->child, session->selector.path,
-				 session->selector.command, session->is_json);
+		ret = child_fork(&session->child, session->selector.path, session->selector.command,
+				 session->is_json);
 		if (ret) {
 			log_error("cannot start a process: %s", strerror(-ret));
 			return CMD_FAILED;
@@ -101,7 +98,7 @@ int session_begin(struct session *session)
 	session->discovery.link = session->link;
 	session->discovery.unwinder = session->unwinder;
 	session->slowest.nr_wanted = session->nr_slowest;
-	tail_init(&session->tail);
+	auto_threshold_init(&session->auto_threshold);
 	session->start_ns = time_now_ns();
 	ret = arm(session);
 	if (ret)
@@ -115,7 +112,6 @@ int session_begin(struct session *session)
 	if (ret && ret != -EAGAIN)
 		return session_failed(session, ret, "cannot audit");
 	if (!session->nr_processes)
-		log_progress("no process runs %s yet; waiting for one",
-			     session->selector.path);
+		log_progress("no process runs %s yet; waiting for one", session->selector.path);
 	return 0;
 }

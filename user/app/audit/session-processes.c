@@ -12,7 +12,7 @@
 #include "base/time.h"
 
 /*
- * Snapshots are dear in a process of many threads, which has many mappings to
+ * Snapshots are costly in a process of many threads, which has many mappings to
  * be read, and there may be many processes.  The threads left out are heard of
  * when they wake.
  */
@@ -26,14 +26,13 @@ static int compare_processes(const void *left, const void *right)
 }
 
 /* Look at a process that is new to us, or runs another program now. */
-static int meet(struct session *session, const struct process *process,
-		uint64_t end_ns)
+static int meet(struct session *session, const struct process *process, uint64_t end_ns)
 {
 	const struct process *known = NULL;
 
 	if (session->nr_known)
-		known = bsearch(process, session->processes, session->nr_known,
-				sizeof(*process), compare_processes);
+		known = bsearch(process, session->processes, session->nr_known, sizeof(*process),
+				compare_processes);
 	session->nr_seen += !known;
 	if (known && known->image_id == process->image_id)
 		return 0;
@@ -47,8 +46,7 @@ int session_look_at_processes(struct session *session)
 	uint32_t nr;
 	int ret;
 
-	ret = link_processes(session->link, session->target_id, &processes,
-			     &nr);
+	ret = link_processes(session->link, session->target_id, &processes, &nr);
 	if (ret)
 		return ret;
 	if (nr)

@@ -57,8 +57,7 @@ static struct loop *loop_get(struct session *session, const struct loop *like)
 		if (session->loops[i].image_id == like->image_id &&
 		    session->loops[i].id == like->id)
 			return &session->loops[i];
-	loops = reallocarray(session->loops, session->nr_loops + 1,
-			     sizeof(*loops));
+	loops = reallocarray(session->loops, session->nr_loops + 1, sizeof(*loops));
 	if (!loops)
 		return NULL;
 	session->loops = loops;
@@ -79,8 +78,7 @@ static int look_at_loops(struct session *session)
 	if (error)
 		return error;
 	for (uint32_t i = 0; i < nr && !ret; i++) {
-		if (!discovery_number(&session->discovery, loops[i].image_id,
-				      loops[i].id))
+		if (!discovery_number(&session->discovery, loops[i].image_id, loops[i].id))
 			continue;
 		known = loop_get(session, &loops[i]);
 		if (!known) {
@@ -109,14 +107,12 @@ static int adapt_threshold(struct session *session, uint64_t since_ns)
 		if (loop->max_ns > max_ns)
 			max_ns = loop->max_ns;
 	}
-	threshold_ns = tail_threshold(&session->tail, hist, max_ns, late,
-				      since_ns);
-	if (threshold_ns == session->tail_ns)
+	threshold_ns = auto_threshold_next(&session->auto_threshold, hist, max_ns, late, since_ns);
+	if (threshold_ns == session->auto_threshold_ns)
 		return 0;
-	ret = link_target_set_threshold(session->link, session->target_id,
-					threshold_ns);
+	ret = link_target_set_threshold(session->link, session->target_id, threshold_ns);
 	if (!ret)
-		session->tail_ns = threshold_ns;
+		session->auto_threshold_ns = threshold_ns;
 	/* Then it is set when it is looked at next. */
 	return ret == -ENOBUFS ? 0 : ret;
 }
@@ -125,8 +121,7 @@ static int print_live(struct session *session, const struct alert *alert)
 {
 	if (!session->is_json)
 		return 0;
-	return alert_json(&session->json, stdout, alert,
-			  alert_kind_name(alert->record->kind));
+	return alert_json(&session->json, stdout, alert, alert_kind_name(alert->record->kind));
 }
 
 static int take_alert(struct session *session, const struct record *record)
@@ -137,28 +132,24 @@ static int take_alert(struct session *session, const struct record *record)
 	char *cgroup;
 	int ret;
 
-	identity = identity_get(&discovery->identities, record->image_id,
-				record->pid);
+	identity = identity_get(&discovery->identities, record->image_id, record->pid);
 	if (!identity)
 		return -ENOMEM;
-	ret = stacks_unwind(session->unwinder, record, &alert.stacks,
-			    &alert.nr_stacks);
+	ret = stacks_unwind(session->unwinder, record, &alert.stacks, &alert.nr_stacks);
 	if (ret)
 		return ret;
 	cgroup = identity_cgroup(record->pid);
 	alert.exe = identity->exe;
 	alert.build_id = identity->build_id;
 	alert.cgroup = cgroup;
-	alert.loop = discovery_number(discovery, record->image_id,
-				      record->loop_id);
+	alert.loop = discovery_number(discovery, record->image_id, record->loop_id);
 	ret = print_live(session, &alert);
 	if (ret) {
 		stacks_free(alert.stacks, alert.nr_stacks);
 		free(cgroup);
 		return ret;
 	}
-	return slowest_add(&session->slowest, record, alert.stacks,
-			   alert.nr_stacks, cgroup);
+	return slowest_add(&session->slowest, record, alert.stacks, alert.nr_stacks, cgroup);
 }
 
 static int on_alert(struct record *record, void *arg)
@@ -182,8 +173,7 @@ static int on_alert(struct record *record, void *arg)
 static int hear_alerts(struct session *session)
 {
 	link_wakeup_clear(session->link);
-	return link_alerts(session->link, session->next_alert, on_alert,
-			   session);
+	return link_alerts(session->link, session->next_alert, on_alert, session);
 }
 
 static const char *target_name(const struct session *session)
@@ -191,17 +181,15 @@ static const char *target_name(const struct session *session)
 	return text_basename(session->selector.path);
 }
 
-static void tell_ready(struct session *session)
+static void report_ready(struct session *session)
 {
 	struct json *json = &session->json;
 	uint32_t loops, threads;
 
 	discovery_count(&session->discovery, &loops, &threads);
 	session->ready_ns = time_now_ns();
-	log_progress("watching %" PRIu32 " thread%s of %s in %" PRIu32
-		     " event loop%s",
-		     threads, threads == 1 ? "" : "s", target_name(session),
-		     loops, loops == 1 ? "" : "s");
+	log_progress("watching %" PRIu32 " thread%s of %s in %" PRIu32 " event loop%s", threads,
+		     threads == 1 ? "" : "s", target_name(session), loops, loops == 1 ? "" : "s");
 	if (!session->is_json)
 		return;
 	json_object(json, NULL);
@@ -221,7 +209,7 @@ int session_decide(struct session *session)
 
 	ret = discovery_decide(&session->discovery, &is_changed);
 	if (!ret && is_changed && !session->ready_ns)
-		tell_ready(session);
+		report_ready(session);
 	return ret;
 }
 
@@ -266,8 +254,7 @@ static int look_for_target(struct session *session)
 		return 0;
 	ret = take_target(session, &is_there);
 	if (!ret && !is_there)
-		session->is_disarmed = session->selector.exe ||
-				       has_process(session->selector.pid);
+		session->is_disarmed = session->selector.exe || has_process(session->selector.pid);
 	return ret;
 }
 
@@ -294,8 +281,7 @@ static enum session_end hear_signals(struct session *session)
 		if (signal == SIGCHLD)
 			continue;
 		/* A command at our terminal got it, too, and may clean up. */
-		if (signal == SIGINT && session->child.pid &&
-		    !session->stop_ns) {
+		if (signal == SIGINT && session->child.pid && !session->stop_ns) {
 			session->stop_ns = time_now_ns() + STOP_NS;
 			continue;
 		}
@@ -317,8 +303,7 @@ static enum session_end find_end(struct session *session)
 		return SESSION_COMMAND;
 	if (session->stop_ns && now_ns >= session->stop_ns)
 		return SESSION_SIGNAL;
-	if (session->duration_ns &&
-	    now_ns - session->start_ns >= session->duration_ns)
+	if (session->duration_ns && now_ns - session->start_ns >= session->duration_ns)
 		return SESSION_DURATION;
 	if (session->is_disarmed)
 		return SESSION_DISARMED;
@@ -354,8 +339,7 @@ int session_run(struct session *session)
 
 	while (!ret) {
 		now_ns = time_now_ns();
-		hear_ns = now_ns - session->start_ns < LOOK_NS ? FIRST_HEAR_NS :
-								 HEAR_NS;
+		hear_ns = now_ns - session->start_ns < LOOK_NS ? FIRST_HEAR_NS : HEAR_NS;
 		if (now_ns - last_hear_ns >= hear_ns) {
 			last_hear_ns = now_ns;
 			ret = discovery_hear(&session->discovery);
@@ -369,8 +353,7 @@ int session_run(struct session *session)
 			if (!ret)
 				last_look_ns = now_ns;
 		}
-		if (!ret && session->child.pid &&
-		    now_ns - last_sums_ns >= COMMAND_SUMS_NS) {
+		if (!ret && session->child.pid && now_ns - last_sums_ns >= COMMAND_SUMS_NS) {
 			ret = look_at_loops(session);
 			last_sums_ns = now_ns;
 		}
@@ -391,10 +374,10 @@ int session_run(struct session *session)
 	session->end_ns = time_now_ns();
 	if (!ret)
 		return session->turn_failed;
-	/* One error is told: there is no result to be read any more. */
+	/* One error is reported: there is no result to be read any more. */
 	session->ended_by = SESSION_RUNS;
 	if (ferror(stdout))
-		return CMD_FAILED; /* pg-collect.c tells */
+		return CMD_FAILED; /* pg-collect.c reports it */
 	return session_failed(session, ret, "the audit broke off");
 }
 

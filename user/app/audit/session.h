@@ -34,13 +34,13 @@ struct session {
 	bool has_account;
 	uint32_t nr_slowest;
 	uint64_t duration_ns; /* 0: until something else ends it */
-	uint64_t threshold_ns; /* 0: from the running tail */
+	uint64_t threshold_ns; /* 0: auto threshold */
 	struct selector selector;
 
 	/*
 	 * Who does more with a session than audit it: more flags of the target,
 	 * and what to do at each turn, at least each 100 ms and when @turn_fd
-	 * can be read.  @turn returns 0, or an exit code after it told why, and
+	 * can be read.  @turn returns 0, or an exit code after it reported why, and
 	 * sets is_done when it has enough.
 	 */
 	uint32_t target_flags;
@@ -56,15 +56,15 @@ struct session {
 	struct unwinder *unwinder;
 	struct discovery discovery;
 	struct slowest slowest;
-	struct tail tail;
+	struct auto_threshold auto_threshold;
 	struct child child;
 	struct json json;
 	int signals;
 	uint32_t target_id;
 	uint64_t next_alert; /* sequence number */
-	uint64_t tail_ns; /* threshold in force, from the tail */
+	uint64_t auto_threshold_ns; /* auto threshold in force */
 	uint64_t lost_alerts;
-	uint64_t put_off_ns; /* when the module could not tell something last */
+	uint64_t put_off_ns; /* when the module put a request off last */
 	struct process *processes; /* when last looked at, by rising pid */
 	uint32_t nr_known; /* of them */
 	uint32_t nr_seen; /* processes in all */
@@ -94,7 +94,7 @@ int session_begin(struct session *session);
 
 /*
  * Watch until something ends it; prints alerts as they come with is_json.
- * Returns 0 or an exit code; what is wrong was told.
+ * Returns 0 or an exit code; what is wrong was reported.
  */
 int session_run(struct session *session);
 
@@ -105,7 +105,7 @@ void session_deinit(struct session *session);
 
 /* What the files of the session share. */
 
-/* Tell an error of the link or of memory; returns the exit code. */
+/* Report an error of the link or of memory; returns the exit code. */
 int session_failed(struct session *session, int error, const char *what);
 
 /*
@@ -114,7 +114,7 @@ int session_failed(struct session *session, int error, const char *what);
  */
 int session_look_at_processes(struct session *session);
 
-/* Decide on the event loops, and tell when the first are known. */
+/* Decide on the event loops, and report when the first are known. */
 int session_decide(struct session *session);
 
 #endif /* _USER_APP_AUDIT_SESSION_H */

@@ -30,8 +30,7 @@ static void remove_unit(struct slowest *slowest, uint32_t index)
 	slowest->units[index] = slowest->units[--slowest->nr];
 }
 
-static struct slow_unit *find_unit(struct slowest *slowest,
-				   const struct record *record)
+static struct slow_unit *find_unit(struct slowest *slowest, const struct record *record)
 {
 	for (uint32_t i = 0; i < slowest->nr; i++) {
 		const struct record *known = &slowest->units[i].record;
@@ -83,8 +82,7 @@ static void trim(struct slowest *slowest)
 		remove_unit(slowest, oldest);
 }
 
-static int add_stacks(struct slow_unit *unit, struct alert_stack *stacks,
-		      uint32_t nr)
+static int add_stacks(struct slow_unit *unit, struct alert_stack *stacks, uint32_t nr)
 {
 	struct alert_stack *all;
 
@@ -104,8 +102,8 @@ static int add_stacks(struct slow_unit *unit, struct alert_stack *stacks,
 	return 0;
 }
 
-int slowest_add(struct slowest *slowest, const struct record *record,
-		struct alert_stack *stacks, uint32_t nr_stacks, char *cgroup)
+int slowest_add(struct slowest *slowest, const struct record *record, struct alert_stack *stacks,
+		uint32_t nr_stacks, char *cgroup)
 {
 	struct slow_unit *unit = find_unit(slowest, record);
 	int ret;
@@ -144,8 +142,7 @@ static bool is_alive(const struct record *record)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32,
-		 record->pid, record->tid);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32, record->pid, record->tid);
 	return !access(path, F_OK);
 }
 
@@ -162,8 +159,7 @@ void slowest_finish(struct slowest *slowest, uint64_t wall_ns)
 		unit->total_ns += wall_ns - unit->record.time_ns;
 	}
 	if (slowest->nr)
-		qsort(slowest->units, slowest->nr, sizeof(*slowest->units),
-		      compare_units);
+		qsort(slowest->units, slowest->nr, sizeof(*slowest->units), compare_units);
 	while (slowest->nr > slowest->nr_wanted)
 		clear_unit(&slowest->units[--slowest->nr]);
 }

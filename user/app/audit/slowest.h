@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The slowest units of an audit.  A unit is told in several alerts: late ones
+ * The slowest units of an audit.  A unit is reported in several alerts: late ones
  * with stacks while it runs, one with the final times when it ends.
  */
 #ifndef _USER_APP_AUDIT_SLOWEST_H
@@ -30,7 +30,7 @@ struct slowest {
 };
 
 /*
- * Take what an alert tells.  The stacks are taken over, also on failure; as is
+ * Take an alert.  The stacks are taken over, also on failure; as is
  * @cgroup.  Returns 0 or -ENOMEM.
  */
 int slowest_add(struct slowest *slowest, const struct record *record,

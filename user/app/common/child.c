@@ -35,8 +35,7 @@ run(const char *path, char **argv, bool to_stderr, int go, int failure)
 	_exit(written == sizeof(error) ? 127 : 126);
 }
 
-int child_fork(struct child *child, const char *path, char **argv,
-	       bool to_stderr)
+int child_fork(struct child *child, const char *path, char **argv, bool to_stderr)
 {
 	int go[2], failure[2];
 	int error;
@@ -87,8 +86,7 @@ int child_go(struct child *child)
 bool child_has_ended(struct child *child)
 {
 	if (!child->has_ended && child->pid > 0)
-		child->has_ended = waitpid(child->pid, &child->status,
-					   WNOHANG) == child->pid;
+		child->has_ended = waitpid(child->pid, &child->status, WNOHANG) == child->pid;
 	return child->has_ended;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A program that is started under watch: the process is made first, and runs
- * the program only when told to.
+ * the program only on request.
  */
 #ifndef _USER_APP_COMMON_CHILD_H
 #define _USER_APP_COMMON_CHILD_H
@@ -22,13 +22,12 @@ struct child {
  * signals as we do.  @to_stderr sends its output there, to keep ours apart.
  * Returns 0 or a negative errno.
  */
-int child_fork(struct child *child, const char *path, char **argv,
-	       bool to_stderr);
+int child_fork(struct child *child, const char *path, char **argv, bool to_stderr);
 
 /* Let it run the program.  Returns 0 or the negative errno of exec. */
 int child_go(struct child *child);
 
-/* Whether it has ended; fills in status. */
+/* Return: true if it has ended; fills in status. */
 bool child_has_ended(struct child *child);
 
 /* End it if it still runs: SIGTERM, and 5 seconds later SIGKILL. */

@@ -3,7 +3,6 @@
 #include "app/common/command.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -27,80 +26,6 @@ int cmd_usage(const char *verb, const char *format, ...)
 	va_end(args);
 	log_error("%s: %s; see 'pg-collect %s --help'", verb, text, verb);
 	return CMD_USAGE;
-}
-
-int cmd_bad_option(char **argv, int option)
-{
-	/* A long option leaves no letter, but it was the last one looked at. */
-	if (option == ':' && optopt && argv[optind - 1][1] != '-')
-		return cmd_usage(argv[0], "option -%c wants a value", optopt);
-	if (option == ':')
-		return cmd_usage(argv[0], "option %s wants a value",
-				 argv[optind - 1]);
-	if (optopt && argv[optind - 1][1] != '-')
-		return cmd_usage(argv[0], "unknown option -%c", optopt);
-	if (optopt)
-		return cmd_usage(argv[0], "option %s takes no value",
-				 argv[optind - 1]);
-	return cmd_usage(argv[0], "unknown option %s", argv[optind - 1]);
-}
-
-int cmd_parse_flag(int argc, char **argv, const char *name, const char *help,
-		   bool *ret)
-{
-	const struct option options[] = {
-		{ name, no_argument, NULL, 'f' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	int option;
-
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		switch (option) {
-		case 'f':
-			*ret = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			exit(CMD_OK);
-		default:
-			return cmd_bad_option(argv, option);
-		}
-	}
-	return 0;
-}
-
-int cmd_no_argument(int argc, char **argv)
-{
-	if (optind == argc)
-		return 0;
-	return cmd_usage(argv[0], "what is '%s'?", argv[optind]);
-}
-
-int cmd_parse_duration(const char *verb, const char *option, const char *text,
-		       uint64_t *ret_ns)
-{
-	if (!duration_parse(text, ret_ns) && *ret_ns)
-		return 0;
-	return cmd_usage(verb, "%s '%s' is no length of time such as 50ms or 2s",
-			 option, text);
-}
-
-int cmd_parse_count(const char *verb, const char *option, const char *text,
-		    uint32_t *ret)
-{
-	unsigned long value;
-	char *end;
-
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (text[0] < '0' || text[0] > '9' || *end || errno || !value ||
-	    value > INT32_MAX)
-		return cmd_usage(verb, "%s '%s' is no number from 1 up", option,
-				 text);
-	*ret = (uint32_t)value;
-	return 0;
 }
 
 int cmd_exit_of(int error)

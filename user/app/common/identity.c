@@ -21,8 +21,7 @@ static void strip_deleted(char *path)
 	static const char mark[] = " (deleted)";
 	size_t len = strlen(path);
 
-	if (len > sizeof(mark) - 1 &&
-	    !strcmp(path + len - (sizeof(mark) - 1), mark))
+	if (len > sizeof(mark) - 1 && !strcmp(path + len - (sizeof(mark) - 1), mark))
 		path[len - (sizeof(mark) - 1)] = '\0';
 }
 
@@ -49,8 +48,7 @@ static void look_up(struct identity *identity)
 	close(fd);
 }
 
-const struct identity *identity_get(struct identities *identities,
-				    uint32_t image_id, uint32_t pid)
+const struct identity *identity_get(struct identities *identities, uint32_t image_id, uint32_t pid)
 {
 	struct identity *identity = identities->entries;
 
@@ -63,8 +61,7 @@ const struct identity *identity_get(struct identities *identities,
 		}
 		return identity;
 	}
-	identity = reallocarray(identities->entries, identities->nr + 1,
-				sizeof(*identity));
+	identity = reallocarray(identities->entries, identities->nr + 1, sizeof(*identity));
 	if (!identity)
 		return NULL;
 	identities->entries = identity;
@@ -82,8 +79,7 @@ static void clear(struct identity *identity)
 	free(identity->build_id);
 }
 
-static void remove_some(struct identities *identities, uint32_t at,
-			 uint32_t nr)
+static void remove_some(struct identities *identities, uint32_t at, uint32_t nr)
 {
 	struct identity *first = &identities->entries[at];
 

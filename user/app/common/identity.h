@@ -25,8 +25,7 @@ struct identities {
  * The identity of an image, one of whose processes is @pid.  Valid until the
  * next call; NULL if there is no memory.
  */
-const struct identity *identity_get(struct identities *identities,
-				    uint32_t image_id, uint32_t pid);
+const struct identity *identity_get(struct identities *identities, uint32_t image_id, uint32_t pid);
 void identity_forget(struct identities *identities, uint32_t image_id);
 
 /* Forget the oldest when there are very many: for those who never end. */

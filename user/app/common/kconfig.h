@@ -19,7 +19,7 @@ struct kconfig {
 int kconfig_load(struct kconfig *config, const char *release);
 void kconfig_deinit(struct kconfig *config);
 
-/* Whether @option ("CONFIG_X") is y or m. */
+/* Return: true if @option ("CONFIG_X") is y or m. */
 bool kconfig_is_set(const struct kconfig *config, const char *option);
 
 #endif /* _USER_APP_COMMON_KCONFIG_H */

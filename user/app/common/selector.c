@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,6 +16,25 @@
 #include "app/common/command.h"
 #include "base/log.h"
 #include "binary/file/elf.h"
+
+#define AT(member) offsetof(struct selector, member)
+
+const struct option_spec selector_options[] = {
+	{ 'p', NULL, "PID", option_count, AT(pid), .help = "the process PID alone" },
+	{ 'e', NULL, "EXE", option_string, AT(exe),
+	  .help = "every process that runs the file EXE (searched in PATH if it has no slash)" },
+	{ 0, "-- CMD [ARG...]", NULL, NULL, 0, .help = "a program to start, and what it starts" },
+	{ 0 },
+};
+
+int selector_take_command(struct selector *selector, int argc, char **argv)
+{
+	if (optind < argc)
+		selector->command = argv + optind;
+	if (!!selector->pid + !!selector->exe + !!selector->command == 1)
+		return 0;
+	return cmd_usage(argv[0], "give one of -p PID, -e EXE and -- CMD");
+}
 
 static bool is_executable(const char *path)
 {
@@ -29,8 +49,8 @@ static int search_dirs(const char *dirs, const char *name, char path[PATH_MAX])
 
 	for (;; dirs = end + 1) {
 		end = strchrnul(dirs, ':');
-		if (snprintf(path, PATH_MAX, "%.*s%s%s", (int)(end - dirs),
-			     dirs, end == dirs ? "./" : "/", name) < PATH_MAX &&
+		if (snprintf(path, PATH_MAX, "%.*s%s%s", (int)(end - dirs), dirs,
+			     end == dirs ? "./" : "/", name) < PATH_MAX &&
 		    is_executable(path))
 			return 0;
 		if (!*end)
@@ -48,8 +68,8 @@ static int search_path(const char *name, char path[PATH_MAX])
 
 	if (dirs && *dirs && !search_dirs(dirs, name, path))
 		return 0;
-	return search_dirs("/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-			   name, path);
+	return search_dirs("/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", name,
+			   path);
 }
 
 static int find_file(const char *name, char path[PATH_MAX])
@@ -61,8 +81,7 @@ static int find_file(const char *name, char path[PATH_MAX])
 	if (!strchr(name, '/')) {
 		if (!search_path(name, path))
 			return 0;
-		log_error("no program '%s' in PATH; give its file with the path",
-			  name);
+		log_error("no program '%s' in PATH; give its file with the path", name);
 		return CMD_FAILED;
 	}
 	if (snprintf(path, PATH_MAX, "%s", name) < PATH_MAX)
@@ -127,8 +146,8 @@ static int check_leader(uint32_t pid)
 	fclose(file);
 	if (leader == pid)
 		return 0;
-	log_error("%" PRIu32 " is a thread of process %" PRIu32 "; use -p %" PRIu32,
-		  pid, leader, leader);
+	log_error("%" PRIu32 " is a thread of process %" PRIu32 "; use -p %" PRIu32, pid, leader,
+		  leader);
 	return CMD_FAILED;
 }
 
@@ -144,23 +163,22 @@ static int resolve_pid(struct selector *selector)
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/exe", selector->pid);
 	len = readlink(path, selector->path, sizeof(selector->path) - 1);
 	if (len < 0 && errno == ENOENT) {
-		log_error("process %" PRIu32 " runs no program: it is a kernel thread or has just ended",
+		log_error("process %" PRIu32
+			  " runs no program: it is a kernel thread or has just ended",
 			  selector->pid);
 		return CMD_FAILED;
 	}
 	if (len < 0) {
-		ret = errno == EACCES || errno == EPERM ? CMD_IMPOSSIBLE :
-							  CMD_FAILED;
-		log_error("cannot look at process %" PRIu32 ": %s; run this as root",
-			  selector->pid, strerror(errno));
+		ret = errno == EACCES || errno == EPERM ? CMD_IMPOSSIBLE : CMD_FAILED;
+		log_error("cannot look at process %" PRIu32 ": %s; run this as root", selector->pid,
+			  strerror(errno));
 		return ret;
 	}
 	selector->path[len] = '\0';
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return open_failed(path, errno);
-	snprintf(name, sizeof(name), "process %" PRIu32 "'s %s", selector->pid,
-		 selector->path);
+	snprintf(name, sizeof(name), "process %" PRIu32 "'s %s", selector->pid, selector->path);
 	ret = check_elf(selector, fd, name);
 	close(fd);
 	return ret;

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdint.h>
 
+#include "app/common/options.h"
 #include "binary/file/elf.h"
 
 struct selector {
@@ -18,6 +19,11 @@ struct selector {
 	char path[PATH_MAX]; /* the file, as far as it is known */
 	char build_id[ELF_BUILD_ID_MAX]; /* of that file; "" if it has none */
 };
+
+extern const struct option_spec selector_options[];
+
+/* Once options are parsed: the command, and that one thing was selected.  Returns 0 or CMD_USAGE. */
+int selector_take_command(struct selector *selector, int argc, char **argv);
 
 /*
  * Find and check what was selected: it exists and can be guarded.  Says what is

@@ -25,8 +25,7 @@ static int unwind_one(struct unwinder *unwinder, const struct record *record,
 	enum unwind_end end;
 	int nr;
 
-	nr = unwind_slice(unwinder, record->pid, slice, frames,
-			  UNWIND_MAX_FRAMES, &end);
+	nr = unwind_slice(unwinder, record->pid, slice, frames, UNWIND_MAX_FRAMES, &end);
 	if (nr < 0)
 		return nr;
 	stack->frames = malloc((size_t)(nr ? nr : 1) * sizeof(*frames));
@@ -42,25 +41,22 @@ static int unwind_one(struct unwinder *unwinder, const struct record *record,
 	stack->holder = slice->holder;
 	stack->end = end == UNWIND_COMPLETE ? NULL : unwind_end_name(end);
 	/* The wall clock may have been set meanwhile. */
-	if (slice->at_ns > start_ns &&
-	    slice->at_ns - start_ns <= 2 * record->account.elapsed_ns)
+	if (slice->at_ns > start_ns && slice->at_ns - start_ns <= 2 * record->account.elapsed_ns)
 		stack->into_ns = slice->at_ns - start_ns;
 	return 0;
 }
 
-int stacks_unwind(struct unwinder *unwinder, const struct record *record,
-		  struct alert_stack **ret, uint32_t *ret_nr)
+int stacks_unwind(struct unwinder *unwinder, const struct record *record, struct alert_stack **ret,
+		  uint32_t *ret_nr)
 {
 	struct alert_stack *stacks;
 	int error;
 
-	stacks = calloc(record->nr_stacks ? record->nr_stacks : 1,
-			sizeof(*stacks));
+	stacks = calloc(record->nr_stacks ? record->nr_stacks : 1, sizeof(*stacks));
 	if (!stacks)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < record->nr_stacks; i++) {
-		error = unwind_one(unwinder, record, &record->stacks[i],
-				   &stacks[i]);
+		error = unwind_one(unwinder, record, &record->stacks[i], &stacks[i]);
 		if (error) {
 			stacks_free(stacks, i);
 			return error;

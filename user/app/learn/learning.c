@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "store/profile-file.h"
+#include "store/trace-file.h"
 #include "train/model/timed.h"
 #include "train/samples/extract-timing.h"
 #include "train/samples/join.h"
@@ -27,92 +28,67 @@ void learning_init(struct learning *learning)
 	learning->options.clustering = &learning->clustering;
 }
 
-static int parse_number(const char *verb, const char *option, const char *text, double most,
-			double *ret)
+static int parse_distance(const struct option_use *use, void *to)
 {
-	char *end;
+	struct cluster_options *options = to;
+	int ret = option_choice(use, &options->distance);
 
-	errno = 0;
-	*ret = strtod(text, &end);
-	if (errno || end == text || *end || !(*ret > 0) || *ret > most)
-		return cmd_usage(verb, "%s wants a number above 0 and up to %g, not '%s'",
-				 option, most, text);
-	return 0;
-}
-
-static int parse_distance(struct learning *learning, const char *verb, const char *text)
-{
-	if (!strcmp(text, "energy"))
-		learning->options.cluster.distance = DISTANCE_ENERGY;
-	else if (!strcmp(text, "paper"))
-		learning->options.cluster.distance = DISTANCE_PAPER;
-	else
-		return cmd_usage(verb, "--distance is energy or paper, not '%s'", text);
 	/* No height suits the paper's distance. */
-	if (learning->options.cluster.distance == DISTANCE_PAPER)
-		learning->options.cluster.cut = CLUSTER_CUT_GAP;
-	return 0;
-}
-
-static int parse_select(struct learning *learning, const char *verb, const char *text)
-{
-	if (!strcmp(text, "information"))
-		learning->options.select = SELECT_INFORMATION;
-	else if (!strcmp(text, "paper"))
-		learning->options.select = SELECT_PAPER;
-	else
-		return cmd_usage(verb, "--select is information or paper, not '%s'", text);
-	return 0;
-}
-
-static int parse_guards(struct learning *learning, const char *verb, const char *text)
-{
-	uint32_t *nr = &learning->options.nr_guards;
-	int ret = cmd_parse_count(verb, "--guards", text, nr);
-
-	if (!ret && *nr > PERFGUARD_MAX_GUARDS)
-		return cmd_usage(verb, "--guards is at most %d, not %s", PERFGUARD_MAX_GUARDS,
-				 text);
+	if (!ret && options->distance == DISTANCE_PAPER)
+		options->cut = CLUSTER_CUT_GAP;
 	return ret;
 }
 
-int learning_option(struct learning *learning, const char *verb, int option, const char *text)
+static int parse_cut(const struct option_use *use, void *to)
 {
-	struct derive_options *options = &learning->options;
-	int ret;
-
-	switch (option) {
-	case LEARNING_OPTION_BUDGET:
-		ret = parse_number(verb, "--budget", text, 100, &options->budget);
-		options->budget /= 100;
-		return ret;
-	case LEARNING_OPTION_HITS:
-		return parse_number(verb, "--hits", text, 64, &options->hits);
-	case LEARNING_OPTION_GUARDS:
-		return parse_guards(learning, verb, text);
-	case LEARNING_OPTION_THRESHOLD:
-		if (threshold_parse(text, &options->rule))
-			return cmd_usage(verb, "--threshold is rate:R or sigma:K, not '%s'", text);
-		return 0;
-	case LEARNING_OPTION_DISTANCE:
-		return parse_distance(learning, verb, text);
-	case LEARNING_OPTION_CUT:
-		if (!strcmp(text, "gap")) {
-			options->cluster.cut = CLUSTER_CUT_GAP;
-			return 0;
-		}
-		return parse_number(verb, "--cut", text, 1, &options->cluster.cut);
-	case LEARNING_OPTION_SELECT:
-		return parse_select(learning, verb, text);
-	case LEARNING_OPTION_UNITS:
-		learning->units_path = text;
-		return 0;
-	}
-	return cmd_usage(verb, "unknown option");
+	if (strcmp(use->text, "gap"))
+		return option_number(use, to);
+	*(double *)to = CLUSTER_CUT_GAP;
+	return 0;
 }
+
+static int parse_threshold(const struct option_use *use, void *to)
+{
+	if (!threshold_parse(use->text, to))
+		return 0;
+	return cmd_usage(use->verb, "--threshold is rate:R or sigma:K, not '%s'", use->text);
+}
+
+/* By enum distance and enum select_method. */
+static const char *const distances[] = { "energy", "paper", NULL };
+static const char *const selections[] = { "information", "paper", NULL };
+
+#define AT(member) offsetof(struct learning, member)
+
+const struct option_spec learning_options[] = {
+	{ 'o', NULL, "FILE", option_string, AT(path),
+	  .help = "the profile; if it exists, what is learnt is added to it" },
+	{ 0, "guard-share", "PCT", option_percent, AT(options.budget),
+	  .help = "share of the time that guarding may take (default: 2)", .most = 100 },
+	{ 0, "budget", "PCT", option_percent, AT(options.budget), .most = 100 },
+	{ 0, "hits", "N", option_number, AT(options.hits),
+	  .help = "mean guard hits a unit instead of a share of the time", .most = 64 },
+	{ 0, "guards", "N", option_count, AT(options.nr_guards),
+	  .help = "so many guards, whatever they cost; with --select paper",
+	  .most = PERFGUARD_MAX_GUARDS },
+	{ 0, "threshold", "RULE", parse_threshold, AT(options.rule),
+	  .help = "rate:R, at most a share R of false alarms (default: rate:0.001), or sigma:K, mean + "
+	  "K deviations" },
+	{ 0, "distance", "NAME", parse_distance, AT(options.cluster),
+	  .help = "of call trees: energy (default) or paper", .choices = distances },
+	{ 0, "cut", "HEIGHT", parse_cut, AT(options.cluster.cut),
+	  .help = "distance up to which trees are of one type, or gap", .most = 1 },
+	{ 0, "select", "NAME", option_choice, AT(options.select),
+	  .help = "of guards: information (default) or paper", .choices = selections },
+	{ 0, "units", "FILE", option_string, AT(units_path),
+	  .help = "list the units of the structure run, one a line" },
+	{ 0 },
+};
 
 int learning_check_options(const struct learning *learning, const char *verb)
 {
+	if (!learning->path)
+		return cmd_usage(verb, "give the file of the profile by -o FILE");
 	if (learning->options.nr_guards && learning->options.select != SELECT_PAPER)
 		return cmd_usage(verb, "--guards goes with --select paper only");
 	return 0;
@@ -167,7 +143,8 @@ int learning_open(struct learning *learning, const char *exe, const char *build_
 	return ret ? ret : check_program(learning, exe, build_id);
 }
 
-int learning_check(const struct learning *learning, const struct trace *trace)
+/* Check that the trace is of the profile's program, and fits what it says. */
+static int check_trace(const struct learning *learning, const struct trace *trace)
 {
 	const struct samples *samples = &learning->samples;
 
@@ -213,7 +190,7 @@ static int join(struct learning *learning, const struct samples *samples)
 	return error ? failed(error, "cannot add to the profile") : 0;
 }
 
-/* Keep of the run what tells its units once they are joined to others. */
+/* Keep of the run what identifies its units once they are joined to others. */
 static int keep_units(struct learning *learning, const struct samples *samples)
 {
 	free(learning->tree_hashes);
@@ -316,6 +293,24 @@ int learning_add_timing(struct learning *learning, const struct trace *trace)
 	ret = join(learning, &samples);
 	samples_deinit(&samples);
 	return ret ? ret : learning_derive(learning);
+}
+
+int learning_add_file(struct learning *learning, const char *path)
+{
+	char why[TRACE_FILE_WHY_MAX];
+	struct trace trace;
+	int ret;
+
+	if (trace_file_load(path, &trace, why)) {
+		log_error("%s", why);
+		return CMD_FAILED;
+	}
+	ret = check_trace(learning, &trace);
+	if (!ret)
+		ret = trace.stage == TRACE_STAGE_TIMING ? learning_add_timing(learning, &trace) :
+							  learning_add_structure(learning, &trace);
+	trace_deinit(&trace);
+	return ret;
 }
 
 /* The type of a tree by its hash and that of its loop; 0 for none. */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * From what was recorded to a profile: joined to what the profile knew, and
- * derived anew.
+ * derived again.
  */
 #ifndef _USER_APP_LEARN_LEARNING_H
 #define _USER_APP_LEARN_LEARNING_H
 
 #include <stdbool.h>
 
+#include "app/common/options.h"
 #include "data/model.h"
 #include "data/samples.h"
 #include "data/trace.h"
@@ -33,72 +34,36 @@ struct learning {
 	uint64_t *loop_hashes; /* by loop of that run */
 };
 
-/* Options that learn and train share; see learning_option(). */
-#define LEARNING_HELP \
-	"  -o FILE             the profile; if it is there, what is learnt is added\n" \
-	"  --budget PCT        share of the time that guarding may take (default: 2)\n" \
-	"  --hits N            mean guard hits a unit instead of a share of the time\n" \
-	"  --guards N          so many guards, whatever they cost; by --select paper only\n" \
-	"  --threshold RULE    rate:R, at most a share R of false alarms (default:\n" \
-	"                      rate:0.001), or sigma:K, mean + K deviations\n" \
-	"  --distance NAME     of call trees: energy (default) or paper\n" \
-	"  --cut HEIGHT        distance up to which trees are of one type, or gap\n" \
-	"  --select NAME       of guards: information (default) or paper\n" \
-	"  --units FILE        list the units of the structure run, one a line\n"
-
-enum {
-	LEARNING_OPTION_FIRST = 512,
-	LEARNING_OPTION_BUDGET = LEARNING_OPTION_FIRST,
-	LEARNING_OPTION_HITS,
-	LEARNING_OPTION_GUARDS,
-	LEARNING_OPTION_THRESHOLD,
-	LEARNING_OPTION_DISTANCE,
-	LEARNING_OPTION_CUT,
-	LEARNING_OPTION_SELECT,
-	LEARNING_OPTION_UNITS,
-	LEARNING_OPTION_END,
-};
-
-#define LEARNING_OPTIONS \
-	{ "budget", required_argument, NULL, LEARNING_OPTION_BUDGET }, \
-	{ "hits", required_argument, NULL, LEARNING_OPTION_HITS }, \
-	{ "guards", required_argument, NULL, LEARNING_OPTION_GUARDS }, \
-	{ "threshold", required_argument, NULL, LEARNING_OPTION_THRESHOLD }, \
-	{ "distance", required_argument, NULL, LEARNING_OPTION_DISTANCE }, \
-	{ "cut", required_argument, NULL, LEARNING_OPTION_CUT }, \
-	{ "select", required_argument, NULL, LEARNING_OPTION_SELECT }, \
-	{ "units", required_argument, NULL, LEARNING_OPTION_UNITS }
+/* Options that learn and train share, of a struct learning. */
+extern const struct option_spec learning_options[];
 
 void learning_init(struct learning *learning);
 
-/* Take an option from LEARNING_OPTION_FIRST on.  Returns 0 or CMD_USAGE, told. */
-int learning_option(struct learning *learning, const char *verb, int option, const char *text);
-
-/* Once all options are taken: do they go together?  Returns 0 or CMD_USAGE, told. */
+/* Check, once all are parsed, that the options go together.  Returns 0 or CMD_USAGE. */
 int learning_check_options(const struct learning *learning, const char *verb);
 
-/* All return 0 or an exit code, told. */
+/* All that follow return 0 or an exit code; the error was reported. */
 
 /* Load the profile if there is one; learning_open(): it must be of this program. */
 int learning_load(struct learning *learning);
 int learning_open(struct learning *learning, const char *exe, const char *build_id);
 
-/* Is the trace of the profile's program, and fits what it says? */
-int learning_check(const struct learning *learning, const struct trace *trace);
+/* Add what 'pg-collect record' wrote to the file at @path. */
+int learning_add_file(struct learning *learning, const char *path);
 
-/* Derive the model anew, as by other options. */
+/* Derive the model again, as by other options. */
 int learning_derive(struct learning *learning);
 
 /* Add the trace of a structure run, which is sorted, and derive the model. */
 int learning_add_structure(struct learning *learning, const struct trace *trace);
 
-/* Were all guards of the model on in a timing run? */
+/* Return: true if all guards of the model were on in a timing run. */
 bool learning_is_timed(const struct learning *learning);
 
-/* The profile is to tell by which command it was made last. */
+/* Note in the profile by which command it was made last. */
 void learning_note_settings(struct learning *learning, int argc, char **argv);
 
-/* Add the trace of a timing run for the model at hand, and derive it anew. */
+/* Add the trace of a timing run for the model at hand, and derive it again. */
 int learning_add_timing(struct learning *learning, const struct trace *trace);
 
 /* Write the profile, and the list of units if it is wanted. */

@@ -131,7 +131,7 @@ static int judge_runtime(struct program *program)
 
 /*
  * The functions of a file.  One without a cheap site is a leaf almost always;
- * it would cost most and tell nothing of the tree's shape, so it is left out.
+ * it would cost most and show nothing of the tree's shape, so it is left out.
  */
 static int list_functions(struct program *program, uint32_t index)
 {

@@ -137,7 +137,7 @@ static int begin_trace(struct recording *recording, const struct samples *sample
 	return 0;
 }
 
-/* What the target is told of, by @flags; the rest is as the session made it. */
+/* What the target reports, by @flags; the rest is as the session made it. */
 static int set_flags(struct recording *recording, uint32_t flags)
 {
 	struct session *session = &recording->session;

@@ -10,7 +10,7 @@
 #include "data/model.h"
 
 /*
- * Begin an empty trace of units, and arm.  Both return 0 or an exit code, told.
+ * Begin an empty trace of units, and arm.  Both return 0 or an exit code, reported.
  */
 int recording_arm_guards(struct recording *recording, const struct samples *samples,
 			 const struct model *model);

@@ -22,8 +22,8 @@ int recording_no_memory(struct recording *recording)
 }
 
 /* Sites of one file at a time. */
-static int arm_file(struct recording *recording, uint32_t file,
-		    const struct recording_site *wanted, uint32_t nr, uint32_t flags)
+static int arm_file(struct recording *recording, uint32_t file, const struct recording_site *wanted,
+		    uint32_t nr, uint32_t flags)
 {
 	struct session *session = &recording->session;
 	const struct program *program = &recording->program;
@@ -45,10 +45,10 @@ static int arm_file(struct recording *recording, uint32_t file,
 			.sp_delta = function->described.sp_delta,
 		};
 	}
-	error = nr_sites ? link_sites_add(session->link, session->target_id,
-					  program->files[file].fd, flags, sites, nr_sites,
-					  &refused, &nr_refused) :
-			   0;
+	error = nr_sites ?
+			link_sites_add(session->link, session->target_id, program->files[file].fd,
+				       flags, sites, nr_sites, &refused, &nr_refused) :
+			0;
 	recording->nr_refused += nr_refused;
 	free(refused);
 	free(sites);
@@ -90,8 +90,8 @@ static int name_objects(struct recording *recording)
 
 		grown[trace->nr_objects] = (struct samples_object){
 			.path = copy_string(file->path, &failed),
-			.build_id = copy_string(
-				file->code ? file->code->object->build_id : "", &failed),
+			.build_id = copy_string(file->code ? file->code->object->build_id : "",
+						&failed),
 		};
 	}
 	return failed ? recording_no_memory(recording) : 0;
@@ -119,7 +119,7 @@ static int begin_trace(struct recording *recording, const uint32_t *functions, u
 		trace->functions[i] = function->described;
 		trace->functions[i].name = copy_string(function->described.name, &failed);
 	}
-	/* What the threads that are there told when they were first met. */
+	/* What the existing threads sent when they were first met. */
 	failed |= trace_add(trace, recording->starts, recording->nr_starts) != 0;
 	return failed ? recording_no_memory(recording) : name_objects(recording);
 }
@@ -179,8 +179,7 @@ static int copy_mappings(struct recording *recording)
 		memcpy(trace->mappings, program->mappings,
 		       program->nr_mappings * sizeof(*trace->mappings));
 	trace->nr_mappings = program->nr_mappings;
-	qsort(trace->mappings, trace->nr_mappings, sizeof(*trace->mappings),
-	      by_image_and_start);
+	qsort(trace->mappings, trace->nr_mappings, sizeof(*trace->mappings), by_image_and_start);
 	return 0;
 }
 
@@ -222,7 +221,7 @@ static int describe_image(struct trace *trace, const struct image *image)
 	return error;
 }
 
-/* A return address, and whether it was seen near an event loop's frame. */
+/* A return address; the flag is set if it was seen near an event loop's frame. */
 struct return_address {
 	struct trace_call call; /* object TRACE_NONE: free */
 	bool is_near;
@@ -363,8 +362,7 @@ static uint32_t find_function(const struct program *program, uint32_t file,
 
 		if (other->file == file && other->function == function)
 			return middle;
-		if (other->file < file ||
-		    (other->file == file && other->function < function))
+		if (other->file < file || (other->file == file && other->function < function))
 			low = middle + 1;
 		else
 			high = middle;
@@ -375,13 +373,12 @@ static uint32_t find_function(const struct program *program, uint32_t file,
 static uint32_t site_of(const struct recording *recording, const uint32_t *of, uint32_t file,
 			const struct function *function)
 {
-	uint32_t index = function ? find_function(&recording->program, file, function) :
-				    TRACE_NONE;
+	uint32_t index = function ? find_function(&recording->program, file, function) : TRACE_NONE;
 
 	return index == TRACE_NONE ? TRACE_NONE : of[index];
 }
 
-/* Control flow is dear to find, and matters near the loop's frame only. */
+/* Control flow is costly to find, and matters near the loop's frame only. */
 static int describe_call(const struct recording *recording, const uint32_t *of,
 			 const struct return_address *address, struct trace_call *ret)
 {
@@ -399,8 +396,8 @@ static int describe_call(const struct recording *recording, const uint32_t *of,
 	if (error)
 		return error == -ENOMEM ? error : 0;
 	if (!found.is_indirect)
-		ret->callee = site_of(recording, of, ret->object,
-				      code_map_function(code, found.target));
+		ret->callee =
+			site_of(recording, of, ret->object, code_map_function(code, found.target));
 	ret->is_indirect = found.is_indirect;
 	/* A switch whose jumps are not known may be what leads back. */
 	ret->is_in_loop = found.nr_loops || found.may_hide_loops;
@@ -423,8 +420,7 @@ static int describe_calls(struct recording *recording)
 			error = describe_call(recording, of, &returns.slots[i],
 					      &trace->calls[trace->nr_calls++]);
 	if (!error && trace->nr_calls)
-		qsort(trace->calls, trace->nr_calls, sizeof(*trace->calls),
-		      by_object_and_offset);
+		qsort(trace->calls, trace->nr_calls, sizeof(*trace->calls), by_object_and_offset);
 	free(returns.slots);
 	free(of);
 	return error;

@@ -14,9 +14,9 @@ struct recording_site {
 	uint32_t id;
 };
 
-/* All return 0 or an exit code, told. */
+/* All return 0 or an exit code, reported. */
 
-/* There is no memory: tell it. */
+/* Report that there is no memory. */
 int recording_no_memory(struct recording *recording);
 
 /* Put sites into the running program.  @flags is enum perfguard_site_flags. */

@@ -26,7 +26,7 @@ enum {
 
 #define REHEARSAL_NS (2 * NSEC_PER_SEC)
 #define LOOK_NS (500 * NSEC_PER_MSEC)
-#define TELL_NS (2 * NSEC_PER_SEC)
+#define PROGRESS_NS (2 * NSEC_PER_SEC)
 /* No alerts: nothing is late. */
 #define NEVER_LATE_NS (UINT64_C(1) << 62)
 
@@ -138,7 +138,7 @@ static void take_coverage(struct recording *recording, const struct perfguard_ev
 }
 
 /*
- * A thread tells who it is once, and later stages want to know, too.
+ * A thread sends who it is once, and later stages want to know, too.
  */
 static int keep_start(struct recording *recording, const struct perfguard_event *event)
 {
@@ -238,7 +238,7 @@ static int read_stream(struct recording *recording)
 }
 
 /*
- * Read what the last stage left behind.  The target goes on telling, so this is
+ * Read what the last stage left behind.  The target goes on sending, so this is
  * over with the first read that does not take all it can.
  */
 static int drop_stream(struct recording *recording)
@@ -281,7 +281,7 @@ static int begin_stage(struct recording *recording, enum recording_stage stage)
 }
 
 /*
- * The hottest leaves make most of the events and tell nothing of the tree's
+ * The hottest leaves make most of the events and show nothing of the tree's
  * shape.  Once they are known their sites go, and the stage begins again.
  */
 static int end_rehearsal(struct recording *recording)
@@ -335,14 +335,14 @@ static bool is_stage_over(struct recording *recording)
 	return now_ns - recording->begin_ns >= recording->stage_ns[recording->stage];
 }
 
-static void tell(struct recording *recording)
+static void report_progress(struct recording *recording)
 {
 	uint64_t now_ns = time_now_ns();
 	uint32_t loops, threads;
 
-	if (now_ns - recording->told_ns < TELL_NS)
+	if (now_ns - recording->progress_ns < PROGRESS_NS)
 		return;
-	recording->told_ns = now_ns;
+	recording->progress_ns = now_ns;
 	if (recording->stage != RECORDING_COVERAGE) {
 		log_progress("%s: %zu events", stage_name(recording->stage),
 			     recording->trace.nr_events);
@@ -368,7 +368,7 @@ static int turn(struct session *session, void *arg)
 		ret = end_rehearsal(recording);
 	if (ret)
 		return ret;
-	tell(recording);
+	report_progress(recording);
 	session->is_done = is_stage_over(recording);
 	return 0;
 }
@@ -463,7 +463,7 @@ int recording_begin(struct recording *recording)
 	return ret;
 }
 
-void recording_tell_lost(const struct recording *recording)
+void recording_report_lost(const struct recording *recording)
 {
 	if (recording->trace.lost)
 		log_warning("%" PRIu64 " events were lost; what they were part of is left out",

@@ -45,11 +45,11 @@ struct recording {
 	uint64_t armed_ns; /* since when all its sites are there, */
 	uint64_t disarmed_ns; /* and until when; 0: they still are */
 	uint64_t look_ns; /* when the processes were looked at last */
-	uint64_t told_ns; /* when progress was told last */
+	uint64_t progress_ns; /* when progress was reported last */
 	struct child load;
 	bool *covered; /* by function of the program */
 	uint32_t nr_covered;
-	uint32_t nr_known; /* functions that covered tells of */
+	uint32_t nr_known; /* functions that covered has entries for */
 	uint32_t nr_armed; /* functions that were given a one-shot site, if they need one */
 	uint32_t nr_refused; /* by the kernel */
 	struct perfguard_event *starts; /* of the threads that are there */
@@ -67,7 +67,7 @@ struct recording {
 /* Fill in what an operator may leave out. */
 void recording_init(struct recording *recording);
 
-/* Begin: arm the target, and look at the program.  Returns 0 or an exit code, told. */
+/* Begin: arm the target, and look at the program.  Returns 0 or an exit code, reported. */
 int recording_begin(struct recording *recording);
 
 /*
@@ -77,7 +77,7 @@ int recording_begin(struct recording *recording);
 int recording_structure(struct recording *recording);
 
 /* Warn if events were lost. */
-void recording_tell_lost(const struct recording *recording);
+void recording_report_lost(const struct recording *recording);
 
 /*
  * Then record timing, guarded by @model, which was made from @samples.  The

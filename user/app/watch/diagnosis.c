@@ -28,8 +28,8 @@ static void read_comm(uint32_t pid, uint32_t tid, char comm[16])
 	fclose(file);
 }
 
-/* If it waited for a lock when it was seen last: which, and who has it. */
-static void find_lock(struct explanation *why, const struct late_unit *unit)
+/* The lock it waited for when it was seen last, and its holder. */
+static void find_lock(struct diagnosis *diagnosis, const struct late_unit *unit)
 {
 	const struct alert_stack *last = NULL;
 
@@ -38,17 +38,17 @@ static void find_lock(struct explanation *why, const struct late_unit *unit)
 			last = &unit->stacks[i];
 	if (!last || !last->lock)
 		return;
-	why->lock = (struct alert_lock){
+	diagnosis->lock = (struct alert_lock){
 		.address = last->lock,
 		.syscall = last->syscall,
 		.holder = last->holder,
 	};
-	for (uint32_t i = unit->nr_stacks; last->holder && i-- && !why->lock.stack;)
+	for (uint32_t i = unit->nr_stacks; last->holder && i-- && !diagnosis->lock.stack;)
 		if (unit->stacks[i].tid == last->holder)
-			why->lock.stack = &unit->stacks[i];
+			diagnosis->lock.stack = &unit->stacks[i];
 	if (last->holder)
-		read_comm(why->alert.record->pid, last->holder, why->lock.comm);
-	why->alert.lock = &why->lock;
+		read_comm(diagnosis->alert.record->pid, last->holder, diagnosis->lock.comm);
+	diagnosis->alert.lock = &diagnosis->lock;
 }
 
 /* When the record was made, of CLOCK_MONOTONIC as the stacks are. */
@@ -58,20 +58,20 @@ static uint64_t record_ns(const struct record *record)
 }
 
 /* That of its type; a unit that runs and has met no guard may be of any. */
-static const struct reason_normal *normal_of(const struct explanation *why)
+static const struct reason_normal *normal_of(const struct diagnosis *diagnosis)
 {
-	const struct record *record = why->alert.record;
+	const struct record *record = diagnosis->alert.record;
 
-	if (!why->known || (record->kind == PERFGUARD_RECORD_KIND_LATE && !record->nr_met))
+	if (!diagnosis->type_now || (record->kind == PERFGUARD_RECORD_KIND_LATE && !record->nr_met))
 		return NULL;
-	return &why->known->normal;
+	return &diagnosis->type_now->normal;
 }
 
 /* The hot path of all of its stacks so far, and what they say of its time. */
-static int weigh(struct explanation *why, const struct late_unit *unit)
+static int weigh(struct diagnosis *diagnosis, const struct late_unit *unit)
 {
-	uint64_t end_ns = record_ns(why->alert.record);
-	const struct account *account = &why->alert.record->account;
+	uint64_t end_ns = record_ns(diagnosis->alert.record);
+	const struct account *account = &diagnosis->alert.record->account;
 	struct hotpath_stack *stacks;
 	struct reason_stack *times;
 	uint32_t nr = 0;
@@ -98,96 +98,96 @@ static int weigh(struct explanation *why, const struct late_unit *unit)
 	}
 	for (uint32_t i = 0; i < nr; i++)
 		times[i].ns = hotpath_weight(stacks, nr, i, end_ns);
-	ret = hotpath_init(&why->hotpath, stacks, nr, end_ns);
-	reason_set(&why->reason, account, times, nr, normal_of(why));
-	why->alert.hotpath = &why->hotpath;
-	why->alert.reason = &why->reason;
+	ret = hotpath_init(&diagnosis->hotpath, stacks, nr, end_ns);
+	reason_set(&diagnosis->reason, account, times, nr, normal_of(diagnosis));
+	diagnosis->alert.hotpath = &diagnosis->hotpath;
+	diagnosis->alert.reason = &diagnosis->reason;
 out:
 	free(stacks);
 	free(times);
 	return ret;
 }
 
-/* A function is told once, whatever it was called by. */
-static bool is_told(const struct explanation *why, const struct alert_met *met)
+/* A function is named once, whatever it was called by. */
+static bool is_named(const struct diagnosis *diagnosis, const struct alert_met *met)
 {
-	for (uint32_t i = 0; i < why->alert.nr_unusual; i++) {
-		const struct alert_met *told = &why->met[why->unusual[i]];
+	for (uint32_t i = 0; i < diagnosis->alert.nr_unusual; i++) {
+		const struct alert_met *named = &diagnosis->met[diagnosis->unusual[i]];
 
-		if (told->module == met->module && told->offset == met->offset)
+		if (named->module == met->module && named->offset == met->offset)
 			return true;
 	}
 	return false;
 }
 
-static void set_unusual(struct explanation *why, const struct reason_context *contexts)
+static void set_unusual(struct diagnosis *diagnosis, const struct reason_context *contexts)
 {
-	uint32_t all[EXPLANATION_MAX_MET], nr;
+	uint32_t all[DIAGNOSIS_MAX_MET], nr;
 
-	nr = reason_contexts(contexts, why->alert.nr_met, all, EXPLANATION_MAX_MET);
-	why->alert.unusual = why->unusual;
-	for (uint32_t i = 0; i < nr && why->alert.nr_unusual < EXPLANATION_MAX_UNUSUAL; i++)
-		if (!is_told(why, &why->met[all[i]]))
-			why->unusual[why->alert.nr_unusual++] = all[i];
+	nr = reason_contexts(contexts, diagnosis->alert.nr_met, all, DIAGNOSIS_MAX_MET);
+	diagnosis->alert.unusual = diagnosis->unusual;
+	for (uint32_t i = 0; i < nr && diagnosis->alert.nr_unusual < DIAGNOSIS_MAX_UNUSUAL; i++)
+		if (!is_named(diagnosis, &diagnosis->met[all[i]]))
+			diagnosis->unusual[diagnosis->alert.nr_unusual++] = all[i];
 }
 
 /* The type and the contexts met, by the profile. */
-static void set_verdict(const struct known *known, struct explanation *why)
+static void set_verdict(const struct profile_cache *cache, struct diagnosis *diagnosis)
 {
-	const struct record *record = why->alert.record;
-	const struct known_profile *profile;
-	struct reason_context contexts[EXPLANATION_MAX_MET];
-	struct alert *alert = &why->alert;
+	const struct record *record = diagnosis->alert.record;
+	const struct cached_profile *profile;
+	struct reason_context contexts[DIAGNOSIS_MAX_MET];
+	struct alert *alert = &diagnosis->alert;
 
 	if (!record->profile_id)
 		return;
-	profile = known_find(known, record->profile_id);
+	profile = profile_cache_find(cache, record->profile_id);
 	if (profile && record->type_id)
-		why->known = known_type(profile, record->type_id);
-	why->type = (struct alert_type){ .id = record->type_id, .accuracy = -1 };
-	if (why->known)
-		why->type = why->known->type;
+		diagnosis->type_now = cached_type_find(profile, record->type_id);
+	diagnosis->type = (struct alert_type){ .id = record->type_id, .accuracy = -1 };
+	if (diagnosis->type_now)
+		diagnosis->type = diagnosis->type_now->type;
 	if (record->type_id)
-		alert->type = &why->type;
+		alert->type = &diagnosis->type;
 	if (!profile)
 		return;
-	for (uint32_t i = 0; i < record->nr_met && i < EXPLANATION_MAX_MET; i++) {
-		known_met(profile, why->known, &record->met[i], &why->met[i]);
-		contexts[i] = why->met[i].context;
+	for (uint32_t i = 0; i < record->nr_met && i < DIAGNOSIS_MAX_MET; i++) {
+		cached_profile_met(profile, diagnosis->type_now, &record->met[i], &diagnosis->met[i]);
+		contexts[i] = diagnosis->met[i].context;
 		alert->nr_met++;
 	}
-	alert->met = why->met;
-	set_unusual(why, contexts);
+	alert->met = diagnosis->met;
+	set_unusual(diagnosis, contexts);
 }
 
-int explanation_init(struct explanation *why, struct identities *identities,
-		     const struct known *known, const struct record *record)
+int diagnosis_init(struct diagnosis *diagnosis, struct identities *identities,
+		     const struct profile_cache *cache, const struct record *record)
 {
 	const struct identity *identity;
 
-	*why = (struct explanation){ .alert.record = record };
+	*diagnosis = (struct diagnosis){ .alert.record = record };
 	identities_trim(identities);
 	identity = identity_get(identities, record->image_id, record->pid);
 	if (!identity)
 		return -ENOMEM;
-	why->cgroup = identity_cgroup(record->pid);
-	why->alert.exe = identity->exe;
-	why->alert.build_id = identity->build_id;
-	why->alert.loop = record->loop_id;
-	why->alert.cgroup = why->cgroup;
-	set_verdict(known, why);
+	diagnosis->cgroup = identity_cgroup(record->pid);
+	diagnosis->alert.exe = identity->exe;
+	diagnosis->alert.build_id = identity->build_id;
+	diagnosis->alert.loop = record->loop_id;
+	diagnosis->alert.cgroup = diagnosis->cgroup;
+	set_verdict(cache, diagnosis);
 	return 0;
 }
 
-void explanation_deinit(struct explanation *why)
+void diagnosis_deinit(struct diagnosis *diagnosis)
 {
-	hotpath_deinit(&why->hotpath);
-	free(why->cgroup);
+	hotpath_deinit(&diagnosis->hotpath);
+	free(diagnosis->cgroup);
 }
 
 /*
  * A stack that the thread took of itself at the unit's end is that of the wait:
- * it tells nothing of where the time went.
+ * it does not show where the time went.
  */
 static void drop_end(const struct record *record, struct alert_stack *stacks, uint32_t *nr)
 {
@@ -204,9 +204,9 @@ static void drop_end(const struct record *record, struct alert_stack *stacks, ui
 	*nr = kept;
 }
 
-int explanation_add(struct explanation *why, struct unwinder *unwinder, struct late_unit *unit)
+int diagnosis_add(struct diagnosis *diagnosis, struct unwinder *unwinder, struct late_unit *unit)
 {
-	const struct record *record = why->alert.record;
+	const struct record *record = diagnosis->alert.record;
 	struct alert_stack *stacks;
 	uint32_t nr;
 	int ret;
@@ -219,8 +219,8 @@ int explanation_add(struct explanation *why, struct unwinder *unwinder, struct l
 	if (ret)
 		return ret;
 	/* The record's own come last, for they were taken last. */
-	why->alert.stacks = unit->stacks + (unit->nr_stacks - nr);
-	why->alert.nr_stacks = nr;
-	find_lock(why, unit);
-	return weigh(why, unit);
+	diagnosis->alert.stacks = unit->stacks + (unit->nr_stacks - nr);
+	diagnosis->alert.nr_stacks = nr;
+	find_lock(diagnosis, unit);
+	return weigh(diagnosis, unit);
 }

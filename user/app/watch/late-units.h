@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Late units that still run, or that more will be heard of: their stacks so
- * far, and what was told of them.
+ * far, and what was printed of them.
  */
 #ifndef _USER_APP_WATCH_LATE_UNITS_H
 #define _USER_APP_WATCH_LATE_UNITS_H
@@ -18,10 +18,10 @@ struct late_unit {
 	uint64_t unit;
 	uint64_t heard; /* of it last: a number that rises with each record */
 	uint64_t fold_id; /* window it is folded into; 0: none */
-	uint64_t told_path; /* hotpath_hash() that was told */
-	uint64_t told_ns; /* its time when it was */
+	uint64_t printed_path; /* hotpath_hash() that was printed */
+	uint64_t printed_ns; /* its time when it was */
 	bool is_counted; /* for -n */
-	bool is_told;
+	bool is_printed;
 	uint32_t nr_stacks;
 	struct alert_stack *stacks; /* of all its records, in the order of time */
 };

@@ -25,15 +25,15 @@ struct file {
 	struct training training;
 };
 
-struct known_profile *known_find(const struct known *known, uint32_t profile_id)
+struct cached_profile *profile_cache_find(const struct profile_cache *cache, uint32_t profile_id)
 {
-	for (uint32_t i = 0; i < known->nr; i++)
-		if (known->profiles[i].id == profile_id)
-			return &known->profiles[i];
+	for (uint32_t i = 0; i < cache->nr; i++)
+		if (cache->profiles[i].id == profile_id)
+			return &cache->profiles[i];
 	return NULL;
 }
 
-struct known_type *known_type(const struct known_profile *profile, uint32_t type_id)
+struct cached_type *cached_type_find(const struct cached_profile *profile, uint32_t type_id)
 {
 	uint32_t low = 0, high = profile->nr_types;
 
@@ -52,12 +52,12 @@ struct known_type *known_type(const struct known_profile *profile, uint32_t type
 
 static int compare_types(const void *left, const void *right)
 {
-	const struct known_type *a = left, *b = right;
+	const struct cached_type *a = left, *b = right;
 
 	return (a->type.id > b->type.id) - (a->type.id < b->type.id);
 }
 
-static void clear(struct known_profile *profile)
+static void clear(struct cached_profile *profile)
 {
 	for (uint32_t i = 0; i < profile->nr_types; i++)
 		free(profile->types[i].name);
@@ -73,15 +73,15 @@ static void clear(struct known_profile *profile)
 	memset(profile, 0, sizeof(*profile));
 }
 
-void known_deinit(struct known *known)
+void profile_cache_deinit(struct profile_cache *cache)
 {
-	for (uint32_t i = 0; i < known->nr; i++)
-		clear(&known->profiles[i]);
-	free(known->profiles);
-	memset(known, 0, sizeof(*known));
+	for (uint32_t i = 0; i < cache->nr; i++)
+		clear(&cache->profiles[i]);
+	free(cache->profiles);
+	memset(cache, 0, sizeof(*cache));
 }
 
-static int take_guards(struct known_profile *profile, const struct file *file)
+static int take_guards(struct cached_profile *profile, const struct file *file)
 {
 	const struct samples *samples = &file->samples;
 	const struct model *model = &file->model;
@@ -92,7 +92,7 @@ static int take_guards(struct known_profile *profile, const struct file *file)
 	for (uint32_t i = 0; i < model->nr_guards; i++) {
 		const struct samples_function *function =
 			&samples->functions[model->guards[i].function];
-		struct known_guard *guard = &profile->guards[profile->nr_guards++];
+		struct cached_guard *guard = &profile->guards[profile->nr_guards++];
 
 		guard->offset = function->offset;
 		guard->module = strdup(samples->objects[function->object].path);
@@ -103,7 +103,7 @@ static int take_guards(struct known_profile *profile, const struct file *file)
 	return 0;
 }
 
-/* The functions that tell the type best, each once; NULL if there are none. */
+/* The functions that identify the type best, each once; NULL if there are none. */
 static char *type_name(const struct profile_view *view, uint32_t type)
 {
 	const struct profile_telling *telling = &view->telling[type * PROFILE_MAX_TELLING];
@@ -126,7 +126,7 @@ static char *type_name(const struct profile_view *view, uint32_t type)
 	return nr ? strdup(text) : NULL;
 }
 
-static int take_types(struct known_profile *profile, const struct file *file)
+static int take_types(struct cached_profile *profile, const struct file *file)
 {
 	const struct model *model = &file->model;
 	struct profile_view view;
@@ -137,16 +137,16 @@ static int take_types(struct known_profile *profile, const struct file *file)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < model->nr_types; i++) {
 		const struct model_type *type = &model->types[i];
-		struct known_type *known = &profile->types[profile->nr_types++];
+		struct cached_type *cached = &profile->types[profile->nr_types++];
 
-		known->index = i;
-		known->trained_ns = profile_mean_ns(&type->times);
-		known->threshold_ns = type->threshold_ns;
-		known->name = type_name(&view, i);
-		known->type = (struct alert_type){
+		cached->index = i;
+		cached->trained_ns = profile_mean_ns(&type->times);
+		cached->threshold_ns = type->threshold_ns;
+		cached->name = type_name(&view, i);
+		cached->type = (struct alert_type){
 			.id = type->id,
-			.name = known->name,
-			.usual_ns = known->trained_ns,
+			.name = cached->name,
+			.usual_ns = cached->trained_ns,
 			.is_rough = type->confidence != MODEL_CONFIDENCE_FULL,
 			.accuracy = type->accuracy,
 		};
@@ -157,7 +157,7 @@ static int take_types(struct known_profile *profile, const struct file *file)
 }
 
 /* Without its file a profile has no names; that is no error. */
-static int load(struct known_profile *profile, uint64_t hash)
+static int load(struct cached_profile *profile, uint64_t hash)
 {
 	char why[PROFILE_WHY_MAX];
 	struct file file;
@@ -183,17 +183,17 @@ static int load(struct known_profile *profile, uint64_t hash)
 	return ret;
 }
 
-static int add(struct known *known, const struct armed_profile *armed)
+static int add(struct profile_cache *cache, const struct armed_profile *armed)
 {
-	struct known_profile *profile;
+	struct cached_profile *profile;
 	int ret;
 
-	profile = reallocarray(known->profiles, known->nr + 1u, sizeof(*profile));
+	profile = reallocarray(cache->profiles, cache->nr + 1u, sizeof(*profile));
 	if (!profile)
 		return -ENOMEM;
-	known->profiles = profile;
-	profile += known->nr;
-	*profile = (struct known_profile){
+	cache->profiles = profile;
+	profile += cache->nr;
+	*profile = (struct cached_profile){
 		.id = armed->id,
 		.target_id = armed->target_id,
 		.path = strdup(armed->name),
@@ -204,24 +204,24 @@ static int add(struct known *known, const struct armed_profile *armed)
 		clear(profile);
 		return ret;
 	}
-	known->nr++;
+	cache->nr++;
 	return 0;
 }
 
-static void drop_unseen(struct known *known)
+static void drop_unseen(struct profile_cache *cache)
 {
 	uint32_t nr = 0;
 
-	for (uint32_t i = 0; i < known->nr; i++) {
-		if (known->profiles[i].is_seen)
-			known->profiles[nr++] = known->profiles[i];
+	for (uint32_t i = 0; i < cache->nr; i++) {
+		if (cache->profiles[i].is_seen)
+			cache->profiles[nr++] = cache->profiles[i];
 		else
-			clear(&known->profiles[i]);
+			clear(&cache->profiles[i]);
 	}
-	known->nr = nr;
+	cache->nr = nr;
 }
 
-int known_refresh(struct known *known, struct link *link)
+int profile_cache_refresh(struct profile_cache *cache, struct link *link)
 {
 	struct armed_profile *armed;
 	uint32_t nr;
@@ -230,46 +230,46 @@ int known_refresh(struct known *known, struct link *link)
 	ret = link_profiles(link, &armed, &nr);
 	if (ret)
 		return ret;
-	for (uint32_t i = 0; i < known->nr; i++)
-		known->profiles[i].is_seen = false;
+	for (uint32_t i = 0; i < cache->nr; i++)
+		cache->profiles[i].is_seen = false;
 	for (uint32_t i = 0; i < nr && !ret; i++) {
-		struct known_profile *profile = known_find(known, armed[i].id);
+		struct cached_profile *profile = profile_cache_find(cache, armed[i].id);
 
 		if (profile)
 			profile->is_seen = true;
 		else if (armed[i].target_id)
-			ret = add(known, &armed[i]);
+			ret = add(cache, &armed[i]);
 	}
-	drop_unseen(known);
+	drop_unseen(cache);
 	link_profiles_free(armed, nr);
 	return ret;
 }
 
 /* A type that only the module knows, of a profile without its file. */
-static struct known_type *add_type(struct known_profile *profile, uint32_t id)
+static struct cached_type *add_type(struct cached_profile *profile, uint32_t id)
 {
-	struct known_type *types;
+	struct cached_type *types;
 
 	types = reallocarray(profile->types, profile->nr_types + 1u, sizeof(*types));
 	if (!types)
 		return NULL;
 	profile->types = types;
-	types[profile->nr_types++] = (struct known_type){
+	types[profile->nr_types++] = (struct cached_type){
 		.type = { .id = id, .accuracy = -1 },
 		.index = SAMPLES_NONE,
 	};
 	qsort(types, profile->nr_types, sizeof(*types), compare_types);
-	return known_type(profile, id);
+	return cached_type_find(profile, id);
 }
 
-static void set_normal(struct known_type *known, const struct armed_type *armed)
+static void set_normal(struct cached_type *cached, const struct armed_type *armed)
 {
 	double nr = (double)armed->units;
 
-	known->threshold_ns = armed->threshold_ns;
+	cached->threshold_ns = armed->threshold_ns;
 	if (!armed->units)
 		return;
-	known->normal = (struct reason_normal){
+	cached->normal = (struct reason_normal){
 		.units = armed->units,
 		.elapsed_ns = (double)armed->elapsed_ns / nr,
 		.cpu_ns = (double)armed->cpu_ns / nr,
@@ -278,13 +278,13 @@ static void set_normal(struct known_type *known, const struct armed_type *armed)
 		.min_faults = (double)armed->min_faults / nr,
 		.maj_faults = (double)armed->maj_faults / nr,
 	};
-	known->type.usual_ns = known->normal.elapsed_ns;
+	cached->type.usual_ns = cached->normal.elapsed_ns;
 }
 
-static int look_at(struct known_profile *profile, const struct armed_type *armed, uint64_t now_ns,
-		   known_level_fn fn, void *arg)
+static int look_at(struct cached_profile *profile, const struct armed_type *armed, uint64_t now_ns,
+		   profile_cache_level_fn fn, void *arg)
 {
-	struct known_type *known = known_type(profile, armed->id);
+	struct cached_type *cached = cached_type_find(profile, armed->id);
 	const struct drift_sums sums = {
 		.units = armed->units,
 		.late = armed->late,
@@ -292,26 +292,26 @@ static int look_at(struct known_profile *profile, const struct armed_type *armed
 		.late_elapsed_ns = armed->late_elapsed_ns,
 	};
 
-	if (!known)
-		known = add_type(profile, armed->id);
-	if (!known)
+	if (!cached)
+		cached = add_type(profile, armed->id);
+	if (!cached)
 		return -ENOMEM;
-	set_normal(known, armed);
-	if (drift_look(&known->drift, &sums, now_ns, known->trained_ns) == DRIFT_NONE)
+	set_normal(cached, armed);
+	if (drift_look(&cached->drift, &sums, now_ns, cached->trained_ns) == DRIFT_NONE)
 		return 0;
-	return fn(profile, known, arg);
+	return fn(profile, cached, arg);
 }
 
-int known_look(struct known *known, struct link *link, uint64_t now_ns, known_level_fn fn,
+int profile_cache_look(struct profile_cache *cache, struct link *link, uint64_t now_ns, profile_cache_level_fn fn,
 	       void *arg)
 {
 	int ret = 0;
 
-	for (uint32_t i = 0; i < known->nr && !ret; i++) {
+	for (uint32_t i = 0; i < cache->nr && !ret; i++) {
 		struct armed_type *armed;
 		uint32_t nr;
 
-		ret = link_types(link, known->profiles[i].id, &armed, &nr);
+		ret = link_types(link, cache->profiles[i].id, &armed, &nr);
 		if (ret == -ENOENT) { /* disarmed meanwhile */
 			ret = 0;
 			continue;
@@ -319,22 +319,22 @@ int known_look(struct known *known, struct link *link, uint64_t now_ns, known_le
 		if (ret)
 			break;
 		for (uint32_t j = 0; j < nr && !ret; j++)
-			ret = look_at(&known->profiles[i], &armed[j], now_ns, fn, arg);
+			ret = look_at(&cache->profiles[i], &armed[j], now_ns, fn, arg);
 		free(armed);
 	}
 	return ret;
 }
 
-bool known_has_level(const struct known *known)
+bool profile_cache_has_level(const struct profile_cache *cache)
 {
-	for (uint32_t i = 0; i < known->nr; i++)
-		for (uint32_t j = 0; j < known->profiles[i].nr_types; j++)
-			if (known->profiles[i].types[j].drift.is_on)
+	for (uint32_t i = 0; i < cache->nr; i++)
+		for (uint32_t j = 0; j < cache->profiles[i].nr_types; j++)
+			if (cache->profiles[i].types[j].drift.is_on)
 				return true;
 	return false;
 }
 
-void known_met(const struct known_profile *profile, const struct known_type *type,
+void cached_profile_met(const struct cached_profile *profile, const struct cached_type *type,
 	       const struct perfguard_met *met, struct alert_met *ret)
 {
 	const struct visit *visit;

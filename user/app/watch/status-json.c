@@ -5,62 +5,49 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/time.h"
 #include "out/json.h"
 
-static void json_targets(struct json *json, const struct status *status)
+static void put_flags(struct json *json, const char *name, const void *object)
 {
-	for (uint32_t i = 0; i < status->nr_targets; i++) {
-		const struct target *target = &status->targets[i];
+	static const struct {
+		uint32_t flag;
+		const char *name;
+	} flags[] = {
+		{ PERFGUARD_TARGET_FLAGS_INHERIT, "inherit" },
+		{ PERFGUARD_TARGET_FLAGS_ACCOUNT, "account" },
+		{ PERFGUARD_TARGET_FLAGS_DISCOVER, "discover" },
+		{ PERFGUARD_TARGET_FLAGS_OWNED, "owned" },
+	};
+	const struct target *target = object;
 
-		json_object(json, NULL);
-		json_string(json, "kind", "target");
-		json_u64(json, "id", target->id);
-		json_string(json, "exe", target->path);
-		if (target->pid)
-			json_u64(json, "pid", target->pid);
-		json_array(json, "flags");
-		for (uint32_t j = 0; j < status_nr_flags; j++)
-			if (target->flags & status_flags[j].flag)
-				json_string(json, NULL, status_flags[j].name);
-		json_end(json);
-		json_u64(json, "threshold_ns", target->threshold_ns);
-		json_u64(json, "processes", target->processes);
-		json_u64(json, "threads", target->threads);
-		json_u64(json, "units", target->units);
-		json_u64(json, "late", target->late);
-		json_u64(json, "waits", target->waits);
-		json_u64(json, "suppressed", target->suppressed);
-		json_u64(json, "untracked", target->untracked);
-		json_end(json);
-		json_end_line(json, stdout);
-	}
+	json_array(json, name);
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (target->flags & flags[i].flag)
+			json_string(json, NULL, flags[i].name);
+	json_end(json);
 }
 
-static void json_processes(struct json *json, const struct status *status)
-{
-	for (uint32_t i = 0; i < status->nr_processes; i++) {
-		const struct process *process = &status->processes[i];
+#define AT(member, name, ...) FIELD(struct target, member, name, ##__VA_ARGS__)
 
-		json_object(json, NULL);
-		json_string(json, "kind", "process");
-		json_u64(json, "pid", process->pid);
-		json_string(json, "comm", process->comm);
-		json_u64(json, "target", process->target_id);
-		json_u64(json, "image", process->image_id);
-		json_end(json);
-		json_end_line(json, stdout);
-	}
-}
+const struct field status_target_fields[] = {
+	AT(id, "id"), AT(path, "exe"),
+	AT(pid, "pid", .empty = FIELD_SKIP),
+	FIELD_BY(put_flags, "flags"),
+	AT(threshold_ns, "threshold_ns"), AT(processes, "processes"), AT(threads, "threads"),
+	AT(units, "units"), AT(late, "late"), AT(waits, "waits"),
+	AT(suppressed, "suppressed",
+	   .text = "  %s alert%s held back: too many a second, or for the budget\n"),
+	AT(untracked, "untracked", .text = "  %s processes, threads or units could not be watched\n"),
+	{ 0 },
+};
 
-/* A number of 64 bits does not survive every reader of JSON. */
-static void put_hash(struct json *json, uint64_t hash)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%016" PRIx64, hash);
-	json_string(json, "hash", text);
-}
+static const struct field process_fields[] = {
+	FIELD(struct process, pid, "pid"),
+	FIELD(struct process, comm, "comm"),
+	FIELD(struct process, target_id, "target"),
+	FIELD(struct process, image_id, "image"),
+	{ 0 },
+};
 
 /* What the profile's file adds; null where it is not there. */
 static void put_function(struct json *json, const struct status_profile *profile,
@@ -83,160 +70,174 @@ static void put_function(struct json *json, const struct status_profile *profile
 	json_real(json, "plan", status_plan(profile, guard->index));
 }
 
-static void json_guard(struct json *json, const struct status_profile *profile,
-		       const struct armed_guard *guard)
+static void put_state(struct json *json, const char *name, const void *object)
+{
+	const struct armed_guard *guard = object;
+
+	json_string(json, name, guard->state == PERFGUARD_GUARD_STATE_SHED ? "shed" : "active");
+}
+
+static void put_way(struct json *json, const char *name, const void *object)
 {
 	static const char *const ways[] = { NULL, "kernel", "module", "stepped" };
+	const struct armed_guard *guard = object;
 
-	json_object(json, NULL);
-	json_string(json, "kind", "guard");
-	json_u64(json, "profile", profile->armed->id);
-	json_u64(json, "index", guard->index);
-	json_u64(json, "object", guard->object);
-	json_u64(json, "offset", guard->offset);
-	put_function(json, profile, guard);
-	json_string(json, "state",
-		    guard->state == PERFGUARD_GUARD_STATE_SHED ? "shed" : "active");
-	json_string(json, "way",
-		    guard->step_mode < sizeof(ways) / sizeof(ways[0]) ? ways[guard->step_mode] : NULL);
-	json_u64(json, "hits", guard->hits);
-	json_u64(json, "stepped", guard->stepped);
-	json_u64(json, "sheds", guard->sheds);
-	json_real(json, "share", guard->share_ppm / 1e6);
-	json_end(json);
-	json_end_line(json, stdout);
+	json_string(json, name, guard->step_mode < sizeof(ways) / sizeof(ways[0]) ? ways[guard->step_mode] : NULL);
 }
 
-static void json_type(struct json *json, const struct status_profile *profile,
-		      const struct armed_type *type)
+static const struct field guard_fields[] = {
+	FIELD(struct armed_guard, index, "index"),
+	FIELD(struct armed_guard, object, "object"),
+	FIELD(struct armed_guard, offset, "offset"),
+	FIELD_BY(put_state, "state"),
+	FIELD_BY(put_way, "way"),
+	FIELD(struct armed_guard, hits, "hits"),
+	FIELD(struct armed_guard, stepped, "stepped"),
+	FIELD(struct armed_guard, sheds, "sheds"),
+	FIELD_AS(FIELD_PPM, struct armed_guard, share_ppm, "share"),
+	{ 0 },
+};
+
+#undef AT
+#define AT(member, name, ...) FIELD(struct armed_type, member, name, ##__VA_ARGS__)
+
+static const struct field type_fields[] = {
+	AT(loop_id, "loop_id"), AT(id, "type"),
+	AT(threshold_ns, "threshold_ns", .empty = FIELD_NULL),
+	AT(units, "units"), AT(late, "late"), AT(novel, "novel"), AT(elapsed_ns, "elapsed_ns"),
+	FIELD_INNER("time_ns"),
+	AT(cpu_ns, "cpu"), AT(runqueue_ns, "runqueue"), AT(block_io_ns, "block_io"),
+	FIELD_INNER_END,
+	FIELD_INNER("faults"),
+	AT(min_faults, "minor"), AT(maj_faults, "major"),
+	FIELD_INNER_END,
+	AT(late_elapsed_ns, "late_elapsed_ns"),
+	{ 0 },
+};
+
+static void put_infer(struct json *json, const char *name, const void *object)
 {
-	json_object(json, NULL);
-	json_string(json, "kind", "type");
-	json_u64(json, "profile", profile->armed->id);
-	json_u64(json, "loop", status_loop(profile, type->loop_id));
-	json_u64(json, "loop_id", type->loop_id);
-	json_u64(json, "type", type->id);
-	if (type->threshold_ns)
-		json_u64(json, "threshold_ns", type->threshold_ns);
-	else
-		json_null(json, "threshold_ns");
-	json_u64(json, "units", type->units);
-	json_u64(json, "late", type->late);
-	json_u64(json, "novel", type->novel);
-	json_u64(json, "elapsed_ns", type->elapsed_ns);
-	json_object(json, "time_ns");
-	json_u64(json, "cpu", type->cpu_ns);
-	json_u64(json, "runqueue", type->runqueue_ns);
-	json_u64(json, "block_io", type->block_io_ns);
-	json_end(json);
-	json_object(json, "faults");
-	json_u64(json, "minor", type->min_faults);
-	json_u64(json, "major", type->maj_faults);
-	json_end(json);
-	json_u64(json, "late_elapsed_ns", type->late_elapsed_ns);
-	json_end(json);
-	json_end_line(json, stdout);
+	const struct armed_profile *armed = object;
+
+	json_string(json, name, armed->flags & PERFGUARD_PROFILE_FLAGS_PAPER ? "paper" : "weights");
 }
 
-static void put_cost(struct json *json, const char *name, const struct armed_cost *cost)
-{
-	json_object(json, name);
-	json_u64(json, "cpu", cost->cpu);
-	json_u64(json, "guards", cost->guards);
-	json_u64(json, "boundaries", cost->boundaries);
-	json_u64(json, "telling", cost->report);
-	json_end(json);
-}
+#undef AT
+#define AT(member, name, ...) FIELD(struct armed_profile, member, name, ##__VA_ARGS__)
 
-/* Of those in price_ns, what could not be measured. */
-static void put_assumed(struct json *json, uint32_t assumed)
+const struct field status_profile_fields[] = {
+	AT(id, "id"),
+	AT(name, "name", .text = "  guarded by %s\n"),
+	FIELD_AS(FIELD_HEX, struct armed_profile, hash, "hash"),
+	AT(target_id, "target"),
+	FIELD_BY(put_infer, "infer"),
+	FIELD_AS(FIELD_TIME, struct armed_profile, armed_ns, "armed"),
+	AT(processes, "processes"), AT(nr_guards, "guards"), AT(nr_shed, "shed"),
+	AT(nr_types, "types"), AT(nr_contexts, "contexts"), AT(units, "units"),
+	AT(novel, "novel"), AT(unknown_hits, "unknown_hits"), AT(stray_hits, "stray_hits"),
+	AT(bytes, "bytes"),
+	{ 0 },
+};
+
+/* Those unit costs of price_ns that could not be measured. */
+static void put_assumed(struct json *json, const char *name, const void *object)
 {
 	static const char *const names[] = { "kernel_hit", "module_hit", "stepped_hit", "call",
 					     "unit" };
+	const struct armed_profile *armed = object;
 
-	json_array(json, "price_assumed");
+	json_array(json, name);
 	for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (assumed & 1u << i)
+		if (armed->prices.assumed & 1u << i)
 			json_string(json, NULL, names[i]);
 	json_end(json);
 }
 
 /* What guarding may take, and takes. */
-static void put_spending(struct json *json, const struct armed_profile *armed)
-{
-	const struct armed_prices *prices = &armed->prices;
+static const struct field budget_fields[] = {
+	FIELD_AS(FIELD_PPM, struct armed_profile, prices.budget_ppm, "budget"),
+	FIELD_INNER("price_ns"),
+	AT(prices.kernel_hit_ns, "kernel_hit"), AT(prices.module_hit_ns, "module_hit"),
+	AT(prices.stepped_hit_ns, "stepped_hit"), AT(prices.call_ns, "call"),
+	AT(prices.unit_ns, "unit"),
+	FIELD_INNER_END,
+	FIELD_BY(put_assumed, "price_assumed"),
+	FIELD_INNER("cost_ns"),
+	AT(cost.cpu, "cpu"), AT(cost.guards, "guards"), AT(cost.boundaries, "boundaries"),
+	AT(cost.report, "reporting"), AT(cost.report, "telling"),
+	FIELD_INNER_END,
+	FIELD_INNER("last_cost_ns"),
+	AT(last.cpu, "cpu"), AT(last.guards, "guards"), AT(last.boundaries, "boundaries"),
+	AT(last.report, "reporting"), AT(last.report, "telling"),
+	FIELD_INNER_END,
+	AT(check_ns, "check_ns"),
+	{ 0 },
+};
 
-	if (!prices->budget_ppm) {
-		json_null(json, "budget");
-		return;
-	}
-	json_real(json, "budget", prices->budget_ppm / 1e6);
-	json_object(json, "price_ns");
-	json_u64(json, "kernel_hit", prices->kernel_hit_ns);
-	json_u64(json, "module_hit", prices->module_hit_ns);
-	json_u64(json, "stepped_hit", prices->stepped_hit_ns);
-	json_u64(json, "call", prices->call_ns);
-	json_u64(json, "unit", prices->unit_ns);
+static const struct field hook_fields[] = {
+	FIELD(struct hook, syscall, "syscall"),
+	FIELD(struct hook, name, "name"),
+	FIELD(struct hook, is_direct, "direct"),
+	FIELD(struct hook, missed, "missed"),
+	{ 0 },
+};
+
+#undef AT
+#define AT(member, name) FIELD(struct stats, member, name)
+
+static const struct field module_fields[] = {
+	AT(targets, "targets"), AT(threads, "threads"), AT(is_alive, "alive"),
+	AT(next_alert, "next_alert"), AT(next_wait, "next_wait"), AT(ring_bytes, "ring_bytes"),
+	FIELD_INNER("lost"),
+	AT(lost_memory, "memory"), AT(lost_overwritten, "overwritten"),
+	AT(torn_stacks, "torn_stacks"), AT(crowded_stacks, "crowded_stacks"),
+	FIELD_INNER_END,
+	{ 0 },
+};
+
+/* A line of a guard or type; its fields that come from the profile are the caller's. */
+static void begin_line(struct json *json, const char *kind, const struct status_profile *profile)
+{
+	json_object(json, NULL);
+	json_string(json, "kind", kind);
+	json_u64(json, "profile", profile->armed->id);
+}
+
+static void end_line(struct json *json)
+{
 	json_end(json);
-	put_assumed(json, prices->assumed);
-	put_cost(json, "cost_ns", &armed->cost);
-	put_cost(json, "last_cost_ns", &armed->last);
-	json_u64(json, "check_ns", armed->check_ns);
+	json_end_line(json, stdout);
 }
 
 static void json_profile(struct json *json, const struct status_profile *profile)
 {
-	const struct armed_profile *armed = profile->armed;
 	double expected = status_expected(profile);
-	char time[TIME_TEXT_MAX];
 
 	json_object(json, NULL);
 	json_string(json, "kind", "profile");
-	json_u64(json, "id", armed->id);
-	json_string(json, "name", armed->name);
-	put_hash(json, armed->hash);
-	json_u64(json, "target", armed->target_id);
-	json_string(json, "infer",
-		    armed->flags & PERFGUARD_PROFILE_FLAGS_PAPER ? "paper" : "weights");
-	json_string(json, "armed", time_format(armed->armed_ns, time));
-	json_u64(json, "processes", armed->processes);
-	json_u64(json, "guards", armed->nr_guards);
-	json_u64(json, "shed", armed->nr_shed);
-	json_u64(json, "types", armed->nr_types);
-	json_u64(json, "contexts", armed->nr_contexts);
-	json_u64(json, "units", armed->units);
-	json_u64(json, "novel", armed->novel);
+	fields_json(json, status_profile_fields, profile->armed);
 	if (expected >= 0)
 		json_real(json, "novel_expected", expected);
 	else
 		json_null(json, "novel_expected");
 	json_bool(json, "is_new_load", status_has_news(profile));
-	json_u64(json, "unknown_hits", armed->unknown_hits);
-	json_u64(json, "stray_hits", armed->stray_hits);
-	json_u64(json, "bytes", armed->bytes);
-	put_spending(json, armed);
+	if (profile->armed->prices.budget_ppm)
+		fields_json(json, budget_fields, profile->armed);
+	else
+		json_null(json, "budget");
 	json_bool(json, "is_file_known", profile->is_known);
-	json_end(json);
-	json_end_line(json, stdout);
-	for (uint32_t i = 0; i < profile->nr_guards; i++)
-		json_guard(json, profile, &profile->guards[i]);
-	for (uint32_t i = 0; i < profile->nr_types; i++)
-		json_type(json, profile, &profile->types[i]);
-}
-
-static void json_hooks(struct json *json, const struct status *status)
-{
-	for (uint32_t i = 0; i < status->stats.nr_hooks; i++) {
-		const struct hook *hook = &status->stats.hooks[i];
-
-		json_object(json, NULL);
-		json_string(json, "kind", "hook");
-		json_u64(json, "syscall", hook->syscall);
-		json_string(json, "name", hook->name);
-		json_bool(json, "direct", hook->is_direct);
-		json_u64(json, "missed", hook->missed);
-		json_end(json);
-		json_end_line(json, stdout);
+	end_line(json);
+	for (uint32_t i = 0; i < profile->nr_guards; i++) {
+		begin_line(json, "guard", profile);
+		fields_json(json, guard_fields, &profile->guards[i]);
+		put_function(json, profile, &profile->guards[i]);
+		end_line(json);
+	}
+	for (uint32_t i = 0; i < profile->nr_types; i++) {
+		begin_line(json, "type", profile);
+		json_u64(json, "loop", status_loop(profile, profile->types[i].loop_id));
+		fields_json(json, type_fields, &profile->types[i]);
+		end_line(json);
 	}
 }
 
@@ -245,26 +246,14 @@ void status_json(const struct status *status)
 	const struct stats *stats = &status->stats;
 	struct json json = { 0 };
 
-	json_targets(&json, status);
-	json_processes(&json, status);
+	for (uint32_t i = 0; i < status->nr_targets; i++)
+		fields_json_line(&json, stdout, "target", status_target_fields, &status->targets[i]);
+	for (uint32_t i = 0; i < status->nr_processes; i++)
+		fields_json_line(&json, stdout, "process", process_fields, &status->processes[i]);
 	for (uint32_t i = 0; i < status->nr_profiles; i++)
 		json_profile(&json, &status->profiles[i]);
-	json_hooks(&json, status);
-	json_object(&json, NULL);
-	json_string(&json, "kind", "module");
-	json_u64(&json, "targets", stats->targets);
-	json_u64(&json, "threads", stats->threads);
-	json_bool(&json, "alive", stats->is_alive);
-	json_u64(&json, "next_alert", stats->next_alert);
-	json_u64(&json, "next_wait", stats->next_wait);
-	json_u64(&json, "ring_bytes", stats->ring_bytes);
-	json_object(&json, "lost");
-	json_u64(&json, "memory", stats->lost_memory);
-	json_u64(&json, "overwritten", stats->lost_overwritten);
-	json_u64(&json, "torn_stacks", stats->torn_stacks);
-	json_u64(&json, "crowded_stacks", stats->crowded_stacks);
-	json_end(&json);
-	json_end(&json);
-	json_end_line(&json, stdout);
+	for (uint32_t i = 0; i < stats->nr_hooks; i++)
+		fields_json_line(&json, stdout, "hook", hook_fields, &stats->hooks[i]);
+	fields_json_line(&json, stdout, "module", module_fields, stats);
 	json_deinit(&json);
 }

@@ -18,11 +18,6 @@ enum {
 	MAX_NAME = 36, /* columns of a function's name */
 };
 
-static void heading(const char *name)
-{
-	printf("  %-10s ", name);
-}
-
 static uint64_t all_units(const struct armed_type *type)
 {
 	return type->units + type->late;
@@ -38,10 +33,8 @@ static void print_since(const struct armed_profile *armed)
 	uint64_t now_ns = time_wall_ns();
 	char time[TIME_TEXT_MAX], since[DURATION_TEXT_MAX];
 
-	heading("guarded by");
-	text_safe(stdout, armed->name);
-	putchar('\n');
-	heading("since");
+	fields_text(stdout, status_profile_fields, armed);
+	text_heading(stdout, "since");
 	/* whole seconds are enough for people */
 	printf("%.19sZ", time_format(armed->armed_ns, time));
 	if (now_ns >= armed->armed_ns)
@@ -58,7 +51,7 @@ static void print_units(const struct status_profile *profile)
 
 	for (uint32_t i = 0; i < profile->nr_types; i++)
 		late += profile->types[i].late;
-	heading("units");
+	text_heading(stdout, "units");
 	printf("%s, %s late", text_count(armed->units, units), text_count(late, text));
 	if (late)
 		printf(" (%.2g %%)", 100 * (double)late / (double)(armed->units ? armed->units : late));
@@ -69,7 +62,7 @@ static void print_units(const struct status_profile *profile)
 	}
 	putchar('\n');
 	if (armed->unknown_hits || armed->stray_hits) {
-		heading("");
+		text_heading(stdout, "");
 		printf("%s guard hits in contexts training did not see, %s outside of units\n",
 		       text_count(armed->unknown_hits, units),
 		       text_count(armed->stray_hits, text));
@@ -86,7 +79,7 @@ static void print_guard_sums(const struct status_profile *profile)
 		hits += profile->guards[i].hits;
 		stepped += profile->guards[i].stepped;
 	}
-	heading("guards");
+	text_heading(stdout, "guards");
 	printf("%" PRIu32 " on, %" PRIu32 " shed; %s hits", armed->nr_guards - armed->nr_shed,
 	       armed->nr_shed, text_count(hits, text));
 	if (armed->units)
@@ -108,26 +101,26 @@ static void print_budget(const struct armed_profile *armed)
 	const struct armed_cost *cost = &armed->cost, *last = &armed->last;
 	double budget = armed->prices.budget_ppm / 1e4;
 	double floor = percent(last->boundaries, last->cpu);
-	double telling = percent(last->report, last->cpu);
+	double reporting = percent(last->report, last->cpu);
 
 	if (!armed->prices.budget_ppm)
 		return;
-	heading("budget");
+	text_heading(stdout, "budget");
 	printf("%g %% of CPU time; takes %.2f %% now, %.2f %% since armed\n", budget,
-	       floor + telling + percent(last->guards, last->cpu),
+	       floor + reporting + percent(last->guards, last->cpu),
 	       percent(cost->guards + cost->boundaries + cost->report, cost->cpu));
-	heading("");
+	text_heading(stdout, "");
 	printf("%.2f %% now is for boundaries, of which nothing is shed", floor);
 	if (cost->report)
-		printf("; %.2f %% for telling late units", telling);
+		printf("; %.2f %% for reporting late units", reporting);
 	putchar('\n');
 	if (armed->prices.assumed) {
-		heading("");
+		text_heading(stdout, "");
 		puts("what hits or units cost is assumed, not measured: arm again to measure it");
 	}
 	if (floor < budget)
 		return;
-	heading("");
+	text_heading(stdout, "");
 	puts("that is all there is: nothing is left for guards");
 }
 
@@ -176,7 +169,7 @@ static void print_guard(const struct status_profile *profile, const struct armed
 	putchar('\n');
 }
 
-/* The dearest, and all that were taken off. */
+/* The costliest, and all that were taken off. */
 static void print_guards(const struct status_profile *profile)
 {
 	uint32_t rest = 0;
@@ -184,7 +177,7 @@ static void print_guards(const struct status_profile *profile)
 	if (!profile->nr_guards)
 		return;
 	qsort(profile->guards, profile->nr_guards, sizeof(*profile->guards), compare_guards);
-	printf("  %13s %9s %9s %8s  %s\n", "hits", "a unit", "planned", "by", "the dearest");
+	printf("  %13s %9s %9s %8s  %s\n", "hits", "a unit", "planned", "by", "the costliest");
 	for (uint32_t i = 0; i < profile->nr_guards; i++) {
 		const struct armed_guard *guard = &profile->guards[i];
 
@@ -294,11 +287,8 @@ void status_profile_text(const struct status_profile *profile, const struct targ
 	print_units(profile);
 	print_guard_sums(profile);
 	print_budget(profile->armed);
-	if (!profile->is_known && profile->why) {
-		heading("no names");
-		text_safe(stdout, profile->why);
-		putchar('\n');
-	}
+	if (!profile->is_known && profile->why)
+		text_line(stdout, "no names", profile->why);
 	print_guards(profile);
 	print_types(profile, max_types);
 	print_news(profile, target);

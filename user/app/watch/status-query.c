@@ -3,7 +3,6 @@
 #include "app/watch/status-query.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,40 +12,10 @@
 #include "base/log.h"
 #include "store/profile-hash.h"
 
-#define DEFAULT_MAX_TYPES 5
-
 /* By chance there are not so many standard deviations more (Poisson's, of few, too). */
 #define MAX_DEVIATIONS 4
 /* Nor is it worth a training below this factor. */
 #define MIN_FACTOR 1.5
-
-static const char help[] =
-	"usage: pg-collect status [OPTION...]\n"
-	"\n"
-	"Show the targets, their processes, the profiles that guard them with what their\n"
-	"guards and types counted, the counters of the module and the wait calls it is\n"
-	"hooked into.\n"
-	"\n"
-	"  --types N  show N types of each loop, the most costly first (default: 5)\n"
-	"  --json     one JSON object a line: targets, processes, profiles each with its\n"
-	"             guards and types, hooks, then the module\n"
-	"  --help     print this text\n"
-	"\n"
-	"Exit status: 0 ok, 1 failed, 2 wrong usage, 3 not possible on this machine.\n";
-
-enum {
-	OPTION_TYPES = 256,
-	OPTION_JSON,
-};
-
-const struct status_flag status_flags[] = {
-	{ PERFGUARD_TARGET_FLAGS_INHERIT, "inherit" },
-	{ PERFGUARD_TARGET_FLAGS_ACCOUNT, "account" },
-	{ PERFGUARD_TARGET_FLAGS_DISCOVER, "discover" },
-	{ PERFGUARD_TARGET_FLAGS_OWNED, "owned" },
-};
-
-const uint32_t status_nr_flags = sizeof(status_flags) / sizeof(status_flags[0]);
 
 uint32_t status_plan(const struct status_profile *profile, uint32_t guard)
 {
@@ -91,37 +60,6 @@ bool status_has_news(const struct status_profile *profile)
 			       MAX_DEVIATIONS * MAX_DEVIATIONS / 2.0;
 }
 
-static int parse(int argc, char **argv, uint32_t *max_types, bool *is_json)
-{
-	static const struct option options[] = {
-		{ "types", required_argument, NULL, OPTION_TYPES },
-		{ "json", no_argument, NULL, OPTION_JSON },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	int option, ret = 0;
-
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		switch (option) {
-		case OPTION_TYPES:
-			ret = cmd_parse_count(argv[0], "--types", optarg, max_types);
-			break;
-		case OPTION_JSON:
-			*is_json = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			exit(CMD_OK);
-		default:
-			ret = cmd_bad_option(argv, option);
-		}
-		if (ret)
-			return ret;
-	}
-	return cmd_no_argument(argc, argv);
-}
-
 /* What the file of the profile adds, if it is still what was armed. */
 static void read_file(struct status_profile *profile)
 {
@@ -140,7 +78,7 @@ static void read_file(struct status_profile *profile)
 					  profile->floors.least_final, &wrong);
 }
 
-/* One that was disarmed meanwhile has nothing to tell any more. */
+/* One that was disarmed meanwhile has no answer any more. */
 static int read_profile(struct link *link, struct status_profile *profile)
 {
 	uint32_t id = profile->armed->id;
@@ -207,27 +145,21 @@ static void clear_status(struct status *status)
 	link_stats_clear(&status->stats);
 }
 
-int cmd_status(int argc, char **argv)
+int status_print(struct status *status)
 {
-	struct status status = { .max_types = DEFAULT_MAX_TYPES };
-	bool is_json = false;
 	struct link *link;
-	int ret;
+	int ret = cmd_open_link(&link);
 
-	ret = parse(argc, argv, &status.max_types, &is_json);
 	if (ret)
 		return ret;
-	ret = cmd_open_link(&link);
-	if (ret)
-		return ret;
-	ret = read_status(link, &status);
+	ret = read_status(link, status);
 	link_close(link);
-	if (!ret && is_json)
-		status_json(&status);
+	if (!ret && status->is_json)
+		status_json(status);
 	else if (!ret)
-		status_text(&status);
-	if (!ret && !status.stats.is_alive)
+		status_text(status);
+	if (!ret && !status->stats.is_alive)
 		log_warning("the hooks no longer reach the module; set kernel.ftrace_enabled=1 (sysctl)");
-	clear_status(&status);
+	clear_status(status);
 	return ret;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * All that the module tells of itself, its targets and its profiles, and what
+ * All that the module reports of itself, its targets and its profiles, and what
  * the profiles' files add to it.
  */
 #ifndef _USER_APP_WATCH_STATUS_QUERY_H
@@ -12,6 +12,7 @@
 #include "data/model.h"
 #include "data/samples.h"
 #include "link/link.h"
+#include "out/fields.h"
 #include "train/guards/novelty-floor.h"
 #include "train/model/loading.h"
 
@@ -40,17 +41,14 @@ struct status {
 	uint32_t nr_processes;
 	uint32_t nr_armed;
 	uint32_t nr_profiles;
+	/* Set by the operator. */
 	uint32_t max_types; /* to show of each loop */
+	bool is_json;
 };
 
-/* "inherit", ... by bit of enum perfguard_target_flags. */
-struct status_flag {
-	uint32_t flag;
-	const char *name;
-};
-
-extern const struct status_flag status_flags[];
-extern const uint32_t status_nr_flags;
+/* Of a struct target and a struct armed_profile, as JSON and text (status-json.c). */
+extern const struct field status_target_fields[];
+extern const struct field status_profile_fields[];
 
 /* Hits of the guard that are planned for 1024 units; 0: no plan, or not known. */
 uint32_t status_plan(const struct status_profile *profile, uint32_t guard);
@@ -64,8 +62,11 @@ uint32_t status_loop(const struct status_profile *profile, uint32_t loop_id);
 /* The share of novel units that training expects; negative if not known. */
 double status_expected(const struct status_profile *profile);
 
-/* Are there more novel units than training lets expect, and not by chance? */
+/* Return: true if there are more novel units than training lets expect, and not by chance. */
 bool status_has_news(const struct status_profile *profile);
+
+/* Ask the module and print.  Returns 0 or an exit code; the error was reported. */
+int status_print(struct status *status);
 
 void status_text(const struct status *status);
 void status_json(const struct status *status);

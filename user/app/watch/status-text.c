@@ -24,31 +24,22 @@ static void text_target(const struct status *status, const struct target *target
 	const struct status_profile *profile = profile_of(status, target);
 	char units[TEXT_MAX], late[TEXT_MAX], waits[TEXT_MAX];
 
-	printf("%sTarget %" PRIu32 "%s: ", text_bold(stdout), target->id,
-	       text_plain(stdout));
+	printf("%sTarget %" PRIu32 "%s: ", text_bold(stdout), target->id, text_plain(stdout));
 	text_safe(stdout, target->path);
 	if (target->pid)
 		printf(", process %" PRIu32 " alone", target->pid);
-	printf("\n  %" PRIu32 " process%s, %" PRIu32 " thread%s seen; ",
-	       target->processes, target->processes == 1 ? "" : "es",
-	       target->threads, target->threads == 1 ? "" : "s");
+	printf("\n  %" PRIu32 " process%s, %" PRIu32 " thread%s seen; ", target->processes,
+	       target->processes == 1 ? "" : "es", target->threads,
+	       target->threads == 1 ? "" : "s");
 	if (target->threshold_ns)
-		printf("late after %s\n",
-		       duration_format(target->threshold_ns, threshold));
+		printf("late after %s\n", duration_format(target->threshold_ns, threshold));
 	else if (profile)
 		puts("late by type");
 	else
 		puts("no threshold");
-	printf("  %s units, %s late, in %s wait calls\n",
-	       text_count(target->units, units),
-	       text_count(target->late, late),
-	       text_count(target->waits, waits));
-	if (target->suppressed)
-		printf("  %" PRIu64 " alerts held back: too many a second, or for the budget\n",
-		       target->suppressed);
-	if (target->untracked)
-		printf("  %" PRIu64 " processes, threads or units could not be watched\n",
-		       target->untracked);
+	printf("  %s units, %s late, in %s wait calls\n", text_count(target->units, units),
+	       text_count(target->late, late), text_count(target->waits, waits));
+	fields_text(stdout, status_target_fields, target);
 	for (uint32_t i = 0; i < status->nr_processes; i++) {
 		const struct process *process = &status->processes[i];
 
@@ -91,8 +82,7 @@ static void text_hooks(const struct stats *stats, bool is_direct)
 			column = printf("\n   ");
 		column += printf(" %s", hook->name);
 		if (hook->missed)
-			column += printf(" (%" PRIu64 " waits missed)",
-					 hook->missed);
+			column += printf(" (%" PRIu64 " waits missed)", hook->missed);
 	}
 	if (column)
 		putchar('\n');
@@ -100,15 +90,13 @@ static void text_hooks(const struct stats *stats, bool is_direct)
 
 static void text_module(const struct stats *stats)
 {
-	printf("Module: %" PRIu32 " target%s, %" PRIu32 " thread%s, %" PRIu32
-	       " KiB of records\n",
+	printf("Module: %" PRIu32 " target%s, %" PRIu32 " thread%s, %" PRIu32 " KiB of records\n",
 	       stats->targets, stats->targets == 1 ? "" : "s", stats->threads,
 	       stats->threads == 1 ? "" : "s", stats->ring_bytes / 1024);
-	printf("  lost: %" PRIu64 " for want of memory, %" PRIu64
-	       " overwritten, %" PRIu64 " torn stacks, %" PRIu64
-	       " without room\n",
-	       stats->lost_memory, stats->lost_overwritten,
-	       stats->torn_stacks, stats->crowded_stacks);
+	printf("  lost: %" PRIu64 " out of memory, %" PRIu64 " overwritten, %" PRIu64
+	       " torn stacks, %" PRIu64 " without room\n",
+	       stats->lost_memory, stats->lost_overwritten, stats->torn_stacks,
+	       stats->crowded_stacks);
 	if (!stats->nr_hooks)
 		puts("  no wait call is hooked");
 	text_hooks(stats, true);

@@ -23,7 +23,7 @@
 #define SELDOM_NS (5 * NSEC_PER_SEC)
 #define QUIET_NS (10 * NSEC_PER_SEC)
 
-/* People are told again of a unit from this time on. */
+/* A unit that is still late is printed again from this time on. */
 #define STUCK_NS NSEC_PER_SEC
 
 /* All units that fit no type are one alert. */
@@ -42,7 +42,7 @@ void watching_deinit(struct watching *watching)
 	json_deinit(&watching->json);
 	identities_deinit(&watching->identities);
 	late_units_deinit(&watching->units);
-	known_deinit(&watching->known);
+	profile_cache_deinit(&watching->cache);
 	fold_deinit(&watching->fold);
 	if (watching->unwinder)
 		unwinder_destroy(watching->unwinder);
@@ -54,7 +54,7 @@ static int flush(void)
 	return fflush(stdout) || ferror(stdout) ? -EIO : 0;
 }
 
-static int print_level(const struct known_profile *profile, const struct known_type *type,
+static int print_level(const struct cached_profile *profile, const struct cached_type *type,
 		       void *arg)
 {
 	struct watching *watching = arg;
@@ -74,7 +74,7 @@ static int print_level(const struct known_profile *profile, const struct known_t
 	return flush();
 }
 
-/* A module that knows no profiles has none; what it cannot tell just now, it is asked again. */
+/* A module that knows no profiles has none; what it cannot answer just now, it is asked again. */
 static int optional(struct watching *watching, int error)
 {
 	if (error == -EAGAIN)
@@ -85,14 +85,14 @@ static int optional(struct watching *watching, int error)
 static int refresh(struct watching *watching, uint64_t now_ns)
 {
 	watching->refreshed_ns = now_ns;
-	return optional(watching, known_refresh(&watching->known, watching->link));
+	return optional(watching, profile_cache_refresh(&watching->cache, watching->link));
 }
 
 static int look(struct watching *watching, uint64_t now_ns)
 {
 	watching->looked_ns = now_ns;
-	return optional(watching, known_look(&watching->known, watching->link, time_wall_ns(),
-					     print_level, watching));
+	return optional(watching, profile_cache_look(&watching->cache, watching->link,
+						     time_wall_ns(), print_level, watching));
 }
 
 static int print_folded(struct watching *watching, uint64_t now_ns)
@@ -117,11 +117,11 @@ static int print_folded(struct watching *watching, uint64_t now_ns)
 	return ret;
 }
 
-/* How often to look: nobody waits for what is told where nothing is late. */
+/* The sampling interval: longer where nothing is late and nobody waits. */
 static uint64_t step_ns(const struct watching *watching, uint64_t now_ns)
 {
 	bool is_quiet = now_ns - watching->alerted_ns > QUIET_NS &&
-			!known_has_level(&watching->known);
+			!profile_cache_has_level(&watching->cache);
 
 	return is_quiet ? SELDOM_NS : OFTEN_NS;
 }
@@ -168,16 +168,15 @@ static char *place_name(const struct hotpath *hotpath)
 	place = &hotpath->functions[0].place;
 	if (place->function)
 		return strdup(place->function);
-	snprintf(text, sizeof(text), "%s+0x%" PRIx64, text_basename(place->module),
-		 place->offset);
+	snprintf(text, sizeof(text), "%s+0x%" PRIx64, text_basename(place->module), place->offset);
 	return strdup(text);
 }
 
-/* Is it folded into others?  Then @unit, if not NULL, remembers. */
-static bool fold(struct watching *watching, const struct explanation *why, struct late_unit *unit,
-		 uint64_t path)
+/* Return: true if it is folded into others, which @unit, if not NULL, remembers. */
+static bool fold(struct watching *watching, const struct diagnosis *diagnosis,
+		 struct late_unit *unit, uint64_t path)
 {
-	const struct record *record = why->alert.record;
+	const struct record *record = diagnosis->alert.record;
 	bool has_ended = record->kind != PERFGUARD_RECORD_KIND_LATE;
 	const struct fold_key key = { record->target_id, record->type_id, path };
 	struct fold_subject subject = {
@@ -191,36 +190,35 @@ static bool fold(struct watching *watching, const struct explanation *why, struc
 	if (unit && unit->fold_id &&
 	    fold_go_on(&watching->fold, unit->fold_id, record->account.elapsed_ns, has_ended))
 		return true;
-	subject.exe = copy(why->alert.exe);
-	subject.build_id = copy(why->alert.build_id);
+	subject.exe = copy(diagnosis->alert.exe);
+	subject.build_id = copy(diagnosis->alert.build_id);
 	subject.comm = copy(record->comm);
-	subject.type_name = copy(why->type.name);
-	subject.function = place_name(&why->hotpath);
-	id = fold_add(&watching->fold, &key, &subject, time_now_ns(),
-		      record->account.elapsed_ns, has_ended);
+	subject.type_name = copy(diagnosis->type.name);
+	subject.function = place_name(&diagnosis->hotpath);
+	id = fold_add(&watching->fold, &key, &subject, time_now_ns(), record->account.elapsed_ns,
+		      has_ended);
 	fold_subject_clear(&subject);
 	if (unit)
 		unit->fold_id = id;
 	return id != 0;
 }
 
-static int print(struct watching *watching, const struct explanation *why,
+static int print(struct watching *watching, const struct diagnosis *diagnosis,
 		 const struct late_unit *unit, uint64_t path)
 {
-	const struct alert *alert = &why->alert;
+	const struct alert *alert = &diagnosis->alert;
 	const struct record *record = alert->record;
 
 	if (watching->is_json)
-		return alert_json(&watching->json, stdout, alert,
-				  alert_kind_name(record->kind));
+		return alert_json(&watching->json, stdout, alert, alert_kind_name(record->kind));
 	/* Its end will come soon, or another record at twice the time. */
-	if (unit && unit->is_told && record->kind == PERFGUARD_RECORD_KIND_LATE &&
+	if (unit && unit->is_printed && record->kind == PERFGUARD_RECORD_KIND_LATE &&
 	    record->account.elapsed_ns < STUCK_NS)
 		return 0;
 	if (record->kind == PERFGUARD_RECORD_KIND_NOVEL)
 		alert_novel_text(stdout, alert);
-	else if (unit && unit->is_told)
-		alert_again_text(stdout, alert, unit->told_ns, path != unit->told_path);
+	else if (unit && unit->is_printed)
+		alert_again_text(stdout, alert, unit->printed_ns, path != unit->printed_path);
 	else
 		alert_text(stdout, alert);
 	return flush();
@@ -228,43 +226,43 @@ static int print(struct watching *watching, const struct explanation *why,
 
 static int take_novel(struct watching *watching, const struct record *record)
 {
-	struct explanation why;
+	struct diagnosis diagnosis;
 	int ret;
 
-	ret = explanation_init(&why, &watching->identities, &watching->known, record);
-	why.alert.hotpath = &why.hotpath;
-	if (!ret && !fold(watching, &why, NULL, NOVEL_PATH))
-		ret = print(watching, &why, NULL, 0);
-	explanation_deinit(&why);
+	ret = diagnosis_init(&diagnosis, &watching->identities, &watching->cache, record);
+	diagnosis.alert.hotpath = &diagnosis.hotpath;
+	if (!ret && !fold(watching, &diagnosis, NULL, NOVEL_PATH))
+		ret = print(watching, &diagnosis, NULL, 0);
+	diagnosis_deinit(&diagnosis);
 	return ret;
 }
 
-static int tell(struct watching *watching, struct explanation *why, struct late_unit *unit)
+static int report(struct watching *watching, struct diagnosis *diagnosis, struct late_unit *unit)
 {
-	const struct record *record = why->alert.record;
-	uint64_t path = hotpath_hash(&why->hotpath);
+	const struct record *record = diagnosis->alert.record;
+	uint64_t path = hotpath_hash(&diagnosis->hotpath);
 	int ret;
 
-	if (!unit->is_told && watching->fold.window_ns) {
-		if (why->known && drift_covers(&why->known->drift,
-						 record->account.elapsed_ns,
-						 record->threshold_ns))
+	if (!unit->is_printed && watching->fold.window_ns) {
+		if (diagnosis->type_now &&
+		    drift_covers(&diagnosis->type_now->drift, record->account.elapsed_ns,
+				 record->threshold_ns))
 			return 0;
-		if (fold(watching, why, unit, path))
+		if (fold(watching, diagnosis, unit, path))
 			return 0;
 	}
-	ret = print(watching, why, unit, path);
-	if (!unit->is_told)
-		unit->told_ns = record->account.elapsed_ns;
-	unit->is_told = true;
-	unit->told_path = path;
+	ret = print(watching, diagnosis, unit, path);
+	if (!unit->is_printed)
+		unit->printed_ns = record->account.elapsed_ns;
+	unit->is_printed = true;
+	unit->printed_path = path;
 	return ret;
 }
 
 static int take_late(struct watching *watching, const struct record *record)
 {
 	struct late_unit *unit = late_units_get(&watching->units, record);
-	struct explanation why;
+	struct diagnosis diagnosis;
 	int ret;
 
 	if (!unit)
@@ -272,12 +270,12 @@ static int take_late(struct watching *watching, const struct record *record)
 	if (!unit->is_counted)
 		watching->nr_late++;
 	unit->is_counted = true;
-	ret = explanation_init(&why, &watching->identities, &watching->known, record);
+	ret = diagnosis_init(&diagnosis, &watching->identities, &watching->cache, record);
 	if (!ret)
-		ret = explanation_add(&why, watching->unwinder, unit);
+		ret = diagnosis_add(&diagnosis, watching->unwinder, unit);
 	if (!ret)
-		ret = tell(watching, &why, unit);
-	explanation_deinit(&why);
+		ret = report(watching, &diagnosis, unit);
+	diagnosis_deinit(&diagnosis);
 	if (record->kind == PERFGUARD_RECORD_KIND_ENDED)
 		late_units_remove(&watching->units, unit);
 	return ret;
@@ -299,7 +297,7 @@ int watching_take(struct watching *watching, const struct record *record)
 	int ret;
 
 	/* A profile that was armed just now. */
-	if (record->profile_id && !known_find(&watching->known, record->profile_id) &&
+	if (record->profile_id && !profile_cache_find(&watching->cache, record->profile_id) &&
 	    now_ns - watching->refreshed_ns >= OFTEN_NS) {
 		ret = refresh(watching, now_ns);
 		watching->looked_ns = 0;

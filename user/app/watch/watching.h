@@ -30,10 +30,10 @@ struct watching {
 	struct identities identities;
 	struct json json;
 	struct late_units units;
-	struct known known;
+	struct profile_cache cache;
 	struct fold fold;
 	uint64_t alerted_ns; /* CLOCK_MONOTONIC: the last alert */
-	uint64_t put_off_ns; /* the module could not tell something last */
+	uint64_t put_off_ns; /* the module put a request off last */
 	uint64_t refreshed_ns; /* the armed profiles were asked for */
 	uint64_t looked_ns; /* the sums of their types were */
 };
@@ -48,7 +48,7 @@ int watching_take(struct watching *watching, const struct record *record);
 int watching_tick(struct watching *watching);
 uint64_t watching_wait_ns(const struct watching *watching);
 
-/* Tell what is still folded. */
+/* Print what is still folded. */
 int watching_finish(struct watching *watching);
 
 #endif /* _USER_APP_WATCH_WATCHING_H */

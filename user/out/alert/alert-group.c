@@ -95,6 +95,6 @@ void alert_level_text(FILE *file, const struct alert_level *level)
 	else
 		paragraph_format(file, "", "since %s its units take %s (%s of %s late)", since, now,
 		     text_count(drift->late, late), text_count(drift->units, units));
-	paragraph_format(file, "", "its late units are not told singly until it is back, but for those far "
+	paragraph_format(file, "", "its late units are not reported singly until it is back, except those far "
 		       "beyond");
 }

@@ -9,10 +9,19 @@
 #include "base/syscall-name.h"
 #include "base/time.h"
 #include "data/stack-copy.h"
+#include "out/fields.h"
 #include "out/text.h"
 
-/* Functions of a unit that are told, those with most time first. */
+/* Functions of a unit that are listed, those with most time first. */
 #define MAX_FUNCTIONS 10
+
+static const struct field faults_fields[] = {
+	FIELD_INNER("faults"),
+	FIELD(struct account, min_faults, "minor"),
+	FIELD(struct account, maj_faults, "major"),
+	FIELD_INNER_END,
+	{ 0 },
+};
 
 static void json_account(struct json *json, const struct account *account)
 {
@@ -21,18 +30,12 @@ static void json_account(struct json *json, const struct account *account)
 		json_u64(json, "cpu", account->cpu_ns);
 		json_u64(json, "runqueue", account->runqueue_ns);
 		json_u64(json, "blocked", account->blocked_ns);
-		if (account->has_block_io)
-			json_u64(json, "block_io", account->block_io_ns);
-		else
-			json_null(json, "block_io");
+		json_u64_or_null(json, "block_io", account->block_io_ns, account->has_block_io);
 		json_end(json);
 	} else {
 		json_null(json, "time_ns");
 	}
-	json_object(json, "faults");
-	json_u64(json, "minor", account->min_faults);
-	json_u64(json, "major", account->maj_faults);
-	json_end(json);
+	fields_json(json, faults_fields, account);
 }
 
 static void json_syscall(struct json *json, uint32_t number)
@@ -44,42 +47,49 @@ static void json_syscall(struct json *json, uint32_t number)
 	json_string(json, "syscall", name ? name : text);
 }
 
+static void json_frame(struct json *json, const struct frame *frame)
+{
+	json_object(json, NULL);
+	json_string(json, "module", frame->module);
+	json_string(json, "build_id", frame->build_id);
+	json_u64(json, "offset", frame->module ? frame->offset : frame->pc);
+	json_string(json, "function", frame->function);
+	json_u64_or_null(json, "function_offset", frame->function_offset, frame->function);
+	if (frame->guessed)
+		json_bool(json, "guessed", true);
+	json_end(json);
+}
+
+static void put_state(struct json *json, const char *name, const void *object)
+{
+	const struct alert_stack *stack = object;
+
+	json_string(json, name, alert_state_name(stack->state));
+}
+
+#define AT(member, name, ...) FIELD(struct alert_stack, member, name, ##__VA_ARGS__)
+
+static const struct field stack_fields[] = {
+	AT(at_ns, "at_ns"),
+	FIELD_BY(put_state, "state"),
+	AT(into_ns, "into_ns", .empty = FIELD_SKIP),
+	AT(end, "end"),
+	AT(tid, "tid", .empty = FIELD_SKIP),
+	AT(lock, "lock", .empty = FIELD_SKIP),
+	AT(holder, "holder", .empty = FIELD_SKIP),
+	{ 0 },
+};
+
 static void json_stack(struct json *json, const struct alert_stack *stack)
 {
 	json_object(json, NULL);
-	json_u64(json, "at_ns", stack->at_ns);
+	fields_json(json, stack_fields, stack);
 	json_array(json, "frames");
-	for (uint32_t i = 0; i < stack->nr_frames; i++) {
-		const struct frame *frame = &stack->frames[i];
-
-		json_object(json, NULL);
-		json_string(json, "module", frame->module);
-		json_string(json, "build_id", frame->build_id);
-		json_u64(json, "offset",
-			 frame->module ? frame->offset : frame->pc);
-		json_string(json, "function", frame->function);
-		if (frame->function)
-			json_u64(json, "function_offset",
-				 frame->function_offset);
-		else
-			json_null(json, "function_offset");
-		if (frame->guessed)
-			json_bool(json, "guessed", true);
-		json_end(json);
-	}
+	for (uint32_t i = 0; i < stack->nr_frames; i++)
+		json_frame(json, &stack->frames[i]);
 	json_end(json);
-	json_string(json, "state", alert_state_name(stack->state));
-	if (stack->into_ns)
-		json_u64(json, "into_ns", stack->into_ns);
-	json_string(json, "end", stack->end);
-	if (stack->tid)
-		json_u64(json, "tid", stack->tid);
 	if (stack->syscall != SLICE_NO_SYSCALL)
 		json_syscall(json, stack->syscall);
-	if (stack->lock)
-		json_u64(json, "lock", stack->lock);
-	if (stack->holder)
-		json_u64(json, "holder", stack->holder);
 	json_end(json);
 }
 
@@ -96,12 +106,16 @@ static void json_type(struct json *json, const struct alert *alert)
 	json_double(json, "confidence", confidence);
 }
 
+#undef AT
+#define AT(member) FIELD(struct hotpath_place, member, #member)
+
+static const struct field place_fields[] = {
+	AT(module), AT(build_id), AT(offset), AT(function), { 0 },
+};
+
 static void json_place(struct json *json, const struct hotpath_place *place)
 {
-	json_string(json, "module", place->module);
-	json_string(json, "build_id", place->build_id);
-	json_u64(json, "offset", place->offset);
-	json_string(json, "function", place->function);
+	fields_json(json, place_fields, place);
 }
 
 static void json_hotpath(struct json *json, const struct hotpath *hotpath)
@@ -144,10 +158,7 @@ static void json_reason(struct json *json, const struct reason *reason)
 		json_string(json, "text", reason_part_text(reason, 0, text));
 	else
 		json_null(json, "text");
-	if (reason->has_normal)
-		json_u64(json, "usual_ns", (uint64_t)reason->normal_ns);
-	else
-		json_null(json, "usual_ns");
+	json_u64_or_null(json, "usual_ns", (uint64_t)reason->normal_ns, reason->has_normal);
 	json_array(json, "parts");
 	for (uint32_t i = 0; i < reason->nr_parts; i++) {
 		const struct reason_part *part = &reason->parts[i];
@@ -155,10 +166,7 @@ static void json_reason(struct json *json, const struct reason *reason)
 		json_object(json, NULL);
 		json_string(json, "part", reason_kind_name(part->kind));
 		json_u64(json, "ns", part->ns);
-		if (reason->has_normal)
-			json_u64(json, "usual_ns", (uint64_t)part->normal_ns);
-		else
-			json_null(json, "usual_ns");
+		json_u64_or_null(json, "usual_ns", (uint64_t)part->normal_ns, reason->has_normal);
 		json_u64(json, "excess_ns", (uint64_t)part->excess_ns);
 		if (reason->has_normal && part->normal_ns >= 1)
 			json_double(json, "factor", (double)part->ns / part->normal_ns);
@@ -182,6 +190,15 @@ static bool is_unusual(const struct alert *alert, uint32_t met)
 	return false;
 }
 
+#undef AT
+#define AT(member, name) FIELD(struct alert_met, member, name)
+
+static const struct field met_fields[] = {
+	AT(module, "module"), AT(offset, "offset"), AT(function, "function"),
+	AT(depth, "depth"), AT(context.hits, "hits"), AT(context.is_known, "known"),
+	{ 0 },
+};
+
 static void json_contexts(struct json *json, const struct alert *alert)
 {
 	json_array(json, "contexts");
@@ -189,16 +206,11 @@ static void json_contexts(struct json *json, const struct alert *alert)
 		const struct alert_met *met = &alert->met[i];
 
 		json_object(json, NULL);
-		json_string(json, "module", met->module);
-		json_u64(json, "offset", met->offset);
-		json_string(json, "function", met->function);
-		json_u64(json, "depth", met->depth);
-		json_u64(json, "hits", met->context.hits);
+		fields_json(json, met_fields, met);
 		if (met->context.units)
 			json_double(json, "usual", reason_usual(&met->context));
 		else
 			json_null(json, "usual");
-		json_bool(json, "known", met->context.is_known);
 		json_bool(json, "unusual", is_unusual(alert, i));
 		json_end(json);
 	}
@@ -238,17 +250,42 @@ static void json_last_syscall(struct json *json, const struct alert *alert)
 	json_null(json, "syscall");
 }
 
-/* What is told of units under a profile, or by 'watch'; behind the older fields. */
+#undef AT
+#define AT(member, name) FIELD(struct record, member, name)
+
+static void put_found_by(struct json *json, const char *name, const void *object)
+{
+	const struct record *record = object;
+
+	json_string(json, name, alert_found_by_name(record->found_by));
+}
+
+static const struct field unit_fields[] = {
+	AT(pid, "pid"), AT(tid, "tid"), AT(comm, "comm"), AT(unit, "unit"),
+	AT(threshold_ns, "threshold_ns"),
+	FIELD_BY(put_found_by, "found_by"),
+	FIELD_INNER("switches"),
+	AT(voluntary, "voluntary"), AT(involuntary, "involuntary"),
+	FIELD_INNER_END,
+	AT(image_id, "image"),
+	{ 0 },
+};
+
+/* Of a unit under a profile. */
+static const struct field verdict_fields[] = {
+	AT(profile_id, "profile"), AT(is_novel, "novel"), AT(is_degraded, "degraded"), AT(is_degraded, "thinned"),
+	AT(check_ns, "check_ns"),
+	{ 0 },
+};
+
+/* The fields of units under a profile, or that 'watch' adds. */
 static void json_verdict(struct json *json, const struct alert *alert)
 {
 	const struct record *record = alert->record;
 
 	if (record->profile_id) {
-		json_u64(json, "profile", record->profile_id);
+		fields_json(json, verdict_fields, record);
 		json_string(json, "type_name", alert->type ? alert->type->name : NULL);
-		json_bool(json, "novel", record->is_novel);
-		json_bool(json, "thinned", record->is_degraded);
-		json_u64(json, "check_ns", record->check_ns);
 	}
 	if (!alert->hotpath)
 		return;
@@ -265,28 +302,16 @@ static void json_unit(struct json *json, const struct alert *alert)
 {
 	const struct record *record = alert->record;
 
+	fields_json(json, unit_fields, record);
 	json_string(json, "exe", alert->exe);
 	json_string(json, "build_id", alert->build_id);
-	json_u64(json, "pid", record->pid);
-	json_u64(json, "tid", record->tid);
-	json_string(json, "comm", record->comm);
 	json_string(json, "cgroup", alert->cgroup);
-	if (alert->loop)
-		json_u64(json, "loop", alert->loop);
-	else
-		json_null(json, "loop");
-	json_u64(json, "unit", record->unit);
+	json_u64_or_null(json, "loop", alert->loop, alert->loop);
 	json_type(json, alert);
-	json_u64(json, "threshold_ns", record->threshold_ns);
 	json_u64(json, "elapsed_ns",
 		 alert->running_ns ? alert->running_ns :
 				     record->account.elapsed_ns);
-	json_string(json, "found_by", alert_found_by_name(record->found_by));
 	json_account(json, &record->account);
-	json_object(json, "switches");
-	json_u64(json, "voluntary", record->voluntary);
-	json_u64(json, "involuntary", record->involuntary);
-	json_end(json);
 	json_array(json, "stacks");
 	for (uint32_t i = 0; i < alert->nr_stacks; i++)
 		json_stack(json, &alert->stacks[i]);
@@ -307,7 +332,6 @@ int alert_json(struct json *json, FILE *file, const struct alert *alert,
 		json_u64(json, "lost", record->lost);
 	} else {
 		json_unit(json, alert);
-		json_u64(json, "image", record->image_id);
 		if (alert->running_ns) {
 			json_bool(json, "running", true);
 			/* What the time account is of. */
@@ -322,68 +346,86 @@ int alert_json(struct json *json, FILE *file, const struct alert *alert,
 	return json_end_line(json, file);
 }
 
+static void put_function(struct json *json, const char *name, const void *object)
+{
+	const struct fold_window *window = object;
+
+	json_string(json, name, window->subject.is_various ? NULL : window->subject.function);
+}
+
+static void put_elapsed(struct json *json, const char *name, const void *object)
+{
+	const struct fold_window *window = object;
+
+	json_object(json, name);
+	json_u64_or_null(json, "min", window->min_ns, window->nr_ended);
+	json_u64_or_null(json, "max", window->max_ns, window->nr_ended);
+	json_u64(json, "running", window->running_ns);
+	json_end(json);
+}
+
+#undef AT
+#define AT(member, name, ...) FIELD(struct fold_window, member, name, ##__VA_ARGS__)
+
+static const struct field folded_fields[] = {
+	AT(subject.seq, "seq"), AT(subject.exe, "exe"), AT(subject.build_id, "build_id"),
+	AT(subject.pid, "pid"), AT(subject.comm, "comm"),
+	AT(subject.type, "type", .empty = FIELD_NULL),
+	AT(subject.type_name, "type_name"), AT(subject.is_novel, "novel"),
+	FIELD_BY(put_function, "function"),
+	AT(nr_units, "count"), AT(nr_ended, "ended"),
+	FIELD_BY(put_elapsed, "elapsed_ns"),
+	{ 0 },
+};
 
 int alert_folded_json(struct json *json, FILE *file, const struct fold_window *window,
 		      uint64_t window_ns, uint64_t time_ns)
 {
-	const struct fold_subject *subject = &window->subject;
 	char time[TIME_TEXT_MAX];
 
 	json_object(json, NULL);
 	json_string(json, "kind", "repeated");
-	json_u64(json, "seq", subject->seq);
 	json_string(json, "time", time_format(time_ns, time));
-	json_string(json, "exe", subject->exe);
-	json_string(json, "build_id", subject->build_id);
-	json_u64(json, "pid", subject->pid);
-	json_string(json, "comm", subject->comm);
-	if (subject->type)
-		json_u64(json, "type", subject->type);
-	else
-		json_null(json, "type");
-	json_string(json, "type_name", subject->type_name);
-	json_bool(json, "novel", subject->is_novel);
-	json_string(json, "function", subject->is_various ? NULL : subject->function);
 	json_u64(json, "window_ns", window_ns);
-	json_u64(json, "count", window->nr_units);
-	json_u64(json, "ended", window->nr_ended);
-	json_object(json, "elapsed_ns");
-	if (window->nr_ended) {
-		json_u64(json, "min", window->min_ns);
-		json_u64(json, "max", window->max_ns);
-	} else {
-		json_null(json, "min");
-		json_null(json, "max");
-	}
-	json_u64(json, "running", window->running_ns);
-	json_end(json);
+	fields_json(json, folded_fields, window);
 	json_end(json);
 	return json_end_line(json, file);
 }
 
+static void put_null(struct json *json, const char *name, const void *object)
+{
+	(void)object;
+	json_null(json, name);
+}
+
+#undef AT
+#define AT(member, name) FIELD(struct alert_level, member, name)
+
+static const struct field level_fields[] = {
+	FIELD_BY(put_null, "seq"),
+	FIELD_AS(FIELD_TIME, struct alert_level, time_ns, "time"),
+	AT(exe, "exe"), AT(profile_id, "profile"), AT(threshold_ns, "threshold_ns"),
+	{ 0 },
+};
+
+static const struct field drift_fields[] = {
+	FIELD(struct drift, is_on, "slow"),
+	FIELD_AS(FIELD_TIME, struct drift, since_ns, "since"),
+	FIELD_AS(FIELD_WHOLE, struct drift, level_ns, "level_ns"),
+	FIELD_AS(FIELD_WHOLE, struct drift, before_ns, "before_ns", .empty = FIELD_NULL),
+	FIELD(struct drift, units, "units"),
+	FIELD(struct drift, late, "late"),
+	{ 0 },
+};
+
 int alert_level_json(struct json *json, FILE *file, const struct alert_level *level)
 {
-	const struct drift *drift = level->drift;
-	char time[TIME_TEXT_MAX];
-
 	json_object(json, NULL);
 	json_string(json, "kind", "level");
-	json_null(json, "seq");
-	json_string(json, "time", time_format(level->time_ns, time));
-	json_string(json, "exe", level->exe);
-	json_u64(json, "profile", level->profile_id);
+	fields_json(json, level_fields, level);
 	json_u64(json, "type", level->type->id);
 	json_string(json, "type_name", level->type->name);
-	json_u64(json, "threshold_ns", level->threshold_ns);
-	json_bool(json, "slow", drift->is_on);
-	json_string(json, "since", time_format(drift->since_ns, time));
-	json_u64(json, "level_ns", (uint64_t)drift->level_ns);
-	if (drift->before_ns >= 1)
-		json_u64(json, "before_ns", (uint64_t)drift->before_ns);
-	else
-		json_null(json, "before_ns");
-	json_u64(json, "units", drift->units);
-	json_u64(json, "late", drift->late);
+	fields_json(json, drift_fields, level->drift);
 	json_end(json);
 	return json_end_line(json, file);
 }

@@ -21,34 +21,29 @@
 static bool is_same_frame(const struct frame *a, const struct frame *b)
 {
 	/* Two programs without address randomisation have equal addresses. */
-	return a->pc == b->pc &&
-	       (a->module == b->module || (a->module && b->module &&
-					   !strcmp(a->module, b->module)));
+	return a->pc == b->pc && (a->module == b->module ||
+				  (a->module && b->module && !strcmp(a->module, b->module)));
 }
 
 /* Outer frames that two stacks share. */
-static uint32_t nr_common(const struct alert_stack *a,
-			  const struct alert_stack *b)
+static uint32_t nr_common(const struct alert_stack *a, const struct alert_stack *b)
 {
 	uint32_t nr = 0;
 
 	while (nr < a->nr_frames && nr < b->nr_frames &&
-	       is_same_frame(&a->frames[a->nr_frames - 1 - nr],
-			     &b->frames[b->nr_frames - 1 - nr]))
+	       is_same_frame(&a->frames[a->nr_frames - 1 - nr], &b->frames[b->nr_frames - 1 - nr]))
 		nr++;
 	return nr;
 }
 
-static bool is_same_stack(const struct alert_stack *a,
-			  const struct alert_stack *b)
+static bool is_same_stack(const struct alert_stack *a, const struct alert_stack *b)
 {
 	if (a->tid != b->tid || a->nr_frames != b->nr_frames)
 		return false;
 	return nr_common(a, b) == a->nr_frames;
 }
 
-static void stack_title(FILE *file, const struct alert *alert, uint32_t index,
-			int indent)
+static void stack_title(FILE *file, const struct alert *alert, uint32_t index, int indent)
 {
 	const struct alert_stack *stack = &alert->stacks[index];
 	char into[DURATION_TEXT_MAX];
@@ -60,18 +55,15 @@ static void stack_title(FILE *file, const struct alert *alert, uint32_t index,
 	}
 	fprintf(file, "%*sstack", indent, "");
 	if (stack->tid)
-		fprintf(file, " of thread %" PRIu32 ", which holds the lock,",
-			stack->tid);
+		fprintf(file, " of thread %" PRIu32 ", which holds the lock,", stack->tid);
 	if (stack->into_ns)
-		fprintf(file, " %s into the unit",
-			duration_format(stack->into_ns, into));
+		fprintf(file, " %s into the unit", duration_format(stack->into_ns, into));
 	if (stack->state == PERFGUARD_STACK_STATE_BLOCKED)
 		fputs(", in the kernel", file);
 	else if (stack->state == PERFGUARD_STACK_STATE_RUNNING)
 		fputs(", running", file);
 	if (all > 1)
-		fprintf(file, ", in %" PRIu32 " of %" PRIu32 " samples", seen,
-			all);
+		fprintf(file, ", in %" PRIu32 " of %" PRIu32 " samples", seen, all);
 	fputs(":\n", file);
 }
 
@@ -89,8 +81,7 @@ static struct printed find_similar(const struct alert *alerts, uint32_t nr,
 	uint32_t most = 0;
 
 	for (uint32_t i = 0; i < nr; i++) {
-		uint32_t common = alerts[i].nr_stacks ?
-			nr_common(stack, alerts[i].stacks) : 0;
+		uint32_t common = alerts[i].nr_stacks ? nr_common(stack, alerts[i].stacks) : 0;
 
 		if (common <= most)
 			continue;
@@ -102,34 +93,34 @@ static struct printed find_similar(const struct alert *alerts, uint32_t nr,
 }
 
 /* Frames of @stack; those it shares with @above in one line. */
-static void text_frames(FILE *file, const struct alert_stack *stack,
-			const struct printed *above, int indent)
+static void text_frames(FILE *file, const struct alert_stack *stack, const struct printed *above,
+			int indent)
 {
 	uint32_t common = above->stack ? nr_common(stack, above->stack) : 0;
 	uint32_t nr = stack->nr_frames;
 
-	/* The first frame in common tells where they part. */
+	/* The first frame in common shows where they part. */
 	if (common > 2)
 		nr -= common - 1;
 	for (uint32_t i = 0; i < nr; i++) {
-		/* Of an endless recursion, both ends tell most. */
+		/* Of an endless recursion, both ends show most. */
 		if (nr > MAX_FRAMES && i == MAX_FRAMES / 2) {
 			i = nr - MAX_FRAMES / 2;
-			fprintf(file, "%*s... %" PRIu32 " frames ...\n",
-				indent, "", nr - MAX_FRAMES);
+			fprintf(file, "%*s... %" PRIu32 " frames ...\n", indent, "",
+				nr - MAX_FRAMES);
 		}
 		fprintf(file, "%*s#%-3" PRIu32, indent, "", i);
 		text_frame(file, &stack->frames[i]);
 		fputc('\n', file);
 	}
 	if (nr < stack->nr_frames && above->rank)
-		fprintf(file, "%*s... and so on as above in %" PRIu32 ".\n",
-			indent, "", above->rank);
+		fprintf(file, "%*s... and so on as above in %" PRIu32 ".\n", indent, "",
+			above->rank);
 	else if (nr < stack->nr_frames)
 		fprintf(file, "%*s... and so on as above\n", indent, "");
 	else if (stack->end)
-		fprintf(file, "%*s(it goes on, but could not be followed: %s)\n",
-			indent, "", stack->end);
+		fprintf(file, "%*s(it goes on, but could not be followed: %s)\n", indent, "",
+			stack->end);
 }
 
 static bool is_seen(const struct alert *alert, uint32_t index)
@@ -144,8 +135,7 @@ static bool is_seen(const struct alert *alert, uint32_t index)
  * The first few stacks, each once however often it was seen.  Those of @before
  * alerts, which stand before this one in its array, have been printed.
  */
-static void text_stacks(FILE *file, const struct alert *alert, uint32_t before,
-			int indent)
+static void text_stacks(FILE *file, const struct alert *alert, uint32_t before, int indent)
 {
 	struct printed above = { 0 };
 	uint32_t nr = 0;
@@ -157,15 +147,13 @@ static void text_stacks(FILE *file, const struct alert *alert, uint32_t before,
 			continue;
 		stack_title(file, alert, i, indent);
 		if (!above.stack)
-			above = find_similar(alert - before, before,
-					     &alert->stacks[i]);
+			above = find_similar(alert - before, before, &alert->stacks[i]);
 		text_frames(file, &alert->stacks[i], &above, indent + 2);
-		above = (struct printed) { .stack = alert->stacks };
+		above = (struct printed){ .stack = alert->stacks };
 	}
 	if (nr > MAX_STACKS)
-		fprintf(file, "%*sand %" PRIu32 " other stack%s (--json has all)\n",
-			indent, "", nr - MAX_STACKS,
-			nr == MAX_STACKS + 1 ? "" : "s");
+		fprintf(file, "%*sand %" PRIu32 " other stack%s (--json has all)\n", indent, "",
+			nr - MAX_STACKS, nr == MAX_STACKS + 1 ? "" : "s");
 }
 
 void alert_slow_text(FILE *file, const struct alert *alerts, uint32_t index)
@@ -176,8 +164,7 @@ void alert_slow_text(FILE *file, const struct alert *alerts, uint32_t index)
 	char time[TIME_TEXT_MAX];
 
 	fprintf(file, "%s%2" PRIu32 ". %s%s  ", text_bold(file), index + 1,
-		duration_format(alert->running_ns ? alert->running_ns :
-						    record->account.elapsed_ns,
+		duration_format(alert->running_ns ? alert->running_ns : record->account.elapsed_ns,
 				elapsed),
 		text_plain(file));
 	text_safe(file, record->comm);
@@ -191,8 +178,7 @@ void alert_slow_text(FILE *file, const struct alert *alerts, uint32_t index)
 		fprintf(file, ", still running\n    of the first %s: ",
 			duration_format(record->account.elapsed_ns, elapsed));
 	else
-		fprintf(file, ", ended %s\n    ",
-			time_format_local(record->time_ns, time));
+		fprintf(file, ", ended %s\n    ", time_format_local(record->time_ns, time));
 	text_account(file, &record->account);
 	fputc('\n', file);
 	if (!alert->nr_stacks)

@@ -59,7 +59,7 @@ static char *times(double factor, char text[TEXT_MAX])
 	return text;
 }
 
-/* In words; the odds are of this unit, and training tells how often they hold. */
+/* In words; the odds are of this unit, and training shows how often they hold. */
 static const char *sureness(const struct record *record)
 {
 	double confidence = alert_confidence(record);
@@ -100,14 +100,14 @@ static void print_type(FILE *file, const struct alert *alert)
 	paragraph_print(file, "type", text);
 	if (type->usual_ns < 1)
 		return;
-	paragraph_format(file, "usual", "%s for this type: it takes %s times that%s",
+	paragraph_format(file, "normally", "%s for this type: it takes %s times that%s",
 	     duration_format((uint64_t)type->usual_ns, usual),
 	     times((double)record->account.elapsed_ns / type->usual_ns, factor),
 	     type->is_rough ? "; its limit is a rough one, from few units" : "");
 }
 
 /*
- * The function where the time goes.  One without a name is told by the first
+ * The function where the time goes.  One without a name is identified by the first
  * one with a name that led to it, too.
  */
 static char *first_name(const struct hotpath *hotpath, char text[LINE_MAX_BYTES])
@@ -184,7 +184,7 @@ static void print_met(FILE *file, const struct alert *alert, const char *name)
 		else if (reason_usual(context) < 0.05)
 			paragraph_format(file, name, "ran %s, which this type hardly ever does", text);
 		else
-			paragraph_format(file, name, "ran %s %" PRIu32 "%s times, usually %.3g", text,
+			paragraph_format(file, name, "ran %s %" PRIu32 "%s times, normally %.3g", text,
 			     context->hits, more, reason_usual(context));
 		name = "";
 	}
@@ -395,7 +395,7 @@ void alert_text(FILE *file, const struct alert *alert)
 	print_look(file, alert);
 }
 
-void alert_again_text(FILE *file, const struct alert *alert, uint64_t told_ns, bool has_path)
+void alert_again_text(FILE *file, const struct alert *alert, uint64_t printed_ns, bool has_path)
 {
 	const struct record *record = alert->record;
 	const struct hotpath *hotpath = alert->hotpath;
@@ -417,8 +417,8 @@ void alert_again_text(FILE *file, const struct alert *alert, uint64_t told_ns, b
 		print_where(file, alert);
 		return;
 	}
-	/* What was told holds for most of it. */
-	if (record->account.elapsed_ns < 2 * told_ns)
+	/* What was printed holds for most of it. */
+	if (record->account.elapsed_ns < 2 * printed_ns)
 		return;
 	print_where(file, alert);
 	print_why(file, alert);

@@ -54,7 +54,7 @@ const char *alert_state_name(uint32_t state)
 
 /*
  * The odds of the best type against the next one, if it is one of these two.
- * They suppose that all guards are on.  If one is off, which might have told
+ * They suppose that all guards are on.  If one is off, which might have pointed to
  * another type, half of what they are beyond a coin's toss is left.
  */
 double alert_confidence(const struct record *record)

@@ -35,7 +35,7 @@ struct alert_stack {
 /* What is known of the type of a unit. */
 struct alert_type {
 	uint32_t id;
-	const char *name; /* functions that tell it from others; NULL if not known */
+	const char *name; /* functions that identify it; NULL if not known */
 	double usual_ns; /* mean of its units; 0 if not known */
 	bool is_rough; /* its threshold comes from fewer units than it needs */
 	double accuracy; /* share of its units that are recognised; negative: not known */
@@ -71,10 +71,10 @@ struct alert {
 	uint32_t nr_stacks;
 	struct alert_stack *stacks;
 
-	/* The rest is told by 'watch' alone. */
+	/* The rest is printed by 'watch' alone. */
 	const struct alert_type *type; /* NULL: no type was inferred */
-	const struct hotpath *hotpath; /* of all stacks so far; NULL: not told */
-	const struct reason *reason; /* NULL: not told */
+	const struct hotpath *hotpath; /* of all stacks so far; NULL: not known */
+	const struct reason *reason; /* NULL: not known */
 	const struct alert_lock *lock; /* NULL: none */
 	const struct alert_met *met;
 	uint32_t nr_met;
@@ -111,10 +111,10 @@ int alert_level_json(struct json *json, FILE *file, const struct alert_level *le
 void alert_text(FILE *file, const struct alert *alert);
 
 /*
- * What is new of a unit that was told already when it had taken @told_ns; the
+ * What is new of a unit that was printed already when it had taken @printed_ns; the
  * path, too, if @has_path.
  */
-void alert_again_text(FILE *file, const struct alert *alert, uint64_t told_ns, bool has_path);
+void alert_again_text(FILE *file, const struct alert *alert, uint64_t printed_ns, bool has_path);
 
 /* A unit that fits no type, in one line. */
 void alert_novel_text(FILE *file, const struct alert *alert);
@@ -129,7 +129,7 @@ void alert_level_text(FILE *file, const struct alert_level *level);
  */
 void alert_slow_text(FILE *file, const struct alert *alerts, uint32_t index);
 
-/* "late", "ended", "lost", "novel"; "?" for what a newer module tells. */
+/* "late", "ended", "lost", "novel"; "?" for what a newer module sends. */
 const char *alert_kind_name(uint32_t kind);
 /* "guard", "overdue" or "end"; NULL for none. */
 const char *alert_found_by_name(uint32_t found_by);

@@ -43,7 +43,7 @@ static struct fold_window *find_key(const struct fold *fold, const struct fold_k
 	return NULL;
 }
 
-/* NULL if there is no room: then the next one is told, too. */
+/* NULL if there is no room: then the next one is printed, too. */
 static struct fold_window *new_window(struct fold *fold)
 {
 	if (fold->nr == FOLD_MAX_WINDOWS)

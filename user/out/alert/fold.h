@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Equal alerts, folded: of late units of one type with one hot path, the first
- * is told at once, and those that come within a window only by their number, at
+ * is printed at once, and those that come within a window only by their number, at
  * its end.  If there were any, the next window follows on, so that what goes on
  * and on makes one line a window; a window without any ends it.
  *
  * Where a unit that computes was when somebody looked is chance, so that its hot
- * path may be another each time: of a type's paths only the first few are told,
+ * path may be another each time: of a type's paths only the first few are printed,
  * and all others in common.
  *
  * A unit that is folded stays so with its further records as long as the window
- * lasts.  If it is still heard of later, it is asked for anew: a unit that is
+ * lasts.  If it is still heard of later, it is asked for again: a unit that is
  * stuck is never lost in a count.
  *
  * Plain state machine: times are the caller's, CLOCK_MONOTONIC.
@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 enum {
-	FOLD_MAX_WINDOWS = 1024, /* more different alerts at once are told singly */
+	FOLD_MAX_WINDOWS = 1024, /* more different alerts at once are printed singly */
 	/* Hot paths of a type in their windows; the others are folded into one. */
 	FOLD_MAX_PATHS = 5,
 };
@@ -34,12 +34,12 @@ struct fold_key {
 	uint64_t path; /* hotpath_hash() */
 };
 
-/* What a folded line says of the alert that was told. */
+/* What a folded line says of the alert that was printed. */
 struct fold_subject {
 	uint64_t seq;
 	uint32_t type;
 	uint32_t pid;
-	bool is_various; /* no alert was told: there are too many places */
+	bool is_various; /* no alert was printed: there are too many places */
 	bool is_novel; /* it fits no type; else it is late */
 	char *exe; /* may be NULL, like the others */
 	char *build_id;
@@ -72,7 +72,7 @@ void fold_deinit(struct fold *fold);
 
 /*
  * A late unit that is heard of for the first time.  Returns the id of the
- * window it is folded into, or 0: it is to be told.  In that case @subject,
+ * window it is folded into, or 0: it is to be printed.  In that case @subject,
  * which is emptied, is kept for those that follow.
  */
 uint64_t fold_add(struct fold *fold, const struct fold_key *key, struct fold_subject *subject,
@@ -80,7 +80,7 @@ uint64_t fold_add(struct fold *fold, const struct fold_key *key, struct fold_sub
 
 /*
  * Further records of a unit that was folded into window @id.  Returns false if
- * that is over: the unit is to be added anew.
+ * that is over: the unit is to be added again.
  */
 bool fold_go_on(struct fold *fold, uint64_t id, uint64_t elapsed_ns, bool has_ended);
 
@@ -88,7 +88,7 @@ bool fold_go_on(struct fold *fold, uint64_t id, uint64_t elapsed_ns, bool has_en
 uint64_t fold_due(const struct fold *fold);
 
 /*
- * A window that ended by @now_ns with units in it, to be told; call it until it
+ * A window that ended by @now_ns with units in it, to be printed; call it until it
  * returns false.  What @ret->subject points to is valid until the next call of
  * any function of this file.  @now_ns UINT64_MAX ends all.
  */

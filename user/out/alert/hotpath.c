@@ -13,8 +13,8 @@ enum {
 
 /*
  * With more than half of the time, a callee is the only one of its caller's that
- * has so much.  Further in, chance chooses: a dozen stacks hardly tell places
- * apart that have a third each.  Nor do they tell whether it is just half, which
+ * has so much.  Further in, chance chooses: a dozen stacks hardly distinguish
+ * places that have a third each.  Nor do they show if it is just half, which
  * in long chains of calls is where a path would end now here and now there.
  */
 #define STEP_SHARE 0.6
@@ -54,7 +54,7 @@ struct hotpath_place hotpath_place(const struct frame *frame)
 		.function = frame->function,
 	};
 
-	/* Nothing tells where functions of code made at run time begin. */
+	/* Nothing shows where functions of code made at run time begin. */
 	if (!frame->module && frame->region)
 		place.offset = frame->region;
 	if (frame->start && frame->start <= frame->pc)
@@ -216,7 +216,7 @@ uint64_t hotpath_weight(const struct hotpath_stack *stacks, uint32_t nr, uint32_
 	for (uint32_t i = 0; i < nr; i++)
 		if (time_to_next(stacks, nr, i, end_ns))
 			return time_to_next(stacks, nr, index, end_ns);
-	/* A single stack, taken as the unit was told of, stands for all of it. */
+	/* A single stack, taken as the unit was reported, stands for all of it. */
 	return 1;
 }
 

@@ -8,7 +8,7 @@
  * before the first stack belongs to none: nobody looked then, and to give it to
  * the first would make much of the place where the unit became late by chance.
  *
- * Functions, not addresses, are told apart: by build id (or path, where there
+ * Functions, not addresses, are distinguished: by build id (or path, where there
  * is none) and first byte; code made at run time, which has none of these, by
  * the memory it is in.  A recursion is kept once: of a sequence of up to
  * eight functions that follows itself, only the first remains.

@@ -15,12 +15,12 @@
 #include "out/text.h"
 
 enum {
-	/* About what a page fault takes; only decides whether it is worth telling. */
+	/* About what a page fault takes; only decides if it is worth a line. */
 	MIN_FAULT_NS = 500,
 	MAJ_FAULT_NS = 100000,
 	/* Of fewer units of a type, what they never did says little. */
 	MIN_TRAINED = 20,
-	/* Guards met so many times as often as usual are told. */
+	/* Guards met so many times as often as normally are named. */
 	MANY_TIMES = 4,
 };
 
@@ -183,14 +183,12 @@ static void keep_large(struct reason *reason)
 	for (uint32_t i = 0; i < reason->nr_parts; i++)
 		if (reason->parts[i].kind != REASON_FAULTS)
 			whole += reason->parts[i].excess_ns;
-	while (reason->nr_parts > 1 &&
-	       reason->parts[reason->nr_parts - 1].excess_ns < whole / 10)
+	while (reason->nr_parts > 1 && reason->parts[reason->nr_parts - 1].excess_ns < whole / 10)
 		reason->nr_parts--;
 }
 
 void reason_set(struct reason *reason, const struct account *account,
-		const struct reason_stack *stacks, uint32_t nr,
-		const struct reason_normal *normal)
+		const struct reason_stack *stacks, uint32_t nr, const struct reason_normal *normal)
 {
 	static const struct reason_normal none;
 	struct blocking blocking;
@@ -259,8 +257,7 @@ static void faults_text(const struct reason *reason, char text[REASON_TEXT_MAX])
 		len += snprintf(text + len, REASON_TEXT_MAX - (size_t)len, " (%s from disk)",
 				text_count(reason->maj_faults, count));
 	if (reason->has_normal)
-		snprintf(text + len, REASON_TEXT_MAX - (size_t)len,
-			 ", where this type has %.3g",
+		snprintf(text + len, REASON_TEXT_MAX - (size_t)len, ", where this type has %.3g",
 			 reason->normal_min_faults + reason->normal_maj_faults);
 }
 
@@ -285,8 +282,8 @@ char *reason_part_text(const struct reason *reason, uint32_t index, char text[RE
 		len = snprintf(text, REASON_TEXT_MAX, "%s %s%s", words[part->kind].did, ns,
 			       words[part->kind].where);
 	if (reason->has_normal && part->normal_ns < 1000)
-		snprintf(text + len, REASON_TEXT_MAX - (size_t)len,
-			 ", where this type hardly %s", words[part->kind].does);
+		snprintf(text + len, REASON_TEXT_MAX - (size_t)len, ", where this type hardly %s",
+			 words[part->kind].does);
 	else if (reason->has_normal)
 		snprintf(text + len, REASON_TEXT_MAX - (size_t)len, ", where this type %s %s",
 			 words[part->kind].does,

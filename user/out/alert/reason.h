@@ -4,7 +4,7 @@
  * out of the ordinary for its type.
  *
  * Pure comparison.  The account says how long the unit was off the CPU, and its
- * stacks in which system calls; the module tells only the sum of the two for
+ * stacks in which system calls; the module sends only the sum of the two for
  * the units in time, so a kind of blocking is compared with its share of that.
  */
 #ifndef _USER_OUT_ALERT_REASON_H

@@ -112,7 +112,7 @@ enum drift_change drift_look(struct drift *drift, const struct drift_sums *sums,
 	enum drift_change ret = DRIFT_NONE;
 	struct drift_sums window, since;
 
-	/* Other sums than before: the profile was loaded anew. */
+	/* Other sums than before: the profile was loaded again. */
 	if (drift->has_begun && has_fallen(sums, &drift->begin))
 		memset(drift, 0, sizeof(*drift));
 	if (!drift->has_begun) {

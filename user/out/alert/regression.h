@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Whether a type as a whole has become slow: then its late units are no news,
+ * A type that has become slow as a whole: then its late units are no news,
  * and the change of level is.
  *
  * The module's sums of the type are looked at about once a second.  A window
@@ -9,7 +9,7 @@
  * late and their mean was 1.5 times that before; it is back after two in a row
  * in each of which less than a quarter were late.  So a stall that makes what
  * was under way late, once, is no level, and a level that hovers at the
- * threshold is told once.
+ * threshold is reported once.
  *
  * A mean alone does not make a level: units of many types take times with so
  * heavy a tail that the mean of 20 of them, or of 200, moves by itself.
@@ -37,7 +37,7 @@ enum drift_change {
 struct drift {
 	bool is_on; /* its units are slow now */
 	double before_ns; /* mean before that; 0: not known */
-	double level_ns; /* mean of the windows that told of the last change */
+	double level_ns; /* mean of the windows that showed the last change */
 	uint64_t since_ns; /* of the last change: begin of the first window with it */
 	uint64_t units; /* ended since then, late ones too */
 	uint64_t late;
@@ -60,7 +60,7 @@ enum drift_change drift_look(struct drift *drift, const struct drift_sums *sums,
 			     double trained_ns);
 
 /*
- * Whether a late unit of this time is a part of the level.  One that takes many
+ * Return: true if a late unit of this time is a part of the level.  One that takes many
  * times as long as the others now do is not.
  */
 bool drift_covers(const struct drift *drift, uint64_t elapsed_ns, uint64_t threshold_ns);

@@ -2,21 +2,9 @@
 
 #include "out/profile/profile-json.h"
 
-#include <inttypes.h>
-#include <math.h>
-
 #include "base/syscall-name.h"
+#include "out/fields.h"
 #include "out/histogram.h"
-#include "out/json.h"
-
-static void put_hash(struct json *json, uint64_t hash)
-{
-	char text[24];
-
-	/* A number of 64 bits does not survive every reader of JSON. */
-	snprintf(text, sizeof(text), "%016" PRIx64, hash);
-	json_string(json, "hash", text);
-}
 
 static void put_object(struct json *json, const struct samples *samples, uint32_t object)
 {
@@ -43,26 +31,45 @@ static void put_function(struct json *json, const char *key, const struct sample
 	json_end(json);
 }
 
+static const struct field training_fields[] = {
+	FIELD(struct training, tool, "tool"),
+	FIELD(struct training, settings, "settings", .text = "  settings   %s\n"),
+	FIELD(struct training, created_s, "created_s"),
+	FIELD(struct training, changed_s, "changed_s"),
+	{ 0 },
+};
+
+static const struct field samples_fields[] = {
+	FIELD(struct samples, runs, "runs"),
+	FIELD(struct samples, lost, "lost", .text = "  lost       %s event%s\n",
+	      .has_empty_text = true),
+	{ 0 },
+};
+
+static const struct field model_fields[] = {
+	FIELD(struct model, distance, "distance"),
+	FIELD(struct model, cut, "cut"),
+	FIELD(struct model, select, "select"),
+	FIELD(struct model, budget, "budget"),
+	FIELD(struct model, threshold_rule, "threshold_rule"),
+	FIELD(struct model, false_alarm_rate, "false_alarm_rate"),
+	{ 0 },
+};
+
+void profile_training_text(FILE *file, const struct profile_view *view)
+{
+	fields_text(file, training_fields, view->training);
+	fields_text(file, samples_fields, view->samples);
+}
+
 static void put_training(struct json *json, const struct profile_view *view)
 {
-	const struct training *training = view->training;
-	const struct model *model = view->model;
-
 	json_object(json, "training");
-	json_string(json, "tool", training->tool);
-	json_string(json, "settings", training->settings);
-	json_u64(json, "created_s", training->created_s);
-	json_u64(json, "changed_s", training->changed_s);
-	json_u64(json, "runs", view->samples->runs);
-	json_u64(json, "lost", view->samples->lost);
+	fields_json(json, training_fields, view->training);
+	fields_json(json, samples_fields, view->samples);
 	json_end(json);
 	json_object(json, "model");
-	json_string(json, "distance", model->distance);
-	json_real(json, "cut", model->cut);
-	json_string(json, "select", model->select);
-	json_real(json, "budget", model->budget);
-	json_string(json, "threshold_rule", model->threshold_rule);
-	json_real(json, "false_alarm_rate", model->false_alarm_rate);
+	fields_json(json, model_fields, view->model);
 	json_end(json);
 }
 
@@ -78,6 +85,23 @@ static void put_objects(struct json *json, const struct samples *samples)
 	json_u64(json, "functions", samples->nr_functions);
 }
 
+static void put_call_name(struct json *json, const char *name, const void *object)
+{
+	const struct samples_boundary *boundary = object;
+
+	json_string(json, name, syscall_name(boundary->syscall));
+}
+
+/* Of a boundary that is a system call. */
+static const struct field call_fields[] = {
+	FIELD(struct samples_boundary, syscall, "syscall"),
+	FIELD_BY(put_call_name, "syscall_name"),
+	FIELD(struct samples_boundary, return_offset, "return_offset"),
+	FIELD(struct samples_boundary, distance, "distance"),
+	FIELD(struct samples_boundary, rise, "rise", .empty = FIELD_NULL),
+	{ 0 },
+};
+
 static void put_boundary(struct json *json, const struct samples *samples,
 			 const struct samples_boundary *boundary)
 {
@@ -86,40 +110,43 @@ static void put_boundary(struct json *json, const struct samples *samples,
 	if (boundary->role == SAMPLES_ROLE_EVENT_SITE) {
 		put_function(json, "function", samples, boundary->function);
 	} else {
-		json_u64(json, "syscall", boundary->syscall);
-		json_string(json, "syscall_name", syscall_name(boundary->syscall));
+		fields_json(json, call_fields, boundary);
 		put_object(json, samples, boundary->object);
-		json_u64(json, "return_offset", boundary->return_offset);
-		json_u64(json, "distance", boundary->distance);
-		if (boundary->rise)
-			json_u64(json, "rise", boundary->rise);
-		else
-			json_null(json, "rise");
 	}
 	json_end(json);
 }
+
+#define AT(member) FIELD(struct model_prediction, member, #member)
+
+static const struct field prediction_fields[] = {
+	FIELD_AS(FIELD_NUMBER, struct model_prediction, loop, "loop"),
+	AT(budget), AT(nr_guards), AT(accuracy_end), AT(accuracy_half),
+	AT(accuracy_unmerged), AT(threshold_right), AT(hits), AT(worst),
+	AT(unseen), AT(units),
+	{ 0 },
+};
 
 static void put_prediction(struct json *json, const struct profile_view *view,
 			   const struct model_prediction *prediction)
 {
 	json_object(json, NULL);
-	json_u64(json, "loop", prediction->loop + 1u);
-	json_real(json, "budget", prediction->budget);
-	json_u64(json, "nr_guards", prediction->nr_guards);
-	json_real(json, "accuracy_end", prediction->accuracy_end);
-	json_real(json, "accuracy_half", prediction->accuracy_half);
-	json_real(json, "accuracy_unmerged", prediction->accuracy_unmerged);
-	json_real(json, "threshold_right", prediction->threshold_right);
-	json_real(json, "hits", prediction->hits);
-	json_u64(json, "worst", prediction->worst);
-	json_real(json, "unseen", prediction->unseen);
+	fields_json(json, prediction_fields, prediction);
 	if (view->novel && prediction->units)
 		json_real(json, "novel", view->novel[prediction->loop]);
 	else
 		json_null(json, "novel");
-	json_u64(json, "units", prediction->units);
 	json_end(json);
 }
+
+static const struct field loop_fields[] = {
+	FIELD_AS(FIELD_HEX, struct samples_loop, hash, "hash"),
+	FIELD(struct samples_loop, comm, "comm"),
+	FIELD(struct samples_loop, has_empty, "has_empty"),
+	FIELD(struct samples_loop, units, "units"),
+	FIELD(struct samples_loop, cut_off, "cut_off"),
+	FIELD(struct samples_loop, foreign_stack, "foreign_stack"),
+	{ 0 },
+};
 
 static void put_loops(struct json *json, const struct profile_view *view)
 {
@@ -131,17 +158,12 @@ static void put_loops(struct json *json, const struct profile_view *view)
 
 		json_object(json, NULL);
 		json_u64(json, "loop", i + 1u);
-		put_hash(json, loop->hash);
-		json_string(json, "comm", loop->comm);
+		fields_json(json, loop_fields, loop);
 		put_function(json, "function", samples, loop->function);
 		json_array(json, "boundaries");
 		for (uint32_t j = 0; j < loop->nr_boundaries; j++)
 			put_boundary(json, samples, &loop->boundaries[j]);
 		json_end(json);
-		json_bool(json, "has_empty", loop->has_empty);
-		json_u64(json, "units", loop->units);
-		json_u64(json, "cut_off", loop->cut_off);
-		json_u64(json, "foreign_stack", loop->foreign_stack);
 		json_u64(json, "nr_trees", view->loop_trees[i]);
 		json_u64(json, "nr_variants", view->loop_variants[i]);
 		json_end(json);
@@ -153,11 +175,12 @@ static void put_loops(struct json *json, const struct profile_view *view)
 	json_end(json);
 }
 
-static void put_times(struct json *json, const struct samples_times *times)
+static void put_times(struct json *json, const char *name, const void *object)
 {
+	const struct samples_times *times = &((const struct model_type *)object)->times;
 	uint64_t max_ns = times->nr_largest ? times->largest_ns[0] : UINT64_MAX;
 
-	json_object(json, "times");
+	json_object(json, name);
 	json_u64(json, "nr", times->nr);
 	json_u64(json, "sum_ns", times->sum_ns);
 	if (times->nr) {
@@ -190,37 +213,32 @@ static void put_telling(struct json *json, const struct profile_view *view, uint
 	json_end(json);
 }
 
-/* Of a signed number; JSON has no other. */
-static void put_score(struct json *json, const char *key, int16_t score)
+static void put_confidence(struct json *json, const char *name, const void *object)
 {
-	json_real(json, key, score);
+	const struct model_type *type = object;
+
+	json_string(json, name, profile_confidence(type->confidence));
 }
+
+#undef AT
+#define AT(member, ...) FIELD(struct model_type, member, #member, ##__VA_ARGS__)
+
+static const struct field type_fields[] = {
+	AT(id),
+	FIELD_AS(FIELD_NUMBER, struct model_type, loop, "loop"),
+	AT(units), AT(nr_trees), AT(nr_merged), AT(base_early),
+	AT(base_final), AT(accuracy), AT(paths), AT(functions),
+	FIELD_BY(put_times, "times"),
+	AT(threshold_ns, .empty = FIELD_NULL),
+	FIELD_BY(put_confidence, "confidence"),
+	AT(units_needed), AT(false_alarms), AT(held_back_alarms), AT(held_back_units),
+	{ 0 },
+};
 
 static void put_type(struct json *json, const struct profile_view *view, uint32_t index)
 {
-	const struct model_type *type = &view->model->types[index];
-
 	json_object(json, NULL);
-	json_u64(json, "id", type->id);
-	json_u64(json, "loop", type->loop + 1u);
-	json_u64(json, "units", type->units);
-	json_u64(json, "nr_trees", type->nr_trees);
-	json_u64(json, "nr_merged", type->nr_merged);
-	put_score(json, "base_early", type->base_early);
-	put_score(json, "base_final", type->base_final);
-	json_real(json, "accuracy", type->accuracy);
-	json_real(json, "paths", type->paths);
-	json_real(json, "functions", type->functions);
-	put_times(json, &type->times);
-	if (type->threshold_ns)
-		json_u64(json, "threshold_ns", type->threshold_ns);
-	else
-		json_null(json, "threshold_ns");
-	json_string(json, "confidence", profile_confidence(type->confidence));
-	json_u64(json, "units_needed", type->units_needed);
-	json_real(json, "false_alarms", type->false_alarms);
-	json_real(json, "held_back_alarms", type->held_back_alarms);
-	json_u64(json, "held_back_units", type->held_back_units);
+	fields_json(json, type_fields, &view->model->types[index]);
 	put_telling(json, view, index);
 	json_end(json);
 }
@@ -245,6 +263,13 @@ static void put_context(struct json *json, const struct model *model,
 	json_end(json);
 }
 
+static const struct field guard_fields[] = {
+	FIELD(struct model_guard, hits, "hits"),
+	FIELD(struct model_guard, most_hits, "most_hits"),
+	FIELD(struct model_guard, cost_ns, "cost_ns"),
+	{ 0 },
+};
+
 static void put_guards(struct json *json, const struct profile_view *view, bool has_hits)
 {
 	const struct model *model = view->model;
@@ -260,9 +285,7 @@ static void put_guards(struct json *json, const struct profile_view *view, bool 
 		json_u64(json, "site", function->site);
 		json_u64(json, "sp_delta", function->sp_delta);
 		json_bool(json, "is_stepped", function->cost == SAMPLES_COST_STEPPED);
-		json_real(json, "hits", guard->hits);
-		json_u64(json, "most_hits", guard->most_hits);
-		json_real(json, "cost_ns", guard->cost_ns);
+		fields_json(json, guard_fields, guard);
 		if (has_hits) {
 			json_array(json, "contexts");
 			for (uint32_t j = 0; j < model->nr_contexts; j++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What a profile knows, as one JSON object.  Names are those of the structs in
- * base/samples.h, base/model.h and base/training.h; a function or place is told
+ * data/samples.h, data/model.h and data/training.h; a function or place is given
  * with module, build id and offset.  Fields may be added, not changed.
  */
 #ifndef _USER_OUT_PROFILE_PROFILE_JSON_H
@@ -19,5 +19,8 @@
  */
 int profile_json(FILE *file, const struct profile_view *view, bool has_hits,
 		 const struct tree *tree);
+
+/* The lines of text that are from the same tables. */
+void profile_training_text(FILE *file, const struct profile_view *view);
 
 #endif /* _USER_OUT_PROFILE_PROFILE_JSON_H */

@@ -8,6 +8,7 @@
 
 #include "base/duration.h"
 #include "base/syscall-name.h"
+#include "out/profile/profile-json.h"
 #include "out/text.h"
 
 enum {
@@ -37,19 +38,6 @@ static char *duration_of(double ns, char text[DURATION_TEXT_MAX])
 	return text;
 }
 
-/* "1 unit", "12,345 units" */
-static void counted(FILE *file, uint64_t nr, const char *noun)
-{
-	char text[TEXT_MAX];
-
-	fprintf(file, "%s %s%s", text_count(nr, text), noun, nr == 1 ? "" : "s");
-}
-
-static void heading(FILE *file, const char *name)
-{
-	fprintf(file, "  %-10s ", name);
-}
-
 static void print_date(FILE *file, uint64_t seconds)
 {
 	time_t time = (time_t)seconds;
@@ -68,8 +56,8 @@ static void print_training(FILE *file, const struct profile_view *view)
 	const struct model *model = view->model;
 	char text[TEXT_MAX], budget[TEXT_MAX];
 
-	heading(file, "trained");
-	counted(file, view->samples->runs, "run");
+	text_heading(file, "trained");
+	text_counted(file, view->samples->runs, "run");
 	fputs(", the last ", file);
 	print_date(file, training->changed_s);
 	if (training->tool[0]) {
@@ -77,29 +65,22 @@ static void print_training(FILE *file, const struct profile_view *view)
 		text_safe(file, training->tool);
 	}
 	fputc('\n', file);
-	if (training->settings[0]) {
-		heading(file, "settings");
-		text_safe(file, training->settings);
-		fputc('\n', file);
-	}
-	heading(file, "lost");
-	counted(file, view->samples->lost, "event");
-	fputc('\n', file);
+	profile_training_text(file, view);
 	if (!model->nr_types) {
-		heading(file, "types");
+		text_heading(file, "types");
 		fputs("none: nothing was learnt from it yet\n", file);
 		return;
 	}
-	heading(file, "types");
+	text_heading(file, "types");
 	fprintf(file, "%s, by %s distance cut at %.3g\n", text_count(model->nr_types, text),
 		model->distance, model->cut);
-	heading(file, "thresholds");
+	text_heading(file, "thresholds");
 	fprintf(file, "by %s", model->threshold_rule);
 	if (model->false_alarm_rate > 0)
 		fprintf(file, ", %s of the units may be false alarms",
 			percent(model->false_alarm_rate, text));
 	fputc('\n', file);
-	heading(file, "guards");
+	text_heading(file, "guards");
 	fprintf(file, "%s, by %s, ", text_count(model->nr_guards, text), model->select);
 	if (model->budget > 0)
 		fprintf(file, "for a budget of %s of the time\n", percent(model->budget, budget));
@@ -129,7 +110,7 @@ static void print_objects(FILE *file, const struct profile_view *view)
 	}
 	if (nr_idle) {
 		fputs("  ... ", file);
-		counted(file, nr_idle, "file");
+		text_counted(file, nr_idle, "file");
 		fputs(" without a function that was seen\n", file);
 	}
 }
@@ -176,7 +157,7 @@ static void print_boundaries(FILE *file, const struct profile_view *view,
 		for (uint32_t j = 0; j < loop->nr_boundaries; j++) {
 			if (loop->boundaries[j].role != roles[i].role)
 				continue;
-			heading(file, name);
+			text_heading(file, name);
 			print_boundary(file, view, &loop->boundaries[j]);
 			name = "";
 		}
@@ -193,35 +174,35 @@ static void print_prediction(FILE *file, const struct profile_view *view, uint32
 
 		if (prediction->loop != loop)
 			continue;
-		heading(file, "guards");
+		text_heading(file, "guards");
 		fprintf(file, "%s, %.2f hits a unit", text_count(prediction->nr_guards, text),
 			prediction->hits);
 		if (prediction->budget > 0)
 			fprintf(file, " (planned: %.2f)", prediction->budget);
 		fprintf(file, ", %s in the worst\n", text_count(prediction->worst, worst));
-		heading(file, "predicted");
+		text_heading(file, "predicted");
 		fprintf(file, "type right in %s of units at their end, ",
 			percent(prediction->accuracy_end, text));
 		fprintf(file, "%s half-way\n", percent(prediction->accuracy_half, text));
 		if (prediction->accuracy_unmerged < prediction->accuracy_end) {
-			heading(file, "");
-			fprintf(file, "(%s if clusters that cannot be told apart were types)\n",
+			text_heading(file, "");
+			fprintf(file, "(%s if clusters that cannot be distinguished were types)\n",
 				percent(prediction->accuracy_unmerged, text));
 		}
-		heading(file, "");
+		text_heading(file, "");
 		fprintf(file, "threshold right in %s\n",
 			percent(prediction->threshold_right, text));
-		heading(file, "");
+		text_heading(file, "");
 		fprintf(file, "%s of units have a call tree never seen in training\n",
 			percent(prediction->unseen, text));
 		if (view->novel && prediction->units) {
-			heading(file, "");
+			text_heading(file, "");
 			fprintf(file, "%s are novel: they fit no type\n",
 				percent(view->novel[loop], text));
 		}
-		heading(file, "");
+		text_heading(file, "");
 		fputs("(on ", file);
-		counted(file, prediction->units, "unit");
+		text_counted(file, prediction->units, "unit");
 		fputs(" held back)\n", file);
 	}
 }
@@ -242,7 +223,7 @@ static void print_telling(FILE *file, const struct profile_view *view, uint32_t 
 		len = strlen(label) + 16;
 		if (!column || column + len > 80) {
 			fprintf(file, "%s        %s", column ? "\n" : "",
-				column ? "         " : "told by  ");
+				column ? "               " : "identified by  ");
 			column = 17;
 		} else {
 			fputs(", ", file);
@@ -251,7 +232,7 @@ static void print_telling(FILE *file, const struct profile_view *view, uint32_t 
 		column += (size_t)fprintf(file, "%s (depth %" PRIu32 ")", label, context->depth);
 	}
 	if (!column && model->nr_contexts)
-		fputs("        told by  no function of its own, but those it leaves out", file);
+		fputs("        identified by  no function of its own, but those it leaves out", file);
 	if (column || model->nr_contexts)
 		fputc('\n', file);
 }
@@ -261,7 +242,7 @@ static void print_remarks(FILE *file, const struct model_type *type)
 	char text[TEXT_MAX];
 
 	if (type->nr_merged > 1)
-		fprintf(file, "        %" PRIu32 " clusters that the guards cannot tell apart\n",
+		fprintf(file, "        %" PRIu32 " clusters that the guards cannot distinguish\n",
 			type->nr_merged);
 	if (type->held_back_units) {
 		fprintf(file, "        false alarms: %s expected, ",
@@ -270,7 +251,7 @@ static void print_remarks(FILE *file, const struct model_type *type)
 			fprintf(file, "%s of ", percent(type->held_back_alarms, text));
 		else
 			fputs("none of ", file);
-		counted(file, type->held_back_units, "unit");
+		text_counted(file, type->held_back_units, "unit");
 		fputs(" held back\n", file);
 	}
 	if (type->confidence == MODEL_CONFIDENCE_NONE)
@@ -278,7 +259,7 @@ static void print_remarks(FILE *file, const struct model_type *type)
 		      file);
 	if (type->units_needed) {
 		fputs("        needs ", file);
-		counted(file, type->units_needed, "more timed unit");
+		text_counted(file, type->units_needed, "more timed unit");
 		fputc('\n', file);
 	}
 }
@@ -333,29 +314,29 @@ static void print_loop(FILE *file, const struct profile_view *view, uint32_t ind
 	text_safe(file, loop->comm);
 	fprintf(file, "%s\n", text_plain(file));
 	if (loop->function != SAMPLES_NONE) {
-		heading(file, "in");
+		text_heading(file, "in");
 		fprintf(file, "%s\n", profile_function_label(view->samples, loop->function,
 							     MAX_NAME, label));
 	}
 	print_boundaries(file, view, loop);
-	heading(file, "units");
+	text_heading(file, "units");
 	fputs(text_count(loop->units, text), file);
 	if (loop->cut_off)
 		fprintf(file, ", and %s that were cut off or had lost events",
 			text_count(loop->cut_off, text));
 	if (loop->foreign_stack) {
 		fputs("\n             ", file);
-		counted(file, loop->foreign_stack, "hit");
+		text_counted(file, loop->foreign_stack, "hit");
 		fputs(" on a stack that is not the thread's", file);
 	}
 	fputc('\n', file);
 	/* A thread that had nothing to do meanwhile: no more is known of it. */
 	if (!loop->units)
 		return;
-	heading(file, "variety");
-	counted(file, view->loop_trees[index], "call tree");
+	text_heading(file, "variety");
+	text_counted(file, view->loop_trees[index], "call tree");
 	fputs(", ", file);
-	counted(file, view->loop_variants[index], "variant");
+	text_counted(file, view->loop_variants[index], "variant");
 	fputc('\n', file);
 	print_prediction(file, view, index);
 	print_types(file, view, index, max_types);
@@ -427,12 +408,9 @@ void profile_text(FILE *file, const struct profile_view *view, uint32_t max_type
 	fputs(text_bold(file), file);
 	text_safe(file, samples->objects[0].path);
 	fprintf(file, "%s\n", text_plain(file));
-	heading(file, "build id");
-	fprintf(file, "%s\n",
-		samples->objects[0].build_id[0] ? samples->objects[0].build_id : "(none)");
-	heading(file, "profile");
-	text_safe(file, view->path);
-	fputc('\n', file);
+	text_line(file, "build id",
+		  samples->objects[0].build_id[0] ? samples->objects[0].build_id : "(none)");
+	text_line(file, "profile", view->path);
 	print_training(file, view);
 	for (uint32_t i = 0; i < samples->nr_loops; i++)
 		print_loop(file, view, view->loops[i], max_types);

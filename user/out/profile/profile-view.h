@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A profile as it is shown: in which order, what share, what tells a type.
+ * A profile as it is shown: in which order, what share, what identifies a type.
  * Everything lent must outlive it.
  */
 #ifndef _USER_OUT_PROFILE_PROFILE_VIEW_H

@@ -70,7 +70,7 @@ static void print_node(FILE *file, const struct tree *tree, const struct walk *w
 	fprintf(file, "  %5s %c%c %*s%s", depth, of->is_telling ? '*' : ' ',
 		of->is_guard ? 'g' : ' ', columns(walk->indent[node]), "",
 		tree_label(tree, node, MAX_NAME - (size_t)columns(walk->indent[node]) / 2, label));
-	/* A name alone does not tell the file. */
+	/* A name alone does not identify the file. */
 	if (function && function->name && function->object) {
 		fputs("  ", file);
 		text_safe(file, text_basename(samples->objects[function->object].path));

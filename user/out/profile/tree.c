@@ -225,8 +225,7 @@ static int fold(struct tree *tree)
 	return ret;
 }
 
-int tree_init(struct tree *tree, const struct profile_view *view, uint32_t type,
-	      uint32_t max_nodes)
+int tree_init(struct tree *tree, const struct profile_view *view, uint32_t type, uint32_t max_nodes)
 {
 	uint32_t example = view->model->types[type].example;
 	struct making making;
@@ -262,8 +261,7 @@ char *tree_label(const struct tree *tree, uint32_t node, size_t max, char label[
 {
 	const struct samples *samples = tree->view->samples;
 	const struct model_type *type = &tree->view->model->types[tree->type];
-	uint32_t function = node ? tree->nodes[node].function :
-				   samples->loops[type->loop].function;
+	uint32_t function = node ? tree->nodes[node].function : samples->loops[type->loop].function;
 
 	if (function != SAMPLES_NONE)
 		return profile_function_label(samples, function, max, label);

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "app/arm/arm-files.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "app/arm/armed-text.h"
+#include "app/arm/arming.h"
+#include "app/arm/hit-benchmark.h"
+#include "app/common/command.h"
+#include "base/log.h"
+#include "link/link.h"
+
+/* A profile of the command line; those that were refused stay out. */
+struct file {
+	struct arming arming;
+	bool is_loaded;
+};
+
+/* The most serious of both. */
+static int worse(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+/* Sets *@ret_any if any is loaded. */
+static int load_files(const struct arm_files *arm, struct file *files, bool *ret_any)
+{
+	int worst = 0;
+
+	for (uint32_t i = 0; i < arm->nr; i++) {
+		int ret = arming_load(&files[i].arming, arm->paths[i], arm->root, arm->is_paper);
+
+		files[i].is_loaded = !ret;
+		*ret_any |= !ret;
+		worst = worse(worst, ret);
+	}
+	return worst;
+}
+
+/* Of two profiles of a program, which one is meant cannot be known. */
+static int refuse_same(const struct file *files, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct arming *a = &files[i].arming;
+
+		for (uint32_t j = 0; j < i; j++) {
+			const struct arming *b = &files[j].arming;
+
+			if (!files[i].is_loaded || !files[j].is_loaded || a->dev != b->dev ||
+			    a->inode != b->inode)
+				continue;
+			log_error("%s and %s are both of %s; give one of them", b->path, a->path,
+				  a->samples.objects[0].path);
+			return CMD_FAILED;
+		}
+	}
+	return 0;
+}
+
+static int arm_loaded(struct arm_files *arm, struct file *files, struct link *link)
+{
+	struct armed_before before = { 0 };
+	bool is_first = true;
+	int worst = 0, error;
+
+	error = link_profiles(link, &before.profiles, &before.nr);
+	if (error)
+		return cmd_link_failed(link, error, "cannot ask the module");
+	for (uint32_t i = 0; i < arm->nr; i++) {
+		int ret;
+
+		if (!files[i].is_loaded)
+			continue;
+		ret = arming_arm(&files[i].arming, link, &arm->prices);
+		worst = worse(worst, ret);
+		if (ret)
+			continue;
+		if (!is_first)
+			putchar('\n');
+		is_first = false;
+		armed_text(&files[i].arming, &before, &arm->prices, link);
+		fflush(stdout);
+	}
+	if (!is_first)
+		puts("\nLate units are reported by 'pg-collect watch', counters by 'pg-collect status'.");
+	link_profiles_free(before.profiles, before.nr);
+	return worst;
+}
+
+static int run(struct arm_files *arm, struct file *files)
+{
+	bool is_any = false;
+	int ret = load_files(arm, files, &is_any), armed;
+	struct link *link;
+
+	if (!is_any)
+		return ret;
+	armed = refuse_same(files, arm->nr);
+	if (armed)
+		return armed;
+	armed = arm->prices.budget_ppm ? price_measure(&arm->prices) : 0;
+	if (!armed)
+		armed = cmd_open_link(&link);
+	if (armed)
+		return worse(ret, armed);
+	armed = arm_loaded(arm, files, link);
+	link_close(link);
+	return worse(ret, armed);
+}
+
+int arm_files(struct arm_files *arm)
+{
+	struct file *files = calloc(arm->nr, sizeof(*files));
+	int ret;
+
+	if (!files) {
+		log_error("out of memory");
+		return CMD_FAILED;
+	}
+	ret = run(arm, files);
+	for (uint32_t i = 0; i < arm->nr; i++)
+		arming_deinit(&files[i].arming);
+	free(files);
+	return ret;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Arm profiles, each alone: one that is refused does not keep the others back.
+ */
+#ifndef _USER_APP_ARM_ARM_FILES_H
+#define _USER_APP_ARM_ARM_FILES_H
+
+#include <stdint.h>
+
+#include "data/armed.h"
+
+struct arm_files {
+	char **paths; /* of the profiles */
+	uint32_t nr;
+	unsigned int is_paper; /* by the paper's rule of inference */
+	struct armed_prices prices; /* the budget; the rest is measured */
+	char root[32]; /* where the paths of programs and libraries begin */
+};
+
+/* Print what was armed.  Returns 0 or the worst exit code; errors were reported. */
+int arm_files(struct arm_files *arm);
+
+#endif /* _USER_APP_ARM_ARM_FILES_H */

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The multicast message only wakes: the alerts themselves, with stacks, are
+ * requested by sequence number.  So no alert is missed when a message is.
+ */
+
+#include "app/watch/alert-stream.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/common/command.h"
+#include "app/common/signals.h"
+#include "base/background.h"
+#include "base/duration.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "link/link.h"
+
+static bool is_satisfied(const struct alert_stream *stream)
+{
+	return stream->nr_wanted && stream->watching.nr_late >= stream->nr_wanted;
+}
+
+/* Printing them needs the link, which is busy reading them; so they are queued. */
+static int on_record(struct record *record, void *arg)
+{
+	struct alert_stream *stream = arg;
+
+	if (stream->nr_queued == ALERT_STREAM_MAX_QUEUED)
+		return -ECANCELED;
+	if (record->seq >= stream->next)
+		stream->next = record->seq + 1;
+	stream->queue[stream->nr_queued++] = *record;
+	memset(record, 0, sizeof(*record));
+	return 0;
+}
+
+static int failed(struct alert_stream *stream, int error, const char *what)
+{
+	if (ferror(stdout))
+		return CMD_FAILED; /* pg-collect.c reports it */
+	if (error != -ENOMEM)
+		return cmd_link_failed(stream->link, error, what);
+	log_error("out of memory");
+	return CMD_FAILED;
+}
+
+static int print_queued(struct alert_stream *stream)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < stream->nr_queued; i++) {
+		if (!ret && !is_satisfied(stream))
+			ret = watching_take(&stream->watching, &stream->queue[i]);
+		record_clear(&stream->queue[i]);
+	}
+	stream->nr_queued = 0;
+	return ret;
+}
+
+static int print_new(struct alert_stream *stream)
+{
+	int error, ret;
+
+	do {
+		error = link_alerts(stream->link, stream->next, on_record, stream);
+		stream->is_put_off = error == -EAGAIN;
+		if (stream->is_put_off)
+			cmd_put_off(stream->link, &stream->watching.put_off_ns);
+		ret = print_queued(stream);
+		if (error && error != -ECANCELED && error != -EAGAIN)
+			return failed(stream, error, "cannot read the alerts");
+		if (ret)
+			return failed(stream, ret, "cannot print an alert");
+	} while (error == -ECANCELED && !is_satisfied(stream));
+	ret = watching_tick(&stream->watching);
+	return ret ? failed(stream, ret, "cannot ask for the armed profiles") : 0;
+}
+
+/* Wait for the bell, a signal or the end; returns what poll() does. */
+static int wait_bell(struct alert_stream *stream, struct pollfd fds[2],
+		     uint64_t end_ns)
+{
+	uint64_t now_ns = time_now_ns();
+	/* Ask without a bell, too: it may be lost. */
+	uint64_t wait_ns = watching_wait_ns(&stream->watching);
+
+	if (stream->duration_ns && now_ns >= end_ns)
+		return 0;
+	if (stream->is_put_off && wait_ns > NSEC_PER_SEC)
+		wait_ns = NSEC_PER_SEC;
+	if (stream->duration_ns && end_ns - now_ns < wait_ns)
+		wait_ns = end_ns - now_ns;
+	poll(fds, 2, (int)((wait_ns + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC));
+	return 1;
+}
+
+static int run(struct alert_stream *stream, int signals)
+{
+	struct pollfd fds[2] = {
+		{ .fd = link_wakeup_fd(stream->link), .events = POLLIN },
+		{ .fd = signals, .events = POLLIN },
+	};
+	uint64_t end_ns = time_now_ns() + stream->duration_ns;
+	int ret, signal;
+
+	for (;;) {
+		link_wakeup_clear(stream->link);
+		ret = print_new(stream);
+		if (ret || is_satisfied(stream))
+			return ret;
+		if (!wait_bell(stream, fds, end_ns))
+			return stream->nr_wanted ? CMD_TIMEOUT : CMD_OK;
+		while ((signal = signals_next(signals)) != 0)
+			if (signal != SIGCHLD)
+				return CMD_OK;
+	}
+}
+
+static int finish(struct alert_stream *stream, int ret)
+{
+	int error = ret == CMD_FAILED ? 0 : watching_finish(&stream->watching);
+
+	return error ? failed(stream, error, "cannot print the last alerts") : ret;
+}
+
+static int begin(struct alert_stream *stream)
+{
+	struct stats stats;
+	int error;
+
+	error = link_wakeup_open(stream->link);
+	if (error)
+		return cmd_link_failed(stream->link, error, "cannot watch");
+	error = link_stats(stream->link, &stats);
+	if (error)
+		return cmd_link_failed(stream->link, error, "cannot watch");
+	if (!stream->has_since)
+		stream->next = stats.next_alert;
+	if (!stats.targets)
+		log_progress("nothing is watched now; alerts come when something is");
+	if (!stats.is_alive)
+		log_warning("the hooks no longer reach the module; set kernel.ftrace_enabled=1 (sysctl)");
+	link_stats_clear(&stats);
+	return 0;
+}
+
+int alert_stream_run(struct alert_stream *stream)
+{
+	int signals, ret = cmd_open_link(&stream->link);
+
+	if (ret)
+		return ret;
+	signals = signals_open();
+	if (watching_init(&stream->watching, stream->link, stream->window_ns, stream->is_json) ||
+	    signals < 0) {
+		log_error("out of memory");
+		ret = CMD_FAILED;
+	}
+	if (!ret)
+		ret = begin(stream);
+	if (!ret) {
+		background_enter();
+		ret = finish(stream, run(stream, signals));
+	}
+	if (signals >= 0)
+		close(signals);
+	watching_deinit(&stream->watching);
+	link_close(stream->link);
+	return ret;
+}

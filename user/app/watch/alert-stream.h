@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Alerts as they come, until the operator, the time or their number ends it.
+ */
+#ifndef _USER_APP_WATCH_ALERT_STREAM_H
+#define _USER_APP_WATCH_ALERT_STREAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "app/watch/watching.h"
+
+enum {
+	/* Records that are read before they are printed: each may have 640 KiB. */
+	ALERT_STREAM_MAX_QUEUED = 64,
+};
+
+struct alert_stream {
+	/* Set by the operator. */
+	bool is_json;
+	bool has_since; /* begin with alert @next, not with the next that comes */
+	uint64_t duration_ns; /* 0: without end */
+	uint64_t window_ns; /* see watching_init() */
+	uint64_t next; /* sequence number */
+	uint32_t nr_wanted; /* 0: any number */
+
+	bool is_put_off; /* the module could not answer just now */
+	struct link *link;
+	struct watching watching;
+	struct record queue[ALERT_STREAM_MAX_QUEUED];
+	uint32_t nr_queued;
+};
+
+/* Returns an enum cmd_exit; what is wrong was reported. */
+int alert_stream_run(struct alert_stream *stream);
+
+#endif /* _USER_APP_WATCH_ALERT_STREAM_H */
