@@ -98,7 +98,7 @@ static void test_structure(struct samples *samples, const struct derive_options 
 	ok(model->nr_types == program.types && model->nr_trees == program.types,
 	   "a type for each different tree");
 	ok(model->nr_predictions == 1 && model->predictions[0].units == program.units &&
-	   fabs(model->predictions[0].budget - ALLOWANCE_HITS) < 1e-9,
+	   fabs(model->predictions[0].budget - GUARD_SHARE_HITS) < 1e-9,
 	   "without times the budget is 2 hits");
 	ok(model->predictions[0].accuracy_end >= 0.95 && model->predictions[0].hits <= 2.4 &&
 	   model->predictions[0].worst <= 20, "with which types are told (%.1f %% at %.2f hits)",
@@ -223,7 +223,7 @@ static void test_allowance(struct samples *samples, const struct derive_options 
 	   "the ends of a unit take a quarter of a hit");
 	ok(fabs(plan_of(samples, *options, 0.2, mean_ns) - 0.05) < 1e-6,
 	   "but a quarter of the share is for guards");
-	ok(fabs(plan_of(samples, *options, 40, mean_ns) - ALLOWANCE_MAX_HITS) < 1e-6,
+	ok(fabs(plan_of(samples, *options, 40, mean_ns) - GUARD_SHARE_MAX_HITS) < 1e-6,
 	   "and there are never more than tell something");
 	for (uint32_t i = 0; i < samples->nr_functions && !site.function; i++)
 		if (mean_hits(samples, i) > 0.5 && mean_hits(samples, i) < 2)
@@ -250,7 +250,7 @@ static void test_budget(struct samples *samples, struct derive_options options)
 	}
 	mean /= units;
 	test_allowance(samples, &options, mean);
-	options.budget = 1000 * (0.7 + ALLOWANCE_WAIT_HITS) / mean;
+	options.budget = 1000 * (0.7 + GUARD_SHARE_WAIT_HITS) / mean;
 	model_derive(samples, &options, &model);
 	planned = model.predictions[0].budget;
 	ok(fabs(planned - 0.7) < 1e-6, "a share of the time is so many hits (%.3f)", planned);
@@ -304,8 +304,8 @@ static void test_worse(struct samples *samples, struct derive_options options,
 	struct samples_boundary site = { .role = SAMPLES_ROLE_EVENT_SITE };
 	uint32_t kept;
 
-	options.hits = ALLOWANCE_MAX_HITS;
-	options.keep_slack = 1;
+	options.hits = GUARD_SHARE_MAX_HITS;
+	options.reuse_slack = 1;
 	ok(hit && count_kept(samples, &options, hit, 1) == nr + 1000,
 	   "what was timed stays, where there is room");
 	kept = count_kept(samples, &options, hit, 17);
@@ -337,7 +337,7 @@ static void test_keep(struct samples *samples, struct derive_options options)
 		functions[nr++] = samples->guards[0].functions[i];
 	test_worse(samples, options, functions, nr);
 	options.hits = 1.2;
-	options.keep_slack = 1;
+	options.reuse_slack = 1;
 	model_derive(samples, &options, &model);
 	for (uint32_t i = 0; i < model.nr_guards; i++)
 		nr_timed += is_guard(functions, nr, model.guards[i].function);
@@ -349,7 +349,7 @@ static void test_keep(struct samples *samples, struct derive_options options)
 		samples->guards[i].functions[0] = 0;
 		samples->guards[i].nr = 1;
 	}
-	options.keep_slack = DERIVE_KEEP_SLACK;
+	options.reuse_slack = DERIVE_REUSE_SLACK;
 	model_derive(samples, &options, &model);
 	for (uint32_t i = 0; i < model.nr_types; i++)
 		nr_limited += model.types[i].threshold_ns &&

@@ -10,9 +10,9 @@
 
 struct work {
 	const struct samples *samples;
-	struct tables tables;
+	struct infer_tables tables;
 	uint32_t *guard_of; /* by function, or SAMPLES_NONE */
-	struct floors *floors;
+	struct novelty_floors *floors;
 };
 
 static bool is_sound(const struct samples *samples)
@@ -35,7 +35,7 @@ static int work_init(struct work *work, const struct samples *samples, const str
 	int ret = is_sound(samples) ? 0 : -EINVAL;
 
 	if (!ret)
-		ret = tables_init(&work->tables, model, samples->nr_loops, false);
+		ret = infer_tables_init(&work->tables, model, samples->nr_loops, false);
 	if (ret)
 		return ret;
 	work->guard_of = calloc((size_t)samples->nr_functions + 1, sizeof(*work->guard_of));
@@ -53,7 +53,7 @@ static int work_init(struct work *work, const struct samples *samples, const str
 
 static void work_deinit(struct work *work)
 {
-	tables_deinit(&work->tables);
+	infer_tables_deinit(&work->tables);
 	free(work->guard_of);
 }
 
@@ -96,7 +96,7 @@ static void learn(struct work *work)
 		if (type == INFER_NO_TYPE || !infer_fits(&table->table, table->state))
 			continue;
 		score = infer_get(&table->table, table->state, type, 1);
-		score -= INFER_PER_BIT * FLOOR_SLACK_BITS;
+		score -= INFER_PER_BIT * NOVELTY_FLOOR_SLACK_BITS;
 		if (score <= INT16_MIN)
 			score = INT16_MIN + 1;
 		type += table->first_type;
@@ -110,7 +110,7 @@ static void judge(struct work *work)
 	for (uint32_t i = 0; i < work->samples->nr_units; i++) {
 		const struct samples_unit *unit = &work->samples->units[i];
 		struct table *table = table_of(work, unit);
-		struct floor_share *share;
+		struct novelty_floor_share *share;
 		bool is_known;
 
 		if (!unit->units[1] || !table->table.nr_types)
@@ -123,7 +123,8 @@ static void judge(struct work *work)
 	}
 }
 
-int floors_init(struct floors *floors, const struct samples *samples, const struct model *model)
+int novelty_floors_init(struct novelty_floors *floors, const struct samples *samples,
+			const struct model *model)
 {
 	struct work work = { .samples = samples, .floors = floors };
 	int ret = -ENOMEM;
@@ -142,18 +143,18 @@ int floors_init(struct floors *floors, const struct samples *samples, const stru
 	}
 	work_deinit(&work);
 	if (ret)
-		floors_deinit(floors);
+		novelty_floors_deinit(floors);
 	return ret;
 }
 
-void floors_deinit(struct floors *floors)
+void novelty_floors_deinit(struct novelty_floors *floors)
 {
 	free(floors->least_final);
 	free(floors->shares);
 	memset(floors, 0, sizeof(*floors));
 }
 
-double *floors_by_loop(const struct floors *floors, uint32_t nr_loops)
+double *novelty_floors_by_loop(const struct novelty_floors *floors, uint32_t nr_loops)
 {
 	double *novel = calloc((size_t)nr_loops + 1, sizeof(*novel));
 
@@ -164,7 +165,7 @@ double *floors_by_loop(const struct floors *floors, uint32_t nr_loops)
 	return novel;
 }
 
-double floors_novel(const struct floors *floors, uint32_t nr_loops)
+double novelty_floors_novel(const struct novelty_floors *floors, uint32_t nr_loops)
 {
 	double units = 0, novel = 0;
 

@@ -13,7 +13,7 @@ int predictor_init(struct predictor *predictor, const struct signatures *signatu
 	int ret;
 
 	*predictor = (struct predictor){ .signatures = signatures, .is_paper = is_paper };
-	ret = tables_init(&predictor->tables, model, samples->nr_loops, is_paper);
+	ret = infer_tables_init(&predictor->tables, model, samples->nr_loops, is_paper);
 	if (ret)
 		return ret;
 	predictor->guard_of = calloc((size_t)samples->nr_functions + 1,
@@ -31,7 +31,7 @@ int predictor_init(struct predictor *predictor, const struct signatures *signatu
 
 void predictor_deinit(struct predictor *predictor)
 {
-	tables_deinit(&predictor->tables);
+	infer_tables_deinit(&predictor->tables);
 	free(predictor->guard_of);
 	memset(predictor, 0, sizeof(*predictor));
 }

@@ -13,7 +13,7 @@
 
 struct predictor {
 	const struct signatures *signatures;
-	struct tables tables;
+	struct infer_tables tables;
 	uint32_t *guard_of; /* by function, or SAMPLES_NONE */
 	bool is_paper;
 };

@@ -23,7 +23,7 @@ struct keeper {
 	const struct types *types;
 	const struct select_options *options;
 	struct features features;
-	struct kept sets[KEEP_MAX_RUNS + 1]; /* the first: as chosen */
+	struct kept sets[REUSE_MAX_RUNS + 1]; /* the first: as chosen */
 	uint32_t nr_sets;
 };
 
@@ -154,7 +154,7 @@ static int add_runs(struct keeper *keeper)
 	}
 	if (nr)
 		qsort(runs, nr, sizeof(*runs), compare_runs);
-	for (uint32_t i = 0; i < nr && i < KEEP_MAX_RUNS && !ret; i++)
+	for (uint32_t i = 0; i < nr && i < REUSE_MAX_RUNS && !ret; i++)
 		ret = add_run(keeper, &samples->guards[runs[i].guards]);
 	free(runs);
 	return ret;
@@ -173,16 +173,16 @@ static const struct kept *best_set(const struct keeper *keeper, double slack)
 	for (uint32_t i = 0; i < keeper->nr_sets; i++) {
 		const struct kept *set = &keeper->sets[i];
 
-		if (set->units && set->accuracy >= top - KEEP_EQUAL &&
+		if (set->units && set->accuracy >= top - REUSE_EQUAL &&
 		    (!best || set->units > best->units))
 			best = set;
 	}
 	return best;
 }
 
-int keep_guards(const struct signatures *signatures, const struct types *types,
-		const struct select_options *options, double slack, uint32_t *functions,
-		uint32_t *nr)
+int reuse_guards(const struct signatures *signatures, const struct types *types,
+		 const struct select_options *options, double slack, uint32_t *functions,
+		 uint32_t *nr)
 {
 	struct keeper keeper = { .signatures = signatures, .types = types, .options = options };
 	int ret;

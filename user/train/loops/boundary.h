@@ -46,8 +46,8 @@ struct boundary_wait {
 	uint32_t place;
 	uint64_t blocked_ns; /* 0 if the call did not sleep */
 	uint64_t enter_ns; /* CLOCK_MONOTONIC */
-	bool is_vain; /* it brought nothing */
-	struct look look; /* what came before it, in the places' numbers */
+	bool is_empty; /* it brought nothing */
+	struct empty_poll poll; /* what came before it, in the places' numbers */
 };
 
 /* A wait context as loop-set takes it. */

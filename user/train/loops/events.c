@@ -7,17 +7,17 @@
 
 enum {
 	TINY_CALLS = 8, /* an event with fewer needs no marker, */
-	TINY_SHARE = 12, /* nor has a segment with a twelfth of what is typical */
+	TINY_SHARE = 12, /* nor has a iteration with a twelfth of what is typical */
 };
 
-bool event_key_of(const struct pass *pass, struct event_key *ret)
+bool event_key_of(const struct trace_pass *pass, struct event_key *ret)
 {
-	const struct walk *walk = &pass->walk;
-	const struct walk_frame *frame;
+	const struct call_stack *stack = &pass->stack;
+	const struct call_frame *frame;
 
-	if (!walk->nr_frames)
+	if (!stack->nr_frames)
 		return false;
-	frame = &walk->frames[walk->nr_frames - 1];
+	frame = &stack->frames[stack->nr_frames - 1];
 	if (frame->object == TRACE_NONE)
 		return false;
 	*ret = (struct event_key){
@@ -76,9 +76,10 @@ static void settle_visits(struct event_loop *loop, enum settle how)
  * A queue can also hold what is hardly work: a connection to be closed.  What
  * is dispatched after a wait for many things counts whatever its size.
  */
-static uint64_t tiny_calls(const struct course *course)
+static uint64_t tiny_calls(const struct loop_shape *shape)
 {
-	uint64_t tiny = course->mode == COURSE_SEGMENTS ? course->typical_calls / TINY_SHARE : 0;
+	uint64_t tiny =
+		shape->mode == LOOP_SHAPE_ITERATIONS ? shape->typical_calls / TINY_SHARE : 0;
 
 	return tiny > TINY_CALLS ? tiny : TINY_CALLS;
 }
@@ -92,7 +93,7 @@ static int close_event(struct events *events)
 	if (!events->is_open)
 		return 0;
 	events->is_open = false;
-	is_tiny = events->calls < tiny_calls(loop->course);
+	is_tiny = events->calls < tiny_calls(loop->shape);
 	settle_visits(loop, is_tiny ? COUNT_TINY : COUNT);
 	if (is_tiny)
 		return 0;
@@ -109,7 +110,7 @@ static int close_event(struct events *events)
 	return 0;
 }
 
-static void open_event(struct events *events, const struct pass *pass, uint32_t callee)
+static void open_event(struct events *events, const struct trace_pass *pass, uint32_t callee)
 {
 	events->loop = pass->loop;
 	events->event = (struct event){ .callee = callee };
@@ -128,19 +129,19 @@ static void visit(struct events *events, struct event_loop *loop, uint32_t funct
 	}
 }
 
-static int on_call(struct pass *pass, void *arg)
+static int on_call(struct trace_pass *pass, void *arg)
 {
 	struct events *events = arg;
 	struct event_loop *loop = &events->loops[pass->loop];
-	const struct walk *walk = &pass->walk;
-	uint32_t function = walk->frames[walk->nr_frames - 1].function;
-	bool is_chain = course_is_chain(loop->course, pass);
+	const struct call_stack *stack = &pass->stack;
+	uint32_t function = stack->frames[stack->nr_frames - 1].function;
+	bool is_wait_call = loop_shape_is_wait_call(loop->shape, pass);
 	int error = 0;
 
-	if (is_chain)
+	if (is_wait_call)
 		events->is_first = true;
-	if (loop->course->mode == COURSE_DISPATCH ? course_is_dispatch(loop->course, pass) :
-						    is_chain) {
+	if (loop->shape->mode == LOOP_SHAPE_DISPATCH ? loop_shape_is_dispatch(loop->shape, pass)
+						     : is_wait_call) {
 		error = close_event(events);
 		open_event(events, pass, function);
 		if (events->is_first)
@@ -155,7 +156,7 @@ static int on_call(struct pass *pass, void *arg)
 }
 
 /* Another hooked call has returned: is it one that marks? */
-static int on_syscall(struct pass *pass, void *arg)
+static int on_syscall(struct trace_pass *pass, void *arg)
 {
 	struct events *events = arg;
 	struct event *event = &events->event;
@@ -182,16 +183,16 @@ static int on_syscall(struct pass *pass, void *arg)
 	return 0;
 }
 
-/* What came before a wait in the same segment marks nothing. */
-static int on_wait(struct pass *pass, void *arg)
+/* What came before a wait in the same iteration marks nothing. */
+static int on_wait(struct trace_pass *pass, void *arg)
 {
 	struct events *events = arg;
 	struct event_loop *loop = &events->loops[pass->loop];
-	uint32_t context = pass_context(pass);
+	uint32_t context = trace_pass_context(pass);
 
 	if (context != TRACE_NONE && events->is_droppable[context])
 		return 0;
-	if (loop->course->mode == COURSE_SEGMENTS && events->is_open) {
+	if (loop->shape->mode == LOOP_SHAPE_ITERATIONS && events->is_open) {
 		settle_visits(loop, FORGET);
 		events->event = (struct event){ .callee = events->event.callee };
 		events->calls = 0;
@@ -200,23 +201,23 @@ static int on_wait(struct pass *pass, void *arg)
 }
 
 /* First pass: which waits never sleep? */
-static int note_wait(struct pass *pass, void *arg)
+static int note_wait(struct trace_pass *pass, void *arg)
 {
-	((struct events *)arg)->context = pass_context(pass);
+	((struct events *)arg)->context = trace_pass_context(pass);
 	return 0;
 }
 
-static int note_wake(struct pass *pass, void *arg)
+static int note_wake(struct trace_pass *pass, void *arg)
 {
 	struct events *events = arg;
 
 	if (events->context != TRACE_NONE && (int64_t)pass->event->value == -EAGAIN &&
-	    pass_reads(trace_number(pass->event) & TRACE_SYSCALL_MASK))
+	    trace_pass_reads(trace_number(pass->event) & TRACE_SYSCALL_MASK))
 		events->never_sleeps[events->context] = true;
 	return 0;
 }
 
-static int on_leave(struct pass *pass, void *arg)
+static int on_leave(struct trace_pass *pass, void *arg)
 {
 	struct events *events = arg;
 
@@ -238,23 +239,23 @@ static void find_droppable(struct events *events)
 			events->never_sleeps[i] && events->loops[of_context[i]].sleeps;
 }
 
-static int gather(struct events *events)
+static int collect(struct events *events)
 {
-	const struct pass_ops first = { .wait = note_wait, .wake = note_wake };
-	const struct pass_ops second = {
+	const struct trace_pass_ops first = { .wait = note_wait, .wake = note_wake };
+	const struct trace_pass_ops second = {
 		.call = on_call,
 		.wait = on_wait,
 		.syscall = on_syscall,
 		.leave = on_leave,
 	};
-	int error = pass_run(events->input, &first, events);
+	int error = trace_pass_run(events->input, &first, events);
 
 	find_droppable(events);
-	return error ? error : pass_run(events->input, &second, events);
+	return error ? error : trace_pass_run(events->input, &second, events);
 }
 
-static int allocate(struct events *events, const struct pass_input *input,
-		    const struct course *courses)
+static int allocate(struct events *events, const struct trace_pass_input *input,
+		    const struct loop_shape *shapes)
 {
 	uint32_t nr = input->loops.nr;
 
@@ -268,7 +269,7 @@ static int allocate(struct events *events, const struct pass_input *input,
 	if (!events->loops || !events->never_sleeps || !events->is_droppable)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nr; i++) {
-		events->loops[i].course = &courses[i];
+		events->loops[i].shape = &shapes[i];
 		events->loops[i].visits = calloc(input->trace->nr_functions + 1,
 						 sizeof(*events->loops[i].visits));
 		events->loops[i].visited = calloc(input->trace->nr_functions + 1,
@@ -292,9 +293,10 @@ void events_deinit(struct events *events)
 	free(events->is_droppable);
 }
 
-int events_init(struct events *ret, const struct pass_input *input, const struct course *courses)
+int events_init(struct events *ret, const struct trace_pass_input *input,
+		const struct loop_shape *shapes)
 {
-	int error = allocate(ret, input, courses);
+	int error = allocate(ret, input, shapes);
 
-	return error ? error : gather(ret);
+	return error ? error : collect(ret);
 }

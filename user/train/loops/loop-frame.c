@@ -43,11 +43,11 @@ struct intervals {
 
 struct finder {
 	const struct trace *trace;
-	const struct level_loops *loops;
-	const struct walk_thread *threads;
+	const struct trace_loops *loops;
+	const struct trace_thread *threads;
 	struct intervals *intervals; /* by loop */
 	struct rises rises;
-	struct levels *levels;
+	struct loop_frames *levels;
 };
 
 /* Contexts of the same code come one after the other. */
@@ -73,7 +73,7 @@ static int by_code(const void *a, const void *b)
 	return order ? order : left->index < right->index ? -1 : left->index > right->index;
 }
 
-/* The smallest index of its kin; what is on the way gets to know it. */
+/* The smallest index of its class; what is on the way gets to know it. */
 static uint32_t kin_of(uint32_t *of, uint32_t index)
 {
 	while (of[index] != index) {
@@ -90,7 +90,7 @@ static void unite(uint32_t *of, uint32_t a, uint32_t b)
 	of[a < b ? b : a] = a < b ? a : b;
 }
 
-static int unite_kin(const struct trace *trace, struct level_loops *loops)
+static int unite_kin(const struct trace *trace, struct trace_loops *loops)
 {
 	struct code_row *rows = calloc((size_t)trace->nr_contexts + 1, sizeof(*rows));
 	const uint32_t *order = loops->index.order;
@@ -113,23 +113,23 @@ static int unite_kin(const struct trace *trace, struct level_loops *loops)
 	return 0;
 }
 
-int level_loops_find(const struct trace *trace, struct level_loops *ret)
+int trace_loops_init(const struct trace *trace, struct trace_loops *ret)
 {
 	uint32_t nr = trace->nr_contexts;
 	uint32_t *of = calloc((size_t)nr + 1, sizeof(*of));
 	int error;
 
-	*ret = (struct level_loops){ .of_context = of };
+	*ret = (struct trace_loops){ .of_context = of };
 	error = of ? wait_index_init(&ret->index, trace) : -ENOMEM;
 	for (uint32_t i = 0; !error && i < nr; i++)
 		of[i] = i;
 	if (!error)
 		error = unite_kin(trace, ret);
 	if (error) {
-		level_loops_deinit(ret);
+		trace_loops_deinit(ret);
 		return error;
 	}
-	/* From kin to numbers: the smallest of the kin comes first. */
+	/* From class to numbers: the smallest of the class comes first. */
 	for (uint32_t i = 0; i < nr; i++)
 		of[i] = kin_of(of, i);
 	for (uint32_t i = 0; i < nr; i++)
@@ -137,15 +137,15 @@ int level_loops_find(const struct trace *trace, struct level_loops *ret)
 	return 0;
 }
 
-void level_loops_deinit(struct level_loops *loops)
+void trace_loops_deinit(struct trace_loops *loops)
 {
 	free(loops->of_context);
 	loops->of_context = NULL;
 	wait_index_deinit(&loops->index);
 }
 
-uint32_t level_loop_of(const struct level_loops *loops, const struct walk_thread *thread,
-		       const struct perfguard_event *event)
+uint32_t trace_loops_of(const struct trace_loops *loops, const struct trace_thread *thread,
+			const struct perfguard_event *event)
 {
 	uint32_t context = wait_index_of(&loops->index, thread->image, event);
 
@@ -200,7 +200,7 @@ static uint64_t intervals_level(struct intervals *intervals, uint64_t *ret_weigh
 	return 0;
 }
 
-static bool rise_place(const struct trace *trace, const struct walk_thread *thread, uint32_t loop,
+static bool rise_place(const struct trace *trace, const struct trace_thread *thread, uint32_t loop,
 		       const struct perfguard_event *wait, struct rise *ret)
 {
 	*ret = (struct rise){
@@ -287,10 +287,10 @@ static uint64_t rises_at(const struct rises *rises, const struct rise *place)
 	return 0;
 }
 
-static int levels_add(struct levels *levels, uint32_t thread, uint32_t loop,
+static int levels_add(struct loop_frames *levels, uint32_t thread, uint32_t loop,
 		      const struct perfguard_event *wait)
 {
-	struct level *grown;
+	struct loop_frame *grown;
 
 	if (levels->nr == levels->max) {
 		uint32_t max = levels->max ? levels->max * 2 : 64;
@@ -301,7 +301,7 @@ static int levels_add(struct levels *levels, uint32_t thread, uint32_t loop,
 		levels->entries = grown;
 		levels->max = max;
 	}
-	levels->entries[levels->nr++] = (struct level){ thread, loop, wait, 0 };
+	levels->entries[levels->nr++] = (struct loop_frame){ thread, loop, wait, 0 };
 	return 0;
 }
 
@@ -319,30 +319,30 @@ static int note_wait(struct finder *finder, uint32_t thread, uint32_t loop,
 }
 
 /* The intervals of all loops of a thread, which get levels without SP. */
-static int gather(struct finder *finder, uint32_t index)
+static int collect(struct finder *finder, uint32_t index)
 {
-	const struct walk_thread *thread = &finder->threads[index];
+	const struct trace_thread *thread = &finder->threads[index];
 	const struct trace *trace = finder->trace;
 	uint32_t loop = TRACE_NONE;
 	uint64_t top = 0, wait_sp = 0;
-	struct walk_losses losses;
+	struct trace_losses losses;
 	int error = 0;
 
-	walk_losses_init(&losses, trace, &trace->events[thread->begin]);
+	trace_losses_init(&losses, trace, &trace->events[thread->begin]);
 	for (size_t i = thread->begin; i < thread->end && !error; i++) {
 		const struct perfguard_event *event = &trace->events[i];
 		uint32_t waits;
 
-		if (walk_losses_before(&losses, event))
+		if (trace_losses_before(&losses, event))
 			loop = TRACE_NONE;
 		switch (trace_kind(event)) {
 		case PERFGUARD_EVENT_KIND_HIT:
-			if (event->sp > top &&
-			    event->sp - wait_sp + LEVEL_STACK_BYTES < 2 * LEVEL_STACK_BYTES)
+			if (event->sp > top && event->sp - wait_sp + LOOP_FRAME_STACK_BYTES <
+						       2 * LOOP_FRAME_STACK_BYTES)
 				top = event->sp;
 			break;
 		case PERFGUARD_EVENT_KIND_ENTER:
-			waits = level_loop_of(finder->loops, thread, event);
+			waits = trace_loops_of(finder->loops, thread, event);
 			if (waits == TRACE_NONE)
 				break;
 			error = note_wait(finder, index, waits, event);
@@ -362,12 +362,12 @@ static int gather(struct finder *finder, uint32_t index)
 /* What a thread's own intervals say of the rises. */
 static int learn(struct finder *finder, uint32_t index)
 {
-	const struct walk_thread *thread = &finder->threads[index];
+	const struct trace_thread *thread = &finder->threads[index];
 	uint32_t i = finder->levels->nr;
-	int error = gather(finder, index);
+	int error = collect(finder, index);
 
 	for (; i < finder->levels->nr && !error; i++) {
-		const struct level *level = &finder->levels->entries[i];
+		const struct loop_frame *level = &finder->levels->entries[i];
 		struct rise rise;
 		uint64_t weight, sp;
 
@@ -384,7 +384,7 @@ static int learn(struct finder *finder, uint32_t index)
 
 static int by_thread_and_loop(const void *a, const void *b)
 {
-	const struct level *left = a, *right = b;
+	const struct loop_frame *left = a, *right = b;
 
 	if (left->thread != right->thread)
 		return left->thread < right->thread ? -1 : 1;
@@ -394,12 +394,12 @@ static int by_thread_and_loop(const void *a, const void *b)
 /* Set the levels of all threads, those that told nothing by what others did. */
 static void place(struct finder *finder)
 {
-	struct levels *levels = finder->levels;
+	struct loop_frames *levels = finder->levels;
 	uint32_t kept = 0;
 
 	rises_settle(&finder->rises);
 	for (uint32_t i = 0; i < levels->nr; i++) {
-		struct level level = levels->entries[i];
+		struct loop_frame level = levels->entries[i];
 		struct rise at;
 		uint64_t bytes;
 
@@ -417,8 +417,9 @@ static void place(struct finder *finder)
 		qsort(levels->entries, kept, sizeof(*levels->entries), by_thread_and_loop);
 }
 
-int levels_find(const struct trace *trace, const struct level_loops *loops,
-		const struct walk_thread *threads, uint32_t nr_threads, struct levels *ret)
+int loop_frames_find(const struct trace *trace, const struct trace_loops *loops,
+		     const struct trace_thread *threads, uint32_t nr_threads,
+		     struct loop_frames *ret)
 {
 	struct finder finder = {
 		.trace = trace,
@@ -429,13 +430,13 @@ int levels_find(const struct trace *trace, const struct level_loops *loops,
 	};
 	int error = finder.intervals ? 0 : -ENOMEM;
 
-	*ret = (struct levels){ 0 };
+	*ret = (struct loop_frames){ 0 };
 	for (uint32_t i = 0; i < loops->nr && !error; i++)
 		finder.intervals[i].thread = TRACE_NONE;
 	for (uint32_t i = 0; i < nr_threads && !error; i++)
 		error = learn(&finder, i);
 	if (error)
-		levels_deinit(ret);
+		loop_frames_deinit(ret);
 	else
 		place(&finder);
 	for (uint32_t i = 0; finder.intervals && i < loops->nr; i++)
@@ -445,16 +446,16 @@ int levels_find(const struct trace *trace, const struct level_loops *loops,
 	return error;
 }
 
-void levels_deinit(struct levels *levels)
+void loop_frames_deinit(struct loop_frames *levels)
 {
 	free(levels->entries);
-	*levels = (struct levels){ 0 };
+	*levels = (struct loop_frames){ 0 };
 }
 
-uint64_t levels_sp(const struct levels *levels, uint32_t thread, uint32_t loop)
+uint64_t loop_frames_sp(const struct loop_frames *levels, uint32_t thread, uint32_t loop)
 {
-	const struct level wanted = { .thread = thread, .loop = loop };
-	const struct level *level = NULL;
+	const struct loop_frame wanted = { .thread = thread, .loop = loop };
+	const struct loop_frame *level = NULL;
 
 	if (levels->nr)
 		level = bsearch(&wanted, levels->entries, levels->nr, sizeof(wanted),

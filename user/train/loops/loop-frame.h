@@ -18,24 +18,24 @@
 #include "train/trace/wait-index.h"
 
 /* Stacks are not larger; what is further away is on another one. */
-#define LEVEL_STACK_BYTES (UINT64_C(8) << 20)
+#define LOOP_FRAME_STACK_BYTES (UINT64_C(8) << 20)
 
 /* The event loops of a trace, over all images. */
-struct level_loops {
+struct trace_loops {
 	uint32_t nr;
 	uint32_t *of_context; /* by index of trace_context */
 	struct wait_index index;
 };
 
-struct level {
-	uint32_t thread; /* index of the walk_thread */
+struct loop_frame {
+	uint32_t thread; /* index of the trace_thread */
 	uint32_t loop;
 	const struct perfguard_event *wait; /* the first in that loop */
 	uint64_t sp; /* of the loop frame, run-time address */
 };
 
-struct levels {
-	struct level *entries; /* by thread and loop */
+struct loop_frames {
+	struct loop_frame *entries; /* by thread and loop */
 	uint32_t nr;
 	uint32_t max;
 };
@@ -44,19 +44,20 @@ struct levels {
  * Contexts of the same code are of the same loop, in whatever image.  Returns
  * 0 or -ENOMEM.
  */
-int level_loops_find(const struct trace *trace, struct level_loops *ret);
-void level_loops_deinit(struct level_loops *loops);
+int trace_loops_init(const struct trace *trace, struct trace_loops *ret);
+void trace_loops_deinit(struct trace_loops *loops);
 
 /* The loop of an event that begins or ends a wait; TRACE_NONE if it is of none. */
-uint32_t level_loop_of(const struct level_loops *loops, const struct walk_thread *thread,
-		       const struct perfguard_event *event);
+uint32_t trace_loops_of(const struct trace_loops *loops, const struct trace_thread *thread,
+			const struct perfguard_event *event);
 
 /* Returns 0 or -ENOMEM. */
-int levels_find(const struct trace *trace, const struct level_loops *loops,
-		const struct walk_thread *threads, uint32_t nr_threads, struct levels *ret);
-void levels_deinit(struct levels *levels);
+int loop_frames_find(const struct trace *trace, const struct trace_loops *loops,
+		     const struct trace_thread *threads, uint32_t nr_threads,
+		     struct loop_frames *ret);
+void loop_frames_deinit(struct loop_frames *levels);
 
 /* SP of the frame of @loop in a thread; 0 if it is not known. */
-uint64_t levels_sp(const struct levels *levels, uint32_t thread, uint32_t loop);
+uint64_t loop_frames_sp(const struct loop_frames *levels, uint32_t thread, uint32_t loop);
 
 #endif /* _USER_TRAIN_LOOPS_LOOP_FRAME_H */

@@ -7,22 +7,23 @@
 
 enum {
 	MAX_WAITS = 1024, /* over all loops; what is beyond is rare */
-	SHARE = 200, /* one of so many waits of its kin is no accident */
+	SHARE = 200, /* one of so many waits of its class is no accident */
 };
 
-static bool is_same(const struct own_wait *a, const struct own_wait *b)
+static bool is_same(const struct loop_wait *a, const struct loop_wait *b)
 {
-	return a->loop == b->loop && a->kin == b->kin && a->boundary.syscall == b->boundary.syscall &&
+	return a->loop == b->loop && a->class == b->class &&
+	       a->boundary.syscall == b->boundary.syscall &&
 	       a->boundary.object == b->boundary.object &&
 	       a->boundary.return_offset == b->boundary.return_offset &&
 	       a->boundary.distance == b->boundary.distance;
 }
 
-static bool is_chain(const struct course *course, const struct walk_frame *frame)
+static bool is_wait_call(const struct loop_shape *shape, const struct call_frame *frame)
 {
-	for (uint32_t i = 0; i < course->nr_chains; i++)
-		if (course->chains[i].object == frame->object &&
-		    course->chains[i].offset == frame->return_offset)
+	for (uint32_t i = 0; i < shape->nr_wait_calls; i++)
+		if (shape->wait_calls[i].object == frame->object &&
+		    shape->wait_calls[i].offset == frame->return_offset)
 			return true;
 	return false;
 }
@@ -33,32 +34,32 @@ static bool is_chain(const struct course *course, const struct walk_frame *frame
  * frame's is older where the loop's function calls what has no site, as the C
  * library's wait functions: nothing tells then that the frame is gone.
  */
-static const struct trace_context *told_by(const struct pass *pass)
+static const struct trace_context *told_by(const struct trace_pass *pass)
 {
-	uint32_t index = pass_context(pass);
+	uint32_t index = trace_pass_context(pass);
 	const struct trace_context *context;
 
 	if (index == TRACE_NONE)
 		return NULL;
 	context = &pass->input->trace->contexts[index];
-	return pass->event->sp + context->distance == pass->walk.frames[0].sp ? context : NULL;
+	return pass->event->sp + context->distance == pass->stack.frames[0].sp ? context : NULL;
 }
 
-int own_waits_note(struct own_waits *waits, const struct course *course,
-		   const struct pass *pass, uint32_t kin)
+int loop_waits_note(struct loop_waits *waits, const struct loop_shape *shape,
+		    const struct trace_pass *pass, uint32_t class)
 {
-	const struct walk_frame *frame = pass->walk.frames;
+	const struct call_frame *frame = pass->stack.frames;
 	const struct trace_context *context;
-	struct own_wait wait, *grown;
+	struct loop_wait wait, *grown;
 
-	if (!pass->walk.nr_frames || !pass->loop_sp)
+	if (!pass->stack.nr_frames || !pass->loop_sp)
 		return 0;
 	context = told_by(pass);
-	if (!context && !is_chain(course, frame))
+	if (!context && !is_wait_call(shape, frame))
 		return 0;
-	wait = (struct own_wait){
+	wait = (struct loop_wait){
 		.loop = pass->loop,
-		.kin = kin,
+		.class = class,
 		.boundary = {
 			.role = SAMPLES_ROLE_WAIT,
 			.syscall = trace_number(pass->event) & TRACE_SYSCALL_MASK,
@@ -87,18 +88,18 @@ int own_waits_note(struct own_waits *waits, const struct course *course,
 	return 0;
 }
 
-bool own_waits_counts(const struct own_waits *waits, const struct own_wait *wait)
+bool loop_waits_counts(const struct loop_waits *waits, const struct loop_wait *wait)
 {
 	uint64_t all = 0;
 
 	for (uint32_t i = 0; i < waits->nr; i++)
-		if (waits->entries[i].loop == wait->loop && waits->entries[i].kin == wait->kin)
+		if (waits->entries[i].loop == wait->loop && waits->entries[i].class == wait->class)
 			all += waits->entries[i].seen;
 	return wait->seen >= all / SHARE;
 }
 
-void own_waits_deinit(struct own_waits *waits)
+void loop_waits_deinit(struct loop_waits *waits)
 {
 	free(waits->entries);
-	*waits = (struct own_waits){ 0 };
+	*waits = (struct loop_waits){ 0 };
 }

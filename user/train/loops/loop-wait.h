@@ -16,25 +16,25 @@
 #include "train/loops/loop-shape.h"
 #include "train/trace/trace-pass.h"
 
-struct own_wait {
+struct loop_wait {
 	uint32_t loop;
-	uint32_t kin; /* of the context it was told by: the first of them, kin.h */
+	uint32_t class; /* of the context it was told by: the first of them, class.h */
 	struct samples_boundary boundary;
 	uint64_t seen;
 };
 
-struct own_waits {
-	struct own_wait *entries;
+struct loop_waits {
+	struct loop_wait *entries;
 	uint32_t nr;
 };
 
-/* The loop's wait was entered, told by a context of @kin.  Returns 0 or -ENOMEM. */
-int own_waits_note(struct own_waits *waits, const struct course *course,
-		   const struct pass *pass, uint32_t kin);
+/* The loop's wait was entered, told by a context of @class.  Returns 0 or -ENOMEM. */
+int loop_waits_note(struct loop_waits *waits, const struct loop_shape *shape,
+		    const struct trace_pass *pass, uint32_t class);
 
 /* Was this one seen often enough to be no accident? */
-bool own_waits_counts(const struct own_waits *waits, const struct own_wait *wait);
+bool loop_waits_counts(const struct loop_waits *waits, const struct loop_wait *wait);
 
-void own_waits_deinit(struct own_waits *waits);
+void loop_waits_deinit(struct loop_waits *waits);
 
 #endif /* _USER_TRAIN_LOOPS_LOOP_WAIT_H */

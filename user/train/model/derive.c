@@ -25,7 +25,7 @@ void derive_options_init(struct derive_options *options)
 		.hit_ns = 1000,
 		.early_slack = SELECT_EARLY_SLACK,
 		.merge_limit = MERGE_LIMIT,
-		.keep_slack = DERIVE_KEEP_SLACK,
+		.reuse_slack = DERIVE_REUSE_SLACK,
 		.rule = { THRESHOLD_RATE, 0.001 },
 	};
 	cluster_options_init(&options->cluster);
@@ -125,8 +125,10 @@ static int set_budgets(struct derivation *derivation)
 	if (!derivation->budget)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nr_loops; i++)
-		derivation->budget[i] = options->hits > 0 ? options->hits :
-			allowance_hits(&derivation->signatures, i, options->budget, options->hit_ns);
+		derivation->budget[i] =
+			options->hits > 0 ? options->hits
+					  : guard_share_hits(&derivation->signatures, i,
+							     options->budget, options->hit_ns);
 	return 0;
 }
 
@@ -150,9 +152,9 @@ static int choose_guards(struct derivation *derivation)
 			    derivation->functions, &derivation->nr_functions);
 	if (ret || options.nr_guards)
 		return ret;
-	return keep_guards(&derivation->signatures, &derivation->types, &options,
-			   derivation->options->keep_slack, derivation->functions,
-			   &derivation->nr_functions);
+	return reuse_guards(&derivation->signatures, &derivation->types, &options,
+			    derivation->options->reuse_slack, derivation->functions,
+			    &derivation->nr_functions);
 }
 
 static int learn(struct derivation *derivation)

@@ -75,7 +75,7 @@ static uint32_t infer_type(struct table *table, const struct samples_timing *tim
 	return type == INFER_NO_TYPE ? SAMPLES_NONE : table->first_type + type;
 }
 
-static void add_to_type(struct timed *to, struct tables *tables, const uint32_t *guard_of,
+static void add_to_type(struct timed *to, struct infer_tables *tables, const uint32_t *guard_of,
 			const struct samples_timing *timing)
 {
 	uint32_t type = infer_type(&tables->loops[timing->loop], timing, guard_of);
@@ -88,7 +88,7 @@ int timed_init(struct timed *timed, const struct samples *samples, const struct 
 {
 	uint32_t *functions = calloc((size_t)model->nr_guards + 1, sizeof(*functions));
 	uint32_t *guard_of = calloc((size_t)samples->nr_functions + 1, sizeof(*guard_of));
-	struct tables tables = { 0 };
+	struct infer_tables tables = { 0 };
 	int ret = -ENOMEM;
 
 	*timed = (struct timed){ .nr_types = model->nr_types, .nr_loops = samples->nr_loops };
@@ -100,7 +100,7 @@ int timed_init(struct timed *timed, const struct samples *samples, const struct 
 	if (!functions || !guard_of || !timed->types[0] || !timed->types[1] ||
 	    !timed->loops[0] || !timed->loops[1])
 		goto out;
-	ret = tables_init(&tables, model, samples->nr_loops, false);
+	ret = infer_tables_init(&tables, model, samples->nr_loops, false);
 	if (ret)
 		goto out;
 	for (uint32_t i = 0; i < samples->nr_functions; i++)
@@ -118,7 +118,7 @@ int timed_init(struct timed *timed, const struct samples *samples, const struct 
 			add_to_type(timed, &tables, guard_of, timing);
 	}
 out:
-	tables_deinit(&tables);
+	infer_tables_deinit(&tables);
 	free(functions);
 	free(guard_of);
 	if (ret)

@@ -33,36 +33,36 @@ static void *grow(void *array, uint32_t nr, uint32_t *max, size_t size)
 	return grown;
 }
 
-int tally_init(struct tally *tally, uint32_t nr_loops)
+int count_init(struct unit_counts *counts, uint32_t nr_loops)
 {
-	*tally = (struct tally){
+	*counts = (struct unit_counts){
 		.nr_loops = nr_loops,
 		.nr_key_slots = FIRST_SLOTS,
 		.nr_tree_slots = FIRST_SLOTS,
 		.nr_variant_slots = FIRST_SLOTS,
 		.epoch = 1,
 	};
-	tally->key_slots = calloc(FIRST_SLOTS, sizeof(uint32_t));
-	tally->tree_slots = calloc(FIRST_SLOTS, sizeof(uint32_t));
-	tally->variant_slots = calloc(FIRST_SLOTS, sizeof(uint32_t));
-	return tally->key_slots && tally->tree_slots && tally->variant_slots ? 0 : -ENOMEM;
+	counts->key_slots = calloc(FIRST_SLOTS, sizeof(uint32_t));
+	counts->tree_slots = calloc(FIRST_SLOTS, sizeof(uint32_t));
+	counts->variant_slots = calloc(FIRST_SLOTS, sizeof(uint32_t));
+	return counts->key_slots && counts->tree_slots && counts->variant_slots ? 0 : -ENOMEM;
 }
 
-void tally_deinit(struct tally *tally)
+void count_deinit(struct unit_counts *counts)
 {
-	for (uint32_t i = 0; i < tally->nr_trees; i++)
-		free(tally->trees[i].leaves);
-	for (uint32_t i = 0; i < tally->nr_variants; i++)
-		free(tally->variants[i].hits);
-	free(tally->keys);
-	free(tally->key_slots);
-	free(tally->met);
-	free(tally->trees);
-	free(tally->tree_slots);
-	free(tally->variants);
-	free(tally->variant_slots);
-	free(tally->units);
-	*tally = (struct tally){ 0 };
+	for (uint32_t i = 0; i < counts->nr_trees; i++)
+		free(counts->trees[i].leaves);
+	for (uint32_t i = 0; i < counts->nr_variants; i++)
+		free(counts->variants[i].hits);
+	free(counts->keys);
+	free(counts->key_slots);
+	free(counts->met);
+	free(counts->trees);
+	free(counts->tree_slots);
+	free(counts->variants);
+	free(counts->variant_slots);
+	free(counts->units);
+	*counts = (struct unit_counts){ 0 };
 }
 
 /*
@@ -73,10 +73,10 @@ struct slots {
 	uint32_t **slots;
 	uint32_t *nr_slots;
 	uint32_t nr; /* entries */
-	uint64_t (*hash_of)(const struct tally *tally, uint32_t index);
+	uint64_t (*hash_of)(const struct unit_counts *counts, uint32_t index);
 };
 
-static int slots_grow(const struct tally *tally, const struct slots *table)
+static int slots_grow(const struct unit_counts *counts, const struct slots *table)
 {
 	uint32_t nr = *table->nr_slots * 2;
 	uint32_t *grown;
@@ -87,7 +87,7 @@ static int slots_grow(const struct tally *tally, const struct slots *table)
 	if (!grown)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < table->nr; i++) {
-		uint32_t slot = (uint32_t)(table->hash_of(tally, i) >> 32) & (nr - 1);
+		uint32_t slot = (uint32_t)(table->hash_of(counts, i) >> 32) & (nr - 1);
 
 		while (grown[slot])
 			slot = (slot + 1) & (nr - 1);
@@ -104,67 +104,68 @@ static uint64_t key_hash(uint32_t function, uint32_t depth)
 	return mix(mix(0, function), depth);
 }
 
-static uint64_t hash_of_key(const struct tally *tally, uint32_t index)
+static uint64_t hash_of_key(const struct unit_counts *counts, uint32_t index)
 {
-	return key_hash(tally->keys[index].function, tally->keys[index].depth);
+	return key_hash(counts->keys[index].function, counts->keys[index].depth);
 }
 
-static uint64_t hash_of_tree(const struct tally *tally, uint32_t index)
+static uint64_t hash_of_tree(const struct unit_counts *counts, uint32_t index)
 {
-	return tally->trees[index].hash;
+	return counts->trees[index].hash;
 }
 
-static uint64_t hash_of_variant(const struct tally *tally, uint32_t index)
+static uint64_t hash_of_variant(const struct unit_counts *counts, uint32_t index)
 {
-	return tally->variants[index].hash;
+	return counts->variants[index].hash;
 }
 
-static struct tally_key *key_get(struct tally *tally, uint32_t function, uint32_t depth)
+static struct unit_counts_key *key_get(struct unit_counts *counts, uint32_t function,
+				       uint32_t depth)
 {
-	uint32_t slot = (uint32_t)(key_hash(function, depth) >> 32) & (tally->nr_key_slots - 1);
+	uint32_t slot = (uint32_t)(key_hash(function, depth) >> 32) & (counts->nr_key_slots - 1);
 	struct slots table = {
-		.slots = &tally->key_slots,
-		.nr_slots = &tally->nr_key_slots,
+		.slots = &counts->key_slots,
+		.nr_slots = &counts->nr_key_slots,
 		.hash_of = hash_of_key,
 	};
-	struct tally_key *keys;
+	struct unit_counts_key *keys;
 
-	for (; tally->key_slots[slot]; slot = (slot + 1) & (tally->nr_key_slots - 1)) {
-		struct tally_key *key = &tally->keys[tally->key_slots[slot] - 1];
+	for (; counts->key_slots[slot]; slot = (slot + 1) & (counts->nr_key_slots - 1)) {
+		struct unit_counts_key *key = &counts->keys[counts->key_slots[slot] - 1];
 
 		if (key->function == function && key->depth == depth)
 			return key;
 	}
-	keys = grow(tally->keys, tally->nr_keys, &tally->max_keys, sizeof(*keys));
+	keys = grow(counts->keys, counts->nr_keys, &counts->max_keys, sizeof(*keys));
 	if (!keys)
 		return NULL;
-	tally->keys = keys;
-	keys[tally->nr_keys] = (struct tally_key){
+	counts->keys = keys;
+	keys[counts->nr_keys] = (struct unit_counts_key){
 		.function = function,
 		.depth = depth,
 		.node = SAMPLES_NONE,
 	};
-	tally->key_slots[slot] = ++tally->nr_keys;
-	table.nr = tally->nr_keys;
-	return slots_grow(tally, &table) ? NULL : &keys[tally->nr_keys - 1];
+	counts->key_slots[slot] = ++counts->nr_keys;
+	table.nr = counts->nr_keys;
+	return slots_grow(counts, &table) ? NULL : &keys[counts->nr_keys - 1];
 }
 
-int tally_hit(struct tally *tally, uint32_t function, uint32_t depth, uint32_t node)
+int count_hit(struct unit_counts *counts, uint32_t function, uint32_t depth, uint32_t node)
 {
-	struct tally_key *key = key_get(tally, function, depth);
+	struct unit_counts_key *key = key_get(counts, function, depth);
 	uint32_t *met;
 
 	if (!key)
 		return -ENOMEM;
-	if (key->epoch != tally->epoch) {
-		met = grow(tally->met, tally->nr_met, &tally->max_met, sizeof(*met));
+	if (key->epoch != counts->epoch) {
+		met = grow(counts->met, counts->nr_met, &counts->max_met, sizeof(*met));
 		if (!met)
 			return -ENOMEM;
-		tally->met = met;
-		met[tally->nr_met++] = (uint32_t)(key - tally->keys);
-		key->epoch = tally->epoch;
+		counts->met = met;
+		met[counts->nr_met++] = (uint32_t)(key - counts->keys);
+		key->epoch = counts->epoch;
 		key->count = 0;
-		key->first = tally->hits;
+		key->first = counts->hits;
 	}
 	key->count++;
 	key->calls++;
@@ -172,24 +173,24 @@ int tally_hit(struct tally *tally, uint32_t function, uint32_t depth, uint32_t n
 		key->node = node;
 	else if (key->node != node)
 		key->is_ambiguous = true;
-	tally->hits++;
+	counts->hits++;
 	return 0;
 }
 
-void tally_forget_hits(struct tally *tally)
+void count_forget_hits(struct unit_counts *counts)
 {
-	tally->nr_met = 0;
-	tally->hits = 0;
-	tally->epoch++;
+	counts->nr_met = 0;
+	counts->hits = 0;
+	counts->epoch++;
 }
 
-static int tree_get(struct tally *tally, uint32_t loop, const uint32_t *leaves, uint32_t nr,
+static int tree_get(struct unit_counts *counts, uint32_t loop, const uint32_t *leaves, uint32_t nr,
 		    uint32_t *ret)
 {
 	uint64_t hash = mix(0, loop);
 	struct slots table = {
-		.slots = &tally->tree_slots,
-		.nr_slots = &tally->nr_tree_slots,
+		.slots = &counts->tree_slots,
+		.nr_slots = &counts->nr_tree_slots,
 		.hash_of = hash_of_tree,
 	};
 	struct samples_tree *trees;
@@ -197,50 +198,50 @@ static int tree_get(struct tally *tally, uint32_t loop, const uint32_t *leaves, 
 
 	for (uint32_t i = 0; i < nr; i++)
 		hash = mix(hash, leaves[i]);
-	slot = (uint32_t)(hash >> 32) & (tally->nr_tree_slots - 1);
-	for (; tally->tree_slots[slot]; slot = (slot + 1) & (tally->nr_tree_slots - 1)) {
-		const struct samples_tree *tree = &tally->trees[tally->tree_slots[slot] - 1];
+	slot = (uint32_t)(hash >> 32) & (counts->nr_tree_slots - 1);
+	for (; counts->tree_slots[slot]; slot = (slot + 1) & (counts->nr_tree_slots - 1)) {
+		const struct samples_tree *tree = &counts->trees[counts->tree_slots[slot] - 1];
 
 		if (tree->hash != hash || tree->loop != loop || tree->nr_leaves != nr ||
 		    (nr && memcmp(tree->leaves, leaves, nr * sizeof(*leaves)) != 0))
 			continue;
-		*ret = tally->tree_slots[slot] - 1;
+		*ret = counts->tree_slots[slot] - 1;
 		return 0;
 	}
-	trees = grow(tally->trees, tally->nr_trees, &tally->max_trees, sizeof(*trees));
+	trees = grow(counts->trees, counts->nr_trees, &counts->max_trees, sizeof(*trees));
 	copy = malloc((nr ? nr : 1) * sizeof(*copy));
 	if (trees)
-		tally->trees = trees;
+		counts->trees = trees;
 	if (!trees || !copy) {
 		free(copy);
 		return -ENOMEM;
 	}
 	if (nr)
 		memcpy(copy, leaves, nr * sizeof(*copy));
-	*ret = tally->nr_trees++;
+	*ret = counts->nr_trees++;
 	trees[*ret] = (struct samples_tree){
 		.hash = hash,
 		.loop = loop,
 		.leaves = copy,
 		.nr_leaves = nr,
 	};
-	tally->tree_slots[slot] = *ret + 1;
-	table.nr = tally->nr_trees;
-	return slots_grow(tally, &table);
+	counts->tree_slots[slot] = *ret + 1;
+	table.nr = counts->nr_trees;
+	return slots_grow(counts, &table);
 }
 
 /* The hits of the unit at hand, as samples have them. */
-static struct samples_hit *copy_hits(const struct tally *tally)
+static struct samples_hit *copy_hits(const struct unit_counts *counts)
 {
-	struct samples_hit *hits = calloc(tally->nr_met ? tally->nr_met : 1, sizeof(*hits));
+	struct samples_hit *hits = calloc(counts->nr_met ? counts->nr_met : 1, sizeof(*hits));
 
-	for (uint32_t i = 0; hits && i < tally->nr_met; i++) {
-		const struct tally_key *key = &tally->keys[tally->met[i]];
+	for (uint32_t i = 0; hits && i < counts->nr_met; i++) {
+		const struct unit_counts_key *key = &counts->keys[counts->met[i]];
 
 		hits[i].function = key->function;
 		hits[i].depth = key->depth;
 		hits[i].count = key->count < UINT16_MAX ? (uint16_t)key->count : UINT16_MAX;
-		hits[i].quarter = (uint8_t)((uint64_t)key->first * QUARTERS / tally->hits);
+		hits[i].quarter = (uint8_t)((uint64_t)key->first * QUARTERS / counts->hits);
 	}
 	return hits;
 }
@@ -254,12 +255,12 @@ static bool is_same_hits(const struct samples_hit *a, const struct samples_hit *
 	return true;
 }
 
-static int variant_get(struct tally *tally, uint32_t tree, uint32_t *ret)
+static int variant_get(struct unit_counts *counts, uint32_t tree, uint32_t *ret)
 {
-	struct samples_hit *hits = copy_hits(tally);
+	struct samples_hit *hits = copy_hits(counts);
 	struct slots table = {
-		.slots = &tally->variant_slots,
-		.nr_slots = &tally->nr_variant_slots,
+		.slots = &counts->variant_slots,
+		.nr_slots = &counts->nr_variant_slots,
 		.hash_of = hash_of_variant,
 	};
 	struct samples_unit *variants;
@@ -268,71 +269,71 @@ static int variant_get(struct tally *tally, uint32_t tree, uint32_t *ret)
 
 	if (!hits)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < tally->nr_met; i++)
+	for (uint32_t i = 0; i < counts->nr_met; i++)
 		hash = mix(mix(hash, ((uint64_t)hits[i].function << 32) | hits[i].depth),
 			   ((uint64_t)hits[i].count << 8) | hits[i].quarter);
-	slot = (uint32_t)(hash >> 32) & (tally->nr_variant_slots - 1);
-	for (; tally->variant_slots[slot]; slot = (slot + 1) & (tally->nr_variant_slots - 1)) {
+	slot = (uint32_t)(hash >> 32) & (counts->nr_variant_slots - 1);
+	for (; counts->variant_slots[slot]; slot = (slot + 1) & (counts->nr_variant_slots - 1)) {
 		const struct samples_unit *known =
-			&tally->variants[tally->variant_slots[slot] - 1];
+			&counts->variants[counts->variant_slots[slot] - 1];
 
 		if (known->hash != hash || known->tree != tree ||
-		    known->nr_hits != tally->nr_met ||
+		    known->nr_hits != counts->nr_met ||
 		    !is_same_hits(known->hits, hits, known->nr_hits))
 			continue;
 		free(hits);
-		*ret = tally->variant_slots[slot] - 1;
+		*ret = counts->variant_slots[slot] - 1;
 		return 0;
 	}
-	variants = grow(tally->variants, tally->nr_variants, &tally->max_variants,
+	variants = grow(counts->variants, counts->nr_variants, &counts->max_variants,
 			sizeof(*variants));
 	if (!variants) {
 		free(hits);
 		return -ENOMEM;
 	}
-	tally->variants = variants;
-	*ret = tally->nr_variants++;
+	counts->variants = variants;
+	*ret = counts->nr_variants++;
 	variants[*ret] = (struct samples_unit){
 		.hash = hash,
 		.tree = tree,
 		.hits = hits,
-		.nr_hits = tally->nr_met,
+		.nr_hits = counts->nr_met,
 	};
-	tally->variant_slots[slot] = *ret + 1;
-	table.nr = tally->nr_variants;
-	return slots_grow(tally, &table);
+	counts->variant_slots[slot] = *ret + 1;
+	table.nr = counts->nr_variants;
+	return slots_grow(counts, &table);
 }
 
-int tally_unit(struct tally *tally, const struct gather_unit *unit, const uint32_t *leaves,
+int count_unit(struct unit_counts *counts, const struct extract_unit *unit, const uint32_t *leaves,
 	       uint32_t nr_leaves)
 {
-	struct gather_unit *units = tally->units;
-	struct gather_unit counted = *unit;
+	struct extract_unit *units = counts->units;
+	struct extract_unit counted = *unit;
 	int error;
 
-	if (tally->nr_units == tally->max_units) {
-		uint64_t max = tally->max_units ? tally->max_units * 2 : 4096;
+	if (counts->nr_units == counts->max_units) {
+		uint64_t max = counts->max_units ? counts->max_units * 2 : 4096;
 
 		units = reallocarray(units, max, sizeof(*units));
 		if (!units)
 			return -ENOMEM;
-		tally->units = units;
-		tally->max_units = max;
+		counts->units = units;
+		counts->max_units = max;
 	}
-	error = tree_get(tally, unit->loop, leaves, nr_leaves, &counted.tree);
+	error = tree_get(counts, unit->loop, leaves, nr_leaves, &counted.tree);
 	if (!error)
-		error = variant_get(tally, counted.tree, &counted.variant);
+		error = variant_get(counts, counted.tree, &counted.variant);
 	if (error)
 		return error;
-	counted.hits = tally->hits;
-	units[tally->nr_units++] = counted;
-	tally_forget_hits(tally);
+	counted.hits = counts->hits;
+	units[counts->nr_units++] = counted;
+	count_forget_hits(counts);
 	return 0;
 }
 
 static int by_loop_and_begin(const void *a, const void *b)
 {
-	const struct gather_unit *left = a, *right = b;
+	const struct extract_unit *left = a, *right = b;
 
 	if (left->loop != right->loop)
 		return left->loop < right->loop ? -1 : 1;
@@ -345,54 +346,54 @@ static int by_loop_and_begin(const void *a, const void *b)
  * Every second one of so many slices of a loop's time is held back, so that
  * both halves see all that a load that changes does.
  */
-static void count_halves(struct tally *tally, struct samples *samples)
+static void count_halves(struct unit_counts *counts, struct samples *samples)
 {
 	uint64_t begin = 0, end;
 
-	qsort(tally->units, tally->nr_units, sizeof(*tally->units), by_loop_and_begin);
-	for (; begin < tally->nr_units; begin = end) {
-		uint32_t loop = tally->units[begin].loop;
+	qsort(counts->units, counts->nr_units, sizeof(*counts->units), by_loop_and_begin);
+	for (; begin < counts->nr_units; begin = end) {
+		uint32_t loop = counts->units[begin].loop;
 
-		for (end = begin; end < tally->nr_units && tally->units[end].loop == loop; end++)
+		for (end = begin; end < counts->nr_units && counts->units[end].loop == loop; end++)
 			;
 		samples->loops[loop].units = end - begin;
 		for (uint64_t i = begin; i < end; i++) {
-			struct gather_unit *unit = &tally->units[i];
+			struct extract_unit *unit = &counts->units[i];
 
 			unit->half = samples_half(i - begin, end - begin);
-			tally->trees[unit->tree].units[unit->half]++;
-			tally->variants[unit->variant].units[unit->half]++;
+			counts->trees[unit->tree].units[unit->half]++;
+			counts->variants[unit->variant].units[unit->half]++;
 		}
 	}
 }
 
-int tally_finish(struct tally *tally, struct samples *samples)
+int count_finish(struct unit_counts *counts, struct samples *samples)
 {
-	if (tally->nr_units)
-		count_halves(tally, samples);
-	samples->trees = tally->trees;
-	samples->nr_trees = tally->nr_trees;
-	samples->units = tally->variants;
-	samples->nr_units = tally->nr_variants;
-	tally->trees = NULL;
-	tally->variants = NULL;
-	tally->nr_trees = 0;
-	tally->nr_variants = 0;
+	if (counts->nr_units)
+		count_halves(counts, samples);
+	samples->trees = counts->trees;
+	samples->nr_trees = counts->nr_trees;
+	samples->units = counts->variants;
+	samples->nr_units = counts->nr_variants;
+	counts->trees = NULL;
+	counts->variants = NULL;
+	counts->nr_trees = 0;
+	counts->nr_variants = 0;
 	return 0;
 }
 
-void tally_give_units(struct tally *tally, struct gather_result *result)
+void count_give_units(struct unit_counts *counts, struct extract_result *result)
 {
-	result->units = tally->units;
-	result->nr_units = tally->nr_units;
-	tally->units = NULL;
-	tally->nr_units = 0;
-	result->contexts.pairs = tally->nr_keys;
-	for (uint32_t i = 0; i < tally->nr_keys; i++) {
-		result->contexts.calls += tally->keys[i].calls;
-		if (tally->keys[i].is_ambiguous)
+	result->units = counts->units;
+	result->nr_units = counts->nr_units;
+	counts->units = NULL;
+	counts->nr_units = 0;
+	result->contexts.pairs = counts->nr_keys;
+	for (uint32_t i = 0; i < counts->nr_keys; i++) {
+		result->contexts.calls += counts->keys[i].calls;
+		if (counts->keys[i].is_ambiguous)
 			continue;
-		result->contexts.chain_known += tally->keys[i].calls;
+		result->contexts.calls_known += counts->keys[i].calls;
 		result->contexts.pairs_known++;
 	}
 }

@@ -13,7 +13,7 @@
 #include "train/samples/extract.h"
 
 /* A context: a function at a depth. */
-struct tally_key {
+struct unit_counts_key {
 	uint32_t function;
 	uint32_t depth;
 	uint32_t node; /* the first path it was met on */
@@ -25,9 +25,9 @@ struct tally_key {
 	uint32_t first; /* position of the first hit */
 };
 
-struct tally {
+struct unit_counts {
 	uint32_t nr_loops;
-	struct tally_key *keys;
+	struct unit_counts_key *keys;
 	uint32_t nr_keys;
 	uint32_t max_keys;
 	uint32_t *key_slots;
@@ -49,31 +49,31 @@ struct tally {
 	uint32_t max_variants;
 	uint32_t *variant_slots;
 	uint32_t nr_variant_slots;
-	struct gather_unit *units;
+	struct extract_unit *units;
 	uint64_t nr_units;
 	uint64_t max_units;
 };
 
-int tally_init(struct tally *tally, uint32_t nr_loops);
-void tally_deinit(struct tally *tally);
+int count_init(struct unit_counts *counts, uint32_t nr_loops);
+void count_deinit(struct unit_counts *counts);
 
 /* A site is hit in the unit at hand; @node is the call's path. */
-int tally_hit(struct tally *tally, uint32_t function, uint32_t depth, uint32_t node);
+int count_hit(struct unit_counts *counts, uint32_t function, uint32_t depth, uint32_t node);
 
 /* The hits so far belong to no unit. */
-void tally_forget_hits(struct tally *tally);
+void count_forget_hits(struct unit_counts *counts);
 
 /* The unit at hand is over; its tree has these leaves, rising. */
-int tally_unit(struct tally *tally, const struct gather_unit *unit, const uint32_t *leaves,
+int count_unit(struct unit_counts *counts, const struct extract_unit *unit, const uint32_t *leaves,
 	       uint32_t nr_leaves);
 
 /*
  * Give trees and variants to @samples, whose loops and nodes are in place.
  * In which half a unit counts is told by samples_half(), loop by loop.
  */
-int tally_finish(struct tally *tally, struct samples *samples);
+int count_finish(struct unit_counts *counts, struct samples *samples);
 
 /* After that: the units one by one. */
-void tally_give_units(struct tally *tally, struct gather_result *result);
+void count_give_units(struct unit_counts *counts, struct extract_result *result);
 
 #endif /* _USER_TRAIN_SAMPLES_COUNT_H */

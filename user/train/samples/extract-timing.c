@@ -257,16 +257,16 @@ static int on_event(struct timer *timer, const struct perfguard_event *event)
  * this thread did since its last event is in doubt, and with it the unit that
  * this event is of.
  */
-static int run_thread(struct timer *timer, const struct walk_thread *thread)
+static int run_thread(struct timer *timer, const struct trace_thread *thread)
 {
 	const struct perfguard_event *events = timer->trace->events;
-	struct walk_losses losses;
+	struct trace_losses losses;
 	int error = 0;
 
 	timer->loop = SAMPLES_NONE;
-	walk_losses_init(&losses, timer->trace, &events[thread->begin]);
+	trace_losses_init(&losses, timer->trace, &events[thread->begin]);
 	for (size_t i = thread->begin; i < thread->end && !error; i++) {
-		timer->is_doubtful |= walk_losses_before(&losses, &events[i]);
+		timer->is_doubtful |= trace_losses_before(&losses, &events[i]);
 		error = on_event(timer, &events[i]);
 	}
 	end(timer);
@@ -275,9 +275,9 @@ static int run_thread(struct timer *timer, const struct walk_thread *thread)
 
 static int run(struct timer *timer)
 {
-	struct walk_thread *threads;
+	struct trace_thread *threads;
 	uint32_t nr;
-	int error = walk_threads(timer->trace, &threads, &nr);
+	int error = trace_threads(timer->trace, &threads, &nr);
 
 	if (error)
 		return error;
@@ -377,7 +377,7 @@ static int add_guards(struct samples *samples, const uint32_t *functions, uint32
 	return 0;
 }
 
-static int gather_into(struct timer *timer, const struct samples *profile)
+static int extract_into(struct timer *timer, const struct samples *profile)
 {
 	const struct trace *trace = timer->trace;
 	int error;
@@ -401,7 +401,7 @@ static int gather_into(struct timer *timer, const struct samples *profile)
 	return samples_hash_all(timer->samples, NULL);
 }
 
-int gather_timing(const struct trace *trace, const struct samples *profile, struct samples *ret)
+int extract_timing(const struct trace *trace, const struct samples *profile, struct samples *ret)
 {
 	struct timer *timer = calloc(1, sizeof(*timer));
 	int error;
@@ -411,7 +411,7 @@ int gather_timing(const struct trace *trace, const struct samples *profile, stru
 		return -ENOMEM;
 	timer->trace = trace;
 	timer->samples = ret;
-	error = gather_into(timer, profile);
+	error = extract_into(timer, profile);
 	free(timer->function_of);
 	free(timer->loop_of);
 	free(timer->units);

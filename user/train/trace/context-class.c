@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* In the order in which kin are next to each other, the first one first. */
+/* In the order in which class are next to each other, the first one first. */
 struct member {
 	const struct trace_context *context;
 	uint32_t index;
@@ -33,7 +33,7 @@ static int compare(const void *left, const void *right)
 	return ret ? ret : order(a->index, b->index);
 }
 
-static int find_first(struct kins *kins, const struct trace *trace)
+static int find_first(struct context_classes *classes, const struct trace *trace)
 {
 	struct member *members = calloc((size_t)trace->nr_contexts + 1, sizeof(*members));
 	const struct member *first = members;
@@ -46,33 +46,33 @@ static int find_first(struct kins *kins, const struct trace *trace)
 	for (uint32_t i = 0; i < trace->nr_contexts; i++) {
 		if (compare_code(first->context, members[i].context))
 			first = &members[i];
-		kins->first[members[i].index] = first->index;
+		classes->first[members[i].index] = first->index;
 	}
 	free(members);
 	return 0;
 }
 
-int kins_init(struct kins *kins, const struct pass_input *input)
+int context_classes_init(struct context_classes *classes, const struct trace_pass_input *input)
 {
 	size_t nr = (size_t)input->trace->nr_contexts + 1;
 
-	*kins = (struct kins){
+	*classes = (struct context_classes){
 		.input = input,
-		.first = calloc(nr, sizeof(*kins->first)),
-		.waited = calloc(nr, sizeof(*kins->waited)),
-		.unsure = calloc((size_t)input->loops.nr + 1, sizeof(*kins->unsure)),
+		.first = calloc(nr, sizeof(*classes->first)),
+		.waited = calloc(nr, sizeof(*classes->waited)),
+		.unsure = calloc((size_t)input->loops.nr + 1, sizeof(*classes->unsure)),
 	};
-	if (!kins->first || !kins->waited || !kins->unsure)
+	if (!classes->first || !classes->waited || !classes->unsure)
 		return -ENOMEM;
-	return find_first(kins, input->trace);
+	return find_first(classes, input->trace);
 }
 
-void kins_deinit(struct kins *kins)
+void context_classes_deinit(struct context_classes *classes)
 {
-	free(kins->first);
-	free(kins->waited);
-	free(kins->unsure);
-	*kins = (struct kins){ 0 };
+	free(classes->first);
+	free(classes->waited);
+	free(classes->unsure);
+	*classes = (struct context_classes){ 0 };
 }
 
 static uint64_t call_bit(uint32_t syscall)
@@ -80,20 +80,22 @@ static uint64_t call_bit(uint32_t syscall)
 	return UINT64_C(1) << syscall % 64;
 }
 
-void kins_note(struct kins *kins, const struct pass *pass, uint32_t index)
+void context_classes_note(struct context_classes *classes, const struct trace_pass *pass,
+			  uint32_t index)
 {
-	const struct trace_context *context = &kins->input->trace->contexts[index];
+	const struct trace_context *context = &classes->input->trace->contexts[index];
 
-	if (pass_is_called_from(pass, context))
-		kins->waited[kins->first[index]] = true;
+	if (trace_pass_is_called_from(pass, context))
+		classes->waited[classes->first[index]] = true;
 	else
-		kins->unsure[pass->loop] |= call_bit(context->syscall);
+		classes->unsure[pass->loop] |= call_bit(context->syscall);
 }
 
-bool kins_waited(const struct kins *kins, uint32_t index)
+bool context_classes_waited(const struct context_classes *classes, uint32_t index)
 {
-	const struct trace_context *context = &kins->input->trace->contexts[index];
+	const struct trace_context *context = &classes->input->trace->contexts[index];
 
-	return kins->waited[kins->first[index]] ||
-	       kins->unsure[kins->input->loops.of_context[index]] & call_bit(context->syscall);
+	return classes->waited[classes->first[index]] ||
+	       classes->unsure[classes->input->loops.of_context[index]] &
+		       call_bit(context->syscall);
 }

@@ -8,7 +8,7 @@
 #include "train/loops/boundary.h"
 #include "train/loops/wait-shape.h"
 
-bool look_is_vain(uint32_t syscall, int64_t result)
+bool empty_poll_is(uint32_t syscall, int64_t result)
 {
 	switch (shape_kind_of(syscall)) {
 	case SHAPE_MANY:
@@ -25,11 +25,11 @@ bool look_is_vain(uint32_t syscall, int64_t result)
 	}
 }
 
-void look_begin(struct look_thread *thread, uint32_t tid)
+void empty_poll_begin(struct empty_poll_thread *thread, uint32_t tid)
 {
-	*thread = (struct look_thread){
+	*thread = (struct empty_poll_thread){
 		.tid = tid,
-		.look = { .place = LOOK_NONE, .between = LOOK_NONE },
+		.poll = { .place = EMPTY_POLL_NONE, .between = EMPTY_POLL_NONE },
 	};
 }
 
@@ -38,35 +38,35 @@ void look_begin(struct look_thread *thread, uint32_t tid)
  * another place may lie between.  Which, is for those to judge who know what
  * belongs together.
  */
-void look_follow(struct look_thread *thread, struct boundary_wait *wait)
+void empty_poll_follow(struct empty_poll_thread *thread, struct boundary_wait *wait)
 {
-	struct look *look = &thread->look;
+	struct empty_poll *poll = &thread->poll;
 
 	if (wait->enter_ns > thread->end_ns)
-		look->since_ns += wait->enter_ns - thread->end_ns;
+		poll->since_ns += wait->enter_ns - thread->end_ns;
 	thread->end_ns = wait->enter_ns + wait->blocked_ns;
-	wait->look = *look;
-	if (wait->is_vain)
-		*look = (struct look){
+	wait->poll = *poll;
+	if (wait->is_empty)
+		*poll = (struct empty_poll){
 			.place = wait->place,
-			.between = LOOK_NONE,
+			.between = EMPTY_POLL_NONE,
 			.slept_ns = wait->blocked_ns,
 		};
-	else if (wait->place == look->place || look->between != LOOK_NONE)
-		look->place = LOOK_NONE;
+	else if (wait->place == poll->place || poll->between != EMPTY_POLL_NONE)
+		poll->place = EMPTY_POLL_NONE;
 	else
-		look->between = wait->place;
+		poll->between = wait->place;
 }
 
-void look_renumber(struct look *look, const uint32_t *to)
+void empty_poll_renumber(struct empty_poll *poll, const uint32_t *to)
 {
-	uint32_t between = look->between;
+	uint32_t between = poll->between;
 
-	if (look->place != LOOK_NONE)
-		look->place = to[look->place];
-	if (between == LOOK_NONE)
+	if (poll->place != EMPTY_POLL_NONE)
+		poll->place = to[poll->place];
+	if (between == EMPTY_POLL_NONE)
 		return;
-	look->between = to[between];
-	if (look->between == LOOK_NONE)
-		look->place = LOOK_NONE;
+	poll->between = to[between];
+	if (poll->between == EMPTY_POLL_NONE)
+		poll->place = EMPTY_POLL_NONE;
 }
