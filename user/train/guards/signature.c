@@ -15,17 +15,6 @@ static int compare_contexts(const void *a, const void *b)
 	return (x->depth > y->depth) - (x->depth < y->depth);
 }
 
-uint32_t signatures_find(const struct signatures *signatures, uint32_t function, uint32_t depth)
-{
-	struct signature_context key = { function, depth }, *found;
-
-	if (!signatures->nr_contexts)
-		return SAMPLES_NONE;
-	found = bsearch(&key, signatures->contexts, signatures->nr_contexts, sizeof(key),
-			compare_contexts);
-	return found ? (uint32_t)(found - signatures->contexts) : SAMPLES_NONE;
-}
-
 /*
  * A set of contexts that grows: units meet the same ones again and again, so
  * the sorted array is made of distinct ones only.

@@ -398,7 +398,7 @@ static int extract_into(struct timer *timer, const struct samples *profile)
 	if (error)
 		return error;
 	count(timer);
-	return samples_hash_all(timer->samples, NULL);
+	return samples_hash_all(timer->samples);
 }
 
 int extract_timing(const struct trace *trace, const struct samples *profile, struct samples *ret)

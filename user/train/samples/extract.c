@@ -497,7 +497,7 @@ int extract_samples(const struct trace *trace, struct samples *samples,
 		return error;
 	error = extract_from(&input, samples, result);
 	if (!error)
-		error = samples_hash_all(samples, NULL);
+		error = samples_hash_all(samples);
 	trace_pass_input_deinit(&input);
 	if (error) {
 		samples_deinit(samples);

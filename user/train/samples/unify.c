@@ -411,7 +411,7 @@ int samples_unify(struct samples *samples)
 	ret = ret ? ret : samples_unify_loops(samples);
 	ret = ret ? ret : move_leaves(samples);
 	/* They depend on nothing but what is unified now. */
-	ret = ret ? ret : samples_hash_all(samples, NULL);
+	ret = ret ? ret : samples_hash_all(samples);
 	ret = ret ? ret : unify_trees(samples);
 	ret = ret ? ret : unify_units(samples);
 	ret = ret ? ret : samples_limit(samples);
