@@ -8,6 +8,8 @@
 
 #include <perfguard/infer.h>
 
+#include "base/array.h"
+
 /* Units of a type that met a context of a guard. */
 struct count {
 	uint32_t loop;
@@ -27,11 +29,8 @@ static int compare_counts(const void *a, const void *b)
 {
 	const struct count *x = a, *y = b;
 
-	if (x->loop != y->loop)
-		return x->loop < y->loop ? -1 : 1;
-	if (x->context != y->context)
-		return x->context < y->context ? -1 : 1;
-	return (x->type > y->type) - (x->type < y->type);
+	return order_of(x->loop, y->loop) ?: order_of(x->context, y->context) ?:
+	       order_of(x->type, y->type);
 }
 
 static void sum_counts(struct counts *counts)
@@ -49,21 +48,6 @@ static void sum_counts(struct counts *counts)
 	counts->nr = nr;
 }
 
-static bool add_count(struct counts *counts, const struct count *count)
-{
-	if (counts->nr == counts->room) {
-		size_t more = counts->room ? 2 * counts->room : 4096;
-		struct count *entries = realloc(counts->entries, more * sizeof(*entries));
-
-		if (!entries)
-			return false;
-		counts->entries = entries;
-		counts->room = more;
-	}
-	counts->entries[counts->nr++] = *count;
-	return true;
-}
-
 /* What one unit, as often as @units, tells of the guards. */
 static int count_hits(const struct signatures *signatures, uint32_t unit, struct count *count,
 		      const uint32_t *guard_of, uint32_t *in_unit, struct model *model,
@@ -78,8 +62,9 @@ static int count_hits(const struct signatures *signatures, uint32_t unit, struct
 		if (guard == SAMPLES_NONE)
 			continue;
 		count->context = hit->context;
-		if (!add_count(counts, count))
+		if (array_grow(counts->entries, counts->nr, counts->room))
 			return -ENOMEM;
+		counts->entries[counts->nr++] = *count;
 		in_unit[guard] += hit->count;
 	}
 	for (size_t i = first; i < end; i++) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "train/loops/events.h"
 
 /* A marker is wrong in no more than this share of the events it marks. */
@@ -21,13 +22,9 @@ static const double GLUED = 0.1;
 
 static int add_boundary(struct event_markers *markers, const struct samples_boundary *boundary)
 {
-	struct samples_boundary *grown;
-
-	grown = reallocarray(markers->boundaries, markers->nr + 1, sizeof(*grown));
-	if (!grown)
+	if (array_grow(markers->boundaries, markers->nr, markers->max))
 		return -ENOMEM;
-	markers->boundaries = grown;
-	grown[markers->nr++] = *boundary;
+	markers->boundaries[markers->nr++] = *boundary;
 	return 0;
 }
 

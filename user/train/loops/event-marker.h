@@ -21,6 +21,7 @@
 struct event_markers {
 	struct samples_boundary *boundaries; /* the events' only */
 	uint32_t nr;
+	size_t max;
 	bool has_empty; /* see struct samples_loop */
 	uint64_t events; /* with work, as the shape tells them */
 	uint64_t marked; /* of them */

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 enum {
 	TINY_CALLS = 8, /* an event with fewer needs no marker, */
 	TINY_SHARE = 12, /* nor has a iteration with a twelfth of what is typical */
@@ -87,7 +89,6 @@ static uint64_t tiny_calls(const struct loop_shape *shape)
 static int close_event(struct events *events)
 {
 	struct event_loop *loop = &events->loops[events->loop];
-	struct event *grown;
 	bool is_tiny;
 
 	if (!events->is_open)
@@ -97,15 +98,8 @@ static int close_event(struct events *events)
 	settle_visits(loop, is_tiny ? COUNT_TINY : COUNT);
 	if (is_tiny)
 		return 0;
-	if (loop->nr_events == loop->max_events) {
-		size_t max = loop->max_events ? loop->max_events * 2 : 1024;
-
-		grown = reallocarray(loop->events, max, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		loop->events = grown;
-		loop->max_events = max;
-	}
+	if (array_grow(loop->events, loop->nr_events, loop->max_events))
+		return -ENOMEM;
 	loop->events[loop->nr_events++] = events->event;
 	return 0;
 }

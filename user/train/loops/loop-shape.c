@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "train/loops/wait-shape.h"
 
 enum {
@@ -57,6 +58,7 @@ struct survey {
 	struct loop_shape *shape;
 	struct group *groups;
 	uint32_t nr_groups;
+	size_t max_groups;
 	uint64_t worked; /* iterations that are not tiny */
 	uint64_t work; /* calls in them */
 	uint64_t sizes[NR_SIZES]; /* of those, by calls: powers of two, each in four */
@@ -296,8 +298,6 @@ static bool is_same_group(const struct group *a, const struct group *b)
 /* *@ret is TRACE_NONE if there are too many. */
 static int group_get(struct survey *survey, const struct group *like, uint32_t *ret)
 {
-	struct group *grown;
-
 	for (uint32_t i = 0; i < survey->nr_groups; i++) {
 		if (is_same_group(&survey->groups[i], like)) {
 			*ret = i;
@@ -307,12 +307,10 @@ static int group_get(struct survey *survey, const struct group *like, uint32_t *
 	*ret = TRACE_NONE;
 	if (survey->nr_groups == MAX_GROUPS)
 		return 0;
-	grown = reallocarray(survey->groups, survey->nr_groups + 1, sizeof(*grown));
-	if (!grown)
+	if (array_grow(survey->groups, survey->nr_groups, survey->max_groups))
 		return -ENOMEM;
-	survey->groups = grown;
 	*ret = survey->nr_groups++;
-	grown[*ret] = *like;
+	survey->groups[*ret] = *like;
 	return 0;
 }
 

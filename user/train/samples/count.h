@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/hash-index.h"
 #include "data/samples.h"
 #include "train/samples/extract.h"
 
@@ -26,35 +27,28 @@ struct unit_counts_key {
 };
 
 struct unit_counts {
-	uint32_t nr_loops;
 	struct unit_counts_key *keys;
-	uint32_t nr_keys;
-	uint32_t max_keys;
-	uint32_t *key_slots;
-	uint32_t nr_key_slots;
+	size_t max_keys;
+	struct hash_index key_index;
 	/* The unit at hand. */
 	uint32_t *met; /* keys, in the order in which they were first */
 	uint32_t nr_met;
-	uint32_t max_met;
+	size_t max_met;
 	uint32_t epoch; /* from 1 */
 	uint32_t hits;
 	/* All units. */
 	struct samples_tree *trees;
-	uint32_t nr_trees;
-	uint32_t max_trees;
-	uint32_t *tree_slots;
-	uint32_t nr_tree_slots;
+	size_t max_trees;
+	struct hash_index tree_index;
 	struct samples_unit *variants;
-	uint32_t nr_variants;
-	uint32_t max_variants;
-	uint32_t *variant_slots;
-	uint32_t nr_variant_slots;
+	size_t max_variants;
+	struct hash_index variant_index;
 	struct extract_unit *units;
 	uint64_t nr_units;
-	uint64_t max_units;
+	size_t max_units;
 };
 
-int count_init(struct unit_counts *counts, uint32_t nr_loops);
+/* Counts start out as { .epoch = 1 }. */
 void count_deinit(struct unit_counts *counts);
 
 /* A site is hit in the unit at hand; @node is the call's path. */
@@ -71,7 +65,7 @@ int count_unit(struct unit_counts *counts, const struct extract_unit *unit, cons
  * Give trees and variants to @samples, whose loops and nodes are in place.
  * In which half a unit counts is told by samples_half(), loop by loop.
  */
-int count_finish(struct unit_counts *counts, struct samples *samples);
+void count_finish(struct unit_counts *counts, struct samples *samples);
 
 /* After that: the units one by one. */
 void count_give_units(struct unit_counts *counts, struct extract_result *result);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "data/samples-hash.h"
 #include "train/loops/event-marker.h"
 #include "train/loops/loop-shape.h"
@@ -31,7 +32,7 @@ struct extraction {
 	struct context_classes classes;
 	struct samples_loop *loops;
 	struct trie trie;
-	struct unit_counts count; /* trees, variants and units */
+	struct unit_counts counts; /* trees, variants and units */
 	struct loop_waits loop_waits;
 	/* The thread's unit. */
 	struct cutter cutter;
@@ -40,7 +41,7 @@ struct extraction {
 	struct path_set rest; /* not under the dispatch */
 	uint32_t *node_of_frame; /* the paths of the stack's frames */
 	uint32_t nr_placed; /* so many of them are known, at most */
-	uint32_t max_frames;
+	size_t max_frames;
 	bool in_event; /* under the dispatch, or in a iteration with work */
 	bool has_marker;
 	bool in_wait_call; /* a iteration, before its marker or the wait_call's return */
@@ -51,17 +52,8 @@ struct extraction {
 
 static int path_set_add(struct path_set *set, uint32_t node)
 {
-	uint32_t *grown;
-
-	if (set->nr == set->max) {
-		size_t max = set->max ? set->max * 2 : 1024;
-
-		grown = reallocarray(set->nodes, max, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		set->nodes = grown;
-		set->max = max;
-	}
+	if (array_grow(set->nodes, set->nr, set->max))
+		return -ENOMEM;
 	set->nodes[set->nr++] = node;
 	return 0;
 }
@@ -91,19 +83,11 @@ static enum loop_shape_mode mode_of(const struct extraction *extraction,
 static int place_frame(struct extraction *extraction, const struct trace_pass *pass, uint32_t *ret)
 {
 	uint32_t level = pass->stack.nr_frames - 1;
-	uint32_t node, *grown;
+	uint32_t node;
 
-	if (level >= extraction->max_frames) {
-		uint32_t max = extraction->max_frames ? extraction->max_frames * 2 : 64;
-
-		while (max <= level)
-			max *= 2;
-		grown = reallocarray(extraction->node_of_frame, max, sizeof(*grown));
-		if (!grown)
+	while (level >= extraction->max_frames)
+		if (array_grow(extraction->node_of_frame, level, extraction->max_frames))
 			return -ENOMEM;
-		extraction->node_of_frame = grown;
-		extraction->max_frames = max;
-	}
 	if (extraction->nr_placed > level)
 		extraction->nr_placed = level;
 	node = extraction->nr_placed ? extraction->node_of_frame[extraction->nr_placed - 1] : 0;
@@ -134,7 +118,7 @@ static int close_unit(struct extraction *extraction, const struct trace_pass *pa
 		.fd = extraction->fd,
 	};
 	uint32_t nr = trie_leaves(&extraction->trie, set->nodes, set->nr);
-	int error = count_unit(&extraction->count, &unit, set->nodes, nr);
+	int error = count_unit(&extraction->counts, &unit, set->nodes, nr);
 
 	extraction->event.nr = 0;
 	extraction->rest.nr = 0;
@@ -148,7 +132,7 @@ static void forget(struct extraction *extraction)
 	extraction->in_event = extraction->has_marker = extraction->in_wait_call = false;
 	extraction->fd = extraction->next_fd = -1;
 	extraction->nr_placed = 0;
-	count_forget_hits(&extraction->count);
+	count_forget_hits(&extraction->counts);
 }
 
 /* A new event begins by the shape of the loop: it may or may not be marked. */
@@ -229,7 +213,7 @@ static int on_call(struct trace_pass *pass, void *arg)
 		error = mark(extraction, pass, pass->event->time_ns);
 	}
 	if (!error && extraction->cutter.is_running)
-		error = count_hit(&extraction->count, frame->function,
+		error = count_hit(&extraction->counts, frame->function,
 				  (uint32_t)(pass->loop_sp - frame->sp), node);
 	if (!error)
 		error = place_call(extraction, pass, node);
@@ -273,7 +257,7 @@ static int on_wait(struct trace_pass *pass, void *arg)
 	extraction->in_event = extraction->has_marker = false;
 	/* The wait_call may have been called before the loop was known. */
 	extraction->in_wait_call = mode_of(extraction, pass) == LOOP_SHAPE_ITERATIONS;
-	count_forget_hits(&extraction->count);
+	count_forget_hits(&extraction->counts);
 	return error;
 }
 
@@ -431,7 +415,8 @@ static int run(struct extraction *extraction, struct samples *samples)
 	extraction->loops = NULL;
 	samples->runs = 1;
 	samples->lost = extraction->input->trace->lost;
-	return count_finish(&extraction->count, samples);
+	count_finish(&extraction->counts, samples);
+	return 0;
 }
 
 static void extraction_deinit(struct extraction *extraction, uint32_t nr_loops)
@@ -441,7 +426,7 @@ static void extraction_deinit(struct extraction *extraction, uint32_t nr_loops)
 	free(extraction->loops);
 	context_classes_deinit(&extraction->classes);
 	trie_deinit(&extraction->trie);
-	count_deinit(&extraction->count);
+	count_deinit(&extraction->counts);
 	loop_waits_deinit(&extraction->loop_waits);
 	free(extraction->event.nodes);
 	free(extraction->next.nodes);
@@ -452,7 +437,7 @@ static void extraction_deinit(struct extraction *extraction, uint32_t nr_loops)
 static int extract_from(const struct trace_pass_input *input, struct samples *samples,
 			struct extract_result *result)
 {
-	struct extraction extraction = { .input = input };
+	struct extraction extraction = { .input = input, .counts.epoch = 1 };
 	struct loop_shape *shapes = NULL;
 	struct event_markers *markers = NULL;
 	bool *dropped = NULL;
@@ -471,11 +456,9 @@ static int extract_from(const struct trace_pass_input *input, struct samples *sa
 	if (!error)
 		error = trie_init(&extraction.trie);
 	if (!error)
-		error = count_init(&extraction.count, input->loops.nr);
-	if (!error)
 		error = run(&extraction, samples);
 	if (!error && result)
-		count_give_units(&extraction.count, result);
+		count_give_units(&extraction.counts, result);
 	extraction_deinit(&extraction, input->loops.nr);
 	if (markers)
 		event_markers_free(markers, input->loops.nr);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 enum { NR_RETURNS = 8192 };
 
 static int add_thread(struct trace_thread **threads, uint32_t *nr,
@@ -163,22 +165,15 @@ int call_stack_call(struct call_stack *stack, const struct trace_thread *thread,
 	const struct perfguard_event *event = &stack->trace->events[index];
 	const struct call_return *to = find_return(stack, thread->image, event->value);
 	const struct trace_call *call = to->call;
-	struct call_frame *frames, *frame;
+	struct call_frame *frame;
 
 	while (stack->nr_frames && last(stack)->sp <= event->sp)
 		pop(stack);
 	if (call && call->caller != TRACE_NONE && stack->active[call->caller])
 		while (last(stack)->function != call->caller)
 			pop(stack);
-	if (stack->nr_frames == stack->max_frames) {
-		uint32_t max = stack->max_frames ? stack->max_frames * 2 : 64;
-
-		frames = reallocarray(stack->frames, max, sizeof(*frames));
-		if (!frames)
-			return -ENOMEM;
-		stack->frames = frames;
-		stack->max_frames = max;
-	}
+	if (array_grow(stack->frames, stack->nr_frames, stack->max_frames))
+		return -ENOMEM;
 	frame = &stack->frames[stack->nr_frames++];
 	frame->function = trace_number(event);
 	frame->object = to->object;

@@ -50,7 +50,7 @@ struct call_stack {
 	struct call_return *returns; /* those met last, by a hash */
 	struct call_frame *frames; /* outermost first */
 	uint32_t nr_frames;
-	uint32_t max_frames;
+	size_t max_frames;
 	uint32_t *active; /* by function: its frames */
 };
 
