@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "train/guards/features.h"
 #include "train/guards/greedy.h"
 #include "train/model/timed.h"
@@ -37,9 +38,7 @@ static int compare_runs(const void *a, const void *b)
 {
 	const struct run *x = a, *y = b;
 
-	if (x->units != y->units)
-		return x->units > y->units ? -1 : 1;
-	return (x->guards > y->guards) - (x->guards < y->guards);
+	return order_of(y->units, x->units) ?: order_of(x->guards, y->guards);
 }
 
 /* Is there room for all of these?  Returns 1 or 0, or -ENOMEM. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "train/samples/rank.h"
 
 static int compare(const void *left, const void *right)
@@ -13,10 +14,10 @@ static int compare(const void *left, const void *right)
 	const struct visit *a = left, *b = right;
 	int ret;
 
-	ret = rank_order(a->type, b->type);
+	ret = order_of(a->type, b->type);
 	if (!ret)
-		ret = rank_order(a->guard, b->guard);
-	return ret ? ret : rank_order(a->depth, b->depth);
+		ret = order_of(a->guard, b->guard);
+	return ret ? ret : order_of(a->depth, b->depth);
 }
 
 /* The guard of each function, or SAMPLES_NONE. */

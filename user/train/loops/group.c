@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 int groups_init(struct groups *groups, const struct pools *pools)
 {
 	size_t nr = pools->shapes->nr + 1;
@@ -275,13 +277,6 @@ static size_t collect_gaps(const struct groups *groups, uint32_t from, uint32_t 
 	return nr;
 }
 
-static int compare_gaps(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return a < b ? -1 : a > b;
-}
-
 /*
  * Does group @many wait inside of what @read does, as its own way to wait?  The
  * time from a read to the wait is then that of a few instructions, while the
@@ -303,8 +298,8 @@ static bool is_pair(const struct groups *groups, uint32_t many, uint32_t read)
 		return false; /* the wait is never left out, so it is enough */
 	if (!nr_many)
 		return true;
-	qsort(to_many, nr_many, sizeof(*to_many), compare_gaps);
-	qsort(to_read, nr_read, sizeof(*to_read), compare_gaps);
+	qsort(to_many, nr_many, sizeof(*to_many), order_u64);
+	qsort(to_read, nr_read, sizeof(*to_read), order_u64);
 	return to_many[nr_many / 2] <= to_read[3 * nr_read / 4] / 2;
 }
 

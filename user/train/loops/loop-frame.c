@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /*
  * The shallowest entry counts if it recurs: in one interval of fifty, and at
  * least twice.  What is further out was left once, by the way into the loop or
@@ -58,11 +60,8 @@ struct code_row {
 
 static int compare_code(const struct trace_context *a, const struct trace_context *b)
 {
-	if (a->syscall != b->syscall)
-		return a->syscall < b->syscall ? -1 : 1;
-	if (a->object != b->object)
-		return a->object < b->object ? -1 : 1;
-	return a->return_offset < b->return_offset ? -1 : a->return_offset > b->return_offset;
+	return order_of(a->syscall, b->syscall) ?: order_of(a->object, b->object) ?:
+	       order_of(a->return_offset, b->return_offset);
 }
 
 static int by_code(const void *a, const void *b)
@@ -212,13 +211,8 @@ static bool rise_place(const struct trace *trace, const struct trace_thread *thr
 
 static int compare_places(const struct rise *a, const struct rise *b)
 {
-	if (a->loop != b->loop)
-		return a->loop < b->loop ? -1 : 1;
-	if (a->syscall != b->syscall)
-		return a->syscall < b->syscall ? -1 : 1;
-	if (a->object != b->object)
-		return a->object < b->object ? -1 : 1;
-	return a->offset < b->offset ? -1 : a->offset > b->offset;
+	return order_of(a->loop, b->loop) ?: order_of(a->syscall, b->syscall) ?:
+	       order_of(a->object, b->object) ?: order_of(a->offset, b->offset);
 }
 
 static int by_place_and_bytes(const void *a, const void *b)
@@ -386,9 +380,7 @@ static int by_thread_and_loop(const void *a, const void *b)
 {
 	const struct loop_frame *left = a, *right = b;
 
-	if (left->thread != right->thread)
-		return left->thread < right->thread ? -1 : 1;
-	return left->loop < right->loop ? -1 : left->loop > right->loop;
+	return order_of(left->thread, right->thread) ?: order_of(left->loop, right->loop);
 }
 
 /* Set the levels of all threads, those that told nothing by what others did. */

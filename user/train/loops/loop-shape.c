@@ -225,9 +225,7 @@ static int by_seen(const void *a, const void *b)
 
 	if (left->seen != right->seen)
 		return left->seen < right->seen ? 1 : -1;
-	if (left->object != right->object)
-		return left->object < right->object ? -1 : 1;
-	return left->offset < right->offset ? -1 : left->offset > right->offset;
+	return order_of(left->object, right->object) ?: order_of(left->offset, right->offset);
 }
 
 /* Sizes of 4 calls and more; a quarter of a power of two is near enough. */

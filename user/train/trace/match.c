@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* A function of the profile, to be found by its offset in its file. */
 struct place {
 	uint64_t offset;
@@ -16,9 +18,8 @@ static int by_offset(const void *a, const void *b)
 {
 	const struct place *left = a, *right = b;
 
-	if (left->offset != right->offset)
-		return left->offset < right->offset ? -1 : 1;
-	return left->function < right->function ? -1 : left->function > right->function;
+	return order_of(left->offset, right->offset) ?:
+	       order_of(left->function, right->function);
 }
 
 static bool is_same_object(const struct samples_object *a, const struct samples_object *b)

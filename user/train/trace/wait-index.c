@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 /* What contexts are sorted by. */
 struct row {
 	uint32_t image;
@@ -16,11 +18,8 @@ static int by_image_and_loop(const void *a, const void *b)
 {
 	const struct row *left = a, *right = b;
 
-	if (left->image != right->image)
-		return left->image < right->image ? -1 : 1;
-	if (left->loop != right->loop)
-		return left->loop < right->loop ? -1 : 1;
-	return left->index < right->index ? -1 : left->index > right->index;
+	return order_of(left->image, right->image) ?: order_of(left->loop, right->loop) ?:
+	       order_of(left->index, right->index);
 }
 
 int wait_index_init(struct wait_index *index, const struct trace *trace)
