@@ -38,6 +38,28 @@ int samples_copy_code(struct samples *samples, const struct samples_object *obje
 	return error;
 }
 
+bool samples_is_same_boundary(const struct samples_boundary *a, const struct samples_boundary *b)
+{
+	return a->role == b->role && a->syscall == b->syscall && a->object == b->object &&
+	       a->return_offset == b->return_offset && a->distance == b->distance &&
+	       a->function == b->function;
+}
+
+int samples_add_boundary(struct samples_loop *loop, const struct samples_boundary *boundary)
+{
+	struct samples_boundary *grown;
+
+	for (uint32_t i = 0; i < loop->nr_boundaries; i++)
+		if (samples_is_same_boundary(&loop->boundaries[i], boundary))
+			return 0;
+	grown = reallocarray(loop->boundaries, loop->nr_boundaries + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	loop->boundaries = grown;
+	grown[loop->nr_boundaries++] = *boundary;
+	return 0;
+}
+
 void samples_deinit(struct samples *samples)
 {
 	for (uint32_t i = 0; i < samples->nr_objects; i++) {

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "train/trace/empty-poll.h"
+#include "train/loops/empty-poll.h"
 
 /* A frame as far as it matters here. */
 struct boundary_frame {

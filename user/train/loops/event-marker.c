@@ -76,7 +76,6 @@ static int mark_by_calls(struct event_loop *loop, struct event_markers *markers)
 	for (;;) {
 		uint64_t best_gain = 0, gains[EVENT_LOOP_KEYS];
 		uint32_t best = EVENT_LOOP_KEYS;
-		const struct event_key *key;
 		int error;
 
 		key_gains(loop, gains);
@@ -92,15 +91,7 @@ static int mark_by_calls(struct event_loop *loop, struct event_markers *markers)
 		}
 		if (best == EVENT_LOOP_KEYS || (double)best_gain < FEW * (double)loop->nr_events)
 			return 0;
-		key = &loop->keys[best];
-		error = add_boundary(markers, &(struct samples_boundary){
-			.role = SAMPLES_ROLE_EVENT_CALL,
-			.syscall = key->syscall,
-			.object = key->object,
-			.return_offset = key->return_offset,
-			.distance = key->distance,
-			.function = SAMPLES_NONE,
-		});
+		error = add_boundary(markers, &loop->keys[best].boundary);
 		if (error)
 			return error;
 		markers->marked += mark_by_key(loop, best);
@@ -166,7 +157,7 @@ static uint64_t calls_elsewhere(const struct events *events, const struct event_
 {
 	uint64_t calls = 0;
 
-	for (uint32_t i = 0; i < events->input->loops.nr; i++)
+	for (uint32_t i = 0; i < events->input->contexts.nr_loops; i++)
 		if (&events->loops[i] != loop)
 			calls += events->loops[i].visits[function].calls;
 	return calls;
@@ -251,13 +242,13 @@ static void drop_waits(const struct events *events, const struct event_markers *
 {
 	for (uint32_t i = 0; i < events->input->trace->nr_contexts; i++)
 		dropped[i] = events->is_droppable[i] &&
-			     markers[events->input->loops.of_context[i]].has_empty;
+			     markers[events->input->contexts.loop_of[i]].has_empty;
 }
 
 int event_markers_find(const struct trace_pass_input *input, const struct loop_shape *shapes,
 		       struct event_markers **ret, bool **ret_dropped)
 {
-	uint32_t nr = input->loops.nr;
+	uint32_t nr = input->contexts.nr_loops;
 	struct event_markers *markers = calloc(nr + 1, sizeof(*markers));
 	bool *dropped = calloc(input->trace->nr_contexts + 1, sizeof(*dropped));
 	struct events events;
@@ -290,19 +281,13 @@ void event_markers_free(struct event_markers *markers, uint32_t nr)
 
 bool event_markers_has_call(const struct event_markers *markers, const struct trace_pass *pass)
 {
-	struct event_key key;
+	struct samples_boundary call;
 
-	if ((int64_t)pass->event->value < 0 || !event_key_of(pass, &key))
+	if ((int64_t)pass->event->value < 0 || !event_call_of(pass, &call))
 		return false;
-	for (uint32_t i = 0; i < markers->nr; i++) {
-		const struct samples_boundary *boundary = &markers->boundaries[i];
-
-		if (boundary->role == SAMPLES_ROLE_EVENT_CALL &&
-		    boundary->syscall == key.syscall && boundary->object == key.object &&
-		    boundary->return_offset == key.return_offset &&
-		    boundary->distance == key.distance)
+	for (uint32_t i = 0; i < markers->nr; i++)
+		if (samples_is_same_boundary(&markers->boundaries[i], &call))
 			return true;
-	}
 	return false;
 }
 

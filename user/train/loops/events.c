@@ -12,7 +12,7 @@ enum {
 	TINY_SHARE = 12, /* nor has a iteration with a twelfth of what is typical */
 };
 
-bool event_key_of(const struct trace_pass *pass, struct event_key *ret)
+bool event_call_of(const struct trace_pass *pass, struct samples_boundary *ret)
 {
 	const struct call_stack *stack = &pass->stack;
 	const struct call_frame *frame;
@@ -22,7 +22,9 @@ bool event_key_of(const struct trace_pass *pass, struct event_key *ret)
 	frame = &stack->frames[stack->nr_frames - 1];
 	if (frame->object == TRACE_NONE)
 		return false;
-	*ret = (struct event_key){
+	*ret = (struct samples_boundary){
+		.role = SAMPLES_ROLE_EVENT_CALL,
+		.function = SAMPLES_NONE,
 		.syscall = trace_number(pass->enter) & TRACE_SYSCALL_MASK,
 		.object = frame->object,
 		.return_offset = frame->return_offset,
@@ -31,13 +33,7 @@ bool event_key_of(const struct trace_pass *pass, struct event_key *ret)
 	return true;
 }
 
-static bool is_same_key(const struct event_key *a, const struct event_key *b)
-{
-	return a->syscall == b->syscall && a->object == b->object &&
-	       a->return_offset == b->return_offset && a->distance == b->distance;
-}
-
-static struct event_key *key_get(struct event_loop *loop, const struct event_key *key)
+static struct event_key *key_get(struct event_loop *loop, const struct samples_boundary *call)
 {
 	if (!loop->keys) {
 		loop->keys = calloc(EVENT_LOOP_KEYS, sizeof(*loop->keys));
@@ -45,11 +41,11 @@ static struct event_key *key_get(struct event_loop *loop, const struct event_key
 			return NULL;
 	}
 	for (uint32_t i = 0; i < loop->nr_keys; i++)
-		if (is_same_key(&loop->keys[i], key))
+		if (samples_is_same_boundary(&loop->keys[i].boundary, call))
 			return &loop->keys[i];
 	if (loop->nr_keys == EVENT_LOOP_KEYS)
 		return NULL;
-	loop->keys[loop->nr_keys] = *key;
+	loop->keys[loop->nr_keys].boundary = *call;
 	return &loop->keys[loop->nr_keys++];
 }
 
@@ -154,12 +150,13 @@ static int on_syscall(struct trace_pass *pass, void *arg)
 {
 	struct events *events = arg;
 	struct event *event = &events->event;
-	struct event_key key, *known;
+	struct samples_boundary call;
+	struct event_key *known;
 	uint32_t i;
 
-	if (!events->is_open || (int64_t)pass->event->value < 0 || !event_key_of(pass, &key))
+	if (!events->is_open || (int64_t)pass->event->value < 0 || !event_call_of(pass, &call))
 		return 0;
-	known = key_get(&events->loops[pass->loop], &key);
+	known = key_get(&events->loops[pass->loop], &call);
 	if (!known)
 		return 0;
 	known->seen++;
@@ -223,7 +220,7 @@ static int on_leave(struct trace_pass *pass, void *arg)
 /* A loop keeps the waits that sleep, at least one. */
 static void find_droppable(struct events *events)
 {
-	const uint32_t *of_context = events->input->loops.of_context;
+	const uint32_t *of_context = events->input->contexts.loop_of;
 	uint32_t nr = events->input->trace->nr_contexts;
 
 	for (uint32_t i = 0; i < nr; i++)
@@ -251,7 +248,7 @@ static int collect(struct events *events)
 static int allocate(struct events *events, const struct trace_pass_input *input,
 		    const struct loop_shape *shapes)
 {
-	uint32_t nr = input->loops.nr;
+	uint32_t nr = input->contexts.nr_loops;
 
 	*events = (struct events){
 		.input = input,
@@ -276,7 +273,7 @@ static int allocate(struct events *events, const struct trace_pass_input *input,
 
 void events_deinit(struct events *events)
 {
-	for (uint32_t i = 0; events->loops && i < events->input->loops.nr; i++) {
+	for (uint32_t i = 0; events->loops && i < events->input->contexts.nr_loops; i++) {
 		free(events->loops[i].keys);
 		free(events->loops[i].events);
 		free(events->loops[i].visits);

@@ -19,12 +19,9 @@ enum {
 	EVENT_KEYS = 6, /* of one event */
 };
 
-/* A system call, and the call that led to it. */
+/* A system call that may be a marker, as a boundary of that role. */
 struct event_key {
-	uint32_t syscall;
-	uint32_t object;
-	uint64_t return_offset;
-	uint32_t distance;
+	struct samples_boundary boundary;
 	uint64_t position; /* sum over the events, calls since their begin */
 	uint64_t seen;
 };
@@ -79,7 +76,7 @@ struct events {
 };
 
 /* The system call that has just returned, and its caller; whether that is known. */
-bool event_key_of(const struct trace_pass *pass, struct event_key *ret);
+bool event_call_of(const struct trace_pass *pass, struct samples_boundary *ret);
 
 /*
  * Gather the events of each loop; @shapes has one entry a loop, and lives as

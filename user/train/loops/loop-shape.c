@@ -91,7 +91,7 @@ static bool is_callee(const struct call_frame *frame)
 	       frame->call->callee == frame->function;
 }
 
-static bool leads_to_wait(const struct loop_shape *shape, const struct call_frame *frame)
+bool loop_shape_leads_to_wait(const struct loop_shape *shape, const struct call_frame *frame)
 {
 	for (uint32_t i = 0; i < shape->nr_wait_calls; i++)
 		if (is_site(&shape->wait_calls[i], frame))
@@ -102,7 +102,7 @@ static bool leads_to_wait(const struct loop_shape *shape, const struct call_fram
 bool loop_shape_is_wait_call(const struct loop_shape *shape, const struct trace_pass *pass)
 {
 	return pass->stack.nr_frames == 1 && is_callee(last_frame(pass)) &&
-	       leads_to_wait(shape, last_frame(pass));
+	       loop_shape_leads_to_wait(shape, last_frame(pass));
 }
 
 /*
@@ -118,7 +118,7 @@ static bool dispatcher_of(const struct loop_shape *shape, const struct trace_pas
 	if (stack->nr_frames > NEAR_LEVELS || !frame->call || !frame->call->is_indirect ||
 	    !frame->call->is_in_loop)
 		return false;
-	if (stack->nr_frames == 1 && leads_to_wait(shape, frame))
+	if (stack->nr_frames == 1 && loop_shape_leads_to_wait(shape, frame))
 		return false;
 	*ret_function = TRACE_NONE;
 	*ret_depth = 0;
@@ -143,7 +143,7 @@ static bool repeater_of(const struct loop_shape *shape, const struct trace_pass 
 	if (stack->nr_frames > REPEAT_LEVELS || !frame->call || frame->call->is_indirect ||
 	    !is_callee(frame))
 		return false;
-	if (stack->nr_frames == 1 && leads_to_wait(shape, frame))
+	if (stack->nr_frames == 1 && loop_shape_leads_to_wait(shape, frame))
 		return false;
 	*ret_function = stack->nr_frames > 1 ? frame[-1].function : TRACE_NONE;
 	*ret_depth = stack->nr_frames > 1 ? (uint32_t)(pass->loop_sp - frame[-1].sp) : 0;
@@ -184,7 +184,7 @@ bool loop_shape_is_under_dispatch(const struct loop_shape *shape, const struct t
 			continue;
 		if (pass->loop_sp - caller_sp == shape->dispatcher_depth)
 			return frame->call && frame->call->is_indirect && frame->call->is_in_loop &&
-			       (i || !leads_to_wait(shape, frame));
+			       (i || !loop_shape_leads_to_wait(shape, frame));
 	}
 	return false;
 }
@@ -215,17 +215,7 @@ static int note_wait_call(struct trace_pass *pass, void *arg)
 		};
 		shape->nr_wait_calls++;
 	}
-	site->seen++;
 	return 0;
-}
-
-static int by_seen(const void *a, const void *b)
-{
-	const struct loop_shape_site *left = a, *right = b;
-
-	if (left->seen != right->seen)
-		return left->seen < right->seen ? 1 : -1;
-	return order_of(left->object, right->object) ?: order_of(left->offset, right->offset);
 }
 
 /* Sizes of 4 calls and more; a quarter of a power of two is near enough. */
@@ -450,7 +440,7 @@ int loop_shapes_find(const struct trace_pass_input *input, struct loop_shape **r
 		.wait = note_wait,
 		.leave = note_leave,
 	};
-	uint32_t nr = input->loops.nr;
+	uint32_t nr = input->contexts.nr_loops;
 	struct surveyor surveyor = { .surveys = calloc(nr + 1, sizeof(struct survey)) };
 	struct loop_shape *shapes = calloc(nr + 1, sizeof(*shapes));
 	int error = surveyor.surveys && shapes ? 0 : -ENOMEM;
@@ -464,9 +454,6 @@ int loop_shapes_find(const struct trace_pass_input *input, struct loop_shape **r
 		surveyor.of_level[i] = TRACE_NONE;
 	if (!error)
 		error = trace_pass_run(input, &first, &surveyor);
-	for (uint32_t i = 0; !error && i < nr; i++)
-		qsort(shapes[i].wait_calls, shapes[i].nr_wait_calls,
-		      sizeof(shapes[i].wait_calls[0]), by_seen);
 	if (!error)
 		error = trace_pass_run(input, &second, &surveyor);
 	for (uint32_t i = 0; !error && i < nr; i++)

@@ -33,7 +33,6 @@ enum {
 struct loop_shape_site {
 	uint32_t object;
 	uint64_t offset;
-	uint64_t seen;
 };
 
 enum loop_shape_mode {
@@ -44,7 +43,7 @@ enum loop_shape_mode {
 
 struct loop_shape {
 	enum loop_shape_mode mode;
-	struct loop_shape_site wait_calls[LOOP_SHAPE_MAX_WAIT_CALLS]; /* most seen first */
+	struct loop_shape_site wait_calls[LOOP_SHAPE_MAX_WAIT_CALLS];
 	uint32_t nr_wait_calls;
 	uint32_t owner; /* the loop's function; TRACE_NONE if it carries no site */
 	uint64_t waits;
@@ -64,6 +63,9 @@ struct loop_shape {
 
 /* One shape for each loop of the input, malloc'ed.  Returns 0 or -ENOMEM. */
 int loop_shapes_find(const struct trace_pass_input *input, struct loop_shape **ret);
+
+/* By this call, as the outermost one, the loop's function comes to its wait. */
+bool loop_shape_leads_to_wait(const struct loop_shape *shape, const struct call_frame *frame);
 
 /* The last frame of the stack: is it a wait_call call of its loop? */
 bool loop_shape_is_wait_call(const struct loop_shape *shape, const struct trace_pass *pass);

@@ -12,7 +12,6 @@
 #include "train/loops/loop-shape.h"
 #include "train/loops/loop-wait.h"
 #include "train/samples/count.h"
-#include "train/trace/context-class.h"
 #include "train/trace/cutter.h"
 #include "train/trace/trace-pass.h"
 #include "train/types/trie.h"
@@ -29,7 +28,6 @@ struct extraction {
 	const struct loop_shape *shapes;
 	const struct event_markers *markers;
 	const bool *dropped; /* by context */
-	struct context_classes classes;
 	struct samples_loop *loops;
 	struct trie trie;
 	struct unit_counts counts; /* trees, variants and units */
@@ -241,9 +239,8 @@ static int on_wait(struct trace_pass *pass, void *arg)
 	extraction->is_boundary = context != TRACE_NONE && !extraction->dropped[context];
 	if (!extraction->is_boundary)
 		return 0;
-	context_classes_note(&extraction->classes, pass, context);
 	error = loop_waits_note(&extraction->loop_waits, &extraction->shapes[pass->loop], pass,
-				extraction->classes.first[context]);
+				context);
 	if (error)
 		return error;
 	end = cutter_wait(&extraction->cutter, &start_ns);
@@ -303,85 +300,18 @@ static int on_foreign(struct trace_pass *pass, void *arg)
 	return 0;
 }
 
-static int add_boundary(struct samples_loop *loop, const struct samples_boundary *boundary)
-{
-	struct samples_boundary *grown;
-
-	for (uint32_t i = 0; i < loop->nr_boundaries; i++) {
-		const struct samples_boundary *known = &loop->boundaries[i];
-
-		if (known->role == boundary->role && known->syscall == boundary->syscall &&
-		    known->object == boundary->object &&
-		    known->return_offset == boundary->return_offset &&
-		    known->distance == boundary->distance &&
-		    known->function == boundary->function)
-			return 0;
-	}
-	grown = reallocarray(loop->boundaries, loop->nr_boundaries + 1, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	loop->boundaries = grown;
-	grown[loop->nr_boundaries++] = *boundary;
-	return 0;
-}
-
-static bool has_wait(const struct samples_loop *loop)
-{
-	for (uint32_t i = 0; i < loop->nr_boundaries; i++)
-		if (loop->boundaries[i].role == SAMPLES_ROLE_WAIT)
-			return true;
-	return false;
-}
-
-/*
- * The waits as the loop's frame sees them; else, as they were recorded.  So are
- * those that no thread came to in this stage: where idle threads sleep, a load
- * that lets none be idle does not lead.
- */
-static int add_waits(struct extraction *extraction)
-{
-	const struct trace_pass_input *input = extraction->input;
-	int error = 0;
-
-	for (uint32_t i = 0; i < extraction->loop_waits.nr && !error; i++) {
-		const struct loop_wait *wait = &extraction->loop_waits.entries[i];
-
-		if (loop_waits_counts(&extraction->loop_waits, wait))
-			error = add_boundary(&extraction->loops[wait->loop], &wait->boundary);
-	}
-	for (uint32_t i = 0; i < input->trace->nr_contexts && !error; i++) {
-		const struct trace_context *context = &input->trace->contexts[i];
-		struct samples_loop *loop = &extraction->loops[input->loops.of_context[i]];
-
-		if (!loop->comm[0])
-			memcpy(loop->comm, context->comm, sizeof(loop->comm));
-		if (extraction->dropped[i] || (has_wait(loop) && loop->boundaries[0].rise &&
-					       context_classes_waited(&extraction->classes, i)))
-			continue;
-		error = add_boundary(loop, &(struct samples_boundary){
-			.role = SAMPLES_ROLE_WAIT,
-			.syscall = context->syscall,
-			.object = context->object,
-			.return_offset = context->return_offset,
-			.distance = context->distance,
-			.function = SAMPLES_NONE,
-		});
-	}
-	return error;
-}
-
 /* The loops as samples have them, with waits and markers. */
 static int make_loops(struct extraction *extraction)
 {
 	const struct trace_pass_input *input = extraction->input;
-	int error = add_waits(extraction);
+	int error = loop_waits_add(&extraction->loop_waits, extraction->dropped, extraction->loops);
 
-	for (uint32_t i = 0; i < input->loops.nr && !error; i++) {
+	for (uint32_t i = 0; i < input->contexts.nr_loops && !error; i++) {
 		extraction->loops[i].function = extraction->shapes[i].owner;
 		extraction->loops[i].has_empty = extraction->markers[i].has_empty;
 		for (uint32_t j = 0; j < extraction->markers[i].nr && !error; j++)
-			error = add_boundary(&extraction->loops[i],
-					     &extraction->markers[i].boundaries[j]);
+			error = samples_add_boundary(&extraction->loops[i],
+						     &extraction->markers[i].boundaries[j]);
 	}
 	return error;
 }
@@ -411,7 +341,7 @@ static int run(struct extraction *extraction, struct samples *samples)
 	samples->nr_nodes = extraction->trie.nr;
 	extraction->trie.nodes = NULL;
 	samples->loops = extraction->loops;
-	samples->nr_loops = extraction->input->loops.nr;
+	samples->nr_loops = extraction->input->contexts.nr_loops;
 	extraction->loops = NULL;
 	samples->runs = 1;
 	samples->lost = extraction->input->trace->lost;
@@ -424,7 +354,6 @@ static void extraction_deinit(struct extraction *extraction, uint32_t nr_loops)
 	for (uint32_t i = 0; extraction->loops && i < nr_loops; i++)
 		free(extraction->loops[i].boundaries);
 	free(extraction->loops);
-	context_classes_deinit(&extraction->classes);
 	trie_deinit(&extraction->trie);
 	count_deinit(&extraction->counts);
 	loop_waits_deinit(&extraction->loop_waits);
@@ -448,20 +377,20 @@ static int extract_from(const struct trace_pass_input *input, struct samples *sa
 	extraction.shapes = shapes;
 	extraction.markers = markers;
 	extraction.dropped = dropped;
-	extraction.loops = calloc(input->loops.nr + 1, sizeof(*extraction.loops));
+	extraction.loops = calloc(input->contexts.nr_loops + 1, sizeof(*extraction.loops));
 	if (!extraction.loops && !error)
 		error = -ENOMEM;
 	if (!error)
-		error = context_classes_init(&extraction.classes, input);
+		error = loop_waits_init(&extraction.loop_waits, input);
 	if (!error)
 		error = trie_init(&extraction.trie);
 	if (!error)
 		error = run(&extraction, samples);
 	if (!error && result)
 		count_give_units(&extraction.counts, result);
-	extraction_deinit(&extraction, input->loops.nr);
+	extraction_deinit(&extraction, input->contexts.nr_loops);
 	if (markers)
-		event_markers_free(markers, input->loops.nr);
+		event_markers_free(markers, input->contexts.nr_loops);
 	free(shapes);
 	free(dropped);
 	return error;

@@ -25,11 +25,11 @@ int trace_pass_input_init(struct trace_pass_input *input, const struct trace *tr
 	int error;
 
 	*input = (struct trace_pass_input){ .trace = trace };
-	error = trace_loops_init(trace, &input->loops);
+	error = context_classes_init(&input->contexts, trace);
 	if (!error)
 		error = trace_threads(trace, &input->threads, &input->nr_threads);
 	if (!error)
-		error = loop_frames_find(trace, &input->loops, input->threads, input->nr_threads,
+		error = loop_frames_find(&input->contexts, input->threads, input->nr_threads,
 					 &input->levels);
 	if (error)
 		trace_pass_input_deinit(input);
@@ -38,7 +38,7 @@ int trace_pass_input_init(struct trace_pass_input *input, const struct trace *tr
 
 void trace_pass_input_deinit(struct trace_pass_input *input)
 {
-	trace_loops_deinit(&input->loops);
+	context_classes_deinit(&input->contexts);
 	loop_frames_deinit(&input->levels);
 	free(input->threads);
 	*input = (struct trace_pass_input){ 0 };
@@ -58,21 +58,21 @@ uint32_t trace_pass_context(const struct trace_pass *pass)
 	const struct trace *trace = pass->input->trace;
 	uint32_t syscall = trace_number(pass->event) & TRACE_SYSCALL_MASK;
 	uint32_t image = pass->input->threads[pass->thread].image;
-	const struct wait_index *index = &pass->input->loops.index;
+	const struct context_classes *contexts = &pass->input->contexts;
 	uint32_t found = TRACE_NONE;
 
-	for (uint32_t i = wait_index_find(index, image, 0); i < trace->nr_contexts; i++) {
-		const struct trace_context *context = &trace->contexts[index->order[i]];
+	for (uint32_t i = context_classes_find(contexts, image, 0); i < trace->nr_contexts; i++) {
+		const struct trace_context *context = &trace->contexts[contexts->order[i]];
 
 		if (context->image != image)
 			break;
 		if (context->syscall != syscall ||
-		    pass->input->loops.of_context[index->order[i]] != pass->loop)
+		    contexts->loop_of[contexts->order[i]] != pass->loop)
 			continue;
 		if (trace_pass_is_called_from(pass, context))
-			return index->order[i];
+			return contexts->order[i];
 		if (found == TRACE_NONE)
-			found = index->order[i];
+			found = contexts->order[i];
 	}
 	return found;
 }
@@ -180,7 +180,8 @@ static bool begins_whole(const struct trace_pass *pass)
 static int on_enter(struct trace_pass *pass, const struct trace_pass_ops *ops, void *arg)
 {
 	const struct trace_pass_input *input = pass->input;
-	uint32_t loop = trace_loops_of(&input->loops, &input->threads[pass->thread], pass->event);
+	uint32_t loop = context_classes_loop(&input->contexts, input->threads[pass->thread].image,
+					     pass->event);
 	int error = 0;
 
 	/* The last one never returned. */

@@ -11,13 +11,14 @@
 #include <stdint.h>
 
 #include "data/trace.h"
-#include "train/loops/loop-frame.h"
+#include "train/trace/context-class.h"
+#include "train/trace/loop-frame.h"
 #include "train/trace/call-stack.h"
 
 /* What all passes over a trace go by. */
 struct trace_pass_input {
 	const struct trace *trace;
-	struct trace_loops loops;
+	struct context_classes contexts;
 	struct trace_thread *threads;
 	uint32_t nr_threads;
 	struct loop_frames levels;

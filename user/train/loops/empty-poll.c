@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "train/trace/empty-poll.h"
+#include "train/loops/empty-poll.h"
 
 #include <errno.h>
 #include <sys/syscall.h>

@@ -9,8 +9,8 @@
  * wait that a thread comes to from a look in vain is a wait for work as well.
  * One for a lock, or for a reply, comes after a wait that brought something.
  */
-#ifndef _USER_TRAIN_TRACE_EMPTY_POLL_H
-#define _USER_TRAIN_TRACE_EMPTY_POLL_H
+#ifndef _USER_TRAIN_LOOPS_EMPTY_POLL_H
+#define _USER_TRAIN_LOOPS_EMPTY_POLL_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,4 +47,4 @@ void empty_poll_follow(struct empty_poll_thread *thread, struct boundary_wait *w
 /* Places get the numbers in @to, EMPTY_POLL_NONE for those that go: no look then. */
 void empty_poll_renumber(struct empty_poll *poll, const uint32_t *to);
 
-#endif /* _USER_TRAIN_TRACE_EMPTY_POLL_H */
+#endif /* _USER_TRAIN_LOOPS_EMPTY_POLL_H */

@@ -8,24 +8,17 @@
  * From one wait place the frame is always equally far; this distance, the
  * rise, serves threads that did not live long enough to tell.
  */
-#ifndef _USER_TRAIN_LOOPS_LOOP_FRAME_H
-#define _USER_TRAIN_LOOPS_LOOP_FRAME_H
+#ifndef _USER_TRAIN_TRACE_LOOP_FRAME_H
+#define _USER_TRAIN_TRACE_LOOP_FRAME_H
 
 #include <stdint.h>
 
 #include "data/trace.h"
 #include "train/trace/call-stack.h"
-#include "train/trace/wait-index.h"
+#include "train/trace/context-class.h"
 
 /* Stacks are not larger; what is further away is on another one. */
 #define LOOP_FRAME_STACK_BYTES (UINT64_C(8) << 20)
-
-/* The event loops of a trace, over all images. */
-struct trace_loops {
-	uint32_t nr;
-	uint32_t *of_context; /* by index of trace_context */
-	struct wait_index index;
-};
 
 struct loop_frame {
 	uint32_t thread; /* index of the trace_thread */
@@ -37,27 +30,16 @@ struct loop_frame {
 struct loop_frames {
 	struct loop_frame *entries; /* by thread and loop */
 	uint32_t nr;
-	uint32_t max;
+	size_t max;
 };
 
-/*
- * Contexts of the same code are of the same loop, in whatever image.  Returns
- * 0 or -ENOMEM.
- */
-int trace_loops_init(const struct trace *trace, struct trace_loops *ret);
-void trace_loops_deinit(struct trace_loops *loops);
-
-/* The loop of an event that begins or ends a wait; TRACE_NONE if it is of none. */
-uint32_t trace_loops_of(const struct trace_loops *loops, const struct trace_thread *thread,
-			const struct perfguard_event *event);
-
 /* Returns 0 or -ENOMEM. */
-int loop_frames_find(const struct trace *trace, const struct trace_loops *loops,
+int loop_frames_find(const struct context_classes *contexts,
 		     const struct trace_thread *threads, uint32_t nr_threads,
 		     struct loop_frames *ret);
-void loop_frames_deinit(struct loop_frames *levels);
+void loop_frames_deinit(struct loop_frames *frames);
 
 /* SP of the frame of @loop in a thread; 0 if it is not known. */
-uint64_t loop_frames_sp(const struct loop_frames *levels, uint32_t thread, uint32_t loop);
+uint64_t loop_frames_sp(const struct loop_frames *frames, uint32_t thread, uint32_t loop);
 
-#endif /* _USER_TRAIN_LOOPS_LOOP_FRAME_H */
+#endif /* _USER_TRAIN_TRACE_LOOP_FRAME_H */
