@@ -10,11 +10,11 @@
 #include "replay.h"
 #include "servers.h"
 #include "tap.h"
-#include "train/model/derive.h"
+#include "train/guards/infer-tables.h"
 #include "train/guards/novelty-floor.h"
+#include "train/model/derive.h"
 #include "train/samples/extract.h"
 #include "train/samples/join.h"
-#include "train/model/infer-tables.h"
 #include "truth.h"
 #include "units.h"
 

@@ -9,10 +9,10 @@
 #include "data/model.h"
 #include "synthetic.h"
 #include "tap.h"
-#include "train/model/derive.h"
+#include "train/guards/infer-tables.h"
 #include "train/guards/novelty-floor.h"
+#include "train/model/derive.h"
 #include "train/model/loading.h"
-#include "train/model/infer-tables.h"
 
 enum {
 	DAMAGES = 4000,

@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "store/profile-file.h"
-#include "train/model/timed.h"
+#include "train/guards/timed.h"
 #include "train/samples/extract-timing.h"
 #include "train/samples/join.h"
 

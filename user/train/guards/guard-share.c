@@ -2,7 +2,7 @@
 
 #include "train/guards/guard-share.h"
 
-#include "train/model/timed.h"
+#include "train/guards/timed.h"
 
 /*
  * Mean hits a unit, learnt from, of all sites where events begin: these have

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/model/infer-tables.h"
+#include "train/guards/infer-tables.h"
 
 struct work {
 	const struct samples *samples;
@@ -15,40 +15,19 @@ struct work {
 	struct novelty_floors *floors;
 };
 
-static bool is_sound(const struct samples *samples)
-{
-	for (uint32_t i = 0; i < samples->nr_units; i++) {
-		const struct samples_unit *unit = &samples->units[i];
-
-		if (unit->tree >= samples->nr_trees ||
-		    samples->trees[unit->tree].loop >= samples->nr_loops)
-			return false;
-		for (uint32_t j = 0; j < unit->nr_hits; j++)
-			if (unit->hits[j].function >= samples->nr_functions)
-				return false;
-	}
-	return true;
-}
-
 static int work_init(struct work *work, const struct samples *samples, const struct model *model)
 {
-	int ret = is_sound(samples) ? 0 : -EINVAL;
+	int ret = samples_are_sound(samples) ? 0 : -EINVAL;
 
 	if (!ret)
 		ret = infer_tables_init(&work->tables, model, samples->nr_loops, false);
 	if (ret)
 		return ret;
-	work->guard_of = calloc((size_t)samples->nr_functions + 1, sizeof(*work->guard_of));
-	if (!work->guard_of)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < samples->nr_functions; i++)
-		work->guard_of[i] = SAMPLES_NONE;
-	for (uint32_t i = 0; i < model->nr_guards; i++) {
+	for (uint32_t i = 0; i < model->nr_guards; i++)
 		if (model->guards[i].function >= samples->nr_functions)
 			return -EINVAL;
-		work->guard_of[model->guards[i].function] = i;
-	}
-	return 0;
+	work->guard_of = model_guard_of(model, samples->nr_functions);
+	return work->guard_of ? 0 : -ENOMEM;
 }
 
 static void work_deinit(struct work *work)

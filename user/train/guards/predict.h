@@ -7,8 +7,8 @@
 #define _USER_TRAIN_GUARDS_PREDICT_H
 
 #include "data/model.h"
+#include "train/guards/infer-tables.h"
 #include "train/guards/signature.h"
-#include "train/model/infer-tables.h"
 #include "train/types/types.h"
 
 struct predictor {

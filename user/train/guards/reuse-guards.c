@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "train/guards/features.h"
 #include "train/guards/greedy.h"
-#include "train/model/timed.h"
+#include "train/guards/timed.h"
 
 /* Guards to choose from. */
 struct kept {

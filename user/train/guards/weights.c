@@ -179,20 +179,15 @@ static void set_bases(const struct signatures *signatures, const struct types *t
 	}
 }
 
-static int make_guards(const struct signatures *signatures, const uint32_t *functions, uint32_t nr,
-		       uint32_t *guard_of, struct model *model)
+static int make_guards(const uint32_t *functions, uint32_t nr, struct model *model)
 {
 	free(model->guards);
 	model->guards = calloc((size_t)nr + 1, sizeof(*model->guards));
 	model->nr_guards = 0;
 	if (!model->guards)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < signatures->samples->nr_functions; i++)
-		guard_of[i] = SAMPLES_NONE;
-	for (uint32_t i = 0; i < nr; i++) {
-		guard_of[functions[i]] = i;
+	for (uint32_t i = 0; i < nr; i++)
 		model->guards[i].function = functions[i];
-	}
 	model->nr_guards = nr;
 	return 0;
 }
@@ -211,8 +206,7 @@ static void mean_hits(const struct signatures *signatures, struct model *model)
 int weights_learn(const struct signatures *signatures, const struct types *types,
 		  const uint32_t *functions, uint32_t nr, struct model *model)
 {
-	uint32_t *guard_of = calloc((size_t)signatures->samples->nr_functions + 1,
-				    sizeof(*guard_of));
+	uint32_t *guard_of = NULL;
 	double *absence = calloc((size_t)types->nr + 1, sizeof(*absence));
 	struct counts counts = { 0 };
 	int ret = -ENOMEM;
@@ -222,7 +216,10 @@ int weights_learn(const struct signatures *signatures, const struct types *types
 	model->contexts = NULL;
 	model->weights = NULL;
 	model->nr_contexts = model->nr_weights = 0;
-	if (!guard_of || !absence || make_guards(signatures, functions, nr, guard_of, model))
+	if (!absence || make_guards(functions, nr, model))
+		goto out;
+	guard_of = model_guard_of(model, signatures->samples->nr_functions);
+	if (!guard_of)
 		goto out;
 	ret = count_units(signatures, types, guard_of, model, &counts);
 	if (ret)

@@ -12,9 +12,9 @@
 #include "train/loops/loop-shape.h"
 #include "train/loops/loop-wait.h"
 #include "train/samples/count.h"
+#include "train/samples/trie.h"
 #include "train/trace/cutter.h"
 #include "train/trace/trace-pass.h"
-#include "train/types/trie.h"
 
 /* Nodes of a unit's tree, or of what will be one; with repetitions. */
 struct path_set {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/union-find.h"
 #include "train/samples/rank.h"
 #include "train/samples/sum.h"
 
@@ -73,26 +74,6 @@ static int compare_waits(const void *context, uint32_t a, uint32_t b)
 	return compare_boundaries(&waits[a].boundary, &waits[b].boundary);
 }
 
-/* The first loop of those that are one with @loop. */
-static uint32_t find(uint32_t *same, uint32_t loop)
-{
-	while (same[loop] != loop) {
-		same[loop] = same[same[loop]];
-		loop = same[loop];
-	}
-	return loop;
-}
-
-static void unite(uint32_t *same, uint32_t a, uint32_t b)
-{
-	a = find(same, a);
-	b = find(same, b);
-	if (a < b)
-		same[b] = a;
-	else
-		same[a] = b;
-}
-
 /* Set same[i] to the first loop that is one with loop i. */
 static int find_same(const struct samples *samples, uint32_t *same)
 {
@@ -120,10 +101,10 @@ static int find_same(const struct samples *samples, uint32_t *same)
 		uint32_t a = ranks.sorted[i - 1], b = ranks.sorted[i];
 
 		if (ranks.rank[a] == ranks.rank[b])
-			unite(same, waits[a].loop, waits[b].loop);
+			union_join(same, waits[a].loop, waits[b].loop);
 	}
 	for (uint32_t i = 0; i < samples->nr_loops; i++)
-		same[i] = find(same, i);
+		same[i] = union_find(same, i);
 	if (!ret)
 		ranks_deinit(&ranks);
 	free(waits);

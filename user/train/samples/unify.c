@@ -104,22 +104,15 @@ static void move_hits(struct samples_hit *hits, uint32_t nr, const uint32_t *fun
 
 /* Objects. */
 
-static int compare_identities(const struct samples_object *a, const struct samples_object *b)
-{
-	int order = strcmp(a->build_id, b->build_id);
-
-	return order || a->build_id[0] ? order : strcmp(a->path, b->path);
-}
-
 static int compare_objects(const void *context, uint32_t a, uint32_t b)
 {
 	const struct samples_object *objects = context;
-	bool is_program_a = !compare_identities(&objects[a], &objects[0]);
-	bool is_program_b = !compare_identities(&objects[b], &objects[0]);
+	bool is_program_a = !samples_compare_objects(&objects[a], &objects[0]);
+	bool is_program_b = !samples_compare_objects(&objects[b], &objects[0]);
 
 	if (is_program_a || is_program_b)
 		return order_of(is_program_b, is_program_a);
-	return compare_identities(&objects[a], &objects[b]);
+	return samples_compare_objects(&objects[a], &objects[b]);
 }
 
 static void merge_object(void *into, void *from)

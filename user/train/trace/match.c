@@ -22,13 +22,6 @@ static int by_offset(const void *a, const void *b)
 	       order_of(left->function, right->function);
 }
 
-static bool is_same_object(const struct samples_object *a, const struct samples_object *b)
-{
-	if (*a->build_id || *b->build_id)
-		return !strcmp(a->build_id, b->build_id);
-	return !strcmp(a->path, b->path);
-}
-
 /* The profile's function that is one of the trace's; SAMPLES_NONE if there is none. */
 static uint32_t find_function(const struct trace *trace, const struct samples *profile,
 			      const struct place *places,
@@ -48,8 +41,8 @@ static uint32_t find_function(const struct trace *trace, const struct samples *p
 		const struct samples_function *function =
 			&profile->functions[places[low].function];
 
-		if (is_same_object(&profile->objects[function->object],
-				   &trace->objects[wanted->object]))
+		if (!samples_compare_objects(&profile->objects[function->object],
+					     &trace->objects[wanted->object]))
 			return places[low].function;
 	}
 	return SAMPLES_NONE;

@@ -4,8 +4,8 @@
  * A type's index in its loop's table is that in the model less first_type; a
  * site's number is the index of the guard.
  */
-#ifndef _USER_TRAIN_MODEL_INFER_TABLES_H
-#define _USER_TRAIN_MODEL_INFER_TABLES_H
+#ifndef _USER_TRAIN_GUARDS_INFER_TABLES_H
+#define _USER_TRAIN_GUARDS_INFER_TABLES_H
 
 #include <perfguard/infer.h>
 
@@ -35,4 +35,4 @@ int infer_tables_init(struct infer_tables *tables, const struct model *model, ui
 		      bool is_paper);
 void infer_tables_deinit(struct infer_tables *tables);
 
-#endif /* _USER_TRAIN_MODEL_INFER_TABLES_H */
+#endif /* _USER_TRAIN_GUARDS_INFER_TABLES_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "train/types/merge.h"
+#include "train/guards/merge.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "train/model/timed.h"
+#include "train/guards/timed.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/model/infer-tables.h"
+#include "train/guards/infer-tables.h"
 #include "train/samples/times.h"
 
 /* Guards cannot have taken more than this share of a unit: the price is wrong then. */
@@ -87,7 +87,7 @@ static void add_to_type(struct timed *to, struct infer_tables *tables, const uin
 int timed_init(struct timed *timed, const struct samples *samples, const struct model *model)
 {
 	uint32_t *functions = calloc((size_t)model->nr_guards + 1, sizeof(*functions));
-	uint32_t *guard_of = calloc((size_t)samples->nr_functions + 1, sizeof(*guard_of));
+	uint32_t *guard_of = model_guard_of(model, samples->nr_functions);
 	struct infer_tables tables = { 0 };
 	int ret = -ENOMEM;
 
@@ -103,12 +103,8 @@ int timed_init(struct timed *timed, const struct samples *samples, const struct 
 	ret = infer_tables_init(&tables, model, samples->nr_loops, false);
 	if (ret)
 		goto out;
-	for (uint32_t i = 0; i < samples->nr_functions; i++)
-		guard_of[i] = SAMPLES_NONE;
-	for (uint32_t i = 0; i < model->nr_guards; i++) {
+	for (uint32_t i = 0; i < model->nr_guards; i++)
 		functions[i] = model->guards[i].function;
-		guard_of[functions[i]] = i;
-	}
 	for (uint32_t i = 0; i < samples->nr_timings; i++) {
 		const struct samples_timing *timing = &samples->timings[i];
 

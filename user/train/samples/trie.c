@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "train/types/trie.h"
+#include "train/samples/trie.h"
 
 #include <errno.h>
 #include <stdlib.h>

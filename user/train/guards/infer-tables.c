@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "train/model/infer-tables.h"
+#include "train/guards/infer-tables.h"
 
 #include <errno.h>
 #include <stdlib.h>
