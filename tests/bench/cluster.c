@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "data/samples.h"
+#include "train/samples/trie.h"
 #include "train/types/cluster.h"
-#include "train/types/trie.h"
 
 enum {
 	NR_FUNCTIONS = 4000,

@@ -38,7 +38,7 @@ struct judge {
 	struct samples joined;
 	struct model model; /* that was armed */
 	struct loading loading; /* as it was armed */
-	struct floors floors;
+	struct novelty_floors floors;
 	struct trace trace;
 	struct replay replay;
 	struct truth truth;
@@ -184,7 +184,7 @@ static void json_confused(struct judge *judge, const uint64_t *confused)
 /* Share of units that fit no type, of those that training held back. */
 static double predicted_novel(const struct judge *judge, uint32_t loop)
 {
-	const struct floor_share *share = &judge->floors.shares[loop];
+	const struct novelty_floor_share *share = &judge->floors.shares[loop];
 
 	return share->units ? (double)share->novel / (double)share->units : 0;
 }
@@ -386,7 +386,7 @@ static int rate_budget(struct judge *judge, const char *name)
 static int make_loading(struct judge *judge)
 {
 	const char *why;
-	int error = floors_init(&judge->floors, &judge->samples, &judge->model);
+	int error = novelty_floors_init(&judge->floors, &judge->samples, &judge->model);
 
 	if (error)
 		return error;
@@ -442,7 +442,7 @@ int main(int argc, char **argv)
 	truth_deinit(&judge.truth);
 	replay_deinit(&judge.replay);
 	loading_deinit(&judge.loading);
-	floors_deinit(&judge.floors);
+	novelty_floors_deinit(&judge.floors);
 	trace_deinit(&judge.trace);
 	samples_deinit(&judge.samples);
 	samples_deinit(&judge.joined);

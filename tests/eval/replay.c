@@ -464,7 +464,7 @@ static void on_leave(struct reader *reader, const struct perfguard_event *event)
 	uint32_t syscall = trace_number(event) & TRACE_SYSCALL_MASK;
 
 	if (id && id <= reader->loading->nr_courses &&
-	    pass_wake_begins(syscall, (int64_t)event->value))
+	    trace_pass_wake_begins(syscall, (int64_t)event->value))
 		begin_unit(reader);
 }
 
@@ -493,9 +493,9 @@ static int on_event(struct reader *reader, size_t index)
 	return 0;
 }
 
-static int read_thread(struct reader *reader, const struct walk_thread *thread)
+static int read_thread(struct reader *reader, const struct trace_thread *thread)
 {
-	struct walk_losses losses;
+	struct trace_losses losses;
 	int error = 0;
 
 	reader->unit.loop = SAMPLES_NONE;
@@ -504,9 +504,9 @@ static int read_thread(struct reader *reader, const struct walk_thread *thread)
 	reader->taken = SIZE_MAX;
 	reader->end = thread->end;
 	memset(reader->loop_sp, 0, reader->samples->nr_loops * sizeof(*reader->loop_sp));
-	walk_losses_init(&losses, reader->trace, &reader->trace->events[thread->begin]);
+	trace_losses_init(&losses, reader->trace, &reader->trace->events[thread->begin]);
 	for (size_t i = thread->begin; i < thread->end && !error; i++) {
-		if (walk_losses_before(&losses, &reader->trace->events[i]))
+		if (trace_losses_before(&losses, &reader->trace->events[i]))
 			lose(reader);
 		error = on_event(reader, i);
 	}
@@ -540,7 +540,7 @@ int replay_run(const struct trace *trace, const struct samples *samples,
 	       const struct model *model, const struct loading *loading, struct replay *ret)
 {
 	struct reader *reader = calloc(1, sizeof(*reader));
-	struct walk_thread *threads = NULL;
+	struct trace_thread *threads = NULL;
 	uint32_t nr_threads = 0;
 	int error;
 
@@ -558,7 +558,7 @@ int replay_run(const struct trace *trace, const struct samples *samples,
 	};
 	error = reader->guard_of && reader->loop_sp ? 0 : -ENOMEM;
 	if (!error)
-		error = walk_threads(trace, &threads, &nr_threads);
+		error = trace_threads(trace, &threads, &nr_threads);
 	if (!error)
 		find_guards(reader);
 	for (uint32_t i = 0; i < nr_threads && !error; i++)

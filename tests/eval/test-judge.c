@@ -10,11 +10,11 @@
 #include "replay.h"
 #include "servers.h"
 #include "tap.h"
-#include "train/model/derive.h"
+#include "train/guards/infer-tables.h"
 #include "train/guards/novelty-floor.h"
+#include "train/model/derive.h"
 #include "train/samples/extract.h"
 #include "train/samples/join.h"
-#include "train/model/infer-tables.h"
 #include "truth.h"
 #include "units.h"
 
@@ -28,8 +28,8 @@ struct guarded {
 	struct samples joined;
 	struct model model;
 	struct loading loading;
-	struct tables tables;
-	struct tables paper; /* by the paper's rule */
+	struct infer_tables tables;
+	struct infer_tables paper; /* by the paper's rule */
 	uint32_t paper_types[MAX_UNITS]; /* that these have, unit by unit */
 	uint32_t nr_units;
 	struct replay replay;
@@ -50,22 +50,22 @@ static void must(int error, const char *what)
 static void learn(struct guarded *guarded, const struct trace *trace)
 {
 	struct derive_options options;
-	struct floors floors;
+	struct novelty_floors floors;
 	const char *why;
 
 	memset(guarded, 0, sizeof(*guarded));
-	must(gather(trace, &guarded->samples, NULL), "gather");
-	must(gather(trace, &guarded->joined, NULL), "gather");
+	must(extract_samples(trace, &guarded->samples, NULL), "collect");
+	must(extract_samples(trace, &guarded->joined, NULL), "collect");
 	derive_options_init(&options);
 	options.hits = 4;
 	must(model_derive(&guarded->samples, &options, &guarded->model), "derive");
-	must(floors_init(&floors, &guarded->samples, &guarded->model), "floors");
+	must(novelty_floors_init(&floors, &guarded->samples, &guarded->model), "floors");
 	must(loading_init(&guarded->loading, &guarded->samples, &guarded->model,
 			  floors.least_final, &why), "loading");
-	floors_deinit(&floors);
-	must(tables_init(&guarded->tables, &guarded->model, guarded->samples.nr_loops, false),
+	novelty_floors_deinit(&floors);
+	must(infer_tables_init(&guarded->tables, &guarded->model, guarded->samples.nr_loops, false),
 	     "tables");
-	must(tables_init(&guarded->paper, &guarded->model, guarded->samples.nr_loops, true),
+	must(infer_tables_init(&guarded->paper, &guarded->model, guarded->samples.nr_loops, true),
 	     "tables");
 	for (uint32_t i = 0; i < guarded->model.nr_types; i++)
 		guarded->tables.types[i].least_final = guarded->loading.types[i].least_final;
@@ -100,7 +100,7 @@ static uint32_t guard_of(const struct guarded *guarded, uint32_t function)
 
 /* All that happens in a unit, from its first event to the one that ends it. */
 static void guard_unit(struct guarded *guarded, struct trace *trace, size_t nr,
-		       const struct gather_unit *unit, uint64_t loop_sp)
+		       const struct extract_unit *unit, uint64_t loop_sp)
 {
 	struct table *table = &guarded->tables.loops[unit->loop];
 	struct table *paper = &guarded->paper.loops[unit->loop];
@@ -149,7 +149,7 @@ static void guard_unit(struct guarded *guarded, struct trace *trace, size_t nr,
 
 /* Of the made-up servers, L's frame begins where its first call's return address ends. */
 static uint64_t loop_sp_of(const struct guarded *guarded, const struct trace *trace,
-			   const struct gather_unit *unit)
+			   const struct extract_unit *unit)
 {
 	const struct samples_hit *hit = guarded->samples.units[unit->variant].hits;
 
@@ -165,17 +165,17 @@ static uint64_t loop_sp_of(const struct guarded *guarded, const struct trace *tr
 static void guard_trace(struct guarded *guarded, struct trace *trace)
 {
 	size_t nr = trace->nr_events;
-	struct gather_result result;
+	struct extract_result result;
 	struct samples again;
 	uint64_t loop_sp;
 
-	must(gather(trace, &again, &result), "gather");
+	must(extract_samples(trace, &again, &result), "collect");
 	loop_sp = loop_sp_of(guarded, trace, &result.units[0]);
 	for (uint64_t i = 0; i < result.nr_units; i++)
 		guard_unit(guarded, trace, nr, &result.units[i], loop_sp);
 	must(trace_sort(trace), "sort");
 	samples_deinit(&again);
-	gather_result_deinit(&result);
+	extract_result_deinit(&result);
 }
 
 static void judge(struct guarded *guarded, const struct trace *trace)
@@ -195,8 +195,8 @@ static void guarded_deinit(struct guarded *guarded)
 	samples_deinit(&guarded->joined);
 	model_deinit(&guarded->model);
 	loading_deinit(&guarded->loading);
-	tables_deinit(&guarded->tables);
-	tables_deinit(&guarded->paper);
+	infer_tables_deinit(&guarded->tables);
+	infer_tables_deinit(&guarded->paper);
 	replay_deinit(&guarded->replay);
 	truth_deinit(&guarded->truth);
 	free(guarded->types);

@@ -153,13 +153,13 @@ static int compare_units(const void *a, const void *b)
 }
 
 static int take_units(struct truth *truth, const struct trace *trace,
-		      const struct gather_result *result)
+		      const struct extract_result *result)
 {
 	truth->units = calloc(result->nr_units + 1, sizeof(*truth->units));
 	if (!truth->units)
 		return -ENOMEM;
 	for (uint64_t i = 0; i < result->nr_units; i++) {
-		const struct gather_unit *unit = &result->units[i];
+		const struct extract_unit *unit = &result->units[i];
 
 		if (truth->loop_of[unit->loop] == SAMPLES_NONE) {
 			truth->nr_foreign++;
@@ -273,11 +273,11 @@ static int find_distances(struct truth *truth, const struct samples *samples,
 int truth_find(const struct trace *trace, const struct samples *samples,
 	       struct samples *joined, struct truth *ret)
 {
-	struct gather_result result;
+	struct extract_result result;
 	int error;
 
 	*ret = (struct truth){ 0 };
-	error = gather(trace, &ret->run, &result);
+	error = extract_samples(trace, &ret->run, &result);
 	if (error)
 		return error;
 	error = map_loops(ret, samples);
@@ -287,7 +287,7 @@ int truth_find(const struct trace *trace, const struct samples *samples,
 		error = take_units(ret, trace, &result);
 	if (!error)
 		error = find_distances(ret, samples, joined);
-	gather_result_deinit(&result);
+	extract_result_deinit(&result);
 	if (error)
 		truth_deinit(ret);
 	return error;

@@ -275,7 +275,7 @@ static inline void fixture_samples(struct fixture *fixture, struct samples *samp
 	fixture_timings(fixture, samples);
 	samples->runs = 1;
 	samples->lost = fixture_number(fixture, 1000);
-	if (samples_hash_all(samples, NULL))
+	if (samples_hash_all(samples))
 		abort();
 }
 

@@ -33,14 +33,14 @@ static bool learns(struct sim *sim, const struct samples *profile)
 	int error;
 
 	sim_finish(sim);
-	error = gather(&sim->trace, &samples, NULL);
+	error = extract_samples(&sim->trace, &samples, NULL);
 	if (!error)
 		samples_deinit(&samples);
 	if (error && error != -EBADMSG)
 		return false;
 	sim->trace.loops = sim_add(sim->trace.loops, &sim->trace.nr_loops,
 				   sizeof(*sim->trace.loops), &profile->loops[0].hash);
-	error = gather_timing(&sim->trace, profile, &samples);
+	error = extract_timing(&sim->trace, profile, &samples);
 	if (!error)
 		samples_deinit(&samples);
 	return !error || error == -EBADMSG;
@@ -193,7 +193,7 @@ static int refused_event(const struct samples *profile, enum perfguard_event_kin
 	sim.trace.loops = sim_add(NULL, &sim.trace.nr_loops, sizeof(*sim.trace.loops),
 				  &profile->loops[0].hash);
 	put(&sim, 7, kind, number, sp, 1000);
-	error = gather_timing(&sim.trace, profile, &samples);
+	error = extract_timing(&sim.trace, profile, &samples);
 	if (!error)
 		samples_deinit(&samples);
 	sim_deinit(&sim);
@@ -217,11 +217,11 @@ static void refused(const struct samples *profile)
 		  "a guard that is not there");
 	sim_init(&sim, "MLWABC");
 	sim.trace.loops = sim_add(NULL, &sim.trace.nr_loops, sizeof(loop), &loop);
-	is_number((uint64_t)-gather_timing(&sim.trace, profile, &samples), EBADMSG,
+	is_number((uint64_t)-extract_timing(&sim.trace, profile, &samples), EBADMSG,
 		  "a loop that the profile does not have");
 	sim.trace.nr_loops = 0;
 	sim.trace.functions[1].offset++;
-	is_number((uint64_t)-gather_timing(&sim.trace, profile, &samples), EBADMSG,
+	is_number((uint64_t)-extract_timing(&sim.trace, profile, &samples), EBADMSG,
 		  "a function that it does not have");
 	sim_deinit(&sim);
 }
@@ -229,22 +229,22 @@ static void refused(const struct samples *profile)
 static void nothing(void)
 {
 	struct trace trace = { 0 };
-	struct gathered of = gathered_of(&trace);
+	struct extracted of = extracted_of(&trace);
 
 	is_number(of.result.nr_units, 0, "an empty trace has no units");
-	gathered_deinit(&of);
+	extracted_deinit(&of);
 }
 
 int main(void)
 {
-	struct gathered profile;
+	struct extracted profile;
 	struct sim sim;
 
 	plan(CHECKS);
 	alarm(HANGS_AFTER_S);
 	sim_init(&sim, "MLWABCPHRGSTUFabcdef");
 	run_dispatch(&sim);
-	profile = gathered_of(&sim.trace);
+	profile = extracted_of(&sim.trace);
 	sim_deinit(&sim);
 	nothing();
 	refused(&profile.samples);
@@ -252,6 +252,6 @@ int main(void)
 	deep(&profile.samples);
 	many_threads(&profile.samples);
 	many_images(&profile.samples);
-	gathered_deinit(&profile);
+	extracted_deinit(&profile);
 	return tap_status();
 }

@@ -27,7 +27,7 @@ static uint32_t nr_places;
 static struct boundary_wait waits[MAX_WAITS];
 static size_t nr_waits;
 static uint64_t clocks[MAX_THREADS];
-static struct look_thread threads[MAX_THREADS];
+static struct empty_poll_thread threads[MAX_THREADS];
 static struct boundary_context *contexts;
 static uint32_t nr_contexts;
 static bool is_forked; /* all threads are main threads, of processes that fork */
@@ -84,7 +84,7 @@ static uint32_t find_place(uint32_t tid, uint32_t syscall, const char *spec)
 }
 
 static void add_wait(uint32_t tid, uint32_t syscall, const char *spec, uint64_t work_us,
-		     uint64_t blocked_us, bool is_vain)
+		     uint64_t blocked_us, bool is_empty)
 {
 	struct boundary_wait *wait = &waits[nr_waits++];
 
@@ -93,9 +93,9 @@ static void add_wait(uint32_t tid, uint32_t syscall, const char *spec, uint64_t 
 		.place = find_place(tid, syscall, spec),
 		.enter_ns = clocks[tid],
 		.blocked_ns = blocked_us * US,
-		.is_vain = is_vain,
+		.is_empty = is_empty,
 	};
-	look_follow(&threads[tid], wait);
+	empty_poll_follow(&threads[tid], wait);
 	clocks[tid] += blocked_us * US + 500;
 }
 
@@ -120,7 +120,7 @@ static void begin(const char *name)
 	nr_waits = 0;
 	for (int i = 0; i < MAX_THREADS; i++) {
 		clocks[i] = 1000000;
-		look_begin(&threads[i], (uint32_t)i);
+		empty_poll_begin(&threads[i], (uint32_t)i);
 	}
 }
 

@@ -8,13 +8,22 @@
 
 #include "forest.h"
 #include "tap.h"
-#include "train/types/ari.h"
 #include "train/types/cluster.h"
 #include "train/types/linkage.h"
 
 enum {
 	MAX_ITEMS = 40,
 };
+
+/* The labels differ in names only. */
+static bool is_same_partition(const uint32_t *a, const uint32_t *b, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		for (uint32_t j = 0; j < i; j++)
+			if ((a[i] == a[j]) != (b[i] == b[j]))
+				return false;
+	return true;
+}
 
 /*
  * Average linkage by definition: in each round, of all pairs of clusters, the
@@ -279,7 +288,7 @@ static void test_gap_cut(uint32_t nr_paths, uint32_t nr_fixed)
 	cluster_options_init(&options);
 	options.cut = CLUSTER_CUT_GAP;
 	ok(cluster_trees(&samples, 0, &options, &clusters) == 0 &&
-	   ari_index(clusters.of_tree, labels, NULL, samples.nr_trees) == 1,
+	   is_same_partition(clusters.of_tree, labels, samples.nr_trees),
 	   "the widest gap parts families of %u paths", nr_paths);
 	ok(clusters.cut > 0.0005 && clusters.cut < 0.01, "within its range, at %.4f", clusters.cut);
 	clusters_deinit(&clusters);

@@ -27,6 +27,33 @@ static double mean_of(const struct samples *samples, uint32_t a, uint32_t b)
 	return ret;
 }
 
+/* d of two paths of the given lengths, by the plain table. */
+static double distance_of_paths(const uint32_t *a, uint32_t nr_a, const uint32_t *b, uint32_t nr_b)
+{
+	uint32_t max = nr_a > nr_b ? nr_a : nr_b;
+	uint32_t *row = calloc(nr_b + 1UL, sizeof(*row));
+	double ret;
+
+	if (!row)
+		return NAN;
+	for (uint32_t i = 0; i < nr_a; i++) {
+		uint32_t corner = 0;
+
+		for (uint32_t j = 1; j <= nr_b; j++) {
+			uint32_t above = row[j];
+
+			if (a[i] == b[j - 1])
+				row[j] = corner + 1;
+			else if (row[j - 1] > above)
+				row[j] = row[j - 1];
+			corner = above;
+		}
+	}
+	ret = max ? 1 - (double)row[nr_b] / max : 0;
+	free(row);
+	return ret;
+}
+
 static uint32_t spell(const struct samples *samples, uint32_t leaf, uint32_t **ret)
 {
 	uint32_t length = 0, at = leaf;

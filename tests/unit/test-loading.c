@@ -9,10 +9,10 @@
 #include "data/model.h"
 #include "synthetic.h"
 #include "tap.h"
-#include "train/model/derive.h"
+#include "train/guards/infer-tables.h"
 #include "train/guards/novelty-floor.h"
+#include "train/model/derive.h"
 #include "train/model/loading.h"
-#include "train/model/infer-tables.h"
 
 enum {
 	DAMAGES = 4000,
@@ -254,14 +254,14 @@ static bool meet(const struct infer_table *table, struct infer_state *state,
 
 /* The same verdicts by the model's own tables and by those that were loaded. */
 static void test_inference(const struct samples *samples, const struct model *model,
-			   const struct loading *loading, const struct floors *floors)
+			   const struct loading *loading, const struct novelty_floors *floors)
 {
 	uint64_t novel[NR_LOOPS] = { 0 }, units[NR_LOOPS] = { 0 };
 	uint32_t different = 0, unfit = 0, judged = 0;
 	struct course courses[NR_LOOPS];
-	struct tables tables;
+	struct infer_tables tables;
 
-	if (tables_init(&tables, model, samples->nr_loops, false))
+	if (infer_tables_init(&tables, model, samples->nr_loops, false))
 		exit(1);
 	for (uint32_t i = 0; i < loading->nr_courses; i++)
 		course_init(&courses[i], loading, i);
@@ -299,7 +299,7 @@ static void test_inference(const struct samples *samples, const struct model *mo
 	   "those made for it, and few others");
 	for (uint32_t i = 0; i < loading->nr_courses; i++)
 		course_deinit(&courses[i]);
-	tables_deinit(&tables);
+	infer_tables_deinit(&tables);
 }
 
 static void test_numbers(const struct samples *samples, const struct model *model,
@@ -376,10 +376,10 @@ static void test_damaged(struct samples *samples, struct model *model)
 
 	for (int i = 0; i < DAMAGES; i++) {
 		struct loading loading;
-		struct floors floors;
+		struct novelty_floors floors;
 		const char *why;
 		uint32_t old, *at = damage(samples, model, &old);
-		int error = floors_init(&floors, samples, model);
+		int error = novelty_floors_init(&floors, samples, model);
 		int16_t *least = error ? calloc(model->nr_types, sizeof(*least)) : NULL;
 
 		/* what the floors refuse must not get through without them, either */
@@ -393,7 +393,7 @@ static void test_damaged(struct samples *samples, struct model *model)
 			unsound += !is_sound(&loading);
 			loading_deinit(&loading);
 		}
-		floors_deinit(&floors);
+		novelty_floors_deinit(&floors);
 		free(least);
 		*at = old;
 	}
@@ -437,7 +437,7 @@ int main(void)
 {
 	struct samples samples;
 	struct loading loading;
-	struct floors floors;
+	struct novelty_floors floors;
 	struct model model;
 	const char *why;
 
@@ -445,7 +445,7 @@ int main(void)
 	make(&samples, &model);
 	diag("%u types, %u guards, %u contexts, %u weights", model.nr_types, model.nr_guards,
 	     model.nr_contexts, model.nr_weights);
-	ok(!floors_init(&floors, &samples, &model), "floors");
+	ok(!novelty_floors_init(&floors, &samples, &model), "floors");
 	ok(!loading_init(&loading, &samples, &model, floors.least_final, &why) &&
 	   is_sound(&loading), "tables for the module");
 	test_numbers(&samples, &model, &loading);
@@ -453,7 +453,7 @@ int main(void)
 	test_damaged(&samples, &model);
 	test_limits(&samples, &model);
 	loading_deinit(&loading);
-	floors_deinit(&floors);
+	novelty_floors_deinit(&floors);
 	samples_deinit(&samples);
 	model_deinit(&model);
 	return tap_status();

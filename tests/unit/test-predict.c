@@ -3,10 +3,9 @@
 
 #include <time.h>
 
-#include "data/model.h"
+#include "predict-table.h"
 #include "synthetic.h"
 #include "tap.h"
-#include "train/guards/predict-table.h"
 
 static void show(const char *name, const struct predict_row *rows, uint32_t nr)
 {

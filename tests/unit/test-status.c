@@ -7,7 +7,7 @@
 /* Of @held_back units @expected were novel; now @novel of @units are. */
 static bool is_told(uint64_t held_back, uint64_t expected, uint64_t units, uint64_t novel)
 {
-	struct floor_share share = { .units = held_back, .novel = expected };
+	struct novelty_floor_share share = { .units = held_back, .novel = expected };
 	struct armed_profile armed = { .units = units, .novel = novel };
 	struct status_profile profile = {
 		.armed = &armed,

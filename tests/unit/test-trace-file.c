@@ -156,12 +156,12 @@ static bool survives(const struct samples *profile)
 
 	if (trace_file_load(path, &trace, why))
 		return false;
-	error = gather(&trace, &samples, NULL);
+	error = extract_samples(&trace, &samples, NULL);
 	if (!error)
 		samples_deinit(&samples);
 	if (error && error != -EBADMSG)
 		abort();
-	error = gather_timing(&trace, profile, &samples);
+	error = extract_timing(&trace, profile, &samples);
 	if (!error)
 		samples_deinit(&samples);
 	if (error && error != -EBADMSG)
@@ -376,7 +376,7 @@ static void full_disk(struct trace *trace, size_t size)
 int main(void)
 {
 	static const char functions[] = "MLPWHRGSTUFabcdef";
-	struct gathered profile;
+	struct extracted profile;
 	struct sim sim;
 	uint8_t *bytes;
 	size_t size, head;
@@ -388,7 +388,7 @@ int main(void)
 	snprintf(path, sizeof(path), "%s/trace.pgt", directory);
 	sim_init(&sim, functions);
 	run_dispatch(&sim);
-	profile = gathered_of(&sim.trace);
+	profile = extracted_of(&sim.trace);
 	sim.trace.loops = sim_add(NULL, &sim.trace.nr_loops, sizeof(*sim.trace.loops),
 				  &profile.samples.loops[0].hash);
 	round_trip(&sim);
@@ -405,7 +405,7 @@ int main(void)
 	unlink(path);
 	ok(!rmdir(directory), "nothing was left beside it");
 	free(bytes);
-	gathered_deinit(&profile);
+	extracted_deinit(&profile);
 	sim_deinit(&sim);
 	return tap_status();
 }

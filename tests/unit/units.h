@@ -15,27 +15,27 @@
 #include "tap.h"
 #include "train/samples/extract.h"
 
-struct gathered {
+struct extracted {
 	struct samples samples;
-	struct gather_result result;
+	struct extract_result result;
 };
 
-static inline struct gathered gathered_of(const struct trace *trace)
+static inline struct extracted extracted_of(const struct trace *trace)
 {
-	struct gathered of;
-	int error = gather(trace, &of.samples, &of.result);
+	struct extracted of;
+	int error = extract_samples(trace, &of.samples, &of.result);
 
 	if (error) {
-		printf("Bail out! gather: %s\n", strerror(-error));
+		printf("Bail out! collect: %s\n", strerror(-error));
 		exit(1);
 	}
 	return of;
 }
 
-static inline void gathered_deinit(struct gathered *of)
+static inline void extracted_deinit(struct extracted *of)
 {
 	samples_deinit(&of->samples);
-	gather_result_deinit(&of->result);
+	extract_result_deinit(&of->result);
 }
 
 static inline int units_by_text(const void *a, const void *b)
@@ -91,7 +91,7 @@ static inline char tree_letter(const struct samples *samples, uint32_t tree,
  * The units of a thread (0: of all), in the order of loops and time, have the
  * trees that @expected names by letters.
  */
-static inline void is_units(const struct gathered *of, uint32_t tid,
+static inline void is_units(const struct extracted *of, uint32_t tid,
 			    const struct tree_name *names, const char *expected, const char *name)
 {
 	char *word = calloc(1, of->result.nr_units + 1);
@@ -115,7 +115,7 @@ static inline void is_number(uint64_t got, uint64_t expected, const char *name)
 }
 
 /* The one loop's boundaries by role, as the letters w, c and s. */
-static inline void is_cut_by(const struct gathered *of, const char *roles, const char *name)
+static inline void is_cut_by(const struct extracted *of, const char *roles, const char *name)
 {
 	static const char letters[] = { 'w', 'c', 's' };
 	const struct samples_loop *loop = of->samples.loops;

@@ -101,6 +101,12 @@ struct model {
 	char threshold_rule[32]; /* "rate:0.001" or "sigma:4" */
 };
 
+/*
+ * The number of the guard in each of @nr_functions functions, or SAMPLES_NONE;
+ * to be freed.  NULL without memory.
+ */
+uint32_t *model_guard_of(const struct model *model, uint32_t nr_functions);
+
 void model_deinit(struct model *model);
 
 #endif /* _USER_DATA_MODEL_H */

@@ -6,6 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of the loop itself: the path without a function. */
+#define ROOT UINT64_C(0x70657266677561)
+
+/* Hashes by index. */
+struct hashes {
+	uint64_t *objects;
+	uint64_t *functions;
+	uint64_t *nodes;
+};
+
 /* Every bit of @value reaches every bit of the result (as in MurmurHash3). */
 static uint64_t mix(uint64_t value)
 {
@@ -35,22 +45,7 @@ uint64_t samples_hash_object(const struct samples_object *object)
 	return of_text(2, object->path);
 }
 
-uint64_t samples_hash_function(uint64_t object, uint64_t offset)
-{
-	return join(object, offset);
-}
-
-uint64_t samples_hash_path(uint64_t parent, uint64_t function)
-{
-	return join(parent, function);
-}
-
-uint64_t samples_hash_add(uint64_t set, uint64_t member)
-{
-	return set + mix(member ^ SAMPLES_HASH_ROOT);
-}
-
-uint64_t samples_hash_boundary(const struct samples_boundary *boundary, uint64_t place)
+static uint64_t of_boundary(const struct samples_boundary *boundary, uint64_t place)
 {
 	uint64_t hash = join(place, boundary->role);
 
@@ -61,8 +56,8 @@ uint64_t samples_hash_boundary(const struct samples_boundary *boundary, uint64_t
 	return join(hash, boundary->distance);
 }
 
-uint64_t samples_hash_unit(uint64_t tree, const struct samples_hit *hits, uint32_t nr_hits,
-			   const uint64_t *functions)
+static uint64_t of_unit(uint64_t tree, const struct samples_hit *hits, uint32_t nr_hits,
+			const uint64_t *functions)
 {
 	uint64_t hash = tree;
 
@@ -74,8 +69,8 @@ uint64_t samples_hash_unit(uint64_t tree, const struct samples_hit *hits, uint32
 	return hash;
 }
 
-uint64_t samples_hash_timing(uint64_t guards, uint64_t loop, const struct samples_hit *hits,
-			     uint32_t nr_hits, const uint64_t *functions)
+static uint64_t of_timing(uint64_t guards, uint64_t loop, const struct samples_hit *hits,
+			  uint32_t nr_hits, const uint64_t *functions)
 {
 	uint64_t hash = join(guards, loop);
 
@@ -86,7 +81,7 @@ uint64_t samples_hash_timing(uint64_t guards, uint64_t loop, const struct sample
 	return hash;
 }
 
-static uint64_t of_loop(const struct samples_loop *loop, const struct samples_hashes *hashes)
+static uint64_t of_loop(const struct samples_loop *loop, const struct hashes *hashes)
 {
 	uint64_t smallest = UINT64_MAX;
 
@@ -96,7 +91,7 @@ static uint64_t of_loop(const struct samples_loop *loop, const struct samples_ha
 
 		if (boundary->role != SAMPLES_ROLE_WAIT)
 			continue;
-		hash = samples_hash_boundary(boundary, hashes->objects[boundary->object]);
+		hash = of_boundary(boundary, hashes->objects[boundary->object]);
 		if (hash < smallest)
 			smallest = hash;
 	}
@@ -108,11 +103,11 @@ static uint64_t of_set(const uint32_t *members, uint32_t nr, const uint64_t *has
 	uint64_t set = 0;
 
 	for (uint32_t i = 0; i < nr; i++)
-		set = samples_hash_add(set, hashes[members[i]]);
+		set += mix(hashes[members[i]] ^ ROOT);
 	return set;
 }
 
-static void set_hashes(struct samples *samples, const struct samples_hashes *hashes)
+static void set_hashes(struct samples *samples, const struct hashes *hashes)
 {
 	for (uint32_t i = 0; i < samples->nr_loops; i++)
 		samples->loops[i].hash = of_loop(&samples->loops[i], hashes);
@@ -122,8 +117,8 @@ static void set_hashes(struct samples *samples, const struct samples_hashes *has
 	for (uint32_t i = 0; i < samples->nr_units; i++) {
 		struct samples_unit *unit = &samples->units[i];
 
-		unit->hash = samples_hash_unit(samples->trees[unit->tree].hash, unit->hits,
-					       unit->nr_hits, hashes->functions);
+		unit->hash = of_unit(samples->trees[unit->tree].hash, unit->hits, unit->nr_hits,
+				     hashes->functions);
 	}
 	for (uint32_t i = 0; i < samples->nr_guards; i++)
 		samples->guards[i].hash = of_set(samples->guards[i].functions,
@@ -131,50 +126,33 @@ static void set_hashes(struct samples *samples, const struct samples_hashes *has
 	for (uint32_t i = 0; i < samples->nr_timings; i++) {
 		struct samples_timing *timing = &samples->timings[i];
 
-		timing->hash = samples_hash_timing(samples->guards[timing->guards].hash,
-						   samples->loops[timing->loop].hash, timing->hits,
-						   timing->nr_hits, hashes->functions);
+		timing->hash = of_timing(samples->guards[timing->guards].hash,
+					 samples->loops[timing->loop].hash, timing->hits,
+					 timing->nr_hits, hashes->functions);
 	}
 }
 
-int samples_hash_all(struct samples *samples, struct samples_hashes *ret)
+int samples_hash_all(struct samples *samples)
 {
-	struct samples_hashes hashes;
+	struct hashes hashes = {
+		.objects = calloc((size_t)samples->nr_objects + 1, sizeof(uint64_t)),
+		.functions = calloc((size_t)samples->nr_functions + 1, sizeof(uint64_t)),
+		.nodes = calloc((size_t)samples->nr_nodes + 1, sizeof(uint64_t)),
+	};
+	int ret = hashes.objects && hashes.functions && hashes.nodes ? 0 : -ENOMEM;
 
-	hashes.objects = calloc(samples->nr_objects + 1, sizeof(*hashes.objects));
-	hashes.functions = calloc(samples->nr_functions + 1, sizeof(*hashes.functions));
-	hashes.nodes = calloc(samples->nr_nodes + 1, sizeof(*hashes.nodes));
-	if (!hashes.objects || !hashes.functions || !hashes.nodes) {
-		samples_hashes_deinit(&hashes);
-		return -ENOMEM;
-	}
-	for (uint32_t i = 0; i < samples->nr_objects; i++)
+	for (uint32_t i = 0; i < samples->nr_objects && !ret; i++)
 		hashes.objects[i] = samples_hash_object(&samples->objects[i]);
-	for (uint32_t i = 0; i < samples->nr_functions; i++) {
-		const struct samples_function *function = &samples->functions[i];
-
-		hashes.functions[i] = samples_hash_function(hashes.objects[function->object],
-							    function->offset);
-	}
-	hashes.nodes[0] = SAMPLES_HASH_ROOT;
-	for (uint32_t i = 1; i < samples->nr_nodes; i++) {
-		const struct samples_node *node = &samples->nodes[i];
-
-		hashes.nodes[i] = samples_hash_path(hashes.nodes[node->parent],
-						    hashes.functions[node->function]);
-	}
-	set_hashes(samples, &hashes);
-	if (ret)
-		*ret = hashes;
-	else
-		samples_hashes_deinit(&hashes);
-	return 0;
-}
-
-void samples_hashes_deinit(struct samples_hashes *hashes)
-{
-	free(hashes->objects);
-	free(hashes->functions);
-	free(hashes->nodes);
-	memset(hashes, 0, sizeof(*hashes));
+	for (uint32_t i = 0; i < samples->nr_functions && !ret; i++)
+		hashes.functions[i] = join(hashes.objects[samples->functions[i].object],
+					   samples->functions[i].offset);
+	for (uint32_t i = 0; i < samples->nr_nodes && !ret; i++)
+		hashes.nodes[i] = i ? join(hashes.nodes[samples->nodes[i].parent],
+					   hashes.functions[samples->nodes[i].function]) : ROOT;
+	if (!ret)
+		set_hashes(samples, &hashes);
+	free(hashes.objects);
+	free(hashes.functions);
+	free(hashes.nodes);
+	return ret;
 }

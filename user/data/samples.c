@@ -38,6 +38,75 @@ int samples_copy_code(struct samples *samples, const struct samples_object *obje
 	return error;
 }
 
+int samples_compare_objects(const struct samples_object *a, const struct samples_object *b)
+{
+	int order = strcmp(a->build_id, b->build_id);
+
+	return order || a->build_id[0] ? order : strcmp(a->path, b->path);
+}
+
+bool samples_is_same_boundary(const struct samples_boundary *a, const struct samples_boundary *b)
+{
+	return a->role == b->role && a->syscall == b->syscall && a->object == b->object &&
+	       a->return_offset == b->return_offset && a->distance == b->distance &&
+	       a->function == b->function;
+}
+
+int samples_add_boundary(struct samples_loop *loop, const struct samples_boundary *boundary)
+{
+	struct samples_boundary *grown;
+
+	for (uint32_t i = 0; i < loop->nr_boundaries; i++)
+		if (samples_is_same_boundary(&loop->boundaries[i], boundary))
+			return 0;
+	grown = reallocarray(loop->boundaries, loop->nr_boundaries + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	loop->boundaries = grown;
+	grown[loop->nr_boundaries++] = *boundary;
+	return 0;
+}
+
+static bool hits_are_sound(const struct samples *samples, const struct samples_hit *hits,
+			   uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		if (hits[i].function >= samples->nr_functions)
+			return false;
+	return true;
+}
+
+static bool guards_are_sound(const struct samples *samples, const struct samples_guards *guards)
+{
+	for (uint32_t i = 0; i < guards->nr; i++)
+		if (guards->functions[i] >= samples->nr_functions ||
+		    (i && guards->functions[i - 1] >= guards->functions[i]))
+			return false;
+	return true;
+}
+
+bool samples_are_sound(const struct samples *samples)
+{
+	for (uint32_t i = 0; i < samples->nr_trees; i++)
+		if (samples->trees[i].loop >= samples->nr_loops)
+			return false;
+	for (uint32_t i = 0; i < samples->nr_units; i++)
+		if (samples->units[i].tree >= samples->nr_trees ||
+		    !hits_are_sound(samples, samples->units[i].hits, samples->units[i].nr_hits))
+			return false;
+	for (uint32_t i = 0; i < samples->nr_guards; i++)
+		if (!guards_are_sound(samples, &samples->guards[i]))
+			return false;
+	for (uint32_t i = 0; i < samples->nr_timings; i++) {
+		const struct samples_timing *timing = &samples->timings[i];
+
+		if (timing->loop >= samples->nr_loops || timing->guards >= samples->nr_guards ||
+		    !hits_are_sound(samples, timing->hits, timing->nr_hits))
+			return false;
+	}
+	return true;
+}
+
 void samples_deinit(struct samples *samples)
 {
 	for (uint32_t i = 0; i < samples->nr_objects; i++) {

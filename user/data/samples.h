@@ -188,6 +188,18 @@ int samples_copy_code(struct samples *samples, const struct samples_object *obje
 		      uint32_t nr_objects, const struct samples_function *functions,
 		      uint32_t nr_functions);
 
+/* By build ID, and by path where there is none; as strcmp(). */
+int samples_compare_objects(const struct samples_object *a, const struct samples_object *b);
+
+/* They are the same place in the code, whatever is known of the rise. */
+bool samples_is_same_boundary(const struct samples_boundary *a, const struct samples_boundary *b);
+
+/* Add a boundary that the loop does not have yet.  Returns 0 or -ENOMEM. */
+int samples_add_boundary(struct samples_loop *loop, const struct samples_boundary *boundary);
+
+/* No index in trees, units, guard sets and timings leads out of range; guard sets rise. */
+bool samples_are_sound(const struct samples *samples);
+
 /* Free all it holds. */
 void samples_deinit(struct samples *samples);
 

@@ -165,7 +165,7 @@ static int load_all(const char *path, uint8_t *bytes, size_t len, struct samples
 		wrong = check_model(model, samples);
 	if (wrong)
 		return report_damaged(path, wrong, why);
-	error = samples_hash_all(samples, NULL);
+	error = samples_hash_all(samples);
 	return error ? report_sqlite(error, path, why) : 0;
 }
 

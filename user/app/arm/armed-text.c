@@ -46,7 +46,7 @@ static void print_expected(const struct arming *arming)
 	}
 	if (!(units > 0))
 		return;
-	novel = floors_novel(&arming->floors, arming->samples.nr_loops);
+	novel = novelty_floors_novel(&arming->floors, arming->samples.nr_loops);
 	text_heading(stdout, "expected");
 	if (arming->is_paper) {
 		printf("%.2f hits a unit; how often the paper's rule is right is not known\n",

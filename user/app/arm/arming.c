@@ -62,7 +62,7 @@ static int make_tables(struct arming *arming)
 	int error = 0;
 
 	if (arming->model.nr_types)
-		error = floors_init(&arming->floors, &arming->samples, &arming->model);
+		error = novelty_floors_init(&arming->floors, &arming->samples, &arming->model);
 	if (!error)
 		error = loading_init(&arming->loading, &arming->samples, &arming->model,
 				     arming->floors.least_final, &why);
@@ -218,7 +218,7 @@ void arming_deinit(struct arming *arming)
 	free(arming->fds);
 	free(arming->path);
 	loading_deinit(&arming->loading);
-	floors_deinit(&arming->floors);
+	novelty_floors_deinit(&arming->floors);
 	samples_deinit(&arming->samples);
 	model_deinit(&arming->model);
 	memset(arming, 0, sizeof(*arming));

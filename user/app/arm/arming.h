@@ -27,7 +27,7 @@ struct arming {
 	struct samples samples;
 	struct model model;
 	struct training training;
-	struct floors floors;
+	struct novelty_floors floors;
 	struct loading loading;
 	int *fds; /* by object of the loading; -1 beyond nr_fds */
 	uint32_t nr_fds;

@@ -224,7 +224,7 @@ static int hear_wait(struct record *record, void *arg)
 		.sp = record->wait_sp,
 		.blocked_ns = record->voluntary ? record->account.elapsed_ns : 0,
 		.enter_ns = record->enter_ns,
-		.is_vain = look_is_vain(record->syscall, record->result),
+		.is_empty = empty_poll_is(record->syscall, record->result),
 		.comm = record->comm,
 	};
 	struct image *image;

@@ -86,7 +86,7 @@ static int find(const struct evidence *evidence, struct outcome *ret)
 		if (to_usable[evidence->waits[i].place] == UINT32_MAX)
 			continue;
 		waits[nr_waits] = evidence->waits[i];
-		look_renumber(&waits[nr_waits].look, to_usable);
+		empty_poll_renumber(&waits[nr_waits].poll, to_usable);
 		waits[nr_waits++].place = to_usable[evidence->waits[i].place];
 	}
 	error = boundary_find(places, nr_places, waits, nr_waits,

@@ -80,11 +80,11 @@ static void forget_half(struct evidence *evidence)
 		if (place == UINT32_MAX)
 			continue;
 		evidence->waits[nr_waits] = evidence->waits[i];
-		look_renumber(&evidence->waits[nr_waits].look, moved_to);
+		empty_poll_renumber(&evidence->waits[nr_waits].poll, moved_to);
 		evidence->waits[nr_waits++].place = place;
 	}
 	for (uint32_t i = 0; i < evidence->nr_threads; i++)
-		look_renumber(&evidence->threads[i].look, moved_to);
+		empty_poll_renumber(&evidence->threads[i].poll, moved_to);
 	evidence->nr_places = kept;
 	evidence->nr_waits = nr_waits;
 }
@@ -155,9 +155,9 @@ int64_t evidence_add_place(struct evidence *evidence,
 }
 
 /* The thread, made if it was not heard of yet; NULL for want of memory. */
-static struct look_thread *get_thread(struct evidence *evidence, uint32_t tid)
+static struct empty_poll_thread *get_thread(struct evidence *evidence, uint32_t tid)
 {
-	struct look_thread *grown;
+	struct empty_poll_thread *grown;
 
 	for (uint32_t i = evidence->nr_threads; i-- > 0;)
 		if (evidence->threads[i].tid == tid)
@@ -168,7 +168,7 @@ static struct look_thread *get_thread(struct evidence *evidence, uint32_t tid)
 	if (!grown)
 		return NULL;
 	evidence->threads = grown;
-	look_begin(&grown[evidence->nr_threads], tid);
+	empty_poll_begin(&grown[evidence->nr_threads], tid);
 	return &grown[evidence->nr_threads++];
 }
 
@@ -181,13 +181,13 @@ int evidence_add_wait(struct evidence *evidence, uint32_t place,
 		.place = place,
 		.blocked_ns = wait->blocked_ns,
 		.enter_ns = wait->enter_ns,
-		.is_vain = wait->is_vain,
+		.is_empty = wait->is_empty,
 	};
-	struct look_thread *thread = get_thread(evidence, wait->tid);
+	struct empty_poll_thread *thread = get_thread(evidence, wait->tid);
 
 	if (!thread)
 		return -ENOMEM;
-	look_follow(thread, &added);
+	empty_poll_follow(thread, &added);
 	if (evidence->details[place].nr_waits >= max_of_place)
 		return 0;
 	if (evidence->nr_waits == evidence->max_waits) {

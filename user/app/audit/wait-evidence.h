@@ -31,7 +31,7 @@ struct evidence {
 	struct boundary_place *places;
 	struct evidence_place *details; /* parallel to places */
 	struct boundary_wait *waits;
-	struct look_thread *threads; /* that were heard of lately */
+	struct empty_poll_thread *threads; /* that were heard of lately */
 	uint32_t nr_places;
 	uint32_t max_places;
 	uint32_t nr_waits;
@@ -48,7 +48,7 @@ struct evidence_wait {
 	uint64_t sp;
 	uint64_t blocked_ns; /* 0 if it did not sleep */
 	uint64_t enter_ns; /* CLOCK_MONOTONIC */
-	bool is_vain; /* it brought nothing */
+	bool is_empty; /* it brought nothing */
 	const char *comm;
 };
 

@@ -17,7 +17,7 @@
 #include "base/time.h"
 #include "store/profile-file.h"
 #include "store/trace-file.h"
-#include "train/model/timed.h"
+#include "train/guards/timed.h"
 #include "train/samples/extract-timing.h"
 #include "train/samples/join.h"
 
@@ -213,12 +213,12 @@ static int keep_units(struct learning *learning, const struct samples *samples)
 
 int learning_add_structure(struct learning *learning, const struct trace *trace)
 {
-	const struct gather_contexts *contexts;
+	const struct extract_contexts *contexts;
 	struct samples samples;
 	int ret, error;
 
-	gather_result_deinit(&learning->units);
-	error = gather(trace, &samples, &learning->units);
+	extract_result_deinit(&learning->units);
+	error = extract_samples(trace, &samples, &learning->units);
 	if (error)
 		return failed(error, "cannot learn");
 	log_progress("structure: %" PRIu64 " units, %" PRIu32 " distinct call trees",
@@ -232,7 +232,7 @@ int learning_add_structure(struct learning *learning, const struct trace *trace)
 	if (contexts->calls)
 		log_progress("contexts identified: %.1f %% of %" PRIu64
 			     " calls, %.1f %% of %" PRIu32 " pairs of function and depth",
-			     100 * (double)contexts->chain_known / (double)contexts->calls,
+			     100 * (double)contexts->calls_known / (double)contexts->calls,
 			     contexts->calls,
 			     100 * (double)contexts->pairs_known / (double)contexts->pairs,
 			     contexts->pairs);
@@ -287,7 +287,7 @@ int learning_add_timing(struct learning *learning, const struct trace *trace)
 	struct samples samples;
 	int ret, error;
 
-	error = gather_timing(trace, &learning->samples, &samples);
+	error = extract_timing(trace, &learning->samples, &samples);
 	if (error)
 		return failed(error, "cannot learn from the timing run");
 	ret = join(learning, &samples);
@@ -341,7 +341,7 @@ static int list_units(const struct learning *learning)
 	}
 	fputs("start_ns\tend_ns\tpid\ttid\tloop\tfd\thalf\ttree\ttype\tseen\thits\n", file);
 	for (uint64_t i = 0; i < learning->units.nr_units; i++) {
-		const struct gather_unit *unit = &learning->units.units[i];
+		const struct extract_unit *unit = &learning->units.units[i];
 		uint64_t hash = learning->tree_hashes[unit->tree];
 
 		fprintf(file,
@@ -381,7 +381,7 @@ void learning_deinit(struct learning *learning)
 	samples_deinit(&learning->samples);
 	model_deinit(&learning->model);
 	clustering_deinit(&learning->clustering);
-	gather_result_deinit(&learning->units);
+	extract_result_deinit(&learning->units);
 	free(learning->tree_hashes);
 	free(learning->tree_seen);
 	free(learning->loop_hashes);

@@ -28,7 +28,7 @@ struct learning {
 	struct training training;
 	char settings[sizeof(((struct training *)0)->settings)]; /* of this run */
 	/* The units of the last structure run, with the hash of their trees. */
-	struct gather_result units;
+	struct extract_result units;
 	uint64_t *tree_hashes; /* by tree of that run */
 	bool *tree_seen; /* in a unit that was learnt from */
 	uint64_t *loop_hashes; /* by loop of that run */

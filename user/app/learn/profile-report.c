@@ -94,13 +94,13 @@ static int print(const struct profile_report *report, const struct profile_view 
 /* How many of the units held back fit no type; NULL if the model has none, or no sound ones. */
 static double *find_novel(const struct samples *samples, const struct model *model)
 {
-	struct floors floors;
+	struct novelty_floors floors;
 	double *novel;
 
-	if (!model->nr_types || floors_init(&floors, samples, model))
+	if (!model->nr_types || novelty_floors_init(&floors, samples, model))
 		return NULL;
-	novel = floors_by_loop(&floors, samples->nr_loops);
-	floors_deinit(&floors);
+	novel = novelty_floors_by_loop(&floors, samples->nr_loops);
+	novelty_floors_deinit(&floors);
 	return novel;
 }
 

@@ -40,7 +40,7 @@ double status_expected(const struct status_profile *profile)
 {
 	if (!profile->is_known || profile->armed->flags & PERFGUARD_PROFILE_FLAGS_PAPER)
 		return -1;
-	return floors_novel(&profile->floors, profile->samples.nr_loops);
+	return novelty_floors_novel(&profile->floors, profile->samples.nr_loops);
 }
 
 bool status_has_news(const struct status_profile *profile)
@@ -72,7 +72,7 @@ static void read_file(struct status_profile *profile)
 		profile->why = strdup(why);
 		return;
 	}
-	if (floors_init(&profile->floors, &profile->samples, &profile->model))
+	if (novelty_floors_init(&profile->floors, &profile->samples, &profile->model))
 		return;
 	profile->is_known = !loading_init(&profile->loading, &profile->samples, &profile->model,
 					  profile->floors.least_final, &wrong);
@@ -134,7 +134,7 @@ static void clear_status(struct status *status)
 		free(profile->types);
 		free(profile->why);
 		loading_deinit(&profile->loading);
-		floors_deinit(&profile->floors);
+		novelty_floors_deinit(&profile->floors);
 		samples_deinit(&profile->samples);
 		model_deinit(&profile->model);
 	}

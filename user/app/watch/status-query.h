@@ -27,7 +27,7 @@ struct status_profile {
 	char *why;
 	struct samples samples;
 	struct model model;
-	struct floors floors;
+	struct novelty_floors floors;
 	struct loading loading;
 };
 

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/hash-index.h"
+
 /* An entry while it is collected. */
 struct raw_entry {
 	uint32_t function;
@@ -26,10 +29,7 @@ struct build {
 	struct raw_entry *raw;
 	size_t nr_raw;
 	size_t room_raw;
-	size_t room_rows;
-	uint64_t *row_hashes;
-	uint32_t *slots; /* row + 1, by its hash */
-	size_t nr_slots;
+	struct hash_index row_index;
 };
 
 static uint64_t mix(uint64_t x)
@@ -138,15 +138,8 @@ static int add_raw(struct build *build, uint32_t row)
 
 		if (!is_column(build, function))
 			continue;
-		if (build->nr_raw == build->room_raw) {
-			size_t room = build->room_raw ? 2 * build->room_raw : 1 << 16;
-			struct raw_entry *raw = realloc(build->raw, room * sizeof(*raw));
-
-			if (!raw)
-				return -ENOMEM;
-			build->raw = raw;
-			build->room_raw = room;
-		}
+		if (array_grow(build->raw, build->nr_raw, build->room_raw))
+			return -ENOMEM;
 		build->raw[build->nr_raw++] = (struct raw_entry){ function, row,
 								  build->feature[function] };
 	}
@@ -157,22 +150,20 @@ static int add_row(struct build *build, uint32_t start, uint32_t type, double sh
 {
 	struct features *features = build->features;
 	uint64_t hash = mix((uint64_t)start << 32 | type);
-	size_t at;
+	uint32_t cursor = 0, row;
 
 	for (uint32_t i = 0; i < build->nr_touched; i++)
 		if (is_column(build, build->touched[i]))
 			hash += mix(build->feature[build->touched[i]] ^ build->touched[i]);
-	for (at = hash & (build->nr_slots - 1); build->slots[at];
-	     at = (at + 1) & (build->nr_slots - 1)) {
-		if (build->row_hashes[build->slots[at] - 1] == hash) {
-			features->rows[build->slots[at] - 1].share += share;
-			return 0;
-		}
+	row = hash_index_next(&build->row_index, hash, &cursor);
+	if (row != HASH_INDEX_NONE) {
+		features->rows[row].share += share;
+		return 0;
 	}
-	build->row_hashes[features->nr_rows] = hash;
+	if (hash_index_add(&build->row_index, hash))
+		return -ENOMEM;
 	features->rows[features->nr_rows] = (struct features_row){ start, type, share };
-	build->slots[at] = ++features->nr_rows;
-	return add_raw(build, features->nr_rows - 1);
+	return add_raw(build, features->nr_rows++);
 }
 
 static int collect_rows(struct build *build)
@@ -204,11 +195,8 @@ static int compare_raw(const void *a, const void *b)
 {
 	const struct raw_entry *x = a, *y = b;
 
-	if (x->function != y->function)
-		return x->function < y->function ? -1 : 1;
-	if (x->feature != y->feature)
-		return x->feature < y->feature ? -1 : 1;
-	return (x->row > y->row) - (x->row < y->row);
+	return order_of(x->function, y->function) ?: order_of(x->feature, y->feature) ?:
+	       order_of(x->row, y->row);
 }
 
 static int make_columns(struct build *build)
@@ -245,42 +233,39 @@ static bool is_cheaper(const struct features_column *a, const struct features_co
 /* Of columns that tell the same apart, only the cheapest keeps its entries. */
 static int drop_equal_columns(struct features *features)
 {
-	uint32_t nr = features->signatures->samples->nr_functions;
-	size_t nr_slots = 16;
-	uint64_t *hashes = calloc((size_t)nr + 1, sizeof(*hashes));
-	uint32_t *slots;
-	int ret;
+	uint32_t nr = features->signatures->samples->nr_functions, nr_kept = 0;
+	uint32_t *kept = calloc((size_t)nr + 1, sizeof(*kept)); /* by element of the index */
+	struct hash_index index = { 0 };
+	int ret = kept ? 0 : -ENOMEM;
 
-	while (nr_slots < 2 * (size_t)nr)
-		nr_slots *= 2;
-	slots = calloc(nr_slots, sizeof(*slots));
-	for (uint32_t i = 0; i < nr && hashes && slots; i++) {
-		struct features_column *column = &features->columns[i], *other = NULL;
-		size_t at;
+	for (uint32_t i = 0; i < nr && !ret; i++) {
+		struct features_column *column = &features->columns[i], *other;
+		uint32_t cursor = 0, at;
+		uint64_t hash = 0;
 
 		for (size_t j = 0; j < column->nr_entries; j++) {
 			struct features_entry *entry = &features->entries[column->first_entry + j];
 
-			hashes[i] += mix((uint64_t)entry->row << 32 | entry->feature);
+			hash += mix((uint64_t)entry->row << 32 | entry->feature);
 		}
 		if (!column->nr_entries)
 			continue;
-		at = hashes[i] & (nr_slots - 1);
-		while (slots[at] && hashes[slots[at] - 1] != hashes[i])
-			at = (at + 1) & (nr_slots - 1);
-		if (slots[at])
-			other = &features->columns[slots[at] - 1];
-		if (other && !is_cheaper(column, other)) {
-			column->nr_entries = 0;
+		at = hash_index_next(&index, hash, &cursor);
+		if (at == HASH_INDEX_NONE) {
+			kept[nr_kept++] = i;
+			ret = hash_index_add(&index, hash);
 			continue;
 		}
-		if (other)
+		other = &features->columns[kept[at]];
+		if (is_cheaper(column, other)) {
 			other->nr_entries = 0;
-		slots[at] = i + 1;
+			kept[at] = i;
+		} else {
+			column->nr_entries = 0;
+		}
 	}
-	ret = hashes && slots ? 0 : -ENOMEM;
-	free(hashes);
-	free(slots);
+	hash_index_deinit(&index);
+	free(kept);
 	return ret;
 }
 
@@ -291,8 +276,6 @@ static int build_alloc(struct build *build)
 	size_t nr_functions = (size_t)samples->nr_functions + 1;
 	size_t nr_rows = (size_t)samples->nr_units * FEATURES_QUARTERS + 1;
 
-	for (build->nr_slots = 16; build->nr_slots < 2 * nr_rows;)
-		build->nr_slots *= 2;
 	features->columns = calloc(nr_functions, sizeof(*features->columns));
 	features->loop_price = calloc(nr_functions * (samples->nr_loops + 1),
 				      sizeof(*features->loop_price));
@@ -300,10 +283,8 @@ static int build_alloc(struct build *build)
 	build->feature = calloc(nr_functions, sizeof(*build->feature));
 	build->count = calloc(nr_functions, sizeof(*build->count));
 	build->touched = calloc(nr_functions, sizeof(*build->touched));
-	build->row_hashes = calloc(nr_rows, sizeof(*build->row_hashes));
-	build->slots = calloc(build->nr_slots, sizeof(*build->slots));
 	if (features->columns && features->loop_price && features->rows && build->feature &&
-	    build->count && build->touched && build->row_hashes && build->slots)
+	    build->count && build->touched)
 		return 0;
 	return -ENOMEM;
 }
@@ -314,8 +295,7 @@ static void build_free(struct build *build)
 	free(build->count);
 	free(build->touched);
 	free(build->raw);
-	free(build->row_hashes);
-	free(build->slots);
+	hash_index_deinit(&build->row_index);
 }
 
 int features_init(struct features *features, const struct signatures *signatures,

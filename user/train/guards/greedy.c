@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "train/guards/partition.h"
 
 /* Added to a guard's price: one that is hardly ever hit is not for free. */
@@ -225,13 +226,6 @@ int greedy_allows(const struct features *features, const uint32_t *functions, ui
 	return ret;
 }
 
-static int compare_functions(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 int greedy_choose(const struct features *features, const struct greedy_options *options,
 		  uint32_t *ret, uint32_t *ret_nr)
 {
@@ -250,6 +244,6 @@ int greedy_choose(const struct features *features, const struct greedy_options *
 	}
 	run_deinit(&run);
 	if (!error)
-		qsort(ret, *ret_nr, sizeof(*ret), compare_functions);
+		qsort(ret, *ret_nr, sizeof(*ret), order_u32);
 	return error;
 }

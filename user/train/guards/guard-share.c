@@ -2,7 +2,7 @@
 
 #include "train/guards/guard-share.h"
 
-#include "train/model/timed.h"
+#include "train/guards/timed.h"
 
 /*
  * Mean hits a unit, learnt from, of all sites where events begin: these have
@@ -30,20 +30,20 @@ static double end_hits(const struct samples_loop *loop)
 {
 	for (uint32_t i = 0; i < loop->nr_boundaries; i++)
 		if (loop->boundaries[i].role != SAMPLES_ROLE_WAIT)
-			return ALLOWANCE_EVENT_HITS;
-	return ALLOWANCE_WAIT_HITS;
+			return GUARD_SHARE_EVENT_HITS;
+	return GUARD_SHARE_WAIT_HITS;
 }
 
-double allowance_hits(const struct signatures *signatures, uint32_t loop, double budget,
-		      double hit_ns)
+double guard_share_hits(const struct signatures *signatures, uint32_t loop, double budget,
+			double hit_ns)
 {
 	double mean = timed_mean(signatures->samples, loop, hit_ns);
 	double all = budget * mean / hit_ns, hits;
 
 	if (mean <= 0)
-		return ALLOWANCE_HITS;
+		return GUARD_SHARE_HITS;
 	hits = all - end_hits(&signatures->samples->loops[loop]) - site_hits(signatures, loop);
-	if (hits < ALLOWANCE_LEAST * all)
-		hits = ALLOWANCE_LEAST * all;
-	return hits > ALLOWANCE_MAX_HITS ? ALLOWANCE_MAX_HITS : hits;
+	if (hits < GUARD_SHARE_LEAST * all)
+		hits = GUARD_SHARE_LEAST * all;
+	return hits > GUARD_SHARE_MAX_HITS ? GUARD_SHARE_MAX_HITS : hits;
 }

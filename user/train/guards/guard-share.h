@@ -9,24 +9,24 @@
 #include "train/guards/signature.h"
 
 /* Where there is no time to derive them from. */
-#define ALLOWANCE_HITS 2.0
+#define GUARD_SHARE_HITS 2.0
 /* More hits than that tell nothing new, however much time there is. */
-#define ALLOWANCE_MAX_HITS 8.0
+#define GUARD_SHARE_MAX_HITS 8.0
 /*
  * What it takes to end a unit and begin the next one, in hits: some 240
  * instructions beside some 1,000 of a hit, and 440 in loops where events have
  * boundaries of their own (see overhead.md).
  */
-#define ALLOWANCE_WAIT_HITS 0.25
-#define ALLOWANCE_EVENT_HITS 0.45
+#define GUARD_SHARE_WAIT_HITS 0.25
+#define GUARD_SHARE_EVENT_HITS 0.45
 /* So much of the share is for guards in any case: units may be longer where they run. */
-#define ALLOWANCE_LEAST 0.25
+#define GUARD_SHARE_LEAST 0.25
 
 /*
  * Mean hits a unit of @loop, for @budget, a share of the units' time, and
  * @hit_ns that a hit takes.
  */
-double allowance_hits(const struct signatures *signatures, uint32_t loop, double budget,
-		      double hit_ns);
+double guard_share_hits(const struct signatures *signatures, uint32_t loop, double budget,
+			double hit_ns);
 
 #endif /* _USER_TRAIN_GUARDS_GUARD_SHARE_H */

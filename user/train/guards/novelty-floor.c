@@ -6,54 +6,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/model/infer-tables.h"
+#include "train/guards/infer-tables.h"
 
 struct work {
 	const struct samples *samples;
-	struct tables tables;
+	struct infer_tables tables;
 	uint32_t *guard_of; /* by function, or SAMPLES_NONE */
-	struct floors *floors;
+	struct novelty_floors *floors;
 };
-
-static bool is_sound(const struct samples *samples)
-{
-	for (uint32_t i = 0; i < samples->nr_units; i++) {
-		const struct samples_unit *unit = &samples->units[i];
-
-		if (unit->tree >= samples->nr_trees ||
-		    samples->trees[unit->tree].loop >= samples->nr_loops)
-			return false;
-		for (uint32_t j = 0; j < unit->nr_hits; j++)
-			if (unit->hits[j].function >= samples->nr_functions)
-				return false;
-	}
-	return true;
-}
 
 static int work_init(struct work *work, const struct samples *samples, const struct model *model)
 {
-	int ret = is_sound(samples) ? 0 : -EINVAL;
+	int ret = samples_are_sound(samples) ? 0 : -EINVAL;
 
 	if (!ret)
-		ret = tables_init(&work->tables, model, samples->nr_loops, false);
+		ret = infer_tables_init(&work->tables, model, samples->nr_loops, false);
 	if (ret)
 		return ret;
-	work->guard_of = calloc((size_t)samples->nr_functions + 1, sizeof(*work->guard_of));
-	if (!work->guard_of)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < samples->nr_functions; i++)
-		work->guard_of[i] = SAMPLES_NONE;
-	for (uint32_t i = 0; i < model->nr_guards; i++) {
+	for (uint32_t i = 0; i < model->nr_guards; i++)
 		if (model->guards[i].function >= samples->nr_functions)
 			return -EINVAL;
-		work->guard_of[model->guards[i].function] = i;
-	}
-	return 0;
+	work->guard_of = model_guard_of(model, samples->nr_functions);
+	return work->guard_of ? 0 : -ENOMEM;
 }
 
 static void work_deinit(struct work *work)
 {
-	tables_deinit(&work->tables);
+	infer_tables_deinit(&work->tables);
 	free(work->guard_of);
 }
 
@@ -96,7 +75,7 @@ static void learn(struct work *work)
 		if (type == INFER_NO_TYPE || !infer_fits(&table->table, table->state))
 			continue;
 		score = infer_get(&table->table, table->state, type, 1);
-		score -= INFER_PER_BIT * FLOOR_SLACK_BITS;
+		score -= INFER_PER_BIT * NOVELTY_FLOOR_SLACK_BITS;
 		if (score <= INT16_MIN)
 			score = INT16_MIN + 1;
 		type += table->first_type;
@@ -110,7 +89,7 @@ static void judge(struct work *work)
 	for (uint32_t i = 0; i < work->samples->nr_units; i++) {
 		const struct samples_unit *unit = &work->samples->units[i];
 		struct table *table = table_of(work, unit);
-		struct floor_share *share;
+		struct novelty_floor_share *share;
 		bool is_known;
 
 		if (!unit->units[1] || !table->table.nr_types)
@@ -123,7 +102,8 @@ static void judge(struct work *work)
 	}
 }
 
-int floors_init(struct floors *floors, const struct samples *samples, const struct model *model)
+int novelty_floors_init(struct novelty_floors *floors, const struct samples *samples,
+			const struct model *model)
 {
 	struct work work = { .samples = samples, .floors = floors };
 	int ret = -ENOMEM;
@@ -142,18 +122,18 @@ int floors_init(struct floors *floors, const struct samples *samples, const stru
 	}
 	work_deinit(&work);
 	if (ret)
-		floors_deinit(floors);
+		novelty_floors_deinit(floors);
 	return ret;
 }
 
-void floors_deinit(struct floors *floors)
+void novelty_floors_deinit(struct novelty_floors *floors)
 {
 	free(floors->least_final);
 	free(floors->shares);
 	memset(floors, 0, sizeof(*floors));
 }
 
-double *floors_by_loop(const struct floors *floors, uint32_t nr_loops)
+double *novelty_floors_by_loop(const struct novelty_floors *floors, uint32_t nr_loops)
 {
 	double *novel = calloc((size_t)nr_loops + 1, sizeof(*novel));
 
@@ -164,7 +144,7 @@ double *floors_by_loop(const struct floors *floors, uint32_t nr_loops)
 	return novel;
 }
 
-double floors_novel(const struct floors *floors, uint32_t nr_loops)
+double novelty_floors_novel(const struct novelty_floors *floors, uint32_t nr_loops)
 {
 	double units = 0, novel = 0;
 

@@ -19,17 +19,17 @@
 
 #include "data/model.h"
 
-#define FLOOR_SLACK_BITS 2
+#define NOVELTY_FLOOR_SLACK_BITS 2
 
 /* Of a loop's units that were held back. */
-struct floor_share {
+struct novelty_floor_share {
 	uint64_t units;
 	uint64_t novel;
 };
 
-struct floors {
+struct novelty_floors {
 	int16_t *least_final; /* by type; INT16_MIN where no unit was seen */
-	struct floor_share *shares; /* by loop */
+	struct novelty_floor_share *shares; /* by loop */
 };
 
 /*
@@ -37,13 +37,14 @@ struct floors {
  * make novel of those held back.  Returns 0, -EINVAL or -EEXIST for a model
  * that contradicts itself or the samples, or -ENOMEM.
  */
-int floors_init(struct floors *floors, const struct samples *samples, const struct model *model);
-void floors_deinit(struct floors *floors);
+int novelty_floors_init(struct novelty_floors *floors, const struct samples *samples,
+			const struct model *model);
+void novelty_floors_deinit(struct novelty_floors *floors);
 
 /* By loop, the share of novel units: of @nr_loops, malloc'ed; NULL if there is no memory. */
-double *floors_by_loop(const struct floors *floors, uint32_t nr_loops);
+double *novelty_floors_by_loop(const struct novelty_floors *floors, uint32_t nr_loops);
 
 /* Share of novel units to expect, by the mix of loops in training; -1: not known. */
-double floors_novel(const struct floors *floors, uint32_t nr_loops);
+double novelty_floors_novel(const struct novelty_floors *floors, uint32_t nr_loops);
 
 #endif /* _USER_TRAIN_GUARDS_NOVELTY_FLOOR_H */

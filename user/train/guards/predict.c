@@ -13,25 +13,20 @@ int predictor_init(struct predictor *predictor, const struct signatures *signatu
 	int ret;
 
 	*predictor = (struct predictor){ .signatures = signatures, .is_paper = is_paper };
-	ret = tables_init(&predictor->tables, model, samples->nr_loops, is_paper);
+	ret = infer_tables_init(&predictor->tables, model, samples->nr_loops, is_paper);
 	if (ret)
 		return ret;
-	predictor->guard_of = calloc((size_t)samples->nr_functions + 1,
-				     sizeof(*predictor->guard_of));
+	predictor->guard_of = model_guard_of(model, samples->nr_functions);
 	if (!predictor->guard_of) {
 		predictor_deinit(predictor);
 		return -ENOMEM;
 	}
-	for (uint32_t i = 0; i < samples->nr_functions; i++)
-		predictor->guard_of[i] = SAMPLES_NONE;
-	for (uint32_t i = 0; i < model->nr_guards; i++)
-		predictor->guard_of[model->guards[i].function] = i;
 	return 0;
 }
 
 void predictor_deinit(struct predictor *predictor)
 {
-	tables_deinit(&predictor->tables);
+	infer_tables_deinit(&predictor->tables);
 	free(predictor->guard_of);
 	memset(predictor, 0, sizeof(*predictor));
 }

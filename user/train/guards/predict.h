@@ -7,13 +7,13 @@
 #define _USER_TRAIN_GUARDS_PREDICT_H
 
 #include "data/model.h"
+#include "train/guards/infer-tables.h"
 #include "train/guards/signature.h"
-#include "train/model/infer-tables.h"
 #include "train/types/types.h"
 
 struct predictor {
 	const struct signatures *signatures;
-	struct tables tables;
+	struct infer_tables tables;
 	uint32_t *guard_of; /* by function, or SAMPLES_NONE */
 	bool is_paper;
 };

@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "train/guards/features.h"
 #include "train/guards/greedy.h"
-#include "train/model/timed.h"
+#include "train/guards/timed.h"
 
 /* Guards to choose from. */
 struct kept {
@@ -23,7 +24,7 @@ struct keeper {
 	const struct types *types;
 	const struct select_options *options;
 	struct features features;
-	struct kept sets[KEEP_MAX_RUNS + 1]; /* the first: as chosen */
+	struct kept sets[REUSE_MAX_RUNS + 1]; /* the first: as chosen */
 	uint32_t nr_sets;
 };
 
@@ -37,9 +38,7 @@ static int compare_runs(const void *a, const void *b)
 {
 	const struct run *x = a, *y = b;
 
-	if (x->units != y->units)
-		return x->units > y->units ? -1 : 1;
-	return (x->guards > y->guards) - (x->guards < y->guards);
+	return order_of(y->units, x->units) ?: order_of(x->guards, y->guards);
 }
 
 /* Is there room for all of these?  Returns 1 or 0, or -ENOMEM. */
@@ -154,7 +153,7 @@ static int add_runs(struct keeper *keeper)
 	}
 	if (nr)
 		qsort(runs, nr, sizeof(*runs), compare_runs);
-	for (uint32_t i = 0; i < nr && i < KEEP_MAX_RUNS && !ret; i++)
+	for (uint32_t i = 0; i < nr && i < REUSE_MAX_RUNS && !ret; i++)
 		ret = add_run(keeper, &samples->guards[runs[i].guards]);
 	free(runs);
 	return ret;
@@ -173,16 +172,16 @@ static const struct kept *best_set(const struct keeper *keeper, double slack)
 	for (uint32_t i = 0; i < keeper->nr_sets; i++) {
 		const struct kept *set = &keeper->sets[i];
 
-		if (set->units && set->accuracy >= top - KEEP_EQUAL &&
+		if (set->units && set->accuracy >= top - REUSE_EQUAL &&
 		    (!best || set->units > best->units))
 			best = set;
 	}
 	return best;
 }
 
-int keep_guards(const struct signatures *signatures, const struct types *types,
-		const struct select_options *options, double slack, uint32_t *functions,
-		uint32_t *nr)
+int reuse_guards(const struct signatures *signatures, const struct types *types,
+		 const struct select_options *options, double slack, uint32_t *functions,
+		 uint32_t *nr)
 {
 	struct keeper keeper = { .signatures = signatures, .types = types, .options = options };
 	int ret;

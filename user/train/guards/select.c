@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "train/guards/features.h"
 #include "train/guards/greedy.h"
 #include "train/guards/predict.h"
@@ -176,17 +177,10 @@ static int compare_spreads(const void *a, const void *b)
 	const struct spread *x = a, *y = b;
 
 	if (x->nr_types != y->nr_types)
-		return x->nr_types < y->nr_types ? -1 : 1;
+		return order_of(x->nr_types, y->nr_types);
 	if (x->price < y->price || x->price > y->price)
 		return x->price < y->price ? -1 : 1;
-	return (x->function > y->function) - (x->function < y->function);
-}
-
-static int compare_functions(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
+	return order_of(x->function, y->function);
 }
 
 /* Of the units learnt from. */
@@ -246,7 +240,7 @@ static int select_as_paper(const struct signatures *signatures, const struct typ
 		    take_from(rest, &features.loop_price[(size_t)spreads[i].function *
 							 samples->nr_loops], samples->nr_loops))
 			ret[(*ret_nr)++] = spreads[i].function;
-	qsort(ret, *ret_nr, sizeof(*ret), compare_functions);
+	qsort(ret, *ret_nr, sizeof(*ret), order_u32);
 out:
 	features_deinit(&features);
 	free(spreads);

@@ -6,123 +6,78 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_contexts(const void *a, const void *b)
-{
-	const struct signature_context *x = a, *y = b;
-
-	if (x->function != y->function)
-		return x->function < y->function ? -1 : 1;
-	return (x->depth > y->depth) - (x->depth < y->depth);
-}
-
-uint32_t signatures_find(const struct signatures *signatures, uint32_t function, uint32_t depth)
-{
-	struct signature_context key = { function, depth }, *found;
-
-	if (!signatures->nr_contexts)
-		return SAMPLES_NONE;
-	found = bsearch(&key, signatures->contexts, signatures->nr_contexts, sizeof(key),
-			compare_contexts);
-	return found ? (uint32_t)(found - signatures->contexts) : SAMPLES_NONE;
-}
+#include "base/array.h"
+#include "base/hash-index.h"
+#include "train/samples/rank.h"
 
 /*
- * A set of contexts that grows: units meet the same ones again and again, so
- * the sorted array is made of distinct ones only.
+ * The distinct contexts in the order in which units met them first, as the hits
+ * number them; units meet the same ones again and again.
  */
-struct context_set {
-	struct signature_context *entries;
-	uint32_t *slots; /* index + 1 */
-	uint32_t nr;
-	uint32_t mask;
-};
-
-static uint32_t hash_context(const struct signature_context *context)
+static int collect_contexts(struct signatures *signatures, struct hash_index *index)
 {
-	uint64_t hash = ((uint64_t)context->function << 32 | context->depth) *
-			0x9e3779b97f4a7c15u;
+	const struct samples *samples = signatures->samples;
+	struct signature_hit *to = signatures->hits;
+	size_t max = 0;
 
-	return (uint32_t)(hash >> 32);
-}
-
-static uint32_t *find_slot(const struct context_set *set, const struct signature_context *context)
-{
-	uint32_t at = hash_context(context) & set->mask;
-
-	while (set->slots[at] && compare_contexts(&set->entries[set->slots[at] - 1], context))
-		at = (at + 1) & set->mask;
-	return &set->slots[at];
-}
-
-static int grow_set(struct context_set *set)
-{
-	uint32_t nr_slots = set->slots ? 2 * (set->mask + 1) : 1024;
-	struct signature_context *entries;
-
-	entries = realloc(set->entries, nr_slots / 2 * sizeof(*entries));
-	if (!entries)
-		return -ENOMEM;
-	set->entries = entries;
-	free(set->slots);
-	set->slots = calloc(nr_slots, sizeof(*set->slots));
-	if (!set->slots)
-		return -ENOMEM;
-	set->mask = nr_slots - 1;
-	for (uint32_t i = 0; i < set->nr; i++)
-		*find_slot(set, &set->entries[i]) = i + 1;
-	return 0;
-}
-
-static int collect_contexts(struct context_set *set, const struct samples *samples)
-{
 	for (uint32_t i = 0; i < samples->nr_units; i++) {
-		const struct samples_unit *unit = &samples->units[i];
+		for (uint32_t j = 0; j < samples->units[i].nr_hits; j++, to++) {
+			const struct samples_hit *hit = &samples->units[i].hits[j];
+			uint64_t hash = hash_mix(hit->function, hit->depth);
+			uint32_t cursor = 0, at;
 
-		for (uint32_t j = 0; j < unit->nr_hits; j++) {
-			struct signature_context context = { unit->hits[j].function,
-							     unit->hits[j].depth };
-			uint32_t *slot;
-
-			if ((!set->slots || set->nr == (set->mask + 1) / 2) && grow_set(set))
-				return -ENOMEM;
-			slot = find_slot(set, &context);
-			if (*slot)
-				continue;
-			set->entries[set->nr++] = context;
-			*slot = set->nr;
+			do
+				at = hash_index_next(index, hash, &cursor);
+			while (at != HASH_INDEX_NONE &&
+			       (signatures->contexts[at].function != hit->function ||
+				signatures->contexts[at].depth != hit->depth));
+			if (at == HASH_INDEX_NONE) {
+				at = index->nr;
+				if (array_grow(signatures->contexts, at, max) ||
+				    hash_index_add(index, hash))
+					return -ENOMEM;
+				signatures->contexts[at] = (struct signature_context){
+					hit->function, hit->depth };
+			}
+			*to = (struct signature_hit){ at, hit->count, hit->quarter };
 		}
 	}
 	return 0;
 }
 
-static int number_contexts(struct signatures *signatures)
+static int by_function_and_depth(const void *context, uint32_t a, uint32_t b)
 {
-	struct context_set set = { 0 };
-	int ret = collect_contexts(&set, signatures->samples);
+	const struct signature_context *contexts = context;
 
-	if (set.nr)
-		qsort(set.entries, set.nr, sizeof(*set.entries), compare_contexts);
-	signatures->contexts = set.entries;
-	signatures->nr_contexts = set.nr;
-	if (!ret && set.slots) {
-		memset(set.slots, 0, ((size_t)set.mask + 1) * sizeof(*set.slots));
-		for (uint32_t i = 0; i < set.nr; i++)
-			*find_slot(&set, &set.entries[i]) = i + 1;
-		for (uint32_t i = 0; i < signatures->samples->nr_units; i++) {
-			const struct samples_unit *unit = &signatures->samples->units[i];
-			struct signature_hit *hit = &signatures->hits[signatures->first_hit[i]];
+	return order_of(contexts[a].function, contexts[b].function) ?:
+	       order_of(contexts[a].depth, contexts[b].depth);
+}
 
-			for (uint32_t j = 0; j < unit->nr_hits; j++) {
-				struct signature_context context = { unit->hits[j].function,
-								     unit->hits[j].depth };
+/* Number the contexts by function, then depth. */
+static int number_contexts(struct signatures *signatures, size_t nr_hits)
+{
+	struct signature_context *sorted;
+	struct hash_index index = { 0 };
+	struct ranks ranks = { 0 };
+	int ret = collect_contexts(signatures, &index);
 
-				hit[j].context = *find_slot(&set, &context) - 1;
-				hit[j].count = unit->hits[j].count;
-				hit[j].quarter = unit->hits[j].quarter;
-			}
-		}
+	signatures->nr_contexts = index.nr;
+	sorted = calloc(index.nr + 1UL, sizeof(*sorted));
+	if (!ret)
+		ret = sorted ? ranks_init(&ranks, index.nr, by_function_and_depth,
+					  signatures->contexts) : -ENOMEM;
+	for (uint32_t i = 0; i < index.nr && !ret; i++)
+		sorted[i] = signatures->contexts[ranks.sorted[i]];
+	for (size_t i = 0; i < nr_hits && !ret; i++)
+		signatures->hits[i].context = ranks.rank[signatures->hits[i].context];
+	if (!ret) {
+		free(signatures->contexts);
+		signatures->contexts = sorted;
+	} else {
+		free(sorted);
 	}
-	free(set.slots);
+	ranks_deinit(&ranks);
+	hash_index_deinit(&index);
 	return ret;
 }
 
@@ -166,7 +121,7 @@ int signatures_init(struct signatures *signatures, const struct samples *samples
 	}
 	signatures->first_hit[samples->nr_units] = nr_hits;
 	signatures->hits = calloc(nr_hits + 1, sizeof(*signatures->hits));
-	if (!signatures->hits || number_contexts(signatures))
+	if (!signatures->hits || number_contexts(signatures, nr_hits))
 		goto err_deinit;
 	return 0;
 

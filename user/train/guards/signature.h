@@ -38,9 +38,6 @@ struct signatures {
 int signatures_init(struct signatures *signatures, const struct samples *samples);
 void signatures_deinit(struct signatures *signatures);
 
-/* The number of a context, or SAMPLES_NONE if no unit met it. */
-uint32_t signatures_find(const struct signatures *signatures, uint32_t function, uint32_t depth);
-
 static inline uint32_t signatures_loop(const struct signatures *signatures, uint32_t unit)
 {
 	return signatures->samples->trees[signatures->samples->units[unit].tree].loop;

@@ -6,29 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/samples/rank.h"
+#include "base/array.h"
 
 static int compare(const void *left, const void *right)
 {
 	const struct visit *a = left, *b = right;
-	int ret;
 
-	ret = rank_order(a->type, b->type);
-	if (!ret)
-		ret = rank_order(a->guard, b->guard);
-	return ret ? ret : rank_order(a->depth, b->depth);
-}
-
-/* The guard of each function, or SAMPLES_NONE. */
-static uint32_t *guards_of(const struct samples *samples, const struct model *model)
-{
-	uint32_t *guards = malloc((samples->nr_functions + 1u) * sizeof(*guards));
-
-	for (uint32_t i = 0; guards && i < samples->nr_functions; i++)
-		guards[i] = SAMPLES_NONE;
-	for (uint32_t i = 0; guards && i < model->nr_guards; i++)
-		guards[model->guards[i].function] = i;
-	return guards;
+	return order_of(a->type, b->type) ?: order_of(a->guard, b->guard) ?:
+	       order_of(a->depth, b->depth);
 }
 
 static uint32_t type_of(const struct model *model, const struct samples_unit *unit)
@@ -99,7 +84,7 @@ static void join(struct visits *visits)
 
 int visits_init(struct visits *visits, const struct samples *samples, const struct model *model)
 {
-	uint32_t *guards = guards_of(samples, model);
+	uint32_t *guards = model_guard_of(model, samples->nr_functions);
 	uint64_t nr;
 
 	memset(visits, 0, sizeof(*visits));

@@ -8,6 +8,8 @@
 
 #include <perfguard/infer.h>
 
+#include "base/array.h"
+
 /* Units of a type that met a context of a guard. */
 struct count {
 	uint32_t loop;
@@ -27,11 +29,8 @@ static int compare_counts(const void *a, const void *b)
 {
 	const struct count *x = a, *y = b;
 
-	if (x->loop != y->loop)
-		return x->loop < y->loop ? -1 : 1;
-	if (x->context != y->context)
-		return x->context < y->context ? -1 : 1;
-	return (x->type > y->type) - (x->type < y->type);
+	return order_of(x->loop, y->loop) ?: order_of(x->context, y->context) ?:
+	       order_of(x->type, y->type);
 }
 
 static void sum_counts(struct counts *counts)
@@ -49,21 +48,6 @@ static void sum_counts(struct counts *counts)
 	counts->nr = nr;
 }
 
-static bool add_count(struct counts *counts, const struct count *count)
-{
-	if (counts->nr == counts->room) {
-		size_t more = counts->room ? 2 * counts->room : 4096;
-		struct count *entries = realloc(counts->entries, more * sizeof(*entries));
-
-		if (!entries)
-			return false;
-		counts->entries = entries;
-		counts->room = more;
-	}
-	counts->entries[counts->nr++] = *count;
-	return true;
-}
-
 /* What one unit, as often as @units, tells of the guards. */
 static int count_hits(const struct signatures *signatures, uint32_t unit, struct count *count,
 		      const uint32_t *guard_of, uint32_t *in_unit, struct model *model,
@@ -78,8 +62,9 @@ static int count_hits(const struct signatures *signatures, uint32_t unit, struct
 		if (guard == SAMPLES_NONE)
 			continue;
 		count->context = hit->context;
-		if (!add_count(counts, count))
+		if (array_grow(counts->entries, counts->nr, counts->room))
 			return -ENOMEM;
+		counts->entries[counts->nr++] = *count;
 		in_unit[guard] += hit->count;
 	}
 	for (size_t i = first; i < end; i++) {
@@ -194,20 +179,15 @@ static void set_bases(const struct signatures *signatures, const struct types *t
 	}
 }
 
-static int make_guards(const struct signatures *signatures, const uint32_t *functions, uint32_t nr,
-		       uint32_t *guard_of, struct model *model)
+static int make_guards(const uint32_t *functions, uint32_t nr, struct model *model)
 {
 	free(model->guards);
 	model->guards = calloc((size_t)nr + 1, sizeof(*model->guards));
 	model->nr_guards = 0;
 	if (!model->guards)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < signatures->samples->nr_functions; i++)
-		guard_of[i] = SAMPLES_NONE;
-	for (uint32_t i = 0; i < nr; i++) {
-		guard_of[functions[i]] = i;
+	for (uint32_t i = 0; i < nr; i++)
 		model->guards[i].function = functions[i];
-	}
 	model->nr_guards = nr;
 	return 0;
 }
@@ -226,8 +206,7 @@ static void mean_hits(const struct signatures *signatures, struct model *model)
 int weights_learn(const struct signatures *signatures, const struct types *types,
 		  const uint32_t *functions, uint32_t nr, struct model *model)
 {
-	uint32_t *guard_of = calloc((size_t)signatures->samples->nr_functions + 1,
-				    sizeof(*guard_of));
+	uint32_t *guard_of = NULL;
 	double *absence = calloc((size_t)types->nr + 1, sizeof(*absence));
 	struct counts counts = { 0 };
 	int ret = -ENOMEM;
@@ -237,7 +216,10 @@ int weights_learn(const struct signatures *signatures, const struct types *types
 	model->contexts = NULL;
 	model->weights = NULL;
 	model->nr_contexts = model->nr_weights = 0;
-	if (!guard_of || !absence || make_guards(signatures, functions, nr, guard_of, model))
+	if (!absence || make_guards(functions, nr, model))
+		goto out;
+	guard_of = model_guard_of(model, signatures->samples->nr_functions);
+	if (!guard_of)
 		goto out;
 	ret = count_units(signatures, types, guard_of, model, &counts);
 	if (ret)

@@ -58,7 +58,7 @@
  * sleep on in accept, until the next one comes.  Or a process without a poll of
  * its own waits, when it is done with a client, for this one to close.
  *
- * So is the place in which a thread sleeps that has looked for work in the
+ * So is the place in which a thread sleeps that has polled for work in the
  * loop's own wait, or in the same way next to it, and found none (look.h).  It
  * may be as far in as that, or a little further.
  *
@@ -69,7 +69,7 @@
  * a handler that reads look alike but for two things: there poll is not deeper
  * than the read, and between the last read and poll lies work.
  *
- * Threads are looked at together (a pool) when they are known to run the same
+ * Threads are polled at together (a pool) when they are known to run the same
  * code: they wait at an equal place, or their stacks part inside of one
  * function.  A thread that was only ever seen in a lock, in the middle of a
  * long request, is so told from one that lives by waiting there.  (But a child

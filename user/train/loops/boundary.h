@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "train/trace/empty-poll.h"
+#include "train/loops/empty-poll.h"
 
 /* A frame as far as it matters here. */
 struct boundary_frame {
@@ -46,8 +46,8 @@ struct boundary_wait {
 	uint32_t place;
 	uint64_t blocked_ns; /* 0 if the call did not sleep */
 	uint64_t enter_ns; /* CLOCK_MONOTONIC */
-	bool is_vain; /* it brought nothing */
-	struct look look; /* what came before it, in the places' numbers */
+	bool is_empty; /* it brought nothing */
+	struct empty_poll poll; /* what came before it, in the places' numbers */
 };
 
 /* A wait context as loop-set takes it. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "train/loops/events.h"
 
 /* A marker is wrong in no more than this share of the events it marks. */
@@ -19,15 +20,11 @@ static const double ELSEWHERE = 0.1;
 /* With so few events more than waits, the waits do if a probe costs others much. */
 static const double GLUED = 0.1;
 
-static int add_boundary(struct markers *markers, const struct samples_boundary *boundary)
+static int add_boundary(struct event_markers *markers, const struct samples_boundary *boundary)
 {
-	struct samples_boundary *grown;
-
-	grown = reallocarray(markers->boundaries, markers->nr + 1, sizeof(*grown));
-	if (!grown)
+	if (array_grow(markers->boundaries, markers->nr, markers->max))
 		return -ENOMEM;
-	markers->boundaries = grown;
-	grown[markers->nr++] = *boundary;
+	markers->boundaries[markers->nr++] = *boundary;
 	return 0;
 }
 
@@ -41,7 +38,7 @@ static void key_gains(const struct event_loop *loop, uint64_t gains[EVENT_LOOP_K
 		const struct event *event = &loop->events[i];
 
 		for (uint32_t j = 0; j < event->nr_keys; j++) {
-			if (event->counts[j] == 1 && !event->is_marked)
+			if (event->counts[j] == 1 && !event->has_event)
 				gains[event->keys[j]]++;
 			else
 				wrong[event->keys[j]]++;
@@ -60,8 +57,8 @@ static uint64_t mark_by_key(struct event_loop *loop, uint32_t key)
 		struct event *event = &loop->events[i];
 
 		for (uint32_t j = 0; j < event->nr_keys; j++) {
-			if (event->keys[j] == key && !event->is_marked) {
-				event->is_marked = true;
+			if (event->keys[j] == key && !event->has_event) {
+				event->has_event = true;
 				marked++;
 			}
 		}
@@ -74,12 +71,11 @@ static bool comes_earlier(const struct event_key *a, const struct event_key *b)
 	return (double)a->position * (double)b->seen < (double)b->position * (double)a->seen;
 }
 
-static int mark_by_calls(struct event_loop *loop, struct markers *markers)
+static int mark_by_calls(struct event_loop *loop, struct event_markers *markers)
 {
 	for (;;) {
 		uint64_t best_gain = 0, gains[EVENT_LOOP_KEYS];
 		uint32_t best = EVENT_LOOP_KEYS;
-		const struct event_key *key;
 		int error;
 
 		key_gains(loop, gains);
@@ -95,22 +91,14 @@ static int mark_by_calls(struct event_loop *loop, struct markers *markers)
 		}
 		if (best == EVENT_LOOP_KEYS || (double)best_gain < FEW * (double)loop->nr_events)
 			return 0;
-		key = &loop->keys[best];
-		error = add_boundary(markers, &(struct samples_boundary){
-			.role = SAMPLES_ROLE_EVENT_CALL,
-			.syscall = key->syscall,
-			.object = key->object,
-			.return_offset = key->return_offset,
-			.distance = key->distance,
-			.function = SAMPLES_NONE,
-		});
+		error = add_boundary(markers, &loop->keys[best].boundary);
 		if (error)
 			return error;
 		markers->marked += mark_by_key(loop, best);
 	}
 }
 
-static int add_site(struct markers *markers, uint32_t function)
+static int add_site(struct event_markers *markers, uint32_t function)
 {
 	return add_boundary(markers, &(struct samples_boundary){
 		.role = SAMPLES_ROLE_EVENT_SITE,
@@ -125,10 +113,11 @@ static bool can_carry(const struct events *events, uint32_t function)
 
 /*
  * Of the functions that the dispatch calls, those whose events are not marked.
- * One that never is the first of its segment is no event, but where another
+ * One that never is the first of its iteration is no event, but where another
  * handler ended by jumping on.
  */
-static int mark_callees(struct events *events, struct event_loop *loop, struct markers *markers)
+static int mark_callees(struct events *events, struct event_loop *loop,
+			struct event_markers *markers)
 {
 	uint32_t nr = events->input->trace->nr_functions;
 	uint64_t *unmarked = calloc(nr, sizeof(*unmarked));
@@ -137,7 +126,7 @@ static int mark_callees(struct events *events, struct event_loop *loop, struct m
 
 	for (size_t i = 0; !error && i < loop->nr_events; i++) {
 		all[loop->events[i].callee]++;
-		unmarked[loop->events[i].callee] += !loop->events[i].is_marked;
+		unmarked[loop->events[i].callee] += !loop->events[i].has_event;
 	}
 	for (uint32_t f = 0; f < nr && !error; f++) {
 		if ((double)unmarked[f] < FEW * (double)loop->nr_events || !unmarked[f] ||
@@ -168,7 +157,7 @@ static uint64_t calls_elsewhere(const struct events *events, const struct event_
 {
 	uint64_t calls = 0;
 
-	for (uint32_t i = 0; i < events->input->loops.nr; i++)
+	for (uint32_t i = 0; i < events->input->contexts.nr_loops; i++)
 		if (&events->loops[i] != loop)
 			calls += events->loops[i].visits[function].calls;
 	return calls;
@@ -184,7 +173,7 @@ static bool is_shared(const struct events *events, const struct event_loop *loop
 static bool is_too_dear(const struct events *events, const struct event_loop *loop, uint32_t function)
 {
 	return calls_elsewhere(events, loop, function) > loop->nr_events &&
-	       (double)loop->nr_events <= (1 + GLUED) * (double)loop->course->waits;
+	       (double)loop->nr_events <= (1 + GLUED) * (double)loop->shape->waits;
 }
 
 /*
@@ -208,7 +197,8 @@ static bool marks_better(const struct events *events, const struct event_loop *l
 }
 
 /* Of the functions entered once in each event, the best. */
-static int mark_segments(struct events *events, struct event_loop *loop, struct markers *markers)
+static int mark_iterations(struct events *events, struct event_loop *loop,
+			   struct event_markers *markers)
 {
 	uint32_t best = TRACE_NONE;
 
@@ -226,42 +216,43 @@ static int mark_segments(struct events *events, struct event_loop *loop, struct 
 	return add_site(markers, best);
 }
 
-static int mark(struct events *events, struct event_loop *loop, struct markers *markers)
+static int mark(struct events *events, struct event_loop *loop, struct event_markers *markers)
 {
 	double allowed = UNMARKED * (double)loop->nr_events;
 	int error;
 
-	if (loop->course->mode == COURSE_PLAIN)
+	if (loop->shape->mode == LOOP_SHAPE_PLAIN)
 		return 0;
 	markers->events = loop->nr_events;
 	error = mark_by_calls(loop, markers);
 	if (error || (double)(loop->nr_events - markers->marked) <= allowed) {
 		/* The system calls do. */
-	} else if (loop->course->mode == COURSE_DISPATCH && !loop->course->is_repeat) {
+	} else if (loop->shape->mode == LOOP_SHAPE_DISPATCH && !loop->shape->is_repeat) {
 		error = mark_callees(events, loop, markers);
 	} else {
-		error = mark_segments(events, loop, markers);
+		error = mark_iterations(events, loop, markers);
 	}
-	markers->has_empty = markers->nr && (loop->course->mode == COURSE_SEGMENTS ||
-					     loop->course->is_repeat);
+	markers->has_empty = markers->nr &&
+			     (loop->shape->mode == LOOP_SHAPE_ITERATIONS || loop->shape->is_repeat);
 	return error;
 }
 
-static void drop_waits(const struct events *events, const struct markers *markers, bool *dropped)
+static void drop_waits(const struct events *events, const struct event_markers *markers,
+		       bool *dropped)
 {
 	for (uint32_t i = 0; i < events->input->trace->nr_contexts; i++)
 		dropped[i] = events->is_droppable[i] &&
-			     markers[events->input->loops.of_context[i]].has_empty;
+			     markers[events->input->contexts.loop_of[i]].has_empty;
 }
 
-int markers_find(const struct pass_input *input, const struct course *courses,
-		 struct markers **ret, bool **ret_dropped)
+int event_markers_find(const struct trace_pass_input *input, const struct loop_shape *shapes,
+		       struct event_markers **ret, bool **ret_dropped)
 {
-	uint32_t nr = input->loops.nr;
-	struct markers *markers = calloc(nr + 1, sizeof(*markers));
+	uint32_t nr = input->contexts.nr_loops;
+	struct event_markers *markers = calloc(nr + 1, sizeof(*markers));
 	bool *dropped = calloc(input->trace->nr_contexts + 1, sizeof(*dropped));
 	struct events events;
-	int error = events_init(&events, input, courses);
+	int error = events_init(&events, input, shapes);
 
 	if (!markers || !dropped)
 		error = -ENOMEM;
@@ -272,7 +263,7 @@ int markers_find(const struct pass_input *input, const struct course *courses,
 	events_deinit(&events);
 	if (error) {
 		if (markers)
-			markers_free(markers, nr);
+			event_markers_free(markers, nr);
 		free(dropped);
 		return error;
 	}
@@ -281,34 +272,28 @@ int markers_find(const struct pass_input *input, const struct course *courses,
 	return 0;
 }
 
-void markers_free(struct markers *markers, uint32_t nr)
+void event_markers_free(struct event_markers *markers, uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++)
 		free(markers[i].boundaries);
 	free(markers);
 }
 
-bool markers_has_call(const struct markers *markers, const struct pass *pass)
+bool event_markers_has_call(const struct event_markers *markers, const struct trace_pass *pass)
 {
-	struct event_key key;
+	struct samples_boundary call;
 
-	if ((int64_t)pass->event->value < 0 || !event_key_of(pass, &key))
+	if ((int64_t)pass->event->value < 0 || !event_call_of(pass, &call))
 		return false;
-	for (uint32_t i = 0; i < markers->nr; i++) {
-		const struct samples_boundary *boundary = &markers->boundaries[i];
-
-		if (boundary->role == SAMPLES_ROLE_EVENT_CALL &&
-		    boundary->syscall == key.syscall && boundary->object == key.object &&
-		    boundary->return_offset == key.return_offset &&
-		    boundary->distance == key.distance)
+	for (uint32_t i = 0; i < markers->nr; i++)
+		if (samples_is_same_boundary(&markers->boundaries[i], &call))
 			return true;
-	}
 	return false;
 }
 
-bool markers_has_site(const struct markers *markers, const struct pass *pass)
+bool event_markers_has_site(const struct event_markers *markers, const struct trace_pass *pass)
 {
-	uint32_t function = pass->walk.frames[pass->walk.nr_frames - 1].function;
+	uint32_t function = pass->stack.frames[pass->stack.nr_frames - 1].function;
 
 	for (uint32_t i = 0; i < markers->nr; i++)
 		if (markers->boundaries[i].role == SAMPLES_ROLE_EVENT_SITE &&

@@ -4,7 +4,7 @@
  *
  * Where from wait to wait there is one event (plain), the waits are enough.
  * Else each event needs a marker of its own: something that happens exactly
- * once in it, as early as possible, after the waits of its segment.  A system
+ * once in it, as early as possible, after the waits of its iteration.  A system
  * call that is hooked anyway (read, accept ...) costs about an eighth of a
  * probe, so probes serve only events that no system call marks.
  */
@@ -18,28 +18,29 @@
 #include "train/loops/loop-shape.h"
 #include "train/trace/trace-pass.h"
 
-struct markers {
+struct event_markers {
 	struct samples_boundary *boundaries; /* the events' only */
 	uint32_t nr;
+	size_t max;
 	bool has_empty; /* see struct samples_loop */
-	uint64_t events; /* with work, as the course tells them */
+	uint64_t events; /* with work, as the shape tells them */
 	uint64_t marked; /* of them */
 };
 
 /*
  * Find the markers of each loop; *@ret has one entry a loop.  *@ret_dropped
  * tells by trace_context which waits are no boundary after all: they never
- * sleep, and the events have markers.  Both are the caller's: markers_free(),
+ * sleep, and the events have markers.  Both are the caller's: event_markers_free(),
  * free().  Returns 0 or -ENOMEM.
  */
-int markers_find(const struct pass_input *input, const struct course *courses,
-		 struct markers **ret, bool **ret_dropped);
-void markers_free(struct markers *markers, uint32_t nr);
+int event_markers_find(const struct trace_pass_input *input, const struct loop_shape *shapes,
+		       struct event_markers **ret, bool **ret_dropped);
+void event_markers_free(struct event_markers *markers, uint32_t nr);
 
 /* Does the system call that has just returned mark an event? */
-bool markers_has_call(const struct markers *markers, const struct pass *pass);
+bool event_markers_has_call(const struct event_markers *markers, const struct trace_pass *pass);
 
-/* Does the call of the walk's last frame? */
-bool markers_has_site(const struct markers *markers, const struct pass *pass);
+/* Does the call of the stack's last frame? */
+bool event_markers_has_site(const struct event_markers *markers, const struct trace_pass *pass);
 
 #endif /* _USER_TRAIN_LOOPS_EVENT_MARKER_H */

@@ -5,22 +5,26 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 enum {
 	TINY_CALLS = 8, /* an event with fewer needs no marker, */
-	TINY_SHARE = 12, /* nor has a segment with a twelfth of what is typical */
+	TINY_SHARE = 12, /* nor has a iteration with a twelfth of what is typical */
 };
 
-bool event_key_of(const struct pass *pass, struct event_key *ret)
+bool event_call_of(const struct trace_pass *pass, struct samples_boundary *ret)
 {
-	const struct walk *walk = &pass->walk;
-	const struct walk_frame *frame;
+	const struct call_stack *stack = &pass->stack;
+	const struct call_frame *frame;
 
-	if (!walk->nr_frames)
+	if (!stack->nr_frames)
 		return false;
-	frame = &walk->frames[walk->nr_frames - 1];
+	frame = &stack->frames[stack->nr_frames - 1];
 	if (frame->object == TRACE_NONE)
 		return false;
-	*ret = (struct event_key){
+	*ret = (struct samples_boundary){
+		.role = SAMPLES_ROLE_EVENT_CALL,
+		.function = SAMPLES_NONE,
 		.syscall = trace_number(pass->enter) & TRACE_SYSCALL_MASK,
 		.object = frame->object,
 		.return_offset = frame->return_offset,
@@ -29,13 +33,7 @@ bool event_key_of(const struct pass *pass, struct event_key *ret)
 	return true;
 }
 
-static bool is_same_key(const struct event_key *a, const struct event_key *b)
-{
-	return a->syscall == b->syscall && a->object == b->object &&
-	       a->return_offset == b->return_offset && a->distance == b->distance;
-}
-
-static struct event_key *key_get(struct event_loop *loop, const struct event_key *key)
+static struct event_key *key_get(struct event_loop *loop, const struct samples_boundary *call)
 {
 	if (!loop->keys) {
 		loop->keys = calloc(EVENT_LOOP_KEYS, sizeof(*loop->keys));
@@ -43,11 +41,11 @@ static struct event_key *key_get(struct event_loop *loop, const struct event_key
 			return NULL;
 	}
 	for (uint32_t i = 0; i < loop->nr_keys; i++)
-		if (is_same_key(&loop->keys[i], key))
+		if (samples_is_same_boundary(&loop->keys[i].boundary, call))
 			return &loop->keys[i];
 	if (loop->nr_keys == EVENT_LOOP_KEYS)
 		return NULL;
-	loop->keys[loop->nr_keys] = *key;
+	loop->keys[loop->nr_keys].boundary = *call;
 	return &loop->keys[loop->nr_keys++];
 }
 
@@ -76,9 +74,10 @@ static void settle_visits(struct event_loop *loop, enum settle how)
  * A queue can also hold what is hardly work: a connection to be closed.  What
  * is dispatched after a wait for many things counts whatever its size.
  */
-static uint64_t tiny_calls(const struct course *course)
+static uint64_t tiny_calls(const struct loop_shape *shape)
 {
-	uint64_t tiny = course->mode == COURSE_SEGMENTS ? course->typical_calls / TINY_SHARE : 0;
+	uint64_t tiny =
+		shape->mode == LOOP_SHAPE_ITERATIONS ? shape->typical_calls / TINY_SHARE : 0;
 
 	return tiny > TINY_CALLS ? tiny : TINY_CALLS;
 }
@@ -86,30 +85,22 @@ static uint64_t tiny_calls(const struct course *course)
 static int close_event(struct events *events)
 {
 	struct event_loop *loop = &events->loops[events->loop];
-	struct event *grown;
 	bool is_tiny;
 
 	if (!events->is_open)
 		return 0;
 	events->is_open = false;
-	is_tiny = events->calls < tiny_calls(loop->course);
+	is_tiny = events->calls < tiny_calls(loop->shape);
 	settle_visits(loop, is_tiny ? COUNT_TINY : COUNT);
 	if (is_tiny)
 		return 0;
-	if (loop->nr_events == loop->max_events) {
-		size_t max = loop->max_events ? loop->max_events * 2 : 1024;
-
-		grown = reallocarray(loop->events, max, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		loop->events = grown;
-		loop->max_events = max;
-	}
+	if (array_grow(loop->events, loop->nr_events, loop->max_events))
+		return -ENOMEM;
 	loop->events[loop->nr_events++] = events->event;
 	return 0;
 }
 
-static void open_event(struct events *events, const struct pass *pass, uint32_t callee)
+static void open_event(struct events *events, const struct trace_pass *pass, uint32_t callee)
 {
 	events->loop = pass->loop;
 	events->event = (struct event){ .callee = callee };
@@ -128,19 +119,19 @@ static void visit(struct events *events, struct event_loop *loop, uint32_t funct
 	}
 }
 
-static int on_call(struct pass *pass, void *arg)
+static int on_call(struct trace_pass *pass, void *arg)
 {
 	struct events *events = arg;
 	struct event_loop *loop = &events->loops[pass->loop];
-	const struct walk *walk = &pass->walk;
-	uint32_t function = walk->frames[walk->nr_frames - 1].function;
-	bool is_chain = course_is_chain(loop->course, pass);
+	const struct call_stack *stack = &pass->stack;
+	uint32_t function = stack->frames[stack->nr_frames - 1].function;
+	bool is_wait_call = loop_shape_is_wait_call(loop->shape, pass);
 	int error = 0;
 
-	if (is_chain)
+	if (is_wait_call)
 		events->is_first = true;
-	if (loop->course->mode == COURSE_DISPATCH ? course_is_dispatch(loop->course, pass) :
-						    is_chain) {
+	if (loop->shape->mode == LOOP_SHAPE_DISPATCH ? loop_shape_is_dispatch(loop->shape, pass)
+						     : is_wait_call) {
 		error = close_event(events);
 		open_event(events, pass, function);
 		if (events->is_first)
@@ -155,16 +146,17 @@ static int on_call(struct pass *pass, void *arg)
 }
 
 /* Another hooked call has returned: is it one that marks? */
-static int on_syscall(struct pass *pass, void *arg)
+static int on_syscall(struct trace_pass *pass, void *arg)
 {
 	struct events *events = arg;
 	struct event *event = &events->event;
-	struct event_key key, *known;
+	struct samples_boundary call;
+	struct event_key *known;
 	uint32_t i;
 
-	if (!events->is_open || (int64_t)pass->event->value < 0 || !event_key_of(pass, &key))
+	if (!events->is_open || (int64_t)pass->event->value < 0 || !event_call_of(pass, &call))
 		return 0;
-	known = key_get(&events->loops[pass->loop], &key);
+	known = key_get(&events->loops[pass->loop], &call);
 	if (!known)
 		return 0;
 	known->seen++;
@@ -182,16 +174,16 @@ static int on_syscall(struct pass *pass, void *arg)
 	return 0;
 }
 
-/* What came before a wait in the same segment marks nothing. */
-static int on_wait(struct pass *pass, void *arg)
+/* What came before a wait in the same iteration marks nothing. */
+static int on_wait(struct trace_pass *pass, void *arg)
 {
 	struct events *events = arg;
 	struct event_loop *loop = &events->loops[pass->loop];
-	uint32_t context = pass_context(pass);
+	uint32_t context = trace_pass_context(pass);
 
 	if (context != TRACE_NONE && events->is_droppable[context])
 		return 0;
-	if (loop->course->mode == COURSE_SEGMENTS && events->is_open) {
+	if (loop->shape->mode == LOOP_SHAPE_ITERATIONS && events->is_open) {
 		settle_visits(loop, FORGET);
 		events->event = (struct event){ .callee = events->event.callee };
 		events->calls = 0;
@@ -200,23 +192,23 @@ static int on_wait(struct pass *pass, void *arg)
 }
 
 /* First pass: which waits never sleep? */
-static int note_wait(struct pass *pass, void *arg)
+static int note_wait(struct trace_pass *pass, void *arg)
 {
-	((struct events *)arg)->context = pass_context(pass);
+	((struct events *)arg)->context = trace_pass_context(pass);
 	return 0;
 }
 
-static int note_wake(struct pass *pass, void *arg)
+static int note_wake(struct trace_pass *pass, void *arg)
 {
 	struct events *events = arg;
 
 	if (events->context != TRACE_NONE && (int64_t)pass->event->value == -EAGAIN &&
-	    pass_reads(trace_number(pass->event) & TRACE_SYSCALL_MASK))
+	    trace_pass_reads(trace_number(pass->event) & TRACE_SYSCALL_MASK))
 		events->never_sleeps[events->context] = true;
 	return 0;
 }
 
-static int on_leave(struct pass *pass, void *arg)
+static int on_leave(struct trace_pass *pass, void *arg)
 {
 	struct events *events = arg;
 
@@ -228,7 +220,7 @@ static int on_leave(struct pass *pass, void *arg)
 /* A loop keeps the waits that sleep, at least one. */
 static void find_droppable(struct events *events)
 {
-	const uint32_t *of_context = events->input->loops.of_context;
+	const uint32_t *of_context = events->input->contexts.loop_of;
 	uint32_t nr = events->input->trace->nr_contexts;
 
 	for (uint32_t i = 0; i < nr; i++)
@@ -238,25 +230,25 @@ static void find_droppable(struct events *events)
 			events->never_sleeps[i] && events->loops[of_context[i]].sleeps;
 }
 
-static int gather(struct events *events)
+static int collect(struct events *events)
 {
-	const struct pass_ops first = { .wait = note_wait, .wake = note_wake };
-	const struct pass_ops second = {
+	const struct trace_pass_ops first = { .wait = note_wait, .wake = note_wake };
+	const struct trace_pass_ops second = {
 		.call = on_call,
 		.wait = on_wait,
 		.syscall = on_syscall,
 		.leave = on_leave,
 	};
-	int error = pass_run(events->input, &first, events);
+	int error = trace_pass_run(events->input, &first, events);
 
 	find_droppable(events);
-	return error ? error : pass_run(events->input, &second, events);
+	return error ? error : trace_pass_run(events->input, &second, events);
 }
 
-static int allocate(struct events *events, const struct pass_input *input,
-		    const struct course *courses)
+static int allocate(struct events *events, const struct trace_pass_input *input,
+		    const struct loop_shape *shapes)
 {
-	uint32_t nr = input->loops.nr;
+	uint32_t nr = input->contexts.nr_loops;
 
 	*events = (struct events){
 		.input = input,
@@ -268,7 +260,7 @@ static int allocate(struct events *events, const struct pass_input *input,
 	if (!events->loops || !events->never_sleeps || !events->is_droppable)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nr; i++) {
-		events->loops[i].course = &courses[i];
+		events->loops[i].shape = &shapes[i];
 		events->loops[i].visits = calloc(input->trace->nr_functions + 1,
 						 sizeof(*events->loops[i].visits));
 		events->loops[i].visited = calloc(input->trace->nr_functions + 1,
@@ -281,7 +273,7 @@ static int allocate(struct events *events, const struct pass_input *input,
 
 void events_deinit(struct events *events)
 {
-	for (uint32_t i = 0; events->loops && i < events->input->loops.nr; i++) {
+	for (uint32_t i = 0; events->loops && i < events->input->contexts.nr_loops; i++) {
 		free(events->loops[i].keys);
 		free(events->loops[i].events);
 		free(events->loops[i].visits);
@@ -292,9 +284,10 @@ void events_deinit(struct events *events)
 	free(events->is_droppable);
 }
 
-int events_init(struct events *ret, const struct pass_input *input, const struct course *courses)
+int events_init(struct events *ret, const struct trace_pass_input *input,
+		const struct loop_shape *shapes)
 {
-	int error = allocate(ret, input, courses);
+	int error = allocate(ret, input, shapes);
 
-	return error ? error : gather(ret);
+	return error ? error : collect(ret);
 }

@@ -19,12 +19,9 @@ enum {
 	EVENT_KEYS = 6, /* of one event */
 };
 
-/* A system call, and the call that led to it. */
+/* A system call that may be a marker, as a boundary of that role. */
 struct event_key {
-	uint32_t syscall;
-	uint32_t object;
-	uint64_t return_offset;
-	uint32_t distance;
+	struct samples_boundary boundary;
 	uint64_t position; /* sum over the events, calls since their begin */
 	uint64_t seen;
 };
@@ -34,7 +31,7 @@ struct event {
 	uint16_t keys[EVENT_KEYS];
 	uint16_t counts[EVENT_KEYS];
 	uint16_t nr_keys;
-	bool is_marked; /* by whom the markers are chosen */
+	bool has_event; /* by whom the markers are chosen */
 	uint32_t callee; /* of the dispatch */
 };
 
@@ -43,7 +40,7 @@ struct event_visits {
 	uint64_t once; /* events in which it was entered once */
 	uint64_t more;
 	uint64_t position; /* sum */
-	uint64_t first; /* events in whose segment it was the first dispatched */
+	uint64_t first; /* events in whose iteration it was the first dispatched */
 	uint64_t tiny; /* events that need no marker, but have it */
 	uint64_t calls; /* in an event or not */
 	/* In the event at hand. */
@@ -52,7 +49,7 @@ struct event_visits {
 };
 
 struct event_loop {
-	const struct course *course;
+	const struct loop_shape *shape;
 	struct event_key *keys;
 	uint32_t nr_keys;
 	struct event *events;
@@ -65,7 +62,7 @@ struct event_loop {
 };
 
 struct events {
-	const struct pass_input *input;
+	const struct trace_pass_input *input;
 	struct event_loop *loops;
 	bool *never_sleeps; /* by context */
 	bool *is_droppable; /* by context: other waits of its loop do the waiting */
@@ -74,18 +71,19 @@ struct events {
 	uint32_t loop;
 	uint64_t calls;
 	bool is_open;
-	bool is_first; /* the next dispatch is the first of its segment */
+	bool is_first; /* the next dispatch is the first of its iteration */
 	uint32_t context; /* of the wait it is in */
 };
 
 /* The system call that has just returned, and its caller; whether that is known. */
-bool event_key_of(const struct pass *pass, struct event_key *ret);
+bool event_call_of(const struct trace_pass *pass, struct samples_boundary *ret);
 
 /*
- * Gather the events of each loop; @courses has one entry a loop, and lives as
+ * Gather the events of each loop; @shapes has one entry a loop, and lives as
  * long as *@ret.  Returns 0 or -ENOMEM; events_deinit() in both cases.
  */
-int events_init(struct events *ret, const struct pass_input *input, const struct course *courses);
+int events_init(struct events *ret, const struct trace_pass_input *input,
+		const struct loop_shape *shapes);
 void events_deinit(struct events *events);
 
 #endif /* _USER_TRAIN_LOOPS_EVENTS_H */

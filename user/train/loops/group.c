@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 int groups_init(struct groups *groups, const struct pools *pools)
 {
 	size_t nr = pools->shapes->nr + 1;
@@ -122,7 +124,7 @@ static void count_wait(struct groups *groups, const struct boundary_wait *wait)
 			group->own_slept += wait->blocked_ns != 0;
 		}
 		group->sleeps += wait->blocked_ns != 0;
-		group->vain += wait->blocked_ns && wait->is_vain;
+		group->empty += wait->blocked_ns && wait->is_empty;
 		group->blocked_ns += wait->blocked_ns;
 		if (wait->enter_ns > group->last_ns)
 			group->last_ns = wait->enter_ns;
@@ -169,18 +171,18 @@ uint32_t groups_part(struct groups *groups, uint32_t level)
  * Who waits for a lock gets it; who waits for work may wait in vain, for once.
  * If always, it is time that it waits for.
  */
-static bool ends_in_vain(const struct group *group)
+static bool ends_empty(const struct group *group)
 {
 	enum { NOW_AND_THEN = 16 };
 
-	return group->vain && group->vain < group->sleeps &&
-	       group->vain >= group->sleeps / NOW_AND_THEN;
+	return group->empty && group->empty < group->sleeps &&
+	       group->empty >= group->sleeps / NOW_AND_THEN;
 }
 
 /* Of what is no longer reported, suppose that it is frequent and goes on as before. */
 static double score(const struct group *group, uint32_t max_runs)
 {
-	enum { WORTH_OF_VAIN = 4 };
+	enum { WORTH_OF_EMPTY = 4 };
 	double depth = group->depth ? group->depth : 1, runs = group->runs, share;
 
 	if (!group->runs)
@@ -193,8 +195,8 @@ static double score(const struct group *group, uint32_t max_runs)
 	} else if (group->runs == 1 && max_runs >= 8) {
 		runs = 0.1;
 	}
-	if (ends_in_vain(group))
-		runs *= WORTH_OF_VAIN;
+	if (ends_empty(group))
+		runs *= WORTH_OF_EMPTY;
 	return runs * (0.02 + share) / (depth * depth * depth);
 }
 
@@ -216,8 +218,8 @@ static bool is_better(const struct group *a, const struct group *b, uint32_t max
 		return a->depth < b->depth;
 	if (a->kind != b->kind)
 		return a->kind < b->kind;
-	if (ends_in_vain(a) != ends_in_vain(b))
-		return ends_in_vain(a);
+	if (ends_empty(a) != ends_empty(b))
+		return ends_empty(a);
 	if (a->depth == b->depth) {
 		score_a *= (double)a->blocked_ns;
 		score_b *= (double)b->blocked_ns;
@@ -275,13 +277,6 @@ static size_t collect_gaps(const struct groups *groups, uint32_t from, uint32_t 
 	return nr;
 }
 
-static int compare_gaps(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return a < b ? -1 : a > b;
-}
-
 /*
  * Does group @many wait inside of what @read does, as its own way to wait?  The
  * time from a read to the wait is then that of a few instructions, while the
@@ -303,8 +298,8 @@ static bool is_pair(const struct groups *groups, uint32_t many, uint32_t read)
 		return false; /* the wait is never left out, so it is enough */
 	if (!nr_many)
 		return true;
-	qsort(to_many, nr_many, sizeof(*to_many), compare_gaps);
-	qsort(to_read, nr_read, sizeof(*to_read), compare_gaps);
+	qsort(to_many, nr_many, sizeof(*to_many), order_u64);
+	qsort(to_read, nr_read, sizeof(*to_read), order_u64);
 	return to_many[nr_many / 2] <= to_read[3 * nr_read / 4] / 2;
 }
 
@@ -358,7 +353,7 @@ enum { MUCH_LESS = 8 };
 /* Next to a wait for work that other threads bring, what sleeps far shorter is a lock. */
 static bool is_lock_beside(const struct group *best, const struct group *other)
 {
-	return best->kind == SHAPE_WAKEUP && other->kind == SHAPE_WAKEUP && !other->vain &&
+	return best->kind == SHAPE_WAKEUP && other->kind == SHAPE_WAKEUP && !other->empty &&
 	       best->sleeps &&
 	       MUCH_LESS * (other->blocked_ns / other->sleeps) < best->blocked_ns / best->sleeps;
 }
@@ -370,26 +365,26 @@ static bool looks_for_work(const struct group *group, const struct group *best)
 }
 
 /* Was the wait come to from a look for work in vain, and is it no lock's? */
-static bool is_looked(const struct groups *groups, const struct group *best,
-		      const struct boundary_wait *wait)
+static bool follows_empty_poll(const struct groups *groups, const struct group *best,
+			       const struct boundary_wait *wait)
 {
-	const struct look *look = &wait->look;
-	const struct boundary_wait before = { .place = look->place };
-	const struct boundary_wait between = { .place = look->between };
+	const struct empty_poll *poll = &wait->poll;
+	const struct boundary_wait before = { .place = poll->place };
+	const struct boundary_wait between = { .place = poll->between };
 	uint32_t at;
 
-	if (look->place == LOOK_NONE)
+	if (poll->place == EMPTY_POLL_NONE)
 		return false;
 	at = wait_group(groups, &before);
 	if (at == SHAPE_NONE || at == wait_group(groups, wait) ||
-	    (look->between != LOOK_NONE && wait_group(groups, &between) != at))
+	    (poll->between != EMPTY_POLL_NONE && wait_group(groups, &between) != at))
 		return false;
-	return looks_for_work(&groups->entries[at], best) && wait->blocked_ns > look->since_ns &&
-	       wait->blocked_ns >= look->slept_ns / MUCH_LESS;
+	return looks_for_work(&groups->entries[at], best) && wait->blocked_ns > poll->since_ns &&
+	       wait->blocked_ns >= poll->slept_ns / MUCH_LESS;
 }
 
 /*
- * Is there a place in @other in which threads sleep when they have looked for
+ * Is there a place in @other in which threads sleep when they have polled for
  * work in vain (look.h), at once and not for less time?  A third of the sleeps,
  * or of the time, is enough: there are more ways to come there.
  */
@@ -412,17 +407,17 @@ static bool has_idle(struct groups *groups, const struct group *best, const stru
 		idle = &groups->idle[of_place[wait->place]];
 		idle->sleeps++;
 		idle->slept_ns += wait->blocked_ns;
-		if (!is_looked(groups, best, wait))
+		if (!follows_empty_poll(groups, best, wait))
 			continue;
-		idle->looked++;
-		idle->looked_ns += wait->blocked_ns;
+		idle->polled++;
+		idle->polled_ns += wait->blocked_ns;
 	}
 	for (uint32_t i = 0; i < pools->shapes->nr; i++) {
 		if (!groups->set[i] || groups->of_shape[i] != at)
 			continue;
 		idle = &groups->idle[i];
-		idle->joins = idle->looked && (OFTEN * idle->looked >= idle->sleeps ||
-					       OFTEN * idle->looked_ns >= idle->slept_ns);
+		idle->joins = idle->polled && (OFTEN * idle->polled >= idle->sleeps ||
+					       OFTEN * idle->polled_ns >= idle->slept_ns);
 		nr += idle->joins;
 	}
 	return nr;

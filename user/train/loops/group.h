@@ -29,7 +29,7 @@ struct group {
 	uint32_t runs; /* of consecutive waits in this group */
 	uint32_t slept; /* runs in which it did */
 	uint32_t sleeps; /* waits in which it did */
-	uint32_t vain; /* of those, that brought nothing */
+	uint32_t empty; /* of those, that brought nothing */
 	uint32_t depth; /* calls from the branch frame to the system call */
 	uint32_t kind; /* enum shape_kind, the likeliest of its shapes */
 	bool only_many; /* all its shapes wait for any of several things */
@@ -44,12 +44,12 @@ struct group {
 	uint64_t last_ns; /* when the last wait in it was entered */
 };
 
-/* How a shape is slept in: in all, and by those who have looked for work in vain. */
+/* How a shape is slept in: in all, and by those who have polled for work in vain. */
 struct group_idle {
 	uint32_t sleeps;
-	uint32_t looked;
+	uint32_t polled;
 	uint64_t slept_ns;
-	uint64_t looked_ns;
+	uint64_t polled_ns;
 	bool joins; /* it is why its group joins */
 };
 

@@ -3,18 +3,18 @@
  * How the iterations of an event loop go, and where in them an event is
  * handled.
  *
- * The call of the loop's function that leads to the wait is its chain.  It
+ * The call of the loop's function that leads to the wait is its wait_call.  It
  * recurs in each iteration, whether it waits or not: a queue that is not empty
- * is taken from without a system call.  So an iteration, called segment, goes
- * from one chain call to the next, not from wait to wait.
+ * is taken from without a system call.  So an iteration, called iteration, goes
+ * from one wait_call call to the next, not from wait to wait.
  *
- * One segment can handle several events, if the wait brings several at once.
+ * One iteration can handle several events, if the wait brings several at once.
  * Then there is a dispatch: an indirect call in a natural loop, few calls from
  * the loop's frame, under which most of the work is done, and which leads to
- * several functions or is made several times in a segment.
+ * several functions or is made several times in a iteration.
  *
  * A thread that takes work from a queue can find more than one event in what it
- * took: a connection with several requests.  Then most of a segment's work is
+ * took: a connection with several requests.  Then most of a iteration's work is
  * under one call, made once for each.  It is treated as the dispatch, too.
  */
 #ifndef _USER_TRAIN_LOOPS_LOOP_SHAPE_H
@@ -26,55 +26,57 @@
 #include "train/trace/trace-pass.h"
 
 enum {
-	COURSE_MAX_CHAINS = 8,
+	LOOP_SHAPE_MAX_WAIT_CALLS = 8,
 };
 
 /* A place that a call returns to. */
-struct course_site {
+struct loop_shape_site {
 	uint32_t object;
 	uint64_t offset;
-	uint64_t seen;
 };
 
-enum course_mode {
-	COURSE_PLAIN, /* from wait to wait there is one event */
-	COURSE_SEGMENTS, /* one event a segment, but not one wait a segment */
-	COURSE_DISPATCH, /* one event a call of the dispatch */
+enum loop_shape_mode {
+	LOOP_SHAPE_PLAIN, /* from wait to wait there is one event */
+	LOOP_SHAPE_ITERATIONS, /* one event a iteration, but not one wait a iteration */
+	LOOP_SHAPE_DISPATCH, /* one event a call of the dispatch */
 };
 
-struct course {
-	enum course_mode mode;
-	struct course_site chains[COURSE_MAX_CHAINS]; /* most seen first */
-	uint32_t nr_chains;
+struct loop_shape {
+	enum loop_shape_mode mode;
+	struct loop_shape_site wait_calls[LOOP_SHAPE_MAX_WAIT_CALLS];
+	uint32_t nr_wait_calls;
 	uint32_t owner; /* the loop's function; TRACE_NONE if it carries no site */
 	uint64_t waits;
-	uint64_t segments;
-	uint64_t unbroken; /* segments without a wait */
-	uint64_t repeated; /* waits in a segment that had one */
-	uint32_t typical_calls; /* of the segments with work, half have fewer */
+	uint64_t iterations;
+	uint64_t unbroken; /* iterations without a wait */
+	uint64_t repeated; /* waits in a iteration that had one */
+	uint32_t typical_calls; /* of the iterations with work, half have fewer */
 	/* The function that dispatches: TRACE_NONE for the loop's own. */
 	uint32_t dispatcher;
 	uint32_t dispatcher_depth; /* of its frame */
 	uint64_t dispatches;
-	uint32_t most_dispatches; /* in one segment */
-	/* The dispatch is one call that a segment makes again and again, here. */
+	uint32_t most_dispatches; /* in one iteration */
+	/* The dispatch is one call that a iteration makes again and again, here. */
 	bool is_repeat;
-	struct course_site repeat;
+	struct loop_shape_site repeat;
 };
 
-/* One course for each loop of the input, malloc'ed.  Returns 0 or -ENOMEM. */
-int courses_find(const struct pass_input *input, struct course **ret);
+/* One shape for each loop of the input, malloc'ed.  Returns 0 or -ENOMEM. */
+int loop_shapes_find(const struct trace_pass_input *input, struct loop_shape **ret);
 
-/* The last frame of the walk: is it a chain call of its loop? */
-bool course_is_chain(const struct course *course, const struct pass *pass);
+/* By this call, as the outermost one, the loop's function comes to its wait. */
+bool loop_shape_leads_to_wait(const struct loop_shape *shape, const struct call_frame *frame);
 
-/* The last frame of the walk: is it called by the dispatch? */
-bool course_is_dispatch(const struct course *course, const struct pass *pass);
+/* The last frame of the stack: is it a wait_call call of its loop? */
+bool loop_shape_is_wait_call(const struct loop_shape *shape, const struct trace_pass *pass);
+
+/* The last frame of the stack: is it called by the dispatch? */
+bool loop_shape_is_dispatch(const struct loop_shape *shape, const struct trace_pass *pass);
 
 /*
- * The last frame of the walk, which was under the dispatch or may be: is it so
+ * The last frame of the stack, which was under the dispatch or may be: is it so
  * still?  The dispatcher's callee is gone, or it calls others.
  */
-bool course_is_under_dispatch(const struct course *course, const struct pass *pass);
+bool loop_shape_is_under_dispatch(const struct loop_shape *shape, const struct trace_pass *pass);
 
 #endif /* _USER_TRAIN_LOOPS_LOOP_SHAPE_H */

@@ -1,4 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * The table of contents of the learning.  derive() below goes from samples to
+ * the model in this order; each step is a file of its own:
+ *
+ *	make_types()		types/clustering	call trees that are alike
+ *	choose_guards()		guards/guard-share	the hits that a unit may have
+ *				guards/select		functions that distinguish types
+ *				guards/reuse-guards	those that were timed stay
+ *	predict_unmerged()	guards/predict		how well they do it
+ *	merge_types()		guards/merge		types that they cannot distinguish
+ *	learn()			guards/weights		the weights of rule W
+ *	describe_types()	types/describe		size, example, cost
+ *	set_thresholds()	guards/timed		the times of each type
+ *				model/threshold		from when on a unit is late
+ *	predict()		guards/predict		the same on held-back units
+ *
+ * Before it, a recording becomes samples: trace/ reads the events, loops/ finds
+ * where units begin and end, samples/extract and samples/extract-timing cut
+ * them, samples/join adds them to what the profile knew.  After it,
+ * model/loading gives the model to the module, guards/novelty-floor the scores
+ * below which a unit is of no known type.
+ */
 
 #include "train/model/derive.h"
 
@@ -10,13 +32,13 @@
 
 #include "train/guards/features.h"
 #include "train/guards/guard-share.h"
+#include "train/guards/merge.h"
 #include "train/guards/predict.h"
 #include "train/guards/reuse-guards.h"
+#include "train/guards/timed.h"
 #include "train/guards/weights.h"
-#include "train/model/timed.h"
 #include "train/samples/times.h"
 #include "train/types/describe.h"
-#include "train/types/merge.h"
 
 void derive_options_init(struct derive_options *options)
 {
@@ -25,7 +47,7 @@ void derive_options_init(struct derive_options *options)
 		.hit_ns = 1000,
 		.early_slack = SELECT_EARLY_SLACK,
 		.merge_limit = MERGE_LIMIT,
-		.keep_slack = DERIVE_KEEP_SLACK,
+		.reuse_slack = DERIVE_REUSE_SLACK,
 		.rule = { THRESHOLD_RATE, 0.001 },
 	};
 	cluster_options_init(&options->cluster);
@@ -44,46 +66,6 @@ struct derivation {
 	uint32_t *nr_merged; /* by type */
 	struct model *model;
 };
-
-static bool hits_are_sound(const struct samples *samples, const struct samples_hit *hits,
-			   uint32_t nr)
-{
-	for (uint32_t i = 0; i < nr; i++)
-		if (hits[i].function >= samples->nr_functions)
-			return false;
-	return true;
-}
-
-static bool guards_are_sound(const struct samples *samples, const struct samples_guards *guards)
-{
-	for (uint32_t i = 0; i < guards->nr; i++)
-		if (guards->functions[i] >= samples->nr_functions ||
-		    (i && guards->functions[i - 1] >= guards->functions[i]))
-			return false;
-	return true;
-}
-
-static bool is_sound(const struct samples *samples)
-{
-	for (uint32_t i = 0; i < samples->nr_trees; i++)
-		if (samples->trees[i].loop >= samples->nr_loops)
-			return false;
-	for (uint32_t i = 0; i < samples->nr_units; i++)
-		if (samples->units[i].tree >= samples->nr_trees ||
-		    !hits_are_sound(samples, samples->units[i].hits, samples->units[i].nr_hits))
-			return false;
-	for (uint32_t i = 0; i < samples->nr_guards; i++)
-		if (!guards_are_sound(samples, &samples->guards[i]))
-			return false;
-	for (uint32_t i = 0; i < samples->nr_timings; i++) {
-		const struct samples_timing *timing = &samples->timings[i];
-
-		if (timing->loop >= samples->nr_loops || timing->guards >= samples->nr_guards ||
-		    !hits_are_sound(samples, timing->hits, timing->nr_hits))
-			return false;
-	}
-	return true;
-}
 
 static bool are_possible(const struct derive_options *options)
 {
@@ -125,8 +107,10 @@ static int set_budgets(struct derivation *derivation)
 	if (!derivation->budget)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nr_loops; i++)
-		derivation->budget[i] = options->hits > 0 ? options->hits :
-			allowance_hits(&derivation->signatures, i, options->budget, options->hit_ns);
+		derivation->budget[i] =
+			options->hits > 0 ? options->hits
+					  : guard_share_hits(&derivation->signatures, i,
+							     options->budget, options->hit_ns);
 	return 0;
 }
 
@@ -150,9 +134,9 @@ static int choose_guards(struct derivation *derivation)
 			    derivation->functions, &derivation->nr_functions);
 	if (ret || options.nr_guards)
 		return ret;
-	return keep_guards(&derivation->signatures, &derivation->types, &options,
-			   derivation->options->keep_slack, derivation->functions,
-			   &derivation->nr_functions);
+	return reuse_guards(&derivation->signatures, &derivation->types, &options,
+			    derivation->options->reuse_slack, derivation->functions,
+			    &derivation->nr_functions);
 }
 
 static int learn(struct derivation *derivation)
@@ -341,7 +325,7 @@ int model_derive(const struct samples *samples, const struct derive_options *opt
 	int error;
 
 	*ret = (struct model){ 0 };
-	if (!is_sound(samples) || !are_possible(options))
+	if (!samples_are_sound(samples) || !are_possible(options))
 		return -EINVAL;
 	error = signatures_init(&derivation.signatures, samples);
 	if (error)

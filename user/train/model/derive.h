@@ -16,8 +16,8 @@
 #include "train/types/cluster.h"
 #include "train/types/clustering.h"
 
-/* Default of keep_slack. */
-#define DERIVE_KEEP_SLACK 0.05
+/* Default of reuse_slack. */
+#define DERIVE_REUSE_SLACK 0.05
 
 struct derive_options {
 	struct cluster_options cluster;
@@ -37,7 +37,7 @@ struct derive_options {
 	 * the model's guards are timed is told by timed_units(); if not, all
 	 * thresholds are the loops' until they are.
 	 */
-	double keep_slack;
+	double reuse_slack;
 	struct threshold_rule rule;
 };
 

@@ -9,11 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/hash-index.h"
 #include "data/samples.h"
 #include "train/samples/extract.h"
 
 /* A context: a function at a depth. */
-struct tally_key {
+struct unit_counts_key {
 	uint32_t function;
 	uint32_t depth;
 	uint32_t node; /* the first path it was met on */
@@ -25,55 +26,48 @@ struct tally_key {
 	uint32_t first; /* position of the first hit */
 };
 
-struct tally {
-	uint32_t nr_loops;
-	struct tally_key *keys;
-	uint32_t nr_keys;
-	uint32_t max_keys;
-	uint32_t *key_slots;
-	uint32_t nr_key_slots;
+struct unit_counts {
+	struct unit_counts_key *keys;
+	size_t max_keys;
+	struct hash_index key_index;
 	/* The unit at hand. */
 	uint32_t *met; /* keys, in the order in which they were first */
 	uint32_t nr_met;
-	uint32_t max_met;
+	size_t max_met;
 	uint32_t epoch; /* from 1 */
 	uint32_t hits;
 	/* All units. */
 	struct samples_tree *trees;
-	uint32_t nr_trees;
-	uint32_t max_trees;
-	uint32_t *tree_slots;
-	uint32_t nr_tree_slots;
+	size_t max_trees;
+	struct hash_index tree_index;
 	struct samples_unit *variants;
-	uint32_t nr_variants;
-	uint32_t max_variants;
-	uint32_t *variant_slots;
-	uint32_t nr_variant_slots;
-	struct gather_unit *units;
+	size_t max_variants;
+	struct hash_index variant_index;
+	struct extract_unit *units;
 	uint64_t nr_units;
-	uint64_t max_units;
+	size_t max_units;
 };
 
-int tally_init(struct tally *tally, uint32_t nr_loops);
-void tally_deinit(struct tally *tally);
+/* Counts start out as { .epoch = 1 }. */
+void count_deinit(struct unit_counts *counts);
 
 /* A site is hit in the unit at hand; @node is the call's path. */
-int tally_hit(struct tally *tally, uint32_t function, uint32_t depth, uint32_t node);
+int count_hit(struct unit_counts *counts, uint32_t function, uint32_t depth, uint32_t node);
 
 /* The hits so far belong to no unit. */
-void tally_forget_hits(struct tally *tally);
+void count_forget_hits(struct unit_counts *counts);
 
 /* The unit at hand is over; its tree has these leaves, rising. */
-int tally_unit(struct tally *tally, const struct gather_unit *unit, const uint32_t *leaves,
+int count_unit(struct unit_counts *counts, const struct extract_unit *unit, const uint32_t *leaves,
 	       uint32_t nr_leaves);
 
 /*
  * Give trees and variants to @samples, whose loops and nodes are in place.
  * In which half a unit counts is told by samples_half(), loop by loop.
  */
-int tally_finish(struct tally *tally, struct samples *samples);
+void count_finish(struct unit_counts *counts, struct samples *samples);
 
 /* After that: the units one by one. */
-void tally_give_units(struct tally *tally, struct gather_result *result);
+void count_give_units(struct unit_counts *counts, struct extract_result *result);
 
 #endif /* _USER_TRAIN_SAMPLES_COUNT_H */

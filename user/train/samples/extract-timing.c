@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/hash-index.h"
 #include "data/samples-hash.h"
 #include "train/samples/times.h"
 #include "train/trace/call-stack.h"
@@ -37,9 +39,8 @@ struct timer {
 	struct timed_unit *units;
 	size_t nr_units;
 	size_t max_units;
-	uint32_t max_timings;
-	uint32_t *slots; /* of timings, index + 1 */
-	uint32_t nr_slots;
+	size_t max_timings;
+	struct hash_index index; /* of timings */
 	/* The thread. */
 	uint32_t loop; /* of its last unit; SAMPLES_NONE before the first */
 	bool is_doubtful; /* events of the unit at hand may be lost */
@@ -48,77 +49,30 @@ struct timer {
 	uint64_t hits;
 };
 
-static uint64_t hash_of(uint32_t loop, const struct samples_hit *hits, uint32_t nr)
-{
-	uint64_t hash = loop + 1;
-
-	for (uint32_t i = 0; i < nr; i++) {
-		hash = (hash ^ (((uint64_t)hits[i].function << 32) | hits[i].depth)) *
-		       UINT64_C(0x9e3779b97f4a7c15);
-		hash ^= hash >> 29;
-	}
-	return hash;
-}
-
-static int grow_slots(struct timer *timer)
-{
-	uint32_t nr = timer->nr_slots ? timer->nr_slots * 2 : 1024;
-	uint32_t *slots;
-
-	if (2 * timer->samples->nr_timings < timer->nr_slots)
-		return 0;
-	slots = calloc(nr, sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < timer->samples->nr_timings; i++) {
-		const struct samples_timing *timing = &timer->samples->timings[i];
-		uint32_t slot = (uint32_t)(hash_of(timing->loop, timing->hits,
-						   timing->nr_hits) >> 32) & (nr - 1);
-
-		while (slots[slot])
-			slot = (slot + 1) & (nr - 1);
-		slots[slot] = i + 1;
-	}
-	free(timer->slots);
-	timer->slots = slots;
-	timer->nr_slots = nr;
-	return 0;
-}
-
 /* The timing of units of this loop with the contexts at hand, which are sorted. */
 static int timing_get(struct timer *timer, uint32_t *ret)
 {
 	struct samples *samples = timer->samples;
-	struct samples_timing *grown;
+	uint64_t hash = timer->loop + 1;
 	struct samples_hit *hits;
-	uint32_t slot;
+	uint32_t cursor = 0;
 
-	if (grow_slots(timer))
-		return -ENOMEM;
-	slot = (uint32_t)(hash_of(timer->loop, timer->met, timer->nr_met) >> 32) &
-	       (timer->nr_slots - 1);
-	for (; timer->slots[slot]; slot = (slot + 1) & (timer->nr_slots - 1)) {
-		const struct samples_timing *known = &samples->timings[timer->slots[slot] - 1];
+	for (uint32_t i = 0; i < timer->nr_met; i++)
+		hash = hash_mix(hash, ((uint64_t)timer->met[i].function << 32) | timer->met[i].depth);
+	while ((*ret = hash_index_next(&timer->index, hash, &cursor)) != HASH_INDEX_NONE) {
+		const struct samples_timing *known = &samples->timings[*ret];
 
-		if (known->loop != timer->loop || known->nr_hits != timer->nr_met ||
-		    (timer->nr_met && memcmp(known->hits, timer->met,
-					     timer->nr_met * sizeof(*known->hits)) != 0))
-			continue;
-		*ret = timer->slots[slot] - 1;
-		return 0;
-	}
-	if (samples->nr_timings == timer->max_timings) {
-		uint32_t max = timer->max_timings ? timer->max_timings * 2 : 256;
-
-		grown = reallocarray(samples->timings, max, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		samples->timings = grown;
-		timer->max_timings = max;
+		if (known->loop == timer->loop && known->nr_hits == timer->nr_met &&
+		    (!timer->nr_met ||
+		     !memcmp(known->hits, timer->met, timer->nr_met * sizeof(*known->hits))))
+			return 0;
 	}
 	hits = calloc(timer->nr_met + 1, sizeof(*hits));
-	if (!hits)
+	if (!hits || array_grow(samples->timings, samples->nr_timings, timer->max_timings) ||
+	    hash_index_add(&timer->index, hash)) {
+		free(hits);
 		return -ENOMEM;
+	}
 	memcpy(hits, timer->met, timer->nr_met * sizeof(*hits));
 	*ret = samples->nr_timings++;
 	samples->timings[*ret] = (struct samples_timing){
@@ -126,23 +80,13 @@ static int timing_get(struct timer *timer, uint32_t *ret)
 		.hits = hits,
 		.nr_hits = timer->nr_met,
 	};
-	timer->slots[slot] = *ret + 1;
 	return 0;
 }
 
 static int add_unit(struct timer *timer, const struct timed_unit *unit)
 {
-	struct timed_unit *grown;
-
-	if (timer->nr_units == timer->max_units) {
-		size_t max = timer->max_units ? timer->max_units * 2 : 4096;
-
-		grown = reallocarray(timer->units, max, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		timer->units = grown;
-		timer->max_units = max;
-	}
+	if (array_grow(timer->units, timer->nr_units, timer->max_units))
+		return -ENOMEM;
 	timer->units[timer->nr_units++] = *unit;
 	return 0;
 }
@@ -257,16 +201,16 @@ static int on_event(struct timer *timer, const struct perfguard_event *event)
  * this thread did since its last event is in doubt, and with it the unit that
  * this event is of.
  */
-static int run_thread(struct timer *timer, const struct walk_thread *thread)
+static int run_thread(struct timer *timer, const struct trace_thread *thread)
 {
 	const struct perfguard_event *events = timer->trace->events;
-	struct walk_losses losses;
+	struct trace_losses losses;
 	int error = 0;
 
 	timer->loop = SAMPLES_NONE;
-	walk_losses_init(&losses, timer->trace, &events[thread->begin]);
+	trace_losses_init(&losses, timer->trace, &events[thread->begin]);
 	for (size_t i = thread->begin; i < thread->end && !error; i++) {
-		timer->is_doubtful |= walk_losses_before(&losses, &events[i]);
+		timer->is_doubtful |= trace_losses_before(&losses, &events[i]);
 		error = on_event(timer, &events[i]);
 	}
 	end(timer);
@@ -275,9 +219,9 @@ static int run_thread(struct timer *timer, const struct walk_thread *thread)
 
 static int run(struct timer *timer)
 {
-	struct walk_thread *threads;
+	struct trace_thread *threads;
 	uint32_t nr;
-	int error = walk_threads(timer->trace, &threads, &nr);
+	int error = trace_threads(timer->trace, &threads, &nr);
 
 	if (error)
 		return error;
@@ -291,9 +235,7 @@ static int by_loop_and_begin(const void *a, const void *b)
 {
 	const struct timed_unit *left = a, *right = b;
 
-	if (left->loop != right->loop)
-		return left->loop < right->loop ? -1 : 1;
-	return left->start_ns < right->start_ns ? -1 : left->start_ns > right->start_ns;
+	return order_of(left->loop, right->loop) ?: order_of(left->start_ns, right->start_ns);
 }
 
 static void count(struct timer *timer)
@@ -348,13 +290,6 @@ static int copy_tables(const struct samples *from, struct samples *to)
 	return error;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-
-	return left < right ? -1 : left > right;
-}
-
 /* All that carried a guard, rising, each once. */
 static int add_guards(struct samples *samples, const uint32_t *functions, uint32_t nr)
 {
@@ -370,14 +305,14 @@ static int add_guards(struct samples *samples, const uint32_t *functions, uint32
 	if (!nr)
 		return 0;
 	memcpy(guards->functions, functions, nr * sizeof(*functions));
-	qsort(guards->functions, nr, sizeof(*functions), by_number);
+	qsort(guards->functions, nr, sizeof(*functions), order_u32);
 	for (uint32_t i = 0; i < nr; i++)
 		if (!i || guards->functions[i] != guards->functions[i - 1])
 			guards->functions[guards->nr++] = guards->functions[i];
 	return 0;
 }
 
-static int gather_into(struct timer *timer, const struct samples *profile)
+static int extract_into(struct timer *timer, const struct samples *profile)
 {
 	const struct trace *trace = timer->trace;
 	int error;
@@ -398,10 +333,10 @@ static int gather_into(struct timer *timer, const struct samples *profile)
 	if (error)
 		return error;
 	count(timer);
-	return samples_hash_all(timer->samples, NULL);
+	return samples_hash_all(timer->samples);
 }
 
-int gather_timing(const struct trace *trace, const struct samples *profile, struct samples *ret)
+int extract_timing(const struct trace *trace, const struct samples *profile, struct samples *ret)
 {
 	struct timer *timer = calloc(1, sizeof(*timer));
 	int error;
@@ -411,11 +346,11 @@ int gather_timing(const struct trace *trace, const struct samples *profile, stru
 		return -ENOMEM;
 	timer->trace = trace;
 	timer->samples = ret;
-	error = gather_into(timer, profile);
+	error = extract_into(timer, profile);
 	free(timer->function_of);
 	free(timer->loop_of);
 	free(timer->units);
-	free(timer->slots);
+	hash_index_deinit(&timer->index);
 	free(timer);
 	if (error)
 		samples_deinit(ret);

@@ -20,6 +20,6 @@
  * and the timings, to be joined to it.  The trace is sorted.  Returns 0,
  * -EBADMSG if the trace contradicts itself or the profile, or -ENOMEM.
  */
-int gather_timing(const struct trace *trace, const struct samples *profile, struct samples *ret);
+int extract_timing(const struct trace *trace, const struct samples *profile, struct samples *ret);
 
 #endif /* _USER_TRAIN_SAMPLES_EXTRACT_TIMING_H */

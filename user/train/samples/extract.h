@@ -4,7 +4,7 @@
  * boundaries, the units, their call trees and hits.
  *
  * What belongs to a unit's call tree is what handled its event: under the
- * dispatch, from there to the next; or, in a segment, what comes after the
+ * dispatch, from there to the next; or, in a iteration, what comes after the
  * wait.  Work that an iteration does for all its events together (writing out
  * all replies) counts in the last one's time, and in no tree.  A unit without
  * an event, of a timer, has all its calls.  Hits are counted by time, as the
@@ -19,7 +19,7 @@
 #include "data/trace.h"
 
 /* One unit, for those who want to see each. */
-struct gather_unit {
+struct extract_unit {
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	uint64_t end_ns;
 	uint32_t pid;
@@ -33,26 +33,27 @@ struct gather_unit {
 };
 
 /* How well depth tells the calling context; the paper's section 7.3. */
-struct gather_contexts {
+struct extract_contexts {
 	uint64_t calls;
-	uint64_t chain_known; /* (function, depth) determines all functions up to the loop */
+	uint64_t calls_known; /* (function, depth) determines all functions up to the loop */
 	uint32_t pairs; /* the same by distinct pairs of function and depth */
 	uint32_t pairs_known;
 };
 
-struct gather_result {
-	struct gather_unit *units; /* by loop and begin */
+struct extract_result {
+	struct extract_unit *units; /* by loop and begin */
 	uint64_t nr_units;
-	struct gather_contexts contexts;
+	struct extract_contexts contexts;
 };
 
 /*
  * The trace is sorted, and only read.  Fills in @samples (all but guards and
- * timings), and @result if it is not NULL; gather_result_deinit() frees that.
+ * timings), and @result if it is not NULL; extract_result_deinit() frees that.
  * Returns 0, -ENOMEM, or -EBADMSG if the trace contradicts itself.
  */
-int gather(const struct trace *trace, struct samples *samples, struct gather_result *result);
+int extract_samples(const struct trace *trace, struct samples *samples,
+		    struct extract_result *result);
 
-void gather_result_deinit(struct gather_result *result);
+void extract_result_deinit(struct extract_result *result);
 
 #endif /* _USER_TRAIN_SAMPLES_EXTRACT_H */

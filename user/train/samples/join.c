@@ -221,21 +221,13 @@ static int append(struct samples *to, const struct samples *from)
 	return ret;
 }
 
-static bool is_same_program(const struct samples *a, const struct samples *b)
-{
-	const struct samples_object *of_a = a->objects, *of_b = b->objects;
-
-	if (strcmp(of_a->build_id, of_b->build_id))
-		return false;
-	return of_a->build_id[0] || !strcmp(of_a->path, of_b->path);
-}
-
 int samples_join(struct samples *into, const struct samples *from)
 {
 	struct samples all = { 0 };
 	int ret;
 
-	if (into->nr_objects && from->nr_objects && !is_same_program(into, from))
+	if (into->nr_objects && from->nr_objects && 
+	    samples_compare_objects(into->objects, from->objects))
 		return -EINVAL;
 	ret = append(&all, into);
 	if (!ret)

@@ -15,12 +15,6 @@ struct ranks {
 	uint32_t nr; /* of different elements */
 };
 
-/* -1, 0 or 1, as a comparison has it. */
-static inline int rank_order(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 /* As qsort_r()'s; @a and @b are indices, 0 means the same. */
 typedef int ranks_compare(const void *context, uint32_t a, uint32_t b);
 

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "train/samples/sum.h"
+
 /* Each power of two has 16 buckets, see hist-buckets in the netlink spec. */
 #define SUB_BITS 4
 #define SUB_BUCKETS (1u << SUB_BITS)
@@ -30,17 +32,12 @@ static uint64_t bucket_start(uint32_t bucket)
 	return (uint64_t)(bucket % SUB_BUCKETS + SUB_BUCKETS) << shift;
 }
 
-static uint64_t add_saturating(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 static unsigned __int128 add_squares(unsigned __int128 a, unsigned __int128 b)
 {
 	return a > ~(unsigned __int128)0 - b ? ~(unsigned __int128)0 : a + b;
 }
 
-static void keep(struct samples_times *times, uint64_t ns)
+static void keep_largest(struct samples_times *times, uint64_t ns)
 {
 	uint32_t at = times->nr_largest;
 
@@ -58,21 +55,21 @@ static void keep(struct samples_times *times, uint64_t ns)
 void times_add(struct samples_times *times, uint64_t ns)
 {
 	times->nr++;
-	times->sum_ns = add_saturating(times->sum_ns, ns);
+	times->sum_ns = sum_saturating(times->sum_ns, ns);
 	times->sum_squares = add_squares(times->sum_squares, (unsigned __int128)ns * ns);
 	times->hist[bucket_of(ns)]++;
-	keep(times, ns);
+	keep_largest(times, ns);
 }
 
 void times_merge(struct samples_times *to, const struct samples_times *from)
 {
-	to->nr = add_saturating(to->nr, from->nr);
-	to->sum_ns = add_saturating(to->sum_ns, from->sum_ns);
+	to->nr = sum_saturating(to->nr, from->nr);
+	to->sum_ns = sum_saturating(to->sum_ns, from->sum_ns);
 	to->sum_squares = add_squares(to->sum_squares, from->sum_squares);
 	for (uint32_t i = 0; i < PERFGUARD_HIST_BUCKETS; i++)
-		to->hist[i] = add_saturating(to->hist[i], from->hist[i]);
+		to->hist[i] = sum_saturating(to->hist[i], from->hist[i]);
 	for (uint32_t i = 0; i < from->nr_largest; i++)
-		keep(to, from->largest_ns[i]);
+		keep_largest(to, from->largest_ns[i]);
 }
 
 double times_mean(const struct samples_times *times)
@@ -105,7 +102,7 @@ uint64_t times_rank(const struct samples_times *times, uint64_t rank)
 		return times->largest_ns[rank - 1];
 	smallest_kept = times->largest_ns[times->nr_largest - 1];
 	for (uint32_t i = LAST; i > 0; i--) {
-		above = add_saturating(above, times->hist[i]);
+		above = sum_saturating(above, times->hist[i]);
 		if (above >= rank) {
 			uint64_t end = i < LAST ? bucket_start(i + 1) - 1 : UINT64_MAX;
 

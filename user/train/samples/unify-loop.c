@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/union-find.h"
 #include "train/samples/rank.h"
 #include "train/samples/sum.h"
 
@@ -13,17 +15,11 @@ static int compare_boundaries(const void *a, const void *b)
 {
 	const struct samples_boundary *of_a = a, *of_b = b;
 
-	if (of_a->role != of_b->role)
-		return rank_order(of_a->role, of_b->role);
-	if (of_a->object != of_b->object)
-		return rank_order(of_a->object, of_b->object);
-	if (of_a->return_offset != of_b->return_offset)
-		return rank_order(of_a->return_offset, of_b->return_offset);
-	if (of_a->syscall != of_b->syscall)
-		return rank_order(of_a->syscall, of_b->syscall);
-	if (of_a->distance != of_b->distance)
-		return rank_order(of_a->distance, of_b->distance);
-	return rank_order(of_a->function, of_b->function);
+	return order_of(of_a->role, of_b->role) ?: order_of(of_a->object, of_b->object) ?:
+	       order_of(of_a->return_offset, of_b->return_offset) ?:
+	       order_of(of_a->syscall, of_b->syscall) ?:
+	       order_of(of_a->distance, of_b->distance) ?:
+	       order_of(of_a->function, of_b->function);
 }
 
 /* Of two that are the same: where one does not know the rise, the other may. */
@@ -78,26 +74,6 @@ static int compare_waits(const void *context, uint32_t a, uint32_t b)
 	return compare_boundaries(&waits[a].boundary, &waits[b].boundary);
 }
 
-/* The first loop of those that are one with @loop. */
-static uint32_t find(uint32_t *same, uint32_t loop)
-{
-	while (same[loop] != loop) {
-		same[loop] = same[same[loop]];
-		loop = same[loop];
-	}
-	return loop;
-}
-
-static void unite(uint32_t *same, uint32_t a, uint32_t b)
-{
-	a = find(same, a);
-	b = find(same, b);
-	if (a < b)
-		same[b] = a;
-	else
-		same[a] = b;
-}
-
 /* Set same[i] to the first loop that is one with loop i. */
 static int find_same(const struct samples *samples, uint32_t *same)
 {
@@ -125,10 +101,10 @@ static int find_same(const struct samples *samples, uint32_t *same)
 		uint32_t a = ranks.sorted[i - 1], b = ranks.sorted[i];
 
 		if (ranks.rank[a] == ranks.rank[b])
-			unite(same, waits[a].loop, waits[b].loop);
+			union_join(same, waits[a].loop, waits[b].loop);
 	}
 	for (uint32_t i = 0; i < samples->nr_loops; i++)
-		same[i] = find(same, i);
+		same[i] = union_find(same, i);
 	if (!ret)
 		ranks_deinit(&ranks);
 	free(waits);
@@ -167,7 +143,7 @@ static int compare_loops(const void *context, uint32_t a, uint32_t b)
 	const struct samples_loop *loops = context;
 
 	if (!loops[a].nr_boundaries || !loops[b].nr_boundaries)
-		return rank_order(loops[b].nr_boundaries, loops[a].nr_boundaries);
+		return order_of(loops[b].nr_boundaries, loops[a].nr_boundaries);
 	return compare_boundaries(&loops[a].boundaries[0], &loops[b].boundaries[0]);
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "train/samples/rank.h"
 
 struct paths {
@@ -16,7 +17,7 @@ static int compare_paths(const void *context, uint32_t a, uint32_t b)
 {
 	const struct paths *paths = context;
 
-	return rank_order(paths->keys[a], paths->keys[b]);
+	return order_of(paths->keys[a], paths->keys[b]);
 }
 
 /* Nodes by level: those of level l are order[first[l]] to order[first[l + 1]]. */

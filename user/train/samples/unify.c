@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "data/samples-hash.h"
 #include "train/samples/limit.h"
 #include "train/samples/rank.h"
@@ -21,46 +22,51 @@
 #include "train/samples/unify-path.h"
 
 /*
- * Put elements of @size bytes into the order of @ranks; @merge adds one to the
+ * Bring elements of @size bytes into the order of @compare, after @move, if
+ * there is one, has turned what refers to them into ranks; @merge adds one to the
  * equal one before and frees what it holds.  Returns 0 or -ENOMEM.
  */
-static int rearrange(void **elements, uint32_t *nr, size_t size, const struct ranks *ranks,
-		     void (*merge)(void *into, void *from))
+static int unify(struct samples *samples, void **elements, uint32_t *nr, size_t size,
+		 ranks_compare *compare, const void *context, void (*merge)(void *into, void *from),
+		 void (*move)(struct samples *samples, const uint32_t *rank))
 {
-	char *from = *elements, *to = calloc(ranks->nr + 1u, size);
+	struct ranks ranks;
+	int ret = ranks_init(&ranks, *nr, compare, context);
+	char *from = *elements, *to;
 	uint32_t done = 0;
 
-	if (!to)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < *nr; i++) {
-		uint32_t index = ranks->sorted[i], rank = ranks->rank[index];
+	if (ret)
+		return ret;
+	to = calloc(ranks.nr + 1UL, size);
+	for (uint32_t i = 0; i < *nr && to; i++) {
+		uint32_t index = ranks.sorted[i], rank = ranks.rank[index];
 
 		if (rank == done)
 			memcpy(to + done++ * size, from + index * size, size);
 		else
 			merge(to + rank * size, from + index * size);
 	}
-	free(from);
-	*elements = to;
-	*nr = ranks->nr;
-	return 0;
+	if (to) {
+		if (move)
+			move(samples, ranks.rank);
+		free(from);
+		*elements = to;
+		*nr = ranks.nr;
+	}
+	ranks_deinit(&ranks);
+	return to ? 0 : -ENOMEM;
 }
 
-#define REARRANGE(samples, field, ranks, merge)                                     \
-	rearrange((void **)&(samples)->field, &(samples)->nr_##field,               \
-		  sizeof(*(samples)->field), ranks, merge)
-
-static int compare_numbers(const void *a, const void *b)
-{
-	return rank_order(*(const uint32_t *)a, *(const uint32_t *)b);
-}
+#define UNIFY(samples, field, compare, context, merge, move)           \
+	unify(samples, (void **)&(samples)->field, &(samples)->nr_##field, \
+	      sizeof(*(samples)->field), compare, context, merge, move)
 
 /* Sort, and drop what is there twice; returns how many stay. */
 static uint32_t sort_set(uint32_t *members, uint32_t nr)
 {
 	uint32_t kept = 0;
 
-	qsort(members, nr, sizeof(*members), compare_numbers);
+	qsort(members, nr, sizeof(*members), order_u32);
 	for (uint32_t i = 0; i < nr; i++)
 		if (!kept || members[i] != members[kept - 1])
 			members[kept++] = members[i];
@@ -71,24 +77,23 @@ static int compare_sets(const uint32_t *a, uint32_t nr_a, const uint32_t *b, uin
 {
 	for (uint32_t i = 0; i < nr_a && i < nr_b; i++)
 		if (a[i] != b[i])
-			return rank_order(a[i], b[i]);
-	return rank_order(nr_a, nr_b);
+			return order_of(a[i], b[i]);
+	return order_of(nr_a, nr_b);
 }
 
 static int compare_hits(const struct samples_hit *a, uint32_t nr_a, const struct samples_hit *b,
 			uint32_t nr_b)
 {
 	for (uint32_t i = 0; i < nr_a && i < nr_b; i++) {
-		if (a[i].function != b[i].function)
-			return rank_order(a[i].function, b[i].function);
-		if (a[i].depth != b[i].depth)
-			return rank_order(a[i].depth, b[i].depth);
-		if (a[i].count != b[i].count)
-			return rank_order(a[i].count, b[i].count);
-		if (a[i].quarter != b[i].quarter)
-			return rank_order(a[i].quarter, b[i].quarter);
+		int order = order_of(a[i].function, b[i].function) ?:
+			    order_of(a[i].depth, b[i].depth) ?:
+			    order_of(a[i].count, b[i].count) ?:
+			    order_of(a[i].quarter, b[i].quarter);
+
+		if (order)
+			return order;
 	}
-	return rank_order(nr_a, nr_b);
+	return order_of(nr_a, nr_b);
 }
 
 static void move_hits(struct samples_hit *hits, uint32_t nr, const uint32_t *functions)
@@ -99,22 +104,15 @@ static void move_hits(struct samples_hit *hits, uint32_t nr, const uint32_t *fun
 
 /* Objects. */
 
-static int compare_identities(const struct samples_object *a, const struct samples_object *b)
-{
-	int order = strcmp(a->build_id, b->build_id);
-
-	return order || a->build_id[0] ? order : strcmp(a->path, b->path);
-}
-
 static int compare_objects(const void *context, uint32_t a, uint32_t b)
 {
 	const struct samples_object *objects = context;
-	bool is_program_a = !compare_identities(&objects[a], &objects[0]);
-	bool is_program_b = !compare_identities(&objects[b], &objects[0]);
+	bool is_program_a = !samples_compare_objects(&objects[a], &objects[0]);
+	bool is_program_b = !samples_compare_objects(&objects[b], &objects[0]);
 
 	if (is_program_a || is_program_b)
-		return rank_order(is_program_b, is_program_a);
-	return compare_identities(&objects[a], &objects[b]);
+		return order_of(is_program_b, is_program_a);
+	return samples_compare_objects(&objects[a], &objects[b]);
 }
 
 static void merge_object(void *into, void *from)
@@ -131,25 +129,23 @@ static void merge_object(void *into, void *from)
 	free(b->build_id);
 }
 
-static int unify_objects(struct samples *samples)
+static void move_objects(struct samples *samples, const uint32_t *rank)
 {
-	struct ranks ranks;
-	int ret = ranks_init(&ranks, samples->nr_objects, compare_objects, samples->objects);
-
-	if (ret)
-		return ret;
 	for (uint32_t i = 0; i < samples->nr_functions; i++)
-		samples->functions[i].object = ranks.rank[samples->functions[i].object];
+		samples->functions[i].object = rank[samples->functions[i].object];
 	for (uint32_t i = 0; i < samples->nr_loops; i++) {
 		struct samples_loop *loop = &samples->loops[i];
 
 		for (uint32_t j = 0; j < loop->nr_boundaries; j++)
 			if (loop->boundaries[j].role != SAMPLES_ROLE_EVENT_SITE)
-				loop->boundaries[j].object = ranks.rank[loop->boundaries[j].object];
+				loop->boundaries[j].object = rank[loop->boundaries[j].object];
 	}
-	ret = REARRANGE(samples, objects, &ranks, merge_object);
-	ranks_deinit(&ranks);
-	return ret;
+}
+
+static int unify_objects(struct samples *samples)
+{
+	return UNIFY(samples, objects, compare_objects, samples->objects, merge_object,
+		     move_objects);
 }
 
 /* Functions. */
@@ -158,21 +154,15 @@ static int compare_functions(const void *context, uint32_t a, uint32_t b)
 {
 	const struct samples_function *functions = context;
 
-	if (functions[a].object != functions[b].object)
-		return rank_order(functions[a].object, functions[b].object);
-	return rank_order(functions[a].offset, functions[b].offset);
+	return order_of(functions[a].object, functions[b].object) ?:
+	       order_of(functions[a].offset, functions[b].offset);
 }
 
 /* Of what a binary's analysis says of one function; it should be equal. */
 static int compare_forms(const struct samples_function *a, const struct samples_function *b)
 {
-	if (a->size != b->size)
-		return rank_order(a->size, b->size);
-	if (a->site != b->site)
-		return rank_order(a->site, b->site);
-	if (a->sp_delta != b->sp_delta)
-		return rank_order(a->sp_delta, b->sp_delta);
-	return rank_order(a->cost, b->cost);
+	return order_of(a->size, b->size) ?: order_of(a->site, b->site) ?:
+	       order_of(a->sp_delta, b->sp_delta) ?: order_of(a->cost, b->cost);
 }
 
 static void merge_function(void *into, void *from)
@@ -219,15 +209,8 @@ static void move_functions(struct samples *samples, const uint32_t *rank)
 
 static int unify_functions(struct samples *samples)
 {
-	struct ranks ranks;
-	int ret = ranks_init(&ranks, samples->nr_functions, compare_functions, samples->functions);
-
-	if (ret)
-		return ret;
-	move_functions(samples, ranks.rank);
-	ret = REARRANGE(samples, functions, &ranks, merge_function);
-	ranks_deinit(&ranks);
-	return ret;
+	return UNIFY(samples, functions, compare_functions, samples->functions, merge_function,
+		     move_functions);
 }
 
 /* Trees. */
@@ -236,11 +219,8 @@ static int compare_trees(const void *context, uint32_t a, uint32_t b)
 {
 	const struct samples_tree *trees = context, *of_a = &trees[a], *of_b = &trees[b];
 
-	if (of_a->loop != of_b->loop)
-		return rank_order(of_a->loop, of_b->loop);
-	if (of_a->hash != of_b->hash)
-		return rank_order(of_a->hash, of_b->hash);
-	return compare_sets(of_a->leaves, of_a->nr_leaves, of_b->leaves, of_b->nr_leaves);
+	return order_of(of_a->loop, of_b->loop) ?: order_of(of_a->hash, of_b->hash) ?:
+	       compare_sets(of_a->leaves, of_a->nr_leaves, of_b->leaves, of_b->nr_leaves);
 }
 
 static void merge_tree(void *into, void *from)
@@ -268,18 +248,15 @@ static int move_leaves(struct samples *samples)
 	return ret;
 }
 
+static void move_trees(struct samples *samples, const uint32_t *rank)
+{
+	for (uint32_t i = 0; i < samples->nr_units; i++)
+		samples->units[i].tree = rank[samples->units[i].tree];
+}
+
 static int unify_trees(struct samples *samples)
 {
-	struct ranks ranks;
-	int ret = ranks_init(&ranks, samples->nr_trees, compare_trees, samples->trees);
-
-	if (ret)
-		return ret;
-	for (uint32_t i = 0; i < samples->nr_units; i++)
-		samples->units[i].tree = ranks.rank[samples->units[i].tree];
-	ret = REARRANGE(samples, trees, &ranks, merge_tree);
-	ranks_deinit(&ranks);
-	return ret;
+	return UNIFY(samples, trees, compare_trees, samples->trees, merge_tree, move_trees);
 }
 
 /* Variants of units. */
@@ -291,13 +268,9 @@ static int compare_units(const void *context, uint32_t a, uint32_t b)
 	uint32_t loop_a = samples->trees[of_a->tree].loop;
 	uint32_t loop_b = samples->trees[of_b->tree].loop;
 
-	if (loop_a != loop_b)
-		return rank_order(loop_a, loop_b);
-	if (of_a->hash != of_b->hash)
-		return rank_order(of_a->hash, of_b->hash);
-	if (of_a->tree != of_b->tree)
-		return rank_order(of_a->tree, of_b->tree);
-	return compare_hits(of_a->hits, of_a->nr_hits, of_b->hits, of_b->nr_hits);
+	return order_of(loop_a, loop_b) ?: order_of(of_a->hash, of_b->hash) ?:
+	       order_of(of_a->tree, of_b->tree) ?:
+	       compare_hits(of_a->hits, of_a->nr_hits, of_b->hits, of_b->nr_hits);
 }
 
 static void merge_unit(void *into, void *from)
@@ -311,14 +284,7 @@ static void merge_unit(void *into, void *from)
 
 static int unify_units(struct samples *samples)
 {
-	struct ranks ranks;
-	int ret = ranks_init(&ranks, samples->nr_units, compare_units, samples);
-
-	if (ret)
-		return ret;
-	ret = REARRANGE(samples, units, &ranks, merge_unit);
-	ranks_deinit(&ranks);
-	return ret;
+	return UNIFY(samples, units, compare_units, samples, merge_unit, NULL);
 }
 
 /* Guard sets. */
@@ -327,9 +293,8 @@ static int compare_guards(const void *context, uint32_t a, uint32_t b)
 {
 	const struct samples_guards *guards = context, *of_a = &guards[a], *of_b = &guards[b];
 
-	if (of_a->hash != of_b->hash)
-		return rank_order(of_a->hash, of_b->hash);
-	return compare_sets(of_a->functions, of_a->nr, of_b->functions, of_b->nr);
+	return order_of(of_a->hash, of_b->hash) ?:
+	       compare_sets(of_a->functions, of_a->nr, of_b->functions, of_b->nr);
 }
 
 static void merge_guards(void *into, void *from)
@@ -340,18 +305,15 @@ static void merge_guards(void *into, void *from)
 	free(b->functions);
 }
 
+static void move_guards(struct samples *samples, const uint32_t *rank)
+{
+	for (uint32_t i = 0; i < samples->nr_timings; i++)
+		samples->timings[i].guards = rank[samples->timings[i].guards];
+}
+
 static int unify_guards(struct samples *samples)
 {
-	struct ranks ranks;
-	int ret = ranks_init(&ranks, samples->nr_guards, compare_guards, samples->guards);
-
-	if (ret)
-		return ret;
-	for (uint32_t i = 0; i < samples->nr_timings; i++)
-		samples->timings[i].guards = ranks.rank[samples->timings[i].guards];
-	ret = REARRANGE(samples, guards, &ranks, merge_guards);
-	ranks_deinit(&ranks);
-	return ret;
+	return UNIFY(samples, guards, compare_guards, samples->guards, merge_guards, move_guards);
 }
 
 /* Timings. */
@@ -360,13 +322,9 @@ static int compare_timings(const void *context, uint32_t a, uint32_t b)
 {
 	const struct samples_timing *timings = context, *of_a = &timings[a], *of_b = &timings[b];
 
-	if (of_a->hash != of_b->hash)
-		return rank_order(of_a->hash, of_b->hash);
-	if (of_a->guards != of_b->guards)
-		return rank_order(of_a->guards, of_b->guards);
-	if (of_a->loop != of_b->loop)
-		return rank_order(of_a->loop, of_b->loop);
-	return compare_hits(of_a->hits, of_a->nr_hits, of_b->hits, of_b->nr_hits);
+	return order_of(of_a->hash, of_b->hash) ?: order_of(of_a->guards, of_b->guards) ?:
+	       order_of(of_a->loop, of_b->loop) ?:
+	       compare_hits(of_a->hits, of_a->nr_hits, of_b->hits, of_b->nr_hits);
 }
 
 static void merge_timing(void *into, void *from)
@@ -381,14 +339,7 @@ static void merge_timing(void *into, void *from)
 
 static int unify_timings(struct samples *samples)
 {
-	struct ranks ranks;
-	int ret = ranks_init(&ranks, samples->nr_timings, compare_timings, samples->timings);
-
-	if (ret)
-		return ret;
-	ret = REARRANGE(samples, timings, &ranks, merge_timing);
-	ranks_deinit(&ranks);
-	return ret;
+	return UNIFY(samples, timings, compare_timings, samples->timings, merge_timing, NULL);
 }
 
 /* A timing's hits are places only. */
@@ -411,7 +362,7 @@ int samples_unify(struct samples *samples)
 	ret = ret ? ret : samples_unify_loops(samples);
 	ret = ret ? ret : move_leaves(samples);
 	/* They depend on nothing but what is unified now. */
-	ret = ret ? ret : samples_hash_all(samples, NULL);
+	ret = ret ? ret : samples_hash_all(samples);
 	ret = ret ? ret : unify_trees(samples);
 	ret = ret ? ret : unify_units(samples);
 	ret = ret ? ret : samples_limit(samples);

@@ -6,11 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 enum { NR_RETURNS = 8192 };
 
-static int add_thread(struct walk_thread **threads, uint32_t *nr, const struct walk_thread *thread)
+static int add_thread(struct trace_thread **threads, uint32_t *nr,
+		      const struct trace_thread *thread)
 {
-	struct walk_thread *grown;
+	struct trace_thread *grown;
 
 	if (thread->end <= thread->begin || !thread->tid)
 		return 0;
@@ -25,9 +28,9 @@ static int add_thread(struct walk_thread **threads, uint32_t *nr, const struct w
 	return 0;
 }
 
-int walk_threads(const struct trace *trace, struct walk_thread **ret, uint32_t *ret_nr)
+int trace_threads(const struct trace *trace, struct trace_thread **ret, uint32_t *ret_nr)
 {
-	struct walk_thread thread = { 0 };
+	struct trace_thread thread = { 0 };
 	int error = 0;
 
 	*ret = NULL;
@@ -56,8 +59,8 @@ int walk_threads(const struct trace *trace, struct walk_thread **ret, uint32_t *
 	return error;
 }
 
-void walk_losses_init(struct walk_losses *losses, const struct trace *trace,
-		      const struct perfguard_event *event)
+void trace_losses_init(struct trace_losses *losses, const struct trace *trace,
+		       const struct perfguard_event *event)
 {
 	size_t low = 0, high = trace->nr_events;
 
@@ -70,10 +73,10 @@ void walk_losses_init(struct walk_losses *losses, const struct trace *trace,
 		else
 			high = middle;
 	}
-	*losses = (struct walk_losses){ .trace = trace, .next = low };
+	*losses = (struct trace_losses){ .trace = trace, .next = low };
 }
 
-bool walk_losses_before(struct walk_losses *losses, const struct perfguard_event *event)
+bool trace_losses_before(struct trace_losses *losses, const struct perfguard_event *event)
 {
 	const struct trace *trace = losses->trace;
 	bool ret = false;
@@ -88,54 +91,54 @@ bool walk_losses_before(struct walk_losses *losses, const struct perfguard_event
 	return ret;
 }
 
-int walk_init(struct walk *walk, const struct trace *trace)
+int call_stack_init(struct call_stack *stack, const struct trace *trace)
 {
-	*walk = (struct walk){
+	*stack = (struct call_stack){
 		.trace = trace,
-		.returns = calloc(NR_RETURNS, sizeof(*walk->returns)),
-		.active = calloc((size_t)trace->nr_functions + 1, sizeof(*walk->active)),
+		.returns = calloc(NR_RETURNS, sizeof(*stack->returns)),
+		.active = calloc((size_t)trace->nr_functions + 1, sizeof(*stack->active)),
 	};
-	if (walk->returns && walk->active)
+	if (stack->returns && stack->active)
 		return 0;
-	walk_deinit(walk);
+	call_stack_deinit(stack);
 	return -ENOMEM;
 }
 
-void walk_deinit(struct walk *walk)
+void call_stack_deinit(struct call_stack *stack)
 {
-	free(walk->returns);
-	free(walk->frames);
-	free(walk->active);
-	*walk = (struct walk){ 0 };
+	free(stack->returns);
+	free(stack->frames);
+	free(stack->active);
+	*stack = (struct call_stack){ 0 };
 }
 
-static const struct walk_frame *last(const struct walk *walk)
+static const struct call_frame *last(const struct call_stack *stack)
 {
-	return &walk->frames[walk->nr_frames - 1];
+	return &stack->frames[stack->nr_frames - 1];
 }
 
-static void pop(struct walk *walk)
+static void pop(struct call_stack *stack)
 {
-	walk->active[last(walk)->function]--;
-	walk->nr_frames--;
+	stack->active[last(stack)->function]--;
+	stack->nr_frames--;
 }
 
-void walk_reset(struct walk *walk)
+void call_stack_reset(struct call_stack *stack)
 {
-	while (walk->nr_frames)
-		pop(walk);
+	while (stack->nr_frames)
+		pop(stack);
 }
 
-const struct walk_frame *walk_frame_at(const struct walk *walk, uint64_t sp)
+const struct call_frame *call_stack_frame_at(const struct call_stack *stack, uint64_t sp)
 {
-	uint32_t low = 0, high = walk->nr_frames;
+	uint32_t low = 0, high = stack->nr_frames;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (walk->frames[middle].sp == sp)
-			return &walk->frames[middle];
-		if (walk->frames[middle].sp > sp)
+		if (stack->frames[middle].sp == sp)
+			return &stack->frames[middle];
+		if (stack->frames[middle].sp > sp)
 			low = middle + 1;
 		else
 			high = middle;
@@ -143,65 +146,59 @@ const struct walk_frame *walk_frame_at(const struct walk *walk, uint64_t sp)
 	return NULL;
 }
 
-static const struct walk_return *find_return(struct walk *walk, uint32_t image, uint64_t address)
+static const struct call_return *find_return(struct call_stack *stack, uint32_t image,
+					     uint64_t address)
 {
 	uint64_t hash = (address ^ (uint64_t)image << 48) * UINT64_C(0x9e3779b97f4a7c15);
-	struct walk_return *at = &walk->returns[(hash >> 32) & (NR_RETURNS - 1)];
+	struct call_return *at = &stack->returns[(hash >> 32) & (NR_RETURNS - 1)];
 
 	if (at->address == address && at->image == image && address)
 		return at;
-	*at = (struct walk_return){ .address = address, .image = image, .object = TRACE_NONE };
-	if (trace_locate(walk->trace, image, address, &at->object, &at->offset))
-		at->call = trace_call_at(walk->trace, at->object, at->offset);
+	*at = (struct call_return){ .address = address, .image = image, .object = TRACE_NONE };
+	if (trace_locate(stack->trace, image, address, &at->object, &at->offset))
+		at->call = trace_call_at(stack->trace, at->object, at->offset);
 	return at;
 }
 
-int walk_call(struct walk *walk, const struct walk_thread *thread, size_t index)
+int call_stack_call(struct call_stack *stack, const struct trace_thread *thread, size_t index)
 {
-	const struct perfguard_event *event = &walk->trace->events[index];
-	const struct walk_return *to = find_return(walk, thread->image, event->value);
+	const struct perfguard_event *event = &stack->trace->events[index];
+	const struct call_return *to = find_return(stack, thread->image, event->value);
 	const struct trace_call *call = to->call;
-	struct walk_frame *frames, *frame;
+	struct call_frame *frame;
 
-	while (walk->nr_frames && last(walk)->sp <= event->sp)
-		pop(walk);
-	if (call && call->caller != TRACE_NONE && walk->active[call->caller])
-		while (last(walk)->function != call->caller)
-			pop(walk);
-	if (walk->nr_frames == walk->max_frames) {
-		uint32_t max = walk->max_frames ? walk->max_frames * 2 : 64;
-
-		frames = reallocarray(walk->frames, max, sizeof(*frames));
-		if (!frames)
-			return -ENOMEM;
-		walk->frames = frames;
-		walk->max_frames = max;
-	}
-	frame = &walk->frames[walk->nr_frames++];
+	while (stack->nr_frames && last(stack)->sp <= event->sp)
+		pop(stack);
+	if (call && call->caller != TRACE_NONE && stack->active[call->caller])
+		while (last(stack)->function != call->caller)
+			pop(stack);
+	if (array_grow(stack->frames, stack->nr_frames, stack->max_frames))
+		return -ENOMEM;
+	frame = &stack->frames[stack->nr_frames++];
 	frame->function = trace_number(event);
 	frame->object = to->object;
 	frame->return_offset = to->offset;
 	frame->sp = event->sp;
 	frame->index = index;
 	frame->call = call;
-	walk->active[frame->function]++;
+	stack->active[frame->function]++;
 	return 0;
 }
 
-void walk_syscall(struct walk *walk, uint64_t sp)
+void call_stack_syscall(struct call_stack *stack, uint64_t sp)
 {
-	while (walk->nr_frames && last(walk)->sp < sp)
-		pop(walk);
+	while (stack->nr_frames && last(stack)->sp < sp)
+		pop(stack);
 }
 
-void walk_below(struct walk *walk, uint64_t sp)
+void call_stack_below(struct call_stack *stack, uint64_t sp)
 {
 	uint32_t above = 0;
 
-	while (above < walk->nr_frames && walk->frames[above].sp >= sp)
-		walk->active[walk->frames[above++].function]--;
-	walk->nr_frames -= above;
+	while (above < stack->nr_frames && stack->frames[above].sp >= sp)
+		stack->active[stack->frames[above++].function]--;
+	stack->nr_frames -= above;
 	if (above)
-		memmove(walk->frames, walk->frames + above,
-			walk->nr_frames * sizeof(*walk->frames));
+		memmove(stack->frames, stack->frames + above,
+			stack->nr_frames * sizeof(*stack->frames));
 }

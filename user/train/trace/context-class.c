@@ -5,95 +5,116 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* In the order in which kin are next to each other, the first one first. */
-struct member {
-	const struct trace_context *context;
-	uint32_t index;
-};
+#include "base/array.h"
+#include "base/union-find.h"
 
-static int order(uint64_t a, uint64_t b)
+static int by_image_and_loop(const void *a, const void *b, void *arg)
 {
-	return (a > b) - (a < b);
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+	const struct trace_context *contexts = arg;
+
+	return order_of(contexts[left].image, contexts[right].image) ?:
+	       order_of(contexts[left].loop, contexts[right].loop) ?: order_of(left, right);
 }
 
 static int compare_code(const struct trace_context *a, const struct trace_context *b)
 {
-	int ret = order(a->syscall, b->syscall);
-
-	if (!ret)
-		ret = order(a->object, b->object);
-	return ret ? ret : order(a->return_offset, b->return_offset);
+	return order_of(a->syscall, b->syscall) ?: order_of(a->object, b->object) ?:
+	       order_of(a->return_offset, b->return_offset);
 }
 
-static int compare(const void *left, const void *right)
+static int by_code(const void *a, const void *b, void *arg)
 {
-	const struct member *a = left, *b = right;
-	int ret = compare_code(a->context, b->context);
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+	const struct trace_context *contexts = arg;
 
-	return ret ? ret : order(a->index, b->index);
+	return compare_code(&contexts[left], &contexts[right]) ?: order_of(left, right);
 }
 
-static int find_first(struct kins *kins, const struct trace *trace)
+static void find_classes(struct context_classes *classes)
 {
-	struct member *members = calloc((size_t)trace->nr_contexts + 1, sizeof(*members));
-	const struct member *first = members;
+	struct trace_context *contexts = classes->trace->contexts;
+	uint32_t *order = classes->order, nr = classes->trace->nr_contexts;
 
-	if (!members)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < trace->nr_contexts; i++)
-		members[i] = (struct member){ &trace->contexts[i], i };
-	qsort(members, trace->nr_contexts, sizeof(*members), compare);
-	for (uint32_t i = 0; i < trace->nr_contexts; i++) {
-		if (compare_code(first->context, members[i].context))
-			first = &members[i];
-		kins->first[members[i].index] = first->index;
+	qsort_r(order, nr, sizeof(*order), by_code, contexts);
+	for (uint32_t i = 0; i < nr; i++) {
+		bool is_first = !i || compare_code(&contexts[order[i - 1]], &contexts[order[i]]);
+
+		classes->class_of[order[i]] = is_first ? order[i] : classes->class_of[order[i - 1]];
 	}
-	free(members);
+}
+
+static void find_loops(struct context_classes *classes)
+{
+	struct trace_context *contexts = classes->trace->contexts;
+	uint32_t *order = classes->order, nr = classes->trace->nr_contexts;
+
+	qsort_r(order, nr, sizeof(*order), by_image_and_loop, contexts);
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct trace_context *context = &contexts[order[i]];
+		const struct trace_context *before = &contexts[order[i ? i - 1 : 0]];
+
+		union_join(classes->loop_of, order[i], classes->class_of[order[i]]);
+		if (context->image == before->image && context->loop == before->loop)
+			union_join(classes->loop_of, order[i], order[i ? i - 1 : 0]);
+	}
+	classes->nr_loops = union_number(classes->loop_of, nr);
+}
+
+int context_classes_init(struct context_classes *classes, const struct trace *trace)
+{
+	size_t nr = trace->nr_contexts;
+
+	*classes = (struct context_classes){
+		.trace = trace,
+		.order = calloc(nr + 1, sizeof(*classes->order)),
+		.class_of = calloc(nr + 1, sizeof(*classes->class_of)),
+		.loop_of = calloc(nr + 1, sizeof(*classes->loop_of)),
+	};
+	if (!classes->order || !classes->class_of || !classes->loop_of) {
+		context_classes_deinit(classes);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < nr; i++)
+		classes->order[i] = classes->loop_of[i] = i;
+	find_classes(classes);
+	find_loops(classes);
 	return 0;
 }
 
-int kins_init(struct kins *kins, const struct pass_input *input)
+void context_classes_deinit(struct context_classes *classes)
 {
-	size_t nr = (size_t)input->trace->nr_contexts + 1;
-
-	*kins = (struct kins){
-		.input = input,
-		.first = calloc(nr, sizeof(*kins->first)),
-		.waited = calloc(nr, sizeof(*kins->waited)),
-		.unsure = calloc((size_t)input->loops.nr + 1, sizeof(*kins->unsure)),
-	};
-	if (!kins->first || !kins->waited || !kins->unsure)
-		return -ENOMEM;
-	return find_first(kins, input->trace);
+	free(classes->order);
+	free(classes->class_of);
+	free(classes->loop_of);
+	*classes = (struct context_classes){ 0 };
 }
 
-void kins_deinit(struct kins *kins)
+uint32_t context_classes_find(const struct context_classes *classes, uint32_t image, uint32_t loop)
 {
-	free(kins->first);
-	free(kins->waited);
-	free(kins->unsure);
-	*kins = (struct kins){ 0 };
+	uint32_t nr = classes->trace->nr_contexts, low = 0, high = nr;
+	const struct trace_context *contexts = classes->trace->contexts;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct trace_context *context = &contexts[classes->order[middle]];
+
+		if (context->image < image || (context->image == image && context->loop < loop))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < nr && contexts[classes->order[low]].image == image &&
+	    (!loop || contexts[classes->order[low]].loop == loop))
+		return low;
+	return nr;
 }
 
-static uint64_t call_bit(uint32_t syscall)
+uint32_t context_classes_loop(const struct context_classes *classes, uint32_t image,
+			      const struct perfguard_event *event)
 {
-	return UINT64_C(1) << syscall % 64;
-}
+	uint32_t id = trace_number(event) >> TRACE_LOOP_SHIFT, nr = classes->trace->nr_contexts;
+	uint32_t found = id ? context_classes_find(classes, image, id) : nr;
 
-void kins_note(struct kins *kins, const struct pass *pass, uint32_t index)
-{
-	const struct trace_context *context = &kins->input->trace->contexts[index];
-
-	if (pass_is_called_from(pass, context))
-		kins->waited[kins->first[index]] = true;
-	else
-		kins->unsure[pass->loop] |= call_bit(context->syscall);
-}
-
-bool kins_waited(const struct kins *kins, uint32_t index)
-{
-	const struct trace_context *context = &kins->input->trace->contexts[index];
-
-	return kins->waited[kins->first[index]] ||
-	       kins->unsure[kins->input->loops.of_context[index]] & call_bit(context->syscall);
+	return found < nr ? classes->loop_of[classes->order[found]] : TRACE_NONE;
 }

@@ -1,35 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The contexts of a trace by what code they are of, and which of them the waits
- * of a stage may have been told by.
+ * The wait contexts of a trace: those by which boundary_find() decided, while
+ * the trace was recorded, which waits are the event loops' own.  The trace does
+ * not decide that again; it names the loops and contexts in its events.
  *
- * Contexts of the same code, in other images or at another distance, are kin. A
- * loop may wait in one place all the time and seldom, but for good reason, in
- * another: each kin counts for itself.
+ * Contexts of the same code, in other images or at another distance, are one
+ * class.  Contexts are of the same event loop if the decision says so, or if
+ * their class is the same, in whatever image.
  */
 #ifndef _USER_TRAIN_TRACE_CONTEXT_CLASS_H
 #define _USER_TRAIN_TRACE_CONTEXT_CLASS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
-#include "train/trace/trace-pass.h"
+#include "data/trace.h"
 
-struct kins {
-	const struct pass_input *input;
-	uint32_t *first; /* by context: the first of its kin */
-	bool *waited; /* by the first of a kin: a wait was told by one of them */
-	uint64_t *unsure; /* by loop: the calls (number modulo 64) of waits told by any */
+struct context_classes {
+	const struct trace *trace;
+	uint32_t *order; /* contexts by image, loop and index */
+	uint32_t *class_of; /* by context: the first one of its class */
+	uint32_t *loop_of; /* by context: the event loop, over all images */
+	uint32_t nr_loops;
 };
 
-/* @input must outlive it.  Returns 0 or -ENOMEM; kins_deinit() in either case. */
-int kins_init(struct kins *kins, const struct pass_input *input);
-void kins_deinit(struct kins *kins);
+/* Returns 0 or -ENOMEM.  The trace outlives the classes. */
+int context_classes_init(struct context_classes *classes, const struct trace *trace);
+void context_classes_deinit(struct context_classes *classes);
 
-/* A wait was told by context @index or, if nothing shows that, by another of its loop. */
-void kins_note(struct kins *kins, const struct pass *pass, uint32_t index);
+/*
+ * The first context of @loop (0: of any) in an image, as a position in the
+ * order; the others follow.  nr_contexts if there is none.
+ */
+uint32_t context_classes_find(const struct context_classes *classes, uint32_t image,
+			      uint32_t loop);
 
-/* May a wait have been told by context @index, or by its kin? */
-bool kins_waited(const struct kins *kins, uint32_t index);
+/* The event loop whose wait an event begins or ends; TRACE_NONE if it is of none. */
+uint32_t context_classes_loop(const struct context_classes *classes, uint32_t image,
+			      const struct perfguard_event *event);
 
 #endif /* _USER_TRAIN_TRACE_CONTEXT_CLASS_H */

@@ -18,7 +18,7 @@
 struct cutter {
 	bool has_empty; /* of the loop, see struct samples_loop */
 	bool is_running;
-	bool is_marked; /* an event of this unit was met */
+	bool has_event; /* an event of this unit was met */
 	uint64_t start_ns;
 };
 
@@ -42,14 +42,14 @@ static inline enum cutter_end cutter_wait(struct cutter *cutter, uint64_t *ret_s
 		return CUTTER_NONE;
 	cutter->is_running = false;
 	*ret_start_ns = cutter->start_ns;
-	return cutter->has_empty && !cutter->is_marked ? CUTTER_EMPTY : CUTTER_UNIT;
+	return cutter->has_empty && !cutter->has_event ? CUTTER_EMPTY : CUTTER_UNIT;
 }
 
 /* The wait has returned something. */
 static inline void cutter_wake(struct cutter *cutter, uint64_t now_ns)
 {
 	cutter->is_running = true;
-	cutter->is_marked = false;
+	cutter->has_event = false;
 	cutter->start_ns = now_ns;
 }
 
@@ -59,13 +59,13 @@ static inline enum cutter_end cutter_mark(struct cutter *cutter, uint64_t at_ns,
 {
 	enum cutter_end end = CUTTER_NONE;
 
-	if (cutter->is_running && cutter->is_marked) {
+	if (cutter->is_running && cutter->has_event) {
 		*ret_start_ns = cutter->start_ns;
 		end = CUTTER_UNIT;
 	}
-	if (!cutter->is_running || cutter->is_marked)
+	if (!cutter->is_running || cutter->has_event)
 		cutter_wake(cutter, at_ns);
-	cutter->is_marked = true;
+	cutter->has_event = true;
 	return end;
 }
 

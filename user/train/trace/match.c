@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* A function of the profile, to be found by its offset in its file. */
 struct place {
 	uint64_t offset;
@@ -16,16 +18,8 @@ static int by_offset(const void *a, const void *b)
 {
 	const struct place *left = a, *right = b;
 
-	if (left->offset != right->offset)
-		return left->offset < right->offset ? -1 : 1;
-	return left->function < right->function ? -1 : left->function > right->function;
-}
-
-static bool is_same_object(const struct samples_object *a, const struct samples_object *b)
-{
-	if (*a->build_id || *b->build_id)
-		return !strcmp(a->build_id, b->build_id);
-	return !strcmp(a->path, b->path);
+	return order_of(left->offset, right->offset) ?:
+	       order_of(left->function, right->function);
 }
 
 /* The profile's function that is one of the trace's; SAMPLES_NONE if there is none. */
@@ -47,8 +41,8 @@ static uint32_t find_function(const struct trace *trace, const struct samples *p
 		const struct samples_function *function =
 			&profile->functions[places[low].function];
 
-		if (is_same_object(&profile->objects[function->object],
-				   &trace->objects[wanted->object]))
+		if (!samples_compare_objects(&profile->objects[function->object],
+					     &trace->objects[wanted->object]))
 			return places[low].function;
 	}
 	return SAMPLES_NONE;

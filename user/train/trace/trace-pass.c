@@ -20,64 +20,64 @@ enum {
 	ERESTART_RESTARTBLOCK = 516,
 };
 
-int pass_input_init(struct pass_input *input, const struct trace *trace)
+int trace_pass_input_init(struct trace_pass_input *input, const struct trace *trace)
 {
 	int error;
 
-	*input = (struct pass_input){ .trace = trace };
-	error = level_loops_find(trace, &input->loops);
+	*input = (struct trace_pass_input){ .trace = trace };
+	error = context_classes_init(&input->contexts, trace);
 	if (!error)
-		error = walk_threads(trace, &input->threads, &input->nr_threads);
+		error = trace_threads(trace, &input->threads, &input->nr_threads);
 	if (!error)
-		error = levels_find(trace, &input->loops, input->threads, input->nr_threads,
-				    &input->levels);
+		error = loop_frames_find(&input->contexts, input->threads, input->nr_threads,
+					 &input->levels);
 	if (error)
-		pass_input_deinit(input);
+		trace_pass_input_deinit(input);
 	return error;
 }
 
-void pass_input_deinit(struct pass_input *input)
+void trace_pass_input_deinit(struct trace_pass_input *input)
 {
-	level_loops_deinit(&input->loops);
-	levels_deinit(&input->levels);
+	context_classes_deinit(&input->contexts);
+	loop_frames_deinit(&input->levels);
 	free(input->threads);
-	*input = (struct pass_input){ 0 };
+	*input = (struct trace_pass_input){ 0 };
 }
 
-bool pass_is_called_from(const struct pass *pass, const struct trace_context *context)
+bool trace_pass_is_called_from(const struct trace_pass *pass, const struct trace_context *context)
 {
-	const struct walk_frame *frame =
-		walk_frame_at(&pass->walk, pass->event->sp + context->distance);
+	const struct call_frame *frame =
+		call_stack_frame_at(&pass->stack, pass->event->sp + context->distance);
 
 	return frame && frame->object == context->object &&
 	       frame->return_offset == context->return_offset;
 }
 
-uint32_t pass_context(const struct pass *pass)
+uint32_t trace_pass_context(const struct trace_pass *pass)
 {
 	const struct trace *trace = pass->input->trace;
 	uint32_t syscall = trace_number(pass->event) & TRACE_SYSCALL_MASK;
 	uint32_t image = pass->input->threads[pass->thread].image;
-	const struct wait_index *index = &pass->input->loops.index;
+	const struct context_classes *contexts = &pass->input->contexts;
 	uint32_t found = TRACE_NONE;
 
-	for (uint32_t i = wait_index_find(index, image, 0); i < trace->nr_contexts; i++) {
-		const struct trace_context *context = &trace->contexts[index->order[i]];
+	for (uint32_t i = context_classes_find(contexts, image, 0); i < trace->nr_contexts; i++) {
+		const struct trace_context *context = &trace->contexts[contexts->order[i]];
 
 		if (context->image != image)
 			break;
 		if (context->syscall != syscall ||
-		    pass->input->loops.of_context[index->order[i]] != pass->loop)
+		    contexts->loop_of[contexts->order[i]] != pass->loop)
 			continue;
-		if (pass_is_called_from(pass, context))
-			return index->order[i];
+		if (trace_pass_is_called_from(pass, context))
+			return contexts->order[i];
 		if (found == TRACE_NONE)
-			found = index->order[i];
+			found = contexts->order[i];
 	}
 	return found;
 }
 
-bool pass_reads(uint32_t syscall)
+bool trace_pass_reads(uint32_t syscall)
 {
 	switch (syscall) {
 	case SYS_read:
@@ -92,7 +92,7 @@ bool pass_reads(uint32_t syscall)
 	return false;
 }
 
-bool pass_wake_begins(uint32_t syscall, int64_t value)
+bool trace_pass_wake_begins(uint32_t syscall, int64_t value)
 {
 	switch (value) {
 	case -ERESTARTSYS:
@@ -101,17 +101,17 @@ bool pass_wake_begins(uint32_t syscall, int64_t value)
 	case -ERESTART_RESTARTBLOCK:
 		return syscall == SYS_rt_sigsuspend || syscall == SYS_pause;
 	case -EAGAIN:
-		return !pass_reads(syscall);
+		return !trace_pass_reads(syscall);
 	}
 	return true;
 }
 
-static int tell(int (*fn)(struct pass *, void *), struct pass *pass, void *arg)
+static int tell(int (*fn)(struct trace_pass *, void *), struct trace_pass *pass, void *arg)
 {
 	return fn ? fn(pass, arg) : 0;
 }
 
-static int leave(struct pass *pass, const struct pass_ops *ops, void *arg)
+static int leave(struct trace_pass *pass, const struct trace_pass_ops *ops, void *arg)
 {
 	int error = pass->loop == TRACE_NONE ? 0 : tell(ops->leave, pass, arg);
 
@@ -123,23 +123,24 @@ static int leave(struct pass *pass, const struct pass_ops *ops, void *arg)
 }
 
 /* Events are missing: what is known of the stack may be wrong. */
-static int lose(struct pass *pass, const struct pass_ops *ops, void *arg)
+static int lose(struct trace_pass *pass, const struct trace_pass_ops *ops, void *arg)
 {
 	int error = leave(pass, ops, arg);
 
 	pass->enter = NULL;
 	pass->was_lost = true;
-	walk_reset(&pass->walk);
+	call_stack_reset(&pass->stack);
 	return error;
 }
 
 /* Is this on another stack than that of the loop's frame? */
-static bool is_foreign(const struct pass *pass, uint64_t sp)
+static bool is_foreign(const struct trace_pass *pass, uint64_t sp)
 {
-	return pass->loop_sp && (sp >= pass->loop_sp || pass->loop_sp - sp > LEVEL_STACK_BYTES);
+	return pass->loop_sp &&
+	       (sp >= pass->loop_sp || pass->loop_sp - sp > LOOP_FRAME_STACK_BYTES);
 }
 
-static int on_hit(struct pass *pass, const struct pass_ops *ops, void *arg)
+static int on_hit(struct trace_pass *pass, const struct trace_pass_ops *ops, void *arg)
 {
 	uint64_t sp = pass->event->sp;
 	int error = 0;
@@ -154,7 +155,8 @@ static int on_hit(struct pass *pass, const struct pass_ops *ops, void *arg)
 	if (is_foreign(pass, sp))
 		return tell(ops->foreign, pass, arg);
 	if (!error)
-		error = walk_call(&pass->walk, &pass->input->threads[pass->thread], pass->index);
+		error = call_stack_call(&pass->stack, &pass->input->threads[pass->thread],
+					pass->index);
 	if (error || pass->loop == TRACE_NONE)
 		return error;
 	pass->is_whole |= sp == pass->loop_sp - RETURN_SLOT;
@@ -163,22 +165,23 @@ static int on_hit(struct pass *pass, const struct pass_ops *ops, void *arg)
 
 /*
  * The first wait after the thread's begin, a loss or a way out of the loop: did
- * we see all calls that lead to it?  The walk has to begin with what the loop
+ * we see all calls that lead to it?  The stack has to begin with what the loop
  * called; if it has no frames, that may carry no site.
  */
-static bool begins_whole(const struct pass *pass)
+static bool begins_whole(const struct trace_pass *pass)
 {
 	if (!pass->loop_sp)
 		return false;
-	if (!pass->walk.nr_frames)
+	if (!pass->stack.nr_frames)
 		return !pass->was_lost;
-	return pass->walk.frames[0].sp == pass->loop_sp - RETURN_SLOT;
+	return pass->stack.frames[0].sp == pass->loop_sp - RETURN_SLOT;
 }
 
-static int on_enter(struct pass *pass, const struct pass_ops *ops, void *arg)
+static int on_enter(struct trace_pass *pass, const struct trace_pass_ops *ops, void *arg)
 {
-	const struct pass_input *input = pass->input;
-	uint32_t loop = level_loop_of(&input->loops, &input->threads[pass->thread], pass->event);
+	const struct trace_pass_input *input = pass->input;
+	uint32_t loop = context_classes_loop(&input->contexts, input->threads[pass->thread].image,
+					     pass->event);
 	int error = 0;
 
 	/* The last one never returned. */
@@ -187,14 +190,14 @@ static int on_enter(struct pass *pass, const struct pass_ops *ops, void *arg)
 	pass->enter = pass->event;
 	if (error || (loop == TRACE_NONE && is_foreign(pass, pass->event->sp)))
 		return error;
-	walk_syscall(&pass->walk, pass->event->sp);
+	call_stack_syscall(&pass->stack, pass->event->sp);
 	if (loop == TRACE_NONE)
 		return 0;
 	if (loop != pass->loop) {
 		error = leave(pass, ops, arg);
 		pass->loop = loop;
-		pass->loop_sp = levels_sp(&input->levels, pass->thread, loop);
-		walk_below(&pass->walk, pass->loop_sp);
+		pass->loop_sp = loop_frames_sp(&input->levels, pass->thread, loop);
+		call_stack_below(&pass->stack, pass->loop_sp);
 		pass->is_whole = begins_whole(pass);
 		pass->was_lost = !pass->loop_sp;
 	}
@@ -202,7 +205,7 @@ static int on_enter(struct pass *pass, const struct pass_ops *ops, void *arg)
 	return error ? error : tell(ops->wait, pass, arg);
 }
 
-static int on_leave(struct pass *pass, const struct pass_ops *ops, void *arg)
+static int on_leave(struct trace_pass *pass, const struct trace_pass_ops *ops, void *arg)
 {
 	const struct perfguard_event *enter = pass->enter;
 	int error;
@@ -222,7 +225,7 @@ static int on_leave(struct pass *pass, const struct pass_ops *ops, void *arg)
 	return error;
 }
 
-static int on_event(struct pass *pass, const struct pass_ops *ops, void *arg)
+static int on_event(struct trace_pass *pass, const struct trace_pass_ops *ops, void *arg)
 {
 	switch (trace_kind(pass->event)) {
 	case PERFGUARD_EVENT_KIND_HIT:
@@ -239,27 +242,27 @@ static int on_event(struct pass *pass, const struct pass_ops *ops, void *arg)
 	}
 }
 
-int pass_run(const struct pass_input *input, const struct pass_ops *ops, void *arg)
+int trace_pass_run(const struct trace_pass_input *input, const struct trace_pass_ops *ops,
+		   void *arg)
 {
-	struct pass pass = { .input = input };
-	int error = walk_init(&pass.walk, input->trace);
+	struct trace_pass pass = { .input = input };
+	int error = call_stack_init(&pass.stack, input->trace);
 
 	for (uint32_t i = 0; i < input->nr_threads && !error; i++) {
-		const struct walk_thread *thread = &input->threads[i];
+		const struct trace_thread *thread = &input->threads[i];
 
 		pass.thread = i;
 		pass.loop = TRACE_NONE;
 		pass.loop_sp = 0;
 		pass.is_waiting = pass.is_whole = pass.was_lost = false;
 		pass.enter = NULL;
-		walk_reset(&pass.walk);
-		walk_losses_init(&pass.losses, input->trace,
-				 &input->trace->events[thread->begin]);
+		call_stack_reset(&pass.stack);
+		trace_losses_init(&pass.losses, input->trace, &input->trace->events[thread->begin]);
 		error = tell(ops->begin, &pass, arg);
 		for (size_t j = thread->begin; j < thread->end && !error; j++) {
 			pass.index = j;
 			pass.event = &input->trace->events[j];
-			if (walk_losses_before(&pass.losses, pass.event))
+			if (trace_losses_before(&pass.losses, pass.event))
 				error = lose(&pass, ops, arg);
 			if (!error)
 				error = on_event(&pass, ops, arg);
@@ -267,6 +270,6 @@ int pass_run(const struct pass_input *input, const struct pass_ops *ops, void *a
 		if (!error)
 			error = leave(&pass, ops, arg);
 	}
-	walk_deinit(&pass.walk);
+	call_stack_deinit(&pass.stack);
 	return error;
 }

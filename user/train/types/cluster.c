@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* A tree while it is decided which ones are clustered. */
 struct candidate {
 	uint32_t tree;
@@ -23,11 +25,8 @@ static int compare_candidates(const void *left, const void *right)
 {
 	const struct candidate *a = left, *b = right;
 
-	if (a->units != b->units)
-		return a->units > b->units ? -1 : 1;
-	if (a->hash != b->hash)
-		return a->hash < b->hash ? -1 : 1;
-	return a->tree < b->tree ? -1 : a->tree > b->tree;
+	return order_of(b->units, a->units) ?: order_of(a->hash, b->hash) ?:
+	       order_of(a->tree, b->tree);
 }
 
 /* The trees of a loop, those with the most units first. */
@@ -117,9 +116,9 @@ static int compare_order(const void *left, const void *right)
 {
 	const struct order *a = left, *b = right;
 
-	if (a->units != b->units)
+	if (a->units > b->units || a->units < b->units)
 		return a->units > b->units ? -1 : 1;
-	return a->cluster < b->cluster ? -1 : a->cluster > b->cluster;
+	return order_of(a->cluster, b->cluster);
 }
 
 /* Number the clusters anew, those of more units first. */

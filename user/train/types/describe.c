@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "train/samples/times.h"
-
 /* Sum up the trees of each type. */
 static void add_trees(const struct samples *samples, const struct types *types,
 		      struct model *model)
@@ -70,34 +68,4 @@ int describe_types(const struct samples *samples, const struct types *types, str
 	}
 	add_trees(samples, types, model);
 	return add_functions(samples, types, model);
-}
-
-/* A type and its mean time, to be sorted. */
-struct ranked {
-	uint32_t type;
-	double mean_ns;
-};
-
-static int compare_ranked(const void *a, const void *b)
-{
-	const struct ranked *x = a, *y = b;
-
-	if (x->mean_ns > y->mean_ns || x->mean_ns < y->mean_ns)
-		return x->mean_ns > y->mean_ns ? -1 : 1;
-	return (x->type > y->type) - (x->type < y->type);
-}
-
-int model_rank_types(const struct model *model, uint32_t *ret)
-{
-	struct ranked *ranked = calloc((size_t)model->nr_types + 1, sizeof(*ranked));
-
-	if (!ranked)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < model->nr_types; i++)
-		ranked[i] = (struct ranked){ i, times_mean(&model->types[i].times) };
-	qsort(ranked, model->nr_types, sizeof(*ranked), compare_ranked);
-	for (uint32_t i = 0; i < model->nr_types; i++)
-		ret[i] = ranked[i].type;
-	free(ranked);
-	return 0;
 }

@@ -14,10 +14,4 @@
  */
 int describe_types(const struct samples *samples, const struct types *types, struct model *model);
 
-/*
- * @ret, with room for all types of @model, gets them by mean time, the dearest
- * first.  Returns 0 or -ENOMEM.
- */
-int model_rank_types(const struct model *model, uint32_t *ret);
-
 #endif /* _USER_TRAIN_TYPES_DESCRIBE_H */

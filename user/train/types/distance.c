@@ -3,7 +3,6 @@
 #include "train/types/distance.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -345,30 +344,4 @@ void distance_to_energy(double *distances, uint32_t n)
 	}
 	for (size_t i = 0; i < n; i++)
 		distances[i * n + i] = 0;
-}
-
-double distance_of_paths(const uint32_t *a, uint32_t nr_a, const uint32_t *b, uint32_t nr_b)
-{
-	uint32_t max = nr_a > nr_b ? nr_a : nr_b;
-	uint32_t *row = calloc(nr_b + 1UL, sizeof(*row));
-	double ret;
-
-	if (!row)
-		return NAN;
-	for (uint32_t i = 0; i < nr_a; i++) {
-		uint32_t corner = 0;
-
-		for (uint32_t j = 1; j <= nr_b; j++) {
-			uint32_t above = row[j];
-
-			if (a[i] == b[j - 1])
-				row[j] = corner + 1;
-			else if (row[j - 1] > above)
-				row[j] = row[j - 1];
-			corner = above;
-		}
-	}
-	ret = max ? 1 - (double)row[nr_b] / max : 0;
-	free(row);
-	return ret;
 }

@@ -64,7 +64,4 @@ int distance_max_paths(const struct samples *samples, const uint32_t *trees, uin
 /* Make E of D, in place: @n trees to each other. */
 void distance_to_energy(double *distances, uint32_t n);
 
-/* d of two paths of the given lengths.  For comparison: by the plain table. */
-double distance_of_paths(const uint32_t *a, uint32_t nr_a, const uint32_t *b, uint32_t nr_b);
-
 #endif /* _USER_TRAIN_TYPES_DISTANCE_H */

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/union-find.h"
+
 struct chain {
 	double *distances;
 	uint32_t n;
@@ -163,34 +165,14 @@ int linkage_average(double *distances, const double *weights, uint32_t n,
 	return err;
 }
 
-static uint32_t find_root(uint32_t *parents, uint32_t item)
-{
-	while (parents[item] != item)
-		item = parents[item] = parents[parents[item]];
-	return item;
-}
-
 uint32_t linkage_cut(const struct linkage_merge *merges, uint32_t n, double height,
 		     uint32_t *ret)
 {
-	uint32_t nr = 0;
-
 	for (uint32_t i = 0; i < n; i++)
 		ret[i] = i;
-	for (uint32_t i = 0; i + 1 < n && merges[i].height <= height; i++) {
-		uint32_t a = find_root(ret, merges[i].a), b = find_root(ret, merges[i].b);
-
-		if (a < b)
-			ret[b] = a;
-		else
-			ret[a] = b;
-	}
-	/* a root is its cluster's smallest item, so it comes first */
-	for (uint32_t i = 0; i < n; i++)
-		ret[i] = find_root(ret, i);
-	for (uint32_t i = 0; i < n; i++)
-		ret[i] = ret[i] == i ? nr++ : ret[ret[i]];
-	return nr;
+	for (uint32_t i = 0; i + 1 < n && merges[i].height <= height; i++)
+		union_join(ret, merges[i].a, merges[i].b);
+	return union_number(ret, n);
 }
 
 double linkage_gap(const struct linkage_merge *merges, uint32_t n, double from, double to)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* The trie of the samples, while its part that is used is brought into preorder. */
 struct scratch {
 	uint32_t *leaves; /* of the trees, one tree after the other, those that count */
@@ -85,9 +87,7 @@ static int compare_choices(const void *left, const void *right)
 {
 	const struct choice *a = left, *b = right;
 
-	if (a->hash != b->hash)
-		return a->hash < b->hash ? -1 : 1;
-	return a->node < b->node ? -1 : a->node > b->node;
+	return order_of(a->hash, b->hash) ?: order_of(a->node, b->node);
 }
 
 /*
@@ -273,13 +273,6 @@ static uint32_t sort_members(struct paths *paths, uint32_t *members, const uint3
 	return nr_runs;
 }
 
-static int compare_paths(const void *left, const void *right)
-{
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-
-	return a < b ? -1 : a > b;
-}
-
 static int collect_members(struct paths *paths, const struct scratch *scratch)
 {
 	uint32_t *count = malloc((paths->max_length + 1UL) * sizeof(*count));
@@ -295,7 +288,7 @@ static int collect_members(struct paths *paths, const struct scratch *scratch)
 			leaves[j] = scratch->path[leaves[j]];
 			paths->first_tree[leaves[j] + 2UL]++;
 		}
-		qsort(leaves, nr, sizeof(*leaves), compare_paths);
+		qsort(leaves, nr, sizeof(*leaves), order_u32);
 		paths->first_run[i] = paths->nr_runs;
 		paths->nr_runs += sort_members(paths, paths->members + first, leaves, nr, count);
 		first += nr;

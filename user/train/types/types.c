@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 static int types_alloc(struct types *types, const struct samples *samples, uint32_t nr)
 {
 	*types = (struct types){ .nr = nr };
@@ -48,11 +50,8 @@ static int compare_clusters(const void *a, const void *b)
 {
 	const struct cluster *x = a, *y = b;
 
-	if (x->loop != y->loop)
-		return x->loop < y->loop ? -1 : 1;
-	if (x->number != y->number)
-		return x->number < y->number ? -1 : 1;
-	return (x->tree > y->tree) - (x->tree < y->tree);
+	return order_of(x->loop, y->loop) ?: order_of(x->number, y->number) ?:
+	       order_of(x->tree, y->tree);
 }
 
 static bool is_same(const struct cluster *a, const struct cluster *b)

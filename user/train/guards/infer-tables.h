@@ -4,8 +4,8 @@
  * A type's index in its loop's table is that in the model less first_type; a
  * site's number is the index of the guard.
  */
-#ifndef _USER_TRAIN_MODEL_INFER_TABLES_H
-#define _USER_TRAIN_MODEL_INFER_TABLES_H
+#ifndef _USER_TRAIN_GUARDS_INFER_TABLES_H
+#define _USER_TRAIN_GUARDS_INFER_TABLES_H
 
 #include <perfguard/infer.h>
 
@@ -18,7 +18,7 @@ struct table {
 	void *room; /* of the table */
 };
 
-struct tables {
+struct infer_tables {
 	struct table *loops;
 	uint32_t nr_loops;
 	struct infer_type *types;
@@ -31,8 +31,8 @@ struct tables {
  * paper's rule.  Returns 0, -EINVAL for a model whose numbers do not fit
  * together, or -ENOMEM.
  */
-int tables_init(struct tables *tables, const struct model *model, uint32_t nr_loops,
-		bool is_paper);
-void tables_deinit(struct tables *tables);
+int infer_tables_init(struct infer_tables *tables, const struct model *model, uint32_t nr_loops,
+		      bool is_paper);
+void infer_tables_deinit(struct infer_tables *tables);
 
-#endif /* _USER_TRAIN_MODEL_INFER_TABLES_H */
+#endif /* _USER_TRAIN_GUARDS_INFER_TABLES_H */

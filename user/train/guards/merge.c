@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "train/types/merge.h"
+#include "train/guards/merge.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "train/guards/predict.h"
 #include "train/guards/weights.h"
 
@@ -28,9 +29,7 @@ static int compare_pairs(const void *a, const void *b)
 {
 	const struct mistakes *x = a, *y = b;
 
-	if (x->a != y->a)
-		return x->a < y->a ? -1 : 1;
-	return (x->b > y->b) - (x->b < y->b);
+	return order_of(x->a, y->a) ?: order_of(x->b, y->b);
 }
 
 static int compare_shares(const void *a, const void *b)
@@ -147,7 +146,7 @@ static int compare_joins(const void *a, const void *b)
 {
 	const struct mistakes *x = a, *y = b;
 
-	return (x->b < y->b) - (x->b > y->b);
+	return order_of(y->b, x->b);
 }
 
 static void join(const struct samples *samples, const struct mistakes *pair, struct types *types,

@@ -3,8 +3,8 @@
  * Call paths, each once: a path is a node, its parent the path without the
  * last call.  A call tree is a set of nodes, told by its leaves.
  */
-#ifndef _USER_TRAIN_TYPES_TRIE_H
-#define _USER_TRAIN_TYPES_TRIE_H
+#ifndef _USER_TRAIN_SAMPLES_TRIE_H
+#define _USER_TRAIN_SAMPLES_TRIE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,4 +36,4 @@ uint32_t trie_child(struct trie *trie, uint32_t parent, uint32_t function);
  */
 uint32_t trie_leaves(struct trie *trie, uint32_t *nodes, size_t nr);
 
-#endif /* _USER_TRAIN_TYPES_TRIE_H */
+#endif /* _USER_TRAIN_SAMPLES_TRIE_H */

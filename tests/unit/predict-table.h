@@ -1,12 +1,24 @@
-// SPDX-License-Identifier: GPL-2.0
-
-#include "train/guards/predict-table.h"
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * How accuracy depends on the number of hits: for the evaluation.
+ */
+#ifndef _PGUARD_PREDICT_TABLE_H
+#define _PGUARD_PREDICT_TABLE_H
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include "data/model.h"
 #include "train/guards/predict.h"
+#include "train/guards/select.h"
 #include "train/guards/weights.h"
+
+/* A budget, a loop, a way to select guards and a rule to infer types by. */
+struct predict_row {
+	enum select_method method;
+	bool is_paper; /* the paper's rule of inference */
+	struct model_prediction prediction; /* on the held-back units */
+};
 
 static const double budgets[] = { 0.25, 0.5, 1, 2, 4, 8 };
 
@@ -26,7 +38,7 @@ struct work {
 	uint32_t nr_rows;
 };
 
-static int add_rows(struct work *work, const struct model *model, double hits,
+static inline int add_rows(struct work *work, const struct model *model, double hits,
 		    enum select_method method)
 {
 	uint32_t nr_loops = work->signatures->samples->nr_loops;
@@ -51,7 +63,7 @@ static int add_rows(struct work *work, const struct model *model, double hits,
 	return 0;
 }
 
-static int try_budget(struct work *work, double hits, struct select_options *options)
+static inline int try_budget(struct work *work, double hits, struct select_options *options)
 {
 	struct model model = { 0 };
 	uint32_t nr;
@@ -71,13 +83,23 @@ static int try_budget(struct work *work, double hits, struct select_options *opt
 	return ret;
 }
 
-int predict_table(const struct signatures *signatures, const struct types *types,
+/*
+ * Select at 0.25, 0.5, 1, 2, 4 and 8 hits a unit, by either method, and predict
+ * by either rule.  No types are merged, and none has a threshold: ties go to
+ * the smaller type, which is the more frequent one, and so the paper's rule does
+ * better here than with thresholds.  @early_slack as in select.h.  @ret gets a
+ * malloc'ed array of *@ret_nr rows: by budget, method, rule, loop.  Returns 0,
+ * -EINVAL or -ENOMEM.
+ */
+static inline int predict_table(const struct signatures *signatures, const struct types *types,
 		  double early_slack, struct predict_row **ret, uint32_t *ret_nr)
 {
 	const struct samples *samples = signatures->samples;
 	struct work work = { .signatures = signatures, .types = types };
 	int error = 0;
 
+	*ret = NULL;
+	*ret_nr = 0;
 	work.budget = calloc((size_t)samples->nr_loops + 1, sizeof(*work.budget));
 	work.functions = calloc((size_t)samples->nr_functions + 1, sizeof(*work.functions));
 	work.predictions = calloc((size_t)samples->nr_loops + 1, sizeof(*work.predictions));
@@ -106,3 +128,5 @@ int predict_table(const struct signatures *signatures, const struct types *types
 	*ret_nr = work.nr_rows;
 	return 0;
 }
+
+#endif /* _PGUARD_PREDICT_TABLE_H */

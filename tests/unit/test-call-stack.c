@@ -99,7 +99,7 @@ static const struct tree_name oddities[] = {
 static void odd_stacks(void)
 {
 	static const char whats[] = "tpljrsabu";
-	struct gathered of;
+	struct extracted of;
 	struct thread t;
 	struct sim sim;
 
@@ -118,11 +118,11 @@ static void odd_stacks(void)
 			note(whats[i % 9] == 'l' ? 't' : whats[i % 9] == 'b' ? 'a' : whats[i % 9]);
 	}
 	sim_finish(&sim);
-	of = gathered_of(&sim.trace);
+	of = extracted_of(&sim.trace);
 	is_units(&of, 0, oddities, handled, "tail calls, alloca, longjmp, signals and the like");
 	is_number(of.samples.loops[0].foreign_stack, 20, "entries on another stack are told");
 	is_cut_by(&of, "w", "reads in signal handlers mark nothing");
-	gathered_deinit(&of);
+	extracted_deinit(&of);
 	sim_deinit(&sim);
 }
 
@@ -132,7 +132,7 @@ static const struct tree_name plain_trees[] = { { 'b', "AB W" }, { 'c', "AB AC W
 static void lives(void)
 {
 	const uint64_t other = UINT64_C(0x560000000000);
-	struct gathered of;
+	struct extracted of;
 	struct thread t;
 	struct sim sim;
 
@@ -155,20 +155,20 @@ static void lives(void)
 			thread_end(&t);
 	}
 	sim_finish(&sim);
-	of = gathered_of(&sim.trace);
+	of = extracted_of(&sim.trace);
 	is_units(&of, 0, plain_trees, handled, "exec, tids used again, load addresses: equal trees");
 	is_number(of.samples.nr_loops, 1, "images of one program have one loop");
 	is_number(of.samples.loops[0].cut_off, 4, "each life's last unit is cut off");
 	is_number(of.result.units[18].pid, 100, "process of the second life's first units");
 	is_number(of.result.units[40].pid, 101, "process of the third life's units");
-	gathered_deinit(&of);
+	extracted_deinit(&of);
 	sim_deinit(&sim);
 }
 
 /* A thread that made two waits only: where its frame is, others tell. */
 static void short_lived(void)
 {
-	struct gathered of;
+	struct extracted of;
 	struct thread t;
 	struct sim sim;
 
@@ -182,9 +182,9 @@ static void short_lived(void)
 	plain_iteration(&t, false);
 	cut_last();
 	sim_finish(&sim);
-	of = gathered_of(&sim.trace);
+	of = extracted_of(&sim.trace);
 	is_units(&of, 8, plain_trees, handled, "a thread of two waits has a unit");
-	gathered_deinit(&of);
+	extracted_deinit(&of);
 	sim_deinit(&sim);
 
 	sim_init(&sim, "MLWABC");
@@ -193,9 +193,9 @@ static void short_lived(void)
 	plain_iteration(&t, true);
 	plain_iteration(&t, false);
 	sim_finish(&sim);
-	of = gathered_of(&sim.trace);
+	of = extracted_of(&sim.trace);
 	is_units(&of, 8, plain_trees, "", "and none if there are no others");
-	gathered_deinit(&of);
+	extracted_deinit(&of);
 	sim_deinit(&sim);
 }
 
@@ -215,11 +215,11 @@ static void run_turns(struct sim *sim)
 	sim_finish(sim);
 }
 
-static const struct gather_unit *find_unit(const struct gathered *of,
-					   const struct gather_unit *wanted)
+static const struct extract_unit *find_unit(const struct extracted *of,
+					   const struct extract_unit *wanted)
 {
 	for (uint64_t i = 0; i < of->result.nr_units; i++) {
-		const struct gather_unit *unit = &of->result.units[i];
+		const struct extract_unit *unit = &of->result.units[i];
 
 		if (unit->tid == wanted->tid && unit->start_ns == wanted->start_ns &&
 		    unit->end_ns == wanted->end_ns)
@@ -229,21 +229,21 @@ static const struct gather_unit *find_unit(const struct gathered *of,
 }
 
 /* Of what is told with losses, nothing is wrong, and only what they touch is missing. */
-static void compare_lossy(const struct gathered *whole, const struct gathered *lossy,
+static void compare_lossy(const struct extracted *whole, const struct extracted *lossy,
 			  const struct sim *sim, uint64_t *wrong, uint64_t *missing)
 {
 	uint64_t untouched = 0, found = 0;
 
 	for (uint64_t i = 0; i < lossy->result.nr_units; i++) {
-		const struct gather_unit *unit = &lossy->result.units[i];
-		const struct gather_unit *known = find_unit(whole, unit);
+		const struct extract_unit *unit = &lossy->result.units[i];
+		const struct extract_unit *known = find_unit(whole, unit);
 
 		*wrong += !known || known->hits != unit->hits ||
 			  whole->samples.trees[known->tree].hash !=
 				  lossy->samples.trees[unit->tree].hash;
 	}
 	for (uint64_t i = 0; i < whole->result.nr_units; i++) {
-		const struct gather_unit *unit = &whole->result.units[i];
+		const struct extract_unit *unit = &whole->result.units[i];
 
 		if (unit->start_ns <= sim->told_lost_ns && unit->end_ns >= sim->first_lost_ns)
 			continue;
@@ -258,12 +258,12 @@ static void compare_lossy(const struct gathered *whole, const struct gathered *l
 static void losses(void)
 {
 	uint64_t wrong = 0, missing = 0, runs = 0;
-	struct gathered whole, lossy;
+	struct extracted whole, lossy;
 	struct sim sim;
 
 	sim_init(&sim, "MLPWHRGSTUFabcdef");
 	run_turns(&sim);
-	whole = gathered_of(&sim.trace);
+	whole = extracted_of(&sim.trace);
 	sim_deinit(&sim);
 	for (uint32_t from = 700; from < 800; from += 1) {
 		for (uint32_t nr = 1; nr < 100; nr = nr * 2 + from % 3) {
@@ -271,17 +271,17 @@ static void losses(void)
 			sim.lose_from = from;
 			sim.lose_to = from + nr;
 			run_turns(&sim);
-			lossy = gathered_of(&sim.trace);
+			lossy = extracted_of(&sim.trace);
 			compare_lossy(&whole, &lossy, &sim, &wrong, &missing);
 			runs++;
-			gathered_deinit(&lossy);
+			extracted_deinit(&lossy);
 			sim_deinit(&sim);
 		}
 	}
 	is_number(wrong, 0, "losses: no unit is wrong");
 	is_number(missing, 0, "losses: only the units that they touch are missing");
 	diag("%llu runs with a loss", (unsigned long long)runs);
-	gathered_deinit(&whole);
+	extracted_deinit(&whole);
 }
 
 int main(void)

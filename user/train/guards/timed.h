@@ -3,8 +3,8 @@
  * How long units of each type took in the timing runs: the type of a timed unit
  * is what the model infers from the guards it hit.
  */
-#ifndef _USER_TRAIN_MODEL_TIMED_H
-#define _USER_TRAIN_MODEL_TIMED_H
+#ifndef _USER_TRAIN_GUARDS_TIMED_H
+#define _USER_TRAIN_GUARDS_TIMED_H
 
 #include "data/model.h"
 
@@ -31,4 +31,4 @@ uint64_t timed_units(const struct samples *samples, const uint32_t *functions, u
  */
 double timed_mean(const struct samples *samples, uint32_t loop, double hit_ns);
 
-#endif /* _USER_TRAIN_MODEL_TIMED_H */
+#endif /* _USER_TRAIN_GUARDS_TIMED_H */

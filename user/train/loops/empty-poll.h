@@ -9,42 +9,42 @@
  * wait that a thread comes to from a look in vain is a wait for work as well.
  * One for a lock, or for a reply, comes after a wait that brought something.
  */
-#ifndef _USER_TRAIN_TRACE_EMPTY_POLL_H
-#define _USER_TRAIN_TRACE_EMPTY_POLL_H
+#ifndef _USER_TRAIN_LOOPS_EMPTY_POLL_H
+#define _USER_TRAIN_LOOPS_EMPTY_POLL_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 enum {
-	LOOK_NONE = UINT32_MAX,
+	EMPTY_POLL_NONE = UINT32_MAX,
 };
 
 /* The last look in vain of a thread before a wait. */
-struct look {
-	uint32_t place; /* LOOK_NONE: there is none, or something came since then */
-	uint32_t between; /* where it waited since then, or LOOK_NONE */
+struct empty_poll {
+	uint32_t place; /* EMPTY_POLL_NONE: there is none, or something came since then */
+	uint32_t between; /* where it waited since then, or EMPTY_POLL_NONE */
 	uint64_t slept_ns; /* in the look */
 	uint64_t since_ns; /* from its end, but for that other wait */
 };
 
 /* A thread whose waits are followed. */
-struct look_thread {
+struct empty_poll_thread {
 	uint32_t tid;
 	uint64_t end_ns; /* of its last wait */
-	struct look look;
+	struct empty_poll poll;
 };
 
 struct boundary_wait;
 
 /* Did a wait call (x86-64) that returned @result bring nothing? */
-bool look_is_vain(uint32_t syscall, int64_t result);
+bool empty_poll_is(uint32_t syscall, int64_t result);
 
-void look_begin(struct look_thread *thread, uint32_t tid);
+void empty_poll_begin(struct empty_poll_thread *thread, uint32_t tid);
 
 /* The thread's next wait: it gets its look, and may be one. */
-void look_follow(struct look_thread *thread, struct boundary_wait *wait);
+void empty_poll_follow(struct empty_poll_thread *thread, struct boundary_wait *wait);
 
-/* Places get the numbers in @to, LOOK_NONE for those that go: no look then. */
-void look_renumber(struct look *look, const uint32_t *to);
+/* Places get the numbers in @to, EMPTY_POLL_NONE for those that go: no look then. */
+void empty_poll_renumber(struct empty_poll *poll, const uint32_t *to);
 
-#endif /* _USER_TRAIN_TRACE_EMPTY_POLL_H */
+#endif /* _USER_TRAIN_LOOPS_EMPTY_POLL_H */

@@ -3,8 +3,8 @@
  * Types that the guards cannot tell apart become one, instead of being
  * pretended.
  */
-#ifndef _USER_TRAIN_TYPES_MERGE_H
-#define _USER_TRAIN_TYPES_MERGE_H
+#ifndef _USER_TRAIN_GUARDS_MERGE_H
+#define _USER_TRAIN_GUARDS_MERGE_H
 
 #include "train/guards/signature.h"
 #include "train/types/types.h"
@@ -24,4 +24,4 @@
 int merge_types(const struct signatures *signatures, const uint32_t *functions, uint32_t nr,
 		double limit, struct types *types, uint32_t *nr_merged);
 
-#endif /* _USER_TRAIN_TYPES_MERGE_H */
+#endif /* _USER_TRAIN_GUARDS_MERGE_H */

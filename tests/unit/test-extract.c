@@ -14,13 +14,13 @@ enum {
 static void plain(void)
 {
 	static const struct tree_name names[] = { { 'b', "AB W" }, { 'c', "AB AC W" }, { 0 } };
-	const struct gather_unit *unit;
-	struct gathered of;
+	const struct extract_unit *unit;
+	struct extracted of;
 	struct sim sim;
 
 	sim_init(&sim, "MLWABC");
 	run_plain(&sim);
-	of = gathered_of(&sim.trace);
+	of = extracted_of(&sim.trace);
 	is_units(&of, 0, names, handled, "plain loop: a unit from each wait to the next");
 	is_cut_by(&of, "w", "plain loop: the wait is its only boundary");
 	is_number(of.samples.loops[0].cut_off, 1, "the last unit has no end");
@@ -33,26 +33,26 @@ static void plain(void)
 	is_number((uint64_t)unit->fd, 5, "where it was read from");
 	is_number(unit->hits, 4, "its hits");
 	is_number(of.samples.nr_units, 2, "two variants");
-	gathered_deinit(&of);
+	extracted_deinit(&of);
 	sim_deinit(&sim);
 }
 
 /* As where the loop's function calls the C library's: nothing tells of that call. */
 static void unseen_wait(void)
 {
-	struct gathered of;
+	struct extracted of;
 	struct sim sim;
 
 	sim_init(&sim, "MLABC");
 	run_plain(&sim);
-	of = gathered_of(&sim.trace);
+	of = extracted_of(&sim.trace);
 	is_cut_by(&of, "w", "a wait function without a site: cut by the wait");
 	is_number(of.samples.loops[0].boundaries[0].return_offset,
 		  sim.trace.contexts[0].return_offset,
 		  "a wait function without a site: known by its own call, not by one before");
 	is_number(of.samples.loops[0].boundaries[0].rise, 8 + 16 * (1 + 'W' % 5) + 8,
 		  "a wait function without a site: where the loop's frame begins");
-	gathered_deinit(&of);
+	extracted_deinit(&of);
 	sim_deinit(&sim);
 }
 
@@ -65,17 +65,17 @@ static const struct tree_name dispatched[] = {
 
 static void dispatch(void)
 {
-	struct gathered of;
+	struct extracted of;
 	struct sim sim;
 
 	sim_init(&sim, "MLPWHRGSTUFabcdef");
 	run_dispatch(&sim);
-	of = gathered_of(&sim.trace);
+	of = extracted_of(&sim.trace);
 	is_units(&of, 0, dispatched, handled, "dispatch: a unit an event, wherever it comes");
 	is_cut_by(&of, "wc", "dispatch: cut at the read that each event begins with");
 	is_number(of.samples.loops[0].cut_off, 0, "dispatch: the last unit ended");
 	is_number(of.samples.nr_trees, 3, "dispatch: three trees");
-	gathered_deinit(&of);
+	extracted_deinit(&of);
 	sim_deinit(&sim);
 }
 
@@ -86,16 +86,16 @@ static void flat(void)
 		{ 'S', "HR HSa HSb HSc HSd HSe HSf" },
 		{ 0 },
 	};
-	struct gathered of;
+	struct extracted of;
 	struct sim sim;
 
 	sim_init(&sim, "MLWHRGSabcdef");
 	run_flat(&sim);
-	of = gathered_of(&sim.trace);
+	of = extracted_of(&sim.trace);
 	is_units(&of, 0, names, handled, "flat dispatch: a unit an event");
 	is_cut_by(&of, "wc", "flat dispatch: cut at the read");
 	is_number(of.samples.loops[0].cut_off, 1, "flat dispatch: the last unit has no end");
-	gathered_deinit(&of);
+	extracted_deinit(&of);
 	sim_deinit(&sim);
 }
 
@@ -106,19 +106,19 @@ static void silent_events(void)
 		{ 'S', "PSa PSb PSc PSd PSe PSf PSg PSh" },
 		{ 0 },
 	};
-	struct gathered of;
+	struct extracted of;
 	struct sim sim;
 
 	sim_init(&sim, "MLPWGSFabcdefgh");
 	run_silent(&sim);
-	of = gathered_of(&sim.trace);
+	of = extracted_of(&sim.trace);
 	is_units(&of, 0, names, handled, "events without a system call: a unit each");
 	is_cut_by(&of, "wss", "events without a system call: cut at their handlers");
 	is_number(of.samples.functions[of.samples.loops[0].boundaries[1].function].name[0], 'G',
 		  "events without a system call: the first handler");
 	is_number(of.samples.functions[of.samples.loops[0].boundaries[2].function].name[0], 'S',
 		  "events without a system call: the second handler");
-	gathered_deinit(&of);
+	extracted_deinit(&of);
 	sim_deinit(&sim);
 }
 
@@ -138,18 +138,18 @@ static const struct tree_name jobs_by_function[] = {
 static void queue(bool reads)
 {
 	const char *how = reads ? "queue: the read" : "queue: the function";
-	struct gathered of;
+	struct extracted of;
 	struct sim sim;
 
 	sim_init(&sim, "MLQWJRabcdefghmu");
 	run_worker(&sim, reads);
-	of = gathered_of(&sim.trace);
+	of = extracted_of(&sim.trace);
 	is_units(&of, 0, reads ? jobs_by_read : jobs_by_function, handled, reads ? "queue: a unit a job, by its read" :
 						 "queue: a unit a job, by a function");
 	is_cut_by(&of, reads ? "wc" : "ws", how);
 	is_number(of.samples.loops[0].has_empty, true, how);
 	is_number(of.samples.loops[0].cut_off, 0, how);
-	gathered_deinit(&of);
+	extracted_deinit(&of);
 	sim_deinit(&sim);
 }
 
@@ -195,7 +195,7 @@ static void run_rare_backlog(struct sim *sim)
 /* The loop of thread 7 has this mark, or none (0), beside its wait. */
 static void is_marked_by(struct sim *sim, int expected, const char *name)
 {
-	struct gathered of = gathered_of(&sim->trace);
+	struct extracted of = extracted_of(&sim->trace);
 	int mark = 0;
 
 	is_number(of.samples.nr_loops, 2, name);
@@ -207,7 +207,7 @@ static void is_marked_by(struct sim *sim, int expected, const char *name)
 				mark = of.samples.functions[loop->boundaries[j].function].name[0];
 	}
 	is_number((uint64_t)mark, (uint64_t)expected, name);
-	gathered_deinit(&of);
+	extracted_deinit(&of);
 	sim_deinit(sim);
 }
 
@@ -245,17 +245,17 @@ static void requests(void)
 		{ 'h', "JPa JPb JPc JPd JPe JPf JPh" },
 		{ 0 },
 	};
-	struct gathered of;
+	struct extracted of;
 	struct sim sim;
 
 	sim_init(&sim, "MLQWJPZabcdefghmz");
 	run_requests(&sim);
-	of = gathered_of(&sim.trace);
+	of = extracted_of(&sim.trace);
 	is_units(&of, 0, names, handled, "requests of a connection: a unit each, none for a close");
 	is_cut_by(&of, "ws", "requests of a connection: cut by a function");
 	is_number(of.samples.functions[of.samples.loops[0].boundaries[1].function].name[0], 'P',
 		  "requests of a connection: the function that handles one");
-	gathered_deinit(&of);
+	extracted_deinit(&of);
 	sim_deinit(&sim);
 }
 
@@ -266,12 +266,12 @@ static void connection(void)
 		{ 's', "DCa DCb DCc DCd DCe DCf DCg DCs" },
 		{ 0 },
 	};
-	struct gathered of;
+	struct extracted of;
 	struct sim sim;
 
 	sim_init(&sim, "MLDNVKCabcdefghs");
 	run_connection(&sim);
-	of = gathered_of(&sim.trace);
+	of = extracted_of(&sim.trace);
 	is_units(&of, 0, names, handled, "connection: a unit a request, none for empty spans");
 	is_cut_by(&of, "ws", "connection: cut at its poll and a function");
 	is_number(of.samples.loops[0].boundaries[0].syscall, SYS_poll,
@@ -279,7 +279,7 @@ static void connection(void)
 	is_number(of.samples.functions[of.samples.loops[0].boundaries[1].function].name[0], 'C',
 		  "connection: the function that handles a request");
 	is_number(of.samples.loops[0].cut_off, 0, "connection: no unit is cut off");
-	gathered_deinit(&of);
+	extracted_deinit(&of);
 	sim_deinit(&sim);
 }
 
@@ -292,23 +292,23 @@ static void process(void)
 		{ 'z', "A Cz" },
 		{ 0 },
 	};
-	struct gathered of;
+	struct extracted of;
 	struct sim sim;
 
 	sim_init(&sim, "MLAPCRzabcdefghs");
 	run_process(&sim);
-	of = gathered_of(&sim.trace);
+	of = extracted_of(&sim.trace);
 	is_units(&of, 0, names, handled, "process: a unit a request, and one a close");
 	is_cut_by(&of, "ww", "process: cut by both waits");
 	is_number(of.samples.loops[0].cut_off, 0, "process: no unit is cut off");
-	gathered_deinit(&of);
+	extracted_deinit(&of);
 	sim_deinit(&sim);
 }
 
 /* One of the waits is seldom come to: what is no accident in it is measured by itself. */
 static void seldom(void)
 {
-	struct gathered of;
+	struct extracted of;
 	struct thread t;
 	struct sim sim;
 
@@ -332,9 +332,9 @@ static void seldom(void)
 	wait_known(&t, 1, SYS_epoll_wait, 'A');
 	syscall_enter(&t, SYS_epoll_wait);
 	sim_finish(&sim);
-	of = gathered_of(&sim.trace);
+	of = extracted_of(&sim.trace);
 	is_cut_by(&of, "ww", "seldom: cut by a wait that is one in 350, too");
-	gathered_deinit(&of);
+	extracted_deinit(&of);
 	sim_deinit(&sim);
 }
 
@@ -342,7 +342,7 @@ static void seldom(void)
 static void never(void)
 {
 	const struct samples_boundary *boundaries;
-	struct gathered of;
+	struct extracted of;
 	struct thread t;
 	struct sim sim;
 
@@ -361,21 +361,21 @@ static void never(void)
 		ret(&t);
 	}
 	sim_finish(&sim);
-	of = gathered_of(&sim.trace);
+	of = extracted_of(&sim.trace);
 	is_cut_by(&of, "ww", "never: cut by a wait that none came to, too");
 	boundaries = of.samples.loops[0].boundaries;
 	ok(of.samples.loops[0].nr_boundaries == 2 && boundaries[0].syscall == SYS_epoll_wait &&
 	   boundaries[0].rise && boundaries[1].syscall == SYS_futex && !boundaries[1].rise &&
 	   boundaries[1].return_offset == sim.trace.contexts[0].return_offset,
 	   "never: known as it was found, and nothing of the frame by it");
-	gathered_deinit(&of);
+	extracted_deinit(&of);
 	sim_deinit(&sim);
 }
 
 /* A context that its loop's waits may have been told by is none that no thread came to. */
 static void unsure(void)
 {
-	struct gathered of;
+	struct extracted of;
 	struct sim sim;
 
 	sim_init(&sim, "MLWABC");
@@ -388,9 +388,9 @@ static void unsure(void)
 	sim.trace.contexts[1].return_offset += 2;
 	sim.trace.contexts[1].distance = 8;
 	sim.trace.nr_contexts = 2;
-	of = gathered_of(&sim.trace);
+	of = extracted_of(&sim.trace);
 	is_cut_by(&of, "w", "unsure: cut by one wait, as its loop's function calls it");
-	gathered_deinit(&of);
+	extracted_deinit(&of);
 	sim_deinit(&sim);
 }
 
@@ -398,12 +398,12 @@ static void unsure(void)
 static void halves(void)
 {
 	uint64_t trees[2] = { 0 }, variants[2] = { 0 }, wrong = 0, nr;
-	struct gathered of;
+	struct extracted of;
 	struct sim sim;
 
 	sim_init(&sim, "MLPWHRGSTUFabcdef");
 	run_dispatch(&sim);
-	of = gathered_of(&sim.trace);
+	of = extracted_of(&sim.trace);
 	nr = of.result.nr_units;
 	for (uint64_t i = 0; i < nr; i++)
 		wrong += of.result.units[i].half != samples_half(i, nr);
@@ -418,7 +418,7 @@ static void halves(void)
 	is_number(trees[0] + trees[1], nr, "the trees have all units");
 	ok(trees[0] && trees[1] && trees[0] == variants[0] && trees[1] == variants[1],
 	   "trees and variants agree on the halves");
-	gathered_deinit(&of);
+	extracted_deinit(&of);
 	sim_deinit(&sim);
 }
 
@@ -427,7 +427,7 @@ static void many_variants(void)
 {
 	enum { UNITS = 21000 };
 	struct samples joined = { 0 };
-	struct gathered of;
+	struct extracted of;
 	struct thread t;
 	struct sim sim;
 
@@ -443,14 +443,14 @@ static void many_variants(void)
 				leaf(&t, 'a' + (int)bit, 2 + bit);
 	}
 	sim_finish(&sim);
-	of = gathered_of(&sim.trace);
+	of = extracted_of(&sim.trace);
 	is_number(of.samples.nr_trees, UNITS, "many: each unit is a tree of its own");
 	is_number(of.samples.nr_units, UNITS, "many: and a variant of its own");
 	ok(!samples_join(&joined, &of.samples), "many: they are joined to a profile");
 	is_number(joined.nr_units, SAMPLES_MAX_UNITS, "many: which keeps so many variants");
 	is_number(joined.loops[0].units, UNITS, "many: but knows of all units");
 	samples_deinit(&joined);
-	gathered_deinit(&of);
+	extracted_deinit(&of);
 	sim_deinit(&sim);
 }
 

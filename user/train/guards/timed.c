@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "train/model/timed.h"
+#include "train/guards/timed.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/model/infer-tables.h"
+#include "train/guards/infer-tables.h"
 #include "train/samples/times.h"
 
 /* Guards cannot have taken more than this share of a unit: the price is wrong then. */
@@ -75,7 +75,7 @@ static uint32_t infer_type(struct table *table, const struct samples_timing *tim
 	return type == INFER_NO_TYPE ? SAMPLES_NONE : table->first_type + type;
 }
 
-static void add_to_type(struct timed *to, struct tables *tables, const uint32_t *guard_of,
+static void add_to_type(struct timed *to, struct infer_tables *tables, const uint32_t *guard_of,
 			const struct samples_timing *timing)
 {
 	uint32_t type = infer_type(&tables->loops[timing->loop], timing, guard_of);
@@ -87,8 +87,8 @@ static void add_to_type(struct timed *to, struct tables *tables, const uint32_t 
 int timed_init(struct timed *timed, const struct samples *samples, const struct model *model)
 {
 	uint32_t *functions = calloc((size_t)model->nr_guards + 1, sizeof(*functions));
-	uint32_t *guard_of = calloc((size_t)samples->nr_functions + 1, sizeof(*guard_of));
-	struct tables tables = { 0 };
+	uint32_t *guard_of = model_guard_of(model, samples->nr_functions);
+	struct infer_tables tables = { 0 };
 	int ret = -ENOMEM;
 
 	*timed = (struct timed){ .nr_types = model->nr_types, .nr_loops = samples->nr_loops };
@@ -100,15 +100,11 @@ int timed_init(struct timed *timed, const struct samples *samples, const struct 
 	if (!functions || !guard_of || !timed->types[0] || !timed->types[1] ||
 	    !timed->loops[0] || !timed->loops[1])
 		goto out;
-	ret = tables_init(&tables, model, samples->nr_loops, false);
+	ret = infer_tables_init(&tables, model, samples->nr_loops, false);
 	if (ret)
 		goto out;
-	for (uint32_t i = 0; i < samples->nr_functions; i++)
-		guard_of[i] = SAMPLES_NONE;
-	for (uint32_t i = 0; i < model->nr_guards; i++) {
+	for (uint32_t i = 0; i < model->nr_guards; i++)
 		functions[i] = model->guards[i].function;
-		guard_of[functions[i]] = i;
-	}
 	for (uint32_t i = 0; i < samples->nr_timings; i++) {
 		const struct samples_timing *timing = &samples->timings[i];
 
@@ -118,7 +114,7 @@ int timed_init(struct timed *timed, const struct samples *samples, const struct 
 			add_to_type(timed, &tables, guard_of, timing);
 	}
 out:
-	tables_deinit(&tables);
+	infer_tables_deinit(&tables);
 	free(functions);
 	free(guard_of);
 	if (ret)

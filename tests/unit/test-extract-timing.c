@@ -54,11 +54,11 @@ static bool is_same_set(const struct samples_unit *unit, const struct samples_ti
 }
 
 /* How often, and how long in all, the units with the contexts of a timing took. */
-static void sums_of(const struct gathered *of, const struct samples_timing *timing,
+static void sums_of(const struct extracted *of, const struct samples_timing *timing,
 		    const struct samples *timed, uint64_t nr[2], uint64_t ns[2])
 {
 	for (uint64_t i = 0; i < of->result.nr_units; i++) {
-		const struct gather_unit *unit = &of->result.units[i];
+		const struct extract_unit *unit = &of->result.units[i];
 
 		if (!is_same_set(&of->samples.units[unit->variant], timing, timed))
 			continue;
@@ -68,7 +68,7 @@ static void sums_of(const struct gathered *of, const struct samples_timing *timi
 }
 
 /* Timings of units that met other contexts, or took other times, than in @of. */
-static uint64_t count_different(const struct gathered *of, const struct samples *timed,
+static uint64_t count_different(const struct extracted *of, const struct samples *timed,
 				uint64_t *ret_all)
 {
 	uint64_t different = 0;
@@ -89,11 +89,11 @@ static uint64_t count_different(const struct gathered *of, const struct samples 
 }
 
 /* A guarded run tells the same units as @of, of a run with all sites. */
-static void compare(const struct gathered *of, const struct trace *trace, const char *name)
+static void compare(const struct extracted *of, const struct trace *trace, const char *name)
 {
 	uint64_t all = 0, different;
 	struct samples timed;
-	int error = gather_timing(trace, &of->samples, &timed);
+	int error = extract_timing(trace, &of->samples, &timed);
 
 	if (!ok(!error, "%s: gathered", name)) {
 		diag("%s", strerror(-error));
@@ -108,14 +108,14 @@ static void compare(const struct gathered *of, const struct trace *trace, const 
 
 /* A run with sites everywhere, and a guarded one with @guards. */
 static void simulate(const char *functions, void (*run)(struct sim *), const char *guards,
-		     struct gathered *of, struct sim *sim)
+		     struct extracted *of, struct sim *sim)
 {
 	struct guarded guarded;
 	char sites[64];
 
 	sim_init(sim, functions);
 	run(sim);
-	*of = gathered_of(&sim->trace);
+	*of = extracted_of(&sim->trace);
 	sim_deinit(sim);
 
 	choose_sites(&of->samples, guards, sites);
@@ -128,12 +128,12 @@ static void simulate(const char *functions, void (*run)(struct sim *), const cha
 static void check(const char *functions, void (*run)(struct sim *), const char *guards,
 		  const char *name)
 {
-	struct gathered of;
+	struct extracted of;
 	struct sim sim;
 
 	simulate(functions, run, guards, &of, &sim);
 	compare(&of, &sim.trace, name);
-	gathered_deinit(&of);
+	extracted_deinit(&of);
 	sim_deinit(&sim);
 }
 
@@ -154,7 +154,7 @@ static void lose(struct trace *trace, size_t from, size_t to)
 		abort();
 }
 
-static bool is_met_by_none(const struct gathered *of, const struct samples_timing *timing,
+static bool is_met_by_none(const struct extracted *of, const struct samples_timing *timing,
 			   const struct samples *timed)
 {
 	for (uint32_t i = 0; i < of->samples.nr_units; i++)
@@ -167,7 +167,7 @@ static bool is_met_by_none(const struct gathered *of, const struct samples_timin
 static void losses(void)
 {
 	uint32_t invented = 0, tried = 0, not_told = 0;
-	struct gathered of;
+	struct extracted of;
 	struct sim sim;
 
 	simulate("MLPWHRGSTUFabcdef", run_dispatch, "GSTUab", &of, &sim);
@@ -180,7 +180,7 @@ static void losses(void)
 		memcpy(trace.events, sim.trace.events, trace.nr_events * sizeof(*trace.events));
 		trace.max_events = trace.nr_events;
 		lose(&trace, from, from + 1 + from % 20);
-		if (gather_timing(&trace, &of.samples, &timed))
+		if (extract_timing(&trace, &of.samples, &timed))
 			abort();
 		for (uint32_t i = 0; i < timed.nr_timings; i++) {
 			all += timed.timings[i].times[0].nr + timed.timings[i].times[1].nr;
@@ -195,7 +195,7 @@ static void losses(void)
 	is_number(invented, 0, "after a loss, no unit has contexts that units do not have");
 	is_number(not_told, 0, "the units around it are left out, and told");
 	diag("%u losses", tried);
-	gathered_deinit(&of);
+	extracted_deinit(&of);
 	sim_deinit(&sim);
 }
 
@@ -209,14 +209,14 @@ static void tell(struct thread *t, enum perfguard_event_kind kind, uint64_t sp)
 static void empty(void)
 {
 	static const uint64_t unit = UINT64_C(1) << 32;
-	struct gathered of;
+	struct extracted of;
 	struct samples timed;
 	struct thread t;
 	struct sim sim;
 
 	sim_init(&sim, "MLWABC");
 	run_plain(&sim);
-	of = gathered_of(&sim.trace);
+	of = extracted_of(&sim.trace);
 	sim_deinit(&sim);
 	sim_init(&sim, "A");
 	sim.trace.loops = sim_add(NULL, &sim.trace.nr_loops, sizeof(*sim.trace.loops),
@@ -226,14 +226,14 @@ static void empty(void)
 	tell(&t, PERFGUARD_EVENT_KIND_UNIT, unit | GUARDED_NONE);
 	tell(&t, PERFGUARD_EVENT_KIND_GUARD, 16);
 	tell(&t, PERFGUARD_EVENT_KIND_UNIT, unit);
-	if (gather_timing(&sim.trace, &of.samples, &timed))
+	if (extract_timing(&sim.trace, &of.samples, &timed))
 		abort();
 	ok(timed.nr_timings == 1 && timed.timings[0].nr_hits == 1 &&
 	   timed.timings[0].hits[0].depth == 16 && timed.timings[0].nr_contexts_hit == 1 &&
 	   timed.timings[0].times[0].nr + timed.timings[0].times[1].nr == 1,
 	   "between two waits without an event there is no unit");
 	samples_deinit(&timed);
-	gathered_deinit(&of);
+	extracted_deinit(&of);
 	sim_deinit(&sim);
 }
 

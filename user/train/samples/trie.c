@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "train/types/trie.h"
+#include "train/samples/trie.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/array.h"
 
 int trie_init(struct trie *trie)
 {
@@ -92,13 +94,6 @@ uint32_t trie_child(struct trie *trie, uint32_t parent, uint32_t function)
 	return trie->nr++;
 }
 
-static int by_rising(const void *a, const void *b)
-{
-	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-
-	return left < right ? -1 : left > right;
-}
-
 uint32_t trie_leaves(struct trie *trie, uint32_t *nodes, size_t nr)
 {
 	uint64_t *marks = trie->marks, met = trie->epoch + 1, is_parent = trie->epoch + 2;
@@ -124,6 +119,6 @@ uint32_t trie_leaves(struct trie *trie, uint32_t *nodes, size_t nr)
 	}
 	/* They often are: nodes have the order in which they were met first. */
 	if (!is_rising)
-		qsort(nodes, leaves, sizeof(*nodes), by_rising);
+		qsort(nodes, leaves, sizeof(*nodes), order_u32);
 	return leaves;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "train/model/infer-tables.h"
+#include "train/guards/infer-tables.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ struct fill {
 	uint32_t weight;
 };
 
-static int add_context(struct tables *tables, const struct model *model, struct table *table,
+static int add_context(struct infer_tables *tables, const struct model *model, struct table *table,
 		       struct fill *fill)
 {
 	const struct model_context *of = &model->contexts[fill->context];
@@ -45,7 +45,7 @@ static int add_context(struct tables *tables, const struct model *model, struct 
 	return 0;
 }
 
-static int add_table(struct tables *tables, const struct model *model, uint32_t loop,
+static int add_table(struct infer_tables *tables, const struct model *model, uint32_t loop,
 		     bool is_paper, struct fill *fill)
 {
 	struct table *table = &tables->loops[loop];
@@ -81,12 +81,13 @@ static int add_table(struct tables *tables, const struct model *model, uint32_t 
 	return infer_table_init(&table->table, table->room);
 }
 
-int tables_init(struct tables *tables, const struct model *model, uint32_t nr_loops, bool is_paper)
+int infer_tables_init(struct infer_tables *tables, const struct model *model, uint32_t nr_loops,
+		      bool is_paper)
 {
 	struct fill fill = { 0 };
 	int ret = -ENOMEM;
 
-	*tables = (struct tables){ .nr_loops = nr_loops };
+	*tables = (struct infer_tables){ .nr_loops = nr_loops };
 	tables->loops = calloc((size_t)nr_loops + 1, sizeof(*tables->loops));
 	tables->types = calloc((size_t)model->nr_types + 1, sizeof(*tables->types));
 	tables->contexts = calloc((size_t)model->nr_contexts + 1, sizeof(*tables->contexts));
@@ -104,11 +105,11 @@ int tables_init(struct tables *tables, const struct model *model, uint32_t nr_lo
 	return 0;
 
 err_deinit:
-	tables_deinit(tables);
+	infer_tables_deinit(tables);
 	return ret;
 }
 
-void tables_deinit(struct tables *tables)
+void infer_tables_deinit(struct infer_tables *tables)
 {
 	for (uint32_t i = 0; tables->loops && i < tables->nr_loops; i++) {
 		free(tables->loops[i].room);

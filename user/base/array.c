@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "base/array.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	FIRST_ROOM = 64,
+};
+
+int array_double(void *array, size_t *max, size_t size)
+{
+	size_t wanted = *max ? 2 * *max : FIRST_ROOM;
+	void *grown;
+
+	memcpy(&grown, array, sizeof(grown));
+	grown = reallocarray(grown, wanted, size);
+	if (!grown)
+		return -ENOMEM;
+	memcpy(array, &grown, sizeof(grown));
+	*max = wanted;
+	return 0;
+}
+
+int order_u32(const void *a, const void *b)
+{
+	return order_of(*(const uint32_t *)a, *(const uint32_t *)b);
+}
+
+int order_u64(const void *a, const void *b)
+{
+	return order_of(*(const uint64_t *)a, *(const uint64_t *)b);
+}

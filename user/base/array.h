@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Arrays that grow by doubling, and the order of their elements.
+ */
+#ifndef _USER_BASE_ARRAY_H
+#define _USER_BASE_ARRAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Make room for element @nr of @array, which has room for @max elements (a
+ * size_t).  Evaluates to 0 or -ENOMEM.
+ */
+#define array_grow(array, nr, max) \
+	((nr) < (max) ? 0 : array_double(&(array), &(max), sizeof(*(array))))
+
+/* @array points to the pointer to the elements. */
+int array_double(void *array, size_t *max, size_t size);
+
+/* -1, 0 or 1, as a comparison has it. */
+static inline int order_of(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* For qsort(): numbers of 32 or 64 bits, in rising order. */
+int order_u32(const void *a, const void *b);
+int order_u64(const void *a, const void *b);
+
+#endif /* _USER_BASE_ARRAY_H */

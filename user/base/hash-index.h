@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Finds the elements of an array by their hashes (open addressing).  The array
+ * is the caller's; elements are added to the index in the order of the array.
+ */
+#ifndef _USER_BASE_HASH_INDEX_H
+#define _USER_BASE_HASH_INDEX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	HASH_INDEX_NONE = UINT32_MAX,
+};
+
+struct hash_index {
+	uint64_t *hashes; /* by element */
+	size_t max;
+	uint32_t *slots; /* element + 1, 0 if free; a power of two, at most half full */
+	uint32_t nr_slots;
+	uint32_t nr;
+};
+
+static inline uint64_t hash_mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ (hash >> 29);
+}
+
+/*
+ * The elements with this hash one by one, HASH_INDEX_NONE after the last;
+ * *@cursor is 0 at first.
+ */
+static inline uint32_t hash_index_next(const struct hash_index *index, uint64_t hash,
+				       uint32_t *cursor)
+{
+	while (index->nr) {
+		uint32_t slot = ((uint32_t)(hash >> 32) + (*cursor)++) & (index->nr_slots - 1);
+		uint32_t element = index->slots[slot];
+
+		if (!element)
+			break;
+		if (index->hashes[element - 1] == hash)
+			return element - 1;
+	}
+	return HASH_INDEX_NONE;
+}
+
+/* Add element index->nr.  Returns 0 or -ENOMEM. */
+int hash_index_add(struct hash_index *index, uint64_t hash);
+
+void hash_index_deinit(struct hash_index *index);
+
+#endif /* _USER_BASE_HASH_INDEX_H */
