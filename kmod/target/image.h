@@ -3,8 +3,8 @@
  * What is watched: targets, their images, and the event loops of an image.
  *
  * An image is an executable at certain addresses.  Processes that came from
- * one exec by fork share it, and with it the loops, whose wait contexts are
- * run-time addresses.
+ * one exec by fork share it, and with it the loops that are audited, whose wait
+ * sites are run-time addresses.
  *
  * Life: a target is held by its list entry and its images, an image by its
  * processes and threads.  Both are freed after an RCU grace period; loops go
@@ -25,13 +25,15 @@
 
 #include <linux/perfguard.h>
 
+#include "profile/audit-profile.h"
+#include "profile/profile.h"
+
 struct file;
-struct pguard_profile;
 
 enum {
 	PGUARD_MAX_TARGETS = 64,
 	PGUARD_MAX_LOOPS = 64,		/* per image, over its whole life */
-	PGUARD_MAX_CONTEXTS = 256,	/* per image */
+	PGUARD_MAX_CONTEXTS = 256,	/* per image: wait sites of an audit */
 	PGUARD_MAX_IMAGES = 4096,	/* per target */
 	PGUARD_ALERTS_PER_SECOND = 64,	/* per target */
 	/* So many each four seconds are in any budget. */
@@ -48,14 +50,14 @@ enum {
  * @turn: held by who puts its probes on or off, guards it or removes it
  *	(turn.h); outside of pguard_control
  * @profile: what it is guarded by, or NULL; @turn and pguard_control for writing
+ * @audit: what it goes by without that; referenced, its threshold changes under
+ *	pguard_control
  * @probes: batches of its sites (probes.c); @turn and pguard_control for
  *	writing, one of them for reading
  * @nr_sites: how many they are; pguard_control
  * @cpu: CPU time that its processes used which have gone, ns; pguard_images_lock
  * @id: never used again
  * @flags: enum perfguard_target_flags; changes at any time, READ_ONCE
- * @limit_ns: the threshold less 1, so that none (0) is above all times; changes
- *	at any time, READ_ONCE; pguard_images_lock for writing
  * @pid: the process, where the target is one
  * @inode: real inode of the executable, pinned by @path; NULL for a process
  * @path: the executable as it was named; put by pguard_target_remove()
@@ -74,11 +76,11 @@ struct pguard_target {
 	u32 id;
 	struct mutex turn;
 	struct pguard_profile __rcu *profile;
+	struct pguard_profile *audit;
 	struct list_head probes;
 	u32 nr_sites;
 	u64 cpu;
 	u32 flags;
-	u64 limit_ns;
 	u32 pid;
 	struct inode *inode;
 	struct path path;
@@ -107,46 +109,10 @@ struct pguard_target {
 	struct rcu_head rcu;
 };
 
-/**
- * struct pguard_loop_sums - sums over the units of a loop, one per CPU
- *
- * Written with this_cpu operations, read by anyone without a lock: each word
- * is right by itself.
- */
-struct pguard_loop_sums {
-	u64 elapsed;	/* ns, as all times here */
-	u64 cpu;
-	u64 runqueue;
-	u64 block_io;
-	u64 min_faults;
-	u64 maj_faults;
-	u64 late;
-	u64 max;
-	u64 hist[PERFGUARD_HIST_BUCKETS];
-};
-
+/* An event loop of an image that is audited. */
 struct pguard_loop {
 	struct list_head list;	/* pguard_image.loops */
-	u32 id;
-	atomic_t nr_threads;
-	bool has_block_io;	/* some unit had it accounted */
-	u64 within;		/* what takes no more ticks is in time, and some seconds at most */
-	struct pguard_loop_sums __percpu *sums;
-};
-
-/* A wait context: the loop's own wait, see the spec's attribute set. */
-struct pguard_context {
-	struct pguard_loop *loop;
-	u32 syscall;
-	u32 distance;
-	u64 return_address;
-};
-
-/* The contexts of an image at one time; replaced as a whole. */
-struct pguard_contexts {
-	struct rcu_head rcu;
-	u32 nr;
-	struct pguard_context context[];
+	struct pguard_course course;
 };
 
 /**
@@ -155,9 +121,10 @@ struct pguard_contexts {
  * @target: holds a reference
  * @id: never used again
  * @key: what tells images of one target apart: addresses the exec chose
- * @generation: counts changes of @contexts, so that threads look again
- * @contexts: NULL until the first loop-set
- * @loops: only grows; pguard_images_lock for writing
+ * @generation: counts changes of @sites and of what the target goes by, so that threads
+ *	look again
+ * @sites: of @loops, in memory; NULL until the first loop-set
+ * @loops: those that are audited; only grows; pguard_control
  * @spots: that its threads hold; RCU, and @spots_lock for writing
  */
 struct pguard_image {
@@ -169,7 +136,7 @@ struct pguard_image {
 		unsigned long stack;
 	} key;
 	u32 generation;
-	struct pguard_contexts __rcu *contexts;
+	struct pguard_wait_sites __rcu *sites;
 	struct list_head loops;
 	u32 nr_loops;
 	spinlock_t spots_lock;
@@ -199,7 +166,7 @@ u64 pguard_targets_least(void);
 /* 0 if it has none. */
 static inline u64 pguard_target_threshold(const struct pguard_target *target)
 {
-	return READ_ONCE(target->limit_ns) + 1;
+	return pguard_audit_threshold(target->audit);
 }
 
 /* Context: pguard_control or the turn held, for as long as the profile is used. */
@@ -219,10 +186,8 @@ static inline void pguard_image_hold(struct pguard_image *image)
 	kref_get(&image->kref);
 }
 
-struct pguard_loop *pguard_loop_new(struct pguard_image *image, u32 id, gfp_t gfp);
-void pguard_target_set_threshold(struct pguard_target *target, u64 threshold_ns);
-void pguard_image_set_contexts(struct pguard_image *image,
-			       struct pguard_contexts *contexts);
+struct pguard_loop *pguard_loop_new(struct pguard_image *image, u32 id);
+void pguard_image_set_sites(struct pguard_image *image, struct pguard_wait_sites *sites);
 void pguard_images_unsettle(u32 flags);
 void pguard_target_unsettle(struct pguard_target *target);
 

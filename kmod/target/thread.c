@@ -42,6 +42,8 @@ struct pguard_task *pguard_task_new(struct pguard_image *image)
 		goto err_untracked;
 	state->task = get_task_struct(current);
 	state->image = image;
+	state->profile = target->audit;
+	kref_get(&state->profile->kref);
 	for (i = 0; i < PGUARD_NR_PLACES; i++)
 		state->places[i].spot = &pguard_nowhere;
 	state->place = state->places;
@@ -64,6 +66,7 @@ struct pguard_task *pguard_task_new(struct pguard_image *image)
 err_unlock:
 	spin_unlock(&pguard_tasks_lock);
 	put_task_struct(state->task);
+	pguard_profile_put(state->profile);
 	kmem_cache_free(cache, state);
 	pguard_image_put(image);
 	return NULL;
@@ -115,15 +118,14 @@ void pguard_task_put(struct pguard_task *state)
 
 	if (!refcount_dec_and_test(&state->refs))
 		return;
-	if (state->loop)
-		atomic_dec(&state->loop->nr_threads);
 	put_task_struct(state->task);
 	for (i = 0; i < PGUARD_NR_PLACES; i++)
 		pguard_spot_put(state->image, state->places[i].spot);
 	pguard_image_put(state->image);
 	pguard_inference_free(rcu_dereference_protected(state->inference, true));
-	if (state->profile)
-		pguard_profile_put(state->profile);
+	pguard_profile_put(state->profile);
+	if (state->sites)
+		pguard_wait_sites_put(state->sites);
 	call_rcu(&state->rcu, task_free);
 }
 

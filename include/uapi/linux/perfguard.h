@@ -306,7 +306,7 @@ enum perfguard_guard_way {
  * An event loop of a profile.
  */
 struct perfguard_course {
-	/* From 1 without a gap; what loop-get calls it. */
+	/* From 1 without a gap; the loop-id of records and types. */
 	__u32 id;
 	/* Course flags. */
 	__u32 flags;
@@ -932,7 +932,10 @@ enum {
 	 * all loops of the image at once; a loop id that stays keeps its sums.
 	 */
 	PERFGUARD_CMD_LOOP_SET,
-	/* The event loops and the sums over their units. */
+	/*
+	 * The event loops of audits and the sums over their units; what
+	 * threads do that a profile guards is in the sums of its types.
+	 */
 	PERFGUARD_CMD_LOOP_GET,
 	/* The alerts from a sequence number on, with their stacks. */
 	PERFGUARD_CMD_ALERT_GET,
