@@ -7,6 +7,7 @@
 #   make eval-training, eval-guards, eval-delays
 #                   how well it does, measured in the VM; these take long
 #   make bench      what it costs, beside bpftrace, perf and SystemTap
+#   make figures    Documentation/figures.md from what was measured last
 #   make install    into PREFIX and DESTDIR
 #
 # V=1 shows the commands.

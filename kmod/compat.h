@@ -103,6 +103,11 @@ static inline void pguard_hrtimer_setup(struct hrtimer *timer,
 #define PGUARD_EXIT_PROBE_ARGS	void *data, struct task_struct *task, bool group_dead
 #endif
 
+/* The first argument of a family's pre_doit has another type since 6.2 (commit 20b0b53acad9). */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+#define genl_split_ops	genl_ops
+#endif
+
 /* The attributes moved within genl_dumpit_info in 6.7 (commit 7288dd2fd488). */
 static inline struct nlattr **pguard_dump_attrs(struct netlink_callback *cb)
 {

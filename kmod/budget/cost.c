@@ -59,7 +59,7 @@ u64 pguard_cost_hits(const struct pguard_profile *profile, const struct pguard_g
 	const u32 *price = profile->spending.prices.hit;
 
 	return (sums->hits - sums->stepped) * price[guard->way] +
-	       sums->stepped * price[PERFGUARD_GUARD_WAY_STEPPED];
+	       sums->stepped * price[PERFGUARD_STEP_MODE_STEPPED];
 }
 
 /**

@@ -29,7 +29,7 @@ struct hook {
 #define HOOK(call) \
 	{ .syscall = __NR_##call, .name = #call, .symbol = "__x64_sys_" #call }
 
-/* DESIGN 2: the calls in which event loops wait. */
+/* The calls in which event loops wait. */
 static struct hook hooks[] = {
 	HOOK(epoll_wait), HOOK(epoll_pwait), HOOK(epoll_pwait2),
 	HOOK(poll), HOOK(ppoll), HOOK(select), HOOK(pselect6),
@@ -46,7 +46,7 @@ static struct hook hooks[] = {
 #endif
 };
 
-/* pguard_control (image.c) serializes changes of all below. */
+/* pguard_control (target/image.c) serializes changes of all below. */
 static struct ftrace_ops direct_ops;
 static bool attached;
 
@@ -213,7 +213,7 @@ int pguard_hook_attach(void)
  * pguard_hook_detach() - take the hooks off, if they are on
  *
  * Afterwards no thread enters the stub; some may still be in it, or asleep
- * in a call it made: pguard_wait_drain() gets them out.
+ * in a call it made: pguard_drain_kick() gets them out.
  *
  * Context: may sleep; pguard_control held.
  */
@@ -228,10 +228,10 @@ void pguard_hook_detach(void)
 }
 
 /**
- * pguard_hook_alive() - do the hooked functions still call us
+ * pguard_hook_alive() - whether the hooked functions still call the stub
  *
  * With kernel.ftrace_enabled=0 the kernel takes all such calls out of its text
- * and tells nobody.  So look at the text: a call, or the nop that was there.
+ * without a notification.  The text itself shows it: a call, or the nop that was there.
  *
  * Context: any; may be wrong while hooks go on or off.
  */

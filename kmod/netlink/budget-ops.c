@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-/* Budgets and prices in orders and answers about profiles. */
+/* Budget and cost model in requests about profiles. */
 
 #include "netlink/family.h"
 
@@ -10,52 +10,41 @@
 
 #include <linux/perfguard.h>
 
-static int put_u64(struct sk_buff *skb, int type, u64 value)
-{
-	return nla_put_u64_64bit(skb, type, value, PERFGUARD_A_PROFILE_PAD);
-}
-
-static u32 get_ns(const struct nlattr *attr)
-{
-	return attr ? nla_get_u32(attr) : 0;
-}
-
 /**
- * pguard_nl_get_prices() - the budget of an order, and the prices
- * @info: the order; what each may be is in its policy
- * @ret: takes them
+ * pguard_nl_get_prices() - read budget and cost model of a request
+ * @info: the request, whose policy has the ranges
+ * @ret: set to them
  *
- * Return: 0, or an error told.
+ * Return: 0, or an error with its text.
  */
 int pguard_nl_get_prices(struct genl_info *info, struct pguard_prices *ret)
 {
 	struct nlattr **attrs = info->attrs;
 	struct nlattr *budget = attrs[PERFGUARD_A_PROFILE_BUDGET_PPM];
+	u32 *hit = ret->hit;
 
-	if (budget)
-		ret->ppm = nla_get_u32(budget);
-	ret->hit[PERFGUARD_GUARD_WAY_KERNEL] = get_ns(attrs[PERFGUARD_A_PROFILE_KERNEL_HIT_NS]);
-	ret->hit[PERFGUARD_GUARD_WAY_MODULE] = get_ns(attrs[PERFGUARD_A_PROFILE_MODULE_HIT_NS]);
-	ret->hit[PERFGUARD_GUARD_WAY_STEPPED] = get_ns(attrs[PERFGUARD_A_PROFILE_STEPPED_HIT_NS]);
-	ret->call = get_ns(attrs[PERFGUARD_A_PROFILE_CALL_NS]);
-	ret->unit = get_ns(attrs[PERFGUARD_A_PROFILE_UNIT_NS]);
-	if (!budget || (ret->hit[PERFGUARD_GUARD_WAY_KERNEL] &&
-			ret->hit[PERFGUARD_GUARD_WAY_MODULE] &&
-			ret->hit[PERFGUARD_GUARD_WAY_STEPPED]))
+	ret->ppm = pguard_nl_u32(budget);
+	hit[PERFGUARD_STEP_MODE_KERNEL] = pguard_nl_u32(attrs[PERFGUARD_A_PROFILE_KERNEL_HIT_NS]);
+	hit[PERFGUARD_STEP_MODE_MODULE] = pguard_nl_u32(attrs[PERFGUARD_A_PROFILE_MODULE_HIT_NS]);
+	hit[PERFGUARD_STEP_MODE_STEPPED] = pguard_nl_u32(attrs[PERFGUARD_A_PROFILE_STEPPED_HIT_NS]);
+	ret->call = pguard_nl_u32(attrs[PERFGUARD_A_PROFILE_CALL_NS]);
+	ret->unit = pguard_nl_u32(attrs[PERFGUARD_A_PROFILE_UNIT_NS]);
+	if (!budget || (hit[PERFGUARD_STEP_MODE_KERNEL] && hit[PERFGUARD_STEP_MODE_MODULE] &&
+			hit[PERFGUARD_STEP_MODE_STEPPED]))
 		return 0;
 	NL_SET_ERR_MSG_ATTR(info->extack, budget, "a budget needs the prices of hits");
 	return -EINVAL;
 }
 
 /**
- * pguard_nl_fill_spending() - tell what guarding takes, and by which prices
+ * pguard_nl_fill_budget() - put the cost of guarding and the cost model
  * @skb: the message
- * @profile: an armed one
+ * @profile: an armed profile
  *
  * Context: pguard_control held.
- * Return: not 0 if there is no room.
+ * Return: nonzero if there is no room.
  */
-int pguard_nl_fill_spending(struct sk_buff *skb, const struct pguard_profile *profile)
+int pguard_nl_fill_budget(struct sk_buff *skb, const struct pguard_profile *profile)
 {
 	const struct pguard_spending *spending = &profile->spending;
 	const struct pguard_prices *prices = &spending->prices;
@@ -66,23 +55,24 @@ int pguard_nl_fill_spending(struct sk_buff *skb, const struct pguard_profile *pr
 	pguard_cost_sum(profile->target, profile, &now);
 	pguard_cost_between(&spending->base, &now, &since);
 	return nla_put_u32(skb, PERFGUARD_A_PROFILE_KERNEL_HIT_NS,
-			   prices->hit[PERFGUARD_GUARD_WAY_KERNEL]) ||
+			   prices->hit[PERFGUARD_STEP_MODE_KERNEL]) ||
 	       nla_put_u32(skb, PERFGUARD_A_PROFILE_MODULE_HIT_NS,
-			   prices->hit[PERFGUARD_GUARD_WAY_MODULE]) ||
+			   prices->hit[PERFGUARD_STEP_MODE_MODULE]) ||
 	       nla_put_u32(skb, PERFGUARD_A_PROFILE_STEPPED_HIT_NS,
-			   prices->hit[PERFGUARD_GUARD_WAY_STEPPED]) ||
+			   prices->hit[PERFGUARD_STEP_MODE_STEPPED]) ||
 	       nla_put_u32(skb, PERFGUARD_A_PROFILE_CALL_NS, prices->call) ||
 	       nla_put_u32(skb, PERFGUARD_A_PROFILE_UNIT_NS, prices->unit) ||
-	       put_u64(skb, PERFGUARD_A_PROFILE_CPU_NS, since.cpu) ||
-	       put_u64(skb, PERFGUARD_A_PROFILE_CHECK_NS, since.check) ||
-	       put_u64(skb, PERFGUARD_A_PROFILE_GUARDS_NS, since.guards) ||
-	       put_u64(skb, PERFGUARD_A_PROFILE_BOUNDARIES_NS, since.boundaries) ||
-	       put_u64(skb, PERFGUARD_A_PROFILE_LAST_CPU_NS, READ_ONCE(spending->last.cpu)) ||
-	       put_u64(skb, PERFGUARD_A_PROFILE_LAST_GUARDS_NS,
-		       READ_ONCE(spending->last.guards)) ||
-	       put_u64(skb, PERFGUARD_A_PROFILE_LAST_BOUNDARIES_NS,
-		       READ_ONCE(spending->last.boundaries)) ||
-	       put_u64(skb, PERFGUARD_A_PROFILE_TELLING_NS, since.telling) ||
-	       put_u64(skb, PERFGUARD_A_PROFILE_LAST_TELLING_NS,
-		       READ_ONCE(spending->last.telling));
+	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_CPU_NS, since.cpu) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_CHECK_NS, since.check) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_GUARDS_NS, since.guards) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_BOUNDARIES_NS, since.boundaries) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_LAST_CPU_NS,
+			       READ_ONCE(spending->last.cpu)) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_LAST_GUARDS_NS,
+			       READ_ONCE(spending->last.guards)) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_LAST_BOUNDARIES_NS,
+			       READ_ONCE(spending->last.boundaries)) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_REPORT_NS, since.telling) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_LAST_REPORT_NS,
+			       READ_ONCE(spending->last.telling));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-/* Orders and questions about event loops; runs like netlink.c. */
+/* Requests about event loops; see family.c for the context. */
 
 #include "netlink/family.h"
 
@@ -21,16 +21,16 @@
 static int context_parse(struct nlattr *nest, struct pguard_image *image,
 			 struct pguard_wait_site *ret, struct netlink_ext_ack *extack)
 {
-	struct nlattr *attrs[PERFGUARD_A_CONTEXT_MAX + 1];
+	struct nlattr *attrs[PERFGUARD_A_WAIT_POINT_MAX + 1];
 	static const u32 needed[] = {
-		PERFGUARD_A_CONTEXT_LOOP_ID, PERFGUARD_A_CONTEXT_SYSCALL,
-		PERFGUARD_A_CONTEXT_RETURN_ADDRESS, PERFGUARD_A_CONTEXT_DISTANCE,
+		PERFGUARD_A_WAIT_POINT_LOOP_ID, PERFGUARD_A_WAIT_POINT_SYSCALL,
+		PERFGUARD_A_WAIT_POINT_RETURN_ADDRESS, PERFGUARD_A_WAIT_POINT_DISTANCE,
 	};
 	struct pguard_loop *loop;
 	u32 i;
 
 	/* Validated by the family's policy. */
-	if (nla_parse_nested_deprecated(attrs, PERFGUARD_A_CONTEXT_MAX, nest, NULL, extack))
+	if (nla_parse_nested_deprecated(attrs, PERFGUARD_A_WAIT_POINT_MAX, nest, NULL, extack))
 		return -EINVAL;
 	for (i = 0; i < ARRAY_SIZE(needed); i++) {
 		if (attrs[needed[i]])
@@ -39,20 +39,20 @@ static int context_parse(struct nlattr *nest, struct pguard_image *image,
 		return -EINVAL;
 	}
 	ret->role = PERFGUARD_BOUNDARY_ROLE_WAIT;
-	ret->syscall = nla_get_u32(attrs[PERFGUARD_A_CONTEXT_SYSCALL]);
-	ret->distance = nla_get_u32(attrs[PERFGUARD_A_CONTEXT_DISTANCE]);
-	ret->return_address = nla_get_u64(attrs[PERFGUARD_A_CONTEXT_RETURN_ADDRESS]);
+	ret->syscall = nla_get_u32(attrs[PERFGUARD_A_WAIT_POINT_SYSCALL]);
+	ret->distance = nla_get_u32(attrs[PERFGUARD_A_WAIT_POINT_DISTANCE]);
+	ret->return_address = nla_get_u64(attrs[PERFGUARD_A_WAIT_POINT_RETURN_ADDRESS]);
 	if (ret->distance > PGUARD_MAX_DISTANCE || ret->distance % sizeof(u64)) {
-		NL_SET_ERR_MSG_ATTR(extack, attrs[PERFGUARD_A_CONTEXT_DISTANCE],
+		NL_SET_ERR_MSG_ATTR(extack, attrs[PERFGUARD_A_WAIT_POINT_DISTANCE],
 				    "the distance is too large, or not a multiple of 8");
 		return -EINVAL;
 	}
-	if (!nla_get_u32(attrs[PERFGUARD_A_CONTEXT_LOOP_ID])) {
-		NL_SET_ERR_MSG_ATTR(extack, attrs[PERFGUARD_A_CONTEXT_LOOP_ID],
+	if (!nla_get_u32(attrs[PERFGUARD_A_WAIT_POINT_LOOP_ID])) {
+		NL_SET_ERR_MSG_ATTR(extack, attrs[PERFGUARD_A_WAIT_POINT_LOOP_ID],
 				    "loops are numbered from 1");
 		return -EINVAL;
 	}
-	loop = pguard_loop_new(image, nla_get_u32(attrs[PERFGUARD_A_CONTEXT_LOOP_ID]));
+	loop = pguard_loop_new(image, nla_get_u32(attrs[PERFGUARD_A_WAIT_POINT_LOOP_ID]));
 	if (loop) {
 		ret->course = &loop->course;
 		return 0;
@@ -73,7 +73,7 @@ static int loops_set(struct pguard_image *image, struct genl_info *info)
 	u32 nr = 0;
 
 	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rest)
-		nr += nla_type(attr) == PERFGUARD_A_LOOP_CONTEXT;
+		nr += nla_type(attr) == PERFGUARD_A_LOOP_WAIT_POINT;
 	if (nr > PGUARD_MAX_CONTEXTS) {
 		NL_SET_ERR_MSG(info->extack, "too many contexts");
 		return -ENOSPC;
@@ -82,7 +82,7 @@ static int loops_set(struct pguard_image *image, struct genl_info *info)
 	if (!sites)
 		return -ENOMEM;
 	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rest) {
-		if (nla_type(attr) != PERFGUARD_A_LOOP_CONTEXT)
+		if (nla_type(attr) != PERFGUARD_A_LOOP_WAIT_POINT)
 			continue;
 		ret = context_parse(attr, image, &sites->site[sites->nr], info->extack);
 		if (ret) {
@@ -98,15 +98,9 @@ static int loops_set(struct pguard_image *image, struct genl_info *info)
 int pguard_nl_loop_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct pguard_image *image;
-	int ret = pguard_nl_allowed(skb, info->extack);
+	int ret = PGUARD_NL_REQUIRE(info, PERFGUARD_A_LOOP_IMAGE_ID, "which image?") ?:
+		  pguard_nl_control_lock();
 
-	if (ret)
-		return ret;
-	if (GENL_REQ_ATTR_CHECK(info, PERFGUARD_A_LOOP_IMAGE_ID)) {
-		NL_SET_ERR_MSG(info->extack, "which image?");
-		return -EINVAL;
-	}
-	ret = pguard_nl_control_lock();
 	if (ret)
 		return ret;
 	image = pguard_image_find(nla_get_u32(info->attrs[PERFGUARD_A_LOOP_IMAGE_ID]));
@@ -135,13 +129,13 @@ static int fill_contexts(struct sk_buff *skb, const struct pguard_image *image,
 
 		if (site->course != loop)
 			continue;
-		nest = nla_nest_start(skb, PERFGUARD_A_LOOP_CONTEXT);
+		nest = nla_nest_start(skb, PERFGUARD_A_LOOP_WAIT_POINT);
 		if (!nest ||
-		    nla_put_u32(skb, PERFGUARD_A_CONTEXT_LOOP_ID, loop->id) ||
-		    nla_put_u32(skb, PERFGUARD_A_CONTEXT_SYSCALL, site->syscall) ||
-		    nla_put_u64_64bit(skb, PERFGUARD_A_CONTEXT_RETURN_ADDRESS,
-				      site->return_address, PERFGUARD_A_CONTEXT_PAD) ||
-		    nla_put_u32(skb, PERFGUARD_A_CONTEXT_DISTANCE, site->distance))
+		    nla_put_u32(skb, PERFGUARD_A_WAIT_POINT_LOOP_ID, loop->id) ||
+		    nla_put_u32(skb, PERFGUARD_A_WAIT_POINT_SYSCALL, site->syscall) ||
+		    pguard_nl_put64(skb, PERFGUARD_A_WAIT_POINT_RETURN_ADDRESS,
+				    site->return_address) ||
+		    nla_put_u32(skb, PERFGUARD_A_WAIT_POINT_DISTANCE, site->distance))
 			return -EMSGSIZE;
 		nla_nest_end(skb, nest);
 	}
@@ -167,35 +161,24 @@ static u32 count_threads(const struct pguard_course *loop)
 static int fill_loop(struct sk_buff *skb, const struct pguard_image *image,
 		     const struct pguard_course *loop, const struct pguard_audit_sums *sums)
 {
-	const struct { u32 type; u64 value; } words[] = {
-		{ PERFGUARD_A_LOOP_UNITS, sums->type.units },
-		{ PERFGUARD_A_LOOP_LATE, sums->type.late },
-		{ PERFGUARD_A_LOOP_ELAPSED_NS, sums->type.elapsed },
-		{ PERFGUARD_A_LOOP_CPU_NS, sums->type.cpu },
-		{ PERFGUARD_A_LOOP_RUNQUEUE_NS, sums->type.runqueue },
-		{ PERFGUARD_A_LOOP_MIN_FAULTS, sums->type.min_faults },
-		{ PERFGUARD_A_LOOP_MAJ_FAULTS, sums->type.maj_faults },
-		{ PERFGUARD_A_LOOP_MAX_NS, sums->max },
-	};
-	u32 i;
-
-	if (nla_put_u32(skb, PERFGUARD_A_LOOP_IMAGE_ID, image->id) ||
-	    nla_put_u32(skb, PERFGUARD_A_LOOP_ID, loop->id) ||
-	    fill_contexts(skb, image, loop) ||
-	    nla_put_u32(skb, PERFGUARD_A_LOOP_THREADS, count_threads(loop)))
-		return -EMSGSIZE;
-	for (i = 0; i < ARRAY_SIZE(words); i++)
-		if (nla_put_u64_64bit(skb, words[i].type, words[i].value,
-				      PERFGUARD_A_LOOP_PAD))
-			return -EMSGSIZE;
-	if (sums->has_block_io &&
-	    nla_put_u64_64bit(skb, PERFGUARD_A_LOOP_BLOCK_IO_NS, sums->type.block_io,
-			      PERFGUARD_A_LOOP_PAD))
-		return -EMSGSIZE;
-	return nla_put(skb, PERFGUARD_A_LOOP_HIST, sizeof(sums->hist), sums->hist);
+	return nla_put_u32(skb, PERFGUARD_A_LOOP_IMAGE_ID, image->id) ||
+	       nla_put_u32(skb, PERFGUARD_A_LOOP_ID, loop->id) ||
+	       fill_contexts(skb, image, loop) ||
+	       nla_put_u32(skb, PERFGUARD_A_LOOP_THREADS, count_threads(loop)) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_UNITS, sums->type.units) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_LATE, sums->type.late) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_ELAPSED_NS, sums->type.elapsed) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_CPU_NS, sums->type.cpu) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_RUNQUEUE_NS, sums->type.runqueue) ||
+	       (sums->has_block_io &&
+		pguard_nl_put64(skb, PERFGUARD_A_LOOP_BLOCK_IO_NS, sums->type.block_io)) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_MIN_FAULTS, sums->type.min_faults) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_MAJ_FAULTS, sums->type.maj_faults) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_MAX_NS, sums->max) ||
+	       nla_put(skb, PERFGUARD_A_LOOP_HIST, sizeof(sums->hist), sums->hist);
 }
 
-/* The loops of one image; args[1] is how many of them were told. */
+/* The loops of one image; args[1] is the number of those in the dump so far. */
 static int dump_loops(struct sk_buff *skb, struct netlink_callback *cb,
 		      const struct pguard_image *image, struct pguard_audit_sums *sums)
 {
@@ -208,29 +191,10 @@ static int dump_loops(struct sk_buff *skb, struct netlink_callback *cb,
 			continue;
 		pguard_audit_sum(&loop->course, sums);
 		header = pguard_nl_dump_put(skb, cb, PERFGUARD_CMD_LOOP_GET);
-		if (!header)
+		if (pguard_nl_dump_end(skb, header, !header || fill_loop(skb, image, &loop->course, sums)))
 			return -EMSGSIZE;
-		if (fill_loop(skb, image, &loop->course, sums)) {
-			genlmsg_cancel(skb, header);
-			return -EMSGSIZE;
-		}
-		genlmsg_end(skb, header);
 		cb->args[1]++;
 	}
-	return 0;
-}
-
-int pguard_nl_loop_get_start(struct netlink_callback *cb)
-{
-	struct nlattr *id = pguard_dump_attrs(cb)[PERFGUARD_A_LOOP_IMAGE_ID];
-
-	cb->args[0] = id ? nla_get_u32(id) : 0;
-	cb->args[2] = id ? cb->args[0] : U32_MAX;
-	return pguard_nl_dump_start(cb);
-}
-
-int pguard_nl_loop_get_done(struct netlink_callback *cb)
-{
 	return 0;
 }
 
@@ -248,27 +212,31 @@ static struct pguard_image *image_from(u32 id)
 			list_for_each_entry(image, &target->images, list)
 				if (image->id >= id && (!ret || image->id < ret->id))
 					ret = image;
-		/* Whoever dropped the last reference waits for the lock. */
+		/* The holder of the last reference waits for the lock. */
 		dead = ret && !kref_get_unless_zero(&ret->kref);
 		spin_unlock(&pguard_images_lock);
 	} while (dead);
 	return ret;
 }
 
-/* args[0]: the image to go on with; [1]: its loops told; [2]: the last image. */
+/* args[0]: id of the next image; [1]: number of its loops in the dump so far. */
 int pguard_nl_loop_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct pguard_audit_sums *sums = kvmalloc(sizeof(*sums), GFP_KERNEL | __GFP_NOWARN);
+	struct nlattr *id = pguard_dump_attrs(cb)[PERFGUARD_A_LOOP_IMAGE_ID];
+	long last = id ? nla_get_u32(id) : U32_MAX;
 	struct pguard_image *image;
 	int ret;
 
+	if (id)
+		cb->args[0] = max(cb->args[0], last);
 	if (!sums)
 		return -ENOMEM;
 	ret = pguard_nl_control_lock();
 	if (ret)
 		goto out_free;
-	while (cb->args[0] <= cb->args[2] && (image = image_from(cb->args[0]))) {
-		if (image->id <= cb->args[2])
+	while (cb->args[0] <= last && (image = image_from(cb->args[0]))) {
+		if (image->id <= last)
 			ret = dump_loops(skb, cb, image, sums);
 		if (!ret) {
 			cb->args[0] = image->id + 1L;

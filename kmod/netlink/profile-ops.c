@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-/* Orders and questions about profiles; runs like netlink.c. */
+/* Requests about profiles; see family.c for the context. */
 
 #include "netlink/family.h"
 
@@ -18,7 +18,7 @@
 #include <linux/perfguard.h>
 
 static const u32 attributes[PGUARD_DRAFT_KINDS] = {
-	[PGUARD_DRAFT_COURSES] = PERFGUARD_A_PROFILE_COURSES,
+	[PGUARD_DRAFT_COURSES] = PERFGUARD_A_PROFILE_LOOPS,
 	[PGUARD_DRAFT_BOUNDARIES] = PERFGUARD_A_PROFILE_BOUNDARIES,
 	[PGUARD_DRAFT_GUARDS] = PERFGUARD_A_PROFILE_GUARDS,
 	[PGUARD_DRAFT_TYPES] = PERFGUARD_A_PROFILE_TYPES,
@@ -36,15 +36,11 @@ int pguard_nl_profile_new_doit(struct sk_buff *skb, struct genl_info *info)
 	struct nlattr **attrs = info->attrs;
 	struct pguard_profile *profile;
 	struct sk_buff *reply;
-	int ret = pguard_nl_allowed(skb, info->extack);
+	int ret = PGUARD_NL_REQUIRE(info, PERFGUARD_A_PROFILE_NAME, "a profile needs a name");
 	u32 id;
 
 	if (ret)
 		return ret;
-	if (GENL_REQ_ATTR_CHECK(info, PERFGUARD_A_PROFILE_NAME)) {
-		NL_SET_ERR_MSG(info->extack, "a profile needs a name");
-		return -EINVAL;
-	}
 	reply = pguard_nl_reply_new(NLMSG_GOODSIZE);
 	ret = reply ? pguard_nl_control_lock() : -ENOMEM;
 	if (ret)
@@ -56,10 +52,8 @@ int pguard_nl_profile_new_doit(struct sk_buff *skb, struct genl_info *info)
 		if (ret == -ENOSPC)
 			NL_SET_ERR_MSG(info->extack, "too many profiles");
 	} else {
-		if (attrs[PERFGUARD_A_PROFILE_HASH])
-			profile->hash = nla_get_u64(attrs[PERFGUARD_A_PROFILE_HASH]);
-		if (attrs[PERFGUARD_A_PROFILE_FLAGS])
-			profile->flags = nla_get_u32(attrs[PERFGUARD_A_PROFILE_FLAGS]);
+		profile->hash = pguard_nl_u64(attrs[PERFGUARD_A_PROFILE_HASH]);
+		profile->flags = pguard_nl_u32(attrs[PERFGUARD_A_PROFILE_FLAGS]);
 		id = profile->id;
 	}
 	mutex_unlock(&pguard_control);
@@ -67,7 +61,7 @@ out:
 	return pguard_nl_reply_send(reply, info, ret, fill_id, &id);
 }
 
-/* The profile that an order is about: one that the sender loads. */
+/* The profile of a request: one that the sender loads. */
 static int profile_get(struct genl_info *info, struct pguard_profile **ret)
 {
 	struct nlattr *id = info->attrs[PERFGUARD_A_PROFILE_ID];
@@ -108,7 +102,7 @@ static int add_object(struct pguard_profile *profile, const struct file *file,
 	return ret;
 }
 
-/* All that the request brings, or nothing. */
+/* All arrays and the object of a request, or nothing. */
 static int profile_add(struct genl_info *info, struct pguard_profile *profile,
 		       const struct file *file)
 {
@@ -139,22 +133,14 @@ int pguard_nl_profile_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr *fd = info->attrs[PERFGUARD_A_PROFILE_OBJECT_FD];
 	struct pguard_profile *profile;
-	struct file *file = NULL;
-	int ret = pguard_nl_allowed(skb, info->extack);
+	struct file *file;
+	int ret = PGUARD_NL_REQUIRE(info, PERFGUARD_A_PROFILE_ID, "which profile?");
 
 	if (ret)
 		return ret;
-	if (GENL_REQ_ATTR_CHECK(info, PERFGUARD_A_PROFILE_ID)) {
-		NL_SET_ERR_MSG(info->extack, "which profile?");
-		return -EINVAL;
-	}
-	if (fd) {
-		file = fget(nla_get_u32(fd));
-		if (!file) {
-			NL_SET_ERR_MSG_ATTR(info->extack, fd, "not an open file of the sender");
-			return -EBADF;
-		}
-	}
+	file = pguard_nl_file(info, fd);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
 	ret = pguard_nl_control_lock();
 	if (!ret) {
 		ret = profile_get(info, &profile) ?: profile_add(info, profile, file);
@@ -185,14 +171,10 @@ int pguard_nl_profile_arm_doit(struct sk_buff *skb, struct genl_info *info)
 	struct pguard_profile *profile;
 	struct sk_buff *reply;
 	struct armed armed;
-	int ret = pguard_nl_allowed(skb, info->extack);
+	int ret = PGUARD_NL_REQUIRE(info, PERFGUARD_A_PROFILE_ID, "which profile?");
 
 	if (ret)
 		return ret;
-	if (GENL_REQ_ATTR_CHECK(info, PERFGUARD_A_PROFILE_ID)) {
-		NL_SET_ERR_MSG(info->extack, "which profile?");
-		return -EINVAL;
-	}
 	if (target) {
 		wish.target_id = nla_get_u32(target);
 		if (!wish.target_id) {
@@ -219,8 +201,8 @@ out:
 }
 
 /*
- * Drop a profile that is not armed.  For an armed one, NULL or the target that
- * it is armed for, in the sender's turn.
+ * Drop a profile that is not armed, and set *@ret to NULL.  For an armed one
+ * set it to its target, locked.
  */
 static int profile_del(struct genl_info *info, struct pguard_target **ret)
 {
@@ -243,7 +225,7 @@ static int profile_del(struct genl_info *info, struct pguard_target **ret)
 		return -EPERM;
 	}
 	error = pguard_turn_take(target);
-	/* In an earlier turn it may have gone. */
+	/* It may have been dropped before the target was locked. */
 	profile = error ? NULL : pguard_profile_find(nla_get_u32(id));
 	if (!error && !profile) {
 		pguard_turn_give(target);
@@ -259,15 +241,9 @@ static int profile_del(struct genl_info *info, struct pguard_target **ret)
 int pguard_nl_profile_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct pguard_target *target;
-	int ret = pguard_nl_allowed(skb, info->extack);
+	int ret = PGUARD_NL_REQUIRE(info, PERFGUARD_A_PROFILE_ID, "which profile?") ?:
+		  pguard_nl_control_lock();
 
-	if (ret)
-		return ret;
-	if (GENL_REQ_ATTR_CHECK(info, PERFGUARD_A_PROFILE_ID)) {
-		NL_SET_ERR_MSG(info->extack, "which profile?");
-		return -EINVAL;
-	}
-	ret = pguard_nl_control_lock();
 	if (ret)
 		return ret;
 	ret = profile_del(info, &target);
@@ -277,11 +253,6 @@ int pguard_nl_profile_del_doit(struct sk_buff *skb, struct genl_info *info)
 	pguard_arming_disarm(target);
 	pguard_turn_give(target);
 	return 0;
-}
-
-static int put_u64(struct sk_buff *skb, int type, u64 value)
-{
-	return nla_put_u64_64bit(skb, type, value, PERFGUARD_A_PROFILE_PAD);
 }
 
 static int fill_loaded(struct sk_buff *skb, const struct pguard_profile *profile)
@@ -298,8 +269,8 @@ static int fill_loaded(struct sk_buff *skb, const struct pguard_profile *profile
 			   arrays[PGUARD_DRAFT_TYPES].nr) ||
 	       nla_put_u32(skb, PERFGUARD_A_PROFILE_NR_CONTEXTS,
 			   arrays[PGUARD_DRAFT_CONTEXTS].nr) ||
-	       put_u64(skb, PERFGUARD_A_PROFILE_BYTES,
-		       pguard_draft_bytes(profile->draft));
+	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_BYTES,
+			       pguard_draft_bytes(profile->draft));
 }
 
 static int fill_armed_profile(struct sk_buff *skb, const struct pguard_profile *profile)
@@ -314,36 +285,26 @@ static int fill_armed_profile(struct sk_buff *skb, const struct pguard_profile *
 	       nla_put_u32(skb, PERFGUARD_A_PROFILE_NR_TYPES, profile->nr_types) ||
 	       nla_put_u32(skb, PERFGUARD_A_PROFILE_NR_CONTEXTS, profile->nr_contexts) ||
 	       nla_put_u32(skb, PERFGUARD_A_PROFILE_NR_SHED, READ_ONCE(profile->nr_shed)) ||
-	       put_u64(skb, PERFGUARD_A_PROFILE_UNITS, sums.units) ||
-	       put_u64(skb, PERFGUARD_A_PROFILE_NOVEL, sums.novel) ||
-	       put_u64(skb, PERFGUARD_A_PROFILE_UNKNOWN_HITS, sums.unknown_hits) ||
-	       put_u64(skb, PERFGUARD_A_PROFILE_STRAY_HITS, sums.stray_hits) ||
-	       put_u64(skb, PERFGUARD_A_PROFILE_BYTES, READ_ONCE(profile->bytes)) ||
-	       put_u64(skb, PERFGUARD_A_PROFILE_ARMED_NS, profile->armed_ns) ||
-	       pguard_nl_fill_spending(skb, profile);
+	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_UNITS, sums.units) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_NOVEL, sums.novel) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_UNKNOWN_HITS, sums.unknown_hits) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_STRAY_HITS, sums.stray_hits) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_BYTES, READ_ONCE(profile->bytes)) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_ARMED_NS, profile->armed_ns) ||
+	       pguard_nl_fill_budget(skb, profile);
 }
 
 static int fill_profile(struct sk_buff *skb, const struct pguard_profile *profile)
 {
 	if (nla_put_u32(skb, PERFGUARD_A_PROFILE_ID, profile->id) ||
 	    nla_put_string(skb, PERFGUARD_A_PROFILE_NAME, profile->name) ||
-	    put_u64(skb, PERFGUARD_A_PROFILE_HASH, profile->hash) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_PROFILE_HASH, profile->hash) ||
 	    nla_put_u32(skb, PERFGUARD_A_PROFILE_FLAGS, profile->flags))
 		return -EMSGSIZE;
 	return profile->target ? fill_armed_profile(skb, profile) : fill_loaded(skb, profile);
 }
 
-int pguard_nl_profile_get_start(struct netlink_callback *cb)
-{
-	return pguard_nl_dump_start(cb);
-}
-
-int pguard_nl_profile_get_done(struct netlink_callback *cb)
-{
-	return 0;
-}
-
-/* args[0]: id of the last profile told. */
+/* args[0]: id of the last profile in the dump so far. */
 int pguard_nl_profile_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	const struct pguard_profile *profile;
@@ -357,12 +318,8 @@ int pguard_nl_profile_get_dumpit(struct sk_buff *skb, struct netlink_callback *c
 		if (profile->id <= cb->args[0])
 			continue;
 		header = pguard_nl_dump_put(skb, cb, PERFGUARD_CMD_PROFILE_GET);
-		if (!header || fill_profile(skb, profile)) {
-			if (header)
-				genlmsg_cancel(skb, header);
+		if (pguard_nl_dump_end(skb, header, !header || fill_profile(skb, profile)))
 			break;
-		}
-		genlmsg_end(skb, header);
 		cb->args[0] = profile->id;
 	}
 	mutex_unlock(&pguard_control);
@@ -371,17 +328,18 @@ int pguard_nl_profile_get_dumpit(struct sk_buff *skb, struct netlink_callback *c
 
 /* Of dumps of an armed profile's parts: cb->args. */
 enum {
-	ARG_PROFILE,	/* referenced, so that it stays what it is meanwhile */
+	ARG_PROFILE,	/* referenced, so that it remains valid */
 	ARG_INDEX,	/* of the next part */
-	ARG_COURSE,	/* the event loop it is of, or one before */
+	ARG_LOOP,	/* its event loop, or an earlier one */
 };
 
-static int part_dump_start(struct netlink_callback *cb, u32 attribute)
+int pguard_nl_part_dump_start(struct netlink_callback *cb)
 {
-	struct nlattr *id = pguard_dump_attrs(cb)[attribute];
+	struct nlattr *id = pguard_dump_attrs(cb)[PERFGUARD_A_GUARD_PROFILE_ID];
 	struct pguard_profile *profile;
 	int ret = pguard_nl_dump_start(cb);
 
+	BUILD_BUG_ON((int)PERFGUARD_A_GUARD_PROFILE_ID != (int)PERFGUARD_A_TYPE_PROFILE_ID);
 	if (ret)
 		return ret;
 	if (!id) {
@@ -403,21 +361,11 @@ static int part_dump_start(struct netlink_callback *cb, u32 attribute)
 	return ret;
 }
 
-static int part_dump_done(struct netlink_callback *cb)
+int pguard_nl_part_dump_done(struct netlink_callback *cb)
 {
 	if (cb->args[ARG_PROFILE])
 		pguard_profile_put((struct pguard_profile *)cb->args[ARG_PROFILE]);
 	return 0;
-}
-
-int pguard_nl_guard_get_start(struct netlink_callback *cb)
-{
-	return part_dump_start(cb, PERFGUARD_A_GUARD_PROFILE_ID);
-}
-
-int pguard_nl_guard_get_done(struct netlink_callback *cb)
-{
-	return part_dump_done(cb);
 }
 
 static int fill_guard(struct sk_buff *skb, const struct pguard_profile *profile, u32 i)
@@ -429,14 +377,11 @@ static int fill_guard(struct sk_buff *skb, const struct pguard_profile *profile,
 	return nla_put_u32(skb, PERFGUARD_A_GUARD_PROFILE_ID, profile->id) ||
 	       nla_put_u32(skb, PERFGUARD_A_GUARD_INDEX, i) ||
 	       nla_put_u32(skb, PERFGUARD_A_GUARD_OBJECT, guard->site.object) ||
-	       nla_put_u64_64bit(skb, PERFGUARD_A_GUARD_OFFSET, guard->site.offset,
-				 PERFGUARD_A_GUARD_PAD) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_GUARD_OFFSET, guard->site.offset) ||
 	       nla_put_u32(skb, PERFGUARD_A_GUARD_STATE, READ_ONCE(guard->state)) ||
-	       nla_put_u32(skb, PERFGUARD_A_GUARD_WAY, guard->way) ||
-	       nla_put_u64_64bit(skb, PERFGUARD_A_GUARD_HITS, sums.hits,
-				 PERFGUARD_A_GUARD_PAD) ||
-	       nla_put_u64_64bit(skb, PERFGUARD_A_GUARD_STEPPED, sums.stepped,
-				 PERFGUARD_A_GUARD_PAD) ||
+	       nla_put_u32(skb, PERFGUARD_A_GUARD_STEP_MODE, guard->way) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_GUARD_HITS, sums.hits) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_GUARD_STEPPED, sums.stepped) ||
 	       nla_put_u32(skb, PERFGUARD_A_GUARD_SHEDS, READ_ONCE(guard->sheds)) ||
 	       nla_put_u32(skb, PERFGUARD_A_GUARD_SHARE_PPM, READ_ONCE(guard->share));
 }
@@ -448,25 +393,11 @@ int pguard_nl_guard_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 
 	for (; cb->args[ARG_INDEX] < profile->nr_guards; cb->args[ARG_INDEX]++) {
 		header = pguard_nl_dump_put(skb, cb, PERFGUARD_CMD_GUARD_GET);
-		if (!header)
+		if (pguard_nl_dump_end(skb, header, !header ||
+				       fill_guard(skb, profile, cb->args[ARG_INDEX])))
 			break;
-		if (fill_guard(skb, profile, cb->args[ARG_INDEX])) {
-			genlmsg_cancel(skb, header);
-			break;
-		}
-		genlmsg_end(skb, header);
 	}
 	return skb->len;
-}
-
-int pguard_nl_type_get_start(struct netlink_callback *cb)
-{
-	return part_dump_start(cb, PERFGUARD_A_TYPE_PROFILE_ID);
-}
-
-int pguard_nl_type_get_done(struct netlink_callback *cb)
-{
-	return part_dump_done(cb);
 }
 
 static int fill_type(struct sk_buff *skb, const struct pguard_profile *profile, u32 loop_id,
@@ -474,50 +405,38 @@ static int fill_type(struct sk_buff *skb, const struct pguard_profile *profile, 
 {
 	const struct infer_type *type = &profile->types[i];
 	struct pguard_type_sums sums;
-	u32 k;
 
 	pguard_profile_sum_type(profile, i, &sums);
-	const struct { u32 type; u64 value; } words[] = {
-		{ PERFGUARD_A_TYPE_THRESHOLD_NS, type->threshold_ns },
-		{ PERFGUARD_A_TYPE_UNITS, sums.units },
-		{ PERFGUARD_A_TYPE_LATE, sums.late },
-		{ PERFGUARD_A_TYPE_NOVEL, sums.novel },
-		{ PERFGUARD_A_TYPE_ELAPSED_NS, sums.elapsed },
-		{ PERFGUARD_A_TYPE_CPU_NS, sums.cpu },
-		{ PERFGUARD_A_TYPE_RUNQUEUE_NS, sums.runqueue },
-		{ PERFGUARD_A_TYPE_BLOCK_IO_NS, sums.block_io },
-		{ PERFGUARD_A_TYPE_MIN_FAULTS, sums.min_faults },
-		{ PERFGUARD_A_TYPE_MAJ_FAULTS, sums.maj_faults },
-		{ PERFGUARD_A_TYPE_LATE_ELAPSED_NS, sums.late_elapsed },
-	};
-	if (nla_put_u32(skb, PERFGUARD_A_TYPE_PROFILE_ID, profile->id) ||
-	    nla_put_u32(skb, PERFGUARD_A_TYPE_LOOP_ID, loop_id) ||
-	    nla_put_u32(skb, PERFGUARD_A_TYPE_ID, type->id))
-		return -EMSGSIZE;
-	for (k = 0; k < ARRAY_SIZE(words); k++)
-		if (nla_put_u64_64bit(skb, words[k].type, words[k].value, PERFGUARD_A_TYPE_PAD))
-			return -EMSGSIZE;
-	return 0;
+	return nla_put_u32(skb, PERFGUARD_A_TYPE_PROFILE_ID, profile->id) ||
+	       nla_put_u32(skb, PERFGUARD_A_TYPE_LOOP_ID, loop_id) ||
+	       nla_put_u32(skb, PERFGUARD_A_TYPE_ID, type->id) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_THRESHOLD_NS, type->threshold_ns) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_UNITS, sums.units) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_LATE, sums.late) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_NOVEL, sums.novel) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_ELAPSED_NS, sums.elapsed) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_CPU_NS, sums.cpu) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_RUNQUEUE_NS, sums.runqueue) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_BLOCK_IO_NS, sums.block_io) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_MIN_FAULTS, sums.min_faults) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_MAJ_FAULTS, sums.maj_faults) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_LATE_ELAPSED_NS, sums.late_elapsed);
 }
 
 int pguard_nl_type_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	const struct pguard_profile *profile = (const void *)cb->args[ARG_PROFILE];
-	const struct pguard_course *course = &profile->courses[cb->args[ARG_COURSE]];
+	const struct pguard_course *course = &profile->courses[cb->args[ARG_LOOP]];
 	void *header;
 
 	for (; cb->args[ARG_INDEX] < profile->nr_types; cb->args[ARG_INDEX]++) {
 		while (cb->args[ARG_INDEX] >= course->first_type + course->table.nr_types)
 			course++;
-		cb->args[ARG_COURSE] = course - profile->courses;
+		cb->args[ARG_LOOP] = course - profile->courses;
 		header = pguard_nl_dump_put(skb, cb, PERFGUARD_CMD_TYPE_GET);
-		if (!header)
+		if (pguard_nl_dump_end(skb, header, !header ||
+				       fill_type(skb, profile, course->id, cb->args[ARG_INDEX])))
 			break;
-		if (fill_type(skb, profile, course->id, cb->args[ARG_INDEX])) {
-			genlmsg_cancel(skb, header);
-			break;
-		}
-		genlmsg_end(skb, header);
 	}
 	return skb->len;
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
 /*
- * A record with stacks does not fit one message.  It is told in several: the
+ * A record with stacks does not fit one message.  It is sent in several: the
  * fields; then for each stack its fields, each mapping, the bytes in chunks.
- * The dump keeps its place between messages in cb->args and holds the record
- * meanwhile.
+ * The dump keeps its position between messages in cb->args, and a reference to
+ * the record.
  */
 
-#include "netlink/record-ops.h"
+#include "netlink/family.h"
 
 #include "compat.h"
 #include "netlink/policy.h"
@@ -19,7 +19,7 @@
 /* cb->args */
 enum {
 	ARG_SEQ,	/* the next record wanted */
-	ARG_RECORD,	/* the one being told, referenced; or 0 */
+	ARG_RECORD,	/* the record being sent, referenced; or 0 */
 	ARG_STAGE,
 	ARG_STACK,	/* index of the stack */
 	ARG_INDEX,	/* of the mapping, or offset of the chunk */
@@ -30,44 +30,39 @@ enum stage { STAGE_FIELDS, STAGE_STACK, STAGE_MAPPINGS, STAGE_CHUNKS, STAGE_END 
 /* Smaller chunks than this wait for the next buffer. */
 enum { MIN_CHUNK = 256, CHUNK_OVERHEAD = 128 };
 
-/* Contexts told of a unit: a message has to have room for them. */
+/* Contexts sent of a unit: they have to fit into a message. */
 enum { MAX_MET = 64 };
-
-static int put_u64(struct sk_buff *skb, int type, u64 value)
-{
-	return nla_put_u64_64bit(skb, type, value, PERFGUARD_A_RECORD_PAD);
-}
 
 static int fill_account(struct sk_buff *skb, const struct pguard_account *account)
 {
-	if (put_u64(skb, PERFGUARD_A_RECORD_ELAPSED_NS, account->elapsed))
+	if (pguard_nl_put64(skb, PERFGUARD_A_RECORD_ELAPSED_NS, account->elapsed))
 		return -EMSGSIZE;
 	if (!account->has_times)
 		return 0;
-	if (put_u64(skb, PERFGUARD_A_RECORD_CPU_NS, account->cpu) ||
-	    put_u64(skb, PERFGUARD_A_RECORD_RUNQUEUE_NS, account->runqueue) ||
-	    put_u64(skb, PERFGUARD_A_RECORD_BLOCKED_NS, account->blocked) ||
-	    put_u64(skb, PERFGUARD_A_RECORD_MIN_FAULTS, account->min_faults) ||
-	    put_u64(skb, PERFGUARD_A_RECORD_MAJ_FAULTS, account->maj_faults) ||
-	    put_u64(skb, PERFGUARD_A_RECORD_INVOLUNTARY, account->involuntary))
+	if (pguard_nl_put64(skb, PERFGUARD_A_RECORD_CPU_NS, account->cpu) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_RECORD_RUNQUEUE_NS, account->runqueue) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_RECORD_BLOCKED_NS, account->blocked) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_RECORD_MIN_FAULTS, account->min_faults) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_RECORD_MAJ_FAULTS, account->maj_faults) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_RECORD_INVOLUNTARY, account->involuntary))
 		return -EMSGSIZE;
 	if (account->has_block_io)
-		return put_u64(skb, PERFGUARD_A_RECORD_BLOCK_IO_NS, account->block_io);
+		return pguard_nl_put64(skb, PERFGUARD_A_RECORD_BLOCK_IO_NS, account->block_io);
 	return 0;
 }
 
 static int fill_kind(struct sk_buff *skb, const struct pguard_record *record)
 {
 	if (record->kind == PERFGUARD_RECORD_KIND_LOST)
-		return put_u64(skb, PERFGUARD_A_RECORD_LOST, record->lost);
+		return pguard_nl_put64(skb, PERFGUARD_A_RECORD_LOST, record->lost);
 	if (record->kind == PERFGUARD_RECORD_KIND_WAIT)
 		return nla_put_u32(skb, PERFGUARD_A_RECORD_SYSCALL, record->syscall) ||
-		       put_u64(skb, PERFGUARD_A_RECORD_WAIT_IP, record->wait_ip) ||
-		       put_u64(skb, PERFGUARD_A_RECORD_WAIT_SP, record->wait_sp) ||
-		       put_u64(skb, PERFGUARD_A_RECORD_ENTER_NS, record->enter_ns) ||
-		       put_u64(skb, PERFGUARD_A_RECORD_RESULT, record->result);
+		       pguard_nl_put64(skb, PERFGUARD_A_RECORD_WAIT_IP, record->wait_ip) ||
+		       pguard_nl_put64(skb, PERFGUARD_A_RECORD_WAIT_SP, record->wait_sp) ||
+		       pguard_nl_put64(skb, PERFGUARD_A_RECORD_ENTER_NS, record->enter_ns) ||
+		       pguard_nl_put64(skb, PERFGUARD_A_RECORD_RESULT, record->result);
 	return nla_put_u32(skb, PERFGUARD_A_RECORD_FOUND_BY, record->found_by) ||
-	       put_u64(skb, PERFGUARD_A_RECORD_THRESHOLD_NS, record->threshold_ns);
+	       pguard_nl_put64(skb, PERFGUARD_A_RECORD_THRESHOLD_NS, record->threshold_ns);
 }
 
 static int fill_type(struct sk_buff *skb, const struct pguard_record *record)
@@ -80,18 +75,18 @@ static int fill_type(struct sk_buff *skb, const struct pguard_record *record)
 	       (record->type_id &&
 		nla_put_u32(skb, PERFGUARD_A_RECORD_TYPE_ID, record->type_id)) ||
 	       nla_put_u32(skb, PERFGUARD_A_RECORD_MARGIN, record->margin) ||
-	       put_u64(skb, PERFGUARD_A_RECORD_CHECK_NS, record->check_ns) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_RECORD_CHECK_NS, record->check_ns) ||
 	       (nr_met && nla_put(skb, PERFGUARD_A_RECORD_MET,
 				  nr_met * sizeof(*record->met), record->met)) ||
 	       (record->is_novel && nla_put_flag(skb, PERFGUARD_A_RECORD_IS_NOVEL)) ||
-	       (record->is_thinned && nla_put_flag(skb, PERFGUARD_A_RECORD_IS_THINNED));
+	       (record->is_degraded && nla_put_flag(skb, PERFGUARD_A_RECORD_IS_DEGRADED));
 }
 
 static int fill_fields(struct sk_buff *skb, const struct pguard_record *record)
 {
-	if (put_u64(skb, PERFGUARD_A_RECORD_SEQ, record->seq) ||
+	if (pguard_nl_put64(skb, PERFGUARD_A_RECORD_SEQ, record->seq) ||
 	    nla_put_u32(skb, PERFGUARD_A_RECORD_KIND, record->kind) ||
-	    put_u64(skb, PERFGUARD_A_RECORD_TIME_NS, record->time_ns) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_RECORD_TIME_NS, record->time_ns) ||
 	    fill_kind(skb, record))
 		return -EMSGSIZE;
 	if (record->kind == PERFGUARD_RECORD_KIND_LOST)
@@ -102,8 +97,8 @@ static int fill_fields(struct sk_buff *skb, const struct pguard_record *record)
 	       nla_put_u32(skb, PERFGUARD_A_RECORD_PID, record->pid) ||
 	       nla_put_u32(skb, PERFGUARD_A_RECORD_TID, record->tid) ||
 	       nla_put_string(skb, PERFGUARD_A_RECORD_COMM, record->comm) ||
-	       put_u64(skb, PERFGUARD_A_RECORD_UNIT, record->unit) ||
-	       put_u64(skb, PERFGUARD_A_RECORD_VOLUNTARY, record->account.voluntary) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_RECORD_UNIT, record->unit) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_RECORD_VOLUNTARY, record->account.voluntary) ||
 	       fill_account(skb, &record->account) || fill_type(skb, record);
 }
 
@@ -111,8 +106,7 @@ static int fill_lock(struct sk_buff *skb, const struct pguard_stack *stack)
 {
 	return (stack->syscall != PGUARD_NO_SYSCALL &&
 		nla_put_u32(skb, PERFGUARD_A_STACK_SYSCALL, stack->syscall)) ||
-	       (stack->lock && nla_put_u64_64bit(skb, PERFGUARD_A_STACK_LOCK, stack->lock,
-						 PERFGUARD_A_STACK_PAD)) ||
+	       (stack->lock && pguard_nl_put64(skb, PERFGUARD_A_STACK_LOCK, stack->lock)) ||
 	       (stack->holder &&
 		nla_put_u32(skb, PERFGUARD_A_STACK_HOLDER, stack->holder));
 }
@@ -122,8 +116,7 @@ static int fill_stack(struct sk_buff *skb, const struct pguard_stack *stack)
 	return nla_put_u32(skb, PERFGUARD_A_STACK_STATE, stack->state) ||
 	       (stack->tid && nla_put_u32(skb, PERFGUARD_A_STACK_TID, stack->tid)) ||
 	       fill_lock(skb, stack) ||
-	       nla_put_u64_64bit(skb, PERFGUARD_A_STACK_AT_NS, stack->at_ns,
-				 PERFGUARD_A_STACK_PAD) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_STACK_AT_NS, stack->at_ns) ||
 	       nla_put(skb, PERFGUARD_A_STACK_REGS, sizeof(stack->regs), stack->regs) ||
 	       nla_put_u32(skb, PERFGUARD_A_STACK_SIZE, stack->size) ||
 	       nla_put_u32(skb, PERFGUARD_A_STACK_FULL_SIZE, stack->full_size);
@@ -134,15 +127,11 @@ static int fill_mapping(struct sk_buff *skb, const struct pguard_mapping *mappin
 	struct nlattr *nest = nla_nest_start(skb, PERFGUARD_A_STACK_MAPPING);
 
 	if (!nest ||
-	    nla_put_u64_64bit(skb, PERFGUARD_A_MAPPING_START, mapping->start,
-			      PERFGUARD_A_MAPPING_PAD) ||
-	    nla_put_u64_64bit(skb, PERFGUARD_A_MAPPING_END, mapping->end,
-			      PERFGUARD_A_MAPPING_PAD) ||
-	    nla_put_u64_64bit(skb, PERFGUARD_A_MAPPING_OFFSET, mapping->offset,
-			      PERFGUARD_A_MAPPING_PAD) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_MAPPING_START, mapping->start) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_MAPPING_END, mapping->end) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_MAPPING_OFFSET, mapping->offset) ||
 	    nla_put_u32(skb, PERFGUARD_A_MAPPING_DEV, mapping->dev) ||
-	    nla_put_u64_64bit(skb, PERFGUARD_A_MAPPING_INODE, mapping->inode,
-			      PERFGUARD_A_MAPPING_PAD) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_MAPPING_INODE, mapping->inode) ||
 	    (mapping->path &&
 	     nla_put_string(skb, PERFGUARD_A_MAPPING_PATH, mapping->path)))
 		return -EMSGSIZE;
@@ -171,7 +160,7 @@ static int fill_chunk(struct sk_buff *skb, const struct pguard_stack *stack, lon
 	return 0;
 }
 
-/* The stack the dump stands at, or NULL behind the last one. */
+/* The dump's current stack, or NULL after the last one. */
 static const struct pguard_stack *stack_at(const struct pguard_record *record,
 					   const long *args)
 {
@@ -198,7 +187,7 @@ static int fill_stack_part(struct sk_buff *skb, const struct pguard_stack *stack
 	return ret;
 }
 
-/* The part of the record the dump stands at, and one step on. */
+/* Put the dump's current part of the record. */
 static int fill_part(struct sk_buff *skb, const struct pguard_record *record, long *args)
 {
 	struct nlattr *nest;
@@ -206,8 +195,8 @@ static int fill_part(struct sk_buff *skb, const struct pguard_record *record, lo
 
 	if (args[ARG_STAGE] == STAGE_FIELDS)
 		return fill_fields(skb, record);
-	/* Which record the part belongs to. */
-	if (put_u64(skb, PERFGUARD_A_RECORD_SEQ, record->seq))
+	/* Identifies the record of the part. */
+	if (pguard_nl_put64(skb, PERFGUARD_A_RECORD_SEQ, record->seq))
 		return -EMSGSIZE;
 	nest = nla_nest_start(skb, PERFGUARD_A_RECORD_STACK);
 	if (!nest)
@@ -217,7 +206,7 @@ static int fill_part(struct sk_buff *skb, const struct pguard_record *record, lo
 	return ret;
 }
 
-/* Whether the stage at hand has nothing (more) to tell of its stack. */
+/* Return: true if the current stage of the stack is complete. */
 static bool stage_done(const struct pguard_stack *stack, const long *args)
 {
 	switch (args[ARG_STAGE]) {
@@ -256,25 +245,19 @@ static void stage_next(const struct pguard_record *record, long *args)
 		stack_begin(record, args, args[ARG_STACK] + 1);
 }
 
-/* Tell one message; -EMSGSIZE if it does not fit any more. */
+/* Add one message; -EMSGSIZE if there is no room for it. */
 static int dump_part(struct sk_buff *skb, struct netlink_callback *cb, int command,
 		     const struct pguard_record *record)
 {
-	void *header = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
-				   &pguard_nl_family, NLM_F_MULTI, command);
+	void *header = pguard_nl_dump_put(skb, cb, command);
 
-	if (!header)
+	if (pguard_nl_dump_end(skb, header, !header || fill_part(skb, record, cb->args)))
 		return -EMSGSIZE;
-	if (fill_part(skb, record, cb->args)) {
-		genlmsg_cancel(skb, header);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(skb, header);
 	stage_next(record, cb->args);
 	return 0;
 }
 
-/* The next record to tell, referenced; what is missing before it is one too, or -ENOMEM. */
+/* The next record, referenced; a record "lost" if there is a gap before it; or -ENOMEM. */
 static struct pguard_record *dump_next(struct pguard_ring *ring, long *args)
 {
 	struct pguard_record *record = pguard_ring_get(ring, args[ARG_SEQ]);
@@ -293,31 +276,16 @@ static struct pguard_record *dump_next(struct pguard_ring *ring, long *args)
 	return lost;
 }
 
-/**
- * pguard_record_dump_start() - begin a dump at the number asked for
- *
- * Context: may sleep.
- */
-int pguard_record_dump_start(struct netlink_callback *cb)
-{
-	struct nlattr *seq = pguard_dump_attrs(cb)[PERFGUARD_A_RECORD_SEQ];
-
-	/* Without a number: all there is, and nothing is lost before it. */
-	cb->args[ARG_SEQ] = seq ? nla_get_u64(seq) : 0;
-	return 0;
-}
-
-/**
- * pguard_record_dump() - one buffer of the dump of a ring
- *
- * Context: may sleep.
- */
-int pguard_record_dump(struct pguard_ring *ring, int command, struct sk_buff *skb,
-		       struct netlink_callback *cb)
+/* One buffer of the dump of a ring. */
+static int dump_ring(struct pguard_ring *ring, int command, struct sk_buff *skb,
+		     struct netlink_callback *cb)
 {
 	struct pguard_record *record;
 	long *args = cb->args;
 
+	if (!args[ARG_SEQ])
+		args[ARG_SEQ] = pguard_nl_u64(pguard_dump_attrs(cb)[PERFGUARD_A_RECORD_SEQ]);
+	/* Without a number: all records of the ring, and none are lost before them. */
 	if (!args[ARG_SEQ]) {
 		record = pguard_ring_get(ring, 0);
 		args[ARG_SEQ] = record ? record->seq : LONG_MAX;
@@ -344,23 +312,33 @@ int pguard_record_dump(struct pguard_ring *ring, int command, struct sk_buff *sk
 	return skb->len;
 }
 
-/* The dump ends, maybe before its time. */
-int pguard_record_dump_done(struct netlink_callback *cb)
+int pguard_nl_alert_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return dump_ring(&pguard_alerts, PERFGUARD_CMD_ALERT_GET, skb, cb);
+}
+
+int pguard_nl_wait_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return dump_ring(&pguard_waits, PERFGUARD_CMD_WAIT_GET, skb, cb);
+}
+
+/* The dump ends, possibly early. */
+int pguard_nl_record_dump_done(struct netlink_callback *cb)
 {
 	pguard_record_put((struct pguard_record *)cb->args[ARG_RECORD]);
 	cb->args[ARG_RECORD] = 0;
 	return 0;
 }
 
-static u64 next_bell = 1;	/* bell_work's own */
-static u64 unheard;		/* of records before this one nobody hears any more */
+static u64 next_seq = 1;	/* used by notify_work() only */
+static u64 unsent;		/* records before this one are not sent any more */
 
 static bool has_listeners(void)
 {
 	return genl_has_listeners(&pguard_nl_family, &init_net, PGUARD_NL_MCGRP_ALERTS);
 }
 
-static void bell_send(const struct pguard_record *record)
+static void notify_send(const struct pguard_record *record)
 {
 	struct sk_buff *skb = genlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
 	void *header;
@@ -373,47 +351,47 @@ static void bell_send(const struct pguard_record *record)
 		return;
 	}
 	genlmsg_end(skb, header);
-	/* Who reads too slowly finds it in the ring. */
+	/* A listener that misses it finds it in the ring. */
 	genlmsg_multicast(&pguard_nl_family, skb, 0, PGUARD_NL_MCGRP_ALERTS, GFP_KERNEL);
 }
 
-static void bell_work(struct work_struct *work)
+static void notify_work(struct work_struct *work)
 {
 	struct pguard_record *record;
 
-	next_bell = max(next_bell, READ_ONCE(unheard));
-	while ((record = pguard_ring_get(&pguard_alerts, next_bell))) {
-		/* Else the ring has it. */
+	next_seq = max(next_seq, READ_ONCE(unsent));
+	while ((record = pguard_ring_get(&pguard_alerts, next_seq))) {
+		/* Without listeners it is in the ring only. */
 		if (has_listeners())
-			bell_send(record);
-		next_bell = record->seq + 1;
+			notify_send(record);
+		next_seq = record->seq + 1;
 		pguard_record_put(record);
 	}
 }
 
-static DECLARE_WORK(bell, bell_work);
+static DECLARE_WORK(notify, notify_work);
 
 /**
- * pguard_record_ring_bell() - an alert was added
+ * pguard_record_notify() - an alert was added
  *
- * Without listeners no worker is woken for it, which takes as much as eight hits.  Who begins to
- * listen hears of records that are added from then on; of one that was added before and gets its
- * stack only then it may not.
+ * Without listeners no worker is woken, which costs as much as eight hits.  A new listener
+ * receives the records that are added from then on; not necessarily one that was added before and
+ * gets its stack afterwards.
  *
  * Context: any.
  */
-void pguard_record_ring_bell(void)
+void pguard_record_notify(void)
 {
-	/* Before it is asked who listens: what is added after it is heard. */
+	/* Read before the listeners: records that are added later are sent. */
 	u64 next = READ_ONCE(pguard_alerts.next_seq);
 
 	if (has_listeners())
-		queue_work(system_unbound_wq, &bell);
-	else if (next > READ_ONCE(unheard))
-		WRITE_ONCE(unheard, next);	/* should it sink, a bell is rung in vain */
+		queue_work(system_unbound_wq, &notify);
+	else if (next > READ_ONCE(unsent))
+		WRITE_ONCE(unsent, next);	/* if it decreases, a record is sent needlessly */
 }
 
-void pguard_record_silence(void)
+void pguard_record_notify_stop(void)
 {
-	cancel_work_sync(&bell);
+	cancel_work_sync(&notify);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-/* Orders about sites; runs like netlink.c. */
+/* Requests about sites; see family.c for the context. */
 
 #include "netlink/family.h"
 
@@ -31,7 +31,7 @@ static int fill_answer(struct sk_buff *skb, void *argument)
 		       answer->nr_refused * sizeof(*answer->refused), answer->refused);
 }
 
-/* The target that an order is about, in the sender's turn. */
+/* The target of a request, locked. */
 static int target_take(struct genl_info *info, struct pguard_target **ret)
 {
 	struct nlattr *id = info->attrs[PERFGUARD_A_SITE_TARGET_ID];
@@ -61,11 +61,10 @@ static int sites_add(struct genl_info *info, struct pguard_probes_wish *wish,
 	return ret;
 }
 
-/* What the request says, but for the file and the target. */
+/* The request without the file and the target. */
 static int wish_parse(struct genl_info *info, struct pguard_probes_wish *ret)
 {
 	struct nlattr *sites = info->attrs[PERFGUARD_A_SITE_SITES];
-	struct nlattr *flags = info->attrs[PERFGUARD_A_SITE_FLAGS];
 
 	if (GENL_REQ_ATTR_CHECK(info, PERFGUARD_A_SITE_TARGET_ID) ||
 	    GENL_REQ_ATTR_CHECK(info, PERFGUARD_A_SITE_FD) ||
@@ -79,7 +78,7 @@ static int wish_parse(struct genl_info *info, struct pguard_probes_wish *ret)
 	}
 	ret->sites = nla_data(sites);
 	ret->nr = nla_len(sites) / sizeof(*ret->sites);
-	ret->flags = flags ? nla_get_u32(flags) : 0;
+	ret->flags = pguard_nl_u32(info->attrs[PERFGUARD_A_SITE_FLAGS]);
 	return 0;
 }
 
@@ -88,16 +87,13 @@ int pguard_nl_site_add_doit(struct sk_buff *skb, struct genl_info *info)
 	struct pguard_probes_wish wish = { };
 	struct answer answer = { };
 	size_t size;
-	int ret = pguard_nl_allowed(skb, info->extack) ?: wish_parse(info, &wish);
+	int ret = wish_parse(info, &wish);
 
 	if (ret)
 		return ret;
-	wish.file = fget(nla_get_u32(info->attrs[PERFGUARD_A_SITE_FD]));
-	if (!wish.file) {
-		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[PERFGUARD_A_SITE_FD],
-				    "not an open file of the sender");
-		return -EBADF;
-	}
+	wish.file = pguard_nl_file(info, info->attrs[PERFGUARD_A_SITE_FD]);
+	if (IS_ERR(wish.file))
+		return PTR_ERR(wish.file);
 	ret = -ENOMEM;
 	answer.refused = kvmalloc_array(wish.nr, sizeof(*answer.refused),
 					GFP_KERNEL | __GFP_NOWARN);
@@ -115,15 +111,9 @@ int pguard_nl_site_add_doit(struct sk_buff *skb, struct genl_info *info)
 int pguard_nl_site_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct pguard_target *target;
-	int ret = pguard_nl_allowed(skb, info->extack);
+	int ret = PGUARD_NL_REQUIRE(info, PERFGUARD_A_SITE_TARGET_ID, "which target?") ?:
+		  target_take(info, &target);
 
-	if (ret)
-		return ret;
-	if (GENL_REQ_ATTR_CHECK(info, PERFGUARD_A_SITE_TARGET_ID)) {
-		NL_SET_ERR_MSG(info->extack, "which target?");
-		return -EINVAL;
-	}
-	ret = target_take(info, &target);
 	if (ret)
 		return ret;
 	pguard_probes_del(target, NULL);

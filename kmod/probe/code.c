@@ -75,10 +75,10 @@ int pguard_code_read(struct file *file, u64 offset, struct pguard_code *ret)
 	if (is_refused(bytes, size))
 		return -ENOTSUPP;
 	if (pguard_emulate_by_kernel(bytes, size))
-		ret->way = PERFGUARD_GUARD_WAY_KERNEL;
+		ret->way = PERFGUARD_STEP_MODE_KERNEL;
 	else if (!pguard_emulate_prepare(&ret->emulation, bytes, size))
-		ret->way = PERFGUARD_GUARD_WAY_MODULE;
+		ret->way = PERFGUARD_STEP_MODE_MODULE;
 	else
-		ret->way = PERFGUARD_GUARD_WAY_STEPPED;
+		ret->way = PERFGUARD_STEP_MODE_STEPPED;
 	return 0;
 }

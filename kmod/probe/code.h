@@ -12,7 +12,7 @@ struct path;
 
 /**
  * struct pguard_code - an instruction
- * @way: enum perfguard_guard_way
+ * @way: enum perfguard_step_mode
  * @emulation: how the module carries it out, if that is the way
  */
 struct pguard_code {

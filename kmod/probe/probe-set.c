@@ -65,7 +65,7 @@ static int site_add(struct batch *batch, struct pguard_target *target,
 	probe->site.one_shot = wish->flags & PERFGUARD_SITE_FLAGS_ONE_SHOT;
 	if (probe->site.one_shot || IS_ERR(code) ||
 	    pguard_code_read(code, site->offset, &probe->code))
-		probe->code.way = PERFGUARD_GUARD_WAY_STEPPED;
+		probe->code.way = PERFGUARD_STEP_MODE_STEPPED;
 	return pguard_probe_register(probe);
 }
 

@@ -36,7 +36,7 @@ static noinline int carry_out(const struct pguard_probe *probe, struct pt_regs *
 static __always_inline int finish(const struct pguard_probe *probe, struct pt_regs *regs,
 				  bool is_done)
 {
-	if (probe->code.way == PERFGUARD_GUARD_WAY_MODULE)
+	if (probe->code.way == PERFGUARD_STEP_MODE_MODULE)
 		return carry_out(probe, regs, is_done);
 	return is_done ? UPROBE_HANDLER_REMOVE : 0;
 }

@@ -450,7 +450,7 @@ u32 pguard_inference_met(const struct pguard_inference *inference,
 			.guard = table->contexts[i].site,
 			.depth = table->contexts[i].depth,
 			.hits = shared & BIT_ULL(seat) ? 1 : READ_ONCE(inference->hits[seat]),
-			.is_known = 1,
+			.in_profile = 1,
 		};
 	}
 	return nr;

@@ -292,7 +292,7 @@ void pguard_profile_sum_guard(const struct pguard_profile *profile, u32 guard,
 		ret->hits += READ_ONCE(sums->hits);
 		ret->stepped += READ_ONCE(sums->stepped);
 	}
-	if (READ_ONCE(profile->guards[guard].way) == PERFGUARD_GUARD_WAY_STEPPED)
+	if (READ_ONCE(profile->guards[guard].way) == PERFGUARD_STEP_MODE_STEPPED)
 		ret->stepped = ret->hits;
 }
 

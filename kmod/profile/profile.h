@@ -43,7 +43,7 @@ enum {
 	PGUARD_MAX_OBJECTS = 256,	/* of a profile */
 	PGUARD_MAX_DISTANCE = 64 * 1024,	/* of a return address from SP at a wait */
 	PGUARD_MAX_RISE = 1024 * 1024,
-	PGUARD_GUARD_WAYS = PERFGUARD_GUARD_WAY_STEPPED + 1,
+	PGUARD_GUARD_WAYS = PERFGUARD_STEP_MODE_STEPPED + 1,
 };
 
 /* A file with code of the program; @inode is that of the lowest layer. */
@@ -190,7 +190,7 @@ struct pguard_wait_sites {
  * struct pguard_guard - a guard site
  * @site: as it was loaded
  * @state: enum perfguard_guard_state; the target's turn for writing, READ_ONCE
- * @way: enum perfguard_guard_way
+ * @way: enum perfguard_step_mode
  * @events: a bit for each course of which it is an event site
  * @sheds: how often it was shed; the same
  * @sums: what each CPU counts

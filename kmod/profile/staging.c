@@ -19,7 +19,7 @@ struct kind {
 
 static const struct kind kinds[PGUARD_DRAFT_KINDS] = {
 	[PGUARD_DRAFT_COURSES] = {
-		sizeof(struct perfguard_course), PGUARD_MAX_COURSES },
+		sizeof(struct perfguard_loop), PGUARD_MAX_COURSES },
 	[PGUARD_DRAFT_BOUNDARIES] = {
 		sizeof(struct perfguard_boundary), PGUARD_MAX_BOUNDARIES },
 	[PGUARD_DRAFT_GUARDS] = {
@@ -27,7 +27,7 @@ static const struct kind kinds[PGUARD_DRAFT_KINDS] = {
 	[PGUARD_DRAFT_TYPES] = {
 		sizeof(struct perfguard_type), PERFGUARD_MAX_PROFILE_TYPES },
 	[PGUARD_DRAFT_CONTEXTS] = {
-		sizeof(struct perfguard_known_context), PERFGUARD_MAX_PROFILE_CONTEXTS },
+		sizeof(struct perfguard_calling_context), PERFGUARD_MAX_PROFILE_CONTEXTS },
 	[PGUARD_DRAFT_WEIGHTS] = {
 		sizeof(struct perfguard_weight), PERFGUARD_MAX_PROFILE_WEIGHTS },
 };

@@ -62,7 +62,7 @@ static int tables_alloc(struct pguard_profile *profile)
 
 static int make_courses(struct pguard_profile *profile, struct netlink_ext_ack *extack)
 {
-	const struct perfguard_course *from = profile->draft->arrays[PGUARD_DRAFT_COURSES].items;
+	const struct perfguard_loop *from = profile->draft->arrays[PGUARD_DRAFT_COURSES].items;
 	u32 i;
 
 	BUILD_BUG_ON(PGUARD_MAX_COURSES > BITS_PER_TYPE(profile->courses->bit));
@@ -71,11 +71,11 @@ static int make_courses(struct pguard_profile *profile, struct netlink_ext_ack *
 	for (i = 0; i < profile->nr_courses; i++) {
 		if (from[i].id != i + 1)
 			return refuse(extack, "event loops are numbered from 1 without a gap");
-		if (from[i].flags & ~(u32)PERFGUARD_COURSE_FLAGS_HAS_EMPTY)
+		if (from[i].flags & ~(u32)PERFGUARD_LOOP_FLAGS_HAS_EMPTY)
 			return refuse(extack, "an event loop has an unknown flag");
 		profile->courses[i].id = from[i].id;
 		profile->courses[i].bit = BIT(i);
-		profile->courses[i].has_empty = from[i].flags & PERFGUARD_COURSE_FLAGS_HAS_EMPTY;
+		profile->courses[i].has_empty = from[i].flags & PERFGUARD_LOOP_FLAGS_HAS_EMPTY;
 		profile->courses[i].table.paper = profile->flags & PERFGUARD_PROFILE_FLAGS_PAPER;
 	}
 	return 0;
@@ -132,7 +132,7 @@ static int make_guards(struct pguard_profile *profile, struct netlink_ext_ack *e
 		if (from[i].reserved)
 			return refuse(extack, "a reserved word of a guard is not 0");
 		profile->guards[i].site = from[i];
-		profile->guards[i].way = PERFGUARD_GUARD_WAY_STEPPED;
+		profile->guards[i].way = PERFGUARD_STEP_MODE_STEPPED;
 	}
 	return guards_differ(profile, extack);
 }
@@ -143,14 +143,14 @@ static int event_site_check(struct pguard_profile *profile,
 {
 	if (boundary->guard >= profile->nr_guards)
 		return refuse(extack, "an event site is at a guard that is not there");
-	profile->guards[boundary->guard].events |= profile->courses[boundary->course].bit;
+	profile->guards[boundary->guard].events |= profile->courses[boundary->loop].bit;
 	return 0;
 }
 
 static int add_call(struct pguard_profile *profile, const struct perfguard_boundary *boundary,
 		    struct netlink_ext_ack *extack)
 {
-	struct pguard_course *course = &profile->courses[boundary->course];
+	struct pguard_course *course = &profile->courses[boundary->loop];
 
 	if (boundary->syscall > MAX_SYSCALL)
 		return refuse(extack, "a boundary is at an unknown system call");
@@ -183,13 +183,13 @@ static int make_boundaries(struct pguard_profile *profile, struct netlink_ext_ac
 	int ret;
 
 	for (i = 0; i < nr; i++) {
-		if (from[i].course >= profile->nr_courses)
+		if (from[i].loop >= profile->nr_courses)
 			return refuse(extack, "a boundary is of an event loop that is not there");
 		if (from[i].reserved)
 			return refuse(extack, "a reserved word of a boundary is not 0");
 		switch (from[i].role) {
 		case PERFGUARD_BOUNDARY_ROLE_WAIT:
-			__set_bit(from[i].course, has_wait);
+			__set_bit(from[i].loop, has_wait);
 			fallthrough;
 		case PERFGUARD_BOUNDARY_ROLE_EVENT_CALL:
 			ret = add_call(profile, &from[i], extack);
@@ -216,15 +216,15 @@ static int make_types(struct pguard_profile *profile, struct netlink_ext_ack *ex
 	u32 i;
 
 	for (i = 0; i < profile->nr_types; i++) {
-		if (from[i].course >= profile->nr_courses)
+		if (from[i].loop >= profile->nr_courses)
 			return refuse(extack, "a type is of an event loop that is not there");
-		if (i && from[i].course < from[i - 1].course)
+		if (i && from[i].loop < from[i - 1].loop)
 			return refuse(extack, "the types are not in the order of the event loops");
 		if (!from[i].id || from[i].id > MAX_TYPE_ID)
 			return refuse(extack, "a type's id is 0 or too large");
 		if (from[i].reserved)
 			return refuse(extack, "a reserved word of a type is not 0");
-		for (; course < &profile->courses[from[i].course]; course++)
+		for (; course < &profile->courses[from[i].loop]; course++)
 			course[1].first_type = i;
 		course->table.nr_types++;
 		profile->types[i] = (struct infer_type){
@@ -246,22 +246,22 @@ static int make_types(struct pguard_profile *profile, struct netlink_ext_ack *ex
 /* Contexts and their weights, those of an event loop one after the other. */
 static int make_contexts(struct pguard_profile *profile, struct netlink_ext_ack *extack)
 {
-	const struct perfguard_known_context *from =
+	const struct perfguard_calling_context *from =
 		profile->draft->arrays[PGUARD_DRAFT_CONTEXTS].items;
 	struct infer_table *table;
 	u32 i, nr_weights = 0;
 
 	for (i = 0; i < profile->nr_contexts; i++) {
-		if (from[i].course >= profile->nr_courses)
+		if (from[i].loop >= profile->nr_courses)
 			return refuse(extack, "a context is of an event loop that is not there");
-		if (i && from[i].course < from[i - 1].course)
+		if (i && from[i].loop < from[i - 1].loop)
 			return refuse(extack, "the contexts are not in the order of the event loops");
 		if (from[i].guard >= profile->nr_guards)
 			return refuse(extack, "a context is at a guard that is not there");
 		if (from[i].nr_weights > profile->nr_weights - nr_weights)
 			return refuse(extack, "there are fewer weights than the contexts have");
 		profile->guards[from[i].guard].has_contexts = true;
-		table = &profile->courses[from[i].course].table;
+		table = &profile->courses[from[i].loop].table;
 		if (!table->nr_contexts) {
 			table->contexts = &profile->contexts[i];
 			table->weights = &profile->weights[nr_weights];

@@ -60,7 +60,7 @@ struct pguard_record {
 	u32 margin;
 	u64 check_ns;
 	bool is_novel;
-	bool is_thinned;
+	bool is_degraded;
 	u32 nr_met;
 	struct perfguard_met *met;	/* freed with it */
 	struct pguard_stack *stack;	/* the first one, or NULL */

@@ -28,7 +28,7 @@ struct pguard_wait_sites;
 
 /*
  * A place where the thread waited.  Within one thread the loop's stack pointer
- * is the same each time round (FACTS: 0 deviations), so a place is known again
+ * is the same each time round, so a place is known again
  * by that and by its spot's call.  @spot is referenced, or pguard_nowhere.
  */
 struct pguard_place {

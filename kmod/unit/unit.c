@@ -113,7 +113,7 @@ static void describe(const struct pguard_task *state, const struct pguard_infere
 	if (is_final)
 		record->is_novel = pguard_unit_verdict(state, inference, &record->threshold_ns) ||
 				   record->kind == PERFGUARD_RECORD_KIND_NOVEL;
-	record->is_thinned = READ_ONCE(inference->course->nr_shed);
+	record->is_degraded = READ_ONCE(inference->course->nr_shed);
 	if (record->met)
 		record->nr_met = pguard_inference_met(inference, verdict, record->met, MAX_MET);
 }

@@ -8,8 +8,8 @@ Parts are peers (bpftrace, perf and SystemTap doing the same job), wall (the sam
 by instructions) and figures (each piece of ours by itself); without options all, on both kernels.
 --report only writes the page.
 
-Each result replaces its own of an earlier run in Documentation/overhead.json. From all of them come
-the tables on the standard output and the last part of Documentation/overhead.md.
+Each result replaces its own of an earlier run in tests/eval/results/bench.json. From all of them come
+the tables on the standard output and tests/eval/results/bench.md.
 
 Exit: 0 all was measured, 1 not so, 2 usage
 """
@@ -28,10 +28,10 @@ TOP = HERE.parents[1]
 sys.path[1:1] = [str(TOP / "tests/eval")]
 
 import bench_page  # noqa: E402
-import paper_store as store  # noqa: E402
+import results as store  # noqa: E402
 import vm  # noqa: E402
 
-RESULTS = TOP / "Documentation/overhead.json"
+RESULTS = store.FOLDER / "bench.json"
 PAGE = RESULTS.with_suffix(".md")
 BUILD = TOP / "build"
 CACHE = pathlib.Path(os.environ.get("PERFGUARD_CACHE") or pathlib.Path(

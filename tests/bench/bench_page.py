@@ -5,7 +5,6 @@ import textwrap
 
 import paper_page
 
-MARK = "<!-- From here on written by make bench; not to be edited. -->\n"
 KINDS = ["none", "push", "mov"]
 OURS = "perfguard-account"
 # What a user would take for the job; perf stat does a part of it, and is told only.
@@ -269,10 +268,9 @@ def taken(results):
 
 
 def write(path, made, results):
-    hand = path.read_text().split(MARK)[0]
-    out = [hand.rstrip(), "", MARK.rstrip(), "", "## Beside other tools", "", *taken(results)]
+    out = ["# Beside other tools", "", "Written by `make bench`; not to be edited.", "", *taken(results)]
     for one in made:
-        out += ["", "#" * one["level"] + " " + one["title"], ""]
+        out += ["", "#" * (one["level"] - 1) + " " + one["title"], ""]
         for paragraph in one["text"]:
             is_point = paragraph.startswith("* ")
             if is_point and out[-2].startswith(("* ", "  ")):

@@ -173,9 +173,9 @@ static struct perfguard_boundary boundary_of(const struct call *call, uint32_t r
 
 static void add_boundaries(const struct self_profile *profile)
 {
-	const struct perfguard_course course = {
+	const struct perfguard_loop course = {
 		.id = 1,
-		.flags = profile->has_empty ? PERFGUARD_COURSE_FLAGS_HAS_EMPTY : 0,
+		.flags = profile->has_empty ? PERFGUARD_LOOP_FLAGS_HAS_EMPTY : 0,
 	};
 	struct perfguard_boundary boundaries[3];
 	uint32_t nr = 0;
@@ -188,7 +188,7 @@ static void add_boundaries(const struct self_profile *profile)
 		boundaries[nr++] = (struct perfguard_boundary){
 			.role = PERFGUARD_BOUNDARY_ROLE_EVENT_SITE,
 		};
-	check(link_profile_add_courses(my_link, profile_id, &course, 1), "courses");
+	check(link_profile_add_loops(my_link, profile_id, &course, 1), "courses");
 	check(link_profile_add_boundaries(my_link, profile_id, boundaries, nr), "boundaries");
 }
 
@@ -237,7 +237,7 @@ static void add_types(const struct self_profile *profile)
 static void add_contexts(const struct self_profile *profile)
 {
 	uint32_t nr = 0, nr_weights = 0, max_weights = 0;
-	struct perfguard_known_context *contexts;
+	struct perfguard_calling_context *contexts;
 	struct perfguard_weight *weights;
 
 	for (uint32_t i = 0; i < profile->nr_guards; i++)
@@ -248,7 +248,7 @@ static void add_contexts(const struct self_profile *profile)
 		uint32_t candidates = profile->guards[i].candidates;
 
 		for (uint32_t j = 0; j < nr_depths && candidates; j++) {
-			contexts[nr++] = (struct perfguard_known_context){
+			contexts[nr++] = (struct perfguard_calling_context){
 				.guard = i, .depth = depths[j], .nr_weights = candidates,
 			};
 			for (uint16_t k = 0; k < candidates; k++)

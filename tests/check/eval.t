@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""That the evaluation's judge of real slow programs tells good reports from bad ones."""
+"""That the evaluation's judge of real slow programs distinguishes good reports from bad ones."""
 
 import json
 import pathlib
@@ -60,11 +60,11 @@ def check_distance():
 
 
 def check_rank():
-    told = [place("memcpy"), place("other")]
-    ok(slow_judge.rank(alert("late", 9, functions=told), ["handler"]) == 1, "on the hot path: 1")
-    ok(slow_judge.rank(alert("late", 9, functions=told), ["other"]) == 3,
+    listed = [place("memcpy"), place("other")]
+    ok(slow_judge.rank(alert("late", 9, functions=listed), ["handler"]) == 1, "on the hot path: 1")
+    ok(slow_judge.rank(alert("late", 9, functions=listed), ["other"]) == 3,
        "behind it: the place among the functions")
-    ok(slow_judge.rank(alert("late", 9, functions=told), ["none"]) is None, "or not at all")
+    ok(slow_judge.rank(alert("late", 9, functions=listed), ["none"]) is None, "or not at all")
 
 
 def check_alarms():
@@ -113,7 +113,7 @@ def check_page():
     ok(not slow_page.changes(row(), unsure), "nothing is said of thresholds of few units")
     ok("Not run yet: other." in slow_page.page({"b": [row()]}, ["b", "other"]),
        "and what was not run")
-    ok("**missed**" in slow_page.page({"b": [row(found=0)]}), "a miss is told in the page")
+    ok("**missed**" in slow_page.page({"b": [row(found=0)]}), "a miss is marked in the page")
 
 
 def check_subjects():

@@ -37,6 +37,15 @@ special_cases()
 	git grep -nIiwE 'nginx|redis|apache|httpd|mariadb|mysql|memcached' -- kmod user include
 }
 
+# What the page of the architecture names is there.
+named_files()
+{
+	grep -oE '`(kmod|user|include|scripts|tests|Documentation)/[^` ]+`' Documentation/architecture.md |
+		tr -d '`' | sort -u | while read -r path; do
+		[ -e "$path" ] || echo "Documentation/architecture.md: no $path"
+	done
+}
+
 sparse()
 {
 	make module KERNEL=6.1 BUILD=build/sparse MODULE_FLAGS="C=2" 2>&1 |
@@ -60,7 +69,9 @@ checkpatch()
 }
 
 check "the uapi header and the policies are those of the spec" scripts/spec-header --check
+check "the headline figures are those of the results" python3 -B tests/eval/figures.py --check
 check "includes run one way" scripts/check-layers
+check "the files that the architecture names are there" no_output named_files
 check "man pages and --help agree" scripts/check-man
 check "the product knows no program by name" no_output special_cases
 check "sparse has nothing to say" no_output sparse

@@ -66,5 +66,5 @@ fi
 refused 3 "(module is not loaded; load it|kernel .* is too old)" "a good profile without the module" arm here.pgp
 run arm nothing.pgp here.pgp
 [ "$code" = 3 ] && [ "$(wc -l < err)" = 2 ] && grep -q "nothing.pgp" err
-ok $? "a good and a bad one: both are told"
+ok $? "a good and a bad one: both are reported"
 finish

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Bad input and missing pieces: one line that says what, and the exit code.
-# Whatever is wrong with the input is told before the module is asked for.
+# Whatever is wrong with the input is reported before the module is needed.
 
 # shellcheck source-path=SCRIPTDIR source=tap.sh
 . "${0%/*}/tap.sh"

@@ -157,14 +157,14 @@ echo "# $rests of them had begun to write"
 [ "$(find . -name 'k.pgp?*' | wc -l)" -le 1 ] && "$make_profile" random k.pgp 1 && [ ! -e k.pgp.new ]
 ok $? "and the next save removes what they left"
 
-# One save at a time: the other one is told, or waits for nothing.
+# One save at a time: the other one says so, or waits for nothing.
 "$make_profile" again k.pgp 300 2> first &
 "$make_profile" again k.pgp 300 2> second
 wait
 "$make_profile" load k.pgp && ! grep -v 'is being written by another process' first second
-ok $? "two savers at once: whole, and told if not at all"
+ok $? "two savers at once: whole, or refused with a message"
 
-# A disk without room: told, and the profile that was there stays.
+# A disk without room: reported, and the profile that was there stays.
 mkdir small
 if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=400k none small 2> /dev/null; then
 	"$make_profile" random small/x.pgp 3 && cp small/x.pgp before.pgp
@@ -173,7 +173,7 @@ if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=400k none small 2> /dev/null; th
 	[ "$code" = 1 ] && [ "$(wc -l < err)" = 1 ] &&
 		grep -q 'cannot write small/x.pgp: No space left on device' err &&
 		cmp small/x.pgp before.pgp && [ "$(ls small)" = x.pgp ]
-	ok $? "a full disk: told in one line, the profile stays, nothing is left"
+	ok $? "a full disk: reported in one line, the profile stays, nothing is left"
 	umount small
 else
 	skip "no tmpfs may be mounted"

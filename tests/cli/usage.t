@@ -62,12 +62,12 @@ refused 2 "give one target, or --all" "disarm of all and one" disarm --all 1
 code=0
 "$program" check > /dev/full 2> "$scratch/err" || code=$?
 [ "$code" = 1 ] && [ "$(wc -l < "$scratch/err")" = 1 ] && grep -q "cannot write the output" "$scratch/err"
-ok $? "a full disk: told in one line"
+ok $? "a full disk: reported in one line"
 # A pipe without a reader: the reader's end is closed first.
 code=$(mkfifo "$scratch/pipe"
 	# shellcheck disable=SC2094 # a pipe, opened from both ends
 	exec 3<> "$scratch/pipe" 4> "$scratch/pipe" 3>&-
 	"$program" --help >&4 2> "$scratch/err" && echo 0 || echo $?)
 [ "$code" = 1 ] && [ "$(wc -l < "$scratch/err")" = 1 ] && grep -q "cannot write the output" "$scratch/err"
-ok $? "a reader that is gone: told in one line"
+ok $? "a reader that is gone: reported in one line"
 finish

@@ -72,7 +72,7 @@ static int print_guards(struct json *json, struct link *link, uint32_t id)
 		json_string(json, "kind", "guard");
 		json_u64(json, "index", guards[i].index);
 		json_u64(json, "state", guards[i].state);
-		json_u64(json, "way", guards[i].way);
+		json_u64(json, "way", guards[i].step_mode);
 		json_u64(json, "hits", guards[i].hits);
 		json_u64(json, "stepped", guards[i].stepped);
 		json_u64(json, "sheds", guards[i].sheds);

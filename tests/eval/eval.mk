@@ -99,3 +99,9 @@ eval-paper: all eval-programs paper-programs
 		$(if $(filter-out file,$(origin KERNEL)),$(KERNEL:%=--kernel %))
 
 .PHONY: eval-paper
+
+# Documentation/figures.md, from the results that are there.
+figures:
+	$(Q)python3 -B tests/eval/figures.py
+
+.PHONY: figures

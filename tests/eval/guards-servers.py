@@ -11,7 +11,7 @@ recording lasts.  --again judges what an earlier run recorded, without a VM; --r
 the results that are there.
 
 The table goes to the standard output, results to build/eval/guards/KERNEL/PROGRAM.json, and the
-page Documentation/evaluation-guards.md is written from all results that are there.
+page tests/eval/results/guards.md is written from all results that are there.
 
 Exit: 0 all that is asked was met, 1 not so, 2 usage
 """
@@ -36,7 +36,7 @@ import vm  # noqa: E402
 
 BUILD = TOP / "build/eval/guards"
 TRAINED = TOP / "build/eval"
-PAGE = TOP / "Documentation/evaluation-guards.md"
+PAGE = TOP / "tests/eval/results/guards.md"
 TRAIN_SECONDS = 420
 GUARD_SECONDS = 540
 RECORD_SECONDS = 15

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Documentation/evaluation-guards.md"""
+"""tests/eval/results/guards.md"""
 
 import report
 
 HOW = """Each program is Debian's own, with a small configuration, in the VM, and was trained by
-`pg-collect train` under the labelled mix of requests of [evaluation-training](evaluation-training.md),
+`pg-collect train` under the labelled mix of requests of [training](training.md),
 sent by four clients. Then its profile is armed, and the same mix comes again, in another order.
 
 While the guards are on, every function that the profile knows carries another probe, whose hits

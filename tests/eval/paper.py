@@ -11,8 +11,8 @@ Figure 7 takes the profiles that table5, or eval-guards, trained, and trains the
 as well.  --again works out anew what earlier runs left, without a VM; --report only writes the
 page.
 
-Each result replaces its own of an earlier run in Documentation/evaluation-paper.json. From all of
-them come the tables on the standard output and Documentation/evaluation-paper.md with its pictures.
+Each result replaces its own of an earlier run in tests/eval/results/paper.json. From all of
+them come the tables on the standard output and tests/eval/results/paper.md with its pictures.
 What the guests left, which --again reads, is in build/eval/paper.
 
 Exit: 0 all was measured, 1 not so, 2 usage
@@ -36,11 +36,11 @@ import paper_page  # noqa: E402
 import paper_results  # noqa: E402
 import paper_selftest  # noqa: E402
 import paper_server  # noqa: E402
-import paper_store  # noqa: E402
+import results as store  # noqa: E402
 import vm  # noqa: E402
 
 BUILD = TOP / "build/eval/paper"
-RESULTS = TOP / "Documentation/evaluation-paper.json"
+RESULTS = store.FOLDER / "paper.json"
 PAGE = RESULTS.with_suffix(".md")
 # What is measured; a result tells the last commit that changed it.
 MEASURED = ["kmod", "user", "include"]
@@ -215,11 +215,11 @@ def run(part, kernel, arguments):
             vm.say(f"eval-paper: {name}, Linux {kernel}: {type(error).__name__}: {error}")
             good = False
             continue
-        old = paper_store.read(RESULTS, KERNELS)[kernel].get(name, {}) if arguments.again else {}
+        old = store.read(RESULTS, KERNELS)[kernel].get(name, {}) if arguments.again else {}
         result["commit"] = old.get("commit", vm.commit(*MEASURED))
         result["date"] = old.get("date", datetime.datetime.now(datetime.timezone.utc)
                                  .strftime("%Y-%m-%d"))
-        paper_store.keep(RESULTS, kernel, name, result)
+        store.keep(RESULTS, kernel, name, result)
     return good
 
 
@@ -238,7 +238,7 @@ def main():
         for kernel in arguments.kernel or [DEFAULT_KERNEL]:
             if part in wanted:
                 good = run(part, kernel, arguments) and good
-    results = paper_store.read(RESULTS, KERNELS)
+    results = store.read(RESULTS, KERNELS)
     sections = paper_results.sections(results)
     print(paper_page.text(sections))
     paper_page.write(PAGE, sections, results)

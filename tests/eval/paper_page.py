@@ -69,7 +69,7 @@ def write(path, sections, results):
         out += table(section)
         if "chart" in section:
             name, kernel = section["chart"]
-            picture = f"evaluation-paper-{name}-{kernel}.svg"
+            picture = f"paper-{name}-{kernel}.svg"
             (path.parent / picture).write_text(
                 paper_chart.draw(name, results[kernel], paper_results))
             out += ["", f"![{section['title']}]({picture})"]

@@ -139,7 +139,7 @@ def contexts(results):
                         "What is missed is so by today's compilers: without frame pointers and "
                         "with cold parts split off, more callers than one leave the stack as "
                         "deep. Inference does not need the chain: a pair has a set of candidate "
-                        "types, and the accuracy is told in evaluation-guards.md."],
+                        "types, and the accuracy is told in guards.md."],
                "head": ["program", "Linux", "calls", "identified", "pairs", "identified",
                         "paper", ""],
                "rows": rows}
@@ -249,7 +249,7 @@ def memory(results):
                ["Bytes: the module's own code and data, as the kernel counts them, and the "
                 "profile, as the module does: tables, guards with their probes, and the "
                 "counters of each processor. About 0.5 KB a thread "
-                "comes on top (overhead.md), and up to 1 MiB for alerts that wait to be read."],
+                "comes on top (bench.md), and up to 1 MiB for alerts that wait to be read."],
                "head": ["", "Linux", "module", "profile", "sum", "paper", ""], "rows": rows}
 
 

@@ -9,7 +9,7 @@ import paper_known
 import paper_overhead
 import paper_page
 import paper_results
-import paper_store
+import results as store
 
 ADDED = {"floor": 1000, "paper-200": 5000, "paper-100": 2000, "paper-200-held": 2500,
          "paper-100-held": 1800, "default": 1500, "held": 1200}
@@ -111,8 +111,8 @@ def check_store():
         path = pathlib.Path(directory) / "results.json"
         for kernel, name, date in (("6.12", "walk", "1"), ("6.1", "walk", "2"),
                                    ("6.12", "cost", "3"), ("6.12", "walk", "4")):
-            paper_store.keep(path, kernel, name, {"date": date})
-        assert paper_store.read(path, ["6.12", "6.1", "6.6"]) == {
+            store.keep(path, kernel, name, {"date": date})
+        assert store.read(path, ["6.12", "6.1", "6.6"]) == {
             "6.12": {"cost": {"date": "3"}, "walk": {"date": "4"}},
             "6.1": {"walk": {"date": "2"}}, "6.6": {}}
 

@@ -168,7 +168,7 @@ static uint32_t find_object(const struct trace *trace, const struct samples_obje
 
 /* A wait of the profile, by the id that its loop has when armed. */
 static void add_wait(struct trace *trace, const struct samples *samples, uint32_t image,
-		     const struct perfguard_course *course, const struct samples_loop *loop,
+		     const struct perfguard_loop *course, const struct samples_loop *loop,
 		     const struct samples_boundary *wait)
 {
 	struct trace_context *context = &trace->contexts[trace->nr_contexts];

@@ -133,7 +133,7 @@ def page_labels(program):
 
 
 def page(results, kernels, how):
-    """Documentation/evaluation-training.md"""
+    """tests/eval/results/training.md"""
     counts = tally(results)
     out = ["# Training on real servers: asked and got", "",
            "Written by `make eval-training`; not to be edited.", "", how, "",

@@ -8,7 +8,7 @@ usage: run.py [--program NAME] [--kernel KERNEL] [--phase PHASE]
 Without options: all programs on both kernels.  --again judges what an earlier run recorded,
 without a VM; --report only tells the results that are there.  The table goes to the standard
 output, results to build/eval/KERNEL/PROGRAM.json, and the page
-Documentation/evaluation-training.md is written from all results that are there.
+tests/eval/results/training.md is written from all results that are there.
 
 Exit: 0 all that is asked was met, 1 not so, 2 usage
 """
@@ -30,7 +30,7 @@ import selftest  # noqa: E402
 import vm  # noqa: E402
 
 BUILD = TOP / "build/eval"
-PAGE = TOP / "Documentation/evaluation-training.md"
+PAGE = TOP / "tests/eval/results/training.md"
 # Seconds for everything, and for one VM.
 ALL_SECONDS = 40 * 60
 VM_SECONDS = 540

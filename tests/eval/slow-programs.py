@@ -10,8 +10,8 @@ is taken again, --train trains anew.  --part does one of the two runs of the VM:
 what guarding costs.  --again judges what an earlier run left below build/eval/slow, without a
 VM; --report only tells the results that are there; --packages prints what has to be installed.
 
-The table goes to the standard output, results to Documentation/evaluation.json, beside those of
-the run before, and the page Documentation/evaluation.md is written from them.
+The table goes to the standard output, results to tests/eval/results/slow.json, beside those of
+the run before, and the page tests/eval/results/slow.md is written from them.
 
 Exit: 0 all that is asked was met, 1 not so, 2 usage
 """
@@ -36,8 +36,8 @@ import subjects  # noqa: E402
 import vm  # noqa: E402
 
 BUILD = TOP / "build/eval/slow"
-RESULTS = TOP / "Documentation/evaluation.json"
-PAGE = TOP / "Documentation/evaluation.md"
+RESULTS = TOP / "tests/eval/results/slow.json"
+PAGE = TOP / "tests/eval/results/slow.md"
 # Of the host, which may be busy.
 GUARD_SECONDS = 2400
 OVERHEAD_SECONDS = 1800

@@ -263,7 +263,7 @@ def page_budgets(results):
 
 
 def page(results, known=()):
-    """Documentation/evaluation.md; known names all cases that there are."""
+    """tests/eval/results/slow.md; known names all cases that there are."""
     out = ["# Real slow programs, and what is told of them", "",
            "Written by `make eval`; not to be edited.", "", HOW,
            tally_text(results) + f"; {PAPER}. {compared_text(results)}.", "",

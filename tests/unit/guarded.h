@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A made-up program under guard: from what the module would tell of a run with
- * sites, in servers.h, to what it tells when a profile is armed.
+ * A made-up program under guard: from what the module would report of a run with
+ * sites, in servers.h, to what it reports when a profile is armed.
  */
 #ifndef _PGUARD_GUARDED_H
 #define _PGUARD_GUARDED_H

@@ -143,7 +143,7 @@ static inline void run_flat(struct sim *sim)
 	sim_finish(sim);
 }
 
-/* Events that begin with no system call: the handlers' entries tell them apart. */
+/* Events that begin with no system call: the handlers' entries distinguish them. */
 static inline void handle_silently(struct thread *t, int what)
 {
 	call(t, what, 3 | INDIRECT | LOOP);

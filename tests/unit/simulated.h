@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A made-up program that runs, and what the module would tell of it.
+ * A made-up program that runs, and what the module would report of it.
  *
  * Functions are letters.  Each thread has a stack: calls push a return address
  * and make a frame, system calls look for wait contexts on it as the module
- * does.  Every step takes SIM_STEP_NS, told or not, so that a run with other
+ * does.  Every step takes SIM_STEP_NS, reported or not, so that a run with other
  * sites has the same times.
  */
 #ifndef _PGUARD_SIMULATED_H
@@ -34,9 +34,9 @@ struct sim {
 	uint64_t now_ns;
 	uint32_t site_of[128]; /* by letter; TRACE_NONE: carries no site */
 	bool has_contexts; /* they are given and none is added */
-	uint64_t steps; /* that could be told */
+	uint64_t steps; /* that could be reported */
 	uint64_t lose_from, lose_to; /* these find no room */
-	uint64_t nr_lost; /* not told yet */
+	uint64_t nr_lost; /* not reported yet */
 	uint64_t first_lost_ns, told_lost_ns;
 };
 
@@ -146,7 +146,7 @@ static inline void sim_put(struct sim *sim, const struct perfguard_event *event)
 		abort();
 }
 
-/* Is there no room for an event?  If there is again, the loss is told first. */
+/* True if there is no room for an event.  Once there is, the loss comes first. */
 static inline bool sim_loses(struct sim *sim)
 {
 	uint64_t step = sim->steps++;
@@ -289,7 +289,7 @@ static inline uint64_t sim_word(const struct thread *t, uint64_t at)
 	return 0;
 }
 
-/* The id of the loop whose wait it is, as the module tells. */
+/* The id of the loop whose wait it is, as the module reports it. */
 static inline uint32_t sim_loop_of(const struct thread *t, uint32_t syscall, uint64_t sp)
 {
 	const struct trace *trace = &t->sim->trace;

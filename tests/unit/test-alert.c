@@ -317,7 +317,7 @@ static void test_thinned(void)
 	struct record record = { .profile_id = 1, .type_id = 5, .margin = 60 };
 	double all = alert_confidence(&record), thinned;
 
-	record.is_thinned = true;
+	record.is_degraded = true;
 	thinned = alert_confidence(&record);
 	ok(all > 0.9999 && thinned > 0.74 && thinned < 0.76, "it is less sure while guards are off");
 	record.margin = 0;

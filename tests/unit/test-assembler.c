@@ -16,7 +16,7 @@ enum { SIZE = 64 };
 static uint64_t regs[SLICE_NR_REGS] = { [SLICE_REG_RSP] = 0x7000 };
 static uint8_t bytes[SIZE];
 static const struct perfguard_met met[2] = {
-	{ .guard = 3, .depth = 64, .hits = 2, .is_known = 1 },
+	{ .guard = 3, .depth = 64, .hits = 2, .in_profile = 1 },
 	{ .guard = 5, .depth = 16, .hits = 1 },
 };
 
@@ -64,7 +64,7 @@ static void feed_fields(struct assembler *assembler, uint64_t seq, size_t met_si
 	nla_put_u64(msg, PERFGUARD_A_RECORD_CHECK_NS, 900);
 	if (met_size)
 		nla_put(msg, PERFGUARD_A_RECORD_MET, (int)met_size, met);
-	nla_put_flag(msg, PERFGUARD_A_RECORD_IS_THINNED);
+	nla_put_flag(msg, PERFGUARD_A_RECORD_IS_DEGRADED);
 	feed(assembler, msg);
 }
 
@@ -118,7 +118,7 @@ static void test_whole(struct assembler *assembler, struct seen *seen)
 	   "a record with three stacks");
 	ok(seen->record.profile_id == 4 && seen->record.type_id == 7 &&
 	   seen->record.margin == 21 && seen->record.check_ns == 900 &&
-	   seen->record.is_thinned && !seen->record.is_novel,
+	   seen->record.is_degraded && !seen->record.is_novel,
 	   "what is known of its type");
 	ok(seen->record.nr_met == 2 &&
 	   !memcmp(seen->record.met, met, sizeof(met)), "the contexts it met");

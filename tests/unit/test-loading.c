@@ -119,26 +119,26 @@ static bool is_sound(const struct loading *loading)
 		if (loading->guards[i].object >= loading->nr_objects)
 			return false;
 	for (uint32_t i = 0; i < loading->nr_boundaries; i++)
-		if (loading->boundaries[i].course >= loading->nr_courses ||
+		if (loading->boundaries[i].loop >= loading->nr_courses ||
 		    loading->boundaries[i].role < PERFGUARD_BOUNDARY_ROLE_WAIT ||
 		    loading->boundaries[i].role > PERFGUARD_BOUNDARY_ROLE_EVENT_SITE ||
 		    loading->boundaries[i].object >= loading->nr_objects ||
 		    loading->boundaries[i].guard >= loading->nr_guards)
 			return false;
 	for (uint32_t i = 0; i < loading->nr_types; i++)
-		if (loading->types[i].course >= loading->nr_courses || !loading->types[i].id ||
+		if (loading->types[i].loop >= loading->nr_courses || !loading->types[i].id ||
 		    loading->types[i].id >> 28 ||
-		    (i && loading->types[i].course < loading->types[i - 1].course))
+		    (i && loading->types[i].loop < loading->types[i - 1].loop))
 			return false;
 	for (uint32_t i = 0; i < loading->nr_contexts; i++) {
-		const struct perfguard_known_context *context = &loading->contexts[i];
+		const struct perfguard_calling_context *context = &loading->contexts[i];
 		uint32_t types = 0;
 
 		for (uint32_t j = 0; j < loading->nr_types; j++)
-			types += loading->types[j].course == context->course;
-		if (context->course >= loading->nr_courses ||
+			types += loading->types[j].loop == context->loop;
+		if (context->loop >= loading->nr_courses ||
 		    context->guard >= loading->nr_guards ||
-		    (i && context->course < loading->contexts[i - 1].course))
+		    (i && context->loop < loading->contexts[i - 1].loop))
 			return false;
 		weights += context->nr_weights;
 		if (weights > loading->nr_weights)
@@ -174,7 +174,7 @@ static void course_init(struct course *course, const struct loading *loading, ui
 	for (uint32_t i = 0; i < loading->nr_types; i++) {
 		const struct perfguard_type *type = &loading->types[i];
 
-		if (type->course != index)
+		if (type->loop != index)
 			continue;
 		if (course->first_type == UINT32_MAX)
 			course->first_type = i;
@@ -185,17 +185,17 @@ static void course_init(struct course *course, const struct loading *loading, ui
 		};
 	}
 	for (uint32_t i = 0; i < loading->nr_contexts; i++) {
-		const struct perfguard_known_context *context = &loading->contexts[i];
+		const struct perfguard_calling_context *context = &loading->contexts[i];
 
 		for (uint32_t j = 0; j < context->nr_weights; j++, at++) {
-			if (context->course != index)
+			if (context->loop != index)
 				continue;
 			weights[course->table.nr_weights + j] = (struct infer_weight){
 				loading->weights[at].type, loading->weights[at].early,
 				loading->weights[at].final,
 			};
 		}
-		if (context->course != index)
+		if (context->loop != index)
 			continue;
 		contexts[course->table.nr_contexts++] = (struct infer_context){
 			context->guard, context->depth, course->table.nr_weights,
@@ -311,7 +311,7 @@ static void test_numbers(const struct samples *samples, const struct model *mode
 	uint32_t nr = model->nr_guards;
 
 	ok(loading->nr_courses == 2 && loading->loops[0] == 1 && loading->loops[1] == 2 &&
-	   loading->courses[0].flags == PERFGUARD_COURSE_FLAGS_HAS_EMPTY &&
+	   loading->courses[0].flags == PERFGUARD_LOOP_FLAGS_HAS_EMPTY &&
 	   !loading->courses[1].flags, "a loop without types is left out");
 	ok(loading->nr_objects == 3 && loading->objects[0] == 0, "so is a file without guards");
 	for (uint32_t i = 0; i < nr; i++) {
@@ -325,13 +325,13 @@ static void test_numbers(const struct samples *samples, const struct model *mode
 	ok(are_planned, "and have a plan that training would not have broken");
 	for (uint32_t i = 0; i < model->nr_types; i++)
 		are_types &= loading->types[i].id == model->types[i].id &&
-			     loading->loops[loading->types[i].course] == model->types[i].loop;
+			     loading->loops[loading->types[i].loop] == model->types[i].loop;
 	ok(loading->nr_types == model->nr_types && are_types, "so do types");
 	ok(loading->nr_boundaries == 6 && boundaries[0].role == PERFGUARD_BOUNDARY_ROLE_WAIT &&
-	   boundaries[0].course == 0 && boundaries[0].syscall == 232 &&
+	   boundaries[0].loop == 0 && boundaries[0].syscall == 232 &&
 	   boundaries[0].return_offset == 0x1234 && boundaries[0].distance == 72 &&
 	   boundaries[0].rise == 480 && loading->objects[boundaries[0].object] == WAITING &&
-	   boundaries[4].role == PERFGUARD_BOUNDARY_ROLE_EVENT_CALL && boundaries[4].course == 1 &&
+	   boundaries[4].role == PERFGUARD_BOUNDARY_ROLE_EVENT_CALL && boundaries[4].loop == 1 &&
 	   boundaries[4].syscall == 45 && !boundaries[4].rise, "boundaries");
 	ok(boundaries[2].role == PERFGUARD_BOUNDARY_ROLE_EVENT_SITE && boundaries[2].guard == 1 &&
 	   !loading->guards[1].plan, "an event site that is a guard is that guard, never shed");

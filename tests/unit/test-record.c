@@ -64,7 +64,7 @@ static int feed_fields(uint64_t seq, uint32_t kind)
 {
 	struct nl_msg *msg = begin(seq);
 
-	nla_put(msg, PERFGUARD_A_RECORD_PAD, 0, NULL);
+	nla_put(msg, PERFGUARD_A_RECORD_MAX + 1, 0, NULL);
 	nla_put_u32(msg, PERFGUARD_A_RECORD_KIND, kind);
 	nla_put_u32(msg, PERFGUARD_A_RECORD_TID, 4711);
 	nla_put_string(msg, PERFGUARD_A_RECORD_COMM, "a-name-that-is-too-long");

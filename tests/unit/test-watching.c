@@ -81,7 +81,7 @@ static uint64_t next_seq = 1;
 
 static int take(struct watching *watching, uint64_t unit, uint64_t elapsed_ns, bool has_ended)
 {
-	struct perfguard_met met = { .guard = 0, .depth = 80, .hits = 1, .is_known = 1 };
+	struct perfguard_met met = { .guard = 0, .depth = 80, .hits = 1, .in_profile = 1 };
 	struct record record = {
 		.nr_met = 1,
 		.met = &met,

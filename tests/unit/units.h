@@ -89,7 +89,7 @@ static inline char tree_letter(const struct samples *samples, uint32_t tree,
 
 /*
  * The units of a thread (0: of all), in the order of loops and time, have the
- * trees that @expected tells by letters.
+ * trees that @expected names by letters.
  */
 static inline void is_units(const struct gathered *of, uint32_t tid,
 			    const struct tree_name *names, const char *expected, const char *name)

@@ -2,7 +2,7 @@
 /*
  * Code of known shape for test-functions, test-site and test-cfg, which read
  * a stripped copy and compare with the symbols of this one.  The program is
- * never run.  The name of the function that is called tells where the call is.
+ * never run.  The name of the function that is called says where the call is.
  */
 
 #include <stdarg.h>

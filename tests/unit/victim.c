@@ -50,7 +50,7 @@ int victim_wait(int n);
 		names[nr_addresses++] = name; \
 	} while (0)
 
-static NOINLINE void tell(void)
+static NOINLINE void report(void)
 {
 	for (int i = nr_addresses - 1; i >= 0; i--)
 		printf("%lx %s\n", (unsigned long)addresses[i], names[i]);
@@ -99,7 +99,7 @@ NOINLINE int victim_wait(int n)
 		exit(1);
 	FD_ZERO(&set);
 	FD_SET(fds[0], &set);
-	tell();
+	report();
 	if (!strcmp(mode, "epoll"))
 		return epoll_wait(epoll_create1(0), &event, 1, -1);
 	if (!strcmp(mode, "poll"))

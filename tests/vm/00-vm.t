@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# scripts/vm itself: what it passes through, and how it tells apart what can
+# scripts/vm itself: what it passes through, and how it distinguishes what can
 # go wrong.  The guests run two at a time, which none of them may notice.
 
 set -u

@@ -75,7 +75,7 @@ void never(void)
 	sink--;
 }
 
-static void tell(void)
+static void report(void)
 {
 	for (int i = 0; i < NR_FUNCTIONS; i++)
 		printf("%llx %llx ", (unsigned long long)notes[i].sp,
@@ -93,7 +93,7 @@ static void *calls(void *arg)
 static void *calls_and_tells(void *arg)
 {
 	calls(arg);
-	tell();
+	report();
 	return NULL;
 }
 
@@ -188,7 +188,7 @@ static void command(const char *line)
 
 	if (sscanf(line, "call %ld", &n) == 1) {
 		calls((void *)n);
-		tell();
+		report();
 	} else if (sscanf(line, "threads %ld %ld", &nr, &n) == 2) {
 		threads((int)nr, n);
 		puts("ok");

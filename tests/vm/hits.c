@@ -19,9 +19,9 @@
  *   guarded-other    that of a unit and of such a call by another way, which begins none
  *   guarded-alike    that of two units with two such calls at the events' depth
  *   site-first       a hit of a guard on a push where events begin, the unit's first;
- *                    that is all that it tells
+ *                    nothing else follows from it
  *   site-next        one that begins another unit
- *   site-elsewhere   as site-first, but elsewhere it tells a type, too
+ *   site-elsewhere   as site-first, but elsewhere it distinguishes types, too
  *   guarded-short    the end of a unit that lacks hits of a guard that is shed, more
  *                    than one that fits
  *   guarded-empty    that of a wait that brought no event, where that is no unit
@@ -241,7 +241,7 @@ static __attribute__((noinline)) double least(uint64_t (*way)(void (*call)(void)
 	return (double)best / CALLS;
 }
 
-static void tell(const char *what, const char *name, double figure)
+static void print_figure(const char *what, const char *name, double figure)
 {
 	char text[64];
 
@@ -395,11 +395,11 @@ static void measure_hits(void)
 	for (int i = 1; i < NR_GUARDS; i++) {
 		uint64_t now_stepped;
 
-		tell("again", names[i], least(repeat, guards[i].function) - free_again[i]);
-		tell("first", names[i], least(repeat_units, guards[i].function) -
+		print_figure("again", names[i], least(repeat, guards[i].function) - free_again[i]);
+		print_figure("first", names[i], least(repeat_units, guards[i].function) -
 					hit_unit - (free_first[i] - free_unit));
 		now_stepped = self_counts().stepped;
-		tell("stepped", names[i], (double)(now_stepped - stepped));
+		print_figure("stepped", names[i], (double)(now_stepped - stepped));
 		stepped = now_stepped;
 	}
 }

@@ -2,7 +2,7 @@
 /*
  * A program all of whose system calls are by one instruction at one depth, as
  * with some C libraries.  Its loop waits in poll() for a line, reads it, and
- * sleeps for a moment: three places that only their numbers tell apart.  It is
+ * sleeps for a moment: three places that only their numbers distinguish.  It is
  * in poll() first, so whoever comes later sees that one last.
  *
  *   nothing     is answered

@@ -120,7 +120,7 @@ static struct sample measure_units(struct link *link, uint32_t kib, const struct
 	for (int i = 0; i < ROUNDS; i++) {
 		sample = do_deep(kib);
 		tally.stacks = tally.by_hits = 0;
-		link_bell_quiet(link);
+		link_wakeup_clear(link);
 		if (link_alerts(link, tally.next_seq, count_stacks, &tally))
 			errx(1, "alerts: %s", link_error(link));
 		if (free && tally.stacks < 3)
@@ -138,7 +138,7 @@ static struct sample measure_units(struct link *link, uint32_t kib, const struct
 	};
 }
 
-static void tell(const char *name, uint32_t kib, double figure)
+static void print_figure(const char *name, uint32_t kib, double figure)
 {
 	char text[64];
 
@@ -160,8 +160,8 @@ static void measure(struct link *link, uint32_t kib)
 	self_arm(&profile);
 	late = measure_units(link, kib, &free);
 	self_disarm();
-	tell("found", kib, (double)late.found);
-	tell("again", kib, (double)late.after);
+	print_figure("found", kib, (double)late.found);
+	print_figure("again", kib, (double)late.after);
 }
 
 int main(void)
@@ -171,7 +171,7 @@ int main(void)
 
 	self_init();
 	/* Somebody listens, as most of the time. */
-	if (link_open(&link) || link_bell_open(link))
+	if (link_open(&link) || link_wakeup_open(link))
 		errx(1, "link: %s", link_error(link));
 	for (uint32_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		measure(link, sizes[i]);

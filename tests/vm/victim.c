@@ -16,7 +16,7 @@
  *       hole MS           in sleep_here(), on top of 28 KiB never written to, if
  *                         it is the first command
  *       held KIND MS      as lock, for a mutex of this kind: plain, recursive,
- *                         robust, pi; first told as "held ADDRESS TID"
+ *                         robust, pi; first printed as "held ADDRESS TID"
  *   victim crowd N        N threads, each with such a loop; a number on
  *                         standard input, and all do a unit that sleeps so
  *                         many ms
@@ -94,7 +94,7 @@ VISIBLE void spin_here(unsigned int ms)
 	uint64_t end = now_ns() + ms * 1000000ULL;
 
 	while (now_ns() < end) {
-		/* Nearly all of it here, and not where the time is told. */
+		/* Nearly all of it here, and not where the time is read. */
 		for (int i = 0; i < 1000; i++)
 			sink++;
 	}

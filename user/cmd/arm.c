@@ -185,20 +185,20 @@ static void counted(uint64_t nr, const char *noun, const char *plural)
 /* Who carries out the instructions under the guards. */
 static void print_ways(struct link *link, uint32_t id)
 {
-	uint32_t ways[PERFGUARD_GUARD_WAY_STEPPED + 1] = { 0 }, nr;
+	uint32_t ways[PERFGUARD_STEP_MODE_STEPPED + 1] = { 0 }, nr;
 	struct armed_guard *guards;
 
 	if (link_guards(link, id, &guards, &nr) || !nr)
 		return;
 	for (uint32_t i = 0; i < nr; i++)
-		if (guards[i].way <= PERFGUARD_GUARD_WAY_STEPPED)
-			ways[guards[i].way]++;
+		if (guards[i].step_mode <= PERFGUARD_STEP_MODE_STEPPED)
+			ways[guards[i].step_mode]++;
 	free(guards);
 	heading("");
 	printf("%" PRIu32 " emulated by the kernel, %" PRIu32 " by the module, ",
-	       ways[PERFGUARD_GUARD_WAY_KERNEL], ways[PERFGUARD_GUARD_WAY_MODULE]);
-	if (ways[PERFGUARD_GUARD_WAY_STEPPED])
-		printf("%" PRIu32 " single-stepped (slow)\n", ways[PERFGUARD_GUARD_WAY_STEPPED]);
+	       ways[PERFGUARD_STEP_MODE_KERNEL], ways[PERFGUARD_STEP_MODE_MODULE]);
+	if (ways[PERFGUARD_STEP_MODE_STEPPED])
+		printf("%" PRIu32 " single-stepped (slow)\n", ways[PERFGUARD_STEP_MODE_STEPPED]);
 	else
 		puts("none single-stepped");
 }

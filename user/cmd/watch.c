@@ -222,14 +222,14 @@ static int wait_bell(struct watch *watch, struct pollfd fds[2],
 static int run(struct watch *watch, int signals)
 {
 	struct pollfd fds[2] = {
-		{ .fd = link_bell_fd(watch->link), .events = POLLIN },
+		{ .fd = link_wakeup_fd(watch->link), .events = POLLIN },
 		{ .fd = signals, .events = POLLIN },
 	};
 	uint64_t end_ns = clock_now_ns() + watch->duration_ns;
 	int ret, signal;
 
 	for (;;) {
-		link_bell_quiet(watch->link);
+		link_wakeup_clear(watch->link);
 		ret = print_new(watch);
 		if (ret || is_satisfied(watch))
 			return ret;
@@ -253,7 +253,7 @@ static int begin(struct watch *watch)
 	struct stats stats;
 	int error;
 
-	error = link_bell_open(watch->link);
+	error = link_wakeup_open(watch->link);
 	if (error)
 		return cmd_link_failed(watch->link, error, "cannot watch");
 	error = link_stats(watch->link, &stats);

@@ -52,7 +52,7 @@ struct record {
 	uint32_t margin;
 	uint64_t check_ns;
 	bool is_novel;
-	bool is_thinned;
+	bool is_degraded;
 	uint32_t nr_met;
 	struct perfguard_met *met;
 	uint32_t nr_stacks;

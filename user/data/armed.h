@@ -28,7 +28,7 @@ struct armed_cost {
 	uint64_t cpu;
 	uint64_t guards;
 	uint64_t boundaries;
-	uint64_t telling; /* of late units */
+	uint64_t report; /* of late units */
 };
 
 struct armed_profile {
@@ -62,7 +62,7 @@ struct armed_guard {
 	uint32_t object;
 	uint64_t offset;
 	uint32_t state; /* enum perfguard_guard_state */
-	uint32_t way; /* enum perfguard_guard_way */
+	uint32_t step_mode; /* enum perfguard_step_mode */
 	uint64_t hits;
 	uint64_t stepped;
 	uint32_t sheds;

@@ -10,76 +10,13 @@
 
 #include "link/netlink.h"
 
-/* More than the module ever sends; a bound for messages that lie. */
+/* More than the module sends; limits for invalid messages. */
 #define MAX_STACKS 64
 #define MAX_MAPPINGS 4096
 #define MAX_STACK_BYTES (4 * 1024 * 1024)
 #define MAX_MET 1024
 
-static struct nla_policy record_policy[PERFGUARD_A_RECORD_MAX + 1] = {
-	[PERFGUARD_A_RECORD_SEQ] = { .type = NLA_U64 },
-	[PERFGUARD_A_RECORD_KIND] = { .type = NLA_U32 },
-	[PERFGUARD_A_RECORD_TIME_NS] = { .type = NLA_U64 },
-	[PERFGUARD_A_RECORD_TARGET_ID] = { .type = NLA_U32 },
-	[PERFGUARD_A_RECORD_IMAGE_ID] = { .type = NLA_U32 },
-	[PERFGUARD_A_RECORD_LOOP_ID] = { .type = NLA_U32 },
-	[PERFGUARD_A_RECORD_PID] = { .type = NLA_U32 },
-	[PERFGUARD_A_RECORD_TID] = { .type = NLA_U32 },
-	[PERFGUARD_A_RECORD_COMM] = { .type = NLA_STRING },
-	[PERFGUARD_A_RECORD_UNIT] = { .type = NLA_U64 },
-	[PERFGUARD_A_RECORD_FOUND_BY] = { .type = NLA_U32 },
-	[PERFGUARD_A_RECORD_THRESHOLD_NS] = { .type = NLA_U64 },
-	[PERFGUARD_A_RECORD_ELAPSED_NS] = { .type = NLA_U64 },
-	[PERFGUARD_A_RECORD_CPU_NS] = { .type = NLA_U64 },
-	[PERFGUARD_A_RECORD_RUNQUEUE_NS] = { .type = NLA_U64 },
-	[PERFGUARD_A_RECORD_BLOCKED_NS] = { .type = NLA_U64 },
-	[PERFGUARD_A_RECORD_BLOCK_IO_NS] = { .type = NLA_U64 },
-	[PERFGUARD_A_RECORD_MIN_FAULTS] = { .type = NLA_U64 },
-	[PERFGUARD_A_RECORD_MAJ_FAULTS] = { .type = NLA_U64 },
-	[PERFGUARD_A_RECORD_VOLUNTARY] = { .type = NLA_U64 },
-	[PERFGUARD_A_RECORD_INVOLUNTARY] = { .type = NLA_U64 },
-	[PERFGUARD_A_RECORD_SYSCALL] = { .type = NLA_U32 },
-	[PERFGUARD_A_RECORD_WAIT_IP] = { .type = NLA_U64 },
-	[PERFGUARD_A_RECORD_WAIT_SP] = { .type = NLA_U64 },
-	[PERFGUARD_A_RECORD_ENTER_NS] = { .type = NLA_U64 },
-	[PERFGUARD_A_RECORD_LOST] = { .type = NLA_U64 },
-	[PERFGUARD_A_RECORD_STACK] = { .type = NLA_NESTED },
-	[PERFGUARD_A_RECORD_PROFILE_ID] = { .type = NLA_U32 },
-	[PERFGUARD_A_RECORD_TYPE_ID] = { .type = NLA_U32 },
-	[PERFGUARD_A_RECORD_MARGIN] = { .type = NLA_U32 },
-	[PERFGUARD_A_RECORD_CHECK_NS] = { .type = NLA_U64 },
-	[PERFGUARD_A_RECORD_MET] = { .type = NLA_UNSPEC },
-	[PERFGUARD_A_RECORD_IS_NOVEL] = { .type = NLA_FLAG },
-	[PERFGUARD_A_RECORD_IS_THINNED] = { .type = NLA_FLAG },
-	[PERFGUARD_A_RECORD_RESULT] = { .type = NLA_S64 },
-};
-
-static struct nla_policy stack_policy[PERFGUARD_A_STACK_MAX + 1] = {
-	[PERFGUARD_A_STACK_INDEX] = { .type = NLA_U32 },
-	[PERFGUARD_A_STACK_STATE] = { .type = NLA_U32 },
-	[PERFGUARD_A_STACK_AT_NS] = { .type = NLA_U64 },
-	[PERFGUARD_A_STACK_REGS] = { .type = NLA_UNSPEC,
-				     .minlen = SLICE_NR_REGS * 8 },
-	[PERFGUARD_A_STACK_SIZE] = { .type = NLA_U32 },
-	[PERFGUARD_A_STACK_FULL_SIZE] = { .type = NLA_U32 },
-	[PERFGUARD_A_STACK_MAPPING] = { .type = NLA_NESTED },
-	[PERFGUARD_A_STACK_CHUNK_OFFSET] = { .type = NLA_U32 },
-	[PERFGUARD_A_STACK_TID] = { .type = NLA_U32 },
-	[PERFGUARD_A_STACK_SYSCALL] = { .type = NLA_U32 },
-	[PERFGUARD_A_STACK_LOCK] = { .type = NLA_U64 },
-	[PERFGUARD_A_STACK_HOLDER] = { .type = NLA_U32 },
-};
-
-static struct nla_policy mapping_policy[PERFGUARD_A_MAPPING_MAX + 1] = {
-	[PERFGUARD_A_MAPPING_START] = { .type = NLA_U64 },
-	[PERFGUARD_A_MAPPING_END] = { .type = NLA_U64 },
-	[PERFGUARD_A_MAPPING_OFFSET] = { .type = NLA_U64 },
-	[PERFGUARD_A_MAPPING_DEV] = { .type = NLA_U32 },
-	[PERFGUARD_A_MAPPING_INODE] = { .type = NLA_U64 },
-	[PERFGUARD_A_MAPPING_PATH] = { .type = NLA_STRING },
-};
-
-/* Contexts that a unit met; a part of one makes no sense. */
+/* Calling contexts of a unit; an incomplete one is invalid. */
 static int parse_met(struct assembler *assembler, const struct nlattr *attr)
 {
 	struct record *record = &assembler->record;
@@ -100,52 +37,7 @@ static int parse_met(struct assembler *assembler, const struct nlattr *attr)
 	return 0;
 }
 
-static void parse_type(struct nlattr **tb, struct record *record)
-{
-	record->profile_id = netlink_u32(tb[PERFGUARD_A_RECORD_PROFILE_ID]);
-	record->type_id = netlink_u32(tb[PERFGUARD_A_RECORD_TYPE_ID]);
-	record->margin = netlink_u32(tb[PERFGUARD_A_RECORD_MARGIN]);
-	record->check_ns = netlink_u64(tb[PERFGUARD_A_RECORD_CHECK_NS]);
-	record->is_novel = tb[PERFGUARD_A_RECORD_IS_NOVEL] != NULL;
-	record->is_thinned = tb[PERFGUARD_A_RECORD_IS_THINNED] != NULL;
-}
-
-static void parse_fields(struct nlattr **tb, struct record *record)
-{
-	struct account *account = &record->account;
-
-	record->kind = netlink_u32(tb[PERFGUARD_A_RECORD_KIND]);
-	record->found_by = netlink_u32(tb[PERFGUARD_A_RECORD_FOUND_BY]);
-	record->time_ns = netlink_u64(tb[PERFGUARD_A_RECORD_TIME_NS]);
-	record->target_id = netlink_u32(tb[PERFGUARD_A_RECORD_TARGET_ID]);
-	record->image_id = netlink_u32(tb[PERFGUARD_A_RECORD_IMAGE_ID]);
-	record->loop_id = netlink_u32(tb[PERFGUARD_A_RECORD_LOOP_ID]);
-	record->pid = netlink_u32(tb[PERFGUARD_A_RECORD_PID]);
-	record->tid = netlink_u32(tb[PERFGUARD_A_RECORD_TID]);
-	netlink_string(tb[PERFGUARD_A_RECORD_COMM], record->comm,
-		       sizeof(record->comm));
-	record->unit = netlink_u64(tb[PERFGUARD_A_RECORD_UNIT]);
-	record->threshold_ns = netlink_u64(tb[PERFGUARD_A_RECORD_THRESHOLD_NS]);
-	account->elapsed_ns = netlink_u64(tb[PERFGUARD_A_RECORD_ELAPSED_NS]);
-	account->cpu_ns = netlink_u64(tb[PERFGUARD_A_RECORD_CPU_NS]);
-	account->runqueue_ns = netlink_u64(tb[PERFGUARD_A_RECORD_RUNQUEUE_NS]);
-	account->blocked_ns = netlink_u64(tb[PERFGUARD_A_RECORD_BLOCKED_NS]);
-	account->block_io_ns = netlink_u64(tb[PERFGUARD_A_RECORD_BLOCK_IO_NS]);
-	account->has_block_io = tb[PERFGUARD_A_RECORD_BLOCK_IO_NS] != NULL;
-	account->min_faults = netlink_u64(tb[PERFGUARD_A_RECORD_MIN_FAULTS]);
-	account->maj_faults = netlink_u64(tb[PERFGUARD_A_RECORD_MAJ_FAULTS]);
-	record->voluntary = netlink_u64(tb[PERFGUARD_A_RECORD_VOLUNTARY]);
-	record->involuntary = netlink_u64(tb[PERFGUARD_A_RECORD_INVOLUNTARY]);
-	record->syscall = netlink_u32(tb[PERFGUARD_A_RECORD_SYSCALL]);
-	record->wait_ip = netlink_u64(tb[PERFGUARD_A_RECORD_WAIT_IP]);
-	record->wait_sp = netlink_u64(tb[PERFGUARD_A_RECORD_WAIT_SP]);
-	record->enter_ns = netlink_u64(tb[PERFGUARD_A_RECORD_ENTER_NS]);
-	record->result = (int64_t)netlink_u64(tb[PERFGUARD_A_RECORD_RESULT]);
-	record->lost = netlink_u64(tb[PERFGUARD_A_RECORD_LOST]);
-	parse_type(tb, record);
-}
-
-/* What is missing at the end of a stack was not copied, for all we know. */
+/* Bytes that are missing at the end of a stack were not copied. */
 static void close_stack(struct assembler *assembler)
 {
 	struct record *record = &assembler->record;
@@ -155,13 +47,13 @@ static void close_stack(struct assembler *assembler)
 	assembler->filled = 0;
 }
 
-static int begin_stack(struct assembler *assembler, struct nlattr **tb)
+static int begin_stack(struct assembler *assembler, struct nlattr *part)
 {
-	uint32_t size = netlink_u32(tb[PERFGUARD_A_STACK_SIZE]);
+	struct slice *stacks, stack = { .syscall = SLICE_NO_SYSCALL };
 	struct record *record = &assembler->record;
-	struct slice *stacks;
 
-	if (record->nr_stacks == MAX_STACKS || size > MAX_STACK_BYTES) {
+	if (decode_nested(link_stack_fields, part, &stack) ||
+	    record->nr_stacks == MAX_STACKS || stack.size > MAX_STACK_BYTES) {
 		assembler->skipped++;
 		return 0;
 	}
@@ -171,68 +63,41 @@ static int begin_stack(struct assembler *assembler, struct nlattr **tb)
 	if (!stacks)
 		return -ENOMEM;
 	record->stacks = stacks;
-	stacks += record->nr_stacks;
-	memset(stacks, 0, sizeof(*stacks));
-	stacks->bytes = malloc(size ? size : 1);
-	if (!stacks->bytes)
+	stack.bytes = malloc(stack.size ? stack.size : 1);
+	if (!stack.bytes)
 		return -ENOMEM;
-	record->nr_stacks++;
-	stacks->size = size;
-	stacks->at_ns = netlink_u64(tb[PERFGUARD_A_STACK_AT_NS]);
-	stacks->state = netlink_u32(tb[PERFGUARD_A_STACK_STATE]);
-	stacks->tid = netlink_u32(tb[PERFGUARD_A_STACK_TID]);
-	stacks->syscall = SLICE_NO_SYSCALL;
-	if (tb[PERFGUARD_A_STACK_SYSCALL])
-		stacks->syscall = netlink_u32(tb[PERFGUARD_A_STACK_SYSCALL]);
-	stacks->lock = netlink_u64(tb[PERFGUARD_A_STACK_LOCK]);
-	stacks->holder = netlink_u32(tb[PERFGUARD_A_STACK_HOLDER]);
-	stacks->full_size = netlink_u32(tb[PERFGUARD_A_STACK_FULL_SIZE]);
-	memcpy(stacks->regs, nla_data(tb[PERFGUARD_A_STACK_REGS]),
-	       sizeof(stacks->regs));
+	stacks[record->nr_stacks++] = stack;
 	return 0;
 }
 
 static int add_mapping(struct assembler *assembler, struct slice *stack,
 		       struct nlattr *attr)
 {
-	struct nlattr *tb[PERFGUARD_A_MAPPING_MAX + 1];
-	struct mapping *mapping;
-	char *path = NULL;
+	struct mapping *mappings, mapping = { 0 };
+	int ret = decode_nested(link_mapping_fields, attr, &mapping);
 
-	if (nla_parse_nested(tb, PERFGUARD_A_MAPPING_MAX, attr,
-			     mapping_policy) ||
-	    netlink_u64(tb[PERFGUARD_A_MAPPING_START]) >=
-		    netlink_u64(tb[PERFGUARD_A_MAPPING_END]) ||
-	    stack->nr_mappings == MAX_MAPPINGS) {
+	if (ret != -ENOMEM && (ret || mapping.start >= mapping.end ||
+			       stack->nr_mappings == MAX_MAPPINGS)) {
+		free(mapping.path);
 		assembler->skipped++;
 		return 0;
 	}
-	mapping = reallocarray(stack->mappings, stack->nr_mappings + 1,
-			       sizeof(*mapping));
-	if (!mapping)
+	mappings = ret ? NULL : reallocarray(stack->mappings, stack->nr_mappings + 1,
+					     sizeof(*mappings));
+	if (!mappings) {
+		free(mapping.path);
 		return -ENOMEM;
-	stack->mappings = mapping;
-	if (tb[PERFGUARD_A_MAPPING_PATH]) {
-		path = nla_strdup(tb[PERFGUARD_A_MAPPING_PATH]);
-		if (!path)
-			return -ENOMEM;
 	}
-	mapping += stack->nr_mappings++;
-	mapping->start = netlink_u64(tb[PERFGUARD_A_MAPPING_START]);
-	mapping->end = netlink_u64(tb[PERFGUARD_A_MAPPING_END]);
-	mapping->offset = netlink_u64(tb[PERFGUARD_A_MAPPING_OFFSET]);
-	mapping->inode = netlink_u64(tb[PERFGUARD_A_MAPPING_INODE]);
-	mapping->dev = netlink_u32(tb[PERFGUARD_A_MAPPING_DEV]);
-	mapping->path = path;
+	stack->mappings = mappings;
+	mappings[stack->nr_mappings++] = mapping;
 	return 0;
 }
 
-/* Chunks come in rising order; after a gap the bytes are of no use. */
+/* Chunks come in increasing order; those after a gap are discarded. */
 static void add_chunk(struct assembler *assembler, struct slice *stack,
-		      struct nlattr **tb)
+		      const struct nlattr *chunk, const struct nlattr *at)
 {
-	uint32_t offset = netlink_u32(tb[PERFGUARD_A_STACK_CHUNK_OFFSET]);
-	struct nlattr *chunk = tb[PERFGUARD_A_STACK_CHUNK];
+	uint32_t offset = decode_u32(at);
 	uint32_t len = (uint32_t)nla_len(chunk);
 
 	if (offset != assembler->filled || len > stack->size - offset) {
@@ -243,25 +108,22 @@ static void add_chunk(struct assembler *assembler, struct slice *stack,
 	assembler->filled += len;
 }
 
-static int add_stack_part(struct assembler *assembler, struct nlattr *attr)
+static int add_stack_part(struct assembler *assembler, struct nlattr *part)
 {
-	struct nlattr *tb[PERFGUARD_A_STACK_MAX + 1];
 	struct record *record = &assembler->record;
+	struct nlattr *tb[PERFGUARD_A_STACK_MAX + 1];
 	struct slice *stack;
 	uint32_t index;
 	int ret = 0;
 
-	if (nla_parse_nested(tb, PERFGUARD_A_STACK_MAX, attr, stack_policy)) {
-		assembler->skipped++;
-		return 0;
-	}
+	nla_parse_nested(tb, PERFGUARD_A_STACK_MAX, part, NULL);
 	index = record->nr_stacks ? record->nr_stacks - 1 : 0;
 	if (tb[PERFGUARD_A_STACK_INDEX])
-		index = netlink_u32(tb[PERFGUARD_A_STACK_INDEX]);
+		index = decode_u32(tb[PERFGUARD_A_STACK_INDEX]);
 
 	if (tb[PERFGUARD_A_STACK_REGS] && index == record->nr_stacks)
-		ret = begin_stack(assembler, tb);
-	/* Parts are those of the stack that was begun last. */
+		ret = begin_stack(assembler, part);
+	/* Parts belong to the last stack. */
 	if (ret || !record->nr_stacks || index != record->nr_stacks - 1) {
 		assembler->skipped += !ret;
 		return ret;
@@ -271,44 +133,44 @@ static int add_stack_part(struct assembler *assembler, struct nlattr *attr)
 		ret = add_mapping(assembler, stack,
 				  tb[PERFGUARD_A_STACK_MAPPING]);
 	if (!ret && tb[PERFGUARD_A_STACK_CHUNK])
-		add_chunk(assembler, stack, tb);
+		add_chunk(assembler, stack, tb[PERFGUARD_A_STACK_CHUNK],
+			  tb[PERFGUARD_A_STACK_CHUNK_OFFSET]);
 	return ret;
 }
 
 int assembler_feed(struct assembler *assembler, struct nlattr *attrs, int len)
 {
-	struct nlattr *tb[PERFGUARD_A_RECORD_MAX + 1];
-	struct record *record = &assembler->record;
+	struct nlattr *part = nla_find(attrs, len, PERFGUARD_A_RECORD_STACK);
+	struct record *record = &assembler->record, next = { 0 };
 	int ret;
 
-	if (nla_parse(tb, PERFGUARD_A_RECORD_MAX, attrs, len, record_policy)) {
+	if (decode_attrs(link_record_fields, attrs, len, &next)) {
 		assembler->skipped++;
 		return 0;
 	}
-	if (tb[PERFGUARD_A_RECORD_SEQ] &&
-	    (!assembler->has_record ||
-	     netlink_u64(tb[PERFGUARD_A_RECORD_SEQ]) != record->seq)) {
+	if (next.seq && (!assembler->has_record || next.seq != record->seq)) {
 		ret = assembler_finish(assembler);
 		if (ret)
 			return ret;
-		if (!tb[PERFGUARD_A_RECORD_KIND]) {
+		if (!next.kind) {
 			assembler->skipped++;
 			return 0;
 		}
-		record->seq = netlink_u64(tb[PERFGUARD_A_RECORD_SEQ]);
-		parse_fields(tb, record);
+		*record = next;
+		record->account.has_block_io =
+			nla_find(attrs, len, PERFGUARD_A_RECORD_BLOCK_IO_NS) != NULL;
 		assembler->has_record = true;
-		ret = parse_met(assembler, tb[PERFGUARD_A_RECORD_MET]);
+		ret = parse_met(assembler, nla_find(attrs, len, PERFGUARD_A_RECORD_MET));
 		if (ret)
 			return ret;
 	}
-	if (!tb[PERFGUARD_A_RECORD_STACK])
+	if (!part)
 		return 0;
 	if (!assembler->has_record) {
 		assembler->skipped++;
 		return 0;
 	}
-	return add_stack_part(assembler, tb[PERFGUARD_A_RECORD_STACK]);
+	return add_stack_part(assembler, part);
 }
 
 int assembler_finish(struct assembler *assembler)

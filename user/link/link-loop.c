@@ -4,131 +4,55 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-static struct nla_policy loop_policy[PERFGUARD_A_LOOP_MAX + 1] = {
-	[PERFGUARD_A_LOOP_IMAGE_ID] = { .type = NLA_U32 },
-	[PERFGUARD_A_LOOP_ID] = { .type = NLA_U32 },
-	[PERFGUARD_A_LOOP_CONTEXT] = { .type = NLA_NESTED },
-	[PERFGUARD_A_LOOP_THREADS] = { .type = NLA_U32 },
-	[PERFGUARD_A_LOOP_UNITS] = { .type = NLA_U64 },
-	[PERFGUARD_A_LOOP_LATE] = { .type = NLA_U64 },
-	[PERFGUARD_A_LOOP_ELAPSED_NS] = { .type = NLA_U64 },
-	[PERFGUARD_A_LOOP_CPU_NS] = { .type = NLA_U64 },
-	[PERFGUARD_A_LOOP_RUNQUEUE_NS] = { .type = NLA_U64 },
-	[PERFGUARD_A_LOOP_BLOCK_IO_NS] = { .type = NLA_U64 },
-	[PERFGUARD_A_LOOP_MIN_FAULTS] = { .type = NLA_U64 },
-	[PERFGUARD_A_LOOP_MAJ_FAULTS] = { .type = NLA_U64 },
-	[PERFGUARD_A_LOOP_MAX_NS] = { .type = NLA_U64 },
-	[PERFGUARD_A_LOOP_HIST] = { .type = NLA_UNSPEC,
-				    .minlen = PERFGUARD_HIST_BUCKETS * 8 },
-};
+/* Netlink attributes of a wait point, with their headers. */
+enum { WAIT_POINT_BYTES = 64 };
 
-static struct nla_policy context_policy[PERFGUARD_A_CONTEXT_MAX + 1] = {
-	[PERFGUARD_A_CONTEXT_LOOP_ID] = { .type = NLA_U32 },
-	[PERFGUARD_A_CONTEXT_SYSCALL] = { .type = NLA_U32 },
-	[PERFGUARD_A_CONTEXT_RETURN_ADDRESS] = { .type = NLA_U64 },
-	[PERFGUARD_A_CONTEXT_DISTANCE] = { .type = NLA_U32 },
-};
-
-static int put_context(struct nl_msg *msg, const struct context *context)
+static void put_wait_point(struct link *link, const struct context *context)
 {
-	struct nlattr *nest = nla_nest_start(msg, PERFGUARD_A_LOOP_CONTEXT);
+	struct nlattr *nest;
 
-	if (!nest ||
-	    nla_put_u32(msg, PERFGUARD_A_CONTEXT_LOOP_ID, context->loop_id) ||
-	    nla_put_u32(msg, PERFGUARD_A_CONTEXT_SYSCALL, context->syscall) ||
-	    nla_put_u64(msg, PERFGUARD_A_CONTEXT_RETURN_ADDRESS,
-			context->return_address) ||
-	    nla_put_u32(msg, PERFGUARD_A_CONTEXT_DISTANCE, context->distance))
-		return -EMSGSIZE;
-	nla_nest_end(msg, nest);
-	return 0;
+	if (!link->request)
+		return;
+	nest = nla_nest_start(link->request, PERFGUARD_A_LOOP_WAIT_POINT);
+	netlink_put_u32(link, PERFGUARD_A_WAIT_POINT_LOOP_ID, context->loop_id);
+	netlink_put_u32(link, PERFGUARD_A_WAIT_POINT_SYSCALL, context->syscall);
+	netlink_put_u64(link, PERFGUARD_A_WAIT_POINT_RETURN_ADDRESS, context->return_address);
+	netlink_put_u32(link, PERFGUARD_A_WAIT_POINT_DISTANCE, context->distance);
+	if (link->request && nest)
+		nla_nest_end(link->request, nest);
 }
 
 int link_loop_set(struct link *link, uint32_t image_id,
 		  const struct context *contexts, uint32_t nr)
 {
-	struct nl_msg *msg = netlink_request(link, PERFGUARD_CMD_LOOP_SET, 0);
-
-	if (!msg)
-		return -ENOMEM;
-	/* nlmsg_alloc() has room for a page, which cannot be asked for again. */
-	if ((nr && nlmsg_expand(msg, 4096 + (size_t)nr * 64)) ||
-	    nla_put_u32(msg, PERFGUARD_A_LOOP_IMAGE_ID, image_id))
-		return netlink_overflow(link, msg);
+	netlink_begin(link, PERFGUARD_CMD_LOOP_SET, 0, (size_t)nr * WAIT_POINT_BYTES);
+	netlink_put_u32(link, PERFGUARD_A_LOOP_IMAGE_ID, image_id);
 	for (uint32_t i = 0; i < nr; i++)
-		if (put_context(msg, &contexts[i]))
-			return netlink_overflow(link, msg);
-	return netlink_exchange(link, msg, NULL, NULL);
-}
-
-static struct nl_msg *request_loops(struct link *link, uint32_t id)
-{
-	struct nl_msg *msg = netlink_request(link, PERFGUARD_CMD_LOOP_GET,
-					     NLM_F_DUMP);
-
-	if (msg && id && nla_put_u32(msg, PERFGUARD_A_LOOP_IMAGE_ID, id)) {
-		netlink_overflow(link, msg);
-		return NULL;
-	}
-	return msg;
-}
-
-static int parse_contexts(struct nlattr *attrs, int len, struct loop *loop)
-{
-	struct nlattr *tb[PERFGUARD_A_CONTEXT_MAX + 1];
-	struct context *context;
-	struct nlattr *attr;
-	uint32_t nr = 0;
-	int left;
-
-	nla_for_each_attr(attr, attrs, len, left)
-		nr += nla_type(attr) == PERFGUARD_A_LOOP_CONTEXT;
-	loop->contexts = calloc(nr ? nr : 1, sizeof(*loop->contexts));
-	if (!loop->contexts)
-		return -ENOMEM;
-	nla_for_each_attr(attr, attrs, len, left) {
-		if (nla_type(attr) != PERFGUARD_A_LOOP_CONTEXT)
-			continue;
-		if (nla_parse_nested(tb, PERFGUARD_A_CONTEXT_MAX, attr,
-				     context_policy))
-			return -EBADMSG;
-		context = &loop->contexts[loop->nr_contexts++];
-		context->loop_id = netlink_u32(tb[PERFGUARD_A_CONTEXT_LOOP_ID]);
-		context->syscall = netlink_u32(tb[PERFGUARD_A_CONTEXT_SYSCALL]);
-		context->distance =
-			netlink_u32(tb[PERFGUARD_A_CONTEXT_DISTANCE]);
-		context->return_address =
-			netlink_u64(tb[PERFGUARD_A_CONTEXT_RETURN_ADDRESS]);
-	}
-	return 0;
+		put_wait_point(link, &contexts[i]);
+	return netlink_exchange(link, NULL, NULL);
 }
 
 static int parse_loop(struct nlattr *attrs, int len, void *element)
 {
-	struct nlattr *tb[PERFGUARD_A_LOOP_MAX + 1];
 	struct loop *loop = element;
+	struct nlattr *attr;
+	int left, ret;
 
-	if (nla_parse(tb, PERFGUARD_A_LOOP_MAX, attrs, len, loop_policy))
-		return -EBADMSG;
-	loop->image_id = netlink_u32(tb[PERFGUARD_A_LOOP_IMAGE_ID]);
-	loop->id = netlink_u32(tb[PERFGUARD_A_LOOP_ID]);
-	loop->threads = netlink_u32(tb[PERFGUARD_A_LOOP_THREADS]);
-	loop->units = netlink_u64(tb[PERFGUARD_A_LOOP_UNITS]);
-	loop->late = netlink_u64(tb[PERFGUARD_A_LOOP_LATE]);
-	loop->elapsed_ns = netlink_u64(tb[PERFGUARD_A_LOOP_ELAPSED_NS]);
-	loop->cpu_ns = netlink_u64(tb[PERFGUARD_A_LOOP_CPU_NS]);
-	loop->runqueue_ns = netlink_u64(tb[PERFGUARD_A_LOOP_RUNQUEUE_NS]);
-	loop->has_block_io = tb[PERFGUARD_A_LOOP_BLOCK_IO_NS] != NULL;
-	loop->block_io_ns = netlink_u64(tb[PERFGUARD_A_LOOP_BLOCK_IO_NS]);
-	loop->min_faults = netlink_u64(tb[PERFGUARD_A_LOOP_MIN_FAULTS]);
-	loop->maj_faults = netlink_u64(tb[PERFGUARD_A_LOOP_MAJ_FAULTS]);
-	loop->max_ns = netlink_u64(tb[PERFGUARD_A_LOOP_MAX_NS]);
-	if (tb[PERFGUARD_A_LOOP_HIST])
-		memcpy(loop->hist, nla_data(tb[PERFGUARD_A_LOOP_HIST]),
-		       sizeof(loop->hist));
-	return parse_contexts(attrs, len, loop);
+	loop->has_block_io = nla_find(attrs, len, PERFGUARD_A_LOOP_BLOCK_IO_NS) != NULL;
+	loop->contexts = calloc(decode_count(attrs, len, PERFGUARD_A_LOOP_WAIT_POINT) + 1u,
+				sizeof(*loop->contexts));
+	if (!loop->contexts)
+		return -ENOMEM;
+	nla_for_each_attr(attr, attrs, len, left) {
+		if (nla_type(attr) != PERFGUARD_A_LOOP_WAIT_POINT)
+			continue;
+		ret = decode_nested(link_wait_point_fields, attr,
+					    &loop->contexts[loop->nr_contexts++]);
+		if (ret)
+			return ret;
+	}
+	return 0;
 }
 
 static void clear_loop(void *element)
@@ -139,15 +63,18 @@ static void clear_loop(void *element)
 int link_loops(struct link *link, uint32_t image_id, struct loop **ret,
 	       uint32_t *ret_nr)
 {
-	struct netlink_array array = {
-		.size = sizeof(struct loop),
+	const struct netlink_dump dump = {
+		.command = PERFGUARD_CMD_LOOP_GET,
+		.attr = PERFGUARD_A_LOOP_IMAGE_ID,
+		.id = image_id,
+		.size = sizeof(**ret),
+		.fields = link_loop_fields,
 		.parse = parse_loop,
 		.clear = clear_loop,
 	};
-	int error = netlink_dump(link, request_loops, image_id, &array);
+	int error;
 
-	*ret = array.elements;
-	*ret_nr = array.nr;
+	*ret = netlink_dump(link, &dump, ret_nr, &error);
 	return error;
 }
 

@@ -27,8 +27,8 @@ static int feed(struct nlattr *attrs, int len, void *arg)
 }
 
 /*
- * A dump that was interrupted goes on behind the last complete record, so that
- * none is given twice.
+ * A dump that was interrupted continues after the last complete record, so that
+ * none is passed on twice.
  */
 static int read_records(struct link *link, uint8_t command, uint64_t seq,
 			link_record_fn fn, void *arg)
@@ -38,13 +38,9 @@ static int read_records(struct link *link, uint8_t command, uint64_t seq,
 	int ret = -EAGAIN;
 
 	for (int i = 0; i < NETLINK_TRIES && ret == -EAGAIN; i++) {
-		struct nl_msg *msg = netlink_request(link, command, NLM_F_DUMP);
-
-		if (!msg)
-			return -ENOMEM;
-		if (nla_put_u64(msg, PERFGUARD_A_RECORD_SEQ, reading.next))
-			return netlink_overflow(link, msg);
-		ret = netlink_exchange(link, msg, feed, &assembler);
+		netlink_begin(link, command, NLM_F_DUMP, 0);
+		netlink_put_u64(link, PERFGUARD_A_RECORD_SEQ, reading.next);
+		ret = netlink_exchange(link, feed, &assembler);
 		if (ret)
 			assembler_reset(&assembler);
 		else

@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct nla_policy site_policy[PERFGUARD_A_SITE_MAX + 1] = {
-	[PERFGUARD_A_SITE_ADDED] = { .type = NLA_U32 },
-	[PERFGUARD_A_SITE_REFUSED] = { .type = NLA_UNSPEC },
-};
-
 struct refusals {
 	struct perfguard_site_refusal *elements;
 	uint32_t nr;
@@ -18,16 +13,11 @@ struct refusals {
 
 static int parse_refusals(struct nlattr *attrs, int len, void *arg)
 {
-	struct nlattr *tb[PERFGUARD_A_SITE_MAX + 1];
+	const struct nlattr *refused = nla_find(attrs, len, PERFGUARD_A_SITE_REFUSED);
 	struct perfguard_site_refusal *elements;
 	struct refusals *refusals = arg;
-	struct nlattr *refused;
-	uint32_t nr;
+	uint32_t nr = refused ? (uint32_t)nla_len(refused) / sizeof(*elements) : 0;
 
-	if (nla_parse(tb, PERFGUARD_A_SITE_MAX, attrs, len, site_policy))
-		return -EBADMSG;
-	refused = tb[PERFGUARD_A_SITE_REFUSED];
-	nr = refused ? (uint32_t)nla_len(refused) / sizeof(*elements) : 0;
 	if (!nr)
 		return 0;
 	elements = reallocarray(refusals->elements, refusals->nr + (size_t)nr,
@@ -46,19 +36,12 @@ static int add_some(struct link *link, uint32_t target_id, int fd,
 		    uint32_t flags, const struct perfguard_site *sites,
 		    uint32_t nr, struct refusals *refusals)
 {
-	struct nl_msg *msg = netlink_request(link, PERFGUARD_CMD_SITE_ADD, 0);
-
-	if (!msg)
-		return -ENOMEM;
-	/* nlmsg_alloc() has room for a page; make it for all sites. */
-	if (nlmsg_expand(msg, 4096 + nr * sizeof(*sites)) ||
-	    nla_put_u32(msg, PERFGUARD_A_SITE_TARGET_ID, target_id) ||
-	    nla_put_u32(msg, PERFGUARD_A_SITE_FD, (uint32_t)fd) ||
-	    nla_put_u32(msg, PERFGUARD_A_SITE_FLAGS, flags) ||
-	    nla_put(msg, PERFGUARD_A_SITE_SITES, (int)(nr * sizeof(*sites)),
-		    sites))
-		return netlink_overflow(link, msg);
-	return netlink_exchange(link, msg, parse_refusals, refusals);
+	netlink_begin(link, PERFGUARD_CMD_SITE_ADD, 0, nr * sizeof(*sites));
+	netlink_put_u32(link, PERFGUARD_A_SITE_TARGET_ID, target_id);
+	netlink_put_u32(link, PERFGUARD_A_SITE_FD, (uint32_t)fd);
+	netlink_put_u32(link, PERFGUARD_A_SITE_FLAGS, flags);
+	netlink_put(link, PERFGUARD_A_SITE_SITES, nr * sizeof(*sites), sites);
+	return netlink_exchange(link, parse_refusals, refusals);
 }
 
 int link_sites_add(struct link *link, uint32_t target_id, int fd,
@@ -86,11 +69,7 @@ int link_sites_add(struct link *link, uint32_t target_id, int fd,
 
 int link_sites_del(struct link *link, uint32_t target_id)
 {
-	struct nl_msg *msg = netlink_request(link, PERFGUARD_CMD_SITE_DEL, 0);
-
-	if (!msg)
-		return -ENOMEM;
-	if (nla_put_u32(msg, PERFGUARD_A_SITE_TARGET_ID, target_id))
-		return netlink_overflow(link, msg);
-	return netlink_exchange(link, msg, NULL, NULL);
+	netlink_begin(link, PERFGUARD_CMD_SITE_DEL, 0, 0);
+	netlink_put_u32(link, PERFGUARD_A_SITE_TARGET_ID, target_id);
+	return netlink_exchange(link, NULL, NULL);
 }

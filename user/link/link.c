@@ -17,8 +17,8 @@
 
 /* One message of a dump is at most 32 KiB today; be ready for larger ones. */
 #define MESSAGE_BYTES (128 * 1024)
-/* Bells that may wait unheard; beyond that the kernel says ENOBUFS. */
-#define BELL_BYTES (4 * 1024 * 1024)
+/* Buffer for unread wakeups; beyond that the kernel reports ENOBUFS. */
+#define WAKEUP_BYTES (4 * 1024 * 1024)
 
 #define OLDEST_MAJOR 6
 #define OLDEST_MINOR 1
@@ -51,7 +51,7 @@ static struct nl_sock *open_socket(struct link *link)
 	return socket;
 }
 
-/* Why the kernel does not know our family. */
+/* The reason for which the kernel does not have the family. */
 static int explain_no_family(struct link *link)
 {
 	unsigned int major = 0, minor = 0;
@@ -94,7 +94,7 @@ void link_close(struct link *link)
 {
 	if (!link)
 		return;
-	nl_socket_free(link->bell);
+	nl_socket_free(link->wakeup);
 	nl_socket_free(link->socket);
 	free(link);
 }
@@ -104,10 +104,10 @@ const char *link_error(const struct link *link)
 	return link ? link->error : "out of memory";
 }
 
-int link_bell_open(struct link *link)
+int link_wakeup_open(struct link *link)
 {
-	struct nl_sock *bell;
-	int bytes = BELL_BYTES;
+	struct nl_sock *wakeup;
+	int bytes = WAKEUP_BYTES;
 	int group, ret;
 
 	group = genl_ctrl_resolve_grp(link->socket, PERFGUARD_FAMILY_NAME,
@@ -116,14 +116,14 @@ int link_bell_open(struct link *link)
 		return netlink_error(link, -ENOENT,
 				     "the module has no alerts to listen to: %s",
 				     nl_geterror(group));
-	bell = open_socket(link);
-	if (!bell)
+	wakeup = open_socket(link);
+	if (!wakeup)
 		return -EIO;
-	setsockopt(nl_socket_get_fd(bell), SOL_SOCKET, SO_RCVBUFFORCE, &bytes,
+	setsockopt(nl_socket_get_fd(wakeup), SOL_SOCKET, SO_RCVBUFFORCE, &bytes,
 		   sizeof(bytes));
-	ret = nl_socket_add_memberships(bell, group, 0);
+	ret = nl_socket_add_memberships(wakeup, group, 0);
 	if (ret < 0) {
-		nl_socket_free(bell);
+		nl_socket_free(wakeup);
 		if (ret == -NLE_PERM)
 			return netlink_error(link, -EPERM,
 					     "not permitted to listen to alerts; run this as root");
@@ -131,25 +131,25 @@ int link_bell_open(struct link *link)
 				     "cannot listen to alerts: %s",
 				     nl_geterror(ret));
 	}
-	nl_socket_set_nonblocking(bell);
-	link->bell = bell;
+	nl_socket_set_nonblocking(wakeup);
+	link->wakeup = wakeup;
 	return 0;
 }
 
-int link_bell_fd(const struct link *link)
+int link_wakeup_fd(const struct link *link)
 {
-	return nl_socket_get_fd(link->bell);
+	return nl_socket_get_fd(link->wakeup);
 }
 
 /*
- * The content is not looked at: link_alerts() brings it with its stacks.  So
- * ENOBUFS, too, means nothing but that there is something to ask for.
+ * The contents are not read: link_alerts() has them with the stacks.  So
+ * ENOBUFS, too, only means that there are new alerts.
  */
-void link_bell_quiet(struct link *link)
+void link_wakeup_clear(struct link *link)
 {
 	char byte;
 
-	while (recv(link_bell_fd(link), &byte, sizeof(byte),
+	while (recv(link_wakeup_fd(link), &byte, sizeof(byte),
 		    MSG_DONTWAIT | MSG_TRUNC) >= 0 ||
 	       errno == ENOBUFS || errno == EINTR)
 		;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The module's other end: every request the module understands as a function,
- * every answer as plain data.  The words are those of
- * Documentation/netlink/specs/perfguard.yaml.
+ * Requests to the module as functions, answers as plain data.  The terms are
+ * those of Documentation/netlink/specs/perfguard.yaml.
  *
  * Functions return 0 or a negative errno; link_error() then has a sentence for
- * the operator, the kernel's own where it gave one.  A link belongs to one
- * thread.
+ * the operator, the kernel's own where there is one.  A link is used by one
+ * thread only.
  */
 #ifndef _USER_LINK_LINK_H
 #define _USER_LINK_LINK_H
@@ -73,7 +72,7 @@ struct stats {
 
 /*
  * Connect.  -ENOENT: the module is not loaded; -ENOSYS: the kernel is too old
- * for it; -EPERM: not permitted.  *@ret is to be closed on failure, too, and
+ * for it; -EPERM: not permitted.  *@ret must be closed on failure, too, and
  * holds the error's text until then.
  */
 int link_open(struct link **ret);
@@ -81,9 +80,9 @@ void link_close(struct link *link);
 const char *link_error(const struct link *link);
 
 /*
- * Watch what runs the open file @exe_fd, or, if that is -1, process @pid.
- * *@ret_processes are those that run already.  Closing the link removes a
- * target with the owned flag.
+ * Watch the processes that execute the open file @exe_fd or, if that is -1,
+ * process @pid.  *@ret_processes is the number of running ones.  Closing the
+ * link removes a target with the owned flag.
  */
 int link_target_new(struct link *link, int exe_fd, uint32_t pid,
 		    uint32_t flags, uint64_t threshold_ns, uint32_t *ret_id,
@@ -102,7 +101,7 @@ void link_targets_free(struct target *targets, uint32_t nr);
 int link_processes(struct link *link, uint32_t target_id, struct process **ret,
 		   uint32_t *ret_nr);
 
-/* Replace all loops of an image; no contexts, no loops. */
+/* Replace all loops of an image; without wait points it has none. */
 int link_loop_set(struct link *link, uint32_t image_id,
 		  const struct context *contexts, uint32_t nr);
 /* The loops of an image, or of all with @image_id 0; link_loops_free() them. */
@@ -111,9 +110,9 @@ int link_loops(struct link *link, uint32_t image_id, struct loop **ret,
 void link_loops_free(struct loop *loops, uint32_t nr);
 
 /*
- * Called for each record in turn.  The record is the callback's to change: it
- * may take it over by copying and zeroing it; what is left is cleared.  No
- * other request may be made from here.  An error ends the calls and is
+ * Called for each record.  The callback may modify the record, and take
+ * ownership of it by copying and zeroing it; else it is cleared afterwards.  The
+ * callback must not make other requests.  An error ends the calls and is
  * returned.
  */
 typedef int (*link_record_fn)(struct record *record, void *arg);
@@ -123,34 +122,33 @@ int link_alerts(struct link *link, uint64_t seq, link_record_fn fn, void *arg);
 int link_waits(struct link *link, uint64_t seq, link_record_fn fn, void *arg);
 
 /*
- * Probe the @sites of the open file @fd for a target: their hits come by the
- * stream (stream.h).  @flags is enum perfguard_site_flags.  Any number; it is
- * sent in as many requests as it takes, about 4000 sites each.
+ * Probe the @sites of the open file @fd for a target: their hits are read from
+ * the stream (stream-reader.h).  @flags is enum perfguard_site_flags.  Any
+ * number of sites, which are sent in several requests of about 4000 sites.
  *
- * A site that cannot be probed does not stop the others: it is told in
+ * A site that cannot be probed does not stop the others: it is listed in
  * *@ret_refused, an array of *@ret_nr_refused with positive errnos, to be
  * freed by the caller.  Both are set on failure too; sites of requests before
- * the one that failed stay (link_sites_del()).
+ * the failed one remain (link_sites_del()).
  */
 int link_sites_add(struct link *link, uint32_t target_id, int fd,
 		   uint32_t flags, const struct perfguard_site *sites,
 		   uint32_t nr, struct perfguard_site_refusal **ret_refused,
 		   uint32_t *ret_nr_refused);
-/* Take all sites of a target off. */
+/* Remove all sites of a target. */
 int link_sites_del(struct link *link, uint32_t target_id);
 
 /*
- * Load a profile, in pieces, and arm it as a whole.  A profile that is not
- * armed when the link is closed is dropped by the module.  The arrays are of
- * the spec's structures and may be of any length; they are appended to what
- * was added before.
+ * Load a profile, in pieces, and arm it as a whole.  The module drops a profile
+ * that is not armed when the link is closed.  The arrays are of the spec's
+ * structures and may be of any length; they are appended to those added before.
  */
 int link_profile_new(struct link *link, const char *name, uint64_t hash,
 		     uint32_t flags, uint32_t *ret_id);
 /* The open file @fd becomes the next object; the first is the executable. */
 int link_profile_add_object(struct link *link, uint32_t id, int fd);
-int link_profile_add_courses(struct link *link, uint32_t id,
-			     const struct perfguard_course *courses, uint32_t nr);
+int link_profile_add_loops(struct link *link, uint32_t id,
+			     const struct perfguard_loop *courses, uint32_t nr);
 int link_profile_add_boundaries(struct link *link, uint32_t id,
 				const struct perfguard_boundary *boundaries,
 				uint32_t nr);
@@ -159,16 +157,16 @@ int link_profile_add_guards(struct link *link, uint32_t id,
 int link_profile_add_types(struct link *link, uint32_t id,
 			   const struct perfguard_type *types, uint32_t nr);
 int link_profile_add_contexts(struct link *link, uint32_t id,
-			      const struct perfguard_known_context *contexts,
+			      const struct perfguard_calling_context *contexts,
 			      uint32_t nr);
 int link_profile_add_weights(struct link *link, uint32_t id,
 			     const struct perfguard_weight *weights, uint32_t nr);
-/* All or nothing; what refused it may be told by link_profiles(). */
+/* On an error nothing changes; link_profiles() may identify the refused guard. */
 int link_profile_arm(struct link *link, uint32_t id, const struct armed_prices *prices,
 		     uint32_t *ret_target_id, uint32_t *ret_processes);
-/* For a target that this link made and that nothing guards, whatever it watches. */
+/* For a target that this link created and that is not guarded, whatever it watches. */
 int link_profile_arm_target(struct link *link, uint32_t id, uint32_t target_id);
-/* Drop a profile that this link loads, or armed for a target by its id. */
+/* Drop a profile that this link loads, or has armed for a target by its id. */
 int link_profile_del(struct link *link, uint32_t id);
 
 /* All profiles, armed or being loaded; link_profiles_free() them. */
@@ -185,12 +183,12 @@ int link_stats(struct link *link, struct stats *ret);
 void link_stats_clear(struct stats *stats);
 
 /*
- * Hear of alerts: link_bell_fd() becomes readable when some were made, and
- * link_bell_quiet() makes it unreadable again.  The bell says no more than
- * "call link_alerts()": it may ring once for many and, rarely, for none.
+ * Wakeups for alerts: link_wakeup_fd() becomes readable when there are new ones,
+ * and link_wakeup_clear() makes it unreadable again.  There may be one wakeup for
+ * many alerts and, rarely, one for none: call link_alerts().
  */
-int link_bell_open(struct link *link);
-int link_bell_fd(const struct link *link);
-void link_bell_quiet(struct link *link);
+int link_wakeup_open(struct link *link);
+int link_wakeup_fd(const struct link *link);
+void link_wakeup_clear(struct link *link);
 
 #endif /* _USER_LINK_LINK_H */

@@ -2,7 +2,7 @@
 /*
  * One request at a time: send it, then read until its acknowledgement, its
  * error or, for a dump, its end.  An answer is always read to the end, even
- * when nobody wants the rest, so that the next request finds a clean socket.
+ * after an error, so that nothing of it is left for the next request.
  */
 
 #include "link/netlink.h"
@@ -20,11 +20,11 @@
 #include <unistd.h>
 
 /*
- * While the kernel has no memory for an answer or an order we come again: with an
- * order so often, after naps each of which is twice as long as the last, with a
- * reading after one nap.
+ * While the kernel has no memory, a request that changes something is repeated
+ * after delays, each of which is twice as long as the last; one that only reads
+ * fails with -EAGAIN after the first delay.
  */
-enum { SHORTAGE_TRIES = 6, SHORTAGE_NAP_US = 10000 };
+enum { SHORTAGE_TRIES = 6, SHORTAGE_DELAY_US = 10000 };
 
 struct exchange {
 	struct link *link;
@@ -99,7 +99,7 @@ static int on_ack(struct nl_msg *msg, void *arg)
 	return NL_SKIP;
 }
 
-/* The end of a dump carries its error, which libnl does not look at. */
+/* The end of a dump has its error, which libnl ignores. */
 static int on_finish(struct nl_msg *msg, void *arg)
 {
 	struct nlmsghdr *hdr = nlmsg_hdr(msg);
@@ -143,22 +143,37 @@ static int on_message(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-struct nl_msg *netlink_request(struct link *link, uint8_t command, int flags)
+void netlink_begin(struct link *link, uint8_t command, int flags, size_t room)
 {
-	struct nl_msg *msg = nlmsg_alloc();
+	/* Those of a few words take less than 512 bytes, a path 4096. */
+	struct nl_msg *msg = nlmsg_alloc_size(8192 + room);
 
-	if (msg && genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, link->family, 0,
-			       flags, command, PERFGUARD_FAMILY_VERSION))
-		return msg;
+	link->request = msg;
+	if (msg && genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, link->family, 0, flags, command,
+			       PERFGUARD_FAMILY_VERSION))
+		return;
 	nlmsg_free(msg);
-	netlink_error(link, 0, "out of memory");
-	return NULL;
+	link->request = NULL;
+	link->request_error = netlink_error(link, -ENOMEM, "out of memory");
 }
 
-int netlink_overflow(struct link *link, struct nl_msg *msg)
+void netlink_put(struct link *link, int attr, size_t size, const void *data)
 {
-	nlmsg_free(msg);
-	return netlink_error(link, -EMSGSIZE, "too much for one request");
+	if (!link->request || !nla_put(link->request, attr, (int)size, data))
+		return;
+	nlmsg_free(link->request);
+	link->request = NULL;
+	link->request_error = netlink_error(link, -EMSGSIZE, "too much for one request");
+}
+
+void netlink_put_u32(struct link *link, int attr, uint32_t value)
+{
+	netlink_put(link, attr, sizeof(value), &value);
+}
+
+void netlink_put_u64(struct link *link, int attr, uint64_t value)
+{
+	netlink_put(link, attr, sizeof(value), &value);
 }
 
 static int on_any_seq(struct nl_msg *msg, void *arg)
@@ -180,7 +195,7 @@ static int receive(struct link *link, struct exchange *exchange)
 	nl_cb_set(cb, NL_CB_FINISH, NL_CB_CUSTOM, on_finish, exchange);
 	nl_cb_set(cb, NL_CB_DUMP_INTR, NL_CB_CUSTOM, on_interrupted, exchange);
 	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_message, exchange);
-	/* The callbacks look at the number: after a shortage old answers may come. */
+	/* The callbacks check the number: after a shortage old answers may arrive. */
 	nl_cb_set(cb, NL_CB_SEQ_CHECK, NL_CB_CUSTOM, on_any_seq, NULL);
 
 	while (!exchange->is_done) {
@@ -220,12 +235,12 @@ static int exchange_once(struct exchange *exchange, struct nl_msg *msg)
 	if (!ret && exchange->is_interrupted)
 		return netlink_error(link, -EAGAIN,
 				     "the module's state changed while it was read");
-	/* Ours is of this program. */
+	/* -ENOMEM without an error of the kernel is this program's own. */
 	return ret == -ENOMEM && exchange->error ? -ENOBUFS : ret;
 }
 
-/* Does a request change nothing? */
-static bool reads(struct nl_msg *msg)
+/* Return: true if a request changes nothing. */
+static bool is_reading(struct nl_msg *msg)
 {
 	const struct nlmsghdr *hdr = nlmsg_hdr(msg);
 	const struct genlmsghdr *genl = nlmsg_data(hdr);
@@ -234,109 +249,118 @@ static bool reads(struct nl_msg *msg)
 	       genl->cmd == PERFGUARD_CMD_STATS_GET;
 }
 
-int netlink_exchange(struct link *link, struct nl_msg *msg, netlink_fn fn,
-		     void *arg)
+int netlink_exchange(struct link *link, netlink_fn fn, void *arg)
 {
-	bool is_reading = reads(msg);
 	struct exchange exchange = { .link = link, .fn = fn, .arg = arg };
+	struct nl_msg *msg = link->request;
+	bool reads;
 	int ret;
 
+	if (!msg)
+		return link->request_error;
+	link->request = NULL;
+	reads = is_reading(msg);
 	for (int i = 0; i < SHORTAGE_TRIES; i++) {
 		if (i)
-			usleep(SHORTAGE_NAP_US << (i - 1));
+			usleep(SHORTAGE_DELAY_US << (i - 1));
 		ret = exchange_once(&exchange, msg);
-		/* If there is an answer to come, or none came, it may have been carried out. */
-		if (is_reading || fn || ret != -ENOBUFS || !exchange.error)
+		/* With an answer expected, or without an error of the kernel, it may be done. */
+		if (reads || fn || ret != -ENOBUFS || !exchange.error)
 			break;
 	}
 	nlmsg_free(msg);
-	if (!is_reading || (ret != -ENOBUFS && ret != -EBUSY))
+	if (!reads || (ret != -ENOBUFS && ret != -EBUSY))
 		return ret;
-	/* Busy is the dump before, whose rest was not read. */
+	/* -EBUSY is due to the previous dump, whose rest was not read. */
 	if (ret == -EBUSY)
 		netlink_error(link, 0, "no memory for the module's answer");
-	usleep(SHORTAGE_NAP_US);
+	usleep(SHORTAGE_DELAY_US);
 	return -EAGAIN;
 }
 
+struct query {
+	const struct decode_field *fields;
+	void *object;
+};
+
+static int on_answer(struct nlattr *attrs, int len, void *arg)
+{
+	struct query *query = arg;
+
+	return decode_attrs(query->fields, attrs, len, query->object);
+}
+
+int netlink_query(struct link *link, const struct decode_field *fields, void *object)
+{
+	struct query query = { fields, object };
+
+	return netlink_exchange(link, on_answer, &query);
+}
+
+struct array {
+	const struct netlink_dump *dump;
+	char *elements;
+	uint32_t nr;
+	uint32_t max;
+};
+
 static int add_element(struct nlattr *attrs, int len, void *arg)
 {
-	struct netlink_array *array = arg;
+	struct array *array = arg;
+	const struct netlink_dump *dump = array->dump;
 	void *element;
 	int ret;
 
 	if (array->nr == array->max) {
 		uint32_t max = array->max ? 2 * array->max : 16;
-		void *elements = reallocarray(array->elements, max,
-					      array->size);
+		char *elements = reallocarray(array->elements, max, dump->size);
 
 		if (!elements)
 			return -ENOMEM;
 		array->elements = elements;
 		array->max = max;
 	}
-	element = (char *)array->elements + array->nr * array->size;
-	memset(element, 0, array->size);
-	ret = array->parse(attrs, len, element);
-	/* What cannot be read is left out, as an unknown attribute is. */
+	element = array->elements + array->nr * dump->size;
+	memset(element, 0, dump->size);
+	ret = decode_attrs(dump->fields, attrs, len, element);
+	if (!ret && dump->parse)
+		ret = dump->parse(attrs, len, element);
+	/* A message that cannot be read is skipped, as an unknown attribute is. */
 	if (ret == -EBADMSG) {
-		if (array->clear)
-			array->clear(element);
+		if (dump->clear)
+			dump->clear(element);
 		return 0;
 	}
 	array->nr++;
 	return ret;
 }
 
-static void clear_elements(struct netlink_array *array)
+static void clear_elements(struct array *array)
 {
-	if (array->clear)
-		for (uint32_t i = 0; i < array->nr; i++)
-			array->clear((char *)array->elements +
-				     i * array->size);
+	for (uint32_t i = 0; array->dump->clear && i < array->nr; i++)
+		array->dump->clear(array->elements + i * array->dump->size);
 	array->nr = 0;
 }
 
-static void free_elements(struct netlink_array *array)
+void *netlink_dump(struct link *link, const struct netlink_dump *dump, uint32_t *ret_nr,
+		   int *ret_error)
 {
-	clear_elements(array);
-	free(array->elements);
-	array->elements = NULL;
-	array->max = 0;
-}
-
-int netlink_dump(struct link *link,
-		 struct nl_msg *(*request)(struct link *link, uint32_t id),
-		 uint32_t id, struct netlink_array *array)
-{
+	struct array array = { .dump = dump };
 	int ret = -EAGAIN;
 
 	for (int i = 0; i < NETLINK_TRIES && ret == -EAGAIN; i++) {
-		struct nl_msg *msg = request(link, id);
-
-		if (!msg)
-			return -ENOMEM;
-		clear_elements(array);
-		ret = netlink_exchange(link, msg, add_element, array);
+		clear_elements(&array);
+		netlink_begin(link, dump->command, NLM_F_DUMP, 0);
+		if (dump->id)
+			netlink_put_u32(link, dump->attr, dump->id);
+		ret = netlink_exchange(link, add_element, &array);
 	}
-	if (ret)
-		free_elements(array);
-	return ret;
-}
-
-uint32_t netlink_u32(struct nlattr *attr)
-{
-	return attr ? nla_get_u32(attr) : 0;
-}
-
-uint64_t netlink_u64(struct nlattr *attr)
-{
-	return attr ? nla_get_u64(attr) : 0;
-}
-
-void netlink_string(struct nlattr *attr, char *text, size_t size)
-{
-	text[0] = '\0';
-	if (attr)
-		nla_strlcpy(text, attr, size);
+	if (ret) {
+		clear_elements(&array);
+		free(array.elements);
+		array.elements = NULL;
+	}
+	*ret_nr = array.nr;
+	*ret_error = ret;
+	return array.elements;
 }

@@ -5,18 +5,23 @@
 #ifndef _USER_LINK_NETLINK_H
 #define _USER_LINK_NETLINK_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <netlink/attr.h>
 #include <netlink/msg.h>
 
+#include "link/link-policy.h"
 #include "link/link.h"
 
 struct nl_sock;
 
 struct link {
 	struct nl_sock *socket; /* requests and dumps */
-	struct nl_sock *bell; /* the multicast group, or NULL */
+	struct nl_sock *wakeup; /* the multicast group, or NULL */
+	struct nl_msg *request; /* begun and not yet sent, or NULL */
+	int request_error; /* why a request that was begun is NULL */
 	int family;
 	char error[512];
 };
@@ -24,50 +29,46 @@ struct link {
 /* Called for each message of an answer; not called any more once it failed. */
 typedef int (*netlink_fn)(struct nlattr *attrs, int len, void *arg);
 
-/* A request to fill in, or NULL with the error set. */
-struct nl_msg *netlink_request(struct link *link, uint8_t command, int flags);
+/*
+ * Begin a request, with @room bytes for its attributes beyond those of a few
+ * words.  Errors of this and of the next ones are returned when it is sent.
+ */
+void netlink_begin(struct link *link, uint8_t command, int flags, size_t room);
+void netlink_put(struct link *link, int attr, size_t size, const void *data);
+void netlink_put_u32(struct link *link, int attr, uint32_t value);
+void netlink_put_u64(struct link *link, int attr, uint64_t value);
 
-/* A reading is started over so often. */
+/* Limit of attempts to read something. */
 enum { NETLINK_TRIES = 20 };
 
 /*
- * Send a request and see its answer to the end; frees @msg.  -EAGAIN for a
- * reading: what it told changed meanwhile, or the kernel had no memory for it,
- * so ask again.  -ENOBUFS for an order: the kernel had none, however often asked;
- * one without @fn is given again by itself.
+ * Send the request and read its answer to the end.  -EAGAIN for a request that
+ * only reads: the state changed meanwhile, or the kernel had no memory for the
+ * answer; repeat it.  -ENOBUFS for one that changes something: the kernel had
+ * no memory, after several attempts if there is no @fn.
  */
-int netlink_exchange(struct link *link, struct nl_msg *msg, netlink_fn fn,
-		     void *arg);
-
-/* Free @msg, whose attributes had no room; returns -EMSGSIZE. */
-int netlink_overflow(struct link *link, struct nl_msg *msg);
+int netlink_exchange(struct link *link, netlink_fn fn, void *arg);
 
 int netlink_error(struct link *link, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/*
- * A dump into an array.  netlink_dump() calls the parser for each message
- * with room for one more element, which is zeroed; after an interrupted dump
- * the elements are cleared and it starts over.
- */
-struct netlink_array {
-	void *elements;
-	uint32_t nr;
-	uint32_t max;
-	size_t size; /* of an element */
+/* Send the request; its answer of one message is stored in @object. */
+int netlink_query(struct link *link, const struct decode_field *fields, void *object);
+
+/* A request for a dump into an array. */
+struct netlink_dump {
+	uint8_t command;
+	int attr; /* with value @id, if that is not 0 */
+	uint32_t id;
+	size_t size; /* of an element, which is zeroed at first */
+	const struct decode_field *fields;
+	/* Read what is not in @fields, or NULL. */
 	int (*parse)(struct nlattr *attrs, int len, void *element);
 	void (*clear)(void *element); /* or NULL */
 };
 
-/* @request makes the request's message, anew for each try. */
-int netlink_dump(struct link *link,
-		 struct nl_msg *(*request)(struct link *link, uint32_t id),
-		 uint32_t id, struct netlink_array *array);
-
-/* The attribute's value, or 0 without it. */
-uint32_t netlink_u32(struct nlattr *attr);
-uint64_t netlink_u64(struct nlattr *attr);
-/* Copy a string, cut to @size; "" without it. */
-void netlink_string(struct nlattr *attr, char *text, size_t size);
+/* Returns the array of *@ret_nr elements, to be freed; an interrupted dump starts over. */
+void *netlink_dump(struct link *link, const struct netlink_dump *dump, uint32_t *ret_nr,
+		   int *ret_error);
 
 #endif /* _USER_LINK_NETLINK_H */

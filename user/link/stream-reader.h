@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The training stream: what the module's device tells while it is open.
+ * The training stream, which the module writes while its device is open.
  *
- * There is one stream, and one reader of it.  While it is open, sites that
- * were added tell their hits (link_sites_add()) and targets with the record
- * flag their wait calls.  Who reads too slowly loses events, and is told how
- * many (PERFGUARD_EVENT_KIND_LOST).
+ * There is one stream, and one reader of it.  It contains the hits of added sites
+ * (link_sites_add()) and the wait calls of targets with the record flag.  A
+ * reader that is too slow loses events, whose number is in the stream
+ * (PERFGUARD_EVENT_KIND_LOST).
  */
 #ifndef _USER_LINK_STREAM_READER_H
 #define _USER_LINK_STREAM_READER_H
@@ -17,7 +17,7 @@
 struct stream;
 
 /*
- * Open the stream.  -EBUSY: somebody else has it; -ENOENT: no module, or an
+ * Open the stream.  -EBUSY: another program has it; -ENOENT: no module, or an
  * old one; -EPERM or -EACCES: not permitted; -ENOMEM: no memory for its
  * buffers.  *@ret is to be closed on failure, too, and holds the error's text
  * until then.

@@ -120,7 +120,7 @@ def mariadb_start():
     run("mariadb-install-db", *options, "--auth-root-authentication-method=normal",
         "--skip-test-db", timeout=120)
     # A thread that is kept for the next client waits in a place that an audit takes for one in
-    # mid-unit at first: a limit that README.md tells.
+    # mid-unit at first: a limit, see README.md.
     server = subprocess.Popen(["mariadbd", *options, "--skip-networking", "--thread-cache-size=0"],
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_until(lambda: sql("select 1").returncode == 0, 60)

@@ -21,9 +21,9 @@ ENOTSUPP = 524
 ACTIVE, SHED = 1, 2
 STEPPED = 3
 WAIT, EVENT_CALL, EVENT_SITE = 1, 2, 3
-FORMS = {"COURSES": "<II", "BOUNDARIES": "<QIIIIIIII", "GUARDS": "<QIIII",
+FORMS = {"LOOPS": "<II", "BOUNDARIES": "<QIIIIIIII", "GUARDS": "<QIIII",
          "TYPES": "<QIIhhhH", "CONTEXTS": "<IIII", "WEIGHTS": "<HBB"}
-LIMITS = {"COURSES": 32, "BOUNDARIES": 1024, "GUARDS": 16384, "TYPES": 4096,
+LIMITS = {"LOOPS": 32, "BOUNDARIES": 1024, "GUARDS": 16384, "TYPES": 4096,
           "CONTEXTS": 65536, "WEIGHTS": 1048576}
 MAX_PROFILES, MAX_OBJECTS = 128, 256
 NAMES = ("outer", "middle", "inner")
@@ -93,7 +93,7 @@ def tables_of(program, names=NAMES, plan=0):
     """A sound profile: two loops, each with types and contexts at all guards."""
     places = [(program.offset(name), 0, 0, plan, 0) for name in names]
     return {
-        "COURSES": [(1, 0), (2, 1)],
+        "LOOPS": [(1, 0), (2, 1)],
         "BOUNDARIES": [(0x1000, 0, WAIT, 0, 0, 64, 128, 0, 0),
                        (0x1100, 1, WAIT, 232, 0, 72, 128, 0, 0),
                        (0x1200, 1, EVENT_CALL, 0, 0, 16, 0, 0, 0),
@@ -138,7 +138,7 @@ def loading():
     ok([one["hits"] for one in guards(family, profile)] == [101] * 3 and
        row(family, profile)["stray_hits"] == 303,
        "hits are counted, of a thread that was in no hooked call yet, too")
-    ok(all(one["stepped"] == (one["hits"] if one["way"] == STEPPED else 0)
+    ok(all(one["stepped"] == (one["hits"] if one["step_mode"] == STEPPED else 0)
            for one in guards(family, profile)), "and those that are stepped")
     child = int(program.do("fork"))
     ok(wait_until(lambda: row(family, profile)["processes"] == 2) and
@@ -197,7 +197,7 @@ def dumps():
     program.do("call 1")
     program.do("call 10")
     told = guards(family, profile)
-    ok(not any(one["stepped"] or one["way"] == STEPPED for one in told) and
+    ok(not any(one["stepped"] or one["step_mode"] == STEPPED for one in told) and
        sum(one["hits"] for one in told) > 30, "common first instructions are not stepped")
 
     other = Family()
@@ -301,8 +301,8 @@ def wrong():
     before = load(family, [CALLED], good)
     target, _ = arm(family, before)
     cases = [
-        ("COURSES", 0, 0, 2, "without a gap"), ("COURSES", 1, 0, 1, "without a gap"),
-        ("COURSES", 0, 1, 2, "flag"),
+        ("LOOPS", 0, 0, 2, "without a gap"), ("LOOPS", 1, 0, 1, "without a gap"),
+        ("LOOPS", 0, 1, 2, "flag"),
         ("BOUNDARIES", 0, 1, 2, "event loop that is not there"),
         ("BOUNDARIES", 0, 2, 0, "role"), ("BOUNDARIES", 0, 2, 4, "role"),
         ("BOUNDARIES", 0, 2, EVENT_CALL, "no wait"),
@@ -335,7 +335,7 @@ def wrong():
     for miss in missed:
         note(f"not refused as it should: {miss}")
     ok(not missed, f"{len(cases)} numbers out of range are refused, with a reason")
-    for kind, text in (("COURSES", "no event loop"), ("BOUNDARIES", "no wait"),
+    for kind, text in (("LOOPS", "no event loop"), ("BOUNDARIES", "no wait"),
                        ("GUARDS", "not there"), ("TYPES", "of a type"),
                        ("CONTEXTS", "more weights"), ("WEIGHTS", "fewer weights")):
         refusal = error(arm, family, load(family, [CALLED], dict(good, **{kind: []})))
@@ -348,7 +348,7 @@ def wrong():
 
     profile = load(family, [CALLED], good)
     whole = struct.pack(FORMS["GUARDS"], 0, 0, 0, 0, 0)
-    refusal = error(family.do, "PROFILE_ADD", which(profile), packed("COURSES", [(3, 0)]),
+    refusal = error(family.do, "PROFILE_ADD", which(profile), packed("LOOPS", [(3, 0)]),
                     attribute(NUMBER["A_PROFILE_GUARDS"], whole + b"\0"))
     ok(refusal and "whole structures" in refusal[1], "half a structure is refused")
     ok(error(arm, family, profile) is None, "with all that came along")

@@ -58,7 +58,7 @@ class Profile:
         """{attribute: [packed structure]}"""
         courses, boundaries = self.loops()
         return {
-            "COURSES": courses,
+            "LOOPS": courses,
             "BOUNDARIES": boundaries,
             "GUARDS": [struct.pack("<QIIII", offset, 0, delta, 0, 0)
                        for offset, delta in self.guards],

@@ -67,7 +67,7 @@ enum {
 	BATCH = 200,
 };
 
-/* In the order of enum perfguard_guard_way. */
+/* In the order of enum perfguard_step_mode. */
 static void (*const functions[NR_GUARDS])(void) = { price_kernel, price_module, price_stepped };
 
 /* What is tried out, and with which medians, ns. */
@@ -150,7 +150,7 @@ static int offset_of(const struct trial *trial, uint64_t address, __u64 *ret)
 
 static int add_loop(struct trial *trial)
 {
-	struct perfguard_course course = { .id = 1 };
+	struct perfguard_loop course = { .id = 1 };
 	struct perfguard_type type = { .id = 1, .least_final = INT16_MIN };
 	struct perfguard_boundary boundary = {
 		.role = PERFGUARD_BOUNDARY_ROLE_WAIT,
@@ -162,7 +162,7 @@ static int add_loop(struct trial *trial)
 	if (!error)
 		error = link_profile_add_object(trial->link, trial->profile_id, trial->exe_fd);
 	if (!error)
-		error = link_profile_add_courses(trial->link, trial->profile_id, &course, 1);
+		error = link_profile_add_loops(trial->link, trial->profile_id, &course, 1);
 	if (!error)
 		error = link_profile_add_boundaries(trial->link, trial->profile_id, &boundary, 1);
 	if (!error)
@@ -173,7 +173,7 @@ static int add_loop(struct trial *trial)
 static int add_guards(struct trial *trial)
 {
 	struct perfguard_guard guards[NR_GUARDS + NR_OTHERS] = { 0 };
-	struct perfguard_known_context contexts[NR_GUARDS] = { 0 };
+	struct perfguard_calling_context contexts[NR_GUARDS] = { 0 };
 	struct perfguard_weight weights[NR_GUARDS] = { 0 };
 	int error = 0;
 

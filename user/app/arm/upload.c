@@ -11,7 +11,7 @@ int upload_profile(struct link *link, uint32_t id, const struct loading *loading
 	for (uint32_t i = 0; i < loading->nr_objects && !error; i++)
 		error = link_profile_add_object(link, id, fds[i]);
 	if (!error)
-		error = link_profile_add_courses(link, id, loading->courses,
+		error = link_profile_add_loops(link, id, loading->courses,
 						 loading->nr_courses);
 	if (!error)
 		error = link_profile_add_guards(link, id, loading->guards, loading->nr_guards);

@@ -81,7 +81,7 @@ int session_begin(struct session *session)
 	ret = cmd_open_link(&session->link);
 	if (ret)
 		return ret;
-	ret = link_bell_open(session->link);
+	ret = link_wakeup_open(session->link);
 	if (!ret)
 		ret = link_stats(session->link, &session->stats_begin);
 	if (ret)

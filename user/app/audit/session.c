@@ -181,7 +181,7 @@ static int on_alert(struct record *record, void *arg)
 
 static int hear_alerts(struct session *session)
 {
-	link_bell_quiet(session->link);
+	link_wakeup_clear(session->link);
 	return link_alerts(session->link, session->next_alert, on_alert,
 			   session);
 }
@@ -332,7 +332,7 @@ static enum session_end find_end(struct session *session)
 static void sleep_until(struct session *session, uint64_t until_ns)
 {
 	struct pollfd fds[] = {
-		{ .fd = link_bell_fd(session->link), .events = POLLIN },
+		{ .fd = link_wakeup_fd(session->link), .events = POLLIN },
 		{ .fd = session->signals, .events = POLLIN },
 		{ .fd = session->turn ? session->turn_fd : -1, .events = POLLIN },
 	};

@@ -341,7 +341,7 @@ void known_met(const struct known_profile *profile, const struct known_type *typ
 
 	*ret = (struct alert_met){
 		.depth = met->depth,
-		.context = { .hits = met->hits, .is_known = met->is_known != 0 },
+		.context = { .hits = met->hits, .is_known = met->in_profile != 0 },
 	};
 	if (met->guard < profile->nr_guards) {
 		ret->module = profile->guards[met->guard].module;

@@ -98,7 +98,7 @@ static void json_guard(struct json *json, const struct status_profile *profile,
 	json_string(json, "state",
 		    guard->state == PERFGUARD_GUARD_STATE_SHED ? "shed" : "active");
 	json_string(json, "way",
-		    guard->way < sizeof(ways) / sizeof(ways[0]) ? ways[guard->way] : NULL);
+		    guard->step_mode < sizeof(ways) / sizeof(ways[0]) ? ways[guard->step_mode] : NULL);
 	json_u64(json, "hits", guard->hits);
 	json_u64(json, "stepped", guard->stepped);
 	json_u64(json, "sheds", guard->sheds);
@@ -144,7 +144,7 @@ static void put_cost(struct json *json, const char *name, const struct armed_cos
 	json_u64(json, "cpu", cost->cpu);
 	json_u64(json, "guards", cost->guards);
 	json_u64(json, "boundaries", cost->boundaries);
-	json_u64(json, "telling", cost->telling);
+	json_u64(json, "telling", cost->report);
 	json_end(json);
 }
 

@@ -108,17 +108,17 @@ static void print_budget(const struct armed_profile *armed)
 	const struct armed_cost *cost = &armed->cost, *last = &armed->last;
 	double budget = armed->prices.budget_ppm / 1e4;
 	double floor = percent(last->boundaries, last->cpu);
-	double telling = percent(last->telling, last->cpu);
+	double telling = percent(last->report, last->cpu);
 
 	if (!armed->prices.budget_ppm)
 		return;
 	heading("budget");
 	printf("%g %% of CPU time; takes %.2f %% now, %.2f %% since armed\n", budget,
 	       floor + telling + percent(last->guards, last->cpu),
-	       percent(cost->guards + cost->boundaries + cost->telling, cost->cpu));
+	       percent(cost->guards + cost->boundaries + cost->report, cost->cpu));
 	heading("");
 	printf("%.2f %% now is for boundaries, of which nothing is shed", floor);
-	if (cost->telling)
+	if (cost->report)
 		printf("; %.2f %% for telling late units", telling);
 	putchar('\n');
 	if (floor < budget)
@@ -158,7 +158,7 @@ static void print_guard(const struct status_profile *profile, const struct armed
 		printf("%9.3f", plan / 1024.0);
 	else
 		printf("%9s", "-");
-	printf(" %8s  ", guard->way < sizeof(ways) / sizeof(ways[0]) ? ways[guard->way] : "?");
+	printf(" %8s  ", guard->step_mode < sizeof(ways) / sizeof(ways[0]) ? ways[guard->step_mode] : "?");
 	if (function != SAMPLES_NONE)
 		fputs(profile_function_label(&profile->samples, function, MAX_NAME, label), stdout);
 	else

@@ -247,7 +247,7 @@ static void json_verdict(struct json *json, const struct alert *alert)
 		json_u64(json, "profile", record->profile_id);
 		json_string(json, "type_name", alert->type ? alert->type->name : NULL);
 		json_bool(json, "novel", record->is_novel);
-		json_bool(json, "thinned", record->is_thinned);
+		json_bool(json, "thinned", record->is_degraded);
 		json_u64(json, "check_ns", record->check_ns);
 	}
 	if (!alert->hotpath)

@@ -65,7 +65,7 @@ static const char *sureness(const struct record *record)
 	double confidence = alert_confidence(record);
 
 	/* It judges by fewer guards than its odds were made for. */
-	if (record->is_thinned)
+	if (record->is_degraded)
 		return confidence >= 0.7 ? "likely, though guards are off" :
 					   "unsure, as guards are off";
 	if (confidence >= 0.99)

@@ -63,5 +63,5 @@ double alert_confidence(const struct record *record)
 
 	if (!record->profile_id || !record->type_id)
 		return -1;
-	return record->is_thinned ? 0.5 + (ret - 0.5) / 2 : ret;
+	return record->is_degraded ? 0.5 + (ret - 0.5) / 2 : ret;
 }

@@ -118,10 +118,10 @@ static int add_courses(struct work *work)
 		work->course_of[loop] = to->nr_courses;
 		work->first_type[to->nr_courses] = i;
 		to->loops[to->nr_courses] = loop;
-		to->courses[to->nr_courses] = (struct perfguard_course){
+		to->courses[to->nr_courses] = (struct perfguard_loop){
 			.id = to->nr_courses + 1,
 			.flags = work->samples->loops[loop].has_empty ?
-					 PERFGUARD_COURSE_FLAGS_HAS_EMPTY : 0,
+					 PERFGUARD_LOOP_FLAGS_HAS_EMPTY : 0,
 		};
 		to->nr_courses++;
 	}
@@ -148,7 +148,7 @@ static int add_types(struct work *work, const int16_t *least_final)
 			return contradiction(work);
 		to->types[i] = (struct perfguard_type){
 			.threshold_ns = type->threshold_ns,
-			.course = work->course_of[type->loop],
+			.loop = work->course_of[type->loop],
 			.id = type->id,
 			.base_early = type->base_early,
 			.base_final = type->base_final,
@@ -321,7 +321,7 @@ static int add_boundary(struct work *work, uint32_t course,
 {
 	struct perfguard_boundary *to = &work->to->boundaries[work->to->nr_boundaries++];
 
-	*to = (struct perfguard_boundary){ .course = course };
+	*to = (struct perfguard_boundary){ .loop = course };
 	switch (boundary->role) {
 	case SAMPLES_ROLE_WAIT:
 		to->role = PERFGUARD_BOUNDARY_ROLE_WAIT;
@@ -422,8 +422,8 @@ static int add_contexts(struct work *work)
 		course = work->course_of[context->loop];
 		if (course == SAMPLES_NONE)
 			continue;
-		to->contexts[to->nr_contexts++] = (struct perfguard_known_context){
-			.course = course,
+		to->contexts[to->nr_contexts++] = (struct perfguard_calling_context){
+			.loop = course,
 			.guard = context->guard,
 			.depth = context->depth,
 			.nr_weights = context->nr_weights,

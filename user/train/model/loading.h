@@ -17,11 +17,11 @@
 #include "data/model.h"
 
 struct loading {
-	struct perfguard_course *courses;
+	struct perfguard_loop *courses;
 	struct perfguard_boundary *boundaries;
 	struct perfguard_guard *guards;
 	struct perfguard_type *types;
-	struct perfguard_known_context *contexts;
+	struct perfguard_calling_context *contexts;
 	struct perfguard_weight *weights;
 	uint32_t *objects; /* by object of the loading: that of the samples */
 	uint32_t *functions; /* by guard: of the samples */

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0
+
+/* Counters of the module as a whole; see family.c for the context. */
+
+#include "netlink/family.h"
+
+#include "compat.h"
+#include "control/target-request.h"
+#include "hook/hook.h"
+#include "netlink/policy.h"
+#include "report/alert-record.h"
+#include "report/capture.h"
+#include "report/stack-history.h"
+#include "target/image.h"
+#include "target/thread.h"
+#include "trainstream/stream.h"
+
+#include <linux/perfguard.h>
+
+static int fill_hook(struct sk_buff *skb, const struct pguard_hook_info *hook)
+{
+	struct nlattr *nest = nla_nest_start(skb, PERFGUARD_A_STATS_HOOK);
+
+	if (!nest || nla_put_u32(skb, PERFGUARD_A_HOOK_SYSCALL, hook->syscall) ||
+	    nla_put_string(skb, PERFGUARD_A_HOOK_NAME, hook->name) ||
+	    (hook->direct && nla_put_flag(skb, PERFGUARD_A_HOOK_IS_DIRECT)) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_HOOK_MISSED, hook->missed))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+/* Some are written under the ring's lock, without which they may be slightly out of date. */
+static int fill_stats(struct sk_buff *skb, void *unused)
+{
+	struct pguard_hook_info hook;
+	struct pguard_target *target;
+	u32 position = 0, targets = 0, sites = 0;
+
+	list_for_each_entry(target, &pguard_targets, list) {
+		targets++;
+		sites += target->nr_sites;
+	}
+	if (nla_put_u32(skb, PERFGUARD_A_STATS_TARGETS, targets) ||
+	    nla_put_u32(skb, PERFGUARD_A_STATS_THREADS, atomic_read(&pguard_nr_tasks)) ||
+	    nla_put_u32(skb, PERFGUARD_A_STATS_ALIVE, pguard_hook_alive()) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_STATS_NEXT_ALERT,
+			    READ_ONCE(pguard_alerts.next_seq)) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_STATS_NEXT_WAIT, READ_ONCE(pguard_waits.next_seq)) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_STATS_LOST_MEMORY,
+			    atomic64_read(&pguard_lost_memory)) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_STATS_LOST_OVERWRITTEN,
+			    READ_ONCE(pguard_alerts.overwritten)) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_STATS_TORN_STACKS, pguard_capture_torn()) ||
+	    nla_put_u32(skb, PERFGUARD_A_STATS_RING_BYTES,
+			READ_ONCE(pguard_alerts.bytes) + READ_ONCE(pguard_waits.bytes)) ||
+	    nla_put_u32(skb, PERFGUARD_A_STATS_SITES, sites) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_STATS_STREAM_LOST, pguard_stream_lost()) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_STATS_CROWDED_STACKS, pguard_samples_refused()))
+		return -EMSGSIZE;
+	while (pguard_hook_next(&position, &hook))
+		if (fill_hook(skb, &hook))
+			return -EMSGSIZE;
+	return 0;
+}
+
+int pguard_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	int ret = pguard_nl_control_lock();
+
+	if (ret)
+		return ret;
+	ret = pguard_nl_reply(info, NLMSG_GOODSIZE, fill_stats, NULL);
+	mutex_unlock(&pguard_control);
+	return ret;
+}

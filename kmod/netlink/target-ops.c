@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0
+
+/* Requests about targets and their processes; see family.c for the context. */
+
+#include "netlink/family.h"
+
+#include "compat.h"
+#include "control/target-request.h"
+#include "netlink/policy.h"
+#include "target/image.h"
+#include "target/process.h"
+#include "target/target-lock.h"
+#include "target/thread.h"
+#include "unit/watchdog.h"
+
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/slab.h>
+
+#include <linux/perfguard.h>
+
+struct target_reply {
+	u32 id;
+	u32 processes;
+};
+
+static int fill_target_reply(struct sk_buff *skb, void *argument)
+{
+	const struct target_reply *answer = argument;
+
+	return nla_put_u32(skb, PERFGUARD_A_TARGET_ID, answer->id) ||
+	       nla_put_u32(skb, PERFGUARD_A_TARGET_PROCESSES, answer->processes);
+}
+
+int pguard_nl_target_new_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr **attrs = info->attrs;
+	struct pguard_target_wish wish = {
+		.portid = info->snd_portid,
+		.exe = pguard_nl_file(info, attrs[PERFGUARD_A_TARGET_EXE_FD]),
+		.pid = pguard_nl_u32(attrs[PERFGUARD_A_TARGET_PID]),
+		.flags = pguard_nl_u32(attrs[PERFGUARD_A_TARGET_FLAGS]),
+		.threshold_ns = pguard_nl_u64(attrs[PERFGUARD_A_TARGET_THRESHOLD_NS]),
+	};
+	struct pguard_target *target;
+	struct target_reply answer;
+	struct sk_buff *reply;
+	int ret;
+
+	if (IS_ERR(wish.exe))
+		return PTR_ERR(wish.exe);
+	reply = pguard_nl_reply_new(NLMSG_GOODSIZE);
+	ret = reply ? pguard_nl_control_lock() : -ENOMEM;
+	if (!ret) {
+		ret = pguard_target_new(&wish, &target, info->extack);
+		mutex_unlock(&pguard_control);
+	}
+	if (wish.exe)
+		fput(wish.exe);
+	if (!ret) {
+		answer.id = target->id;
+		answer.processes = atomic_read(&target->nr_processes);
+		pguard_turn_give(target);
+	}
+	return pguard_nl_reply_send(reply, info, ret, fill_target_reply, &answer);
+}
+
+int pguard_nl_target_set_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr **attrs = info->attrs;
+	struct pguard_target *target;
+	int ret = PGUARD_NL_REQUIRE(info, PERFGUARD_A_TARGET_ID, "which target?") ?:
+		  pguard_nl_control_lock();
+
+	if (ret)
+		return ret;
+	target = pguard_target_find(nla_get_u32(attrs[PERFGUARD_A_TARGET_ID]));
+	if (!target) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attrs[PERFGUARD_A_TARGET_ID],
+				    "no such target");
+		ret = -ENOENT;
+		goto unlock;
+	}
+	if (attrs[PERFGUARD_A_TARGET_FLAGS]) {
+		WRITE_ONCE(target->flags, nla_get_u32(attrs[PERFGUARD_A_TARGET_FLAGS]));
+		/* The fast path caches them. */
+		pguard_target_unsettle(target);
+	}
+	if (attrs[PERFGUARD_A_TARGET_THRESHOLD_NS]) {
+		pguard_audit_set_threshold(target->audit,
+					   nla_get_u64(attrs[PERFGUARD_A_TARGET_THRESHOLD_NS]));
+		pguard_watch_start();
+	}
+unlock:
+	mutex_unlock(&pguard_control);
+	return ret;
+}
+
+int pguard_nl_target_del_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr *id = info->attrs[PERFGUARD_A_TARGET_ID];
+
+	if (id && !nla_get_u32(id)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, id, "no target has id 0");
+		return -EINVAL;
+	}
+	return pguard_target_del(pguard_nl_u32(id), info->extack);
+}
+
+/* The sums of exited threads plus those of the present ones. */
+static void target_count(const struct pguard_target *target, u64 *units, u64 *waits)
+{
+	const struct pguard_task *state;
+
+	*units = atomic64_read(&target->units);
+	*waits = atomic64_read(&target->waits);
+	rcu_read_lock();
+	list_for_each_entry_rcu(state, &pguard_all_tasks, all)
+		if (state->image->target == target)
+			pguard_task_count(state, units, waits);
+	rcu_read_unlock();
+}
+
+static int fill_target_exe(struct sk_buff *skb, struct pguard_target *target)
+{
+	char *buf, *path;
+	int ret = -ENOMEM;
+
+	buf = kmalloc(PATH_MAX, GFP_KERNEL | __GFP_NOWARN);
+	if (!buf)
+		return ret;
+	path = d_path(&target->path, buf, PATH_MAX);
+	ret = (!IS_ERR(path) && nla_put_string(skb, PERFGUARD_A_TARGET_PATH, path)) ||
+	      nla_put_u32(skb, PERFGUARD_A_TARGET_DEV,
+			  new_encode_dev(target->inode->i_sb->s_dev)) ||
+	      pguard_nl_put64(skb, PERFGUARD_A_TARGET_INODE, target->inode->i_ino);
+	kfree(buf);
+	return ret ? -EMSGSIZE : 0;
+}
+
+static int fill_target(struct sk_buff *skb, struct pguard_target *target)
+{
+	u64 units, waits;
+
+	target_count(target, &units, &waits);
+	if (nla_put_u32(skb, PERFGUARD_A_TARGET_ID, target->id) ||
+	    (target->pid && nla_put_u32(skb, PERFGUARD_A_TARGET_PID, target->pid)) ||
+	    nla_put_u32(skb, PERFGUARD_A_TARGET_FLAGS, target->flags) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_TARGET_THRESHOLD_NS,
+			    pguard_target_threshold(target)) ||
+	    nla_put_u32(skb, PERFGUARD_A_TARGET_PROCESSES, atomic_read(&target->nr_processes)) ||
+	    nla_put_u32(skb, PERFGUARD_A_TARGET_THREADS, atomic_read(&target->nr_threads)) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_TARGET_UNITS, units) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_TARGET_WAITS, waits) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_TARGET_LATE, atomic64_read(&target->late)) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_TARGET_SUPPRESSED,
+			    atomic64_read(&target->suppressed)) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_TARGET_UNTRACKED,
+			    atomic64_read(&target->untracked)) ||
+	    nla_put_u32(skb, PERFGUARD_A_TARGET_SITES, target->nr_sites))
+		return -EMSGSIZE;
+	return target->inode ? fill_target_exe(skb, target) : 0;
+}
+
+/* args[0]: id of the last target in the dump so far. */
+int pguard_nl_target_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct pguard_target *target;
+	void *header;
+	int ret;
+
+	ret = pguard_nl_control_lock();
+	if (ret)
+		return ret;
+	list_for_each_entry(target, &pguard_targets, list) {
+		if (target->id <= cb->args[0])
+			continue;
+		header = pguard_nl_dump_put(skb, cb, PERFGUARD_CMD_TARGET_GET);
+		ret = pguard_nl_dump_end(skb, header,
+					 header ? fill_target(skb, target) : -EMSGSIZE);
+		if (ret)
+			break;
+		cb->args[0] = target->id;
+	}
+	mutex_unlock(&pguard_control);
+	/* An empty buffer would be the end. */
+	return ret == -ENOMEM && !skb->len ? ret : skb->len;
+}
+
+struct process_dump {
+	struct sk_buff *skb;
+	struct netlink_callback *cb;
+	u32 target_id;
+};
+
+static int fill_process(struct sk_buff *skb, const struct pguard_process *process)
+{
+	struct task_struct *task = pid_task(find_pid_ns(process->tgid, &init_pid_ns), PIDTYPE_PID);
+	char comm[TASK_COMM_LEN] = "";
+
+	if (task)
+		get_task_comm(comm, task);
+	return nla_put_u32(skb, PERFGUARD_A_PROCESS_PID, process->tgid) ||
+	       nla_put_u32(skb, PERFGUARD_A_PROCESS_TARGET_ID, process->image->target->id) ||
+	       nla_put_u32(skb, PERFGUARD_A_PROCESS_IMAGE_ID, process->image->id) ||
+	       nla_put_string(skb, PERFGUARD_A_PROCESS_COMM, comm);
+}
+
+static int dump_process(const struct pguard_process *process, void *argument)
+{
+	struct process_dump *dump = argument;
+	void *header;
+
+	if (dump->target_id && dump->target_id != process->image->target->id)
+		return 0;
+	header = pguard_nl_dump_put(dump->skb, dump->cb, PERFGUARD_CMD_PROCESS_GET);
+	return pguard_nl_dump_end(dump->skb, header,
+				  !header || fill_process(dump->skb, process) ? -EMSGSIZE : 0);
+}
+
+/* args[0], [1]: position in the table of processes. */
+int pguard_nl_process_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct process_dump dump = {
+		skb, cb, pguard_nl_u32(pguard_dump_attrs(cb)[PERFGUARD_A_PROCESS_TARGET_ID]),
+	};
+
+	pguard_process_walk((unsigned long *)cb->args, dump_process, &dump);
+	return skb->len;
+}
