@@ -350,7 +350,7 @@ static struct pguard_target *target_make(const struct pguard_target_wish *wish)
 	if (!target)
 		return NULL;
 	target->flags = wish->flags;
-	target->limit_ns = wish->threshold_ns - 1;
+	pguard_audit_set_threshold(target->audit, wish->threshold_ns);
 	target->pid = wish->pid;
 	target->portid = wish->portid;
 	if (wish->exe) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
 /*
- * The hooked wait calls.
+ * The hooked wait calls.  There are three ways in: fast, where a place is settled and
+ * nothing unusual is wanted of the thread; slow, which does for any; and none, where
+ * the call does not matter.
  *
  * A wait belongs to an event loop if its place does: the same system call at
  * the same distance below the loop's return address, which is read from the
@@ -21,7 +23,6 @@
 #include "target/image.h"
 #include "target/thread.h"
 #include "trainstream/stream.h"
-#include "unit/guarded.h"
 #include "unit/unit.h"
 #include "unit/wait-site.h"
 
@@ -35,9 +36,8 @@ enum {
 	FOLLOW_BOUNDARY = 1 << 0,	/* it begins a unit */
 	FOLLOW_RECORD = 1 << 1,		/* discovery wants to know of the wait */
 	FOLLOW_STREAM = 1 << 2,		/* its begin was told in the stream */
-	FOLLOW_GUARDED = 1 << 3,	/* of a loop of a profile */
-	FOLLOW_EVENT = 1 << 4,		/* it begins an event, if it does not fail */
-	FOLLOW_LONG = 1 << 5,		/* the clock is not the TSC */
+	FOLLOW_EVENT = 1 << 3,		/* it begins an event, if it does not fail */
+	FOLLOW_LONG = 1 << 4,		/* the clock is not the TSC */
 };
 
 /* futex and io_uring_enter are waits in some of their forms only. */
@@ -60,14 +60,6 @@ static __always_inline bool wait_waits(const struct pt_regs *regs, u32 syscall)
 	return true;
 }
 
-static void loop_enter(struct pguard_task *state, struct pguard_loop *loop)
-{
-	if (state->loop)
-		atomic_dec(&state->loop->nr_threads);
-	atomic_inc(&loop->nr_threads);
-	WRITE_ONCE(state->loop, loop);
-}
-
 /* Should this wait be recorded for those who look for the loops? */
 static bool record_wanted(struct pguard_task *state, struct pguard_place *place)
 {
@@ -85,7 +77,7 @@ static bool record_wanted(struct pguard_task *state, struct pguard_place *place)
 /* Number of an event of the stream: the call, and the loop whose wait it is. */
 static u32 event_number(const struct pguard_place *place, u32 follow)
 {
-	u32 loop = follow & FOLLOW_BOUNDARY ? place->spot->is.loop->id : 0;
+	u32 loop = follow & FOLLOW_BOUNDARY ? place->spot->is.course->id : 0;
 
 	return (place->spot->is.syscall & (BIT(PGUARD_SYSCALL_BITS) - 1)) |
 	       (loop & (BIT(PGUARD_LOOP_BITS) - 1)) << PGUARD_SYSCALL_BITS;
@@ -107,13 +99,13 @@ static void stream_leave(struct pguard_task *state, long ret)
 			  task_pt_regs(current)->di, ret);
 }
 
-/* A call in a place of the profile that guards the thread. */
-static u32 guarded_begin(struct pguard_task *state, bool may_sleep)
+/* A call in a wait site. */
+static u32 site_begin(struct pguard_task *state, bool may_sleep)
 {
-	switch (pguard_guarded_enter(state, may_sleep)) {
-	case PGUARD_GUARDED_WAIT:
-		return FOLLOW_BOUNDARY | FOLLOW_GUARDED;
-	case PGUARD_GUARDED_EVENT:
+	switch (pguard_unit_enter(state, may_sleep)) {
+	case PGUARD_CALL_WAIT:
+		return FOLLOW_BOUNDARY;
+	case PGUARD_CALL_EVENT:
 		return FOLLOW_EVENT;
 	default:
 		return 0;
@@ -131,22 +123,13 @@ static noinline bool wait_begin(struct pguard_task *state, const struct pt_regs 
 
 	state->nr_waits++;
 	place = pguard_place_get(state, regs, may_sleep);
-	if (unlikely(!state->profile && rcu_access_pointer(state->inference)))
-		pguard_guarded_forget(state);
+	pguard_unit_forget(state);
 	is_boundary = pguard_place_is_boundary(state, place, may_sleep);
 	/* From a kretprobe it is the usual way, and in the price. */
-	if (may_sleep && state->profile)
-		pguard_guarded_count_longer(state->profile, pguard_clock() - begun);
-	if (!is_boundary) {
-		/* Nothing to do. */
-	} else if (place->spot->is.boundary) {
-		follow = guarded_begin(state, may_sleep);
-	} else {
-		follow = FOLLOW_BOUNDARY;
-		pguard_unit_end(state);
-		if (unlikely(state->loop != place->spot->is.loop))
-			loop_enter(state, place->spot->is.loop);
-	}
+	if (may_sleep)
+		pguard_unit_count_longer(state->profile, pguard_clock() - begun);
+	if (is_boundary)
+		follow = site_begin(state, may_sleep);
 	/* For want of memory nothing is known of it. */
 	if (unlikely(place->spot == &pguard_nowhere)) {
 		state->follow = 0;
@@ -243,13 +226,9 @@ static noinline void wait_finish(struct pguard_task *state, long ret, bool may_s
 	if (unlikely(follow & FOLLOW_RECORD))
 		wait_record(state, ret, may_sleep);
 	if (unlikely(follow & FOLLOW_EVENT && ret >= 0))
-		pguard_guarded_event_call(state);
-	if (!(follow & FOLLOW_BOUNDARY) || !wait_starts_unit(state->place->spot->is.syscall, ret))
-		return;
-	if (unlikely(follow & FOLLOW_GUARDED))
-		pguard_guarded_wake(state, pguard_clock());
-	else
-		pguard_unit_start(state, pguard_clock());
+		pguard_unit_event_call(state);
+	if (follow & FOLLOW_BOUNDARY && wait_starts_unit(state->place->spot->is.syscall, ret))
+		pguard_unit_begin(state, pguard_clock());
 }
 
 /* Of current. */
@@ -271,54 +250,17 @@ static __always_inline void state_release(struct pguard_task *state)
 	smp_store_release(&state->inflight, 0);
 }
 
-/* pguard_wait_enter() for a known thread, whatever the case. */
-static noinline struct pguard_task *enter_any(struct pguard_task *state,
-					      const struct pt_regs *regs)
+/* pguard_wait_enter() on the slow path; @state is NULL for a thread that is new. */
+static noinline struct pguard_task *enter_slow(struct pguard_task *state,
+					       const struct pt_regs *regs)
 {
-	if (wait_begin(state, regs, true))
+	/* One that is made is gone again if the target goes just now. */
+	if (!state && pguard_task_first(NULL))
+		state = state_get(current);
+	if (!state || wait_begin(state, regs, true))
 		return state;
 	state_release(state);
 	return NULL;
-}
-
-/* The thread has entered its loop's wait, and what ran has ended. */
-static __always_inline struct pguard_task *enter_ended(struct pguard_task *state,
-						       struct pguard_place *place)
-{
-	pguard_guarded_frame(pguard_task_inference(state), place);
-	state->nr_waits++;
-	state->follow = FOLLOW_BOUNDARY | FOLLOW_GUARDED;
-	return state;
-}
-
-/* enter_boundary() where no unit ended the usual way. */
-static noinline notrace struct pguard_task *enter_unusual(struct pguard_task *state,
-							  struct pguard_place *place,
-							  const struct pt_regs *regs)
-{
-	pguard_guarded_count_extra(pguard_task_inference(state)->profile);
-	if (pguard_guarded_end_empty(state) || pguard_guarded_end_excused(state))
-		return enter_ended(state, place);
-	return enter_any(state, regs);
-}
-
-/* pguard_wait_enter() in the wait of the loop that the thread is in. */
-static __always_inline struct pguard_task *enter_boundary(struct pguard_task *state,
-							  struct pguard_place *place,
-							  const struct pt_regs *regs)
-{
-	const struct pguard_inference *inference = pguard_task_inference(state);
-	enum pguard_guarded_end end;
-	u64 elapsed;
-
-	end = pguard_guarded_end(state, inference, inference->verdict->within, rdtsc(), NULL,
-				 &elapsed);
-	if (unlikely(end == PGUARD_GUARDED_END_UNUSUAL))
-		return enter_unusual(state, place, regs);
-	enter_ended(state, place);
-	if (unlikely(end == PGUARD_GUARDED_END_EVENTFUL))
-		return pguard_guarded_close(state, elapsed);
-	return state;
 }
 
 /* A call that is no boundary. */
@@ -329,79 +271,76 @@ static __always_inline struct pguard_task *enter_none(struct pguard_task *state)
 	return NULL;
 }
 
-/* enter_curious() where another chain of calls may have led to the place. */
-static noinline notrace struct pguard_task *enter_doubtful(struct pguard_task *state,
-							   struct pguard_place *place,
-							   const struct pt_regs *regs)
+/* The thread has entered its loop's wait, and what ran has ended. */
+static __always_inline struct pguard_task *enter_ended(struct pguard_task *state,
+						       const struct pguard_place *place)
 {
-	if (!pguard_stream_is_open() && pguard_place_is_refused(state, place)) {
-		pguard_guarded_count_extra(state->profile);
-		return enter_none(state);
-	}
-	return enter_any(state, regs);
+	pguard_unit_frame(pguard_task_inference(state), place);
+	state->nr_waits++;
+	state->follow = FOLLOW_BOUNDARY;
+	return state;
 }
 
-/* enter_curious() in another boundary than that of the loop's last wait. */
-static noinline notrace struct pguard_task *enter_other(struct pguard_task *state,
-							struct pguard_place *place,
-							const struct pt_regs *regs)
+/* The wait of the loop that the thread is in, where no unit ended on the fast path. */
+static noinline notrace struct pguard_task *enter_rare(struct pguard_task *state,
+						       const struct pguard_place *place,
+						       const struct pt_regs *regs)
 {
-	struct pguard_inference *inference = pguard_task_inference(state);
-	const struct perfguard_boundary *boundary = place->spot->is.boundary;
+	const struct pguard_inference *inference = pguard_task_inference(state);
 
-	if (unlikely(!pguard_place_returns(place)))
-		return enter_doubtful(state, place, regs);
-	if (unlikely(!pguard_guarded_is_in(state, inference, place) || pguard_stream_is_open()))
-		return enter_any(state, regs);
-	if (boundary->role == PERFGUARD_BOUNDARY_ROLE_WAIT) {
-		inference->boundary = boundary;
-		return enter_boundary(state, place, regs);
+	pguard_unit_count_extra(inference->profile);
+	if (pguard_unit_end_empty(state, inference) || pguard_unit_end_excused(state))
+		return enter_ended(state, place);
+	return enter_slow(state, regs);
+}
+
+/* The wait of the loop that the thread is in: a unit ends there. */
+static noinline notrace struct pguard_task *enter_fast(struct pguard_task *state,
+						       const struct pguard_place *place,
+						       const struct pt_regs *regs)
+{
+	const struct pguard_inference *inference = pguard_task_inference(state);
+	enum pguard_unit_end end;
+	u64 elapsed;
+
+	end = pguard_unit_end(state, inference, READ_ONCE(inference->verdict->within), rdtsc(),
+			      NULL, &elapsed);
+	if (unlikely(end == PGUARD_UNIT_END_SLOW))
+		return enter_rare(state, place, regs);
+	enter_ended(state, place);
+	if (unlikely(end == PGUARD_UNIT_END_EVENTFUL))
+		return pguard_unit_close(state, elapsed);
+	return state;
+}
+
+/*
+ * A settled place that is not the wait of the thread's loop: an event begins there, or
+ * another chain of calls led there.
+ */
+static noinline notrace struct pguard_task *enter_elsewhere(struct pguard_task *state,
+							    const struct pguard_place *place,
+							    const struct pt_regs *regs)
+{
+	const struct pguard_inference *inference = pguard_task_inference(state);
+	const struct pguard_finding *is = &place->spot->is;
+
+	if (pguard_stream_is_open() || (!is->course && is->fit != PGUARD_SPOT_SEVERAL))
+		return enter_slow(state, regs);
+	if (!is->course || !pguard_place_returns(place)) {
+		if (!pguard_place_is_refused(state, place))
+			return enter_slow(state, regs);
+		pguard_unit_count_extra(state->profile);
+		return enter_none(state);
 	}
+	if (!inference || inference->course != is->course ||
+	    is->role == PERFGUARD_BOUNDARY_ROLE_WAIT)
+		return enter_slow(state, regs);
 	state->nr_waits++;
 	state->follow = FOLLOW_EVENT;
-	pguard_guarded_count_extra(inference->profile);
-	if (pguard_guarded_is_first(state, inference))
+	pguard_unit_count_extra(inference->profile);
+	if (pguard_unit_is_first(state, inference))
 		return state;
-	return pguard_guarded_enter_event(state);
-}
-
-/* pguard_wait_enter() in a settled place where somebody is curious. */
-static noinline notrace struct pguard_task *enter_curious(struct pguard_task *state,
-						  struct pguard_place *place,
-						  const struct pt_regs *regs)
-{
-	const struct pguard_finding *is = &place->spot->is;
-	struct pguard_inference *inference;
-
-	if (unlikely(state->curious != PGUARD_CURIOUS_GUARDED))
-		return enter_any(state, regs);
-	/* Where there is a boundary there is a loop. */
-	if (!is->boundary) {
-		if (is->fit == PGUARD_SPOT_SEVERAL && !is->loop)
-			return enter_doubtful(state, place, regs);
-		if (is->loop || pguard_stream_is_open() || !pguard_place_is_none(place))
-			return enter_any(state, regs);
-		return enter_none(state);
-	}
-	inference = pguard_task_inference(state);
-	if (!inference || inference->boundary != is->boundary)
-		return enter_other(state, place, regs);
-	if (unlikely(!pguard_place_returns(place)))
-		return enter_doubtful(state, place, regs);
-	if (unlikely(state->loop != is->loop))
-		return enter_any(state, regs);
-	return enter_boundary(state, place, regs);
-}
-
-static noinline struct pguard_task *enter_first(const struct pt_regs *regs)
-{
-	struct pguard_task *state;
-
-	if (!pguard_task_first(NULL))
-		return NULL;
-	/* Gone again if the target goes just now. */
-	state = state_get(current);
-	return state ? enter_any(state, regs) : NULL;
+	return pguard_unit_enter_event(state);
 }
 
 /**
@@ -416,9 +355,10 @@ static noinline struct pguard_task *enter_first(const struct pt_regs *regs)
 __visible notrace struct pguard_task *__noendbr
 pguard_wait_enter(const struct pt_regs *regs, const struct task_struct *task)
 {
+	const struct pguard_inference *inference;
+	const struct pguard_finding *is;
 	struct pguard_task *state;
 	struct pguard_place *place;
-	struct pguard_loop *loop;
 	/* Read but once, whatever is written in between. */
 	u32 syscall = pguard_place_syscall(regs);
 
@@ -426,32 +366,30 @@ pguard_wait_enter(const struct pt_regs *regs, const struct task_struct *task)
 		return NULL;
 	state = state_get(task);
 	if (unlikely(!state))
-		return enter_first(regs);
-	/* The usual: a place seen before, and nobody is curious. */
+		return enter_slow(NULL, regs);
 	place = state->place;
 	if (unlikely(!pguard_place_is(place, regs, syscall))) {
 		place = pguard_place_find(state, regs);
 		if (!place)
-			return enter_any(state, regs);
+			return enter_slow(state, regs);
 		/* Where a loop waits it waits most often; others would push it out. */
-		if (place->spot->is.loop)
+		if (place->spot->is.course)
 			state->place = place;
 	}
-	if (unlikely(!pguard_place_is_settled(state, place)))
-		return enter_any(state, regs);
-	if (unlikely(state->curious))
-		return enter_curious(state, place, regs);
-	loop = place->spot->is.loop;
-	if (loop != state->loop || unlikely(!(state->unit & PGUARD_PHASE_RUNNING)))
-		return loop ? enter_any(state, regs) : enter_none(state);
-	if (unlikely(!pguard_place_returns(place)))
-		return enter_any(state, regs);
-	state->nr_waits++;
-	state->follow = FOLLOW_BOUNDARY;
-	return pguard_unit_end_tsc(state);
+	if (unlikely(!pguard_place_is_settled(state, place) || state->curious))
+		return enter_slow(state, regs);
+	is = &place->spot->is;
+	if (!is->course)
+		return likely(pguard_place_is_none(place)) ? enter_none(state) :
+							     enter_elsewhere(state, place, regs);
+	inference = pguard_task_inference(state);
+	if (unlikely(!inference || inference->course != is->course ||
+		     is->role != PERFGUARD_BOUNDARY_ROLE_WAIT || !pguard_place_returns(place)))
+		return enter_elsewhere(state, place, regs);
+	return enter_fast(state, place, regs);
 }
 
-static noinline long leave_any(struct pguard_task *state, long ret)
+static noinline long leave_slow(struct pguard_task *state, long ret)
 {
 	if (READ_ONCE(state->dead)) {
 		if (ret == -EINTR && pguard_drain_woke())
@@ -470,25 +408,13 @@ static __always_inline bool leave_is(const struct pguard_task *state, u16 follow
 	return data_race(state->returns) == follow;
 }
 
-/* pguard_wait_leave(), but for the usual returns of a loop's wait. */
-static noinline notrace long leave_other(struct pguard_task *state, long ret)
+/* pguard_wait_leave() of a call other than the loop's wait. */
+static noinline notrace long leave_elsewhere(struct pguard_task *state, long ret)
 {
 	if (unlikely(!leave_is(state, FOLLOW_EVENT) || ret < 0))
-		return leave_any(state, ret);
-	if (!pguard_guarded_take_first(state, pguard_task_inference(state)))
-		pguard_guarded_event_call(state);
-	state_release(state);
-	return ret;
-}
-
-/* pguard_wait_leave(), but for the usual return of a thread that is not guarded. */
-static noinline notrace long leave_curious(struct pguard_task *state, long ret)
-{
-	if (!leave_is(state, FOLLOW_BOUNDARY | FOLLOW_GUARDED))
-		return leave_other(state, ret);
-	if (unlikely(ret < 0))
-		return leave_any(state, ret);
-	pguard_guarded_wake(state, rdtsc());
+		return leave_slow(state, ret);
+	if (!pguard_unit_take_first(state, pguard_task_inference(state)))
+		pguard_unit_event_call(state);
 	state_release(state);
 	return ret;
 }
@@ -504,10 +430,10 @@ static noinline notrace long leave_curious(struct pguard_task *state, long ret)
 __visible notrace long __noendbr pguard_wait_leave(struct pguard_task *state, long ret)
 {
 	if (!leave_is(state, FOLLOW_BOUNDARY))
-		return leave_curious(state, ret);
+		return leave_elsewhere(state, ret);
 	if (unlikely(ret < 0))
-		return leave_any(state, ret);
-	pguard_unit_start(state, rdtsc());
+		return leave_slow(state, ret);
+	pguard_unit_begin(state, rdtsc());
 	state_release(state);
 	return ret;
 }

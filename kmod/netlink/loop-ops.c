@@ -7,22 +7,26 @@
 #include "compat.h"
 #include "control/target-request.h"
 #include "netlink/policy.h"
+#include "profile/inference.h"
 #include "profile/profile.h"
 #include "report/alert-record.h"
 #include "target/image.h"
+#include "target/thread.h"
 
+#include <linux/mm.h>
 #include <linux/slab.h>
 
 #include <linux/perfguard.h>
 
 static int context_parse(struct nlattr *nest, struct pguard_image *image,
-			 struct pguard_context *ret, struct netlink_ext_ack *extack)
+			 struct pguard_wait_site *ret, struct netlink_ext_ack *extack)
 {
 	struct nlattr *attrs[PERFGUARD_A_WAIT_POINT_MAX + 1];
 	static const u32 needed[] = {
 		PERFGUARD_A_WAIT_POINT_LOOP_ID, PERFGUARD_A_WAIT_POINT_SYSCALL,
 		PERFGUARD_A_WAIT_POINT_RETURN_ADDRESS, PERFGUARD_A_WAIT_POINT_DISTANCE,
 	};
+	struct pguard_loop *loop;
 	u32 i;
 
 	/* Validated by the family's policy. */
@@ -34,6 +38,7 @@ static int context_parse(struct nlattr *nest, struct pguard_image *image,
 		NL_SET_ERR_MSG_ATTR(extack, nest, "a context needs all of its attributes");
 		return -EINVAL;
 	}
+	ret->role = PERFGUARD_BOUNDARY_ROLE_WAIT;
 	ret->syscall = nla_get_u32(attrs[PERFGUARD_A_WAIT_POINT_SYSCALL]);
 	ret->distance = nla_get_u32(attrs[PERFGUARD_A_WAIT_POINT_DISTANCE]);
 	ret->return_address = nla_get_u64(attrs[PERFGUARD_A_WAIT_POINT_RETURN_ADDRESS]);
@@ -47,12 +52,12 @@ static int context_parse(struct nlattr *nest, struct pguard_image *image,
 				    "loops are numbered from 1");
 		return -EINVAL;
 	}
-	ret->loop = pguard_loop_new(image, nla_get_u32(attrs[PERFGUARD_A_WAIT_POINT_LOOP_ID]),
-				    GFP_KERNEL);
-	if (ret->loop)
+	loop = pguard_loop_new(image, nla_get_u32(attrs[PERFGUARD_A_WAIT_POINT_LOOP_ID]));
+	if (loop) {
+		ret->course = &loop->course;
 		return 0;
-	/* They only become more. */
-	if (READ_ONCE(image->nr_loops) == PGUARD_MAX_LOOPS) {
+	}
+	if (image->nr_loops == PGUARD_MAX_LOOPS) {
 		NL_SET_ERR_MSG(extack, "too many loops in this image");
 		return -ENOSPC;
 	}
@@ -62,7 +67,7 @@ static int context_parse(struct nlattr *nest, struct pguard_image *image,
 
 static int loops_set(struct pguard_image *image, struct genl_info *info)
 {
-	struct pguard_contexts *contexts;
+	struct pguard_wait_sites *sites;
 	struct nlattr *attr;
 	int rest, ret;
 	u32 nr = 0;
@@ -73,20 +78,20 @@ static int loops_set(struct pguard_image *image, struct genl_info *info)
 		NL_SET_ERR_MSG(info->extack, "too many contexts");
 		return -ENOSPC;
 	}
-	contexts = kzalloc(struct_size(contexts, context, nr), GFP_KERNEL | __GFP_NOWARN);
-	if (!contexts)
+	sites = pguard_wait_sites_new(nr);
+	if (!sites)
 		return -ENOMEM;
 	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rest) {
 		if (nla_type(attr) != PERFGUARD_A_LOOP_WAIT_POINT)
 			continue;
-		ret = context_parse(attr, image, &contexts->context[contexts->nr], info->extack);
+		ret = context_parse(attr, image, &sites->site[sites->nr], info->extack);
 		if (ret) {
-			kfree(contexts);
+			pguard_wait_sites_put(sites);
 			return ret;
 		}
-		contexts->nr++;
+		sites->nr++;
 	}
-	pguard_image_set_contexts(image, contexts);
+	pguard_image_set_sites(image, sites);
 	return 0;
 }
 
@@ -111,94 +116,82 @@ int pguard_nl_loop_set_doit(struct sk_buff *skb, struct genl_info *info)
 	return ret;
 }
 
-static void sums_collect(const struct pguard_loop *loop, struct pguard_loop_sums *ret)
-{
-	const struct pguard_loop_sums *sums;
-	u32 i;
-	int cpu;
-
-	memset(ret, 0, sizeof(*ret));
-	for_each_possible_cpu(cpu) {
-		sums = per_cpu_ptr(loop->sums, cpu);
-		ret->elapsed += READ_ONCE(sums->elapsed);
-		ret->cpu += READ_ONCE(sums->cpu);
-		ret->runqueue += READ_ONCE(sums->runqueue);
-		ret->block_io += READ_ONCE(sums->block_io);
-		ret->min_faults += READ_ONCE(sums->min_faults);
-		ret->maj_faults += READ_ONCE(sums->maj_faults);
-		ret->late += READ_ONCE(sums->late);
-		ret->max = max(ret->max, READ_ONCE(sums->max));
-		for (i = 0; i < PERFGUARD_HIST_BUCKETS; i++)
-			ret->hist[i] += READ_ONCE(sums->hist[i]);
-	}
-}
-
 static int fill_contexts(struct sk_buff *skb, const struct pguard_image *image,
-			 const struct pguard_loop *loop)
+			 const struct pguard_course *loop)
 {
-	const struct pguard_contexts *contexts =
-		rcu_dereference_protected(image->contexts, lockdep_is_held(&pguard_control));
+	const struct pguard_wait_sites *sites =
+		rcu_dereference_protected(image->sites, lockdep_is_held(&pguard_control));
 	struct nlattr *nest;
 	u32 i;
 
-	for (i = 0; contexts && i < contexts->nr; i++) {
-		const struct pguard_context *context = &contexts->context[i];
+	for (i = 0; sites && i < sites->nr; i++) {
+		const struct pguard_wait_site *site = &sites->site[i];
 
-		if (context->loop != loop)
+		if (site->course != loop)
 			continue;
 		nest = nla_nest_start(skb, PERFGUARD_A_LOOP_WAIT_POINT);
 		if (!nest ||
 		    nla_put_u32(skb, PERFGUARD_A_WAIT_POINT_LOOP_ID, loop->id) ||
-		    nla_put_u32(skb, PERFGUARD_A_WAIT_POINT_SYSCALL, context->syscall) ||
+		    nla_put_u32(skb, PERFGUARD_A_WAIT_POINT_SYSCALL, site->syscall) ||
 		    pguard_nl_put64(skb, PERFGUARD_A_WAIT_POINT_RETURN_ADDRESS,
-				    context->return_address) ||
-		    nla_put_u32(skb, PERFGUARD_A_WAIT_POINT_DISTANCE, context->distance))
+				    site->return_address) ||
+		    nla_put_u32(skb, PERFGUARD_A_WAIT_POINT_DISTANCE, site->distance))
 			return -EMSGSIZE;
 		nla_nest_end(skb, nest);
 	}
 	return 0;
 }
 
-static int fill_loop(struct sk_buff *skb, const struct pguard_image *image,
-		     const struct pguard_loop *loop, const struct pguard_loop_sums *sums)
+/* The threads that are in a loop. */
+static u32 count_threads(const struct pguard_course *loop)
 {
-	u64 units = 0;
-	u32 i;
+	const struct pguard_inference *inference;
+	const struct pguard_task *state;
+	u32 ret = 0;
 
-	for (i = 0; i < PERFGUARD_HIST_BUCKETS; i++)
-		units += sums->hist[i];
+	rcu_read_lock();
+	list_for_each_entry_rcu(state, &pguard_all_tasks, all) {
+		inference = rcu_dereference(state->inference);
+		ret += inference && inference->course == loop;
+	}
+	rcu_read_unlock();
+	return ret;
+}
+
+static int fill_loop(struct sk_buff *skb, const struct pguard_image *image,
+		     const struct pguard_course *loop, const struct pguard_audit_sums *sums)
+{
 	return nla_put_u32(skb, PERFGUARD_A_LOOP_IMAGE_ID, image->id) ||
 	       nla_put_u32(skb, PERFGUARD_A_LOOP_ID, loop->id) ||
 	       fill_contexts(skb, image, loop) ||
-	       nla_put_u32(skb, PERFGUARD_A_LOOP_THREADS, atomic_read(&loop->nr_threads)) ||
-	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_UNITS, units) ||
-	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_LATE, sums->late) ||
-	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_ELAPSED_NS, sums->elapsed) ||
-	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_CPU_NS, sums->cpu) ||
-	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_RUNQUEUE_NS, sums->runqueue) ||
-	       (READ_ONCE(loop->has_block_io) &&
-		pguard_nl_put64(skb, PERFGUARD_A_LOOP_BLOCK_IO_NS, sums->block_io)) ||
-	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_MIN_FAULTS, sums->min_faults) ||
-	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_MAJ_FAULTS, sums->maj_faults) ||
+	       nla_put_u32(skb, PERFGUARD_A_LOOP_THREADS, count_threads(loop)) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_UNITS, sums->type.units) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_LATE, sums->type.late) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_ELAPSED_NS, sums->type.elapsed) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_CPU_NS, sums->type.cpu) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_RUNQUEUE_NS, sums->type.runqueue) ||
+	       (sums->has_block_io &&
+		pguard_nl_put64(skb, PERFGUARD_A_LOOP_BLOCK_IO_NS, sums->type.block_io)) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_MIN_FAULTS, sums->type.min_faults) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_MAJ_FAULTS, sums->type.maj_faults) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_MAX_NS, sums->max) ||
 	       nla_put(skb, PERFGUARD_A_LOOP_HIST, sizeof(sums->hist), sums->hist);
 }
 
 /* The loops of one image; args[1] is the number of those in the dump so far. */
 static int dump_loops(struct sk_buff *skb, struct netlink_callback *cb,
-		      const struct pguard_image *image, struct pguard_loop_sums *sums)
+		      const struct pguard_image *image, struct pguard_audit_sums *sums)
 {
 	struct pguard_loop *loop;
 	void *header;
 	long i = 0;
 
-	/* Threads may add to the list meanwhile; nothing leaves it. */
-	list_for_each_entry_rcu(loop, &image->loops, list, lockdep_is_held(&pguard_control)) {
+	list_for_each_entry(loop, &image->loops, list) {
 		if (i++ < cb->args[1])
 			continue;
-		sums_collect(loop, sums);
+		pguard_audit_sum(&loop->course, sums);
 		header = pguard_nl_dump_put(skb, cb, PERFGUARD_CMD_LOOP_GET);
-		if (pguard_nl_dump_end(skb, header, !header || fill_loop(skb, image, loop, sums)))
+		if (pguard_nl_dump_end(skb, header, !header || fill_loop(skb, image, &loop->course, sums)))
 			return -EMSGSIZE;
 		cb->args[1]++;
 	}
@@ -229,7 +222,7 @@ static struct pguard_image *image_from(u32 id)
 /* args[0]: id of the next image; [1]: number of its loops in the dump so far. */
 int pguard_nl_loop_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct pguard_loop_sums *sums = kvmalloc(sizeof(*sums), GFP_KERNEL | __GFP_NOWARN);
+	struct pguard_audit_sums *sums = kvmalloc(sizeof(*sums), GFP_KERNEL | __GFP_NOWARN);
 	struct nlattr *id = pguard_dump_attrs(cb)[PERFGUARD_A_LOOP_IMAGE_ID];
 	long last = id ? nla_get_u32(id) : U32_MAX;
 	struct pguard_image *image;

@@ -87,8 +87,8 @@ int pguard_nl_target_set_doit(struct sk_buff *skb, struct genl_info *info)
 		pguard_target_unsettle(target);
 	}
 	if (attrs[PERFGUARD_A_TARGET_THRESHOLD_NS]) {
-		pguard_target_set_threshold(target,
-					    nla_get_u64(attrs[PERFGUARD_A_TARGET_THRESHOLD_NS]));
+		pguard_audit_set_threshold(target->audit,
+					   nla_get_u64(attrs[PERFGUARD_A_TARGET_THRESHOLD_NS]));
 		pguard_watch_start();
 	}
 unlock:

@@ -5,7 +5,7 @@
 #include "compat.h"
 #include "report/late-unit.h"
 #include "target/image.h"
-#include "unit/guarded.h"
+#include "unit/unit.h"
 
 #include <linux/atomic.h>
 #include <linux/workqueue.h>
@@ -125,7 +125,7 @@ static void hit(const struct pguard_site *site, struct pguard_task *state,
 	if (!depth || depth > INFER_MAX_DEPTH)
 		return count_stray(site->profile, now);
 	if (pguard_guard_is_event(site, inference))
-		pguard_guarded_event_site(state, now);
+		pguard_unit_event_site(state, now);
 	if (!(state->unit & PGUARD_PHASE_RUNNING))
 		return count_stray(site->profile, now);
 	meet(site, state, inference, depth);

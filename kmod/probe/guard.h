@@ -15,7 +15,7 @@
 #include "profile/inference.h"
 #include "target/thread.h"
 #include "trainstream/stream.h"
-#include "unit/guarded.h"
+#include "unit/unit.h"
 
 #include <linux/percpu.h>
 #include <linux/ptrace.h>
@@ -117,7 +117,7 @@ pguard_guard_hit(const struct pguard_site *site, const struct pt_regs *regs,
 		return PGUARD_GUARD_UNUSUAL;
 	inference = pguard_task_inference(hit->state);
 	begins = may_begin && pguard_guard_is_event(site, inference);
-	if (unlikely(begins && !pguard_guarded_is_first(hit->state, inference)))
+	if (unlikely(begins && !pguard_unit_is_first(hit->state, inference)))
 		return PGUARD_GUARD_UNUSUAL;
 	edge = NULL;
 	if (!may_begin || site->has_contexts) {

@@ -36,14 +36,12 @@ struct pguard_own {
 /**
  * struct pguard_inference - of one thread in one event loop
  * @profile: referenced
- * @course: the loop; in the profile
+ * @course: the loop; in the profile, or if that is an audit in the thread's image
  * @memo: of the loop, when the unit began
  * @verdict: what it met so far says of it: in the memo; or that of @own, where the
  *	memo has none and could take none; or that of the loop where there is no @own
  * @checks: ticks of pguard_clock() that guards took in this unit
- * @boundary: the wait in which the thread was last, of the loop; in @profile;
- *	the thread's alone, as
- * @frame: stack pointer of the loop's frame, 0 if not known
+ * @frame: stack pointer of the loop's frame, 0 if not known; the thread's alone
  * @own: made when a unit needs it first, or NULL
  * @unknown: the first ones of @nr_unknown; the same
  * @nr_unknown: hits in contexts that the profile does not know, in this unit
@@ -61,10 +59,7 @@ struct pguard_inference {
 	const struct pguard_verdict *verdict;
 	u64 checks;
 	union {
-		struct {
-			const struct perfguard_boundary *boundary;
-			u64 frame;
-		};
+		u64 frame;
 		struct rcu_head rcu;
 	};
 	struct pguard_own *own;

@@ -86,7 +86,7 @@ void pguard_profile_drop(struct pguard_profile *profile)
 	spin_lock(&pguard_profiles_lock);
 	list_del_init(&profile->list);
 	spin_unlock(&pguard_profiles_lock);
-	profile->target = NULL;
+	WRITE_ONCE(profile->target, NULL);
 	pguard_profile_put(profile);
 }
 
@@ -141,6 +141,30 @@ void *pguard_profile_room(size_t bytes)
 		return __vmalloc(bytes, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
 	return kzalloc(roundup_pow_of_two(max_t(size_t, bytes, SMP_CACHE_BYTES)),
 		       GFP_KERNEL | __GFP_NOWARN);
+}
+
+/**
+ * pguard_wait_sites_new() - room for wait sites
+ * @nr: how many there may be
+ *
+ * Context: may sleep.
+ * Return: none yet, with a reference for the caller; or NULL.
+ */
+struct pguard_wait_sites *pguard_wait_sites_new(u32 nr)
+{
+	struct pguard_wait_sites *sites;
+
+	sites = kvzalloc(struct_size(sites, site, nr), GFP_KERNEL | __GFP_NOWARN);
+	if (sites)
+		refcount_set(&sites->refs, 1);
+	return sites;
+}
+
+/* Context: any; freed after a grace period. */
+void pguard_wait_sites_put(struct pguard_wait_sites *sites)
+{
+	if (refcount_dec_and_test(&sites->refs))
+		kvfree_rcu(sites, rcu);
 }
 
 /**
@@ -212,7 +236,8 @@ void pguard_profile_free_tables(struct pguard_profile *profile)
 	kvfree(profile->thinned);
 	kvfree(profile->cpus);
 	kvfree(profile->courses);
-	kvfree(profile->boundaries);
+	if (profile->sites)
+		pguard_wait_sites_put(profile->sites);
 	kvfree(profile->guards);
 	kvfree(profile->types);
 	kvfree(profile->contexts);
@@ -222,7 +247,7 @@ void pguard_profile_free_tables(struct pguard_profile *profile)
 	profile->thinned = NULL;
 	profile->cpus = NULL;
 	profile->courses = NULL;
-	profile->boundaries = NULL;
+	profile->sites = NULL;
 	profile->guards = NULL;
 	profile->types = NULL;
 	profile->contexts = NULL;
@@ -271,26 +296,29 @@ void pguard_profile_sum_guard(const struct pguard_profile *profile, u32 guard,
 		ret->stepped = ret->hits;
 }
 
+/* Add what one CPU counts.  Context: any. */
+void pguard_type_sums_add(struct pguard_type_sums *ret, const struct pguard_type_sums *sums)
+{
+	ret->units += READ_ONCE(sums->units);
+	ret->elapsed += READ_ONCE(sums->elapsed);
+	ret->cpu += READ_ONCE(sums->cpu);
+	ret->runqueue += READ_ONCE(sums->runqueue);
+	ret->block_io += READ_ONCE(sums->block_io);
+	ret->min_faults += READ_ONCE(sums->min_faults);
+	ret->maj_faults += READ_ONCE(sums->maj_faults);
+	ret->late += READ_ONCE(sums->late);
+	ret->late_elapsed += READ_ONCE(sums->late_elapsed);
+	ret->novel += READ_ONCE(sums->novel);
+}
+
 void pguard_profile_sum_type(const struct pguard_profile *profile, u32 type,
 			     struct pguard_type_sums *ret)
 {
-	const struct pguard_type_sums *sums;
 	int cpu;
 
 	memset(ret, 0, sizeof(*ret));
-	for_each_possible_cpu(cpu) {
-		sums = &profile->cpus[cpu].types[type];
-		ret->units += READ_ONCE(sums->units);
-		ret->elapsed += READ_ONCE(sums->elapsed);
-		ret->cpu += READ_ONCE(sums->cpu);
-		ret->runqueue += READ_ONCE(sums->runqueue);
-		ret->block_io += READ_ONCE(sums->block_io);
-		ret->min_faults += READ_ONCE(sums->min_faults);
-		ret->maj_faults += READ_ONCE(sums->maj_faults);
-		ret->late += READ_ONCE(sums->late);
-		ret->late_elapsed += READ_ONCE(sums->late_elapsed);
-		ret->novel += READ_ONCE(sums->novel);
-	}
+	for_each_possible_cpu(cpu)
+		pguard_type_sums_add(ret, &profile->cpus[cpu].types[type]);
 }
 
 static void profile_free(struct work_struct *work)

@@ -20,6 +20,7 @@
 #include <linux/path.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
+#include <linux/refcount.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -32,6 +33,7 @@
 #include "profile/verdict-cache.h"
 
 struct file;
+struct inode;
 struct pguard_draft;
 struct pguard_target;
 
@@ -64,6 +66,20 @@ struct pguard_type_sums {
 	u64 late;
 	u64 late_elapsed;
 	u64 novel;
+};
+
+/**
+ * struct pguard_audit_sums - sums over the units of a loop that is audited
+ * @type: those that were late are among its units
+ * @max: the longest unit, ns
+ * @has_block_io: some unit had it accounted
+ * @hist: units by time
+ */
+struct pguard_audit_sums {
+	struct pguard_type_sums type;
+	u64 max;
+	bool has_block_io;
+	u64 hist[PERFGUARD_HIST_BUCKETS];
 };
 
 /**
@@ -110,16 +126,17 @@ struct pguard_profile_cpu {
 
 /**
  * struct pguard_course - an event loop of a profile
- * @id: of the loop in each image
+ * @id: number of the loop: in its profile, or if it is audited in its image
  * @bit: its own among those of the profile
  * @has_empty: what lies between two waits without an event is no unit
  * @first_type: index in the profile of its first type
  * @nr_shed: of its contexts, those of guards that are shed; as that of the profile
  * @changed: pguard_clock() when a guard of them was last put off or on; the same
- * @has_event_calls: some of its boundaries are
+ * @has_event_calls: some of its wait sites are
  * @table: its part of the profile's types, contexts and weights
  * @seats: of its contexts
  * @memo: what was found out by it; replaced by a larger one in the target's turn
+ * @audit: what an audit counts of it; NULL in a profile that was loaded
  * @lost: about units that were not followed for want of memory: any type is
  *	possible; in no memo
  */
@@ -134,7 +151,37 @@ struct pguard_course {
 	struct infer_table table;
 	struct pguard_seats seats;
 	struct pguard_memo *memo;
+	struct pguard_audit_sums __percpu *audit;
 	struct pguard_known lost;
+};
+
+/**
+ * struct pguard_wait_site - a system call of an event loop, as its call path shows it
+ * @course: the loop
+ * @inode: file with the code that the call returns to; NULL if @return_address is in memory
+ * @return_address: where the call that leads to the system call returns to: an offset into
+ *	the file, or a run-time address
+ * @syscall: its number
+ * @distance: from the stack pointer to the slot of the return address, bytes
+ * @rise: from the stack pointer to the loop's frame; 0 if that is not known
+ * @role: enum perfguard_boundary_role, of a call
+ */
+struct pguard_wait_site {
+	struct pguard_course *course;
+	const struct inode *inode;
+	u64 return_address;
+	u32 syscall;
+	u32 distance;
+	u32 rise;
+	u32 role;
+};
+
+/* The wait sites of a profile, or of an audited image; they do not change. */
+struct pguard_wait_sites {
+	struct rcu_head rcu;
+	refcount_t refs;
+	u32 nr;
+	struct pguard_wait_site site[];
 };
 
 /**
@@ -169,17 +216,18 @@ struct pguard_guard {
  * struct pguard_profile - a loaded or armed profile
  * @list: of all profiles; pguard_control, like all that is not said otherwise,
  *	and pguard_profiles_lock
- * @id: never used again
+ * @id: never used again; 0 of an audit, which is in no list
  * @portid: netlink socket that loads it; 0 once it is armed
  * @orphan: that socket is closed and the profile goes with it
  * @is_arming: an order arms it, and alone may change or drop it meanwhile
  * @draft: what is loaded, NULL once it is armed
  * @name: the user's, @hash too
  * @flags: enum perfguard_profile_flags
- * @target: it is armed for, or NULL; valid while it is armed
+ * @target: it is armed for, or NULL; valid while it is armed; READ_ONCE
  * @nr_shed: guards that are shed; the target's turn for writing, READ_ONCE
  * @thinned: by type, of the contexts that it is a candidate of, those of guards that
  *	are shed; the same
+ * @sites: the wait sites of its loops; an audit has those of each image (image.h)
  * @min_threshold: smallest of all types, ns; 0 if none has one
  * @cpus: by CPU number, nr_cpu_ids of them
  * @left: hits of the CPU until its batch is complete
@@ -202,7 +250,6 @@ struct pguard_profile {
 	u32 flags;
 	u32 nr_objects;
 	u32 nr_courses;
-	u32 nr_boundaries;
 	u32 nr_guards;
 	u32 nr_types;
 	u32 nr_contexts;
@@ -213,7 +260,7 @@ struct pguard_profile {
 	struct pguard_target *target;
 	struct pguard_object *objects;
 	struct pguard_course *courses;
-	struct perfguard_boundary *boundaries;
+	struct pguard_wait_sites *sites;
 	struct pguard_guard *guards;
 	struct infer_type *types;
 	struct infer_context *contexts;
@@ -242,6 +289,8 @@ void pguard_profile_drop(struct pguard_profile *profile);
 int pguard_profile_add_object(struct pguard_profile *profile, const struct file *file);
 void pguard_profile_del_object(struct pguard_profile *profile);
 void *pguard_profile_room(size_t bytes);
+struct pguard_wait_sites *pguard_wait_sites_new(u32 nr);
+void pguard_wait_sites_put(struct pguard_wait_sites *sites);
 int pguard_profile_make_counters(struct pguard_profile *profile);
 void pguard_profile_free_tables(struct pguard_profile *profile);
 
@@ -249,6 +298,7 @@ void pguard_profile_sum(const struct pguard_profile *profile,
 			struct pguard_profile_sums *ret);
 void pguard_profile_sum_guard(const struct pguard_profile *profile, u32 guard,
 			      struct pguard_guard_sums *ret);
+void pguard_type_sums_add(struct pguard_type_sums *ret, const struct pguard_type_sums *sums);
 void pguard_profile_sum_type(const struct pguard_profile *profile, u32 type,
 			     struct pguard_type_sums *ret);
 
@@ -256,6 +306,18 @@ void pguard_profile_sum_type(const struct pguard_profile *profile, u32 type,
 static inline bool pguard_profile_hold(struct pguard_profile *profile)
 {
 	return kref_get_unless_zero(&profile->kref);
+}
+
+/* Is it what a target without a profile goes by? */
+static inline bool pguard_profile_is_audit(const struct pguard_profile *profile)
+{
+	return !profile->id;
+}
+
+/* Is it what its target goes by now, or an audit?  If not, its guards are going. */
+static __always_inline bool pguard_profile_is_armed(const struct pguard_profile *profile)
+{
+	return READ_ONCE(profile->target);
 }
 
 /* Any context: what has to sleep is left to a work. */

@@ -41,21 +41,20 @@ static int tables_alloc(struct pguard_profile *profile)
 	const struct pguard_draft_array *arrays = profile->draft->arrays;
 
 	profile->nr_courses = arrays[PGUARD_DRAFT_COURSES].nr;
-	profile->nr_boundaries = arrays[PGUARD_DRAFT_BOUNDARIES].nr;
 	profile->nr_guards = arrays[PGUARD_DRAFT_GUARDS].nr;
 	profile->nr_types = arrays[PGUARD_DRAFT_TYPES].nr;
 	profile->nr_contexts = arrays[PGUARD_DRAFT_CONTEXTS].nr;
 	profile->nr_weights = arrays[PGUARD_DRAFT_WEIGHTS].nr;
 	profile->bytes = sizeof(*profile) + profile->nr_objects * sizeof(*profile->objects);
 	profile->courses = table_new(profile, profile->nr_courses, sizeof(*profile->courses));
-	profile->boundaries = table_new(profile, profile->nr_boundaries,
-					sizeof(*profile->boundaries));
+	profile->sites = pguard_wait_sites_new(arrays[PGUARD_DRAFT_BOUNDARIES].nr);
+	profile->bytes += struct_size(profile->sites, site, arrays[PGUARD_DRAFT_BOUNDARIES].nr);
 	profile->guards = table_new(profile, profile->nr_guards, sizeof(*profile->guards));
 	profile->types = table_new(profile, profile->nr_types, sizeof(*profile->types));
 	profile->contexts = table_new(profile, profile->nr_contexts,
 				      sizeof(*profile->contexts));
 	profile->weights = table_new(profile, profile->nr_weights, sizeof(*profile->weights));
-	if (!profile->courses || !profile->boundaries || !profile->guards ||
+	if (!profile->courses || !profile->sites || !profile->guards ||
 	    !profile->types || !profile->contexts || !profile->weights)
 		return -ENOMEM;
 	return pguard_profile_make_counters(profile);
@@ -148,10 +147,11 @@ static int event_site_check(struct pguard_profile *profile,
 	return 0;
 }
 
-static int call_check(const struct pguard_profile *profile,
-		      const struct perfguard_boundary *boundary,
-		      struct netlink_ext_ack *extack)
+static int add_call(struct pguard_profile *profile, const struct perfguard_boundary *boundary,
+		    struct netlink_ext_ack *extack)
 {
+	struct pguard_course *course = &profile->courses[boundary->loop];
+
 	if (boundary->syscall > MAX_SYSCALL)
 		return refuse(extack, "a boundary is at an unknown system call");
 	if (boundary->object >= profile->nr_objects)
@@ -160,6 +160,17 @@ static int call_check(const struct pguard_profile *profile,
 		return refuse(extack, "a boundary's distance is too large, or not a multiple of 8");
 	if (boundary->rise > PGUARD_MAX_RISE)
 		return refuse(extack, "a boundary is too far below its loop's frame");
+	if (boundary->role == PERFGUARD_BOUNDARY_ROLE_EVENT_CALL)
+		course->has_event_calls = true;
+	profile->sites->site[profile->sites->nr++] = (struct pguard_wait_site){
+		.course = course,
+		.inode = profile->objects[boundary->object].inode,
+		.return_address = boundary->return_offset,
+		.syscall = boundary->syscall,
+		.distance = boundary->distance,
+		.rise = boundary->rise,
+		.role = boundary->role,
+	};
 	return 0;
 }
 
@@ -168,10 +179,10 @@ static int make_boundaries(struct pguard_profile *profile, struct netlink_ext_ac
 	const struct perfguard_boundary *from =
 		profile->draft->arrays[PGUARD_DRAFT_BOUNDARIES].items;
 	DECLARE_BITMAP(has_wait, PGUARD_MAX_COURSES) = { };
-	u32 i;
+	u32 i, nr = profile->draft->arrays[PGUARD_DRAFT_BOUNDARIES].nr;
 	int ret;
 
-	for (i = 0; i < profile->nr_boundaries; i++) {
+	for (i = 0; i < nr; i++) {
 		if (from[i].loop >= profile->nr_courses)
 			return refuse(extack, "a boundary is of an event loop that is not there");
 		if (from[i].reserved)
@@ -181,9 +192,7 @@ static int make_boundaries(struct pguard_profile *profile, struct netlink_ext_ac
 			__set_bit(from[i].loop, has_wait);
 			fallthrough;
 		case PERFGUARD_BOUNDARY_ROLE_EVENT_CALL:
-			ret = call_check(profile, &from[i], extack);
-			profile->courses[from[i].loop].has_event_calls |=
-				from[i].role == PERFGUARD_BOUNDARY_ROLE_EVENT_CALL;
+			ret = add_call(profile, &from[i], extack);
 			break;
 		case PERFGUARD_BOUNDARY_ROLE_EVENT_SITE:
 			ret = event_site_check(profile, &from[i], extack);
@@ -193,7 +202,6 @@ static int make_boundaries(struct pguard_profile *profile, struct netlink_ext_ac
 		}
 		if (ret)
 			return ret;
-		profile->boundaries[i] = from[i];
 	}
 	if (bitmap_weight(has_wait, PGUARD_MAX_COURSES) != profile->nr_courses)
 		return refuse(extack, "an event loop has no wait");

@@ -44,8 +44,16 @@ static void record_describe(const struct pguard_task *state, struct pguard_recor
 			    gfp_t gfp)
 {
 	const struct pguard_inference *inference;
+	bool is_audit = true;
 
-	if (!rcu_access_pointer(state->inference))
+	rcu_read_lock();
+	inference = rcu_dereference(state->inference);
+	if (inference) {
+		record->loop_id = inference->course->id;
+		is_audit = pguard_profile_is_audit(inference->profile);
+	}
+	rcu_read_unlock();
+	if (is_audit)
 		return;
 	/* Without memory it goes without them. */
 	record->met = kcalloc(MAX_MET, sizeof(*record->met), gfp | __GFP_NOWARN);
@@ -70,14 +78,12 @@ struct pguard_record *pguard_late_unit_record(struct pguard_task *state, u64 wor
 					      u32 found_by, gfp_t gfp)
 {
 	struct pguard_record *record = pguard_record_alloc(kind, gfp);
-	struct pguard_loop *loop = READ_ONCE(state->loop);
 
 	if (!record)
 		return NULL;
 	record->found_by = found_by;
 	record->target_id = state->image->target->id;
 	record->image_id = state->image->id;
-	record->loop_id = loop ? loop->id : 0;
 	record->pid = state->task->tgid;
 	record->tid = state->task->pid;
 	get_task_comm(record->comm, state->task);

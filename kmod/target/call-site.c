@@ -15,12 +15,11 @@ bool pguard_spot_is(const struct pguard_spot *spot, const struct pguard_finding 
 {
 	const struct pguard_finding *is = &spot->is;
 
-	/* The boundary and the distance tell the rise. */
 	return is->ip == finding->ip && is->syscall == finding->syscall &&
 	       is->distance == finding->distance &&
-	       is->return_address == finding->return_address && is->loop == finding->loop &&
-	       is->boundary == finding->boundary && is->generation == finding->generation &&
-	       is->fit == finding->fit;
+	       is->rise == finding->rise && is->return_address == finding->return_address &&
+	       is->course == finding->course && is->generation == finding->generation &&
+	       is->fit == finding->fit && is->role == finding->role;
 }
 
 /* With a reference.  Caller holds RCU or the lock. */

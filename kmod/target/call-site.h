@@ -2,8 +2,8 @@
 /*
  * Spots: what is known of the places where threads wait, but for the stack pointer.
  *
- * The threads of a program wait in the same few places, and what the image's
- * contexts or the profile say of a place is the same for all of them.  So an
+ * The threads of a program wait in the same few places, and what the wait
+ * sites say of a place is the same for all of them.  So an
  * image keeps one spot for each finding, and threads hold references.  A spot
  * does not change; a thread that finds something else takes another one.
  *
@@ -18,13 +18,12 @@
 #include <linux/refcount.h>
 #include <linux/types.h>
 
-struct perfguard_boundary;
+struct pguard_course;
 struct pguard_image;
-struct pguard_loop;
 
 /*
  * Can a place that is no boundary be one another time, when another chain of calls leads
- * there?  That is, how many boundaries the thread's profile has at such a call.
+ * there?  That is, how many wait sites the thread's profile has at such a call.
  */
 enum pguard_spot_fit {
 	PGUARD_SPOT_NONE,
@@ -38,24 +37,25 @@ enum pguard_spot_fit {
  * @ip: where the call is
  * @return_address: what must stand at @distance; if refused, what its low bits, those
  *	within a page, must be
- * @loop: what the image's contexts, or @boundary, say of it; or NULL
- * @boundary: of the profile of the threads that hold the spot; or NULL
- * @generation: of the contexts that were looked at
+ * @course: the loop, if it is a wait site, or NULL; stays with the profile, or the audit's
+ *	image, of the threads that hold the spot
+ * @generation: of the wait sites that were looked at
  * @syscall: its number
  * @distance: from the stack pointer to the slot of the return address, bytes
  * @rise: from the stack pointer to the loop's frame; 0 if that is not known
- * @fit: asked for where @loop is NULL
+ * @fit: asked for where @course is NULL
+ * @role: of the wait site
  */
 struct pguard_finding {
 	u64 ip;
 	u64 return_address;
-	struct pguard_loop *loop;
-	const struct perfguard_boundary *boundary;
+	struct pguard_course *course;
 	u32 generation;
 	u32 syscall;
 	s32 distance;
 	s32 rise;
 	u8 fit;
+	u8 role;
 };
 
 /**

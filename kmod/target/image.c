@@ -3,6 +3,7 @@
 #include "target/image.h"
 
 #include "compat.h"
+#include "profile/profile.h"
 
 #include <linux/slab.h>
 
@@ -65,22 +66,18 @@ struct pguard_image *pguard_image_find(u32 id)
 	return ret;
 }
 
-static void loop_free(struct pguard_loop *loop)
-{
-	if (loop)
-		free_percpu(loop->sums);
-	kfree(loop);
-}
-
 static void image_free(struct work_struct *work)
 {
 	struct pguard_image *image =
 		container_of(to_rcu_work(work), struct pguard_image, work);
 	struct pguard_loop *loop, *next;
 
-	list_for_each_entry_safe(loop, next, &image->loops, list)
-		loop_free(loop);
-	kfree(rcu_access_pointer(image->contexts));
+	list_for_each_entry_safe(loop, next, &image->loops, list) {
+		pguard_audit_loop_deinit(&loop->course);
+		kfree(loop);
+	}
+	if (rcu_access_pointer(image->sites))
+		pguard_wait_sites_put(rcu_access_pointer(image->sites));
 	pguard_target_put(image->target);
 	kfree(image);
 }
@@ -107,87 +104,59 @@ void pguard_image_put(struct pguard_image *image)
 	kref_put(&image->kref, image_release);
 }
 
-static struct pguard_loop *loop_find(struct pguard_image *image, u32 id)
+static struct pguard_loop *loop_alloc(const struct pguard_image *image, u32 id)
 {
-	struct pguard_loop *loop, *ret = NULL;
+	struct pguard_loop *loop = kzalloc(sizeof(*loop), GFP_KERNEL | __GFP_NOWARN);
 
-	/* They go with the image, which the caller holds. */
-	rcu_read_lock();
-	list_for_each_entry_rcu(loop, &image->loops, list)
-		if (loop->id == id)
-			ret = loop;
-	rcu_read_unlock();
-	return ret;
-}
-
-static struct pguard_loop *loop_alloc(u32 id, gfp_t gfp)
-{
-	struct pguard_loop *loop = kzalloc(sizeof(*loop), gfp | __GFP_NOWARN);
-
-	if (!loop)
-		return NULL;
-	loop->id = id;
-	loop->sums = alloc_percpu_gfp(struct pguard_loop_sums, gfp | __GFP_NOWARN);
-	if (loop->sums)
-		return loop;
-	kfree(loop);
-	return NULL;
+	if (loop && pguard_audit_loop_init(image->target->audit, &loop->course, id)) {
+		kfree(loop);
+		loop = NULL;
+	}
+	return loop;
 }
 
 /**
  * pguard_loop_new() - the loop with this id, made if it is new
  * @image: its image, held by the caller
  * @id: its number in the image
- * @gfp: as the caller's context allows
  *
- * Orders make loops, and threads that come into an event loop of a profile.
- *
- * Context: any that @gfp allows; takes pguard_images_lock.
- * Return: the loop, owned by the image, or NULL for want of memory or room.
+ * Context: may sleep; pguard_control held.
+ * Return: the loop, owned by the image, or NULL for lack of memory or room.
  */
-struct pguard_loop *pguard_loop_new(struct pguard_image *image, u32 id, gfp_t gfp)
+struct pguard_loop *pguard_loop_new(struct pguard_image *image, u32 id)
 {
-	struct pguard_loop *loop = loop_find(image, id), *other;
+	struct pguard_loop *loop;
 
-	if (loop)
-		return loop;
-	loop = loop_alloc(id, gfp);
+	list_for_each_entry(loop, &image->loops, list)
+		if (loop->course.id == id)
+			return loop;
+	if (image->nr_loops == PGUARD_MAX_LOOPS)
+		return NULL;
+	loop = loop_alloc(image, id);
 	if (!loop)
 		return NULL;
-	spin_lock(&pguard_images_lock);
-	other = loop_find(image, id);
-	if (!other && image->nr_loops < PGUARD_MAX_LOOPS) {
-		loop->within = pguard_target_limit_ticks(image->target->limit_ns);
-		list_add_tail_rcu(&loop->list, &image->loops);
-		image->nr_loops++;
-		other = loop;
-		loop = NULL;
-	}
-	spin_unlock(&pguard_images_lock);
-	loop_free(loop);
-	return other;
+	list_add_tail(&loop->list, &image->loops);
+	image->nr_loops++;
+	return loop;
 }
 
 /**
- * pguard_image_set_contexts() - replace the wait contexts
+ * pguard_image_set_sites() - replace the wait sites of the loops that are audited
  * @image: the image
- * @contexts: what comes; taken over
+ * @sites: what comes; takes ownership of the caller's reference
  *
  * Threads notice by the generation, which is raised after the table is in
  * place: whoever sees the new generation sees the new table.
  *
  * Context: may sleep; serialized by the caller (pguard_control).
  */
-void pguard_image_set_contexts(struct pguard_image *image,
-			       struct pguard_contexts *contexts)
+void pguard_image_set_sites(struct pguard_image *image, struct pguard_wait_sites *sites)
 {
-	struct pguard_contexts *old;
-
-	old = rcu_replace_pointer(image->contexts, contexts, true);
-	/* Pairs with the load in place_classify(). */
+	sites = rcu_replace_pointer(image->sites, sites, true);
+	/* Pairs with the load in place_settle(). */
 	smp_store_release(&image->generation, image->generation + 1);
-	if (old)
-		kfree_rcu(old, rcu);
+	if (sites)
+		pguard_wait_sites_put(sites);
 }
 
 int __init pguard_image_init(void)

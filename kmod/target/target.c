@@ -3,7 +3,6 @@
 #include "target/target.h"
 
 #include "compat.h"
-#include "lib/clock.h"
 #include "profile/profile.h"
 #include "target/image.h"
 
@@ -28,6 +27,11 @@ struct pguard_target *pguard_target_alloc(void)
 
 	if (!target)
 		return NULL;
+	target->audit = pguard_audit_new(target);
+	if (!target->audit) {
+		kfree(target);
+		return NULL;
+	}
 	kref_init(&target->kref);
 	INIT_LIST_HEAD(&target->list);
 	mutex_init(&target->turn);
@@ -48,6 +52,7 @@ static void target_free(struct kref *kref)
 {
 	struct pguard_target *target = container_of(kref, struct pguard_target, kref);
 
+	pguard_profile_put(target->audit);
 	kfree_rcu(target, rcu);
 }
 
@@ -91,7 +96,7 @@ struct pguard_target *pguard_target_match(const struct file *exe)
 u64 pguard_target_least(const struct pguard_target *target)
 {
 	const struct pguard_profile *profile = rcu_dereference(target->profile);
-	u64 ret = READ_ONCE(target->limit_ns);
+	u64 ret = pguard_target_threshold(target) - 1;
 
 	if (profile)
 		ret = min(ret, profile->min_threshold - 1);
@@ -115,33 +120,6 @@ u64 pguard_targets_least(void)
 	rcu_read_unlock();
 	spin_unlock(&pguard_images_lock);
 	return ret;
-}
-
-/* pguard_loop.within, by the target's @limit_ns. */
-u64 pguard_target_limit_ticks(u64 limit_ns)
-{
-	return min_t(u64, pguard_clock_ticks(limit_ns), U32_MAX);
-}
-
-/**
- * pguard_target_set_threshold() - from when on units that no profile guards are late
- * @target: in the list
- * @threshold_ns: 0: they never are
- *
- * Context: any but interrupts; takes pguard_images_lock.
- */
-void pguard_target_set_threshold(struct pguard_target *target, u64 threshold_ns)
-{
-	u64 within = pguard_target_limit_ticks(threshold_ns - 1);
-	struct pguard_image *image;
-	struct pguard_loop *loop;
-
-	spin_lock(&pguard_images_lock);
-	WRITE_ONCE(target->limit_ns, threshold_ns - 1);
-	list_for_each_entry(image, &target->images, list)
-		list_for_each_entry(loop, &image->loops, list)
-			WRITE_ONCE(loop->within, within);
-	spin_unlock(&pguard_images_lock);
 }
 
 /**

@@ -9,6 +9,7 @@
 #define _KMOD_TARGET_TARGET_H
 
 #include "lib/rate-limit.h"
+#include "profile/audit-profile.h"
 
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -43,14 +44,14 @@ enum {
  * @turn: held by who puts its probes on or off, guards it or removes it
  *	(turn.h); outside of pguard_control
  * @profile: what it is guarded by, or NULL; @turn and pguard_control for writing
+ * @audit: what it goes by without that; referenced, its threshold changes under
+ *	pguard_control
  * @probes: batches of its sites (probes.c); @turn and pguard_control for
  *	writing, one of them for reading
  * @nr_sites: how many they are; pguard_control
  * @cpu: CPU time that its processes used which have gone, ns; pguard_images_lock
  * @id: never used again
  * @flags: enum perfguard_target_flags; changes at any time, READ_ONCE
- * @limit_ns: the threshold less 1, so that none (0) is above all times; changes
- *	at any time, READ_ONCE; pguard_images_lock for writing
  * @pid: the process, where the target is one
  * @inode: real inode of the executable, pinned by @path; NULL for a process
  * @path: the executable as it was named; put by pguard_target_remove()
@@ -69,11 +70,11 @@ struct pguard_target {
 	u32 id;
 	struct mutex turn;
 	struct pguard_profile __rcu *profile;
+	struct pguard_profile *audit;
 	struct list_head probes;
 	u32 nr_sites;
 	u64 cpu;
 	u32 flags;
-	u64 limit_ns;
 	u32 pid;
 	struct inode *inode;
 	struct path path;
@@ -116,15 +117,13 @@ void pguard_target_put(struct pguard_target *target);
 struct pguard_target *pguard_target_match(const struct file *exe);
 u64 pguard_target_least(const struct pguard_target *target);
 u64 pguard_targets_least(void);
-u64 pguard_target_limit_ticks(u64 limit_ns);
-void pguard_target_set_threshold(struct pguard_target *target, u64 threshold_ns);
 void pguard_target_unsettle(struct pguard_target *target);
 void pguard_targets_unsettle(u32 flags);
 
 /* 0 if it has none. */
 static inline u64 pguard_target_threshold(const struct pguard_target *target)
 {
-	return READ_ONCE(target->limit_ns) + 1;
+	return pguard_audit_threshold(target->audit);
 }
 
 /* Context: pguard_control or the turn held, for as long as the profile is used. */

@@ -43,6 +43,8 @@ struct pguard_task *pguard_task_new(struct pguard_image *image)
 		goto err_untracked;
 	state->task = get_task_struct(current);
 	state->image = image;
+	state->profile = target->audit;
+	kref_get(&state->profile->kref);
 	for (i = 0; i < PGUARD_NR_PLACES; i++)
 		state->places[i].spot = &pguard_nowhere;
 	state->place = state->places;
@@ -65,6 +67,7 @@ struct pguard_task *pguard_task_new(struct pguard_image *image)
 err_unlock:
 	spin_unlock(&pguard_tasks_lock);
 	put_task_struct(state->task);
+	pguard_profile_put(state->profile);
 	kmem_cache_free(cache, state);
 	pguard_image_put(image);
 	return NULL;
@@ -116,15 +119,14 @@ void pguard_task_put(struct pguard_task *state)
 
 	if (!refcount_dec_and_test(&state->refs))
 		return;
-	if (state->loop)
-		atomic_dec(&state->loop->nr_threads);
 	put_task_struct(state->task);
 	for (i = 0; i < PGUARD_NR_PLACES; i++)
 		pguard_spot_put(state->image, state->places[i].spot);
 	pguard_image_put(state->image);
 	pguard_inference_free(rcu_dereference_protected(state->inference, true));
-	if (state->profile)
-		pguard_profile_put(state->profile);
+	pguard_profile_put(state->profile);
+	if (state->sites)
+		pguard_wait_sites_put(state->sites);
 	call_rcu(&state->rcu, task_free);
 }
 
@@ -201,7 +203,7 @@ u64 pguard_unit_elapsed(const struct pguard_task *state)
  * pguard_unit_threshold() - from when on the unit that runs is late
  * @state: of any thread, as above
  *
- * Where a profile guards the thread, what its guards have told so far counts.
+ * What the guards of its profile have found so far counts.
  *
  * Context: any.
  * Return: ns; 0 if it is never late.
@@ -221,15 +223,6 @@ u64 pguard_unit_threshold(const struct pguard_task *state)
 	return ret;
 }
 
-/*
- * Did the unit meet all guards that it came by?  The probes of a profile that
- * is replaced go, one after the other, while units run by it.
- */
-static bool is_whole(const struct pguard_task *state, const struct pguard_inference *inference)
-{
-	return rcu_access_pointer(state->image->target->profile) == inference->profile;
-}
-
 /**
  * pguard_unit_verdict() - what the unit that ended has to be judged by
  * @state: of current
@@ -242,7 +235,8 @@ static bool is_whole(const struct pguard_task *state, const struct pguard_infere
 bool pguard_unit_verdict(const struct pguard_task *state,
 			 const struct pguard_inference *inference, u64 *threshold)
 {
-	if (unlikely(!is_whole(state, inference))) {
+	/* The probes of one that is replaced go, one by one: the unit may not have met all. */
+	if (unlikely(!pguard_profile_is_armed(inference->profile))) {
 		*threshold = pguard_inference_largest(inference);
 		return false;
 	}

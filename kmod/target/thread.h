@@ -21,10 +21,10 @@
 
 struct pguard_image;
 struct pguard_inference;
-struct pguard_loop;
 struct pguard_profile;
 struct pguard_stack;
 struct pguard_target;
+struct pguard_wait_sites;
 
 /*
  * A place where the thread waited.  Within one thread the loop's stack pointer
@@ -92,7 +92,6 @@ struct pguard_lateness {
  * @unit: number and phase of the unit, see above
  * @start: pguard_clock() when it began
  * @mark: its counters then, if the target asked for them
- * @loop: the event loop whose unit it is; the thread's own
  * @home: where its loop's return address stands on its stack, and
  * @home_ip: where the loop waited; both 0 if not known; the thread's own
  * @places: where it waited; at @place that of the last call that its loop, or the long
@@ -105,9 +104,9 @@ struct pguard_lateness {
  * @records_left: waits it may still record for discovery
  * @long_way: its waits are told in the training stream, or the clock is not the
  *	TSC; looked at anew in each call that is not the usual one
- * @is_guarded: it has a profile
  * @curious: any of these, so that no call is the usual one
- * @profile: that @places speak of, referenced; the thread's own
+ * @profile: that @places speak of, or an audit; referenced; the thread's own
+ * @sites: the wait sites of that, referenced, or NULL; the thread's own
  * @inference: in the loop of that profile, or an older one, whose units it does;
  *	NULL if there is none; the thread writes it, others read it by RCU
  * @counts: the profile whose guards count: that of @inference while it does a
@@ -137,7 +136,6 @@ struct pguard_task {
 	u64 unit;
 	u64 start;
 	struct pguard_mark mark;
-	struct pguard_loop *loop;
 	u64 home;
 	u64 home_ip;
 	struct pguard_place *place;
@@ -159,12 +157,12 @@ struct pguard_task {
 		struct {
 			u16 records_left;
 			bool long_way;
-			bool is_guarded;
 		};
 		u32 curious;
 	};
 	u32 switches;
 	struct pguard_profile *profile;
+	struct pguard_wait_sites *sites;
 	struct pguard_inference __rcu *inference;
 	const struct pguard_profile *counts;
 	u64 entered;
@@ -184,11 +182,6 @@ struct pguard_task {
 	u32 opening;
 	u64 told;
 };
-
-/* pguard_task.curious if it is_guarded and nothing else; x86 is little-endian. */
-enum { PGUARD_CURIOUS_GUARDED = 1 << 24 };
-static_assert(offsetof(struct pguard_task, is_guarded) ==
-	      offsetof(struct pguard_task, curious) + 3);
 
 /* pguard_task.returns is .follow while .dead is false. */
 static_assert(offsetof(struct pguard_task, follow) == offsetof(struct pguard_task, returns) &&

@@ -4,7 +4,10 @@
 
 #include "compat.h"
 #include "profile/inference.h"
+#include "profile/verdict.h"
 #include "report/late-unit.h"
+#include "report/report-cost.h"
+#include "trainstream/stream.h"
 
 /**
  * pguard_unit_count_checks() - what handlers of guards took counts for a profile
@@ -21,78 +24,13 @@ void pguard_unit_count_checks(struct pguard_profile *profile, s64 ticks)
 }
 
 /* Report the end of a late unit that ends now. */
-static void end_tell(struct pguard_task *state, u64 word, u64 elapsed)
+static void report_end(struct pguard_task *state, u64 word, u64 elapsed)
 {
 	struct pguard_account account = { .elapsed = elapsed };
 
 	if (word & PGUARD_PHASE_MARKED)
 		pguard_account_current(&state->mark, elapsed, &account);
 	pguard_late_unit_report_end(state, word, &account);
-}
-
-/* Is a unit that no profile guards late by the time that it took? */
-static bool is_late(const struct pguard_task *state, u64 elapsed)
-{
-	return elapsed > READ_ONCE(state->image->target->limit_ns);
-}
-
-/**
- * pguard_unit_end() - the loop's wait call is entered
- * @state: of current
- *
- * Context: current, preemptible or not.
- * Return: @state
- */
-struct pguard_task *pguard_unit_end(struct pguard_task *state)
-{
-	u64 elapsed;
-
-	if (!(state->unit & PGUARD_PHASE_RUNNING))
-		return state;
-	elapsed = pguard_clock_ns(pguard_clock() - state->start);
-	return pguard_unit_close(state, elapsed, pguard_unit_bucket(elapsed),
-				 is_late(state, elapsed));
-}
-
-/**
- * pguard_unit_end_late() - a late unit has ended
- * @state: of current
- * @word: what state->unit was
- * @elapsed: its time, ns
- *
- * Context: current, preemptible or not.
- * Return: @state
- */
-struct pguard_task *pguard_unit_end_late(struct pguard_task *state, u64 word, u64 elapsed)
-{
-	atomic64_inc(&state->image->target->late);
-	this_cpu_inc(state->loop->sums->late);
-	end_tell(state, word, elapsed);
-	return state;
-}
-
-/**
- * pguard_unit_end_eventful() - a unit has ended that left its CPU, or met page faults
- *
- * As pguard_unit_end_late(), but the unit may be in time.
- */
-struct pguard_task *pguard_unit_end_eventful(struct pguard_task *state, u64 word,
-					     u64 elapsed)
-{
-	struct pguard_loop *loop = state->loop;
-	struct pguard_account account;
-
-	pguard_account_current(&state->mark, elapsed, &account);
-	this_cpu_add(loop->sums->cpu, account.cpu);
-	this_cpu_add(loop->sums->runqueue, account.runqueue);
-	this_cpu_add(loop->sums->block_io, account.block_io);
-	this_cpu_add(loop->sums->min_faults, account.min_faults);
-	this_cpu_add(loop->sums->maj_faults, account.maj_faults);
-	if (account.has_block_io && !READ_ONCE(loop->has_block_io))
-		WRITE_ONCE(loop->has_block_io, true);
-	if (word & PGUARD_PHASE_LATE || is_late(state, elapsed))
-		pguard_unit_end_late(state, word, elapsed);
-	return state;
 }
 
 /**
@@ -112,5 +50,427 @@ void pguard_unit_drop(struct pguard_task *state)
 	if (word & PGUARD_PHASE_RUNNING && inference)
 		pguard_unit_count_checks(inference->profile, inference->checks);
 	if (word & PGUARD_PHASE_LATE)
-		end_tell(state, word, pguard_clock_ns(pguard_clock() - state->start));
+		report_end(state, word, pguard_clock_ns(pguard_clock() - state->start));
+}
+
+/*
+ * A moment of current: the clock, and its counters if the target wants them.  An account
+ * without those is that of now, whatever the clock.
+ */
+struct moment {
+	u64 clock;
+	const struct pguard_mark *mark;
+};
+
+/* Now, at this clock; the counters are kept in @mark. */
+static struct moment moment_now(const struct pguard_task *state, u64 clock,
+				struct pguard_mark *mark)
+{
+	struct moment now = { .clock = clock };
+
+	if (pguard_unit_has_account(state)) {
+		pguard_account_mark(mark);
+		now.mark = mark;
+	}
+	return now;
+}
+
+static void unit_begin(struct pguard_task *state, struct pguard_inference *inference,
+		       const struct moment *at)
+{
+	u64 word = pguard_unit_next(state);
+
+	pguard_inference_begin(inference);
+	if (at->mark)
+		state->mark = *at->mark;
+	pguard_unit_run(state, at->clock, word);
+	state->counts = inference->profile;
+}
+
+/* The account of the unit that @end ends, which has a mark. */
+static void unit_account(const struct pguard_task *state, const struct moment *end, u64 elapsed,
+			 struct pguard_account *ret)
+{
+	if (end->mark)
+		pguard_account_between(&state->mark, end->mark,
+				       pguard_clock_ns(pguard_clock() - end->clock), elapsed, ret);
+	else
+		pguard_account_current(&state->mark, elapsed, ret);
+}
+
+static void count_times(struct pguard_type_sums *sums, const struct pguard_account *account)
+{
+	sums->units++;
+	sums->elapsed += account->elapsed;
+	sums->cpu += account->cpu;
+	sums->runqueue += account->runqueue;
+	sums->block_io += account->block_io;
+	sums->min_faults += account->min_faults;
+	sums->maj_faults += account->maj_faults;
+}
+
+static void count_in_audit(struct pguard_audit_sums *sums, const struct pguard_account *account,
+			   bool is_late)
+{
+	sums->hist[pguard_unit_bucket(account->elapsed)]++;
+	sums->max = max(sums->max, account->elapsed);
+	sums->has_block_io |= account->has_block_io;
+	sums->type.late += is_late;
+	count_times(&sums->type, account);
+}
+
+static void count_in_type(struct pguard_type_sums *sums, const struct pguard_account *account,
+			  bool is_late, bool is_novel)
+{
+	sums->novel += is_novel;
+	if (is_late) {
+		sums->late++;
+		sums->late_elapsed += account->elapsed;
+	} else {
+		count_times(sums, account);
+	}
+}
+
+static void unit_count(const struct pguard_inference *inference,
+		       const struct pguard_account *account, bool is_late, bool is_novel)
+{
+	const struct pguard_verdict *verdict = inference->verdict;
+	struct pguard_profile_cpu *cpu;
+
+	preempt_disable();
+	cpu = pguard_profile_this_cpu(inference->profile);
+	cpu->sums.units++;
+	cpu->sums.novel += is_novel;
+	cpu->sums.unknown_hits += inference->nr_unknown;
+	cpu->sums.checks += inference->checks;
+	if (inference->course->audit)
+		count_in_audit(this_cpu_ptr(inference->course->audit), account, is_late);
+	else if (verdict->final != INFER_NO_TYPE)
+		count_in_type(&cpu->types[verdict->type], account, is_late, is_novel);
+	preempt_enable();
+}
+
+/* Count a usual unit that left its CPU, or met page faults, and has ended at @end. */
+static void unit_close(const struct pguard_task *state, const struct moment *end, u64 elapsed)
+{
+	struct pguard_account account;
+
+	unit_account(state, end, elapsed, &account);
+	unit_count(pguard_task_inference(state), &account, false, false);
+}
+
+/**
+ * pguard_unit_close() - count a usual unit that left its CPU, or met page faults
+ * @state: of current; its unit has ended now, and is still that of its inference and mark
+ * @elapsed: its time, ns
+ *
+ * The rest of its end, after PGUARD_UNIT_END_EVENTFUL.
+ *
+ * Context: current, preemptible or not.
+ * Return: @state
+ */
+struct pguard_task *pguard_unit_close(struct pguard_task *state, u64 elapsed)
+{
+	const struct moment now = {};
+
+	unit_close(state, &now, elapsed);
+	pguard_unit_count_extra(pguard_task_inference(state)->profile);
+	return state;
+}
+
+/* In how many ticks the unit that runs is in time, if it ends now and fits its type. */
+static __always_inline u32 unit_within(const struct pguard_task *state,
+				       const struct pguard_inference *inference)
+{
+	u32 within = READ_ONCE(inference->verdict->within);
+
+	if (unlikely(!within && pguard_inference_is_excused(inference, state->start)))
+		within = pguard_verdict_within(inference->course, inference->verdict->final);
+	return within;
+}
+
+/* The unit that runs ends, if it does so the usual way. */
+static __always_inline bool unit_end_usual(struct pguard_task *state,
+					   const struct pguard_inference *inference,
+					   const struct moment *end)
+{
+	u32 within = unit_within(state, inference);
+	u64 elapsed;
+
+	if (!pguard_clock_is_tsc())
+		return false;
+	switch (pguard_unit_end(state, inference, within, end->clock, end->mark, &elapsed)) {
+	case PGUARD_UNIT_END_DONE:
+		return true;
+	case PGUARD_UNIT_END_EVENTFUL:
+		unit_close(state, end, elapsed);
+		return true;
+	case PGUARD_UNIT_END_SLOW:
+		break;
+	}
+	return false;
+}
+
+/**
+ * pguard_unit_end_excused() - the loop's wait is entered after a unit that lacks hits
+ * @state: of current, in a loop of its profile; the clock is the TSC
+ *
+ * Context: current, preemptible.
+ * Return: false if guards that are shed are not why, or it goes the slow path; nothing was
+ *	done then.
+ */
+bool pguard_unit_end_excused(struct pguard_task *state)
+{
+	const struct pguard_inference *inference = pguard_task_inference(state);
+	const struct moment now = { .clock = pguard_clock() };
+
+	return pguard_inference_is_excused(inference, state->start) &&
+	       unit_end_usual(state, inference, &now);
+}
+
+/**
+ * pguard_unit_count_longer() - a hooked call went an unusual way
+ * @profile: of current's unit or state
+ * @ticks: of pguard_clock() that it took
+ *
+ * Should current have left its CPU meanwhile, not for how long.
+ *
+ * Context: any but interrupts.
+ */
+void pguard_unit_count_longer(const struct pguard_profile *profile, u64 ticks)
+{
+	/* By another clock all ways are this one, and have the price of it. */
+	if (!pguard_clock_is_tsc())
+		return;
+	preempt_disable();
+	pguard_profile_this_cpu(profile)->sums.longer +=
+		min(ticks, pguard_clock_ticks(20 * NSEC_PER_USEC));
+	preempt_enable();
+}
+
+enum { UNIT_IS_NOVEL = 1 << 15, UNIT_IS_NONE = 1 << 14 };	/* shifted by 48 */
+
+static void stream_unit(struct pguard_task *state, const struct pguard_inference *inference,
+			u64 elapsed, u64 flags)
+{
+	u64 about;
+
+	if (pguard_profile_is_audit(inference->profile) ||
+	    !pguard_stream_wants_units(state->image->target))
+		return;
+	about = min_t(u64, pguard_clock_ns(inference->checks), U32_MAX) |
+		(u64)inference->course->id << 32 | flags << 48;
+	pguard_stream_put(state, PERFGUARD_EVENT_KIND_UNIT,
+			  pguard_inference_type_id(inference, inference->verdict->final),
+			  about, elapsed);
+}
+
+/* Judge and count the unit that runs, and end it.  Whether it was told, or late. */
+static bool unit_judge(struct pguard_task *state, struct pguard_inference *inference,
+		       const struct moment *end)
+{
+	u64 elapsed = pguard_clock_ns(end->clock - state->start - inference->checks);
+	u64 word = xchg(&state->unit, state->unit & ~(u64)PGUARD_PHASE_ENDS);
+	struct pguard_account account = { .elapsed = elapsed };
+	bool is_late, is_novel;
+	u64 threshold;
+
+	state->counts = NULL;
+	if (word & PGUARD_PHASE_MARKED)
+		unit_account(state, end, elapsed, &account);
+	if (pguard_unit_is_empty(inference)) {
+		/* That it was no unit does not matter. */
+		pguard_unit_count_checks(inference->profile, inference->checks);
+		stream_unit(state, inference, elapsed, UNIT_IS_NONE);
+		if (word & PGUARD_PHASE_LATE)
+			pguard_late_unit_report_end(state, word, &account);
+		return word & PGUARD_PHASE_LATE;
+	}
+	is_novel = pguard_unit_verdict(state, inference, &threshold);
+	is_late = word & PGUARD_PHASE_LATE || (threshold && elapsed > threshold);
+	unit_count(inference, &account, is_late, is_novel);
+	stream_unit(state, inference, elapsed, is_novel ? UNIT_IS_NOVEL : 0);
+	if (likely(!is_late))
+		return unlikely(is_novel) && pguard_late_unit_report_novel(state, word, &account);
+	atomic64_inc(&state->image->target->late);
+	pguard_late_unit_report_end(state, word, &account);
+	return true;
+}
+
+/*
+ * The unit that runs ends, and what that takes is charged.  That late ones end by a
+ * longer way is part of what it takes to tell them, also if they are not told.
+ *
+ * Return: the ticks that are charged.
+ */
+static u64 unit_end(struct pguard_task *state, struct pguard_inference *inference,
+		    const struct moment *end)
+{
+	u64 begun = pguard_clock();
+	bool is_told = unit_judge(state, inference, end);
+	u64 ticks = pguard_clock() - begun;
+
+	/* Should current have left its CPU meanwhile, not for how long. */
+	if (is_told)
+		pguard_report_cost_add(state->image->target,
+				   min_t(u64, pguard_clock_ns(ticks), NSEC_PER_MSEC));
+	else
+		pguard_unit_count_longer(inference->profile, ticks);
+	return ticks;
+}
+
+/* Another loop, or another profile: the unit at hand has ended before. */
+static struct pguard_inference *change_loop(struct pguard_task *state,
+					    struct pguard_course *course, bool may_sleep)
+{
+	struct pguard_inference *old = pguard_task_inference(state);
+	struct pguard_inference *inference;
+
+	inference = pguard_inference_new(state->profile, course,
+					 may_sleep ? GFP_KERNEL : GFP_NOWAIT);
+	if (!inference)
+		atomic64_inc(&state->image->target->untracked);
+	rcu_assign_pointer(state->inference, inference);
+	pguard_inference_free(old);
+	return inference;
+}
+
+static enum pguard_call enter_wait(struct pguard_task *state, bool may_sleep)
+{
+	struct pguard_inference *inference = pguard_task_inference(state);
+	struct pguard_course *course = state->place->spot->is.course;
+	struct moment now = { .clock = pguard_clock() };
+
+	if (state->unit & PGUARD_PHASE_RUNNING)
+		unit_end(state, inference, &now);
+	if (!inference || inference->course != course)
+		inference = change_loop(state, course, may_sleep);
+	if (!inference)
+		return PGUARD_CALL_NONE;
+	pguard_unit_frame(inference, state->place);
+	return PGUARD_CALL_WAIT;
+}
+
+/**
+ * pguard_unit_enter_event() - a call begins that begins an event, if it does not fail
+ * @state: of current; the event is not the first one of a unit that runs
+ *
+ * Context: current.
+ * Return: @state
+ */
+struct pguard_task *pguard_unit_enter_event(struct pguard_task *state)
+{
+	state->entered = pguard_clock();
+	if (pguard_unit_has_account(state))
+		pguard_account_mark(pguard_task_inference(state)->event);
+	return state;
+}
+
+static enum pguard_call enter_event(struct pguard_task *state)
+{
+	struct pguard_inference *inference = pguard_task_inference(state);
+
+	/* Of another loop than the thread is in, or of a profile that comes just now. */
+	if (!inference || inference->course != state->place->spot->is.course)
+		return PGUARD_CALL_NONE;
+	/* The first one ends no unit, so it does not matter when it was. */
+	if (!pguard_unit_is_first(state, inference))
+		pguard_unit_enter_event(state);
+	return PGUARD_CALL_EVENT;
+}
+
+/**
+ * pguard_unit_enter() - a hooked call begins in a wait site
+ * @state: of current; its place is one
+ * @may_sleep: whether the context allows it
+ *
+ * Context: current.
+ * Return: what its return means.
+ */
+enum pguard_call pguard_unit_enter(struct pguard_task *state, bool may_sleep)
+{
+	if (state->place->spot->is.role == PERFGUARD_BOUNDARY_ROLE_WAIT)
+		return enter_wait(state, may_sleep);
+	return enter_event(state);
+}
+
+/**
+ * pguard_unit_forget() - leave a loop if the target is guarded now, or no longer
+ * @state: of current
+ *
+ * The unit at hand, if any, does not count.
+ *
+ * Context: current.
+ */
+void pguard_unit_forget(struct pguard_task *state)
+{
+	struct pguard_inference *inference = pguard_task_inference(state);
+
+	if (!inference || pguard_profile_is_audit(inference->profile) ==
+			  pguard_profile_is_audit(state->profile))
+		return;
+	pguard_unit_drop(state);
+	rcu_assign_pointer(state->inference, NULL);
+	pguard_inference_free(inference);
+}
+
+/*
+ * An event begins that is not the first of its unit.  The thread may have waited
+ * unseen.
+ *
+ * Return: ticks that are charged to the unit that it ends, if that goes an unusual way.
+ */
+static u64 event_begin(struct pguard_task *state, struct pguard_inference *inference,
+		       const struct moment *at)
+{
+	u64 ticks = 0;
+
+	if (state->unit & PGUARD_PHASE_RUNNING && !unit_end_usual(state, inference, at))
+		ticks = unit_end(state, inference, at);
+	unit_begin(state, inference, at);
+	inference->is_marked = true;
+	return ticks;
+}
+
+/**
+ * pguard_unit_event_call() - the call that begins an event has not failed
+ * @state: of current, after PGUARD_CALL_EVENT
+ *
+ * The event began when the call did.
+ *
+ * Context: current.
+ */
+void pguard_unit_event_call(struct pguard_task *state)
+{
+	struct pguard_inference *inference = pguard_task_inference(state);
+	struct moment at = { .clock = state->entered };
+
+	if (pguard_unit_take_first(state, inference))
+		return;
+	if (pguard_unit_has_account(state))
+		at.mark = inference->event;
+	event_begin(state, inference, &at);
+}
+
+/**
+ * pguard_unit_event_site() - current came by an event site of its loop
+ * @state: of current, which has an inference
+ * @now: pguard_clock()
+ *
+ * Context: current.
+ */
+void pguard_unit_event_site(struct pguard_task *state, u64 now)
+{
+	struct pguard_inference *inference = pguard_task_inference(state);
+	struct pguard_mark mark;
+	struct moment at;
+	u64 ticks;
+
+	if (pguard_unit_take_first(state, inference))
+		return;
+	at = moment_now(state, now, &mark);
+	ticks = event_begin(state, inference, &at);
+	/* The new unit's handlers take it for theirs, since it is in none of its time. */
+	if (unlikely(ticks))
+		pguard_unit_count_checks(inference->profile, -ticks);
 }

@@ -5,31 +5,52 @@
  * A unit runs from one boundary to the next: from the return of the loop's
  * wait call to the entry of the next one.  Begin and end are done by the
  * thread itself, in the hook on the wait call, without a lock; see enum
- * pguard_phase in task.h for how the overdue watch gets in between.  They are
- * inline because the hook is all they are called from, a million times a
- * second.
+ * pguard_phase in thread.h for how the overdue watch gets in between.
+ *
+ * A unit is of a type of the thread's profile, and late by that type's threshold.
+ * Where there is no profile it is audited: that is a profile with one type and
+ * no guards (audit-profile.h).
+ *
+ * The rules by which units are cut are those of training (user/train/cutter.h):
+ * a wait ends a unit and its return begins one; the second event without a wait
+ * in between ends a unit and begins the next; and if the loop has empty spans,
+ * what comes to a wait without an event was none.
+ *
+ * What a wait ends and begins on the fast path is inline and makes no call, because
+ * the hook is all it is called from, a million times a second; unit.c has all the
+ * rest.  All functions are for the thread itself, but those that say otherwise.
  */
 #ifndef _KMOD_UNIT_UNIT_H
 #define _KMOD_UNIT_UNIT_H
 
 #include "lib/clock.h"
+#include "profile/inference.h"
 #include "target/image.h"
 #include "target/thread.h"
+#include "trainstream/stream.h"
+#include "unit/wait-site.h"
 
 #include <linux/bitops.h>
 
 struct pguard_profile;
 
+/* What becomes of a call at a wait site: what its return means. */
+enum pguard_call {
+	PGUARD_CALL_NONE,
+	PGUARD_CALL_WAIT,	/* it may begin a unit */
+	PGUARD_CALL_EVENT,	/* an event began with the call, if it does not fail */
+};
+
+enum pguard_call pguard_unit_enter(struct pguard_task *state, bool may_sleep);
+struct pguard_task *pguard_unit_enter_event(struct pguard_task *state);
+bool pguard_unit_end_excused(struct pguard_task *state);
+struct pguard_task *pguard_unit_close(struct pguard_task *state, u64 elapsed);
+void pguard_unit_forget(struct pguard_task *state);
 void pguard_unit_drop(struct pguard_task *state);
+void pguard_unit_event_call(struct pguard_task *state);
+void pguard_unit_event_site(struct pguard_task *state, u64 now);
+void pguard_unit_count_longer(const struct pguard_profile *profile, u64 ticks);
 void pguard_unit_count_checks(struct pguard_profile *profile, s64 ticks);
-
-struct pguard_task *pguard_unit_end(struct pguard_task *state);
-
-/* The rest of pguard_unit_close(), where it is not the usual one. */
-struct pguard_task *pguard_unit_end_late(struct pguard_task *state, u64 word, u64 elapsed);
-struct pguard_task *pguard_unit_end_eventful(struct pguard_task *state, u64 word,
-					     u64 elapsed);
-
 /*
  * The bucket of a time in the histogram that the spec's hist-buckets tells; of
  * one that pguard_clock_ns_short() told, which is not beyond the last bucket:
@@ -87,63 +108,170 @@ static __always_inline void pguard_unit_run(struct pguard_task *state, u64 clock
 	smp_store_release(&state->unit, word);
 }
 
-/**
- * pguard_unit_start() - the loop's wait call has returned
- * @state: of current; no unit runs
- * @now: pguard_clock()
- *
- * Context: current, preemptible or not.
+/*
+ * Was what ran no unit, for no event began in it?  It only brought the rest of what was
+ * waited for.
  */
-static __always_inline void pguard_unit_start(struct pguard_task *state, u64 now)
+static __always_inline bool pguard_unit_is_empty(const struct pguard_inference *inference)
 {
-	u64 word = pguard_unit_next(state);
-
-	if (word & PGUARD_PHASE_MARKED)
-		pguard_account_mark(&state->mark);
-	pguard_unit_run(state, now, word);
+	return inference->course->has_empty && !inference->is_marked;
 }
 
 /*
- * End a unit that took @elapsed ns, of this @bucket, which may be late by that.  The usual
- * case makes no call; what is rare is left to a function that does the rest and is called
- * last, so that the usual case saves no registers.  Returns @state.
+ * Is there nothing to do about a unit that takes so many @ticks, but to count it?
+ * It is in time for its type, @within, and fits it, met the guards of a profile that
+ * is armed, and nobody listens.
  */
-static __always_inline struct pguard_task *pguard_unit_close(struct pguard_task *state,
-							     u64 elapsed, unsigned long bucket,
-							     bool is_late)
+static __always_inline bool pguard_unit_is_plain(const struct pguard_inference *inference,
+						 u64 ticks, u32 within)
 {
-	struct pguard_loop_sums __percpu *sums = state->loop->sums;
-	u64 word = xchg(&state->unit, state->unit & ~(u64)PGUARD_PHASE_ENDS);
-
-	this_cpu_inc(sums->hist[bucket]);
-	this_cpu_add(sums->elapsed, elapsed);
-	/* Seldom true, and then it does not matter if we move in between. */
-	if (unlikely(elapsed > this_cpu_read(sums->max)))
-		this_cpu_write(sums->max, elapsed);
-	if (word & (PGUARD_PHASE_MARKED | PGUARD_PHASE_LATE)) {
-		if (unlikely(word & PGUARD_PHASE_MARKED && !pguard_account_is_calm(&state->mark)))
-			return pguard_unit_end_eventful(state, word, elapsed);
-		/* All CPU if the task stayed on its one. */
-		if (word & PGUARD_PHASE_MARKED)
-			this_cpu_add(sums->cpu, elapsed);
-		if (unlikely(word & PGUARD_PHASE_LATE))
-			return pguard_unit_end_late(state, word, elapsed);
-	}
-	if (unlikely(is_late))
-		return pguard_unit_end_late(state, word, elapsed);
-	return state;
+	/* What took just its time goes the other way. */
+	if (unlikely(ticks >= within))
+		return false;
+	if (pguard_unit_is_empty(inference))
+		return false;
+	return likely(pguard_profile_is_armed(inference->profile) && !inference->nr_unknown &&
+		      !pguard_stream_is_open());
 }
 
-/* pguard_unit_end() of a unit that runs, where the clock is the TSC. */
-static __always_inline struct pguard_task *pguard_unit_end_tsc(struct pguard_task *state)
+/* Count a plain unit of some seconds at most.  What it took was CPU time, if that is asked for. */
+static __always_inline void pguard_unit_count(const struct pguard_inference *inference,
+					      u64 elapsed, bool is_marked)
 {
-	u64 ticks = rdtsc() - state->start, elapsed;
+	struct pguard_audit_sums __percpu *audits = inference->course->audit;
+	struct pguard_audit_sums *audit;
+	struct pguard_type_sums *sums;
+	struct pguard_profile_cpu *cpu;
 
-	/* What took just its time goes the other way. */
-	if (unlikely(ticks > READ_ONCE(state->loop->within)))
-		return pguard_unit_end(state);
-	elapsed = pguard_clock_ns_short(ticks);
-	return pguard_unit_close(state, elapsed, pguard_unit_bucket_short(elapsed), false);
+	preempt_disable_notrace();
+	cpu = pguard_profile_this_cpu(inference->profile);
+	sums = &cpu->types[inference->verdict->type];
+	if (audits) {
+		audit = this_cpu_ptr(audits);
+		audit->hist[pguard_unit_bucket_short(elapsed)]++;
+		audit->max = max(audit->max, elapsed);
+		sums = &audit->type;
+	}
+	cpu->sums.units++;
+	cpu->sums.checks += inference->checks;
+	sums->units++;
+	sums->elapsed += elapsed;
+	if (is_marked)
+		sums->cpu += elapsed;
+	preempt_enable_notrace();
+}
+
+/* Something took about as much as the two ends of a unit. */
+static __always_inline void pguard_unit_count_extra(const struct pguard_profile *profile)
+{
+	preempt_disable_notrace();
+	pguard_profile_this_cpu(profile)->sums.unit_equivalents++;
+	preempt_enable_notrace();
+}
+
+/* What runs is no more, unless the watch has found it late since its @word was read. */
+static __always_inline bool pguard_unit_stop(struct pguard_task *state, u64 word)
+{
+	if (unlikely(!try_cmpxchg(&state->unit, &word, word & ~(u64)PGUARD_PHASE_ENDS)))
+		return false;
+	state->counts = NULL;
+	return true;
+}
+
+/* How far the end of a unit has come, and what does the rest. */
+enum pguard_unit_end {
+	PGUARD_UNIT_END_DONE,
+	PGUARD_UNIT_END_EVENTFUL,	/* it left its CPU or met faults: pguard_unit_close() */
+	PGUARD_UNIT_END_SLOW,		/* nothing was done */
+};
+
+/**
+ * pguard_unit_end() - the unit of a thread ends, on the fast path
+ * @state: of current; the clock is the TSC
+ * @inference: of its loop
+ * @within: in how many ticks it is in time, if it fits its type; else 0
+ * @now: rdtsc() when it ended
+ * @mark: taken then; NULL if that is now
+ * @elapsed: set to its time, ns, if anything was done
+ *
+ * Context: current, preemptible or not.
+ */
+static __always_inline enum pguard_unit_end
+pguard_unit_end(struct pguard_task *state, const struct pguard_inference *inference,
+		u32 within, u64 now, const struct pguard_mark *mark, u64 *elapsed)
+{
+	u64 ticks = now - state->start - inference->checks;
+	u64 word = READ_ONCE(state->unit);
+	bool is_marked = word & PGUARD_PHASE_MARKED;
+
+	if (unlikely(!(word & PGUARD_PHASE_RUNNING) || word & PGUARD_PHASE_LATE ||
+		     !pguard_unit_is_plain(inference, ticks, within)))
+		return PGUARD_UNIT_END_SLOW;
+	if (unlikely(!pguard_unit_stop(state, word)))
+		return PGUARD_UNIT_END_SLOW;
+	*elapsed = pguard_clock_ns_short(ticks);
+	if (unlikely(is_marked && (mark ? mark->events != state->mark.events :
+					  !pguard_account_is_calm(&state->mark))))
+		return PGUARD_UNIT_END_EVENTFUL;
+	pguard_unit_count(inference, *elapsed, is_marked);
+	return PGUARD_UNIT_END_DONE;
+}
+
+/* What ran was no unit, and ends on the fast path; else nothing is done. */
+static __always_inline bool pguard_unit_end_empty(struct pguard_task *state,
+						  const struct pguard_inference *inference)
+{
+	u64 word = READ_ONCE(state->unit);
+
+	return word & PGUARD_PHASE_RUNNING && !(word & PGUARD_PHASE_LATE) &&
+	       pguard_unit_is_empty(inference) && !inference->checks &&
+	       !pguard_stream_is_open() && pguard_unit_stop(state, word);
+}
+
+/* Is an event that begins now the first one of the unit that runs? */
+static __always_inline bool pguard_unit_is_first(const struct pguard_task *state,
+						 const struct pguard_inference *inference)
+{
+	return state->unit & PGUARD_PHASE_RUNNING && !inference->is_marked;
+}
+
+/* An event begins: if it is the first one of the unit that runs, that is all. */
+static __always_inline bool pguard_unit_take_first(const struct pguard_task *state,
+						   struct pguard_inference *inference)
+{
+	if (!pguard_unit_is_first(state, inference))
+		return false;
+	inference->is_marked = true;
+	return true;
+}
+
+/* Where the loop's frame is, by the place of its wait. */
+static __always_inline void pguard_unit_frame(struct pguard_inference *inference,
+				const struct pguard_place *place)
+{
+	s32 rise = place->spot->is.rise;
+
+	if (likely(rise))
+		inference->frame = place->sp + rise;
+}
+
+/**
+ * pguard_unit_begin() - the loop's wait returned something: a unit begins
+ * @state: of current, after PGUARD_CALL_WAIT
+ * @now: pguard_clock()
+ *
+ * Context: current.
+ */
+static __always_inline void pguard_unit_begin(struct pguard_task *state, u64 now)
+{
+	struct pguard_inference *inference = pguard_task_inference(state);
+	u64 word = pguard_unit_next(state);
+
+	pguard_inference_begin(inference);
+	if (word & PGUARD_PHASE_MARKED)
+		pguard_account_mark(&state->mark);
+	pguard_unit_run(state, now, word);
+	state->counts = inference->profile;
 }
 
 #endif /* _KMOD_UNIT_UNIT_H */

@@ -9,18 +9,6 @@
 #include <linux/fs.h>
 #include <linux/mm.h>
 
-/* Is this the word there?  Without faulting: -EFAULT if the page is not mapped now. */
-static int user_word_peek(u64 address, u64 wanted)
-{
-	u64 word;
-	int ret;
-
-	pagefault_disable();
-	ret = get_user(word, (const u64 __user *)address);
-	pagefault_enable();
-	return ret ?: word == wanted;
-}
-
 enum {
 	/* How far two paths of one library function lie apart. */
 	PATHS_CODE = 512,
@@ -33,11 +21,12 @@ static bool is_near(u64 a, u64 b, u64 distance)
 }
 
 /*
- * What is being found out about a place of the thread; @slot is the one that is tried, and
- * @is_refused, that what stands there cannot be the return address.
+ * What is being found out about a place of the thread; @site is the wait site that it is, @slot
+ * the slot that is tried, and @is_refused, that what stands there cannot be the return address.
  */
 struct search {
 	struct pguard_finding is;
+	const struct pguard_wait_site *site;
 	u64 sp;
 	u64 slot;
 	bool is_refused;
@@ -73,9 +62,9 @@ static void place_set(struct pguard_task *state, struct pguard_place *place,
 static void search_end(struct pguard_task *state, struct pguard_place *place,
 		       struct search *search, bool may_sleep)
 {
-	const struct perfguard_boundary *boundary = search->is.boundary;
+	const struct pguard_wait_site *site = search->site;
 
-	if (search->is.loop || search->is.fit == PGUARD_SPOT_REFUSED) {
+	if (site || search->is.fit == PGUARD_SPOT_REFUSED) {
 		search->is.distance = search->slot - search->sp;
 	} else {
 		search->is.distance = 0;
@@ -85,8 +74,10 @@ static void search_end(struct pguard_task *state, struct pguard_place *place,
 	 * The slot tells it even where the library went another way than in training.
 	 * A wait that training did not come to tells nothing; but the frame does not move.
 	 */
-	if (boundary && boundary->rise)
-		search->is.rise = search->is.distance - boundary->distance + boundary->rise;
+	if (site && site->rise)
+		search->is.rise = search->is.distance - site->distance + site->rise;
+	search->is.course = site ? site->course : NULL;
+	search->is.role = site ? site->role : 0;
 	place_set(state, place, &search->is, may_sleep);
 }
 
@@ -124,72 +115,10 @@ static void home_set(struct pguard_task *state, const struct search *search)
 }
 
 /*
- * Does the place belong to the context?  The call must be the same, and the
- * return address stand at the context's distance.  Or, if this is the library
- * function in which the thread's loop waited before, on another path: where
- * the return address stood then, for a loop frame does not move.  (A wait call
- * goes deeper once the process has a second thread.)
- */
-static int context_fits(const struct pguard_task *state, struct search *search,
-			const struct pguard_context *context)
-{
-	int ret;
-
-	if (context->syscall != search->is.syscall)
-		return 0;
-	search->slot = search->sp + context->distance;
-	/* Within an RCU section it must not fault. */
-	ret = user_word_peek(search->slot, context->return_address);
-	if (ret)
-		return ret;
-	if (!is_home(state, search))
-		return 0;
-	search->slot = state->home;
-	return user_word_peek(search->slot, context->return_address);
-}
-
-/*
- * Look a place up in the image's contexts, from number *@from on.  -EFAULT if
- * the page at search->slot is not mapped just now; *@from is the context then,
- * and the look-up is to go on with it or, if there is no such page, behind it.
- */
-static int place_look_up(struct pguard_task *state, struct search *search, u32 *from)
-{
-	struct pguard_contexts *contexts;
-	u32 generation;
-	int ret = 0;
-
-	/* Pairs with the store in pguard_image_set_contexts(). */
-	generation = smp_load_acquire(&state->image->generation);
-	if (search->is.generation != generation)
-		*from = 0;
-	search->is.generation = generation;
-	search->is.loop = NULL;
-	rcu_read_lock();
-	contexts = rcu_dereference(state->image->contexts);
-	for (; contexts && *from < contexts->nr; ++*from) {
-		const struct pguard_context *context = &contexts->context[*from];
-
-		ret = context_fits(state, search, context);
-		if (ret < 0)
-			break;
-		if (!ret)
-			continue;
-		search->is.loop = context->loop;
-		search->is.return_address = context->return_address;
-		home_set(state, search);
-		break;
-	}
-	rcu_read_unlock();
-	return min(ret, 0);
-}
-
-/*
  * Does the file hold the code at @address of current's memory, @offset into it?
  * -EAGAIN if that cannot be found out without sleeping.
  */
-static int code_is_at(u64 address, const struct pguard_object *object, u64 offset,
-		      bool may_sleep)
+static int code_is_at(u64 address, const struct inode *inode, u64 offset, bool may_sleep)
 {
 	struct mm_struct *mm = current->mm;
 	struct vm_area_struct *vma;
@@ -201,7 +130,7 @@ static int code_is_at(u64 address, const struct pguard_object *object, u64 offse
 		return -EAGAIN;
 	vma = find_vma(mm, address);
 	ret = vma && vma->vm_start <= address && vma->vm_file &&
-	      file_inode(vma->vm_file) == object->inode &&
+	      file_inode(vma->vm_file) == inode &&
 	      address - vma->vm_start + ((u64)vma->vm_pgoff << PAGE_SHIFT) == offset;
 	mmap_read_unlock(mm);
 	return ret;
@@ -220,12 +149,11 @@ static int user_word(u64 address, bool may_sleep, u64 *ret)
 }
 
 /*
- * Is the word at search->slot a return address that lies there in the file?
+ * Is the word at search->slot the return address of the wait site?
  * -EAGAIN if that cannot be found out without sleeping.  search->is.return_address
  * becomes the word if it is; or its low bits, if it cannot be wherever the file is mapped.
  */
-static int boundary_returns(struct search *search, const struct pguard_object *object,
-			    u64 offset, bool may_sleep)
+static int slot_returns(struct search *search, const struct pguard_wait_site *site, bool may_sleep)
 {
 	u64 word;
 	int ret;
@@ -234,79 +162,85 @@ static int boundary_returns(struct search *search, const struct pguard_object *o
 	ret = user_word(search->slot, may_sleep, &word);
 	if (ret)
 		return ret == -EAGAIN ? ret : 0;
-	if (pguard_place_differs(word, offset)) {
+	if (pguard_place_differs(word, site->return_address)) {
 		search->is_refused = true;
-		search->is.return_address = offset & ~PAGE_MASK;
+		search->is.return_address = site->return_address & ~PAGE_MASK;
 		return 0;
 	}
-	ret = code_is_at(word, object, offset, may_sleep);
+	if (site->inode)
+		ret = code_is_at(word, site->inode, site->return_address, may_sleep);
+	else
+		ret = word == site->return_address;
 	if (ret > 0)
 		search->is.return_address = word;
 	return ret;
 }
 
-/* Is the boundary such a call? */
-static bool boundary_is_call(const struct perfguard_boundary *boundary, u32 syscall)
+/*
+ * Is the place this wait site?  The call must be the same, and the return address stand
+ * at the site's distance.  Or, if this is the library function in which the thread's
+ * loop waited before, on another path: where the return address stood then, for a loop
+ * frame does not move.  (A wait call goes deeper once the process has a second thread.)
+ */
+static int site_fits(const struct pguard_task *state, struct search *search,
+		     const struct pguard_wait_site *site, bool may_sleep)
 {
-	return boundary->role != PERFGUARD_BOUNDARY_ROLE_EVENT_SITE &&
-	       boundary->syscall == syscall;
-}
-
-/* As context_fits(); -EAGAIN as above. */
-static int boundary_fits(const struct pguard_task *state, struct search *search,
-			 const struct perfguard_boundary *boundary, bool may_sleep)
-{
-	const struct pguard_object *object = &state->profile->objects[boundary->object];
 	int ret;
 
-	if (!boundary_is_call(boundary, search->is.syscall))
+	if (site->syscall != search->is.syscall)
 		return 0;
-	search->slot = search->sp + boundary->distance;
-	ret = boundary_returns(search, object, boundary->return_offset, may_sleep);
-	if (ret || boundary->role != PERFGUARD_BOUNDARY_ROLE_WAIT || !is_home(state, search))
+	search->slot = search->sp + site->distance;
+	ret = slot_returns(search, site, may_sleep);
+	if (ret || site->role != PERFGUARD_BOUNDARY_ROLE_WAIT || !is_home(state, search))
 		return ret;
 	search->slot = state->home;
-	return boundary_returns(search, object, boundary->return_offset, may_sleep);
+	return slot_returns(search, site, may_sleep);
 }
 
-/* Look a place up in the thread's profile; true if the answer is in doubt. */
-static bool profile_look_up(struct pguard_task *state, struct search *search, bool may_sleep)
+static u32 nr_sites(const struct pguard_task *state)
 {
-	const struct pguard_profile *profile = state->profile;
-	const struct perfguard_boundary *boundary;
+	return state->sites ? state->sites->nr : 0;
+}
+
+/*
+ * Look a place up among the thread's wait sites; true if the answer is in doubt.  A site of
+ * another loop may point beyond the end of this stack: then it is not its.
+ */
+static bool look_up(struct pguard_task *state, struct search *search, bool may_sleep)
+{
+	const struct pguard_wait_site *site;
 	bool doubt = false;
 	u32 i;
 
-	for (i = 0; i < profile->nr_boundaries; i++) {
+	for (i = 0; i < nr_sites(state); i++) {
 		int ret;
 
-		boundary = &profile->boundaries[i];
-		ret = boundary_fits(state, search, boundary, may_sleep);
+		site = &state->sites->site[i];
+		ret = site_fits(state, search, site, may_sleep);
 		if (ret < 0)
 			doubt = true;
 		if (ret <= 0)
 			continue;
-		search->is.loop = pguard_loop_new(state->image,
-						  profile->courses[boundary->loop].id,
-						  may_sleep ? GFP_KERNEL : GFP_NOWAIT);
-		if (!search->is.loop)
-			return true;
-		search->is.boundary = boundary;
-		if (boundary->role == PERFGUARD_BOUNDARY_ROLE_WAIT)
+		search->site = site;
+		if (site->role == PERFGUARD_BOUNDARY_ROLE_WAIT)
 			home_set(state, search);
 		return false;
 	}
 	return doubt;
 }
 
-/* How many boundaries has the thread's profile at this system call? */
-static enum pguard_spot_fit profile_fit(const struct pguard_task *state, u32 syscall)
+/*
+ * How many wait sites has the thread's profile at this system call?  Those of an audit are
+ * many, and come while it runs: what was found to be none stays none until then.
+ */
+static enum pguard_spot_fit count_fits(const struct pguard_task *state, u32 syscall)
 {
-	const struct pguard_profile *profile = state->profile;
 	u32 i, nr = 0;
 
-	for (i = 0; i < profile->nr_boundaries; i++)
-		nr += boundary_is_call(&profile->boundaries[i], syscall);
+	if (pguard_profile_is_audit(state->profile))
+		return PGUARD_SPOT_NONE;
+	for (i = 0; i < nr_sites(state); i++)
+		nr += state->sites->site[i].syscall == syscall;
 	return !nr ? PGUARD_SPOT_NONE : nr == 1 ? PGUARD_SPOT_ONE : PGUARD_SPOT_SEVERAL;
 }
 
@@ -315,28 +249,26 @@ static enum pguard_spot_fit profile_fit(const struct pguard_task *state, u32 sys
  * @state: of current, which has a profile
  * @place: settled; whatever it was last time
  *
- * By what stands where the return address of each boundary at such a call would, as a
+ * By what stands where the return address of each wait site at such a call would, as a
  * look-up in full would find.  That takes several times as much.
  *
  * Context: current; may fault.
  */
 bool pguard_place_is_refused(const struct pguard_task *state, const struct pguard_place *place)
 {
-	const struct pguard_profile *profile = state->profile;
 	struct search search = search_begin(place);
-	const struct perfguard_boundary *boundary;
+	const struct pguard_wait_site *site;
 	u64 word;
 
-	for (boundary = profile->boundaries;
-	     boundary < profile->boundaries + profile->nr_boundaries; boundary++) {
-		if (!boundary_is_call(boundary, search.is.syscall))
+	for (site = state->sites->site; site < state->sites->site + state->sites->nr; site++) {
+		if (site->syscall != search.is.syscall)
 			continue;
-		search.slot = search.sp + boundary->distance;
+		search.slot = search.sp + site->distance;
 		if (!pguard_place_read(search.slot, &word) ||
-		    !pguard_place_differs(word, boundary->return_offset))
+		    !pguard_place_differs(word, site->return_address))
 			return false;
 		/* It may also return where the loop waited before. */
-		if (boundary->role == PERFGUARD_BOUNDARY_ROLE_WAIT && is_home(state, &search))
+		if (site->role == PERFGUARD_BOUNDARY_ROLE_WAIT && is_home(state, &search))
 			return false;
 	}
 	return true;
@@ -370,14 +302,14 @@ static bool profile_fits_now(struct pguard_task *state, struct pguard_place *pla
 
 	if (now.is.fit == PGUARD_SPOT_REFUSED)
 		now.is.fit = PGUARD_SPOT_ONE;
-	profile_look_up(state, &now, may_sleep);
-	if (!now.is.loop) {
-		if (!place->spot->is.loop)
+	look_up(state, &now, may_sleep);
+	if (!now.site) {
+		if (!place->spot->is.course)
 			place_refuse(state, place, &now, may_sleep);
 		return false;
 	}
 	search_end(state, place, &now, may_sleep);
-	return place->spot->is.loop;
+	return place->spot->is.course;
 }
 
 /* A place is to be settled anew. */
@@ -391,55 +323,61 @@ static void place_unsettle(struct pguard_task *state, struct pguard_place *place
 	place_set(state, place, &search.is, false);
 }
 
+/* Referenced; NULL if there are none yet.  Caller holds RCU, and @profile. */
+static struct pguard_wait_sites *sites_get(const struct pguard_profile *profile,
+					   const struct pguard_image *image)
+{
+	struct pguard_wait_sites *sites;
+
+	do
+		sites = profile->sites ?: rcu_dereference(image->sites);
+	while (sites && !refcount_inc_not_zero(&sites->refs));
+	return sites;
+}
+
 /*
- * Go by the profile that the target has now; no place that the thread has is settled any
- * more.  Called after the generation was read, which is raised after the profile was
- * changed: if it is newer than the generation, its places are looked up once more.
+ * Go by the profile and the wait sites that the target has now.  If the profile is another
+ * one, no place that the thread has is settled any more.  Called after the generation was
+ * read, which is raised after they were changed: if they are newer than the generation,
+ * places are looked up once more.
  */
-static void profile_change(struct pguard_task *state)
+static void sites_update(struct pguard_task *state)
 {
 	struct pguard_profile *profile, *old = state->profile;
+	struct pguard_wait_sites *sites = state->sites;
 	u32 i;
 
 	rcu_read_lock();
-	profile = rcu_dereference(state->image->target->profile);
-	if (profile != old && profile && !pguard_profile_hold(profile))
+	profile = rcu_dereference(state->image->target->profile) ?: state->image->target->audit;
+	if (profile != old && !pguard_profile_hold(profile))
 		profile = old;
+	state->sites = sites_get(profile, state->image);
 	rcu_read_unlock();
+	if (sites)
+		pguard_wait_sites_put(sites);
 	if (likely(profile == old))
 		return;
 	for (i = 0; i < PGUARD_NR_PLACES; i++)
 		place_unsettle(state, &state->places[i]);
 	state->profile = profile;
-	state->is_guarded = profile;
-	if (old)
-		pguard_profile_put(old);
+	pguard_profile_put(old);
 }
 
 /*
- * Settle what a place is.  Its stack may be swapped out, or unmapped for a
- * moment by NUMA balancing: that says nothing about the place.  A context of
- * another loop may point beyond the end of this stack: then it is not its.
+ * Settle what a place is.  Its stack may be swapped out, or unmapped for a moment by NUMA
+ * balancing: that says nothing about the place.
  */
 static void place_settle(struct pguard_task *state, struct pguard_place *place,
 			 struct search *search, bool may_sleep)
 {
-	u32 from = 0, tries = 2 * PGUARD_MAX_CONTEXTS;
-	bool doubt = false;
-	u64 word;
+	bool doubt;
 
-	while (tries-- && place_look_up(state, search, &from)) {
-		if (may_sleep && !get_user(word, (const u64 __user *)search->slot))
-			continue;
-		doubt = !may_sleep;
-		from++;
-	}
-	if (rcu_access_pointer(state->image->target->profile) != state->profile)
-		profile_change(state);
-	search->is.fit = state->profile ? profile_fit(state, search->is.syscall) : PGUARD_SPOT_NONE;
-	if (search->is.fit && !search->is.loop)
-		doubt |= profile_look_up(state, search, may_sleep);
-	if (doubt && !search->is.loop)
+	/* Pairs with the stores in image.c. */
+	search->is.generation = smp_load_acquire(&state->image->generation);
+	sites_update(state);
+	search->is.fit = count_fits(state, search->is.syscall);
+	doubt = look_up(state, search, may_sleep);
+	if (doubt)
 		search->is.generation--; /* ask again next time */
 	search_end(state, place, search, may_sleep);
 }
@@ -471,7 +409,7 @@ static struct pguard_place *slot_next(struct pguard_task *state)
 
 	do {
 		place = &state->places[++state->turn % PGUARD_NR_PLACES];
-	} while (place->spot->is.loop && state->turn % KEEP_LOOPS && left--);
+	} while (place->spot->is.course && state->turn % KEEP_LOOPS && left--);
 	return place;
 }
 
@@ -500,7 +438,7 @@ static noinline struct pguard_place *place_new(struct pguard_task *state,
  * @may_sleep: whether the context allows to fault
  *
  * Context: current; sleeps only as @may_sleep says.
- * Return: the place, settled for the contexts there are; it is state->place.
+ * Return: the place, settled for the wait sites there are; it is state->place.
  */
 struct pguard_place *pguard_place_get(struct pguard_task *state, const struct pt_regs *regs,
 				      bool may_sleep)
@@ -530,20 +468,14 @@ bool pguard_place_is_boundary(struct pguard_task *state, struct pguard_place *pl
 			      bool may_sleep)
 {
 	const struct pguard_finding *is = &place->spot->is;
-	int ret;
+	u64 word;
 
-	if (!is->loop)
+	if (!is->course)
 		return is->fit && profile_fits_now(state, place, may_sleep);
-	if (may_sleep)
-		ret = pguard_place_returns(place);
-	else
-		ret = user_word_peek(pguard_place_slot(place), is->return_address);
-	if (likely(ret > 0))
+	if (may_sleep ? pguard_place_returns(place) :
+			!user_word(pguard_place_slot(place), false, &word) &&
+			word == is->return_address)
 		return true;
 	/* Another chain of calls led here this time. */
-	if (!ret && is->boundary)
-		return profile_fits_now(state, place, may_sleep);
-	if (!ret)
-		place_classify(state, place, may_sleep);
-	return !ret && place->spot->is.loop;
+	return profile_fits_now(state, place, may_sleep);
 }

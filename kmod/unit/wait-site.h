@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The places a thread waits in, and which of them are its event loop's own.
+ * The places a thread waits in, and which of them are wait sites of an event loop.
  *
- * A wait belongs to an event loop if its place does: the same system call at
- * the same distance below the loop's return address, which is read from the
- * user's stack each time.
+ * A place is a wait site if it is the same system call at the same distance below
+ * the loop's return address, which is read from the user's stack each time.
  *
- * What the loops are is told by the image's contexts, by run-time addresses, or
- * by the boundaries of the profile that guards the target, by places in files.
- * Among the latter are calls that are no waits but begin an event.
+ * The wait sites are those of the profile that guards the target, by places in files, or
+ * in an audit those of the image, by run-time addresses.  Among the former are calls that
+ * are no waits but begin an event.
  */
 #ifndef _KMOD_UNIT_WAIT_SITE_H
 #define _KMOD_UNIT_WAIT_SITE_H
@@ -132,7 +131,7 @@ static __always_inline struct pguard_place *pguard_place_find(struct pguard_task
 	return NULL;
 }
 
-/* Do the contexts there are still say of the place what it holds? */
+/* Was the place looked up among the wait sites that there are now? */
 static __always_inline bool pguard_place_is_settled(const struct pguard_task *state,
 						    const struct pguard_place *place)
 {

@@ -164,7 +164,7 @@ static void state_look(struct pguard_task *state, struct round *round)
 {
 	u64 unit, elapsed, threshold;
 
-	/* Pairs with pguard_unit_start(): start and mark are in place. */
+	/* Pairs with pguard_unit_run(): start and mark are in place. */
 	unit = smp_load_acquire(&state->unit);
 	/* The threads of a target that goes pass their boundaries unseen. */
 	if (!(unit & PGUARD_PHASE_RUNNING) || READ_ONCE(state->image->target->dying))

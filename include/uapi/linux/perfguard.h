@@ -330,7 +330,7 @@ enum perfguard_step_mode {
  * An event loop of a profile.
  */
 struct perfguard_loop {
-	/* From 1 without a gap; the id of the event loop in loop-get. */
+	/* From 1 without a gap; the loop-id of records and types. */
 	__u32 id;
 	/* Loop flags. */
 	__u32 flags;
@@ -956,7 +956,10 @@ enum {
 	 * the image at once; a loop id that is in both sets keeps its sums.
 	 */
 	PERFGUARD_CMD_LOOP_SET,
-	/* The event loops and the sums over their units. */
+	/*
+	 * The event loops of audits and the sums over their units; what
+	 * threads do that a profile guards is in the sums of its types.
+	 */
 	PERFGUARD_CMD_LOOP_GET,
 	/* The alerts from a sequence number on, with their stacks. */
 	PERFGUARD_CMD_ALERT_GET,

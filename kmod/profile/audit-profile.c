@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "profile/audit-profile.h"
+
+#include "compat.h"
+#include "profile/profile.h"
+#include "profile/verdict.h"
+
+#include <linux/slab.h>
+
+/* A loop with the one type, of which all units are; it is never late. */
+static int make_course(struct pguard_profile *audit)
+{
+	struct infer_table *table = &audit->courses->table;
+
+	audit->types->least_final = S16_MIN;
+	table->types = audit->types;
+	table->nr_types = 1;
+	audit->room = pguard_profile_room(infer_room(table));
+	if (!audit->room || infer_table_init(table, audit->room))
+		return -ENOMEM;
+	return pguard_verdict_make_first(audit->courses) ? 0 : -ENOMEM;
+}
+
+/**
+ * pguard_audit_new() - an audit without a threshold
+ * @target: whose
+ *
+ * Context: may sleep.
+ * Return: the audit with a reference for the caller, or NULL.
+ */
+struct pguard_profile *pguard_audit_new(struct pguard_target *target)
+{
+	struct pguard_profile *audit = kzalloc(sizeof(*audit), GFP_KERNEL | __GFP_NOWARN);
+
+	if (!audit)
+		return NULL;
+	kref_init(&audit->kref);
+	INIT_LIST_HEAD(&audit->list);
+	audit->target = target;
+	audit->nr_types = 1;
+	audit->nr_courses = 1;
+	audit->types = pguard_profile_room(sizeof(*audit->types));
+	audit->courses = pguard_profile_room(sizeof(*audit->courses));
+	if (audit->types && audit->courses && !pguard_profile_make_counters(audit) &&
+	    !make_course(audit))
+		return audit;
+	pguard_profile_put(audit);
+	return NULL;
+}
+
+/* From when on units are late, ns; 0 if they never are.  Context: any. */
+u64 pguard_audit_threshold(const struct pguard_profile *audit)
+{
+	return READ_ONCE(audit->types->threshold_ns);
+}
+
+/**
+ * pguard_audit_set_threshold() - from when on units are late
+ * @audit: the audit
+ * @threshold_ns: 0: they never are
+ *
+ * Units that end meanwhile are judged by the one or the other.
+ *
+ * Context: any; serialized by the caller.
+ */
+void pguard_audit_set_threshold(struct pguard_profile *audit, u64 threshold_ns)
+{
+	struct pguard_known *known = audit->courses->memo->known;
+
+	WRITE_ONCE(audit->types->threshold_ns, threshold_ns);
+	WRITE_ONCE(known->limit_ns, threshold_ns);
+	WRITE_ONCE(known->verdict.within, pguard_verdict_within(audit->courses, 0));
+}
+
+/**
+ * pguard_audit_loop_init() - an event loop of an image
+ * @audit: of its target; outlives it
+ * @loop: to be set up
+ * @id: its number in the image
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int pguard_audit_loop_init(const struct pguard_profile *audit, struct pguard_course *loop, u32 id)
+{
+	*loop = *audit->courses;
+	loop->id = id;
+	loop->audit = alloc_percpu_gfp(struct pguard_audit_sums, GFP_KERNEL | __GFP_NOWARN);
+	return loop->audit ? 0 : -ENOMEM;
+}
+
+void pguard_audit_loop_deinit(struct pguard_course *loop)
+{
+	free_percpu(loop->audit);
+}
+
+/* What all CPUs counted of a loop.  Context: any. */
+void pguard_audit_sum(const struct pguard_course *loop, struct pguard_audit_sums *ret)
+{
+	const struct pguard_audit_sums *sums;
+	u32 i;
+	int cpu;
+
+	memset(ret, 0, sizeof(*ret));
+	for_each_possible_cpu(cpu) {
+		sums = per_cpu_ptr(loop->audit, cpu);
+		pguard_type_sums_add(&ret->type, &sums->type);
+		ret->max = max(ret->max, READ_ONCE(sums->max));
+		ret->has_block_io |= READ_ONCE(sums->has_block_io);
+		for (i = 0; i < PERFGUARD_HIST_BUCKETS; i++)
+			ret->hist[i] += READ_ONCE(sums->hist[i]);
+	}
+}
