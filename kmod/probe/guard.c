@@ -17,13 +17,13 @@
  */
 static void take_batch(struct pguard_profile *profile)
 {
-	struct pguard_budget_state *state = &profile->budget;
+	struct pguard_budget_state *budget = &profile->budget;
 	s64 left;
 
-	this_cpu_write(*profile->left, READ_ONCE(state->batch));
-	if (!state->budget.ppm)
+	this_cpu_write(*profile->left, READ_ONCE(budget->batch));
+	if (!budget->budget.ppm)
 		return;
-	left = atomic64_sub_return(BUDGET_BATCH_NS, &state->allowance);
+	left = atomic64_sub_return(BUDGET_BATCH_NS, &budget->allowance);
 	if (left < 0 && left >= -(s64)BUDGET_BATCH_NS)
 		mod_delayed_work(system_unbound_wq, &pguard_governor, 0);
 }
