@@ -26,7 +26,7 @@ static int __init perfguard_init(void)
 	ret = pguard_inference_init();
 	if (ret)
 		goto err_hook;
-	ret = pguard_task_init();
+	ret = pguard_thread_init();
 	if (ret)
 		goto err_task;
 	ret = pguard_profile_init();
@@ -35,13 +35,13 @@ static int __init perfguard_init(void)
 	ret = pguard_image_init();
 	if (ret)
 		goto err_image;
-	ret = pguard_record_init();
+	ret = pguard_alert_record_init();
 	if (ret)
 		goto err_record;
-	ret = pguard_watch_init();
+	ret = pguard_watchdog_init();
 	if (ret)
 		goto err_watch;
-	ret = pguard_device_init();
+	ret = pguard_stream_device_init();
 	if (ret)
 		goto err_device;
 	ret = pguard_netlink_init();
@@ -50,17 +50,17 @@ static int __init perfguard_init(void)
 	return 0;
 
 err_netlink:
-	pguard_device_deinit();
+	pguard_stream_device_deinit();
 err_device:
-	pguard_watch_deinit();
+	pguard_watchdog_deinit();
 err_watch:
-	pguard_record_deinit();
+	pguard_alert_record_deinit();
 err_record:
 	pguard_image_deinit();
 err_image:
 	pguard_profile_deinit();
 err_profile:
-	pguard_task_deinit();
+	pguard_thread_deinit();
 err_task:
 	pguard_inference_deinit();
 err_hook:
@@ -70,16 +70,16 @@ err_hook:
 static void __exit perfguard_exit(void)
 {
 	pguard_netlink_deinit();
-	pguard_device_deinit();
-	pguard_arming_deinit();
+	pguard_stream_device_deinit();
+	pguard_activate_deinit();
 	pguard_target_deinit();
-	pguard_watch_deinit();
-	pguard_record_deinit();
+	pguard_watchdog_deinit();
+	pguard_alert_record_deinit();
 	pguard_image_deinit();
 	/* Threads' states and images held them. */
 	pguard_profile_deinit();
 	/* Last: what all of them gave back is freed. */
-	pguard_task_deinit();
+	pguard_thread_deinit();
 	pguard_inference_deinit();
 }
 

@@ -344,7 +344,7 @@ bool pguard_budget_apply(struct pguard_target *target, struct pguard_profile *pr
 				 .length = jiffies - state->since };
 	bool any;
 
-	pguard_turn_assert(target);
+	pguard_target_assert_locked(target);
 	window.is_whole = window.length >= (budget->ppm ? WHOLE : WHOLE_PLAN);
 	/* It was called for another target. */
 	if (!window.is_whole && (!budget->ppm || atomic64_read(&state->allowance) >= 0))

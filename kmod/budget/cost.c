@@ -31,15 +31,15 @@ static void sum_threads(const struct pguard_target *target, const struct pguard_
 			u64 *checks, u64 *calls, u64 *units)
 {
 	const struct pguard_inference *inference;
-	const struct pguard_task *state;
+	const struct pguard_thread *state;
 
 	*calls = atomic64_read(&target->waits);
 	*units = atomic64_read(&target->units);
 	rcu_read_lock();
-	list_for_each_entry_rcu(state, &pguard_all_tasks, all) {
+	list_for_each_entry_rcu(state, &pguard_all_threads, all) {
 		if (state->image->target != target)
 			continue;
-		pguard_task_count(state, units, calls);
+		pguard_thread_count(state, units, calls);
 		inference = rcu_dereference(state->inference);
 		if (inference && inference->profile == profile &&
 		    READ_ONCE(state->unit) & PGUARD_PHASE_RUNNING)

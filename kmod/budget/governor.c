@@ -2,7 +2,7 @@
 
 /*
  * The worker that applies the rule of budgets to each target that is guarded, and
- * gives event loops larger memos where theirs are crowded.
+ * gives event loops larger verdict caches where theirs are crowded.
  *
  * All is done in a turn at the target: a probe must not be taken off by its own
  * handler.  Where an order has the turn, the work comes again later.
@@ -29,17 +29,17 @@ enum {
 static void govern(struct work_struct *work);
 struct delayed_work pguard_governor = __DELAYED_WORK_INITIALIZER(pguard_governor, govern, 0);
 
-/* So that units are known of by a memo, as far as may be. */
-static void memos_govern(struct pguard_profile *profile)
+/* So that units are known of by a verdict cache, as far as may be. */
+static void caches_govern(struct pguard_profile *profile)
 {
-	struct pguard_memo *memo;
+	struct pguard_verdict_cache *cache;
 	u32 i;
 
-	for (i = 0; i < profile->nr_courses; i++) {
-		memo = profile->courses[i].memo;
-		if (pguard_memo_wants_more(memo))
-			WRITE_ONCE(profile->bytes, profile->bytes +
-						   pguard_verdict_grow(&profile->courses[i]));
+	for (i = 0; i < profile->nr_loops; i++) {
+		cache = profile->loops[i].cache;
+		if (pguard_verdict_cache_wants_more(cache))
+			WRITE_ONCE(profile->bytes,
+				   profile->bytes + pguard_verdict_grow(&profile->loops[i]));
 	}
 }
 
@@ -57,7 +57,7 @@ static void target_govern(struct pguard_target *target)
 	if (!profile)
 		return;
 	any = pguard_budget_apply(target, profile);
-	memos_govern(profile);
+	caches_govern(profile);
 	/* One wait for all; then they can be put on again. */
 	if (any)
 		pguard_probe_sync();
@@ -77,7 +77,7 @@ static bool anything_is_guarded(void)
 
 static void govern(struct work_struct *work)
 {
-	if (pguard_turn_each(target_is_guarded, target_govern))
+	if (pguard_target_lock_each(target_is_guarded, target_govern))
 		queue_delayed_work(system_unbound_wq, &pguard_governor, RETRY);
 	else if (anything_is_guarded())
 		queue_delayed_work(system_unbound_wq, &pguard_governor, ROUND);

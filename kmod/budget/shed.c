@@ -21,14 +21,14 @@ enum {
 };
 
 /* Units of types that are candidates of a context may lack it, or do so no more. */
-static void mark_types(struct pguard_profile *profile, const struct pguard_course *course,
+static void mark_types(struct pguard_profile *profile, const struct pguard_loop *loop,
 		       const struct infer_context *context, u32 more)
 {
-	const struct infer_weight *weight = course->table.weights + context->first_weight;
+	const struct infer_weight *weight = loop->table.weights + context->first_weight;
 	u32 i;
 
 	for (i = 0; i < context->nr_weights; i++) {
-		u32 *thinned = &profile->thinned[course->first_type + weight[i].type];
+		u32 *thinned = &profile->thinned[loop->first_type + weight[i].type];
 
 		/* Pairs with pguard_inference_is_excused(): that a guard came back is seen first. */
 		smp_store_release(thinned, *thinned + more);
@@ -39,18 +39,18 @@ static void mark_types(struct pguard_profile *profile, const struct pguard_cours
  * Units of the event loops that have it in a context are less sure, or sure again; and
  * what lacks it is not novel, or is so again if it begins from now on.
  */
-static void mark_courses(struct pguard_profile *profile, u32 guard, u32 more)
+static void mark_loops(struct pguard_profile *profile, u32 guard, u32 more)
 {
-	struct pguard_course *course;
+	struct pguard_loop *loop;
 	u32 i;
 
-	for (course = profile->courses; course < profile->courses + profile->nr_courses; course++) {
-		for (i = 0; i < course->table.nr_contexts; i++) {
-			if (course->table.contexts[i].site != guard)
+	for (loop = profile->loops; loop < profile->loops + profile->nr_loops; loop++) {
+		for (i = 0; i < loop->table.nr_contexts; i++) {
+			if (loop->table.contexts[i].site != guard)
 				continue;
-			WRITE_ONCE(course->changed, pguard_clock());
-			WRITE_ONCE(course->nr_shed, course->nr_shed + more);
-			mark_types(profile, course, &course->table.contexts[i], more);
+			WRITE_ONCE(loop->changed, pguard_clock());
+			WRITE_ONCE(loop->nr_shed, loop->nr_shed + more);
+			mark_types(profile, loop, &loop->table.contexts[i], more);
 		}
 	}
 }
@@ -61,8 +61,8 @@ void pguard_shed_guard(struct pguard_target *target, struct pguard_profile *prof
 	struct pguard_guard *guard = &profile->guards[i];
 
 	/* Before units lack it. */
-	mark_courses(profile, i, 1);
-	pguard_probes_off(target, profile, i);
+	mark_loops(profile, i, 1);
+	pguard_probe_set_off(target, profile, i);
 	guard->pause = clamp_t(u32, 2 * guard->pause, FIRST_PAUSE, MAX_PAUSE);
 	guard->shed_at = jiffies;
 	WRITE_ONCE(guard->sheds, guard->sheds + 1);
@@ -81,10 +81,10 @@ bool pguard_shed_restore(struct pguard_target *target, struct pguard_profile *pr
 {
 	struct pguard_guard *guard = &profile->guards[i];
 
-	if (pguard_probes_on(target, profile, i))
+	if (pguard_probe_set_on(target, profile, i))
 		return false;
 	WRITE_ONCE(guard->state, PERFGUARD_GUARD_STATE_ACTIVE);
 	WRITE_ONCE(profile->nr_shed, profile->nr_shed - 1);
-	mark_courses(profile, i, -1);
+	mark_loops(profile, i, -1);
 	return true;
 }

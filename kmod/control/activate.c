@@ -52,18 +52,18 @@ static struct pguard_target *target_match(const struct file *exe)
 }
 
 /* The target that the order names, in its turn. */
-static int target_named(const struct pguard_arming_wish *wish, struct pguard_target **ret,
+static int target_named(const struct pguard_activate_spec *spec, struct pguard_target **ret,
 			struct netlink_ext_ack *extack)
 {
 	int error = -ENOENT;
 
-	*ret = pguard_target_find(wish->target_id);
-	if (*ret && (*ret)->portid != wish->portid) {
+	*ret = pguard_target_find(spec->target_id);
+	if (*ret && (*ret)->portid != spec->portid) {
 		NL_SET_ERR_MSG(extack, "another socket made this target");
 		return -EPERM;
 	}
 	if (*ret)
-		error = pguard_turn_take(*ret);
+		error = pguard_target_lock(*ret);
 	if (error == -ENOENT)
 		NL_SET_ERR_MSG(extack, "no such target");
 	if (error)
@@ -71,7 +71,7 @@ static int target_named(const struct pguard_arming_wish *wish, struct pguard_tar
 	if (!pguard_target_profile(*ret))
 		return 0;
 	NL_SET_ERR_MSG(extack, "this target is guarded already");
-	pguard_turn_give(*ret);
+	pguard_target_unlock(*ret);
 	return -EEXIST;
 }
 
@@ -82,27 +82,27 @@ static int target_named(const struct pguard_arming_wish *wish, struct pguard_tar
 static int target_of(struct file *exe, struct pguard_target **ret, bool *ret_is_new,
 		     struct netlink_ext_ack *extack)
 {
-	struct pguard_target_wish wish = {
+	struct pguard_target_spec spec = {
 		.exe = exe,
 		.flags = PERFGUARD_TARGET_FLAGS_ACCOUNT,
 	};
 	int error;
 
 	do {
-		error = pguard_target_make_room(&wish);
+		error = pguard_target_make_room(&spec);
 		if (error)
 			return error;
 		*ret = target_match(exe);
 		*ret_is_new = !*ret;
 		if (*ret_is_new)
-			return pguard_target_new(&wish, ret, extack);
-		error = pguard_turn_take(*ret);
+			return pguard_target_new(&spec, ret, extack);
+		error = pguard_target_lock(*ret);
 	} while (error == -ENOENT);
 	/* One of a socket's is guarded by what that socket armed for it, if at all. */
 	if (error || (pguard_target_profile(*ret) && !(*ret)->portid))
 		return error;
 	NL_SET_ERR_MSG(extack, "this executable is watched already");
-	pguard_turn_give(*ret);
+	pguard_target_unlock(*ret);
 	return -EEXIST;
 }
 
@@ -113,8 +113,8 @@ static struct pguard_profile *publish(struct pguard_target *target,
 	struct pguard_profile *old = pguard_target_profile(target);
 
 	lockdep_assert_held(&pguard_control);
-	pguard_draft_free(profile->draft);
-	profile->draft = NULL;
+	pguard_staging_free(profile->staging);
+	profile->staging = NULL;
 	profile->portid = 0;
 	profile->is_arming = false;
 	profile->refused_error = 0;
@@ -126,7 +126,7 @@ static struct pguard_profile *publish(struct pguard_target *target,
 	/* Its probes, which are still on, keep it. */
 	if (old)
 		pguard_profile_drop(old);
-	pguard_watch_start();
+	pguard_watchdog_start();
 	pguard_governor_start();
 	return old;
 }
@@ -136,7 +136,7 @@ static int guard_target(struct pguard_profile *profile, struct pguard_target *ta
 			struct netlink_ext_ack *extack)
 {
 	struct pguard_profile *old;
-	int ret = pguard_probes_guard(target, profile, extack);
+	int ret = pguard_probe_set_guard(target, profile, extack);
 
 	if (ret)
 		return ret;
@@ -144,19 +144,19 @@ static int guard_target(struct pguard_profile *profile, struct pguard_target *ta
 	old = publish(target, profile);
 	mutex_unlock(&pguard_control);
 	if (old)
-		pguard_probes_del(target, old);
+		pguard_probe_set_del(target, old);
 	return 0;
 }
 
 /* The target to be guarded, in the order's turn. */
 static int target_take(const struct pguard_profile *profile,
-		       const struct pguard_arming_wish *wish, struct pguard_target **ret,
+		       const struct pguard_activate_spec *spec, struct pguard_target **ret,
 		       bool *ret_is_new, struct netlink_ext_ack *extack)
 {
 	struct file *exe = NULL;
 	int error;
 
-	if (!wish->target_id) {
+	if (!spec->target_id) {
 		exe = pguard_code_open(&profile->objects[0].path);
 		if (IS_ERR(exe)) {
 			NL_SET_ERR_MSG(extack, "the executable cannot be read");
@@ -168,7 +168,7 @@ static int target_take(const struct pguard_profile *profile,
 	if (exe)
 		error = target_of(exe, ret, ret_is_new, extack);
 	else
-		error = target_named(wish, ret, extack);
+		error = target_named(spec, ret, extack);
 	mutex_unlock(&pguard_control);
 	if (exe)
 		fput(exe);
@@ -185,13 +185,13 @@ static void give_up(struct pguard_profile *profile)
 }
 
 /**
- * pguard_arming_begin() - an order is about to arm a profile
+ * pguard_activate_begin() - an order is about to arm a profile
  *
  * Until it has, or has failed to, the profile stays what it is.
  *
  * Context: pguard_control held.
  */
-void pguard_arming_begin(struct pguard_profile *profile)
+void pguard_activate_begin(struct pguard_profile *profile)
 {
 	lockdep_assert_held(&pguard_control);
 	profile->is_arming = true;
@@ -199,9 +199,9 @@ void pguard_arming_begin(struct pguard_profile *profile)
 }
 
 /**
- * pguard_arming_arm() - guard a target by a loaded profile
- * @profile: what was loaded, after pguard_arming_begin()
- * @wish: which target; if it names none, that of the profile's executable, which
+ * pguard_activate_arm() - guard a target by a loaded profile
+ * @profile: what was loaded, after pguard_activate_begin()
+ * @spec: which target; if it names none, that of the profile's executable, which
  *	is made if it is new
  * @ret_target_id: the target
  * @ret_processes: how many processes it has now
@@ -213,44 +213,44 @@ void pguard_arming_begin(struct pguard_profile *profile)
  * Return: 0; or an error with nothing changed but what the profile tells of the
  * guard that was refused.
  */
-int pguard_arming_arm(struct pguard_profile *profile, const struct pguard_arming_wish *wish,
-		      u32 *ret_target_id, u32 *ret_processes, struct netlink_ext_ack *extack)
+int pguard_activate_arm(struct pguard_profile *profile, const struct pguard_activate_spec *spec,
+			u32 *ret_target_id, u32 *ret_processes, struct netlink_ext_ack *extack)
 {
 	struct pguard_target *target;
 	bool is_new;
 	int ret = pguard_tables_make(profile, extack) ?:
-		  target_take(profile, wish, &target, &is_new, extack);
+		  target_take(profile, spec, &target, &is_new, extack);
 
 	if (ret) {
 		give_up(profile);
 		return ret;
 	}
-	pguard_budget_init(profile, wish->budget_ppm, &wish->model);
+	pguard_budget_init(profile, spec->budget_ppm, &spec->model);
 	ret = guard_target(profile, target, extack);
 	*ret_target_id = target->id;
 	*ret_processes = atomic_read(&target->nr_processes);
 	if (ret && is_new)
 		pguard_target_remove(target);
-	pguard_turn_give(target);
+	pguard_target_unlock(target);
 	if (ret)
 		give_up(profile);
 	return ret;
 }
 
 /**
- * pguard_arming_disarm() - guard a target by its profile no longer
+ * pguard_activate_disarm() - guard a target by its profile no longer
  *
  * Its threads notice at their next boundary; the target stays.
  *
  * Context: may sleep, long; it is current's turn at the target, and
  * pguard_control is not held.
  */
-void pguard_arming_disarm(struct pguard_target *target)
+void pguard_activate_disarm(struct pguard_target *target)
 {
 	struct pguard_profile *profile = pguard_target_unguard(target);
 
 	if (profile)
-		pguard_probes_del(target, profile);
+		pguard_probe_set_del(target, profile);
 }
 
 static void orphan_work(struct work_struct *work)
@@ -266,14 +266,14 @@ static void orphan_work(struct work_struct *work)
 }
 
 /**
- * pguard_arming_orphan() - a netlink socket was closed
+ * pguard_activate_orphan() - a netlink socket was closed
  * @portid: its address
  *
  * What it was loading is dropped by a work.
  *
  * Context: any.
  */
-void pguard_arming_orphan(u32 portid)
+void pguard_activate_orphan(u32 portid)
 {
 	struct pguard_profile *profile;
 	bool any = false;
@@ -291,7 +291,7 @@ void pguard_arming_orphan(u32 portid)
 }
 
 /* The module goes: no order comes any more, no profile is armed. */
-void pguard_arming_deinit(void)
+void pguard_activate_deinit(void)
 {
 	struct pguard_profile *profile, *next;
 

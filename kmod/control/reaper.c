@@ -21,9 +21,9 @@ enum {
 };
 
 static LIST_HEAD(leaving);
-static DEFINE_MUTEX(leaving_lock);	/* guards that list; inside of turns */
-static void leaving_work(struct work_struct *work);
-static DECLARE_DELAYED_WORK(dwork, leaving_work);
+static DEFINE_MUTEX(reaper_lock); /* guards that list; inside of turns */
+static void reaper_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(dwork, reaper_work);
 
 /* Let go of a target none of whose threads is in a hooked call. */
 static void target_free(struct pguard_target *target)
@@ -34,11 +34,11 @@ static void target_free(struct pguard_target *target)
 	module_put(THIS_MODULE);
 }
 
-static void leaving_work(struct work_struct *work)
+static void reaper_work(struct work_struct *work)
 {
 	struct pguard_target *target, *next;
 
-	mutex_lock(&leaving_lock);
+	mutex_lock(&reaper_lock);
 	list_for_each_entry_safe(target, next, &leaving, list) {
 		if (!pguard_drain_is_done(target))
 			continue;
@@ -47,11 +47,11 @@ static void leaving_work(struct work_struct *work)
 	}
 	if (!list_empty(&leaving))
 		queue_delayed_work(system_unbound_wq, &dwork, PERIOD);
-	mutex_unlock(&leaving_lock);
+	mutex_unlock(&reaper_lock);
 }
 
 /**
- * pguard_leaving_wait() - let a target go when its threads are out
+ * pguard_reaper_wait() - let a target go when its threads are out
  * @target: drained; the list's reference to it is given back
  *
  * Waits for the threads, but not for ever: a work takes over.
@@ -59,7 +59,7 @@ static void leaving_work(struct work_struct *work)
  * Context: may sleep, up to a second; pguard_control not held.
  * Return: 0, or -EINPROGRESS if the work does it.
  */
-int pguard_leaving_wait(struct pguard_target *target)
+int pguard_reaper_wait(struct pguard_target *target)
 {
 	unsigned long end = jiffies + PATIENCE;
 
@@ -69,10 +69,10 @@ int pguard_leaving_wait(struct pguard_target *target)
 			usleep_range(1000, 2000);
 			continue;
 		}
-		mutex_lock(&leaving_lock);
+		mutex_lock(&reaper_lock);
 		list_add_tail(&target->list, &leaving);
 		queue_delayed_work(system_unbound_wq, &dwork, PERIOD);
-		mutex_unlock(&leaving_lock);
+		mutex_unlock(&reaper_lock);
 		return -EINPROGRESS;
 	}
 	target_free(target);
@@ -80,7 +80,7 @@ int pguard_leaving_wait(struct pguard_target *target)
 }
 
 /* The module goes: no target is left.  The work may be in its last lines. */
-void pguard_leaving_deinit(void)
+void pguard_reaper_deinit(void)
 {
 	flush_delayed_work(&dwork);
 }

@@ -5,7 +5,7 @@
 
 struct pguard_target;
 
-int pguard_leaving_wait(struct pguard_target *target);
-void pguard_leaving_deinit(void);
+int pguard_reaper_wait(struct pguard_target *target);
+void pguard_reaper_deinit(void);
 
 #endif /* _KMOD_CONTROL_REAPER_H */

@@ -16,8 +16,8 @@
  *
  * All of it in a turn at the target, so nobody puts probes on again after 2.
  *
- * Locks, outermost first: pguard_target.turn, pguard_control, leaving_lock
- * (mutexes), pguard_images_lock, pguard_tasks_lock, pguard_task.lock, pguard_ring.lock
+ * Locks, outermost first: pguard_target.turn, pguard_control, reaper_lock
+ * (mutexes), pguard_images_lock, pguard_threads_lock, pguard_thread.lock, pguard_ring.lock
  * (spinlocks; never taken in interrupts).
  */
 
@@ -132,7 +132,7 @@ static int target_start(struct pguard_target *target, struct netlink_ext_ack *ex
 {
 	int ret;
 
-	ret = pguard_life_start();
+	ret = pguard_lifecycle_start();
 	if (ret) {
 		NL_SET_ERR_MSG(extack, "the scheduler's tracepoints cannot be used");
 		return ret;
@@ -168,7 +168,7 @@ struct pguard_profile *pguard_target_unguard(struct pguard_target *target)
 {
 	struct pguard_profile *profile;
 
-	pguard_turn_assert(target);
+	pguard_target_assert_locked(target);
 	mutex_lock(&pguard_control);
 	profile = pguard_target_profile(target);
 	if (profile) {
@@ -188,17 +188,17 @@ static void target_retire(struct pguard_target *target)
 	target_unlist(target);
 	pguard_process_del_all(target);
 	if (!nr_targets) {
-		pguard_life_stop();
+		pguard_lifecycle_stop();
 		pguard_hook_detach();
-		pguard_watch_stop();
+		pguard_watchdog_stop();
 		pguard_ring_clear(&pguard_waits);
 	}
 	pguard_drain(target);
 	/* The watch may be about to ask one of the threads for its stack. */
-	pguard_watch_flush();
+	pguard_watchdog_flush();
 	/* The others may need to be looked at less often. */
 	if (nr_targets)
-		pguard_watch_start();
+		pguard_watchdog_start();
 }
 
 /**
@@ -214,17 +214,17 @@ int pguard_target_remove(struct pguard_target *target)
 	bool was_guarded;
 	int ret;
 
-	pguard_turn_assert(target);
+	pguard_target_assert_locked(target);
 	mutex_lock(&pguard_control);
 	target->going = true;
 	mutex_unlock(&pguard_control);
 	was_guarded = pguard_target_unguard(target);
-	pguard_probes_del_all(target);
+	pguard_probe_set_del_all(target);
 	mutex_lock(&pguard_control);
 	target_retire(target);
 	mutex_unlock(&pguard_control);
 	pguard_drain_kick(target);
-	ret = pguard_leaving_wait(target);
+	ret = pguard_reaper_wait(target);
 	/* So that its files can be unmounted. */
 	if (was_guarded)
 		pguard_profile_flush();
@@ -259,47 +259,46 @@ static bool target_has(const struct pguard_target *target, pid_t pid)
 	return ret;
 }
 
-/* Is a target where @wish wants to be?  A process is of one target at a time. */
-static bool is_in_the_way(const struct pguard_target *target,
-			  const struct pguard_target_wish *wish)
+/* Is a target where @spec wants to be?  A process is of one target at a time. */
+static bool is_in_the_way(const struct pguard_target *target, const struct pguard_target_spec *spec)
 {
-	struct inode *inode = wish->exe ? d_real_inode(wish->exe->f_path.dentry) : NULL;
+	struct inode *inode = spec->exe ? d_real_inode(spec->exe->f_path.dentry) : NULL;
 
-	if (target->inode == inode && target->pid == wish->pid)
+	if (target->inode == inode && target->pid == spec->pid)
 		return true;
 	if (!inode)
-		return target_has(target, wish->pid);
+		return target_has(target, spec->pid);
 	return target->pid && pid_executes(target->pid, inode);
 }
 
-/* The target in the place that @wish wants, if that goes anyway. */
-static struct pguard_target *target_going(const struct pguard_target_wish *wish)
+/* The target in the place that @spec wants, if that goes anyway. */
+static struct pguard_target *target_going(const struct pguard_target_spec *spec)
 {
 	struct pguard_target *target;
 
 	lockdep_assert_held(&pguard_control);
 	list_for_each_entry(target, &pguard_targets, list)
-		if ((target->going || READ_ONCE(target->orphan)) && is_in_the_way(target, wish))
+		if ((target->going || READ_ONCE(target->orphan)) && is_in_the_way(target, spec))
 			return target;
 	return NULL;
 }
 
 /**
  * pguard_target_make_room() - wait for the target that goes from a place
- * @wish: who wants the place
+ * @spec: who wants the place
  *
  * So who comes after a killed collector does not find what that left.
  *
  * Context: may sleep, long; pguard_control held, which is let go of meanwhile.
  * Return: 0, or -EINTR if current is killed.
  */
-int pguard_target_make_room(const struct pguard_target_wish *wish)
+int pguard_target_make_room(const struct pguard_target_spec *spec)
 {
 	struct pguard_target *target;
 	int ret;
 
-	while ((target = target_going(wish))) {
-		ret = pguard_turn_take(target);
+	while ((target = target_going(spec))) {
+		ret = pguard_target_lock(target);
 		if (ret == -ENOENT)
 			continue;
 		if (ret)
@@ -307,18 +306,18 @@ int pguard_target_make_room(const struct pguard_target_wish *wish)
 		/* Its work has not come to it. */
 		mutex_unlock(&pguard_control);
 		pguard_target_remove(target);
-		pguard_turn_give(target);
+		pguard_target_unlock(target);
 		mutex_lock(&pguard_control);
 	}
 	return 0;
 }
 
-static int wish_check(const struct pguard_target_wish *wish, struct netlink_ext_ack *extack)
+static int spec_check(const struct pguard_target_spec *spec, struct netlink_ext_ack *extack)
 {
 	struct pguard_target *target;
 	bool taken;
 
-	if (!wish->exe == !wish->pid) {
+	if (!spec->exe == !spec->pid) {
 		NL_SET_ERR_MSG(extack, "name an executable or a process, one of them");
 		return -EINVAL;
 	}
@@ -326,14 +325,14 @@ static int wish_check(const struct pguard_target_wish *wish, struct netlink_ext_
 		NL_SET_ERR_MSG(extack, "too many targets");
 		return -ENOSPC;
 	}
-	if (!wish->exe)
+	if (!spec->exe)
 		return 0;
-	if (!S_ISREG(file_inode(wish->exe)->i_mode)) {
+	if (!S_ISREG(file_inode(spec->exe)->i_mode)) {
 		NL_SET_ERR_MSG(extack, "the executable is not a regular file");
 		return -EINVAL;
 	}
 	spin_lock(&pguard_images_lock);
-	target = pguard_target_match(wish->exe);
+	target = pguard_target_match(spec->exe);
 	taken = target;
 	spin_unlock(&pguard_images_lock);
 	if (taken) {
@@ -343,18 +342,18 @@ static int wish_check(const struct pguard_target_wish *wish, struct netlink_ext_
 	return 0;
 }
 
-static struct pguard_target *target_make(const struct pguard_target_wish *wish)
+static struct pguard_target *target_make(const struct pguard_target_spec *spec)
 {
 	struct pguard_target *target = pguard_target_alloc();
 
 	if (!target)
 		return NULL;
-	target->flags = wish->flags;
-	pguard_audit_set_threshold(target->audit, wish->threshold_ns);
-	target->pid = wish->pid;
-	target->portid = wish->portid;
-	if (wish->exe) {
-		target->path = wish->exe->f_path;
+	target->flags = spec->flags;
+	pguard_audit_set_threshold(target->audit, spec->threshold_ns);
+	target->pid = spec->pid;
+	target->portid = spec->portid;
+	if (spec->exe) {
+		target->path = spec->exe->f_path;
 		path_get(&target->path);
 		target->inode = d_real_inode(target->path.dentry);
 	}
@@ -363,7 +362,7 @@ static struct pguard_target *target_make(const struct pguard_target_wish *wish)
 
 /**
  * pguard_target_new() - watch an executable or a process
- * @wish: what is wanted
+ * @spec: what is wanted
  * @ret: the target, in current's turn
  * @extack: takes the reason of a refusal
  *
@@ -371,26 +370,26 @@ static struct pguard_target *target_make(const struct pguard_target_wish *wish)
  * the target is there, and in case of an error.
  * Return: 0 or an error with nothing changed.
  */
-int pguard_target_new(const struct pguard_target_wish *wish, struct pguard_target **ret,
+int pguard_target_new(const struct pguard_target_spec *spec, struct pguard_target **ret,
 		      struct netlink_ext_ack *extack)
 {
 	struct pguard_target *target;
 	int error;
 
 	lockdep_assert_held(&pguard_control);
-	error = pguard_target_make_room(wish) ?: wish_check(wish, extack);
+	error = pguard_target_make_room(spec) ?: spec_check(spec, extack);
 	if (error)
 		return error;
 	/* An operation holds no reference: the module may be on its way out. */
 	if (!try_module_get(THIS_MODULE))
 		return -ENODEV;
-	target = target_make(wish);
+	target = target_make(spec);
 	if (!target) {
 		module_put(THIS_MODULE);
 		return -ENOMEM;
 	}
 	/* Nobody knows it yet. */
-	pguard_turn_try(target);
+	pguard_target_trylock(target);
 	spin_lock(&pguard_images_lock);
 	list_add_tail(&target->list, &pguard_targets);
 	spin_unlock(&pguard_images_lock);
@@ -407,13 +406,13 @@ int pguard_target_new(const struct pguard_target_wish *wish, struct pguard_targe
 			goto err_remove;
 	}
 	*ret = target;
-	pguard_watch_start();
+	pguard_watchdog_start();
 	return 0;
 
 err_remove:
 	mutex_unlock(&pguard_control);
 	pguard_target_remove(target);
-	pguard_turn_give(target);
+	pguard_target_unlock(target);
 	mutex_lock(&pguard_control);
 	return error;
 }
@@ -422,7 +421,7 @@ err_remove:
  * pguard_target_find() - the target with this id
  *
  * Context: pguard_control held, for as long as the target is used, or until
- * pguard_turn_take().
+ * pguard_target_lock().
  */
 struct pguard_target *pguard_target_find(u32 id)
 {
@@ -448,7 +447,7 @@ static int target_del(u32 id)
 	target = id ? pguard_target_find(id) :
 		 list_first_entry_or_null(&pguard_targets, struct pguard_target, list);
 	if (target)
-		ret = pguard_turn_take(target);
+		ret = pguard_target_lock(target);
 	mutex_unlock(&pguard_control);
 	/* Another one removed the first: there may be a next. */
 	if (ret == -ENOENT && target && !id)
@@ -456,7 +455,7 @@ static int target_del(u32 id)
 	if (ret)
 		return ret;
 	ret = pguard_target_remove(target);
-	pguard_turn_give(target);
+	pguard_target_unlock(target);
 	return ret;
 }
 
@@ -510,7 +509,7 @@ static void orphan_remove(struct pguard_target *target)
 
 static void orphan_work(struct work_struct *work)
 {
-	if (pguard_turn_each(target_is_orphan, orphan_remove))
+	if (pguard_target_lock_each(target_is_orphan, orphan_remove))
 		queue_delayed_work(system_unbound_wq, &orphans, ORPHANS_AGAIN);
 }
 
@@ -547,10 +546,10 @@ void pguard_target_orphan(u32 portid)
 void pguard_target_deinit(void)
 {
 	cancel_delayed_work_sync(&orphans);
-	pguard_leaving_deinit();
-	pguard_life_deinit();
+	pguard_reaper_deinit();
+	pguard_lifecycle_deinit();
 	pguard_governor_deinit();
-	pguard_probes_deinit();
+	pguard_probe_set_deinit();
 	pguard_capture_deinit();
 	/* Last: it waits for the ends of all that ran in threads' own time. */
 	pguard_drain_deinit();

@@ -11,7 +11,7 @@ struct pguard_profile;
 struct pguard_target;
 
 /* What is wanted of a new target: @exe or @pid. */
-struct pguard_target_wish {
+struct pguard_target_spec {
 	struct file *exe;
 	u32 pid;
 	u32 flags;
@@ -19,8 +19,8 @@ struct pguard_target_wish {
 	u32 portid;
 };
 
-int pguard_target_make_room(const struct pguard_target_wish *wish);
-int pguard_target_new(const struct pguard_target_wish *wish, struct pguard_target **ret,
+int pguard_target_make_room(const struct pguard_target_spec *spec);
+int pguard_target_new(const struct pguard_target_spec *spec, struct pguard_target **ret,
 		      struct netlink_ext_ack *extack);
 struct pguard_target *pguard_target_find(u32 id);
 struct pguard_profile *pguard_target_unguard(struct pguard_target *target);

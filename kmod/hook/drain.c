@@ -50,47 +50,47 @@ bool pguard_drain_woke(void)
 
 static void kick_run(struct callback_head *work)
 {
-	struct pguard_task *state = container_of(work, struct pguard_task, kick);
+	struct pguard_thread *thread = container_of(work, struct pguard_thread, kick);
 
 	/* Still in the call: its wait runs task work and sleeps again. */
-	if (READ_ONCE(state->inflight))
+	if (READ_ONCE(thread->inflight))
 		set_thread_flag(TIF_SIGPENDING);
-	pguard_task_put(state);
+	pguard_thread_put(thread);
 	atomic_dec(&nr_kicks);
 }
 
 /* Wake a thread that sleeps in a hooked call, once. */
-static void kick(struct pguard_task *state)
+static void kick(struct pguard_thread *thread)
 {
-	if (state->kicked)
+	if (thread->kicked)
 		return;
-	state->kicked = true;
-	refcount_inc(&state->refs);
+	thread->kicked = true;
+	refcount_inc(&thread->refs);
 	atomic_inc(&nr_kicks);
-	init_task_work(&state->kick, kick_run);
-	if (task_work_add(state->task, &state->kick, TWA_SIGNAL)) {
+	init_task_work(&thread->kick, kick_run);
+	if (task_work_add(thread->task, &thread->kick, TWA_SIGNAL)) {
 		atomic_dec(&nr_kicks);
-		pguard_task_put(state);
+		pguard_thread_put(thread);
 	}
 }
 
 /* Take the states of a target out of the hash; they come in its list. */
 static void drain_collect(struct pguard_target *target)
 {
-	struct pguard_task *state;
+	struct pguard_thread *thread;
 	struct hlist_node *next;
 	u32 bucket;
 
-	for (bucket = 0; bucket < ARRAY_SIZE(pguard_tasks); bucket++) {
-		spin_lock(&pguard_tasks_lock);
-		hlist_for_each_entry_safe(state, next, &pguard_tasks[bucket], node) {
-			if (state->image->target != target)
+	for (bucket = 0; bucket < ARRAY_SIZE(pguard_threads); bucket++) {
+		spin_lock(&pguard_threads_lock);
+		hlist_for_each_entry_safe(thread, next, &pguard_threads[bucket], node) {
+			if (thread->image->target != target)
 				continue;
-			pguard_task_unhash(state);
-			pguard_samples_drop(state);
-			hlist_add_head(&state->drained, &target->leaving);
+			pguard_thread_unhash(thread);
+			pguard_stack_history_drop(thread);
+			hlist_add_head(&thread->drained, &target->leaving);
 		}
-		spin_unlock(&pguard_tasks_lock);
+		spin_unlock(&pguard_threads_lock);
 		cond_resched();
 	}
 }
@@ -118,11 +118,11 @@ void pguard_drain(struct pguard_target *target)
  */
 void pguard_drain_kick(struct pguard_target *target)
 {
-	struct pguard_task *state;
+	struct pguard_thread *thread;
 
-	hlist_for_each_entry(state, &target->leaving, drained)
-		if (READ_ONCE(state->inflight) || READ_ONCE(state->captured))
-			kick(state);
+	hlist_for_each_entry(thread, &target->leaving, drained)
+		if (READ_ONCE(thread->inflight) || READ_ONCE(thread->captured))
+			kick(thread);
 }
 
 /**
@@ -134,15 +134,15 @@ void pguard_drain_kick(struct pguard_target *target)
  */
 bool pguard_drain_is_done(struct pguard_target *target)
 {
-	struct pguard_task *state;
+	struct pguard_thread *thread;
 	struct hlist_node *next;
 
-	hlist_for_each_entry_safe(state, next, &target->leaving, drained) {
+	hlist_for_each_entry_safe(thread, next, &target->leaving, drained) {
 		/* Pairs with state_release(). */
-		if (smp_load_acquire(&state->inflight))
+		if (smp_load_acquire(&thread->inflight))
 			continue;
-		hlist_del(&state->drained);
-		pguard_task_put(state);
+		hlist_del(&thread->drained);
+		pguard_thread_put(thread);
 	}
 	return hlist_empty(&target->leaving);
 }

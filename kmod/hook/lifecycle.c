@@ -36,13 +36,13 @@ static void probe_fork(void *data, struct task_struct *parent, struct task_struc
 /* The thread's state belongs to the image that was; it gets a new one. */
 static void state_drop(struct task_struct *task)
 {
-	struct pguard_task *state = pguard_task_remove(task);
+	struct pguard_thread *thread = pguard_thread_remove(task);
 
-	if (!state)
+	if (!thread)
 		return;
-	pguard_stream_end(state);
-	pguard_unit_drop(state);
-	pguard_task_put(state);
+	pguard_stream_end(thread);
+	pguard_unit_drop(thread);
+	pguard_thread_put(thread);
 }
 
 /* Which target the process belongs to with its new executable. */
@@ -87,7 +87,7 @@ static void probe_exit(PGUARD_EXIT_PROBE_ARGS)
 	/* The last thread of the group takes the process along. */
 	if (unlikely(process_maybe_watched(task)) && !atomic_read(&task->signal->live)) {
 		pguard_process_del(task->tgid);
-		pguard_probes_tidy();
+		pguard_probe_set_tidy();
 	}
 }
 
@@ -113,12 +113,12 @@ static void probe_find(struct tracepoint *tracepoint, void *unused)
 }
 
 /**
- * pguard_life_start() - register the probes, if they are not
+ * pguard_lifecycle_start() - register the probes, if they are not
  *
  * Context: may sleep; pguard_control held.
  * Return: 0, or an error with no probe registered.
  */
-int pguard_life_start(void)
+int pguard_lifecycle_start(void)
 {
 	u32 i;
 	int ret;
@@ -132,7 +132,7 @@ int pguard_life_start(void)
 			ret = tracepoint_probe_register(probes[i].tracepoint,
 							probes[i].function, NULL);
 		if (ret) {
-			pguard_life_stop();
+			pguard_lifecycle_stop();
 			return ret;
 		}
 		probes[i].registered = true;
@@ -141,13 +141,13 @@ int pguard_life_start(void)
 }
 
 /**
- * pguard_life_stop() - unregister the probes
+ * pguard_lifecycle_stop() - unregister the probes
  *
  * Some may still run; they find nothing that is watched.
  *
  * Context: may sleep; pguard_control held.
  */
-void pguard_life_stop(void)
+void pguard_lifecycle_stop(void)
 {
 	u32 i;
 
@@ -160,7 +160,7 @@ void pguard_life_stop(void)
 }
 
 /* No probe runs any more on return. */
-void pguard_life_deinit(void)
+void pguard_lifecycle_deinit(void)
 {
 	tracepoint_synchronize_unregister();
 }

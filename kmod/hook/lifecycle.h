@@ -3,8 +3,8 @@
 #ifndef _KMOD_HOOK_LIFECYCLE_H
 #define _KMOD_HOOK_LIFECYCLE_H
 
-int pguard_life_start(void);
-void pguard_life_stop(void);
-void pguard_life_deinit(void);
+int pguard_lifecycle_start(void);
+void pguard_lifecycle_stop(void);
+void pguard_lifecycle_deinit(void);
 
 #endif /* _KMOD_HOOK_LIFECYCLE_H */

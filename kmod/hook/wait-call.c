@@ -31,7 +31,7 @@
 #include <linux/sched/task_stack.h>
 #include <asm/unistd.h>
 
-/* pguard_task.follow */
+/* pguard_thread.follow */
 enum {
 	FOLLOW_BOUNDARY = 1 << 0,	/* it begins a unit */
 	FOLLOW_RECORD = 1 << 1,		/* discovery wants to know of the wait */
@@ -61,14 +61,14 @@ static __always_inline bool wait_waits(const struct pt_regs *regs, u32 syscall)
 }
 
 /* Should this wait be recorded for those who look for the loops? */
-static bool record_wanted(struct pguard_task *state, struct pguard_place *place)
+static bool record_wanted(struct pguard_thread *thread, struct pguard_place *place)
 {
-	struct pguard_target *target = state->image->target;
+	struct pguard_target *target = thread->image->target;
 
 	if (!(READ_ONCE(target->flags) & PERFGUARD_TARGET_FLAGS_DISCOVER)) {
 		/* Do not ask again at each wait. */
-		state->records_left = 0;
-		state->fresh &= ~pguard_place_bit(state, place);
+		thread->records_left = 0;
+		thread->fresh &= ~pguard_place_bit(thread, place);
 		return false;
 	}
 	return pguard_rate_limit_take(&target->wait_limit);
@@ -77,32 +77,32 @@ static bool record_wanted(struct pguard_task *state, struct pguard_place *place)
 /* Number of an event of the stream: the call, and the loop whose wait it is. */
 static u32 event_number(const struct pguard_place *place, u32 follow)
 {
-	u32 loop = follow & FOLLOW_BOUNDARY ? place->spot->is.course->id : 0;
+	u32 loop = follow & FOLLOW_BOUNDARY ? place->call_site->is.loop->id : 0;
 
-	return (place->spot->is.syscall & (BIT(PGUARD_SYSCALL_BITS) - 1)) |
+	return (place->call_site->is.syscall & (BIT(PGUARD_SYSCALL_BITS) - 1)) |
 	       (loop & (BIT(PGUARD_LOOP_BITS) - 1)) << PGUARD_SYSCALL_BITS;
 }
 
-static void stream_enter(struct pguard_task *state, const struct pt_regs *regs, u32 follow)
+static void stream_enter(struct pguard_thread *thread, const struct pt_regs *regs, u32 follow)
 {
-	pguard_stream_put(state, PERFGUARD_EVENT_KIND_ENTER, event_number(state->place, follow),
+	pguard_stream_put(thread, PERFGUARD_EVENT_KIND_ENTER, event_number(thread->place, follow),
 			  regs->sp, regs->ip);
 }
 
-static void stream_leave(struct pguard_task *state, long ret)
+static void stream_leave(struct pguard_thread *thread, long ret)
 {
 	/* Its begin was told to somebody else, or found no room. */
-	if (!pguard_stream_knows(state))
+	if (!pguard_stream_knows(thread))
 		return;
-	pguard_stream_put(state, PERFGUARD_EVENT_KIND_LEAVE,
-			  event_number(state->place, state->follow),
-			  task_pt_regs(current)->di, ret);
+	pguard_stream_put(thread, PERFGUARD_EVENT_KIND_LEAVE,
+			  event_number(thread->place, thread->follow), task_pt_regs(current)->di,
+			  ret);
 }
 
 /* A call in a wait site. */
-static u32 site_begin(struct pguard_task *state, bool may_sleep)
+static u32 site_begin(struct pguard_thread *thread, bool may_sleep)
 {
-	switch (pguard_unit_enter(state, may_sleep)) {
+	switch (pguard_unit_enter(thread, may_sleep)) {
 	case PGUARD_CALL_WAIT:
 		return FOLLOW_BOUNDARY;
 	case PGUARD_CALL_EVENT:
@@ -113,7 +113,7 @@ static u32 site_begin(struct pguard_task *state, bool may_sleep)
 }
 
 /* The common part of both ways in, the long one.  True if the return is of interest. */
-static noinline bool wait_begin(struct pguard_task *state, const struct pt_regs *regs,
+static noinline bool wait_begin(struct pguard_thread *thread, const struct pt_regs *regs,
 				bool may_sleep)
 {
 	u64 begun = pguard_clock();
@@ -121,60 +121,60 @@ static noinline bool wait_begin(struct pguard_task *state, const struct pt_regs 
 	bool is_boundary;
 	u32 follow = 0;
 
-	state->nr_waits++;
-	place = pguard_place_get(state, regs, may_sleep);
-	pguard_unit_forget(state);
-	is_boundary = pguard_place_is_boundary(state, place, may_sleep);
+	thread->nr_waits++;
+	place = pguard_place_get(thread, regs, may_sleep);
+	pguard_unit_forget(thread);
+	is_boundary = pguard_place_is_boundary(thread, place, may_sleep);
 	/* From a kretprobe it is the usual way, and in the price. */
 	if (may_sleep)
-		pguard_unit_count_longer(state->profile, pguard_clock() - begun);
+		pguard_unit_count_longer(thread->profile, pguard_clock() - begun);
 	if (is_boundary)
-		follow = site_begin(state, may_sleep);
+		follow = site_begin(thread, may_sleep);
 	/* For want of memory nothing is known of it. */
-	if (unlikely(place->spot == &pguard_nowhere)) {
-		state->follow = 0;
+	if (unlikely(place->call_site == &pguard_nowhere)) {
+		thread->follow = 0;
 		return 0;
 	}
-	if (unlikely(state->records_left) && record_wanted(state, place)) {
+	if (unlikely(thread->records_left) && record_wanted(thread, place)) {
 		follow |= FOLLOW_RECORD;
-		state->entered = pguard_clock();
-		state->switches = current->nvcsw;
+		thread->entered = pguard_clock();
+		thread->switches = current->nvcsw;
 	}
 	if (follow & FOLLOW_BOUNDARY)
-		pguard_unit_plan(state);
-	state->long_way = !pguard_clock_is_tsc();
-	if (unlikely(state->long_way && follow))
+		pguard_unit_plan(thread);
+	thread->long_way = !pguard_clock_is_tsc();
+	if (unlikely(thread->long_way && follow))
 		follow |= FOLLOW_LONG;
-	if (unlikely(pguard_stream_wants_waits(state->image->target))) {
-		state->long_way = true;
+	if (unlikely(pguard_stream_wants_waits(thread->image->target))) {
+		thread->long_way = true;
 		follow |= FOLLOW_STREAM;
-		stream_enter(state, regs, follow);
+		stream_enter(thread, regs, follow);
 	}
-	state->follow = follow;
+	thread->follow = follow;
 	return follow;
 }
 
 /* Keep a wait for wait-get. */
-static noinline void wait_record(struct pguard_task *state, long ret, bool may_sleep)
+static noinline void wait_record(struct pguard_thread *thread, long ret, bool may_sleep)
 {
-	struct pguard_place *place = state->place;
-	struct pguard_record *record;
+	struct pguard_place *place = thread->place;
+	struct pguard_alert_record *record;
 
-	state->records_left--;
-	record = pguard_late_unit_record(state, state->unit, PERFGUARD_RECORD_KIND_WAIT, 0,
+	thread->records_left--;
+	record = pguard_late_unit_record(thread, thread->unit, PERFGUARD_RECORD_KIND_WAIT, 0,
 					 may_sleep ? GFP_KERNEL : GFP_NOWAIT);
 	if (!record)
 		return;
-	record->account.elapsed = pguard_clock_ns(pguard_clock() - state->entered);
-	record->account.voluntary = (u32)current->nvcsw - state->switches;
+	record->account.elapsed = pguard_clock_ns(pguard_clock() - thread->entered);
+	record->account.voluntary = (u32)current->nvcsw - thread->switches;
 	record->enter_ns = ktime_get_ns() - record->account.elapsed;
-	record->syscall = place->spot->is.syscall;
-	record->wait_ip = place->spot->is.ip;
+	record->syscall = place->call_site->is.syscall;
+	record->wait_ip = place->call_site->is.ip;
 	record->wait_sp = place->sp;
 	record->result = ret;
-	if (state->fresh & pguard_place_bit(state, place) && may_sleep) {
-		record->stack = pguard_stack_self(state, task_pt_regs(current));
-		state->fresh &= ~pguard_place_bit(state, place);
+	if (thread->fresh & pguard_place_bit(thread, place) && may_sleep) {
+		record->stack = pguard_stack_self(thread, task_pt_regs(current));
+		thread->fresh &= ~pguard_place_bit(thread, place);
 	}
 	pguard_ring_add(&pguard_waits, record);
 }
@@ -217,130 +217,129 @@ static __always_inline bool wait_starts_unit(u32 syscall, long ret)
 }
 
 /* The common part of both ways out, the long one. */
-static noinline void wait_finish(struct pguard_task *state, long ret, bool may_sleep)
+static noinline void wait_finish(struct pguard_thread *thread, long ret, bool may_sleep)
 {
-	u32 follow = state->follow;
+	u32 follow = thread->follow;
 
 	if (unlikely(follow & FOLLOW_STREAM))
-		stream_leave(state, ret);
+		stream_leave(thread, ret);
 	if (unlikely(follow & FOLLOW_RECORD))
-		wait_record(state, ret, may_sleep);
+		wait_record(thread, ret, may_sleep);
 	if (unlikely(follow & FOLLOW_EVENT && ret >= 0))
-		pguard_unit_event_call(state);
-	if (follow & FOLLOW_BOUNDARY && wait_starts_unit(state->place->spot->is.syscall, ret))
-		pguard_unit_begin(state, pguard_clock());
+		pguard_unit_event_call(thread);
+	if (follow & FOLLOW_BOUNDARY && wait_starts_unit(thread->place->call_site->is.syscall, ret))
+		pguard_unit_begin(thread, pguard_clock());
 }
 
 /* Of current. */
-static __always_inline struct pguard_task *state_get(const struct task_struct *task)
+static __always_inline struct pguard_thread *state_get(const struct task_struct *task)
 {
-	struct pguard_task *state;
+	struct pguard_thread *thread;
 
 	preempt_disable_notrace();
-	state = pguard_task_find(task);
-	if (likely(state))
-		WRITE_ONCE(state->inflight, 1);
+	thread = pguard_thread_find(task);
+	if (likely(thread))
+		WRITE_ONCE(thread->inflight, 1);
 	preempt_enable_notrace();
-	return state;
+	return thread;
 }
 
-static __always_inline void state_release(struct pguard_task *state)
+static __always_inline void state_release(struct pguard_thread *thread)
 {
 	/* All we did to the state comes before the drain sees us gone. */
-	smp_store_release(&state->inflight, 0);
+	smp_store_release(&thread->inflight, 0);
 }
 
-/* pguard_wait_enter() on the slow path; @state is NULL for a thread that is new. */
-static noinline struct pguard_task *enter_slow(struct pguard_task *state,
-					       const struct pt_regs *regs)
+/* pguard_wait_enter() on the slow path; @thread is NULL for a thread that is new. */
+static noinline struct pguard_thread *enter_slow(struct pguard_thread *thread,
+						 const struct pt_regs *regs)
 {
 	/* One that is made is gone again if the target goes just now. */
-	if (!state && pguard_task_first(NULL))
-		state = state_get(current);
-	if (!state || wait_begin(state, regs, true))
-		return state;
-	state_release(state);
+	if (!thread && pguard_thread_first(NULL))
+		thread = state_get(current);
+	if (!thread || wait_begin(thread, regs, true))
+		return thread;
+	state_release(thread);
 	return NULL;
 }
 
 /* A call that is no boundary. */
-static __always_inline struct pguard_task *enter_none(struct pguard_task *state)
+static __always_inline struct pguard_thread *enter_none(struct pguard_thread *thread)
 {
-	state->nr_waits++;
-	state_release(state);
+	thread->nr_waits++;
+	state_release(thread);
 	return NULL;
 }
 
 /* The thread has entered its loop's wait, and what ran has ended. */
-static __always_inline struct pguard_task *enter_ended(struct pguard_task *state,
-						       const struct pguard_place *place)
+static __always_inline struct pguard_thread *enter_ended(struct pguard_thread *thread,
+							 const struct pguard_place *place)
 {
-	pguard_unit_frame(pguard_task_inference(state), place);
-	state->nr_waits++;
-	state->follow = FOLLOW_BOUNDARY;
-	return state;
+	pguard_unit_frame(pguard_thread_inference(thread), place);
+	thread->nr_waits++;
+	thread->follow = FOLLOW_BOUNDARY;
+	return thread;
 }
 
 /* The wait of the loop that the thread is in, where no unit ended on the fast path. */
-static noinline notrace struct pguard_task *enter_rare(struct pguard_task *state,
-						       const struct pguard_place *place,
-						       const struct pt_regs *regs)
+static noinline notrace struct pguard_thread *enter_rare(struct pguard_thread *thread,
+							 const struct pguard_place *place,
+							 const struct pt_regs *regs)
 {
-	const struct pguard_inference *inference = pguard_task_inference(state);
+	const struct pguard_inference *inference = pguard_thread_inference(thread);
 
 	pguard_unit_count_extra(inference->profile);
-	if (pguard_unit_end_empty(state, inference) || pguard_unit_end_excused(state))
-		return enter_ended(state, place);
-	return enter_slow(state, regs);
+	if (pguard_unit_end_empty(thread, inference) || pguard_unit_end_excused(thread))
+		return enter_ended(thread, place);
+	return enter_slow(thread, regs);
 }
 
 /* The wait of the loop that the thread is in: a unit ends there. */
-static noinline notrace struct pguard_task *enter_fast(struct pguard_task *state,
-						       const struct pguard_place *place,
-						       const struct pt_regs *regs)
+static noinline notrace struct pguard_thread *enter_fast(struct pguard_thread *thread,
+							 const struct pguard_place *place,
+							 const struct pt_regs *regs)
 {
-	const struct pguard_inference *inference = pguard_task_inference(state);
+	const struct pguard_inference *inference = pguard_thread_inference(thread);
 	enum pguard_unit_end end;
 	u64 elapsed;
 
-	end = pguard_unit_end(state, inference, READ_ONCE(inference->verdict->within), rdtsc(),
+	end = pguard_unit_end(thread, inference, READ_ONCE(inference->verdict->within), rdtsc(),
 			      NULL, &elapsed);
 	if (unlikely(end == PGUARD_UNIT_END_SLOW))
-		return enter_rare(state, place, regs);
-	enter_ended(state, place);
+		return enter_rare(thread, place, regs);
+	enter_ended(thread, place);
 	if (unlikely(end == PGUARD_UNIT_END_EVENTFUL))
-		return pguard_unit_close(state, elapsed);
-	return state;
+		return pguard_unit_close(thread, elapsed);
+	return thread;
 }
 
 /*
  * A settled place that is not the wait of the thread's loop: an event begins there, or
  * another chain of calls led there.
  */
-static noinline notrace struct pguard_task *enter_elsewhere(struct pguard_task *state,
-							    const struct pguard_place *place,
-							    const struct pt_regs *regs)
+static noinline notrace struct pguard_thread *enter_elsewhere(struct pguard_thread *thread,
+							      const struct pguard_place *place,
+							      const struct pt_regs *regs)
 {
-	const struct pguard_inference *inference = pguard_task_inference(state);
-	const struct pguard_finding *is = &place->spot->is;
+	const struct pguard_inference *inference = pguard_thread_inference(thread);
+	const struct pguard_call_site_info *is = &place->call_site->is;
 
-	if (pguard_stream_is_open() || (!is->course && is->fit != PGUARD_SPOT_SEVERAL))
-		return enter_slow(state, regs);
-	if (!is->course || !pguard_place_returns(place)) {
-		if (!pguard_place_is_refused(state, place))
-			return enter_slow(state, regs);
-		pguard_unit_count_extra(state->profile);
-		return enter_none(state);
+	if (pguard_stream_is_open() || (!is->loop && is->fit != PGUARD_CALL_SITE_SEVERAL))
+		return enter_slow(thread, regs);
+	if (!is->loop || !pguard_place_returns(place)) {
+		if (!pguard_place_is_refused(thread, place))
+			return enter_slow(thread, regs);
+		pguard_unit_count_extra(thread->profile);
+		return enter_none(thread);
 	}
-	if (!inference || inference->course != is->course ||
-	    is->role == PERFGUARD_BOUNDARY_ROLE_WAIT)
-		return enter_slow(state, regs);
-	state->nr_waits++;
-	state->follow = FOLLOW_EVENT;
+	if (!inference || inference->loop != is->loop || is->role == PERFGUARD_BOUNDARY_ROLE_WAIT)
+		return enter_slow(thread, regs);
+	thread->nr_waits++;
+	thread->follow = FOLLOW_EVENT;
 	pguard_unit_count_extra(inference->profile);
-	if (pguard_unit_is_first(state, inference))
-		return state;
-	return pguard_unit_enter_event(state);
+	if (pguard_unit_is_first(thread, inference))
+		return thread;
+	return pguard_unit_enter_event(thread);
 }
 
 /**
@@ -352,89 +351,89 @@ static noinline notrace struct pguard_task *enter_elsewhere(struct pguard_task *
  * Return: the thread's state if the return of the call is of interest, and
  * then the thread is inflight; NULL to let the call pass.
  */
-__visible notrace struct pguard_task *__noendbr
+__visible notrace struct pguard_thread *__noendbr
 pguard_wait_enter(const struct pt_regs *regs, const struct task_struct *task)
 {
 	const struct pguard_inference *inference;
-	const struct pguard_finding *is;
-	struct pguard_task *state;
+	const struct pguard_call_site_info *is;
+	struct pguard_thread *thread;
 	struct pguard_place *place;
 	/* Read but once, whatever is written in between. */
 	u32 syscall = pguard_place_syscall(regs);
 
 	if (!wait_waits(regs, syscall))
 		return NULL;
-	state = state_get(task);
-	if (unlikely(!state))
+	thread = state_get(task);
+	if (unlikely(!thread))
 		return enter_slow(NULL, regs);
-	place = state->place;
+	place = thread->place;
 	if (unlikely(!pguard_place_is(place, regs, syscall))) {
-		place = pguard_place_find(state, regs);
+		place = pguard_place_find(thread, regs);
 		if (!place)
-			return enter_slow(state, regs);
+			return enter_slow(thread, regs);
 		/* Where a loop waits it waits most often; others would push it out. */
-		if (place->spot->is.course)
-			state->place = place;
+		if (place->call_site->is.loop)
+			thread->place = place;
 	}
-	if (unlikely(!pguard_place_is_settled(state, place) || state->curious))
-		return enter_slow(state, regs);
-	is = &place->spot->is;
-	if (!is->course)
-		return likely(pguard_place_is_none(place)) ? enter_none(state) :
-							     enter_elsewhere(state, place, regs);
-	inference = pguard_task_inference(state);
-	if (unlikely(!inference || inference->course != is->course ||
+	if (unlikely(!pguard_place_is_settled(thread, place) || thread->curious))
+		return enter_slow(thread, regs);
+	is = &place->call_site->is;
+	if (!is->loop)
+		return likely(pguard_place_is_none(place)) ? enter_none(thread)
+							   : enter_elsewhere(thread, place, regs);
+	inference = pguard_thread_inference(thread);
+	if (unlikely(!inference || inference->loop != is->loop ||
 		     is->role != PERFGUARD_BOUNDARY_ROLE_WAIT || !pguard_place_returns(place)))
-		return enter_elsewhere(state, place, regs);
-	return enter_fast(state, place, regs);
+		return enter_elsewhere(thread, place, regs);
+	return enter_fast(thread, place, regs);
 }
 
-static noinline long leave_slow(struct pguard_task *state, long ret)
+static noinline long leave_slow(struct pguard_thread *thread, long ret)
 {
-	if (READ_ONCE(state->dead)) {
+	if (READ_ONCE(thread->dead)) {
 		if (ret == -EINTR && pguard_drain_woke())
 			ret = -ERESTARTNOHAND;
 	} else {
-		wait_finish(state, ret, true);
+		wait_finish(thread, ret, true);
 	}
-	state_release(state);
+	state_release(thread);
 	return ret;
 }
 
 /* Is this all that the call's return is wanted for, in a thread that goes on? */
-static __always_inline bool leave_is(const struct pguard_task *state, u16 follow)
+static __always_inline bool leave_is(const struct pguard_thread *thread, u16 follow)
 {
 	/* The compare is the load. */
-	return data_race(state->returns) == follow;
+	return data_race(thread->returns) == follow;
 }
 
 /* pguard_wait_leave() of a call other than the loop's wait. */
-static noinline notrace long leave_elsewhere(struct pguard_task *state, long ret)
+static noinline notrace long leave_elsewhere(struct pguard_thread *thread, long ret)
 {
-	if (unlikely(!leave_is(state, FOLLOW_EVENT) || ret < 0))
-		return leave_slow(state, ret);
-	if (!pguard_unit_take_first(state, pguard_task_inference(state)))
-		pguard_unit_event_call(state);
-	state_release(state);
+	if (unlikely(!leave_is(thread, FOLLOW_EVENT) || ret < 0))
+		return leave_slow(thread, ret);
+	if (!pguard_unit_take_first(thread, pguard_thread_inference(thread)))
+		pguard_unit_event_call(thread);
+	state_release(thread);
 	return ret;
 }
 
 /**
  * pguard_wait_leave() - the hooked call has returned
- * @state: from pguard_wait_enter()
+ * @thread: from pguard_wait_enter()
  * @ret: what the call returned
  *
  * Context: current, may sleep; called by the stub.
  * Return: what the system call returns.
  */
-__visible notrace long __noendbr pguard_wait_leave(struct pguard_task *state, long ret)
+__visible notrace long __noendbr pguard_wait_leave(struct pguard_thread *thread, long ret)
 {
-	if (!leave_is(state, FOLLOW_BOUNDARY))
-		return leave_elsewhere(state, ret);
+	if (!leave_is(thread, FOLLOW_BOUNDARY))
+		return leave_elsewhere(thread, ret);
 	if (unlikely(ret < 0))
-		return leave_slow(state, ret);
-	pguard_unit_begin(state, rdtsc());
-	state_release(state);
+		return leave_slow(thread, ret);
+	pguard_unit_begin(thread, rdtsc());
+	state_release(thread);
 	return ret;
 }
 
@@ -450,21 +449,21 @@ __visible notrace long __noendbr pguard_wait_leave(struct pguard_task *state, lo
  */
 bool pguard_wait_enter_atomic(const struct pt_regs *regs)
 {
-	struct pguard_task *state;
+	struct pguard_thread *thread;
 
 	if (!wait_waits(regs, pguard_place_syscall(regs)))
 		return false;
-	state = pguard_task_find(current);
-	if (unlikely(!state))
-		state = pguard_task_first(NULL);
-	return state && wait_begin(state, regs, false);
+	thread = pguard_thread_find(current);
+	if (unlikely(!thread))
+		thread = pguard_thread_first(NULL);
+	return thread && wait_begin(thread, regs, false);
 }
 
 /* Context: current, preemption off. */
 void pguard_wait_leave_atomic(long ret)
 {
-	struct pguard_task *state = pguard_task_find(current);
+	struct pguard_thread *thread = pguard_thread_find(current);
 
-	if (state)
-		wait_finish(state, ret, false);
+	if (thread)
+		wait_finish(thread, ret, false);
 }

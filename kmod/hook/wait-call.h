@@ -6,14 +6,14 @@
 #include <linux/types.h>
 #include <asm/ibt.h>
 
-struct pguard_task;
+struct pguard_thread;
 struct pt_regs;
 struct task_struct;
 
 /* By the stub in stub.S, and by direct jumps only; a context that may sleep. */
-struct pguard_task *__noendbr pguard_wait_enter(const struct pt_regs *regs,
-						const struct task_struct *task);
-long __noendbr pguard_wait_leave(struct pguard_task *state, long ret);
+struct pguard_thread *__noendbr pguard_wait_enter(const struct pt_regs *regs,
+						  const struct task_struct *task);
+long __noendbr pguard_wait_leave(struct pguard_thread *thread, long ret);
 
 /* By the kretprobe that serves where the stub has no room; atomic context. */
 bool pguard_wait_enter_atomic(const struct pt_regs *regs);

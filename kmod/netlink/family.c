@@ -131,7 +131,7 @@ static int netlink_event(struct notifier_block *block, unsigned long event, void
 	if (event == NETLINK_URELEASE && notify->protocol == NETLINK_GENERIC &&
 	    net_eq(notify->net, &init_net)) {
 		pguard_target_orphan(notify->portid);
-		pguard_arming_orphan(notify->portid);
+		pguard_activate_orphan(notify->portid);
 	}
 	return NOTIFY_DONE;
 }
@@ -149,14 +149,14 @@ int __init pguard_netlink_init(void)
 		netlink_unregister_notifier(&notifier);
 		return ret;
 	}
-	pguard_alerts.wake = pguard_record_notify;
+	pguard_alerts.wake = pguard_alert_record_notify;
 	return 0;
 }
 
 void pguard_netlink_deinit(void)
 {
 	pguard_alerts.wake = NULL;
-	pguard_record_notify_stop();
+	pguard_alert_record_notify_stop();
 	genl_unregister_family(&pguard_nl_family);
 	netlink_unregister_notifier(&notifier);
 }

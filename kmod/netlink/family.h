@@ -50,8 +50,8 @@ void *pguard_nl_dump_put(struct sk_buff *skb, struct netlink_callback *cb, u8 cm
 int pguard_nl_dump_end(struct sk_buff *skb, void *header, int error);
 int pguard_nl_get_budget(struct genl_info *info, u32 *ret_ppm, struct pguard_cost_model *ret);
 int pguard_nl_fill_budget(struct sk_buff *skb, const struct pguard_profile *profile);
-void pguard_record_notify(void);
-void pguard_record_notify_stop(void);
+void pguard_alert_record_notify(void);
+void pguard_alert_record_notify_stop(void);
 
 int pguard_netlink_init(void);
 void pguard_netlink_deinit(void);

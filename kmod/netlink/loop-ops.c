@@ -26,7 +26,7 @@ static int context_parse(struct nlattr *nest, struct pguard_image *image,
 		PERFGUARD_A_WAIT_POINT_LOOP_ID, PERFGUARD_A_WAIT_POINT_SYSCALL,
 		PERFGUARD_A_WAIT_POINT_RETURN_ADDRESS, PERFGUARD_A_WAIT_POINT_DISTANCE,
 	};
-	struct pguard_loop *loop;
+	struct pguard_image_loop *loop;
 	u32 i;
 
 	/* Validated by the family's policy. */
@@ -52,9 +52,9 @@ static int context_parse(struct nlattr *nest, struct pguard_image *image,
 				    "loops are numbered from 1");
 		return -EINVAL;
 	}
-	loop = pguard_loop_new(image, nla_get_u32(attrs[PERFGUARD_A_WAIT_POINT_LOOP_ID]));
+	loop = pguard_image_loop_new(image, nla_get_u32(attrs[PERFGUARD_A_WAIT_POINT_LOOP_ID]));
 	if (loop) {
-		ret->course = &loop->course;
+		ret->loop = &loop->loop;
 		return 0;
 	}
 	if (image->nr_loops == PGUARD_MAX_LOOPS) {
@@ -117,7 +117,7 @@ int pguard_nl_loop_set_doit(struct sk_buff *skb, struct genl_info *info)
 }
 
 static int fill_contexts(struct sk_buff *skb, const struct pguard_image *image,
-			 const struct pguard_course *loop)
+			 const struct pguard_loop *loop)
 {
 	const struct pguard_wait_sites *sites =
 		rcu_dereference_protected(image->sites, lockdep_is_held(&pguard_control));
@@ -127,7 +127,7 @@ static int fill_contexts(struct sk_buff *skb, const struct pguard_image *image,
 	for (i = 0; sites && i < sites->nr; i++) {
 		const struct pguard_wait_site *site = &sites->site[i];
 
-		if (site->course != loop)
+		if (site->loop != loop)
 			continue;
 		nest = nla_nest_start(skb, PERFGUARD_A_LOOP_WAIT_POINT);
 		if (!nest ||
@@ -143,23 +143,23 @@ static int fill_contexts(struct sk_buff *skb, const struct pguard_image *image,
 }
 
 /* The threads that are in a loop. */
-static u32 count_threads(const struct pguard_course *loop)
+static u32 count_threads(const struct pguard_loop *loop)
 {
 	const struct pguard_inference *inference;
-	const struct pguard_task *state;
+	const struct pguard_thread *thread;
 	u32 ret = 0;
 
 	rcu_read_lock();
-	list_for_each_entry_rcu(state, &pguard_all_tasks, all) {
-		inference = rcu_dereference(state->inference);
-		ret += inference && inference->course == loop;
+	list_for_each_entry_rcu(thread, &pguard_all_threads, all) {
+		inference = rcu_dereference(thread->inference);
+		ret += inference && inference->loop == loop;
 	}
 	rcu_read_unlock();
 	return ret;
 }
 
 static int fill_loop(struct sk_buff *skb, const struct pguard_image *image,
-		     const struct pguard_course *loop, const struct pguard_audit_sums *sums)
+		     const struct pguard_loop *loop, const struct pguard_audit_sums *sums)
 {
 	return nla_put_u32(skb, PERFGUARD_A_LOOP_IMAGE_ID, image->id) ||
 	       nla_put_u32(skb, PERFGUARD_A_LOOP_ID, loop->id) ||
@@ -182,16 +182,17 @@ static int fill_loop(struct sk_buff *skb, const struct pguard_image *image,
 static int dump_loops(struct sk_buff *skb, struct netlink_callback *cb,
 		      const struct pguard_image *image, struct pguard_audit_sums *sums)
 {
-	struct pguard_loop *loop;
+	struct pguard_image_loop *loop;
 	void *header;
 	long i = 0;
 
 	list_for_each_entry(loop, &image->loops, list) {
 		if (i++ < cb->args[1])
 			continue;
-		pguard_audit_sum(&loop->course, sums);
+		pguard_audit_sum(&loop->loop, sums);
 		header = pguard_nl_dump_put(skb, cb, PERFGUARD_CMD_LOOP_GET);
-		if (pguard_nl_dump_end(skb, header, !header || fill_loop(skb, image, &loop->course, sums)))
+		if (pguard_nl_dump_end(skb, header,
+				       !header || fill_loop(skb, image, &loop->loop, sums)))
 			return -EMSGSIZE;
 		cb->args[1]++;
 	}

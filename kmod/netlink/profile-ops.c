@@ -17,13 +17,13 @@
 
 #include <linux/perfguard.h>
 
-static const u32 attributes[PGUARD_DRAFT_KINDS] = {
-	[PGUARD_DRAFT_COURSES] = PERFGUARD_A_PROFILE_LOOPS,
-	[PGUARD_DRAFT_BOUNDARIES] = PERFGUARD_A_PROFILE_BOUNDARIES,
-	[PGUARD_DRAFT_GUARDS] = PERFGUARD_A_PROFILE_GUARDS,
-	[PGUARD_DRAFT_TYPES] = PERFGUARD_A_PROFILE_TYPES,
-	[PGUARD_DRAFT_CONTEXTS] = PERFGUARD_A_PROFILE_CONTEXTS,
-	[PGUARD_DRAFT_WEIGHTS] = PERFGUARD_A_PROFILE_WEIGHTS,
+static const u32 attributes[PGUARD_STAGING_KINDS] = {
+	[PGUARD_STAGING_LOOPS] = PERFGUARD_A_PROFILE_LOOPS,
+	[PGUARD_STAGING_BOUNDARIES] = PERFGUARD_A_PROFILE_BOUNDARIES,
+	[PGUARD_STAGING_GUARDS] = PERFGUARD_A_PROFILE_GUARDS,
+	[PGUARD_STAGING_TYPES] = PERFGUARD_A_PROFILE_TYPES,
+	[PGUARD_STAGING_CONTEXTS] = PERFGUARD_A_PROFILE_CONTEXTS,
+	[PGUARD_STAGING_WEIGHTS] = PERFGUARD_A_PROFILE_WEIGHTS,
 };
 
 static int fill_id(struct sk_buff *skb, void *argument)
@@ -90,7 +90,7 @@ static int profile_get(struct genl_info *info, struct pguard_profile **ret)
 static int add_object(struct pguard_profile *profile, const struct file *file,
 		      struct netlink_ext_ack *extack)
 {
-	int ret = pguard_probes_file_check(file, extack);
+	int ret = pguard_probe_set_file_check(file, extack);
 
 	if (ret)
 		return ret;
@@ -106,26 +106,26 @@ static int add_object(struct pguard_profile *profile, const struct file *file,
 static int profile_add(struct genl_info *info, struct pguard_profile *profile,
 		       const struct file *file)
 {
-	u32 nr[PGUARD_DRAFT_KINDS];
+	u32 nr[PGUARD_STAGING_KINDS];
 	struct nlattr *attr;
 	int ret = 0;
 	u32 i;
 
-	for (i = 0; i < PGUARD_DRAFT_KINDS; i++)
-		nr[i] = profile->draft->arrays[i].nr;
-	for (i = 0; i < PGUARD_DRAFT_KINDS && !ret; i++) {
+	for (i = 0; i < PGUARD_STAGING_KINDS; i++)
+		nr[i] = profile->staging->arrays[i].nr;
+	for (i = 0; i < PGUARD_STAGING_KINDS && !ret; i++) {
 		attr = info->attrs[attributes[i]];
 		if (!attr)
 			continue;
-		ret = pguard_draft_append(profile->draft, i, nla_data(attr), nla_len(attr),
-					  info->extack);
+		ret = pguard_staging_append(profile->staging, i, nla_data(attr), nla_len(attr),
+					    info->extack);
 		if (ret)
 			NL_SET_BAD_ATTR(info->extack, attr);
 	}
 	if (!ret && file)
 		ret = add_object(profile, file, info->extack);
 	if (ret)
-		pguard_draft_cut(profile->draft, nr);
+		pguard_staging_cut(profile->staging, nr);
 	return ret;
 }
 
@@ -167,7 +167,7 @@ static int fill_armed(struct sk_buff *skb, void *argument)
 int pguard_nl_profile_arm_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr *target = info->attrs[PERFGUARD_A_PROFILE_TARGET_ID];
-	struct pguard_arming_wish wish = { .portid = info->snd_portid };
+	struct pguard_activate_spec spec = { .portid = info->snd_portid };
 	struct pguard_profile *profile;
 	struct sk_buff *reply;
 	struct armed armed;
@@ -176,13 +176,13 @@ int pguard_nl_profile_arm_doit(struct sk_buff *skb, struct genl_info *info)
 	if (ret)
 		return ret;
 	if (target) {
-		wish.target_id = nla_get_u32(target);
-		if (!wish.target_id) {
+		spec.target_id = nla_get_u32(target);
+		if (!spec.target_id) {
 			NL_SET_ERR_MSG_ATTR(info->extack, target, "no target has id 0");
 			return -EINVAL;
 		}
 	}
-	ret = pguard_nl_get_budget(info, &wish.budget_ppm, &wish.model);
+	ret = pguard_nl_get_budget(info, &spec.budget_ppm, &spec.model);
 	if (ret)
 		return ret;
 	reply = pguard_nl_reply_new(NLMSG_GOODSIZE);
@@ -191,11 +191,11 @@ int pguard_nl_profile_arm_doit(struct sk_buff *skb, struct genl_info *info)
 		goto out;
 	ret = profile_get(info, &profile);
 	if (!ret)
-		pguard_arming_begin(profile);
+		pguard_activate_begin(profile);
 	mutex_unlock(&pguard_control);
 	if (!ret)
-		ret = pguard_arming_arm(profile, &wish, &armed.target_id, &armed.processes,
-					info->extack);
+		ret = pguard_activate_arm(profile, &spec, &armed.target_id, &armed.processes,
+					  info->extack);
 out:
 	return pguard_nl_reply_send(reply, info, ret, fill_armed, &armed);
 }
@@ -224,11 +224,11 @@ static int profile_del(struct genl_info *info, struct pguard_target **ret)
 				    "this profile goes with its target, which is not the sender's");
 		return -EPERM;
 	}
-	error = pguard_turn_take(target);
+	error = pguard_target_lock(target);
 	/* It may have been dropped before the target was locked. */
 	profile = error ? NULL : pguard_profile_find(nla_get_u32(id));
 	if (!error && !profile) {
-		pguard_turn_give(target);
+		pguard_target_unlock(target);
 		error = -ENOENT;
 	}
 	if (error == -ENOENT)
@@ -250,27 +250,25 @@ int pguard_nl_profile_del_doit(struct sk_buff *skb, struct genl_info *info)
 	mutex_unlock(&pguard_control);
 	if (ret || !target)
 		return ret;
-	pguard_arming_disarm(target);
-	pguard_turn_give(target);
+	pguard_activate_disarm(target);
+	pguard_target_unlock(target);
 	return 0;
 }
 
 static int fill_loaded(struct sk_buff *skb, const struct pguard_profile *profile)
 {
-	const struct pguard_draft_array *arrays = profile->draft->arrays;
+	const struct pguard_staging_array *arrays = profile->staging->arrays;
 
 	if (profile->refused_error &&
 	    (nla_put_u32(skb, PERFGUARD_A_PROFILE_REFUSED_GUARD, profile->refused_guard) ||
 	     nla_put_u32(skb, PERFGUARD_A_PROFILE_REFUSED_ERROR, profile->refused_error)))
 		return -EMSGSIZE;
-	return nla_put_u32(skb, PERFGUARD_A_PROFILE_NR_GUARDS,
-			   arrays[PGUARD_DRAFT_GUARDS].nr) ||
-	       nla_put_u32(skb, PERFGUARD_A_PROFILE_NR_TYPES,
-			   arrays[PGUARD_DRAFT_TYPES].nr) ||
+	return nla_put_u32(skb, PERFGUARD_A_PROFILE_NR_GUARDS, arrays[PGUARD_STAGING_GUARDS].nr) ||
+	       nla_put_u32(skb, PERFGUARD_A_PROFILE_NR_TYPES, arrays[PGUARD_STAGING_TYPES].nr) ||
 	       nla_put_u32(skb, PERFGUARD_A_PROFILE_NR_CONTEXTS,
-			   arrays[PGUARD_DRAFT_CONTEXTS].nr) ||
+			   arrays[PGUARD_STAGING_CONTEXTS].nr) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_BYTES,
-			       pguard_draft_bytes(profile->draft));
+			       pguard_staging_bytes(profile->staging));
 }
 
 static int fill_armed_profile(struct sk_buff *skb, const struct pguard_profile *profile)
@@ -426,16 +424,17 @@ static int fill_type(struct sk_buff *skb, const struct pguard_profile *profile, 
 int pguard_nl_type_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	const struct pguard_profile *profile = (const void *)cb->args[ARG_PROFILE];
-	const struct pguard_course *course = &profile->courses[cb->args[ARG_LOOP]];
+	const struct pguard_loop *loop = &profile->loops[cb->args[ARG_LOOP]];
 	void *header;
 
 	for (; cb->args[ARG_INDEX] < profile->nr_types; cb->args[ARG_INDEX]++) {
-		while (cb->args[ARG_INDEX] >= course->first_type + course->table.nr_types)
-			course++;
-		cb->args[ARG_LOOP] = course - profile->courses;
+		while (cb->args[ARG_INDEX] >= loop->first_type + loop->table.nr_types)
+			loop++;
+		cb->args[ARG_LOOP] = loop - profile->loops;
 		header = pguard_nl_dump_put(skb, cb, PERFGUARD_CMD_TYPE_GET);
-		if (pguard_nl_dump_end(skb, header, !header ||
-				       fill_type(skb, profile, course->id, cb->args[ARG_INDEX])))
+		if (pguard_nl_dump_end(skb, header,
+				       !header || fill_type(skb, profile, loop->id,
+							    cb->args[ARG_INDEX])))
 			break;
 	}
 	return skb->len;

@@ -51,7 +51,7 @@ static int fill_account(struct sk_buff *skb, const struct pguard_account *accoun
 	return 0;
 }
 
-static int fill_kind(struct sk_buff *skb, const struct pguard_record *record)
+static int fill_kind(struct sk_buff *skb, const struct pguard_alert_record *record)
 {
 	if (record->kind == PERFGUARD_RECORD_KIND_LOST)
 		return pguard_nl_put64(skb, PERFGUARD_A_RECORD_LOST, record->lost);
@@ -65,7 +65,7 @@ static int fill_kind(struct sk_buff *skb, const struct pguard_record *record)
 	       pguard_nl_put64(skb, PERFGUARD_A_RECORD_THRESHOLD_NS, record->threshold_ns);
 }
 
-static int fill_type(struct sk_buff *skb, const struct pguard_record *record)
+static int fill_type(struct sk_buff *skb, const struct pguard_alert_record *record)
 {
 	u32 nr_met = min_t(u32, record->nr_met, MAX_MET);
 
@@ -82,7 +82,7 @@ static int fill_type(struct sk_buff *skb, const struct pguard_record *record)
 	       (record->is_degraded && nla_put_flag(skb, PERFGUARD_A_RECORD_IS_DEGRADED));
 }
 
-static int fill_fields(struct sk_buff *skb, const struct pguard_record *record)
+static int fill_fields(struct sk_buff *skb, const struct pguard_alert_record *record)
 {
 	if (pguard_nl_put64(skb, PERFGUARD_A_RECORD_SEQ, record->seq) ||
 	    nla_put_u32(skb, PERFGUARD_A_RECORD_KIND, record->kind) ||
@@ -161,7 +161,7 @@ static int fill_chunk(struct sk_buff *skb, const struct pguard_stack *stack, lon
 }
 
 /* The dump's current stack, or NULL after the last one. */
-static const struct pguard_stack *stack_at(const struct pguard_record *record,
+static const struct pguard_stack *stack_at(const struct pguard_alert_record *record,
 					   const long *args)
 {
 	const struct pguard_stack *stack = record->stack;
@@ -188,7 +188,7 @@ static int fill_stack_part(struct sk_buff *skb, const struct pguard_stack *stack
 }
 
 /* Put the dump's current part of the record. */
-static int fill_part(struct sk_buff *skb, const struct pguard_record *record, long *args)
+static int fill_part(struct sk_buff *skb, const struct pguard_alert_record *record, long *args)
 {
 	struct nlattr *nest;
 	int ret;
@@ -218,13 +218,13 @@ static bool stage_done(const struct pguard_stack *stack, const long *args)
 	return false;
 }
 
-static void stack_begin(const struct pguard_record *record, long *args, long index)
+static void stack_begin(const struct pguard_alert_record *record, long *args, long index)
 {
 	args[ARG_STACK] = index;
 	args[ARG_STAGE] = stack_at(record, args) ? STAGE_STACK : STAGE_END;
 }
 
-static void stage_next(const struct pguard_record *record, long *args)
+static void stage_next(const struct pguard_alert_record *record, long *args)
 {
 	const struct pguard_stack *stack;
 
@@ -247,7 +247,7 @@ static void stage_next(const struct pguard_record *record, long *args)
 
 /* Add one message; -EMSGSIZE if there is no room for it. */
 static int dump_part(struct sk_buff *skb, struct netlink_callback *cb, int command,
-		     const struct pguard_record *record)
+		     const struct pguard_alert_record *record)
 {
 	void *header = pguard_nl_dump_put(skb, cb, command);
 
@@ -258,21 +258,21 @@ static int dump_part(struct sk_buff *skb, struct netlink_callback *cb, int comma
 }
 
 /* The next record, referenced; a record "lost" if there is a gap before it; or -ENOMEM. */
-static struct pguard_record *dump_next(struct pguard_ring *ring, long *args)
+static struct pguard_alert_record *dump_next(struct pguard_ring *ring, long *args)
 {
-	struct pguard_record *record = pguard_ring_get(ring, args[ARG_SEQ]);
-	struct pguard_record *lost;
+	struct pguard_alert_record *record = pguard_ring_get(ring, args[ARG_SEQ]);
+	struct pguard_alert_record *lost;
 
 	if (!record || record->seq == args[ARG_SEQ])
 		return record;
-	lost = pguard_record_alloc(PERFGUARD_RECORD_KIND_LOST, GFP_KERNEL);
+	lost = pguard_alert_record_alloc(PERFGUARD_RECORD_KIND_LOST, GFP_KERNEL);
 	if (!lost) {
-		pguard_record_put(record);
+		pguard_alert_record_put(record);
 		return ERR_PTR(-ENOMEM);
 	}
 	lost->seq = record->seq - 1;
 	lost->lost = record->seq - args[ARG_SEQ];
-	pguard_record_put(record);
+	pguard_alert_record_put(record);
 	return lost;
 }
 
@@ -280,7 +280,7 @@ static struct pguard_record *dump_next(struct pguard_ring *ring, long *args)
 static int dump_ring(struct pguard_ring *ring, int command, struct sk_buff *skb,
 		     struct netlink_callback *cb)
 {
-	struct pguard_record *record;
+	struct pguard_alert_record *record;
 	long *args = cb->args;
 
 	if (!args[ARG_SEQ])
@@ -289,10 +289,10 @@ static int dump_ring(struct pguard_ring *ring, int command, struct sk_buff *skb,
 	if (!args[ARG_SEQ]) {
 		record = pguard_ring_get(ring, 0);
 		args[ARG_SEQ] = record ? record->seq : LONG_MAX;
-		pguard_record_put(record);
+		pguard_alert_record_put(record);
 	}
 	for (;;) {
-		record = (struct pguard_record *)args[ARG_RECORD];
+		record = (struct pguard_alert_record *)args[ARG_RECORD];
 		if (!record) {
 			record = dump_next(ring, args);
 			if (!record)
@@ -307,7 +307,7 @@ static int dump_ring(struct pguard_ring *ring, int command, struct sk_buff *skb,
 				return skb->len;
 		args[ARG_SEQ] = record->seq + 1;
 		args[ARG_RECORD] = 0;
-		pguard_record_put(record);
+		pguard_alert_record_put(record);
 	}
 	return skb->len;
 }
@@ -325,7 +325,7 @@ int pguard_nl_wait_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 /* The dump ends, possibly early. */
 int pguard_nl_record_dump_done(struct netlink_callback *cb)
 {
-	pguard_record_put((struct pguard_record *)cb->args[ARG_RECORD]);
+	pguard_alert_record_put((struct pguard_alert_record *)cb->args[ARG_RECORD]);
 	cb->args[ARG_RECORD] = 0;
 	return 0;
 }
@@ -338,7 +338,7 @@ static bool has_listeners(void)
 	return genl_has_listeners(&pguard_nl_family, &init_net, PGUARD_NL_MCGRP_ALERTS);
 }
 
-static void notify_send(const struct pguard_record *record)
+static void notify_send(const struct pguard_alert_record *record)
 {
 	struct sk_buff *skb = genlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
 	void *header;
@@ -357,7 +357,7 @@ static void notify_send(const struct pguard_record *record)
 
 static void notify_work(struct work_struct *work)
 {
-	struct pguard_record *record;
+	struct pguard_alert_record *record;
 
 	next_seq = max(next_seq, READ_ONCE(unsent));
 	while ((record = pguard_ring_get(&pguard_alerts, next_seq))) {
@@ -365,14 +365,14 @@ static void notify_work(struct work_struct *work)
 		if (has_listeners())
 			notify_send(record);
 		next_seq = record->seq + 1;
-		pguard_record_put(record);
+		pguard_alert_record_put(record);
 	}
 }
 
 static DECLARE_WORK(notify, notify_work);
 
 /**
- * pguard_record_notify() - an alert was added
+ * pguard_alert_record_notify() - an alert was added
  *
  * Without listeners no worker is woken, which costs as much as eight hits.  A new listener
  * receives the records that are added from then on; not necessarily one that was added before and
@@ -380,7 +380,7 @@ static DECLARE_WORK(notify, notify_work);
  *
  * Context: any.
  */
-void pguard_record_notify(void)
+void pguard_alert_record_notify(void)
 {
 	/* Read before the listeners: records that are added later are sent. */
 	u64 next = READ_ONCE(pguard_alerts.next_seq);
@@ -391,7 +391,7 @@ void pguard_record_notify(void)
 		WRITE_ONCE(unsent, next);	/* if it decreases, a record is sent needlessly */
 }
 
-void pguard_record_notify_stop(void)
+void pguard_alert_record_notify_stop(void)
 {
 	cancel_work_sync(&notify);
 }

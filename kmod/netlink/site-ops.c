@@ -40,14 +40,14 @@ static int target_take(struct genl_info *info, struct pguard_target **ret)
 	if (error)
 		return error;
 	*ret = pguard_target_find(nla_get_u32(id));
-	error = *ret ? pguard_turn_take(*ret) : -ENOENT;
+	error = *ret ? pguard_target_lock(*ret) : -ENOENT;
 	mutex_unlock(&pguard_control);
 	if (error == -ENOENT)
 		NL_SET_ERR_MSG_ATTR(info->extack, id, "no such target");
 	return error;
 }
 
-static int sites_add(struct genl_info *info, struct pguard_probes_wish *wish,
+static int sites_add(struct genl_info *info, struct pguard_probe_set_spec *spec,
 		     struct answer *answer)
 {
 	struct pguard_target *target;
@@ -55,14 +55,15 @@ static int sites_add(struct genl_info *info, struct pguard_probes_wish *wish,
 
 	if (ret)
 		return ret;
-	ret = pguard_probes_add(target, wish, answer->refused, &answer->nr_refused, info->extack);
-	pguard_turn_give(target);
-	answer->added = wish->nr - answer->nr_refused;
+	ret = pguard_probe_set_add(target, spec, answer->refused, &answer->nr_refused,
+				   info->extack);
+	pguard_target_unlock(target);
+	answer->added = spec->nr - answer->nr_refused;
 	return ret;
 }
 
 /* The request without the file and the target. */
-static int wish_parse(struct genl_info *info, struct pguard_probes_wish *ret)
+static int spec_parse(struct genl_info *info, struct pguard_probe_set_spec *ret)
 {
 	struct nlattr *sites = info->attrs[PERFGUARD_A_SITE_SITES];
 
@@ -84,22 +85,22 @@ static int wish_parse(struct genl_info *info, struct pguard_probes_wish *ret)
 
 int pguard_nl_site_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct pguard_probes_wish wish = { };
+	struct pguard_probe_set_spec spec = { };
 	struct answer answer = { };
 	size_t size;
-	int ret = wish_parse(info, &wish);
+	int ret = spec_parse(info, &spec);
 
 	if (ret)
 		return ret;
-	wish.file = pguard_nl_file(info, info->attrs[PERFGUARD_A_SITE_FD]);
-	if (IS_ERR(wish.file))
-		return PTR_ERR(wish.file);
+	spec.file = pguard_nl_file(info, info->attrs[PERFGUARD_A_SITE_FD]);
+	if (IS_ERR(spec.file))
+		return PTR_ERR(spec.file);
 	ret = -ENOMEM;
-	answer.refused = kvmalloc_array(wish.nr, sizeof(*answer.refused),
-					GFP_KERNEL | __GFP_NOWARN);
+	answer.refused =
+		kvmalloc_array(spec.nr, sizeof(*answer.refused), GFP_KERNEL | __GFP_NOWARN);
 	if (answer.refused)
-		ret = sites_add(info, &wish, &answer);
-	fput(wish.file);
+		ret = sites_add(info, &spec, &answer);
+	fput(spec.file);
 	if (!ret) {
 		size = NLMSG_DEFAULT_SIZE + answer.nr_refused * sizeof(*answer.refused);
 		ret = pguard_nl_reply(info, size, fill_answer, &answer);
@@ -116,7 +117,7 @@ int pguard_nl_site_del_doit(struct sk_buff *skb, struct genl_info *info)
 
 	if (ret)
 		return ret;
-	pguard_probes_del(target, NULL);
-	pguard_turn_give(target);
+	pguard_probe_set_del(target, NULL);
+	pguard_target_unlock(target);
 	return 0;
 }

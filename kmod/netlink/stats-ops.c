@@ -42,10 +42,9 @@ static int fill_stats(struct sk_buff *skb, void *unused)
 		sites += target->nr_sites;
 	}
 	if (nla_put_u32(skb, PERFGUARD_A_STATS_TARGETS, targets) ||
-	    nla_put_u32(skb, PERFGUARD_A_STATS_THREADS, atomic_read(&pguard_nr_tasks)) ||
+	    nla_put_u32(skb, PERFGUARD_A_STATS_THREADS, atomic_read(&pguard_nr_threads)) ||
 	    nla_put_u32(skb, PERFGUARD_A_STATS_ALIVE, pguard_hook_alive()) ||
-	    pguard_nl_put64(skb, PERFGUARD_A_STATS_NEXT_ALERT,
-			    READ_ONCE(pguard_alerts.next_seq)) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_STATS_NEXT_ALERT, READ_ONCE(pguard_alerts.next_seq)) ||
 	    pguard_nl_put64(skb, PERFGUARD_A_STATS_NEXT_WAIT, READ_ONCE(pguard_waits.next_seq)) ||
 	    pguard_nl_put64(skb, PERFGUARD_A_STATS_LOST_MEMORY,
 			    atomic64_read(&pguard_lost_memory)) ||
@@ -56,7 +55,7 @@ static int fill_stats(struct sk_buff *skb, void *unused)
 			READ_ONCE(pguard_alerts.bytes) + READ_ONCE(pguard_waits.bytes)) ||
 	    nla_put_u32(skb, PERFGUARD_A_STATS_SITES, sites) ||
 	    pguard_nl_put64(skb, PERFGUARD_A_STATS_STREAM_LOST, pguard_stream_lost()) ||
-	    pguard_nl_put64(skb, PERFGUARD_A_STATS_CROWDED_STACKS, pguard_samples_refused()))
+	    pguard_nl_put64(skb, PERFGUARD_A_STATS_CROWDED_STACKS, pguard_stack_history_refused()))
 		return -EMSGSIZE;
 	while (pguard_hook_next(&position, &hook))
 		if (fill_hook(skb, &hook))

@@ -35,7 +35,7 @@ static int fill_target_reply(struct sk_buff *skb, void *argument)
 int pguard_nl_target_new_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr **attrs = info->attrs;
-	struct pguard_target_wish wish = {
+	struct pguard_target_spec spec = {
 		.portid = info->snd_portid,
 		.exe = pguard_nl_file(info, attrs[PERFGUARD_A_TARGET_EXE_FD]),
 		.pid = pguard_nl_u32(attrs[PERFGUARD_A_TARGET_PID]),
@@ -47,20 +47,20 @@ int pguard_nl_target_new_doit(struct sk_buff *skb, struct genl_info *info)
 	struct sk_buff *reply;
 	int ret;
 
-	if (IS_ERR(wish.exe))
-		return PTR_ERR(wish.exe);
+	if (IS_ERR(spec.exe))
+		return PTR_ERR(spec.exe);
 	reply = pguard_nl_reply_new(NLMSG_GOODSIZE);
 	ret = reply ? pguard_nl_control_lock() : -ENOMEM;
 	if (!ret) {
-		ret = pguard_target_new(&wish, &target, info->extack);
+		ret = pguard_target_new(&spec, &target, info->extack);
 		mutex_unlock(&pguard_control);
 	}
-	if (wish.exe)
-		fput(wish.exe);
+	if (spec.exe)
+		fput(spec.exe);
 	if (!ret) {
 		answer.id = target->id;
 		answer.processes = atomic_read(&target->nr_processes);
-		pguard_turn_give(target);
+		pguard_target_unlock(target);
 	}
 	return pguard_nl_reply_send(reply, info, ret, fill_target_reply, &answer);
 }
@@ -89,7 +89,7 @@ int pguard_nl_target_set_doit(struct sk_buff *skb, struct genl_info *info)
 	if (attrs[PERFGUARD_A_TARGET_THRESHOLD_NS]) {
 		pguard_audit_set_threshold(target->audit,
 					   nla_get_u64(attrs[PERFGUARD_A_TARGET_THRESHOLD_NS]));
-		pguard_watch_start();
+		pguard_watchdog_start();
 	}
 unlock:
 	mutex_unlock(&pguard_control);
@@ -110,14 +110,14 @@ int pguard_nl_target_del_doit(struct sk_buff *skb, struct genl_info *info)
 /* The sums of exited threads plus those of the present ones. */
 static void target_count(const struct pguard_target *target, u64 *units, u64 *waits)
 {
-	const struct pguard_task *state;
+	const struct pguard_thread *thread;
 
 	*units = atomic64_read(&target->units);
 	*waits = atomic64_read(&target->waits);
 	rcu_read_lock();
-	list_for_each_entry_rcu(state, &pguard_all_tasks, all)
-		if (state->image->target == target)
-			pguard_task_count(state, units, waits);
+	list_for_each_entry_rcu(thread, &pguard_all_threads, all)
+		if (thread->image->target == target)
+			pguard_thread_count(thread, units, waits);
 	rcu_read_unlock();
 }
 

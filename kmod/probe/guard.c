@@ -47,23 +47,23 @@ static void count_stray(struct pguard_profile *profile, u64 now)
 	preempt_enable();
 }
 
-static noinline void stream_hit(struct pguard_task *state,
+static noinline void stream_hit(struct pguard_thread *thread,
 				const struct pguard_inference *inference, u32 guard, u32 depth)
 {
-	pguard_stream_put(state, PERFGUARD_EVENT_KIND_GUARD, guard, depth,
+	pguard_stream_put(thread, PERFGUARD_EVENT_KIND_GUARD, guard, depth,
 			  pguard_inference_type_id(inference, inference->verdict->early));
 }
 
 /* The unit is late.  Apart, so that hits save no registers for it. */
-static noinline void report(struct pguard_task *state, const struct pt_regs *regs, u64 elapsed)
+static noinline void report(struct pguard_thread *thread, const struct pt_regs *regs, u64 elapsed)
 {
-	struct pguard_inference *inference = pguard_task_inference(state);
-	u64 word = READ_ONCE(state->unit), begun = pguard_clock();
+	struct pguard_inference *inference = pguard_thread_inference(thread);
+	u64 word = READ_ONCE(thread->unit), begun = pguard_clock();
 	int ret;
 
 	if (word & PGUARD_PHASE_LATE)
 		return;
-	ret = pguard_late_unit_report(state, word, regs, elapsed);
+	ret = pguard_late_unit_report(thread, word, regs, elapsed);
 	if (!ret)
 		/* It is in the handler's time, too, which is not the unit's. */
 		pguard_unit_count_checks(inference->profile, begun - pguard_clock());
@@ -72,39 +72,39 @@ static noinline void report(struct pguard_task *state, const struct pt_regs *reg
 }
 
 /* Report the unit if it is late, and was not reported before. */
-static void check(struct pguard_task *state, struct pguard_inference *inference,
+static void check(struct pguard_thread *thread, struct pguard_inference *inference,
 		  const struct pt_regs *regs, u64 now)
 {
-	u64 ticks = pguard_guard_ticks(state, inference, now);
+	u64 ticks = pguard_guard_ticks(thread, inference, now);
 	u64 elapsed, limit;
 
-	if (ticks <= inference->verdict->soon || state->unit & PGUARD_PHASE_LATE ||
+	if (ticks <= inference->verdict->soon || thread->unit & PGUARD_PHASE_LATE ||
 	    inference->is_quiet)
 		return;
 	elapsed = pguard_clock_ns(ticks);
 	limit = pguard_inference_limit(inference, elapsed);
 	if (unlikely(limit && elapsed > limit))
-		report(state, regs, elapsed);
+		report(thread, regs, elapsed);
 }
 
-static void see_to(struct pguard_task *state, enum pguard_meeting meeting)
+static void see_to(struct pguard_thread *thread, enum pguard_meeting meeting)
 {
 	if (meeting == PGUARD_MEETING_CROWDED)
 		mod_delayed_work(system_unbound_wq, &pguard_governor, 0);
 	else if (meeting == PGUARD_MEETING_LOST)
-		atomic64_inc(&state->image->target->untracked);
+		atomic64_inc(&thread->image->target->untracked);
 }
 
 /* That an event site was met tells nothing where training had no guard there. */
-static void meet(const struct pguard_site *site, struct pguard_task *state,
+static void meet(const struct pguard_site *site, struct pguard_thread *thread,
 		 struct pguard_inference *inference, u32 depth)
 {
-	const struct infer_table *table = &inference->course->table;
+	const struct infer_table *table = &inference->loop->table;
 	u64 key = infer_key(site->id, depth);
 	const struct infer_slot *slot = infer_find(table, key);
 
 	if (slot->key == key)
-		see_to(state, pguard_inference_meet(inference, slot));
+		see_to(thread, pguard_inference_meet(inference, slot));
 	else if (!site->events)
 		pguard_inference_meet_unknown(inference, site->id, depth);
 }
@@ -113,10 +113,10 @@ static void meet(const struct pguard_site *site, struct pguard_task *state,
  * A thread without an inference waits in no loop of the profile; one with that
  * of another profile changes at its next boundary.
  */
-static void hit(const struct pguard_site *site, struct pguard_task *state,
+static void hit(const struct pguard_site *site, struct pguard_thread *thread,
 		const struct pt_regs *regs, u64 now)
 {
-	struct pguard_inference *inference = pguard_task_inference(state);
+	struct pguard_inference *inference = pguard_thread_inference(thread);
 	u64 depth;
 
 	if (!inference || inference->profile != site->profile || !inference->frame)
@@ -125,27 +125,27 @@ static void hit(const struct pguard_site *site, struct pguard_task *state,
 	if (!depth || depth > INFER_MAX_DEPTH)
 		return count_stray(site->profile, now);
 	if (pguard_guard_is_event(site, inference))
-		pguard_unit_event_site(state, now);
-	if (!(state->unit & PGUARD_PHASE_RUNNING))
+		pguard_unit_event_site(thread, now);
+	if (!(thread->unit & PGUARD_PHASE_RUNNING))
 		return count_stray(site->profile, now);
-	meet(site, state, inference, depth);
-	if (pguard_stream_wants_units(state->image->target))
-		stream_hit(state, inference, site->id, depth);
-	check(state, inference, regs, now);
+	meet(site, thread, inference, depth);
+	if (pguard_stream_wants_units(thread->image->target))
+		stream_hit(thread, inference, site->id, depth);
+	check(thread, inference, regs, now);
 	inference->checks += pguard_clock() - now;
 }
 
 /* The state of current, see pguard_guard_state(); NULL if it is of another target. */
-static struct pguard_task *state_of_current(const struct pguard_site *site)
+static struct pguard_thread *state_of_current(const struct pguard_site *site)
 {
-	struct pguard_task *state;
+	struct pguard_thread *thread;
 
 	preempt_disable_notrace();
-	state = pguard_task_find(current);
-	if (state && state->image->target != site->target)
-		state = NULL;
+	thread = pguard_thread_find(current);
+	if (thread && thread->image->target != site->target)
+		thread = NULL;
 	preempt_enable_notrace();
-	return state;
+	return thread;
 }
 
 /**
@@ -159,33 +159,33 @@ static struct pguard_task *state_of_current(const struct pguard_site *site)
  */
 bool pguard_guard_hit_unusual(const struct pguard_site *site, const struct pt_regs *regs, u64 now)
 {
-	struct pguard_task *state = state_of_current(site);
+	struct pguard_thread *thread = state_of_current(site);
 
 	/* A child that is no target's has the breakpoints its parent had. */
-	if (!state && !pguard_site_wants(site, current->mm))
+	if (!thread && !pguard_site_wants(site, current->mm))
 		return true;
 	count_hit(site);
 	/* A thread that has been in no hooked call is in no unit. */
-	if (!state)
+	if (!thread)
 		count_stray(site->profile, now);
 	else
-		hit(site, state, regs, now);
+		hit(site, thread, regs, now);
 	return false;
 }
 
 /**
  * pguard_guard_check() - current came by a guard, and its unit may be late
- * @state: of current
+ * @thread: of current
  * @now: pguard_clock() when it came
  *
  * The rest of a hit, after PGUARD_GUARD_BEYOND.
  *
  * Context: as pguard_guard_hit().
  */
-noinline void pguard_guard_check(struct pguard_task *state, u64 now)
+noinline void pguard_guard_check(struct pguard_thread *thread, u64 now)
 {
-	struct pguard_inference *inference = pguard_task_inference(state);
+	struct pguard_inference *inference = pguard_thread_inference(thread);
 
-	check(state, inference, current_pt_regs(), now);
+	check(thread, inference, current_pt_regs(), now);
 	inference->checks += pguard_clock() - now;
 }

@@ -2,7 +2,7 @@
 /*
  * What happens when a thread comes by a guard of its target's profile.
  *
- * The usual hit is in a unit, and the unit's memo knows what it means.  It is inline
+ * The usual hit is in a unit, and the unit's verdict cache knows what it means.  It is inline
  * and makes no call, because a breakpoint's handler is all that it is called
  * from, and so the handler saves no registers: whatever is unusual is left to a
  * function that is called last.
@@ -34,11 +34,11 @@ enum pguard_guard_result {
 
 /**
  * struct pguard_guard_hit - a usual hit
- * @state: of current
+ * @thread: of current
  * @now: rdtsc() when it began
  */
 struct pguard_guard_hit {
-	struct pguard_task *state;
+	struct pguard_thread *thread;
 	u64 now;
 };
 
@@ -49,16 +49,16 @@ struct pguard_guard_hit {
  * Only current itself takes its state away, or the removal of its target, which
  * waits for handlers at the target's sites first.
  */
-static __always_inline struct pguard_task *pguard_guard_state(const struct pguard_site *site)
+static __always_inline struct pguard_thread *pguard_guard_state(const struct pguard_site *site)
 {
-	struct pguard_task *state;
+	struct pguard_thread *thread;
 
 	preempt_disable_notrace();
-	state = pguard_task_find(current);
-	if (unlikely(state && state->counts != site->profile))
-		state = NULL;
+	thread = pguard_thread_find(current);
+	if (unlikely(thread && thread->counts != site->profile))
+		thread = NULL;
 	preempt_enable_notrace();
-	return state;
+	return thread;
 }
 
 static __always_inline u64 pguard_guard_depth(const struct pguard_site *site,
@@ -69,16 +69,16 @@ static __always_inline u64 pguard_guard_depth(const struct pguard_site *site,
 }
 
 /* For how many ticks the unit runs at @now, less those of the guards. */
-static __always_inline u64 pguard_guard_ticks(const struct pguard_task *state,
+static __always_inline u64 pguard_guard_ticks(const struct pguard_thread *thread,
 					      const struct pguard_inference *inference, u64 now)
 {
-	return now - state->start - inference->checks;
+	return now - thread->start - inference->checks;
 }
 
 static __always_inline enum pguard_guard_result
-pguard_guard_end(const struct pguard_task *state, struct pguard_inference *inference, u64 now)
+pguard_guard_end(const struct pguard_thread *thread, struct pguard_inference *inference, u64 now)
 {
-	if (unlikely(pguard_guard_ticks(state, inference, now) > inference->verdict->soon))
+	if (unlikely(pguard_guard_ticks(thread, inference, now) > inference->verdict->soon))
 		return PGUARD_GUARD_BEYOND;
 	inference->checks += rdtsc() - now;
 	return PGUARD_GUARD_DONE;
@@ -88,7 +88,7 @@ pguard_guard_end(const struct pguard_task *state, struct pguard_inference *infer
 static __always_inline bool pguard_guard_is_event(const struct pguard_site *site,
 						  const struct pguard_inference *inference)
 {
-	return site->events & inference->course->bit;
+	return site->events & inference->loop->bit;
 }
 
 /**
@@ -108,23 +108,24 @@ pguard_guard_hit(const struct pguard_site *site, const struct pt_regs *regs,
 		 struct pguard_guard_hit *hit, bool may_begin)
 {
 	struct pguard_inference *inference;
-	const struct pguard_edge *edge;
+	const struct pguard_transition *transition;
 	bool begins;
 	u64 key;
 
-	hit->state = pguard_guard_state(site);
-	if (unlikely(!hit->state || pguard_stream_is_open()))
+	hit->thread = pguard_guard_state(site);
+	if (unlikely(!hit->thread || pguard_stream_is_open()))
 		return PGUARD_GUARD_UNUSUAL;
-	inference = pguard_task_inference(hit->state);
+	inference = pguard_thread_inference(hit->thread);
 	begins = may_begin && pguard_guard_is_event(site, inference);
-	if (unlikely(begins && !pguard_unit_is_first(hit->state, inference)))
+	if (unlikely(begins && !pguard_unit_is_first(hit->thread, inference)))
 		return PGUARD_GUARD_UNUSUAL;
-	edge = NULL;
+	transition = NULL;
 	if (!may_begin || site->has_contexts) {
 		/* A depth that is none, of more than 32 bits, makes another site of it. */
 		key = site->key + inference->frame - regs->sp;
 		if (unlikely(key >> 32 != site->id ||
-			     !pguard_memo_find(inference->memo, inference->verdict, key, &edge)))
+			     !pguard_verdict_cache_find(inference->cache, inference->verdict, key,
+							&transition)))
 			return PGUARD_GUARD_UNUSUAL;
 	}
 	/* A batch is complete; the hit is counted again there, which takes the batch at once. */
@@ -133,12 +134,12 @@ pguard_guard_hit(const struct pguard_site *site, const struct pt_regs *regs,
 	this_cpu_inc(site->sums->hits);
 	if (begins)
 		inference->is_marked = true;
-	if (!may_begin || edge)
-		pguard_inference_follow(inference, edge);
-	return pguard_guard_end(hit->state, inference, hit->now);
+	if (!may_begin || transition)
+		pguard_inference_follow(inference, transition);
+	return pguard_guard_end(hit->thread, inference, hit->now);
 }
 
 bool pguard_guard_hit_unusual(const struct pguard_site *site, const struct pt_regs *regs, u64 now);
-void pguard_guard_check(struct pguard_task *state, u64 now);
+void pguard_guard_check(struct pguard_thread *thread, u64 now);
 
 #endif /* _KMOD_PROBE_GUARD_H */

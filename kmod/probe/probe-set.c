@@ -42,27 +42,27 @@ enum { TIDY_AGAIN = HZ / 10 };
 static u32 nr_probes;
 
 /*
- * Put the next probe of a batch on at site @i of @wish, which is in @code too,
+ * Put the next probe of a batch on at site @i of @spec, which is in @code too,
  * or an error.  An instruction that cannot be read is stepped; and one that is
  * hit once, or seldom more, may be.
  */
 static int site_add(struct batch *batch, struct pguard_target *target,
-		    const struct pguard_probes_wish *wish, u32 i, struct file *code)
+		    const struct pguard_probe_set_spec *spec, u32 i, struct file *code)
 {
 	struct pguard_probe *probe = &batch->probes[batch->nr];
-	const struct perfguard_site *site = &wish->sites[i];
+	const struct perfguard_site *site = &spec->sites[i];
 
 	if (fatal_signal_pending(batch->order))
 		return -EINTR;
 	if (site->id > PERFGUARD_MAX_SITE_ID || site->sp_delta > PGUARD_MAX_DISTANCE)
 		return -EINVAL;
 	memset(probe, 0, sizeof(*probe));
-	probe->inode = d_real_inode(wish->file->f_path.dentry);
+	probe->inode = d_real_inode(spec->file->f_path.dentry);
 	probe->offset = site->offset;
 	probe->site.target = target;
 	probe->site.id = site->id;
 	probe->site.sp_delta = site->sp_delta;
-	probe->site.one_shot = wish->flags & PERFGUARD_SITE_FLAGS_ONE_SHOT;
+	probe->site.one_shot = spec->flags & PERFGUARD_SITE_FLAGS_ONE_SHOT;
 	if (probe->site.one_shot || IS_ERR(code) ||
 	    pguard_code_read(code, site->offset, &probe->code))
 		probe->code.way = PERFGUARD_STEP_MODE_STEPPED;
@@ -70,12 +70,12 @@ static int site_add(struct batch *batch, struct pguard_target *target,
 }
 
 /**
- * pguard_probes_file_check() - can there be probes in a file
+ * pguard_probe_set_file_check() - can there be probes in a file
  *
  * Context: any.
  * Return: 0, or an error told in @extack.
  */
-int pguard_probes_file_check(const struct file *file, struct netlink_ext_ack *extack)
+int pguard_probe_set_file_check(const struct file *file, struct netlink_ext_ack *extack)
 {
 	const struct inode *inode = file_inode(file);
 
@@ -114,13 +114,13 @@ static void room_give(u32 nr)
 	mutex_unlock(&pguard_control);
 }
 
-static int wish_check(const struct pguard_probes_wish *wish, struct netlink_ext_ack *extack)
+static int spec_check(const struct pguard_probe_set_spec *spec, struct netlink_ext_ack *extack)
 {
-	int ret = pguard_probes_file_check(wish->file, extack);
+	int ret = pguard_probe_set_file_check(spec->file, extack);
 
 	if (ret)
 		return ret;
-	if (!wish->nr || wish->nr > PERFGUARD_SITES_PER_REQUEST) {
+	if (!spec->nr || spec->nr > PERFGUARD_SITES_PER_REQUEST) {
 		NL_SET_ERR_MSG(extack, "no sites, or too many for one request");
 		return -EINVAL;
 	}
@@ -169,7 +169,7 @@ static void batch_unlist(struct batch *batch, struct pguard_target *target)
 struct sites_order {
 	struct batch *batch;
 	struct pguard_target *target;
-	const struct pguard_probes_wish *wish;
+	const struct pguard_probe_set_spec *spec;
 	struct file *code;	/* or an error */
 	struct perfguard_site_refusal *refused;
 	u32 nr_refused;
@@ -178,15 +178,15 @@ struct sites_order {
 static void sites_add(void *argument)
 {
 	struct sites_order *order = argument;
-	const struct pguard_probes_wish *wish = order->wish;
+	const struct pguard_probe_set_spec *spec = order->spec;
 	int ret;
 	u32 i;
 
-	for (i = 0; i < wish->nr; i++) {
-		ret = site_add(order->batch, order->target, wish, i, order->code);
+	for (i = 0; i < spec->nr; i++) {
+		ret = site_add(order->batch, order->target, spec, i, order->code);
 		if (ret)
 			order->refused[order->nr_refused++] = (struct perfguard_site_refusal){
-				.id = wish->sites[i].id,
+				.id = spec->sites[i].id,
 				.error = -ret,
 			};
 		else
@@ -196,10 +196,10 @@ static void sites_add(void *argument)
 }
 
 /**
- * pguard_probes_add() - put probes on at the sites of a file
+ * pguard_probe_set_add() - put probes on at the sites of a file
  * @target: whose threads are told
- * @wish: where
- * @refused: takes the sites that cannot be probed; room for all of the wish
+ * @spec: where
+ * @refused: takes the sites that cannot be probed; room for all of the spec
  * @ret_nr_refused: how many they are
  * @extack: takes the reason of a refusal of the whole
  *
@@ -208,28 +208,28 @@ static void sites_add(void *argument)
  * Return: 0, also if some sites or all were refused; an error with nothing
  * changed.
  */
-int pguard_probes_add(struct pguard_target *target, const struct pguard_probes_wish *wish,
-		      struct perfguard_site_refusal *refused, u32 *ret_nr_refused,
-		      struct netlink_ext_ack *extack)
+int pguard_probe_set_add(struct pguard_target *target, const struct pguard_probe_set_spec *spec,
+			 struct perfguard_site_refusal *refused, u32 *ret_nr_refused,
+			 struct netlink_ext_ack *extack)
 {
-	struct sites_order order = { .target = target, .wish = wish, .refused = refused };
+	struct sites_order order = { .target = target, .spec = spec, .refused = refused };
 	struct batch *batch;
 	int ret;
 
-	pguard_turn_assert(target);
-	ret = wish_check(wish, extack) ?: room_take(wish->nr, extack);
+	pguard_target_assert_locked(target);
+	ret = spec_check(spec, extack) ?: room_take(spec->nr, extack);
 	if (ret)
 		return ret;
-	batch = batch_new(target, wish->nr);
+	batch = batch_new(target, spec->nr);
 	if (!batch) {
-		room_give(wish->nr);
+		room_give(spec->nr);
 		return -ENOMEM;
 	}
-	batch->path = wish->file->f_path;
+	batch->path = spec->file->f_path;
 	path_get(&batch->path);
 	order.batch = batch;
 	order.code = pguard_code_open(&batch->path);
-	pguard_turn_run(sites_add, &order);
+	pguard_target_run(sites_add, &order);
 	if (!IS_ERR(order.code))
 		fput(order.code);
 	*ret_nr_refused = order.nr_refused;
@@ -353,7 +353,7 @@ static int batch_guard(struct batch *batch, struct pguard_target *target,
 	order.files = files_open(batch->profile, extack);
 	if (IS_ERR(order.files))
 		return PTR_ERR(order.files);
-	pguard_turn_run(guards_add, &order);
+	pguard_target_run(guards_add, &order);
 	if (order.ret && order.ret != -EINTR)
 		guard_refuse(batch->profile, batch->nr, order.ret, extack);
 	files_close(order.files, batch->profile->nr_objects);
@@ -361,22 +361,22 @@ static int batch_guard(struct batch *batch, struct pguard_target *target,
 }
 
 /**
- * pguard_probes_guard() - put the probes of a profile's guards on
+ * pguard_probe_set_guard() - put the probes of a profile's guards on
  * @target: whose threads are guarded
  * @profile: with its tables, not armed yet
  * @extack: takes the reason of a refusal
  *
- * Context: as pguard_probes_add().
+ * Context: as pguard_probe_set_add().
  * Return: 0; or an error with none of them on, and the guard that was refused
  * told in the profile.
  */
-int pguard_probes_guard(struct pguard_target *target, struct pguard_profile *profile,
-			struct netlink_ext_ack *extack)
+int pguard_probe_set_guard(struct pguard_target *target, struct pguard_profile *profile,
+			   struct netlink_ext_ack *extack)
 {
 	struct batch *batch;
 	int ret;
 
-	pguard_turn_assert(target);
+	pguard_target_assert_locked(target);
 	ret = room_take(profile->nr_guards, extack);
 	if (ret)
 		return ret;
@@ -393,7 +393,7 @@ int pguard_probes_guard(struct pguard_target *target, struct pguard_profile *pro
 		return 0;
 	}
 	if (batch->nr) {
-		pguard_turn_run(batch_off, batch);
+		pguard_target_run(batch_off, batch);
 		pguard_probe_sync();
 	}
 	batch_free(batch, target);
@@ -413,11 +413,11 @@ static void batches_del(struct pguard_target *target,
 	bool any = false;
 	LIST_HEAD(off);
 
-	pguard_turn_assert(target);
+	pguard_target_assert_locked(target);
 	list_for_each_entry_reverse(batch, &target->probes, list) {
 		if (!want(batch, argument))
 			continue;
-		pguard_turn_run(batch_off, batch);
+		pguard_target_run(batch_off, batch);
 		any = true;
 	}
 	if (!any)
@@ -446,21 +446,21 @@ static bool batch_is_any(const struct batch *batch, const void *unused)
 }
 
 /**
- * pguard_probes_del() - take probes of a target off
+ * pguard_probe_set_del() - take probes of a target off
  * @target: the target
  * @profile: whose guards; NULL for the sites to record
  *
  * Afterwards no handler runs for them.  The profile may go with its guards.
  *
- * Context: as pguard_probes_add().
+ * Context: as pguard_probe_set_add().
  */
-void pguard_probes_del(struct pguard_target *target, const struct pguard_profile *profile)
+void pguard_probe_set_del(struct pguard_target *target, const struct pguard_profile *profile)
 {
 	batches_del(target, batch_is_of, profile);
 }
 
-/* pguard_probes_del() of all there are. */
-void pguard_probes_del_all(struct pguard_target *target)
+/* pguard_probe_set_del() of all there are. */
+void pguard_probe_set_del_all(struct pguard_target *target)
 {
 	batches_del(target, batch_is_any, NULL);
 }
@@ -477,31 +477,31 @@ static struct pguard_probe *guard_probe(const struct pguard_target *target,
 }
 
 /**
- * pguard_probes_on() - put one guard of an armed profile on again
+ * pguard_probe_set_on() - put one guard of an armed profile on again
  *
- * Context: as pguard_probes_guard(); pguard_probe_sync() was called since it
+ * Context: as pguard_probe_set_guard(); pguard_probe_sync() was called since it
  * was taken off.
  * Return: 0, also if it is on; or an error.
  */
-int pguard_probes_on(struct pguard_target *target, const struct pguard_profile *profile,
-		    u32 guard)
+int pguard_probe_set_on(struct pguard_target *target, const struct pguard_profile *profile,
+			u32 guard)
 {
 	struct pguard_probe *probe;
 
-	pguard_turn_assert(target);
+	pguard_target_assert_locked(target);
 	probe = guard_probe(target, profile, guard);
 	if (!probe)
 		return -ENOENT;
 	return probe->is_on ? 0 : pguard_probe_register(probe);
 }
 
-/* Take one guard off.  Context: as pguard_probes_del(). */
-void pguard_probes_off(struct pguard_target *target, const struct pguard_profile *profile,
-		      u32 guard)
+/* Take one guard off.  Context: as pguard_probe_set_del(). */
+void pguard_probe_set_off(struct pguard_target *target, const struct pguard_profile *profile,
+			  u32 guard)
 {
 	struct pguard_probe *probe;
 
-	pguard_turn_assert(target);
+	pguard_target_assert_locked(target);
 	probe = guard_probe(target, profile, guard);
 	if (probe)
 		pguard_probe_unregister(probe);
@@ -523,7 +523,7 @@ static void target_tidy(struct pguard_target *target)
 		return;
 	synchronize_rcu();
 	if (target_seems_over(target))
-		pguard_probes_del_all(target);
+		pguard_probe_set_del_all(target);
 }
 
 static void tidy(struct work_struct *work);
@@ -531,25 +531,25 @@ static DECLARE_DELAYED_WORK(tidy_work, tidy);
 
 static void tidy(struct work_struct *work)
 {
-	if (pguard_turn_each(target_seems_over, target_tidy))
+	if (pguard_target_lock_each(target_seems_over, target_tidy))
 		queue_delayed_work(system_unbound_wq, &tidy_work, TIDY_AGAIN);
 }
 
 /**
- * pguard_probes_tidy() - a watched process ended
+ * pguard_probe_set_tidy() - a watched process ended
  *
  * The probes of a target that has none any more, and gets none, are taken off
  * by a work.
  *
  * Context: any.
  */
-void pguard_probes_tidy(void)
+void pguard_probe_set_tidy(void)
 {
 	mod_delayed_work(system_unbound_wq, &tidy_work, 0);
 }
 
 /* The module goes: there is no target. */
-void pguard_probes_deinit(void)
+void pguard_probe_set_deinit(void)
 {
 	cancel_delayed_work_sync(&tidy_work);
 }

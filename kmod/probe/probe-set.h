@@ -22,29 +22,29 @@ struct pguard_profile;
 struct pguard_target;
 
 /* What is wanted: @nr places in @file. */
-struct pguard_probes_wish {
+struct pguard_probe_set_spec {
 	struct file *file;
 	const struct perfguard_site *sites;
 	u32 nr;
 	u32 flags;
 };
 
-int pguard_probes_add(struct pguard_target *target, const struct pguard_probes_wish *wish,
-		      struct perfguard_site_refusal *refused, u32 *ret_nr_refused,
-		      struct netlink_ext_ack *extack);
-int pguard_probes_guard(struct pguard_target *target, struct pguard_profile *profile,
-			struct netlink_ext_ack *extack);
-void pguard_probes_del(struct pguard_target *target, const struct pguard_profile *profile);
-void pguard_probes_del_all(struct pguard_target *target);
-void pguard_probes_tidy(void);
+int pguard_probe_set_add(struct pguard_target *target, const struct pguard_probe_set_spec *spec,
+			 struct perfguard_site_refusal *refused, u32 *ret_nr_refused,
+			 struct netlink_ext_ack *extack);
+int pguard_probe_set_guard(struct pguard_target *target, struct pguard_profile *profile,
+			   struct netlink_ext_ack *extack);
+void pguard_probe_set_del(struct pguard_target *target, const struct pguard_profile *profile);
+void pguard_probe_set_del_all(struct pguard_target *target);
+void pguard_probe_set_tidy(void);
 
-int pguard_probes_on(struct pguard_target *target, const struct pguard_profile *profile,
-		    u32 guard);
-void pguard_probes_off(struct pguard_target *target, const struct pguard_profile *profile,
-		      u32 guard);
+int pguard_probe_set_on(struct pguard_target *target, const struct pguard_profile *profile,
+			u32 guard);
+void pguard_probe_set_off(struct pguard_target *target, const struct pguard_profile *profile,
+			  u32 guard);
 
-int pguard_probes_file_check(const struct file *file, struct netlink_ext_ack *extack);
+int pguard_probe_set_file_check(const struct file *file, struct netlink_ext_ack *extack);
 
-void pguard_probes_deinit(void);
+void pguard_probe_set_deinit(void);
 
 #endif /* _KMOD_PROBE_PROBE_SET_H */

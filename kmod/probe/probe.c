@@ -70,7 +70,7 @@ static __always_inline int hit_usual(struct pguard_probe *probe, struct pt_regs 
 
 	switch (pguard_guard_hit(&probe->site, regs, &hit, may_begin)) {
 	case PGUARD_GUARD_BEYOND:
-		pguard_guard_check(hit.state, hit.now);
+		pguard_guard_check(hit.thread, hit.now);
 		break;
 	case PGUARD_GUARD_UNUSUAL:
 		return hit_unusual(probe, regs, hit.now);
@@ -123,7 +123,7 @@ static int (*handler_of(const struct pguard_site *site))(PGUARD_UPROBE_HANDLER_A
  */
 int pguard_probe_register(struct pguard_probe *probe)
 {
-	pguard_turn_assert_probe(probe->site.target);
+	pguard_target_assert_probe(probe->site.target);
 	if (probe->offset >= (u64)i_size_read(probe->inode))
 		return -EINVAL;
 	/* A registration before may have left something in it. */
@@ -146,7 +146,7 @@ int pguard_probe_register(struct pguard_probe *probe)
  */
 void pguard_probe_unregister(struct pguard_probe *probe)
 {
-	pguard_turn_assert_probe(probe->site.target);
+	pguard_target_assert_probe(probe->site.target);
 	if (!probe->is_on)
 		return;
 	pguard_uprobe_unregister(probe->handle, probe->inode, probe->offset, &probe->consumer);

@@ -28,14 +28,14 @@ bool pguard_site_wants(const struct pguard_site *site, struct mm_struct *mm)
 /* Is current a thread of the site's target?  Its first hit makes its state. */
 static bool site_is_ours(const struct pguard_site *site)
 {
-	struct pguard_task *state;
+	struct pguard_thread *thread;
 	bool ours;
 
 	preempt_disable_notrace();
-	state = pguard_task_find(current);
-	ours = state && state->image->target == site->target;
+	thread = pguard_thread_find(current);
+	ours = thread && thread->image->target == site->target;
 	preempt_enable_notrace();
-	return ours || (!state && pguard_task_first(site->target));
+	return ours || (!thread && pguard_thread_first(site->target));
 }
 
 /*
@@ -54,12 +54,12 @@ static u64 user_word(u64 address)
 /* False if there was no room, or the stream or the state is gone. */
 static bool site_tell(const struct pguard_site *site, u64 sp, u64 value)
 {
-	struct pguard_task *state;
+	struct pguard_thread *thread;
 	bool ret;
 
 	preempt_disable_notrace();
-	state = pguard_task_find(current);
-	ret = state && pguard_stream_put(state, PERFGUARD_EVENT_KIND_HIT, site->id, sp, value);
+	thread = pguard_thread_find(current);
+	ret = thread && pguard_stream_put(thread, PERFGUARD_EVENT_KIND_HIT, site->id, sp, value);
 	preempt_enable_notrace();
 	return ret;
 }

@@ -22,7 +22,7 @@ struct pt_regs;
  * @id: what the events of its hits carry; the index of the guard
  * @sp_delta: from the stack pointer here to that at the function's entry
  * @key: infer_key() of the guard, for a stack pointer of 0 and a frame at 0
- * @events: a bit for each course of the profile of which it is an event site
+ * @events: a bit for each loop of the profile of which it is an event site
  * @has_contexts: of the guard; else all that it tells is that an event begins
  * @one_shot: one hit is enough
  * @seen: it was told; only where one is enough

@@ -9,9 +9,9 @@
 #include <linux/slab.h>
 
 /* A loop with the one type, of which all units are; it is never late. */
-static int make_course(struct pguard_profile *audit)
+static int make_loop(struct pguard_profile *audit)
 {
-	struct infer_table *table = &audit->courses->table;
+	struct infer_table *table = &audit->loops->table;
 
 	audit->types->least_final = S16_MIN;
 	table->types = audit->types;
@@ -19,7 +19,7 @@ static int make_course(struct pguard_profile *audit)
 	audit->room = pguard_profile_room(infer_room(table));
 	if (!audit->room || infer_table_init(table, audit->room))
 		return -ENOMEM;
-	return pguard_verdict_make_first(audit->courses) ? 0 : -ENOMEM;
+	return pguard_verdict_make_first(audit->loops) ? 0 : -ENOMEM;
 }
 
 /**
@@ -39,11 +39,11 @@ struct pguard_profile *pguard_audit_new(struct pguard_target *target)
 	INIT_LIST_HEAD(&audit->list);
 	audit->target = target;
 	audit->nr_types = 1;
-	audit->nr_courses = 1;
+	audit->nr_loops = 1;
 	audit->types = pguard_profile_room(sizeof(*audit->types));
-	audit->courses = pguard_profile_room(sizeof(*audit->courses));
-	if (audit->types && audit->courses && !pguard_profile_make_counters(audit) &&
-	    !make_course(audit))
+	audit->loops = pguard_profile_room(sizeof(*audit->loops));
+	if (audit->types && audit->loops && !pguard_profile_make_counters(audit) &&
+	    !make_loop(audit))
 		return audit;
 	pguard_profile_put(audit);
 	return NULL;
@@ -66,11 +66,11 @@ u64 pguard_audit_threshold(const struct pguard_profile *audit)
  */
 void pguard_audit_set_threshold(struct pguard_profile *audit, u64 threshold_ns)
 {
-	struct pguard_known *known = audit->courses->memo->known;
+	struct pguard_cached_verdict *known = audit->loops->cache->known;
 
 	WRITE_ONCE(audit->types->threshold_ns, threshold_ns);
 	WRITE_ONCE(known->limit_ns, threshold_ns);
-	WRITE_ONCE(known->verdict.within, pguard_verdict_within(audit->courses, 0));
+	WRITE_ONCE(known->verdict.within, pguard_verdict_within(audit->loops, 0));
 }
 
 /**
@@ -82,21 +82,21 @@ void pguard_audit_set_threshold(struct pguard_profile *audit, u64 threshold_ns)
  * Context: may sleep.
  * Return: 0 or -ENOMEM.
  */
-int pguard_audit_loop_init(const struct pguard_profile *audit, struct pguard_course *loop, u32 id)
+int pguard_audit_loop_init(const struct pguard_profile *audit, struct pguard_loop *loop, u32 id)
 {
-	*loop = *audit->courses;
+	*loop = *audit->loops;
 	loop->id = id;
 	loop->audit = alloc_percpu_gfp(struct pguard_audit_sums, GFP_KERNEL | __GFP_NOWARN);
 	return loop->audit ? 0 : -ENOMEM;
 }
 
-void pguard_audit_loop_deinit(struct pguard_course *loop)
+void pguard_audit_loop_deinit(struct pguard_loop *loop)
 {
 	free_percpu(loop->audit);
 }
 
 /* What all CPUs counted of a loop.  Context: any. */
-void pguard_audit_sum(const struct pguard_course *loop, struct pguard_audit_sums *ret)
+void pguard_audit_sum(const struct pguard_loop *loop, struct pguard_audit_sums *ret)
 {
 	const struct pguard_audit_sums *sums;
 	u32 i;

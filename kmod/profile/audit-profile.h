@@ -12,7 +12,7 @@
 #include <linux/types.h>
 
 struct pguard_audit_sums;
-struct pguard_course;
+struct pguard_loop;
 struct pguard_profile;
 struct pguard_target;
 
@@ -20,8 +20,8 @@ struct pguard_profile *pguard_audit_new(struct pguard_target *target);
 u64 pguard_audit_threshold(const struct pguard_profile *audit);
 void pguard_audit_set_threshold(struct pguard_profile *audit, u64 threshold_ns);
 
-int pguard_audit_loop_init(const struct pguard_profile *audit, struct pguard_course *loop, u32 id);
-void pguard_audit_loop_deinit(struct pguard_course *loop);
-void pguard_audit_sum(const struct pguard_course *loop, struct pguard_audit_sums *ret);
+int pguard_audit_loop_init(const struct pguard_profile *audit, struct pguard_loop *loop, u32 id);
+void pguard_audit_loop_deinit(struct pguard_loop *loop);
+void pguard_audit_sum(const struct pguard_loop *loop, struct pguard_audit_sums *ret);
 
 #endif /* _KMOD_PROFILE_AUDIT_PROFILE_H */

@@ -9,42 +9,42 @@
 /* For loops without event calls, and with. */
 static struct kmem_cache *caches[2];
 
-static size_t own_size(const struct pguard_course *course)
+static size_t own_size(const struct pguard_loop *loop)
 {
-	return offsetof(struct pguard_own, state) + infer_state_size(&course->table);
+	return offsetof(struct pguard_uncached_scores, state) + infer_state_size(&loop->table);
 }
 
 /* NULL for want of memory. */
-static struct pguard_own *own_new(const struct pguard_course *course, gfp_t gfp)
+static struct pguard_uncached_scores *own_new(const struct pguard_loop *loop, gfp_t gfp)
 {
-	return kzalloc(own_size(course), gfp | __GFP_NOWARN);
+	return kzalloc(own_size(loop), gfp | __GFP_NOWARN);
 }
 
 /*
- * Must a thread have it from the first?  By the paper's rule each hit counts, and no memo
+ * Must a thread have it from the first?  By the paper's rule each hit counts, and no verdict cache
  * serves.  And in a unit it is allocated without sleeping, which may fail for a large one.
  */
-static bool needs_own(const struct pguard_course *course)
+static bool needs_own(const struct pguard_loop *loop)
 {
-	return course->table.paper || own_size(course) > PAGE_SIZE;
+	return loop->table.paper || own_size(loop) > PAGE_SIZE;
 }
 
 /* The thread keeps it: such units come again. */
-static void own_keep(struct pguard_inference *inference, struct pguard_own *own)
+static void own_keep(struct pguard_inference *inference, struct pguard_uncached_scores *own)
 {
 	/* Pairs with own_of(). */
 	smp_store_release(&inference->own, own);
 }
 
 /* What a thread has, or NULL. */
-static const struct pguard_own *own_of(const struct pguard_inference *inference)
+static const struct pguard_uncached_scores *own_of(const struct pguard_inference *inference)
 {
 	return READ_ONCE(inference->own);
 }
 
 static bool is_own(const struct pguard_inference *inference, const struct pguard_verdict *verdict)
 {
-	const struct pguard_own *own = own_of(inference);
+	const struct pguard_uncached_scores *own = own_of(inference);
 
 	return own && verdict == &own->verdict;
 }
@@ -52,16 +52,16 @@ static bool is_own(const struct pguard_inference *inference, const struct pguard
 /**
  * pguard_inference_new() - for a thread that comes into an event loop
  * @profile: referenced by the caller; it gets a reference of its own
- * @course: the loop, in @profile
+ * @loop: the loop, in @profile
  * @gfp: as the caller's context allows
  *
  * Return: the inference, to be given to pguard_inference_free(); NULL for want
  * of memory.
  */
 struct pguard_inference *pguard_inference_new(struct pguard_profile *profile,
-					      struct pguard_course *course, gfp_t gfp)
+					      struct pguard_loop *loop, gfp_t gfp)
 {
-	bool has_event = course->has_event_calls;
+	bool has_event = loop->has_event_calls;
 	struct pguard_inference *inference;
 
 	inference = kmem_cache_zalloc(caches[has_event], gfp | __GFP_NOWARN);
@@ -69,10 +69,10 @@ struct pguard_inference *pguard_inference_new(struct pguard_profile *profile,
 		return NULL;
 	inference->has_event = has_event;
 	inference->profile = profile;
-	inference->course = course;
+	inference->loop = loop;
 	pguard_inference_begin(inference);
-	if (needs_own(course)) {
-		inference->own = own_new(course, gfp);
+	if (needs_own(loop)) {
+		inference->own = own_new(loop, gfp);
 		if (!inference->own) {
 			kmem_cache_free(caches[has_event], inference);
 			return NULL;
@@ -106,19 +106,19 @@ void pguard_inference_free(struct pguard_inference *inference)
 	call_rcu(&inference->rcu, inference_free);
 }
 
-static u32 seat_of(const struct pguard_inference *inference, u32 context)
+static u32 hit_slot_of(const struct pguard_inference *inference, u32 context)
 {
-	return pguard_seat_get(&inference->course->seats, context);
+	return pguard_hit_slot_get(&inference->loop->hit_slots, context);
 }
 
 /* From here on the unit's own scores count. */
-static void judge(struct pguard_inference *inference, struct pguard_own *own)
+static void judge(struct pguard_inference *inference, struct pguard_uncached_scores *own)
 {
 	struct pguard_verdict *to = &own->verdict;
 	struct pguard_verdict verdict;
 
-	pguard_verdict_make(&verdict, inference->course, &own->state);
-	to->edges = verdict.edges;
+	pguard_verdict_make(&verdict, inference->loop, &own->state);
+	to->transitions = verdict.transitions;
 	to->soon = verdict.soon;
 	to->within = verdict.within;
 	to->type = verdict.type;
@@ -134,25 +134,25 @@ static void judge(struct pguard_inference *inference, struct pguard_own *own)
 static enum pguard_meeting lose(struct pguard_inference *inference)
 {
 	/* As in judge(). */
-	smp_store_release(&inference->verdict, &inference->course->lost.verdict);
+	smp_store_release(&inference->verdict, &inference->loop->lost.verdict);
 	return PGUARD_MEETING_LOST;
 }
 
-/* A hit of a unit by scores of its own: the memo could not take it, or by the paper's rule. */
+/* A hit of a unit by uncached scores: the cache could not take it, or by the paper's rule. */
 static void meet_alone(struct pguard_inference *inference, const struct infer_slot *slot)
 {
-	const struct infer_table *table = &inference->course->table;
-	u32 seat = seat_of(inference, slot->context);
-	struct pguard_own *own = inference->own;
+	const struct infer_table *table = &inference->loop->table;
+	u32 hit_slot = hit_slot_of(inference, slot->context);
+	struct pguard_uncached_scores *own = inference->own;
 	bool is_new;
 
 	if (inference->verdict != &own->verdict)
 		infer_begin(table, &own->state);
 	is_new = infer_meet(table, slot, &own->state);
 	if (is_new)
-		inference->hits[seat] = 1;
+		inference->hits[hit_slot] = 1;
 	else
-		pguard_inference_meet_again(inference, seat);
+		pguard_inference_meet_again(inference, hit_slot);
 	if (is_new || infer_early(table, &own->state) != own->verdict.early)
 		judge(inference, own);
 }
@@ -160,8 +160,9 @@ static void meet_alone(struct pguard_inference *inference, const struct infer_sl
 /* Count in @state what led to the unit's verdict, and one context more. */
 static void count(const struct pguard_inference *inference, u32 context, struct infer_state *state)
 {
-	const struct pguard_known *known = pguard_memo_known(inference->verdict);
-	const struct infer_table *table = &inference->course->table;
+	const struct pguard_cached_verdict *known =
+		pguard_verdict_cache_verdict(inference->verdict);
+	const struct infer_table *table = &inference->loop->table;
 
 	infer_begin(table, state);
 	for (; known->before; known = known->before) {
@@ -172,49 +173,51 @@ static void count(const struct pguard_inference *inference, u32 context, struct 
 	infer_add(table, state, context);
 }
 
-/* The memo could not take what a unit met, @own counted it. */
-static void leave_memo(struct pguard_inference *inference, struct pguard_own *own, u32 seat)
+/* The verdict cache could not take what a unit met, @own counted it. */
+static void leave_cache(struct pguard_inference *inference, struct pguard_uncached_scores *own,
+		       u32 hit_slot)
 {
 	if (!inference->own)
 		own_keep(inference, own);
-	inference->hits[seat] = 1;
+	inference->hits[hit_slot] = 1;
 	judge(inference, own);
 }
 
-/* The first hit of a context, and the memo does not know yet where it leads to. */
+/* The first hit of a context, and the verdict cache does not know yet where it leads to. */
 static enum pguard_meeting meet_new(struct pguard_inference *inference,
 				    const struct infer_slot *slot)
 {
-	struct pguard_own *own = inference->own ?: own_new(inference->course, GFP_NOWAIT);
-	u32 seat = seat_of(inference, slot->context);
-	struct pguard_memo *memo = inference->memo;
-	const struct pguard_edge *edge = NULL;
-	struct pguard_known known;
+	struct pguard_uncached_scores *own = inference->own ?: own_new(inference->loop, GFP_NOWAIT);
+	u32 hit_slot = hit_slot_of(inference, slot->context);
+	struct pguard_verdict_cache *cache = inference->cache;
+	const struct pguard_transition *transition = NULL;
+	struct pguard_cached_verdict known;
 
 	if (!own)
 		return lose(inference);
 	count(inference, slot->context, &own->state);
-	if (!READ_ONCE(memo->is_full)) {
-		pguard_verdict_make_known(&known, inference->course, &own->state);
-		edge = pguard_memo_add(memo, inference->verdict, slot, seat, &known);
+	if (!READ_ONCE(cache->is_full)) {
+		pguard_verdict_make_known(&known, inference->loop, &own->state);
+		transition =
+			pguard_verdict_cache_add(cache, inference->verdict, slot, hit_slot, &known);
 	}
-	if (!edge) {
-		leave_memo(inference, own, seat);
+	if (!transition) {
+		leave_cache(inference, own, hit_slot);
 		return PGUARD_MEETING_DONE;
 	}
-	pguard_inference_follow(inference, edge);
+	pguard_inference_follow(inference, transition);
 	if (own != inference->own)
 		kfree(own);
 	return PGUARD_MEETING_DONE;
 }
 
-/* Once more, and the memo does not know it yet. */
+/* Once more, and the verdict cache does not know it yet. */
 static void meet_again(struct pguard_inference *inference, const struct infer_slot *slot)
 {
-	u32 seat = seat_of(inference, slot->context);
+	u32 hit_slot = hit_slot_of(inference, slot->context);
 
-	pguard_memo_add(inference->memo, inference->verdict, slot, seat, NULL);
-	pguard_inference_meet_again(inference, seat);
+	pguard_verdict_cache_add(inference->cache, inference->verdict, slot, hit_slot, NULL);
+	pguard_inference_meet_again(inference, hit_slot);
 }
 
 /**
@@ -232,21 +235,21 @@ enum pguard_meeting pguard_inference_meet(struct pguard_inference *inference,
 {
 	const struct pguard_verdict *verdict = inference->verdict;
 	enum pguard_meeting meeting = PGUARD_MEETING_DONE;
-	const struct pguard_edge *edge;
+	const struct pguard_transition *transition;
 
-	if (inference->course->table.paper || is_own(inference, verdict)) {
+	if (inference->loop->table.paper || is_own(inference, verdict)) {
 		meet_alone(inference, slot);
 		return PGUARD_MEETING_DONE;
 	}
-	if (verdict == &inference->course->lost.verdict)
+	if (verdict == &inference->loop->lost.verdict)
 		return PGUARD_MEETING_DONE;
-	if (pguard_memo_find(inference->memo, verdict, slot->key, &edge))
-		pguard_inference_follow(inference, edge);
-	else if (pguard_memo_has_met(pguard_memo_known(verdict), slot->context))
+	if (pguard_verdict_cache_find(inference->cache, verdict, slot->key, &transition))
+		pguard_inference_follow(inference, transition);
+	else if (pguard_verdict_cache_has_met(pguard_verdict_cache_verdict(verdict), slot->context))
 		meet_again(inference, slot);
 	else
 		meeting = meet_new(inference, slot);
-	return pguard_memo_asks(inference->memo) ? PGUARD_MEETING_CROWDED : meeting;
+	return pguard_verdict_cache_asks(inference->cache) ? PGUARD_MEETING_CROWDED : meeting;
 }
 
 /* The unit hit a guard in a context that training did not see. */
@@ -271,15 +274,15 @@ void pguard_inference_meet_unknown(struct pguard_inference *inference, u32 guard
 static bool has_met_any(const struct pguard_inference *inference,
 			const struct pguard_verdict *verdict)
 {
-	return is_own(inference, verdict) || pguard_memo_known(verdict)->before;
+	return is_own(inference, verdict) || pguard_verdict_cache_verdict(verdict)->before;
 }
 
 /* From when on a unit with that verdict is late, whatever it turns out to be, ns. */
 static u64 limit(const struct pguard_inference *inference, const struct pguard_verdict *verdict)
 {
 	if (is_own(inference, verdict))
-		return infer_limit(&inference->course->table, &own_of(inference)->state);
-	return pguard_memo_known(verdict)->limit_ns;
+		return infer_limit(&inference->loop->table, &own_of(inference)->state);
+	return pguard_verdict_cache_verdict(verdict)->limit_ns;
 }
 
 /**
@@ -295,7 +298,7 @@ static u64 limit(const struct pguard_inference *inference, const struct pguard_v
  */
 u64 pguard_inference_limit(const struct pguard_inference *inference, u64 elapsed)
 {
-	const struct infer_table *table = &inference->course->table;
+	const struct infer_table *table = &inference->loop->table;
 	/* Pairs with whoever changes it, and makes what it points to before. */
 	const struct pguard_verdict *verdict = smp_load_acquire(&inference->verdict);
 	u16 best = READ_ONCE(verdict->early);
@@ -322,7 +325,7 @@ u64 pguard_inference_threshold(const struct pguard_inference *inference)
 	/* By the paper's rule, or without memory, there may be none: then as while it ran. */
 	if (type == INFER_NO_TYPE)
 		return limit(inference, inference->verdict);
-	return inference->course->table.types[type].threshold_ns;
+	return inference->loop->table.types[type].threshold_ns;
 }
 
 /**
@@ -337,18 +340,18 @@ u64 pguard_inference_threshold(const struct pguard_inference *inference)
 u32 pguard_inference_margin(const struct pguard_inference *inference,
 			    const struct pguard_verdict *verdict, bool is_final)
 {
-	const struct pguard_known *known;
+	const struct pguard_cached_verdict *known;
 
 	if (is_own(inference, verdict))
-		return infer_margin(&inference->course->table, &own_of(inference)->state, is_final);
-	known = pguard_memo_known(verdict);
+		return infer_margin(&inference->loop->table, &own_of(inference)->state, is_final);
+	known = pguard_verdict_cache_verdict(verdict);
 	return is_final ? known->margin_final : known->margin_early;
 }
 
 /* From when on a unit is late, of whatever type of the loop it is, ns; 0 if it cannot be. */
 u64 pguard_inference_largest(const struct pguard_inference *inference)
 {
-	const struct infer_table *table = &inference->course->table;
+	const struct infer_table *table = &inference->loop->table;
 	u64 largest = table->nr_types ? table->types[0].threshold_ns : 0;
 	u32 i;
 
@@ -361,8 +364,8 @@ u64 pguard_inference_largest(const struct pguard_inference *inference)
 static u32 next_met(const struct pguard_inference *inference,
 		    const struct pguard_verdict *verdict, u32 from)
 {
-	const struct infer_table *table = &inference->course->table;
-	const struct pguard_known *known;
+	const struct infer_table *table = &inference->loop->table;
+	const struct pguard_cached_verdict *known;
 	u32 next = table->nr_contexts;
 
 	if (is_own(inference, verdict)) {
@@ -370,34 +373,34 @@ static u32 next_met(const struct pguard_inference *inference,
 			from++;
 		return from;
 	}
-	for (known = pguard_memo_known(verdict); known->before; known = known->before)
+	for (known = pguard_verdict_cache_verdict(verdict); known->before; known = known->before)
 		if (known->context >= from)
 			next = min(next, known->context);
 	return next;
 }
 
-static void take_seat(u32 seat, u64 *taken, u64 *shared)
+static void take_hit_slot(u32 hit_slot, u64 *taken, u64 *shared)
 {
-	*shared |= *taken & BIT_ULL(seat);
-	*taken |= BIT_ULL(seat);
+	*shared |= *taken & BIT_ULL(hit_slot);
+	*taken |= BIT_ULL(hit_slot);
 }
 
-/* The seats, a bit each, that more than one of the contexts have which a unit met. */
-static u64 shared_seats(const struct pguard_inference *inference,
-			const struct pguard_verdict *verdict)
+/* The hit slots, a bit each, that more than one of the contexts have which a unit met. */
+static u64 shared_hit_slots(const struct pguard_inference *inference,
+			    const struct pguard_verdict *verdict)
 {
-	u32 nr_contexts = inference->course->table.nr_contexts, i;
-	const struct pguard_known *known;
+	u32 nr_contexts = inference->loop->table.nr_contexts, i;
+	const struct pguard_cached_verdict *known;
 	u64 taken = 0, shared = 0;
 
 	if (is_own(inference, verdict)) {
 		for (i = next_met(inference, verdict, 0); i < nr_contexts;
 		     i = next_met(inference, verdict, i + 1))
-			take_seat(seat_of(inference, i), &taken, &shared);
+			take_hit_slot(hit_slot_of(inference, i), &taken, &shared);
 		return shared;
 	}
-	for (known = pguard_memo_known(verdict); known->before; known = known->before)
-		take_seat(seat_of(inference, known->context), &taken, &shared);
+	for (known = pguard_verdict_cache_verdict(verdict); known->before; known = known->before)
+		take_hit_slot(hit_slot_of(inference, known->context), &taken, &shared);
 	return shared;
 }
 
@@ -430,7 +433,7 @@ static u32 tell_unknown(const struct pguard_inference *inference, struct perfgua
  * @ret: room for @room of them
  * @room: of more, those with the smallest numbers are told
  *
- * Of two that share a seat, once is told.
+ * Of two that share a hit slot, once is told.
  *
  * Context: any; an RCU section for another's.
  * Return: how many they are.
@@ -438,18 +441,19 @@ static u32 tell_unknown(const struct pguard_inference *inference, struct perfgua
 u32 pguard_inference_met(const struct pguard_inference *inference,
 			 const struct pguard_verdict *verdict, struct perfguard_met *ret, u32 room)
 {
-	const struct infer_table *table = &inference->course->table;
-	u64 shared = shared_seats(inference, verdict);
+	const struct infer_table *table = &inference->loop->table;
+	u64 shared = shared_hit_slots(inference, verdict);
 	u32 nr = tell_unknown(inference, ret, room);
-	u32 i, seat;
+	u32 i, hit_slot;
 
 	for (i = next_met(inference, verdict, 0); i < table->nr_contexts && nr < room;
 	     i = next_met(inference, verdict, i + 1)) {
-		seat = seat_of(inference, i);
+		hit_slot = hit_slot_of(inference, i);
 		ret[nr++] = (struct perfguard_met){
 			.guard = table->contexts[i].site,
 			.depth = table->contexts[i].depth,
-			.hits = shared & BIT_ULL(seat) ? 1 : READ_ONCE(inference->hits[seat]),
+			.hits = shared & BIT_ULL(hit_slot) ? 1
+							   : READ_ONCE(inference->hits[hit_slot]),
 			.in_profile = 1,
 		};
 	}
@@ -459,7 +463,7 @@ u32 pguard_inference_met(const struct pguard_inference *inference,
 /* The id of a type, 0 for none. */
 u32 pguard_inference_type_id(const struct pguard_inference *inference, u16 type)
 {
-	const struct infer_table *table = &inference->course->table;
+	const struct infer_table *table = &inference->loop->table;
 
 	return type == INFER_NO_TYPE ? 0 : table->types[type].id;
 }

@@ -24,11 +24,11 @@ struct pguard_unknown {
 };
 
 /**
- * struct pguard_own - what only units need that leave the memo
+ * struct pguard_uncached_scores - what only units need that leave the verdict cache
  * @verdict: by @state
  * @state: of infer.h; means nothing if @verdict is not the unit's
  */
-struct pguard_own {
+struct pguard_uncached_scores {
 	struct pguard_verdict verdict;
 	struct infer_state state;
 };
@@ -36,10 +36,10 @@ struct pguard_own {
 /**
  * struct pguard_inference - of one thread in one event loop
  * @profile: referenced
- * @course: the loop; in the profile, or if that is an audit in the thread's image
- * @memo: of the loop, when the unit began
- * @verdict: what it met so far says of it: in the memo; or that of @own, where the
- *	memo has none and could take none; or that of the loop where there is no @own
+ * @loop: the loop; in the profile, or if that is an audit in the thread's image
+ * @cache: of the loop, when the unit began
+ * @verdict: what it met so far says of it: in the verdict cache; or that of @own, where the
+ *	verdict cache has none and could take none; or that of the loop where there is no @own
  * @checks: ticks of pguard_clock() that guards took in this unit
  * @frame: stack pointer of the loop's frame, 0 if not known; the thread's alone
  * @own: made when a unit needs it first, or NULL
@@ -48,47 +48,47 @@ struct pguard_own {
  * @is_marked: an event of this unit was met
  * @is_quiet: it is late, but must not be told now
  * @has_event: there is an @event
- * @hits: by seat of the context; only of those met in this unit
+ * @hits: by hit slot of the context; only of those met in this unit
  * @event: one, if the loop has event calls: counters when the one began that the
  *	thread is in, if it is not the first of its unit
  */
 struct pguard_inference {
 	struct pguard_profile *profile;
-	struct pguard_course *course;
-	struct pguard_memo *memo;
+	struct pguard_loop *loop;
+	struct pguard_verdict_cache *cache;
 	const struct pguard_verdict *verdict;
 	u64 checks;
 	union {
 		u64 frame;
 		struct rcu_head rcu;
 	};
-	struct pguard_own *own;
+	struct pguard_uncached_scores *own;
 	struct pguard_unknown *unknown;
 	u32 nr_unknown;
 	bool is_marked;
 	bool is_quiet;
 	bool has_event;
-	u8 hits[PGUARD_NR_SEATS];
+	u8 hits[PGUARD_NR_HIT_SLOTS];
 	struct pguard_mark event[];
 };
 
 /* What a hit asks for. */
 enum pguard_meeting {
 	PGUARD_MEETING_DONE,
-	PGUARD_MEETING_CROWDED,	/* the loop is to get a larger memo: pguard_governor */
+	PGUARD_MEETING_CROWDED, /* the loop is to get a larger verdict cache: pguard_governor */
 	PGUARD_MEETING_LOST,	/* the unit is not followed for want of memory */
 };
 
 struct pguard_inference *pguard_inference_new(struct pguard_profile *profile,
-					      struct pguard_course *course, gfp_t gfp);
+					      struct pguard_loop *loop, gfp_t gfp);
 void pguard_inference_free(struct pguard_inference *inference);
 
 /* A unit begins. */
 static __always_inline void pguard_inference_begin(struct pguard_inference *inference)
 {
 	/* Pairs with pguard_verdict_grow(). */
-	inference->memo = READ_ONCE(inference->course->memo);
-	WRITE_ONCE(inference->verdict, pguard_memo_begin(inference->memo));
+	inference->cache = READ_ONCE(inference->loop->cache);
+	WRITE_ONCE(inference->verdict, pguard_verdict_cache_begin(inference->cache));
 	inference->checks = 0;
 	inference->nr_unknown = 0;
 	inference->is_marked = false;
@@ -101,25 +101,25 @@ void pguard_inference_meet_unknown(struct pguard_inference *inference, u32 guard
 
 /* The unit hit a guard in a context that it met, once more. */
 static __always_inline void pguard_inference_meet_again(struct pguard_inference *inference,
-							u32 seat)
+							u32 hit_slot)
 {
-	u8 *hits = &inference->hits[seat];
+	u8 *hits = &inference->hits[hit_slot];
 
 	if (likely(*hits < U8_MAX))
 		++*hits;
 }
 
-/* The unit hit a guard, and its memo knows what that means. */
+/* The unit hit a guard, and its verdict cache knows what that means. */
 static __always_inline void pguard_inference_follow(struct pguard_inference *inference,
-						    const struct pguard_edge *edge)
+						    const struct pguard_transition *transition)
 {
-	const struct pguard_verdict *to = pguard_memo_at(inference->memo, edge);
+	const struct pguard_verdict *to = pguard_verdict_cache_at(inference->cache, transition);
 
 	if (to == inference->verdict) {
-		pguard_inference_meet_again(inference, edge->seat);
+		pguard_inference_meet_again(inference, transition->hit_slot);
 		return;
 	}
-	inference->hits[edge->seat] = 1;
+	inference->hits[transition->hit_slot] = 1;
 	/* The thread may have made it just now; pairs with pguard_inference_limit(). */
 	smp_store_release(&inference->verdict, to);
 }
@@ -137,7 +137,7 @@ pguard_inference_is_excused(const struct pguard_inference *inference, u64 start)
 		return false;
 	/* Pairs with pguard_shed_restore(): if none is any more, it is known since when. */
 	return smp_load_acquire(&inference->profile->thinned[verdict->type]) ||
-	       start <= READ_ONCE(inference->course->changed);
+	       start <= READ_ONCE(inference->loop->changed);
 }
 
 /* Is a unit that ended like those that training saw of its type, as far as guards can tell? */

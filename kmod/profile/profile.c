@@ -28,8 +28,8 @@ static struct pguard_profile *profile_alloc(const char *name)
 	kref_init(&profile->kref);
 	INIT_LIST_HEAD(&profile->list);
 	profile->name = kstrdup(name, GFP_KERNEL | __GFP_NOWARN);
-	profile->draft = pguard_draft_new();
-	if (profile->name && profile->draft)
+	profile->staging = pguard_staging_new();
+	if (profile->name && profile->staging)
 		return profile;
 	pguard_profile_put(profile);
 	return NULL;
@@ -41,7 +41,7 @@ static struct pguard_profile *profile_alloc(const char *name)
  * @portid: the socket that does it
  *
  * Context: may sleep; pguard_control held.
- * Return: the profile with an empty draft, held by the list, until
+ * Return: the profile with an empty staging, held by the list, until
  * pguard_profile_drop(); or ERR_PTR().
  */
 struct pguard_profile *pguard_profile_new(const char *name, u32 portid)
@@ -216,7 +216,7 @@ int pguard_profile_make_counters(struct pguard_profile *profile)
  */
 void pguard_profile_free_tables(struct pguard_profile *profile)
 {
-	struct pguard_memo *memo;
+	struct pguard_verdict_cache *cache;
 	u32 i;
 	int cpu;
 
@@ -226,16 +226,16 @@ void pguard_profile_free_tables(struct pguard_profile *profile)
 	if (profile->guards)
 		for (i = 0; i < profile->nr_guards; i++)
 			free_percpu(profile->guards[i].sums);
-	for (i = 0; profile->courses && i < profile->nr_courses; i++) {
-		while ((memo = profile->courses[i].memo)) {
-			profile->courses[i].memo = memo->older;
-			kvfree(memo);
+	for (i = 0; profile->loops && i < profile->nr_loops; i++) {
+		while ((cache = profile->loops[i].cache)) {
+			profile->loops[i].cache = cache->older;
+			kvfree(cache);
 		}
 	}
 	free_percpu(profile->left);
 	kvfree(profile->thinned);
 	kvfree(profile->cpus);
-	kvfree(profile->courses);
+	kvfree(profile->loops);
 	if (profile->sites)
 		pguard_wait_sites_put(profile->sites);
 	kvfree(profile->guards);
@@ -246,7 +246,7 @@ void pguard_profile_free_tables(struct pguard_profile *profile)
 	profile->left = NULL;
 	profile->thinned = NULL;
 	profile->cpus = NULL;
-	profile->courses = NULL;
+	profile->loops = NULL;
 	profile->sites = NULL;
 	profile->guards = NULL;
 	profile->types = NULL;
@@ -329,7 +329,7 @@ static void profile_free(struct work_struct *work)
 	while (profile->nr_objects)
 		pguard_profile_del_object(profile);
 	pguard_profile_free_tables(profile);
-	pguard_draft_free(profile->draft);
+	pguard_staging_free(profile->staging);
 	kfree(profile->objects);
 	kfree(profile->name);
 	kfree(profile);

@@ -3,7 +3,7 @@
  * Profiles: what a target's units are, and the tables that tell their types.
  *
  * A profile is loaded piece by piece by one socket, then checked and armed as a
- * whole.  From then on its tables do not change, but for memos and seats.  Its
+ * whole.  From then on its tables do not change, but for verdict caches and hit slots.  Its
  * target points to it (RCU), and so does each thread that it guards: a thread
  * changes to a newer profile at its next boundary, and until then goes on with
  * the old one.
@@ -34,7 +34,7 @@
 
 struct file;
 struct inode;
-struct pguard_draft;
+struct pguard_staging;
 struct pguard_target;
 
 enum {
@@ -125,7 +125,7 @@ struct pguard_profile_cpu {
 } ____cacheline_aligned_in_smp;
 
 /**
- * struct pguard_course - an event loop of a profile
+ * struct pguard_loop - an event loop of a profile
  * @id: number of the loop: in its profile, or if it is audited in its image
  * @bit: its own among those of the profile
  * @has_empty: what lies between two waits without an event is no unit
@@ -134,13 +134,13 @@ struct pguard_profile_cpu {
  * @changed: pguard_clock() when a guard of them was last put off or on; the same
  * @has_event_calls: some of its wait sites are
  * @table: its part of the profile's types, contexts and weights
- * @seats: of its contexts
- * @memo: what was found out by it; replaced by a larger one in the target's turn
+ * @hit_slots: of its contexts
+ * @cache: what was found out by it; replaced by a larger one in the target's turn
  * @audit: what an audit counts of it; NULL in a profile that was loaded
  * @lost: about units that were not followed for want of memory: any type is
- *	possible; in no memo
+ *	possible; in no verdict cache
  */
-struct pguard_course {
+struct pguard_loop {
 	u32 id;
 	u32 bit;
 	bool has_empty;
@@ -149,15 +149,15 @@ struct pguard_course {
 	u32 nr_shed;
 	u64 changed;
 	struct infer_table table;
-	struct pguard_seats seats;
-	struct pguard_memo *memo;
+	struct pguard_hit_slots hit_slots;
+	struct pguard_verdict_cache *cache;
 	struct pguard_audit_sums __percpu *audit;
-	struct pguard_known lost;
+	struct pguard_cached_verdict lost;
 };
 
 /**
  * struct pguard_wait_site - a system call of an event loop, as its call path shows it
- * @course: the loop
+ * @loop: the loop
  * @inode: file with the code that the call returns to; NULL if @return_address is in memory
  * @return_address: where the call that leads to the system call returns to: an offset into
  *	the file, or a run-time address
@@ -167,7 +167,7 @@ struct pguard_course {
  * @role: enum perfguard_boundary_role, of a call
  */
 struct pguard_wait_site {
-	struct pguard_course *course;
+	struct pguard_loop *loop;
 	const struct inode *inode;
 	u64 return_address;
 	u32 syscall;
@@ -189,7 +189,7 @@ struct pguard_wait_sites {
  * @site: as it was loaded
  * @state: enum perfguard_guard_state; the target's turn for writing, READ_ONCE
  * @way: enum perfguard_step_mode
- * @events: a bit for each course of which it is an event site
+ * @events: a bit for each loop of which it is an event site
  * @sheds: how often it was shed; the same
  * @sums: what each CPU counts
  * @share: what it took of the target's CPU time, in millionths; the same
@@ -220,7 +220,7 @@ struct pguard_guard {
  * @portid: netlink socket that loads it; 0 once it is armed
  * @orphan: that socket is closed and the profile goes with it
  * @is_arming: an order arms it, and alone may change or drop it meanwhile
- * @draft: what is loaded, NULL once it is armed
+ * @staging: what is loaded, NULL once it is armed
  * @name: the user's, @hash too
  * @flags: enum perfguard_profile_flags
  * @target: it is armed for, or NULL; valid while it is armed; READ_ONCE
@@ -244,12 +244,12 @@ struct pguard_profile {
 	u32 portid;
 	bool orphan;
 	bool is_arming;
-	struct pguard_draft *draft;
+	struct pguard_staging *staging;
 	char *name;
 	u64 hash;
 	u32 flags;
 	u32 nr_objects;
-	u32 nr_courses;
+	u32 nr_loops;
 	u32 nr_guards;
 	u32 nr_types;
 	u32 nr_contexts;
@@ -259,13 +259,13 @@ struct pguard_profile {
 	u64 armed_ns;
 	struct pguard_target *target;
 	struct pguard_object *objects;
-	struct pguard_course *courses;
+	struct pguard_loop *loops;
 	struct pguard_wait_sites *sites;
 	struct pguard_guard *guards;
 	struct infer_type *types;
 	struct infer_context *contexts;
 	struct infer_weight *weights;
-	void *room;	/* of the courses' tables and seats */
+	void *room; /* of the loops' tables and hit slots */
 	u32 *thinned;
 	struct pguard_profile_cpu *cpus;
 	s32 __percpu *left;

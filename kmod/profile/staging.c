@@ -17,38 +17,34 @@ struct kind {
 	u32 max;	/* items */
 };
 
-static const struct kind kinds[PGUARD_DRAFT_KINDS] = {
-	[PGUARD_DRAFT_COURSES] = {
-		sizeof(struct perfguard_loop), PGUARD_MAX_COURSES },
-	[PGUARD_DRAFT_BOUNDARIES] = {
-		sizeof(struct perfguard_boundary), PGUARD_MAX_BOUNDARIES },
-	[PGUARD_DRAFT_GUARDS] = {
-		sizeof(struct perfguard_guard), PERFGUARD_MAX_GUARDS },
-	[PGUARD_DRAFT_TYPES] = {
-		sizeof(struct perfguard_type), PERFGUARD_MAX_PROFILE_TYPES },
-	[PGUARD_DRAFT_CONTEXTS] = {
-		sizeof(struct perfguard_calling_context), PERFGUARD_MAX_PROFILE_CONTEXTS },
-	[PGUARD_DRAFT_WEIGHTS] = {
-		sizeof(struct perfguard_weight), PERFGUARD_MAX_PROFILE_WEIGHTS },
+static const struct kind kinds[PGUARD_STAGING_KINDS] = {
+	[PGUARD_STAGING_LOOPS] = { sizeof(struct perfguard_loop), PGUARD_MAX_PROFILE_LOOPS },
+	[PGUARD_STAGING_BOUNDARIES] = { sizeof(struct perfguard_boundary), PGUARD_MAX_BOUNDARIES },
+	[PGUARD_STAGING_GUARDS] = { sizeof(struct perfguard_guard), PERFGUARD_MAX_GUARDS },
+	[PGUARD_STAGING_TYPES] = { sizeof(struct perfguard_type), PERFGUARD_MAX_PROFILE_TYPES },
+	[PGUARD_STAGING_CONTEXTS] = { sizeof(struct perfguard_calling_context),
+				      PERFGUARD_MAX_PROFILE_CONTEXTS },
+	[PGUARD_STAGING_WEIGHTS] = { sizeof(struct perfguard_weight),
+				     PERFGUARD_MAX_PROFILE_WEIGHTS },
 };
 
 /* Context: may sleep.  Return: an empty one, or NULL. */
-struct pguard_draft *pguard_draft_new(void)
+struct pguard_staging *pguard_staging_new(void)
 {
-	return kzalloc(sizeof(struct pguard_draft), GFP_KERNEL);
+	return kzalloc(sizeof(struct pguard_staging), GFP_KERNEL);
 }
 
-/* Context: may sleep; @draft may be NULL. */
-void pguard_draft_free(struct pguard_draft *draft)
+/* Context: may sleep; @staging may be NULL. */
+void pguard_staging_free(struct pguard_staging *staging)
 {
 	u32 i;
 
-	for (i = 0; draft && i < PGUARD_DRAFT_KINDS; i++)
-		kvfree(draft->arrays[i].items);
-	kfree(draft);
+	for (i = 0; staging && i < PGUARD_STAGING_KINDS; i++)
+		kvfree(staging->arrays[i].items);
+	kfree(staging);
 }
 
-static int array_grow(struct pguard_draft_array *array, const struct kind *kind, u32 nr)
+static int array_grow(struct pguard_staging_array *array, const struct kind *kind, u32 nr)
 {
 	u32 room = max_t(u32, array->room, FIRST_ROOM);
 	void *items;
@@ -68,8 +64,8 @@ static int array_grow(struct pguard_draft_array *array, const struct kind *kind,
 }
 
 /**
- * pguard_draft_append() - items come behind those there are
- * @draft: where
+ * pguard_staging_append() - items come behind those there are
+ * @staging: where
  * @which: what they are
  * @items: structures of the spec, a whole number of them, unchecked
  * @size: bytes
@@ -78,10 +74,10 @@ static int array_grow(struct pguard_draft_array *array, const struct kind *kind,
  * Context: may sleep.
  * Return: 0 or an error with nothing changed.
  */
-int pguard_draft_append(struct pguard_draft *draft, enum pguard_draft_kind which,
-			const void *items, size_t size, struct netlink_ext_ack *extack)
+int pguard_staging_append(struct pguard_staging *staging, enum pguard_staging_kind which,
+			  const void *items, size_t size, struct netlink_ext_ack *extack)
 {
-	struct pguard_draft_array *array = &draft->arrays[which];
+	struct pguard_staging_array *array = &staging->arrays[which];
 	const struct kind *kind = &kinds[which];
 	size_t nr = size / kind->size;
 
@@ -101,21 +97,21 @@ int pguard_draft_append(struct pguard_draft *draft, enum pguard_draft_kind which
 }
 
 /* Cut the arrays to @nr items each, at most what they have. */
-void pguard_draft_cut(struct pguard_draft *draft, const u32 nr[PGUARD_DRAFT_KINDS])
+void pguard_staging_cut(struct pguard_staging *staging, const u32 nr[PGUARD_STAGING_KINDS])
 {
 	u32 i;
 
-	for (i = 0; i < PGUARD_DRAFT_KINDS; i++)
-		draft->arrays[i].nr = nr[i];
+	for (i = 0; i < PGUARD_STAGING_KINDS; i++)
+		staging->arrays[i].nr = nr[i];
 }
 
-/* The memory that a draft takes. */
-size_t pguard_draft_bytes(const struct pguard_draft *draft)
+/* The memory that a staging takes. */
+size_t pguard_staging_bytes(const struct pguard_staging *staging)
 {
-	size_t bytes = sizeof(*draft);
+	size_t bytes = sizeof(*staging);
 	u32 i;
 
-	for (i = 0; i < PGUARD_DRAFT_KINDS; i++)
-		bytes += (size_t)draft->arrays[i].room * kinds[i].size;
+	for (i = 0; i < PGUARD_STAGING_KINDS; i++)
+		bytes += (size_t)staging->arrays[i].room * kinds[i].size;
 	return bytes;
 }

@@ -11,37 +11,37 @@
 struct netlink_ext_ack;
 
 enum {
-	PGUARD_MAX_COURSES = 32,	/* of a profile */
+	PGUARD_MAX_PROFILE_LOOPS = 32, /* of a profile */
 	PGUARD_MAX_BOUNDARIES = 1024,
 };
 
-enum pguard_draft_kind {
-	PGUARD_DRAFT_COURSES,
-	PGUARD_DRAFT_BOUNDARIES,
-	PGUARD_DRAFT_GUARDS,
-	PGUARD_DRAFT_TYPES,
-	PGUARD_DRAFT_CONTEXTS,
-	PGUARD_DRAFT_WEIGHTS,
-	PGUARD_DRAFT_KINDS,
+enum pguard_staging_kind {
+	PGUARD_STAGING_LOOPS,
+	PGUARD_STAGING_BOUNDARIES,
+	PGUARD_STAGING_GUARDS,
+	PGUARD_STAGING_TYPES,
+	PGUARD_STAGING_CONTEXTS,
+	PGUARD_STAGING_WEIGHTS,
+	PGUARD_STAGING_KINDS,
 };
 
 /* An array that grows; @nr of @room items are there. */
-struct pguard_draft_array {
+struct pguard_staging_array {
 	void *items;
 	u32 nr;
 	u32 room;
 };
 
 /* One of each kind; pguard_control. */
-struct pguard_draft {
-	struct pguard_draft_array arrays[PGUARD_DRAFT_KINDS];
+struct pguard_staging {
+	struct pguard_staging_array arrays[PGUARD_STAGING_KINDS];
 };
 
-struct pguard_draft *pguard_draft_new(void);
-void pguard_draft_free(struct pguard_draft *draft);
-int pguard_draft_append(struct pguard_draft *draft, enum pguard_draft_kind kind,
-			const void *items, size_t size, struct netlink_ext_ack *extack);
-void pguard_draft_cut(struct pguard_draft *draft, const u32 nr[PGUARD_DRAFT_KINDS]);
-size_t pguard_draft_bytes(const struct pguard_draft *draft);
+struct pguard_staging *pguard_staging_new(void);
+void pguard_staging_free(struct pguard_staging *staging);
+int pguard_staging_append(struct pguard_staging *staging, enum pguard_staging_kind kind,
+			  const void *items, size_t size, struct netlink_ext_ack *extack);
+void pguard_staging_cut(struct pguard_staging *staging, const u32 nr[PGUARD_STAGING_KINDS]);
+size_t pguard_staging_bytes(const struct pguard_staging *staging);
 
 #endif /* _KMOD_PROFILE_STAGING_H */

@@ -38,58 +38,58 @@ static void *table_new(struct pguard_profile *profile, size_t nr, size_t size)
 
 static int tables_alloc(struct pguard_profile *profile)
 {
-	const struct pguard_draft_array *arrays = profile->draft->arrays;
+	const struct pguard_staging_array *arrays = profile->staging->arrays;
 
-	profile->nr_courses = arrays[PGUARD_DRAFT_COURSES].nr;
-	profile->nr_guards = arrays[PGUARD_DRAFT_GUARDS].nr;
-	profile->nr_types = arrays[PGUARD_DRAFT_TYPES].nr;
-	profile->nr_contexts = arrays[PGUARD_DRAFT_CONTEXTS].nr;
-	profile->nr_weights = arrays[PGUARD_DRAFT_WEIGHTS].nr;
+	profile->nr_loops = arrays[PGUARD_STAGING_LOOPS].nr;
+	profile->nr_guards = arrays[PGUARD_STAGING_GUARDS].nr;
+	profile->nr_types = arrays[PGUARD_STAGING_TYPES].nr;
+	profile->nr_contexts = arrays[PGUARD_STAGING_CONTEXTS].nr;
+	profile->nr_weights = arrays[PGUARD_STAGING_WEIGHTS].nr;
 	profile->bytes = sizeof(*profile) + profile->nr_objects * sizeof(*profile->objects);
-	profile->courses = table_new(profile, profile->nr_courses, sizeof(*profile->courses));
-	profile->sites = pguard_wait_sites_new(arrays[PGUARD_DRAFT_BOUNDARIES].nr);
-	profile->bytes += struct_size(profile->sites, site, arrays[PGUARD_DRAFT_BOUNDARIES].nr);
+	profile->loops = table_new(profile, profile->nr_loops, sizeof(*profile->loops));
+	profile->sites = pguard_wait_sites_new(arrays[PGUARD_STAGING_BOUNDARIES].nr);
+	profile->bytes += struct_size(profile->sites, site, arrays[PGUARD_STAGING_BOUNDARIES].nr);
 	profile->guards = table_new(profile, profile->nr_guards, sizeof(*profile->guards));
 	profile->types = table_new(profile, profile->nr_types, sizeof(*profile->types));
 	profile->contexts = table_new(profile, profile->nr_contexts,
 				      sizeof(*profile->contexts));
 	profile->weights = table_new(profile, profile->nr_weights, sizeof(*profile->weights));
-	if (!profile->courses || !profile->sites || !profile->guards ||
-	    !profile->types || !profile->contexts || !profile->weights)
+	if (!profile->loops || !profile->sites || !profile->guards || !profile->types ||
+	    !profile->contexts || !profile->weights)
 		return -ENOMEM;
 	return pguard_profile_make_counters(profile);
 }
 
-static int make_courses(struct pguard_profile *profile, struct netlink_ext_ack *extack)
+static int make_loops(struct pguard_profile *profile, struct netlink_ext_ack *extack)
 {
-	const struct perfguard_loop *from = profile->draft->arrays[PGUARD_DRAFT_COURSES].items;
+	const struct perfguard_loop *from = profile->staging->arrays[PGUARD_STAGING_LOOPS].items;
 	u32 i;
 
-	BUILD_BUG_ON(PGUARD_MAX_COURSES > BITS_PER_TYPE(profile->courses->bit));
-	if (!profile->nr_courses)
+	BUILD_BUG_ON(PGUARD_MAX_PROFILE_LOOPS > BITS_PER_TYPE(profile->loops->bit));
+	if (!profile->nr_loops)
 		return refuse(extack, "the profile has no event loop");
-	for (i = 0; i < profile->nr_courses; i++) {
+	for (i = 0; i < profile->nr_loops; i++) {
 		if (from[i].id != i + 1)
 			return refuse(extack, "event loops are numbered from 1 without a gap");
 		if (from[i].flags & ~(u32)PERFGUARD_LOOP_FLAGS_HAS_EMPTY)
 			return refuse(extack, "an event loop has an unknown flag");
-		profile->courses[i].id = from[i].id;
-		profile->courses[i].bit = BIT(i);
-		profile->courses[i].has_empty = from[i].flags & PERFGUARD_LOOP_FLAGS_HAS_EMPTY;
-		profile->courses[i].table.paper = profile->flags & PERFGUARD_PROFILE_FLAGS_PAPER;
+		profile->loops[i].id = from[i].id;
+		profile->loops[i].bit = BIT(i);
+		profile->loops[i].has_empty = from[i].flags & PERFGUARD_LOOP_FLAGS_HAS_EMPTY;
+		profile->loops[i].table.paper = profile->flags & PERFGUARD_PROFILE_FLAGS_PAPER;
 	}
 	return 0;
 }
 
 /* Two guards at one place would each carry out its instruction. */
-struct spot {
+struct call_site {
 	u64 offset;
 	u32 object;
 };
 
-static int spot_compare(const void *left, const void *right)
+static int call_site_compare(const void *left, const void *right)
 {
-	const struct spot *a = left, *b = right;
+	const struct call_site *a = left, *b = right;
 
 	if (a->object != b->object)
 		return a->object < b->object ? -1 : 1;
@@ -98,28 +98,28 @@ static int spot_compare(const void *left, const void *right)
 
 static int guards_differ(const struct pguard_profile *profile, struct netlink_ext_ack *extack)
 {
-	struct spot *spots = kvmalloc_array(profile->nr_guards + 1, sizeof(*spots),
-					    GFP_KERNEL | __GFP_NOWARN);
+	struct call_site *call_sites = kvmalloc_array(profile->nr_guards + 1, sizeof(*call_sites),
+						      GFP_KERNEL | __GFP_NOWARN);
 	int ret = 0;
 	u32 i;
 
-	if (!spots)
+	if (!call_sites)
 		return -ENOMEM;
 	for (i = 0; i < profile->nr_guards; i++) {
-		spots[i].object = profile->guards[i].site.object;
-		spots[i].offset = profile->guards[i].site.offset;
+		call_sites[i].object = profile->guards[i].site.object;
+		call_sites[i].offset = profile->guards[i].site.offset;
 	}
-	sort(spots, profile->nr_guards, sizeof(*spots), spot_compare, NULL);
+	sort(call_sites, profile->nr_guards, sizeof(*call_sites), call_site_compare, NULL);
 	for (i = 1; i < profile->nr_guards && !ret; i++)
-		if (!spot_compare(&spots[i - 1], &spots[i]))
+		if (!call_site_compare(&call_sites[i - 1], &call_sites[i]))
 			ret = refuse(extack, "two guards are at one place");
-	kvfree(spots);
+	kvfree(call_sites);
 	return ret;
 }
 
 static int make_guards(struct pguard_profile *profile, struct netlink_ext_ack *extack)
 {
-	const struct perfguard_guard *from = profile->draft->arrays[PGUARD_DRAFT_GUARDS].items;
+	const struct perfguard_guard *from = profile->staging->arrays[PGUARD_STAGING_GUARDS].items;
 	u32 i;
 
 	for (i = 0; i < profile->nr_guards; i++) {
@@ -143,14 +143,14 @@ static int event_site_check(struct pguard_profile *profile,
 {
 	if (boundary->guard >= profile->nr_guards)
 		return refuse(extack, "an event site is at a guard that is not there");
-	profile->guards[boundary->guard].events |= profile->courses[boundary->loop].bit;
+	profile->guards[boundary->guard].events |= profile->loops[boundary->loop].bit;
 	return 0;
 }
 
 static int add_call(struct pguard_profile *profile, const struct perfguard_boundary *boundary,
 		    struct netlink_ext_ack *extack)
 {
-	struct pguard_course *course = &profile->courses[boundary->loop];
+	struct pguard_loop *loop = &profile->loops[boundary->loop];
 
 	if (boundary->syscall > MAX_SYSCALL)
 		return refuse(extack, "a boundary is at an unknown system call");
@@ -161,9 +161,9 @@ static int add_call(struct pguard_profile *profile, const struct perfguard_bound
 	if (boundary->rise > PGUARD_MAX_RISE)
 		return refuse(extack, "a boundary is too far below its loop's frame");
 	if (boundary->role == PERFGUARD_BOUNDARY_ROLE_EVENT_CALL)
-		course->has_event_calls = true;
+		loop->has_event_calls = true;
 	profile->sites->site[profile->sites->nr++] = (struct pguard_wait_site){
-		.course = course,
+		.loop = loop,
 		.inode = profile->objects[boundary->object].inode,
 		.return_address = boundary->return_offset,
 		.syscall = boundary->syscall,
@@ -177,13 +177,13 @@ static int add_call(struct pguard_profile *profile, const struct perfguard_bound
 static int make_boundaries(struct pguard_profile *profile, struct netlink_ext_ack *extack)
 {
 	const struct perfguard_boundary *from =
-		profile->draft->arrays[PGUARD_DRAFT_BOUNDARIES].items;
-	DECLARE_BITMAP(has_wait, PGUARD_MAX_COURSES) = { };
-	u32 i, nr = profile->draft->arrays[PGUARD_DRAFT_BOUNDARIES].nr;
+		profile->staging->arrays[PGUARD_STAGING_BOUNDARIES].items;
+	DECLARE_BITMAP(has_wait, PGUARD_MAX_PROFILE_LOOPS) = { };
+	u32 i, nr = profile->staging->arrays[PGUARD_STAGING_BOUNDARIES].nr;
 	int ret;
 
 	for (i = 0; i < nr; i++) {
-		if (from[i].loop >= profile->nr_courses)
+		if (from[i].loop >= profile->nr_loops)
 			return refuse(extack, "a boundary is of an event loop that is not there");
 		if (from[i].reserved)
 			return refuse(extack, "a reserved word of a boundary is not 0");
@@ -203,20 +203,20 @@ static int make_boundaries(struct pguard_profile *profile, struct netlink_ext_ac
 		if (ret)
 			return ret;
 	}
-	if (bitmap_weight(has_wait, PGUARD_MAX_COURSES) != profile->nr_courses)
+	if (bitmap_weight(has_wait, PGUARD_MAX_PROFILE_LOOPS) != profile->nr_loops)
 		return refuse(extack, "an event loop has no wait");
 	return 0;
 }
 
 static int make_types(struct pguard_profile *profile, struct netlink_ext_ack *extack)
 {
-	const struct perfguard_type *from = profile->draft->arrays[PGUARD_DRAFT_TYPES].items;
-	struct pguard_course *course = profile->courses;
+	const struct perfguard_type *from = profile->staging->arrays[PGUARD_STAGING_TYPES].items;
+	struct pguard_loop *loop = profile->loops;
 	u64 min_limit = U64_MAX;
 	u32 i;
 
 	for (i = 0; i < profile->nr_types; i++) {
-		if (from[i].loop >= profile->nr_courses)
+		if (from[i].loop >= profile->nr_loops)
 			return refuse(extack, "a type is of an event loop that is not there");
 		if (i && from[i].loop < from[i - 1].loop)
 			return refuse(extack, "the types are not in the order of the event loops");
@@ -224,9 +224,9 @@ static int make_types(struct pguard_profile *profile, struct netlink_ext_ack *ex
 			return refuse(extack, "a type's id is 0 or too large");
 		if (from[i].reserved)
 			return refuse(extack, "a reserved word of a type is not 0");
-		for (; course < &profile->courses[from[i].loop]; course++)
-			course[1].first_type = i;
-		course->table.nr_types++;
+		for (; loop < &profile->loops[from[i].loop]; loop++)
+			loop[1].first_type = i;
+		loop->table.nr_types++;
 		profile->types[i] = (struct infer_type){
 			.threshold_ns = from[i].threshold_ns,
 			.id = from[i].id,
@@ -237,8 +237,8 @@ static int make_types(struct pguard_profile *profile, struct netlink_ext_ack *ex
 		/* None (0) is above all. */
 		min_limit = min(min_limit, from[i].threshold_ns - 1);
 	}
-	for (; course < &profile->courses[profile->nr_courses - 1]; course++)
-		course[1].first_type = profile->nr_types;
+	for (; loop < &profile->loops[profile->nr_loops - 1]; loop++)
+		loop[1].first_type = profile->nr_types;
 	profile->min_threshold = min_limit + 1;
 	return 0;
 }
@@ -247,12 +247,12 @@ static int make_types(struct pguard_profile *profile, struct netlink_ext_ack *ex
 static int make_contexts(struct pguard_profile *profile, struct netlink_ext_ack *extack)
 {
 	const struct perfguard_calling_context *from =
-		profile->draft->arrays[PGUARD_DRAFT_CONTEXTS].items;
+		profile->staging->arrays[PGUARD_STAGING_CONTEXTS].items;
 	struct infer_table *table;
 	u32 i, nr_weights = 0;
 
 	for (i = 0; i < profile->nr_contexts; i++) {
-		if (from[i].loop >= profile->nr_courses)
+		if (from[i].loop >= profile->nr_loops)
 			return refuse(extack, "a context is of an event loop that is not there");
 		if (i && from[i].loop < from[i - 1].loop)
 			return refuse(extack, "the contexts are not in the order of the event loops");
@@ -261,7 +261,7 @@ static int make_contexts(struct pguard_profile *profile, struct netlink_ext_ack 
 		if (from[i].nr_weights > profile->nr_weights - nr_weights)
 			return refuse(extack, "there are fewer weights than the contexts have");
 		profile->guards[from[i].guard].has_contexts = true;
-		table = &profile->courses[from[i].loop].table;
+		table = &profile->loops[from[i].loop].table;
 		if (!table->nr_contexts) {
 			table->contexts = &profile->contexts[i];
 			table->weights = &profile->weights[nr_weights];
@@ -279,22 +279,22 @@ static int make_contexts(struct pguard_profile *profile, struct netlink_ext_ack 
 	if (nr_weights != profile->nr_weights)
 		return refuse(extack, "there are more weights than the contexts have");
 	if (nr_weights)
-		memcpy(profile->weights, profile->draft->arrays[PGUARD_DRAFT_WEIGHTS].items,
+		memcpy(profile->weights, profile->staging->arrays[PGUARD_STAGING_WEIGHTS].items,
 		       nr_weights * sizeof(*profile->weights));
 	return 0;
 }
 
-/* Bytes of a loop's table, and of its seats behind it. */
-static size_t course_room(const struct infer_table *table)
+/* Bytes of a loop's table, and of its hit slots behind it. */
+static size_t loop_room(const struct infer_table *table)
 {
 	return ALIGN(infer_room(table) + table->nr_contexts, sizeof(u64));
 }
 
-/* Complete the table of a loop, its seats and its memo. */
-static int complete_course(struct pguard_profile *profile, struct pguard_course *course,
-			   void *room, struct netlink_ext_ack *extack)
+/* Complete the table of a loop, its hit slots and its verdict cache. */
+static int complete_loop(struct pguard_profile *profile, struct pguard_loop *loop, void *room,
+			 struct netlink_ext_ack *extack)
 {
-	struct infer_table *table = &course->table;
+	struct infer_table *table = &loop->table;
 	int ret = infer_table_init(table, room);
 	size_t bytes;
 
@@ -302,9 +302,9 @@ static int complete_course(struct pguard_profile *profile, struct pguard_course 
 		return refuse(extack, "two contexts of an event loop are equal");
 	if (ret)
 		return refuse(extack, "a weight is too large, or of a type that is not there");
-	course->seats.of = room + infer_room(table);
-	memset(course->seats.of, PGUARD_NO_SEAT, table->nr_contexts);
-	bytes = pguard_verdict_make_first(course);
+	loop->hit_slots.of = room + infer_room(table);
+	memset(loop->hit_slots.of, PGUARD_NO_HIT_SLOT, table->nr_contexts);
+	bytes = pguard_verdict_make_first(loop);
 	profile->bytes += bytes;
 	return bytes ? 0 : -ENOMEM;
 }
@@ -318,19 +318,19 @@ static int complete_tables(struct pguard_profile *profile, struct netlink_ext_ac
 	int ret;
 	u32 i;
 
-	for (i = 0; i < profile->nr_courses; i++)
-		size += course_room(&profile->courses[i].table);
+	for (i = 0; i < profile->nr_loops; i++)
+		size += loop_room(&profile->loops[i].table);
 	profile->room = table_new(profile, size, 1);
 	if (!profile->room)
 		return -ENOMEM;
 	room = profile->room;
-	for (i = 0; i < profile->nr_courses; i++) {
-		table = &profile->courses[i].table;
-		table->types = &profile->types[profile->courses[i].first_type];
-		ret = complete_course(profile, &profile->courses[i], room, extack);
+	for (i = 0; i < profile->nr_loops; i++) {
+		table = &profile->loops[i].table;
+		table->types = &profile->types[profile->loops[i].first_type];
+		ret = complete_loop(profile, &profile->loops[i], room, extack);
 		if (ret)
 			return ret;
-		room += course_room(table);
+		room += loop_room(table);
 		cond_resched();
 	}
 	return 0;
@@ -338,7 +338,7 @@ static int complete_tables(struct pguard_profile *profile, struct netlink_ext_ac
 
 /**
  * pguard_tables_make() - check what was loaded and make the tables from it
- * @profile: with its draft and its objects; gets all the rest
+ * @profile: with its staging and its objects; gets all the rest
  * @extack: takes the reason of a refusal
  *
  * Context: may sleep; an order arms the profile.
@@ -350,7 +350,7 @@ int pguard_tables_make(struct pguard_profile *profile, struct netlink_ext_ack *e
 
 	if (!ret && !profile->nr_objects)
 		ret = refuse(extack, "the profile has no object: which executable?");
-	ret = ret ?: make_courses(profile, extack);
+	ret = ret ?: make_loops(profile, extack);
 	ret = ret ?: make_guards(profile, extack);
 	ret = ret ?: make_boundaries(profile, extack);
 	ret = ret ?: make_types(profile, extack);

@@ -6,61 +6,65 @@
 #include <linux/minmax.h>
 
 /**
- * pguard_memo_next_size() - how many verdicts a loop's next memo has room for
- * @memo: the one it has; NULL for the first
+ * pguard_verdict_cache_next_size() - how many verdicts a loop's next verdict cache has room for
+ * @cache: the one it has; NULL for the first
  * @nr_contexts: of the loop
  *
  * Return: their number; 0 if there is to be no larger one.
  */
-u32 pguard_memo_next_size(const struct pguard_memo *memo, u32 nr_contexts)
+u32 pguard_verdict_cache_next_size(const struct pguard_verdict_cache *cache, u32 nr_contexts)
 {
-	u32 most = clamp_t(u32, roundup_pow_of_two(nr_contexts + 1) * PGUARD_MEMO_PER_CONTEXT,
-			   PGUARD_MEMO_LEAST, PGUARD_MEMO_MOST);
+	u32 most = clamp_t(u32,
+			   roundup_pow_of_two(nr_contexts + 1) * PGUARD_VERDICT_CACHE_PER_CONTEXT,
+			   PGUARD_VERDICT_CACHE_LEAST, PGUARD_VERDICT_CACHE_MOST);
 
-	if (!memo)
-		return PGUARD_MEMO_LEAST;
-	return memo->max_known < most ? min_t(u32, memo->max_known * PGUARD_MEMO_GROWTH, most) : 0;
+	if (!cache)
+		return PGUARD_VERDICT_CACHE_LEAST;
+	return cache->max_known < most
+		       ? min_t(u32, cache->max_known * PGUARD_VERDICT_CACHE_GROWTH, most)
+		       : 0;
 }
 
 /* Places where a search may begin. */
 static u32 nr_begins(u32 max_known)
 {
-	return PGUARD_MEMO_EDGES * roundup_pow_of_two(max_known);
+	return PGUARD_VERDICT_CACHE_TRANSITIONS * roundup_pow_of_two(max_known);
 }
 
 /* Those that the last ones may step to are behind, and one more stays free. */
 static u32 nr_places(u32 max_known)
 {
-	return nr_begins(max_known) + PGUARD_MEMO_STEPS;
+	return nr_begins(max_known) + PGUARD_VERDICT_CACHE_STEPS;
 }
 
-static_assert(sizeof(struct pguard_known) == PGUARD_MEMO_ALIGN);
+static_assert(sizeof(struct pguard_cached_verdict) == PGUARD_VERDICT_CACHE_ALIGN);
 
-/* Bytes of a memo. */
-size_t pguard_memo_bytes(u32 max_known)
+/* Bytes of a verdict cache. */
+size_t pguard_verdict_cache_bytes(u32 max_known)
 {
-	return sizeof(struct pguard_memo) + max_known * sizeof(struct pguard_known) +
-	       nr_places(max_known) * sizeof(struct pguard_edge);
+	return sizeof(struct pguard_verdict_cache) +
+	       max_known * sizeof(struct pguard_cached_verdict) +
+	       nr_places(max_known) * sizeof(struct pguard_transition);
 }
 
 /**
- * pguard_memo_init() - a memo that knows nothing
- * @memo: zeroed, of pguard_memo_bytes(), at a multiple of PGUARD_MEMO_ALIGN
- * @max_known: of pguard_memo_next_size()
+ * pguard_verdict_cache_init() - a verdict cache that knows nothing
+ * @cache: zeroed, of pguard_verdict_cache_bytes(), at a multiple of PGUARD_VERDICT_CACHE_ALIGN
+ * @max_known: of pguard_verdict_cache_next_size()
  *
  * The caller makes the first verdict.
  */
-void pguard_memo_init(struct pguard_memo *memo, u32 max_known)
+void pguard_verdict_cache_init(struct pguard_verdict_cache *cache, u32 max_known)
 {
 	u32 i;
 
-	memo->max_known = max_known;
-	memo->nr_known = 1;
-	memo->edges = (void *)&memo->known[max_known];
-	memo->shift = 64 - ilog2(nr_begins(max_known));
-	spin_lock_init(&memo->lock);
+	cache->max_known = max_known;
+	cache->nr_known = 1;
+	cache->transitions = (void *)&cache->known[max_known];
+	cache->shift = 64 - ilog2(nr_begins(max_known));
+	spin_lock_init(&cache->lock);
 	for (i = 0; i < nr_places(max_known); i++)
-		memo->edges[i].key = INFER_NO_KEY;
+		cache->transitions[i].key = INFER_NO_KEY;
 }
 
 /* One number for each context, without a pattern: Steele's and others' SplitMix. */
@@ -74,14 +78,14 @@ static u64 number_of(u32 context)
 }
 
 /**
- * pguard_memo_has_met() - did units with a verdict meet a context?
+ * pguard_verdict_cache_has_met() - did units with a verdict meet a context?
  * @known: the verdict
  * @context: index
  *
  * Context: any.
  * Return: whether they did.
  */
-bool pguard_memo_has_met(const struct pguard_known *known, u32 context)
+bool pguard_verdict_cache_has_met(const struct pguard_cached_verdict *known, u32 context)
 {
 	for (; known->before; known = known->before)
 		if (known->context == context)
@@ -89,81 +93,84 @@ bool pguard_memo_has_met(const struct pguard_known *known, u32 context)
 	return false;
 }
 
-/* The place for an edge, NULL if there is none. */
-static struct pguard_edge *find_place(const struct pguard_memo *memo, u64 key)
+/* The place for a transition, NULL if there is none. */
+static struct pguard_transition *find_place(const struct pguard_verdict_cache *cache, u64 key)
 {
-	struct pguard_edge *edge = &memo->edges[pguard_memo_place(memo, key)];
+	struct pguard_transition *transition =
+		&cache->transitions[pguard_verdict_cache_place(cache, key)];
 	u32 i;
 
-	for (i = 0; i < PGUARD_MEMO_STEPS; i++)
-		if (edge[i].key == INFER_NO_KEY || edge[i].key == key)
-			return &edge[i];
+	for (i = 0; i < PGUARD_VERDICT_CACHE_STEPS; i++)
+		if (transition[i].key == INFER_NO_KEY || transition[i].key == key)
+			return &transition[i];
 	return NULL;
 }
 
 /* The number of what is known about a set, or of none. */
-static u32 find_set(const struct pguard_memo *memo, u64 set)
+static u32 find_set(const struct pguard_verdict_cache *cache, u64 set)
 {
 	u32 i;
 
-	for (i = 0; i < memo->nr_known; i++)
-		if (memo->known[i].set == set)
+	for (i = 0; i < cache->nr_known; i++)
+		if (cache->known[i].set == set)
 			break;
 	return i;
 }
 
-static void add_known(struct pguard_memo *memo, const struct pguard_known *before, u32 context,
-		      const struct pguard_known *known)
+static void add_known(struct pguard_verdict_cache *cache,
+		      const struct pguard_cached_verdict *before, u32 context,
+		      const struct pguard_cached_verdict *known)
 {
-	struct pguard_known *ret = &memo->known[memo->nr_known];
+	struct pguard_cached_verdict *ret = &cache->known[cache->nr_known];
 
 	*ret = *known;
-	ret->verdict.edges = (u64)memo->nr_known << PGUARD_MEMO_SHIFT;
+	ret->verdict.transitions = (u64)cache->nr_known << PGUARD_VERDICT_CACHE_SHIFT;
 	ret->before = before;
 	ret->set = before->set + number_of(context);
 	ret->context = context;
-	WRITE_ONCE(memo->nr_known, memo->nr_known + 1);
+	WRITE_ONCE(cache->nr_known, cache->nr_known + 1);
 }
 
 /* Where a new context leads to; max_known if there is no room for that. */
-static u32 next(struct pguard_memo *memo, const struct pguard_known *from, u32 context,
-		const struct pguard_known *known)
+static u32 next(struct pguard_verdict_cache *cache, const struct pguard_cached_verdict *from,
+		u32 context, const struct pguard_cached_verdict *known)
 {
-	u32 to = find_set(memo, from->set + number_of(context));
+	u32 to = find_set(cache, from->set + number_of(context));
 
-	if (to == memo->nr_known && to < memo->max_known)
-		add_known(memo, from, context, known);
+	if (to == cache->nr_known && to < cache->max_known)
+		add_known(cache, from, context, known);
 	return to;
 }
 
-static const struct pguard_edge *add(struct pguard_memo *memo, const struct pguard_verdict *verdict,
-				     const struct infer_slot *slot, u32 seat,
-				     const struct pguard_known *known)
+static const struct pguard_transition *add(struct pguard_verdict_cache *cache,
+					   const struct pguard_verdict *verdict,
+					   const struct infer_slot *slot, u32 hit_slot,
+					   const struct pguard_cached_verdict *known)
 {
-	const struct pguard_known *from = pguard_memo_known(verdict);
-	u64 key = verdict->edges + slot->key;
-	struct pguard_edge *edge = find_place(memo, key);
+	const struct pguard_cached_verdict *from = pguard_verdict_cache_verdict(verdict);
+	u64 key = verdict->transitions + slot->key;
+	struct pguard_transition *transition = find_place(cache, key);
 	u32 to;
 
 	/* Another thread may have come before. */
-	if (!edge || edge->key == key)
-		return edge;
-	to = known ? next(memo, from, slot->context, known) : from - memo->known;
-	if (to == memo->max_known)
+	if (!transition || transition->key == key)
+		return transition;
+	to = known ? next(cache, from, slot->context, known) : from - cache->known;
+	if (to == cache->max_known)
 		return NULL;
-	edge->to = (const char *)&memo->known[to].verdict - (const char *)memo;
-	edge->seat = seat;
-	/* Pairs with pguard_memo_find(). */
-	smp_store_release(&edge->key, key);
-	return edge;
+	transition->to = (const char *)&cache->known[to].verdict - (const char *)cache;
+	transition->hit_slot = hit_slot;
+	/* Pairs with pguard_verdict_cache_find(). */
+	smp_store_release(&transition->key, key);
+	return transition;
 }
 
 /**
- * pguard_memo_add() - keep what a hit means after a verdict
- * @memo: of the unit
- * @from: the verdict, in the memo
+ * pguard_verdict_cache_add() - keep what a hit means after a verdict
+ * @cache: of the unit
+ * @from: the verdict, in the verdict cache
  * @slot: of the context that is hit
- * @seat: its seat
+ * @hit_slot: its hit slot
  * @known: what follows, but for its place and its set; NULL if the context was
  *	met before
  *
@@ -171,20 +178,21 @@ static const struct pguard_edge *add(struct pguard_memo *memo, const struct pgua
  * bits are.
  *
  * Context: any but interrupts.
- * Return: what it means; NULL if the memo is full, or another thread adds to it.
+ * Return: what it means; NULL if the verdict cache is full, or another thread adds to it.
  */
-const struct pguard_edge *pguard_memo_add(struct pguard_memo *memo,
-					  const struct pguard_verdict *from,
-					  const struct infer_slot *slot, u32 seat,
-					  const struct pguard_known *known)
+const struct pguard_transition *pguard_verdict_cache_add(struct pguard_verdict_cache *cache,
+							 const struct pguard_verdict *from,
+							 const struct infer_slot *slot,
+							 u32 hit_slot,
+							 const struct pguard_cached_verdict *known)
 {
-	const struct pguard_edge *edge;
+	const struct pguard_transition *transition;
 
-	if (READ_ONCE(memo->is_full) || !spin_trylock(&memo->lock))
+	if (READ_ONCE(cache->is_full) || !spin_trylock(&cache->lock))
 		return NULL;
-	edge = add(memo, from, slot, seat, known);
-	if (!edge)
-		WRITE_ONCE(memo->is_full, true);
-	spin_unlock(&memo->lock);
-	return edge;
+	transition = add(cache, from, slot, hit_slot, known);
+	if (!transition)
+		WRITE_ONCE(cache->is_full, true);
+	spin_unlock(&cache->lock);
+	return transition;
 }

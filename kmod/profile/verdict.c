@@ -9,102 +9,102 @@
 #include <linux/slab.h>
 
 /* What takes no more ticks is not too late for a type of the loop. */
-static u64 ticks_of(const struct pguard_course *course, u16 type)
+static u64 ticks_of(const struct pguard_loop *loop, u16 type)
 {
-	u64 threshold = course->table.types[type].threshold_ns;
+	u64 threshold = loop->table.types[type].threshold_ns;
 
 	return threshold ? pguard_clock_ticks(threshold) : U64_MAX;
 }
 
 /**
  * pguard_verdict_within() - in how many ticks a unit of a type is in time
- * @course: its loop
+ * @loop: its loop
  * @type: of the loop
  *
  * Return: some seconds' worth at most.
  */
-u32 pguard_verdict_within(const struct pguard_course *course, u16 type)
+u32 pguard_verdict_within(const struct pguard_loop *loop, u16 type)
 {
-	return min_t(u64, ticks_of(course, type), U32_MAX);
+	return min_t(u64, ticks_of(loop, type), U32_MAX);
 }
 
 /* In how many ticks a unit of the loop is not late, of whatever type it is. */
-static u64 ticks_of_any(const struct pguard_course *course)
+static u64 ticks_of_any(const struct pguard_loop *loop)
 {
 	u64 ticks = 0;
 	u32 i;
 
-	for (i = 0; i < course->table.nr_types; i++)
-		ticks = max(ticks, ticks_of(course, i));
+	for (i = 0; i < loop->table.nr_types; i++)
+		ticks = max(ticks, ticks_of(loop, i));
 	return ticks;
 }
 
 /**
  * pguard_verdict_make() - a verdict by the scores of a unit
- * @verdict: to be made; in no memo
- * @course: the loop
+ * @verdict: to be made; in no verdict cache
+ * @loop: the loop
  * @state: of the unit
  *
  * Context: any; the thread itself.
  */
-void pguard_verdict_make(struct pguard_verdict *verdict, const struct pguard_course *course,
+void pguard_verdict_make(struct pguard_verdict *verdict, const struct pguard_loop *loop,
 			 const struct infer_state *state)
 {
-	const struct infer_table *table = &course->table;
+	const struct infer_table *table = &loop->table;
 
 	*verdict = (struct pguard_verdict){
-		.edges = PGUARD_MEMO_NOWHERE,
+		.transitions = PGUARD_VERDICT_CACHE_NOWHERE,
 		.early = infer_early(table, state),
 		.final = infer_end(table, state),
 		.fit = infer_fit(table, state),
 	};
 	if (!state->contexts)
-		verdict->soon = ticks_of_any(course);
+		verdict->soon = ticks_of_any(loop);
 	else if (verdict->early != INFER_NO_TYPE)
-		verdict->soon = ticks_of(course, verdict->early);
+		verdict->soon = ticks_of(loop, verdict->early);
 	if (verdict->final == INFER_NO_TYPE)
 		return;
-	verdict->type = course->first_type + verdict->final;
+	verdict->type = loop->first_type + verdict->final;
 	/* By the paper's rule there is no usual way. */
 	if (verdict->fit == INFER_FIT_WHOLE && !table->paper)
-		verdict->within = pguard_verdict_within(course, verdict->final);
+		verdict->within = pguard_verdict_within(loop, verdict->final);
 }
 
-/* The same with what a memo keeps beside it. */
-void pguard_verdict_make_known(struct pguard_known *known, const struct pguard_course *course,
+/* The same with what a verdict cache keeps beside it. */
+void pguard_verdict_make_known(struct pguard_cached_verdict *known, const struct pguard_loop *loop,
 			       const struct infer_state *state)
 {
-	const struct infer_table *table = &course->table;
+	const struct infer_table *table = &loop->table;
 
-	*known = (struct pguard_known){ .limit_ns = infer_limit(table, state) };
+	*known = (struct pguard_cached_verdict){ .limit_ns = infer_limit(table, state) };
 	if (!table->paper) {
 		known->margin_early = infer_margin(table, state, 0);
 		known->margin_final = infer_margin(table, state, 1);
 	}
-	pguard_verdict_make(&known->verdict, course, state);
+	pguard_verdict_make(&known->verdict, loop, state);
 }
 
 /* About units that met nothing yet. */
-static int make_begin(struct pguard_known *known, const struct pguard_course *course)
+static int make_begin(struct pguard_cached_verdict *known, const struct pguard_loop *loop)
 {
-	struct infer_state *state = kvzalloc(infer_state_size(&course->table),
-					     GFP_KERNEL | __GFP_NOWARN);
+	struct infer_state *state =
+		kvzalloc(infer_state_size(&loop->table), GFP_KERNEL | __GFP_NOWARN);
 
 	if (!state)
 		return -ENOMEM;
-	infer_begin(&course->table, state);
-	pguard_verdict_make_known(known, course, state);
+	infer_begin(&loop->table, state);
+	pguard_verdict_make_known(known, loop, state);
 	kvfree(state);
 	return 0;
 }
 
 /* It may be late when it is so for all types, and then it is of none. */
-static void make_lost(struct pguard_course *course)
+static void make_lost(struct pguard_loop *loop)
 {
-	course->lost.limit_ns = course->memo->known->limit_ns;
-	course->lost.verdict = (struct pguard_verdict){
-		.edges = PGUARD_MEMO_NOWHERE,
-		.soon = course->memo->known->verdict.soon,
+	loop->lost.limit_ns = loop->cache->known->limit_ns;
+	loop->lost.verdict = (struct pguard_verdict){
+		.transitions = PGUARD_VERDICT_CACHE_NOWHERE,
+		.soon = loop->cache->known->verdict.soon,
 		.early = INFER_NO_TYPE,
 		.final = INFER_NO_TYPE,
 		.fit = INFER_FIT_WHOLE,
@@ -112,48 +112,48 @@ static void make_lost(struct pguard_course *course)
 }
 
 /**
- * pguard_verdict_grow() - give a loop a larger memo, if its own is crowded
- * @course: with its table
+ * pguard_verdict_grow() - give a loop a larger verdict cache, if its own is crowded
+ * @loop: with its table
  *
  * Units that run keep to the one in which they began.
  *
  * Context: may sleep; the profile is not armed yet, or its target's turn.
  * Return: bytes of it; 0 if there is no larger one, or no memory for it.
  */
-size_t pguard_verdict_grow(struct pguard_course *course)
+size_t pguard_verdict_grow(struct pguard_loop *loop)
 {
-	u32 size = pguard_memo_next_size(course->memo, course->table.nr_contexts);
-	struct pguard_memo *memo;
+	u32 size = pguard_verdict_cache_next_size(loop->cache, loop->table.nr_contexts);
+	struct pguard_verdict_cache *cache;
 
 	if (!size)
 		return 0;
-	memo = pguard_profile_room(pguard_memo_bytes(size));
-	if (!memo)
+	cache = pguard_profile_room(pguard_verdict_cache_bytes(size));
+	if (!cache)
 		return 0;
-	pguard_memo_init(memo, size);
-	if (make_begin(memo->known, course)) {
-		kvfree(memo);
+	pguard_verdict_cache_init(cache, size);
+	if (make_begin(cache->known, loop)) {
+		kvfree(cache);
 		return 0;
 	}
-	memo->known->verdict.edges = 0;
-	memo->older = course->memo;
+	cache->known->verdict.transitions = 0;
+	cache->older = loop->cache;
 	/* Pairs with pguard_inference_begin(), by what depends on it. */
-	smp_store_release(&course->memo, memo);
-	return pguard_memo_bytes(size);
+	smp_store_release(&loop->cache, cache);
+	return pguard_verdict_cache_bytes(size);
 }
 
 /**
- * pguard_verdict_make_first() - give a loop its first memo
- * @course: with its table, and no memo
+ * pguard_verdict_make_first() - give a loop its first verdict cache
+ * @loop: with its table, and no verdict cache
  *
  * Context: may sleep.
  * Return: bytes of it; 0 for want of memory.
  */
-size_t pguard_verdict_make_first(struct pguard_course *course)
+size_t pguard_verdict_make_first(struct pguard_loop *loop)
 {
-	size_t bytes = pguard_verdict_grow(course);
+	size_t bytes = pguard_verdict_grow(loop);
 
 	if (bytes)
-		make_lost(course);
+		make_lost(loop);
 	return bytes;
 }

@@ -8,12 +8,12 @@
 #include "profile/profile.h"
 #include "profile/verdict-cache.h"
 
-u32 pguard_verdict_within(const struct pguard_course *course, u16 type);
-void pguard_verdict_make(struct pguard_verdict *verdict, const struct pguard_course *course,
+u32 pguard_verdict_within(const struct pguard_loop *loop, u16 type);
+void pguard_verdict_make(struct pguard_verdict *verdict, const struct pguard_loop *loop,
 			 const struct infer_state *state);
-void pguard_verdict_make_known(struct pguard_known *known, const struct pguard_course *course,
+void pguard_verdict_make_known(struct pguard_cached_verdict *known, const struct pguard_loop *loop,
 			       const struct infer_state *state);
-size_t pguard_verdict_make_first(struct pguard_course *course);
-size_t pguard_verdict_grow(struct pguard_course *course);
+size_t pguard_verdict_make_first(struct pguard_loop *loop);
+size_t pguard_verdict_grow(struct pguard_loop *loop);
 
 #endif /* _KMOD_PROFILE_VERDICT_H */

@@ -17,15 +17,15 @@ struct pguard_ring pguard_waits;
 atomic64_t pguard_lost_memory = ATOMIC64_INIT(0);
 
 /**
- * pguard_record_alloc() - a record of current, without times
+ * pguard_alert_record_alloc() - a record of current, without times
  * @kind: enum perfguard_record_kind
  * @gfp: as the caller's context allows
  *
  * Return: the record with one reference, or NULL (counted as lost).
  */
-struct pguard_record *pguard_record_alloc(u32 kind, gfp_t gfp)
+struct pguard_alert_record *pguard_alert_record_alloc(u32 kind, gfp_t gfp)
 {
-	struct pguard_record *record = kzalloc(sizeof(*record), gfp | __GFP_NOWARN);
+	struct pguard_alert_record *record = kzalloc(sizeof(*record), gfp | __GFP_NOWARN);
 
 	if (!record) {
 		atomic64_inc(&pguard_lost_memory);
@@ -40,31 +40,31 @@ struct pguard_record *pguard_record_alloc(u32 kind, gfp_t gfp)
 }
 
 /**
- * pguard_record_put() - give a reference back
+ * pguard_alert_record_put() - give a reference back
  *
  * Context: any.
  */
-void pguard_record_put(struct pguard_record *record)
+void pguard_alert_record_put(struct pguard_alert_record *record)
 {
 	if (!record || !refcount_dec_and_test(&record->refs))
 		return;
-	pguard_stack_bury(record->stack);
+	pguard_stack_free_later(record->stack);
 	kfree(record->met);
 	kfree(record);
 }
 
-static size_t record_bytes(const struct pguard_record *record)
+static size_t record_bytes(const struct pguard_alert_record *record)
 {
 	return sizeof(*record) + record->nr_met * sizeof(*record->met) +
 	       pguard_stack_footprint(record->stack);
 }
 
-static struct pguard_record *ring_pop(struct pguard_ring *ring)
+static struct pguard_alert_record *ring_pop(struct pguard_ring *ring)
 {
-	struct pguard_record *record;
+	struct pguard_alert_record *record;
 
 	lockdep_assert_held(&ring->lock);
-	record = list_first_entry_or_null(&ring->records, struct pguard_record, list);
+	record = list_first_entry_or_null(&ring->records, struct pguard_alert_record, list);
 	if (record) {
 		list_del_init(&record->list);
 		ring->bytes -= record_bytes(record);
@@ -77,7 +77,7 @@ static void ring_grow(struct pguard_ring *ring, size_t bytes)
 	lockdep_assert_held(&ring->lock);
 	ring->bytes += bytes;
 	while (ring->bytes > ring->max_bytes && !list_is_singular(&ring->records)) {
-		pguard_record_put(ring_pop(ring));
+		pguard_alert_record_put(ring_pop(ring));
 		ring->overwritten++;
 	}
 }
@@ -89,7 +89,7 @@ static void ring_grow(struct pguard_ring *ring, size_t bytes)
  *
  * Context: any but interrupts.
  */
-void pguard_ring_add(struct pguard_ring *ring, struct pguard_record *record)
+void pguard_ring_add(struct pguard_ring *ring, struct pguard_alert_record *record)
 {
 	spin_lock(&ring->lock);
 	record->seq = ring->next_seq++;
@@ -108,7 +108,7 @@ void pguard_ring_add(struct pguard_ring *ring, struct pguard_record *record)
  *
  * Context: may sleep.
  */
-void pguard_ring_complete(struct pguard_ring *ring, struct pguard_record *record,
+void pguard_ring_complete(struct pguard_ring *ring, struct pguard_alert_record *record,
 			  struct pguard_stack *stack)
 {
 	/* Nobody else looks at its stacks before it is ready. */
@@ -132,9 +132,9 @@ void pguard_ring_complete(struct pguard_ring *ring, struct pguard_record *record
  * Return: the record with a reference for the caller; NULL if there is none
  * that is ready.
  */
-struct pguard_record *pguard_ring_get(struct pguard_ring *ring, u64 seq)
+struct pguard_alert_record *pguard_ring_get(struct pguard_ring *ring, u64 seq)
 {
-	struct pguard_record *record, *ret = NULL;
+	struct pguard_alert_record *record, *ret = NULL;
 
 	spin_lock(&ring->lock);
 	/* Readers mostly want the newest. */
@@ -155,11 +155,11 @@ struct pguard_record *pguard_ring_get(struct pguard_ring *ring, u64 seq)
 /* Drop what is kept; the numbers go on. */
 void pguard_ring_clear(struct pguard_ring *ring)
 {
-	struct pguard_record *record;
+	struct pguard_alert_record *record;
 
 	spin_lock(&ring->lock);
 	while ((record = ring_pop(ring)))
-		pguard_record_put(record);
+		pguard_alert_record_put(record);
 	spin_unlock(&ring->lock);
 }
 
@@ -171,7 +171,7 @@ static void ring_init(struct pguard_ring *ring)
 	ring->next_seq = 1;
 }
 
-int __init pguard_record_init(void)
+int __init pguard_alert_record_init(void)
 {
 	ring_kib = clamp(ring_kib, 64U, 64U * 1024);
 	ring_init(&pguard_alerts);
@@ -179,9 +179,9 @@ int __init pguard_record_init(void)
 	return 0;
 }
 
-void pguard_record_deinit(void)
+void pguard_alert_record_deinit(void)
 {
 	pguard_ring_clear(&pguard_alerts);
 	pguard_ring_clear(&pguard_waits);
-	pguard_stack_bury_wait();
+	pguard_stack_free_wait();
 }

@@ -20,7 +20,7 @@
 struct pguard_stack;
 
 /**
- * struct pguard_record - something to tell
+ * struct pguard_alert_record - something to tell
  * @list: in a ring; guarded by its lock, empty when it is in none
  * @refs: the ring's, and one for each reader
  * @ready: false while its last stack is being taken; readers wait for that, so that
@@ -29,7 +29,7 @@ struct pguard_stack;
  * The other fields are those of attribute set "record" of the spec, and do
  * not change once the record is ready.
  */
-struct pguard_record {
+struct pguard_alert_record {
 	struct list_head list;
 	refcount_t refs;
 	bool ready;
@@ -87,16 +87,16 @@ extern struct pguard_ring pguard_alerts;
 extern struct pguard_ring pguard_waits;
 extern atomic64_t pguard_lost_memory;
 
-struct pguard_record *pguard_record_alloc(u32 kind, gfp_t gfp);
-void pguard_record_put(struct pguard_record *record);
+struct pguard_alert_record *pguard_alert_record_alloc(u32 kind, gfp_t gfp);
+void pguard_alert_record_put(struct pguard_alert_record *record);
 
-void pguard_ring_add(struct pguard_ring *ring, struct pguard_record *record);
-void pguard_ring_complete(struct pguard_ring *ring, struct pguard_record *record,
+void pguard_ring_add(struct pguard_ring *ring, struct pguard_alert_record *record);
+void pguard_ring_complete(struct pguard_ring *ring, struct pguard_alert_record *record,
 			  struct pguard_stack *stack);
-struct pguard_record *pguard_ring_get(struct pguard_ring *ring, u64 seq);
+struct pguard_alert_record *pguard_ring_get(struct pguard_ring *ring, u64 seq);
 void pguard_ring_clear(struct pguard_ring *ring);
 
-int pguard_record_init(void);
-void pguard_record_deinit(void);
+int pguard_alert_record_init(void);
+void pguard_alert_record_deinit(void);
 
 #endif /* _KMOD_REPORT_ALERT_RECORD_H */

@@ -26,7 +26,7 @@ enum phase {
 
 struct pguard_capture {
 	struct callback_head work;
-	struct pguard_task *state;	/* referenced */
+	struct pguard_thread *thread; /* referenced */
 	struct pguard_stack *stack;
 	struct completion done;
 	atomic_t phase;
@@ -43,7 +43,7 @@ static void capture_put(struct pguard_capture *capture)
 	if (!refcount_dec_and_test(&capture->refs))
 		return;
 	pguard_stack_free(capture->stack);
-	pguard_task_put(capture->state);
+	pguard_thread_put(capture->thread);
 	kfree(capture);
 }
 
@@ -54,57 +54,56 @@ static void capture_run(struct callback_head *work)
 	struct pguard_report_cost cost;
 
 	pguard_report_cost_begin(&cost);
-	WRITE_ONCE(capture->state->captured, false);
+	WRITE_ONCE(capture->thread->captured, false);
 	if (atomic_cmpxchg(&capture->phase, PENDING, TAKEN) == PENDING) {
 		if (!(current->flags & PF_EXITING))
-			capture->stack = pguard_stack_self(capture->state,
-							   task_pt_regs(current));
+			capture->stack = pguard_stack_self(capture->thread, task_pt_regs(current));
 		if (capture->stack)
 			capture->stack->state = PERFGUARD_STACK_STATE_RUNNING;
 		complete(&capture->done);
 	}
-	pguard_report_cost_end(&cost, capture->state->image->target);
+	pguard_report_cost_end(&cost, capture->thread->image->target);
 	capture_put(capture);
 	atomic_dec(&nr_pending);
 }
 
 /*
  * Ask a thread for its stack.
- * @state: the thread, referenced by the caller
+ * @thread: the thread, referenced by the caller
  *
  * Context: may sleep.
  * Return: the request, to be given back with capture_put(); NULL if an
  * earlier one still waits for the thread, the thread exits, or memory is short.
  */
-static struct pguard_capture *capture_start(struct pguard_task *state)
+static struct pguard_capture *capture_start(struct pguard_thread *thread)
 {
 	struct pguard_capture *capture;
 
-	if (READ_ONCE(state->captured))
+	if (READ_ONCE(thread->captured))
 		return NULL;
 	capture = kzalloc(sizeof(*capture), GFP_KERNEL | __GFP_NOWARN);
 	if (!capture)
 		return NULL;
 	refcount_set(&capture->refs, 2);
-	refcount_inc(&state->refs);
-	capture->state = state;
+	refcount_inc(&thread->refs);
+	capture->thread = thread;
 	init_completion(&capture->done);
 	init_task_work(&capture->work, capture_run);
 
 	atomic_inc(&nr_pending);
-	WRITE_ONCE(state->captured, true);
+	WRITE_ONCE(thread->captured, true);
 	/*
 	 * RESUME and not SIGNAL: a thread that goes to sleep before it sees
 	 * the request must not be woken for it.
 	 */
-	if (task_work_add(state->task, &capture->work, TWA_RESUME)) {
-		WRITE_ONCE(state->captured, false);
+	if (task_work_add(thread->task, &capture->work, TWA_RESUME)) {
+		WRITE_ONCE(thread->captured, false);
 		atomic_dec(&nr_pending);
-		pguard_task_put(state);
+		pguard_thread_put(thread);
 		kfree(capture);
 		return NULL;
 	}
-	kick_process(state->task);
+	kick_process(thread->task);
 	return capture;
 }
 
@@ -145,15 +144,14 @@ static u64 switches(const struct task_struct *task)
 }
 
 /* A thread that is not on a CPU: valid if it never got on one meanwhile. */
-static struct pguard_stack *stack_of_sleeper(struct pguard_task *state)
+static struct pguard_stack *stack_of_sleeper(struct pguard_thread *thread)
 {
-	u64 before = switches(state->task);
+	u64 before = switches(thread->task);
 	struct pguard_stack *stack;
 
-	stack = pguard_stack_read(state);
+	stack = pguard_stack_read(thread);
 	smp_rmb(); /* pairs with nothing: the bytes before the counters */
-	if (stack && !READ_ONCE(state->task->on_cpu) &&
-	    before == switches(state->task))
+	if (stack && !READ_ONCE(thread->task->on_cpu) && before == switches(thread->task))
 		return stack;
 	pguard_stack_free(stack);
 	return NULL;
@@ -190,11 +188,11 @@ static bool runs_in_kernel(struct task_struct *task)
  * Read the stack of a thread for as long as a request to it is pending: it has
  * not been in user mode since.
  */
-static struct pguard_stack *stack_while_pending(struct pguard_task *state)
+static struct pguard_stack *stack_while_pending(struct pguard_thread *thread)
 {
-	struct pguard_stack *stack = pguard_stack_read(state);
+	struct pguard_stack *stack = pguard_stack_read(thread);
 
-	if (READ_ONCE(state->captured))
+	if (READ_ONCE(thread->captured))
 		return stack;
 	pguard_stack_free(stack);
 	return NULL;
@@ -205,14 +203,14 @@ static struct pguard_stack *stack_while_pending(struct pguard_task *state)
  * mode, and kicked there.  If it does not come by it is busy in the kernel;
  * then its stack stands still for as long as the request is pending.
  */
-static struct pguard_stack *stack_of_runner(struct pguard_task *state)
+static struct pguard_stack *stack_of_runner(struct pguard_thread *thread)
 {
 	struct pguard_capture *capture;
 	struct pguard_stack *stack;
 
-	if (READ_ONCE(state->captured))
-		return stack_while_pending(state);
-	capture = capture_start(state);
+	if (READ_ONCE(thread->captured))
+		return stack_while_pending(thread);
+	capture = capture_start(thread);
 	if (!capture)
 		return NULL;
 	stack = capture_wait(capture);
@@ -220,8 +218,8 @@ static struct pguard_stack *stack_of_runner(struct pguard_task *state)
 		capture_put(capture);
 		return stack;
 	}
-	if (runs_in_kernel(state->task))
-		stack = pguard_stack_read(state);
+	if (runs_in_kernel(thread->task))
+		stack = pguard_stack_read(thread);
 	if (!capture_abandon(capture)) {
 		/* It came by while we read: its own copy is the better one. */
 		pguard_stack_free(stack);
@@ -232,16 +230,16 @@ static struct pguard_stack *stack_of_runner(struct pguard_task *state)
 }
 
 /* The stack of a thread; NULL if it is gone or kept moving. */
-static struct pguard_stack *thread_stack(struct pguard_task *state)
+static struct pguard_stack *thread_stack(struct pguard_thread *thread)
 {
 	struct pguard_stack *stack = NULL;
 	int tries;
 
-	for (tries = 0; tries < 4 && !stack && !READ_ONCE(state->gone); tries++) {
-		if (READ_ONCE(state->task->on_cpu))
-			stack = stack_of_runner(state);
+	for (tries = 0; tries < 4 && !stack && !READ_ONCE(thread->gone); tries++) {
+		if (READ_ONCE(thread->task->on_cpu))
+			stack = stack_of_runner(thread);
 		else
-			stack = stack_of_sleeper(state);
+			stack = stack_of_sleeper(thread);
 	}
 	if (!stack)
 		atomic64_inc(&torn);
@@ -249,44 +247,45 @@ static struct pguard_stack *thread_stack(struct pguard_task *state)
 }
 
 /* The thread that holds a lock, referenced; NULL if it is not watched with the waiter. */
-static struct pguard_task *holder_get(u32 tid, const struct pguard_task *waiter)
+static struct pguard_thread *holder_get(u32 tid, const struct pguard_thread *waiter)
 {
 	struct task_struct *task;
-	struct pguard_task *state = NULL;
+	struct pguard_thread *thread = NULL;
 
 	rcu_read_lock();
 	task = pid_task(find_pid_ns(tid, &init_pid_ns), PIDTYPE_PID);
 	if (task)
-		state = pguard_task_find(task);
-	if (state && (state->image->target != waiter->image->target || !pguard_task_get(state)))
-		state = NULL;
+		thread = pguard_thread_find(task);
+	if (thread &&
+	    (thread->image->target != waiter->image->target || !pguard_thread_get(thread)))
+		thread = NULL;
 	rcu_read_unlock();
-	return state;
+	return thread;
 }
 
 /**
  * pguard_capture_stack() - copy the stack of another thread
- * @state: the thread; referenced by the caller
+ * @thread: the thread; referenced by the caller
  *
  * Context: may sleep; a worker.
  * Return: the stack, to be freed by the caller; NULL if the thread is gone,
  * kept moving, or memory is short.  Behind it the stack of the thread that
  * holds the lock it waits for, if that one is watched.
  */
-struct pguard_stack *pguard_capture_stack(struct pguard_task *state)
+struct pguard_stack *pguard_capture_stack(struct pguard_thread *thread)
 {
-	struct pguard_stack *stack = thread_stack(state);
-	struct pguard_task *holder;
+	struct pguard_stack *stack = thread_stack(thread);
+	struct pguard_thread *holder;
 
 	if (!stack || !stack->holder)
 		return stack;
-	holder = holder_get(stack->holder, state);
+	holder = holder_get(stack->holder, thread);
 	if (!holder)
 		return stack;
 	stack->next = thread_stack(holder);
 	if (stack->next)
 		stack->next->tid = stack->holder;
-	pguard_task_put(holder);
+	pguard_thread_put(holder);
 	return stack;
 }
 

@@ -16,8 +16,8 @@
 
 enum { MAX_MET = 64 };
 
-static void describe(const struct pguard_task *state, const struct pguard_inference *inference,
-		     struct pguard_record *record)
+static void describe(const struct pguard_thread *thread, const struct pguard_inference *inference,
+		     struct pguard_alert_record *record)
 {
 	const struct pguard_profile *profile = inference->profile;
 	/* As in pguard_inference_limit(). */
@@ -32,24 +32,24 @@ static void describe(const struct pguard_task *state, const struct pguard_infere
 	record->check_ns = pguard_clock_ns(READ_ONCE(inference->checks));
 	/* A guard may have been put on since it was asked first. */
 	if (is_final)
-		record->is_novel = pguard_unit_verdict(state, inference, &record->threshold_ns) ||
+		record->is_novel = pguard_unit_verdict(thread, inference, &record->threshold_ns) ||
 				   record->kind == PERFGUARD_RECORD_KIND_NOVEL;
-	record->is_degraded = READ_ONCE(inference->course->nr_shed);
+	record->is_degraded = READ_ONCE(inference->loop->nr_shed);
 	if (record->met)
 		record->nr_met = pguard_inference_met(inference, verdict, record->met, MAX_MET);
 }
 
 /* Add to a record what the profile says of the unit, if one guards the thread. */
-static void record_describe(const struct pguard_task *state, struct pguard_record *record,
+static void record_describe(const struct pguard_thread *thread, struct pguard_alert_record *record,
 			    gfp_t gfp)
 {
 	const struct pguard_inference *inference;
 	bool is_audit = true;
 
 	rcu_read_lock();
-	inference = rcu_dereference(state->inference);
+	inference = rcu_dereference(thread->inference);
 	if (inference) {
-		record->loop_id = inference->course->id;
+		record->loop_id = inference->loop->id;
 		is_audit = pguard_profile_is_audit(inference->profile);
 	}
 	rcu_read_unlock();
@@ -58,38 +58,38 @@ static void record_describe(const struct pguard_task *state, struct pguard_recor
 	/* Without memory it goes without them. */
 	record->met = kcalloc(MAX_MET, sizeof(*record->met), gfp | __GFP_NOWARN);
 	rcu_read_lock();
-	inference = rcu_dereference(state->inference);
+	inference = rcu_dereference(thread->inference);
 	if (inference)
-		describe(state, inference, record);
+		describe(thread, inference, record);
 	rcu_read_unlock();
 }
 
 /**
  * pguard_late_unit_record() - a record about a unit, or about a wait, without its times
- * @state: the thread, referenced or in an RCU section
- * @word: pguard_task.unit, for the number of the unit
+ * @thread: the thread, referenced or in an RCU section
+ * @word: pguard_thread.unit, for the number of the unit
  * @kind: enum perfguard_record_kind
  * @found_by: enum perfguard_found_by, 0 if none
  * @gfp: as the caller's context allows
  *
  * Return: the record, or NULL (counted as lost).
  */
-struct pguard_record *pguard_late_unit_record(struct pguard_task *state, u64 word, u32 kind,
-					      u32 found_by, gfp_t gfp)
+struct pguard_alert_record *pguard_late_unit_record(struct pguard_thread *thread, u64 word,
+						    u32 kind, u32 found_by, gfp_t gfp)
 {
-	struct pguard_record *record = pguard_record_alloc(kind, gfp);
+	struct pguard_alert_record *record = pguard_alert_record_alloc(kind, gfp);
 
 	if (!record)
 		return NULL;
 	record->found_by = found_by;
-	record->target_id = state->image->target->id;
-	record->image_id = state->image->id;
-	record->pid = state->task->tgid;
-	record->tid = state->task->pid;
-	get_task_comm(record->comm, state->task);
+	record->target_id = thread->image->target->id;
+	record->image_id = thread->image->id;
+	record->pid = thread->task->tgid;
+	record->tid = thread->task->pid;
+	get_task_comm(record->comm, thread->task);
 	record->unit = pguard_unit_number(word);
-	record->threshold_ns = pguard_unit_threshold(state);
-	record_describe(state, record, gfp);
+	record->threshold_ns = pguard_unit_threshold(thread);
+	record_describe(thread, record, gfp);
 	return record;
 }
 
@@ -110,62 +110,61 @@ static bool may_report(struct pguard_target *target, bool is_known)
  * reference.  One about a unit that runs is added only if that has not ended: then
  * start and mark were its own.  The lock keeps the record of its end behind it.
  */
-static bool record_add(struct pguard_task *state, u64 word, struct pguard_record *record)
+static bool record_add(struct pguard_thread *thread, u64 word, struct pguard_alert_record *record)
 {
 	bool ret;
 
-	spin_lock(&state->lock);
-	ret = record->kind != PERFGUARD_RECORD_KIND_LATE || READ_ONCE(state->unit) == word;
+	spin_lock(&thread->lock);
+	ret = record->kind != PERFGUARD_RECORD_KIND_LATE || READ_ONCE(thread->unit) == word;
 	if (ret) {
-		pguard_samples_take(state, pguard_unit_number(word), record);
+		pguard_stack_history_take(thread, pguard_unit_number(word), record);
 		refcount_inc(&record->refs);
 		pguard_ring_add(&pguard_alerts, record);
 	}
-	spin_unlock(&state->lock);
+	spin_unlock(&thread->lock);
 	return ret;
 }
 
 /* The stack of a unit of another thread; not of what that did after it. */
-static struct pguard_stack *unit_stack(struct pguard_task *state, u64 word)
+static struct pguard_stack *unit_stack(struct pguard_thread *thread, u64 word)
 {
-	struct pguard_stack *stack = pguard_capture_stack(state);
+	struct pguard_stack *stack = pguard_capture_stack(thread);
 
-	if (pguard_unit_runs(state, word))
+	if (pguard_unit_runs(thread, word))
 		return stack;
 	pguard_stack_free(stack);
 	return NULL;
 }
 
-static void report_late(struct pguard_task *state, u64 word, const struct pt_regs *regs,
+static void report_late(struct pguard_thread *thread, u64 word, const struct pt_regs *regs,
 			u64 elapsed)
 {
-	struct pguard_record *record =
-		pguard_late_unit_record(state, word, PERFGUARD_RECORD_KIND_LATE,
-					regs ? PERFGUARD_FOUND_BY_GUARD :
-					       PERFGUARD_FOUND_BY_OVERDUE, GFP_KERNEL);
+	struct pguard_alert_record *record = pguard_late_unit_record(
+		thread, word, PERFGUARD_RECORD_KIND_LATE,
+		regs ? PERFGUARD_FOUND_BY_GUARD : PERFGUARD_FOUND_BY_OVERDUE, GFP_KERNEL);
 	bool has_mark = word & PGUARD_PHASE_MARKED;
 
 	if (!record)
 		return;
 	record->account.elapsed = elapsed;
 	if (has_mark && regs)
-		pguard_account_current(&state->mark, elapsed, &record->account);
+		pguard_account_current(&thread->mark, elapsed, &record->account);
 	else if (has_mark)
-		pguard_account_remote(&state->mark, elapsed, state->task, &record->account);
+		pguard_account_remote(&thread->mark, elapsed, thread->task, &record->account);
 	if (regs)
-		record->stack = pguard_stack_self(state, regs);
+		record->stack = pguard_stack_self(thread, regs);
 	else
 		/* It is added first: the unit may end while its stack is taken. */
 		record->ready = false;
-	if (record_add(state, word, record) && !regs)
-		pguard_ring_complete(&pguard_alerts, record, unit_stack(state, word));
-	pguard_record_put(record);
+	if (record_add(thread, word, record) && !regs)
+		pguard_ring_complete(&pguard_alerts, record, unit_stack(thread, word));
+	pguard_alert_record_put(record);
 }
 
 /**
  * pguard_late_unit_report() - a unit that runs is late, or is still late
- * @state: its thread: current, or referenced by the watchdog
- * @word: pguard_task.unit, as it was seen: of a unit that is reported for the first
+ * @thread: its thread: current, or referenced by the watchdog
+ * @word: pguard_thread.unit, as it was seen: of a unit that is reported for the first
  *	time, or with LATE again
  * @regs: current's user registers, if one of its guards found it; else NULL
  * @elapsed: its time, ns
@@ -174,55 +173,55 @@ static void report_late(struct pguard_task *state, u64 word, const struct pt_reg
  * Return: 0; -EBUSY if the rate limit holds it back, which is counted at the unit's end;
  *	-EAGAIN if it ended or was found late by somebody else meanwhile.
  */
-int pguard_late_unit_report(struct pguard_task *state, u64 word, const struct pt_regs *regs,
+int pguard_late_unit_report(struct pguard_thread *thread, u64 word, const struct pt_regs *regs,
 			    u64 elapsed)
 {
 	u64 late = word | PGUARD_PHASE_LATE | (regs ? PGUARD_PHASE_GUARD : 0);
-	struct pguard_target *target = state->image->target;
+	struct pguard_target *target = thread->image->target;
 	struct pguard_report_cost cost;
 
 	if (!may_report(target, word & PGUARD_PHASE_LATE))
 		return -EBUSY;
-	if (cmpxchg(&state->unit, word, late) != word)
+	if (cmpxchg(&thread->unit, word, late) != word)
 		return -EAGAIN;
 	pguard_report_cost_begin(&cost);
-	report_late(state, late, regs, elapsed);
+	report_late(thread, late, regs, elapsed);
 	pguard_report_cost_end(&cost, target);
 	return 0;
 }
 
 /**
  * pguard_late_unit_sample() - keep a stack of a unit that stays late, for its next record
- * @state: its thread, referenced by the watchdog, with its lateness
- * @word: pguard_task.unit, as it was seen, LATE
+ * @thread: its thread, referenced by the watchdog, with its lateness
+ * @word: pguard_thread.unit, as it was seen, LATE
  *
  * Context: may sleep.
  */
-void pguard_late_unit_sample(struct pguard_task *state, u64 word)
+void pguard_late_unit_sample(struct pguard_thread *thread, u64 word)
 {
 	struct pguard_report_cost cost;
 	struct pguard_stack *stack;
 
 	pguard_report_cost_begin(&cost);
-	stack = unit_stack(state, word);
+	stack = unit_stack(thread, word);
 	if (stack)
-		pguard_samples_add(state, word, stack);
-	pguard_report_cost_end(&cost, state->image->target);
+		pguard_stack_history_add(thread, word, stack);
+	pguard_report_cost_end(&cost, thread->image->target);
 }
 
-static void report_ended(struct pguard_task *state, u64 word, u32 kind, u32 found_by,
+static void report_ended(struct pguard_thread *thread, u64 word, u32 kind, u32 found_by,
 			 const struct pguard_account *account)
 {
-	struct pguard_record *record =
-		pguard_late_unit_record(state, word, kind, found_by, GFP_NOWAIT);
+	struct pguard_alert_record *record =
+		pguard_late_unit_record(thread, word, kind, found_by, GFP_NOWAIT);
 
 	if (!record) {
-		pguard_samples_drop(state);
+		pguard_stack_history_drop(thread);
 		return;
 	}
 	record->account = *account;
-	record_add(state, word, record);
-	pguard_record_put(record);
+	record_add(thread, word, record);
+	pguard_alert_record_put(record);
 }
 
 static u32 found_by(u64 word)
@@ -234,7 +233,7 @@ static u32 found_by(u64 word)
 
 /**
  * pguard_late_unit_report_end() - a late unit has ended
- * @state: of current
+ * @thread: of current
  * @word: what state->unit was
  * @account: its times
  *
@@ -242,31 +241,31 @@ static u32 found_by(u64 word)
  *
  * Context: current, preemptible or not.
  */
-void pguard_late_unit_report_end(struct pguard_task *state, u64 word,
+void pguard_late_unit_report_end(struct pguard_thread *thread, u64 word,
 				 const struct pguard_account *account)
 {
-	struct pguard_target *target = state->image->target;
+	struct pguard_target *target = thread->image->target;
 
 	if (word & PGUARD_PHASE_LATE || may_report(target, false))
-		report_ended(state, word, PERFGUARD_RECORD_KIND_ENDED, found_by(word), account);
+		report_ended(thread, word, PERFGUARD_RECORD_KIND_ENDED, found_by(word), account);
 	else
 		atomic64_inc(&target->suppressed);
 }
 
 /**
  * pguard_late_unit_report_novel() - a unit has ended that fits no type
- * @state: of current
+ * @thread: of current
  * @word: what state->unit was
  * @account: its times
  *
  * Context: current, preemptible or not.
  * Return: true if it was reported; a few each second are.
  */
-bool pguard_late_unit_report_novel(struct pguard_task *state, u64 word,
+bool pguard_late_unit_report_novel(struct pguard_thread *thread, u64 word,
 				   const struct pguard_account *account)
 {
-	if (!pguard_rate_limit_take(&state->image->target->novel_limit))
+	if (!pguard_rate_limit_take(&thread->image->target->novel_limit))
 		return false;
-	report_ended(state, word, PERFGUARD_RECORD_KIND_NOVEL, 0, account);
+	report_ended(thread, word, PERFGUARD_RECORD_KIND_NOVEL, 0, account);
 	return true;
 }

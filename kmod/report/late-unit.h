@@ -16,8 +16,8 @@
 #include <linux/types.h>
 
 struct pguard_account;
-struct pguard_record;
-struct pguard_task;
+struct pguard_alert_record;
+struct pguard_thread;
 struct pt_regs;
 
 /* Return: true if a late unit of the target could be reported just now.  Context: any. */
@@ -28,14 +28,14 @@ static inline bool pguard_late_unit_is_open(const struct pguard_target *target)
 		pguard_rate_limit_has(&target->least_limit));
 }
 
-struct pguard_record *pguard_late_unit_record(struct pguard_task *state, u64 word, u32 kind,
-					      u32 found_by, gfp_t gfp);
-int pguard_late_unit_report(struct pguard_task *state, u64 word, const struct pt_regs *regs,
+struct pguard_alert_record *pguard_late_unit_record(struct pguard_thread *thread, u64 word,
+						    u32 kind, u32 found_by, gfp_t gfp);
+int pguard_late_unit_report(struct pguard_thread *thread, u64 word, const struct pt_regs *regs,
 			    u64 elapsed);
-void pguard_late_unit_sample(struct pguard_task *state, u64 word);
-void pguard_late_unit_report_end(struct pguard_task *state, u64 word,
+void pguard_late_unit_sample(struct pguard_thread *thread, u64 word);
+void pguard_late_unit_report_end(struct pguard_thread *thread, u64 word,
 				 const struct pguard_account *account);
-bool pguard_late_unit_report_novel(struct pguard_task *state, u64 word,
+bool pguard_late_unit_report_novel(struct pguard_thread *thread, u64 word,
 				   const struct pguard_account *account);
 
 #endif /* _KMOD_REPORT_LATE_UNIT_H */

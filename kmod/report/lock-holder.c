@@ -66,13 +66,13 @@ static u32 owner_verify(struct task_struct *waiter, u32 tid)
 }
 
 /**
- * pguard_lock_address() - the futex that a thread waits at
+ * pguard_lock_holder_address() - the futex that a thread waits at
  * @regs: its user registers
  *
  * Context: any.
  * Return: the address; 0 if it is in no such call.
  */
-u64 pguard_lock_address(const struct pt_regs *regs)
+u64 pguard_lock_holder_address(const struct pt_regs *regs)
 {
 	if (regs->orig_ax != __NR_futex)
 		return 0;
@@ -99,7 +99,7 @@ u64 pguard_lock_address(const struct pt_regs *regs)
  */
 u32 pguard_lock_holder(struct task_struct *task, const struct pt_regs *regs)
 {
-	u64 address = pguard_lock_address(regs);
+	u64 address = pguard_lock_holder_address(regs);
 	u32 words[NR_WORDS] = { 0 };
 	u32 owner;
 

@@ -13,7 +13,7 @@
 struct pt_regs;
 struct task_struct;
 
-u64 pguard_lock_address(const struct pt_regs *regs);
+u64 pguard_lock_holder_address(const struct pt_regs *regs);
 u32 pguard_lock_holder(struct task_struct *task, const struct pt_regs *regs);
 
 #endif /* _KMOD_REPORT_LOCK_HOLDER_H */

@@ -29,7 +29,7 @@ static u32 list_count(const struct pguard_stack *stack)
 }
 
 /* Take all out of the state, to be freed or given on. */
-static struct pguard_stack *samples_detach(struct pguard_samples *samples)
+static struct pguard_stack *samples_detach(struct pguard_stack_history *samples)
 {
 	struct pguard_stack *list = samples->first;
 
@@ -73,7 +73,7 @@ static bool is_needed(const struct pguard_stack *list, struct pguard_stack *stac
  * now is as far from the next older one as they are from each other.  Those
  * that others build on stay.
  */
-static struct pguard_stack *samples_thin(struct pguard_samples *samples,
+static struct pguard_stack *samples_thin(struct pguard_stack_history *samples,
 					 const struct pguard_stack *comes)
 {
 	struct pguard_stack **link = &samples->first, *dropped = NULL, *stack, *last;
@@ -95,7 +95,7 @@ static struct pguard_stack *samples_thin(struct pguard_samples *samples,
 	return dropped;
 }
 
-static bool has_room(const struct pguard_samples *samples, const struct pguard_stack *comes)
+static bool has_room(const struct pguard_stack_history *samples, const struct pguard_stack *comes)
 {
 	if (!samples->first)
 		return true;
@@ -105,7 +105,7 @@ static bool has_room(const struct pguard_samples *samples, const struct pguard_s
 }
 
 /* Room for a sample in its thread, and in all; what had to go for it is @dropped. */
-static bool samples_reserve(struct pguard_samples *samples, const struct pguard_stack *comes,
+static bool samples_reserve(struct pguard_stack_history *samples, const struct pguard_stack *comes,
 			    struct pguard_stack **dropped)
 {
 	u32 nr = list_count(comes);
@@ -122,79 +122,80 @@ static bool samples_reserve(struct pguard_samples *samples, const struct pguard_
 }
 
 /**
- * pguard_samples_lateness() - what is kept of a thread that was late
- * @state: the thread; referenced by the caller, or in an RCU section
+ * pguard_stack_history_lateness() - what is kept of a thread that was late
+ * @thread: the thread; referenced by the caller, or in an RCU section
  *
  * Made if it is not there yet.
  *
  * Context: the watch's work; does not sleep.
  * Return: it, or NULL for want of memory.
  */
-struct pguard_lateness *pguard_samples_lateness(struct pguard_task *state)
+struct pguard_lateness *pguard_stack_history_lateness(struct pguard_thread *thread)
 {
-	struct pguard_lateness *late = state->lateness;
+	struct pguard_lateness *late = thread->lateness;
 
 	if (late)
 		return late;
 	late = kzalloc(sizeof(*late), GFP_NOWAIT | __GFP_NOWARN);
 	/* Pairs with the dependency of who looks for samples, under a lock that is not held here. */
-	smp_store_release(&state->lateness, late);
+	smp_store_release(&thread->lateness, late);
 	return late;
 }
 
 /**
- * pguard_samples_add() - keep a stack of a late unit
- * @state: its thread, referenced by the caller, with its lateness
- * @word: pguard_task.unit with LATE: the unit was reported, so its end takes the stack
+ * pguard_stack_history_add() - keep a stack of a late unit
+ * @thread: its thread, referenced by the caller, with its lateness
+ * @word: pguard_thread.unit with LATE: the unit was reported, so its end takes the stack
  * @stack: with its lock's holder's behind it; taken over
  *
  * Context: may sleep.
  */
-void pguard_samples_add(struct pguard_task *state, u64 word, struct pguard_stack *stack)
+void pguard_stack_history_add(struct pguard_thread *thread, u64 word, struct pguard_stack *stack)
 {
-	struct pguard_samples *samples = &state->lateness->samples;
+	struct pguard_stack_history *samples = &thread->lateness->samples;
 	struct pguard_stack *dropped = NULL;
 	u64 unit = pguard_unit_number(word);
 
-	spin_lock(&state->lock);
+	spin_lock(&thread->lock);
 	if (samples->unit != unit) {
 		/* Left by a unit whose end found no memory for a record. */
 		dropped = samples_detach(samples);
 		samples->unit = unit;
 	}
 	/* If it still runs, its thread will come for them with the lock. */
-	if (!state->gone && pguard_unit_runs(state, word)) {
+	if (!thread->gone && pguard_unit_runs(thread, word)) {
 		pguard_stack_append(&dropped, pguard_stack_pack(samples->first, &stack, GFP_NOWAIT));
 		if (samples_reserve(samples, stack, &dropped)) {
 			pguard_stack_append(&samples->first, stack);
 			stack = NULL;
 		}
 	}
-	spin_unlock(&state->lock);
+	spin_unlock(&thread->lock);
 	pguard_stack_free(dropped);
 	pguard_stack_free(stack);
 }
 
 /**
- * pguard_samples_take() - give the stacks of a unit to a record about it
- * @state: its thread
+ * pguard_stack_history_take() - give the stacks of a unit to a record about it
+ * @thread: its thread
  * @unit: its number
  * @record: not in a ring yet; they come before the stacks it has.  Without a
  *	record they are freed
  *
- * Context: any but interrupts, preemption off; @state->lock held.
+ * Context: any but interrupts, preemption off; @thread->lock held.
  */
-void pguard_samples_take(struct pguard_task *state, u64 unit, struct pguard_record *record)
+void pguard_stack_history_take(struct pguard_thread *thread, u64 unit,
+			       struct pguard_alert_record *record)
 {
-	struct pguard_lateness *late = READ_ONCE(state->lateness);
+	struct pguard_lateness *late = READ_ONCE(thread->lateness);
 	struct pguard_stack *list;
 
-	lockdep_assert_held(&state->lock);
+	lockdep_assert_held(&thread->lock);
 	if (!late)
 		return;
 	list = samples_detach(&late->samples);
 	if (!record || late->samples.unit != unit) {
-		pguard_stack_bury(list);
+		pguard_stack_free_later(list);
 		return;
 	}
 	pguard_stack_append(&list, record->stack);
@@ -202,20 +203,20 @@ void pguard_samples_take(struct pguard_task *state, u64 unit, struct pguard_reco
 }
 
 /**
- * pguard_samples_drop() - free what a thread keeps
- * @state: out of the hash, or its unit ends without a record
+ * pguard_stack_history_drop() - free what a thread keeps
+ * @thread: out of the hash, or its unit ends without a record
  *
  * Context: any but interrupts, preemption off.
  */
-void pguard_samples_drop(struct pguard_task *state)
+void pguard_stack_history_drop(struct pguard_thread *thread)
 {
-	spin_lock(&state->lock);
-	pguard_samples_take(state, 0, NULL);
-	spin_unlock(&state->lock);
+	spin_lock(&thread->lock);
+	pguard_stack_history_take(thread, 0, NULL);
+	spin_unlock(&thread->lock);
 }
 
 /* Stacks of late units that found no room. */
-u64 pguard_samples_refused(void)
+u64 pguard_stack_history_refused(void)
 {
 	return atomic64_read(&refused);
 }

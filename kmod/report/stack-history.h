@@ -13,14 +13,15 @@
 
 #include <linux/types.h>
 
-struct pguard_record;
+struct pguard_alert_record;
 struct pguard_stack;
-struct pguard_task;
+struct pguard_thread;
 
-struct pguard_lateness *pguard_samples_lateness(struct pguard_task *state);
-void pguard_samples_add(struct pguard_task *state, u64 word, struct pguard_stack *stack);
-void pguard_samples_take(struct pguard_task *state, u64 unit, struct pguard_record *record);
-void pguard_samples_drop(struct pguard_task *state);
-u64 pguard_samples_refused(void);
+struct pguard_lateness *pguard_stack_history_lateness(struct pguard_thread *thread);
+void pguard_stack_history_add(struct pguard_thread *thread, u64 word, struct pguard_stack *stack);
+void pguard_stack_history_take(struct pguard_thread *thread, u64 unit,
+			       struct pguard_alert_record *record);
+void pguard_stack_history_drop(struct pguard_thread *thread);
+u64 pguard_stack_history_refused(void);
 
 #endif /* _KMOD_REPORT_STACK_HISTORY_H */

@@ -16,9 +16,9 @@
 /* Some are freed at once: to wake a worker takes as much as to free ten. */
 enum { BURIAL = HZ / 8 };
 
-static void grave_work(struct work_struct *work);
-static LLIST_HEAD(grave);
-static DECLARE_DELAYED_WORK(burial, grave_work);
+static void free_work(struct work_struct *work);
+static LLIST_HEAD(free_later);
+static DECLARE_DELAYED_WORK(burial, free_work);
 
 static void regs_copy(u64 to[PGUARD_STACK_REGS], const struct pt_regs *from)
 {
@@ -66,7 +66,7 @@ static struct pguard_stack *stack_alloc(struct mm_struct *mm, const struct pt_re
 	stack->full_size = min_t(unsigned long, extent, U32_MAX);
 	/* An interrupt or exception would have put a negative number there. */
 	stack->syscall = (long)regs->orig_ax >= 0 ? regs->orig_ax : PGUARD_NO_SYSCALL;
-	stack->lock = pguard_lock_address(regs);
+	stack->lock = pguard_lock_holder_address(regs);
 	regs_copy(stack->regs, regs);
 	return stack;
 }
@@ -104,32 +104,32 @@ static const struct pguard_stack *outer_find(const struct pguard_stack *list, u3
  * What a stack has in common with one that is kept of its thread was searched for mappings then.
  * Return: bytes that were not.
  */
-static u32 search_kept(struct pguard_mapping_search *search, struct pguard_task *state,
+static u32 search_kept(struct pguard_mapping_search *search, struct pguard_thread *thread,
 		       const struct pguard_stack *stack)
 {
 	const struct pguard_lateness *late;
 	const struct pguard_stack *outer;
 	u32 size = stack->size;
 
-	spin_lock(&state->lock);
-	late = READ_ONCE(state->lateness);
+	spin_lock(&thread->lock);
+	late = READ_ONCE(thread->lateness);
 	outer = late ? outer_find(late->samples.first, 0) : NULL;
 	if (outer && outer->mappings && pguard_mapping_search_known(search, outer->mappings))
 		size -= nr_common(stack, outer);
-	spin_unlock(&state->lock);
+	spin_unlock(&thread->lock);
 	return size;
 }
 
 /* The mappings are optional: without memory the stack goes without them. */
 static void stack_add_mappings(struct pguard_stack *stack, struct mm_struct *mm,
-			       struct pguard_task *state)
+			       struct pguard_thread *thread)
 {
 	struct pguard_mapping_search *search = pguard_mapping_search_begin(mm);
 	u32 size;
 
 	if (!search)
 		return;
-	size = search_kept(search, state, stack);
+	size = search_kept(search, thread, stack);
 	pguard_mapping_search_word(search, stack->regs[PGUARD_STACK_REG_RIP]);
 	pguard_mapping_search_words(search, (u64 *)stack->bytes, size / sizeof(u64));
 	stack->mappings = pguard_mapping_search_end(search);
@@ -137,14 +137,14 @@ static void stack_add_mappings(struct pguard_stack *stack, struct mm_struct *mm,
 
 /**
  * pguard_stack_self() - copy current's stack
- * @state: current's
+ * @thread: current's
  * @regs: its user registers
  *
  * Context: current, may sleep and fault.
  * Return: the stack, to be freed by the caller; NULL for want of memory or if
  * there is no user memory.
  */
-struct pguard_stack *pguard_stack_self(struct pguard_task *state, const struct pt_regs *regs)
+struct pguard_stack *pguard_stack_self(struct pguard_thread *thread, const struct pt_regs *regs)
 {
 	struct pguard_stack *stack;
 	u32 left;
@@ -158,24 +158,24 @@ struct pguard_stack *pguard_stack_self(struct pguard_task *state, const struct p
 	left = copy_from_user(stack->bytes, (void __user *)regs->sp, stack->size);
 	stack->size = (stack->size - left) & ~7U;
 	stack->nr_own = stack->size;
-	stack_add_mappings(stack, current->mm, state);
+	stack_add_mappings(stack, current->mm, thread);
 	return stack;
 }
 
 /*
  * The user registers of a thread that is in the kernel.  They lie on its
  * kernel stack, which may go once it has passed its exit hook; the hook waits
- * for @state->lock.
+ * for @thread->lock.
  */
-static bool regs_get(struct pguard_task *state, struct pt_regs *ret)
+static bool regs_get(struct pguard_thread *thread, struct pt_regs *ret)
 {
 	bool alive;
 
-	spin_lock(&state->lock);
-	alive = !state->gone;
+	spin_lock(&thread->lock);
+	alive = !thread->gone;
 	if (alive)
-		*ret = *task_pt_regs(state->task);
-	spin_unlock(&state->lock);
+		*ret = *task_pt_regs(thread->task);
+	spin_unlock(&thread->lock);
 	return alive;
 }
 
@@ -208,7 +208,7 @@ static u32 read_present(struct task_struct *task, unsigned long addr, u8 *bytes,
 
 /**
  * pguard_stack_read() - copy the stack of a thread that is in the kernel
- * @state: the thread; referenced by the caller
+ * @thread: the thread; referenced by the caller
  *
  * The caller finds out afterwards whether the thread was there all the time.
  *
@@ -216,25 +216,25 @@ static u32 read_present(struct task_struct *task, unsigned long addr, u8 *bytes,
  * Return: the stack, to be freed by the caller; NULL if the thread is gone or
  * memory is short.
  */
-struct pguard_stack *pguard_stack_read(struct pguard_task *state)
+struct pguard_stack *pguard_stack_read(struct pguard_thread *thread)
 {
 	struct pguard_stack *stack = NULL;
 	struct mm_struct *mm;
 	struct pt_regs regs;
 
-	mm = get_task_mm(state->task);
+	mm = get_task_mm(thread->task);
 	if (!mm)
 		return NULL;
-	if (!regs_get(state, &regs))
+	if (!regs_get(thread, &regs))
 		goto out_mm;
 	stack = stack_alloc(mm, &regs);
 	if (!stack)
 		goto out_mm;
 	stack->state = PERFGUARD_STACK_STATE_BLOCKED;
-	stack->size = read_present(state->task, regs.sp, stack->bytes, stack->size) & ~7U;
+	stack->size = read_present(thread->task, regs.sp, stack->bytes, stack->size) & ~7U;
 	stack->nr_own = stack->size;
-	stack->holder = pguard_lock_holder(state->task, &regs);
-	stack_add_mappings(stack, mm, state);
+	stack->holder = pguard_lock_holder(thread->task, &regs);
+	stack_add_mappings(stack, mm, thread);
 out_mm:
 	/* If it is the last reference, the watch has no time for the rest. */
 	mmput_async(mm);
@@ -319,27 +319,27 @@ void pguard_stack_free(struct pguard_stack *list)
 	}
 }
 
-static void grave_work(struct work_struct *work)
+static void free_work(struct work_struct *work)
 {
 	struct pguard_stack *stack, *next;
 
-	llist_for_each_entry_safe(stack, next, llist_del_all(&grave), grave_node)
+	llist_for_each_entry_safe(stack, next, llist_del_all(&free_later), grave_node)
 		pguard_stack_free(stack);
 }
 
 /**
- * pguard_stack_bury() - pguard_stack_free() from where nothing may sleep
+ * pguard_stack_free_later() - pguard_stack_free() from where nothing may sleep
  *
  * Context: any.
  */
-void pguard_stack_bury(struct pguard_stack *list)
+void pguard_stack_free_later(struct pguard_stack *list)
 {
-	if (list && llist_add(&list->grave_node, &grave))
+	if (list && llist_add(&list->grave_node, &free_later))
 		schedule_delayed_work(&burial, BURIAL);
 }
 
 /* All that was buried is freed on return. */
-void pguard_stack_bury_wait(void)
+void pguard_stack_free_wait(void)
 {
 	flush_delayed_work(&burial);
 }

@@ -22,7 +22,7 @@
 
 #include <linux/perfguard.h>
 
-struct pguard_task;
+struct pguard_thread;
 struct pt_regs;
 
 enum {
@@ -72,14 +72,14 @@ struct pguard_stack {
 	u8 bytes[];
 };
 
-struct pguard_stack *pguard_stack_self(struct pguard_task *state, const struct pt_regs *regs);
-struct pguard_stack *pguard_stack_read(struct pguard_task *state);
+struct pguard_stack *pguard_stack_self(struct pguard_thread *state, const struct pt_regs *regs);
+struct pguard_stack *pguard_stack_read(struct pguard_thread *state);
 struct pguard_stack *pguard_stack_pack(const struct pguard_stack *list,
 				       struct pguard_stack **stacks, gfp_t gfp);
 void pguard_stack_append(struct pguard_stack **list, struct pguard_stack *stack);
 void pguard_stack_free(struct pguard_stack *list);
-void pguard_stack_bury(struct pguard_stack *list);
-void pguard_stack_bury_wait(void);
+void pguard_stack_free_later(struct pguard_stack *list);
+void pguard_stack_free_wait(void);
 size_t pguard_stack_footprint(const struct pguard_stack *list);
 
 #endif /* _KMOD_REPORT_STACK_H */

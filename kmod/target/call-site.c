@@ -8,86 +8,92 @@
 #include <linux/rculist.h>
 #include <linux/slab.h>
 
-struct pguard_spot pguard_nowhere;
+struct pguard_call_site pguard_nowhere;
 
-/* Is it the spot of a finding?  Context: any; a reference, or RCU. */
-bool pguard_spot_is(const struct pguard_spot *spot, const struct pguard_finding *finding)
+/* Is it the call site of a finding?  Context: any; a reference, or RCU. */
+bool pguard_call_site_is(const struct pguard_call_site *call_site,
+			 const struct pguard_call_site_info *finding)
 {
-	const struct pguard_finding *is = &spot->is;
+	const struct pguard_call_site_info *is = &call_site->is;
 
 	return is->ip == finding->ip && is->syscall == finding->syscall &&
-	       is->distance == finding->distance &&
-	       is->rise == finding->rise && is->return_address == finding->return_address &&
-	       is->course == finding->course && is->generation == finding->generation &&
-	       is->fit == finding->fit && is->role == finding->role;
+	       is->distance == finding->distance && is->rise == finding->rise &&
+	       is->return_address == finding->return_address && is->loop == finding->loop &&
+	       is->generation == finding->generation && is->fit == finding->fit &&
+	       is->role == finding->role;
 }
 
 /* With a reference.  Caller holds RCU or the lock. */
-static struct pguard_spot *find(struct pguard_image *image, const struct pguard_finding *finding)
+static struct pguard_call_site *find(struct pguard_image *image,
+				     const struct pguard_call_site_info *finding)
 {
-	struct pguard_spot *spot;
+	struct pguard_call_site *call_site;
 
-	list_for_each_entry_rcu(spot, &image->spots, list, lockdep_is_held(&image->spots_lock))
-		if (pguard_spot_is(spot, finding) && refcount_inc_not_zero(&spot->refs))
-			return spot;
+	list_for_each_entry_rcu(call_site, &image->call_sites, list,
+				lockdep_is_held(&image->call_sites_lock))
+		if (pguard_call_site_is(call_site, finding) &&
+		    refcount_inc_not_zero(&call_site->refs))
+			return call_site;
 	return NULL;
 }
 
 /* Add it, unless another thread has done so just now; then it is freed. */
-static struct pguard_spot *add(struct pguard_image *image, struct pguard_spot *spot)
+static struct pguard_call_site *add(struct pguard_image *image, struct pguard_call_site *call_site)
 {
-	struct pguard_spot *other;
+	struct pguard_call_site *other;
 
-	spin_lock(&image->spots_lock);
-	other = find(image, &spot->is);
+	spin_lock(&image->call_sites_lock);
+	other = find(image, &call_site->is);
 	if (!other)
-		list_add_rcu(&spot->list, &image->spots);
-	spin_unlock(&image->spots_lock);
+		list_add_rcu(&call_site->list, &image->call_sites);
+	spin_unlock(&image->call_sites_lock);
 	if (!other)
-		return spot;
-	kfree(spot);
+		return call_site;
+	kfree(call_site);
 	return other;
 }
 
 /**
- * pguard_spot_get() - the spot of a finding
+ * pguard_call_site_get() - the call site of a finding
  * @image: that the thread is of
  * @finding: is copied
  * @gfp: as the caller's context allows
  *
  * Context: any but interrupts.
- * Return: the spot, to be given to pguard_spot_put(); NULL for want of memory.
+ * Return: the call site, to be given to pguard_call_site_put(); NULL for want of memory.
  */
-struct pguard_spot *pguard_spot_get(struct pguard_image *image,
-				    const struct pguard_finding *finding, gfp_t gfp)
+struct pguard_call_site *pguard_call_site_get(struct pguard_image *image,
+					      const struct pguard_call_site_info *finding,
+					      gfp_t gfp)
 {
-	struct pguard_spot *spot;
+	struct pguard_call_site *call_site;
 
 	rcu_read_lock();
-	spot = find(image, finding);
+	call_site = find(image, finding);
 	rcu_read_unlock();
-	if (spot)
-		return spot;
-	spot = kmalloc(sizeof(*spot), gfp | __GFP_NOWARN);
-	if (!spot)
+	if (call_site)
+		return call_site;
+	call_site = kmalloc(sizeof(*call_site), gfp | __GFP_NOWARN);
+	if (!call_site)
 		return NULL;
-	spot->is = *finding;
-	refcount_set(&spot->refs, 1);
-	return add(image, spot);
+	call_site->is = *finding;
+	refcount_set(&call_site->refs, 1);
+	return add(image, call_site);
 }
 
 /**
- * pguard_spot_put() - give a reference back
+ * pguard_call_site_put() - give a reference back
  * @image: the same as there
- * @spot: or pguard_nowhere
+ * @call_site: or pguard_nowhere
  *
  * Context: any but interrupts.
  */
-void pguard_spot_put(struct pguard_image *image, struct pguard_spot *spot)
+void pguard_call_site_put(struct pguard_image *image, struct pguard_call_site *call_site)
 {
-	if (spot == &pguard_nowhere || !refcount_dec_and_lock(&spot->refs, &image->spots_lock))
+	if (call_site == &pguard_nowhere ||
+	    !refcount_dec_and_lock(&call_site->refs, &image->call_sites_lock))
 		return;
-	list_del_rcu(&spot->list);
-	spin_unlock(&image->spots_lock);
-	kfree_rcu(spot, rcu);
+	list_del_rcu(&call_site->list);
+	spin_unlock(&image->call_sites_lock);
+	kfree_rcu(call_site, rcu);
 }

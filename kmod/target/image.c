@@ -35,8 +35,8 @@ struct pguard_image *pguard_image_get(struct pguard_target *target,
 		return NULL;
 	kref_init(&image->kref);
 	INIT_LIST_HEAD(&image->loops);
-	spin_lock_init(&image->spots_lock);
-	INIT_LIST_HEAD(&image->spots);
+	spin_lock_init(&image->call_sites_lock);
+	INIT_LIST_HEAD(&image->call_sites);
 	image->key = *key;
 	image->id = next_image_id++;
 	image->target = target;
@@ -70,10 +70,10 @@ static void image_free(struct work_struct *work)
 {
 	struct pguard_image *image =
 		container_of(to_rcu_work(work), struct pguard_image, work);
-	struct pguard_loop *loop, *next;
+	struct pguard_image_loop *loop, *next;
 
 	list_for_each_entry_safe(loop, next, &image->loops, list) {
-		pguard_audit_loop_deinit(&loop->course);
+		pguard_audit_loop_deinit(&loop->loop);
 		kfree(loop);
 	}
 	if (rcu_access_pointer(image->sites))
@@ -104,11 +104,11 @@ void pguard_image_put(struct pguard_image *image)
 	kref_put(&image->kref, image_release);
 }
 
-static struct pguard_loop *loop_alloc(const struct pguard_image *image, u32 id)
+static struct pguard_image_loop *loop_alloc(const struct pguard_image *image, u32 id)
 {
-	struct pguard_loop *loop = kzalloc(sizeof(*loop), GFP_KERNEL | __GFP_NOWARN);
+	struct pguard_image_loop *loop = kzalloc(sizeof(*loop), GFP_KERNEL | __GFP_NOWARN);
 
-	if (loop && pguard_audit_loop_init(image->target->audit, &loop->course, id)) {
+	if (loop && pguard_audit_loop_init(image->target->audit, &loop->loop, id)) {
 		kfree(loop);
 		loop = NULL;
 	}
@@ -116,19 +116,19 @@ static struct pguard_loop *loop_alloc(const struct pguard_image *image, u32 id)
 }
 
 /**
- * pguard_loop_new() - the loop with this id, made if it is new
+ * pguard_image_loop_new() - the loop with this id, made if it is new
  * @image: its image, held by the caller
  * @id: its number in the image
  *
  * Context: may sleep; pguard_control held.
  * Return: the loop, owned by the image, or NULL for lack of memory or room.
  */
-struct pguard_loop *pguard_loop_new(struct pguard_image *image, u32 id)
+struct pguard_image_loop *pguard_image_loop_new(struct pguard_image *image, u32 id)
 {
-	struct pguard_loop *loop;
+	struct pguard_image_loop *loop;
 
 	list_for_each_entry(loop, &image->loops, list)
-		if (loop->course.id == id)
+		if (loop->loop.id == id)
 			return loop;
 	if (image->nr_loops == PGUARD_MAX_LOOPS)
 		return NULL;

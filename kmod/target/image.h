@@ -30,9 +30,9 @@ enum {
 };
 
 /* An event loop of an image that is audited. */
-struct pguard_loop {
+struct pguard_image_loop {
 	struct list_head list;	/* pguard_image.loops */
-	struct pguard_course course;
+	struct pguard_loop loop;
 };
 
 /**
@@ -45,7 +45,7 @@ struct pguard_loop {
  *	look again
  * @sites: of @loops, in memory; NULL until the first loop-set
  * @loops: those that are audited; only grows; pguard_control
- * @spots: that its threads hold; RCU, and @spots_lock for writing
+ * @call_sites: that its threads hold; RCU, and @call_sites_lock for writing
  */
 struct pguard_image {
 	struct list_head list;
@@ -59,8 +59,8 @@ struct pguard_image {
 	struct pguard_wait_sites __rcu *sites;
 	struct list_head loops;
 	u32 nr_loops;
-	spinlock_t spots_lock;
-	struct list_head spots;
+	spinlock_t call_sites_lock;
+	struct list_head call_sites;
 	/* private: */
 	struct kref kref;
 	struct rcu_work work;
@@ -75,7 +75,7 @@ static inline void pguard_image_hold(struct pguard_image *image)
 	kref_get(&image->kref);
 }
 
-struct pguard_loop *pguard_loop_new(struct pguard_image *image, u32 id);
+struct pguard_image_loop *pguard_image_loop_new(struct pguard_image *image, u32 id);
 void pguard_image_set_sites(struct pguard_image *image, struct pguard_wait_sites *sites);
 
 int pguard_image_init(void);

@@ -5,7 +5,7 @@
  * To put thousands of probes on, or to take them off, takes seconds.  The order
  * that does it must have the target for itself meanwhile, but must not hold up
  * those that are about others, or that only ask.  So each target has a mutex of
- * its own, which is taken before pguard_control: pguard_turn_take() lets go of
+ * its own, which is taken before pguard_control: pguard_target_lock() lets go of
  * that while it waits.  Who has the turn
  *
  *   - puts probes on and takes them off, with pguard_control not held;
@@ -17,7 +17,7 @@
  *
  * A task that is killed cannot reach other memory any more, so a breakpoint that
  * it takes off would stay there.  So an order leaves that to a worker, for which
- * it waits: pguard_turn_run().
+ * it waits: pguard_target_run().
  */
 #ifndef _KMOD_TARGET_TARGET_LOCK_H
 #define _KMOD_TARGET_TARGET_LOCK_H
@@ -30,24 +30,24 @@
 #include <linux/sched.h>
 #include <linux/types.h>
 
-int pguard_turn_take(struct pguard_target *target);
-bool pguard_turn_try(struct pguard_target *target);
-void pguard_turn_give(struct pguard_target *target);
-void pguard_turn_run(void (*call)(void *argument), void *argument);
-bool pguard_turn_each(bool (*want)(const struct pguard_target *target),
-		      void (*call)(struct pguard_target *target));
+int pguard_target_lock(struct pguard_target *target);
+bool pguard_target_trylock(struct pguard_target *target);
+void pguard_target_unlock(struct pguard_target *target);
+void pguard_target_run(void (*call)(void *argument), void *argument);
+bool pguard_target_lock_each(bool (*want)(const struct pguard_target *target),
+			     void (*call)(struct pguard_target *target));
 
 /* It is current's turn, and who is not about this target does not wait. */
-static inline void pguard_turn_assert(const struct pguard_target *target)
+static inline void pguard_target_assert_locked(const struct pguard_target *target)
 {
-	lockdep_assert_held(&target->turn);
+	lockdep_assert_held(&target->lock);
 	lockdep_assert_not_held(&pguard_control);
 }
 
 /* A probe is put on or off: as above, or for one who waits, and nobody is killed. */
-static inline void pguard_turn_assert_probe(struct pguard_target *target)
+static inline void pguard_target_assert_probe(struct pguard_target *target)
 {
-	WARN_ON_ONCE(!mutex_is_locked(&target->turn));
+	WARN_ON_ONCE(!mutex_is_locked(&target->lock));
 	WARN_ON_ONCE(!(current->flags & PF_KTHREAD));
 	lockdep_assert_not_held(&pguard_control);
 }

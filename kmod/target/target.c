@@ -34,7 +34,7 @@ struct pguard_target *pguard_target_alloc(void)
 	}
 	kref_init(&target->kref);
 	INIT_LIST_HEAD(&target->list);
-	mutex_init(&target->turn);
+	mutex_init(&target->lock);
 	INIT_LIST_HEAD(&target->images);
 	INIT_LIST_HEAD(&target->probes);
 	atomic64_set(&target->report_left, PGUARD_REPORT_UNLIMITED);

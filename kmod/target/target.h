@@ -41,12 +41,12 @@ enum {
  * @list: in pguard_targets
  * @images: its images; pguard_images_lock
  * @nr_images: length of @images
- * @turn: held by who puts its probes on or off, guards it or removes it
+ * @lock: held by who puts its probes on or off, guards it or removes it
  *	(turn.h); outside of pguard_control
- * @profile: what it is guarded by, or NULL; @turn and pguard_control for writing
+ * @profile: what it is guarded by, or NULL; @lock and pguard_control for writing
  * @audit: what it goes by without that; referenced, its threshold changes under
  *	pguard_control
- * @probes: batches of its sites (probes.c); @turn and pguard_control for
+ * @probes: batches of its sites (probes.c); @lock and pguard_control for
  *	writing, one of them for reading
  * @nr_sites: how many they are; pguard_control
  * @cpu: CPU time that its processes used which have gone, ns; pguard_images_lock
@@ -68,7 +68,7 @@ struct pguard_target {
 	struct list_head images;
 	u32 nr_images;
 	u32 id;
-	struct mutex turn;
+	struct mutex lock;
 	struct pguard_profile __rcu *profile;
 	struct pguard_profile *audit;
 	struct list_head probes;
@@ -129,9 +129,8 @@ static inline u64 pguard_target_threshold(const struct pguard_target *target)
 /* Context: pguard_control or the turn held, for as long as the profile is used. */
 static inline struct pguard_profile *pguard_target_profile(const struct pguard_target *target)
 {
-	return rcu_dereference_protected(target->profile,
-					 lockdep_is_held(&pguard_control) ||
-					 lockdep_is_held(&target->turn));
+	return rcu_dereference_protected(target->profile, lockdep_is_held(&pguard_control) ||
+								  lockdep_is_held(&target->lock));
 }
 
 #endif /* _KMOD_TARGET_TARGET_H */

@@ -29,17 +29,17 @@ struct pguard_wait_sites;
 /*
  * A place where the thread waited.  Within one thread the loop's stack pointer
  * is the same each time round, so a place is known again
- * by that and by its spot's call.  @spot is referenced, or pguard_nowhere.
+ * by that and by its call site's call.  @call_site is referenced, or pguard_nowhere.
  */
 struct pguard_place {
 	u64 sp;
-	struct pguard_spot *spot;
+	struct pguard_call_site *call_site;
 };
 
 enum { PGUARD_NR_PLACES = 4 };	/* bits of @fresh */
 
 /*
- * pguard_task.unit: the unit's number in the upper bits, its phase below.
+ * pguard_thread.unit: the unit's number in the upper bits, its phase below.
  * The thread sets RUNNING when it begins a unit (release: start and mark are
  * in place) and takes what an end takes off with xchg, or with cmpxchg as long
  * as it is not LATE; the watch, or a guard in the thread itself, adds LATE with
@@ -56,14 +56,14 @@ enum pguard_phase {
 };
 
 /**
- * struct pguard_samples - stacks of a late unit that wait for its next record
- * @first: the oldest, or NULL; pguard_task.lock
+ * struct pguard_stack_history - stacks of a late unit that wait for its next record
+ * @first: the oldest, or NULL; pguard_thread.lock
  * @unit: number of that unit; the same lock
  * @doublings: how often every second one went; the same lock
  * @next: when the next one is to be taken, ns from the unit's start; the
  *	watch's own
  */
-struct pguard_samples {
+struct pguard_stack_history {
 	struct pguard_stack *first;
 	u64 unit;
 	u32 doublings;
@@ -78,24 +78,24 @@ struct pguard_samples {
  *	the watch's own
  */
 struct pguard_lateness {
-	struct pguard_samples samples;
+	struct pguard_stack_history samples;
 	u64 looked_at;
 	u64 next_report;
 };
 
 /**
- * struct pguard_task - a watched thread
- * @node: in the hash; pguard_tasks_lock
- * @all: in pguard_all_tasks, as long as it is in the hash; the same
+ * struct pguard_thread - a watched thread
+ * @node: in the hash; pguard_threads_lock
+ * @all: in pguard_all_threads, as long as it is in the hash; the same
  * @task: referenced; the key
  * @image: referenced
  * @unit: number and phase of the unit, see above
  * @start: pguard_clock() when it began
  * @mark: its counters then, if the target asked for them
- * @home: where its loop's return address stands on its stack, and
- * @home_ip: where the loop waited; both 0 if not known; the thread's own
+ * @return_slot: where its loop's return address stands on its stack, and
+ * @return_slot_ip: where the loop waited; both 0 if not known; the thread's own
  * @places: where it waited; at @place that of the last call that its loop, or the long
- *	way, was concerned with; slots are given away in @turn; the thread's own
+ *	way, was concerned with; slots are given away in @lock; the thread's own
  * @fresh: a bit for each of them that was never recorded for discovery
  * @follow: what the return of the hooked call it is in is wanted for; the
  *	thread's own
@@ -119,7 +119,7 @@ struct pguard_lateness {
  * @gone: the thread's registers must not be read any more, its kernel stack
  *	may go; @lock
  * @lock: guards @gone while registers are read and the samples, and orders
- *	the records about one unit; inside pguard_tasks_lock
+ *	the records about one unit; inside pguard_threads_lock
  * @lateness: made by the watch, or NULL; gone with the state
  * @captured: a request for its own stack is queued (capture.c)
  * @kick: task work of the drain; queued once, a grace period after @dead
@@ -129,15 +129,15 @@ struct pguard_lateness {
  * @opening: of the stream, in which its first event was told; the thread's own
  * @told: time of its last event; the thread's own
  */
-struct pguard_task {
+struct pguard_thread {
 	struct hlist_node node;
 	struct task_struct *task;
 	struct pguard_image *image;
 	u64 unit;
 	u64 start;
 	struct pguard_mark mark;
-	u64 home;
-	u64 home_ip;
+	u64 return_slot;
+	u64 return_slot_ip;
 	struct pguard_place *place;
 	struct pguard_place places[PGUARD_NR_PLACES];
 	u8 inflight;
@@ -152,7 +152,7 @@ struct pguard_task {
 	bool captured;
 	bool kicked;
 	u8 fresh;
-	u8 turn;
+	u8 next_place;
 	union {
 		struct {
 			u16 records_left;
@@ -183,50 +183,53 @@ struct pguard_task {
 	u64 told;
 };
 
-/* pguard_task.returns is .follow while .dead is false. */
-static_assert(offsetof(struct pguard_task, follow) == offsetof(struct pguard_task, returns) &&
-	      offsetof(struct pguard_task, dead) == offsetof(struct pguard_task, returns) + 1);
+/* pguard_thread.returns is .follow while .dead is false. */
+static_assert(offsetof(struct pguard_thread, follow) == offsetof(struct pguard_thread, returns) &&
+	      offsetof(struct pguard_thread, dead) == offsetof(struct pguard_thread, returns) + 1);
 
-enum { PGUARD_TASKS_BITS = 12, PGUARD_MAX_TASKS = 65536 };
+enum {
+	PGUARD_THREADS_BITS = 12,
+	PGUARD_MAX_THREADS = 65536
+};
 
 /* Guards changes of the hash; readers use RCU-sched or RCU. */
-extern spinlock_t pguard_tasks_lock;
-extern struct hlist_head pguard_tasks[1 << PGUARD_TASKS_BITS];
-extern struct list_head pguard_all_tasks;
-extern atomic_t pguard_nr_tasks;
+extern spinlock_t pguard_threads_lock;
+extern struct hlist_head pguard_threads[1 << PGUARD_THREADS_BITS];
+extern struct list_head pguard_all_threads;
+extern atomic_t pguard_nr_threads;
 
 /* Caller holds RCU, in whatever flavour. */
-static __always_inline struct pguard_task *pguard_task_find(const struct task_struct *task)
+static __always_inline struct pguard_thread *pguard_thread_find(const struct task_struct *task)
 {
-	struct hlist_head *head = &pguard_tasks[hash_ptr(task, PGUARD_TASKS_BITS)];
-	struct pguard_task *state;
+	struct hlist_head *head = &pguard_threads[hash_ptr(task, PGUARD_THREADS_BITS)];
+	struct pguard_thread *thread;
 
-	hlist_for_each_entry_rcu_notrace(state, head, node)
-		if (state->task == task)
-			return state;
+	hlist_for_each_entry_rcu_notrace(thread, head, node)
+		if (thread->task == task)
+			return thread;
 	return NULL;
 }
 
 /* Of current. */
 static __always_inline struct pguard_inference *
-pguard_task_inference(const struct pguard_task *state)
+pguard_thread_inference(const struct pguard_thread *thread)
 {
-	return rcu_dereference_protected(state->inference, state->task == current);
+	return rcu_dereference_protected(thread->inference, thread->task == current);
 }
 
-static inline bool pguard_task_get(struct pguard_task *state)
+static inline bool pguard_thread_get(struct pguard_thread *thread)
 {
-	return refcount_inc_not_zero(&state->refs);
+	return refcount_inc_not_zero(&thread->refs);
 }
 
 /*
  * Add its units and hooked calls to those of the threads that were, which its
- * target has, see pguard_task_unhash().  Caller holds RCU.
+ * target has, see pguard_thread_unhash().  Caller holds RCU.
  */
-static inline void pguard_task_count(const struct pguard_task *state, u64 *units, u64 *calls)
+static inline void pguard_thread_count(const struct pguard_thread *thread, u64 *units, u64 *calls)
 {
-	*units += READ_ONCE(state->unit) >> PGUARD_PHASE_SHIFT;
-	*calls += READ_ONCE(state->nr_waits);
+	*units += READ_ONCE(thread->unit) >> PGUARD_PHASE_SHIFT;
+	*calls += READ_ONCE(thread->nr_waits);
 }
 
 static inline u64 pguard_unit_number(u64 word)
@@ -234,26 +237,26 @@ static inline u64 pguard_unit_number(u64 word)
 	return word >> PGUARD_PHASE_SHIFT;
 }
 
-/* Return: true if the unit still runs that was seen as pguard_task.unit.  Context: any. */
-static inline bool pguard_unit_runs(const struct pguard_task *state, u64 word)
+/* Return: true if the unit still runs that was seen as pguard_thread.unit.  Context: any. */
+static inline bool pguard_unit_runs(const struct pguard_thread *thread, u64 word)
 {
-	u64 now = READ_ONCE(state->unit);
+	u64 now = READ_ONCE(thread->unit);
 
 	return now & PGUARD_PHASE_RUNNING && pguard_unit_number(now) == pguard_unit_number(word);
 }
 
-u64 pguard_unit_elapsed(const struct pguard_task *state);
-u64 pguard_unit_threshold(const struct pguard_task *state);
-bool pguard_unit_verdict(const struct pguard_task *state,
+u64 pguard_unit_elapsed(const struct pguard_thread *thread);
+u64 pguard_unit_threshold(const struct pguard_thread *thread);
+bool pguard_unit_verdict(const struct pguard_thread *thread,
 			 const struct pguard_inference *inference, u64 *threshold);
 
-void pguard_task_put(struct pguard_task *state);
-struct pguard_task *pguard_task_new(struct pguard_image *image);
-struct pguard_task *pguard_task_first(const struct pguard_target *target);
-void pguard_task_unhash(struct pguard_task *state);
-struct pguard_task *pguard_task_remove(struct task_struct *task);
+void pguard_thread_put(struct pguard_thread *thread);
+struct pguard_thread *pguard_thread_new(struct pguard_image *image);
+struct pguard_thread *pguard_thread_first(const struct pguard_target *target);
+void pguard_thread_unhash(struct pguard_thread *thread);
+struct pguard_thread *pguard_thread_remove(struct task_struct *task);
 
-int pguard_task_init(void);
-void pguard_task_deinit(void);
+int pguard_thread_init(void);
+void pguard_thread_deinit(void);
 
 #endif /* _KMOD_TARGET_THREAD_H */

@@ -94,12 +94,12 @@ static struct miscdevice device = {
 	.fops = &device_fops,
 };
 
-int __init pguard_device_init(void)
+int __init pguard_stream_device_init(void)
 {
 	return misc_register(&device);
 }
 
-void pguard_device_deinit(void)
+void pguard_stream_device_deinit(void)
 {
 	misc_deregister(&device);
 }

@@ -3,7 +3,7 @@
 #ifndef _KMOD_TRAINSTREAM_STREAM_DEVICE_H
 #define _KMOD_TRAINSTREAM_STREAM_DEVICE_H
 
-int pguard_device_init(void);
-void pguard_device_deinit(void);
+int pguard_stream_device_init(void);
+void pguard_stream_device_deinit(void);
 
 #endif /* _KMOD_TRAINSTREAM_STREAM_DEVICE_H */

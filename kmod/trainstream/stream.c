@@ -60,13 +60,13 @@ static void wake_readers(void)
 	wake_up_interruptible_poll(&readers, EPOLLIN | EPOLLRDNORM);
 }
 
-static void bell_ring(struct irq_work *work)
+static void wakeup_ring(struct irq_work *work)
 {
 	wake_readers();
 }
 
 /* A thread that writes an event may be in a place where it must not wake. */
-static DEFINE_IRQ_WORK(bell, bell_ring);
+static DEFINE_IRQ_WORK(wakeup, wakeup_ring);
 
 static bool ring_has_events(const struct ring *ring)
 {
@@ -112,12 +112,12 @@ static u32 event_what(u32 kind, u32 number)
 }
 
 /* The first event of a thread, just before the one that follows. */
-static void fill_start(struct ring *ring, u64 head, const struct pguard_task *state, u64 now)
+static void fill_start(struct ring *ring, u64 head, const struct pguard_thread *thread, u64 now)
 {
 	struct perfguard_event event = {
 		.time_ns = now - 1,
-		.value = (u32)current->tgid | (u64)state->image->id << 32,
-		.tid = state->tid,
+		.value = (u32)current->tgid | (u64)thread->image->id << 32,
+		.tid = thread->tid,
 		.what = event_what(PERFGUARD_EVENT_KIND_START, 0),
 	};
 
@@ -134,10 +134,10 @@ static void event_lost(struct perfguard_event *ret, u64 now, u64 lost)
 }
 
 /* Write an event, and before it what has to be; false if there is no room. */
-static bool ring_put(struct ring *ring, struct pguard_task *state, u32 opening,
+static bool ring_put(struct ring *ring, struct pguard_thread *thread, u32 opening,
 		     const struct perfguard_event *event)
 {
-	bool is_first = state->opening != opening;
+	bool is_first = thread->opening != opening;
 	u64 lost = atomic64_read(&ring->lost);
 	struct perfguard_event lost_event;
 	u64 head = ring->head;
@@ -152,12 +152,12 @@ static bool ring_put(struct ring *ring, struct pguard_task *state, u32 opening,
 		ring_fill(ring, head++, &lost_event);
 	}
 	if (unlikely(is_first)) {
-		fill_start(ring, head++, state, event->time_ns);
-		state->opening = opening;
+		fill_start(ring, head++, thread, event->time_ns);
+		thread->opening = opening;
 	}
 	ring_fill(ring, head++, event);
 	if (unlikely((ring->head ^ head) & (ring_events / BELLS)))
-		irq_work_queue(&bell);
+		irq_work_queue(&wakeup);
 	/* Who sees the new head sees the events. */
 	smp_store_release(&ring->head, head);
 	return true;
@@ -165,7 +165,7 @@ static bool ring_put(struct ring *ring, struct pguard_task *state, u32 opening,
 
 /**
  * pguard_stream_put() - tell an event of current
- * @state: of current; stays while we are here
+ * @thread: of current; stays while we are here
  * @kind: enum perfguard_event_kind
  * @number: of 28 bits, as the kind has it
  * @sp: as the kind has it
@@ -174,12 +174,12 @@ static bool ring_put(struct ring *ring, struct pguard_task *state, u32 opening,
  * Context: current, not in an interrupt; does not sleep.
  * Return: whether it was written; false while the stream is closed.
  */
-bool pguard_stream_put(struct pguard_task *state, u32 kind, u32 number, u64 sp, u64 value)
+bool pguard_stream_put(struct pguard_thread *thread, u32 kind, u32 number, u64 sp, u64 value)
 {
 	struct perfguard_event event = {
 		.sp = sp,
 		.value = value,
-		.tid = state->tid,
+		.tid = thread->tid,
 		.what = event_what(kind, number),
 	};
 	struct ring *ring;
@@ -193,9 +193,9 @@ bool pguard_stream_put(struct pguard_task *state, u32 kind, u32 number, u64 sp, 
 		goto out;
 	ring = this_cpu_ptr(&rings);
 	/* Two events, if this is the first.  The clocks of CPUs may differ by some ns. */
-	event.time_ns = max_t(u64, ktime_get_ns(), state->told + 2);
-	state->told = event.time_ns;
-	ret = ring_put(ring, state, opening, &event);
+	event.time_ns = max_t(u64, ktime_get_ns(), thread->told + 2);
+	thread->told = event.time_ns;
+	ret = ring_put(ring, thread, opening, &event);
 	if (unlikely(!ret)) {
 		atomic64_inc(&ring->lost);
 		WRITE_ONCE(ring->dropped, ring->dropped + 1);
@@ -206,9 +206,9 @@ out:
 }
 
 /* Was current told of since the stream was opened?  Context: current. */
-bool pguard_stream_knows(const struct pguard_task *state)
+bool pguard_stream_knows(const struct pguard_thread *thread)
 {
-	return state->opening && state->opening == READ_ONCE(pguard_stream_opening);
+	return thread->opening && thread->opening == READ_ONCE(pguard_stream_opening);
 }
 
 /**
@@ -216,10 +216,10 @@ bool pguard_stream_knows(const struct pguard_task *state)
  *
  * Context: as pguard_stream_put().
  */
-void pguard_stream_end(struct pguard_task *state)
+void pguard_stream_end(struct pguard_thread *thread)
 {
-	if (pguard_stream_knows(state))
-		pguard_stream_put(state, PERFGUARD_EVENT_KIND_END, 0, 0, 0);
+	if (pguard_stream_knows(thread))
+		pguard_stream_put(thread, PERFGUARD_EVENT_KIND_END, 0, 0, 0);
 }
 
 /* Events that found no room since the module was loaded; any context. */
@@ -306,7 +306,7 @@ void pguard_stream_stop(void)
 	cancel_delayed_work_sync(&tick_work);
 	/* Writers have preemption off. */
 	synchronize_rcu();
-	irq_work_sync(&bell);
+	irq_work_sync(&wakeup);
 	rings_free();
 }
 

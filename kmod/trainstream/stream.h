@@ -17,7 +17,7 @@
 #include <linux/perfguard.h>
 
 struct file;
-struct pguard_task;
+struct pguard_thread;
 struct poll_table_struct;
 
 enum {
@@ -49,9 +49,9 @@ static inline bool pguard_stream_wants_units(const struct pguard_target *target)
 	       pguard_stream_is_open();
 }
 
-bool pguard_stream_knows(const struct pguard_task *state);
-bool pguard_stream_put(struct pguard_task *state, u32 kind, u32 number, u64 sp, u64 value);
-void pguard_stream_end(struct pguard_task *state);
+bool pguard_stream_knows(const struct pguard_thread *thread);
+bool pguard_stream_put(struct pguard_thread *thread, u32 kind, u32 number, u64 sp, u64 value);
+void pguard_stream_end(struct pguard_thread *thread);
 u64 pguard_stream_lost(void);
 
 int pguard_stream_start(u32 mib);

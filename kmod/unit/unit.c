@@ -24,33 +24,33 @@ void pguard_unit_count_checks(struct pguard_profile *profile, s64 ticks)
 }
 
 /* Report the end of a late unit that ends now. */
-static void report_end(struct pguard_task *state, u64 word, u64 elapsed)
+static void report_end(struct pguard_thread *thread, u64 word, u64 elapsed)
 {
 	struct pguard_account account = { .elapsed = elapsed };
 
 	if (word & PGUARD_PHASE_MARKED)
-		pguard_account_current(&state->mark, elapsed, &account);
-	pguard_late_unit_report_end(state, word, &account);
+		pguard_account_current(&thread->mark, elapsed, &account);
+	pguard_late_unit_report_end(thread, word, &account);
 }
 
 /**
  * pguard_unit_drop() - the thread leaves in mid-unit
- * @state: of current
+ * @thread: of current
  *
  * The unit does not count; but if it was reported, its end is too.
  *
  * Context: current, preemptible or not.
  */
-void pguard_unit_drop(struct pguard_task *state)
+void pguard_unit_drop(struct pguard_thread *thread)
 {
-	const struct pguard_inference *inference = pguard_task_inference(state);
-	u64 word = xchg(&state->unit, state->unit & ~(u64)PGUARD_PHASE_ENDS);
+	const struct pguard_inference *inference = pguard_thread_inference(thread);
+	u64 word = xchg(&thread->unit, thread->unit & ~(u64)PGUARD_PHASE_ENDS);
 
-	state->counts = NULL;
+	thread->counts = NULL;
 	if (word & PGUARD_PHASE_RUNNING && inference)
 		pguard_unit_count_checks(inference->profile, inference->checks);
 	if (word & PGUARD_PHASE_LATE)
-		report_end(state, word, pguard_clock_ns(pguard_clock() - state->start));
+		report_end(thread, word, pguard_clock_ns(pguard_clock() - thread->start));
 }
 
 /*
@@ -63,39 +63,39 @@ struct moment {
 };
 
 /* Now, at this clock; the counters are kept in @mark. */
-static struct moment moment_now(const struct pguard_task *state, u64 clock,
+static struct moment moment_now(const struct pguard_thread *thread, u64 clock,
 				struct pguard_mark *mark)
 {
 	struct moment now = { .clock = clock };
 
-	if (pguard_unit_has_account(state)) {
+	if (pguard_unit_has_account(thread)) {
 		pguard_account_mark(mark);
 		now.mark = mark;
 	}
 	return now;
 }
 
-static void unit_begin(struct pguard_task *state, struct pguard_inference *inference,
+static void unit_begin(struct pguard_thread *thread, struct pguard_inference *inference,
 		       const struct moment *at)
 {
-	u64 word = pguard_unit_next(state);
+	u64 word = pguard_unit_next(thread);
 
 	pguard_inference_begin(inference);
 	if (at->mark)
-		state->mark = *at->mark;
-	pguard_unit_run(state, at->clock, word);
-	state->counts = inference->profile;
+		thread->mark = *at->mark;
+	pguard_unit_run(thread, at->clock, word);
+	thread->counts = inference->profile;
 }
 
 /* The account of the unit that @end ends, which has a mark. */
-static void unit_account(const struct pguard_task *state, const struct moment *end, u64 elapsed,
+static void unit_account(const struct pguard_thread *thread, const struct moment *end, u64 elapsed,
 			 struct pguard_account *ret)
 {
 	if (end->mark)
-		pguard_account_between(&state->mark, end->mark,
+		pguard_account_between(&thread->mark, end->mark,
 				       pguard_clock_ns(pguard_clock() - end->clock), elapsed, ret);
 	else
-		pguard_account_current(&state->mark, elapsed, ret);
+		pguard_account_current(&thread->mark, elapsed, ret);
 }
 
 static void count_times(struct pguard_type_sums *sums, const struct pguard_account *account)
@@ -143,67 +143,67 @@ static void unit_count(const struct pguard_inference *inference,
 	cpu->sums.novel += is_novel;
 	cpu->sums.unknown_hits += inference->nr_unknown;
 	cpu->sums.checks += inference->checks;
-	if (inference->course->audit)
-		count_in_audit(this_cpu_ptr(inference->course->audit), account, is_late);
+	if (inference->loop->audit)
+		count_in_audit(this_cpu_ptr(inference->loop->audit), account, is_late);
 	else if (verdict->final != INFER_NO_TYPE)
 		count_in_type(&cpu->types[verdict->type], account, is_late, is_novel);
 	preempt_enable();
 }
 
 /* Count a usual unit that left its CPU, or met page faults, and has ended at @end. */
-static void unit_close(const struct pguard_task *state, const struct moment *end, u64 elapsed)
+static void unit_close(const struct pguard_thread *thread, const struct moment *end, u64 elapsed)
 {
 	struct pguard_account account;
 
-	unit_account(state, end, elapsed, &account);
-	unit_count(pguard_task_inference(state), &account, false, false);
+	unit_account(thread, end, elapsed, &account);
+	unit_count(pguard_thread_inference(thread), &account, false, false);
 }
 
 /**
  * pguard_unit_close() - count a usual unit that left its CPU, or met page faults
- * @state: of current; its unit has ended now, and is still that of its inference and mark
+ * @thread: of current; its unit has ended now, and is still that of its inference and mark
  * @elapsed: its time, ns
  *
  * The rest of its end, after PGUARD_UNIT_END_EVENTFUL.
  *
  * Context: current, preemptible or not.
- * Return: @state
+ * Return: @thread
  */
-struct pguard_task *pguard_unit_close(struct pguard_task *state, u64 elapsed)
+struct pguard_thread *pguard_unit_close(struct pguard_thread *thread, u64 elapsed)
 {
-	const struct moment now = {};
+	const struct moment now = { };
 
-	unit_close(state, &now, elapsed);
-	pguard_unit_count_extra(pguard_task_inference(state)->profile);
-	return state;
+	unit_close(thread, &now, elapsed);
+	pguard_unit_count_extra(pguard_thread_inference(thread)->profile);
+	return thread;
 }
 
 /* In how many ticks the unit that runs is in time, if it ends now and fits its type. */
-static __always_inline u32 unit_within(const struct pguard_task *state,
+static __always_inline u32 unit_within(const struct pguard_thread *thread,
 				       const struct pguard_inference *inference)
 {
 	u32 within = READ_ONCE(inference->verdict->within);
 
-	if (unlikely(!within && pguard_inference_is_excused(inference, state->start)))
-		within = pguard_verdict_within(inference->course, inference->verdict->final);
+	if (unlikely(!within && pguard_inference_is_excused(inference, thread->start)))
+		within = pguard_verdict_within(inference->loop, inference->verdict->final);
 	return within;
 }
 
 /* The unit that runs ends, if it does so the usual way. */
-static __always_inline bool unit_end_usual(struct pguard_task *state,
+static __always_inline bool unit_end_usual(struct pguard_thread *thread,
 					   const struct pguard_inference *inference,
 					   const struct moment *end)
 {
-	u32 within = unit_within(state, inference);
+	u32 within = unit_within(thread, inference);
 	u64 elapsed;
 
 	if (!pguard_clock_is_tsc())
 		return false;
-	switch (pguard_unit_end(state, inference, within, end->clock, end->mark, &elapsed)) {
+	switch (pguard_unit_end(thread, inference, within, end->clock, end->mark, &elapsed)) {
 	case PGUARD_UNIT_END_DONE:
 		return true;
 	case PGUARD_UNIT_END_EVENTFUL:
-		unit_close(state, end, elapsed);
+		unit_close(thread, end, elapsed);
 		return true;
 	case PGUARD_UNIT_END_SLOW:
 		break;
@@ -213,19 +213,19 @@ static __always_inline bool unit_end_usual(struct pguard_task *state,
 
 /**
  * pguard_unit_end_excused() - the loop's wait is entered after a unit that lacks hits
- * @state: of current, in a loop of its profile; the clock is the TSC
+ * @thread: of current, in a loop of its profile; the clock is the TSC
  *
  * Context: current, preemptible.
  * Return: false if guards that are shed are not why, or it goes the slow path; nothing was
  *	done then.
  */
-bool pguard_unit_end_excused(struct pguard_task *state)
+bool pguard_unit_end_excused(struct pguard_thread *thread)
 {
-	const struct pguard_inference *inference = pguard_task_inference(state);
+	const struct pguard_inference *inference = pguard_thread_inference(thread);
 	const struct moment now = { .clock = pguard_clock() };
 
-	return pguard_inference_is_excused(inference, state->start) &&
-	       unit_end_usual(state, inference, &now);
+	return pguard_inference_is_excused(inference, thread->start) &&
+	       unit_end_usual(thread, inference, &now);
 }
 
 /**
@@ -250,50 +250,50 @@ void pguard_unit_count_longer(const struct pguard_profile *profile, u64 ticks)
 
 enum { UNIT_IS_NOVEL = 1 << 15, UNIT_IS_NONE = 1 << 14 };	/* shifted by 48 */
 
-static void stream_unit(struct pguard_task *state, const struct pguard_inference *inference,
+static void stream_unit(struct pguard_thread *thread, const struct pguard_inference *inference,
 			u64 elapsed, u64 flags)
 {
 	u64 about;
 
 	if (pguard_profile_is_audit(inference->profile) ||
-	    !pguard_stream_wants_units(state->image->target))
+	    !pguard_stream_wants_units(thread->image->target))
 		return;
 	about = min_t(u64, pguard_clock_ns(inference->checks), U32_MAX) |
-		(u64)inference->course->id << 32 | flags << 48;
-	pguard_stream_put(state, PERFGUARD_EVENT_KIND_UNIT,
-			  pguard_inference_type_id(inference, inference->verdict->final),
-			  about, elapsed);
+		(u64)inference->loop->id << 32 | flags << 48;
+	pguard_stream_put(thread, PERFGUARD_EVENT_KIND_UNIT,
+			  pguard_inference_type_id(inference, inference->verdict->final), about,
+			  elapsed);
 }
 
 /* Judge and count the unit that runs, and end it.  Whether it was told, or late. */
-static bool unit_judge(struct pguard_task *state, struct pguard_inference *inference,
+static bool unit_judge(struct pguard_thread *thread, struct pguard_inference *inference,
 		       const struct moment *end)
 {
-	u64 elapsed = pguard_clock_ns(end->clock - state->start - inference->checks);
-	u64 word = xchg(&state->unit, state->unit & ~(u64)PGUARD_PHASE_ENDS);
+	u64 elapsed = pguard_clock_ns(end->clock - thread->start - inference->checks);
+	u64 word = xchg(&thread->unit, thread->unit & ~(u64)PGUARD_PHASE_ENDS);
 	struct pguard_account account = { .elapsed = elapsed };
 	bool is_late, is_novel;
 	u64 threshold;
 
-	state->counts = NULL;
+	thread->counts = NULL;
 	if (word & PGUARD_PHASE_MARKED)
-		unit_account(state, end, elapsed, &account);
+		unit_account(thread, end, elapsed, &account);
 	if (pguard_unit_is_empty(inference)) {
 		/* That it was no unit does not matter. */
 		pguard_unit_count_checks(inference->profile, inference->checks);
-		stream_unit(state, inference, elapsed, UNIT_IS_NONE);
+		stream_unit(thread, inference, elapsed, UNIT_IS_NONE);
 		if (word & PGUARD_PHASE_LATE)
-			pguard_late_unit_report_end(state, word, &account);
+			pguard_late_unit_report_end(thread, word, &account);
 		return word & PGUARD_PHASE_LATE;
 	}
-	is_novel = pguard_unit_verdict(state, inference, &threshold);
+	is_novel = pguard_unit_verdict(thread, inference, &threshold);
 	is_late = word & PGUARD_PHASE_LATE || (threshold && elapsed > threshold);
 	unit_count(inference, &account, is_late, is_novel);
-	stream_unit(state, inference, elapsed, is_novel ? UNIT_IS_NOVEL : 0);
+	stream_unit(thread, inference, elapsed, is_novel ? UNIT_IS_NOVEL : 0);
 	if (likely(!is_late))
-		return unlikely(is_novel) && pguard_late_unit_report_novel(state, word, &account);
-	atomic64_inc(&state->image->target->late);
-	pguard_late_unit_report_end(state, word, &account);
+		return unlikely(is_novel) && pguard_late_unit_report_novel(thread, word, &account);
+	atomic64_inc(&thread->image->target->late);
+	pguard_late_unit_report_end(thread, word, &account);
 	return true;
 }
 
@@ -303,114 +303,114 @@ static bool unit_judge(struct pguard_task *state, struct pguard_inference *infer
  *
  * Return: the ticks that are charged.
  */
-static u64 unit_end(struct pguard_task *state, struct pguard_inference *inference,
+static u64 unit_end(struct pguard_thread *thread, struct pguard_inference *inference,
 		    const struct moment *end)
 {
 	u64 begun = pguard_clock();
-	bool is_told = unit_judge(state, inference, end);
+	bool is_told = unit_judge(thread, inference, end);
 	u64 ticks = pguard_clock() - begun;
 
 	/* Should current have left its CPU meanwhile, not for how long. */
 	if (is_told)
-		pguard_report_cost_add(state->image->target,
-				   min_t(u64, pguard_clock_ns(ticks), NSEC_PER_MSEC));
+		pguard_report_cost_add(thread->image->target,
+				       min_t(u64, pguard_clock_ns(ticks), NSEC_PER_MSEC));
 	else
 		pguard_unit_count_longer(inference->profile, ticks);
 	return ticks;
 }
 
 /* Another loop, or another profile: the unit at hand has ended before. */
-static struct pguard_inference *change_loop(struct pguard_task *state,
-					    struct pguard_course *course, bool may_sleep)
+static struct pguard_inference *change_loop(struct pguard_thread *thread, struct pguard_loop *loop,
+					    bool may_sleep)
 {
-	struct pguard_inference *old = pguard_task_inference(state);
+	struct pguard_inference *old = pguard_thread_inference(thread);
 	struct pguard_inference *inference;
 
-	inference = pguard_inference_new(state->profile, course,
-					 may_sleep ? GFP_KERNEL : GFP_NOWAIT);
+	inference =
+		pguard_inference_new(thread->profile, loop, may_sleep ? GFP_KERNEL : GFP_NOWAIT);
 	if (!inference)
-		atomic64_inc(&state->image->target->untracked);
-	rcu_assign_pointer(state->inference, inference);
+		atomic64_inc(&thread->image->target->untracked);
+	rcu_assign_pointer(thread->inference, inference);
 	pguard_inference_free(old);
 	return inference;
 }
 
-static enum pguard_call enter_wait(struct pguard_task *state, bool may_sleep)
+static enum pguard_call enter_wait(struct pguard_thread *thread, bool may_sleep)
 {
-	struct pguard_inference *inference = pguard_task_inference(state);
-	struct pguard_course *course = state->place->spot->is.course;
+	struct pguard_inference *inference = pguard_thread_inference(thread);
+	struct pguard_loop *loop = thread->place->call_site->is.loop;
 	struct moment now = { .clock = pguard_clock() };
 
-	if (state->unit & PGUARD_PHASE_RUNNING)
-		unit_end(state, inference, &now);
-	if (!inference || inference->course != course)
-		inference = change_loop(state, course, may_sleep);
+	if (thread->unit & PGUARD_PHASE_RUNNING)
+		unit_end(thread, inference, &now);
+	if (!inference || inference->loop != loop)
+		inference = change_loop(thread, loop, may_sleep);
 	if (!inference)
 		return PGUARD_CALL_NONE;
-	pguard_unit_frame(inference, state->place);
+	pguard_unit_frame(inference, thread->place);
 	return PGUARD_CALL_WAIT;
 }
 
 /**
  * pguard_unit_enter_event() - a call begins that begins an event, if it does not fail
- * @state: of current; the event is not the first one of a unit that runs
+ * @thread: of current; the event is not the first one of a unit that runs
  *
  * Context: current.
- * Return: @state
+ * Return: @thread
  */
-struct pguard_task *pguard_unit_enter_event(struct pguard_task *state)
+struct pguard_thread *pguard_unit_enter_event(struct pguard_thread *thread)
 {
-	state->entered = pguard_clock();
-	if (pguard_unit_has_account(state))
-		pguard_account_mark(pguard_task_inference(state)->event);
-	return state;
+	thread->entered = pguard_clock();
+	if (pguard_unit_has_account(thread))
+		pguard_account_mark(pguard_thread_inference(thread)->event);
+	return thread;
 }
 
-static enum pguard_call enter_event(struct pguard_task *state)
+static enum pguard_call enter_event(struct pguard_thread *thread)
 {
-	struct pguard_inference *inference = pguard_task_inference(state);
+	struct pguard_inference *inference = pguard_thread_inference(thread);
 
 	/* Of another loop than the thread is in, or of a profile that comes just now. */
-	if (!inference || inference->course != state->place->spot->is.course)
+	if (!inference || inference->loop != thread->place->call_site->is.loop)
 		return PGUARD_CALL_NONE;
 	/* The first one ends no unit, so it does not matter when it was. */
-	if (!pguard_unit_is_first(state, inference))
-		pguard_unit_enter_event(state);
+	if (!pguard_unit_is_first(thread, inference))
+		pguard_unit_enter_event(thread);
 	return PGUARD_CALL_EVENT;
 }
 
 /**
  * pguard_unit_enter() - a hooked call begins in a wait site
- * @state: of current; its place is one
+ * @thread: of current; its place is one
  * @may_sleep: whether the context allows it
  *
  * Context: current.
  * Return: what its return means.
  */
-enum pguard_call pguard_unit_enter(struct pguard_task *state, bool may_sleep)
+enum pguard_call pguard_unit_enter(struct pguard_thread *thread, bool may_sleep)
 {
-	if (state->place->spot->is.role == PERFGUARD_BOUNDARY_ROLE_WAIT)
-		return enter_wait(state, may_sleep);
-	return enter_event(state);
+	if (thread->place->call_site->is.role == PERFGUARD_BOUNDARY_ROLE_WAIT)
+		return enter_wait(thread, may_sleep);
+	return enter_event(thread);
 }
 
 /**
  * pguard_unit_forget() - leave a loop if the target is guarded now, or no longer
- * @state: of current
+ * @thread: of current
  *
  * The unit at hand, if any, does not count.
  *
  * Context: current.
  */
-void pguard_unit_forget(struct pguard_task *state)
+void pguard_unit_forget(struct pguard_thread *thread)
 {
-	struct pguard_inference *inference = pguard_task_inference(state);
+	struct pguard_inference *inference = pguard_thread_inference(thread);
 
-	if (!inference || pguard_profile_is_audit(inference->profile) ==
-			  pguard_profile_is_audit(state->profile))
+	if (!inference ||
+	    pguard_profile_is_audit(inference->profile) == pguard_profile_is_audit(thread->profile))
 		return;
-	pguard_unit_drop(state);
-	rcu_assign_pointer(state->inference, NULL);
+	pguard_unit_drop(thread);
+	rcu_assign_pointer(thread->inference, NULL);
 	pguard_inference_free(inference);
 }
 
@@ -420,56 +420,56 @@ void pguard_unit_forget(struct pguard_task *state)
  *
  * Return: ticks that are charged to the unit that it ends, if that goes an unusual way.
  */
-static u64 event_begin(struct pguard_task *state, struct pguard_inference *inference,
+static u64 event_begin(struct pguard_thread *thread, struct pguard_inference *inference,
 		       const struct moment *at)
 {
 	u64 ticks = 0;
 
-	if (state->unit & PGUARD_PHASE_RUNNING && !unit_end_usual(state, inference, at))
-		ticks = unit_end(state, inference, at);
-	unit_begin(state, inference, at);
+	if (thread->unit & PGUARD_PHASE_RUNNING && !unit_end_usual(thread, inference, at))
+		ticks = unit_end(thread, inference, at);
+	unit_begin(thread, inference, at);
 	inference->is_marked = true;
 	return ticks;
 }
 
 /**
  * pguard_unit_event_call() - the call that begins an event has not failed
- * @state: of current, after PGUARD_CALL_EVENT
+ * @thread: of current, after PGUARD_CALL_EVENT
  *
  * The event began when the call did.
  *
  * Context: current.
  */
-void pguard_unit_event_call(struct pguard_task *state)
+void pguard_unit_event_call(struct pguard_thread *thread)
 {
-	struct pguard_inference *inference = pguard_task_inference(state);
-	struct moment at = { .clock = state->entered };
+	struct pguard_inference *inference = pguard_thread_inference(thread);
+	struct moment at = { .clock = thread->entered };
 
-	if (pguard_unit_take_first(state, inference))
+	if (pguard_unit_take_first(thread, inference))
 		return;
-	if (pguard_unit_has_account(state))
+	if (pguard_unit_has_account(thread))
 		at.mark = inference->event;
-	event_begin(state, inference, &at);
+	event_begin(thread, inference, &at);
 }
 
 /**
  * pguard_unit_event_site() - current came by an event site of its loop
- * @state: of current, which has an inference
+ * @thread: of current, which has an inference
  * @now: pguard_clock()
  *
  * Context: current.
  */
-void pguard_unit_event_site(struct pguard_task *state, u64 now)
+void pguard_unit_event_site(struct pguard_thread *thread, u64 now)
 {
-	struct pguard_inference *inference = pguard_task_inference(state);
+	struct pguard_inference *inference = pguard_thread_inference(thread);
 	struct pguard_mark mark;
 	struct moment at;
 	u64 ticks;
 
-	if (pguard_unit_take_first(state, inference))
+	if (pguard_unit_take_first(thread, inference))
 		return;
-	at = moment_now(state, now, &mark);
-	ticks = event_begin(state, inference, &at);
+	at = moment_now(thread, now, &mark);
+	ticks = event_begin(thread, inference, &at);
 	/* The new unit's handlers take it for theirs, since it is in none of its time. */
 	if (unlikely(ticks))
 		pguard_unit_count_checks(inference->profile, -ticks);

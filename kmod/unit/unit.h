@@ -41,14 +41,14 @@ enum pguard_call {
 	PGUARD_CALL_EVENT,	/* an event began with the call, if it does not fail */
 };
 
-enum pguard_call pguard_unit_enter(struct pguard_task *state, bool may_sleep);
-struct pguard_task *pguard_unit_enter_event(struct pguard_task *state);
-bool pguard_unit_end_excused(struct pguard_task *state);
-struct pguard_task *pguard_unit_close(struct pguard_task *state, u64 elapsed);
-void pguard_unit_forget(struct pguard_task *state);
-void pguard_unit_drop(struct pguard_task *state);
-void pguard_unit_event_call(struct pguard_task *state);
-void pguard_unit_event_site(struct pguard_task *state, u64 now);
+enum pguard_call pguard_unit_enter(struct pguard_thread *thread, bool may_sleep);
+struct pguard_thread *pguard_unit_enter_event(struct pguard_thread *thread);
+bool pguard_unit_end_excused(struct pguard_thread *thread);
+struct pguard_thread *pguard_unit_close(struct pguard_thread *thread, u64 elapsed);
+void pguard_unit_forget(struct pguard_thread *thread);
+void pguard_unit_drop(struct pguard_thread *thread);
+void pguard_unit_event_call(struct pguard_thread *thread);
+void pguard_unit_event_site(struct pguard_thread *thread, u64 now);
 void pguard_unit_count_longer(const struct pguard_profile *profile, u64 ticks);
 void pguard_unit_count_checks(struct pguard_profile *profile, s64 ticks);
 /*
@@ -72,40 +72,40 @@ static __always_inline u32 pguard_unit_bucket(u64 ns)
 }
 
 /* The number and phase of the unit that begins; no unit runs. */
-static __always_inline u64 pguard_unit_next(const struct pguard_task *state)
+static __always_inline u64 pguard_unit_next(const struct pguard_thread *thread)
 {
-	return state->unit + BIT(PGUARD_PHASE_SHIFT) + PGUARD_PHASE_RUNNING;
+	return thread->unit + BIT(PGUARD_PHASE_SHIFT) + PGUARD_PHASE_RUNNING;
 }
 
 /* Did the target want to know where the unit's time goes, or if none runs, the next one's? */
-static __always_inline bool pguard_unit_has_account(const struct pguard_task *state)
+static __always_inline bool pguard_unit_has_account(const struct pguard_thread *thread)
 {
-	return state->unit & PGUARD_PHASE_MARKED;
+	return thread->unit & PGUARD_PHASE_MARKED;
 }
 
 /* Let the next unit have a mark, if the target wants to know.  No unit runs. */
-static inline void pguard_unit_plan(struct pguard_task *state)
+static inline void pguard_unit_plan(struct pguard_thread *thread)
 {
-	u64 word = state->unit & ~(u64)PGUARD_PHASE_MARKED;
+	u64 word = thread->unit & ~(u64)PGUARD_PHASE_MARKED;
 
-	if (READ_ONCE(state->image->target->flags) & PERFGUARD_TARGET_FLAGS_ACCOUNT)
+	if (READ_ONCE(thread->image->target->flags) & PERFGUARD_TARGET_FLAGS_ACCOUNT)
 		word |= PGUARD_PHASE_MARKED;
-	WRITE_ONCE(state->unit, word);
+	WRITE_ONCE(thread->unit, word);
 }
 
 /**
  * pguard_unit_run() - a unit begins
- * @state: of current; no unit runs, and the mark is in place if @word says so
+ * @thread: of current; no unit runs, and the mark is in place if @word says so
  * @clock: pguard_clock() when it began
  * @word: of pguard_unit_next()
  *
  * Context: current, preemptible or not.
  */
-static __always_inline void pguard_unit_run(struct pguard_task *state, u64 clock, u64 word)
+static __always_inline void pguard_unit_run(struct pguard_thread *thread, u64 clock, u64 word)
 {
-	WRITE_ONCE(state->start, clock);
+	WRITE_ONCE(thread->start, clock);
 	/* Whoever sees the unit running sees its start, its mark and no hits. */
-	smp_store_release(&state->unit, word);
+	smp_store_release(&thread->unit, word);
 }
 
 /*
@@ -114,7 +114,7 @@ static __always_inline void pguard_unit_run(struct pguard_task *state, u64 clock
  */
 static __always_inline bool pguard_unit_is_empty(const struct pguard_inference *inference)
 {
-	return inference->course->has_empty && !inference->is_marked;
+	return inference->loop->has_empty && !inference->is_marked;
 }
 
 /*
@@ -138,7 +138,7 @@ static __always_inline bool pguard_unit_is_plain(const struct pguard_inference *
 static __always_inline void pguard_unit_count(const struct pguard_inference *inference,
 					      u64 elapsed, bool is_marked)
 {
-	struct pguard_audit_sums __percpu *audits = inference->course->audit;
+	struct pguard_audit_sums __percpu *audits = inference->loop->audit;
 	struct pguard_audit_sums *audit;
 	struct pguard_type_sums *sums;
 	struct pguard_profile_cpu *cpu;
@@ -170,11 +170,11 @@ static __always_inline void pguard_unit_count_extra(const struct pguard_profile 
 }
 
 /* What runs is no more, unless the watch has found it late since its @word was read. */
-static __always_inline bool pguard_unit_stop(struct pguard_task *state, u64 word)
+static __always_inline bool pguard_unit_stop(struct pguard_thread *thread, u64 word)
 {
-	if (unlikely(!try_cmpxchg(&state->unit, &word, word & ~(u64)PGUARD_PHASE_ENDS)))
+	if (unlikely(!try_cmpxchg(&thread->unit, &word, word & ~(u64)PGUARD_PHASE_ENDS)))
 		return false;
-	state->counts = NULL;
+	thread->counts = NULL;
 	return true;
 }
 
@@ -187,7 +187,7 @@ enum pguard_unit_end {
 
 /**
  * pguard_unit_end() - the unit of a thread ends, on the fast path
- * @state: of current; the clock is the TSC
+ * @thread: of current; the clock is the TSC
  * @inference: of its loop
  * @within: in how many ticks it is in time, if it fits its type; else 0
  * @now: rdtsc() when it ended
@@ -197,49 +197,49 @@ enum pguard_unit_end {
  * Context: current, preemptible or not.
  */
 static __always_inline enum pguard_unit_end
-pguard_unit_end(struct pguard_task *state, const struct pguard_inference *inference,
-		u32 within, u64 now, const struct pguard_mark *mark, u64 *elapsed)
+pguard_unit_end(struct pguard_thread *thread, const struct pguard_inference *inference, u32 within,
+		u64 now, const struct pguard_mark *mark, u64 *elapsed)
 {
-	u64 ticks = now - state->start - inference->checks;
-	u64 word = READ_ONCE(state->unit);
+	u64 ticks = now - thread->start - inference->checks;
+	u64 word = READ_ONCE(thread->unit);
 	bool is_marked = word & PGUARD_PHASE_MARKED;
 
 	if (unlikely(!(word & PGUARD_PHASE_RUNNING) || word & PGUARD_PHASE_LATE ||
 		     !pguard_unit_is_plain(inference, ticks, within)))
 		return PGUARD_UNIT_END_SLOW;
-	if (unlikely(!pguard_unit_stop(state, word)))
+	if (unlikely(!pguard_unit_stop(thread, word)))
 		return PGUARD_UNIT_END_SLOW;
 	*elapsed = pguard_clock_ns_short(ticks);
-	if (unlikely(is_marked && (mark ? mark->events != state->mark.events :
-					  !pguard_account_is_calm(&state->mark))))
+	if (unlikely(is_marked && (mark ? mark->events != thread->mark.events
+					: !pguard_account_is_calm(&thread->mark))))
 		return PGUARD_UNIT_END_EVENTFUL;
 	pguard_unit_count(inference, *elapsed, is_marked);
 	return PGUARD_UNIT_END_DONE;
 }
 
 /* What ran was no unit, and ends on the fast path; else nothing is done. */
-static __always_inline bool pguard_unit_end_empty(struct pguard_task *state,
+static __always_inline bool pguard_unit_end_empty(struct pguard_thread *thread,
 						  const struct pguard_inference *inference)
 {
-	u64 word = READ_ONCE(state->unit);
+	u64 word = READ_ONCE(thread->unit);
 
 	return word & PGUARD_PHASE_RUNNING && !(word & PGUARD_PHASE_LATE) &&
-	       pguard_unit_is_empty(inference) && !inference->checks &&
-	       !pguard_stream_is_open() && pguard_unit_stop(state, word);
+	       pguard_unit_is_empty(inference) && !inference->checks && !pguard_stream_is_open() &&
+	       pguard_unit_stop(thread, word);
 }
 
 /* Is an event that begins now the first one of the unit that runs? */
-static __always_inline bool pguard_unit_is_first(const struct pguard_task *state,
+static __always_inline bool pguard_unit_is_first(const struct pguard_thread *thread,
 						 const struct pguard_inference *inference)
 {
-	return state->unit & PGUARD_PHASE_RUNNING && !inference->is_marked;
+	return thread->unit & PGUARD_PHASE_RUNNING && !inference->is_marked;
 }
 
 /* An event begins: if it is the first one of the unit that runs, that is all. */
-static __always_inline bool pguard_unit_take_first(const struct pguard_task *state,
+static __always_inline bool pguard_unit_take_first(const struct pguard_thread *thread,
 						   struct pguard_inference *inference)
 {
-	if (!pguard_unit_is_first(state, inference))
+	if (!pguard_unit_is_first(thread, inference))
 		return false;
 	inference->is_marked = true;
 	return true;
@@ -249,7 +249,7 @@ static __always_inline bool pguard_unit_take_first(const struct pguard_task *sta
 static __always_inline void pguard_unit_frame(struct pguard_inference *inference,
 				const struct pguard_place *place)
 {
-	s32 rise = place->spot->is.rise;
+	s32 rise = place->call_site->is.rise;
 
 	if (likely(rise))
 		inference->frame = place->sp + rise;
@@ -257,21 +257,21 @@ static __always_inline void pguard_unit_frame(struct pguard_inference *inference
 
 /**
  * pguard_unit_begin() - the loop's wait returned something: a unit begins
- * @state: of current, after PGUARD_CALL_WAIT
+ * @thread: of current, after PGUARD_CALL_WAIT
  * @now: pguard_clock()
  *
  * Context: current.
  */
-static __always_inline void pguard_unit_begin(struct pguard_task *state, u64 now)
+static __always_inline void pguard_unit_begin(struct pguard_thread *thread, u64 now)
 {
-	struct pguard_inference *inference = pguard_task_inference(state);
-	u64 word = pguard_unit_next(state);
+	struct pguard_inference *inference = pguard_thread_inference(thread);
+	u64 word = pguard_unit_next(thread);
 
 	pguard_inference_begin(inference);
 	if (word & PGUARD_PHASE_MARKED)
-		pguard_account_mark(&state->mark);
-	pguard_unit_run(state, now, word);
-	state->counts = inference->profile;
+		pguard_account_mark(&thread->mark);
+	pguard_unit_run(thread, now, word);
+	thread->counts = inference->profile;
 }
 
 #endif /* _KMOD_UNIT_UNIT_H */

@@ -25,7 +25,7 @@ static bool is_near(u64 a, u64 b, u64 distance)
  * the slot that is tried, and @is_refused, that what stands there cannot be the return address.
  */
 struct search {
-	struct pguard_finding is;
+	struct pguard_call_site_info is;
 	const struct pguard_wait_site *site;
 	u64 sp;
 	u64 slot;
@@ -35,7 +35,7 @@ struct search {
 /* What kind of call it is does not change. */
 static struct search search_begin(const struct pguard_place *place)
 {
-	const struct pguard_finding *is = &place->spot->is;
+	const struct pguard_call_site_info *is = &place->call_site->is;
 
 	return (struct search){
 		.is = { .ip = is->ip, .syscall = is->syscall, .fit = is->fit,
@@ -45,26 +45,27 @@ static struct search search_begin(const struct pguard_place *place)
 }
 
 /* The place is what was found.  Without memory it is none, and asked about again. */
-static void place_set(struct pguard_task *state, struct pguard_place *place,
-		      const struct pguard_finding *is, bool may_sleep)
+static void place_set(struct pguard_thread *thread, struct pguard_place *place,
+		      const struct pguard_call_site_info *is, bool may_sleep)
 {
-	struct pguard_spot *old = place->spot;
+	struct pguard_call_site *old = place->call_site;
 
-	if (pguard_spot_is(old, is))
+	if (pguard_call_site_is(old, is))
 		return;
-	place->spot = pguard_spot_get(state->image, is, may_sleep ? GFP_KERNEL : GFP_NOWAIT);
-	if (!place->spot)
-		place->spot = &pguard_nowhere;
-	pguard_spot_put(state->image, old);
+	place->call_site =
+		pguard_call_site_get(thread->image, is, may_sleep ? GFP_KERNEL : GFP_NOWAIT);
+	if (!place->call_site)
+		place->call_site = &pguard_nowhere;
+	pguard_call_site_put(thread->image, old);
 }
 
 /* The same, and where the return address is, if that tells anything. */
-static void search_end(struct pguard_task *state, struct pguard_place *place,
+static void search_end(struct pguard_thread *thread, struct pguard_place *place,
 		       struct search *search, bool may_sleep)
 {
 	const struct pguard_wait_site *site = search->site;
 
-	if (site || search->is.fit == PGUARD_SPOT_REFUSED) {
+	if (site || search->is.fit == PGUARD_CALL_SITE_REFUSED) {
 		search->is.distance = search->slot - search->sp;
 	} else {
 		search->is.distance = 0;
@@ -76,42 +77,42 @@ static void search_end(struct pguard_task *state, struct pguard_place *place,
 	 */
 	if (site && site->rise)
 		search->is.rise = search->is.distance - site->distance + site->rise;
-	search->is.course = site ? site->course : NULL;
+	search->is.loop = site ? site->loop : NULL;
 	search->is.role = site ? site->role : 0;
-	place_set(state, place, &search->is, may_sleep);
+	place_set(thread, place, &search->is, may_sleep);
 }
 
 /* Is it the library function in which the thread's loop waited before, maybe on another path? */
-static bool is_home(const struct pguard_task *state, const struct search *search)
+static bool is_return_slot(const struct pguard_thread *thread, const struct search *search)
 {
-	return is_near(search->is.ip, state->home_ip, PATHS_CODE) &&
-	       is_near(search->slot, state->home, PATHS_STACK);
+	return is_near(search->is.ip, thread->return_slot_ip, PATHS_CODE) &&
+	       is_near(search->slot, thread->return_slot, PATHS_STACK);
 }
 
 /* A place that was refused is to be looked at anew. */
-static void forget_refusal(struct pguard_task *state, struct pguard_place *place)
+static void forget_refusal(struct pguard_thread *thread, struct pguard_place *place)
 {
-	struct pguard_finding is = place->spot->is;
+	struct pguard_call_site_info is = place->call_site->is;
 
-	if (is.fit != PGUARD_SPOT_REFUSED)
+	if (is.fit != PGUARD_CALL_SITE_REFUSED)
 		return;
-	is.fit = PGUARD_SPOT_ONE;
+	is.fit = PGUARD_CALL_SITE_ONE;
 	is.distance = 0;
 	is.return_address = 0;
-	place_set(state, place, &is, false);
+	place_set(thread, place, &is, false);
 }
 
 /* The thread's loop waits here.  What was refused by where it waited may be another's. */
-static void home_set(struct pguard_task *state, const struct search *search)
+static void return_slot_set(struct pguard_thread *thread, const struct search *search)
 {
 	u32 i;
 
-	if (state->home == search->slot && state->home_ip == search->is.ip)
+	if (thread->return_slot == search->slot && thread->return_slot_ip == search->is.ip)
 		return;
-	state->home = search->slot;
-	state->home_ip = search->is.ip;
+	thread->return_slot = search->slot;
+	thread->return_slot_ip = search->is.ip;
 	for (i = 0; i < PGUARD_NR_PLACES; i++)
-		forget_refusal(state, &state->places[i]);
+		forget_refusal(thread, &thread->places[i]);
 }
 
 /*
@@ -182,7 +183,7 @@ static int slot_returns(struct search *search, const struct pguard_wait_site *si
  * loop waited before, on another path: where the return address stood then, for a loop
  * frame does not move.  (A wait call goes deeper once the process has a second thread.)
  */
-static int site_fits(const struct pguard_task *state, struct search *search,
+static int site_fits(const struct pguard_thread *thread, struct search *search,
 		     const struct pguard_wait_site *site, bool may_sleep)
 {
 	int ret;
@@ -191,39 +192,39 @@ static int site_fits(const struct pguard_task *state, struct search *search,
 		return 0;
 	search->slot = search->sp + site->distance;
 	ret = slot_returns(search, site, may_sleep);
-	if (ret || site->role != PERFGUARD_BOUNDARY_ROLE_WAIT || !is_home(state, search))
+	if (ret || site->role != PERFGUARD_BOUNDARY_ROLE_WAIT || !is_return_slot(thread, search))
 		return ret;
-	search->slot = state->home;
+	search->slot = thread->return_slot;
 	return slot_returns(search, site, may_sleep);
 }
 
-static u32 nr_sites(const struct pguard_task *state)
+static u32 nr_sites(const struct pguard_thread *thread)
 {
-	return state->sites ? state->sites->nr : 0;
+	return thread->sites ? thread->sites->nr : 0;
 }
 
 /*
  * Look a place up among the thread's wait sites; true if the answer is in doubt.  A site of
  * another loop may point beyond the end of this stack: then it is not its.
  */
-static bool look_up(struct pguard_task *state, struct search *search, bool may_sleep)
+static bool look_up(struct pguard_thread *thread, struct search *search, bool may_sleep)
 {
 	const struct pguard_wait_site *site;
 	bool doubt = false;
 	u32 i;
 
-	for (i = 0; i < nr_sites(state); i++) {
+	for (i = 0; i < nr_sites(thread); i++) {
 		int ret;
 
-		site = &state->sites->site[i];
-		ret = site_fits(state, search, site, may_sleep);
+		site = &thread->sites->site[i];
+		ret = site_fits(thread, search, site, may_sleep);
 		if (ret < 0)
 			doubt = true;
 		if (ret <= 0)
 			continue;
 		search->site = site;
 		if (site->role == PERFGUARD_BOUNDARY_ROLE_WAIT)
-			home_set(state, search);
+			return_slot_set(thread, search);
 		return false;
 	}
 	return doubt;
@@ -233,20 +234,22 @@ static bool look_up(struct pguard_task *state, struct search *search, bool may_s
  * How many wait sites has the thread's profile at this system call?  Those of an audit are
  * many, and come while it runs: what was found to be none stays none until then.
  */
-static enum pguard_spot_fit count_fits(const struct pguard_task *state, u32 syscall)
+static enum pguard_call_site_fit count_fits(const struct pguard_thread *thread, u32 syscall)
 {
 	u32 i, nr = 0;
 
-	if (pguard_profile_is_audit(state->profile))
-		return PGUARD_SPOT_NONE;
-	for (i = 0; i < nr_sites(state); i++)
-		nr += state->sites->site[i].syscall == syscall;
-	return !nr ? PGUARD_SPOT_NONE : nr == 1 ? PGUARD_SPOT_ONE : PGUARD_SPOT_SEVERAL;
+	if (pguard_profile_is_audit(thread->profile))
+		return PGUARD_CALL_SITE_NONE;
+	for (i = 0; i < nr_sites(thread); i++)
+		nr += thread->sites->site[i].syscall == syscall;
+	return !nr	 ? PGUARD_CALL_SITE_NONE
+	       : nr == 1 ? PGUARD_CALL_SITE_ONE
+			 : PGUARD_CALL_SITE_SEVERAL;
 }
 
 /**
  * pguard_place_is_refused() - is a place certainly no boundary this time?
- * @state: of current, which has a profile
+ * @thread: of current, which has a profile
  * @place: settled; whatever it was last time
  *
  * By what stands where the return address of each wait site at such a call would, as a
@@ -254,13 +257,13 @@ static enum pguard_spot_fit count_fits(const struct pguard_task *state, u32 sysc
  *
  * Context: current; may fault.
  */
-bool pguard_place_is_refused(const struct pguard_task *state, const struct pguard_place *place)
+bool pguard_place_is_refused(const struct pguard_thread *thread, const struct pguard_place *place)
 {
 	struct search search = search_begin(place);
 	const struct pguard_wait_site *site;
 	u64 word;
 
-	for (site = state->sites->site; site < state->sites->site + state->sites->nr; site++) {
+	for (site = thread->sites->site; site < thread->sites->site + thread->sites->nr; site++) {
 		if (site->syscall != search.is.syscall)
 			continue;
 		search.slot = search.sp + site->distance;
@@ -268,7 +271,7 @@ bool pguard_place_is_refused(const struct pguard_task *state, const struct pguar
 		    !pguard_place_differs(word, site->return_address))
 			return false;
 		/* It may also return where the loop waited before. */
-		if (site->role == PERFGUARD_BOUNDARY_ROLE_WAIT && is_home(state, &search))
+		if (site->role == PERFGUARD_BOUNDARY_ROLE_WAIT && is_return_slot(thread, &search))
 			return false;
 	}
 	return true;
@@ -279,14 +282,15 @@ bool pguard_place_is_refused(const struct pguard_task *state, const struct pguar
  * is the only one, and was not looked for where the loop waited before as well, then it is
  * none as long as what stands there cannot be its return address.
  */
-static void place_refuse(struct pguard_task *state, struct pguard_place *place,
+static void place_refuse(struct pguard_thread *thread, struct pguard_place *place,
 			 struct search *tried, bool may_sleep)
 {
-	if (tried->is.fit == PGUARD_SPOT_ONE && tried->is_refused && tried->slot != state->home) {
-		tried->is.fit = PGUARD_SPOT_REFUSED;
-		search_end(state, place, tried, may_sleep);
+	if (tried->is.fit == PGUARD_CALL_SITE_ONE && tried->is_refused &&
+	    tried->slot != thread->return_slot) {
+		tried->is.fit = PGUARD_CALL_SITE_REFUSED;
+		search_end(thread, place, tried, may_sleep);
 	} else {
-		forget_refusal(state, place);
+		forget_refusal(thread, place);
 	}
 }
 
@@ -295,32 +299,32 @@ static void place_refuse(struct pguard_task *state, struct pguard_place *place,
  * waits, from equal depths, and only one of them at an event's begin.  What the
  * place was last time is kept, for it may be that again.
  */
-static bool profile_fits_now(struct pguard_task *state, struct pguard_place *place,
+static bool profile_fits_now(struct pguard_thread *thread, struct pguard_place *place,
 			     bool may_sleep)
 {
 	struct search now = search_begin(place);
 
-	if (now.is.fit == PGUARD_SPOT_REFUSED)
-		now.is.fit = PGUARD_SPOT_ONE;
-	look_up(state, &now, may_sleep);
+	if (now.is.fit == PGUARD_CALL_SITE_REFUSED)
+		now.is.fit = PGUARD_CALL_SITE_ONE;
+	look_up(thread, &now, may_sleep);
 	if (!now.site) {
-		if (!place->spot->is.course)
-			place_refuse(state, place, &now, may_sleep);
+		if (!place->call_site->is.loop)
+			place_refuse(thread, place, &now, may_sleep);
 		return false;
 	}
-	search_end(state, place, &now, may_sleep);
-	return place->spot->is.course;
+	search_end(thread, place, &now, may_sleep);
+	return place->call_site->is.loop;
 }
 
 /* A place is to be settled anew. */
-static void place_unsettle(struct pguard_task *state, struct pguard_place *place)
+static void place_unsettle(struct pguard_thread *thread, struct pguard_place *place)
 {
 	struct search search = search_begin(place);
 
-	if (place->spot == &pguard_nowhere)
+	if (place->call_site == &pguard_nowhere)
 		return;
-	search.is.generation = READ_ONCE(state->image->generation) - 1;
-	place_set(state, place, &search.is, false);
+	search.is.generation = READ_ONCE(thread->image->generation) - 1;
+	place_set(thread, place, &search.is, false);
 }
 
 /* Referenced; NULL if there are none yet.  Caller holds RCU, and @profile. */
@@ -341,25 +345,25 @@ static struct pguard_wait_sites *sites_get(const struct pguard_profile *profile,
  * read, which is raised after they were changed: if they are newer than the generation,
  * places are looked up once more.
  */
-static void sites_update(struct pguard_task *state)
+static void sites_update(struct pguard_thread *thread)
 {
-	struct pguard_profile *profile, *old = state->profile;
-	struct pguard_wait_sites *sites = state->sites;
+	struct pguard_profile *profile, *old = thread->profile;
+	struct pguard_wait_sites *sites = thread->sites;
 	u32 i;
 
 	rcu_read_lock();
-	profile = rcu_dereference(state->image->target->profile) ?: state->image->target->audit;
+	profile = rcu_dereference(thread->image->target->profile) ?: thread->image->target->audit;
 	if (profile != old && !pguard_profile_hold(profile))
 		profile = old;
-	state->sites = sites_get(profile, state->image);
+	thread->sites = sites_get(profile, thread->image);
 	rcu_read_unlock();
 	if (sites)
 		pguard_wait_sites_put(sites);
 	if (likely(profile == old))
 		return;
 	for (i = 0; i < PGUARD_NR_PLACES; i++)
-		place_unsettle(state, &state->places[i]);
-	state->profile = profile;
+		place_unsettle(thread, &thread->places[i]);
+	thread->profile = profile;
 	pguard_profile_put(old);
 }
 
@@ -367,27 +371,27 @@ static void sites_update(struct pguard_task *state)
  * Settle what a place is.  Its stack may be swapped out, or unmapped for a moment by NUMA
  * balancing: that says nothing about the place.
  */
-static void place_settle(struct pguard_task *state, struct pguard_place *place,
+static void place_settle(struct pguard_thread *thread, struct pguard_place *place,
 			 struct search *search, bool may_sleep)
 {
 	bool doubt;
 
 	/* Pairs with the stores in image.c. */
-	search->is.generation = smp_load_acquire(&state->image->generation);
-	sites_update(state);
-	search->is.fit = count_fits(state, search->is.syscall);
-	doubt = look_up(state, search, may_sleep);
+	search->is.generation = smp_load_acquire(&thread->image->generation);
+	sites_update(thread);
+	search->is.fit = count_fits(thread, search->is.syscall);
+	doubt = look_up(thread, search, may_sleep);
 	if (doubt)
 		search->is.generation--; /* ask again next time */
-	search_end(state, place, search, may_sleep);
+	search_end(thread, place, search, may_sleep);
 }
 
-static noinline void place_classify(struct pguard_task *state, struct pguard_place *place,
+static noinline void place_classify(struct pguard_thread *thread, struct pguard_place *place,
 				    bool may_sleep)
 {
 	struct search search = search_begin(place);
 
-	place_settle(state, place, &search, may_sleep);
+	place_settle(thread, place, &search, may_sleep);
 }
 
 enum {
@@ -402,18 +406,18 @@ enum { KEEP_LOOPS = 29 };
  * The slot that a new place takes: each in turn, but those where a loop waits or an event
  * begins only if there is no other, and once in so many turns.
  */
-static struct pguard_place *slot_next(struct pguard_task *state)
+static struct pguard_place *slot_next(struct pguard_thread *thread)
 {
 	u8 left = PGUARD_NR_PLACES;
 	struct pguard_place *place;
 
 	do {
-		place = &state->places[++state->turn % PGUARD_NR_PLACES];
-	} while (place->spot->is.course && state->turn % KEEP_LOOPS && left--);
+		place = &thread->places[++thread->next_place % PGUARD_NR_PLACES];
+	} while (place->call_site->is.loop && thread->next_place % KEEP_LOOPS && left--);
 	return place;
 }
 
-static noinline struct pguard_place *place_new(struct pguard_task *state,
+static noinline struct pguard_place *place_new(struct pguard_thread *thread,
 					       const struct pt_regs *regs, bool may_sleep)
 {
 	struct search search = {
@@ -422,38 +426,38 @@ static noinline struct pguard_place *place_new(struct pguard_task *state,
 	};
 	struct pguard_place *place;
 
-	place = slot_next(state);
+	place = slot_next(thread);
 	place->sp = regs->sp;
-	state->fresh |= pguard_place_bit(state, place);
+	thread->fresh |= pguard_place_bit(thread, place);
 	/* Some more records show how the place stands to the others. */
-	state->records_left = max_t(u16, state->records_left, MORE_RECORDS);
-	place_settle(state, place, &search, may_sleep);
+	thread->records_left = max_t(u16, thread->records_left, MORE_RECORDS);
+	place_settle(thread, place, &search, may_sleep);
 	return place;
 }
 
 /**
  * pguard_place_get() - the place current waits in
- * @state: of current
+ * @thread: of current
  * @regs: its user registers
  * @may_sleep: whether the context allows to fault
  *
  * Context: current; sleeps only as @may_sleep says.
  * Return: the place, settled for the wait sites there are; it is state->place.
  */
-struct pguard_place *pguard_place_get(struct pguard_task *state, const struct pt_regs *regs,
+struct pguard_place *pguard_place_get(struct pguard_thread *thread, const struct pt_regs *regs,
 				      bool may_sleep)
 {
-	struct pguard_place *place = state->place;
+	struct pguard_place *place = thread->place;
 
 	/* Of a restarted call the place before is the right one, if others look like it. */
 	if (!pguard_place_is(place, regs, pguard_place_syscall(regs)))
-		place = pguard_place_find(state, regs);
+		place = pguard_place_find(thread, regs);
 	if (!place)
-		place = place_new(state, regs, may_sleep);
-	state->place = place;
+		place = place_new(thread, regs, may_sleep);
+	thread->place = place;
 	/* That of which nothing is known is not even known to be this call. */
-	if (!pguard_place_is_settled(state, place) && place->spot != &pguard_nowhere)
-		place_classify(state, place, may_sleep);
+	if (!pguard_place_is_settled(thread, place) && place->call_site != &pguard_nowhere)
+		place_classify(thread, place, may_sleep);
 	return place;
 }
 
@@ -464,18 +468,18 @@ struct pguard_place *pguard_place_get(struct pguard_task *state, const struct pt
  *
  * Context: as pguard_place_get().
  */
-bool pguard_place_is_boundary(struct pguard_task *state, struct pguard_place *place,
+bool pguard_place_is_boundary(struct pguard_thread *thread, struct pguard_place *place,
 			      bool may_sleep)
 {
-	const struct pguard_finding *is = &place->spot->is;
+	const struct pguard_call_site_info *is = &place->call_site->is;
 	u64 word;
 
-	if (!is->course)
-		return is->fit && profile_fits_now(state, place, may_sleep);
+	if (!is->loop)
+		return is->fit && profile_fits_now(thread, place, may_sleep);
 	if (may_sleep ? pguard_place_returns(place) :
 			!user_word(pguard_place_slot(place), false, &word) &&
 			word == is->return_address)
 		return true;
 	/* Another chain of calls led here this time. */
-	return profile_fits_now(state, place, may_sleep);
+	return profile_fits_now(thread, place, may_sleep);
 }

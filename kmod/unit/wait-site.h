@@ -44,7 +44,7 @@ fault:
 /* Where the return address stands that tells what the place is. */
 static __always_inline u64 pguard_place_slot(const struct pguard_place *place)
 {
-	return place->sp + place->spot->is.distance;
+	return place->sp + place->call_site->is.distance;
 }
 
 /* In an asm goto: where to go on if the instruction at 1 faults. */
@@ -66,7 +66,7 @@ static __always_inline bool pguard_place_returns(const struct pguard_place *plac
 		 "	cmpq %[wanted], %%rdx\n"
 		 "	jne %l[differs]\n"
 		 PGUARD_FAULTS_TO(%l[differs])
-		 : : [slot] "r" (slot), [wanted] "m" (place->spot->is.return_address)
+		 : : [slot] "r" (slot), [wanted] "m" (place->call_site->is.return_address)
 		 : "rdx", "cc" : differs);
 	user_access_end();
 	return true;
@@ -87,16 +87,16 @@ static __always_inline bool pguard_place_refuses(const struct pguard_place *plac
 	u64 word;
 
 	return pguard_place_read(pguard_place_slot(place), &word) &&
-	       pguard_place_differs(word, place->spot->is.return_address);
+	       pguard_place_differs(word, place->call_site->is.return_address);
 }
 
 /* Is a place without a loop certainly no boundary this time? */
 static __always_inline bool pguard_place_is_none(const struct pguard_place *place)
 {
-	u8 fit = place->spot->is.fit;
+	u8 fit = place->call_site->is.fit;
 
-	return fit == PGUARD_SPOT_NONE ||
-	       (fit == PGUARD_SPOT_REFUSED && pguard_place_refuses(place));
+	return fit == PGUARD_CALL_SITE_NONE ||
+	       (fit == PGUARD_CALL_SITE_REFUSED && pguard_place_refuses(place));
 }
 
 /*
@@ -106,42 +106,42 @@ static __always_inline bool pguard_place_is_none(const struct pguard_place *plac
 static __always_inline bool pguard_place_is(const struct pguard_place *place,
 					    const struct pt_regs *regs, u32 syscall)
 {
-	const struct pguard_finding *is = &place->spot->is;
+	const struct pguard_call_site_info *is = &place->call_site->is;
 
 	return place->sp == regs->sp && is->ip == regs->ip &&
 	       (is->syscall == syscall || syscall == __NR_restart_syscall);
 }
 
-/* Of pguard_task.fresh. */
-static inline u8 pguard_place_bit(const struct pguard_task *state,
+/* Of pguard_thread.fresh. */
+static inline u8 pguard_place_bit(const struct pguard_thread *thread,
 				  const struct pguard_place *place)
 {
-	return BIT(place - state->places);
+	return BIT(place - thread->places);
 }
 
 /* The place among the last ones; NULL if it is new.  Ask for state->place first. */
-static __always_inline struct pguard_place *pguard_place_find(struct pguard_task *state,
+static __always_inline struct pguard_place *pguard_place_find(struct pguard_thread *thread,
 							      const struct pt_regs *regs)
 {
 	struct pguard_place *place;
 
-	for (place = state->places; place < state->places + PGUARD_NR_PLACES; place++)
+	for (place = thread->places; place < thread->places + PGUARD_NR_PLACES; place++)
 		if (pguard_place_is(place, regs, pguard_place_syscall(regs)))
 			return place;
 	return NULL;
 }
 
 /* Was the place looked up among the wait sites that there are now? */
-static __always_inline bool pguard_place_is_settled(const struct pguard_task *state,
+static __always_inline bool pguard_place_is_settled(const struct pguard_thread *thread,
 						    const struct pguard_place *place)
 {
-	return place->spot->is.generation == READ_ONCE(state->image->generation);
+	return place->call_site->is.generation == READ_ONCE(thread->image->generation);
 }
 
-struct pguard_place *pguard_place_get(struct pguard_task *state, const struct pt_regs *regs,
+struct pguard_place *pguard_place_get(struct pguard_thread *thread, const struct pt_regs *regs,
 				      bool may_sleep);
-bool pguard_place_is_refused(const struct pguard_task *state, const struct pguard_place *place);
-bool pguard_place_is_boundary(struct pguard_task *state, struct pguard_place *place,
+bool pguard_place_is_refused(const struct pguard_thread *thread, const struct pguard_place *place);
+bool pguard_place_is_boundary(struct pguard_thread *thread, struct pguard_place *place,
 			      bool may_sleep);
 
 #endif /* _KMOD_UNIT_WAIT_SITE_H */

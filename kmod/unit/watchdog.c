@@ -33,25 +33,25 @@ static void watch_work(struct work_struct *work);
 
 enum {
 	MAX_FOUND = 32,			/* units reported in one round, and sampled */
-	MAX_GLANCE = 32,		/* threads that the timer looks at by itself */
-	MIN_NAP_NS = NSEC_PER_MSEC,
+	MAX_QUICK_SCAN = 32,		/* threads that the timer looks at by itself */
+	MIN_DELAY_NS = NSEC_PER_MSEC,
 	/* For units that may become late but most of the time do not. */
-	EASY_NAP_NS = 8 * NSEC_PER_MSEC,
+	EASY_DELAY_NS = 8 * NSEC_PER_MSEC,
 	/* For units that may turn out to be of a type with less time. */
-	OPEN_NAP_NS = 16 * NSEC_PER_MSEC,
+	OPEN_DELAY_NS = 16 * NSEC_PER_MSEC,
 	/* For late ones of which none may be reported just now. */
-	CLOSED_NAP_NS = 16 * NSEC_PER_MSEC,
-	MAX_NAP_NS = NSEC_PER_SEC,
+	CLOSED_DELAY_NS = 16 * NSEC_PER_MSEC,
+	MAX_DELAY_NS = NSEC_PER_SEC,
 	MIN_STEP_NS = 2 * NSEC_PER_MSEC,	/* between two stacks of a unit */
 	MAX_STEP_NS = NSEC_PER_SEC,
 	/* Beyond this time of a round stacks have to wait: reports are first. */
 	MAX_SAMPLING_NS = 4 * NSEC_PER_MSEC,
 };
 
-/* A late unit found in a round; @state is referenced. */
+/* A late unit found in a round; @thread is referenced. */
 struct found {
-	struct pguard_task *state;
-	u64 unit;	/* as in pguard_task.unit */
+	struct pguard_thread *thread;
+	u64 unit; /* as in pguard_thread.unit */
 };
 
 struct found_list {
@@ -65,31 +65,31 @@ struct round {
 	struct found_list *still;	/* to be sampled; the same */
 	bool is_due;		/* there would have been something to be done */
 	ktime_t begun;
-	u64 nap;		/* ns since then */
+	u64 delay; /* ns since then */
 };
 
 static struct workqueue_struct *watch_wq;
 static struct hrtimer timer;
 static DECLARE_WORK(work, watch_work);
 static bool running;
-/* The nap while no unit runs; the work tells the timer, which never runs beside it. */
-static u64 longest_nap;
+/* The delay while no unit runs; the work tells the timer, which never runs beside it. */
+static u64 longest_delay;
 
 /* So that they can be looked at all at once. */
 static bool are_few(void)
 {
-	return atomic_read(&pguard_nr_tasks) <= MAX_GLANCE;
+	return atomic_read(&pguard_nr_threads) <= MAX_QUICK_SCAN;
 }
 
-static void found_add(struct found_list *list, struct round *round, struct pguard_task *state,
+static void found_add(struct found_list *list, struct round *round, struct pguard_thread *thread,
 		      u64 unit)
 {
 	if (!list)
 		round->is_due = true;
 	else if (list->nr == MAX_FOUND)
-		round->nap = 0;	/* it is its turn in the next one */
-	else if (pguard_task_get(state))
-		list->found[list->nr++] = (struct found){ state, unit };
+		round->delay = 0; /* it is its turn in the next one */
+	else if (pguard_thread_get(thread))
+		list->found[list->nr++] = (struct found){ thread, unit };
 }
 
 /*
@@ -98,24 +98,24 @@ static void found_add(struct found_list *list, struct round *round, struct pguar
  * Later the time is exact; and where guards may yet find a type with a smaller
  * threshold than it has now, it is looked at now and then.
  */
-static u64 unit_nap(const struct pguard_task *state, u64 elapsed, u64 threshold)
+static u64 unit_delay(const struct pguard_thread *thread, u64 elapsed, u64 threshold)
 {
 	u64 left = threshold - elapsed, least;
 
 	if (elapsed < threshold / 2)
-		left = max_t(u64, left, EASY_NAP_NS);
-	least = pguard_target_least(state->image->target);
+		left = max_t(u64, left, EASY_DELAY_NS);
+	least = pguard_target_least(thread->image->target);
 	if (least >= threshold)
 		return left;
 	if (elapsed < least)
-		return min(left, max_t(u64, least - elapsed, EASY_NAP_NS));
-	return min_t(u64, left, OPEN_NAP_NS);
+		return min(left, max_t(u64, least - elapsed, EASY_DELAY_NS));
+	return min_t(u64, left, OPEN_DELAY_NS);
 }
 
 /* What the watchdog keeps of a late unit that is reported now; NULL for want of memory. */
-static struct pguard_lateness *lateness_begin(struct pguard_task *state, u64 unit, u64 elapsed)
+static struct pguard_lateness *lateness_begin(struct pguard_thread *thread, u64 unit, u64 elapsed)
 {
-	struct pguard_lateness *late = pguard_samples_lateness(state);
+	struct pguard_lateness *late = pguard_stack_history_lateness(thread);
 
 	if (!late)
 		return NULL;
@@ -127,66 +127,66 @@ static struct pguard_lateness *lateness_begin(struct pguard_task *state, u64 uni
 }
 
 /* Find out whether a late unit is to be reported, reported again, or sampled. */
-static void late_look(struct pguard_task *state, u64 unit, u64 elapsed, struct round *round)
+static void late_look(struct pguard_thread *thread, u64 unit, u64 elapsed, struct round *round)
 {
-	struct pguard_lateness *late = state->lateness;
+	struct pguard_lateness *late = thread->lateness;
 	bool is_reported = unit & PGUARD_PHASE_LATE;
 	u64 due;
 
 	if (!late || late->looked_at != pguard_unit_number(unit)) {
-		if (!is_reported && !pguard_late_unit_is_open(state->image->target)) {
-			round->nap = min_t(u64, round->nap, CLOSED_NAP_NS);
+		if (!is_reported && !pguard_late_unit_is_open(thread->image->target)) {
+			round->delay = min_t(u64, round->delay, CLOSED_DELAY_NS);
 			return;
 		}
 		if (!is_reported || !round->late)
-			return found_add(round->late, round, state, unit);
+			return found_add(round->late, round, thread, unit);
 		/* A guard reported it: from now on it is the watchdog's. */
-		late = lateness_begin(state, unit, elapsed);
+		late = lateness_begin(thread, unit, elapsed);
 		if (!late) {
-			round->nap = min_t(u64, round->nap, EASY_NAP_NS);
+			round->delay = min_t(u64, round->delay, EASY_DELAY_NS);
 			return;
 		}
 	}
 	due = late->next_report;
 	if (elapsed > due)
-		return found_add(round->late, round, state, unit);
+		return found_add(round->late, round, thread, unit);
 	if (is_reported) {
 		due = min(due, late->samples.next);
 		if (elapsed >= due)
-			found_add(round->still, round, state, unit);
+			found_add(round->still, round, thread, unit);
 	}
 	if (elapsed < due)
-		round->nap = min(round->nap, due - elapsed);
+		round->delay = min(round->delay, due - elapsed);
 }
 
 /* Look at one thread. */
-static void state_look(struct pguard_task *state, struct round *round)
+static void state_look(struct pguard_thread *thread, struct round *round)
 {
 	u64 unit, elapsed, threshold;
 
 	/* Pairs with pguard_unit_run(): start and mark are in place. */
-	unit = smp_load_acquire(&state->unit);
+	unit = smp_load_acquire(&thread->unit);
 	/* The threads of a target that goes pass their boundaries unseen. */
-	if (!(unit & PGUARD_PHASE_RUNNING) || READ_ONCE(state->image->target->dying))
+	if (!(unit & PGUARD_PHASE_RUNNING) || READ_ONCE(thread->image->target->dying))
 		return;
-	elapsed = pguard_unit_elapsed(state);
-	threshold = pguard_unit_threshold(state);
-	if (!threshold || !pguard_unit_runs(state, unit))
+	elapsed = pguard_unit_elapsed(thread);
+	threshold = pguard_unit_threshold(thread);
+	if (!threshold || !pguard_unit_runs(thread, unit))
 		return;
 	if (elapsed <= threshold)
-		round->nap = min(round->nap, unit_nap(state, elapsed, threshold));
+		round->delay = min(round->delay, unit_delay(thread, elapsed, threshold));
 	else
-		late_look(state, unit, elapsed, round);
+		late_look(thread, unit, elapsed, round);
 }
 
 /* Find late units, where threads are few. */
 static void look_at_few(struct round *round)
 {
-	struct pguard_task *state;
+	struct pguard_thread *thread;
 
 	rcu_read_lock();
-	list_for_each_entry_rcu(state, &pguard_all_tasks, all) {
-		state_look(state, round);
+	list_for_each_entry_rcu(thread, &pguard_all_threads, all) {
+		state_look(thread, round);
 		if (round->is_due)
 			break;
 	}
@@ -196,35 +196,35 @@ static void look_at_few(struct round *round)
 /* Find late units. */
 static void look(struct round *round)
 {
-	struct pguard_task *state;
+	struct pguard_thread *thread;
 	u32 bucket;
 
 	if (are_few())
 		return look_at_few(round);
-	for (bucket = 0; bucket < ARRAY_SIZE(pguard_tasks); bucket++) {
+	for (bucket = 0; bucket < ARRAY_SIZE(pguard_threads); bucket++) {
 		/* Most are; and what a look takes, it takes from those it looks at. */
-		if (hlist_empty(&pguard_tasks[bucket]))
+		if (hlist_empty(&pguard_threads[bucket]))
 			continue;
 		rcu_read_lock();
-		hlist_for_each_entry_rcu(state, &pguard_tasks[bucket], node)
-			state_look(state, round);
+		hlist_for_each_entry_rcu(thread, &pguard_threads[bucket], node)
+			state_look(thread, round);
 		rcu_read_unlock();
 		cond_resched();
 	}
 }
 
 /* A stack was just taken; when is the unit's turn again? */
-static void sample_later(struct pguard_task *state, struct round *round)
+static void sample_later(struct pguard_thread *thread, struct round *round)
 {
-	u64 elapsed = pguard_unit_elapsed(state), next;
-	struct pguard_lateness *late = state->lateness;
+	u64 elapsed = pguard_unit_elapsed(thread), next;
+	struct pguard_lateness *late = thread->lateness;
 	/* So that a record's room lasts until the next one: ln 2 / ln (17 / 16) are 12. */
 	u64 step = clamp_t(u64, elapsed / 16, MIN_STEP_NS, MAX_STEP_NS);
 
 	late->samples.next = elapsed + (step << READ_ONCE(late->samples.doublings));
 	next = min(late->samples.next, late->next_report);
 	next = next > elapsed ? next - elapsed : 0;
-	round->nap = min(round->nap, next + (ktime_get() - round->begun));
+	round->delay = min(round->delay, next + (ktime_get() - round->begun));
 }
 
 /*
@@ -233,17 +233,17 @@ static void sample_later(struct pguard_task *state, struct round *round)
  */
 static void report(const struct found *found, struct round *round)
 {
-	struct pguard_task *state = found->state;
-	u64 elapsed = pguard_unit_elapsed(state);
-	struct pguard_lateness *late = lateness_begin(state, found->unit, elapsed);
-	int ret = late ? pguard_late_unit_report(state, found->unit, NULL, elapsed) : -ENOMEM;
+	struct pguard_thread *thread = found->thread;
+	u64 elapsed = pguard_unit_elapsed(thread);
+	struct pguard_lateness *late = lateness_begin(thread, found->unit, elapsed);
+	int ret = late ? pguard_late_unit_report(thread, found->unit, NULL, elapsed) : -ENOMEM;
 
 	if (ret == -EBUSY)
 		late->next_report = elapsed + NSEC_PER_SEC;
 	if (ret)
-		round->nap = min_t(u64, round->nap, EASY_NAP_NS);
+		round->delay = min_t(u64, round->delay, EASY_DELAY_NS);
 	else
-		sample_later(state, round);
+		sample_later(thread, round);
 }
 
 static void found_handle(struct round *round)
@@ -254,18 +254,18 @@ static void found_handle(struct round *round)
 
 	for (i = 0; i < round->late->nr; i++) {
 		report(&round->late->found[i], round);
-		pguard_task_put(round->late->found[i].state);
+		pguard_thread_put(round->late->found[i].thread);
 	}
 	begun = ktime_get();
 	for (i = 0; i < round->still->nr; i++) {
 		found = &round->still->found[i];
 		if (!i || ktime_get() - begun < MAX_SAMPLING_NS) {
-			pguard_late_unit_sample(found->state, found->unit);
-			sample_later(found->state, round);
+			pguard_late_unit_sample(found->thread, found->unit);
+			sample_later(found->thread, round);
 		} else {
-			round->nap = 0;
+			round->delay = 0;
 		}
-		pguard_task_put(found->state);
+		pguard_thread_put(found->thread);
 	}
 }
 
@@ -274,10 +274,10 @@ static void round_end(const struct round *round, s64 least_ns)
 {
 	ktime_t next;
 
-	if (!READ_ONCE(running) || round->nap == U64_MAX)
+	if (!READ_ONCE(running) || round->delay == U64_MAX)
 		return;
 	/* Taking stacks took time; the next unit is not late the later for it. */
-	next = ktime_add_ns(round->begun, min_t(u64, round->nap, MAX_NAP_NS));
+	next = ktime_add_ns(round->begun, min_t(u64, round->delay, MAX_DELAY_NS));
 	next = max(next, ktime_add_ns(ktime_get(), least_ns));
 	hrtimer_start(&timer, next, HRTIMER_MODE_ABS);
 }
@@ -293,63 +293,63 @@ static void watch_work(struct work_struct *unused)
 	still.nr = 0;
 	/* Who started this look may not have been the timer. */
 	hrtimer_cancel(&timer);
-	longest_nap = max_t(u64, pguard_targets_least(), EASY_NAP_NS);
+	longest_delay = max_t(u64, pguard_targets_least(), EASY_DELAY_NS);
 	round.begun = ktime_get();
-	round.nap = longest_nap;
+	round.delay = longest_delay;
 	look(&round);
 	looked = ktime_get() - round.begun;
 	found_handle(&round);
 	/* With many threads a look takes time; then half of a CPU is enough. */
-	round_end(&round, clamp_t(s64, looked, MIN_NAP_NS, EASY_NAP_NS));
+	round_end(&round, clamp_t(s64, looked, MIN_DELAY_NS, EASY_DELAY_NS));
 }
 
 /* Is there something to be done?  Interrupts are off. */
-static bool glance(void)
+static bool quick_scan(void)
 {
-	struct round round = { .begun = ktime_get(), .nap = longest_nap };
+	struct round round = { .begun = ktime_get(), .delay = longest_delay };
 
 	look_at_few(&round);
 	if (!round.is_due)
-		round_end(&round, MIN_NAP_NS);
+		round_end(&round, MIN_DELAY_NS);
 	return round.is_due;
 }
 
 static enum hrtimer_restart watch_tick(struct hrtimer *unused)
 {
-	if (!are_few() || glance())
+	if (!are_few() || quick_scan())
 		queue_work(watch_wq, &work);
 	return HRTIMER_NORESTART;
 }
 
 /**
- * pguard_watch_start() - look now, and from now on
+ * pguard_watchdog_start() - look now, and from now on
  *
  * Also after a threshold was lowered.
  *
  * Context: may sleep; pguard_control held.
  */
-void pguard_watch_start(void)
+void pguard_watchdog_start(void)
 {
 	WRITE_ONCE(running, true);
 	queue_work(watch_wq, &work);
 }
 
 /**
- * pguard_watch_flush() - wait until a look that is under way is over
+ * pguard_watchdog_flush() - wait until a look that is under way is over
  *
  * Context: may sleep.
  */
-void pguard_watch_flush(void)
+void pguard_watchdog_flush(void)
 {
 	flush_work(&work);
 }
 
 /**
- * pguard_watch_stop() - look no more
+ * pguard_watchdog_stop() - look no more
  *
  * Context: may sleep; pguard_control held.
  */
-void pguard_watch_stop(void)
+void pguard_watchdog_stop(void)
 {
 	WRITE_ONCE(running, false);
 	/* A work that still saw it running may have started the timer. */
@@ -359,7 +359,7 @@ void pguard_watch_stop(void)
 	flush_work(&work);
 }
 
-int __init pguard_watch_init(void)
+int __init pguard_watchdog_init(void)
 {
 	pguard_hrtimer_setup(&timer, watch_tick);
 	/* Unbound and of high priority: a busy target must not delay it. */
@@ -367,7 +367,7 @@ int __init pguard_watch_init(void)
 	return watch_wq ? 0 : -ENOMEM;
 }
 
-void pguard_watch_deinit(void)
+void pguard_watchdog_deinit(void)
 {
 	destroy_workqueue(watch_wq);
 }

@@ -3,10 +3,10 @@
 #ifndef _KMOD_UNIT_WATCHDOG_H
 #define _KMOD_UNIT_WATCHDOG_H
 
-int pguard_watch_init(void);
-void pguard_watch_start(void);
-void pguard_watch_flush(void);
-void pguard_watch_stop(void);
-void pguard_watch_deinit(void);
+int pguard_watchdog_init(void);
+void pguard_watchdog_start(void);
+void pguard_watchdog_flush(void);
+void pguard_watchdog_stop(void);
+void pguard_watchdog_deinit(void);
 
 #endif /* _KMOD_UNIT_WATCHDOG_H */

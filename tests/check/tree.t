@@ -40,8 +40,9 @@ special_cases()
 # What the page of the architecture names is there.
 named_files()
 {
-	grep -oE '`(kmod|user|include|scripts|tests|Documentation)/[^` ]+`' Documentation/architecture.md |
-		tr -d '`' | sort -u | while read -r path; do
+	tr '`' '\n' < Documentation/architecture.md |
+		grep -E '^(kmod|user|include|scripts|tests|Documentation)/[^ ]+$' |
+		while read -r path; do
 		[ -e "$path" ] || echo "Documentation/architecture.md: no $path"
 	done
 }
@@ -59,13 +60,14 @@ scripts_of_bash()
 
 checkpatch()
 {
-	local tool
+	local tool files
+	mapfile -t files < <(git ls-files 'kmod/*.[chS]')
 	tool=$(find "${PERFGUARD_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/perfguard}/kernels" \
 		-path '*/scripts/checkpatch.pl' -print -quit)
 	[ -n "$tool" ] || return 0
 	perl "$tool" --no-tree --terse --no-summary --max-line-length=100 \
 		--ignore CONSTANT_COMPARISON,FILE_PATH_CHANGES,LINUX_VERSION_CODE,COMPLEX_MACRO \
-		-f $(git ls-files "kmod/*.[chS]")
+		-f "${files[@]}"
 }
 
 check "the uapi header and the policies are those of the spec" scripts/spec-header --check

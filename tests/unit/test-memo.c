@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The module's memo: sets of contexts, in whatever order they come. */
+/* The module's verdict cache: sets of contexts, in whatever order they come. */
 
 #include <pthread.h>
 #include <stdint.h>
@@ -17,28 +17,28 @@ enum {
 	THREADS = 4,
 };
 
-static struct pguard_memo *memo;
+static struct pguard_verdict_cache *cache;
 
 /* With room for @max_known verdicts. */
 static void begin(uint32_t max_known)
 {
-	size_t bytes = pguard_memo_bytes(max_known);
+	size_t bytes = pguard_verdict_cache_bytes(max_known);
 
-	bytes += -bytes % PGUARD_MEMO_ALIGN;
-	memo = aligned_alloc(PGUARD_MEMO_ALIGN, bytes);
-	memset(memo, 0, bytes);
-	pguard_memo_init(memo, max_known);
+	bytes += -bytes % PGUARD_VERDICT_CACHE_ALIGN;
+	cache = aligned_alloc(PGUARD_VERDICT_CACHE_ALIGN, bytes);
+	memset(cache, 0, bytes);
+	pguard_verdict_cache_init(cache, max_known);
 }
 
 static void end(void)
 {
-	free(memo);
+	free(cache);
 }
 
 /* What is kept of a set is the set. */
 static uint64_t set_of(const struct pguard_verdict *verdict)
 {
-	return pguard_memo_known(verdict)->limit_ns;
+	return pguard_verdict_cache_verdict(verdict)->limit_ns;
 }
 
 static uint64_t key_of(uint32_t context)
@@ -49,24 +49,24 @@ static uint64_t key_of(uint32_t context)
 /* A hit of a context.  NULL if what it means is not to be had; the first verdict if it is wrong. */
 static const struct pguard_verdict *go(const struct pguard_verdict *from, uint32_t context)
 {
-	struct pguard_known known = { .limit_ns = set_of(from) | 1ull << context };
+	struct pguard_cached_verdict known = { .limit_ns = set_of(from) | 1ull << context };
 	struct infer_slot slot = { .key = key_of(context), .context = context };
 	bool is_met = set_of(from) >> context & 1;
-	const struct pguard_edge *edge;
+	const struct pguard_transition *transition;
 
-	if (pguard_memo_has_met(pguard_memo_known(from), context) != is_met)
-		return pguard_memo_begin(memo);
-	if (!pguard_memo_find(memo, from, key_of(context), &edge))
-		edge = pguard_memo_add(memo, from, &slot, SEAT + context, is_met ? NULL : &known);
-	if (!edge)
+	if (pguard_verdict_cache_has_met(pguard_verdict_cache_verdict(from), context) != is_met)
+		return pguard_verdict_cache_begin(cache);
+	if (!pguard_verdict_cache_find(cache, from, key_of(context), &transition))
+		transition = pguard_verdict_cache_add(cache, from, &slot, SEAT + context, is_met ? NULL : &known);
+	if (!transition)
 		return NULL;
-	return edge->seat == SEAT + context ? pguard_memo_at(memo, edge) : pguard_memo_begin(memo);
+	return transition->hit_slot == SEAT + context ? pguard_verdict_cache_at(cache, transition) : pguard_verdict_cache_begin(cache);
 }
 
-/* A walk by the contexts of @set in a random order, some repeated; NULL if the memo ends before. */
+/* A walk by the contexts of @set in a random order, some repeated; NULL if the verdict cache ends before. */
 static const struct pguard_verdict *walk(uint64_t set)
 {
-	const struct pguard_verdict *verdict = pguard_memo_begin(memo);
+	const struct pguard_verdict *verdict = pguard_verdict_cache_begin(cache);
 	uint64_t met = 0;
 
 	while (verdict && met != set) {
@@ -77,15 +77,15 @@ static const struct pguard_verdict *walk(uint64_t set)
 		met |= 1ull << context;
 		verdict = go(verdict, context);
 		if (verdict && set_of(verdict) != met)
-			return pguard_memo_begin(memo);
+			return pguard_verdict_cache_begin(cache);
 	}
 	return verdict;
 }
 
-/* By all contexts of @set in their order; NULL if the memo does not lead so far. */
+/* By all contexts of @set in their order; NULL if the verdict cache does not lead so far. */
 static const struct pguard_verdict *go_far(uint64_t set)
 {
-	const struct pguard_verdict *verdict = pguard_memo_begin(memo);
+	const struct pguard_verdict *verdict = pguard_verdict_cache_begin(cache);
 
 	for (uint32_t context = 0; verdict && context < CONTEXTS; context++)
 		if (set >> context & 1)
@@ -98,18 +98,18 @@ static void test_sets(void)
 	bool all_right = true, all_same = true;
 	uint64_t set = 1ull << 3 | 1ull << 7 | 1ull << 20 | 1ull << 41;
 	const struct pguard_verdict *first;
-	const struct pguard_edge *edge;
+	const struct pguard_transition *transition;
 
 	begin(MAX_KNOWN);
-	ok(!pguard_memo_find(memo, pguard_memo_begin(memo), key_of(3), &edge) &&
-	   !pguard_memo_find(memo, pguard_memo_begin(memo), INFER_NO_KEY, &edge),
-	   "an empty memo knows nothing");
+	ok(!pguard_verdict_cache_find(cache, pguard_verdict_cache_begin(cache), key_of(3), &transition) &&
+	   !pguard_verdict_cache_find(cache, pguard_verdict_cache_begin(cache), INFER_NO_KEY, &transition),
+	   "an empty cache knows nothing");
 	first = walk(set);
-	ok(first && set_of(first) == set && memo->nr_known == 5,
+	ok(first && set_of(first) == set && cache->nr_known == 5,
 	   "four contexts lead to four verdicts");
 	for (int i = 0; i < 1000; i++)
 		all_same &= walk(set) == first;
-	ok(all_same && memo->nr_known == 16, "in all orders they lead to the same, by 16 in all");
+	ok(all_same && cache->nr_known == 16, "in all orders they lead to the same, by 16 in all");
 	for (int i = 0; i < 1000; i++) {
 		set = 1ull << synthetic_below(CONTEXTS) | 1ull << synthetic_below(CONTEXTS);
 		first = walk(set);
@@ -121,23 +121,23 @@ static void test_sets(void)
 
 static void test_full(void)
 {
-	const struct pguard_verdict nowhere = { .edges = PGUARD_MEMO_NOWHERE };
+	const struct pguard_verdict nowhere = { .transitions = PGUARD_VERDICT_CACHE_NOWHERE };
 	const uint64_t some = 1ull << 1 | 1ull << 30 | 1ull << 59;
-	const struct pguard_edge *edge;
+	const struct pguard_transition *transition;
 	bool is_known = false;
 
 	begin(MAX_KNOWN);
 	go_far(some);
-	/* Each leads from one that is there: as many edges as verdicts. */
-	for (uint32_t i = 0; i < 100000 && !memo->is_full; i++)
+	/* Each leads from one that is there: as many transitions as verdicts. */
+	for (uint32_t i = 0; i < 100000 && !cache->is_full; i++)
 		go_far(synthetic_random() & ((1ull << CONTEXTS) - 1));
-	ok(memo->is_full && memo->nr_known > memo->max_known / 8 * 7 &&
-	   memo->nr_known <= memo->max_known, "a memo becomes full (%u of %u)", memo->nr_known,
-	   memo->max_known);
+	ok(cache->is_full && cache->nr_known > cache->max_known / 8 * 7 &&
+	   cache->nr_known <= cache->max_known, "a cache becomes full (%u of %u)", cache->nr_known,
+	   cache->max_known);
 	ok(go_far(some) && set_of(go_far(some)) == some, "what it knows is still right");
 	for (uint32_t i = 0; i < CONTEXTS; i++)
-		is_known |= pguard_memo_find(memo, &nowhere, key_of(i), &edge);
-	ok(!is_known, "from nowhere no edge leads on");
+		is_known |= pguard_verdict_cache_find(cache, &nowhere, key_of(i), &transition);
+	ok(!is_known, "from nowhere no transition leads on");
 	end();
 }
 
@@ -146,15 +146,15 @@ static void test_lock(void)
 	const struct pguard_verdict *root;
 
 	begin(MAX_KNOWN);
-	root = pguard_memo_begin(memo);
-	spin_trylock(&memo->lock);
-	ok(!go(root, 1) && !memo->is_full, "while another thread adds, none waits");
-	spin_unlock(&memo->lock);
+	root = pguard_verdict_cache_begin(cache);
+	spin_trylock(&cache->lock);
+	ok(!go(root, 1) && !cache->is_full, "while another thread adds, none waits");
+	spin_unlock(&cache->lock);
 	ok(go(root, 1) && go(root, 1) == go(root, 1), "afterwards it is added");
 	end();
 }
 
-/* How far an edge may be from where it is looked for, in a chain of new contexts. */
+/* How far an transition may be from where it is looked for, in a chain of new contexts. */
 static uint32_t longest_search(uint32_t site_step, uint32_t depth_step, uint32_t length)
 {
 	uint32_t longest = 0, steps;
@@ -163,15 +163,15 @@ static uint32_t longest_search(uint32_t site_step, uint32_t depth_step, uint32_t
 	for (uint32_t i = 0; i < length; i++) {
 		/* The first hit of a context, and another one. */
 		for (uint64_t from = i; from <= i + 1; from++) {
-			uint64_t key = (from << PGUARD_MEMO_SHIFT) +
+			uint64_t key = (from << PGUARD_VERDICT_CACHE_SHIFT) +
 				       infer_key(i * site_step, 48 + i * depth_step);
-			struct pguard_edge *edge = find_place(memo, key);
+			struct pguard_transition *transition = find_place(cache, key);
 
-			if (!edge)
+			if (!transition)
 				return UINT32_MAX;
-			steps = (uint32_t)(edge - &memo->edges[pguard_memo_place(memo, key)]);
+			steps = (uint32_t)(transition - &cache->transitions[pguard_verdict_cache_place(cache, key)]);
 			longest = steps > longest ? steps : longest;
-			edge->key = key;
+			transition->key = key;
 		}
 	}
 	end();
@@ -188,11 +188,11 @@ static void test_chains(void)
 
 			longest = steps > longest ? steps : longest;
 		}
-	ok(longest < PGUARD_MEMO_STEPS / 2, "in chains of contexts no search is long: %u steps",
+	ok(longest < PGUARD_VERDICT_CACHE_STEPS / 2, "in chains of contexts no search is long: %u steps",
 	   longest);
 }
 
-/* The sizes of one memo after the other, for a loop with so many contexts. */
+/* The sizes of one verdict cache after the other, for a loop with so many contexts. */
 static void test_sizes(void)
 {
 	static const struct {
@@ -207,21 +207,21 @@ static void test_sizes(void)
 	bool is_right = true;
 
 	for (size_t i = 0; i < sizeof(loops) / sizeof(*loops); i++) {
-		uint32_t size = pguard_memo_next_size(NULL, loops[i].contexts);
+		uint32_t size = pguard_verdict_cache_next_size(NULL, loops[i].contexts);
 
 		for (const uint32_t *wanted = loops[i].sizes; size && *wanted; wanted++) {
 			is_right &= size == *wanted;
 			begin(size);
-			is_right &= !pguard_memo_asks(memo);
-			memo->nr_known = size;
-			is_right &= pguard_memo_asks(memo) && !pguard_memo_asks(memo);
-			size = pguard_memo_next_size(memo, loops[i].contexts);
+			is_right &= !pguard_verdict_cache_asks(cache);
+			cache->nr_known = size;
+			is_right &= pguard_verdict_cache_asks(cache) && !pguard_verdict_cache_asks(cache);
+			size = pguard_verdict_cache_next_size(cache, loops[i].contexts);
 			is_right &= !size == !wanted[1];
 			end();
 		}
 		is_right &= !size;
 	}
-	ok(is_right, "a loop's memo grows up to four times its contexts, or 1,024");
+	ok(is_right, "a loop's cache grows up to four times its contexts, or 1,024");
 }
 
 static void *walk_much(void *argument)
@@ -230,7 +230,7 @@ static void *walk_much(void *argument)
 
 	for (uint32_t i = 0; i < 200000; i++) {
 		uint64_t set = i * INFER_GOLDEN >> 52;
-		const struct pguard_verdict *verdict = pguard_memo_begin(memo);
+		const struct pguard_verdict *verdict = pguard_verdict_cache_begin(cache);
 		uint64_t met = 0;
 
 		for (uint32_t context = 0; verdict && context < 12; context++) {
@@ -256,7 +256,7 @@ static void test_threads(void)
 		pthread_join(threads[i], NULL);
 		sum += wrong[i];
 	}
-	ok(!sum && memo->nr_known > 100, "threads at once find only what is right");
+	ok(!sum && cache->nr_known > 100, "threads at once find only what is right");
 	end();
 }
 

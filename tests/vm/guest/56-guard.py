@@ -51,7 +51,7 @@ def sequence(program, recorder, family, is_paper):
     collect("disarm", "--all")
 
 
-MEMO_MOST = int(re.search(r"PGUARD_MEMO_MOST = (\d+)", (TOP / "kmod/profile/verdict-cache.h").read_text())[1])
+MEMO_MOST = int(re.search(r"PGUARD_VERDICT_CACHE_MOST = (\d+)", (TOP / "kmod/profile/verdict-cache.h").read_text())[1])
 
 
 def unheard(program, script, family, tally, profile):
