@@ -116,6 +116,7 @@ static struct sample measure_units(struct link *link, uint32_t kib, const struct
 	static struct tally tally;
 	uint64_t found[ROUNDS], after[ROUNDS];
 	struct sample sample;
+	int missed = 0;
 
 	for (int i = 0; i < ROUNDS; i++) {
 		sample = do_deep(kib);
@@ -125,8 +126,13 @@ static struct sample measure_units(struct link *link, uint32_t kib, const struct
 			errx(1, "alerts: %s", link_error(link));
 		if (free && tally.stacks < 3)
 			errx(1, "%" PRIu32 " stacks of a late unit", tally.stacks);
-		if (free && !tally.by_hits)
-			errx(1, "it was not the hit that found a unit late");
+		/* The watchdog may come first, by chance: that is another figure. */
+		if (free && !tally.by_hits) {
+			if (++missed > ROUNDS)
+				errx(1, "it is not the hit that finds a unit late");
+			i--;
+			continue;
+		}
 		found[i] = sample.found - (free ? free->found : 0);
 		after[i] = sample.after;
 		if (free)
