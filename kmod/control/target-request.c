@@ -16,7 +16,7 @@
  *
  * All of it under the target lock, so nobody puts probes on again after 2.
  *
- * Locks, outermost first: pguard_target.turn, pguard_control, reaper_lock
+ * Locks, outermost first: pguard_target.lock, pguard_control, reaper_lock
  * (mutexes), pguard_images_lock, pguard_threads_lock, pguard_thread.lock, pguard_ring.lock
  * (spinlocks; never taken in interrupts).
  */

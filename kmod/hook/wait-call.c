@@ -130,7 +130,7 @@ static noinline bool wait_begin(struct pguard_thread *thread, const struct pt_re
 		pguard_unit_count_longer(thread->profile, pguard_clock() - begun);
 	if (is_boundary)
 		follow = site_begin(thread, may_sleep);
-	/* For want of memory nothing is known of it. */
+	/* For lack of memory nothing is known of it. */
 	if (unlikely(place->call_site == &pguard_nowhere)) {
 		thread->follow = 0;
 		return 0;

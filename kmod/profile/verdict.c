@@ -70,7 +70,7 @@ void pguard_verdict_make(struct pguard_verdict *verdict, const struct pguard_loo
 		verdict->within = pguard_verdict_within(loop, verdict->final);
 }
 
-/* The same with what a verdict cache keeps beside it. */
+/* The same with what a verdict cache keeps with it. */
 void pguard_verdict_make_known(struct pguard_cached_verdict *known, const struct pguard_loop *loop,
 			       const struct infer_state *state)
 {
