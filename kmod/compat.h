@@ -96,7 +96,7 @@ static inline void pguard_hrtimer_setup(struct hrtimer *timer,
 #endif
 }
 
-/* The exit tracepoint tells about the group since 6.16 (commit 13c6ad6a8d4a). */
+/* The exit tracepoint reports the group since 6.16 (commit 13c6ad6a8d4a). */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
 #define PGUARD_EXIT_PROBE_ARGS	void *data, struct task_struct *task
 #else

@@ -330,7 +330,7 @@ static void set_batch(struct pguard_profile *profile)
 
 /**
  * pguard_budget_apply() - shed guards, or put some back, by the rule
- * @target: in current's turn
+ * @target: locked by current
  * @profile: its
  *
  * Context: a work.
@@ -385,7 +385,7 @@ void pguard_budget_init(struct pguard_profile *profile, u32 ppm,
 /**
  * pguard_budget_begin() - a profile is armed
  *
- * Context: it is current's turn at the target, and pguard_control is held.
+ * Context: current holds the target lock, and pguard_control is held.
  */
 void pguard_budget_begin(struct pguard_target *target, struct pguard_profile *profile)
 {

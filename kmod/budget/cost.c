@@ -4,7 +4,7 @@
  * Most of what a hit takes is the processor's and the kernel's, before and after
  * our handler, where we cannot look at a clock.  So the user measures what it
  * takes on this machine, the cost model; the handler measures itself.
- * The same holds for hooked calls, of which we measure only what the usual ways
+ * The same holds for hooked calls, of which we measure only what the fast paths
  * do not have: places that are looked up in full, units that end otherwise.
  *
  * All sums only grow, except for what threads have not added yet: that may come a
@@ -71,7 +71,7 @@ u64 pguard_cost_hits(const struct pguard_profile *profile, const struct pguard_g
  * A guard that is a boundary cannot be shed, so it counts as one; its handler
  * counts with the others'.
  *
- * Context: may sleep; pguard_control or the target's turn is held.
+ * Context: may sleep; pguard_control or the target lock is held.
  */
 void pguard_cost_sum(const struct pguard_target *target, const struct pguard_profile *profile,
 		     struct pguard_cost *ret)

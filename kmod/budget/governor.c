@@ -4,8 +4,8 @@
  * The worker that applies the rule of budgets to each target that is guarded, and
  * gives event loops larger verdict caches where theirs are crowded.
  *
- * All is done in a turn at the target: a probe must not be taken off by its own
- * handler.  Where an order has the turn, the work comes again later.
+ * All is done under the target lock: a probe must not be taken off by its own
+ * handler.  Where an order holds it, the work comes again later.
  */
 
 #include "budget/budget.h"
@@ -48,7 +48,7 @@ static bool target_is_guarded(const struct pguard_target *target)
 	return rcu_access_pointer(target->profile);
 }
 
-/* In its turn: nobody else changes the profile it has, which stays. */
+/* It is locked: nobody else changes the profile it has, which stays. */
 static void target_govern(struct pguard_target *target)
 {
 	struct pguard_profile *profile = pguard_target_profile(target);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 /*
- * All functions: in a turn at the target, by a work; a probe must not be taken
+ * All functions: under the target lock, by a work; a probe must not be taken
  * off by its own handler.  pguard_probe_sync() comes after the last one is off.
  */
 
@@ -70,7 +70,7 @@ void pguard_shed_guard(struct pguard_target *target, struct pguard_profile *prof
 	WRITE_ONCE(profile->nr_shed, profile->nr_shed + 1);
 }
 
-/* Is it time to try a guard again that is shed? */
+/* Whether it is time to try a guard again that is shed. */
 bool pguard_shed_is_over(const struct pguard_guard *guard)
 {
 	return time_after_eq(jiffies, guard->shed_at + guard->pause * HZ);

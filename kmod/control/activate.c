@@ -6,11 +6,11 @@
  *
  *   1. what was loaded is checked, and the tables are made
  *   2. the target is found, or made: its processes are watched; from here on in
- *      a turn at it, so that no other order arms, disarms or removes it
+ *      the lock of it, so that no other order arms, disarms or removes it
  *   3. the probes of all guards go on; what their threads hit is of a profile
  *      that they do not have yet, and passed over
  *   4. the target points to the profile, then the generations of its images
- *      are raised: threads look anew at their next hooked call
+ *      are raised: threads look again at their next hooked call
  *      In the same moment the profile before is out of the list.
  *   5. the probes of the profile before go, then that profile
  *
@@ -51,7 +51,7 @@ static struct pguard_target *target_match(const struct file *exe)
 	return ret;
 }
 
-/* The target that the order names, in its turn. */
+/* The target that the order names, locked. */
 static int target_named(const struct pguard_activate_spec *spec, struct pguard_target **ret,
 			struct netlink_ext_ack *extack)
 {
@@ -76,8 +76,8 @@ static int target_named(const struct pguard_activate_spec *spec, struct pguard_t
 }
 
 /*
- * The target of this executable, in the order's turn, made if there is none.
- * Another order may be about to arm it, or fail to: its turn is waited for.
+ * The target of this executable, locked by the order, made if there is none.
+ * Another order may be about to arm it, or fail to: this waits for the lock.
  */
 static int target_of(struct file *exe, struct pguard_target **ret, bool *ret_is_new,
 		     struct netlink_ext_ack *extack)
@@ -148,7 +148,7 @@ static int guard_target(struct pguard_profile *profile, struct pguard_target *ta
 	return 0;
 }
 
-/* The target to be guarded, in the order's turn. */
+/* The target to be guarded, locked by the order. */
 static int target_take(const struct pguard_profile *profile,
 		       const struct pguard_activate_spec *spec, struct pguard_target **ret,
 		       bool *ret_is_new, struct netlink_ext_ack *extack)
@@ -210,7 +210,7 @@ void pguard_activate_begin(struct pguard_profile *profile)
  * A profile the executable is guarded by already is replaced.
  *
  * Context: may sleep, long; pguard_control not held.
- * Return: 0; or an error with nothing changed but what the profile tells of the
+ * Return: 0; or an error with nothing changed but what the profile says of the
  * guard that was refused.
  */
 int pguard_activate_arm(struct pguard_profile *profile, const struct pguard_activate_spec *spec,
@@ -242,7 +242,7 @@ int pguard_activate_arm(struct pguard_profile *profile, const struct pguard_acti
  *
  * Its threads notice at their next boundary; the target stays.
  *
- * Context: may sleep, long; it is current's turn at the target, and
+ * Context: may sleep, long; current holds the target lock, and
  * pguard_control is not held.
  */
 void pguard_activate_disarm(struct pguard_target *target)

@@ -21,7 +21,7 @@ enum {
 };
 
 static LIST_HEAD(leaving);
-static DEFINE_MUTEX(reaper_lock); /* guards that list; inside of turns */
+static DEFINE_MUTEX(reaper_lock); /* guards that list; inside of target locks */
 static void reaper_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(dwork, reaper_work);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Targets that are gone but for threads that sleep where nothing wakes them. */
+/* Targets that are gone except for threads that sleep where nothing wakes them. */
 #ifndef _KMOD_CONTROL_REAPER_H
 #define _KMOD_CONTROL_REAPER_H
 

@@ -14,9 +14,9 @@
  *      what cannot leave just now is waited for by a work
  *   7. when the last thread is out: the path, the module
  *
- * All of it in a turn at the target, so nobody puts probes on again after 2.
+ * All of it under the target lock, so nobody puts probes on again after 2.
  *
- * Locks, outermost first: pguard_target.turn, pguard_control, reaper_lock
+ * Locks, outermost first: pguard_target.lock, pguard_control, reaper_lock
  * (mutexes), pguard_images_lock, pguard_threads_lock, pguard_thread.lock, pguard_ring.lock
  * (spinlocks; never taken in interrupts).
  */
@@ -51,7 +51,7 @@ enum { ORPHANS_AGAIN = HZ / 10 };
 static void orphan_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(orphans, orphan_work);
 
-/* Does the task execute this inode?  Its task_lock is held. */
+/* Whether the task executes this inode.  Its task_lock is held. */
 static bool task_executes(struct task_struct *task, const struct inode *inode)
 {
 	struct file *exe;
@@ -161,7 +161,7 @@ static void target_unlist(struct pguard_target *target)
  * They notice at their next boundary.  The profile is not in the list any more,
  * but kept by the batch of its probes, which are still on.
  *
- * Context: may sleep; it is current's turn, pguard_control not held.
+ * Context: may sleep; current holds the target lock, pguard_control not held.
  * Return: the profile, or NULL if it had none.
  */
 struct pguard_profile *pguard_target_unguard(struct pguard_target *target)
@@ -205,7 +205,7 @@ static void target_retire(struct pguard_target *target)
  * pguard_target_remove() - watch a target no longer
  * @target: also one that only half came in
  *
- * Context: may sleep, long; it is current's turn, pguard_control not held.
+ * Context: may sleep, long; current holds the target lock, pguard_control not held.
  * Return: 0; -EINPROGRESS if a thread cannot be got out of a hooked call just
  * now.
  */
@@ -231,7 +231,7 @@ int pguard_target_remove(struct pguard_target *target)
 	return ret;
 }
 
-/* Does the leader of a process execute this inode? */
+/* Whether the leader of a process executes this inode. */
 static bool pid_executes(pid_t pid, const struct inode *inode)
 {
 	struct task_struct *task;
@@ -248,7 +248,7 @@ static bool pid_executes(pid_t pid, const struct inode *inode)
 	return ret;
 }
 
-/* Is it the target of a process? */
+/* Whether it is the target of a process. */
 static bool target_has(const struct pguard_target *target, pid_t pid)
 {
 	struct pguard_image *image = pguard_process_image_get(pid);
@@ -259,7 +259,7 @@ static bool target_has(const struct pguard_target *target, pid_t pid)
 	return ret;
 }
 
-/* Is a target where @spec wants to be?  A process is of one target at a time. */
+/* Whether a target is where @spec wants to be.  A process is of one target at a time. */
 static bool is_in_the_way(const struct pguard_target *target, const struct pguard_target_spec *spec)
 {
 	struct inode *inode = spec->exe ? d_real_inode(spec->exe->f_path.dentry) : NULL;
@@ -363,7 +363,7 @@ static struct pguard_target *target_make(const struct pguard_target_spec *spec)
 /**
  * pguard_target_new() - watch an executable or a process
  * @spec: what is wanted
- * @ret: the target, in current's turn
+ * @ret: the target, locked by current
  * @extack: takes the reason of a refusal
  *
  * Context: may sleep, long; pguard_control held, which may be let go of before

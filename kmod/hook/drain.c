@@ -100,7 +100,7 @@ static void drain_collect(struct pguard_target *target)
  * @target: dying, and without processes, so that no new state is made
  *
  * Those in a call leave it with its end; pguard_drain_kick() makes them, and
- * pguard_drain_is_done() tells when they have.
+ * pguard_drain_is_done() says when they have.
  *
  * Context: may sleep.
  */

@@ -6,7 +6,7 @@
 #include <linux/types.h>
 
 /**
- * struct pguard_hook_info - what there is to tell about one hook
+ * struct pguard_hook_info - what there is to report about one hook
  * @syscall: number of the wait call
  * @name: its name
  * @direct: by direct call; else a kretprobe serves

@@ -2,7 +2,7 @@
 
 /*
  * The hooked wait calls.  There are three ways in: fast, where a place is settled and
- * nothing unusual is wanted of the thread; slow, which does for any; and none, where
+ * nothing special is wanted of the thread; slow, which does for any; and none, where
  * the call does not matter.
  *
  * A wait belongs to an event loop if its place does: the same system call at
@@ -35,7 +35,7 @@
 enum {
 	FOLLOW_BOUNDARY = 1 << 0,	/* it begins a unit */
 	FOLLOW_RECORD = 1 << 1,		/* discovery wants to know of the wait */
-	FOLLOW_STREAM = 1 << 2,		/* its begin was told in the stream */
+	FOLLOW_STREAM = 1 << 2,		/* its begin is in the stream */
 	FOLLOW_EVENT = 1 << 3,		/* it begins an event, if it does not fail */
 	FOLLOW_LONG = 1 << 4,		/* the clock is not the TSC */
 };
@@ -60,7 +60,7 @@ static __always_inline bool wait_waits(const struct pt_regs *regs, u32 syscall)
 	return true;
 }
 
-/* Should this wait be recorded for those who look for the loops? */
+/* Whether this wait is to be recorded for those who look for the loops. */
 static bool record_wanted(struct pguard_thread *thread, struct pguard_place *place)
 {
 	struct pguard_target *target = thread->image->target;
@@ -91,7 +91,7 @@ static void stream_enter(struct pguard_thread *thread, const struct pt_regs *reg
 
 static void stream_leave(struct pguard_thread *thread, long ret)
 {
-	/* Its begin was told to somebody else, or found no room. */
+	/* Its begin was recorded for somebody else, or found no room. */
 	if (!pguard_stream_knows(thread))
 		return;
 	pguard_stream_put(thread, PERFGUARD_EVENT_KIND_LEAVE,
@@ -125,12 +125,12 @@ static noinline bool wait_begin(struct pguard_thread *thread, const struct pt_re
 	place = pguard_place_get(thread, regs, may_sleep);
 	pguard_unit_forget(thread);
 	is_boundary = pguard_place_is_boundary(thread, place, may_sleep);
-	/* From a kretprobe it is the usual way, and in the price. */
+	/* From a kretprobe it is the fast path, and in the price. */
 	if (may_sleep)
 		pguard_unit_count_longer(thread->profile, pguard_clock() - begun);
 	if (is_boundary)
 		follow = site_begin(thread, may_sleep);
-	/* For want of memory nothing is known of it. */
+	/* For lack of memory nothing is known of it. */
 	if (unlikely(place->call_site == &pguard_nowhere)) {
 		thread->follow = 0;
 		return 0;
@@ -196,7 +196,7 @@ static bool wait_reads(u32 syscall)
 }
 
 /*
- * Does the return begin a unit?  Not if the kernel is about to restart the
+ * Whether the return begins a unit.  Not if the kernel is about to restart the
  * call, nor if a look at an empty socket was all it was.  sigsuspend and pause
  * always end by a signal, which is what their loops wait for.
  */
@@ -375,7 +375,7 @@ pguard_wait_enter(const struct pt_regs *regs, const struct task_struct *task)
 		if (place->call_site->is.loop)
 			thread->place = place;
 	}
-	if (unlikely(!pguard_place_is_settled(thread, place) || thread->curious))
+	if (unlikely(!pguard_place_is_settled(thread, place) || thread->no_fast_path))
 		return enter_slow(thread, regs);
 	is = &place->call_site->is;
 	if (!is->loop)
@@ -400,7 +400,7 @@ static noinline long leave_slow(struct pguard_thread *thread, long ret)
 	return ret;
 }
 
-/* Is this all that the call's return is wanted for, in a thread that goes on? */
+/* Whether this is all that the call's return is wanted for, in a thread that goes on. */
 static __always_inline bool leave_is(const struct pguard_thread *thread, u16 follow)
 {
 	/* The compare is the load. */

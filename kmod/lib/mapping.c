@@ -32,7 +32,7 @@ struct exec_range {
 struct pguard_mapping_search {
 	/*
 	 * By the number of a block modulo NR_BLOCKS: may a range that was not hit reach into
-	 * it?  Thousands of words of a stack are looked at, and nearly all are known by this
+	 * it?  Thousands of words of a stack come here, and nearly all are known by this
 	 * to say nothing new.
 	 */
 	union {
@@ -109,7 +109,7 @@ static void ranges_find(struct pguard_mapping_search *search, struct mm_struct *
  * pguard_mapping_search_begin() - lock a memory map, and look at its executable mappings
  *
  * Context: may sleep.
- * Return: to be given to pguard_mapping_search_end(), which unlocks the map; NULL for want of
+ * Return: to be given to pguard_mapping_search_end(), which unlocks the map; NULL for lack of
  * memory, or if the map could not be locked.
  */
 struct pguard_mapping_search *pguard_mapping_search_begin(struct mm_struct *mm)
@@ -284,7 +284,7 @@ static struct pguard_mappings *mappings_make(struct pguard_mapping_search *searc
 }
 
 /**
- * pguard_mapping_search_end() - tell what was found
+ * pguard_mapping_search_end() - return what was found
  *
  * Context: may sleep.
  * Return: for pguard_mappings_put(): those that were known, if there are no others; NULL for

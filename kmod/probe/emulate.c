@@ -330,7 +330,7 @@ static u64 compute(const struct pguard_emulation *emulation, u64 a, u64 b, unsig
 	return b; /* mov and xchg */
 }
 
-/* Does it need to know what stood in its first operand? */
+/* Whether it needs to know what stood in its first operand. */
 static bool reads_first(u8 op)
 {
 	return op != EMULATE_MOV && op != EMULATE_EXTEND && op != EMULATE_SPREAD &&
@@ -364,7 +364,7 @@ static __always_inline u64 plain_operand(const struct pguard_emulation *emulatio
 					      emulation->constant;
 }
 
-static __always_inline void usual_move(const struct pguard_emulation *emulation,
+static __always_inline void fast_move(const struct pguard_emulation *emulation,
 				       struct pt_regs *regs)
 {
 	u64 value = emulation->from == EMULATE_ADDRESS ?
@@ -383,7 +383,7 @@ static __always_inline void usual_move(const struct pguard_emulation *emulation,
 			NATIVE_AT(insn, "l", "%k2, %k0");                               \
 	} while (0)
 
-static __always_inline void usual_sum(const struct pguard_emulation *emulation,
+static __always_inline void fast_sum(const struct pguard_emulation *emulation,
 				      struct pt_regs *regs)
 {
 	unsigned long *to = register_of(regs, emulation->to), word = 0, *flags = &word;
@@ -416,7 +416,7 @@ static __always_inline void usual_sum(const struct pguard_emulation *emulation,
 	regs->flags = (regs->flags & ~FLAGS_ALL) | (word & FLAGS_ALL);
 }
 
-static __always_inline bool usual_load(const struct pguard_emulation *emulation,
+static __always_inline bool fast_load(const struct pguard_emulation *emulation,
 				       struct pt_regs *regs)
 {
 	u64 value;
@@ -427,7 +427,7 @@ static __always_inline bool usual_load(const struct pguard_emulation *emulation,
 	return true;
 }
 
-static __always_inline bool usual_store(const struct pguard_emulation *emulation,
+static __always_inline bool fast_store(const struct pguard_emulation *emulation,
 					struct pt_regs *regs)
 {
 	return memory_put(address_of(emulation, regs), emulation->width,
@@ -458,17 +458,17 @@ bool pguard_emulate(const struct pguard_emulation *emulation, struct pt_regs *re
 	case EMULATE_USUAL_NOP:
 		break;
 	case EMULATE_USUAL_MOVE:
-		usual_move(emulation, regs);
+		fast_move(emulation, regs);
 		break;
 	case EMULATE_USUAL_SUM:
-		usual_sum(emulation, regs);
+		fast_sum(emulation, regs);
 		break;
 	case EMULATE_USUAL_LOAD:
-		if (!usual_load(emulation, regs))
+		if (!fast_load(emulation, regs))
 			return false;
 		break;
 	case EMULATE_USUAL_STORE:
-		if (!usual_store(emulation, regs))
+		if (!fast_store(emulation, regs))
 			return false;
 		break;
 	default:

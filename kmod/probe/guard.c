@@ -95,7 +95,7 @@ static void see_to(struct pguard_thread *thread, enum pguard_meeting meeting)
 		atomic64_inc(&thread->image->target->untracked);
 }
 
-/* That an event site was met tells nothing where training had no guard there. */
+/* That an event site was met says nothing where training had no guard there. */
 static void meet(const struct pguard_site *site, struct pguard_thread *thread,
 		 struct pguard_inference *inference, u32 depth)
 {
@@ -149,7 +149,7 @@ static struct pguard_thread *state_of_current(const struct pguard_site *site)
 }
 
 /**
- * pguard_guard_hit_unusual() - current came by a guard, in whatever way
+ * pguard_guard_hit_slow() - current came by a guard, in whatever way
  * @site: the guard's
  * @regs: its user registers
  * @now: pguard_clock()
@@ -157,7 +157,7 @@ static struct pguard_thread *state_of_current(const struct pguard_site *site)
  * Context: current, may sleep and fault; the probe is not taken off meanwhile.
  * Return: whether current's memory needs the breakpoint no more.
  */
-bool pguard_guard_hit_unusual(const struct pguard_site *site, const struct pt_regs *regs, u64 now)
+bool pguard_guard_hit_slow(const struct pguard_site *site, const struct pt_regs *regs, u64 now)
 {
 	struct pguard_thread *thread = state_of_current(site);
 

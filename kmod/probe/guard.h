@@ -2,9 +2,9 @@
 /*
  * What happens when a thread comes by a guard of its target's profile.
  *
- * The usual hit is in a unit, and the unit's verdict cache knows what it means.  It is inline
+ * A hit on the fast path is in a unit whose verdict cache knows what it means.  It is inline
  * and makes no call, because a breakpoint's handler is all that it is called
- * from, and so the handler saves no registers: whatever is unusual is left to a
+ * from, and so the handler saves no registers: whatever is not is left to a
  * function that is called last.
  */
 #ifndef _KMOD_PROBE_GUARD_H
@@ -29,11 +29,11 @@ extern struct delayed_work pguard_governor;
 enum pguard_guard_result {
 	PGUARD_GUARD_DONE,
 	PGUARD_GUARD_BEYOND,	/* the unit may be late: pguard_guard_check() */
-	PGUARD_GUARD_UNUSUAL,	/* nothing was done: pguard_guard_hit_unusual() */
+	PGUARD_GUARD_SLOW,	/* nothing was done: pguard_guard_hit_slow() */
 };
 
 /**
- * struct pguard_guard_hit - a usual hit
+ * struct pguard_guard_hit - a hit on the fast path
  * @thread: of current
  * @now: rdtsc() when it began
  */
@@ -84,7 +84,7 @@ pguard_guard_end(const struct pguard_thread *thread, struct pguard_inference *in
 	return PGUARD_GUARD_DONE;
 }
 
-/* Does an event of the thread's loop begin at the site? */
+/* Whether an event of the thread's loop begins at the site. */
 static __always_inline bool pguard_guard_is_event(const struct pguard_site *site,
 						  const struct pguard_inference *inference)
 {
@@ -92,12 +92,12 @@ static __always_inline bool pguard_guard_is_event(const struct pguard_site *site
 }
 
 /**
- * pguard_guard_hit() - current came by a guard, the usual way
+ * pguard_guard_hit() - current came by a guard, the fast path
  * @site: the guard's; of a profile without the paper's rule; and the clock is
  *	the TSC
  * @regs: its user registers
  * @hit: with the clock; takes the rest
- * @may_begin: whether it is an event site of some loop; usual is the first event
+ * @may_begin: whether it is an event site of some loop; normally the first event
  *	of a unit
  *
  * Context: current, may sleep and fault; the probe is not taken off meanwhile.
@@ -114,11 +114,11 @@ pguard_guard_hit(const struct pguard_site *site, const struct pt_regs *regs,
 
 	hit->thread = pguard_guard_state(site);
 	if (unlikely(!hit->thread || pguard_stream_is_open()))
-		return PGUARD_GUARD_UNUSUAL;
+		return PGUARD_GUARD_SLOW;
 	inference = pguard_thread_inference(hit->thread);
 	begins = may_begin && pguard_guard_is_event(site, inference);
 	if (unlikely(begins && !pguard_unit_is_first(hit->thread, inference)))
-		return PGUARD_GUARD_UNUSUAL;
+		return PGUARD_GUARD_SLOW;
 	transition = NULL;
 	if (!may_begin || site->has_contexts) {
 		/* A depth that is none, of more than 32 bits, makes another site of it. */
@@ -126,11 +126,11 @@ pguard_guard_hit(const struct pguard_site *site, const struct pt_regs *regs,
 		if (unlikely(key >> 32 != site->id ||
 			     !pguard_verdict_cache_find(inference->cache, inference->verdict, key,
 							&transition)))
-			return PGUARD_GUARD_UNUSUAL;
+			return PGUARD_GUARD_SLOW;
 	}
 	/* A batch is complete; the hit is counted again there, which takes the batch at once. */
 	if (unlikely(this_cpu_dec_return(*site->left) < 0))
-		return PGUARD_GUARD_UNUSUAL;
+		return PGUARD_GUARD_SLOW;
 	this_cpu_inc(site->sums->hits);
 	if (begins)
 		inference->is_marked = true;
@@ -139,7 +139,7 @@ pguard_guard_hit(const struct pguard_site *site, const struct pt_regs *regs,
 	return pguard_guard_end(hit->thread, inference, hit->now);
 }
 
-bool pguard_guard_hit_unusual(const struct pguard_site *site, const struct pt_regs *regs, u64 now);
+bool pguard_guard_hit_slow(const struct pguard_site *site, const struct pt_regs *regs, u64 now);
 void pguard_guard_check(struct pguard_thread *thread, u64 now);
 
 #endif /* _KMOD_PROBE_GUARD_H */

@@ -73,7 +73,7 @@ static int site_add(struct batch *batch, struct pguard_target *target,
  * pguard_probe_set_file_check() - can there be probes in a file
  *
  * Context: any.
- * Return: 0, or an error told in @extack.
+ * Return: 0, or an error with a text in @extack.
  */
 int pguard_probe_set_file_check(const struct file *file, struct netlink_ext_ack *extack)
 {
@@ -197,13 +197,13 @@ static void sites_add(void *argument)
 
 /**
  * pguard_probe_set_add() - put probes on at the sites of a file
- * @target: whose threads are told
+ * @target: whose threads are recorded
  * @spec: where
  * @refused: takes the sites that cannot be probed; room for all of the spec
  * @ret_nr_refused: how many they are
  * @extack: takes the reason of a refusal of the whole
  *
- * Context: may sleep, long if many processes map the file; it is current's turn
+ * Context: may sleep, long if many processes map the file; current holds the lock
  * at the target, and pguard_control is not held.
  * Return: 0, also if some sites or all were refused; an error with nothing
  * changed.
@@ -368,7 +368,7 @@ static int batch_guard(struct batch *batch, struct pguard_target *target,
  *
  * Context: as pguard_probe_set_add().
  * Return: 0; or an error with none of them on, and the guard that was refused
- * told in the profile.
+ * reported in the profile.
  */
 int pguard_probe_set_guard(struct pguard_target *target, struct pguard_profile *profile,
 			   struct netlink_ext_ack *extack)
@@ -509,7 +509,7 @@ void pguard_probe_set_off(struct pguard_target *target, const struct pguard_prof
 
 /*
  * A target that is one process is not to come again once it has ended.  Whether
- * it has probes is known in its turn.
+ * it has probes is known under its lock.
  */
 static bool target_seems_over(const struct pguard_target *target)
 {

@@ -6,7 +6,7 @@
  * target or before.  A batch holds a reference to its target, and keeps the
  * file or, if it is of the guards of a profile, the profile.
  *
- * All is done by one who has the turn at the target (turn.h), and without
+ * All is done by the holder of the target lock (target-lock.h), and without
  * pguard_control: it may take seconds.
  */
 #ifndef _KMOD_PROBE_PROBE_SET_H

@@ -52,18 +52,18 @@ static int record_handler(PGUARD_UPROBE_HANDLER_ARGS)
 	return finish(probe, regs, pguard_site_hit(&probe->site, regs));
 }
 
-static noinline int hit_unusual(struct pguard_probe *probe, struct pt_regs *regs, u64 now)
+static noinline int hit_slow(struct pguard_probe *probe, struct pt_regs *regs, u64 now)
 {
-	return finish(probe, regs, pguard_guard_hit_unusual(&probe->site, regs, now));
+	return finish(probe, regs, pguard_guard_hit_slow(&probe->site, regs, now));
 }
 
-static int unusual_handler(PGUARD_UPROBE_HANDLER_ARGS)
+static int slow_handler(PGUARD_UPROBE_HANDLER_ARGS)
 {
-	return hit_unusual(container_of(self, struct pguard_probe, consumer), regs,
+	return hit_slow(container_of(self, struct pguard_probe, consumer), regs,
 			   pguard_clock());
 }
 
-static __always_inline int hit_usual(struct pguard_probe *probe, struct pt_regs *regs,
+static __always_inline int hit_fast(struct pguard_probe *probe, struct pt_regs *regs,
 				     bool may_begin)
 {
 	struct pguard_guard_hit hit = { .now = rdtsc() };
@@ -72,8 +72,8 @@ static __always_inline int hit_usual(struct pguard_probe *probe, struct pt_regs 
 	case PGUARD_GUARD_BEYOND:
 		pguard_guard_check(hit.thread, hit.now);
 		break;
-	case PGUARD_GUARD_UNUSUAL:
-		return hit_unusual(probe, regs, hit.now);
+	case PGUARD_GUARD_SLOW:
+		return hit_slow(probe, regs, hit.now);
 	case PGUARD_GUARD_DONE:
 		break;
 	}
@@ -82,13 +82,13 @@ static __always_inline int hit_usual(struct pguard_probe *probe, struct pt_regs 
 
 static int guard_handler(PGUARD_UPROBE_HANDLER_ARGS)
 {
-	return hit_usual(container_of(self, struct pguard_probe, consumer), regs, false);
+	return hit_fast(container_of(self, struct pguard_probe, consumer), regs, false);
 }
 
 /* Where events begin. */
 static int event_handler(PGUARD_UPROBE_HANDLER_ARGS)
 {
-	return hit_usual(container_of(self, struct pguard_probe, consumer), regs, true);
+	return hit_fast(container_of(self, struct pguard_probe, consumer), regs, true);
 }
 
 /*
@@ -107,7 +107,7 @@ static int (*handler_of(const struct pguard_site *site))(PGUARD_UPROBE_HANDLER_A
 	if (!site->profile)
 		return record_handler;
 	if (site->profile->flags & PERFGUARD_PROFILE_FLAGS_PAPER || !pguard_clock_is_tsc())
-		return unusual_handler;
+		return slow_handler;
 	return site->events ? event_handler : guard_handler;
 }
 
@@ -116,7 +116,7 @@ static int (*handler_of(const struct pguard_site *site))(PGUARD_UPROBE_HANDLER_A
  * @probe: with its inode, offset, code and site filled in; off, and no handler
  *	runs for it
  *
- * Context: may sleep, long if many processes map the file; a worker, in a turn at
+ * Context: may sleep, long if many processes map the file; a worker, under the lock of
  * the target, and pguard_control is not held.
  * Return: 0 or an error: -EINVAL for an offset beyond the end of the file,
  * -ENOTSUPP for an instruction that cannot be probed.

@@ -15,7 +15,7 @@
  * struct pguard_probe - a breakpoint in every memory that the filter accepts
  * @inode: of the lowest layer, to which the kernel ties its breakpoints; kept
  *	by who made the probe
- * @is_on: it is registered; the turn of its target
+ * @is_on: it is registered; the lock of its target
  * @code: the instruction under it
  */
 struct pguard_probe {

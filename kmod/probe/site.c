@@ -25,7 +25,7 @@ bool pguard_site_wants(const struct pguard_site *site, struct mm_struct *mm)
 	return pguard_process_has_mm(site->target, mm);
 }
 
-/* Is current a thread of the site's target?  Its first hit makes its state. */
+/* Whether current is a thread of the site's target.  Its first hit makes its state. */
 static bool site_is_ours(const struct pguard_site *site)
 {
 	struct pguard_thread *thread;
@@ -52,7 +52,7 @@ static u64 user_word(u64 address)
 }
 
 /* False if there was no room, or the stream or the state is gone. */
-static bool site_tell(const struct pguard_site *site, u64 sp, u64 value)
+static bool site_report(const struct pguard_site *site, u64 sp, u64 value)
 {
 	struct pguard_thread *thread;
 	bool ret;
@@ -87,13 +87,13 @@ bool pguard_site_hit(struct pguard_site *site, const struct pt_regs *regs)
 	if (!pguard_stream_is_open())
 		return false;
 	if (!site->one_shot) {
-		site_tell(site, sp, user_word(sp));
+		site_report(site, sp, user_word(sp));
 		return false;
 	}
-	/* Of threads that come at once, one tells. */
+	/* Of threads that come at once, one records it. */
 	if (cmpxchg(&site->seen, false, true))
 		return true;
-	if (site_tell(site, sp, user_word(sp)))
+	if (site_report(site, sp, user_word(sp)))
 		return true;
 	WRITE_ONCE(site->seen, false);
 	return false;

@@ -15,17 +15,17 @@ struct pt_regs;
 
 /**
  * struct pguard_site - a site of a target
- * @target: whose threads are told; its batch holds a reference
+ * @target: whose threads are recorded; its batch holds a reference
  * @profile: whose guard it is, NULL if it is no guard but a site to record
  * @sums: how often that was hit
- * @left: so many hits of the profile's guards more, and the CPU tells them
+ * @left: so many hits of the profile's guards more, and the CPU reports them
  * @id: what the events of its hits carry; the index of the guard
  * @sp_delta: from the stack pointer here to that at the function's entry
  * @key: infer_key() of the guard, for a stack pointer of 0 and a frame at 0
  * @events: a bit for each loop of the profile of which it is an event site
- * @has_contexts: of the guard; else all that it tells is that an event begins
+ * @has_contexts: of the guard; else all that it says is that an event begins
  * @one_shot: one hit is enough
- * @seen: it was told; only where one is enough
+ * @seen: it was recorded; only where one is enough
  */
 struct pguard_site {
 	struct pguard_target *target;

@@ -48,10 +48,10 @@ struct pguard_cost {
  * struct pguard_budget_state - how guarding keeps to its budget
  * @model: does not change once the profile is armed
  * @base: the cost when the profile was armed; the same
- * @last: the cost in the last whole sample window; the target's turn for writing,
+ * @last: the cost in the last whole sample window; the target lock for writing,
  *	READ_ONCE
  * @allowance: ns that may be spent until the governor looks; by CPUs, see guard.c
- * @batch: hits that a CPU counts before it takes them off the allowance; the turn,
+ * @batch: hits that a CPU counts before it takes them off the allowance; the lock,
  *	READ_ONCE
  * @budget: its @ppm does not change once the profile is armed
  */

@@ -6,7 +6,7 @@
  * contexts are met in one unit, and many never, so there is a fixed number of
  * counters, and contexts are given hit slots in the order in which they occur for
  * the first time, round and round.  Two contexts that share one seldom come in
- * one unit; whoever tells the counts leaves those out.
+ * one unit; whoever reports the counts leaves those out.
  *
  * Seats are given without a lock, and not taken back.
  */

@@ -14,14 +14,14 @@ static size_t own_size(const struct pguard_loop *loop)
 	return offsetof(struct pguard_uncached_scores, state) + infer_state_size(&loop->table);
 }
 
-/* NULL for want of memory. */
+/* NULL for lack of memory. */
 static struct pguard_uncached_scores *own_new(const struct pguard_loop *loop, gfp_t gfp)
 {
 	return kzalloc(own_size(loop), gfp | __GFP_NOWARN);
 }
 
 /*
- * Must a thread have it from the first?  By the paper's rule each hit counts, and no verdict cache
+ * Whether a thread must have it from the first.  By the paper's rule each hit counts, and no cache
  * serves.  And in a unit it is allocated without sleeping, which may fail for a large one.
  */
 static bool needs_own(const struct pguard_loop *loop)
@@ -130,7 +130,7 @@ static void judge(struct pguard_inference *inference, struct pguard_uncached_sco
 	smp_store_release(&inference->verdict, to);
 }
 
-/* Without memory nothing more can be told of the unit. */
+/* Without memory nothing more can be said of the unit. */
 static enum pguard_meeting lose(struct pguard_inference *inference)
 {
 	/* As in judge(). */
@@ -262,7 +262,7 @@ void pguard_inference_meet_unknown(struct pguard_inference *inference, u32 guard
 		return;
 	if (!inference->unknown) {
 		unknown = kcalloc(PGUARD_UNKNOWN_KEPT, sizeof(*unknown), GFP_NOWAIT | __GFP_NOWARN);
-		/* Pairs with tell_unknown(). */
+		/* Pairs with report_unknown(). */
 		smp_store_release(&inference->unknown, unknown);
 	}
 	/* Without memory they only count. */
@@ -270,7 +270,7 @@ void pguard_inference_meet_unknown(struct pguard_inference *inference, u32 guard
 		inference->unknown[nr] = (struct pguard_unknown){ .guard = guard, .depth = depth };
 }
 
-/* Did a unit with that verdict meet any context? */
+/* Whether a unit with that verdict met any context. */
 static bool has_met_any(const struct pguard_inference *inference,
 			const struct pguard_verdict *verdict)
 {
@@ -405,7 +405,7 @@ static u64 shared_hit_slots(const struct pguard_inference *inference,
 }
 
 /* The hits in contexts that the profile does not know. */
-static u32 tell_unknown(const struct pguard_inference *inference, struct perfguard_met *ret,
+static u32 report_unknown(const struct pguard_inference *inference, struct perfguard_met *ret,
 			u32 room)
 {
 	u32 nr_unknown = min3(READ_ONCE(inference->nr_unknown), PGUARD_UNKNOWN_KEPT, room);
@@ -431,9 +431,9 @@ static u32 tell_unknown(const struct pguard_inference *inference, struct perfgua
  * @inference: of any thread
  * @verdict: the unit's, read once
  * @ret: room for @room of them
- * @room: of more, those with the smallest numbers are told
+ * @room: of more, those with the smallest numbers are reported
  *
- * Of two that share a hit slot, once is told.
+ * Of two that share a hit slot, one is reported.
  *
  * Context: any; an RCU section for another's.
  * Return: how many they are.
@@ -443,7 +443,7 @@ u32 pguard_inference_met(const struct pguard_inference *inference,
 {
 	const struct infer_table *table = &inference->loop->table;
 	u64 shared = shared_hit_slots(inference, verdict);
-	u32 nr = tell_unknown(inference, ret, room);
+	u32 nr = report_unknown(inference, ret, room);
 	u32 i, hit_slot;
 
 	for (i = next_met(inference, verdict, 0); i < table->nr_contexts && nr < room;

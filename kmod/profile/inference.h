@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a thread's unit is, as far as its guards have told.
+ * What a thread's unit is, as far as its guards have shown.
  *
  * Made when the thread comes to the own wait of a profile's event loop for the
- * first time, and made anew when it changes to another loop or profile.  Only
+ * first time, and made again when it changes to another loop or profile.  Only
  * the thread itself writes it; others read it in an RCU section, and what they
  * find may be of two moments.
  */
@@ -46,7 +46,7 @@ struct pguard_uncached_scores {
  * @unknown: the first ones of @nr_unknown; the same
  * @nr_unknown: hits in contexts that the profile does not know, in this unit
  * @is_marked: an event of this unit was met
- * @is_quiet: it is late, but must not be told now
+ * @is_quiet: it is late, but must not be reported now
  * @has_event: there is an @event
  * @hits: by hit slot of the context; only of those met in this unit
  * @event: one, if the loop has event calls: counters when the one began that the
@@ -76,7 +76,7 @@ struct pguard_inference {
 enum pguard_meeting {
 	PGUARD_MEETING_DONE,
 	PGUARD_MEETING_CROWDED, /* the loop is to get a larger verdict cache: pguard_governor */
-	PGUARD_MEETING_LOST,	/* the unit is not followed for want of memory */
+	PGUARD_MEETING_LOST,	/* the unit is not followed for lack of memory */
 };
 
 struct pguard_inference *pguard_inference_new(struct pguard_profile *profile,
@@ -140,7 +140,7 @@ pguard_inference_is_excused(const struct pguard_inference *inference, u64 start)
 	       start <= READ_ONCE(inference->loop->changed);
 }
 
-/* Is a unit that ended like those that training saw of its type, as far as guards can tell? */
+/* Whether a unit that ended is like those of its type in training, as far as guards show. */
 static __always_inline bool pguard_inference_fits(const struct pguard_inference *inference,
 						  u64 start)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Profiles: what a target's units are, and the tables that tell their types.
+ * Profiles: what a target's units are, and the tables that give their types.
  *
  * A profile is loaded piece by piece by one socket, then checked and armed as a
- * whole.  From then on its tables do not change, but for verdict caches and hit slots.  Its
+ * whole.  From then on its tables do not change, except for verdict caches and hit slots.  Its
  * target points to it (RCU), and so does each thread that it guards: a thread
  * changes to a newer profile at its next boundary, and until then goes on with
  * the old one.
@@ -102,11 +102,11 @@ struct pguard_guard_sums {
  * @checks: ticks of pguard_clock() that guards' hits took, of units that ended
  *	and outside of units
  * @unit_equivalents: what else took about as much as the two ends of a unit: the account of one
- *	that left its CPU, the way to another end than the usual one, a call by which an
- *	event may begin, one that needed to be told from such ones, a wait that ended
+ *	that left its CPU, the way to another end than the fast path, a call by which an
+ *	event may begin, one that needed to be distinguished from such ones, a wait that ended
  *	no unit
  * @longer: ticks that places took which were looked up in full, and units that ended
- *	an unusual way and were not reported, in addition to the cost model's
+ *	the slow path and were not reported, in addition to the cost model's
  */
 struct pguard_profile_sums {
 	u64 units;
@@ -135,9 +135,9 @@ struct pguard_profile_cpu {
  * @has_event_calls: some of its wait sites are
  * @table: its part of the profile's types, contexts and weights
  * @hit_slots: of its contexts
- * @cache: what was found out by it; replaced by a larger one in the target's turn
+ * @cache: what was found out by it; replaced by a larger one under the target lock
  * @audit: what an audit counts of it; NULL in a profile that was loaded
- * @lost: about units that were not followed for want of memory: any type is
+ * @lost: about units that were not followed for lack of memory: any type is
  *	possible; in no verdict cache
  */
 struct pguard_loop {
@@ -187,13 +187,13 @@ struct pguard_wait_sites {
 /**
  * struct pguard_guard - a guard site
  * @site: as it was loaded
- * @state: enum perfguard_guard_state; the target's turn for writing, READ_ONCE
+ * @state: enum perfguard_guard_state; the target lock for writing, READ_ONCE
  * @way: enum perfguard_step_mode
  * @events: a bit for each loop of which it is an event site
  * @sheds: how often it was shed; the same
  * @sums: what each CPU counts
  * @share: what it took of the target's CPU time, in millionths; the same
- * @has_contexts: its hits may tell something
+ * @has_contexts: its hits may say something
  */
 struct pguard_guard {
 	struct perfguard_guard site;
@@ -224,7 +224,7 @@ struct pguard_guard {
  * @name: the user's, @hash too
  * @flags: enum perfguard_profile_flags
  * @target: it is armed for, or NULL; valid while it is armed; READ_ONCE
- * @nr_shed: guards that are shed; the target's turn for writing, READ_ONCE
+ * @nr_shed: guards that are shed; the target lock for writing, READ_ONCE
  * @thinned: by type, of the contexts that it is a candidate of, those of guards that
  *	are shed; the same
  * @sites: the wait sites of its loops; an audit has those of each image (image.h)
@@ -233,7 +233,7 @@ struct pguard_guard {
  * @left: hits of the CPU until its batch is complete
  * @refused_guard: the first that could not be probed, when arming failed by it
  * @refused_error: the errno, positive; 0 for none
- * @bytes: memory it takes, about; the target's turn for writing, READ_ONCE
+ * @bytes: memory it takes, about; the target lock for writing, READ_ONCE
  *
  * The other arrays do not change once it is armed, and can be read by whoever holds a
  * reference or RCU.
@@ -308,13 +308,13 @@ static inline bool pguard_profile_hold(struct pguard_profile *profile)
 	return kref_get_unless_zero(&profile->kref);
 }
 
-/* Is it what a target without a profile goes by? */
+/* Whether it is what a target without a profile goes by. */
 static inline bool pguard_profile_is_audit(const struct pguard_profile *profile)
 {
 	return !profile->id;
 }
 
-/* Is it what its target goes by now, or an audit?  If not, its guards are going. */
+/* Whether its target goes by it now, or it is an audit.  If not, its guards are going. */
 static __always_inline bool pguard_profile_is_armed(const struct pguard_profile *profile)
 {
 	return READ_ONCE(profile->target);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What is loaded of a profile before it is armed: the arrays as they come,
- * unchecked but for their sizes.
+ * unchecked except for their sizes.
  */
 #ifndef _KMOD_PROFILE_STAGING_H
 #define _KMOD_PROFILE_STAGING_H

@@ -78,7 +78,7 @@ static u64 number_of(u32 context)
 }
 
 /**
- * pguard_verdict_cache_has_met() - did units with a verdict meet a context?
+ * pguard_verdict_cache_has_met() - whether units with a verdict met a context
  * @known: the verdict
  * @context: index
  *
@@ -171,7 +171,7 @@ static const struct pguard_transition *add(struct pguard_verdict_cache *cache,
  * @from: the verdict, in the verdict cache
  * @slot: of the context that is hit
  * @hit_slot: its hit slot
- * @known: what follows, but for its place and its set; NULL if the context was
+ * @known: what follows, except for its place and its set; NULL if the context was
  *	met before
  *
  * Two sets of contexts are taken for equal if the sums of their numbers of 64

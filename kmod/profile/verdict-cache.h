@@ -14,7 +14,7 @@
  * lock.  Who adds holds the verdict cache's lock; a transition's key is written last.
  *
  * A verdict cache has a fixed size.  Once it is full, units that begin afterwards may be
- * given a larger one, which finds out anew.
+ * given a larger one, which finds out again.
  */
 #ifndef _KMOD_PROFILE_VERDICT_CACHE_H
 #define _KMOD_PROFILE_VERDICT_CACHE_H
@@ -46,7 +46,7 @@ static_assert(PGUARD_VERDICT_CACHE_MOST <= 1 << (63 - PGUARD_VERDICT_CACHE_SHIFT
  * Of the keys.  Verdicts, sites and depths come in steps, and mostly chains of them in
  * equal ones; found by trial among random numbers as one by which few of those share a
  * place.  (The golden ratio's low halves are near a half: every second site comes to lie
- * beside its like.)
+ * next to its like.)
  */
 #define PGUARD_VERDICT_CACHE_MULTIPLIER 0xca92184b93473c69ull
 
@@ -57,7 +57,7 @@ static_assert(PGUARD_VERDICT_CACHE_MOST <= 1 << (63 - PGUARD_VERDICT_CACHE_SHIFT
  * struct pguard_verdict - what the contexts that a unit met say about it
  * @transitions: what the keys of the transitions from it have above their contexts'
  * @soon: until it has run for so many ticks of pguard_clock(), it is not late;
- *	0 without @early, but for the loop's lost one
+ *	0 without @early, except for the loop's lost one
  * @within: if it ends in fewer ticks it is in time and fits its type; some
  *	seconds at most; 0 if it does not fit whole, without @final, and by the
  *	paper's rule
@@ -83,7 +83,7 @@ struct pguard_verdict {
  * @before: without one of its contexts: where it was come to from first; NULL
  *	if it has none
  * @context: that one
- * @set: sum of numbers for the contexts, by which equal sets are told
+ * @set: sum of numbers for the contexts, by which equal sets are found
  * @limit_ns: infer_limit()
  * @margin_early: infer_margin(), 0 by the paper's rule
  * @margin_final: the same
@@ -154,13 +154,13 @@ pguard_verdict_cache_begin(const struct pguard_verdict_cache *cache)
 	return &cache->known->verdict;
 }
 
-/* Should a larger one be at hand?  Context: any. */
+/* Whether a larger one should be at hand.  Context: any. */
 static inline bool pguard_verdict_cache_wants_more(const struct pguard_verdict_cache *cache)
 {
 	return READ_ONCE(cache->is_full) || READ_ONCE(cache->nr_known) > cache->max_known / 4 * 3;
 }
 
-/* The same, told once.  Context: any. */
+/* The same, reported once.  Context: any. */
 static inline bool pguard_verdict_cache_asks(struct pguard_verdict_cache *cache)
 {
 	if (!pguard_verdict_cache_wants_more(cache) || READ_ONCE(cache->has_asked))

@@ -65,12 +65,12 @@ void pguard_verdict_make(struct pguard_verdict *verdict, const struct pguard_loo
 	if (verdict->final == INFER_NO_TYPE)
 		return;
 	verdict->type = loop->first_type + verdict->final;
-	/* By the paper's rule there is no usual way. */
+	/* By the paper's rule there is no fast path. */
 	if (verdict->fit == INFER_FIT_WHOLE && !table->paper)
 		verdict->within = pguard_verdict_within(loop, verdict->final);
 }
 
-/* The same with what a verdict cache keeps beside it. */
+/* The same with what a verdict cache keeps with it. */
 void pguard_verdict_make_known(struct pguard_cached_verdict *known, const struct pguard_loop *loop,
 			       const struct infer_state *state)
 {
@@ -117,7 +117,7 @@ static void make_lost(struct pguard_loop *loop)
  *
  * Units that run keep to the one in which they began.
  *
- * Context: may sleep; the profile is not armed yet, or its target's turn.
+ * Context: may sleep; the profile is not armed yet, or the target lock is held.
  * Return: bytes of it; 0 if there is no larger one, or no memory for it.
  */
 size_t pguard_verdict_grow(struct pguard_loop *loop)
@@ -147,7 +147,7 @@ size_t pguard_verdict_grow(struct pguard_loop *loop)
  * @loop: with its table, and no verdict cache
  *
  * Context: may sleep.
- * Return: bytes of it; 0 for want of memory.
+ * Return: bytes of it; 0 for lack of memory.
  */
 size_t pguard_verdict_make_first(struct pguard_loop *loop)
 {

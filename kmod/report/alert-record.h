@@ -20,11 +20,11 @@
 struct pguard_stack;
 
 /**
- * struct pguard_alert_record - something to tell
+ * struct pguard_alert_record - something to report
  * @list: in a ring; guarded by its lock, empty when it is in none
  * @refs: the ring's, and one for each reader
  * @ready: false while its last stack is being taken; readers wait for that, so that
- *	the order of records is that of what they tell
+ *	the order of records is that of what they report
  *
  * The other fields are those of attribute set "record" of the spec, and do
  * not change once the record is ready.
@@ -52,7 +52,7 @@ struct pguard_alert_record {
 	u64 enter_ns;
 	s64 result;
 	u64 lost;
-	u32 profile_id;		/* 0: no profile is armed, nor are the next ones told */
+	u32 profile_id;		/* 0: no profile is armed, nor are the next ones reported */
 	u32 type_id;		/* 0: none */
 	u32 margin;
 	u64 check_ns;

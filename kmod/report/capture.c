@@ -20,7 +20,7 @@
 
 enum phase {
 	PENDING,	/* the thread has not come by */
-	TAKEN,		/* it has; @done tells when the copy is ready */
+	TAKEN,		/* it has; @done says when the copy is ready */
 	ABANDONED,	/* nobody waits for it any more */
 };
 
@@ -157,7 +157,7 @@ static struct pguard_stack *stack_of_sleeper(struct pguard_thread *thread)
 	return NULL;
 }
 
-/* A question to a CPU: is it in a system call of the task? */
+/* Asks a CPU whether it is in a system call of the task. */
 struct where {
 	struct task_struct *task;
 	bool in_kernel;
@@ -175,7 +175,7 @@ static void where_is(void *argument)
 			   (long)task_pt_regs(current)->orig_ax >= 0;
 }
 
-/* Is a thread that is on a CPU in the kernel?  A stolen CPU answers late. */
+/* Whether a thread that is on a CPU is in the kernel.  A stolen CPU answers late. */
 static bool runs_in_kernel(struct task_struct *task)
 {
 	struct where where = { .task = task };
@@ -199,7 +199,7 @@ static struct pguard_stack *stack_while_pending(struct pguard_thread *thread)
 }
 
 /*
- * A thread on a CPU: it is asked to copy its own stack on its way to user
+ * A thread on a CPU: a task work makes it copy its own stack on its way to user
  * mode, and kicked there.  If it does not come by it is busy in the kernel;
  * then its stack stands still for as long as the request is pending.
  */

@@ -3,7 +3,7 @@
  * Taking the stack of another thread.
  *
  * A thread that sleeps, or is busy in the kernel, has a stack that stands
- * still and is read from outside.  One that runs in user mode is asked, by
+ * still and is read from outside.  One that runs in user mode is requested, by
  * task work, to copy its own on its way there.  A queued task work cannot be
  * taken back from a module, so a request may outlive the spec for it: it is
  * abandoned, and does nothing when the thread comes by.  The module stays

@@ -29,12 +29,12 @@ static u32 list_count(const struct pguard_stack *stack)
 }
 
 /* Take all out of the state, to be freed or given on. */
-static struct pguard_stack *samples_detach(struct pguard_stack_history *samples)
+static struct pguard_stack *history_detach(struct pguard_stack_history *history)
 {
-	struct pguard_stack *list = samples->first;
+	struct pguard_stack *list = history->first;
 
-	samples->first = NULL;
-	samples->doublings = 0;
+	history->first = NULL;
+	history->doublings = 0;
 	atomic_sub(list_count(list), &nr_kept);
 	return list;
 }
@@ -47,7 +47,7 @@ static struct pguard_stack *sample_last(struct pguard_stack *stack)
 	return stack;
 }
 
-static u32 samples_count(struct pguard_stack *stack)
+static u32 history_count(struct pguard_stack *stack)
 {
 	u32 nr = 0;
 
@@ -56,7 +56,7 @@ static u32 samples_count(struct pguard_stack *stack)
 	return nr;
 }
 
-/* Does some stack of a list need one of the sample that begins at @stack? */
+/* Whether some stack of a list needs one of the sample that begins at @stack. */
 static bool is_needed(const struct pguard_stack *list, struct pguard_stack *stack)
 {
 	const struct pguard_stack *end = sample_last(stack)->next, *part;
@@ -73,15 +73,15 @@ static bool is_needed(const struct pguard_stack *list, struct pguard_stack *stac
  * now is as far from the next older one as they are from each other.  Those
  * that others build on stay.
  */
-static struct pguard_stack *samples_thin(struct pguard_stack_history *samples,
+static struct pguard_stack *history_thin(struct pguard_stack_history *history,
 					 const struct pguard_stack *comes)
 {
-	struct pguard_stack **link = &samples->first, *dropped = NULL, *stack, *last;
-	u32 newer = samples_count(samples->first);
+	struct pguard_stack **link = &history->first, *dropped = NULL, *stack, *last;
+	u32 newer = history_count(history->first);
 
 	while ((stack = *link)) {
 		last = sample_last(stack);
-		if (--newer % 2 || is_needed(samples->first, stack) ||
+		if (--newer % 2 || is_needed(history->first, stack) ||
 		    is_needed(comes, stack)) {
 			link = &last->next;
 			continue;
@@ -91,28 +91,28 @@ static struct pguard_stack *samples_thin(struct pguard_stack_history *samples,
 		pguard_stack_append(&dropped, stack);
 	}
 	atomic_sub(list_count(dropped), &nr_kept);
-	samples->doublings++;
+	history->doublings++;
 	return dropped;
 }
 
-static bool has_room(const struct pguard_stack_history *samples, const struct pguard_stack *comes)
+static bool has_room(const struct pguard_stack_history *history, const struct pguard_stack *comes)
 {
-	if (!samples->first)
+	if (!history->first)
 		return true;
-	return list_count(samples->first) + list_count(comes) <= MAX_KEPT &&
-	       pguard_stack_footprint(samples->first) + pguard_stack_footprint(comes) <=
+	return list_count(history->first) + list_count(comes) <= MAX_KEPT &&
+	       pguard_stack_footprint(history->first) + pguard_stack_footprint(comes) <=
 	       MAX_KEPT_BYTES;
 }
 
 /* Room for a sample in its thread, and in all; what had to go for it is @dropped. */
-static bool samples_reserve(struct pguard_stack_history *samples, const struct pguard_stack *comes,
+static bool history_reserve(struct pguard_stack_history *history, const struct pguard_stack *comes,
 			    struct pguard_stack **dropped)
 {
 	u32 nr = list_count(comes);
 
-	if (!has_room(samples, comes))
-		pguard_stack_append(dropped, samples_thin(samples, comes));
-	if (has_room(samples, comes)) {
+	if (!has_room(history, comes))
+		pguard_stack_append(dropped, history_thin(history, comes));
+	if (has_room(history, comes)) {
 		if (atomic_add_return(nr, &nr_kept) <= MAX_KEPT_ALL)
 			return true;
 		atomic_sub(nr, &nr_kept);
@@ -128,7 +128,7 @@ static bool samples_reserve(struct pguard_stack_history *samples, const struct p
  * Made if it is not there yet.
  *
  * Context: the watch's work; does not sleep.
- * Return: it, or NULL for want of memory.
+ * Return: it, or NULL for lack of memory.
  */
 struct pguard_lateness *pguard_stack_history_lateness(struct pguard_thread *thread)
 {
@@ -137,7 +137,7 @@ struct pguard_lateness *pguard_stack_history_lateness(struct pguard_thread *thre
 	if (late)
 		return late;
 	late = kzalloc(sizeof(*late), GFP_NOWAIT | __GFP_NOWARN);
-	/* Pairs with the dependency of who looks for samples, under a lock that is not held here. */
+	/* Pairs with the dependency of who looks for it, under a lock that is not held here. */
 	smp_store_release(&thread->lateness, late);
 	return late;
 }
@@ -152,21 +152,21 @@ struct pguard_lateness *pguard_stack_history_lateness(struct pguard_thread *thre
  */
 void pguard_stack_history_add(struct pguard_thread *thread, u64 word, struct pguard_stack *stack)
 {
-	struct pguard_stack_history *samples = &thread->lateness->samples;
+	struct pguard_stack_history *history = &thread->lateness->history;
 	struct pguard_stack *dropped = NULL;
 	u64 unit = pguard_unit_number(word);
 
 	spin_lock(&thread->lock);
-	if (samples->unit != unit) {
+	if (history->unit != unit) {
 		/* Left by a unit whose end found no memory for a record. */
-		dropped = samples_detach(samples);
-		samples->unit = unit;
+		dropped = history_detach(history);
+		history->unit = unit;
 	}
 	/* If it still runs, its thread will come for them with the lock. */
 	if (!thread->gone && pguard_unit_runs(thread, word)) {
-		pguard_stack_append(&dropped, pguard_stack_pack(samples->first, &stack, GFP_NOWAIT));
-		if (samples_reserve(samples, stack, &dropped)) {
-			pguard_stack_append(&samples->first, stack);
+		pguard_stack_append(&dropped, pguard_stack_pack(history->first, &stack, GFP_NOWAIT));
+		if (history_reserve(history, stack, &dropped)) {
+			pguard_stack_append(&history->first, stack);
 			stack = NULL;
 		}
 	}
@@ -193,8 +193,8 @@ void pguard_stack_history_take(struct pguard_thread *thread, u64 unit,
 	lockdep_assert_held(&thread->lock);
 	if (!late)
 		return;
-	list = samples_detach(&late->samples);
-	if (!record || late->samples.unit != unit) {
+	list = history_detach(&late->history);
+	if (!record || late->history.unit != unit) {
 		pguard_stack_free_later(list);
 		return;
 	}

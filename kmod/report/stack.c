@@ -113,7 +113,7 @@ static u32 search_kept(struct pguard_mapping_search *search, struct pguard_threa
 
 	spin_lock(&thread->lock);
 	late = READ_ONCE(thread->lateness);
-	outer = late ? outer_find(late->samples.first, 0) : NULL;
+	outer = late ? outer_find(late->history.first, 0) : NULL;
 	if (outer && outer->mappings && pguard_mapping_search_known(search, outer->mappings))
 		size -= nr_common(stack, outer);
 	spin_unlock(&thread->lock);
@@ -141,7 +141,7 @@ static void stack_add_mappings(struct pguard_stack *stack, struct mm_struct *mm,
  * @regs: its user registers
  *
  * Context: current, may sleep and fault.
- * Return: the stack, to be freed by the caller; NULL for want of memory or if
+ * Return: the stack, to be freed by the caller; NULL for lack of memory or if
  * there is no user memory.
  */
 struct pguard_stack *pguard_stack_self(struct pguard_thread *thread, const struct pt_regs *regs)
@@ -344,7 +344,7 @@ void pguard_stack_free_wait(void)
 	flush_delayed_work(&burial);
 }
 
-/* Does it share its mappings with the stack that it builds on? */
+/* Whether it shares its mappings with the stack that it builds on. */
 static bool has_others_mappings(const struct pguard_stack *stack)
 {
 	return stack->outer && stack->outer->mappings == stack->mappings;

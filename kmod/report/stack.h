@@ -50,7 +50,7 @@ enum {
  * @size: bytes copied
  * @full_size: bytes there were
  * @nr_own: bytes in @bytes; the others are the last ones of @outer
- * @mappings: referenced; NULL for want of memory, or if the map was locked
+ * @mappings: referenced; NULL for lack of memory, or if the map was locked
  * @outer: of the same thread, before it in the list, and all its bytes its own;
  *	NULL if all bytes are own
  */

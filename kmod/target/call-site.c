@@ -10,7 +10,7 @@
 
 struct pguard_call_site pguard_nowhere;
 
-/* Is it the call site of a finding?  Context: any; a reference, or RCU. */
+/* Whether it is the call site of these facts.  Context: any; a reference, or RCU. */
 bool pguard_call_site_is(const struct pguard_call_site *call_site,
 			 const struct pguard_call_site_info *finding)
 {
@@ -60,7 +60,7 @@ static struct pguard_call_site *add(struct pguard_image *image, struct pguard_ca
  * @gfp: as the caller's context allows
  *
  * Context: any but interrupts.
- * Return: the call site, to be given to pguard_call_site_put(); NULL for want of memory.
+ * Return: the call site, to be given to pguard_call_site_put(); NULL for lack of memory.
  */
 struct pguard_call_site *pguard_call_site_get(struct pguard_image *image,
 					      const struct pguard_call_site_info *finding,

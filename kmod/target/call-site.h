@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Call sites: what is known of the places where threads wait, but for the stack pointer.
+ * Call sites: what is known of the places where threads wait, except for the stack pointer.
  *
  * The threads of a program wait in the same few places, and what the wait
  * sites say of a place is the same for all of them.  So an

@@ -14,7 +14,7 @@ static u32 next_image_id = 1;
  * pguard_image_get() - the image with this key, made if it is new
  *
  * Context: atomic; pguard_images_lock held.
- * Return: the image with a reference for the caller, or NULL for want of
+ * Return: the image with a reference for the caller, or NULL for lack of
  * memory or room.
  */
 struct pguard_image *pguard_image_get(struct pguard_target *target,

@@ -6,7 +6,7 @@
  * one exec by fork share it, and with it the loops that are audited, whose wait
  * sites are run-time addresses.
  *
- * Life: an image is held by its processes and threads, and freed after an RCU
+ * Lifetime: an image is held by its processes and threads, and freed after an RCU
  * grace period; loops go with their image.
  */
 #ifndef _KMOD_TARGET_IMAGE_H
@@ -40,7 +40,7 @@ struct pguard_image_loop {
  * @list: in target->images
  * @target: holds a reference
  * @id: never used again
- * @key: what tells images of one target apart: addresses the exec chose
+ * @key: what distinguishes images of one target: addresses the exec chose
  * @generation: counts changes of @sites and of what the target goes by, so that threads
  *	look again
  * @sites: of @loops, in memory; NULL until the first loop-set

@@ -302,7 +302,7 @@ static bool mm_executes(struct mm_struct *mm, const struct inode *inode)
  * @mm: the memory; stays while we are here
  *
  * Also while an exec fills it, which is before the process is known with it:
- * then the executable tells, or it is current's own.
+ * then the executable decides, or it is current's own.
  *
  * Context: may sleep; the memory's lock may be held.
  */

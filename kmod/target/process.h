@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The watched processes, by thread group id; and the bits by which the hook's
- * stub tells whether the current task may be in one.
+ * stub says whether the current task may be in one.
  */
 #ifndef _KMOD_TARGET_PROCESS_H
 #define _KMOD_TARGET_PROCESS_H

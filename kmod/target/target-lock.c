@@ -18,7 +18,7 @@ struct work_item {
 };
 
 /**
- * pguard_target_lock() - wait until it is current's turn at a target
+ * pguard_target_lock() - take the lock of a target
  * @target: listed
  *
  * Context: may sleep, long; pguard_control held, which is let go of meanwhile.
@@ -45,7 +45,7 @@ int pguard_target_lock(struct pguard_target *target)
 }
 
 /**
- * pguard_target_trylock() - the same, if it is nobody else's turn
+ * pguard_target_trylock() - the same, if nobody else holds it
  * @target: listed, or about to be
  *
  * Context: any; pguard_control held.
@@ -59,7 +59,7 @@ bool pguard_target_trylock(struct pguard_target *target)
 	return true;
 }
 
-/* It is somebody else's turn.  Context: any; the target may be gone after it. */
+/* Somebody else holds the lock.  Context: any; the target may be gone after it. */
 void pguard_target_unlock(struct pguard_target *target)
 {
 	mutex_unlock(&target->lock);
@@ -79,7 +79,7 @@ static void work_item_run(struct work_struct *work)
  * @call: does it
  * @argument: for @call
  *
- * Context: may sleep, long; it is current's turn at a target, pguard_control
+ * Context: may sleep, long; current holds the lock of a target, pguard_control
  * not held.  A worker does it itself.
  */
 void pguard_target_run(void (*call)(void *argument), void *argument)
@@ -115,12 +115,12 @@ static struct pguard_target *target_after(u32 id)
 }
 
 /**
- * pguard_target_lock_each() - do something to targets, each in a turn of its own
+ * pguard_target_lock_each() - do something to targets, each under its own lock
  * @want: to which; pguard_control held
- * @call: does it, as one who has the turn; pguard_control not held
+ * @call: does it, as the holder of the lock; pguard_control not held
  *
  * Context: may sleep; for works.
- * Return: whether some were left out because it was somebody else's turn.
+ * Return: whether some were left out because somebody else held the lock.
  */
 bool pguard_target_lock_each(bool (*want)(const struct pguard_target *target),
 			     void (*call)(struct pguard_target *target))

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Whose turn it is at a target.
+ * The lock of a target.
  *
  * To put thousands of probes on, or to take them off, takes seconds.  The order
  * that does it must have the target for itself meanwhile, but must not hold up
  * those that are about others, or that only ask.  So each target has a mutex of
  * its own, which is taken before pguard_control: pguard_target_lock() lets go of
- * that while it waits.  Who has the turn
+ * that while it waits.  Its holder
  *
  *   - puts probes on and takes them off, with pguard_control not held;
  *   - takes pguard_control for a moment to change what others see: the target's
  *     list of probes, its profile, whether it is there;
  *   - keeps the target in its place: nobody else can remove it.
  *
- * Orders wait for their turn, killable.  Works do not: they come again later.
+ * Orders wait for it, killable.  Works do not: they come again later.
  *
  * A task that is killed cannot reach other memory any more, so a breakpoint that
  * it takes off would stay there.  So an order leaves that to a worker, for which
@@ -37,7 +37,7 @@ void pguard_target_run(void (*call)(void *argument), void *argument);
 bool pguard_target_lock_each(bool (*want)(const struct pguard_target *target),
 			     void (*call)(struct pguard_target *target));
 
-/* It is current's turn, and who is not about this target does not wait. */
+/* Current holds the lock, and who is not about this target does not wait. */
 static inline void pguard_target_assert_locked(const struct pguard_target *target)
 {
 	lockdep_assert_held(&target->lock);

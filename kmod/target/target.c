@@ -123,7 +123,7 @@ u64 pguard_targets_least(void)
 }
 
 /**
- * pguard_targets_unsettle() - let threads look anew at what their places are
+ * pguard_targets_unsettle() - let threads look again at what their places are
  * @flags: of whose targets; all of them must be set
  *
  * In its next hooked call each of them comes by the long way once, and sees

@@ -2,7 +2,7 @@
 /*
  * Targets: the executables and processes that are watched.
  *
- * Life: a target is held by its list entry and its images, and freed after an
+ * Lifetime: a target is held by its list entry and its images, and freed after an
  * RCU grace period.
  */
 #ifndef _KMOD_TARGET_TARGET_H
@@ -42,7 +42,7 @@ enum {
  * @images: its images; pguard_images_lock
  * @nr_images: length of @images
  * @lock: held by who puts its probes on or off, guards it or removes it
- *	(turn.h); outside of pguard_control
+ *	(target-lock.h); outside of pguard_control
  * @profile: what it is guarded by, or NULL; @lock and pguard_control for writing
  * @audit: what it goes by without that; referenced, its threshold changes under
  *	pguard_control
@@ -103,7 +103,7 @@ struct pguard_target {
 
 /*
  * Serializes all that the user orders and asks: targets, loops, sites, hooks.
- * What takes long is done without it, in a turn at the target (turn.h); so it
+ * What takes long is done without it, under the target lock (target-lock.h); so it
  * is held for a grace period or two at most.
  */
 extern struct mutex pguard_control;
@@ -126,7 +126,7 @@ static inline u64 pguard_target_threshold(const struct pguard_target *target)
 	return pguard_audit_threshold(target->audit);
 }
 
-/* Context: pguard_control or the turn held, for as long as the profile is used. */
+/* Context: pguard_control or the target lock held, for as long as the profile is used. */
 static inline struct pguard_profile *pguard_target_profile(const struct pguard_target *target)
 {
 	return rcu_dereference_protected(target->profile, lockdep_is_held(&pguard_control) ||

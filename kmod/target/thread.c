@@ -28,7 +28,7 @@ enum {
  * @image: its image; the reference is taken over, also on failure
  *
  * Context: the task itself, with no state yet; does not sleep.
- * Return: the state, held by the hash; NULL for want of memory or room
+ * Return: the state, held by the hash; NULL for lack of memory or room
  * (counted as untracked) or because the target goes away.
  */
 struct pguard_thread *pguard_thread_new(struct pguard_image *image)
@@ -179,7 +179,7 @@ struct pguard_thread *pguard_thread_remove(struct task_struct *task)
 }
 
 /**
- * pguard_unit_elapsed() - the time of the unit that runs, but for guards' checks
+ * pguard_unit_elapsed() - the time of the unit that runs, except for guards' checks
  * @thread: of any thread, referenced or in an RCU section
  *
  * Context: any.

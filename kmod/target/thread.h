@@ -43,14 +43,14 @@ enum { PGUARD_NR_PLACES = 4 };	/* bits of @fresh */
  * The thread sets RUNNING when it begins a unit (release: start and mark are
  * in place) and takes what an end takes off with xchg, or with cmpxchg as long
  * as it is not LATE; the watch, or a guard in the thread itself, adds LATE with
- * cmpxchg.  So each late unit gets exactly one end, and is told as a new one
+ * cmpxchg.  So each late unit gets exactly one end, and is reported as new one
  * once.  MARKED stays: between units it says that the next one gets a mark.
  */
 enum pguard_phase {
 	PGUARD_PHASE_RUNNING = 1 << 0,
-	PGUARD_PHASE_LATE = 1 << 1,	/* told to be late */
+	PGUARD_PHASE_LATE = 1 << 1,	/* reported late */
 	PGUARD_PHASE_MARKED = 1 << 2,	/* the unit has a mark for its account */
-	PGUARD_PHASE_GUARD = 1 << 3,	/* with LATE: a guard told it first */
+	PGUARD_PHASE_GUARD = 1 << 3,	/* with LATE: a guard reported it first */
 	PGUARD_PHASE_ENDS = PGUARD_PHASE_RUNNING | PGUARD_PHASE_LATE | PGUARD_PHASE_GUARD,
 	PGUARD_PHASE_SHIFT = 4,
 };
@@ -72,13 +72,13 @@ struct pguard_stack_history {
 
 /**
  * struct pguard_lateness - what is kept of a thread once a unit of it was late
- * @samples: see above
+ * @history: see above
  * @looked_at: number of the unit the watch found late last, and
  * @next_report: when that one is to be reported again, ns from its start; both
  *	the watch's own
  */
 struct pguard_lateness {
-	struct pguard_stack_history samples;
+	struct pguard_stack_history history;
 	u64 looked_at;
 	u64 next_report;
 };
@@ -102,9 +102,9 @@ struct pguard_lateness {
  * @entered: clock when that call began, for discovery or as an event's begin
  * @switches: its voluntary switches then
  * @records_left: waits it may still record for discovery
- * @long_way: its waits are told in the training stream, or the clock is not the
- *	TSC; looked at anew in each call that is not the usual one
- * @curious: any of these, so that no call is the usual one
+ * @long_way: its waits are recorded in the training stream, or the clock is not the
+ *	TSC; looked at again in each call not on the fast path
+ * @no_fast_path: any of these, so that no call takes the fast path
  * @profile: that @places speak of, or an audit; referenced; the thread's own
  * @sites: the wait sites of that, referenced, or NULL; the thread's own
  * @inference: in the loop of that profile, or an older one, whose units it does;
@@ -118,7 +118,7 @@ struct pguard_lateness {
  * @returns: both in one look: @follow as long as the thread is not @dead
  * @gone: the thread's registers must not be read any more, its kernel stack
  *	may go; @lock
- * @lock: guards @gone while registers are read and the samples, and orders
+ * @lock: guards @gone while registers are read and the history, and orders
  *	the records about one unit; inside pguard_threads_lock
  * @lateness: made by the watch, or NULL; gone with the state
  * @captured: a request for its own stack is queued (capture.c)
@@ -126,8 +126,8 @@ struct pguard_lateness {
  * @kicked: it was queued; the drain's own
  * @drained: in the drain's list, once out of the hash
  * @tid: what the stream knows it by, whatever an exec makes of its id
- * @opening: of the stream, in which its first event was told; the thread's own
- * @told: time of its last event; the thread's own
+ * @opening: of the stream, in which its first event was recorded; the thread's own
+ * @event_time: time of its last event; the thread's own
  */
 struct pguard_thread {
 	struct hlist_node node;
@@ -158,7 +158,7 @@ struct pguard_thread {
 			u16 records_left;
 			bool long_way;
 		};
-		u32 curious;
+		u32 no_fast_path;
 	};
 	u32 switches;
 	struct pguard_profile *profile;
@@ -180,7 +180,7 @@ struct pguard_thread {
 	};
 	u32 tid;
 	u32 opening;
-	u64 told;
+	u64 event_time;
 };
 
 /* pguard_thread.returns is .follow while .dead is false. */

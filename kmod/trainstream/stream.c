@@ -28,7 +28,7 @@ enum {
  * @dropped: events that found no room since the module was loaded; the writer's
  * @events: NULL for a CPU that was not there at the opening
  * @tail: events read; the reader's
- * @lost: events that found no room and are not told yet; who tells them takes
+ * @lost: events that found no room and are not reported yet; who reports them takes
  *	them
  */
 struct ring {
@@ -144,7 +144,7 @@ static bool ring_put(struct ring *ring, struct pguard_thread *thread, u32 openin
 
 	if (!ring_has_room(ring, 1 + is_first + !!lost))
 		return false;
-	/* The reader may have told them meanwhile. */
+	/* The reader may have reported them meanwhile. */
 	if (unlikely(lost))
 		lost = atomic64_xchg(&ring->lost, 0);
 	if (unlikely(lost)) {
@@ -164,7 +164,7 @@ static bool ring_put(struct ring *ring, struct pguard_thread *thread, u32 openin
 }
 
 /**
- * pguard_stream_put() - tell an event of current
+ * pguard_stream_put() - record an event of current
  * @thread: of current; stays while we are here
  * @kind: enum perfguard_event_kind
  * @number: of 28 bits, as the kind has it
@@ -193,8 +193,8 @@ bool pguard_stream_put(struct pguard_thread *thread, u32 kind, u32 number, u64 s
 		goto out;
 	ring = this_cpu_ptr(&rings);
 	/* Two events, if this is the first.  The clocks of CPUs may differ by some ns. */
-	event.time_ns = max_t(u64, ktime_get_ns(), thread->told + 2);
-	thread->told = event.time_ns;
+	event.time_ns = max_t(u64, ktime_get_ns(), thread->event_time + 2);
+	thread->event_time = event.time_ns;
 	ret = ring_put(ring, thread, opening, &event);
 	if (unlikely(!ret)) {
 		atomic64_inc(&ring->lost);
@@ -205,14 +205,14 @@ out:
 	return ret;
 }
 
-/* Was current told of since the stream was opened?  Context: current. */
+/* Whether an event of current was recorded since the stream was opened.  Context: current. */
 bool pguard_stream_knows(const struct pguard_thread *thread)
 {
 	return thread->opening && thread->opening == READ_ONCE(pguard_stream_opening);
 }
 
 /**
- * pguard_stream_end() - tell that current's state goes, if the stream knows it
+ * pguard_stream_end() - record that current's state goes, if the stream knows it
  *
  * Context: as pguard_stream_put().
  */
@@ -331,7 +331,7 @@ static long ring_copy(struct ring *ring, char __user *buffer, size_t nr, u64 hea
 }
 
 /*
- * Read a ring.  Drops that no event has followed are told here: those counted
+ * Read a ring.  Drops that no event has followed are reported here: those counted
  * before we looked for events came before all that we did not see.
  */
 static long ring_read(struct ring *ring, char __user *buffer, size_t nr)

@@ -5,7 +5,7 @@
  * Each CPU has a ring of events, which is there while the device is open.  It
  * has one writer, the thread that runs on the CPU with preemption off, and one
  * reader.  No event is written in an interrupt, so nothing nests.  What finds
- * no room is counted, and told before the next event that does.
+ * no room is counted, and reported before the next event that does.
  */
 #ifndef _KMOD_TRAINSTREAM_STREAM_H
 #define _KMOD_TRAINSTREAM_STREAM_H
@@ -34,14 +34,14 @@ static inline bool pguard_stream_is_open(void)
 	return READ_ONCE(pguard_stream_opening);
 }
 
-/* Are the hooked calls of a target to be told? */
+/* Whether the hooked calls of a target are recorded. */
 static inline bool pguard_stream_wants_waits(const struct pguard_target *target)
 {
 	return READ_ONCE(target->flags) & PERFGUARD_TARGET_FLAGS_RECORD &&
 	       pguard_stream_is_open();
 }
 
-/* Are the units that its profile cuts, and the hits of their guards? */
+/* Whether the units that its profile cuts are, and the hits of their guards. */
 static inline bool pguard_stream_wants_units(const struct pguard_target *target)
 {
 	return READ_ONCE(target->flags) &

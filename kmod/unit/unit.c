@@ -150,7 +150,7 @@ static void unit_count(const struct pguard_inference *inference,
 	preempt_enable();
 }
 
-/* Count a usual unit that left its CPU, or met page faults, and has ended at @end. */
+/* Count a unit of the fast path that left its CPU, or met page faults, and has ended at @end. */
 static void unit_close(const struct pguard_thread *thread, const struct moment *end, u64 elapsed)
 {
 	struct pguard_account account;
@@ -160,7 +160,7 @@ static void unit_close(const struct pguard_thread *thread, const struct moment *
 }
 
 /**
- * pguard_unit_close() - count a usual unit that left its CPU, or met page faults
+ * pguard_unit_close() - count a fast unit that left its CPU, or met page faults
  * @thread: of current; its unit has ended now, and is still that of its inference and mark
  * @elapsed: its time, ns
  *
@@ -189,8 +189,8 @@ static __always_inline u32 unit_within(const struct pguard_thread *thread,
 	return within;
 }
 
-/* The unit that runs ends, if it does so the usual way. */
-static __always_inline bool unit_end_usual(struct pguard_thread *thread,
+/* The unit that runs ends, if it does so by the fast path. */
+static __always_inline bool unit_end_fast(struct pguard_thread *thread,
 					   const struct pguard_inference *inference,
 					   const struct moment *end)
 {
@@ -225,11 +225,11 @@ bool pguard_unit_end_excused(struct pguard_thread *thread)
 	const struct moment now = { .clock = pguard_clock() };
 
 	return pguard_inference_is_excused(inference, thread->start) &&
-	       unit_end_usual(thread, inference, &now);
+	       unit_end_fast(thread, inference, &now);
 }
 
 /**
- * pguard_unit_count_longer() - a hooked call went an unusual way
+ * pguard_unit_count_longer() - a hooked call took the slow path
  * @profile: of current's unit or state
  * @ticks: of pguard_clock() that it took
  *
@@ -265,7 +265,7 @@ static void stream_unit(struct pguard_thread *thread, const struct pguard_infere
 			  elapsed);
 }
 
-/* Judge and count the unit that runs, and end it.  Whether it was told, or late. */
+/* Judge and count the unit that runs, and end it.  Whether it was reported, or late. */
 static bool unit_judge(struct pguard_thread *thread, struct pguard_inference *inference,
 		       const struct moment *end)
 {
@@ -299,7 +299,7 @@ static bool unit_judge(struct pguard_thread *thread, struct pguard_inference *in
 
 /*
  * The unit that runs ends, and what that takes is charged.  That late ones end by a
- * longer way is part of what it takes to tell them, also if they are not told.
+ * longer way is part of what it takes to report them, also if they are not reported.
  *
  * Return: the ticks that are charged.
  */
@@ -307,11 +307,11 @@ static u64 unit_end(struct pguard_thread *thread, struct pguard_inference *infer
 		    const struct moment *end)
 {
 	u64 begun = pguard_clock();
-	bool is_told = unit_judge(thread, inference, end);
+	bool is_reported = unit_judge(thread, inference, end);
 	u64 ticks = pguard_clock() - begun;
 
 	/* Should current have left its CPU meanwhile, not for how long. */
-	if (is_told)
+	if (is_reported)
 		pguard_report_cost_add(thread->image->target,
 				       min_t(u64, pguard_clock_ns(ticks), NSEC_PER_MSEC));
 	else
@@ -418,14 +418,14 @@ void pguard_unit_forget(struct pguard_thread *thread)
  * An event begins that is not the first of its unit.  The thread may have waited
  * unseen.
  *
- * Return: ticks that are charged to the unit that it ends, if that goes an unusual way.
+ * Return: ticks that are charged to the unit that it ends, if that takes the slow path.
  */
 static u64 event_begin(struct pguard_thread *thread, struct pguard_inference *inference,
 		       const struct moment *at)
 {
 	u64 ticks = 0;
 
-	if (thread->unit & PGUARD_PHASE_RUNNING && !unit_end_usual(thread, inference, at))
+	if (thread->unit & PGUARD_PHASE_RUNNING && !unit_end_fast(thread, inference, at))
 		ticks = unit_end(thread, inference, at);
 	unit_begin(thread, inference, at);
 	inference->is_marked = true;

@@ -52,8 +52,8 @@ void pguard_unit_event_site(struct pguard_thread *thread, u64 now);
 void pguard_unit_count_longer(const struct pguard_profile *profile, u64 ticks);
 void pguard_unit_count_checks(struct pguard_profile *profile, s64 ticks);
 /*
- * The bucket of a time in the histogram that the spec's hist-buckets tells; of
- * one that pguard_clock_ns_short() told, which is not beyond the last bucket:
+ * The bucket of a time in the histogram that the spec's hist-buckets gives; of
+ * one that pguard_clock_ns_short() returned, which is not beyond the last bucket:
  * two factors of 32 bits each, 30 of which are shifted out.
  */
 static_assert(16 * (34 - 5) + 32 <= PERFGUARD_HIST_BUCKETS && PGUARD_CLOCK_SHIFT >= 30);
@@ -77,7 +77,7 @@ static __always_inline u64 pguard_unit_next(const struct pguard_thread *thread)
 	return thread->unit + BIT(PGUARD_PHASE_SHIFT) + PGUARD_PHASE_RUNNING;
 }
 
-/* Did the target want to know where the unit's time goes, or if none runs, the next one's? */
+/* Whether the target wants to know where the time of the unit goes, or of the next one. */
 static __always_inline bool pguard_unit_has_account(const struct pguard_thread *thread)
 {
 	return thread->unit & PGUARD_PHASE_MARKED;
@@ -109,7 +109,7 @@ static __always_inline void pguard_unit_run(struct pguard_thread *thread, u64 cl
 }
 
 /*
- * Was what ran no unit, for no event began in it?  It only brought the rest of what was
+ * Whether what ran was no unit, for no event began in it.  It only brought the rest of what was
  * waited for.
  */
 static __always_inline bool pguard_unit_is_empty(const struct pguard_inference *inference)
@@ -118,7 +118,7 @@ static __always_inline bool pguard_unit_is_empty(const struct pguard_inference *
 }
 
 /*
- * Is there nothing to do about a unit that takes so many @ticks, but to count it?
+ * Whether a unit that takes so many @ticks just has to be counted.
  * It is in time for its type, @within, and fits it, met the guards of a profile that
  * is armed, and nobody listens.
  */
@@ -134,7 +134,7 @@ static __always_inline bool pguard_unit_is_plain(const struct pguard_inference *
 		      !pguard_stream_is_open());
 }
 
-/* Count a plain unit of some seconds at most.  What it took was CPU time, if that is asked for. */
+/* Count a plain unit of some seconds at most.  What it took is CPU time, if wanted. */
 static __always_inline void pguard_unit_count(const struct pguard_inference *inference,
 					      u64 elapsed, bool is_marked)
 {
@@ -228,7 +228,7 @@ static __always_inline bool pguard_unit_end_empty(struct pguard_thread *thread,
 	       pguard_unit_stop(thread, word);
 }
 
-/* Is an event that begins now the first one of the unit that runs? */
+/* Whether an event that begins now is the first one of the unit that runs. */
 static __always_inline bool pguard_unit_is_first(const struct pguard_thread *thread,
 						 const struct pguard_inference *inference)
 {

@@ -59,7 +59,7 @@ static void place_set(struct pguard_thread *thread, struct pguard_place *place,
 	pguard_call_site_put(thread->image, old);
 }
 
-/* The same, and where the return address is, if that tells anything. */
+/* The same, and where the return address is, if that says anything. */
 static void search_end(struct pguard_thread *thread, struct pguard_place *place,
 		       struct search *search, bool may_sleep)
 {
@@ -72,8 +72,8 @@ static void search_end(struct pguard_thread *thread, struct pguard_place *place,
 		search->is.return_address = 0;
 	}
 	/*
-	 * The slot tells it even where the library went another way than in training.
-	 * A wait that training did not come to tells nothing; but the frame does not move.
+	 * The slot gives it even where the library went another way than in training.
+	 * A wait that training did not come to says nothing; but the frame does not move.
 	 */
 	if (site && site->rise)
 		search->is.rise = search->is.distance - site->distance + site->rise;
@@ -82,14 +82,14 @@ static void search_end(struct pguard_thread *thread, struct pguard_place *place,
 	place_set(thread, place, &search->is, may_sleep);
 }
 
-/* Is it the library function in which the thread's loop waited before, maybe on another path? */
+/* Whether the thread's loop waited in this library function before, maybe on another path. */
 static bool is_return_slot(const struct pguard_thread *thread, const struct search *search)
 {
 	return is_near(search->is.ip, thread->return_slot_ip, PATHS_CODE) &&
 	       is_near(search->slot, thread->return_slot, PATHS_STACK);
 }
 
-/* A place that was refused is to be looked at anew. */
+/* A place that was refused has to be settled again. */
 static void forget_refusal(struct pguard_thread *thread, struct pguard_place *place)
 {
 	struct pguard_call_site_info is = place->call_site->is;
@@ -116,7 +116,7 @@ static void return_slot_set(struct pguard_thread *thread, const struct search *s
 }
 
 /*
- * Does the file hold the code at @address of current's memory, @offset into it?
+ * Whether the file holds the code at @address of current's memory, @offset into it.
  * -EAGAIN if that cannot be found out without sleeping.
  */
 static int code_is_at(u64 address, const struct inode *inode, u64 offset, bool may_sleep)
@@ -150,7 +150,7 @@ static int user_word(u64 address, bool may_sleep, u64 *ret)
 }
 
 /*
- * Is the word at search->slot the return address of the wait site?
+ * Whether the word at search->slot is the return address of the wait site.
  * -EAGAIN if that cannot be found out without sleeping.  search->is.return_address
  * becomes the word if it is; or its low bits, if it cannot be wherever the file is mapped.
  */
@@ -178,7 +178,7 @@ static int slot_returns(struct search *search, const struct pguard_wait_site *si
 }
 
 /*
- * Is the place this wait site?  The call must be the same, and the return address stand
+ * Whether the place is this wait site.  The call must be the same, and the return address stand
  * at the site's distance.  Or, if this is the library function in which the thread's
  * loop waited before, on another path: where the return address stood then, for a loop
  * frame does not move.  (A wait call goes deeper once the process has a second thread.)
@@ -231,7 +231,7 @@ static bool look_up(struct pguard_thread *thread, struct search *search, bool ma
 }
 
 /*
- * How many wait sites has the thread's profile at this system call?  Those of an audit are
+ * The number of the profile's wait sites at this system call.  Those of an audit are
  * many, and come while it runs: what was found to be none stays none until then.
  */
 static enum pguard_call_site_fit count_fits(const struct pguard_thread *thread, u32 syscall)
@@ -248,7 +248,7 @@ static enum pguard_call_site_fit count_fits(const struct pguard_thread *thread, 
 }
 
 /**
- * pguard_place_is_refused() - is a place certainly no boundary this time?
+ * pguard_place_is_refused() - whether a place is certainly no boundary this time
  * @thread: of current, which has a profile
  * @place: settled; whatever it was last time
  *
@@ -278,7 +278,7 @@ bool pguard_place_is_refused(const struct pguard_thread *thread, const struct pg
 }
 
 /*
- * The place is no boundary this time: @tried tells of the last one that was tried.  If that
+ * The place is no boundary this time: @tried is the last one that was tried.  If that
  * is the only one, and was not looked for where the loop waited before as well, then it is
  * none as long as what stands there cannot be its return address.
  */
@@ -295,7 +295,7 @@ static void place_refuse(struct pguard_thread *thread, struct pguard_place *plac
 }
 
 /*
- * Is the place a boundary this time?  Several functions may call the one that
+ * Whether the place is a boundary this time.  Several functions may call the one that
  * waits, from equal depths, and only one of them at an event's begin.  What the
  * place was last time is kept, for it may be that again.
  */
@@ -316,7 +316,7 @@ static bool profile_fits_now(struct pguard_thread *thread, struct pguard_place *
 	return place->call_site->is.loop;
 }
 
-/* A place is to be settled anew. */
+/* A place is to be settled again. */
 static void place_unsettle(struct pguard_thread *thread, struct pguard_place *place)
 {
 	struct search search = search_begin(place);
@@ -404,7 +404,7 @@ enum { KEEP_LOOPS = 29 };
 
 /*
  * The slot that a new place takes: each in turn, but those where a loop waits or an event
- * begins only if there is no other, and once in so many turns.
+ * begins only if there is no other, and once in so many times.
  */
 static struct pguard_place *slot_next(struct pguard_thread *thread)
 {
@@ -442,7 +442,7 @@ static noinline struct pguard_place *place_new(struct pguard_thread *thread,
  * @may_sleep: whether the context allows to fault
  *
  * Context: current; sleeps only as @may_sleep says.
- * Return: the place, settled for the wait sites there are; it is state->place.
+ * Return: the place, settled for the wait sites there are; it is thread->place.
  */
 struct pguard_place *pguard_place_get(struct pguard_thread *thread, const struct pt_regs *regs,
 				      bool may_sleep)
@@ -462,9 +462,9 @@ struct pguard_place *pguard_place_get(struct pguard_thread *thread, const struct
 }
 
 /**
- * pguard_place_is_boundary() - is a wait in this place the loop's own
+ * pguard_place_is_boundary() - whether a wait in this place is the loop's own
  *
- * The stack is asked each time: another chain of calls may lead to the place.
+ * The thread reads the stack each time: another chain of calls may lead to the place.
  *
  * Context: as pguard_place_get().
  */

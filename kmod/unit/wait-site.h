@@ -41,7 +41,7 @@ fault:
 	return false;
 }
 
-/* Where the return address stands that tells what the place is. */
+/* Where the return address stands that shows what the place is. */
 static __always_inline u64 pguard_place_slot(const struct pguard_place *place)
 {
 	return place->sp + place->call_site->is.distance;
@@ -51,7 +51,7 @@ static __always_inline u64 pguard_place_slot(const struct pguard_place *place)
 #define PGUARD_FAULTS_TO(label)	_ASM_EXTABLE_UA(1b, label)
 
 /*
- * Does it stand there?  May fault.  This takes half of what pguard_place_read() would.  The
+ * Whether it stands there.  May fault.  This takes half of what pguard_place_read() would.  The
  * load is a mov of its own: the kernel survives poisoned memory under that, but not under
  * a cmp (arch/x86/kernel/cpu/mce/severity.c, is_copy_from_user()).
  */
@@ -75,13 +75,13 @@ differs:
 	return false;
 }
 
-/* Mappings begin at whole pages: the low bits tell most words that are not the wanted one. */
+/* Mappings begin at whole pages: the low bits rule out most words that are not the wanted one. */
 static __always_inline bool pguard_place_differs(u64 word, u64 wanted)
 {
 	return (word ^ wanted) & ~PAGE_MASK;
 }
 
-/* Can what stands there not be it, wherever the file is mapped?  May fault. */
+/* Whether what stands there cannot be it, wherever the file is mapped.  May fault. */
 static __always_inline bool pguard_place_refuses(const struct pguard_place *place)
 {
 	u64 word;
@@ -90,7 +90,7 @@ static __always_inline bool pguard_place_refuses(const struct pguard_place *plac
 	       pguard_place_differs(word, place->call_site->is.return_address);
 }
 
-/* Is a place without a loop certainly no boundary this time? */
+/* Whether a place without a loop is certainly no boundary this time. */
 static __always_inline bool pguard_place_is_none(const struct pguard_place *place)
 {
 	u8 fit = place->call_site->is.fit;
@@ -119,7 +119,7 @@ static inline u8 pguard_place_bit(const struct pguard_thread *thread,
 	return BIT(place - thread->places);
 }
 
-/* The place among the last ones; NULL if it is new.  Ask for state->place first. */
+/* The place among the last ones; NULL if it is new.  Try thread->place first. */
 static __always_inline struct pguard_place *pguard_place_find(struct pguard_thread *thread,
 							      const struct pt_regs *regs)
 {
@@ -131,7 +131,7 @@ static __always_inline struct pguard_place *pguard_place_find(struct pguard_thre
 	return NULL;
 }
 
-/* Was the place looked up among the wait sites that there are now? */
+/* Whether the place was looked up among the wait sites that there are now. */
 static __always_inline bool pguard_place_is_settled(const struct pguard_thread *thread,
 						    const struct pguard_place *place)
 {

@@ -14,7 +14,7 @@
  *
  * While a unit stays late its stack is taken again and again, at times that
  * grow with it, and it is reported again when its time has doubled.  A unit
- * that a guard, or its end, told to be late first is not reported as new.
+ * that a guard, or its end, reported late first is not reported as new.
  */
 
 #include "unit/watchdog.h"
@@ -72,7 +72,7 @@ static struct workqueue_struct *watch_wq;
 static struct hrtimer timer;
 static DECLARE_WORK(work, watch_work);
 static bool running;
-/* The delay while no unit runs; the work tells the timer, which never runs beside it. */
+/* The delay while no unit runs; the work informs the timer, which never runs at the same time. */
 static u64 longest_delay;
 
 /* So that they can be looked at all at once. */
@@ -87,7 +87,7 @@ static void found_add(struct found_list *list, struct round *round, struct pguar
 	if (!list)
 		round->is_due = true;
 	else if (list->nr == MAX_FOUND)
-		round->delay = 0; /* it is its turn in the next one */
+		round->delay = 0; /* it is due in the next one */
 	else if (pguard_thread_get(thread))
 		list->found[list->nr++] = (struct found){ thread, unit };
 }
@@ -96,7 +96,7 @@ static void found_add(struct found_list *list, struct round *round, struct pguar
  * How long a unit needs not be looked at that is in time.  One that has just
  * begun is most likely a short one that happened to run: it can wait a little.
  * Later the time is exact; and where guards may yet find a type with a smaller
- * threshold than it has now, it is looked at now and then.
+ * threshold than it has now, the watchdog looks at it now and then.
  */
 static u64 unit_delay(const struct pguard_thread *thread, u64 elapsed, u64 threshold)
 {
@@ -112,7 +112,7 @@ static u64 unit_delay(const struct pguard_thread *thread, u64 elapsed, u64 thres
 	return min_t(u64, left, OPEN_DELAY_NS);
 }
 
-/* What the watchdog keeps of a late unit that is reported now; NULL for want of memory. */
+/* What the watchdog keeps of a late unit that is reported now; NULL for lack of memory. */
 static struct pguard_lateness *lateness_begin(struct pguard_thread *thread, u64 unit, u64 elapsed)
 {
 	struct pguard_lateness *late = pguard_stack_history_lateness(thread);
@@ -120,7 +120,7 @@ static struct pguard_lateness *lateness_begin(struct pguard_thread *thread, u64 
 	if (!late)
 		return NULL;
 	if (late->looked_at != pguard_unit_number(unit))
-		late->samples.next = 0;
+		late->history.next = 0;
 	late->looked_at = pguard_unit_number(unit);
 	late->next_report = 2 * elapsed;
 	return late;
@@ -151,7 +151,7 @@ static void late_look(struct pguard_thread *thread, u64 unit, u64 elapsed, struc
 	if (elapsed > due)
 		return found_add(round->late, round, thread, unit);
 	if (is_reported) {
-		due = min(due, late->samples.next);
+		due = min(due, late->history.next);
 		if (elapsed >= due)
 			found_add(round->still, round, thread, unit);
 	}
@@ -213,7 +213,7 @@ static void look(struct round *round)
 	}
 }
 
-/* A stack was just taken; when is the unit's turn again? */
+/* A stack was just taken: when the unit is due again. */
 static void sample_later(struct pguard_thread *thread, struct round *round)
 {
 	u64 elapsed = pguard_unit_elapsed(thread), next;
@@ -221,8 +221,8 @@ static void sample_later(struct pguard_thread *thread, struct round *round)
 	/* So that a record's room lasts until the next one: ln 2 / ln (17 / 16) are 12. */
 	u64 step = clamp_t(u64, elapsed / 16, MIN_STEP_NS, MAX_STEP_NS);
 
-	late->samples.next = elapsed + (step << READ_ONCE(late->samples.doublings));
-	next = min(late->samples.next, late->next_report);
+	late->history.next = elapsed + (step << READ_ONCE(late->history.doublings));
+	next = min(late->history.next, late->next_report);
 	next = next > elapsed ? next - elapsed : 0;
 	round->delay = min(round->delay, next + (ktime_get() - round->begun));
 }
@@ -303,7 +303,7 @@ static void watch_work(struct work_struct *unused)
 	round_end(&round, clamp_t(s64, looked, MIN_DELAY_NS, EASY_DELAY_NS));
 }
 
-/* Is there something to be done?  Interrupts are off. */
+/* Whether there is something to be done.  Interrupts are off. */
 static bool quick_scan(void)
 {
 	struct round round = { .begun = ktime_get(), .delay = longest_delay };
