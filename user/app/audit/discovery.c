@@ -306,7 +306,7 @@ static uint32_t find_number(struct discovery *discovery,
 }
 
 /*
- * The frame that tells an operator most: the program's own function, when the
+ * The frame most useful to an operator: the program's own function, when the
  * wait is identified by one of a library that it called.
  */
 static void choose_shown(const struct image *image, struct known_loop *loop,
@@ -318,7 +318,7 @@ static void choose_shown(const struct image *image, struct known_loop *loop,
 	bool is_inside = true;
 
 	loop->shown = loop->wait;
-	/* All is called by the outermost, so that tells nothing. */
+	/* All is called by the outermost, so it does not identify the wait. */
 	for (uint32_t i = 1; exe && i + 1 < nr; i++) {
 		const struct frame *frame = &place->frames[i];
 
@@ -409,7 +409,7 @@ int discovery_decide(struct discovery *discovery, bool *ret_is_changed)
 	return 0;
 }
 
-/* Is the thread in the place now?  By what /proc tells of sleeping threads. */
+/* Whether the thread is in the place now, by what /proc reports of sleeping threads. */
 static bool is_there(const struct boundary_place *place, uint32_t pid)
 {
 	unsigned long long sp;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Finds the event loops of a target while it runs: gathers where its threads
- * wait, decides which of these waits are the loops' own, tells the module, and
+ * wait, decides which of these waits are the loops' own, sends them to the module, and
  * does so again when there is more to go by.
  */
 #ifndef _USER_APP_AUDIT_DISCOVERY_H
@@ -26,9 +26,9 @@ struct known_loop {
 	uint32_t threads; /* seen waiting in it */
 	uint32_t nr_pids;
 	uint32_t *pids; /* rising; processes with such a thread */
-	uint64_t since_ns; /* CLOCK_MONOTONIC when the module was told */
+	uint64_t since_ns; /* CLOCK_MONOTONIC when it was sent to the module */
 	bool is_used; /* among the contexts of the last decision */
-	bool is_waiting; /* a thread waited in it when last looked at */
+	bool is_waiting; /* a thread waited in it at the last check */
 	char comm[16];
 	struct frame wait; /* the context's frame, at the call that leads to the wait */
 	struct frame shown; /* the same or, if that is in a library, its caller in
@@ -44,7 +44,7 @@ struct image {
 	bool is_dirty; /* there is something new to decide on */
 	bool is_owed; /* the module had no memory for what was decided */
 	struct evidence evidence;
-	struct context *contexts; /* the module was told, sorted */
+	struct context *contexts; /* sent to the module, sorted */
 	uint32_t nr_contexts;
 	struct known_loop *loops;
 	uint32_t nr_loops;
@@ -83,8 +83,8 @@ int discovery_ignore(struct discovery *discovery, uint32_t image_id);
 int discovery_hear(struct discovery *discovery);
 
 /*
- * Decide anew where something new was heard, and tell the module.  Sets
- * *@ret_is_changed if it was told anything.  Returns 0, -ENOMEM or the link's
+ * Decide again where something new was heard, and send it to the module.  Sets
+ * *@ret_is_changed if anything was sent.  Returns 0, -ENOMEM or the link's
  * error.
  */
 int discovery_decide(struct discovery *discovery, bool *ret_is_changed);

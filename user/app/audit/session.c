@@ -113,7 +113,7 @@ static int adapt_threshold(struct session *session, uint64_t since_ns)
 	ret = link_target_set_threshold(session->link, session->target_id, threshold_ns);
 	if (!ret)
 		session->auto_threshold_ns = threshold_ns;
-	/* Then it is set when it is looked at next. */
+	/* Then it is set at the next update. */
 	return ret == -ENOBUFS ? 0 : ret;
 }
 
@@ -244,7 +244,7 @@ static bool has_process(uint32_t pid)
 	return !access(path, F_OK);
 }
 
-/* Without a process: has it ended, or has somebody taken the target away? */
+/* Without a process: whether it has ended, or somebody has removed the target. */
 static int look_for_target(struct session *session)
 {
 	bool is_there;

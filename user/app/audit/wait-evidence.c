@@ -19,7 +19,7 @@ static uint64_t slot_of(const struct frame *frame)
 	return frame->sp - sizeof(uint64_t);
 }
 
-/* Does the copied stack hold every return address where the place has it? */
+/* Whether the copied stack holds every return address where the place has it. */
 static bool has_stack(const struct boundary_place *place,
 		      const struct slice *slice)
 {
@@ -154,7 +154,7 @@ int64_t evidence_add_place(struct evidence *evidence,
 	return index;
 }
 
-/* The thread, made if it was not heard of yet; NULL for want of memory. */
+/* The thread, made if it was not heard of yet; NULL without memory. */
 static struct empty_poll_thread *get_thread(struct evidence *evidence, uint32_t tid)
 {
 	struct empty_poll_thread *grown;

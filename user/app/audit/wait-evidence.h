@@ -54,7 +54,7 @@ struct evidence_wait {
 
 /*
  * The known place of a wait, -1 if there is none: that with the same stack,
- * told without unwinding it, or, where @slice is NULL, the latest that was
+ * recognized without unwinding it, or, where @slice is NULL, the latest that was
  * entered with the same ip and sp.
  */
 int64_t evidence_find(const struct evidence *evidence,

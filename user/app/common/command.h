@@ -45,7 +45,7 @@ int cmd_exit_of(int error);
 int cmd_link_failed(const struct link *link, int error, const char *what);
 
 /*
- * The module put a request off, and is asked again; @last_ns is when it did so last,
+ * The module put a request off, which is sent again; @last_ns is when it did so last,
  * CLOCK_MONOTONIC.  Report why, unless that was a moment ago.
  */
 void cmd_put_off(const struct link *link, uint64_t *last_ns);

@@ -106,14 +106,14 @@ static int take_guards(struct cached_profile *profile, const struct file *file)
 /* The functions that identify the type best, each once; NULL if there are none. */
 static char *type_name(const struct profile_view *view, uint32_t type)
 {
-	const struct profile_telling *telling = &view->telling[type * PROFILE_MAX_TELLING];
+	const struct profile_identifying *best = &view->identifying[type * PROFILE_MAX_IDENTIFYING];
 	char text[NR_LABELS * (PROFILE_LABEL_MAX + 2)] = "", label[PROFILE_LABEL_MAX];
 	uint32_t before = SAMPLES_NONE;
 	size_t len = 0;
 	int nr = 0;
 
-	for (int i = 0; i < PROFILE_MAX_TELLING && telling[i].lead && nr < NR_LABELS; i++) {
-		uint32_t guard = view->model->contexts[telling[i].context].guard;
+	for (int i = 0; i < PROFILE_MAX_IDENTIFYING && best[i].lead && nr < NR_LABELS; i++) {
+		uint32_t guard = view->model->contexts[best[i].context].guard;
 
 		if (guard == before)
 			continue;

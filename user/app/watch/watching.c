@@ -18,7 +18,7 @@
 #include "out/alert/alert.h"
 #include "out/text.h"
 
-/* How often profiles and types are asked for, while alerts come and else. */
+/* How often watch requests profiles and types, while alerts come and else. */
 #define OFTEN_NS NSEC_PER_SEC
 #define SELDOM_NS (5 * NSEC_PER_SEC)
 #define QUIET_NS (10 * NSEC_PER_SEC)
@@ -74,7 +74,7 @@ static int print_level(const struct cached_profile *profile, const struct cached
 	return flush();
 }
 
-/* A module that knows no profiles has none; what it cannot answer just now, it is asked again. */
+/* A module that knows no profiles has none; what it cannot answer just now is requested again. */
 static int optional(struct watching *watching, int error)
 {
 	if (error == -EAGAIN)

@@ -10,7 +10,7 @@
  * and all others in common.
  *
  * A unit that is folded stays so with its further records as long as the window
- * lasts.  If it is still heard of later, it is asked for again: a unit that is
+ * lasts.  If it is still heard of later, it is requested again: a unit that is
  * stuck is never lost in a count.
  *
  * Plain state machine: times are the caller's, CLOCK_MONOTONIC.

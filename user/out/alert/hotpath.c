@@ -107,7 +107,7 @@ static uint32_t find_function(struct hotpath *hotpath, const struct frame *frame
 	return hotpath->nr_functions++;
 }
 
-/* Do the last @period functions repeat those before them? */
+/* Whether the last @period functions repeat those before them. */
 static bool is_repeat(const struct path *path, uint32_t period)
 {
 	const uint32_t *end = path->functions + path->nr;
@@ -235,7 +235,7 @@ static bool is_most(const struct tree *tree, uint64_t ns)
 	return (double)ns > STEP_SHARE * (double)tree->nodes[0].ns;
 }
 
-/* Does the hot path go on to a node?  The outermost function is always on it. */
+/* Whether the hot path goes on to a node.  The outermost function is always on it. */
 static bool is_step(const struct tree *tree, const struct node *node)
 {
 	return !node->parent || is_most(tree, node->ns);

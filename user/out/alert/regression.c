@@ -86,7 +86,7 @@ static enum drift_change change(struct drift *drift, const struct drift_sums *su
 	return DRIFT_BEGUN;
 }
 
-/* The end of a window: does it speak for a change? */
+/* The end of a window: whether it speaks for a change. */
 static enum drift_change judge(struct drift *drift, const struct drift_sums *window,
 			       const struct drift_sums *sums, double trained_ns)
 {

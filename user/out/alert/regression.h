@@ -3,8 +3,8 @@
  * A type that has become slow as a whole: then its late units are no news,
  * and the change of level is.
  *
- * The module's sums of the type are looked at about once a second.  A window
- * ends with the first look by which 20 units have ended.  The level has changed
+ * The module's sums of the type are read about once a second.  A window
+ * ends with the first reading by which 20 units have ended.  The level has changed
  * after two windows in a row in each of which at least half of the units were
  * late and their mean was 1.5 times that before; it is back after two in a row
  * in each of which less than a quarter were late.  So a stall that makes what

@@ -194,20 +194,20 @@ static void put_times(struct json *json, const char *name, const void *object)
 	json_end(json);
 }
 
-static void put_telling(struct json *json, const struct profile_view *view, uint32_t type)
+static void put_identifying(struct json *json, const struct profile_view *view, uint32_t type)
 {
-	const struct profile_telling *telling = &view->telling[type * PROFILE_MAX_TELLING];
+	const struct profile_identifying *best = &view->identifying[type * PROFILE_MAX_IDENTIFYING];
 	const struct model *model = view->model;
 
 	json_array(json, "told_by");
-	for (int i = 0; i < PROFILE_MAX_TELLING && telling[i].lead; i++) {
-		const struct model_context *context = &model->contexts[telling[i].context];
+	for (int i = 0; i < PROFILE_MAX_IDENTIFYING && best[i].lead; i++) {
+		const struct model_context *context = &model->contexts[best[i].context];
 
 		json_object(json, NULL);
 		put_function(json, "function", view->samples,
 			     model->guards[context->guard].function);
 		json_u64(json, "depth", context->depth);
-		json_u64(json, "lead", telling[i].lead);
+		json_u64(json, "lead", best[i].lead);
 		json_end(json);
 	}
 	json_end(json);
@@ -239,7 +239,7 @@ static void put_type(struct json *json, const struct profile_view *view, uint32_
 {
 	json_object(json, NULL);
 	fields_json(json, type_fields, &view->model->types[index]);
-	put_telling(json, view, index);
+	put_identifying(json, view, index);
 	json_end(json);
 }
 
@@ -317,7 +317,7 @@ static void put_tree(struct json *json, const struct tree *tree)
 			json_null(json, "parent");
 		put_function(json, "function", samples, node->function);
 		json_bool(json, "is_guard", node->is_guard);
-		json_bool(json, "is_telling", node->is_telling);
+		json_bool(json, "is_telling", node->is_identifying);
 		json_end(json);
 	}
 	json_end(json);

@@ -207,15 +207,15 @@ static void print_prediction(FILE *file, const struct profile_view *view, uint32
 	}
 }
 
-static void print_telling(FILE *file, const struct profile_view *view, uint32_t type)
+static void print_identifying(FILE *file, const struct profile_view *view, uint32_t type)
 {
-	const struct profile_telling *telling = &view->telling[type * PROFILE_MAX_TELLING];
+	const struct profile_identifying *best = &view->identifying[type * PROFILE_MAX_IDENTIFYING];
 	const struct model *model = view->model;
 	char label[PROFILE_LABEL_MAX];
 	size_t column = 0;
 
-	for (int i = 0; i < PROFILE_MAX_TELLING && telling[i].lead; i++) {
-		const struct model_context *context = &model->contexts[telling[i].context];
+	for (int i = 0; i < PROFILE_MAX_IDENTIFYING && best[i].lead; i++) {
+		const struct model_context *context = &model->contexts[best[i].context];
 		size_t len;
 
 		profile_function_label(view->samples, model->guards[context->guard].function,
@@ -279,7 +279,7 @@ static void print_type(FILE *file, const struct profile_view *view, uint32_t ind
 		duration_of((double)type->threshold_ns, threshold),
 		profile_confidence(type->confidence), text_count(type->times.nr, timed),
 		percent(type->accuracy, right));
-	print_telling(file, view, index);
+	print_identifying(file, view, index);
 	print_remarks(file, type);
 }
 

@@ -138,19 +138,19 @@ static int compare_guards(const void *a, const void *b, void *context)
 }
 
 /* Keep it if it is among the best of its type; on a tie the first one stays. */
-static void add_telling(struct profile_telling *best, uint32_t context, uint32_t lead)
+static void add_identifying(struct profile_identifying *best, uint32_t context, uint32_t lead)
 {
-	int at = PROFILE_MAX_TELLING;
+	int at = PROFILE_MAX_IDENTIFYING;
 
 	while (at && lead > best[at - 1].lead)
 		at--;
-	if (at == PROFILE_MAX_TELLING)
+	if (at == PROFILE_MAX_IDENTIFYING)
 		return;
-	memmove(&best[at + 1], &best[at], (PROFILE_MAX_TELLING - 1 - at) * sizeof(*best));
-	best[at] = (struct profile_telling){ .context = context, .lead = lead };
+	memmove(&best[at + 1], &best[at], (PROFILE_MAX_IDENTIFYING - 1 - at) * sizeof(*best));
+	best[at] = (struct profile_identifying){ .context = context, .lead = lead };
 }
 
-static void find_telling(struct profile_view *view)
+static void find_identifying(struct profile_view *view)
 {
 	const struct model *model = view->model;
 
@@ -169,7 +169,7 @@ static void find_telling(struct profile_view *view)
 			}
 		}
 		if (type != SAMPLES_NONE && first > second)
-			add_telling(&view->telling[type * PROFILE_MAX_TELLING], i, first - second);
+			add_identifying(&view->identifying[type * PROFILE_MAX_IDENTIFYING], i, first - second);
 	}
 }
 
@@ -205,14 +205,14 @@ int profile_view_init(struct profile_view *view, const char *path, const struct 
 		.guards = calloc(model->nr_guards + 1u, sizeof(*view->guards)),
 		.object_functions = calloc(samples->nr_objects + 1u,
 					   sizeof(*view->object_functions)),
-		.telling = calloc((model->nr_types + 1u) * PROFILE_MAX_TELLING,
-				  sizeof(*view->telling)),
+		.identifying = calloc((model->nr_types + 1u) * PROFILE_MAX_IDENTIFYING,
+				  sizeof(*view->identifying)),
 		.is_guard = calloc(samples->nr_functions + 1u, 1),
 		.loop_trees = calloc(samples->nr_loops + 1u, sizeof(*view->loop_trees)),
 		.loop_variants = calloc(samples->nr_loops + 1u, sizeof(*view->loop_variants)),
 	};
 	if (!view->loops || !view->types || !view->guards || !view->object_functions ||
-	    !view->telling || !view->is_guard || !view->loop_trees || !view->loop_variants) {
+	    !view->identifying || !view->is_guard || !view->loop_trees || !view->loop_variants) {
 		profile_view_deinit(view);
 		return -ENOMEM;
 	}
@@ -229,7 +229,7 @@ int profile_view_init(struct profile_view *view, const char *path, const struct 
 		qsort_r(view->guards, model->nr_guards, sizeof(*view->guards), compare_guards,
 			model->guards);
 	count(view);
-	find_telling(view);
+	find_identifying(view);
 	return 0;
 }
 
@@ -239,7 +239,7 @@ void profile_view_deinit(struct profile_view *view)
 	free(view->types);
 	free(view->guards);
 	free(view->object_functions);
-	free(view->telling);
+	free(view->identifying);
 	free(view->is_guard);
 	free(view->loop_trees);
 	free(view->loop_variants);

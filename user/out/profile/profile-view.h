@@ -15,11 +15,11 @@
 #include "data/training.h"
 
 enum {
-	PROFILE_MAX_TELLING = 3,
+	PROFILE_MAX_IDENTIFYING = 3,
 };
 
 /* A context that speaks for a type more than for any other. */
-struct profile_telling {
+struct profile_identifying {
 	uint32_t context;
 	uint32_t lead; /* its weight less that of the next type, at the unit's end */
 };
@@ -33,7 +33,7 @@ struct profile_view {
 	uint32_t *types; /* by time, falling; then by units, rising id */
 	uint32_t *guards; /* by hits, falling */
 	uint32_t *object_functions; /* by object: how many */
-	struct profile_telling *telling; /* PROFILE_MAX_TELLING a type, best first; lead 0: none */
+	struct profile_identifying *identifying; /* of each type the best few; lead 0: none */
 	uint8_t *is_guard; /* by function */
 	uint32_t *loop_trees; /* by loop: how many */
 	uint32_t *loop_variants;

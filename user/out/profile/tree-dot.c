@@ -11,7 +11,7 @@ static void print_line(FILE *file, const struct tree *tree, const struct tree_li
 	char label[PROFILE_LABEL_MAX];
 	const char *colour = "";
 
-	if (line->node != SAMPLES_NONE && tree->nodes[line->node].is_telling)
+	if (line->node != SAMPLES_NONE && tree->nodes[line->node].is_identifying)
 		colour = " bgcolor=\"#fcd34d\"";
 	else if (line->node != SAMPLES_NONE && tree->nodes[line->node].is_guard)
 		colour = " bgcolor=\"#bfdbfe\"";

@@ -140,9 +140,9 @@ static void print_box(FILE *file, const struct tree *tree, const struct layout *
 			const struct tree_node *node = &tree->nodes[line->node];
 
 			class = line->node ? "name" : "loop";
-			if (node->is_guard || node->is_telling)
+			if (node->is_guard || node->is_identifying)
 				print_rect(file, place->x + 1, y, place->width - 2, LINE,
-					   node->is_telling ? "telling" : "guard");
+					   node->is_identifying ? "identifying" : "guard");
 		}
 		print_text(file, place->x + PAD, y + LINE - 5, class,
 			   tree_line_label(tree, line, MAX_NAME, label));
@@ -165,14 +165,14 @@ static void print_head(FILE *file, const struct tree *tree, const struct layout 
 	      ".more { fill: #64748b }\n"
 	      ".box { fill: #f8fafc; stroke: #94a3b8; rx: 4px }\n"
 	      ".guard { fill: #bfdbfe }\n"
-	      ".telling { fill: #fcd34d }\n"
+	      ".identifying { fill: #fcd34d }\n"
 	      ".edge { fill: none; stroke: #94a3b8 }\n"
 	      "</style>\n"
 	      "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n", file);
 	print_text(file, MARGIN, 22, "title", tree_title(tree, title));
 	print_rect(file, MARGIN, 31, 14, 14, "guard");
 	print_text(file, MARGIN + 20, 42, "key", "has a guard");
-	print_rect(file, MARGIN + 110, 31, 14, 14, "telling");
+	print_rect(file, MARGIN + 110, 31, 14, 14, "identifying");
 	print_text(file, MARGIN + 130, 42, "key",
 		   "has one that speaks for this type; in a box each calls the next;"
 		   " +n: calls below that are not shown");

@@ -67,7 +67,7 @@ static void print_node(FILE *file, const struct tree *tree, const struct walk *w
 		snprintf(depth, sizeof(depth), "%" PRIu32, of->depth);
 		function = &samples->functions[of->function];
 	}
-	fprintf(file, "  %5s %c%c %*s%s", depth, of->is_telling ? '*' : ' ',
+	fprintf(file, "  %5s %c%c %*s%s", depth, of->is_identifying ? '*' : ' ',
 		of->is_guard ? 'g' : ' ', columns(walk->indent[node]), "",
 		tree_label(tree, node, MAX_NAME - (size_t)columns(walk->indent[node]) / 2, label));
 	/* A name alone does not identify the file. */

@@ -14,7 +14,7 @@ struct making {
 	const struct samples *samples;
 	uint8_t *is_in; /* the whole tree */
 	uint8_t *wanted; /* 2: leads to a guard that speaks for the type, 1: to another */
-	uint8_t *is_telling; /* by function */
+	uint8_t *is_identifying; /* by function */
 	uint8_t *is_seen; /* by function */
 	uint32_t *kept; /* its number in the tree, or SAMPLES_NONE */
 };
@@ -23,7 +23,7 @@ static void making_deinit(struct making *making)
 {
 	free(making->is_in);
 	free(making->wanted);
-	free(making->is_telling);
+	free(making->is_identifying);
 	free(making->is_seen);
 	free(making->kept);
 }
@@ -37,11 +37,11 @@ static int making_init(struct making *making, const struct samples *samples)
 		.samples = samples,
 		.is_in = calloc(nr_nodes, 1),
 		.wanted = calloc(nr_nodes, 1),
-		.is_telling = calloc(nr_functions, 1),
+		.is_identifying = calloc(nr_functions, 1),
 		.is_seen = calloc(nr_functions, 1),
 		.kept = malloc(nr_nodes * sizeof(*making->kept)),
 	};
-	if (!making->is_in || !making->wanted || !making->is_telling || !making->is_seen ||
+	if (!making->is_in || !making->wanted || !making->is_identifying || !making->is_seen ||
 	    !making->kept) {
 		making_deinit(making);
 		return -ENOMEM;
@@ -50,15 +50,15 @@ static int making_init(struct making *making, const struct samples *samples)
 	return 0;
 }
 
-static void find_telling(struct making *making, const struct profile_view *view, uint32_t type)
+static void find_identifying(struct making *making, const struct profile_view *view, uint32_t type)
 {
-	const struct profile_telling *telling = &view->telling[type * PROFILE_MAX_TELLING];
+	const struct profile_identifying *best = &view->identifying[type * PROFILE_MAX_IDENTIFYING];
 	const struct model *model = view->model;
 
-	for (int i = 0; i < PROFILE_MAX_TELLING && telling[i].lead; i++) {
-		uint32_t guard = model->contexts[telling[i].context].guard;
+	for (int i = 0; i < PROFILE_MAX_IDENTIFYING && best[i].lead; i++) {
+		uint32_t guard = model->contexts[best[i].context].guard;
 
-		making->is_telling[model->guards[guard].function] = 1;
+		making->is_identifying[model->guards[guard].function] = 1;
 	}
 }
 
@@ -75,7 +75,7 @@ static void find_nodes(struct tree *tree, struct making *making, const struct sa
 		if (!making->is_in[i])
 			continue;
 		making->is_in[nodes[i].parent] = 1;
-		if (making->is_telling[function])
+		if (making->is_identifying[function])
 			making->wanted[i] = 2;
 		else if (tree->view->is_guard[function] && !making->wanted[i])
 			making->wanted[i] = 1;
@@ -116,7 +116,7 @@ static void add_node(struct tree *tree, struct making *making, uint32_t index)
 	node->parent = parent;
 	node->depth = tree->nodes[parent].depth + 1;
 	node->is_guard = tree->view->is_guard[from->function];
-	node->is_telling = making->is_telling[from->function];
+	node->is_identifying = making->is_identifying[from->function];
 	tree->nodes[parent].nr_children++;
 }
 
@@ -150,7 +150,7 @@ static int add_nodes(struct tree *tree, struct making *making, uint32_t max_node
 
 static bool is_plain(const struct tree *tree, uint32_t node)
 {
-	return node && !tree->nodes[node].is_guard && !tree->nodes[node].is_telling &&
+	return node && !tree->nodes[node].is_guard && !tree->nodes[node].is_identifying &&
 	       !tree->nodes[node].nr_more;
 }
 
@@ -238,7 +238,7 @@ int tree_init(struct tree *tree, const struct profile_view *view, uint32_t type,
 	if (ret)
 		return ret;
 	tree->nr_paths = view->samples->trees[example].nr_leaves;
-	find_telling(&making, view, type);
+	find_identifying(&making, view, type);
 	find_nodes(tree, &making, &view->samples->trees[example]);
 	ret = add_nodes(tree, &making, max_nodes);
 	if (!ret)

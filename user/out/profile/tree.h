@@ -18,7 +18,7 @@ struct tree_node {
 	uint32_t nr_children; /* that are in the tree */
 	uint32_t nr_more; /* descendants that were left out */
 	uint8_t is_guard;
-	uint8_t is_telling; /* speaks for the type; see profile-view.h */
+	uint8_t is_identifying; /* speaks for the type; see profile-view.h */
 };
 
 /* A line of a box: a node, or the middle of a chain of plain ones. */
