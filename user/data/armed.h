@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A profile in the module, its guards and its types, with their counters, as
- * the attribute sets "profile", "guard" and "type" of the netlink spec tell
+ * the attribute sets "profile", "guard" and "type" of the netlink spec define
  * them.  Plain data.
  */
 #ifndef _USER_DATA_ARMED_H
@@ -12,10 +12,10 @@
 
 #include <linux/perfguard.h>
 
-/* What guarding costs on this machine, and what it may; ns but for the budget. */
+/* What guarding costs on this machine, and what it may; ns except for the budget. */
 struct armed_prices {
 	uint32_t budget_ppm; /* of the target's CPU time, in millionths; 0: no limit */
-	uint32_t kernel_hit_ns; /* a hit but for its handler, by way of the guard */
+	uint32_t kernel_hit_ns; /* a hit without its handler, by way of the guard */
 	uint32_t module_hit_ns;
 	uint32_t stepped_hit_ns;
 	uint32_t call_ns; /* a hooked call */
@@ -39,7 +39,7 @@ struct armed_profile {
 	uint32_t flags; /* enum perfguard_profile_flags */
 	uint32_t target_id; /* 0 while it is being loaded */
 	uint32_t processes;
-	bool is_refused; /* by a guard, told by the next two */
+	bool is_refused; /* by a guard, identified by the next two */
 	uint32_t refused_guard;
 	uint32_t refused_error; /* a positive errno */
 	uint32_t nr_guards;
@@ -67,7 +67,7 @@ struct armed_guard {
 	uint64_t hits;
 	uint64_t stepped;
 	uint32_t sheds;
-	uint32_t share_ppm; /* of the target's CPU time, when it was looked at last */
+	uint32_t share_ppm; /* of the target's CPU time, at the governor's last sample */
 };
 
 /* Sums are over the units in time; @late ones have their own. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * An event loop of one image and the sums over its units, as attribute set
- * "loop" of the netlink spec tells them.  Plain data: loop_clear() frees it.
+ * "loop" of the netlink spec defines them.  Plain data: loop_clear() frees it.
  */
 #ifndef _USER_DATA_LOOP_H
 #define _USER_DATA_LOOP_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What is derived from samples: the types of a program's units, the guards
- * that tell them apart, and from when on a unit of a type is late.
+ * that distinguish them, and from when on a unit of a type is late.
  *
  * Plain data; functions, loops and trees are indices into the samples that the
  * model was made from.
@@ -27,7 +27,7 @@ struct model_type {
 	uint32_t example; /* a tree: that with the most units */
 	uint64_t units; /* of the structure runs */
 	uint32_t nr_trees;
-	uint32_t nr_merged; /* clusters that the guards cannot tell apart, from 1 */
+	uint32_t nr_merged; /* clusters that the guards cannot distinguish, from 1 */
 	int16_t base_early; /* start scores of rule W, see perfguard/infer.h */
 	int16_t base_final;
 	double accuracy; /* share of its held-back units that are recognised */

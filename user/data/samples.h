@@ -34,7 +34,7 @@ struct samples_object {
 	char *build_id; /* lower-case hex; "" if the file has none */
 };
 
-/* How dear a probe at a site is. */
+/* What a probe at a site costs. */
 enum samples_cost {
 	SAMPLES_COST_CHEAP, /* its instruction is not single-stepped */
 	SAMPLES_COST_STEPPED, /* it is */
@@ -65,7 +65,7 @@ enum samples_role {
 
 struct samples_boundary {
 	enum samples_role role;
-	uint32_t syscall; /* but for EVENT_SITE */
+	uint32_t syscall; /* except for EVENT_SITE */
 	uint32_t object; /* of the return address */
 	uint64_t return_offset; /* in the file, of the return address */
 	uint32_t distance; /* from SP at the call to the slot that holds it */
@@ -75,7 +75,7 @@ struct samples_boundary {
 
 /* An event loop: what its threads do is cut at its boundaries. */
 struct samples_loop {
-	uint64_t hash; /* of its first wait; tells loops of two runs apart */
+	uint64_t hash; /* of its first wait; distinguishes loops of two runs */
 	uint32_t nr_boundaries;
 	struct samples_boundary *boundaries;
 	uint32_t function; /* that owns the loop; SAMPLES_NONE if not known */
@@ -171,8 +171,8 @@ struct samples {
 };
 
 /*
- * Is unit @index of the @nr of a loop in a run, in the order of time, learnt
- * from (0) or held back (1)?  Every second of 64 slices is held back, so that
+ * Whether unit @index of the @nr of a loop in a run, in the order of time, is
+ * learnt from (0) or held back (1).  Every second of 64 intervals is held back, so that
  * both halves see all that a load does that changes with time.
  */
 static inline unsigned int samples_half(uint64_t index, uint64_t nr)

@@ -78,8 +78,8 @@ static void add_price(const struct build *build, uint32_t function, uint32_t uni
 
 /*
  * What each function costs, and which units hit it how often.  Of a rare unit that
- * takes many hits there may be one alone, and that held back: so all units tell how
- * often a function may be hit, while what it costs in the mean, and what it tells, is
+ * takes many hits there may be one alone, and that held back: so all units count for how
+ * often a function may be hit, while its mean cost and its information are
  * learnt from the first half.
  */
 static int collect_hits(struct build *build)
@@ -123,7 +123,7 @@ static int collect_hits(struct build *build)
 	return 0;
 }
 
-/* Can @function be chosen?  If not, rows do not differ by it. */
+/* True if @function can be chosen.  If not, rows do not differ by it. */
 static bool is_column(const struct build *build, uint32_t function)
 {
 	return build->features->columns[function].most <= FEATURES_MAX_HITS &&
@@ -230,7 +230,7 @@ static bool is_cheaper(const struct features_column *a, const struct features_co
 	return a->most < b->most;
 }
 
-/* Of columns that tell the same apart, only the cheapest keeps its entries. */
+/* Of columns that distinguish the same rows, only the cheapest keeps its entries. */
 static int drop_equal_columns(struct features *features)
 {
 	uint32_t nr = features->signatures->samples->nr_functions, nr_kept = 0;

@@ -6,7 +6,7 @@
  * with prefixes, for what of these is met in the unit's first quarters.  A
  * column is a function, and a row's feature in it the set of depths at which
  * it is hit.  Of columns that say the same only the cheapest has entries.
- * Sets are told apart by 64-bit hashes.
+ * Sets are compared by 64-bit hashes.
  */
 #ifndef _USER_TRAIN_GUARDS_FEATURES_H
 #define _USER_TRAIN_GUARDS_FEATURES_H

@@ -11,9 +11,9 @@
 
 /* Added to a guard's price: one that is hardly ever hit is not for free. */
 #define FREE_HITS 0.003
-/* What a bit of entropy is worth beside accuracy: it breaks ties. */
+/* What a bit of entropy is worth compared with accuracy: it breaks ties. */
 #define BIT_WORTH 0.001
-/* A guard that tells less than this tells nothing. */
+/* A guard whose gain is less than this has none. */
 #define MIN_GAIN 1e-9
 
 /* A function that may be chosen. */
@@ -102,7 +102,7 @@ static uint32_t unit_share(const struct features_hit *hit)
 	return share < FEATURES_MAX_HITS ? share : FEATURES_MAX_HITS;
 }
 
-/* Has each unit room for @function? @shares: by unit, what was taken. */
+/* True if each unit has room for @function; @shares: by unit, what was taken. */
 static bool has_room(const struct features *features, const uint32_t *shares, uint32_t function)
 {
 	const struct features_column *column = &features->columns[function];
@@ -125,7 +125,7 @@ static void take_room(const struct features *features, uint32_t *shares, uint32_
 		shares[hits[i].unit] += unit_share(&hits[i]);
 }
 
-/* Does the budget, and that of the worst unit, allow for @function? */
+/* True if the budget, and that of the worst unit, allow for @function. */
 static bool is_affordable(const struct run *run, uint32_t function)
 {
 	uint32_t nr_loops = run->features->signatures->samples->nr_loops;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The greedy choice of guards: one after the other that which tells most about
+ * The greedy choice of guards: one after the other the one with the most information about
  * the units' types for its price, as long as the budget lasts.  What exceeds
  * the rest of the budget is left out.
  *
  * It is lazy: a function is priced again only when it would be the next, for
- * what it tells mostly becomes less with each guard.
+ * its gain mostly becomes less with each guard.
  */
 #ifndef _USER_TRAIN_GUARDS_GREEDY_H
 #define _USER_TRAIN_GUARDS_GREEDY_H
@@ -18,7 +18,7 @@
 enum {
 	/*
 	 * More hits of all guards together no unit may make, be it learnt from or
-	 * held back: others may make a few more, and 25 is what is asked of them.
+	 * held back: others may make a few more, and 25 is their limit.
 	 */
 	GREEDY_WORST_UNIT = 20,
 	/*
@@ -55,7 +55,7 @@ int greedy_choose(const struct features *features, const struct greedy_options *
 		  uint32_t *ret, uint32_t *ret_nr);
 
 /*
- * May these be guards together, as far as the worst unit is concerned?  Returns
+ * Whether these may be guards together, as far as the worst unit is concerned.  Returns
  * 1 if so, 0 if not, or -ENOMEM.
  */
 int greedy_allows(const struct features *features, const uint32_t *functions, uint32_t nr);

@@ -10,11 +10,11 @@
 
 /* Where there is no time to derive them from. */
 #define GUARD_SHARE_HITS 2.0
-/* More hits than that tell nothing new, however much time there is. */
+/* More hits than that add nothing new, however much time there is. */
 #define GUARD_SHARE_MAX_HITS 8.0
 /*
  * What it takes to end a unit and begin the next one, in hits: some 240
- * instructions beside some 1,000 of a hit, and 440 in loops where events have
+ * instructions compared with some 1,000 of a hit, and 440 in loops where events have
  * boundaries of their own (see overhead.md).
  */
 #define GUARD_SHARE_WAIT_HITS 0.25

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Types that the guards cannot tell apart become one, instead of being
+ * Types that the guards cannot distinguish become one, instead of being
  * pretended.
  */
 #ifndef _USER_TRAIN_GUARDS_MERGE_H

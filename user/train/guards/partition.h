@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The rows of a features table, parted by what the guards chosen so far tell
- * of them, and what another guard would tell beyond that.
+ * The rows of a features table, parted by the hits of the guards chosen so far, and
+ * the information that another guard would add.
  *
  * Rows of a group have the same signature.  The rows of a type in a group are
- * a cell; a group of one cell is settled, nothing more can be told there.
+ * a cell; a group of one cell is settled, nothing more can be distinguished there.
  */
 #ifndef _USER_TRAIN_GUARDS_PARTITION_H
 #define _USER_TRAIN_GUARDS_PARTITION_H
@@ -58,7 +58,7 @@ struct partition_gain {
 int partition_init(struct partition *partition, const struct features *features);
 void partition_deinit(struct partition *partition);
 
-/* What a guard in @function would tell. */
+/* The information that a guard in @function would add. */
 struct partition_gain partition_gain(struct partition *partition, uint32_t function);
 
 /* Choose @function. */

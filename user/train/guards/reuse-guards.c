@@ -41,7 +41,7 @@ static int compare_runs(const void *a, const void *b)
 	return order_of(y->units, x->units) ?: order_of(x->guards, y->guards);
 }
 
-/* Is there room for all of these?  Returns 1 or 0, or -ENOMEM. */
+/* Whether there is room for all of these.  Returns 1 or 0, or -ENOMEM. */
 static int is_affordable(const struct keeper *keeper, const struct kept *set)
 {
 	const double *price = keeper->features.loop_price;
@@ -108,7 +108,7 @@ static int rate_set(const struct keeper *keeper, struct kept *set)
 
 /*
  * The guards of a timing run.  Sites where events begin had probes then, too,
- * and have them in any case: those that are to tell types are chosen anew.
+ * and have them in any case: those that are to distinguish types are chosen again.
  */
 static int add_run(struct keeper *keeper, const struct samples_guards *guards)
 {

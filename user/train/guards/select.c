@@ -107,7 +107,7 @@ static int try_ways(const struct features *features, const struct types *types,
 	return 0;
 }
 
-/* Is @a better, where nothing but the end counts or both are good there? */
+/* True if @a is better, where only the end counts or both are good there. */
 static bool is_better(const struct select_score *a, const struct select_score *b, bool is_early)
 {
 	double first = is_early ? a->half - b->half : a->end - b->end;

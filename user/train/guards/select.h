@@ -2,7 +2,7 @@
 /*
  * Which functions carry a guard.
  *
- * By information: a greedy choice by what a guard tells of the units' types is
+ * By information: a greedy choice by a guard's information about the units' types is
  * right only most of the time, so it is made in several ways and what rule W
  * gets out of each on the training units decides.  Half of the ways also look
  * at the beginnings of units, for a verdict while they still run.

@@ -12,7 +12,7 @@
 /* Guards cannot have taken more than this share of a unit: the price is wrong then. */
 #define MAX_GUARD_SHARE 0.9
 
-/* Are all of @functions, rising, among those of @guards? */
+/* True if all of @functions, rising, are among those of @guards. */
 static bool covers(const struct samples_guards *guards, const uint32_t *functions, uint32_t nr)
 {
 	uint32_t at = 0;

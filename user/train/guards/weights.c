@@ -48,7 +48,7 @@ static void sum_counts(struct counts *counts)
 	counts->nr = nr;
 }
 
-/* What one unit, as often as @units, tells of the guards. */
+/* Count the guards' hits in one unit, which occurred @units times. */
 static int count_hits(const struct signatures *signatures, uint32_t unit, struct count *count,
 		      const uint32_t *guard_of, uint32_t *in_unit, struct model *model,
 		      struct counts *counts)

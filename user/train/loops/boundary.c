@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How the loop's own wait is told from the others.
+ * How the loop wait is distinguished from the others.
  *
  * What there is to go by is where threads wait, how often, for how long, and
  * the stacks.  Neither source nor names are there, and which function holds
@@ -14,7 +14,7 @@
  *	   epoll_wait      readQuery            the handler that reads.
  *	                    read
  *
- * Which group?  Five things speak for the loop's wait, none alone is enough:
+ * Which group it is: five things speak for the loop's wait, none alone is enough:
  *
  *  - It recurs: every iteration passes it.  Consecutive waits of one group
  *    count once (a run), so that ten reads of one request do not outvote the
@@ -25,7 +25,7 @@
  *    lock or disk wait lies many calls deep in the work: a connection thread
  *    5 and 20, a pool's worker 3 and 10, a select loop 1 and 3.
  *  - Its kind: waiting for any of several things is what loops do.
- *  - It ends in vain now and then, when its time is over.  Who waits for a lock
+ *  - It times out now and then.  Who waits for a lock
  *    gets it, if late.
  *
  * So a group's score is
@@ -33,9 +33,9 @@
  *	runs x (0.02 + share of runs that slept) / depth^3
  *
  * where depth is the number of calls from the branch frame to the system
- * call, times four if it ends in vain now and then.  A score three times as
+ * call, times four if it times out now and then.  A score three times as
  * high decides; in between decide, in this order, depth (by a factor of three),
- * kind, whether it ends in vain, score and, at equal depth, score x time
+ * kind, whether it times out, score and, at equal depth, score x time
  * asleep: the lock of a queue is next to the wait for the queue to fill.  A
  * place that was left and never came back is no loop's wait, unless little was
  * seen.
@@ -59,31 +59,31 @@
  * its own waits, when it is done with a client, for this one to close.
  *
  * So is the place in which a thread sleeps that has polled for work in the
- * loop's own wait, or in the same way next to it, and found none (look.h).  It
+ * loop wait, or in the same way next to it, and found none (empty-poll.h).  It
  * may be as far in as that, or a little further.
  *
  * One pair must not be parted.  A thread per connection reads; only when there
  * is nothing to read does it poll, inside of the same read function.  Under
  * load the next request is there already and poll is never called, so poll
  * alone would glue requests together.  An event loop that calls poll first and
- * a handler that reads look alike but for two things: there poll is not deeper
+ * a handler that reads look alike except for two things: there poll is not deeper
  * than the read, and between the last read and poll lies work.
  *
  * Threads are polled at together (a pool) when they are known to run the same
  * code: they wait at an equal place, or their stacks part inside of one
  * function.  A thread that was only ever seen in a lock, in the middle of a
- * long request, is so told from one that lives by waiting there.  (But a child
+ * long request, is so distinguished from one that lives by waiting there.  (But a child
  * process lives by waiting inside of a call that its parent never made: main
  * threads of several processes must share a place.)  Where such a
  * pool turns out to hold threads that do wait again and again but never at the
  * winner's place (a function that starts threads of several roles), they are
  * a pool of their own.
  *
- * Which frame identifies a wait?  A context compares one return address and its
+ * Which frame identifies a wait: a context compares one return address and its
  * distance from the stack pointer.  At a branch frame that is the call that
- * tells the wait from all others known.  With a single place, a frame too far
+ * distinguishes the wait from all others known.  With a single place, a frame too far
  * in (a wait function of a library) is met in mid-unit as well, and one too
- * far out tells nothing but the distance.  So it is the outermost frame beyond
+ * far out adds only the distance.  So it is the outermost frame beyond
  * the start code, which is the thread's own function, or main, or further in
  * if other threads' stacks have the same return addresses up to there.  It
  * stays when waits inside of it are seen later.
@@ -329,7 +329,7 @@ static void narrow(struct finder *finder, uint32_t pool, uint32_t *loop_id)
 		memcpy(finder->before, groups->set, finder->shapes.nr * sizeof(bool));
 		kept = groups_keep_best(groups);
 		if (kept == nr)
-			break; /* nothing to tell apart: identified further out */
+			break; /* nothing to distinguish: identified further out */
 		level = branch;
 		/* stacks that have no frame in common were not unwound to their start */
 		if (level)

@@ -35,7 +35,7 @@ struct boundary_place {
 	uint32_t nr_frames;
 	/*
 	 * It belongs to a loop already, so the module no longer reports waits
-	 * in it: there may be many more than are told of.
+	 * in it: there may be many more than are reported.
 	 */
 	bool is_own;
 	const struct boundary_frame *frames;

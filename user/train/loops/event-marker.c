@@ -9,13 +9,13 @@
 #include "base/array.h"
 #include "train/loops/events.h"
 
-/* A marker is wrong in no more than this share of the events it marks. */
+/* An event marker is wrong in no more than this share of the events it marks. */
 static const double WRONG = 0.01;
 /* It is not worth having for fewer events than this. */
 static const double FEW = 0.005;
 /* As long as fewer events are left without one, no probe is spent. */
 static const double UNMARKED = 0.02;
-/* A probe is hit in other loops in vain; so many hits an event go unnoticed. */
+/* A probe is hit in other loops for nothing; so many hits an event go unnoticed. */
 static const double ELSEWHERE = 0.1;
 /* With so few events more than waits, the waits do if a probe costs others much. */
 static const double GLUED = 0.1;
@@ -141,7 +141,7 @@ static int mark_callees(struct events *events, struct event_loop *loop,
 	return error;
 }
 
-/* Is a function entered once in nearly each event? */
+/* True if a function is entered once in nearly each event. */
 static bool marks_events(const struct events *events, const struct event_loop *loop, uint32_t function)
 {
 	const struct event_visits *visits = &loop->visits[function];
@@ -151,7 +151,7 @@ static bool marks_events(const struct events *events, const struct event_loop *l
 	       (double)visits->once >= (1 - UNMARKED) * (double)loop->nr_events;
 }
 
-/* How often a function is entered in other loops, in which a probe is hit in vain. */
+/* How often a function is entered in other loops, in which a probe is hit for nothing. */
 static uint64_t calls_elsewhere(const struct events *events, const struct event_loop *loop,
 				uint32_t function)
 {
@@ -169,7 +169,7 @@ static bool is_shared(const struct events *events, const struct event_loop *loop
 	       ELSEWHERE * (double)loop->nr_events;
 }
 
-/* Would a probe be hit more often in vain than for an event, to part few of these? */
+/* True if a probe would be hit more often for nothing than for an event, to part few of these. */
 static bool is_too_dear(const struct events *events, const struct event_loop *loop, uint32_t function)
 {
 	return calls_elsewhere(events, loop, function) > loop->nr_events &&

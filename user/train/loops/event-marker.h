@@ -3,7 +3,7 @@
  * The cheapest boundaries that cut an event loop's work into units.
  *
  * Where from wait to wait there is one event (plain), the waits are enough.
- * Else each event needs a marker of its own: something that happens exactly
+ * Else each event needs an event marker of its own: something that happens exactly
  * once in it, as early as possible, after the waits of its iteration.  A system
  * call that is hooked anyway (read, accept ...) costs about an eighth of a
  * probe, so probes serve only events that no system call marks.
@@ -23,13 +23,13 @@ struct event_markers {
 	uint32_t nr;
 	size_t max;
 	bool has_empty; /* see struct samples_loop */
-	uint64_t events; /* with work, as the shape tells them */
+	uint64_t events; /* with work, as the shape has them */
 	uint64_t marked; /* of them */
 };
 
 /*
- * Find the markers of each loop; *@ret has one entry a loop.  *@ret_dropped
- * tells by trace_context which waits are no boundary after all: they never
+ * Find the event markers of each loop; *@ret has one entry a loop.  *@ret_dropped
+ * says by trace_context which waits are no boundary after all: they never
  * sleep, and the events have markers.  Both are the caller's: event_markers_free(),
  * free().  Returns 0 or -ENOMEM.
  */
@@ -37,10 +37,10 @@ int event_markers_find(const struct trace_pass_input *input, const struct loop_s
 		       struct event_markers **ret, bool **ret_dropped);
 void event_markers_free(struct event_markers *markers, uint32_t nr);
 
-/* Does the system call that has just returned mark an event? */
+/* True if the system call that has just returned marks an event. */
 bool event_markers_has_call(const struct event_markers *markers, const struct trace_pass *pass);
 
-/* Does the call of the stack's last frame? */
+/* True if the call of the stack's last frame does. */
 bool event_markers_has_site(const struct event_markers *markers, const struct trace_pass *pass);
 
 #endif /* _USER_TRAIN_LOOPS_EVENT_MARKER_H */

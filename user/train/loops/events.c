@@ -8,7 +8,7 @@
 #include "base/array.h"
 
 enum {
-	TINY_CALLS = 8, /* an event with fewer needs no marker, */
+	TINY_CALLS = 8, /* an event with fewer needs no event marker, */
 	TINY_SHARE = 12, /* nor has a iteration with a twelfth of what is typical */
 };
 
@@ -145,7 +145,7 @@ static int on_call(struct trace_pass *pass, void *arg)
 	return error;
 }
 
-/* Another hooked call has returned: is it one that marks? */
+/* Another hooked call has returned: whether it is one that marks. */
 static int on_syscall(struct trace_pass *pass, void *arg)
 {
 	struct events *events = arg;
@@ -191,7 +191,7 @@ static int on_wait(struct trace_pass *pass, void *arg)
 	return 0;
 }
 
-/* First pass: which waits never sleep? */
+/* First trace pass: which waits never sleep. */
 static int note_wait(struct trace_pass *pass, void *arg)
 {
 	((struct events *)arg)->context = trace_pass_context(pass);

@@ -15,11 +15,11 @@
 #include "train/trace/trace-pass.h"
 
 enum {
-	EVENT_LOOP_KEYS = 256, /* different system calls of a loop that are looked at */
+	EVENT_LOOP_KEYS = 256, /* different system calls of a loop that are counted */
 	EVENT_KEYS = 6, /* of one event */
 };
 
-/* A system call that may be a marker, as a boundary of that role. */
+/* A system call that may be an event marker, as a boundary of that role. */
 struct event_key {
 	struct samples_boundary boundary;
 	uint64_t position; /* sum over the events, calls since their begin */
@@ -31,7 +31,7 @@ struct event {
 	uint16_t keys[EVENT_KEYS];
 	uint16_t counts[EVENT_KEYS];
 	uint16_t nr_keys;
-	bool has_event; /* by whom the markers are chosen */
+	bool has_event; /* by whom the event markers are chosen */
 	uint32_t callee; /* of the dispatch */
 };
 
@@ -41,7 +41,7 @@ struct event_visits {
 	uint64_t more;
 	uint64_t position; /* sum */
 	uint64_t first; /* events in whose iteration it was the first dispatched */
-	uint64_t tiny; /* events that need no marker, but have it */
+	uint64_t tiny; /* events that need no event marker, but have it */
 	uint64_t calls; /* in an event or not */
 	/* In the event at hand. */
 	uint32_t here;

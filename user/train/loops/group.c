@@ -168,7 +168,7 @@ uint32_t groups_part(struct groups *groups, uint32_t level)
 }
 
 /*
- * Who waits for a lock gets it; who waits for work may wait in vain, for once.
+ * A thread that waits for a lock gets it; one that waits for work may time out.
  * If always, it is time that it waits for.
  */
 static bool ends_empty(const struct group *group)
@@ -278,7 +278,7 @@ static size_t collect_gaps(const struct groups *groups, uint32_t from, uint32_t 
 }
 
 /*
- * Does group @many wait inside of what @read does, as its own way to wait?  The
+ * True if group @many waits inside of what @read does, as its own way to wait.  The
  * time from a read to the wait is then that of a few instructions, while the
  * work lies between reads.
  */
@@ -358,13 +358,13 @@ static bool is_lock_beside(const struct group *best, const struct group *other)
 	       MUCH_LESS * (other->blocked_ns / other->sleeps) < best->blocked_ns / best->sleeps;
 }
 
-/* Does a thread that waits in @group look for what it waits for in the best? */
+/* True if a thread that waits in @group polls for what it waits for in the best. */
 static bool looks_for_work(const struct group *group, const struct group *best)
 {
 	return group == best || (group->kind == best->kind && group->depth <= best->depth);
 }
 
-/* Was the wait come to from a look for work in vain, and is it no lock's? */
+/* True if the wait came after an empty poll, and is no lock's. */
 static bool follows_empty_poll(const struct groups *groups, const struct group *best,
 			       const struct boundary_wait *wait)
 {
@@ -384,8 +384,8 @@ static bool follows_empty_poll(const struct groups *groups, const struct group *
 }
 
 /*
- * Is there a place in @other in which threads sleep when they have polled for
- * work in vain (look.h), at once and not for less time?  A third of the sleeps,
+ * True if there is a place in @other in which threads sleep after an empty poll
+ * (empty-poll.h), at once and not for less time.  A third of the sleeps,
  * or of the time, is enough: there are more ways to come there.
  */
 static bool has_idle(struct groups *groups, const struct group *best, const struct group *other)
@@ -424,10 +424,10 @@ static bool has_idle(struct groups *groups, const struct group *best, const stru
 }
 
 /*
- * Is @other, which is not the best, a wait of the loop all the same?  A thread
+ * True if @other, which is not the best, is a wait of the loop all the same.  A thread
  * that gets a connection and then serves it has two: for the next connection
  * in the loop function itself, for the next request further in.  Whichever is
- * the best, the other one is told by being nearer, or, if further in, by being
+ * the best, the other one is identified by being nearer, or, if further in, by being
  * a wait for what comes from outside that is slept in far more often, as long
  * as both were reported.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A set of places, parted into groups by the call that they leave a frame by,
- * and the choice of the group that is the loop's own wait.  boundary.c tells
+ * and the choice of the group that is the loop wait.  boundary.c explains
  * the reasons.
  */
 #ifndef _USER_TRAIN_LOOPS_GROUP_H
@@ -20,8 +20,8 @@ enum {
 enum group_joins {
 	GROUP_JOINS_NOT,
 	GROUP_JOINS_NEARER, /* all of it, it waits next to the loop */
-	GROUP_JOINS_INNER, /* what is best in it, there is work beside */
-	GROUP_JOINS_IDLE, /* those of its shapes that threads come to from looks in vain */
+	GROUP_JOINS_INNER, /* what is best in it, there is other work */
+	GROUP_JOINS_IDLE, /* those of its shapes that threads come to from empty polls */
 };
 
 struct group {
@@ -39,12 +39,12 @@ struct group {
 	uint32_t own_slept;
 	bool only_read; /* all its shapes wait for bytes or a connection */
 	bool stays; /* belongs to the best */
-	enum group_joins joins; /* its waits are the loop's own beside the best's */
+	enum group_joins joins; /* its waits are loop waits, as the best's are */
 	uint64_t blocked_ns;
 	uint64_t last_ns; /* when the last wait in it was entered */
 };
 
-/* How a shape is slept in: in all, and by those who have polled for work in vain. */
+/* How a shape is slept in: in all, and by those that come from an empty poll. */
 struct group_idle {
 	uint32_t sleeps;
 	uint32_t polled;
@@ -82,7 +82,7 @@ uint32_t groups_part(struct groups *groups, uint32_t level);
 /*
  * Take all groups out of the set that do not belong to the best.  Returns how
  * many stay.  Those that are waits of the same loop, only in another place,
- * are told by groups_joins() until the next part.
+ * are returned by groups_joins() until the next part.
  */
 uint32_t groups_keep_best(struct groups *groups);
 enum group_joins groups_joins(const struct groups *groups, uint32_t shape);

@@ -11,10 +11,10 @@
 
 enum {
 	REPEAT_LEVELS = 3, /* the same for a call that is repeated */
-	NEAR_LEVELS = 5, /* calls from the loop's frame in which a dispatch is looked for */
-	MAX_CALLEES = 8, /* of a dispatch, told apart */
-	MAX_GROUPS = 256, /* of a loop; there are few but in code that makes no sense */
-	TINY_CALLS = 8, /* a iteration with fewer says nothing */
+	NEAR_LEVELS = 5, /* calls from the loop's frame in which a dispatch may be */
+	MAX_CALLEES = 8, /* of a dispatch, distinguished */
+	MAX_GROUPS = 256, /* of a loop; there are few except in code that makes no sense */
+	TINY_CALLS = 8, /* an iteration with fewer says nothing */
 	NR_SIZES = 4 * 32,
 };
 
@@ -84,7 +84,7 @@ static bool is_site(const struct loop_shape_site *site, const struct call_frame 
 	return site->object == frame->object && site->offset == frame->return_offset;
 }
 
-/* Was the frame's function called, and not jumped to by the one that was? */
+/* True if the frame's function was called, and not jumped to by the one that was. */
 static bool is_callee(const struct call_frame *frame)
 {
 	return !frame->call || frame->call->callee == TRACE_NONE ||
@@ -189,7 +189,7 @@ bool loop_shape_is_under_dispatch(const struct loop_shape *shape, const struct t
 	return false;
 }
 
-/* First pass: by which calls the loop's function comes to its wait. */
+/* First trace pass: by which calls the loop's function comes to its wait. */
 static int note_wait_call(struct trace_pass *pass, void *arg)
 {
 	struct surveyor *surveyor = arg;
@@ -311,7 +311,7 @@ static void note_callee(struct group *group, uint32_t function)
 		group->callees[group->nr_callees++] = function;
 }
 
-/* Second pass: the iterations, and what is under which call of them. */
+/* Second trace pass: the iterations, and what is under which call of them. */
 static int note_call(struct trace_pass *pass, void *arg)
 {
 	struct surveyor *surveyor = arg;
@@ -374,7 +374,7 @@ static int note_leave(struct trace_pass *pass, void *arg)
 }
 
 /*
- * Could the calls of @group each handle an event?  A queue holds little things
+ * True if the calls of @group could each handle an event.  A queue holds little things
  * too, so a call that is repeated has to have most of the work of all; and what
  * nearly all iterations repeat is a step of one event.
  */

@@ -67,15 +67,15 @@ int loop_shapes_find(const struct trace_pass_input *input, struct loop_shape **r
 /* By this call, as the outermost one, the loop's function comes to its wait. */
 bool loop_shape_leads_to_wait(const struct loop_shape *shape, const struct call_frame *frame);
 
-/* The last frame of the stack: is it a wait_call call of its loop? */
+/* True if the last frame of the stack is a wait call of its loop. */
 bool loop_shape_is_wait_call(const struct loop_shape *shape, const struct trace_pass *pass);
 
-/* The last frame of the stack: is it called by the dispatch? */
+/* True if the last frame of the stack is called by the dispatch. */
 bool loop_shape_is_dispatch(const struct loop_shape *shape, const struct trace_pass *pass);
 
 /*
- * The last frame of the stack, which was under the dispatch or may be: is it so
- * still?  The dispatcher's callee is gone, or it calls others.
+ * True if the last frame of the stack, which was under the dispatch or may be, is so
+ * still.  If not, the dispatcher's callee is gone, or it calls others.
  */
 bool loop_shape_is_under_dispatch(const struct loop_shape *shape, const struct trace_pass *pass);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-	FEW_WAITS = 4, /* less tells nothing of a thread's role */
+	FEW_WAITS = 4, /* less says nothing of a thread's role */
 	FEW_SLEEPS = 3, /* the same, in one place */
 	MANY_WAITS = 16,
 };

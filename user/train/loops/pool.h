@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Threads that run the same code, and so are looked at together: they wait at
+ * Threads that run the same code, and so are judged together: they wait at
  * an equal place, or their stacks part inside of one function.
  */
 #ifndef _USER_TRAIN_LOOPS_POOL_H

@@ -56,14 +56,14 @@ static inline uint32_t shape_frame(const struct shape *shape, uint32_t level)
 uint32_t shape_common(const struct shape *a, const struct shape *b);
 
 /*
- * What tells, at @level, by which call the frame was left: its return address,
+ * The identity of the call, at @level, by which the frame was left: its return address,
  * or the system call in the innermost frame.
  */
 uint64_t shape_call(const struct shape *shape, uint32_t level);
 
 /*
- * Do threads of one process leave the same function at @level by different
- * calls?  False where that is not known.
+ * True if threads of one process leave the same function at @level by different
+ * calls; false where that is not known.
  */
 bool shape_same_function(const struct shape *a, const struct shape *b, uint32_t level);
 

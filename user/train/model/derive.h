@@ -34,7 +34,7 @@ struct derive_options {
 	 * of a timing run, all or as many of them as the budget and the worst
 	 * unit (see greedy.h) allow, stay if
 	 * that costs no more accuracy on the training units than this.  Whether
-	 * the model's guards are timed is told by timed_units(); if not, all
+	 * the model's guards are timed is what timed_units() returns; if not, all
 	 * thresholds are the loops' until they are.
 	 */
 	double reuse_slack;

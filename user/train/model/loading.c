@@ -20,7 +20,7 @@ struct work {
 	struct loading *to;
 	const char *why;
 	uint32_t *course_of; /* by loop, or SAMPLES_NONE */
-	uint32_t *first_type; /* by course, and one more */
+	uint32_t *first_type; /* by event loop, and one more */
 	uint32_t *object_of; /* by object of the samples, or SAMPLES_NONE */
 	uint32_t *guard_of; /* by function, or SAMPLES_NONE */
 };
@@ -95,7 +95,7 @@ static int add_objects(struct work *work)
 	return use_object(work, 0, &program);
 }
 
-/* Types are sorted by loop; each loop that has some becomes a course. */
+/* Types are sorted by loop; each loop that has some becomes an event loop. */
 static int add_courses(struct work *work)
 {
 	const struct model *model = work->model;

@@ -25,7 +25,7 @@ struct loading {
 	struct perfguard_weight *weights;
 	uint32_t *objects; /* by object of the loading: that of the samples */
 	uint32_t *functions; /* by guard: of the samples */
-	uint32_t *loops; /* by course: of the samples */
+	uint32_t *loops; /* by event loop: of the samples */
 	uint32_t nr_courses;
 	uint32_t nr_boundaries;
 	uint32_t nr_guards;
@@ -36,7 +36,7 @@ struct loading {
 };
 
 /*
- * @least_final: by type, see floor.h.  Nothing in samples or model is trusted.
+ * @least_final: by type, see novelty-floor.h.  Nothing in samples or model is trusted.
  * Returns 0; -ENODATA (no type was learnt), -E2BIG (more than the
  * module takes) or -EINVAL (they contradict each other), with *@ret_why a
  * static text that completes "the profile ..."; or -ENOMEM.

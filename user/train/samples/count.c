@@ -199,7 +199,7 @@ static int by_loop_and_begin(const void *a, const void *b)
 }
 
 /*
- * Every second one of so many slices of a loop's time is held back, so that
+ * Every second one of so many intervals of a loop's time is held back, so that
  * both halves see all that a load that changes does.
  */
 static void count_halves(struct unit_counts *counts, struct samples *samples)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Counts units: distinct call trees, variants with equal hits, and how well
- * depth tells where a call comes from.
+ * depth identifies where a call comes from.
  */
 #ifndef _USER_TRAIN_SAMPLES_COUNT_H
 #define _USER_TRAIN_SAMPLES_COUNT_H
@@ -63,7 +63,7 @@ int count_unit(struct unit_counts *counts, const struct extract_unit *unit, cons
 
 /*
  * Give trees and variants to @samples, whose loops and nodes are in place.
- * In which half a unit counts is told by samples_half(), loop by loop.
+ * samples_half() says in which half a unit counts, loop by loop.
  */
 void count_finish(struct unit_counts *counts, struct samples *samples);
 

@@ -197,7 +197,7 @@ static int on_event(struct timer *timer, const struct perfguard_event *event)
 }
 
 /*
- * A loss is told by the next event on its CPU, be it of another thread: so what
+ * A loss is reported by the next event on its CPU, be it of another thread: so what
  * this thread did since its last event is in doubt, and with it the unit that
  * this event is of.
  */

@@ -3,8 +3,8 @@
  * From the trace of a timing run to samples: how long the units took that met
  * the same contexts.
  *
- * The module cuts, by a profile that it was given, and tells each unit and the
- * hits of its guards.  So the units are those that are judged later, and their
+ * The module cuts, by a profile that it was given, and reports each unit and
+ * the hits of its guards.  So the units are those that are judged later, and their
  * times, too: without the guards' checks, and without the stream's work, which
  * is done in them.
  */

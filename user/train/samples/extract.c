@@ -35,14 +35,14 @@ struct extraction {
 	/* The thread's unit. */
 	struct cutter cutter;
 	struct path_set event; /* of the marked event(s) of this unit */
-	struct path_set next; /* of an event that no marker was met in yet */
+	struct path_set next; /* of an event in which no event marker was met yet */
 	struct path_set rest; /* not under the dispatch */
 	uint32_t *node_of_frame; /* the paths of the stack's frames */
 	uint32_t nr_placed; /* so many of them are known, at most */
 	size_t max_frames;
 	bool in_event; /* under the dispatch, or in a iteration with work */
 	bool has_marker;
-	bool in_wait_call; /* a iteration, before its marker or the wait_call's return */
+	bool in_wait_call; /* an iteration, before its event marker or the wait call's return */
 	bool is_boundary; /* the wait it is in is one */
 	int64_t fd;
 	int64_t next_fd;
@@ -67,7 +67,7 @@ static int path_set_take(struct path_set *set, struct path_set *from)
 	return error;
 }
 
-/* Without markers only the waits cut, whatever the shape is. */
+/* Without event markers only the waits cut, whatever the shape is. */
 static enum loop_shape_mode mode_of(const struct extraction *extraction,
 				    const struct trace_pass *pass)
 {
@@ -165,7 +165,7 @@ static int mark(struct extraction *extraction, const struct trace_pass *pass, ui
 	return error;
 }
 
-/* To which set does the call of the last frame belong? */
+/* The set to which the call of the last frame belongs. */
 static int place_call(struct extraction *extraction, const struct trace_pass *pass, uint32_t node)
 {
 	const struct loop_shape *shape = &extraction->shapes[pass->loop];
@@ -300,7 +300,7 @@ static int on_foreign(struct trace_pass *pass, void *arg)
 	return 0;
 }
 
-/* The loops as samples have them, with waits and markers. */
+/* The loops as samples have them, with waits and event markers. */
 static int make_loops(struct extraction *extraction)
 {
 	const struct trace_pass_input *input = extraction->input;

@@ -32,7 +32,7 @@ struct extract_unit {
 	uint8_t half; /* 0: learnt from, 1: held back */
 };
 
-/* How well depth tells the calling context; the paper's section 7.3. */
+/* How well depth identifies the calling context; the paper's section 7.3. */
 struct extract_contexts {
 	uint64_t calls;
 	uint64_t calls_known; /* (function, depth) determines all functions up to the loop */

@@ -43,7 +43,7 @@ static void add_shares(const struct samples *samples, struct share *shares)
 	}
 }
 
-/* @moved tells where a tree went. */
+/* @moved: by tree, where it went. */
 static void drop_trees(struct samples *samples, const struct share *shares, uint32_t *moved)
 {
 	uint32_t kept = 0, of_loop = 0, loop = SAMPLES_NONE;

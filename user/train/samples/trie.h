@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Call paths, each once: a path is a node, its parent the path without the
- * last call.  A call tree is a set of nodes, told by its leaves.
+ * last call.  A call tree is a set of nodes, identified by its leaves.
  */
 #ifndef _USER_TRAIN_SAMPLES_TRIE_H
 #define _USER_TRAIN_SAMPLES_TRIE_H

@@ -29,7 +29,7 @@ static void merge_boundary(struct samples_boundary *into, const struct samples_b
 		into->rise = from->rise;
 }
 
-/* Fields that a role does not use tell nothing apart. */
+/* Fields that a role does not use must not distinguish boundaries. */
 static void clear_unused(struct samples_boundary *boundary,
 			 const struct samples_function *functions)
 {
@@ -137,7 +137,7 @@ static int merge_loop(struct samples_loop *into, struct samples_loop *from)
 	return 0;
 }
 
-/* No two loops have a wait in common then, so the first tells them apart. */
+/* No two loops have a wait in common then, so the first distinguishes them. */
 static int compare_loops(const void *context, uint32_t a, uint32_t b)
 {
 	const struct samples_loop *loops = context;

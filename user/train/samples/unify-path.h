@@ -10,7 +10,7 @@
 
 /*
  * Make one of nodes that are the same path; functions must be unified.  @rank,
- * one for each node, tells what became of it and must be cleared; leaves are
+ * one for each node, says what became of it and must be cleared; leaves are
  * the caller's to move.  Returns 0, or -ENOMEM with the nodes as they were.
  */
 int samples_unify_paths(struct samples *samples, uint32_t *rank);

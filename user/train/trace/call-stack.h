@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Goes along the events of one thread and keeps the stack of calls that they
- * tell of.
+ * imply.
  *
  * There are events of entries only.  A function has returned when another one
  * is entered at its stack pointer or above; where the return address says that
@@ -61,7 +61,7 @@ struct call_stack {
 int trace_threads(const struct trace *trace, struct trace_thread **ret, uint32_t *ret_nr);
 
 /*
- * The losses of a trace.  One is told for a CPU, not for a thread, so it may
+ * The losses of a trace.  One is reported for a CPU, not for a thread, so it may
  * concern each thread.
  */
 struct trace_losses {
@@ -73,7 +73,7 @@ struct trace_losses {
 void trace_losses_init(struct trace_losses *losses, const struct trace *trace,
 		       const struct perfguard_event *event);
 
-/* Were events lost since the last event that was asked for, or the first? */
+/* True if events were lost since the last event this was called for, or the first. */
 bool trace_losses_before(struct trace_losses *losses, const struct perfguard_event *event);
 
 /* Returns 0 or -ENOMEM; the trace outlives the stack. */

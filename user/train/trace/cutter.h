@@ -4,8 +4,8 @@
  * rules as the module's, so that training sees the units that are guarded
  * later.
  *
- * A wait ends a unit and its return begins one.  Where the loop has markers,
- * the second marker without a wait in between ends a unit and begins the next;
+ * A wait ends a unit and its return begins one.  Where the loop has event markers,
+ * the second one without a wait in between ends a unit and begins the next;
  * and if the loop has empty spans, what comes to a wait without a marker was
  * none.
  */

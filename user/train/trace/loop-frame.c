@@ -52,7 +52,7 @@ struct finder {
 	struct loop_frames *frames;
 };
 
-/* SP of the loop frame by these intervals; 0 if they do not tell. */
+/* SP of the loop frame by these intervals; 0 if they do not show it. */
 static uint64_t intervals_sp(struct intervals *intervals, uint64_t *ret_weight)
 {
 	uint64_t needed = intervals->nr / RECURS;
@@ -231,7 +231,7 @@ static int by_thread_and_loop(const void *a, const void *b)
 	return order_of(left->thread, right->thread) ?: order_of(left->loop, right->loop);
 }
 
-/* Set the frames of all threads, those that told nothing by what others did. */
+/* Set the frames of all threads, those without evidence by that of others. */
 static void place(struct finder *finder)
 {
 	struct loop_frames *frames = finder->frames;

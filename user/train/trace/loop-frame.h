@@ -6,7 +6,7 @@
  * no function further out.  So the shallowest function entered in between was
  * called by the loop, and the loop's frame begins above its return address.
  * From one wait place the frame is always equally far; this distance, the
- * rise, serves threads that did not live long enough to tell.
+ * rise, serves threads that did not live long enough to show theirs.
  */
 #ifndef _USER_TRAIN_TRACE_LOOP_FRAME_H
 #define _USER_TRAIN_TRACE_LOOP_FRAME_H

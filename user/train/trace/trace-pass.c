@@ -106,14 +106,14 @@ bool trace_pass_wake_begins(uint32_t syscall, int64_t value)
 	return true;
 }
 
-static int tell(int (*fn)(struct trace_pass *, void *), struct trace_pass *pass, void *arg)
+static int call_op(int (*fn)(struct trace_pass *, void *), struct trace_pass *pass, void *arg)
 {
 	return fn ? fn(pass, arg) : 0;
 }
 
 static int leave(struct trace_pass *pass, const struct trace_pass_ops *ops, void *arg)
 {
-	int error = pass->loop == TRACE_NONE ? 0 : tell(ops->leave, pass, arg);
+	int error = pass->loop == TRACE_NONE ? 0 : call_op(ops->leave, pass, arg);
 
 	pass->loop = TRACE_NONE;
 	pass->loop_sp = 0;
@@ -133,7 +133,7 @@ static int lose(struct trace_pass *pass, const struct trace_pass_ops *ops, void 
 	return error;
 }
 
-/* Is this on another stack than that of the loop's frame? */
+/* True if this is on another stack than that of the loop's frame. */
 static bool is_foreign(const struct trace_pass *pass, uint64_t sp)
 {
 	return pass->loop_sp &&
@@ -153,19 +153,19 @@ static int on_hit(struct trace_pass *pass, const struct trace_pass_ops *ops, voi
 	if (pass->loop_sp && sp >= pass->loop_sp && sp - pass->loop_sp < OUTSIDE_BYTES)
 		error = leave(pass, ops, arg);
 	if (is_foreign(pass, sp))
-		return tell(ops->foreign, pass, arg);
+		return call_op(ops->foreign, pass, arg);
 	if (!error)
 		error = call_stack_call(&pass->stack, &pass->input->threads[pass->thread],
 					pass->index);
 	if (error || pass->loop == TRACE_NONE)
 		return error;
 	pass->is_whole |= sp == pass->loop_sp - RETURN_SLOT;
-	return tell(ops->call, pass, arg);
+	return call_op(ops->call, pass, arg);
 }
 
 /*
- * The first wait after the thread's begin, a loss or a way out of the loop: did
- * we see all calls that lead to it?  The stack has to begin with what the loop
+ * The first wait after the thread's begin, a loss or a way out of the loop: true
+ * if all calls that lead to it were seen.  The stack has to begin with what the loop
  * called; if it has no frames, that may carry no site.
  */
 static bool begins_whole(const struct trace_pass *pass)
@@ -202,7 +202,7 @@ static int on_enter(struct trace_pass *pass, const struct trace_pass_ops *ops, v
 		pass->was_lost = !pass->loop_sp;
 	}
 	pass->is_waiting = true;
-	return error ? error : tell(ops->wait, pass, arg);
+	return error ? error : call_op(ops->wait, pass, arg);
 }
 
 static int on_leave(struct trace_pass *pass, const struct trace_pass_ops *ops, void *arg)
@@ -215,11 +215,11 @@ static int on_leave(struct trace_pass *pass, const struct trace_pass_ops *ops, v
 		return lose(pass, ops, arg);
 	if (pass->is_waiting) {
 		pass->is_waiting = false;
-		error = tell(ops->wake, pass, arg);
+		error = call_op(ops->wake, pass, arg);
 	} else if (pass->loop == TRACE_NONE || is_foreign(pass, enter->sp)) {
 		error = 0;
 	} else {
-		error = tell(ops->syscall, pass, arg);
+		error = call_op(ops->syscall, pass, arg);
 	}
 	pass->enter = NULL;
 	return error;
@@ -258,7 +258,7 @@ int trace_pass_run(const struct trace_pass_input *input, const struct trace_pass
 		pass.enter = NULL;
 		call_stack_reset(&pass.stack);
 		trace_losses_init(&pass.losses, input->trace, &input->trace->events[thread->begin]);
-		error = tell(ops->begin, &pass, arg);
+		error = call_op(ops->begin, &pass, arg);
 		for (size_t j = thread->begin; j < thread->end && !error; j++) {
 			pass.index = j;
 			pass.event = &input->trace->events[j];

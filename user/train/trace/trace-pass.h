@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A pass over a trace, thread by thread: keeps what every reader of it needs
+ * A trace pass, thread by thread: keeps what every reader of it needs
  * (which loop the thread is in, where that loop's frame is, the calls from
- * there on) and tells what happens.
+ * there on) and reports what happens.
  */
 #ifndef _USER_TRAIN_TRACE_TRACE_PASS_H
 #define _USER_TRAIN_TRACE_TRACE_PASS_H
@@ -15,7 +15,7 @@
 #include "train/trace/context-class.h"
 #include "train/trace/loop-frame.h"
 
-/* What all passes over a trace go by. */
+/* What all trace passes go by. */
 struct trace_pass_input {
 	const struct trace *trace;
 	struct context_classes contexts;
@@ -65,14 +65,14 @@ int trace_pass_run(const struct trace_pass_input *input, const struct trace_pass
 /*
  * Which of its loop's contexts a wait, just entered, is in: by the return
  * address where a function with a site was called, else by the system call.
- * An index into the trace's contexts; TRACE_NONE if it cannot be told.
+ * An index into the trace's contexts; TRACE_NONE if it cannot be identified.
  */
 uint32_t trace_pass_context(const struct trace_pass *pass);
 
-/* Was a function with a site called from there, by which the wait, just entered, is told? */
+/* True if a function with a site was called from there, which identifies the wait just entered. */
 bool trace_pass_is_called_from(const struct trace_pass *pass, const struct trace_context *context);
 
-/* Does the return of a wait begin a unit?  As the module decides (kmod/wait.c). */
+/* True if the return of a wait begins a unit, as the module decides. */
 bool trace_pass_wake_begins(uint32_t syscall, int64_t value);
 
 /* Calls that say by EAGAIN that there is nothing to be had. */

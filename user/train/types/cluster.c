@@ -121,7 +121,7 @@ static int compare_order(const void *left, const void *right)
 	return order_of(a->cluster, b->cluster);
 }
 
-/* Number the clusters anew, those of more units first. */
+/* Number the clusters again, those of more units first. */
 static int sort_clusters(struct clusters *clusters, uint32_t *of_member)
 {
 	struct order *order = calloc(clusters->nr + 1UL, sizeof(*order));

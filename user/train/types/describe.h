@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is said of types besides how they are told: size, example, cost.
+ * What is said of types, apart from how they are identified: size, example, cost.
  */
 #ifndef _USER_TRAIN_TYPES_DESCRIBE_H
 #define _USER_TRAIN_TYPES_DESCRIBE_H

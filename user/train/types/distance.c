@@ -211,7 +211,7 @@ static void add_pattern(struct sums *sums, uint32_t path)
 		flush(sums);
 }
 
-static void tell(const struct distance_options *options, double done)
+static void report_progress(const struct distance_options *options, double done)
 {
 	if (options && options->progress)
 		options->progress(options->context, done);
@@ -228,11 +228,11 @@ static void sum_all(struct sums *sums, const struct distance_options *options)
 				continue;
 			add_pattern(sums, path);
 			if (++done % OFTEN == 0)
-				tell(options, (double)done / sums->rows->nr);
+				report_progress(options, (double)done / sums->rows->nr);
 		}
 		flush(sums);
 	}
-	tell(options, 1);
+	report_progress(options, 1);
 }
 
 static void divide(const struct sums *sums, double *ret)

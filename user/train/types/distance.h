@@ -30,7 +30,7 @@ enum distance {
 struct distance_options {
 	/* Of a tree's paths only so many count, see distance_max_paths(); 0: all do. */
 	uint32_t max_paths;
-	/* Told now and then how much is done, 0 to 1; may be NULL. */
+	/* Called now and then with how much is done, 0 to 1; may be NULL. */
 	void (*progress)(void *context, double done);
 	void *context;
 };

@@ -53,8 +53,8 @@ enum lcs_width lcs_width(uint32_t length)
 }
 
 /*
- * A walk for each width of lanes: the same code on another type.  Masks of
- * functions that no pattern has are 0, and made so again after the walk.
+ * A traversal for each width of lanes: the same code on another type.  Masks of
+ * functions that no pattern has are 0, and made so again after it.
  */
 #define DEFINE_WALK(bits)								\
 static void mask_##bits(const struct lcs *lcs, const struct lcs_pattern *patterns,	\

@@ -7,7 +7,7 @@
  * (V + (V & M)) | (V & ~M), where M has the bits of the pattern's functions
  * that equal it.  In the end the length is the number of bits that are clear.
  * V at a node of a trie follows from that at its parent, so paths with a common
- * head share the work; and LCS_LANES patterns share one walk through the trie.
+ * head share the work; and LCS_LANES patterns share one traversal of the trie.
  */
 #ifndef _USER_TRAIN_TYPES_LCS_H
 #define _USER_TRAIN_TYPES_LCS_H
