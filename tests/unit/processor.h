@@ -18,7 +18,7 @@ struct processor_state {
 	uint64_t flags;
 };
 
-/* What the code finds beside itself. */
+/* What the code finds apart from itself. */
 struct processor_frame {
 	struct processor_state before;
 	struct processor_state after;

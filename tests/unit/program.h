@@ -113,7 +113,7 @@ static inline struct code_map *open_code(const char *path)
 	return fd >= 0 && !code_map_open(fd, path, &code) ? code : NULL;
 }
 
-/* The file @name beside the test program @self. */
+/* The file @name in the directory of the test program @self. */
 static inline const char *beside(const char *self, const char *name)
 {
 	static char path[4096];

@@ -37,7 +37,7 @@ struct sim {
 	uint64_t steps; /* that could be reported */
 	uint64_t lose_from, lose_to; /* these find no room */
 	uint64_t nr_lost; /* not reported yet */
-	uint64_t first_lost_ns, told_lost_ns;
+	uint64_t first_lost_ns, reported_lost_ns;
 };
 
 struct sim_frame {
@@ -164,7 +164,7 @@ static inline bool sim_loses(struct sim *sim)
 	}
 	if (sim->nr_lost) {
 		sim_put(sim, &event);
-		sim->told_lost_ns = sim->now_ns;
+		sim->reported_lost_ns = sim->now_ns;
 		sim->nr_lost = 0;
 	}
 	return false;

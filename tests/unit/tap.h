@@ -45,7 +45,7 @@ static inline void diag(const char *format, ...)
 	printf("\n");
 }
 
-/* Count @checks as skipped, for want of what @why says. */
+/* Count @checks as skipped, for lack of what @why says. */
 static inline void skip(unsigned int checks, const char *why)
 {
 	while (checks--)

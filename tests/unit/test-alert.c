@@ -243,7 +243,7 @@ static void test_block(void)
 	hotpath_deinit(&example.hotpath);
 }
 
-/* What is told without a type, or of a unit that was told. */
+/* What is reported without a type, or of a unit that was reported before. */
 static void test_less(void)
 {
 	struct example example;

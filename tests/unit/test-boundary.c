@@ -42,7 +42,7 @@ static uint64_t hash(const char *text, size_t size)
 }
 
 /*
- * Make the stack that @spec tells, from the thread's start inwards: "fn:2 g h"
+ * Make the stack that @spec describes, from the thread's start inwards: "fn:2 g h"
  * is h called by g called from place 2 in fn.
  */
 static void make_stack(struct boundary_place *place, struct boundary_frame *ret, const char *spec)
@@ -397,7 +397,7 @@ static void test_thread_cache(void)
 #define DB_LOGIN_RECV DB_LOGIN " net_read read_packet real_read vio_read:1 recv"
 #define DB_LOGIN_POLL DB_LOGIN " net_read read_packet real_read vio_read:2 vio_io_wait poll"
 
-/* What a thread tells: its first waits, and some after each place that it did not meet lately. */
+/* What a thread reports: its first waits, and some after each place that it did not meet lately. */
 static struct reporter {
 	uint32_t left;
 	uint32_t lately[4];
@@ -425,10 +425,10 @@ static void report(uint32_t tid, uint32_t syscall, const char *spec, uint64_t wo
 	}
 }
 
-/* A connection is closed before its thread tells the next one's waits: few of many. */
+/* A connection is closed before its thread reports the next one's waits: few of many. */
 static void test_reported(void)
 {
-	start_db("connections of 60 queries, of which few are told");
+	start_db("connections of 60 queries, of which few are reported");
 	memset(reporters, 0, sizeof(reporters));
 	reporters[1].left = 64;
 	for (int connection = 0; connection < 40; connection++) {
@@ -532,7 +532,7 @@ static void test_unused(void)
 #define GROUP_RECV "clone start_thread spawn worker_main:2 callback do_command net_read recv"
 #define GROUP_ROW "clone start_thread spawn worker_main:2 callback do_command execute suspend futex"
 
-/* One of them listens for all, the others look once and then sleep. */
+/* One of them listens for all, the others poll once and then sleep. */
 static void test_listener(void)
 {
 	begin("threads of which one listens for all");
@@ -563,7 +563,7 @@ static void test_listener(void)
 	is_inside(1, SYS_futex, GROUP_ROW);
 }
 
-/* What comes after a look in vain is work, too, where a timer is due. */
+/* What comes after an empty poll is work, too, where a timer is due. */
 static void test_tick(void)
 {
 	begin("a loop that ticks, and then waits for a lock or an answer");

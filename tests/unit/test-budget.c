@@ -40,7 +40,7 @@ static void settling(void)
 	budget_settle(&budget, 100 * (int64_t)SECOND, 0);
 	ok(budget.balance_ns == 20 * (int64_t)MS, "no more is kept than a second earns");
 	budget_settle(&budget, -(int64_t)SECOND, 0);
-	ok(budget.balance_ns == 0, "what was told too soon is taken back");
+	ok(budget.balance_ns == 0, "what was reported too soon is taken back");
 	budget_settle(&budget, 0, 50 * (int64_t)MS);
 	ok(budget.balance_ns == -50 * (int64_t)MS, "there may be debts");
 	budget_resize(&budget, 8 * SECOND, 2 * SECOND);
@@ -56,7 +56,7 @@ static void judging(void)
 	ok(!budget_excess(&rich, SECOND, 30 * MS, true), "what was saved may be spent");
 	ok(budget_excess(&poor, SECOND, 30 * MS, true) == 10 * MS, "and no more");
 	ok(!budget_excess(&poor, SECOND, 20 * MS, true), "what is within the budget is none of the debt");
-	ok(!budget_excess(&poor, 20 * MS, 800000, false), "an early look sees only what is dear");
+	ok(!budget_excess(&poor, 20 * MS, 800000, false), "an early sample sees only high cost");
 	ok(budget_excess(&rich, 20 * MS, 10 * MS, false) == 10 * MS - 800000 - BUDGET_BATCH_NS,
 	   "but that at once");
 	ok(budget_headroom(&rich, SECOND, 10 * MS) == 7500, "an eighth stays free");

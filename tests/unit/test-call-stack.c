@@ -120,7 +120,7 @@ static void odd_stacks(void)
 	sim_finish(&sim);
 	of = extracted_of(&sim.trace);
 	is_units(&of, 0, oddities, handled, "tail calls, alloca, longjmp, signals and the like");
-	is_number(of.samples.loops[0].foreign_stack, 20, "entries on another stack are told");
+	is_number(of.samples.loops[0].foreign_stack, 20, "entries on another stack are counted");
 	is_cut_by(&of, "w", "reads in signal handlers mark nothing");
 	extracted_deinit(&of);
 	sim_deinit(&sim);
@@ -128,7 +128,7 @@ static void odd_stacks(void)
 
 static const struct tree_name plain_trees[] = { { 'b', "AB W" }, { 'c', "AB AC W" }, { 0 } };
 
-/* Processes, one of which executes the program anew, and a tid that is used again. */
+/* Processes, one of which executes the program again, and a tid that is used again. */
 static void lives(void)
 {
 	const uint64_t other = UINT64_C(0x560000000000);
@@ -165,7 +165,7 @@ static void lives(void)
 	sim_deinit(&sim);
 }
 
-/* A thread that made two waits only: where its frame is, others tell. */
+/* A thread that made two waits only: where its frame is, others show. */
 static void short_lived(void)
 {
 	struct extracted of;
@@ -228,7 +228,7 @@ static const struct extract_unit *find_unit(const struct extracted *of,
 	return NULL;
 }
 
-/* Of what is told with losses, nothing is wrong, and only what they touch is missing. */
+/* Of what is extracted with losses, nothing is wrong, and only what they touch is missing. */
 static void compare_lossy(const struct extracted *whole, const struct extracted *lossy,
 			  const struct sim *sim, uint64_t *wrong, uint64_t *missing)
 {
@@ -245,7 +245,7 @@ static void compare_lossy(const struct extracted *whole, const struct extracted 
 	for (uint64_t i = 0; i < whole->result.nr_units; i++) {
 		const struct extract_unit *unit = &whole->result.units[i];
 
-		if (unit->start_ns <= sim->told_lost_ns && unit->end_ns >= sim->first_lost_ns)
+		if (unit->start_ns <= sim->reported_lost_ns && unit->end_ns >= sim->first_lost_ns)
 			continue;
 		untouched++;
 		found += find_unit(lossy, unit) != NULL;

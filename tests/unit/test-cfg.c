@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Dominators and loops: of random graphs, against their definitions; of a
- * program whose calls tell by name how many loops they are in; and those of
+ * program whose calls say by name how many loops they are in; and those of
  * Debian's servers.
  */
 

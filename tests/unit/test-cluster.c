@@ -97,7 +97,7 @@ static void test_linkage(void)
 }
 
 /*
- * Is each merge one of two nearest clusters, by definition?  There may be
+ * True if each merge is one of two nearest clusters, by definition.  There may be
  * several such pairs.
  */
 static bool are_nearest(const double *distances, const double *weights, uint32_t n,
@@ -382,12 +382,12 @@ static void test_max_work(void)
 	samples_deinit(&samples);
 }
 
-static double told;
+static double progress;
 
-static void tell(void *context, double done)
+static void on_progress(void *context, double done)
 {
-	*(bool *)context &= done >= told && done <= 1;
-	told = done;
+	*(bool *)context &= done >= progress && done <= 1;
+	progress = done;
 }
 
 static void random_trees(struct samples *samples, uint32_t nr_trees)
@@ -421,12 +421,12 @@ static void test_order(void)
 	random_trees(&samples, N);
 	cluster_options_init(&options);
 	options.cut = 0.1;
-	options.progress = tell;
+	options.progress = on_progress;
 	options.context = &rises;
 	if (cluster_trees(&samples, 0, &options, &first))
 		exit(1);
-	ok(rises && told == 1, "progress rises to 1");
-	told = 0;
+	ok(rises && progress == 1, "progress rises to 1");
+	progress = 0;
 	for (uint32_t i = 0; i < N / 2; i++) {
 		struct samples_tree tree = samples.trees[i];
 

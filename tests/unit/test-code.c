@@ -62,7 +62,7 @@ static void test_describe(const char *self)
 
 	ok(code_map_offset(code, symbol->addr, &offset) && code_map_addr(code, offset, &addr) &&
 	   addr == symbol->addr && !code_map_offset(code, 0, &addr) &&
-	   !code_map_addr(code, UINT64_MAX, &addr), "offsets and addresses are told apart");
+	   !code_map_addr(code, UINT64_MAX, &addr), "offsets and addresses are distinguished");
 	function = code_map_function(code, offset + symbol->size - 1);
 	ok(function && function->addr == symbol->addr && !code_map_function(code, 0) &&
 	   !code_map_function(code, UINT64_MAX), "a function is found by an offset");
@@ -141,7 +141,7 @@ static void test_refusals(void)
 	free(copy);
 }
 
-/* The FDE of the function at @addr, by a plain walk over .eh_frame. */
+/* The FDE of the function at @addr, by plain iteration over .eh_frame. */
 static size_t find_fde(const uint8_t *bytes, uint64_t addr)
 {
 	const Elf64_Phdr *phdr = find_header((uint8_t *)bytes, PT_GNU_EH_FRAME);

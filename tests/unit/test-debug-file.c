@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Names of a stripped program's functions, from debug files in the places where
- * they are looked for; and none from the file of another program.
+ * they are expected; and none from the file of another program.
  */
 
 #include <fcntl.h>
@@ -46,7 +46,7 @@ static uint64_t address_of(const char *program, const char *name)
 	return ret;
 }
 
-/* What a fresh look at the stripped program calls the function at @address. */
+/* What the stripped program, opened again, calls the function at @address. */
 static bool has_name(uint64_t address, const char *wanted)
 {
 	struct object *object;

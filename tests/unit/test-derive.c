@@ -101,7 +101,7 @@ static void test_structure(struct samples *samples, const struct derive_options 
 	   fabs(model->predictions[0].budget - GUARD_SHARE_HITS) < 1e-9,
 	   "without times the budget is 2 hits");
 	ok(model->predictions[0].accuracy_end >= 0.95 && model->predictions[0].hits <= 2.4 &&
-	   model->predictions[0].worst <= 20, "with which types are told (%.1f %% at %.2f hits)",
+	   model->predictions[0].worst <= 20, "with which types are known (%.1f %% at %.2f hits)",
 	   100 * model->predictions[0].accuracy_end, model->predictions[0].hits);
 	ok(!model->types[0].threshold_ns && model->types[0].confidence == MODEL_CONFIDENCE_NONE &&
 	   model->types[0].units_needed == 2995, "there are no thresholds, and it is said why");
@@ -216,7 +216,7 @@ static void test_allowance(struct samples *samples, const struct derive_options 
 	ok(fabs(plan_of(samples, *options, 0.2, mean_ns) - 0.05) < 1e-6,
 	   "but a quarter of the share is for guards");
 	ok(fabs(plan_of(samples, *options, 40, mean_ns) - GUARD_SHARE_MAX_HITS) < 1e-6,
-	   "and there are never more than tell something");
+	   "and there are never more than add something");
 	for (uint32_t i = 0; i < samples->nr_functions && !site.function; i++)
 		if (mean_hits(samples, i) > 0.5 && mean_hits(samples, i) < 2)
 			site.function = i;
@@ -250,7 +250,7 @@ static void test_budget(struct samples *samples, struct derive_options options)
 	model_deinit(&model);
 	options.hits = 1;
 	model_derive(samples, &options, &model);
-	ok(fabs(model.predictions[0].budget - 1) < 1e-9, "or hits are asked for");
+	ok(fabs(model.predictions[0].budget - 1) < 1e-9, "or hits are requested");
 	model_deinit(&model);
 }
 
@@ -301,7 +301,7 @@ static void test_worse(struct samples *samples, struct derive_options options,
 	ok(hit && count_kept(samples, &options, hit, 1) == nr + 1000,
 	   "what was timed stays, where there is room");
 	kept = count_kept(samples, &options, hit, 17);
-	ok(kept && kept < nr, "but for a guard that a unit held back turns out to hit too often");
+	ok(kept && kept < nr, "without a guard that a unit held back turns out to hit too often");
 	options.select = SELECT_PAPER;
 	ok(count_kept(samples, &options, hit, 17) == nr + 1000, "which is all one to the paper's rule");
 	options.select = SELECT_INFORMATION;
@@ -315,7 +315,7 @@ static void test_worse(struct samples *samples, struct derive_options options,
 	loop->boundaries = &site;
 	loop->nr_boundaries = 1;
 	ok(kept != nr - 1 && count_kept(samples, &options, hit, 1) == nr - 1,
-	   "a site where events begin takes no room, nor does it stay to tell types");
+	   "a site where events begin takes no room, nor does it stay to identify types");
 	*loop = was;
 }
 
@@ -370,7 +370,7 @@ static void test_merge(struct derive_options options)
 		}
 	}
 	ok(!model_derive(&samples, &options, &model) && model.nr_types == 2,
-	   "types that no guard tells apart become one");
+	   "types that no guard distinguishes become one");
 	ok(model.types[0].nr_merged == 2 && model.types[1].nr_merged == 1 &&
 	   model.types[0].units == 400 && model.types[0].nr_trees == 2 &&
 	   model.type_of_tree[0] == 0 && model.type_of_tree[1] == 0 && model.type_of_tree[2] == 1,

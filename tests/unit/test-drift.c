@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A type that becomes slow as a whole is told once, and once that it is back. */
+/* A type that becomes slow as a whole is reported once, and once that it is back. */
 
 #include <string.h>
 
@@ -18,7 +18,7 @@ struct type {
 	unsigned int begun, over;
 };
 
-/* A second with @nr units of @elapsed_ns, and then a look. */
+/* A second with @nr units of @elapsed_ns, and then a sample. */
 static enum drift_change second(struct type *type, uint64_t nr, uint64_t elapsed_ns)
 {
 	enum drift_change change;
@@ -57,7 +57,7 @@ static void test_level(void)
 	   "but one far out is not");
 	for (int i = 0; i < 99; i++)
 		second(&type, 100, i % 3 ? 13 * MS : 8 * MS);
-	ok(type.begun == 1 && !type.over, "a level is told once, even if it hovers");
+	ok(type.begun == 1 && !type.over, "a regression is reported once, even if it hovers");
 	ok(type.drift.late == 200 + 6600, "and counts on");
 	second(&type, 100, 3 * MS);
 	ok(!type.over && second(&type, 100, 3 * MS) == DRIFT_OVER, "it is back after two windows");
@@ -65,7 +65,7 @@ static void test_level(void)
 	   "since when, and what they take now");
 	ok(!drift_covers(&type.drift, 13 * MS, THRESHOLD), "late units are news again");
 	second(&type, 50, 12 * MS);
-	ok(second(&type, 50, 12 * MS) == DRIFT_BEGUN, "a second level is told again");
+	ok(second(&type, 50, 12 * MS) == DRIFT_BEGUN, "a second regression is reported again");
 }
 
 static void test_no_level(void)
@@ -116,7 +116,7 @@ static void test_sums(void)
 		second(&type, 1, 12 * MS);
 	ok(type.begun == 1, "and has its level, too");
 	ok(drift_look(&type.drift, &none, 99 * S, 0) == DRIFT_NONE && !type.drift.is_on,
-	   "sums that begin anew are another profile's");
+	   "sums that begin again are another profile's");
 
 	memset(&type, 0, sizeof(type));
 	drift_look(&type.drift, &type.sums, 0, 3 * MS);

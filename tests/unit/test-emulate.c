@@ -212,7 +212,7 @@ static enum place find_place(const struct pguard_emulation *emulation, const uin
 	return (emulation->index == EMULATE_NONE ? PLACE_BASE : PLACE_INDEXED) + mod;
 }
 
-/* Is the middle of ModRM part of the opcode? */
+/* True if the middle of ModRM is part of the opcode. */
 static bool is_group(uint16_t opcode)
 {
 	return (opcode >= 0x80 && opcode <= 0x83) || opcode == 0xc0 || opcode == 0xc1 ||
@@ -255,7 +255,7 @@ static void complain(unsigned int what, const char *text, const uint8_t *bytes, 
 	diag("%s: %s(%s %s)", text, hex, insn->mnemonic, insn->op_str);
 }
 
-/* Is it what the other disassembler says, and nothing but all of its bytes needed? */
+/* True if it is what the other disassembler says, and all of its bytes alone are needed. */
 static void check_decoded(const struct pguard_emulation *emulation, const uint8_t *bytes,
 			  size_t size)
 {
@@ -624,7 +624,7 @@ static void random_bytes(uint8_t *bytes, uint32_t size)
 	}
 }
 
-/* Do kernels emulate it, of what they do not refuse, by what the disassembler says it is? */
+/* True if kernels emulate it, unless they refuse it, by what the disassembler says it is. */
 static bool is_kernels(const uint8_t *bytes, const struct insn *is)
 {
 	switch (is->id) {
@@ -790,7 +790,7 @@ static void test_table(void)
 	}
 	document[fread(document, 1, sizeof(document) - 1, file)] = 0;
 	fclose(file);
-	ok(strstr(document, table), "Documentation/emulation.md tells what is carried out");
+	ok(strstr(document, table), "Documentation/emulation.md has what is carried out");
 	free(table);
 }
 

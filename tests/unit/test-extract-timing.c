@@ -36,7 +36,7 @@ static bool is_met(const struct samples_unit *unit, const struct samples_hit *hi
 	return false;
 }
 
-/* Is a variant's set of contexts with guards that of a timing? */
+/* True if a variant's set of contexts with guards is that of a timing. */
 static bool is_same_set(const struct samples_unit *unit, const struct samples_timing *timing,
 			const struct samples *timed)
 {
@@ -88,7 +88,7 @@ static uint64_t count_different(const struct extracted *of, const struct samples
 	return different;
 }
 
-/* A guarded run tells the same units as @of, of a run with all sites. */
+/* A guarded run reports the same units as @of, of a run with all sites. */
 static void compare(const struct extracted *of, const struct trace *trace, const char *name)
 {
 	uint64_t all = 0, different;
@@ -137,7 +137,7 @@ static void check(const char *functions, void (*run)(struct sim *), const char *
 	sim_deinit(&sim);
 }
 
-/* Events @from to @to found no room, which the next one on their CPU tells. */
+/* Events @from to @to found no room, which the next one on their CPU reports. */
 static void lose(struct trace *trace, size_t from, size_t to)
 {
 	struct perfguard_event *events = trace->events;
@@ -163,10 +163,10 @@ static bool is_met_by_none(const struct extracted *of, const struct samples_timi
 	return true;
 }
 
-/* Wherever events are lost, no unit is told that was none. */
+/* Wherever events are lost, no unit is reported that was none. */
 static void losses(void)
 {
-	uint32_t invented = 0, tried = 0, not_told = 0;
+	uint32_t invented = 0, tried = 0, not_counted = 0;
 	struct extracted of;
 	struct sim sim;
 
@@ -187,19 +187,19 @@ static void losses(void)
 			invented += is_met_by_none(&of, &timed.timings[i], &timed);
 		}
 		tried++;
-		not_told += all >= of.result.nr_units || all + 22 < of.result.nr_units ||
+		not_counted += all >= of.result.nr_units || all + 22 < of.result.nr_units ||
 			    !timed.loops[0].cut_off;
 		samples_deinit(&timed);
 		free(trace.events);
 	}
 	is_number(invented, 0, "after a loss, no unit has contexts that units do not have");
-	is_number(not_told, 0, "the units around it are left out, and told");
+	is_number(not_counted, 0, "the units around it are left out, and counted");
 	diag("%u losses", tried);
 	extracted_deinit(&of);
 	sim_deinit(&sim);
 }
 
-static void tell(struct thread *t, enum perfguard_event_kind kind, uint64_t sp)
+static void emit(struct thread *t, enum perfguard_event_kind kind, uint64_t sp)
 {
 	sim_pass(t, SIM_STEP_NS);
 	sim_tell(t, kind, 0, sp, SIM_STEP_NS);
@@ -222,10 +222,10 @@ static void empty(void)
 	sim.trace.loops = sim_add(NULL, &sim.trace.nr_loops, sizeof(*sim.trace.loops),
 				  &of.samples.loops[0].hash);
 	thread_start(&t, &sim, PID, 7, 1, BASE);
-	tell(&t, PERFGUARD_EVENT_KIND_GUARD, 8);
-	tell(&t, PERFGUARD_EVENT_KIND_UNIT, unit | GUARDED_NONE);
-	tell(&t, PERFGUARD_EVENT_KIND_GUARD, 16);
-	tell(&t, PERFGUARD_EVENT_KIND_UNIT, unit);
+	emit(&t, PERFGUARD_EVENT_KIND_GUARD, 8);
+	emit(&t, PERFGUARD_EVENT_KIND_UNIT, unit | GUARDED_NONE);
+	emit(&t, PERFGUARD_EVENT_KIND_GUARD, 16);
+	emit(&t, PERFGUARD_EVENT_KIND_UNIT, unit);
 	if (extract_timing(&sim.trace, &of.samples, &timed))
 		abort();
 	ok(timed.nr_timings == 1 && timed.timings[0].nr_hits == 1 &&

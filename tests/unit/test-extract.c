@@ -37,7 +37,7 @@ static void plain(void)
 	sim_deinit(&sim);
 }
 
-/* As where the loop's function calls the C library's: nothing tells of that call. */
+/* As where the loop's function calls the C library's: no event shows that call. */
 static void unseen_wait(void)
 {
 	struct extracted of;
@@ -170,7 +170,7 @@ static void run_beside(struct sim *sim, const char *functions)
 	sim_finish(sim);
 }
 
-/* Jobs that come one by one but for each 20th. */
+/* Jobs that come one by one except for each 20th. */
 static void run_rare_backlog(struct sim *sim)
 {
 	struct thread t;
@@ -192,7 +192,7 @@ static void run_rare_backlog(struct sim *sim)
 	sim_finish(sim);
 }
 
-/* The loop of thread 7 has this mark, or none (0), beside its wait. */
+/* The loop of thread 7 has this mark, or none (0), in addition to its wait. */
 static void is_marked_by(struct sim *sim, int expected, const char *name)
 {
 	struct extracted of = extracted_of(&sim->trace);
@@ -372,7 +372,7 @@ static void never(void)
 	sim_deinit(&sim);
 }
 
-/* A context that its loop's waits may have been told by is none that no thread came to. */
+/* A context that its loop's waits may have been identified by is none that no thread came to. */
 static void unsure(void)
 {
 	struct extracted of;

@@ -34,7 +34,7 @@ static void test_count(void)
 
 	fold_init(&fold, 10 * S);
 	ok(fold_due(&fold) == UINT64_MAX, "nothing is due");
-	ok(!add(&fold, &slow, 1 * S, 50 * MS, false), "the first one is told");
+	ok(!add(&fold, &slow, 1 * S, 50 * MS, false), "the first one is printed");
 	ok(fold_due(&fold) == 11 * S, "its window is due");
 	for (int i = 0; i < 37; i++)
 		last = add(&fold, &slow, 2 * S, 50 * MS, false);
@@ -42,22 +42,22 @@ static void test_count(void)
 	for (uint64_t i = 0; i < 36; i++)
 		fold_go_on(&fold, last, (60 + i) * MS, true);
 	ok(fold_go_on(&fold, last, 9 * S, false), "and their ends, too");
-	ok(!fold_next(&fold, 11 * S - 1, &window), "nothing is told before the window ends");
+	ok(!fold_next(&fold, 11 * S - 1, &window), "nothing is printed before the window ends");
 	ok(fold_next(&fold, 11 * S, &window) && window.nr_units == 37 && window.nr_ended == 36 &&
 		   window.min_ns == 60 * MS && window.max_ns == 95 * MS &&
 		   window.running_ns == 9 * S,
 	   "then how many, how long they took, and how long one has run by now");
 	ok(window.subject.seq == 1 * S && !strcmp(window.subject.function, "work"),
-	   "of the alert that was told");
+	   "of the alert that was printed");
 	ok(!fold_next(&fold, 11 * S, &window), "once");
 
 	ok(!fold_go_on(&fold, last, 10 * S, false),
-	   "one that is still heard of after the window is asked for anew");
+	   "one that is still reported after the window is returned again");
 	ok(add(&fold, &slow, 12 * S, 10 * S, false) != 0, "what goes on is folded further");
-	ok(fold_next(&fold, 21 * S, &window) && window.nr_units == 1, "and told again");
+	ok(fold_next(&fold, 21 * S, &window) && window.nr_units == 1, "and printed again");
 	ok(!fold_next(&fold, 31 * S, &window) && fold_due(&fold) == UINT64_MAX,
 	   "a window without any ends it");
-	ok(!add(&fold, &slow, 32 * S, 50 * MS, true), "and the next one is told");
+	ok(!add(&fold, &slow, 32 * S, 50 * MS, true), "and the next one is printed");
 	ok(!add(&fold, &slow, 50 * S, 50 * MS, true),
 	   "as is one after a window that nobody looked at");
 	fold_deinit(&fold);
@@ -67,48 +67,48 @@ static void test_keys(void)
 {
 	const struct fold_key others[] = { { 2, 7, 100 }, { 1, 8, 100 }, { 1, 7, 101 } };
 	struct fold_window window;
-	unsigned int told = 0;
+	unsigned int printed = 0;
 	struct fold fold;
 
 	fold_init(&fold, 10 * S);
 	add(&fold, &slow, S, MS, true);
 	for (int i = 0; i < 3; i++)
-		told += !add(&fold, &others[i], S, MS, true);
-	ok(told == 3, "another target, type or path is another alert");
+		printed += !add(&fold, &others[i], S, MS, true);
+	ok(printed == 3, "another target, type or path is another alert");
 	add(&fold, &others[1], 2 * S, MS, true);
 	add(&fold, &slow, 3 * S, MS, false);
 	ok(fold_next(&fold, UINT64_MAX, &window) && window.key.type == 7 &&
 		   fold_next(&fold, UINT64_MAX, &window) && window.key.type == 8 &&
 		   !fold_next(&fold, UINT64_MAX, &window),
-	   "at the end each that has some is told");
+	   "at the end each that has some is printed");
 	fold_deinit(&fold);
 
 	fold_init(&fold, 0);
-	told = 0;
+	printed = 0;
 	for (int i = 0; i < 10; i++)
-		told += !add(&fold, &slow, S, MS, true);
-	ok(told == 10 && !fold_next(&fold, UINT64_MAX, &window), "without a window all are told");
+		printed += !add(&fold, &slow, S, MS, true);
+	ok(printed == 10 && !fold_next(&fold, UINT64_MAX, &window), "without a window, all");
 	fold_deinit(&fold);
 
 	fold_init(&fold, 10 * S);
-	told = 0;
+	printed = 0;
 	for (uint32_t i = 0; i < 2 * FOLD_MAX_WINDOWS; i++)
 		for (int twice = 0; twice < 2; twice++)
-			told += !add(&fold, &(struct fold_key){ 1, i, 0 }, S, MS, true);
-	ok(told == 3 * FOLD_MAX_WINDOWS, "where there are very many, they are told singly");
+			printed += !add(&fold, &(struct fold_key){ 1, i, 0 }, S, MS, true);
+	ok(printed == 3 * FOLD_MAX_WINDOWS, "where there are very many, they are printed singly");
 	fold_deinit(&fold);
 }
 
 static void test_paths(void)
 {
 	struct fold_window window;
-	unsigned int told = 0;
+	unsigned int printed = 0;
 	struct fold fold;
 
 	fold_init(&fold, 10 * S);
 	for (uint64_t i = 0; i < 100; i++)
-		told += !add(&fold, &(struct fold_key){ 1, 7, i }, S, 50 * MS, true);
-	ok(told == FOLD_MAX_PATHS, "of many paths of a type the first few are told");
+		printed += !add(&fold, &(struct fold_key){ 1, 7, i }, S, 50 * MS, true);
+	ok(printed == FOLD_MAX_PATHS, "of many paths of a type the first few are printed");
 	ok(!add(&fold, &(struct fold_key){ 1, 8, 200 }, S, 50 * MS, true), "not of all types");
 	ok(fold_next(&fold, UINT64_MAX, &window) && window.nr_units == 95 &&
 		   window.nr_ended == 95 && window.subject.is_various &&

@@ -40,7 +40,7 @@ static bool is_found(const struct code_map *code, const struct program_symbol *s
 	return functions_find(&code->functions, symbol->addr + symbol->size - 1) == function;
 }
 
-/* Does all of the cold part belong to the function that it is a part of? */
+/* True if all of the cold part belongs to the function that it is a part of. */
 static bool is_joined(const struct code_map *code, const struct program *truth,
 		      const struct program_symbol *symbol)
 {

@@ -135,7 +135,7 @@ static void test_edges(void)
 
 	take(1000, "main work", true);
 	ok(!hotpath_init(&hotpath, stacks, 1, 1000) && is_path(&hotpath, "main 100 work 100"),
-	   "a single stack, told as it was taken, stands for all");
+	   "a single stack, printed as it was taken, stands for all");
 	hotpath_deinit(&hotpath);
 	ok(!hotpath_init(&hotpath, stacks, 1, 10) && is_path(&hotpath, "main 100 work 100"),
 	   "even if the end is before it");
@@ -211,7 +211,7 @@ static void test_several(void)
 	   "what several callers lead to has most of it together, and its callee");
 	ok(!hotpath.steps[1].by_several && hotpath.steps[2].by_several &&
 		   hotpath_own_step(&hotpath) == 2,
-	   "it is told as such");
+	   "it is reported as such");
 	hotpath_deinit(&hotpath);
 
 	nr_stacks = 0;
@@ -220,7 +220,7 @@ static void test_several(void)
 	ok(!hotpath_init(&hotpath, stacks, 2, 100) &&
 		   is_path(&hotpath,
 			   "main 100 list 100 open 65 stat 100 inner 100 syscall 65"),
-	   "a step tells its time by all callers");
+	   "a step has its time by all callers");
 	ok(!hotpath.steps[2].by_several && hotpath.steps[3].by_several &&
 		   !hotpath.steps[5].by_several,
 	   "and that there were several");
@@ -259,7 +259,7 @@ static void test_system(void)
 		   hotpath.functions[0].self_ns == 20 && hotpath.functions[0].blocked_ns == 80,
 	   "its time is charged to the program's function");
 	ok(find(&hotpath, "nanosleep")->self_ns == 80 && !find(&hotpath, "nanosleep")->own_ns,
-	   "and told of it, too");
+	   "and reported for the C library's, too");
 	ok(hotpath_own_step(&hotpath) == 2, "the program's step");
 	first = hotpath_hash(&hotpath);
 	hotpath_deinit(&hotpath);
@@ -293,7 +293,7 @@ static void test_recursion(void)
 		   is_path(&hotpath, "main 100 walk 100 leaf 100"),
 	   "a recursion is one step, however deep");
 	ok(hotpath.steps[1].nr_calls == 5 && hotpath.steps[0].nr_calls == 1,
-	   "that tells how deep it was");
+	   "that says how deep it was");
 	ok(find(&hotpath, "walk")->total_ns == 100, "its time counts once");
 	hotpath_deinit(&hotpath);
 
@@ -329,7 +329,7 @@ static void test_places(void)
 	frames[1][0].pc += 0x1000000;
 	frames[1][0].start += 0x1000000;
 	ok(!hotpath_init(&hotpath, stacks, 2, 20) && is_path(&hotpath, "main 100 work 100"),
-	   "the build id tells the file");
+	   "the build id identifies the file");
 	hotpath_deinit(&hotpath);
 	frames[1][0].build_id = "bb";
 	ok(!hotpath_init(&hotpath, stacks, 2, 14) && is_path(&hotpath, "main 100 work 71"),

@@ -112,7 +112,7 @@ static void test_paper(void)
 	ok(end_of(&fixture) == B && hits_of(&fixture, B) == 4 && hits_of(&fixture, C) == 2,
 	   "the most hits win");
 	infer_begin(&fixture.table, state);
-	ok(early_of(&fixture) == INFER_NO_TYPE, "the next unit starts anew");
+	ok(early_of(&fixture) == INFER_NO_TYPE, "the next unit starts again");
 	infer_hit(&fixture.table, state, 2, 0x60);
 	ok(end_of(&fixture) == B && hits_of(&fixture, C) == 1, "with no hits but its own");
 	for (int i = 0; i < 100000; i++)
@@ -146,7 +146,7 @@ static void test_once(void)
 	ok(infer_get(&fixture.table, fixture.state, A, 0) == 2 && fixture.state->contexts == 1,
 	   "a context counts once a unit");
 	ok(infer_margin(&fixture.table, fixture.state, 0) == 1 &&
-	   infer_margin(&fixture.table, fixture.state, 1) == 0, "and margins are told");
+	   infer_margin(&fixture.table, fixture.state, 1) == 0, "and margins are returned");
 	free(fixture.state);
 }
 
@@ -234,7 +234,7 @@ static void random_fixture(struct fixture *fixture, struct truth *truth, uint32_
 	}
 }
 
-/* All scores anew from the set of contexts met, in integers; the best type. */
+/* All scores again from the set of contexts met, in integers; the best type. */
 static uint32_t recompute(const struct fixture *fixture, const bool *met, bool is_final)
 {
 	int best_score = 0;
@@ -302,26 +302,26 @@ static double worst_error(const struct fixture *fixture, const struct truth *tru
 	return worst;
 }
 
-/* All that is told of a unit. */
-struct told {
+/* All results of a unit. */
+struct results {
 	uint32_t contexts, best_early, best_final, margins[2];
 	uint64_t limit;
 	enum infer_fit fit;
 };
 
-static struct told tell(const struct infer_table *table, const struct infer_state *state)
+static struct results results_of(const struct infer_table *table, const struct infer_state *state)
 {
-	struct told told;
+	struct results results;
 
-	memset(&told, 0, sizeof(told));
-	told.contexts = state->contexts;
-	told.best_early = state->best_early;
-	told.best_final = state->best_final;
-	told.margins[0] = infer_margin(table, state, 0);
-	told.margins[1] = infer_margin(table, state, 1);
-	told.limit = infer_limit(table, state);
-	told.fit = infer_fit(table, state);
-	return told;
+	memset(&results, 0, sizeof(results));
+	results.contexts = state->contexts;
+	results.best_early = state->best_early;
+	results.best_final = state->best_final;
+	results.margins[0] = infer_margin(table, state, 0);
+	results.margins[1] = infer_margin(table, state, 1);
+	results.limit = infer_limit(table, state);
+	results.fit = infer_fit(table, state);
+	return results;
 }
 
 /* The same of the same contexts in another order. */
@@ -329,7 +329,7 @@ static bool recount_agrees(const struct fixture *fixture, const bool *met)
 {
 	const struct infer_table *table = &fixture->table;
 	struct infer_state *state = calloc(1, infer_state_size(table));
-	struct told before = tell(table, fixture->state), after;
+	struct results before = results_of(table, fixture->state), after;
 
 	infer_begin(table, state);
 	for (uint32_t i = table->nr_contexts; i--;) {
@@ -338,12 +338,12 @@ static bool recount_agrees(const struct fixture *fixture, const bool *met)
 		infer_mark(table, state, i);
 		infer_add(table, state, i);
 	}
-	after = tell(table, state);
+	after = results_of(table, state);
 	free(state);
 	return !memcmp(&before, &after, sizeof(before));
 }
 
-/* Random units: after each hit all is as if computed anew. */
+/* Random units: after each hit all is as if computed again. */
 static bool run_units(struct fixture *fixture, const struct truth *truth, uint32_t units,
 		      double *error)
 {
@@ -398,7 +398,7 @@ static void test_random(void)
 		all_careful &= run_units(fixture, truth, 10, &error);
 		free(fixture->state);
 	}
-	ok(all_right, "after each hit the best types are as if computed anew, or in another order");
+	ok(all_right, "after each hit the best types are those computed again, in any order");
 	ok(all_wrap, "also where epochs wrap");
 	ok(all_careful, "and where a score may become too large");
 	ok(error <= 1.0001, "no score is further from the logarithms than rounding (%.3f)", error);
@@ -452,7 +452,7 @@ static void test_refusals(void)
 	free(fixture.state);
 }
 
-/* How many contexts are not in the slot that they are looked for in first. */
+/* How many contexts are not in the slot where the search for them starts. */
 static uint32_t misplaced(uint32_t nr_sites, uint32_t nr_depths)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));

@@ -64,7 +64,7 @@ static void test_structure(struct json *json)
 	json_object(json, NULL);
 	json_u64(json, "n", 1);
 	json_end(json);
-	ok(is_line(json, "{\"n\":1}"), "the next line begins anew");
+	ok(is_line(json, "{\"n\":1}"), "the next line begins again");
 
 	json_end(json);
 	json_object(json, NULL);

@@ -19,7 +19,7 @@ enum {
 	EMPTY_LOOP = 0, /* without units */
 	NR_LOOPS = 3,
 	OBJECTS = 4,
-	LIBRARY = 2, /* the only one with functions, beside the program */
+	LIBRARY = 2, /* the only one with functions, apart from the program */
 	WAITING = 3, /* waits are in it */
 };
 
@@ -106,7 +106,7 @@ static void make(struct samples *samples, struct model *model)
 	add_novel(samples, model);
 }
 
-/* Is all that refers to something in range?  As the module checks it. */
+/* True if all that refers to something is in range, as the module checks it. */
 static bool is_sound(const struct loading *loading)
 {
 	uint64_t weights = 0;
@@ -155,7 +155,7 @@ static bool is_sound(const struct loading *loading)
 	       loading->nr_weights <= PERFGUARD_MAX_PROFILE_WEIGHTS;
 }
 
-/* The table of a course, from nothing but what was loaded. */
+/* The table of an event loop, from nothing but what was loaded. */
 struct course {
 	struct infer_table table;
 	struct infer_state *state;
@@ -372,7 +372,7 @@ static uint32_t *damage(struct samples *samples, struct model *model, uint32_t *
 
 static void test_damaged(struct samples *samples, struct model *model)
 {
-	uint32_t refused = 0, passed = 0, unsound = 0, untold = 0;
+	uint32_t refused = 0, passed = 0, unsound = 0, unexplained = 0;
 
 	for (int i = 0; i < DAMAGES; i++) {
 		struct loading loading;
@@ -387,7 +387,7 @@ static void test_damaged(struct samples *samples, struct model *model)
 				     &why);
 		if (error) {
 			refused++;
-			untold += !why;
+			unexplained += !why;
 		} else {
 			passed++;
 			unsound += !is_sound(&loading);
@@ -399,7 +399,7 @@ static void test_damaged(struct samples *samples, struct model *model)
 	}
 	ok(refused > DAMAGES / 4 && passed, "%u of %d damaged models are refused", refused, DAMAGES);
 	ok(!unsound, "and the other ones stay within their bounds");
-	ok(!untold, "each time it is told why");
+	ok(!unexplained, "each time there is a reason");
 }
 
 static void test_limits(const struct samples *samples, struct model *model)

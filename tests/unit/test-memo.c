@@ -63,7 +63,10 @@ static const struct pguard_verdict *go(const struct pguard_verdict *from, uint32
 	return transition->hit_slot == SEAT + context ? pguard_verdict_cache_at(cache, transition) : pguard_verdict_cache_begin(cache);
 }
 
-/* A walk by the contexts of @set in a random order, some repeated; NULL if the verdict cache ends before. */
+/*
+ * Follow the contexts of @set in a random order, some repeated; NULL if the
+ * verdict cache ends before.
+ */
 static const struct pguard_verdict *walk(uint64_t set)
 {
 	const struct pguard_verdict *verdict = pguard_verdict_cache_begin(cache);
@@ -154,7 +157,7 @@ static void test_lock(void)
 	end();
 }
 
-/* How far an transition may be from where it is looked for, in a chain of new contexts. */
+/* How far a transition may be from where its search starts, in a row of new contexts. */
 static uint32_t longest_search(uint32_t site_step, uint32_t depth_step, uint32_t length)
 {
 	uint32_t longest = 0, steps;

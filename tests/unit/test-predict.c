@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* How well few hits tell types apart, in made-up programs like real ones. */
+/* How well few hits distinguish types, in made-up programs like real ones. */
 
 #include <time.h>
 

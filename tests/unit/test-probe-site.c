@@ -251,7 +251,7 @@ static void read_jumps(const struct code_map *code, csh capstone, struct jumps *
 	cs_free(insn, 1);
 }
 
-/* Does every entry of the function, and nothing else, come by the site? */
+/* True if every entry of the function, and nothing else, comes by the site. */
 static bool is_once(const struct code_map *code, const struct jumps *jumps,
 		    const struct function *function, uint64_t site)
 {
@@ -301,7 +301,7 @@ static bool is_flow(const cs_insn *insn)
 	       !strncmp(insn->mnemonic, "ud2", 3) || !strncmp(insn->mnemonic, "int", 3);
 }
 
-/* Is the site reached in a straight line from the entry, with that SP? */
+/* True if the site is reached in a straight line from the entry, with that SP. */
 static bool is_straight(const struct code_map *code, csh capstone, cs_insn *insn,
 			const struct function *function, const struct probe_site *site)
 {
@@ -335,7 +335,7 @@ struct counts {
 	uint32_t not_straight;
 	uint32_t not_once;
 	uint32_t in_loop;
-	uint32_t by_cfi; /* of which the unwind tables tell SP */
+	uint32_t by_cfi; /* of which the unwind tables have SP */
 	uint32_t other_cfi;
 };
 
@@ -346,7 +346,7 @@ static void complain(uint32_t *count, const struct function *function, const cha
 		     (unsigned long)function->addr);
 }
 
-/* Where jumps go by tables, the text of the instructions does not tell. */
+/* Where jumps go by tables, the text of the instructions does not show it. */
 static bool is_in_loop(const struct code_map *code, const struct function *function, uint64_t addr)
 {
 	struct cfg cfg;
@@ -361,7 +361,7 @@ static bool is_in_loop(const struct code_map *code, const struct function *funct
 	return ret;
 }
 
-/* Assembler that tells the unwind tables not even of its first push, as some in the C library. */
+/* Assembler without unwind tables even for its first push, as some in the C library. */
 static bool is_untold(const struct code_map *code, const struct function *function)
 {
 	uint64_t addr, end = function->addr + function->size;
@@ -440,7 +440,7 @@ static void test_program(const char *path, uint32_t least)
 	ok(!counts.not_straight, "%s: and reached in a straight line with the right SP", path);
 	ok(!counts.not_once && !counts.in_loop, "%s: once in each call", path);
 	ok(!counts.other_cfi && counts.by_cfi * 2 > counts.cheap,
-	   "%s: the unwind tables tell the same SP", path);
+	   "%s: the unwind tables have the same SP", path);
 	ok(counts.cheap * 1000ull >= least * (uint64_t)counts.nr,
 	   "%s: %.1f %% of %u functions have one", path, 100.0 * counts.cheap / counts.nr,
 	   counts.nr);

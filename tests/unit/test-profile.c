@@ -157,7 +157,7 @@ static void test_round_trip(void)
 	}
 	ok(comes_back, "20 random profiles come back as they were, to the last bit");
 	ok(is_repeatable, "the same contents are the same file");
-	ok(has_no_rest, "nothing is left beside it");
+	ok(has_no_rest, "nothing is left next to it");
 }
 
 static void test_other_contents(void)
@@ -304,7 +304,7 @@ static void test_flips(void)
 	}
 	ok(refused + harmless == FLIPS, "%d damaged bytes: %u files refused, %u unchanged", FLIPS,
 	   refused, harmless);
-	ok(refused > FLIPS / 4, "and not for want of damage");
+	ok(refused > FLIPS / 4, "and not for lack of damage");
 	free(bytes);
 	content_deinit(&content);
 }

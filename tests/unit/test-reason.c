@@ -54,7 +54,7 @@ static void test_parts(void)
 
 	reason_set(&reason, &account, stacks, 2, &normal);
 	ok(reason.nr_parts == 1 && reason.parts[0].kind == REASON_LOCK,
-	   "a lock: that alone is told");
+	   "a lock: that alone is reported");
 	ok(is_text(&reason, 0, "blocked 212 ms in futex, where this type blocks 200 us"),
 	   "with how long its type blocks");
 	ok(reason.parts[0].excess_ns > 211 * MS && reason.parts[0].excess_ns < 212 * MS,
@@ -105,7 +105,7 @@ static void test_blocked(void)
 		   reason.parts[0].ns == 120 * MS && reason.parts[1].kind == REASON_IO &&
 		   reason.parts[1].ns == 60 * MS && reason.parts[1].syscall == SYS_write &&
 		   reason.parts[2].kind == REASON_SLEEP && reason.parts[2].ns == 20 * MS,
-	   "the stacks tell what the blocked time was spent on");
+	   "the stacks show what the blocked time was spent on");
 
 	account.has_block_io = true;
 	account.block_io_ns = 150 * MS;

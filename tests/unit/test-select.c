@@ -101,7 +101,7 @@ static void test_markers(void)
 	fixture_prepare(&fixture);
 	fixture.budget[0] = 1;
 	choose(&fixture, SELECT_INFORMATION, 0);
-	ok(fixture.score.end > 0.999, "markers tell all types");
+	ok(fixture.score.end > 0.999, "type markers identify all types");
 	ok(fixture.nr == 3 && fixture.score.hits < 0.76 && !has(&fixture, 0),
 	   "three of four will do, and nothing that all types hit");
 	fixture.budget[0] = 0.3;
@@ -128,11 +128,11 @@ static void test_depths(void)
 	fixture.budget[0] = 1;
 	choose(&fixture, SELECT_INFORMATION, 0);
 	ok(fixture.nr == 1 && has(&fixture, 0) && fixture.score.end > 0.999,
-	   "one function tells types by its depth");
+	   "one function identifies types by its depth");
 	fixture_end(&fixture);
 }
 
-/* The only function that tells the types apart is hit @hits times in a unit. */
+/* The only function that distinguishes the types is hit @hits times in a unit. */
 static uint32_t choose_hot(uint16_t hits)
 {
 	struct fixture fixture;
@@ -201,7 +201,7 @@ static void test_stepped(void)
 	fixture_end(&fixture);
 }
 
-/* Function 0 tells types 0 and 1 of loop 0 apart, and is all that loop 1 does. */
+/* Function 0 distinguishes types 0 and 1 of loop 0, and is all that loop 1 does. */
 static void test_loops(void)
 {
 	struct fixture fixture;
@@ -247,9 +247,9 @@ static void test_early(void)
 	   "the cheapest guards, if only the end counts");
 	ok(fixture.score.half < 0.3, "which come late");
 	choose(&fixture, SELECT_INFORMATION, 0.01);
-	/* that none was hit tells of the fourth type only at the end */
+	/* that none was hit identifies the fourth type only at the end */
 	ok(fixture.score.end > 0.999 && fixture.score.half > 0.74,
-	   "those that tell early, if that counts too (%.3f)", fixture.score.half);
+	   "those that are hit early, if that counts too (%.3f)", fixture.score.half);
 	fixture_end(&fixture);
 }
 

@@ -31,7 +31,7 @@ int main(void)
 	threshold_ns = auto_threshold_next(&auto_threshold, hist, 90 * NSEC_PER_MSEC, 0,
 				      NSEC_PER_SEC);
 	ok(threshold_ns == AUTO_THRESHOLD_FLOOR_NS,
-	   "no new units: whatever comes next is looked into");
+	   "no new units: whatever comes next is recorded");
 
 	hist[histogram_bucket(30 * NSEC_PER_MSEC)] = 10;
 	auto_threshold_init(&auto_threshold);

@@ -52,7 +52,7 @@ int main(void)
 	ok(refuses("5x") && refuses("5mss"), "unknown units");
 	ok(refuses("inf") && refuses("nan") && refuses("0x10"),
 	   "what only strtod() understands");
-	ok(refuses("1e30h"), "longer than can be told");
+	ok(refuses("1e30h"), "longer than can be represented");
 
 	ok(prints(0, "0 ns"), "0 ns");
 	ok(prints(999, "999 ns"), "999 ns");

@@ -176,7 +176,7 @@ static void flips(const uint8_t *bytes, size_t size, size_t head, const struct s
 	uint8_t *damaged = malloc(size);
 
 	for (uint32_t i = 0; i < FLIPS; i++) {
-		/* Tables are small beside the events. */
+		/* Tables are small compared with the events. */
 		size_t end = i % 2 ? head : size;
 
 		memcpy(damaged, bytes, size);
@@ -226,7 +226,7 @@ static void versions(const uint8_t *bytes, size_t size)
 	memcpy(other + 8, &version, 4);
 	write_bytes(other, size);
 	is_number((uint64_t)-load(), EPROTONOSUPPORT, "a file from the future");
-	ok(strstr(why, "newer") != NULL, "is told as such");
+	ok(strstr(why, "newer") != NULL, "is reported as such");
 	version = 0;
 	memcpy(other + 8, &version, 4);
 	write_bytes(other, size);
@@ -348,7 +348,7 @@ static void other_files(const struct trace *trace)
 	strcpy(path, kept);
 }
 
-/* Whatever is written beside @path is gone: rmdir() would fail later. */
+/* Whatever is written next to @path is gone: rmdir() would fail later. */
 static void full_disk(struct trace *trace, size_t size)
 {
 	struct rlimit unlimited, limit;
@@ -369,7 +369,7 @@ static void full_disk(struct trace *trace, size_t size)
 		tried++;
 		intact += !load();
 	}
-	is_number(failed, tried, "no room: told");
+	is_number(failed, tried, "no room: reported");
 	is_number(intact, tried, "no room: the file that was there is whole");
 }
 
@@ -403,7 +403,7 @@ int main(void)
 	other_files(&sim.trace);
 	full_disk(&sim.trace, size);
 	unlink(path);
-	ok(!rmdir(directory), "nothing was left beside it");
+	ok(!rmdir(directory), "nothing was left next to it");
 	free(bytes);
 	extracted_deinit(&profile);
 	sim_deinit(&sim);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Snapshots of sleeping threads, unwound: a program whose stacks are known,
- * Debian's own stripped servers, and slices that were tampered with.
+ * Debian's own stripped servers, and stack copies that were tampered with.
  */
 
 #include <dirent.h>
@@ -173,7 +173,7 @@ static void start_victim(const char *path, const char *mode, bool in_thread, str
 		fclose(output);
 }
 
-/* Are the known addresses there, next to each other and rightly named? */
+/* True if the known addresses are there, next to each other and rightly named. */
 static bool has_truth(const struct truth *truth)
 {
 	int first = 0, guessed = 0;
@@ -243,7 +243,7 @@ static void test_ends(const char *path)
 	take_slice(truth.pid, truth.tid);
 	unwind(truth.pid);
 	ok(nr_frames == UNWIND_MAX_FRAMES && end == UNWIND_TOO_DEEP && has_truth(&truth),
-	   "500 calls: the innermost 256 frames, and told that there are more");
+	   "500 calls: the innermost 256 frames, and a flag that there are more");
 	stop(truth.pid);
 
 	start_victim(path, "sleep", false, &truth);
@@ -271,7 +271,7 @@ static void unwind_cut(pid_t pid, const struct frame *known, int nr)
 }
 
 /*
- * Code without rules is crossed even where the slice does not reach the thread's
+ * Code without rules is crossed even where the copy does not reach the thread's
  * start, if @enough frames follow: one more where two are searched for.
  */
 static void test_cut_guess(const char *path, int enough)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* From records to lines: folded, covered by a level, each unit counted once. */
+/* From records to lines: folded, covered by a regression, each unit counted once. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +105,7 @@ static int take(struct watching *watching, uint64_t unit, uint64_t elapsed_ns, b
 	return watching_take(watching, &record);
 }
 
-/* A second later: so many units more ended, and their sums are looked at. */
+/* A second later: so many units more ended, and their sums are read. */
 static int look(struct watching *watching, uint64_t in_time, uint64_t late)
 {
 	sums.units += in_time;
@@ -130,7 +130,7 @@ static void test_fold(void)
 	}
 	lines = heard();
 	ok(count(lines, "\"kind\":\"late\"") == 2 && count(lines, "\"kind\":\"ended\"") == 1,
-	   "the first of equal units is told with all its records");
+	   "the first of equal units is printed with all its records");
 	ok(count(lines, "\"type\":7") == 3 && count(lines, "\"confidence\":0.999") == 3 &&
 		   count(lines, "computed 9.00 ms, where this type computes 2.90 ms") == 1,
 	   "with its type, and what is usual for it");
@@ -154,7 +154,7 @@ static void test_fold(void)
 	lines = heard();
 	ok(count(lines, "\"kind\":\"late\"") == 4 && count(lines, "\"kind\":\"ended\"") == 4 &&
 		   !count(lines, "repeated"),
-	   "without a window all are told");
+	   "without a window all are printed");
 	watching_deinit(&watching);
 }
 
@@ -184,7 +184,7 @@ static void test_level(void)
 	}
 	watching_finish(&watching);
 	lines = heard();
-	ok(!*lines && watching.nr_late == 20, "its late units are not told, but counted");
+	ok(!*lines && watching.nr_late == 20, "its late units are not printed, but counted");
 	listen();
 	take(&watching, 30, 9 * MS, false);
 	take(&watching, 30, 10 * NSEC_PER_SEC, false);
@@ -202,7 +202,7 @@ static void test_level(void)
 	watching_finish(&watching);
 	lines = heard();
 	ok(count(lines, "\"kind\":\"repeated\"") == 1,
-	   "from then on late units are told again, here folded into that one");
+	   "from then on late units are printed again, here folded into that one");
 	watching_deinit(&watching);
 }
 

@@ -156,7 +156,7 @@ static void *make_code(void)
 
 static void on_signal(int number)
 {
-	nr_addresses = 0; /* the chain begins anew in the interrupted function */
+	nr_addresses = 0; /* the chain begins again in the interrupted function */
 	victim_wait(number & ~1);
 	keep++;
 }
