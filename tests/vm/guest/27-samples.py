@@ -144,13 +144,15 @@ ok(len(own_stacks(unit)) >= 15, f"it has {len(own_stacks(unit))} stacks")
 ok(unit[-1]["stacks"] or unit[-1]["elapsed_ns"] < 1.2 * unit[-2]["elapsed_ns"],
    "its end has those since it was told last")
 ok(spread(unit), "they are spread over its time")
-audit.next("ended")
+audit.next_long("ended", 1000)
 lines = [line for line in audit.lines if line["kind"] in ("late", "ended") and
          line["pid"] == victim.pid and line["unit"] == unit[0]["unit"]]
 names = [set(functions(stack)) for line in lines for stack in line["stacks"]]
 slept = sum("sleep_here" in stack for stack in names)
 spun = sum("spin_here" in stack for stack in names)
-ok(slept + spun == len(own_stacks(unit)) and spun >= 3 and slept > spun,
+# The last stack may be of the way to its answer, behind both.
+ok(slept + spun >= len(own_stacks(unit)) - 1 and spun >= 3 and slept > spun and
+   not any("epoll_wait" in stack for stack in names),
    f"{slept} of them sleep, {spun} spin, and none is of the wait after it")
 ok(all(("spin_here" in stack) == ("syscall" not in told)
        for stack, told in zip(names, own_stacks(unit))),
