@@ -11,7 +11,7 @@
  *   share           a child with the same memory does so and ends
  *   reap            the child ends
  *   library PATH NAME  load it, and call its function of a double; the address
- *   exec            execute this program anew
+ *   exec            execute this program again
  *   storm MS        threads, forks and execs that call outer(), for this time
  *
  * called once: calls outer() and ends.

@@ -146,7 +146,7 @@ static __attribute__((noinline)) void unit_event(void)
 	self_event();
 }
 
-/* A unit with a call that could begin an event, but for its caller. */
+/* A unit with a call that could begin an event, were it not for its caller. */
 static __attribute__((noinline)) void unit_other(void)
 {
 	self_unit();
@@ -429,7 +429,7 @@ static struct full full_once(const struct self_profile *profile)
 	return full;
 }
 
-/* Where the memo's table is searched in vain for the shortest. */
+/* Where the memo's table is searched without success for the shortest. */
 static void measure_full(const struct self_profile *profile)
 {
 	struct full least_full = full_once(profile);

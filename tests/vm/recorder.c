@@ -32,7 +32,7 @@
 #include "link/link.h"
 #include "link/stream-reader.h"
 
-enum { MAX_EVENTS = 65536, MAX_TOLD = 20 };
+enum { MAX_EVENTS = 65536, MAX_REPORTED = 20 };
 
 static struct link *module;
 static struct stream *stream;
@@ -109,7 +109,7 @@ static void add_sites(uint32_t target, const char *path, uint32_t flags,
 		refuse(ret, link_error(module));
 	else
 		printf("ok %.3f %u", now() - start, nr_refused);
-	for (uint32_t i = 0; !ret && i < nr_refused && i < MAX_TOLD; i++)
+	for (uint32_t i = 0; !ret && i < nr_refused && i < MAX_REPORTED; i++)
 		printf(" %u:%u", refused[i].id, refused[i].error);
 	if (!ret)
 		puts("");

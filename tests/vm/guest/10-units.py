@@ -176,7 +176,7 @@ def mariadb():
 
 for test in (redis, nginx, mariadb):
     if test is mariadb and IS_SLOW:
-        skip("mariadb", "too slow there to tell a lock from the rest by time")
+        skip("mariadb", "too slow there to distinguish a lock from the rest by time")
         continue
     try:
         test()

@@ -45,7 +45,7 @@ for i in range(TIMES):
     ended_right += bool(ended) and ended["unit"] == late["unit"] and \
         ended["elapsed_ns"] >= DELAY_MS * MS
     if not late or late["kind"] == "ended":
-        note(f"number {i}, {word}, was not told while it ran: {late and late['elapsed_ns']} ns")
+        note(f"number {i}, {word}, was not reported while it ran: {late and late['elapsed_ns']} ns")
         continue
     reported += 1
     latency = late["elapsed_ns"] - THRESHOLD
@@ -56,7 +56,7 @@ note(f"worst delay of a report: {worst / MS:.1f} ms")
 ok(reported == TIMES, f"{reported} of {TIMES} late units reported while they ran")
 ok(in_time == TIMES, f"{in_time} of {TIMES} within threshold + {SLACK // MS} ms")
 ok(named == reported, f"{named} of {reported} stacks name the function")
-ok(ended_right == TIMES, f"{ended_right} of {TIMES} ends told, with the whole time")
+ok(ended_right == TIMES, f"{ended_right} of {TIMES} ends reported, with the whole time")
 
 victim.send(f"hole {10 * DELAY_MS}")
 late = audit.next("late")

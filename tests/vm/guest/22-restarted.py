@@ -23,12 +23,12 @@ audit.next("ready")
 for _ in range(WARM):
     program.do("nothing")
 program.do("spin 100")
-ok(audit.next_long("ended", 100), "a late unit is told")
+ok(audit.next_long("ended", 100), "a late unit is reported")
 for turn in range(3):
     stop(program)
     program.do("spin 300")
     line = audit.next_long("ended", 300)
-    if ok(line, "a late unit after a wait that was stopped is told"):
+    if ok(line, "a late unit after a wait that was stopped is reported"):
         note(f"it took {line['elapsed_ns'] / MS:.0f} ms")
     for _ in range(WARM):
         program.do("nothing")

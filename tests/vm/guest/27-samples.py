@@ -24,7 +24,7 @@ def fields(attributes, set_name):
 
 
 def read_records(since):
-    """The alert ring as it is told: records with their stacks put together."""
+    """The alert ring as it is read: records with their stacks put together."""
     records = []
     for message in family.dump("ALERT_GET", u64(NUMBER["A_RECORD_SEQ"], since)):
         row = fields(message, "RECORD")
@@ -40,11 +40,11 @@ def read_records(since):
         if "regs" in part:
             stacks.append({name: number(value) for name, value in part.items()
                            if len(value) <= 8})
-            stacks[-1].update(told=0, well_told=index == len(stacks) - 1)
+            stacks[-1].update(read=0, is_in_order=index == len(stacks) - 1)
         stack = stacks[index]
         if "chunk" in part:
-            stack["well_told"] &= number(part["chunk_offset"]) == stack["told"]
-            stack["told"] += len(part["chunk"])
+            stack["is_in_order"] &= number(part["chunk_offset"]) == stack["read"]
+            stack["read"] += len(part["chunk"])
     return records
 
 
@@ -92,8 +92,8 @@ def check_form(records, what):
     """Whatever the unit: sizes, bounds, order."""
     stacks = [stack for record in records for stack in record["stacks"]]
     times = [stack["at_ns"] for stack in own_stacks(records)]
-    ok(all(stack["told"] == stack["size"] and stack["well_told"] for stack in stacks),
-       f"{what}: the bytes of {len(stacks)} stacks are told in order")
+    ok(all(stack["read"] == stack["size"] and stack["is_in_order"] for stack in stacks),
+       f"{what}: the bytes of {len(stacks)} stacks come in order")
     ok(all(len(record["stacks"]) <= MAX_STACKS for record in records) and
        times == sorted(set(times)), f"{what}: at most {MAX_STACKS} a record, the oldest first")
 
@@ -125,7 +125,7 @@ wait_until(family.targets)      # there is no loop yet that it could be ready fo
 victim, stuck = Victim(), Victim()
 ok(wait_until(lambda: is_seen(victim) and is_seen(stuck)), "the units of both are seen")
 
-# One that never ends; what it comes to is looked at below.
+# One that never ends; the checks of it are below.
 stuck_since, stuck_begun = next_record(), time.monotonic()
 stuck.send("held plain 1000000")
 held = stuck.answer().split()
@@ -138,11 +138,11 @@ unit = unit_of(victim.pid, since)
 check_form(unit, "a long unit")
 kinds = [record["kind"] for record in unit]
 ok(kinds == [LATE] * (len(kinds) - 1) + [ENDED] and 4 <= len(kinds) <= 9,
-   f"it is told {len(kinds)} times")
+   f"it is reported {len(kinds)} times")
 ok(len(own_stacks(unit)) >= 15, f"it has {len(own_stacks(unit))} stacks")
-# Told just before its end, it has none to take since.
+# Reported just before its end, it has none to take since.
 ok(unit[-1]["stacks"] or unit[-1]["elapsed_ns"] < 1.2 * unit[-2]["elapsed_ns"],
-   "its end has those since it was told last")
+   "its end has those since its last report")
 ok(spread(unit), "they are spread over its time")
 audit.next_long("ended", 1000)
 lines = [line for line in audit.lines if line["kind"] in ("late", "ended") and
@@ -154,9 +154,9 @@ spun = sum("spin_here" in stack for stack in names)
 ok(slept + spun >= len(own_stacks(unit)) - 1 and spun >= 3 and slept > spun and
    not any("epoll_wait" in stack for stack in names),
    f"{slept} of them sleep, {spun} spin, and none is of the wait after it")
-ok(all(("spin_here" in stack) == ("syscall" not in told)
-       for stack, told in zip(names, own_stacks(unit))),
-   "they tell whether it is in a system call")
+ok(all(("spin_here" in stack) == ("syscall" not in own)
+       for stack, own in zip(names, own_stacks(unit))),
+   "they show whether it is in a system call")
 
 since = next_record()
 victim.do("deep 3000")
@@ -175,10 +175,10 @@ for kind in ("plain", "recursive", "robust", "pi"):
     known = [stack for stack in waits if stack.get("holder") == int(holder)]
     # The last one may be of the wait for the thread's end.
     ok(waits and all(stack["lock"] == int(address, 16) for stack in (waits[:-1] or waits)),
-       f"{kind} mutex: the address of the lock is told")
+       f"{kind} mutex: the address of the lock is reported")
     ok(known and len(known) >= len(waits) - 1 and
        not [stack for stack in waits if stack.get("holder", int(holder)) != int(holder)],
-       f"{kind} mutex: its holder is told, {len(known)} of {len(waits)}")
+       f"{kind} mutex: its holder is reported, {len(known)} of {len(waits)}")
     # Where it just comes or goes, it moves on while its stack is read.
     ok(len(known) >= len(holders(unit)) >= len(known) - 1 and holders(unit) and
        all(stack["tid"] == int(holder) for stack in holders(unit)),
@@ -194,7 +194,7 @@ ok(wait_until(lambda: family.targets()[0]["threads"] >= CROWD), "its threads are
 since = next_record()
 crowd.do("2500")
 ok(wait_until(lambda: nr_ended(crowd, since) == CROWD),
-   f"{nr_ended(crowd, since)} of {CROWD} units at a time are told to their end")
+   f"{nr_ended(crowd, since)} of {CROWD} units at a time are reported to their end")
 records = records_of(crowd.pid, since)
 note(f"{len(records)} records with {sum(len(record['stacks']) for record in records)} stacks, "
      f"{family.stats()['ring_bytes']} bytes in the rings, "
@@ -207,18 +207,18 @@ crowd.do("100000")
 time.sleep(2)
 crowd.end()
 ok(wait_until(lambda: nr_ended(crowd, since) == CROWD),
-   "what a killed process kept is told with the ends of its units")
+   "what a killed process kept is reported with the ends of its units")
 ok(family.stats()["ring_bytes"] <= 2 * RING_BYTES, "the rings keep their size")
 
 # The one that is stuck.
 time.sleep(max(0, stuck_begun + STUCK_SECONDS - time.monotonic()))
 unit = records_of(stuck.pid, stuck_since)
 times = [record["elapsed_ns"] for record in unit]
-note(f"told at {[round(moment / MS) for moment in times]} ms")
+note(f"reported at {[round(moment / MS) for moment in times]} ms")
 ok(all(record["kind"] == LATE and record["unit"] == unit[0]["unit"] for record in unit) and
    all(after >= 2 * before for before, after in zip(times, times[1:])) and
    times[-1] > STUCK_SECONDS * 1000 * MS / 4,
-   "a unit that never ends is told again when its time has doubled")
+   "a unit that never ends is reported again when its time has doubled")
 check_form(unit, "the stuck one")
 ok(all(len(own_stacks([record])) >= 5 for record in unit[4:]),
    "each time with stacks since the time before")

@@ -23,7 +23,7 @@ def parts_sum(line):
     return near(parts["cpu"] + parts["runqueue"] + parts["blocked"], line["elapsed_ns"], 0.01)
 
 
-def told(text, line):
+def note_parts(text, line):
     parts = line["time_ns"]
     note(f"{text}: elapsed {line['elapsed_ns'] / MS:.1f} ms, " +
          ", ".join(f"{name} {value / MS:.1f}" for name, value in parts.items()
@@ -47,7 +47,7 @@ victim.do("nothing")
 lines = []
 
 line = unit(audit, victim, "spin 300", 300)
-told("busy", line)
+note_parts("busy", line)
 lines.append(line)
 ok(line["time_ns"]["cpu"] >= 0.9 * (line["elapsed_ns"] - line["time_ns"]["runqueue"]) and
    line["time_ns"]["cpu"] >= 0.5 * line["elapsed_ns"], "a busy unit shows CPU")
@@ -55,12 +55,12 @@ ok(line["time_ns"]["cpu"] >= 0.9 * (line["elapsed_ns"] - line["time_ns"]["runque
 asked = time.monotonic_ns()
 line = unit(audit, victim, "sleep 300", 300)
 most = 330 * MS if EXACT else time.monotonic_ns() - asked
-told("sleeping", line)
+note_parts("sleeping", line)
 lines.append(line)
 ok(300 * MS <= line["time_ns"]["blocked"] <= most, "a sleeping unit shows blocked")
 
 line = unit(audit, victim, "lock 300", 240)
-told("lock", line)
+note_parts("lock", line)
 lines.append(line)
 ok(line["time_ns"]["blocked"] >= 0.8 * 300 * MS, "a unit that waits for a lock shows blocked")
 
@@ -71,7 +71,7 @@ line = unit(audit, victim, "spin 600", 600)
 for burner in burners:
     burner.kill()
     burner.wait()
-told("starved", line)
+note_parts("starved", line)
 lines.append(line)
 ok(line["time_ns"]["runqueue"] >= 0.5 * line["elapsed_ns"], "a starved unit shows run queue")
 
@@ -102,7 +102,7 @@ device = slow_disk(victim.pid)
 if device:
     write("/proc/sys/vm/drop_caches", "3")
     line = unit(audit, victim, f"read {device}")
-    told("cold read", line)
+    note_parts("cold read", line)
     lines.append(line)
     ok((line["time_ns"]["block_io"] or 0) >= 0.5 * line["elapsed_ns"],
        "a cold read shows block I/O")

@@ -59,7 +59,7 @@ def library(pid, name):
 
 
 def rising(events):
-    """Has each thread another time for each event?"""
+    """Whether each thread has another time for each event."""
     times = [(event.tid, event.time) for event in events if event.kind != LOST]
     return len(set(times)) == len(times)
 
@@ -76,14 +76,14 @@ def structure():
        "each hit has its site, stack pointer and return address")
     image = events[0].value >> 32
     ok(events[0].kind == START and events[0].value & 0xffffffff == program.pid and image,
-       "a thread's first event tells its process and image, also before its first wait")
+       "a thread's first event identifies its process and image, also before its first wait")
 
     _, tid = program.notes("thread 2")
     events = recorder.read()
     mine = [event for event in events if event.tid == tid]
     ok([event.kind for event in mine] == [START] + 6 * [HIT] + [END] and
        mine[0].value == program.pid | image << 32,
-       "a thread that never waits is told from its first hit to its end")
+       "a thread that never waits is recorded from its first hit to its end")
     ok(rising(events), "times of one thread rise")
     ok(float(recorder.off(setting.target)) < PATIENCE and
        changed_bytes(program.pid, CALLED) == 0, "taken off, no byte of the code is changed")
@@ -108,11 +108,11 @@ def loop_context(pid, enter):
 
 
 def waits():
-    """Wait calls are told while the flag is set and the stream open."""
+    """Wait calls are recorded while the flag is set and the stream open."""
     setting = Setting()
     recorder, program, target = setting.recorder, setting.program, setting.target
     program.do("call 1")
-    ok(not recorder.read(), "without the flag, wait calls are not told")
+    ok(not recorder.read(), "without the flag, wait calls are not recorded")
     recorder.ask("flags", target, OWNED | RECORD)
     program.do("call 1")
     program.do("call 1")
@@ -137,7 +137,7 @@ def waits():
     recorder.ask("close")
     program.do("call 1")
     recorder.ask("open")
-    ok(not recorder.read(), "what happens while the stream is closed is not told")
+    ok(not recorder.read(), "what happens while the stream is closed is not recorded")
     program.do("call 1")
     program.do("call 1")
     events = recorder.read()
@@ -147,7 +147,7 @@ def waits():
     program.do("call 1")
     recorder.read()
     program.do("call 1")
-    ok(not recorder.read(), "the flag taken off, no more is told")
+    ok(not recorder.read(), "the flag taken off, no more is recorded")
     recorder.ask("flags", target, OWNED | RECORD)
     program.do("call 1")
     recorder.read()
@@ -179,12 +179,12 @@ def coverage():
     seen = {name: number[program.offset(name)] in hits for name in program.NAMES}
     ok(len(set(hits)) == len(hits) and
        seen == {"outer": True, "middle": True, "inner": True, "never": False},
-       "each function that runs is told once, whatever threads run it")
+       "each function that runs is recorded once, whatever threads run it")
     ok(changed_bytes(program.pid, CALLED) == before - len(hits),
        "and its breakpoint is gone, the others are not")
     program.do("threads 8 50")
     program.do("call 5")
-    ok(not kinds(recorder.read(), HIT), "nothing is told again")
+    ok(not kinds(recorder.read(), HIT), "nothing is recorded again")
     other = Called()
     other.do("call 1")
     hits = [hit.number for hit in kinds(recorder.read(), HIT)]
@@ -224,7 +224,7 @@ def others():
     program.do("call 1")
     hits = kinds(recorder.read(), HIT)
     ok({hit.tid for hit in hits} == {program.pid} and 1 in {hit.number for hit in hits},
-       "only its hits are told")
+       "only its hits are recorded")
 
     child = int(program.do("fork"))
     wait_until(lambda: byte_at(child, program.address["outer"]) != 0xcc)
@@ -272,7 +272,7 @@ def comings():
     child = int(program.do("fork"))
     hits = kinds(recorder.read(), HIT)
     ok([(hit.number, hit.tid) for hit in hits if hit.number == 1] == [(1, child)],
-       "the children of an executable's process are told")
+       "the children of an executable's process are recorded")
     program.do("reap")
     program.end()
     recorder.end()
@@ -281,7 +281,7 @@ def comings():
     program = setting.program
     child = int(program.do("fork"))
     hits = kinds(setting.recorder.read(), HIT)
-    ok([hit.tid for hit in hits] == [child], "those of a process if that was asked for")
+    ok([hit.tid for hit in hits] == [child], "those of a process if the request says so")
     program.do("reap")
     program.send("exec")
     program.hear()
@@ -302,7 +302,7 @@ def library_file(name):
 
 
 def overflow():
-    """What finds no room is counted and told."""
+    """What finds no room is counted and reported."""
     before = int(PARAMETER.read_text(encoding="ascii"))
     PARAMETER.write_text("1", encoding="ascii")
     refused = 0
@@ -320,14 +320,14 @@ def overflow():
     events = recorder.read()
     lost_status = int(recorder.ask("status")[2]) - lost_before
     hits, lost = len(kinds(events, HIT)), sum(event.value for event in kinds(events, LOST))
-    # The threads' ends found no room either, or were told.
+    # The threads' ends found no room either, or were recorded.
     ends = len(kinds(events, END))
     note(f"{hits} hits read, {lost} events lost, status says {lost_status}")
     ok(lost and hits + lost + ends == 4 * (3 * rounds + 1), "hits and lost events are all there are")
     ok(lost == lost_status, "status counts the lost ones, too")
     notes, tid = program.notes("call 1")
     ok([(hit.sp, hit.value) for hit in kinds(recorder.read(), HIT, tid)] == notes,
-       "afterwards all is told again")
+       "afterwards all is recorded again")
     setting.end()
     PARAMETER.write_text(str(before), encoding="ascii")
 

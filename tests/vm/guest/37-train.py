@@ -67,7 +67,7 @@ def whole(server, profile):
         note(result.stderr[-600:])
         return
     for stage in ("coverage", "structure", "timing"):
-        ok(stage in result.stderr, f"{stage} tells how far it is")
+        ok(stage in result.stderr, f"{stage} reports how far it is")
     ok(text_of(server.pid) == code, "no breakpoint is left in the program")
     known = show(profile)
     busy = max(known["loops"], key=lambda loop: loop["units"])
@@ -135,7 +135,7 @@ def refused(server, profile):
     small = full / "p.pgp"
     result = train(small)
     ok(result.returncode == 1 and not small.exists() and "space" in result.stderr.lower(),
-       "a full disk is told, and no half profile is left")
+       "a full disk is reported, and no half profile is left")
     run("umount", full)
     code = text_of(server.pid)
     process = subprocess.Popen([COLLECT, "train", "-o", str(profile), "--duration", "120", "-e",

@@ -165,7 +165,7 @@ def run_redis(look=lambda pid: None):
 
 
 def has_steps(pid):
-    """Was an instruction stepped?  The kernel does that in a page it maps for it."""
+    """Whether an instruction was stepped.  The kernel does that in a page it maps for it."""
     return any(path == "[uprobes]" for *_, path in mappings(pid))
 
 

@@ -112,26 +112,26 @@ def library(program):
 
 
 def loading():
-    """In pieces of one item, or all at once; and it is told as it was loaded."""
+    """In pieces of one item, or all at once; and it is dumped as it was loaded."""
     family, program = Family(), Called()
     tables = tables_of(program)
     profile = load(family, [CALLED], tables, at_once=1)
-    told = row(family, profile)
-    ok(told["name"] == "test" and told["hash"] == 27 and told["nr_guards"] == 3 and
-       told["nr_types"] == 3 and told["nr_contexts"] == 3 and "target_id" not in told,
-       "a profile is loaded item by item, and told")
+    dump = row(family, profile)
+    ok(dump["name"] == "test" and dump["hash"] == 27 and dump["nr_guards"] == 3 and
+       dump["nr_types"] == 3 and dump["nr_contexts"] == 3 and "target_id" not in dump,
+       "a profile is loaded item by item, and dumped")
     ok(error(guards, family, profile)[0] == errno.ENOENT and
        error(types, family, profile)[0] == errno.ENOENT,
-       "what is not armed has no guards and types to tell")
+       "what is not armed has no guards and types to dump")
     target, processes = arm(family, profile)
-    told = row(family, profile)
-    ok(processes == 1 and told["target_id"] == target and told["processes"] == 1 and
-       told["nr_shed"] == 0 and abs(told["armed_ns"] - time.time_ns()) < 60e9 and
+    dump = row(family, profile)
+    ok(processes == 1 and dump["target_id"] == target and dump["processes"] == 1 and
+       dump["nr_shed"] == 0 and abs(dump["armed_ns"] - time.time_ns()) < 60e9 and
        changed_bytes(program.pid, CALLED) == 3, "armed, its guards are in the program")
     ok([(one["index"], one["object"], one["offset"], one["state"])
         for one in guards(family, profile)] ==
        [(i, 0, program.offset(name), ACTIVE) for i, name in enumerate(NAMES)],
-       "its guards are told")
+       "its guards are dumped")
     ok([(one["loop_id"], one["id"], one["threshold_ns"]) for one in types(family, profile)] ==
        [(1, 7, 50_000_000), (1, 8, 0), (2, 9, 70_000_000)], "and its types, with their loops")
     program.do("call 1")
@@ -160,7 +160,7 @@ def loading():
 
 
 def starts_plain(path, place):
-    """Does a function begin with push, endbr64, mov between registers, or xor?"""
+    """Whether a function begins with push, endbr64, mov between registers, or xor."""
     code = contents(path)[place:place + 4]
     return code[0] in (0x50, 0x53, 0x55) or code[:2] in (b"\x41\x54", b"\x41\x55") or \
         code == b"\xf3\x0f\x1e\xfa" or code[0] == 0x31 or \
@@ -190,16 +190,16 @@ def dumps():
     rows = guards(family, profile)
     ok([(one["index"], one["object"], one["offset"]) for one in rows] ==
        [(i, one[1], one[0]) for i, one in enumerate(tables["GUARDS"])],
-       "all guards are told, of libraries too")
+       "all guards are dumped, of libraries too")
     rows = types(family, profile)
     ok([(one["loop_id"], one["id"], one["threshold_ns"]) for one in rows] ==
        [(1 + (i >= 1500), i + 1, i) for i in range(3000)], "and all types")
     ok(changed_bytes(program.pid, libc) == len(chosen), "each has its breakpoint")
     program.do("call 1")
     program.do("call 10")
-    told = guards(family, profile)
-    ok(not any(one["stepped"] or one["step_mode"] == STEPPED for one in told) and
-       sum(one["hits"] for one in told) > 30, "common first instructions are not stepped")
+    dump = guards(family, profile)
+    ok(not any(one["stepped"] or one["step_mode"] == STEPPED for one in dump) and
+       sum(one["hits"] for one in dump) > 30, "common first instructions are not stepped")
 
     other = Family()
     other._seq += 1
@@ -235,10 +235,10 @@ def limits():
         refusal = error(fill, family, profile, kind, 1)
         ok(refusal and refusal[0] == errno.ENOSPC and "too many" in refusal[1],
            f"there may be {limit} {kind.lower()}")
-    told = row(family, profile)
-    ok(told["nr_guards"] == LIMITS["GUARDS"] and told["nr_types"] == LIMITS["TYPES"] and
-       told["nr_contexts"] == LIMITS["CONTEXTS"] and
-       5_000_000 < told["bytes"] < 8_000_000, "what was in bounds is kept")
+    dump = row(family, profile)
+    ok(dump["nr_guards"] == LIMITS["GUARDS"] and dump["nr_types"] == LIMITS["TYPES"] and
+       dump["nr_contexts"] == LIMITS["CONTEXTS"] and
+       5_000_000 < dump["bytes"] < 8_000_000, "what was in bounds is kept")
     with tempfile.TemporaryDirectory() as directory:
         for i in range(MAX_OBJECTS + 1):
             path = pathlib.Path(directory, str(i))
@@ -271,12 +271,12 @@ def limits():
     start = time.monotonic()
     target, _ = arm(family, profile)
     middle = time.monotonic()
-    told = row(family, profile)
+    dump = row(family, profile)
     forget(family, target)
     note(f"{len(places)} guards, 4096 types, 65536 contexts, 1048576 weights: armed in "
          f"{middle - start:.2f} s, disarmed in {time.monotonic() - middle:.2f} s, "
-         f"{told['bytes'] >> 10} KiB")
-    ok(told["nr_contexts"] == LIMITS["CONTEXTS"] and time.monotonic() - start < PATIENCE,
+         f"{dump['bytes'] >> 10} KiB")
+    ok(dump["nr_contexts"] == LIMITS["CONTEXTS"] and time.monotonic() - start < PATIENCE,
        "the largest profile can be armed")
     family.close()
     program.end()
@@ -427,9 +427,9 @@ def refused():
         tables = dict(good, GUARDS=good["GUARDS"] + [guard])
         profile = load(family, [CALLED, path], tables)
         refusal = error(arm, family, profile)
-        told = row(family, profile)
+        dump = row(family, profile)
         ok(refusal and refusal[0] == code and "cannot be probed" in refusal[1] and
-           told["refused_guard"] == 3 and told["refused_error"] == code,
+           dump["refused_guard"] == 3 and dump["refused_error"] == code,
            f"a guard {text} is refused and named")
     ok(changed_bytes(program.pid, CALLED) == 0 and not family.targets(),
        "no guard is left, and no target")
@@ -571,8 +571,8 @@ def governor():
 
     ok(heat([ACTIVE, ACTIVE, SHED]), "a guard far beyond its plan is shed, no other")
     start = time.monotonic()
-    told = guards(family, profile)[2]
-    ok(told["sheds"] == 1 and row(family, profile)["nr_shed"] == 1, "that is told")
+    dump = guards(family, profile)[2]
+    ok(dump["sheds"] == 1 and row(family, profile)["nr_shed"] == 1, "that is reported")
     ok(changed_bytes(program.pid, CALLED) == 2, "its breakpoint is gone")
     before = [one["hits"] for one in guards(family, profile)]
     program.do("call 100")

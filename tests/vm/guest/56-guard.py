@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the module infers at each hit and each end is what the rules say, and nothing is missed.
 
-A program calls random functions at random depths; it and the script tell what was to be
+A program calls random functions at random depths; it and the script say what was to be
 seen, and inference.py what was to be made of it.
 """
 
@@ -110,10 +110,10 @@ def figure_4(program, recorder, family):
     recorder.ask("close")
     tally = Tally()
     tally.compare(Reference(profile), units, events)
-    told = [event.value for event in events if event.kind == GUARD and event.number != 0]
+    inferred = [event.value for event in events if event.kind == GUARD and event.number != 0]
     ends = [event.number for event in events if event.kind == UNIT]
     # One hit each: the smallest threshold; then two of A and B; three; and at last four of B.
-    ok(told == [b, b, b, b, b], f"Figure 4: types after each hit: {told}")
+    ok(inferred == [b, b, b, b, b], f"Figure 4: types after each hit: {inferred}")
     ok(ends == [b, b], f"Figure 4: types at the ends: {ends}")
     ok(not any(tally.wrong.values()), f"Figure 4: as the reference has it: {tally.wrong}")
     collect("disarm", "--all")
@@ -131,12 +131,12 @@ def resting(program, family):
     program.run(script)
     armed = loading.armed(family)[0]
     said = (armed["units"], armed["novel"], armed["unknown_hits"], armed["stray_hits"])
-    ok(said == (40, 0, 0, 0), f"a wait that tells nothing of the frame: {said}")
+    ok(said == (40, 0, 0, 0), f"a wait that says nothing of the frame: {said}")
     collect("disarm", "--all")
 
 
 def foreign(program, family):
-    """Where another loop begins its events is told of no unit that comes by; no other guard is."""
+    """Where another loop begins its events sees no unit that comes by; no other guard is."""
     known, other = 1, 2
     script = [(WAIT, 0, 0), (known, 0, 0), (other, 0, 0)] * 20 + [(WAIT, 0, 0)]
     seen = {context for calls in program.run(script)[0][1] for context in calls}

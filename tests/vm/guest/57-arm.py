@@ -84,7 +84,7 @@ def train(path, load):
 
 
 def columns(text):
-    """Of the longest line, but for those with a path."""
+    """Of the longest line, except those with a path."""
     return max(len(line) for line in text.splitlines() if "/" not in line)
 
 
@@ -107,7 +107,7 @@ def first(server, path):
     note(result.stdout)
     ok(result.returncode == 0 and not result.stderr, "a profile is armed")
     ok(f"Guarding {SERVER}\n" in result.stdout and "1 now" in result.stdout and
-       "pg-collect watch" in result.stdout, "and told: what, how many, what next")
+       "pg-collect watch" in result.stdout, "and reported: what, how many, what next")
     ok(columns(result.stdout) <= 80, "in 80 columns")
     at_once = profile()
     ok(at_once and at_once["name"] == str(path) and at_once["processes"] == 1 and
@@ -138,7 +138,7 @@ def swap(server, path):
     result = collect("arm", path)
     armed = before["armed"][:19]
     ok(result.returncode == 0 and f"the profile armed at {armed}Z, with the same contents" in
-       result.stdout, "armed twice: the profile is replaced, and this is told")
+       result.stdout, "armed twice: the profile is replaced, and this is reported")
     after = profile()
     ok(after["target"] == before["target"] and after["id"] != before["id"] and
        after["units"] == 0, "for the same target, with new counters")
@@ -194,14 +194,14 @@ def bad(path):
 
 
 def news(path):
-    """Units of a new kind, by a known function in a new place, are noticed and told."""
+    """Units of a new kind, by a known function in a new place, are noticed and reported."""
     play(TMP / "other")
     counted = profile()
     note(f"novel {counted['novel']} of {counted['units']}")
     text = collect("status").stdout
     ok(counted["novel"] > NR / 3, "units of a new kind are novel")
     ok(counted["is_new_load"] and f"pg-collect train -o {path} -e {SERVER}" in text,
-       "another load is told, with what to do")
+       "another load is reported, with what to do")
 
 
 def end(server, path, code):

@@ -40,9 +40,9 @@ def learn_ids(server, armed, recorder):
     server.play([normal(kind) for _ in range(NORMAL) for kind in range(NR_TYPES)])
     units = server.units(first)
     pairs = units_of([event for event in recorder.read(300) if event.tid == units[0].tid])
-    told = match(units, pairs)
+    matched = match(units, pairs)
     votes = {kind: {} for kind in range(NR_TYPES)}
-    for i, (event, _) in told.items():
+    for i, (event, _) in matched.items():
         votes[units[i].type][event.number] = votes[units[i].type].get(event.number, 0) + 1
     ids = {kind: max(count, key=count.get) for kind, count in votes.items() if count}
     right = sum(votes[kind][ids[kind]] for kind in ids)
@@ -73,7 +73,7 @@ def plan(thresholds):
 
 
 class Result:
-    """A delayed unit, and what was told of it."""
+    """A delayed unit, and what was reported of it."""
 
     def __init__(self, request, factor, unit, threshold, largest, pair):
         self.request, self.factor, self.unit, self.pair = request, factor, unit, pair
@@ -96,7 +96,7 @@ class Result:
         return (f"type {self.unit.type}, {KINDS[self.request.kind]} "
                 f"{PLACES[self.request.place]}, {self.request.delay_ns / MS:.1f} ms, "
                 f"took {self.elapsed / MS:.1f}, threshold {self.threshold / MS:.1f}, "
-                f"hit before {self.had_hit}, told "
+                f"hit before {self.had_hit}, reported "
                 f"{[(one['kind'], one['found_by'], round(one['elapsed_ns'] / MS, 1)) for one in self.records]}")
 
 
@@ -109,9 +109,9 @@ def run(server, armed, recorder, listed, thresholds):
         first = server.count()
         server.play([request for request, _ in part])
         units = server.units(first)
-        told = match(units, units_of([event for event in recorder.read(300)
+        matched = match(units, units_of([event for event in recorder.read(300)
                                       if event.tid == units[0].tid]))
-        batch = [Result(request, factor, unit, thresholds[unit.type], largest, told.get(i))
+        batch = [Result(request, factor, unit, thresholds[unit.type], largest, matched.get(i))
                  for i, ((request, factor), unit) in enumerate(zip(part, units))]
         starts = [unit.start_ns for unit in units]
         for record in armed.alerts():
@@ -138,7 +138,7 @@ def table(title, results):
             beyond = sorted(one.found() - one.threshold for one in late)
             first = [one.records[0] for one in late]
             by = [sum(one["found_by"] == how for one in first) for how in (1, 2, 3)]
-            note(f"  {KINDS[kind]:5} {PLACES[place]:6} {len(some):4} delays {len(late):4} told, "
+            note(f"  {KINDS[kind]:5} {PLACES[place]:6} {len(some):4} delays {len(late):4} reported, "
                  f"by guard {by[0]:3} watch {by[1]:3} end {by[2]:3}; beyond the type's "
                  f"threshold: median {beyond[len(beyond) // 2] / MS if beyond else 0:6.2f} ms, "
                  f"worst {beyond[-1] / MS if beyond else 0:6.2f}")
@@ -186,19 +186,19 @@ def judge(results, strange, ids):
 
 
 def stuck(server, armed, thresholds):
-    """A unit that does not come back is told at growing intervals."""
+    """A unit that does not come back is reported at growing intervals."""
     armed.alerts()
     for kind, place in ((SLEEP, BEFORE), (SPIN, MIDDLE)):
         time = STUCK if kind == SLEEP else STUCK // 20
         server.play([Request(0, kind, place, time, 1000)])
-        told = [one for one in armed.alerts() if one["kind"] == LATE]
-        times = [one["elapsed_ns"] for one in told]
+        matched = [one for one in armed.alerts() if one["kind"] == LATE]
+        times = [one["elapsed_ns"] for one in matched]
         gaps = [b - a for a, b in zip(times, times[1:])]
         doublings = (time // min(thresholds.values())).bit_length()
         note(f"{KINDS[kind]} of {time // MS} ms: reported after "
              f"{', '.join(f'{one / MS:.0f}' for one in times)} ms")
-        ok(3 <= len(told) <= doublings + 2,
-           f"{len(told)} reports in {time // (1000 * MS)} s, not more than {doublings} doublings")
+        ok(3 <= len(matched) <= doublings + 2,
+           f"{len(matched)} reports in {time // (1000 * MS)} s, not more than {doublings} doublings")
         ok(all(b > 1.5 * a for a, b in zip(gaps, gaps[1:])), "at growing intervals")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How many units of a normal run are told to be late: not more than the profile declares.
+"""How many units of a normal run are reported late: not more than the profile declares.
 
 The run is of another seed than the one trained with.  UNITS in the environment is how many
 units there are in each, 50000 if it is not set.

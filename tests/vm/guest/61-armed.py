@@ -50,16 +50,16 @@ def later(family, recorder):
 
 
 def is_part(some, calls):
-    """Are these among the calls, in their order?"""
+    """Whether these are among the calls, in their order."""
     rest = iter(calls)
     return all(one in rest for one in some)
 
 
-def judge_swaps(counts, calls, told, wanted):
+def judge_swaps(counts, calls, recorded, wanted):
     """Add up how a thread's units were judged."""
-    which = [event.number >= 1000 for event, _ in told]
-    for i, (event, hits) in enumerate(told[:len(calls) - 1]):
-        is_last = i + 1 < len(told) and which[i + 1] != which[i]
+    which = [event.number >= 1000 for event, _ in recorded]
+    for i, (event, hits) in enumerate(recorded[:len(calls) - 1]):
+        is_last = i + 1 < len(recorded) and which[i + 1] != which[i]
         counts["changes"] += is_last
         is_novel = bool(event.sp & NOVEL)
         met = [(hit.number, hit.sp) for hit in hits]
@@ -100,16 +100,16 @@ def swap(family, recorder):
     counts = {"units": 0, "missing": 0, "cut": 0, "wrong": 0, "changes": 0}
     for tid, calls in threads:
         wanted = [ends_of(Reference(profile), calls) for profile in profiles]
-        told = units_of(events.get(tid, []))
+        recorded = units_of(events.get(tid, []))
         counts["units"] += len(calls) - 1
-        counts["missing"] += abs(len(calls) - 1 - len(told))
-        judge_swaps(counts, calls, told, wanted)
+        counts["missing"] += abs(len(calls) - 1 - len(recorded))
+        judge_swaps(counts, calls, recorded, wanted)
     note(f"two profiles in turn: {counts}")
-    ok(counts["missing"] == 0, f"each of {counts['units']} units has its end told")
+    ok(counts["missing"] == 0, f"each of {counts['units']} units has its end reported")
     # Where all is slow the units may be over before a second profile is there.
     ok((counts["changes"] >= 2 or IS_SLOW) and counts["wrong"] == 0 and
        counts["cut"] <= counts["changes"],
-       f"and is judged by one of the profiles as a whole, but for {counts['cut']} that ran at "
+       f"and is judged by one of the profiles as a whole, except {counts['cut']} that ran at "
        f"one of {counts['changes']} changes and are not judged")
     program.end()
     collect("disarm", "--all")
@@ -154,9 +154,9 @@ def away(family):
     ok(not odd, "with time and type")
     lines = [json.loads(line) for line in
              collect("watch", "--json", "--since", "1", "--duration", "3").stdout.splitlines()]
-    told = [line["seq"] for line in lines if line["kind"] in ("late", "ended")]
+    recorded = [line["seq"] for line in lines if line["kind"] in ("late", "ended")]
     missed = sum(line.get("lost") or 0 for line in lines if line["kind"] == "lost")
-    ok(set(told) <= set(numbers) and told and missed == lost,
+    ok(set(recorded) <= set(numbers) and recorded and missed == lost,
        f"a collector that comes then gets them, and says that {missed} are lost")
     program.end()
     collect("disarm", "--all")

@@ -48,10 +48,10 @@ def guarded(family, recorder, program, profile, script, target):
         tally = Tally()
         tally.compare(Reference(profile), units, events.get(tid, []))
         ok(not any(tally.wrong.values()) and tally.ends == UNITS,
-           f"{turn}: all units and hits are told, nothing else: {tally.wrong}")
+           f"{turn}: all units and hits are recorded, nothing else: {tally.wrong}")
         kinds = {event.kind for event in events.get(tid, [])}
         ok(kinds & {GUARD, UNIT} == {GUARD, UNIT} and ENTER not in kinds,
-           f"{turn}: waits are not told")
+           f"{turn}: waits are not recorded")
         delete(family, number)
         ok(not armed(family), f"{turn}: no profile is left")
         family.record(target, OWNED | RECORD)

@@ -75,14 +75,14 @@ def measured():
     result = collect("arm", "/tmp/here.pgp")
     note(result.stdout.replace("\n", "\n# ") + result.stderr)
     lines = [json.loads(line) for line in collect("status", "--json").stdout.splitlines()]
-    told = [line for line in lines if line["kind"] == "profile"]
+    printed = [line for line in lines if line["kind"] == "profile"]
     text = collect("status").stdout
     collect("disarm", "--all")
-    ok(len(told) == 1 and told[0]["budget"] == 0.02 and "budget     2 % of" in result.stdout and
-       "budget     2 % of CPU time" in text, "the usual budget is told")
-    prices = told[0]["price_ns"]
+    ok(len(printed) == 1 and printed[0]["budget"] == 0.02 and "budget     2 % of" in result.stdout and
+       "budget     2 % of CPU time" in text, "the usual budget is reported")
+    prices = printed[0]["price_ns"]
     note(f"prices: {prices}")
-    assumed = told[0]["price_assumed"]
+    assumed = printed[0]["price_assumed"]
     ok(100 < prices["kernel_hit"] and (assumed or prices["kernel_hit"] < prices["stepped_hit"]) and
        prices["call"] > 1 and prices["unit"] > 1, "and what hits and units cost here")
     is_said = "assumed high" in result.stdout, "is assumed, not measured" in text
@@ -137,12 +137,12 @@ def are_in_place(family, profile, busy):
                       states(family, profile).count(ACTIVE))
 
 
-def told(family, profile):
+def row_of(family, profile):
     return next(one for one in armed(family) if one["id"] == profile)
 
 
-def share(told):
-    return (told["guards_ns"] + told["boundaries_ns"] + told["report_ns"]) / told["cpu_ns"]
+def share(row):
+    return (row["guards_ns"] + row["boundaries_ns"] + row["report_ns"]) / row["cpu_ns"]
 
 
 def since(before, after):
@@ -159,13 +159,13 @@ def held(family, prices, threads, budget, fits, windows=2):
     start = time.monotonic()
     profile, target = arm(family, busy, budget, prices, least=ALL_BUT_RARE)
     is_shed = wait_until(lambda: states(family, profile)[OFTEN] == SHED)
-    row = told(family, profile)
+    row = row_of(family, profile)
     note(f"{text}: shed {time.monotonic() - start:.3f} s after arming began, when guards had "
          f"taken {row['guards_ns'] / 1e6:.2f} ms of {row['cpu_ns'] / 1e6:.2f}")
     time.sleep(3)
-    first = guards(family, profile), told(family, profile)
+    first = guards(family, profile), row_of(family, profile)
     rate = busy.rate(windows * WINDOW)
-    last = guards(family, profile), told(family, profile)
+    last = guards(family, profile), row_of(family, profile)
     note(f"{text}: took {share(last[1]):.4%} since armed by its own account, meanwhile "
          f"{share(since(first[1], last[1])):.4%}; "
          f"shares {[one['share_ppm'] for one in last[0]]}, sheds {[one['sheds'] for one in last[0]]}, "
@@ -223,47 +223,47 @@ def goes(family, busy, target, figures):
     busy.end()
 
 
-def told_late(family, prices, budget):
-    """Each unit is late: what fits in the budget is told, and a few in any case."""
+def report_late(family, prices, budget):
+    """Each unit is late: what fits in the budget is reported, and a few in any case."""
     text = f"all units late, {budget} %"
     busy = Busy(1)
     time.sleep(1)
     before = busy.rate(WINDOW)
     profile, target = arm(family, busy, budget, prices, LATE_NS)
     time.sleep(3)
-    first = told(family, profile), family.targets()[0], time.monotonic()
+    first = row_of(family, profile), family.targets()[0], time.monotonic()
     rate = busy.rate(4 * WINDOW)
-    last = told(family, profile), family.targets()[0], time.monotonic()
+    last = row_of(family, profile), family.targets()[0], time.monotonic()
     took = since(first[0], last[0])
     seconds = last[2] - first[2]
     late, held_back = (last[1][key] - first[1][key] for key in ("late", "suppressed"))
-    share_told = 100 * took["report_ns"] / took["cpu_ns"]
+    share_reported = 100 * took["report_ns"] / took["cpu_ns"]
     note(f"{text}: {late} late, {held_back} held back, in {seconds:.1f} s; by its own account it "
-         f"took {share(took):.4%}, telling {share_told:.3f} %")
+         f"took {share(took):.4%}, reporting {share_reported:.3f} %")
     ok(late > 1000 and LEAST * (seconds - 4) <= late - held_back <= 64 * (seconds + 1),
-       f"{text}: four a second are told in any case: {late - held_back}")
+       f"{text}: four a second are reported in any case: {late - held_back}")
     # What four a second take may be more than the quarter.
     others = late - held_back - LEAST * (seconds + 4)
-    ok(held_back and 0 < share_told < budget / 4 + 0.05 and (others > 100) == (budget > 1),
+    ok(held_back and 0 < share_reported < budget / 4 + 0.05 and (others > 100) == (budget > 1),
        f"{text}: and others as the budget has room")
     overhead = exactly(family, busy, target, (text, budget, before, rate))
-    # Workers that free what was told are not in it, some 20,000 instructions each time.
+    # Workers that free what was reported are not in it, some 20,000 instructions each time.
     known = 100 * share(took) + 0.055 + 0.003 * (late - held_back) / seconds
     ok(100 * share(took) < overhead + 0.05 and overhead < known, f"{text}: it knows what it takes")
     busy.end()
 
 
 def stay_on(family, prices):
-    """A target that is nearly idle does not earn what it takes to tell its late units."""
+    """A target that is nearly idle does not earn what it takes to report its late units."""
     busy = Busy(1)
     busy.do("rest 200000")
     profile, target = arm(family, busy, 3, prices, LATE_NS)
     time.sleep(20)
-    row, state = told(family, profile), family.targets()[0]
-    note(f"nearly idle: {row['cpu_ns'] / 1e6:.2f} ms of CPU time, telling {state['late']} late units "
+    row, state = row_of(family, profile), family.targets()[0]
+    note(f"nearly idle: {row['cpu_ns'] / 1e6:.2f} ms of CPU time, reporting {state['late']} late units "
          f"took {row['report_ns'] / 1e6:.2f}, {state['suppressed']} held back")
     ok(row["report_ns"] > 0.03 * row["cpu_ns"] / 4 and state["late"] - state["suppressed"] > 50,
-       "nearly idle: late units are told, beyond what they may take")
+       "nearly idle: late units are reported, beyond what they may take")
     ok(states(family, profile) == [ACTIVE] * 3, "nearly idle: and no guard goes for it")
     forget(family, target)
     busy.end()
@@ -304,10 +304,10 @@ def main():
     cases = [(64, 2, (True, True))]
     if EXACT:
         comes_back(family, *held(family, prices, 1, 2, (True, True)))
-        # Long enough for what is dear to be tried, twice.
+        # Long enough for what is costly to be tried, twice.
         cases += [(64, 0.5, (False, True)), (1, 0.5, (False, True), 22)]
         for budget in (0.4, 2):
-            told_late(family, prices, budget)
+            report_late(family, prices, budget)
         stay_on(family, prices)
     else:
         # A busy host lets much be overspent, and it takes long to earn that again.

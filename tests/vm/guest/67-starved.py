@@ -145,7 +145,7 @@ class Order:
         names = {errno.errorcode.get(one, one): count for one, count in outcomes.items()}
         note(f"{self.text}: {total} bytes of slabs, {hits} of {TRIES} times one failed: {names}")
         ok(hits >= TRIES / 2 and set(outcomes) - {None} <= SHORTAGE,
-           f"{self.text}: it is carried out, or refused for want of memory")
+           f"{self.text}: it is carried out, or refused without memory")
         ok(not wrong, f"{self.text}: as a whole or not at all")
         ok(not left, f"{self.text}: what there is goes again, with its probes")
         self.family.close()
@@ -214,7 +214,7 @@ def count_types(profile, threads):
 
 
 def guarded(program, profile, script):
-    """Threads come and go in a guarded program; those that come afterwards are told apart."""
+    """Threads come and go in a guarded program; those that come afterwards are distinguished."""
     family = Family()
     first, _, _ = profile.arm(family, "starved")
     with Starved(30):
@@ -228,7 +228,7 @@ def guarded(program, profile, script):
     again, _, _ = profile.arm(family, "fed")
     threads = program.run(script, THREADS)
     ok(again != first and has_units(family, again, count_types(profile, threads)),
-       "with memory all units of new threads are told apart as ever")
+       "with memory all units of new threads are distinguished as ever")
     collect("disarm", "--all")
     family.close()
 
@@ -263,18 +263,19 @@ def late(program):
     records = family.alerts()
     note(f"{len(records)} records were kept, {lost} had no memory")
     ok(lost and records, "records of late units are lost then, but not all, and counted")
-    # Where many are late, some are told each four seconds.
+    # Where many are late, some are reported each four seconds.
     time.sleep(5)
     program.run(script)
     time.sleep(2)
     again = family.stats()["lost_memory"] - starved["lost_memory"]
     lines, errors = hush(watch)
-    told = [line for line in map(json.loads, lines) if line["kind"] == "late"]
-    note(f"{len(told)} reports, exit {watch.returncode} {errors}")
+    reported = [line for line in map(json.loads, lines) if line["kind"] == "late"]
+    note(f"{len(reported)} reports, exit {watch.returncode} {errors}")
     ok(watch.returncode == 0, "who watches goes on, too")
     # A unit may be over before the watch has taken its stack.
-    told = [line for line in told if line["seq"] >= starved["next_alert"] and line["stacks"]]
-    ok(not again and len(told) >= 8, f"with memory none is lost, and {len(told)} have stacks")
+    reported = [line for line in reported
+                if line["seq"] >= starved["next_alert"] and line["stacks"]]
+    ok(not again and len(reported) >= 8, f"with memory none is lost, and {len(reported)} have stacks")
     collect("disarm", "--all")
     family.close()
 
@@ -301,16 +302,16 @@ def audited(what, text, *starved):
     victim.do("nothing")
     audit.finish()
     _, errors = hush(watch)
-    told, ended = audit.kind("late"), audit.kind("ended")
-    note(f"{len(told)} reports and {len(ended)} ends of 45 late units, exit {audit.code} "
+    reported, ended = audit.kind("late"), audit.kind("ended")
+    note(f"{len(reported)} reports and {len(ended)} ends of 45 late units, exit {audit.code} "
          f"{audit.errors.strip()}, of the watch {watch.returncode} {errors}")
-    seen = {line["unit"] for line in told
+    seen = {line["unit"] for line in reported
             if any("sleep_here" in functions(stack) for stack in line["stacks"])}
     # On a slow host another one may be late, too.
     last = {line["unit"] for line in ended[-6:]}
     ok(audit.code == 0 and watch.returncode == 0, f"{what}: audit and watch go on")
     ok(len(last & seen) >= 5,
-       f"{what}: its late units are told with their stacks as soon as there is memory")
+       f"{what}: its late units are reported with their stacks as soon as there is memory")
     victim.end()
 
 

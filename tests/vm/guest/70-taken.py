@@ -26,7 +26,7 @@ audit = Audit("--duration", 900, "--slower-than", "50ms", "-p", victim.pid)
 ok(audit.next("ready"), "the audit works all the same")
 note(json.dumps(hooks().get("epoll_wait")))
 ok("kretprobe" in collect("status").stdout or
-   not hooks().get("epoll_wait", {}).get("direct", True), "status tells of the kretprobe")
+   not hooks().get("epoll_wait", {}).get("direct", True), "status reports the kretprobe")
 UNITS = 50
 for _ in range(UNITS):
     victim.do("nothing")

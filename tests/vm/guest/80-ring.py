@@ -21,14 +21,14 @@ lines = [json.loads(line) for line in
 alerts = [line for line in lines if line["kind"] in ("late", "ended")]
 lost = sum(line["lost"] for line in lines if line["kind"] == "lost" and line.get("lost"))
 numbers = [line["seq"] for line in alerts]
-note(f"{len(alerts)} alerts kept, {lost} told to be lost, numbers {numbers[:1]} to {numbers[-1:]}")
+note(f"{len(alerts)} alerts kept, {lost} reported lost, numbers {numbers[:1]} to {numbers[-1:]}")
 ok(len(alerts) >= 20, "the last alerts are still there")
 ok(numbers == list(range(numbers[0], numbers[0] + len(numbers))), "their numbers have no gap")
 ok(lost == numbers[0] - 1 and lost > 0, "what is gone before them is counted")
-told = {(line["tid"], line["unit"]) for line in alerts if line["kind"] == "late"}
+reported = {(line["tid"], line["unit"]) for line in alerts if line["kind"] == "late"}
 ended = {(line["tid"], line["unit"]) for line in alerts if line["kind"] == "ended"}
-first = min(unit for _, unit in told)
-ok({unit for unit in told if unit[1] > first} <= ended, "each late unit has its end")
+first = min(unit for _, unit in reported)
+ok({unit for unit in reported if unit[1] > first} <= ended, "each late unit has its end")
 order = {}
 for line in alerts:
     order.setdefault((line["tid"], line["unit"]), []).append(line["kind"])

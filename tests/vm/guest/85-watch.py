@@ -93,7 +93,7 @@ def watch_an_audit():
         wait_until(lambda: len(long(watch, 0.9 * DELAY_MS)) > number)
         line = long(watch, 0.9 * DELAY_MS)[number]
         first = line["functions"][0]
-        # Who spins asks for the time, and some samples end in the code that tells it.
+        # Who spins asks for the time, and some samples end in the code that reads it.
         ok(first["function"] == f"{word}_here" and first["own"] > 0.5,
            f"{word}: the function where the time goes ranks first")
         ok(f"{word}_here" in [step["function"] for step in line["hot_path"]] and
@@ -102,7 +102,7 @@ def watch_an_audit():
            f"the reason is {part}: {line['reason']['text']}")
     late = [one for one in watch.lines("late") if one["unit"] == line["unit"]]
     ok(late and late[0]["lock"] and late[0]["lock"]["holder"] and
-       late[0]["lock"]["holder"]["tid"] != victim.pid, "the lock's holder is told")
+       late[0]["lock"]["holder"]["tid"] != victim.pid, "the lock's holder is reported")
     ok(late[0]["syscall"] == "futex" and late[0]["type"] is None and
        late[0]["confidence"] is None, "its wait call, and no type where there is no profile")
     wait_until(lambda: two.process.poll() is not None)
@@ -118,13 +118,13 @@ def watch_an_audit():
     new = folded.lines()[before:]
     again = [line for line in new if line["kind"] == "repeated"]
     ok(len({line["unit"] for line in new if line["kind"] in ("late", "ended")}) == 1,
-       "of ten equal alerts the first is told")
+       "of ten equal alerts the first is reported")
     ok(sum(line["count"] for line in again) == 9 and sum(line["ended"] for line in again) == 9 and
        again[0]["elapsed_ns"]["min"] >= 100 * MS and again[0]["function"] == "sleep_here" and
        again[0]["seq"] == new[0]["seq"], "and the others by their number")
-    told = {line["unit"] for line in watch.lines("late")}
-    ok(len(told) == 13 and told == {line["unit"] for line in watch.lines("ended")},
-       "without a window each late unit and its end are told")
+    reported = {line["unit"] for line in watch.lines("late")}
+    ok(len(reported) == 13 and reported == {line["unit"] for line in watch.lines("ended")},
+       "without a window each late unit and its end are reported")
     for one in (watch, folded, text):
         one.process.send_signal(2)
     text.process.wait(30)
@@ -227,11 +227,11 @@ def watch_a_profile():
     delay = max(300, 1.5 * max(thresholds()) / MS)
     note(f"each type once with a delay of {delay:.0f} ms")
     ended = [line for kind in range(NR_TYPES) if (line := delayed(server, single, kind, delay))]
-    if not ok(len(ended) == NR_TYPES, f"{len(ended)} late units of {NR_TYPES} were told"):
+    if not ok(len(ended) == NR_TYPES, f"{len(ended)} late units of {NR_TYPES} were reported"):
         return
     ok(len({line["type"] for line in ended}) == NR_TYPES,
-       "late units of different types are told apart")
-    # The type that no guard tells has no name.
+       "late units of different types are distinguished")
+    # The type that no guard identifies has no name.
     ok(sum(line["type_name"] is not None for line in ended) >= NR_TYPES - 1 and
        all(0.5 <= line["confidence"] <= 1 for line in ended), "with names and confidence")
     ok(all(is_for_sleep(line, delay) for line in ended),
@@ -252,19 +252,19 @@ def watch_a_profile():
         levels = watch.lines("level")
     ok(len(levels) == 1 and levels[0]["type"] == slow and levels[0]["slow"] and
        levels[0]["level_ns"] >= delay * MS and levels[0]["before_ns"] < delay * MS and
-       levels[0]["late"] >= 20, "a type that is slow as a whole is told as a change of level")
+       levels[0]["late"] >= 20, "a type that is slow as a whole is reported as a change of level")
     before = len(watch.lines())
     for _ in range(40):
         server.ask(kind, SLEEP, delay)
     time.sleep(11)
-    # One may be late before it meets the guard that tells its type, and one that the host
+    # One may be late before it meets the guard that identifies its type, and one that the host
     # keeps from a CPU may be far beyond.
     since = [line for line in watch.lines()[before:]
              if line["kind"] == "late" and line["type"] == slow and
              line["elapsed_ns"] < FAR_OUT * levels[0]["level_ns"]]
     for line in since[:3]:
         note(f"{ {name: line[name] for name in ('seq', 'unit', 'elapsed_ns', 'found_by')} }")
-    ok(not since, "its late units are not told singly any more")
+    ok(not since, "its late units are not reported singly any more")
     end = time.monotonic() + PATIENCE
     while len(levels) < 2 and time.monotonic() < end:
         for _ in range(100):
@@ -272,12 +272,12 @@ def watch_a_profile():
         time.sleep(0.5)
         levels = watch.lines("level")
     ok(len(levels) == 2 and not levels[1]["slow"] and levels[1]["level_ns"] < delay * MS,
-       "and when the level is back, that is told")
-    told = [line for line in single.lines() if line["kind"] in ("late", "ended")]
-    ok({line["unit"] for line in told if line["kind"] == "late"} <=
-       {line["unit"] for line in told if line["kind"] == "ended"} and
-       sum(line["kind"] == "ended" and line["type"] == slow for line in told) > 60,
-       "without a window all of them are told")
+       "and when the level is back, that is reported")
+    reported = [line for line in single.lines() if line["kind"] in ("late", "ended")]
+    ok({line["unit"] for line in reported if line["kind"] == "late"} <=
+       {line["unit"] for line in reported if line["kind"] == "ended"} and
+       sum(line["kind"] == "ended" and line["type"] == slow for line in reported) > 60,
+       "without a window all of them are reported")
     for one in (watch, single, text):
         one.process.send_signal(2)
         one.process.wait(30)

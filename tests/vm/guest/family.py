@@ -122,7 +122,7 @@ class Family:
         return self._ask(NUMBER["CMD_" + command], NLM_F_DUMP, b"".join(attributes))
 
     def table(self, command, prefix, *attributes):
-        """A dump as dictionaries by lower-case name; numbers, but for names and paths."""
+        """A dump as dictionaries by lower-case name; numbers, except names and paths."""
         names = {value: name.removeprefix(f"A_{prefix}_").lower()
                  for name, value in NUMBER.items() if name.startswith(f"A_{prefix}_")}
         rows = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""tests/vm/guarded and its truth, its profile, and what the module tells of it."""
+"""tests/vm/guarded and its truth, its profile, and what the module reports of it."""
 
 import bisect
 import collections
@@ -33,7 +33,7 @@ Request = collections.namedtuple("Request", "type kind place delay_ns work gap_n
 
 
 class Guarded:
-    """A server; its log, when it is asked to tell."""
+    """A server; its log, when it is to write one."""
 
     def __init__(self, port=PORT, log="/tmp/guarded.log"):
         self.port = port
@@ -88,7 +88,7 @@ def show(path):
 
 
 def reload(ring_kib):
-    """The module anew, with a ring of this size for alerts."""
+    """The module loaded again, with a ring of this size for alerts."""
     run("rmmod", "perfguard")
     result = run("insmod", MODULE, f"ring_kib={ring_kib}")
     if result.returncode:
@@ -113,7 +113,7 @@ class Armed:
         self.target = self.profile["target_id"]
 
     def stream(self):
-        """A recorder that is told of each hit and each unit from now on."""
+        """A recorder that gets each hit and each unit from now on."""
         self.family.record(self.target, ACCOUNT | RECORD)
         recorder = Recorder()
         recorder.ask("open")

@@ -68,7 +68,7 @@ class Scripted(Program):
         return (self.return_offset, POLL, self.distance, self.rise)
 
     def rest(self):
-        """Of a wait that tells nothing of the loop's frame."""
+        """Of a wait that says nothing of the loop's frame."""
         return (self.rest_offset, POLL, self.distance, 0)
 
 
@@ -93,7 +93,7 @@ def random_script(source, units):
 
 
 def random_profile(source, program, seen, is_paper):
-    """Of contexts that come, but for a few, and some that never do."""
+    """Of contexts that come, except a few, and some that never do."""
     # Few thresholds, so that many are equal; too long for anything to be late.
     types = [Type(source.choice((0, 1, 2, 3)) * 10**12, 100 + 3 * i,
                   source.randrange(-200, 100), source.randrange(-400, 100),
@@ -141,12 +141,12 @@ class Tally:
         self.wrong = {"hits seen": 0, "type so far": 0, "type at the end": 0, "fit": 0,
                       "ends seen": 0}
         self.types = {}
-        self.told = 0
+        self.noted = 0
 
     def miss(self, what, text):
         self.wrong[what] += 1
-        self.told += 1
-        if self.told <= 5:
+        self.noted += 1
+        if self.noted <= 5:
             note(f"{what}: {text}")
 
     def compare(self, reference, units, events):

@@ -169,7 +169,8 @@ static void find_identifying(struct profile_view *view)
 			}
 		}
 		if (type != SAMPLES_NONE && first > second)
-			add_identifying(&view->identifying[type * PROFILE_MAX_IDENTIFYING], i, first - second);
+			add_identifying(&view->identifying[type * PROFILE_MAX_IDENTIFYING], i,
+					first - second);
 	}
 }
 

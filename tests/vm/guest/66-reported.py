@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What an alert tells of a unit's inference: its type, how sure that is, and what it met.
+"""What an alert reports of a unit's inference: its type, how sure that is, and what it met.
 
 Random units end with a nap that makes them late.  They are judged while the event loop's memo
 knows them and once it is full, and by the paper's rule, against inference.py.
@@ -56,11 +56,11 @@ def wanted_of(reference, calls):
             (at_end, reference.margin(True), not fits))
 
 
-def is_told(told, known):
-    """Are those the contexts, each as often as it was met; or once, where two share a counter?"""
-    return (len(told) == len(known) and
+def is_reported(reported, known):
+    """Whether those are the contexts, each as often as met; or once, if two share a counter."""
+    return (len(reported) == len(known) and
             all(one[:2] == other[:2] and one[2] in (1, other[2])
-                for one, other in zip(told, known)))
+                for one, other in zip(reported, known)))
 
 
 def judge(text, records, units, reference):
@@ -73,17 +73,17 @@ def judge(text, records, units, reference):
     for record in [one for one in records if one["unit"] < first + LATE_UNITS]:
         place = record["unit"] - first
         known, early, final = wanted_of(reference, units[place])
-        told, strangers = met_of(record)
+        reported, strangers = met_of(record)
         is_end = record["kind"] == ENDED
         known = known[:MAX_MET - strangers]
-        if not is_end and not is_told(told, known):
+        if not is_end and not is_reported(reported, known):
             # It was late before its nap, on a busy host.
             seen["early"] += 1
             continue
         seen["end" if is_end else "late"] += 1
         kind = (record.get("type_id", 0), record.get("margin", 0))
-        wrong["met"] += not is_told(told, known)
-        lessened.update(one != other for one, other in zip(told, known))
+        wrong["met"] += not is_reported(reported, known)
+        lessened.update(one != other for one, other in zip(reported, known))
         wrong["type and margin"] += kind != (final[:2] if is_end else early)
         wrong["novel"] += is_end and bool(record.get("is_novel")) != final[2]
     note(f"{text}: {dict(seen)}, {sum(len(calls) for calls in units)} hits")
@@ -96,7 +96,7 @@ def judge(text, records, units, reference):
 
 
 def late_units(family, program, source, reference, text):
-    """Run some, and judge what is told of them."""
+    """Run some, and judge what is reported of them."""
     since = family.stats()["next_alert"]
     script = with_naps(random_script(source, LATE_UNITS))
     tid, units = program.run(script)[0]
