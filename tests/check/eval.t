@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""That the evaluation's judge of real slow programs tells good reports from bad ones."""
+"""That the evaluation's judge of real slow programs distinguishes good reports from bad ones."""
 
 import json
 import pathlib
