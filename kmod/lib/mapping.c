@@ -31,8 +31,8 @@ struct exec_range {
 
 struct pguard_mapping_search {
 	/*
-	 * By the number of a block modulo NR_BLOCKS: may a range that was not hit reach into
-	 * it?  Thousands of words of a stack come here, and nearly all are known by this
+	 * By the number of a block modulo NR_BLOCKS: whether a range that was not hit may reach
+	 * into it.  Thousands of words of a stack come here, and nearly all are known by this
 	 * to say nothing new.
 	 */
 	union {

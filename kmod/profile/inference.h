@@ -125,8 +125,8 @@ static __always_inline void pguard_inference_follow(struct pguard_inference *inf
 }
 
 /*
- * Does a unit that ended, of that @start, only lack hits, and may be because guards of
- * its type are shed, or were when it began?
+ * Whether a unit that ended, and began at @start, only lacks hits, possibly because
+ * guards of its type are shed, or were when it began.
  */
 static __always_inline bool
 pguard_inference_is_excused(const struct pguard_inference *inference, u64 start)

@@ -22,8 +22,8 @@ struct pguard_loop;
 struct pguard_image;
 
 /*
- * Can a place that is no boundary be one another time, when another chain of calls leads
- * there?  That is, how many wait sites the thread's profile has at such a call.
+ * Whether a place that is no boundary can be one another time, when another chain of
+ * calls leads there: how many wait sites the thread's profile has at such a call.
  */
 enum pguard_call_site_fit {
 	PGUARD_CALL_SITE_NONE,

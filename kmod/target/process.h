@@ -26,8 +26,8 @@ struct pguard_process {
 };
 
 /*
- * A bit for each value of the low 16 bits of a thread group id: is some process
- * with these watched?  A process that shares its slot with a watched one takes
+ * A bit for each value of the low 16 bits of a thread group id: whether some process
+ * with these is watched.  A process that shares its slot with a watched one takes
  * the long way and is let pass there.  Written under pguard_images_lock.
  */
 enum { PGUARD_NR_SLOTS = 1 << 16 };
