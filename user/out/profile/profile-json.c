@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "out/profile/profile-json.h"
+#include "out/profile/tree.h"
 
 #include "base/syscall-name.h"
 #include "out/fields.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "out/profile/profile-text.h"
+#include "out/profile/profile-view.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -8,7 +8,6 @@
 
 #include "base/duration.h"
 #include "base/syscall-name.h"
-#include "out/profile/profile-json.h"
 #include "out/text.h"
 
 enum {

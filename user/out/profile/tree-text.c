@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "out/profile/tree-text.h"
+#include "out/profile/tree.h"
 
 #include <errno.h>
 #include <inttypes.h>
