@@ -3,6 +3,7 @@
 #include "out/text.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,24 +15,9 @@ static bool has_colour(FILE *file)
 	return isatty(fileno(file)) && !(no_colour && *no_colour);
 }
 
-const char *text_bold(FILE *file)
+const char *text_colour(FILE *file, const char *sequence)
 {
-	return has_colour(file) ? "\033[1m" : "";
-}
-
-const char *text_red(FILE *file)
-{
-	return has_colour(file) ? "\033[1;31m" : "";
-}
-
-const char *text_green(FILE *file)
-{
-	return has_colour(file) ? "\033[1;32m" : "";
-}
-
-const char *text_plain(FILE *file)
-{
-	return has_colour(file) ? "\033[0m" : "";
+	return has_colour(file) ? sequence : "";
 }
 
 char *text_share(uint64_t part, uint64_t whole, char text[TEXT_MAX])
@@ -105,6 +91,16 @@ char *text_cut(const char *text, size_t max, char *ret, size_t size)
 	memcpy(ret, text, max);
 	memcpy(ret + max, "...", 4);
 	return ret;
+}
+
+void text_append(char *text, size_t size, const char *format, ...)
+{
+	size_t len = strlen(text);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text + len, size - len, format, args);
+	va_end(args);
 }
 
 void text_print(FILE *file, const char *text, size_t len)

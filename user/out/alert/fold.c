@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 void fold_subject_clear(struct fold_subject *subject)
 {
 	free(subject->exe);
@@ -46,17 +48,8 @@ static struct fold_window *find_key(const struct fold *fold, const struct fold_k
 /* NULL if there is no room: then the next one is printed, too. */
 static struct fold_window *new_window(struct fold *fold)
 {
-	if (fold->nr == FOLD_MAX_WINDOWS)
+	if (fold->nr == FOLD_MAX_WINDOWS || array_grow(fold->windows, fold->nr, fold->max))
 		return NULL;
-	if (fold->nr == fold->max) {
-		uint32_t max = fold->max ? 2 * fold->max : 16;
-		struct fold_window *windows = reallocarray(fold->windows, max, sizeof(*windows));
-
-		if (!windows)
-			return NULL;
-		fold->windows = windows;
-		fold->max = max;
-	}
 	return &fold->windows[fold->nr++];
 }
 

@@ -54,10 +54,8 @@ double profile_mean_ns(const struct samples_times *times);
 /* Standard deviation by mean. */
 double profile_deviation(const struct samples_times *times);
 
-/* "full", "few" or "none". */
-const char *profile_confidence(enum model_confidence confidence);
-/* "wait", "event" or "site". */
-const char *profile_role(enum samples_role role);
+/* By enum model_confidence. */
+extern const char *const profile_confidence_names[MODEL_CONFIDENCE_FULL + 1];
 
 /* The type's index by its number, or SAMPLES_NONE. */
 uint32_t profile_find_type(const struct model *model, uint32_t id);

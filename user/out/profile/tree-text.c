@@ -15,38 +15,38 @@ enum {
 };
 
 /* In the order in which a tree is read: children right below their parent. */
-struct walk {
+struct reading_order {
 	uint32_t *first_child; /* node, or 0 */
 	uint32_t *next; /* sibling, or 0 */
 	uint32_t *indent; /* branches above */
 };
 
-static void walk_deinit(struct walk *walk)
+static void order_deinit(struct reading_order *order)
 {
-	free(walk->first_child);
-	free(walk->next);
-	free(walk->indent);
+	free(order->first_child);
+	free(order->next);
+	free(order->indent);
 }
 
-static int walk_init(struct walk *walk, const struct tree *tree)
+static int order_init(struct reading_order *order, const struct tree *tree)
 {
-	*walk = (struct walk){
+	*order = (struct reading_order){
 		.first_child = calloc(tree->nr_nodes, sizeof(uint32_t)),
 		.next = calloc(tree->nr_nodes, sizeof(uint32_t)),
 		.indent = calloc(tree->nr_nodes, sizeof(uint32_t)),
 	};
-	if (!walk->first_child || !walk->next || !walk->indent) {
-		walk_deinit(walk);
+	if (!order->first_child || !order->next || !order->indent) {
+		order_deinit(order);
 		return -ENOMEM;
 	}
 	for (uint32_t i = tree->nr_nodes; i-- > 1;) {
-		walk->next[i] = walk->first_child[tree->nodes[i].parent];
-		walk->first_child[tree->nodes[i].parent] = i;
+		order->next[i] = order->first_child[tree->nodes[i].parent];
+		order->first_child[tree->nodes[i].parent] = i;
 	}
 	for (uint32_t i = 1; i < tree->nr_nodes; i++) {
 		const struct tree_node *parent = &tree->nodes[tree->nodes[i].parent];
 
-		walk->indent[i] = walk->indent[tree->nodes[i].parent] + (parent->nr_children > 1);
+		order->indent[i] = order->indent[tree->nodes[i].parent] + (parent->nr_children > 1);
 	}
 	return 0;
 }
@@ -56,7 +56,7 @@ static int columns(uint32_t indent)
 	return (int)(2 * indent > MAX_INDENT ? MAX_INDENT : 2 * indent);
 }
 
-static void print_node(FILE *file, const struct tree *tree, const struct walk *walk, uint32_t node)
+static void print_node(FILE *file, const struct tree *tree, const struct reading_order *order, uint32_t node)
 {
 	const struct tree_node *of = &tree->nodes[node];
 	const struct samples *samples = tree->view->samples;
@@ -68,8 +68,8 @@ static void print_node(FILE *file, const struct tree *tree, const struct walk *w
 		function = &samples->functions[of->function];
 	}
 	fprintf(file, "  %5s %c%c %*s%s", depth, of->is_identifying ? '*' : ' ',
-		of->is_guard ? 'g' : ' ', columns(walk->indent[node]), "",
-		tree_label(tree, node, MAX_NAME - (size_t)columns(walk->indent[node]) / 2, label));
+		of->is_guard ? 'g' : ' ', columns(order->indent[node]), "",
+		tree_label(tree, node, MAX_NAME - (size_t)columns(order->indent[node]) / 2, label));
 	/* A name alone does not identify the file. */
 	if (function && function->name && function->object) {
 		fputs("  ", file);
@@ -80,21 +80,21 @@ static void print_node(FILE *file, const struct tree *tree, const struct walk *w
 	fputc('\n', file);
 }
 
-static void print_nodes(FILE *file, const struct tree *tree, const struct walk *walk)
+static void print_nodes(FILE *file, const struct tree *tree, const struct reading_order *order)
 {
 	uint32_t node = 0;
 
 	for (;;) {
-		print_node(file, tree, walk, node);
-		if (walk->first_child[node]) {
-			node = walk->first_child[node];
+		print_node(file, tree, order, node);
+		if (order->first_child[node]) {
+			node = order->first_child[node];
 			continue;
 		}
-		while (node && !walk->next[node])
+		while (node && !order->next[node])
 			node = tree->nodes[node].parent;
 		if (!node)
 			return;
-		node = walk->next[node];
+		node = order->next[node];
 	}
 }
 
@@ -103,8 +103,8 @@ int tree_text(FILE *file, const struct tree *tree)
 	const struct model_type *type = &tree->view->model->types[tree->type];
 	const struct samples_tree *example = &tree->view->samples->trees[type->example];
 	char title[TREE_TITLE_MAX], text[TEXT_MAX];
-	struct walk walk;
-	int ret = walk_init(&walk, tree);
+	struct reading_order order;
+	int ret = order_init(&order, tree);
 
 	if (ret)
 		return ret;
@@ -122,7 +122,7 @@ int tree_text(FILE *file, const struct tree *tree)
 		fputs(", +n: calls below that are not shown", file);
 	fputs("\n\n", file);
 	fputs("  depth    function\n", file);
-	print_nodes(file, tree, &walk);
-	walk_deinit(&walk);
+	print_nodes(file, tree, &order);
+	order_deinit(&order);
 	return 0;
 }

@@ -273,33 +273,29 @@ char *tree_line_label(const struct tree *tree, const struct tree_line *line, siz
 		      char label[PROFILE_LABEL_MAX])
 {
 	char text[TEXT_MAX];
-	size_t len;
 
 	if (line->node == SAMPLES_NONE) {
 		snprintf(label, PROFILE_LABEL_MAX, "... %s calls", text_count(line->nr_more, text));
 		return label;
 	}
 	tree_label(tree, line->node, max, label);
-	len = strlen(label);
 	if (tree->nodes[line->node].nr_more)
-		snprintf(label + len, PROFILE_LABEL_MAX - len, " +%s",
-			 text_count(tree->nodes[line->node].nr_more, text));
+		text_append(label, PROFILE_LABEL_MAX, " +%s",
+			    text_count(tree->nodes[line->node].nr_more, text));
 	return label;
 }
 
 void tree_escape(FILE *file, const char *text)
 {
+	static const char *const escapes[256] = {
+		['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;",
+	};
+
 	for (; *text; text++) {
 		unsigned char c = (unsigned char)*text;
 
-		if (c == '&')
-			fputs("&amp;", file);
-		else if (c == '<')
-			fputs("&lt;", file);
-		else if (c == '>')
-			fputs("&gt;", file);
-		else if (c == '"')
-			fputs("&quot;", file);
+		if (escapes[c])
+			fputs(escapes[c], file);
 		else
 			fputc(c < 0x20 || c > 0x7e ? '?' : c, file);
 	}
