@@ -146,10 +146,8 @@ int link_profiles(struct link *link, struct armed_profile **ret, uint32_t *ret_n
 		.parse = parse_profile,
 		.clear = clear_profile,
 	};
-	int error;
 
-	*ret = netlink_dump(link, &dump, ret_nr, &error);
-	return error;
+	return netlink_dump(link, &dump, ret, ret_nr);
 }
 
 void link_profiles_free(struct armed_profile *profiles, uint32_t nr)
@@ -169,10 +167,8 @@ int link_guards(struct link *link, uint32_t profile_id, struct armed_guard **ret
 		.size = sizeof(**ret),
 		.fields = link_guard_fields,
 	};
-	int error;
 
-	*ret = netlink_dump(link, &dump, ret_nr, &error);
-	return error;
+	return netlink_dump(link, &dump, ret, ret_nr);
 }
 
 int link_types(struct link *link, uint32_t profile_id, struct armed_type **ret,
@@ -185,8 +181,6 @@ int link_types(struct link *link, uint32_t profile_id, struct armed_type **ret,
 		.size = sizeof(**ret),
 		.fields = link_type_fields,
 	};
-	int error;
 
-	*ret = netlink_dump(link, &dump, ret_nr, &error);
-	return error;
+	return netlink_dump(link, &dump, ret, ret_nr);
 }
