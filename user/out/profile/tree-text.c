@@ -14,41 +14,30 @@ enum {
 	MAX_NAME = 60,
 };
 
-/* In the order in which a tree is read: children right below their parent. */
-struct reading_order {
-	uint32_t *first_child; /* node, or 0 */
-	uint32_t *next; /* sibling, or 0 */
-	uint32_t *indent; /* branches above */
+/* Of a node, for the order in which a tree is read: children right below their parent. */
+struct reading {
+	uint32_t first_child; /* node, or 0 */
+	uint32_t next; /* sibling, or 0 */
+	uint32_t indent; /* branches above */
 };
 
-static void order_deinit(struct reading_order *order)
+/* By node; NULL without memory. */
+static struct reading *reading_order(const struct tree *tree)
 {
-	free(order->first_child);
-	free(order->next);
-	free(order->indent);
-}
+	struct reading *order = calloc(tree->nr_nodes, sizeof(*order));
 
-static int order_init(struct reading_order *order, const struct tree *tree)
-{
-	*order = (struct reading_order){
-		.first_child = calloc(tree->nr_nodes, sizeof(uint32_t)),
-		.next = calloc(tree->nr_nodes, sizeof(uint32_t)),
-		.indent = calloc(tree->nr_nodes, sizeof(uint32_t)),
-	};
-	if (!order->first_child || !order->next || !order->indent) {
-		order_deinit(order);
-		return -ENOMEM;
-	}
-	for (uint32_t i = tree->nr_nodes; i-- > 1;) {
-		order->next[i] = order->first_child[tree->nodes[i].parent];
-		order->first_child[tree->nodes[i].parent] = i;
-	}
-	for (uint32_t i = 1; i < tree->nr_nodes; i++) {
-		const struct tree_node *parent = &tree->nodes[tree->nodes[i].parent];
+	for (uint32_t i = tree->nr_nodes; order && i-- > 1;) {
+		struct reading *parent = &order[tree->nodes[i].parent];
 
-		order->indent[i] = order->indent[tree->nodes[i].parent] + (parent->nr_children > 1);
+		order[i].next = parent->first_child;
+		parent->first_child = i;
 	}
-	return 0;
+	for (uint32_t i = 1; order && i < tree->nr_nodes; i++) {
+		uint32_t parent = tree->nodes[i].parent;
+
+		order[i].indent = order[parent].indent + (tree->nodes[parent].nr_children > 1);
+	}
+	return order;
 }
 
 static int columns(uint32_t indent)
@@ -56,7 +45,7 @@ static int columns(uint32_t indent)
 	return (int)(2 * indent > MAX_INDENT ? MAX_INDENT : 2 * indent);
 }
 
-static void print_node(FILE *file, const struct tree *tree, const struct reading_order *order, uint32_t node)
+static void print_node(FILE *file, const struct tree *tree, const struct reading *order, uint32_t node)
 {
 	const struct tree_node *of = &tree->nodes[node];
 	const struct samples *samples = tree->view->samples;
@@ -68,8 +57,8 @@ static void print_node(FILE *file, const struct tree *tree, const struct reading
 		function = &samples->functions[of->function];
 	}
 	fprintf(file, "  %5s %c%c %*s%s", depth, of->is_identifying ? '*' : ' ',
-		of->is_guard ? 'g' : ' ', columns(order->indent[node]), "",
-		tree_label(tree, node, MAX_NAME - (size_t)columns(order->indent[node]) / 2, label));
+		of->is_guard ? 'g' : ' ', columns(order[node].indent), "",
+		tree_label(tree, node, MAX_NAME - (size_t)columns(order[node].indent) / 2, label));
 	/* A name alone does not identify the file. */
 	if (function && function->name && function->object) {
 		fputs("  ", file);
@@ -80,21 +69,21 @@ static void print_node(FILE *file, const struct tree *tree, const struct reading
 	fputc('\n', file);
 }
 
-static void print_nodes(FILE *file, const struct tree *tree, const struct reading_order *order)
+static void print_nodes(FILE *file, const struct tree *tree, const struct reading *order)
 {
 	uint32_t node = 0;
 
 	for (;;) {
 		print_node(file, tree, order, node);
-		if (order->first_child[node]) {
-			node = order->first_child[node];
+		if (order[node].first_child) {
+			node = order[node].first_child;
 			continue;
 		}
-		while (node && !order->next[node])
+		while (node && !order[node].next)
 			node = tree->nodes[node].parent;
 		if (!node)
 			return;
-		node = order->next[node];
+		node = order[node].next;
 	}
 }
 
@@ -103,11 +92,10 @@ int tree_text(FILE *file, const struct tree *tree)
 	const struct model_type *type = &tree->view->model->types[tree->type];
 	const struct samples_tree *example = &tree->view->samples->trees[type->example];
 	char title[TREE_TITLE_MAX], text[TEXT_MAX];
-	struct reading_order order;
-	int ret = order_init(&order, tree);
+	struct reading *order = reading_order(tree);
 
-	if (ret)
-		return ret;
+	if (!order)
+		return -ENOMEM;
 	fprintf(file, "%s%s%s\n", text_bold(file), tree_title(tree, title), text_plain(file));
 	if (type->nr_trees > 1)
 		fprintf(file, "  The most frequent of its %s call trees, of ",
@@ -122,7 +110,7 @@ int tree_text(FILE *file, const struct tree *tree)
 		fputs(", +n: calls below that are not shown", file);
 	fputs("\n\n", file);
 	fputs("  depth    function\n", file);
-	print_nodes(file, tree, &order);
-	order_deinit(&order);
+	print_nodes(file, tree, order);
+	free(order);
 	return 0;
 }
