@@ -67,20 +67,18 @@ int samples_add_boundary(struct samples_loop *loop, const struct samples_boundar
 	return 0;
 }
 
-static bool hits_are_sound(const struct samples *samples, const struct samples_hit *hits,
-			   uint32_t nr)
+bool samples_are_hits(const struct samples *samples, const struct samples_hit *hits, uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++)
-		if (hits[i].function >= samples->nr_functions)
+		if (hits[i].function >= samples->nr_functions || hits[i].quarter > 3)
 			return false;
 	return true;
 }
 
-static bool guards_are_sound(const struct samples *samples, const struct samples_guards *guards)
+bool samples_are_rising(const uint32_t *numbers, uint32_t nr, uint32_t end)
 {
-	for (uint32_t i = 0; i < guards->nr; i++)
-		if (guards->functions[i] >= samples->nr_functions ||
-		    (i && guards->functions[i - 1] >= guards->functions[i]))
+	for (uint32_t i = 0; i < nr; i++)
+		if (numbers[i] >= end || (i && numbers[i] <= numbers[i - 1]))
 			return false;
 	return true;
 }
@@ -92,16 +90,17 @@ bool samples_are_sound(const struct samples *samples)
 			return false;
 	for (uint32_t i = 0; i < samples->nr_units; i++)
 		if (samples->units[i].tree >= samples->nr_trees ||
-		    !hits_are_sound(samples, samples->units[i].hits, samples->units[i].nr_hits))
+		    !samples_are_hits(samples, samples->units[i].hits, samples->units[i].nr_hits))
 			return false;
 	for (uint32_t i = 0; i < samples->nr_guards; i++)
-		if (!guards_are_sound(samples, &samples->guards[i]))
+		if (!samples_are_rising(samples->guards[i].functions, samples->guards[i].nr,
+					samples->nr_functions))
 			return false;
 	for (uint32_t i = 0; i < samples->nr_timings; i++) {
 		const struct samples_timing *timing = &samples->timings[i];
 
 		if (timing->loop >= samples->nr_loops || timing->guards >= samples->nr_guards ||
-		    !hits_are_sound(samples, timing->hits, timing->nr_hits))
+		    !samples_are_hits(samples, timing->hits, timing->nr_hits))
 			return false;
 	}
 	return true;

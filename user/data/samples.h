@@ -197,6 +197,12 @@ bool samples_is_same_boundary(const struct samples_boundary *a, const struct sam
 /* Add a boundary that the loop does not have yet.  Returns 0 or -ENOMEM. */
 int samples_add_boundary(struct samples_loop *loop, const struct samples_boundary *boundary);
 
+/* Each is of a function of the samples, and in a quarter. */
+bool samples_are_hits(const struct samples *samples, const struct samples_hit *hits, uint32_t nr);
+
+/* Each number is larger than the one before, and all are below @end. */
+bool samples_are_rising(const uint32_t *numbers, uint32_t nr, uint32_t end);
+
 /* No index in trees, units, guard sets and timings leads out of range; guard sets rise. */
 bool samples_are_sound(const struct samples *samples);
 

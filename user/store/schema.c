@@ -182,7 +182,7 @@ enum owner {
 	OF_DIGEST,
 };
 
-struct table {
+struct schema_table {
 	struct rows_table rows;
 	enum owner owner;
 	size_t elements; /* offset of the pointer to them in the owner */
@@ -205,7 +205,7 @@ struct table {
 #define MODEL(name_, columns_, field, max_) \
 	ARRAY(name_, columns_, OF_MODEL, model, field, max_)
 
-static const struct table tables[] = {
+static const struct schema_table tables[] = {
 	ONE("training", training_columns, OF_TRAINING, training),
 	ONE("total", total_columns, OF_SAMPLES, samples),
 	SAMPLES("object", object_columns, objects, CHECK_MAX_OBJECTS),
@@ -321,7 +321,7 @@ static int save(struct rows *rows, enum owner owner, const void *from)
 	int ret = 0;
 
 	for (size_t i = 0; i < NR_TABLES && !ret; i++) {
-		const struct table *table = &tables[i];
+		const struct schema_table *table = &tables[i];
 		const void *elements = from;
 		uint32_t nr = 1;
 
@@ -356,7 +356,7 @@ static int load(struct rows *rows, enum owner owner, void *to)
 	int ret = 0;
 
 	for (size_t i = 0; i < NR_TABLES && !ret; i++) {
-		const struct table *table = &tables[i];
+		const struct schema_table *table = &tables[i];
 
 		if (table->owner != owner)
 			continue;
