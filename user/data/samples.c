@@ -106,14 +106,23 @@ bool samples_are_sound(const struct samples *samples)
 	return true;
 }
 
+void samples_free_code(struct samples_object *objects, uint32_t nr_objects,
+		       struct samples_function *functions, uint32_t nr_functions)
+{
+	for (uint32_t i = 0; i < nr_objects; i++) {
+		free(objects[i].path);
+		free(objects[i].build_id);
+	}
+	for (uint32_t i = 0; i < nr_functions; i++)
+		free(functions[i].name);
+	free(objects);
+	free(functions);
+}
+
 void samples_deinit(struct samples *samples)
 {
-	for (uint32_t i = 0; i < samples->nr_objects; i++) {
-		free(samples->objects[i].path);
-		free(samples->objects[i].build_id);
-	}
-	for (uint32_t i = 0; i < samples->nr_functions; i++)
-		free(samples->functions[i].name);
+	samples_free_code(samples->objects, samples->nr_objects, samples->functions,
+			  samples->nr_functions);
 	for (uint32_t i = 0; i < samples->nr_loops; i++)
 		free(samples->loops[i].boundaries);
 	for (uint32_t i = 0; i < samples->nr_trees; i++)
@@ -124,8 +133,6 @@ void samples_deinit(struct samples *samples)
 		free(samples->guards[i].functions);
 	for (uint32_t i = 0; i < samples->nr_timings; i++)
 		free(samples->timings[i].hits);
-	free(samples->objects);
-	free(samples->functions);
 	free(samples->loops);
 	free(samples->nodes);
 	free(samples->trees);

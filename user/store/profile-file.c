@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/hash-index.h"
-#include "data/samples-hash.h"
+#include "data/samples.h"
 #include "store/file.h"
 #include "store/profile-check.h"
 #include "store/schema.h"
