@@ -63,4 +63,26 @@ void text_append(char *text, size_t size, const char *format, ...)
 void text_safe(FILE *file, const char *text);
 void text_print(FILE *file, const char *text, size_t len);
 
+/* Paragraphs: text behind a heading, in 79 columns. */
+enum {
+	PARAGRAPH_COLUMNS = 79,
+	PARAGRAPH_INDENT = 12, /* of what stands behind a heading */
+	PARAGRAPH_MAX = 512, /* bytes of a formatted one; the rest is cut off */
+};
+
+/* A line begins with a heading, which is not repeated. */
+void paragraph_heading(FILE *file, const char *name);
+
+/*
+ * Print @text and a newline, broken at spaces so that it fits the columns: it
+ * begins in column @at, and its other lines in column @indent.
+ */
+void paragraph_wrap(FILE *file, const char *text, int at, int indent);
+
+/* The same behind a heading. */
+void paragraph_print(FILE *file, const char *name, const char *text);
+
+void paragraph_format(FILE *file, const char *name, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
 #endif /* _USER_OUT_TEXT_H */

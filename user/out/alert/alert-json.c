@@ -160,7 +160,7 @@ static void json_reason(struct json *json, const struct reason *reason)
 		json_string(json, "text", reason_part_text(reason, 0, text));
 	else
 		json_null(json, "text");
-	json_u64_or_null(json, "usual_ns", (uint64_t)reason->normal_ns, reason->has_normal);
+	json_u64_or_null(json, "usual_ns", (uint64_t)reason->normal.elapsed_ns, reason->has_normal);
 	json_array(json, "parts");
 	for (uint32_t i = 0; i < reason->nr_parts; i++) {
 		const struct reason_part *part = &reason->parts[i];

@@ -15,7 +15,6 @@
 #include "base/syscall-name.h"
 #include "base/time.h"
 #include "data/stack-copy.h"
-#include "out/paragraph.h"
 #include "out/text.h"
 
 enum {

@@ -73,13 +73,12 @@ static bool is_over(const struct fold *fold, const struct fold_window *window, u
 
 static void begin(struct fold *fold, struct fold_window *window, uint64_t now_ns)
 {
-	window->id = fold->next_id++;
-	window->begin_ns = now_ns;
-	window->nr_units = 0;
-	window->nr_ended = 0;
-	window->min_ns = 0;
-	window->max_ns = 0;
-	window->running_ns = 0;
+	*window = (struct fold_window){
+		.id = fold->next_id++,
+		.key = window->key,
+		.subject = window->subject,
+		.begin_ns = now_ns,
+	};
 }
 
 static void note(struct fold_window *window, uint64_t elapsed_ns, bool has_ended)

@@ -190,12 +190,8 @@ void reason_set(struct reason *reason, const struct account *account,
 		normal = &none;
 	*reason = (struct reason){
 		.has_normal = normal->units != 0,
-		.elapsed_ns = account->elapsed_ns,
-		.normal_ns = normal->elapsed_ns,
-		.min_faults = account->min_faults,
-		.maj_faults = account->maj_faults,
-		.normal_min_faults = normal->min_faults,
-		.normal_maj_faults = normal->maj_faults,
+		.account = *account,
+		.normal = *normal,
 	};
 	if (!text_has_account(account))
 		return;
@@ -243,13 +239,13 @@ static void faults_text(const struct reason *reason, char text[REASON_TEXT_MAX])
 	char count[TEXT_MAX];
 
 	snprintf(text, REASON_TEXT_MAX, "%s page faults",
-		 text_count(reason->min_faults + reason->maj_faults, count));
-	if (reason->maj_faults)
+		 text_count(reason->account.min_faults + reason->account.maj_faults, count));
+	if (reason->account.maj_faults)
 		text_append(text, REASON_TEXT_MAX, " (%s from disk)",
-			    text_count(reason->maj_faults, count));
+			    text_count(reason->account.maj_faults, count));
 	if (reason->has_normal)
 		text_append(text, REASON_TEXT_MAX, ", where this type has %.3g",
-			    reason->normal_min_faults + reason->normal_maj_faults);
+			    reason->normal.min_faults + reason->normal.maj_faults);
 }
 
 char *reason_part_text(const struct reason *reason, uint32_t index, char text[REASON_TEXT_MAX])
