@@ -188,8 +188,8 @@ static void add_boundaries(const struct self_profile *profile)
 		boundaries[nr++] = (struct perfguard_boundary){
 			.role = PERFGUARD_BOUNDARY_ROLE_EVENT_SITE,
 		};
-	check(link_profile_add_loops(my_link, profile_id, &course, 1), "courses");
-	check(link_profile_add_boundaries(my_link, profile_id, boundaries, nr), "boundaries");
+	check(link_profile_add(my_link, profile_id, LOOPS, &course, 1), "courses");
+	check(link_profile_add(my_link, profile_id, BOUNDARIES, boundaries, nr), "boundaries");
 }
 
 static void *need(size_t nr, size_t size)
@@ -215,7 +215,7 @@ static void add_guards(const struct self_profile *profile)
 		guards[i].plan = profile->sheds_last && i + 1 == profile->nr_guards;
 	}
 	if (profile->nr_guards)
-		check(link_profile_add_guards(my_link, profile_id, guards, profile->nr_guards),
+		check(link_profile_add(my_link, profile_id, GUARDS, guards, profile->nr_guards),
 		      "guards");
 	free(guards);
 }
@@ -229,7 +229,7 @@ static void add_types(const struct self_profile *profile)
 			.least_final = profile->least_final,
 		};
 
-		check(link_profile_add_types(my_link, profile_id, &type, 1), "types");
+		check(link_profile_add(my_link, profile_id, TYPES, &type, 1), "types");
 	}
 }
 
@@ -255,8 +255,8 @@ static void add_contexts(const struct self_profile *profile)
 				weights[nr_weights++] = (struct perfguard_weight){ k, 1, 1 };
 		}
 	}
-	check(link_profile_add_contexts(my_link, profile_id, contexts, nr), "contexts");
-	check(link_profile_add_weights(my_link, profile_id, weights, nr_weights), "weights");
+	check(link_profile_add(my_link, profile_id, CONTEXTS, contexts, nr), "contexts");
+	check(link_profile_add(my_link, profile_id, WEIGHTS, weights, nr_weights), "weights");
 	free(contexts);
 	free(weights);
 }

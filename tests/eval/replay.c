@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/samples-hash.h"
+#include "data/samples.h"
 #include "train/trace/trace-pass.h"
 #include "train/trace/call-stack.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/samples-hash.h"
+#include "data/samples.h"
 #include "train/types/distance.h"
 #include "train/samples/extract.h"
 #include "train/samples/join.h"

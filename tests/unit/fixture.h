@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "data/model.h"
-#include "data/samples-hash.h"
 #include "data/samples.h"
 #include "data/training.h"
 

@@ -27,6 +27,15 @@ static inline uint64_t hash_mix(uint64_t hash, uint64_t value)
 	return hash ^ (hash >> 29);
 }
 
+/* FNV-1a, 64 bits; the hash of nothing is HASH_FNV1A. */
+#define HASH_FNV1A UINT64_C(0xcbf29ce484222325)
+static inline uint64_t hash_fnv1a(uint64_t hash, const void *bytes, size_t len)
+{
+	for (const unsigned char *at = bytes; len; at++, len--)
+		hash = (hash ^ *at) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
 /*
  * The elements with this hash one by one, HASH_INDEX_NONE after the last;
  * *@cursor is 0 at first.

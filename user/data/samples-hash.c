@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "data/samples-hash.h"
+#include "data/samples.h"
 
 #include <errno.h>
 #include <stdlib.h>

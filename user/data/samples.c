@@ -67,20 +67,18 @@ int samples_add_boundary(struct samples_loop *loop, const struct samples_boundar
 	return 0;
 }
 
-static bool hits_are_sound(const struct samples *samples, const struct samples_hit *hits,
-			   uint32_t nr)
+bool samples_are_hits(const struct samples *samples, const struct samples_hit *hits, uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++)
-		if (hits[i].function >= samples->nr_functions)
+		if (hits[i].function >= samples->nr_functions || hits[i].quarter > 3)
 			return false;
 	return true;
 }
 
-static bool guards_are_sound(const struct samples *samples, const struct samples_guards *guards)
+bool samples_are_rising(const uint32_t *numbers, uint32_t nr, uint32_t end)
 {
-	for (uint32_t i = 0; i < guards->nr; i++)
-		if (guards->functions[i] >= samples->nr_functions ||
-		    (i && guards->functions[i - 1] >= guards->functions[i]))
+	for (uint32_t i = 0; i < nr; i++)
+		if (numbers[i] >= end || (i && numbers[i] <= numbers[i - 1]))
 			return false;
 	return true;
 }
@@ -92,29 +90,39 @@ bool samples_are_sound(const struct samples *samples)
 			return false;
 	for (uint32_t i = 0; i < samples->nr_units; i++)
 		if (samples->units[i].tree >= samples->nr_trees ||
-		    !hits_are_sound(samples, samples->units[i].hits, samples->units[i].nr_hits))
+		    !samples_are_hits(samples, samples->units[i].hits, samples->units[i].nr_hits))
 			return false;
 	for (uint32_t i = 0; i < samples->nr_guards; i++)
-		if (!guards_are_sound(samples, &samples->guards[i]))
+		if (!samples_are_rising(samples->guards[i].functions, samples->guards[i].nr,
+					samples->nr_functions))
 			return false;
 	for (uint32_t i = 0; i < samples->nr_timings; i++) {
 		const struct samples_timing *timing = &samples->timings[i];
 
 		if (timing->loop >= samples->nr_loops || timing->guards >= samples->nr_guards ||
-		    !hits_are_sound(samples, timing->hits, timing->nr_hits))
+		    !samples_are_hits(samples, timing->hits, timing->nr_hits))
 			return false;
 	}
 	return true;
 }
 
+void samples_free_code(struct samples_object *objects, uint32_t nr_objects,
+		       struct samples_function *functions, uint32_t nr_functions)
+{
+	for (uint32_t i = 0; i < nr_objects; i++) {
+		free(objects[i].path);
+		free(objects[i].build_id);
+	}
+	for (uint32_t i = 0; i < nr_functions; i++)
+		free(functions[i].name);
+	free(objects);
+	free(functions);
+}
+
 void samples_deinit(struct samples *samples)
 {
-	for (uint32_t i = 0; i < samples->nr_objects; i++) {
-		free(samples->objects[i].path);
-		free(samples->objects[i].build_id);
-	}
-	for (uint32_t i = 0; i < samples->nr_functions; i++)
-		free(samples->functions[i].name);
+	samples_free_code(samples->objects, samples->nr_objects, samples->functions,
+			  samples->nr_functions);
 	for (uint32_t i = 0; i < samples->nr_loops; i++)
 		free(samples->loops[i].boundaries);
 	for (uint32_t i = 0; i < samples->nr_trees; i++)
@@ -125,8 +133,6 @@ void samples_deinit(struct samples *samples)
 		free(samples->guards[i].functions);
 	for (uint32_t i = 0; i < samples->nr_timings; i++)
 		free(samples->timings[i].hits);
-	free(samples->objects);
-	free(samples->functions);
 	free(samples->loops);
 	free(samples->nodes);
 	free(samples->trees);

@@ -188,6 +188,9 @@ int samples_copy_code(struct samples *samples, const struct samples_object *obje
 		      uint32_t nr_objects, const struct samples_function *functions,
 		      uint32_t nr_functions);
 
+void samples_free_code(struct samples_object *objects, uint32_t nr_objects,
+		       struct samples_function *functions, uint32_t nr_functions);
+
 /* By build ID, and by path where there is none; as strcmp(). */
 int samples_compare_objects(const struct samples_object *a, const struct samples_object *b);
 
@@ -197,8 +200,32 @@ bool samples_is_same_boundary(const struct samples_boundary *a, const struct sam
 /* Add a boundary that the loop does not have yet.  Returns 0 or -ENOMEM. */
 int samples_add_boundary(struct samples_loop *loop, const struct samples_boundary *boundary);
 
+/* Each is of a function of the samples, and in a quarter. */
+bool samples_are_hits(const struct samples *samples, const struct samples_hit *hits, uint32_t nr);
+
+/* Each number is larger than the one before, and all are below @end. */
+bool samples_are_rising(const uint32_t *numbers, uint32_t nr, uint32_t end);
+
 /* No index in trees, units, guard sets and timings leads out of range; guard sets rise. */
 bool samples_are_sound(const struct samples *samples);
+
+/*
+ * Hashes of what samples hold: 64 bits, made of build ids, file offsets and
+ * counts alone, so that the same thing has the same hash in each run, on each
+ * machine, at whatever index and load address.  They order things and find
+ * them; whether two are the same is decided by what they are made of.
+ */
+
+/* Of the build id; of the path, where there is none. */
+uint64_t samples_hash_object(const struct samples_object *object);
+
+/*
+ * Set the hash of every loop, tree, unit, guard set and timing of @samples,
+ * whose indices must be in range.  A loop's is the smallest of its waits'; a
+ * tree's and a guard set's do not depend on the order of their members, a
+ * timing's not on counts and quarters.  Returns 0 or -ENOMEM.
+ */
+int samples_hash_all(struct samples *samples);
 
 /* Free all it holds. */
 void samples_deinit(struct samples *samples);

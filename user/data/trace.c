@@ -115,14 +115,8 @@ const struct trace_call *trace_call_at(const struct trace *trace, uint32_t objec
 
 void trace_deinit(struct trace *trace)
 {
-	for (uint32_t i = 0; i < trace->nr_objects; i++) {
-		free(trace->objects[i].path);
-		free(trace->objects[i].build_id);
-	}
-	for (uint32_t i = 0; i < trace->nr_functions; i++)
-		free(trace->functions[i].name);
-	free(trace->objects);
-	free(trace->functions);
+	samples_free_code(trace->objects, trace->nr_objects, trace->functions,
+			  trace->nr_functions);
 	free(trace->mappings);
 	free(trace->contexts);
 	free(trace->calls);

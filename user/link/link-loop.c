@@ -72,10 +72,8 @@ int link_loops(struct link *link, uint32_t image_id, struct loop **ret,
 		.parse = parse_loop,
 		.clear = clear_loop,
 	};
-	int error;
 
-	*ret = netlink_dump(link, &dump, ret_nr, &error);
-	return error;
+	return netlink_dump(link, &dump, ret, ret_nr);
 }
 
 void link_loops_free(struct loop *loops, uint32_t nr)

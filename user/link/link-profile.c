@@ -38,8 +38,8 @@ int link_profile_add_object(struct link *link, uint32_t id, int fd)
 	return netlink_exchange(link, NULL, NULL);
 }
 
-static int add_array(struct link *link, uint32_t id, int attr, const void *elements,
-		     uint32_t nr, size_t size)
+int link_profile_add_array(struct link *link, uint32_t id, int attr, const void *elements,
+			   uint32_t nr, size_t size)
 {
 	const uint32_t most = (uint32_t)(PIECE_BYTES / size);
 	const char *at = elements;
@@ -57,21 +57,6 @@ static int add_array(struct link *link, uint32_t id, int attr, const void *eleme
 	}
 	return ret;
 }
-
-#define DEFINE_ADD(noun_, attr_, struct_) \
-int link_profile_add_##noun_(struct link *link, uint32_t id, const struct struct_ *elements, \
-			     uint32_t nr) \
-{ \
-	return add_array(link, id, PERFGUARD_A_PROFILE_##attr_, elements, nr, \
-			 sizeof(*elements)); \
-}
-
-DEFINE_ADD(loops, LOOPS, perfguard_loop)
-DEFINE_ADD(boundaries, BOUNDARIES, perfguard_boundary)
-DEFINE_ADD(guards, GUARDS, perfguard_guard)
-DEFINE_ADD(types, TYPES, perfguard_type)
-DEFINE_ADD(contexts, CONTEXTS, perfguard_calling_context)
-DEFINE_ADD(weights, WEIGHTS, perfguard_weight)
 
 static void put_prices(struct link *link, const struct armed_prices *prices)
 {
@@ -146,10 +131,8 @@ int link_profiles(struct link *link, struct armed_profile **ret, uint32_t *ret_n
 		.parse = parse_profile,
 		.clear = clear_profile,
 	};
-	int error;
 
-	*ret = netlink_dump(link, &dump, ret_nr, &error);
-	return error;
+	return netlink_dump(link, &dump, ret, ret_nr);
 }
 
 void link_profiles_free(struct armed_profile *profiles, uint32_t nr)
@@ -169,10 +152,8 @@ int link_guards(struct link *link, uint32_t profile_id, struct armed_guard **ret
 		.size = sizeof(**ret),
 		.fields = link_guard_fields,
 	};
-	int error;
 
-	*ret = netlink_dump(link, &dump, ret_nr, &error);
-	return error;
+	return netlink_dump(link, &dump, ret, ret_nr);
 }
 
 int link_types(struct link *link, uint32_t profile_id, struct armed_type **ret,
@@ -185,8 +166,6 @@ int link_types(struct link *link, uint32_t profile_id, struct armed_type **ret,
 		.size = sizeof(**ret),
 		.fields = link_type_fields,
 	};
-	int error;
 
-	*ret = netlink_dump(link, &dump, ret_nr, &error);
-	return error;
+	return netlink_dump(link, &dump, ret, ret_nr);
 }

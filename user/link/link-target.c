@@ -85,10 +85,8 @@ int link_targets(struct link *link, struct target **ret, uint32_t *ret_nr)
 		.parse = parse_target,
 		.clear = clear_target,
 	};
-	int error;
 
-	*ret = netlink_dump(link, &dump, ret_nr, &error);
-	return error;
+	return netlink_dump(link, &dump, ret, ret_nr);
 }
 
 void link_targets_free(struct target *targets, uint32_t nr)
@@ -108,8 +106,6 @@ int link_processes(struct link *link, uint32_t target_id, struct process **ret,
 		.size = sizeof(**ret),
 		.fields = link_process_fields,
 	};
-	int error;
 
-	*ret = netlink_dump(link, &dump, ret_nr, &error);
-	return error;
+	return netlink_dump(link, &dump, ret, ret_nr);
 }

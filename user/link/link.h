@@ -147,20 +147,11 @@ int link_profile_new(struct link *link, const char *name, uint64_t hash,
 		     uint32_t flags, uint32_t *ret_id);
 /* The open file @fd becomes the next object; the first is the executable. */
 int link_profile_add_object(struct link *link, uint32_t id, int fd);
-int link_profile_add_loops(struct link *link, uint32_t id,
-			     const struct perfguard_loop *courses, uint32_t nr);
-int link_profile_add_boundaries(struct link *link, uint32_t id,
-				const struct perfguard_boundary *boundaries,
-				uint32_t nr);
-int link_profile_add_guards(struct link *link, uint32_t id,
-			    const struct perfguard_guard *guards, uint32_t nr);
-int link_profile_add_types(struct link *link, uint32_t id,
-			   const struct perfguard_type *types, uint32_t nr);
-int link_profile_add_contexts(struct link *link, uint32_t id,
-			      const struct perfguard_calling_context *contexts,
-			      uint32_t nr);
-int link_profile_add_weights(struct link *link, uint32_t id,
-			     const struct perfguard_weight *weights, uint32_t nr);
+/* The attributes are LOOPS, BOUNDARIES, GUARDS, TYPES, CONTEXTS and WEIGHTS. */
+#define link_profile_add(link, id, attr, elements, nr) \
+	link_profile_add_array(link, id, PERFGUARD_A_PROFILE_##attr, elements, nr, sizeof(*(elements)))
+int link_profile_add_array(struct link *link, uint32_t id, int attr, const void *elements,
+			   uint32_t nr, size_t size);
 /* On an error nothing changes; link_profiles() may identify the refused guard. */
 int link_profile_arm(struct link *link, uint32_t id, const struct armed_prices *prices,
 		     uint32_t *ret_target_id, uint32_t *ret_processes);

@@ -19,6 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 /*
  * While the kernel has no memory, a request that changes something is repeated
  * after delays, each of which is twice as long as the last; one that only reads
@@ -47,22 +49,21 @@ int netlink_error(struct link *link, int error, const char *format, ...)
 	return error;
 }
 
-/* The kernel's errno and, if it gave one, its text. */
-static void note_error(struct exchange *exchange, int error,
-		       struct nlattr *tlvs, int len)
+/* The kernel's errno and, if it gave one, its text, which is @skip bytes into the message. */
+static void note_error(struct exchange *exchange, struct nlmsghdr *hdr, int skip, int error)
 {
-	struct link *link = exchange->link;
 	struct nlattr *text = NULL;
+	struct link *link = exchange->link;
 
 	exchange->is_done = true;
 	exchange->error = error;
 	if (!error)
 		return;
-	if (len > 0)
-		text = nla_find(tlvs, len, NLMSGERR_ATTR_MSG);
+	if (hdr->nlmsg_flags & NLM_F_ACK_TLVS && nlmsg_datalen(hdr) > skip)
+		text = nla_find((void *)((char *)nlmsg_data(hdr) + skip), nlmsg_datalen(hdr) - skip,
+				NLMSGERR_ATTR_MSG);
 	if (text && nla_len(text) > 0)
-		netlink_error(link, 0, "%.*s", nla_len(text),
-			      (const char *)nla_data(text));
+		netlink_error(link, 0, "%.*s", nla_len(text), (const char *)nla_data(text));
 	else if (error == -EPERM || error == -EACCES)
 		netlink_error(link, 0,
 			      "not permitted: the module wants CAP_SYS_ADMIN in the initial user namespace; run this as root");
@@ -82,11 +83,7 @@ static int on_error(struct sockaddr_nl *address, struct nlmsgerr *error,
 		return NL_SKIP;
 	if (!(hdr->nlmsg_flags & NLM_F_CAPPED))
 		skip += (int)error->msg.nlmsg_len - NLMSG_HDRLEN;
-	skip = NLMSG_ALIGN(skip);
-	note_error(exchange, error->error,
-		   (void *)((char *)error + skip),
-		   hdr->nlmsg_flags & NLM_F_ACK_TLVS ?
-			   nlmsg_datalen(hdr) - skip : 0);
+	note_error(exchange, hdr, NLMSG_ALIGN(skip), error->error);
 	return NL_SKIP;
 }
 
@@ -103,7 +100,6 @@ static int on_ack(struct nl_msg *msg, void *arg)
 static int on_finish(struct nl_msg *msg, void *arg)
 {
 	struct nlmsghdr *hdr = nlmsg_hdr(msg);
-	int skip = NLMSG_ALIGN(sizeof(int));
 	struct exchange *exchange = arg;
 	int error = 0;
 
@@ -111,10 +107,7 @@ static int on_finish(struct nl_msg *msg, void *arg)
 		return NL_SKIP;
 	if (nlmsg_datalen(hdr) >= (int)sizeof(int))
 		memcpy(&error, nlmsg_data(hdr), sizeof(int));
-	note_error(exchange, error < 0 ? error : 0,
-		   (void *)((char *)nlmsg_data(hdr) + skip),
-		   hdr->nlmsg_flags & NLM_F_ACK_TLVS ?
-			   nlmsg_datalen(hdr) - skip : 0);
+	note_error(exchange, hdr, NLMSG_ALIGN(sizeof(int)), error < 0 ? error : 0);
 	return NL_SKIP;
 }
 
@@ -297,29 +290,22 @@ int netlink_query(struct link *link, const struct decode_field *fields, void *ob
 	return netlink_exchange(link, on_answer, &query);
 }
 
-struct array {
+struct dumped {
 	const struct netlink_dump *dump;
 	char *elements;
 	uint32_t nr;
-	uint32_t max;
+	size_t max;
 };
 
 static int add_element(struct nlattr *attrs, int len, void *arg)
 {
-	struct array *array = arg;
+	struct dumped *array = arg;
 	const struct netlink_dump *dump = array->dump;
 	void *element;
 	int ret;
 
-	if (array->nr == array->max) {
-		uint32_t max = array->max ? 2 * array->max : 16;
-		char *elements = reallocarray(array->elements, max, dump->size);
-
-		if (!elements)
-			return -ENOMEM;
-		array->elements = elements;
-		array->max = max;
-	}
+	if (array->nr == array->max && array_double(&array->elements, &array->max, dump->size))
+		return -ENOMEM;
 	element = array->elements + array->nr * dump->size;
 	memset(element, 0, dump->size);
 	ret = decode_attrs(dump->fields, attrs, len, element);
@@ -335,17 +321,17 @@ static int add_element(struct nlattr *attrs, int len, void *arg)
 	return ret;
 }
 
-static void clear_elements(struct array *array)
+static void clear_elements(struct dumped *array)
 {
 	for (uint32_t i = 0; array->dump->clear && i < array->nr; i++)
 		array->dump->clear(array->elements + i * array->dump->size);
 	array->nr = 0;
 }
 
-void *netlink_dump(struct link *link, const struct netlink_dump *dump, uint32_t *ret_nr,
-		   int *ret_error)
+int netlink_dump(struct link *link, const struct netlink_dump *dump, void *ret_elements,
+		 uint32_t *ret_nr)
 {
-	struct array array = { .dump = dump };
+	struct dumped array = { .dump = dump };
 	int ret = -EAGAIN;
 
 	for (int i = 0; i < NETLINK_TRIES && ret == -EAGAIN; i++) {
@@ -361,6 +347,6 @@ void *netlink_dump(struct link *link, const struct netlink_dump *dump, uint32_t 
 		array.elements = NULL;
 	}
 	*ret_nr = array.nr;
-	*ret_error = ret;
-	return array.elements;
+	memcpy(ret_elements, &array.elements, sizeof(array.elements));
+	return ret;
 }

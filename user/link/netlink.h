@@ -67,8 +67,11 @@ struct netlink_dump {
 	void (*clear)(void *element); /* or NULL */
 };
 
-/* Returns the array of *@ret_nr elements, to be freed; an interrupted dump starts over. */
-void *netlink_dump(struct link *link, const struct netlink_dump *dump, uint32_t *ret_nr,
-		   int *ret_error);
+/*
+ * Set *@ret_elements to the array of *@ret_nr elements, which is to be freed; an
+ * interrupted dump starts over.  On an error it is NULL.
+ */
+int netlink_dump(struct link *link, const struct netlink_dump *dump, void *ret_elements,
+		 uint32_t *ret_nr);
 
 #endif /* _USER_LINK_NETLINK_H */

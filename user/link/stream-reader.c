@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #define DEVICE "/dev/" PERFGUARD_FAMILY_NAME
+#define NO_DEVICE "there is no " DEVICE "; load the module with 'modprobe perfguard'"
+#define NO_RIGHT "not permitted to read the training stream; run this as root"
 
 struct stream {
 	int fd;
@@ -19,30 +21,20 @@ struct stream {
 
 static int explain_open(struct stream *stream, int error)
 {
-	const char *why;
+	static const struct {
+		int error;
+		const char *why;
+	} texts[] = {
+		{ EBUSY, "another program reads the training stream; only one can at a time" },
+		{ ENOENT, NO_DEVICE }, { ENODEV, NO_DEVICE }, { ENXIO, NO_DEVICE },
+		{ EPERM, NO_RIGHT }, { EACCES, NO_RIGHT },
+		{ ENOMEM, "no memory for the training stream; lower the module's parameter stream_mib" },
+	};
 
-	switch (error) {
-	case EBUSY:
-		why = "another program reads the training stream; only one can at a time";
-		break;
-	case ENOENT:
-	case ENODEV:
-	case ENXIO:
-		why = "there is no " DEVICE "; load the module with 'modprobe perfguard'";
-		break;
-	case EPERM:
-	case EACCES:
-		why = "not permitted to read the training stream; run this as root";
-		break;
-	case ENOMEM:
-		why = "no memory for the training stream; lower the module's parameter stream_mib";
-		break;
-	default:
-		snprintf(stream->error, sizeof(stream->error),
-			 "cannot open " DEVICE ": %s", strerror(error));
-		return -error;
-	}
-	snprintf(stream->error, sizeof(stream->error), "%s", why);
+	snprintf(stream->error, sizeof(stream->error), "cannot open " DEVICE ": %s", strerror(error));
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (texts[i].error == error)
+			snprintf(stream->error, sizeof(stream->error), "%s", texts[i].why);
 	return -error;
 }
 

@@ -89,6 +89,11 @@ static void put_value(struct json *json, const struct field *field, const void *
 			json_null(json, field->name);
 		return;
 	}
+	if (field->names) {
+		json_string(json, field->name,
+			    value.whole < field->nr_names ? field->names[value.whole] : NULL);
+		return;
+	}
 	switch (field->kind) {
 	case FIELD_BOOL:
 		json_bool(json, field->name, value.whole);

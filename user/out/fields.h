@@ -49,6 +49,8 @@ struct field {
 	/* The line, with %s for the value and a second %s for a plural's s; NULL: none. */
 	const char *text;
 	bool has_empty_text; /* a line also if it is empty */
+	const char *const *names; /* of an enum's values in JSON, null where there is none */
+	uint32_t nr_names;
 	void (*put)(struct json *json, const char *name, const void *object);
 };
 
@@ -64,6 +66,9 @@ struct field {
 #define FIELD_AS(as, type, member, key, ...) \
 	{ .name = (key), .kind = (as), .at = offsetof(type, member), ##__VA_ARGS__ }
 #define FIELD_BY(function, key) { .name = (key), .kind = FIELD_PUT, .put = (function) }
+#define FIELD_NAMED(table, type, member, key, ...) \
+	FIELD(type, member, key, .names = (table), .nr_names = sizeof(table) / sizeof((table)[0]), \
+	      ##__VA_ARGS__)
 #define FIELD_INNER(key) { .name = (key), .kind = FIELD_OBJECT }
 #define FIELD_INNER_END { .name = "", .kind = FIELD_END }
 

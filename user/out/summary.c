@@ -17,21 +17,28 @@ static uint64_t blocked_ns(const struct loop *sums)
 	return sums->elapsed_ns > known ? sums->elapsed_ns - known : 0;
 }
 
+static const struct {
+	const char *key;
+	const char *heading;
+	double permille;
+} percentiles[] = {
+	{ "p50", "p50", 500 }, { "p90", "p90", 900 }, { "p99", "p99", 990 }, { "p999", "p99.9", 999 },
+};
+
+enum { NR_PERCENTILES = sizeof(percentiles) / sizeof(percentiles[0]) };
+
+static uint64_t percentile(const struct loop *sums, size_t index)
+{
+	return histogram_percentile(sums->hist, percentiles[index].permille, sums->max_ns);
+}
+
 static void json_times(struct json *json, const struct summary *summary)
 {
-	static const struct {
-		const char *key;
-		double permille;
-	} percentiles[] = {
-		{ "p50", 500 }, { "p90", 900 }, { "p99", 990 }, { "p999", 999 },
-	};
 	const struct loop *sums = &summary->sums;
 
 	json_object(json, "unit_ns");
-	for (size_t i = 0; i < sizeof(percentiles) / sizeof(percentiles[0]); i++)
-		json_u64_or_null(json, percentiles[i].key,
-				 histogram_percentile(sums->hist, percentiles[i].permille,
-						      sums->max_ns), sums->units);
+	for (size_t i = 0; i < NR_PERCENTILES; i++)
+		json_u64_or_null(json, percentiles[i].key, percentile(sums, i), sums->units);
 	json_u64_or_null(json, "max", sums->max_ns, sums->units);
 	json_u64_or_null(json, "mean", sums->units ? sums->elapsed_ns / sums->units : 0, sums->units);
 	json_end(json);
@@ -82,10 +89,8 @@ int summary_json(struct json *json, FILE *file, const struct summary *summary)
 	for (uint32_t i = 0; i < summary->nr_pids; i++)
 		json_u64(json, NULL, summary->pids[i]);
 	json_end(json);
-	json_double(json, "rate",
-		    summary->duration_ns ?
-			    (double)sums->units * NSEC_PER_SEC /
-				    (double)summary->duration_ns : 0);
+	json_double(json, "rate", summary->duration_ns ? (double)sums->units * NSEC_PER_SEC /
+							  (double)summary->duration_ns : 0);
 	if (!summary->is_current)
 		json_bool(json, "given_up", true);
 	json_end(json);
@@ -118,25 +123,14 @@ static void text_counts(FILE *file, const struct summary *summary)
 
 static void text_times(FILE *file, const struct loop *sums)
 {
-	static const struct {
-		const char *name;
-		double permille;
-	} columns[] = {
-		{ "p50", 500 }, { "p90", 900 }, { "p99", 990 }, { "p99.9", 999 },
-	};
-	const size_t nr = sizeof(columns) / sizeof(columns[0]);
 	char text[DURATION_TEXT_MAX];
 
 	fputs("  unit time", file);
-	for (size_t i = 0; i < nr; i++)
-		fprintf(file, " %9s", columns[i].name);
+	for (size_t i = 0; i < NR_PERCENTILES; i++)
+		fprintf(file, " %9s", percentiles[i].heading);
 	fprintf(file, " %9s %9s\n           ", "max", "mean");
-	for (size_t i = 0; i < nr; i++)
-		fprintf(file, " %9s",
-			duration_format(histogram_percentile(sums->hist,
-							     columns[i].permille,
-							     sums->max_ns),
-					text));
+	for (size_t i = 0; i < NR_PERCENTILES; i++)
+		fprintf(file, " %9s", duration_format(percentile(sums, i), text));
 	fprintf(file, " %9s", duration_format(sums->max_ns, text));
 	fprintf(file, " %9s\n",
 		duration_format(sums->elapsed_ns / sums->units, text));

@@ -3,6 +3,7 @@
 #include "out/text.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,24 +15,9 @@ static bool has_colour(FILE *file)
 	return isatty(fileno(file)) && !(no_colour && *no_colour);
 }
 
-const char *text_bold(FILE *file)
+const char *text_colour(FILE *file, const char *sequence)
 {
-	return has_colour(file) ? "\033[1m" : "";
-}
-
-const char *text_red(FILE *file)
-{
-	return has_colour(file) ? "\033[1;31m" : "";
-}
-
-const char *text_green(FILE *file)
-{
-	return has_colour(file) ? "\033[1;32m" : "";
-}
-
-const char *text_plain(FILE *file)
-{
-	return has_colour(file) ? "\033[0m" : "";
+	return has_colour(file) ? sequence : "";
 }
 
 char *text_share(uint64_t part, uint64_t whole, char text[TEXT_MAX])
@@ -107,6 +93,16 @@ char *text_cut(const char *text, size_t max, char *ret, size_t size)
 	return ret;
 }
 
+void text_append(char *text, size_t size, const char *format, ...)
+{
+	size_t len = strlen(text);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text + len, size - len, format, args);
+	va_end(args);
+}
+
 void text_print(FILE *file, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -156,4 +152,45 @@ void text_account(FILE *file, const struct account *account)
 	fprintf(file, " (block I/O %s)",
 		account->has_block_io ? text_share(account->block_io_ns, whole, text) : "-");
 	fprintf(file, ", faults %" PRIu64 "/%" PRIu64, account->min_faults, account->maj_faults);
+}
+
+void paragraph_heading(FILE *file, const char *name)
+{
+	fprintf(file, "  %-*s", PARAGRAPH_INDENT - 2, name);
+}
+
+void paragraph_wrap(FILE *file, const char *text, int at, int indent)
+{
+	while (*text) {
+		size_t len = strcspn(text, " \n"), blanks = strspn(text + len, " ");
+		const char *next = text + len + blanks;
+
+		text_print(file, text, len);
+		at += (int)(len + blanks);
+		text = next + (*next == '\n');
+		if (*next == '\n' || (*next && at + (int)strcspn(next, " \n") > PARAGRAPH_COLUMNS)) {
+			fprintf(file, "\n%*s", *text == '\n' ? 0 : indent, "");
+			at = indent;
+		} else if (*next) {
+			fprintf(file, "%*s", (int)blanks, "");
+		}
+	}
+	fputc('\n', file);
+}
+
+void paragraph_print(FILE *file, const char *name, const char *text)
+{
+	paragraph_heading(file, name);
+	paragraph_wrap(file, text, PARAGRAPH_INDENT, PARAGRAPH_INDENT);
+}
+
+void paragraph_format(FILE *file, const char *name, const char *format, ...)
+{
+	char text[PARAGRAPH_MAX];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	paragraph_print(file, name, text);
 }

@@ -17,10 +17,11 @@
 #define TEXT_MAX 32
 
 /* Emphasis, where @file is a terminal and NO_COLOR is not set; else "". */
-const char *text_bold(FILE *file);
-const char *text_red(FILE *file);
-const char *text_green(FILE *file);
-const char *text_plain(FILE *file);
+const char *text_colour(FILE *file, const char *sequence);
+#define text_bold(file) text_colour(file, "\033[1m")
+#define text_red(file) text_colour(file, "\033[1;31m")
+#define text_green(file) text_colour(file, "\033[1;32m")
+#define text_plain(file) text_colour(file, "\033[0m")
 
 /* "93.1 %", "-" if @whole is 0. */
 char *text_share(uint64_t part, uint64_t whole, char text[TEXT_MAX]);
@@ -54,8 +55,34 @@ bool text_has_account(const struct account *account);
 /* @text, or as much as fits @max bytes with "..." behind it; @size > 3. */
 char *text_cut(const char *text, size_t max, char *ret, size_t size);
 
+/* Append to @text, which has @size bytes, as much as fits. */
+void text_append(char *text, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* Print @text with control characters as '?', for names we do not control. */
 void text_safe(FILE *file, const char *text);
 void text_print(FILE *file, const char *text, size_t len);
+
+/* Paragraphs: text behind a heading, in 79 columns. */
+enum {
+	PARAGRAPH_COLUMNS = 79,
+	PARAGRAPH_INDENT = 12, /* of what stands behind a heading */
+	PARAGRAPH_MAX = 512, /* bytes of a formatted one; the rest is cut off */
+};
+
+/* A line begins with a heading, which is not repeated. */
+void paragraph_heading(FILE *file, const char *name);
+
+/*
+ * Print @text and a newline, broken at spaces so that it fits the columns: it
+ * begins in column @at, and its other lines in column @indent.
+ */
+void paragraph_wrap(FILE *file, const char *text, int at, int indent);
+
+/* The same behind a heading. */
+void paragraph_print(FILE *file, const char *name, const char *text);
+
+void paragraph_format(FILE *file, const char *name, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 #endif /* _USER_OUT_TEXT_H */

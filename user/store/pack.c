@@ -6,24 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
+static void put_byte(struct pack *pack, uint8_t byte)
+{
+	if (array_grow(pack->bytes, pack->len, pack->size))
+		pack->has_failed = true;
+	else
+		pack->bytes[pack->len++] = byte;
+}
+
 static void put(struct pack *pack, uint64_t number)
 {
-	if (pack->size - pack->len < 10) {
-		size_t size = 2 * pack->size + 256;
-		uint8_t *bytes = realloc(pack->bytes, size);
-
-		if (!bytes) {
-			pack->has_failed = true;
-			return;
-		}
-		pack->bytes = bytes;
-		pack->size = size;
-	}
-	while (number >= 0x80) {
-		pack->bytes[pack->len++] = (uint8_t)(number | 0x80);
-		number >>= 7;
-	}
-	pack->bytes[pack->len++] = (uint8_t)number;
+	for (; number >= 0x80; number >>= 7)
+		put_byte(pack, (uint8_t)(number | 0x80));
+	put_byte(pack, (uint8_t)number);
 }
 
 void pack_rising(struct pack *pack, const uint32_t *numbers, uint32_t nr)

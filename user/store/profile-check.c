@@ -4,14 +4,6 @@
 
 #include <string.h>
 
-static bool is_rising(const uint32_t *numbers, uint32_t nr, uint32_t end)
-{
-	for (uint32_t i = 0; i < nr; i++)
-		if (numbers[i] >= end || (i && numbers[i] <= numbers[i - 1]))
-			return false;
-	return true;
-}
-
 static bool is_optional(uint32_t index, uint32_t end)
 {
 	return index == SAMPLES_NONE || index < end;
@@ -119,18 +111,10 @@ static const char *check_trees(const struct samples *samples)
 
 		if (tree->loop >= samples->nr_loops)
 			return "a call tree of no loop";
-		if (!is_rising(tree->leaves, tree->nr_leaves, samples->nr_nodes))
+		if (!samples_are_rising(tree->leaves, tree->nr_leaves, samples->nr_nodes))
 			return "a call tree of no paths";
 	}
 	return NULL;
-}
-
-static bool are_hits(const struct samples *samples, const struct samples_hit *hits, uint32_t nr)
-{
-	for (uint32_t i = 0; i < nr; i++)
-		if (hits[i].function >= samples->nr_functions || hits[i].quarter > 3)
-			return false;
-	return true;
 }
 
 static const char *check_units(const struct samples *samples)
@@ -142,7 +126,7 @@ static const char *check_units(const struct samples *samples)
 
 		if (unit->tree >= samples->nr_trees)
 			return "a unit without a call tree";
-		if (!are_hits(samples, unit->hits, unit->nr_hits))
+		if (!samples_are_hits(samples, unit->hits, unit->nr_hits))
 			return "a unit's hit of no function";
 	}
 	return NULL;
@@ -169,7 +153,7 @@ static const char *check_timings(const struct samples *samples)
 	if (samples->nr_guards > CHECK_MAX_GUARD_SETS || samples->nr_timings > CHECK_MAX_TIMINGS)
 		return "too many timings";
 	for (uint32_t i = 0; i < samples->nr_guards; i++)
-		if (!is_rising(samples->guards[i].functions, samples->guards[i].nr,
+		if (!samples_are_rising(samples->guards[i].functions, samples->guards[i].nr,
 			       samples->nr_functions))
 			return "a guard in no function";
 	for (uint32_t i = 0; i < samples->nr_timings; i++) {
@@ -177,7 +161,7 @@ static const char *check_timings(const struct samples *samples)
 
 		if (timing->guards >= samples->nr_guards || timing->loop >= samples->nr_loops)
 			return "a timing of no guards or no loop";
-		if (!are_hits(samples, timing->hits, timing->nr_hits))
+		if (!samples_are_hits(samples, timing->hits, timing->nr_hits))
 			return "a timing's hit of no function";
 		if (!are_times(&timing->times[0]) || !are_times(&timing->times[1]))
 			return "times that contradict themselves";
@@ -275,10 +259,11 @@ static const char *check_predictions(const struct model *model, const struct sam
 	return NULL;
 }
 
-static const char *check_settings(const struct model *model)
+static const char *check_settings(const struct model *model, const struct samples *samples)
 {
 	const double numbers[] = { model->budget, model->false_alarm_rate, model->cut };
 
+	(void)samples;
 	if (!are_finite(numbers, sizeof(numbers) / sizeof(numbers[0])))
 		return "a setting that is no number";
 	if (!memchr(model->distance, 0, sizeof(model->distance)) ||
@@ -308,16 +293,13 @@ static const char *check_types(const struct model *model, const struct samples *
 
 const char *check_model(const struct model *model, const struct samples *samples)
 {
-	const char *wrong = check_settings(model);
+	static const char *(*const checks[])(const struct model *, const struct samples *) = {
+		check_settings, check_types, check_guards, check_contexts, check_predictions,
+	};
+	const char *wrong = NULL;
 
-	if (!wrong)
-		wrong = check_types(model, samples);
-	if (!wrong)
-		wrong = check_guards(model, samples);
-	if (!wrong)
-		wrong = check_contexts(model, samples);
-	if (!wrong)
-		wrong = check_predictions(model, samples);
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]) && !wrong; i++)
+		wrong = checks[i](model, samples);
 	if (wrong)
 		return wrong;
 	if (model->nr_trees && model->nr_trees != samples->nr_trees)

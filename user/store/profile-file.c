@@ -7,10 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "data/samples-hash.h"
+#include "base/hash-index.h"
+#include "data/samples.h"
 #include "store/file.h"
 #include "store/profile-check.h"
 #include "store/schema.h"
+
+/* The largest file. */
+#define PROFILE_MAX_BYTES (UINT64_C(1) << 30)
 
 enum {
 	APPLICATION_ID = 0x50475046, /* "PGPF" */
@@ -169,21 +173,23 @@ static int load_all(const char *path, uint8_t *bytes, size_t len, struct samples
 	return error ? report_sqlite(error, path, why) : 0;
 }
 
-static void clear(struct samples *samples, struct model *model, struct training *training)
+/* Only if the file has this hash; NULL: whatever it has. */
+static int load_file(const char *path, const uint64_t *hash, struct samples *samples,
+		     struct model *model, struct training *training, char why[PROFILE_WHY_MAX])
 {
+	uint8_t *bytes = NULL;
+	size_t len = 0;
+	int error = file_read(path, PROFILE_MAX_BYTES, &bytes, &len, why);
+
 	memset(samples, 0, sizeof(*samples));
 	memset(model, 0, sizeof(*model));
 	memset(training, 0, sizeof(*training));
-}
-
-int profile_load_bytes(const char *path, uint8_t *bytes, size_t len, struct samples *samples,
-		       struct model *model, struct training *training,
-		       char why[PROFILE_WHY_MAX])
-{
-	int error;
-
-	clear(samples, model, training);
-	error = check_header(path, bytes, len, why);
+	if (error)
+		return error;
+	if (hash && hash_fnv1a(HASH_FNV1A, bytes, len) != *hash)
+		error = report(-ESTALE, path, "was changed meanwhile", why);
+	else
+		error = check_header(path, bytes, len, why);
 	if (error) {
 		sqlite3_free(bytes);
 		return error;
@@ -199,14 +205,26 @@ int profile_load_bytes(const char *path, uint8_t *bytes, size_t len, struct samp
 int profile_load(const char *path, struct samples *samples, struct model *model,
 		 struct training *training, char why[PROFILE_WHY_MAX])
 {
+	return load_file(path, NULL, samples, model, training, why);
+}
+
+int profile_load_hashed(const char *path, uint64_t hash, struct samples *samples,
+			struct model *model, struct training *training, char why[PROFILE_WHY_MAX])
+{
+	return load_file(path, &hash, samples, model, training, why);
+}
+
+int profile_hash(const char *path, uint64_t *ret, char why[PROFILE_WHY_MAX])
+{
 	uint8_t *bytes = NULL;
 	size_t len = 0;
 	int error = file_read(path, PROFILE_MAX_BYTES, &bytes, &len, why);
 
-	if (!error)
-		return profile_load_bytes(path, bytes, len, samples, model, training, why);
-	clear(samples, model, training);
-	return error;
+	if (error)
+		return error;
+	*ret = hash_fnv1a(HASH_FNV1A, bytes, len);
+	sqlite3_free(bytes);
+	return 0;
 }
 
 static int fill(sqlite3 *db, const struct samples *samples, const struct model *model,

@@ -16,6 +16,8 @@
 #ifndef _USER_STORE_PROFILE_FILE_H
 #define _USER_STORE_PROFILE_FILE_H
 
+#include <stdint.h>
+
 #include "data/model.h"
 #include "data/samples.h"
 #include "data/training.h"
@@ -33,16 +35,18 @@
 int profile_load(const char *path, struct samples *samples, struct model *model,
 		 struct training *training, char why[PROFILE_WHY_MAX]);
 
-/* The largest file. */
-#define PROFILE_MAX_BYTES (UINT64_C(1) << 30)
-
 /*
- * The same from the contents of the file at @path, in memory of
- * sqlite3_malloc64(), which this function frees.
+ * A hash of the bytes of a profile's file.  The module keeps it with an armed
+ * profile, so that readers of alerts can identify the file to take names from.
+ * It detects accidents, not attacks.  Returns 0; -ENOENT or another error of
+ * open() or read(), -EISDIR, -EINVAL (not a regular file), -EFBIG or -ENOMEM,
+ * with the reason in @why.
  */
-int profile_load_bytes(const char *path, uint8_t *bytes, size_t len, struct samples *samples,
-		       struct model *model, struct training *training,
-		       char why[PROFILE_WHY_MAX]);
+int profile_hash(const char *path, uint64_t *ret, char why[PROFILE_WHY_MAX]);
+
+/* As profile_load(), if the bytes have this hash; -ESTALE if they have another one. */
+int profile_load_hashed(const char *path, uint64_t hash, struct samples *samples,
+			struct model *model, struct training *training, char why[PROFILE_WHY_MAX]);
 
 /*
  * @model NULL or empty: none yet.  Follows a link at @path, keeps owner and mode of

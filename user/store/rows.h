@@ -15,7 +15,6 @@ enum column_kind {
 	/* integers */
 	COLUMN_BOOL,
 	COLUMN_U8,
-	COLUMN_U16,
 	COLUMN_I16,
 	COLUMN_U32, /* enums, too */
 	COLUMN_U64, /* a value above the signed range is stored as negative */
@@ -49,6 +48,7 @@ struct rows_table {
 
 struct rows {
 	sqlite3 *db;
+	sqlite3_stmt *statement; /* private: of the row at hand */
 	uint64_t digest; /* of all values that went through, in order */
 };
 

@@ -31,166 +31,137 @@ struct boundary_row {
 	struct samples_boundary boundary;
 };
 
-struct digest_row {
+/* Those of all loops. */
+struct boundaries {
+	struct boundary_row *rows;
+	uint32_t nr_rows;
+};
+
+struct digest {
 	uint64_t value;
 };
 
-#define COLUMN(of, field, kind_, extra_) \
-	{ .name = #field, .kind = kind_, .offset = offsetof(struct of, field), .extra = extra_ }
-#define NAMED(name_, of, field, kind_, extra_) \
-	{ .name = name_, .kind = kind_, .offset = offsetof(struct of, field), .extra = extra_ }
-#define LIST(of, field, kind_, nr) COLUMN(of, field, kind_, offsetof(struct of, nr))
-#define CHARS(of, field) COLUMN(of, field, COLUMN_CHARS, sizeof(((struct of *)NULL)->field))
+#define MEMBER(of, field) (((struct of *)NULL)->field)
+/* A uint32_t that may be none, and a text, are named. */
+#define KIND(value) \
+	_Generic((value), bool : COLUMN_BOOL, uint8_t : COLUMN_U8, int16_t : COLUMN_I16, \
+		 uint32_t : COLUMN_U32, uint64_t : COLUMN_U64, double : COLUMN_REAL, \
+		 char * : COLUMN_CHARS, struct samples_times : COLUMN_TIMES)
 
-#define TABLE(name_, columns_, size_, max_)                                                     \
-	{                                                                                       \
-		.name = name_, .columns = columns_,                                             \
-		.nr_columns = sizeof(columns_) / sizeof((columns_)[0]), .size = size_,          \
-		.max_rows = max_                                                                \
-	}
+#define NAMED_AS(kind_, name_, of, field, extra_) \
+	{ .name = name_, .kind = kind_, .offset = offsetof(struct of, field), .extra = extra_ }
+#define NAMED(name_, of, field) \
+	NAMED_AS(KIND(MEMBER(of, field)), name_, of, field, sizeof(MEMBER(of, field)))
+#define COLUMN(of, field) NAMED(#field, of, field)
+#define OPTIONAL(of, field) NAMED_AS(COLUMN_OPTIONAL, #field, of, field, 0)
+#define TEXT(of, field, max) NAMED_AS(COLUMN_TEXT, #field, of, field, max)
+#define LIST(kind_, of, field, nr) NAMED_AS(kind_, #field, of, field, offsetof(struct of, nr))
 
 static const struct column training_columns[] = {
-	CHARS(training, tool),
-	CHARS(training, settings),
-	COLUMN(training, created_s, COLUMN_U64, 0),
-	COLUMN(training, changed_s, COLUMN_U64, 0),
+	COLUMN(training, tool), COLUMN(training, settings),
+	COLUMN(training, created_s), COLUMN(training, changed_s),
 };
 
 static const struct column total_columns[] = {
-	COLUMN(samples, runs, COLUMN_U64, 0),
-	COLUMN(samples, lost, COLUMN_U64, 0),
+	COLUMN(samples, runs), COLUMN(samples, lost),
 };
 
 static const struct column object_columns[] = {
-	COLUMN(samples_object, path, COLUMN_TEXT, CHECK_MAX_PATH),
-	COLUMN(samples_object, build_id, COLUMN_TEXT, CHECK_MAX_BUILD_ID),
+	TEXT(samples_object, path, CHECK_MAX_PATH),
+	TEXT(samples_object, build_id, CHECK_MAX_BUILD_ID),
 };
 
 static const struct column function_columns[] = {
-	COLUMN(samples_function, object, COLUMN_U32, 0),
-	COLUMN(samples_function, offset, COLUMN_U64, 0),
-	COLUMN(samples_function, size, COLUMN_U32, 0),
-	COLUMN(samples_function, site, COLUMN_U64, 0),
-	COLUMN(samples_function, sp_delta, COLUMN_U32, 0),
-	COLUMN(samples_function, cost, COLUMN_U32, 0),
-	COLUMN(samples_function, name, COLUMN_OPTIONAL_TEXT, CHECK_MAX_NAME),
+	COLUMN(samples_function, object), COLUMN(samples_function, offset),
+	COLUMN(samples_function, size), COLUMN(samples_function, site),
+	COLUMN(samples_function, sp_delta), COLUMN(samples_function, cost),
+	NAMED_AS(COLUMN_OPTIONAL_TEXT, "name", samples_function, name, CHECK_MAX_NAME),
 };
 
 static const struct column loop_columns[] = {
-	COLUMN(samples_loop, function, COLUMN_OPTIONAL, 0),
-	COLUMN(samples_loop, has_empty, COLUMN_BOOL, 0),
-	CHARS(samples_loop, comm),
-	COLUMN(samples_loop, units, COLUMN_U64, 0),
-	COLUMN(samples_loop, cut_off, COLUMN_U64, 0),
-	COLUMN(samples_loop, foreign_stack, COLUMN_U64, 0),
+	OPTIONAL(samples_loop, function), COLUMN(samples_loop, has_empty),
+	COLUMN(samples_loop, comm), COLUMN(samples_loop, units),
+	COLUMN(samples_loop, cut_off), COLUMN(samples_loop, foreign_stack),
 };
 
 static const struct column boundary_columns[] = {
-	COLUMN(boundary_row, loop, COLUMN_U32, 0),
-	NAMED("role", boundary_row, boundary.role, COLUMN_U32, 0),
-	NAMED("syscall", boundary_row, boundary.syscall, COLUMN_U32, 0),
-	NAMED("object", boundary_row, boundary.object, COLUMN_OPTIONAL, 0),
-	NAMED("return_offset", boundary_row, boundary.return_offset, COLUMN_U64, 0),
-	NAMED("distance", boundary_row, boundary.distance, COLUMN_U32, 0),
-	NAMED("rise", boundary_row, boundary.rise, COLUMN_U32, 0),
-	NAMED("function", boundary_row, boundary.function, COLUMN_OPTIONAL, 0),
+	COLUMN(boundary_row, loop),
+	NAMED("role", boundary_row, boundary.role),
+	NAMED("syscall", boundary_row, boundary.syscall),
+	NAMED_AS(COLUMN_OPTIONAL, "object", boundary_row, boundary.object, 0),
+	NAMED("return_offset", boundary_row, boundary.return_offset),
+	NAMED("distance", boundary_row, boundary.distance),
+	NAMED("rise", boundary_row, boundary.rise),
+	NAMED_AS(COLUMN_OPTIONAL, "function", boundary_row, boundary.function, 0),
 };
 
 static const struct column node_columns[] = {
-	COLUMN(samples_node, parent, COLUMN_OPTIONAL, 0),
-	COLUMN(samples_node, function, COLUMN_OPTIONAL, 0),
+	OPTIONAL(samples_node, parent), OPTIONAL(samples_node, function),
 };
 
 static const struct column tree_columns[] = {
-	COLUMN(samples_tree, loop, COLUMN_U32, 0),
-	LIST(samples_tree, leaves, COLUMN_RISING, nr_leaves),
-	NAMED("units_learnt", samples_tree, units[0], COLUMN_U64, 0),
-	NAMED("units_held_back", samples_tree, units[1], COLUMN_U64, 0),
+	COLUMN(samples_tree, loop),
+	LIST(COLUMN_RISING, samples_tree, leaves, nr_leaves),
+	NAMED("units_learnt", samples_tree, units[0]),
+	NAMED("units_held_back", samples_tree, units[1]),
 };
 
 static const struct column unit_columns[] = {
-	COLUMN(samples_unit, tree, COLUMN_U32, 0),
-	LIST(samples_unit, hits, COLUMN_HITS, nr_hits),
-	NAMED("units_learnt", samples_unit, units[0], COLUMN_U64, 0),
-	NAMED("units_held_back", samples_unit, units[1], COLUMN_U64, 0),
+	COLUMN(samples_unit, tree),
+	LIST(COLUMN_HITS, samples_unit, hits, nr_hits),
+	NAMED("units_learnt", samples_unit, units[0]),
+	NAMED("units_held_back", samples_unit, units[1]),
 };
 
 static const struct column guards_columns[] = {
-	LIST(samples_guards, functions, COLUMN_RISING, nr),
+	LIST(COLUMN_RISING, samples_guards, functions, nr),
 };
 
 static const struct column timing_columns[] = {
-	COLUMN(samples_timing, guards, COLUMN_U32, 0),
-	COLUMN(samples_timing, loop, COLUMN_U32, 0),
-	LIST(samples_timing, hits, COLUMN_PLACES, nr_hits),
-	COLUMN(samples_timing, nr_contexts_hit, COLUMN_U64, 0),
-	NAMED("times_learnt", samples_timing, times[0], COLUMN_TIMES, 0),
-	NAMED("times_held_back", samples_timing, times[1], COLUMN_TIMES, 0),
+	COLUMN(samples_timing, guards), COLUMN(samples_timing, loop),
+	LIST(COLUMN_PLACES, samples_timing, hits, nr_hits),
+	COLUMN(samples_timing, nr_contexts_hit),
+	NAMED("times_learnt", samples_timing, times[0]),
+	NAMED("times_held_back", samples_timing, times[1]),
 };
 
 static const struct column model_columns[] = {
-	COLUMN(model, budget, COLUMN_REAL, 0),
-	COLUMN(model, false_alarm_rate, COLUMN_REAL, 0),
-	COLUMN(model, cut, COLUMN_REAL, 0),
-	CHARS(model, distance),
-	CHARS(model, select),
-	CHARS(model, threshold_rule),
+	COLUMN(model, budget), COLUMN(model, false_alarm_rate), COLUMN(model, cut),
+	COLUMN(model, distance), COLUMN(model, select), COLUMN(model, threshold_rule),
 };
 
 static const struct column type_columns[] = {
-	NAMED("type", model_type, id, COLUMN_U32, 0),
-	COLUMN(model_type, loop, COLUMN_U32, 0),
-	COLUMN(model_type, example, COLUMN_OPTIONAL, 0),
-	COLUMN(model_type, units, COLUMN_U64, 0),
-	COLUMN(model_type, nr_trees, COLUMN_U32, 0),
-	COLUMN(model_type, nr_merged, COLUMN_U32, 0),
-	COLUMN(model_type, base_early, COLUMN_I16, 0),
-	COLUMN(model_type, base_final, COLUMN_I16, 0),
-	COLUMN(model_type, accuracy, COLUMN_REAL, 0),
-	COLUMN(model_type, paths, COLUMN_REAL, 0),
-	COLUMN(model_type, functions, COLUMN_REAL, 0),
-	COLUMN(model_type, times, COLUMN_TIMES, 0),
-	COLUMN(model_type, threshold_ns, COLUMN_U64, 0),
-	COLUMN(model_type, confidence, COLUMN_U32, 0),
-	COLUMN(model_type, units_needed, COLUMN_U64, 0),
-	COLUMN(model_type, false_alarms, COLUMN_REAL, 0),
-	COLUMN(model_type, held_back_alarms, COLUMN_REAL, 0),
-	COLUMN(model_type, held_back_units, COLUMN_U64, 0),
+	NAMED("type", model_type, id), COLUMN(model_type, loop), OPTIONAL(model_type, example),
+	COLUMN(model_type, units), COLUMN(model_type, nr_trees), COLUMN(model_type, nr_merged),
+	COLUMN(model_type, base_early), COLUMN(model_type, base_final),
+	COLUMN(model_type, accuracy), COLUMN(model_type, paths), COLUMN(model_type, functions),
+	COLUMN(model_type, times), COLUMN(model_type, threshold_ns),
+	COLUMN(model_type, confidence), COLUMN(model_type, units_needed),
+	COLUMN(model_type, false_alarms), COLUMN(model_type, held_back_alarms),
+	COLUMN(model_type, held_back_units),
 };
 
 static const struct column guard_columns[] = {
-	COLUMN(model_guard, function, COLUMN_U32, 0),
-	COLUMN(model_guard, hits, COLUMN_REAL, 0),
-	COLUMN(model_guard, most_hits, COLUMN_U32, 0),
-	COLUMN(model_guard, cost_ns, COLUMN_REAL, 0),
+	COLUMN(model_guard, function), COLUMN(model_guard, hits),
+	COLUMN(model_guard, most_hits), COLUMN(model_guard, cost_ns),
 };
 
 static const struct column context_columns[] = {
-	COLUMN(model_context, loop, COLUMN_U32, 0),
-	COLUMN(model_context, guard, COLUMN_U32, 0),
-	COLUMN(model_context, depth, COLUMN_U32, 0),
-	COLUMN(model_context, first_weight, COLUMN_U32, 0),
-	COLUMN(model_context, nr_weights, COLUMN_U32, 0),
+	COLUMN(model_context, loop), COLUMN(model_context, guard), COLUMN(model_context, depth),
+	COLUMN(model_context, first_weight), COLUMN(model_context, nr_weights),
 };
 
 static const struct column weight_columns[] = {
-	COLUMN(model_weight, type, COLUMN_U32, 0),
-	COLUMN(model_weight, early, COLUMN_U8, 0),
-	COLUMN(model_weight, final, COLUMN_U8, 0),
+	COLUMN(model_weight, type), COLUMN(model_weight, early), COLUMN(model_weight, final),
 };
 
 static const struct column prediction_columns[] = {
-	COLUMN(model_prediction, loop, COLUMN_U32, 0),
-	COLUMN(model_prediction, budget, COLUMN_REAL, 0),
-	COLUMN(model_prediction, nr_guards, COLUMN_U32, 0),
-	COLUMN(model_prediction, accuracy_end, COLUMN_REAL, 0),
-	COLUMN(model_prediction, accuracy_half, COLUMN_REAL, 0),
-	COLUMN(model_prediction, accuracy_unmerged, COLUMN_REAL, 0),
-	COLUMN(model_prediction, threshold_right, COLUMN_REAL, 0),
-	COLUMN(model_prediction, hits, COLUMN_REAL, 0),
-	COLUMN(model_prediction, worst, COLUMN_U32, 0),
-	COLUMN(model_prediction, unseen, COLUMN_REAL, 0),
-	COLUMN(model_prediction, units, COLUMN_U64, 0),
+	COLUMN(model_prediction, loop), COLUMN(model_prediction, budget),
+	COLUMN(model_prediction, nr_guards), COLUMN(model_prediction, accuracy_end),
+	COLUMN(model_prediction, accuracy_half), COLUMN(model_prediction, accuracy_unmerged),
+	COLUMN(model_prediction, threshold_right), COLUMN(model_prediction, hits),
+	COLUMN(model_prediction, worst), COLUMN(model_prediction, unseen),
+	COLUMN(model_prediction, units),
 };
 
 /* An element of model.type_of_tree is a number, not a struct. */
@@ -199,60 +170,70 @@ static const struct column type_of_tree_columns[] = {
 };
 
 static const struct column digest_columns[] = {
-	COLUMN(digest_row, value, COLUMN_U64, 0),
+	COLUMN(digest, value),
 };
 
-enum table_number {
-	TABLE_TRAINING,
-	TABLE_TOTAL,
-	TABLE_OBJECT,
-	TABLE_FUNCTION,
-	TABLE_LOOP,
-	TABLE_BOUNDARY,
-	TABLE_NODE,
-	TABLE_TREE,
-	TABLE_UNIT,
-	TABLE_GUARDS,
-	TABLE_TIMING,
-	TABLE_MODEL,
-	TABLE_TYPE,
-	TABLE_GUARD,
-	TABLE_CONTEXT,
-	TABLE_WEIGHT,
-	TABLE_PREDICTION,
-	TABLE_TYPE_OF_TREE,
-	TABLE_DIGEST,
-	NR_TABLES,
+/* What a table is of; they are saved in this order. */
+enum owner {
+	OF_TRAINING,
+	OF_SAMPLES,
+	OF_BOUNDARIES,
+	OF_MODEL,
+	OF_DIGEST,
 };
 
-static const struct rows_table tables[] = {
-	TABLE("training", training_columns, sizeof(struct training), 1),
-	TABLE("total", total_columns, sizeof(struct samples), 1),
-	TABLE("object", object_columns, sizeof(struct samples_object), CHECK_MAX_OBJECTS),
-	TABLE("function", function_columns, sizeof(struct samples_function), CHECK_MAX_FUNCTIONS),
-	TABLE("loop", loop_columns, sizeof(struct samples_loop), CHECK_MAX_LOOPS),
-	TABLE("boundary", boundary_columns, sizeof(struct boundary_row), CHECK_MAX_BOUNDARIES),
-	TABLE("node", node_columns, sizeof(struct samples_node), CHECK_MAX_NODES),
-	TABLE("tree", tree_columns, sizeof(struct samples_tree), CHECK_MAX_TREES),
-	TABLE("unit", unit_columns, sizeof(struct samples_unit), CHECK_MAX_UNITS),
-	TABLE("guard_set", guards_columns, sizeof(struct samples_guards), CHECK_MAX_GUARD_SETS),
-	TABLE("timing", timing_columns, sizeof(struct samples_timing), CHECK_MAX_TIMINGS),
-	TABLE("model", model_columns, sizeof(struct model), 1),
-	TABLE("type", type_columns, sizeof(struct model_type), CHECK_MAX_TYPES),
-	TABLE("guard", guard_columns, sizeof(struct model_guard), CHECK_MAX_GUARDS),
-	TABLE("context", context_columns, sizeof(struct model_context), CHECK_MAX_CONTEXTS),
-	TABLE("weight", weight_columns, sizeof(struct model_weight), CHECK_MAX_WEIGHTS),
-	TABLE("prediction", prediction_columns, sizeof(struct model_prediction), CHECK_MAX_LOOPS),
-	TABLE("type_of_tree", type_of_tree_columns, sizeof(uint32_t), CHECK_MAX_TREES),
-	TABLE("digest", digest_columns, sizeof(struct digest_row), 1),
+struct schema_table {
+	struct rows_table rows;
+	enum owner owner;
+	size_t elements; /* offset of the pointer to them in the owner */
+	size_t nr; /* offset of their number; 0: the owner itself is the only row */
 };
 
-_Static_assert(sizeof(tables) / sizeof(tables[0]) == NR_TABLES, "a number for each table");
+#define ROWS(name_, columns_, size_, max_)                                                      \
+	.rows = { .name = name_, .columns = columns_,                                           \
+		  .nr_columns = sizeof(columns_) / sizeof((columns_)[0]), .size = size_,        \
+		  .max_rows = max_ }
+#define ONE(name_, columns_, owner_, of) \
+	{ ROWS(name_, columns_, sizeof(struct of), 1), .owner = owner_ }
+#define NUMBERED(name_, columns_, owner_, of, field, nr_, max_) \
+	{ ROWS(name_, columns_, sizeof(*MEMBER(of, field)), max_), .owner = owner_, \
+	  .elements = offsetof(struct of, field), .nr = offsetof(struct of, nr_) }
+#define ARRAY(name_, columns_, owner_, of, field, max_) \
+	NUMBERED(name_, columns_, owner_, of, field, nr_##field, max_)
+#define SAMPLES(name_, columns_, field, max_) \
+	ARRAY(name_, columns_, OF_SAMPLES, samples, field, max_)
+#define MODEL(name_, columns_, field, max_) \
+	ARRAY(name_, columns_, OF_MODEL, model, field, max_)
+
+static const struct schema_table tables[] = {
+	ONE("training", training_columns, OF_TRAINING, training),
+	ONE("total", total_columns, OF_SAMPLES, samples),
+	SAMPLES("object", object_columns, objects, CHECK_MAX_OBJECTS),
+	SAMPLES("function", function_columns, functions, CHECK_MAX_FUNCTIONS),
+	SAMPLES("loop", loop_columns, loops, CHECK_MAX_LOOPS),
+	ARRAY("boundary", boundary_columns, OF_BOUNDARIES, boundaries, rows, CHECK_MAX_BOUNDARIES),
+	SAMPLES("node", node_columns, nodes, CHECK_MAX_NODES),
+	SAMPLES("tree", tree_columns, trees, CHECK_MAX_TREES),
+	SAMPLES("unit", unit_columns, units, CHECK_MAX_UNITS),
+	SAMPLES("guard_set", guards_columns, guards, CHECK_MAX_GUARD_SETS),
+	SAMPLES("timing", timing_columns, timings, CHECK_MAX_TIMINGS),
+	ONE("model", model_columns, OF_MODEL, model),
+	MODEL("type", type_columns, types, CHECK_MAX_TYPES),
+	MODEL("guard", guard_columns, guards, CHECK_MAX_GUARDS),
+	MODEL("context", context_columns, contexts, CHECK_MAX_CONTEXTS),
+	MODEL("weight", weight_columns, weights, CHECK_MAX_WEIGHTS),
+	MODEL("prediction", prediction_columns, predictions, CHECK_MAX_LOOPS),
+	NUMBERED("type_of_tree", type_of_tree_columns, OF_MODEL, model, type_of_tree, nr_trees,
+		 CHECK_MAX_TREES),
+	ONE("digest", digest_columns, OF_DIGEST, digest),
+};
+
+enum { NR_TABLES = sizeof(tables) / sizeof(tables[0]) };
 
 int schema_create(sqlite3 *db)
 {
 	for (uint32_t i = 0; i < NR_TABLES; i++) {
-		char *schema = rows_schema(&tables[i]);
+		char *schema = rows_schema(&tables[i].rows);
 		int error;
 
 		if (!schema)
@@ -290,182 +271,148 @@ int schema_check(sqlite3 *db)
 			       NULL) != SQLITE_OK)
 		return -EBADMSG;
 	while (!ret && (step = sqlite3_step(statement)) == SQLITE_ROW)
-		ret = nr < NR_TABLES ? check_table(statement, &tables[nr++]) : -EBADMSG;
+		ret = nr < NR_TABLES ? check_table(statement, &tables[nr++].rows) : -EBADMSG;
 	if (!ret && (step != SQLITE_DONE || nr != NR_TABLES))
 		ret = -EBADMSG;
 	sqlite3_finalize(statement);
 	return ret;
 }
 
-static int save_boundaries(struct rows *rows, const struct samples *samples)
+static int join_boundaries(struct boundaries *boundaries, const struct samples *samples)
 {
-	struct boundary_row *boundaries;
-	uint32_t nr = 0, max = 0;
-	int ret;
+	uint32_t max = 0;
 
 	for (uint32_t i = 0; i < samples->nr_loops; i++)
 		max += samples->loops[i].nr_boundaries;
-	boundaries = calloc(max + 1, sizeof(*boundaries));
-	if (!boundaries)
+	boundaries->rows = calloc(max + 1, sizeof(*boundaries->rows));
+	if (!boundaries->rows)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < samples->nr_loops; i++)
 		for (uint32_t j = 0; j < samples->loops[i].nr_boundaries; j++)
-			boundaries[nr++] = (struct boundary_row){
+			boundaries->rows[boundaries->nr_rows++] = (struct boundary_row){
 				.loop = i,
 				.boundary = samples->loops[i].boundaries[j],
 			};
-	ret = rows_save(rows, &tables[TABLE_BOUNDARY], boundaries, nr);
-	free(boundaries);
-	return ret;
+	return 0;
 }
 
 /* Distribute the rows to their loops; they are in the same order. */
-static int load_boundaries(struct rows *rows, struct samples *samples)
+static int split_boundaries(const struct boundaries *boundaries, struct samples *samples)
 {
-	struct boundary_row *boundaries = NULL;
-	uint32_t nr = 0, first = 0;
-	int ret = rows_load(rows, &tables[TABLE_BOUNDARY], (void **)&boundaries, &nr);
+	const struct boundary_row *row = boundaries->rows, *end = row + boundaries->nr_rows;
 
-	for (uint32_t i = 0; i < samples->nr_loops && !ret; i++) {
+	for (uint32_t i = 0; i < samples->nr_loops; i++) {
 		struct samples_loop *loop = &samples->loops[i];
+		uint32_t nr = 0;
 
-		while (first + loop->nr_boundaries < nr &&
-		       boundaries[first + loop->nr_boundaries].loop == i)
-			loop->nr_boundaries++;
-		loop->boundaries = calloc(loop->nr_boundaries + 1, sizeof(*loop->boundaries));
-		if (!loop->boundaries) {
-			loop->nr_boundaries = 0;
-			ret = -ENOMEM;
-			break;
+		while (row + nr < end && row[nr].loop == i)
+			nr++;
+		loop->boundaries = calloc(nr + 1, sizeof(*loop->boundaries));
+		if (!loop->boundaries)
+			return -ENOMEM;
+		while (loop->nr_boundaries < nr)
+			loop->boundaries[loop->nr_boundaries++] = (row++)->boundary;
+	}
+	return row == end ? 0 : -EBADMSG;
+}
+
+static int save(struct rows *rows, enum owner owner, const void *from)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < NR_TABLES && !ret; i++) {
+		const struct schema_table *table = &tables[i];
+		const void *elements = from;
+		uint32_t nr = 1;
+
+		if (table->owner != owner)
+			continue;
+		if (table->nr) {
+			memcpy(&elements, (const char *)from + table->elements, sizeof(elements));
+			memcpy(&nr, (const char *)from + table->nr, sizeof(nr));
 		}
-		for (uint32_t j = 0; j < loop->nr_boundaries; j++)
-			loop->boundaries[j] = boundaries[first + j].boundary;
-		first += loop->nr_boundaries;
+		ret = rows_save(rows, &table->rows, elements, nr);
 	}
-	if (!ret && first != nr)
-		ret = -EBADMSG;
-	free(boundaries);
-	return ret;
-}
-
-struct array {
-	enum table_number table;
-	size_t elements; /* offset of the pointer in the struct */
-	size_t nr;
-};
-
-#define ARRAY(number, of, field) \
-	{ number, offsetof(struct of, field), offsetof(struct of, nr_##field) }
-
-/* Arrays that are saved unchanged. */
-static const struct array of_samples[] = {
-	ARRAY(TABLE_OBJECT, samples, objects),	   ARRAY(TABLE_FUNCTION, samples, functions),
-	ARRAY(TABLE_LOOP, samples, loops),	   ARRAY(TABLE_NODE, samples, nodes),
-	ARRAY(TABLE_TREE, samples, trees),	   ARRAY(TABLE_UNIT, samples, units),
-	ARRAY(TABLE_GUARDS, samples, guards),	   ARRAY(TABLE_TIMING, samples, timings),
-};
-
-static const struct array of_model[] = {
-	ARRAY(TABLE_TYPE, model, types),
-	ARRAY(TABLE_GUARD, model, guards),
-	ARRAY(TABLE_CONTEXT, model, contexts),
-	ARRAY(TABLE_WEIGHT, model, weights),
-	ARRAY(TABLE_PREDICTION, model, predictions),
-	{ TABLE_TYPE_OF_TREE, offsetof(struct model, type_of_tree),
-	  offsetof(struct model, nr_trees) },
-};
-
-#define NR_OF(array) (sizeof(array) / sizeof((array)[0]))
-
-static int save_arrays(struct rows *rows, const struct array *arrays, size_t nr, const void *from)
-{
-	int ret = 0;
-
-	for (size_t i = 0; i < nr && !ret; i++) {
-		const void *elements;
-		uint32_t nr_elements;
-
-		memcpy(&elements, (const char *)from + arrays[i].elements, sizeof(elements));
-		memcpy(&nr_elements, (const char *)from + arrays[i].nr, sizeof(nr_elements));
-		ret = rows_save(rows, &tables[arrays[i].table], elements, nr_elements);
-	}
-	return ret;
-}
-
-static int load_arrays(struct rows *rows, const struct array *arrays, size_t nr, void *to)
-{
-	int ret = 0;
-
-	for (size_t i = 0; i < nr && !ret; i++)
-		ret = rows_load(rows, &tables[arrays[i].table],
-				(void **)((char *)to + arrays[i].elements),
-				(uint32_t *)((char *)to + arrays[i].nr));
 	return ret;
 }
 
 /* A table of exactly one row; the fields without a column are 0. */
-static int load_one(struct rows *rows, enum table_number number, void *ret, size_t size)
+static int load_one(struct rows *rows, const struct rows_table *table, void *to)
 {
 	void *elements = NULL;
 	uint32_t nr = 0;
-	int error = rows_load(rows, &tables[number], &elements, &nr);
+	int error = rows_load(rows, table, &elements, &nr);
 
 	if (!error && nr != 1)
 		error = -EBADMSG;
 	if (!error)
-		memcpy(ret, elements, size);
+		memcpy(to, elements, table->size);
 	free(elements);
 	return error;
+}
+
+static int load(struct rows *rows, enum owner owner, void *to)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < NR_TABLES && !ret; i++) {
+		const struct schema_table *table = &tables[i];
+
+		if (table->owner != owner)
+			continue;
+		if (table->nr)
+			ret = rows_load(rows, &table->rows, (void **)((char *)to + table->elements),
+					(uint32_t *)((char *)to + table->nr));
+		else
+			ret = load_one(rows, &table->rows, to);
+	}
+	return ret;
 }
 
 int schema_save(sqlite3 *db, const struct samples *samples, const struct model *model,
 		const struct training *training)
 {
 	struct rows rows = { .db = db };
-	struct digest_row digest;
-	int ret = rows_save(&rows, &tables[TABLE_TRAINING], training, 1);
+	struct boundaries boundaries = { 0 };
+	struct digest digest;
+	int ret = join_boundaries(&boundaries, samples);
 
 	if (!ret)
-		ret = rows_save(&rows, &tables[TABLE_TOTAL], samples, 1);
+		ret = save(&rows, OF_TRAINING, training);
 	if (!ret)
-		ret = save_arrays(&rows, of_samples, NR_OF(of_samples), samples);
+		ret = save(&rows, OF_SAMPLES, samples);
 	if (!ret)
-		ret = save_boundaries(&rows, samples);
+		ret = save(&rows, OF_BOUNDARIES, &boundaries);
 	if (!ret)
-		ret = rows_save(&rows, &tables[TABLE_MODEL], model, 1);
-	if (!ret)
-		ret = save_arrays(&rows, of_model, NR_OF(of_model), model);
+		ret = save(&rows, OF_MODEL, model);
+	free(boundaries.rows);
 	digest.value = rows.digest;
-	return ret ? ret : rows_save(&rows, &tables[TABLE_DIGEST], &digest, 1);
-}
-
-static int check_digest(struct rows *rows)
-{
-	uint64_t value = rows->digest;
-	struct digest_row digest;
-	int ret = load_one(rows, TABLE_DIGEST, &digest, sizeof(digest));
-
-	return ret ? ret : value == digest.value ? 0 : -EBADMSG;
+	return ret ? ret : save(&rows, OF_DIGEST, &digest);
 }
 
 int schema_load(sqlite3 *db, struct samples *samples, struct model *model,
 		struct training *training)
 {
 	struct rows rows = { .db = db };
+	struct boundaries boundaries = { 0 };
+	struct digest digest;
+	uint64_t value;
 	int ret;
 
 	memset(samples, 0, sizeof(*samples));
 	memset(model, 0, sizeof(*model));
-	ret = load_one(&rows, TABLE_TRAINING, training, sizeof(*training));
+	ret = load(&rows, OF_TRAINING, training);
 	if (!ret)
-		ret = load_one(&rows, TABLE_TOTAL, samples, sizeof(*samples));
+		ret = load(&rows, OF_SAMPLES, samples);
 	if (!ret)
-		ret = load_arrays(&rows, of_samples, NR_OF(of_samples), samples);
+		ret = load(&rows, OF_BOUNDARIES, &boundaries);
 	if (!ret)
-		ret = load_boundaries(&rows, samples);
+		ret = split_boundaries(&boundaries, samples);
+	free(boundaries.rows);
 	if (!ret)
-		ret = load_one(&rows, TABLE_MODEL, model, sizeof(*model));
+		ret = load(&rows, OF_MODEL, model);
+	value = rows.digest;
 	if (!ret)
-		ret = load_arrays(&rows, of_model, NR_OF(of_model), model);
-	return ret ? ret : check_digest(&rows);
+		ret = load(&rows, OF_DIGEST, &digest);
+	return ret ? ret : digest.value == value ? 0 : -EBADMSG;
 }

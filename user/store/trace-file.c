@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 #define MAGIC "pgtrace\n"
 /* 2: a profile in the module cuts units and records their times. */
 #define VERSION 2
@@ -92,8 +94,8 @@ static void take_bool(struct trace_stream *stream, bool *value)
 	uint8_t byte = *value;
 
 	transfer(stream, &byte, 1);
-	if (stream->is_reading && byte > 1)
-		stream->error = stream->error ? stream->error : -EBADMSG;
+	if (stream->is_reading && byte > 1 && !stream->error)
+		stream->error = -EBADMSG;
 	*value = byte == 1;
 }
 
@@ -143,6 +145,10 @@ static void *take_rows(struct trace_stream *stream, void *rows, uint32_t *nr, si
 	return rows;
 }
 
+#define TAKE_ROWS(stream, trace, name, least) \
+	((trace)->name = take_rows(stream, (trace)->name, &(trace)->nr_##name, \
+				   sizeof(*(trace)->name), least))
+
 static void bound(struct trace_stream *stream, uint32_t index, uint32_t nr, bool or_none)
 {
 	if (!stream->error && index >= nr && !(or_none && index == TRACE_NONE))
@@ -151,8 +157,7 @@ static void bound(struct trace_stream *stream, uint32_t index, uint32_t nr, bool
 
 static void take_objects(struct trace_stream *stream, struct trace *trace)
 {
-	trace->objects = take_rows(stream, trace->objects, &trace->nr_objects,
-				   sizeof(*trace->objects), OBJECT_BYTES);
+	TAKE_ROWS(stream, trace, objects, OBJECT_BYTES);
 	for (uint32_t i = 0; i < trace->nr_objects && !stream->error; i++) {
 		struct samples_object *object = &trace->objects[i];
 
@@ -165,8 +170,7 @@ static void take_objects(struct trace_stream *stream, struct trace *trace)
 
 static void take_functions(struct trace_stream *stream, struct trace *trace)
 {
-	trace->functions = take_rows(stream, trace->functions, &trace->nr_functions,
-				     sizeof(*trace->functions), FUNCTION_BYTES);
+	TAKE_ROWS(stream, trace, functions, FUNCTION_BYTES);
 	for (uint32_t i = 0; i < trace->nr_functions && !stream->error; i++) {
 		struct samples_function *function = &trace->functions[i];
 		uint32_t cost = function->cost;
@@ -186,8 +190,7 @@ static void take_functions(struct trace_stream *stream, struct trace *trace)
 
 static void take_mappings(struct trace_stream *stream, struct trace *trace)
 {
-	trace->mappings = take_rows(stream, trace->mappings, &trace->nr_mappings,
-				    sizeof(*trace->mappings), MAPPING_BYTES);
+	TAKE_ROWS(stream, trace, mappings, MAPPING_BYTES);
 	for (uint32_t i = 0; i < trace->nr_mappings && !stream->error; i++) {
 		struct trace_mapping *mapping = &trace->mappings[i];
 
@@ -200,23 +203,12 @@ static void take_mappings(struct trace_stream *stream, struct trace *trace)
 	}
 }
 
-/* Version 1 had two fields more, used only by times. */
-static void skip_old_context(struct trace_stream *stream)
-{
-	uint32_t loop = 0, boundary = 0;
-
-	if (stream->version > 1)
-		return;
-	take_u32(stream, &loop);
-	take_u32(stream, &boundary);
-}
-
 static void take_contexts(struct trace_stream *stream, struct trace *trace)
 {
-	trace->contexts = take_rows(stream, trace->contexts, &trace->nr_contexts,
-				    sizeof(*trace->contexts), CONTEXT_BYTES);
+	TAKE_ROWS(stream, trace, contexts, CONTEXT_BYTES);
 	for (uint32_t i = 0; i < trace->nr_contexts && !stream->error; i++) {
 		struct trace_context *context = &trace->contexts[i];
+		uint64_t old = 0;
 
 		take_u32(stream, &context->image);
 		take_u32(stream, &context->loop);
@@ -224,7 +216,9 @@ static void take_contexts(struct trace_stream *stream, struct trace *trace)
 		take_u32(stream, &context->object);
 		take_u64(stream, &context->return_offset);
 		take_u32(stream, &context->distance);
-		skip_old_context(stream);
+		/* Version 1 had two fields more, used only by times. */
+		if (stream->version < 2)
+			take_u64(stream, &old);
 		transfer(stream, context->comm, sizeof(context->comm));
 		context->comm[sizeof(context->comm) - 1] = '\0';
 		bound(stream, context->object, trace->nr_objects, false);
@@ -233,8 +227,7 @@ static void take_contexts(struct trace_stream *stream, struct trace *trace)
 
 static void take_calls(struct trace_stream *stream, struct trace *trace)
 {
-	trace->calls = take_rows(stream, trace->calls, &trace->nr_calls, sizeof(*trace->calls),
-				 CALL_BYTES);
+	TAKE_ROWS(stream, trace, calls, CALL_BYTES);
 	for (uint32_t i = 0; i < trace->nr_calls && !stream->error; i++) {
 		struct trace_call *call = &trace->calls[i];
 
@@ -254,8 +247,7 @@ static void take_loops(struct trace_stream *stream, struct trace *trace)
 {
 	if (stream->version < 2)
 		return;
-	trace->loops = take_rows(stream, trace->loops, &trace->nr_loops, sizeof(*trace->loops),
-				 LOOP_BYTES);
+	TAKE_ROWS(stream, trace, loops, LOOP_BYTES);
 	for (uint32_t i = 0; i < trace->nr_loops && !stream->error; i++)
 		take_u64(stream, &trace->loops[i]);
 }
@@ -329,13 +321,6 @@ static void take_digest(struct trace_stream *stream)
 		stream->error = -EBADMSG;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-
-	return left < right ? -1 : left > right;
-}
-
 static int check_contexts(const struct trace *trace)
 {
 	uint32_t *images = calloc((size_t)trace->nr_contexts + 1, sizeof(*images));
@@ -345,7 +330,7 @@ static int check_contexts(const struct trace *trace)
 		return error;
 	for (uint32_t i = 0; i < trace->nr_contexts; i++)
 		images[i] = trace->contexts[i].image;
-	qsort(images, trace->nr_contexts, sizeof(*images), by_number);
+	qsort(images, trace->nr_contexts, sizeof(*images), order_u32);
 	for (uint32_t i = MAX_CONTEXTS; i < trace->nr_contexts; i++)
 		if (images[i] == images[i - MAX_CONTEXTS])
 			error = -EBADMSG;
@@ -379,20 +364,20 @@ static int check_order(const struct trace *trace)
 
 static int explain(int error, const char *path, char why[TRACE_FILE_WHY_MAX])
 {
-	const char *text = NULL;
+	static const struct {
+		int error;
+		const char *text;
+	} texts[] = {
+		{ -EBADMSG, "is no trace, or is damaged" },
+		{ -EINVAL, "is not a regular file" },
+		{ -ESTALE, "has times that an older pg-collect recorded; record them again" },
+		{ -EPROTONOSUPPORT, "was written by a newer pg-collect" },
+	};
 
-	if (error == -EBADMSG)
-		text = "is no trace, or is damaged";
-	else if (error == -EINVAL)
-		text = "is not a regular file";
-	else if (error == -ESTALE)
-		text = "has times that an older pg-collect recorded; record them again";
-	else if (error == -EPROTONOSUPPORT)
-		text = "was written by a newer pg-collect";
-	if (text)
-		snprintf(why, TRACE_FILE_WHY_MAX, "%s %s", path, text);
-	else
-		snprintf(why, TRACE_FILE_WHY_MAX, "cannot read %s: %s", path, strerror(-error));
+	snprintf(why, TRACE_FILE_WHY_MAX, "cannot read %s: %s", path, strerror(-error));
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (texts[i].error == error)
+			snprintf(why, TRACE_FILE_WHY_MAX, "%s %s", path, texts[i].text);
 	return error;
 }
 

@@ -18,7 +18,7 @@
 #include "binary/file/elf.h"
 #include "link/link.h"
 #include "out/profile/profile-view.h"
-#include "store/profile-hash.h"
+#include "store/profile-file.h"
 
 enum {
 	MAX_NAME = 1023, /* bytes of a profile's name, as the netlink spec has it */

@@ -139,11 +139,11 @@ static int add_loop(struct trial *trial)
 	if (!error)
 		error = link_profile_add_object(trial->link, trial->profile_id, trial->exe_fd);
 	if (!error)
-		error = link_profile_add_loops(trial->link, trial->profile_id, &course, 1);
+		error = link_profile_add(trial->link, trial->profile_id, LOOPS, &course, 1);
 	if (!error)
-		error = link_profile_add_boundaries(trial->link, trial->profile_id, &boundary, 1);
+		error = link_profile_add(trial->link, trial->profile_id, BOUNDARIES, &boundary, 1);
 	if (!error)
-		error = link_profile_add_types(trial->link, trial->profile_id, &type, 1);
+		error = link_profile_add(trial->link, trial->profile_id, TYPES, &type, 1);
 	return error;
 }
 
@@ -165,13 +165,13 @@ static int add_guards(struct trial *trial)
 		error = offset_of(trial, (uint64_t)(uintptr_t)&price_others[2 * i],
 				  &guards[NR_GUARDS + i].offset);
 	if (!error)
-		error = link_profile_add_guards(trial->link, trial->profile_id, guards,
+		error = link_profile_add(trial->link, trial->profile_id, GUARDS, guards,
 						NR_GUARDS + NR_OTHERS);
 	if (!error)
-		error = link_profile_add_contexts(trial->link, trial->profile_id, contexts,
+		error = link_profile_add(trial->link, trial->profile_id, CONTEXTS, contexts,
 						  NR_GUARDS);
 	if (!error)
-		error = link_profile_add_weights(trial->link, trial->profile_id, weights, NR_GUARDS);
+		error = link_profile_add(trial->link, trial->profile_id, WEIGHTS, weights, NR_GUARDS);
 	return error;
 }
 

@@ -13,7 +13,7 @@
 #include "app/common/command.h"
 #include "base/duration.h"
 #include "base/log.h"
-#include "out/paragraph.h"
+#include "out/text.h"
 
 enum {
 	MAX_OPTIONS = 40,

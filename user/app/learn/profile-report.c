@@ -9,12 +9,7 @@
 
 #include "app/common/command.h"
 #include "base/log.h"
-#include "out/profile/profile-json.h"
-#include "out/profile/profile-text.h"
 #include "out/profile/profile-view.h"
-#include "out/profile/tree-dot.h"
-#include "out/profile/tree-svg.h"
-#include "out/profile/tree-text.h"
 #include "out/profile/tree.h"
 #include "store/profile-file.h"
 #include "train/guards/novelty-floor.h"

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "link/link.h"
 #include "out/profile/profile-view.h"
-#include "store/profile-hash.h"
+#include "store/profile-file.h"
 
 enum {
 	MAX_LABEL = 32, /* columns of a function in a type's name */

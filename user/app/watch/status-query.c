@@ -10,7 +10,7 @@
 
 #include "app/common/command.h"
 #include "base/log.h"
-#include "store/profile-hash.h"
+#include "store/profile-file.h"
 
 /* By chance there are not so many standard deviations more (Poisson's, of few, too). */
 #define MAX_DEVIATIONS 4

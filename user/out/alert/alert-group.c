@@ -9,7 +9,6 @@
 #include "base/time.h"
 #include "out/alert/fold.h"
 #include "out/alert/regression.h"
-#include "out/paragraph.h"
 #include "out/text.h"
 
 enum { MAX_NAME = 28 }; /* columns of a function, or a type */
@@ -71,7 +70,7 @@ void alert_level_text(FILE *file, const struct alert_level *level)
 {
 	const struct drift *drift = level->drift;
 	char time[TIME_TEXT_MAX], now[DURATION_TEXT_MAX], before[DURATION_TEXT_MAX];
-	char late[TEXT_MAX], units[TEXT_MAX], since[TIME_TEXT_MAX];
+	char late[TEXT_MAX], units[TEXT_MAX], since[TIME_TEXT_MAX], text[PARAGRAPH_MAX];
 
 	fprintf(file, "%s %s%s%s ", time_format_local(level->time_ns, time),
 		drift->is_on ? text_red(file) : text_green(file),
@@ -83,18 +82,18 @@ void alert_level_text(FILE *file, const struct alert_level *level)
 	time_format_local(drift->since_ns, since);
 	since[8] = '\0'; /* to the second */
 	duration_format((uint64_t)drift->level_ns, now);
-	if (!drift->is_on) {
-		paragraph_format(file, "", "since %s its units take %s again; %s of %s were late meanwhile",
-		     since, now, text_count(drift->late, late), text_count(drift->units, units));
-		return;
-	}
-	if (drift->before_ns >= 1)
-		paragraph_format(file, "", "since %s its units take %s instead of %s (%s of %s late)", since,
-		     now, duration_format((uint64_t)drift->before_ns, before),
-		     text_count(drift->late, late), text_count(drift->units, units));
+	text_count(drift->late, late);
+	text_count(drift->units, units);
+	snprintf(text, sizeof(text), "since %s its units take %s", since, now);
+	if (!drift->is_on)
+		text_append(text, sizeof(text), " again; %s of %s were late meanwhile", late, units);
+	else if (drift->before_ns >= 1)
+		text_append(text, sizeof(text), " instead of %s (%s of %s late)",
+			    duration_format((uint64_t)drift->before_ns, before), late, units);
 	else
-		paragraph_format(file, "", "since %s its units take %s (%s of %s late)", since, now,
-		     text_count(drift->late, late), text_count(drift->units, units));
-	paragraph_format(file, "", "its late units are not reported singly until it is back, except those far "
-		       "beyond");
+		text_append(text, sizeof(text), " (%s of %s late)", late, units);
+	paragraph_print(file, "", text);
+	if (drift->is_on)
+		paragraph_print(file, "", "its late units are not reported singly until it is back, "
+				"except those far beyond");
 }

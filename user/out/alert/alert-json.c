@@ -44,7 +44,10 @@ static void json_syscall(struct json *json, uint32_t number)
 	const char *name = syscall_any_name(number);
 
 	snprintf(text, sizeof(text), "%" PRIu32, number);
-	json_string(json, "syscall", name ? name : text);
+	if (number == SLICE_NO_SYSCALL)
+		json_null(json, "syscall");
+	else
+		json_string(json, "syscall", name ? name : text);
 }
 
 static void json_frame(struct json *json, const struct frame *frame)
@@ -60,18 +63,17 @@ static void json_frame(struct json *json, const struct frame *frame)
 	json_end(json);
 }
 
-static void put_state(struct json *json, const char *name, const void *object)
-{
-	const struct alert_stack *stack = object;
-
-	json_string(json, name, alert_state_name(stack->state));
-}
+static const char *const state_names[] = {
+	[PERFGUARD_STACK_STATE_SELF] = "self",
+	[PERFGUARD_STACK_STATE_RUNNING] = "running",
+	[PERFGUARD_STACK_STATE_BLOCKED] = "blocked",
+};
 
 #define AT(member, name, ...) FIELD(struct alert_stack, member, name, ##__VA_ARGS__)
 
 static const struct field stack_fields[] = {
 	AT(at_ns, "at_ns"),
-	FIELD_BY(put_state, "state"),
+	FIELD_NAMED(state_names, struct alert_stack, state, "state"),
 	AT(into_ns, "into_ns", .empty = FIELD_SKIP),
 	AT(end, "end"),
 	AT(tid, "tid", .empty = FIELD_SKIP),
@@ -158,7 +160,7 @@ static void json_reason(struct json *json, const struct reason *reason)
 		json_string(json, "text", reason_part_text(reason, 0, text));
 	else
 		json_null(json, "text");
-	json_u64_or_null(json, "usual_ns", (uint64_t)reason->normal_ns, reason->has_normal);
+	json_u64_or_null(json, "usual_ns", (uint64_t)reason->normal.elapsed_ns, reason->has_normal);
 	json_array(json, "parts");
 	for (uint32_t i = 0; i < reason->nr_parts; i++) {
 		const struct reason_part *part = &reason->parts[i];
@@ -172,10 +174,7 @@ static void json_reason(struct json *json, const struct reason *reason)
 			json_double(json, "factor", (double)part->ns / part->normal_ns);
 		else
 			json_null(json, "factor");
-		if (part->syscall != SLICE_NO_SYSCALL)
-			json_syscall(json, part->syscall);
-		else
-			json_null(json, "syscall");
+		json_syscall(json, part->syscall);
 		json_end(json);
 	}
 	json_end(json);
@@ -239,31 +238,27 @@ static void json_lock(struct json *json, const struct alert_lock *lock)
 /* The system call that the thread was in when it was seen last. */
 static void json_last_syscall(struct json *json, const struct alert *alert)
 {
-	for (uint32_t i = alert->nr_stacks; i--;) {
-		if (alert->stacks[i].tid)
-			continue;
-		if (alert->stacks[i].syscall == SLICE_NO_SYSCALL)
-			break;
-		json_syscall(json, alert->stacks[i].syscall);
-		return;
-	}
-	json_null(json, "syscall");
+	uint32_t syscall = SLICE_NO_SYSCALL;
+
+	for (uint32_t i = 0; i < alert->nr_stacks; i++)
+		if (!alert->stacks[i].tid)
+			syscall = alert->stacks[i].syscall;
+	json_syscall(json, syscall);
 }
 
 #undef AT
 #define AT(member, name) FIELD(struct record, member, name)
 
-static void put_found_by(struct json *json, const char *name, const void *object)
-{
-	const struct record *record = object;
-
-	json_string(json, name, alert_found_by_name(record->found_by));
-}
+static const char *const found_by_names[] = {
+	[PERFGUARD_FOUND_BY_GUARD] = "guard",
+	[PERFGUARD_FOUND_BY_OVERDUE] = "overdue",
+	[PERFGUARD_FOUND_BY_END] = "end",
+};
 
 static const struct field unit_fields[] = {
 	AT(pid, "pid"), AT(tid, "tid"), AT(comm, "comm"), AT(unit, "unit"),
 	AT(threshold_ns, "threshold_ns"),
-	FIELD_BY(put_found_by, "found_by"),
+	FIELD_NAMED(found_by_names, struct record, found_by, "found_by"),
 	FIELD_INNER("switches"),
 	AT(voluntary, "voluntary"), AT(involuntary, "involuntary"),
 	FIELD_INNER_END,

@@ -15,7 +15,6 @@
 #include "base/syscall-name.h"
 #include "base/time.h"
 #include "data/stack-copy.h"
-#include "out/paragraph.h"
 #include "out/text.h"
 
 enum {
@@ -82,7 +81,6 @@ static void print_type(FILE *file, const struct alert *alert)
 	const struct record *record = alert->record;
 	const struct alert_type *type = alert->type;
 	char usual[DURATION_TEXT_MAX], text[LINE_MAX_BYTES], factor[TEXT_MAX];
-	size_t len;
 
 	if (!record->profile_id)
 		return;
@@ -91,12 +89,11 @@ static void print_type(FILE *file, const struct alert *alert)
 				   "of all types");
 		return;
 	}
-	len = (size_t)snprintf(text, sizeof(text), "%" PRIu32, type->id);
+	snprintf(text, sizeof(text), "%" PRIu32, type->id);
 	if (type->name)
-		len += (size_t)snprintf(text + len, sizeof(text) - len, " (%s)", type->name);
-	if (len < sizeof(text))
-		snprintf(text + len, sizeof(text) - len, ", %s%s", sureness(record),
-			 record->is_novel ? ": it fits no type, this is the closest" : "");
+		text_append(text, sizeof(text), " (%s)", type->name);
+	text_append(text, sizeof(text), ", %s%s", sureness(record),
+		    record->is_novel ? ": it fits no type, this is the closest" : "");
 	paragraph_print(file, "type", text);
 	if (type->usual_ns < 1)
 		return;
@@ -115,7 +112,6 @@ static char *first_name(const struct hotpath *hotpath, char text[LINE_MAX_BYTES]
 	const struct hotpath_place *first = &hotpath->functions[0].place;
 	const struct hotpath_step *caller = NULL;
 	char name[LINE_MAX_BYTES];
-	size_t len;
 
 	label(first, MAX_NAME, text);
 	for (uint32_t i = 0; i < hotpath->nr_steps && !first->function; i++) {
@@ -124,9 +120,8 @@ static char *first_name(const struct hotpath *hotpath, char text[LINE_MAX_BYTES]
 		if (step->place.offset == first->offset && !step->place.function) {
 			if (!caller)
 				break;
-			len = strlen(text);
-			snprintf(text + len, LINE_MAX_BYTES - len, " below %s",
-				 label(&caller->place, MAX_SHORT_NAME, name));
+			text_append(text, LINE_MAX_BYTES, " below %s",
+				    label(&caller->place, MAX_SHORT_NAME, name));
 			break;
 		}
 		if (step->place.function && !hotpath_is_outer(&step->place))
@@ -203,32 +198,33 @@ static void print_why(FILE *file, const struct alert *alert)
 	print_met(file, alert, name);
 }
 
+/* "thread 816 (bio_lazy_free)" */
+static char *holder(const struct alert_lock *lock, char text[LINE_MAX_BYTES])
+{
+	snprintf(text, LINE_MAX_BYTES, "thread %" PRIu32 "%s%s%s", lock->holder,
+		 lock->comm[0] ? " (" : "", lock->comm, lock->comm[0] ? ")" : "");
+	return text;
+}
+
 static void print_lock(FILE *file, const struct alert *alert)
 {
 	const struct alert_lock *lock = alert->lock;
 	char text[LINE_MAX_BYTES], name[LINE_MAX_BYTES];
-	size_t len;
 
 	if (!lock)
 		return;
-	len = (size_t)snprintf(text, sizeof(text), "0x%" PRIx64, lock->address);
+	snprintf(text, sizeof(text), "0x%" PRIx64, lock->address);
 	if (lock->holder)
-		len += (size_t)snprintf(text + len, sizeof(text) - len,
-					", held by thread %" PRIu32 "%s%s%s", lock->holder,
-					lock->comm[0] ? " (" : "", lock->comm,
-					lock->comm[0] ? ")" : "");
+		text_append(text, sizeof(text), ", held by %s", holder(lock, name));
 	else
-		len += (size_t)snprintf(text + len, sizeof(text) - len, ", its holder is not known");
-	if (lock->stack && lock->stack->nr_frames) {
-		len += (size_t)snprintf(text + len, sizeof(text) - len, ", which is in");
-		for (uint32_t i = 0; i < lock->stack->nr_frames && i < 4; i++) {
-			struct hotpath_place place = hotpath_place(&lock->stack->frames[i]);
+		text_append(text, sizeof(text), ", its holder is not known");
+	if (lock->stack && lock->stack->nr_frames)
+		text_append(text, sizeof(text), ", which is in");
+	for (uint32_t i = 0; lock->stack && i < lock->stack->nr_frames && i < 4; i++) {
+		struct hotpath_place place = hotpath_place(&lock->stack->frames[i]);
 
-			if (len >= sizeof(text))
-				break;
-			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s %s",
-						i ? " <" : "", label(&place, MAX_SHORT_NAME, name));
-		}
+		text_append(text, sizeof(text), "%s %s", i ? " <" : "",
+			    label(&place, MAX_SHORT_NAME, name));
 	}
 	paragraph_print(file, "lock", text);
 }
@@ -236,18 +232,18 @@ static void print_lock(FILE *file, const struct alert *alert)
 static void print_spent(FILE *file, const struct account *account)
 {
 	char cpu[DURATION_TEXT_MAX], queue[DURATION_TEXT_MAX];
-	char blocked[DURATION_TEXT_MAX], io[DURATION_TEXT_MAX];
+	char blocked[DURATION_TEXT_MAX], text[LINE_MAX_BYTES];
 
 	if (!text_has_account(account))
 		return;
 	duration_format(account->cpu_ns, cpu);
 	duration_format(account->runqueue_ns, queue);
 	duration_format(account->blocked_ns, blocked);
+	snprintf(text, sizeof(text), "CPU %s, run queue %s, blocked %s", cpu, queue, blocked);
 	if (account->has_block_io && account->block_io_ns)
-		paragraph_format(file, "spent", "CPU %s, run queue %s, blocked %s (block I/O %s)", cpu, queue,
-		     blocked, duration_format(account->block_io_ns, io));
-	else
-		paragraph_format(file, "spent", "CPU %s, run queue %s, blocked %s", cpu, queue, blocked);
+		text_append(text, sizeof(text), " (block I/O %s)",
+			    duration_format(account->block_io_ns, cpu));
+	paragraph_print(file, "spent", text);
 }
 
 static void print_step(FILE *file, const struct alert *alert, uint32_t index, const char *name)
@@ -296,26 +292,24 @@ static void print_path(FILE *file, const struct alert *alert)
 	}
 }
 
-/* The dominating part of the time, or REASON_NR_KINDS. */
-static enum reason_kind main_kind(const struct alert *alert)
-{
-	return alert->reason->nr_parts ? alert->reason->parts[0].kind : REASON_NR_KINDS;
-}
-
 /* What to do about it: whoever reads this has been woken up by it. */
 static void print_look(FILE *file, const struct alert *alert)
 {
 	char text[LINE_MAX_BYTES] = "the unit";
 	const struct hotpath_step *focus = hotpath_focus(alert->hotpath);
+	enum reason_kind kind = REASON_NR_KINDS;
 	const char *call = NULL;
 
 	if (focus)
 		label(&focus->place, MAX_NAME, text);
 	else if (alert->hotpath->nr_functions)
 		label(&alert->hotpath->functions[0].place, MAX_NAME, text);
-	if (alert->reason->nr_parts)
+	/* The dominating part of the time. */
+	if (alert->reason->nr_parts) {
+		kind = alert->reason->parts[0].kind;
 		call = syscall_any_name(alert->reason->parts[0].syscall);
-	switch (main_kind(alert)) {
+	}
+	switch (kind) {
 	case REASON_CPU:
 		paragraph_format(file, "look at", "what %s was given to do: it computes", text);
 		break;
@@ -325,9 +319,8 @@ static void print_look(FILE *file, const struct alert *alert)
 		break;
 	case REASON_LOCK:
 		if (alert->lock && alert->lock->holder)
-			paragraph_format(file, "look at", "thread %" PRIu32 "%s%s%s: why it keeps the lock",
-			     alert->lock->holder, alert->lock->comm[0] ? " (" : "",
-			     alert->lock->comm, alert->lock->comm[0] ? ")" : "");
+			paragraph_format(file, "look at", "%s: why it keeps the lock",
+					 holder(alert->lock, text));
 		else
 			paragraph_format(file, "look at", "who else takes the lock that %s waits for", text);
 		break;

@@ -11,45 +11,13 @@
 
 const char *alert_kind_name(uint32_t kind)
 {
-	switch (kind) {
-	case PERFGUARD_RECORD_KIND_LATE:
-		return "late";
-	case PERFGUARD_RECORD_KIND_ENDED:
-		return "ended";
-	case PERFGUARD_RECORD_KIND_LOST:
-		return "lost";
-	case PERFGUARD_RECORD_KIND_WAIT:
-		return "wait";
-	case PERFGUARD_RECORD_KIND_NOVEL:
-		return "novel";
-	}
-	return "?";
-}
+	static const char *const names[] = {
+		[PERFGUARD_RECORD_KIND_LATE] = "late", [PERFGUARD_RECORD_KIND_ENDED] = "ended",
+		[PERFGUARD_RECORD_KIND_LOST] = "lost", [PERFGUARD_RECORD_KIND_WAIT] = "wait",
+		[PERFGUARD_RECORD_KIND_NOVEL] = "novel",
+	};
 
-const char *alert_found_by_name(uint32_t found_by)
-{
-	switch (found_by) {
-	case PERFGUARD_FOUND_BY_GUARD:
-		return "guard";
-	case PERFGUARD_FOUND_BY_OVERDUE:
-		return "overdue";
-	case PERFGUARD_FOUND_BY_END:
-		return "end";
-	}
-	return NULL;
-}
-
-const char *alert_state_name(uint32_t state)
-{
-	switch (state) {
-	case PERFGUARD_STACK_STATE_SELF:
-		return "self";
-	case PERFGUARD_STACK_STATE_RUNNING:
-		return "running";
-	case PERFGUARD_STACK_STATE_BLOCKED:
-		return "blocked";
-	}
-	return NULL;
+	return kind && kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "?";
 }
 
 /*

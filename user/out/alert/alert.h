@@ -131,10 +131,6 @@ void alert_slow_text(FILE *file, const struct alert *alerts, uint32_t index);
 
 /* "late", "ended", "lost", "novel"; "?" for what a newer module sends. */
 const char *alert_kind_name(uint32_t kind);
-/* "guard", "overdue" or "end"; NULL for none. */
-const char *alert_found_by_name(uint32_t found_by);
-/* "self", "running" or "blocked"; NULL for none. */
-const char *alert_state_name(uint32_t state);
 
 /* How sure the type is, 0 to 1; negative if there is none. */
 double alert_confidence(const struct record *record);

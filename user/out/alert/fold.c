@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 void fold_subject_clear(struct fold_subject *subject)
 {
 	free(subject->exe);
@@ -46,17 +48,8 @@ static struct fold_window *find_key(const struct fold *fold, const struct fold_k
 /* NULL if there is no room: then the next one is printed, too. */
 static struct fold_window *new_window(struct fold *fold)
 {
-	if (fold->nr == FOLD_MAX_WINDOWS)
+	if (fold->nr == FOLD_MAX_WINDOWS || array_grow(fold->windows, fold->nr, fold->max))
 		return NULL;
-	if (fold->nr == fold->max) {
-		uint32_t max = fold->max ? 2 * fold->max : 16;
-		struct fold_window *windows = reallocarray(fold->windows, max, sizeof(*windows));
-
-		if (!windows)
-			return NULL;
-		fold->windows = windows;
-		fold->max = max;
-	}
 	return &fold->windows[fold->nr++];
 }
 
@@ -80,13 +73,12 @@ static bool is_over(const struct fold *fold, const struct fold_window *window, u
 
 static void begin(struct fold *fold, struct fold_window *window, uint64_t now_ns)
 {
-	window->id = fold->next_id++;
-	window->begin_ns = now_ns;
-	window->nr_units = 0;
-	window->nr_ended = 0;
-	window->min_ns = 0;
-	window->max_ns = 0;
-	window->running_ns = 0;
+	*window = (struct fold_window){
+		.id = fold->next_id++,
+		.key = window->key,
+		.subject = window->subject,
+		.begin_ns = now_ns,
+	};
 }
 
 static void note(struct fold_window *window, uint64_t elapsed_ns, bool has_ended)

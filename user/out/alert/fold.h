@@ -64,7 +64,7 @@ struct fold {
 	uint64_t next_id;
 	struct fold_window *windows;
 	uint32_t nr;
-	uint32_t max;
+	size_t max;
 };
 
 void fold_init(struct fold *fold, uint64_t window_ns);

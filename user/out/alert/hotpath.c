@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/hash-index.h"
+
 enum {
 	MAX_PERIOD = 8, /* functions of a recursion */
 	NO_NODE = UINT32_MAX,
@@ -22,8 +25,8 @@ enum {
 #define OWN_SHARE 0.6
 #define FOCUS_SHARE 0.9
 
-/* A node of the tree; node 0 is the root, which is no function. */
-struct node {
+/* A node of the calling-context tree; node 0 is the root, which is no function. */
+struct hotpath_node {
 	uint32_t parent;
 	uint32_t function; /* index into hotpath.functions */
 	uint32_t first_child;
@@ -32,8 +35,8 @@ struct node {
 	uint64_t ns;
 };
 
-struct tree {
-	struct node *nodes;
+struct hotpath_tree {
+	struct hotpath_node *nodes;
 	uint32_t nr;
 	uint32_t max;
 };
@@ -139,7 +142,7 @@ static void path_set(struct path *path, struct hotpath *hotpath,
 	}
 }
 
-static uint32_t get_child(struct tree *tree, uint32_t parent, uint32_t function)
+static uint32_t get_child(struct hotpath_tree *tree, uint32_t parent, uint32_t function)
 {
 	uint32_t *link = &tree->nodes[parent].first_child;
 
@@ -148,7 +151,7 @@ static uint32_t get_child(struct tree *tree, uint32_t parent, uint32_t function)
 	if (*link != NO_NODE)
 		return *link;
 	*link = tree->nr;
-	tree->nodes[tree->nr] = (struct node){
+	tree->nodes[tree->nr] = (struct hotpath_node){
 		.parent = parent,
 		.function = function,
 		.first_child = NO_NODE,
@@ -157,7 +160,7 @@ static uint32_t get_child(struct tree *tree, uint32_t parent, uint32_t function)
 	return tree->nr++;
 }
 
-static void tree_add(struct tree *tree, const struct path *path, uint64_t ns)
+static void tree_add(struct hotpath_tree *tree, const struct path *path, uint64_t ns)
 {
 	uint32_t at = 0;
 
@@ -220,7 +223,7 @@ uint64_t hotpath_weight(const struct hotpath_stack *stacks, uint32_t nr, uint32_
 	return 1;
 }
 
-static uint32_t heaviest(const struct tree *tree, uint32_t of)
+static uint32_t heaviest(const struct hotpath_tree *tree, uint32_t of)
 {
 	uint32_t best = NO_NODE;
 
@@ -230,13 +233,13 @@ static uint32_t heaviest(const struct tree *tree, uint32_t of)
 	return best;
 }
 
-static bool is_most(const struct tree *tree, uint64_t ns)
+static bool is_most(const struct hotpath_tree *tree, uint64_t ns)
 {
 	return (double)ns > STEP_SHARE * (double)tree->nodes[0].ns;
 }
 
 /* Whether the hot path goes on to a node.  The outermost function is always on it. */
-static bool is_step(const struct tree *tree, const struct node *node)
+static bool is_step(const struct hotpath_tree *tree, const struct hotpath_node *node)
 {
 	return !node->parent || is_most(tree, node->ns);
 }
@@ -251,7 +254,7 @@ static bool has_step(const struct hotpath *hotpath, const struct hotpath_place *
 
 /* @node is where the function is called by the step before it; NULL if nowhere. */
 static void add_step(struct hotpath *hotpath, const struct hotpath_function *function,
-		     const struct node *node)
+		     const struct hotpath_node *node)
 {
 	hotpath->steps[hotpath->nr_steps++] = (struct hotpath_step){
 		.place = function->place,
@@ -262,10 +265,10 @@ static void add_step(struct hotpath *hotpath, const struct hotpath_function *fun
 }
 
 /* Along the heaviest calls down to the end: what has most of the time, however it is reached. */
-static void take_chain(struct hotpath *hotpath, const struct tree *tree)
+static void take_chain(struct hotpath *hotpath, const struct hotpath_tree *tree)
 {
 	for (uint32_t at = heaviest(tree, 0); at != NO_NODE; at = heaviest(tree, at)) {
-		const struct node *node = &tree->nodes[at];
+		const struct hotpath_node *node = &tree->nodes[at];
 		const struct hotpath_function *function = &hotpath->functions[node->function];
 
 		if (is_step(tree, node) ||
@@ -290,7 +293,7 @@ static const struct hotpath_function *most_total(const struct hotpath *hotpath)
 }
 
 /* The functions are still in the order in which they were first seen: callers first. */
-static int take_path(struct hotpath *hotpath, const struct tree *tree)
+static int take_path(struct hotpath *hotpath, const struct hotpath_tree *tree)
 {
 	const struct hotpath_function *function;
 	uint32_t nr = hotpath->nr_functions;
@@ -306,31 +309,26 @@ static int take_path(struct hotpath *hotpath, const struct tree *tree)
 	return 0;
 }
 
-static int order(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int compare_functions(const void *left, const void *right)
 {
 	const struct hotpath_function *a = left, *b = right;
 	int ret;
 
-	ret = order(b->own_ns, a->own_ns);
+	ret = order_of(b->own_ns, a->own_ns);
 	if (!ret)
-		ret = order(b->self_ns, a->self_ns);
+		ret = order_of(b->self_ns, a->self_ns);
 	if (!ret)
-		ret = order(b->total_ns, a->total_ns);
+		ret = order_of(b->total_ns, a->total_ns);
 	if (!ret)
 		ret = strcmp(a->place.module ? a->place.module : "",
 			     b->place.module ? b->place.module : "");
-	return ret ? ret : order(a->place.offset, b->place.offset);
+	return ret ? ret : order_of(a->place.offset, b->place.offset);
 }
 
-static int merge(struct hotpath *hotpath, struct tree *tree, struct path *path,
+static int merge(struct hotpath *hotpath, struct hotpath_tree *tree, struct path *path,
 		 const struct hotpath_stack *stacks, uint32_t nr, uint64_t end_ns)
 {
-	tree->nodes[tree->nr++] = (struct node){ .first_child = NO_NODE, .next = NO_NODE };
+	tree->nodes[tree->nr++] = (struct hotpath_node){ .first_child = NO_NODE, .next = NO_NODE };
 	for (uint32_t i = 0; i < nr; i++) {
 		uint64_t ns = hotpath_weight(stacks, nr, i, end_ns);
 
@@ -349,7 +347,7 @@ int hotpath_init(struct hotpath *hotpath, const struct hotpath_stack *stacks, ui
 		 uint64_t end_ns)
 {
 	uint32_t nr_frames = 0, longest = 0;
-	struct tree tree = { 0 };
+	struct hotpath_tree tree = { 0 };
 	struct path path = { 0 };
 	int ret = -ENOMEM;
 
@@ -418,27 +416,17 @@ uint32_t hotpath_own_step(const struct hotpath *hotpath)
 	return hotpath->nr_steps ? hotpath->nr_steps - 1 : 0;
 }
 
-/* FNV-1a */
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t len)
-{
-	const unsigned char *at = bytes;
-
-	while (len--)
-		hash = (hash ^ *at++) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
 uint64_t hotpath_hash(const struct hotpath *hotpath)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = HASH_FNV1A;
 
 	for (uint32_t i = 0; i < hotpath->nr_steps && i <= hotpath_own_step(hotpath); i++) {
 		const struct hotpath_place *place = &hotpath->steps[i].place;
 		const char *file = place->build_id ? place->build_id : place->module;
 
 		if (file)
-			hash = hash_bytes(hash, file, strlen(file) + 1);
-		hash = hash_bytes(hash, &place->offset, sizeof(place->offset));
+			hash = hash_fnv1a(hash, file, strlen(file) + 1);
+		hash = hash_fnv1a(hash, &place->offset, sizeof(place->offset));
 	}
 	return hash;
 }

@@ -27,49 +27,41 @@ enum {
 /* A type that meets a context in less than this share of its units does not. */
 #define HARDLY_EVER 0.01
 
+/* Others are of files and disks: read, write, fsync, open, stat, ...; also of pipes and sockets. */
+static const uint32_t lock_calls[] = {
+	SYS_futex, 449 /* futex_waitv */, 455 /* futex_wait */, SYS_semop, SYS_semtimedop, SYS_flock,
+};
+
+static const uint32_t sleep_calls[] = {
+	SYS_nanosleep, SYS_clock_nanosleep, SYS_pause, SYS_rt_sigsuspend, SYS_sched_yield,
+};
+
+static const uint32_t wait_calls[] = {
+	SYS_poll, SYS_ppoll, SYS_select, SYS_pselect6, SYS_epoll_wait, SYS_epoll_pwait,
+	441 /* epoll_pwait2 */, SYS_accept, SYS_accept4, SYS_connect, SYS_recvfrom, SYS_recvmsg,
+	SYS_recvmmsg, SYS_sendto, SYS_sendmsg, SYS_sendmmsg, SYS_msgrcv, SYS_mq_timedreceive,
+	SYS_wait4, SYS_waitid, SYS_rt_sigtimedwait,
+};
+
+#define IS_ONE_OF(calls, syscall) is_one_of(calls, sizeof(calls) / sizeof((calls)[0]), syscall)
+
+static bool is_one_of(const uint32_t *calls, size_t nr, uint32_t syscall)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (calls[i] == syscall)
+			return true;
+	return false;
+}
+
 static enum reason_kind kind_of(uint32_t syscall)
 {
-	switch (syscall) {
-	case SYS_futex:
-	case 449: /* futex_waitv */
-	case 455: /* futex_wait */
-	case SYS_semop:
-	case SYS_semtimedop:
-	case SYS_flock:
-		return REASON_LOCK;
-	case SYS_nanosleep:
-	case SYS_clock_nanosleep:
-	case SYS_pause:
-	case SYS_rt_sigsuspend:
-	case SYS_sched_yield:
-		return REASON_SLEEP;
-	case SYS_poll:
-	case SYS_ppoll:
-	case SYS_select:
-	case SYS_pselect6:
-	case SYS_epoll_wait:
-	case SYS_epoll_pwait:
-	case 441: /* epoll_pwait2 */
-	case SYS_accept:
-	case SYS_accept4:
-	case SYS_connect:
-	case SYS_recvfrom:
-	case SYS_recvmsg:
-	case SYS_recvmmsg:
-	case SYS_sendto:
-	case SYS_sendmsg:
-	case SYS_sendmmsg:
-	case SYS_msgrcv:
-	case SYS_mq_timedreceive:
-	case SYS_wait4:
-	case SYS_waitid:
-	case SYS_rt_sigtimedwait:
-		return REASON_WAIT;
-	case SLICE_NO_SYSCALL:
+	if (syscall == SLICE_NO_SYSCALL)
 		return REASON_BLOCKED;
-	}
-	/* read, write, fsync, open, stat, ...; also of pipes and sockets. */
-	return REASON_IO;
+	if (IS_ONE_OF(lock_calls, syscall))
+		return REASON_LOCK;
+	if (IS_ONE_OF(sleep_calls, syscall))
+		return REASON_SLEEP;
+	return IS_ONE_OF(wait_calls, syscall) ? REASON_WAIT : REASON_IO;
 }
 
 /* What the stacks say of the blocked time: how much of which kind, and where. */
@@ -198,12 +190,8 @@ void reason_set(struct reason *reason, const struct account *account,
 		normal = &none;
 	*reason = (struct reason){
 		.has_normal = normal->units != 0,
-		.elapsed_ns = account->elapsed_ns,
-		.normal_ns = normal->elapsed_ns,
-		.min_faults = account->min_faults,
-		.maj_faults = account->maj_faults,
-		.normal_min_faults = normal->min_faults,
-		.normal_maj_faults = normal->maj_faults,
+		.account = *account,
+		.normal = *normal,
 	};
 	if (!text_has_account(account))
 		return;
@@ -249,16 +237,15 @@ static const struct {
 static void faults_text(const struct reason *reason, char text[REASON_TEXT_MAX])
 {
 	char count[TEXT_MAX];
-	int len;
 
-	len = snprintf(text, REASON_TEXT_MAX, "%s page faults",
-		       text_count(reason->min_faults + reason->maj_faults, count));
-	if (reason->maj_faults)
-		len += snprintf(text + len, REASON_TEXT_MAX - (size_t)len, " (%s from disk)",
-				text_count(reason->maj_faults, count));
+	snprintf(text, REASON_TEXT_MAX, "%s page faults",
+		 text_count(reason->account.min_faults + reason->account.maj_faults, count));
+	if (reason->account.maj_faults)
+		text_append(text, REASON_TEXT_MAX, " (%s from disk)",
+			    text_count(reason->account.maj_faults, count));
 	if (reason->has_normal)
-		snprintf(text + len, REASON_TEXT_MAX - (size_t)len, ", where this type has %.3g",
-			 reason->normal_min_faults + reason->normal_maj_faults);
+		text_append(text, REASON_TEXT_MAX, ", where this type has %.3g",
+			    reason->normal.min_faults + reason->normal.maj_faults);
 }
 
 char *reason_part_text(const struct reason *reason, uint32_t index, char text[REASON_TEXT_MAX])
@@ -266,7 +253,6 @@ char *reason_part_text(const struct reason *reason, uint32_t index, char text[RE
 	const struct reason_part *part = &reason->parts[index];
 	char ns[DURATION_TEXT_MAX], normal[DURATION_TEXT_MAX];
 	const char *name = NULL;
-	int len;
 
 	if (part->kind == REASON_FAULTS) {
 		faults_text(reason, text);
@@ -274,20 +260,16 @@ char *reason_part_text(const struct reason *reason, uint32_t index, char text[RE
 	}
 	if (part->syscall != SLICE_NO_SYSCALL)
 		name = syscall_any_name(part->syscall);
-	duration_format(part->ns, ns);
-	if (name)
-		len = snprintf(text, REASON_TEXT_MAX, "%s %s in %s", words[part->kind].did, ns,
-			       name);
-	else
-		len = snprintf(text, REASON_TEXT_MAX, "%s %s%s", words[part->kind].did, ns,
-			       words[part->kind].where);
+	snprintf(text, REASON_TEXT_MAX, "%s %s%s%s", words[part->kind].did,
+		 duration_format(part->ns, ns), name ? " in " : words[part->kind].where,
+		 name ? name : "");
 	if (reason->has_normal && part->normal_ns < 1000)
-		snprintf(text + len, REASON_TEXT_MAX - (size_t)len, ", where this type hardly %s",
-			 words[part->kind].does);
+		text_append(text, REASON_TEXT_MAX, ", where this type hardly %s",
+			    words[part->kind].does);
 	else if (reason->has_normal)
-		snprintf(text + len, REASON_TEXT_MAX - (size_t)len, ", where this type %s %s",
-			 words[part->kind].does,
-			 duration_format((uint64_t)part->normal_ns, normal));
+		text_append(text, REASON_TEXT_MAX, ", where this type %s %s",
+			    words[part->kind].does,
+			    duration_format((uint64_t)part->normal_ns, normal));
 	return text;
 }
 

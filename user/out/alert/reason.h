@@ -56,10 +56,8 @@ struct reason_part {
 
 struct reason {
 	bool has_normal;
-	uint64_t elapsed_ns;
-	double normal_ns; /* the mean of the type */
-	uint64_t min_faults, maj_faults;
-	double normal_min_faults, normal_maj_faults;
+	struct account account; /* of the unit */
+	struct reason_normal normal; /* of its type */
 	uint32_t nr_parts;
 	struct reason_part parts[REASON_NR_KINDS]; /* by excess, falling */
 };

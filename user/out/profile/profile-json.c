@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "out/profile/profile-json.h"
+#include "out/profile/tree.h"
 
 #include "base/syscall-name.h"
 #include "out/fields.h"
 #include "out/histogram.h"
 
-static void put_object(struct json *json, const struct samples *samples, uint32_t object)
+static void put_object(struct json *json, const char *key, const struct samples *samples,
+		       uint32_t object)
 {
 	const struct samples_object *of = &samples->objects[object];
 
-	json_string(json, "module", of->path);
+	json_string(json, key, of->path);
 	json_string(json, "build_id", of->build_id[0] ? of->build_id : NULL);
 }
 
@@ -25,7 +26,7 @@ static void put_function(struct json *json, const char *key, const struct sample
 	}
 	of = &samples->functions[function];
 	json_object(json, key);
-	put_object(json, samples, of->object);
+	put_object(json, "module", samples, of->object);
 	json_u64(json, "offset", of->offset);
 	json_string(json, "function", of->name);
 	json_end(json);
@@ -78,7 +79,7 @@ static void put_objects(struct json *json, const struct samples *samples)
 	json_array(json, "objects");
 	for (uint32_t i = 0; i < samples->nr_objects; i++) {
 		json_object(json, NULL);
-		put_object(json, samples, i);
+		put_object(json, "module", samples, i);
 		json_end(json);
 	}
 	json_end(json);
@@ -102,16 +103,22 @@ static const struct field call_fields[] = {
 	{ 0 },
 };
 
+static const char *const role_names[] = {
+	[SAMPLES_ROLE_WAIT] = "wait",
+	[SAMPLES_ROLE_EVENT_CALL] = "event",
+	[SAMPLES_ROLE_EVENT_SITE] = "site",
+};
+
 static void put_boundary(struct json *json, const struct samples *samples,
 			 const struct samples_boundary *boundary)
 {
 	json_object(json, NULL);
-	json_string(json, "role", profile_role(boundary->role));
+	json_string(json, "role", role_names[boundary->role]);
 	if (boundary->role == SAMPLES_ROLE_EVENT_SITE) {
 		put_function(json, "function", samples, boundary->function);
 	} else {
 		fields_json(json, call_fields, boundary);
-		put_object(json, samples, boundary->object);
+		put_object(json, "module", samples, boundary->object);
 	}
 	json_end(json);
 }
@@ -213,13 +220,6 @@ static void put_identifying(struct json *json, const struct profile_view *view, 
 	json_end(json);
 }
 
-static void put_confidence(struct json *json, const char *name, const void *object)
-{
-	const struct model_type *type = object;
-
-	json_string(json, name, profile_confidence(type->confidence));
-}
-
 #undef AT
 #define AT(member, ...) FIELD(struct model_type, member, #member, ##__VA_ARGS__)
 
@@ -230,7 +230,7 @@ static const struct field type_fields[] = {
 	AT(base_final), AT(accuracy), AT(paths), AT(functions),
 	FIELD_BY(put_times, "times"),
 	AT(threshold_ns, .empty = FIELD_NULL),
-	FIELD_BY(put_confidence, "confidence"),
+	FIELD_NAMED(profile_confidence_names, struct model_type, confidence, "confidence"),
 	AT(units_needed), AT(false_alarms), AT(held_back_alarms), AT(held_back_units),
 	{ 0 },
 };
@@ -333,10 +333,7 @@ int profile_json(FILE *file, const struct profile_view *view, bool has_hits,
 	json_object(&json, NULL);
 	json_string(&json, "kind", "profile");
 	json_string(&json, "path", view->path);
-	json_string(&json, "exe", view->samples->objects[0].path);
-	json_string(&json, "build_id",
-		    view->samples->objects[0].build_id[0] ? view->samples->objects[0].build_id :
-							    NULL);
+	put_object(&json, "exe", view->samples, 0);
 	put_training(&json, view);
 	put_objects(&json, view->samples);
 	put_loops(&json, view);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "out/profile/profile-text.h"
+#include "out/profile/profile-view.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -8,7 +8,6 @@
 
 #include "base/duration.h"
 #include "base/syscall-name.h"
-#include "out/profile/profile-json.h"
 #include "out/text.h"
 
 enum {
@@ -277,7 +276,7 @@ static void print_type(FILE *file, const struct profile_view *view, uint32_t ind
 		text_share(type->times.sum_ns, view->time_ns, time),
 		duration_of(profile_mean_ns(&type->times), mean), deviation,
 		duration_of((double)type->threshold_ns, threshold),
-		profile_confidence(type->confidence), text_count(type->times.nr, timed),
+		profile_confidence_names[type->confidence], text_count(type->times.nr, timed),
 		percent(type->accuracy, right));
 	print_identifying(file, view, index);
 	print_remarks(file, type);

@@ -27,31 +27,11 @@ double profile_deviation(const struct samples_times *times)
 	return variance > 0 ? (double)(sqrtl(variance) / mean) : 0;
 }
 
-const char *profile_confidence(enum model_confidence confidence)
-{
-	switch (confidence) {
-	case MODEL_CONFIDENCE_NONE:
-		return "none";
-	case MODEL_CONFIDENCE_FEW:
-		return "few";
-	case MODEL_CONFIDENCE_FULL:
-		return "full";
-	}
-	return "?";
-}
-
-const char *profile_role(enum samples_role role)
-{
-	switch (role) {
-	case SAMPLES_ROLE_WAIT:
-		return "wait";
-	case SAMPLES_ROLE_EVENT_CALL:
-		return "event";
-	case SAMPLES_ROLE_EVENT_SITE:
-		return "site";
-	}
-	return "?";
-}
+const char *const profile_confidence_names[] = {
+	[MODEL_CONFIDENCE_NONE] = "none",
+	[MODEL_CONFIDENCE_FEW] = "few",
+	[MODEL_CONFIDENCE_FULL] = "full",
+};
 
 uint32_t profile_find_type(const struct model *model, uint32_t id)
 {
@@ -59,14 +39,6 @@ uint32_t profile_find_type(const struct model *model, uint32_t id)
 		if (model->types[i].id == id)
 			return i;
 	return SAMPLES_NONE;
-}
-
-/* Where a label may be cut without breaking a character of UTF-8. */
-static size_t cut_at(const char *text, size_t max)
-{
-	while (max && ((unsigned char)text[max] & 0xc0) == 0x80)
-		max--;
-	return max;
 }
 
 static void place_label(const struct samples *samples, const struct samples_function *of,
@@ -88,14 +60,10 @@ char *profile_function_label(const struct samples *samples, uint32_t function, s
 	char *readable = of->name ? demangle(of->name) : NULL;
 	const char *name = readable ? readable : of->name;
 
-	if (max >= PROFILE_LABEL_MAX)
-		max = PROFILE_LABEL_MAX - 1;
-	if (!name)
-		place_label(samples, of, max, label);
-	else if (strlen(name) <= max)
-		snprintf(label, PROFILE_LABEL_MAX, "%s", name);
+	if (name)
+		text_cut(name, max, label, PROFILE_LABEL_MAX);
 	else
-		snprintf(label, PROFILE_LABEL_MAX, "%.*s...", (int)cut_at(name, max - 3), name);
+		place_label(samples, of, max, label);
 	free(readable);
 	for (char *at = label; *at; at++)
 		if ((unsigned char)*at < 0x20 || *at == 0x7f)

@@ -14,6 +14,8 @@
 #include "data/samples.h"
 #include "data/training.h"
 
+struct tree;
+
 enum {
 	PROFILE_MAX_IDENTIFYING = 3,
 };
@@ -52,10 +54,8 @@ double profile_mean_ns(const struct samples_times *times);
 /* Standard deviation by mean. */
 double profile_deviation(const struct samples_times *times);
 
-/* "full", "few" or "none". */
-const char *profile_confidence(enum model_confidence confidence);
-/* "wait", "event" or "site". */
-const char *profile_role(enum samples_role role);
+/* By enum model_confidence. */
+extern const char *const profile_confidence_names[MODEL_CONFIDENCE_FULL + 1];
 
 /* The type's index by its number, or SAMPLES_NONE. */
 uint32_t profile_find_type(const struct model *model, uint32_t id);
@@ -64,5 +64,24 @@ uint32_t profile_find_type(const struct model *model, uint32_t id);
 #define PROFILE_LABEL_MAX 160
 char *profile_function_label(const struct samples *samples, uint32_t function, size_t max,
 			     char label[PROFILE_LABEL_MAX]);
+
+/*
+ * For people: at most @max_types types of each loop (0: all); with @has_hits
+ * every guard and its contexts.
+ */
+void profile_text(FILE *file, const struct profile_view *view, uint32_t max_types, bool has_hits);
+/* The lines of it that are from the same tables as the JSON. */
+void profile_training_text(FILE *file, const struct profile_view *view);
+
+/*
+ * As one JSON object.  Names are those of the structs in data/samples.h,
+ * data/model.h and data/training.h; a function or a place in the code is given
+ * with module, build id and offset.  Fields may be added, not changed.
+ *
+ * With @has_hits every context of the guards; with @tree (or NULL) that tree.
+ * Returns 0, -ENOMEM or -EIO.
+ */
+int profile_json(FILE *file, const struct profile_view *view, bool has_hits,
+		 const struct tree *tree);
 
 #endif /* _USER_OUT_PROFILE_PROFILE_VIEW_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "out/profile/tree-dot.h"
+#include "out/profile/tree.h"
 
 #include <inttypes.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "out/profile/tree-svg.h"
+#include "out/profile/tree.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ enum {
 /* Of the font, which is 12 pixels high; texts are set to their length by it. */
 #define CHARACTER 7.2
 
-struct place {
+struct box_place {
 	double x;
 	double y; /* of the box's top */
 	double width;
@@ -32,7 +32,7 @@ struct place {
 };
 
 struct layout {
-	struct place *places; /* by box */
+	struct box_place *places; /* by box */
 	double *columns; /* by level: width */
 	double width;
 	double height;
@@ -44,7 +44,7 @@ static void measure(const struct tree *tree, struct layout *layout)
 
 	for (uint32_t i = 0; i < tree->nr_boxes; i++) {
 		const struct tree_box *box = &tree->boxes[i];
-		struct place *place = &layout->places[i];
+		struct box_place *place = &layout->places[i];
 		size_t longest = 0;
 
 		for (uint32_t j = 0; j < box->nr_lines; j++) {
@@ -63,10 +63,10 @@ static void measure(const struct tree *tree, struct layout *layout)
 /* Children come after their parents, and are stacked in this order. */
 static void arrange(const struct tree *tree, struct layout *layout)
 {
-	struct place *places = layout->places;
+	struct box_place *places = layout->places;
 
 	for (uint32_t i = tree->nr_boxes; i-- > 0;) {
-		struct place *place = &places[i];
+		struct box_place *place = &places[i];
 
 		place->space = place->height + GAP_Y;
 		if (place->space < place->below)
@@ -76,7 +76,7 @@ static void arrange(const struct tree *tree, struct layout *layout)
 	}
 	for (uint32_t i = 0; i < tree->nr_boxes; i++) {
 		const struct tree_box *box = &tree->boxes[i];
-		struct place *place = &places[i];
+		struct box_place *place = &places[i];
 		double top = HEAD;
 
 		if (i) {
@@ -112,8 +112,8 @@ static void print_rect(FILE *file, double x, double y, double width, double heig
 static void print_edges(FILE *file, const struct tree *tree, const struct layout *layout)
 {
 	for (uint32_t i = 1; i < tree->nr_boxes; i++) {
-		const struct place *to = &layout->places[i];
-		const struct place *from = &layout->places[tree->boxes[i].parent];
+		const struct box_place *to = &layout->places[i];
+		const struct box_place *from = &layout->places[tree->boxes[i].parent];
 		double x1 = from->x + from->width, y1 = from->y + from->height / 2;
 		double x2 = to->x, y2 = to->y + to->height / 2, middle = (x1 + x2) / 2;
 
@@ -127,7 +127,7 @@ static void print_box(FILE *file, const struct tree *tree, const struct layout *
 		      uint32_t index)
 {
 	const struct tree_box *box = &tree->boxes[index];
-	const struct place *place = &layout->places[index];
+	const struct box_place *place = &layout->places[index];
 	char label[PROFILE_LABEL_MAX];
 
 	print_rect(file, place->x, place->y, place->width, place->height, "box");

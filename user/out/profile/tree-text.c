@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "out/profile/tree-text.h"
+#include "out/profile/tree.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,41 +14,30 @@ enum {
 	MAX_NAME = 60,
 };
 
-/* In the order in which a tree is read: children right below their parent. */
-struct walk {
-	uint32_t *first_child; /* node, or 0 */
-	uint32_t *next; /* sibling, or 0 */
-	uint32_t *indent; /* branches above */
+/* Of a node, for the order in which a tree is read: children right below their parent. */
+struct reading {
+	uint32_t first_child; /* node, or 0 */
+	uint32_t next; /* sibling, or 0 */
+	uint32_t indent; /* branches above */
 };
 
-static void walk_deinit(struct walk *walk)
+/* By node; NULL without memory. */
+static struct reading *reading_order(const struct tree *tree)
 {
-	free(walk->first_child);
-	free(walk->next);
-	free(walk->indent);
-}
+	struct reading *order = calloc(tree->nr_nodes, sizeof(*order));
 
-static int walk_init(struct walk *walk, const struct tree *tree)
-{
-	*walk = (struct walk){
-		.first_child = calloc(tree->nr_nodes, sizeof(uint32_t)),
-		.next = calloc(tree->nr_nodes, sizeof(uint32_t)),
-		.indent = calloc(tree->nr_nodes, sizeof(uint32_t)),
-	};
-	if (!walk->first_child || !walk->next || !walk->indent) {
-		walk_deinit(walk);
-		return -ENOMEM;
-	}
-	for (uint32_t i = tree->nr_nodes; i-- > 1;) {
-		walk->next[i] = walk->first_child[tree->nodes[i].parent];
-		walk->first_child[tree->nodes[i].parent] = i;
-	}
-	for (uint32_t i = 1; i < tree->nr_nodes; i++) {
-		const struct tree_node *parent = &tree->nodes[tree->nodes[i].parent];
+	for (uint32_t i = tree->nr_nodes; order && i-- > 1;) {
+		struct reading *parent = &order[tree->nodes[i].parent];
 
-		walk->indent[i] = walk->indent[tree->nodes[i].parent] + (parent->nr_children > 1);
+		order[i].next = parent->first_child;
+		parent->first_child = i;
 	}
-	return 0;
+	for (uint32_t i = 1; order && i < tree->nr_nodes; i++) {
+		uint32_t parent = tree->nodes[i].parent;
+
+		order[i].indent = order[parent].indent + (tree->nodes[parent].nr_children > 1);
+	}
+	return order;
 }
 
 static int columns(uint32_t indent)
@@ -56,7 +45,7 @@ static int columns(uint32_t indent)
 	return (int)(2 * indent > MAX_INDENT ? MAX_INDENT : 2 * indent);
 }
 
-static void print_node(FILE *file, const struct tree *tree, const struct walk *walk, uint32_t node)
+static void print_node(FILE *file, const struct tree *tree, const struct reading *order, uint32_t node)
 {
 	const struct tree_node *of = &tree->nodes[node];
 	const struct samples *samples = tree->view->samples;
@@ -68,8 +57,8 @@ static void print_node(FILE *file, const struct tree *tree, const struct walk *w
 		function = &samples->functions[of->function];
 	}
 	fprintf(file, "  %5s %c%c %*s%s", depth, of->is_identifying ? '*' : ' ',
-		of->is_guard ? 'g' : ' ', columns(walk->indent[node]), "",
-		tree_label(tree, node, MAX_NAME - (size_t)columns(walk->indent[node]) / 2, label));
+		of->is_guard ? 'g' : ' ', columns(order[node].indent), "",
+		tree_label(tree, node, MAX_NAME - (size_t)columns(order[node].indent) / 2, label));
 	/* A name alone does not identify the file. */
 	if (function && function->name && function->object) {
 		fputs("  ", file);
@@ -80,21 +69,21 @@ static void print_node(FILE *file, const struct tree *tree, const struct walk *w
 	fputc('\n', file);
 }
 
-static void print_nodes(FILE *file, const struct tree *tree, const struct walk *walk)
+static void print_nodes(FILE *file, const struct tree *tree, const struct reading *order)
 {
 	uint32_t node = 0;
 
 	for (;;) {
-		print_node(file, tree, walk, node);
-		if (walk->first_child[node]) {
-			node = walk->first_child[node];
+		print_node(file, tree, order, node);
+		if (order[node].first_child) {
+			node = order[node].first_child;
 			continue;
 		}
-		while (node && !walk->next[node])
+		while (node && !order[node].next)
 			node = tree->nodes[node].parent;
 		if (!node)
 			return;
-		node = walk->next[node];
+		node = order[node].next;
 	}
 }
 
@@ -103,11 +92,10 @@ int tree_text(FILE *file, const struct tree *tree)
 	const struct model_type *type = &tree->view->model->types[tree->type];
 	const struct samples_tree *example = &tree->view->samples->trees[type->example];
 	char title[TREE_TITLE_MAX], text[TEXT_MAX];
-	struct walk walk;
-	int ret = walk_init(&walk, tree);
+	struct reading *order = reading_order(tree);
 
-	if (ret)
-		return ret;
+	if (!order)
+		return -ENOMEM;
 	fprintf(file, "%s%s%s\n", text_bold(file), tree_title(tree, title), text_plain(file));
 	if (type->nr_trees > 1)
 		fprintf(file, "  The most frequent of its %s call trees, of ",
@@ -122,7 +110,7 @@ int tree_text(FILE *file, const struct tree *tree)
 		fputs(", +n: calls below that are not shown", file);
 	fputs("\n\n", file);
 	fputs("  depth    function\n", file);
-	print_nodes(file, tree, &walk);
-	walk_deinit(&walk);
+	print_nodes(file, tree, order);
+	free(order);
 	return 0;
 }

@@ -9,44 +9,40 @@
 
 #include "out/text.h"
 
-/* While the tree is made: by node of the samples' trie. */
+/* While the tree is made. */
 struct making {
 	const struct samples *samples;
-	uint8_t *is_in; /* the whole tree */
-	uint8_t *wanted; /* 2: leads to a guard that speaks for the type, 1: to another */
-	uint8_t *is_identifying; /* by function */
-	uint8_t *is_seen; /* by function */
-	uint32_t *kept; /* its number in the tree, or SAMPLES_NONE */
+	struct making_node { /* of the samples' trie */
+		bool is_in; /* the whole tree */
+		uint8_t wanted; /* 2: leads to a guard that speaks for the type, 1: to another */
+		uint32_t kept; /* its number in the tree, or SAMPLES_NONE */
+		uint32_t nearest; /* number of itself, or of its next ancestor in the tree */
+	} *nodes;
+	struct making_function {
+		bool is_identifying;
+		bool is_seen;
+	} *functions;
 };
 
 static void making_deinit(struct making *making)
 {
-	free(making->is_in);
-	free(making->wanted);
-	free(making->is_identifying);
-	free(making->is_seen);
-	free(making->kept);
+	free(making->nodes);
+	free(making->functions);
 }
 
 static int making_init(struct making *making, const struct samples *samples)
 {
-	size_t nr_nodes = (size_t)samples->nr_nodes + 1;
-	size_t nr_functions = (size_t)samples->nr_functions + 1;
-
 	*making = (struct making){
 		.samples = samples,
-		.is_in = calloc(nr_nodes, 1),
-		.wanted = calloc(nr_nodes, 1),
-		.is_identifying = calloc(nr_functions, 1),
-		.is_seen = calloc(nr_functions, 1),
-		.kept = malloc(nr_nodes * sizeof(*making->kept)),
+		.nodes = calloc((size_t)samples->nr_nodes + 1, sizeof(*making->nodes)),
+		.functions = calloc((size_t)samples->nr_functions + 1, sizeof(*making->functions)),
 	};
-	if (!making->is_in || !making->wanted || !making->is_identifying || !making->is_seen ||
-	    !making->kept) {
+	if (!making->nodes || !making->functions) {
 		making_deinit(making);
 		return -ENOMEM;
 	}
-	memset(making->kept, 0xff, nr_nodes * sizeof(*making->kept));
+	for (uint32_t i = 0; i < samples->nr_nodes; i++)
+		making->nodes[i].kept = SAMPLES_NONE;
 	return 0;
 }
 
@@ -58,32 +54,32 @@ static void find_identifying(struct making *making, const struct profile_view *v
 	for (int i = 0; i < PROFILE_MAX_IDENTIFYING && best[i].lead; i++) {
 		uint32_t guard = model->contexts[best[i].context].guard;
 
-		making->is_identifying[model->guards[guard].function] = 1;
+		making->functions[model->guards[guard].function].is_identifying = true;
 	}
 }
 
 /* A node's parent has a smaller number, so one way down reaches the loop. */
 static void find_nodes(struct tree *tree, struct making *making, const struct samples_tree *of)
 {
-	const struct samples_node *nodes = making->samples->nodes;
-
 	for (uint32_t i = 0; i < of->nr_leaves; i++)
-		making->is_in[of->leaves[i]] = 1;
+		making->nodes[of->leaves[i]].is_in = true;
 	for (uint32_t i = making->samples->nr_nodes; i-- > 1;) {
-		uint32_t function = nodes[i].function;
+		uint32_t function = making->samples->nodes[i].function;
+		struct making_node *node = &making->nodes[i];
+		struct making_node *parent = &making->nodes[making->samples->nodes[i].parent];
 
-		if (!making->is_in[i])
+		if (!node->is_in)
 			continue;
-		making->is_in[nodes[i].parent] = 1;
-		if (making->is_identifying[function])
-			making->wanted[i] = 2;
-		else if (tree->view->is_guard[function] && !making->wanted[i])
-			making->wanted[i] = 1;
-		if (making->wanted[i] > making->wanted[nodes[i].parent])
-			making->wanted[nodes[i].parent] = making->wanted[i];
+		parent->is_in = true;
+		if (making->functions[function].is_identifying)
+			node->wanted = 2;
+		else if (tree->view->is_guard[function] && !node->wanted)
+			node->wanted = 1;
+		if (node->wanted > parent->wanted)
+			parent->wanted = node->wanted;
 		tree->nr_all++;
-		tree->nr_functions += !making->is_seen[function];
-		making->is_seen[function] = 1;
+		tree->nr_functions += !making->functions[function].is_seen;
+		making->functions[function].is_seen = true;
 	}
 }
 
@@ -92,13 +88,15 @@ static uint32_t choose(struct making *making, uint32_t max_nodes)
 {
 	uint32_t nr = 1;
 
-	making->kept[0] = 0;
+	making->nodes[0].kept = 0;
 	for (int wanted = 2; wanted >= 0; wanted--) {
 		for (uint32_t i = 1; i < making->samples->nr_nodes && nr < max_nodes; i++) {
-			if (!making->is_in[i] || making->wanted[i] != wanted ||
-			    making->kept[making->samples->nodes[i].parent] == SAMPLES_NONE)
+			struct making_node *node = &making->nodes[i];
+
+			if (!node->is_in || node->wanted != wanted ||
+			    making->nodes[making->samples->nodes[i].parent].kept == SAMPLES_NONE)
 				continue;
-			making->kept[i] = 0;
+			node->kept = 0;
 			nr++;
 		}
 	}
@@ -108,15 +106,15 @@ static uint32_t choose(struct making *making, uint32_t max_nodes)
 static void add_node(struct tree *tree, struct making *making, uint32_t index)
 {
 	const struct samples_node *from = &making->samples->nodes[index];
-	uint32_t parent = making->kept[from->parent];
+	uint32_t parent = making->nodes[from->parent].kept;
 	struct tree_node *node = &tree->nodes[tree->nr_nodes];
 
-	making->kept[index] = tree->nr_nodes++;
+	making->nodes[index].kept = tree->nr_nodes++;
 	node->function = from->function;
 	node->parent = parent;
 	node->depth = tree->nodes[parent].depth + 1;
 	node->is_guard = tree->view->is_guard[from->function];
-	node->is_identifying = making->is_identifying[from->function];
+	node->is_identifying = making->functions[from->function].is_identifying;
 	tree->nodes[parent].nr_children++;
 }
 
@@ -125,26 +123,24 @@ static int add_nodes(struct tree *tree, struct making *making, uint32_t max_node
 {
 	const struct samples *samples = making->samples;
 	uint32_t nr = choose(making, max_nodes);
-	uint32_t *nearest = calloc((size_t)samples->nr_nodes + 1, sizeof(*nearest));
 
 	tree->nodes = calloc(nr, sizeof(*tree->nodes));
-	if (!tree->nodes || !nearest) {
-		free(nearest);
+	if (!tree->nodes)
 		return -ENOMEM;
-	}
 	tree->nodes[tree->nr_nodes++].function = SAMPLES_NONE;
 	for (uint32_t i = 1; i < samples->nr_nodes; i++) {
-		if (!making->is_in[i])
+		struct making_node *node = &making->nodes[i];
+
+		if (!node->is_in)
 			continue;
-		nearest[i] = nearest[samples->nodes[i].parent];
-		if (making->kept[i] == SAMPLES_NONE) {
-			tree->nodes[nearest[i]].nr_more++;
+		node->nearest = making->nodes[samples->nodes[i].parent].nearest;
+		if (node->kept == SAMPLES_NONE) {
+			tree->nodes[node->nearest].nr_more++;
 		} else {
 			add_node(tree, making, i);
-			nearest[i] = making->kept[i];
+			node->nearest = node->kept;
 		}
 	}
-	free(nearest);
 	return 0;
 }
 
@@ -273,33 +269,29 @@ char *tree_line_label(const struct tree *tree, const struct tree_line *line, siz
 		      char label[PROFILE_LABEL_MAX])
 {
 	char text[TEXT_MAX];
-	size_t len;
 
 	if (line->node == SAMPLES_NONE) {
 		snprintf(label, PROFILE_LABEL_MAX, "... %s calls", text_count(line->nr_more, text));
 		return label;
 	}
 	tree_label(tree, line->node, max, label);
-	len = strlen(label);
 	if (tree->nodes[line->node].nr_more)
-		snprintf(label + len, PROFILE_LABEL_MAX - len, " +%s",
-			 text_count(tree->nodes[line->node].nr_more, text));
+		text_append(label, PROFILE_LABEL_MAX, " +%s",
+			    text_count(tree->nodes[line->node].nr_more, text));
 	return label;
 }
 
 void tree_escape(FILE *file, const char *text)
 {
+	static const char *const escapes[256] = {
+		['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;",
+	};
+
 	for (; *text; text++) {
 		unsigned char c = (unsigned char)*text;
 
-		if (c == '&')
-			fputs("&amp;", file);
-		else if (c == '<')
-			fputs("&lt;", file);
-		else if (c == '>')
-			fputs("&gt;", file);
-		else if (c == '"')
-			fputs("&quot;", file);
+		if (escapes[c])
+			fputs(escapes[c], file);
 		else
 			fputc(c < 0x20 || c > 0x7e ? '?' : c, file);
 	}

@@ -7,6 +7,7 @@
 #define _USER_OUT_PROFILE_TREE_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 #include "out/profile/profile-view.h"
 
@@ -72,5 +73,20 @@ void tree_escape(FILE *file, const char *text);
 /* One line that says what tree it is; without a newline. */
 #define TREE_TITLE_MAX 160
 char *tree_title(const struct tree *tree, char title[TREE_TITLE_MAX]);
+
+/*
+ * As lines: calls without a branch stay below each other, each branch is
+ * indented.  Returns 0 or -ENOMEM, as the next one does.
+ */
+int tree_text(FILE *file, const struct tree *tree);
+
+/*
+ * As a picture, from left to right: a box is a chain of calls, a line leads to
+ * each place where it branches.
+ */
+int tree_svg(FILE *file, const struct tree *tree);
+
+/* As a graph, from left to right, for Graphviz. */
+void tree_dot(FILE *file, const struct tree *tree);
 
 #endif /* _USER_OUT_PROFILE_TREE_H */

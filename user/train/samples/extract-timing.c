@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "base/hash-index.h"
-#include "data/samples-hash.h"
+#include "data/samples.h"
 #include "train/samples/times.h"
 #include "train/trace/call-stack.h"
 #include "train/trace/match.h"

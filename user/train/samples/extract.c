@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "data/samples-hash.h"
+#include "data/samples.h"
 #include "train/loops/event-marker.h"
 #include "train/loops/loop-shape.h"
 #include "train/loops/loop-wait.h"

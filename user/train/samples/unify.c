@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "data/samples-hash.h"
+#include "data/samples.h"
 #include "train/samples/limit.h"
 #include "train/samples/rank.h"
 #include "train/samples/sum.h"
