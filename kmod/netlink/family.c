@@ -10,8 +10,7 @@
 #include "netlink/family.h"
 
 #include "compat.h"
-#include "control/activate.h"
-#include "control/target-request.h"
+#include "control/control.h"
 #include "netlink/policy.h"
 #include "report/alert-record.h"
 #include "target/image.h"
@@ -129,10 +128,8 @@ static int netlink_event(struct notifier_block *block, unsigned long event, void
 	const struct netlink_notify *notify = data;
 
 	if (event == NETLINK_URELEASE && notify->protocol == NETLINK_GENERIC &&
-	    net_eq(notify->net, &init_net)) {
-		pguard_target_orphan(notify->portid);
-		pguard_activate_orphan(notify->portid);
-	}
+	    net_eq(notify->net, &init_net))
+		pguard_orphan_add(notify->portid);
 	return NOTIFY_DONE;
 }
 

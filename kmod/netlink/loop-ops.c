@@ -5,7 +5,7 @@
 #include "netlink/family.h"
 
 #include "compat.h"
-#include "control/target-request.h"
+#include "control/control.h"
 #include "netlink/policy.h"
 #include "profile/inference.h"
 #include "profile/profile.h"

@@ -5,7 +5,7 @@
 #include "netlink/family.h"
 
 #include "compat.h"
-#include "control/activate.h"
+#include "control/control.h"
 #include "netlink/policy.h"
 #include "probe/probe-set.h"
 #include "profile/profile.h"
@@ -190,8 +190,11 @@ int pguard_nl_profile_arm_doit(struct sk_buff *skb, struct genl_info *info)
 	if (ret)
 		goto out;
 	ret = profile_get(info, &profile);
-	if (!ret)
-		pguard_activate_begin(profile);
+	if (!ret) {
+		/* Until it is armed, or that has failed, it stays what it is. */
+		profile->is_arming = true;
+		profile->refused_error = 0;
+	}
 	mutex_unlock(&pguard_control);
 	if (!ret)
 		ret = pguard_activate_arm(profile, &spec, &armed.target_id, &armed.processes,
@@ -240,6 +243,7 @@ static int profile_del(struct genl_info *info, struct pguard_target **ret)
 
 int pguard_nl_profile_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
+	struct pguard_profile *disarmed;
 	struct pguard_target *target;
 	int ret = PGUARD_NL_REQUIRE(info, PERFGUARD_A_PROFILE_ID, "which profile?") ?:
 		  pguard_nl_control_lock();
@@ -250,7 +254,10 @@ int pguard_nl_profile_del_doit(struct sk_buff *skb, struct genl_info *info)
 	mutex_unlock(&pguard_control);
 	if (ret || !target)
 		return ret;
-	pguard_activate_disarm(target);
+	/* The target stays. */
+	disarmed = pguard_target_unguard(target);
+	if (disarmed)
+		pguard_probe_set_del(target, disarmed);
 	pguard_target_unlock(target);
 	return 0;
 }

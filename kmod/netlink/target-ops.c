@@ -5,13 +5,13 @@
 #include "netlink/family.h"
 
 #include "compat.h"
-#include "control/target-request.h"
+#include "control/control.h"
 #include "netlink/policy.h"
 #include "target/image.h"
 #include "target/process.h"
 #include "target/target-lock.h"
 #include "target/thread.h"
-#include "unit/watchdog.h"
+#include "unit/unit.h"
 
 #include <linux/file.h>
 #include <linux/fs.h>
