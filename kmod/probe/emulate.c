@@ -192,7 +192,7 @@ enum {
 
 static bool condition_holds(u8 condition, unsigned long flags)
 {
-	/* The lowest bit of a condition negates it; the last two, less and less or equal, are more. */
+	/* The lowest bit negates it; the last two are "less" and "less or equal". */
 	static const unsigned long any_of[] = {
 		X86_EFLAGS_OF, X86_EFLAGS_CF, X86_EFLAGS_ZF, X86_EFLAGS_CF | X86_EFLAGS_ZF,
 		X86_EFLAGS_SF, X86_EFLAGS_PF, 0, X86_EFLAGS_ZF,
