@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "control/activate.h"
-#include "control/target-request.h"
+#include "control/control.h"
 #include "hook/hook.h"
 #include "lib/clock.h"
 #include "netlink/family.h"
@@ -11,76 +10,56 @@
 #include "target/image.h"
 #include "target/thread.h"
 #include "trainstream/stream-device.h"
-#include "unit/watchdog.h"
+#include "unit/unit.h"
 
 #include <linux/module.h>
 
+/* In the order in which they begin; they end in the reverse one. */
+static const struct {
+	int (*init)(void);
+	void (*deinit)(void);
+} parts[] __refconst = {
+	{ pguard_hook_init },
+	/* These free what all of the others gave back. */
+	{ pguard_inference_init, pguard_inference_deinit },
+	{ pguard_thread_init, pguard_thread_deinit },
+	/* Threads' states and images hold them. */
+	{ pguard_profile_init, pguard_profile_deinit },
+	{ pguard_image_init, pguard_image_deinit },
+	{ pguard_alert_record_init, pguard_alert_record_deinit },
+	{ pguard_watchdog_init, pguard_watchdog_deinit },
+	{ NULL, pguard_target_deinit },
+	{ pguard_stream_device_init, pguard_stream_device_deinit },
+	{ pguard_netlink_init, pguard_netlink_deinit },
+};
+
+/* The first @nr have begun. */
+static void parts_deinit(u32 nr)
+{
+	while (nr--)
+		if (parts[nr].deinit)
+			parts[nr].deinit();
+}
+
 static int __init perfguard_init(void)
 {
+	u32 i;
 	int ret;
 
 	pguard_clock_init();
-	ret = pguard_hook_init();
-	if (ret)
-		goto err_hook;
-	ret = pguard_inference_init();
-	if (ret)
-		goto err_hook;
-	ret = pguard_thread_init();
-	if (ret)
-		goto err_task;
-	ret = pguard_profile_init();
-	if (ret)
-		goto err_profile;
-	ret = pguard_image_init();
-	if (ret)
-		goto err_image;
-	ret = pguard_alert_record_init();
-	if (ret)
-		goto err_record;
-	ret = pguard_watchdog_init();
-	if (ret)
-		goto err_watch;
-	ret = pguard_stream_device_init();
-	if (ret)
-		goto err_device;
-	ret = pguard_netlink_init();
-	if (ret)
-		goto err_netlink;
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		ret = parts[i].init ? parts[i].init() : 0;
+		if (ret) {
+			parts_deinit(i);
+			return ret;
+		}
+	}
 	return 0;
-
-err_netlink:
-	pguard_stream_device_deinit();
-err_device:
-	pguard_watchdog_deinit();
-err_watch:
-	pguard_alert_record_deinit();
-err_record:
-	pguard_image_deinit();
-err_image:
-	pguard_profile_deinit();
-err_profile:
-	pguard_thread_deinit();
-err_task:
-	pguard_inference_deinit();
-err_hook:
-	return ret;
 }
 
 static void __exit perfguard_exit(void)
 {
-	pguard_netlink_deinit();
-	pguard_stream_device_deinit();
-	pguard_activate_deinit();
-	pguard_target_deinit();
-	pguard_watchdog_deinit();
-	pguard_alert_record_deinit();
-	pguard_image_deinit();
-	/* Threads' states and images held them. */
-	pguard_profile_deinit();
-	/* Last: what all of them gave back is freed. */
-	pguard_thread_deinit();
-	pguard_inference_deinit();
+	parts_deinit(ARRAY_SIZE(parts));
 }
 
 module_init(perfguard_init);

@@ -27,7 +27,6 @@
 
 #include "budget/budget.h"
 
-#include "compat.h"
 #include "profile/profile.h"
 #include "target/target-lock.h"
 #include "target/target.h"
@@ -172,7 +171,7 @@ static bool shed(struct window *window, u64 excess)
 		if (i == window->profile->nr_guards)
 			break;
 		note_share(window, i, took);
-		pguard_shed_guard(window->target, window->profile, i);
+		pguard_shed_guard(window->profile, i);
 		any = true;
 		excess -= min(excess, took);
 	}
@@ -196,10 +195,10 @@ static void restore(struct window *window)
 		    time_before(jiffies, guard->shed_at + REST))
 			continue;
 		if (guard->share <= headroom) {
-			if (pguard_shed_restore(window->target, profile, i))
+			if (pguard_shed_restore(profile, i))
 				headroom -= guard->share;
 		} else if (!state->is_trying && pguard_shed_is_over(guard) &&
-			   pguard_shed_restore(window->target, profile, i)) {
+			   pguard_shed_restore(profile, i)) {
 			state->is_trying = true;
 			state->tried = i;
 		}
@@ -282,13 +281,13 @@ static bool keep_plan(struct window *window)
 		guard = &profile->guards[i];
 		if (guard->state == PERFGUARD_GUARD_STATE_SHED) {
 			if (pguard_shed_is_over(guard))
-				pguard_shed_restore(window->target, profile, i);
+				pguard_shed_restore(profile, i);
 			continue;
 		}
 		guard->rounds = guard_is_hot(window, i) ? guard->rounds + 1 : 0;
 		if (guard->rounds == PATIENCE) {
 			guard->rounds = 0;
-			pguard_shed_guard(window->target, profile, i);
+			pguard_shed_guard(profile, i);
 			any = true;
 		}
 		cond_resched();

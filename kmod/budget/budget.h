@@ -28,9 +28,9 @@ void pguard_cost_sum(const struct pguard_target *target, const struct pguard_pro
 void pguard_cost_between(const struct pguard_cost *from, const struct pguard_cost *to,
 			 struct pguard_cost *ret);
 
-void pguard_shed_guard(struct pguard_target *target, struct pguard_profile *profile, u32 i);
+void pguard_shed_guard(struct pguard_profile *profile, u32 i);
 bool pguard_shed_is_over(const struct pguard_guard *guard);
-bool pguard_shed_restore(struct pguard_target *target, struct pguard_profile *profile, u32 i);
+bool pguard_shed_restore(struct pguard_profile *profile, u32 i);
 
 void pguard_governor_start(void);
 void pguard_governor_deinit(void);

@@ -15,7 +15,6 @@
 
 #include "budget/budget.h"
 
-#include "compat.h"
 #include "lib/clock.h"
 #include "profile/inference.h"
 #include "profile/profile.h"

@@ -10,7 +10,6 @@
 
 #include "budget/budget.h"
 
-#include "compat.h"
 #include "probe/guard.h"
 #include "probe/probe.h"
 #include "profile/profile.h"

@@ -7,9 +7,8 @@
 
 #include "budget/budget.h"
 
-#include "compat.h"
 #include "lib/clock.h"
-#include "probe/probe-set.h"
+#include "probe/probe.h"
 #include "profile/profile.h"
 
 #include <linux/jiffies.h>
@@ -56,13 +55,13 @@ static void mark_loops(struct pguard_profile *profile, u32 guard, u32 more)
 }
 
 /* Take a guard off that is on: for longer each time. */
-void pguard_shed_guard(struct pguard_target *target, struct pguard_profile *profile, u32 i)
+void pguard_shed_guard(struct pguard_profile *profile, u32 i)
 {
 	struct pguard_guard *guard = &profile->guards[i];
 
 	/* Before units lack it. */
 	mark_loops(profile, i, 1);
-	pguard_probe_set_off(target, profile, i);
+	pguard_probe_unregister(&profile->probes[i]);
 	guard->pause = clamp_t(u32, 2 * guard->pause, FIRST_PAUSE, MAX_PAUSE);
 	guard->shed_at = jiffies;
 	WRITE_ONCE(guard->sheds, guard->sheds + 1);
@@ -77,11 +76,11 @@ bool pguard_shed_is_over(const struct pguard_guard *guard)
 }
 
 /* Put it on again.  Return: whether it is; if it cannot be just now, next time. */
-bool pguard_shed_restore(struct pguard_target *target, struct pguard_profile *profile, u32 i)
+bool pguard_shed_restore(struct pguard_profile *profile, u32 i)
 {
 	struct pguard_guard *guard = &profile->guards[i];
 
-	if (pguard_probe_set_on(target, profile, i))
+	if (pguard_probe_register(&profile->probes[i]))
 		return false;
 	WRITE_ONCE(guard->state, PERFGUARD_GUARD_STATE_ACTIVE);
 	WRITE_ONCE(profile->nr_shed, profile->nr_shed - 1);

@@ -18,11 +18,10 @@
  * pguard_control is only held to find the target, and in step 4.
  */
 
-#include "control/activate.h"
+#include "control/control.h"
 
 #include "budget/budget.h"
-#include "compat.h"
-#include "control/target-request.h"
+#include "lib/refuse.h"
 #include "probe/code.h"
 #include "probe/probe-set.h"
 #include "profile/profile.h"
@@ -30,26 +29,11 @@
 #include "profile/tables.h"
 #include "target/image.h"
 #include "target/target-lock.h"
-#include "unit/watchdog.h"
+#include "unit/unit.h"
 
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/netlink.h>
-#include <linux/workqueue.h>
-
-static void orphan_work(struct work_struct *work);
-static DECLARE_WORK(orphans, orphan_work);
-
-static struct pguard_target *target_match(const struct file *exe)
-{
-	struct pguard_target *ret;
-
-	spin_lock(&pguard_images_lock);
-	/* It stays: pguard_control is held. */
-	ret = pguard_target_match(exe);
-	spin_unlock(&pguard_images_lock);
-	return ret;
-}
 
 /* The target that the order names, locked. */
 static int target_named(const struct pguard_activate_spec *spec, struct pguard_target **ret,
@@ -58,10 +42,8 @@ static int target_named(const struct pguard_activate_spec *spec, struct pguard_t
 	int error = -ENOENT;
 
 	*ret = pguard_target_find(spec->target_id);
-	if (*ret && (*ret)->portid != spec->portid) {
-		NL_SET_ERR_MSG(extack, "another socket made this target");
-		return -EPERM;
-	}
+	if (*ret && (*ret)->portid != spec->portid)
+		return pguard_refuse(extack, -EPERM, "another socket made this target");
 	if (*ret)
 		error = pguard_target_lock(*ret);
 	if (error == -ENOENT)
@@ -70,9 +52,8 @@ static int target_named(const struct pguard_activate_spec *spec, struct pguard_t
 		return error;
 	if (!pguard_target_profile(*ret))
 		return 0;
-	NL_SET_ERR_MSG(extack, "this target is guarded already");
 	pguard_target_unlock(*ret);
-	return -EEXIST;
+	return pguard_refuse(extack, -EEXIST, "this target is guarded already");
 }
 
 /*
@@ -92,7 +73,8 @@ static int target_of(struct file *exe, struct pguard_target **ret, bool *ret_is_
 		error = pguard_target_make_room(&spec);
 		if (error)
 			return error;
-		*ret = target_match(exe);
+		/* It stays: pguard_control is held. */
+		*ret = pguard_target_find_exe(exe);
 		*ret_is_new = !*ret;
 		if (*ret_is_new)
 			return pguard_target_new(&spec, ret, extack);
@@ -101,9 +83,8 @@ static int target_of(struct file *exe, struct pguard_target **ret, bool *ret_is_
 	/* One of a socket's is guarded by what that socket armed for it, if at all. */
 	if (error || (pguard_target_profile(*ret) && !(*ret)->portid))
 		return error;
-	NL_SET_ERR_MSG(extack, "this executable is watched already");
 	pguard_target_unlock(*ret);
-	return -EEXIST;
+	return pguard_refuse(extack, -EEXIST, "this executable is watched already");
 }
 
 /* From here on threads come by the profile.  Returns the one before. */
@@ -158,10 +139,8 @@ static int target_take(const struct pguard_profile *profile,
 
 	if (!spec->target_id) {
 		exe = pguard_code_open(&profile->objects[0].path);
-		if (IS_ERR(exe)) {
-			NL_SET_ERR_MSG(extack, "the executable cannot be read");
-			return PTR_ERR(exe);
-		}
+		if (IS_ERR(exe))
+			return pguard_refuse(extack, PTR_ERR(exe), "the executable cannot be read");
 	}
 	*ret_is_new = false;
 	mutex_lock(&pguard_control);
@@ -185,22 +164,8 @@ static void give_up(struct pguard_profile *profile)
 }
 
 /**
- * pguard_activate_begin() - an order is about to arm a profile
- *
- * Until it has, or has failed to, the profile stays what it is.
- *
- * Context: pguard_control held.
- */
-void pguard_activate_begin(struct pguard_profile *profile)
-{
-	lockdep_assert_held(&pguard_control);
-	profile->is_arming = true;
-	profile->refused_error = 0;
-}
-
-/**
  * pguard_activate_arm() - guard a target by a loaded profile
- * @profile: what was loaded, after pguard_activate_begin()
+ * @profile: what was loaded; is_arming, so that it is nobody else's
  * @spec: which target; if it names none, that of the profile's executable, which
  *	is made if it is new
  * @ret_target_id: the target
@@ -235,69 +200,4 @@ int pguard_activate_arm(struct pguard_profile *profile, const struct pguard_acti
 	if (ret)
 		give_up(profile);
 	return ret;
-}
-
-/**
- * pguard_activate_disarm() - guard a target by its profile no longer
- *
- * Its threads notice at their next boundary; the target stays.
- *
- * Context: may sleep, long; current holds the target lock, and
- * pguard_control is not held.
- */
-void pguard_activate_disarm(struct pguard_target *target)
-{
-	struct pguard_profile *profile = pguard_target_unguard(target);
-
-	if (profile)
-		pguard_probe_set_del(target, profile);
-}
-
-static void orphan_work(struct work_struct *work)
-{
-	struct pguard_profile *profile, *next;
-
-	mutex_lock(&pguard_control);
-	list_for_each_entry_safe(profile, next, &pguard_profiles, list)
-		/* One that is being armed has its socket open, in any case. */
-		if (READ_ONCE(profile->orphan) && !profile->target && !profile->is_arming)
-			pguard_profile_drop(profile);
-	mutex_unlock(&pguard_control);
-}
-
-/**
- * pguard_activate_orphan() - a netlink socket was closed
- * @portid: its address
- *
- * What it was loading is dropped by a work.
- *
- * Context: any.
- */
-void pguard_activate_orphan(u32 portid)
-{
-	struct pguard_profile *profile;
-	bool any = false;
-
-	spin_lock(&pguard_profiles_lock);
-	list_for_each_entry(profile, &pguard_profiles, list) {
-		if (!portid || READ_ONCE(profile->portid) != portid)
-			continue;
-		WRITE_ONCE(profile->orphan, true);
-		any = true;
-	}
-	spin_unlock(&pguard_profiles_lock);
-	if (any)
-		queue_work(system_unbound_wq, &orphans);
-}
-
-/* The module goes: no order comes any more, no profile is armed. */
-void pguard_activate_deinit(void)
-{
-	struct pguard_profile *profile, *next;
-
-	flush_work(&orphans);
-	mutex_lock(&pguard_control);
-	list_for_each_entry_safe(profile, next, &pguard_profiles, list)
-		pguard_profile_drop(profile);
-	mutex_unlock(&pguard_control);
 }

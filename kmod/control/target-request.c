@@ -21,14 +21,11 @@
  * (spinlocks; never taken in interrupts).
  */
 
-#include "control/target-request.h"
+#include "control/control.h"
 
 #include "budget/budget.h"
-#include "compat.h"
-#include "control/reaper.h"
-#include "hook/drain.h"
 #include "hook/hook.h"
-#include "hook/lifecycle.h"
+#include "lib/refuse.h"
 #include "probe/probe-set.h"
 #include "profile/profile.h"
 #include "report/alert-record.h"
@@ -36,20 +33,14 @@
 #include "target/image.h"
 #include "target/process.h"
 #include "target/target-lock.h"
-#include "unit/watchdog.h"
+#include "unit/unit.h"
 
 #include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
-#include <linux/slab.h>
 
 static u32 nr_targets;
-
-enum { ORPHANS_AGAIN = HZ / 10 };
-
-static void orphan_work(struct work_struct *work);
-static DECLARE_DELAYED_WORK(orphans, orphan_work);
 
 /* Whether the task executes this inode.  Its task_lock is held. */
 static bool task_executes(struct task_struct *task, const struct inode *inode)
@@ -130,28 +121,16 @@ static int add_pid(struct pguard_target *target, struct netlink_ext_ack *extack)
 
 static int target_start(struct pguard_target *target, struct netlink_ext_ack *extack)
 {
-	int ret;
+	int ret = pguard_lifecycle_start();
 
-	ret = pguard_lifecycle_start();
-	if (ret) {
-		NL_SET_ERR_MSG(extack, "the scheduler's tracepoints cannot be used");
-		return ret;
-	}
+	if (ret)
+		return pguard_refuse(extack, ret, "the scheduler's tracepoints cannot be used");
 	ret = pguard_hook_attach();
 	if (!ret && !pguard_hook_alive())
 		ret = -EOPNOTSUPP;
 	if (ret)
 		NL_SET_ERR_MSG(extack, "the wait calls cannot be hooked (is kernel.ftrace_enabled 1?)");
 	return ret;
-}
-
-static void target_unlist(struct pguard_target *target)
-{
-	spin_lock(&pguard_images_lock);
-	WRITE_ONCE(target->dying, true);
-	list_del_init(&target->list);
-	spin_unlock(&pguard_images_lock);
-	nr_targets--;
 }
 
 /**
@@ -185,7 +164,11 @@ struct pguard_profile *pguard_target_unguard(struct pguard_target *target)
 static void target_retire(struct pguard_target *target)
 {
 	lockdep_assert_held(&pguard_control);
-	target_unlist(target);
+	spin_lock(&pguard_images_lock);
+	WRITE_ONCE(target->dying, true);
+	list_del_init(&target->list);
+	spin_unlock(&pguard_images_lock);
+	nr_targets--;
 	pguard_process_del_all(target);
 	if (!nr_targets) {
 		pguard_lifecycle_stop();
@@ -223,8 +206,7 @@ int pguard_target_remove(struct pguard_target *target)
 	mutex_lock(&pguard_control);
 	target_retire(target);
 	mutex_unlock(&pguard_control);
-	pguard_drain_kick(target);
-	ret = pguard_reaper_wait(target);
+	ret = pguard_drain_wait(target);
 	/* So that its files can be unmounted. */
 	if (was_guarded)
 		pguard_profile_flush();
@@ -314,31 +296,17 @@ int pguard_target_make_room(const struct pguard_target_spec *spec)
 
 static int spec_check(const struct pguard_target_spec *spec, struct netlink_ext_ack *extack)
 {
-	struct pguard_target *target;
-	bool taken;
-
-	if (!spec->exe == !spec->pid) {
-		NL_SET_ERR_MSG(extack, "name an executable or a process, one of them");
-		return -EINVAL;
-	}
-	if (nr_targets >= PGUARD_MAX_TARGETS) {
-		NL_SET_ERR_MSG(extack, "too many targets");
-		return -ENOSPC;
-	}
+	if (!spec->exe == !spec->pid)
+		return pguard_refuse(extack, -EINVAL,
+				     "name an executable or a process, one of them");
+	if (nr_targets >= PGUARD_MAX_TARGETS)
+		return pguard_refuse(extack, -ENOSPC, "too many targets");
 	if (!spec->exe)
 		return 0;
-	if (!S_ISREG(file_inode(spec->exe)->i_mode)) {
-		NL_SET_ERR_MSG(extack, "the executable is not a regular file");
-		return -EINVAL;
-	}
-	spin_lock(&pguard_images_lock);
-	target = pguard_target_match(spec->exe);
-	taken = target;
-	spin_unlock(&pguard_images_lock);
-	if (taken) {
-		NL_SET_ERR_MSG(extack, "this executable is watched already");
-		return -EEXIST;
-	}
+	if (!S_ISREG(file_inode(spec->exe)->i_mode))
+		return pguard_refuse(extack, -EINVAL, "the executable is not a regular file");
+	if (pguard_target_find_exe(spec->exe))
+		return pguard_refuse(extack, -EEXIST, "this executable is watched already");
 	return 0;
 }
 
@@ -434,6 +402,18 @@ struct pguard_target *pguard_target_find(u32 id)
 	return NULL;
 }
 
+/* The target of this executable; the same. */
+struct pguard_target *pguard_target_find_exe(const struct file *exe)
+{
+	struct pguard_target *ret;
+
+	lockdep_assert_held(&pguard_control);
+	spin_lock(&pguard_images_lock);
+	ret = pguard_target_match(exe);
+	spin_unlock(&pguard_images_lock);
+	return ret;
+}
+
 /*
  * Remove the target with this id, or if that is 0, the first.  As
  * pguard_target_remove(), and -ENOENT if there is none, -EINTR.
@@ -497,56 +477,13 @@ int pguard_target_del(u32 id, struct netlink_ext_ack *extack)
 	return ret;
 }
 
-static bool target_is_orphan(const struct pguard_target *target)
-{
-	return READ_ONCE(target->orphan);
-}
-
-static void orphan_remove(struct pguard_target *target)
-{
-	pguard_target_remove(target);
-}
-
-static void orphan_work(struct work_struct *work)
-{
-	if (pguard_target_lock_each(target_is_orphan, orphan_remove))
-		queue_delayed_work(system_unbound_wq, &orphans, ORPHANS_AGAIN);
-}
-
-/**
- * pguard_target_orphan() - a netlink socket was closed
- * @portid: its address
- *
- * The targets it owned are removed by a work.
- *
- * Context: any.
- */
-void pguard_target_orphan(u32 portid)
-{
-	struct pguard_target *target;
-	bool any = false;
-
-	spin_lock(&pguard_images_lock);
-	list_for_each_entry(target, &pguard_targets, list) {
-		if (target->portid != portid ||
-		    !(READ_ONCE(target->flags) & PERFGUARD_TARGET_FLAGS_OWNED))
-			continue;
-		WRITE_ONCE(target->orphan, true);
-		any = true;
-	}
-	spin_unlock(&pguard_images_lock);
-	if (any)
-		mod_delayed_work(system_unbound_wq, &orphans, 0);
-}
-
 /*
- * The module goes: there is no target, each held a reference.  The work may
- * still be in its last lines.
+ * The module goes: there is no target, each held a reference.  Works may still be in their
+ * last lines.
  */
 void pguard_target_deinit(void)
 {
-	cancel_delayed_work_sync(&orphans);
-	pguard_reaper_deinit();
+	pguard_orphan_deinit();
 	pguard_lifecycle_deinit();
 	pguard_governor_deinit();
 	pguard_probe_set_deinit();

@@ -8,21 +8,35 @@
  * the threads that sleep by a task work that signals (what livepatch does);
  * pguard_wait_leave() turns their EINTR into a restart, so that user space
  * sees nothing of it.
+ *
+ * Where nothing wakes a thread its target is left to a work, the reaper.
  */
 
-#include "hook/drain.h"
+#include "hook/hook.h"
 
-#include "compat.h"
 #include "report/stack-history.h"
 #include "target/image.h"
 #include "target/thread.h"
 
 #include <linux/delay.h>
+#include <linux/module.h>
 #include <linux/sched/signal.h>
 #include <linux/task_work.h>
+#include <linux/workqueue.h>
+
+enum {
+	PATIENCE = HZ,		/* how long an order waits for threads */
+	PERIOD = HZ / 10,
+};
 
 /* Task works of the drain that have not run. */
 static atomic_t nr_kicks = ATOMIC_INIT(0);
+
+/* Targets that are gone except for threads that sleep. */
+static LIST_HEAD(leaving);
+static DEFINE_MUTEX(reaper_lock); /* guards that list; inside of target locks */
+static void reaper_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(dwork, reaper_work);
 
 /**
  * pguard_drain_woke() - was it the drain that woke current, and nothing else
@@ -74,8 +88,15 @@ static void kick(struct pguard_thread *thread)
 	}
 }
 
-/* Take the states of a target out of the hash; they come in its list. */
-static void drain_collect(struct pguard_target *target)
+/**
+ * pguard_drain() - keep a target's threads from following hooked calls
+ * @target: dying, and without processes, so that no new state is made
+ *
+ * Those in a call leave it with its end; pguard_drain_wait() makes them.
+ *
+ * Context: may sleep.
+ */
+void pguard_drain(struct pguard_target *target)
 {
 	struct pguard_thread *thread;
 	struct hlist_node *next;
@@ -93,46 +114,15 @@ static void drain_collect(struct pguard_target *target)
 		spin_unlock(&pguard_threads_lock);
 		cond_resched();
 	}
-}
-
-/**
- * pguard_drain() - keep a target's threads from following hooked calls
- * @target: dying, and without processes, so that no new state is made
- *
- * Those in a call leave it with its end; pguard_drain_kick() makes them, and
- * pguard_drain_is_done() says when they have.
- *
- * Context: may sleep.
- */
-void pguard_drain(struct pguard_target *target)
-{
-	drain_collect(target);
 	/* RCU covers sched sections: now nobody enters with these any more. */
 	synchronize_rcu();
 }
 
-/**
- * pguard_drain_kick() - wake those of a drained target's threads that sleep
- *
- * Context: may sleep; nobody queues captures for them any more.
+/*
+ * Whether a target's threads have left the hooked calls.  One in uninterruptible sleep
+ * stays until it wakes.  One caller at a time.
  */
-void pguard_drain_kick(struct pguard_target *target)
-{
-	struct pguard_thread *thread;
-
-	hlist_for_each_entry(thread, &target->leaving, drained)
-		if (READ_ONCE(thread->inflight) || READ_ONCE(thread->captured))
-			kick(thread);
-}
-
-/**
- * pguard_drain_is_done() - have a target's threads left the hooked calls
- *
- * A thread in uninterruptible sleep stays until it wakes.
- *
- * Context: may sleep; one caller at a time.
- */
-bool pguard_drain_is_done(struct pguard_target *target)
+static bool drain_is_done(struct pguard_target *target)
 {
 	struct pguard_thread *thread;
 	struct hlist_node *next;
@@ -147,9 +137,70 @@ bool pguard_drain_is_done(struct pguard_target *target)
 	return hlist_empty(&target->leaving);
 }
 
+/* Let go of a target none of whose threads is in a hooked call. */
+static void target_free(struct pguard_target *target)
+{
+	if (target->inode)
+		path_put(&target->path);
+	pguard_target_put(target);
+	module_put(THIS_MODULE);
+}
+
+static void reaper_work(struct work_struct *work)
+{
+	struct pguard_target *target, *next;
+
+	mutex_lock(&reaper_lock);
+	list_for_each_entry_safe(target, next, &leaving, list) {
+		if (!drain_is_done(target))
+			continue;
+		list_del(&target->list);
+		target_free(target);
+	}
+	if (!list_empty(&leaving))
+		queue_delayed_work(system_unbound_wq, &dwork, PERIOD);
+	mutex_unlock(&reaper_lock);
+}
+
+/**
+ * pguard_drain_wait() - let a target go when its threads are out
+ * @target: drained; the list's reference to it is given back
+ *
+ * Wakes those that sleep, and waits for all, but not for ever: a work takes over.
+ *
+ * Context: may sleep, up to a second; pguard_control not held; nobody queues captures
+ * for the threads any more.
+ * Return: 0, or -EINPROGRESS if the work does it.
+ */
+int pguard_drain_wait(struct pguard_target *target)
+{
+	unsigned long end = jiffies + PATIENCE;
+	struct pguard_thread *thread;
+
+	lockdep_assert_not_held(&pguard_control);
+	hlist_for_each_entry(thread, &target->leaving, drained)
+		if (READ_ONCE(thread->inflight) || READ_ONCE(thread->captured))
+			kick(thread);
+	while (!drain_is_done(target)) {
+		if (time_before(jiffies, end) && !fatal_signal_pending(current)) {
+			usleep_range(1000, 2000);
+			continue;
+		}
+		mutex_lock(&reaper_lock);
+		list_add_tail(&target->list, &leaving);
+		queue_delayed_work(system_unbound_wq, &dwork, PERIOD);
+		mutex_unlock(&reaper_lock);
+		return -EINPROGRESS;
+	}
+	target_free(target);
+	return 0;
+}
+
 /* Hooks are off and targets gone: wait until no thread runs our text. */
 void pguard_drain_deinit(void)
 {
+	/* It may be in its last lines. */
+	flush_delayed_work(&dwork);
 	while (atomic_read(&nr_kicks))
 		usleep_range(1000, 2000);
 	synchronize_rcu_tasks();

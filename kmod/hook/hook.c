@@ -10,7 +10,6 @@
 #include "hook/hook.h"
 
 #include "compat.h"
-#include "hook/wait-call.h"
 
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
@@ -59,7 +58,7 @@ enum { MAX_SLEEPERS = 4096 };
  * Find the functions: a disarmed kprobe looks up its symbol and nothing else.
  * All go off again in one batch.
  */
-static int __init hooks_resolve(void)
+int __init pguard_hook_init(void)
 {
 	struct kprobe *kprobes, **found;
 	u32 i, nr = 0;
@@ -270,9 +269,4 @@ bool pguard_hook_next(u32 *position, struct pguard_hook_info *ret)
 		return true;
 	}
 	return false;
-}
-
-int __init pguard_hook_init(void)
-{
-	return hooks_resolve();
 }

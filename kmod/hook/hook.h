@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The hooks on the wait calls: where they are, and putting them on and off. */
+/*
+ * The hooks on the wait calls: where they are, and putting them on and off; what happens in
+ * a hooked call of a watched thread (wait-call.c); getting threads out of them (drain.c); and
+ * how processes and threads come and go (lifecycle.c).
+ */
 #ifndef _KMOD_HOOK_HOOK_H
 #define _KMOD_HOOK_HOOK_H
 
 #include <linux/types.h>
+#include <asm/ibt.h>
+
+struct pguard_target;
+struct pguard_thread;
+struct pt_regs;
+struct task_struct;
 
 /**
  * struct pguard_hook_info - what there is to report about one hook
@@ -23,7 +33,24 @@ int pguard_hook_attach(void);
 void pguard_hook_detach(void);
 bool pguard_hook_alive(void);
 bool pguard_hook_next(u32 *position, struct pguard_hook_info *ret);
-
 int pguard_hook_init(void);
+
+/* By the stub in stub.S, and by direct jumps only; a context that may sleep. */
+struct pguard_thread *__noendbr pguard_wait_enter(const struct pt_regs *regs,
+						  const struct task_struct *task);
+long __noendbr pguard_wait_leave(struct pguard_thread *thread, long ret);
+
+/* By the kretprobe that serves where the stub has no room; atomic context. */
+bool pguard_wait_enter_atomic(const struct pt_regs *regs);
+void pguard_wait_leave_atomic(long ret);
+
+void pguard_drain(struct pguard_target *target);
+int pguard_drain_wait(struct pguard_target *target);
+bool pguard_drain_woke(void);
+void pguard_drain_deinit(void);
+
+int pguard_lifecycle_start(void);
+void pguard_lifecycle_stop(void);
+void pguard_lifecycle_deinit(void);
 
 #endif /* _KMOD_HOOK_HOOK_H */

@@ -6,7 +6,7 @@
  * 7.0) or in an RCU section; they do not sleep.
  */
 
-#include "hook/lifecycle.h"
+#include "hook/hook.h"
 
 #include "compat.h"
 #include "probe/probe-set.h"
@@ -17,7 +17,6 @@
 #include "unit/unit.h"
 
 #include <linux/binfmts.h>
-#include <linux/mm_types.h>
 #include <linux/sched/signal.h>
 #include <linux/tracepoint.h>
 

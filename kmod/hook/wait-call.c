@@ -12,10 +12,8 @@
  * while the loops are being found: then they are recorded.
  */
 
-#include "hook/wait-call.h"
+#include "hook/hook.h"
 
-#include "compat.h"
-#include "hook/drain.h"
 #include "lib/clock.h"
 #include "report/alert-record.h"
 #include "report/late-unit.h"

@@ -10,8 +10,7 @@
 #include "netlink/family.h"
 
 #include "compat.h"
-#include "control/activate.h"
-#include "control/target-request.h"
+#include "control/control.h"
 #include "netlink/policy.h"
 #include "report/alert-record.h"
 #include "target/image.h"
@@ -26,8 +25,7 @@ static int check_capable(struct sk_buff *skb, struct netlink_ext_ack *extack)
 {
 	if (netlink_capable(skb, CAP_SYS_ADMIN))
 		return 0;
-	NL_SET_ERR_MSG(extack, "CAP_SYS_ADMIN is needed");
-	return -EPERM;
+	return pguard_refuse(extack, -EPERM, "CAP_SYS_ADMIN is needed");
 }
 
 static int pre_doit(const struct genl_split_ops *ops, struct sk_buff *skb, struct genl_info *info)
@@ -47,45 +45,32 @@ struct file *pguard_nl_file(struct genl_info *info, const struct nlattr *fd)
 
 	if (!fd || ret)
 		return ret;
-	NL_SET_ERR_MSG_ATTR(info->extack, fd, "not an open file of the sender");
-	return ERR_PTR(-EBADF);
+	return ERR_PTR(pguard_refuse_attr(info->extack, fd, -EBADF,
+					  "not an open file of the sender"));
 }
 
 /*
- * Allocate the reply to a do request, before the request is executed: it must not fail for lack
- * of memory afterwards.
+ * Begin the reply to a do request, with room for attributes of @size bytes; before the request is
+ * executed: it must not fail for lack of memory afterwards.
  */
-struct sk_buff *pguard_nl_reply_new(size_t size)
+int pguard_nl_reply_new(struct genl_info *info, size_t size, struct sk_buff **ret)
 {
-	return genlmsg_new(size, GFP_KERNEL);
+	*ret = genlmsg_new(size, GFP_KERNEL);
+	if (!*ret)
+		return -ENOMEM;
+	genlmsg_put_reply(*ret, info, &pguard_nl_family, 0, info->genlhdr->cmd);
+	return 0;
 }
 
-/* Answer a do request by the error, or by a reply filled by @fill; takes ownership of @skb. */
-int pguard_nl_reply_send(struct sk_buff *skb, struct genl_info *info, int error,
-			 int (*fill)(struct sk_buff *skb, void *argument), void *argument)
+/* Answer a do request by the error, or else the reply.  Takes ownership of @reply. */
+int pguard_nl_reply_send(struct sk_buff *reply, struct genl_info *info, int error)
 {
-	void *header;
-
 	if (error) {
-		nlmsg_free(skb);
+		nlmsg_free(reply);
 		return error;
 	}
-	header = genlmsg_put_reply(skb, info, &pguard_nl_family, 0, info->genlhdr->cmd);
-	if (!header || fill(skb, argument)) {
-		nlmsg_free(skb);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(skb, header);
-	return genlmsg_reply(skb, info);
-}
-
-/* Both in one, for requests that change nothing, or whose size is known only afterwards. */
-int pguard_nl_reply(struct genl_info *info, size_t size,
-		    int (*fill)(struct sk_buff *skb, void *argument), void *argument)
-{
-	struct sk_buff *skb = pguard_nl_reply_new(size);
-
-	return skb ? pguard_nl_reply_send(skb, info, 0, fill, argument) : -ENOMEM;
+	nlmsg_end(reply, nlmsg_hdr(reply));
+	return genlmsg_reply(reply, info);
 }
 
 /* The start of each dump. */
@@ -129,10 +114,8 @@ static int netlink_event(struct notifier_block *block, unsigned long event, void
 	const struct netlink_notify *notify = data;
 
 	if (event == NETLINK_URELEASE && notify->protocol == NETLINK_GENERIC &&
-	    net_eq(notify->net, &init_net)) {
-		pguard_target_orphan(notify->portid);
-		pguard_activate_orphan(notify->portid);
-	}
+	    net_eq(notify->net, &init_net))
+		pguard_orphan_add(notify->portid);
 	return NOTIFY_DONE;
 }
 

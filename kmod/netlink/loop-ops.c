@@ -5,11 +5,9 @@
 #include "netlink/family.h"
 
 #include "compat.h"
-#include "control/target-request.h"
 #include "netlink/policy.h"
 #include "profile/inference.h"
 #include "profile/profile.h"
-#include "report/alert-record.h"
 #include "target/image.h"
 #include "target/thread.h"
 
@@ -33,36 +31,28 @@ static int context_parse(struct nlattr *nest, struct pguard_image *image,
 	if (nla_parse_nested_deprecated(attrs, PERFGUARD_A_WAIT_POINT_MAX, nest, NULL, extack))
 		return -EINVAL;
 	for (i = 0; i < ARRAY_SIZE(needed); i++) {
-		if (attrs[needed[i]])
-			continue;
-		NL_SET_ERR_MSG_ATTR(extack, nest, "a context needs all of its attributes");
-		return -EINVAL;
+		if (!attrs[needed[i]])
+			return pguard_refuse_attr(extack, nest, -EINVAL,
+						  "a context needs all of its attributes");
 	}
 	ret->role = PERFGUARD_BOUNDARY_ROLE_WAIT;
 	ret->syscall = nla_get_u32(attrs[PERFGUARD_A_WAIT_POINT_SYSCALL]);
 	ret->distance = nla_get_u32(attrs[PERFGUARD_A_WAIT_POINT_DISTANCE]);
 	ret->return_address = nla_get_u64(attrs[PERFGUARD_A_WAIT_POINT_RETURN_ADDRESS]);
-	if (ret->distance > PGUARD_MAX_DISTANCE || ret->distance % sizeof(u64)) {
-		NL_SET_ERR_MSG_ATTR(extack, attrs[PERFGUARD_A_WAIT_POINT_DISTANCE],
-				    "the distance is too large, or not a multiple of 8");
-		return -EINVAL;
-	}
-	if (!nla_get_u32(attrs[PERFGUARD_A_WAIT_POINT_LOOP_ID])) {
-		NL_SET_ERR_MSG_ATTR(extack, attrs[PERFGUARD_A_WAIT_POINT_LOOP_ID],
-				    "loops are numbered from 1");
-		return -EINVAL;
-	}
+	if (ret->distance > PGUARD_MAX_DISTANCE || ret->distance % sizeof(u64))
+		return pguard_refuse_attr(extack, attrs[PERFGUARD_A_WAIT_POINT_DISTANCE], -EINVAL,
+					  "the distance is too large, or not a multiple of 8");
+	if (!nla_get_u32(attrs[PERFGUARD_A_WAIT_POINT_LOOP_ID]))
+		return pguard_refuse_attr(extack, attrs[PERFGUARD_A_WAIT_POINT_LOOP_ID], -EINVAL,
+					  "loops are numbered from 1");
 	loop = pguard_image_loop_new(image, nla_get_u32(attrs[PERFGUARD_A_WAIT_POINT_LOOP_ID]));
 	if (loop) {
 		ret->loop = &loop->loop;
 		return 0;
 	}
-	if (image->nr_loops == PGUARD_MAX_LOOPS) {
-		NL_SET_ERR_MSG(extack, "too many loops in this image");
-		return -ENOSPC;
-	}
-	NL_SET_ERR_MSG(extack, "no memory for a loop");
-	return -ENOMEM;
+	if (image->nr_loops == PGUARD_MAX_LOOPS)
+		return pguard_refuse(extack, -ENOSPC, "too many loops in this image");
+	return pguard_refuse(extack, -ENOMEM, "no memory for a loop");
 }
 
 static int loops_set(struct pguard_image *image, struct genl_info *info)
@@ -74,10 +64,8 @@ static int loops_set(struct pguard_image *image, struct genl_info *info)
 
 	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rest)
 		nr += nla_type(attr) == PERFGUARD_A_LOOP_WAIT_POINT;
-	if (nr > PGUARD_MAX_CONTEXTS) {
-		NL_SET_ERR_MSG(info->extack, "too many contexts");
-		return -ENOSPC;
-	}
+	if (nr > PGUARD_MAX_CONTEXTS)
+		return pguard_refuse(info->extack, -ENOSPC, "too many contexts");
 	sites = pguard_wait_sites_new(nr);
 	if (!sites)
 		return -ENOMEM;
@@ -97,20 +85,20 @@ static int loops_set(struct pguard_image *image, struct genl_info *info)
 
 int pguard_nl_loop_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
+	struct nlattr *id = info->attrs[PERFGUARD_A_LOOP_IMAGE_ID];
 	struct pguard_image *image;
 	int ret = PGUARD_NL_REQUIRE(info, PERFGUARD_A_LOOP_IMAGE_ID, "which image?") ?:
 		  pguard_nl_control_lock();
 
 	if (ret)
 		return ret;
-	image = pguard_image_find(nla_get_u32(info->attrs[PERFGUARD_A_LOOP_IMAGE_ID]));
+	image = pguard_image_find(nla_get_u32(id));
 	if (image) {
 		ret = loops_set(image, info);
 		pguard_image_put(image);
 	} else {
-		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[PERFGUARD_A_LOOP_IMAGE_ID],
-				    "no such image (its processes may have ended)");
-		ret = -ENOENT;
+		ret = pguard_refuse_attr(info->extack, id, -ENOENT,
+					 "no such image (its processes may have ended)");
 	}
 	mutex_unlock(&pguard_control);
 	return ret;
@@ -183,16 +171,14 @@ static int dump_loops(struct sk_buff *skb, struct netlink_callback *cb,
 		      const struct pguard_image *image, struct pguard_audit_sums *sums)
 {
 	struct pguard_image_loop *loop;
-	void *header;
 	long i = 0;
 
 	list_for_each_entry(loop, &image->loops, list) {
 		if (i++ < cb->args[1])
 			continue;
 		pguard_audit_sum(&loop->loop, sums);
-		header = pguard_nl_dump_put(skb, cb, PERFGUARD_CMD_LOOP_GET);
-		if (pguard_nl_dump_end(skb, header,
-				       !header || fill_loop(skb, image, &loop->loop, sums)))
+		if (PGUARD_NL_DUMP(skb, cb, PERFGUARD_CMD_LOOP_GET,
+				   fill_loop(skb, image, &loop->loop, sums)))
 			return -EMSGSIZE;
 		cb->args[1]++;
 	}

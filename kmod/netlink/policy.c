@@ -3,8 +3,6 @@
 
 #include "netlink/policy.h"
 
-#include "compat.h"
-
 #include <linux/perfguard.h>
 
 /* Of an operation that takes no attributes. */
@@ -12,15 +10,9 @@ static const struct nla_policy pguard_none_nl_policy[1 + 1] = {
 	[1] = { .type = NLA_REJECT, },
 };
 
-static struct netlink_range_validation pguard_1_to_1000000 = {
-	.min = 1,
-	.max = 1000000,
-};
+static struct netlink_range_validation pguard_1_to_1000000 = { .min = 1, .max = 1000000 };
 
-static struct netlink_range_validation pguard_0_to_1000000 = {
-	.min = 0,
-	.max = 1000000,
-};
+static struct netlink_range_validation pguard_0_to_1000000 = { .min = 0, .max = 1000000 };
 
 static const struct nla_policy pguard_wait_point_nl_policy[PERFGUARD_A_WAIT_POINT_DISTANCE + 1] = {
 	[PERFGUARD_A_WAIT_POINT_LOOP_ID] = { .type = NLA_U32, },
@@ -151,8 +143,5 @@ const struct genl_ops pguard_nl_ops[PGUARD_NL_OPS] = {
 };
 
 const struct genl_multicast_group pguard_nl_mcgrps[PGUARD_NL_MCGRPS] = {
-	[PGUARD_NL_MCGRP_ALERTS] = {
-		.name = PERFGUARD_MCGRP_ALERTS,
-		.flags = GENL_MCAST_CAP_SYS_ADMIN,
-	},
+	[PGUARD_NL_MCGRP_ALERTS] = { PERFGUARD_MCGRP_ALERTS, .flags = GENL_MCAST_CAP_SYS_ADMIN },
 };

@@ -4,8 +4,9 @@
 
 #include "netlink/family.h"
 
+#include "budget/budget.h"
 #include "compat.h"
-#include "control/activate.h"
+#include "control/control.h"
 #include "netlink/policy.h"
 #include "probe/probe-set.h"
 #include "profile/profile.h"
@@ -26,23 +27,14 @@ static const u32 attributes[PGUARD_STAGING_KINDS] = {
 	[PGUARD_STAGING_WEIGHTS] = PERFGUARD_A_PROFILE_WEIGHTS,
 };
 
-static int fill_id(struct sk_buff *skb, void *argument)
-{
-	return nla_put_u32(skb, PERFGUARD_A_PROFILE_ID, *(const u32 *)argument);
-}
-
 int pguard_nl_profile_new_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr **attrs = info->attrs;
 	struct pguard_profile *profile;
-	struct sk_buff *reply;
-	int ret = PGUARD_NL_REQUIRE(info, PERFGUARD_A_PROFILE_NAME, "a profile needs a name");
-	u32 id;
+	struct sk_buff *reply = NULL;
+	int ret = PGUARD_NL_REQUIRE(info, PERFGUARD_A_PROFILE_NAME, "a profile needs a name") ?:
+		  pguard_nl_reply_new(info, NLMSG_GOODSIZE, &reply) ?: pguard_nl_control_lock();
 
-	if (ret)
-		return ret;
-	reply = pguard_nl_reply_new(NLMSG_GOODSIZE);
-	ret = reply ? pguard_nl_control_lock() : -ENOMEM;
 	if (ret)
 		goto out;
 	profile = pguard_profile_new(nla_data(attrs[PERFGUARD_A_PROFILE_NAME]),
@@ -54,11 +46,11 @@ int pguard_nl_profile_new_doit(struct sk_buff *skb, struct genl_info *info)
 	} else {
 		profile->hash = pguard_nl_u64(attrs[PERFGUARD_A_PROFILE_HASH]);
 		profile->flags = pguard_nl_u32(attrs[PERFGUARD_A_PROFILE_FLAGS]);
-		id = profile->id;
+		ret = nla_put_u32(reply, PERFGUARD_A_PROFILE_ID, profile->id);
 	}
 	mutex_unlock(&pguard_control);
 out:
-	return pguard_nl_reply_send(reply, info, ret, fill_id, &id);
+	return pguard_nl_reply_send(reply, info, ret);
 }
 
 /* The profile of a request: one that the sender loads. */
@@ -68,22 +60,16 @@ static int profile_get(struct genl_info *info, struct pguard_profile **ret)
 
 	lockdep_assert_held(&pguard_control);
 	*ret = pguard_profile_find(nla_get_u32(id));
-	if (!*ret) {
-		NL_SET_ERR_MSG_ATTR(info->extack, id, "no such profile");
-		return -ENOENT;
-	}
-	if ((*ret)->target) {
-		NL_SET_ERR_MSG_ATTR(info->extack, id, "this profile is armed already");
-		return -EBUSY;
-	}
-	if ((*ret)->portid != info->snd_portid) {
-		NL_SET_ERR_MSG_ATTR(info->extack, id, "another socket loads this profile");
-		return -EPERM;
-	}
-	if ((*ret)->is_arming) {
-		NL_SET_ERR_MSG_ATTR(info->extack, id, "this profile is being armed");
-		return -EBUSY;
-	}
+	if (!*ret)
+		return pguard_refuse_attr(info->extack, id, -ENOENT, "no such profile");
+	if ((*ret)->target)
+		return pguard_refuse_attr(info->extack, id, -EBUSY,
+					  "this profile is armed already");
+	if ((*ret)->portid != info->snd_portid)
+		return pguard_refuse_attr(info->extack, id, -EPERM,
+					  "another socket loads this profile");
+	if ((*ret)->is_arming)
+		return pguard_refuse_attr(info->extack, id, -EBUSY, "this profile is being armed");
 	return 0;
 }
 
@@ -151,53 +137,74 @@ int pguard_nl_profile_add_doit(struct sk_buff *skb, struct genl_info *info)
 	return ret;
 }
 
-struct armed {
-	u32 target_id;
-	u32 processes;
-};
+/* A hit is an exception, which takes longer on any processor: a lower cost was not measured. */
+enum { LEAST_HIT_NS = 50 };
 
-static int fill_armed(struct sk_buff *skb, void *argument)
+static u32 least_hit(const struct pguard_cost_model *model)
 {
-	const struct armed *armed = argument;
+	return min3(model->hit[PERFGUARD_STEP_MODE_KERNEL],
+		    model->hit[PERFGUARD_STEP_MODE_MODULE],
+		    model->hit[PERFGUARD_STEP_MODE_STEPPED]);
+}
 
-	return nla_put_u32(skb, PERFGUARD_A_PROFILE_TARGET_ID, armed->target_id) ||
-	       nla_put_u32(skb, PERFGUARD_A_PROFILE_PROCESSES, armed->processes);
+/* Read budget and cost model of a request; the policy has seen to their ranges. */
+static int get_budget(struct genl_info *info, u32 *ret_ppm, struct pguard_cost_model *ret)
+{
+	struct nlattr **attrs = info->attrs;
+	struct nlattr *budget = attrs[PERFGUARD_A_PROFILE_BUDGET_PPM];
+	u32 *hit = ret->hit;
+
+	*ret_ppm = pguard_nl_u32(budget);
+	hit[PERFGUARD_STEP_MODE_KERNEL] = pguard_nl_u32(attrs[PERFGUARD_A_PROFILE_KERNEL_HIT_NS]);
+	hit[PERFGUARD_STEP_MODE_MODULE] = pguard_nl_u32(attrs[PERFGUARD_A_PROFILE_MODULE_HIT_NS]);
+	hit[PERFGUARD_STEP_MODE_STEPPED] = pguard_nl_u32(attrs[PERFGUARD_A_PROFILE_STEPPED_HIT_NS]);
+	ret->call = pguard_nl_u32(attrs[PERFGUARD_A_PROFILE_CALL_NS]);
+	ret->unit = pguard_nl_u32(attrs[PERFGUARD_A_PROFILE_UNIT_NS]);
+	ret->assumed = pguard_nl_u32(attrs[PERFGUARD_A_PROFILE_ASSUMED_COSTS]);
+	if (!budget)
+		return 0;
+	if (!least_hit(ret) || !ret->call || !ret->unit)
+		return pguard_refuse_attr(info->extack, budget, -EINVAL,
+					  "a budget needs the costs of hits, calls and units");
+	if (least_hit(ret) < LEAST_HIT_NS)
+		return pguard_refuse_attr(info->extack, budget, -EINVAL,
+					  "no hit takes less than 50 ns: measure the costs again");
+	return 0;
 }
 
 int pguard_nl_profile_arm_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr *target = info->attrs[PERFGUARD_A_PROFILE_TARGET_ID];
-	struct pguard_activate_spec spec = { .portid = info->snd_portid };
+	struct pguard_activate_spec spec = {
+		.target_id = pguard_nl_u32(target),
+		.portid = info->snd_portid,
+	};
 	struct pguard_profile *profile;
-	struct sk_buff *reply;
-	struct armed armed;
+	struct sk_buff *reply = NULL;
+	u32 target_id, processes;
 	int ret = PGUARD_NL_REQUIRE(info, PERFGUARD_A_PROFILE_ID, "which profile?");
 
 	if (ret)
 		return ret;
-	if (target) {
-		spec.target_id = nla_get_u32(target);
-		if (!spec.target_id) {
-			NL_SET_ERR_MSG_ATTR(info->extack, target, "no target has id 0");
-			return -EINVAL;
-		}
-	}
-	ret = pguard_nl_get_budget(info, &spec.budget_ppm, &spec.model);
-	if (ret)
-		return ret;
-	reply = pguard_nl_reply_new(NLMSG_GOODSIZE);
-	ret = reply ? pguard_nl_control_lock() : -ENOMEM;
+	if (target && !spec.target_id)
+		return pguard_refuse_attr(info->extack, target, -EINVAL, "no target has id 0");
+	ret = get_budget(info, &spec.budget_ppm, &spec.model) ?:
+	      pguard_nl_reply_new(info, NLMSG_GOODSIZE, &reply) ?: pguard_nl_control_lock();
 	if (ret)
 		goto out;
 	ret = profile_get(info, &profile);
-	if (!ret)
-		pguard_activate_begin(profile);
+	if (!ret) {
+		/* Until it is armed, or that has failed, it stays what it is. */
+		profile->is_arming = true;
+		profile->refused_error = 0;
+	}
 	mutex_unlock(&pguard_control);
 	if (!ret)
-		ret = pguard_activate_arm(profile, &spec, &armed.target_id, &armed.processes,
-					  info->extack);
+		ret = pguard_activate_arm(profile, &spec, &target_id, &processes, info->extack) ?:
+		      nla_put_u32(reply, PERFGUARD_A_PROFILE_TARGET_ID, target_id) ?:
+		      nla_put_u32(reply, PERFGUARD_A_PROFILE_PROCESSES, processes);
 out:
-	return pguard_nl_reply_send(reply, info, ret, fill_armed, &armed);
+	return pguard_nl_reply_send(reply, info, ret);
 }
 
 /*
@@ -219,20 +226,17 @@ static int profile_del(struct genl_info *info, struct pguard_target **ret)
 		return error;
 	}
 	target = profile->target;
-	if (target->portid != info->snd_portid) {
-		NL_SET_ERR_MSG_ATTR(info->extack, id,
-				    "this profile goes with its target, which is not the sender's");
-		return -EPERM;
-	}
+	if (target->portid != info->snd_portid)
+		return pguard_refuse_attr(info->extack, id, -EPERM,
+					  "this profile goes with its target, which is not the sender's");
 	error = pguard_target_lock(target);
 	/* It may have been dropped before the target was locked. */
-	profile = error ? NULL : pguard_profile_find(nla_get_u32(id));
-	if (!error && !profile) {
+	if (!error && !pguard_profile_find(nla_get_u32(id))) {
 		pguard_target_unlock(target);
 		error = -ENOENT;
 	}
 	if (error == -ENOENT)
-		NL_SET_ERR_MSG_ATTR(info->extack, id, "no such profile");
+		return pguard_refuse_attr(info->extack, id, -ENOENT, "no such profile");
 	if (!error)
 		*ret = target;
 	return error;
@@ -240,6 +244,7 @@ static int profile_del(struct genl_info *info, struct pguard_target **ret)
 
 int pguard_nl_profile_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
+	struct pguard_profile *disarmed;
 	struct pguard_target *target;
 	int ret = PGUARD_NL_REQUIRE(info, PERFGUARD_A_PROFILE_ID, "which profile?") ?:
 		  pguard_nl_control_lock();
@@ -250,7 +255,10 @@ int pguard_nl_profile_del_doit(struct sk_buff *skb, struct genl_info *info)
 	mutex_unlock(&pguard_control);
 	if (ret || !target)
 		return ret;
-	pguard_activate_disarm(target);
+	/* The target stays. */
+	disarmed = pguard_target_unguard(target);
+	if (disarmed)
+		pguard_probe_set_del(target, disarmed);
 	pguard_target_unlock(target);
 	return 0;
 }
@@ -271,6 +279,42 @@ static int fill_loaded(struct sk_buff *skb, const struct pguard_profile *profile
 			       pguard_staging_bytes(profile->staging));
 }
 
+/* What guarding took, and the cost model, of an armed profile. */
+static int fill_budget(struct sk_buff *skb, const struct pguard_profile *profile)
+{
+	const struct pguard_budget_state *state = &profile->budget;
+	const struct pguard_cost_model *model = &state->model;
+	struct pguard_cost now, since;
+
+	if (state->budget.ppm &&
+	    nla_put_u32(skb, PERFGUARD_A_PROFILE_BUDGET_PPM, state->budget.ppm))
+		return -EMSGSIZE;
+	pguard_cost_sum(profile->target, profile, &now);
+	pguard_cost_between(&state->base, &now, &since);
+	return nla_put_u32(skb, PERFGUARD_A_PROFILE_KERNEL_HIT_NS,
+			   model->hit[PERFGUARD_STEP_MODE_KERNEL]) ||
+	       nla_put_u32(skb, PERFGUARD_A_PROFILE_MODULE_HIT_NS,
+			   model->hit[PERFGUARD_STEP_MODE_MODULE]) ||
+	       nla_put_u32(skb, PERFGUARD_A_PROFILE_STEPPED_HIT_NS,
+			   model->hit[PERFGUARD_STEP_MODE_STEPPED]) ||
+	       nla_put_u32(skb, PERFGUARD_A_PROFILE_CALL_NS, model->call) ||
+	       nla_put_u32(skb, PERFGUARD_A_PROFILE_UNIT_NS, model->unit) ||
+	       nla_put_u32(skb, PERFGUARD_A_PROFILE_ASSUMED_COSTS, model->assumed) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_CPU_NS, since.cpu) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_CHECK_NS, since.check) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_GUARDS_NS, since.guards) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_BOUNDARIES_NS, since.boundaries) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_LAST_CPU_NS,
+			       READ_ONCE(state->last.cpu)) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_LAST_GUARDS_NS,
+			       READ_ONCE(state->last.guards)) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_LAST_BOUNDARIES_NS,
+			       READ_ONCE(state->last.boundaries)) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_REPORT_NS, since.reports) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_LAST_REPORT_NS,
+			       READ_ONCE(state->last.reports));
+}
+
 static int fill_armed_profile(struct sk_buff *skb, const struct pguard_profile *profile)
 {
 	struct pguard_profile_sums sums;
@@ -289,7 +333,7 @@ static int fill_armed_profile(struct sk_buff *skb, const struct pguard_profile *
 	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_STRAY_HITS, sums.stray_hits) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_BYTES, READ_ONCE(profile->bytes)) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_PROFILE_ARMED_NS, profile->armed_ns) ||
-	       pguard_nl_fill_budget(skb, profile);
+	       fill_budget(skb, profile);
 }
 
 static int fill_profile(struct sk_buff *skb, const struct pguard_profile *profile)
@@ -306,17 +350,14 @@ static int fill_profile(struct sk_buff *skb, const struct pguard_profile *profil
 int pguard_nl_profile_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	const struct pguard_profile *profile;
-	void *header;
-	int ret;
+	int ret = pguard_nl_control_lock();
 
-	ret = pguard_nl_control_lock();
 	if (ret)
 		return ret;
 	list_for_each_entry(profile, &pguard_profiles, list) {
 		if (profile->id <= cb->args[0])
 			continue;
-		header = pguard_nl_dump_put(skb, cb, PERFGUARD_CMD_PROFILE_GET);
-		if (pguard_nl_dump_end(skb, header, !header || fill_profile(skb, profile)))
+		if (PGUARD_NL_DUMP(skb, cb, PERFGUARD_CMD_PROFILE_GET, fill_profile(skb, profile)))
 			break;
 		cb->args[0] = profile->id;
 	}
@@ -328,7 +369,6 @@ int pguard_nl_profile_get_dumpit(struct sk_buff *skb, struct netlink_callback *c
 enum {
 	ARG_PROFILE,	/* referenced, so that it remains valid */
 	ARG_INDEX,	/* of the next part */
-	ARG_LOOP,	/* its event loop, or an earlier one */
 };
 
 int pguard_nl_part_dump_start(struct netlink_callback *cb)
@@ -338,13 +378,9 @@ int pguard_nl_part_dump_start(struct netlink_callback *cb)
 	int ret = pguard_nl_dump_start(cb);
 
 	BUILD_BUG_ON((int)PERFGUARD_A_GUARD_PROFILE_ID != (int)PERFGUARD_A_TYPE_PROFILE_ID);
-	if (ret)
-		return ret;
-	if (!id) {
-		NL_SET_ERR_MSG(cb->extack, "which profile?");
-		return -EINVAL;
-	}
-	ret = pguard_nl_control_lock();
+	if (!ret)
+		ret = id ? pguard_nl_control_lock() :
+			   pguard_refuse(cb->extack, -EINVAL, "which profile?");
 	if (ret)
 		return ret;
 	profile = pguard_profile_find(nla_get_u32(id));
@@ -352,8 +388,7 @@ int pguard_nl_part_dump_start(struct netlink_callback *cb)
 		kref_get(&profile->kref);
 		cb->args[ARG_PROFILE] = (long)profile;
 	} else {
-		NL_SET_ERR_MSG_ATTR(cb->extack, id, "no such profile is armed");
-		ret = -ENOENT;
+		ret = pguard_refuse_attr(cb->extack, id, -ENOENT, "no such profile is armed");
 	}
 	mutex_unlock(&pguard_control);
 	return ret;
@@ -387,14 +422,11 @@ static int fill_guard(struct sk_buff *skb, const struct pguard_profile *profile,
 int pguard_nl_guard_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	const struct pguard_profile *profile = (const void *)cb->args[ARG_PROFILE];
-	void *header;
+	long *i = &cb->args[ARG_INDEX];
 
-	for (; cb->args[ARG_INDEX] < profile->nr_guards; cb->args[ARG_INDEX]++) {
-		header = pguard_nl_dump_put(skb, cb, PERFGUARD_CMD_GUARD_GET);
-		if (pguard_nl_dump_end(skb, header, !header ||
-				       fill_guard(skb, profile, cb->args[ARG_INDEX])))
+	for (; *i < profile->nr_guards; ++*i)
+		if (PGUARD_NL_DUMP(skb, cb, PERFGUARD_CMD_GUARD_GET, fill_guard(skb, profile, *i)))
 			break;
-	}
 	return skb->len;
 }
 
@@ -424,17 +456,14 @@ static int fill_type(struct sk_buff *skb, const struct pguard_profile *profile, 
 int pguard_nl_type_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	const struct pguard_profile *profile = (const void *)cb->args[ARG_PROFILE];
-	const struct pguard_loop *loop = &profile->loops[cb->args[ARG_LOOP]];
-	void *header;
+	const struct pguard_loop *loop = profile->loops;
+	long *i = &cb->args[ARG_INDEX];
 
-	for (; cb->args[ARG_INDEX] < profile->nr_types; cb->args[ARG_INDEX]++) {
-		while (cb->args[ARG_INDEX] >= loop->first_type + loop->table.nr_types)
+	for (; *i < profile->nr_types; ++*i) {
+		while (*i >= loop->first_type + loop->table.nr_types)
 			loop++;
-		cb->args[ARG_LOOP] = loop - profile->loops;
-		header = pguard_nl_dump_put(skb, cb, PERFGUARD_CMD_TYPE_GET);
-		if (pguard_nl_dump_end(skb, header,
-				       !header || fill_type(skb, profile, loop->id,
-							    cb->args[ARG_INDEX])))
+		if (PGUARD_NL_DUMP(skb, cb, PERFGUARD_CMD_TYPE_GET,
+				   fill_type(skb, profile, loop->id, *i)))
 			break;
 	}
 	return skb->len;

@@ -102,20 +102,14 @@ static int fill_fields(struct sk_buff *skb, const struct pguard_alert_record *re
 	       fill_account(skb, &record->account) || fill_type(skb, record);
 }
 
-static int fill_lock(struct sk_buff *skb, const struct pguard_stack *stack)
-{
-	return (stack->syscall != PGUARD_NO_SYSCALL &&
-		nla_put_u32(skb, PERFGUARD_A_STACK_SYSCALL, stack->syscall)) ||
-	       (stack->lock && pguard_nl_put64(skb, PERFGUARD_A_STACK_LOCK, stack->lock)) ||
-	       (stack->holder &&
-		nla_put_u32(skb, PERFGUARD_A_STACK_HOLDER, stack->holder));
-}
-
 static int fill_stack(struct sk_buff *skb, const struct pguard_stack *stack)
 {
 	return nla_put_u32(skb, PERFGUARD_A_STACK_STATE, stack->state) ||
 	       (stack->tid && nla_put_u32(skb, PERFGUARD_A_STACK_TID, stack->tid)) ||
-	       fill_lock(skb, stack) ||
+	       (stack->syscall != PGUARD_NO_SYSCALL &&
+		nla_put_u32(skb, PERFGUARD_A_STACK_SYSCALL, stack->syscall)) ||
+	       (stack->lock && pguard_nl_put64(skb, PERFGUARD_A_STACK_LOCK, stack->lock)) ||
+	       (stack->holder && nla_put_u32(skb, PERFGUARD_A_STACK_HOLDER, stack->holder)) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_STACK_AT_NS, stack->at_ns) ||
 	       nla_put(skb, PERFGUARD_A_STACK_REGS, sizeof(stack->regs), stack->regs) ||
 	       nla_put_u32(skb, PERFGUARD_A_STACK_SIZE, stack->size) ||
@@ -249,9 +243,7 @@ static void stage_next(const struct pguard_alert_record *record, long *args)
 static int dump_part(struct sk_buff *skb, struct netlink_callback *cb, int command,
 		     const struct pguard_alert_record *record)
 {
-	void *header = pguard_nl_dump_put(skb, cb, command);
-
-	if (pguard_nl_dump_end(skb, header, !header || fill_part(skb, record, cb->args)))
+	if (PGUARD_NL_DUMP(skb, cb, command, fill_part(skb, record, cb->args)))
 		return -EMSGSIZE;
 	stage_next(record, cb->args);
 	return 0;

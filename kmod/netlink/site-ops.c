@@ -4,8 +4,7 @@
 
 #include "netlink/family.h"
 
-#include "compat.h"
-#include "control/target-request.h"
+#include "control/control.h"
 #include "netlink/policy.h"
 #include "probe/probe-set.h"
 #include "target/image.h"
@@ -15,21 +14,6 @@
 #include <linux/mm.h>
 
 #include <linux/perfguard.h>
-
-struct answer {
-	u32 added;
-	u32 nr_refused;
-	struct perfguard_site_refusal *refused;
-};
-
-static int fill_answer(struct sk_buff *skb, void *argument)
-{
-	const struct answer *answer = argument;
-
-	return nla_put_u32(skb, PERFGUARD_A_SITE_ADDED, answer->added) ||
-	       nla_put(skb, PERFGUARD_A_SITE_REFUSED,
-		       answer->nr_refused * sizeof(*answer->refused), answer->refused);
-}
 
 /* The target of a request, locked. */
 static int target_take(struct genl_info *info, struct pguard_target **ret)
@@ -47,19 +31,30 @@ static int target_take(struct genl_info *info, struct pguard_target **ret)
 	return error;
 }
 
-static int sites_add(struct genl_info *info, struct pguard_probe_set_spec *spec,
-		     struct answer *answer)
+static int sites_add(struct genl_info *info, const struct pguard_probe_set_spec *spec,
+		     struct perfguard_site_refusal *refused, u32 *ret_nr_refused)
 {
 	struct pguard_target *target;
 	int ret = target_take(info, &target);
 
 	if (ret)
 		return ret;
-	ret = pguard_probe_set_add(target, spec, answer->refused, &answer->nr_refused,
-				   info->extack);
+	ret = pguard_probe_set_add(target, spec, refused, ret_nr_refused, info->extack);
 	pguard_target_unlock(target);
-	answer->added = spec->nr - answer->nr_refused;
 	return ret;
+}
+
+/* After the sites were added: how large it is, is known only then. */
+static int sites_reply(struct genl_info *info, u32 added,
+		       const struct perfguard_site_refusal *refused, u32 nr_refused)
+{
+	size_t size = nr_refused * sizeof(*refused);
+	struct sk_buff *reply;
+	int ret = pguard_nl_reply_new(info, NLMSG_DEFAULT_SIZE + size, &reply) ?:
+		  nla_put_u32(reply, PERFGUARD_A_SITE_ADDED, added) ?:
+		  nla_put(reply, PERFGUARD_A_SITE_REFUSED, size, refused);
+
+	return pguard_nl_reply_send(reply, info, ret);
 }
 
 /* The request without the file and the target. */
@@ -69,14 +64,11 @@ static int spec_parse(struct genl_info *info, struct pguard_probe_set_spec *ret)
 
 	if (GENL_REQ_ATTR_CHECK(info, PERFGUARD_A_SITE_TARGET_ID) ||
 	    GENL_REQ_ATTR_CHECK(info, PERFGUARD_A_SITE_FD) ||
-	    GENL_REQ_ATTR_CHECK(info, PERFGUARD_A_SITE_SITES)) {
-		NL_SET_ERR_MSG(info->extack, "a target, a file and its sites are needed");
-		return -EINVAL;
-	}
-	if (nla_len(sites) % sizeof(*ret->sites)) {
-		NL_SET_ERR_MSG_ATTR(info->extack, sites, "not an array of sites");
-		return -EINVAL;
-	}
+	    GENL_REQ_ATTR_CHECK(info, PERFGUARD_A_SITE_SITES))
+		return pguard_refuse(info->extack, -EINVAL,
+				     "a target, a file and its sites are needed");
+	if (nla_len(sites) % sizeof(*ret->sites))
+		return pguard_refuse_attr(info->extack, sites, -EINVAL, "not an array of sites");
 	ret->sites = nla_data(sites);
 	ret->nr = nla_len(sites) / sizeof(*ret->sites);
 	ret->flags = pguard_nl_u32(info->attrs[PERFGUARD_A_SITE_FLAGS]);
@@ -86,26 +78,21 @@ static int spec_parse(struct genl_info *info, struct pguard_probe_set_spec *ret)
 int pguard_nl_site_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct pguard_probe_set_spec spec = { };
-	struct answer answer = { };
-	size_t size;
+	struct perfguard_site_refusal *refused;
 	int ret = spec_parse(info, &spec);
+	u32 nr_refused;
 
 	if (ret)
 		return ret;
 	spec.file = pguard_nl_file(info, info->attrs[PERFGUARD_A_SITE_FD]);
 	if (IS_ERR(spec.file))
 		return PTR_ERR(spec.file);
-	ret = -ENOMEM;
-	answer.refused =
-		kvmalloc_array(spec.nr, sizeof(*answer.refused), GFP_KERNEL | __GFP_NOWARN);
-	if (answer.refused)
-		ret = sites_add(info, &spec, &answer);
+	refused = kvmalloc_array(spec.nr, sizeof(*refused), GFP_KERNEL | __GFP_NOWARN);
+	ret = refused ? sites_add(info, &spec, refused, &nr_refused) : -ENOMEM;
 	fput(spec.file);
-	if (!ret) {
-		size = NLMSG_DEFAULT_SIZE + answer.nr_refused * sizeof(*answer.refused);
-		ret = pguard_nl_reply(info, size, fill_answer, &answer);
-	}
-	kvfree(answer.refused);
+	if (!ret)
+		ret = sites_reply(info, spec.nr - nr_refused, refused, nr_refused);
+	kvfree(refused);
 	return ret;
 }
 

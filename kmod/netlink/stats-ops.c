@@ -4,8 +4,6 @@
 
 #include "netlink/family.h"
 
-#include "compat.h"
-#include "control/target-request.h"
 #include "hook/hook.h"
 #include "netlink/policy.h"
 #include "report/alert-record.h"
@@ -31,7 +29,7 @@ static int fill_hook(struct sk_buff *skb, const struct pguard_hook_info *hook)
 }
 
 /* Some are written under the ring's lock, without which they may be slightly out of date. */
-static int fill_stats(struct sk_buff *skb, void *unused)
+static int fill_stats(struct sk_buff *skb)
 {
 	struct pguard_hook_info hook;
 	struct pguard_target *target;
@@ -65,11 +63,12 @@ static int fill_stats(struct sk_buff *skb, void *unused)
 
 int pguard_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	int ret = pguard_nl_control_lock();
+	struct sk_buff *reply;
+	int ret = pguard_nl_reply_new(info, NLMSG_GOODSIZE, &reply) ?: pguard_nl_control_lock();
 
-	if (ret)
-		return ret;
-	ret = pguard_nl_reply(info, NLMSG_GOODSIZE, fill_stats, NULL);
-	mutex_unlock(&pguard_control);
-	return ret;
+	if (!ret) {
+		ret = fill_stats(reply);
+		mutex_unlock(&pguard_control);
+	}
+	return pguard_nl_reply_send(reply, info, ret);
 }

@@ -5,32 +5,19 @@
 #include "netlink/family.h"
 
 #include "compat.h"
-#include "control/target-request.h"
+#include "control/control.h"
 #include "netlink/policy.h"
 #include "target/image.h"
 #include "target/process.h"
 #include "target/target-lock.h"
 #include "target/thread.h"
-#include "unit/watchdog.h"
+#include "unit/unit.h"
 
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/slab.h>
 
 #include <linux/perfguard.h>
-
-struct target_reply {
-	u32 id;
-	u32 processes;
-};
-
-static int fill_target_reply(struct sk_buff *skb, void *argument)
-{
-	const struct target_reply *answer = argument;
-
-	return nla_put_u32(skb, PERFGUARD_A_TARGET_ID, answer->id) ||
-	       nla_put_u32(skb, PERFGUARD_A_TARGET_PROCESSES, answer->processes);
-}
 
 int pguard_nl_target_new_doit(struct sk_buff *skb, struct genl_info *info)
 {
@@ -43,14 +30,12 @@ int pguard_nl_target_new_doit(struct sk_buff *skb, struct genl_info *info)
 		.threshold_ns = pguard_nl_u64(attrs[PERFGUARD_A_TARGET_THRESHOLD_NS]),
 	};
 	struct pguard_target *target;
-	struct target_reply answer;
 	struct sk_buff *reply;
 	int ret;
 
 	if (IS_ERR(spec.exe))
 		return PTR_ERR(spec.exe);
-	reply = pguard_nl_reply_new(NLMSG_GOODSIZE);
-	ret = reply ? pguard_nl_control_lock() : -ENOMEM;
+	ret = pguard_nl_reply_new(info, NLMSG_GOODSIZE, &reply) ?: pguard_nl_control_lock();
 	if (!ret) {
 		ret = pguard_target_new(&spec, &target, info->extack);
 		mutex_unlock(&pguard_control);
@@ -58,40 +43,37 @@ int pguard_nl_target_new_doit(struct sk_buff *skb, struct genl_info *info)
 	if (spec.exe)
 		fput(spec.exe);
 	if (!ret) {
-		answer.id = target->id;
-		answer.processes = atomic_read(&target->nr_processes);
+		ret = nla_put_u32(reply, PERFGUARD_A_TARGET_ID, target->id) ?:
+		      nla_put_u32(reply, PERFGUARD_A_TARGET_PROCESSES,
+				  atomic_read(&target->nr_processes));
 		pguard_target_unlock(target);
 	}
-	return pguard_nl_reply_send(reply, info, ret, fill_target_reply, &answer);
+	return pguard_nl_reply_send(reply, info, ret);
 }
 
 int pguard_nl_target_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct nlattr **attrs = info->attrs;
+	struct nlattr *id = info->attrs[PERFGUARD_A_TARGET_ID];
+	struct nlattr *flags = info->attrs[PERFGUARD_A_TARGET_FLAGS];
+	struct nlattr *threshold = info->attrs[PERFGUARD_A_TARGET_THRESHOLD_NS];
 	struct pguard_target *target;
 	int ret = PGUARD_NL_REQUIRE(info, PERFGUARD_A_TARGET_ID, "which target?") ?:
 		  pguard_nl_control_lock();
 
 	if (ret)
 		return ret;
-	target = pguard_target_find(nla_get_u32(attrs[PERFGUARD_A_TARGET_ID]));
-	if (!target) {
-		NL_SET_ERR_MSG_ATTR(info->extack, attrs[PERFGUARD_A_TARGET_ID],
-				    "no such target");
-		ret = -ENOENT;
-		goto unlock;
-	}
-	if (attrs[PERFGUARD_A_TARGET_FLAGS]) {
-		WRITE_ONCE(target->flags, nla_get_u32(attrs[PERFGUARD_A_TARGET_FLAGS]));
+	target = pguard_target_find(nla_get_u32(id));
+	if (!target)
+		ret = pguard_refuse_attr(info->extack, id, -ENOENT, "no such target");
+	if (target && flags) {
+		WRITE_ONCE(target->flags, nla_get_u32(flags));
 		/* The fast path caches them. */
 		pguard_target_unsettle(target);
 	}
-	if (attrs[PERFGUARD_A_TARGET_THRESHOLD_NS]) {
-		pguard_audit_set_threshold(target->audit,
-					   nla_get_u64(attrs[PERFGUARD_A_TARGET_THRESHOLD_NS]));
+	if (target && threshold) {
+		pguard_audit_set_threshold(target->audit, nla_get_u64(threshold));
 		pguard_watchdog_start();
 	}
-unlock:
 	mutex_unlock(&pguard_control);
 	return ret;
 }
@@ -100,10 +82,8 @@ int pguard_nl_target_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr *id = info->attrs[PERFGUARD_A_TARGET_ID];
 
-	if (id && !nla_get_u32(id)) {
-		NL_SET_ERR_MSG_ATTR(info->extack, id, "no target has id 0");
-		return -EINVAL;
-	}
+	if (id && !nla_get_u32(id))
+		return pguard_refuse_attr(info->extack, id, -EINVAL, "no target has id 0");
 	return pguard_target_del(pguard_nl_u32(id), info->extack);
 }
 
@@ -166,18 +146,14 @@ static int fill_target(struct sk_buff *skb, struct pguard_target *target)
 int pguard_nl_target_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct pguard_target *target;
-	void *header;
-	int ret;
+	int ret = pguard_nl_control_lock();
 
-	ret = pguard_nl_control_lock();
 	if (ret)
 		return ret;
 	list_for_each_entry(target, &pguard_targets, list) {
 		if (target->id <= cb->args[0])
 			continue;
-		header = pguard_nl_dump_put(skb, cb, PERFGUARD_CMD_TARGET_GET);
-		ret = pguard_nl_dump_end(skb, header,
-					 header ? fill_target(skb, target) : -EMSGSIZE);
+		ret = PGUARD_NL_DUMP(skb, cb, PERFGUARD_CMD_TARGET_GET, fill_target(skb, target));
 		if (ret)
 			break;
 		cb->args[0] = target->id;
@@ -209,13 +185,11 @@ static int fill_process(struct sk_buff *skb, const struct pguard_process *proces
 static int dump_process(const struct pguard_process *process, void *argument)
 {
 	struct process_dump *dump = argument;
-	void *header;
 
 	if (dump->target_id && dump->target_id != process->image->target->id)
 		return 0;
-	header = pguard_nl_dump_put(dump->skb, dump->cb, PERFGUARD_CMD_PROCESS_GET);
-	return pguard_nl_dump_end(dump->skb, header,
-				  !header || fill_process(dump->skb, process) ? -EMSGSIZE : 0);
+	return PGUARD_NL_DUMP(dump->skb, dump->cb, PERFGUARD_CMD_PROCESS_GET,
+			      fill_process(dump->skb, process));
 }
 
 /* args[0], [1]: position in the table of processes. */

@@ -2,10 +2,9 @@
 
 #include "probe/code.h"
 
-#include "compat.h"
-
 #include <linux/cred.h>
 #include <linux/fcntl.h>
+#include <linux/file.h>
 #include <linux/fs.h>
 
 #include <linux/perfguard.h>

@@ -3,12 +3,13 @@
 #ifndef _KMOD_PROBE_CODE_H
 #define _KMOD_PROBE_CODE_H
 
-#include "probe/emulate.h"
-
 #include <linux/types.h>
+
+#include <perfguard/emulate.h>
 
 struct file;
 struct path;
+struct pt_regs;
 
 /**
  * struct pguard_code - an instruction
@@ -22,5 +23,6 @@ struct pguard_code {
 
 struct file *pguard_code_open(const struct path *path);
 int pguard_code_read(struct file *file, u64 offset, struct pguard_code *ret);
+bool pguard_emulate(const struct pguard_emulation *emulation, struct pt_regs *regs);
 
 #endif /* _KMOD_PROBE_CODE_H */

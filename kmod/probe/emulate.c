@@ -4,7 +4,7 @@
  * done by its own instructions.
  */
 
-#include "probe/emulate.h"
+#include "probe/code.h"
 
 #include <linux/ptrace.h>
 #include <linux/stddef.h>
@@ -192,35 +192,14 @@ enum {
 
 static bool condition_holds(u8 condition, unsigned long flags)
 {
-	bool less = !(flags & X86_EFLAGS_SF) != !(flags & X86_EFLAGS_OF);
-	bool ret = false;
+	/* The lowest bit negates it; the last two are "less" and "less or equal". */
+	static const unsigned long any_of[] = {
+		X86_EFLAGS_OF, X86_EFLAGS_CF, X86_EFLAGS_ZF, X86_EFLAGS_CF | X86_EFLAGS_ZF,
+		X86_EFLAGS_SF, X86_EFLAGS_PF, 0, X86_EFLAGS_ZF,
+	};
+	bool is_less = !(flags & X86_EFLAGS_SF) != !(flags & X86_EFLAGS_OF);
+	bool ret = flags & any_of[condition >> 1] || (condition >> 1 >= 6 && is_less);
 
-	switch (condition >> 1) {
-	case 0:
-		ret = flags & X86_EFLAGS_OF;
-		break;
-	case 1:
-		ret = flags & X86_EFLAGS_CF;
-		break;
-	case 2:
-		ret = flags & X86_EFLAGS_ZF;
-		break;
-	case 3:
-		ret = flags & (X86_EFLAGS_CF | X86_EFLAGS_ZF);
-		break;
-	case 4:
-		ret = flags & X86_EFLAGS_SF;
-		break;
-	case 5:
-		ret = flags & X86_EFLAGS_PF;
-		break;
-	case 6:
-		ret = less;
-		break;
-	case 7:
-		ret = less || flags & X86_EFLAGS_ZF;
-		break;
-	}
 	return ret != (condition & 1);
 }
 

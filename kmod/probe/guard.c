@@ -2,12 +2,12 @@
 
 #include "probe/guard.h"
 
-#include "compat.h"
 #include "report/late-unit.h"
 #include "target/image.h"
 #include "unit/unit.h"
 
 #include <linux/atomic.h>
+#include <linux/sched/task_stack.h>
 #include <linux/workqueue.h>
 
 /*

@@ -2,7 +2,7 @@
 
 #include "probe/probe-set.h"
 
-#include "compat.h"
+#include "lib/refuse.h"
 #include "probe/code.h"
 #include "probe/probe.h"
 #include "profile/profile.h"
@@ -22,16 +22,20 @@
 /**
  * struct batch - probes that were ordered together
  * @list: in target.probes
+ * @target: whose threads come by them, referenced
  * @profile: whose guards they are, in its order, referenced; else NULL, and
  * @path: keeps the file
  * @order: the task that puts them on; who asks whether it was killed is a worker
+ * @room: for so many, among all probes there may be
  * @nr: how many they are
  */
 struct batch {
 	struct list_head list;
+	struct pguard_target *target;
 	struct pguard_profile *profile;
 	struct path path;
 	struct task_struct *order;
+	u32 room;
 	u32 nr;
 	struct pguard_probe probes[];
 };
@@ -46,8 +50,8 @@ static u32 nr_probes;
  * or an error.  An instruction that cannot be read is stepped; and one that is
  * hit once, or seldom more, may be.
  */
-static int site_add(struct batch *batch, struct pguard_target *target,
-		    const struct pguard_probe_set_spec *spec, u32 i, struct file *code)
+static int site_add(struct batch *batch, const struct pguard_probe_set_spec *spec, u32 i,
+		    struct file *code)
 {
 	struct pguard_probe *probe = &batch->probes[batch->nr];
 	const struct perfguard_site *site = &spec->sites[i];
@@ -56,13 +60,14 @@ static int site_add(struct batch *batch, struct pguard_target *target,
 		return -EINTR;
 	if (site->id > PERFGUARD_MAX_SITE_ID || site->sp_delta > PGUARD_MAX_DISTANCE)
 		return -EINVAL;
-	memset(probe, 0, sizeof(*probe));
-	probe->inode = d_real_inode(spec->file->f_path.dentry);
-	probe->offset = site->offset;
-	probe->site.target = target;
-	probe->site.id = site->id;
-	probe->site.sp_delta = site->sp_delta;
-	probe->site.one_shot = spec->flags & PERFGUARD_SITE_FLAGS_ONE_SHOT;
+	*probe = (struct pguard_probe){
+		.inode = d_real_inode(spec->file->f_path.dentry),
+		.offset = site->offset,
+		.site.target = batch->target,
+		.site.id = site->id,
+		.site.sp_delta = site->sp_delta,
+		.site.one_shot = spec->flags & PERFGUARD_SITE_FLAGS_ONE_SHOT,
+	};
 	if (probe->site.one_shot || IS_ERR(code) ||
 	    pguard_code_read(code, site->offset, &probe->code))
 		probe->code.way = PERFGUARD_STEP_MODE_STEPPED;
@@ -79,39 +84,14 @@ int pguard_probe_set_file_check(const struct file *file, struct netlink_ext_ack 
 {
 	const struct inode *inode = file_inode(file);
 
-	if (!S_ISREG(inode->i_mode)) {
-		NL_SET_ERR_MSG(extack, "the file with the sites is not a regular file");
-		return -EINVAL;
-	}
+	if (!S_ISREG(inode->i_mode))
+		return pguard_refuse(extack, -EINVAL,
+				     "the file with the sites is not a regular file");
 	if (file->f_path.mnt->mnt_flags & MNT_NOEXEC ||
-	    inode->i_sb->s_iflags & SB_I_NOEXEC) {
-		NL_SET_ERR_MSG(extack, "nothing in this file system can be executed");
-		return -EACCES;
-	}
+	    inode->i_sb->s_iflags & SB_I_NOEXEC)
+		return pguard_refuse(extack, -EACCES,
+				     "nothing in this file system can be executed");
 	return 0;
-}
-
-/* Before the probes go on: meanwhile others want room, too. */
-static int room_take(u32 nr, struct netlink_ext_ack *extack)
-{
-	bool has_room;
-
-	mutex_lock(&pguard_control);
-	has_room = nr <= PERFGUARD_MAX_SITES - nr_probes;
-	if (has_room)
-		nr_probes += nr;
-	mutex_unlock(&pguard_control);
-	if (has_room)
-		return 0;
-	NL_SET_ERR_MSG(extack, "too many sites");
-	return -ENOSPC;
-}
-
-static void room_give(u32 nr)
-{
-	mutex_lock(&pguard_control);
-	nr_probes -= nr;
-	mutex_unlock(&pguard_control);
 }
 
 static int spec_check(const struct pguard_probe_set_spec *spec, struct netlink_ext_ack *extack)
@@ -120,55 +100,63 @@ static int spec_check(const struct pguard_probe_set_spec *spec, struct netlink_e
 
 	if (ret)
 		return ret;
-	if (!spec->nr || spec->nr > PERFGUARD_SITES_PER_REQUEST) {
-		NL_SET_ERR_MSG(extack, "no sites, or too many for one request");
-		return -EINVAL;
-	}
+	if (!spec->nr || spec->nr > PERFGUARD_SITES_PER_REQUEST)
+		return pguard_refuse(extack, -EINVAL, "no sites, or too many for one request");
 	return 0;
 }
 
-static struct batch *batch_new(struct pguard_target *target, u32 nr)
+/* Has room before its probes go on: meanwhile others want some, too.  Or ERR_PTR(). */
+static struct batch *batch_new(struct pguard_target *target, u32 room,
+			       struct netlink_ext_ack *extack)
 {
-	struct batch *batch = kvzalloc(struct_size(batch, probes, nr), GFP_KERNEL | __GFP_NOWARN);
+	struct batch *batch = kvzalloc(struct_size(batch, probes, room), GFP_KERNEL | __GFP_NOWARN);
+	bool has_room;
 
 	if (!batch)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
+	mutex_lock(&pguard_control);
+	has_room = room <= PERFGUARD_MAX_SITES - nr_probes;
+	if (has_room)
+		nr_probes += room;
+	mutex_unlock(&pguard_control);
+	if (!has_room) {
+		kvfree(batch);
+		return ERR_PTR(pguard_refuse(extack, -ENOSPC, "too many sites"));
+	}
 	kref_get(&target->kref);
+	batch->target = target;
 	batch->order = current;
+	batch->room = room;
 	return batch;
 }
 
-static void batch_free(struct batch *batch, struct pguard_target *target)
+static void batch_free(struct batch *batch)
 {
 	if (batch->profile)
 		pguard_profile_put(batch->profile);
 	else
 		path_put(&batch->path);
-	pguard_target_put(target);
+	mutex_lock(&pguard_control);
+	nr_probes -= batch->room;
+	mutex_unlock(&pguard_control);
+	pguard_target_put(batch->target);
 	kvfree(batch);
 }
 
-/* Its probes are on, and have their room. */
-static void batch_list(struct batch *batch, struct pguard_target *target)
+/* Its probes are on. */
+static void batch_list(struct batch *batch)
 {
 	mutex_lock(&pguard_control);
-	list_add_tail(&batch->list, &target->probes);
-	target->nr_sites += batch->nr;
+	list_add_tail(&batch->list, &batch->target->probes);
+	batch->target->nr_sites += batch->nr;
+	nr_probes -= batch->room - batch->nr;
+	batch->room = batch->nr;
 	mutex_unlock(&pguard_control);
-}
-
-static void batch_unlist(struct batch *batch, struct pguard_target *target)
-{
-	lockdep_assert_held(&pguard_control);
-	list_del(&batch->list);
-	target->nr_sites -= batch->nr;
-	nr_probes -= batch->nr;
 }
 
 /* An order to put sites on, for the worker that does it. */
 struct sites_order {
 	struct batch *batch;
-	struct pguard_target *target;
 	const struct pguard_probe_set_spec *spec;
 	struct file *code;	/* or an error */
 	struct perfguard_site_refusal *refused;
@@ -183,7 +171,7 @@ static void sites_add(void *argument)
 	u32 i;
 
 	for (i = 0; i < spec->nr; i++) {
-		ret = site_add(order->batch, order->target, spec, i, order->code);
+		ret = site_add(order->batch, spec, i, order->code);
 		if (ret)
 			order->refused[order->nr_refused++] = (struct perfguard_site_refusal){
 				.id = spec->sites[i].id,
@@ -212,19 +200,17 @@ int pguard_probe_set_add(struct pguard_target *target, const struct pguard_probe
 			 struct perfguard_site_refusal *refused, u32 *ret_nr_refused,
 			 struct netlink_ext_ack *extack)
 {
-	struct sites_order order = { .target = target, .spec = spec, .refused = refused };
+	struct sites_order order = { .spec = spec, .refused = refused };
 	struct batch *batch;
 	int ret;
 
 	pguard_target_assert_locked(target);
-	ret = spec_check(spec, extack) ?: room_take(spec->nr, extack);
+	ret = spec_check(spec, extack);
 	if (ret)
 		return ret;
-	batch = batch_new(target, spec->nr);
-	if (!batch) {
-		room_give(spec->nr);
-		return -ENOMEM;
-	}
+	batch = batch_new(target, spec->nr, extack);
+	if (IS_ERR(batch))
+		return PTR_ERR(batch);
 	batch->path = spec->file->f_path;
 	path_get(&batch->path);
 	order.batch = batch;
@@ -233,11 +219,10 @@ int pguard_probe_set_add(struct pguard_target *target, const struct pguard_probe
 	if (!IS_ERR(order.code))
 		fput(order.code);
 	*ret_nr_refused = order.nr_refused;
-	room_give(order.nr_refused);
 	if (batch->nr)
-		batch_list(batch, target);
+		batch_list(batch);
 	else
-		batch_free(batch, target);
+		batch_free(batch);
 	return 0;
 }
 
@@ -253,8 +238,8 @@ static void batch_off(void *argument)
 	}
 }
 
-static int guard_add(struct batch *batch, struct pguard_target *target, u32 i,
-		     struct file *const *files)
+/* Put the probe of guard @i on, the next one of its batch. */
+static int guard_add(struct batch *batch, u32 i, struct file *const *files)
 {
 	struct pguard_profile *profile = batch->profile;
 	struct pguard_guard *guard = &profile->guards[i];
@@ -265,15 +250,17 @@ static int guard_add(struct batch *batch, struct pguard_target *target, u32 i,
 		return -EINTR;
 	probe->inode = profile->objects[guard->site.object].inode;
 	probe->offset = guard->site.offset;
-	probe->site.target = target;
-	probe->site.profile = profile;
-	probe->site.sums = guard->sums;
-	probe->site.left = profile->left;
-	probe->site.events = guard->events;
-	probe->site.has_contexts = guard->has_contexts;
-	probe->site.id = i;
-	probe->site.sp_delta = guard->site.sp_delta;
-	probe->site.key = infer_key(i, 0) - guard->site.sp_delta;
+	probe->site = (struct pguard_site){
+		.target = batch->target,
+		.profile = profile,
+		.sums = guard->sums,
+		.left = profile->left,
+		.events = guard->events,
+		.has_contexts = guard->has_contexts,
+		.id = i,
+		.sp_delta = guard->site.sp_delta,
+		.key = infer_key(i, 0) - guard->site.sp_delta,
+	};
 	ret = pguard_code_read(files[guard->site.object], probe->offset, &probe->code);
 	if (ret)
 		return ret;
@@ -285,7 +272,6 @@ static int guard_add(struct batch *batch, struct pguard_target *target, u32 i,
 /* An order to put guards on, for the worker that does it. */
 struct guards_order {
 	struct batch *batch;
-	struct pguard_target *target;
 	struct file **files;
 	int ret;
 };
@@ -297,7 +283,7 @@ static void guards_add(void *argument)
 	struct batch *batch = order->batch;
 
 	for (; batch->nr < batch->profile->nr_guards; batch->nr++) {
-		order->ret = guard_add(batch, order->target, batch->nr, order->files);
+		order->ret = guard_add(batch, batch->nr, order->files);
 		if (order->ret)
 			return;
 		cond_resched();
@@ -345,10 +331,9 @@ static struct file **files_open(const struct pguard_profile *profile,
 	return files;
 }
 
-static int batch_guard(struct batch *batch, struct pguard_target *target,
-		       struct netlink_ext_ack *extack)
+static int batch_guard(struct batch *batch, struct netlink_ext_ack *extack)
 {
-	struct guards_order order = { .batch = batch, .target = target };
+	struct guards_order order = { .batch = batch };
 
 	order.files = files_open(batch->profile, extack);
 	if (IS_ERR(order.files))
@@ -367,8 +352,8 @@ static int batch_guard(struct batch *batch, struct pguard_target *target,
  * @extack: takes the reason of a refusal
  *
  * Context: as pguard_probe_set_add().
- * Return: 0; or an error with none of them on, and the guard that was refused
- * reported in the profile.
+ * Return: 0, and profile->probes points to them; or an error with none of them on, and
+ * the guard that was refused reported in the profile.
  */
 int pguard_probe_set_guard(struct pguard_target *target, struct pguard_profile *profile,
 			   struct netlink_ext_ack *extack)
@@ -377,37 +362,31 @@ int pguard_probe_set_guard(struct pguard_target *target, struct pguard_profile *
 	int ret;
 
 	pguard_target_assert_locked(target);
-	ret = room_take(profile->nr_guards, extack);
-	if (ret)
-		return ret;
-	batch = batch_new(target, profile->nr_guards);
-	if (!batch) {
-		room_give(profile->nr_guards);
-		return -ENOMEM;
-	}
+	batch = batch_new(target, profile->nr_guards, extack);
+	if (IS_ERR(batch))
+		return PTR_ERR(batch);
 	batch->profile = profile;
 	kref_get(&profile->kref);
-	ret = batch_guard(batch, target, extack);
+	ret = batch_guard(batch, extack);
 	if (!ret) {
-		batch_list(batch, target);
+		profile->probes = batch->probes;
+		batch_list(batch);
 		return 0;
 	}
 	if (batch->nr) {
 		pguard_target_run(batch_off, batch);
 		pguard_probe_sync();
 	}
-	batch_free(batch, target);
-	room_give(profile->nr_guards);
+	batch_free(batch);
 	return ret;
 }
 
 /*
- * Take those batches off that @want has, with one wait for all of them.  They
+ * Take batches off, those of @profile or all, with one wait for all of them.  They
  * are in the list until the last one is off.
  */
-static void batches_del(struct pguard_target *target,
-			bool (*want)(const struct batch *batch, const void *argument),
-			const void *argument)
+static void batches_del(struct pguard_target *target, const struct pguard_profile *profile,
+			bool is_all)
 {
 	struct batch *batch, *next;
 	bool any = false;
@@ -415,7 +394,7 @@ static void batches_del(struct pguard_target *target,
 
 	pguard_target_assert_locked(target);
 	list_for_each_entry_reverse(batch, &target->probes, list) {
-		if (!want(batch, argument))
+		if (!is_all && batch->profile != profile)
 			continue;
 		pguard_target_run(batch_off, batch);
 		any = true;
@@ -425,24 +404,14 @@ static void batches_del(struct pguard_target *target,
 	pguard_probe_sync();
 	mutex_lock(&pguard_control);
 	list_for_each_entry_safe(batch, next, &target->probes, list) {
-		if (!want(batch, argument))
+		if (!is_all && batch->profile != profile)
 			continue;
-		batch_unlist(batch, target);
-		list_add(&batch->list, &off);
+		list_move(&batch->list, &off);
+		target->nr_sites -= batch->nr;
 	}
 	mutex_unlock(&pguard_control);
 	list_for_each_entry_safe(batch, next, &off, list)
-		batch_free(batch, target);
-}
-
-static bool batch_is_of(const struct batch *batch, const void *profile)
-{
-	return batch->profile == profile;
-}
-
-static bool batch_is_any(const struct batch *batch, const void *unused)
-{
-	return true;
+		batch_free(batch);
 }
 
 /**
@@ -456,55 +425,13 @@ static bool batch_is_any(const struct batch *batch, const void *unused)
  */
 void pguard_probe_set_del(struct pguard_target *target, const struct pguard_profile *profile)
 {
-	batches_del(target, batch_is_of, profile);
+	batches_del(target, profile, false);
 }
 
 /* pguard_probe_set_del() of all there are. */
 void pguard_probe_set_del_all(struct pguard_target *target)
 {
-	batches_del(target, batch_is_any, NULL);
-}
-
-static struct pguard_probe *guard_probe(const struct pguard_target *target,
-				 const struct pguard_profile *profile, u32 guard)
-{
-	struct batch *batch;
-
-	list_for_each_entry(batch, &target->probes, list)
-		if (batch->profile == profile)
-			return &batch->probes[guard];
-	return NULL;
-}
-
-/**
- * pguard_probe_set_on() - put one guard of an armed profile on again
- *
- * Context: as pguard_probe_set_guard(); pguard_probe_sync() was called since it
- * was taken off.
- * Return: 0, also if it is on; or an error.
- */
-int pguard_probe_set_on(struct pguard_target *target, const struct pguard_profile *profile,
-			u32 guard)
-{
-	struct pguard_probe *probe;
-
-	pguard_target_assert_locked(target);
-	probe = guard_probe(target, profile, guard);
-	if (!probe)
-		return -ENOENT;
-	return probe->is_on ? 0 : pguard_probe_register(probe);
-}
-
-/* Take one guard off.  Context: as pguard_probe_set_del(). */
-void pguard_probe_set_off(struct pguard_target *target, const struct pguard_profile *profile,
-			  u32 guard)
-{
-	struct pguard_probe *probe;
-
-	pguard_target_assert_locked(target);
-	probe = guard_probe(target, profile, guard);
-	if (probe)
-		pguard_probe_unregister(probe);
+	batches_del(target, NULL, true);
 }
 
 /*

@@ -38,11 +38,6 @@ void pguard_probe_set_del(struct pguard_target *target, const struct pguard_prof
 void pguard_probe_set_del_all(struct pguard_target *target);
 void pguard_probe_set_tidy(void);
 
-int pguard_probe_set_on(struct pguard_target *target, const struct pguard_profile *profile,
-			u32 guard);
-void pguard_probe_set_off(struct pguard_target *target, const struct pguard_profile *profile,
-			  u32 guard);
-
 int pguard_probe_set_file_check(const struct file *file, struct netlink_ext_ack *extack);
 
 void pguard_probe_set_deinit(void);

@@ -9,7 +9,6 @@
 
 #include <linux/fs.h>
 #include <linux/mm.h>
-#include <linux/preempt.h>
 #include <linux/string.h>
 
 /* The module could not carry out the instruction this time: the kernel steps it. */

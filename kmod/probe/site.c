@@ -2,7 +2,6 @@
 
 #include "probe/site.h"
 
-#include "compat.h"
 #include "target/image.h"
 #include "target/process.h"
 #include "target/thread.h"

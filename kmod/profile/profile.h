@@ -34,6 +34,7 @@
 
 struct file;
 struct inode;
+struct pguard_probe;
 struct pguard_staging;
 struct pguard_target;
 
@@ -229,6 +230,7 @@ struct pguard_guard {
  *	are shed; the same
  * @sites: the wait sites of its loops; an audit has those of each image (image.h)
  * @min_threshold: smallest of all types, ns; 0 if none has one
+ * @probes: of its guards; valid while it is armed, under the target lock
  * @cpus: by CPU number, nr_cpu_ids of them
  * @left: hits of the CPU until its batch is complete
  * @refused_guard: the first that could not be probed, when arming failed by it
@@ -267,6 +269,7 @@ struct pguard_profile {
 	struct infer_weight *weights;
 	void *room; /* of the loops' tables and hit slots */
 	u32 *thinned;
+	struct pguard_probe *probes;
 	struct pguard_profile_cpu *cpus;
 	s32 __percpu *left;
 	u32 refused_guard;

@@ -2,7 +2,6 @@
 
 #include "unit/unit.h"
 
-#include "compat.h"
 #include "profile/inference.h"
 #include "profile/verdict.h"
 #include "report/late-unit.h"
@@ -23,16 +22,6 @@ void pguard_unit_count_checks(struct pguard_profile *profile, s64 ticks)
 	preempt_enable();
 }
 
-/* Report the end of a late unit that ends now. */
-static void report_end(struct pguard_thread *thread, u64 word, u64 elapsed)
-{
-	struct pguard_account account = { .elapsed = elapsed };
-
-	if (word & PGUARD_PHASE_MARKED)
-		pguard_account_current(&thread->mark, elapsed, &account);
-	pguard_late_unit_report_end(thread, word, &account);
-}
-
 /**
  * pguard_unit_drop() - the thread leaves in mid-unit
  * @thread: of current
@@ -45,12 +34,17 @@ void pguard_unit_drop(struct pguard_thread *thread)
 {
 	const struct pguard_inference *inference = pguard_thread_inference(thread);
 	u64 word = xchg(&thread->unit, thread->unit & ~(u64)PGUARD_PHASE_ENDS);
+	struct pguard_account account = { };
 
 	thread->counts = NULL;
 	if (word & PGUARD_PHASE_RUNNING && inference)
 		pguard_unit_count_checks(inference->profile, inference->checks);
-	if (word & PGUARD_PHASE_LATE)
-		report_end(thread, word, pguard_clock_ns(pguard_clock() - thread->start));
+	if (!(word & PGUARD_PHASE_LATE))
+		return;
+	account.elapsed = pguard_clock_ns(pguard_clock() - thread->start);
+	if (word & PGUARD_PHASE_MARKED)
+		pguard_account_current(&thread->mark, account.elapsed, &account);
+	pguard_late_unit_report_end(thread, word, &account);
 }
 
 /*
@@ -61,31 +55,6 @@ struct moment {
 	u64 clock;
 	const struct pguard_mark *mark;
 };
-
-/* Now, at this clock; the counters are kept in @mark. */
-static struct moment moment_now(const struct pguard_thread *thread, u64 clock,
-				struct pguard_mark *mark)
-{
-	struct moment now = { .clock = clock };
-
-	if (pguard_unit_has_account(thread)) {
-		pguard_account_mark(mark);
-		now.mark = mark;
-	}
-	return now;
-}
-
-static void unit_begin(struct pguard_thread *thread, struct pguard_inference *inference,
-		       const struct moment *at)
-{
-	u64 word = pguard_unit_next(thread);
-
-	pguard_inference_begin(inference);
-	if (at->mark)
-		thread->mark = *at->mark;
-	pguard_unit_run(thread, at->clock, word);
-	thread->counts = inference->profile;
-}
 
 /* The account of the unit that @end ends, which has a mark. */
 static void unit_account(const struct pguard_thread *thread, const struct moment *end, u64 elapsed,
@@ -423,11 +392,16 @@ void pguard_unit_forget(struct pguard_thread *thread)
 static u64 event_begin(struct pguard_thread *thread, struct pguard_inference *inference,
 		       const struct moment *at)
 {
-	u64 ticks = 0;
+	u64 ticks = 0, word;
 
 	if (thread->unit & PGUARD_PHASE_RUNNING && !unit_end_fast(thread, inference, at))
 		ticks = unit_end(thread, inference, at);
-	unit_begin(thread, inference, at);
+	word = pguard_unit_next(thread);
+	pguard_inference_begin(inference);
+	if (at->mark)
+		thread->mark = *at->mark;
+	pguard_unit_run(thread, at->clock, word);
+	thread->counts = inference->profile;
 	inference->is_marked = true;
 	return ticks;
 }
@@ -462,13 +436,16 @@ void pguard_unit_event_call(struct pguard_thread *thread)
 void pguard_unit_event_site(struct pguard_thread *thread, u64 now)
 {
 	struct pguard_inference *inference = pguard_thread_inference(thread);
+	struct moment at = { .clock = now };
 	struct pguard_mark mark;
-	struct moment at;
 	u64 ticks;
 
 	if (pguard_unit_take_first(thread, inference))
 		return;
-	at = moment_now(thread, now, &mark);
+	if (pguard_unit_has_account(thread)) {
+		pguard_account_mark(&mark);
+		at.mark = &mark;
+	}
 	ticks = event_begin(thread, inference, &at);
 	/* The new unit's handlers take it for theirs, since it is in none of its time. */
 	if (unlikely(ticks))

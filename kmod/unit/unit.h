@@ -51,6 +51,14 @@ void pguard_unit_event_call(struct pguard_thread *thread);
 void pguard_unit_event_site(struct pguard_thread *thread, u64 now);
 void pguard_unit_count_longer(const struct pguard_profile *profile, u64 ticks);
 void pguard_unit_count_checks(struct pguard_profile *profile, s64 ticks);
+
+/* The overdue watch: finds late units from outside, while they last (watchdog.c). */
+int pguard_watchdog_init(void);
+void pguard_watchdog_start(void);
+void pguard_watchdog_flush(void);
+void pguard_watchdog_stop(void);
+void pguard_watchdog_deinit(void);
+
 /*
  * The bucket of a time in the histogram that the spec's hist-buckets gives; of
  * one that pguard_clock_ns_short() returned, which is not beyond the last bucket:

@@ -2,7 +2,6 @@
 
 #include "unit/wait-site.h"
 
-#include "compat.h"
 #include "profile/profile.h"
 #include "target/image.h"
 

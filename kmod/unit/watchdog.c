@@ -17,7 +17,7 @@
  * that a guard, or its end, reported late first is not reported as new.
  */
 
-#include "unit/watchdog.h"
+#include "unit/unit.h"
 
 #include "compat.h"
 #include "report/late-unit.h"
@@ -303,21 +303,18 @@ static void watch_work(struct work_struct *unused)
 	round_end(&round, clamp_t(s64, looked, MIN_DELAY_NS, EASY_DELAY_NS));
 }
 
-/* Whether there is something to be done.  Interrupts are off. */
-static bool quick_scan(void)
+/* Interrupts are off. */
+static enum hrtimer_restart watch_tick(struct hrtimer *unused)
 {
 	struct round round = { .begun = ktime_get(), .delay = longest_delay };
 
-	look_at_few(&round);
+	round.is_due = !are_few();
 	if (!round.is_due)
-		round_end(&round, MIN_DELAY_NS);
-	return round.is_due;
-}
-
-static enum hrtimer_restart watch_tick(struct hrtimer *unused)
-{
-	if (!are_few() || quick_scan())
+		look_at_few(&round);
+	if (round.is_due)
 		queue_work(watch_wq, &work);
+	else
+		round_end(&round, MIN_DELAY_NS);
 	return HRTIMER_NORESTART;
 }
 

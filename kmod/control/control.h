@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Targets come and go, and profiles are armed, by order of the user (target-request.c,
+ * activate.c), or with the socket of the order (orphan.c).
+ */
+#ifndef _KMOD_CONTROL_CONTROL_H
+#define _KMOD_CONTROL_CONTROL_H
+
+#include "profile/profile.h"
+
+#include <linux/types.h>
+
+struct file;
+struct netlink_ext_ack;
+struct pguard_target;
+
+/* What is wanted of a new target: @exe or @pid. */
+struct pguard_target_spec {
+	struct file *exe;
+	u32 pid;
+	u32 flags;
+	u64 threshold_ns;
+	u32 portid;
+};
+
+int pguard_target_make_room(const struct pguard_target_spec *spec);
+int pguard_target_new(const struct pguard_target_spec *spec, struct pguard_target **ret,
+		      struct netlink_ext_ack *extack);
+struct pguard_target *pguard_target_find(u32 id);
+struct pguard_target *pguard_target_find_exe(const struct file *exe);
+struct pguard_profile *pguard_target_unguard(struct pguard_target *target);
+int pguard_target_remove(struct pguard_target *target);
+int pguard_target_del(u32 id, struct netlink_ext_ack *extack);
+void pguard_target_deinit(void);
+
+/**
+ * struct pguard_activate_spec - which target is to be guarded
+ * @target_id: one that @portid made; 0 for that of the profile's executable
+ * @portid: netlink socket of the order
+ * @budget_ppm: the budget, 0 for none
+ * @model: by which it is kept
+ */
+struct pguard_activate_spec {
+	u32 target_id;
+	u32 portid;
+	u32 budget_ppm;
+	struct pguard_cost_model model;
+};
+
+int pguard_activate_arm(struct pguard_profile *profile, const struct pguard_activate_spec *spec,
+			u32 *ret_target_id, u32 *ret_processes, struct netlink_ext_ack *extack);
+
+void pguard_orphan_add(u32 portid);
+void pguard_orphan_deinit(void);
+
+#endif /* _KMOD_CONTROL_CONTROL_H */
