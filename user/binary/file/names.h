@@ -6,12 +6,8 @@
 #ifndef _USER_BINARY_FILE_NAMES_H
 #define _USER_BINARY_FILE_NAMES_H
 
-#include <stddef.h>
-
 struct names {
-	char **slots; /* open addressing; size is a power of two, or 0 */
-	size_t size;
-	size_t nr;
+	void *root; /* see tsearch(); NULL: empty */
 };
 
 /* The set's copy of @text, or NULL if there is no memory. */
