@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/demangle.h"
 #include "binary/file/files.h"
 #include "binary/file/names.h"
@@ -40,11 +41,15 @@ enum {
 	SEARCH_BYTES = 16384,
 };
 
+struct mapped_object {
+	struct object *object; /* NULL: cannot be read */
+	bool is_valid; /* else it was not opened yet */
+};
+
 struct unwinder {
 	struct files files;
 	struct names names;
-	struct object **objects; /* by mapping of the current stack copy */
-	bool *has_object; /* the entry of objects is valid */
+	struct mapped_object *objects; /* by mapping of the current stack copy */
 	uint32_t nr_objects;
 };
 
@@ -80,20 +85,18 @@ void unwinder_destroy(struct unwinder *unwinder)
 	files_deinit(&unwinder->files);
 	names_deinit(&unwinder->names);
 	free(unwinder->objects);
-	free(unwinder->has_object);
 	free(unwinder);
 }
 
 static struct object *mapping_object(const struct unwind *unwind, uint32_t index)
 {
-	struct unwinder *unwinder = unwind->unwinder;
+	struct mapped_object *its = &unwind->unwinder->objects[index];
 
-	if (!unwinder->has_object[index]) {
-		unwinder->objects[index] = files_get(&unwinder->files, unwind->pid,
-						     &unwind->slice->mappings[index]);
-		unwinder->has_object[index] = true;
-	}
-	return unwinder->objects[index];
+	if (!its->is_valid)
+		*its = (struct mapped_object){
+			files_get(&unwind->unwinder->files, unwind->pid,
+				  &unwind->slice->mappings[index]), true };
+	return its->object;
 }
 
 /* Returns false if no mapping covers @pc. */
@@ -312,20 +315,14 @@ static enum unwind_end unwind_from(struct unwind *unwind, struct registers regis
 static int prepare(struct unwinder *unwinder, uint32_t nr)
 {
 	if (nr > unwinder->nr_objects) {
-		struct object **objects = realloc(unwinder->objects, nr * sizeof(*objects));
-		bool *has_object;
-
-		if (!objects)
+		free(unwinder->objects);
+		unwinder->nr_objects = 0;
+		if (array_new(unwinder->objects, nr))
 			return -ENOMEM;
-		unwinder->objects = objects;
-		has_object = realloc(unwinder->has_object, nr * sizeof(*has_object));
-		if (!has_object)
-			return -ENOMEM;
-		unwinder->has_object = has_object;
 		unwinder->nr_objects = nr;
+	} else if (nr) {
+		memset(unwinder->objects, 0, nr * sizeof(*unwinder->objects));
 	}
-	if (nr)
-		memset(unwinder->has_object, 0, nr * sizeof(*unwinder->has_object));
 	files_trim(&unwinder->files);
 	return 0;
 }
