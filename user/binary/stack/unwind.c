@@ -23,13 +23,13 @@
 #include "binary/stack/unwind.h"
 
 #include <errno.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/demangle.h"
 #include "binary/file/files.h"
-#include "binary/file/names.h"
 #include "binary/file/sigbus-guard.h"
 #include "binary/stack/cfi.h"
 #include "binary/stack/rule.h"
@@ -48,7 +48,7 @@ struct mapped_object {
 
 struct unwinder {
 	struct files files;
-	struct names names;
+	void *names; /* of frames, see tsearch(): they outlive the files */
 	struct mapped_object *objects; /* by mapping of the current stack copy */
 	uint32_t nr_objects;
 };
@@ -83,7 +83,7 @@ void unwinder_destroy(struct unwinder *unwinder)
 	if (!unwinder)
 		return;
 	files_deinit(&unwinder->files);
-	names_deinit(&unwinder->names);
+	tdestroy(unwinder->names, free);
 	free(unwinder->objects);
 	free(unwinder);
 }
@@ -327,8 +327,28 @@ static int prepare(struct unwinder *unwinder, uint32_t nr)
 	return 0;
 }
 
+static int compare_names(const void *left, const void *right)
+{
+	return strcmp(left, right);
+}
+
+/* The unwinder's copy of @text, or NULL if there is no memory. */
+static const char *add_name(struct unwinder *unwinder, const char *text)
+{
+	char *const *found = tfind(text, &unwinder->names, compare_names);
+	char *copy;
+
+	if (found)
+		return *found;
+	copy = strdup(text);
+	if (copy && tsearch(copy, &unwinder->names, compare_names))
+		return copy;
+	free(copy);
+	return NULL;
+}
+
 /* A copy of a function's demangled name, without a version. */
-static const char *add_function(struct names *names, const char *name)
+static const char *add_function(struct unwinder *unwinder, const char *name)
 {
 	char *plain = strndup(name, strcspn(name, "@")), *readable;
 	const char *ret;
@@ -336,7 +356,7 @@ static const char *add_function(struct names *names, const char *name)
 	if (!plain)
 		return NULL;
 	readable = demangle(plain);
-	ret = names_add(names, readable ? readable : plain);
+	ret = add_name(unwinder, readable ? readable : plain);
 	free(readable);
 	free(plain);
 	return ret;
@@ -356,7 +376,7 @@ static int describe(struct unwinder *unwinder, const struct code_place *place, b
 		frame->region = mapping->start;
 		return 0;
 	}
-	frame->module = names_add(&unwinder->names, object ? object->path : mapping->path);
+	frame->module = add_name(unwinder, object ? object->path : mapping->path);
 	if (!frame->module)
 		return -ENOMEM;
 	if (!object) {
@@ -365,7 +385,7 @@ static int describe(struct unwinder *unwinder, const struct code_place *place, b
 	}
 	frame->offset = place->addr + is_return;
 	if (object->build_id[0]) {
-		frame->build_id = names_add(&unwinder->names, object->build_id);
+		frame->build_id = add_name(unwinder, object->build_id);
 		if (!frame->build_id)
 			return -ENOMEM;
 	}
@@ -374,7 +394,7 @@ static int describe(struct unwinder *unwinder, const struct code_place *place, b
 		return err;
 	frame->start = start ? start + place->bias : 0;
 	if (name) {
-		frame->function = add_function(&unwinder->names, name);
+		frame->function = add_function(unwinder, name);
 		frame->function_offset = frame->offset - start;
 		if (!frame->function)
 			return -ENOMEM;
