@@ -331,7 +331,8 @@ static int add_boundaries(struct loading_build *build)
 	return ret;
 }
 
-static int add_weights(struct loading_build *build, const struct model_context *context, uint32_t course)
+static int add_weights(struct loading_build *build, const struct model_context *context,
+		       uint32_t course)
 {
 	const struct model *model = build->model;
 	uint32_t first = build->first_type[course], end = build->first_type[course + 1];
