@@ -63,9 +63,9 @@ static void learn(struct guarded *guarded, const struct trace *trace)
 	must(loading_init(&guarded->loading, &guarded->samples, &guarded->model,
 			  floors.least_final, &why), "loading");
 	novelty_floors_deinit(&floors);
-	must(infer_tables_init(&guarded->tables, &guarded->model, guarded->samples.nr_loops, false),
+	must(infer_tables_init(&guarded->tables, &guarded->samples, &guarded->model, false),
 	     "tables");
-	must(infer_tables_init(&guarded->paper, &guarded->model, guarded->samples.nr_loops, true),
+	must(infer_tables_init(&guarded->paper, &guarded->samples, &guarded->model, true),
 	     "tables");
 	for (uint32_t i = 0; i < guarded->model.nr_types; i++)
 		guarded->tables.types[i].least_final = guarded->loading.types[i].least_final;

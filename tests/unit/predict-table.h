@@ -74,8 +74,6 @@ static inline int try_budget(struct work *work, double hits, struct select_optio
 	options->budget = work->budget;
 	ret = select_guards(work->signatures, work->types, options, work->functions, &nr);
 	if (!ret)
-		ret = weights_add_types(work->types, &model);
-	if (!ret)
 		ret = weights_learn(work->signatures, work->types, work->functions, nr, &model);
 	if (!ret)
 		ret = add_rows(work, &model, hits, options->method);

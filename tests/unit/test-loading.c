@@ -261,7 +261,7 @@ static void test_inference(const struct samples *samples, const struct model *mo
 	struct course courses[NR_LOOPS];
 	struct infer_tables tables;
 
-	if (infer_tables_init(&tables, model, samples->nr_loops, false))
+	if (infer_tables_init(&tables, samples, model, false))
 		exit(1);
 	for (uint32_t i = 0; i < loading->nr_courses; i++)
 		course_init(&courses[i], loading, i);

@@ -10,6 +10,14 @@ enum {
 	FIRST_ROOM = 64,
 };
 
+int array_allocate(void *array, size_t nr, size_t size)
+{
+	void *allocated = calloc(nr + 1, size);
+
+	memcpy(array, &allocated, sizeof(allocated));
+	return allocated ? 0 : -ENOMEM;
+}
+
 int array_double(void *array, size_t *max, size_t size)
 {
 	size_t wanted = *max ? 2 * *max : FIRST_ROOM;

@@ -15,7 +15,14 @@
 #define array_grow(array, nr, max) \
 	((nr) < (max) ? 0 : array_double(&(array), &(max), sizeof(*(array))))
 
+/*
+ * Allocate @nr zeroed elements, or room for one if @nr is 0.  Evaluates to 0 or
+ * -ENOMEM, then @array is NULL.
+ */
+#define array_new(array, nr) array_allocate(&(array), (nr), sizeof(*(array)))
+
 /* @array points to the pointer to the elements. */
+int array_allocate(void *array, size_t nr, size_t size);
 int array_double(void *array, size_t *max, size_t size);
 
 /* -1, 0 or 1, as a comparison has it. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/search.h"
 #include "binary/code/landing.h"
 
@@ -280,26 +281,21 @@ static void make_edges(struct cfg_build *build)
 
 static int allocate_insns(struct cfg_build *build)
 {
-	size_t nr = (size_t)build->function->nr_insns + 1;
+	uint32_t nr = build->function->nr_insns;
 
-	build->max_insns = build->function->nr_insns;
-	build->cfg->insns = calloc(nr, sizeof(*build->cfg->insns));
-	build->marks = calloc(nr, sizeof(*build->marks));
-	build->block_of = calloc(nr, sizeof(*build->block_of));
-	build->pads = calloc(nr, sizeof(*build->pads));
-	return build->cfg->insns && build->marks && build->block_of && build->pads ? 0 : -ENOMEM;
+	build->max_insns = nr;
+	return array_new(build->cfg->insns, nr) || array_new(build->marks, nr) ||
+	       array_new(build->block_of, nr) || array_new(build->pads, nr) ? -ENOMEM : 0;
 }
 
 static int allocate_blocks(struct cfg_build *build)
 {
-	size_t nr = (size_t)build->max_blocks + 1;
+	struct cfg *cfg = build->cfg;
 
 	build->max_successors += 2 * build->max_blocks;
-	build->cfg->blocks = calloc(nr, sizeof(*build->cfg->blocks));
-	build->cfg->first = calloc(nr, sizeof(*build->cfg->first));
-	build->cfg->successors = calloc((size_t)build->max_successors + 1,
-					sizeof(*build->cfg->successors));
-	return build->cfg->blocks && build->cfg->first && build->cfg->successors ? 0 : -ENOMEM;
+	return array_new(cfg->blocks, build->max_blocks) ||
+	       array_new(cfg->first, build->max_blocks + 1UL) ||
+	       array_new(cfg->successors, build->max_successors) ? -ENOMEM : 0;
 }
 
 static int analyse(struct cfg_build *build)

@@ -2,10 +2,10 @@
 /*
  * Dominators by Lengauer and Tarjan's algorithm in its simple form.  Nodes are
  * numbered in the order of a depth-first search, and all arrays of struct
- * graph_walk are indexed by that number.
+ * graph_search are indexed by that number.
  *
- * Loops by a union-find over it: from the last header to the first, so that an
- * inner loop is a single node when the loop around it is collected.
+ * Loops by a union-find in the same pass: from the last header to the first, so
+ * that an inner loop is a single node when the loop around it is collected.
  */
 
 #include "binary/code/dominators.h"
@@ -14,12 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct graph_walk {
+#include "base/union-find.h"
+
+struct graph_search {
 	const struct graph *graph;
 	uint32_t nr; /* reachable nodes */
 	uint32_t *number; /* by node, or GRAPH_NONE */
 	uint32_t *node; /* by number, as all that follow */
-	uint32_t *parent; /* in the walk's tree */
+	uint32_t *parent; /* in the search's tree */
 	uint32_t *last; /* the highest number below it in that tree */
 	uint32_t *semi;
 	uint32_t *idom;
@@ -30,247 +32,200 @@ struct graph_walk {
 	uint32_t *first_pred; /* nr + 1 */
 	uint32_t *preds;
 	uint32_t *stack;
-	uint32_t *cursor;
+	uint32_t *cursor; /* next successor; then the queue of a loop's nodes */
+	uint32_t *heads; /* union-find: header of the outermost loop found so far around it */
 	uint32_t *memory; /* holds all of them */
 };
 
-static int walk_init(struct graph_walk *walk, const struct graph *graph)
+static int search_init(struct graph_search *search, const struct graph *graph)
 {
 	uint32_t **arrays[] = {
-		&walk->number, &walk->node, &walk->parent, &walk->last, &walk->semi, &walk->idom,
-		&walk->ancestor, &walk->label, &walk->bucket, &walk->next, &walk->first_pred,
-		&walk->stack, &walk->cursor,
+		&search->number, &search->node, &search->parent, &search->last, &search->semi, &search->idom,
+		&search->ancestor, &search->label, &search->bucket, &search->next, &search->first_pred,
+		&search->stack, &search->cursor, &search->heads,
 	};
 	size_t nr_arrays = sizeof(arrays) / sizeof(arrays[0]), size = (size_t)graph->nr + 2;
 
-	memset(walk, 0, sizeof(*walk));
-	walk->graph = graph;
-	walk->memory = malloc((nr_arrays * size + graph->first[graph->nr]) * sizeof(uint32_t));
-	if (!walk->memory)
+	memset(search, 0, sizeof(*search));
+	search->graph = graph;
+	search->memory = malloc((nr_arrays * size + graph->first[graph->nr]) * sizeof(uint32_t));
+	if (!search->memory)
 		return -ENOMEM;
-	memset(walk->memory, 0xff, nr_arrays * size * sizeof(uint32_t));
+	memset(search->memory, 0xff, nr_arrays * size * sizeof(uint32_t));
 	for (size_t i = 0; i < nr_arrays; i++)
-		*arrays[i] = walk->memory + i * size;
-	walk->preds = walk->memory + nr_arrays * size;
+		*arrays[i] = search->memory + i * size;
+	search->preds = search->memory + nr_arrays * size;
 	return 0;
 }
 
-static void meet(struct graph_walk *walk, uint32_t node, uint32_t parent)
+static void meet(struct graph_search *search, uint32_t node, uint32_t parent)
 {
-	uint32_t number = walk->nr++;
+	uint32_t number = search->nr++;
 
-	walk->number[node] = number;
-	walk->node[number] = node;
-	walk->parent[number] = parent;
-	walk->semi[number] = walk->label[number] = number;
-	walk->cursor[number] = walk->graph->first[node];
+	search->number[node] = number;
+	search->node[number] = node;
+	search->parent[number] = parent;
+	search->semi[number] = search->label[number] = number;
+	search->cursor[number] = search->graph->first[node];
+	search->heads[number] = number;
 }
 
-static void number_nodes(struct graph_walk *walk)
+static void number_nodes(struct graph_search *search)
 {
 	uint32_t depth = 0;
 
-	meet(walk, walk->graph->entry, GRAPH_NONE);
-	walk->stack[depth++] = 0;
+	meet(search, search->graph->entry, GRAPH_NONE);
+	search->stack[depth++] = 0;
 	while (depth) {
-		uint32_t at = walk->stack[depth - 1], next;
+		uint32_t at = search->stack[depth - 1], next;
 
-		if (walk->cursor[at] == walk->graph->first[walk->node[at] + 1]) {
-			walk->last[at] = walk->nr - 1;
+		if (search->cursor[at] == search->graph->first[search->node[at] + 1]) {
+			search->last[at] = search->nr - 1;
 			depth--;
 			continue;
 		}
-		next = walk->graph->successors[walk->cursor[at]++];
-		if (walk->number[next] != GRAPH_NONE)
+		next = search->graph->successors[search->cursor[at]++];
+		if (search->number[next] != GRAPH_NONE)
 			continue;
-		meet(walk, next, at);
-		walk->stack[depth++] = walk->nr - 1;
+		meet(search, next, at);
+		search->stack[depth++] = search->nr - 1;
 	}
 }
 
-static void list_predecessors(struct graph_walk *walk)
+static void list_predecessors(struct graph_search *search)
 {
-	const struct graph *graph = walk->graph;
+	const struct graph *graph = search->graph;
 	uint32_t sum = 0;
 
-	memset(walk->first_pred, 0, ((size_t)graph->nr + 2) * sizeof(uint32_t));
-	for (uint32_t i = 0; i < walk->nr; i++)
-		for (uint32_t k = graph->first[walk->node[i]]; k < graph->first[walk->node[i] + 1];
+	memset(search->first_pred, 0, ((size_t)graph->nr + 2) * sizeof(uint32_t));
+	for (uint32_t i = 0; i < search->nr; i++)
+		for (uint32_t k = graph->first[search->node[i]]; k < graph->first[search->node[i] + 1];
 		     k++)
-			walk->first_pred[walk->number[graph->successors[k]]]++;
-	for (uint32_t i = 0; i <= walk->nr; i++) {
-		sum += walk->first_pred[i];
-		walk->first_pred[i] = sum; /* the end; filled from there */
+			search->first_pred[search->number[graph->successors[k]]]++;
+	for (uint32_t i = 0; i <= search->nr; i++) {
+		sum += search->first_pred[i];
+		search->first_pred[i] = sum; /* the end; filled from there */
 	}
-	for (uint32_t i = walk->nr; i-- > 0;)
-		for (uint32_t k = graph->first[walk->node[i]]; k < graph->first[walk->node[i] + 1];
+	for (uint32_t i = search->nr; i-- > 0;)
+		for (uint32_t k = graph->first[search->node[i]]; k < graph->first[search->node[i] + 1];
 		     k++)
-			walk->preds[--walk->first_pred[walk->number[graph->successors[k]]]] = i;
+			search->preds[--search->first_pred[search->number[graph->successors[k]]]] = i;
 }
 
 /* Path compression, without recursion, whose depth would be unbounded. */
-static void compress(struct graph_walk *walk, uint32_t at)
+static void compress(struct graph_search *search, uint32_t at)
 {
 	uint32_t depth = 0;
 
-	while (walk->ancestor[walk->ancestor[at]] != GRAPH_NONE) {
-		walk->stack[depth++] = at;
-		at = walk->ancestor[at];
+	while (search->ancestor[search->ancestor[at]] != GRAPH_NONE) {
+		search->stack[depth++] = at;
+		at = search->ancestor[at];
 	}
 	while (depth) {
 		uint32_t above;
 
-		at = walk->stack[--depth];
-		above = walk->ancestor[at];
-		if (walk->semi[walk->label[above]] < walk->semi[walk->label[at]])
-			walk->label[at] = walk->label[above];
-		walk->ancestor[at] = walk->ancestor[above];
+		at = search->stack[--depth];
+		above = search->ancestor[at];
+		if (search->semi[search->label[above]] < search->semi[search->label[at]])
+			search->label[at] = search->label[above];
+		search->ancestor[at] = search->ancestor[above];
 	}
 }
 
-static uint32_t evaluate(struct graph_walk *walk, uint32_t at)
+static uint32_t evaluate(struct graph_search *search, uint32_t at)
 {
-	if (walk->ancestor[at] == GRAPH_NONE)
+	if (search->ancestor[at] == GRAPH_NONE)
 		return at;
-	compress(walk, at);
-	return walk->label[at];
+	compress(search, at);
+	return search->label[at];
 }
 
-static void find_dominators(struct graph_walk *walk)
+/*
+ * True if @header dominates its predecessor @pred, once all that follow @header
+ * are linked: no path leads from before it to a node on the way from it to @pred.
+ */
+static bool closes_loop(struct graph_search *search, uint32_t header, uint32_t pred)
 {
-	for (uint32_t at = walk->nr; at-- > 1;) {
-		uint32_t parent = walk->parent[at], next;
-
-		for (uint32_t k = walk->first_pred[at]; k < walk->first_pred[at + 1]; k++) {
-			uint32_t best = evaluate(walk, walk->preds[k]);
-
-			if (walk->semi[best] < walk->semi[at])
-				walk->semi[at] = walk->semi[best];
-		}
-		walk->next[at] = walk->bucket[walk->semi[at]];
-		walk->bucket[walk->semi[at]] = at;
-		walk->ancestor[at] = parent;
-		for (uint32_t v = walk->bucket[parent]; v != GRAPH_NONE; v = next) {
-			uint32_t best = evaluate(walk, v);
-
-			next = walk->next[v];
-			walk->idom[v] = walk->semi[best] < walk->semi[v] ? best : parent;
-		}
-		walk->bucket[parent] = GRAPH_NONE;
-	}
-	for (uint32_t at = 1; at < walk->nr; at++)
-		if (walk->idom[at] != walk->semi[at])
-			walk->idom[at] = walk->idom[walk->idom[at]];
+	if (pred <= header || pred > search->last[header])
+		return pred == header;
+	return search->semi[evaluate(search, pred)] >= header;
 }
 
-/* Times at which a walk of the dominator tree enters a node and leaves its subtree. */
-struct tree_intervals {
-	uint32_t *enter; /* by number */
-	uint32_t *leave;
-};
-
-static void find_intervals(struct graph_walk *walk, struct tree_intervals *ret)
+/* Put the predecessors of @at that are not in the loop of @header yet into it. */
+static uint32_t queue_preds(struct graph_search *search, uint32_t at, uint32_t header, uint32_t nr)
 {
-	uint32_t clock = 0, depth = 0;
+	for (uint32_t k = search->first_pred[at]; k < search->first_pred[at + 1]; k++) {
+		uint32_t pred = union_find(search->heads, search->preds[k]);
 
-	ret->enter = walk->semi; /* no longer used */
-	ret->leave = walk->label;
-	memset(walk->bucket, 0xff, walk->nr * sizeof(uint32_t));
-	for (uint32_t at = walk->nr; at-- > 1;) { /* lists of children */
-		walk->next[at] = walk->bucket[walk->idom[at]];
-		walk->bucket[walk->idom[at]] = at;
-	}
-	walk->stack[depth++] = 0;
-	ret->enter[0] = clock++;
-	while (depth) {
-		uint32_t at = walk->stack[depth - 1], child = walk->bucket[at];
-
-		if (child == GRAPH_NONE) {
-			ret->leave[at] = clock;
-			depth--;
+		if (pred == header || (at == header && !closes_loop(search, at, search->preds[k])))
 			continue;
-		}
-		walk->bucket[at] = walk->next[child];
-		walk->stack[depth++] = child;
-		ret->enter[child] = clock++;
+		search->heads[pred] = header;
+		search->cursor[nr++] = pred;
 	}
-}
-
-static bool dominates(const struct tree_intervals *intervals, uint32_t above, uint32_t at)
-{
-	return intervals->enter[above] <= intervals->enter[at] &&
-	       intervals->enter[at] < intervals->leave[above];
-}
-
-/* The header of the outermost loop found so far around @at, or @at. */
-static uint32_t find_head(uint32_t *heads, uint32_t at)
-{
-	while (heads[at] != at) {
-		heads[at] = heads[heads[at]];
-		at = heads[at];
-	}
-	return at;
+	return nr;
 }
 
 /* Add the loop of @header: all nodes that reach it again without passing it. */
-static void collect_loop(struct graph_walk *walk, const struct tree_intervals *intervals,
-			 uint32_t header, struct dominators *ret)
+static void collect_loop(struct graph_search *search, uint32_t header, struct dominators *ret)
 {
-	uint32_t *heads = walk->ancestor, *queue = walk->stack, nr = 0, loop = ret->nr_loops;
+	uint32_t nr, loop = ret->nr_loops;
 	bool is_loop = false;
 
-	for (uint32_t k = walk->first_pred[header]; k < walk->first_pred[header + 1]; k++) {
-		uint32_t pred = walk->preds[k];
-
-		if (!dominates(intervals, header, pred))
-			continue;
-		is_loop = true;
-		pred = find_head(heads, pred);
-		if (pred != header) {
-			heads[pred] = header;
-			queue[nr++] = pred;
-		}
-	}
+	for (uint32_t k = search->first_pred[header]; k < search->first_pred[header + 1]; k++)
+		is_loop = is_loop || closes_loop(search, header, search->preds[k]);
 	if (!is_loop)
 		return;
 	ret->nr_loops++;
-	ret->header[loop] = walk->node[header];
+	ret->header[loop] = search->node[header];
 	ret->outer[loop] = GRAPH_NONE;
-	ret->loop[walk->node[header]] = loop;
+	ret->loop[search->node[header]] = loop;
+	nr = queue_preds(search, header, header, 0);
 	for (uint32_t i = 0; i < nr; i++) {
-		uint32_t node = walk->node[queue[i]], inner = ret->loop[node];
+		uint32_t node = search->node[search->cursor[i]], inner = ret->loop[node];
 
 		if (inner == GRAPH_NONE)
 			ret->loop[node] = loop;
 		else
 			ret->outer[inner] = loop;
-		for (uint32_t k = walk->first_pred[queue[i]]; k < walk->first_pred[queue[i] + 1];
-		     k++) {
-			uint32_t pred = find_head(heads, walk->preds[k]);
-
-			if (pred == header)
-				continue;
-			heads[pred] = header;
-			queue[nr++] = pred;
-		}
+		nr = queue_preds(search, search->cursor[i], header, nr);
 	}
 }
 
-static void find_loops(struct graph_walk *walk, struct dominators *ret)
+static void find_dominators(struct graph_search *search, struct dominators *ret)
 {
-	struct tree_intervals intervals;
+	for (uint32_t at = search->nr; at-- > 1;) {
+		uint32_t parent = search->parent[at], next;
 
-	find_intervals(walk, &intervals);
-	for (uint32_t at = 0; at < walk->nr; at++)
-		walk->ancestor[at] = at;
-	for (uint32_t at = walk->nr; at-- > 0;)
-		collect_loop(walk, &intervals, at, ret);
+		collect_loop(search, at, ret);
+		for (uint32_t k = search->first_pred[at]; k < search->first_pred[at + 1]; k++) {
+			uint32_t best = evaluate(search, search->preds[k]);
+
+			if (search->semi[best] < search->semi[at])
+				search->semi[at] = search->semi[best];
+		}
+		search->next[at] = search->bucket[search->semi[at]];
+		search->bucket[search->semi[at]] = at;
+		search->ancestor[at] = parent;
+		for (uint32_t v = search->bucket[parent]; v != GRAPH_NONE; v = next) {
+			uint32_t best = evaluate(search, v);
+
+			next = search->next[v];
+			search->idom[v] = search->semi[best] < search->semi[v] ? best : parent;
+		}
+		search->bucket[parent] = GRAPH_NONE;
+	}
+	collect_loop(search, 0, ret);
+	for (uint32_t at = 1; at < search->nr; at++) {
+		if (search->idom[at] != search->semi[at])
+			search->idom[at] = search->idom[search->idom[at]];
+		ret->parent[search->node[at]] = search->node[search->idom[at]];
+	}
 }
 
 int dominators_init(struct dominators *dominators, const struct graph *graph)
 {
 	size_t size = graph->nr ? graph->nr : 1;
-	struct graph_walk walk;
+	struct graph_search search;
 	int err;
 
 	memset(dominators, 0, sizeof(*dominators));
@@ -278,24 +233,21 @@ int dominators_init(struct dominators *dominators, const struct graph *graph)
 	dominators->loop = malloc(size * sizeof(uint32_t));
 	dominators->header = malloc(size * sizeof(uint32_t));
 	dominators->outer = malloc(size * sizeof(uint32_t));
-	err = walk_init(&walk, graph);
+	err = search_init(&search, graph);
 	if (err || !dominators->parent || !dominators->loop || !dominators->header ||
 	    !dominators->outer) {
-		free(walk.memory);
+		free(search.memory);
 		dominators_deinit(dominators);
 		return -ENOMEM;
 	}
 	memset(dominators->parent, 0xff, size * sizeof(uint32_t));
 	memset(dominators->loop, 0xff, size * sizeof(uint32_t));
 	if (graph->entry < graph->nr) {
-		number_nodes(&walk);
-		list_predecessors(&walk);
-		find_dominators(&walk);
-		for (uint32_t at = 1; at < walk.nr; at++)
-			dominators->parent[walk.node[at]] = walk.node[walk.idom[at]];
-		find_loops(&walk, dominators);
+		number_nodes(&search);
+		list_predecessors(&search);
+		find_dominators(&search, dominators);
 	}
-	free(walk.memory);
+	free(search.memory);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "binary/code/cfg.h"
 #include "binary/file/object.h"
 
@@ -47,8 +48,7 @@ static int make_functions(struct functions *functions, const struct sweep_facts 
 	struct range *ranges = functions->ranges.entries;
 	uint32_t nr = functions->ranges.nr;
 
-	functions->entries = calloc(nr ? nr : 1, sizeof(*functions->entries));
-	if (!functions->entries)
+	if (array_new(functions->entries, nr))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nr; i++) {
 		if (has_parent(&ranges[i], &facts[i]))

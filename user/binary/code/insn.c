@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "binary/code/scan.h"
+
 int insn_decoder_init(struct insn_decoder *decoder)
 {
 	memset(decoder, 0, sizeof(*decoder));
@@ -28,44 +30,18 @@ void insn_decoder_deinit(struct insn_decoder *decoder)
 	memset(decoder, 0, sizeof(*decoder));
 }
 
-/* True if an opcode of the maps that came with AVX has a constant as last operand. */
-static bool has_constant(unsigned int map, uint8_t opcode)
-{
-	return map == 3 || (map == 1 && ((opcode >= 0x70 && opcode <= 0x73) || opcode == 0xc2 ||
-					 (opcode >= 0xc4 && opcode <= 0xc6)));
-}
-
 /*
  * Capstone 4 lacks parts of AVX-512, and without the length of such an
- * instruction the flow of the code would be lost.  The length follows from the
- * common form of these encodings: prefix, opcode, ModRM.  None of them jumps or
- * moves the stack pointer.  Returns 0 for other encodings.
+ * instruction the flow of the code would be lost.  None of them jumps or moves
+ * the stack pointer.  Returns 0 for other encodings.
  */
 static uint8_t vector_size(const uint8_t *bytes, size_t size)
 {
-	unsigned int map, mod, rm, constant;
-	size_t at;
+	struct scan scan;
 
-	if (size < 2 || (bytes[0] != 0xc5 && bytes[0] != 0xc4 && bytes[0] != 0x62))
+	if (!size || (bytes[0] != 0xc5 && bytes[0] != 0xc4 && bytes[0] != 0x62))
 		return 0;
-	map = bytes[0] == 0xc5 ? 1 : bytes[0] == 0xc4 ? bytes[1] & 0x1f : bytes[1] & 7;
-	at = bytes[0] == 0xc5 ? 2 : bytes[0] == 0xc4 ? 3 : 4; /* the opcode */
-	if (size < at + 2 || !map || map == 4 || map > 6)
-		return 0;
-	mod = bytes[at + 1] >> 6;
-	rm = bytes[at + 1] & 7;
-	constant = has_constant(map, bytes[at]) ? 1 : 0;
-	at += 2;
-	if (mod != 3 && rm == 4) { /* SIB; at the end of the bytes, at is too large below */
-		rm = at < size ? bytes[at] & 7 : 0;
-		at++;
-	}
-	if (mod == 1)
-		at += 1;
-	else if (mod == 2 || (mod == 0 && rm == 5))
-		at += 4;
-	at += constant;
-	return at <= size ? (uint8_t)at : 0;
+	return scan_insn(bytes, size, 0, &scan) ? scan.size : 0;
 }
 
 static enum insn_flow find_flow(const struct insn_decoder *decoder)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "binary/file/dynamic.h"
 
 /* Of the C and C++ libraries; sorted. */
@@ -50,21 +51,6 @@ static const char *symbol_name(const struct file_view *view, const struct dynami
 	return dynamic_string(dynamic, sym.st_name);
 }
 
-static int add_slot(struct noreturn *noreturn, uint64_t slot)
-{
-	enum { AT_ONCE = 64 };
-	uint64_t *slots;
-
-	if (noreturn->nr % AT_ONCE == 0) {
-		slots = realloc(noreturn->slots, (noreturn->nr + AT_ONCE) * sizeof(*slots));
-		if (!slots)
-			return -ENOMEM;
-		noreturn->slots = slots;
-	}
-	noreturn->slots[noreturn->nr++] = slot;
-	return 0;
-}
-
 /* A table of relocations, located by the dynamic entries @tag and @size_tag. */
 static int read_table(const struct file_view *view, const struct dynamic *dynamic, int64_t tag,
 		      int64_t size_tag, struct noreturn *ret)
@@ -86,17 +72,13 @@ static int read_table(const struct file_view *view, const struct dynamic *dynami
 		if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT)
 			continue;
 		name = symbol_name(view, dynamic, symbols, ELF64_R_SYM(rela.r_info));
-		if (name && is_noreturn(name))
-			err = add_slot(ret, rela.r_offset);
+		if (!name || !is_noreturn(name))
+			continue;
+		err = array_grow(ret->slots, ret->nr, ret->max);
+		if (!err)
+			ret->slots[ret->nr++] = rela.r_offset;
 	}
 	return err;
-}
-
-static int compare_slots(const void *left, const void *right)
-{
-	const uint64_t *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
 }
 
 int noreturn_read(const struct file_view *view, Elf *elf, struct noreturn *ret)
@@ -112,7 +94,7 @@ int noreturn_read(const struct file_view *view, Elf *elf, struct noreturn *ret)
 	if (err)
 		noreturn_deinit(ret);
 	else if (ret->nr)
-		qsort(ret->slots, ret->nr, sizeof(*ret->slots), compare_slots);
+		qsort(ret->slots, ret->nr, sizeof(*ret->slots), order_u64);
 	return err;
 }
 
@@ -126,7 +108,7 @@ static bool has_slot(const struct noreturn *noreturn, const struct insn *insn)
 {
 	return insn->is_rip_relative &&
 	       bsearch(&insn->address, noreturn->slots, noreturn->nr, sizeof(insn->address),
-		       compare_slots);
+		       order_u64);
 }
 
 bool noreturn_is_call(const struct noreturn *noreturn, const struct file_view *view,

@@ -16,6 +16,7 @@
 struct noreturn {
 	uint64_t *slots; /* rising addresses of the pointers to them */
 	uint32_t nr;
+	size_t max;
 };
 
 /* Read the relocations.  Returns 0 or -ENOMEM. */

@@ -6,94 +6,28 @@
 
 #include <perfguard/emulate.h>
 
-enum prefix {
-	PREFIX_66 = 1 << 0,
-	PREFIX_67 = 1 << 1,
-	PREFIX_REP = 1 << 2, /* f2 or f3 */
-	PREFIX_LOCK = 1 << 3,
-	PREFIX_ES_TO_DS = 1 << 4, /* es, cs, ss or ds */
-	PREFIX_FS_GS = 1 << 5,
-};
-
-enum opcode_map {
-	MAP_ONE,
-	MAP_0F,
-	MAP_0F38, /* or 0f 3a */
-	MAP_VECTOR, /* those of VEX, EVEX and XOP */
-};
-
-/* The bytes of an instruction as the kernel interprets them. */
-struct site_encoding {
-	enum opcode_map map;
-	unsigned int prefixes; /* enum prefix */
-	uint8_t rex; /* 40 to 4f, or 0 */
-	uint8_t opcode; /* the last byte of it */
-	uint8_t next; /* the byte behind the opcode: ModRM, if it has one */
-};
-
-static unsigned int prefix_of(uint8_t byte)
-{
-	switch (byte) {
-	case 0x26: case 0x2e: case 0x36: case 0x3e:
-		return PREFIX_ES_TO_DS;
-	case 0x64: case 0x65:
-		return PREFIX_FS_GS;
-	case 0x66:
-		return PREFIX_66;
-	case 0x67:
-		return PREFIX_67;
-	case 0xf0:
-		return PREFIX_LOCK;
-	case 0xf2: case 0xf3:
-		return PREFIX_REP;
-	}
-	return 0;
-}
-
-static void read_encoding(const uint8_t *bytes, uint8_t size, struct site_encoding *ret)
-{
-	const uint8_t *end = bytes + size;
-
-	*ret = (struct site_encoding){ .rex = 0 };
-	while (bytes < end && prefix_of(*bytes))
-		ret->prefixes |= prefix_of(*bytes++);
-	if (bytes < end && *bytes >> 4 == 4)
-		ret->rex = *bytes++;
-	if (bytes < end)
-		ret->opcode = *bytes++;
-	ret->next = bytes < end ? *bytes : 0;
-	if (ret->opcode == 0x62 || ret->opcode == 0xc4 || ret->opcode == 0xc5 ||
-	    (ret->opcode == 0x8f && (ret->next & 0x1f) >= 8))
-		ret->map = MAP_VECTOR;
-	if (ret->opcode != 0x0f || bytes == end)
-		return;
-	ret->map = *bytes == 0x38 || *bytes == 0x3a ? MAP_0F38 : MAP_0F;
-	ret->opcode = *bytes++;
-	ret->next = bytes < end ? *bytes : 0;
-}
+#include "binary/code/scan.h"
 
 /*
  * One-byte opcodes that uprobes refuse to step, and those that they must not:
  * interrupts, privileged ones, and those that 64-bit mode lacks.
  */
-static bool is_refused_one_byte(const struct site_encoding *encoding)
+static bool is_refused_one_byte(const struct scan_encoding *encoding)
 {
 	switch (encoding->opcode) {
 	case 0x6c ... 0x6f: case 0xcc ... 0xcf: case 0xe4 ... 0xe7: case 0xec ... 0xef:
 	case 0xf1: case 0xf4: case 0xfa: case 0xfb:
 		return true;
-	case 0x40 ... 0x4f: /* a second REX */
-		return true;
 	case 0x8e: /* mov to ss puts off exceptions */
-		return (encoding->next >> 3 & 7) == 2;
+		return (encoding->modrm >> 3 & 7) == 2;
 	case 0x90: /* xchg, and yet taken for a nop */
 		return encoding->rex & 1;
 	case 0xc6: case 0xc7: /* xabort, xbegin: relative to the copy that is stepped */
-		return encoding->next == 0xf8;
+		return encoding->modrm == 0xf8;
 	case 0xa4 ... 0xa7: case 0xaa ... 0xaf: /* with rep: a hit for each round */
-		return encoding->prefixes & PREFIX_REP;
+		return encoding->prefixes & (SCAN_REP | SCAN_REPNE);
 	}
-	return prefix_of(encoding->opcode); /* behind a REX, which is void then */
+	return false;
 }
 
 static bool is_refused_two_byte(uint8_t opcode)
@@ -106,19 +40,20 @@ static bool is_refused_two_byte(uint8_t opcode)
 	return false;
 }
 
-static bool is_refused(const struct site_encoding *encoding)
+static bool is_refused(const struct scan_encoding *encoding)
 {
-	if (encoding->map == MAP_VECTOR || encoding->prefixes & (PREFIX_LOCK | PREFIX_ES_TO_DS))
+	if (encoding->map == SCAN_MAP_VEX || encoding->has_void_rex ||
+	    encoding->prefixes & (SCAN_LOCK | SCAN_ES_TO_DS))
 		return true;
-	if (encoding->map == MAP_0F)
+	if (encoding->map == SCAN_MAP_0F)
 		return is_refused_two_byte(encoding->opcode);
-	return encoding->map == MAP_ONE && is_refused_one_byte(encoding);
+	return encoding->map == SCAN_MAP_ONE && is_refused_one_byte(encoding);
 }
 
 /* loop and jrcxz, which kernels step */
-static bool is_loop(const struct site_encoding *encoding)
+static bool is_loop(const struct scan_encoding *encoding)
 {
-	return encoding->map == MAP_ONE && encoding->opcode >= 0xe0 && encoding->opcode <= 0xe3;
+	return encoding->map == SCAN_MAP_ONE && encoding->opcode >= 0xe0 && encoding->opcode <= 0xe3;
 }
 
 /*
@@ -133,14 +68,13 @@ static bool is_loop(const struct site_encoding *encoding)
 enum step_mode probe_site_step_mode(const uint8_t *bytes, const struct insn *insn)
 {
 	struct pguard_emulation emulation;
-	struct site_encoding encoding;
+	struct scan scan;
 
-	read_encoding(bytes, insn->size, &encoding);
-	if (is_refused(&encoding))
+	if (!scan_insn(bytes, insn->size, 0, &scan) || is_refused(&scan.encoding))
 		return STEP_MODE_REFUSED;
 	if (pguard_emulate_by_kernel(bytes, insn->size))
 		return STEP_MODE_KERNEL;
-	if (encoding.prefixes & PREFIX_66 && insn_has_target(insn) && !is_loop(&encoding))
+	if (scan.encoding.prefixes & SCAN_66 && insn_has_target(insn) && !is_loop(&scan.encoding))
 		return STEP_MODE_REFUSED;
 	/* Both decoders must agree on the length. */
 	if (!pguard_emulate_prepare(&emulation, bytes, insn->size) &&

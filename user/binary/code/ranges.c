@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/search.h"
-#include "binary/code/insn.h"
 #include "binary/stack/cfi.h"
 
 /*
@@ -49,18 +49,12 @@ static bool add_entry(const struct file_view *view, const struct insn_decoder *d
 	return true;
 }
 
-static int reserve(struct ranges *ranges, size_t nr)
-{
-	ranges->entries = calloc(nr ? nr : 1, sizeof(*ranges->entries));
-	return ranges->entries ? 0 : -ENOMEM;
-}
-
 /* If a row and its FDE have different starts, one of them is wrong. */
 static int read_table(const struct file_view *view, const struct fde_table *table,
 		      const struct insn_decoder *decoder, struct ranges *ret)
 {
 	struct cfi_common common = { .addr = 0 };
-	int err = reserve(ret, table->nr);
+	int err = array_new(ret->entries, table->nr);
 
 	for (uint32_t row = 0; !err && row < table->nr; row++) {
 		struct cfi_entry entry;
@@ -110,7 +104,7 @@ static int read_section(const struct file_view *view, Elf *elf,
 	bytes = file_view_at(view, section.sh_addr, section.sh_size);
 	if (!bytes)
 		return -ENODATA;
-	err = reserve(ret, section.sh_size / SMALLEST);
+	err = array_new(ret->entries, section.sh_size / SMALLEST);
 	if (err)
 		return err;
 	while (section.sh_size - at >= SMALLEST && ret->nr < section.sh_size / SMALLEST) {
@@ -135,9 +129,7 @@ static int compare(const void *left, const void *right)
 {
 	const struct range *a = left, *b = right;
 
-	if (a->addr != b->addr)
-		return a->addr < b->addr ? -1 : 1;
-	return a->size < b->size ? -1 : a->size > b->size;
+	return order_of(a->addr, b->addr) ?: order_of(a->size, b->size);
 }
 
 /*

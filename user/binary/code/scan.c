@@ -57,30 +57,9 @@ static const uint8_t two_byte[256] = {
 	/* f0 */ R8(M), R8(M),
 };
 
-enum map { /* of opcodes: behind 0f, behind 0f 38 or 0f 3a, behind VEX etc. */
-	MAP_ONE,
-	MAP_0F,
-	MAP_LONG,
-	MAP_VEX,
-};
-
 enum {
-	PREFIX_66 = 1 << 0,
-	PREFIX_67 = 1 << 1,
-	PREFIX_REPNE = 1 << 2,
-	PREFIX_REP = 1 << 3,
-	PREFIX_LOCK = 1 << 4,
 	REX_W = 8,
 	MAX_SIZE = 15, /* bytes of an instruction */
-};
-
-struct scan_encoding {
-	int64_t imm; /* the last one */
-	enum map map;
-	uint8_t prefixes;
-	uint8_t rex; /* 40 to 4f, or 0 */
-	uint8_t opcode; /* the last byte of it */
-	uint8_t modrm;
 };
 
 static uint8_t next_byte(struct reader *reader)
@@ -107,22 +86,25 @@ static uint8_t read_prefixes(struct reader *reader, struct scan_encoding *encodi
 		uint8_t byte = next_byte(reader);
 
 		switch (byte) {
-		case 0x26: case 0x2e: case 0x36: case 0x3e: case 0x64: case 0x65:
+		case 0x26: case 0x2e: case 0x36: case 0x3e:
+			encoding->prefixes |= SCAN_ES_TO_DS;
+			break;
+		case 0x64: case 0x65:
 			break;
 		case 0x66:
-			encoding->prefixes |= PREFIX_66;
+			encoding->prefixes |= SCAN_66;
 			break;
 		case 0x67:
-			encoding->prefixes |= PREFIX_67;
+			encoding->prefixes |= SCAN_67;
 			break;
 		case 0xf0:
-			encoding->prefixes |= PREFIX_LOCK;
+			encoding->prefixes |= SCAN_LOCK;
 			break;
 		case 0xf2:
-			encoding->prefixes |= PREFIX_REPNE;
+			encoding->prefixes |= SCAN_REPNE;
 			break;
 		case 0xf3:
-			encoding->prefixes |= PREFIX_REP;
+			encoding->prefixes |= SCAN_REP;
 			break;
 		default:
 			if (byte >> 4 != 4)
@@ -137,6 +119,7 @@ static uint8_t read_prefixes(struct reader *reader, struct scan_encoding *encodi
 			    byte == 0x0f)
 				return next_byte(reader);
 			encoding->rex = 0;
+			encoding->has_void_rex = true;
 		}
 	}
 }
@@ -160,10 +143,10 @@ static void read_modrm(struct reader *reader, struct scan_encoding *encoding)
 
 static void read_immediate(struct reader *reader, struct scan_encoding *encoding, uint8_t fields)
 {
-	bool is_short = encoding->prefixes & PREFIX_66 && !(encoding->rex & REX_W);
+	bool is_short = encoding->prefixes & SCAN_66 && !(encoding->rex & REX_W);
 
 	if (fields & A)
-		encoding->imm = next_signed(reader, encoding->prefixes & PREFIX_67 ? 4 : 8);
+		encoding->imm = next_signed(reader, encoding->prefixes & SCAN_67 ? 4 : 8);
 	if (fields & V && encoding->rex & REX_W)
 		encoding->imm = next_signed(reader, 8);
 	else if (fields & (V | Z))
@@ -181,7 +164,7 @@ static void read_vex_body(struct reader *reader, struct scan_encoding *encoding,
 {
 	uint8_t fields = M;
 
-	encoding->map = MAP_VEX;
+	encoding->map = SCAN_MAP_VEX;
 	encoding->opcode = next_byte(reader);
 	switch (map) {
 	case 1:
@@ -207,8 +190,8 @@ static void read_vex(struct reader *reader, struct scan_encoding *encoding, uint
 {
 	unsigned int map = 1;
 
-	if (encoding->rex || encoding->prefixes & (PREFIX_66 | PREFIX_REP | PREFIX_REPNE |
-					   PREFIX_LOCK))
+	if (encoding->rex || encoding->prefixes & (SCAN_66 | SCAN_REP | SCAN_REPNE |
+					   SCAN_LOCK))
 		reader->failed = true;
 	if (first != 0xc5)
 		map = next_byte(reader) & (first == 0x62 ? 0x7 : 0x1f);
@@ -222,14 +205,14 @@ static void read_two_byte(struct reader *reader, struct scan_encoding *encoding)
 {
 	uint8_t fields;
 
-	encoding->map = MAP_0F;
+	encoding->map = SCAN_MAP_0F;
 	encoding->opcode = next_byte(reader);
 	fields = two_byte[encoding->opcode];
 	if (encoding->opcode == 0x38 || encoding->opcode == 0x3a) {
-		encoding->map = MAP_LONG;
+		encoding->map = SCAN_MAP_LONG;
 		fields = encoding->opcode == 0x38 ? M : M | B;
 		encoding->opcode = next_byte(reader);
-	} else if (encoding->opcode == 0x78 && encoding->prefixes & (PREFIX_66 | PREFIX_REPNE)) {
+	} else if (encoding->opcode == 0x78 && encoding->prefixes & (SCAN_66 | SCAN_REPNE)) {
 		fields = M | W; /* two immediates: extrq, insertq */
 	}
 	if (fields == X)
@@ -301,28 +284,29 @@ bool scan_insn(const uint8_t *bytes, size_t size, uint64_t addr, struct scan *re
 	struct reader reader = {
 		.at = bytes, .end = bytes + (size < MAX_SIZE ? size : MAX_SIZE),
 	};
-	struct scan_encoding encoding = { 0 };
-	uint8_t first = read_prefixes(&reader, &encoding);
+	struct scan_encoding *encoding = &ret->encoding;
+	uint8_t first;
 
 	*ret = (struct scan){ .flow = INSN_NEXT };
+	first = read_prefixes(&reader, encoding);
 	if (reader.failed)
 		return false;
 	if (first == 0x0f)
-		read_two_byte(&reader, &encoding);
+		read_two_byte(&reader, encoding);
 	else if (first == 0xc4 || first == 0xc5 || first == 0x62)
-		read_vex(&reader, &encoding, first);
+		read_vex(&reader, encoding, first);
 	else if (first == 0x8f && reader.at < reader.end && (*reader.at & 0x1f) >= 8)
-		read_vex(&reader, &encoding, first); /* XOP */
+		read_vex(&reader, encoding, first); /* XOP */
 	else
-		read_one_byte(&reader, &encoding, first);
+		read_one_byte(&reader, encoding, first);
 	if (reader.failed)
 		return false;
 	ret->size = (uint8_t)(reader.at - bytes);
-	if (encoding.map == MAP_ONE)
-		ret->flow = flow_one_byte(&encoding);
-	else if (encoding.map == MAP_0F)
-		ret->flow = flow_two_byte(&encoding);
+	if (encoding->map == SCAN_MAP_ONE)
+		ret->flow = flow_one_byte(encoding);
+	else if (encoding->map == SCAN_MAP_0F)
+		ret->flow = flow_two_byte(encoding);
 	if (ret->flow == INSN_CALL || ret->flow == INSN_JUMP || ret->flow == INSN_BRANCH)
-		ret->target = addr + ret->size + (uint64_t)encoding.imm;
+		ret->target = addr + ret->size + (uint64_t)encoding->imm;
 	return true;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The length and the control flow of an x86-64 instruction, and nothing else.
+ * The encoding of an x86-64 instruction: its length and its control flow.
  *
  * Training reads every instruction of a program and its libraries once, to find
  * the few functions that matter.  A disassembler that decodes the operands and
@@ -16,7 +16,34 @@
 
 #include "binary/code/insn.h"
 
+enum scan_map { /* of opcodes */
+	SCAN_MAP_ONE,
+	SCAN_MAP_0F,
+	SCAN_MAP_LONG, /* behind 0f 38 or 0f 3a */
+	SCAN_MAP_VEX, /* behind VEX, EVEX and XOP */
+};
+
+enum scan_prefix {
+	SCAN_66 = 1 << 0,
+	SCAN_67 = 1 << 1,
+	SCAN_REPNE = 1 << 2,
+	SCAN_REP = 1 << 3,
+	SCAN_LOCK = 1 << 4,
+	SCAN_ES_TO_DS = 1 << 5, /* es, cs, ss or ds */
+};
+
+struct scan_encoding {
+	int64_t imm; /* the last one */
+	enum scan_map map;
+	uint8_t prefixes; /* enum scan_prefix */
+	uint8_t rex; /* 40 to 4f, or 0 */
+	bool has_void_rex; /* a REX before a prefix */
+	uint8_t opcode; /* the last byte of it */
+	uint8_t modrm; /* 0 without one */
+};
+
 struct scan {
+	struct scan_encoding encoding;
 	uint64_t target; /* where the flow has one */
 	enum insn_flow flow;
 	uint8_t size; /* bytes */

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "binary/code/scan.h"
 
 /* A jump or branch from one range to another. */
@@ -37,15 +38,8 @@ struct sweep {
 
 static int add_leap(struct sweep *sweep, struct leap leap)
 {
-	if (sweep->nr_leaps == sweep->max_leaps) {
-		size_t max = sweep->max_leaps ? 2 * sweep->max_leaps : 256;
-		struct leap *leaps = realloc(sweep->leaps, max * sizeof(*leaps));
-
-		if (!leaps)
-			return -ENOMEM;
-		sweep->leaps = leaps;
-		sweep->max_leaps = max;
-	}
+	if (array_grow(sweep->leaps, sweep->nr_leaps, sweep->max_leaps))
+		return -ENOMEM;
 	sweep->leaps[sweep->nr_leaps++] = leap;
 	return 0;
 }
@@ -224,8 +218,7 @@ int sweep(const struct file_view *view, struct ranges *ranges, struct sweep_fact
 	struct sweep state = { .ranges = ranges };
 	int err = 0;
 
-	state.facts = calloc(ranges->nr ? ranges->nr : 1, sizeof(*state.facts));
-	if (!state.facts)
+	if (array_new(state.facts, ranges->nr))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < ranges->nr; i++)
 		state.facts[i].parent = state.facts[i].brancher = SWEEP_NONE;

@@ -64,17 +64,6 @@ static __attribute__((format(printf, 1, 2))) char *text(const char *format, ...)
 	return size < 0 ? NULL : ret;
 }
 
-static int find_by_id(const struct build_id *id, char **ret_path)
-{
-	char digits[2 * 64 + 1];
-
-	if (id->size < 2 || id->size > 64)
-		return -1;
-	for (int i = 0; i < id->size; i++)
-		sprintf(&digits[2 * i], "%02x", id->bytes[i]);
-	return open_if_of(text(ROOT "/.build-id/%.2s/%s.debug", digits, &digits[2]), id, ret_path);
-}
-
 static int find_by_link(const char *path, const char *link, const struct build_id *id,
 			char **ret_path)
 {
@@ -106,7 +95,7 @@ int debug_file_find(Dwfl_Module *module, void **userdata, const char *name, Dwar
 	id.size = dwfl_module_build_id(module, &id.bytes, &address);
 	if (id.size <= 0)
 		return -1;
-	fd = find_by_id(&id, ret_path);
+	fd = dwfl_build_id_find_debuginfo(module, userdata, name, base, path, link, crc, ret_path);
 	if (fd < 0 && path && link)
 		fd = find_by_link(path, link, &id, ret_path);
 	return fd;

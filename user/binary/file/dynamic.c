@@ -2,33 +2,17 @@
 
 #include "binary/file/dynamic.h"
 
-#include <gelf.h>
-#include <stdbool.h>
 #include <string.h>
-
-static bool find_entries(struct dynamic *dynamic, const struct file_view *view, Elf *elf)
-{
-	size_t nr = 0;
-
-	if (elf_getphdrnum(elf, &nr))
-		return false;
-	for (size_t i = 0; i < nr; i++) {
-		GElf_Phdr phdr;
-
-		if (!gelf_getphdr(elf, (int)i, &phdr) || phdr.p_type != PT_DYNAMIC)
-			continue;
-		dynamic->entries = file_view_at(view, phdr.p_vaddr, phdr.p_filesz);
-		dynamic->nr = dynamic->entries ? phdr.p_filesz / sizeof(Elf64_Dyn) : 0;
-		return true;
-	}
-	return false;
-}
 
 void dynamic_init(struct dynamic *dynamic, const struct file_view *view, Elf *elf)
 {
+	GElf_Phdr phdr;
+
 	memset(dynamic, 0, sizeof(*dynamic));
-	if (!find_entries(dynamic, view, elf))
+	if (!file_view_header(elf, PT_DYNAMIC, &phdr))
 		return;
+	dynamic->entries = file_view_at(view, phdr.p_vaddr, phdr.p_filesz);
+	dynamic->nr = dynamic->entries ? phdr.p_filesz / sizeof(Elf64_Dyn) : 0;
 	dynamic->strings_size = dynamic_value(dynamic, DT_STRSZ);
 	dynamic->strings = (const char *)file_view_at(view, dynamic_value(dynamic, DT_STRTAB),
 						      dynamic->strings_size);

@@ -95,6 +95,7 @@ static struct object *open_path(uint32_t pid, const struct mapping *mapping, con
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct object *object = NULL;
 	bool same_inode, same_dev;
+	enum file_match match;
 	struct stat st;
 
 	if (fd < 0)
@@ -109,16 +110,9 @@ static struct object *open_path(uint32_t pid, const struct mapping *mapping, con
 		return NULL;
 	if (same_inode && (same_dev || is_same))
 		return object;
-	switch (same_in_memory(pid, mapping, object)) {
-	case YES:
+	match = same_in_memory(pid, mapping, object);
+	if (match == YES || (match == UNKNOWN && same_inode))
 		return object;
-	case UNKNOWN:
-		if (same_inode)
-			return object;
-		break;
-	case NO:
-		break;
-	}
 	object_destroy(object);
 	return NULL;
 }
@@ -143,7 +137,7 @@ static struct object *open_mapping(uint32_t pid, const struct mapping *mapping)
 }
 
 /* The kernel's own shared object; all 64-bit processes have the same one. */
-static struct object *open_vdso(size_t *ret_size)
+static struct object *open_vdso(void)
 {
 	const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
 	const Elf64_Ehdr *ehdr = (const void *)image;
@@ -161,7 +155,6 @@ static struct object *open_vdso(size_t *ret_size)
 		close(fd);
 		return NULL;
 	}
-	*ret_size = size;
 	return object_create(fd, "[vdso]", &object) ? NULL : object;
 }
 
@@ -179,7 +172,7 @@ static struct object *get_vdso(struct files *files, uint32_t pid, const struct m
 	if (mapped > MAX_SIZE)
 		return NULL;
 	if (!files->vdso)
-		files->vdso = open_vdso(&size);
+		files->vdso = open_vdso();
 	if (!files->vdso)
 		return NULL;
 	size = files->vdso->view.size;

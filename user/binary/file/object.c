@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "binary/file/debug-file.h"
 #include "binary/stack/cfi.h"
 
@@ -83,8 +84,9 @@ void object_destroy(struct object *object)
 {
 	if (!object)
 		return;
-	for (uint32_t i = 0; i < object->rules_size; i++)
+	for (uint32_t i = 0; i < object->rule_index.nr; i++)
 		rule_deinit(&object->rules[i]);
+	hash_index_deinit(&object->rule_index);
 	free(object->rules);
 	symbols_deinit(&object->symbols);
 	file_view_deinit(&object->view);
@@ -111,31 +113,6 @@ bool object_bias(const struct object *object, const struct mapping *mapping, uin
 	return false;
 }
 
-static struct rule *rule_slot(struct rule *rules, uint32_t size, uint64_t key)
-{
-	uint32_t i = (uint32_t)(key * 0x9e3779b97f4a7c15 >> 32) & (size - 1);
-
-	while (rules[i].addr && rules[i].addr != key)
-		i = (i + 1) & (size - 1);
-	return &rules[i];
-}
-
-static bool rules_grow(struct object *object)
-{
-	uint32_t size = object->rules_size ? 2 * object->rules_size : 64;
-	struct rule *rules = calloc(size, sizeof(*rules));
-
-	if (!rules)
-		return false;
-	for (uint32_t i = 0; i < object->rules_size; i++)
-		if (object->rules[i].addr)
-			*rule_slot(rules, size, object->rules[i].addr) = object->rules[i];
-	free(object->rules);
-	object->rules = rules;
-	object->rules_size = size;
-	return true;
-}
-
 static Dwarf_Frame *find_row(struct object *object, uint64_t addr)
 {
 	Dwarf_Frame *row;
@@ -154,21 +131,23 @@ static Dwarf_Frame *find_row(struct object *object, uint64_t addr)
 
 const struct rule *object_rule(struct object *object, uint64_t addr)
 {
-	uint64_t key = addr + 1; /* 0 stands for a free slot */
+	uint64_t hash = hash_mix(0, addr); /* another one for each address */
+	uint32_t cursor = 0, at = hash_index_next(&object->rule_index, hash, &cursor);
 	Dwarf_Frame *row;
-	struct rule *rule;
 
-	if (2 * object->nr_rules >= object->rules_size && !rules_grow(object))
-		return NULL;
-	rule = rule_slot(object->rules, object->rules_size, key);
-	if (rule->addr)
-		return rule;
+	if (at != HASH_INDEX_NONE)
+		return &object->rules[at];
 	row = find_row(object, addr);
 	if (!row)
 		return NULL;
-	rule_init(rule, key, row);
-	object->nr_rules++;
-	return rule;
+	at = object->rule_index.nr;
+	if (array_grow(object->rules, at, object->max_rules) ||
+	    hash_index_add(&object->rule_index, hash)) {
+		free(row);
+		return NULL;
+	}
+	rule_init(&object->rules[at], row);
+	return &object->rules[at];
 }
 
 int object_function(struct object *object, uint64_t addr, uint64_t *ret_start,

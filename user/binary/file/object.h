@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/hash-index.h"
 #include "binary/file/elf.h"
 #include "binary/file/symbolize.h"
 #include "binary/stack/fde.h"
@@ -26,9 +27,9 @@ struct object {
 	struct file_view view;
 	struct fde_table fdes;
 	struct symbols symbols;
-	struct rule *rules; /* open addressing by addr + 1 */
-	uint32_t rules_size; /* power of two, or 0 */
-	uint32_t nr_rules;
+	struct rule *rules;
+	size_t max_rules;
+	struct hash_index rule_index; /* by address */
 	uint64_t entry;
 	bool has_debug_cfi;
 	bool has_symbols;

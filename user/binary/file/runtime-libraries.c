@@ -7,7 +7,6 @@
 
 #include "binary/file/runtime-libraries.h"
 
-#include <gelf.h>
 #include <string.h>
 
 #include "binary/file/dynamic.h"
@@ -23,20 +22,13 @@ static const char *last_part(const char *path)
 /* The last part of the path, or NULL without a terminated one. */
 static const char *read_interpreter(const struct object *object)
 {
-	size_t nr = 0;
+	const char *path;
+	GElf_Phdr phdr;
 
-	if (elf_getphdrnum(object->elf, &nr))
+	if (!file_view_header(object->elf, PT_INTERP, &phdr))
 		return NULL;
-	for (size_t i = 0; i < nr; i++) {
-		const char *path;
-		GElf_Phdr phdr;
-
-		if (!gelf_getphdr(object->elf, (int)i, &phdr) || phdr.p_type != PT_INTERP)
-			continue;
-		path = (const char *)file_view_at(&object->view, phdr.p_vaddr, phdr.p_filesz);
-		return path && memchr(path, '\0', phdr.p_filesz) ? last_part(path) : NULL;
-	}
-	return NULL;
+	path = (const char *)file_view_at(&object->view, phdr.p_vaddr, phdr.p_filesz);
+	return path && memchr(path, '\0', phdr.p_filesz) ? last_part(path) : NULL;
 }
 
 /* True if the file needs symbols of version GLIBC_PRIVATE. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/search.h"
 
 static bool is_function(const GElf_Sym *sym, const char *name)
@@ -19,7 +20,7 @@ static bool is_function(const GElf_Sym *sym, const char *name)
 }
 
 /* The name of an address with the highest rank is shown: the plain exported one. */
-static int name_rank(const char *name)
+static unsigned int name_rank(const char *name)
 {
 	return name[0] != '_' ? 2 : name[1] != '_' ? 1 : 0;
 }
@@ -28,13 +29,8 @@ static int compare(const void *left, const void *right)
 {
 	const struct symbol *a = left, *b = right;
 
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	if (!a->size != !b->size)
-		return a->size ? 1 : -1;
-	if (name_rank(a->name) != name_rank(b->name))
-		return name_rank(a->name) < name_rank(b->name) ? -1 : 1;
-	return -strcmp(a->name, b->name);
+	return order_of(a->start, b->start) ?: order_of(!!a->size, !!b->size) ?:
+	       order_of(name_rank(a->name), name_rank(b->name)) ?: -strcmp(a->name, b->name);
 }
 
 int symbols_init(struct symbols *symbols, Dwfl_Module *file)

@@ -4,7 +4,6 @@
 
 #include <dwarf.h>
 #include <errno.h>
-#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +43,18 @@ void file_view_deinit(struct file_view *view)
 {
 	free(view->segments);
 	memset(view, 0, sizeof(*view));
+}
+
+bool file_view_header(Elf *elf, uint32_t type, GElf_Phdr *ret)
+{
+	size_t nr = 0;
+
+	if (elf_getphdrnum(elf, &nr))
+		return false;
+	for (size_t i = 0; i < nr; i++)
+		if (gelf_getphdr(elf, (int)i, ret) && ret->p_type == type)
+			return true;
+	return false;
 }
 
 const uint8_t *file_view_at(const struct file_view *view, uint64_t addr, size_t size)
@@ -95,29 +106,22 @@ void fde_table_row(const struct fde_table *table, uint32_t row, uint64_t *ret_st
 void fde_table_init(struct fde_table *table, const struct file_view *view, Elf *elf)
 {
 	enum { HEAD = 12, USUAL = DW_EH_PE_datarel | DW_EH_PE_sdata4 };
-	size_t nr = 0;
+	const uint8_t *head;
+	GElf_Phdr phdr;
 
 	memset(table, 0, sizeof(*table));
-	if (elf_getphdrnum(elf, &nr))
+	if (!file_view_header(elf, PT_GNU_EH_FRAME, &phdr))
 		return;
-	for (size_t i = 0; i < nr; i++) {
-		const uint8_t *head;
-		GElf_Phdr phdr;
-
-		if (!gelf_getphdr(elf, (int)i, &phdr) || phdr.p_type != PT_GNU_EH_FRAME)
-			continue;
-		head = file_view_at(view, phdr.p_vaddr, HEAD);
-		/* version, encodings of: pointer to .eh_frame, count, table */
-		if (!head || head[0] != 1 || (head[1] & 0xf) != DW_EH_PE_sdata4 ||
-		    head[2] != DW_EH_PE_udata4 || head[3] != USUAL)
-			return;
-		table->base = phdr.p_vaddr;
-		table->nr = get32(head + 8);
-		table->rows = file_view_at(view, phdr.p_vaddr + HEAD, 8ull * table->nr);
-		if (!table->rows)
-			table->nr = 0;
+	head = file_view_at(view, phdr.p_vaddr, HEAD);
+	/* version, encodings of: pointer to .eh_frame, count, table */
+	if (!head || head[0] != 1 || (head[1] & 0xf) != DW_EH_PE_sdata4 ||
+	    head[2] != DW_EH_PE_udata4 || head[3] != USUAL)
 		return;
-	}
+	table->base = phdr.p_vaddr;
+	table->nr = get32(head + 8);
+	table->rows = file_view_at(view, phdr.p_vaddr + HEAD, 8ull * table->nr);
+	if (!table->rows)
+		table->nr = 0;
 }
 
 bool fde_table_find(const struct fde_table *table, uint64_t addr, uint64_t *ret_start,

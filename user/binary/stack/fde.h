@@ -7,7 +7,7 @@
 #ifndef _USER_BINARY_STACK_FDE_H
 #define _USER_BINARY_STACK_FDE_H
 
-#include <libelf.h>
+#include <gelf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,6 +37,9 @@ struct fde_table {
 /* Returns 0, -ENOEXEC if it has nothing to load, or far too much, or -ENOMEM. */
 int file_view_init(struct file_view *view, Elf *elf);
 void file_view_deinit(struct file_view *view);
+
+/* The first program header of @type (PT_*), if there is one. */
+bool file_view_header(Elf *elf, uint32_t type, GElf_Phdr *ret);
 
 /* The @size bytes at @addr, or NULL if not all of them are in the file. */
 const uint8_t *file_view_at(const struct file_view *view, uint64_t addr, size_t size);

@@ -87,12 +87,11 @@ static void init_cfa(struct rule *rule, Dwarf_Frame *row)
 	rule->cfa_is_expr = false;
 }
 
-void rule_init(struct rule *rule, uint64_t addr, Dwarf_Frame *row)
+void rule_init(struct rule *rule, Dwarf_Frame *row)
 {
 	bool is_expr;
 
 	memset(rule, 0, sizeof(*rule));
-	rule->addr = addr;
 	init_cfa(rule, row);
 	is_expr = rule->cfa_is_expr;
 	for (int reg = 0; reg < SLICE_NR_REGS; reg++) {

@@ -20,7 +20,6 @@ enum rule_kind {
 };
 
 struct rule {
-	uint64_t addr; /* of the file */
 	Dwarf_Frame *row; /* only where a rule is an expression */
 	int32_t cfa_offset; /* from register cfa_reg */
 	uint8_t cfa_reg;
@@ -38,7 +37,7 @@ enum rule_result {
 };
 
 /* Takes ownership of @row. */
-void rule_init(struct rule *rule, uint64_t addr, Dwarf_Frame *row);
+void rule_init(struct rule *rule, Dwarf_Frame *row);
 void rule_deinit(struct rule *rule);
 
 /* Compute the caller's registers @ret from the frame's @registers. */

@@ -23,12 +23,13 @@
 #include "binary/stack/unwind.h"
 
 #include <errno.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/demangle.h"
 #include "binary/file/files.h"
-#include "binary/file/names.h"
 #include "binary/file/sigbus-guard.h"
 #include "binary/stack/cfi.h"
 #include "binary/stack/rule.h"
@@ -40,11 +41,15 @@ enum {
 	SEARCH_BYTES = 16384,
 };
 
+struct mapped_object {
+	struct object *object; /* NULL: cannot be read */
+	bool is_valid; /* else it was not opened yet */
+};
+
 struct unwinder {
 	struct files files;
-	struct names names;
-	struct object **objects; /* by mapping of the current stack copy */
-	bool *has_object; /* the entry of objects is valid */
+	void *names; /* of frames, see tsearch(): they outlive the files */
+	struct mapped_object *objects; /* by mapping of the current stack copy */
 	uint32_t nr_objects;
 };
 
@@ -78,22 +83,20 @@ void unwinder_destroy(struct unwinder *unwinder)
 	if (!unwinder)
 		return;
 	files_deinit(&unwinder->files);
-	names_deinit(&unwinder->names);
+	tdestroy(unwinder->names, free);
 	free(unwinder->objects);
-	free(unwinder->has_object);
 	free(unwinder);
 }
 
 static struct object *mapping_object(const struct unwind *unwind, uint32_t index)
 {
-	struct unwinder *unwinder = unwind->unwinder;
+	struct mapped_object *its = &unwind->unwinder->objects[index];
 
-	if (!unwinder->has_object[index]) {
-		unwinder->objects[index] = files_get(&unwinder->files, unwind->pid,
-						     &unwind->slice->mappings[index]);
-		unwinder->has_object[index] = true;
-	}
-	return unwinder->objects[index];
+	if (!its->is_valid)
+		*its = (struct mapped_object){
+			files_get(&unwind->unwinder->files, unwind->pid,
+				  &unwind->slice->mappings[index]), true };
+	return its->object;
 }
 
 /* Returns false if no mapping covers @pc. */
@@ -312,26 +315,40 @@ static enum unwind_end unwind_from(struct unwind *unwind, struct registers regis
 static int prepare(struct unwinder *unwinder, uint32_t nr)
 {
 	if (nr > unwinder->nr_objects) {
-		struct object **objects = realloc(unwinder->objects, nr * sizeof(*objects));
-		bool *has_object;
-
-		if (!objects)
+		free(unwinder->objects);
+		unwinder->nr_objects = 0;
+		if (array_new(unwinder->objects, nr))
 			return -ENOMEM;
-		unwinder->objects = objects;
-		has_object = realloc(unwinder->has_object, nr * sizeof(*has_object));
-		if (!has_object)
-			return -ENOMEM;
-		unwinder->has_object = has_object;
 		unwinder->nr_objects = nr;
+	} else if (nr) {
+		memset(unwinder->objects, 0, nr * sizeof(*unwinder->objects));
 	}
-	if (nr)
-		memset(unwinder->has_object, 0, nr * sizeof(*unwinder->has_object));
 	files_trim(&unwinder->files);
 	return 0;
 }
 
+static int compare_names(const void *left, const void *right)
+{
+	return strcmp(left, right);
+}
+
+/* The unwinder's copy of @text, or NULL if there is no memory. */
+static const char *add_name(struct unwinder *unwinder, const char *text)
+{
+	char *const *found = tfind(text, &unwinder->names, compare_names);
+	char *copy;
+
+	if (found)
+		return *found;
+	copy = strdup(text);
+	if (copy && tsearch(copy, &unwinder->names, compare_names))
+		return copy;
+	free(copy);
+	return NULL;
+}
+
 /* A copy of a function's demangled name, without a version. */
-static const char *add_function(struct names *names, const char *name)
+static const char *add_function(struct unwinder *unwinder, const char *name)
 {
 	char *plain = strndup(name, strcspn(name, "@")), *readable;
 	const char *ret;
@@ -339,7 +356,7 @@ static const char *add_function(struct names *names, const char *name)
 	if (!plain)
 		return NULL;
 	readable = demangle(plain);
-	ret = names_add(names, readable ? readable : plain);
+	ret = add_name(unwinder, readable ? readable : plain);
 	free(readable);
 	free(plain);
 	return ret;
@@ -359,7 +376,7 @@ static int describe(struct unwinder *unwinder, const struct code_place *place, b
 		frame->region = mapping->start;
 		return 0;
 	}
-	frame->module = names_add(&unwinder->names, object ? object->path : mapping->path);
+	frame->module = add_name(unwinder, object ? object->path : mapping->path);
 	if (!frame->module)
 		return -ENOMEM;
 	if (!object) {
@@ -368,7 +385,7 @@ static int describe(struct unwinder *unwinder, const struct code_place *place, b
 	}
 	frame->offset = place->addr + is_return;
 	if (object->build_id[0]) {
-		frame->build_id = names_add(&unwinder->names, object->build_id);
+		frame->build_id = add_name(unwinder, object->build_id);
 		if (!frame->build_id)
 			return -ENOMEM;
 	}
@@ -377,7 +394,7 @@ static int describe(struct unwinder *unwinder, const struct code_place *place, b
 		return err;
 	frame->start = start ? start + place->bias : 0;
 	if (name) {
-		frame->function = add_function(&unwinder->names, name);
+		frame->function = add_function(unwinder, name);
 		frame->function_offset = frame->offset - start;
 		if (!frame->function)
 			return -ENOMEM;

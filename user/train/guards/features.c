@@ -73,7 +73,7 @@ static void add_price(const struct build *build, uint32_t function, uint32_t uni
 		hits *= FEATURES_STEPPED;
 	features->columns[function].price += hits / build->units;
 	features->loop_price[(size_t)function * samples->nr_loops + loop] +=
-		hits / (double)features->signatures->loop_units[0][loop];
+		hits / (double)features->signatures->loop_units[loop];
 }
 
 /*
@@ -108,8 +108,7 @@ static int collect_hits(struct build *build)
 		nr += features->columns[i].nr_hits;
 		features->columns[i].nr_hits = 0;
 	}
-	features->hits = calloc(nr + 1, sizeof(*features->hits));
-	if (!features->hits)
+	if (array_new(features->hits, nr))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < samples->nr_units; i++) {
 		touch(build, i, FEATURES_QUARTERS - 1);
@@ -205,8 +204,7 @@ static int make_columns(struct build *build)
 
 	if (build->nr_raw)
 		qsort(build->raw, build->nr_raw, sizeof(*build->raw), compare_raw);
-	features->entries = calloc(build->nr_raw + 1, sizeof(*features->entries));
-	if (!features->entries)
+	if (array_new(features->entries, build->nr_raw))
 		return -ENOMEM;
 	for (size_t i = 0; i < build->nr_raw; i++) {
 		const struct raw_entry *raw = &build->raw[i];
@@ -234,9 +232,9 @@ static bool is_cheaper(const struct features_column *a, const struct features_co
 static int drop_equal_columns(struct features *features)
 {
 	uint32_t nr = features->signatures->samples->nr_functions, nr_kept = 0;
-	uint32_t *kept = calloc((size_t)nr + 1, sizeof(*kept)); /* by element of the index */
+	uint32_t *kept; /* by element of the index */
 	struct hash_index index = { 0 };
-	int ret = kept ? 0 : -ENOMEM;
+	int ret = array_new(kept, nr);
 
 	for (uint32_t i = 0; i < nr && !ret; i++) {
 		struct features_column *column = &features->columns[i], *other;
@@ -273,20 +271,13 @@ static int build_alloc(struct build *build)
 {
 	struct features *features = build->features;
 	const struct samples *samples = features->signatures->samples;
-	size_t nr_functions = (size_t)samples->nr_functions + 1;
-	size_t nr_rows = (size_t)samples->nr_units * FEATURES_QUARTERS + 1;
+	size_t nr = samples->nr_functions;
 
-	features->columns = calloc(nr_functions, sizeof(*features->columns));
-	features->loop_price = calloc(nr_functions * (samples->nr_loops + 1),
-				      sizeof(*features->loop_price));
-	features->rows = calloc(nr_rows, sizeof(*features->rows));
-	build->feature = calloc(nr_functions, sizeof(*build->feature));
-	build->count = calloc(nr_functions, sizeof(*build->count));
-	build->touched = calloc(nr_functions, sizeof(*build->touched));
-	if (features->columns && features->loop_price && features->rows && build->feature &&
-	    build->count && build->touched)
-		return 0;
-	return -ENOMEM;
+	return array_new(features->columns, nr) ?:
+	       array_new(features->loop_price, nr * samples->nr_loops) ?:
+	       array_new(features->rows, (size_t)samples->nr_units * FEATURES_QUARTERS) ?:
+	       array_new(build->feature, nr) ?: array_new(build->count, nr) ?:
+	       array_new(build->touched, nr);
 }
 
 static void build_free(struct build *build)

@@ -23,7 +23,7 @@ struct candidate {
 	uint32_t step; /* in which it was priced */
 };
 
-struct run {
+struct greedy {
 	const struct features *features;
 	const struct greedy_options *options;
 	struct partition partition;
@@ -49,49 +49,49 @@ static void swap_candidates(struct candidate *a, struct candidate *b)
 	*b = was;
 }
 
-static void sink(struct run *run, uint32_t at)
+static void sink(struct greedy *greedy, uint32_t at)
 {
 	for (;;) {
 		uint32_t first = at;
 
-		for (uint32_t child = 2 * at + 1; child <= 2 * at + 2 && child < run->nr; child++)
-			if (is_before(&run->heap[child], &run->heap[first]))
+		for (uint32_t child = 2 * at + 1; child <= 2 * at + 2 && child < greedy->nr; child++)
+			if (is_before(&greedy->heap[child], &greedy->heap[first]))
 				first = child;
 		if (first == at)
 			return;
-		swap_candidates(&run->heap[at], &run->heap[first]);
+		swap_candidates(&greedy->heap[at], &greedy->heap[first]);
 		at = first;
 	}
 }
 
-static void make_heap(struct run *run)
+static void make_heap(struct greedy *greedy)
 {
-	for (uint32_t i = run->nr / 2; i-- > 0;)
-		sink(run, i);
+	for (uint32_t i = greedy->nr / 2; i-- > 0;)
+		sink(greedy, i);
 }
 
-static void drop_first(struct run *run)
+static void drop_first(struct greedy *greedy)
 {
-	run->heap[0] = run->heap[--run->nr];
-	sink(run, 0);
+	greedy->heap[0] = greedy->heap[--greedy->nr];
+	sink(greedy, 0);
 }
 
-static void price(struct run *run, struct candidate *candidate)
+static void price(struct greedy *greedy, struct candidate *candidate)
 {
-	struct partition_gain gain = partition_gain(&run->partition, candidate->function);
-	double hits = run->features->columns[candidate->function].price + FREE_HITS;
+	struct partition_gain gain = partition_gain(&greedy->partition, candidate->function);
+	double hits = greedy->features->columns[candidate->function].price + FREE_HITS;
 	double value = gain.bits;
 
-	if (run->options->objective == GREEDY_ACCURACY)
+	if (greedy->options->objective == GREEDY_ACCURACY)
 		value = gain.right + BIT_WORTH * gain.bits;
 	if (value < MIN_GAIN)
 		value = 0;
-	if (run->options->price == GREEDY_PER_HIT)
+	if (greedy->options->price == GREEDY_PER_HIT)
 		value /= hits;
-	else if (run->options->price == GREEDY_PER_ROOT)
+	else if (greedy->options->price == GREEDY_PER_ROOT)
 		value /= sqrt(hits);
 	candidate->value = value;
-	candidate->step = run->step;
+	candidate->step = greedy->step;
 }
 
 /* What a guard takes of that which the worst unit may have; there is room for one alone. */
@@ -126,46 +126,46 @@ static void take_room(const struct features *features, uint32_t *shares, uint32_
 }
 
 /* True if the budget, and that of the worst unit, allow for @function. */
-static bool is_affordable(const struct run *run, uint32_t function)
+static bool is_affordable(const struct greedy *greedy, uint32_t function)
 {
-	uint32_t nr_loops = run->features->signatures->samples->nr_loops;
-	const double *price = &run->features->loop_price[(size_t)function * nr_loops];
+	uint32_t nr_loops = greedy->features->signatures->samples->nr_loops;
+	const double *price = &greedy->features->loop_price[(size_t)function * nr_loops];
 
 	for (uint32_t i = 0; i < nr_loops; i++)
-		if (price[i] > run->rest[i])
+		if (price[i] > greedy->rest[i])
 			return false;
-	return has_room(run->features, run->unit_shares, function);
+	return has_room(greedy->features, greedy->unit_shares, function);
 }
 
-static void choose(struct run *run, uint32_t function)
+static void choose(struct greedy *greedy, uint32_t function)
 {
-	uint32_t nr_loops = run->features->signatures->samples->nr_loops;
+	uint32_t nr_loops = greedy->features->signatures->samples->nr_loops;
 
 	for (uint32_t i = 0; i < nr_loops; i++)
-		run->rest[i] -= run->features->loop_price[(size_t)function * nr_loops + i];
-	take_room(run->features, run->unit_shares, function);
-	partition_split(&run->partition, function);
-	run->step++;
+		greedy->rest[i] -= greedy->features->loop_price[(size_t)function * nr_loops + i];
+	take_room(greedy->features, greedy->unit_shares, function);
+	partition_split(&greedy->partition, function);
+	greedy->step++;
 }
 
 /* The next guard, or SAMPLES_NONE. */
-static uint32_t next_guard(struct run *run)
+static uint32_t next_guard(struct greedy *greedy)
 {
-	if (run->options->is_eager) {
-		for (uint32_t i = 0; i < run->nr; i++)
-			price(run, &run->heap[i]);
-		make_heap(run);
+	if (greedy->options->is_eager) {
+		for (uint32_t i = 0; i < greedy->nr; i++)
+			price(greedy, &greedy->heap[i]);
+		make_heap(greedy);
 	}
-	while (run->nr) {
-		struct candidate *first = &run->heap[0];
+	while (greedy->nr) {
+		struct candidate *first = &greedy->heap[0];
 
-		if (!is_affordable(run, first->function)) {
-			drop_first(run);
+		if (!is_affordable(greedy, first->function)) {
+			drop_first(greedy);
 			continue;
 		}
-		if (first->step != run->step) {
-			price(run, first);
-			sink(run, 0);
+		if (first->step != greedy->step) {
+			price(greedy, first);
+			sink(greedy, 0);
 			continue;
 		}
 		if (first->value <= 0)
@@ -175,48 +175,46 @@ static uint32_t next_guard(struct run *run)
 	return SAMPLES_NONE;
 }
 
-static int run_init(struct run *run)
+static int greedy_init(struct greedy *greedy)
 {
-	const struct samples *samples = run->features->signatures->samples;
-	int ret = partition_init(&run->partition, run->features);
+	const struct samples *samples = greedy->features->signatures->samples;
+	int ret = partition_init(&greedy->partition, greedy->features);
 
 	if (ret)
 		return ret;
-	run->heap = calloc((size_t)samples->nr_functions + 1, sizeof(*run->heap));
-	run->rest = calloc((size_t)samples->nr_loops + 1, sizeof(*run->rest));
-	run->unit_shares = calloc((size_t)samples->nr_units + 1, sizeof(*run->unit_shares));
-	if (!run->heap || !run->rest || !run->unit_shares)
+	if (array_new(greedy->heap, samples->nr_functions) ||
+	    array_new(greedy->rest, samples->nr_loops) ||
+	    array_new(greedy->unit_shares, samples->nr_units))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < samples->nr_loops; i++)
-		run->rest[i] = run->options->budget[i];
+		greedy->rest[i] = greedy->options->budget[i];
 	for (uint32_t i = 0; i < samples->nr_functions; i++) {
-		const struct features_column *column = &run->features->columns[i];
+		const struct features_column *column = &greedy->features->columns[i];
 		struct candidate candidate = { .function = i };
 
-		if (!column->nr_entries || column->most > run->options->max_hits)
+		if (!column->nr_entries || column->most > greedy->options->max_hits)
 			continue;
-		price(run, &candidate);
-		run->heap[run->nr++] = candidate;
+		price(greedy, &candidate);
+		greedy->heap[greedy->nr++] = candidate;
 	}
-	make_heap(run);
+	make_heap(greedy);
 	return 0;
 }
 
-static void run_deinit(struct run *run)
+static void greedy_deinit(struct greedy *greedy)
 {
-	partition_deinit(&run->partition);
-	free(run->heap);
-	free(run->rest);
-	free(run->unit_shares);
+	partition_deinit(&greedy->partition);
+	free(greedy->heap);
+	free(greedy->rest);
+	free(greedy->unit_shares);
 }
 
 int greedy_allows(const struct features *features, const uint32_t *functions, uint32_t nr)
 {
-	uint32_t *shares = calloc((size_t)features->signatures->samples->nr_units + 1,
-				  sizeof(*shares));
+	uint32_t *shares;
 	int ret = 1;
 
-	if (!shares)
+	if (array_new(shares, features->signatures->samples->nr_units))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nr && ret; i++) {
 		ret = has_room(features, shares, functions[i]);
@@ -229,20 +227,20 @@ int greedy_allows(const struct features *features, const uint32_t *functions, ui
 int greedy_choose(const struct features *features, const struct greedy_options *options,
 		  uint32_t *ret, uint32_t *ret_nr)
 {
-	struct run run = { .features = features, .options = options };
-	int error = run_init(&run);
+	struct greedy greedy = { .features = features, .options = options };
+	int error = greedy_init(&greedy);
 
 	*ret_nr = 0;
 	while (!error) {
-		uint32_t function = next_guard(&run);
+		uint32_t function = next_guard(&greedy);
 
 		if (function == SAMPLES_NONE)
 			break;
 		ret[(*ret_nr)++] = function;
-		drop_first(&run);
-		choose(&run, function);
+		drop_first(&greedy);
+		choose(&greedy, function);
 	}
-	run_deinit(&run);
+	greedy_deinit(&greedy);
 	if (!error)
 		qsort(ret, *ret_nr, sizeof(*ret), order_u32);
 	return error;

@@ -11,7 +11,7 @@
 static double site_hits(const struct signatures *signatures, uint32_t loop)
 {
 	const struct samples *samples = signatures->samples;
-	double hits = 0, units = (double)signatures->loop_units[0][loop];
+	double hits = 0, units = (double)signatures->loop_units[loop];
 
 	for (uint32_t i = 0; i < samples->nr_units; i++) {
 		const struct samples_unit *unit = &samples->units[i];

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* How far the arrays of the tables are filled. */
 struct fill {
 	uint32_t type;
@@ -81,31 +83,28 @@ static int add_table(struct infer_tables *tables, const struct model *model, uin
 	return infer_table_init(&table->table, table->room);
 }
 
-int infer_tables_init(struct infer_tables *tables, const struct model *model, uint32_t nr_loops,
-		      bool is_paper)
+int infer_tables_init(struct infer_tables *tables, const struct samples *samples,
+		      const struct model *model, bool is_paper)
 {
 	struct fill fill = { 0 };
-	int ret = -ENOMEM;
+	int ret = 0;
 
-	*tables = (struct infer_tables){ .nr_loops = nr_loops };
-	tables->loops = calloc((size_t)nr_loops + 1, sizeof(*tables->loops));
-	tables->types = calloc((size_t)model->nr_types + 1, sizeof(*tables->types));
-	tables->contexts = calloc((size_t)model->nr_contexts + 1, sizeof(*tables->contexts));
-	tables->weights = calloc((size_t)model->nr_weights + 1, sizeof(*tables->weights));
-	if (!tables->loops || !tables->types || !tables->contexts || !tables->weights)
-		goto err_deinit;
-	for (uint32_t i = 0; i < nr_loops; i++) {
+	*tables = (struct infer_tables){ .nr_loops = samples->nr_loops };
+	for (uint32_t i = 0; i < model->nr_guards; i++)
+		if (model->guards[i].function >= samples->nr_functions)
+			return -EINVAL;
+	tables->guard_of = model_guard_of(model, samples->nr_functions);
+	if (!tables->guard_of || array_new(tables->loops, samples->nr_loops) ||
+	    array_new(tables->types, model->nr_types) ||
+	    array_new(tables->contexts, model->nr_contexts) ||
+	    array_new(tables->weights, model->nr_weights))
+		ret = -ENOMEM;
+	for (uint32_t i = 0; i < samples->nr_loops && !ret; i++)
 		ret = add_table(tables, model, i, is_paper, &fill);
-		if (ret)
-			goto err_deinit;
-	}
-	ret = -EINVAL;
-	if (fill.type != model->nr_types || fill.context != model->nr_contexts)
-		goto err_deinit;
-	return 0;
-
-err_deinit:
-	infer_tables_deinit(tables);
+	if (!ret && (fill.type != model->nr_types || fill.context != model->nr_contexts))
+		ret = -EINVAL;
+	if (ret)
+		infer_tables_deinit(tables);
 	return ret;
 }
 
@@ -116,8 +115,26 @@ void infer_tables_deinit(struct infer_tables *tables)
 		free(tables->loops[i].state);
 	}
 	free(tables->loops);
+	free(tables->guard_of);
 	free(tables->types);
 	free(tables->contexts);
 	free(tables->weights);
 	memset(tables, 0, sizeof(*tables));
+}
+
+bool infer_tables_feed(const struct infer_tables *tables, uint32_t loop,
+		       const struct samples_hit *hits, uint32_t nr)
+{
+	struct table *table = &tables->loops[loop];
+	bool is_known = true;
+
+	infer_begin(&table->table, table->state);
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t guard = tables->guard_of[hits[i].function];
+
+		if (guard != SAMPLES_NONE &&
+		    !infer_hit(&table->table, table->state, guard, hits[i].depth))
+			is_known = false;
+	}
+	return is_known;
 }

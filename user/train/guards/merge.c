@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "train/guards/predict.h"
@@ -76,9 +75,8 @@ static int confusion_count(struct confusion *confusion, struct predictor *predic
 {
 	const struct samples *samples = predictor->signatures->samples;
 
-	confusion->pairs = calloc((size_t)samples->nr_units + 1, sizeof(*confusion->pairs));
-	confusion->type_units = calloc((size_t)types->nr + 1, sizeof(*confusion->type_units));
-	if (!confusion->pairs || !confusion->type_units)
+	if (array_new(confusion->pairs, samples->nr_units) ||
+	    array_new(confusion->type_units, types->nr))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < samples->nr_units; i++) {
 		uint32_t is = types->of_tree[samples->units[i].tree], said;
@@ -109,9 +107,7 @@ static int confusion_init(struct confusion *confusion, const struct signatures *
 	int ret;
 
 	*confusion = (struct confusion){ 0 };
-	ret = weights_add_types(types, &model);
-	if (!ret)
-		ret = weights_learn(signatures, types, functions, nr, &model);
+	ret = weights_learn(signatures, types, functions, nr, &model);
 	if (!ret)
 		ret = predictor_init(&predictor, signatures, &model, false);
 	if (!ret)
@@ -124,10 +120,10 @@ static int confusion_init(struct confusion *confusion, const struct signatures *
 /* Take from the sorted pairs those beyond the limit, each type once; order them to be joined. */
 static uint32_t take_pairs(struct confusion *confusion, uint32_t nr_types, double limit)
 {
-	bool *taken = calloc((size_t)nr_types + 1, sizeof(*taken));
 	uint32_t nr = 0;
+	bool *taken;
 
-	if (!taken)
+	if (array_new(taken, nr_types))
 		return 0;
 	for (uint32_t i = 0; i < confusion->nr && confusion->pairs[i].share > limit; i++) {
 		struct mistakes pair = confusion->pairs[i];
@@ -149,49 +145,33 @@ static int compare_joins(const void *a, const void *b)
 	return order_of(y->b, x->b);
 }
 
-static void join(const struct samples *samples, const struct mistakes *pair, struct types *types,
-		 uint32_t *nr_merged)
-{
-	nr_merged[pair->a] += nr_merged[pair->b];
-	memmove(&nr_merged[pair->b], &nr_merged[pair->b + 1],
-		(types->nr - pair->b - 1) * sizeof(*nr_merged));
-	types_join(types, samples, pair->a, pair->b);
-}
-
 int merge_types(const struct signatures *signatures, const uint32_t *functions, uint32_t nr,
-		double limit, struct types *types, uint32_t *nr_merged)
+		double limit, struct types *types)
 {
 	const struct samples *samples = signatures->samples;
 	struct confusion confusion, next;
 	int ret = confusion_init(&confusion, signatures, types, functions, nr);
 
 	while (!ret) {
-		uint32_t *counts = calloc((size_t)types->nr + 1, sizeof(*counts));
-		struct types joined = { 0 };
 		uint32_t nr_pairs = take_pairs(&confusion, types->nr, limit);
+		struct types joined;
 
-		if (!counts || types_copy(&joined, samples, types))
-			ret = -ENOMEM;
-		if (ret || !nr_pairs) {
-			free(counts);
-			types_deinit(&joined);
+		if (!nr_pairs)
 			break;
-		}
-		memcpy(counts, nr_merged, types->nr * sizeof(*counts));
+		ret = types_copy(&joined, samples, types);
+		if (ret)
+			break;
 		qsort(confusion.pairs, nr_pairs, sizeof(*confusion.pairs), compare_joins);
 		for (uint32_t i = 0; i < nr_pairs; i++)
-			join(samples, &confusion.pairs[i], &joined, counts);
+			types_join(&joined, samples, confusion.pairs[i].a, confusion.pairs[i].b);
 		ret = confusion_init(&next, signatures, &joined, functions, nr);
 		if (ret || next.right <= confusion.right) {
 			confusion_deinit(&next);
 			types_deinit(&joined);
-			free(counts);
 			break;
 		}
 		confusion_deinit(&confusion);
 		confusion = next;
-		memcpy(nr_merged, counts, joined.nr * sizeof(*counts));
-		free(counts);
 		types_deinit(types);
 		*types = joined;
 	}

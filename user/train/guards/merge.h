@@ -18,10 +18,9 @@
 /*
  * Merge types, those with the most mistakes first, as long as rule W with
  * guards in the @nr @functions becomes more often right on the training units.
- * @nr_merged, by type, counts what each was made of and is changed like the
- * types.  Returns 0, -EINVAL or -ENOMEM.
+ * Returns 0, -EINVAL or -ENOMEM.
  */
 int merge_types(const struct signatures *signatures, const uint32_t *functions, uint32_t nr,
-		double limit, struct types *types, uint32_t *nr_merged);
+		double limit, struct types *types);
 
 #endif /* _USER_TRAIN_GUARDS_MERGE_H */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* Differences of shares below this are rounding. */
 #define TINY 1e-12
 
@@ -68,20 +70,12 @@ int partition_init(struct partition *partition, const struct features *features)
 	*partition = (struct partition){ .features = features, .nr_slots = 16 };
 	while (partition->nr_slots < 2 * nr)
 		partition->nr_slots *= 2;
-	partition->cell_of = calloc(nr, sizeof(*partition->cell_of));
-	partition->cells = calloc(nr, sizeof(*partition->cells));
-	partition->groups = calloc(nr, sizeof(*partition->groups));
-	partition->feature = calloc(nr, sizeof(*partition->feature));
-	partition->cells_with = calloc(nr, sizeof(*partition->cells_with));
-	partition->cells_seen = calloc(nr, sizeof(*partition->cells_seen));
-	partition->groups_with = calloc(nr, sizeof(*partition->groups_with));
-	partition->groups_seen = calloc(nr, sizeof(*partition->groups_seen));
-	partition->keys = calloc(partition->nr_slots, sizeof(*partition->keys));
-	partition->values = calloc(partition->nr_slots, sizeof(*partition->values));
-	if (!partition->cell_of || !partition->cells || !partition->groups ||
-	    !partition->feature || !partition->cells_with || !partition->cells_seen ||
-	    !partition->groups_with || !partition->groups_seen || !partition->keys ||
-	    !partition->values) {
+	if (array_new(partition->cell_of, nr) || array_new(partition->cells, nr) ||
+	    array_new(partition->groups, nr) || array_new(partition->feature, nr) ||
+	    array_new(partition->cells_with, nr) || array_new(partition->cells_seen, nr) ||
+	    array_new(partition->groups_with, nr) || array_new(partition->groups_seen, nr) ||
+	    array_new(partition->keys, partition->nr_slots) ||
+	    array_new(partition->values, partition->nr_slots)) {
 		partition_deinit(partition);
 		return -ENOMEM;
 	}

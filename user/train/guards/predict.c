@@ -2,33 +2,18 @@
 
 #include "train/guards/predict.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 int predictor_init(struct predictor *predictor, const struct signatures *signatures,
 		   const struct model *model, bool is_paper)
 {
-	const struct samples *samples = signatures->samples;
-	int ret;
-
 	*predictor = (struct predictor){ .signatures = signatures, .is_paper = is_paper };
-	ret = infer_tables_init(&predictor->tables, model, samples->nr_loops, is_paper);
-	if (ret)
-		return ret;
-	predictor->guard_of = model_guard_of(model, samples->nr_functions);
-	if (!predictor->guard_of) {
-		predictor_deinit(predictor);
-		return -ENOMEM;
-	}
-	return 0;
+	return infer_tables_init(&predictor->tables, signatures->samples, model, is_paper);
 }
 
 void predictor_deinit(struct predictor *predictor)
 {
 	infer_tables_deinit(&predictor->tables);
-	free(predictor->guard_of);
-	memset(predictor, 0, sizeof(*predictor));
 }
 
 /* The guards hit in the unit's first half, or in the rest of it. */
@@ -41,7 +26,7 @@ static uint32_t feed_half(struct predictor *predictor, struct table *table, uint
 	for (size_t i = signatures->first_hit[unit]; i < signatures->first_hit[unit + 1]; i++) {
 		const struct signature_hit *hit = &signatures->hits[i];
 		const struct signature_context *context = &signatures->contexts[hit->context];
-		uint32_t guard = predictor->guard_of[context->function];
+		uint32_t guard = predictor->tables.guard_of[context->function];
 
 		if (guard == SAMPLES_NONE || (hit->quarter < 2) != is_first)
 			continue;
@@ -58,7 +43,7 @@ static uint32_t to_type(const struct predictor *predictor, const struct table *t
 {
 	if (type == INFER_NO_TYPE && predictor->is_paper)
 		type = infer_type_at(&table->table, table->table.default_early);
-	return type == INFER_NO_TYPE ? SAMPLES_NONE : table->first_type + type;
+	return infer_tables_type(table, type);
 }
 
 struct predict_verdict predictor_unit(struct predictor *predictor, uint32_t unit)

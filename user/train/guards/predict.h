@@ -14,7 +14,6 @@
 struct predictor {
 	const struct signatures *signatures;
 	struct infer_tables tables;
-	uint32_t *guard_of; /* by function, or SAMPLES_NONE */
 	bool is_paper;
 };
 

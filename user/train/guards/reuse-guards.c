@@ -28,15 +28,15 @@ struct keeper {
 	uint32_t nr_sets;
 };
 
-/* A timing run's guards, to be sorted: the most timed first. */
-struct run {
+/* A timing run, to be sorted: the most timed first. */
+struct timing_run {
 	uint32_t guards;
 	uint64_t units;
 };
 
 static int compare_runs(const void *a, const void *b)
 {
-	const struct run *x = a, *y = b;
+	const struct timing_run *x = a, *y = b;
 
 	return order_of(y->units, x->units) ?: order_of(x->guards, y->guards);
 }
@@ -66,11 +66,10 @@ static int is_affordable(const struct keeper *keeper, const struct kept *set)
 static int choose_among(const struct keeper *keeper, struct kept *set)
 {
 	struct select_options options = *keeper->options;
-	bool *allowed = calloc((size_t)keeper->signatures->samples->nr_functions + 1,
-			       sizeof(*allowed));
+	bool *allowed;
 	int error;
 
-	if (!allowed)
+	if (array_new(allowed, keeper->signatures->samples->nr_functions))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < set->nr; i++)
 		allowed[set->functions[i]] = true;
@@ -87,9 +86,7 @@ static struct kept *new_set(struct keeper *keeper)
 {
 	struct kept *set = &keeper->sets[keeper->nr_sets];
 
-	set->functions = calloc((size_t)keeper->signatures->samples->nr_functions + 1,
-				sizeof(*set->functions));
-	if (!set->functions)
+	if (array_new(set->functions, keeper->signatures->samples->nr_functions))
 		return NULL;
 	keeper->nr_sets++;
 	return set;
@@ -140,8 +137,8 @@ static int add_chosen(struct keeper *keeper, const uint32_t *functions, uint32_t
 static int add_runs(struct keeper *keeper)
 {
 	const struct samples *samples = keeper->signatures->samples;
-	struct run *runs = calloc((size_t)samples->nr_guards + 1, sizeof(*runs));
-	int ret = runs ? 0 : -ENOMEM;
+	struct timing_run *runs;
+	int ret = array_new(runs, samples->nr_guards);
 	uint32_t nr = 0;
 
 	for (uint32_t i = 0; i < samples->nr_guards && !ret; i++) {
@@ -149,7 +146,7 @@ static int add_runs(struct keeper *keeper)
 		uint64_t units = timed_units(samples, guards->functions, guards->nr);
 
 		if (guards->nr && units)
-			runs[nr++] = (struct run){ i, units };
+			runs[nr++] = (struct timing_run){ i, units };
 	}
 	if (nr)
 		qsort(runs, nr, sizeof(*runs), compare_runs);

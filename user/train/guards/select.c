@@ -32,17 +32,15 @@ int select_rate(const struct signatures *signatures, const struct types *types,
 		const uint32_t *functions, uint32_t nr, struct select_score *ret)
 {
 	uint32_t nr_loops = signatures->samples->nr_loops;
-	struct model_prediction *predictions = calloc((size_t)nr_loops + 1, sizeof(*predictions));
+	struct model_prediction *predictions;
 	struct model model = { 0 };
 	double units = 0;
-	int error = -ENOMEM;
+	int error;
 
 	*ret = (struct select_score){ 0 };
-	if (!predictions)
-		return error;
-	error = weights_add_types(types, &model);
-	if (!error)
-		error = weights_learn(signatures, types, functions, nr, &model);
+	if (array_new(predictions, nr_loops))
+		return -ENOMEM;
+	error = weights_learn(signatures, types, functions, nr, &model);
 	if (!error)
 		error = predict_units(signatures, types, &model, false, 0, predictions, NULL);
 	for (uint32_t i = 0; i < nr_loops && !error; i++) {
@@ -73,7 +71,6 @@ static int try_ways(const struct features *features, const struct types *types,
 		    const double *budget, struct choice *choices, uint32_t *nr)
 {
 	const struct signatures *signatures = features->signatures;
-	size_t room = (size_t)signatures->samples->nr_functions + 1;
 
 	for (int way = 0; way < NR_WAYS; way++) {
 		struct greedy_options options = {
@@ -86,8 +83,7 @@ static int try_ways(const struct features *features, const struct types *types,
 		uint32_t same = 0;
 		int ret;
 
-		choice->functions = calloc(room, sizeof(*choice->functions));
-		if (!choice->functions)
+		if (array_new(choice->functions, signatures->samples->nr_functions))
 			return -ENOMEM;
 		ret = greedy_choose(features, &options, choice->functions, &choice->nr);
 		while (!ret && same < *nr && !is_equal(&choices[same], choice))
@@ -217,16 +213,15 @@ static int select_as_paper(const struct signatures *signatures, const struct typ
 			   const struct select_options *options, uint32_t *ret, uint32_t *ret_nr)
 {
 	const struct samples *samples = signatures->samples;
-	struct spread *spreads = calloc((size_t)samples->nr_functions + 1, sizeof(*spreads));
-	double *rest = calloc((size_t)samples->nr_loops + 1, sizeof(*rest));
-	uint32_t *last = calloc((size_t)types->nr + 1, sizeof(*last));
-	struct features features = { 0 };
-	uint32_t nr = 0;
-	int error = -ENOMEM;
+	struct spread *spreads = NULL;
+	double *rest = NULL;
+	uint32_t *last = NULL, nr = 0;
+	struct features features;
+	int error = features_init(&features, signatures, types, 0, NULL);
 
-	*ret_nr = 0;
-	if (spreads && rest && last)
-		error = features_init(&features, signatures, types, 0, NULL);
+	if (!error)
+		error = array_new(spreads, samples->nr_functions) ?:
+			array_new(rest, samples->nr_loops) ?: array_new(last, types->nr);
 	if (error)
 		goto out;
 	memcpy(rest, options->budget, samples->nr_loops * sizeof(*rest));

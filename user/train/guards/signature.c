@@ -100,28 +100,20 @@ int signatures_init(struct signatures *signatures, const struct samples *samples
 	size_t nr_hits = 0;
 
 	*signatures = (struct signatures){ .samples = samples };
-	signatures->first_hit = calloc((size_t)samples->nr_units + 1,
-				       sizeof(*signatures->first_hit));
-	for (int half = 0; half < 2; half++)
-		signatures->loop_units[half] = calloc((size_t)samples->nr_loops + 1,
-						      sizeof(**signatures->loop_units));
-	signatures->is_site = calloc((size_t)samples->nr_functions + 1,
-				     sizeof(*signatures->is_site));
-	if (!signatures->first_hit || !signatures->loop_units[0] || !signatures->loop_units[1] ||
-	    !signatures->is_site)
+	if (array_new(signatures->first_hit, samples->nr_units) ||
+	    array_new(signatures->loop_units, samples->nr_loops) ||
+	    array_new(signatures->is_site, samples->nr_functions))
 		goto err_deinit;
 	mark_sites(signatures);
 	for (uint32_t i = 0; i < samples->nr_units; i++) {
 		uint32_t loop = signatures_loop(signatures, i);
 
-		for (int half = 0; half < 2; half++)
-			signatures->loop_units[half][loop] += samples->units[i].units[half];
+		signatures->loop_units[loop] += samples->units[i].units[0];
 		signatures->first_hit[i] = nr_hits;
 		nr_hits += samples->units[i].nr_hits;
 	}
 	signatures->first_hit[samples->nr_units] = nr_hits;
-	signatures->hits = calloc(nr_hits + 1, sizeof(*signatures->hits));
-	if (!signatures->hits || number_contexts(signatures, nr_hits))
+	if (array_new(signatures->hits, nr_hits) || number_contexts(signatures, nr_hits))
 		goto err_deinit;
 	return 0;
 
@@ -135,8 +127,7 @@ void signatures_deinit(struct signatures *signatures)
 	free(signatures->contexts);
 	free(signatures->hits);
 	free(signatures->first_hit);
-	free(signatures->loop_units[0]);
-	free(signatures->loop_units[1]);
+	free(signatures->loop_units);
 	free(signatures->is_site);
 	memset(signatures, 0, sizeof(*signatures));
 }

@@ -30,7 +30,7 @@ struct signatures {
 	uint32_t nr_contexts;
 	struct signature_hit *hits; /* of a unit in the samples' order */
 	size_t *first_hit; /* by unit, and one more */
-	uint64_t *loop_units[2]; /* by loop: units of either half */
+	uint64_t *loop_units; /* by loop: units that are learnt from */
 	bool *is_site; /* by function: events of a loop begin there, so it has a probe anyway */
 };
 

@@ -2,10 +2,10 @@
 
 #include "train/guards/timed.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "train/guards/infer-tables.h"
 #include "train/samples/times.h"
 
@@ -59,48 +59,30 @@ double timed_mean(const struct samples *samples, uint32_t loop, double hit_ns)
 	return units > 0 ? (sum - guards) / units : 0;
 }
 
-static uint32_t infer_type(struct table *table, const struct samples_timing *timing,
-			   const uint32_t *guard_of)
-{
-	uint16_t type;
-
-	infer_begin(&table->table, table->state);
-	for (uint32_t i = 0; i < timing->nr_hits; i++) {
-		const struct samples_hit *hit = &timing->hits[i];
-
-		if (guard_of[hit->function] != SAMPLES_NONE)
-			infer_hit(&table->table, table->state, guard_of[hit->function], hit->depth);
-	}
-	type = infer_end(&table->table, table->state);
-	return type == INFER_NO_TYPE ? SAMPLES_NONE : table->first_type + type;
-}
-
-static void add_to_type(struct timed *to, struct infer_tables *tables, const uint32_t *guard_of,
+static void add_to_type(struct timed *to, const struct infer_tables *tables,
 			const struct samples_timing *timing)
 {
-	uint32_t type = infer_type(&tables->loops[timing->loop], timing, guard_of);
+	struct table *table = &tables->loops[timing->loop];
+	uint32_t type;
 
+	infer_tables_feed(tables, timing->loop, timing->hits, timing->nr_hits);
+	type = infer_tables_type(table, infer_end(&table->table, table->state));
 	for (int half = 0; half < 2 && type != SAMPLES_NONE; half++)
 		times_merge(&to->types[half][type], &timing->times[half]);
 }
 
 int timed_init(struct timed *timed, const struct samples *samples, const struct model *model)
 {
-	uint32_t *functions = calloc((size_t)model->nr_guards + 1, sizeof(*functions));
-	uint32_t *guard_of = model_guard_of(model, samples->nr_functions);
+	uint32_t *functions;
 	struct infer_tables tables = { 0 };
-	int ret = -ENOMEM;
+	int ret = array_new(functions, model->nr_guards);
 
 	*timed = (struct timed){ .nr_types = model->nr_types, .nr_loops = samples->nr_loops };
-	for (int half = 0; half < 2; half++) {
-		timed->types[half] = calloc((size_t)model->nr_types + 1, sizeof(**timed->types));
-		timed->loops[half] = calloc((size_t)samples->nr_loops + 1,
-					     sizeof(**timed->loops));
-	}
-	if (!functions || !guard_of || !timed->types[0] || !timed->types[1] ||
-	    !timed->loops[0] || !timed->loops[1])
-		goto out;
-	ret = infer_tables_init(&tables, model, samples->nr_loops, false);
+	for (int half = 0; half < 2 && !ret; half++)
+		ret = array_new(timed->types[half], model->nr_types) ?:
+		      array_new(timed->loops[half], samples->nr_loops);
+	if (!ret)
+		ret = infer_tables_init(&tables, samples, model, false);
 	if (ret)
 		goto out;
 	for (uint32_t i = 0; i < model->nr_guards; i++)
@@ -111,12 +93,11 @@ int timed_init(struct timed *timed, const struct samples *samples, const struct 
 		for (int half = 0; half < 2; half++)
 			times_merge(&timed->loops[half][timing->loop], &timing->times[half]);
 		if (covers(&samples->guards[timing->guards], functions, model->nr_guards))
-			add_to_type(timed, &tables, guard_of, timing);
+			add_to_type(timed, &tables, timing);
 	}
 out:
 	infer_tables_deinit(&tables);
 	free(functions);
-	free(guard_of);
 	if (ret)
 		timed_deinit(timed);
 	return ret;

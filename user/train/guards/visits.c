@@ -21,24 +21,8 @@ static uint32_t type_of(const struct model *model, const struct samples_unit *un
 	return unit->tree < model->nr_trees ? model->type_of_tree[unit->tree] : SAMPLES_NONE;
 }
 
-static uint64_t count_hits(const struct samples *samples, const struct model *model,
-			   const uint32_t *guards)
-{
-	uint64_t nr = 0;
-
-	for (uint32_t i = 0; i < samples->nr_units; i++) {
-		const struct samples_unit *unit = &samples->units[i];
-
-		if (type_of(model, unit) == SAMPLES_NONE)
-			continue;
-		for (uint32_t j = 0; j < unit->nr_hits; j++)
-			nr += guards[unit->hits[j].function] != SAMPLES_NONE;
-	}
-	return nr;
-}
-
-static void take_unit(struct visits *visits, const struct samples_unit *unit, uint32_t type,
-		      const uint32_t *guards)
+static int take_unit(struct visits *visits, const struct samples_unit *unit, uint32_t type,
+		     const uint32_t *guards, size_t *max)
 {
 	uint64_t units = unit->units[0] + unit->units[1];
 
@@ -48,6 +32,8 @@ static void take_unit(struct visits *visits, const struct samples_unit *unit, ui
 
 		if (guards[hit->function] == SAMPLES_NONE || !units)
 			continue;
+		if (array_grow(visits->entries, visits->nr, *max))
+			return -ENOMEM;
 		visits->entries[visits->nr++] = (struct visit){
 			.type = type,
 			.guard = guards[hit->function],
@@ -57,6 +43,7 @@ static void take_unit(struct visits *visits, const struct samples_unit *unit, ui
 			.hits = units * hit->count,
 		};
 	}
+	return 0;
 }
 
 /* Sort them, and make one of equal ones. */
@@ -85,29 +72,24 @@ static void join(struct visits *visits)
 int visits_init(struct visits *visits, const struct samples *samples, const struct model *model)
 {
 	uint32_t *guards = model_guard_of(model, samples->nr_functions);
-	uint64_t nr;
+	size_t max = 0;
+	int ret = guards ? 0 : -ENOMEM;
 
 	memset(visits, 0, sizeof(*visits));
-	if (!guards)
-		return -ENOMEM;
-	nr = count_hits(samples, model, guards);
-	if (nr < UINT32_MAX)
-		visits->entries = calloc(nr + 1, sizeof(*visits->entries));
-	visits->units = calloc(model->nr_types + 1u, sizeof(*visits->units));
-	if (!visits->entries || !visits->units) {
-		free(guards);
-		visits_deinit(visits);
-		return -ENOMEM;
-	}
-	for (uint32_t i = 0; i < samples->nr_units; i++) {
+	if (!ret)
+		ret = array_new(visits->units, model->nr_types);
+	for (uint32_t i = 0; i < samples->nr_units && !ret; i++) {
 		uint32_t type = type_of(model, &samples->units[i]);
 
 		if (type != SAMPLES_NONE)
-			take_unit(visits, &samples->units[i], type, guards);
+			ret = take_unit(visits, &samples->units[i], type, guards, &max);
 	}
 	free(guards);
-	join(visits);
-	return 0;
+	if (ret)
+		visits_deinit(visits);
+	else
+		join(visits);
+	return ret;
 }
 
 void visits_deinit(struct visits *visits)

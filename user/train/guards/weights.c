@@ -86,12 +86,11 @@ static int count_units(const struct signatures *signatures, const struct types *
 		       const uint32_t *guard_of, struct model *model, struct counts *counts)
 {
 	const struct samples *samples = signatures->samples;
-	uint32_t *in_unit = calloc((size_t)model->nr_guards + 1, sizeof(*in_unit));
-	int ret = 0;
+	uint32_t *in_unit;
+	int ret = array_new(in_unit, model->nr_guards);
 
-	counts->type_units = calloc((size_t)types->nr + 1, sizeof(*counts->type_units));
-	if (!counts->type_units || !in_unit)
-		ret = -ENOMEM;
+	if (!ret)
+		ret = array_new(counts->type_units, types->nr);
 	for (uint32_t i = 0; i < samples->nr_units && !ret; i++) {
 		uint32_t type = types->of_tree[samples->units[i].tree];
 		struct count count = { .type = type, .units = samples->units[i].units[0] };
@@ -170,7 +169,7 @@ static void set_bases(const struct signatures *signatures, const struct types *t
 {
 	for (uint32_t i = 0; i < types->nr; i++) {
 		uint32_t loop = types->loop[i];
-		double all = (double)signatures->loop_units[0][loop] + types->first[loop + 1] -
+		double all = (double)signatures->loop_units[loop] + types->first[loop + 1] -
 			     types->first[loop];
 		double prior = log2(((double)counts->type_units[i] + 1) / all);
 
@@ -179,12 +178,24 @@ static void set_bases(const struct signatures *signatures, const struct types *t
 	}
 }
 
+/* The types, of which nothing is known but the loop. */
+static int make_types(const struct types *types, struct model *model)
+{
+	free(model->types);
+	model->nr_types = 0;
+	if (array_new(model->types, types->nr))
+		return -ENOMEM;
+	model->nr_types = types->nr;
+	for (uint32_t i = 0; i < types->nr; i++)
+		model->types[i].loop = types->loop[i];
+	return 0;
+}
+
 static int make_guards(const uint32_t *functions, uint32_t nr, struct model *model)
 {
 	free(model->guards);
-	model->guards = calloc((size_t)nr + 1, sizeof(*model->guards));
 	model->nr_guards = 0;
-	if (!model->guards)
+	if (array_new(model->guards, nr))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nr; i++)
 		model->guards[i].function = functions[i];
@@ -197,7 +208,7 @@ static void mean_hits(const struct signatures *signatures, struct model *model)
 	uint64_t units = 0;
 
 	for (uint32_t i = 0; i < signatures->samples->nr_loops; i++)
-		units += signatures->loop_units[0][i];
+		units += signatures->loop_units[i];
 	for (uint32_t i = 0; i < model->nr_guards; i++)
 		if (units)
 			model->guards[i].hits /= (double)units;
@@ -207,29 +218,25 @@ int weights_learn(const struct signatures *signatures, const struct types *types
 		  const uint32_t *functions, uint32_t nr, struct model *model)
 {
 	uint32_t *guard_of = NULL;
-	double *absence = calloc((size_t)types->nr + 1, sizeof(*absence));
 	struct counts counts = { 0 };
-	int ret = -ENOMEM;
+	double *absence;
+	int ret = array_new(absence, types->nr);
 
 	free(model->contexts);
 	free(model->weights);
 	model->contexts = NULL;
 	model->weights = NULL;
 	model->nr_contexts = model->nr_weights = 0;
-	if (!absence || make_guards(functions, nr, model))
-		goto out;
-	guard_of = model_guard_of(model, signatures->samples->nr_functions);
-	if (!guard_of)
-		goto out;
-	ret = count_units(signatures, types, guard_of, model, &counts);
+	if (!ret)
+		ret = make_types(types, model) ?: make_guards(functions, nr, model);
 	if (ret)
 		goto out;
-	mean_hits(signatures, model);
 	ret = -ENOMEM;
-	model->contexts = calloc(counts.nr + 1, sizeof(*model->contexts));
-	model->weights = calloc(counts.nr + 1, sizeof(*model->weights));
-	if (!model->contexts || !model->weights)
+	guard_of = model_guard_of(model, signatures->samples->nr_functions);
+	if (!guard_of || count_units(signatures, types, guard_of, model, &counts) ||
+	    array_new(model->contexts, counts.nr) || array_new(model->weights, counts.nr))
 		goto out;
+	mean_hits(signatures, model);
 	set_weights(signatures, guard_of, &counts, absence, model);
 	set_bases(signatures, types, &counts, absence, model);
 	ret = 0;
@@ -239,15 +246,4 @@ out:
 	free(guard_of);
 	free(absence);
 	return ret;
-}
-
-int weights_add_types(const struct types *types, struct model *model)
-{
-	model->types = calloc((size_t)types->nr + 1, sizeof(*model->types));
-	if (!model->types)
-		return -ENOMEM;
-	model->nr_types = types->nr;
-	for (uint32_t i = 0; i < types->nr; i++)
-		model->types[i].loop = types->loop[i];
-	return 0;
 }

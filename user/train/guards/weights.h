@@ -18,15 +18,11 @@
 #define WEIGHTS_SMOOTHING 0.1
 
 /*
- * Make the guards, contexts and weights of @model and the start scores of its
- * types, which must be those of @types.  @functions are the @nr ones that
- * carry a guard, rising.  What was there before of these arrays is freed.
- * Returns 0 or -ENOMEM.
+ * Make the types of @model, with loop and start scores, and its guards, contexts
+ * and weights.  @functions are the @nr ones that carry a guard, rising.  What
+ * was there before of these arrays is freed.  Returns 0 or -ENOMEM.
  */
 int weights_learn(const struct signatures *signatures, const struct types *types,
 		  const uint32_t *functions, uint32_t nr, struct model *model);
-
-/* Give @model, which has none, the types @types, of which it knows the loop alone. */
-int weights_add_types(const struct types *types, struct model *model);
 
 #endif /* _USER_TRAIN_GUARDS_WEIGHTS_H */

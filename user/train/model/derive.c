@@ -30,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "train/guards/features.h"
 #include "train/guards/guard-share.h"
 #include "train/guards/merge.h"
@@ -63,7 +64,6 @@ struct derivation {
 	double *budget; /* by loop: hits a unit */
 	uint32_t *functions; /* that carry a guard, rising */
 	uint32_t nr_functions;
-	uint32_t *nr_merged; /* by type */
 	struct model *model;
 };
 
@@ -86,15 +86,7 @@ static int make_types(struct derivation *derivation)
 	if (!ret)
 		ret = types_init(&derivation->types, samples, clustering->of_tree);
 	clustering_deinit(&own);
-	if (ret)
-		return ret;
-	derivation->nr_merged = calloc((size_t)derivation->types.nr + 1,
-				       sizeof(*derivation->nr_merged));
-	if (!derivation->nr_merged)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < derivation->types.nr; i++)
-		derivation->nr_merged[i] = 1;
-	return 0;
+	return ret;
 }
 
 /* The time that guards may take, as hits. */
@@ -103,8 +95,7 @@ static int set_budgets(struct derivation *derivation)
 	const struct derive_options *options = derivation->options;
 	uint32_t nr_loops = derivation->samples->nr_loops;
 
-	derivation->budget = calloc((size_t)nr_loops + 1, sizeof(*derivation->budget));
-	if (!derivation->budget)
+	if (array_new(derivation->budget, nr_loops))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nr_loops; i++)
 		derivation->budget[i] =
@@ -126,9 +117,7 @@ static int choose_guards(struct derivation *derivation)
 	if (ret)
 		return ret;
 	options.budget = derivation->budget;
-	derivation->functions = calloc((size_t)derivation->samples->nr_functions + 1,
-				       sizeof(*derivation->functions));
-	if (!derivation->functions)
+	if (array_new(derivation->functions, derivation->samples->nr_functions))
 		return -ENOMEM;
 	ret = select_guards(&derivation->signatures, &derivation->types, &options,
 			    derivation->functions, &derivation->nr_functions);
@@ -141,25 +130,16 @@ static int choose_guards(struct derivation *derivation)
 
 static int learn(struct derivation *derivation)
 {
-	struct model *model = derivation->model;
-	int ret;
-
-	free(model->types);
-	model->types = NULL;
-	model->nr_types = 0;
-	ret = weights_add_types(&derivation->types, model);
-	if (ret)
-		return ret;
 	return weights_learn(&derivation->signatures, &derivation->types, derivation->functions,
-			     derivation->nr_functions, model);
+			     derivation->nr_functions, derivation->model);
 }
 
 /* What the guards can do, with the types as they were clustered. */
 static int predict_unmerged(struct derivation *derivation, double *accuracy)
 {
 	uint32_t nr_loops = derivation->samples->nr_loops;
-	struct model_prediction *predictions = calloc((size_t)nr_loops + 1, sizeof(*predictions));
-	int ret = predictions ? learn(derivation) : -ENOMEM;
+	struct model_prediction *predictions;
+	int ret = array_new(predictions, nr_loops) ?: learn(derivation);
 
 	if (!ret)
 		ret = predict_units(&derivation->signatures, &derivation->types, derivation->model,
@@ -237,15 +217,13 @@ static int predict(struct derivation *derivation, const double *unmerged)
 {
 	uint32_t nr_loops = derivation->samples->nr_loops;
 	struct model *model = derivation->model;
-	struct predict_share *shares = calloc((size_t)model->nr_types + 1, sizeof(*shares));
-	int ret = -ENOMEM;
+	struct predict_share *shares;
+	int ret = array_new(shares, model->nr_types) ?: array_new(model->predictions, nr_loops);
 
-	model->predictions = calloc((size_t)nr_loops + 1, sizeof(*model->predictions));
-	if (!shares || !model->predictions)
-		goto out;
-	model->nr_predictions = nr_loops;
-	ret = predict_units(&derivation->signatures, &derivation->types, model, false, 1,
-			    model->predictions, shares);
+	model->nr_predictions = ret ? 0 : nr_loops;
+	if (!ret)
+		ret = predict_units(&derivation->signatures, &derivation->types, model, false, 1,
+				    model->predictions, shares);
 	for (uint32_t i = 0; i < nr_loops && !ret; i++) {
 		if (!derivation->options->nr_guards)
 			model->predictions[i].budget = derivation->budget[i];
@@ -256,7 +234,6 @@ static int predict(struct derivation *derivation, const double *unmerged)
 		if (shares[i].units)
 			model->types[i].accuracy = (double)shares[i].right /
 						   (double)shares[i].units;
-out:
 	free(shares);
 	return ret;
 }
@@ -280,8 +257,7 @@ static int keep_type_of_tree(struct derivation *derivation)
 	const struct samples *samples = derivation->samples;
 	struct model *model = derivation->model;
 
-	model->type_of_tree = calloc((size_t)samples->nr_trees + 1, sizeof(*model->type_of_tree));
-	if (!model->type_of_tree)
+	if (array_new(model->type_of_tree, samples->nr_trees))
 		return -ENOMEM;
 	model->nr_trees = samples->nr_trees;
 	memcpy(model->type_of_tree, derivation->types.of_tree,
@@ -300,7 +276,7 @@ static int derive(struct derivation *derivation, double *unmerged)
 	if (!ret && derivation->options->merge_limit < 1)
 		ret = merge_types(&derivation->signatures, derivation->functions,
 				  derivation->nr_functions, derivation->options->merge_limit,
-				  &derivation->types, derivation->nr_merged);
+				  &derivation->types);
 	if (!ret)
 		ret = learn(derivation);
 	if (!ret)
@@ -308,7 +284,7 @@ static int derive(struct derivation *derivation, double *unmerged)
 	if (ret)
 		return ret;
 	for (uint32_t i = 0; i < derivation->model->nr_types; i++)
-		derivation->model->types[i].nr_merged = derivation->nr_merged[i];
+		derivation->model->types[i].nr_merged = derivation->types.nr_merged[i];
 	price_guards(derivation);
 	name_methods(derivation->options, derivation->model);
 	ret = set_thresholds(derivation);
@@ -330,15 +306,13 @@ int model_derive(const struct samples *samples, const struct derive_options *opt
 	error = signatures_init(&derivation.signatures, samples);
 	if (error)
 		return error;
-	unmerged = calloc((size_t)samples->nr_loops + 1, sizeof(*unmerged));
-	error = unmerged ? derive(&derivation, unmerged) : -ENOMEM;
+	error = array_new(unmerged, samples->nr_loops) ?: derive(&derivation, unmerged);
 	if (error)
 		model_deinit(ret);
 	signatures_deinit(&derivation.signatures);
 	types_deinit(&derivation.types);
 	free(derivation.budget);
 	free(derivation.functions);
-	free(derivation.nr_merged);
 	free(unmerged);
 	return error;
 }

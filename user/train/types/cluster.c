@@ -33,10 +33,10 @@ static int compare_candidates(const void *left, const void *right)
 static struct candidate *list_trees(const struct samples *samples, uint32_t loop,
 				    bool training_half, uint32_t *nr)
 {
-	struct candidate *list = malloc((samples->nr_trees + 1UL) * sizeof(*list));
+	struct candidate *list;
 
 	*nr = 0;
-	if (!list)
+	if (array_new(list, samples->nr_trees))
 		return NULL;
 	for (uint32_t i = 0; i < samples->nr_trees; i++) {
 		const struct samples_tree *tree = &samples->trees[i];
@@ -55,13 +55,9 @@ static struct candidate *list_trees(const struct samples *samples, uint32_t loop
 
 static int alloc_clusters(struct clusters *clusters, const struct samples *samples, uint32_t n)
 {
-	clusters->of_tree = malloc((samples->nr_trees + 1UL) * sizeof(*clusters->of_tree));
-	clusters->members = malloc((n + 1UL) * sizeof(*clusters->members));
-	clusters->weights = malloc((n + 1UL) * sizeof(*clusters->weights));
-	clusters->selfs = malloc((n + 1UL) * sizeof(*clusters->selfs));
-	clusters->merges = calloc(n + 1UL, sizeof(*clusters->merges));
-	if (!clusters->of_tree || !clusters->members || !clusters->weights || !clusters->selfs ||
-	    !clusters->merges)
+	if (array_new(clusters->of_tree, samples->nr_trees) || array_new(clusters->members, n) ||
+	    array_new(clusters->weights, n) || array_new(clusters->selfs, n) ||
+	    array_new(clusters->merges, n))
 		return -ENOMEM;
 	memset(clusters->of_tree, 0xff, (samples->nr_trees + 1UL) * sizeof(*clusters->of_tree));
 	clusters->nr_members = n;
@@ -178,16 +174,14 @@ static int join_members(struct clusters *clusters, const struct samples *samples
 static int assign_others(struct clusters *clusters, const struct samples *samples,
 			 const struct candidate *others, uint32_t nr)
 {
-	uint32_t *trees = malloc((nr + 1UL) * sizeof(*trees));
-	uint32_t *assigned = malloc((nr + 1UL) * sizeof(*assigned));
-	int ret = -ENOMEM;
+	uint32_t *trees, *assigned = NULL;
+	int ret = array_new(trees, nr) ?: array_new(assigned, nr);
 
 	clusters->nr_assigned = nr;
-	if (trees && assigned) {
-		for (uint32_t i = 0; i < nr; i++)
-			trees[i] = others[i].tree;
+	for (uint32_t i = 0; !ret && i < nr; i++)
+		trees[i] = others[i].tree;
+	if (!ret)
 		ret = cluster_assign(clusters, samples, trees, nr, assigned, NULL);
-	}
 	for (uint32_t i = 0; !ret && i < nr; i++)
 		clusters->of_tree[trees[i]] = assigned[i];
 	free(trees);
@@ -233,38 +227,31 @@ void clusters_deinit(struct clusters *clusters)
 	memset(clusters, 0, sizeof(*clusters));
 }
 
-/* Means over the members of each cluster, of one row of distances to members. */
-struct means {
-	double *units;
-	double *distance;
-	double *self;
+/* Sums over the members of a cluster, of one row of distances to members. */
+struct member_sums {
+	double units;
+	double distance;
+	double self;
 };
 
-static void take_means(const struct clusters *clusters, const double *row, struct means *means)
-{
-	memset(means->units, 0, clusters->nr * sizeof(*means->units));
-	memset(means->distance, 0, clusters->nr * sizeof(*means->distance));
-	memset(means->self, 0, clusters->nr * sizeof(*means->self));
-	for (uint32_t i = 0; i < clusters->nr_members; i++) {
-		uint32_t cluster = clusters->of_tree[clusters->members[i]];
-
-		means->units[cluster] += clusters->weights[i];
-		means->distance[cluster] += clusters->weights[i] * row[i];
-		means->self[cluster] += clusters->weights[i] * clusters->selfs[i];
-	}
-}
-
 static uint32_t nearest_cluster(const struct clusters *clusters, const double *row, double self,
-				struct means *means, double *distance)
+				struct member_sums *sums, double *distance)
 {
 	uint32_t best = 0;
 
-	take_means(clusters, row, means);
+	memset(sums, 0, clusters->nr * sizeof(*sums));
+	for (uint32_t i = 0; i < clusters->nr_members; i++) {
+		struct member_sums *to = &sums[clusters->of_tree[clusters->members[i]]];
+
+		to->units += clusters->weights[i];
+		to->distance += clusters->weights[i] * row[i];
+		to->self += clusters->weights[i] * clusters->selfs[i];
+	}
 	for (uint32_t i = 0; i < clusters->nr; i++) {
-		double here = means->distance[i] / means->units[i];
+		double here = sums[i].distance / sums[i].units;
 
 		if (clusters->distance == DISTANCE_ENERGY)
-			here = 2 * here - self - means->self[i] / means->units[i];
+			here = 2 * here - self - sums[i].self / sums[i].units;
 		if (!i || here < *distance) {
 			*distance = here;
 			best = i;
@@ -275,7 +262,7 @@ static uint32_t nearest_cluster(const struct clusters *clusters, const double *r
 
 /* As many trees as share the comparison with all members. */
 static int assign_some(const struct clusters *clusters, const struct samples *samples,
-		       const uint32_t *trees, uint32_t nr, double *rows, struct means *means,
+		       const uint32_t *trees, uint32_t nr, double *rows, struct member_sums *sums,
 		       uint32_t *ret, double *distances)
 {
 	const struct distance_options how = { .max_paths = clusters->max_paths };
@@ -289,7 +276,7 @@ static int assign_some(const struct clusters *clusters, const struct samples *sa
 		if (distances && clusters->distance == DISTANCE_ENERGY)
 			err = distance_mean(samples, NULL, 0, &trees[i], 1, &how, &self);
 		ret[i] = nearest_cluster(clusters, rows + (size_t)i * clusters->nr_members, self,
-					 means, &distance);
+					 sums, &distance);
 		if (distances)
 			distances[i] = distance;
 	}
@@ -301,25 +288,18 @@ int cluster_assign(const struct clusters *clusters, const struct samples *sample
 {
 	enum { AT_ONCE = 1000 };
 	size_t at_once = nr < AT_ONCE ? nr : AT_ONCE;
-	struct means means = {
-		.units = malloc((clusters->nr + 1UL) * sizeof(double)),
-		.distance = malloc((clusters->nr + 1UL) * sizeof(double)),
-		.self = malloc((clusters->nr + 1UL) * sizeof(double)),
-	};
-	double *rows = malloc((at_once * clusters->nr_members + 1) * sizeof(*rows));
-	int err = 0;
+	struct member_sums *sums;
+	double *rows = NULL;
+	int err;
 
 	if (!clusters->nr)
-		err = -ENOENT;
-	else if (!means.units || !means.distance || !means.self || !rows)
-		err = -ENOMEM;
+		return -ENOENT;
+	err = array_new(sums, clusters->nr) ?: array_new(rows, at_once * clusters->nr_members);
 	for (uint32_t i = 0; !err && i < nr; i += AT_ONCE)
 		err = assign_some(clusters, samples, trees + i,
-				  nr - i < AT_ONCE ? nr - i : AT_ONCE, rows, &means, ret + i,
+				  nr - i < AT_ONCE ? nr - i : AT_ONCE, rows, sums, ret + i,
 				  distances ? distances + i : NULL);
-	free(means.units);
-	free(means.distance);
-	free(means.self);
+	free(sums);
 	free(rows);
 	return err;
 }

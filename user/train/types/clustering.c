@@ -5,6 +5,9 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
 
 static struct clustering_tree describe(const struct samples_tree *tree)
 {
@@ -14,12 +17,6 @@ static struct clustering_tree describe(const struct samples_tree *tree)
 		.nr_leaves = tree->nr_leaves,
 		.units = { tree->units[0], tree->units[1] },
 	};
-}
-
-static bool are_same_trees(const struct clustering_tree *a, const struct clustering_tree *b)
-{
-	return a->hash == b->hash && a->loop == b->loop && a->nr_leaves == b->nr_leaves &&
-	       a->units[0] == b->units[0] && a->units[1] == b->units[1];
 }
 
 static bool are_same_options(const struct cluster_options *a, const struct cluster_options *b)
@@ -38,7 +35,7 @@ static bool is_known(const struct clustering *clustering, const struct samples *
 	for (uint32_t i = 0; i < samples->nr_trees; i++) {
 		const struct clustering_tree tree = describe(&samples->trees[i]);
 
-		if (!are_same_trees(&clustering->trees[i], &tree))
+		if (memcmp(&clustering->trees[i], &tree, sizeof(tree)))
 			return false;
 	}
 	return true;
@@ -50,9 +47,8 @@ static int alloc(struct clustering *clustering, const struct samples *samples)
 
 	clustering_deinit(clustering);
 	clustering->nr_made = nr_made;
-	clustering->of_tree = calloc(samples->nr_trees + 1UL, sizeof(*clustering->of_tree));
-	clustering->trees = calloc(samples->nr_trees + 1UL, sizeof(*clustering->trees));
-	if (!clustering->of_tree || !clustering->trees)
+	if (array_new(clustering->of_tree, samples->nr_trees) ||
+	    array_new(clustering->trees, samples->nr_trees))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < samples->nr_trees; i++) {
 		clustering->of_tree[i] = SAMPLES_NONE;

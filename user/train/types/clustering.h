@@ -13,7 +13,7 @@
 #include "data/samples.h"
 #include "train/types/cluster.h"
 
-/* What a cluster depends on, of each tree. */
+/* What a cluster depends on, of each tree; compared byte by byte. */
 struct clustering_tree {
 	uint64_t hash;
 	uint32_t loop;

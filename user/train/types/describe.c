@@ -2,8 +2,9 @@
 
 #include "train/types/describe.h"
 
-#include <errno.h>
 #include <stdlib.h>
+
+#include "base/array.h"
 
 /* Sum up the trees of each type. */
 static void add_trees(const struct samples *samples, const struct types *types,
@@ -33,9 +34,9 @@ static void add_trees(const struct samples *samples, const struct types *types,
 static int add_functions(const struct samples *samples, const struct types *types,
 			 struct model *model)
 {
-	uint32_t *last = calloc((size_t)samples->nr_functions + 1, sizeof(*last));
-	double *units = calloc((size_t)model->nr_types + 1, sizeof(*units));
-	int ret = last && units ? 0 : -ENOMEM;
+	uint32_t *last;
+	double *units = NULL;
+	int ret = array_new(last, samples->nr_functions) ?: array_new(units, model->nr_types);
 
 	for (uint32_t i = 0; i < samples->nr_units && !ret; i++) {
 		const struct samples_unit *unit = &samples->units[i];

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "train/types/lcs.h"
 #include "train/types/paths.h"
 
@@ -65,14 +66,10 @@ static int sums_init(struct sums *sums, const struct paths *rows, const struct p
 	ret = lcs_init(&sums->lcs, columns);
 	if (ret)
 		return ret;
-	sums->totals = calloc(nr + 1, sizeof(*sums->totals));
-	sums->batch = malloc((columns->nr_trees + 1UL) * LCS_LANES * sizeof(*sums->batch));
-	sums->quotients = malloc((columns->max_length + 1UL) * LCS_LANES *
-				 sizeof(*sums->quotients));
-	sums->spelling = malloc(sizeof(*sums->spelling) * LCS_LANES * PATHS_MAX_LENGTH);
-	if (!sums->totals || !sums->batch || !sums->quotients || !sums->spelling)
-		return -ENOMEM;
-	return 0;
+	return array_new(sums->totals, nr) ?:
+	       array_new(sums->batch, (size_t)columns->nr_trees * LCS_LANES) ?:
+	       array_new(sums->quotients, (columns->max_length + 1UL) * LCS_LANES) ?:
+	       array_new(sums->spelling, LCS_LANES * PATHS_MAX_LENGTH);
 }
 
 static void sums_deinit(struct sums *sums)

@@ -52,30 +52,36 @@ enum lcs_width lcs_width(uint32_t length)
 	return length <= 64 ? LCS_WIDTH_64 : LCS_WIDTH_MANY;
 }
 
+/* How the masks of a batch lie in memory: by function, word of a pattern and lane. */
+struct lcs_layout {
+	uint32_t bits; /* of a word */
+	uint32_t words; /* of a pattern */
+	uint32_t lanes;
+};
+
 /*
- * A traversal for each width of lanes: the same code on another type.  Masks of
- * functions that no pattern has are 0, and made so again after it.
+ * Set the bits of the patterns' functions, or clear these words again: masks of
+ * functions that no pattern has are 0.
  */
+static void mask(const struct lcs *lcs, const struct lcs_layout *layout,
+		 const struct lcs_pattern *patterns, uint32_t nr, bool set)
+{
+	for (uint32_t lane = 0; lane < nr; lane++) {
+		for (uint32_t i = 0; i < patterns[lane].length; i++) {
+			uint32_t number = lcs->paths->number[patterns[lane].functions[i]];
+			size_t word = (size_t)number * layout->words + i / layout->bits;
+			size_t bit = (word * layout->lanes + lane) * layout->bits +
+				     i % layout->bits;
+			uint8_t *byte = (uint8_t *)lcs->masks + bit / 8; /* little endian */
+
+			if (number != SAMPLES_NONE)
+				*byte = set ? *byte | 1 << bit % 8 : 0;
+		}
+	}
+}
+
+/* A traversal for each width of lanes: the same code on another type. */
 #define DEFINE_WALK(bits)								\
-static void mask_##bits(const struct lcs *lcs, const struct lcs_pattern *patterns,	\
-			uint32_t nr, bool set)						\
-{											\
-	lanes_##bits *masks = lcs->masks;						\
-											\
-	for (uint32_t lane = 0; lane < nr; lane++) {					\
-		for (uint32_t i = 0; i < patterns[lane].length; i++) {			\
-			uint32_t number = lcs->paths->number[patterns[lane].functions[i]]; \
-											\
-			if (number == SAMPLES_NONE)					\
-				continue;						\
-			if (set)							\
-				masks[number][lane] |= (uint##bits##_t)1 << i;		\
-			else								\
-				masks[number][lane] = 0;				\
-		}									\
-	}										\
-}											\
-											\
 static void walk_##bits(const struct lcs *lcs, uint32_t last)				\
 {											\
 	const struct paths_node *node = lcs->paths->nodes;				\
@@ -135,27 +141,6 @@ DEFINE_WALK(16)
 DEFINE_WALK(32)
 DEFINE_WALK(64)
 
-/* Patterns of several words: lanes of the words in turn, up to MAX_LANE_WORDS each. */
-static void mask_words(const struct lcs *lcs, const struct lcs_pattern *patterns, uint32_t nr,
-		       uint32_t words, bool set)
-{
-	lanes_64 *masks = lcs->masks;
-
-	for (uint32_t lane = 0; lane < nr; lane++) {
-		for (uint32_t i = 0; i < patterns[lane].length; i++) {
-			uint32_t number = lcs->paths->number[patterns[lane].functions[i]];
-			lanes_64 *word = masks + (size_t)number * words + i / WORD_BITS;
-
-			if (number == SAMPLES_NONE)
-				continue;
-			if (set)
-				(*word)[lane] |= 1ULL << i % WORD_BITS;
-			else
-				(*word)[lane] = 0;
-		}
-	}
-}
-
 /* With the carry from word to word: v + u has one where u has a bit, or v had and has none. */
 static inline void step_words(lanes_64 *to, const lanes_64 *from, const lanes_64 *mask,
 			      uint32_t words)
@@ -207,23 +192,6 @@ static void walk_words(const struct lcs *lcs, uint32_t words, uint32_t last)
 	}
 }
 
-/* Still longer patterns: a word after the other, each pattern by itself. */
-static void mask_many(const struct lcs *lcs, const struct lcs_pattern *pattern, uint32_t words,
-		      bool set)
-{
-	uint64_t *masks = lcs->masks;
-
-	for (uint32_t i = 0; i < pattern->length; i++) {
-		uint32_t number = lcs->paths->number[pattern->functions[i]];
-		uint64_t *word;
-
-		if (number == SAMPLES_NONE)
-			continue;
-		word = masks + (size_t)number * words + i / WORD_BITS;
-		*word = set ? *word | 1ULL << i % WORD_BITS : 0;
-	}
-}
-
 static void step_many(uint64_t *to, const uint64_t *from, const uint64_t *mask, uint32_t words)
 {
 	uint64_t carry = 0;
@@ -245,6 +213,11 @@ static uint32_t count_clear_many(const uint64_t *v, uint32_t words)
 	return clear;
 }
 
+static uint32_t count_words(const struct lcs_pattern *pattern)
+{
+	return (pattern->length + WORD_BITS - 1) / WORD_BITS;
+}
+
 static void walk_many(const struct lcs *lcs, uint32_t lane, uint32_t words, uint32_t last)
 {
 	const struct paths_node *nodes = lcs->paths->nodes;
@@ -264,12 +237,31 @@ static void walk_many(const struct lcs *lcs, uint32_t lane, uint32_t words, uint
 	}
 }
 
-static uint32_t count_words(const struct lcs_pattern *pattern)
+/* Patterns of several words: lanes of the words in turn, up to MAX_LANE_WORDS each. */
+static void compare_words(struct lcs *lcs, const struct lcs_pattern *patterns, uint32_t nr,
+			  uint32_t words, uint32_t last)
 {
-	return (pattern->length + WORD_BITS - 1) / WORD_BITS;
+	const struct lcs_layout layout = { WORD_BITS, words, LCS_LANES };
+
+	mask(lcs, &layout, patterns, nr, true);
+	walk_words(lcs, words, last);
+	mask(lcs, &layout, patterns, nr, false);
 }
 
+/* Still longer patterns: a word after the other, each pattern by itself. */
 static void compare_many(struct lcs *lcs, const struct lcs_pattern *patterns, uint32_t nr,
+			 uint32_t last)
+{
+	for (uint32_t lane = 0; lane < nr; lane++) {
+		const struct lcs_layout layout = { WORD_BITS, count_words(&patterns[lane]), 1 };
+
+		mask(lcs, &layout, &patterns[lane], 1, true);
+		walk_many(lcs, lane, layout.words, last);
+		mask(lcs, &layout, &patterns[lane], 1, false);
+	}
+}
+
+static void compare_wide(struct lcs *lcs, const struct lcs_pattern *patterns, uint32_t nr,
 			 uint32_t last)
 {
 	uint32_t most = 0;
@@ -277,47 +269,33 @@ static void compare_many(struct lcs *lcs, const struct lcs_pattern *patterns, ui
 	for (uint32_t lane = 0; lane < nr; lane++)
 		if (count_words(&patterns[lane]) > most)
 			most = count_words(&patterns[lane]);
-	if (most <= MAX_LANE_WORDS) {
-		mask_words(lcs, patterns, nr, most, true);
-		walk_words(lcs, most, last);
-		mask_words(lcs, patterns, nr, most, false);
-		return;
-	}
-	for (uint32_t lane = 0; lane < nr; lane++) {
-		uint32_t words = count_words(&patterns[lane]);
-
-		mask_many(lcs, &patterns[lane], words, true);
-		walk_many(lcs, lane, words, last);
-		mask_many(lcs, &patterns[lane], words, false);
-	}
+	if (most <= MAX_LANE_WORDS)
+		compare_words(lcs, patterns, nr, most, last);
+	else
+		compare_many(lcs, patterns, nr, last);
 }
 
 void lcs_compare(struct lcs *lcs, const struct lcs_pattern *patterns, uint32_t nr,
 		 uint32_t nr_paths)
 {
+	static void (*const walks[])(const struct lcs *lcs, uint32_t last) = {
+		[LCS_WIDTH_16] = walk_16, [LCS_WIDTH_32] = walk_32, [LCS_WIDTH_64] = walk_64,
+	};
+	struct lcs_layout layout = { .words = 1, .lanes = LCS_LANES };
+	enum lcs_width width;
 	uint32_t last;
 
 	if (!nr || !nr_paths)
 		return;
 	last = lcs->paths->end[nr_paths - 1];
-	switch (lcs_width(patterns[0].length)) {
-	case LCS_WIDTH_16:
-		mask_16(lcs, patterns, nr, true);
-		walk_16(lcs, last);
-		mask_16(lcs, patterns, nr, false);
-		break;
-	case LCS_WIDTH_32:
-		mask_32(lcs, patterns, nr, true);
-		walk_32(lcs, last);
-		mask_32(lcs, patterns, nr, false);
-		break;
-	case LCS_WIDTH_64:
-		mask_64(lcs, patterns, nr, true);
-		walk_64(lcs, last);
-		mask_64(lcs, patterns, nr, false);
-		break;
-	default:
+	width = lcs_width(patterns[0].length);
+	if (width == LCS_WIDTH_MANY) {
 		memset(lcs->lengths, 0, nr_paths * sizeof(*lcs->lengths));
-		compare_many(lcs, patterns, nr, last);
+		compare_wide(lcs, patterns, nr, last);
+		return;
 	}
+	layout.bits = 16U << width;
+	mask(lcs, &layout, patterns, nr, true);
+	walks[width](lcs, last);
+	mask(lcs, &layout, patterns, nr, false);
 }

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/union-find.h"
 
 struct chain {
@@ -29,10 +30,7 @@ struct chain {
 static int chain_init(struct chain *chain, double *distances, const double *weights, uint32_t n)
 {
 	*chain = (struct chain){ .distances = distances, .n = n, .nr_live = n };
-	chain->weights = malloc(n * sizeof(*chain->weights));
-	chain->live = malloc(n * sizeof(*chain->live));
-	chain->links = malloc(n * sizeof(*chain->links));
-	if (!chain->weights || !chain->live || !chain->links)
+	if (array_new(chain->weights, n) || array_new(chain->live, n) || array_new(chain->links, n))
 		return -ENOMEM;
 	memcpy(chain->weights, weights, n * sizeof(*weights));
 	for (uint32_t i = 0; i < n; i++)
@@ -135,7 +133,7 @@ static int compare_found(const void *left, const void *right)
 
 	if (a->merge.height != b->merge.height)
 		return a->merge.height < b->merge.height ? -1 : 1;
-	return a->order < b->order ? -1 : a->order > b->order;
+	return order_of(a->order, b->order);
 }
 
 int linkage_average(double *distances, const double *weights, uint32_t n,

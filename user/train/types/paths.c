@@ -27,14 +27,9 @@ enum {
 
 static int scratch_init(struct scratch *scratch, uint32_t nr)
 {
-	scratch->hash = malloc((nr + 1UL) * sizeof(*scratch->hash));
-	scratch->depth = malloc((nr + 1UL) * sizeof(*scratch->depth));
-	scratch->head = malloc((nr + 1UL) * sizeof(*scratch->head));
-	scratch->child = calloc(nr + 1UL, sizeof(*scratch->child));
-	scratch->sibling = calloc(nr + 1UL, sizeof(*scratch->sibling));
-	scratch->path = malloc((nr + 1UL) * sizeof(*scratch->path));
-	if (!scratch->hash || !scratch->depth || !scratch->head || !scratch->child ||
-	    !scratch->sibling || !scratch->path)
+	if (array_new(scratch->hash, nr) || array_new(scratch->depth, nr) ||
+	    array_new(scratch->head, nr) || array_new(scratch->child, nr) ||
+	    array_new(scratch->sibling, nr) || array_new(scratch->path, nr))
 		return -ENOMEM;
 	memset(scratch->path, 0xff, (nr + 1UL) * sizeof(*scratch->path));
 	return 0;
@@ -143,9 +138,7 @@ static int take_trees(struct paths *paths, const uint32_t *trees, uint32_t max,
 	}
 	if (room >= UINT32_MAX)
 		return -E2BIG;
-	scratch->leaves = malloc(room * sizeof(*scratch->leaves));
-	scratch->nr_leaves = malloc((paths->nr_trees + 1UL) * sizeof(*scratch->nr_leaves));
-	if (!scratch->leaves || !scratch->nr_leaves)
+	if (array_new(scratch->leaves, room) || array_new(scratch->nr_leaves, paths->nr_trees))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < paths->nr_trees; i++) {
 		int64_t nr = take_leaves(samples, &samples->trees[trees[i]], scratch, max,
@@ -163,9 +156,9 @@ static int take_trees(struct paths *paths, const uint32_t *trees, uint32_t max,
 static int link_nodes(struct paths *paths, struct scratch *scratch)
 {
 	const struct samples *samples = paths->samples;
-	bool *used = calloc(samples->nr_nodes + 1UL, sizeof(*used));
+	bool *used;
 
-	if (!used)
+	if (array_new(used, samples->nr_nodes))
 		return -ENOMEM;
 	for (uint64_t i = 0; i < paths->nr_members; i++) {
 		paths->nr += scratch->path[scratch->leaves[i]] != ENDS;
@@ -191,11 +184,8 @@ static int alloc_nodes(struct paths *paths)
 {
 	uint32_t nr_functions = paths->samples->nr_functions;
 
-	paths->nodes = calloc(paths->nr_nodes, sizeof(*paths->nodes));
-	paths->number = malloc((nr_functions + 1UL) * sizeof(*paths->number));
-	paths->end = calloc(paths->nr + 1UL, sizeof(*paths->end));
-	paths->leaf = calloc(paths->nr + 1UL, sizeof(*paths->leaf));
-	if (!paths->nodes || !paths->number || !paths->end || !paths->leaf)
+	if (array_new(paths->nodes, paths->nr_nodes) || array_new(paths->number, nr_functions) ||
+	    array_new(paths->end, paths->nr) || array_new(paths->leaf, paths->nr))
 		return -ENOMEM;
 	memset(paths->number, 0xff, (nr_functions + 1UL) * sizeof(*paths->number));
 	return 0;
@@ -243,84 +233,50 @@ static void lay_out(struct paths *paths, struct scratch *scratch)
 
 static int alloc_members(struct paths *paths)
 {
-	paths->members = malloc((paths->nr_members + 1) * sizeof(*paths->members));
-	paths->first_run = calloc(paths->nr_trees + 1UL, sizeof(*paths->first_run));
-	paths->first_tree = calloc(paths->nr + 2UL, sizeof(*paths->first_tree));
-	paths->trees = malloc((paths->nr_members + 1) * sizeof(*paths->trees));
-	if (!paths->members || !paths->first_run || !paths->first_tree || !paths->trees)
-		return -ENOMEM;
-	return 0;
+	return array_new(paths->members, paths->nr_members) ?:
+	       array_new(paths->trees, paths->nr_members) ?:
+	       array_new(paths->first_run, paths->nr_trees) ?:
+	       array_new(paths->first_tree, paths->nr + 1UL);
 }
 
-/* Sort a tree's paths by length, and by number within: by counting lengths. */
-static uint32_t sort_members(struct paths *paths, uint32_t *members, const uint32_t *unsorted,
-			     uint32_t nr, uint32_t *count)
+/* By length, and by number within. */
+static int compare_members(const void *left, const void *right, void *context)
 {
-	uint32_t nr_runs = 0, sum = 0;
+	const uint32_t *a = left, *b = right;
 
-	memset(count, 0, (paths->max_length + 1UL) * sizeof(*count));
-	for (uint32_t i = 0; i < nr; i++)
-		count[paths_length(paths, unsorted[i])]++;
-	for (uint32_t length = 0; length <= paths->max_length; length++) {
-		uint32_t here = count[length];
-
-		nr_runs += here != 0;
-		count[length] = sum;
-		sum += here;
-	}
-	for (uint32_t i = 0; i < nr; i++)
-		members[count[paths_length(paths, unsorted[i])]++] = unsorted[i];
-	return nr_runs;
+	return order_of(paths_length(context, *a), paths_length(context, *b)) ?: order_of(*a, *b);
 }
 
+/* The members of all trees, and the runs among them: both rise with the tree. */
 static int collect_members(struct paths *paths, const struct scratch *scratch)
 {
-	uint32_t *count = malloc((paths->max_length + 1UL) * sizeof(*count));
-	uint32_t *leaves = scratch->leaves;
 	uint64_t first = 0;
+	size_t max = 0;
 
-	if (!count)
-		return -ENOMEM;
 	for (uint32_t i = 0; i < paths->nr_trees; i++) {
-		uint32_t nr = scratch->nr_leaves[i];
+		uint64_t end = first + scratch->nr_leaves[i];
+		struct paths_run *run = NULL;
 
-		for (uint32_t j = 0; j < nr; j++) {
-			leaves[j] = scratch->path[leaves[j]];
-			paths->first_tree[leaves[j] + 2UL]++;
+		for (uint64_t j = first; j < end; j++) {
+			paths->members[j] = scratch->path[scratch->leaves[j]];
+			paths->first_tree[paths->members[j] + 2UL]++;
 		}
-		qsort(leaves, nr, sizeof(*leaves), order_u32);
+		qsort_r(paths->members + first, scratch->nr_leaves[i], sizeof(*paths->members),
+			compare_members, paths);
 		paths->first_run[i] = paths->nr_runs;
-		paths->nr_runs += sort_members(paths, paths->members + first, leaves, nr, count);
-		first += nr;
-		leaves += nr;
+		for (; first < end; first++) {
+			uint32_t length = paths_length(paths, paths->members[first]);
+
+			if (!run || run->length != length) {
+				if (array_grow(paths->runs, paths->nr_runs, max))
+					return -ENOMEM;
+				run = &paths->runs[paths->nr_runs++];
+				*run = (struct paths_run){ .length = length, .first = first };
+			}
+			run->nr++;
+		}
 	}
 	paths->first_run[paths->nr_trees] = paths->nr_runs;
-	free(count);
-	return 0;
-}
-
-static int lay_out_runs(struct paths *paths, const struct scratch *scratch)
-{
-	uint32_t at = 0;
-	uint64_t member = 0;
-
-	paths->runs = calloc(paths->nr_runs + 1UL, sizeof(*paths->runs));
-	if (!paths->runs)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < paths->nr_trees; i++) {
-		uint64_t end = member + scratch->nr_leaves[i];
-
-		while (member < end) {
-			struct paths_run *run = &paths->runs[at++];
-
-			run->first = member;
-			run->length = paths_length(paths, paths->members[member]);
-			while (member < end &&
-			       paths_length(paths, paths->members[member]) == run->length)
-				member++;
-			run->nr = member - run->first;
-		}
-	}
 	return 0;
 }
 
@@ -360,8 +316,6 @@ int paths_init(struct paths *paths, const struct samples *samples, const uint32_
 	}
 	if (!ret)
 		ret = collect_members(paths, &scratch);
-	if (!ret)
-		ret = lay_out_runs(paths, &scratch);
 	if (!ret)
 		invert(paths);
 	else

@@ -11,10 +11,8 @@
 static int types_alloc(struct types *types, const struct samples *samples, uint32_t nr)
 {
 	*types = (struct types){ .nr = nr };
-	types->of_tree = calloc((size_t)samples->nr_trees + 1, sizeof(*types->of_tree));
-	types->loop = calloc((size_t)nr + 1, sizeof(*types->loop));
-	types->first = calloc((size_t)samples->nr_loops + 1, sizeof(*types->first));
-	if (types->of_tree && types->loop && types->first)
+	if (!array_new(types->of_tree, samples->nr_trees) && !array_new(types->loop, nr) &&
+	    !array_new(types->nr_merged, nr) && !array_new(types->first, samples->nr_loops))
 		return 0;
 	types_deinit(types);
 	return -ENOMEM;
@@ -24,6 +22,7 @@ void types_deinit(struct types *types)
 {
 	free(types->of_tree);
 	free(types->loop);
+	free(types->nr_merged);
 	free(types->first);
 	memset(types, 0, sizeof(*types));
 }
@@ -36,6 +35,7 @@ int types_copy(struct types *types, const struct samples *samples, const struct 
 		return ret;
 	memcpy(types->of_tree, from->of_tree, samples->nr_trees * sizeof(*types->of_tree));
 	memcpy(types->loop, from->loop, from->nr * sizeof(*types->loop));
+	memcpy(types->nr_merged, from->nr_merged, from->nr * sizeof(*types->nr_merged));
 	memcpy(types->first, from->first, (samples->nr_loops + 1) * sizeof(*types->first));
 	return 0;
 }
@@ -61,11 +61,11 @@ static bool is_same(const struct cluster *a, const struct cluster *b)
 
 int types_init(struct types *types, const struct samples *samples, const uint32_t *cluster)
 {
-	struct cluster *clusters = calloc((size_t)samples->nr_trees + 1, sizeof(*clusters));
 	uint32_t nr = 0, nr_types = 0, loop = 0, type = 0;
-	int ret = -ENOMEM;
+	struct cluster *clusters;
+	int ret = array_new(clusters, samples->nr_trees);
 
-	if (!clusters)
+	if (ret)
 		return ret;
 	for (uint32_t i = 0; i < samples->nr_trees; i++)
 		if (cluster[i] != SAMPLES_NONE)
@@ -83,6 +83,7 @@ int types_init(struct types *types, const struct samples *samples, const uint32_
 		while (loop <= clusters[i].loop)
 			types->first[loop++] = type;
 		types->loop[type] = clusters[i].loop;
+		types->nr_merged[type] = 1;
 		types->of_tree[clusters[i].tree] = type;
 	}
 	while (loop <= samples->nr_loops)
@@ -106,6 +107,9 @@ void types_join(struct types *types, const struct samples *samples, uint32_t a, 
 	for (uint32_t i = types->loop[from] + 1; i <= samples->nr_loops; i++)
 		types->first[i]--;
 	types->nr--;
+	types->nr_merged[to] += types->nr_merged[from];
 	memmove(&types->loop[from], &types->loop[from + 1],
 		(types->nr - from) * sizeof(*types->loop));
+	memmove(&types->nr_merged[from], &types->nr_merged[from + 1],
+		(types->nr - from) * sizeof(*types->nr_merged));
 }

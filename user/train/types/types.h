@@ -13,6 +13,7 @@
 struct types {
 	uint32_t *of_tree; /* SAMPLES_NONE if the tree has none */
 	uint32_t *loop; /* by type */
+	uint32_t *nr_merged; /* by type: clusters it was made of */
 	uint32_t *first; /* by loop, and one more */
 	uint32_t nr;
 };
