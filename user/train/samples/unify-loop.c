@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "train/samples/unify-loop.h"
+#include "train/samples/unify.h"
 
 #include <errno.h>
 #include <stdlib.h>
