@@ -181,8 +181,8 @@ static inline unsigned int samples_half(uint64_t index, uint64_t nr)
 }
 
 /*
- * Give empty samples copies of these objects and functions, which keep their
- * numbers.  Returns 0 or -ENOMEM; samples_deinit() frees what was copied.
+ * Add copies of these objects and functions; those of empty samples keep their
+ * numbers.  Returns 0, -E2BIG or -ENOMEM; samples_deinit() frees what was copied.
  */
 int samples_copy_code(struct samples *samples, const struct samples_object *objects,
 		      uint32_t nr_objects, const struct samples_function *functions,
