@@ -98,26 +98,16 @@ static void forget_hits(struct timer *timer)
 
 static void meet(struct timer *timer, uint32_t function, uint32_t depth)
 {
-	uint32_t low = 0, high = timer->nr_met;
-	struct samples_hit *at;
+	struct samples_hit *met = timer->met, *at;
 
 	timer->hits++;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		const struct samples_hit *known = &timer->met[middle];
-
-		if (known->function == function && known->depth == depth)
-			return;
-		if (known->function < function ||
-		    (known->function == function && known->depth < depth))
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	at = met + array_bisect(i, timer->nr_met, met[i].function > function ||
+				(met[i].function == function && met[i].depth >= depth));
+	if (at < met + timer->nr_met && at->function == function && at->depth == depth)
+		return;
 	if (timer->nr_met == MAX_HITS)
 		return;
-	at = &timer->met[low];
-	memmove(at + 1, at, (timer->nr_met - low) * sizeof(*at));
+	memmove(at + 1, at, (size_t)(met + timer->nr_met - at) * sizeof(*at));
 	/* Padding is compared, too. */
 	memset(at, 0, sizeof(*at));
 	at->function = function;
@@ -373,14 +363,10 @@ static int extract_into(struct timer *timer, const struct samples *profile)
 	if (!timer->function_of || !timer->loop_of)
 		return -ENOMEM;
 	error = match_functions(timer, profile);
-	if (!error)
-		error = match_loops(timer, profile);
-	if (!error)
-		error = copy_tables(profile, timer->samples);
-	if (!error)
-		error = add_guards(timer->samples, timer->function_of, trace->nr_functions);
-	if (!error)
-		error = run(timer);
+	error = error ?: match_loops(timer, profile);
+	error = error ?: copy_tables(profile, timer->samples);
+	error = error ?: add_guards(timer->samples, timer->function_of, trace->nr_functions);
+	error = error ?: run(timer);
 	if (error)
 		return error;
 	count(timer);
