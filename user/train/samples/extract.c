@@ -316,7 +316,8 @@ static int make_loops(struct extraction *extraction)
 	return error;
 }
 
-static int run(struct extraction *extraction, struct samples *samples)
+static int run(struct extraction *extraction, struct samples *samples,
+	       struct extract_result *result)
 {
 	const struct trace_pass_ops ops = {
 		.begin = on_begin,
@@ -345,7 +346,7 @@ static int run(struct extraction *extraction, struct samples *samples)
 	extraction->loops = NULL;
 	samples->runs = 1;
 	samples->lost = extraction->input->trace->lost;
-	count_finish(&extraction->counts, samples);
+	count_finish(&extraction->counts, samples, result);
 	return 0;
 }
 
@@ -385,9 +386,7 @@ static int extract_from(const struct trace_pass_input *input, struct samples *sa
 	if (!error)
 		error = trie_init(&extraction.trie);
 	if (!error)
-		error = run(&extraction, samples);
-	if (!error && result)
-		count_give_units(&extraction.counts, result);
+		error = run(&extraction, samples, result);
 	extraction_deinit(&extraction, input->contexts.nr_loops);
 	if (markers)
 		event_markers_free(markers, input->contexts.nr_loops);
