@@ -371,25 +371,20 @@ static int extract_from(const struct trace_pass_input *input, struct samples *sa
 	struct loop_shape *shapes = NULL;
 	struct event_markers *markers = NULL;
 	bool *dropped = NULL;
-	int error = loop_shapes_find(input, &shapes);
+	int error = loop_shapes_find(input, &shapes, &dropped);
 
-	if (!error)
-		error = event_markers_find(input, shapes, &markers, &dropped);
+	error = error ?: event_markers_find(input, shapes, dropped, &markers);
 	extraction.shapes = shapes;
 	extraction.markers = markers;
 	extraction.dropped = dropped;
 	extraction.loops = calloc(input->contexts.nr_loops + 1, sizeof(*extraction.loops));
-	if (!extraction.loops && !error)
+	if (!extraction.loops)
 		error = -ENOMEM;
-	if (!error)
-		error = loop_waits_init(&extraction.loop_waits, input);
-	if (!error)
-		error = trie_init(&extraction.trie);
-	if (!error)
-		error = run(&extraction, samples, result);
+	error = error ?: loop_waits_init(&extraction.loop_waits, input);
+	error = error ?: trie_init(&extraction.trie);
+	error = error ?: run(&extraction, samples, result);
 	extraction_deinit(&extraction, input->contexts.nr_loops);
-	if (markers)
-		event_markers_free(markers, input->contexts.nr_loops);
+	event_markers_free(markers, input->contexts.nr_loops);
 	free(shapes);
 	free(dropped);
 	return error;
