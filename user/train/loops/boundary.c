@@ -92,7 +92,6 @@
 #include "train/loops/boundary.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

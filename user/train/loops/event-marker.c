@@ -280,7 +280,7 @@ bool event_markers_has_call(const struct event_markers *markers, const struct tr
 
 bool event_markers_has_site(const struct event_markers *markers, const struct trace_pass *pass)
 {
-	uint32_t function = pass->stack.frames[pass->stack.nr_frames - 1].function;
+	uint32_t function = trace_pass_frame(pass)->function;
 
 	for (uint32_t i = 0; i < markers->nr; i++)
 		if (markers->boundaries[i].role == SAMPLES_ROLE_EVENT_SITE &&

@@ -14,12 +14,11 @@ enum {
 
 bool event_call_of(const struct trace_pass *pass, struct samples_boundary *ret)
 {
-	const struct call_stack *stack = &pass->stack;
 	const struct call_frame *frame;
 
-	if (!stack->nr_frames)
+	if (!pass->stack.nr_frames)
 		return false;
-	frame = &stack->frames[stack->nr_frames - 1];
+	frame = trace_pass_frame(pass);
 	if (frame->object == TRACE_NONE)
 		return false;
 	*ret = (struct samples_boundary){
@@ -100,14 +99,6 @@ static int close_event(struct events *events)
 	return 0;
 }
 
-static void open_event(struct events *events, const struct trace_pass *pass, uint32_t callee)
-{
-	events->loop = pass->loop;
-	events->event = (struct event){ .callee = callee };
-	events->calls = 0;
-	events->is_open = true;
-}
-
 /* A function is entered in the event at hand. */
 static void visit(struct events *events, struct event_loop *loop, uint32_t function)
 {
@@ -123,8 +114,7 @@ static int on_call(struct trace_pass *pass, void *arg)
 {
 	struct events *events = arg;
 	struct event_loop *loop = &events->loops[pass->loop];
-	const struct call_stack *stack = &pass->stack;
-	uint32_t function = stack->frames[stack->nr_frames - 1].function;
+	uint32_t function = trace_pass_frame(pass)->function;
 	bool is_wait_call = loop_shape_is_wait_call(loop->shape, pass);
 	int error = 0;
 
@@ -133,7 +123,10 @@ static int on_call(struct trace_pass *pass, void *arg)
 	if (loop->shape->mode == LOOP_SHAPE_DISPATCH ? loop_shape_is_dispatch(loop->shape, pass)
 						     : is_wait_call) {
 		error = close_event(events);
-		open_event(events, pass, function);
+		events->loop = pass->loop;
+		events->event = (struct event){ .callee = function };
+		events->calls = 0;
+		events->is_open = true;
 		if (events->is_first)
 			loop->visits[function].first++;
 		events->is_first = false;

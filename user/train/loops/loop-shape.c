@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "train/loops/wait-shape.h"
@@ -73,11 +72,6 @@ struct surveyor {
 	uint32_t of_level[NEAR_LEVELS]; /* group by which the frame was called */
 };
 
-static const struct call_frame *last_frame(const struct trace_pass *pass)
-{
-	return &pass->stack.frames[pass->stack.nr_frames - 1];
-}
-
 static bool is_site(const struct loop_shape_site *site, const struct call_frame *frame)
 {
 	return site->object == frame->object && site->offset == frame->return_offset;
@@ -100,8 +94,8 @@ bool loop_shape_leads_to_wait(const struct loop_shape *shape, const struct call_
 
 bool loop_shape_is_wait_call(const struct loop_shape *shape, const struct trace_pass *pass)
 {
-	return pass->stack.nr_frames == 1 && is_callee(last_frame(pass)) &&
-	       loop_shape_leads_to_wait(shape, last_frame(pass));
+	return pass->stack.nr_frames == 1 && is_callee(trace_pass_frame(pass)) &&
+	       loop_shape_leads_to_wait(shape, trace_pass_frame(pass));
 }
 
 /* The calls that the last frame's belongs to, if they may dispatch. */
@@ -109,7 +103,7 @@ static bool dispatch_of(const struct loop_shape *shape, const struct trace_pass 
 			struct loop_shape_dispatch *ret)
 {
 	uint32_t nr_frames = pass->stack.nr_frames;
-	const struct call_frame *frame = last_frame(pass);
+	const struct call_frame *frame = trace_pass_frame(pass);
 
 	*ret = (struct loop_shape_dispatch){ .function = TRACE_NONE };
 	if (!frame->call || (nr_frames == 1 && loop_shape_leads_to_wait(shape, frame)))
@@ -341,7 +335,7 @@ static int note_call(struct trace_pass *pass, void *arg)
 		if (group != TRACE_NONE) {
 			surveyor->of_level[level] = group;
 			survey->groups[group].here++;
-			note_callee(&survey->groups[group], last_frame(pass)->function);
+			note_callee(&survey->groups[group], trace_pass_frame(pass)->function);
 		}
 	}
 	for (uint32_t i = 0; i <= level && i < NEAR_LEVELS; i++)

@@ -82,14 +82,6 @@ static int timing_get(struct timer *timer, uint32_t *ret)
 	return 0;
 }
 
-static int add_unit(struct timer *timer, const struct timed_unit *unit)
-{
-	if (array_grow(timer->units, timer->nr_units, timer->max_units))
-		return -ENOMEM;
-	timer->units[timer->nr_units++] = *unit;
-	return 0;
-}
-
 static void forget_hits(struct timer *timer)
 {
 	timer->nr_met = 0;
@@ -154,9 +146,10 @@ static int on_unit(struct timer *timer, const struct perfguard_event *event)
 		forget_hits(timer);
 		return 0;
 	}
-	error = timing_get(timer, &unit.timing);
+	error = timing_get(timer, &unit.timing) ?:
+		array_grow(timer->units, timer->nr_units, timer->max_units);
 	if (!error)
-		error = add_unit(timer, &unit);
+		timer->units[timer->nr_units++] = unit;
 	forget_hits(timer);
 	return error;
 }
