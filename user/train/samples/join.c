@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/samples/sum.h"
 #include "train/samples/unify.h"
 
 /* By how much the indices of what is appended move. */

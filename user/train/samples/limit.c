@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "train/samples/sum.h"
-
 static void limit_units(struct samples *samples)
 {
 	uint32_t kept = 0, of_loop = 0, loop = SAMPLES_NONE;

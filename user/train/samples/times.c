@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-#include "train/samples/sum.h"
-
 /* Each power of two has 16 buckets, see hist-buckets in the netlink spec. */
 #define SUB_BITS 4
 #define SUB_BUCKETS (1u << SUB_BITS)

@@ -9,7 +9,6 @@
 #include "base/array.h"
 #include "base/union-find.h"
 #include "train/samples/rank.h"
-#include "train/samples/sum.h"
 
 static int compare_boundaries(const void *a, const void *b)
 {

@@ -15,7 +15,6 @@
 #include "base/array.h"
 #include "data/samples-hash.h"
 #include "train/samples/rank.h"
-#include "train/samples/sum.h"
 #include "train/samples/times.h"
 
 /*
