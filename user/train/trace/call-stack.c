@@ -158,7 +158,6 @@ int call_stack_call(struct call_stack *stack, const struct trace_thread *thread,
 	frame->object = to->object;
 	frame->return_offset = to->offset;
 	frame->sp = event->sp;
-	frame->index = index;
 	frame->call = call;
 	stack->active[frame->function]++;
 	return 0;
