@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "out/histogram.h"
+#include "data/histogram.h"
 #include "tap.h"
 
 /* Every bucket begins where the one before ends, and holds its own maximum. */

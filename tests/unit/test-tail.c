@@ -2,7 +2,7 @@
 /* The threshold that is taken from the units' own times. */
 
 #include "app/audit/auto-threshold.h"
-#include "out/histogram.h"
+#include "data/histogram.h"
 #include "tap.h"
 
 int main(void)

@@ -25,6 +25,22 @@
 int array_allocate(void *array, size_t nr, size_t size);
 int array_double(void *array, size_t *max, size_t size);
 
+/*
+ * The first index @i below @nr from which on @condition, an expression of @i,
+ * holds; @nr if it never does.
+ */
+#define array_bisect(i, nr, condition) ({                 \
+	size_t low_ = 0, high_ = (nr), i;                 \
+	while (low_ < high_) {                            \
+		i = low_ + (high_ - low_) / 2;            \
+		if (condition)                            \
+			high_ = i;                        \
+		else                                      \
+			low_ = i + 1;                     \
+	}                                                 \
+	low_;                                             \
+})
+
 /* -1, 0 or 1, as a comparison has it. */
 static inline int order_of(uint64_t a, uint64_t b)
 {

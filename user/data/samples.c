@@ -19,21 +19,32 @@ int samples_copy_code(struct samples *samples, const struct samples_object *obje
 		      uint32_t nr_objects, const struct samples_function *functions,
 		      uint32_t nr_functions)
 {
+	size_t all_objects = (size_t)samples->nr_objects + nr_objects, object = samples->nr_objects;
+	size_t all_functions = (size_t)samples->nr_functions + nr_functions;
+	void *grown;
 	int error = 0;
 
-	samples->objects = calloc((size_t)nr_objects + 1, sizeof(*objects));
-	samples->functions = calloc((size_t)nr_functions + 1, sizeof(*functions));
-	if (!samples->objects || !samples->functions)
+	if (all_objects >= SAMPLES_NONE || all_functions >= SAMPLES_NONE)
+		return -E2BIG;
+	grown = reallocarray(samples->objects, all_objects + 1, sizeof(*objects));
+	if (!grown)
 		return -ENOMEM;
-	samples->nr_objects = nr_objects;
-	for (uint32_t i = 0; i < nr_objects; i++) {
-		samples->objects[i].path = copy_string(objects[i].path, &error);
-		samples->objects[i].build_id = copy_string(objects[i].build_id, &error);
-	}
-	samples->nr_functions = nr_functions;
+	samples->objects = grown;
+	grown = reallocarray(samples->functions, all_functions + 1, sizeof(*functions));
+	if (!grown)
+		return -ENOMEM;
+	samples->functions = grown;
+	for (uint32_t i = 0; i < nr_objects; i++)
+		samples->objects[samples->nr_objects++] = (struct samples_object){
+			.path = copy_string(objects[i].path, &error),
+			.build_id = copy_string(objects[i].build_id, &error),
+		};
 	for (uint32_t i = 0; i < nr_functions; i++) {
-		samples->functions[i] = functions[i];
-		samples->functions[i].name = copy_string(functions[i].name, &error);
+		struct samples_function *function = &samples->functions[samples->nr_functions++];
+
+		*function = functions[i];
+		function->object += (uint32_t)object;
+		function->name = copy_string(function->name, &error);
 	}
 	return error;
 }

@@ -171,6 +171,15 @@ struct samples {
 };
 
 /*
+ * The sum of counts, which stays at the largest value instead of beginning
+ * again: in whatever order such a sum is made, the result is the same.
+ */
+static inline uint64_t sum_saturating(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/*
  * Whether unit @index of the @nr of a loop in a run, in the order of time, is
  * learnt from (0) or held back (1).  Every second of 64 intervals is held back, so that
  * both halves see all that a load does that changes with time.
@@ -181,8 +190,8 @@ static inline unsigned int samples_half(uint64_t index, uint64_t nr)
 }
 
 /*
- * Give empty samples copies of these objects and functions, which keep their
- * numbers.  Returns 0 or -ENOMEM; samples_deinit() frees what was copied.
+ * Add copies of these objects and functions; those of empty samples keep their
+ * numbers.  Returns 0, -E2BIG or -ENOMEM; samples_deinit() frees what was copied.
  */
 int samples_copy_code(struct samples *samples, const struct samples_object *objects,
 		      uint32_t nr_objects, const struct samples_function *functions,

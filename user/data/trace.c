@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 int trace_add(struct trace *trace, const struct perfguard_event *events, size_t nr)
 {
 	struct perfguard_event *grown;
@@ -74,43 +76,28 @@ int trace_sort(struct trace *trace)
 bool trace_locate(const struct trace *trace, uint32_t image, uint64_t address,
 		  uint32_t *ret_object, uint64_t *ret_offset)
 {
-	uint32_t low = 0, high = trace->nr_mappings;
+	const struct trace_mapping *mappings = trace->mappings;
+	size_t at = array_bisect(i, trace->nr_mappings, mappings[i].image > image ||
+				 (mappings[i].image == image && mappings[i].end > address));
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		const struct trace_mapping *mapping = &trace->mappings[middle];
-
-		if (mapping->image < image ||
-		    (mapping->image == image && mapping->end <= address)) {
-			low = middle + 1;
-		} else if (mapping->image > image || mapping->start > address) {
-			high = middle;
-		} else {
-			*ret_object = mapping->object;
-			*ret_offset = address - mapping->start + mapping->offset;
-			return true;
-		}
-	}
-	return false;
+	if (at == trace->nr_mappings || mappings[at].image != image ||
+	    mappings[at].start > address)
+		return false;
+	*ret_object = mappings[at].object;
+	*ret_offset = address - mappings[at].start + mappings[at].offset;
+	return true;
 }
 
 const struct trace_call *trace_call_at(const struct trace *trace, uint32_t object,
 				       uint64_t offset)
 {
-	uint32_t low = 0, high = trace->nr_calls;
+	const struct trace_call *calls = trace->calls;
+	size_t at = array_bisect(i, trace->nr_calls, calls[i].object > object ||
+				 (calls[i].object == object && calls[i].offset >= offset));
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		const struct trace_call *call = &trace->calls[middle];
-
-		if (call->object == object && call->offset == offset)
-			return call;
-		if (call->object < object || (call->object == object && call->offset < offset))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	if (at == trace->nr_calls || calls[at].object != object || calls[at].offset != offset)
+		return NULL;
+	return &calls[at];
 }
 
 void trace_deinit(struct trace *trace)

@@ -6,7 +6,7 @@
 
 #include "base/duration.h"
 #include "base/syscall-name.h"
-#include "out/histogram.h"
+#include "data/histogram.h"
 #include "out/text.h"
 
 /* What is neither CPU nor run queue; the counters may be a little apart. */

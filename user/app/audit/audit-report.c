@@ -13,8 +13,8 @@
 #include "app/common/command.h"
 #include "base/duration.h"
 #include "base/log.h"
+#include "data/histogram.h"
 #include "out/fields.h"
-#include "out/histogram.h"
 #include "out/summary.h"
 #include "out/text.h"
 

@@ -2,7 +2,7 @@
 
 #include "app/audit/auto-threshold.h"
 
-#include "out/histogram.h"
+#include "data/histogram.h"
 
 /* Late units a second: what we aim at, and what is too many. */
 #define WANTED_A_SECOND 2.0

@@ -23,8 +23,8 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "binary/stack/unwind.h"
+#include "data/histogram.h"
 #include "out/alert/alert.h"
-#include "out/histogram.h"
 #include "out/text.h"
 
 /* How often we hear of waits: often at first, when everything is new. */

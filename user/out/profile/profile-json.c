@@ -3,8 +3,8 @@
 #include "out/profile/tree.h"
 
 #include "base/syscall-name.h"
+#include "data/histogram.h"
 #include "out/fields.h"
-#include "out/histogram.h"
 
 static void put_object(struct json *json, const char *key, const struct samples *samples,
 		       uint32_t object)

@@ -92,7 +92,6 @@
 #include "train/loops/boundary.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,40 +118,6 @@ struct finder {
 	bool *idle; /* what else the loop waits in, when there is no work */
 };
 
-static int finder_init(struct finder *finder, const struct boundary_place *places,
-		       uint32_t nr_places, const struct boundary_wait *waits, size_t nr_waits)
-{
-	int err;
-
-	memset(finder, 0, sizeof(*finder));
-	err = shapes_init(&finder->shapes, places, nr_places);
-	if (err)
-		return err;
-	err = pools_init(&finder->pools, &finder->shapes, places, nr_places, waits, nr_waits);
-	if (err)
-		goto err_shapes;
-	err = groups_init(&finder->groups, &finder->pools);
-	if (err)
-		goto err_pools;
-	finder->contexts = calloc(nr_places + 1, sizeof(*finder->contexts));
-	finder->before = calloc(nr_places + 1, 4 * sizeof(*finder->before));
-	if (finder->contexts && finder->before) {
-		finder->inner = finder->before + nr_places;
-		finder->own = finder->inner + nr_places;
-		finder->idle = finder->own + nr_places;
-		return 0;
-	}
-	err = -ENOMEM;
-	free(finder->contexts);
-	free(finder->before);
-	groups_deinit(&finder->groups);
-err_pools:
-	pools_deinit(&finder->pools);
-err_shapes:
-	shapes_deinit(&finder->shapes);
-	return err;
-}
-
 /* What was found is the caller's. */
 static void finder_deinit(struct finder *finder)
 {
@@ -160,6 +125,28 @@ static void finder_deinit(struct finder *finder)
 	groups_deinit(&finder->groups);
 	pools_deinit(&finder->pools);
 	shapes_deinit(&finder->shapes);
+}
+
+static int finder_init(struct finder *finder, const struct boundary_place *places,
+		       uint32_t nr_places, const struct boundary_wait *waits, size_t nr_waits)
+{
+	int err;
+
+	memset(finder, 0, sizeof(*finder));
+	err = shapes_init(&finder->shapes, places, nr_places);
+	err = err ?: pools_init(&finder->pools, &finder->shapes, places, nr_places, waits, nr_waits);
+	err = err ?: groups_init(&finder->groups, &finder->pools);
+	finder->contexts = calloc(nr_places + 1, sizeof(*finder->contexts));
+	finder->before = calloc(nr_places + 1, 4 * sizeof(*finder->before));
+	if (err || !finder->contexts || !finder->before) {
+		free(finder->contexts);
+		finder_deinit(finder);
+		return -ENOMEM;
+	}
+	finder->inner = finder->before + nr_places;
+	finder->own = finder->inner + nr_places;
+	finder->idle = finder->own + nr_places;
+	return 0;
 }
 
 /* The outermost level of @shape beyond the start code. */

@@ -223,58 +223,45 @@ static int mark(struct events *events, struct event_loop *loop, struct event_mar
 
 	if (loop->shape->mode == LOOP_SHAPE_PLAIN)
 		return 0;
-	markers->events = loop->nr_events;
 	error = mark_by_calls(loop, markers);
 	if (error || (double)(loop->nr_events - markers->marked) <= allowed) {
 		/* The system calls do. */
-	} else if (loop->shape->mode == LOOP_SHAPE_DISPATCH && !loop->shape->is_repeat) {
+	} else if (loop->shape->mode == LOOP_SHAPE_DISPATCH && !loop->shape->dispatch.is_direct) {
 		error = mark_callees(events, loop, markers);
 	} else {
 		error = mark_iterations(events, loop, markers);
 	}
 	markers->has_empty = markers->nr &&
-			     (loop->shape->mode == LOOP_SHAPE_ITERATIONS || loop->shape->is_repeat);
+			     (loop->shape->mode == LOOP_SHAPE_ITERATIONS || loop->shape->dispatch.is_direct);
 	return error;
 }
 
-static void drop_waits(const struct events *events, const struct event_markers *markers,
-		       bool *dropped)
-{
-	for (uint32_t i = 0; i < events->input->trace->nr_contexts; i++)
-		dropped[i] = events->is_droppable[i] &&
-			     markers[events->input->contexts.loop_of[i]].has_empty;
-}
-
 int event_markers_find(const struct trace_pass_input *input, const struct loop_shape *shapes,
-		       struct event_markers **ret, bool **ret_dropped)
+		       bool *dropped, struct event_markers **ret)
 {
 	uint32_t nr = input->contexts.nr_loops;
 	struct event_markers *markers = calloc(nr + 1, sizeof(*markers));
-	bool *dropped = calloc(input->trace->nr_contexts + 1, sizeof(*dropped));
 	struct events events;
-	int error = events_init(&events, input, shapes);
+	int error = events_init(&events, input, shapes, dropped);
 
-	if (!markers || !dropped)
+	if (!markers)
 		error = -ENOMEM;
 	for (uint32_t i = 0; i < nr && !error; i++)
 		error = mark(&events, &events.loops[i], &markers[i]);
-	if (!error)
-		drop_waits(&events, markers, dropped);
 	events_deinit(&events);
 	if (error) {
-		if (markers)
-			event_markers_free(markers, nr);
-		free(dropped);
+		event_markers_free(markers, nr);
 		return error;
 	}
+	for (uint32_t i = 0; i < input->trace->nr_contexts; i++)
+		dropped[i] &= markers[input->contexts.loop_of[i]].has_empty;
 	*ret = markers;
-	*ret_dropped = dropped;
 	return 0;
 }
 
 void event_markers_free(struct event_markers *markers, uint32_t nr)
 {
-	for (uint32_t i = 0; i < nr; i++)
+	for (uint32_t i = 0; markers && i < nr; i++)
 		free(markers[i].boundaries);
 	free(markers);
 }
@@ -293,7 +280,7 @@ bool event_markers_has_call(const struct event_markers *markers, const struct tr
 
 bool event_markers_has_site(const struct event_markers *markers, const struct trace_pass *pass)
 {
-	uint32_t function = pass->stack.frames[pass->stack.nr_frames - 1].function;
+	uint32_t function = trace_pass_frame(pass)->function;
 
 	for (uint32_t i = 0; i < markers->nr; i++)
 		if (markers->boundaries[i].role == SAMPLES_ROLE_EVENT_SITE &&

@@ -23,18 +23,17 @@ struct event_markers {
 	uint32_t nr;
 	size_t max;
 	bool has_empty; /* see struct samples_loop */
-	uint64_t events; /* with work, as the shape has them */
-	uint64_t marked; /* of them */
+	uint64_t marked; /* of the events with work */
 };
 
 /*
- * Find the event markers of each loop; *@ret has one entry a loop.  *@ret_dropped
- * says by trace_context which waits are no boundary after all: they never
- * sleep, and the events have markers.  Both are the caller's: event_markers_free(),
- * free().  Returns 0 or -ENOMEM.
+ * Find the event markers of each loop; *@ret has one entry a loop, for
+ * event_markers_free().  @dropped, in which loop_shapes_find() left what may be
+ * dropped, says then by trace_context which waits are no boundary after all: they
+ * never sleep, and the events have markers.  Returns 0 or -ENOMEM.
  */
 int event_markers_find(const struct trace_pass_input *input, const struct loop_shape *shapes,
-		       struct event_markers **ret, bool **ret_dropped);
+		       bool *dropped, struct event_markers **ret);
 void event_markers_free(struct event_markers *markers, uint32_t nr);
 
 /* True if the system call that has just returned marks an event. */

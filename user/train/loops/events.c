@@ -14,12 +14,11 @@ enum {
 
 bool event_call_of(const struct trace_pass *pass, struct samples_boundary *ret)
 {
-	const struct call_stack *stack = &pass->stack;
 	const struct call_frame *frame;
 
-	if (!stack->nr_frames)
+	if (!pass->stack.nr_frames)
 		return false;
-	frame = &stack->frames[stack->nr_frames - 1];
+	frame = trace_pass_frame(pass);
 	if (frame->object == TRACE_NONE)
 		return false;
 	*ret = (struct samples_boundary){
@@ -100,14 +99,6 @@ static int close_event(struct events *events)
 	return 0;
 }
 
-static void open_event(struct events *events, const struct trace_pass *pass, uint32_t callee)
-{
-	events->loop = pass->loop;
-	events->event = (struct event){ .callee = callee };
-	events->calls = 0;
-	events->is_open = true;
-}
-
 /* A function is entered in the event at hand. */
 static void visit(struct events *events, struct event_loop *loop, uint32_t function)
 {
@@ -123,8 +114,7 @@ static int on_call(struct trace_pass *pass, void *arg)
 {
 	struct events *events = arg;
 	struct event_loop *loop = &events->loops[pass->loop];
-	const struct call_stack *stack = &pass->stack;
-	uint32_t function = stack->frames[stack->nr_frames - 1].function;
+	uint32_t function = trace_pass_frame(pass)->function;
 	bool is_wait_call = loop_shape_is_wait_call(loop->shape, pass);
 	int error = 0;
 
@@ -133,7 +123,10 @@ static int on_call(struct trace_pass *pass, void *arg)
 	if (loop->shape->mode == LOOP_SHAPE_DISPATCH ? loop_shape_is_dispatch(loop->shape, pass)
 						     : is_wait_call) {
 		error = close_event(events);
-		open_event(events, pass, function);
+		events->loop = pass->loop;
+		events->event = (struct event){ .callee = function };
+		events->calls = 0;
+		events->is_open = true;
 		if (events->is_first)
 			loop->visits[function].first++;
 		events->is_first = false;
@@ -181,30 +174,13 @@ static int on_wait(struct trace_pass *pass, void *arg)
 	struct event_loop *loop = &events->loops[pass->loop];
 	uint32_t context = trace_pass_context(pass);
 
-	if (context != TRACE_NONE && events->is_droppable[context])
+	if (context != TRACE_NONE && events->droppable[context])
 		return 0;
 	if (loop->shape->mode == LOOP_SHAPE_ITERATIONS && events->is_open) {
 		settle_visits(loop, FORGET);
 		events->event = (struct event){ .callee = events->event.callee };
 		events->calls = 0;
 	}
-	return 0;
-}
-
-/* First trace pass: which waits never sleep. */
-static int note_wait(struct trace_pass *pass, void *arg)
-{
-	((struct events *)arg)->context = trace_pass_context(pass);
-	return 0;
-}
-
-static int note_wake(struct trace_pass *pass, void *arg)
-{
-	struct events *events = arg;
-
-	if (events->context != TRACE_NONE && (int64_t)pass->event->value == -EAGAIN &&
-	    trace_pass_reads(trace_number(pass->event) & TRACE_SYSCALL_MASK))
-		events->never_sleeps[events->context] = true;
 	return 0;
 }
 
@@ -217,47 +193,17 @@ static int on_leave(struct trace_pass *pass, void *arg)
 	return 0;
 }
 
-/* A loop keeps the waits that sleep, at least one. */
-static void find_droppable(struct events *events)
-{
-	const uint32_t *of_context = events->input->contexts.loop_of;
-	uint32_t nr = events->input->trace->nr_contexts;
-
-	for (uint32_t i = 0; i < nr; i++)
-		events->loops[of_context[i]].sleeps |= !events->never_sleeps[i];
-	for (uint32_t i = 0; i < nr; i++)
-		events->is_droppable[i] =
-			events->never_sleeps[i] && events->loops[of_context[i]].sleeps;
-}
-
-static int collect(struct events *events)
-{
-	const struct trace_pass_ops first = { .wait = note_wait, .wake = note_wake };
-	const struct trace_pass_ops second = {
-		.call = on_call,
-		.wait = on_wait,
-		.syscall = on_syscall,
-		.leave = on_leave,
-	};
-	int error = trace_pass_run(events->input, &first, events);
-
-	find_droppable(events);
-	return error ? error : trace_pass_run(events->input, &second, events);
-}
-
 static int allocate(struct events *events, const struct trace_pass_input *input,
-		    const struct loop_shape *shapes)
+		    const struct loop_shape *shapes, const bool *droppable)
 {
 	uint32_t nr = input->contexts.nr_loops;
 
 	*events = (struct events){
 		.input = input,
 		.loops = calloc(nr + 1, sizeof(*events->loops)),
-		.never_sleeps = calloc(input->trace->nr_contexts + 1, sizeof(bool)),
-		.is_droppable = calloc(input->trace->nr_contexts + 1, sizeof(bool)),
-		.context = TRACE_NONE,
+		.droppable = droppable,
 	};
-	if (!events->loops || !events->never_sleeps || !events->is_droppable)
+	if (!events->loops)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nr; i++) {
 		events->loops[i].shape = &shapes[i];
@@ -280,14 +226,18 @@ void events_deinit(struct events *events)
 		free(events->loops[i].visited);
 	}
 	free(events->loops);
-	free(events->never_sleeps);
-	free(events->is_droppable);
 }
 
 int events_init(struct events *ret, const struct trace_pass_input *input,
-		const struct loop_shape *shapes)
+		const struct loop_shape *shapes, const bool *droppable)
 {
-	int error = allocate(ret, input, shapes);
+	const struct trace_pass_ops ops = {
+		.call = on_call,
+		.wait = on_wait,
+		.syscall = on_syscall,
+		.leave = on_leave,
+	};
+	int error = allocate(ret, input, shapes, droppable);
 
-	return error ? error : collect(ret);
+	return error ? error : trace_pass_run(input, &ops, ret);
 }

@@ -58,32 +58,29 @@ struct event_loop {
 	struct event_visits *visits; /* by function */
 	uint32_t *visited; /* in the event at hand */
 	uint32_t nr_visited;
-	bool sleeps; /* in some wait */
 };
 
 struct events {
 	const struct trace_pass_input *input;
 	struct event_loop *loops;
-	bool *never_sleeps; /* by context */
-	bool *is_droppable; /* by context: other waits of its loop do the waiting */
+	const bool *droppable; /* by context, see loop_shapes_find() */
 	/* The thread's event. */
 	struct event event;
 	uint32_t loop;
 	uint64_t calls;
 	bool is_open;
 	bool is_first; /* the next dispatch is the first of its iteration */
-	uint32_t context; /* of the wait it is in */
 };
 
 /* The system call that has just returned, and its caller; whether that is known. */
 bool event_call_of(const struct trace_pass *pass, struct samples_boundary *ret);
 
 /*
- * Gather the events of each loop; @shapes has one entry a loop, and lives as
- * long as *@ret.  Returns 0 or -ENOMEM; events_deinit() in both cases.
+ * Gather the events of each loop; @shapes has one entry a loop, and lives, as
+ * @droppable does, as long as *@ret.  Returns 0 or -ENOMEM; events_deinit() in both cases.
  */
 int events_init(struct events *ret, const struct trace_pass_input *input,
-		const struct loop_shape *shapes);
+		const struct loop_shape *shapes, const bool *droppable);
 void events_deinit(struct events *events);
 
 #endif /* _USER_TRAIN_LOOPS_EVENTS_H */

@@ -86,10 +86,19 @@ static void add_to_group(struct group *group, const struct shape *shape, uint32_
 		group->depth = depth;
 	if (shape->kind < group->kind)
 		group->kind = shape->kind;
+	group->kinds |= 1u << shape->kind;
 	group->is_own |= shape->is_own;
-	group->only_many &= shape->kind == SHAPE_MANY;
-	group->only_accept &= shape->kind == SHAPE_ACCEPT;
-	group->only_read &= shape->kind == SHAPE_READ || shape->kind == SHAPE_ACCEPT;
+}
+
+/* True if all its shapes wait for bytes or a connection. */
+static bool only_reads(const struct group *group)
+{
+	return !(group->kinds & ~(1u << SHAPE_READ | 1u << SHAPE_ACCEPT));
+}
+
+static bool is_only(const struct group *group, enum shape_kind kind)
+{
+	return group->kinds == 1u << kind;
 }
 
 /* The group of a wait, or SHAPE_NONE if it is not in the set. */
@@ -151,9 +160,6 @@ uint32_t groups_part(struct groups *groups, uint32_t level)
 				.call = shape_call(shape, level),
 				.depth = UINT32_MAX,
 				.kind = UINT32_MAX,
-				.only_many = true,
-				.only_accept = true,
-				.only_read = true,
 			};
 		}
 		groups->of_shape[i] = at;
@@ -203,7 +209,7 @@ static double score(const struct group *group, uint32_t max_runs)
 /* A read that never sleeps is no wait if there is one for many things. */
 static bool is_mere_read(const struct group *group, const struct group *other)
 {
-	return group->only_read && !group->slept && other->kind == SHAPE_MANY && other->runs;
+	return only_reads(group) && !group->slept && other->kind == SHAPE_MANY && other->runs;
 }
 
 static bool is_better(const struct group *a, const struct group *b, uint32_t max_runs)
@@ -258,21 +264,19 @@ static size_t collect_gaps(const struct groups *groups, uint32_t from, uint32_t 
 	const struct pools *pools = groups->pools;
 	size_t nr = 0;
 
-	for (uint32_t thread = 0; thread < pools->nr_threads; thread++) {
-		const struct boundary_wait *last = NULL;
+	for (uint32_t i = 0; i < pools->nr_threads; i++)
+		groups->last[i] = SHAPE_NONE;
+	for (size_t i = 0; i < pools->nr_waits; i++) {
+		const struct boundary_wait *wait = &pools->waits[i];
+		uint32_t at = wait_group(groups, wait), *last;
 
-		if (pools->threads[thread].pool != groups->pool)
+		if (at == SHAPE_NONE || pools_thread(pools, wait)->pool != groups->pool)
 			continue;
-		for (size_t i = 0; i < pools->nr_waits; i++) {
-			const struct boundary_wait *wait = &pools->waits[i];
-			uint32_t at = wait_group(groups, wait);
-
-			if (at == SHAPE_NONE || pools->thread_of_place[wait->place] != thread)
-				continue;
-			if (last && at == to && wait_group(groups, last) == from)
-				ret[nr++] = gap_ns(last, wait);
-			last = wait;
-		}
+		last = &groups->last[pools->thread_of_place[wait->place]];
+		if (at == to && *last != SHAPE_NONE &&
+		    wait_group(groups, &pools->waits[*last]) == from)
+			ret[nr++] = gap_ns(&pools->waits[*last], wait);
+		*last = (uint32_t)i;
 	}
 	return nr;
 }
@@ -307,9 +311,9 @@ static bool belongs_to(const struct groups *groups, uint32_t best, uint32_t othe
 {
 	const struct group *a = &groups->entries[best], *b = &groups->entries[other];
 
-	if (a->only_many && b->only_read)
+	if (is_only(a, SHAPE_MANY) && only_reads(b))
 		return is_pair(groups, best, other);
-	if (a->only_read && b->only_many)
+	if (only_reads(a) && is_only(b, SHAPE_MANY))
 		return is_pair(groups, other, best);
 	return best == other;
 }
@@ -345,7 +349,7 @@ static uint32_t early_sleeps(struct groups *groups, uint32_t group, uint64_t unt
  */
 static bool is_accept_beside(const struct group *best, const struct group *other)
 {
-	return best->kind == SHAPE_MANY && other->only_accept && other->depth < 3 * best->depth;
+	return best->kind == SHAPE_MANY && is_only(other, SHAPE_ACCEPT) && other->depth < 3 * best->depth;
 }
 
 enum { MUCH_LESS = 8 };
@@ -444,7 +448,7 @@ static enum group_joins joins(struct groups *groups, const struct group *best,
 	if (has_idle(groups, best, other))
 		return GROUP_JOINS_IDLE;
 	if (other->depth < best->depth)
-		return best->only_many || is_lock_beside(best, other) ? GROUP_JOINS_NOT :
+		return is_only(best, SHAPE_MANY) || is_lock_beside(best, other) ? GROUP_JOINS_NOT :
 									GROUP_JOINS_NEARER;
 	if ((best->kind != SHAPE_WAKEUP && best->kind != SHAPE_ACCEPT) ||
 	    other->kind == SHAPE_WAKEUP)

@@ -32,12 +32,10 @@ struct group {
 	uint32_t empty; /* of those, that brought nothing */
 	uint32_t depth; /* calls from the branch frame to the system call */
 	uint32_t kind; /* enum shape_kind, the likeliest of its shapes */
-	bool only_many; /* all its shapes wait for any of several things */
-	bool only_accept;
+	uint32_t kinds; /* a bit for each kind of its shapes */
 	bool is_own; /* some waits in it are no longer reported */
 	uint32_t own_waits; /* those reported before */
 	uint32_t own_slept;
-	bool only_read; /* all its shapes wait for bytes or a connection */
 	bool stays; /* belongs to the best */
 	enum group_joins joins; /* its waits are loop waits, as the best's are */
 	uint64_t blocked_ns;

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "train/loops/wait-shape.h"
@@ -30,19 +29,12 @@ static const double SELDOM = 0.05;
 /* Iterations that differ from their wait by less are taken for accidents. */
 static const double ACCIDENTS = 0.002;
 
-/*
- * A function that makes indirect calls in a loop, at one depth; or one direct
- * call of it.
- */
-struct group {
-	uint32_t function;
-	uint32_t depth;
-	bool is_direct;
-	struct loop_shape_site site; /* of a direct call */
+/* Calls that may dispatch, and what was counted of them. */
+struct dispatch_group {
+	struct loop_shape_dispatch dispatch;
 	bool has_wait; /* the loop waits under it */
 	uint64_t repeated; /* iterations in which it was made more than once */
 	uint64_t work; /* calls under it, over all iterations */
-	uint64_t dispatches;
 	uint64_t present; /* iterations with work in which it was made */
 	uint64_t iterations; /* with most of their work under it */
 	uint32_t callees[MAX_CALLEES];
@@ -56,28 +48,29 @@ struct group {
 /* What is counted of a loop. */
 struct survey {
 	struct loop_shape *shape;
-	struct group *groups;
+	struct dispatch_group *groups;
 	uint32_t nr_groups;
 	size_t max_groups;
+	uint64_t of_many; /* waits for any of several things */
+	bool sleeps; /* in some wait */
+	uint64_t iterations;
+	uint64_t unbroken; /* iterations without a wait */
+	uint64_t repeated; /* waits in an iteration that had one */
 	uint64_t worked; /* iterations that are not tiny */
 	uint64_t work; /* calls in them */
 	uint64_t sizes[NR_SIZES]; /* of those, by calls: powers of two, each in four */
-	uint64_t of_many; /* waits for any of several things */
 };
 
 struct surveyor {
 	struct survey *surveys; /* by loop */
+	bool *never_sleeps; /* by context */
+	uint32_t context; /* of the wait the thread is in */
 	/* The thread's iteration. */
 	uint64_t calls;
 	uint32_t waits;
 	bool is_open;
 	uint32_t of_level[NEAR_LEVELS]; /* group by which the frame was called */
 };
-
-static const struct call_frame *last_frame(const struct trace_pass *pass)
-{
-	return &pass->stack.frames[pass->stack.nr_frames - 1];
-}
 
 static bool is_site(const struct loop_shape_site *site, const struct call_frame *frame)
 {
@@ -101,53 +94,44 @@ bool loop_shape_leads_to_wait(const struct loop_shape *shape, const struct call_
 
 bool loop_shape_is_wait_call(const struct loop_shape *shape, const struct trace_pass *pass)
 {
-	return pass->stack.nr_frames == 1 && is_callee(last_frame(pass)) &&
-	       loop_shape_leads_to_wait(shape, last_frame(pass));
+	return pass->stack.nr_frames == 1 && is_callee(trace_pass_frame(pass)) &&
+	       loop_shape_leads_to_wait(shape, trace_pass_frame(pass));
 }
 
-/*
- * The function that called the last frame, and the depth of its frame; if it is
- * one that may dispatch, and not the loop's on the way to its wait.
- */
-static bool dispatcher_of(const struct loop_shape *shape, const struct trace_pass *pass,
-			  uint32_t *ret_function, uint32_t *ret_depth)
+/* The calls that the last frame's belongs to, if they may dispatch. */
+static bool dispatch_of(const struct loop_shape *shape, const struct trace_pass *pass,
+			struct loop_shape_dispatch *ret)
 {
-	const struct call_stack *stack = &pass->stack;
-	const struct call_frame *frame = last_frame(pass);
+	uint32_t nr_frames = pass->stack.nr_frames;
+	const struct call_frame *frame = trace_pass_frame(pass);
 
-	if (stack->nr_frames > NEAR_LEVELS || !frame->call || !frame->call->is_indirect ||
-	    !frame->call->is_in_loop)
+	*ret = (struct loop_shape_dispatch){ .function = TRACE_NONE };
+	if (!frame->call || (nr_frames == 1 && loop_shape_leads_to_wait(shape, frame)))
 		return false;
-	if (stack->nr_frames == 1 && loop_shape_leads_to_wait(shape, frame))
-		return false;
-	*ret_function = TRACE_NONE;
-	*ret_depth = 0;
-	if (stack->nr_frames > 1) {
-		const struct call_frame *caller = frame - 1;
-
-		if (frame->call->caller != caller->function)
+	if (frame->call->is_indirect) {
+		if (nr_frames > NEAR_LEVELS || !frame->call->is_in_loop ||
+		    (nr_frames > 1 && frame->call->caller != frame[-1].function))
 			return false;
-		*ret_function = caller->function;
-		*ret_depth = (uint32_t)(pass->loop_sp - caller->sp);
+	} else {
+		if (nr_frames > REPEAT_LEVELS || !is_callee(frame))
+			return false;
+		ret->is_direct = true;
+		ret->site.object = frame->object;
+		ret->site.offset = frame->return_offset;
+	}
+	if (nr_frames > 1) {
+		ret->function = frame[-1].function;
+		ret->depth = (uint32_t)(pass->loop_sp - frame[-1].sp);
 	}
 	return true;
 }
 
-/* The same of a direct call that a iteration may make for each of its events. */
-static bool repeater_of(const struct loop_shape *shape, const struct trace_pass *pass,
-			uint32_t *ret_function, uint32_t *ret_depth)
+static bool is_same_dispatch(const struct loop_shape_dispatch *a,
+			     const struct loop_shape_dispatch *b)
 {
-	const struct call_stack *stack = &pass->stack;
-	const struct call_frame *frame = last_frame(pass);
-
-	if (stack->nr_frames > REPEAT_LEVELS || !frame->call || frame->call->is_indirect ||
-	    !is_callee(frame))
-		return false;
-	if (stack->nr_frames == 1 && loop_shape_leads_to_wait(shape, frame))
-		return false;
-	*ret_function = stack->nr_frames > 1 ? frame[-1].function : TRACE_NONE;
-	*ret_depth = stack->nr_frames > 1 ? (uint32_t)(pass->loop_sp - frame[-1].sp) : 0;
-	return true;
+	return a->function == b->function && a->depth == b->depth &&
+	       a->is_direct == b->is_direct && a->site.object == b->site.object &&
+	       a->site.offset == b->site.offset;
 }
 
 static bool is_repeat(const struct loop_shape *shape, const struct trace_pass *pass, uint32_t level)
@@ -155,19 +139,18 @@ static bool is_repeat(const struct loop_shape *shape, const struct trace_pass *p
 	const struct call_frame *frame = &pass->stack.frames[level];
 	uint64_t caller_sp = level ? frame[-1].sp : pass->loop_sp;
 
-	return is_site(&shape->repeat, frame) && is_callee(frame) &&
-	       pass->loop_sp - caller_sp == shape->dispatcher_depth;
+	return is_site(&shape->dispatch.site, frame) && is_callee(frame) &&
+	       pass->loop_sp - caller_sp == shape->dispatch.depth;
 }
 
 bool loop_shape_is_dispatch(const struct loop_shape *shape, const struct trace_pass *pass)
 {
-	uint32_t function, depth;
+	struct loop_shape_dispatch dispatch;
 
-	if (shape->is_repeat)
+	if (shape->dispatch.is_direct)
 		return is_repeat(shape, pass, pass->stack.nr_frames - 1);
-	return shape->mode == LOOP_SHAPE_DISPATCH &&
-	       dispatcher_of(shape, pass, &function, &depth) && function == shape->dispatcher &&
-	       depth == shape->dispatcher_depth;
+	return shape->mode == LOOP_SHAPE_DISPATCH && dispatch_of(shape, pass, &dispatch) &&
+	       is_same_dispatch(&dispatch, &shape->dispatch);
 }
 
 bool loop_shape_is_under_dispatch(const struct loop_shape *shape, const struct trace_pass *pass)
@@ -176,13 +159,13 @@ bool loop_shape_is_under_dispatch(const struct loop_shape *shape, const struct t
 		const struct call_frame *frame = &pass->stack.frames[i];
 		uint64_t caller_sp = i ? pass->stack.frames[i - 1].sp : pass->loop_sp;
 
-		if (pass->loop_sp - caller_sp > shape->dispatcher_depth)
+		if (pass->loop_sp - caller_sp > shape->dispatch.depth)
 			break;
-		if (shape->is_repeat && is_repeat(shape, pass, i))
+		if (shape->dispatch.is_direct && is_repeat(shape, pass, i))
 			return true;
-		if (shape->is_repeat)
+		if (shape->dispatch.is_direct)
 			continue;
-		if (pass->loop_sp - caller_sp == shape->dispatcher_depth)
+		if (pass->loop_sp - caller_sp == shape->dispatch.depth)
 			return frame->call && frame->call->is_indirect && frame->call->is_in_loop &&
 			       (i || !loop_shape_leads_to_wait(shape, frame));
 	}
@@ -193,12 +176,14 @@ bool loop_shape_is_under_dispatch(const struct loop_shape *shape, const struct t
 static int note_wait_call(struct trace_pass *pass, void *arg)
 {
 	struct surveyor *surveyor = arg;
-	struct loop_shape *shape = surveyor->surveys[pass->loop].shape;
+	struct survey *survey = &surveyor->surveys[pass->loop];
+	struct loop_shape *shape = survey->shape;
 	const struct call_frame *frame = pass->stack.frames;
 	struct loop_shape_site *site = shape->wait_calls;
 
+	surveyor->context = trace_pass_context(pass);
 	shape->waits++;
-	surveyor->surveys[pass->loop].of_many +=
+	survey->of_many +=
 		shape_kind_of(trace_number(pass->event) & TRACE_SYSCALL_MASK) == SHAPE_MANY;
 	if (!pass->stack.nr_frames || frame->object == TRACE_NONE)
 		return 0;
@@ -216,6 +201,28 @@ static int note_wait_call(struct trace_pass *pass, void *arg)
 		shape->nr_wait_calls++;
 	}
 	return 0;
+}
+
+/* And which waits never sleep. */
+static int note_wake(struct trace_pass *pass, void *arg)
+{
+	struct surveyor *surveyor = arg;
+
+	if (surveyor->context != TRACE_NONE && (int64_t)pass->event->value == -EAGAIN &&
+	    trace_pass_reads(trace_number(pass->event) & TRACE_SYSCALL_MASK))
+		surveyor->never_sleeps[surveyor->context] = true;
+	return 0;
+}
+
+/* A loop keeps the waits that sleep, at least one. */
+static void keep_sleeping(struct surveyor *surveyor, const struct trace_pass_input *input)
+{
+	const uint32_t *of_context = input->contexts.loop_of;
+
+	for (uint32_t i = 0; i < input->trace->nr_contexts; i++)
+		surveyor->surveys[of_context[i]].sleeps |= !surveyor->never_sleeps[i];
+	for (uint32_t i = 0; i < input->trace->nr_contexts; i++)
+		surveyor->never_sleeps[i] &= surveyor->surveys[of_context[i]].sleeps;
 }
 
 /* Sizes of 4 calls and more; a quarter of a power of two is near enough. */
@@ -243,19 +250,18 @@ static uint32_t typical_size(const struct survey *survey)
 
 static void close_iteration(struct surveyor *surveyor, struct survey *survey)
 {
-	struct loop_shape *shape = survey->shape;
 	bool worked = surveyor->calls >= TINY_CALLS;
 
 	if (surveyor->is_open) {
-		shape->iterations++;
-		shape->unbroken += !surveyor->waits;
-		shape->repeated += surveyor->waits > 1 ? surveyor->waits - 1 : 0;
+		survey->iterations++;
+		survey->unbroken += !surveyor->waits;
+		survey->repeated += surveyor->waits > 1 ? surveyor->waits - 1 : 0;
 		survey->worked += worked;
 		survey->work += worked ? surveyor->calls : 0;
 		survey->sizes[size_bucket(surveyor->calls)] += worked;
 	}
 	for (uint32_t i = 0; i < survey->nr_groups; i++) {
-		struct group *group = &survey->groups[i];
+		struct dispatch_group *group = &survey->groups[i];
 
 		if (surveyor->is_open && worked && group->here) {
 			group->present++;
@@ -276,18 +282,12 @@ static void close_iteration(struct surveyor *surveyor, struct survey *survey)
 		surveyor->of_level[i] = TRACE_NONE;
 }
 
-static bool is_same_group(const struct group *a, const struct group *b)
-{
-	return a->function == b->function && a->depth == b->depth &&
-	       a->is_direct == b->is_direct && a->site.object == b->site.object &&
-	       a->site.offset == b->site.offset;
-}
-
 /* *@ret is TRACE_NONE if there are too many. */
-static int group_get(struct survey *survey, const struct group *like, uint32_t *ret)
+static int group_get(struct survey *survey, const struct loop_shape_dispatch *dispatch,
+		     uint32_t *ret)
 {
 	for (uint32_t i = 0; i < survey->nr_groups; i++) {
-		if (is_same_group(&survey->groups[i], like)) {
+		if (is_same_dispatch(&survey->groups[i].dispatch, dispatch)) {
 			*ret = i;
 			return 0;
 		}
@@ -298,11 +298,11 @@ static int group_get(struct survey *survey, const struct group *like, uint32_t *
 	if (array_grow(survey->groups, survey->nr_groups, survey->max_groups))
 		return -ENOMEM;
 	*ret = survey->nr_groups++;
-	survey->groups[*ret] = *like;
+	survey->groups[*ret] = (struct dispatch_group){ .dispatch = *dispatch };
 	return 0;
 }
 
-static void note_callee(struct group *group, uint32_t function)
+static void note_callee(struct dispatch_group *group, uint32_t function)
 {
 	for (uint32_t i = 0; i < group->nr_callees; i++)
 		if (group->callees[i] == function)
@@ -317,7 +317,7 @@ static int note_call(struct trace_pass *pass, void *arg)
 	struct surveyor *surveyor = arg;
 	struct survey *survey = &surveyor->surveys[pass->loop];
 	uint32_t level = pass->stack.nr_frames - 1, group = TRACE_NONE;
-	struct group like = { 0 };
+	struct loop_shape_dispatch dispatch;
 	int error;
 
 	if (loop_shape_is_wait_call(survey->shape, pass)) {
@@ -327,22 +327,15 @@ static int note_call(struct trace_pass *pass, void *arg)
 	surveyor->calls++;
 	if (level < NEAR_LEVELS) {
 		surveyor->of_level[level] = TRACE_NONE;
-		if (repeater_of(survey->shape, pass, &like.function, &like.depth)) {
-			like.is_direct = true;
-			like.site.object = last_frame(pass)->object;
-			like.site.offset = last_frame(pass)->return_offset;
-		}
-		if (like.is_direct ||
-		    dispatcher_of(survey->shape, pass, &like.function, &like.depth)) {
-			error = group_get(survey, &like, &group);
+		if (dispatch_of(survey->shape, pass, &dispatch)) {
+			error = group_get(survey, &dispatch, &group);
 			if (error)
 				return error;
 		}
 		if (group != TRACE_NONE) {
 			surveyor->of_level[level] = group;
 			survey->groups[group].here++;
-			survey->groups[group].dispatches++;
-			note_callee(&survey->groups[group], last_frame(pass)->function);
+			note_callee(&survey->groups[group], trace_pass_frame(pass)->function);
 		}
 	}
 	for (uint32_t i = 0; i <= level && i < NEAR_LEVELS; i++)
@@ -378,10 +371,10 @@ static int note_leave(struct trace_pass *pass, void *arg)
  * too, so a call that is repeated has to have most of the work of all; and what
  * nearly all iterations repeat is a step of one event.
  */
-static bool may_dispatch(const struct survey *survey, const struct group *group,
+static bool may_dispatch(const struct survey *survey, const struct dispatch_group *group,
 			 bool brings_many)
 {
-	if (group->is_direct)
+	if (group->dispatch.is_direct)
 		return !brings_many && !group->has_wait &&
 		       (double)group->work >= MOST_WORK * (double)survey->work &&
 		       (double)group->repeated <= NEARLY_ALL * (double)group->present &&
@@ -390,23 +383,22 @@ static bool may_dispatch(const struct survey *survey, const struct group *group,
 }
 
 /* The dispatch nearest to the loop, if there is one. */
-static const struct group *find_dispatch(const struct survey *survey)
+static const struct dispatch_group *find_dispatch(const struct survey *survey)
 {
-	const struct loop_shape *shape = survey->shape;
-	const struct group *best = NULL;
+	const struct dispatch_group *best = NULL;
 	bool brings_many;
 
-	brings_many = (double)survey->of_many >= NEARLY_ALL * (double)shape->waits &&
-		      (double)shape->unbroken <= SELDOM * (double)shape->iterations;
+	brings_many = (double)survey->of_many >= NEARLY_ALL * (double)survey->shape->waits &&
+		      (double)survey->unbroken <= SELDOM * (double)survey->iterations;
 	for (uint32_t i = 0; i < survey->nr_groups; i++) {
-		const struct group *group = &survey->groups[i];
+		const struct dispatch_group *group = &survey->groups[i];
 
 		if ((double)group->present < OFTEN * (double)survey->worked ||
 		    (double)group->iterations < MOST_ITERATIONS * (double)group->present)
 			continue;
 		if (!may_dispatch(survey, group, brings_many))
 			continue;
-		if (!best || group->depth < best->depth)
+		if (!best || group->dispatch.depth < best->dispatch.depth)
 			best = group;
 	}
 	return best;
@@ -415,55 +407,53 @@ static const struct group *find_dispatch(const struct survey *survey)
 static void decide(struct survey *survey)
 {
 	struct loop_shape *shape = survey->shape;
-	const struct group *group = find_dispatch(survey);
-	double odd = (double)(shape->unbroken + shape->repeated);
+	const struct dispatch_group *group = find_dispatch(survey);
+	double odd = (double)(survey->unbroken + survey->repeated);
 
 	shape->typical_calls = typical_size(survey);
 	if (group) {
 		shape->mode = LOOP_SHAPE_DISPATCH;
-		shape->dispatcher = group->function;
-		shape->dispatcher_depth = group->depth;
-		shape->dispatches = group->dispatches;
-		shape->most_dispatches = group->most;
-		shape->is_repeat = group->is_direct;
-		shape->repeat = group->site;
-	} else if (odd > ACCIDENTS * (double)shape->iterations) {
+		shape->dispatch = group->dispatch;
+	} else if (odd > ACCIDENTS * (double)survey->iterations) {
 		shape->mode = LOOP_SHAPE_ITERATIONS;
 	}
 }
 
-int loop_shapes_find(const struct trace_pass_input *input, struct loop_shape **ret)
+int loop_shapes_find(const struct trace_pass_input *input, struct loop_shape **ret,
+		     bool **ret_droppable)
 {
-	const struct trace_pass_ops first = { .wait = note_wait_call };
+	const struct trace_pass_ops first = { .wait = note_wait_call, .wake = note_wake };
 	const struct trace_pass_ops second = {
 		.call = note_call,
 		.wait = note_wait,
 		.leave = note_leave,
 	};
 	uint32_t nr = input->contexts.nr_loops;
-	struct surveyor surveyor = { .surveys = calloc(nr + 1, sizeof(struct survey)) };
+	struct surveyor surveyor = {
+		.surveys = calloc(nr + 1, sizeof(*surveyor.surveys)),
+		.never_sleeps = calloc(input->trace->nr_contexts + 1, sizeof(bool)),
+		.context = TRACE_NONE,
+	};
 	struct loop_shape *shapes = calloc(nr + 1, sizeof(*shapes));
-	int error = surveyor.surveys && shapes ? 0 : -ENOMEM;
+	int error = surveyor.surveys && surveyor.never_sleeps && shapes ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; !error && i < nr; i++) {
 		surveyor.surveys[i].shape = &shapes[i];
 		shapes[i].owner = TRACE_NONE;
-		shapes[i].dispatcher = TRACE_NONE;
+		shapes[i].dispatch.function = TRACE_NONE;
 	}
 	for (uint32_t i = 0; i < NEAR_LEVELS; i++)
 		surveyor.of_level[i] = TRACE_NONE;
+	error = error ?: trace_pass_run(input, &first, &surveyor);
+	error = error ?: trace_pass_run(input, &second, &surveyor);
 	if (!error)
-		error = trace_pass_run(input, &first, &surveyor);
-	if (!error)
-		error = trace_pass_run(input, &second, &surveyor);
+		keep_sleeping(&surveyor, input);
 	for (uint32_t i = 0; !error && i < nr; i++)
 		decide(&surveyor.surveys[i]);
 	for (uint32_t i = 0; surveyor.surveys && i < nr; i++)
 		free(surveyor.surveys[i].groups);
 	free(surveyor.surveys);
-	if (error)
-		free(shapes);
-	else
-		*ret = shapes;
+	*ret = shapes;
+	*ret_droppable = surveyor.never_sleeps;
 	return error;
 }

@@ -41,28 +41,32 @@ enum loop_shape_mode {
 	LOOP_SHAPE_DISPATCH, /* one event a call of the dispatch */
 };
 
+/* Calls that each handle an event: those of one function, at one depth. */
+struct loop_shape_dispatch {
+	uint32_t function; /* that dispatches: TRACE_NONE for the loop's own */
+	uint32_t depth; /* of its frame */
+	/* One call that an iteration makes again and again; else indirect calls in a loop. */
+	bool is_direct;
+	struct loop_shape_site site; /* of the direct call */
+};
+
 struct loop_shape {
 	enum loop_shape_mode mode;
 	struct loop_shape_site wait_calls[LOOP_SHAPE_MAX_WAIT_CALLS];
 	uint32_t nr_wait_calls;
 	uint32_t owner; /* the loop's function; TRACE_NONE if it carries no site */
 	uint64_t waits;
-	uint64_t iterations;
-	uint64_t unbroken; /* iterations without a wait */
-	uint64_t repeated; /* waits in a iteration that had one */
 	uint32_t typical_calls; /* of the iterations with work, half have fewer */
-	/* The function that dispatches: TRACE_NONE for the loop's own. */
-	uint32_t dispatcher;
-	uint32_t dispatcher_depth; /* of its frame */
-	uint64_t dispatches;
-	uint32_t most_dispatches; /* in one iteration */
-	/* The dispatch is one call that a iteration makes again and again, here. */
-	bool is_repeat;
-	struct loop_shape_site repeat;
+	struct loop_shape_dispatch dispatch; /* in that mode only */
 };
 
-/* One shape for each loop of the input, malloc'ed.  Returns 0 or -ENOMEM. */
-int loop_shapes_find(const struct trace_pass_input *input, struct loop_shape **ret);
+/*
+ * One shape for each loop of the input.  *@ret_droppable says by trace_context
+ * which waits never sleep, while others of their loop do.  Both are the
+ * caller's to free.  Returns 0 or -ENOMEM.
+ */
+int loop_shapes_find(const struct trace_pass_input *input, struct loop_shape **ret,
+		     bool **ret_droppable);
 
 /* By this call, as the outermost one, the loop's function comes to its wait. */
 bool loop_shape_leads_to_wait(const struct loop_shape *shape, const struct call_frame *frame);

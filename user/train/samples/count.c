@@ -223,19 +223,7 @@ static void count_halves(struct unit_counts *counts, struct samples *samples)
 	}
 }
 
-void count_finish(struct unit_counts *counts, struct samples *samples)
-{
-	if (counts->nr_units)
-		count_halves(counts, samples);
-	samples->trees = counts->trees;
-	samples->nr_trees = counts->tree_index.nr;
-	samples->units = counts->variants;
-	samples->nr_units = counts->variant_index.nr;
-	counts->trees = NULL;
-	counts->variants = NULL;
-}
-
-void count_give_units(struct unit_counts *counts, struct extract_result *result)
+static void give_units(struct unit_counts *counts, struct extract_result *result)
 {
 	result->units = counts->units;
 	result->nr_units = counts->nr_units;
@@ -249,4 +237,19 @@ void count_give_units(struct unit_counts *counts, struct extract_result *result)
 		result->contexts.calls_known += counts->keys[i].calls;
 		result->contexts.pairs_known++;
 	}
+}
+
+void count_finish(struct unit_counts *counts, struct samples *samples,
+		  struct extract_result *result)
+{
+	if (counts->nr_units)
+		count_halves(counts, samples);
+	samples->trees = counts->trees;
+	samples->nr_trees = counts->tree_index.nr;
+	samples->units = counts->variants;
+	samples->nr_units = counts->variant_index.nr;
+	counts->trees = NULL;
+	counts->variants = NULL;
+	if (result)
+		give_units(counts, result);
 }

@@ -62,12 +62,11 @@ int count_unit(struct unit_counts *counts, const struct extract_unit *unit, cons
 	       uint32_t nr_leaves);
 
 /*
- * Give trees and variants to @samples, whose loops and nodes are in place.
- * samples_half() says in which half a unit counts, loop by loop.
+ * Give trees and variants to @samples, whose loops and nodes are in place; and
+ * to @result, if it is not NULL, the units one by one.  samples_half() says in
+ * which half a unit counts, loop by loop.
  */
-void count_finish(struct unit_counts *counts, struct samples *samples);
-
-/* After that: the units one by one. */
-void count_give_units(struct unit_counts *counts, struct extract_result *result);
+void count_finish(struct unit_counts *counts, struct samples *samples,
+		  struct extract_result *result);
 
 #endif /* _USER_TRAIN_SAMPLES_COUNT_H */

@@ -11,7 +11,6 @@
 #include "data/samples.h"
 #include "train/samples/times.h"
 #include "train/trace/call-stack.h"
-#include "train/trace/match.h"
 
 enum {
 	MAX_HITS = 1024, /* different contexts of a unit that are kept */
@@ -83,14 +82,6 @@ static int timing_get(struct timer *timer, uint32_t *ret)
 	return 0;
 }
 
-static int add_unit(struct timer *timer, const struct timed_unit *unit)
-{
-	if (array_grow(timer->units, timer->nr_units, timer->max_units))
-		return -ENOMEM;
-	timer->units[timer->nr_units++] = *unit;
-	return 0;
-}
-
 static void forget_hits(struct timer *timer)
 {
 	timer->nr_met = 0;
@@ -99,26 +90,16 @@ static void forget_hits(struct timer *timer)
 
 static void meet(struct timer *timer, uint32_t function, uint32_t depth)
 {
-	uint32_t low = 0, high = timer->nr_met;
-	struct samples_hit *at;
+	struct samples_hit *met = timer->met, *at;
 
 	timer->hits++;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		const struct samples_hit *known = &timer->met[middle];
-
-		if (known->function == function && known->depth == depth)
-			return;
-		if (known->function < function ||
-		    (known->function == function && known->depth < depth))
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	at = met + array_bisect(i, timer->nr_met, met[i].function > function ||
+				(met[i].function == function && met[i].depth >= depth));
+	if (at < met + timer->nr_met && at->function == function && at->depth == depth)
+		return;
 	if (timer->nr_met == MAX_HITS)
 		return;
-	at = &timer->met[low];
-	memmove(at + 1, at, (timer->nr_met - low) * sizeof(*at));
+	memmove(at + 1, at, (size_t)(met + timer->nr_met - at) * sizeof(*at));
 	/* Padding is compared, too. */
 	memset(at, 0, sizeof(*at));
 	at->function = function;
@@ -165,9 +146,10 @@ static int on_unit(struct timer *timer, const struct perfguard_event *event)
 		forget_hits(timer);
 		return 0;
 	}
-	error = timing_get(timer, &unit.timing);
+	error = timing_get(timer, &unit.timing) ?:
+		array_grow(timer->units, timer->nr_units, timer->max_units);
 	if (!error)
-		error = add_unit(timer, &unit);
+		timer->units[timer->nr_units++] = unit;
 	forget_hits(timer);
 	return error;
 }
@@ -278,14 +260,10 @@ static int copy_tables(const struct samples *from, struct samples *to)
 
 		*loop = from->loops[i];
 		loop->units = loop->cut_off = loop->foreign_stack = 0;
-		loop->boundaries = calloc(loop->nr_boundaries + 1, sizeof(*loop->boundaries));
-		if (!loop->boundaries) {
-			loop->nr_boundaries = 0;
-			return -ENOMEM;
-		}
-		if (loop->nr_boundaries)
-			memcpy(loop->boundaries, from->loops[i].boundaries,
-			       loop->nr_boundaries * sizeof(*loop->boundaries));
+		loop->boundaries = NULL;
+		loop->nr_boundaries = 0;
+		for (uint32_t j = 0; j < from->loops[i].nr_boundaries && !error; j++)
+			error = samples_add_boundary(loop, &from->loops[i].boundaries[j]);
 	}
 	return error;
 }
@@ -312,6 +290,62 @@ static int add_guards(struct samples *samples, const uint32_t *functions, uint32
 	return 0;
 }
 
+/* The profile's function at a place, found by its offset; SAMPLES_NONE if there is none. */
+static uint32_t function_at(const struct samples *profile, const struct hash_index *by_offset,
+			    const struct samples_object *object, uint64_t offset)
+{
+	uint32_t cursor = 0, at;
+
+	while ((at = hash_index_next(by_offset, hash_mix(0, offset), &cursor)) != HASH_INDEX_NONE) {
+		const struct samples_function *function = &profile->functions[at];
+
+		if (function->offset == offset &&
+		    !samples_compare_objects(&profile->objects[function->object], object))
+			return at;
+	}
+	return SAMPLES_NONE;
+}
+
+/* Find each of the trace's functions in the profile. */
+static int match_functions(struct timer *timer, const struct samples *profile)
+{
+	const struct trace *trace = timer->trace;
+	struct hash_index by_offset = { 0 };
+	int error = 0;
+
+	for (uint32_t i = 0; i < profile->nr_functions && !error; i++)
+		error = hash_index_add(&by_offset, hash_mix(0, profile->functions[i].offset));
+	for (uint32_t i = 0; i < trace->nr_functions && !error; i++) {
+		const struct samples_function *function = &trace->functions[i];
+
+		timer->function_of[i] = function_at(profile, &by_offset,
+						    &trace->objects[function->object],
+						    function->offset);
+		if (timer->function_of[i] == SAMPLES_NONE)
+			error = -EBADMSG;
+	}
+	hash_index_deinit(&by_offset);
+	return error;
+}
+
+/* The same of its loops, by their hashes. */
+static int match_loops(struct timer *timer, const struct samples *profile)
+{
+	if (timer->trace->nr_loops > profile->nr_loops)
+		return -EBADMSG;
+	for (uint32_t i = 0; i < timer->trace->nr_loops; i++) {
+		uint32_t loop = 0;
+
+		while (loop < profile->nr_loops &&
+		       profile->loops[loop].hash != timer->trace->loops[i])
+			loop++;
+		if (loop == profile->nr_loops)
+			return -EBADMSG;
+		timer->loop_of[i] = loop;
+	}
+	return 0;
+}
+
 static int extract_into(struct timer *timer, const struct samples *profile)
 {
 	const struct trace *trace = timer->trace;
@@ -321,15 +355,11 @@ static int extract_into(struct timer *timer, const struct samples *profile)
 	timer->loop_of = calloc((size_t)trace->nr_loops + 1, sizeof(*timer->loop_of));
 	if (!timer->function_of || !timer->loop_of)
 		return -ENOMEM;
-	error = match_functions(trace, profile, timer->function_of);
-	if (!error)
-		error = match_loops(trace, profile, timer->loop_of);
-	if (!error)
-		error = copy_tables(profile, timer->samples);
-	if (!error)
-		error = add_guards(timer->samples, timer->function_of, trace->nr_functions);
-	if (!error)
-		error = run(timer);
+	error = match_functions(timer, profile);
+	error = error ?: match_loops(timer, profile);
+	error = error ?: copy_tables(profile, timer->samples);
+	error = error ?: add_guards(timer->samples, timer->function_of, trace->nr_functions);
+	error = error ?: run(timer);
 	if (error)
 		return error;
 	count(timer);

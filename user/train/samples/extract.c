@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "data/samples.h"
@@ -123,16 +122,6 @@ static int close_unit(struct extraction *extraction, const struct trace_pass *pa
 	return error;
 }
 
-static void forget(struct extraction *extraction)
-{
-	cutter_reset(&extraction->cutter, false);
-	extraction->event.nr = extraction->next.nr = extraction->rest.nr = 0;
-	extraction->in_event = extraction->has_marker = extraction->in_wait_call = false;
-	extraction->fd = extraction->next_fd = -1;
-	extraction->nr_placed = 0;
-	count_forget_hits(&extraction->counts);
-}
-
 /* A new event begins by the shape of the loop: it may or may not be marked. */
 static int begin_event(struct extraction *extraction, bool is_wait_call)
 {
@@ -193,7 +182,7 @@ static int on_call(struct trace_pass *pass, void *arg)
 {
 	struct extraction *extraction = arg;
 	const struct loop_shape *shape = &extraction->shapes[pass->loop];
-	const struct call_frame *frame = &pass->stack.frames[pass->stack.nr_frames - 1];
+	const struct call_frame *frame = trace_pass_frame(pass);
 	bool is_wait_call = mode_of(extraction, pass) == LOOP_SHAPE_ITERATIONS &&
 			    loop_shape_is_wait_call(shape, pass);
 	uint32_t node;
@@ -273,22 +262,17 @@ static int on_wake(struct trace_pass *pass, void *arg)
 	return 0;
 }
 
-static int on_begin(struct trace_pass *pass, void *arg)
-{
-	struct extraction *extraction = arg;
-
-	(void)pass;
-	extraction->is_boundary = false;
-	extraction->nr_placed = 0;
-	return 0;
-}
-
 static int on_leave(struct trace_pass *pass, void *arg)
 {
 	struct extraction *extraction = arg;
 
 	extraction->loops[pass->loop].cut_off += extraction->cutter.is_running;
-	forget(extraction);
+	cutter_reset(&extraction->cutter, false);
+	extraction->event.nr = extraction->next.nr = extraction->rest.nr = 0;
+	extraction->in_event = extraction->has_marker = extraction->in_wait_call = false;
+	extraction->fd = extraction->next_fd = -1;
+	extraction->nr_placed = 0;
+	count_forget_hits(&extraction->counts);
 	return 0;
 }
 
@@ -316,10 +300,10 @@ static int make_loops(struct extraction *extraction)
 	return error;
 }
 
-static int run(struct extraction *extraction, struct samples *samples)
+static int run(struct extraction *extraction, struct samples *samples,
+	       struct extract_result *result)
 {
 	const struct trace_pass_ops ops = {
-		.begin = on_begin,
 		.call = on_call,
 		.wait = on_wait,
 		.wake = on_wake,
@@ -345,7 +329,7 @@ static int run(struct extraction *extraction, struct samples *samples)
 	extraction->loops = NULL;
 	samples->runs = 1;
 	samples->lost = extraction->input->trace->lost;
-	count_finish(&extraction->counts, samples);
+	count_finish(&extraction->counts, samples, result);
 	return 0;
 }
 
@@ -370,27 +354,20 @@ static int extract_from(const struct trace_pass_input *input, struct samples *sa
 	struct loop_shape *shapes = NULL;
 	struct event_markers *markers = NULL;
 	bool *dropped = NULL;
-	int error = loop_shapes_find(input, &shapes);
+	int error = loop_shapes_find(input, &shapes, &dropped);
 
-	if (!error)
-		error = event_markers_find(input, shapes, &markers, &dropped);
+	error = error ?: event_markers_find(input, shapes, dropped, &markers);
 	extraction.shapes = shapes;
 	extraction.markers = markers;
 	extraction.dropped = dropped;
 	extraction.loops = calloc(input->contexts.nr_loops + 1, sizeof(*extraction.loops));
-	if (!extraction.loops && !error)
+	if (!extraction.loops)
 		error = -ENOMEM;
-	if (!error)
-		error = loop_waits_init(&extraction.loop_waits, input);
-	if (!error)
-		error = trie_init(&extraction.trie);
-	if (!error)
-		error = run(&extraction, samples);
-	if (!error && result)
-		count_give_units(&extraction.counts, result);
+	error = error ?: loop_waits_init(&extraction.loop_waits, input);
+	error = error ?: trie_init(&extraction.trie);
+	error = error ?: run(&extraction, samples, result);
 	extraction_deinit(&extraction, input->contexts.nr_loops);
-	if (markers)
-		event_markers_free(markers, input->contexts.nr_loops);
+	event_markers_free(markers, input->contexts.nr_loops);
 	free(shapes);
 	free(dropped);
 	return error;

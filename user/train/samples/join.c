@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/samples/sum.h"
 #include "train/samples/unify.h"
 
 /* By how much the indices of what is appended move. */
@@ -50,15 +49,13 @@ static int grow(void **elements, uint32_t nr, uint32_t more, size_t size)
 
 static int grow_all(struct samples *to, const struct samples *from)
 {
-	int ret = GROW(to, from, objects);
+	int ret = GROW(to, from, loops);
 
-	ret = ret ? ret : GROW(to, from, functions);
-	ret = ret ? ret : GROW(to, from, loops);
-	ret = ret ? ret : GROW(to, from, nodes);
-	ret = ret ? ret : GROW(to, from, trees);
-	ret = ret ? ret : GROW(to, from, units);
-	ret = ret ? ret : GROW(to, from, guards);
-	return ret ? ret : GROW(to, from, timings);
+	ret = ret ?: GROW(to, from, nodes);
+	ret = ret ?: GROW(to, from, trees);
+	ret = ret ?: GROW(to, from, units);
+	ret = ret ?: GROW(to, from, guards);
+	return ret ?: GROW(to, from, timings);
 }
 
 static void *copy(const void *from, uint32_t nr, size_t size)
@@ -68,35 +65,6 @@ static void *copy(const void *from, uint32_t nr, size_t size)
 	if (to && nr)
 		memcpy(to, from, nr * size);
 	return to;
-}
-
-static int append_objects(struct samples *to, const struct samples *from)
-{
-	for (uint32_t i = 0; i < from->nr_objects; i++) {
-		struct samples_object *object = &to->objects[to->nr_objects++];
-
-		object->path = strdup(from->objects[i].path);
-		object->build_id = strdup(from->objects[i].build_id);
-		if (!object->path || !object->build_id)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int append_functions(struct samples *to, const struct samples *from, struct base base)
-{
-	for (uint32_t i = 0; i < from->nr_functions; i++) {
-		struct samples_function *function = &to->functions[to->nr_functions++];
-
-		*function = from->functions[i];
-		function->object += base.object;
-		if (!function->name)
-			continue;
-		function->name = strdup(function->name);
-		if (!function->name)
-			return -ENOMEM;
-	}
-	return 0;
 }
 
 static int append_loops(struct samples *to, const struct samples *from, struct base base)
@@ -210,12 +178,12 @@ static int append(struct samples *to, const struct samples *from)
 	if (!to->nr_nodes)
 		to->nodes[to->nr_nodes++].function = SAMPLES_NONE;
 	base.node = to->nr_nodes;
-	ret = append_objects(to, from);
-	ret = ret ? ret : append_functions(to, from, base);
-	ret = ret ? ret : append_loops(to, from, base);
-	ret = ret ? ret : append_trees(to, from, base);
-	ret = ret ? ret : append_units(to, from, base);
-	ret = ret ? ret : append_timings(to, from, base);
+	ret = samples_copy_code(to, from->objects, from->nr_objects, from->functions,
+				from->nr_functions);
+	ret = ret ?: append_loops(to, from, base);
+	ret = ret ?: append_trees(to, from, base);
+	ret = ret ?: append_units(to, from, base);
+	ret = ret ?: append_timings(to, from, base);
 	to->runs = sum_saturating(to->runs, from->runs);
 	to->lost = sum_saturating(to->lost, from->lost);
 	return ret;

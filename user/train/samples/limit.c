@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "train/samples/limit.h"
+#include "train/samples/unify.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-#include "train/samples/sum.h"
 
 static void limit_units(struct samples *samples)
 {
@@ -25,45 +23,44 @@ static void limit_units(struct samples *samples)
 	samples->nr_units = kept;
 }
 
-/* What the variants that stay count in each tree. */
-struct share {
-	uint32_t nr; /* variants */
-	uint64_t units[2];
+/* What becomes of a tree. */
+enum {
+	STAYS,
+	STAYS_FOR_VARIANT, /* and counts what its variants do */
+	GOES,
 };
 
-static void add_shares(const struct samples *samples, struct share *shares)
-{
-	for (uint32_t i = 0; i < samples->nr_units; i++) {
-		struct share *share = &shares[samples->units[i].tree];
-
-		share->nr++;
-		for (int half = 0; half < 2; half++)
-			share->units[half] = sum_saturating(share->units[half],
-							    samples->units[i].units[half]);
-	}
-}
-
 /* @moved: by tree, where it went. */
-static void drop_trees(struct samples *samples, const struct share *shares, uint32_t *moved)
+static void drop_trees(struct samples *samples, uint32_t *moved)
 {
-	uint32_t kept = 0, of_loop = 0, loop = SAMPLES_NONE;
+	uint32_t kept = 0, of_loop = 0;
 
 	for (uint32_t i = 0; i < samples->nr_trees; i++) {
 		struct samples_tree *tree = &samples->trees[i];
 
-		if (tree->loop != loop)
+		if (i && tree->loop != tree[-1].loop)
 			of_loop = 0;
-		loop = tree->loop;
-		moved[i] = kept;
-		if (of_loop++ >= SAMPLES_MAX_TREES) {
-			tree->units[0] = shares[i].units[0];
-			tree->units[1] = shares[i].units[1];
-			if (!shares[i].nr) {
-				free(tree->leaves);
-				continue;
-			}
+		moved[i] = of_loop++ < SAMPLES_MAX_TREES ? STAYS : GOES;
+		if (moved[i] == GOES)
+			tree->units[0] = tree->units[1] = 0;
+	}
+	for (uint32_t i = 0; i < samples->nr_units; i++) {
+		const struct samples_unit *unit = &samples->units[i];
+		uint64_t *units = samples->trees[unit->tree].units;
+
+		if (moved[unit->tree] == STAYS)
+			continue;
+		moved[unit->tree] = STAYS_FOR_VARIANT;
+		units[0] = sum_saturating(units[0], unit->units[0]);
+		units[1] = sum_saturating(units[1], unit->units[1]);
+	}
+	for (uint32_t i = 0; i < samples->nr_trees; i++) {
+		if (moved[i] == GOES) {
+			free(samples->trees[i].leaves);
+			continue;
 		}
-		samples->trees[kept++] = *tree;
+		samples->trees[kept] = samples->trees[i];
+		moved[i] = kept++;
 	}
 	samples->nr_trees = kept;
 	for (uint32_t i = 0; i < samples->nr_units; i++)
@@ -100,19 +97,14 @@ static void drop_paths(struct samples *samples, uint32_t *moved)
 
 int samples_limit(struct samples *samples)
 {
-	size_t nr_trees = (size_t)samples->nr_trees + 1, nr_nodes = (size_t)samples->nr_nodes + 1;
-	struct share *shares = calloc(nr_trees, sizeof(*shares));
-	uint32_t *moved = calloc(nr_trees > nr_nodes ? nr_trees : nr_nodes, sizeof(*moved));
-	int ret = -ENOMEM;
+	uint32_t nr = samples->nr_trees > samples->nr_nodes ? samples->nr_trees : samples->nr_nodes;
+	uint32_t *moved = calloc((size_t)nr + 1, sizeof(*moved));
 
-	if (shares && moved) {
-		limit_units(samples);
-		add_shares(samples, shares);
-		drop_trees(samples, shares, moved);
-		drop_paths(samples, moved);
-		ret = 0;
-	}
-	free(shares);
+	if (!moved)
+		return -ENOMEM;
+	limit_units(samples);
+	drop_trees(samples, moved);
+	drop_paths(samples, moved);
 	free(moved);
-	return ret;
+	return 0;
 }

@@ -4,33 +4,7 @@
 
 #include <math.h>
 
-#include "train/samples/sum.h"
-
-/* Each power of two has 16 buckets, see hist-buckets in the netlink spec. */
-#define SUB_BITS 4
-#define SUB_BUCKETS (1u << SUB_BITS)
-#define LAST (PERFGUARD_HIST_BUCKETS - 1)
-
-static uint32_t bucket_of(uint64_t ns)
-{
-	uint32_t shift, bucket;
-
-	if (ns < SUB_BUCKETS)
-		return (uint32_t)ns;
-	shift = 63 - (uint32_t)__builtin_clzll(ns) - SUB_BITS;
-	bucket = shift * SUB_BUCKETS + (uint32_t)(ns >> shift);
-	return bucket < LAST ? bucket : LAST;
-}
-
-static uint64_t bucket_start(uint32_t bucket)
-{
-	uint32_t shift;
-
-	if (bucket < SUB_BUCKETS)
-		return bucket;
-	shift = bucket / SUB_BUCKETS - 1;
-	return (uint64_t)(bucket % SUB_BUCKETS + SUB_BUCKETS) << shift;
-}
+#include "data/histogram.h"
 
 static unsigned __int128 add_squares(unsigned __int128 a, unsigned __int128 b)
 {
@@ -57,7 +31,7 @@ void times_add(struct samples_times *times, uint64_t ns)
 	times->nr++;
 	times->sum_ns = sum_saturating(times->sum_ns, ns);
 	times->sum_squares = add_squares(times->sum_squares, (unsigned __int128)ns * ns);
-	times->hist[bucket_of(ns)]++;
+	times->hist[histogram_bucket(ns)]++;
 	keep_largest(times, ns);
 }
 
@@ -101,10 +75,10 @@ uint64_t times_rank(const struct samples_times *times, uint64_t rank)
 	if (rank <= times->nr_largest)
 		return times->largest_ns[rank - 1];
 	smallest_kept = times->largest_ns[times->nr_largest - 1];
-	for (uint32_t i = LAST; i > 0; i--) {
+	for (uint32_t i = PERFGUARD_HIST_BUCKETS - 1; i > 0; i--) {
 		above = sum_saturating(above, times->hist[i]);
 		if (above >= rank) {
-			uint64_t end = i < LAST ? bucket_start(i + 1) - 1 : UINT64_MAX;
+			uint64_t end = histogram_bucket_max(i);
 
 			return end < smallest_kept ? end : smallest_kept;
 		}
@@ -114,7 +88,7 @@ uint64_t times_rank(const struct samples_times *times, uint64_t rank)
 
 double times_beyond(const struct samples_times *times, uint64_t ns)
 {
-	uint32_t bucket = bucket_of(ns), kept = 0;
+	uint32_t bucket = histogram_bucket(ns), kept = 0;
 	double above = 0, start, end;
 
 	while (kept < times->nr_largest && times->largest_ns[kept] > ns)
@@ -123,9 +97,9 @@ double times_beyond(const struct samples_times *times, uint64_t ns)
 		return kept;
 	for (uint32_t i = bucket + 1; i < PERFGUARD_HIST_BUCKETS; i++)
 		above += (double)times->hist[i];
-	if (bucket < LAST) {
-		start = (double)bucket_start(bucket);
-		end = (double)bucket_start(bucket + 1);
+	if (bucket < PERFGUARD_HIST_BUCKETS - 1) {
+		start = bucket ? (double)(histogram_bucket_max(bucket - 1) + 1) : 0;
+		end = (double)(histogram_bucket_max(bucket) + 1);
 		above += (double)times->hist[bucket] * (end - 1 - (double)ns) / (end - start);
 	}
 	return above > kept ? above : kept;

@@ -4,93 +4,40 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 
 int trie_init(struct trie *trie)
 {
-	*trie = (struct trie){
-		.max = 1024,
-		.nr = 1,
-		.nr_slots = 4096,
-	};
-	trie->nodes = calloc(trie->max, sizeof(*trie->nodes));
-	trie->slots = calloc(trie->nr_slots, sizeof(*trie->slots));
-	trie->marks = calloc(trie->max, sizeof(*trie->marks));
-	if (trie->nodes && trie->slots && trie->marks) {
-		trie->nodes[0].function = SAMPLES_NONE;
-		return 0;
-	}
-	trie_deinit(trie);
-	return -ENOMEM;
+	*trie = (struct trie){ 0 };
+	return trie_child(trie, 0, SAMPLES_NONE) == SAMPLES_NONE ? -ENOMEM : 0;
 }
 
 void trie_deinit(struct trie *trie)
 {
 	free(trie->nodes);
-	free(trie->slots);
 	free(trie->marks);
+	hash_index_deinit(&trie->index);
 	*trie = (struct trie){ 0 };
-}
-
-static uint32_t slot_of(const struct trie *trie, uint32_t parent, uint32_t function)
-{
-	uint64_t hash = (((uint64_t)parent << 32) | function) * UINT64_C(0x9e3779b97f4a7c15);
-	uint32_t slot = (uint32_t)(hash >> 32) & (trie->nr_slots - 1);
-
-	while (trie->slots[slot]) {
-		const struct samples_node *node = &trie->nodes[trie->slots[slot]];
-
-		if (node->parent == parent && node->function == function)
-			break;
-		slot = (slot + 1) & (trie->nr_slots - 1);
-	}
-	return slot;
-}
-
-static bool grow(struct trie *trie)
-{
-	struct samples_node *nodes = reallocarray(trie->nodes, trie->max * 2, sizeof(*nodes));
-	uint64_t *marks;
-	uint32_t *slots;
-
-	if (!nodes)
-		return false;
-	trie->nodes = nodes;
-	marks = reallocarray(trie->marks, trie->max * 2, sizeof(*marks));
-	if (!marks)
-		return false;
-	memset(marks + trie->max, 0, trie->max * sizeof(*marks));
-	trie->marks = marks;
-	slots = calloc((size_t)trie->nr_slots * 2, sizeof(*slots));
-	if (!slots)
-		return false;
-	trie->max *= 2;
-	free(trie->slots);
-	trie->slots = slots;
-	trie->nr_slots *= 2;
-	for (uint32_t i = 1; i < trie->nr; i++)
-		slots[slot_of(trie, nodes[i].parent, nodes[i].function)] = i;
-	return true;
 }
 
 uint32_t trie_child(struct trie *trie, uint32_t parent, uint32_t function)
 {
-	uint32_t slot = slot_of(trie, parent, function);
+	uint64_t hash = hash_mix(0, (uint64_t)parent << 32 | function);
+	uint32_t cursor = 0, at;
 
-	if (trie->slots[slot])
-		return trie->slots[slot];
-	if (trie->nr == trie->max) {
-		if (trie->nr_slots > UINT32_MAX / 8 || !grow(trie))
-			return SAMPLES_NONE;
-		slot = slot_of(trie, parent, function);
-	}
+	while ((at = hash_index_next(&trie->index, hash, &cursor)) != HASH_INDEX_NONE)
+		if (trie->nodes[at].parent == parent && trie->nodes[at].function == function)
+			return at;
+	if (array_grow(trie->nodes, trie->nr, trie->max) ||
+	    array_grow(trie->marks, trie->nr, trie->max_marks) ||
+	    hash_index_add(&trie->index, hash))
+		return SAMPLES_NONE;
+	trie->marks[trie->nr] = 0;
 	trie->nodes[trie->nr] = (struct samples_node){
 		.parent = parent,
 		.function = function,
 	};
-	trie->slots[slot] = trie->nr;
 	return trie->nr++;
 }
 

@@ -6,20 +6,20 @@
 #ifndef _USER_TRAIN_SAMPLES_TRIE_H
 #define _USER_TRAIN_SAMPLES_TRIE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash-index.h"
 #include "data/samples.h"
 
 struct trie {
 	struct samples_node *nodes; /* node 0 is the loop */
 	uint32_t nr;
-	uint32_t max;
-	uint32_t *slots; /* open addressing; 0: free, else a node */
-	uint32_t nr_slots; /* power of two */
+	size_t max;
+	struct hash_index index; /* of nodes */
 	/* For trie_leaves(), by node: since which call it was met last. */
 	uint64_t *marks;
+	size_t max_marks;
 	uint64_t epoch;
 };
 

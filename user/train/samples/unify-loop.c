@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "train/samples/unify-loop.h"
+#include "train/samples/unify.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "base/array.h"
 #include "base/union-find.h"
 #include "train/samples/rank.h"
-#include "train/samples/sum.h"
 
 static int compare_boundaries(const void *a, const void *b)
 {

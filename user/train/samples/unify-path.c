@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "train/samples/unify-path.h"
+#include "train/samples/unify.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,14 +8,14 @@
 #include "base/array.h"
 #include "train/samples/rank.h"
 
-struct paths {
+struct path_keys {
 	uint64_t *keys; /* parent's rank, function; of the level in work */
 	uint32_t *of; /* nodes of that level */
 };
 
 static int compare_paths(const void *context, uint32_t a, uint32_t b)
 {
-	const struct paths *paths = context;
+	const struct path_keys *paths = context;
 
 	return order_of(paths->keys[a], paths->keys[b]);
 }
@@ -44,7 +44,7 @@ static uint32_t sort_by_level(const struct samples *samples, uint32_t *level, ui
 }
 
 /* Give @nr nodes of one level their ranks from @next on; returns the next. */
-static int rank_level(const struct samples *samples, struct paths *paths, uint32_t nr,
+static int rank_level(const struct samples *samples, struct path_keys *paths, uint32_t nr,
 		      uint32_t *rank, struct samples_node *to, uint32_t *next)
 {
 	struct ranks ranks;
@@ -77,7 +77,7 @@ int samples_unify_paths(struct samples *samples, uint32_t *rank)
 	uint32_t *level = calloc(nr, sizeof(*level));
 	uint32_t *order = calloc(nr, sizeof(*order));
 	uint32_t *first = calloc(nr, sizeof(*first));
-	struct paths paths = { .keys = calloc(nr, sizeof(*paths.keys)) };
+	struct path_keys paths = { .keys = calloc(nr, sizeof(*paths.keys)) };
 	uint32_t nr_levels, next = 1;
 	int ret = -ENOMEM;
 

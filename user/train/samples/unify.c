@@ -14,12 +14,8 @@
 
 #include "base/array.h"
 #include "data/samples.h"
-#include "train/samples/limit.h"
 #include "train/samples/rank.h"
-#include "train/samples/sum.h"
 #include "train/samples/times.h"
-#include "train/samples/unify-loop.h"
-#include "train/samples/unify-path.h"
 
 /*
  * Bring elements of @size bytes into the order of @compare, after @move, if
@@ -27,11 +23,11 @@
  * equal one before and frees what it holds.  Returns 0 or -ENOMEM.
  */
 static int unify(struct samples *samples, void **elements, uint32_t *nr, size_t size,
-		 ranks_compare *compare, const void *context, void (*merge)(void *into, void *from),
+		 ranks_compare *compare, void (*merge)(void *into, void *from),
 		 void (*move)(struct samples *samples, const uint32_t *rank))
 {
 	struct ranks ranks;
-	int ret = ranks_init(&ranks, *nr, compare, context);
+	int ret = ranks_init(&ranks, *nr, compare, samples);
 	char *from = *elements, *to;
 	uint32_t done = 0;
 
@@ -57,9 +53,9 @@ static int unify(struct samples *samples, void **elements, uint32_t *nr, size_t 
 	return to ? 0 : -ENOMEM;
 }
 
-#define UNIFY(samples, field, compare, context, merge, move)           \
+#define UNIFY(samples, field, compare, merge, move)                            \
 	unify(samples, (void **)&(samples)->field, &(samples)->nr_##field, \
-	      sizeof(*(samples)->field), compare, context, merge, move)
+	      sizeof(*(samples)->field), compare, merge, move)
 
 /* Sort, and drop what is there twice; returns how many stay. */
 static uint32_t sort_set(uint32_t *members, uint32_t nr)
@@ -106,7 +102,7 @@ static void move_hits(struct samples_hit *hits, uint32_t nr, const uint32_t *fun
 
 static int compare_objects(const void *context, uint32_t a, uint32_t b)
 {
-	const struct samples_object *objects = context;
+	const struct samples_object *objects = ((const struct samples *)context)->objects;
 	bool is_program_a = !samples_compare_objects(&objects[a], &objects[0]);
 	bool is_program_b = !samples_compare_objects(&objects[b], &objects[0]);
 
@@ -142,17 +138,11 @@ static void move_objects(struct samples *samples, const uint32_t *rank)
 	}
 }
 
-static int unify_objects(struct samples *samples)
-{
-	return UNIFY(samples, objects, compare_objects, samples->objects, merge_object,
-		     move_objects);
-}
-
 /* Functions. */
 
 static int compare_functions(const void *context, uint32_t a, uint32_t b)
 {
-	const struct samples_function *functions = context;
+	const struct samples_function *functions = ((const struct samples *)context)->functions;
 
 	return order_of(functions[a].object, functions[b].object) ?:
 	       order_of(functions[a].offset, functions[b].offset);
@@ -207,17 +197,12 @@ static void move_functions(struct samples *samples, const uint32_t *rank)
 	}
 }
 
-static int unify_functions(struct samples *samples)
-{
-	return UNIFY(samples, functions, compare_functions, samples->functions, merge_function,
-		     move_functions);
-}
-
 /* Trees. */
 
 static int compare_trees(const void *context, uint32_t a, uint32_t b)
 {
-	const struct samples_tree *trees = context, *of_a = &trees[a], *of_b = &trees[b];
+	const struct samples *samples = context;
+	const struct samples_tree *of_a = &samples->trees[a], *of_b = &samples->trees[b];
 
 	return order_of(of_a->loop, of_b->loop) ?: order_of(of_a->hash, of_b->hash) ?:
 	       compare_sets(of_a->leaves, of_a->nr_leaves, of_b->leaves, of_b->nr_leaves);
@@ -254,11 +239,6 @@ static void move_trees(struct samples *samples, const uint32_t *rank)
 		samples->units[i].tree = rank[samples->units[i].tree];
 }
 
-static int unify_trees(struct samples *samples)
-{
-	return UNIFY(samples, trees, compare_trees, samples->trees, merge_tree, move_trees);
-}
-
 /* Variants of units. */
 
 static int compare_units(const void *context, uint32_t a, uint32_t b)
@@ -282,16 +262,12 @@ static void merge_unit(void *into, void *from)
 	free(b->hits);
 }
 
-static int unify_units(struct samples *samples)
-{
-	return UNIFY(samples, units, compare_units, samples, merge_unit, NULL);
-}
-
 /* Guard sets. */
 
 static int compare_guards(const void *context, uint32_t a, uint32_t b)
 {
-	const struct samples_guards *guards = context, *of_a = &guards[a], *of_b = &guards[b];
+	const struct samples *samples = context;
+	const struct samples_guards *of_a = &samples->guards[a], *of_b = &samples->guards[b];
 
 	return order_of(of_a->hash, of_b->hash) ?:
 	       compare_sets(of_a->functions, of_a->nr, of_b->functions, of_b->nr);
@@ -311,16 +287,12 @@ static void move_guards(struct samples *samples, const uint32_t *rank)
 		samples->timings[i].guards = rank[samples->timings[i].guards];
 }
 
-static int unify_guards(struct samples *samples)
-{
-	return UNIFY(samples, guards, compare_guards, samples->guards, merge_guards, move_guards);
-}
-
 /* Timings. */
 
 static int compare_timings(const void *context, uint32_t a, uint32_t b)
 {
-	const struct samples_timing *timings = context, *of_a = &timings[a], *of_b = &timings[b];
+	const struct samples *samples = context;
+	const struct samples_timing *of_a = &samples->timings[a], *of_b = &samples->timings[b];
 
 	return order_of(of_a->hash, of_b->hash) ?: order_of(of_a->guards, of_b->guards) ?:
 	       order_of(of_a->loop, of_b->loop) ?:
@@ -337,11 +309,6 @@ static void merge_timing(void *into, void *from)
 	free(b->hits);
 }
 
-static int unify_timings(struct samples *samples)
-{
-	return UNIFY(samples, timings, compare_timings, samples->timings, merge_timing, NULL);
-}
-
 /* A timing's hits are places only. */
 static void clear_counts(struct samples *samples)
 {
@@ -355,17 +322,17 @@ static void clear_counts(struct samples *samples)
 
 int samples_unify(struct samples *samples)
 {
-	int ret = unify_objects(samples);
+	int ret = UNIFY(samples, objects, compare_objects, merge_object, move_objects);
 
 	clear_counts(samples);
-	ret = ret ? ret : unify_functions(samples);
-	ret = ret ? ret : samples_unify_loops(samples);
-	ret = ret ? ret : move_leaves(samples);
+	ret = ret ?: UNIFY(samples, functions, compare_functions, merge_function, move_functions);
+	ret = ret ?: samples_unify_loops(samples);
+	ret = ret ?: move_leaves(samples);
 	/* They depend on nothing but what is unified now. */
-	ret = ret ? ret : samples_hash_all(samples);
-	ret = ret ? ret : unify_trees(samples);
-	ret = ret ? ret : unify_units(samples);
-	ret = ret ? ret : samples_limit(samples);
-	ret = ret ? ret : unify_guards(samples);
-	return ret ? ret : unify_timings(samples);
+	ret = ret ?: samples_hash_all(samples);
+	ret = ret ?: UNIFY(samples, trees, compare_trees, merge_tree, move_trees);
+	ret = ret ?: UNIFY(samples, units, compare_units, merge_unit, NULL);
+	ret = ret ?: samples_limit(samples);
+	ret = ret ?: UNIFY(samples, guards, compare_guards, merge_guards, move_guards);
+	return ret ?: UNIFY(samples, timings, compare_timings, merge_timing, NULL);
 }

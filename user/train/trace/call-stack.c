@@ -10,20 +10,13 @@
 
 enum { NR_RETURNS = 8192 };
 
-static int add_thread(struct trace_thread **threads, uint32_t *nr,
+static int add_thread(struct trace_thread **threads, uint32_t *nr, size_t *max,
 		      const struct trace_thread *thread)
 {
-	struct trace_thread *grown;
-
 	if (thread->end <= thread->begin || !thread->tid)
 		return 0;
-	/* Room for powers of two. */
-	if (!(*nr & (*nr - 1))) {
-		grown = reallocarray(*threads, *nr ? *nr * 2 : 1, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		*threads = grown;
-	}
+	if (array_grow(*threads, *nr, *max))
+		return -ENOMEM;
 	(*threads)[(*nr)++] = *thread;
 	return 0;
 }
@@ -31,6 +24,7 @@ static int add_thread(struct trace_thread **threads, uint32_t *nr,
 int trace_threads(const struct trace *trace, struct trace_thread **ret, uint32_t *ret_nr)
 {
 	struct trace_thread thread = { 0 };
+	size_t max = 0;
 	int error = 0;
 
 	*ret = NULL;
@@ -41,7 +35,7 @@ int trace_threads(const struct trace *trace, struct trace_thread **ret, uint32_t
 
 		if (event->tid != thread.tid || starts) {
 			thread.end = i;
-			error = add_thread(ret, ret_nr, &thread);
+			error = add_thread(ret, ret_nr, &max, &thread);
 			thread.tid = event->tid;
 			thread.begin = i;
 			thread.pid = starts ? (uint32_t)event->value : 0;
@@ -50,7 +44,7 @@ int trace_threads(const struct trace *trace, struct trace_thread **ret, uint32_t
 	}
 	thread.end = trace->nr_events;
 	if (!error)
-		error = add_thread(ret, ret_nr, &thread);
+		error = add_thread(ret, ret_nr, &max, &thread);
 	if (error) {
 		free(*ret);
 		*ret = NULL;
@@ -62,18 +56,13 @@ int trace_threads(const struct trace *trace, struct trace_thread **ret, uint32_t
 void trace_losses_init(struct trace_losses *losses, const struct trace *trace,
 		       const struct perfguard_event *event)
 {
-	size_t low = 0, high = trace->nr_events;
+	const struct perfguard_event *events = trace->events;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct perfguard_event *other = &trace->events[middle];
-
-		if (!other->tid && other->time_ns <= event->time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*losses = (struct trace_losses){ .trace = trace, .next = low };
+	*losses = (struct trace_losses){
+		.trace = trace,
+		.next = array_bisect(i, trace->nr_events,
+				     events[i].tid || events[i].time_ns > event->time_ns),
+	};
 }
 
 bool trace_losses_before(struct trace_losses *losses, const struct perfguard_event *event)
@@ -131,19 +120,9 @@ void call_stack_reset(struct call_stack *stack)
 
 const struct call_frame *call_stack_frame_at(const struct call_stack *stack, uint64_t sp)
 {
-	uint32_t low = 0, high = stack->nr_frames;
+	size_t at = array_bisect(i, stack->nr_frames, stack->frames[i].sp <= sp);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (stack->frames[middle].sp == sp)
-			return &stack->frames[middle];
-		if (stack->frames[middle].sp > sp)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return at < stack->nr_frames && stack->frames[at].sp == sp ? &stack->frames[at] : NULL;
 }
 
 static const struct call_return *find_return(struct call_stack *stack, uint32_t image,
@@ -179,7 +158,6 @@ int call_stack_call(struct call_stack *stack, const struct trace_thread *thread,
 	frame->object = to->object;
 	frame->return_offset = to->offset;
 	frame->sp = event->sp;
-	frame->index = index;
 	frame->call = call;
 	stack->active[frame->function]++;
 	return 0;

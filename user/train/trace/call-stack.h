@@ -23,7 +23,6 @@ struct call_frame {
 	uint32_t object; /* of the return address; TRACE_NONE if not known */
 	uint64_t return_offset; /* in that file */
 	uint64_t sp; /* at entry: where the return address stands */
-	uint64_t index; /* of the entry, among all events of the trace */
 	const struct trace_call *call; /* what it returns to; NULL if not known */
 };
 

@@ -92,21 +92,16 @@ void context_classes_deinit(struct context_classes *classes)
 
 uint32_t context_classes_find(const struct context_classes *classes, uint32_t image, uint32_t loop)
 {
-	uint32_t nr = classes->trace->nr_contexts, low = 0, high = nr;
 	const struct trace_context *contexts = classes->trace->contexts;
+	const uint32_t *order = classes->order;
+	uint32_t nr = classes->trace->nr_contexts, at;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		const struct trace_context *context = &contexts[classes->order[middle]];
-
-		if (context->image < image || (context->image == image && context->loop < loop))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < nr && contexts[classes->order[low]].image == image &&
-	    (!loop || contexts[classes->order[low]].loop == loop))
-		return low;
+	at = (uint32_t)array_bisect(i, nr, contexts[order[i]].image > image ||
+					   (contexts[order[i]].image == image &&
+					    contexts[order[i]].loop >= loop));
+	if (at < nr && contexts[order[at]].image == image &&
+	    (!loop || contexts[order[at]].loop == loop))
+		return at;
 	return nr;
 }
 

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 
@@ -43,7 +42,7 @@ struct intervals {
 	size_t max;
 };
 
-struct finder {
+struct frame_finder {
 	const struct trace *trace;
 	const struct context_classes *contexts;
 	const struct trace_thread *threads;
@@ -138,7 +137,7 @@ static uint64_t rises_at(const struct rises *rises, const struct rise *place)
 }
 
 /* The thread waits in a loop: its first wait there has a frame. */
-static int note_wait(struct finder *finder, uint32_t thread, uint32_t loop,
+static int note_wait(struct frame_finder *finder, uint32_t thread, uint32_t loop,
 		     const struct perfguard_event *event)
 {
 	struct intervals *intervals = &finder->intervals[loop];
@@ -155,7 +154,7 @@ static int note_wait(struct finder *finder, uint32_t thread, uint32_t loop,
 }
 
 /* The intervals of all loops of a thread, which get frames without SP. */
-static int collect(struct finder *finder, uint32_t index)
+static int collect(struct frame_finder *finder, uint32_t index)
 {
 	const struct trace_thread *thread = &finder->threads[index];
 	const struct trace *trace = finder->trace;
@@ -200,7 +199,7 @@ static int collect(struct finder *finder, uint32_t index)
 }
 
 /* What a thread's own intervals say of the rises. */
-static int learn(struct finder *finder, uint32_t index)
+static int learn(struct frame_finder *finder, uint32_t index)
 {
 	const struct trace_thread *thread = &finder->threads[index];
 	uint32_t i = finder->frames->nr;
@@ -232,7 +231,7 @@ static int by_thread_and_loop(const void *a, const void *b)
 }
 
 /* Set the frames of all threads, those without evidence by that of others. */
-static void place(struct finder *finder)
+static void place(struct frame_finder *finder)
 {
 	struct loop_frames *frames = finder->frames;
 	uint32_t kept = 0;
@@ -261,7 +260,7 @@ int loop_frames_find(const struct context_classes *contexts,
 		     const struct trace_thread *threads, uint32_t nr_threads,
 		     struct loop_frames *ret)
 {
-	struct finder finder = {
+	struct frame_finder finder = {
 		.trace = contexts->trace,
 		.contexts = contexts,
 		.threads = threads,

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 
 /* Nor does a thread go far beyond its loop's frame but to leave it. */
@@ -258,7 +257,6 @@ int trace_pass_run(const struct trace_pass_input *input, const struct trace_pass
 		pass.enter = NULL;
 		call_stack_reset(&pass.stack);
 		trace_losses_init(&pass.losses, input->trace, &input->trace->events[thread->begin]);
-		error = call_op(ops->begin, &pass, arg);
 		for (size_t j = thread->begin; j < thread->end && !error; j++) {
 			pass.index = j;
 			pass.event = &input->trace->events[j];

@@ -45,7 +45,6 @@ struct trace_pass {
 
 /* Each may be NULL; each but lost returns 0 or a negative errno, which ends the pass. */
 struct trace_pass_ops {
-	int (*begin)(struct trace_pass *pass, void *arg); /* a thread, before its events */
 	/* A function is entered; the stack's last frame is it.  Only within a loop. */
 	int (*call)(struct trace_pass *pass, void *arg);
 	/* The loop's own wait, entered and returned with event->value. */
@@ -61,6 +60,12 @@ struct trace_pass_ops {
 
 int trace_pass_run(const struct trace_pass_input *input, const struct trace_pass_ops *ops,
 		   void *arg);
+
+/* The last frame of the stack, which has one. */
+static inline const struct call_frame *trace_pass_frame(const struct trace_pass *pass)
+{
+	return &pass->stack.frames[pass->stack.nr_frames - 1];
+}
 
 /*
  * Which of its loop's contexts a wait, just entered, is in: by the return

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "out/histogram.h"
+#include "data/histogram.h"
 
 /* 16 buckets for each power of two. */
 #define SUB_BITS 4

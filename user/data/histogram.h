@@ -3,8 +3,8 @@
  * The module's histogram of unit times: hist-buckets in the netlink spec says
  * how it is cut.  A value read from it is at most 1/16 too large.
  */
-#ifndef _USER_OUT_HISTOGRAM_H
-#define _USER_OUT_HISTOGRAM_H
+#ifndef _USER_DATA_HISTOGRAM_H
+#define _USER_DATA_HISTOGRAM_H
 
 #include <stdint.h>
 
@@ -28,4 +28,4 @@ void histogram_add(uint64_t to[PERFGUARD_HIST_BUCKETS],
 uint64_t histogram_percentile(const uint64_t hist[PERFGUARD_HIST_BUCKETS],
 			      double permille, uint64_t max_ns);
 
-#endif /* _USER_OUT_HISTOGRAM_H */
+#endif /* _USER_DATA_HISTOGRAM_H */
