@@ -8,9 +8,8 @@
 #include "profile/inference.h"
 #include "profile/profile.h"
 #include "report/alert-record.h"
-#include "target/image.h"
 #include "target/thread.h"
-#include "trainstream/stream-device.h"
+#include "trainstream/stream.h"
 #include "unit/watchdog.h"
 
 #include <linux/module.h>
@@ -32,16 +31,11 @@ static int __init perfguard_init(void)
 	ret = pguard_profile_init();
 	if (ret)
 		goto err_profile;
-	ret = pguard_image_init();
-	if (ret)
-		goto err_image;
-	ret = pguard_alert_record_init();
-	if (ret)
-		goto err_record;
+	pguard_alert_record_init();
 	ret = pguard_watchdog_init();
 	if (ret)
 		goto err_watch;
-	ret = pguard_stream_device_init();
+	ret = pguard_stream_init();
 	if (ret)
 		goto err_device;
 	ret = pguard_netlink_init();
@@ -50,14 +44,11 @@ static int __init perfguard_init(void)
 	return 0;
 
 err_netlink:
-	pguard_stream_device_deinit();
+	pguard_stream_deinit();
 err_device:
 	pguard_watchdog_deinit();
 err_watch:
 	pguard_alert_record_deinit();
-err_record:
-	pguard_image_deinit();
-err_image:
 	pguard_profile_deinit();
 err_profile:
 	pguard_thread_deinit();
@@ -70,12 +61,11 @@ err_hook:
 static void __exit perfguard_exit(void)
 {
 	pguard_netlink_deinit();
-	pguard_stream_device_deinit();
+	pguard_stream_deinit();
 	pguard_activate_deinit();
 	pguard_target_deinit();
 	pguard_watchdog_deinit();
 	pguard_alert_record_deinit();
-	pguard_image_deinit();
 	/* Threads' states and images held them. */
 	pguard_profile_deinit();
 	/* Last: what all of them gave back is freed. */

@@ -13,7 +13,7 @@
 #include "hook/drain.h"
 
 #include "compat.h"
-#include "report/stack-history.h"
+#include "report/stack.h"
 #include "target/image.h"
 #include "target/thread.h"
 

@@ -2,7 +2,6 @@
 
 #include "report/alert-record.h"
 
-#include "compat.h"
 #include "report/stack.h"
 
 #include <linux/module.h>
@@ -39,11 +38,7 @@ struct pguard_alert_record *pguard_alert_record_alloc(u32 kind, gfp_t gfp)
 	return record;
 }
 
-/**
- * pguard_alert_record_put() - give a reference back
- *
- * Context: any.
- */
+/* Give a reference back.  Context: any. */
 void pguard_alert_record_put(struct pguard_alert_record *record)
 {
 	if (!record || !refcount_dec_and_test(&record->refs))
@@ -171,12 +166,11 @@ static void ring_init(struct pguard_ring *ring)
 	ring->next_seq = 1;
 }
 
-int __init pguard_alert_record_init(void)
+void __init pguard_alert_record_init(void)
 {
 	ring_kib = clamp(ring_kib, 64U, 64U * 1024);
 	ring_init(&pguard_alerts);
 	ring_init(&pguard_waits);
-	return 0;
 }
 
 void pguard_alert_record_deinit(void)

@@ -96,7 +96,7 @@ void pguard_ring_complete(struct pguard_ring *ring, struct pguard_alert_record *
 struct pguard_alert_record *pguard_ring_get(struct pguard_ring *ring, u64 seq);
 void pguard_ring_clear(struct pguard_ring *ring);
 
-int pguard_alert_record_init(void);
+void pguard_alert_record_init(void);
 void pguard_alert_record_deinit(void);
 
 #endif /* _KMOD_REPORT_ALERT_RECORD_H */
