@@ -7,9 +7,8 @@
 #include "profile/inference.h"
 #include "profile/profile.h"
 #include "report/alert-record.h"
-#include "target/image.h"
 #include "target/thread.h"
-#include "trainstream/stream-device.h"
+#include "trainstream/stream.h"
 #include "unit/unit.h"
 
 #include <linux/module.h>
@@ -25,11 +24,10 @@ static const struct {
 	{ pguard_thread_init, pguard_thread_deinit },
 	/* Threads' states and images hold them. */
 	{ pguard_profile_init, pguard_profile_deinit },
-	{ pguard_image_init, pguard_image_deinit },
 	{ pguard_alert_record_init, pguard_alert_record_deinit },
 	{ pguard_watchdog_init, pguard_watchdog_deinit },
 	{ NULL, pguard_target_deinit },
-	{ pguard_stream_device_init, pguard_stream_device_deinit },
+	{ pguard_stream_init, pguard_stream_deinit },
 	{ pguard_netlink_init, pguard_netlink_deinit },
 };
 

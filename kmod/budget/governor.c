@@ -13,7 +13,6 @@
 #include "probe/guard.h"
 #include "probe/probe.h"
 #include "profile/profile.h"
-#include "profile/verdict.h"
 #include "target/image.h"
 #include "target/target-lock.h"
 

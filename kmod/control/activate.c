@@ -26,7 +26,6 @@
 #include "probe/probe-set.h"
 #include "profile/profile.h"
 #include "profile/staging.h"
-#include "profile/tables.h"
 #include "target/image.h"
 #include "target/target-lock.h"
 #include "unit/unit.h"

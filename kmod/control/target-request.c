@@ -29,7 +29,7 @@
 #include "probe/probe-set.h"
 #include "profile/profile.h"
 #include "report/alert-record.h"
-#include "report/capture.h"
+#include "report/stack.h"
 #include "target/image.h"
 #include "target/process.h"
 #include "target/target-lock.h"

@@ -14,7 +14,7 @@
 
 #include "hook/hook.h"
 
-#include "report/stack-history.h"
+#include "report/stack.h"
 #include "target/image.h"
 #include "target/thread.h"
 

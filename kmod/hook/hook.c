@@ -9,8 +9,6 @@
 
 #include "hook/hook.h"
 
-#include "compat.h"
-
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
 #include <asm/unistd.h>

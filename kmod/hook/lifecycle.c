@@ -8,7 +8,6 @@
 
 #include "hook/hook.h"
 
-#include "compat.h"
 #include "probe/probe-set.h"
 #include "target/image.h"
 #include "target/process.h"

@@ -2,8 +2,6 @@
 
 #include "lib/account.h"
 
-#include "compat.h"
-
 #include <linux/sched/clock.h>
 
 /*
@@ -41,8 +39,7 @@ static void account_close(struct pguard_account *account, u64 elapsed)
 	account->has_times = true;
 }
 
-static void account_counts(const struct pguard_mark *mark,
-			   const struct task_struct *task,
+static void account_counts(const struct pguard_mark *mark, const struct task_struct *task,
 			   struct pguard_account *account)
 {
 	account->runqueue = READ_ONCE(task->sched_info.run_delay) - mark->runqueue;

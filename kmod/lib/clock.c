@@ -23,9 +23,7 @@ u64 pguard_clock_ns(u64 ticks)
 	return mul_u64_u32_shr(ticks, pguard_clock_mult, PGUARD_CLOCK_SHIFT);
 }
 
-/**
- * pguard_clock_init() - choose the clock
- */
+/* Choose the clock. */
 void __init pguard_clock_init(void)
 {
 	if (!boot_cpu_has(X86_FEATURE_TSC) || tsc_khz < MIN_TSC_KHZ ||

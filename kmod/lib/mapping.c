@@ -2,8 +2,6 @@
 
 #include "lib/mapping.h"
 
-#include "compat.h"
-
 #include <linux/fs.h>
 #include <linux/kdev_t.h>
 #include <linux/mm.h>
@@ -157,12 +155,7 @@ static bool range_hit(struct pguard_mapping_search *search, struct exec_range *r
 	return true;
 }
 
-/**
- * pguard_mapping_search_word() - find the mapping that a word points into
- *
- * Context: any.
- * Return: whether it was not found before.
- */
+/* Find the mapping that a word points into.  Context: any.  Return: true if it is a new one. */
 bool pguard_mapping_search_word(struct pguard_mapping_search *search, u64 word)
 {
 	struct exec_range *range = range_find(search, word);
@@ -170,27 +163,12 @@ bool pguard_mapping_search_word(struct pguard_mapping_search *search, u64 word)
 	return range && range_hit(search, range);
 }
 
-/* Whether a word, which the table of blocks does not rule out, finds a mapping. */
-static bool search_page(struct pguard_mapping_search *search, u64 word)
-{
-	u64 page = word >> PAGE_SHIFT, *seen = &search->seen[page % NR_SEEN];
-
-	/* Mappings begin and end with pages: no word of it finds another one. */
-	if (*seen == page)
-		return false;
-	*seen = page;
-	return pguard_mapping_search_word(search, word);
-}
-
-/**
- * pguard_mapping_search_words() - find the mappings that some words point into
- *
- * Context: any.
- */
+/* Find the mappings that some words point into.  Context: any. */
 void pguard_mapping_search_words(struct pguard_mapping_search *search, const u64 *words,
 				 size_t nr)
 {
 	const u64 *end = words + nr;
+	u64 page, *seen;
 	u32 fills = 1;
 
 	blocks_fill(search);
@@ -199,7 +177,13 @@ void pguard_mapping_search_words(struct pguard_mapping_search *search, const u64
 	for (; words < end; words++) {
 		if (likely(!search->blocks[(*words >> BLOCK_SHIFT) % NR_BLOCKS]))
 			continue;
-		if (search_page(search, *words) && fills++ < MAX_FILLS)
+		page = *words >> PAGE_SHIFT;
+		seen = &search->seen[page % NR_SEEN];
+		/* Mappings begin and end with pages: no word of it finds another one. */
+		if (*seen == page)
+			continue;
+		*seen = page;
+		if (pguard_mapping_search_word(search, *words) && fills++ < MAX_FILLS)
 			blocks_fill(search);
 	}
 }

@@ -12,6 +12,7 @@
 
 #include <linux/atomic.h>
 #include <linux/jiffies.h>
+#include <linux/minmax.h>
 
 /**
  * struct pguard_rate_limit - a token bucket
@@ -44,6 +45,17 @@ static inline bool pguard_rate_limit_has(const struct pguard_rate_limit *limit)
 	       pguard_rate_limit_now() + limit->period;
 }
 
-bool pguard_rate_limit_take(struct pguard_rate_limit *limit);
+/* Take a token for an event.  Context: any.  Return: false if there is none: it is dropped. */
+static inline bool pguard_rate_limit_take(struct pguard_rate_limit *limit)
+{
+	s64 now = pguard_rate_limit_now(), full_at = atomic64_read(&limit->full_at), next;
+
+	do {
+		next = max(full_at, now) + (s64)limit->token;
+		if (next > now + (s64)limit->period)
+			return false;
+	} while (!atomic64_try_cmpxchg(&limit->full_at, &full_at, next));
+	return true;
+}
 
 #endif /* _KMOD_LIB_RATE_LIMIT_H */

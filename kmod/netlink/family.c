@@ -9,7 +9,6 @@
 
 #include "netlink/family.h"
 
-#include "compat.h"
 #include "control/control.h"
 #include "netlink/policy.h"
 #include "report/alert-record.h"

@@ -4,7 +4,6 @@
 
 #include "netlink/family.h"
 
-#include "compat.h"
 #include "netlink/policy.h"
 #include "profile/inference.h"
 #include "profile/profile.h"

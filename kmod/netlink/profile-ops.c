@@ -5,7 +5,6 @@
 #include "netlink/family.h"
 
 #include "budget/budget.h"
-#include "compat.h"
 #include "control/control.h"
 #include "netlink/policy.h"
 #include "probe/probe-set.h"
@@ -110,8 +109,8 @@ static int profile_add(struct genl_info *info, struct pguard_profile *profile,
 	}
 	if (!ret && file)
 		ret = add_object(profile, file, info->extack);
-	if (ret)
-		pguard_staging_cut(profile->staging, nr);
+	for (i = 0; ret && i < PGUARD_STAGING_KINDS; i++)
+		profile->staging->arrays[i].nr = nr[i];
 	return ret;
 }
 

@@ -7,8 +7,7 @@
 #include "hook/hook.h"
 #include "netlink/policy.h"
 #include "report/alert-record.h"
-#include "report/capture.h"
-#include "report/stack-history.h"
+#include "report/stack.h"
 #include "target/image.h"
 #include "target/thread.h"
 #include "trainstream/stream.h"
@@ -48,12 +47,14 @@ static int fill_stats(struct sk_buff *skb)
 			    atomic64_read(&pguard_lost_memory)) ||
 	    pguard_nl_put64(skb, PERFGUARD_A_STATS_LOST_OVERWRITTEN,
 			    READ_ONCE(pguard_alerts.overwritten)) ||
-	    pguard_nl_put64(skb, PERFGUARD_A_STATS_TORN_STACKS, pguard_capture_torn()) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_STATS_TORN_STACKS,
+			    atomic64_read(&pguard_capture_torn)) ||
 	    nla_put_u32(skb, PERFGUARD_A_STATS_RING_BYTES,
 			READ_ONCE(pguard_alerts.bytes) + READ_ONCE(pguard_waits.bytes)) ||
 	    nla_put_u32(skb, PERFGUARD_A_STATS_SITES, sites) ||
 	    pguard_nl_put64(skb, PERFGUARD_A_STATS_STREAM_LOST, pguard_stream_lost()) ||
-	    pguard_nl_put64(skb, PERFGUARD_A_STATS_CROWDED_STACKS, pguard_stack_history_refused()))
+	    pguard_nl_put64(skb, PERFGUARD_A_STATS_CROWDED_STACKS,
+			    atomic64_read(&pguard_stack_history_refused)))
 		return -EMSGSIZE;
 	while (pguard_hook_next(&position, &hook))
 		if (fill_hook(skb, &hook))

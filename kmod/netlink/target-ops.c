@@ -4,7 +4,6 @@
 
 #include "netlink/family.h"
 
-#include "compat.h"
 #include "control/control.h"
 #include "netlink/policy.h"
 #include "target/image.h"

@@ -2,7 +2,6 @@
 
 #include "probe/probe.h"
 
-#include "compat.h"
 #include "probe/guard.h"
 #include "profile/profile.h"
 #include "target/target-lock.h"

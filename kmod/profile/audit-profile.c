@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "profile/audit-profile.h"
+/*
+ * Audits: what a target goes by that has no profile.
+ *
+ * An audit is a profile with one type and no guards.  The type's threshold, which may
+ * change at any time, is the target's.  Its event loops are those of each image of the
+ * target (image.h): copies of the one that it has, with sums of their own.
+ */
 
-#include "compat.h"
 #include "profile/profile.h"
-#include "profile/verdict.h"
 
-#include <linux/slab.h>
-
-/* A loop with the one type, of which all units are; it is never late. */
-static int make_loop(struct pguard_profile *audit)
+/* A loop with the one type, of which all units are; it is never late.  Return: false if not. */
+static bool make_loop(struct pguard_profile *audit)
 {
 	struct infer_table *table = &audit->loops->table;
 
@@ -17,9 +19,8 @@ static int make_loop(struct pguard_profile *audit)
 	table->types = audit->types;
 	table->nr_types = 1;
 	audit->room = pguard_profile_room(infer_room(table));
-	if (!audit->room || infer_table_init(table, audit->room))
-		return -ENOMEM;
-	return pguard_verdict_make_first(audit->loops) ? 0 : -ENOMEM;
+	return audit->room && !infer_table_init(table, audit->room) &&
+	       pguard_verdict_make_first(audit->loops);
 }
 
 /**
@@ -31,28 +32,20 @@ static int make_loop(struct pguard_profile *audit)
  */
 struct pguard_profile *pguard_audit_new(struct pguard_target *target)
 {
-	struct pguard_profile *audit = kzalloc(sizeof(*audit), GFP_KERNEL | __GFP_NOWARN);
+	struct pguard_profile *audit = pguard_profile_alloc();
 
 	if (!audit)
 		return NULL;
-	kref_init(&audit->kref);
-	INIT_LIST_HEAD(&audit->list);
 	audit->target = target;
 	audit->nr_types = 1;
 	audit->nr_loops = 1;
 	audit->types = pguard_profile_room(sizeof(*audit->types));
 	audit->loops = pguard_profile_room(sizeof(*audit->loops));
 	if (audit->types && audit->loops && !pguard_profile_make_counters(audit) &&
-	    !make_loop(audit))
+	    make_loop(audit))
 		return audit;
 	pguard_profile_put(audit);
 	return NULL;
-}
-
-/* From when on units are late, ns; 0 if they never are.  Context: any. */
-u64 pguard_audit_threshold(const struct pguard_profile *audit)
-{
-	return READ_ONCE(audit->types->threshold_ns);
 }
 
 /**
@@ -80,7 +73,7 @@ void pguard_audit_set_threshold(struct pguard_profile *audit, u64 threshold_ns)
  * @id: its number in the image
  *
  * Context: may sleep.
- * Return: 0 or -ENOMEM.
+ * Return: 0 or -ENOMEM; @loop->audit is the caller's, to be freed by free_percpu().
  */
 int pguard_audit_loop_init(const struct pguard_profile *audit, struct pguard_loop *loop, u32 id)
 {
@@ -90,25 +83,18 @@ int pguard_audit_loop_init(const struct pguard_profile *audit, struct pguard_loo
 	return loop->audit ? 0 : -ENOMEM;
 }
 
-void pguard_audit_loop_deinit(struct pguard_loop *loop)
-{
-	free_percpu(loop->audit);
-}
-
 /* What all CPUs counted of a loop.  Context: any. */
 void pguard_audit_sum(const struct pguard_loop *loop, struct pguard_audit_sums *ret)
 {
 	const struct pguard_audit_sums *sums;
-	u32 i;
 	int cpu;
 
 	memset(ret, 0, sizeof(*ret));
 	for_each_possible_cpu(cpu) {
 		sums = per_cpu_ptr(loop->audit, cpu);
-		pguard_type_sums_add(&ret->type, &sums->type);
+		pguard_sums_add(&ret->type, &sums->type, sizeof(ret->type));
+		pguard_sums_add(ret->hist, sums->hist, sizeof(ret->hist));
 		ret->max = max(ret->max, READ_ONCE(sums->max));
 		ret->has_block_io |= READ_ONCE(sums->has_block_io);
-		for (i = 0; i < PERFGUARD_HIST_BUCKETS; i++)
-			ret->hist[i] += READ_ONCE(sums->hist[i]);
 	}
 }

@@ -2,8 +2,6 @@
 
 #include "profile/inference.h"
 
-#include "compat.h"
-
 #include <linux/slab.h>
 
 /* For loops without event calls, and with. */
@@ -27,13 +25,6 @@ static struct pguard_uncached_scores *own_new(const struct pguard_loop *loop, gf
 static bool needs_own(const struct pguard_loop *loop)
 {
 	return loop->table.paper || own_size(loop) > PAGE_SIZE;
-}
-
-/* The thread keeps it: such units come again. */
-static void own_keep(struct pguard_inference *inference, struct pguard_uncached_scores *own)
-{
-	/* Pairs with own_of(). */
-	smp_store_release(&inference->own, own);
 }
 
 /* What a thread has, or NULL. */
@@ -91,13 +82,7 @@ static void inference_free(struct rcu_head *rcu)
 	kmem_cache_free(caches[inference->has_event], inference);
 }
 
-/**
- * pguard_inference_free() - give one back; or NULL
- *
- * Others may look at it, and at its profile, for a grace period.
- *
- * Context: any.
- */
+/* Give one back; or NULL.  Others may look at it, and its profile, for a grace period. */
 void pguard_inference_free(struct pguard_inference *inference)
 {
 	if (!inference)
@@ -106,9 +91,24 @@ void pguard_inference_free(struct pguard_inference *inference)
 	call_rcu(&inference->rcu, inference_free);
 }
 
+/*
+ * The hit slot of a context that occurs: which of the thread's counters counts its hits.
+ *
+ * Few of a loop's contexts are met in one unit, and many never, so there is a fixed number of
+ * counters, and contexts are given hit slots in the order in which they occur for
+ * the first time, round and round.  Two contexts that share one seldom come in
+ * one unit; whoever reports the counts leaves those out.
+ */
 static u32 hit_slot_of(const struct pguard_inference *inference, u32 context)
 {
-	return pguard_hit_slot_get(&inference->loop->hit_slots, context);
+	struct pguard_hit_slots *hit_slots = &inference->loop->hit_slots;
+	u8 hit_slot = READ_ONCE(hit_slots->of[context]), found;
+
+	if (hit_slot != PGUARD_NO_HIT_SLOT)
+		return hit_slot;
+	hit_slot = (u32)atomic_fetch_inc(&hit_slots->nr_given) % PGUARD_NR_HIT_SLOTS;
+	found = cmpxchg(&hit_slots->of[context], PGUARD_NO_HIT_SLOT, hit_slot);
+	return found == PGUARD_NO_HIT_SLOT ? hit_slot : found;
 }
 
 /* From here on the unit's own scores count. */
@@ -128,14 +128,6 @@ static void judge(struct pguard_inference *inference, struct pguard_uncached_sco
 	to->fit = verdict.fit;
 	/* Pairs with pguard_inference_limit(). */
 	smp_store_release(&inference->verdict, to);
-}
-
-/* Without memory nothing more can be said of the unit. */
-static enum pguard_meeting lose(struct pguard_inference *inference)
-{
-	/* As in judge(). */
-	smp_store_release(&inference->verdict, &inference->loop->lost.verdict);
-	return PGUARD_MEETING_LOST;
 }
 
 /* A hit of a unit by uncached scores: the cache could not take it, or by the paper's rule. */
@@ -173,16 +165,6 @@ static void count(const struct pguard_inference *inference, u32 context, struct 
 	infer_add(table, state, context);
 }
 
-/* The verdict cache could not take what a unit met, @own counted it. */
-static void leave_cache(struct pguard_inference *inference, struct pguard_uncached_scores *own,
-		       u32 hit_slot)
-{
-	if (!inference->own)
-		own_keep(inference, own);
-	inference->hits[hit_slot] = 1;
-	judge(inference, own);
-}
-
 /* The first hit of a context, and the verdict cache does not know yet where it leads to. */
 static enum pguard_meeting meet_new(struct pguard_inference *inference,
 				    const struct infer_slot *slot)
@@ -193,21 +175,28 @@ static enum pguard_meeting meet_new(struct pguard_inference *inference,
 	const struct pguard_transition *transition = NULL;
 	struct pguard_cached_verdict known;
 
-	if (!own)
-		return lose(inference);
+	if (!own) {
+		/* Nothing more can be said of the unit.  As in judge(). */
+		smp_store_release(&inference->verdict, &inference->loop->lost.verdict);
+		return PGUARD_MEETING_LOST;
+	}
 	count(inference, slot->context, &own->state);
 	if (!READ_ONCE(cache->is_full)) {
 		pguard_verdict_make_known(&known, inference->loop, &own->state);
 		transition =
 			pguard_verdict_cache_add(cache, inference->verdict, slot, hit_slot, &known);
 	}
-	if (!transition) {
-		leave_cache(inference, own, hit_slot);
+	if (transition) {
+		pguard_inference_follow(inference, transition);
+		if (own != inference->own)
+			kfree(own);
 		return PGUARD_MEETING_DONE;
 	}
-	pguard_inference_follow(inference, transition);
-	if (own != inference->own)
-		kfree(own);
+	/* The thread keeps it: such units come again.  Pairs with own_of(). */
+	if (!inference->own)
+		smp_store_release(&inference->own, own);
+	inference->hits[hit_slot] = 1;
+	judge(inference, own);
 	return PGUARD_MEETING_DONE;
 }
 
@@ -270,13 +259,6 @@ void pguard_inference_meet_unknown(struct pguard_inference *inference, u32 guard
 		inference->unknown[nr] = (struct pguard_unknown){ .guard = guard, .depth = depth };
 }
 
-/* Whether a unit with that verdict met any context. */
-static bool has_met_any(const struct pguard_inference *inference,
-			const struct pguard_verdict *verdict)
-{
-	return is_own(inference, verdict) || pguard_verdict_cache_verdict(verdict)->before;
-}
-
 /* From when on a unit with that verdict is late, whatever it turns out to be, ns. */
 static u64 limit(const struct pguard_inference *inference, const struct pguard_verdict *verdict)
 {
@@ -304,7 +286,9 @@ u64 pguard_inference_limit(const struct pguard_inference *inference, u64 elapsed
 	u16 best = READ_ONCE(verdict->early);
 	u64 threshold;
 
-	if (best < table->nr_types && has_met_any(inference, verdict)) {
+	/* Unless it met no context yet. */
+	if (best < table->nr_types &&
+	    (is_own(inference, verdict) || pguard_verdict_cache_verdict(verdict)->before)) {
 		threshold = table->types[best].threshold_ns;
 		if (!threshold || elapsed <= threshold)
 			return threshold;
@@ -312,20 +296,42 @@ u64 pguard_inference_limit(const struct pguard_inference *inference, u64 elapsed
 	return limit(inference, verdict);
 }
 
-/**
- * pguard_inference_threshold() - from when on the unit that ended was late
- * @inference: of current
- *
- * Return: ns; 0 if it cannot be.
- */
-u64 pguard_inference_threshold(const struct pguard_inference *inference)
+/* From when on a unit is late, of whatever type of the loop it is, ns; 0 if it cannot be. */
+static u64 largest_threshold(const struct infer_table *table)
 {
-	u16 type = inference->verdict->final;
+	u64 largest = table->nr_types ? table->types[0].threshold_ns : 0;
+	u32 i;
 
+	for (i = 1; i < table->nr_types; i++)
+		largest = infer_later(largest, table->types[i].threshold_ns);
+	return largest;
+}
+
+/**
+ * pguard_inference_end() - what the unit that ended has to be judged by
+ * @inference: of current
+ * @start: pguard_clock() when it began
+ * @threshold: set to the time from which on it was late, ns; 0 if it never is
+ *
+ * Context: current, preemptible or not.
+ * Return: true if it is not like those of its type in training, as far as guards show.
+ */
+bool pguard_inference_end(const struct pguard_inference *inference, u64 start, u64 *threshold)
+{
+	const struct pguard_verdict *verdict = inference->verdict;
+
+	/* The probes of one that is replaced go, one by one: the unit may not have met all. */
+	if (unlikely(!pguard_profile_is_armed(inference->profile))) {
+		*threshold = largest_threshold(&inference->loop->table);
+		return false;
+	}
 	/* By the paper's rule, or without memory, there may be none: then as while it ran. */
-	if (type == INFER_NO_TYPE)
-		return limit(inference, inference->verdict);
-	return inference->loop->table.types[type].threshold_ns;
+	if (verdict->final == INFER_NO_TYPE)
+		*threshold = limit(inference, verdict);
+	else
+		*threshold = inference->loop->table.types[verdict->final].threshold_ns;
+	return inference->nr_unknown || (verdict->fit != INFER_FIT_WHOLE &&
+					 !pguard_inference_is_excused(inference, start));
 }
 
 /**
@@ -348,18 +354,6 @@ u32 pguard_inference_margin(const struct pguard_inference *inference,
 	return is_final ? known->margin_final : known->margin_early;
 }
 
-/* From when on a unit is late, of whatever type of the loop it is, ns; 0 if it cannot be. */
-u64 pguard_inference_largest(const struct pguard_inference *inference)
-{
-	const struct infer_table *table = &inference->loop->table;
-	u64 largest = table->nr_types ? table->types[0].threshold_ns : 0;
-	u32 i;
-
-	for (i = 1; i < table->nr_types; i++)
-		largest = infer_later(largest, table->types[i].threshold_ns);
-	return largest;
-}
-
 /* The first context from @from on that a unit with that verdict met, or the number of all. */
 static u32 next_met(const struct pguard_inference *inference,
 		    const struct pguard_verdict *verdict, u32 from)
@@ -379,28 +373,23 @@ static u32 next_met(const struct pguard_inference *inference,
 	return next;
 }
 
-static void take_hit_slot(u32 hit_slot, u64 *taken, u64 *shared)
-{
-	*shared |= *taken & BIT_ULL(hit_slot);
-	*taken |= BIT_ULL(hit_slot);
-}
+#define for_each_met(inference, verdict, i)					\
+	for (i = next_met(inference, verdict, 0);				\
+	     i < (inference)->loop->table.nr_contexts;				\
+	     i = next_met(inference, verdict, i + 1))
 
 /* The hit slots, a bit each, that more than one of the contexts have which a unit met. */
 static u64 shared_hit_slots(const struct pguard_inference *inference,
 			    const struct pguard_verdict *verdict)
 {
-	u32 nr_contexts = inference->loop->table.nr_contexts, i;
-	const struct pguard_cached_verdict *known;
-	u64 taken = 0, shared = 0;
+	u64 taken = 0, shared = 0, bit;
+	u32 i;
 
-	if (is_own(inference, verdict)) {
-		for (i = next_met(inference, verdict, 0); i < nr_contexts;
-		     i = next_met(inference, verdict, i + 1))
-			take_hit_slot(hit_slot_of(inference, i), &taken, &shared);
-		return shared;
+	for_each_met(inference, verdict, i) {
+		bit = BIT_ULL(hit_slot_of(inference, i));
+		shared |= taken & bit;
+		taken |= bit;
 	}
-	for (known = pguard_verdict_cache_verdict(verdict); known->before; known = known->before)
-		take_hit_slot(hit_slot_of(inference, known->context), &taken, &shared);
 	return shared;
 }
 
@@ -446,8 +435,9 @@ u32 pguard_inference_met(const struct pguard_inference *inference,
 	u32 nr = report_unknown(inference, ret, room);
 	u32 i, hit_slot;
 
-	for (i = next_met(inference, verdict, 0); i < table->nr_contexts && nr < room;
-	     i = next_met(inference, verdict, i + 1)) {
+	for_each_met(inference, verdict, i) {
+		if (nr == room)
+			break;
 		hit_slot = hit_slot_of(inference, i);
 		ret[nr++] = (struct perfguard_met){
 			.guard = table->contexts[i].site,
@@ -463,9 +453,7 @@ u32 pguard_inference_met(const struct pguard_inference *inference,
 /* The id of a type, 0 for none. */
 u32 pguard_inference_type_id(const struct pguard_inference *inference, u16 type)
 {
-	const struct infer_table *table = &inference->loop->table;
-
-	return type == INFER_NO_TYPE ? 0 : table->types[type].id;
+	return type == INFER_NO_TYPE ? 0 : inference->loop->table.types[type].id;
 }
 
 int __init pguard_inference_init(void)

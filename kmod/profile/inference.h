@@ -11,7 +11,7 @@
 #define _KMOD_PROFILE_INFERENCE_H
 
 #include "lib/account.h"
-#include "profile/verdict.h"
+#include "profile/profile.h"
 
 #include <linux/init.h>
 
@@ -140,18 +140,8 @@ pguard_inference_is_excused(const struct pguard_inference *inference, u64 start)
 	       start <= READ_ONCE(inference->loop->changed);
 }
 
-/* Whether a unit that ended is like those of its type in training, as far as guards show. */
-static __always_inline bool pguard_inference_fits(const struct pguard_inference *inference,
-						  u64 start)
-{
-	return !inference->nr_unknown &&
-	       (inference->verdict->fit == INFER_FIT_WHOLE ||
-		pguard_inference_is_excused(inference, start));
-}
-
 u64 pguard_inference_limit(const struct pguard_inference *inference, u64 elapsed);
-u64 pguard_inference_largest(const struct pguard_inference *inference);
-u64 pguard_inference_threshold(const struct pguard_inference *inference);
+bool pguard_inference_end(const struct pguard_inference *inference, u64 start, u64 *threshold);
 u32 pguard_inference_margin(const struct pguard_inference *inference,
 			    const struct pguard_verdict *verdict, bool is_final);
 u32 pguard_inference_met(const struct pguard_inference *inference,

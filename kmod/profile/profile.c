@@ -2,7 +2,6 @@
 
 #include "profile/profile.h"
 
-#include "compat.h"
 #include "profile/staging.h"
 
 #include <linux/cpumask.h>
@@ -16,10 +15,11 @@
 LIST_HEAD(pguard_profiles);
 DEFINE_SPINLOCK(pguard_profiles_lock);
 
-static struct workqueue_struct *profile_wq;
+struct workqueue_struct *pguard_free_wq;
 static u32 next_profile_id = 1;		/* pguard_control */
 
-static struct pguard_profile *profile_alloc(const char *name)
+/* A profile in no list, with one reference; or NULL. */
+struct pguard_profile *pguard_profile_alloc(void)
 {
 	struct pguard_profile *profile = kzalloc(sizeof(*profile), GFP_KERNEL | __GFP_NOWARN);
 
@@ -27,12 +27,7 @@ static struct pguard_profile *profile_alloc(const char *name)
 		return NULL;
 	kref_init(&profile->kref);
 	INIT_LIST_HEAD(&profile->list);
-	profile->name = kstrdup(name, GFP_KERNEL | __GFP_NOWARN);
-	profile->staging = pguard_staging_new();
-	if (profile->name && profile->staging)
-		return profile;
-	pguard_profile_put(profile);
-	return NULL;
+	return profile;
 }
 
 /**
@@ -53,9 +48,15 @@ struct pguard_profile *pguard_profile_new(const char *name, u32 portid)
 		nr++;
 	if (nr >= PGUARD_MAX_PROFILES)
 		return ERR_PTR(-ENOSPC);
-	profile = profile_alloc(name);
+	profile = pguard_profile_alloc();
 	if (!profile)
 		return ERR_PTR(-ENOMEM);
+	profile->name = kstrdup(name, GFP_KERNEL | __GFP_NOWARN);
+	profile->staging = kzalloc(sizeof(*profile->staging), GFP_KERNEL);
+	if (!profile->name || !profile->staging) {
+		pguard_profile_put(profile);
+		return ERR_PTR(-ENOMEM);
+	}
 	profile->id = next_profile_id++;
 	profile->portid = portid;
 	spin_lock(&pguard_profiles_lock);
@@ -75,12 +76,7 @@ struct pguard_profile *pguard_profile_find(u32 id)
 	return NULL;
 }
 
-/**
- * pguard_profile_drop() - take a profile out of the list, and give the list's
- * reference back
- *
- * Context: pguard_control held.
- */
+/* Take a profile out of the list, which gives its reference back.  Context: pguard_control. */
 void pguard_profile_drop(struct pguard_profile *profile)
 {
 	spin_lock(&pguard_profiles_lock);
@@ -120,12 +116,6 @@ int pguard_profile_add_object(struct pguard_profile *profile, const struct file 
 	return 0;
 }
 
-/* The last one was not meant.  Context: may sleep; pguard_control held. */
-void pguard_profile_del_object(struct pguard_profile *profile)
-{
-	path_put(&profile->objects[--profile->nr_objects].path);
-}
-
 /**
  * pguard_profile_room() - zeroed memory for a table
  * @bytes: that it takes
@@ -160,10 +150,10 @@ struct pguard_wait_sites *pguard_wait_sites_new(u32 nr)
 	return sites;
 }
 
-/* Context: any; freed after a grace period. */
+/* Context: any; freed after a grace period; @sites may be NULL. */
 void pguard_wait_sites_put(struct pguard_wait_sites *sites)
 {
-	if (refcount_dec_and_test(&sites->refs))
+	if (sites && refcount_dec_and_test(&sites->refs))
 		kvfree_rcu(sites, rcu);
 }
 
@@ -209,11 +199,7 @@ int pguard_profile_make_counters(struct pguard_profile *profile)
 	return 0;
 }
 
-/**
- * pguard_profile_free_tables() - free what pguard_tables_make() made
- *
- * Context: may sleep; nobody uses them.
- */
+/* Free what pguard_tables_make() made.  Context: may sleep; nobody uses them. */
 void pguard_profile_free_tables(struct pguard_profile *profile)
 {
 	struct pguard_verdict_cache *cache;
@@ -236,79 +222,46 @@ void pguard_profile_free_tables(struct pguard_profile *profile)
 	kvfree(profile->thinned);
 	kvfree(profile->cpus);
 	kvfree(profile->loops);
-	if (profile->sites)
-		pguard_wait_sites_put(profile->sites);
+	pguard_wait_sites_put(profile->sites);
 	kvfree(profile->guards);
 	kvfree(profile->types);
 	kvfree(profile->contexts);
 	kvfree(profile->weights);
 	kvfree(profile->room);
-	profile->left = NULL;
-	profile->thinned = NULL;
-	profile->cpus = NULL;
-	profile->loops = NULL;
-	profile->sites = NULL;
-	profile->guards = NULL;
-	profile->types = NULL;
-	profile->contexts = NULL;
-	profile->weights = NULL;
-	profile->room = NULL;
-	profile->bytes = 0;
+	memset(&profile->tables, 0, sizeof(profile->tables));
 }
 
-/**
- * pguard_profile_sum() - what all CPUs counted for a profile
- *
- * Context: any; the caller holds an armed profile, also in the next two.
- */
-void pguard_profile_sum(const struct pguard_profile *profile,
-			struct pguard_profile_sums *ret)
+/* Add @size bytes of what one CPU counts, all of them words.  Context: any. */
+void pguard_sums_add(void *ret, const void *sums, size_t size)
 {
-	const struct pguard_profile_sums *sums;
+	const u64 *from = sums;
+	u64 *to = ret;
+	size_t i;
+
+	for (i = 0; i < size / sizeof(*to); i++)
+		to[i] += READ_ONCE(from[i]);
+}
+
+/* What all CPUs counted.  Context: any; the caller holds an armed profile, also in the next two. */
+void pguard_profile_sum(const struct pguard_profile *profile, struct pguard_profile_sums *ret)
+{
 	int cpu;
 
 	memset(ret, 0, sizeof(*ret));
-	for_each_possible_cpu(cpu) {
-		sums = &profile->cpus[cpu].sums;
-		ret->units += READ_ONCE(sums->units);
-		ret->novel += READ_ONCE(sums->novel);
-		ret->unknown_hits += READ_ONCE(sums->unknown_hits);
-		ret->stray_hits += READ_ONCE(sums->stray_hits);
-		ret->checks += READ_ONCE(sums->checks);
-		ret->unit_equivalents += READ_ONCE(sums->unit_equivalents);
-		ret->longer += READ_ONCE(sums->longer);
-	}
+	for_each_possible_cpu(cpu)
+		pguard_sums_add(ret, &profile->cpus[cpu].sums, sizeof(*ret));
 }
 
 void pguard_profile_sum_guard(const struct pguard_profile *profile, u32 guard,
 			      struct pguard_guard_sums *ret)
 {
-	const struct pguard_guard_sums *sums;
 	int cpu;
 
 	memset(ret, 0, sizeof(*ret));
-	for_each_possible_cpu(cpu) {
-		sums = per_cpu_ptr(profile->guards[guard].sums, cpu);
-		ret->hits += READ_ONCE(sums->hits);
-		ret->stepped += READ_ONCE(sums->stepped);
-	}
+	for_each_possible_cpu(cpu)
+		pguard_sums_add(ret, per_cpu_ptr(profile->guards[guard].sums, cpu), sizeof(*ret));
 	if (READ_ONCE(profile->guards[guard].way) == PERFGUARD_STEP_MODE_STEPPED)
 		ret->stepped = ret->hits;
-}
-
-/* Add what one CPU counts.  Context: any. */
-void pguard_type_sums_add(struct pguard_type_sums *ret, const struct pguard_type_sums *sums)
-{
-	ret->units += READ_ONCE(sums->units);
-	ret->elapsed += READ_ONCE(sums->elapsed);
-	ret->cpu += READ_ONCE(sums->cpu);
-	ret->runqueue += READ_ONCE(sums->runqueue);
-	ret->block_io += READ_ONCE(sums->block_io);
-	ret->min_faults += READ_ONCE(sums->min_faults);
-	ret->maj_faults += READ_ONCE(sums->maj_faults);
-	ret->late += READ_ONCE(sums->late);
-	ret->late_elapsed += READ_ONCE(sums->late_elapsed);
-	ret->novel += READ_ONCE(sums->novel);
 }
 
 void pguard_profile_sum_type(const struct pguard_profile *profile, u32 type,
@@ -318,7 +271,7 @@ void pguard_profile_sum_type(const struct pguard_profile *profile, u32 type,
 
 	memset(ret, 0, sizeof(*ret));
 	for_each_possible_cpu(cpu)
-		pguard_type_sums_add(ret, &profile->cpus[cpu].types[type]);
+		pguard_sums_add(ret, &profile->cpus[cpu].types[type], sizeof(*ret));
 }
 
 static void profile_free(struct work_struct *work)
@@ -327,7 +280,7 @@ static void profile_free(struct work_struct *work)
 		container_of(to_rcu_work(work), struct pguard_profile, work);
 
 	while (profile->nr_objects)
-		pguard_profile_del_object(profile);
+		path_put(&profile->objects[--profile->nr_objects].path);
 	pguard_profile_free_tables(profile);
 	pguard_staging_free(profile->staging);
 	kfree(profile->objects);
@@ -341,21 +294,17 @@ static void profile_release(struct kref *kref)
 
 	/* Who found it by RCU may still look at it. */
 	INIT_RCU_WORK(&profile->work, profile_free);
-	queue_rcu_work(profile_wq, &profile->work);
+	queue_rcu_work(pguard_free_wq, &profile->work);
 }
 
-/**
- * pguard_profile_put() - give a reference back
- *
- * Context: any: what has to sleep is left to a work.
- */
+/* Give a reference back.  Context: any: what has to sleep is left to a work. */
 void pguard_profile_put(struct pguard_profile *profile)
 {
 	kref_put(&profile->kref, profile_release);
 }
 
 /**
- * pguard_profile_flush() - wait until the profiles that nobody holds are gone
+ * pguard_profile_flush() - wait until the profiles and images that nobody holds are gone
  *
  * With them, their files can be unmounted.
  *
@@ -364,18 +313,20 @@ void pguard_profile_put(struct pguard_profile *profile)
 void pguard_profile_flush(void)
 {
 	rcu_barrier();
-	flush_workqueue(profile_wq);
+	flush_workqueue(pguard_free_wq);
 }
 
 int __init pguard_profile_init(void)
 {
-	profile_wq = alloc_workqueue("perfguard_profile", 0, 0);
-	return profile_wq ? 0 : -ENOMEM;
+	pguard_free_wq = alloc_workqueue("perfguard_free", 0, 0);
+	return pguard_free_wq ? 0 : -ENOMEM;
 }
 
-/* No profile is left but works on their way. */
+/* No profile and no image is left but works on their way. */
 void pguard_profile_deinit(void)
 {
-	rcu_barrier();
-	destroy_workqueue(profile_wq);
+	/* An image gives an audit back. */
+	pguard_profile_flush();
+	pguard_profile_flush();
+	destroy_workqueue(pguard_free_wq);
 }

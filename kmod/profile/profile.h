@@ -29,7 +29,6 @@
 #include <perfguard/infer.h>
 
 #include "profile/budget-state.h"
-#include "profile/hit-slot.h"
 #include "profile/verdict-cache.h"
 
 struct file;
@@ -124,6 +123,18 @@ struct pguard_profile_cpu {
 	struct pguard_profile_sums sums;
 	struct pguard_type_sums *types;		/* by type of the profile */
 } ____cacheline_aligned_in_smp;
+
+enum { PGUARD_NR_HIT_SLOTS = 48, PGUARD_NO_HIT_SLOT = 0xff }; /* they are bits of a word */
+
+/**
+ * struct pguard_hit_slots - which of a thread's counters a context of a loop has
+ * @of: by context; PGUARD_NO_HIT_SLOT for those that never occurred
+ * @nr_given: so far, without a lock; none is taken back
+ */
+struct pguard_hit_slots {
+	u8 *of;
+	atomic_t nr_given;
+};
 
 /**
  * struct pguard_loop - an event loop of a profile
@@ -237,7 +248,7 @@ struct pguard_guard {
  * @refused_error: the errno, positive; 0 for none
  * @bytes: memory it takes, about; the target lock for writing, READ_ONCE
  *
- * The other arrays do not change once it is armed, and can be read by whoever holds a
+ * The other @tables do not change once it is armed, and can be read by whoever holds a
  * reference or RCU.
  */
 struct pguard_profile {
@@ -261,20 +272,22 @@ struct pguard_profile {
 	u64 armed_ns;
 	struct pguard_target *target;
 	struct pguard_object *objects;
-	struct pguard_loop *loops;
-	struct pguard_wait_sites *sites;
-	struct pguard_guard *guards;
-	struct infer_type *types;
-	struct infer_context *contexts;
-	struct infer_weight *weights;
-	void *room; /* of the loops' tables and hit slots */
-	u32 *thinned;
+	struct_group(tables,
+		struct pguard_loop *loops;
+		struct pguard_wait_sites *sites;
+		struct pguard_guard *guards;
+		struct infer_type *types;
+		struct infer_context *contexts;
+		struct infer_weight *weights;
+		void *room; /* of the loops' tables and hit slots */
+		u32 *thinned;
+		struct pguard_profile_cpu *cpus;
+		s32 __percpu *left;
+		size_t bytes;
+	);
 	struct pguard_probe *probes;
-	struct pguard_profile_cpu *cpus;
-	s32 __percpu *left;
 	u32 refused_guard;
 	u32 refused_error;
-	size_t bytes;
 	/* private: */
 	/* Away from what every hit reads: the allowance is written by all CPUs. */
 	struct pguard_budget_state budget ____cacheline_aligned_in_smp;
@@ -285,30 +298,44 @@ struct pguard_profile {
 /* All profiles; see struct pguard_profile. */
 extern struct list_head pguard_profiles;
 extern spinlock_t pguard_profiles_lock;
+/* Frees profiles, and images: what has to sleep, after a grace period. */
+extern struct workqueue_struct *pguard_free_wq;
 
+struct pguard_profile *pguard_profile_alloc(void);
 struct pguard_profile *pguard_profile_new(const char *name, u32 portid);
 struct pguard_profile *pguard_profile_find(u32 id);
 void pguard_profile_drop(struct pguard_profile *profile);
 int pguard_profile_add_object(struct pguard_profile *profile, const struct file *file);
-void pguard_profile_del_object(struct pguard_profile *profile);
 void *pguard_profile_room(size_t bytes);
 struct pguard_wait_sites *pguard_wait_sites_new(u32 nr);
 void pguard_wait_sites_put(struct pguard_wait_sites *sites);
 int pguard_profile_make_counters(struct pguard_profile *profile);
 void pguard_profile_free_tables(struct pguard_profile *profile);
 
-void pguard_profile_sum(const struct pguard_profile *profile,
-			struct pguard_profile_sums *ret);
+void pguard_sums_add(void *ret, const void *sums, size_t size);
+void pguard_profile_sum(const struct pguard_profile *profile, struct pguard_profile_sums *ret);
 void pguard_profile_sum_guard(const struct pguard_profile *profile, u32 guard,
 			      struct pguard_guard_sums *ret);
-void pguard_type_sums_add(struct pguard_type_sums *ret, const struct pguard_type_sums *sums);
 void pguard_profile_sum_type(const struct pguard_profile *profile, u32 type,
 			     struct pguard_type_sums *ret);
 
-/* Caller holds a reference, or RCU and got it from a target. */
-static inline bool pguard_profile_hold(struct pguard_profile *profile)
+u32 pguard_verdict_within(const struct pguard_loop *loop, u16 type);
+void pguard_verdict_make(struct pguard_verdict *verdict, const struct pguard_loop *loop,
+			 const struct infer_state *state);
+void pguard_verdict_make_known(struct pguard_cached_verdict *known, const struct pguard_loop *loop,
+			       const struct infer_state *state);
+size_t pguard_verdict_make_first(struct pguard_loop *loop);
+size_t pguard_verdict_grow(struct pguard_loop *loop);
+
+struct pguard_profile *pguard_audit_new(struct pguard_target *target);
+void pguard_audit_set_threshold(struct pguard_profile *audit, u64 threshold_ns);
+int pguard_audit_loop_init(const struct pguard_profile *audit, struct pguard_loop *loop, u32 id);
+void pguard_audit_sum(const struct pguard_loop *loop, struct pguard_audit_sums *ret);
+
+/* From when on an audit's units are late, ns; 0 if they never are.  Context: any. */
+static inline u64 pguard_audit_threshold(const struct pguard_profile *audit)
 {
-	return kref_get_unless_zero(&profile->kref);
+	return READ_ONCE(audit->types->threshold_ns);
 }
 
 /* Whether it is what a target without a profile goes by. */

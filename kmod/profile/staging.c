@@ -2,8 +2,6 @@
 
 #include "profile/staging.h"
 
-#include "compat.h"
-
 #include <linux/mm.h>
 #include <linux/netlink.h>
 #include <linux/slab.h>
@@ -12,12 +10,10 @@
 
 enum { FIRST_ROOM = 64 };
 
-struct kind {
+static const struct kind {
 	u32 size;	/* of an item */
 	u32 max;	/* items */
-};
-
-static const struct kind kinds[PGUARD_STAGING_KINDS] = {
+} kinds[PGUARD_STAGING_KINDS] = {
 	[PGUARD_STAGING_LOOPS] = { sizeof(struct perfguard_loop), PGUARD_MAX_PROFILE_LOOPS },
 	[PGUARD_STAGING_BOUNDARIES] = { sizeof(struct perfguard_boundary), PGUARD_MAX_BOUNDARIES },
 	[PGUARD_STAGING_GUARDS] = { sizeof(struct perfguard_guard), PERFGUARD_MAX_GUARDS },
@@ -27,12 +23,6 @@ static const struct kind kinds[PGUARD_STAGING_KINDS] = {
 	[PGUARD_STAGING_WEIGHTS] = { sizeof(struct perfguard_weight),
 				     PERFGUARD_MAX_PROFILE_WEIGHTS },
 };
-
-/* Context: may sleep.  Return: an empty one, or NULL. */
-struct pguard_staging *pguard_staging_new(void)
-{
-	return kzalloc(sizeof(struct pguard_staging), GFP_KERNEL);
-}
 
 /* Context: may sleep; @staging may be NULL. */
 void pguard_staging_free(struct pguard_staging *staging)
@@ -94,15 +84,6 @@ int pguard_staging_append(struct pguard_staging *staging, enum pguard_staging_ki
 	memcpy(array->items + (size_t)array->nr * kind->size, items, size);
 	array->nr += nr;
 	return 0;
-}
-
-/* Cut the arrays to @nr items each, at most what they have. */
-void pguard_staging_cut(struct pguard_staging *staging, const u32 nr[PGUARD_STAGING_KINDS])
-{
-	u32 i;
-
-	for (i = 0; i < PGUARD_STAGING_KINDS; i++)
-		staging->arrays[i].nr = nr[i];
 }
 
 /* The memory that a staging takes. */

@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 struct netlink_ext_ack;
+struct pguard_profile;
 
 enum {
 	PGUARD_MAX_PROFILE_LOOPS = 32, /* of a profile */
@@ -37,11 +38,11 @@ struct pguard_staging {
 	struct pguard_staging_array arrays[PGUARD_STAGING_KINDS];
 };
 
-struct pguard_staging *pguard_staging_new(void);
 void pguard_staging_free(struct pguard_staging *staging);
 int pguard_staging_append(struct pguard_staging *staging, enum pguard_staging_kind kind,
 			  const void *items, size_t size, struct netlink_ext_ack *extack);
-void pguard_staging_cut(struct pguard_staging *staging, const u32 nr[PGUARD_STAGING_KINDS]);
 size_t pguard_staging_bytes(const struct pguard_staging *staging);
+
+int pguard_tables_make(struct pguard_profile *profile, struct netlink_ext_ack *extack);
 
 #endif /* _KMOD_PROFILE_STAGING_H */

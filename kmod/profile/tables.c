@@ -5,12 +5,9 @@
  * range is checked here, once, so that nothing has to be when threads use it.
  */
 
-#include "profile/tables.h"
-
-#include "compat.h"
-#include "profile/profile.h"
 #include "profile/staging.h"
-#include "profile/verdict.h"
+
+#include "profile/profile.h"
 
 #include <linux/mm.h>
 #include <linux/netlink.h>
@@ -29,31 +26,38 @@ static_assert(offsetof(struct infer_weight, final) == offsetof(struct perfguard_
 
 #define refuse(extack, text) ({ NL_SET_ERR_MSG(extack, text); -EINVAL; })
 
-/* Room for an array of the profile, counted; not NULL if it is empty. */
+/* Room for @nr items of @size bytes, counted; not NULL if they are none. */
 static void *table_new(struct pguard_profile *profile, size_t nr, size_t size)
 {
 	profile->bytes += nr * size;
 	return pguard_profile_room(nr * size);
 }
 
+/* The same for what was loaded of a kind. */
+static void *table_of(struct pguard_profile *profile, enum pguard_staging_kind kind, size_t size,
+		      u32 *nr)
+{
+	*nr = profile->staging->arrays[kind].nr;
+	return table_new(profile, *nr, size);
+}
+
 static int tables_alloc(struct pguard_profile *profile)
 {
-	const struct pguard_staging_array *arrays = profile->staging->arrays;
+	u32 nr_sites = profile->staging->arrays[PGUARD_STAGING_BOUNDARIES].nr;
 
-	profile->nr_loops = arrays[PGUARD_STAGING_LOOPS].nr;
-	profile->nr_guards = arrays[PGUARD_STAGING_GUARDS].nr;
-	profile->nr_types = arrays[PGUARD_STAGING_TYPES].nr;
-	profile->nr_contexts = arrays[PGUARD_STAGING_CONTEXTS].nr;
-	profile->nr_weights = arrays[PGUARD_STAGING_WEIGHTS].nr;
-	profile->bytes = sizeof(*profile) + profile->nr_objects * sizeof(*profile->objects);
-	profile->loops = table_new(profile, profile->nr_loops, sizeof(*profile->loops));
-	profile->sites = pguard_wait_sites_new(arrays[PGUARD_STAGING_BOUNDARIES].nr);
-	profile->bytes += struct_size(profile->sites, site, arrays[PGUARD_STAGING_BOUNDARIES].nr);
-	profile->guards = table_new(profile, profile->nr_guards, sizeof(*profile->guards));
-	profile->types = table_new(profile, profile->nr_types, sizeof(*profile->types));
-	profile->contexts = table_new(profile, profile->nr_contexts,
-				      sizeof(*profile->contexts));
-	profile->weights = table_new(profile, profile->nr_weights, sizeof(*profile->weights));
+	profile->sites = pguard_wait_sites_new(nr_sites);
+	profile->bytes = sizeof(*profile) + profile->nr_objects * sizeof(*profile->objects) +
+			 struct_size(profile->sites, site, nr_sites);
+	profile->loops = table_of(profile, PGUARD_STAGING_LOOPS, sizeof(*profile->loops),
+				  &profile->nr_loops);
+	profile->guards = table_of(profile, PGUARD_STAGING_GUARDS, sizeof(*profile->guards),
+				   &profile->nr_guards);
+	profile->types = table_of(profile, PGUARD_STAGING_TYPES, sizeof(*profile->types),
+				  &profile->nr_types);
+	profile->contexts = table_of(profile, PGUARD_STAGING_CONTEXTS, sizeof(*profile->contexts),
+				     &profile->nr_contexts);
+	profile->weights = table_of(profile, PGUARD_STAGING_WEIGHTS, sizeof(*profile->weights),
+				    &profile->nr_weights);
 	if (!profile->loops || !profile->sites || !profile->guards || !profile->types ||
 	    !profile->contexts || !profile->weights)
 		return -ENOMEM;
@@ -81,39 +85,33 @@ static int make_loops(struct pguard_profile *profile, struct netlink_ext_ack *ex
 	return 0;
 }
 
-/* Two guards at one place would each carry out its instruction. */
-struct call_site {
-	u64 offset;
-	u32 object;
-};
-
-static int call_site_compare(const void *left, const void *right)
+static int guard_compare(const void *left, const void *right)
 {
-	const struct call_site *a = left, *b = right;
+	const struct perfguard_guard *a = left, *b = right;
 
 	if (a->object != b->object)
 		return a->object < b->object ? -1 : 1;
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-static int guards_differ(const struct pguard_profile *profile, struct netlink_ext_ack *extack)
+/* Two guards at one place would each carry out its instruction. */
+static int guards_differ(const struct perfguard_guard *guards, u32 nr,
+			 struct netlink_ext_ack *extack)
 {
-	struct call_site *call_sites = kvmalloc_array(profile->nr_guards + 1, sizeof(*call_sites),
-						      GFP_KERNEL | __GFP_NOWARN);
+	struct perfguard_guard *sorted = kvmalloc_array(nr + 1, sizeof(*sorted),
+							GFP_KERNEL | __GFP_NOWARN);
 	int ret = 0;
 	u32 i;
 
-	if (!call_sites)
+	if (!sorted)
 		return -ENOMEM;
-	for (i = 0; i < profile->nr_guards; i++) {
-		call_sites[i].object = profile->guards[i].site.object;
-		call_sites[i].offset = profile->guards[i].site.offset;
-	}
-	sort(call_sites, profile->nr_guards, sizeof(*call_sites), call_site_compare, NULL);
-	for (i = 1; i < profile->nr_guards && !ret; i++)
-		if (!call_site_compare(&call_sites[i - 1], &call_sites[i]))
+	if (nr)
+		memcpy(sorted, guards, nr * sizeof(*sorted));
+	sort(sorted, nr, sizeof(*sorted), guard_compare, NULL);
+	for (i = 1; i < nr && !ret; i++)
+		if (!guard_compare(&sorted[i - 1], &sorted[i]))
 			ret = refuse(extack, "two guards are at one place");
-	kvfree(call_sites);
+	kvfree(sorted);
 	return ret;
 }
 
@@ -134,17 +132,7 @@ static int make_guards(struct pguard_profile *profile, struct netlink_ext_ack *e
 		profile->guards[i].site = from[i];
 		profile->guards[i].way = PERFGUARD_STEP_MODE_STEPPED;
 	}
-	return guards_differ(profile, extack);
-}
-
-static int event_site_check(struct pguard_profile *profile,
-			    const struct perfguard_boundary *boundary,
-			    struct netlink_ext_ack *extack)
-{
-	if (boundary->guard >= profile->nr_guards)
-		return refuse(extack, "an event site is at a guard that is not there");
-	profile->guards[boundary->guard].events |= profile->loops[boundary->loop].bit;
-	return 0;
+	return guards_differ(from, profile->nr_guards, extack);
 }
 
 static int add_call(struct pguard_profile *profile, const struct perfguard_boundary *boundary,
@@ -180,7 +168,7 @@ static int make_boundaries(struct pguard_profile *profile, struct netlink_ext_ac
 		profile->staging->arrays[PGUARD_STAGING_BOUNDARIES].items;
 	DECLARE_BITMAP(has_wait, PGUARD_MAX_PROFILE_LOOPS) = { };
 	u32 i, nr = profile->staging->arrays[PGUARD_STAGING_BOUNDARIES].nr;
-	int ret;
+	int ret = 0;
 
 	for (i = 0; i < nr; i++) {
 		if (from[i].loop >= profile->nr_loops)
@@ -195,10 +183,13 @@ static int make_boundaries(struct pguard_profile *profile, struct netlink_ext_ac
 			ret = add_call(profile, &from[i], extack);
 			break;
 		case PERFGUARD_BOUNDARY_ROLE_EVENT_SITE:
-			ret = event_site_check(profile, &from[i], extack);
+			if (from[i].guard >= profile->nr_guards)
+				return refuse(extack,
+					      "an event site is at a guard that is not there");
+			profile->guards[from[i].guard].events |= profile->loops[from[i].loop].bit;
 			break;
 		default:
-			ret = refuse(extack, "a boundary has an unknown role");
+			return refuse(extack, "a boundary has an unknown role");
 		}
 		if (ret)
 			return ret;

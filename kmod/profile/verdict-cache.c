@@ -77,14 +77,7 @@ static u64 number_of(u32 context)
 	return number ^ number >> 31;
 }
 
-/**
- * pguard_verdict_cache_has_met() - whether units with a verdict met a context
- * @known: the verdict
- * @context: index
- *
- * Context: any.
- * Return: whether they did.
- */
+/* Context: any.  Return: true if units with a verdict met the context of this index. */
 bool pguard_verdict_cache_has_met(const struct pguard_cached_verdict *known, u32 context)
 {
 	for (; known->before; known = known->before)
@@ -117,28 +110,22 @@ static u32 find_set(const struct pguard_verdict_cache *cache, u64 set)
 	return i;
 }
 
-static void add_known(struct pguard_verdict_cache *cache,
-		      const struct pguard_cached_verdict *before, u32 context,
-		      const struct pguard_cached_verdict *known)
-{
-	struct pguard_cached_verdict *ret = &cache->known[cache->nr_known];
-
-	*ret = *known;
-	ret->verdict.transitions = (u64)cache->nr_known << PGUARD_VERDICT_CACHE_SHIFT;
-	ret->before = before;
-	ret->set = before->set + number_of(context);
-	ret->context = context;
-	WRITE_ONCE(cache->nr_known, cache->nr_known + 1);
-}
-
 /* Where a new context leads to; max_known if there is no room for that. */
 static u32 next(struct pguard_verdict_cache *cache, const struct pguard_cached_verdict *from,
 		u32 context, const struct pguard_cached_verdict *known)
 {
-	u32 to = find_set(cache, from->set + number_of(context));
+	u64 set = from->set + number_of(context);
+	u32 to = find_set(cache, set);
+	struct pguard_cached_verdict *ret = &cache->known[to];
 
-	if (to == cache->nr_known && to < cache->max_known)
-		add_known(cache, from, context, known);
+	if (to < cache->nr_known || to == cache->max_known)
+		return to;
+	*ret = *known;
+	ret->verdict.transitions = (u64)to << PGUARD_VERDICT_CACHE_SHIFT;
+	ret->before = from;
+	ret->set = set;
+	ret->context = context;
+	WRITE_ONCE(cache->nr_known, to + 1);
 	return to;
 }
 

@@ -105,7 +105,7 @@ static_assert(INFER_MAX_SCORE <= 0xffff);
  * @key: of the verdict before and the context; INFER_NO_KEY if there is none
  * @to: where the verdict is, bytes from the verdict cache; the same as before if the context
  *	was met
- * @hit_slot: of the context, see hit slot.h
+ * @hit_slot: of the context, see inference.c
  */
 struct pguard_transition {
 	u64 key;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "profile/verdict.h"
+/* Verdicts about units: what the scores of infer.h say of them in a profile. */
 
-#include "compat.h"
+#include "profile/profile.h"
+
 #include "lib/clock.h"
 
 #include <linux/mm.h>
@@ -98,19 +99,6 @@ static int make_begin(struct pguard_cached_verdict *known, const struct pguard_l
 	return 0;
 }
 
-/* It may be late when it is so for all types, and then it is of none. */
-static void make_lost(struct pguard_loop *loop)
-{
-	loop->lost.limit_ns = loop->cache->known->limit_ns;
-	loop->lost.verdict = (struct pguard_verdict){
-		.transitions = PGUARD_VERDICT_CACHE_NOWHERE,
-		.soon = loop->cache->known->verdict.soon,
-		.early = INFER_NO_TYPE,
-		.final = INFER_NO_TYPE,
-		.fit = INFER_FIT_WHOLE,
-	};
-}
-
 /**
  * pguard_verdict_grow() - give a loop a larger verdict cache, if its own is crowded
  * @loop: with its table
@@ -153,7 +141,16 @@ size_t pguard_verdict_make_first(struct pguard_loop *loop)
 {
 	size_t bytes = pguard_verdict_grow(loop);
 
-	if (bytes)
-		make_lost(loop);
+	if (!bytes)
+		return 0;
+	/* It may be late when it is so for all types, and then it is of none. */
+	loop->lost.limit_ns = loop->cache->known->limit_ns;
+	loop->lost.verdict = (struct pguard_verdict){
+		.transitions = PGUARD_VERDICT_CACHE_NOWHERE,
+		.soon = loop->cache->known->verdict.soon,
+		.early = INFER_NO_TYPE,
+		.final = INFER_NO_TYPE,
+		.fit = INFER_FIT_WHOLE,
+	};
 	return bytes;
 }

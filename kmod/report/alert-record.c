@@ -2,7 +2,6 @@
 
 #include "report/alert-record.h"
 
-#include "compat.h"
 #include "report/stack.h"
 
 #include <linux/module.h>
@@ -39,11 +38,7 @@ struct pguard_alert_record *pguard_alert_record_alloc(u32 kind, gfp_t gfp)
 	return record;
 }
 
-/**
- * pguard_alert_record_put() - give a reference back
- *
- * Context: any.
- */
+/* Give a reference back.  Context: any. */
 void pguard_alert_record_put(struct pguard_alert_record *record)
 {
 	if (!record || !refcount_dec_and_test(&record->refs))

@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "report/capture.h"
+/*
+ * Taking the stack of another thread.
+ *
+ * A thread that sleeps, or is busy in the kernel, has a stack that stands
+ * still and is read from outside.  One that runs in user mode is requested, by
+ * task work, to copy its own on its way there.  A queued task work cannot be
+ * taken back from a module, so a request may outlive the spec for it: it is
+ * abandoned, and does nothing when the thread comes by.  The module stays
+ * until every request has run.
+ */
 
-#include "compat.h"
-#include "report/report-cost.h"
 #include "report/stack.h"
+
+#include "report/report-cost.h"
 #include "target/image.h"
 #include "target/thread.h"
 
@@ -33,7 +42,7 @@ struct pguard_capture {
 	refcount_t refs;	/* the watch's and the queued work's */
 };
 
-static atomic64_t torn = ATOMIC64_INIT(0);
+atomic64_t pguard_capture_torn = ATOMIC64_INIT(0);
 
 /* Requests whose work has not run. */
 static atomic_t nr_pending = ATOMIC_INIT(0);
@@ -67,21 +76,11 @@ static void capture_run(struct callback_head *work)
 	atomic_dec(&nr_pending);
 }
 
-/*
- * Ask a thread for its stack.
- * @thread: the thread, referenced by the caller
- *
- * Context: may sleep.
- * Return: the request, to be given back with capture_put(); NULL if an
- * earlier one still waits for the thread, the thread exits, or memory is short.
- */
+/* Ask a thread for its stack; NULL if it exits, or memory is short. */
 static struct pguard_capture *capture_start(struct pguard_thread *thread)
 {
-	struct pguard_capture *capture;
+	struct pguard_capture *capture = kzalloc(sizeof(*capture), GFP_KERNEL | __GFP_NOWARN);
 
-	if (READ_ONCE(thread->captured))
-		return NULL;
-	capture = kzalloc(sizeof(*capture), GFP_KERNEL | __GFP_NOWARN);
 	if (!capture)
 		return NULL;
 	refcount_set(&capture->refs, 2);
@@ -107,14 +106,7 @@ static struct pguard_capture *capture_start(struct pguard_thread *thread)
 	return capture;
 }
 
-/*
- * Wait for the thread, not long.
- *
- * A thread in user mode is interrupted at once and needs some microseconds.
- *
- * Context: may sleep.
- * Return: the stack, owned by the caller; NULL if none came.
- */
+/* Wait for its stack, not long: one in user mode is interrupted at once.  NULL if none came. */
 static struct pguard_stack *capture_wait(struct pguard_capture *capture)
 {
 	struct pguard_stack *stack;
@@ -124,18 +116,6 @@ static struct pguard_stack *capture_wait(struct pguard_capture *capture)
 	stack = capture->stack;
 	capture->stack = NULL;
 	return stack;
-}
-
-/*
- * Wait no longer.
- *
- * Return: true if the thread had not come by until now, so that it was in the
- * kernel since before capture_wait() returned; false if it has, and a
- * second wait will give what it copied.
- */
-static bool capture_abandon(struct pguard_capture *capture)
-{
-	return atomic_cmpxchg(&capture->phase, PENDING, ABANDONED) == PENDING;
 }
 
 static u64 switches(const struct task_struct *task)
@@ -214,16 +194,14 @@ static struct pguard_stack *stack_of_runner(struct pguard_thread *thread)
 	if (!capture)
 		return NULL;
 	stack = capture_wait(capture);
-	if (stack) {
-		capture_put(capture);
-		return stack;
-	}
-	if (runs_in_kernel(thread->task))
-		stack = pguard_stack_read(thread);
-	if (!capture_abandon(capture)) {
+	if (!stack) {
+		if (runs_in_kernel(thread->task))
+			stack = pguard_stack_read(thread);
 		/* It came by while we read: its own copy is the better one. */
-		pguard_stack_free(stack);
-		stack = capture_wait(capture);
+		if (atomic_cmpxchg(&capture->phase, PENDING, ABANDONED) == TAKEN) {
+			pguard_stack_free(stack);
+			stack = capture_wait(capture);
+		}
 	}
 	capture_put(capture);
 	return stack;
@@ -242,7 +220,7 @@ static struct pguard_stack *thread_stack(struct pguard_thread *thread)
 			stack = stack_of_sleeper(thread);
 	}
 	if (!stack)
-		atomic64_inc(&torn);
+		atomic64_inc(&pguard_capture_torn);
 	return stack;
 }
 
@@ -287,12 +265,6 @@ struct pguard_stack *pguard_capture_stack(struct pguard_thread *thread)
 		stack->next->tid = stack->holder;
 	pguard_thread_put(holder);
 	return stack;
-}
-
-/* Stacks given up because the thread moved on. */
-u64 pguard_capture_torn(void)
-{
-	return atomic64_read(&torn);
 }
 
 /* Nobody starts a request any more; wait for those on their way. */

@@ -2,12 +2,9 @@
 
 #include "report/late-unit.h"
 
-#include "compat.h"
 #include "profile/inference.h"
 #include "report/alert-record.h"
-#include "report/capture.h"
 #include "report/report-cost.h"
-#include "report/stack-history.h"
 #include "report/stack.h"
 #include "target/image.h"
 #include "target/thread.h"
@@ -32,7 +29,8 @@ static void describe(const struct pguard_thread *thread, const struct pguard_inf
 	record->check_ns = pguard_clock_ns(READ_ONCE(inference->checks));
 	/* A guard may have been put on since it was asked first. */
 	if (is_final)
-		record->is_novel = pguard_unit_verdict(thread, inference, &record->threshold_ns) ||
+		record->is_novel = pguard_inference_end(inference, thread->start,
+							&record->threshold_ns) ||
 				   record->kind == PERFGUARD_RECORD_KIND_NOVEL;
 	record->is_degraded = READ_ONCE(inference->loop->nr_shed);
 	if (record->met)

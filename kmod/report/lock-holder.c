@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "report/lock-holder.h"
+/*
+ * What lock a thread waits for, and who holds it.
+ *
+ * The kernel only knows the address of a futex.  That it is a lock, and whose,
+ * is said by the words there, as the C libraries lay them out.
+ */
 
-#include "compat.h"
+#include "report/stack.h"
 
 #include <linux/errno.h>
 #include <linux/futex.h>

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "report/stack-history.h"
+/*
+ * Stacks of a unit that stays late, kept with its thread until the next record
+ * about it takes them along.
+ *
+ * The watch adds them, and the thread takes them at the unit's end, both under
+ * the state's lock.  They are bounded: when a thread has too many, every second
+ * one goes and the time between two doubles, so that they stay spread over the
+ * time since the last record; and there is a bound over all threads.
+ */
 
-#include "compat.h"
-#include "report/alert-record.h"
 #include "report/stack.h"
+
+#include "report/alert-record.h"
 #include "target/thread.h"
 
 #include <linux/slab.h>
@@ -17,7 +25,7 @@ enum {
 };
 
 static atomic_t nr_kept = ATOMIC_INIT(0);
-static atomic64_t refused = ATOMIC64_INIT(0);
+atomic64_t pguard_stack_history_refused = ATOMIC64_INIT(0);
 
 static u32 list_count(const struct pguard_stack *stack)
 {
@@ -117,7 +125,7 @@ static bool history_reserve(struct pguard_stack_history *history, const struct p
 			return true;
 		atomic_sub(nr, &nr_kept);
 	}
-	atomic64_add(nr, &refused);
+	atomic64_add(nr, &pguard_stack_history_refused);
 	return false;
 }
 
@@ -213,10 +221,4 @@ void pguard_stack_history_drop(struct pguard_thread *thread)
 	spin_lock(&thread->lock);
 	pguard_stack_history_take(thread, 0, NULL);
 	spin_unlock(&thread->lock);
-}
-
-/* Stacks of late units that found no room. */
-u64 pguard_stack_history_refused(void)
-{
-	return atomic64_read(&refused);
 }

@@ -2,8 +2,6 @@
 
 #include "report/stack.h"
 
-#include "compat.h"
-#include "report/lock-holder.h"
 #include "target/thread.h"
 
 #include <linux/mm.h>
@@ -120,13 +118,14 @@ static u32 search_kept(struct pguard_mapping_search *search, struct pguard_threa
 	return size;
 }
 
-/* The mappings are optional: without memory the stack goes without them. */
-static void stack_add_mappings(struct pguard_stack *stack, struct mm_struct *mm,
-			       struct pguard_thread *thread)
+/* So many bytes were copied.  The mappings are optional: without memory it goes without them. */
+static void stack_end(struct pguard_stack *stack, u32 size, struct mm_struct *mm,
+		      struct pguard_thread *thread)
 {
 	struct pguard_mapping_search *search = pguard_mapping_search_begin(mm);
-	u32 size;
 
+	stack->size = size & ~7U;
+	stack->nr_own = stack->size;
 	if (!search)
 		return;
 	size = search_kept(search, thread, stack);
@@ -156,9 +155,7 @@ struct pguard_stack *pguard_stack_self(struct pguard_thread *thread, const struc
 		return NULL;
 	stack->state = PERFGUARD_STACK_STATE_SELF;
 	left = copy_from_user(stack->bytes, (void __user *)regs->sp, stack->size);
-	stack->size = (stack->size - left) & ~7U;
-	stack->nr_own = stack->size;
-	stack_add_mappings(stack, current->mm, thread);
+	stack_end(stack, stack->size - left, current->mm, thread);
 	return stack;
 }
 
@@ -221,6 +218,7 @@ struct pguard_stack *pguard_stack_read(struct pguard_thread *thread)
 	struct pguard_stack *stack = NULL;
 	struct mm_struct *mm;
 	struct pt_regs regs;
+	u32 size;
 
 	mm = get_task_mm(thread->task);
 	if (!mm)
@@ -231,10 +229,9 @@ struct pguard_stack *pguard_stack_read(struct pguard_thread *thread)
 	if (!stack)
 		goto out_mm;
 	stack->state = PERFGUARD_STACK_STATE_BLOCKED;
-	stack->size = read_present(thread->task, regs.sp, stack->bytes, stack->size) & ~7U;
-	stack->nr_own = stack->size;
+	size = read_present(thread->task, regs.sp, stack->bytes, stack->size);
 	stack->holder = pguard_lock_holder(thread->task, &regs);
-	stack_add_mappings(stack, mm, thread);
+	stack_end(stack, size, mm, thread);
 out_mm:
 	/* If it is the last reference, the watch has no time for the rest. */
 	mmput_async(mm);
@@ -258,9 +255,8 @@ static struct pguard_stack *stack_shrink(struct pguard_stack *stack,
 	ret->nr_own = own;
 	ret->outer = outer;
 	if (pguard_mappings_are_same(stack->mappings, outer->mappings))
-		ret->mappings = pguard_mappings_get(outer->mappings);
-	else
-		ret->mappings = pguard_mappings_get(stack->mappings);
+		ret->mappings = outer->mappings;
+	pguard_mappings_get(ret->mappings);
 	stack->next = NULL;
 	return ret;
 }
@@ -291,11 +287,7 @@ struct pguard_stack *pguard_stack_pack(const struct pguard_stack *list,
 	return replaced;
 }
 
-/**
- * pguard_stack_append() - add stacks behind those of a list
- *
- * Context: any; what guards the list is held.
- */
+/* Add stacks behind those of a list.  Context: any; what guards the list is held. */
 void pguard_stack_append(struct pguard_stack **list, struct pguard_stack *stack)
 {
 	while (*list)
@@ -303,11 +295,7 @@ void pguard_stack_append(struct pguard_stack **list, struct pguard_stack *stack)
 	*list = stack;
 }
 
-/**
- * pguard_stack_free() - free a stack and those behind it
- *
- * Context: may sleep (kvfree).
- */
+/* Free a stack and those behind it.  Context: may sleep (kvfree). */
 void pguard_stack_free(struct pguard_stack *list)
 {
 	struct pguard_stack *stack;
@@ -327,11 +315,7 @@ static void free_work(struct work_struct *work)
 		pguard_stack_free(stack);
 }
 
-/**
- * pguard_stack_free_later() - pguard_stack_free() from where nothing may sleep
- *
- * Context: any.
- */
+/* The same from where nothing may sleep.  Context: any. */
 void pguard_stack_free_later(struct pguard_stack *list)
 {
 	if (list && llist_add(&list->grave_node, &free_later))
@@ -344,12 +328,6 @@ void pguard_stack_free_wait(void)
 	flush_delayed_work(&burial);
 }
 
-/* Whether it shares its mappings with the stack that it builds on. */
-static bool has_others_mappings(const struct pguard_stack *stack)
-{
-	return stack->outer && stack->outer->mappings == stack->mappings;
-}
-
 /* Memory that a stack and those behind it take, about. */
 size_t pguard_stack_footprint(const struct pguard_stack *list)
 {
@@ -358,7 +336,8 @@ size_t pguard_stack_footprint(const struct pguard_stack *list)
 
 	for (stack = list; stack; stack = stack->next) {
 		bytes += struct_size(stack, bytes, stack->nr_own);
-		if (stack->mappings && !has_others_mappings(stack))
+		/* Those that it shares with the stack that it builds on count there. */
+		if (stack->mappings && !(stack->outer && stack->outer->mappings == stack->mappings))
 			bytes += stack->mappings->nr * (sizeof(stack->mappings->list[0]) + 64);
 	}
 	return bytes;

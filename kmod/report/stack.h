@@ -2,7 +2,8 @@
 /*
  * Copies of user stacks: registers, the bytes from the stack pointer to the
  * stack's end, and the executable mappings that some word of them points
- * into.  Unwound by userland.
+ * into.  Unwound by userland.  How the stack of another thread is copied: capture.c;
+ * how stacks wait for a record: stack-history.c.
  *
  * Those of one unit are a list, oldest first.  They differ little from each
  * other, so a later one has only its own part of the bytes, and the outer
@@ -22,8 +23,10 @@
 
 #include <linux/perfguard.h>
 
+struct pguard_alert_record;
 struct pguard_thread;
 struct pt_regs;
+struct task_struct;
 
 enum {
 	PGUARD_STACK_MAX = 40 * 1024,	/* bytes copied of one stack */
@@ -72,8 +75,8 @@ struct pguard_stack {
 	u8 bytes[];
 };
 
-struct pguard_stack *pguard_stack_self(struct pguard_thread *state, const struct pt_regs *regs);
-struct pguard_stack *pguard_stack_read(struct pguard_thread *state);
+struct pguard_stack *pguard_stack_self(struct pguard_thread *thread, const struct pt_regs *regs);
+struct pguard_stack *pguard_stack_read(struct pguard_thread *thread);
 struct pguard_stack *pguard_stack_pack(const struct pguard_stack *list,
 				       struct pguard_stack **stacks, gfp_t gfp);
 void pguard_stack_append(struct pguard_stack **list, struct pguard_stack *stack);
@@ -81,5 +84,23 @@ void pguard_stack_free(struct pguard_stack *list);
 void pguard_stack_free_later(struct pguard_stack *list);
 void pguard_stack_free_wait(void);
 size_t pguard_stack_footprint(const struct pguard_stack *list);
+
+/* Stacks given up because the thread moved on. */
+extern atomic64_t pguard_capture_torn;
+
+struct pguard_stack *pguard_capture_stack(struct pguard_thread *thread);
+void pguard_capture_deinit(void);
+
+u64 pguard_lock_holder_address(const struct pt_regs *regs);
+u32 pguard_lock_holder(struct task_struct *task, const struct pt_regs *regs);
+
+/* Stacks of late units that found no room. */
+extern atomic64_t pguard_stack_history_refused;
+
+struct pguard_lateness *pguard_stack_history_lateness(struct pguard_thread *thread);
+void pguard_stack_history_add(struct pguard_thread *thread, u64 word, struct pguard_stack *stack);
+void pguard_stack_history_take(struct pguard_thread *thread, u64 unit,
+			       struct pguard_alert_record *record);
+void pguard_stack_history_drop(struct pguard_thread *thread);
 
 #endif /* _KMOD_REPORT_STACK_H */

@@ -2,7 +2,6 @@
 
 #include "target/call-site.h"
 
-#include "compat.h"
 #include "target/image.h"
 
 #include <linux/rculist.h>

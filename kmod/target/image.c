@@ -2,12 +2,8 @@
 
 #include "target/image.h"
 
-#include "compat.h"
-#include "profile/profile.h"
-
 #include <linux/slab.h>
 
-static struct workqueue_struct *image_wq;
 static u32 next_image_id = 1;
 
 /**
@@ -46,12 +42,7 @@ struct pguard_image *pguard_image_get(struct pguard_target *target,
 	return image;
 }
 
-/**
- * pguard_image_find() - the image with this id
- *
- * Context: any; takes pguard_images_lock.
- * Return: the image with a reference for the caller, or NULL.
- */
+/* The image with this id, with a reference, or NULL.  Context: any; takes pguard_images_lock. */
 struct pguard_image *pguard_image_find(u32 id)
 {
 	struct pguard_image *image, *ret = NULL;
@@ -73,11 +64,10 @@ static void image_free(struct work_struct *work)
 	struct pguard_image_loop *loop, *next;
 
 	list_for_each_entry_safe(loop, next, &image->loops, list) {
-		pguard_audit_loop_deinit(&loop->loop);
+		free_percpu(loop->loop.audit);
 		kfree(loop);
 	}
-	if (rcu_access_pointer(image->sites))
-		pguard_wait_sites_put(rcu_access_pointer(image->sites));
+	pguard_wait_sites_put(rcu_access_pointer(image->sites));
 	pguard_target_put(image->target);
 	kfree(image);
 }
@@ -91,28 +81,14 @@ static void image_release(struct kref *kref)
 	image->target->nr_images--;
 	spin_unlock(&pguard_images_lock);
 	INIT_RCU_WORK(&image->work, image_free);
-	queue_rcu_work(image_wq, &image->work);
+	queue_rcu_work(pguard_free_wq, &image->work);
 }
 
-/**
- * pguard_image_put() - give a reference back
- *
- * Context: any but with pguard_images_lock held; freed later, from a work.
- */
+/* Give a reference back; or NULL.  Context: any but with pguard_images_lock held. */
 void pguard_image_put(struct pguard_image *image)
 {
-	kref_put(&image->kref, image_release);
-}
-
-static struct pguard_image_loop *loop_alloc(const struct pguard_image *image, u32 id)
-{
-	struct pguard_image_loop *loop = kzalloc(sizeof(*loop), GFP_KERNEL | __GFP_NOWARN);
-
-	if (loop && pguard_audit_loop_init(image->target->audit, &loop->loop, id)) {
-		kfree(loop);
-		loop = NULL;
-	}
-	return loop;
+	if (image)
+		kref_put(&image->kref, image_release);
 }
 
 /**
@@ -132,9 +108,11 @@ struct pguard_image_loop *pguard_image_loop_new(struct pguard_image *image, u32 
 			return loop;
 	if (image->nr_loops == PGUARD_MAX_LOOPS)
 		return NULL;
-	loop = loop_alloc(image, id);
-	if (!loop)
+	loop = kzalloc(sizeof(*loop), GFP_KERNEL | __GFP_NOWARN);
+	if (!loop || pguard_audit_loop_init(image->target->audit, &loop->loop, id)) {
+		kfree(loop);
 		return NULL;
+	}
 	list_add_tail(&loop->list, &image->loops);
 	image->nr_loops++;
 	return loop;
@@ -155,20 +133,5 @@ void pguard_image_set_sites(struct pguard_image *image, struct pguard_wait_sites
 	sites = rcu_replace_pointer(image->sites, sites, true);
 	/* Pairs with the load in place_settle(). */
 	smp_store_release(&image->generation, image->generation + 1);
-	if (sites)
-		pguard_wait_sites_put(sites);
-}
-
-int __init pguard_image_init(void)
-{
-	image_wq = alloc_workqueue("perfguard_image", 0, 0);
-	return image_wq ? 0 : -ENOMEM;
-}
-
-/* Every target is gone; what is left are works on their way. */
-void pguard_image_deinit(void)
-{
-	rcu_barrier();
-	destroy_workqueue(image_wq);
-	rcu_barrier();
+	pguard_wait_sites_put(sites);
 }

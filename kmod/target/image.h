@@ -16,14 +16,12 @@
 
 #include <linux/kref.h>
 #include <linux/list.h>
-#include <linux/percpu.h>
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
 #include <linux/perfguard.h>
 
-#include "profile/profile.h"
 enum {
 	PGUARD_MAX_LOOPS = 64,		/* per image, over its whole life */
 	PGUARD_MAX_CONTEXTS = 256,	/* per image: wait sites of an audit */
@@ -70,15 +68,7 @@ struct pguard_image *pguard_image_get(struct pguard_target *target,
 				      const struct pguard_image_key *key);
 struct pguard_image *pguard_image_find(u32 id);
 void pguard_image_put(struct pguard_image *image);
-static inline void pguard_image_hold(struct pguard_image *image)
-{
-	kref_get(&image->kref);
-}
-
 struct pguard_image_loop *pguard_image_loop_new(struct pguard_image *image, u32 id);
 void pguard_image_set_sites(struct pguard_image *image, struct pguard_wait_sites *sites);
-
-int pguard_image_init(void);
-void pguard_image_deinit(void);
 
 #endif /* _KMOD_TARGET_IMAGE_H */

@@ -2,7 +2,6 @@
 
 #include "target/process.h"
 
-#include "compat.h"
 #include "target/image.h"
 
 #include <linux/fs.h>
@@ -130,7 +129,7 @@ int pguard_process_add(struct pguard_target *target, struct task_struct *task)
 {
 	struct pguard_image *image = NULL;
 	struct pguard_image_key key;
-	int ret = -ENOMEM;
+	int ret;
 
 	if (!task->mm)
 		return -ESRCH;
@@ -140,20 +139,16 @@ int pguard_process_add(struct pguard_target *target, struct task_struct *task)
 	spin_lock(&pguard_images_lock);
 	if (target->dying) {
 		ret = -ESRCH;
-		goto unlock;
-	}
-	if (process_find(task->tgid)) {
+	} else if (process_find(task->tgid)) {
 		ret = -EEXIST;
-		goto unlock;
+	} else {
+		image = pguard_image_get(target, &key);
+		ret = image ? process_insert(image, task) : -ENOMEM;
+		if (ret)
+			atomic64_inc(&target->untracked);
 	}
-	image = pguard_image_get(target, &key);
-	if (image)
-		ret = process_insert(image, task);
-	if (ret)
-		atomic64_inc(&target->untracked);
-unlock:
 	spin_unlock(&pguard_images_lock);
-	if (ret && image)
+	if (ret)
 		pguard_image_put(image);
 	return ret;
 }
@@ -177,7 +172,7 @@ int pguard_process_add_like(pid_t parent, struct task_struct *child)
 	    (process->image->target->inode ||
 	     READ_ONCE(process->image->target->flags) & PERFGUARD_TARGET_FLAGS_INHERIT)) {
 		image = process->image;
-		pguard_image_hold(image);
+		kref_get(&image->kref);
 		ret = process_insert(image, child);
 		if (ret)
 			atomic64_inc(&image->target->untracked);
@@ -188,11 +183,7 @@ int pguard_process_add_like(pid_t parent, struct task_struct *child)
 	return ret;
 }
 
-/**
- * pguard_process_del() - watch a process no longer, if it was
- *
- * Context: atomic.
- */
+/* Watch a process no longer, if it was.  Context: atomic. */
 void pguard_process_del(pid_t tgid)
 {
 	struct pguard_image *image = NULL;
@@ -203,12 +194,10 @@ void pguard_process_del(pid_t tgid)
 	if (process)
 		image = process_remove(process);
 	spin_unlock(&pguard_images_lock);
-	if (image)
-		pguard_image_put(image);
+	pguard_image_put(image);
 }
 
-static struct pguard_image *bucket_remove(unsigned int bucket,
-					  struct pguard_target *target)
+static struct pguard_image *bucket_remove(unsigned int bucket, struct pguard_target *target)
 {
 	struct pguard_image *image = NULL;
 	struct pguard_process *process;
@@ -224,11 +213,7 @@ static struct pguard_image *bucket_remove(unsigned int bucket,
 	return image;
 }
 
-/**
- * pguard_process_del_all() - watch no process of a target any longer
- *
- * Context: may sleep.
- */
+/* Watch no process of a target any longer.  Context: may sleep. */
 void pguard_process_del_all(struct pguard_target *target)
 {
 	struct pguard_image *image;
@@ -239,12 +224,7 @@ void pguard_process_del_all(struct pguard_target *target)
 			pguard_image_put(image);
 }
 
-/**
- * pguard_process_image_get() - the image of a watched process
- *
- * Context: any.
- * Return: the image with a reference for the caller; NULL if it is not watched.
- */
+/* The image of a watched process, with a reference, or NULL.  Context: any. */
 struct pguard_image *pguard_process_image_get(pid_t tgid)
 {
 	struct pguard_process *process;
@@ -335,15 +315,14 @@ bool pguard_process_has_mm(const struct pguard_target *target, struct mm_struct 
  * Return: 0 at the end, or the error of @call.
  */
 int pguard_process_walk(unsigned long position[2],
-			int (*call)(const struct pguard_process *, void *),
-			void *argument)
+			int (*call)(const struct pguard_process *, void *), void *argument)
 {
 	struct pguard_process *process;
 	unsigned long skip;
 	int ret = 0;
 
 	rcu_read_lock();
-	for (; position[0] < HASH_SIZE(processes) && !ret; position[0]++, position[1] = 0) {
+	for (; position[0] < HASH_SIZE(processes); position[0]++, position[1] = 0) {
 		skip = position[1];
 		hlist_for_each_entry_rcu(process, &processes[position[0]], node) {
 			if (skip && skip--)

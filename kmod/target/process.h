@@ -47,7 +47,6 @@ struct pguard_image *pguard_process_image_get(pid_t tgid);
 bool pguard_process_has_mm(const struct pguard_target *target, struct mm_struct *mm);
 u64 pguard_process_cpu(const struct pguard_target *target);
 int pguard_process_walk(unsigned long position[2],
-			int (*call)(const struct pguard_process *, void *),
-			void *argument);
+			int (*call)(const struct pguard_process *, void *), void *argument);
 
 #endif /* _KMOD_TARGET_PROCESS_H */

@@ -2,8 +2,6 @@
 
 #include "target/target-lock.h"
 
-#include "compat.h"
-
 #include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>

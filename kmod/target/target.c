@@ -2,8 +2,6 @@
 
 #include "target/target.h"
 
-#include "compat.h"
-#include "profile/profile.h"
 #include "target/image.h"
 
 #include <linux/fs.h>
@@ -15,12 +13,7 @@ LIST_HEAD(pguard_targets);
 
 static u32 next_target_id = 1;
 
-/**
- * pguard_target_alloc() - a target that is not yet in the list
- *
- * Context: may sleep.
- * Return: the target with one reference, or NULL.
- */
+/* A target that is not yet in the list, with one reference; or NULL.  Context: may sleep. */
 struct pguard_target *pguard_target_alloc(void)
 {
 	struct pguard_target *target = kzalloc(sizeof(*target), GFP_KERNEL | __GFP_NOWARN);
@@ -56,13 +49,7 @@ static void target_free(struct kref *kref)
 	kfree_rcu(target, rcu);
 }
 
-/**
- * pguard_target_put() - give a reference back
- *
- * The executable's path was put by pguard_target_remove() before.
- *
- * Context: any.
- */
+/* Give a reference back; pguard_target_remove() put the path before.  Context: any. */
 void pguard_target_put(struct pguard_target *target)
 {
 	kref_put(&target->kref, target_free);
@@ -87,12 +74,7 @@ struct pguard_target *pguard_target_match(const struct file *exe)
 	return NULL;
 }
 
-/**
- * pguard_target_least() - the smallest threshold a unit of a target may have
- *
- * Context: any; an RCU section.
- * Return: ns, U64_MAX if it has none.
- */
+/* The smallest threshold a unit of a target may have, ns, or U64_MAX.  Context: any; RCU. */
 u64 pguard_target_least(const struct pguard_target *target)
 {
 	const struct pguard_profile *profile = rcu_dereference(target->profile);
@@ -103,11 +85,7 @@ u64 pguard_target_least(const struct pguard_target *target)
 	return ret == U64_MAX ? ret : ret + 1;
 }
 
-/**
- * pguard_targets_least() - the same of all targets
- *
- * Context: any; takes pguard_images_lock.
- */
+/* The same of all targets.  Context: any; takes pguard_images_lock. */
 u64 pguard_targets_least(void)
 {
 	const struct pguard_target *target;

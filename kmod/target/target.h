@@ -9,7 +9,7 @@
 #define _KMOD_TARGET_TARGET_H
 
 #include "lib/rate-limit.h"
-#include "profile/audit-profile.h"
+#include "profile/profile.h"
 
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -21,7 +21,6 @@
 #include <linux/perfguard.h>
 
 struct file;
-struct pguard_profile;
 
 enum {
 	PGUARD_MAX_TARGETS = 64,

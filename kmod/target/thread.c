@@ -2,7 +2,6 @@
 
 #include "target/thread.h"
 
-#include "compat.h"
 #include "lib/clock.h"
 #include "profile/inference.h"
 #include "target/image.h"
@@ -23,24 +22,21 @@ enum {
 	FIRST_RECORDS = 64,
 };
 
-/**
- * pguard_thread_new() - make the state of current and hash it
- * @image: its image; the reference is taken over, also on failure
- *
- * Context: the task itself, with no state yet; does not sleep.
- * Return: the state, held by the hash; NULL for lack of memory or room
- * (counted as untracked) or because the target goes away.
- */
-struct pguard_thread *pguard_thread_new(struct pguard_image *image)
+/* Make the state of current and hash it; takes ownership of the reference, also on failure. */
+static struct pguard_thread *thread_new(struct pguard_image *image)
 {
 	struct pguard_target *target = image->target;
 	struct pguard_thread *thread = NULL;
+	bool is_dying;
 	u32 i;
 
 	if (atomic_read(&pguard_nr_threads) < PGUARD_MAX_THREADS)
 		thread = kmem_cache_zalloc(cache, GFP_NOWAIT | __GFP_NOWARN);
-	if (!thread)
-		goto err_untracked;
+	if (!thread) {
+		atomic64_inc(&target->untracked);
+		pguard_image_put(image);
+		return NULL;
+	}
 	thread->task = get_task_struct(current);
 	thread->image = image;
 	thread->profile = target->audit;
@@ -54,25 +50,18 @@ struct pguard_thread *pguard_thread_new(struct pguard_image *image)
 	refcount_set(&thread->refs, 1);
 
 	spin_lock(&pguard_threads_lock);
-	if (READ_ONCE(target->dying))
-		goto err_unlock;
-	hlist_add_head_rcu(&thread->node, &pguard_threads[hash_ptr(current, PGUARD_THREADS_BITS)]);
-	list_add_tail_rcu(&thread->all, &pguard_all_threads);
-	atomic_inc(&pguard_nr_threads);
-	atomic_inc(&target->nr_threads);
+	is_dying = READ_ONCE(target->dying);
+	if (!is_dying) {
+		hlist_add_head_rcu(&thread->node,
+				   &pguard_threads[hash_ptr(current, PGUARD_THREADS_BITS)]);
+		list_add_tail_rcu(&thread->all, &pguard_all_threads);
+		atomic_inc(&pguard_nr_threads);
+		atomic_inc(&target->nr_threads);
+	}
 	spin_unlock(&pguard_threads_lock);
-	return thread;
-
-err_unlock:
-	spin_unlock(&pguard_threads_lock);
-	put_task_struct(thread->task);
-	pguard_profile_put(thread->profile);
-	kmem_cache_free(cache, thread);
-	pguard_image_put(image);
-	return NULL;
-err_untracked:
-	atomic64_inc(&target->untracked);
-	pguard_image_put(image);
+	if (!is_dying)
+		return thread;
+	pguard_thread_put(thread);
 	return NULL;
 }
 
@@ -84,19 +73,17 @@ err_untracked:
  * for it; if there is no memory now, the next call tries again.
  *
  * Context: the task itself, with no state yet; does not sleep.
- * Return: as pguard_thread_new(); NULL also if the process is not watched.
+ * Return: the state, held by the hash; NULL if the process is not watched, for lack of
+ * memory or room (counted as untracked), or because the target goes away.
  */
 noinline struct pguard_thread *pguard_thread_first(const struct pguard_target *target)
 {
 	struct pguard_image *image = pguard_process_image_get(current->tgid);
 
-	if (!image)
-		return NULL;
-	if (target && image->target != target) {
-		pguard_image_put(image);
-		return NULL;
-	}
-	return pguard_thread_new(image);
+	if (image && (!target || image->target == target))
+		return thread_new(image);
+	pguard_image_put(image);
+	return NULL;
 }
 
 static void task_free(struct rcu_head *rcu)
@@ -107,11 +94,7 @@ static void task_free(struct rcu_head *rcu)
 	kmem_cache_free(cache, thread);
 }
 
-/**
- * pguard_thread_put() - give a reference back
- *
- * Context: any but with pguard_images_lock held.
- */
+/* Give a reference back.  Context: any but with pguard_images_lock held. */
 void pguard_thread_put(struct pguard_thread *thread)
 {
 	u32 i;
@@ -124,8 +107,7 @@ void pguard_thread_put(struct pguard_thread *thread)
 	pguard_image_put(thread->image);
 	pguard_inference_free(rcu_dereference_protected(thread->inference, true));
 	pguard_profile_put(thread->profile);
-	if (thread->sites)
-		pguard_wait_sites_put(thread->sites);
+	pguard_wait_sites_put(thread->sites);
 	call_rcu(&thread->rcu, task_free);
 }
 
@@ -154,12 +136,7 @@ void pguard_thread_unhash(struct pguard_thread *thread)
 	atomic64_add(READ_ONCE(thread->unit) >> PGUARD_PHASE_SHIFT, &target->units);
 }
 
-/**
- * pguard_thread_remove() - take a thread's state out of the hash
- *
- * Context: any.
- * Return: the state with the hash's reference, or NULL if there is none.
- */
+/* Take a thread's state out of the hash, with the hash's reference; or NULL.  Context: any. */
 struct pguard_thread *pguard_thread_remove(struct task_struct *task)
 {
 	struct pguard_thread *thread;
@@ -220,27 +197,6 @@ u64 pguard_unit_threshold(const struct pguard_thread *thread)
 		ret = pguard_target_threshold(thread->image->target);
 	rcu_read_unlock();
 	return ret;
-}
-
-/**
- * pguard_unit_verdict() - what the unit that ended has to be judged by
- * @thread: of current
- * @inference: its
- * @threshold: set to the time from which on it was late, ns; 0 if it never is
- *
- * Context: current, preemptible or not.
- * Return: whether it fits no type.
- */
-bool pguard_unit_verdict(const struct pguard_thread *thread,
-			 const struct pguard_inference *inference, u64 *threshold)
-{
-	/* The probes of one that is replaced go, one by one: the unit may not have met all. */
-	if (unlikely(!pguard_profile_is_armed(inference->profile))) {
-		*threshold = pguard_inference_largest(inference);
-		return false;
-	}
-	*threshold = pguard_inference_threshold(inference);
-	return !pguard_inference_fits(inference, thread->start);
 }
 
 int __init pguard_thread_init(void)

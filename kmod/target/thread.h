@@ -247,11 +247,8 @@ static inline bool pguard_unit_runs(const struct pguard_thread *thread, u64 word
 
 u64 pguard_unit_elapsed(const struct pguard_thread *thread);
 u64 pguard_unit_threshold(const struct pguard_thread *thread);
-bool pguard_unit_verdict(const struct pguard_thread *thread,
-			 const struct pguard_inference *inference, u64 *threshold);
 
 void pguard_thread_put(struct pguard_thread *thread);
-struct pguard_thread *pguard_thread_new(struct pguard_image *image);
 struct pguard_thread *pguard_thread_first(const struct pguard_target *target);
 void pguard_thread_unhash(struct pguard_thread *thread);
 struct pguard_thread *pguard_thread_remove(struct task_struct *task);

@@ -2,13 +2,16 @@
 
 #include "trainstream/stream.h"
 
-#include "compat.h"
 #include "target/thread.h"
 
+#include <linux/capability.h>
 #include <linux/cpu.h>
+#include <linux/fs.h>
 #include <linux/irq_work.h>
 #include <linux/ktime.h>
 #include <linux/log2.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/poll.h>
 #include <linux/uaccess.h>
@@ -20,7 +23,24 @@ enum {
 	TICK = HZ / 20,			/* how long an event may wait unnoticed */
 	BELLS = 4,			/* a reader is woken so often in one round */
 	MIB = 1024 * 1024,
+	MAX_MIB = 1024,			/* per CPU */
 };
+
+static unsigned int stream_mib = 32;
+
+static int stream_mib_set(const char *value, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(value, param, 1, MAX_MIB);
+}
+
+static const struct kernel_param_ops stream_mib_ops = {
+	.set = stream_mib_set,
+	.get = param_get_uint,
+};
+
+module_param_cb(stream_mib, &stream_mib_ops, &stream_mib, 0644);
+MODULE_PARM_DESC(stream_mib,
+		 "MiB of the training stream for each CPU, taken while it is open (1 to 1024)");
 
 /**
  * struct ring - the events of one CPU
@@ -68,19 +88,16 @@ static void wakeup_ring(struct irq_work *work)
 /* A thread that writes an event may be in a place where it must not wake. */
 static DEFINE_IRQ_WORK(wakeup, wakeup_ring);
 
-static bool ring_has_events(const struct ring *ring)
-{
-	return READ_ONCE(ring->head) != READ_ONCE(ring->tail) ||
-	       atomic64_read(&ring->lost);
-}
-
 static bool has_events(void)
 {
+	const struct ring *ring;
 	int cpu;
 
-	for_each_possible_cpu(cpu)
-		if (ring_has_events(per_cpu_ptr(&rings, cpu)))
+	for_each_possible_cpu(cpu) {
+		ring = per_cpu_ptr(&rings, cpu);
+		if (READ_ONCE(ring->head) != READ_ONCE(ring->tail) || atomic64_read(&ring->lost))
 			return true;
+	}
 	return false;
 }
 
@@ -101,9 +118,9 @@ static bool ring_has_room(const struct ring *ring, u32 nr)
 	return ring->events && ring->head - tail + nr <= ring_events;
 }
 
-static void ring_fill(struct ring *ring, u64 head, const struct perfguard_event *event)
+static struct perfguard_event *ring_at(const struct ring *ring, u64 head)
 {
-	ring->events[head & (ring_events - 1)] = *event;
+	return &ring->events[head & (ring_events - 1)];
 }
 
 static u32 event_what(u32 kind, u32 number)
@@ -112,21 +129,19 @@ static u32 event_what(u32 kind, u32 number)
 }
 
 /* The first event of a thread, just before the one that follows. */
-static void fill_start(struct ring *ring, u64 head, const struct pguard_thread *thread, u64 now)
+static struct perfguard_event event_start(const struct pguard_thread *thread, u64 now)
 {
-	struct perfguard_event event = {
+	return (struct perfguard_event){
 		.time_ns = now - 1,
 		.value = (u32)current->tgid | (u64)thread->image->id << 32,
 		.tid = thread->tid,
 		.what = event_what(PERFGUARD_EVENT_KIND_START, 0),
 	};
-
-	ring_fill(ring, head, &event);
 }
 
-static void event_lost(struct perfguard_event *ret, u64 now, u64 lost)
+static struct perfguard_event event_lost(u64 now, u64 lost)
 {
-	*ret = (struct perfguard_event){
+	return (struct perfguard_event){
 		.time_ns = now,
 		.value = lost,
 		.what = event_what(PERFGUARD_EVENT_KIND_LOST, 0),
@@ -139,7 +154,6 @@ static bool ring_put(struct ring *ring, struct pguard_thread *thread, u32 openin
 {
 	bool is_first = thread->opening != opening;
 	u64 lost = atomic64_read(&ring->lost);
-	struct perfguard_event lost_event;
 	u64 head = ring->head;
 
 	if (!ring_has_room(ring, 1 + is_first + !!lost))
@@ -147,15 +161,13 @@ static bool ring_put(struct ring *ring, struct pguard_thread *thread, u32 openin
 	/* The reader may have reported them meanwhile. */
 	if (unlikely(lost))
 		lost = atomic64_xchg(&ring->lost, 0);
-	if (unlikely(lost)) {
-		event_lost(&lost_event, event->time_ns, lost);
-		ring_fill(ring, head++, &lost_event);
-	}
+	if (unlikely(lost))
+		*ring_at(ring, head++) = event_lost(event->time_ns, lost);
 	if (unlikely(is_first)) {
-		fill_start(ring, head++, thread, event->time_ns);
+		*ring_at(ring, head++) = event_start(thread, event->time_ns);
 		thread->opening = opening;
 	}
-	ring_fill(ring, head++, event);
+	*ring_at(ring, head++) = *event;
 	if (unlikely((ring->head ^ head) & (ring_events / BELLS)))
 		irq_work_queue(&wakeup);
 	/* Who sees the new head sees the events. */
@@ -187,7 +199,7 @@ bool pguard_stream_put(struct pguard_thread *thread, u32 kind, u32 number, u64 s
 	u32 opening;
 
 	preempt_disable_notrace();
-	/* Pairs with pguard_stream_start(): the rings are in place. */
+	/* Pairs with stream_start(): the rings are in place. */
 	opening = smp_load_acquire(&pguard_stream_opening);
 	if (!opening)
 		goto out;
@@ -211,11 +223,7 @@ bool pguard_stream_knows(const struct pguard_thread *thread)
 	return thread->opening && thread->opening == READ_ONCE(pguard_stream_opening);
 }
 
-/**
- * pguard_stream_end() - record that current's state goes, if the stream knows it
- *
- * Context: as pguard_stream_put().
- */
+/* Record that current's state goes, if the stream knows it.  Context: as pguard_stream_put(). */
 void pguard_stream_end(struct pguard_thread *thread)
 {
 	if (pguard_stream_knows(thread))
@@ -258,30 +266,23 @@ static int rings_alloc(void)
 	cpus_read_lock();
 	for_each_online_cpu(cpu) {
 		ring = per_cpu_ptr(&rings, cpu);
-		ring->events = __vmalloc(size, GFP_KERNEL | __GFP_NOWARN |
-					 __GFP_RETRY_MAYFAIL);
-		if (!ring->events)
+		ring->events = __vmalloc(size, GFP_KERNEL | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
+		if (!ring->events) {
 			ret = -ENOMEM;
-		if (ret)
 			break;
+		}
 	}
 	cpus_read_unlock();
 	return ret;
 }
 
-/**
- * pguard_stream_start() - open the stream
- * @mib: size of each CPU's ring; rounded down to a power of 2
- *
- * Context: may sleep; calls of start and stop are serialized by the caller.
- * Return: 0 or -ENOMEM.
- */
-int pguard_stream_start(u32 mib)
+/* Calls of start and stop are serialized by @taken; pguard_control is held. */
+static int stream_start(void)
 {
+	u32 mib = rounddown_pow_of_two(READ_ONCE(stream_mib));
 	int ret;
 
-	mib = clamp_t(u32, mib, 1, PGUARD_STREAM_MAX_MIB);
-	ring_events = rounddown_pow_of_two(mib) * (MIB / sizeof(struct perfguard_event));
+	ring_events = mib * (MIB / sizeof(struct perfguard_event));
 	ret = rings_alloc();
 	if (ret) {
 		rings_free();
@@ -292,15 +293,12 @@ int pguard_stream_start(u32 mib)
 	/* Who sees it open sees the rings. */
 	smp_store_release(&pguard_stream_opening, nr_openings);
 	queue_delayed_work(system_unbound_wq, &tick_work, TICK);
+	pguard_targets_unsettle(PERFGUARD_TARGET_FLAGS_RECORD);
 	return 0;
 }
 
-/**
- * pguard_stream_stop() - close the stream; what was not read is gone
- *
- * Context: may sleep; nobody reads any more.
- */
-void pguard_stream_stop(void)
+/* What was not read is gone; nobody reads any more. */
+static void stream_stop(void)
 {
 	WRITE_ONCE(pguard_stream_opening, 0);
 	cancel_delayed_work_sync(&tick_work);
@@ -347,7 +345,7 @@ static long ring_read(struct ring *ring, char __user *buffer, size_t nr)
 	if (done < 0 || done == nr || !lost || ring->tail != head ||
 	    atomic64_cmpxchg(&ring->lost, lost, 0) != lost)
 		return done;
-	event_lost(&event, ktime_get_ns(), lost);
+	event = event_lost(ktime_get_ns(), lost);
 	if (copy_to_user(buffer + done * sizeof(event), &event, sizeof(event))) {
 		atomic64_add(lost, &ring->lost);
 		return done ?: -EFAULT;
@@ -355,18 +353,11 @@ static long ring_read(struct ring *ring, char __user *buffer, size_t nr)
 	return done + 1;
 }
 
-/**
- * pguard_stream_read() - copy events to the user
- * @buffer: where to
- * @size: of the buffer, bytes; room for an event at least
- *
- * Does not wait for events.  Begins with another CPU each time, so that none
- * is forgotten where the buffer is small.
- *
- * Context: may sleep.
- * Return: bytes copied, 0 if there is nothing, or an error.
+/*
+ * Copy what events there are to the user: bytes, or an error.  Begins with another CPU
+ * each time, so that none is forgotten where the buffer is small.
  */
-ssize_t pguard_stream_read(char __user *buffer, size_t size)
+static ssize_t stream_read(char __user *buffer, size_t size)
 {
 	size_t nr = size / sizeof(struct perfguard_event), done = 0;
 	long ret = 0;
@@ -392,14 +383,77 @@ ssize_t pguard_stream_read(char __user *buffer, size_t size)
 	return done ? done * sizeof(struct perfguard_event) : min(ret, 0L);
 }
 
-/* Wait for events; 0, or -ERESTARTSYS. */
-int pguard_stream_wait(void)
+/* Somebody has the device open. */
+static atomic_t taken = ATOMIC_INIT(0);
+
+static int device_open(struct inode *inode, struct file *file)
 {
-	return wait_event_interruptible(readers, READ_ONCE(ripe));
+	int ret;
+
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	if (atomic_cmpxchg(&taken, 0, 1))
+		return -EBUSY;
+	ret = mutex_lock_killable(&pguard_control) ? -EINTR : 0;
+	if (!ret) {
+		ret = stream_start();
+		mutex_unlock(&pguard_control);
+	}
+	if (ret)
+		atomic_set(&taken, 0);
+	return ret ?: nonseekable_open(inode, file);
 }
 
-__poll_t pguard_stream_poll(struct file *file, struct poll_table_struct *table)
+static int device_release(struct inode *inode, struct file *file)
+{
+	stream_stop();
+	atomic_set(&taken, 0);
+	return 0;
+}
+
+static ssize_t device_read(struct file *file, char __user *buffer, size_t size, loff_t *offset)
+{
+	ssize_t ret;
+
+	if (size < sizeof(struct perfguard_event))
+		return -EINVAL;
+	while (!(ret = stream_read(buffer, size))) {
+		if (file->f_flags & O_NONBLOCK)
+			return -EAGAIN;
+		ret = wait_event_interruptible(readers, READ_ONCE(ripe));
+		if (ret)
+			break;
+	}
+	return ret;
+}
+
+static __poll_t device_poll(struct file *file, struct poll_table_struct *table)
 {
 	poll_wait(file, &readers, table);
 	return READ_ONCE(ripe) ? EPOLLIN | EPOLLRDNORM : 0;
+}
+
+static const struct file_operations device_fops = {
+	.owner = THIS_MODULE,
+	.open = device_open,
+	.release = device_release,
+	.read = device_read,
+	.poll = device_poll,
+};
+
+static struct miscdevice device = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = PERFGUARD_FAMILY_NAME,
+	.mode = 0600,
+	.fops = &device_fops,
+};
+
+int __init pguard_stream_init(void)
+{
+	return misc_register(&device);
+}
+
+void pguard_stream_deinit(void)
+{
+	misc_deregister(&device);
 }

@@ -16,12 +16,9 @@
 
 #include <linux/perfguard.h>
 
-struct file;
 struct pguard_thread;
-struct poll_table_struct;
 
 enum {
-	PGUARD_STREAM_MAX_MIB = 1024,	/* per CPU */
 	PGUARD_LOOP_BITS = 16,		/* of a loop's id in an event */
 	PGUARD_SYSCALL_BITS = 12,
 };
@@ -54,10 +51,7 @@ bool pguard_stream_put(struct pguard_thread *thread, u32 kind, u32 number, u64 s
 void pguard_stream_end(struct pguard_thread *thread);
 u64 pguard_stream_lost(void);
 
-int pguard_stream_start(u32 mib);
-void pguard_stream_stop(void);
-ssize_t pguard_stream_read(char __user *buffer, size_t size);
-int pguard_stream_wait(void);
-__poll_t pguard_stream_poll(struct file *file, struct poll_table_struct *table);
+int pguard_stream_init(void);
+void pguard_stream_deinit(void);
 
 #endif /* _KMOD_TRAINSTREAM_STREAM_H */

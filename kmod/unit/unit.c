@@ -3,7 +3,6 @@
 #include "unit/unit.h"
 
 #include "profile/inference.h"
-#include "profile/verdict.h"
 #include "report/late-unit.h"
 #include "report/report-cost.h"
 #include "trainstream/stream.h"
@@ -255,7 +254,7 @@ static bool unit_judge(struct pguard_thread *thread, struct pguard_inference *in
 			pguard_late_unit_report_end(thread, word, &account);
 		return word & PGUARD_PHASE_LATE;
 	}
-	is_novel = pguard_unit_verdict(thread, inference, &threshold);
+	is_novel = pguard_inference_end(inference, thread->start, &threshold);
 	is_late = word & PGUARD_PHASE_LATE || (threshold && elapsed > threshold);
 	unit_count(inference, &account, is_late, is_novel);
 	stream_unit(thread, inference, elapsed, is_novel ? UNIT_IS_NOVEL : 0);

@@ -9,7 +9,7 @@
  *
  * A unit is of a type of the thread's profile, and late by that type's threshold.
  * Where there is no profile it is audited: that is a profile with one type and
- * no guards (audit-profile.h).
+ * no guards (audit-profile.c).
  *
  * The rules by which units are cut are those of training (user/train/cutter.h):
  * a wait ends a unit and its return begins one; the second event without a wait

@@ -352,12 +352,11 @@ static void sites_update(struct pguard_thread *thread)
 
 	rcu_read_lock();
 	profile = rcu_dereference(thread->image->target->profile) ?: thread->image->target->audit;
-	if (profile != old && !pguard_profile_hold(profile))
+	if (profile != old && !kref_get_unless_zero(&profile->kref))
 		profile = old;
 	thread->sites = sites_get(profile, thread->image);
 	rcu_read_unlock();
-	if (sites)
-		pguard_wait_sites_put(sites);
+	pguard_wait_sites_put(sites);
 	if (likely(profile == old))
 		return;
 	for (i = 0; i < PGUARD_NR_PLACES; i++)

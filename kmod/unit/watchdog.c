@@ -19,9 +19,8 @@
 
 #include "unit/unit.h"
 
-#include "compat.h"
 #include "report/late-unit.h"
-#include "report/stack-history.h"
+#include "report/stack.h"
 #include "target/image.h"
 #include "target/thread.h"
 
