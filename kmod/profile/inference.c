@@ -99,7 +99,7 @@ void pguard_inference_free(struct pguard_inference *inference)
  * the first time, round and round.  Two contexts that share one seldom come in
  * one unit; whoever reports the counts leaves those out.
  */
-static u32 hit_slot_of(const struct pguard_inference *inference, u32 context)
+static __always_inline u32 hit_slot_of(const struct pguard_inference *inference, u32 context)
 {
 	struct pguard_hit_slots *hit_slots = &inference->loop->hit_slots;
 	u8 hit_slot = READ_ONCE(hit_slots->of[context]), found;
@@ -165,6 +165,17 @@ static void count(const struct pguard_inference *inference, u32 context, struct 
 	infer_add(table, state, context);
 }
 
+/* The verdict cache could not take what a unit met, @own counted it. */
+static void leave_cache(struct pguard_inference *inference, struct pguard_uncached_scores *own,
+			u32 hit_slot)
+{
+	/* The thread keeps it: such units come again.  Pairs with own_of(). */
+	if (!inference->own)
+		smp_store_release(&inference->own, own);
+	inference->hits[hit_slot] = 1;
+	judge(inference, own);
+}
+
 /* The first hit of a context, and the verdict cache does not know yet where it leads to. */
 static enum pguard_meeting meet_new(struct pguard_inference *inference,
 				    const struct infer_slot *slot)
@@ -192,11 +203,7 @@ static enum pguard_meeting meet_new(struct pguard_inference *inference,
 			kfree(own);
 		return PGUARD_MEETING_DONE;
 	}
-	/* The thread keeps it: such units come again.  Pairs with own_of(). */
-	if (!inference->own)
-		smp_store_release(&inference->own, own);
-	inference->hits[hit_slot] = 1;
-	judge(inference, own);
+	leave_cache(inference, own, hit_slot);
 	return PGUARD_MEETING_DONE;
 }
 
@@ -378,18 +385,26 @@ static u32 next_met(const struct pguard_inference *inference,
 	     i < (inference)->loop->table.nr_contexts;				\
 	     i = next_met(inference, verdict, i + 1))
 
+static void take_hit_slot(u32 hit_slot, u64 *taken, u64 *shared)
+{
+	*shared |= *taken & BIT_ULL(hit_slot);
+	*taken |= BIT_ULL(hit_slot);
+}
+
 /* The hit slots, a bit each, that more than one of the contexts have which a unit met. */
 static u64 shared_hit_slots(const struct pguard_inference *inference,
 			    const struct pguard_verdict *verdict)
 {
-	u64 taken = 0, shared = 0, bit;
+	const struct pguard_cached_verdict *known;
+	u64 taken = 0, shared = 0;
 	u32 i;
 
-	for_each_met(inference, verdict, i) {
-		bit = BIT_ULL(hit_slot_of(inference, i));
-		shared |= taken & bit;
-		taken |= bit;
-	}
+	if (is_own(inference, verdict))
+		for_each_met(inference, verdict, i)
+			take_hit_slot(hit_slot_of(inference, i), &taken, &shared);
+	else
+		for (known = pguard_verdict_cache_verdict(verdict); known->before; known = known->before)
+			take_hit_slot(hit_slot_of(inference, known->context), &taken, &shared);
 	return shared;
 }
 
