@@ -11,6 +11,7 @@
 
 #include "app/audit/session.h"
 #include "app/common/command.h"
+#include "base/array.h"
 #include "base/duration.h"
 #include "base/log.h"
 #include "out/fields.h"
@@ -100,20 +101,13 @@ static int add_loop(struct report *report, const struct image *image, const stru
 	return add_pids(report, loop->number, &image->pid, 1);
 }
 
-static int compare_pids(const void *left, const void *right)
-{
-	const uint32_t *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
-}
-
 /* Sort and drop duplicates; returns how many are left. */
 static uint32_t sort_pids(uint32_t *pids, uint32_t nr)
 {
 	uint32_t kept = 0;
 
 	if (nr)
-		qsort(pids, nr, sizeof(*pids), compare_pids);
+		qsort(pids, nr, sizeof(*pids), order_u32);
 	for (uint32_t i = 0; i < nr; i++)
 		if (!kept || pids[kept - 1] != pids[i])
 			pids[kept++] = pids[i];

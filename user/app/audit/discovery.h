@@ -57,7 +57,6 @@ struct discovery {
 	uint64_t next_wait; /* sequence number */
 	uint64_t waits; /* heard of */
 	uint64_t lost; /* waits that left the ring unread */
-	uint64_t threads_seen; /* looked at by snapshot */
 	bool has_warned;
 	struct image *images;
 	uint32_t nr_images;

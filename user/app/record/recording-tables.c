@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "app/common/command.h"
+#include "base/array.h"
 #include "base/log.h"
 #include "base/time.h"
 
@@ -161,9 +162,7 @@ static int by_image_and_start(const void *a, const void *b)
 {
 	const struct trace_mapping *left = a, *right = b;
 
-	if (left->image != right->image)
-		return left->image < right->image ? -1 : 1;
-	return left->start < right->start ? -1 : left->start > right->start;
+	return order_of(left->image, right->image) ?: order_of(left->start, right->start);
 }
 
 static int copy_mappings(struct recording *recording)
@@ -331,9 +330,7 @@ static int by_object_and_offset(const void *a, const void *b)
 {
 	const struct trace_call *left = a, *right = b;
 
-	if (left->object != right->object)
-		return left->object < right->object ? -1 : 1;
-	return left->offset < right->offset ? -1 : left->offset > right->offset;
+	return order_of(left->object, right->object) ?: order_of(left->offset, right->offset);
 }
 
 /* The trace's functions by the program's; TRACE_NONE for those without a site. */

@@ -11,6 +11,7 @@
 #include "app/common/command.h"
 #include "app/record/recording-guards.h"
 #include "app/record/recording-tables.h"
+#include "base/array.h"
 #include "base/duration.h"
 #include "base/log.h"
 #include "base/time.h"
@@ -143,7 +144,6 @@ static void take_coverage(struct recording *recording, const struct perfguard_ev
 static int keep_start(struct recording *recording, const struct perfguard_event *event)
 {
 	bool starts = trace_kind(event) == PERFGUARD_EVENT_KIND_START;
-	struct perfguard_event *grown;
 	uint32_t i = 0;
 
 	while (i < recording->nr_starts && recording->starts[i].tid != event->tid)
@@ -153,15 +153,8 @@ static int keep_start(struct recording *recording, const struct perfguard_event 
 			recording->starts[i] = recording->starts[--recording->nr_starts];
 		return 0;
 	}
-	if (i == recording->max_starts) {
-		uint32_t max = recording->max_starts ? recording->max_starts * 2 : 64;
-
-		grown = reallocarray(recording->starts, max, sizeof(*grown));
-		if (!grown)
-			return recording_no_memory(recording);
-		recording->starts = grown;
-		recording->max_starts = max;
-	}
+	if (array_grow(recording->starts, i, recording->max_starts))
+		return recording_no_memory(recording);
 	recording->starts[i] = *event;
 	recording->nr_starts += i == recording->nr_starts;
 	return 0;
