@@ -6,9 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "app/arm/armed-text.h"
 #include "app/arm/arming.h"
-#include "app/arm/hit-benchmark.h"
+#include "app/arm/cost-estimate.h"
 #include "app/common/command.h"
 #include "base/log.h"
 #include "link/link.h"

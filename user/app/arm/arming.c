@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/arm/upload.h"
 #include "app/common/command.h"
 #include "base/log.h"
 #include "binary/file/elf.h"
@@ -151,6 +150,21 @@ int arming_load(struct arming *arming, const char *path, const char *root, bool 
 	return ret;
 }
 
+int arming_upload(struct link *link, uint32_t id, const struct loading *loading, const int *fds)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < loading->nr_objects && !error; i++)
+		error = link_profile_add_object(link, id, fds[i]);
+	return error ?: link_profile_add_loops(link, id, loading->courses, loading->nr_courses) ?:
+	       link_profile_add_guards(link, id, loading->guards, loading->nr_guards) ?:
+	       link_profile_add_boundaries(link, id, loading->boundaries,
+					   loading->nr_boundaries) ?:
+	       link_profile_add_types(link, id, loading->types, loading->nr_types) ?:
+	       link_profile_add_contexts(link, id, loading->contexts, loading->nr_contexts) ?:
+	       link_profile_add_weights(link, id, loading->weights, loading->nr_weights);
+}
+
 static const char *guard_error(uint32_t error)
 {
 	if (error == NOT_SUPPORTED || error == EOPNOTSUPP)
@@ -204,7 +218,7 @@ int arming_arm(struct arming *arming, struct link *link, const struct armed_pric
 				     &arming->id);
 
 	if (!error)
-		error = upload_profile(link, arming->id, &arming->loading, arming->fds);
+		error = arming_upload(link, arming->id, &arming->loading, arming->fds);
 	if (!error)
 		error = link_profile_arm(link, arming->id, prices, &arming->target_id,
 					 &arming->processes);

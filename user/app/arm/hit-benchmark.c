@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * What guarding costs on this machine, tried out: pg-collect is guarded itself
+ * for a moment, and comes by guards and wait calls of its own.
+ */
 
-#include "app/arm/hit-benchmark.h"
+#include "app/arm/cost-estimate.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +14,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "app/arm/cost-estimate.h"
 #include "app/common/command.h"
 #include "base/log.h"
 #include "base/time.h"

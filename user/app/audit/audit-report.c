@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * What an audit found, as text or JSON.
+ */
 
-#include "app/audit/audit-report.h"
+#include "app/audit/session.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,7 +12,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "app/audit/session.h"
 #include "app/common/command.h"
 #include "base/array.h"
 #include "base/duration.h"

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/audit/loop-decision.h"
 #include "base/duration.h"
 #include "base/log.h"
 #include "base/syscall-name.h"

@@ -101,4 +101,10 @@ uint32_t discovery_number(const struct discovery *discovery, uint32_t image_id,
 
 void discovery_deinit(struct discovery *discovery);
 
+/*
+ * Decide which waits of @image are its loops' own (loop-decision.c); fills in its
+ * contexts and loops.  Returns 1 if the contexts changed, 0 if not, or -ENOMEM.
+ */
+int decision_make(struct image *image);
+
 #endif /* _USER_APP_AUDIT_DISCOVERY_H */

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * From the evidence of one image to its event loops, with numbers that stay
+ * the same when the decision is made again on more evidence.
+ */
 
-#include "app/audit/loop-decision.h"
+#include "app/audit/discovery.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/audit/discovery.h"
 #include "base/array.h"
 #include "base/time.h"
 

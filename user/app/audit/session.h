@@ -101,6 +101,12 @@ int session_run(struct session *session);
 /* Take the last readings, and leave nothing armed.  Returns as session_run(). */
 int session_finish(struct session *session);
 
+/*
+ * Print the result of a session that was finished (audit-report.c).  Returns CMD_OK, or
+ * CMD_FAILED if there was nothing to measure or the output cannot be written.
+ */
+int report_print(struct session *session);
+
 void session_deinit(struct session *session);
 
 /* What the files of the session share. */

@@ -50,4 +50,10 @@ int cmd_link_failed(const struct link *link, int error, const char *what);
  */
 void cmd_put_off(const struct link *link, uint64_t *last_ns);
 
+/*
+ * Print what speaks for and against perfguard on this machine (machine-check.c).
+ * Returns an enum cmd_exit.
+ */
+int machine_check(bool is_json);
+
 #endif /* _USER_APP_COMMON_COMMAND_H */

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * The stage of timing: the module guards the target by the profile that is being
+ * made, as it will later, but nothing is late and no guard is shed.
+ */
 
-#include "app/record/recording-guards.h"
+#include "app/record/recording-tables.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,9 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/arm/upload.h"
+#include "app/arm/arming.h"
 #include "app/common/command.h"
-#include "app/record/recording-tables.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "binary/file/elf.h"
@@ -174,7 +177,7 @@ static int arm(struct recording *recording, const struct loading *loading, const
 	int error = link_profile_new(session->link, NAME, 0, 0, &id);
 
 	if (!error)
-		error = upload_profile(session->link, id, loading, fds);
+		error = arming_upload(session->link, id, loading, fds);
 	if (error)
 		return session_failed(session, error, "cannot time units");
 	recording->profile_id = id;

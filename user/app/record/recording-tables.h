@@ -32,4 +32,11 @@ int recording_arm_covered(struct recording *recording);
 /* Sort the trace, and say what its loops and return addresses are. */
 int recording_describe(struct recording *recording);
 
+/* The stage of timing (recording-guards.c): begin an empty trace of units, and arm. */
+int recording_arm_guards(struct recording *recording, const struct samples *samples,
+			 const struct model *model);
+
+/* Guard no more, and record as before.  Nothing to do if nothing was armed. */
+int recording_disarm_guards(struct recording *recording);
+
 #endif /* _USER_APP_RECORD_RECORDING_TABLES_H */

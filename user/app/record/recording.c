@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 
 #include "app/common/command.h"
-#include "app/record/recording-guards.h"
 #include "app/record/recording-tables.h"
 #include "base/array.h"
 #include "base/duration.h"

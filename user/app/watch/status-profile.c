@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
+/* An armed profile for people: its guards, and its types by time. */
 
-#include "app/watch/status-profile.h"
+#include "app/watch/status-query.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "app/watch/status-query.h"
 #include "base/array.h"
 #include "base/duration.h"
 #include "base/time.h"
