@@ -139,15 +139,8 @@ static int open_objects(struct arming *arming)
 
 int arming_load(struct arming *arming, const char *path, const char *root, bool is_paper)
 {
-	int ret;
-
 	*arming = (struct arming){ .is_paper = is_paper, .root = root };
-	ret = read_profile(arming, path);
-	if (!ret)
-		ret = make_tables(arming);
-	if (!ret)
-		ret = open_objects(arming);
-	return ret;
+	return read_profile(arming, path) ?: make_tables(arming) ?: open_objects(arming);
 }
 
 int arming_upload(struct link *link, uint32_t id, const struct loading *loading, const int *fds)

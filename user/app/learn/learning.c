@@ -97,16 +97,9 @@ int learning_check_options(const struct learning *learning, const char *verb)
 
 static int failed(int error, const char *what)
 {
-	switch (error) {
-	case -ENOMEM:
-		log_error("%s: out of memory", what);
-		break;
-	case -EBADMSG:
-		log_error("%s: the trace contradicts itself", what);
-		break;
-	default:
-		log_error("%s: %s", what, strerror(-error));
-	}
+	log_error("%s: %s", what,
+		  error == -ENOMEM ? "out of memory" :
+		  error == -EBADMSG ? "the trace contradicts itself" : strerror(-error));
 	return CMD_FAILED;
 }
 
