@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "app/audit/audit-report.h"
 #include "app/audit/session.h"
 #include "app/common/command.h"
 #include "app/common/options.h"

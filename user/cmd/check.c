@@ -3,7 +3,6 @@
 #include <stdbool.h>
 
 #include "app/common/command.h"
-#include "app/common/machine-check.h"
 #include "app/common/options.h"
 
 static bool is_json;

@@ -3,7 +3,7 @@
 #include <getopt.h>
 #include <stdbool.h>
 
-#include "app/arm/disarming.h"
+#include "app/arm/arming.h"
 #include "app/common/command.h"
 #include "app/common/options.h"
 

@@ -6,9 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "app/arm/armed-text.h"
 #include "app/arm/arming.h"
-#include "app/arm/hit-benchmark.h"
+#include "app/arm/cost-estimate.h"
 #include "app/common/command.h"
 #include "base/log.h"
 #include "link/link.h"
@@ -116,10 +115,8 @@ int arm_files(struct arm_files *arm)
 	struct file *files = calloc(arm->nr, sizeof(*files));
 	int ret;
 
-	if (!files) {
-		log_error("out of memory");
-		return CMD_FAILED;
-	}
+	if (!files)
+		return cmd_no_memory();
 	ret = run(arm, files);
 	for (uint32_t i = 0; i < arm->nr; i++)
 		arming_deinit(&files[i].arming);

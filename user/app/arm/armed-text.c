@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "app/arm/armed-text.h"
+#include "app/arm/arming.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/arm/arming.h"
 #include "base/time.h"
 #include "link/link.h"
 #include "out/text.h"

@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/arm/upload.h"
 #include "app/common/command.h"
 #include "base/log.h"
 #include "binary/file/elf.h"
@@ -140,15 +139,23 @@ static int open_objects(struct arming *arming)
 
 int arming_load(struct arming *arming, const char *path, const char *root, bool is_paper)
 {
-	int ret;
-
 	*arming = (struct arming){ .is_paper = is_paper, .root = root };
-	ret = read_profile(arming, path);
-	if (!ret)
-		ret = make_tables(arming);
-	if (!ret)
-		ret = open_objects(arming);
-	return ret;
+	return read_profile(arming, path) ?: make_tables(arming) ?: open_objects(arming);
+}
+
+int arming_upload(struct link *link, uint32_t id, const struct loading *loading, const int *fds)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < loading->nr_objects && !error; i++)
+		error = link_profile_add_object(link, id, fds[i]);
+	return error ?: link_profile_add(link, id, LOOPS, loading->courses, loading->nr_courses) ?:
+	       link_profile_add(link, id, GUARDS, loading->guards, loading->nr_guards) ?:
+	       link_profile_add(link, id, BOUNDARIES, loading->boundaries,
+					   loading->nr_boundaries) ?:
+	       link_profile_add(link, id, TYPES, loading->types, loading->nr_types) ?:
+	       link_profile_add(link, id, CONTEXTS, loading->contexts, loading->nr_contexts) ?:
+	       link_profile_add(link, id, WEIGHTS, loading->weights, loading->nr_weights);
 }
 
 static const char *guard_error(uint32_t error)
@@ -204,7 +211,7 @@ int arming_arm(struct arming *arming, struct link *link, const struct armed_pric
 				     &arming->id);
 
 	if (!error)
-		error = upload_profile(link, arming->id, &arming->loading, arming->fds);
+		error = arming_upload(link, arming->id, &arming->loading, arming->fds);
 	if (!error)
 		error = link_profile_arm(link, arming->id, prices, &arming->target_id,
 					 &arming->processes);

@@ -51,4 +51,26 @@ int arming_arm(struct arming *arming, struct link *link, const struct armed_pric
 
 void arming_deinit(struct arming *arming);
 
+/*
+ * Add all of a loading to profile @id, which is new; @fds are its objects, open.
+ * Returns as link.h does.
+ */
+int arming_upload(struct link *link, uint32_t id, const struct loading *loading, const int *fds);
+
+/* The profiles that were armed before. */
+struct armed_before {
+	struct armed_profile *profiles;
+	uint32_t nr;
+};
+
+/* Print what a profile that was just armed guards, and what to expect of it (armed-text.c). */
+void armed_text(const struct arming *arming, const struct armed_before *before,
+		const struct armed_prices *prices, struct link *link);
+
+/*
+ * Disarm the targets that @name means: an id, a file or a process; all if it is
+ * NULL (disarming.c).  Returns 0 or an exit code; the error was reported.
+ */
+int disarm(const char *name);
+
 #endif /* _USER_APP_ARM_ARMING_H */

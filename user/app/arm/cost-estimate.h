@@ -43,4 +43,10 @@ struct cost_machine {
 /* All but the budget of *@ret.  Returns 0 or the errno of a callback. */
 int cost_estimate(const struct cost_machine *machine, struct armed_prices *ret);
 
+/*
+ * The same of this machine (hit-benchmark.c).  Returns 0 or an exit code; the error
+ * was reported.
+ */
+int price_measure(struct armed_prices *ret);
+
 #endif /* _USER_APP_ARM_COST_ESTIMATE_H */

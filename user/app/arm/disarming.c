@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "app/arm/disarming.h"
+#include "app/arm/arming.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * What guarding costs on this machine, tried out: pg-collect is guarded itself
+ * for a moment, and comes by guards and wait calls of its own.
+ */
 
-#include "app/arm/hit-benchmark.h"
+#include "app/arm/cost-estimate.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +14,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "app/arm/cost-estimate.h"
 #include "app/common/command.h"
 #include "base/log.h"
 #include "base/time.h"
@@ -134,17 +137,12 @@ static int add_loop(struct trial *trial)
 		.syscall = SYS_poll,
 		.rise = RISE,
 	};
-	int error = offset_of(trial, price_return, &boundary.return_offset);
 
-	if (!error)
-		error = link_profile_add_object(trial->link, trial->profile_id, trial->exe_fd);
-	if (!error)
-		error = link_profile_add(trial->link, trial->profile_id, LOOPS, &course, 1);
-	if (!error)
-		error = link_profile_add(trial->link, trial->profile_id, BOUNDARIES, &boundary, 1);
-	if (!error)
-		error = link_profile_add(trial->link, trial->profile_id, TYPES, &type, 1);
-	return error;
+	return offset_of(trial, price_return, &boundary.return_offset) ?:
+	       link_profile_add_object(trial->link, trial->profile_id, trial->exe_fd) ?:
+	       link_profile_add(trial->link, trial->profile_id, LOOPS, &course, 1) ?:
+	       link_profile_add(trial->link, trial->profile_id, BOUNDARIES, &boundary, 1) ?:
+	       link_profile_add(trial->link, trial->profile_id, TYPES, &type, 1);
 }
 
 static int add_guards(struct trial *trial)
@@ -164,15 +162,10 @@ static int add_guards(struct trial *trial)
 	for (uint32_t i = 0; i < NR_OTHERS && !error; i++)
 		error = offset_of(trial, (uint64_t)(uintptr_t)&price_others[2 * i],
 				  &guards[NR_GUARDS + i].offset);
-	if (!error)
-		error = link_profile_add(trial->link, trial->profile_id, GUARDS, guards,
-						NR_GUARDS + NR_OTHERS);
-	if (!error)
-		error = link_profile_add(trial->link, trial->profile_id, CONTEXTS, contexts,
-						  NR_GUARDS);
-	if (!error)
-		error = link_profile_add(trial->link, trial->profile_id, WEIGHTS, weights, NR_GUARDS);
-	return error;
+	return error ?: link_profile_add(trial->link, trial->profile_id, GUARDS, guards,
+						NR_GUARDS + NR_OTHERS) ?:
+	       link_profile_add(trial->link, trial->profile_id, CONTEXTS, contexts, NR_GUARDS) ?:
+	       link_profile_add(trial->link, trial->profile_id, WEIGHTS, weights, NR_GUARDS);
 }
 
 static int arm(struct trial *trial)
@@ -182,16 +175,10 @@ static int arm(struct trial *trial)
 				    PERFGUARD_TARGET_FLAGS_OWNED | PERFGUARD_TARGET_FLAGS_ACCOUNT,
 				    0, &trial->target_id, &processes);
 
-	if (!error)
-		error = link_profile_new(trial->link, "what guarding costs", 0, 0,
-					 &trial->profile_id);
-	if (!error)
-		error = add_loop(trial);
-	if (!error)
-		error = add_guards(trial);
-	if (!error)
-		error = link_profile_arm_target(trial->link, trial->profile_id, trial->target_id);
-	return error;
+	return error ?: link_profile_new(trial->link, "what guarding costs", 0, 0,
+					 &trial->profile_id) ?:
+	       add_loop(trial) ?: add_guards(trial) ?:
+	       link_profile_arm_target(trial->link, trial->profile_id, trial->target_id);
 }
 
 static uint64_t now(void *context)

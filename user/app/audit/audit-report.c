@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * What an audit found, as text or JSON.
+ */
 
-#include "app/audit/audit-report.h"
+#include "app/audit/session.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,8 +12,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "app/audit/session.h"
 #include "app/common/command.h"
+#include "base/array.h"
 #include "base/duration.h"
 #include "base/log.h"
 #include "data/histogram.h"
@@ -100,31 +103,24 @@ static int add_loop(struct report *report, const struct image *image, const stru
 	return add_pids(report, loop->number, &image->pid, 1);
 }
 
-static int compare_pids(const void *left, const void *right)
-{
-	const uint32_t *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
-}
-
 /* Sort and drop duplicates; returns how many are left. */
 static uint32_t sort_pids(uint32_t *pids, uint32_t nr)
 {
 	uint32_t kept = 0;
 
 	if (nr)
-		qsort(pids, nr, sizeof(*pids), compare_pids);
+		qsort(pids, nr, sizeof(*pids), order_u32);
 	for (uint32_t i = 0; i < nr; i++)
 		if (!kept || pids[kept - 1] != pids[i])
 			pids[kept++] = pids[i];
 	return kept;
 }
 
-static void fill_alert(const struct session *session, const struct report *report,
-		       const struct slow_unit *unit, struct alert *alert)
+static void fill_alert(const struct report *report, const struct slow_unit *unit,
+		       struct alert *alert)
 {
-	uint32_t number =
-		discovery_number(&session->discovery, unit->record.image_id, unit->record.loop_id);
+	uint32_t number = discovery_number(&report->session->discovery, unit->record.image_id,
+					   unit->record.loop_id);
 
 	*alert = (struct alert){
 		.record = &unit->record,
@@ -164,13 +160,18 @@ static int build(struct report *report, struct session *session)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < discovery->nr_images; i++) {
 		const struct image *image = &discovery->images[i];
+		const struct identity *identity =
+			identity_get(&discovery->identities, image->id, image->pid);
 
 		for (uint32_t j = 0; j < image->nr_loops; j++) {
 			const struct known_loop *loop = &image->loops[j];
-			const struct loop *sums;
+			const struct loop *sums = sums_of(session, image, loop->id);
 
+			if (identity) {
+				report->summaries[loop->number].exe = identity->exe;
+				report->summaries[loop->number].build_id = identity->build_id;
+			}
 			/* Taken for a loop, but it did not come around. */
-			sums = sums_of(session, image, loop->id);
 			if (!loop->is_waiting && (!sums || !sums->units) &&
 			    !has_slow_unit(session, image, loop->id))
 				continue;
@@ -179,23 +180,11 @@ static int build(struct report *report, struct session *session)
 				return -ENOMEM;
 		}
 	}
-	for (uint32_t i = 0; i < discovery->nr_images; i++) {
-		const struct image *image = &discovery->images[i];
-		const struct identity *identity;
-
-		identity = identity_get(&discovery->identities, image->id, image->pid);
-		for (uint32_t j = 0; identity && j < image->nr_loops; j++) {
-			struct summary *summary = &report->summaries[image->loops[j].number];
-
-			summary->exe = identity->exe;
-			summary->build_id = identity->build_id;
-		}
-	}
 	for (uint32_t i = 1; i < report->nr; i++)
 		report->summaries[i].nr_pids =
 			sort_pids(report->pids[i], report->summaries[i].nr_pids);
 	for (uint32_t i = 0; i < session->slowest.nr; i++)
-		fill_alert(session, report, &session->slowest.units[i], &report->slowest[i]);
+		fill_alert(report, &session->slowest.units[i], &report->slowest[i]);
 	return 0;
 }
 
@@ -337,15 +326,15 @@ static int print_text(const struct session *session, const struct report *report
 
 		if (summary->nr_pids && summary->sums.units)
 			summary_text(stdout, summary);
-		idle += summary->nr_pids && !summary->sums.units;
 	}
-	if (idle)
-		puts("In these event loops no unit ended:");
-	for (uint32_t i = 1; idle && i < report->nr; i++) {
+	for (uint32_t i = 1; i < report->nr; i++) {
 		const struct summary *summary = &report->summaries[i];
 
-		if (summary->nr_pids && !summary->sums.units)
-			summary_idle_text(stdout, summary);
+		if (!summary->nr_pids || summary->sums.units)
+			continue;
+		if (!idle++)
+			puts("In these event loops no unit ended:");
+		summary_idle_text(stdout, summary);
 	}
 	if (idle)
 		putchar('\n');
@@ -381,9 +370,8 @@ int report_print(struct session *session)
 	int ret;
 
 	if (build(&report, session)) {
-		log_error("out of memory");
 		report_deinit(&report);
-		return CMD_FAILED;
+		return cmd_no_memory();
 	}
 	if (session->is_json)
 		ret = print_json(session, &report);

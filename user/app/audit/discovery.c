@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/audit/loop-decision.h"
 #include "base/duration.h"
 #include "base/log.h"
 #include "base/syscall-name.h"
@@ -134,22 +133,6 @@ static int add_wait(struct discovery *discovery, struct image *image,
 	return is_unwound;
 }
 
-static void read_comm(uint32_t pid, uint32_t tid, char comm[16])
-{
-	char path[64];
-	FILE *file;
-
-	comm[0] = '\0';
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/comm",
-		 pid, tid);
-	file = fopen(path, "re");
-	if (!file)
-		return;
-	if (fgets(comm, 16, file))
-		comm[strcspn(comm, "\n")] = '\0';
-	fclose(file);
-}
-
 static int add_thread(struct discovery *discovery, struct image *image,
 		      uint32_t pid, uint32_t tid)
 {
@@ -162,13 +145,12 @@ static int add_thread(struct discovery *discovery, struct image *image,
 	char comm[16];
 	int ret;
 
-	discovery->threads_seen++;
 	/* A thread that runs or is gone will be heard of, or not matter. */
 	if (snapshot_thread(pid, tid, &slice, &wait.syscall))
 		return 0;
 	ret = 0;
 	if (syscall_name(wait.syscall)) {
-		read_comm(pid, tid, comm);
+		identity_comm(pid, tid, comm);
 		wait.comm = comm;
 		wait.ip = slice.regs[SLICE_REG_RIP];
 		wait.sp = slice.regs[SLICE_REG_RSP];

@@ -57,7 +57,6 @@ struct discovery {
 	uint64_t next_wait; /* sequence number */
 	uint64_t waits; /* heard of */
 	uint64_t lost; /* waits that left the ring unread */
-	uint64_t threads_seen; /* looked at by snapshot */
 	bool has_warned;
 	struct image *images;
 	uint32_t nr_images;
@@ -101,5 +100,11 @@ uint32_t discovery_number(const struct discovery *discovery, uint32_t image_id,
 			  uint32_t loop_id);
 
 void discovery_deinit(struct discovery *discovery);
+
+/*
+ * Decide which waits of @image are its loops' own (loop-decision.c); fills in its
+ * contexts and loops.  Returns 1 if the contexts changed, 0 if not, or -ENOMEM.
+ */
+int decision_make(struct image *image);
 
 #endif /* _USER_APP_AUDIT_DISCOVERY_H */

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * From the evidence of one image to its event loops, with numbers that stay
+ * the same when the decision is made again on more evidence.
+ */
 
-#include "app/audit/loop-decision.h"
+#include "app/audit/discovery.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/audit/discovery.h"
+#include "base/array.h"
 #include "base/time.h"
 
 /* So many waits that never slept may be those of a busy loop. */
@@ -221,15 +225,8 @@ static int compare_contexts(const void *left, const void *right)
 {
 	const struct context *a = left, *b = right;
 
-	if (a->loop_id != b->loop_id)
-		return a->loop_id < b->loop_id ? -1 : 1;
-	if (a->return_address != b->return_address)
-		return a->return_address < b->return_address ? -1 : 1;
-	if (a->distance != b->distance)
-		return a->distance < b->distance ? -1 : 1;
-	if (a->syscall != b->syscall)
-		return a->syscall < b->syscall ? -1 : 1;
-	return 0;
+	return order_of(a->loop_id, b->loop_id) ?: order_of(a->return_address, b->return_address) ?:
+	       order_of(a->distance, b->distance) ?: order_of(a->syscall, b->syscall);
 }
 
 static bool is_same_set(const struct image *image,

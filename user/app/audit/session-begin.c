@@ -62,7 +62,7 @@ static int release_command(struct session *session)
 	int ret = ignore_self(session);
 
 	if (ret)
-		return session_failed(session, ret, "cannot watch the command");
+		return cmd_failed(session->link, ret, "cannot watch the command");
 	ret = child_go(&session->child);
 	if (!ret)
 		return 0;
@@ -82,11 +82,11 @@ int session_begin(struct session *session)
 	if (!ret)
 		ret = link_stats(session->link, &session->stats_begin);
 	if (ret)
-		return session_failed(session, ret, "cannot audit");
+		return cmd_failed(session->link, ret, "cannot audit");
 	session->unwinder = unwinder_create();
 	session->signals = signals_open();
 	if (!session->unwinder || session->signals < 0)
-		return session_failed(session, -ENOMEM, "");
+		return cmd_no_memory();
 	if (session->selector.command) {
 		ret = child_fork(&session->child, session->selector.path, session->selector.command,
 				 session->is_json);
@@ -102,7 +102,7 @@ int session_begin(struct session *session)
 	session->start_ns = time_now_ns();
 	ret = arm(session);
 	if (ret)
-		return session_failed(session, ret, "cannot audit");
+		return cmd_failed(session->link, ret, "cannot audit");
 	if (session->child.pid)
 		return release_command(session);
 	ret = session_look_at_processes(session);
@@ -110,7 +110,7 @@ int session_begin(struct session *session)
 		ret = session_decide(session);
 	/* It comes again. */
 	if (ret && ret != -EAGAIN)
-		return session_failed(session, ret, "cannot audit");
+		return cmd_failed(session->link, ret, "cannot audit");
 	if (!session->nr_processes)
 		log_progress("no process runs %s yet; waiting for one", session->selector.path);
 	return 0;

@@ -19,6 +19,7 @@
 #include "app/common/command.h"
 #include "app/common/signals.h"
 #include "app/common/stacks.h"
+#include "base/array.h"
 #include "base/duration.h"
 #include "base/log.h"
 #include "base/time.h"
@@ -38,15 +39,60 @@
 /* A command that was interrupted gets a moment to end. */
 #define STOP_NS (5 * NSEC_PER_SEC)
 
+/*
+ * Snapshots are costly in a process of many threads, which has many mappings to
+ * be read, and there may be many processes.  The threads left out are heard of
+ * when they wake.
+ */
+#define SNAPSHOTS_NS (500 * NSEC_PER_MSEC)
+
 enum { RESULT_TRIES = 20 };
 
-int session_failed(struct session *session, int error, const char *what)
+static int compare_processes(const void *left, const void *right)
 {
-	if (error == -ENOMEM) {
-		log_error("out of memory");
-		return CMD_FAILED;
-	}
-	return cmd_link_failed(session->link, error, what);
+	const struct process *a = left, *b = right;
+
+	return order_of(a->pid, b->pid);
+}
+
+/* Look at a process that is new to us, or runs another program now. */
+static int meet(struct session *session, const struct process *process, uint64_t end_ns)
+{
+	const struct process *known = NULL;
+
+	if (session->nr_known)
+		known = bsearch(process, session->processes, session->nr_known, sizeof(*process),
+				compare_processes);
+	session->nr_seen += !known;
+	if (known && known->image_id == process->image_id)
+		return 0;
+	return discovery_add_process(&session->discovery, process, end_ns);
+}
+
+int session_look_at_processes(struct session *session)
+{
+	uint64_t end_ns = time_now_ns() + SNAPSHOTS_NS;
+	struct process *processes;
+	uint32_t nr;
+	int ret;
+
+	ret = link_processes(session->link, session->target_id, &processes, &nr);
+	if (ret)
+		return ret;
+	if (nr)
+		qsort(processes, nr, sizeof(*processes), compare_processes);
+	for (uint32_t i = 0; !ret && i < nr; i++)
+		ret = meet(session, &processes[i], end_ns);
+	discovery_forget(&session->discovery, processes, nr);
+	free(session->processes);
+	session->processes = processes;
+	session->nr_known = nr;
+	session->nr_processes = nr;
+	if (nr)
+		session->gone_ns = 0;
+	else if (!session->gone_ns)
+		session->gone_ns = time_now_ns();
+	return ret;
 }
 
 static struct loop *loop_get(struct session *session, const struct loop *like)
@@ -117,13 +163,6 @@ static int adapt_threshold(struct session *session, uint64_t since_ns)
 	return ret == -ENOBUFS ? 0 : ret;
 }
 
-static int print_live(struct session *session, const struct alert *alert)
-{
-	if (!session->is_json)
-		return 0;
-	return alert_json(&session->json, stdout, alert, alert_kind_name(alert->record->kind));
-}
-
 static int take_alert(struct session *session, const struct record *record)
 {
 	struct discovery *discovery = &session->discovery;
@@ -143,7 +182,8 @@ static int take_alert(struct session *session, const struct record *record)
 	alert.build_id = identity->build_id;
 	alert.cgroup = cgroup;
 	alert.loop = discovery_number(discovery, record->image_id, record->loop_id);
-	ret = print_live(session, &alert);
+	if (session->is_json)
+		ret = alert_json(&session->json, stdout, &alert, alert_kind_name(record->kind));
 	if (ret) {
 		stacks_free(alert.stacks, alert.nr_stacks);
 		free(cgroup);
@@ -176,11 +216,6 @@ static int hear_alerts(struct session *session)
 	return link_alerts(session->link, session->next_alert, on_alert, session);
 }
 
-static const char *target_name(const struct session *session)
-{
-	return text_basename(session->selector.path);
-}
-
 static void report_ready(struct session *session)
 {
 	struct json *json = &session->json;
@@ -189,7 +224,7 @@ static void report_ready(struct session *session)
 	discovery_count(&session->discovery, &loops, &threads);
 	session->ready_ns = time_now_ns();
 	log_progress("watching %" PRIu32 " thread%s of %s in %" PRIu32 " event loop%s", threads,
-		     threads == 1 ? "" : "s", target_name(session), loops, loops == 1 ? "" : "s");
+		     threads == 1 ? "" : "s", text_basename(session->selector.path), loops, loops == 1 ? "" : "s");
 	if (!session->is_json)
 		return;
 	json_object(json, NULL);
@@ -260,10 +295,8 @@ static int look_for_target(struct session *session)
 
 static int look(struct session *session, uint64_t since_ns)
 {
-	int ret = session_look_at_processes(session);
+	int ret = session_look_at_processes(session) ?: look_for_target(session);
 
-	if (!ret)
-		ret = look_for_target(session);
 	if (!ret && session->is_disarmed)
 		return 0;
 	if (!ret)
@@ -378,19 +411,15 @@ int session_run(struct session *session)
 	session->ended_by = SESSION_RUNS;
 	if (ferror(stdout))
 		return CMD_FAILED; /* pg-collect.c reports it */
-	return session_failed(session, ret, "the audit broke off");
+	return cmd_failed(session->link, ret, "the audit broke off");
 }
 
 static int read_result(struct session *session)
 {
 	bool is_there;
-	int ret = look_at_loops(session);
 
-	if (!ret)
-		ret = hear_alerts(session);
-	if (!ret)
-		ret = take_target(session, &is_there);
-	return ret ? ret : link_stats(session->link, &session->stats_end);
+	return look_at_loops(session) ?: hear_alerts(session) ?:
+	       take_target(session, &is_there) ?: link_stats(session->link, &session->stats_end);
 }
 
 int session_finish(struct session *session)
@@ -407,7 +436,7 @@ int session_finish(struct session *session)
 		slowest_finish(&session->slowest, time_wall_ns());
 	}
 	if (ret)
-		ret = session_failed(session, ret, "cannot read the result");
+		ret = cmd_failed(session->link, ret, "cannot read the result");
 	if (session->ended_by == SESSION_DISARMED)
 		log_warning("somebody disarmed %s; this is what was seen before",
 			    session->selector.path);

@@ -101,16 +101,19 @@ int session_run(struct session *session);
 /* Take the last readings, and leave nothing armed.  Returns as session_run(). */
 int session_finish(struct session *session);
 
+/*
+ * Print the result of a session that was finished (audit-report.c).  Returns CMD_OK, or
+ * CMD_FAILED if there was nothing to measure or the output cannot be written.
+ */
+int report_print(struct session *session);
+
 void session_deinit(struct session *session);
 
 /* What the files of the session share. */
 
-/* Report an error of the link or of memory; returns the exit code. */
-int session_failed(struct session *session, int error, const char *what);
-
 /*
- * See which processes there are (session-processes.c); returns 0 or a negative
- * errno.
+ * See which processes there are.  Only these are kept in mind: an audit of hours may
+ * see a million.  Returns 0 or a negative errno.
  */
 int session_look_at_processes(struct session *session);
 

@@ -12,6 +12,7 @@
 #include <linux/perfguard.h>
 
 #include "app/common/stacks.h"
+#include "base/array.h"
 
 /* Units that run at a time, and stacks of one unit; beyond that, forget. */
 #define MAX_RUNNING 4096
@@ -46,15 +47,8 @@ static struct slow_unit *new_unit(struct slowest *slowest)
 {
 	struct slow_unit *unit;
 
-	if (slowest->nr == slowest->max) {
-		uint32_t max = slowest->max ? 2 * slowest->max : 32;
-
-		unit = reallocarray(slowest->units, max, sizeof(*unit));
-		if (!unit)
-			return NULL;
-		slowest->units = unit;
-		slowest->max = max;
-	}
+	if (array_grow(slowest->units, slowest->nr, slowest->max))
+		return NULL;
 	unit = &slowest->units[slowest->nr++];
 	memset(unit, 0, sizeof(*unit));
 	return unit;
@@ -82,31 +76,11 @@ static void trim(struct slowest *slowest)
 		remove_unit(slowest, oldest);
 }
 
-static int add_stacks(struct slow_unit *unit, struct alert_stack *stacks, uint32_t nr)
-{
-	struct alert_stack *all;
-
-	if (unit->nr_stacks + nr > MAX_STACKS_OF_UNIT) {
-		stacks_free(stacks, nr);
-		return 0;
-	}
-	all = reallocarray(unit->stacks, unit->nr_stacks + nr + 1, sizeof(*all));
-	if (!all) {
-		stacks_free(stacks, nr);
-		return -ENOMEM;
-	}
-	memcpy(all + unit->nr_stacks, stacks, nr * sizeof(*stacks));
-	free(stacks);
-	unit->stacks = all;
-	unit->nr_stacks += nr;
-	return 0;
-}
-
 int slowest_add(struct slowest *slowest, const struct record *record, struct alert_stack *stacks,
 		uint32_t nr_stacks, char *cgroup)
 {
 	struct slow_unit *unit = find_unit(slowest, record);
-	int ret;
+	int ret = 0;
 
 	if (!unit)
 		unit = new_unit(slowest);
@@ -124,7 +98,10 @@ int slowest_add(struct slowest *slowest, const struct record *record, struct ale
 		free(cgroup);
 	else
 		unit->cgroup = cgroup;
-	ret = add_stacks(unit, stacks, nr_stacks);
+	if (unit->nr_stacks + nr_stacks > MAX_STACKS_OF_UNIT)
+		stacks_free(stacks, nr_stacks);
+	else
+		ret = stacks_append(&unit->stacks, &unit->nr_stacks, stacks, nr_stacks);
 	trim(slowest);
 	return ret;
 }
@@ -133,9 +110,7 @@ static int compare_units(const void *left, const void *right)
 {
 	const struct slow_unit *a = left, *b = right;
 
-	if (a->total_ns == b->total_ns)
-		return 0;
-	return a->total_ns > b->total_ns ? -1 : 1;
+	return order_of(b->total_ns, a->total_ns);
 }
 
 static bool is_alive(const struct record *record)

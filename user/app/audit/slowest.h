@@ -7,6 +7,7 @@
 #define _USER_APP_AUDIT_SLOWEST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "data/alert-record.h"
@@ -24,8 +25,8 @@ struct slow_unit {
 
 struct slowest {
 	struct slow_unit *units;
+	size_t max;
 	uint32_t nr;
-	uint32_t max;
 	uint32_t nr_wanted; /* ended units to keep */
 };
 

@@ -6,18 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define MAX_PLACES 2048
 #define MAX_WAITS_OF_PLACE 64
 /* With so many in all, the first few of a place have to do. */
 #define MANY_WAITS 16384
 #define FEW_WAITS_OF_PLACE 4
 #define MAX_THREADS 4096
-
-/* The stack address that holds the return address of a frame but the first. */
-static uint64_t slot_of(const struct frame *frame)
-{
-	return frame->sp - sizeof(uint64_t);
-}
 
 /* Whether the copied stack holds every return address where the place has it. */
 static bool has_stack(const struct boundary_place *place,
@@ -89,24 +85,6 @@ static void forget_half(struct evidence *evidence)
 	evidence->nr_waits = nr_waits;
 }
 
-static int grow_places(struct evidence *evidence)
-{
-	uint32_t max = evidence->max_places ? 2 * evidence->max_places : 16;
-	void *grown;
-
-	grown = reallocarray(evidence->places, max, sizeof(*evidence->places));
-	if (!grown)
-		return -ENOMEM;
-	evidence->places = grown;
-	grown = reallocarray(evidence->details, max,
-			     sizeof(*evidence->details));
-	if (!grown)
-		return -ENOMEM;
-	evidence->details = grown;
-	evidence->max_places = max;
-	return 0;
-}
-
 int64_t evidence_add_place(struct evidence *evidence,
 			   const struct evidence_wait *wait,
 			   const struct frame *frames, uint32_t nr_frames,
@@ -121,8 +99,8 @@ int64_t evidence_add_place(struct evidence *evidence,
 		forget_half(evidence);
 	if (evidence->nr_places == MAX_PLACES)
 		return -ENOMEM;
-	if (evidence->nr_places == evidence->max_places &&
-	    grow_places(evidence))
+	if (array_grow(evidence->places, evidence->nr_places, evidence->max_places) ||
+	    array_grow(evidence->details, evidence->nr_places, evidence->max_details))
 		return -ENOMEM;
 	bare = calloc(nr_frames ? nr_frames : 1, sizeof(*bare));
 	copy = calloc(nr_frames ? nr_frames : 1, sizeof(*copy));
@@ -134,7 +112,8 @@ int64_t evidence_add_place(struct evidence *evidence,
 	for (uint32_t i = 0; i < nr_frames; i++) {
 		copy[i] = frames[i];
 		bare[i].pc = frames[i].pc;
-		bare[i].slot = i ? slot_of(&frames[i]) : 0;
+		/* The stack address that holds the return address. */
+		bare[i].slot = i ? frames[i].sp - sizeof(uint64_t) : 0;
 		bare[i].function = frames[i].start;
 	}
 	index = evidence->nr_places++;
@@ -146,10 +125,11 @@ int64_t evidence_add_place(struct evidence *evidence,
 		.frames = bare,
 	};
 	details = &evidence->details[index];
-	memset(details, 0, sizeof(*details));
-	details->pid = wait->pid;
-	details->is_complete = is_complete;
-	details->frames = copy;
+	*details = (struct evidence_place){
+		.pid = wait->pid,
+		.is_complete = is_complete,
+		.frames = copy,
+	};
 	strncpy(details->comm, wait->comm, sizeof(details->comm) - 1);
 	return index;
 }
@@ -190,17 +170,8 @@ int evidence_add_wait(struct evidence *evidence, uint32_t place,
 	empty_poll_follow(thread, &added);
 	if (evidence->details[place].nr_waits >= max_of_place)
 		return 0;
-	if (evidence->nr_waits == evidence->max_waits) {
-		uint32_t max = evidence->max_waits ? 2 * evidence->max_waits :
-						     64;
-		void *grown = reallocarray(evidence->waits, max,
-					   sizeof(*evidence->waits));
-
-		if (!grown)
-			return -ENOMEM;
-		evidence->waits = grown;
-		evidence->max_waits = max;
-	}
+	if (array_grow(evidence->waits, evidence->nr_waits, evidence->max_waits))
+		return -ENOMEM;
 	evidence->details[place].nr_waits++;
 	evidence->details[place].has_slept |= wait->blocked_ns > 0;
 	evidence->waits[evidence->nr_waits++] = added;

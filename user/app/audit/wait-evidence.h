@@ -8,6 +8,7 @@
 #define _USER_APP_AUDIT_WAIT_EVIDENCE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "data/frame.h"
@@ -32,10 +33,9 @@ struct evidence {
 	struct evidence_place *details; /* parallel to places */
 	struct boundary_wait *waits;
 	struct empty_poll_thread *threads; /* that were heard of lately */
+	size_t max_places, max_details, max_waits;
 	uint32_t nr_places;
-	uint32_t max_places;
 	uint32_t nr_waits;
-	uint32_t max_waits;
 	uint32_t nr_threads;
 };
 

@@ -93,6 +93,17 @@ int cmd_link_failed(const struct link *link, int error, const char *what)
 	return error == -ENOENT ? CMD_FAILED : cmd_exit_of(error);
 }
 
+int cmd_no_memory(void)
+{
+	log_error("out of memory");
+	return CMD_FAILED;
+}
+
+int cmd_failed(const struct link *link, int error, const char *what)
+{
+	return error == -ENOMEM ? cmd_no_memory() : cmd_link_failed(link, error, what);
+}
+
 void cmd_put_off(const struct link *link, uint64_t *last_ns)
 {
 	uint64_t now_ns = time_now_ns();

@@ -44,10 +44,22 @@ int cmd_exit_of(int error);
 /* Report the link's error as "WHAT: WHY"; returns the exit code for it. */
 int cmd_link_failed(const struct link *link, int error, const char *what);
 
+/* Report that there is no memory; returns CMD_FAILED. */
+int cmd_no_memory(void);
+
+/* Either, by @error. */
+int cmd_failed(const struct link *link, int error, const char *what);
+
 /*
  * The module put a request off, which is sent again; @last_ns is when it did so last,
  * CLOCK_MONOTONIC.  Report why, unless that was a moment ago.
  */
 void cmd_put_off(const struct link *link, uint64_t *last_ns);
+
+/*
+ * Print what speaks for and against perfguard on this machine (machine-check.c).
+ * Returns an enum cmd_exit.
+ */
+int machine_check(bool is_json);
 
 #endif /* _USER_APP_COMMON_COMMAND_H */

@@ -131,3 +131,18 @@ char *identity_cgroup(uint32_t pid)
 	fclose(file);
 	return cgroup;
 }
+
+void identity_comm(uint32_t pid, uint32_t tid, char comm[16])
+{
+	char path[64];
+	FILE *file;
+
+	comm[0] = '\0';
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/comm", pid, tid);
+	file = fopen(path, "re");
+	if (!file)
+		return;
+	if (fgets(comm, 16, file))
+		comm[strcspn(comm, "\n")] = '\0';
+	fclose(file);
+}

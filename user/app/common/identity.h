@@ -35,4 +35,7 @@ void identities_deinit(struct identities *identities);
 /* The cgroup (v2) of a process, malloc'ed, or NULL. */
 char *identity_cgroup(uint32_t pid);
 
+/* The name of a thread; "" if it is gone. */
+void identity_comm(uint32_t pid, uint32_t tid, char comm[16]);
+
 #endif /* _USER_APP_COMMON_IDENTITY_H */

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "app/common/machine-check.h"
-
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "app/common/command.h"
-#include "app/common/kconfig.h"
 #include "link/link.h"
 #include "out/json.h"
 #include "out/text.h"
+
+#define CHUNK (64 * 1024)
 
 enum verdict {
 	FINDING_OK,
@@ -144,6 +144,90 @@ static void check_module(struct check *check)
 	link_close(link);
 }
 
+/* All of a stream; NULL if there is nothing or no memory. */
+static char *read_all(FILE *file)
+{
+	size_t len = 0, got;
+	char *text = NULL;
+
+	for (;;) {
+		char *grown = realloc(text, len + CHUNK + 1);
+
+		if (!grown)
+			break;
+		text = grown;
+		got = fread(text + len, 1, CHUNK, file);
+		len += got;
+		if (got)
+			continue;
+		if (!len)
+			break;
+		text[len] = '\0';
+		return text;
+	}
+	free(text);
+	return NULL;
+}
+
+static char *read_file(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char *text;
+
+	if (!file)
+		return NULL;
+	text = read_all(file);
+	fclose(file);
+	return text;
+}
+
+/* Any machine with a kernel has gzip; a library for one file is not worth it. */
+static char *read_proc(void)
+{
+	FILE *pipe;
+	char *text;
+
+	if (access("/proc/config.gz", R_OK))
+		return NULL;
+	pipe = popen("exec gzip -dc /proc/config.gz 2>/dev/null", "re");
+	if (!pipe)
+		return NULL;
+	text = read_all(pipe);
+	pclose(pipe);
+	return text;
+}
+
+/* The configuration the running kernel was built with; NULL if none can be read. */
+static char *read_config(const char *release)
+{
+	static const char *const formats[] = {
+		"/boot/config-%s",
+		"/lib/modules/%s/config",
+		"/usr/lib/modules/%s/config",
+		"/lib/modules/%s/build/.config",
+	};
+	char path[512], *config = read_proc();
+
+	for (size_t i = 0; !config && i < sizeof(formats) / sizeof(formats[0]); i++) {
+		snprintf(path, sizeof(path), formats[i], release);
+		config = read_file(path);
+	}
+	return config;
+}
+
+/* Return: true if @option ("CONFIG_X") is y or m. */
+static bool is_set(const char *config, const char *option)
+{
+	size_t len = strlen(option);
+
+	for (const char *line = config; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (!strncmp(line, option, len) && line[len] == '=')
+			return line[len + 1] == 'y' || line[len + 1] == 'm';
+	}
+	return false;
+}
+
 static void check_config(struct check *check, const struct utsname *name)
 {
 	static const struct {
@@ -157,9 +241,9 @@ static void check_config(struct check *check, const struct utsname *name)
 		{ "CONFIG_SCHED_INFO", "for the time in the run queue" },
 		{ "CONFIG_TASK_DELAY_ACCT", "for the time of block I/O" },
 	};
-	struct kconfig config;
+	char *config = read_config(name->release);
 
-	if (kconfig_load(&config, name->release)) {
+	if (!config) {
 		report(check, FINDING_UNKNOWN, "kernel config",
 		       "look for it where the kernel came from",
 		       "neither /proc/config.gz nor /boot/config-%s can be read", name->release);
@@ -168,14 +252,14 @@ static void check_config(struct check *check, const struct utsname *name)
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
 		bool is_optional = !strcmp(needed[i].option, "CONFIG_TASK_DELAY_ACCT");
 
-		if (kconfig_is_set(&config, needed[i].option))
+		if (is_set(config, needed[i].option))
 			report(check, FINDING_OK, "kernel config", NULL, "%s", needed[i].option);
 		else
 			report(check, is_optional ? FINDING_NOTE : FINDING_BAD, "kernel config",
 			       "use a kernel that has it", "%s is off, needed %s", needed[i].option,
 			       needed[i].use);
 	}
-	kconfig_deinit(&config);
+	free(config);
 }
 
 static void check_ftrace(struct check *check)

@@ -67,6 +67,22 @@ int stacks_unwind(struct unwinder *unwinder, const struct record *record, struct
 	return 0;
 }
 
+int stacks_append(struct alert_stack **all, uint32_t *nr_all, struct alert_stack *stacks,
+		  uint32_t nr)
+{
+	struct alert_stack *grown = reallocarray(*all, *nr_all + nr + 1u, sizeof(*grown));
+
+	if (!grown) {
+		stacks_free(stacks, nr);
+		return -ENOMEM;
+	}
+	memcpy(grown + *nr_all, stacks, nr * sizeof(*stacks));
+	free(stacks);
+	*all = grown;
+	*nr_all += nr;
+	return 0;
+}
+
 void stacks_free(struct alert_stack *stacks, uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++)

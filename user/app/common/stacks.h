@@ -16,6 +16,14 @@ struct unwinder;
  */
 int stacks_unwind(struct unwinder *unwinder, const struct record *record,
 		  struct alert_stack **ret, uint32_t *ret_nr);
+
+/*
+ * Add @nr stacks, whose frames it takes over, to *@all, and free their array.
+ * Returns 0, or -ENOMEM when all of @stacks are freed.
+ */
+int stacks_append(struct alert_stack **all, uint32_t *nr_all, struct alert_stack *stacks,
+		  uint32_t nr);
+
 void stacks_free(struct alert_stack *stacks, uint32_t nr);
 
 #endif /* _USER_APP_COMMON_STACKS_H */

@@ -12,6 +12,7 @@
 #include <linux/perfguard.h>
 
 #include "app/common/command.h"
+#include "base/array.h"
 #include "base/duration.h"
 #include "base/log.h"
 #include "base/time.h"
@@ -96,16 +97,9 @@ int learning_check_options(const struct learning *learning, const char *verb)
 
 static int failed(int error, const char *what)
 {
-	switch (error) {
-	case -ENOMEM:
-		log_error("%s: out of memory", what);
-		break;
-	case -EBADMSG:
-		log_error("%s: the trace contradicts itself", what);
-		break;
-	default:
-		log_error("%s: %s", what, strerror(-error));
-	}
+	log_error("%s: %s", what,
+		  error == -ENOMEM ? "out of memory" :
+		  error == -EBADMSG ? "the trace contradicts itself" : strerror(-error));
 	return CMD_FAILED;
 }
 
@@ -243,13 +237,6 @@ int learning_add_structure(struct learning *learning, const struct trace *trace)
 	return ret ? ret : learning_derive(learning);
 }
 
-static int compare_functions(const void *a, const void *b)
-{
-	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-
-	return left < right ? -1 : left > right;
-}
-
 /* The functions that carry guards, rising; the caller's to free; NULL if no memory. */
 static uint32_t *list_guards(const struct learning *learning)
 {
@@ -258,7 +245,7 @@ static uint32_t *list_guards(const struct learning *learning)
 	for (uint32_t i = 0; guards && i < learning->model.nr_guards; i++)
 		guards[i] = learning->model.guards[i].function;
 	if (guards)
-		qsort(guards, learning->model.nr_guards, sizeof(*guards), compare_functions);
+		qsort(guards, learning->model.nr_guards, sizeof(*guards), order_u32);
 	return guards;
 }
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * The stage of timing: the module guards the target by the profile that is being
+ * made, as it will later, but nothing is late and no guard is shed.
+ */
 
-#include "app/record/recording-guards.h"
+#include "app/record/recording-tables.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,9 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/arm/upload.h"
+#include "app/arm/arming.h"
 #include "app/common/command.h"
-#include "app/record/recording-tables.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "binary/file/elf.h"
@@ -22,21 +25,21 @@
 #define NAME "training"
 
 /* Nothing is late, nothing is shed, and what fits no type is no news. */
-static int make_tables(struct recording *recording, const struct samples *samples,
-		       const struct model *model, struct loading *loading)
+static int make_tables(const struct samples *samples, const struct model *model,
+		       struct loading *loading)
 {
 	int16_t *least_final = malloc((model->nr_types + 1) * sizeof(*least_final));
 	const char *why = NULL;
 	int error;
 
 	if (!least_final)
-		return recording_no_memory(recording);
+		return cmd_no_memory();
 	for (uint32_t i = 0; i < model->nr_types; i++)
 		least_final[i] = INT16_MIN;
 	error = loading_init(loading, samples, model, least_final, &why);
 	free(least_final);
 	if (error == -ENOMEM)
-		return recording_no_memory(recording);
+		return cmd_no_memory();
 	if (error) {
 		log_error("cannot time units: the profile %s", why ? why : strerror(-error));
 		return CMD_FAILED;
@@ -114,7 +117,7 @@ static int begin_trace(struct recording *recording, const struct samples *sample
 	trace->loops = calloc(loading->nr_courses + 1, sizeof(*trace->loops));
 	if (!functions || !trace->loops) {
 		free(functions);
-		return recording_no_memory(recording);
+		return cmd_no_memory();
 	}
 	for (uint32_t i = 0; i < loading->nr_guards; i++)
 		functions[i] = samples->functions[loading->functions[i]];
@@ -126,14 +129,14 @@ static int begin_trace(struct recording *recording, const struct samples *sample
 	free(functions);
 	if (error) {
 		samples_deinit(&copy);
-		return recording_no_memory(recording);
+		return cmd_no_memory();
 	}
 	trace->objects = copy.objects;
 	trace->nr_objects = copy.nr_objects;
 	trace->functions = copy.functions;
 	trace->nr_functions = copy.nr_functions;
 	if (trace_add(trace, recording->starts, recording->nr_starts))
-		return recording_no_memory(recording);
+		return cmd_no_memory();
 	return 0;
 }
 
@@ -148,25 +151,6 @@ static int set_flags(struct recording *recording, uint32_t flags)
 	return link_target_set_flags(session->link, session->target_id, flags);
 }
 
-/* An event loop that the module knows by its place in memory is none of a profile's. */
-static int forget_loops(struct recording *recording)
-{
-	struct session *session = &recording->session;
-	int error = 0;
-
-	session->keeps_loops = true;
-	for (uint32_t i = 0; i < session->discovery.nr_images && !error; i++) {
-		const struct image *image = &session->discovery.images[i];
-
-		if (image->is_gone || image->is_ignored || !image->nr_contexts)
-			continue;
-		error = link_loop_set(session->link, image->id, NULL, 0);
-		/* Its last process may be gone. */
-		error = error == -ENOENT ? 0 : error;
-	}
-	return error;
-}
-
 static int arm(struct recording *recording, const struct loading *loading, const int *fds)
 {
 	struct session *session = &recording->session;
@@ -174,21 +158,21 @@ static int arm(struct recording *recording, const struct loading *loading, const
 	int error = link_profile_new(session->link, NAME, 0, 0, &id);
 
 	if (!error)
-		error = upload_profile(session->link, id, loading, fds);
+		error = arming_upload(session->link, id, loading, fds);
 	if (error)
-		return session_failed(session, error, "cannot time units");
+		return cmd_failed(session->link, error, "cannot time units");
 	recording->profile_id = id;
 	/* As it will be: with accounts, and nobody looks for loops. */
 	error = set_flags(recording, PERFGUARD_TARGET_FLAGS_UNITS |
 					     PERFGUARD_TARGET_FLAGS_ACCOUNT);
 	if (!error)
-		error = forget_loops(recording);
+		error = recording_set_loops(recording, true);
 	/* Before any unit is cut: so all of them are whole. */
 	recording->armed_ns = time_now_ns();
 	recording->disarmed_ns = 0;
 	if (!error)
 		error = link_profile_arm_target(session->link, id, session->target_id);
-	return error ? session_failed(session, error, "cannot time units") : 0;
+	return error ? cmd_failed(session->link, error, "cannot time units") : 0;
 }
 
 int recording_arm_guards(struct recording *recording, const struct samples *samples,
@@ -197,14 +181,14 @@ int recording_arm_guards(struct recording *recording, const struct samples *samp
 	struct loading loading;
 	int *fds, ret;
 
-	ret = make_tables(recording, samples, model, &loading);
+	ret = make_tables(samples, model, &loading);
 	if (ret)
 		return ret;
 	fds = malloc((loading.nr_objects + 1) * sizeof(*fds));
 	for (uint32_t i = 0; fds && i < loading.nr_objects; i++)
 		fds[i] = -1;
 	ret = fds ? open_objects(recording, samples, &loading, fds) :
-		    recording_no_memory(recording);
+		    cmd_no_memory();
 	if (!ret)
 		ret = begin_trace(recording, samples, &loading);
 	if (!ret)
@@ -231,5 +215,5 @@ int recording_disarm_guards(struct recording *recording)
 	if (!error)
 		error = set_flags(recording, session->target_flags |
 						     PERFGUARD_TARGET_FLAGS_DISCOVER);
-	return error ? session_failed(session, error, "cannot take the guards off") : 0;
+	return error ? cmd_failed(session->link, error, "cannot take the guards off") : 0;
 }

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "app/common/command.h"
+#include "base/array.h"
+#include "base/hash-index.h"
 #include "base/log.h"
 #include "base/time.h"
 
@@ -15,11 +17,6 @@ enum {
 	/* A dispatch was at most 200 bytes further in than the loop's frame. */
 	NEAR_BYTES = 512,
 };
-
-int recording_no_memory(struct recording *recording)
-{
-	return session_failed(&recording->session, -ENOMEM, "");
-}
 
 /* Sites of one file at a time. */
 static int arm_file(struct recording *recording, uint32_t file, const struct recording_site *wanted,
@@ -33,7 +30,7 @@ static int arm_file(struct recording *recording, uint32_t file, const struct rec
 	int error;
 
 	if (!sites)
-		return recording_no_memory(recording);
+		return cmd_no_memory();
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct program_function *function = &program->functions[wanted[i].function];
 
@@ -52,7 +49,7 @@ static int arm_file(struct recording *recording, uint32_t file, const struct rec
 	recording->nr_refused += nr_refused;
 	free(refused);
 	free(sites);
-	return error ? session_failed(session, error, "cannot arm the functions") : 0;
+	return error ? cmd_failed(session->link, error, "cannot arm the functions") : 0;
 }
 
 int recording_arm(struct recording *recording, const struct recording_site *sites, uint32_t nr,
@@ -83,7 +80,7 @@ static int name_objects(struct recording *recording)
 
 	grown = reallocarray(trace->objects, program->nr_files + 1, sizeof(*grown));
 	if (!grown)
-		return recording_no_memory(recording);
+		return cmd_no_memory();
 	trace->objects = grown;
 	for (; trace->nr_objects < program->nr_files; trace->nr_objects++) {
 		const struct program_file *file = &program->files[trace->nr_objects];
@@ -94,7 +91,7 @@ static int name_objects(struct recording *recording)
 						&failed),
 		};
 	}
-	return failed ? recording_no_memory(recording) : 0;
+	return failed ? cmd_no_memory() : 0;
 }
 
 /* A trace without events: all files, and these functions of the program. */
@@ -110,7 +107,7 @@ static int begin_trace(struct recording *recording, const uint32_t *functions, u
 	trace->functions = calloc(nr + 1, sizeof(*trace->functions));
 	recording->source = calloc(nr + 1, sizeof(*recording->source));
 	if (!trace->functions || !recording->source)
-		return recording_no_memory(recording);
+		return cmd_no_memory();
 	trace->nr_functions = nr;
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct program_function *function = &program->functions[functions[i]];
@@ -121,7 +118,7 @@ static int begin_trace(struct recording *recording, const uint32_t *functions, u
 	}
 	/* What the existing threads sent when they were first met. */
 	failed |= trace_add(trace, recording->starts, recording->nr_starts) != 0;
-	return failed ? recording_no_memory(recording) : name_objects(recording);
+	return failed ? cmd_no_memory() : name_objects(recording);
 }
 
 static int arm_trace(struct recording *recording)
@@ -131,7 +128,7 @@ static int arm_trace(struct recording *recording)
 	int ret;
 
 	if (!sites)
-		return recording_no_memory(recording);
+		return cmd_no_memory();
 	for (uint32_t i = 0; i < nr; i++)
 		sites[i] = (struct recording_site){ .function = recording->source[i], .id = i };
 	ret = recording_arm(recording, sites, nr, 0);
@@ -148,7 +145,7 @@ int recording_arm_covered(struct recording *recording)
 	int ret;
 
 	if (!functions)
-		return recording_no_memory(recording);
+		return cmd_no_memory();
 	for (uint32_t i = 0; i < recording->nr_known; i++)
 		if (recording->covered[i])
 			functions[nr++] = i;
@@ -161,9 +158,7 @@ static int by_image_and_start(const void *a, const void *b)
 {
 	const struct trace_mapping *left = a, *right = b;
 
-	if (left->image != right->image)
-		return left->image < right->image ? -1 : 1;
-	return left->start < right->start ? -1 : left->start > right->start;
+	return order_of(left->image, right->image) ?: order_of(left->start, right->start);
 }
 
 static int copy_mappings(struct recording *recording)
@@ -174,7 +169,7 @@ static int copy_mappings(struct recording *recording)
 	free(trace->mappings);
 	trace->mappings = calloc(program->nr_mappings + 1, sizeof(*trace->mappings));
 	if (!trace->mappings)
-		return recording_no_memory(recording);
+		return cmd_no_memory();
 	if (program->nr_mappings)
 		memcpy(trace->mappings, program->mappings,
 		       program->nr_mappings * sizeof(*trace->mappings));
@@ -223,59 +218,32 @@ static int describe_image(struct trace *trace, const struct image *image)
 
 /* A return address; the flag is set if it was seen near an event loop's frame. */
 struct return_address {
-	struct trace_call call; /* object TRACE_NONE: free */
+	struct trace_call call;
 	bool is_near;
 };
 
 /* A set of them. */
 struct returns {
-	struct return_address *slots;
-	uint32_t nr;
-	uint32_t nr_slots; /* power of two */
+	struct return_address *entries;
+	size_t max;
+	struct hash_index index; /* by object and offset */
 };
-
-static struct return_address *returns_slot(const struct returns *returns, uint32_t object,
-					   uint64_t offset)
-{
-	uint64_t hash = (offset ^ ((uint64_t)object << 48)) * UINT64_C(0x9e3779b97f4a7c15);
-	uint32_t slot = (uint32_t)(hash >> 32) & (returns->nr_slots - 1);
-
-	while (returns->slots[slot].call.object != TRACE_NONE &&
-	       (returns->slots[slot].call.object != object ||
-		returns->slots[slot].call.offset != offset))
-		slot = (slot + 1) & (returns->nr_slots - 1);
-	return &returns->slots[slot];
-}
-
-static int returns_grow(struct returns *returns)
-{
-	struct returns grown = {
-		.nr = returns->nr,
-		.nr_slots = returns->nr_slots ? returns->nr_slots * 2 : 4096,
-	};
-
-	grown.slots = malloc(grown.nr_slots * sizeof(*grown.slots));
-	if (!grown.slots)
-		return -ENOMEM;
-	memset(grown.slots, 0xff, grown.nr_slots * sizeof(*grown.slots));
-	for (uint32_t i = 0; i < returns->nr_slots; i++)
-		if (returns->slots[i].call.object != TRACE_NONE)
-			*returns_slot(&grown, returns->slots[i].call.object,
-				      returns->slots[i].call.offset) = returns->slots[i];
-	free(returns->slots);
-	*returns = grown;
-	return 0;
-}
 
 static int returns_add(struct returns *returns, uint32_t object, uint64_t offset, bool is_near)
 {
-	struct return_address *slot;
+	uint64_t hash = hash_mix(hash_mix(0, object), offset);
+	uint32_t nr = returns->index.nr, cursor = 0, i;
 
-	if (2 * returns->nr >= returns->nr_slots && returns_grow(returns))
-		return -ENOMEM;
-	slot = returns_slot(returns, object, offset);
-	if (slot->call.object == TRACE_NONE) {
-		*slot = (struct return_address){
+	while ((i = hash_index_next(&returns->index, hash, &cursor)) != HASH_INDEX_NONE &&
+	       (returns->entries[i].call.object != object ||
+		returns->entries[i].call.offset != offset))
+		;
+	if (i == HASH_INDEX_NONE) {
+		if (array_grow(returns->entries, nr, returns->max) ||
+		    hash_index_add(&returns->index, hash))
+			return -ENOMEM;
+		i = nr;
+		returns->entries[i] = (struct return_address){
 			.call = {
 				.object = object,
 				.offset = offset,
@@ -283,9 +251,8 @@ static int returns_add(struct returns *returns, uint32_t object, uint64_t offset
 				.callee = TRACE_NONE,
 			},
 		};
-		returns->nr++;
 	}
-	slot->is_near |= is_near;
+	returns->entries[i].is_near |= is_near;
 	return 0;
 }
 
@@ -331,9 +298,7 @@ static int by_object_and_offset(const void *a, const void *b)
 {
 	const struct trace_call *left = a, *right = b;
 
-	if (left->object != right->object)
-		return left->object < right->object ? -1 : 1;
-	return left->offset < right->offset ? -1 : left->offset > right->offset;
+	return order_of(left->object, right->object) ?: order_of(left->offset, right->offset);
 }
 
 /* The trace's functions by the program's; TRACE_NONE for those without a site. */
@@ -350,32 +315,25 @@ static uint32_t *index_functions(const struct recording *recording)
 	return of;
 }
 
-static uint32_t find_function(const struct program *program, uint32_t file,
-			      const struct function *function)
+/* The functions are listed file by file, each by rising address. */
+static int by_file_and_function(const void *a, const void *b)
 {
-	uint32_t low = 0, high = program->nr_functions;
+	const struct program_function *left = a, *right = b;
 
-	/* They are listed file by file, each by rising address. */
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		const struct program_function *other = &program->functions[middle];
-
-		if (other->file == file && other->function == function)
-			return middle;
-		if (other->file < file || (other->file == file && other->function < function))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return TRACE_NONE;
+	return order_of(left->file, right->file) ?:
+	       order_of((uintptr_t)left->function, (uintptr_t)right->function);
 }
 
 static uint32_t site_of(const struct recording *recording, const uint32_t *of, uint32_t file,
 			const struct function *function)
 {
-	uint32_t index = function ? find_function(&recording->program, file, function) : TRACE_NONE;
+	const struct program *program = &recording->program;
+	const struct program_function key = { .file = file, .function = function }, *found = NULL;
 
-	return index == TRACE_NONE ? TRACE_NONE : of[index];
+	if (function && program->nr_functions)
+		found = bsearch(&key, program->functions, program->nr_functions, sizeof(key),
+				by_file_and_function);
+	return found ? of[found - program->functions] : TRACE_NONE;
 }
 
 /* Control flow is costly to find, and matters near the loop's frame only. */
@@ -412,16 +370,16 @@ static int describe_calls(struct recording *recording)
 	int error = of ? gather_returns(trace, &returns) : -ENOMEM;
 
 	if (!error) {
-		trace->calls = calloc(returns.nr + 1, sizeof(*trace->calls));
+		trace->calls = calloc(returns.index.nr + 1, sizeof(*trace->calls));
 		error = trace->calls ? 0 : -ENOMEM;
 	}
-	for (uint32_t i = 0; i < returns.nr_slots && !error; i++)
-		if (returns.slots[i].call.object != TRACE_NONE)
-			error = describe_call(recording, of, &returns.slots[i],
-					      &trace->calls[trace->nr_calls++]);
+	for (uint32_t i = 0; i < returns.index.nr && !error; i++)
+		error = describe_call(recording, of, &returns.entries[i],
+				      &trace->calls[trace->nr_calls++]);
 	if (!error && trace->nr_calls)
 		qsort(trace->calls, trace->nr_calls, sizeof(*trace->calls), by_object_and_offset);
-	free(returns.slots);
+	free(returns.entries);
+	hash_index_deinit(&returns.index);
 	free(of);
 	return error;
 }
@@ -443,25 +401,26 @@ int recording_describe(struct recording *recording)
 		error = trace_sort(trace);
 	if (!error)
 		error = describe_calls(recording);
-	return error ? recording_no_memory(recording) : 0;
+	return error ? cmd_no_memory() : 0;
 }
 
-int recording_find_loops(struct recording *recording)
+int recording_set_loops(struct recording *recording, bool keeps)
 {
 	struct session *session = &recording->session;
 	int error = 0;
 
-	if (!session->keeps_loops)
+	if (!keeps && !session->keeps_loops)
 		return 0;
-	session->keeps_loops = false;
+	session->keeps_loops = keeps;
 	for (uint32_t i = 0; i < session->discovery.nr_images && !error; i++) {
 		const struct image *image = &session->discovery.images[i];
 
 		if (!image->is_gone && !image->is_ignored && image->nr_contexts)
-			error = link_loop_set(session->link, image->id, image->contexts,
-					      image->nr_contexts);
+			error = link_loop_set(session->link, image->id,
+					      keeps ? NULL : image->contexts,
+					      keeps ? 0 : image->nr_contexts);
 		/* Its last process may be gone. */
 		error = error == -ENOENT ? 0 : error;
 	}
-	return error ? session_failed(session, error, "cannot set the event loops") : 0;
+	return error;
 }

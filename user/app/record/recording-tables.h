@@ -16,20 +16,28 @@ struct recording_site {
 
 /* All return 0 or an exit code, reported. */
 
-/* Report that there is no memory. */
-int recording_no_memory(struct recording *recording);
-
 /* Put sites into the running program.  @flags is enum perfguard_site_flags. */
 int recording_arm(struct recording *recording, const struct recording_site *sites, uint32_t nr,
 		  uint32_t flags);
 
-/* Let the module know again the event loops that were found. */
-int recording_find_loops(struct recording *recording);
+/*
+ * Take the event loops that were found from the module, which knows them by their place
+ * in memory and thus none of a profile's, and keep them; or let it know them again.
+ * Returns the link's error.
+ */
+int recording_set_loops(struct recording *recording, bool keeps);
 
 /* Begin an empty trace with a site in each function that is covered. */
 int recording_arm_covered(struct recording *recording);
 
 /* Sort the trace, and say what its loops and return addresses are. */
 int recording_describe(struct recording *recording);
+
+/* The stage of timing (recording-guards.c): begin an empty trace of units, and arm. */
+int recording_arm_guards(struct recording *recording, const struct samples *samples,
+			 const struct model *model);
+
+/* Guard no more, and record as before.  Nothing to do if nothing was armed. */
+int recording_disarm_guards(struct recording *recording);
 
 #endif /* _USER_APP_RECORD_RECORDING_TABLES_H */

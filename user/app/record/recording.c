@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 
 #include "app/common/command.h"
-#include "app/record/recording-guards.h"
 #include "app/record/recording-tables.h"
+#include "base/array.h"
 #include "base/duration.h"
 #include "base/log.h"
 #include "base/time.h"
@@ -61,7 +61,7 @@ static int look_at_processes(struct recording *recording)
 		int error = program_look(&recording->program, process->pid, process->image_id);
 
 		if (error && error != -ESRCH)
-			return session_failed(session, error, "cannot read the program");
+			return cmd_failed(session->link, error, "cannot read the program");
 	}
 	recording->look_ns = time_now_ns();
 	return 0;
@@ -77,7 +77,7 @@ static int know_functions(struct recording *recording)
 		return 0;
 	covered = reallocarray(recording->covered, nr, sizeof(*covered));
 	if (!covered)
-		return recording_no_memory(recording);
+		return cmd_no_memory();
 	memset(covered + known, 0, (nr - known) * sizeof(*covered));
 	recording->covered = covered;
 	recording->nr_known = nr;
@@ -100,7 +100,7 @@ static int arm_coverage(struct recording *recording)
 	program_fit(program, PERFGUARD_MAX_SITES);
 	sites = calloc(nr - recording->nr_armed, sizeof(*sites));
 	if (!sites)
-		return recording_no_memory(recording);
+		return cmd_no_memory();
 	for (uint32_t i = recording->nr_armed; i < nr; i++)
 		if (!recording->covered[i] && !program->files[program->functions[i].file].is_left_out)
 			sites[nr_sites++] = (struct recording_site){ .function = i, .id = i };
@@ -119,7 +119,7 @@ static int disarm_sites(struct recording *recording)
 
 	recording->disarmed_ns = time_now_ns();
 	error = link_sites_del(session->link, session->target_id);
-	return error ? session_failed(session, error, "cannot take the sites off") : 0;
+	return error ? cmd_failed(session->link, error, "cannot take the sites off") : 0;
 }
 
 /* Coverage: a function runs.  The others' events are not of interest yet. */
@@ -143,7 +143,6 @@ static void take_coverage(struct recording *recording, const struct perfguard_ev
 static int keep_start(struct recording *recording, const struct perfguard_event *event)
 {
 	bool starts = trace_kind(event) == PERFGUARD_EVENT_KIND_START;
-	struct perfguard_event *grown;
 	uint32_t i = 0;
 
 	while (i < recording->nr_starts && recording->starts[i].tid != event->tid)
@@ -153,15 +152,8 @@ static int keep_start(struct recording *recording, const struct perfguard_event 
 			recording->starts[i] = recording->starts[--recording->nr_starts];
 		return 0;
 	}
-	if (i == recording->max_starts) {
-		uint32_t max = recording->max_starts ? recording->max_starts * 2 : 64;
-
-		grown = reallocarray(recording->starts, max, sizeof(*grown));
-		if (!grown)
-			return recording_no_memory(recording);
-		recording->starts = grown;
-		recording->max_starts = max;
-	}
+	if (array_grow(recording->starts, i, recording->max_starts))
+		return cmd_no_memory();
 	recording->starts[i] = *event;
 	recording->nr_starts += i == recording->nr_starts;
 	return 0;
@@ -210,7 +202,7 @@ static int take_events(struct recording *recording, struct perfguard_event *even
 		recording->is_full = true;
 		return 0;
 	}
-	return trace_add(trace, events, nr) ? recording_no_memory(recording) : 0;
+	return trace_add(trace, events, nr) ? cmd_no_memory() : 0;
 }
 
 static int read_stream(struct recording *recording)
@@ -472,10 +464,10 @@ void recording_report_lost(const struct recording *recording)
 
 int recording_structure(struct recording *recording)
 {
-	int ret = recording_find_loops(recording);
+	int error = recording_set_loops(recording, false);
+	int ret = error ? cmd_failed(recording->session.link, error, "cannot set the event loops") :
+			  drop_stream(recording);
 
-	if (!ret)
-		ret = drop_stream(recording);
 	/* What did not run before may run now. */
 	recording->nr_armed = 0;
 	if (!ret)
@@ -489,7 +481,7 @@ int recording_structure(struct recording *recording)
 	free(recording->hits);
 	recording->hits = calloc(recording->trace.nr_functions + 1, sizeof(*recording->hits));
 	if (!recording->hits)
-		return recording_no_memory(recording);
+		return cmd_no_memory();
 	recording->is_rehearsal = true;
 	recording->rehearsed_ns = time_now_ns();
 	ret = record_stage(recording, RECORDING_STRUCTURE);
@@ -517,7 +509,7 @@ int recording_timing(struct recording *recording, const struct samples *samples,
 	if (!ret)
 		ret = read_stream(recording);
 	if (!ret && trace_sort(&recording->trace))
-		ret = recording_no_memory(recording);
+		ret = cmd_no_memory();
 	return ret;
 }
 

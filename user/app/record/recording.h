@@ -53,8 +53,8 @@ struct recording {
 	uint32_t nr_armed; /* functions that were given a one-shot site, if they need one */
 	uint32_t nr_refused; /* by the kernel */
 	struct perfguard_event *starts; /* of the threads that are there */
+	size_t max_starts;
 	uint32_t nr_starts;
-	uint32_t max_starts;
 	uint32_t profile_id; /* in the module, while units are timed; else 0 */
 	uint32_t *source; /* the program's function, by that of the trace */
 	uint64_t *hits; /* by function of the trace, while the hot ones are looked for */

@@ -44,10 +44,7 @@ static int failed(struct alert_stream *stream, int error, const char *what)
 {
 	if (ferror(stdout))
 		return CMD_FAILED; /* pg-collect.c reports it */
-	if (error != -ENOMEM)
-		return cmd_link_failed(stream->link, error, what);
-	log_error("out of memory");
-	return CMD_FAILED;
+	return cmd_failed(stream->link, error, what);
 }
 
 static int print_queued(struct alert_stream *stream)
@@ -158,10 +155,8 @@ int alert_stream_run(struct alert_stream *stream)
 		return ret;
 	signals = signals_open();
 	if (watching_init(&stream->watching, stream->link, stream->window_ns, stream->is_json) ||
-	    signals < 0) {
-		log_error("out of memory");
-		ret = CMD_FAILED;
-	}
+	    signals < 0)
+		ret = cmd_no_memory();
 	if (!ret)
 		ret = begin(stream);
 	if (!ret) {

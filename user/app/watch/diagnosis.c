@@ -3,30 +3,12 @@
 #include "app/watch/diagnosis.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <linux/perfguard.h>
 
 #include "app/common/stacks.h"
 #include "base/time.h"
-
-static void read_comm(uint32_t pid, uint32_t tid, char comm[16])
-{
-	char path[64];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/comm", pid, tid);
-	file = fopen(path, "re");
-	if (!file)
-		return;
-	if (!fgets(comm, 16, file))
-		comm[0] = '\0';
-	comm[strcspn(comm, "\n")] = '\0';
-	fclose(file);
-}
 
 /* The lock it waited for when it was seen last, and its holder. */
 static void find_lock(struct diagnosis *diagnosis, const struct late_unit *unit)
@@ -47,7 +29,7 @@ static void find_lock(struct diagnosis *diagnosis, const struct late_unit *unit)
 		if (unit->stacks[i].tid == last->holder)
 			diagnosis->lock.stack = &unit->stacks[i];
 	if (last->holder)
-		read_comm(diagnosis->alert.record->pid, last->holder, diagnosis->lock.comm);
+		identity_comm(diagnosis->alert.record->pid, last->holder, diagnosis->lock.comm);
 	diagnosis->alert.lock = &diagnosis->lock;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "app/common/stacks.h"
+#include "base/array.h"
 
 enum {
 	/* A unit whose thread is killed never ends. */
@@ -50,15 +51,8 @@ struct late_unit *late_units_get(struct late_units *units, const struct record *
 	}
 	if (units->nr == MAX_UNITS)
 		remove_oldest(units);
-	if (units->nr == units->max) {
-		uint32_t max = units->max ? 2 * units->max : 16;
-
-		unit = reallocarray(units->entries, max, sizeof(*unit));
-		if (!unit)
-			return NULL;
-		units->entries = unit;
-		units->max = max;
-	}
+	if (array_grow(units->entries, units->nr, units->max))
+		return NULL;
 	unit = &units->entries[units->nr++];
 	*unit = (struct late_unit){
 		.target_id = record->target_id,
@@ -81,9 +75,7 @@ static int compare_stacks(const void *left, const void *right)
 {
 	const struct alert_stack *a = left, *b = right;
 
-	if (a->at_ns != b->at_ns)
-		return a->at_ns < b->at_ns ? -1 : 1;
-	return (a->tid > b->tid) - (a->tid < b->tid);
+	return order_of(a->at_ns, b->at_ns) ?: order_of(a->tid, b->tid);
 }
 
 static void thin_out(struct late_unit *unit)
@@ -101,19 +93,10 @@ static void thin_out(struct late_unit *unit)
 
 int late_unit_add(struct late_unit *unit, struct alert_stack *stacks, uint32_t nr)
 {
-	struct alert_stack *all;
-
 	while (unit->nr_stacks > MAX_STACKS)
 		thin_out(unit);
-	all = reallocarray(unit->stacks, unit->nr_stacks + nr + 1u, sizeof(*all));
-	if (!all) {
-		stacks_free(stacks, nr);
+	if (stacks_append(&unit->stacks, &unit->nr_stacks, stacks, nr))
 		return -ENOMEM;
-	}
-	memcpy(all + unit->nr_stacks, stacks, nr * sizeof(*stacks));
-	free(stacks);
-	unit->stacks = all;
-	unit->nr_stacks += nr;
-	qsort(all, unit->nr_stacks, sizeof(*all), compare_stacks);
+	qsort(unit->stacks, unit->nr_stacks, sizeof(*unit->stacks), compare_stacks);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #define _USER_APP_WATCH_LATE_UNITS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "data/alert-record.h"
@@ -28,8 +29,8 @@ struct late_unit {
 
 struct late_units {
 	struct late_unit *entries;
+	size_t max;
 	uint32_t nr;
-	uint32_t max;
 	uint64_t heard;
 };
 

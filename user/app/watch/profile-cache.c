@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/log.h"
 #include "link/link.h"
 #include "out/profile/profile-view.h"
@@ -33,28 +34,20 @@ struct cached_profile *profile_cache_find(const struct profile_cache *cache, uin
 	return NULL;
 }
 
-struct cached_type *cached_type_find(const struct cached_profile *profile, uint32_t type_id)
-{
-	uint32_t low = 0, high = profile->nr_types;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (profile->types[middle].type.id < type_id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == profile->nr_types || profile->types[low].type.id != type_id)
-		return NULL;
-	return &profile->types[low];
-}
-
 static int compare_types(const void *left, const void *right)
 {
 	const struct cached_type *a = left, *b = right;
 
-	return (a->type.id > b->type.id) - (a->type.id < b->type.id);
+	return order_of(a->type.id, b->type.id);
+}
+
+struct cached_type *cached_type_find(const struct cached_profile *profile, uint32_t type_id)
+{
+	const struct cached_type key = { .type.id = type_id };
+
+	if (!profile->nr_types)
+		return NULL;
+	return bsearch(&key, profile->types, profile->nr_types, sizeof(key), compare_types);
 }
 
 static void clear(struct cached_profile *profile)

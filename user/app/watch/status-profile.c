@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
+/* An armed profile for people: its guards, and its types by time. */
 
-#include "app/watch/status-profile.h"
+#include "app/watch/status-query.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "app/watch/status-query.h"
+#include "base/array.h"
 #include "base/duration.h"
 #include "base/time.h"
 #include "out/profile/profile-view.h"
@@ -133,9 +134,7 @@ static int compare_guards(const void *a, const void *b)
 {
 	const struct armed_guard *x = a, *y = b;
 
-	if (cost_of(x) != cost_of(y))
-		return cost_of(x) < cost_of(y) ? 1 : -1;
-	return x->index < y->index ? -1 : x->index > y->index;
+	return order_of(cost_of(y), cost_of(x)) ?: order_of(x->index, y->index);
 }
 
 static void print_guard(const struct status_profile *profile, const struct armed_guard *guard)
@@ -194,11 +193,8 @@ static int compare_types(const void *a, const void *b)
 {
 	const struct armed_type *x = a, *y = b;
 
-	if (x->loop_id != y->loop_id)
-		return x->loop_id < y->loop_id ? -1 : 1;
-	if (all_time(x) != all_time(y))
-		return all_time(x) < all_time(y) ? 1 : -1;
-	return x->id < y->id ? -1 : x->id > y->id;
+	return order_of(x->loop_id, y->loop_id) ?: order_of(all_time(y), all_time(x)) ?:
+	       order_of(x->id, y->id);
 }
 
 static void print_type(const struct armed_type *type, uint64_t units, uint64_t time_ns)

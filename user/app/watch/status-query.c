@@ -82,10 +82,9 @@ static void read_file(struct status_profile *profile)
 static int read_profile(struct link *link, struct status_profile *profile)
 {
 	uint32_t id = profile->armed->id;
-	int error = link_guards(link, id, &profile->guards, &profile->nr_guards);
+	int error = link_guards(link, id, &profile->guards, &profile->nr_guards) ?:
+		    link_types(link, id, &profile->types, &profile->nr_types);
 
-	if (!error)
-		error = link_types(link, id, &profile->types, &profile->nr_types);
 	if (!error)
 		read_file(profile);
 	return error == -ENOENT ? 0 : error;
@@ -111,18 +110,12 @@ static int read_profiles(struct link *link, struct status *status)
 
 static int read_status(struct link *link, struct status *status)
 {
-	int error = link_stats(link, &status->stats);
+	int error = link_stats(link, &status->stats) ?:
+		    cmd_targets(link, &status->targets, &status->nr_targets) ?:
+		    link_processes(link, 0, &status->processes, &status->nr_processes) ?:
+		    read_profiles(link, status);
 
-	if (!error)
-		error = cmd_targets(link, &status->targets, &status->nr_targets);
-	if (!error)
-		error = link_processes(link, 0, &status->processes,
-				       &status->nr_processes);
-	if (!error)
-		error = read_profiles(link, status);
-	if (!error)
-		return 0;
-	return cmd_link_failed(link, error, "cannot ask the module");
+	return error ? cmd_link_failed(link, error, "cannot ask the module") : 0;
 }
 
 static void clear_status(struct status *status)

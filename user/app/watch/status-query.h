@@ -69,6 +69,9 @@ bool status_has_news(const struct status_profile *profile);
 int status_print(struct status *status);
 
 void status_text(const struct status *status);
+/* An armed profile of @target (status-profile.c).  @max_types: to show of each loop. */
+void status_profile_text(const struct status_profile *profile, const struct target *target,
+			 uint32_t max_types);
 void status_json(const struct status *status);
 
 #endif /* _USER_APP_WATCH_STATUS_QUERY_H */

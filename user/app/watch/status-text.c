@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "app/watch/status-profile.h"
 #include "base/duration.h"
 #include "out/text.h"
 

@@ -281,18 +281,9 @@ static int take_late(struct watching *watching, const struct record *record)
 	return ret;
 }
 
-static int take_other(struct watching *watching, const struct record *record)
-{
-	const struct alert alert = { .record = record };
-
-	if (watching->is_json)
-		return alert_json(&watching->json, stdout, &alert, alert_kind_name(record->kind));
-	alert_text(stdout, &alert);
-	return flush();
-}
-
 int watching_take(struct watching *watching, const struct record *record)
 {
+	const struct diagnosis other = { .alert.record = record };
 	uint64_t now_ns = time_now_ns();
 	int ret;
 
@@ -318,5 +309,5 @@ int watching_take(struct watching *watching, const struct record *record)
 	case PERFGUARD_RECORD_KIND_NOVEL:
 		return take_novel(watching, record);
 	}
-	return take_other(watching, record);
+	return print(watching, &other, NULL, 0);
 }
