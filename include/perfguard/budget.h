@@ -86,7 +86,7 @@ static inline void budget_settle(struct budget *budget, __s64 cpu_ns, __s64 spen
  * @budget: settled
  * @cpu_ns: CPU time in the window
  * @spent_ns: of this, time that guarding took
- * @is_whole: whether it is a whole window
+ * @is_whole: it is a whole window
  *
  * Return: ns to remove from the spending of such a window; 0 for none.
  */

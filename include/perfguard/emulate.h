@@ -510,7 +510,7 @@ static inline int emulate_is_relative(const __u8 *at, __u32 size)
 }
 
 /**
- * pguard_emulate_by_kernel() - whether every kernel from 6.1 on emulates it
+ * pguard_emulate_by_kernel() - true if every kernel from 6.1 on emulates it
  * @insn: the bytes of an instruction that can be probed, and maybe more
  * @size: how many there are
  *

@@ -27,10 +27,10 @@ static void mark_types(struct pguard_profile *profile, const struct pguard_loop 
 	u32 i;
 
 	for (i = 0; i < context->nr_weights; i++) {
-		u32 *thinned = &profile->thinned[loop->first_type + weight[i].type];
+		u32 *degraded = &profile->degraded[loop->first_type + weight[i].type];
 
 		/* Pairs with pguard_inference_is_excused(): that a guard came back is seen first. */
-		smp_store_release(thinned, *thinned + more);
+		smp_store_release(degraded, *degraded + more);
 	}
 }
 
@@ -69,13 +69,13 @@ void pguard_shed_guard(struct pguard_profile *profile, u32 i)
 	WRITE_ONCE(profile->nr_shed, profile->nr_shed + 1);
 }
 
-/* Whether it is time to try a guard again that is shed. */
+/* Returns true if it is time to try a guard again that is shed. */
 bool pguard_shed_is_over(const struct pguard_guard *guard)
 {
 	return time_after_eq(jiffies, guard->shed_at + guard->pause * HZ);
 }
 
-/* Put it on again.  Return: whether it is; if it cannot be just now, next time. */
+/* Put it on again.  Return: true if it is; if it cannot be just now, next time. */
 bool pguard_shed_restore(struct pguard_profile *profile, u32 i)
 {
 	struct pguard_guard *guard = &profile->guards[i];

@@ -42,7 +42,7 @@
 
 static u32 nr_targets;
 
-/* Whether the task executes this inode.  Its task_lock is held. */
+/* Returns true if the task executes this inode.  Its task_lock is held. */
 static bool task_executes(struct task_struct *task, const struct inode *inode)
 {
 	struct file *exe;
@@ -125,12 +125,11 @@ static int target_start(struct pguard_target *target, struct netlink_ext_ack *ex
 
 	if (ret)
 		return pguard_refuse(extack, ret, "the scheduler's tracepoints cannot be used");
-	ret = pguard_hook_attach();
-	if (!ret && !pguard_hook_alive())
-		ret = -EOPNOTSUPP;
-	if (ret)
-		NL_SET_ERR_MSG(extack, "the wait calls cannot be hooked (is kernel.ftrace_enabled 1?)");
-	return ret;
+	ret = pguard_hook_attach() ?: (pguard_hook_alive() ? 0 : -EOPNOTSUPP);
+	if (!ret)
+		return 0;
+	return pguard_refuse(extack, ret,
+			     "the wait calls cannot be hooked (is kernel.ftrace_enabled 1?)");
 }
 
 /**
@@ -213,7 +212,7 @@ int pguard_target_remove(struct pguard_target *target)
 	return ret;
 }
 
-/* Whether the leader of a process executes this inode. */
+/* Returns true if the leader of a process executes this inode. */
 static bool pid_executes(pid_t pid, const struct inode *inode)
 {
 	struct task_struct *task;
@@ -230,18 +229,17 @@ static bool pid_executes(pid_t pid, const struct inode *inode)
 	return ret;
 }
 
-/* Whether it is the target of a process. */
+/* Returns true if it is the target of a process. */
 static bool target_has(const struct pguard_target *target, pid_t pid)
 {
 	struct pguard_image *image = pguard_process_image_get(pid);
 	bool ret = image && image->target == target;
 
-	if (image)
-		pguard_image_put(image);
+	pguard_image_put(image);
 	return ret;
 }
 
-/* Whether a target is where @spec wants to be.  A process is of one target at a time. */
+/* Returns true if a target is where @spec wants to be.  A process is of one target at a time. */
 static bool is_in_the_way(const struct pguard_target *target, const struct pguard_target_spec *spec)
 {
 	struct inode *inode = spec->exe ? d_real_inode(spec->exe->f_path.dentry) : NULL;
@@ -443,8 +441,7 @@ static int target_del(u32 id)
 static int target_del_all(void)
 {
 	bool any = false;
-	int ret = 0;
-	int error;
+	int ret = 0, error;
 
 	while ((error = target_del(0)) != -ENOENT) {
 		if (error == -EINTR)

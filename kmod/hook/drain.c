@@ -119,7 +119,7 @@ void pguard_drain(struct pguard_target *target)
 }
 
 /*
- * Whether a target's threads have left the hooked calls.  One in uninterruptible sleep
+ * Returns true if a target's threads have left the hooked calls.  One in uninterruptible sleep
  * stays until it wakes.  One caller at a time.
  */
 static bool drain_is_done(struct pguard_target *target)

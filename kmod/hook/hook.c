@@ -15,7 +15,7 @@
 
 extern void pguard_hook_stub(void);
 
-struct hook {
+struct hooked_call {
 	u32 syscall;
 	const char *name;
 	const char *symbol;
@@ -27,7 +27,7 @@ struct hook {
 	{ .syscall = __NR_##call, .name = #call, .symbol = "__x64_sys_" #call }
 
 /* The calls in which event loops wait. */
-static struct hook hooks[] = {
+static struct hooked_call hooks[] = {
 	HOOK(epoll_wait), HOOK(epoll_pwait), HOOK(epoll_pwait2),
 	HOOK(poll), HOOK(ppoll), HOOK(select), HOOK(pselect6),
 	HOOK(futex), HOOK(futex_waitv),
@@ -95,7 +95,7 @@ static int probe_return(struct kretprobe_instance *instance, struct pt_regs *reg
 }
 NOKPROBE_SYMBOL(probe_return);
 
-static int probe_attach(struct hook *hook)
+static int probe_attach(struct hooked_call *hook)
 {
 	struct kretprobe *probe = kzalloc(sizeof(*probe), GFP_KERNEL);
 	int ret;
@@ -225,7 +225,7 @@ void pguard_hook_detach(void)
 }
 
 /**
- * pguard_hook_alive() - whether the hooked functions still call the stub
+ * pguard_hook_alive() - true if the hooked functions still call the stub
  *
  * With kernel.ftrace_enabled=0 the kernel takes all such calls out of its text
  * without a notification.  The text itself shows it: a call, or the nop that was there.
@@ -256,7 +256,7 @@ bool pguard_hook_alive(void)
 bool pguard_hook_next(u32 *position, struct pguard_hook_info *ret)
 {
 	while (attached && *position < ARRAY_SIZE(hooks)) {
-		const struct hook *hook = &hooks[(*position)++];
+		const struct hooked_call *hook = &hooks[(*position)++];
 
 		if (!hook->address)
 			continue;

@@ -58,8 +58,7 @@ static struct pguard_target *exec_target(const struct linux_binprm *bprm, pid_t 
 	if (target)
 		kref_get(&target->kref);
 	spin_unlock(&pguard_images_lock);
-	if (old)
-		pguard_image_put(old);
+	pguard_image_put(old);
 	return target;
 }
 
@@ -125,10 +124,9 @@ int pguard_lifecycle_start(void)
 	for (i = 0; i < ARRAY_SIZE(probes); i++) {
 		if (probes[i].registered)
 			continue;
-		ret = -ENOENT;
-		if (probes[i].tracepoint)
-			ret = tracepoint_probe_register(probes[i].tracepoint,
-							probes[i].function, NULL);
+		ret = probes[i].tracepoint ?
+			      tracepoint_probe_register(probes[i].tracepoint, probes[i].function,
+							NULL) : -ENOENT;
 		if (ret) {
 			pguard_lifecycle_stop();
 			return ret;

@@ -24,7 +24,6 @@
 #include "unit/unit.h"
 #include "unit/wait-site.h"
 
-#include <linux/futex.h>
 #include <linux/io_uring.h>
 #include <linux/sched/task_stack.h>
 #include <asm/unistd.h>
@@ -43,22 +42,14 @@ static __always_inline bool wait_waits(const struct pt_regs *regs, u32 syscall)
 {
 	switch (syscall) {
 	case __NR_futex:
-		switch (regs->si & FUTEX_CMD_MASK) {
-		case FUTEX_WAIT:
-		case FUTEX_WAIT_BITSET:
-		case FUTEX_WAIT_REQUEUE_PI:
-		case FUTEX_LOCK_PI:
-		case FUTEX_LOCK_PI2:
-			return true;
-		}
-		return false;
+		return pguard_futex_waits(regs);
 	case __NR_io_uring_enter:
 		return regs->r10 & IORING_ENTER_GETEVENTS;
 	}
 	return true;
 }
 
-/* Whether this wait is to be recorded for those who look for the loops. */
+/* Returns true if this wait is to be recorded for those who look for the loops. */
 static bool record_wanted(struct pguard_thread *thread, struct pguard_place *place)
 {
 	struct pguard_target *target = thread->image->target;
@@ -194,7 +185,7 @@ static bool wait_reads(u32 syscall)
 }
 
 /*
- * Whether the return begins a unit.  Not if the kernel is about to restart the
+ * Returns true if the return begins a unit.  Not if the kernel is about to restart the
  * call, nor if a look at an empty socket was all it was.  sigsuspend and pause
  * always end by a signal, which is what their loops wait for.
  */
@@ -398,7 +389,7 @@ static noinline long leave_slow(struct pguard_thread *thread, long ret)
 	return ret;
 }
 
-/* Whether this is all that the call's return is wanted for, in a thread that goes on. */
+/* Returns true if this is all that the call's return is wanted for, in a thread that goes on. */
 static __always_inline bool leave_is(const struct pguard_thread *thread, u16 follow)
 {
 	/* The compare is the load. */
@@ -443,7 +434,7 @@ __visible notrace long __noendbr pguard_wait_leave(struct pguard_thread *thread,
  * taken off while it sleeps.
  *
  * Context: current, preemption off.
- * Return: whether the return of the call is of interest.
+ * Return: true if the return of the call is of interest.
  */
 bool pguard_wait_enter_atomic(const struct pt_regs *regs)
 {

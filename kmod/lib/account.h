@@ -101,7 +101,7 @@ static __always_inline void pguard_account_mark(struct pguard_mark *mark)
 }
 
 /*
- * Whether current stayed on its CPU since the mark, and met no fault.  None of the
+ * Returns true if current stayed on its CPU since the mark, and met no fault.  None of the
  * counts sinks, so their sum shows it.
  */
 static __always_inline bool pguard_account_is_calm(const struct pguard_mark *mark)

@@ -18,7 +18,7 @@ DECLARE_STATIC_KEY_FALSE(pguard_clock_tsc);
 extern u32 pguard_clock_mult;	/* ns per tick, times 2^PGUARD_CLOCK_SHIFT */
 extern u32 pguard_clock_ticks_mult;	/* ticks per ns, times 2^PGUARD_CLOCK_TICKS_SHIFT */
 
-/* Whether pguard_clock() is one instruction. */
+/* Returns true if pguard_clock() is one instruction. */
 static __always_inline bool pguard_clock_is_tsc(void)
 {
 	return static_branch_likely(&pguard_clock_tsc);

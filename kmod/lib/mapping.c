@@ -56,7 +56,7 @@ struct pguard_mapping_search {
  * not stop the watch over all others.
  *
  * Context: may sleep if it is current's.
- * Return: whether it is locked.
+ * Return: true if it is locked.
  */
 bool pguard_mapping_lock(struct mm_struct *mm)
 {
@@ -145,7 +145,7 @@ static struct exec_range *range_find(struct pguard_mapping_search *search, u64 w
 	return NULL;
 }
 
-/* Whether it was not hit before. */
+/* Returns true if it was not hit before. */
 static bool range_hit(struct pguard_mapping_search *search, struct exec_range *range)
 {
 	if (range->hit)
@@ -212,7 +212,7 @@ static bool is_same(const struct pguard_mapping *a, const struct pguard_mapping 
  * @known: referenced by the caller, and by the search if they are all there still
  *
  * Context: any.
- * Return: whether they are: then what was searched for them needs not be searched again.
+ * Return: true if they are: then what was searched for them needs not be searched again.
  */
 bool pguard_mapping_search_known(struct pguard_mapping_search *search,
 				 struct pguard_mappings *known)

@@ -55,10 +55,6 @@ static const struct nla_policy pguard_alert_get_nl_policy[PERFGUARD_A_RECORD_SEQ
 	[PERFGUARD_A_RECORD_SEQ] = { .type = NLA_U64, },
 };
 
-static const struct nla_policy pguard_wait_get_nl_policy[PERFGUARD_A_RECORD_SEQ + 1] = {
-	[PERFGUARD_A_RECORD_SEQ] = { .type = NLA_U64, },
-};
-
 static const struct nla_policy pguard_site_add_nl_policy[PERFGUARD_A_SITE_SITES + 1] = {
 	[PERFGUARD_A_SITE_TARGET_ID] = { .type = NLA_U32, },
 	[PERFGUARD_A_SITE_FD] = { .type = NLA_U32, },
@@ -129,7 +125,7 @@ const struct genl_ops pguard_nl_ops[PGUARD_NL_OPS] = {
 	DO(LOOP_SET, loop_set, pguard_loop_set_nl_policy),
 	DUMP(LOOP_GET, loop_get, pguard_loop_get_nl_policy, pguard_nl_dump_start, NULL),
 	DUMP(ALERT_GET, alert_get, pguard_alert_get_nl_policy, pguard_nl_dump_start, pguard_nl_record_dump_done),
-	DUMP(WAIT_GET, wait_get, pguard_wait_get_nl_policy, pguard_nl_dump_start, pguard_nl_record_dump_done),
+	DUMP(WAIT_GET, wait_get, pguard_alert_get_nl_policy, pguard_nl_dump_start, pguard_nl_record_dump_done),
 	DO(STATS_GET, stats_get, pguard_none_nl_policy),
 	DO(SITE_ADD, site_add, pguard_site_add_nl_policy),
 	DO(SITE_DEL, site_del, pguard_site_del_nl_policy),

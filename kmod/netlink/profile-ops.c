@@ -139,19 +139,12 @@ int pguard_nl_profile_add_doit(struct sk_buff *skb, struct genl_info *info)
 /* A hit is an exception, which takes longer on any processor: a lower cost was not measured. */
 enum { LEAST_HIT_NS = 50 };
 
-static u32 least_hit(const struct pguard_cost_model *model)
-{
-	return min3(model->hit[PERFGUARD_STEP_MODE_KERNEL],
-		    model->hit[PERFGUARD_STEP_MODE_MODULE],
-		    model->hit[PERFGUARD_STEP_MODE_STEPPED]);
-}
-
 /* Read budget and cost model of a request; the policy has seen to their ranges. */
 static int get_budget(struct genl_info *info, u32 *ret_ppm, struct pguard_cost_model *ret)
 {
 	struct nlattr **attrs = info->attrs;
 	struct nlattr *budget = attrs[PERFGUARD_A_PROFILE_BUDGET_PPM];
-	u32 *hit = ret->hit;
+	u32 *hit = ret->hit, least;
 
 	*ret_ppm = pguard_nl_u32(budget);
 	hit[PERFGUARD_STEP_MODE_KERNEL] = pguard_nl_u32(attrs[PERFGUARD_A_PROFILE_KERNEL_HIT_NS]);
@@ -162,10 +155,12 @@ static int get_budget(struct genl_info *info, u32 *ret_ppm, struct pguard_cost_m
 	ret->assumed = pguard_nl_u32(attrs[PERFGUARD_A_PROFILE_ASSUMED_COSTS]);
 	if (!budget)
 		return 0;
-	if (!least_hit(ret) || !ret->call || !ret->unit)
+	least = min3(hit[PERFGUARD_STEP_MODE_KERNEL], hit[PERFGUARD_STEP_MODE_MODULE],
+		     hit[PERFGUARD_STEP_MODE_STEPPED]);
+	if (!least || !ret->call || !ret->unit)
 		return pguard_refuse_attr(info->extack, budget, -EINVAL,
 					  "a budget needs the costs of hits, calls and units");
-	if (least_hit(ret) < LEAST_HIT_NS)
+	if (least < LEAST_HIT_NS)
 		return pguard_refuse_attr(info->extack, budget, -EINVAL,
 					  "no hit takes less than 50 ns: measure the costs again");
 	return 0;

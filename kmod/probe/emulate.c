@@ -309,7 +309,7 @@ static u64 compute(const struct pguard_emulation *emulation, u64 a, u64 b, unsig
 	return b; /* mov and xchg */
 }
 
-/* Whether it needs to know what stood in its first operand. */
+/* Returns true if it needs to know what stood in its first operand. */
 static bool reads_first(u8 op)
 {
 	return op != EMULATE_MOV && op != EMULATE_EXTEND && op != EMULATE_SPREAD &&
@@ -427,7 +427,7 @@ static __always_inline bool fast_store(const struct pguard_emulation *emulation,
  * is an access to memory that faults.
  *
  * Context: current, in the handler of a breakpoint; does not sleep.
- * Return: whether it was done; if not, nothing is changed.
+ * Return: true if it was done; if not, nothing is changed.
  */
 bool pguard_emulate(const struct pguard_emulation *emulation, struct pt_regs *regs)
 {

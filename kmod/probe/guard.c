@@ -155,7 +155,7 @@ static struct pguard_thread *state_of_current(const struct pguard_site *site)
  * @now: pguard_clock()
  *
  * Context: current, may sleep and fault; the probe is not taken off meanwhile.
- * Return: whether current's memory needs the breakpoint no more.
+ * Return: true if current's memory needs the breakpoint no more.
  */
 bool pguard_guard_hit_slow(const struct pguard_site *site, const struct pt_regs *regs, u64 now)
 {

@@ -84,7 +84,7 @@ pguard_guard_end(const struct pguard_thread *thread, struct pguard_inference *in
 	return PGUARD_GUARD_DONE;
 }
 
-/* Whether an event of the thread's loop begins at the site. */
+/* Returns true if an event of the thread's loop begins at the site. */
 static __always_inline bool pguard_guard_is_event(const struct pguard_site *site,
 						  const struct pguard_inference *inference)
 {
@@ -97,7 +97,7 @@ static __always_inline bool pguard_guard_is_event(const struct pguard_site *site
  *	the TSC
  * @regs: its user registers
  * @hit: with the clock; takes the rest
- * @may_begin: whether it is an event site of some loop; normally the first event
+ * @may_begin: it is an event site of some loop; normally the first event
  *	of a unit
  *
  * Context: current, may sleep and fault; the probe is not taken off meanwhile.

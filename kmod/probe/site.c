@@ -24,7 +24,7 @@ bool pguard_site_wants(const struct pguard_site *site, struct mm_struct *mm)
 	return pguard_process_has_mm(site->target, mm);
 }
 
-/* Whether current is a thread of the site's target.  Its first hit makes its state. */
+/* Returns true if current is a thread of the site's target.  Its first hit makes its state. */
 static bool site_is_ours(const struct pguard_site *site)
 {
 	struct pguard_thread *thread;
@@ -69,7 +69,7 @@ static bool site_report(const struct pguard_site *site, u64 sp, u64 value)
  * @regs: its user registers
  *
  * Context: current, may sleep and fault; the probe is not taken off meanwhile.
- * Return: whether current's memory needs the breakpoint no more.
+ * Return: true if current's memory needs the breakpoint no more.
  */
 bool pguard_site_hit(struct pguard_site *site, const struct pt_regs *regs)
 {

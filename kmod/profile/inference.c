@@ -19,8 +19,8 @@ static struct pguard_uncached_scores *own_new(const struct pguard_loop *loop, gf
 }
 
 /*
- * Whether a thread must have it from the first.  By the paper's rule each hit counts, and no cache
- * serves.  And in a unit it is allocated without sleeping, which may fail for a large one.
+ * Returns true if a thread must have it from the first.  By the paper's rule each hit counts,
+ * no cache serves.  And in a unit it is allocated without sleeping, which may fail for a large one.
  */
 static bool needs_own(const struct pguard_loop *loop)
 {
@@ -403,7 +403,8 @@ static u64 shared_hit_slots(const struct pguard_inference *inference,
 		for_each_met(inference, verdict, i)
 			take_hit_slot(hit_slot_of(inference, i), &taken, &shared);
 	else
-		for (known = pguard_verdict_cache_verdict(verdict); known->before; known = known->before)
+		for (known = pguard_verdict_cache_verdict(verdict); known->before;
+		     known = known->before)
 			take_hit_slot(hit_slot_of(inference, known->context), &taken, &shared);
 	return shared;
 }

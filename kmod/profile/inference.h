@@ -125,7 +125,7 @@ static __always_inline void pguard_inference_follow(struct pguard_inference *inf
 }
 
 /*
- * Whether a unit that ended, and began at @start, only lacks hits, possibly because
+ * Returns true if a unit that ended, and began at @start, only lacks hits, possibly because
  * guards of its type are shed, or were when it began.
  */
 static __always_inline bool
@@ -136,7 +136,7 @@ pguard_inference_is_excused(const struct pguard_inference *inference, u64 start)
 	if (verdict->fit != INFER_FIT_SHORT)
 		return false;
 	/* Pairs with pguard_shed_restore(): if none is any more, it is known since when. */
-	return smp_load_acquire(&inference->profile->thinned[verdict->type]) ||
+	return smp_load_acquire(&inference->profile->degraded[verdict->type]) ||
 	       start <= READ_ONCE(inference->loop->changed);
 }
 

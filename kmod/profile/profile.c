@@ -183,12 +183,12 @@ int pguard_profile_make_counters(struct pguard_profile *profile)
 	}
 	profile->left = alloc_percpu_gfp(s32, GFP_KERNEL | __GFP_NOWARN);
 	profile->cpus = kvcalloc(nr_cpu_ids, sizeof(*profile->cpus), GFP_KERNEL | __GFP_NOWARN);
-	profile->thinned = kvcalloc(profile->nr_types, sizeof(*profile->thinned),
+	profile->degraded = kvcalloc(profile->nr_types, sizeof(*profile->degraded),
 				    GFP_KERNEL | __GFP_NOWARN);
-	if (!profile->left || !profile->cpus || !profile->thinned)
+	if (!profile->left || !profile->cpus || !profile->degraded)
 		return -ENOMEM;
 	profile->bytes += nr_cpu_ids * sizeof(*profile->cpus) +
-			  profile->nr_types * sizeof(*profile->thinned);
+			  profile->nr_types * sizeof(*profile->degraded);
 	for_each_possible_cpu(cpu) {
 		sums = &profile->cpus[cpu];
 		sums->types = kvzalloc_node(types, GFP_KERNEL | __GFP_NOWARN, cpu_to_node(cpu));
@@ -219,7 +219,7 @@ void pguard_profile_free_tables(struct pguard_profile *profile)
 		}
 	}
 	free_percpu(profile->left);
-	kvfree(profile->thinned);
+	kvfree(profile->degraded);
 	kvfree(profile->cpus);
 	kvfree(profile->loops);
 	pguard_wait_sites_put(profile->sites);

@@ -237,7 +237,7 @@ struct pguard_guard {
  * @flags: enum perfguard_profile_flags
  * @target: it is armed for, or NULL; valid while it is armed; READ_ONCE
  * @nr_shed: guards that are shed; the target lock for writing, READ_ONCE
- * @thinned: by type, of the contexts that it is a candidate of, those of guards that
+ * @degraded: by type, of the contexts that it is a candidate of, those of guards that
  *	are shed; the same
  * @sites: the wait sites of its loops; an audit has those of each image (image.h)
  * @min_threshold: smallest of all types, ns; 0 if none has one
@@ -280,7 +280,7 @@ struct pguard_profile {
 		struct infer_context *contexts;
 		struct infer_weight *weights;
 		void *room; /* of the loops' tables and hit slots */
-		u32 *thinned;
+		u32 *degraded;
 		struct pguard_profile_cpu *cpus;
 		s32 __percpu *left;
 		size_t bytes;
@@ -338,13 +338,13 @@ static inline u64 pguard_audit_threshold(const struct pguard_profile *audit)
 	return READ_ONCE(audit->types->threshold_ns);
 }
 
-/* Whether it is what a target without a profile goes by. */
+/* Returns true if it is what a target without a profile goes by. */
 static inline bool pguard_profile_is_audit(const struct pguard_profile *profile)
 {
 	return !profile->id;
 }
 
-/* Whether its target goes by it now, or it is an audit.  If not, its guards are going. */
+/* Returns true if its target goes by it now, or it is an audit.  If not, its guards are going. */
 static __always_inline bool pguard_profile_is_armed(const struct pguard_profile *profile)
 {
 	return READ_ONCE(profile->target);

@@ -2,8 +2,9 @@
 
 #include "profile/staging.h"
 
+#include "lib/refuse.h"
+
 #include <linux/mm.h>
-#include <linux/netlink.h>
 #include <linux/slab.h>
 
 #include <linux/perfguard.h>
@@ -71,14 +72,11 @@ int pguard_staging_append(struct pguard_staging *staging, enum pguard_staging_ki
 	const struct kind *kind = &kinds[which];
 	size_t nr = size / kind->size;
 
-	if (size % kind->size) {
-		NL_SET_ERR_MSG(extack, "not an array of whole structures");
-		return -EINVAL;
-	}
-	if (nr > kind->max - array->nr) {
-		NL_SET_ERR_MSG(extack, "the profile is too large: too many items of a kind");
-		return -ENOSPC;
-	}
+	if (size % kind->size)
+		return pguard_refuse(extack, -EINVAL, "not an array of whole structures");
+	if (nr > kind->max - array->nr)
+		return pguard_refuse(extack, -ENOSPC,
+				     "the profile is too large: too many items of a kind");
 	if (array->nr + nr > array->room && array_grow(array, kind, array->nr + nr))
 		return -ENOMEM;
 	memcpy(array->items + (size_t)array->nr * kind->size, items, size);

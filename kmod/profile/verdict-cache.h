@@ -154,7 +154,7 @@ pguard_verdict_cache_begin(const struct pguard_verdict_cache *cache)
 	return &cache->known->verdict;
 }
 
-/* Whether a larger one should be at hand.  Context: any. */
+/* Returns true if a larger one should be at hand.  Context: any. */
 static inline bool pguard_verdict_cache_wants_more(const struct pguard_verdict_cache *cache)
 {
 	return READ_ONCE(cache->is_full) || READ_ONCE(cache->nr_known) > cache->max_known / 4 * 3;

@@ -155,7 +155,7 @@ static void where_is(void *argument)
 			   (long)task_pt_regs(current)->orig_ax >= 0;
 }
 
-/* Whether a thread that is on a CPU is in the kernel.  A stolen CPU answers late. */
+/* Returns true if a thread that is on a CPU is in the kernel.  A stolen CPU answers late. */
 static bool runs_in_kernel(struct task_struct *task)
 {
 	struct where where = { .task = task };

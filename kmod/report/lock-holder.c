@@ -10,13 +10,10 @@
 #include "report/stack.h"
 
 #include <linux/errno.h>
-#include <linux/futex.h>
 #include <linux/mm.h>
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
-#include <linux/ptrace.h>
 #include <linux/sched/signal.h>
-#include <asm/unistd.h>
 
 /*
  * A mutex of glibc: the word that threads wait at, which is 2 while some do,
@@ -68,28 +65,6 @@ static u32 owner_verify(struct task_struct *waiter, u32 tid)
 		ret = owner->pid;
 	rcu_read_unlock();
 	return ret;
-}
-
-/**
- * pguard_lock_holder_address() - the futex that a thread waits at
- * @regs: its user registers
- *
- * Context: any.
- * Return: the address; 0 if it is in no such call.
- */
-u64 pguard_lock_holder_address(const struct pt_regs *regs)
-{
-	if (regs->orig_ax != __NR_futex)
-		return 0;
-	switch (regs->si & FUTEX_CMD_MASK) {
-	case FUTEX_WAIT:
-	case FUTEX_WAIT_BITSET:
-	case FUTEX_WAIT_REQUEUE_PI:
-	case FUTEX_LOCK_PI:
-	case FUTEX_LOCK_PI2:
-		return regs->di;
-	}
-	return 0;
 }
 
 /**

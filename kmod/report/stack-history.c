@@ -64,7 +64,7 @@ static u32 history_count(struct pguard_stack *stack)
 	return nr;
 }
 
-/* Whether some stack of a list needs one of the sample that begins at @stack. */
+/* Returns true if some stack of a list needs one of the sample that begins at @stack. */
 static bool is_needed(const struct pguard_stack *list, struct pguard_stack *stack)
 {
 	const struct pguard_stack *end = sample_last(stack)->next, *part;

@@ -18,8 +18,11 @@
 
 #include "lib/mapping.h"
 
+#include <linux/futex.h>
 #include <linux/llist.h>
+#include <linux/ptrace.h>
 #include <linux/types.h>
+#include <asm/unistd.h>
 
 #include <linux/perfguard.h>
 
@@ -91,7 +94,26 @@ extern atomic64_t pguard_capture_torn;
 struct pguard_stack *pguard_capture_stack(struct pguard_thread *thread);
 void pguard_capture_deinit(void);
 
-u64 pguard_lock_holder_address(const struct pt_regs *regs);
+/* Returns true if a call of futex with these user registers is a wait. */
+static __always_inline bool pguard_futex_waits(const struct pt_regs *regs)
+{
+	switch (regs->si & FUTEX_CMD_MASK) {
+	case FUTEX_WAIT:
+	case FUTEX_WAIT_BITSET:
+	case FUTEX_WAIT_REQUEUE_PI:
+	case FUTEX_LOCK_PI:
+	case FUTEX_LOCK_PI2:
+		return true;
+	}
+	return false;
+}
+
+/* The futex that a thread with these user registers waits at, or 0. */
+static inline u64 pguard_lock_holder_address(const struct pt_regs *regs)
+{
+	return regs->orig_ax == __NR_futex && pguard_futex_waits(regs) ? regs->di : 0;
+}
+
 u32 pguard_lock_holder(struct task_struct *task, const struct pt_regs *regs);
 
 /* Stacks of late units that found no room. */

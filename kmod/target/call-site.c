@@ -9,7 +9,7 @@
 
 struct pguard_call_site pguard_nowhere;
 
-/* Whether it is the call site of these facts.  Context: any; a reference, or RCU. */
+/* Returns true if it is the call site of these facts.  Context: any; a reference, or RCU. */
 bool pguard_call_site_is(const struct pguard_call_site *call_site,
 			 const struct pguard_call_site_info *finding)
 {

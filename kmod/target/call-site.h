@@ -22,7 +22,7 @@ struct pguard_loop;
 struct pguard_image;
 
 /*
- * Whether a place that is no boundary can be one another time, when another chain of
+ * Returns true if a place that is no boundary can be one another time, when another chain of
  * calls leads there: how many wait sites the thread's profile has at such a call.
  */
 enum pguard_call_site_fit {

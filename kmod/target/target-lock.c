@@ -118,7 +118,7 @@ static struct pguard_target *target_after(u32 id)
  * @call: does it, as the holder of the lock; pguard_control not held
  *
  * Context: may sleep; for works.
- * Return: whether some were left out because somebody else held the lock.
+ * Return: true if some were left out because somebody else held the lock.
  */
 bool pguard_target_lock_each(bool (*want)(const struct pguard_target *target),
 			     void (*call)(struct pguard_target *target))

@@ -184,7 +184,7 @@ static bool ring_put(struct ring *ring, struct pguard_thread *thread, u32 openin
  * @value: the same
  *
  * Context: current, not in an interrupt; does not sleep.
- * Return: whether it was written; false while the stream is closed.
+ * Return: true if it was written; false while the stream is closed.
  */
 bool pguard_stream_put(struct pguard_thread *thread, u32 kind, u32 number, u64 sp, u64 value)
 {
@@ -217,7 +217,7 @@ out:
 	return ret;
 }
 
-/* Whether an event of current was recorded since the stream was opened.  Context: current. */
+/* Returns true if an event of current was recorded since the stream was opened. */
 bool pguard_stream_knows(const struct pguard_thread *thread)
 {
 	return thread->opening && thread->opening == READ_ONCE(pguard_stream_opening);

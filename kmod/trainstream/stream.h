@@ -31,14 +31,14 @@ static inline bool pguard_stream_is_open(void)
 	return READ_ONCE(pguard_stream_opening);
 }
 
-/* Whether the hooked calls of a target are recorded. */
+/* Returns true if the hooked calls of a target are recorded. */
 static inline bool pguard_stream_wants_waits(const struct pguard_target *target)
 {
 	return READ_ONCE(target->flags) & PERFGUARD_TARGET_FLAGS_RECORD &&
 	       pguard_stream_is_open();
 }
 
-/* Whether the units that its profile cuts are, and the hits of their guards. */
+/* Returns true if the units that its profile cuts are, and the hits of their guards. */
 static inline bool pguard_stream_wants_units(const struct pguard_target *target)
 {
 	return READ_ONCE(target->flags) &

@@ -350,7 +350,7 @@ static enum pguard_call enter_event(struct pguard_thread *thread)
 /**
  * pguard_unit_enter() - a hooked call begins in a wait site
  * @thread: of current; its place is one
- * @may_sleep: whether the context allows it
+ * @may_sleep: the context allows it
  *
  * Context: current.
  * Return: what its return means.

@@ -85,7 +85,7 @@ static __always_inline u64 pguard_unit_next(const struct pguard_thread *thread)
 	return thread->unit + BIT(PGUARD_PHASE_SHIFT) + PGUARD_PHASE_RUNNING;
 }
 
-/* Whether the target wants to know where the time of the unit goes, or of the next one. */
+/* Returns true if the target wants to know where the time of the unit goes, or of the next one. */
 static __always_inline bool pguard_unit_has_account(const struct pguard_thread *thread)
 {
 	return thread->unit & PGUARD_PHASE_MARKED;
@@ -117,8 +117,8 @@ static __always_inline void pguard_unit_run(struct pguard_thread *thread, u64 cl
 }
 
 /*
- * Whether what ran was no unit, for no event began in it.  It only brought the rest of what was
- * waited for.
+ * Returns true if what ran was no unit, for no event began in it.  It only brought the rest
+ * of what was waited for.
  */
 static __always_inline bool pguard_unit_is_empty(const struct pguard_inference *inference)
 {
@@ -126,7 +126,7 @@ static __always_inline bool pguard_unit_is_empty(const struct pguard_inference *
 }
 
 /*
- * Whether a unit that takes so many @ticks just has to be counted.
+ * Returns true if a unit that takes so many @ticks just has to be counted.
  * It is in time for its type, @within, and fits it, met the guards of a profile that
  * is armed, and nobody listens.
  */
@@ -236,7 +236,7 @@ static __always_inline bool pguard_unit_end_empty(struct pguard_thread *thread,
 	       pguard_unit_stop(thread, word);
 }
 
-/* Whether an event that begins now is the first one of the unit that runs. */
+/* Returns true if an event that begins now is the first one of the unit that runs. */
 static __always_inline bool pguard_unit_is_first(const struct pguard_thread *thread,
 						 const struct pguard_inference *inference)
 {

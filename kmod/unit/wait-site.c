@@ -81,7 +81,7 @@ static void search_end(struct pguard_thread *thread, struct pguard_place *place,
 	place_set(thread, place, &search->is, may_sleep);
 }
 
-/* Whether the thread's loop waited in this library function before, maybe on another path. */
+/* Returns true if the thread's loop waited in this library function, maybe on another path. */
 static bool is_return_slot(const struct pguard_thread *thread, const struct search *search)
 {
 	return is_near(search->is.ip, thread->return_slot_ip, PATHS_CODE) &&
@@ -115,7 +115,7 @@ static void return_slot_set(struct pguard_thread *thread, const struct search *s
 }
 
 /*
- * Whether the file holds the code at @address of current's memory, @offset into it.
+ * Returns true if the file holds the code at @address of current's memory, @offset into it.
  * -EAGAIN if that cannot be found out without sleeping.
  */
 static int code_is_at(u64 address, const struct inode *inode, u64 offset, bool may_sleep)
@@ -149,7 +149,7 @@ static int user_word(u64 address, bool may_sleep, u64 *ret)
 }
 
 /*
- * Whether the word at search->slot is the return address of the wait site.
+ * Returns true if the word at search->slot is the return address of the wait site.
  * -EAGAIN if that cannot be found out without sleeping.  search->is.return_address
  * becomes the word if it is; or its low bits, if it cannot be wherever the file is mapped.
  */
@@ -177,8 +177,8 @@ static int slot_returns(struct search *search, const struct pguard_wait_site *si
 }
 
 /*
- * Whether the place is this wait site.  The call must be the same, and the return address stand
- * at the site's distance.  Or, if this is the library function in which the thread's
+ * Returns true if the place is this wait site.  The call must be the same, and the return
+ * address stand at the site's distance.  Or, if this is the library function in which the thread's
  * loop waited before, on another path: where the return address stood then, for a loop
  * frame does not move.  (A wait call goes deeper once the process has a second thread.)
  */
@@ -247,7 +247,7 @@ static enum pguard_call_site_fit count_fits(const struct pguard_thread *thread, 
 }
 
 /**
- * pguard_place_is_refused() - whether a place is certainly no boundary this time
+ * pguard_place_is_refused() - true if a place is certainly no boundary this time
  * @thread: of current, which has a profile
  * @place: settled; whatever it was last time
  *
@@ -294,7 +294,7 @@ static void place_refuse(struct pguard_thread *thread, struct pguard_place *plac
 }
 
 /*
- * Whether the place is a boundary this time.  Several functions may call the one that
+ * Returns true if the place is a boundary this time.  Several functions may call the one that
  * waits, from equal depths, and only one of them at an event's begin.  What the
  * place was last time is kept, for it may be that again.
  */
@@ -437,7 +437,7 @@ static noinline struct pguard_place *place_new(struct pguard_thread *thread,
  * pguard_place_get() - the place current waits in
  * @thread: of current
  * @regs: its user registers
- * @may_sleep: whether the context allows to fault
+ * @may_sleep: the context allows to fault
  *
  * Context: current; sleeps only as @may_sleep says.
  * Return: the place, settled for the wait sites there are; it is thread->place.
@@ -460,7 +460,7 @@ struct pguard_place *pguard_place_get(struct pguard_thread *thread, const struct
 }
 
 /**
- * pguard_place_is_boundary() - whether a wait in this place is the loop's own
+ * pguard_place_is_boundary() - true if a wait in this place is the loop's own
  *
  * The thread reads the stack each time: another chain of calls may lead to the place.
  *

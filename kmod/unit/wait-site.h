@@ -51,8 +51,8 @@ static __always_inline u64 pguard_place_slot(const struct pguard_place *place)
 #define PGUARD_FAULTS_TO(label)	_ASM_EXTABLE_UA(1b, label)
 
 /*
- * Whether it stands there.  May fault.  This takes half of what pguard_place_read() would.  The
- * load is a mov of its own: the kernel survives poisoned memory under that, but not under
+ * Returns true if it stands there.  May fault.  This takes half of what pguard_place_read()
+ * would.  The load is a mov of its own: the kernel survives poisoned memory under that, but not under
  * a cmp (arch/x86/kernel/cpu/mce/severity.c, is_copy_from_user()).
  */
 static __always_inline bool pguard_place_returns(const struct pguard_place *place)
@@ -81,7 +81,7 @@ static __always_inline bool pguard_place_differs(u64 word, u64 wanted)
 	return (word ^ wanted) & ~PAGE_MASK;
 }
 
-/* Whether what stands there cannot be it, wherever the file is mapped.  May fault. */
+/* Returns true if what stands there cannot be it, wherever the file is mapped.  May fault. */
 static __always_inline bool pguard_place_refuses(const struct pguard_place *place)
 {
 	u64 word;
@@ -90,7 +90,7 @@ static __always_inline bool pguard_place_refuses(const struct pguard_place *plac
 	       pguard_place_differs(word, place->call_site->is.return_address);
 }
 
-/* Whether a place without a loop is certainly no boundary this time. */
+/* Returns true if a place without a loop is certainly no boundary this time. */
 static __always_inline bool pguard_place_is_none(const struct pguard_place *place)
 {
 	u8 fit = place->call_site->is.fit;
@@ -131,7 +131,7 @@ static __always_inline struct pguard_place *pguard_place_find(struct pguard_thre
 	return NULL;
 }
 
-/* Whether the place was looked up among the wait sites that there are now. */
+/* Returns true if the place was looked up among the wait sites that there are now. */
 static __always_inline bool pguard_place_is_settled(const struct pguard_thread *thread,
 						    const struct pguard_place *place)
 {

@@ -6,10 +6,10 @@
  * their threshold, and sleeps until the next unit can become late: the
  * earliest end of a running unit's time, but at most one threshold, since a
  * unit that begins later cannot be late sooner.  While nothing is late that
- * is one look a threshold, however short the units are.
+ * is one scan a threshold, however short the units are.
  *
  * Mostly there is nothing to be done, and waking a thread for that costs those
- * it looks at more than the look.  So with few threads the timer looks first,
+ * it scans more than the scan does.  So with few threads the timer scans first,
  * and calls the work only if something is due.
  *
  * While a unit stays late its stack is taken again and again, at times that
@@ -31,7 +31,7 @@ static enum hrtimer_restart watch_tick(struct hrtimer *timer);
 static void watch_work(struct work_struct *work);
 
 enum {
-	MAX_FOUND = 32,			/* units reported in one round, and sampled */
+	MAX_FOUND = 32,			/* units reported in one scan, and sampled */
 	MAX_QUICK_SCAN = 32,		/* threads that the timer looks at by itself */
 	MIN_DELAY_NS = NSEC_PER_MSEC,
 	/* For units that may become late but most of the time do not. */
@@ -43,23 +43,23 @@ enum {
 	MAX_DELAY_NS = NSEC_PER_SEC,
 	MIN_STEP_NS = 2 * NSEC_PER_MSEC,	/* between two stacks of a unit */
 	MAX_STEP_NS = NSEC_PER_SEC,
-	/* Beyond this time of a round stacks have to wait: reports are first. */
+	/* Beyond this time of a scan stacks have to wait: reports are first. */
 	MAX_SAMPLING_NS = 4 * NSEC_PER_MSEC,
 };
 
-/* A late unit found in a round; @thread is referenced. */
-struct found {
+/* A late unit found in a scan; @thread is referenced. */
+struct late_thread {
 	struct pguard_thread *thread;
 	u64 unit; /* as in pguard_thread.unit */
 };
 
 struct found_list {
-	struct found found[MAX_FOUND];
+	struct late_thread found[MAX_FOUND];
 	u32 nr;
 };
 
-/* One look, and how long there is nothing to look for. */
-struct round {
+/* One scan, and how long the next can wait. */
+struct thread_scan {
 	struct found_list *late;	/* to be reported; NULL: by the timer, which does nothing */
 	struct found_list *still;	/* to be sampled; the same */
 	bool is_due;		/* there would have been something to be done */
@@ -74,21 +74,21 @@ static bool running;
 /* The delay while no unit runs; the work informs the timer, which never runs at the same time. */
 static u64 longest_delay;
 
-/* So that they can be looked at all at once. */
+/* They can be scanned all at once. */
 static bool are_few(void)
 {
 	return atomic_read(&pguard_nr_threads) <= MAX_QUICK_SCAN;
 }
 
-static void found_add(struct found_list *list, struct round *round, struct pguard_thread *thread,
+static void found_add(struct found_list *list, struct thread_scan *scan, struct pguard_thread *thread,
 		      u64 unit)
 {
 	if (!list)
-		round->is_due = true;
+		scan->is_due = true;
 	else if (list->nr == MAX_FOUND)
-		round->delay = 0; /* it is due in the next one */
+		scan->delay = 0; /* it is due in the next one */
 	else if (pguard_thread_get(thread))
-		list->found[list->nr++] = (struct found){ thread, unit };
+		list->found[list->nr++] = (struct late_thread){ thread, unit };
 }
 
 /*
@@ -126,7 +126,7 @@ static struct pguard_lateness *lateness_begin(struct pguard_thread *thread, u64 
 }
 
 /* Find out whether a late unit is to be reported, reported again, or sampled. */
-static void late_look(struct pguard_thread *thread, u64 unit, u64 elapsed, struct round *round)
+static void scan_late(struct pguard_thread *thread, u64 unit, u64 elapsed, struct thread_scan *scan)
 {
 	struct pguard_lateness *late = thread->lateness;
 	bool is_reported = unit & PGUARD_PHASE_LATE;
@@ -134,32 +134,32 @@ static void late_look(struct pguard_thread *thread, u64 unit, u64 elapsed, struc
 
 	if (!late || late->looked_at != pguard_unit_number(unit)) {
 		if (!is_reported && !pguard_late_unit_is_open(thread->image->target)) {
-			round->delay = min_t(u64, round->delay, CLOSED_DELAY_NS);
+			scan->delay = min_t(u64, scan->delay, CLOSED_DELAY_NS);
 			return;
 		}
-		if (!is_reported || !round->late)
-			return found_add(round->late, round, thread, unit);
+		if (!is_reported || !scan->late)
+			return found_add(scan->late, scan, thread, unit);
 		/* A guard reported it: from now on it is the watchdog's. */
 		late = lateness_begin(thread, unit, elapsed);
 		if (!late) {
-			round->delay = min_t(u64, round->delay, EASY_DELAY_NS);
+			scan->delay = min_t(u64, scan->delay, EASY_DELAY_NS);
 			return;
 		}
 	}
 	due = late->next_report;
 	if (elapsed > due)
-		return found_add(round->late, round, thread, unit);
+		return found_add(scan->late, scan, thread, unit);
 	if (is_reported) {
 		due = min(due, late->history.next);
 		if (elapsed >= due)
-			found_add(round->still, round, thread, unit);
+			found_add(scan->still, scan, thread, unit);
 	}
 	if (elapsed < due)
-		round->delay = min(round->delay, due - elapsed);
+		scan->delay = min(scan->delay, due - elapsed);
 }
 
-/* Look at one thread. */
-static void state_look(struct pguard_thread *thread, struct round *round)
+/* Scan one thread. */
+static void scan_thread(struct pguard_thread *thread, struct thread_scan *scan)
 {
 	u64 unit, elapsed, threshold;
 
@@ -173,47 +173,47 @@ static void state_look(struct pguard_thread *thread, struct round *round)
 	if (!threshold || !pguard_unit_runs(thread, unit))
 		return;
 	if (elapsed <= threshold)
-		round->delay = min(round->delay, unit_delay(thread, elapsed, threshold));
+		scan->delay = min(scan->delay, unit_delay(thread, elapsed, threshold));
 	else
-		late_look(thread, unit, elapsed, round);
+		scan_late(thread, unit, elapsed, scan);
 }
 
 /* Find late units, where threads are few. */
-static void look_at_few(struct round *round)
+static void scan_few(struct thread_scan *scan)
 {
 	struct pguard_thread *thread;
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(thread, &pguard_all_threads, all) {
-		state_look(thread, round);
-		if (round->is_due)
+		scan_thread(thread, scan);
+		if (scan->is_due)
 			break;
 	}
 	rcu_read_unlock();
 }
 
 /* Find late units. */
-static void look(struct round *round)
+static void scan_all(struct thread_scan *scan)
 {
 	struct pguard_thread *thread;
 	u32 bucket;
 
 	if (are_few())
-		return look_at_few(round);
+		return scan_few(scan);
 	for (bucket = 0; bucket < ARRAY_SIZE(pguard_threads); bucket++) {
-		/* Most are; and what a look takes, it takes from those it looks at. */
+		/* Most are; and a scan takes its time from the threads it scans. */
 		if (hlist_empty(&pguard_threads[bucket]))
 			continue;
 		rcu_read_lock();
 		hlist_for_each_entry_rcu(thread, &pguard_threads[bucket], node)
-			state_look(thread, round);
+			scan_thread(thread, scan);
 		rcu_read_unlock();
 		cond_resched();
 	}
 }
 
 /* A stack was just taken: when the unit is due again. */
-static void sample_later(struct pguard_thread *thread, struct round *round)
+static void sample_later(struct pguard_thread *thread, struct thread_scan *scan)
 {
 	u64 elapsed = pguard_unit_elapsed(thread), next;
 	struct pguard_lateness *late = thread->lateness;
@@ -223,14 +223,14 @@ static void sample_later(struct pguard_thread *thread, struct round *round)
 	late->history.next = elapsed + (step << READ_ONCE(late->history.doublings));
 	next = min(late->history.next, late->next_report);
 	next = next > elapsed ? next - elapsed : 0;
-	round->delay = min(round->delay, next + (ktime_get() - round->begun));
+	scan->delay = min(scan->delay, next + (ktime_get() - scan->begun));
 }
 
 /*
  * Report a unit that is late or still late.  If that must not be done now we look again,
  * for that a second later, or its end comes first and reports it.
  */
-static void report(const struct found *found, struct round *round)
+static void report(const struct late_thread *found, struct thread_scan *scan)
 {
 	struct pguard_thread *thread = found->thread;
 	u64 elapsed = pguard_unit_elapsed(thread);
@@ -240,43 +240,43 @@ static void report(const struct found *found, struct round *round)
 	if (ret == -EBUSY)
 		late->next_report = elapsed + NSEC_PER_SEC;
 	if (ret)
-		round->delay = min_t(u64, round->delay, EASY_DELAY_NS);
+		scan->delay = min_t(u64, scan->delay, EASY_DELAY_NS);
 	else
-		sample_later(thread, round);
+		sample_later(thread, scan);
 }
 
-static void found_handle(struct round *round)
+static void found_handle(struct thread_scan *scan)
 {
-	const struct found *found;
+	const struct late_thread *found;
 	ktime_t begun;
 	u32 i;
 
-	for (i = 0; i < round->late->nr; i++) {
-		report(&round->late->found[i], round);
-		pguard_thread_put(round->late->found[i].thread);
+	for (i = 0; i < scan->late->nr; i++) {
+		report(&scan->late->found[i], scan);
+		pguard_thread_put(scan->late->found[i].thread);
 	}
 	begun = ktime_get();
-	for (i = 0; i < round->still->nr; i++) {
-		found = &round->still->found[i];
+	for (i = 0; i < scan->still->nr; i++) {
+		found = &scan->still->found[i];
 		if (!i || ktime_get() - begun < MAX_SAMPLING_NS) {
 			pguard_late_unit_sample(found->thread, found->unit);
-			sample_later(found->thread, round);
+			sample_later(found->thread, scan);
 		} else {
-			round->delay = 0;
+			scan->delay = 0;
 		}
 		pguard_thread_put(found->thread);
 	}
 }
 
 /* Look again when something can be due, but not before a time has passed from now. */
-static void round_end(const struct round *round, s64 least_ns)
+static void round_end(const struct thread_scan *scan, s64 least_ns)
 {
 	ktime_t next;
 
-	if (!READ_ONCE(running) || round->delay == U64_MAX)
+	if (!READ_ONCE(running) || scan->delay == U64_MAX)
 		return;
 	/* Taking stacks took time; the next unit is not late the later for it. */
-	next = ktime_add_ns(round->begun, min_t(u64, round->delay, MAX_DELAY_NS));
+	next = ktime_add_ns(scan->begun, min_t(u64, scan->delay, MAX_DELAY_NS));
 	next = max(next, ktime_add_ns(ktime_get(), least_ns));
 	hrtimer_start(&timer, next, HRTIMER_MODE_ABS);
 }
@@ -285,7 +285,7 @@ static void watch_work(struct work_struct *unused)
 {
 	/* Of the one look at a time; too large for the stack. */
 	static struct found_list late, still;
-	struct round round = { .late = &late, .still = &still };
+	struct thread_scan scan = { .late = &late, .still = &still };
 	ktime_t looked;
 
 	late.nr = 0;
@@ -293,27 +293,27 @@ static void watch_work(struct work_struct *unused)
 	/* Who started this look may not have been the timer. */
 	hrtimer_cancel(&timer);
 	longest_delay = max_t(u64, pguard_targets_least(), EASY_DELAY_NS);
-	round.begun = ktime_get();
-	round.delay = longest_delay;
-	look(&round);
-	looked = ktime_get() - round.begun;
-	found_handle(&round);
+	scan.begun = ktime_get();
+	scan.delay = longest_delay;
+	scan_all(&scan);
+	looked = ktime_get() - scan.begun;
+	found_handle(&scan);
 	/* With many threads a look takes time; then half of a CPU is enough. */
-	round_end(&round, clamp_t(s64, looked, MIN_DELAY_NS, EASY_DELAY_NS));
+	round_end(&scan, clamp_t(s64, looked, MIN_DELAY_NS, EASY_DELAY_NS));
 }
 
 /* Interrupts are off. */
 static enum hrtimer_restart watch_tick(struct hrtimer *unused)
 {
-	struct round round = { .begun = ktime_get(), .delay = longest_delay };
+	struct thread_scan scan = { .begun = ktime_get(), .delay = longest_delay };
 
-	round.is_due = !are_few();
-	if (!round.is_due)
-		look_at_few(&round);
-	if (round.is_due)
+	scan.is_due = !are_few();
+	if (!scan.is_due)
+		scan_few(&scan);
+	if (scan.is_due)
 		queue_work(watch_wq, &work);
 	else
-		round_end(&round, MIN_DELAY_NS);
+		round_end(&scan, MIN_DELAY_NS);
 	return HRTIMER_NORESTART;
 }
 

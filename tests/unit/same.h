@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Whether two samples or models are the same to the last bit.  The first
+ * Returns true if two samples or models are the same to the last bit.  The first
  * difference is printed as a diagnosis.
  */
 #ifndef _PGUARD_SAME_H

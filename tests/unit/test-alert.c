@@ -290,12 +290,18 @@ static void test_many(void)
 		.nr_units = 37, .nr_ended = 36, .min_ns = 50 * MS, .max_ns = 210 * MS,
 		.running_ns = 812 * MS,
 	};
-	struct drift drift = {
-		.is_on = true, .before_ns = 3200000, .level_ns = 12 * MS,
-		.since_ns = TIME_NS - 4 * NSEC_PER_SEC, .units = 402, .late = 380,
+	struct regression regression = {
+		.is_on = true,
+		.before_ns = 3200000,
+		.level_ns = 12 * MS,
+		.since_ns = TIME_NS - 4 * NSEC_PER_SEC,
+		.units = 402,
+		.late = 380,
 	};
 	struct alert_type type = { 7, "getCommand", 3200000, false, 0.99 };
-	struct alert_level level = { .time_ns = TIME_NS, .exe = EXE, .type = &type, .drift = &drift };
+	struct alert_level level = {
+		.time_ns = TIME_NS, .exe = EXE, .type = &type, .regression = &regression
+	};
 	FILE *file = begin();
 
 	alert_folded_text(file, &window, 10 * NSEC_PER_SEC, TIME_NS);
@@ -306,8 +312,8 @@ static void test_many(void)
 
 	file = begin();
 	alert_level_text(file, &level);
-	drift.is_on = false;
-	drift.level_ns = 3300000;
+	regression.is_on = false;
+	regression.level_ns = 3300000;
 	alert_level_text(file, &level);
 	ok(is_printed(file, levels), "a change of level, and back");
 }

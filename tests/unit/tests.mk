@@ -20,7 +20,7 @@ $(UNIT_LIBRARY): $(filter-out $(BUILD)/user/pg-collect.o,$(OBJ))
 	$(Q)$(AR) rc $@ $^
 
 # Run the module's files.
-$(BUILD)/tests/unit/test-emulate.o $(BUILD)/tests/unit/test-memo.o: override CPPFLAGS += -Itests/unit/kernel -Ikmod
+$(BUILD)/tests/unit/test-emulate.o $(BUILD)/tests/unit/test-verdict-cache.o: override CPPFLAGS += -Itests/unit/kernel -Ikmod
 
 # Makes profiles for tests/cli.
 MAKE_PROFILE := $(BUILD)/tests/unit/make-profile

@@ -18,7 +18,7 @@ void log_progress(const char *format, ...) __attribute__((format(printf, 1, 2)))
 
 void log_set_verbose(bool verbose);
 
-/* Whether log_error() was called, so that an error is reported only once. */
+/* Returns true if log_error() was called, so that an error is reported only once. */
 bool log_has_error(void);
 
 #endif /* _USER_BASE_LOG_H */

@@ -180,7 +180,7 @@ static inline uint64_t sum_saturating(uint64_t a, uint64_t b)
 }
 
 /*
- * Whether unit @index of the @nr of a loop in a run, in the order of time, is
+ * Returns true if unit @index of the @nr of a loop in a run, in the order of time, is
  * learnt from (0) or held back (1).  Every second of 64 intervals is held back, so that
  * both halves see all that a load does that changes with time.
  */

@@ -13,7 +13,7 @@
 #include "link/link.h"
 
 /* A profile of the command line; those that were refused stay out. */
-struct file {
+struct checked_file {
 	struct arming arming;
 	bool is_loaded;
 };
@@ -25,7 +25,7 @@ static int worse(int a, int b)
 }
 
 /* Sets *@ret_any if any is loaded. */
-static int load_files(const struct arm_files *arm, struct file *files, bool *ret_any)
+static int load_files(const struct arm_files *arm, struct checked_file *files, bool *ret_any)
 {
 	int worst = 0;
 
@@ -40,7 +40,7 @@ static int load_files(const struct arm_files *arm, struct file *files, bool *ret
 }
 
 /* Of two profiles of a program, which one is meant cannot be known. */
-static int refuse_same(const struct file *files, uint32_t nr)
+static int refuse_same(const struct checked_file *files, uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct arming *a = &files[i].arming;
@@ -59,7 +59,7 @@ static int refuse_same(const struct file *files, uint32_t nr)
 	return 0;
 }
 
-static int arm_loaded(struct arm_files *arm, struct file *files, struct link *link)
+static int arm_loaded(struct arm_files *arm, struct checked_file *files, struct link *link)
 {
 	struct armed_before before = { 0 };
 	bool is_first = true;
@@ -89,7 +89,7 @@ static int arm_loaded(struct arm_files *arm, struct file *files, struct link *li
 	return worst;
 }
 
-static int run(struct arm_files *arm, struct file *files)
+static int run(struct arm_files *arm, struct checked_file *files)
 {
 	bool is_any = false;
 	int ret = load_files(arm, files, &is_any), armed;
@@ -112,7 +112,7 @@ static int run(struct arm_files *arm, struct file *files)
 
 int arm_files(struct arm_files *arm)
 {
-	struct file *files = calloc(arm->nr, sizeof(*files));
+	struct checked_file *files = calloc(arm->nr, sizeof(*files));
 	int ret;
 
 	if (!files)

@@ -100,7 +100,7 @@ void discovery_forget(struct discovery *discovery,
 
 /*
  * The module sends the stack with the first waits of a place only; @slice is
- * NULL for the others.  Returns whether it had to be unwound, or -ENOMEM.
+ * NULL for the others.  Returns true if it had to be unwound, or -ENOMEM.
  */
 static int add_wait(struct discovery *discovery, struct image *image,
 		    const struct evidence_wait *wait,
@@ -391,7 +391,7 @@ int discovery_decide(struct discovery *discovery, bool *ret_is_changed)
 	return 0;
 }
 
-/* Whether the thread is in the place now, by what /proc reports of sleeping threads. */
+/* Returns true if the thread is in the place now, by what /proc reports of sleeping threads. */
 static bool is_there(const struct boundary_place *place, uint32_t pid)
 {
 	unsigned long long sp;

@@ -15,7 +15,7 @@
 #define FEW_WAITS_OF_PLACE 4
 #define MAX_THREADS 4096
 
-/* Whether the copied stack holds every return address where the place has it. */
+/* Returns true if the copied stack holds every return address where the place has it. */
 static bool has_stack(const struct boundary_place *place,
 		      const struct slice *slice)
 {

@@ -74,7 +74,7 @@ int64_t evidence_add_place(struct evidence *evidence,
 int evidence_add_wait(struct evidence *evidence, uint32_t place,
 		      const struct evidence_wait *wait);
 
-/* Whether a thread that waits in @place waits in @context. */
+/* Returns true if a thread that waits in @place waits in @context. */
 bool evidence_is_in(const struct boundary_place *place,
 		    const struct context *context);
 

@@ -96,7 +96,7 @@ static int open_failed(const char *path, int error)
 	return error == EACCES || error == EPERM ? CMD_IMPOSSIBLE : CMD_FAILED;
 }
 
-/* Whether perfguard can guard the file.  @name is what the operator said. */
+/* Returns true if perfguard can guard the file.  @name is what the operator said. */
 static int check_elf(struct selector *selector, int fd, const char *name)
 {
 	struct elf_identity identity;

@@ -20,7 +20,7 @@ enum {
 };
 
 /* What is in a profile's file; only taken from. */
-struct file {
+struct cached_file {
 	struct samples samples;
 	struct model model;
 	struct training training;
@@ -74,7 +74,7 @@ void profile_cache_deinit(struct profile_cache *cache)
 	memset(cache, 0, sizeof(*cache));
 }
 
-static int take_guards(struct cached_profile *profile, const struct file *file)
+static int take_guards(struct cached_profile *profile, const struct cached_file *file)
 {
 	const struct samples *samples = &file->samples;
 	const struct model *model = &file->model;
@@ -119,7 +119,7 @@ static char *type_name(const struct profile_view *view, uint32_t type)
 	return nr ? strdup(text) : NULL;
 }
 
-static int take_types(struct cached_profile *profile, const struct file *file)
+static int take_types(struct cached_profile *profile, const struct cached_file *file)
 {
 	const struct model *model = &file->model;
 	struct profile_view view;
@@ -153,7 +153,7 @@ static int take_types(struct cached_profile *profile, const struct file *file)
 static int load(struct cached_profile *profile, uint64_t hash)
 {
 	char why[PROFILE_WHY_MAX];
-	struct file file;
+	struct cached_file file;
 	int ret;
 
 	if (profile_load_hashed(profile->path, hash, &file.samples, &file.model, &file.training,
@@ -278,7 +278,7 @@ static int look_at(struct cached_profile *profile, const struct armed_type *arme
 		   profile_cache_level_fn fn, void *arg)
 {
 	struct cached_type *cached = cached_type_find(profile, armed->id);
-	const struct drift_sums sums = {
+	const struct regression_sums sums = {
 		.units = armed->units,
 		.late = armed->late,
 		.elapsed_ns = armed->elapsed_ns,
@@ -290,7 +290,8 @@ static int look_at(struct cached_profile *profile, const struct armed_type *arme
 	if (!cached)
 		return -ENOMEM;
 	set_normal(cached, armed);
-	if (drift_look(&cached->drift, &sums, now_ns, cached->trained_ns) == DRIFT_NONE)
+	if (regression_update(&cached->regression, &sums, now_ns, cached->trained_ns) ==
+	    REGRESSION_NONE)
 		return 0;
 	return fn(profile, cached, arg);
 }
@@ -322,7 +323,7 @@ bool profile_cache_has_level(const struct profile_cache *cache)
 {
 	for (uint32_t i = 0; i < cache->nr; i++)
 		for (uint32_t j = 0; j < cache->profiles[i].nr_types; j++)
-			if (cache->profiles[i].types[j].drift.is_on)
+			if (cache->profiles[i].types[j].regression.is_on)
 				return true;
 	return false;
 }

@@ -33,7 +33,7 @@ struct cached_type {
 	double trained_ns;
 	uint64_t threshold_ns;
 	struct reason_normal normal; /* from the module's sums */
-	struct drift drift;
+	struct regression regression;
 };
 
 struct cached_profile {

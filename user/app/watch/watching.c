@@ -65,7 +65,7 @@ static int print_level(const struct cached_profile *profile, const struct cached
 		.profile_id = profile->id,
 		.type = &type->type,
 		.threshold_ns = type->threshold_ns,
-		.drift = &type->drift,
+		.regression = &type->regression,
 	};
 
 	if (watching->is_json)
@@ -245,7 +245,7 @@ static int report(struct watching *watching, struct diagnosis *diagnosis, struct
 
 	if (!unit->is_printed && watching->fold.window_ns) {
 		if (diagnosis->type_now &&
-		    drift_covers(&diagnosis->type_now->drift, record->account.elapsed_ns,
+		    regression_covers(&diagnosis->type_now->regression, record->account.elapsed_ns,
 				 record->threshold_ns))
 			return 0;
 		if (fold(watching, diagnosis, unit, path))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whether the file at a path is the one that the process has mapped.  A wrong
+ * Returns true if the file at a path is the one that the process has mapped.  A wrong
  * answer makes wrong names, so in doubt there are none.
  *
  *  - /proc/PID/map_files is the mapped file itself, deleted or not, in whatever

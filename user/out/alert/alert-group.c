@@ -68,32 +68,32 @@ void alert_folded_text(FILE *file, const struct fold_window *window, uint64_t wi
 
 void alert_level_text(FILE *file, const struct alert_level *level)
 {
-	const struct drift *drift = level->drift;
+	const struct regression *regression = level->regression;
 	char time[TIME_TEXT_MAX], now[DURATION_TEXT_MAX], before[DURATION_TEXT_MAX];
 	char late[TEXT_MAX], units[TEXT_MAX], since[TIME_TEXT_MAX], text[PARAGRAPH_MAX];
 
 	fprintf(file, "%s %s%s%s ", time_format_local(level->time_ns, time),
-		drift->is_on ? text_red(file) : text_green(file),
-		drift->is_on ? "SLOW" : "back", text_plain(file));
+		regression->is_on ? text_red(file) : text_green(file),
+		regression->is_on ? "SLOW" : "back", text_plain(file));
 	text_safe(file, text_basename(level->exe));
 	fputs(", ", file);
 	print_name(file, level->type->id, level->type->name);
 	fputc('\n', file);
-	time_format_local(drift->since_ns, since);
+	time_format_local(regression->since_ns, since);
 	since[8] = '\0'; /* to the second */
-	duration_format((uint64_t)drift->level_ns, now);
-	text_count(drift->late, late);
-	text_count(drift->units, units);
+	duration_format((uint64_t)regression->level_ns, now);
+	text_count(regression->late, late);
+	text_count(regression->units, units);
 	snprintf(text, sizeof(text), "since %s its units take %s", since, now);
-	if (!drift->is_on)
+	if (!regression->is_on)
 		text_append(text, sizeof(text), " again; %s of %s were late meanwhile", late, units);
-	else if (drift->before_ns >= 1)
+	else if (regression->before_ns >= 1)
 		text_append(text, sizeof(text), " instead of %s (%s of %s late)",
-			    duration_format((uint64_t)drift->before_ns, before), late, units);
+			    duration_format((uint64_t)regression->before_ns, before), late, units);
 	else
 		text_append(text, sizeof(text), " (%s of %s late)", late, units);
 	paragraph_print(file, "", text);
-	if (drift->is_on)
+	if (regression->is_on)
 		paragraph_print(file, "", "its late units are not reported singly until it is back, "
 				"except those far beyond");
 }

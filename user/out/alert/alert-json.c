@@ -268,7 +268,8 @@ static const struct field unit_fields[] = {
 
 /* Of a unit under a profile. */
 static const struct field verdict_fields[] = {
-	AT(profile_id, "profile"), AT(is_novel, "novel"), AT(is_degraded, "degraded"), AT(is_degraded, "thinned"),
+	AT(profile_id, "profile"), AT(is_novel, "novel"), AT(is_degraded, "degraded"),
+	AT(is_degraded, "thinned"),
 	AT(check_ns, "check_ns"),
 	{ 0 },
 };
@@ -403,13 +404,13 @@ static const struct field level_fields[] = {
 	{ 0 },
 };
 
-static const struct field drift_fields[] = {
-	FIELD(struct drift, is_on, "slow"),
-	FIELD_AS(FIELD_TIME, struct drift, since_ns, "since"),
-	FIELD_AS(FIELD_WHOLE, struct drift, level_ns, "level_ns"),
-	FIELD_AS(FIELD_WHOLE, struct drift, before_ns, "before_ns", .empty = FIELD_NULL),
-	FIELD(struct drift, units, "units"),
-	FIELD(struct drift, late, "late"),
+static const struct field regression_fields[] = {
+	FIELD(struct regression, is_on, "slow"),
+	FIELD_AS(FIELD_TIME, struct regression, since_ns, "since"),
+	FIELD_AS(FIELD_WHOLE, struct regression, level_ns, "level_ns"),
+	FIELD_AS(FIELD_WHOLE, struct regression, before_ns, "before_ns", .empty = FIELD_NULL),
+	FIELD(struct regression, units, "units"),
+	FIELD(struct regression, late, "late"),
 	{ 0 },
 };
 
@@ -420,7 +421,7 @@ int alert_level_json(struct json *json, FILE *file, const struct alert_level *le
 	fields_json(json, level_fields, level);
 	json_u64(json, "type", level->type->id);
 	json_string(json, "type_name", level->type->name);
-	fields_json(json, drift_fields, level->drift);
+	fields_json(json, regression_fields, level->regression);
 	json_end(json);
 	return json_end_line(json, file);
 }

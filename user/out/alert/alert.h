@@ -84,13 +84,13 @@ struct alert {
 
 /* A type whose level changed. */
 struct alert_level {
-	uint64_t time_ns; /* CLOCK_REALTIME, like drift.since_ns */
+	uint64_t time_ns; /* CLOCK_REALTIME, like regression.since_ns */
 	const char *exe;
 	const char *profile; /* path of its file */
 	uint32_t profile_id;
 	const struct alert_type *type;
 	uint64_t threshold_ns;
-	const struct drift *drift;
+	const struct regression *regression;
 };
 
 /*

@@ -110,7 +110,7 @@ static uint32_t find_function(struct hotpath *hotpath, const struct frame *frame
 	return hotpath->nr_functions++;
 }
 
-/* Whether the last @period functions repeat those before them. */
+/* Returns true if the last @period functions repeat those before them. */
 static bool is_repeat(const struct path *path, uint32_t period)
 {
 	const uint32_t *end = path->functions + path->nr;
@@ -238,7 +238,7 @@ static bool is_most(const struct hotpath_tree *tree, uint64_t ns)
 	return (double)ns > STEP_SHARE * (double)tree->nodes[0].ns;
 }
 
-/* Whether the hot path goes on to a node.  The outermost function is always on it. */
+/* Returns true if the hot path goes on to a node.  The outermost function is always on it. */
 static bool is_step(const struct hotpath_tree *tree, const struct hotpath_node *node)
 {
 	return !node->parent || is_most(tree, node->ns);

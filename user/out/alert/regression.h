@@ -21,20 +21,20 @@
 #include <stdint.h>
 
 /* Sums over the units of a type that ended, ever rising. */
-struct drift_sums {
+struct regression_sums {
 	uint64_t units; /* in time */
 	uint64_t late;
 	uint64_t elapsed_ns; /* of those in time */
 	uint64_t late_elapsed_ns;
 };
 
-enum drift_change {
-	DRIFT_NONE,
-	DRIFT_BEGUN,
-	DRIFT_OVER,
+enum regression_change {
+	REGRESSION_NONE,
+	REGRESSION_BEGUN,
+	REGRESSION_OVER,
 };
 
-struct drift {
+struct regression {
 	bool is_on; /* its units are slow now */
 	double before_ns; /* mean before that; 0: not known */
 	double level_ns; /* mean of the windows that showed the last change */
@@ -45,10 +45,10 @@ struct drift {
 	bool has_begun;
 	uint32_t nr_turned; /* windows in a row that speak for a change */
 	uint64_t begin_ns;
-	struct drift_sums begin; /* of the window */
+	struct regression_sums begin; /* of the window */
 	uint64_t turned_ns; /* begin of the first of those windows */
-	struct drift_sums turned;
-	struct drift_sums change; /* at since_ns */
+	struct regression_sums turned;
+	struct regression_sums change; /* at since_ns */
 };
 
 /*
@@ -56,13 +56,15 @@ struct drift {
  * time of its units in training, 0 if not known: it serves until 20 units were
  * in time.
  */
-enum drift_change drift_look(struct drift *drift, const struct drift_sums *sums, uint64_t now_ns,
-			     double trained_ns);
+enum regression_change regression_update(struct regression *regression,
+					 const struct regression_sums *sums, uint64_t now_ns,
+					 double trained_ns);
 
 /*
  * Return: true if a late unit of this time is a part of the level.  One that takes many
  * times as long as the others now do is not.
  */
-bool drift_covers(const struct drift *drift, uint64_t elapsed_ns, uint64_t threshold_ns);
+bool regression_covers(const struct regression *regression, uint64_t elapsed_ns,
+		       uint64_t threshold_ns);
 
 #endif /* _USER_OUT_ALERT_REGRESSION_H */

@@ -15,19 +15,19 @@ enum {
 };
 
 /* Of a node, for the order in which a tree is read: children right below their parent. */
-struct reading {
+struct tree_reading {
 	uint32_t first_child; /* node, or 0 */
 	uint32_t next; /* sibling, or 0 */
 	uint32_t indent; /* branches above */
 };
 
 /* By node; NULL without memory. */
-static struct reading *reading_order(const struct tree *tree)
+static struct tree_reading *reading_order(const struct tree *tree)
 {
-	struct reading *order = calloc(tree->nr_nodes, sizeof(*order));
+	struct tree_reading *order = calloc(tree->nr_nodes, sizeof(*order));
 
 	for (uint32_t i = tree->nr_nodes; order && i-- > 1;) {
-		struct reading *parent = &order[tree->nodes[i].parent];
+		struct tree_reading *parent = &order[tree->nodes[i].parent];
 
 		order[i].next = parent->first_child;
 		parent->first_child = i;
@@ -45,7 +45,7 @@ static int columns(uint32_t indent)
 	return (int)(2 * indent > MAX_INDENT ? MAX_INDENT : 2 * indent);
 }
 
-static void print_node(FILE *file, const struct tree *tree, const struct reading *order, uint32_t node)
+static void print_node(FILE *file, const struct tree *tree, const struct tree_reading *order, uint32_t node)
 {
 	const struct tree_node *of = &tree->nodes[node];
 	const struct samples *samples = tree->view->samples;
@@ -69,7 +69,7 @@ static void print_node(FILE *file, const struct tree *tree, const struct reading
 	fputc('\n', file);
 }
 
-static void print_nodes(FILE *file, const struct tree *tree, const struct reading *order)
+static void print_nodes(FILE *file, const struct tree *tree, const struct tree_reading *order)
 {
 	uint32_t node = 0;
 
@@ -92,7 +92,7 @@ int tree_text(FILE *file, const struct tree *tree)
 	const struct model_type *type = &tree->view->model->types[tree->type];
 	const struct samples_tree *example = &tree->view->samples->trees[type->example];
 	char title[TREE_TITLE_MAX], text[TEXT_MAX];
-	struct reading *order = reading_order(tree);
+	struct tree_reading *order = reading_order(tree);
 
 	if (!order)
 		return -ENOMEM;

@@ -17,7 +17,7 @@
 #define MIN_GAIN 1e-9
 
 /* A function that may be chosen. */
-struct candidate {
+struct guard_candidate {
 	double value;
 	uint32_t function;
 	uint32_t step; /* in which it was priced */
@@ -27,23 +27,23 @@ struct greedy {
 	const struct features *features;
 	const struct greedy_options *options;
 	struct partition partition;
-	struct candidate *heap; /* the best first */
+	struct guard_candidate *heap; /* the best first */
 	uint32_t nr;
 	double *rest; /* by loop: of the budget */
 	uint32_t *unit_shares; /* by unit: of all that is chosen */
 	uint32_t step;
 };
 
-static bool is_before(const struct candidate *a, const struct candidate *b)
+static bool is_before(const struct guard_candidate *a, const struct guard_candidate *b)
 {
 	if (a->value > b->value || a->value < b->value)
 		return a->value > b->value;
 	return a->function < b->function;
 }
 
-static void swap_candidates(struct candidate *a, struct candidate *b)
+static void swap_candidates(struct guard_candidate *a, struct guard_candidate *b)
 {
-	struct candidate was = *a;
+	struct guard_candidate was = *a;
 
 	*a = *b;
 	*b = was;
@@ -76,7 +76,7 @@ static void drop_first(struct greedy *greedy)
 	sink(greedy, 0);
 }
 
-static void price(struct greedy *greedy, struct candidate *candidate)
+static void price(struct greedy *greedy, struct guard_candidate *candidate)
 {
 	struct partition_gain gain = partition_gain(&greedy->partition, candidate->function);
 	double hits = greedy->features->columns[candidate->function].price + FREE_HITS;
@@ -157,7 +157,7 @@ static uint32_t next_guard(struct greedy *greedy)
 		make_heap(greedy);
 	}
 	while (greedy->nr) {
-		struct candidate *first = &greedy->heap[0];
+		struct guard_candidate *first = &greedy->heap[0];
 
 		if (!is_affordable(greedy, first->function)) {
 			drop_first(greedy);
@@ -190,7 +190,7 @@ static int greedy_init(struct greedy *greedy)
 		greedy->rest[i] = greedy->options->budget[i];
 	for (uint32_t i = 0; i < samples->nr_functions; i++) {
 		const struct features_column *column = &greedy->features->columns[i];
-		struct candidate candidate = { .function = i };
+		struct guard_candidate candidate = { .function = i };
 
 		if (!column->nr_entries || column->most > greedy->options->max_hits)
 			continue;

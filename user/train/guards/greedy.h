@@ -55,7 +55,7 @@ int greedy_choose(const struct features *features, const struct greedy_options *
 		  uint32_t *ret, uint32_t *ret_nr);
 
 /*
- * Whether these may be guards together, as far as the worst unit is concerned.  Returns
+ * Returns true if these may be guards together, as far as the worst unit is concerned.  Returns
  * 1 if so, 0 if not, or -ENOMEM.
  */
 int greedy_allows(const struct features *features, const uint32_t *functions, uint32_t nr);

@@ -107,7 +107,7 @@ static double x_log_x(double x)
 }
 
 /* What is summed while the gain of a column is found. */
-struct sums {
+struct partition_sums {
 	double bits; /* - entropy of the parts, times their share */
 	double right;
 	uint32_t nr_cells; /* cells_seen */
@@ -115,7 +115,7 @@ struct sums {
 };
 
 /* The entries from @entry on that have the same feature become parts of their own. */
-static const struct features_entry *add_feature(struct partition *partition, struct sums *sums,
+static const struct features_entry *add_feature(struct partition *partition, struct partition_sums *sums,
 						const struct features_entry *entry,
 						const struct features_entry *end)
 {
@@ -160,7 +160,7 @@ static const struct features_entry *add_feature(struct partition *partition, str
 }
 
 /* Of the groups that were parted, what has no feature is a part as well. */
-static void add_rest(struct partition *partition, struct sums *sums)
+static void add_rest(struct partition *partition, struct partition_sums *sums)
 {
 	for (uint32_t i = 0; i < sums->nr_groups; i++) {
 		struct partition_group *group = &partition->groups[partition->groups_seen[i]];
@@ -190,7 +190,7 @@ struct partition_gain partition_gain(struct partition *partition, uint32_t funct
 	const struct features_column *column = &partition->features->columns[function];
 	const struct features_entry *entry = &partition->features->entries[column->first_entry];
 	const struct features_entry *end = entry + column->nr_entries;
-	struct sums sums = { 0 };
+	struct partition_sums sums = { 0 };
 
 	while (entry < end)
 		entry = add_feature(partition, &sums, entry, end);

@@ -22,7 +22,7 @@ enum {
 static const uint32_t limits[NR_LIMITS] = { FEATURES_MAX_HITS, 4, 1 };
 
 /* A choice and what it is worth. */
-struct choice {
+struct guard_choice {
 	uint32_t *functions;
 	uint32_t nr;
 	struct select_score score;
@@ -61,14 +61,14 @@ int select_rate(const struct signatures *signatures, const struct types *types,
 	return error;
 }
 
-static bool is_equal(const struct choice *a, const struct choice *b)
+static bool is_equal(const struct guard_choice *a, const struct guard_choice *b)
 {
 	return a->nr == b->nr && !memcmp(a->functions, b->functions, a->nr * sizeof(*a->functions));
 }
 
 /* The ways with one table of features: @nr choices are there already. */
 static int try_ways(const struct features *features, const struct types *types,
-		    const double *budget, struct choice *choices, uint32_t *nr)
+		    const double *budget, struct guard_choice *choices, uint32_t *nr)
 {
 	const struct signatures *signatures = features->signatures;
 
@@ -79,7 +79,7 @@ static int try_ways(const struct features *features, const struct types *types,
 			.max_hits = limits[way % NR_LIMITS],
 			.budget = budget,
 		};
-		struct choice *choice = &choices[*nr];
+		struct guard_choice *choice = &choices[*nr];
 		uint32_t same = 0;
 		int ret;
 
@@ -116,9 +116,9 @@ static bool is_better(const struct select_score *a, const struct select_score *b
 	return a->hits < b->hits;
 }
 
-static const struct choice *best_choice(const struct choice *choices, uint32_t nr, double slack)
+static const struct guard_choice *best_choice(const struct guard_choice *choices, uint32_t nr, double slack)
 {
-	const struct choice *best = &choices[0], *early = NULL;
+	const struct guard_choice *best = &choices[0], *early = NULL;
 
 	for (uint32_t i = 1; i < nr; i++)
 		if (is_better(&choices[i].score, &best->score, false))
@@ -136,7 +136,7 @@ static int select_by_information(const struct signatures *signatures, const stru
 				 const struct select_options *options, uint32_t *ret,
 				 uint32_t *ret_nr)
 {
-	struct choice choices[2 * NR_WAYS] = { 0 };
+	struct guard_choice choices[2 * NR_WAYS] = { 0 };
 	uint32_t nr = 0;
 	int error = 0;
 
@@ -151,7 +151,7 @@ static int select_by_information(const struct signatures *signatures, const stru
 		features_deinit(&features);
 	}
 	if (!error) {
-		const struct choice *best = best_choice(choices, nr, options->early_slack);
+		const struct guard_choice *best = best_choice(choices, nr, options->early_slack);
 
 		memcpy(ret, best->functions, best->nr * sizeof(*ret));
 		*ret_nr = best->nr;

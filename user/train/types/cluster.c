@@ -9,7 +9,7 @@
 #include "base/array.h"
 
 /* A tree while it is decided which ones are clustered. */
-struct candidate {
+struct merge_candidate {
 	uint32_t tree;
 	uint64_t hash;
 	uint64_t units; /* that count */
@@ -23,17 +23,17 @@ void cluster_options_init(struct cluster_options *options)
 /* An order that does not depend on the order in which runs were joined. */
 static int compare_candidates(const void *left, const void *right)
 {
-	const struct candidate *a = left, *b = right;
+	const struct merge_candidate *a = left, *b = right;
 
 	return order_of(b->units, a->units) ?: order_of(a->hash, b->hash) ?:
 	       order_of(a->tree, b->tree);
 }
 
 /* The trees of a loop, those with the most units first. */
-static struct candidate *list_trees(const struct samples *samples, uint32_t loop,
+static struct merge_candidate *list_trees(const struct samples *samples, uint32_t loop,
 				    bool training_half, uint32_t *nr)
 {
-	struct candidate *list;
+	struct merge_candidate *list;
 
 	*nr = 0;
 	if (array_new(list, samples->nr_trees))
@@ -43,7 +43,7 @@ static struct candidate *list_trees(const struct samples *samples, uint32_t loop
 
 		if (tree->loop != loop)
 			continue;
-		list[(*nr)++] = (struct candidate){
+		list[(*nr)++] = (struct merge_candidate){
 			.tree = i,
 			.hash = tree->hash,
 			.units = tree->units[0] + (training_half ? 0 : tree->units[1]),
@@ -65,7 +65,7 @@ static int alloc_clusters(struct clusters *clusters, const struct samples *sampl
 }
 
 /* Trees without units that count are no members, unless there are no others. */
-static uint32_t count_members(const struct candidate *list, uint32_t nr, uint32_t max)
+static uint32_t count_members(const struct merge_candidate *list, uint32_t nr, uint32_t max)
 {
 	uint32_t n = 0;
 
@@ -172,7 +172,7 @@ static int join_members(struct clusters *clusters, const struct samples *samples
 }
 
 static int assign_others(struct clusters *clusters, const struct samples *samples,
-			 const struct candidate *others, uint32_t nr)
+			 const struct merge_candidate *others, uint32_t nr)
 {
 	uint32_t *trees, *assigned = NULL;
 	int ret = array_new(trees, nr) ?: array_new(assigned, nr);
@@ -194,7 +194,7 @@ int cluster_trees(const struct samples *samples, uint32_t loop,
 {
 	uint32_t max = options->max_trees ? options->max_trees : CLUSTER_MAX_TREES;
 	uint32_t nr, n;
-	struct candidate *list = list_trees(samples, loop, options->training_half, &nr);
+	struct merge_candidate *list = list_trees(samples, loop, options->training_half, &nr);
 	int err;
 
 	*ret = (struct clusters){ .distance = options->distance, .cut = options->cut };

@@ -17,7 +17,7 @@ enum {
 };
 
 /* The sums of a matrix, while they are made. */
-struct sums {
+struct distance_sums {
 	const struct paths *rows; /* that patterns come from */
 	const struct paths *columns; /* that they are compared with */
 	bool symmetric; /* rows are columns: only paths before the pattern count */
@@ -51,13 +51,13 @@ static uint64_t most_paths(const struct paths *paths)
 	return most;
 }
 
-static int sums_init(struct sums *sums, const struct paths *rows, const struct paths *columns)
+static int sums_init(struct distance_sums *sums, const struct paths *rows, const struct paths *columns)
 {
 	size_t nr = (size_t)rows->nr_trees * columns->nr_trees;
 	uint32_t pair_bits = log2_up(most_paths(rows)) + log2_up(most_paths(columns));
 	int ret;
 
-	*sums = (struct sums){ .rows = rows, .columns = columns, .symmetric = rows == columns };
+	*sums = (struct distance_sums){ .rows = rows, .columns = columns, .symmetric = rows == columns };
 	if (pair_bits + 16 > SUM_BITS)
 		return -E2BIG;
 	sums->scale_bits = SUM_BITS - pair_bits;
@@ -72,7 +72,7 @@ static int sums_init(struct sums *sums, const struct paths *rows, const struct p
 	       array_new(sums->spelling, LCS_LANES * PATHS_MAX_LENGTH);
 }
 
-static void sums_deinit(struct sums *sums)
+static void sums_deinit(struct distance_sums *sums)
 {
 	lcs_deinit(&sums->lcs);
 	free(sums->totals);
@@ -82,7 +82,7 @@ static void sums_deinit(struct sums *sums)
 }
 
 /* Quotients by what a length is divided by: one rounding, then all is exact. */
-static void set_quotients(struct sums *sums)
+static void set_quotients(struct distance_sums *sums)
 {
 	uint64_t scale = 1ULL << sums->scale_bits;
 
@@ -102,7 +102,7 @@ static void set_quotients(struct sums *sums)
  * For the paths of one run, add the lengths and then divide the sum, as all
  * have the same divisor.
  */
-static void add_run(const struct sums *sums, const struct paths_run *run, uint32_t nr_paths,
+static void add_run(const struct distance_sums *sums, const struct paths_run *run, uint32_t nr_paths,
 		    uint32_t most, uint64_t *totals)
 {
 	const uint64_t *quotients = sums->quotients + (size_t)run->length * LCS_LANES;
@@ -122,7 +122,7 @@ static void add_run(const struct sums *sums, const struct paths_run *run, uint32
 }
 
 /* The sums of the patterns at hand with all paths of each column. */
-static void sum_columns(struct sums *sums, uint32_t nr_paths)
+static void sum_columns(struct distance_sums *sums, uint32_t nr_paths)
 {
 	const struct paths *columns = sums->columns;
 	uint32_t longest = 1;
@@ -141,7 +141,7 @@ static void sum_columns(struct sums *sums, uint32_t nr_paths)
 }
 
 /* With half the pairs left out: a path and itself count as a half. */
-static void add_self(struct sums *sums, uint32_t path, uint64_t *batch)
+static void add_self(struct distance_sums *sums, uint32_t path, uint64_t *batch)
 {
 	const struct paths *paths = sums->columns;
 
@@ -149,7 +149,7 @@ static void add_self(struct sums *sums, uint32_t path, uint64_t *batch)
 		batch[paths->trees[i]] += 1ULL << (sums->scale_bits - 1);
 }
 
-static void add_batch(struct sums *sums)
+static void add_batch(struct distance_sums *sums)
 {
 	const struct paths *rows = sums->rows;
 	uint32_t nr = sums->columns->nr_trees;
@@ -170,14 +170,14 @@ static void add_batch(struct sums *sums)
 }
 
 /* A lane counts only paths before its own, so that each pair is met once. */
-static void leave_out_later(struct sums *sums)
+static void leave_out_later(struct distance_sums *sums)
 {
 	for (uint32_t path = sums->path[0]; path <= sums->path[sums->nr - 1]; path++)
 		for (uint32_t lane = 0; lane < sums->nr && sums->path[lane] <= path; lane++)
 			sums->lcs.lengths[path][lane] = 0;
 }
 
-static void flush(struct sums *sums)
+static void flush(struct distance_sums *sums)
 {
 	uint32_t nr_paths = sums->columns->nr;
 
@@ -194,7 +194,7 @@ static void flush(struct sums *sums)
 	sums->nr = 0;
 }
 
-static void add_pattern(struct sums *sums, uint32_t path)
+static void add_pattern(struct distance_sums *sums, uint32_t path)
 {
 	uint32_t *spelling = sums->spelling + (size_t)sums->nr * PATHS_MAX_LENGTH;
 
@@ -214,7 +214,7 @@ static void report_progress(const struct distance_options *options, double done)
 		options->progress(options->context, done);
 }
 
-static void sum_all(struct sums *sums, const struct distance_options *options)
+static void sum_all(struct distance_sums *sums, const struct distance_options *options)
 {
 	enum { OFTEN = 512 };
 	uint64_t done = 0;
@@ -232,7 +232,7 @@ static void sum_all(struct sums *sums, const struct distance_options *options)
 	report_progress(options, 1);
 }
 
-static void divide(const struct sums *sums, double *ret)
+static void divide(const struct distance_sums *sums, double *ret)
 {
 	uint32_t nr = sums->columns->nr_trees;
 	double scale = 1ULL << sums->scale_bits;
@@ -256,7 +256,7 @@ int distance_mean(const struct samples *samples, const uint32_t *rows, uint32_t 
 {
 	uint32_t max_paths = options ? options->max_paths : 0;
 	struct paths of_columns, of_rows = { 0 };
-	struct sums sums;
+	struct distance_sums sums;
 	int err;
 
 	err = paths_init(&of_columns, samples, columns, nr_columns, max_paths);

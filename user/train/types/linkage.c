@@ -121,7 +121,7 @@ static struct linkage_merge next_merge(struct chain *chain)
 	}
 }
 
-struct found {
+struct nearest {
 	struct linkage_merge merge;
 	uint32_t order;
 };
@@ -129,7 +129,7 @@ struct found {
 /* Of equal heights, a cluster must be made before it is merged. */
 static int compare_found(const void *left, const void *right)
 {
-	const struct found *a = left, *b = right;
+	const struct nearest *a = left, *b = right;
 
 	if (a->merge.height != b->merge.height)
 		return a->merge.height < b->merge.height ? -1 : 1;
@@ -139,7 +139,7 @@ static int compare_found(const void *left, const void *right)
 int linkage_average(double *distances, const double *weights, uint32_t n,
 		    struct linkage_merge *ret)
 {
-	struct found *found;
+	struct nearest *found;
 	struct chain chain;
 	int err;
 
@@ -150,7 +150,7 @@ int linkage_average(double *distances, const double *weights, uint32_t n,
 	if (!found)
 		err = -ENOMEM;
 	for (uint32_t i = 0; !err && i < n - 1; i++) {
-		found[i] = (struct found){ next_merge(&chain), i };
+		found[i] = (struct nearest){ next_merge(&chain), i };
 		join(&chain, found[i].merge.a, found[i].merge.b);
 	}
 	chain_deinit(&chain);

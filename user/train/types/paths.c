@@ -73,14 +73,14 @@ static int measure_nodes(const struct samples *samples, struct scratch *scratch)
 	return 0;
 }
 
-struct choice {
+struct path_choice {
 	uint64_t hash;
 	uint32_t node;
 };
 
 static int compare_choices(const void *left, const void *right)
 {
-	const struct choice *a = left, *b = right;
+	const struct path_choice *a = left, *b = right;
 
 	return order_of(a->hash, b->hash) ?: order_of(a->node, b->node);
 }
@@ -92,14 +92,14 @@ static int compare_choices(const void *left, const void *right)
 static int64_t choose_leaves(const struct samples_tree *tree, const struct scratch *scratch,
 			     uint32_t max, uint32_t *ret)
 {
-	struct choice *choices = malloc(tree->nr_leaves * sizeof(*choices));
+	struct path_choice *choices = malloc(tree->nr_leaves * sizeof(*choices));
 
 	if (!choices)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
 		uint32_t node = scratch->head[tree->leaves[i]];
 
-		choices[i] = (struct choice){ scratch->hash[node], node };
+		choices[i] = (struct path_choice){ scratch->hash[node], node };
 	}
 	qsort(choices, tree->nr_leaves, sizeof(*choices), compare_choices);
 	for (uint32_t i = 0; i < max; i++)

@@ -12,16 +12,16 @@
 #define THRESHOLD (8 * MS)
 
 struct type {
-	struct drift drift;
-	struct drift_sums sums;
+	struct regression regression;
+	struct regression_sums sums;
 	uint64_t now_ns;
 	unsigned int begun, over;
 };
 
 /* A second with @nr units of @elapsed_ns, and then a sample. */
-static enum drift_change second(struct type *type, uint64_t nr, uint64_t elapsed_ns)
+static enum regression_change second(struct type *type, uint64_t nr, uint64_t elapsed_ns)
 {
-	enum drift_change change;
+	enum regression_change change;
 
 	if (elapsed_ns > THRESHOLD) {
 		type->sums.late += nr;
@@ -31,9 +31,9 @@ static enum drift_change second(struct type *type, uint64_t nr, uint64_t elapsed
 		type->sums.elapsed_ns += nr * elapsed_ns;
 	}
 	type->now_ns += S;
-	change = drift_look(&type->drift, &type->sums, type->now_ns, 0);
-	type->begun += change == DRIFT_BEGUN;
-	type->over += change == DRIFT_OVER;
+	change = regression_update(&type->regression, &type->sums, type->now_ns, 0);
+	type->begun += change == REGRESSION_BEGUN;
+	type->over += change == REGRESSION_OVER;
 	return change;
 }
 
@@ -43,29 +43,32 @@ static void test_level(void)
 
 	for (int i = 0; i < 10; i++)
 		second(&type, 100, 3200000);
-	ok(!type.begun && !drift_covers(&type.drift, 12 * MS, THRESHOLD), "as usual: nothing");
-	ok(second(&type, 100, 12 * MS) == DRIFT_NONE, "one window of late units is no level");
-	ok(second(&type, 100, 12 * MS) == DRIFT_BEGUN, "two are");
-	ok(type.drift.since_ns == 10 * S, "it began with the first of them");
-	ok(type.drift.level_ns == 12 * MS && type.drift.before_ns == 3200000,
+	ok(!type.begun && !regression_covers(&type.regression, 12 * MS, THRESHOLD),
+	   "as usual: nothing");
+	ok(second(&type, 100, 12 * MS) == REGRESSION_NONE, "one window of late units is no level");
+	ok(second(&type, 100, 12 * MS) == REGRESSION_BEGUN, "two are");
+	ok(type.regression.since_ns == 10 * S, "it began with the first of them");
+	ok(type.regression.level_ns == 12 * MS && type.regression.before_ns == 3200000,
 	   "its units take so long, and took so long before");
-	ok(type.drift.units == 200 && type.drift.late == 200, "of so many, so many were late");
-	ok(drift_covers(&type.drift, 13 * MS, THRESHOLD), "a late unit is a part of it");
-	ok(drift_covers(&type.drift, 60 * MS, THRESHOLD) &&
-		   !drift_covers(&type.drift, 100 * MS, THRESHOLD) &&
-		   !drift_covers(&type.drift, 10 * S, THRESHOLD),
+	ok(type.regression.units == 200 && type.regression.late == 200,
+	   "of so many, so many were late");
+	ok(regression_covers(&type.regression, 13 * MS, THRESHOLD), "a late unit is a part of it");
+	ok(regression_covers(&type.regression, 60 * MS, THRESHOLD) &&
+		   !regression_covers(&type.regression, 100 * MS, THRESHOLD) &&
+		   !regression_covers(&type.regression, 10 * S, THRESHOLD),
 	   "but one far out is not");
 	for (int i = 0; i < 99; i++)
 		second(&type, 100, i % 3 ? 13 * MS : 8 * MS);
 	ok(type.begun == 1 && !type.over, "a regression is reported once, even if it hovers");
-	ok(type.drift.late == 200 + 6600, "and counts on");
+	ok(type.regression.late == 200 + 6600, "and counts on");
 	second(&type, 100, 3 * MS);
-	ok(!type.over && second(&type, 100, 3 * MS) == DRIFT_OVER, "it is back after two windows");
-	ok(type.drift.level_ns == 3 * MS && type.drift.since_ns == 111 * S,
+	ok(!type.over && second(&type, 100, 3 * MS) == REGRESSION_OVER,
+	   "it is back after two windows");
+	ok(type.regression.level_ns == 3 * MS && type.regression.since_ns == 111 * S,
 	   "since when, and what they take now");
-	ok(!drift_covers(&type.drift, 13 * MS, THRESHOLD), "late units are news again");
+	ok(!regression_covers(&type.regression, 13 * MS, THRESHOLD), "late units are news again");
 	second(&type, 50, 12 * MS);
-	ok(second(&type, 50, 12 * MS) == DRIFT_BEGUN, "a second regression is reported again");
+	ok(second(&type, 50, 12 * MS) == REGRESSION_BEGUN, "a second regression is reported again");
 }
 
 static void test_no_level(void)
@@ -106,7 +109,7 @@ static void test_no_level(void)
 static void test_sums(void)
 {
 	struct type type = { 0 };
-	struct drift_sums none = { 0 };
+	struct regression_sums none = { 0 };
 
 	second(&type, 10, 3 * MS);
 	for (int i = 0; i < 19; i++)
@@ -115,21 +118,24 @@ static void test_sums(void)
 	for (int i = 0; i < 30; i++)
 		second(&type, 1, 12 * MS);
 	ok(type.begun == 1, "and has its level, too");
-	ok(drift_look(&type.drift, &none, 99 * S, 0) == DRIFT_NONE && !type.drift.is_on,
+	ok(regression_update(&type.regression, &none, 99 * S, 0) == REGRESSION_NONE &&
+		   !type.regression.is_on,
 	   "sums that begin again are another profile's");
 
 	memset(&type, 0, sizeof(type));
-	drift_look(&type.drift, &type.sums, 0, 3 * MS);
-	type.sums = (struct drift_sums){ .late = 30, .late_elapsed_ns = 30 * 4 * MS };
-	drift_look(&type.drift, &type.sums, S, 3 * MS);
-	type.sums = (struct drift_sums){ .late = 60, .late_elapsed_ns = 60 * 4 * MS };
-	ok(drift_look(&type.drift, &type.sums, 2 * S, 3 * MS) == DRIFT_NONE,
+	regression_update(&type.regression, &type.sums, 0, 3 * MS);
+	type.sums = (struct regression_sums){ .late = 30, .late_elapsed_ns = 30 * 4 * MS };
+	regression_update(&type.regression, &type.sums, S, 3 * MS);
+	type.sums = (struct regression_sums){ .late = 60, .late_elapsed_ns = 60 * 4 * MS };
+	ok(regression_update(&type.regression, &type.sums, 2 * S, 3 * MS) == REGRESSION_NONE,
 	   "where none was in time, the trained mean serves");
-	type.sums = (struct drift_sums){ .late = 90, .late_elapsed_ns = 60 * 4 * MS + 30 * 9 * MS };
-	drift_look(&type.drift, &type.sums, 3 * S, 3 * MS);
-	type.sums = (struct drift_sums){ .late = 120, .late_elapsed_ns = 60 * 4 * MS + 60 * 9 * MS };
-	ok(drift_look(&type.drift, &type.sums, 4 * S, 3 * MS) == DRIFT_BEGUN &&
-		   type.drift.before_ns == 3 * MS,
+	type.sums = (struct regression_sums){ .late = 90,
+					      .late_elapsed_ns = 60 * 4 * MS + 30 * 9 * MS };
+	regression_update(&type.regression, &type.sums, 3 * S, 3 * MS);
+	type.sums = (struct regression_sums){ .late = 120,
+					      .late_elapsed_ns = 60 * 4 * MS + 60 * 9 * MS };
+	ok(regression_update(&type.regression, &type.sums, 4 * S, 3 * MS) == REGRESSION_BEGUN &&
+		   type.regression.before_ns == 3 * MS,
 	   "and is what it is compared with");
 }
 
