@@ -169,8 +169,8 @@ static void count(const struct pguard_inference *inference, u32 context, struct 
 static void leave_cache(struct pguard_inference *inference, struct pguard_uncached_scores *own,
 			u32 hit_slot)
 {
-	/* The thread keeps it: such units come again.  Pairs with own_of(). */
 	if (!inference->own)
+		/* The thread keeps it: such units come again.  Pairs with own_of(). */
 		smp_store_release(&inference->own, own);
 	inference->hits[hit_slot] = 1;
 	judge(inference, own);

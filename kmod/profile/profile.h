@@ -272,6 +272,7 @@ struct pguard_profile {
 	u64 armed_ns;
 	struct pguard_target *target;
 	struct pguard_object *objects;
+
 	struct_group(tables,
 		struct pguard_loop *loops;
 		struct pguard_wait_sites *sites;

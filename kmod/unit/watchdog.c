@@ -80,8 +80,8 @@ static bool are_few(void)
 	return atomic_read(&pguard_nr_threads) <= MAX_QUICK_SCAN;
 }
 
-static void found_add(struct found_list *list, struct thread_scan *scan, struct pguard_thread *thread,
-		      u64 unit)
+static void found_add(struct found_list *list, struct thread_scan *scan,
+		      struct pguard_thread *thread, u64 unit)
 {
 	if (!list)
 		scan->is_due = true;
@@ -158,7 +158,6 @@ static void scan_late(struct pguard_thread *thread, u64 unit, u64 elapsed, struc
 		scan->delay = min(scan->delay, due - elapsed);
 }
 
-/* Scan one thread. */
 static void scan_thread(struct pguard_thread *thread, struct thread_scan *scan)
 {
 	u64 unit, elapsed, threshold;
