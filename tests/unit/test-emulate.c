@@ -358,6 +358,8 @@ static void find_forms(void)
 
 /* ---- states ---- */
 
+enum { SP = 4 }; /* the processor's number of the stack pointer */
+
 static uint64_t random_value(void)
 {
 	static const uint64_t edges[] = {
@@ -378,6 +380,15 @@ static uint64_t random_value(void)
 	return random_next();
 }
 
+/*
+ * An interrupt comes at any time, and the return from it fails on some processors (#GP) if
+ * the stack pointer is no canonical address.
+ */
+static uint64_t canonical(uint64_t value)
+{
+	return (uint64_t)((int64_t)(value << 17) >> 17);
+}
+
 static void random_regs(struct processor_state *ret)
 {
 	/* all that a user may set freely: CF, PF, AF, ZF, SF, DF, OF */
@@ -385,6 +396,7 @@ static void random_regs(struct processor_state *ret)
 
 	for (int i = 0; i < 16; i++)
 		ret->regs[i] = random_value();
+	ret->regs[SP] = canonical(ret->regs[SP]);
 	ret->flags = (random_next() & FREE) | 0x202;
 }
 
@@ -403,6 +415,8 @@ static void place_memory(struct encoding *encoding, struct processor_state *stat
 		if (wanted < disp)
 			state->regs[base] = -((disp - wanted) / (1 + (uint64_t)op->mem.scale));
 	} else if (base < 16) {
+		if (base == SP && index < 16)
+			state->regs[index] = (uint32_t)state->regs[index];
 		state->regs[base] = wanted - disp -
 			(index < 16 ? state->regs[index] * (uint64_t)op->mem.scale : 0);
 	} else if (index < 16) {
