@@ -43,7 +43,7 @@ static struct hooked_call hooks[] = {
 #endif
 };
 
-/* pguard_control (target/image.c) serializes changes of all below. */
+/* pguard_control (target/target.c) serializes changes of all below. */
 static struct ftrace_ops direct_ops;
 static bool attached;
 

@@ -131,11 +131,11 @@ static noinline bool wait_begin(struct pguard_thread *thread, const struct pt_re
 	}
 	if (follow & FOLLOW_BOUNDARY)
 		pguard_unit_plan(thread);
-	thread->long_way = !pguard_clock_is_tsc();
-	if (unlikely(thread->long_way && follow))
+	thread->is_slow_only = !pguard_clock_is_tsc();
+	if (unlikely(thread->is_slow_only && follow))
 		follow |= FOLLOW_LONG;
 	if (unlikely(pguard_stream_wants_waits(thread->image->target))) {
-		thread->long_way = true;
+		thread->is_slow_only = true;
 		follow |= FOLLOW_STREAM;
 		stream_enter(thread, regs, follow);
 	}

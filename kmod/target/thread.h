@@ -5,7 +5,7 @@
  * Found by the task's address in an RCU hash.  Made by the thread itself in
  * its first hooked call, or at the first site it hits; taken out by the
  * thread's exit or exec, or when its target goes.  References: the hash's, and
- * one for each user that holds on to it outside of an RCU section (watch,
+ * one for each user that holds on to it outside of an RCU section (watchdog,
  * queued task work).
  */
 #ifndef _KMOD_TARGET_THREAD_H
@@ -42,7 +42,7 @@ enum { PGUARD_NR_PLACES = 4 };	/* bits of @fresh */
  * pguard_thread.unit: the unit's number in the upper bits, its phase below.
  * The thread sets RUNNING when it begins a unit (release: start and mark are
  * in place) and takes what an end takes off with xchg, or with cmpxchg as long
- * as it is not LATE; the watch, or a guard in the thread itself, adds LATE with
+ * as it is not LATE; the watchdog, or a guard in the thread itself, adds LATE with
  * cmpxchg.  So each late unit gets exactly one end, and is reported as new one
  * once.  MARKED stays: between units it says that the next one gets a mark.
  */
@@ -61,7 +61,7 @@ enum pguard_phase {
  * @unit: number of that unit; the same lock
  * @doublings: how often every second one went; the same lock
  * @next: when the next one is to be taken, ns from the unit's start; the
- *	watch's own
+ *	watchdog's own
  */
 struct pguard_stack_history {
 	struct pguard_stack *first;
@@ -73,9 +73,9 @@ struct pguard_stack_history {
 /**
  * struct pguard_lateness - what is kept of a thread once a unit of it was late
  * @history: see above
- * @looked_at: number of the unit the watch found late last, and
+ * @looked_at: number of the unit the watchdog found late last, and
  * @next_report: when that one is to be reported again, ns from its start; both
- *	the watch's own
+ *	the watchdog's own
  */
 struct pguard_lateness {
 	struct pguard_stack_history history;
@@ -94,16 +94,16 @@ struct pguard_lateness {
  * @mark: its counters then, if the target asked for them
  * @return_slot: where its loop's return address stands on its stack, and
  * @return_slot_ip: where the loop waited; both 0 if not known; the thread's own
- * @places: where it waited; at @place that of the last call that its loop, or the long
- *	way, was concerned with; slots are given away in @lock; the thread's own
+ * @places: where it waited; at @place that of the last call that its loop, or the slow
+ *	path, was concerned with; slots are given away in @lock; the thread's own
  * @fresh: a bit for each of them that was never recorded for discovery
  * @follow: what the return of the hooked call it is in is wanted for; the
  *	thread's own
  * @entered: clock when that call began, for discovery or as an event's begin
  * @switches: its voluntary switches then
  * @records_left: waits it may still record for discovery
- * @long_way: its waits are recorded in the training stream, or the clock is not the
- *	TSC; looked at again in each call not on the fast path
+ * @is_slow_only: its waits are recorded in the training stream, or the clock is not the
+ *	TSC; set again in each call not on the fast path
  * @no_fast_path: any of these, so that no call takes the fast path
  * @profile: that @places speak of, or an audit; referenced; the thread's own
  * @sites: the wait sites of that, referenced, or NULL; the thread's own
@@ -120,7 +120,7 @@ struct pguard_lateness {
  *	may go; @lock
  * @lock: guards @gone while registers are read and the history, and orders
  *	the records about one unit; inside pguard_threads_lock
- * @lateness: made by the watch, or NULL; gone with the state
+ * @lateness: made by the watchdog, or NULL; gone with the state
  * @captured: a request for its own stack is queued (capture.c)
  * @kick: task work of the drain; queued once, a grace period after @dead
  * @kicked: it was queued; the drain's own
@@ -156,7 +156,7 @@ struct pguard_thread {
 	union {
 		struct {
 			u16 records_left;
-			bool long_way;
+			bool is_slow_only;
 		};
 		u32 no_fast_path;
 	};

@@ -5,7 +5,7 @@
  * A unit runs from one boundary to the next: from the return of the loop's
  * wait call to the entry of the next one.  Begin and end are done by the
  * thread itself, in the hook on the wait call, without a lock; see enum
- * pguard_phase in thread.h for how the overdue watch gets in between.
+ * pguard_phase in thread.h for how the watchdog gets in between.
  *
  * A unit is of a type of the thread's profile, and late by that type's threshold.
  * Where there is no profile it is audited: that is a profile with one type and
@@ -52,7 +52,7 @@ void pguard_unit_event_site(struct pguard_thread *thread, u64 now);
 void pguard_unit_count_longer(const struct pguard_profile *profile, u64 ticks);
 void pguard_unit_count_checks(struct pguard_profile *profile, s64 ticks);
 
-/* The overdue watch: finds late units from outside, while they last (watchdog.c). */
+/* The watchdog: finds late units from outside, while they last (watchdog.c). */
 int pguard_watchdog_init(void);
 void pguard_watchdog_start(void);
 void pguard_watchdog_flush(void);
@@ -177,7 +177,7 @@ static __always_inline void pguard_unit_count_extra(const struct pguard_profile 
 	preempt_enable_notrace();
 }
 
-/* What runs is no more, unless the watch has found it late since its @word was read. */
+/* What runs is no more, unless the watchdog has found it late since its @word was read. */
 static __always_inline bool pguard_unit_stop(struct pguard_thread *thread, u64 word)
 {
 	if (unlikely(!try_cmpxchg(&thread->unit, &word, word & ~(u64)PGUARD_PHASE_ENDS)))

@@ -201,12 +201,13 @@ static void put_times(struct json *json, const char *name, const void *object)
 	json_end(json);
 }
 
-static void put_identifying(struct json *json, const struct profile_view *view, uint32_t type)
+static void put_identifying(struct json *json, const char *name, const struct profile_view *view,
+			    uint32_t type)
 {
 	const struct profile_identifying *best = &view->identifying[type * PROFILE_MAX_IDENTIFYING];
 	const struct model *model = view->model;
 
-	json_array(json, "told_by");
+	json_array(json, name);
 	for (int i = 0; i < PROFILE_MAX_IDENTIFYING && best[i].lead; i++) {
 		const struct model_context *context = &model->contexts[best[i].context];
 
@@ -239,7 +240,8 @@ static void put_type(struct json *json, const struct profile_view *view, uint32_
 {
 	json_object(json, NULL);
 	fields_json(json, type_fields, &view->model->types[index]);
-	put_identifying(json, view, index);
+	put_identifying(json, "identified_by", view, index);
+	put_identifying(json, "told_by", view, index);
 	json_end(json);
 }
 
@@ -317,6 +319,7 @@ static void put_tree(struct json *json, const struct tree *tree)
 			json_null(json, "parent");
 		put_function(json, "function", samples, node->function);
 		json_bool(json, "is_guard", node->is_guard);
+		json_bool(json, "is_identifying", node->is_identifying);
 		json_bool(json, "is_telling", node->is_identifying);
 		json_end(json);
 	}

@@ -9,7 +9,7 @@
 
 enum {
 	TINY_CALLS = 8, /* an event with fewer needs no event marker, */
-	TINY_SHARE = 12, /* nor has a iteration with a twelfth of what is typical */
+	TINY_SHARE = 12, /* nor has an iteration with a twelfth of what is typical */
 };
 
 bool event_call_of(const struct trace_pass *pass, struct samples_boundary *ret)

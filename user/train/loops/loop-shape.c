@@ -39,7 +39,7 @@ struct dispatch_group {
 	uint64_t iterations; /* with most of their work under it */
 	uint32_t callees[MAX_CALLEES];
 	uint32_t nr_callees;
-	uint32_t most; /* in a iteration */
+	uint32_t most; /* in an iteration */
 	/* In the iteration at hand. */
 	uint32_t here;
 	uint64_t calls;

@@ -3,18 +3,18 @@
  * How the iterations of an event loop go, and where in them an event is
  * handled.
  *
- * The call of the loop's function that leads to the wait is its wait_call.  It
+ * The call of the loop's function that leads to the wait is its wait call.  It
  * recurs in each iteration, whether it waits or not: a queue that is not empty
- * is taken from without a system call.  So an iteration, called iteration, goes
- * from one wait_call call to the next, not from wait to wait.
+ * is taken from without a system call.  So an iteration goes from one wait call
+ * to the next, not from wait to wait.
  *
  * One iteration can handle several events, if the wait brings several at once.
  * Then there is a dispatch: an indirect call in a natural loop, few calls from
  * the loop's frame, under which most of the work is done, and which leads to
- * several functions or is made several times in a iteration.
+ * several functions or is made several times in an iteration.
  *
  * A thread that takes work from a queue can find more than one event in what it
- * took: a connection with several requests.  Then most of a iteration's work is
+ * took: a connection with several requests.  Then most of an iteration's work is
  * under one call, made once for each.  It is treated as the dispatch, too.
  */
 #ifndef _USER_TRAIN_LOOPS_LOOP_SHAPE_H
@@ -37,7 +37,7 @@ struct loop_shape_site {
 
 enum loop_shape_mode {
 	LOOP_SHAPE_PLAIN, /* from wait to wait there is one event */
-	LOOP_SHAPE_ITERATIONS, /* one event a iteration, but not one wait a iteration */
+	LOOP_SHAPE_ITERATIONS, /* one event an iteration, but not one wait */
 	LOOP_SHAPE_DISPATCH, /* one event a call of the dispatch */
 };
 

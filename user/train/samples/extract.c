@@ -39,7 +39,7 @@ struct extraction {
 	uint32_t *node_of_frame; /* the paths of the stack's frames */
 	uint32_t nr_placed; /* so many of them are known, at most */
 	size_t max_frames;
-	bool in_event; /* under the dispatch, or in a iteration with work */
+	bool in_event; /* under the dispatch, or in an iteration with work */
 	bool has_marker;
 	bool in_wait_call; /* an iteration, before its event marker or the wait call's return */
 	bool is_boundary; /* the wait it is in is one */

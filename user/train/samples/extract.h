@@ -4,7 +4,7 @@
  * boundaries, the units, their call trees and hits.
  *
  * What belongs to a unit's call tree is what handled its event: under the
- * dispatch, from there to the next; or, in a iteration, what comes after the
+ * dispatch, from there to the next; or, in an iteration, what comes after the
  * wait.  Work that an iteration does for all its events together (writing out
  * all replies) counts in the last one's time, and in no tree.  A unit without
  * an event, of a timer, has all its calls.  Hits are counted by time, as the
