@@ -50,14 +50,13 @@ static bool target_is_guarded(const struct pguard_target *target)
 static void target_govern(struct pguard_target *target)
 {
 	struct pguard_profile *profile = pguard_target_profile(target);
-	bool any;
 
-	if (!profile)
+	/* The guards of a process that has ended are taken off while it is armed. */
+	if (!profile || !profile->probes)
 		return;
-	any = pguard_budget_apply(target, profile);
 	caches_govern(profile);
 	/* One wait for all; then they can be put on again. */
-	if (any)
+	if (pguard_budget_apply(target, profile))
 		pguard_probe_sync();
 }
 

@@ -19,11 +19,6 @@ static bool target_is_orphan(const struct pguard_target *target)
 	return READ_ONCE(target->orphan);
 }
 
-static void orphan_remove(struct pguard_target *target)
-{
-	pguard_target_remove(target);
-}
-
 static void profiles_drop(bool is_all)
 {
 	struct pguard_profile *profile, *next;
@@ -35,6 +30,13 @@ static void profiles_drop(bool is_all)
 		    (READ_ONCE(profile->orphan) && !profile->target && !profile->is_arming))
 			pguard_profile_drop(profile);
 	mutex_unlock(&pguard_control);
+}
+
+static void orphan_remove(struct pguard_target *target)
+{
+	pguard_target_remove(target);
+	/* That can take minutes: what was loaded does not wait for the others. */
+	profiles_drop(false);
 }
 
 static void orphan_work(struct work_struct *work)

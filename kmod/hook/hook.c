@@ -210,7 +210,7 @@ int pguard_hook_attach(void)
  * pguard_hook_detach() - take the hooks off, if they are on
  *
  * Afterwards no thread enters the stub; some may still be in it, or asleep
- * in a call it made: pguard_drain_kick() gets them out.
+ * in a call it made: pguard_drain_wait() gets them out.
  *
  * Context: may sleep; pguard_control held.
  */

@@ -408,6 +408,8 @@ static void batches_del(struct pguard_target *target, const struct pguard_profil
 			continue;
 		list_move(&batch->list, &off);
 		target->nr_sites -= batch->nr;
+		if (batch->profile)
+			batch->profile->probes = NULL;
 	}
 	mutex_unlock(&pguard_control);
 	list_for_each_entry_safe(batch, next, &off, list)

@@ -241,7 +241,7 @@ struct pguard_guard {
  *	are shed; the same
  * @sites: the wait sites of its loops; an audit has those of each image (image.h)
  * @min_threshold: smallest of all types, ns; 0 if none has one
- * @probes: of its guards; valid while it is armed, under the target lock
+ * @probes: of its guards, those that are shed as well; NULL without; the target lock
  * @cpus: by CPU number, nr_cpu_ids of them
  * @left: hits of the CPU until its batch is complete
  * @refused_guard: the first that could not be probed, when arming failed by it

@@ -9,7 +9,6 @@
 
 #include "report/stack.h"
 
-#include <linux/errno.h>
 #include <linux/mm.h>
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>

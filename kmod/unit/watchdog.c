@@ -177,7 +177,6 @@ static void scan_thread(struct pguard_thread *thread, struct thread_scan *scan)
 		scan_late(thread, unit, elapsed, scan);
 }
 
-/* Find late units, where threads are few. */
 static void scan_few(struct thread_scan *scan)
 {
 	struct pguard_thread *thread;
@@ -191,7 +190,6 @@ static void scan_few(struct thread_scan *scan)
 	rcu_read_unlock();
 }
 
-/* Find late units. */
 static void scan_all(struct thread_scan *scan)
 {
 	struct pguard_thread *thread;

@@ -15,7 +15,7 @@ from family import (NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NUMBER, Family, Refuse
 from perfguard import (IS_SLOW, MODULE, PATIENCE, VICTIM, Audit, Victim, collect, done, note, ok,
                        run, wait_until)
 from profile import armed, guards, types
-from record import (CALLED, Called, Recorder, changed_bytes, functions, mappings)
+from record import (CALLED, OWNED, Called, Recorder, changed_bytes, functions, mappings)
 
 ENOTSUPP = 524
 ACTIVE, SHED = 1, 2
@@ -551,25 +551,56 @@ def storm():
     run("insmod", MODULE)
 
 
+def states_of(family, profile):
+    return [one["state"] for one in guards(family, profile)]
+
+
+def heat(family, program, profile, wanted):
+    """Hit the guards until they are in these states."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and states_of(family, profile) != wanted:
+        program.do("call 1000" if IS_SLOW else "call 5000")
+    return states_of(family, profile) == wanted
+
+
+def with_a_plan(program):
+    """The third guard is to be hit once a second."""
+    tables = tables_of(program)
+    tables["GUARDS"] = changed(tables["GUARDS"], 2, 3, 1)
+    return tables
+
+
+def process_ends():
+    """The process of a target ends while a guard is shed; the profile stays armed."""
+    family, program = Family(), Called()
+    answer = family.do("TARGET_NEW", u32(NUMBER["A_TARGET_PID"], program.pid),
+                       u32(NUMBER["A_TARGET_FLAGS"], OWNED))
+    target = number(answer[NUMBER["A_TARGET_ID"]])
+    profile = load(family, [CALLED], with_a_plan(program))
+    family.do("PROFILE_ARM", which(profile), u32(NUMBER["A_PROFILE_TARGET_ID"], target))
+    ok(heat(family, program, profile, [ACTIVE, ACTIVE, SHED]),
+       "a guard of a target that is one process is shed")
+    program.end()
+    time.sleep(13)
+    ok(states_of(family, profile) == [ACTIVE, ACTIVE, SHED],
+       "when the process has ended, it is not put on again after its ten seconds")
+    forget(family, target)
+    ok(not armed(family), "and the profile goes with the target")
+    family.close()
+
+
 def governor():
     """A guard that is hit far more often than planned is shed, and tried again."""
     family, program = Family(), Called()
-    tables = tables_of(program)
-    tables["GUARDS"] = changed(tables["GUARDS"], 2, 3, 1)
+    tables = with_a_plan(program)
     profile = load(family, [CALLED], tables)
     target, _ = arm(family, profile)
     program.do("call 1")
 
     def states():
-        return [one["state"] for one in guards(family, profile)]
+        return states_of(family, profile)
 
-    def heat(wanted):
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end and states() != wanted:
-            program.do("call 1000" if IS_SLOW else "call 5000")
-        return states() == wanted
-
-    ok(heat([ACTIVE, ACTIVE, SHED]), "a guard far beyond its plan is shed, no other")
+    ok(heat(family, program, profile, [ACTIVE, ACTIVE, SHED]), "a guard far beyond its plan is shed, no other")
     start = time.monotonic()
     dump = guards(family, profile)[2]
     ok(dump["sheds"] == 1 and row(family, profile)["nr_shed"] == 1, "that is reported")
@@ -584,7 +615,7 @@ def governor():
        "after ten seconds it is on again")
     program.do("call 100")
     ok(guards(family, profile)[2]["hits"] == after[2] + 100, "and counts")
-    ok(heat([ACTIVE, ACTIVE, SHED]) and guards(family, profile)[2]["sheds"] == 2,
+    ok(heat(family, program, profile, [ACTIVE, ACTIVE, SHED]) and guards(family, profile)[2]["sheds"] == 2,
        "as hot as before it is shed again")
     start = time.monotonic()
     ok(wait_until(lambda: states() == [ACTIVE] * 3) and 16 < time.monotonic() - start,
@@ -593,7 +624,7 @@ def governor():
     arm(family, profile)
     ok(states() == [ACTIVE] * 3 and changed_bytes(program.pid, CALLED) == 3,
        "a newer profile begins with all guards")
-    ok(heat([ACTIVE, ACTIVE, SHED]), "which are shed as well")
+    ok(heat(family, program, profile, [ACTIVE, ACTIVE, SHED]), "which are shed as well")
     forget(family, target)
     ok(changed_bytes(program.pid, CALLED) == 0, "and taken off while shed")
     family.close()
@@ -730,7 +761,7 @@ def beside():
 
 
 for test in (loading, dumps, limits, wrong, orders, refused, half, swap, unmounted, beside,
-             messages, governor, storm):
+             messages, governor, process_ends, storm):
     note(test.__name__)
     test()
 ok("Nothing is watched" in collect("status").stdout, "nothing is left")
