@@ -208,7 +208,7 @@ static void take_contexts(struct trace_stream *stream, struct trace *trace)
 	TAKE_ROWS(stream, trace, contexts, CONTEXT_BYTES);
 	for (uint32_t i = 0; i < trace->nr_contexts && !stream->error; i++) {
 		struct trace_context *context = &trace->contexts[i];
-		uint64_t old = 0;
+		uint32_t old = 0;
 
 		take_u32(stream, &context->image);
 		take_u32(stream, &context->loop);
@@ -217,8 +217,10 @@ static void take_contexts(struct trace_stream *stream, struct trace *trace)
 		take_u64(stream, &context->return_offset);
 		take_u32(stream, &context->distance);
 		/* Version 1 had two fields more, used only by times. */
-		if (stream->version < 2)
-			take_u64(stream, &old);
+		if (stream->version < 2) {
+			take_u32(stream, &old);
+			take_u32(stream, &old);
+		}
 		transfer(stream, context->comm, sizeof(context->comm));
 		context->comm[sizeof(context->comm) - 1] = '\0';
 		bound(stream, context->object, trace->nr_objects, false);

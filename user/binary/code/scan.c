@@ -167,8 +167,8 @@ static void read_vex_body(struct reader *reader, struct scan_encoding *encoding,
 	encoding->map = SCAN_MAP_VEX;
 	encoding->opcode = next_byte(reader);
 	switch (map) {
-	case 1:
-		fields = two_byte[encoding->opcode] & (M | B);
+	case 1: /* without a ModRM byte there is only vzeroupper */
+		fields = encoding->opcode == 0x77 ? 0 : M | (two_byte[encoding->opcode] & B);
 		break;
 	case 3: case 8:
 		fields = M | B;

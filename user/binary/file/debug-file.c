@@ -96,6 +96,12 @@ int debug_file_find(Dwfl_Module *module, void **userdata, const char *name, Dwar
 	if (id.size <= 0)
 		return -1;
 	fd = dwfl_build_id_find_debuginfo(module, userdata, name, base, path, link, crc, ret_path);
+	if (fd >= 0 && !has_build_id(fd, &id)) {
+		close(fd);
+		free(*ret_path);
+		*ret_path = NULL;
+		fd = -1;
+	}
 	if (fd < 0 && path && link)
 		fd = find_by_link(path, link, &id, ret_path);
 	return fd;
