@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """A late unit's stack is taken again while it lasts, with the lock it waits for."""
 
+import pathlib
 import time
 
 from family import NUMBER, Family, number, parse, u64
@@ -73,6 +74,12 @@ def nr_ended(one, since):
     """Threads whose long unit has ended."""
     return len({record["tid"] for record in records_of(one.pid, since)
                 if record["kind"] == ENDED and record["elapsed_ns"] > 900 * MS})
+
+
+def nr_sleeping(pid):
+    """Threads that sleep in clock_nanosleep()."""
+    tasks = pathlib.Path(f"/proc/{pid}/task").iterdir()
+    return sum((task / "syscall").read_text().startswith("230 ") for task in tasks)
 
 
 def own_stacks(records):
@@ -209,6 +216,7 @@ if not IS_SLOW:
 ok(all(len(record["stacks"]) <= MAX_STACKS for record in records), "each with what it may have")
 since = next_record()
 crowd.do("100000")
+wait_until(lambda: nr_sleeping(crowd.pid) >= CROWD)
 time.sleep(2)
 crowd.end()
 ok(wait_until(lambda: nr_ended(crowd, since) == CROWD),
