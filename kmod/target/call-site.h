@@ -22,8 +22,8 @@ struct pguard_loop;
 struct pguard_image;
 
 /*
- * Returns true if a place that is no boundary can be one another time, when another chain of
- * calls leads there: how many wait sites the thread's profile has at such a call.
+ * How many wait sites the thread's profile has at such a call: a place that is no boundary can
+ * be one another time, when other calls lead there.
  */
 enum pguard_call_site_fit {
 	PGUARD_CALL_SITE_NONE,

@@ -115,8 +115,8 @@ static void return_slot_set(struct pguard_thread *thread, const struct search *s
 }
 
 /*
- * Returns true if the file holds the code at @address of current's memory, @offset into it.
- * -EAGAIN if that cannot be found out without sleeping.
+ * Returns 1 if the file holds the code at @address of current's memory, @offset into it; 0 if
+ * not; -EAGAIN if that cannot be found out without sleeping.
  */
 static int code_is_at(u64 address, const struct inode *inode, u64 offset, bool may_sleep)
 {
@@ -149,7 +149,7 @@ static int user_word(u64 address, bool may_sleep, u64 *ret)
 }
 
 /*
- * Returns true if the word at search->slot is the return address of the wait site.
+ * Returns 1 if the word at search->slot is the return address of the wait site, 0 if not;
  * -EAGAIN if that cannot be found out without sleeping.  search->is.return_address
  * becomes the word if it is; or its low bits, if it cannot be wherever the file is mapped.
  */
@@ -177,8 +177,8 @@ static int slot_returns(struct search *search, const struct pguard_wait_site *si
 }
 
 /*
- * Returns true if the place is this wait site.  The call must be the same, and the return
- * address stand at the site's distance.  Or, if this is the library function in which the thread's
+ * As slot_returns(), of the place.  The call must be the same, and the return address
+ * stand at the site's distance.  Or, if this is the library function in which the thread's
  * loop waited before, on another path: where the return address stood then, for a loop
  * frame does not move.  (A wait call goes deeper once the process has a second thread.)
  */

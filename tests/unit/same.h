@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Returns true if two samples or models are the same to the last bit.  The first
- * difference is printed as a diagnosis.
+ * Comparison of two samples or models, to the last bit.  The first difference is
+ * printed as a diagnosis.
  */
 #ifndef _PGUARD_SAME_H
 #define _PGUARD_SAME_H

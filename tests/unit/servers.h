@@ -223,7 +223,7 @@ static inline void serve(struct thread *t, uint32_t nr)
 		call(t, 'P', 1 | LOOP);
 		for (uint32_t j = 0; j < 20; j++)
 			leaves(t, i % 2 ? "abcdefh" : "abcdefg", 1);
-		/* Returns true if the next one is there already. */
+		/* What the read returns says if the next one is there already. */
 		system_call(t, SYS_read, 9, i + 1 < nr ? 50 : -EAGAIN);
 		ret(t);
 		note(i % 2 ? 'h' : 'g');

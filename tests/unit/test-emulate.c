@@ -358,8 +358,6 @@ static void find_forms(void)
 
 /* ---- states ---- */
 
-enum { SP = 4 }; /* the processor's number of the stack pointer */
-
 static uint64_t random_value(void)
 {
 	static const uint64_t edges[] = {
@@ -396,7 +394,7 @@ static void random_regs(struct processor_state *ret)
 
 	for (int i = 0; i < 16; i++)
 		ret->regs[i] = random_value();
-	ret->regs[SP] = canonical(ret->regs[SP]);
+	ret->regs[EMULATE_SP] = canonical(ret->regs[EMULATE_SP]);
 	ret->flags = (random_next() & FREE) | 0x202;
 }
 
@@ -415,7 +413,7 @@ static void place_memory(struct encoding *encoding, struct processor_state *stat
 		if (wanted < disp)
 			state->regs[base] = -((disp - wanted) / (1 + (uint64_t)op->mem.scale));
 	} else if (base < 16) {
-		if (base == SP && index < 16)
+		if (base == EMULATE_SP && index < 16)
 			state->regs[index] = (uint32_t)state->regs[index];
 		state->regs[base] = wanted - disp -
 			(index < 16 ? state->regs[index] * (uint64_t)op->mem.scale : 0);

@@ -180,8 +180,8 @@ static inline uint64_t sum_saturating(uint64_t a, uint64_t b)
 }
 
 /*
- * Returns true if unit @index of the @nr of a loop in a run, in the order of time, is
- * learnt from (0) or held back (1).  Every second of 64 intervals is held back, so that
+ * Returns 0 if unit @index of the @nr of a loop in a run, in the order of time, is
+ * learnt from, 1 if it is held back.  Every second of 64 intervals is held back, so that
  * both halves see all that a load does that changes with time.
  */
 static inline unsigned int samples_half(uint64_t index, uint64_t nr)

@@ -58,8 +58,8 @@ int profile_save(const char *path, const struct samples *samples, const struct m
 		 const struct training *training, char why[PROFILE_WHY_MAX]);
 
 /*
- * Returns true if the profile is of the program @path with @build_id ("" if it has
- * none).  Returns 0 or -ESTALE, with both ids in @why.
+ * Returns 0 if the profile is of the program @path with @build_id ("" if it has
+ * none); else -ESTALE, with both ids in @why.
  */
 int profile_is_of(const struct samples *samples, const char *path, const char *build_id,
 		  char why[PROFILE_WHY_MAX]);

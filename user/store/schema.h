@@ -13,7 +13,7 @@
 /* Create the tables.  Returns 0, -ENOMEM or -EIO. */
 int schema_create(sqlite3 *db);
 
-/* Returns true if there are exactly these tables.  Returns 0, -EBADMSG or -ENOMEM. */
+/* Returns 0 if there are exactly these tables; -EBADMSG or -ENOMEM. */
 int schema_check(sqlite3 *db);
 
 /* Returns 0, -ENOMEM or -EIO. */

@@ -100,7 +100,7 @@ void discovery_forget(struct discovery *discovery,
 
 /*
  * The module sends the stack with the first waits of a place only; @slice is
- * NULL for the others.  Returns true if it had to be unwound, or -ENOMEM.
+ * NULL for the others.  Returns 1 if it had to be unwound, 0 or -ENOMEM.
  */
 static int add_wait(struct discovery *discovery, struct image *image,
 		    const struct evidence_wait *wait,

@@ -96,7 +96,7 @@ static int open_failed(const char *path, int error)
 	return error == EACCES || error == EPERM ? CMD_IMPOSSIBLE : CMD_FAILED;
 }
 
-/* Returns true if perfguard can guard the file.  @name is what the operator said. */
+/* Identify the program's file.  @name is what the operator said.  Returns an exit code. */
 static int check_elf(struct selector *selector, int fd, const char *name)
 {
 	struct elf_identity identity;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Returns true if the file at a path is the one that the process has mapped.  A wrong
- * answer makes wrong names, so in doubt there are none.
+ * The file at a path has to be the one that the process has mapped.  Another one makes
+ * wrong names, so in doubt there are none.
  *
  *  - /proc/PID/map_files is the mapped file itself, deleted or not, in whatever
  *    mount namespace.  It is tried first, and needs the process to live.

@@ -55,8 +55,8 @@ int greedy_choose(const struct features *features, const struct greedy_options *
 		  uint32_t *ret, uint32_t *ret_nr);
 
 /*
- * Returns true if these may be guards together, as far as the worst unit is concerned.  Returns
- * 1 if so, 0 if not, or -ENOMEM.
+ * Returns 1 if these may be guards together, as far as the worst unit is concerned, 0 if
+ * not, or -ENOMEM.
  */
 int greedy_allows(const struct features *features, const uint32_t *functions, uint32_t nr);
 

@@ -41,7 +41,7 @@ static int compare_runs(const void *a, const void *b)
 	return order_of(y->units, x->units) ?: order_of(x->guards, y->guards);
 }
 
-/* Returns true if there is room for all of these.  Returns 1 or 0, or -ENOMEM. */
+/* Returns 1 if there is room for all of these, 0 if not, or -ENOMEM. */
 static int is_affordable(const struct keeper *keeper, const struct kept *set)
 {
 	const double *price = keeper->features.loop_price;

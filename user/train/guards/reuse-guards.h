@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Returns true if guards of timing runs stay, though others would now be chosen: the
+ * Guards of timing runs may stay, though others would now be chosen: the
  * times of a run serve only for guards that were on then.
  */
 #ifndef _USER_TRAIN_GUARDS_REUSE_GUARDS_H
