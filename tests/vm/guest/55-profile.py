@@ -748,11 +748,11 @@ def beside():
     audit.next("ready")
     victim.do("nothing")    # the thread slept when we came; from here on it is seen
     for _ in range(5):
-        victim.do("sleep 30")
+        victim.do("sleep 100")
     victim.do("nothing")    # when it is read, the unit before has ended
-    ended = [audit.next_long("ended", 30) for _ in range(5)]
+    ended = [audit.next_long("ended", 100) for _ in range(5)]
     audit.finish()
-    ok(all(ended) and len(audit.slept("ended", 30)) == 5, "an audit works beside a profile")
+    ok(all(ended) and len(audit.slept("ended", 100)) == 5, "an audit works beside a profile")
     ok(len(armed(family)) == 1, "which it leaves alone")
     forget(family, target)
     family.close()

@@ -110,11 +110,11 @@ audit = Audit("--duration", 900, "--slower-than", "10ms", "-p", victim.pid)
 audit.next("ready")
 victim.do("nothing")    # the thread slept when we came; from here on it is seen
 for _ in range(5):
-    victim.do("sleep 30")
+    victim.do("sleep 100")
 victim.do("nothing")    # when it is read, the unit before has ended
-ended = [audit.next_long("ended", 30) for _ in range(5)]
+ended = [audit.next_long("ended", 100) for _ in range(5)]
 audit.finish()
-ok(all(ended) and len(audit.slept("ended", 30)) == 5, "another audit works as ever")
+ok(all(ended) and len(audit.slept("ended", 100)) == 5, "another audit works as ever")
 victim.end()
 ok("Nothing is watched" in collect("status").stdout, "and nothing is left")
 done()
