@@ -15,7 +15,9 @@ RING_BYTES = 512 * 1024         # each of two rings
 LATE, ENDED = 1, 2
 FUTEX, NANOSLEEP, CLOCK_GETTIME = 202, 230, 228
 STUCK_SECONDS = 20
+HELD_MS = 400
 CROWD = 10 if IS_SLOW else 60
+KILLED = 10                     # their records are in one ring, however many stacks they have
 
 
 def fields(attributes, set_name):
@@ -53,13 +55,14 @@ def next_record():
     return family.stats()["next_alert"]
 
 
-KEPT = {}
+KEPT, READ = {}, {0}
 
 
 def records_of(pid, since):
     """The process's records since then; the ring may have dropped the first ones since."""
-    KEPT.update({record["seq"]: record for record in read_records(next(reversed(KEPT), 0) + 1)
-                 if "pid" in record})
+    new = read_records(max(READ) + 1)
+    READ.update(record["seq"] for record in new)
+    KEPT.update({record["seq"]: record for record in new if "pid" in record})
     return [record for seq, record in sorted(KEPT.items())
             if record["pid"] == pid and seq >= since]
 
@@ -74,6 +77,11 @@ def nr_ended(one, since):
     """Threads whose long unit has ended."""
     return len({record["tid"] for record in records_of(one.pid, since)
                 if record["kind"] == ENDED and record["elapsed_ns"] > 900 * MS})
+
+
+def nr_replaced(since):
+    """Records since then that newer ones replaced before they were read."""
+    return max(0, max(READ) + 1 - since) - len([seq for seq in READ if seq >= since])
 
 
 def nr_sleeping(pid):
@@ -125,13 +133,14 @@ def spread(records, doublings=0):
     return not bad or not EXACT
 
 
-def is_seen(one):
-    """Whether its unit is counted."""
+def is_seen(one, command="nothing", number=1):
+    """Whether so many units of a command are counted."""
     before = family.targets()[0]["units"]
+    one.do(command)
     time.sleep(0.05)
-    one.do("nothing")
-    one.do("nothing")
-    return family.targets()[0]["units"] > before
+    one.do(command)
+    time.sleep(0.05)
+    return family.targets()[0]["units"] >= before + number
 
 
 family = Family()
@@ -177,12 +186,14 @@ since = next_record()
 victim.do("deep 3000")
 unit = unit_of(victim.pid, since)
 check_form(unit, "with a deep stack")
-ok(all(stack["size"] > 39000 for stack in own_stacks(unit)), "the stacks are large")
+# On its way to its sleep and back, which takes long on a busy host, it has less.
+sizes = [stack["size"] for stack in own_stacks(unit) if stack.get("syscall") == NANOSLEEP]
+ok(sizes and min(sizes) > 39000, "the stacks are large")
 ok(spread(unit, doublings=5), "what had to go leaves the others spread over its time")
 
 for kind in ("plain", "recursive", "robust", "pi"):
     since = next_record()
-    victim.send(f"held {kind} 400")
+    victim.send(f"held {kind} {HELD_MS}")
     word, address, holder = victim.answer().split()
     victim.answer()
     unit = unit_of(victim.pid, since)
@@ -195,8 +206,9 @@ for kind in ("plain", "recursive", "robust", "pi"):
         waits, locks = [part[locks.index(lock):last + 1] for part in (waits, locks)]
     known = [stack for stack in waits if stack.get("holder") == int(holder)]
     ok(set(locks) == {lock}, f"{kind} mutex: the address of the lock is reported")
-    # The last one may be of a lock that was just released.
-    ok(known and len(known) >= len(waits) - 1 and
+    # Nobody holds it, or the thread itself, from its release until the thread runs.
+    released = [stack for stack in waits if stack["at_ns"] - begin_of(unit) > HELD_MS * MS]
+    ok(known and all(stack in known or stack in released for stack in waits) and
        not [stack for stack in waits if stack.get("holder", int(holder)) != int(holder)],
        f"{kind} mutex: its holder is reported, {len(known)} of {len(waits)}")
     # Where it just comes or goes, it moves on while its stack is read.
@@ -207,14 +219,13 @@ check_form(unit, "with a lock's holder")
 
 # Many units at a time: more stacks than there is room for.
 crowd = Victim("crowd", str(CROWD))
-for _ in range(20):
-    crowd.do("1")
-    time.sleep(0.05)
-ok(wait_until(lambda: family.targets()[0]["threads"] >= CROWD), "its threads are watched")
+ok(wait_until(lambda: is_seen(crowd, "1", CROWD)), "a unit of each of its threads is counted")
 since = next_record()
 crowd.do("2500")
-ok(wait_until(lambda: nr_ended(crowd, since) == CROWD),
-   f"{nr_ended(crowd, since)} of {CROWD} units at a time are reported to their end")
+wait_until(lambda: nr_ended(crowd, since) + nr_replaced(since) >= CROWD)
+ended, replaced = nr_ended(crowd, since), nr_replaced(since)
+ok(ended and ended + replaced >= CROWD,
+   f"{ended} of {CROWD} units at a time are reported to their end, {replaced} were replaced")
 records = records_of(crowd.pid, since)
 note(f"{len(records)} records with {sum(len(record['stacks']) for record in records)} stacks, "
      f"{family.stats()['ring_bytes']} bytes in the rings, "
@@ -222,12 +233,15 @@ note(f"{len(records)} records with {sum(len(record['stacks']) for record in reco
 if not IS_SLOW:
     ok(family.stats()["crowded_stacks"], "what found no room is counted")
 ok(all(len(record["stacks"]) <= MAX_STACKS for record in records), "each with what it may have")
+crowd.end()
+crowd = Victim("crowd", str(KILLED))
+wait_until(lambda: is_seen(crowd, "1", KILLED))
 since = next_record()
 crowd.do("100000")
-wait_until(lambda: nr_sleeping(crowd.pid) >= CROWD)
+wait_until(lambda: nr_sleeping(crowd.pid) >= KILLED)
 time.sleep(2)
 crowd.end()
-ok(wait_until(lambda: nr_ended(crowd, since) == CROWD),
+ok(wait_until(lambda: nr_ended(crowd, since) == KILLED),
    "what a killed process kept is reported with the ends of its units")
 ok(family.stats()["ring_bytes"] <= 2 * RING_BYTES, "the rings keep their size")
 
