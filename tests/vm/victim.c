@@ -16,7 +16,8 @@
  *       hole MS           in sleep_here(), on top of 28 KiB never written to, if
  *                         it is the first command
  *       held KIND MS      as lock, for a mutex of this kind: plain, recursive,
- *                         robust, pi; first printed as "held ADDRESS TID"
+ *                         robust, pi; first printed as "held ADDRESS TID",
+ *                         and at the end as "released NS" of CLOCK_MONOTONIC
  *   victim crowd N        N threads, each with such a loop; a number on
  *                         standard input, and all do a unit that sleeps so
  *                         many ms
@@ -166,6 +167,7 @@ struct held {
 	pthread_mutex_t mutex;
 	unsigned int ms;
 	atomic_int tid;
+	uint64_t released_ns;
 };
 
 static void held_init(struct held *held, const char *kind)
@@ -192,6 +194,7 @@ static void *held_hold(void *argument)
 	pthread_mutex_lock(&held->mutex);
 	atomic_store(&held->tid, syscall(SYS_gettid));
 	sleep_here(held->ms);
+	held->released_ns = now_ns();
 	pthread_mutex_unlock(&held->mutex);
 	return NULL;
 }
@@ -207,20 +210,18 @@ static void held_command(const char *kind, unsigned int ms)
 {
 	struct held held = { .ms = ms };
 	pthread_t thread;
-	char text[64];
-	int length;
 
 	held_init(&held, kind);
 	if (pthread_create(&thread, NULL, held_hold, &held))
 		errx(1, "pthread_create");
 	while (!atomic_load(&held.tid))
 		sched_yield();
-	length = snprintf(text, sizeof(text), "held %p %d\n", (void *)&held.mutex,
-			  atomic_load(&held.tid));
-	if (write(1, text, length) != length)
+	if (dprintf(1, "held %p %d\n", (void *)&held.mutex, atomic_load(&held.tid)) < 0)
 		exit(1);
 	held_here(&held.mutex);
 	pthread_join(thread, NULL);
+	if (dprintf(1, "released %llu\n", (unsigned long long)held.released_ns) < 0)
+		exit(1);
 }
 
 VISIBLE void command(char *line)
