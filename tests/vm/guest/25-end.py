@@ -6,13 +6,13 @@ import subprocess
 import threading
 import time
 
-from perfguard import COLLECT, IS_SLOW, Audit, Victim, done, note, ok
+from perfguard import COLLECT, IS_SLOW, PATIENCE, Audit, Victim, done, note, ok
 
 ROUNDS = 6
 THRESHOLD = "400ms" if IS_SLOW else "40ms"
 
 victim = Victim()
-watch = subprocess.Popen([COLLECT, "watch", "--json", "--duration", "900"], text=True,
+watch = subprocess.Popen([COLLECT, "watch", "--json", "--duration", str(PATIENCE)], text=True,
                          stdout=subprocess.PIPE)
 ended = threading.Event()
 longest = 0     # ns, from asking to the answer
@@ -29,14 +29,14 @@ def load():
 threading.Thread(target=load, daemon=True).start()
 units = 0
 for _ in range(ROUNDS):
-    audit = Audit("--duration", 900, "--slower-than", THRESHOLD, "-p", victim.pid)
+    audit = Audit("--duration", PATIENCE, "--slower-than", THRESHOLD, "-p", victim.pid)
     audit.next("ready")
     audit.next("", 1)
     audit.finish()
     units += sum(loop["units"] for loop in audit.loops())
 ended.set()
 watch.send_signal(2)
-lines = [json.loads(line) for line in watch.communicate(timeout=60)[0].splitlines()]
+lines = [json.loads(line) for line in watch.communicate(timeout=PATIENCE)[0].splitlines()]
 late = [line for line in lines if line["kind"] == "late"]
 note(f"{units} units in {ROUNDS} audits, {[line['elapsed_ns'] for line in late]}; the longest "
      f"answer took {longest} ns")

@@ -6,7 +6,8 @@ import subprocess
 import time
 
 from family import NUMBER, Family, u32, u64
-from perfguard import EXACT, IS_SLOW, Audit, MS, VICTIM, Victim, done, near, note, ok, run, skip
+from perfguard import (EXACT, IS_SLOW, Audit, MS, PATIENCE, VICTIM, Victim, done, near, note, ok,
+                       run, skip)
 
 # As in the uapi header.
 ACCOUNT = 1 << 1
@@ -41,7 +42,7 @@ run("sysctl", "-w", "kernel.task_delayacct=1")
 os.sched_setaffinity(0, {0})
 victim = Victim()
 os.sched_setaffinity(0, {0, 1} if os.cpu_count() > 1 else {0})
-audit = Audit("--duration", 900, "--slower-than", "20ms", "-p", victim.pid)
+audit = Audit("--duration", PATIENCE, "--slower-than", "20ms", "-p", victim.pid)
 audit.next("ready")
 victim.do("nothing")
 lines = []

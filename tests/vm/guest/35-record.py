@@ -466,7 +466,8 @@ class Client(threading.Thread):
 
     def sql(self, *statements):
         return subprocess.run(self.command, input="".join(line + ";\n" for line in statements),
-                              text=True, capture_output=True, timeout=120, check=False)
+                              text=True, capture_output=True, timeout=PATIENCE,
+                              check=False)
 
     def fill(self):
         self.sql("create database d", "create table d.t (a int primary key, b int) engine=innodb",
@@ -491,7 +492,7 @@ def mariadb_start(base):
                "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=16M",
                "--innodb-log-file-size=8M"]
     run("mariadb-install-db", *options, "--auth-root-authentication-method=normal",
-        "--skip-test-db", timeout=120)
+        "--skip-test-db")
     server = subprocess.Popen(["mariadbd", *options, "--skip-networking"],
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     client = Client(["mariadb", f"--socket={base}/socket"])
@@ -528,7 +529,7 @@ def mariadb():
     ok(client.good > 2 and not client.bad, "its clients had the right answers all the time")
     recorder.end()
     server.terminate()
-    server.wait(60)
+    server.wait(PATIENCE)
 
 
 for test in (structure, waits, coverage, others, comings, overflow, refusals, killed, storm):

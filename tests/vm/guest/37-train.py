@@ -9,7 +9,7 @@ import socket
 import subprocess
 import time
 
-from perfguard import COLLECT, IS_SLOW, collect, done, note, ok, run, skip, wait_until
+from perfguard import COLLECT, IS_SLOW, PATIENCE, collect, done, note, ok, run, skip, wait_until
 
 PORT = 7007
 SERVER = "/usr/bin/redis-server"
@@ -18,7 +18,6 @@ COMMANDS = "ping,set,get,incr,lpush,rpop,sadd,hset,zadd"
 NR_COMMANDS = COMMANDS.count(",") + 1
 LOAD = (f"redis-benchmark -p {PORT} -c 4 -n {REQUESTS} -q -t {COMMANDS} "
         "< /dev/null > /dev/null 2>&1")
-SECONDS = 180
 TMP = pathlib.Path("/tmp")
 
 
@@ -38,7 +37,7 @@ def show(path):
 
 def train(path, *options, program=("-e", SERVER), load=LOAD):
     return collect("train", "-v", "-o", path, "--workload", load, *options, *program,
-                   timeout=SECONDS)
+                   timeout=10 * PATIENCE)
 
 
 def is_armed():
@@ -99,11 +98,12 @@ def again(profile):
 def apart(profile):
     """record and learn give what train does."""
     trace, timing, other = TMP / "a.pgt", TMP / "b.pgt", TMP / "other.pgp"
-    first = collect("record", "-o", trace, "--workload", LOAD, "-e", SERVER, timeout=SECONDS)
-    second = collect("learn", "-o", other, trace, timeout=SECONDS)
+    first = collect("record", "-o", trace, "--workload", LOAD, "-e", SERVER,
+                    timeout=10 * PATIENCE)
+    second = collect("learn", "-o", other, trace, timeout=10 * PATIENCE)
     third = collect("record", "-o", timing, "--timing", other, "--workload", LOAD, "-e", SERVER,
-                    timeout=SECONDS)
-    fourth = collect("learn", "-o", other, timing, timeout=SECONDS)
+                    timeout=10 * PATIENCE)
+    fourth = collect("learn", "-o", other, timing, timeout=10 * PATIENCE)
     codes = [result.returncode for result in (first, second, third, fourth)]
     ok(codes == [0, 0, 0, 0], f"record and learn, twice: {codes}")
     known = show(other)
@@ -138,12 +138,10 @@ def refused(server, profile):
        "a full disk is reported, and no half profile is left")
     run("umount", full)
     code = text_of(server.pid)
-    process = subprocess.Popen([COLLECT, "train", "-o", str(profile), "--duration", "120", "-e",
+    process = subprocess.Popen([COLLECT, "train", "-o", str(profile), "--duration", "3600", "-e",
                                 SERVER], stderr=subprocess.DEVNULL)
     load = subprocess.Popen(["sh", "-c", f"while :; do {LOAD}; done"])
-    end = time.monotonic() + 60
-    while not (was_probed := text_of(server.pid) != code) and time.monotonic() < end:
-        time.sleep(0.5)
+    was_probed = wait_until(lambda: text_of(server.pid) != code)
     time.sleep(2)
     process.send_signal(signal.SIGKILL)
     process.wait()
@@ -152,7 +150,8 @@ def refused(server, profile):
     ok(was_probed, "a training is under way")
     ok(wait_until(lambda: text_of(server.pid) == code),
        "killed, it leaves no breakpoint")
-    ok(not is_armed() and digest(profile) == before, "nor a target, and the profile stays")
+    ok(wait_until(lambda: not is_armed()) and digest(profile) == before,
+       "nor a target, and the profile stays")
 
 
 def main():
@@ -172,7 +171,7 @@ def main():
         apart(profile)
         refused(server, profile)
     server.terminate()
-    server.wait(30)
+    server.wait(PATIENCE)
     done()
 
 

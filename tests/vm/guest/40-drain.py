@@ -84,6 +84,7 @@ def storm():
     ok(victim.answer() == "bad 0", "the program saw no wrong result")
     victim.end()
     audit = Audit("--duration", 30, "-e", VICTIM)
+    wait_until(hooks)
     victim = Victim("storm", "4")
     time.sleep(1.5)
     disarm_and_unload("storm", audit)
@@ -103,7 +104,8 @@ def killed():
     ok(wait_until(lambda: not hooks()), "kill -9 of the collector leaves no hook")
     victim.process.kill()
     victim.end()
-    ok(run("rmmod", "perfguard").returncode == 0, "and no reference to the module")
+    ok(wait_until(lambda: run("rmmod", "perfguard").returncode == 0),
+       "and no reference to the module")
 
 
 sleepers()

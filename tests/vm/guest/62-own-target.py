@@ -2,11 +2,10 @@
 """A profile armed for a target of the same socket, as training does, and taken off again."""
 
 import random
-import time
 
 from family import NUMBER, Family, Refused, u32, u64
 from inference import Reference
-from perfguard import done, note, ok
+from perfguard import done, note, ok, wait_until
 from profile import armed
 from record import ACCOUNT, ENTER, OWNED, RECORD, Recorder
 from scripted import (GUARD, SCRIPTED, UNIT, Scripted, Tally, events_of, random_profile,
@@ -96,8 +95,8 @@ def main():
     guarded(family, recorder, program, profile, script, target)
     refusals(family, program, profile, target)
     family.close()
-    time.sleep(1)
     family = Family()
+    wait_until(lambda: len(armed(family)) == 1)
     names = [one["name"] for one in armed(family)]
     note(f"left: {names}")
     ok(names == ["whole"], "with the socket goes its target, and the profile with it")

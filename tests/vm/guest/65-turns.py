@@ -130,7 +130,8 @@ def elsewhere(recorder, family):
     def meanwhile(order):
         added = recorder.sites(target, CALLED, sites)
         recorder.off(target)
-        ok(added[1:] == (0, {}) and nr_sites() == 0 and order.is_under_way(),
+        # On a busy host we may not have had a CPU until it was over.
+        ok(added[1:] == (0, {}) and nr_sites() == 0 and (order.is_under_way() or not EXACT),
            "meanwhile, sites of another target come and go")
         recorder.sites(target, CALLED, sites)
         program.end()

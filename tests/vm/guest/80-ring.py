@@ -4,6 +4,7 @@
 import json
 import signal
 
+from family import Family
 from perfguard import Audit, Victim, collect, done, note, ok, wait_until
 
 UNITS = 150
@@ -15,6 +16,9 @@ victim.do("nothing")
 audit.process.send_signal(signal.SIGSTOP)
 for _ in range(UNITS):
     victim.do("sleep 25")
+# Those that no look met have no stack, and take little room.
+overwritten = Family().stats
+wait_until(lambda: victim.do("sleep 25") and overwritten()["lost_overwritten"])
 
 lines = [json.loads(line) for line in
          collect("watch", "--json", "--since", "1", "--duration", "3").stdout.splitlines()]

@@ -68,8 +68,8 @@ def collect(*arguments, **options):
     return run(COLLECT, *arguments, **options)
 
 
-def wait_until(condition):
-    end = time.monotonic() + PATIENCE
+def wait_until(condition, seconds=PATIENCE):
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():
             return True
