@@ -378,11 +378,10 @@ void pguard_budget_init(struct pguard_profile *profile, u32 ppm,
 	set_batch(profile);
 	for_each_possible_cpu(cpu)
 		*per_cpu_ptr(profile->left, cpu) = state->batch;
-	atomic64_set(&state->allowance, 2 * BUDGET_BATCH_NS);
 }
 
 /**
- * pguard_budget_begin() - a profile is armed
+ * pguard_budget_begin() - a profile is armed: the hits from here on are charged
  *
  * Context: current holds the target lock, and pguard_control is held.
  */
@@ -395,4 +394,5 @@ void pguard_budget_begin(struct pguard_target *target, struct pguard_profile *pr
 	state->settled = state->base;
 	state->begun = state->base;
 	state->since = jiffies;
+	atomic64_set(&state->allowance, 2 * BUDGET_BATCH_NS);
 }
