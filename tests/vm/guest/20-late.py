@@ -4,7 +4,7 @@
 import os
 import pathlib
 
-from perfguard import Audit, MS, PATIENCE, Victim, done, exact_only, functions, note, ok
+from perfguard import Audit, LONG, MS, Victim, done, exact_only, functions, note, ok
 
 THRESHOLD = 50 * MS
 SLACK = 20 * MS
@@ -32,7 +32,7 @@ def has_hole(pid):
 
 exact_only("late units")
 victim = Victim()
-audit = Audit("--duration", PATIENCE, "--slower-than", "50ms", "--top", 1000,
+audit = Audit("--duration", LONG, "--slower-than", "50ms", "--top", 1000,
               "-p", victim.pid)
 ok(audit.next("ready"), "the audit finds the loop")
 victim.do("nothing")    # the thread slept when we came; from here on it is seen

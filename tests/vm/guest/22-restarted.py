@@ -3,7 +3,7 @@
 
 import signal
 
-from perfguard import TOP, Audit, MS, PATIENCE, done, is_in, note, ok, wait_until
+from perfguard import TOP, Audit, LONG, MS, done, is_in, note, ok, wait_until
 from record import Program
 
 # What makes the places known, so that waits go the short way.
@@ -18,7 +18,7 @@ def stop(program):
 
 
 program = Program(TOP / "build/tests/vm/one-site")
-audit = Audit("--duration", PATIENCE, "--slower-than", "20ms", "-p", program.pid)
+audit = Audit("--duration", LONG, "--slower-than", "20ms", "-p", program.pid)
 audit.next("ready")
 for _ in range(WARM):
     program.do("nothing")

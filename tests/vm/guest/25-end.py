@@ -6,13 +6,13 @@ import subprocess
 import threading
 import time
 
-from perfguard import COLLECT, IS_SLOW, PATIENCE, Audit, Victim, done, note, ok
+from perfguard import COLLECT, IS_SLOW, LONG, PATIENCE, Audit, Victim, done, note, ok
 
 ROUNDS = 6
 THRESHOLD = "400ms" if IS_SLOW else "40ms"
 
 victim = Victim()
-watch = subprocess.Popen([COLLECT, "watch", "--json", "--duration", str(PATIENCE)], text=True,
+watch = subprocess.Popen([COLLECT, "watch", "--json", "--duration", str(LONG)], text=True,
                          stdout=subprocess.PIPE)
 ended = threading.Event()
 longest = 0     # ns, from asking to the answer
@@ -29,7 +29,7 @@ def load():
 threading.Thread(target=load, daemon=True).start()
 units = 0
 for _ in range(ROUNDS):
-    audit = Audit("--duration", PATIENCE, "--slower-than", THRESHOLD, "-p", victim.pid)
+    audit = Audit("--duration", LONG, "--slower-than", THRESHOLD, "-p", victim.pid)
     audit.next("ready")
     audit.next("", 1)
     audit.finish()

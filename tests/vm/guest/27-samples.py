@@ -5,7 +5,7 @@ import pathlib
 import time
 
 from family import NUMBER, Family, number, parse, u64
-from perfguard import (EXACT, IS_SLOW, PATIENCE, VICTIM, Audit, MS, Victim, done, functions, note,
+from perfguard import (EXACT, IS_SLOW, LONG, VICTIM, Audit, MS, Victim, done, functions, note,
                        ok, wait_until)
 
 THRESHOLD = 50 * MS
@@ -142,7 +142,7 @@ def is_seen(one, command="nothing", number=1):
 
 
 family = Family()
-audit = Audit("--duration", PATIENCE, "--slower-than", "50ms", "--top", 1000, "-e", VICTIM)
+audit = Audit("--duration", LONG, "--slower-than", "50ms", "--top", 1000, "-e", VICTIM)
 wait_until(family.targets)      # there is no loop yet that it could be ready for
 victim, stuck = Victim(), Victim()
 ok(wait_until(lambda: is_seen(victim) and is_seen(stuck)), "the units of both are seen")
@@ -173,7 +173,7 @@ lines = [line for line in audit.lines if line["kind"] in ("late", "ended") and
 names = [set(functions(stack)) for line in lines for stack in line["stacks"]]
 slept = sum("sleep_here" in stack for stack in names)
 spun = sum("spin_here" in stack for stack in names)
-# The last stack may be of the way to its answer, behind both, and the first ones of that to them.
+# Before both and behind them it may be seen on its way.
 others = sum(not stack & {"sleep_here", "spin_here"} for stack in names)
 ok((others <= 1 and spun >= 3 and slept > spun if EXACT else others <= len(names) / 2) and
    not any("epoll_wait" in stack for stack in names),

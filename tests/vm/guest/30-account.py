@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from family import NUMBER, Family, u32, u64
-from perfguard import (EXACT, IS_SLOW, Audit, MS, PATIENCE, VICTIM, Victim, done, near, note, ok,
+from perfguard import (EXACT, IS_SLOW, Audit, LONG, MS, VICTIM, Victim, done, near, note, ok,
                        run, skip)
 
 # As in the uapi header.
@@ -42,7 +42,7 @@ run("sysctl", "-w", "kernel.task_delayacct=1")
 os.sched_setaffinity(0, {0})
 victim = Victim()
 os.sched_setaffinity(0, {0, 1} if os.cpu_count() > 1 else {0})
-audit = Audit("--duration", PATIENCE, "--slower-than", "20ms", "-p", victim.pid)
+audit = Audit("--duration", LONG, "--slower-than", "20ms", "-p", victim.pid)
 audit.next("ready")
 victim.do("nothing")
 lines = []

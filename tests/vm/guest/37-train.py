@@ -9,7 +9,8 @@ import socket
 import subprocess
 import time
 
-from perfguard import COLLECT, IS_SLOW, PATIENCE, collect, done, note, ok, run, skip, wait_until
+from perfguard import (COLLECT, IS_SLOW, LONG, PATIENCE, collect, done, note, ok, run, skip,
+                       wait_until)
 
 PORT = 7007
 SERVER = "/usr/bin/redis-server"
@@ -37,7 +38,7 @@ def show(path):
 
 def train(path, *options, program=("-e", SERVER), load=LOAD):
     return collect("train", "-v", "-o", path, "--workload", load, *options, *program,
-                   timeout=10 * PATIENCE)
+                   timeout=LONG)
 
 
 def is_armed():
@@ -98,12 +99,11 @@ def again(profile):
 def apart(profile):
     """record and learn give what train does."""
     trace, timing, other = TMP / "a.pgt", TMP / "b.pgt", TMP / "other.pgp"
-    first = collect("record", "-o", trace, "--workload", LOAD, "-e", SERVER,
-                    timeout=10 * PATIENCE)
-    second = collect("learn", "-o", other, trace, timeout=10 * PATIENCE)
+    first = collect("record", "-o", trace, "--workload", LOAD, "-e", SERVER, timeout=LONG)
+    second = collect("learn", "-o", other, trace, timeout=LONG)
     third = collect("record", "-o", timing, "--timing", other, "--workload", LOAD, "-e", SERVER,
-                    timeout=10 * PATIENCE)
-    fourth = collect("learn", "-o", other, timing, timeout=10 * PATIENCE)
+                    timeout=LONG)
+    fourth = collect("learn", "-o", other, timing, timeout=LONG)
     codes = [result.returncode for result in (first, second, third, fourth)]
     ok(codes == [0, 0, 0, 0], f"record and learn, twice: {codes}")
     known = show(other)
@@ -138,7 +138,7 @@ def refused(server, profile):
        "a full disk is reported, and no half profile is left")
     run("umount", full)
     code = text_of(server.pid)
-    process = subprocess.Popen([COLLECT, "train", "-o", str(profile), "--duration", "3600", "-e",
+    process = subprocess.Popen([COLLECT, "train", "-o", str(profile), "--duration", str(LONG), "-e",
                                 SERVER], stderr=subprocess.DEVNULL)
     load = subprocess.Popen(["sh", "-c", f"while :; do {LOAD}; done"])
     was_probed = wait_until(lambda: text_of(server.pid) != code)

@@ -9,7 +9,7 @@ from perfguard import Audit, Victim, collect, done, note, ok, wait_until
 
 UNITS = 150
 
-victim = Victim()
+family, victim = Family(), Victim()
 audit = Audit("--duration", 900, "--slower-than", "10ms", "-p", victim.pid)
 audit.next("ready")
 victim.do("nothing")
@@ -17,8 +17,7 @@ audit.process.send_signal(signal.SIGSTOP)
 for _ in range(UNITS):
     victim.do("sleep 25")
 # Those that no look met have no stack, and take little room.
-overwritten = Family().stats
-wait_until(lambda: victim.do("sleep 25") and overwritten()["lost_overwritten"])
+wait_until(lambda: victim.do("sleep 25") and family.stats()["lost_overwritten"])
 
 lines = [json.loads(line) for line in
          collect("watch", "--json", "--since", "1", "--duration", "3").stdout.splitlines()]

@@ -20,6 +20,7 @@ SLEEP, SPIN, LOCK, PIPE = 1, 2, 3, 4
 MIDDLE = 1
 FAR_OUT = 8
 DELAY_MS = 900 if IS_SLOW else 300
+TRIES = 8
 STARTED = []
 
 
@@ -93,27 +94,35 @@ def repeated(lines, count="count"):
     return sum(line[count] for line in lines if line["kind"] == "repeated")
 
 
-def is_seen_running(line, late, word):
-    """Looked at while it was where it was to be."""
-    names = [step["function"] for step in line["hot_path"]]
-    return late and f"{word}_here" in names and line["hot_path"][0]["share"] == 1 and \
-        line["reason"]["parts"][0]["ns"] > DELAY_MS * MS / 2 and \
-        (word != "lock" or any(one["lock"] for one in late))
+def commanded(victim, watch, word):
+    """The lines of a unit that a command makes late: its end, and those before."""
+    before = len(long(watch, 0.9 * DELAY_MS))
+    victim.do(f"{word} {DELAY_MS}")
+    wait_until(lambda: len(long(watch, 0.9 * DELAY_MS)) > before)
+    line = long(watch, 0.9 * DELAY_MS)[before]
+    return line, [one for one in watch.lines("late") if one["unit"] == line["unit"]]
 
 
-def undisturbed(victim, watch, word):
-    """The lines of a unit that a command makes late: its end, and those before; of another one if
-    the host kept it from what it was to do, or the watchdog from a look at it."""
-    for _ in range(8):
-        before = len(long(watch, 0.9 * DELAY_MS))
-        victim.do(f"{word} {DELAY_MS}")
-        wait_until(lambda: len(long(watch, 0.9 * DELAY_MS)) > before)
-        line = long(watch, 0.9 * DELAY_MS)[before]
-        late = [one for one in watch.lines("late") if one["unit"] == line["unit"]]
-        if is_seen_running(line, late, word):
-            break
-        note(f"{word}: {len(late)} looks, {line['reason']['text']}")
-    return line, late
+def whys_of(line, word, part):
+    """[(right, what is)] of a unit's end."""
+    first, path = line["functions"][0], line["hot_path"]
+    # Who spins asks for the time, and some samples end in the code that reads it.
+    return [(first["function"] == f"{word}_here" and first["own"] > 0.5,
+             f"{word}: the function where the time goes ranks first"),
+            (f"{word}_here" in [step["function"] for step in path] and path[0]["share"] == 1,
+             "and is on the hot path"),
+            (kinds_of(line)[:1] == [part] and line["reason"]["parts"][0]["ns"] > DELAY_MS * MS / 2,
+             f"the reason is {part}: {line['reason']['text']}")]
+
+
+def holders_of(late, pid):
+    """The same of a unit that waits for a lock; it may be seen on its way there first."""
+    held = next((one for one in late if one["lock"]), None)
+    return [(held and held["lock"]["holder"] and held["lock"]["holder"]["tid"] != pid,
+             "the lock's holder is reported"),
+            (held and held["syscall"] == "futex" and held["type"] is None and
+             held["confidence"] is None,
+             "its wait call, and no type where there is no profile")]
 
 
 def watch_an_audit():
@@ -138,26 +147,23 @@ def watch_an_audit():
     leader.end()
 
     for word, part in (("sleep", "sleep"), ("spin", "cpu"), ("lock", "lock")):
-        line, late = undisturbed(victim, watch, word)
-        first = line["functions"][0]
-        # Who spins asks for the time, and some samples end in the code that reads it.
-        ok(first["function"] == f"{word}_here" and first["own"] > 0.5,
-           f"{word}: the function where the time goes ranks first")
-        ok(f"{word}_here" in [step["function"] for step in line["hot_path"]] and
-           line["hot_path"][0]["share"] == 1, "and is on the hot path")
-        ok(kinds_of(line)[:1] == [part] and line["reason"]["parts"][0]["ns"] > DELAY_MS * MS / 2,
-           f"the reason is {part}: {line['reason']['text']}")
-    # It may be seen first on the way to the lock.
-    held = next((one for one in late if one["lock"]), None)
-    ok(held and held["lock"]["holder"] and held["lock"]["holder"]["tid"] != victim.pid,
-       "the lock's holder is reported")
-    ok(held and held["syscall"] == "futex" and held["type"] is None and
-       held["confidence"] is None, "its wait call, and no type where there is no profile")
+        # A unit that the host kept from its work, or the watchdog from it, shows something else.
+        for _ in range(TRIES):
+            line, late = commanded(victim, watch, word)
+            found = whys_of(line, word, part)
+            if word == "lock":
+                found += holders_of(late, victim.pid)
+            if all(is_right for is_right, _ in found):
+                break
+            note(f"{word}: {len(late)} looks, {line['reason']['text']}")
+        for is_right, what in found:
+            ok(is_right, what)
     wait_until(lambda: two.process.poll() is not None)
     begin = numbers_of(two)[0]
     both = [number for number in numbers_of(watch) if number >= begin][:len(numbers_of(two))]
     ok(two.process.poll() == 0 and len({unit for _, unit in both}) == 2 and
-       numbers_of(two) == both and len({unit for _, unit in both[:-1]}) == 1,
+       numbers_of(two) == both and len({unit for _, unit in both[:-1]}) == 1 and
+       (len(both) > 2 or both[0][1] not in units_of(watch, "late")),
        "-n 2 ends with the second late unit, not the second record")
 
     time.sleep(5)
@@ -172,7 +178,7 @@ def watch_an_audit():
     # A busy host may make them differ in where they were.
     ok(first and len(set(first.values())) == len(first),
        f"of ten equal alerts the first is reported, in {len(first)} places")
-    ok(repeated(new) == repeated(new, "ended") >= 10 - len(first) and
+    ok(repeated(new) == repeated(new, "ended") == 10 - len(first) and
        again[0]["elapsed_ns"]["min"] >= 100 * MS and again[0]["function"] == "sleep_here" and
        again[0]["seq"] in [line["seq"] for line in new if line["kind"] != "repeated"],
        "and the others by their number")
@@ -306,7 +312,7 @@ def watch_a_profile():
             server.ask(kind, SLEEP, delay)
         levels = watch.lines("level")
     ok(len(levels) == 1 and levels[0]["type"] == slow and levels[0]["slow"] and
-       levels[0]["level_ns"] >= delay * MS / 2 and levels[0]["before_ns"] < delay * MS and
+       levels[0]["level_ns"] >= delay * MS and levels[0]["before_ns"] < delay * MS and
        levels[0]["late"] >= 20, "a type that is slow as a whole is reported as a change of level")
     before = len(watch.lines())
     for _ in range(40):
@@ -326,7 +332,7 @@ def watch_a_profile():
             server.ask(kind)
         time.sleep(0.5)
         levels = watch.lines("level")
-    ok(len(levels) == 2 and not levels[1]["slow"],
+    ok(len(levels) == 2 and not levels[1]["slow"] and levels[1]["level_ns"] < delay * MS,
        "and when the level is back, that is reported")
     reported = [line for line in single.lines() if line["kind"] in ("late", "ended")]
     ok({line["unit"] for line in reported if line["kind"] == "late"} <=

@@ -21,6 +21,8 @@ EXACT = bool(os.environ.get("EXACT"))
 # Seconds until something is given up that has to come, however busy the host is.  Counted in
 # instructions, time races ahead while the guest waits for the host.
 PATIENCE = 10**6 if EXACT else 600 if IS_SLOW else 180
+# More than a whole test takes: for what is ended, or ends, by itself.
+LONG = max(3600, PATIENCE)
 MS = 1_000_000
 
 _count = 0
