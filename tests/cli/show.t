@@ -6,7 +6,7 @@
 # shellcheck source-path=SCRIPTDIR source=tap.sh
 . "${0%/*}/tap.sh"
 
-plan 38
+plan 41
 
 make_profile=${MAKE_PROFILE:-$(cd "${0%/*}/../.." && pwd)/${BUILD:-build}/tests/unit/make-profile}
 cd "$scratch" || exit 1
@@ -136,6 +136,38 @@ refused 1 "cannot open nothing.pgp: No such file" "a profile that is not there" 
 head -c 5000 example.pgp > cut.pgp
 refused 1 "cut.pgp is damaged: it is cut short" "a profile that is cut short" show cut.pgp
 refused 1 "/bin/sh is not a profile" "a program" show /bin/sh
+
+# Profiles whose schema is a program: none of it runs.
+python3 - <<- 'END'
+	import shutil, sqlite3
+
+	# Minutes; a program, as SQLite has no loops here.
+	SLOW = " + ".join("length(replace(hex(zeroblob(%d)), '00', '0'))" % (9999000 + i)
+	                  for i in range(900)) + " > 0"
+
+	def change(name, *statements):
+	    shutil.copy("example.pgp", name)
+	    db = sqlite3.connect(name, isolation_level=None)
+	    db.execute("PRAGMA writable_schema=ON")
+	    for statement in statements:
+	        db.execute(statement)
+	    db.close()
+
+	def add_check(condition):
+	    return ("UPDATE sqlite_schema SET sql = substr(sql, 1, length(sql) - 1) || "
+	            "', CHECK(" + condition.replace("'", "''") + "))' WHERE name = 'total'")
+
+	change("constraint.pgp", add_check(SLOW))
+	change("statistics.pgp", "INSERT INTO sqlite_schema SELECT 'table', 'sqlite_stat1', "
+	       "'sqlite_stat1', rootpage, 'CREATE TABLE sqlite_stat1(tbl, idx, x, y, z, w, stat AS (" +
+	       SLOW.replace("'", "''") + "))' FROM sqlite_schema WHERE name = 'guard'")
+	change("tables.pgp", "BEGIN", *("CREATE TABLE t%d(%s)" % (i, ", ".join("c%d" % j for j in range(500)))
+	       for i in range(2000)), "COMMIT")
+	END
+tables="it has not the tables of a profile"
+for profile in constraint statistics tables; do
+	refused 1 "$tables" "a profile with a hostile schema ($profile)" show "$profile.pgp"
+done
 
 # A save that is killed at any moment leaves the old profile or the new one.
 rm -f k.pgp

@@ -12,6 +12,7 @@
 #include "store/file.h"
 #include "store/profile-check.h"
 #include "store/schema.h"
+#include "store/untrusted-db.h"
 
 /* The largest file. */
 #define PROFILE_MAX_BYTES (UINT64_C(1) << 30)
@@ -97,73 +98,37 @@ static int open_memory(sqlite3 **ret)
 	return -ENOMEM;
 }
 
-/* The file is untrusted data: nothing in it may run or access other files. */
-static void distrust(sqlite3 *db)
+/* The schema first: until it is known to be ours, nothing else is read. */
+static int load_tables(struct untrusted_db *db, const char *path, struct samples *samples,
+		       struct model *model, struct training *training, char why[PROFILE_WHY_MAX])
 {
-	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-	sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
-	sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 64 << 20);
-	sqlite3_exec(db, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0", NULL, NULL, NULL);
-}
+	int error = schema_check(db->db);
 
-/* Of SQLite's structure; returns 0, -EBADMSG or -ENOMEM. */
-static int check_structure(sqlite3 *db)
-{
-	sqlite3_stmt *statement = NULL;
-	int ret, step;
-
-	if (sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &statement, NULL) != SQLITE_OK)
-		return -EBADMSG;
-	step = sqlite3_step(statement);
-	if (step == SQLITE_NOMEM)
-		ret = -ENOMEM;
-	else if (step == SQLITE_ROW && sqlite3_column_text(statement, 0) &&
-		 !strcmp((const char *)sqlite3_column_text(statement, 0), "ok"))
-		ret = 0;
-	else
-		ret = -EBADMSG;
-	sqlite3_finalize(statement);
-	return ret;
-}
-
-/* Takes ownership of @bytes. */
-static int open_bytes(uint8_t *bytes, size_t len, sqlite3 **ret)
-{
-	int error = open_memory(ret);
-
-	if (error) {
-		sqlite3_free(bytes);
-		return error;
-	}
-	if (sqlite3_deserialize(*ret, "main", bytes, (sqlite3_int64)len, (sqlite3_int64)len,
-				SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY) !=
-	    SQLITE_OK)
-		return -EBADMSG;
-	distrust(*ret);
-	return check_structure(*ret);
+	if (error == -EBADMSG)
+		return report(-EBADMSG, path,
+			      "is damaged, or of another version: it has not the tables of a profile",
+			      why);
+	if (!error)
+		error = untrusted_db_check(db);
+	if (!error)
+		error = schema_load(db->db, samples, model, training);
+	return error ? report_sqlite(error, path, why) : 0;
 }
 
 static int load_all(const char *path, uint8_t *bytes, size_t len, struct samples *samples,
 		    struct model *model, struct training *training, char why[PROFILE_WHY_MAX])
 {
+	struct untrusted_db db;
 	const char *wrong;
-	sqlite3 *db = NULL;
-	int error = open_bytes(bytes, len, &db);
+	int error = untrusted_db_open(&db, bytes, len);
 
-	if (!error && schema_check(db) == -EBADMSG) {
-		sqlite3_close(db);
-		return report(-EBADMSG, path,
-			    "is damaged, or of another version: it has not the tables of a profile",
-			    why);
-	}
-	if (!error)
-		error = schema_load(db, samples, model, training);
-	sqlite3_close(db);
 	if (error)
-		return report_sqlite(error, path, why);
+		report_sqlite(error, path, why);
+	else
+		error = load_tables(&db, path, samples, model, training, why);
+	untrusted_db_close(&db);
+	if (error)
+		return error;
 	wrong = check_samples(samples);
 	if (!wrong)
 		wrong = check_model(model, samples);
