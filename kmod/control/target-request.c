@@ -26,6 +26,7 @@
 #include "budget/budget.h"
 #include "hook/hook.h"
 #include "lib/refuse.h"
+#include "probe/late-hit.h"
 #include "probe/probe-set.h"
 #include "profile/profile.h"
 #include "report/alert-record.h"
@@ -484,6 +485,7 @@ void pguard_target_deinit(void)
 	pguard_lifecycle_deinit();
 	pguard_governor_deinit();
 	pguard_probe_set_deinit();
+	pguard_late_hit_deinit();
 	pguard_capture_deinit();
 	/* Last: it waits for the ends of all that ran in threads' own time. */
 	pguard_drain_deinit();

@@ -55,15 +55,14 @@ struct pguard_mapping_search {
  * Another's is not waited for: a process that is stuck with its map locked must
  * not stop the watch over all others.
  *
- * Context: may sleep if it is current's.
+ * Context: may sleep, until current is killed, if it is current's.
  * Return: true if it is locked.
  */
 bool pguard_mapping_lock(struct mm_struct *mm)
 {
 	if (mm != current->mm)
 		return mmap_read_trylock(mm);
-	mmap_read_lock(mm);
-	return true;
+	return !mmap_read_lock_killable(mm);
 }
 
 static void blocks_add(u8 *blocks, const struct exec_range *range)

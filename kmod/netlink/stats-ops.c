@@ -6,6 +6,7 @@
 
 #include "hook/hook.h"
 #include "netlink/policy.h"
+#include "probe/site.h"
 #include "report/alert-record.h"
 #include "report/stack.h"
 #include "target/image.h"
@@ -54,7 +55,9 @@ static int fill_stats(struct sk_buff *skb)
 	    nla_put_u32(skb, PERFGUARD_A_STATS_SITES, sites) ||
 	    pguard_nl_put64(skb, PERFGUARD_A_STATS_STREAM_LOST, pguard_stream_lost()) ||
 	    pguard_nl_put64(skb, PERFGUARD_A_STATS_CROWDED_STACKS,
-			    atomic64_read(&pguard_stack_history_refused)))
+			    atomic64_read(&pguard_stack_history_refused)) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_STATS_STREAM_UNREAD,
+			    atomic64_read(&pguard_site_unread)))
 		return -EMSGSIZE;
 	while (pguard_hook_next(&position, &hook))
 		if (fill_hook(skb, &hook))

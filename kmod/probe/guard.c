@@ -2,7 +2,7 @@
 
 #include "probe/guard.h"
 
-#include "report/late-unit.h"
+#include "probe/late-hit.h"
 #include "target/image.h"
 #include "unit/unit.h"
 
@@ -57,18 +57,11 @@ static noinline void stream_hit(struct pguard_thread *thread,
 /* The unit is late.  Apart, so that hits save no registers for it. */
 static noinline void report(struct pguard_thread *thread, const struct pt_regs *regs, u64 elapsed)
 {
-	struct pguard_inference *inference = pguard_thread_inference(thread);
-	u64 word = READ_ONCE(thread->unit), begun = pguard_clock();
-	int ret;
+	u64 word = READ_ONCE(thread->unit);
 
-	if (word & PGUARD_PHASE_LATE)
-		return;
-	ret = pguard_late_unit_report(thread, word, regs, elapsed);
-	if (!ret)
-		/* It is in the handler's time, too, which is not the unit's. */
-		pguard_unit_count_checks(inference->profile, begun - pguard_clock());
-	else if (ret == -EBUSY)
-		inference->is_quiet = true;
+	if (!(word & PGUARD_PHASE_LATE) &&
+	    pguard_late_hit(thread, word, regs, elapsed) == -EBUSY)
+		pguard_thread_inference(thread)->is_quiet = true;
 }
 
 /* Report the unit if it is late, and was not reported before. */
@@ -154,7 +147,7 @@ static struct pguard_thread *state_of_current(const struct pguard_site *site)
  * @regs: its user registers
  * @now: pguard_clock()
  *
- * Context: current, may sleep and fault; the probe is not taken off meanwhile.
+ * Context: current, in the handler of a probe (probe.c); does not sleep or fault.
  * Return: true if current's memory needs the breakpoint no more.
  */
 bool pguard_guard_hit_slow(const struct pguard_site *site, const struct pt_regs *regs, u64 now)

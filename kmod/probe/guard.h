@@ -100,7 +100,7 @@ static __always_inline bool pguard_guard_is_event(const struct pguard_site *site
  * @may_begin: it is an event site of some loop; normally the first event
  *	of a unit
  *
- * Context: current, may sleep and fault; the probe is not taken off meanwhile.
+ * Context: current, in the handler of a probe (probe.c); does not sleep or fault.
  * Return: how far it came.
  */
 static __always_inline enum pguard_guard_result

@@ -40,8 +40,16 @@ static __always_inline int finish(const struct pguard_probe *probe, struct pt_re
 }
 
 /*
- * Handlers run in the thread, which may sleep.  A probe must not be put on or
- * taken off from there: the kernel waits for us then.
+ * Handlers run in the thread, within the kernel's section for uprobes: the removal of any
+ * uprobe of the machine waits for its end, and where that is a section of RCU tasks trace,
+ * sleepable BPF does, too.  So a handler does not wait for anything:
+ *
+ *   - it reads and writes user memory with page faults off; what is not there is left out
+ *     and counted, or left to the kernel (emulate.c);
+ *   - it allocates nothing but small things by GFP_NOWAIT, and does without them if need be;
+ *   - it takes spinlocks, no mutex;
+ *   - it puts no probe on or off;
+ *   - what takes longer it leaves to task work (late-hit.c).
  */
 static int record_handler(PGUARD_UPROBE_HANDLER_ARGS)
 {

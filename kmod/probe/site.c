@@ -37,17 +37,24 @@ static bool site_is_ours(const struct pguard_site *site)
 	return ours || (!thread && pguard_thread_first(site->target));
 }
 
+atomic64_t pguard_site_unread = ATOMIC64_INIT(0);
+
 /*
- * The user's word, 0 if it cannot be read.  It was written a moment ago, so it
- * is there; if not, one fault may bring it.
+ * The user's word, 0 if it is not there, which is counted.  It was written a moment
+ * ago, so it is; a page that is not is not waited for.
  */
 static u64 user_word(u64 address)
 {
 	u64 word;
+	int ret;
 
-	if (get_user(word, (const u64 __user *)address))
-		return 0;
-	return word;
+	pagefault_disable();
+	ret = get_user(word, (const u64 __user *)address);
+	pagefault_enable();
+	if (likely(!ret))
+		return word;
+	atomic64_inc(&pguard_site_unread);
+	return 0;
 }
 
 /* False if there was no room, or the stream or the state is gone. */
@@ -68,7 +75,7 @@ static bool site_report(const struct pguard_site *site, u64 sp, u64 value)
  * @site: the site
  * @regs: its user registers
  *
- * Context: current, may sleep and fault; the probe is not taken off meanwhile.
+ * Context: current, in the handler of a probe (probe.c); does not sleep or fault.
  * Return: true if current's memory needs the breakpoint no more.
  */
 bool pguard_site_hit(struct pguard_site *site, const struct pt_regs *regs)

@@ -41,6 +41,9 @@ struct pguard_site {
 	bool seen;
 };
 
+/* Words of the user that hits were to record, and that were not in memory. */
+extern atomic64_t pguard_site_unread;
+
 bool pguard_site_wants(const struct pguard_site *site, struct mm_struct *mm);
 bool pguard_site_hit(struct pguard_site *site, const struct pt_regs *regs);
 

@@ -160,32 +160,46 @@ static void report_late(struct pguard_thread *thread, u64 word, const struct pt_
 }
 
 /**
- * pguard_late_unit_report() - a unit that runs is late, or is still late
+ * pguard_late_unit_claim() - a unit that runs is late, or is still late: may it be reported
  * @thread: its thread: current, or referenced by the watchdog
  * @word: pguard_thread.unit, as it was seen: of a unit that is reported for the first
- *	time, or with LATE again
+ *	time, or with LATE again; takes what it is now
+ * @phase: PGUARD_PHASE_GUARD if one of current's guards found it; else 0
+ *
+ * Context: any but interrupts.
+ * Return: 0 if the caller has to report it; -EBUSY if the rate limit holds it back, which is
+ *	counted at the unit's end; -EAGAIN if it ended or was found late by somebody else
+ *	meanwhile.
+ */
+int pguard_late_unit_claim(struct pguard_thread *thread, u64 *word, u64 phase)
+{
+	u64 late = *word | PGUARD_PHASE_LATE | phase;
+
+	if (!may_report(thread->image->target, *word & PGUARD_PHASE_LATE))
+		return -EBUSY;
+	if (cmpxchg(&thread->unit, *word, late) != *word)
+		return -EAGAIN;
+	*word = late;
+	return 0;
+}
+
+/**
+ * pguard_late_unit_report() - report a unit that runs and was claimed
+ * @thread: as in pguard_late_unit_claim()
+ * @word: what that left in its @word
  * @regs: current's user registers, if one of its guards found it; else NULL
  * @elapsed: its time, ns
  *
- * Context: may sleep.
- * Return: 0; -EBUSY if the rate limit holds it back, which is counted at the unit's end;
- *	-EAGAIN if it ended or was found late by somebody else meanwhile.
+ * Context: may sleep, so not in the handler of a probe.
  */
-int pguard_late_unit_report(struct pguard_thread *thread, u64 word, const struct pt_regs *regs,
-			    u64 elapsed)
+void pguard_late_unit_report(struct pguard_thread *thread, u64 word, const struct pt_regs *regs,
+			     u64 elapsed)
 {
-	u64 late = word | PGUARD_PHASE_LATE | (regs ? PGUARD_PHASE_GUARD : 0);
-	struct pguard_target *target = thread->image->target;
 	struct pguard_report_cost cost;
 
-	if (!may_report(target, word & PGUARD_PHASE_LATE))
-		return -EBUSY;
-	if (cmpxchg(&thread->unit, word, late) != word)
-		return -EAGAIN;
 	pguard_report_cost_begin(&cost);
-	report_late(thread, late, regs, elapsed);
-	pguard_report_cost_end(&cost, target);
-	return 0;
+	report_late(thread, word, regs, elapsed);
+	pguard_report_cost_end(&cost, thread->image->target);
 }
 
 /**

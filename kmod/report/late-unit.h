@@ -30,8 +30,9 @@ static inline bool pguard_late_unit_is_open(const struct pguard_target *target)
 
 struct pguard_alert_record *pguard_late_unit_record(struct pguard_thread *thread, u64 word,
 						    u32 kind, u32 found_by, gfp_t gfp);
-int pguard_late_unit_report(struct pguard_thread *thread, u64 word, const struct pt_regs *regs,
-			    u64 elapsed);
+int pguard_late_unit_claim(struct pguard_thread *thread, u64 *word, u64 phase);
+void pguard_late_unit_report(struct pguard_thread *thread, u64 word, const struct pt_regs *regs,
+			     u64 elapsed);
 void pguard_late_unit_sample(struct pguard_thread *thread, u64 word);
 void pguard_late_unit_report_end(struct pguard_thread *thread, u64 word,
 				 const struct pguard_account *account);

@@ -134,31 +134,6 @@ static void stack_end(struct pguard_stack *stack, u32 size, struct mm_struct *mm
 	stack->mappings = pguard_mapping_search_end(search);
 }
 
-/**
- * pguard_stack_self() - copy current's stack
- * @thread: current's
- * @regs: its user registers
- *
- * Context: current, may sleep and fault.
- * Return: the stack, to be freed by the caller; NULL for lack of memory or if
- * there is no user memory.
- */
-struct pguard_stack *pguard_stack_self(struct pguard_thread *thread, const struct pt_regs *regs)
-{
-	struct pguard_stack *stack;
-	u32 left;
-
-	if (!current->mm)
-		return NULL;
-	stack = stack_alloc(current->mm, regs);
-	if (!stack)
-		return NULL;
-	stack->state = PERFGUARD_STACK_STATE_SELF;
-	left = copy_from_user(stack->bytes, (void __user *)regs->sp, stack->size);
-	stack_end(stack, stack->size - left, current->mm, thread);
-	return stack;
-}
-
 /*
  * The user registers of a thread that is in the kernel.  They lie on its
  * kernel stack, which may go once it has passed its exit hook; the hook waits
@@ -176,11 +151,27 @@ static bool regs_get(struct pguard_thread *thread, struct pt_regs *ret)
 	return alive;
 }
 
+/* Copy a task's memory up to the first page that is not there.  Return: bytes, or an error. */
+static int copy_present(struct task_struct *task, unsigned long addr, void *bytes, u32 size)
+{
+	const void __user *place = (const void __user *)addr;
+	u32 left;
+
+	if (task != current)
+		return access_process_vm(task, addr, bytes, size, FOLL_NOFAULT);
+	if (!access_ok(place, size))
+		return -EFAULT;
+	pagefault_disable();
+	left = __copy_from_user_inatomic(bytes, place, size);
+	pagefault_enable();
+	return size - left;
+}
+
 /*
- * Copy another's memory as far as it is there.  A page on a stuck file system
- * must not stop the watch, so none is faulted in.  Of one that is missing, as in
- * a large buffer that was not filled yet, all bits are set: no address is such,
- * and no frame is taken for the thread's start by it.
+ * Copy a task's memory as far as it is there.  A page on a stuck file system
+ * must stop neither the watch nor the thread, so none is faulted in.  Of one that is
+ * missing, as in a large buffer that was not filled yet, all bits are set: no address is
+ * such, and no frame is taken for the thread's start by it.
  *
  * Return: bytes up to the last one that was there.
  */
@@ -190,7 +181,7 @@ static u32 read_present(struct task_struct *task, unsigned long addr, u8 *bytes,
 	int nr;
 
 	while (at < size) {
-		nr = access_process_vm(task, addr + at, bytes + at, size - at, FOLL_NOFAULT);
+		nr = copy_present(task, addr + at, bytes + at, size - at);
 		if (nr > 0) {
 			at += nr;
 			end = at;
@@ -201,6 +192,33 @@ static u32 read_present(struct task_struct *task, unsigned long addr, u8 *bytes,
 		at += missing;
 	}
 	return end;
+}
+
+/**
+ * pguard_stack_self() - copy current's stack
+ * @thread: current's
+ * @regs: its user registers
+ *
+ * Pages that are not there are left out: current may never come to them.
+ *
+ * Context: current, may sleep, so not in the handler of a probe; does not fault.
+ * Return: the stack, to be freed by the caller; NULL for lack of memory or if
+ * there is no user memory.
+ */
+struct pguard_stack *pguard_stack_self(struct pguard_thread *thread, const struct pt_regs *regs)
+{
+	struct pguard_stack *stack;
+	u32 size;
+
+	if (!current->mm)
+		return NULL;
+	stack = stack_alloc(current->mm, regs);
+	if (!stack)
+		return NULL;
+	stack->state = PERFGUARD_STACK_STATE_SELF;
+	size = read_present(current, regs->sp, stack->bytes, stack->size);
+	stack_end(stack, size, current->mm, thread);
+	return stack;
 }
 
 /**

@@ -230,16 +230,18 @@ static void sample_later(struct pguard_thread *thread, struct thread_scan *scan)
 static void report(const struct late_thread *found, struct thread_scan *scan)
 {
 	struct pguard_thread *thread = found->thread;
-	u64 elapsed = pguard_unit_elapsed(thread);
-	struct pguard_lateness *late = lateness_begin(thread, found->unit, elapsed);
-	int ret = late ? pguard_late_unit_report(thread, found->unit, NULL, elapsed) : -ENOMEM;
+	u64 elapsed = pguard_unit_elapsed(thread), word = found->unit;
+	struct pguard_lateness *late = lateness_begin(thread, word, elapsed);
+	int ret = late ? pguard_late_unit_claim(thread, &word, 0) : -ENOMEM;
 
 	if (ret == -EBUSY)
 		late->next_report = elapsed + NSEC_PER_SEC;
-	if (ret)
+	if (ret) {
 		scan->delay = min_t(u64, scan->delay, EASY_DELAY_NS);
-	else
-		sample_later(thread, scan);
+		return;
+	}
+	pguard_late_unit_report(thread, word, NULL, elapsed);
+	sample_later(thread, scan);
 }
 
 static void found_handle(struct thread_scan *scan)

@@ -8,6 +8,9 @@
  *                            LOG.N; answers "ok"
  *   fork SCRIPT LOG          a child does, and ends
  *
+ * As "scripted unserved" its threads have stacks in whose mappings, above all frames, lie
+ * pages that are not there and that nobody serves: who touches one waits for ever.
+ *
  * A script is an array of struct step.  A step "wait" is the loop's wait, of at
  * most room milliseconds; what is between two of them is a unit.  A step "rest"
  * is the same from another place.  A step "nap" sleeps room microseconds, within
@@ -22,12 +25,16 @@
 
 #include <alloca.h>
 #include <err.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -171,12 +178,43 @@ static struct step *load_script(const char *path, size_t *ret_nr)
 	return steps;
 }
 
-enum { MAX_THREADS = 16 };
+enum { MAX_THREADS = 16, STACK_BYTES = 256 * 1024, UNSERVED_BYTES = 256 * 1024 };
+
+static int unserved = -1; /* a userfaultfd that nobody reads */
+
+static void unserved_open(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+
+	unserved = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	if (unserved < 0 || ioctl(unserved, UFFDIO_API, &api))
+		err(1, "userfaultfd");
+}
+
+/* One mapping: a stack that is there, and above it what is not. */
+static void stack_set(pthread_attr_t *attr)
+{
+	char *stack = mmap(NULL, STACK_BYTES + UNSERVED_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct uffdio_register range = {
+		.range = { (uintptr_t)stack, STACK_BYTES + UNSERVED_BYTES },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+
+	if (stack == MAP_FAILED)
+		err(1, "stack");
+	madvise(stack, STACK_BYTES + UNSERVED_BYTES, MADV_NOHUGEPAGE);
+	memset(stack, 0, STACK_BYTES);
+	if (ioctl(unserved, UFFDIO_REGISTER, &range) ||
+	    pthread_attr_setstack(attr, stack, STACK_BYTES))
+		err(1, "stack");
+}
 
 static void run_threads(const char *script, const char *log, int nr)
 {
 	pthread_t threads[MAX_THREADS];
 	struct run runs[MAX_THREADS] = { 0 };
+	pthread_attr_t attr;
 	char paths[MAX_THREADS][256];
 	size_t nr_steps;
 	struct step *steps = load_script(script, &nr_steps);
@@ -186,8 +224,12 @@ static void run_threads(const char *script, const char *log, int nr)
 		runs[i].path = paths[i];
 		runs[i].at = steps;
 		runs[i].end = steps + nr_steps;
-		if (pthread_create(&threads[i], NULL, run_script, &runs[i]))
+		pthread_attr_init(&attr);
+		if (unserved >= 0)
+			stack_set(&attr);
+		if (pthread_create(&threads[i], &attr, run_script, &runs[i]))
 			err(1, "thread");
+		pthread_attr_destroy(&attr);
 	}
 	for (int i = 0; i < nr && i < MAX_THREADS; i++)
 		pthread_join(threads[i], NULL);
@@ -207,11 +249,13 @@ static void hello(void)
 	printf(" %lx\n", (unsigned long)rest_address);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	char line[600], script[256], log[256];
 	int nr = 1;
 
+	if (argc > 1 && !strcmp(argv[1], "unserved"))
+		unserved_open();
 	setlinebuf(stdout);
 	hello();
 	while (fgets(line, sizeof(line), stdin)) {

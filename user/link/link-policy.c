@@ -155,6 +155,7 @@ const struct decode_field link_stats_fields[] = {
 	U32(STATS_SITES, stats, sites),
 	U64(STATS_STREAM_LOST, stats, stream_lost),
 	U64(STATS_CROWDED_STACKS, stats, crowded_stacks),
+	U64(STATS_STREAM_UNREAD, stats, stream_unread),
 	{ 0 }
 };
 

@@ -66,6 +66,7 @@ struct stats {
 	uint64_t crowded_stacks;
 	uint32_t sites; /* of all targets */
 	uint64_t stream_lost; /* events, since the module was loaded */
+	uint64_t stream_unread; /* return addresses that were not in memory */
 	uint32_t nr_hooks;
 	struct hook *hooks;
 };

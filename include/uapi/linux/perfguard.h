@@ -740,6 +740,11 @@ enum {
 	 * until the next record.
 	 */
 	PERFGUARD_A_STATS_CROWDED_STACKS,
+	/*
+	 * Words of the user's stack that hits were to carry, and that were not
+	 * in memory; the event has 0.
+	 */
+	PERFGUARD_A_STATS_STREAM_UNREAD,
 
 	__PERFGUARD_A_STATS_MAX,
 	PERFGUARD_A_STATS_MAX = (__PERFGUARD_A_STATS_MAX - 1)

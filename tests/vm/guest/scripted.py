@@ -20,8 +20,8 @@ NOVEL = 1 << 63
 class Scripted(Program):
     """tests/vm/scripted, and where its functions are."""
 
-    def __init__(self):
-        super().__init__(SCRIPTED)
+    def __init__(self, *arguments):
+        super().__init__(SCRIPTED, *arguments)
         words = self.answer().split()
         self.return_offset = file_offset(self.pid, int(words[0], 16))[1]
         self.distance = int(words[1])

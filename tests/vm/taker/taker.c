@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Takes the direct call of a wait call for itself, as BPF fentry does, so that
- * perfguard has to make do with a kretprobe there.
+ * Takes the direct call of a function for itself, as BPF fentry does: of a wait call, so that
+ * perfguard has to make do with a kretprobe there, or of another one.
  */
 
 #include "compat.h"
@@ -22,12 +22,15 @@ asm(".pushsection .text, \"ax\", @progbits\n"
     ".size taker_stub, .-taker_stub\n"
     ".popsection\n");
 
+static char *function = "__x64_sys_epoll_wait";
+module_param(function, charp, 0444);
+
 static struct ftrace_ops ops;
 
 static int __init taker_init(void)
 {
 	struct kprobe probe = {
-		.symbol_name = "__x64_sys_epoll_wait",
+		.symbol_name = function,
 		.flags = KPROBE_FLAG_DISABLED,
 	};
 	int ret = register_kprobe(&probe);
@@ -49,4 +52,4 @@ static void __exit taker_exit(void)
 module_init(taker_init);
 module_exit(taker_exit);
 MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("Takes the direct call of epoll_wait");
+MODULE_DESCRIPTION("Takes the direct call of a function");

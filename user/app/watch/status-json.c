@@ -191,6 +191,7 @@ static const struct field module_fields[] = {
 	FIELD_INNER("lost"),
 	AT(lost_memory, "memory"), AT(lost_overwritten, "overwritten"),
 	AT(torn_stacks, "torn_stacks"), AT(crowded_stacks, "crowded_stacks"),
+	AT(stream_unread, "unread_words"),
 	FIELD_INNER_END,
 	{ 0 },
 };

@@ -93,9 +93,9 @@ static void text_module(const struct stats *stats)
 	       stats->targets, stats->targets == 1 ? "" : "s", stats->threads,
 	       stats->threads == 1 ? "" : "s", stats->ring_bytes / 1024);
 	printf("  lost: %" PRIu64 " out of memory, %" PRIu64 " overwritten, %" PRIu64
-	       " torn stacks, %" PRIu64 " without room\n",
+	       " torn stacks, %" PRIu64 " without room, %" PRIu64 " words not in memory\n",
 	       stats->lost_memory, stats->lost_overwritten, stats->torn_stacks,
-	       stats->crowded_stacks);
+	       stats->crowded_stacks, stats->stream_unread);
 	if (!stats->nr_hooks)
 		puts("  no wait call is hooked");
 	text_hooks(stats, true);
