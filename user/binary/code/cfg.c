@@ -14,7 +14,13 @@
 enum {
 	BEGINS = 1 << 0, /* a block */
 	ENDS = 1 << 1, /* a part of the function, or unknown bytes follow */
-	SWITCHES = 1 << 2, /* by a jump table */
+};
+
+/* An indirect jump by a table. */
+struct cfg_switch {
+	uint32_t at; /* instruction */
+	uint32_t first; /* of its targets */
+	uint32_t nr;
 };
 
 struct cfg_build {
@@ -28,7 +34,10 @@ struct cfg_build {
 	uint32_t max_blocks;
 	uint32_t nr_successors;
 	uint32_t max_successors;
-	uint32_t table_entries; /* that may still be read */
+	struct jump_targets targets;
+	struct cfg_switch *switches; /* by rising instruction */
+	size_t max_switches;
+	uint32_t nr_switches;
 };
 
 static void decode_part(struct cfg_build *build, const struct range *range)
@@ -103,19 +112,6 @@ static bool falls_through(const struct cfg_build *build, uint32_t at)
 	}
 }
 
-static bool find_table(struct cfg_build *build, uint32_t at, struct jump_table *ret)
-{
-	const struct cfg *cfg = build->cfg;
-
-	if (!build->table_entries ||
-	    !jump_table_find(build->functions, cfg->insns, cfg->nr_insns, at, ret))
-		return false;
-	if (ret->nr <= build->table_entries)
-		return true;
-	build->table_entries = 0; /* skip the next ones, too */
-	return false;
-}
-
 static void mark_target(struct cfg_build *build, uint64_t target)
 {
 	uint32_t at = code_insn_find(build->cfg->insns, build->cfg->nr_insns, target);
@@ -185,35 +181,51 @@ static void mark_all_pads(struct cfg_build *build)
 		build->max_successors += build->pads[i] != GRAPH_NONE;
 }
 
-static void mark_blocks(struct cfg_build *build)
+static int mark_switch(struct cfg_build *build, uint32_t at)
 {
 	struct cfg *cfg = build->cfg;
+	uint32_t first = build->targets.nr;
+	int ret = jump_targets_read(&build->targets, build->functions, cfg->insns, cfg->nr_insns,
+				    at);
+
+	if (ret > 0 && array_grow(build->switches, build->nr_switches, build->max_switches))
+		ret = -ENOMEM;
+	if (ret < 0)
+		return ret;
+	if (!ret) {
+		cfg->nr_unresolved += !is_tail_call(build, at);
+		return 0;
+	}
+	build->switches[build->nr_switches++] = (struct cfg_switch){
+		.at = at, .first = first, .nr = build->targets.nr - first,
+	};
+	cfg->nr_tables++;
+	for (uint32_t i = first; i < build->targets.nr; i++)
+		build->marks[build->targets.entries[i]] |= BEGINS;
+	return 0;
+}
+
+static int mark_blocks(struct cfg_build *build)
+{
+	struct cfg *cfg = build->cfg;
+	int err = 0;
 
 	mark_target(build, build->function->addr);
 	mark_all_pads(build);
-	for (uint32_t i = 0; i < cfg->nr_insns; i++) {
+	for (uint32_t i = 0; i < cfg->nr_insns && !err; i++) {
 		const struct insn *insn = &cfg->insns[i].insn;
-		struct jump_table table;
 
 		if (insn->flow == INSN_BRANCH || insn->flow == INSN_JUMP)
 			mark_target(build, insn->target);
 		if (i + 1 < cfg->nr_insns && (insn->flow == INSN_BRANCH || !falls_through(build, i)))
 			build->marks[i + 1] |= BEGINS;
-		if (insn->flow != INSN_JUMP_INDIRECT)
-			continue;
-		if (!find_table(build, i, &table)) {
-			cfg->nr_unresolved += !is_tail_call(build, i);
-			continue;
-		}
-		cfg->nr_tables++;
-		build->marks[i] |= SWITCHES;
-		build->max_successors += table.nr;
-		build->table_entries -= table.nr;
-		for (uint32_t k = 0; k < table.nr; k++)
-			mark_target(build, jump_table_target(build->functions, &table, k));
+		if (insn->flow == INSN_JUMP_INDIRECT)
+			err = mark_switch(build, i);
 	}
+	build->max_successors += build->targets.nr;
 	for (uint32_t i = 0; i < cfg->nr_insns; i++)
 		build->max_blocks += build->marks[i] & BEGINS;
+	return err;
 }
 
 static void make_blocks(struct cfg_build *build)
@@ -239,7 +251,7 @@ static void add_edge(struct cfg_build *build, uint64_t target)
 	struct cfg *cfg = build->cfg;
 	uint32_t at = code_insn_find(cfg->insns, cfg->nr_insns, target);
 
-	if (at < cfg->nr_insns && build->nr_successors < build->max_successors)
+	if (at < cfg->nr_insns)
 		cfg->successors[build->nr_successors++] = build->block_of[at];
 }
 
@@ -256,24 +268,28 @@ static void add_pads(struct cfg_build *build, const struct cfg_block *block)
 	}
 }
 
+/* Whether calls fall through is read from the file again: there is room for it. */
 static void make_edges(struct cfg_build *build)
 {
+	const struct cfg_switch *next = build->switches, *end = next + build->nr_switches;
 	struct cfg *cfg = build->cfg;
 
 	for (uint32_t i = 0; i < cfg->nr_blocks; i++) {
 		const struct cfg_block *block = &cfg->blocks[i];
 		uint32_t last = block->first_insn + block->nr_insns - 1;
 		const struct insn *insn = &cfg->insns[last].insn;
-		struct jump_table table;
 
 		cfg->first[i] = build->nr_successors;
 		if (falls_through(build, last))
 			cfg->successors[build->nr_successors++] = i + 1;
 		if (insn->flow == INSN_BRANCH || insn->flow == INSN_JUMP)
 			add_edge(build, insn->target);
-		if (build->marks[last] & SWITCHES && find_table(build, last, &table))
-			for (uint32_t k = 0; k < table.nr; k++)
-				add_edge(build, jump_table_target(build->functions, &table, k));
+		if (next < end && next->at == last) {
+			for (uint32_t k = next->first; k < next->first + next->nr; k++)
+				cfg->successors[build->nr_successors++] =
+					build->block_of[build->targets.entries[k]];
+			next++;
+		}
 		add_pads(build, block);
 	}
 	cfg->first[cfg->nr_blocks] = build->nr_successors;
@@ -309,13 +325,13 @@ static int analyse(struct cfg_build *build)
 		return err;
 	decode(build);
 	/* jumps that share tables must not make more edges than there is code */
-	build->table_entries = 4 * cfg->nr_insns + 1024;
-	mark_blocks(build);
-	err = allocate_blocks(build);
+	build->targets.nr_left = 4 * cfg->nr_insns + 1024;
+	err = mark_blocks(build);
+	if (!err)
+		err = allocate_blocks(build);
 	if (err)
 		return err;
 	make_blocks(build);
-	build->table_entries = UINT32_MAX;
 	make_edges(build);
 	cfg->entry = cfg_find(cfg, build->function->addr);
 	graph = (struct graph){
@@ -327,9 +343,15 @@ static int analyse(struct cfg_build *build)
 	return dominators_init(&cfg->dominators, &graph);
 }
 
-int cfg_init(struct cfg *cfg, const struct functions *functions, const struct function *function)
+static int init(struct cfg *cfg, const struct functions *functions,
+		const struct function *function, uint64_t *steps_left)
 {
-	struct cfg_build build = { .functions = functions, .function = function, .cfg = cfg };
+	struct cfg_build build = {
+		.functions = functions,
+		.function = function,
+		.cfg = cfg,
+		.targets.steps_left = steps_left,
+	};
 	int err;
 
 	memset(cfg, 0, sizeof(*cfg));
@@ -337,9 +359,18 @@ int cfg_init(struct cfg *cfg, const struct functions *functions, const struct fu
 	free(build.marks);
 	free(build.block_of);
 	free(build.pads);
+	free(build.targets.entries);
+	free(build.switches);
 	if (err)
 		cfg_deinit(cfg);
 	return err;
+}
+
+int cfg_init(struct cfg *cfg, const struct functions *functions, const struct function *function)
+{
+	uint64_t steps_left = jump_targets_steps(function->nr_insns);
+
+	return init(cfg, functions, function, &steps_left);
 }
 
 void cfg_deinit(struct cfg *cfg)
@@ -373,6 +404,11 @@ static void note_tables(struct function *function, const struct cfg *cfg)
 
 int cfg_note_tables(struct functions *functions)
 {
+	uint64_t nr_insns = 0, steps_left;
+
+	for (uint32_t i = 0; i < functions->nr; i++)
+		nr_insns += functions->entries[i].nr_insns;
+	steps_left = jump_targets_steps(nr_insns);
 	for (uint32_t i = 0; i < functions->nr; i++) {
 		struct function *function = &functions->entries[i];
 		struct cfg cfg;
@@ -380,7 +416,7 @@ int cfg_note_tables(struct functions *functions)
 
 		if (!function->has_indirect_jump || function->is_plt)
 			continue;
-		err = cfg_init(&cfg, functions, function);
+		err = init(&cfg, functions, function, &steps_left);
 		if (err)
 			return err;
 		note_tables(function, &cfg);

@@ -19,14 +19,22 @@
 
 #include "binary/code/jump-table.h"
 
+#include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/search.h"
 
 enum {
 	REACH = 32, /* instructions before the jump */
 	BASE_REACH = 4096,
 	MAX_ENTRIES = 65536,
+};
+
+struct jump_table {
+	uint64_t addr; /* of the table */
+	uint64_t base; /* added to an entry */
+	uint32_t entry_size; /* 4: signed offsets from base; 8: addresses, base is 0 */
 };
 
 uint32_t code_insn_from(const struct code_insn *insns, uint32_t nr, uint64_t addr)
@@ -41,8 +49,9 @@ uint32_t code_insn_find(const struct code_insn *insns, uint32_t nr, uint64_t add
 	return at < nr && insns[at].addr == addr ? at : nr;
 }
 
-uint64_t jump_table_target(const struct functions *functions, const struct jump_table *table,
-			   uint32_t entry)
+/* Entry @entry: an address of the file, or 0. */
+static uint64_t read_target(const struct functions *functions, const struct jump_table *table,
+			    uint32_t entry)
 {
 	const uint8_t *at = file_view_at(functions->view,
 					 table->addr + (uint64_t)entry * table->entry_size,
@@ -73,11 +82,12 @@ static bool writes_reg(const struct insn *insn, unsigned int id, x86_reg reg)
 }
 
 /* The nearest lea TABLE(%rip), @reg above. */
-static bool find_base(const struct code_insn *insns, uint32_t at, x86_reg reg, uint64_t *ret)
+static bool find_base(const struct code_insn *insns, uint32_t at, x86_reg reg,
+		      uint64_t *steps_left, uint64_t *ret)
 {
 	uint32_t stop = at > BASE_REACH ? at - BASE_REACH : 0;
 
-	while (at-- > stop) {
+	for (; at-- > stop && *steps_left; (*steps_left)--) {
 		const struct insn *insn = &insns[at].insn;
 
 		if (!writes_reg(insn, X86_INS_LEA, reg) || !insn->is_rip_relative)
@@ -90,7 +100,7 @@ static bool find_base(const struct code_insn *insns, uint32_t at, x86_reg reg, u
 
 /* movslq (BASE,INDEX,4), X with add BASE, X behind it, just above @at. */
 static bool find_relative(const struct code_insn *insns, uint32_t at, x86_reg reg,
-			  struct jump_table *ret)
+			  uint64_t *steps_left, struct jump_table *ret)
 {
 	uint32_t stop = at > REACH ? at - REACH : 0;
 	x86_reg added = X86_REG_INVALID;
@@ -108,7 +118,7 @@ static bool find_relative(const struct code_insn *insns, uint32_t at, x86_reg re
 		if (insn->ops[0].reg != reg && insn->ops[0].reg != added)
 			continue;
 		ret->entry_size = 4;
-		if (!find_base(insns, at, source->mem.base, &ret->addr))
+		if (!find_base(insns, at, source->mem.base, steps_left, &ret->addr))
 			return false;
 		ret->addr += (uint64_t)source->mem.disp;
 		ret->base = ret->addr;
@@ -117,7 +127,8 @@ static bool find_relative(const struct code_insn *insns, uint32_t at, x86_reg re
 	return false;
 }
 
-static bool find_form(const struct code_insn *insns, uint32_t at, struct jump_table *ret)
+static bool find_form(const struct code_insn *insns, uint32_t at, uint64_t *steps_left,
+		      struct jump_table *ret)
 {
 	const cs_x86_op *jump = &insns[at].insn.ops[0];
 	uint32_t stop = at > REACH ? at - REACH : 0;
@@ -139,7 +150,7 @@ static bool find_form(const struct code_insn *insns, uint32_t at, struct jump_ta
 		ret->addr = (uint64_t)insn->ops[1].mem.disp;
 		return true;
 	}
-	return find_relative(insns, at, jump->reg, ret);
+	return find_relative(insns, at, jump->reg, steps_left, ret);
 }
 
 /* ja or jbe, just behind @at. */
@@ -169,29 +180,50 @@ static uint32_t find_bound(const struct code_insn *insns, uint32_t at)
 	return MAX_ENTRIES;
 }
 
-/* The number of entries, up to @bound, that are instructions of the function. */
-static uint32_t count_entries(const struct functions *functions, const struct code_insn *insns,
-			      uint32_t nr, const struct jump_table *table, uint32_t bound)
+/* Returns false behind the last entry. */
+static int read_entry(struct jump_targets *targets, const struct functions *functions,
+		      const struct code_insn *insns, uint32_t nr, uint64_t target, bool is_bounded)
 {
-	uint32_t entry;
+	uint32_t at = code_insn_find(insns, nr, target);
 
-	for (entry = 0; entry < bound; entry++) {
-		uint64_t target = jump_table_target(functions, table, entry);
-
-		if (code_insn_find(insns, nr, target) < nr)
-			continue;
-		/* an unreachable case may lie in a part that was not joined */
-		if (bound == MAX_ENTRIES || !functions_find(functions, target))
-			break;
-	}
-	return entry;
+	if (at == nr) /* an unreachable case may lie in a part that was not joined */
+		return is_bounded && functions_find(functions, target);
+	if (array_grow(targets->entries, targets->nr, targets->max))
+		return -ENOMEM;
+	targets->entries[targets->nr++] = at;
+	return true;
 }
 
-bool jump_table_find(const struct functions *functions, const struct code_insn *insns,
-		     uint32_t nr, uint32_t at, struct jump_table *ret)
+int jump_targets_read(struct jump_targets *targets, const struct functions *functions,
+		      const struct code_insn *insns, uint32_t nr, uint32_t at)
 {
-	if (!find_form(insns, at, ret))
-		return false;
-	ret->nr = count_entries(functions, insns, nr, ret, find_bound(insns, at));
-	return ret->nr > 1;
+	uint32_t bound, entry = 0, known = targets->nr;
+	struct jump_table table;
+	int ret = 1;
+
+	if (!find_form(insns, at, targets->steps_left, &table))
+		return 0;
+	bound = find_bound(insns, at);
+	while (ret > 0 && entry < bound) {
+		if (!*targets->steps_left || !targets->nr_left) {
+			targets->nr_left = 0; /* skip the next ones, too */
+			targets->nr = known;
+			return 0;
+		}
+		(*targets->steps_left)--;
+		targets->nr_left--;
+		ret = read_entry(targets, functions, insns, nr,
+				 read_target(functions, &table, entry), bound < MAX_ENTRIES);
+		entry += ret > 0;
+	}
+	if (ret >= 0 && entry < 2)
+		targets->nr = known;
+	return ret < 0 ? ret : entry > 1;
+}
+
+uint64_t jump_targets_steps(uint64_t nr_insns)
+{
+	enum { PER_INSN = 8, AT_LEAST = 1 << 18 }; /* a whole server takes 0.5 for each */
+
+	return PER_INSN * nr_insns + AT_LEAST;
 }

@@ -14,23 +14,28 @@ struct code_insn {
 	struct insn insn;
 };
 
-struct jump_table {
-	uint64_t addr; /* of the table */
-	uint64_t base; /* added to an entry */
-	uint32_t nr; /* entries */
-	uint32_t entry_size; /* 4: signed offsets from base; 8: addresses, base is 0 */
+/*
+ * The targets of the tables of a function, indices of its instructions.  Files can
+ * change while they are read, so each entry is read once.
+ */
+struct jump_targets {
+	uint32_t *entries;
+	size_t max;
+	uint32_t nr;
+	uint32_t nr_left; /* entries that may still be read for this function */
+	uint64_t *steps_left; /* of the search in the whole file */
 };
 
 /*
- * The table of the indirect jump insns[@at].  Returns false if the code is not
- * one of the forms that compilers make, or the table is not valid.
+ * Add the targets of the table of the indirect jump insns[@at].  Returns 1; 0 if
+ * the code is not one of the forms that compilers make, the table is not valid, or
+ * too many were read before; or -ENOMEM.
  */
-bool jump_table_find(const struct functions *functions, const struct code_insn *insns,
-		     uint32_t nr, uint32_t at, struct jump_table *ret);
+int jump_targets_read(struct jump_targets *targets, const struct functions *functions,
+		      const struct code_insn *insns, uint32_t nr, uint32_t at);
 
-/* Entry @entry, less than nr: an address of the file. */
-uint64_t jump_table_target(const struct functions *functions, const struct jump_table *table,
-			   uint32_t entry);
+/* What the search may take in a file with @nr_insns instructions. */
+uint64_t jump_targets_steps(uint64_t nr_insns);
 
 /* The index of the first instruction at or behind @addr, or @nr. */
 uint32_t code_insn_from(const struct code_insn *insns, uint32_t nr, uint64_t addr);
