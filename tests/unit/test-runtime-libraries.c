@@ -43,10 +43,10 @@ enum {
 static void test_debian(const char *self)
 {
 	struct object *program = open_object(self);
-	struct runtime_candidate files[2] = { { .soname = NULL } };
+	struct runtime_candidate files[2] = { { .soname = "" } };
 
 	runtime_libraries_read(program, &files[0]);
-	ok(files[0].interpreter && !strcmp(files[0].interpreter, "ld-linux-x86-64.so.2") &&
+	ok(!strcmp(files[0].interpreter, "ld-linux-x86-64.so.2") &&
 	   !files[0].has_private && !strcmp(files[0].soname, "runtime-libraries"),
 	   "a program has its interpreter, and its file's name");
 	for (int i = 0; i < NR_LIBRARIES; i++) {
@@ -70,19 +70,19 @@ static void test_names(void)
 {
 	struct runtime_candidate files[] = {
 		{ "server", "server", "ld-musl-x86_64.so.1", false },
-		{ "libc.musl-x86_64.so.1", "ld-musl-x86_64.so.1", NULL, false },
-		{ "libz.so.1", "libz.so.1.2.13", NULL, false },
-		{ "/gone (deleted)", NULL, NULL, false },
+		{ "libc.musl-x86_64.so.1", "ld-musl-x86_64.so.1", "", false },
+		{ "libz.so.1", "libz.so.1.2.13", "", false },
+		{ "/gone (deleted)", "", "", false },
 	};
 	bool runtime[4];
 
 	runtime_libraries_find(files, 4, runtime);
 	ok(!runtime[0] && runtime[1] && !runtime[2] && !runtime[3],
 	   "the linker is known by its file's name");
-	files[1] = (struct runtime_candidate){ "ld-musl-x86_64.so.1", "ld-1.2.so", NULL, false };
+	files[1] = (struct runtime_candidate){ "ld-musl-x86_64.so.1", "ld-1.2.so", "", false };
 	runtime_libraries_find(files, 4, runtime);
 	ok(!runtime[0] && runtime[1] && !runtime[2], "or by its own");
-	files[0].interpreter = NULL;
+	files[0].interpreter[0] = '\0';
 	files[1].has_private = true;
 	runtime_libraries_find(files, 4, runtime);
 	ok(!runtime[0] && !runtime[1] && !runtime[2], "a static program has no runtime");
@@ -156,7 +156,7 @@ static struct file whole(void)
 }
 
 /* Read @file; the names end up in @ret_names, as they go with the object. */
-static bool read_file(const struct file *file, bool *ret_private, char ret_names[2][64])
+static bool read_file(const struct file *file, bool *ret_private, char ret_names[2][RUNTIME_NAME_MAX])
 {
 	int fd = memfd_create("small", MFD_CLOEXEC);
 	struct object *object;
@@ -168,8 +168,8 @@ static bool read_file(const struct file *file, bool *ret_private, char ret_names
 		return false;
 	runtime_libraries_read(object, &needed);
 	*ret_private = needed.has_private;
-	snprintf(ret_names[0], 64, "%s", needed.soname);
-	snprintf(ret_names[1], 64, "%s", needed.interpreter ? needed.interpreter : "none");
+	snprintf(ret_names[0], RUNTIME_NAME_MAX, "%s", needed.soname);
+	snprintf(ret_names[1], RUNTIME_NAME_MAX, "%s", needed.interpreter[0] ? needed.interpreter : "none");
 	object_destroy(object);
 	return true;
 }
@@ -177,7 +177,7 @@ static bool read_file(const struct file *file, bool *ret_private, char ret_names
 static void check(const struct file *file, bool has_private, const char *soname,
 		  const char *interpreter, const char *name)
 {
-	char names[2][64] = { "", "" };
+	char names[2][RUNTIME_NAME_MAX] = { "", "" };
 	bool is_private = false;
 
 	if (!ok(read_file(file, &is_private, names) && is_private == has_private &&

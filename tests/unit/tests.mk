@@ -22,6 +22,9 @@ $(UNIT_LIBRARY): $(filter-out $(BUILD)/user/pg-collect.o,$(OBJ))
 # Run the module's files.
 $(BUILD)/tests/unit/test-emulate.o $(BUILD)/tests/unit/test-verdict-cache.o: override CPPFLAGS += -Itests/unit/kernel -Ikmod
 
+# Makes compressed sections.
+$(BUILD)/tests/unit/bombs: LDLIBS += -lz
+
 # Makes profiles for tests/cli.
 MAKE_PROFILE := $(BUILD)/tests/unit/make-profile
 

@@ -119,7 +119,8 @@ static int judge_runtime(struct program *program)
 		if (program->files[i].code)
 			runtime_libraries_read(program->files[i].code->object, &needed[i]);
 		else
-			needed[i].soname = program->files[i].path;
+			snprintf(needed[i].soname, sizeof(needed[i].soname), "%s",
+				 program->files[i].path);
 	}
 	runtime_libraries_find(needed, program->nr_files, runtime);
 	for (uint32_t i = 0; i < program->nr_files; i++)

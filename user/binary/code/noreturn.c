@@ -38,17 +38,17 @@ static bool is_noreturn(const char *name)
 		       compare_names);
 }
 
-static const char *symbol_name(const struct file_view *view, const struct dynamic *dynamic,
-			       uint64_t symbols, uint64_t index)
+static bool symbol_name(const struct file_view *view, const struct dynamic *dynamic,
+			uint64_t symbols, uint64_t index, char ret[DYNAMIC_STRING_MAX])
 {
 	const uint8_t *at = file_view_at(view, symbols + index * sizeof(Elf64_Sym),
 					 sizeof(Elf64_Sym));
 	Elf64_Sym sym;
 
 	if (!at)
-		return NULL;
+		return false;
 	memcpy(&sym, at, sizeof(sym));
-	return dynamic_string(dynamic, sym.st_name);
+	return dynamic_string(dynamic, sym.st_name, ret);
 }
 
 /* A table of relocations, located by the dynamic entries @tag and @size_tag. */
@@ -64,15 +64,15 @@ static int read_table(const struct file_view *view, const struct dynamic *dynami
 	if (!bytes)
 		return 0;
 	for (uint64_t at = 0; size - at >= sizeof(rela) && !err; at += sizeof(rela)) {
+		char name[DYNAMIC_STRING_MAX];
 		uint64_t type;
-		const char *name;
 
 		memcpy(&rela, bytes + at, sizeof(rela));
 		type = ELF64_R_TYPE(rela.r_info);
 		if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT)
 			continue;
-		name = symbol_name(view, dynamic, symbols, ELF64_R_SYM(rela.r_info));
-		if (!name || !is_noreturn(name))
+		if (!symbol_name(view, dynamic, symbols, ELF64_R_SYM(rela.r_info), name) ||
+		    !is_noreturn(name))
 			continue;
 		err = array_grow(ret->slots, ret->nr, ret->max);
 		if (!err)

@@ -34,10 +34,16 @@ uint64_t dynamic_value(const struct dynamic *dynamic, int64_t tag)
 	return 0;
 }
 
-const char *dynamic_string(const struct dynamic *dynamic, uint64_t offset)
+bool dynamic_string(const struct dynamic *dynamic, uint64_t offset, char ret[DYNAMIC_STRING_MAX])
 {
-	if (offset >= dynamic->strings_size ||
-	    !memchr(dynamic->strings + offset, '\0', dynamic->strings_size - offset))
-		return NULL;
-	return dynamic->strings + offset;
+	uint64_t size;
+
+	if (offset >= dynamic->strings_size)
+		return false;
+	size = dynamic->strings_size - offset;
+	if (size > DYNAMIC_STRING_MAX)
+		size = DYNAMIC_STRING_MAX;
+	/* the file may change: the copy is what is looked at */
+	memcpy(ret, dynamic->strings + offset, size);
+	return memchr(ret, '\0', size);
 }

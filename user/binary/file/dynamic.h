@@ -6,6 +6,7 @@
 #define _USER_BINARY_FILE_DYNAMIC_H
 
 #include <libelf.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "binary/stack/fde.h"
@@ -24,7 +25,14 @@ void dynamic_init(struct dynamic *dynamic, const struct file_view *view, Elf *el
 /* The value of the first entry @tag (DT_*), or 0. */
 uint64_t dynamic_value(const struct dynamic *dynamic, int64_t tag);
 
-/* The string at @offset of the string table, or NULL if it does not end in there. */
-const char *dynamic_string(const struct dynamic *dynamic, uint64_t offset);
+enum {
+	DYNAMIC_STRING_MAX = 256, /* with the NUL */
+};
+
+/*
+ * Copy the string at @offset of the string table.  Returns false if it does not end
+ * in there, or is longer than @ret.
+ */
+bool dynamic_string(const struct dynamic *dynamic, uint64_t offset, char ret[DYNAMIC_STRING_MAX]);
 
 #endif /* _USER_BINARY_FILE_DYNAMIC_H */

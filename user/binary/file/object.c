@@ -11,6 +11,10 @@
 #include "binary/file/debug-file.h"
 #include "binary/stack/cfi.h"
 
+enum {
+	MAX_RULES = 1 << 16, /* of a file, at a time; each has a hundred bytes */
+};
+
 static const Dwfl_Callbacks callbacks = {
 	.find_elf = dwfl_build_id_find_elf,
 	.find_debuginfo = debug_file_find,
@@ -80,16 +84,22 @@ err_close:
 	return err == -ENOMEM ? err : -ENOEXEC;
 }
 
+static void forget_rules(struct object *object)
+{
+	for (uint32_t i = 0; i < object->rule_index.nr; i++)
+		rule_deinit(&object->rules[i]);
+	hash_index_deinit(&object->rule_index);
+}
+
 void object_destroy(struct object *object)
 {
 	if (!object)
 		return;
-	for (uint32_t i = 0; i < object->rule_index.nr; i++)
-		rule_deinit(&object->rules[i]);
-	hash_index_deinit(&object->rule_index);
+	forget_rules(object);
 	free(object->rules);
 	symbols_deinit(&object->symbols);
 	file_view_deinit(&object->view);
+	debug_frame_deinit(&object->debug_frame);
 	dwfl_end(object->dwfl);
 	free(object->path);
 	free(object);
@@ -116,15 +126,15 @@ bool object_bias(const struct object *object, const struct mapping *mapping, uin
 static Dwarf_Frame *find_row(struct object *object, uint64_t addr)
 {
 	Dwarf_Frame *row;
-	GElf_Addr bias;
 
 	if (object->cfi && !dwarf_cfi_addrframe(object->cfi, addr, &row))
 		return row;
-	if (!object->has_debug_cfi) {
-		object->has_debug_cfi = true;
-		object->debug_cfi = dwfl_module_dwarf_cfi(object->file, &bias);
+	if (!object->has_debug_frame) {
+		object->has_debug_frame = true;
+		debug_frame_init(&object->debug_frame, object->elf);
 	}
-	if (object->debug_cfi && !dwarf_cfi_addrframe(object->debug_cfi, addr, &row))
+	if (object->debug_frame.cfi &&
+	    !dwarf_cfi_addrframe(object->debug_frame.cfi, addr, &row))
 		return row;
 	return NULL;
 }
@@ -136,10 +146,10 @@ const struct rule *object_rule(struct object *object, uint64_t addr)
 	Dwarf_Frame *row;
 
 	if (at != HASH_INDEX_NONE)
-		return &object->rules[at];
+		return object->rules[at].is_missing ? NULL : &object->rules[at];
+	if (object->rule_index.nr == MAX_RULES)
+		forget_rules(object);
 	row = find_row(object, addr);
-	if (!row)
-		return NULL;
 	at = object->rule_index.nr;
 	if (array_grow(object->rules, at, object->max_rules) ||
 	    hash_index_add(&object->rule_index, hash)) {
@@ -147,7 +157,7 @@ const struct rule *object_rule(struct object *object, uint64_t addr)
 		return NULL;
 	}
 	rule_init(&object->rules[at], row);
-	return &object->rules[at];
+	return row ? &object->rules[at] : NULL;
 }
 
 int object_function(struct object *object, uint64_t addr, uint64_t *ret_start,

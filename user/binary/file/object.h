@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/hash-index.h"
+#include "binary/file/debug-frame.h"
 #include "binary/file/elf.h"
 #include "binary/file/symbolize.h"
 #include "binary/stack/fde.h"
@@ -23,7 +24,7 @@ struct object {
 	Dwfl_Module *file;
 	Elf *elf;
 	Dwarf_CFI *cfi;
-	Dwarf_CFI *debug_cfi; /* .debug_frame, after the first search for it */
+	struct debug_frame debug_frame; /* after the first search for it */
 	struct file_view view;
 	struct fde_table fdes;
 	struct symbols symbols;
@@ -31,7 +32,7 @@ struct object {
 	size_t max_rules;
 	struct hash_index rule_index; /* by address */
 	uint64_t entry;
-	bool has_debug_cfi;
+	bool has_debug_frame;
 	bool has_symbols;
 	char build_id[ELF_BUILD_ID_MAX];
 };

@@ -7,6 +7,7 @@
 
 #include "binary/file/runtime-libraries.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "binary/file/dynamic.h"
@@ -19,16 +20,22 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The last part of the path, or NULL without a terminated one. */
-static const char *read_interpreter(const struct object *object)
+/* The last part of the path, or "" without a terminated one. */
+static void read_interpreter(const struct object *object, char ret[RUNTIME_NAME_MAX])
 {
-	const char *path;
+	char path[RUNTIME_NAME_MAX];
+	const uint8_t *bytes;
 	GElf_Phdr phdr;
 
-	if (!file_view_header(object->elf, PT_INTERP, &phdr))
-		return NULL;
-	path = (const char *)file_view_at(&object->view, phdr.p_vaddr, phdr.p_filesz);
-	return path && memchr(path, '\0', phdr.p_filesz) ? last_part(path) : NULL;
+	ret[0] = '\0';
+	if (!file_view_header(object->elf, PT_INTERP, &phdr) || phdr.p_filesz > sizeof(path))
+		return;
+	bytes = file_view_at(&object->view, phdr.p_vaddr, phdr.p_filesz);
+	if (!bytes)
+		return;
+	memcpy(path, bytes, phdr.p_filesz); /* the file may change */
+	if (memchr(path, '\0', phdr.p_filesz))
+		strcpy(ret, last_part(path));
 }
 
 /* True if the file needs symbols of version GLIBC_PRIVATE. */
@@ -49,14 +56,14 @@ static bool has_private(const struct file_view *view, const struct dynamic *dyna
 		memcpy(&need, at, sizeof(need));
 		next = addr + need.vn_aux;
 		for (uint32_t i = 0; i < need.vn_cnt && left; i++, left--) {
-			const char *name;
+			char name[DYNAMIC_STRING_MAX];
 
 			at = file_view_at(view, next, sizeof(version));
 			if (!at)
 				return false;
 			memcpy(&version, at, sizeof(version));
-			name = dynamic_string(dynamic, version.vna_name);
-			if (name && !strcmp(name, "GLIBC_PRIVATE"))
+			if (dynamic_string(dynamic, version.vna_name, name) &&
+			    !strcmp(name, "GLIBC_PRIVATE"))
 				return true;
 			next += version.vna_next;
 		}
@@ -69,30 +76,28 @@ static bool has_private(const struct file_view *view, const struct dynamic *dyna
 
 void runtime_libraries_read(const struct object *object, struct runtime_candidate *ret)
 {
-	const char *soname;
 	struct dynamic dynamic;
 	uint64_t offset;
 
+	memset(ret, 0, sizeof(*ret));
 	dynamic_init(&dynamic, &object->view, object->elf);
 	offset = dynamic_value(&dynamic, DT_SONAME);
-	soname = offset ? dynamic_string(&dynamic, offset) : NULL;
-	*ret = (struct runtime_candidate){
-		.soname = soname ? soname : last_part(object->path),
-		.file = last_part(object->path),
-		.interpreter = read_interpreter(object),
-		.has_private = has_private(&object->view, &dynamic),
-	};
+	snprintf(ret->file, sizeof(ret->file), "%s", last_part(object->path));
+	if (!offset || !dynamic_string(&dynamic, offset, ret->soname))
+		strcpy(ret->soname, ret->file);
+	read_interpreter(object, ret->interpreter);
+	ret->has_private = has_private(&object->view, &dynamic);
 }
 
 void runtime_libraries_find(const struct runtime_candidate *files, uint32_t nr, bool *ret)
 {
-	const char *interpreter = nr ? files[0].interpreter : NULL;
+	const char *interpreter = nr ? files[0].interpreter : "";
 
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct runtime_candidate *file = &files[i];
 
-		ret[i] = i && interpreter &&
+		ret[i] = i && interpreter[0] &&
 			 (file->has_private || !strcmp(file->soname, interpreter) ||
-			  (file->file && !strcmp(file->file, interpreter)));
+			  !strcmp(file->file, interpreter));
 	}
 }

@@ -12,11 +12,15 @@
 
 struct object;
 
-/* A file that may be one.  The names belong to the object. */
+enum {
+	RUNTIME_NAME_MAX = 256, /* with the NUL */
+};
+
+/* A file that may be one. */
 struct runtime_candidate {
-	const char *soname; /* its own; the path's last part if it has none */
-	const char *file; /* last part of its path, or NULL */
-	const char *interpreter; /* last part of its path; NULL without one */
+	char soname[RUNTIME_NAME_MAX]; /* its own; the path's last part if it has none */
+	char file[RUNTIME_NAME_MAX]; /* last part of its path */
+	char interpreter[RUNTIME_NAME_MAX]; /* last part of its path; "" without one */
 	bool has_private; /* needs symbols that a C library reserves for its own parts */
 };
 

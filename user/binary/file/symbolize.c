@@ -27,10 +27,12 @@ static unsigned int name_rank(const char *name)
 
 static int compare(const void *left, const void *right)
 {
+	enum { ENOUGH = 256 }; /* names can be long, and equal for long */
 	const struct symbol *a = left, *b = right;
 
 	return order_of(a->start, b->start) ?: order_of(!!a->size, !!b->size) ?:
-	       order_of(name_rank(a->name), name_rank(b->name)) ?: -strcmp(a->name, b->name);
+	       order_of(name_rank(a->name), name_rank(b->name)) ?:
+	       -strncmp(a->name, b->name, ENOUGH);
 }
 
 int symbols_init(struct symbols *symbols, Dwfl_Module *file)

@@ -61,10 +61,21 @@ static void read_augmentation(struct reader *reader, const char *letters, struct
 	}
 }
 
+/* Returns false if the string does not end within @ret. */
+static bool read_letters(struct reader *reader, char ret[], unsigned int size)
+{
+	for (unsigned int i = 0; i < size && !reader->failed; i++) {
+		ret[i] = (char)reader_bytes(reader, 1);
+		if (!ret[i])
+			return true;
+	}
+	return false;
+}
+
 static bool read_common(const struct file_view *view, uint64_t addr, struct cfi_common *ret)
 {
+	char letters[8]; /* "zPLRSB" has all */
 	struct reader reader;
-	const char *letters;
 	uint64_t version;
 
 	memset(ret, 0, sizeof(*ret));
@@ -72,11 +83,8 @@ static bool read_common(const struct file_view *view, uint64_t addr, struct cfi_
 	if (!open_entry(view, addr, &reader) || reader_bytes(&reader, 4))
 		return false;
 	version = reader_bytes(&reader, 1);
-	letters = (const char *)reader.at;
-	if ((version != 1 && version != 3) ||
-	    !memchr(letters, '\0', (size_t)(reader.end - reader.at)))
+	if ((version != 1 && version != 3) || !read_letters(&reader, letters, sizeof(letters)))
 		return false;
-	reader.at += strlen(letters) + 1;
 	reader_unsigned(&reader); /* the unit of code addresses */
 	ret->data_align = reader_signed(&reader);
 	if (version == 1)

@@ -92,6 +92,9 @@ void rule_init(struct rule *rule, Dwarf_Frame *row)
 	bool is_expr;
 
 	memset(rule, 0, sizeof(*rule));
+	rule->is_missing = !row;
+	if (!row)
+		return;
 	init_cfa(rule, row);
 	is_expr = rule->cfa_is_expr;
 	for (int reg = 0; reg < SLICE_NR_REGS; reg++) {

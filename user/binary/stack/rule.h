@@ -24,6 +24,7 @@ struct rule {
 	int32_t cfa_offset; /* from register cfa_reg */
 	uint8_t cfa_reg;
 	bool cfa_is_expr;
+	bool is_missing; /* there is no rule */
 	bool is_signal; /* the caller was interrupted, it did not call */
 	uint8_t kinds[SLICE_NR_REGS];
 	int32_t offsets[SLICE_NR_REGS];
@@ -36,7 +37,7 @@ enum rule_result {
 	RULE_NO_MEMORY, /* a word is not in the stack copy */
 };
 
-/* Takes ownership of @row. */
+/* Takes ownership of @row; NULL makes a missing rule. */
 void rule_init(struct rule *rule, Dwarf_Frame *row);
 void rule_deinit(struct rule *rule);
 
