@@ -41,7 +41,7 @@ static int target_named(const struct pguard_activate_spec *spec, struct pguard_t
 	int error = -ENOENT;
 
 	*ret = pguard_target_find(spec->target_id);
-	if (*ret && (*ret)->portid != spec->portid)
+	if (*ret && (*ret)->owner != spec->owner)
 		return pguard_refuse(extack, -EPERM, "another socket made this target");
 	if (*ret)
 		error = pguard_target_lock(*ret);
@@ -80,7 +80,7 @@ static int target_of(struct file *exe, struct pguard_target **ret, bool *ret_is_
 		error = pguard_target_lock(*ret);
 	} while (error == -ENOENT);
 	/* One of a socket's is guarded by what that socket armed for it, if at all. */
-	if (error || (pguard_target_profile(*ret) && !(*ret)->portid))
+	if (error || (pguard_target_profile(*ret) && !(*ret)->owner))
 		return error;
 	pguard_target_unlock(*ret);
 	return pguard_refuse(extack, -EEXIST, "this executable is watched already");
@@ -95,12 +95,13 @@ static struct pguard_profile *publish(struct pguard_target *target,
 	lockdep_assert_held(&pguard_control);
 	pguard_staging_free(profile->staging);
 	profile->staging = NULL;
-	profile->portid = 0;
+	profile->owner = 0;
 	profile->is_arming = false;
 	profile->refused_error = 0;
 	profile->armed_ns = ktime_get_real_ns();
 	pguard_budget_begin(target, profile);
-	profile->target = target;
+	/* Pairs with pguard_profile_get_armed(). */
+	smp_store_release(&profile->target, target);
 	rcu_assign_pointer(target->profile, profile);
 	pguard_target_unsettle(target);
 	/* Its probes, which are still on, keep it. */
@@ -113,10 +114,10 @@ static struct pguard_profile *publish(struct pguard_target *target,
 
 /* All that can fail comes before the target changes. */
 static int guard_target(struct pguard_profile *profile, struct pguard_target *target,
-			struct netlink_ext_ack *extack)
+			const bool *is_cancelled, struct netlink_ext_ack *extack)
 {
 	struct pguard_profile *old;
-	int ret = pguard_probe_set_guard(target, profile, extack);
+	int ret = pguard_probe_set_guard(target, profile, is_cancelled, extack);
 
 	if (ret)
 		return ret;
@@ -149,7 +150,7 @@ static int target_take(const struct pguard_profile *profile,
 		error = target_named(spec, ret, extack);
 	mutex_unlock(&pguard_control);
 	if (exe)
-		fput(exe);
+		__fput_sync(exe);
 	return error;
 }
 
@@ -173,7 +174,7 @@ static void give_up(struct pguard_profile *profile)
  *
  * A profile the executable is guarded by already is replaced.
  *
- * Context: may sleep, long; pguard_control not held.
+ * Context: a worker; may sleep, long; pguard_control not held.
  * Return: 0; or an error with nothing changed but what the profile says of the
  * guard that was refused.
  */
@@ -190,7 +191,7 @@ int pguard_activate_arm(struct pguard_profile *profile, const struct pguard_acti
 		return ret;
 	}
 	pguard_budget_init(profile, spec->budget_ppm, &spec->model);
-	ret = guard_target(profile, target, extack);
+	ret = guard_target(profile, target, spec->is_cancelled, extack);
 	*ret_target_id = target->id;
 	*ret_processes = atomic_read(&target->nr_processes);
 	if (ret && is_new)

@@ -20,7 +20,7 @@ struct pguard_target_spec {
 	u32 pid;
 	u32 flags;
 	u64 threshold_ns;
-	u32 portid;
+	u64 owner;
 };
 
 int pguard_target_make_room(const struct pguard_target_spec *spec);
@@ -35,14 +35,16 @@ void pguard_target_deinit(void);
 
 /**
  * struct pguard_activate_spec - which target is to be guarded
- * @target_id: one that @portid made; 0 for that of the profile's executable
- * @portid: netlink socket of the order
+ * @target_id: one that @owner made; 0 for that of the profile's executable
+ * @owner: number of the netlink socket of the request
+ * @is_cancelled: set when nobody waits for the result any more; READ_ONCE
  * @budget_ppm: the budget, 0 for none
  * @model: by which it is kept
  */
 struct pguard_activate_spec {
+	u64 owner;
+	const bool *is_cancelled;
 	u32 target_id;
-	u32 portid;
 	u32 budget_ppm;
 	struct pguard_cost_model model;
 };
@@ -50,7 +52,7 @@ struct pguard_activate_spec {
 int pguard_activate_arm(struct pguard_profile *profile, const struct pguard_activate_spec *spec,
 			u32 *ret_target_id, u32 *ret_processes, struct netlink_ext_ack *extack);
 
-void pguard_orphan_add(u32 portid);
+void pguard_orphan_add(u64 owner);
 void pguard_orphan_deinit(void);
 
 #endif /* _KMOD_CONTROL_CONTROL_H */

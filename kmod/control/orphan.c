@@ -25,7 +25,7 @@ static void profiles_drop(bool is_all)
 
 	mutex_lock(&pguard_control);
 	list_for_each_entry_safe(profile, next, &pguard_profiles, list)
-		/* One that is being armed has its socket open, in any case. */
+		/* One that is being armed goes when that has failed, if it does. */
 		if (is_all ||
 		    (READ_ONCE(profile->orphan) && !profile->target && !profile->is_arming))
 			pguard_profile_drop(profile);
@@ -48,13 +48,14 @@ static void orphan_work(struct work_struct *work)
 
 /**
  * pguard_orphan_add() - a netlink socket was closed
- * @portid: its address
+ * @owner: its number
  *
  * The targets it owned are removed, and what it was loading is dropped, by a work.
+ * Again after a request of it that was under way.
  *
  * Context: any.
  */
-void pguard_orphan_add(u32 portid)
+void pguard_orphan_add(u64 owner)
 {
 	struct pguard_profile *profile;
 	struct pguard_target *target;
@@ -62,7 +63,7 @@ void pguard_orphan_add(u32 portid)
 
 	spin_lock(&pguard_images_lock);
 	list_for_each_entry(target, &pguard_targets, list) {
-		if (target->portid != portid ||
+		if (target->owner != owner ||
 		    !(READ_ONCE(target->flags) & PERFGUARD_TARGET_FLAGS_OWNED))
 			continue;
 		WRITE_ONCE(target->orphan, true);
@@ -71,7 +72,7 @@ void pguard_orphan_add(u32 portid)
 	spin_unlock(&pguard_images_lock);
 	spin_lock(&pguard_profiles_lock);
 	list_for_each_entry(profile, &pguard_profiles, list) {
-		if (!portid || READ_ONCE(profile->portid) != portid)
+		if (READ_ONCE(profile->owner) != owner)
 			continue;
 		WRITE_ONCE(profile->orphan, true);
 		any = true;

@@ -271,7 +271,7 @@ static struct pguard_target *target_going(const struct pguard_target_spec *spec)
  * So who comes after a killed collector does not find what that left.
  *
  * Context: may sleep, long; pguard_control held, which is let go of meanwhile.
- * Return: 0, or -EINTR if current is killed.
+ * Return: 0, or an error of pguard_target_lock().
  */
 int pguard_target_make_room(const struct pguard_target_spec *spec)
 {
@@ -318,7 +318,7 @@ static struct pguard_target *target_make(const struct pguard_target_spec *spec)
 	target->flags = spec->flags;
 	pguard_audit_set_threshold(target->audit, spec->threshold_ns);
 	target->pid = spec->pid;
-	target->portid = spec->portid;
+	target->owner = spec->owner;
 	if (spec->exe) {
 		target->path = spec->exe->f_path;
 		path_get(&target->path);
@@ -415,7 +415,7 @@ struct pguard_target *pguard_target_find_exe(const struct file *exe)
 
 /*
  * Remove the target with this id, or if that is 0, the first.  As
- * pguard_target_remove(), and -ENOENT if there is none, -EINTR.
+ * pguard_target_remove(), and -ENOENT if there is none.
  */
 static int target_del(u32 id)
 {
@@ -445,8 +445,6 @@ static int target_del_all(void)
 	int ret = 0, error;
 
 	while ((error = target_del(0)) != -ENOENT) {
-		if (error == -EINTR)
-			return error;
 		ret = error ?: ret;
 		any = true;
 	}
@@ -460,7 +458,7 @@ static int target_del_all(void)
  *
  * Context: may sleep, long; pguard_control not held.
  * Return: 0; -ENOENT if there is no such target; -EINPROGRESS if the watching
- * has ended but threads in uninterruptible sleep still hold the module; -EINTR.
+ * has ended but threads in uninterruptible sleep still hold the module.
  */
 int pguard_target_del(u32 id, struct netlink_ext_ack *extack)
 {

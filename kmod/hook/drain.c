@@ -25,7 +25,7 @@
 #include <linux/workqueue.h>
 
 enum {
-	PATIENCE = HZ,		/* how long an order waits for threads */
+	PATIENCE = HZ,		/* how long a request waits for threads */
 	PERIOD = HZ / 10,
 };
 
@@ -182,7 +182,7 @@ int pguard_drain_wait(struct pguard_target *target)
 		if (READ_ONCE(thread->inflight) || READ_ONCE(thread->captured))
 			kick(thread);
 	while (!drain_is_done(target)) {
-		if (time_before(jiffies, end) && !fatal_signal_pending(current)) {
+		if (time_before(jiffies, end)) {
 			usleep_range(1000, 2000);
 			continue;
 		}

@@ -3,14 +3,14 @@
 /*
  * The family, and the helpers of its handlers.
  *
- * Handlers run in parallel (the drain of a target must not hold up other
- * families); pguard_control serializes what has to be.
+ * Handlers of dumps run in the reader, in parallel; each do request is carried out
+ * by a worker (request.c).  pguard_control serializes what has to be.
  */
 
 #include "netlink/family.h"
 
-#include "control/control.h"
 #include "netlink/policy.h"
+#include "netlink/request.h"
 #include "report/alert-record.h"
 #include "target/image.h"
 
@@ -32,12 +32,34 @@ static int pre_doit(const struct genl_split_ops *ops, struct sk_buff *skb, struc
 	return check_capable(skb, info->extack);
 }
 
+/*
+ * Take pguard_control for a request.  A worker is not killed, but the kernel reports other
+ * sleeps if they are long.
+ */
 int pguard_nl_control_lock(void)
 {
 	return mutex_lock_killable(&pguard_control) ? -EINTR : 0;
 }
 
-/* The open file of the sender, referenced; NULL without the attribute @fd. */
+/*
+ * Take pguard_control for a dump, unless the return value is nonzero, which is the dump's then.
+ * The first buffer is made inside of generic netlink's lock, in which nobody may wait for long;
+ * so it is left without meaning if somebody else has pguard_control.
+ */
+int pguard_nl_dump_lock(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	long *is_next = &cb->args[PGUARD_NL_ARG_IS_NEXT];
+
+	if (mutex_trylock(&pguard_control))
+		return 0;
+	if (*is_next)
+		return pguard_nl_control_lock();
+	*is_next = true;
+	nlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq, NLMSG_NOOP, 0, NLM_F_MULTI);
+	return skb->len;
+}
+
+/* The open file of current, the sender, referenced; NULL without the attribute @fd. */
 struct file *pguard_nl_file(struct genl_info *info, const struct nlattr *fd)
 {
 	struct file *ret = fd ? fget(nla_get_u32(fd)) : NULL;
@@ -49,27 +71,18 @@ struct file *pguard_nl_file(struct genl_info *info, const struct nlattr *fd)
 }
 
 /*
- * Begin the reply to a do request, with room for attributes of @size bytes; before the request is
+ * Begin the reply to a request, with room for attributes of @size bytes; before the request is
  * executed: it must not fail for lack of memory afterwards.
  */
-int pguard_nl_reply_new(struct genl_info *info, size_t size, struct sk_buff **ret)
+int pguard_nl_reply_new(struct pguard_request *request, size_t size)
 {
-	*ret = genlmsg_new(size, GFP_KERNEL);
-	if (!*ret)
-		return -ENOMEM;
-	genlmsg_put_reply(*ret, info, &pguard_nl_family, 0, info->genlhdr->cmd);
-	return 0;
-}
+	struct genl_info *info = &request->info;
 
-/* Answer a do request by the error, or else the reply.  Takes ownership of @reply. */
-int pguard_nl_reply_send(struct sk_buff *reply, struct genl_info *info, int error)
-{
-	if (error) {
-		nlmsg_free(reply);
-		return error;
-	}
-	nlmsg_end(reply, nlmsg_hdr(reply));
-	return genlmsg_reply(reply, info);
+	request->reply = genlmsg_new(size, GFP_KERNEL);
+	if (!request->reply)
+		return -ENOMEM;
+	genlmsg_put_reply(request->reply, info, &pguard_nl_family, 0, info->genlhdr->cmd);
+	return 0;
 }
 
 /* The start of each dump. */
@@ -114,7 +127,7 @@ static int netlink_event(struct notifier_block *block, unsigned long event, void
 
 	if (event == NETLINK_URELEASE && notify->protocol == NETLINK_GENERIC &&
 	    net_eq(notify->net, &init_net))
-		pguard_orphan_add(notify->portid);
+		pguard_request_release();
 	return NOTIFY_DONE;
 }
 
@@ -122,17 +135,24 @@ static struct notifier_block notifier = { .notifier_call = netlink_event };
 
 int __init pguard_netlink_init(void)
 {
-	int ret = netlink_register_notifier(&notifier);
+	int ret = pguard_request_init();
 
 	if (ret)
 		return ret;
+	ret = netlink_register_notifier(&notifier);
+	if (ret)
+		goto err_request;
 	ret = genl_register_family(&pguard_nl_family);
-	if (ret) {
-		netlink_unregister_notifier(&notifier);
-		return ret;
-	}
+	if (ret)
+		goto err_notifier;
 	pguard_alerts.wake = pguard_alert_record_notify;
 	return 0;
+
+err_notifier:
+	netlink_unregister_notifier(&notifier);
+err_request:
+	pguard_request_deinit();
+	return ret;
 }
 
 void pguard_netlink_deinit(void)
@@ -141,4 +161,5 @@ void pguard_netlink_deinit(void)
 	pguard_alert_record_notify_stop();
 	genl_unregister_family(&pguard_nl_family);
 	netlink_unregister_notifier(&notifier);
+	pguard_request_deinit();
 }

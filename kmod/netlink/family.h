@@ -8,10 +8,14 @@
 #include <net/genetlink.h>
 
 struct file;
+struct pguard_request;
 
 extern struct genl_family pguard_nl_family;
 
 /* Helpers of the handlers in *-ops.c. */
+
+/* The last of cb->args is not the dump's own: see pguard_nl_dump_lock(). */
+enum { PGUARD_NL_ARG_IS_NEXT = 5 };
 
 /* -EINVAL and a text for a request without an attribute, else 0. */
 #define PGUARD_NL_REQUIRE(info_, attr_, text_) \
@@ -40,9 +44,9 @@ static inline int pguard_nl_put64(struct sk_buff *skb, int type, u64 value)
 }
 
 int pguard_nl_control_lock(void);
+int pguard_nl_dump_lock(struct sk_buff *skb, struct netlink_callback *cb);
 struct file *pguard_nl_file(struct genl_info *info, const struct nlattr *fd);
-int pguard_nl_reply_new(struct genl_info *info, size_t size, struct sk_buff **ret);
-int pguard_nl_reply_send(struct sk_buff *reply, struct genl_info *info, int error);
+int pguard_nl_reply_new(struct pguard_request *request, size_t size);
 void *pguard_nl_dump_put(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd);
 int pguard_nl_dump_end(struct sk_buff *skb, void *header, int error);
 void pguard_alert_record_notify(void);

@@ -5,6 +5,7 @@
 #include "netlink/family.h"
 
 #include "netlink/policy.h"
+#include "netlink/request.h"
 #include "profile/inference.h"
 #include "profile/profile.h"
 #include "target/image.h"
@@ -82,12 +83,12 @@ static int loops_set(struct pguard_image *image, struct genl_info *info)
 	return 0;
 }
 
-int pguard_nl_loop_set_doit(struct sk_buff *skb, struct genl_info *info)
+static int loop_set(struct pguard_request *request)
 {
+	struct genl_info *info = &request->info;
 	struct nlattr *id = info->attrs[PERFGUARD_A_LOOP_IMAGE_ID];
 	struct pguard_image *image;
-	int ret = PGUARD_NL_REQUIRE(info, PERFGUARD_A_LOOP_IMAGE_ID, "which image?") ?:
-		  pguard_nl_control_lock();
+	int ret = pguard_nl_control_lock();
 
 	if (ret)
 		return ret;
@@ -101,6 +102,12 @@ int pguard_nl_loop_set_doit(struct sk_buff *skb, struct genl_info *info)
 	}
 	mutex_unlock(&pguard_control);
 	return ret;
+}
+
+int pguard_nl_loop_set_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return PGUARD_NL_REQUIRE(info, PERFGUARD_A_LOOP_IMAGE_ID, "which image?") ?:
+	       pguard_request_queue(skb, info, NULL, loop_set);
 }
 
 static int fill_contexts(struct sk_buff *skb, const struct pguard_image *image,
@@ -218,7 +225,7 @@ int pguard_nl_loop_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 		cb->args[0] = max(cb->args[0], last);
 	if (!sums)
 		return -ENOMEM;
-	ret = pguard_nl_control_lock();
+	ret = pguard_nl_dump_lock(skb, cb);
 	if (ret)
 		goto out_free;
 	while (cb->args[0] <= last && (image = image_from(cb->args[0]))) {

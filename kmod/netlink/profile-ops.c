@@ -7,13 +7,12 @@
 #include "budget/budget.h"
 #include "control/control.h"
 #include "netlink/policy.h"
+#include "netlink/request.h"
 #include "probe/probe-set.h"
 #include "profile/profile.h"
 #include "profile/staging.h"
 #include "target/image.h"
 #include "target/target-lock.h"
-
-#include <linux/file.h>
 
 #include <linux/perfguard.h>
 
@@ -26,49 +25,50 @@ static const u32 attributes[PGUARD_STAGING_KINDS] = {
 	[PGUARD_STAGING_WEIGHTS] = PERFGUARD_A_PROFILE_WEIGHTS,
 };
 
-int pguard_nl_profile_new_doit(struct sk_buff *skb, struct genl_info *info)
+static int profile_new(struct pguard_request *request)
 {
-	struct nlattr **attrs = info->attrs;
+	struct nlattr **attrs = request->info.attrs;
 	struct pguard_profile *profile;
-	struct sk_buff *reply = NULL;
-	int ret = PGUARD_NL_REQUIRE(info, PERFGUARD_A_PROFILE_NAME, "a profile needs a name") ?:
-		  pguard_nl_reply_new(info, NLMSG_GOODSIZE, &reply) ?: pguard_nl_control_lock();
+	int ret = pguard_nl_reply_new(request, NLMSG_GOODSIZE) ?: pguard_nl_control_lock();
 
 	if (ret)
-		goto out;
-	profile = pguard_profile_new(nla_data(attrs[PERFGUARD_A_PROFILE_NAME]),
-				     info->snd_portid);
+		return ret;
+	profile = pguard_profile_new(nla_data(attrs[PERFGUARD_A_PROFILE_NAME]), request->owner);
 	if (IS_ERR(profile)) {
 		ret = PTR_ERR(profile);
 		if (ret == -ENOSPC)
-			NL_SET_ERR_MSG(info->extack, "too many profiles");
+			NL_SET_ERR_MSG(request->info.extack, "too many profiles");
 	} else {
 		profile->hash = pguard_nl_u64(attrs[PERFGUARD_A_PROFILE_HASH]);
 		profile->flags = pguard_nl_u32(attrs[PERFGUARD_A_PROFILE_FLAGS]);
-		ret = nla_put_u32(reply, PERFGUARD_A_PROFILE_ID, profile->id);
+		ret = nla_put_u32(request->reply, PERFGUARD_A_PROFILE_ID, profile->id);
 	}
 	mutex_unlock(&pguard_control);
-out:
-	return pguard_nl_reply_send(reply, info, ret);
+	return ret;
+}
+
+int pguard_nl_profile_new_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return PGUARD_NL_REQUIRE(info, PERFGUARD_A_PROFILE_NAME, "a profile needs a name") ?:
+	       pguard_request_queue(skb, info, NULL, profile_new);
 }
 
 /* The profile of a request: one that the sender loads. */
-static int profile_get(struct genl_info *info, struct pguard_profile **ret)
+static int profile_get(const struct pguard_request *request, struct pguard_profile **ret)
 {
-	struct nlattr *id = info->attrs[PERFGUARD_A_PROFILE_ID];
+	struct netlink_ext_ack *extack = request->info.extack;
+	struct nlattr *id = request->info.attrs[PERFGUARD_A_PROFILE_ID];
 
 	lockdep_assert_held(&pguard_control);
 	*ret = pguard_profile_find(nla_get_u32(id));
 	if (!*ret)
-		return pguard_refuse_attr(info->extack, id, -ENOENT, "no such profile");
+		return pguard_refuse_attr(extack, id, -ENOENT, "no such profile");
 	if ((*ret)->target)
-		return pguard_refuse_attr(info->extack, id, -EBUSY,
-					  "this profile is armed already");
-	if ((*ret)->portid != info->snd_portid)
-		return pguard_refuse_attr(info->extack, id, -EPERM,
-					  "another socket loads this profile");
+		return pguard_refuse_attr(extack, id, -EBUSY, "this profile is armed already");
+	if ((*ret)->owner != request->owner)
+		return pguard_refuse_attr(extack, id, -EPERM, "another socket loads this profile");
 	if ((*ret)->is_arming)
-		return pguard_refuse_attr(info->extack, id, -EBUSY, "this profile is being armed");
+		return pguard_refuse_attr(extack, id, -EBUSY, "this profile is being armed");
 	return 0;
 }
 
@@ -88,9 +88,9 @@ static int add_object(struct pguard_profile *profile, const struct file *file,
 }
 
 /* All arrays and the object of a request, or nothing. */
-static int profile_add(struct genl_info *info, struct pguard_profile *profile,
-		       const struct file *file)
+static int arrays_add(struct pguard_request *request, struct pguard_profile *profile)
 {
+	struct genl_info *info = &request->info;
 	u32 nr[PGUARD_STAGING_KINDS];
 	struct nlattr *attr;
 	int ret = 0;
@@ -107,33 +107,36 @@ static int profile_add(struct genl_info *info, struct pguard_profile *profile,
 		if (ret)
 			NL_SET_BAD_ATTR(info->extack, attr);
 	}
-	if (!ret && file)
-		ret = add_object(profile, file, info->extack);
+	if (!ret && request->file)
+		ret = add_object(profile, request->file, info->extack);
 	for (i = 0; ret && i < PGUARD_STAGING_KINDS; i++)
 		profile->staging->arrays[i].nr = nr[i];
 	return ret;
 }
 
-int pguard_nl_profile_add_doit(struct sk_buff *skb, struct genl_info *info)
+static int profile_add(struct pguard_request *request)
 {
-	struct nlattr *fd = info->attrs[PERFGUARD_A_PROFILE_OBJECT_FD];
 	struct pguard_profile *profile;
-	struct file *file;
-	int ret = PGUARD_NL_REQUIRE(info, PERFGUARD_A_PROFILE_ID, "which profile?");
+	int ret = pguard_nl_control_lock();
 
 	if (ret)
 		return ret;
-	file = pguard_nl_file(info, fd);
+	ret = profile_get(request, &profile) ?: arrays_add(request, profile);
+	mutex_unlock(&pguard_control);
+	return ret;
+}
+
+int pguard_nl_profile_add_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	int ret = PGUARD_NL_REQUIRE(info, PERFGUARD_A_PROFILE_ID, "which profile?");
+	struct file *file;
+
+	if (ret)
+		return ret;
+	file = pguard_nl_file(info, info->attrs[PERFGUARD_A_PROFILE_OBJECT_FD]);
 	if (IS_ERR(file))
 		return PTR_ERR(file);
-	ret = pguard_nl_control_lock();
-	if (!ret) {
-		ret = profile_get(info, &profile) ?: profile_add(info, profile, file);
-		mutex_unlock(&pguard_control);
-	}
-	if (file)
-		fput(file);
-	return ret;
+	return pguard_request_queue(skb, info, file, profile_add);
 }
 
 /* A hit is an exception, which takes longer on any processor: a lower cost was not measured. */
@@ -166,62 +169,69 @@ static int get_budget(struct genl_info *info, u32 *ret_ppm, struct pguard_cost_m
 	return 0;
 }
 
-int pguard_nl_profile_arm_doit(struct sk_buff *skb, struct genl_info *info)
+static int profile_arm(struct pguard_request *request)
 {
-	struct nlattr *target = info->attrs[PERFGUARD_A_PROFILE_TARGET_ID];
+	struct genl_info *info = &request->info;
 	struct pguard_activate_spec spec = {
-		.target_id = pguard_nl_u32(target),
-		.portid = info->snd_portid,
+		.target_id = pguard_nl_u32(info->attrs[PERFGUARD_A_PROFILE_TARGET_ID]),
+		.owner = request->owner,
+		.is_cancelled = request->is_cancelled,
 	};
 	struct pguard_profile *profile;
-	struct sk_buff *reply = NULL;
 	u32 target_id, processes;
-	int ret = PGUARD_NL_REQUIRE(info, PERFGUARD_A_PROFILE_ID, "which profile?");
+	int ret = get_budget(info, &spec.budget_ppm, &spec.model) ?:
+		  pguard_nl_reply_new(request, NLMSG_GOODSIZE) ?: pguard_nl_control_lock();
 
 	if (ret)
 		return ret;
-	if (target && !spec.target_id)
-		return pguard_refuse_attr(info->extack, target, -EINVAL, "no target has id 0");
-	ret = get_budget(info, &spec.budget_ppm, &spec.model) ?:
-	      pguard_nl_reply_new(info, NLMSG_GOODSIZE, &reply) ?: pguard_nl_control_lock();
-	if (ret)
-		goto out;
-	ret = profile_get(info, &profile);
+	ret = profile_get(request, &profile);
 	if (!ret) {
 		/* Until it is armed, or that has failed, it stays what it is. */
 		profile->is_arming = true;
 		profile->refused_error = 0;
 	}
 	mutex_unlock(&pguard_control);
-	if (!ret)
-		ret = pguard_activate_arm(profile, &spec, &target_id, &processes, info->extack) ?:
-		      nla_put_u32(reply, PERFGUARD_A_PROFILE_TARGET_ID, target_id) ?:
-		      nla_put_u32(reply, PERFGUARD_A_PROFILE_PROCESSES, processes);
-out:
-	return pguard_nl_reply_send(reply, info, ret);
+	if (ret)
+		return ret;
+	return pguard_activate_arm(profile, &spec, &target_id, &processes, info->extack) ?:
+	       nla_put_u32(request->reply, PERFGUARD_A_PROFILE_TARGET_ID, target_id) ?:
+	       nla_put_u32(request->reply, PERFGUARD_A_PROFILE_PROCESSES, processes);
+}
+
+int pguard_nl_profile_arm_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr *target = info->attrs[PERFGUARD_A_PROFILE_TARGET_ID];
+	int ret = PGUARD_NL_REQUIRE(info, PERFGUARD_A_PROFILE_ID, "which profile?");
+
+	if (ret)
+		return ret;
+	if (target && !nla_get_u32(target))
+		return pguard_refuse_attr(info->extack, target, -EINVAL, "no target has id 0");
+	return pguard_request_queue(skb, info, NULL, profile_arm);
 }
 
 /*
  * Drop a profile that is not armed, and set *@ret to NULL.  For an armed one
  * set it to its target, locked.
  */
-static int profile_del(struct genl_info *info, struct pguard_target **ret)
+static int profile_drop(const struct pguard_request *request, struct pguard_target **ret)
 {
-	struct nlattr *id = info->attrs[PERFGUARD_A_PROFILE_ID];
+	struct netlink_ext_ack *extack = request->info.extack;
+	struct nlattr *id = request->info.attrs[PERFGUARD_A_PROFILE_ID];
 	struct pguard_profile *profile = pguard_profile_find(nla_get_u32(id));
 	struct pguard_target *target;
 	int error;
 
 	*ret = NULL;
 	if (!profile || !profile->target) {
-		error = profile_get(info, &profile);
+		error = profile_get(request, &profile);
 		if (!error)
 			pguard_profile_drop(profile);
 		return error;
 	}
 	target = profile->target;
-	if (target->portid != info->snd_portid)
-		return pguard_refuse_attr(info->extack, id, -EPERM,
+	if (target->owner != request->owner)
+		return pguard_refuse_attr(extack, id, -EPERM,
 					  "this profile goes with its target, which is not the sender's");
 	error = pguard_target_lock(target);
 	/* It may have been dropped before the target was locked. */
@@ -230,22 +240,21 @@ static int profile_del(struct genl_info *info, struct pguard_target **ret)
 		error = -ENOENT;
 	}
 	if (error == -ENOENT)
-		return pguard_refuse_attr(info->extack, id, -ENOENT, "no such profile");
+		return pguard_refuse_attr(extack, id, -ENOENT, "no such profile");
 	if (!error)
 		*ret = target;
 	return error;
 }
 
-int pguard_nl_profile_del_doit(struct sk_buff *skb, struct genl_info *info)
+static int profile_del(struct pguard_request *request)
 {
 	struct pguard_profile *disarmed;
 	struct pguard_target *target;
-	int ret = PGUARD_NL_REQUIRE(info, PERFGUARD_A_PROFILE_ID, "which profile?") ?:
-		  pguard_nl_control_lock();
+	int ret = pguard_nl_control_lock();
 
 	if (ret)
 		return ret;
-	ret = profile_del(info, &target);
+	ret = profile_drop(request, &target);
 	mutex_unlock(&pguard_control);
 	if (ret || !target)
 		return ret;
@@ -255,6 +264,12 @@ int pguard_nl_profile_del_doit(struct sk_buff *skb, struct genl_info *info)
 		pguard_probe_set_del(target, disarmed);
 	pguard_target_unlock(target);
 	return 0;
+}
+
+int pguard_nl_profile_del_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return PGUARD_NL_REQUIRE(info, PERFGUARD_A_PROFILE_ID, "which profile?") ?:
+	       pguard_request_queue(skb, info, NULL, profile_del);
 }
 
 static int fill_loaded(struct sk_buff *skb, const struct pguard_profile *profile)
@@ -344,7 +359,7 @@ static int fill_profile(struct sk_buff *skb, const struct pguard_profile *profil
 int pguard_nl_profile_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	const struct pguard_profile *profile;
-	int ret = pguard_nl_control_lock();
+	int ret = pguard_nl_dump_lock(skb, cb);
 
 	if (ret)
 		return ret;
@@ -372,20 +387,15 @@ int pguard_nl_part_dump_start(struct netlink_callback *cb)
 	int ret = pguard_nl_dump_start(cb);
 
 	BUILD_BUG_ON((int)PERFGUARD_A_GUARD_PROFILE_ID != (int)PERFGUARD_A_TYPE_PROFILE_ID);
-	if (!ret)
-		ret = id ? pguard_nl_control_lock() :
-			   pguard_refuse(cb->extack, -EINVAL, "which profile?");
 	if (ret)
 		return ret;
-	profile = pguard_profile_find(nla_get_u32(id));
-	if (profile && profile->target) {
-		kref_get(&profile->kref);
-		cb->args[ARG_PROFILE] = (long)profile;
-	} else {
-		ret = pguard_refuse_attr(cb->extack, id, -ENOENT, "no such profile is armed");
-	}
-	mutex_unlock(&pguard_control);
-	return ret;
+	if (!id)
+		return pguard_refuse(cb->extack, -EINVAL, "which profile?");
+	profile = pguard_profile_get_armed(nla_get_u32(id));
+	if (!profile)
+		return pguard_refuse_attr(cb->extack, id, -ENOENT, "no such profile is armed");
+	cb->args[ARG_PROFILE] = (long)profile;
+	return 0;
 }
 
 int pguard_nl_part_dump_done(struct netlink_callback *cb)

@@ -6,11 +6,11 @@
 
 #include "control/control.h"
 #include "netlink/policy.h"
+#include "netlink/request.h"
 #include "probe/probe-set.h"
 #include "target/image.h"
 #include "target/target-lock.h"
 
-#include <linux/file.h>
 #include <linux/mm.h>
 
 #include <linux/perfguard.h>
@@ -45,66 +45,72 @@ static int sites_add(struct genl_info *info, const struct pguard_probe_set_spec 
 }
 
 /* After the sites were added: how large it is, is known only then. */
-static int sites_reply(struct genl_info *info, u32 added,
+static int sites_reply(struct pguard_request *request, u32 added,
 		       const struct perfguard_site_refusal *refused, u32 nr_refused)
 {
 	size_t size = nr_refused * sizeof(*refused);
-	struct sk_buff *reply;
-	int ret = pguard_nl_reply_new(info, NLMSG_DEFAULT_SIZE + size, &reply) ?:
-		  nla_put_u32(reply, PERFGUARD_A_SITE_ADDED, added) ?:
-		  nla_put(reply, PERFGUARD_A_SITE_REFUSED, size, refused);
 
-	return pguard_nl_reply_send(reply, info, ret);
+	return pguard_nl_reply_new(request, NLMSG_DEFAULT_SIZE + size) ?:
+	       nla_put_u32(request->reply, PERFGUARD_A_SITE_ADDED, added) ?:
+	       nla_put(request->reply, PERFGUARD_A_SITE_REFUSED, size, refused);
 }
 
-/* The request without the file and the target. */
-static int spec_parse(struct genl_info *info, struct pguard_probe_set_spec *ret)
+static int site_add(struct pguard_request *request)
+{
+	struct nlattr **attrs = request->info.attrs;
+	struct nlattr *sites = attrs[PERFGUARD_A_SITE_SITES];
+	struct pguard_probe_set_spec spec = {
+		.file = request->file,
+		.sites = nla_data(sites),
+		.nr = nla_len(sites) / sizeof(*spec.sites),
+		.flags = pguard_nl_u32(attrs[PERFGUARD_A_SITE_FLAGS]),
+		.is_cancelled = request->is_cancelled,
+	};
+	struct perfguard_site_refusal *refused;
+	u32 nr_refused;
+	int ret;
+
+	refused = kvmalloc_array(spec.nr, sizeof(*refused), GFP_KERNEL | __GFP_NOWARN);
+	if (!refused)
+		return -ENOMEM;
+	ret = sites_add(&request->info, &spec, refused, &nr_refused) ?:
+	      sites_reply(request, spec.nr - nr_refused, refused, nr_refused);
+	kvfree(refused);
+	return ret;
+}
+
+int pguard_nl_site_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr *sites = info->attrs[PERFGUARD_A_SITE_SITES];
+	struct file *file;
 
 	if (GENL_REQ_ATTR_CHECK(info, PERFGUARD_A_SITE_TARGET_ID) ||
 	    GENL_REQ_ATTR_CHECK(info, PERFGUARD_A_SITE_FD) ||
 	    GENL_REQ_ATTR_CHECK(info, PERFGUARD_A_SITE_SITES))
 		return pguard_refuse(info->extack, -EINVAL,
 				     "a target, a file and its sites are needed");
-	if (nla_len(sites) % sizeof(*ret->sites))
+	if (nla_len(sites) % sizeof(struct perfguard_site))
 		return pguard_refuse_attr(info->extack, sites, -EINVAL, "not an array of sites");
-	ret->sites = nla_data(sites);
-	ret->nr = nla_len(sites) / sizeof(*ret->sites);
-	ret->flags = pguard_nl_u32(info->attrs[PERFGUARD_A_SITE_FLAGS]);
-	return 0;
+	file = pguard_nl_file(info, info->attrs[PERFGUARD_A_SITE_FD]);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	return pguard_request_queue(skb, info, file, site_add);
 }
 
-int pguard_nl_site_add_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	struct pguard_probe_set_spec spec = { };
-	struct perfguard_site_refusal *refused;
-	int ret = spec_parse(info, &spec);
-	u32 nr_refused;
-
-	if (ret)
-		return ret;
-	spec.file = pguard_nl_file(info, info->attrs[PERFGUARD_A_SITE_FD]);
-	if (IS_ERR(spec.file))
-		return PTR_ERR(spec.file);
-	refused = kvmalloc_array(spec.nr, sizeof(*refused), GFP_KERNEL | __GFP_NOWARN);
-	ret = refused ? sites_add(info, &spec, refused, &nr_refused) : -ENOMEM;
-	fput(spec.file);
-	if (!ret)
-		ret = sites_reply(info, spec.nr - nr_refused, refused, nr_refused);
-	kvfree(refused);
-	return ret;
-}
-
-int pguard_nl_site_del_doit(struct sk_buff *skb, struct genl_info *info)
+static int site_del(struct pguard_request *request)
 {
 	struct pguard_target *target;
-	int ret = PGUARD_NL_REQUIRE(info, PERFGUARD_A_SITE_TARGET_ID, "which target?") ?:
-		  target_take(info, &target);
+	int ret = target_take(&request->info, &target);
 
 	if (ret)
 		return ret;
 	pguard_probe_set_del(target, NULL);
 	pguard_target_unlock(target);
 	return 0;
+}
+
+int pguard_nl_site_del_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return PGUARD_NL_REQUIRE(info, PERFGUARD_A_SITE_TARGET_ID, "which target?") ?:
+	       pguard_request_queue(skb, info, NULL, site_del);
 }

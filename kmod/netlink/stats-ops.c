@@ -6,6 +6,7 @@
 
 #include "hook/hook.h"
 #include "netlink/policy.h"
+#include "netlink/request.h"
 #include "probe/site.h"
 #include "report/alert-record.h"
 #include "report/stack.h"
@@ -65,14 +66,18 @@ static int fill_stats(struct sk_buff *skb)
 	return 0;
 }
 
+static int stats_get(struct pguard_request *request)
+{
+	int ret = pguard_nl_reply_new(request, NLMSG_GOODSIZE) ?: pguard_nl_control_lock();
+
+	if (ret)
+		return ret;
+	ret = fill_stats(request->reply);
+	mutex_unlock(&pguard_control);
+	return ret;
+}
+
 int pguard_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct sk_buff *reply;
-	int ret = pguard_nl_reply_new(info, NLMSG_GOODSIZE, &reply) ?: pguard_nl_control_lock();
-
-	if (!ret) {
-		ret = fill_stats(reply);
-		mutex_unlock(&pguard_control);
-	}
-	return pguard_nl_reply_send(reply, info, ret);
+	return pguard_request_queue(skb, info, NULL, stats_get);
 }

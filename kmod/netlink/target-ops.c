@@ -6,64 +6,66 @@
 
 #include "control/control.h"
 #include "netlink/policy.h"
+#include "netlink/request.h"
 #include "target/image.h"
 #include "target/process.h"
 #include "target/target-lock.h"
 #include "target/thread.h"
 #include "unit/unit.h"
 
-#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/slab.h>
 
 #include <linux/perfguard.h>
 
-int pguard_nl_target_new_doit(struct sk_buff *skb, struct genl_info *info)
+static int target_new(struct pguard_request *request)
 {
-	struct nlattr **attrs = info->attrs;
+	struct nlattr **attrs = request->info.attrs;
 	struct pguard_target_spec spec = {
-		.portid = info->snd_portid,
-		.exe = pguard_nl_file(info, attrs[PERFGUARD_A_TARGET_EXE_FD]),
+		.owner = request->owner,
+		.exe = request->file,
 		.pid = pguard_nl_u32(attrs[PERFGUARD_A_TARGET_PID]),
 		.flags = pguard_nl_u32(attrs[PERFGUARD_A_TARGET_FLAGS]),
 		.threshold_ns = pguard_nl_u64(attrs[PERFGUARD_A_TARGET_THRESHOLD_NS]),
 	};
 	struct pguard_target *target;
-	struct sk_buff *reply;
-	int ret;
+	int ret = pguard_nl_reply_new(request, NLMSG_GOODSIZE) ?: pguard_nl_control_lock();
 
-	if (IS_ERR(spec.exe))
-		return PTR_ERR(spec.exe);
-	ret = pguard_nl_reply_new(info, NLMSG_GOODSIZE, &reply) ?: pguard_nl_control_lock();
-	if (!ret) {
-		ret = pguard_target_new(&spec, &target, info->extack);
-		mutex_unlock(&pguard_control);
-	}
-	if (spec.exe)
-		fput(spec.exe);
-	if (!ret) {
-		ret = nla_put_u32(reply, PERFGUARD_A_TARGET_ID, target->id) ?:
-		      nla_put_u32(reply, PERFGUARD_A_TARGET_PROCESSES,
-				  atomic_read(&target->nr_processes));
-		pguard_target_unlock(target);
-	}
-	return pguard_nl_reply_send(reply, info, ret);
+	if (ret)
+		return ret;
+	ret = pguard_target_new(&spec, &target, request->info.extack);
+	mutex_unlock(&pguard_control);
+	if (ret)
+		return ret;
+	ret = nla_put_u32(request->reply, PERFGUARD_A_TARGET_ID, target->id) ?:
+	      nla_put_u32(request->reply, PERFGUARD_A_TARGET_PROCESSES,
+			  atomic_read(&target->nr_processes));
+	pguard_target_unlock(target);
+	return ret;
 }
 
-int pguard_nl_target_set_doit(struct sk_buff *skb, struct genl_info *info)
+int pguard_nl_target_new_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct nlattr *id = info->attrs[PERFGUARD_A_TARGET_ID];
-	struct nlattr *flags = info->attrs[PERFGUARD_A_TARGET_FLAGS];
-	struct nlattr *threshold = info->attrs[PERFGUARD_A_TARGET_THRESHOLD_NS];
+	struct file *exe = pguard_nl_file(info, info->attrs[PERFGUARD_A_TARGET_EXE_FD]);
+
+	if (IS_ERR(exe))
+		return PTR_ERR(exe);
+	return pguard_request_queue(skb, info, exe, target_new);
+}
+
+static int target_set(struct pguard_request *request)
+{
+	struct nlattr *id = request->info.attrs[PERFGUARD_A_TARGET_ID];
+	struct nlattr *flags = request->info.attrs[PERFGUARD_A_TARGET_FLAGS];
+	struct nlattr *threshold = request->info.attrs[PERFGUARD_A_TARGET_THRESHOLD_NS];
 	struct pguard_target *target;
-	int ret = PGUARD_NL_REQUIRE(info, PERFGUARD_A_TARGET_ID, "which target?") ?:
-		  pguard_nl_control_lock();
+	int ret = pguard_nl_control_lock();
 
 	if (ret)
 		return ret;
 	target = pguard_target_find(nla_get_u32(id));
 	if (!target)
-		ret = pguard_refuse_attr(info->extack, id, -ENOENT, "no such target");
+		ret = pguard_refuse_attr(request->info.extack, id, -ENOENT, "no such target");
 	if (target && flags) {
 		WRITE_ONCE(target->flags, nla_get_u32(flags));
 		/* The fast path caches them. */
@@ -77,13 +79,25 @@ int pguard_nl_target_set_doit(struct sk_buff *skb, struct genl_info *info)
 	return ret;
 }
 
+int pguard_nl_target_set_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return PGUARD_NL_REQUIRE(info, PERFGUARD_A_TARGET_ID, "which target?") ?:
+	       pguard_request_queue(skb, info, NULL, target_set);
+}
+
+static int target_del(struct pguard_request *request)
+{
+	return pguard_target_del(pguard_nl_u32(request->info.attrs[PERFGUARD_A_TARGET_ID]),
+				 request->info.extack);
+}
+
 int pguard_nl_target_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr *id = info->attrs[PERFGUARD_A_TARGET_ID];
 
 	if (id && !nla_get_u32(id))
 		return pguard_refuse_attr(info->extack, id, -EINVAL, "no target has id 0");
-	return pguard_target_del(pguard_nl_u32(id), info->extack);
+	return pguard_request_queue(skb, info, NULL, target_del);
 }
 
 /* The sums of exited threads plus those of the present ones. */
@@ -145,7 +159,7 @@ static int fill_target(struct sk_buff *skb, struct pguard_target *target)
 int pguard_nl_target_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct pguard_target *target;
-	int ret = pguard_nl_control_lock();
+	int ret = pguard_nl_dump_lock(skb, cb);
 
 	if (ret)
 		return ret;

@@ -15,7 +15,6 @@
 #include <linux/mm.h>
 #include <linux/netlink.h>
 #include <linux/path.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
@@ -25,7 +24,6 @@
  * @target: whose threads come by them, referenced
  * @profile: whose guards they are, in its order, referenced; else NULL, and
  * @path: keeps the file
- * @order: the task that puts them on; who asks whether it was killed is a worker
  * @room: for so many, among all probes there may be
  * @nr: how many they are
  */
@@ -34,7 +32,6 @@ struct batch {
 	struct pguard_target *target;
 	struct pguard_profile *profile;
 	struct path path;
-	struct task_struct *order;
 	u32 room;
 	u32 nr;
 	struct pguard_probe probes[];
@@ -56,7 +53,7 @@ static int site_add(struct batch *batch, const struct pguard_probe_set_spec *spe
 	struct pguard_probe *probe = &batch->probes[batch->nr];
 	const struct perfguard_site *site = &spec->sites[i];
 
-	if (fatal_signal_pending(batch->order))
+	if (READ_ONCE(*spec->is_cancelled))
 		return -EINTR;
 	if (site->id > PERFGUARD_MAX_SITE_ID || site->sp_delta > PGUARD_MAX_DISTANCE)
 		return -EINVAL;
@@ -125,7 +122,6 @@ static struct batch *batch_new(struct pguard_target *target, u32 room,
 	}
 	kref_get(&target->kref);
 	batch->target = target;
-	batch->order = current;
 	batch->room = room;
 	return batch;
 }
@@ -154,33 +150,28 @@ static void batch_list(struct batch *batch)
 	mutex_unlock(&pguard_control);
 }
 
-/* An order to put sites on, for the worker that does it. */
-struct sites_order {
-	struct batch *batch;
-	const struct pguard_probe_set_spec *spec;
-	struct file *code;	/* or an error */
-	struct perfguard_site_refusal *refused;
-	u32 nr_refused;
-};
-
-static void sites_add(void *argument)
+/* Put the probes of all sites on that can be; returns the number of the others. */
+static u32 sites_add(struct batch *batch, const struct pguard_probe_set_spec *spec,
+		     struct perfguard_site_refusal *refused)
 {
-	struct sites_order *order = argument;
-	const struct pguard_probe_set_spec *spec = order->spec;
+	struct file *code = pguard_code_open(&batch->path);
+	u32 i, nr_refused = 0;
 	int ret;
-	u32 i;
 
 	for (i = 0; i < spec->nr; i++) {
-		ret = site_add(order->batch, spec, i, order->code);
+		ret = site_add(batch, spec, i, code);
 		if (ret)
-			order->refused[order->nr_refused++] = (struct perfguard_site_refusal){
+			refused[nr_refused++] = (struct perfguard_site_refusal){
 				.id = spec->sites[i].id,
 				.error = -ret,
 			};
 		else
-			order->batch->nr++;
+			batch->nr++;
 		cond_resched();
 	}
+	if (!IS_ERR(code))
+		__fput_sync(code);
+	return nr_refused;
 }
 
 /**
@@ -191,8 +182,8 @@ static void sites_add(void *argument)
  * @ret_nr_refused: how many they are
  * @extack: takes the reason of a refusal of the whole
  *
- * Context: may sleep, long if many processes map the file; current holds the lock
- * at the target, and pguard_control is not held.
+ * Context: a worker; may sleep, long if many processes map the file; current holds
+ * the lock of the target, and pguard_control is not held.
  * Return: 0, also if some sites or all were refused; an error with nothing
  * changed.
  */
@@ -200,7 +191,6 @@ int pguard_probe_set_add(struct pguard_target *target, const struct pguard_probe
 			 struct perfguard_site_refusal *refused, u32 *ret_nr_refused,
 			 struct netlink_ext_ack *extack)
 {
-	struct sites_order order = { .spec = spec, .refused = refused };
 	struct batch *batch;
 	int ret;
 
@@ -213,12 +203,7 @@ int pguard_probe_set_add(struct pguard_target *target, const struct pguard_probe
 		return PTR_ERR(batch);
 	batch->path = spec->file->f_path;
 	path_get(&batch->path);
-	order.batch = batch;
-	order.code = pguard_code_open(&batch->path);
-	pguard_target_run(sites_add, &order);
-	if (!IS_ERR(order.code))
-		fput(order.code);
-	*ret_nr_refused = order.nr_refused;
+	*ret_nr_refused = sites_add(batch, spec, refused);
 	if (batch->nr)
 		batch_list(batch);
 	else
@@ -227,9 +212,8 @@ int pguard_probe_set_add(struct pguard_target *target, const struct pguard_probe
 }
 
 /* The last one first: the kernel looks for it from the end they were put on. */
-static void batch_off(void *argument)
+static void batch_off(struct batch *batch)
 {
-	struct batch *batch = argument;
 	u32 i;
 
 	for (i = batch->nr; i--;) {
@@ -246,8 +230,6 @@ static int guard_add(struct batch *batch, u32 i, struct file *const *files)
 	struct pguard_probe *probe = &batch->probes[i];
 	int ret;
 
-	if (fatal_signal_pending(batch->order))
-		return -EINTR;
 	probe->inode = profile->objects[guard->site.object].inode;
 	probe->offset = guard->site.offset;
 	probe->site = (struct pguard_site){
@@ -269,25 +251,20 @@ static int guard_add(struct batch *batch, u32 i, struct file *const *files)
 	return pguard_probe_register(probe);
 }
 
-/* An order to put guards on, for the worker that does it. */
-struct guards_order {
-	struct batch *batch;
-	struct file **files;
-	int ret;
-};
-
 /* Put the probes of a profile's guards on, up to the first that is refused. */
-static void guards_add(void *argument)
+static int guards_add(struct batch *batch, struct file *const *files, const bool *is_cancelled)
 {
-	struct guards_order *order = argument;
-	struct batch *batch = order->batch;
+	int ret;
 
 	for (; batch->nr < batch->profile->nr_guards; batch->nr++) {
-		order->ret = guard_add(batch, batch->nr, order->files);
-		if (order->ret)
-			return;
+		if (READ_ONCE(*is_cancelled))
+			return -EINTR;
+		ret = guard_add(batch, batch->nr, files);
+		if (ret)
+			return ret;
 		cond_resched();
 	}
+	return 0;
 }
 
 /* Who asks for the profile sees why it is not armed. */
@@ -304,7 +281,7 @@ static void guard_refuse(struct pguard_profile *profile, u32 guard, int error,
 static void files_close(struct file **files, u32 nr)
 {
 	while (nr--)
-		fput(files[nr]);
+		__fput_sync(files[nr]);
 	kfree(files);
 }
 
@@ -331,24 +308,26 @@ static struct file **files_open(const struct pguard_profile *profile,
 	return files;
 }
 
-static int batch_guard(struct batch *batch, struct netlink_ext_ack *extack)
+static int batch_guard(struct batch *batch, const bool *is_cancelled,
+		       struct netlink_ext_ack *extack)
 {
-	struct guards_order order = { .batch = batch };
+	struct file **files = files_open(batch->profile, extack);
+	int ret;
 
-	order.files = files_open(batch->profile, extack);
-	if (IS_ERR(order.files))
-		return PTR_ERR(order.files);
-	pguard_target_run(guards_add, &order);
-	if (order.ret && order.ret != -EINTR)
-		guard_refuse(batch->profile, batch->nr, order.ret, extack);
-	files_close(order.files, batch->profile->nr_objects);
-	return order.ret;
+	if (IS_ERR(files))
+		return PTR_ERR(files);
+	ret = guards_add(batch, files, is_cancelled);
+	if (ret && ret != -EINTR)
+		guard_refuse(batch->profile, batch->nr, ret, extack);
+	files_close(files, batch->profile->nr_objects);
+	return ret;
 }
 
 /**
  * pguard_probe_set_guard() - put the probes of a profile's guards on
  * @target: whose threads are guarded
  * @profile: with its tables, not armed yet
+ * @is_cancelled: set when it is not wanted any more; READ_ONCE
  * @extack: takes the reason of a refusal
  *
  * Context: as pguard_probe_set_add().
@@ -356,7 +335,7 @@ static int batch_guard(struct batch *batch, struct netlink_ext_ack *extack)
  * the guard that was refused reported in the profile.
  */
 int pguard_probe_set_guard(struct pguard_target *target, struct pguard_profile *profile,
-			   struct netlink_ext_ack *extack)
+			   const bool *is_cancelled, struct netlink_ext_ack *extack)
 {
 	struct batch *batch;
 	int ret;
@@ -367,14 +346,14 @@ int pguard_probe_set_guard(struct pguard_target *target, struct pguard_profile *
 		return PTR_ERR(batch);
 	batch->profile = profile;
 	kref_get(&profile->kref);
-	ret = batch_guard(batch, extack);
+	ret = batch_guard(batch, is_cancelled, extack);
 	if (!ret) {
 		profile->probes = batch->probes;
 		batch_list(batch);
 		return 0;
 	}
 	if (batch->nr) {
-		pguard_target_run(batch_off, batch);
+		batch_off(batch);
 		pguard_probe_sync();
 	}
 	batch_free(batch);
@@ -396,7 +375,7 @@ static void batches_del(struct pguard_target *target, const struct pguard_profil
 	list_for_each_entry_reverse(batch, &target->probes, list) {
 		if (!is_all && batch->profile != profile)
 			continue;
-		pguard_target_run(batch_off, batch);
+		batch_off(batch);
 		any = true;
 	}
 	if (!any)

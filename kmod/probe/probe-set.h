@@ -27,13 +27,14 @@ struct pguard_probe_set_spec {
 	const struct perfguard_site *sites;
 	u32 nr;
 	u32 flags;
+	const bool *is_cancelled; /* set when no more are wanted; READ_ONCE */
 };
 
 int pguard_probe_set_add(struct pguard_target *target, const struct pguard_probe_set_spec *spec,
 			 struct perfguard_site_refusal *refused, u32 *ret_nr_refused,
 			 struct netlink_ext_ack *extack);
 int pguard_probe_set_guard(struct pguard_target *target, struct pguard_profile *profile,
-			   struct netlink_ext_ack *extack);
+			   const bool *is_cancelled, struct netlink_ext_ack *extack);
 void pguard_probe_set_del(struct pguard_target *target, const struct pguard_profile *profile);
 void pguard_probe_set_del_all(struct pguard_target *target);
 void pguard_probe_set_tidy(void);

@@ -33,13 +33,13 @@ struct pguard_profile *pguard_profile_alloc(void)
 /**
  * pguard_profile_new() - begin to load a profile
  * @name: the user's, is copied
- * @portid: the socket that does it
+ * @owner: number of the socket that does it
  *
  * Context: may sleep; pguard_control held.
  * Return: the profile with an empty staging, held by the list, until
  * pguard_profile_drop(); or ERR_PTR().
  */
-struct pguard_profile *pguard_profile_new(const char *name, u32 portid)
+struct pguard_profile *pguard_profile_new(const char *name, u64 owner)
 {
 	struct pguard_profile *profile;
 	u32 nr = 0;
@@ -58,7 +58,7 @@ struct pguard_profile *pguard_profile_new(const char *name, u32 portid)
 		return ERR_PTR(-ENOMEM);
 	}
 	profile->id = next_profile_id++;
-	profile->portid = portid;
+	profile->owner = owner;
 	spin_lock(&pguard_profiles_lock);
 	list_add_tail(&profile->list, &pguard_profiles);
 	spin_unlock(&pguard_profiles_lock);
@@ -74,6 +74,28 @@ struct pguard_profile *pguard_profile_find(u32 id)
 		if (profile->id == id)
 			return profile;
 	return NULL;
+}
+
+/**
+ * pguard_profile_get_armed() - reference an armed profile
+ * @id: of it
+ *
+ * Context: any.
+ * Return: the profile, to be given back by pguard_profile_put(); or NULL.
+ */
+struct pguard_profile *pguard_profile_get_armed(u32 id)
+{
+	struct pguard_profile *profile, *ret = NULL;
+
+	spin_lock(&pguard_profiles_lock);
+	list_for_each_entry(profile, &pguard_profiles, list)
+		/* Pairs with publish(): its tables are there. */
+		if (profile->id == id && smp_load_acquire(&profile->target))
+			ret = profile;
+	if (ret)
+		kref_get(&ret->kref);
+	spin_unlock(&pguard_profiles_lock);
+	return ret;
 }
 
 /* Take a profile out of the list, which gives its reference back.  Context: pguard_control. */

@@ -229,7 +229,7 @@ struct pguard_guard {
  * @list: of all profiles; pguard_control, like all that is not said otherwise,
  *	and pguard_profiles_lock
  * @id: never used again; 0 of an audit, which is in no list
- * @portid: netlink socket that loads it; 0 once it is armed
+ * @owner: number of the netlink socket that loads it; 0 once it is armed
  * @orphan: that socket is closed and the profile goes with it
  * @is_arming: an order arms it, and alone may change or drop it meanwhile
  * @staging: what is loaded, NULL once it is armed
@@ -253,8 +253,8 @@ struct pguard_guard {
  */
 struct pguard_profile {
 	struct list_head list;
+	u64 owner;
 	u32 id;
-	u32 portid;
 	bool orphan;
 	bool is_arming;
 	struct pguard_staging *staging;
@@ -303,8 +303,9 @@ extern spinlock_t pguard_profiles_lock;
 extern struct workqueue_struct *pguard_free_wq;
 
 struct pguard_profile *pguard_profile_alloc(void);
-struct pguard_profile *pguard_profile_new(const char *name, u32 portid);
+struct pguard_profile *pguard_profile_new(const char *name, u64 owner);
 struct pguard_profile *pguard_profile_find(u32 id);
+struct pguard_profile *pguard_profile_get_armed(u32 id);
 void pguard_profile_drop(struct pguard_profile *profile);
 int pguard_profile_add_object(struct pguard_profile *profile, const struct file *file);
 void *pguard_profile_room(size_t bytes);

@@ -2,26 +2,19 @@
 
 #include "target/target-lock.h"
 
-#include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
-#include <linux/workqueue.h>
-
-/* What a worker does for one who waits. */
-struct work_item {
-	struct work_struct work;
-	struct completion done;
-	void (*call)(void *argument);
-	void *argument;
-};
 
 /**
  * pguard_target_lock() - take the lock of a target
  * @target: listed
  *
- * Context: may sleep, long; pguard_control held, which is let go of meanwhile.
+ * A worker cannot be killed.  It sleeps as if it could be, as it may take minutes: the
+ * kernel reports other sleeps as long as that.
+ *
+ * Context: a worker; may sleep, long; pguard_control held, which is let go of meanwhile.
  * Return: 0, and the target is still listed and stays so until
- * pguard_target_unlock(); -ENOENT if it has gone; -EINTR if current is killed.
+ * pguard_target_unlock(); -ENOENT if it has gone.
  */
 int pguard_target_lock(struct pguard_target *target)
 {
@@ -62,42 +55,6 @@ void pguard_target_unlock(struct pguard_target *target)
 {
 	mutex_unlock(&target->lock);
 	pguard_target_put(target);
-}
-
-static void work_item_run(struct work_struct *work)
-{
-	struct work_item *work_item = container_of(work, struct work_item, work);
-
-	work_item->call(work_item->argument);
-	complete(&work_item->done);
-}
-
-/**
- * pguard_target_run() - have something done by a worker, where no signal comes
- * @call: does it
- * @argument: for @call
- *
- * Context: may sleep, long; current holds the lock of a target, pguard_control
- * not held.  A worker does it itself.
- */
-void pguard_target_run(void (*call)(void *argument), void *argument)
-{
-	struct work_item work_item = { .call = call, .argument = argument };
-
-	lockdep_assert_not_held(&pguard_control);
-	if (current->flags & PF_KTHREAD) {
-		call(argument);
-		return;
-	}
-	init_completion(&work_item.done);
-	INIT_WORK_ONSTACK(&work_item.work, work_item_run);
-	queue_work(system_unbound_wq, &work_item.work);
-	/* It may take minutes; a sleep as long as that is reported by the kernel. */
-	while (!wait_for_completion_timeout(&work_item.done, HZ))
-		;
-	/* Out of our text, too. */
-	flush_work(&work_item.work);
-	destroy_work_on_stack(&work_item.work);
 }
 
 /* The first target with a greater id; the list is in their order. */

@@ -2,7 +2,7 @@
 /*
  * The lock of a target.
  *
- * To put thousands of probes on, or to take them off, takes seconds.  The order
+ * To put thousands of probes on, or to take them off, takes seconds.  The request
  * that does it must have the target for itself meanwhile, but must not hold up
  * those that are about others, or that only ask.  So each target has a mutex of
  * its own, which is taken before pguard_control: pguard_target_lock() lets go of
@@ -13,11 +13,10 @@
  *     list of probes, its profile, whether it is there;
  *   - keeps the target in its place: nobody else can remove it.
  *
- * Orders wait for it, killable.  Works do not: they come again later.
+ * Requests wait for it.  Works do not: they come again later.
  *
  * A task that is killed cannot reach other memory any more, so a breakpoint that
- * it takes off would stay there.  So an order leaves that to a worker, for which
- * it waits: pguard_target_run().
+ * it takes off would stay there.  So only workers do it.
  */
 #ifndef _KMOD_TARGET_TARGET_LOCK_H
 #define _KMOD_TARGET_TARGET_LOCK_H
@@ -33,7 +32,6 @@
 int pguard_target_lock(struct pguard_target *target);
 bool pguard_target_trylock(struct pguard_target *target);
 void pguard_target_unlock(struct pguard_target *target);
-void pguard_target_run(void (*call)(void *argument), void *argument);
 bool pguard_target_lock_each(bool (*want)(const struct pguard_target *target),
 			     void (*call)(struct pguard_target *target));
 
@@ -44,12 +42,11 @@ static inline void pguard_target_assert_locked(const struct pguard_target *targe
 	lockdep_assert_not_held(&pguard_control);
 }
 
-/* A probe is put on or off: as above, or for one who waits, and nobody is killed. */
-static inline void pguard_target_assert_probe(struct pguard_target *target)
+/* A probe is put on or off: as above, and by a worker. */
+static inline void pguard_target_assert_probe(const struct pguard_target *target)
 {
-	WARN_ON_ONCE(!mutex_is_locked(&target->lock));
+	pguard_target_assert_locked(target);
 	WARN_ON_ONCE(!(current->flags & PF_KTHREAD));
-	lockdep_assert_not_held(&pguard_control);
 }
 
 #endif /* _KMOD_TARGET_TARGET_LOCK_H */

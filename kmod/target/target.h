@@ -54,7 +54,7 @@ enum {
  * @pid: the process, where the target is one
  * @inode: real inode of the executable, pinned by @path; NULL for a process
  * @path: the executable as it was named; put by pguard_target_remove()
- * @portid: netlink socket that made it
+ * @owner: number of the netlink socket that made it; 0 for none
  * @orphan: that socket is closed and the target goes with it; READ_ONCE
  * @going: its removal has begun; pguard_control
  * @dying: gets no new processes and threads, and is not in the list any more;
@@ -77,7 +77,7 @@ struct pguard_target {
 	u32 pid;
 	struct inode *inode;
 	struct path path;
-	u32 portid;
+	u64 owner;
 	bool orphan;
 	bool going;
 	bool dying;

@@ -12,8 +12,18 @@
  *
  * Every operation and the multicast group require CAP_SYS_ADMIN in the initial
  * user namespace; the family exists in the initial network namespace only.
- * Every refusal carries an extended-ack text. Times are nanoseconds of
- * CLOCK_MONOTONIC unless stated otherwise, sizes are bytes.
+ * Every refusal carries an extended-ack text.
+ *
+ * Operations other than dumps are requests. Those of one socket are carried
+ * out one after the other, in their order, those of several sockets in
+ * parallel. The send returns at once; the reply and the acknowledgement come
+ * when the request is done, which may take minutes. EBUSY if 16 requests of
+ * the socket wait already, or 64 of all sockets are not done. When the socket
+ * is closed, requests that wait are dropped, and one that puts breakpoints on
+ * is undone.
+ *
+ * Times are nanoseconds of CLOCK_MONOTONIC unless stated otherwise, sizes are
+ * bytes.
  *
  * Alerts are kept in a bounded ring in the module. The multicast message is
  * the alert without its stacks and serves as a wakeup: a listener that

@@ -11,7 +11,7 @@ NETLINK_GENERIC = 16
 SOL_NETLINK, NETLINK_EXT_ACK, NETLINK_CAP_ACK = 270, 11, 10
 NLM_F_REQUEST, NLM_F_ACK, NLM_F_DUMP = 1, 4, 0x300
 NLM_F_CAPPED, NLM_F_ACK_TLVS = 0x100, 0x200
-NLMSG_ERROR, NLMSG_DONE = 2, 3
+NLMSG_NOOP, NLMSG_ERROR, NLMSG_DONE = 1, 2, 3
 CTRL_CMD_GETFAMILY, GENL_ID_CTRL = 3, 16
 NLMSGERR_ATTR_MSG = 1
 
@@ -83,24 +83,35 @@ class Family:
     def close(self):
         self.socket.close()
 
-    def _ask(self, command, flags, payload):
-        """All answers, each as [(kind, payload)]."""
+    def send(self, command, flags, payload):
+        """The number by which receive() finds the answers."""
         self._seq += 1
         body = struct.pack("BBH", command, 1, 0) + payload
         self.socket.send(struct.pack("IHHII", 16 + len(body), self.id, NLM_F_REQUEST | flags,
                                      self._seq, 0) + body)
+        return self._seq
+
+    def receive(self, wanted):
+        """All answers to a message, each as [(kind, payload)]; those before are passed over."""
         answers = []
         while True:
             data = self.socket.recv(1 << 20)
             while data:
                 size, kind, bits, seq = struct.unpack_from("IHHI", data)
                 message, data = data[16:size], data[size + -size % 4:]
-                if seq != self._seq:
+                if seq != wanted or kind == NLMSG_NOOP:
                     continue
                 if kind in (NLMSG_ERROR, NLMSG_DONE):
                     self._verdict(message, bits, 20 if kind == NLMSG_ERROR else 4)
                     return answers
                 answers.append(parse(message[4:]))
+
+    def _ask(self, command, flags, payload):
+        return self.receive(self.send(command, flags, payload))
+
+    def begin(self, command, *attributes):
+        """Send a request whose end is waited for later."""
+        return self.send(NUMBER["CMD_" + command], NLM_F_ACK, b"".join(attributes))
 
     @staticmethod
     def _verdict(message, bits, skip):
