@@ -4,6 +4,8 @@
  * each has a file in cmd/.
  */
 
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,11 +41,26 @@ static void print_help(void)
 	     "the duration ended first.");
 }
 
-/* Whatever the verb, output that was lost is a failure, and reported here. */
+static bool is_reader_gone(void)
+{
+	struct pollfd poll_fd = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	return poll(&poll_fd, 1, 0) == 1 && poll_fd.revents & POLLERR;
+}
+
+/*
+ * Whatever the verb, output that was lost is a failure, and reported here.  A
+ * reader that has seen enough, as head, is none: we end as any filter does, now
+ * that everything is cleaned up.
+ */
 static void finish_output(void)
 {
 	if (!fflush(stdout) && !ferror(stdout))
 		return;
+	if (!log_has_error() && is_reader_gone()) {
+		signals_restore_pipe();
+		raise(SIGPIPE);
+	}
 	if (!log_has_error())
 		log_error("cannot write the output: its reader is gone, or the disk is full");
 	_exit(CMD_FAILED);

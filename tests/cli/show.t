@@ -6,7 +6,7 @@
 # shellcheck source-path=SCRIPTDIR source=tap.sh
 . "${0%/*}/tap.sh"
 
-plan 41
+plan 48
 
 make_profile=${MAKE_PROFILE:-$(cd "${0%/*}/../.." && pwd)/${BUILD:-build}/tests/unit/make-profile}
 cd "$scratch" || exit 1
@@ -168,6 +168,28 @@ tables="it has not the tables of a profile"
 for profile in constraint statistics tables; do
 	refused 1 "$tables" "a profile with a hostile schema ($profile)" show "$profile.pgp"
 done
+
+# Names that command a terminal, if they are printed as they are.
+"$make_profile" names names.pgp
+shows_plain()
+{
+	python3 - out err <<- 'END'
+		import sys, unicodedata
+		for name in sys.argv[1:]:
+		    text = open(name, "rb").read().decode("utf-8").replace("\n", "").replace("\t", "")
+		    bad = {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")}
+		    assert not bad, (name, bad)
+	END
+	ok $? "$1"
+}
+for options in "" --hits "--tree 2" "--svg 2" "--dot 2" "--json --hits --tree 2"; do
+	# shellcheck disable=SC2086
+	run show $options names.pgp
+	[ -s out ] || echo "# nothing was printed"
+	shows_plain "names that command a terminal: show ${options:-as text}"
+done
+run show $'/no/\e]0;title\a\u202e\x9b31m'
+shows_plain "and in an error message"
 
 # A save that is killed at any moment leaves the old profile or the new one.
 rm -f k.pgp

@@ -6,7 +6,7 @@
 . "${0%/*}/tap.sh"
 
 verbs="check audit train record learn show arm watch status disarm"
-plan $((8 + 4 * 10 + 22))
+plan $((8 + 4 * 10 + 23))
 
 run
 [ "$code" = 0 ] && grep -q '^usage: pg-collect' "$scratch/out" && [ ! -s "$scratch/err" ]
@@ -68,6 +68,12 @@ code=$(mkfifo "$scratch/pipe"
 	# shellcheck disable=SC2094 # a pipe, opened from both ends
 	exec 3<> "$scratch/pipe" 4> "$scratch/pipe" 3>&-
 	"$program" --help >&4 2> "$scratch/err" && echo 0 || echo $?)
+[ "$code" = 141 ] && [ ! -s "$scratch/err" ]
+ok $? "a reader that is gone: ended by SIGPIPE, as other tools are"
+code=$(trap '' PIPE
+	# shellcheck disable=SC2094
+	exec 3<> "$scratch/pipe" 4> "$scratch/pipe" 3>&-
+	"$program" --help >&4 2> "$scratch/err" && echo 0 || echo $?)
 [ "$code" = 1 ] && [ "$(wc -l < "$scratch/err")" = 1 ] && grep -q "cannot write the output" "$scratch/err"
-ok $? "a reader that is gone: reported in one line"
+ok $? "where SIGPIPE is ignored: reported in one line"
 finish

@@ -8,6 +8,7 @@
  *        make-profile random FILE [SEED]	all that can be in a profile
  *        make-profile wide FILE	call trees of many and deep paths
  *        make-profile large FILE	20,000 variants of 300 hits
+ *        make-profile names FILE	the example, with names that command a terminal
  *        make-profile again FILE N	save N times, each time another one
  *        make-profile load FILE	load it, and say what is wrong with it
  *        make-profile seconds FILE	how long a save and a load take
@@ -341,6 +342,31 @@ static void make_example(struct samples *samples, struct model *model)
 	strcpy(model->threshold_rule, "rate:0.001");
 }
 
+/* Controls of C0 and C1, of ASCII and raw; changes of direction; broken UTF-8. */
+#define HOSTILE "\033[31m\r\a\177\302\233\233\342\200\256\342\201\246\330\234\342\200\250\300\257\355\240\200\360"
+
+static void rename_to(char **name, const char *plain)
+{
+	free(*name);
+	if (asprintf(name, "%s%s.\303\251", plain, HOSTILE) < 0)
+		abort();
+}
+
+static void make_names(struct samples *samples, struct model *model)
+{
+	make_example(samples, model);
+	for (uint32_t i = 0; i < samples->nr_objects; i++)
+		rename_to(&samples->objects[i].path, "/usr/lib/object");
+	for (uint32_t i = 0; i < samples->nr_functions; i++)
+		if (i % 3)
+			rename_to(&samples->functions[i].name, "function");
+	for (uint32_t i = 0; i < samples->nr_loops; i++)
+		strcpy(samples->loops[i].comm, "\033[2J\302\233\342\200\256");
+	strcpy(model->distance, "\033c");
+	strcpy(model->select, "\033c");
+	strcpy(model->threshold_rule, "\033c");
+}
+
 static void set_object(struct samples_object *object, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -480,6 +506,10 @@ int main(int argc, char **argv)
 		make_here(argv[3], argv[4], &samples, &model);
 		return save(path, &samples, &model);
 	}
+	if (!strcmp(what, "names")) {
+		make_names(&samples, &model);
+		return save(path, &samples, &model);
+	}
 	if (!strcmp(what, "random")) {
 		make_random(number, &samples, &model);
 		return save(path, &samples, &model);
@@ -511,7 +541,7 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(what, "load"))
 		return load(path);
-	fprintf(stderr, "usage: %s example|recorded|here|random|wide|large|again|load|seconds FILE [N]\n",
+	fprintf(stderr, "usage: %s example|recorded|here|random|wide|large|names|again|load|seconds FILE [N]\n",
 		argv[0]);
 	return 2;
 }

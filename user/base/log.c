@@ -6,6 +6,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
+
+/* The longest message names two paths. */
+enum { LINE_MAX_BYTES = 16384 };
+
 static bool is_verbose;
 static bool has_error;
 
@@ -17,13 +22,13 @@ void log_set_verbose(bool verbose)
 static void __attribute__((format(printf, 2, 0)))
 print_line(const char *prefix, const char *format, va_list args)
 {
-	/* One line at a time, and after the buffered output of stdout. */
+	char line[LINE_MAX_BYTES];
+
+	vsnprintf(line, sizeof(line), format, args);
+	utf8_make_plain(line);
+	/* After the buffered output of stdout. */
 	fflush(stdout);
-	flockfile(stderr);
-	fprintf(stderr, "pg-collect: %s", prefix);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-	funlockfile(stderr);
+	fprintf(stderr, "pg-collect: %s%s\n", prefix, line);
 }
 
 void log_error(const char *format, ...)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Messages for the operator, all on stderr, one line each.
+ * Messages for the operator, all on stderr, one line each.  What others chose in
+ * them (paths, names) cannot command the terminal.
  */
 #ifndef _USER_BASE_LOG_H
 #define _USER_BASE_LOG_H

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 static void put(struct json *json, const char *text, size_t len)
 {
 	if (json->size - json->len < len) {
@@ -29,65 +31,33 @@ static void put_text(struct json *json, const char *text)
 	put(json, text, strlen(text));
 }
 
-/*
- * Length of the UTF-8 sequence at @s, 0 if it is none: no overlong forms, no
- * surrogates, nothing above U+10FFFF (Unicode 15, table 3-7).
- */
-static size_t utf8_length(const unsigned char *s)
+static void put_character(struct json *json, const char *bytes, size_t len, uint32_t c)
 {
-	unsigned char min = 0x80, max = 0xbf;
-	size_t len;
+	char escape[8];
 
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] >= 0xc2 && s[0] <= 0xdf)
-		len = 2;
-	else if (s[0] >= 0xe0 && s[0] <= 0xef)
-		len = 3;
-	else if (s[0] >= 0xf0 && s[0] <= 0xf4)
-		len = 4;
-	else
-		return 0;
-
-	if (s[0] == 0xe0)
-		min = 0xa0;
-	else if (s[0] == 0xed)
-		max = 0x9f;
-	else if (s[0] == 0xf0)
-		min = 0x90;
-	else if (s[0] == 0xf4)
-		max = 0x8f;
-	if (s[1] < min || s[1] > max)
-		return 0;
-	/* The terminating NUL is no continuation, so this stops in time. */
-	for (size_t i = 2; i < len; i++)
-		if (s[i] < 0x80 || s[i] > 0xbf)
-			return 0;
-	return len;
+	if (c == UTF8_INVALID) {
+		put_text(json, "\\ufffd");
+	} else if (c == '"' || c == '\\') {
+		put(json, "\\", 1);
+		put(json, bytes, 1);
+	} else if (utf8_is_plain(c)) {
+		put(json, bytes, len);
+	} else {
+		/* All of these have four digits. */
+		snprintf(escape, sizeof(escape), "\\u%04x", c & 0xffff);
+		put(json, escape, 6);
+	}
 }
 
 static void put_quoted(struct json *json, const char *value)
 {
-	const unsigned char *s = (const unsigned char *)value;
-	char escape[8];
-	size_t len;
+	size_t left = strlen(value), len;
+	uint32_t c;
 
 	put(json, "\"", 1);
-	while (*s) {
-		len = utf8_length(s);
-		if (*s == '"' || *s == '\\') {
-			escape[0] = '\\';
-			escape[1] = (char)*s;
-			put(json, escape, 2);
-		} else if (*s < 0x20 || *s == 0x7f) {
-			snprintf(escape, sizeof(escape), "\\u%04x", *s);
-			put(json, escape, 6);
-		} else if (len) {
-			put(json, (const char *)s, len);
-		} else {
-			put_text(json, "\\ufffd");
-		}
-		s += len ? len : 1;
+	for (; left; value += len, left -= len) {
+		len = utf8_decode(value, left, &c);
+		put_character(json, value, len, c);
 	}
 	put(json, "\"", 1);
 }

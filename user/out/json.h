@@ -46,8 +46,9 @@ void json_double(struct json *json, const char *key, double value);
 /* Nine significant digits. */
 void json_real(struct json *json, const char *key, double value);
 /*
- * @value NULL is null.  What is not UTF-8 becomes U+FFFD: paths and thread
- * names may hold any bytes.
+ * @value NULL is null.  What is not UTF-8 becomes U+FFFD, and what a terminal
+ * would not just show is escaped (utf8_is_plain()): paths and thread names may
+ * hold any bytes.
  */
 void json_string(struct json *json, const char *key, const char *value);
 void json_null(struct json *json, const char *key);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
+
 static bool has_colour(FILE *file)
 {
 	const char *no_colour = getenv("NO_COLOR");
@@ -105,8 +107,16 @@ void text_append(char *text, size_t size, const char *format, ...)
 
 void text_print(FILE *file, const char *text, size_t len)
 {
-	for (size_t i = 0; i < len; i++)
-		fputc((unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i], file);
+	size_t size;
+	uint32_t c;
+
+	for (; len; text += size, len -= size) {
+		size = utf8_decode(text, len, &c);
+		if (utf8_is_plain(c))
+			fwrite(text, 1, size, file);
+		else
+			fputc('?', file);
+	}
 }
 
 void text_safe(FILE *file, const char *text)

@@ -59,7 +59,10 @@ char *text_cut(const char *text, size_t max, char *ret, size_t size);
 void text_append(char *text, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Print @text with control characters as '?', for names we do not control. */
+/*
+ * Print @text with '?' for each character that a terminal would not just show.
+ * All text that others chose goes through here, utf8_make_plain() or JSON.
+ */
 void text_safe(FILE *file, const char *text);
 void text_print(FILE *file, const char *text, size_t len);
 

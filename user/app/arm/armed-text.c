@@ -90,7 +90,8 @@ static void print_thresholds(const struct model *model)
 			unsure++;
 	}
 	text_heading(stdout, "late");
-	printf("by %s", model->threshold_rule);
+	fputs("by ", stdout);
+	text_safe(stdout, model->threshold_rule);
 	if (unsure)
 		printf("; %" PRIu32 " of %" PRIu32 " types were seen too rarely to be sure",
 		       unsure, model->nr_types);

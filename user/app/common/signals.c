@@ -40,8 +40,13 @@ void signals_ignore_pipe(void)
 	original_pipe = signal(SIGPIPE, SIG_IGN);
 }
 
-void signals_restore(void)
+void signals_restore_pipe(void)
 {
 	signal(SIGPIPE, original_pipe);
+}
+
+void signals_restore(void)
+{
+	signals_restore_pipe();
 	sigprocmask(SIG_SETMASK, &original, NULL);
 }

@@ -17,6 +17,9 @@ int signals_next(int fd);
 /* Let a write to a reader that is gone fail, and not end us with a child left. */
 void signals_ignore_pipe(void);
 
+/* Let it end us again, unless whoever started us ignores it. */
+void signals_restore_pipe(void);
+
 /* For a child before exec: let it have its signals as we got them. */
 void signals_restore(void);
 

@@ -71,20 +71,23 @@ static void print_training(FILE *file, const struct profile_view *view)
 		return;
 	}
 	text_heading(file, "types");
-	fprintf(file, "%s, by %s distance cut at %.3g\n", text_count(model->nr_types, text),
-		model->distance, model->cut);
+	fprintf(file, "%s, by ", text_count(model->nr_types, text));
+	text_safe(file, model->distance);
+	fprintf(file, " distance cut at %.3g\n", model->cut);
 	text_heading(file, "thresholds");
-	fprintf(file, "by %s", model->threshold_rule);
+	fputs("by ", file);
+	text_safe(file, model->threshold_rule);
 	if (model->false_alarm_rate > 0)
 		fprintf(file, ", %s of the units may be false alarms",
 			percent(model->false_alarm_rate, text));
 	fputc('\n', file);
 	text_heading(file, "guards");
-	fprintf(file, "%s, by %s, ", text_count(model->nr_guards, text), model->select);
+	fprintf(file, "%s, by ", text_count(model->nr_guards, text));
+	text_safe(file, model->select);
 	if (model->budget > 0)
-		fprintf(file, "for a budget of %s of the time\n", percent(model->budget, budget));
+		fprintf(file, ", for a budget of %s of the time\n", percent(model->budget, budget));
 	else
-		fputs("so many as were wanted, whatever they cost\n", file);
+		fputs(", so many as were wanted, whatever they cost\n", file);
 }
 
 /* Most files of a process run no code while a unit is handled. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/demangle.h"
+#include "base/utf8.h"
 #include "out/text.h"
 
 double profile_mean_ns(const struct samples_times *times)
@@ -65,9 +66,7 @@ char *profile_function_label(const struct samples *samples, uint32_t function, s
 	else
 		place_label(samples, of, max, label);
 	free(readable);
-	for (char *at = label; *at; at++)
-		if ((unsigned char)*at < 0x20 || *at == 0x7f)
-			*at = '?';
+	utf8_make_plain(label);
 	return label;
 }
 

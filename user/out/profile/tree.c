@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "out/text.h"
 
 /* While the tree is made. */
@@ -308,5 +309,6 @@ char *tree_title(const struct tree *tree, char title[TREE_TITLE_MAX])
 		 type->id, type->loop + 1, text_basename(view->samples->objects[0].path),
 		 text_share(type->units, view->units, units),
 		 text_share(type->times.sum_ns, view->time_ns, time));
+	utf8_make_plain(title);
 	return title;
 }
