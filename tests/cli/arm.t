@@ -6,7 +6,7 @@
 # shellcheck source-path=SCRIPTDIR source=tap.sh
 . "${0%/*}/tap.sh"
 
-plan 23
+plan 25
 
 make_profile=${MAKE_PROFILE:-$(cd "${0%/*}/../.." && pwd)/${BUILD:-build}/tests/unit/make-profile}
 cd "$scratch" || exit 1
@@ -47,6 +47,16 @@ rm -f program
 mkfifo program
 refused 1 "needs $scratch/program, which is not a regular file" "a pipe in its place" arm other.pgp
 
+cp here.pgp open.pgp
+chmod 0646 open.pgp
+refused 1 "other users can write .*open.pgp" "a profile that everybody can write" arm open.pgp
+if [ "$(id -u)" = 0 ]; then
+	cp here.pgp nobody.pgp
+	chown nobody nobody.pgp
+	refused 1 "other users can write .*nobody.pgp" "a profile of another user" arm nobody.pgp
+else
+	skip "only root has files of others"
+fi
 refused 1 "here.pgp and .*same.pgp are both of /bin/true; give one" "two profiles of one program" \
 	arm here.pgp same.pgp
 refused 1 "both of" "the same profile twice" arm here.pgp ./here.pgp

@@ -6,7 +6,7 @@
 # shellcheck source-path=SCRIPTDIR source=tap.sh
 . "${0%/*}/tap.sh"
 
-plan 25
+plan 28
 
 # patch FILE OFFSET OCTAL...: bytes of a copy of a real program.
 patch()
@@ -46,6 +46,11 @@ refused 1 "./short is truncated" "a truncated program" audit -e ./short
 refused 1 "no program 'no-such-program' in PATH" "a command that is not there" audit -- no-such-program
 refused 1 "cannot run ./fifo|is not a regular file" "a command that is no file" audit -- ./fifo
 refused 1 "./arm64 is an arm64 program" "a command of another architecture" audit -- ./arm64
+
+refused 1 "cannot write /nonexistent/x.pgp: .*No such file" "a profile that cannot be written: before training" \
+	train -o /nonexistent/x.pgp -- /bin/true
+refused 1 "cannot write /proc/x.pgt: .*" "nor a trace" record -o /proc/x.pgt -- /bin/true
+refused 1 "directory: Is a directory" "nor a directory" train -o ./directory -- /bin/true
 
 sleep 0 &
 gone=$!

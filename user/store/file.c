@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -73,22 +72,51 @@ static int read_bytes(int fd, uint64_t size, size_t max, uint8_t **ret)
 	return error;
 }
 
-int file_read(const char *path, size_t max, uint8_t **ret, size_t *ret_len,
-	      char why[FILE_WHY_MAX])
+/* Only root, we, and nobody else can have written what is read from @fd. */
+static int check_private(int fd)
+{
+	struct stat stat;
+
+	if (fstat(fd, &stat))
+		return -errno;
+	if ((stat.st_uid && stat.st_uid != geteuid()) || stat.st_mode & (S_IWGRP | S_IWOTH))
+		return -EPERM;
+	return 0;
+}
+
+static int read_file(const char *path, size_t max, bool is_private, uint8_t **ret,
+		     size_t *ret_len, char why[FILE_WHY_MAX])
 {
 	uint64_t size;
 	int fd = file_open(path, &size), error = fd;
 
 	if (fd >= 0) {
-		error = read_bytes(fd, size, max, ret);
+		error = is_private ? check_private(fd) : 0;
+		if (!error)
+			error = read_bytes(fd, size, max, ret);
 		close(fd);
 		*ret_len = size;
 	}
 	if (error == -EINVAL)
 		snprintf(why, FILE_WHY_MAX, "%s is not a regular file", path);
+	else if (error == -EPERM && fd >= 0)
+		snprintf(why, FILE_WHY_MAX,
+			 "other users can write %s; make it yours by chown and chmod go-w", path);
 	else if (error)
 		report(error, fd < 0 && error != -EISDIR ? "open" : "read", path, why);
 	return error;
+}
+
+int file_read(const char *path, size_t max, uint8_t **ret, size_t *ret_len,
+	      char why[FILE_WHY_MAX])
+{
+	return read_file(path, max, false, ret, ret_len, why);
+}
+
+int file_read_private(const char *path, size_t max, uint8_t **ret, size_t *ret_len,
+		      char why[FILE_WHY_MAX])
+{
+	return read_file(path, max, true, ret, ret_len, why);
 }
 
 /* A file that is replaced by a new one in the same directory. */
@@ -99,26 +127,39 @@ struct replacement {
 	struct stat old; /* st_mode 0: there is none */
 };
 
+/* Find the file that @path leads to, as the kernel does: it refuses some links of others. */
+static int follow(const char *path, struct replacement *place)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC), error = 0;
+	char link[32];
+	ssize_t len;
+
+	if (fd < 0)
+		return -errno;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, place->path, sizeof(place->path) - 1);
+	if (len < 0 || fstat(fd, &place->old))
+		error = -errno;
+	else
+		place->path[len] = '\0';
+	close(fd);
+	return error;
+}
+
 static int find_replacement(const char *path, struct replacement *place)
 {
+	int len, error = follow(path, place);
 	const char *slash;
-	int len;
 
-	memset(&place->old, 0, sizeof(place->old));
-	if (!*path)
-		return -ENOENT;
-	if (realpath(path, place->path)) {
-		if (stat(place->path, &place->old))
-			return -errno;
-		if (S_ISDIR(place->old.st_mode))
-			return -EISDIR;
-		if (!S_ISREG(place->old.st_mode))
-			return -EINVAL;
-	} else if (errno != ENOENT) {
-		return -errno;
-	} else if ((size_t)snprintf(place->path, sizeof(place->path), "%s", path) >=
-		   sizeof(place->path)) {
-		return -ENAMETOOLONG;
+	if (error == -ENOENT && *path) {
+		place->old.st_mode = 0;
+		if ((size_t)snprintf(place->path, sizeof(place->path), "%s", path) >=
+		    sizeof(place->path))
+			return -ENAMETOOLONG;
+	} else if (error) {
+		return error;
+	} else if (!S_ISREG(place->old.st_mode)) {
+		return S_ISDIR(place->old.st_mode) ? -EISDIR : -EINVAL;
 	}
 	slash = strrchr(place->path, '/');
 	len = slash ? (int)(slash - place->path) + 1 : 0;
@@ -127,49 +168,26 @@ static int find_replacement(const char *path, struct replacement *place)
 	snprintf(place->directory, sizeof(place->directory), "%.*s", len, place->path);
 	if (!len)
 		strcpy(place->directory, ".");
-	snprintf(place->new_path, sizeof(place->new_path), "%s.new", place->path);
+	snprintf(place->new_path, sizeof(place->new_path), "%s.XXXXXX", place->path);
 	return 0;
 }
 
 /*
- * Always the same name, so that a save that was killed leaves at most one file
- * behind, which the next save reuses.  The lock distinguishes it from one that is
- * being written; its owner must check that the name still refers to the file,
- * which the previous save may have renamed into place.
+ * A name that nobody can know before, and a file that nobody else can open: a
+ * directory may be another user's, too.  A save that is killed leaves it behind.
  */
-static int open_new(const struct replacement *place)
+static int open_new(struct replacement *place)
 {
-	struct stat named, opened;
+	int fd = mkostemp(place->new_path, O_CLOEXEC);
 
-	for (;;) {
-		int fd = open(place->new_path,
-			      O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-
-		if (fd < 0)
-			return -errno;
-		/* Continue without locks where there are none. */
-		if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
-			close(fd);
-			return -EBUSY;
-		}
-		if (!fstat(fd, &opened) && !lstat(place->new_path, &named) &&
-		    opened.st_ino == named.st_ino && opened.st_dev == named.st_dev &&
-		    S_ISREG(opened.st_mode))
-			return fd;
-		close(fd);
-		if (!S_ISREG(opened.st_mode))
-			return -EINVAL;
-	}
+	return fd < 0 ? -errno : fd;
 }
 
 static int write_new(int fd, const struct replacement *place, file_writer *write,
 		     const void *from)
 {
-	int error;
+	int error = write(fd, from);
 
-	if (ftruncate(fd, 0))
-		return -errno;
-	error = write(fd, from);
 	if (error)
 		return error;
 	/* Only root can keep an owner; continue without. */
@@ -196,11 +214,10 @@ static int sync_directory(const char *path)
 	return error;
 }
 
-int file_replace_by(const char *path, file_writer *write, const void *from,
-		    char why[FILE_WHY_MAX])
+/* Returns the descriptor of the new file, or an error with the reason in @why. */
+static int begin(const char *path, struct replacement *place, char why[FILE_WHY_MAX])
 {
-	struct replacement place;
-	int fd, error = find_replacement(path, &place);
+	int fd, error = find_replacement(path, place);
 
 	if (error == -EINVAL) {
 		snprintf(why, FILE_WHY_MAX, "%s is not a regular file", path);
@@ -208,13 +225,34 @@ int file_replace_by(const char *path, file_writer *write, const void *from,
 	}
 	if (error)
 		return report(error, "write", path, why);
-	fd = open_new(&place);
-	if (fd == -EBUSY) {
-		snprintf(why, FILE_WHY_MAX, "%s is being written by another process", path);
+	fd = open_new(place);
+	if (fd >= 0)
 		return fd;
-	}
+	snprintf(why, FILE_WHY_MAX, "cannot write %s: no file can be made in %s: %s", path,
+		 place->directory, strerror(-fd));
+	return fd;
+}
+
+int file_check_replace(const char *path, char why[FILE_WHY_MAX])
+{
+	struct replacement place;
+	int fd = begin(path, &place, why);
+
 	if (fd < 0)
-		return report(fd, "make", place.new_path, why);
+		return fd;
+	unlink(place.new_path);
+	close(fd);
+	return 0;
+}
+
+int file_replace_by(const char *path, file_writer *write, const void *from,
+		    char why[FILE_WHY_MAX])
+{
+	struct replacement place;
+	int fd = begin(path, &place, why), error;
+
+	if (fd < 0)
+		return fd;
 	error = write_new(fd, &place, write, from);
 	if (!error && rename(place.new_path, place.path))
 		error = -errno;

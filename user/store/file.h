@@ -25,9 +25,21 @@ int file_open(const char *path, uint64_t *ret_size);
 int file_read(const char *path, size_t max, uint8_t **ret, size_t *ret_len,
 	      char why[FILE_WHY_MAX]);
 
+/* The same, but -EPERM if somebody besides root and us can write the file. */
+int file_read_private(const char *path, size_t max, uint8_t **ret, size_t *ret_len,
+		      char why[FILE_WHY_MAX]);
+
+/*
+ * Find out now whether file_replace() can make its new file, as it is called
+ * after long work.  Returns 0 or an error, with the reason in @why.
+ */
+int file_check_replace(const char *path, char why[FILE_WHY_MAX]);
+
 /*
  * Put @bytes at @path: the old file or the new one is there at any moment, and
  * the new one is on the disk when this returns 0.  Else @why has the error.
+ * Follows a link at @path.  A file that was there keeps its owner and mode, a new
+ * one is readable by its owner only.
  */
 int file_replace(const char *path, const uint8_t *bytes, size_t len, char why[FILE_WHY_MAX]);
 

@@ -183,7 +183,7 @@ int profile_hash(const char *path, uint64_t *ret, char why[PROFILE_WHY_MAX])
 {
 	uint8_t *bytes = NULL;
 	size_t len = 0;
-	int error = file_read(path, PROFILE_MAX_BYTES, &bytes, &len, why);
+	int error = file_read_private(path, PROFILE_MAX_BYTES, &bytes, &len, why);
 
 	if (error)
 		return error;

@@ -38,7 +38,9 @@ int profile_load(const char *path, struct samples *samples, struct model *model,
 /*
  * A hash of the bytes of a profile's file.  The module keeps it with an armed
  * profile, so that readers of alerts can identify the file to take names from.
- * It detects accidents, not attacks.  Returns 0; -ENOENT or another error of
+ * It detects accidents, not attacks; but a profile that other users can write is
+ * refused: whoever writes it decides where the program gets probes.  Returns 0;
+ * -EPERM if they can; -ENOENT or another error of
  * open() or read(), -EISDIR, -EINVAL (not a regular file), -EFBIG or -ENOMEM,
  * with the reason in @why.
  */
@@ -51,8 +53,7 @@ int profile_load_hashed(const char *path, uint64_t hash, struct samples *samples
 /*
  * @model NULL or empty: none yet.  Follows a link at @path, keeps owner and mode of
  * a file that is there.  Returns 0; -EINVAL if they are not sound (an index out
- * of range, no object); -EBUSY if another process saves to @path; else an error
- * of the file system.  On failure the file at @path is unchanged.
+ * of range, no object); else an error of the file system.  On failure the file at @path is unchanged.
  */
 int profile_save(const char *path, const struct samples *samples, const struct model *model,
 		 const struct training *training, char why[PROFILE_WHY_MAX]);

@@ -182,6 +182,7 @@ def bad(path):
     refused("a damaged profile", 1, "is damaged", COLLECT, "arm", cut)
     shutil.copy(COLLECT, TMP / "pg-collect")
     os.chmod(TMP, 0o755)
+    os.chmod(path, 0o644)
     refused("no permission", 3, "", "setpriv", "--reuid", "65534", "--regid", "65534",
             "--clear-groups", TMP / "pg-collect", "arm", path)
     refused("an audit of what is guarded", 1, "watched already", COLLECT, "audit", "-e", SERVER)
