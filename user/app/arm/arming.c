@@ -14,6 +14,7 @@
 
 #include "app/common/command.h"
 #include "base/log.h"
+#include "base/open-in-root.h"
 #include "binary/file/elf.h"
 #include "link/link.h"
 #include "out/profile/profile-view.h"
@@ -109,7 +110,8 @@ static int open_object(struct arming *arming, const struct samples_object *objec
 	int fd;
 
 	snprintf(path, sizeof(path), "%s%s", arming->root, object->path);
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	fd = open_in_root(*arming->root ? arming->root : "/", object->path,
+			  O_RDONLY | O_NONBLOCK);
 	if (fd < 0)
 		return open_failed(arming, path, errno);
 	arming->fds[arming->nr_fds++] = fd;

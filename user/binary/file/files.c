@@ -34,6 +34,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/open-in-root.h"
+
 enum {
 	MAX_ENTRIES = 192, /* each has one or two open files */
 	RETRY_S = 10,
@@ -88,11 +90,9 @@ static enum file_match same_in_memory(uint32_t pid, const struct mapping *mappin
 	return UNKNOWN;
 }
 
-/* Open @path if it is the mapped file; @is_same: the path itself guarantees it. */
-static struct object *open_path(uint32_t pid, const struct mapping *mapping, const char *path,
-				bool is_same)
+/* Take @fd if it is the mapped file; @is_same: how it was opened guarantees it. */
+static struct object *take_file(uint32_t pid, const struct mapping *mapping, int fd, bool is_same)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct object *object = NULL;
 	bool same_inode, same_dev;
 	enum file_match match;
@@ -119,21 +119,18 @@ static struct object *open_path(uint32_t pid, const struct mapping *mapping, con
 
 static struct object *open_mapping(uint32_t pid, const struct mapping *mapping)
 {
+	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	struct object *object;
-	char *path;
+	char path[96];
 
-	if (asprintf(&path, "/proc/%u/map_files/%llx-%llx", pid,
-		     (unsigned long long)mapping->start, (unsigned long long)mapping->end) < 0)
-		return NULL;
-	object = open_path(pid, mapping, path, true);
-	free(path);
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid,
+		 (unsigned long long)mapping->start, (unsigned long long)mapping->end);
+	object = take_file(pid, mapping, open(path, flags), true);
 	if (object || mapping->path[0] != '/')
 		return object;
-	if (asprintf(&path, "/proc/%u/root%s", pid, mapping->path) < 0)
-		return NULL;
-	object = open_path(pid, mapping, path, false);
-	free(path);
-	return object ? object : open_path(pid, mapping, mapping->path, false);
+	snprintf(path, sizeof(path), "/proc/%u/root", pid);
+	object = take_file(pid, mapping, open_in_root(path, mapping->path, flags), false);
+	return object ? object : take_file(pid, mapping, open(mapping->path, flags), false);
 }
 
 /* The kernel's own shared object; all 64-bit processes have the same one. */
