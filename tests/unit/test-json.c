@@ -36,6 +36,12 @@ static bool is_string(struct json *json, const char *value,
 	return is_line(json, expected);
 }
 
+static void test_hostile(struct json *json)
+{
+	ok(is_string(json, "\302\233\342\200\256\342\201\246", "\"\\u009b\\u202e\\u2066\""),
+	   "C1 controls and changes of direction are escaped");
+}
+
 static void test_structure(struct json *json)
 {
 	json_object(json, NULL);
@@ -109,9 +115,10 @@ int main(void)
 {
 	struct json json = { 0 };
 
-	plan(15);
+	plan(16);
 	test_structure(&json);
 	test_strings(&json);
+	test_hostile(&json);
 	if (!freopen("/dev/null", "w", stderr))
 		return 1;
 	test_long(&json);
