@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -480,6 +481,31 @@ static void test_vdso(void)
 	munmap(made, 0x2000);
 }
 
+/* Names without an end, as of programs that come and go. */
+static void test_forget(void)
+{
+	enum { NAMES = 70000 };
+	struct mapping mapping = { .start = 0x10000, .end = 0x20000, .inode = 1 };
+	struct unwinder *its = unwinder_create();
+	struct frame frame;
+	uint32_t nr = 0;
+	char path[32];
+
+	if (!its)
+		abort();
+	mapping.path = path;
+	for (; nr < NAMES && !unwinder_is_full(its); nr++) {
+		snprintf(path, sizeof(path), "no/%" PRIu32, nr);
+		unwind_describe(its, (uint32_t)getpid(), &mapping, 0x10010, false, &frame);
+	}
+	ok(nr < NAMES, "an unwinder is full at some time (%" PRIu32 " names)", nr);
+	unwinder_forget(its);
+	unwind_describe(its, (uint32_t)getpid(), &mapping, 0x10010, false, &frame);
+	ok(!unwinder_is_full(its) && frame.module && !strcmp(frame.module, path),
+	   "and works on when it forgot its names");
+	unwinder_destroy(its);
+}
+
 static uint64_t random_state = 88172645463325252;
 
 static uint64_t random_word(void)
@@ -628,13 +654,14 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 2; i++)
 		snprintf(path[i], sizeof(path[i]), "%.*s/%s", own ? (int)(own - argv[0]) : 1,
 			 own ? argv[0] : ".", kinds[i]);
-	checks += 2 * 25 + 3 + 2 * 3 + 1 + 2 + 3 + 6 + 2 + 1 + 2;
+	checks += 2 * 25 + 3 + 2 * 3 + 1 + 2 + 3 + 6 + 2 + 1 + 2 + 2;
 	plan((unsigned int)checks);
 	alarm(300);
 	directory = mkdtemp(template);
 	unwinder = unwinder_create();
 	if (!directory || !unwinder || argc > 1)
 		return 1;
+	test_forget();
 	test_victim(path[0]);
 	test_victim(path[1]);
 	test_ends(path[0]);

@@ -259,12 +259,27 @@ static int report(struct watching *watching, struct diagnosis *diagnosis, struct
 	return ret;
 }
 
+/*
+ * Programs that come and go bring names without an end.  Units that are late at
+ * this moment are forgotten with them: what is heard of them next is printed as
+ * if it were the first.
+ */
+static void bound_names(struct watching *watching)
+{
+	if (!unwinder_is_full(watching->unwinder))
+		return;
+	late_units_deinit(&watching->units);
+	unwinder_forget(watching->unwinder);
+}
+
 static int take_late(struct watching *watching, const struct record *record)
 {
-	struct late_unit *unit = late_units_get(&watching->units, record);
 	struct diagnosis diagnosis;
+	struct late_unit *unit;
 	int ret;
 
+	bound_names(watching);
+	unit = late_units_get(&watching->units, record);
 	if (!unit)
 		return -ENOMEM;
 	if (!unit->is_counted)

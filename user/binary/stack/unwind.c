@@ -39,6 +39,7 @@ enum {
 	MAX_STEPS = 8192, /* of all attempts for one stack copy */
 	MIN_FOLLOWING = 4, /* frames after a guess that does not come to the start */
 	SEARCH_BYTES = 16384,
+	MAX_NAMES = 65536,
 };
 
 struct mapped_object {
@@ -49,6 +50,7 @@ struct mapped_object {
 struct unwinder {
 	struct files files;
 	void *names; /* of frames, see tsearch(): they outlive the files */
+	uint32_t nr_names;
 	struct mapped_object *objects; /* by mapping of the current stack copy */
 	uint32_t nr_objects;
 };
@@ -86,6 +88,18 @@ void unwinder_destroy(struct unwinder *unwinder)
 	tdestroy(unwinder->names, free);
 	free(unwinder->objects);
 	free(unwinder);
+}
+
+bool unwinder_is_full(const struct unwinder *unwinder)
+{
+	return unwinder->nr_names >= MAX_NAMES;
+}
+
+void unwinder_forget(struct unwinder *unwinder)
+{
+	tdestroy(unwinder->names, free);
+	unwinder->names = NULL;
+	unwinder->nr_names = 0;
 }
 
 static struct object *mapping_object(const struct unwind *unwind, uint32_t index)
@@ -341,8 +355,10 @@ static const char *add_name(struct unwinder *unwinder, const char *text)
 	if (found)
 		return *found;
 	copy = strdup(text);
-	if (copy && tsearch(copy, &unwinder->names, compare_names))
+	if (copy && tsearch(copy, &unwinder->names, compare_names)) {
+		unwinder->nr_names++;
 		return copy;
+	}
 	free(copy);
 	return NULL;
 }

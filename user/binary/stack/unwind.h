@@ -5,7 +5,7 @@
  * needed; the thread is not touched.
  *
  * An unwinder keeps the files it has read, and everything its frames point to,
- * until it is destroyed.  It belongs to one thread.
+ * until it is destroyed or forgets.  It belongs to one thread.
  */
 #ifndef _USER_BINARY_STACK_UNWIND_H
 #define _USER_BINARY_STACK_UNWIND_H
@@ -35,6 +35,14 @@ struct unwinder;
 /* NULL if there is no memory.  Handles SIGBUS from files that are cut short. */
 struct unwinder *unwinder_create(void);
 void unwinder_destroy(struct unwinder *unwinder);
+
+/*
+ * Its names are kept for as long as frames may point to them.  Whoever unwinds
+ * without an end drops all of its frames when they are very many, and then calls
+ * unwinder_forget(), which frees them.
+ */
+bool unwinder_is_full(const struct unwinder *unwinder);
+void unwinder_forget(struct unwinder *unwinder);
 
 /*
  * Unwind @slice, of a thread of process @pid (the process may be gone), into
