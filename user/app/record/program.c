@@ -47,7 +47,7 @@ static int64_t add_file(struct program *program, uint32_t pid, const struct mapp
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
 	files = reallocarray(program->files, program->nr_files + 1, sizeof(*files));
-	code_fd = dup(fd);
+	code_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (!files || code_fd < 0) {
 		program->files = files ? files : program->files;
 		close(fd);

@@ -65,7 +65,7 @@ static int find_file(const struct program *program, const struct samples_object 
 		const struct program_file *file = &program->files[i];
 
 		if (file->code && is_object(file->path, file->code->object->build_id, object))
-			return dup(file->fd);
+			return fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
 	}
 	return -1;
 }

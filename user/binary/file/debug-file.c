@@ -96,6 +96,9 @@ int debug_file_find(Dwfl_Module *module, void **userdata, const char *name, Dwar
 	if (id.size <= 0)
 		return -1;
 	fd = dwfl_build_id_find_debuginfo(module, userdata, name, base, path, link, crc, ret_path);
+	/* libdwfl opens it without. */
+	if (fd >= 0)
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
 	if (fd >= 0 && !has_build_id(fd, &id)) {
 		close(fd);
 		free(*ret_path);

@@ -102,6 +102,12 @@ static bool read_common(const struct file_view *view, uint64_t addr, struct cfi_
 	return !reader.failed;
 }
 
+/* An offset in units of the CIE; both factors are the file's, and may be any. */
+static uint64_t factored(struct reader *reader, const struct cfi_common *common)
+{
+	return (uint64_t)reader_signed(reader) * (uint64_t)common->data_align;
+}
+
 /* Carry out instructions up to the first that is for a later address. */
 static void run(struct reader *reader, const struct cfi_common *common, struct cfi_entry *entry)
 {
@@ -119,7 +125,7 @@ static void run(struct reader *reader, const struct cfi_common *common, struct c
 			break;
 		case DW_CFA_def_cfa_sf:
 			entry->cfa_reg = (uint8_t)reader_unsigned(reader);
-			entry->cfa_offset = (uint64_t)(reader_signed(reader) * common->data_align);
+			entry->cfa_offset = factored(reader, common);
 			entry->cfa_is_expr = false;
 			break;
 		case DW_CFA_def_cfa_register:
@@ -129,7 +135,7 @@ static void run(struct reader *reader, const struct cfi_common *common, struct c
 			entry->cfa_offset = reader_unsigned(reader);
 			break;
 		case DW_CFA_def_cfa_offset_sf:
-			entry->cfa_offset = (uint64_t)(reader_signed(reader) * common->data_align);
+			entry->cfa_offset = factored(reader, common);
 			break;
 		case DW_CFA_def_cfa_expression:
 			reader_skip(reader, reader_unsigned(reader));
