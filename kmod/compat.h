@@ -84,6 +84,14 @@ static inline int pguard_direct_unregister(struct ftrace_ops *ops, unsigned long
 #endif
 }
 
+/* What ftrace asks a user of direct calls names the function since 7.0. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 0, 0)
+#define PGUARD_DIRECT_SHARE_ARGS	struct ftrace_ops *ops, enum ftrace_ops_cmd command
+#else
+#define PGUARD_DIRECT_SHARE_ARGS \
+	struct ftrace_ops *ops, unsigned long ip, enum ftrace_ops_cmd command
+#endif
+
 /* hrtimer_setup() took the place of hrtimer_init() in 6.13 (908a1d775422). */
 static inline void pguard_hrtimer_setup(struct hrtimer *timer,
 					enum hrtimer_restart (*function)(struct hrtimer *))

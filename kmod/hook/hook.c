@@ -4,7 +4,8 @@
  * The hooks are on while there is a target.  One set of direct calls covers
  * all wait calls with one stub, so that taking them off costs one wait for
  * all CPUs and not one for each.  Where a function already has a direct call
- * (BPF fentry, a live patch), a kretprobe does the work there.
+ * (BPF fentry), a kretprobe does the work there.  A live patch of the function and
+ * the stub get along, whichever came first.
  */
 
 #include "hook/hook.h"
@@ -130,6 +131,15 @@ static void probes_detach(void)
 	}
 }
 
+/*
+ * May a live patch send the function elsewhere?  It may: the stub goes on where the return
+ * address that it finds says, and that is the live patch's then.
+ */
+static int direct_share(PGUARD_DIRECT_SHARE_ARGS)
+{
+	return 0;
+}
+
 /* Put direct calls on all functions that are not taken. */
 static int direct_attach(void)
 {
@@ -143,6 +153,7 @@ static int direct_attach(void)
 	if (!nr)
 		return 0;
 	memset(&direct_ops, 0, sizeof(direct_ops));
+	direct_ops.ops_func = direct_share;
 	ret = ftrace_set_filter_ips(&direct_ops, addresses, nr, 0, 1);
 	if (!ret)
 		ret = pguard_direct_register(&direct_ops, stub);
@@ -162,6 +173,7 @@ static int hooks_find_taken(void)
 		if (!hooks[i].address)
 			continue;
 		memset(&ops, 0, sizeof(ops));
+		ops.ops_func = direct_share;
 		ret = ftrace_set_filter_ip(&ops, hooks[i].address, 0, 1);
 		if (!ret)
 			ret = pguard_direct_register(&ops, stub);
