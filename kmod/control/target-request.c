@@ -43,20 +43,6 @@
 
 static u32 nr_targets;
 
-/* Returns true if the task executes this inode.  Its task_lock is held. */
-static bool task_executes(struct task_struct *task, const struct inode *inode)
-{
-	struct file *exe;
-	bool ret = false;
-
-	rcu_read_lock();
-	exe = rcu_dereference(task->mm->exe_file);
-	if (exe)
-		ret = d_real_inode(exe->f_path.dentry) == inode;
-	rcu_read_unlock();
-	return ret;
-}
-
 /*
  * Add a process that runs.  Asks a thread that still has its memory (the
  * leader may be gone while others live).  Caller holds RCU.
@@ -71,7 +57,7 @@ static int add_process(struct pguard_target *target, struct task_struct *process
 
 		task_lock(thread);
 		asked = thread->mm;
-		if (asked && (!target->inode || task_executes(thread, target->inode)))
+		if (asked && (!target->inode || pguard_process_mm_executes(thread->mm, target->inode)))
 			ret = pguard_process_add(target, thread);
 		task_unlock(thread);
 		if (asked)
@@ -223,7 +209,7 @@ static bool pid_executes(pid_t pid, const struct inode *inode)
 	task = pid_task(find_pid_ns(pid, &init_pid_ns), PIDTYPE_TGID);
 	if (task) {
 		task_lock(task);
-		ret = task->mm && task_executes(task, inode);
+		ret = task->mm && pguard_process_mm_executes(task->mm, inode);
 		task_unlock(task);
 	}
 	rcu_read_unlock();

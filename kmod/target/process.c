@@ -52,22 +52,31 @@ static u64 cpu_of(const struct task_struct *process)
 	return ret;
 }
 
-/* The same since the process came to its target; 0 if it is not there any more. */
-static u64 process_cpu(const struct pguard_process *process)
+/* The same of the process with this id; 0 if there is none. */
+static u64 cpu_of_tgid(pid_t tgid)
 {
 	const struct task_struct *leader;
 	u64 ret = 0;
 
 	rcu_read_lock();
-	leader = pid_task(find_pid_ns(process->tgid, &init_pid_ns), PIDTYPE_TGID);
+	leader = pid_task(find_pid_ns(tgid, &init_pid_ns), PIDTYPE_TGID);
 	if (leader)
 		ret = cpu_of(leader);
 	rcu_read_unlock();
-	return ret > process->cpu ? ret - process->cpu : 0;
+	return ret;
 }
 
-/* Insert; takes over the caller's reference to the image. */
-static int process_insert(struct pguard_image *image, const struct task_struct *task)
+/* What a process that has used @cpu now did since it came to its target. */
+static u64 cpu_since(const struct pguard_process *process, u64 cpu)
+{
+	return cpu > process->cpu ? cpu - process->cpu : 0;
+}
+
+/*
+ * Insert; takes over the caller's reference to the image.  It has used @cpu so far: that is
+ * summed up over all its threads, so not under the lock.
+ */
+static int process_insert(struct pguard_image *image, const struct task_struct *task, u64 cpu)
 {
 	struct pguard_process *process;
 	pid_t tgid = task->tgid;
@@ -79,7 +88,7 @@ static int process_insert(struct pguard_image *image, const struct task_struct *
 	process->image = image;
 	process->mm = task->mm;
 	process->tgid = tgid;
-	process->cpu = cpu_of(task);
+	process->cpu = cpu;
 	hash_add_rcu(processes, &process->node, pguard_process_slot(tgid));
 	hash_add_rcu(processes_by_mm, &process->mm_node, (unsigned long)process->mm);
 	atomic_inc(&image->target->nr_processes);
@@ -98,14 +107,14 @@ static bool slot_is_taken(u32 slot)
 	return false;
 }
 
-/* Take out; the caller puts the returned image once the lock is released. */
-static struct pguard_image *process_remove(struct pguard_process *process)
+/* Take out; @cpu as above.  The caller puts the returned image once the lock is released. */
+static struct pguard_image *process_remove(struct pguard_process *process, u64 cpu)
 {
 	struct pguard_image *image = process->image;
 	u32 slot = pguard_process_slot(process->tgid);
 
 	lockdep_assert_held(&pguard_images_lock);
-	image->target->cpu += process_cpu(process);
+	image->target->cpu += cpu_since(process, cpu);
 	hash_del_rcu(&process->node);
 	hash_del_rcu(&process->mm_node);
 	atomic_dec(&image->target->nr_processes);
@@ -129,10 +138,12 @@ int pguard_process_add(struct pguard_target *target, struct task_struct *task)
 {
 	struct pguard_image *image = NULL;
 	struct pguard_image_key key;
+	u64 cpu;
 	int ret;
 
 	if (!task->mm)
 		return -ESRCH;
+	cpu = cpu_of_tgid(task->tgid);
 	key.code = task->mm->start_code;
 	key.stack = task->mm->start_stack;
 
@@ -143,7 +154,7 @@ int pguard_process_add(struct pguard_target *target, struct task_struct *task)
 		ret = -EEXIST;
 	} else {
 		image = pguard_image_get(target, &key);
-		ret = image ? process_insert(image, task) : -ENOMEM;
+		ret = image ? process_insert(image, task, cpu) : -ENOMEM;
 		if (ret)
 			atomic64_inc(&target->untracked);
 	}
@@ -173,7 +184,8 @@ int pguard_process_add_like(pid_t parent, struct task_struct *child)
 	     READ_ONCE(process->image->target->flags) & PERFGUARD_TARGET_FLAGS_INHERIT)) {
 		image = process->image;
 		kref_get(&image->kref);
-		ret = process_insert(image, child);
+		/* It has not run. */
+		ret = process_insert(image, child, 0);
 		if (ret)
 			atomic64_inc(&image->target->untracked);
 	}
@@ -183,45 +195,50 @@ int pguard_process_add_like(pid_t parent, struct task_struct *child)
 	return ret;
 }
 
-/* Watch a process no longer, if it was.  Context: atomic. */
-void pguard_process_del(pid_t tgid)
+/* Watch a process no longer, if it was, for this target; NULL: for any. */
+static void process_del(pid_t tgid, const struct pguard_target *target)
 {
 	struct pguard_image *image = NULL;
 	struct pguard_process *process;
+	u64 cpu = cpu_of_tgid(tgid);
 
 	spin_lock(&pguard_images_lock);
 	process = process_find(tgid);
-	if (process)
-		image = process_remove(process);
+	if (process && (!target || process->image->target == target))
+		image = process_remove(process, cpu);
 	spin_unlock(&pguard_images_lock);
 	pguard_image_put(image);
 }
 
-static struct pguard_image *bucket_remove(unsigned int bucket, struct pguard_target *target)
+/* Watch a process no longer, if it was.  Context: atomic. */
+void pguard_process_del(pid_t tgid)
 {
-	struct pguard_image *image = NULL;
-	struct pguard_process *process;
+	process_del(tgid, NULL);
+}
 
-	spin_lock(&pguard_images_lock);
-	hlist_for_each_entry(process, &processes[bucket], node) {
-		if (process->image->target == target) {
-			image = process_remove(process);
-			break;
-		}
-	}
-	spin_unlock(&pguard_images_lock);
-	return image;
+/* The id of a target's process in a bucket; 0 if there is none. */
+static pid_t bucket_find(unsigned int bucket, const struct pguard_target *target)
+{
+	const struct pguard_process *process;
+	pid_t ret = 0;
+
+	rcu_read_lock();
+	hlist_for_each_entry_rcu(process, &processes[bucket], node)
+		if (process->image->target == target)
+			ret = process->tgid;
+	rcu_read_unlock();
+	return ret;
 }
 
 /* Watch no process of a target any longer.  Context: may sleep. */
 void pguard_process_del_all(struct pguard_target *target)
 {
-	struct pguard_image *image;
 	unsigned int bucket;
+	pid_t tgid;
 
 	for (bucket = 0; bucket < HASH_SIZE(processes); bucket++)
-		while ((image = bucket_remove(bucket, target)))
-			pguard_image_put(image);
+		while ((tgid = bucket_find(bucket, target)))
+			process_del(tgid, target);
 }
 
 /* The image of a watched process, with a reference, or NULL.  Context: any. */
@@ -259,12 +276,19 @@ u64 pguard_process_cpu(const struct pguard_target *target)
 	rcu_read_lock();
 	hash_for_each_rcu(processes, bucket, process, node)
 		if (process->image->target == target)
-			ret += process_cpu(process);
+			ret += cpu_since(process, cpu_of_tgid(process->tgid));
 	rcu_read_unlock();
 	return ret;
 }
 
-static bool mm_executes(struct mm_struct *mm, const struct inode *inode)
+/**
+ * pguard_process_mm_executes() - true if some memory is that of an executable
+ * @mm: the memory; stays while we are here
+ * @inode: real inode of the executable
+ *
+ * Context: any.
+ */
+bool pguard_process_mm_executes(struct mm_struct *mm, const struct inode *inode)
 {
 	struct file *exe = pguard_mm_exe_file_get(mm);
 	bool ret;
@@ -292,7 +316,7 @@ bool pguard_process_has_mm(const struct pguard_target *target, struct mm_struct 
 	bool ret = false;
 
 	if (target->inode)
-		return mm_executes(mm, target->inode);
+		return pguard_process_mm_executes(mm, target->inode);
 	rcu_read_lock();
 	hash_for_each_possible_rcu(processes_by_mm, process, mm_node, (unsigned long)mm)
 		if (process->mm == mm && process->image->target == target)

@@ -10,6 +10,7 @@
 #include <linux/rculist.h>
 #include <linux/types.h>
 
+struct inode;
 struct mm_struct;
 struct pguard_image;
 struct pguard_target;
@@ -44,6 +45,7 @@ int pguard_process_add_like(pid_t parent, struct task_struct *child);
 void pguard_process_del(pid_t tgid);
 void pguard_process_del_all(struct pguard_target *target);
 struct pguard_image *pguard_process_image_get(pid_t tgid);
+bool pguard_process_mm_executes(struct mm_struct *mm, const struct inode *inode);
 bool pguard_process_has_mm(const struct pguard_target *target, struct mm_struct *mm);
 u64 pguard_process_cpu(const struct pguard_target *target);
 int pguard_process_walk(unsigned long position[2],
