@@ -7,7 +7,7 @@
  *   1. what was loaded is checked, and the tables are made
  *   2. the target is found, or made: its processes are watched; from here on in
  *      the lock of it, so that no other order arms, disarms or removes it
- *   3. the probes of all guards go on; what their threads hit is of a profile
+ *   3. the wait calls of its boundaries are hooked; the probes of all guards go on; what their threads hit is of a profile
  *      that they do not have yet, and passed over
  *   4. the target points to the profile, then the generations of its images
  *      are raised: threads look again at their next hooked call
@@ -59,11 +59,12 @@ static int target_named(const struct pguard_activate_spec *spec, struct pguard_t
  * The target of this executable, locked by the order, made if there is none.
  * Another order may be about to arm it, or fail to: this waits for the lock.
  */
-static int target_of(struct file *exe, struct pguard_target **ret, bool *ret_is_new,
+static int target_of(struct file *exe, u64 calls, struct pguard_target **ret, bool *ret_is_new,
 		     struct netlink_ext_ack *extack)
 {
 	struct pguard_target_spec spec = {
 		.exe = exe,
+		.calls = calls,
 		.flags = PERFGUARD_TARGET_FLAGS_ACCOUNT,
 	};
 	int error;
@@ -116,17 +117,25 @@ static struct pguard_profile *publish(struct pguard_target *target,
 static int guard_target(struct pguard_profile *profile, struct pguard_target *target,
 			const bool *is_cancelled, struct netlink_ext_ack *extack)
 {
-	struct pguard_profile *old;
-	int ret = pguard_probe_set_guard(target, profile, is_cancelled, extack);
+	struct pguard_profile *old = NULL;
+	u64 before = target->calls;
+	int ret;
 
-	if (ret)
-		return ret;
 	mutex_lock(&pguard_control);
-	old = publish(target, profile);
+	ret = pguard_hold_set(target, before | pguard_hold_calls(profile));
+	mutex_unlock(&pguard_control);
+	if (ret)
+		return pguard_refuse(extack, ret, "the wait calls of the profile cannot be hooked");
+	ret = pguard_probe_set_guard(target, profile, is_cancelled, extack);
+	mutex_lock(&pguard_control);
+	if (ret)
+		pguard_hold_set(target, before);
+	else
+		old = publish(target, profile);
 	mutex_unlock(&pguard_control);
 	if (old)
 		pguard_probe_set_del(target, old);
-	return 0;
+	return ret;
 }
 
 /* The target to be guarded, locked by the order. */
@@ -145,7 +154,7 @@ static int target_take(const struct pguard_profile *profile,
 	*ret_is_new = false;
 	mutex_lock(&pguard_control);
 	if (exe)
-		error = target_of(exe, ret, ret_is_new, extack);
+		error = target_of(exe, pguard_hold_calls(profile), ret, ret_is_new, extack);
 	else
 		error = target_named(spec, ret, extack);
 	mutex_unlock(&pguard_control);

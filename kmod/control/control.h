@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Targets come and go, and profiles are armed, by order of the user (target-request.c,
- * activate.c), or with the socket of the order (orphan.c).
+ * activate.c), or with the socket of the order (orphan.c); and what is hooked for them (hold.c).
  */
 #ifndef _KMOD_CONTROL_CONTROL_H
 #define _KMOD_CONTROL_CONTROL_H
@@ -14,9 +14,10 @@ struct file;
 struct netlink_ext_ack;
 struct pguard_target;
 
-/* What is wanted of a new target: @exe or @pid. */
+/* What is wanted of a new target: @exe or @pid; @calls as in hold.c. */
 struct pguard_target_spec {
 	struct file *exe;
+	u64 calls;
 	u32 pid;
 	u32 flags;
 	u64 threshold_ns;
@@ -51,6 +52,11 @@ struct pguard_activate_spec {
 
 int pguard_activate_arm(struct pguard_profile *profile, const struct pguard_activate_spec *spec,
 			u32 *ret_target_id, u32 *ret_processes, struct netlink_ext_ack *extack);
+
+u64 pguard_hold_calls(const struct pguard_profile *profile);
+int pguard_hold_update(void);
+int pguard_hold_set(struct pguard_target *target, u64 calls);
+int pguard_hold_set_flags(struct pguard_target *target, u32 flags);
 
 void pguard_orphan_add(u64 owner);
 void pguard_orphan_deinit(void);

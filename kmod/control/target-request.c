@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
 /*
- * The first target puts hooks and probes on, the last one takes them off; a
- * target holds a reference to the module.  Order of going, each step relying
+ * The first target puts probes on, the last one takes them off, and each has hooks of its
+ * own (hold.c); a target holds a reference to the module.  Order of going, each step relying
  * on the one before:
  *
  *   1. its profile goes: threads notice at their next boundary
  *   2. its sites' probes go, which may take seconds, so without pguard_control
  *   3. dying is set and the target leaves the list: no exec matches it
  *   4. its processes go: the stub passes their threads
- *   5. with the last target: tracepoint probes, hooks and the watch go
+ *   5. with the last target tracepoint probes and the watch go, and with each the hooks
+ *      that no other one needs
  *   6. its threads' states go, and the threads are sent out of the hooked calls;
  *      what cannot leave just now is waited for by a work
  *   7. when the last thread is out: the path, the module
@@ -112,7 +113,7 @@ static int target_start(struct pguard_target *target, struct netlink_ext_ack *ex
 
 	if (ret)
 		return pguard_refuse(extack, ret, "the scheduler's tracepoints cannot be used");
-	ret = pguard_hook_attach() ?: (pguard_hook_alive() ? 0 : -EOPNOTSUPP);
+	ret = pguard_hold_update() ?: (pguard_hook_alive() ? 0 : -EOPNOTSUPP);
 	if (!ret)
 		return 0;
 	return pguard_refuse(extack, ret,
@@ -158,10 +159,11 @@ static void target_retire(struct pguard_target *target)
 	pguard_process_del_all(target);
 	if (!nr_targets) {
 		pguard_lifecycle_stop();
-		pguard_hook_detach();
 		pguard_watchdog_stop();
 		pguard_ring_clear(&pguard_waits);
 	}
+	/* Cannot fail: they need no more than before. */
+	pguard_hold_update();
 	pguard_drain(target);
 	/* The watch may be about to ask one of the threads for its stack. */
 	pguard_watchdog_flush();
@@ -302,6 +304,7 @@ static struct pguard_target *target_make(const struct pguard_target_spec *spec)
 	if (!target)
 		return NULL;
 	target->flags = spec->flags;
+	target->calls = spec->calls;
 	pguard_audit_set_threshold(target->audit, spec->threshold_ns);
 	target->pid = spec->pid;
 	target->owner = spec->owner;

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 
 /*
- * The hooks are on while there is a target.  One set of direct calls covers
- * all wait calls with one stub, so that taking them off costs one wait for
- * all CPUs and not one for each.  Where a function already has a direct call
- * (BPF fentry), a kretprobe does the work there.  A live patch of the function and
- * the stub get along, whichever came first.
+ * Each wait call that some target needs is hooked, by a direct call of the stub.  Direct
+ * calls go on and off in sets, and to take off one set takes a wait for all CPUs and
+ * tasks, of a tenth of a second or more: so one set has all the calls of an audit, but each
+ * of the few calls that a profile needs is a set of its own, and goes when nobody needs it.
+ * A set of several calls stays whole until none of them is needed.
+ *
+ * Where a function already has a direct call (BPF fentry), a kretprobe does the work
+ * there.  A live patch of the function and the stub get along, whichever came first.
  */
 
 #include "hook/hook.h"
 
+#include <linux/bitops.h>
+#include <linux/bits.h>
 #include <linux/kprobes.h>
+#include <linux/log2.h>
 #include <linux/ptrace.h>
 #include <asm/unistd.h>
 
@@ -21,22 +27,24 @@ struct hooked_call {
 	const char *name;
 	const char *symbol;
 	unsigned long address;	/* 0: not in this kernel */
+	bool is_resumed;	/* by restart_syscall, when it was interrupted by a stop */
 	struct kretprobe *probe; /* where somebody else has the direct call */
 };
 
-#define HOOK(call) \
-	{ .syscall = __NR_##call, .name = #call, .symbol = "__x64_sys_" #call }
+#define HOOK(call, ...) \
+	{ .syscall = __NR_##call, .name = #call, .symbol = "__x64_sys_" #call, ##__VA_ARGS__ }
+#define RESUMED	.is_resumed = true
 
 /* The calls in which event loops wait. */
 static struct hooked_call hooks[] = {
 	HOOK(epoll_wait), HOOK(epoll_pwait), HOOK(epoll_pwait2),
-	HOOK(poll), HOOK(ppoll), HOOK(select), HOOK(pselect6),
-	HOOK(futex), HOOK(futex_waitv),
+	HOOK(poll, RESUMED), HOOK(ppoll), HOOK(select), HOOK(pselect6),
+	HOOK(futex, RESUMED), HOOK(futex_waitv),
 	HOOK(accept), HOOK(accept4),
 	HOOK(read), HOOK(readv), HOOK(recvfrom), HOOK(recvmsg), HOOK(recvmmsg),
 	HOOK(rt_sigtimedwait), HOOK(rt_sigsuspend), HOOK(pause),
 	HOOK(io_uring_enter), HOOK(io_getevents), HOOK(io_pgetevents),
-	HOOK(nanosleep), HOOK(clock_nanosleep), HOOK(restart_syscall),
+	HOOK(nanosleep, RESUMED), HOOK(clock_nanosleep, RESUMED), HOOK(restart_syscall),
 	HOOK(wait4), HOOK(waitid),
 	HOOK(msgrcv), HOOK(semop), HOOK(semtimedop), HOOK(mq_timedreceive),
 #ifdef __NR_futex_wait
@@ -44,9 +52,23 @@ static struct hooked_call hooks[] = {
 #endif
 };
 
-/* pguard_control (target/target.c) serializes changes of all below. */
-static struct ftrace_ops direct_ops;
-static bool attached;
+/* Wait calls are bits, by their place in the table. */
+static_assert(ARRAY_SIZE(hooks) <= 64);
+
+/* A set of direct calls; @calls is 0 if it is not in use. */
+struct direct_set {
+	struct ftrace_ops ops;
+	u64 calls;
+};
+
+/*
+ * No call is in two of them, so there is always room for one more.  pguard_control
+ * (target/target.c) serializes changes of all below.
+ */
+static struct direct_set sets[ARRAY_SIZE(hooks)];
+
+/* So many calls may each be a set. */
+enum { MAX_SINGLE = 8 };
 
 static const unsigned long stub = (unsigned long)pguard_hook_stub;
 
@@ -115,20 +137,23 @@ static int probe_attach(struct hooked_call *hook)
 	return ret;
 }
 
-static void probes_detach(void)
+/* Take off the kretprobes of calls that are not needed. */
+static void probes_detach(u64 needed)
 {
 	struct kretprobe *list[ARRAY_SIZE(hooks)];
 	u32 i, nr = 0;
 
-	for (i = 0; i < ARRAY_SIZE(hooks); i++)
-		if (hooks[i].probe)
-			list[nr++] = hooks[i].probe;
-	if (nr)
-		unregister_kretprobes(list, nr);
 	for (i = 0; i < ARRAY_SIZE(hooks); i++) {
-		kfree(hooks[i].probe);
+		if (!hooks[i].probe || needed & BIT_ULL(i))
+			continue;
+		list[nr++] = hooks[i].probe;
 		hooks[i].probe = NULL;
 	}
+	if (!nr)
+		return;
+	unregister_kretprobes(list, nr);
+	while (nr--)
+		kfree(list[nr]);
 }
 
 /*
@@ -140,100 +165,130 @@ static int direct_share(PGUARD_DIRECT_SHARE_ARGS)
 	return 0;
 }
 
-/* Put direct calls on all functions that are not taken. */
-static int direct_attach(void)
+/* Put direct calls on the functions of these calls, which have none of ours. */
+static int set_attach(u64 calls)
 {
 	unsigned long addresses[ARRAY_SIZE(hooks)];
+	struct direct_set *set = sets;
 	u32 i, nr = 0;
 	int ret;
 
+	while (set->calls)
+		set++;
 	for (i = 0; i < ARRAY_SIZE(hooks); i++)
-		if (hooks[i].address && !hooks[i].probe)
+		if (calls & BIT_ULL(i))
 			addresses[nr++] = hooks[i].address;
-	if (!nr)
-		return 0;
-	memset(&direct_ops, 0, sizeof(direct_ops));
-	direct_ops.ops_func = direct_share;
-	ret = ftrace_set_filter_ips(&direct_ops, addresses, nr, 0, 1);
+	memset(set, 0, sizeof(*set));
+	set->ops.ops_func = direct_share;
+	ret = ftrace_set_filter_ips(&set->ops, addresses, nr, 0, 1);
 	if (!ret)
-		ret = pguard_direct_register(&direct_ops, stub);
+		ret = pguard_direct_register(&set->ops, stub);
 	if (ret)
-		ftrace_free_filter(&direct_ops);
+		ftrace_free_filter(&set->ops);
+	else
+		set->calls = calls;
 	return ret;
 }
 
-/* Find out which functions somebody else calls directly. */
-static int hooks_find_taken(void)
+/* The same; if one of the functions is taken, all of them are refused: then by halves. */
+static int calls_attach(u64 calls)
 {
-	struct ftrace_ops ops;
+	int ret = set_attach(calls);
+	u64 half;
+
+	if (ret != -EBUSY)
+		return ret;
+	if (is_power_of_2(calls))
+		return probe_attach(&hooks[__ffs64(calls)]);
+	half = calls & GENMASK_ULL((__ffs64(calls) + __fls(calls)) / 2, 0);
+	return calls_attach(half) ?: calls_attach(calls & ~half);
+}
+
+static int calls_attach_each(u64 calls)
+{
+	int ret = 0;
+
+	for (; calls && !ret; calls &= calls - 1)
+		ret = calls_attach(calls & -calls);
+	return ret;
+}
+
+/* The calls that are hooked directly. */
+static u64 calls_direct(void)
+{
+	u64 ret = 0;
 	u32 i;
-	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(sets); i++)
+		ret |= sets[i].calls;
+	return ret;
+}
+
+/**
+ * pguard_hook_calls() - what is to be hooked for a wait call to be followed
+ * @syscall: its number
+ *
+ * Context: any.
+ * Return: bits of the table of wait calls; 0 if it is not in it.
+ */
+u64 pguard_hook_calls(u32 syscall)
+{
+	bool is_resumed = false;
+	u64 ret = 0;
+	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(hooks); i++) {
-		if (!hooks[i].address)
+		if (hooks[i].syscall != syscall)
 			continue;
-		memset(&ops, 0, sizeof(ops));
-		ops.ops_func = direct_share;
-		ret = ftrace_set_filter_ip(&ops, hooks[i].address, 0, 1);
-		if (!ret)
-			ret = pguard_direct_register(&ops, stub);
-		if (!ret) {
-			pguard_direct_unregister(&ops, stub);
-			continue;
-		}
-		ftrace_free_filter(&ops);
-		if (ret != -EBUSY)
-			return ret;
-		ret = probe_attach(&hooks[i]);
-		if (ret)
-			return ret;
-		pr_info("%s: direct call is taken, a kretprobe serves\n", hooks[i].name);
+		ret |= BIT_ULL(i);
+		is_resumed = hooks[i].is_resumed;
 	}
-	return 0;
+	return is_resumed ? ret | pguard_hook_calls(__NR_restart_syscall) : ret;
 }
 
 /**
- * pguard_hook_attach() - put the hooks on, if they are not
+ * pguard_hook_attach() - hook wait calls, those that are not
+ * @calls: bits of the table; those that this kernel does not have do not matter
  *
  * Context: may sleep; pguard_control held.
- * Return: 0 or an error from ftrace or kprobes; then no hook is on.
+ * Return: 0, or an error from ftrace or kprobes; then some of them may be hooked:
+ * pguard_hook_release().
  */
-int pguard_hook_attach(void)
+int pguard_hook_attach(u64 calls)
 {
-	int ret;
+	u64 missing = 0;
+	u32 i;
 
-	if (attached)
+	for (i = 0; i < ARRAY_SIZE(hooks); i++)
+		if (hooks[i].address && !hooks[i].probe)
+			missing |= BIT_ULL(i);
+	missing &= calls & ~calls_direct();
+	if (!missing)
 		return 0;
-	ret = direct_attach();
-	if (ret == -EBUSY) {
-		ret = hooks_find_taken();
-		if (!ret)
-			ret = direct_attach();
-	}
-	if (ret) {
-		probes_detach();
-		return ret;
-	}
-	attached = true;
-	return 0;
+	return hweight64(missing) > MAX_SINGLE ? calls_attach(missing)
+					       : calls_attach_each(missing);
 }
 
 /**
- * pguard_hook_detach() - take the hooks off, if they are on
+ * pguard_hook_release() - take off the hooks of wait calls that are not needed any more
+ * @needed: bits of the table
  *
- * Afterwards no thread enters the stub; some may still be in it, or asleep
+ * Afterwards no thread enters the stub from them; some may still be in it, or asleep
  * in a call it made: pguard_drain_wait() gets them out.
  *
  * Context: may sleep; pguard_control held.
  */
-void pguard_hook_detach(void)
+void pguard_hook_release(u64 needed)
 {
-	if (!attached)
-		return;
-	if (direct_ops.flags & FTRACE_OPS_FL_ENABLED)
-		WARN_ON(pguard_direct_unregister(&direct_ops, stub));
-	probes_detach();
-	attached = false;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(sets); i++) {
+		if (!sets[i].calls || sets[i].calls & needed)
+			continue;
+		WARN_ON(pguard_direct_unregister(&sets[i].ops, stub));
+		sets[i].calls = 0;
+	}
+	probes_detach(needed);
 }
 
 /**
@@ -247,12 +302,12 @@ void pguard_hook_detach(void)
 bool pguard_hook_alive(void)
 {
 	const u8 call_opcode = 0xe8;
+	u64 direct = calls_direct();
 	u32 i;
 
 	/* A kprobe's address is behind an endbr64 already. */
 	for (i = 0; i < ARRAY_SIZE(hooks); i++)
-		if (attached && hooks[i].address && !hooks[i].probe &&
-		    *(u8 *)hooks[i].address != call_opcode)
+		if (direct & BIT_ULL(i) && *(u8 *)hooks[i].address != call_opcode)
 			return false;
 	return true;
 }
@@ -267,14 +322,17 @@ bool pguard_hook_alive(void)
  */
 bool pguard_hook_next(u32 *position, struct pguard_hook_info *ret)
 {
-	while (attached && *position < ARRAY_SIZE(hooks)) {
-		const struct hooked_call *hook = &hooks[(*position)++];
+	u64 direct = calls_direct();
 
-		if (!hook->address)
+	while (*position < ARRAY_SIZE(hooks)) {
+		const struct hooked_call *hook = &hooks[*position];
+		bool is_direct = direct & BIT_ULL((*position)++);
+
+		if (!is_direct && !hook->probe)
 			continue;
 		ret->syscall = hook->syscall;
 		ret->name = hook->name;
-		ret->direct = !hook->probe;
+		ret->direct = is_direct;
 		ret->missed = hook->probe ? hook->probe->nmissed : 0;
 		return true;
 	}

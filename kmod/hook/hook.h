@@ -7,6 +7,7 @@
 #ifndef _KMOD_HOOK_HOOK_H
 #define _KMOD_HOOK_HOOK_H
 
+#include <linux/limits.h>
 #include <linux/types.h>
 #include <asm/ibt.h>
 
@@ -29,8 +30,12 @@ struct pguard_hook_info {
 	u64 missed;
 };
 
-int pguard_hook_attach(void);
-void pguard_hook_detach(void);
+/* All bits of the table of wait calls. */
+#define PGUARD_HOOK_ALL	U64_MAX
+
+u64 pguard_hook_calls(u32 syscall);
+int pguard_hook_attach(u64 calls);
+void pguard_hook_release(u64 needed);
 bool pguard_hook_alive(void);
 bool pguard_hook_next(u32 *position, struct pguard_hook_info *ret);
 int pguard_hook_init(void);

@@ -5,6 +5,7 @@
 #include "netlink/family.h"
 
 #include "control/control.h"
+#include "hook/hook.h"
 #include "netlink/policy.h"
 #include "netlink/request.h"
 #include "target/image.h"
@@ -27,6 +28,7 @@ static int target_new(struct pguard_request *request)
 		.pid = pguard_nl_u32(attrs[PERFGUARD_A_TARGET_PID]),
 		.flags = pguard_nl_u32(attrs[PERFGUARD_A_TARGET_FLAGS]),
 		.threshold_ns = pguard_nl_u64(attrs[PERFGUARD_A_TARGET_THRESHOLD_NS]),
+		.calls = PGUARD_HOOK_ALL,
 	};
 	struct pguard_target *target;
 	int ret = pguard_nl_reply_new(request, NLMSG_GOODSIZE) ?: pguard_nl_control_lock();
@@ -67,11 +69,11 @@ static int target_set(struct pguard_request *request)
 	if (!target)
 		ret = pguard_refuse_attr(request->info.extack, id, -ENOENT, "no such target");
 	if (target && flags) {
-		WRITE_ONCE(target->flags, nla_get_u32(flags));
-		/* The fast path caches them. */
-		pguard_target_unsettle(target);
+		ret = pguard_hold_set_flags(target, nla_get_u32(flags));
+		if (ret)
+			NL_SET_ERR_MSG(request->info.extack, "the wait calls cannot be hooked");
 	}
-	if (target && threshold) {
+	if (!ret && target && threshold) {
 		pguard_audit_set_threshold(target->audit, nla_get_u64(threshold));
 		pguard_watchdog_start();
 	}

@@ -22,6 +22,7 @@
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/task.h>
 #include <linux/sched/task_stack.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
@@ -224,20 +225,23 @@ static struct pguard_stack *thread_stack(struct pguard_thread *thread)
 	return stack;
 }
 
-/* The thread that holds a lock, referenced; NULL if it is not watched with the waiter. */
+/* The thread that holds a lock, referenced; NULL if it is gone, or of another process. */
 static struct pguard_thread *holder_get(u32 tid, const struct pguard_thread *waiter)
 {
+	struct pguard_thread *thread;
 	struct task_struct *task;
-	struct pguard_thread *thread = NULL;
 
 	rcu_read_lock();
 	task = pid_task(find_pid_ns(tid, &init_pid_ns), PIDTYPE_PID);
-	if (task)
-		thread = pguard_thread_find(task);
-	if (thread &&
-	    (thread->image->target != waiter->image->target || !pguard_thread_get(thread)))
-		thread = NULL;
+	if (task && same_thread_group(task, waiter->task))
+		get_task_struct(task);
+	else
+		task = NULL;
 	rcu_read_unlock();
+	if (!task)
+		return NULL;
+	thread = pguard_thread_sibling(waiter, task);
+	put_task_struct(task);
 	return thread;
 }
 
@@ -248,7 +252,7 @@ static struct pguard_thread *holder_get(u32 tid, const struct pguard_thread *wai
  * Context: may sleep; a worker.
  * Return: the stack, to be freed by the caller; NULL if the thread is gone,
  * kept moving, or memory is short.  Behind it the stack of the thread that
- * holds the lock it waits for, if that one is watched.
+ * holds the lock it waits for.
  */
 struct pguard_stack *pguard_capture_stack(struct pguard_thread *thread)
 {

@@ -50,6 +50,7 @@ enum {
  * @nr_sites: how many they are; pguard_control
  * @cpu: CPU time that its processes used which have gone, ns; pguard_images_lock
  * @id: never used again
+ * @calls: wait calls that are to be hooked for it (hook/hook.h); pguard_control
  * @flags: enum perfguard_target_flags; changes at any time, READ_ONCE
  * @pid: the process, where the target is one
  * @inode: real inode of the executable, pinned by @path; NULL for a process
@@ -73,6 +74,7 @@ struct pguard_target {
 	struct list_head probes;
 	u32 nr_sites;
 	u64 cpu;
+	u64 calls;
 	u32 flags;
 	u32 pid;
 	struct inode *inode;

@@ -22,12 +22,11 @@ enum {
 	FIRST_RECORDS = 64,
 };
 
-/* Make the state of current and hash it; takes ownership of the reference, also on failure. */
-static struct pguard_thread *thread_new(struct pguard_image *image)
+/* A state that nobody knows yet; takes ownership of the reference to the image, also on failure. */
+static struct pguard_thread *thread_alloc(struct task_struct *task, struct pguard_image *image)
 {
 	struct pguard_target *target = image->target;
 	struct pguard_thread *thread = NULL;
-	bool is_dying;
 	u32 i;
 
 	if (atomic_read(&pguard_nr_threads) < PGUARD_MAX_THREADS)
@@ -37,7 +36,7 @@ static struct pguard_thread *thread_new(struct pguard_image *image)
 		pguard_image_put(image);
 		return NULL;
 	}
-	thread->task = get_task_struct(current);
+	thread->task = get_task_struct(task);
 	thread->image = image;
 	thread->profile = target->audit;
 	kref_get(&thread->profile->kref);
@@ -45,24 +44,47 @@ static struct pguard_thread *thread_new(struct pguard_image *image)
 		thread->places[i].call_site = &pguard_nowhere;
 	thread->place = thread->places;
 	thread->records_left = FIRST_RECORDS;
-	thread->tid = current->pid;
+	thread->tid = task->pid;
 	spin_lock_init(&thread->lock);
 	refcount_set(&thread->refs, 1);
+	return thread;
+}
 
+static void thread_hash(struct pguard_thread *thread)
+{
+	lockdep_assert_held(&pguard_threads_lock);
+	hlist_add_head_rcu(&thread->node,
+			   &pguard_threads[hash_ptr(thread->task, PGUARD_THREADS_BITS)]);
+	list_add_tail_rcu(&thread->all, &pguard_all_threads);
+	atomic_inc(&pguard_nr_threads);
+	atomic_inc(&thread->image->target->nr_threads);
+}
+
+/*
+ * Make the state of a task and hash it, unless it has one by now or its target goes; the same.
+ * @sibling, of the same process, is NULL for current.
+ *
+ * Return: the state that it has, with a reference of the caller's if it is not current's.
+ */
+static struct pguard_thread *thread_new(struct task_struct *task, struct pguard_image *image,
+					const struct pguard_thread *sibling)
+{
+	struct pguard_thread *thread = thread_alloc(task, image), *ret;
+
+	if (!thread)
+		return NULL;
 	spin_lock(&pguard_threads_lock);
-	is_dying = READ_ONCE(target->dying);
-	if (!is_dying) {
-		hlist_add_head_rcu(&thread->node,
-				   &pguard_threads[hash_ptr(current, PGUARD_THREADS_BITS)]);
-		list_add_tail_rcu(&thread->all, &pguard_all_threads);
-		atomic_inc(&pguard_nr_threads);
-		atomic_inc(&target->nr_threads);
+	ret = pguard_thread_find(task);
+	if (!ret && !READ_ONCE(image->target->dying) && !(sibling && sibling->dead)) {
+		thread_hash(thread);
+		ret = thread;
 	}
+	if (ret && sibling)
+		refcount_inc(&ret->refs);
 	spin_unlock(&pguard_threads_lock);
-	if (!is_dying)
-		return thread;
-	pguard_thread_put(thread);
-	return NULL;
+	if (ret != thread)
+		pguard_thread_put(thread);
+	return ret;
 }
 
 /**
@@ -81,9 +103,46 @@ noinline struct pguard_thread *pguard_thread_first(const struct pguard_target *t
 	struct pguard_image *image = pguard_process_image_get(current->tgid);
 
 	if (image && (!target || image->target == target))
-		return thread_new(image);
+		return thread_new(current, image, NULL);
 	pguard_image_put(image);
 	return NULL;
+}
+
+/**
+ * pguard_thread_sibling() - the state of a thread that may not have come by a hook yet
+ * @thread: of another thread of its process, referenced
+ * @task: the thread, referenced
+ *
+ * Its exit takes the state out of the hash, or sees that it is in it; and an exec, of
+ * whichever thread, is the end of @thread first.
+ *
+ * Context: a worker; does not sleep.
+ * Return: the state, referenced; NULL for lack of memory, or if the thread or the process
+ * goes away.
+ */
+struct pguard_thread *pguard_thread_sibling(const struct pguard_thread *thread,
+					    struct task_struct *task)
+{
+	struct pguard_thread *ret, *gone = NULL;
+
+	rcu_read_lock();
+	ret = pguard_thread_find(task);
+	if (ret && !pguard_thread_get(ret))
+		ret = NULL;
+	rcu_read_unlock();
+	if (ret)
+		return ret;
+	kref_get(&thread->image->kref);
+	ret = thread_new(task, thread->image, thread);
+	if (!ret)
+		return NULL;
+	/* Pairs with the locks that an exit takes between the flag and its tracepoint. */
+	smp_mb();
+	if (READ_ONCE(task->flags) & PF_EXITING)
+		gone = pguard_thread_remove(task);
+	if (gone)
+		pguard_thread_put(gone);
+	return ret;
 }
 
 static void task_free(struct rcu_head *rcu)

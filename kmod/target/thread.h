@@ -3,8 +3,8 @@
  * The state of a watched thread.
  *
  * Found by the task's address in an RCU hash.  Made by the thread itself in
- * its first hooked call, or at the first site it hits; taken out by the
- * thread's exit or exec, or when its target goes.  References: the hash's, and
+ * its first hooked call, or at the first site it hits, or by the watchdog when it holds a lock
+ * that a late unit waits for; taken out by the thread's exit or exec, or when its target goes.  References: the hash's, and
  * one for each user that holds on to it outside of an RCU section (watchdog,
  * queued task work).
  */
@@ -250,6 +250,8 @@ u64 pguard_unit_threshold(const struct pguard_thread *thread);
 
 void pguard_thread_put(struct pguard_thread *thread);
 struct pguard_thread *pguard_thread_first(const struct pguard_target *target);
+struct pguard_thread *pguard_thread_sibling(const struct pguard_thread *thread,
+					    struct task_struct *task);
 void pguard_thread_unhash(struct pguard_thread *thread);
 struct pguard_thread *pguard_thread_remove(struct task_struct *task);
 

@@ -134,8 +134,8 @@ static void check_module(struct check *check)
 		report(check, error == -EPERM ? FINDING_UNKNOWN : FINDING_BAD, "module", NULL,
 		       "loaded, but does not answer: %s", link_error(link));
 	} else {
-		report(check, FINDING_OK, "module", NULL, "loaded and answers; %u targets now",
-		       stats.targets);
+		report(check, FINDING_OK, "module", NULL, "loaded and answers; %u targets, %u hooked calls now",
+		       stats.targets, stats.nr_hooks);
 		if (!stats.is_alive)
 			report(check, FINDING_BAD, "hooks", "set kernel.ftrace_enabled=1 (sysctl)",
 			       "they no longer reach the module");
