@@ -7,7 +7,9 @@
  * waits for a grace period, and then knows that inflight only falls.  It wakes
  * the threads that sleep by a task work that signals (what livepatch does);
  * pguard_wait_leave() turns their EINTR into a restart, so that user space
- * sees nothing of it.
+ * sees nothing of it.  A relative timeout that is in the call's arguments (epoll_wait)
+ * begins again with the call; the kernel itself goes on with those of poll, select and
+ * the sleeps.
  *
  * Where nothing wakes a thread its target is left to a work, the reaper.
  */
@@ -62,6 +64,14 @@ bool pguard_drain_woke(void)
 	return true;
 }
 
+static void kick_end(struct pguard_thread *thread)
+{
+	pguard_thread_put(thread);
+	module_put(THIS_MODULE);
+	/* Last: the module may go. */
+	atomic_dec(&nr_kicks);
+}
+
 static void kick_run(struct callback_head *work)
 {
 	struct pguard_thread *thread = container_of(work, struct pguard_thread, kick);
@@ -69,23 +79,46 @@ static void kick_run(struct callback_head *work)
 	/* Still in the call: its wait runs task work and sleeps again. */
 	if (READ_ONCE(thread->inflight))
 		set_thread_flag(TIF_SIGPENDING);
-	pguard_thread_put(thread);
-	atomic_dec(&nr_kicks);
+	kick_end(thread);
 }
 
-/* Wake a thread that sleeps in a hooked call, once. */
+/*
+ * Wake a thread that sleeps in a hooked call, once.  It leaves the call with its lock held, so
+ * it is in there, and not in another one that would fail by this, when it is woken.  One that
+ * is on its way in does not sleep yet, and may yet let the call pass: it has to wait.  Until
+ * the thread comes by, if it is stopped first, the module stays.
+ */
 static void kick(struct pguard_thread *thread)
 {
-	if (thread->kicked)
-		return;
-	thread->kicked = true;
-	refcount_inc(&thread->refs);
-	atomic_inc(&nr_kicks);
-	init_task_work(&thread->kick, kick_run);
-	if (task_work_add(thread->task, &thread->kick, TWA_SIGNAL)) {
-		atomic_dec(&nr_kicks);
-		pguard_thread_put(thread);
+	spin_lock(&thread->lock);
+	if (!thread->kicked && READ_ONCE(thread->inflight) &&
+	    READ_ONCE(thread->task->__state) & TASK_INTERRUPTIBLE) {
+		thread->kicked = true;
+		refcount_inc(&thread->refs);
+		atomic_inc(&nr_kicks);
+		/* Its target, which is not freed yet, holds one. */
+		__module_get(THIS_MODULE);
+		init_task_work(&thread->kick, kick_run);
+		if (task_work_add(thread->task, &thread->kick, TWA_SIGNAL))
+			kick_end(thread);
 	}
+	spin_unlock(&thread->lock);
+}
+
+/**
+ * pguard_drain_leave() - current leaves a hooked call, and is drained
+ * @thread: of current, dead
+ *
+ * With preemption off, as under any lock of this kind, the state stays until the end.
+ *
+ * Context: current.
+ */
+void pguard_drain_leave(struct pguard_thread *thread)
+{
+	spin_lock(&thread->lock);
+	/* All we did to the state comes before the drain sees us gone. */
+	smp_store_release(&thread->inflight, 0);
+	spin_unlock(&thread->lock);
 }
 
 /**
@@ -119,8 +152,8 @@ void pguard_drain(struct pguard_target *target)
 }
 
 /*
- * Returns true if a target's threads have left the hooked calls.  One in uninterruptible sleep
- * stays until it wakes.  One caller at a time.
+ * Wake those of a target's threads that sleep in hooked calls.  Returns true if all have left
+ * them; one in uninterruptible sleep stays until it wakes.  One caller at a time.
  */
 static bool drain_is_done(struct pguard_target *target)
 {
@@ -129,8 +162,10 @@ static bool drain_is_done(struct pguard_target *target)
 
 	hlist_for_each_entry_safe(thread, next, &target->leaving, drained) {
 		/* Pairs with state_release(). */
-		if (smp_load_acquire(&thread->inflight))
+		if (smp_load_acquire(&thread->inflight)) {
+			kick(thread);
 			continue;
+		}
 		hlist_del(&thread->drained);
 		pguard_thread_put(thread);
 	}
@@ -175,12 +210,8 @@ static void reaper_work(struct work_struct *work)
 int pguard_drain_wait(struct pguard_target *target)
 {
 	unsigned long end = jiffies + PATIENCE;
-	struct pguard_thread *thread;
 
 	lockdep_assert_not_held(&pguard_control);
-	hlist_for_each_entry(thread, &target->leaving, drained)
-		if (READ_ONCE(thread->inflight) || READ_ONCE(thread->captured))
-			kick(thread);
 	while (!drain_is_done(target)) {
 		if (time_before(jiffies, end)) {
 			usleep_range(1000, 2000);

@@ -52,6 +52,7 @@ void pguard_wait_leave_atomic(long ret);
 void pguard_drain(struct pguard_target *target);
 int pguard_drain_wait(struct pguard_target *target);
 bool pguard_drain_woke(void);
+void pguard_drain_leave(struct pguard_thread *thread);
 void pguard_drain_deinit(void);
 
 int pguard_lifecycle_start(void);

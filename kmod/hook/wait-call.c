@@ -382,10 +382,11 @@ static noinline long leave_slow(struct pguard_thread *thread, long ret)
 	if (READ_ONCE(thread->dead)) {
 		if (ret == -EINTR && pguard_drain_woke())
 			ret = -ERESTARTNOHAND;
+		pguard_drain_leave(thread);
 	} else {
 		wait_finish(thread, ret, true);
+		state_release(thread);
 	}
-	state_release(thread);
 	return ret;
 }
 

@@ -7,8 +7,8 @@
  * still and is read from outside.  One that runs in user mode is requested, by
  * task work, to copy its own on its way there.  A queued task work cannot be
  * taken back from a module, so a request may outlive the spec for it: it is
- * abandoned, and does nothing when the thread comes by.  The module stays
- * until every request has run.
+ * abandoned, and does nothing when the thread comes by.  Each request holds a reference
+ * to the module.
  */
 
 #include "report/stack.h"
@@ -19,6 +19,7 @@
 
 #include <linux/completion.h>
 #include <linux/delay.h>
+#include <linux/module.h>
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched/signal.h>
@@ -74,6 +75,8 @@ static void capture_run(struct callback_head *work)
 	}
 	pguard_report_cost_end(&cost, capture->thread->image->target);
 	capture_put(capture);
+	module_put(THIS_MODULE);
+	/* Last: the module may go. */
 	atomic_dec(&nr_pending);
 }
 
@@ -91,6 +94,8 @@ static struct pguard_capture *capture_start(struct pguard_thread *thread)
 	init_task_work(&capture->work, capture_run);
 
 	atomic_inc(&nr_pending);
+	/* A thread that is stopped comes by when it goes on; its target, for now, holds one. */
+	__module_get(THIS_MODULE);
 	WRITE_ONCE(thread->captured, true);
 	/*
 	 * RESUME and not SIGNAL: a thread that goes to sleep before it sees
@@ -98,6 +103,7 @@ static struct pguard_capture *capture_start(struct pguard_thread *thread)
 	 */
 	if (task_work_add(thread->task, &capture->work, TWA_RESUME)) {
 		WRITE_ONCE(thread->captured, false);
+		module_put(THIS_MODULE);
 		atomic_dec(&nr_pending);
 		pguard_thread_put(thread);
 		kfree(capture);

@@ -25,6 +25,9 @@
  *   victim sleepers N     N threads in 16 kinds of wait, for ever; a line on
  *                         standard input wakes them; says what was wrong
  *   victim storm SECONDS  threads, forks, signals and waits, as fast as it can
+ *   victim timeouts MS S  threads that wait for MS each time, by relative timeouts, for S
+ *                         seconds or once; says "begun", then how many waits were
+ *                         interrupted, and by how many ms the worst was too long
  */
 
 /* ppoll() and accept4() */
@@ -602,6 +605,67 @@ static int storm(unsigned int seconds)
 	return atomic_load(&storm_bad) != 0;
 }
 
+/* ---- timeouts ---- */
+
+enum { BY_POLL, BY_SELECT, BY_NANOSLEEP, BY_FUTEX, BY_EPOLL, NR_BY, TIMERS = 8 * NR_BY };
+
+static unsigned int timeout_ms;
+static atomic_ulong interrupted, overrun_ms;
+
+/* Wait in vain; false if that was interrupted. */
+static int wait_in_vain(int by, int epoll_fd)
+{
+	struct timeval tv = { timeout_ms / 1000, timeout_ms % 1000 * 1000L };
+	struct timespec ts = { timeout_ms / 1000, timeout_ms % 1000 * 1000000L };
+	struct epoll_event event;
+	uint32_t word = 0;
+	int ret = -1;
+
+	switch (by) {
+	case BY_POLL: ret = poll(NULL, 0, (int)timeout_ms); break;
+	case BY_SELECT: ret = select(0, NULL, NULL, NULL, &tv); break;
+	case BY_NANOSLEEP: ret = nanosleep(&ts, NULL); break;
+	case BY_FUTEX: ret = syscall(SYS_futex, &word, FUTEX_WAIT, 0, &ts, NULL, 0); break;
+	case BY_EPOLL: ret = epoll_wait(epoll_fd, &event, 1, (int)timeout_ms); break;
+	}
+	return ret == 0 || errno == ETIMEDOUT;
+}
+
+static void *timer(void *argument)
+{
+	int by = (int)(uintptr_t)argument, epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	uint64_t begun, ms;
+
+	do {
+		begun = now_ns();
+		if (!wait_in_vain(by, epoll_fd))
+			atomic_fetch_add(&interrupted, 1);
+		ms = (now_ns() - begun) / 1000000;
+		/* What epoll_wait has left cannot be known once it is woken. */
+		if (by != BY_EPOLL && ms > timeout_ms + atomic_load(&overrun_ms))
+			atomic_store(&overrun_ms, ms - timeout_ms);
+	} while (now_ns() < storm_end);
+	close(epoll_fd);
+	return NULL;
+}
+
+static int timeouts(unsigned int ms, unsigned int seconds)
+{
+	pthread_t threads[TIMERS];
+
+	timeout_ms = ms;
+	storm_end = now_ns() + seconds * 1000000000ULL;
+	for (uintptr_t i = 0; i < TIMERS; i++)
+		if (pthread_create(&threads[i], NULL, timer, (void *)(i % NR_BY)))
+			err(1, "thread");
+	puts("begun");
+	fflush(stdout);
+	for (int i = 0; i < TIMERS; i++)
+		pthread_join(threads[i], NULL);
+	printf("%lu %lu\n", atomic_load(&interrupted), atomic_load(&overrun_ms));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -618,6 +682,9 @@ int main(int argc, char **argv)
 		return sleepers(number);
 	if (!strcmp(mode, "storm"))
 		return storm(number);
-	fprintf(stderr, "usage: victim serve|crowd N|burn|sleepers N|storm SECONDS\n");
+	if (!strcmp(mode, "timeouts"))
+		return timeouts(number, argc > 3 ? atoi(argv[3]) : 0);
+	fprintf(stderr, "usage: victim serve|crowd N|burn|sleepers N|storm SECONDS|"
+		"timeouts MS S\n");
 	return 2;
 }
