@@ -57,6 +57,7 @@
 #include <linux/mm_types.h>
 #include <linux/sched.h>
 #include <linux/uprobes.h>
+#include <linux/workqueue.h>
 #include <net/genetlink.h>
 
 /*
@@ -198,6 +199,15 @@ static inline void pguard_uprobe_sync(void)
 #else
 #define PGUARD_UPROBE_HANDLER_ARGS \
 	struct uprobe_consumer *self, struct pt_regs *regs, __u64 *unused
+#endif
+
+/*
+ * Work queues say whether they are of a CPU each, and the system's unbound one has another name,
+ * since 6.17 (commits 930c2ea566af, 128ea9f6ccfb); 7.x warns about the absence of the first.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+#define WQ_PERCPU	0
+#define system_dfl_wq	system_unbound_wq
 #endif
 
 /* Joining a group by capability: 6.7, and stable kernels (e03781879a0d). */

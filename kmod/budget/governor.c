@@ -75,9 +75,9 @@ static bool anything_is_guarded(void)
 static void govern(struct work_struct *work)
 {
 	if (pguard_target_lock_each(target_is_guarded, target_govern))
-		queue_delayed_work(system_unbound_wq, &pguard_governor, RETRY);
+		queue_delayed_work(system_dfl_wq, &pguard_governor, RETRY);
 	else if (anything_is_guarded())
-		queue_delayed_work(system_unbound_wq, &pguard_governor, ROUND);
+		queue_delayed_work(system_dfl_wq, &pguard_governor, ROUND);
 }
 
 /**
@@ -89,7 +89,7 @@ static void govern(struct work_struct *work)
  */
 void pguard_governor_start(void)
 {
-	queue_delayed_work(system_unbound_wq, &pguard_governor, ROUND);
+	queue_delayed_work(system_dfl_wq, &pguard_governor, ROUND);
 }
 
 /* The module goes: there is no target.  pguard_control is not held. */

@@ -43,7 +43,7 @@ static void orphan_work(struct work_struct *work)
 {
 	profiles_drop(false);
 	if (pguard_target_lock_each(target_is_orphan, orphan_remove))
-		queue_delayed_work(system_unbound_wq, &orphans, ORPHANS_AGAIN);
+		queue_delayed_work(system_dfl_wq, &orphans, ORPHANS_AGAIN);
 }
 
 /**
@@ -79,7 +79,7 @@ void pguard_orphan_add(u64 owner)
 	}
 	spin_unlock(&pguard_profiles_lock);
 	if (any)
-		mod_delayed_work(system_unbound_wq, &orphans, 0);
+		mod_delayed_work(system_dfl_wq, &orphans, 0);
 }
 
 /* The module goes: no order comes any more, no profile is armed, and there is no target. */

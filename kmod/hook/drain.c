@@ -193,7 +193,7 @@ static void reaper_work(struct work_struct *work)
 		target_free(target);
 	}
 	if (!list_empty(&leaving))
-		queue_delayed_work(system_unbound_wq, &dwork, PERIOD);
+		queue_delayed_work(system_dfl_wq, &dwork, PERIOD);
 	mutex_unlock(&reaper_lock);
 }
 
@@ -219,7 +219,7 @@ int pguard_drain_wait(struct pguard_target *target)
 		}
 		mutex_lock(&reaper_lock);
 		list_add_tail(&target->list, &leaving);
-		queue_delayed_work(system_unbound_wq, &dwork, PERIOD);
+		queue_delayed_work(system_dfl_wq, &dwork, PERIOD);
 		mutex_unlock(&reaper_lock);
 		return -EINPROGRESS;
 	}

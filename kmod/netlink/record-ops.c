@@ -377,7 +377,7 @@ void pguard_alert_record_notify(void)
 	u64 next = READ_ONCE(pguard_alerts.next_seq);
 
 	if (has_listeners())
-		queue_work(system_unbound_wq, &notify);
+		queue_work(system_dfl_wq, &notify);
 	else if (next > READ_ONCE(unsent))
 		WRITE_ONCE(unsent, next);	/* if it decreases, a record is sent needlessly */
 }

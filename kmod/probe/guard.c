@@ -25,7 +25,7 @@ static void take_batch(struct pguard_profile *profile)
 		return;
 	left = atomic64_sub_return(BUDGET_BATCH_NS, &budget->allowance);
 	if (left < 0 && left >= -(s64)BUDGET_BATCH_NS)
-		mod_delayed_work(system_unbound_wq, &pguard_governor, 0);
+		mod_delayed_work(system_dfl_wq, &pguard_governor, 0);
 }
 
 static void count_hit(const struct pguard_site *site)
@@ -83,7 +83,7 @@ static void check(struct pguard_thread *thread, struct pguard_inference *inferen
 static void see_to(struct pguard_thread *thread, enum pguard_meeting meeting)
 {
 	if (meeting == PGUARD_MEETING_CROWDED)
-		mod_delayed_work(system_unbound_wq, &pguard_governor, 0);
+		mod_delayed_work(system_dfl_wq, &pguard_governor, 0);
 	else if (meeting == PGUARD_MEETING_LOST)
 		atomic64_inc(&thread->image->target->untracked);
 }

@@ -440,7 +440,7 @@ static DECLARE_DELAYED_WORK(tidy_work, tidy);
 static void tidy(struct work_struct *work)
 {
 	if (pguard_target_lock_each(target_seems_over, target_tidy))
-		queue_delayed_work(system_unbound_wq, &tidy_work, TIDY_AGAIN);
+		queue_delayed_work(system_dfl_wq, &tidy_work, TIDY_AGAIN);
 }
 
 /**
@@ -453,7 +453,7 @@ static void tidy(struct work_struct *work)
  */
 void pguard_probe_set_tidy(void)
 {
-	mod_delayed_work(system_unbound_wq, &tidy_work, 0);
+	mod_delayed_work(system_dfl_wq, &tidy_work, 0);
 }
 
 /* The module goes: there is no target. */

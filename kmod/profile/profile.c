@@ -340,7 +340,7 @@ void pguard_profile_flush(void)
 
 int __init pguard_profile_init(void)
 {
-	pguard_free_wq = alloc_workqueue("perfguard_free", 0, 0);
+	pguard_free_wq = alloc_workqueue("perfguard_free", WQ_PERCPU, 0);
 	return pguard_free_wq ? 0 : -ENOMEM;
 }
 

@@ -107,7 +107,7 @@ static void tick(struct work_struct *work)
 	if (has_events())
 		wake_readers();
 	if (pguard_stream_is_open())
-		queue_delayed_work(system_unbound_wq, &tick_work, TICK);
+		queue_delayed_work(system_dfl_wq, &tick_work, TICK);
 }
 
 static bool ring_has_room(const struct ring *ring, u32 nr)
@@ -292,7 +292,7 @@ static int stream_start(void)
 	nr_openings += nr_openings == U32_MAX ? 2 : 1;
 	/* Who sees it open sees the rings. */
 	smp_store_release(&pguard_stream_opening, nr_openings);
-	queue_delayed_work(system_unbound_wq, &tick_work, TICK);
+	queue_delayed_work(system_dfl_wq, &tick_work, TICK);
 	pguard_targets_unsettle(PERFGUARD_TARGET_FLAGS_RECORD);
 	return 0;
 }
