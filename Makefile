@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 #   make            pg-collect and, where kernel headers are, the module
-#   make module     perfguard.ko for the running kernel, or KERNEL=6.1|6.12|debug
+#   make module     perfguard.ko for the running kernel, or KERNEL=6.1|6.12|7.2|7.3|debug
 #   make demo       a slow request of a stripped server, found (VM; HOST=1: here)
 #   make check      all tests; check-unit, check-vm, check-debug are its parts
 #   make eval-training, eval-guards, eval-delays
@@ -67,10 +67,10 @@ demo:
 -include tests/bench/bench.mk
 
 # Tests speak TAP.  Two files at a time, as a VM keeps one processor busy; the
-# long ones begin early.  The debug kernel is built on first use of
-# check-debug, in about 10 minutes.
+# long ones begin early.  Warnings of the module's build are errors.  The debug
+# kernel is built on first use of check-debug, in about 10 minutes.
 JOBS ?= 2
-PROVE = prove --timer -j $(JOBS) --exec tests/run-file
+PROVE = MODULE_FLAGS=KCFLAGS=-Werror prove --timer -j $(JOBS) --exec tests/run-file
 CHECK_HOST = tests/check/*.t tests/cli/*.t $(UNIT_TESTS)
 LONG_VM = $(filter-out %-debug.t,$(sort $(wildcard tests/vm/module-*.t))) tests/vm/short-debug.t
 CHECK_VM = $(LONG_VM) $(filter-out $(LONG_VM) %-debug.t,$(sort $(wildcard tests/vm/*.t)))

@@ -3,16 +3,24 @@
 #
 # Where the test kernels live.  Sourced, never run.
 #
-# $kernel_cache/<K>/ holds one kernel, K being 6.1, 6.12 or debug:
+# $kernel_cache/<K>/ holds one kernel, K being a series as below, or debug:
 #   release     its "uname -r"; written last, so a directory with it is complete
 #   vmlinuz     the bootable image
 #   build       a tree for "make -C build M=..."
 #   root/       its /lib/modules
 #   initrd      busybox and the modules that mount the root file system
+#
+# Of a newer kernel that is not the newest there is no vmlinuz and no initrd.
 
 # The kernels of the module tests; "debug" comes from scripts/debug-kernel.
 # shellcheck disable=SC2034
 stock_kernels=(6.1 6.12)
+
+# Those that Debian backports to its next release, oldest first: the module is built for all
+# of them, and a few tests run on the newest.
+# shellcheck disable=SC2034
+newer_kernels=(7.2 7.3)
+newest_kernel=${newer_kernels[-1]}
 
 kernel_cache=${PERFGUARD_CACHE:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/perfguard}/kernels
 
@@ -55,12 +63,12 @@ debian_mirror()
 	echo "${uri:-http://deb.debian.org/debian/}"
 }
 
-# apt_state DIR: from here on apt knows Debian 12 and works below DIR only.
-# Neither the machine's sources nor its packages change, and no right of root
-# is needed.
+# apt_state DIR SUITE: from here on apt knows that release of Debian and works
+# below DIR only.  Neither the machine's sources nor its packages change, and
+# no right of root is needed.
 apt_state()
 {
-	local work=$1 base
+	local work=$1 suite=$2 base
 	local key=/usr/share/keyrings/debian-archive-keyring.gpg
 
 	base=$(debian_mirror)
@@ -68,9 +76,9 @@ apt_state()
 	mkdir -p "$work"/apt/{lists/partial,archives/partial}
 	: > "$work/apt/status"
 	cat > "$work/apt/sources.list" <<-EOF
-	deb [signed-by=$key] $base bookworm main
-	deb [signed-by=$key] $base-security bookworm-security main
-	deb [signed-by=$key] $base bookworm-backports main
+	deb [signed-by=$key] $base $suite main
+	deb [signed-by=$key] $base-security $suite-security main
+	deb [signed-by=$key] $base $suite-backports main
 	EOF
 	cat > "$work/apt/apt.conf" <<-EOF
 	Dir::State "$work/apt";

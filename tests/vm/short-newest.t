@@ -1,0 +1,13 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Some of the module's tests, on the newest of Debian's kernels: wait calls, units, guards,
+# getting threads out, direct calls.
+
+cd "${0%/*}/../.." || exit
+. scripts/kernels.sh
+if ! kernel_ready "$newest_kernel"; then
+	echo "1..0 # SKIP no $newest_kernel kernel; run scripts/setup"
+	exit 0
+fi
+export MODULE_FLAGS=KCFLAGS=-Werror
+exec tests/vm/module "$newest_kernel" 22-restarted.py 40-drain.py 57-arm.py 70-taken.py
