@@ -271,8 +271,8 @@ static void add_pads(struct cfg_build *build, const struct cfg_block *block)
 /* Whether calls fall through is read from the file again: there is room for it. */
 static void make_edges(struct cfg_build *build)
 {
-	const struct cfg_switch *next = build->switches, *end = next + build->nr_switches;
 	struct cfg *cfg = build->cfg;
+	uint32_t next = 0;
 
 	for (uint32_t i = 0; i < cfg->nr_blocks; i++) {
 		const struct cfg_block *block = &cfg->blocks[i];
@@ -284,11 +284,12 @@ static void make_edges(struct cfg_build *build)
 			cfg->successors[build->nr_successors++] = i + 1;
 		if (insn->flow == INSN_BRANCH || insn->flow == INSN_JUMP)
 			add_edge(build, insn->target);
-		if (next < end && next->at == last) {
-			for (uint32_t k = next->first; k < next->first + next->nr; k++)
+		if (next < build->nr_switches && build->switches[next].at == last) {
+			const struct cfg_switch *its = &build->switches[next++];
+
+			for (uint32_t k = its->first; k < its->first + its->nr; k++)
 				cfg->successors[build->nr_successors++] =
 					build->block_of[build->targets.entries[k]];
-			next++;
 		}
 		add_pads(build, block);
 	}
