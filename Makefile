@@ -7,6 +7,7 @@
 #   make eval-training, eval-guards, eval-delays
 #                   how well it does, measured in the VM; these take long
 #   make bench      what it costs, beside bpftrace, perf and SystemTap
+#   make fuzz       readers of untrusted bytes, fed what libFuzzer makes up
 #   make figures    Documentation/figures.md from what was measured last
 #   make install    into PREFIX and DESTDIR
 #
@@ -65,6 +66,7 @@ demo:
 -include tests/unit/tests.mk
 -include tests/eval/eval.mk
 -include tests/bench/bench.mk
+-include tests/fuzz/fuzz.mk
 
 # Tests speak TAP.  Two files at a time, as a VM keeps one processor busy; the
 # long ones begin early.  Warnings of the module's build are errors.  The debug

@@ -33,8 +33,8 @@ void pack_hits(struct pack *pack, const struct samples_hit *hits, uint32_t nr, b
 void pack_times(struct pack *pack, const struct samples_times *times);
 
 /*
- * The reverse, of exactly @len bytes.  Lists are the caller's to free.  Return
- * 0, -EBADMSG or -ENOMEM.
+ * The reverse, of exactly @len bytes.  Lists are the caller's to free, after
+ * -EBADMSG, too.  Return 0, -EBADMSG or -ENOMEM.
  */
 int unpack_rising(const uint8_t *bytes, size_t len, uint32_t **ret, uint32_t *ret_nr);
 int unpack_hits(const uint8_t *bytes, size_t len, bool has_counts, struct samples_hit **ret,
