@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Each unit of a loop is late, at the highest rate there is: none of them is lost uncounted.
+
+SECONDS=60 does it for a minute, by hand."""
+
+import json
+import os
+import subprocess
+import time
+
+from family import Family
+from perfguard import (COLLECT, IS_SLOW, PATIENCE, TOP, Audit, collect, done, note, ok, run,
+                       wait_until)
+
+SECONDS = float(os.environ.get("SECONDS", 4))
+THREADS = 2
+AT_ONCE = 1000 if IS_SLOW else 20000
+
+
+class Flood:
+    """tests/vm/flood: does as many units as it is asked for."""
+
+    def __init__(self):
+        self.process = subprocess.Popen([TOP / "build/tests/vm/flood", str(THREADS)], text=True,
+                                        bufsize=1, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.pid = int(self.process.stdout.readline())
+        time.sleep(0.3)
+
+    def do(self, units):
+        """So many of each thread; how many that were."""
+        self.process.stdin.write(f"{units}\n")
+        return THREADS * units if self.process.stdout.readline() == "ok\n" else 0
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Watch:
+    """pg-collect watch --json, into a file, as it may say much."""
+
+    def __init__(self, path, *options):
+        self.path = path
+        with open(path, "wb") as file:
+            self.process = subprocess.Popen([COLLECT, "watch", "--json", *options],
+                                            stdin=subprocess.DEVNULL, stdout=file)
+
+    def end(self):
+        self.process.send_signal(2)
+        self.process.wait(PATIENCE)
+        with open(self.path, encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
+
+
+def count(lines):
+    """(late units reported singly, folded, lost)"""
+    singly = {(line["tid"], line["unit"]) for line in lines if line["kind"] in ("late", "ended")}
+    return (len(singly), sum(line["count"] for line in lines if line["kind"] == "repeated"),
+            sum(line["lost"] or 0 for line in lines if line["kind"] == "lost"))
+
+
+def suppressed():
+    """Units that the rate limit of the target held back, by the module's own count."""
+    return sum(json.loads(line)["suppressed"]
+               for line in collect("status", "--json").stdout.splitlines()
+               if json.loads(line)["kind"] == "target")
+
+
+def main():
+    flood, family = Flood(), Family()
+    before = {name: family.stats()[name] for name in ("lost_memory", "lost_overwritten")}
+    folding = Watch("/tmp/folded")
+    single = Watch("/tmp/single", "--window", "0")
+    time.sleep(1)
+    audit = Audit("--duration", 3600, "--slower-than", "1ns", "-p", flood.pid)
+    ok(audit.next("ready"), "an audit for which each unit is late")
+    generated, start = 0, time.monotonic()
+    while time.monotonic() < start + SECONDS:
+        generated += flood.do(AT_ONCE)
+    seconds = time.monotonic() - start
+    note(f"{generated} late units in {seconds:.1f} s, {generated / seconds:.0f} a second")
+    held = suppressed()
+    lost = {name: family.stats()[name] - value for name, value in before.items()}
+    time.sleep(1)
+    audit.finish()
+    counted = sum(loop["late"] for loop in audit.loops())
+    # The unit that a thread slept in when the audit came is not among them.
+    ok(generated - THREADS <= counted <= generated, f"the audit counts {counted} of {generated}")
+    for name, watch in (("folded", folding), ("singly", single)):
+        reported, folded, missed = count(watch.end())
+        note(f"{name}: {reported} reported, {folded} folded, {missed} lost in the ring, "
+             f"{held} held back by the rate limit, {lost}")
+        ok(reported > 0 and reported + folded + missed + held + lost["lost_memory"] == counted,
+           f"{name}: what was reported, folded and counted lost is what there was")
+    ok(wait_until(lambda: run("rmmod", "perfguard").returncode == 0) and
+       run("insmod", os.environ["PERFGUARD_KO"]).returncode == 0, "the module goes and comes back")
+    ok(flood.do(10) == 10 * THREADS, "the program goes on")
+    flood.end()
+    done()
+
+
+main()
