@@ -37,13 +37,17 @@ special_cases()
 	git grep -nIiwE 'nginx|redis|apache|httpd|mariadb|mysql|memcached' -- kmod user include
 }
 
-# What the page of the architecture names is there.
+# What the pages of the architecture and of security name is there.
 named_files()
 {
-	tr '`' '\n' < Documentation/architecture.md |
-		grep -E '^(kmod|user|include|scripts|tests|Documentation)/[^ ]+$' |
-		while read -r path; do
-		[ -e "$path" ] || echo "Documentation/architecture.md: no $path"
+	local page path
+
+	for page in architecture security; do
+		tr '`' '\n' < "Documentation/$page.md" |
+			grep -E '^(kmod|user|include|scripts|tests|Documentation)/[^ ]+$' |
+			while read -r path; do
+			[ -e "$path" ] || echo "Documentation/$page.md: no $path"
+		done
 	done
 }
 
@@ -73,7 +77,7 @@ checkpatch()
 check "the uapi header and the policies are those of the spec" scripts/spec-header --check
 check "the headline figures are those of the results" python3 -B tests/eval/figures.py --check
 check "includes run one way" scripts/check-layers
-check "the files that the architecture names are there" no_output named_files
+check "the files that the architecture and security pages name are there" no_output named_files
 check "man pages and --help agree" scripts/check-man
 check "the product knows no program by name" no_output special_cases
 check "sparse has nothing to say" no_output sparse
