@@ -4,6 +4,7 @@
  * read again.
  */
 
+#include <lzma.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
@@ -11,6 +12,7 @@
 #include <sys/wait.h>
 #include <zlib.h>
 
+#include "binary/stack/unwind.h"
 #include "made-file.h"
 #include "program.h"
 #include "tap.h"
@@ -25,7 +27,18 @@ enum {
 	CHUNK = 1 << 16,
 	BOMB_SIZE = 1 << 30,
 	NR_NAMES = 300000,
+	NR_DOUBLINGS = 28,
 };
+
+/* CPU time of helpers that have ended. */
+static double helpers_s(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_CHILDREN, &usage);
+	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
 
 /* The most this process has had in memory. */
 static long memory_kib(void)
@@ -265,13 +278,169 @@ static void test_names(void)
 	object_destroy(object);
 }
 
+/* Map the file as a program would. */
+static bool map_file(int fd, struct mapping *ret)
+{
+	struct stat st;
+	void *at;
+
+	if (fstat(fd, &st))
+		return false;
+	at = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	*ret = (struct mapping){
+		.start = (uint64_t)at,
+		.end = (uint64_t)at + ((uint64_t)st.st_size + 4095) / 4096 * 4096,
+		.inode = st.st_ino,
+		.path = (char *)"/tmp/made",
+	};
+	return at != MAP_FAILED;
+}
+
+static bool describe(struct unwinder *unwinder, const struct mapping *mapping, uint32_t addr,
+		     struct frame *ret)
+{
+	return !unwind_describe(unwinder, (uint32_t)getpid(), mapping, mapping->start + addr,
+				false, ret) && ret->function;
+}
+
+/* Name the code at @addr of the file. */
+static bool name_of(struct unwinder *unwinder, int fd, uint32_t addr, struct frame *ret)
+{
+	struct mapping mapping;
+	bool is_named;
+
+	if (!map_file(fd, &mapping))
+		return false;
+	is_named = describe(unwinder, &mapping, addr, ret);
+	munmap((void *)mapping.start, mapping.end - mapping.start);
+	return is_named;
+}
+
+/* One function of this name, and what @add puts into the file. */
+static int make_named(const char *name, void (*add)(struct made_file *file), uint32_t *ret_addr)
+{
+	Elf64_Sym syms[2] = { { 0 }, { .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+				       .st_size = 4, .st_name = 1, .st_shndx = 1 } };
+	struct made_file file;
+	uint16_t strings;
+	uint32_t at;
+
+	made_begin(&file);
+	*ret_addr = made_function(&file, "\x90\x90\x90\xc3", 4);
+	made_unwind(&file, NULL, 3);
+	if (add)
+		add(&file);
+	at = made_put(&file, NULL, 1);
+	made_put(&file, name, strlen(name) + 1);
+	strings = made_section(&file, ".strtab", SHT_STRTAB, SHF_ALLOC, at);
+	made_align(&file);
+	syms[1].st_value = *ret_addr;
+	at = made_put(&file, syms, sizeof(syms));
+	file.sections[made_section(&file, ".dynsym", SHT_DYNSYM, SHF_ALLOC, at)].sh_link = strings;
+	file.sections[strings + 1].sh_entsize = sizeof(syms[0]);
+	return made_end(&file);
+}
+
+/* Each pair of pairs doubles what the name becomes. */
+static void make_symbol(char ret[512])
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	char *at = ret + sprintf(ret, "_Z1fSt4pairIiiE");
+
+	for (int i = 0; i < NR_DOUBLINGS; i++)
+		at += sprintf(at, "S_IS%c_S%c_E", digits[i], digits[i]);
+}
+
+/* Let @add or the name of a function be what is tried; then an honest file. */
+static void test_file(const char *name, void (*add)(struct made_file *file), const char *what)
+{
+	uint32_t addr, honest_addr;
+	int fd = make_named(name, add, &addr), honest = make_named("honest", NULL, &honest_addr);
+	struct unwinder *unwinder = unwinder_create();
+	double start = helpers_s(), first_s;
+	struct frame frame, other;
+
+	name_of(unwinder, fd, addr, &frame);
+	first_s = helpers_s() - start;
+	name_of(unwinder, fd, addr, &frame);
+	name_of(unwinder, fd, addr + 1, &frame);
+	ok(name_of(unwinder, honest, honest_addr, &other) && !strcmp(other.function, "honest"),
+	   "%s: the next file is read", what);
+	unwinder_destroy(unwinder);
+	ok(frame.module && helpers_s() - start < 2.5, "%s: takes 2 s, once", what);
+	diag("%.2f s, %.2f s", first_s, helpers_s() - start);
+	close(fd);
+	close(honest);
+}
+
+/* Zeros, compressed as the symbols of a stripped file are. */
+static void add_debugdata(struct made_file *file)
+{
+	static uint8_t out[CHUNK], zeros[CHUNK];
+	lzma_stream stream = LZMA_STREAM_INIT;
+	uint32_t at = made_put(file, NULL, 0);
+	uint64_t left = 2ull * BOMB_SIZE;
+
+	if (lzma_easy_encoder(&stream, 0, LZMA_CHECK_NONE) != LZMA_OK)
+		exit(1);
+	for (lzma_ret ret = LZMA_OK; ret == LZMA_OK;) {
+		if (!stream.avail_in && left) {
+			stream.next_in = zeros;
+			stream.avail_in = CHUNK;
+			left -= CHUNK;
+		}
+		stream.next_out = out;
+		stream.avail_out = CHUNK;
+		ret = lzma_code(&stream, left ? LZMA_RUN : LZMA_FINISH);
+		made_put(file, out, CHUNK - stream.avail_out);
+	}
+	lzma_end(&stream);
+	made_section(file, ".gnu_debugdata", SHT_PROGBITS, 0, at);
+}
+
+/* An update in place, while the file is in use. */
+static void test_cut(void)
+{
+	struct unwinder *unwinder = unwinder_create();
+	uint32_t addr, honest_addr;
+	int fd = make_named("short", NULL, &addr), honest = make_named("honest", NULL, &honest_addr);
+	struct mapping mapping;
+	struct frame frame;
+	bool found = map_file(fd, &mapping) && describe(unwinder, &mapping, addr, &frame);
+
+	if (ftruncate(fd, 0))
+		perror("ftruncate");
+	for (uint32_t i = 1; i < 4; i++)
+		describe(unwinder, &mapping, addr + i, &frame);
+	ok(found && name_of(unwinder, honest, honest_addr, &frame),
+	   "a file that is cut short harms nobody");
+	unwinder_destroy(unwinder);
+	close(fd);
+	close(honest);
+}
+
+static void test_helpers(void)
+{
+	struct rusage usage;
+	char symbol[512];
+
+	test_cut();
+	make_symbol(symbol);
+	test_file(symbol, NULL, "a name that becomes a gigabyte");
+	test_file("plain", add_debugdata, "symbols that become 2 GB");
+	getrusage(RUSAGE_CHILDREN, &usage);
+	ok(usage.ru_maxrss < 640 << 10, "no helper had more than 512 MiB");
+	diag("%ld MiB", usage.ru_maxrss >> 10);
+}
+
 int main(void)
 {
-	plan(5);
+	plan(5 + 6);
 	test_shared_table();
 	test_changes();
 	test_failing_rule();
 	test_compressed();
 	test_names();
+	test_helpers();
 	return tap_status();
 }

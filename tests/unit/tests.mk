@@ -23,7 +23,7 @@ $(UNIT_LIBRARY): $(filter-out $(BUILD)/user/pg-collect.o,$(OBJ))
 $(BUILD)/tests/unit/test-emulate.o $(BUILD)/tests/unit/test-verdict-cache.o: override CPPFLAGS += -Itests/unit/kernel -Ikmod
 
 # Makes compressed sections.
-$(BUILD)/tests/unit/bombs: LDLIBS += -lz
+$(BUILD)/tests/unit/bombs: LDLIBS += -lz -llzma
 
 # Makes profiles for tests/cli.
 MAKE_PROFILE := $(BUILD)/tests/unit/make-profile

@@ -29,6 +29,11 @@ static demangler *find_demangler(void)
 	return found;
 }
 
+void demangle_load(void)
+{
+	find_demangler();
+}
+
 static bool begins(const char *text, const char *with)
 {
 	return !strncmp(text, with, strlen(with));

@@ -3,7 +3,7 @@
 #include "binary/file/debug-file.h"
 
 #include <fcntl.h>
-#include <stdarg.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,100 +12,111 @@
 
 #include <elfutils/libdwelf.h>
 
+#include "binary/file/debug-server.h"
+
 #define ROOT "/usr/lib/debug"
 
-struct build_id {
-	const unsigned char *bytes;
-	int size;
+enum {
+	PATH_BYTES = 4096,
 };
 
-static bool has_build_id(int fd, const struct build_id *id)
+static debug_file_opener *opener = debug_file_open;
+
+void debug_file_set_opener(debug_file_opener *new_opener)
+{
+	opener = new_opener;
+}
+
+static int open_regular(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct stat stat;
+
+	if (fd >= 0 && !fstat(fd, &stat) && S_ISREG(stat.st_mode))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -ENOENT;
+}
+
+static int open_by_id(const struct debug_file_wanted *wanted)
+{
+	char path[PATH_BYTES];
+	int at = snprintf(path, sizeof(path), ROOT "/.build-id/%02x/", wanted->id[0]);
+
+	for (uint32_t i = 1; i < wanted->id_size; i++)
+		at += sprintf(path + at, "%02x", wanted->id[i]);
+	strcpy(path + at, ".debug");
+	return open_regular(path);
+}
+
+/* In @root: where the program is there, or in @subdirectory of that. */
+static int open_by_link(const char *root, const char *program, const char *subdirectory,
+			const char *link)
+{
+	const char *slash = strrchr(program, '/');
+	char path[PATH_BYTES];
+	int size;
+
+	if (!slash || !link[0] || strchr(link, '/'))
+		return -ENOENT;
+	size = snprintf(path, sizeof(path), "%s%.*s/%s%s", root, (int)(slash - program), program,
+			subdirectory, link);
+	return size < (int)sizeof(path) ? open_regular(path) : -ENOENT;
+}
+
+int debug_file_open(const char *path, const struct debug_file_wanted *wanted, unsigned int nr)
+{
+	switch (nr) {
+	case 0:
+		return open_by_id(wanted);
+	case 1:
+		return open_by_link("", path, "", wanted->link);
+	case 2:
+		return open_by_link("", path, ".debug/", wanted->link);
+	case 3:
+		return open_by_link(ROOT, path, "", wanted->link);
+	case 4:
+		return debug_server_open(wanted->id, wanted->id_size);
+	}
+	return -ERANGE;
+}
+
+static bool has_build_id(int fd, const struct debug_file_wanted *wanted)
 {
 	const void *bytes;
-	struct stat stat;
 	bool is_same;
 	Elf *elf;
 
-	if (fstat(fd, &stat) || !S_ISREG(stat.st_mode))
-		return false;
 	elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (!elf)
 		return false;
-	is_same = dwelf_elf_gnu_build_id(elf, &bytes) == id->size &&
-		  !memcmp(bytes, id->bytes, (size_t)id->size);
+	is_same = dwelf_elf_gnu_build_id(elf, &bytes) == (ssize_t)wanted->id_size &&
+		  !memcmp(bytes, wanted->id, wanted->id_size);
 	elf_end(elf);
 	return is_same;
-}
-
-/* Takes ownership of @path: it goes to @ret_path, or is freed. */
-static int open_if_of(char *path, const struct build_id *id, char **ret_path)
-{
-	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1;
-
-	if (fd >= 0 && has_build_id(fd, id)) {
-		*ret_path = path;
-		return fd;
-	}
-	if (fd >= 0)
-		close(fd);
-	free(path);
-	return -1;
-}
-
-static __attribute__((format(printf, 1, 2))) char *text(const char *format, ...)
-{
-	va_list args;
-	char *ret;
-	int size;
-
-	va_start(args, format);
-	size = vasprintf(&ret, format, args);
-	va_end(args);
-	return size < 0 ? NULL : ret;
-}
-
-static int find_by_link(const char *path, const char *link, const struct build_id *id,
-			char **ret_path)
-{
-	const char *slash = strrchr(path, '/');
-	int size = slash ? (int)(slash - path) : 0;
-	int fd;
-
-	if (!slash || strchr(link, '/'))
-		return -1;
-	fd = open_if_of(text("%.*s/%s", size, path, link), id, ret_path);
-	if (fd < 0)
-		fd = open_if_of(text("%.*s/.debug/%s", size, path, link), id, ret_path);
-	if (fd < 0)
-		fd = open_if_of(text(ROOT "%.*s/%s", size, path, link), id, ret_path);
-	return fd;
 }
 
 int debug_file_find(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
 		    const char *path, const char *link, GElf_Word crc, char **ret_path)
 {
-	const char *servers = getenv("DEBUGINFOD_URLS");
-	struct build_id id;
+	struct debug_file_wanted wanted = { .id_size = 0 };
+	const unsigned char *id;
 	GElf_Addr address;
-	int fd;
+	int size = dwfl_module_build_id(module, &id, &address), fd;
 
-	if (servers && *servers)
-		return dwfl_standard_find_debuginfo(module, userdata, name, base, path, link, crc,
-						    ret_path);
-	id.size = dwfl_module_build_id(module, &id.bytes, &address);
-	if (id.size <= 0)
+	(void)userdata, (void)name, (void)base, (void)crc, (void)ret_path;
+	if (size <= 0 || (size_t)size > sizeof(wanted.id))
 		return -1;
-	fd = dwfl_build_id_find_debuginfo(module, userdata, name, base, path, link, crc, ret_path);
-	/* libdwfl opens it without. */
-	if (fd >= 0)
-		fcntl(fd, F_SETFD, FD_CLOEXEC);
-	if (fd >= 0 && !has_build_id(fd, &id)) {
-		close(fd);
-		free(*ret_path);
-		*ret_path = NULL;
-		fd = -1;
+	memcpy(wanted.id, id, (size_t)size);
+	wanted.id_size = (uint32_t)size;
+	if (link && strnlen(link, sizeof(wanted.link)) < sizeof(wanted.link))
+		strcpy(wanted.link, link);
+	for (unsigned int nr = 0; (fd = opener(path ? path : "", &wanted, nr)) != -ERANGE; nr++) {
+		if (fd >= 0 && has_build_id(fd, &wanted))
+			return fd;
+		if (fd >= 0)
+			close(fd);
 	}
-	if (fd < 0 && path && link)
-		fd = find_by_link(path, link, &id, ret_path);
-	return fd;
+	return -1;
 }

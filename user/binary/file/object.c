@@ -157,7 +157,7 @@ const struct rule *object_rule(struct object *object, uint64_t addr)
 		return NULL;
 	}
 	rule_init(&object->rules[at], row);
-	return row ? &object->rules[at] : NULL;
+	return object->rules[at].is_missing ? NULL : &object->rules[at];
 }
 
 int object_function(struct object *object, uint64_t addr, uint64_t *ret_start,

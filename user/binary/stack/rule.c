@@ -39,6 +39,17 @@ static bool is_cfa_form(const Dwarf_Op *ops, size_t nr, uint64_t *ret_offset, bo
 	return nr == 1 || (nr == 2 && ops[1].atom == DW_OP_plus_uconst);
 }
 
+/* Returns false if there is no room for them: then there is no such rule. */
+static bool keep_ops(struct rule *rule, const Dwarf_Op *ops, size_t nr, struct rule_expr *ret)
+{
+	if (nr > (size_t)RULE_MAX_OPS - rule->nr_ops)
+		return false;
+	memcpy(rule->ops + rule->nr_ops, ops, nr * sizeof(*ops));
+	*ret = (struct rule_expr){ .first = rule->nr_ops, .nr = (uint8_t)nr };
+	rule->nr_ops += (uint8_t)nr;
+	return true;
+}
+
 static void init_register(struct rule *rule, Dwarf_Frame *row, int reg)
 {
 	Dwarf_Op memory[3], *ops;
@@ -61,7 +72,7 @@ static void init_register(struct rule *rule, Dwarf_Frame *row, int reg)
 	} else if (nr == 1 && ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg16) {
 		rule->kinds[reg] = RULE_REGISTER;
 		rule->offsets[reg] = ops[0].atom - DW_OP_reg0;
-	} else {
+	} else if (keep_ops(rule, ops, nr, &rule->exprs[reg])) {
 		rule->kinds[reg] = RULE_EXPR;
 	}
 }
@@ -72,53 +83,82 @@ static void init_cfa(struct rule *rule, Dwarf_Frame *row)
 	size_t nr;
 
 	rule->cfa_is_expr = true;
-	if (dwarf_frame_cfa(row, &ops, &nr) || nr != 1)
+	if (dwarf_frame_cfa(row, &ops, &nr) || !nr)
 		return;
-	if (ops[0].atom == DW_OP_bregx && ops[0].number < SLICE_NR_REGS && fits(ops[0].number2)) {
+	if (nr > 1) {
+		keep_ops(rule, ops, nr, &rule->cfa);
+	} else if (ops[0].atom == DW_OP_bregx && ops[0].number < SLICE_NR_REGS && fits(ops[0].number2)) {
 		rule->cfa_reg = (uint8_t)ops[0].number;
 		rule->cfa_offset = (int32_t)ops[0].number2;
+		rule->cfa_is_expr = false;
 	} else if (ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg16 &&
 		   fits(ops[0].number)) {
 		rule->cfa_reg = ops[0].atom - DW_OP_breg0;
 		rule->cfa_offset = (int32_t)ops[0].number;
+		rule->cfa_is_expr = false;
 	} else {
-		return;
+		keep_ops(rule, ops, nr, &rule->cfa);
 	}
-	rule->cfa_is_expr = false;
+}
+
+static void init_rule(struct rule *rule, Dwarf_Frame *row)
+{
+	bool is_signal = false;
+
+	init_cfa(rule, row);
+	for (int reg = 0; reg < SLICE_NR_REGS; reg++)
+		init_register(rule, row, reg);
+	dwarf_frame_info(row, NULL, NULL, &is_signal);
+	rule->is_signal = is_signal;
 }
 
 void rule_init(struct rule *rule, Dwarf_Frame *row)
 {
-	bool is_expr;
+	Dwarf_Op ops[RULE_MAX_OPS];
 
 	memset(rule, 0, sizeof(*rule));
 	rule->is_missing = !row;
 	if (!row)
 		return;
-	init_cfa(rule, row);
-	is_expr = rule->cfa_is_expr;
-	for (int reg = 0; reg < SLICE_NR_REGS; reg++) {
-		init_register(rule, row, reg);
-		is_expr = is_expr || rule->kinds[reg] == RULE_EXPR;
-	}
-	dwarf_frame_info(row, NULL, NULL, &rule->is_signal);
-	if (is_expr)
-		rule->row = row;
-	else
-		free(row);
+	rule->ops = ops;
+	init_rule(rule, row);
+	free(row);
+	rule->ops = rule->nr_ops ? malloc(rule->nr_ops * sizeof(*ops)) : NULL;
+	if (rule->ops)
+		memcpy(rule->ops, ops, rule->nr_ops * sizeof(*ops));
+	else if (rule->nr_ops)
+		*rule = (struct rule){ .is_missing = true };
 }
 
 void rule_deinit(struct rule *rule)
 {
-	free(rule->row);
-	rule->row = NULL;
+	free(rule->ops);
+	rule->ops = NULL;
+}
+
+static bool is_sound_expr(const struct rule *rule, struct rule_expr expr)
+{
+	return expr.first + expr.nr <= rule->nr_ops;
+}
+
+bool rule_is_sound(const struct rule *rule)
+{
+	if (rule->nr_ops > RULE_MAX_OPS || rule->cfa_reg >= SLICE_NR_REGS ||
+	    !is_sound_expr(rule, rule->cfa))
+		return false;
+	for (int reg = 0; reg < SLICE_NR_REGS; reg++) {
+		if (rule->kinds[reg] > RULE_EXPR || !is_sound_expr(rule, rule->exprs[reg]))
+			return false;
+		if (rule->kinds[reg] == RULE_REGISTER &&
+		    (rule->offsets[reg] < 0 || rule->offsets[reg] >= SLICE_NR_REGS))
+			return false;
+	}
+	return true;
 }
 
 static bool compute_cfa(const struct rule *rule, const struct expr_env *env, uint64_t *ret)
 {
 	bool is_value;
-	Dwarf_Op *ops;
-	size_t nr;
 
 	if (!rule->cfa_is_expr) {
 		if (!registers_get(env->registers, rule->cfa_reg, ret))
@@ -126,18 +166,16 @@ static bool compute_cfa(const struct rule *rule, const struct expr_env *env, uin
 		*ret += (uint64_t)(int64_t)rule->cfa_offset;
 		return true;
 	}
-	if (!rule->row || dwarf_frame_cfa(rule->row, &ops, &nr) || !nr)
-		return false;
-	return expr_compute(ops, nr, env, ret, &is_value);
+	return rule->cfa.nr && expr_compute(rule->ops + rule->cfa.first, rule->cfa.nr, env, ret,
+					    &is_value);
 }
 
 static bool compute_register(const struct rule *rule, const struct expr_env *env, int reg,
 			     uint64_t *ret)
 {
 	uint64_t at = env->cfa + (uint64_t)(int64_t)rule->offsets[reg];
-	Dwarf_Op memory[3], *ops;
+	const struct rule_expr *expr = &rule->exprs[reg];
 	bool is_value;
-	size_t nr;
 
 	switch ((enum rule_kind)rule->kinds[reg]) {
 	case RULE_SAME:
@@ -150,8 +188,7 @@ static bool compute_register(const struct rule *rule, const struct expr_env *env
 	case RULE_REGISTER:
 		return registers_get(env->registers, (uint64_t)rule->offsets[reg], ret);
 	case RULE_EXPR:
-		if (dwarf_frame_register(rule->row, reg, memory, &ops, &nr) || !nr ||
-		    !expr_compute(ops, nr, env, &at, &is_value))
+		if (!expr_compute(rule->ops + expr->first, expr->nr, env, &at, &is_value))
 			return false;
 		*ret = at;
 		return is_value || stack_word(env->slice, at, ret);

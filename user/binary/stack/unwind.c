@@ -29,9 +29,7 @@
 
 #include "base/array.h"
 #include "base/demangle.h"
-#include "binary/file/files.h"
-#include "binary/file/sigbus-guard.h"
-#include "binary/stack/cfi.h"
+#include "binary/helper/files.h"
 #include "binary/stack/rule.h"
 
 enum {
@@ -42,8 +40,8 @@ enum {
 	MAX_NAMES = 65536,
 };
 
-struct mapped_object {
-	struct object *object; /* NULL: cannot be read */
+struct mapped_file {
+	struct foreign_file *file; /* NULL: cannot be read */
 	bool is_valid; /* else it was not opened yet */
 };
 
@@ -51,8 +49,8 @@ struct unwinder {
 	struct files files;
 	void *names; /* of frames, see tsearch(): they outlive the files */
 	uint32_t nr_names;
-	struct mapped_object *objects; /* by mapping of the current stack copy */
-	uint32_t nr_objects;
+	struct mapped_file *mapped; /* by mapping of the current stack copy */
+	uint32_t nr_mapped;
 };
 
 struct unwind {
@@ -69,14 +67,15 @@ struct unwind {
 /* Where a frame's code is. */
 struct code_place {
 	const struct mapping *mapping;
-	struct object *object; /* NULL: cannot be read */
+	struct foreign_file *file; /* NULL: cannot be read */
+	const struct code_facts *facts; /* of addr, unless file is NULL */
 	uint64_t bias;
 	uint64_t addr; /* of the file; in the call for a return address */
 };
 
 struct unwinder *unwinder_create(void)
 {
-	sigbus_guard_enable();
+	demangle_load(); /* before helpers may not */
 	return calloc(1, sizeof(struct unwinder));
 }
 
@@ -86,7 +85,7 @@ void unwinder_destroy(struct unwinder *unwinder)
 		return;
 	files_deinit(&unwinder->files);
 	tdestroy(unwinder->names, free);
-	free(unwinder->objects);
+	free(unwinder->mapped);
 	free(unwinder);
 }
 
@@ -102,15 +101,28 @@ void unwinder_forget(struct unwinder *unwinder)
 	unwinder->nr_names = 0;
 }
 
-static struct object *mapping_object(const struct unwind *unwind, uint32_t index)
+static struct foreign_file *mapping_file(const struct unwind *unwind, uint32_t index)
 {
-	struct mapped_object *its = &unwind->unwinder->objects[index];
+	struct mapped_file *its = &unwind->unwinder->mapped[index];
 
 	if (!its->is_valid)
-		*its = (struct mapped_object){
+		*its = (struct mapped_file){
 			files_get(&unwind->unwinder->files, unwind->pid,
 				  &unwind->slice->mappings[index]), true };
-	return its->object;
+	return its->file;
+}
+
+/* Read what the file of @ret has about its address, @addr in the process. */
+static void find_facts(struct code_place *ret, uint64_t addr)
+{
+	if (ret->file && foreign_file_bias(ret->file, ret->mapping, &ret->bias)) {
+		ret->addr = addr - ret->bias;
+		ret->facts = foreign_file_facts(ret->file, ret->addr);
+		if (ret->facts)
+			return;
+	}
+	ret->file = NULL;
+	ret->addr = 0;
 }
 
 /* Returns false if no mapping covers @pc. */
@@ -125,10 +137,8 @@ static bool find_place(const struct unwind *unwind, uint64_t pc, bool is_return,
 		if (addr < mapping->start || addr >= mapping->end)
 			continue;
 		ret->mapping = mapping;
-		ret->object = mapping_object(unwind, i);
-		if (ret->object && !object_bias(ret->object, mapping, &ret->bias))
-			ret->object = NULL;
-		ret->addr = ret->object ? addr - ret->bias : 0;
+		ret->file = mapping_file(unwind, i);
+		find_facts(ret, addr);
 		return true;
 	}
 	return false;
@@ -138,12 +148,11 @@ static bool find_place(const struct unwind *unwind, uint64_t pc, bool is_return,
 static bool is_start_code(const struct code_place *place)
 {
 	static const char *const names[] = { "_start", "clone", "__clone", "thread_start" };
-	const char *name;
-	uint64_t start;
+	const char *name = place->facts->name;
 
-	if (object_is_entry(place->object, place->addr))
+	if (foreign_file_is_entry(place->file, place->addr))
 		return true;
-	if (object_function(place->object, place->addr, &start, &name) || !name)
+	if (!name)
 		return false;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(name, names[i]))
@@ -151,18 +160,24 @@ static bool is_start_code(const struct code_place *place)
 	return false;
 }
 
+/* The last @length bytes of the code up to @place, or NULL. */
+static const uint8_t *code_before(const struct code_place *place, uint32_t length)
+{
+	const struct code_facts *facts = place->facts;
+
+	return length <= facts->nr_code ? facts->code + WIRE_CODE - length : NULL;
+}
+
 /* The length of the call that ends at @place's return address, or 0. */
 static unsigned int call_length(const struct code_place *place)
 {
-	uint64_t next = place->addr + 1;
-	const uint8_t *code;
+	const uint8_t *code = code_before(place, 5);
 
-	code = file_view_at(&place->object->view, next - 5, 5);
 	if (code && code[0] == 0xe8)
 		return 5;
 	/* ff /2 with 0 to 5 bytes of address after the ModRM byte */
 	for (unsigned int length = 2; length <= 7; length++) {
-		code = file_view_at(&place->object->view, next - length, length);
+		code = code_before(place, length);
 		if (code && code[0] == 0xff && (code[1] & 0x38) == 0x10)
 			return length;
 	}
@@ -172,22 +187,21 @@ static unsigned int call_length(const struct code_place *place)
 /* True if @place follows a direct call of another function than the one at @callee. */
 static bool calls_other(const struct code_place *place, const struct code_place *callee)
 {
-	const struct object *object = place->object;
-	uint64_t start, end, target;
-	const uint8_t *code = file_view_at(&object->view, place->addr - 4, 5);
+	const uint8_t *code = code_before(place, 5);
+	const struct code_facts *facts;
 	int32_t distance;
+	uint64_t target;
 
 	if (!code || code[0] != 0xe8)
 		return false;
 	memcpy(&distance, code + 1, sizeof(distance));
 	target = place->addr + 1 + (uint64_t)(int64_t)distance;
 	/* the linker's stubs share one FDE, which begins before them */
-	if (!cfi_find(&object->fdes, &object->view, target, &start, &end) || start != target)
+	facts = foreign_file_facts(place->file, target);
+	if (!facts || !facts->fde_end || facts->fde_start != target)
 		return false;
-	if (callee->object != object)
-		return true;
-	return !cfi_find(&object->fdes, &object->view, callee->addr, &start, &end) ||
-	       start != target;
+	return callee->file != place->file || !callee->facts->fde_end ||
+	       callee->facts->fde_start != target;
 }
 
 static enum unwind_end unwind_from(struct unwind *unwind, struct registers registers,
@@ -198,8 +212,7 @@ static enum unwind_end try_slot(struct unwind *unwind, const struct code_place *
 				bool has_rule, const struct registers *registers,
 				uint64_t slot, unsigned int guesses)
 {
-	/* the table of rules may have moved since it was looked up last */
-	const struct rule *rule = has_rule ? object_rule(place->object, place->addr) : NULL;
+	const struct rule *rule = has_rule ? &place->facts->rule : NULL;
 	struct registers caller = { .known = 0 };
 	uint64_t pc;
 
@@ -219,8 +232,8 @@ static enum unwind_end try_slot(struct unwind *unwind, const struct code_place *
 /* True if @pc follows a call, in code with rules; @ret is where that call is. */
 static bool is_candidate(const struct unwind *unwind, uint64_t pc, struct code_place *ret)
 {
-	return find_place(unwind, pc, true, ret) && ret->object && call_length(ret) &&
-	       object_rule(ret->object, ret->addr);
+	return find_place(unwind, pc, true, ret) && ret->file && call_length(ret) &&
+	       !ret->facts->rule.is_missing;
 }
 
 /* The longest attempt that ended at a cut. */
@@ -298,11 +311,11 @@ static enum unwind_end unwind_from(struct unwind *unwind, struct registers regis
 			return UNWIND_BROKEN;
 		if (!find_place(unwind, registers.values[SLICE_REG_RIP], is_return, &place))
 			return UNWIND_BROKEN;
-		if (!place.object)
+		if (!place.file)
 			return guess(unwind, &place, false, &registers, guesses,
 				     place.mapping->path ? UNWIND_NO_FILE : UNWIND_NO_RULE);
-		rule = object_rule(place.object, place.addr);
-		if (!rule)
+		rule = &place.facts->rule;
+		if (rule->is_missing)
 			return is_start_code(&place) ? UNWIND_COMPLETE :
 				guess(unwind, &place, false, &registers, guesses, UNWIND_NO_RULE);
 		switch (rule_apply(rule, &registers, unwind->slice, place.bias, &caller)) {
@@ -328,14 +341,14 @@ static enum unwind_end unwind_from(struct unwind *unwind, struct registers regis
 
 static int prepare(struct unwinder *unwinder, uint32_t nr)
 {
-	if (nr > unwinder->nr_objects) {
-		free(unwinder->objects);
-		unwinder->nr_objects = 0;
-		if (array_new(unwinder->objects, nr))
+	if (nr > unwinder->nr_mapped) {
+		free(unwinder->mapped);
+		unwinder->nr_mapped = 0;
+		if (array_new(unwinder->mapped, nr))
 			return -ENOMEM;
-		unwinder->nr_objects = nr;
+		unwinder->nr_mapped = nr;
 	} else if (nr) {
-		memset(unwinder->objects, 0, nr * sizeof(*unwinder->objects));
+		memset(unwinder->mapped, 0, nr * sizeof(*unwinder->mapped));
 	}
 	files_trim(&unwinder->files);
 	return 0;
@@ -363,55 +376,35 @@ static const char *add_name(struct unwinder *unwinder, const char *text)
 	return NULL;
 }
 
-/* A copy of a function's demangled name, without a version. */
-static const char *add_function(struct unwinder *unwinder, const char *name)
-{
-	char *plain = strndup(name, strcspn(name, "@")), *readable;
-	const char *ret;
-
-	if (!plain)
-		return NULL;
-	readable = demangle(plain);
-	ret = add_name(unwinder, readable ? readable : plain);
-	free(readable);
-	free(plain);
-	return ret;
-}
-
 /* Fill in the names of @place in @frame. */
 static int describe(struct unwinder *unwinder, const struct code_place *place, bool is_return,
 		    struct frame *frame)
 {
 	const struct mapping *mapping = place->mapping;
-	struct object *object = place->object;
-	const char *name;
-	uint64_t start;
-	int err;
+	const struct foreign_file *file = place->file;
+	const struct code_facts *facts = place->facts;
 
-	if (!object && !mapping->path) {
+	if (!file && !mapping->path) {
 		frame->region = mapping->start;
 		return 0;
 	}
-	frame->module = add_name(unwinder, object ? object->path : mapping->path);
+	frame->module = add_name(unwinder, file ? file->path : mapping->path);
 	if (!frame->module)
 		return -ENOMEM;
-	if (!object) {
+	if (!file) {
 		frame->offset = frame->pc - mapping->start + mapping->offset;
 		return 0;
 	}
 	frame->offset = place->addr + is_return;
-	if (object->build_id[0]) {
-		frame->build_id = add_name(unwinder, object->build_id);
+	if (file->about->build_id[0]) {
+		frame->build_id = add_name(unwinder, file->about->build_id);
 		if (!frame->build_id)
 			return -ENOMEM;
 	}
-	err = object_function(object, place->addr, &start, &name);
-	if (err)
-		return err;
-	frame->start = start ? start + place->bias : 0;
-	if (name) {
-		frame->function = add_function(unwinder, name);
-		frame->function_offset = frame->offset - start;
+	frame->start = facts->function_start ? facts->function_start + place->bias : 0;
+	if (facts->name) {
+		frame->function = add_name(unwinder, facts->name);
+		frame->function_offset = frame->offset - facts->function_start;
 		if (!frame->function)
 			return -ENOMEM;
 	}
@@ -465,9 +458,7 @@ int unwind_describe(struct unwinder *unwinder, uint32_t pid, const struct mappin
 
 	*ret = (struct frame){ .pc = addr };
 	files_trim(&unwinder->files);
-	place.object = files_get(&unwinder->files, pid, mapping);
-	if (place.object && !object_bias(place.object, mapping, &place.bias))
-		place.object = NULL;
-	place.addr = place.object ? addr - is_return - place.bias : 0;
+	place.file = files_get(&unwinder->files, pid, mapping);
+	find_facts(&place, addr - is_return);
 	return describe(unwinder, &place, is_return, ret);
 }

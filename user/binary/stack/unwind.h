@@ -4,7 +4,8 @@
  * (.eh_frame) of the files it runs.  Neither symbols nor frame pointers are
  * needed; the thread is not touched.
  *
- * An unwinder keeps the files it has read, and everything its frames point to,
+ * Other people's files are read by helpers (binary/helper/).  An unwinder keeps those
+ * processes, what they said about the files, and everything its frames point to,
  * until it is destroyed or forgets.  It belongs to one thread.
  */
 #ifndef _USER_BINARY_STACK_UNWIND_H
@@ -25,14 +26,14 @@ enum unwind_end {
 	UNWIND_COMPLETE, /* at the thread's start */
 	UNWIND_TRUNCATED, /* at the end of a stack copy that was cut, or at a page it lacks */
 	UNWIND_TOO_DEEP, /* there are more frames than room */
-	UNWIND_NO_FILE, /* at code whose file cannot be read, or is another one now */
+	UNWIND_NO_FILE, /* at code whose file cannot be read in time, or is another one now */
 	UNWIND_NO_RULE, /* at code without unwind rules, or without a file */
 	UNWIND_BROKEN, /* at a rule that leads nowhere, or outside of the copy */
 };
 
 struct unwinder;
 
-/* NULL if there is no memory.  Handles SIGBUS from files that are cut short. */
+/* NULL if there is no memory. */
 struct unwinder *unwinder_create(void);
 void unwinder_destroy(struct unwinder *unwinder);
 

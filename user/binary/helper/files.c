@@ -14,11 +14,11 @@
  *  - Where the process is gone, its memory cannot be compared: an equal inode
  *    number is accepted (it may have been reused since), another one refused.
  *
- * An object keeps its file open, so its inode number is not reused while it is
+ * An entry keeps its file open, so its inode number is not reused while it is
  * in the cache.
  */
 
-#include "binary/file/files.h"
+#include "binary/helper/files.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -37,14 +37,14 @@
 #include "base/open-in-root.h"
 
 enum {
-	MAX_ENTRIES = 192, /* each has one or two open files */
+	MAX_ENTRIES = 64, /* each has two descriptors and a process */
 	RETRY_S = 10,
-	FIRST_PAGE = 4096,
 };
 
 struct file_entry {
 	struct file_entry *next;
-	struct object *object; /* NULL: it could not be opened for process @pid */
+	struct foreign_file *file; /* NULL: it could not be opened for process @pid */
+	struct file_version version;
 	char *path;
 	uint64_t inode;
 	uint32_t dev;
@@ -68,32 +68,71 @@ static bool read_process(uint32_t pid, uint64_t addr, void *ret, size_t size)
 
 enum file_match { NO, YES, UNKNOWN };
 
-/* Compare the first page of @object's file with that in the process's memory. */
+/* Compare the first page of @file with that in the process's memory. */
 static enum file_match same_in_memory(uint32_t pid, const struct mapping *mapping,
-				  const struct object *object)
+				  const struct foreign_file *file)
 {
-	uint8_t memory[FIRST_PAGE];
+	const struct wire_file *about = file->about;
+	uint8_t memory[WIRE_HEAD];
 	uint64_t bias;
 
-	if (!object_bias(object, mapping, &bias))
+	if (!foreign_file_bias(file, mapping, &bias))
 		return NO;
-	for (uint32_t i = 0; i < object->view.nr_segments; i++) {
-		const struct segment *segment = &object->view.segments[i];
-		size_t size = segment->size < FIRST_PAGE ? segment->size : FIRST_PAGE;
+	for (uint32_t i = 0; i < about->nr_segments; i++) {
+		const struct wire_segment *segment = &about->segments[i];
+		size_t size = segment->size < about->head_size ? segment->size : about->head_size;
 
 		if (segment->offset)
 			continue;
 		if (!read_process(pid, segment->addr + bias, memory, size))
 			return UNKNOWN;
-		return memcmp(memory, object->view.bytes, size) ? NO : YES;
+		return memcmp(memory, about->head, size) ? NO : YES;
 	}
 	return UNKNOWN;
 }
 
-/* Take @fd if it is the mapped file; @is_same: how it was opened guarantees it. */
-static struct object *take_file(uint32_t pid, const struct mapping *mapping, int fd, bool is_same)
+static bool is_equal(const struct file_version *a, const struct file_version *b)
 {
-	struct object *object = NULL;
+	return a->dev == b->dev && a->inode == b->inode && a->size == b->size &&
+	       a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
+}
+
+static bool has_failed(const struct files *files, const struct file_version *version)
+{
+	for (uint32_t i = 0; i < files->nr_failed && i < FILES_MAX_FAILED; i++)
+		if (is_equal(&files->failed[i], version))
+			return true;
+	return false;
+}
+
+static void note_failed(struct files *files, const struct file_version *version)
+{
+	files->failed[files->nr_failed++ % FILES_MAX_FAILED] = *version;
+}
+
+/* Read the file @fd, which it takes. */
+static struct foreign_file *read_file(struct files *files, int fd, const char *path,
+				      const struct file_version *version)
+{
+	struct foreign_file *file;
+	int error;
+
+	if (has_failed(files, version)) {
+		close(fd);
+		return NULL;
+	}
+	error = foreign_file_create(fd, path, &file);
+	if (error == -EIO)
+		note_failed(files, version);
+	return error ? NULL : file;
+}
+
+/* Take @fd if it is the mapped file; @is_same: how it was opened guarantees it. */
+static struct foreign_file *take_file(struct files *files, uint32_t pid,
+				      const struct mapping *mapping, int fd, bool is_same,
+				      struct file_version *ret)
+{
+	struct foreign_file *file;
 	bool same_inode, same_dev;
 	enum file_match match;
 	struct stat st;
@@ -106,45 +145,51 @@ static struct object *take_file(uint32_t pid, const struct mapping *mapping, int
 	}
 	same_inode = st.st_ino == mapping->inode;
 	same_dev = encode_dev(st.st_dev) == mapping->dev;
-	if (object_create(fd, mapping->path, &object))
-		return NULL;
-	if (same_inode && (same_dev || is_same))
-		return object;
-	match = same_in_memory(pid, mapping, object);
+	*ret = (struct file_version){ st.st_dev, st.st_ino, st.st_size, st.st_ctim };
+	file = read_file(files, fd, mapping->path, ret);
+	if (!file || (same_inode && (same_dev || is_same)))
+		return file;
+	match = same_in_memory(pid, mapping, file);
 	if (match == YES || (match == UNKNOWN && same_inode))
-		return object;
-	object_destroy(object);
+		return file;
+	foreign_file_destroy(file);
 	return NULL;
 }
 
-static struct object *open_mapping(uint32_t pid, const struct mapping *mapping)
+static struct foreign_file *open_mapping(struct files *files, uint32_t pid,
+					 const struct mapping *mapping, struct file_version *ret)
 {
 	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-	struct object *object;
+	struct foreign_file *file;
 	char path[96];
 
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid,
 		 (unsigned long long)mapping->start, (unsigned long long)mapping->end);
-	object = take_file(pid, mapping, open(path, flags), true);
-	if (object || mapping->path[0] != '/')
-		return object;
+	file = take_file(files, pid, mapping, open(path, flags), true, ret);
+	if (file || mapping->path[0] != '/')
+		return file;
 	snprintf(path, sizeof(path), "/proc/%u/root", pid);
-	object = take_file(pid, mapping, open_in_root(path, mapping->path, flags), false);
-	return object ? object : take_file(pid, mapping, open(mapping->path, flags), false);
+	file = take_file(files, pid, mapping, open_in_root(path, mapping->path, flags), false, ret);
+	return file ? file :
+		      take_file(files, pid, mapping, open(mapping->path, flags), false, ret);
 }
 
 /* The kernel's own shared object; all 64-bit processes have the same one. */
-static struct object *open_vdso(void)
+static const uint8_t *vdso_image(size_t *ret_size)
 {
 	const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
 	const Elf64_Ehdr *ehdr = (const void *)image;
-	struct object *object;
-	size_t size;
+
+	if (image)
+		*ret_size = ehdr->e_shoff + (size_t)ehdr->e_shnum * ehdr->e_shentsize;
+	return image;
+}
+
+static struct foreign_file *open_vdso(const uint8_t *image, size_t size)
+{
+	struct foreign_file *file;
 	int fd;
 
-	if (!image)
-		return NULL;
-	size = ehdr->e_shoff + (size_t)ehdr->e_shnum * ehdr->e_shentsize;
 	fd = memfd_create("vdso", MFD_CLOEXEC);
 	if (fd < 0)
 		return NULL;
@@ -152,30 +197,26 @@ static struct object *open_vdso(void)
 		close(fd);
 		return NULL;
 	}
-	return object_create(fd, "[vdso]", &object) ? NULL : object;
+	return foreign_file_create(fd, "[vdso]", &file) ? NULL : file;
 }
 
 /*
  * Memory without a file is the vdso or made by the program (a JIT).  Memory of a
  * process that is gone cannot be compared and is not taken for the vdso.
  */
-static struct object *get_vdso(struct files *files, uint32_t pid, const struct mapping *mapping)
+static struct foreign_file *get_vdso(struct files *files, uint32_t pid,
+				     const struct mapping *mapping)
 {
-	enum { MAX_SIZE = 4 * FIRST_PAGE };
-	size_t mapped = mapping->end - mapping->start;
+	enum { MAX_SIZE = 4 * 4096 };
+	size_t mapped = mapping->end - mapping->start, size;
+	const uint8_t *image = vdso_image(&size);
 	uint8_t memory[MAX_SIZE];
-	size_t size;
 
-	if (mapped > MAX_SIZE)
+	if (!image || mapped > MAX_SIZE || size > mapped ||
+	    !read_process(pid, mapping->start, memory, size) || memcmp(memory, image, size))
 		return NULL;
 	if (!files->vdso)
-		files->vdso = open_vdso();
-	if (!files->vdso)
-		return NULL;
-	size = files->vdso->view.size;
-	if (size > mapped || !read_process(pid, mapping->start, memory, size) ||
-	    memcmp(memory, files->vdso->view.bytes, size))
-		return NULL;
+		files->vdso = open_vdso(image, size);
 	return files->vdso;
 }
 
@@ -189,7 +230,7 @@ static time_t now(void)
 
 static void entry_free(struct file_entry *entry)
 {
-	object_destroy(entry->object);
+	foreign_file_destroy(entry->file);
 	free(entry->path);
 	free(entry);
 }
@@ -202,7 +243,7 @@ static struct file_entry *find_entry(struct files *files, uint32_t pid,
 		struct file_entry *entry = *at;
 
 		if (entry->inode != mapping->inode || entry->dev != mapping->dev ||
-		    strcmp(entry->path, mapping->path) || (!entry->object && entry->pid != pid))
+		    strcmp(entry->path, mapping->path) || (!entry->file && entry->pid != pid))
 			continue;
 		*at = entry->next;
 		entry->next = files->entries;
@@ -233,22 +274,22 @@ static struct file_entry *add_entry(struct files *files, uint32_t pid,
 	return entry;
 }
 
-struct object *files_get(struct files *files, uint32_t pid, const struct mapping *mapping)
+struct foreign_file *files_get(struct files *files, uint32_t pid, const struct mapping *mapping)
 {
 	struct file_entry *entry;
 
 	if (!mapping->path || !strcmp(mapping->path, "[vdso]"))
 		return get_vdso(files, pid, mapping);
 	entry = find_entry(files, pid, mapping);
-	if (entry && (entry->object || now() - entry->tried < RETRY_S))
-		return entry->object;
+	if (entry && (entry->file || now() - entry->tried < RETRY_S))
+		return entry->file;
 	if (!entry)
 		entry = add_entry(files, pid, mapping);
 	if (!entry)
 		return NULL;
 	entry->tried = now();
-	entry->object = open_mapping(pid, mapping);
-	return entry->object;
+	entry->file = open_mapping(files, pid, mapping, &entry->version);
+	return entry->file;
 }
 
 /* Close all but the @nr last used. */
@@ -268,6 +309,17 @@ static void close_rest(struct files *files, uint32_t nr)
 
 void files_trim(struct files *files)
 {
+	for (struct file_entry *entry = files->entries; entry; entry = entry->next) {
+		if (!entry->file)
+			continue;
+		if (entry->file->has_failed) {
+			note_failed(files, &entry->version);
+			foreign_file_destroy(entry->file);
+			entry->file = NULL;
+		} else {
+			foreign_file_trim(entry->file);
+		}
+	}
 	if (files->nr > MAX_ENTRIES)
 		close_rest(files, MAX_ENTRIES);
 }
@@ -275,6 +327,6 @@ void files_trim(struct files *files)
 void files_deinit(struct files *files)
 {
 	close_rest(files, 0);
-	object_destroy(files->vdso);
+	foreign_file_destroy(files->vdso);
 	memset(files, 0, sizeof(*files));
 }

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _USER_BASE_PENDING_H
+#define _USER_BASE_PENDING_H
+
+#include <stdbool.h>
+
+/*
+ * True if a signal that ends us waits to be read: SIGINT, SIGTERM or SIGHUP.  Verbs block
+ * them and read them in their main loop; whoever keeps that waiting has to look.
+ */
+bool pending_end(void);
+
+#endif /* _USER_BASE_PENDING_H */

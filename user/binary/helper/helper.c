@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "binary/helper/helper.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/duration.h"
+#include "base/pending.h"
+#include "base/time.h"
+#include "binary/helper/confine.h"
+
+#define MAX_CPU_NS (1900 * NSEC_PER_MSEC) /* with the first look, 2 s */
+#define MAX_WAIT_NS (5 * NSEC_PER_SEC)
+
+enum {
+	LOOK_MS = 50, /* for signals, and at the CPU time */
+	REAP_MS = 100,
+};
+
+int helper_start(struct helper *helper, int file, helper_main *main, void *arg)
+{
+	int sockets[2], error;
+
+	*helper = (struct helper){ .socket = -1 };
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
+		return -errno;
+	helper->pid = fork();
+	error = errno;
+	if (!helper->pid) {
+		if (!confine(sockets[1], file))
+			main(arg);
+		_exit(1);
+	}
+	close(sockets[1]);
+	if (helper->pid > 0) {
+		helper->socket = sockets[0];
+		return 0;
+	}
+	close(sockets[0]);
+	helper->pid = 0;
+	return -error;
+}
+
+/* One that sleeps in the kernel, where a file's server does not answer, stays behind. */
+void helper_stop(struct helper *helper)
+{
+	if (!helper->pid)
+		return;
+	close(helper->socket);
+	kill(helper->pid, SIGKILL);
+	for (int ms = 0; ms < REAP_MS && !waitpid(helper->pid, NULL, WNOHANG); ms++)
+		poll(NULL, 0, 1);
+	*helper = (struct helper){ .socket = -1 };
+}
+
+static int fail(struct helper *helper, int error)
+{
+	helper_stop(helper);
+	return error;
+}
+
+static int send_message(struct helper *helper, const struct msghdr *message, size_t size)
+{
+	ssize_t sent;
+
+	if (!helper->pid)
+		return -EIO;
+	sent = sendmsg(helper->socket, message, MSG_NOSIGNAL | MSG_DONTWAIT);
+	return sent == (ssize_t)size ? 0 : fail(helper, -EIO);
+}
+
+int helper_send(struct helper *helper, const void *message, size_t size)
+{
+	struct iovec part = { (void *)message, size };
+	const struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	return send_message(helper, &header, size);
+}
+
+int helper_send_file(struct helper *helper, const void *message, size_t size, int fd)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { .header = {
+		.cmsg_len = CMSG_LEN(sizeof(int)),
+		.cmsg_level = SOL_SOCKET,
+		.cmsg_type = SCM_RIGHTS,
+	} };
+	struct iovec part = { (void *)message, size };
+	const struct msghdr header = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+
+	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+	return send_message(helper, &header, size);
+}
+
+static uint64_t cpu_ns(const struct helper *helper)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(helper->pid, &clock) || clock_gettime(clock, &ts))
+		return 0;
+	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+/* Returns 0 when there is a message, or the end. */
+static int wait_for(const struct helper *helper)
+{
+	struct pollfd file = { .fd = helper->socket, .events = POLLIN };
+	uint64_t start_ns = time_now_ns(), cpu_start_ns = 0;
+
+	for (int looks = 0;; looks++) {
+		int nr = poll(&file, 1, LOOK_MS);
+
+		if (nr > 0)
+			return 0;
+		if (pending_end())
+			return -EINTR;
+		/* most answers are there before the first look */
+		if (!looks)
+			cpu_start_ns = cpu_ns(helper);
+		if (time_now_ns() - start_ns > MAX_WAIT_NS ||
+		    cpu_ns(helper) - cpu_start_ns > MAX_CPU_NS)
+			return -EIO;
+	}
+}
+
+ssize_t helper_receive(struct helper *helper, void *ret, size_t size)
+{
+	ssize_t received;
+	int error;
+
+	if (!helper->pid)
+		return -EIO;
+	error = wait_for(helper);
+	if (error)
+		return fail(helper, error);
+	received = recv(helper->socket, ret, size, MSG_TRUNC | MSG_DONTWAIT);
+	return received > 0 && received <= (ssize_t)size ? received : fail(helper, -EIO);
+}
