@@ -684,7 +684,7 @@ int main(void)
 		return 1;
 	snprintf(path, sizeof(path), "%s/x.pgp", directory);
 	snprintf(other, sizeof(other), "%s/other.pgp", directory);
-	plan(48);
+	plan(47);
 	test_round_trip();
 	test_other_contents();
 	test_not_profiles();
