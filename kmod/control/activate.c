@@ -7,8 +7,8 @@
  *   1. what was loaded is checked, and the tables are made
  *   2. the target is found, or made: its processes are watched; from here on in
  *      the lock of it, so that no other order arms, disarms or removes it
- *   3. the wait calls of its boundaries are hooked; the probes of all guards go on; what their threads hit is of a profile
- *      that they do not have yet, and passed over
+ *   3. the wait calls of its boundaries are hooked; the probes of all guards go on; what
+ *      their threads hit is of a profile that they do not have yet, and passed over
  *   4. the target points to the profile, then the generations of its images
  *      are raised: threads look again at their next hooked call
  *      In the same moment the profile before is out of the list.
