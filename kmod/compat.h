@@ -23,6 +23,9 @@
 #ifndef CONFIG_UPROBES
 #error "perfguard needs CONFIG_UPROBES"
 #endif
+#ifndef CONFIG_CGROUPS
+#error "perfguard needs CONFIG_CGROUPS"
+#endif
 #ifndef CONFIG_SCHED_INFO
 #error "perfguard needs CONFIG_SCHED_INFO (SCHEDSTATS or TASK_DELAY_ACCT)"
 #endif
@@ -145,6 +148,16 @@ static inline struct file *pguard_mm_exe_file_get(struct mm_struct *mm)
 #endif
 	rcu_read_unlock();
 	return exe;
+}
+
+/* Whose memory it is, or NULL.  Without memory cgroups the kernel does not say.  Context: RCU. */
+static inline struct task_struct *pguard_mm_owner(struct mm_struct *mm)
+{
+#ifdef CONFIG_MEMCG
+	return rcu_dereference(mm->owner);
+#else
+	return mm == current->mm ? current : NULL;
+#endif
 }
 
 /*

@@ -56,14 +56,15 @@ static int target_named(const struct pguard_activate_spec *spec, struct pguard_t
 }
 
 /*
- * The target of this executable, locked by the order, made if there is none.
+ * The target of this executable, in a scope, locked by the order, made if there is none.
  * Another order may be about to arm it, or fail to: this waits for the lock.
  */
-static int target_of(struct file *exe, u64 calls, struct pguard_target **ret, bool *ret_is_new,
-		     struct netlink_ext_ack *extack)
+static int target_of(struct file *exe, const struct pguard_scope *scope, u64 calls,
+		     struct pguard_target **ret, bool *ret_is_new, struct netlink_ext_ack *extack)
 {
 	struct pguard_target_spec spec = {
 		.exe = exe,
+		.scope = *scope,
 		.calls = calls,
 		.flags = PERFGUARD_TARGET_FLAGS_ACCOUNT,
 	};
@@ -74,10 +75,13 @@ static int target_of(struct file *exe, u64 calls, struct pguard_target **ret, bo
 		if (error)
 			return error;
 		/* It stays: pguard_control is held. */
-		*ret = pguard_target_find_exe(exe);
+		*ret = pguard_target_find_exe(exe, scope);
 		*ret_is_new = !*ret;
 		if (*ret_is_new)
 			return pguard_target_new(&spec, ret, extack);
+		if (!pguard_scope_is_same(&(*ret)->scope, scope))
+			return pguard_refuse(extack, -EEXIST,
+					     "this executable is watched already, in another scope: disarm that first");
 		error = pguard_target_lock(*ret);
 	} while (error == -ENOENT);
 	/* One of a socket's is guarded by what that socket armed for it, if at all. */
@@ -154,7 +158,8 @@ static int target_take(const struct pguard_profile *profile,
 	*ret_is_new = false;
 	mutex_lock(&pguard_control);
 	if (exe)
-		error = target_of(exe, pguard_hold_calls(profile), ret, ret_is_new, extack);
+		error = target_of(exe, &spec->scope, pguard_hold_calls(profile), ret, ret_is_new,
+				  extack);
 	else
 		error = target_named(spec, ret, extack);
 	mutex_unlock(&pguard_control);

@@ -7,6 +7,7 @@
 #define _KMOD_CONTROL_CONTROL_H
 
 #include "profile/profile.h"
+#include "target/scope.h"
 
 #include <linux/types.h>
 
@@ -14,9 +15,10 @@ struct file;
 struct netlink_ext_ack;
 struct pguard_target;
 
-/* What is wanted of a new target: @exe or @pid; @calls as in hold.c. */
+/* What is wanted of a new target: @exe, in a scope, or @pid; @calls as in hold.c. */
 struct pguard_target_spec {
 	struct file *exe;
+	struct pguard_scope scope;	/* the caller's reference */
 	u64 calls;
 	u32 pid;
 	u32 flags;
@@ -28,7 +30,8 @@ int pguard_target_make_room(const struct pguard_target_spec *spec);
 int pguard_target_new(const struct pguard_target_spec *spec, struct pguard_target **ret,
 		      struct netlink_ext_ack *extack);
 struct pguard_target *pguard_target_find(u32 id);
-struct pguard_target *pguard_target_find_exe(const struct file *exe);
+struct pguard_target *pguard_target_find_exe(const struct file *exe,
+					     const struct pguard_scope *scope);
 struct pguard_profile *pguard_target_unguard(struct pguard_target *target);
 int pguard_target_remove(struct pguard_target *target);
 int pguard_target_del(u32 id, struct netlink_ext_ack *extack);
@@ -37,6 +40,7 @@ void pguard_target_deinit(void);
 /**
  * struct pguard_activate_spec - which target is to be guarded
  * @target_id: one that @owner made; 0 for that of the profile's executable
+ * @scope: of that executable's processes; the caller's reference
  * @owner: number of the netlink socket of the request
  * @is_cancelled: set when nobody waits for the result any more; READ_ONCE
  * @budget_ppm: the budget, 0 for none
@@ -46,6 +50,7 @@ struct pguard_activate_spec {
 	u64 owner;
 	const bool *is_cancelled;
 	u32 target_id;
+	struct pguard_scope scope;
 	u32 budget_ppm;
 	struct pguard_cost_model model;
 };

@@ -58,7 +58,9 @@ static int add_process(struct pguard_target *target, struct task_struct *process
 
 		task_lock(thread);
 		asked = thread->mm;
-		if (asked && (!target->inode || pguard_process_mm_executes(thread->mm, target->inode)))
+		if (asked && (!target->inode ||
+			      (pguard_process_mm_executes(thread->mm, target->inode) &&
+			       pguard_scope_has(&target->scope, thread))))
 			ret = pguard_process_add(target, thread);
 		task_unlock(thread);
 		if (asked)
@@ -234,7 +236,7 @@ static bool is_in_the_way(const struct pguard_target *target, const struct pguar
 	struct inode *inode = spec->exe ? d_real_inode(spec->exe->f_path.dentry) : NULL;
 
 	if (target->inode == inode && target->pid == spec->pid)
-		return true;
+		return pguard_scope_excludes(&target->scope, &spec->scope);
 	if (!inode)
 		return target_has(target, spec->pid);
 	return target->pid && pid_executes(target->pid, inode);
@@ -288,11 +290,14 @@ static int spec_check(const struct pguard_target_spec *spec, struct netlink_ext_
 				     "name an executable or a process, one of them");
 	if (nr_targets >= PGUARD_MAX_TARGETS)
 		return pguard_refuse(extack, -ENOSPC, "too many targets");
+	if (!spec->exe && !pguard_scope_is_any(&spec->scope))
+		return pguard_refuse(extack, -EINVAL,
+				     "a cgroup or a user goes with an executable");
 	if (!spec->exe)
 		return 0;
 	if (!S_ISREG(file_inode(spec->exe)->i_mode))
 		return pguard_refuse(extack, -EINVAL, "the executable is not a regular file");
-	if (pguard_target_find_exe(spec->exe))
+	if (pguard_target_find_exe(spec->exe, &spec->scope))
 		return pguard_refuse(extack, -EEXIST, "this executable is watched already");
 	return 0;
 }
@@ -308,6 +313,7 @@ static struct pguard_target *target_make(const struct pguard_target_spec *spec)
 	pguard_audit_set_threshold(target->audit, spec->threshold_ns);
 	target->pid = spec->pid;
 	target->owner = spec->owner;
+	pguard_scope_copy(&target->scope, &spec->scope);
 	if (spec->exe) {
 		target->path = spec->exe->f_path;
 		path_get(&target->path);
@@ -390,16 +396,22 @@ struct pguard_target *pguard_target_find(u32 id)
 	return NULL;
 }
 
-/* The target of this executable; the same. */
-struct pguard_target *pguard_target_find_exe(const struct file *exe)
+/**
+ * pguard_target_find_exe() - a target of this executable that allows none of this scope
+ *
+ * Context: the same.
+ */
+struct pguard_target *pguard_target_find_exe(const struct file *exe,
+					     const struct pguard_scope *scope)
 {
-	struct pguard_target *ret;
+	const struct inode *inode = d_real_inode(exe->f_path.dentry);
+	struct pguard_target *target;
 
 	lockdep_assert_held(&pguard_control);
-	spin_lock(&pguard_images_lock);
-	ret = pguard_target_match(exe);
-	spin_unlock(&pguard_images_lock);
-	return ret;
+	list_for_each_entry(target, &pguard_targets, list)
+		if (target->inode == inode && pguard_scope_excludes(&target->scope, scope))
+			return target;
+	return NULL;
 }
 
 /*

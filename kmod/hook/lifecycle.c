@@ -44,14 +44,14 @@ static void state_drop(struct task_struct *task)
 }
 
 /* Which target the process belongs to with its new executable. */
-static struct pguard_target *exec_target(const struct linux_binprm *bprm, pid_t tgid)
+static struct pguard_target *exec_target(const struct linux_binprm *bprm, struct task_struct *task)
 {
-	struct pguard_image *old = pguard_process_image_get(tgid);
+	struct pguard_image *old = pguard_process_image_get(task->tgid);
 	struct pguard_target *target = NULL;
 
 	spin_lock(&pguard_images_lock);
 	if (bprm->file)
-		target = pguard_target_match(bprm->file);
+		target = pguard_target_match(bprm->file, task);
 	/* A process that was named itself stays, whatever it executes. */
 	if (!target && old && !old->target->inode && !old->target->dying)
 		target = old->target;
@@ -65,7 +65,7 @@ static struct pguard_target *exec_target(const struct linux_binprm *bprm, pid_t 
 static void probe_exec(void *data, struct task_struct *task, pid_t old_pid,
 		       struct linux_binprm *bprm)
 {
-	struct pguard_target *target = exec_target(bprm, task->tgid);
+	struct pguard_target *target = exec_target(bprm, task);
 
 	if (process_maybe_watched(task)) {
 		state_drop(task);

@@ -13,6 +13,7 @@
 #include "netlink/request.h"
 #include "report/alert-record.h"
 #include "target/image.h"
+#include "target/scope.h"
 
 #include <linux/file.h>
 #include <linux/module.h>
@@ -68,6 +69,37 @@ struct file *pguard_nl_file(struct genl_info *info, const struct nlattr *fd)
 		return ret;
 	return ERR_PTR(pguard_refuse_attr(info->extack, fd, -EBADF,
 					  "not an open file of the sender"));
+}
+
+/**
+ * pguard_nl_scope() - the scope of a request
+ * @info: the request
+ * @cgroup_id: a cgroup of the unified hierarchy, or NULL for any
+ * @uid: a user, in the initial user namespace, or NULL for any
+ * @ret: the scope, with a reference for the caller, also after an error
+ *
+ * Context: may sleep.
+ * Return: 0 or an error.
+ */
+int pguard_nl_scope(struct genl_info *info, const struct nlattr *cgroup_id,
+		    const struct nlattr *uid, struct pguard_scope *ret)
+{
+	struct cgroup *cgroup;
+
+	*ret = (struct pguard_scope){ .uid = INVALID_UID };
+	if (uid) {
+		ret->uid = make_kuid(&init_user_ns, nla_get_u32(uid));
+		if (!uid_valid(ret->uid))
+			return pguard_refuse_attr(info->extack, uid, -EINVAL, "not a user id");
+	}
+	if (!cgroup_id)
+		return 0;
+	cgroup = cgroup_get_from_id(nla_get_u64(cgroup_id));
+	if (IS_ERR(cgroup))
+		return pguard_refuse_attr(info->extack, cgroup_id, PTR_ERR(cgroup),
+					  "no cgroup (version 2) has this id");
+	ret->cgroup = cgroup;
+	return 0;
 }
 
 /*

@@ -9,6 +9,7 @@
 
 struct file;
 struct pguard_request;
+struct pguard_scope;
 
 extern struct genl_family pguard_nl_family;
 
@@ -46,6 +47,8 @@ static inline int pguard_nl_put64(struct sk_buff *skb, int type, u64 value)
 int pguard_nl_control_lock(void);
 int pguard_nl_dump_lock(struct sk_buff *skb, struct netlink_callback *cb);
 struct file *pguard_nl_file(struct genl_info *info, const struct nlattr *fd);
+int pguard_nl_scope(struct genl_info *info, const struct nlattr *cgroup_id,
+		    const struct nlattr *uid, struct pguard_scope *ret);
 int pguard_nl_reply_new(struct pguard_request *request, size_t size);
 void *pguard_nl_dump_put(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd);
 int pguard_nl_dump_end(struct sk_buff *skb, void *header, int error);

@@ -180,10 +180,12 @@ static int profile_arm(struct pguard_request *request)
 	struct pguard_profile *profile;
 	u32 target_id, processes;
 	int ret = get_budget(info, &spec.budget_ppm, &spec.model) ?:
+		  pguard_nl_scope(info, info->attrs[PERFGUARD_A_PROFILE_CGROUP_ID],
+				  info->attrs[PERFGUARD_A_PROFILE_UID], &spec.scope) ?:
 		  pguard_nl_reply_new(request, NLMSG_GOODSIZE) ?: pguard_nl_control_lock();
 
 	if (ret)
-		return ret;
+		goto out;
 	ret = profile_get(request, &profile);
 	if (!ret) {
 		/* Until it is armed, or that has failed, it stays what it is. */
@@ -191,11 +193,13 @@ static int profile_arm(struct pguard_request *request)
 		profile->refused_error = 0;
 	}
 	mutex_unlock(&pguard_control);
-	if (ret)
-		return ret;
-	return pguard_activate_arm(profile, &spec, &target_id, &processes, info->extack) ?:
-	       nla_put_u32(request->reply, PERFGUARD_A_PROFILE_TARGET_ID, target_id) ?:
-	       nla_put_u32(request->reply, PERFGUARD_A_PROFILE_PROCESSES, processes);
+	if (!ret)
+		ret = pguard_activate_arm(profile, &spec, &target_id, &processes, info->extack) ?:
+		      nla_put_u32(request->reply, PERFGUARD_A_PROFILE_TARGET_ID, target_id) ?:
+		      nla_put_u32(request->reply, PERFGUARD_A_PROFILE_PROCESSES, processes);
+out:
+	pguard_scope_put(&spec.scope);
+	return ret;
 }
 
 int pguard_nl_profile_arm_doit(struct sk_buff *skb, struct genl_info *info)
@@ -207,6 +211,10 @@ int pguard_nl_profile_arm_doit(struct sk_buff *skb, struct genl_info *info)
 		return ret;
 	if (target && !nla_get_u32(target))
 		return pguard_refuse_attr(info->extack, target, -EINVAL, "no target has id 0");
+	if (target && (info->attrs[PERFGUARD_A_PROFILE_CGROUP_ID] ||
+		       info->attrs[PERFGUARD_A_PROFILE_UID]))
+		return pguard_refuse_attr(info->extack, target, -EINVAL,
+					  "a target has its scope already");
 	return pguard_request_queue(skb, info, NULL, profile_arm);
 }
 

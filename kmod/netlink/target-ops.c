@@ -31,12 +31,15 @@ static int target_new(struct pguard_request *request)
 		.calls = PGUARD_HOOK_ALL,
 	};
 	struct pguard_target *target;
-	int ret = pguard_nl_reply_new(request, NLMSG_GOODSIZE) ?: pguard_nl_control_lock();
+	int ret = pguard_nl_scope(&request->info, attrs[PERFGUARD_A_TARGET_CGROUP_ID],
+				  attrs[PERFGUARD_A_TARGET_UID], &spec.scope) ?:
+		  pguard_nl_reply_new(request, NLMSG_GOODSIZE) ?: pguard_nl_control_lock();
 
-	if (ret)
-		return ret;
-	ret = pguard_target_new(&spec, &target, request->info.extack);
-	mutex_unlock(&pguard_control);
+	if (!ret) {
+		ret = pguard_target_new(&spec, &target, request->info.extack);
+		mutex_unlock(&pguard_control);
+	}
+	pguard_scope_put(&spec.scope);
 	if (ret)
 		return ret;
 	ret = nla_put_u32(request->reply, PERFGUARD_A_TARGET_ID, target->id) ?:
@@ -133,6 +136,28 @@ static int fill_target_exe(struct sk_buff *skb, struct pguard_target *target)
 	return ret ? -EMSGSIZE : 0;
 }
 
+static int fill_scope(struct sk_buff *skb, const struct pguard_scope *scope)
+{
+	char *buf;
+	int ret;
+
+	if (uid_valid(scope->uid) &&
+	    nla_put_u32(skb, PERFGUARD_A_TARGET_UID, from_kuid(&init_user_ns, scope->uid)))
+		return -EMSGSIZE;
+	if (!scope->cgroup)
+		return 0;
+	if (pguard_nl_put64(skb, PERFGUARD_A_TARGET_CGROUP_ID, cgroup_id(scope->cgroup)))
+		return -EMSGSIZE;
+	buf = kmalloc(PATH_MAX, GFP_KERNEL | __GFP_NOWARN);
+	if (!buf)
+		return -ENOMEM;
+	/* A path that is too long is cut. */
+	cgroup_path(scope->cgroup, buf, PATH_MAX);
+	ret = nla_put_string(skb, PERFGUARD_A_TARGET_CGROUP, buf);
+	kfree(buf);
+	return ret;
+}
+
 static int fill_target(struct sk_buff *skb, struct pguard_target *target)
 {
 	u64 units, waits;
@@ -154,7 +179,7 @@ static int fill_target(struct sk_buff *skb, struct pguard_target *target)
 			    atomic64_read(&target->untracked)) ||
 	    nla_put_u32(skb, PERFGUARD_A_TARGET_SITES, target->nr_sites))
 		return -EMSGSIZE;
-	return target->inode ? fill_target_exe(skb, target) : 0;
+	return target->inode ? fill_target_exe(skb, target) ?: fill_scope(skb, &target->scope) : 0;
 }
 
 /* args[0]: id of the last target in the dump so far. */

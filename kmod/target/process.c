@@ -164,6 +164,14 @@ int pguard_process_add(struct pguard_target *target, struct task_struct *task)
 	return ret;
 }
 
+/* A target that is one process does not take its children along, unless that is wanted. */
+static bool takes_children(const struct pguard_target *target, struct task_struct *child)
+{
+	if (target->inode)
+		return pguard_scope_has(&target->scope, child);
+	return READ_ONCE(target->flags) & PERFGUARD_TARGET_FLAGS_INHERIT;
+}
+
 /**
  * pguard_process_add_like() - watch a new child if its parent is watched
  *
@@ -178,10 +186,8 @@ int pguard_process_add_like(pid_t parent, struct task_struct *child)
 
 	spin_lock(&pguard_images_lock);
 	process = process_find(parent);
-	/* A target that is one process does not take its children along. */
 	if (process && !process->image->target->dying && !process_find(child->tgid) &&
-	    (process->image->target->inode ||
-	     READ_ONCE(process->image->target->flags) & PERFGUARD_TARGET_FLAGS_INHERIT)) {
+	    takes_children(process->image->target, child)) {
 		image = process->image;
 		kref_get(&image->kref);
 		/* It has not run. */
@@ -300,6 +306,30 @@ bool pguard_process_mm_executes(struct mm_struct *mm, const struct inode *inode)
 	return ret;
 }
 
+/*
+ * Has the target of a scope taken in, or will it, who owns some memory.  One that is not
+ * known is being made: by an exec, when the scope decides, or by a fork, when it has what
+ * its parent has; or it is not watched.
+ */
+static bool scope_takes(const struct pguard_target *target, struct mm_struct *mm)
+{
+	const struct pguard_process *process;
+	struct task_struct *owner;
+	bool ret = false;
+
+	rcu_read_lock();
+	owner = pguard_mm_owner(mm);
+	process = owner ? process_find(owner->tgid) : NULL;
+	if (process && process->mm == mm)
+		ret = process->image->target == target;
+	else if (owner && READ_ONCE(owner->__state) & TASK_NEW)
+		ret = true;
+	else if (owner && owner->in_execve)
+		ret = pguard_scope_has(&target->scope, owner);
+	rcu_read_unlock();
+	return ret;
+}
+
 /**
  * pguard_process_has_mm() - does some memory belong to a target
  * @target: the target
@@ -316,7 +346,8 @@ bool pguard_process_has_mm(const struct pguard_target *target, struct mm_struct 
 	bool ret = false;
 
 	if (target->inode)
-		return pguard_process_mm_executes(mm, target->inode);
+		return pguard_process_mm_executes(mm, target->inode) &&
+		       (pguard_scope_is_any(&target->scope) || scope_takes(target, mm));
 	rcu_read_lock();
 	hash_for_each_possible_rcu(processes_by_mm, process, mm_node, (unsigned long)mm)
 		if (process->mm == mm && process->image->target == target)

@@ -26,6 +26,7 @@ struct pguard_target *pguard_target_alloc(void)
 		return NULL;
 	}
 	kref_init(&target->kref);
+	target->scope.uid = INVALID_UID;
 	INIT_LIST_HEAD(&target->list);
 	mutex_init(&target->lock);
 	INIT_LIST_HEAD(&target->images);
@@ -46,6 +47,7 @@ static void target_free(struct kref *kref)
 	struct pguard_target *target = container_of(kref, struct pguard_target, kref);
 
 	pguard_profile_put(target->audit);
+	pguard_scope_put(&target->scope);
 	kfree_rcu(target, rcu);
 }
 
@@ -56,20 +58,23 @@ void pguard_target_put(struct pguard_target *target)
 }
 
 /**
- * pguard_target_match() - the target a process that executes @exe belongs to
+ * pguard_target_match() - the target a process that executes a file belongs to
+ * @exe: the file
+ * @task: of the process
  *
  * By inode of the lowest layer: all containers over one overlay share it.
  *
  * Context: atomic; pguard_images_lock held.
  */
-struct pguard_target *pguard_target_match(const struct file *exe)
+struct pguard_target *pguard_target_match(const struct file *exe, struct task_struct *task)
 {
 	struct inode *inode = d_real_inode(exe->f_path.dentry);
 	struct pguard_target *target;
 
 	lockdep_assert_held(&pguard_images_lock);
 	list_for_each_entry(target, &pguard_targets, list)
-		if (target->inode && target->inode == inode && !target->dying)
+		if (target->inode && target->inode == inode && !target->dying &&
+		    pguard_scope_has(&target->scope, task))
 			return target;
 	return NULL;
 }

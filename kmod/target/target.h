@@ -10,6 +10,7 @@
 
 #include "lib/rate-limit.h"
 #include "profile/profile.h"
+#include "target/scope.h"
 
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -21,6 +22,7 @@
 #include <linux/perfguard.h>
 
 struct file;
+struct task_struct;
 
 enum {
 	PGUARD_MAX_TARGETS = 64,
@@ -55,6 +57,7 @@ enum {
  * @pid: the process, where the target is one
  * @inode: real inode of the executable, pinned by @path; NULL for a process
  * @path: the executable as it was named; put by pguard_target_remove()
+ * @scope: whose processes of @inode; does not change
  * @owner: number of the netlink socket that made it; 0 for none
  * @orphan: that socket is closed and the target goes with it; READ_ONCE
  * @going: its removal has begun; pguard_control
@@ -79,6 +82,7 @@ struct pguard_target {
 	u32 pid;
 	struct inode *inode;
 	struct path path;
+	struct pguard_scope scope;
 	u64 owner;
 	bool orphan;
 	bool going;
@@ -115,7 +119,7 @@ extern struct list_head pguard_targets;
 
 struct pguard_target *pguard_target_alloc(void);
 void pguard_target_put(struct pguard_target *target);
-struct pguard_target *pguard_target_match(const struct file *exe);
+struct pguard_target *pguard_target_match(const struct file *exe, struct task_struct *task);
 u64 pguard_target_least(const struct pguard_target *target);
 u64 pguard_targets_least(void);
 void pguard_target_unsettle(struct pguard_target *target);

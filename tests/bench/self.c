@@ -275,7 +275,7 @@ void self_arm_loaded(const struct self_profile *profile)
 {
 	uint32_t processes = 0;
 
-	check(link_profile_arm(my_link, profile_id, NULL, &target_id, &processes), "arm");
+	check(link_profile_arm(my_link, profile_id, NULL, NULL, &target_id, &processes), "arm");
 	if (processes != 1)
 		errx(1, "%" PRIu32 " processes", processes);
 	check(link_target_set_flags(my_link, target_id, profile->target_flags), "flags");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "app/arm/arm-files.h"
+#include "app/arm/scope-options.h"
 #include "app/common/command.h"
 #include "app/common/options.h"
 
@@ -80,7 +81,7 @@ const struct verb cmd_arm = {
 		 "What is guarded already changes to the new profile without a gap.",
 	.exit = "0 ok, 1 failed (a FILE was not armed; what it had been before stays), 2 wrong "
 		"usage, 3 not possible on this machine.",
-	.groups = { { options, &arm } },
+	.groups = { { options, &arm }, { scope_options, &arm.scope } },
 	.operands = VERB_OPERANDS,
 	.run = run,
 };

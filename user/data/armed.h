@@ -24,6 +24,14 @@ struct armed_prices {
 	uint32_t assumed; /* enum perfguard_unit_cost: those that could not be measured */
 };
 
+/* Whose processes of the program are guarded. */
+struct armed_scope {
+	const char *cgroup; /* as the operator names it; NULL: any */
+	uint64_t cgroup_id; /* 0: any */
+	bool has_uid; /* only those of this real user */
+	uint32_t uid;
+};
+
 /* What guarding took, and of how much CPU time; ns. */
 struct armed_cost {
 	uint64_t cpu;

@@ -61,8 +61,7 @@ static int parse_target(struct nlattr *attrs, int len, void *element)
 {
 	struct target *target = element;
 
-	(void)attrs;
-	(void)len;
+	target->has_uid = nla_find(attrs, len, PERFGUARD_A_TARGET_UID) != NULL;
 	if (!target->path)
 		target->path = strdup("?");
 	return target->path ? 0 : -ENOMEM;
@@ -73,7 +72,9 @@ static void clear_target(void *element)
 	struct target *target = element;
 
 	free(target->path);
+	free(target->cgroup);
 	target->path = NULL;
+	target->cgroup = NULL;
 }
 
 int link_targets(struct link *link, struct target **ret, uint32_t *ret_nr)
@@ -92,7 +93,7 @@ int link_targets(struct link *link, struct target **ret, uint32_t *ret_nr)
 void link_targets_free(struct target *targets, uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++)
-		free(targets[i].path);
+		clear_target(&targets[i]);
 	free(targets);
 }
 

@@ -37,6 +37,10 @@ struct target {
 	uint64_t untracked;
 	uint32_t sites;
 	char *path; /* never NULL */
+	bool has_uid; /* only processes of @uid */
+	uint32_t uid;
+	uint64_t cgroup_id;
+	char *cgroup; /* only processes in it; NULL: any */
 };
 
 struct process {
@@ -155,7 +159,8 @@ int link_profile_add_array(struct link *link, uint32_t id, int attr, const void 
 			   uint32_t nr, size_t size);
 /* On an error nothing changes; link_profiles() may identify the refused guard. */
 int link_profile_arm(struct link *link, uint32_t id, const struct armed_prices *prices,
-		     uint32_t *ret_target_id, uint32_t *ret_processes);
+		     const struct armed_scope *scope, uint32_t *ret_target_id,
+		     uint32_t *ret_processes);
 /* For a target that this link created and that is not guarded, whatever it watches. */
 int link_profile_arm_target(struct link *link, uint32_t id, uint32_t target_id);
 /* Drop a profile that this link loads, or has armed for a target by its id. */

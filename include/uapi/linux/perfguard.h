@@ -506,6 +506,22 @@ enum {
 	PERFGUARD_A_TARGET_UNTRACKED,
 	/* Sites that are probed for the target. */
 	PERFGUARD_A_TARGET_SITES,
+	/*
+	 * Watch only processes of this real user (in the initial user
+	 * namespace), as they are when they execute the file, when they are
+	 * forked, or when the target is made. One that changes its user later
+	 * stays as it was.
+	 */
+	PERFGUARD_A_TARGET_UID,
+	/*
+	 * Watch only processes in this cgroup (version 2) or below it, as they
+	 * are when they execute the file, when they are forked, or when the
+	 * target is made. One that is moved later stays as it was. The id is
+	 * the inode number of the cgroup's directory.
+	 */
+	PERFGUARD_A_TARGET_CGROUP_ID,
+	/* Path of that cgroup in its hierarchy. */
+	PERFGUARD_A_TARGET_CGROUP,
 
 	__PERFGUARD_A_TARGET_MAX,
 	PERFGUARD_A_TARGET_MAX = (__PERFGUARD_A_TARGET_MAX - 1)
@@ -892,6 +908,10 @@ enum {
 	 * too busy or its clock too coarse, and assumes, deliberately high.
 	 */
 	PERFGUARD_A_PROFILE_ASSUMED_COSTS,
+	/* Guard only processes of this user, as of a target. */
+	PERFGUARD_A_PROFILE_UID,
+	/* Guard only processes in this cgroup, as of a target. */
+	PERFGUARD_A_PROFILE_CGROUP_ID,
 
 	__PERFGUARD_A_PROFILE_MAX,
 	PERFGUARD_A_PROFILE_MAX = (__PERFGUARD_A_PROFILE_MAX - 1)
@@ -1009,10 +1029,13 @@ enum {
 	 * Check a loaded profile and guard its executable with it; on an error
 	 * nothing is changed. Where the executable is guarded already, the new
 	 * profile replaces the old one without a gap. Ends with target-del.
-	 * With a target-id that target is guarded instead, whatever it
-	 * watches. It must have been created by the same socket and not be
-	 * guarded yet. Ends with the target, or with profile-del. profile-get
-	 * returns the budget, the cost model and the time spent.
+	 * With a uid, a cgroup-id or both only processes in that scope are
+	 * guarded; other scopes of the executable may have other profiles. One
+	 * that is in several scopes belongs to the oldest target. With a
+	 * target-id that target is guarded instead, whatever it watches. It
+	 * must have been created by the same socket and not be guarded yet.
+	 * Ends with the target, or with profile-del. profile-get returns the
+	 * budget, the cost model and the time spent.
 	 */
 	PERFGUARD_CMD_PROFILE_ARM,
 	/* The profiles that are armed or being loaded. */

@@ -141,7 +141,7 @@ class Family:
             row = {}
             for kind, payload in answer:
                 name = names.get(kind, str(kind))
-                if name in ("name", "path", "comm"):
+                if name in ("name", "path", "comm", "cgroup"):
                     row[name] = payload.rstrip(b"\0").decode()
                 elif len(payload) in (0, 4, 8) and name not in ("stack", "met"):
                     row[name] = number(payload) if payload else True

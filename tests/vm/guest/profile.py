@@ -88,12 +88,16 @@ class Profile:
                           attribute(NUMBER["A_PROFILE_" + kind], b"".join(rows[i:i + 1000])))
         return profile
 
-    def arm(self, family, name="test", target=None):
-        """(profile id, target id, processes)"""
+    def arm(self, family, name="test", target=None, uid=None, cgroup=None):
+        """(profile id, target id, processes); in a scope: a user, the directory of a cgroup"""
         profile = self.load(family, name)
         wanted = [u32(NUMBER["A_PROFILE_ID"], profile)]
         if target is not None:
             wanted.append(u32(NUMBER["A_PROFILE_TARGET_ID"], target))
+        if uid is not None:
+            wanted.append(u32(NUMBER["A_PROFILE_UID"], uid))
+        if cgroup:
+            wanted.append(u64(NUMBER["A_PROFILE_CGROUP_ID"], os.stat(cgroup).st_ino))
         answer = family.do("PROFILE_ARM", *wanted)
         return (profile, number(answer[NUMBER["A_PROFILE_TARGET_ID"]]),
                 number(answer[NUMBER["A_PROFILE_PROCESSES"]]))

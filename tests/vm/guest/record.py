@@ -23,9 +23,10 @@ Event = collections.namedtuple("Event", "time sp value tid kind number")
 class Program:
     """A line to it, a line from it."""
 
-    def __init__(self, *command):
+    def __init__(self, *command, **options):
         self.process = subprocess.Popen([str(word) for word in command], text=True, bufsize=1,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        **options)
         self.pid = self.process.pid
 
     def send(self, line):

@@ -20,16 +20,18 @@ NOVEL = 1 << 63
 class Scripted(Program):
     """tests/vm/scripted, and where its functions are."""
 
-    def __init__(self, *arguments):
-        super().__init__(SCRIPTED, *arguments)
+    def __init__(self, *arguments, **options):
+        super().__init__(SCRIPTED, *arguments, **options)
         words = self.answer().split()
         self.return_offset = file_offset(self.pid, int(words[0], 16))[1]
         self.distance = int(words[1])
         # The loop's frame is anywhere above; what counts is that all agree.
         self.rise = self.distance + 8 + 256
-        self.offsets = [file_offset(self.pid, int(word, 16))[1] for word in words[2:-1]]
+        self.addresses = [int(word, 16) for word in words[2:-1]]
+        self.offsets = [file_offset(self.pid, address)[1] for address in self.addresses]
         self.rest_offset = file_offset(self.pid, int(words[-1], 16))[1]
         self.directory = tempfile.TemporaryDirectory()
+        pathlib.Path(self.directory.name).chmod(0o777)  # whatever user it is
         self.log = pathlib.Path(self.directory.name, "log")
 
     def run(self, steps, threads=1):

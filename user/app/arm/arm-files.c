@@ -8,6 +8,7 @@
 
 #include "app/arm/arming.h"
 #include "app/arm/cost-estimate.h"
+#include "app/arm/scope-options.h"
 #include "app/common/command.h"
 #include "base/log.h"
 #include "link/link.h"
@@ -73,14 +74,14 @@ static int arm_loaded(struct arm_files *arm, struct checked_file *files, struct 
 
 		if (!files[i].is_loaded)
 			continue;
-		ret = arming_arm(&files[i].arming, link, &arm->prices);
+		ret = arming_arm(&files[i].arming, link, &arm->prices, &arm->scope);
 		worst = worse(worst, ret);
 		if (ret)
 			continue;
 		if (!is_first)
 			putchar('\n');
 		is_first = false;
-		armed_text(&files[i].arming, &before, &arm->prices, link);
+		armed_text(&files[i].arming, &before, &arm->prices, &arm->scope, link);
 		fflush(stdout);
 	}
 	if (!is_first)
@@ -117,7 +118,7 @@ int arm_files(struct arm_files *arm)
 
 	if (!files)
 		return cmd_no_memory();
-	ret = run(arm, files);
+	ret = scope_find(&arm->scope) ?: run(arm, files);
 	for (uint32_t i = 0; i < arm->nr; i++)
 		arming_deinit(&files[i].arming);
 	free(files);

@@ -14,6 +14,7 @@ struct arm_files {
 	uint32_t nr;
 	unsigned int is_paper; /* by the paper's rule of inference */
 	struct armed_prices prices; /* the budget; the rest is measured */
+	struct armed_scope scope; /* whose processes; its cgroup is looked up here */
 	char root[32]; /* where the paths of programs and libraries begin */
 };
 

@@ -123,8 +123,23 @@ static void print_replaced(const struct armed_before *before, const struct armin
 	}
 }
 
+static void print_scope(const struct armed_scope *scope)
+{
+	if (!scope->cgroup && !scope->has_uid)
+		return;
+	text_heading(stdout, "only");
+	if (scope->cgroup) {
+		fputs("in cgroup ", stdout);
+		text_safe(stdout, scope->cgroup);
+	}
+	if (scope->has_uid)
+		printf("%sof user %" PRIu32, scope->cgroup ? ", " : "", scope->uid);
+	putchar('\n');
+}
+
 void armed_text(const struct arming *arming, const struct armed_before *before,
-		const struct armed_prices *prices, struct link *link)
+		const struct armed_prices *prices, const struct armed_scope *scope,
+		struct link *link)
 {
 	const struct loading *loading = &arming->loading;
 
@@ -135,6 +150,7 @@ void armed_text(const struct arming *arming, const struct armed_before *before,
 	text_safe(stdout, arming->path);
 	putchar('\n');
 	print_replaced(before, arming);
+	print_scope(scope);
 	text_heading(stdout, "processes");
 	printf("%" PRIu32 " now, and all that are started later\n", arming->processes);
 	text_heading(stdout, "units");

@@ -206,7 +206,8 @@ static int arm_failed(const struct arming *arming, struct link *link, int error)
 	return error == -ENOENT ? CMD_FAILED : cmd_exit_of(error);
 }
 
-int arming_arm(struct arming *arming, struct link *link, const struct armed_prices *prices)
+int arming_arm(struct arming *arming, struct link *link, const struct armed_prices *prices,
+	       const struct armed_scope *scope)
 {
 	int error = link_profile_new(link, arming->path, arming->hash,
 				     arming->is_paper ? PERFGUARD_PROFILE_FLAGS_PAPER : 0,
@@ -215,7 +216,7 @@ int arming_arm(struct arming *arming, struct link *link, const struct armed_pric
 	if (!error)
 		error = arming_upload(link, arming->id, &arming->loading, arming->fds);
 	if (!error)
-		error = link_profile_arm(link, arming->id, prices, &arming->target_id,
+		error = link_profile_arm(link, arming->id, prices, scope, &arming->target_id,
 					 &arming->processes);
 	return error ? arm_failed(arming, link, error) : 0;
 }

@@ -47,7 +47,8 @@ struct arming {
 int arming_load(struct arming *arming, const char *path, const char *root, bool is_paper);
 
 /* Load it into the module and arm it: all or nothing.  Returns as above. */
-int arming_arm(struct arming *arming, struct link *link, const struct armed_prices *prices);
+int arming_arm(struct arming *arming, struct link *link, const struct armed_prices *prices,
+	       const struct armed_scope *scope);
 
 void arming_deinit(struct arming *arming);
 
@@ -65,7 +66,8 @@ struct armed_before {
 
 /* Print what a profile that was just armed guards, and what to expect of it (armed-text.c). */
 void armed_text(const struct arming *arming, const struct armed_before *before,
-		const struct armed_prices *prices, struct link *link);
+		const struct armed_prices *prices, const struct armed_scope *scope,
+		struct link *link);
 
 /*
  * Disarm the targets that @name means: an id, a file or a process; all if it is

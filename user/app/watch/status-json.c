@@ -27,12 +27,24 @@ static void put_flags(struct json *json, const char *name, const void *object)
 	json_end(json);
 }
 
+static void put_uid(struct json *json, const char *name, const void *object)
+{
+	const struct target *target = object;
+
+	if (target->has_uid)
+		json_u64(json, name, target->uid);
+	else
+		json_null(json, name);
+}
+
 #define AT(member, name, ...) FIELD(struct target, member, name, ##__VA_ARGS__)
 
 const struct field status_target_fields[] = {
 	AT(id, "id"), AT(path, "exe"),
 	AT(pid, "pid", .empty = FIELD_SKIP),
 	FIELD_BY(put_flags, "flags"),
+	FIELD_BY(put_uid, "uid"),
+	AT(cgroup, "cgroup"),
 	AT(threshold_ns, "threshold_ns"), AT(processes, "processes"), AT(threads, "threads"),
 	AT(units, "units"), AT(late, "late"), AT(waits, "waits"),
 	AT(suppressed, "suppressed",

@@ -27,6 +27,12 @@ static void text_target(const struct status *status, const struct target *target
 	text_safe(stdout, target->path);
 	if (target->pid)
 		printf(", process %" PRIu32 " alone", target->pid);
+	if (target->has_uid)
+		printf(", only of user %" PRIu32, target->uid);
+	if (target->cgroup) {
+		fputs(target->has_uid ? " in cgroup " : ", only in cgroup ", stdout);
+		text_safe(stdout, target->cgroup);
+	}
 	printf("\n  %" PRIu32 " process%s, %" PRIu32 " thread%s seen; ", target->processes,
 	       target->processes == 1 ? "" : "es", target->threads,
 	       target->threads == 1 ? "" : "s");
