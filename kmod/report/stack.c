@@ -61,6 +61,7 @@ static struct pguard_stack *stack_alloc(struct mm_struct *mm, const struct pt_re
 	memset(stack, 0, sizeof(*stack));
 	stack->at_ns = ktime_get_ns();
 	stack->size = size;
+	stack->room = size;
 	stack->full_size = min_t(unsigned long, extent, U32_MAX);
 	/* An interrupt or exception would have put a negative number there. */
 	stack->syscall = (long)regs->orig_ax >= 0 ? regs->orig_ax : PGUARD_NO_SYSCALL;
@@ -118,14 +119,32 @@ static u32 search_kept(struct pguard_mapping_search *search, struct pguard_threa
 	return size;
 }
 
-/* So many bytes were copied.  The mappings are optional: without memory it goes without them. */
-static void stack_end(struct pguard_stack *stack, u32 size, struct mm_struct *mm,
+/* So many bytes were copied: without the room of the others, if there is memory for that. */
+static struct pguard_stack *stack_fit(struct pguard_stack *stack, u32 size)
+{
+	struct pguard_stack *ret;
+
+	size &= ~7U;
+	stack->size = size;
+	stack->nr_own = size;
+	if (size == stack->room)
+		return stack;
+	ret = kvmalloc(struct_size(ret, bytes, size), GFP_KERNEL | __GFP_NOWARN);
+	if (!ret)
+		return stack;
+	memcpy(ret, stack, struct_size(ret, bytes, size));
+	ret->room = size;
+	kvfree(stack);
+	return ret;
+}
+
+/* All bytes were copied.  The mappings are optional: without memory it goes without them. */
+static void stack_end(struct pguard_stack *stack, struct mm_struct *mm,
 		      struct pguard_thread *thread)
 {
 	struct pguard_mapping_search *search = pguard_mapping_search_begin(mm);
+	u32 size;
 
-	stack->size = size & ~7U;
-	stack->nr_own = stack->size;
 	if (!search)
 		return;
 	size = search_kept(search, thread, stack);
@@ -217,7 +236,8 @@ struct pguard_stack *pguard_stack_self(struct pguard_thread *thread, const struc
 		return NULL;
 	stack->state = PERFGUARD_STACK_STATE_SELF;
 	size = read_present(current, regs->sp, stack->bytes, stack->size);
-	stack_end(stack, size, current->mm, thread);
+	stack = stack_fit(stack, size);
+	stack_end(stack, current->mm, thread);
 	return stack;
 }
 
@@ -249,7 +269,8 @@ struct pguard_stack *pguard_stack_read(struct pguard_thread *thread)
 	stack->state = PERFGUARD_STACK_STATE_BLOCKED;
 	size = read_present(thread->task, regs.sp, stack->bytes, stack->size);
 	stack->holder = pguard_lock_holder(thread->task, &regs);
-	stack_end(stack, size, mm, thread);
+	stack = stack_fit(stack, size);
+	stack_end(stack, mm, thread);
 out_mm:
 	/* If it is the last reference, the watch has no time for the rest. */
 	mmput_async(mm);
@@ -271,6 +292,7 @@ static struct pguard_stack *stack_shrink(struct pguard_stack *stack,
 	*ret = *stack;
 	memcpy(ret->bytes, stack->bytes, own);
 	ret->nr_own = own;
+	ret->room = own;
 	ret->outer = outer;
 	if (pguard_mappings_are_same(stack->mappings, outer->mappings))
 		ret->mappings = outer->mappings;
@@ -353,7 +375,7 @@ size_t pguard_stack_footprint(const struct pguard_stack *list)
 	size_t bytes = 0;
 
 	for (stack = list; stack; stack = stack->next) {
-		bytes += struct_size(stack, bytes, stack->nr_own);
+		bytes += struct_size(stack, bytes, stack->room);
 		/* Those that it shares with the stack that it builds on count there. */
 		if (stack->mappings && !(stack->outer && stack->outer->mappings == stack->mappings))
 			bytes += stack->mappings->nr * (sizeof(stack->mappings->list[0]) + 64);

@@ -56,6 +56,7 @@ enum {
  * @size: bytes copied
  * @full_size: bytes there were
  * @nr_own: bytes in @bytes; the others are the last ones of @outer
+ * @room: bytes that @bytes has room for
  * @mappings: referenced; NULL for lack of memory, or if the map was locked
  * @outer: of the same thread, before it in the list, and all its bytes its own;
  *	NULL if all bytes are own
@@ -73,6 +74,7 @@ struct pguard_stack {
 	u32 full_size;
 	u32 size;
 	u32 nr_own;
+	u32 room;
 	struct pguard_mappings *mappings;
 	const struct pguard_stack *outer;
 	u8 bytes[];

@@ -69,14 +69,38 @@ def stack_sizes(family, seq):
     return 0, 0
 
 
-def late(family, program, depths):
-    """A guard finds its unit late, and the stack is not all there."""
-    # That it is of the second type, which has a limit, is known at its guard alone.
+def arm(family, program, depths):
+    # That a unit is of the second type, which has a limit, is known at its guard alone.
     profile = Profile(SCRIPTED, [program.boundary()],
                       [(program.offsets[1], 0), (program.offsets[2], 0)],
                       [Type(10**12, 1, 10, 10), Type(THRESHOLD, 2)],
                       [Context(0, depths[0], [(0, 10, 10)]), Context(1, depths[1], [(1, 100, 100)])])
     profile.arm(family, "unserved")
+
+
+def kernel_kib():
+    """Memory of the kernel's objects that cannot be taken back."""
+    text = pathlib.Path("/proc/meminfo").read_text(encoding="ascii")
+    return next(int(line.split()[1]) for line in text.splitlines()
+                if line.startswith("SUnreclaim:"))
+
+
+def charged(family, depths):
+    """What stacks take is charged, not only what could be read of them."""
+    program = Scripted("unserved")
+    arm(family, program, depths)
+    before = kernel_kib()
+    program.run([(WAIT, 0, 0), (1, 0, 0), (NAP, 0, 25_000), (2, 0, 0)] * 150 + [(WAIT, 0, 0)])
+    grown, ring = kernel_kib() - before, family.stats()["ring_bytes"] // 1024
+    note(f"{grown} KiB more in use, {ring} KiB of records")
+    ok(ring > 100 and grown < 2 * ring + 1024, "no more memory is taken than is charged")
+    program.end()
+    collect("disarm", "--all")
+
+
+def late(family, program, depths):
+    """A guard finds its unit late, and the stack is not all there."""
+    arm(family, program, depths)
     begin(program, [(WAIT, 0, 20), (1, 0, 0), (NAP, 0, NAP_US), (2, 0, 0), (NAP, 0, NAP_US),
                     (WAIT, 0, 0)])
     ok(ends(program), "a late unit goes on")
@@ -115,6 +139,7 @@ def main():
     recorded(family, program, Recorder())
     late(family, program, depths)
     program.end()
+    charged(family, depths)
     family.close()
     within("the module goes", "rmmod", "perfguard")
     run("insmod", MODULE)
