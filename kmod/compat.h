@@ -185,6 +185,20 @@ static inline void pguard_uprobe_unregister(struct uprobe *unused, struct inode 
 static inline void pguard_uprobe_sync(void)
 {
 }
+
+/*
+ * What comes behind a consumer in the order of calls, and what that is for the last one, to be
+ * asked for just after it was registered.
+ */
+static inline const void *pguard_uprobe_next(const struct uprobe_consumer *consumer)
+{
+	return READ_ONCE(consumer->next);
+}
+
+static inline const void *pguard_uprobe_end(const struct uprobe_consumer *consumer)
+{
+	return NULL;
+}
 #else
 #define PGUARD_UPROBE_FILTER_ARGS struct uprobe_consumer *self, struct mm_struct *mm
 
@@ -204,6 +218,21 @@ static inline void pguard_uprobe_unregister(struct uprobe *uprobe, struct inode 
 static inline void pguard_uprobe_sync(void)
 {
 	uprobe_unregister_sync();
+}
+
+/*
+ * The list is closed by its head, in the kernel's own struct uprobe.  A new consumer is put
+ * behind the head, and has that before it.  One that was added in between, and is taken for
+ * the head then, never comes to stand behind it: so it never seems to be the last.
+ */
+static inline const void *pguard_uprobe_next(const struct uprobe_consumer *consumer)
+{
+	return READ_ONCE(consumer->cons_node.next);
+}
+
+static inline const void *pguard_uprobe_end(const struct uprobe_consumer *consumer)
+{
+	return READ_ONCE(consumer->cons_node.prev);
 }
 #endif
 

@@ -18,9 +18,8 @@ static void count_step(const struct pguard_site *site)
 }
 
 /*
- * The instruction is to be carried out once: who comes after another handler
- * at the same place, which did it, finds the thread elsewhere.  A place in a
- * file and in memory differ by whole pages.
+ * Should another user's handler have moved the thread, it is elsewhere.  A place in a file
+ * and in memory differ by whole pages.
  */
 static noinline int carry_out(const struct pguard_probe *probe, struct pt_regs *regs, bool is_done)
 {
@@ -34,7 +33,7 @@ static noinline int carry_out(const struct pguard_probe *probe, struct pt_regs *
 static __always_inline int finish(const struct pguard_probe *probe, struct pt_regs *regs,
 				  bool is_done)
 {
-	if (probe->code.way == PERFGUARD_STEP_MODE_MODULE)
+	if (READ_ONCE(probe->carries_out))
 		return carry_out(probe, regs, is_done);
 	return is_done ? UPROBE_HANDLER_REMOVE : 0;
 }
@@ -118,6 +117,30 @@ static int (*handler_of(const struct pguard_site *site))(PGUARD_UPROBE_HANDLER_A
 }
 
 /**
+ * pguard_probe_look() - find out whether a probe's handler may carry the instruction out
+ * @probe: the probe
+ *
+ * Whoever else has a probe at this place is to see the thread as it came.  The kernel calls the
+ * newest consumer first: those that were there before come after us, and as long as one of
+ * them is there the kernel steps.  Nobody is put behind us later.
+ *
+ * Context: any; the lock of the target is held.
+ */
+void pguard_probe_look(struct pguard_probe *probe)
+{
+	struct pguard_profile *profile = probe->site.profile;
+	bool is_last;
+
+	if (!probe->is_on || probe->code.way != PERFGUARD_STEP_MODE_MODULE)
+		return;
+	is_last = pguard_uprobe_next(&probe->consumer) == probe->end;
+	WRITE_ONCE(probe->carries_out, is_last);
+	if (profile)
+		WRITE_ONCE(profile->guards[probe->site.id].way,
+			   is_last ? PERFGUARD_STEP_MODE_MODULE : PERFGUARD_STEP_MODE_STEPPED);
+}
+
+/**
  * pguard_probe_register() - put a probe on
  * @probe: with its inode, offset, code and site filled in; off, and no handler
  *	runs for it
@@ -136,10 +159,13 @@ int pguard_probe_register(struct pguard_probe *probe)
 	memset(&probe->consumer, 0, sizeof(probe->consumer));
 	probe->consumer.handler = handler_of(&probe->site);
 	probe->consumer.filter = probe_filter;
+	probe->carries_out = false;
 	probe->handle = pguard_uprobe_register(probe->inode, probe->offset, &probe->consumer);
 	if (IS_ERR(probe->handle))
 		return PTR_ERR(probe->handle);
+	probe->end = pguard_uprobe_end(&probe->consumer);
 	probe->is_on = true;
+	pguard_probe_look(probe);
 	return 0;
 }
 

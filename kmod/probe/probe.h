@@ -15,7 +15,9 @@
  * struct pguard_probe - a breakpoint in every memory that the filter accepts
  * @inode: of the lowest layer, to which the kernel ties its breakpoints; kept
  *	by who made the probe
+ * @end: pguard_uprobe_next() of the last consumer that the kernel calls at this place
  * @is_on: it is registered; the lock of its target
+ * @carries_out: the handler carries the instruction out
  * @code: the instruction under it
  */
 struct pguard_probe {
@@ -23,13 +25,16 @@ struct pguard_probe {
 	struct uprobe *handle;
 	struct inode *inode;
 	u64 offset;
+	const void *end;
 	bool is_on;
+	bool carries_out;
 	struct pguard_code code;
 	struct pguard_site site;
 };
 
 int pguard_probe_register(struct pguard_probe *probe);
 void pguard_probe_unregister(struct pguard_probe *probe);
+void pguard_probe_look(struct pguard_probe *probe);
 void pguard_probe_sync(void);
 
 #endif /* _KMOD_PROBE_PROBE_H */
