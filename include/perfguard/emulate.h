@@ -5,8 +5,8 @@
  * The kernel single-steps the instruction under a breakpoint unless it is one
  * of the few that it emulates.  A step is one exception more, and costs several
  * times as much as the rest of a hit.  But if a handler moves the instruction
- * pointer, every kernel version takes the instruction as executed.  So the module
- * executes plain instructions itself: moves, address computation, arithmetic,
+ * pointer, a kernel takes the instruction as executed; some do not, and the module
+ * tries that out when it is loaded (kmod/probe/trial.c).  So the module executes plain instructions itself: moves, address computation, arithmetic,
  * logic and comparisons, with registers, constants, and memory that they read or
  * overwrite.
  *

@@ -8,6 +8,7 @@
 #include "netlink/policy.h"
 #include "netlink/request.h"
 #include "probe/site.h"
+#include "probe/trial.h"
 #include "report/alert-record.h"
 #include "report/stack.h"
 #include "target/image.h"
@@ -58,7 +59,10 @@ static int fill_stats(struct sk_buff *skb)
 	    pguard_nl_put64(skb, PERFGUARD_A_STATS_CROWDED_STACKS,
 			    atomic64_read(&pguard_stack_history_refused)) ||
 	    pguard_nl_put64(skb, PERFGUARD_A_STATS_STREAM_UNREAD,
-			    atomic64_read(&pguard_site_unread)))
+			    atomic64_read(&pguard_site_unread)) ||
+	    nla_put_u32(skb, PERFGUARD_A_STATS_TRIAL, pguard_trial) ||
+	    (pguard_trial_error &&
+	     nla_put_u32(skb, PERFGUARD_A_STATS_TRIAL_ERROR, pguard_trial_error)))
 		return -EMSGSIZE;
 	while (pguard_hook_next(&position, &hook))
 		if (fill_hook(skb, &hook))

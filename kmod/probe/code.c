@@ -2,6 +2,8 @@
 
 #include "probe/code.h"
 
+#include "probe/trial.h"
+
 #include <linux/cred.h>
 #include <linux/fcntl.h>
 #include <linux/file.h>
@@ -75,7 +77,8 @@ int pguard_code_read(struct file *file, u64 offset, struct pguard_code *ret)
 		return -ENOTSUPP;
 	if (pguard_emulate_by_kernel(bytes, size))
 		ret->way = PERFGUARD_STEP_MODE_KERNEL;
-	else if (!pguard_emulate_prepare(&ret->emulation, bytes, size))
+	else if (pguard_trial == PERFGUARD_TRIAL_ONCE &&
+		 !pguard_emulate_prepare(&ret->emulation, bytes, size))
 		ret->way = PERFGUARD_STEP_MODE_MODULE;
 	else
 		ret->way = PERFGUARD_STEP_MODE_STEPPED;

@@ -28,7 +28,7 @@ $(VM_VICTIMS): $(BUILD)/tests/vm/%: tests/vm/%.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -fomit-frame-pointer -rdynamic -s -pthread -o $@ $< -lm
 
-# Modules that take a direct call for themselves, and patch a call, for KERNEL.
+# Modules for KERNEL that take a direct call, patch a call, or make the kernel an older one.
 taker:
 	$(Q)mkdir -p $(MODULE_DIR)/taker
 	$(Q)cp -sf $(CURDIR)/tests/vm/taker/* $(MODULE_DIR)/taker/

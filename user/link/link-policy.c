@@ -159,6 +159,8 @@ const struct decode_field link_stats_fields[] = {
 	U64(STATS_STREAM_LOST, stats, stream_lost),
 	U64(STATS_CROWDED_STACKS, stats, crowded_stacks),
 	U64(STATS_STREAM_UNREAD, stats, stream_unread),
+	U32(STATS_TRIAL, stats, trial),
+	U32(STATS_TRIAL_ERROR, stats, trial_error),
 	{ 0 }
 };
 

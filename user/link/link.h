@@ -69,6 +69,8 @@ struct stats {
 	uint64_t torn_stacks;
 	uint64_t crowded_stacks;
 	uint32_t sites; /* of all targets */
+	uint32_t trial; /* enum perfguard_trial */
+	uint32_t trial_error;
 	uint64_t stream_lost; /* events, since the module was loaded */
 	uint64_t stream_unread; /* return addresses that were not in memory */
 	uint32_t nr_hooks;

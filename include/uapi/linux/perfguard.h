@@ -305,6 +305,19 @@ enum perfguard_guard_state {
 };
 
 /*
+ * What became of an instruction that the module carried out, on trial, when it
+ * was loaded.
+ */
+enum perfguard_trial {
+	/* It was executed once; the module carries out what it can. */
+	PERFGUARD_TRIAL_ONCE = 1,
+	/* The kernel executed it again; the module carries out nothing. */
+	PERFGUARD_TRIAL_AGAIN = 2,
+	/* It is not known; the module carries out nothing. */
+	PERFGUARD_TRIAL_FAILED = 3,
+};
+
+/*
  * How the instruction under a guard's breakpoint is executed.
  */
 enum perfguard_step_mode {
@@ -771,6 +784,9 @@ enum {
 	 * in memory; the event has 0.
 	 */
 	PERFGUARD_A_STATS_STREAM_UNREAD,
+	PERFGUARD_A_STATS_TRIAL,
+	/* Error number, where the trial failed. */
+	PERFGUARD_A_STATS_TRIAL_ERROR,
 
 	__PERFGUARD_A_STATS_MAX,
 	PERFGUARD_A_STATS_MAX = (__PERFGUARD_A_STATS_MAX - 1)

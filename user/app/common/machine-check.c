@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "app/common/command.h"
+#include "app/common/trial-text.h"
 #include "link/link.h"
 #include "out/json.h"
 #include "out/text.h"
@@ -117,6 +118,19 @@ static void check_kernel(struct check *check, const struct utsname *name)
 		report(check, FINDING_OK, "kernel", NULL, "%s", name->release);
 }
 
+static void check_trial(struct check *check, const struct stats *stats)
+{
+	char text[160];
+
+	if (trial_text(stats, text, sizeof(text)))
+		report(check, FINDING_OK, "instructions", NULL, "%s", text);
+	else
+		report(check, FINDING_NOTE, "instructions",
+		       stats->trial == PERFGUARD_TRIAL_AGAIN ? "boot a kernel of 2026 or later" :
+							       "load the module again",
+		       "%s", text);
+}
+
 static void check_module(struct check *check)
 {
 	struct stats stats;
@@ -139,6 +153,7 @@ static void check_module(struct check *check)
 		if (!stats.is_alive)
 			report(check, FINDING_BAD, "hooks", "set kernel.ftrace_enabled=1 (sysctl)",
 			       "they no longer reach the module");
+		check_trial(check, &stats);
 		link_stats_clear(&stats);
 	}
 	link_close(link);

@@ -197,9 +197,13 @@ static const struct field hook_fields[] = {
 #undef AT
 #define AT(member, name) FIELD(struct stats, member, name)
 
+static const char *const trials[] = { NULL, "once", "again", "failed" };
+
 static const struct field module_fields[] = {
 	AT(targets, "targets"), AT(threads, "threads"), AT(is_alive, "alive"),
 	AT(next_alert, "next_alert"), AT(next_wait, "next_wait"), AT(ring_bytes, "ring_bytes"),
+	FIELD_NAMED(trials, struct stats, trial, "trial"),
+	FIELD(struct stats, trial_error, "trial_error", .empty = FIELD_SKIP),
 	FIELD_INNER("lost"),
 	AT(lost_memory, "memory"), AT(lost_overwritten, "overwritten"),
 	AT(torn_stacks, "torn_stacks"), AT(crowded_stacks, "crowded_stacks"),

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "app/common/trial-text.h"
 #include "base/duration.h"
 #include "out/text.h"
 
@@ -95,6 +96,8 @@ static void text_hooks(const struct stats *stats, bool is_direct)
 
 static void text_module(const struct stats *stats)
 {
+	char trial[160];
+
 	printf("Module: %" PRIu32 " target%s, %" PRIu32 " thread%s, %" PRIu32 " KiB of records\n",
 	       stats->targets, stats->targets == 1 ? "" : "s", stats->threads,
 	       stats->threads == 1 ? "" : "s", stats->ring_bytes / 1024);
@@ -102,6 +105,8 @@ static void text_module(const struct stats *stats)
 	       " torn stacks, %" PRIu64 " without room, %" PRIu64 " words not in memory\n",
 	       stats->lost_memory, stats->lost_overwritten, stats->torn_stacks,
 	       stats->crowded_stacks, stats->stream_unread);
+	if (!trial_text(stats, trial, sizeof(trial)))
+		printf("  %s\n", trial);
 	if (!stats->nr_hooks)
 		puts("  no wait call is hooked");
 	text_hooks(stats, true);
