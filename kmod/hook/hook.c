@@ -246,18 +246,62 @@ u64 pguard_hook_calls(u32 syscall)
 	return is_resumed ? ret | pguard_hook_calls(__NR_restart_syscall) : ret;
 }
 
+static void notrace keeper_func(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
+				struct ftrace_regs *regs)
+{
+}
+
+/* Nobody calls it. */
+static noinline void keeper_place(void)
+{
+	barrier();
+}
+
+/*
+ * On while any hook is, and the kernel refuses to switch ftrace off meanwhile; it cannot be put
+ * on while ftrace is off.  For direct calls that come or go while it is off leave flags in the
+ * kernel's records, about which the kernel warns when its last user of ftrace goes.
+ */
+static struct ftrace_ops keeper;
+
+static int keeper_attach(void)
+{
+	int ret;
+
+	if (keeper.flags & FTRACE_OPS_FL_ENABLED)
+		return 0;
+	memset(&keeper, 0, sizeof(keeper));
+	keeper.func = keeper_func;
+	keeper.flags = FTRACE_OPS_FL_PERMANENT;
+	ret = ftrace_set_filter_ip(&keeper, (unsigned long)keeper_place, 0, 1);
+	if (!ret)
+		ret = register_ftrace_function(&keeper);
+	if (ret)
+		ftrace_free_filter(&keeper);
+	return ret == -EBUSY ? -EOPNOTSUPP : ret;
+}
+
+static void keeper_detach(void)
+{
+	if (!(keeper.flags & FTRACE_OPS_FL_ENABLED))
+		return;
+	WARN_ON(unregister_ftrace_function(&keeper));
+	ftrace_free_filter(&keeper);
+}
+
 /**
  * pguard_hook_attach() - hook wait calls, those that are not
  * @calls: bits of the table; those that this kernel does not have do not matter
  *
  * Context: may sleep; pguard_control held.
- * Return: 0, or an error from ftrace or kprobes; then some of them may be hooked:
- * pguard_hook_release().
+ * Return: 0; -EOPNOTSUPP if ftrace is switched off (kernel.ftrace_enabled); or an error from
+ * ftrace or kprobes.  Then some of them may be hooked: pguard_hook_release().
  */
 int pguard_hook_attach(u64 calls)
 {
 	u64 missing = 0;
 	u32 i;
+	int ret;
 
 	for (i = 0; i < ARRAY_SIZE(hooks); i++)
 		if (hooks[i].address && !hooks[i].probe)
@@ -265,6 +309,9 @@ int pguard_hook_attach(u64 calls)
 	missing &= calls & ~calls_direct();
 	if (!missing)
 		return 0;
+	ret = keeper_attach();
+	if (ret)
+		return ret;
 	return hweight64(missing) > MAX_SINGLE ? calls_attach(missing)
 					       : calls_attach_each(missing);
 }
@@ -289,6 +336,8 @@ void pguard_hook_release(u64 needed)
 		sets[i].calls = 0;
 	}
 	probes_detach(needed);
+	if (!needed)
+		keeper_detach();
 }
 
 /**

@@ -751,8 +751,8 @@ enum {
 	PERFGUARD_A_STATS_TARGETS = 1,
 	PERFGUARD_A_STATS_THREADS,
 	/*
-	 * 0 when hooked calls no longer reach the module
-	 * (kernel.ftrace_enabled=0 does that).
+	 * 0 when hooked calls no longer reach the module: the kernel has
+	 * switched its tracing off after an error.
 	 */
 	PERFGUARD_A_STATS_ALIVE,
 	/* Sequence number of the next alert. */

@@ -54,6 +54,8 @@ first = Audit("--duration", 900, "-e", VICTIM)
 first.next("ready")
 refused("an executable that is watched already", 1, COLLECT, "audit", "-e", VICTIM)
 refused("a process that is watched already", 1, COLLECT, "audit", "-p", victim.pid)
+ok(run("sysctl", "-w", "kernel.ftrace_enabled=0").returncode != 0,
+   "ftrace cannot be switched off meanwhile")
 first.finish()
 ok(first.code == 0 and first.loops(), "the first one was not disturbed")
 
