@@ -111,7 +111,8 @@ def trial(wanted, text):
 
 
 def reload(before="true", after="true"):
-    run("rmmod", "perfguard")
+    # What was taken off just now may still be on its way out.
+    wait_until(lambda: run("rmmod", "perfguard").returncode == 0)
     result = run("sh", "-ec", f"{before}; insmod {MODULE}; {after}")
     if result.returncode:
         raise RuntimeError(result.stderr)

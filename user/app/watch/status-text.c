@@ -102,7 +102,7 @@ static void text_module(const struct stats *stats)
 	       stats->targets, stats->targets == 1 ? "" : "s", stats->threads,
 	       stats->threads == 1 ? "" : "s", stats->ring_bytes / 1024);
 	printf("  lost: %" PRIu64 " out of memory, %" PRIu64 " overwritten, %" PRIu64
-	       " torn stacks, %" PRIu64 " without room, %" PRIu64 " words not in memory\n",
+	       " torn stacks, %" PRIu64 " without room, %" PRIu64 " words unread\n",
 	       stats->lost_memory, stats->lost_overwritten, stats->torn_stacks,
 	       stats->crowded_stacks, stats->stream_unread);
 	if (!trial_text(stats, trial, sizeof(trial)))
