@@ -59,6 +59,7 @@
 #include <linux/hrtimer.h>
 #include <linux/mm_types.h>
 #include <linux/sched.h>
+#include <linux/shmem_fs.h>
 #include <linux/uprobes.h>
 #include <linux/workqueue.h>
 #include <net/genetlink.h>
@@ -157,6 +158,16 @@ static inline struct task_struct *pguard_mm_owner(struct mm_struct *mm)
 	return rcu_dereference(mm->owner);
 #else
 	return mm == current->mm ? current : NULL;
+#endif
+}
+
+/* A file in memory; the flags of its mappings are a structure since 7.0. */
+static inline struct file *pguard_memory_file(const char *name)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 0, 0)
+	return shmem_file_setup(name, 0, VM_NORESERVE);
+#else
+	return shmem_file_setup(name, 0, mk_vma_flags(VMA_NORESERVE_BIT));
 #endif
 }
 

@@ -24,9 +24,7 @@
 #include <linux/fcntl.h>
 #include <linux/file.h>
 #include <linux/fs.h>
-#include <linux/mm.h>
 #include <linux/ptrace.h>
-#include <linux/shmem_fs.h>
 #include <linux/umh.h>
 #include <linux/uprobes.h>
 
@@ -198,7 +196,7 @@ static int __init trial_make(void)
 
 	if (ret)
 		return ret;
-	file = shmem_file_setup("perfguard", 0, VM_NORESERVE);
+	file = pguard_memory_file("perfguard");
 	if (IS_ERR(file))
 		return PTR_ERR(file);
 	ret = file_try();
