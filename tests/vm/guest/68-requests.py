@@ -70,6 +70,13 @@ class Arming(threading.Thread):
         return self.began is not None and self.ended is None
 
 
+
+def is_clean(program, family):
+    """No target, no profile, no breakpoint: a closed socket's are taken off by a worker."""
+    return (not family.targets() and not family.table("PROFILE_GET", "PROFILE") and
+            program.changed() == 0)
+
+
 def started(program, family):
     """An arming that has begun to put probes on."""
     arming = Arming(program)
@@ -131,8 +138,7 @@ def killed(program, family, whole):
     os.waitpid(child, 0)
     took = time.monotonic() - began
     ok(took < SHARE * whole, f"who arms is killed, and ends: {took:.2f} s")
-    ok(wait_until(lambda: not family.targets()) and not armed(family) and
-       not family.table("PROFILE_GET", "PROFILE") and program.changed() == 0,
+    ok(wait_until(lambda: is_clean(program, family)) and not armed(family),
        "what it began is undone")
 
 
@@ -190,8 +196,7 @@ def dropped(program, family):
                  u32(NUMBER["A_TARGET_FLAGS"], OWNED))
     sender.begin("PROFILE_NEW", b"")
     sender.close()
-    ok(wait_until(lambda: not family.targets()) and not family.table("PROFILE_GET", "PROFILE") and
-       program.changed() == 0, "requests of a closed socket leave nothing")
+    ok(wait_until(lambda: is_clean(program, family)), "requests of a closed socket leave nothing")
 
 
 def main():

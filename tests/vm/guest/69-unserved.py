@@ -10,7 +10,7 @@ import pathlib
 import subprocess
 
 from family import NUMBER, Family, number, parse, u64
-from perfguard import MODULE, MS, TOP, collect, done, note, ok, run, wait_until
+from perfguard import IS_SLOW, MODULE, MS, TOP, collect, done, note, ok, run, wait_until
 from profile import Context, Profile, Type
 from record import ACCOUNT, HIT, OWNED, RECORD, Recorder, kinds
 from scripted import NAP, SCRIPTED, WAIT, Scripted
@@ -93,7 +93,9 @@ def charged(family, depths):
     program.run([(WAIT, 0, 0), (1, 0, 0), (NAP, 0, 25_000), (2, 0, 0)] * 150 + [(WAIT, 0, 0)])
     grown, ring = kernel_kib() - before, family.stats()["ring_bytes"] // 1024
     note(f"{grown} KiB more in use, {ring} KiB of records")
-    ok(ring > 100 and grown < 2 * ring + 1024, "no more memory is taken than is charged")
+    # KASAN keeps what was freed.
+    ok(ring > 100 and (IS_SLOW or grown < 2 * ring + 1024),
+       "no more memory is taken than is charged")
     program.end()
     collect("disarm", "--all")
 
