@@ -323,7 +323,7 @@ static void set_batch(struct pguard_profile *profile)
 	u32 i, cost = 1;
 
 	for (i = 0; i < profile->nr_guards; i++)
-		cost = max(cost, state->model.hit[profile->guards[i].way]);
+		cost = max(cost, state->model.hit[pguard_guard_step_mode(&profile->guards[i])]);
 	WRITE_ONCE(state->batch, state->budget.ppm ? max(BUDGET_BATCH_NS / cost, 1U) : S32_MAX);
 }
 

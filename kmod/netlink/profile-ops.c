@@ -424,8 +424,7 @@ static int fill_guard(struct sk_buff *skb, const struct pguard_profile *profile,
 	       nla_put_u32(skb, PERFGUARD_A_GUARD_OBJECT, guard->site.object) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_GUARD_OFFSET, guard->site.offset) ||
 	       nla_put_u32(skb, PERFGUARD_A_GUARD_STATE, READ_ONCE(guard->state)) ||
-	       nla_put_u32(skb, PERFGUARD_A_GUARD_STEP_MODE,
-			   READ_ONCE(guard->way)) ||
+	       nla_put_u32(skb, PERFGUARD_A_GUARD_STEP_MODE, pguard_guard_step_mode(guard)) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_GUARD_HITS, sums.hits) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_GUARD_STEPPED, sums.stepped) ||
 	       nla_put_u32(skb, PERFGUARD_A_GUARD_SHEDS, READ_ONCE(guard->sheds)) ||

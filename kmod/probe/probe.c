@@ -10,7 +10,7 @@
 #include <linux/mm.h>
 #include <linux/string.h>
 
-/* The module could not carry out the instruction this time: the kernel steps it. */
+/* The module does not carry out the instruction this time: the kernel steps it. */
 static void count_step(const struct pguard_site *site)
 {
 	if (site->profile)
@@ -24,7 +24,8 @@ static void count_step(const struct pguard_site *site)
 static noinline int carry_out(const struct pguard_probe *probe, struct pt_regs *regs, bool is_done)
 {
 	if (offset_in_page(regs->ip) == offset_in_page(probe->offset) &&
-	    unlikely(!pguard_emulate(&probe->code.emulation, regs)) && !is_done)
+	    unlikely(!READ_ONCE(probe->carries_out) ||
+		     !pguard_emulate(&probe->code.emulation, regs)) && !is_done)
 		count_step(&probe->site);
 	return is_done ? UPROBE_HANDLER_REMOVE : 0;
 }
@@ -33,7 +34,7 @@ static noinline int carry_out(const struct pguard_probe *probe, struct pt_regs *
 static __always_inline int finish(const struct pguard_probe *probe, struct pt_regs *regs,
 				  bool is_done)
 {
-	if (READ_ONCE(probe->carries_out))
+	if (probe->code.way == PERFGUARD_STEP_MODE_MODULE)
 		return carry_out(probe, regs, is_done);
 	return is_done ? UPROBE_HANDLER_REMOVE : 0;
 }
@@ -134,10 +135,11 @@ void pguard_probe_look(struct pguard_probe *probe)
 	if (!probe->is_on || probe->code.way != PERFGUARD_STEP_MODE_MODULE)
 		return;
 	is_last = pguard_uprobe_next(&probe->consumer) == probe->end;
-	WRITE_ONCE(probe->carries_out, is_last);
+	/* Handlers read it on all CPUs. */
+	if (probe->carries_out != is_last)
+		WRITE_ONCE(probe->carries_out, is_last);
 	if (profile)
-		WRITE_ONCE(profile->guards[probe->site.id].way,
-			   is_last ? PERFGUARD_STEP_MODE_MODULE : PERFGUARD_STEP_MODE_STEPPED);
+		WRITE_ONCE(profile->guards[probe->site.id].is_shared, !is_last);
 }
 
 /**

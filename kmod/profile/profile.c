@@ -282,7 +282,7 @@ void pguard_profile_sum_guard(const struct pguard_profile *profile, u32 guard,
 	memset(ret, 0, sizeof(*ret));
 	for_each_possible_cpu(cpu)
 		pguard_sums_add(ret, per_cpu_ptr(profile->guards[guard].sums, cpu), sizeof(*ret));
-	if (READ_ONCE(profile->guards[guard].way) == PERFGUARD_STEP_MODE_STEPPED)
+	if (profile->guards[guard].way == PERFGUARD_STEP_MODE_STEPPED)
 		ret->stepped = ret->hits;
 }
 

@@ -86,7 +86,8 @@ struct pguard_audit_sums {
  * struct pguard_guard_sums - how often a guard was hit
  * @hits: all hits of the target's threads
  * @stepped: those whose instruction the kernel single-steps; what a CPU counts is only
- *	where the module could not carry it out, as elsewhere it is all or none
+ *	where the module could not carry it out or left it to the kernel, as elsewhere it
+ *	is all or none
  */
 struct pguard_guard_sums {
 	u64 hits;
@@ -200,12 +201,14 @@ struct pguard_wait_sites {
  * struct pguard_guard - a guard site
  * @site: as it was loaded
  * @state: enum perfguard_guard_state; the target lock for writing, READ_ONCE
- * @way: enum perfguard_step_mode
+ * @way: enum perfguard_step_mode; does not change while it is armed
  * @events: a bit for each loop of which it is an event site
  * @sheds: how often it was shed; the same
  * @sums: what each CPU counts
  * @share: what it took of the target's CPU time, in millionths; the same
  * @has_contexts: its hits may say something
+ * @is_shared: the kernel steps what the module would carry out, for another user of the
+ *	place; WRITE_ONCE with the target lock, READ_ONCE
  */
 struct pguard_guard {
 	struct perfguard_guard site;
@@ -216,6 +219,7 @@ struct pguard_guard {
 	struct pguard_guard_sums __percpu *sums;
 	u32 share;
 	bool has_contexts;
+	bool is_shared;
 	/* private: the governor's */
 	u32 rounds;
 	u32 pause;
@@ -223,6 +227,12 @@ struct pguard_guard {
 	u64 hits;
 	u64 stepped;
 };
+
+/* Who carries out its instruction now: enum perfguard_step_mode. */
+static inline u32 pguard_guard_step_mode(const struct pguard_guard *guard)
+{
+	return READ_ONCE(guard->is_shared) ? PERFGUARD_STEP_MODE_STEPPED : guard->way;
+}
 
 /**
  * struct pguard_profile - a loaded or armed profile
