@@ -115,7 +115,7 @@ static int target_start(struct pguard_target *target, struct netlink_ext_ack *ex
 
 	if (ret)
 		return pguard_refuse(extack, ret, "the scheduler's tracepoints cannot be used");
-	ret = pguard_hold_update() ?: (pguard_hook_alive() ? 0 : -EOPNOTSUPP);
+	ret = pguard_hold_update();
 	if (!ret)
 		return 0;
 	return pguard_refuse(extack, ret,

@@ -343,8 +343,8 @@ void pguard_hook_release(u64 needed)
 /**
  * pguard_hook_alive() - true if the hooked functions still call the stub
  *
- * With kernel.ftrace_enabled=0 the kernel takes all such calls out of its text
- * without a notification.  The text itself shows it: a call, or the nop that was there.
+ * The kernel takes no call of ours out of its text, unless its tracing fails.  The text itself
+ * shows it: a call, or the nop that was there.
  *
  * Context: any; may be wrong while hooks go on or off.
  */

@@ -341,7 +341,7 @@ static int print_text(const struct session *session, const struct report *report
 	text_slowest(session, report);
 	fields_text(stdout, lost_fields, &lost);
 	if (!session->stats_end.is_alive)
-		log_warning("the hooks no longer reach the module; set kernel.ftrace_enabled=1 (sysctl)");
+		log_warning("the hooks no longer reach the module; the kernel's log (dmesg) says why");
 	text_command(session);
 	return fflush(stdout) || ferror(stdout) ? CMD_FAILED : CMD_OK;
 }

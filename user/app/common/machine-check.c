@@ -151,7 +151,7 @@ static void check_module(struct check *check)
 		report(check, FINDING_OK, "module", NULL, "loaded and answers; %u targets, %u hooked calls now",
 		       stats.targets, stats.nr_hooks);
 		if (!stats.is_alive)
-			report(check, FINDING_BAD, "hooks", "set kernel.ftrace_enabled=1 (sysctl)",
+			report(check, FINDING_BAD, "hooks", "see the kernel's log (dmesg)",
 			       "they no longer reach the module");
 		check_trial(check, &stats);
 		link_stats_clear(&stats);

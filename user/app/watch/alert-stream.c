@@ -142,7 +142,7 @@ static int begin(struct alert_stream *stream)
 	if (!stats.targets)
 		log_progress("nothing is watched now; alerts come when something is");
 	if (!stats.is_alive)
-		log_warning("the hooks no longer reach the module; set kernel.ftrace_enabled=1 (sysctl)");
+		log_warning("the hooks no longer reach the module; the kernel's log (dmesg) says why");
 	link_stats_clear(&stats);
 	return 0;
 }

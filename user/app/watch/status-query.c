@@ -152,7 +152,7 @@ int status_print(struct status *status)
 	else if (!ret)
 		status_text(status);
 	if (!ret && !status->stats.is_alive)
-		log_warning("the hooks no longer reach the module; set kernel.ftrace_enabled=1 (sysctl)");
+		log_warning("the hooks no longer reach the module; the kernel's log (dmesg) says why");
 	clear_status(status);
 	return ret;
 }
