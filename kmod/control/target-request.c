@@ -485,7 +485,6 @@ void pguard_target_deinit(void)
 	pguard_governor_deinit();
 	pguard_probe_set_deinit();
 	pguard_late_hit_deinit();
-	pguard_capture_deinit();
 	/* Last: it waits for the ends of all that ran in threads' own time. */
 	pguard_drain_deinit();
 }

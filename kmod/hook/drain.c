@@ -31,9 +31,6 @@ enum {
 	PERIOD = HZ / 10,
 };
 
-/* Task works of the drain that have not run. */
-static atomic_t nr_kicks = ATOMIC_INIT(0);
-
 /* Targets that are gone except for threads that sleep. */
 static LIST_HEAD(leaving);
 static DEFINE_MUTEX(reaper_lock); /* guards that list; inside of target locks */
@@ -67,9 +64,8 @@ bool pguard_drain_woke(void)
 static void kick_end(struct pguard_thread *thread)
 {
 	pguard_thread_put(thread);
+	/* Last: the module may go, once pguard_drain_deinit() has waited for what is left here. */
 	module_put(THIS_MODULE);
-	/* Last: the module may go. */
-	atomic_dec(&nr_kicks);
 }
 
 static void kick_run(struct callback_head *work)
@@ -95,7 +91,6 @@ static void kick(struct pguard_thread *thread)
 	    READ_ONCE(thread->task->__state) & TASK_INTERRUPTIBLE) {
 		thread->kicked = true;
 		refcount_inc(&thread->refs);
-		atomic_inc(&nr_kicks);
 		/* Its target, which is not freed yet, holds one. */
 		__module_get(THIS_MODULE);
 		init_task_work(&thread->kick, kick_run);
@@ -161,7 +156,7 @@ static bool drain_is_done(struct pguard_target *target)
 	struct hlist_node *next;
 
 	hlist_for_each_entry_safe(thread, next, &target->leaving, drained) {
-		/* Pairs with state_release(). */
+		/* Pairs with state_release() and pguard_drain_leave(). */
 		if (smp_load_acquire(&thread->inflight)) {
 			kick(thread);
 			continue;
@@ -227,12 +222,13 @@ int pguard_drain_wait(struct pguard_target *target)
 	return 0;
 }
 
-/* Hooks are off and targets gone: wait until no thread runs our text. */
+/*
+ * Hooks are off, targets gone, and so are the task works, each of which held the module:
+ * wait until no thread runs our text.
+ */
 void pguard_drain_deinit(void)
 {
 	/* It may be in its last lines. */
 	flush_delayed_work(&dwork);
-	while (atomic_read(&nr_kicks))
-		usleep_range(1000, 2000);
 	synchronize_rcu_tasks();
 }

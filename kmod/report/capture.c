@@ -18,7 +18,6 @@
 #include "target/thread.h"
 
 #include <linux/completion.h>
-#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
@@ -46,9 +45,6 @@ struct pguard_capture {
 
 atomic64_t pguard_capture_torn = ATOMIC64_INIT(0);
 
-/* Requests whose work has not run. */
-static atomic_t nr_pending = ATOMIC_INIT(0);
-
 static void capture_put(struct pguard_capture *capture)
 {
 	if (!refcount_dec_and_test(&capture->refs))
@@ -75,9 +71,8 @@ static void capture_run(struct callback_head *work)
 	}
 	pguard_report_cost_end(&cost, capture->thread->image->target);
 	capture_put(capture);
+	/* Last: the module may go, once pguard_drain_deinit() has waited for what is left here. */
 	module_put(THIS_MODULE);
-	/* Last: the module may go. */
-	atomic_dec(&nr_pending);
 }
 
 /* Ask a thread for its stack; NULL if it exits, or memory is short. */
@@ -93,7 +88,6 @@ static struct pguard_capture *capture_start(struct pguard_thread *thread)
 	init_completion(&capture->done);
 	init_task_work(&capture->work, capture_run);
 
-	atomic_inc(&nr_pending);
 	/* A thread that is stopped comes by when it goes on; its target, for now, holds one. */
 	__module_get(THIS_MODULE);
 	WRITE_ONCE(thread->captured, true);
@@ -104,7 +98,6 @@ static struct pguard_capture *capture_start(struct pguard_thread *thread)
 	if (task_work_add(thread->task, &capture->work, TWA_RESUME)) {
 		WRITE_ONCE(thread->captured, false);
 		module_put(THIS_MODULE);
-		atomic_dec(&nr_pending);
 		pguard_thread_put(thread);
 		kfree(capture);
 		return NULL;
@@ -275,11 +268,4 @@ struct pguard_stack *pguard_capture_stack(struct pguard_thread *thread)
 		stack->next->tid = stack->holder;
 	pguard_thread_put(holder);
 	return stack;
-}
-
-/* Nobody starts a request any more; wait for those on their way. */
-void pguard_capture_deinit(void)
-{
-	while (atomic_read(&nr_pending))
-		msleep(20);
 }

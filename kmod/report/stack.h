@@ -94,7 +94,6 @@ size_t pguard_stack_footprint(const struct pguard_stack *list);
 extern atomic64_t pguard_capture_torn;
 
 struct pguard_stack *pguard_capture_stack(struct pguard_thread *thread);
-void pguard_capture_deinit(void);
 
 /* Returns true if a call of futex with these user registers is a wait. */
 static __always_inline bool pguard_futex_waits(const struct pt_regs *regs)
