@@ -6,9 +6,9 @@
  * of the few that it emulates.  A step is one exception more, and costs several
  * times as much as the rest of a hit.  But if a handler moves the instruction
  * pointer, a kernel takes the instruction as executed; some do not, and the module
- * tries that out when it is loaded (kmod/probe/trial.c).  So the module executes plain instructions itself: moves, address computation, arithmetic,
- * logic and comparisons, with registers, constants, and memory that they read or
- * overwrite.
+ * tries that out when it is loaded (kmod/probe/trial.c).  So the module executes
+ * plain instructions itself: moves, address computation, arithmetic, logic and
+ * comparisons, with registers, constants, and memory that they read or overwrite.
  *
  * Not: instructions that write SP, as a return probe of another user at the same
  * site reads it after the handlers; read-modify-write of memory and exchanges

@@ -56,30 +56,24 @@ static int target_named(const struct pguard_activate_spec *spec, struct pguard_t
 }
 
 /*
- * The target of this executable, in a scope, locked by the order, made if there is none.
+ * The target of an executable, in a scope, locked by the order, made if there is none.
  * Another order may be about to arm it, or fail to: this waits for the lock.
  */
-static int target_of(struct file *exe, const struct pguard_scope *scope, u64 calls,
-		     struct pguard_target **ret, bool *ret_is_new, struct netlink_ext_ack *extack)
+static int target_of(const struct pguard_target_spec *spec, struct pguard_target **ret,
+		     bool *ret_is_new, struct netlink_ext_ack *extack)
 {
-	struct pguard_target_spec spec = {
-		.exe = exe,
-		.scope = *scope,
-		.calls = calls,
-		.flags = PERFGUARD_TARGET_FLAGS_ACCOUNT,
-	};
 	int error;
 
 	do {
-		error = pguard_target_make_room(&spec);
+		error = pguard_target_make_room(spec);
 		if (error)
 			return error;
 		/* It stays: pguard_control is held. */
-		*ret = pguard_target_find_exe(exe, scope);
+		*ret = pguard_target_find_exe(spec->exe, &spec->scope);
 		*ret_is_new = !*ret;
 		if (*ret_is_new)
-			return pguard_target_new(&spec, ret, extack);
-		if (!pguard_scope_is_same(&(*ret)->scope, scope))
+			return pguard_target_new(spec, ret, extack);
+		if (!pguard_scope_is_same(&(*ret)->scope, &spec->scope))
 			return pguard_refuse(extack, -EEXIST,
 					     "this executable is watched already, in another scope: disarm that first");
 		error = pguard_target_lock(*ret);
@@ -147,24 +141,28 @@ static int target_take(const struct pguard_profile *profile,
 		       const struct pguard_activate_spec *spec, struct pguard_target **ret,
 		       bool *ret_is_new, struct netlink_ext_ack *extack)
 {
-	struct file *exe = NULL;
+	struct pguard_target_spec wanted = {
+		.scope = spec->scope,
+		.calls = pguard_hold_calls(profile),
+		.flags = PERFGUARD_TARGET_FLAGS_ACCOUNT,
+	};
 	int error;
 
 	if (!spec->target_id) {
-		exe = pguard_code_open(&profile->objects[0].path);
-		if (IS_ERR(exe))
-			return pguard_refuse(extack, PTR_ERR(exe), "the executable cannot be read");
+		wanted.exe = pguard_code_open(&profile->objects[0].path);
+		if (IS_ERR(wanted.exe))
+			return pguard_refuse(extack, PTR_ERR(wanted.exe),
+					     "the executable cannot be read");
 	}
 	*ret_is_new = false;
 	mutex_lock(&pguard_control);
-	if (exe)
-		error = target_of(exe, &spec->scope, pguard_hold_calls(profile), ret, ret_is_new,
-				  extack);
+	if (wanted.exe)
+		error = target_of(&wanted, ret, ret_is_new, extack);
 	else
 		error = target_named(spec, ret, extack);
 	mutex_unlock(&pguard_control);
-	if (exe)
-		__fput_sync(exe);
+	if (wanted.exe)
+		__fput_sync(wanted.exe);
 	return error;
 }
 

@@ -16,14 +16,14 @@
  * @path: the file
  *
  * Context: may sleep.
- * Return: the file, to be given back by fput(); or ERR_PTR().
+ * Return: the file, to be given back by __fput_sync(); or ERR_PTR().
  */
 struct file *pguard_code_open(const struct path *path)
 {
 	struct file *file = dentry_open(path, O_RDONLY | O_LARGEFILE, current_cred());
 
 	if (!IS_ERR(file) && !(file->f_mode & FMODE_CAN_READ)) {
-		fput(file);
+		__fput_sync(file);
 		return ERR_PTR(-EINVAL);
 	}
 	return file;

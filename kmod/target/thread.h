@@ -3,10 +3,10 @@
  * The state of a watched thread.
  *
  * Found by the task's address in an RCU hash.  Made by the thread itself in
- * its first hooked call, or at the first site it hits, or by the watchdog when it holds a lock
- * that a late unit waits for; taken out by the thread's exit or exec, or when its target goes.  References: the hash's, and
- * one for each user that holds on to it outside of an RCU section (watchdog,
- * queued task work).
+ * its first hooked call, or at the first site it hits, or by the watchdog when
+ * it holds a lock that a late unit waits for; taken out by the thread's exit or
+ * exec, or when its target goes.  References: the hash's, and one for each user
+ * that holds on to it outside of an RCU section (watchdog, queued task work).
  */
 #ifndef _KMOD_TARGET_THREAD_H
 #define _KMOD_TARGET_THREAD_H
