@@ -40,7 +40,6 @@ const struct decode_field link_target_fields[] = {
 	U64(TARGET_UNTRACKED, target, untracked),
 	U32(TARGET_SITES, target, sites),
 	U32(TARGET_UID, target, uid),
-	U64(TARGET_CGROUP_ID, target, cgroup_id),
 	STRING(TARGET_CGROUP, target, cgroup),
 	{ 0 }
 };

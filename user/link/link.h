@@ -39,7 +39,6 @@ struct target {
 	char *path; /* never NULL */
 	bool has_uid; /* only processes of @uid */
 	uint32_t uid;
-	uint64_t cgroup_id;
 	char *cgroup; /* only processes in it; NULL: any */
 };
 

@@ -105,24 +105,6 @@ void object_destroy(struct object *object)
 	free(object);
 }
 
-bool object_bias(const struct object *object, const struct mapping *mapping, uint64_t *ret)
-{
-	uint64_t page = 4096;
-
-	for (uint32_t i = 0; i < object->view.nr_segments; i++) {
-		const struct segment *segment = &object->view.segments[i];
-		uint64_t first = segment->offset & -page;
-		uint64_t last = segment->offset + segment->size;
-
-		/* whole pages are mapped, and a mapping can be a part of its segment */
-		if (!segment->executable || mapping->offset < first || mapping->offset >= last)
-			continue;
-		*ret = mapping->start - mapping->offset + segment->offset - segment->addr;
-		return true;
-	}
-	return false;
-}
-
 static Dwarf_Frame *find_row(struct object *object, uint64_t addr)
 {
 	Dwarf_Frame *row;
@@ -178,11 +160,4 @@ int object_function(struct object *object, uint64_t addr, uint64_t *ret_start,
 	*ret_start = symbol ? symbol->start : start;
 	*ret_name = symbol ? symbol->name : NULL;
 	return 0;
-}
-
-bool object_is_entry(const struct object *object, uint64_t addr)
-{
-	enum { ENTRY_SIZE = 64 };
-
-	return object->entry && addr - object->entry < ENTRY_SIZE;
 }

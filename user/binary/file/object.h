@@ -20,7 +20,7 @@
 
 struct object {
 	char *path;
-	Dwfl *dwfl; /* owns elf, the file and both tables of unwind rules */
+	Dwfl *dwfl; /* owns elf, the file and cfi */
 	Dwfl_Module *file;
 	Elf *elf;
 	Dwarf_CFI *cfi;
@@ -41,9 +41,6 @@ struct object {
 int object_create(int fd, const char *path, struct object **ret);
 void object_destroy(struct object *object);
 
-/* *@ret: the difference of an address of the process from that of the file. */
-bool object_bias(const struct object *object, const struct mapping *mapping, uint64_t *ret);
-
 /* The unwind rule at @addr, good until the next call, or NULL. */
 const struct rule *object_rule(struct object *object, uint64_t addr);
 
@@ -53,8 +50,5 @@ const struct rule *object_rule(struct object *object, uint64_t addr);
  */
 int object_function(struct object *object, uint64_t addr, uint64_t *ret_start,
 		    const char **ret_name);
-
-/* True if @addr is in the code at the file's entry point. */
-bool object_is_entry(const struct object *object, uint64_t addr);
 
 #endif /* _USER_BINARY_FILE_OBJECT_H */

@@ -10,10 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "binary/file/dynamic.h"
+
 struct object;
 
 enum {
-	RUNTIME_NAME_MAX = 256, /* with the NUL */
+	RUNTIME_NAME_MAX = DYNAMIC_STRING_MAX, /* with the NUL */
 };
 
 /* A file that may be one. */

@@ -46,8 +46,8 @@ static struct sock_filter filter[] = {
 	ALLOW(sendmsg), ALLOW(recvmsg),
 	ALLOW(brk), ALLOW(munmap), ALLOW(mremap), ALLOW(madvise), ALLOW(futex), ALLOW(getrandom),
 	ALLOW(rt_sigreturn), ALLOW(exit_group),
-	ALLOW_MEMORY(mmap), LOAD(nr),
-	ALLOW_MEMORY(mprotect), LOAD(nr),
+	ALLOW_MEMORY(mmap),
+	ALLOW_MEMORY(mprotect),
 	/* libelf looks whether a descriptor is one; fstat() of newer C libraries */
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_fcntl, 0, 3), LOAD(args[1]),
 	UNLESS(F_GETFD), RETURN(SECCOMP_RET_ALLOW),

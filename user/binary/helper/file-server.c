@@ -2,7 +2,6 @@
 
 #include "binary/helper/file-server.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/demangle.h"
 #include "binary/helper/file-server.h"
 
 enum {
@@ -72,6 +73,7 @@ static int start(struct foreign_file *file, struct wire_file *ret)
 	int error;
 
 	file->nr_questions = file->nr_wanted = 0;
+	demangle_load(); /* the helper may open nothing */
 	error = helper_start(&file->helper, file->fd, file_server_main, file->path);
 	if (error)
 		return error;

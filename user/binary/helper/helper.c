@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>

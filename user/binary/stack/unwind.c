@@ -28,7 +28,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/demangle.h"
 #include "binary/helper/files.h"
 #include "binary/stack/rule.h"
 
@@ -75,7 +74,6 @@ struct code_place {
 
 struct unwinder *unwinder_create(void)
 {
-	demangle_load(); /* before helpers may not */
 	return calloc(1, sizeof(struct unwinder));
 }
 
