@@ -10,33 +10,37 @@
 #include <linux/mm.h>
 #include <linux/string.h>
 
-/* The module does not carry out the instruction this time: the kernel steps it. */
-static void count_step(const struct pguard_site *site)
-{
-	if (site->profile)
-		this_cpu_inc(site->sums->stepped);
-}
-
 /*
- * Should another user's handler have moved the thread, it is elsewhere.  A place in a file
- * and in memory differ by whole pages.
+ * The module does not carry out the instruction this time: the kernel steps it.  Should
+ * another user's handler have moved the thread, it is elsewhere.
  */
-static noinline int carry_out(const struct pguard_probe *probe, struct pt_regs *regs, bool is_done)
+static noinline __cold int count_step(const struct pguard_probe *probe, const struct pt_regs *regs)
 {
-	if (offset_in_page(regs->ip) == offset_in_page(probe->offset) &&
-	    unlikely(!READ_ONCE(probe->carries_out) ||
-		     !pguard_emulate(&probe->code.emulation, regs)) && !is_done)
-		count_step(&probe->site);
-	return is_done ? UPROBE_HANDLER_REMOVE : 0;
+	if (probe->site.profile && offset_in_page(regs->ip) == offset_in_page(probe->offset))
+		this_cpu_inc(probe->site.sums->stepped);
+	return 0;
 }
 
-/* A handler is done; @is_done: current's memory needs the breakpoint no more. */
-static __always_inline int finish(const struct pguard_probe *probe, struct pt_regs *regs,
-				  bool is_done)
+/* A place in a file and in memory differ by whole pages. */
+static noinline int carry_out(const struct pguard_probe *probe, struct pt_regs *regs)
 {
-	if (probe->code.way == PERFGUARD_STEP_MODE_MODULE)
-		return carry_out(probe, regs, is_done);
-	return is_done ? UPROBE_HANDLER_REMOVE : 0;
+	if (likely(offset_in_page(regs->ip) == READ_ONCE(probe->carries_out_at) &&
+		   pguard_emulate(&probe->code.emulation, regs)))
+		return 0;
+	return count_step(probe, regs);
+}
+
+/* What a handler returns: the last call, without a frame of its own. */
+static __always_inline int finish(const struct pguard_probe *probe, struct pt_regs *regs)
+{
+	return probe->code.way == PERFGUARD_STEP_MODE_MODULE ? carry_out(probe, regs) : 0;
+}
+
+/* The same if current's memory needs the breakpoint no more. */
+static noinline __cold int finish_last(const struct pguard_probe *probe, struct pt_regs *regs)
+{
+	finish(probe, regs);
+	return UPROBE_HANDLER_REMOVE;
 }
 
 /*
@@ -55,12 +59,16 @@ static int record_handler(PGUARD_UPROBE_HANDLER_ARGS)
 {
 	struct pguard_probe *probe = container_of(self, struct pguard_probe, consumer);
 
-	return finish(probe, regs, pguard_site_hit(&probe->site, regs));
+	if (unlikely(pguard_site_hit(&probe->site, regs)))
+		return finish_last(probe, regs);
+	return finish(probe, regs);
 }
 
 static noinline int hit_slow(struct pguard_probe *probe, struct pt_regs *regs, u64 now)
 {
-	return finish(probe, regs, pguard_guard_hit_slow(&probe->site, regs, now));
+	if (unlikely(pguard_guard_hit_slow(&probe->site, regs, now)))
+		return finish_last(probe, regs);
+	return finish(probe, regs);
 }
 
 static int slow_handler(PGUARD_UPROBE_HANDLER_ARGS)
@@ -83,7 +91,7 @@ static __always_inline int hit_fast(struct pguard_probe *probe, struct pt_regs *
 	case PGUARD_GUARD_DONE:
 		break;
 	}
-	return finish(probe, regs, false);
+	return finish(probe, regs);
 }
 
 static int guard_handler(PGUARD_UPROBE_HANDLER_ARGS)
@@ -131,13 +139,15 @@ void pguard_probe_look(struct pguard_probe *probe)
 {
 	struct pguard_profile *profile = probe->site.profile;
 	bool is_last;
+	u32 at;
 
 	if (!probe->is_on || probe->code.way != PERFGUARD_STEP_MODE_MODULE)
 		return;
 	is_last = pguard_uprobe_next(&probe->consumer) == probe->end;
+	at = is_last ? offset_in_page(probe->offset) : PGUARD_PROBE_NOWHERE;
 	/* Handlers read it on all CPUs. */
-	if (probe->carries_out != is_last)
-		WRITE_ONCE(probe->carries_out, is_last);
+	if (probe->carries_out_at != at)
+		WRITE_ONCE(probe->carries_out_at, at);
 	if (profile)
 		WRITE_ONCE(profile->guards[probe->site.id].is_shared, !is_last);
 }
@@ -161,7 +171,7 @@ int pguard_probe_register(struct pguard_probe *probe)
 	memset(&probe->consumer, 0, sizeof(probe->consumer));
 	probe->consumer.handler = handler_of(&probe->site);
 	probe->consumer.filter = probe_filter;
-	probe->carries_out = false;
+	probe->carries_out_at = PGUARD_PROBE_NOWHERE;
 	probe->handle = pguard_uprobe_register(probe->inode, probe->offset, &probe->consumer);
 	if (IS_ERR(probe->handle))
 		return PTR_ERR(probe->handle);

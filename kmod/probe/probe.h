@@ -11,13 +11,16 @@
 /* Relies on the one before it. */
 #include <linux/uprobes.h>
 
+#define PGUARD_PROBE_NOWHERE	PAGE_SIZE
+
 /**
  * struct pguard_probe - a breakpoint in every memory that the filter accepts
  * @inode: of the lowest layer, to which the kernel ties its breakpoints; kept
  *	by who made the probe
  * @end: pguard_uprobe_next() of the last consumer that the kernel calls at this place
  * @is_on: it is registered; the lock of its target
- * @carries_out: the handler carries the instruction out
+ * @carries_out_at: the offset within its page at which the handler carries the instruction out,
+ *	if the module can; PGUARD_PROBE_NOWHERE while the kernel steps it for another user
  * @code: the instruction under it
  */
 struct pguard_probe {
@@ -27,7 +30,7 @@ struct pguard_probe {
 	u64 offset;
 	const void *end;
 	bool is_on;
-	bool carries_out;
+	u32 carries_out_at;
 	struct pguard_code code;
 	struct pguard_site site;
 };
