@@ -107,7 +107,7 @@ def trial(wanted, text):
     note(line)
     ok(line.startswith("ok" if wanted == ONCE else "note"), "check reports it")
     bad = next((one.strip() for one in status.splitlines() if "are single-stepped" in one), "")
-    ok(bad in line if wanted != ONCE else not bad, "status does if it is bad")
+    ok(bool(bad) == (wanted != ONCE) and bad in line, "status does if it is bad")
 
 
 def reload(before="true", after="true"):

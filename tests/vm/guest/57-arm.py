@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Profiles of a small server armed, swapped, refused and disarmed."""
 
-import json
 import os
 import pathlib
 import random
@@ -10,7 +9,8 @@ import struct
 import subprocess
 import time
 
-from perfguard import COLLECT, IS_SLOW, TOP, Audit, collect, done, note, ok, run, skip, wait_until
+from perfguard import (COLLECT, IS_SLOW, TOP, Audit, collect, done, note, ok, run, skip, status,
+                       wait_until)
 
 PORT = "7157"
 SERVER = str(TOP / "build/tests/vm/guarded")
@@ -67,11 +67,6 @@ class Server:
 
 def play(path):
     return run(PLAYER, "play", PORT, path).returncode == 0
-
-
-def status(kind):
-    lines = [json.loads(line) for line in collect("status", "--json").stdout.splitlines()]
-    return [line for line in lines if line["kind"] == kind]
 
 
 def profile():

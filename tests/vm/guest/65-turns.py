@@ -3,54 +3,22 @@
 
 import errno
 import os
-import shutil
 import signal
-import subprocess
 import tempfile
 import threading
 import time
 
-from family import NUMBER, Family, Refused, u32
-from perfguard import EXACT, IS_SLOW, TOP, collect, done, note, ok, run, wait_until
-from profile import Context, Profile, Type, armed
-from record import CALLED, OWNED, Called, Recorder, changed_bytes
+from family import NUMBER, Family, u32
+from large import Large, Order
+from perfguard import EXACT, IS_SLOW, collect, done, note, ok, wait_until
+from profile import armed
+from record import CALLED, OWNED, Called, Recorder
 
-SITES = str(TOP / "build/tests/vm/sites")
-PYTHON = os.path.realpath("/usr/bin/python3")
 NR_SITES = 500 if IS_SLOW else 4000     # of one request
 NR_PROCESSES = 3 if IS_SLOW else 6
 LEAST = 10                              # questions answered while an order is carried out
 SHARE = 0.25                            # of the order's time, the longest of them,
 GRACE = 0.2                             # with what a removal does when the probes are off, s
-
-
-class Program:
-    """Some processes of a large program that is nobody else's; they wait for input."""
-
-    def __init__(self, directory):
-        self.path = shutil.copy(PYTHON, os.path.join(directory, "program"))
-        self.processes = [subprocess.Popen([self.path, "-c", "print(flush=True); input()"],
-                                           stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-                          for _ in range(NR_PROCESSES)]
-        for process in self.processes:
-            process.stdout.readline()
-        listed = [tuple(map(int, line.split()))
-                  for line in run(SITES, self.path).stdout.splitlines()]
-        self.guards = [(offset, delta) for offset, delta, _ in listed][:NR_SITES]
-        self.sites = [(offset, i, delta) for i, (offset, delta) in enumerate(self.guards)]
-
-    def profile(self):
-        """No thread waits where it says, so nothing is inferred."""
-        return Profile(self.path, [(1, 0, 8, 16)], self.guards, [Type(1 << 40, 1)],
-                       [Context(0, 8, [(0, 1, 1)])])
-
-    def changed(self):
-        return sum(changed_bytes(process.pid, self.path) for process in self.processes)
-
-    def end(self):
-        for process in self.processes:
-            process.kill()
-            process.wait()
 
 
 class Asker(threading.Thread):
@@ -73,26 +41,6 @@ class Asker(threading.Thread):
         self.ending.set()
         self.join()
         self.family.close()
-
-
-class Order(threading.Thread):
-    """One that takes long."""
-
-    def __init__(self, order, *arguments):
-        super().__init__()
-        self.order, self.arguments = order, arguments
-        self.result = self.began = self.ended = None
-
-    def run(self):
-        self.began = time.monotonic()
-        try:
-            self.result = self.order(*self.arguments)
-        except Refused as error:
-            self.result = error
-        self.ended = time.monotonic()
-
-    def is_under_way(self):
-        return self.began is not None and self.ended is None
 
 
 def ordered(text, order, *arguments, meanwhile=None):
@@ -267,7 +215,7 @@ def killed(program, family):
 
 def main():
     with tempfile.TemporaryDirectory() as directory:
-        program = Program(directory)
+        program = Large(directory, NR_PROCESSES, NR_SITES)
         family = Family()
         note(f"{len(program.sites)} functions")
         sites(program, family)

@@ -3,72 +3,31 @@
 
 import errno
 import os
-import shutil
 import signal
 import subprocess
 import tempfile
-import threading
 import time
 
 from family import NUMBER, Family, Refused, number, u32, u64
+from large import Large, Order
 from perfguard import IS_SLOW, MODULE, TOP, done, note, ok, run, wait_until
-from profile import Context, Profile, Type, armed
-from record import OWNED, changed_bytes
+from profile import armed
+from record import OWNED
 
-SITES = str(TOP / "build/tests/vm/sites")
 REGISTRAR = TOP / "build" / os.environ["PERFGUARD_KERNEL"] / "taker/registrar.ko"
-PYTHON = os.path.realpath("/usr/bin/python3")
 NR_GUARDS = 1000 if IS_SLOW else 4000
 NR_PROCESSES = 4 if IS_SLOW else 40
 MAX_WAITING = 16            # requests of one socket, besides the one that is carried out
 SHARE = 0.5                 # of the slow request's time, all others together
 
 
-class Program:
-    """Many processes of a large program; to arm it takes long."""
-
-    def __init__(self, directory):
-        self.path = shutil.copy(PYTHON, os.path.join(directory, "program"))
-        self.processes = [subprocess.Popen([self.path, "-c", "print(flush=True); input()"],
-                                           stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                           stderr=subprocess.DEVNULL)
-                          for _ in range(NR_PROCESSES)]
-        for process in self.processes:
-            process.stdout.readline()
-        sites = [tuple(map(int, line.split()))[:2]
-                 for line in run(SITES, self.path).stdout.splitlines()]
-        self.profile = Profile(self.path, [(1, 0, 8, 16)], sites[:NR_GUARDS],
-                               [Type(1 << 40, 1)], [Context(0, 8, [(0, 1, 1)])])
-
-    def changed(self):
-        return sum(changed_bytes(process.pid, self.path) for process in self.processes)
-
-    def end(self):
-        for process in self.processes:
-            process.kill()
-            process.wait()
-
-
-class Arming(threading.Thread):
+class Arming(Order):
     """The program is armed by a socket of its own."""
 
     def __init__(self, program):
-        super().__init__()
-        self.program, self.family = program, Family()
-        self.loaded = program.profile.load(self.family)
-        self.began = self.ended = self.result = None
-
-    def run(self):
-        self.began = time.monotonic()
-        try:
-            self.result = self.family.do("PROFILE_ARM", u32(NUMBER["A_PROFILE_ID"], self.loaded))
-        except Refused as error:
-            self.result = error
-        self.ended = time.monotonic()
-
-    def is_under_way(self):
-        return self.began is not None and self.ended is None
-
+        self.family = Family()
+        self.loaded = program.profile().load(self.family)
+        super().__init__(self.family.do, "PROFILE_ARM", u32(NUMBER["A_PROFILE_ID"], self.loaded))
 
 
 def is_clean(program, family):
@@ -129,7 +88,7 @@ def killed(program, family, whole):
     child = os.fork()
     if not child:
         try:
-            program.profile.arm(Family(), "killed")
+            program.profile().arm(Family(), "killed")
         finally:
             os._exit(0)
     wait_until(family.targets)
@@ -201,7 +160,7 @@ def dropped(program, family):
 
 def main():
     with tempfile.TemporaryDirectory() as directory:
-        program = Program(directory)
+        program = Large(directory, NR_PROCESSES, NR_GUARDS)
         family = Family()
         arming = started(program, family)
         whole = registered(arming)

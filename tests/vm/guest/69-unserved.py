@@ -10,12 +10,13 @@ import pathlib
 import subprocess
 
 from family import NUMBER, Family, number, parse, u64
+from guarded import LATE
 from perfguard import IS_SLOW, MODULE, MS, TOP, collect, done, note, ok, run, wait_until
 from profile import Context, Profile, Type
 from record import ACCOUNT, HIT, OWNED, RECORD, Recorder, kinds
 from scripted import NAP, SCRIPTED, WAIT, Scripted
 
-LATE, FOUND_BY_GUARD = 1, 1
+FOUND_BY_GUARD = 1
 BOUND = 60
 NAP_US = 60_000
 THRESHOLD = 20 * MS

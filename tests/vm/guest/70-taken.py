@@ -5,18 +5,14 @@ import json
 import os
 import time
 
-from perfguard import (MS, TOP, Audit, Victim, collect, done, functions, near, note, ok, run,
+from perfguard import (TOP, Audit, Victim, collect, done, functions, near, note, ok, run, status,
                        wait_until)
 
 TAKER = TOP / "build" / os.environ["PERFGUARD_KERNEL"] / "taker/taker.ko"
 
 
 def hooks():
-    for line in collect("status", "--json").stdout.splitlines():
-        line = json.loads(line)
-        if "hooks" in line:
-            return {hook.get("name", hook.get("syscall")): hook for hook in line["hooks"]}
-    return {}
+    return {line["name"]: line for line in status("hook")}
 
 
 victim = Victim()

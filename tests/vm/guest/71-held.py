@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 """What is hooked is left to others as far as that can be."""
 
-import json
 import os
 import pathlib
-import subprocess
 import sys
 
 from family import NUMBER, Family, number, parse, u64
-from guarded import GUARDED, LOCK, MIDDLE, Guarded, Request
-from perfguard import (LONG, MS, TOP, Audit, Victim, collect, done, note, ok, run, skip,
+from guarded import ENDED, GUARDED, LOCK, MIDDLE, Guarded, Request
+from perfguard import (LONG, MS, TOP, Audit, Victim, collect, done, note, ok, run, skip, status,
                        wait_until)
 from profile import Profile, Type
-from record import file_offset
+from record import Program, file_offset
 
 MODULES = TOP / "build" / os.environ["PERFGUARD_KERNEL"] / "taker"
 PATCHER = MODULES / "patcher.ko"
@@ -20,7 +18,6 @@ TAKER = MODULES / "taker.ko"
 ENABLED = pathlib.Path("/sys/kernel/livepatch/patcher/enabled")
 TRANSITION = pathlib.Path("/sys/kernel/livepatch/patcher/transition")
 PATCHED = 4711
-ENDED = 2
 FUTEX, EPOLL_WAIT = 202, 232
 DELAY_MS = 300
 OTHERS = ("epoll_wait", "poll", "futex", "read", "nanosleep", "restart_syscall")
@@ -34,25 +31,17 @@ for _ in sys.stdin:
 """
 
 
-class Caller:
+class Caller(Program):
     def __init__(self):
-        self.process = subprocess.Popen([sys.executable, "-c", CALLER], text=True, bufsize=1,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.pid = self.process.pid
+        super().__init__(sys.executable, "-c", CALLER)
         self.call()
 
     def call(self):
-        self.process.stdin.write("call\n")
-        return int(self.process.stdout.readline())
-
-    def end(self):
-        self.process.kill()
-        self.process.wait()
+        return int(self.do("call"))
 
 
 def hooks():
-    lines = [json.loads(line) for line in collect("status", "--json").stdout.splitlines()]
-    return {line["name"]: line for line in lines if line["kind"] == "hook"}
+    return {line["name"]: line for line in status("hook")}
 
 
 def patch():

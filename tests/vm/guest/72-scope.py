@@ -2,15 +2,14 @@
 """Of the processes that execute a file only those in the target's scope are guarded."""
 
 import contextlib
-import json
 import os
 import pathlib
 
 from family import Family, Refused
 from guarded import GUARDED, Guarded
-from perfguard import IS_SLOW, MS, collect, done, note, ok, skip, wait_until
+from perfguard import IS_SLOW, MS, collect, done, note, ok, skip, status, wait_until
 from profile import Context, Profile, Type
-from record import byte_at
+from record import BREAKPOINT, byte_at
 from scripted import NAP, SCRIPTED, WAIT, Scripted
 
 ALICE, BOB = 1001, 1002
@@ -19,7 +18,6 @@ OURS, THEIRS = CGROUPS / "pg-ours", CGROUPS / "pg-theirs"
 BELOW = OURS / "below"
 THRESHOLD = 3 * MS
 NAP_US = 30000
-INT3 = 0xcc
 GUARD = 1                   # the function that carries the guard
 CALM = [(WAIT, 0, 20), (GUARD, 0, 0), (WAIT, 0, 20)]
 LATE = [(WAIT, 0, 20), (GUARD, 0, 0), (NAP, 0, NAP_US), (WAIT, 0, 20)]
@@ -39,7 +37,7 @@ def start(uid=0, cgroup=CGROUPS):
 
 
 def has_breakpoint(program):
-    return byte_at(program.pid, program.addresses[GUARD]) == INT3
+    return byte_at(program.pid, program.addresses[GUARD]) == BREAKPOINT
 
 
 def watched(family):
@@ -149,8 +147,7 @@ def by_command():
     note(result.stdout)
     ok(result.returncode == 0 and "only       in cgroup /pg-ours, of user 65534" in
        result.stdout, "arm --cgroup --uid reports the scope")
-    lines = [json.loads(line) for line in collect("status", "--json").stdout.splitlines()]
-    target = next(line for line in lines if line["kind"] == "target")
+    target = status("target")[0]
     ok((target["exe"], target["uid"], target["cgroup"]) == (GUARDED, 65534, "/pg-ours"),
        "status --json has it")
     ok("only of user 65534 in cgroup /pg-ours" in collect("status").stdout, "status shows it")

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """A guarded program that does its worst computes what it would without guards."""
 
-import json
 import os
 import pathlib
 import shutil
 
 from family import Family
 from hostile import HOSTILE, LIBM, Hostile, at_edges, at_stack, work
-from perfguard import IS_SLOW, TOP, collect, done, note, ok, run, wait_until
-from record import HIT, Recorder, file_offset, kinds
+from perfguard import IS_SLOW, collect, done, note, ok, run, status, wait_until
+from record import HIT, Recorder, file_offset, kinds, sites_of
 
 TMP = pathlib.Path("/tmp/hostile")
 FEW = 20 if IS_SLOW else 200
@@ -61,8 +60,7 @@ def itself():
 
 def guard_hits():
     """Of each guard, in their order."""
-    lines = map(json.loads, collect("status", "--json").stdout.splitlines())
-    return [line["hits"] for line in lines if line["kind"] == "guard"]
+    return [line["hits"] for line in status("guard")]
 
 
 def replaced_nops():
@@ -160,8 +158,7 @@ def library():
     """A library with a probe in its functions comes and goes, and is replaced while mapped."""
     path = TMP / "library.so"
     shutil.copy(os.path.realpath(LIBM), path)
-    sites = [(int(line.split()[0]), i, int(line.split()[1])) for i, line in
-             enumerate(run(TOP / "build/tests/vm/sites", path).stdout.splitlines())]
+    sites = [(offset, i, delta) for i, (offset, delta) in enumerate(sites_of(path))]
     program, recorder = Hostile(), Recorder()
     target = recorder.watch("exe", HOSTILE)
     recorder.ask("open")

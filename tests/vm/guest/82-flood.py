@@ -9,31 +9,26 @@ import subprocess
 import time
 
 from family import Family
-from perfguard import (COLLECT, IS_SLOW, PATIENCE, TOP, Audit, collect, done, note, ok, run,
+from perfguard import (COLLECT, IS_SLOW, PATIENCE, TOP, Audit, done, note, ok, run, status,
                        wait_until)
+from record import Program
 
 SECONDS = float(os.environ.get("SECONDS", 4))
 THREADS = 2
 AT_ONCE = 1000 if IS_SLOW else 20000
 
 
-class Flood:
+class Flood(Program):
     """tests/vm/flood: does as many units as it is asked for."""
 
     def __init__(self):
-        self.process = subprocess.Popen([TOP / "build/tests/vm/flood", str(THREADS)], text=True,
-                                        bufsize=1, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.pid = int(self.process.stdout.readline())
+        super().__init__(TOP / "build/tests/vm/flood", THREADS)
+        self.pid = int(self.answer())
         time.sleep(0.3)
 
-    def do(self, units):
+    def work(self, units):
         """So many of each thread; how many that were."""
-        self.process.stdin.write(f"{units}\n")
-        return THREADS * units if self.process.stdout.readline() == "ok\n" else 0
-
-    def end(self):
-        self.process.kill()
-        self.process.wait()
+        return THREADS * units if self.do(str(units)) == "ok" else 0
 
 
 class Watch:
@@ -61,9 +56,7 @@ def count(lines):
 
 def suppressed():
     """Units that the rate limit of the target held back, by the module's own count."""
-    return sum(json.loads(line)["suppressed"]
-               for line in collect("status", "--json").stdout.splitlines()
-               if json.loads(line)["kind"] == "target")
+    return sum(line["suppressed"] for line in status("target"))
 
 
 def main():
@@ -76,7 +69,7 @@ def main():
     ok(audit.next("ready"), "an audit for which each unit is late")
     generated, start = 0, time.monotonic()
     while time.monotonic() < start + SECONDS:
-        generated += flood.do(AT_ONCE)
+        generated += flood.work(AT_ONCE)
     seconds = time.monotonic() - start
     note(f"{generated} late units in {seconds:.1f} s, {generated / seconds:.0f} a second")
     held = suppressed()
@@ -94,7 +87,7 @@ def main():
            f"{name}: what was reported, folded and counted lost is what there was")
     ok(wait_until(lambda: run("rmmod", "perfguard").returncode == 0) and
        run("insmod", os.environ["PERFGUARD_KO"]).returncode == 0, "the module goes and comes back")
-    ok(flood.do(10) == 10 * THREADS, "the program goes on")
+    ok(flood.work(10) == 10 * THREADS, "the program goes on")
     flood.end()
     done()
 

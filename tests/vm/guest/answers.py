@@ -5,13 +5,12 @@ guards on that it picked.
 By hand, as it takes a quarter of an hour: tests/vm/module 6.12 answers.py
 """
 
-import json
 import re
 import shutil
 import subprocess
 import sys
 
-from perfguard import COLLECT, LONG, TOP, collect, done, note, ok
+from perfguard import COLLECT, LONG, TOP, collect, done, note, ok, status
 
 sys.path.insert(0, str(TOP / "tests/eval/guest"))
 
@@ -92,8 +91,7 @@ def guarded(profile, rounds):
             note(armed.stdout + armed.stderr)
         note(armed.stdout)
         answers = plain(rounds)(program)
-        lines = map(json.loads, collect("status", "--json").stdout.splitlines())
-        hits = sum(line["hits"] for line in lines if line["kind"] == "guard")
+        hits = sum(line["hits"] for line in status("guard"))
         ok(hits >= len(answers), f"and are met: {hits} hits")
         return answers
     return doing

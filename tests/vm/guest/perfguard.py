@@ -70,6 +70,12 @@ def collect(*arguments, **options):
     return run(COLLECT, *arguments, **options)
 
 
+def status(kind):
+    """The lines of this kind that status --json prints."""
+    lines = [json.loads(line) for line in collect("status", "--json").stdout.splitlines()]
+    return [line for line in lines if line["kind"] == kind]
+
+
 def wait_until(condition, seconds=PATIENCE):
     end = time.monotonic() + seconds
     while time.monotonic() < end:

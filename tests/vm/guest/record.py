@@ -8,10 +8,11 @@ import struct
 import subprocess
 import tempfile
 
-from perfguard import IS_SLOW, TOP
+from perfguard import IS_SLOW, TOP, run
 
 RECORDER = str(TOP / "build/tests/vm/recorder")
 CALLED = str(TOP / "build/tests/vm/called")
+SITES = str(TOP / "build/tests/vm/sites")
 INHERIT, ACCOUNT, DISCOVER, OWNED, RECORD = 1, 2, 4, 8, 16
 ONE_SHOT = 1
 LOST, HIT, ENTER, LEAVE, START, END = range(1, 7)
@@ -132,6 +133,11 @@ def file_offset(pid, address):
         if start <= address < end:
             return path, address - start + offset
     raise ValueError(hex(address))
+
+
+def sites_of(path):
+    """Where a file's functions can have probes: [(offset, sp_delta)]."""
+    return [tuple(map(int, line.split()[:2])) for line in run(SITES, path).stdout.splitlines()]
 
 
 def byte_at(pid, address):
