@@ -3,9 +3,9 @@
 /*
  * If a handler moves the instruction pointer, the kernel is to take the instruction as
  * executed.  Kernels without commit 4363264111e1 (6.18, and stable releases since late 2025)
- * execute it once more, and the program goes on with wrong values.  Versions do not tell them
- * apart, since distributions take single commits.  So the module tries it out when it is
- * loaded, and carries out nothing unless it was right.
+ * execute it once more, and the program goes on with wrong values.  A version number does
+ * not say which: distributions take single commits.  So the module tries it out when it is loaded,
+ * and carries out nothing unless it was right.
  *
  * The trial is a program of four instructions, in a file in memory that nobody else sees:
  *

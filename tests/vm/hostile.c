@@ -49,7 +49,7 @@
 static uint64_t return_address, distance;
 static volatile uint64_t watched;
 
-/* As in guest/74-hostile.py. */
+/* As in guest/hostile.py. */
 static NOINLINE uint64_t step(uint64_t x)
 {
 	__asm__ volatile("" : "+r"(x));

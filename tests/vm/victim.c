@@ -631,6 +631,14 @@ static int wait_in_vain(int by, int epoll_fd)
 	return ret == 0 || errno == ETIMEDOUT;
 }
 
+static void raise_to(atomic_ulong *maximum, unsigned long value)
+{
+	unsigned long old = atomic_load(maximum);
+
+	while (old < value && !atomic_compare_exchange_weak(maximum, &old, value))
+		;
+}
+
 static void *timer(void *argument)
 {
 	int by = (int)(uintptr_t)argument, epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -642,8 +650,8 @@ static void *timer(void *argument)
 			atomic_fetch_add(&interrupted, 1);
 		ms = (now_ns() - begun) / 1000000;
 		/* What epoll_wait has left cannot be known once it is woken. */
-		if (by != BY_EPOLL && ms > timeout_ms + atomic_load(&overrun_ms))
-			atomic_store(&overrun_ms, ms - timeout_ms);
+		if (by != BY_EPOLL && ms > timeout_ms)
+			raise_to(&overrun_ms, ms - timeout_ms);
 	} while (now_ns() < storm_end);
 	close(epoll_fd);
 	return NULL;
