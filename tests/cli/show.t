@@ -180,16 +180,16 @@ shows_plain()
 		    bad = {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")}
 		    assert not bad, (name, bad)
 	END
+	[ $? = 0 ] && [ -s "$2" ]
 	ok $? "$1"
 }
 for options in "" --hits "--tree 2" "--svg 2" "--dot 2" "--json --hits --tree 2"; do
 	# shellcheck disable=SC2086
 	run show $options names.pgp
-	[ -s out ] || echo "# nothing was printed"
-	shows_plain "names that command a terminal: show ${options:-as text}"
+	shows_plain "names that command a terminal: show ${options:-as text}" out
 done
 run show $'/no/\e]0;title\a\u202e\x9b31m'
-shows_plain "and in an error message"
+shows_plain "and in an error message" err
 
 # A save that is killed at any moment leaves the old profile or the new one.
 rm -f k.pgp

@@ -358,7 +358,7 @@ static void test_file(const char *name, void (*add)(struct made_file *file), con
 	int fd = make_named(name, add, &addr), honest = make_named("honest", NULL, &honest_addr);
 	struct unwinder *unwinder = unwinder_create();
 	double start = helpers_s(), first_s;
-	struct frame frame, other;
+	struct frame frame = { 0 }, other;
 
 	name_of(unwinder, fd, addr, &frame);
 	first_s = helpers_s() - start;
@@ -405,7 +405,7 @@ static void test_cut(void)
 	uint32_t addr, honest_addr;
 	int fd = make_named("short", NULL, &addr), honest = make_named("honest", NULL, &honest_addr);
 	struct mapping mapping;
-	struct frame frame;
+	struct frame frame = { 0 };
 	bool found = map_file(fd, &mapping) && describe(unwinder, &mapping, addr, &frame);
 
 	if (ftruncate(fd, 0))

@@ -103,7 +103,8 @@ class Chaos:
         guards = self.profile.guards
         try:
             self.profile.guards = guards[:self.random.randint(1, len(guards))]
-            self.profile.arm(Family(), "chaos")
+            _, _, processes = self.profile.arm(Family(), "chaos")
+            self.done["guarded"] += processes > 0
         finally:
             self.profile.guards = guards
 
@@ -213,7 +214,7 @@ def chaos():
     note(f"{[one.answers for one in disorder.traffic]} answers, "
          f"{[one.kills for one in disorder.traffic]} kills; wrong: {wrong}")
     ok(not wrong and all(one.answers for one in disorder.traffic), "all answers were right")
-    ok(disorder.done["arm"] > 0, "and it was guarded meanwhile")
+    ok(disorder.done["guarded"] > 0, "and it was guarded meanwhile")
     ok(unloaded() and run("insmod", MODULE).returncode == 0, "the module goes and comes back")
 
 
