@@ -87,10 +87,10 @@ static int look_at_program(struct recording *recording)
 static bool is_same_function(const struct program *program, const struct program_function *function,
 			     const struct samples *samples, const struct samples_function *known)
 {
-	const struct code_map *code = program->files[function->file].code;
+	const struct foreign_code *code = program->files[function->file].code;
 
 	return function->described.offset == known->offset &&
-	       !strcmp(code->object->build_id, samples->objects[known->object].build_id);
+	       !strcmp(code->build_id, samples->objects[known->object].build_id);
 }
 
 /* Cover what the profile knows. */

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <zlib.h>
 
+#include "binary/helper/foreign-code.h"
 #include "binary/stack/unwind.h"
 #include "made-file.h"
 #include "program.h"
@@ -419,6 +420,26 @@ static void test_cut(void)
 	close(honest);
 }
 
+/* The code of the same file, for training. */
+static void test_training(void)
+{
+	uint32_t addr;
+	int fd = make_named("plain", add_debugdata, &addr);
+	int honest = make_named("honest", NULL, &addr);
+	struct foreign_code *code;
+	double start = helpers_s();
+
+	if (!foreign_code_open(fd, "test", &code))
+		foreign_code_close(code);
+	ok(helpers_s() - start < 21, "training gives up on it in 20 s");
+	diag("%.2f s", helpers_s() - start);
+	ok(!foreign_code_open(honest, "test", &code) && code->nr_functions == 1 &&
+	   !strcmp(code->functions[0].described.name, "honest"), "and reads the next file");
+	foreign_code_close(code);
+	close(fd);
+	close(honest);
+}
+
 static void test_helpers(void)
 {
 	struct rusage usage;
@@ -428,6 +449,7 @@ static void test_helpers(void)
 	make_symbol(symbol);
 	test_file(symbol, NULL, "a name that becomes a gigabyte");
 	test_file("plain", add_debugdata, "symbols that become 2 GB");
+	test_training();
 	getrusage(RUSAGE_CHILDREN, &usage);
 	ok(usage.ru_maxrss < 640 << 10, "no helper had more than 512 MiB");
 	diag("%ld MiB", usage.ru_maxrss >> 10);
@@ -435,7 +457,7 @@ static void test_helpers(void)
 
 int main(void)
 {
-	plan(5 + 6);
+	plan(5 + 8);
 	test_shared_table();
 	test_changes();
 	test_failing_rule();

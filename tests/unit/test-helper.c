@@ -131,7 +131,7 @@ static void test_confined(int file)
 	struct helper helper;
 	pid_t self = getpid();
 
-	ok(!helper_start(&helper, file, find_out, &self) &&
+	ok(!helper_start(&helper, file, 10, find_out, &self) &&
 	   helper_receive(&helper, &found, sizeof(found)) == sizeof(found), "a helper answers");
 	ok(found.opens && found.connects && found.writes_file,
 	   "it can open no file, connect to nobody, and write no file");
@@ -153,7 +153,7 @@ static void test_late(int file, helper_main *main, double most_cpu_s, const char
 	ssize_t received = 0;
 	pid_t pid = 0;
 
-	if (!helper_start(&helper, file, main, NULL)) {
+	if (!helper_start(&helper, file, 10, main, NULL)) {
 		pid = helper.pid;
 		received = helper_receive(&helper, bytes, sizeof(bytes));
 	}
@@ -176,7 +176,7 @@ static void test_interrupt(int file)
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigprocmask(SIG_BLOCK, &set, &old);
-	if (!helper_start(&helper, file, spin, NULL)) {
+	if (!helper_start(&helper, file, 10, spin, NULL)) {
 		raise(SIGINT);
 		received = helper_receive(&helper, bytes, sizeof(bytes));
 	}

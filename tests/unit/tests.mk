@@ -49,7 +49,7 @@ $(VICTIMS): tests/unit/victim.c
 # Programs whose code is analysed, each also stripped.  They are not run.
 CODE_VICTIMS := $(addprefix $(BUILD)/tests/unit/,victim-code victim-throw)
 
-$(addprefix $(BUILD)/tests/unit/,functions probe-site cfg code debug-file): | $(CODE_VICTIMS:%=%.stripped)
+$(addprefix $(BUILD)/tests/unit/,functions probe-site cfg code debug-file foreign-code): | $(CODE_VICTIMS:%=%.stripped)
 
 $(BUILD)/tests/unit/victim-code: tests/unit/victim-code.c
 	$(call say,LD,$@)

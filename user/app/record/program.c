@@ -42,14 +42,12 @@ static int64_t add_file(struct program *program, uint32_t pid, const struct mapp
 {
 	struct program_file *files, *file;
 	int fd = open_mapped(pid, mapping);
-	int error, code_fd;
+	int error;
 
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
 	files = reallocarray(program->files, program->nr_files + 1, sizeof(*files));
-	code_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (!files || code_fd < 0) {
-		program->files = files ? files : program->files;
+	if (!files) {
 		close(fd);
 		return -ENOMEM;
 	}
@@ -61,8 +59,8 @@ static int64_t add_file(struct program *program, uint32_t pid, const struct mapp
 		.inode = mapping->inode,
 		.fd = fd,
 	};
-	error = file->path ? code_map_open(code_fd, mapping->path, &file->code) : -ENOMEM;
-	if (error == -ENOMEM) {
+	error = file->path ? foreign_code_open(fd, mapping->path, &file->code) : -ENOMEM;
+	if (error == -ENOMEM || error == -EINTR) {
 		free(file->path);
 		close(fd);
 		return error;
@@ -70,7 +68,9 @@ static int64_t add_file(struct program *program, uint32_t pid, const struct mapp
 	if (error) {
 		file->code = NULL;
 		log_warning("%s: %s; its functions are left out", mapping->path,
-			    error == -ENODATA ? "has no unwind table" : "is no such file as is run");
+			    error == -ENODATA ? "has no unwind table" :
+			    error == -ENOEXEC ? "is no such file as is run" :
+			    "cannot be read in the time and memory that it may take");
 	}
 	return program->nr_files++;
 }
@@ -85,7 +85,7 @@ static int add_mapping(struct program *program, uint32_t pid, uint32_t image,
 		file = add_file(program, pid, mapping);
 	/* What cannot be opened is not trained on. */
 	if (file < 0)
-		return file == -ENOMEM || file == -ESRCH ? (int)file : 0;
+		return file == -ENOMEM || file == -ESRCH || file == -EINTR ? (int)file : 0;
 	for (uint32_t i = 0; i < program->nr_mappings; i++)
 		if (program->mappings[i].image == image &&
 		    program->mappings[i].start == mapping->start)
@@ -117,7 +117,7 @@ static int judge_runtime(struct program *program)
 	}
 	for (uint32_t i = 0; i < program->nr_files; i++) {
 		if (program->files[i].code)
-			runtime_libraries_read(program->files[i].code->object, &needed[i]);
+			needed[i] = program->files[i].code->runtime;
 		else
 			snprintf(needed[i].soname, sizeof(needed[i].soname), "%s",
 				 program->files[i].path);
@@ -130,41 +130,28 @@ static int judge_runtime(struct program *program)
 	return 0;
 }
 
-/*
- * The functions of a file.  One without a cheap site is a leaf almost always;
- * it would cost most and show nothing of the tree's shape, so it is left out.
- */
 static int list_functions(struct program *program, uint32_t index)
 {
 	struct program_file *file = &program->files[index];
-	const struct functions *functions = &file->code->functions;
+	const struct foreign_code *code = file->code;
 	struct program_function *grown;
 
-	grown = reallocarray(program->functions, program->nr_functions + functions->nr + 1,
+	grown = reallocarray(program->functions, program->nr_functions + code->nr_functions + 1,
 			     sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	program->functions = grown;
-	for (uint32_t i = 0; i < functions->nr; i++) {
-		const struct function *function = &functions->entries[i];
-		struct program_function *added = &grown[program->nr_functions];
-		int error;
+	file->first_function = program->nr_functions;
+	file->nr_sites = code->nr_functions;
+	for (uint32_t i = 0; i < code->nr_functions; i++) {
+		struct program_function *added = &grown[program->nr_functions++];
 
-		if (function->is_plt || function->is_cold)
-			continue;
-		error = code_map_describe(file->code, function, index, &added->described);
-		if (error == -ENOMEM)
-			return error;
-		if (error)
-			continue;
-		if (added->described.cost != SAMPLES_COST_CHEAP && function->is_leaf) {
-			free(added->described.name);
-			continue;
-		}
-		added->file = index;
-		added->function = function;
-		program->nr_functions++;
-		file->nr_sites++;
+		*added = (struct program_function){
+			.file = index,
+			.is_leaf = code->functions[i].is_leaf,
+			.described = code->functions[i].described,
+		};
+		added->described.object = index;
 	}
 	return 0;
 }
@@ -245,13 +232,11 @@ void program_fit(struct program *program, uint32_t max)
 
 void program_deinit(struct program *program)
 {
-	for (uint32_t i = 0; i < program->nr_functions; i++)
-		free(program->functions[i].described.name);
 	for (uint32_t i = 0; i < program->nr_files; i++) {
 		free(program->files[i].path);
 		close(program->files[i].fd);
 		if (program->files[i].code)
-			code_map_close(program->files[i].code);
+			foreign_code_close(program->files[i].code);
 	}
 	free(program->files);
 	free(program->mappings);

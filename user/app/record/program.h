@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "binary/code/code-map.h"
+#include "binary/helper/foreign-code.h"
 #include "data/trace.h"
 
 struct program_file {
@@ -17,8 +17,9 @@ struct program_file {
 	uint32_t dev;
 	uint64_t inode;
 	int fd; /* for the module, which probes it */
-	struct code_map *code; /* NULL if its functions are not known */
+	struct foreign_code *code; /* NULL if its functions are not known */
 	bool is_runtime; /* of the C runtime: not trained on */
+	uint32_t first_function; /* of those of the program */
 	uint32_t nr_sites; /* of its functions that were listed already */
 	bool is_left_out; /* there is no room for its functions */
 };
@@ -26,8 +27,8 @@ struct program_file {
 /* A function and the number of its file. */
 struct program_function {
 	uint32_t file;
-	const struct function *function;
-	struct samples_function described; /* by file number as object */
+	bool is_leaf; /* has no call instruction */
+	struct samples_function described; /* by file number as object; the name is the file's */
 };
 
 struct program {

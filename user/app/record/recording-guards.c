@@ -64,7 +64,7 @@ static int find_file(const struct program *program, const struct samples_object 
 	for (uint32_t i = 0; i < program->nr_files; i++) {
 		const struct program_file *file = &program->files[i];
 
-		if (file->code && is_object(file->path, file->code->object->build_id, object))
+		if (file->code && is_object(file->path, file->code->build_id, object))
 			return fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
 	}
 	return -1;

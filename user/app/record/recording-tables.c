@@ -87,7 +87,7 @@ static int name_objects(struct recording *recording)
 
 		grown[trace->nr_objects] = (struct samples_object){
 			.path = copy_string(file->path, &failed),
-			.build_id = copy_string(file->code ? file->code->object->build_id : "",
+			.build_id = copy_string(file->code ? file->code->build_id : "",
 						&failed),
 		};
 	}
@@ -315,50 +315,33 @@ static uint32_t *index_functions(const struct recording *recording)
 	return of;
 }
 
-/* The functions are listed file by file, each by rising address. */
-static int by_file_and_function(const void *a, const void *b)
+/* @number: of a function of the file, among those that are listed; or FOREIGN_CODE_NONE. */
+static uint32_t site_of(const struct program_file *file, const uint32_t *of, uint32_t number)
 {
-	const struct program_function *left = a, *right = b;
-
-	return order_of(left->file, right->file) ?:
-	       order_of((uintptr_t)left->function, (uintptr_t)right->function);
-}
-
-static uint32_t site_of(const struct recording *recording, const uint32_t *of, uint32_t file,
-			const struct function *function)
-{
-	const struct program *program = &recording->program;
-	const struct program_function key = { .file = file, .function = function }, *found = NULL;
-
-	if (function && program->nr_functions)
-		found = bsearch(&key, program->functions, program->nr_functions, sizeof(key),
-				by_file_and_function);
-	return found ? of[found - program->functions] : TRACE_NONE;
+	/* functions of the C runtime are not listed */
+	return number < file->nr_sites ? of[file->first_function + number] : TRACE_NONE;
 }
 
 /* Control flow is costly to find, and matters near the loop's frame only. */
 static int describe_call(const struct recording *recording, const uint32_t *of,
 			 const struct return_address *address, struct trace_call *ret)
 {
-	struct code_map *code = recording->program.files[address->call.object].code;
-	struct code_map_call found;
+	const struct program_file *file = &recording->program.files[address->call.object];
+	struct foreign_call found;
 	int error;
 
 	*ret = address->call;
-	if (!code)
+	if (!file->code)
 		return 0;
-	ret->caller = site_of(recording, of, ret->object, code_map_function(code, ret->offset - 1));
+	error = foreign_code_call(file->code, ret->offset, address->is_near, &found);
+	if (error)
+		return error;
+	ret->caller = site_of(file, of, found.caller);
 	if (!address->is_near)
 		return 0;
-	error = code_map_call_at(code, ret->offset, &found);
-	if (error)
-		return error == -ENOMEM ? error : 0;
-	if (!found.is_indirect)
-		ret->callee =
-			site_of(recording, of, ret->object, code_map_function(code, found.target));
+	ret->callee = site_of(file, of, found.callee);
 	ret->is_indirect = found.is_indirect;
-	/* A switch whose jumps are not known may be what leads back. */
-	ret->is_in_loop = found.nr_loops || found.may_hide_loops;
+	ret->is_in_loop = found.is_in_loop;
 	return 0;
 }
 

@@ -293,7 +293,7 @@ static int end_rehearsal(struct recording *recording)
 		const struct program_function *function =
 			&recording->program.functions[recording->source[i]];
 
-		if (function->function->is_leaf && recording->hits[i] > sum / HOT_SHARE)
+		if (function->is_leaf && recording->hits[i] > sum / HOT_SHARE)
 			recording->covered[recording->source[i]] = false;
 		else
 			kept++;

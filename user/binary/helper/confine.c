@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 enum {
-	CPU_S = 10,
 	NR_DESCRIPTORS = 16,
 };
 
@@ -124,7 +123,7 @@ static int enter_filter(void)
 	return 0;
 }
 
-int confine(int socket, int file)
+int confine(int socket, int file, unsigned int cpu_s)
 {
 	int err;
 
@@ -134,7 +133,7 @@ int confine(int socket, int file)
 	reset_signals();
 	err = limit(RLIMIT_AS, memory_now() + MEMORY_BYTES);
 	if (!err)
-		err = limit(RLIMIT_CPU, CPU_S);
+		err = limit(RLIMIT_CPU, cpu_s);
 	if (!err)
 		err = limit(RLIMIT_FSIZE, 0);
 	if (!err)

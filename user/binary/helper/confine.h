@@ -13,10 +13,10 @@ enum {
 /*
  * Confine this process, a child that was just forked, for good.  Afterwards it has the
  * descriptors @socket and @file, by the numbers above, and /dev/null; no
- * capabilities; 512 MiB of memory more than its parent had, and 10 s of CPU time.
+ * capabilities; 512 MiB of memory more than its parent had, and @cpu_s of CPU time.
  * It may read what it has, and send and receive by the socket.  Other system calls fail.
  * It ends with its parent.  Returns 0 or a negative errno; then it must end.
  */
-int confine(int socket, int file);
+int confine(int socket, int file, unsigned int cpu_s);
 
 #endif /* _USER_BINARY_HELPER_CONFINE_H */

@@ -5,56 +5,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/demangle.h"
 #include "binary/file/object.h"
 #include "binary/helper/confine.h"
+#include "binary/helper/serve.h"
 #include "binary/helper/wire.h"
 #include "binary/stack/cfi.h"
-
-static bool answer(const void *message, size_t size)
-{
-	struct iovec part = { (void *)message, size };
-	const struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
-
-	return sendmsg(CONFINE_SOCKET, &header, MSG_NOSIGNAL) == (ssize_t)size;
-}
-
-/* Returns false at the end; *@ret_fd is the descriptor that came along, or -1. */
-static bool receive(void *ret, size_t size, int *ret_fd)
-{
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec part = { ret, size };
-	struct msghdr header = {
-		.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-
-	if (recvmsg(CONFINE_SOCKET, &header, 0) != (ssize_t)size)
-		return false;
-	*ret_fd = -1;
-	if (CMSG_FIRSTHDR(&header))
-		memcpy(ret_fd, CMSG_DATA(&control.header), sizeof(*ret_fd));
-	return true;
-}
-
-static int ask_for_file(const char *path, const struct debug_file_wanted *wanted, unsigned int nr)
-{
-	const struct wire_wanted message = { .kind = WIRE_WANTED, .nr = nr, .wanted = *wanted };
-	int error, fd;
-
-	(void)path;
-	if (!answer(&message, sizeof(message)) || !receive(&error, sizeof(error), &fd))
-		_exit(1);
-	return fd < 0 ? error : fd;
-}
 
 static bool describe_file(const struct object *object, int error)
 {
@@ -64,7 +21,7 @@ static bool describe_file(const struct object *object, int error)
 	file.kind = WIRE_FILE;
 	file.error = error;
 	if (error)
-		return answer(&file, sizeof(file));
+		return serve_answer(&file, sizeof(file));
 	view = &object->view;
 	file.entry = object->entry;
 	memcpy(file.build_id, object->build_id, sizeof(file.build_id));
@@ -77,7 +34,7 @@ static bool describe_file(const struct object *object, int error)
 			segment->offset, segment->size, segment->addr, segment->executable,
 		};
 	}
-	return answer(&file, sizeof(file));
+	return serve_answer(&file, sizeof(file));
 }
 
 static void read_code(const struct file_view *view, uint64_t addr, struct wire_place *ret)
@@ -130,7 +87,7 @@ static bool describe_place(struct object *object, uint64_t addr)
 	read_code(&object->view, addr, &place);
 	if (!object_function(object, addr, &place.function_start, &name) && name)
 		copy_name(name, place.name);
-	return answer(&place, sizeof(place));
+	return serve_answer(&place, sizeof(place));
 }
 
 void file_server_main(void *path)
@@ -139,11 +96,11 @@ void file_server_main(void *path)
 	struct object *object = NULL;
 	int error, fd;
 
-	debug_file_set_opener(ask_for_file);
+	serve_begin();
 	error = object_create(CONFINE_FILE, path, &object);
 	if (!describe_file(object, error) || error)
 		return;
-	while (receive(&question, sizeof(question), &fd))
+	while (serve_receive(&question, sizeof(question), &fd))
 		if (!describe_place(object, question.addr))
 			return;
 }

@@ -10,54 +10,13 @@
 #include "base/array.h"
 #include "base/demangle.h"
 #include "binary/helper/file-server.h"
+#include "binary/helper/wanted.h"
 
 enum {
 	MAX_FACTS = 1 << 14, /* of a file, at a time */
+	CPU_S = 10, /* of a helper */
 	MAX_QUESTIONS = 10000, /* then there is a new helper, as its CPU time is limited */
-	MAX_WANTED = 16,
 };
-
-/* The helper wants a file with symbols. */
-static int serve_wanted(struct foreign_file *file, struct wire_wanted *message)
-{
-	struct debug_file_wanted *wanted = &message->wanted;
-	int fd, error;
-
-	wanted->link[sizeof(wanted->link) - 1] = '\0';
-	if (file->nr_wanted++ == MAX_WANTED || !wanted->id_size ||
-	    wanted->id_size > sizeof(wanted->id)) {
-		helper_stop(&file->helper);
-		return -EIO;
-	}
-	fd = debug_file_open(file->path, wanted, message->nr);
-	if (fd < 0)
-		return helper_send(&file->helper, &fd, sizeof(fd));
-	error = 0;
-	error = helper_send_file(&file->helper, &error, sizeof(error), fd);
-	close(fd);
-	return error;
-}
-
-/* Receive a message of @kind, whose size is @size, into @ret. */
-static int receive(struct foreign_file *file, enum wire_kind kind, void *ret, size_t size)
-{
-	for (;;) {
-		ssize_t received = helper_receive(&file->helper, ret, size);
-		uint32_t its;
-		int error;
-
-		if (received < (ssize_t)sizeof(its))
-			return received < 0 ? (int)received : -EIO;
-		memcpy(&its, ret, sizeof(its));
-		if (its == kind && received == (ssize_t)size)
-			return 0;
-		if (its != WIRE_WANTED || received != sizeof(struct wire_wanted))
-			return -EIO;
-		error = serve_wanted(file, ret);
-		if (error)
-			return error;
-	}
-}
 
 static bool is_sound_file(const struct wire_file *about)
 {
@@ -72,12 +31,12 @@ static int start(struct foreign_file *file, struct wire_file *ret)
 {
 	int error;
 
-	file->nr_questions = file->nr_wanted = 0;
+	file->nr_questions = 0;
 	demangle_load(); /* the helper may open nothing */
-	error = helper_start(&file->helper, file->fd, file_server_main, file->path);
+	error = helper_start(&file->helper, file->fd, CPU_S, file_server_main, file->path);
 	if (error)
 		return error;
-	error = receive(file, WIRE_FILE, ret, sizeof(*ret));
+	error = wanted_receive(&file->helper, file->path, WIRE_FILE, ret, sizeof(*ret));
 	if (!error && !is_sound_file(ret))
 		error = ret->error ? -ENOEXEC : -EIO;
 	if (error)
@@ -178,7 +137,7 @@ static int ask(struct foreign_file *file, uint64_t addr, struct wire_place *ret)
 	if (!error)
 		error = helper_send(&file->helper, &question, sizeof(question));
 	if (!error)
-		error = receive(file, WIRE_PLACE, ret, sizeof(*ret));
+		error = wanted_receive(&file->helper, file->path, WIRE_PLACE, ret, sizeof(*ret));
 	if (!error && (ret->nr_code > WIRE_CODE || !memchr(ret->name, '\0', sizeof(ret->name)) ||
 		       !rule_is_sound(&ret->rule)))
 		error = -EIO;

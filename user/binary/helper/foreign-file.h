@@ -31,7 +31,6 @@ struct foreign_file {
 	int fd;
 	struct helper helper;
 	uint32_t nr_questions; /* that this helper was asked */
-	uint32_t nr_wanted; /* files with symbols that it asked for */
 	bool has_failed; /* cannot be read: nothing more is asked */
 	struct wire_file *about; /* checked */
 	struct code_facts **facts;

@@ -17,25 +17,24 @@
 #include "base/time.h"
 #include "binary/helper/confine.h"
 
-#define MAX_CPU_NS (1900 * NSEC_PER_MSEC) /* with the first look, 2 s */
-#define MAX_WAIT_NS (5 * NSEC_PER_SEC)
+#define PATIENCE_NS (1200 * NSEC_PER_MSEC)
 
 enum {
 	LOOK_MS = 50, /* for signals, and at the CPU time */
 	REAP_MS = 100,
 };
 
-int helper_start(struct helper *helper, int file, helper_main *main, void *arg)
+int helper_start(struct helper *helper, int file, unsigned int cpu_s, helper_main *main, void *arg)
 {
 	int sockets[2], error;
 
-	*helper = (struct helper){ .socket = -1 };
+	*helper = (struct helper){ .socket = -1, .max_cpu_ns = HELPER_CPU_NS };
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
 		return -errno;
 	helper->pid = fork();
 	error = errno;
 	if (!helper->pid) {
-		if (!confine(sockets[1], file))
+		if (!confine(sockets[1], file, cpu_s))
 			main(arg);
 		_exit(1);
 	}
@@ -133,8 +132,8 @@ static int wait_for(const struct helper *helper)
 		/* most answers are there before the first look */
 		if (!looks)
 			cpu_start_ns = cpu_ns(helper);
-		if (time_now_ns() - start_ns > MAX_WAIT_NS ||
-		    cpu_ns(helper) - cpu_start_ns > MAX_CPU_NS)
+		if (time_now_ns() - start_ns > 2 * helper->max_cpu_ns + PATIENCE_NS ||
+		    cpu_ns(helper) - cpu_start_ns > helper->max_cpu_ns)
 			return -EIO;
 	}
 }

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "binary/helper/foreign-code.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "base/duration.h"
+#include "binary/helper/code-server.h"
+#include "binary/helper/code-wire.h"
+#include "binary/helper/wanted.h"
+
+enum {
+	MAX_FUNCTIONS = 1 << 22,
+	BASE_S = 20, /* a busy machine, or a slow one */
+	MAX_EXTRA_S = 240,
+	CALLS_S = 60, /* of CPU time, for all calls */
+};
+
+/* All code is read, so large files take their time: some 50 ms for each MiB. */
+static unsigned int limit_s(int fd)
+{
+	struct stat st;
+	uint64_t mib;
+
+	if (fstat(fd, &st))
+		return BASE_S;
+	mib = (uint64_t)st.st_size >> 20;
+	return BASE_S + (mib < MAX_EXTRA_S ? (unsigned int)mib : MAX_EXTRA_S);
+}
+
+static bool copy_text(char *ret, const char *from, size_t size)
+{
+	memcpy(ret, from, size);
+	return memchr(ret, '\0', size);
+}
+
+static int receive_file(struct foreign_code *code, const char *path)
+{
+	struct runtime_candidate *runtime = &code->runtime;
+	struct code_wire_file file;
+	int error = wanted_receive(&code->helper, path, CODE_WIRE_FILE, &file, sizeof(file));
+
+	if (error)
+		return error;
+	if (file.error)
+		return file.error == -ENODATA || file.error == -ENOMEM ? file.error : -ENOEXEC;
+	if (file.nr_functions > MAX_FUNCTIONS ||
+	    !copy_text(code->build_id, file.build_id, sizeof(code->build_id)) ||
+	    strspn(code->build_id, "0123456789abcdef") < strlen(code->build_id) ||
+	    !copy_text(runtime->soname, file.soname, sizeof(runtime->soname)) ||
+	    !copy_text(runtime->file, file.file, sizeof(runtime->file)) ||
+	    !copy_text(runtime->interpreter, file.interpreter, sizeof(runtime->interpreter)))
+		return -EIO;
+	runtime->has_private = file.has_private;
+	code->nr_functions = file.nr_functions;
+	return array_new(code->functions, code->nr_functions);
+}
+
+static int receive_function(struct foreign_code *code, const char *path,
+			    struct foreign_function *ret)
+{
+	const int head = offsetof(struct code_wire_function, name);
+	struct code_wire_function message;
+	int size = wanted_receive_some(&code->helper, path, CODE_WIRE_FUNCTION, &message,
+				       sizeof(message));
+
+	if (size < 0)
+		return size;
+	if (size <= head || !memchr(message.name, '\0', (size_t)(size - head)) ||
+	    (message.cost != SAMPLES_COST_CHEAP && message.cost != SAMPLES_COST_STEPPED) ||
+	    !message.size || message.site - message.offset >= message.size ||
+	    message.offset + message.size < message.offset)
+		return -EIO;
+	ret->is_leaf = message.is_leaf;
+	ret->described = (struct samples_function){
+		.offset = message.offset,
+		.size = message.size,
+		.site = message.site,
+		.sp_delta = message.sp_delta,
+		.cost = message.cost,
+		.name = message.name[0] ? strdup(message.name) : NULL,
+	};
+	return message.name[0] && !ret->described.name ? -ENOMEM : 0;
+}
+
+static int receive_all(struct foreign_code *code, const char *path)
+{
+	int error = receive_file(code, path);
+
+	for (uint32_t i = 0; i < code->nr_functions && !error; i++)
+		error = receive_function(code, path, &code->functions[i]);
+	return error;
+}
+
+int foreign_code_open(int fd, const char *path, struct foreign_code **ret)
+{
+	struct foreign_code *code = calloc(1, sizeof(*code));
+	int error;
+
+	if (!code)
+		return -ENOMEM;
+	error = helper_start(&code->helper, fd, limit_s(fd) + CALLS_S, code_server_main,
+			     (void *)path);
+	code->helper.max_cpu_ns = limit_s(fd) * NSEC_PER_SEC;
+	if (!error)
+		error = receive_all(code, path);
+	code->helper.max_cpu_ns = HELPER_CPU_NS;
+	if (error) {
+		foreign_code_close(code);
+		return error;
+	}
+	*ret = code;
+	return 0;
+}
+
+void foreign_code_close(struct foreign_code *code)
+{
+	helper_stop(&code->helper);
+	for (uint32_t i = 0; code->functions && i < code->nr_functions; i++)
+		free(code->functions[i].described.name);
+	free(code->functions);
+	free(code);
+}
+
+int foreign_code_call(struct foreign_code *code, uint64_t return_offset, bool is_near,
+		      struct foreign_call *ret)
+{
+	const struct code_wire_question question = {
+		.return_offset = return_offset, .is_near = is_near,
+	};
+	union {
+		struct code_wire_call call;
+		struct wire_wanted wanted;
+	} answer;
+	int error;
+
+	*ret = (struct foreign_call){ .caller = FOREIGN_CODE_NONE, .callee = FOREIGN_CODE_NONE };
+	error = helper_send(&code->helper, &question, sizeof(question));
+	if (!error) {
+		ssize_t size = helper_receive(&code->helper, &answer, sizeof(answer));
+
+		if (size < 0)
+			error = (int)size;
+		else if (size != sizeof(answer.call) || answer.call.kind != CODE_WIRE_CALL)
+			error = -EIO;
+	}
+	if (error)
+		return error == -EINTR ? error : 0;
+	if (answer.call.caller < code->nr_functions)
+		ret->caller = answer.call.caller;
+	if (answer.call.callee < code->nr_functions)
+		ret->callee = answer.call.callee;
+	ret->is_indirect = answer.call.is_indirect;
+	ret->is_in_loop = answer.call.is_in_loop;
+	return 0;
+}
