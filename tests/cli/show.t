@@ -173,14 +173,13 @@ done
 "$make_profile" names names.pgp
 shows_plain()
 {
-	python3 - out err <<- 'END'
+	python3 - out err <<- 'END' && [ -s "$2" ]
 		import sys, unicodedata
 		for name in sys.argv[1:]:
 		    text = open(name, "rb").read().decode("utf-8").replace("\n", "").replace("\t", "")
 		    bad = {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")}
 		    assert not bad, (name, bad)
 	END
-	[ $? = 0 ] && [ -s "$2" ]
 	ok $? "$1"
 }
 for options in "" --hits "--tree 2" "--svg 2" "--dot 2" "--json --hits --tree 2"; do

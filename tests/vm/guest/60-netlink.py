@@ -6,7 +6,7 @@ import random
 import socket
 import struct
 
-from perfguard import PATIENCE, VICTIM, Audit, Victim, collect, done, note, ok
+from perfguard import PATIENCE, Audit, Victim, collect, done, note, ok
 
 NETLINK_GENERIC = 16
 SOL_NETLINK, NETLINK_EXT_ACK, NETLINK_CAP_ACK = 270, 11, 10

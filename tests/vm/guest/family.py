@@ -142,7 +142,7 @@ class Family:
             for kind, payload in answer:
                 name = names.get(kind, str(kind))
                 if name in ("name", "path", "comm", "cgroup"):
-                    row[name] = payload.rstrip(b"\0").decode()
+                    row[name] = payload.rstrip(b"\0").decode(errors="replace")
                 elif len(payload) in (0, 4, 8) and name not in ("stack", "met"):
                     row[name] = number(payload) if payload else True
                 else:
