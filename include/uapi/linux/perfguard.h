@@ -12,7 +12,8 @@
  *
  * Every operation and the multicast group require CAP_SYS_ADMIN in the initial
  * user namespace; the family exists in the initial network namespace only.
- * Every refusal carries an extended-ack text.
+ * Every refusal carries an extended-ack text, except those of dumps on Linux
+ * 6.1, which gives them no place for it.
  *
  * Operations other than dumps are requests. Those of one socket are carried
  * out one after the other, in their order, those of several sockets in
