@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Messages to the module that are nearly right: made by the spec, then spoiled."""
+"""Messages to the module that are nearly right: made by the spec, then spoiled.
+
+A third of them has no mistake.  The others have a few anywhere, or are copies of a message before
+with one: an attribute that is missing, twice there, of another type, length or value; a message
+that is cut off; a wrong header.
+"""
 
 import struct
 
@@ -15,17 +20,37 @@ ARRAYS = {"sites": "site", "loops": "loop", "boundaries": "boundary", "guards": 
           "types": "type", "contexts": "calling-context", "weights": "weight"}
 # Attributes whose value is one of something that there is: of which, in a World.
 LIVE = {"target-id": "targets", "exe-fd": "files", "object-fd": "files", "fd": "files",
-        "pid": "pids", "image-id": "images", "profile-id": "profiles"}
+        "pid": "pids", "image-id": "images", "profile-id": "profiles", "uid": "uids",
+        "cgroup-id": "cgroups"}
 ID = {"target": "targets", "profile": "profiles"}
-# The chance that a value, an attribute or a header is spoiled.
-SPOILED = 0.03
-# Requests that get far only after others have.
+# The chance that a value, an attribute or a header is spoiled, unless nothing in the message is.
+SPOILED = 0.05
+SOUND = 1 / 3
+COPIES = 4
+# Requests that get far only after others have; and those with long answers.
 WEIGHTS = {"profile-add": 6, "site-add": 3, "profile-arm": 3, "target-new": 2,
-           "target-del": 0.3, "site-del": 0.5, "profile-new": 0.5}
+           "target-del": 0.3, "site-del": 0.5, "profile-new": 0.5, "alert-get": 0.3,
+           "wait-get": 0.3}
+COSTS = ("budget-ppm", "kernel-hit-ns", "module-hit-ns", "stepped-hit-ns", "call-ns", "unit-ns")
+# Values at the edges of what an attribute can be.
+EDGES = [struct.pack(form, value) for form in "IQ" for value in
+         (0, 1, 2, 0x7fffffff, 0x80000000, 0xffffffff)]
+EDGES += [struct.pack("Q", value) for value in (1 << 32, (1 << 63) - 1, 1 << 63, (1 << 64) - 1)]
 
 
 def upper(*words):
     return "_".join(words).replace("-", "_").upper()
+
+
+def split(attributes):
+    """The attributes of a message one by one, whole; what is no attribute is one, too."""
+    found = []
+    while attributes:
+        size = struct.unpack_from("H", attributes)[0] if len(attributes) >= 4 else 0
+        size = size + -size % 4 if size >= 4 else len(attributes)
+        found.append(attributes[:size])
+        attributes = attributes[size:]
+    return found
 
 
 class World:
@@ -34,6 +59,7 @@ class World:
     def __init__(self):
         self.targets, self.profiles, self.images = [0], [0], [0]
         self.files, self.pids, self.offsets = [], [], []
+        self.uids, self.cgroups = [0], [0]
         self.profile = None     # a sound one, see profile.py
 
     def see(self, family):
@@ -49,15 +75,18 @@ class Messages:
     def __init__(self, source, world):
         self.source, self.world = source, world
         path = TOP / "Documentation/netlink/specs/perfguard.yaml"
-        spec = yaml.safe_load(path.read_text(encoding="utf-8"))
+        # The loader in C is there by chance; the other one takes seconds in the guest.
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        spec = yaml.load(path.read_text(encoding="utf-8"), loader)
         self.sets = {one["name"]: {a["name"]: a for a in one["attributes"]}
                      for one in spec["attribute-sets"]}
         self.definitions = {one["name"]: one for one in spec["definitions"]}
         self.operations = [one for one in spec["operations"]["list"] if "notify" not in one]
         self.weights = [WEIGHTS.get(one["name"], 1) for one in self.operations]
+        self.is_sound = False       # the message that is made
 
     def is_bad(self):
-        return self.source.random() < SPOILED
+        return not self.is_sound and self.source.random() < SPOILED
 
     def integer(self, bits):
         """Numbers at the edges more often than others, and small ones most."""
@@ -134,7 +163,8 @@ class Messages:
 
     def attributes(self, set_name, names):
         """Most of those that are taken; each may be there twice, or somewhere else."""
-        chosen = [name for name in names if self.source.random() < 0.85]
+        few = self.source.random() < 0.5
+        chosen = [name for name in names if not few or self.source.random() < 0.85]
         if chosen and self.is_bad():
             chosen += self.source.choices(chosen, k=self.source.randrange(1, 40))
         if self.is_bad():
@@ -151,12 +181,73 @@ class Messages:
             names.remove(self.source.choice(("exe-fd", "pid")))
         if operation["name"] == "profile-add" and not self.is_bad():
             names = ["id"] + self.source.choices(names[1:], k=1)
-        if operation["name"] == "profile-arm" and self.source.random() < 0.5:
-            names.remove("target-id")
+        if operation["name"] == "profile-arm" and not self.is_bad():
+            without = self.source.choice((("target-id",), ("uid", "cgroup-id"),
+                                          ("target-id", "uid", "cgroup-id")))
+            without += self.source.choice(((), COSTS))
+            names = [name for name in names if name not in without]
         return names
+
+    def copy(self, body):
+        """With one mistake."""
+        source, head = self.source, body[:4]
+        parts = split(body[4:])
+        if not parts:
+            return source.choice((head + attribute(source.randrange(4), source.choice(EDGES)),
+                                  head[:source.randrange(4)]))
+        at, mistake = source.randrange(len(parts)), source.randrange(8)
+        part = parts[at]
+        if mistake == 0:
+            del parts[at]
+        elif mistake == 1:
+            parts.append(part)
+        elif mistake == 2:
+            parts[at] = part[:2] + struct.pack("H", source.choice((
+                source.randrange(24), source.getrandbits(16)))) + part[4:]
+        elif mistake == 3:
+            parts[at] = struct.pack("H", source.choice((
+                source.randrange(12), len(part) + source.randrange(-4, 5),
+                source.getrandbits(16))) & 0xffff) + part[2:]
+        elif mistake == 4:
+            parts[at] = attribute(struct.unpack_from("H", part, 2)[0] if len(part) >= 4 else 0,
+                                  source.choice(EDGES))
+        elif mistake == 5:
+            return (head + b"".join(parts))[:source.randrange(len(body) + 1)]
+        elif mistake == 6:
+            parts[at] = part[:4] + attribute(source.randrange(1, 6), part[4:])
+        else:
+            i = source.randrange(len(part))
+            parts[at] = part[:i] + source.randbytes(1) + part[i + 1:]
+        return head + b"".join(parts)
+
+    def header(self, flags, body, family, seq):
+        """A wrong header, the message, and whether netlink itself answers to it."""
+        source, size = self.source, 16 + len(body)
+        mistake, is_answered = source.randrange(5), True
+        if mistake == 0:
+            flags &= ~NLM_F_REQUEST     # is acknowledged, and nothing else
+        elif mistake == 1:
+            family = source.randrange(16)
+        elif mistake == 2:
+            family = 0xfff0 + source.randrange(16)
+        elif mistake == 3:
+            size, is_answered = source.choice((source.randrange(16), size + 4, 1 << 31,
+                                               (1 << 32) - 1)), False
+        else:
+            body, size, is_answered = b"", 16 + source.randrange(1, 64), False
+        return struct.pack("IHHII", size, family, flags, seq, 0) + body, is_answered
+
+    def some(self):
+        """A message, and perhaps some that are nearly the same: next() for each."""
+        name, flags, body = self.next()
+        made = [(name, flags, body)]
+        if self.source.random() < 0.6:
+            made += [(name, flags, self.copy(body)) for _ in range(COPIES)]
+        return made
 
     def next(self):
         """(name, flags, generic netlink header with the attributes)"""
+        self.is_sound = self.source.random() < SOUND
         operation = self.source.choices(self.operations, self.weights)[0]
         mode = "do" if "do" in operation else "dump"
         command = NUMBER[upper("CMD", operation["name"])]
