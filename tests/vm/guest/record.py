@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The module's record mode, as the tests use it: its events, sites, and programs."""
 
+import contextlib
 import collections
 import os
 import pathlib
@@ -45,7 +46,8 @@ class Program:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):      # a line that it did not live to read
+            self.process.stdin.close()
         self.process.stdout.close()
 
 
