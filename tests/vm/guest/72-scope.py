@@ -2,50 +2,17 @@
 """Of the processes that execute a file only those in the target's scope are guarded."""
 
 import contextlib
-import os
-import pathlib
 
 from family import Family, Refused
 from guarded import GUARDED, Guarded
-from perfguard import IS_SLOW, MS, collect, done, note, ok, skip, status, wait_until
-from profile import Context, Profile, Type
+from perfguard import IS_SLOW, collect, done, note, ok, skip, status, wait_until
 from record import BREAKPOINT, byte_at
-from scripted import NAP, SCRIPTED, WAIT, Scripted
-
-ALICE, BOB = 1001, 1002
-CGROUPS = pathlib.Path("/sys/fs/cgroup")
-OURS, THEIRS = CGROUPS / "pg-ours", CGROUPS / "pg-theirs"
-BELOW = OURS / "below"
-THRESHOLD = 3 * MS
-NAP_US = 30000
-GUARD = 1                   # the function that carries the guard
-CALM = [(WAIT, 0, 20), (GUARD, 0, 0), (WAIT, 0, 20)]
-LATE = [(WAIT, 0, 20), (GUARD, 0, 0), (NAP, 0, NAP_US), (WAIT, 0, 20)]
-
-
-def join(cgroup, pid):
-    (cgroup / "cgroup.procs").write_text(str(pid), encoding="ascii")
-
-
-def start(uid=0, cgroup=CGROUPS):
-    """The program, by a user in a cgroup from its exec on."""
-    def enter():
-        join(cgroup, os.getpid())
-        os.setresuid(uid, uid, uid)
-
-    return Scripted(preexec_fn=enter)
+from tenants import (ALICE, BELOW, BOB, GUARD, LATE, OURS, THEIRS, alerts_of, all_of, join,
+                     make_profile, start, watched)
 
 
 def has_breakpoint(program):
     return byte_at(program.pid, program.addresses[GUARD]) == BREAKPOINT
-
-
-def watched(family):
-    return {one["pid"] for one in family.table("PROCESS_GET", "PROCESS")}
-
-
-def alerts_of(family, program, since):
-    return [one for one in family.alerts(since) if one.get("pid") == program.pid]
 
 
 def is_guarded(family, program):
@@ -64,14 +31,6 @@ def is_guarded(family, program):
 def judge(family, programs, wanted, text):
     found = [is_guarded(family, program) for program in programs]
     ok(found == wanted, f"{text}: guarded are {found}, wanted {wanted}")
-
-
-@contextlib.contextmanager
-def all_of(*programs):
-    yield programs
-    for program in programs:
-        program.end()
-    collect("disarm", "--all")
 
 
 def users(family, profile):
@@ -164,12 +123,7 @@ def by_command():
 def main():
     for cgroup in (OURS, BELOW, THEIRS):
         cgroup.mkdir(exist_ok=True)
-    program = Scripted()
-    depth = program.run(CALM)[0][1][0][0][1]
-    profile = Profile(SCRIPTED, [program.boundary()], [(program.offsets[GUARD], 0)],
-                      [Type(THRESHOLD, 1)], [Context(0, depth, [(0, 10, 10)])])
-    program.end()
-    family = Family()
+    family, profile = Family(), make_profile()
     users(family, profile)
     cgroups(family, profile)
     both(family, profile)
