@@ -8,6 +8,7 @@
  * target (image.h): copies of the one that it has, with sums of their own.
  */
 
+#include "lib/charge.h"
 #include "profile/profile.h"
 
 /* A loop with the one type, of which all units are; it is never late.  Return: false if not. */
@@ -72,14 +73,14 @@ void pguard_audit_set_threshold(struct pguard_profile *audit, u64 threshold_ns)
  * @loop: to be set up
  * @id: its number in the image
  *
- * Context: may sleep.
+ * Context: may sleep; the sums are charged to the memory cgroup that is active.
  * Return: 0 or -ENOMEM; @loop->audit is the caller's, to be freed by free_percpu().
  */
 int pguard_audit_loop_init(const struct pguard_profile *audit, struct pguard_loop *loop, u32 id)
 {
 	*loop = *audit->loops;
 	loop->id = id;
-	loop->audit = alloc_percpu_gfp(struct pguard_audit_sums, GFP_KERNEL | __GFP_NOWARN);
+	loop->audit = alloc_percpu_gfp(struct pguard_audit_sums, GFP_KERNEL | PGUARD_GFP_CHARGED);
 	return loop->audit ? 0 : -ENOMEM;
 }
 

@@ -2,6 +2,8 @@
 
 #include "profile/inference.h"
 
+#include "lib/charge.h"
+
 #include <linux/slab.h>
 
 /* For loops without event calls, and with. */
@@ -15,7 +17,7 @@ static size_t own_size(const struct pguard_loop *loop)
 /* NULL for lack of memory. */
 static struct pguard_uncached_scores *own_new(const struct pguard_loop *loop, gfp_t gfp)
 {
-	return kzalloc(own_size(loop), gfp | __GFP_NOWARN);
+	return kzalloc(own_size(loop), gfp | PGUARD_GFP_CHARGED);
 }
 
 /*
@@ -55,7 +57,7 @@ struct pguard_inference *pguard_inference_new(struct pguard_profile *profile,
 	bool has_event = loop->has_event_calls;
 	struct pguard_inference *inference;
 
-	inference = kmem_cache_zalloc(caches[has_event], gfp | __GFP_NOWARN);
+	inference = kmem_cache_zalloc(caches[has_event], gfp | PGUARD_GFP_CHARGED);
 	if (!inference)
 		return NULL;
 	inference->has_event = has_event;
@@ -257,7 +259,8 @@ void pguard_inference_meet_unknown(struct pguard_inference *inference, u32 guard
 	if (nr >= PGUARD_UNKNOWN_KEPT)
 		return;
 	if (!inference->unknown) {
-		unknown = kcalloc(PGUARD_UNKNOWN_KEPT, sizeof(*unknown), GFP_NOWAIT | __GFP_NOWARN);
+		unknown = kcalloc(PGUARD_UNKNOWN_KEPT, sizeof(*unknown),
+				  GFP_NOWAIT | PGUARD_GFP_CHARGED);
 		/* Pairs with report_unknown(). */
 		smp_store_release(&inference->unknown, unknown);
 	}
@@ -476,9 +479,9 @@ int __init pguard_inference_init(void)
 {
 	size_t size = sizeof(struct pguard_inference);
 
-	caches[0] = kmem_cache_create("perfguard_inference", size, 0, 0, NULL);
+	caches[0] = kmem_cache_create("perfguard_inference", size, 0, SLAB_ACCOUNT, NULL);
 	caches[1] = kmem_cache_create("perfguard_inference_event",
-				      size + sizeof(struct pguard_mark), 0, 0, NULL);
+				      size + sizeof(struct pguard_mark), 0, SLAB_ACCOUNT, NULL);
 	if (caches[0] && caches[1])
 		return 0;
 	pguard_inference_deinit();

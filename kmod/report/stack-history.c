@@ -12,7 +12,9 @@
 
 #include "report/stack.h"
 
+#include "lib/charge.h"
 #include "report/alert-record.h"
+#include "target/image.h"
 #include "target/thread.h"
 
 #include <linux/slab.h>
@@ -141,10 +143,13 @@ static bool history_reserve(struct pguard_stack_history *history, const struct p
 struct pguard_lateness *pguard_stack_history_lateness(struct pguard_thread *thread)
 {
 	struct pguard_lateness *late = thread->lateness;
+	struct mem_cgroup *old;
 
 	if (late)
 		return late;
-	late = kzalloc(sizeof(*late), GFP_NOWAIT | __GFP_NOWARN);
+	old = set_active_memcg(thread->image->memcg);
+	late = kzalloc(sizeof(*late), GFP_NOWAIT | PGUARD_GFP_CHARGED);
+	set_active_memcg(old);
 	/* Pairs with the dependency of who looks for it, under a lock that is not held here. */
 	smp_store_release(&thread->lateness, late);
 	return late;

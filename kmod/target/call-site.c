@@ -2,6 +2,7 @@
 
 #include "target/call-site.h"
 
+#include "lib/charge.h"
 #include "target/image.h"
 
 #include <linux/rculist.h>
@@ -72,7 +73,7 @@ struct pguard_call_site *pguard_call_site_get(struct pguard_image *image,
 	rcu_read_unlock();
 	if (call_site)
 		return call_site;
-	call_site = kmalloc(sizeof(*call_site), gfp | __GFP_NOWARN);
+	call_site = kmalloc(sizeof(*call_site), gfp | PGUARD_GFP_CHARGED);
 	if (!call_site)
 		return NULL;
 	call_site->is = *finding;

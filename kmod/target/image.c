@@ -2,38 +2,56 @@
 
 #include "target/image.h"
 
+#include "lib/charge.h"
+
 #include <linux/slab.h>
 
 static u32 next_image_id = 1;
 
+/* Charged, like all that follows for its processes, to the memory cgroup of @mm. */
+static struct pguard_image *image_alloc(struct mm_struct *mm)
+{
+	struct mem_cgroup *memcg = get_mem_cgroup_from_mm(mm), *old = set_active_memcg(memcg);
+	struct pguard_image *image = kzalloc(sizeof(*image), GFP_NOWAIT | PGUARD_GFP_CHARGED);
+
+	set_active_memcg(old);
+	if (image)
+		image->memcg = memcg;
+	else
+		mem_cgroup_put(memcg);
+	return image;
+}
+
 /**
- * pguard_image_get() - the image with this key, made if it is new
+ * pguard_image_get() - the image of some memory, made if it is new
+ * @target: its target
+ * @mm: the memory; stays
  *
  * Context: atomic; pguard_images_lock held.
  * Return: the image with a reference for the caller, or NULL for lack of
  * memory or room.
  */
-struct pguard_image *pguard_image_get(struct pguard_target *target,
-				      const struct pguard_image_key *key)
+struct pguard_image *pguard_image_get(struct pguard_target *target, struct mm_struct *mm)
 {
+	const struct pguard_image_key key = { .code = mm->start_code, .stack = mm->start_stack };
 	struct pguard_image *image;
 
 	lockdep_assert_held(&pguard_images_lock);
 	list_for_each_entry(image, &target->images, list)
-		if (image->key.code == key->code && image->key.stack == key->stack &&
+		if (image->key.code == key.code && image->key.stack == key.stack &&
 		    kref_get_unless_zero(&image->kref))
 			return image;
 
 	if (target->nr_images >= PGUARD_MAX_IMAGES)
 		return NULL;
-	image = kzalloc(sizeof(*image), GFP_NOWAIT | __GFP_NOWARN);
+	image = image_alloc(mm);
 	if (!image)
 		return NULL;
 	kref_init(&image->kref);
 	INIT_LIST_HEAD(&image->loops);
 	spin_lock_init(&image->call_sites_lock);
 	INIT_LIST_HEAD(&image->call_sites);
-	image->key = *key;
+	image->key = key;
 	image->id = next_image_id++;
 	image->target = target;
 	kref_get(&target->kref);
@@ -69,6 +87,7 @@ static void image_free(struct work_struct *work)
 	}
 	pguard_wait_sites_put(rcu_access_pointer(image->sites));
 	pguard_target_put(image->target);
+	mem_cgroup_put(image->memcg);
 	kfree(image);
 }
 
@@ -91,6 +110,19 @@ void pguard_image_put(struct pguard_image *image)
 		kref_put(&image->kref, image_release);
 }
 
+static struct pguard_image_loop *image_loop_alloc(const struct pguard_image *image, u32 id)
+{
+	struct mem_cgroup *old = set_active_memcg(image->memcg);
+	struct pguard_image_loop *loop = kzalloc(sizeof(*loop), GFP_KERNEL | PGUARD_GFP_CHARGED);
+
+	if (loop && pguard_audit_loop_init(image->target->audit, &loop->loop, id)) {
+		kfree(loop);
+		loop = NULL;
+	}
+	set_active_memcg(old);
+	return loop;
+}
+
 /**
  * pguard_image_loop_new() - the loop with this id, made if it is new
  * @image: its image, held by the caller
@@ -108,11 +140,9 @@ struct pguard_image_loop *pguard_image_loop_new(struct pguard_image *image, u32 
 			return loop;
 	if (image->nr_loops == PGUARD_MAX_LOOPS)
 		return NULL;
-	loop = kzalloc(sizeof(*loop), GFP_KERNEL | __GFP_NOWARN);
-	if (!loop || pguard_audit_loop_init(image->target->audit, &loop->loop, id)) {
-		kfree(loop);
+	loop = image_loop_alloc(image, id);
+	if (!loop)
 		return NULL;
-	}
 	list_add_tail(&loop->list, &image->loops);
 	image->nr_loops++;
 	return loop;

@@ -22,6 +22,9 @@
 
 #include <linux/perfguard.h>
 
+struct mem_cgroup;
+struct mm_struct;
+
 enum {
 	PGUARD_MAX_LOOPS = 64,		/* per image, over its whole life */
 	PGUARD_MAX_CONTEXTS = 256,	/* per image: wait sites of an audit */
@@ -39,6 +42,8 @@ struct pguard_image_loop {
  * @target: holds a reference
  * @id: never used again
  * @key: what distinguishes images of one target: addresses the exec chose
+ * @memcg: of the process that made it, referenced, or NULL; what others allocate for its
+ *	processes is charged to it
  * @generation: counts changes of @sites and of what the target goes by, so that threads
  *	look again
  * @sites: of @loops, in memory; NULL until the first loop-set
@@ -53,6 +58,7 @@ struct pguard_image {
 		unsigned long code;
 		unsigned long stack;
 	} key;
+	struct mem_cgroup *memcg;
 	u32 generation;
 	struct pguard_wait_sites __rcu *sites;
 	struct list_head loops;
@@ -64,8 +70,7 @@ struct pguard_image {
 	struct rcu_work work;
 };
 
-struct pguard_image *pguard_image_get(struct pguard_target *target,
-				      const struct pguard_image_key *key);
+struct pguard_image *pguard_image_get(struct pguard_target *target, struct mm_struct *mm);
 struct pguard_image *pguard_image_find(u32 id);
 void pguard_image_put(struct pguard_image *image);
 struct pguard_image_loop *pguard_image_loop_new(struct pguard_image *image, u32 id);

@@ -2,6 +2,7 @@
 
 #include "target/process.h"
 
+#include "lib/charge.h"
 #include "target/image.h"
 
 #include <linux/fs.h>
@@ -78,11 +79,13 @@ static u64 cpu_since(const struct pguard_process *process, u64 cpu)
  */
 static int process_insert(struct pguard_image *image, const struct task_struct *task, u64 cpu)
 {
+	struct mem_cgroup *old = set_active_memcg(image->memcg);
 	struct pguard_process *process;
 	pid_t tgid = task->tgid;
 
 	lockdep_assert_held(&pguard_images_lock);
-	process = kzalloc(sizeof(*process), GFP_NOWAIT | __GFP_NOWARN);
+	process = kzalloc(sizeof(*process), GFP_NOWAIT | PGUARD_GFP_CHARGED);
+	set_active_memcg(old);
 	if (!process)
 		return -ENOMEM;
 	process->image = image;
@@ -137,23 +140,19 @@ static struct pguard_image *process_remove(struct pguard_process *process, u64 c
 int pguard_process_add(struct pguard_target *target, struct task_struct *task)
 {
 	struct pguard_image *image = NULL;
-	struct pguard_image_key key;
 	u64 cpu;
 	int ret;
 
 	if (!task->mm)
 		return -ESRCH;
 	cpu = cpu_of_tgid(task->tgid);
-	key.code = task->mm->start_code;
-	key.stack = task->mm->start_stack;
-
 	spin_lock(&pguard_images_lock);
 	if (target->dying) {
 		ret = -ESRCH;
 	} else if (process_find(task->tgid)) {
 		ret = -EEXIST;
 	} else {
-		image = pguard_image_get(target, &key);
+		image = pguard_image_get(target, task->mm);
 		ret = image ? process_insert(image, task, cpu) : -ENOMEM;
 		if (ret)
 			atomic64_inc(&target->untracked);

@@ -2,6 +2,7 @@
 
 #include "target/thread.h"
 
+#include "lib/charge.h"
 #include "lib/clock.h"
 #include "profile/inference.h"
 #include "target/image.h"
@@ -25,12 +26,14 @@ enum {
 /* A state that nobody knows yet; takes ownership of the reference to the image, also on failure. */
 static struct pguard_thread *thread_alloc(struct task_struct *task, struct pguard_image *image)
 {
+	struct mem_cgroup *old = set_active_memcg(image->memcg);
 	struct pguard_target *target = image->target;
 	struct pguard_thread *thread = NULL;
 	u32 i;
 
 	if (atomic_read(&pguard_nr_threads) < PGUARD_MAX_THREADS)
-		thread = kmem_cache_zalloc(cache, GFP_NOWAIT | __GFP_NOWARN);
+		thread = kmem_cache_zalloc(cache, GFP_NOWAIT | PGUARD_GFP_CHARGED);
+	set_active_memcg(old);
 	if (!thread) {
 		atomic64_inc(&target->untracked);
 		pguard_image_put(image);
@@ -260,7 +263,8 @@ u64 pguard_unit_threshold(const struct pguard_thread *thread)
 
 int __init pguard_thread_init(void)
 {
-	cache = kmem_cache_create("perfguard_task", sizeof(struct pguard_thread), 0, 0, NULL);
+	cache = kmem_cache_create("perfguard_task", sizeof(struct pguard_thread), 0, SLAB_ACCOUNT,
+				  NULL);
 	return cache ? 0 : -ENOMEM;
 }
 
