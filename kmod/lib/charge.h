@@ -11,8 +11,19 @@
 #include <linux/gfp.h>
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
+#include <linux/slab.h>
 
 /* Fails where the cgroup has no room, and kills nothing. */
 #define PGUARD_GFP_CHARGED (__GFP_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
+
+/* Zeroed memory that is charged to a cgroup, whoever calls; NULL for lack of it.  Context: any. */
+static inline void *pguard_zalloc_charged(struct mem_cgroup *memcg, size_t size)
+{
+	struct mem_cgroup *old = set_active_memcg(memcg);
+	void *ret = kzalloc(size, GFP_NOWAIT | PGUARD_GFP_CHARGED);
+
+	set_active_memcg(old);
+	return ret;
+}
 
 #endif /* _KMOD_LIB_CHARGE_H */

@@ -22,12 +22,15 @@ static noinline __cold int count_step(const struct pguard_probe *probe, const st
 }
 
 /* A place in a file and in memory differ by whole pages. */
+static __always_inline bool emulate(const struct pguard_probe *probe, struct pt_regs *regs)
+{
+	return offset_in_page(regs->ip) == READ_ONCE(probe->carries_out_at) &&
+	       pguard_emulate(&probe->code.emulation, regs);
+}
+
 static noinline int carry_out(const struct pguard_probe *probe, struct pt_regs *regs)
 {
-	if (likely(offset_in_page(regs->ip) == READ_ONCE(probe->carries_out_at) &&
-		   pguard_emulate(&probe->code.emulation, regs)))
-		return 0;
-	return count_step(probe, regs);
+	return likely(emulate(probe, regs)) ? 0 : count_step(probe, regs);
 }
 
 /* What a handler returns: the last call, without a frame of its own. */
@@ -36,10 +39,11 @@ static __always_inline int finish(const struct pguard_probe *probe, struct pt_re
 	return probe->code.way == PERFGUARD_STEP_MODE_MODULE ? carry_out(probe, regs) : 0;
 }
 
-/* The same if current's memory needs the breakpoint no more. */
+/* The same if current's memory needs the breakpoint no more: no hit was counted, so no step is. */
 static noinline __cold int finish_last(const struct pguard_probe *probe, struct pt_regs *regs)
 {
-	finish(probe, regs);
+	if (probe->code.way == PERFGUARD_STEP_MODE_MODULE)
+		emulate(probe, regs);
 	return UPROBE_HANDLER_REMOVE;
 }
 

@@ -143,13 +143,10 @@ static bool history_reserve(struct pguard_stack_history *history, const struct p
 struct pguard_lateness *pguard_stack_history_lateness(struct pguard_thread *thread)
 {
 	struct pguard_lateness *late = thread->lateness;
-	struct mem_cgroup *old;
 
 	if (late)
 		return late;
-	old = set_active_memcg(thread->image->memcg);
-	late = kzalloc(sizeof(*late), GFP_NOWAIT | PGUARD_GFP_CHARGED);
-	set_active_memcg(old);
+	late = pguard_zalloc_charged(thread->image->memcg, sizeof(*late));
 	/* Pairs with the dependency of who looks for it, under a lock that is not held here. */
 	smp_store_release(&thread->lateness, late);
 	return late;

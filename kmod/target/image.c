@@ -11,10 +11,9 @@ static u32 next_image_id = 1;
 /* Charged, like all that follows for its processes, to the memory cgroup of @mm. */
 static struct pguard_image *image_alloc(struct mm_struct *mm)
 {
-	struct mem_cgroup *memcg = get_mem_cgroup_from_mm(mm), *old = set_active_memcg(memcg);
-	struct pguard_image *image = kzalloc(sizeof(*image), GFP_NOWAIT | PGUARD_GFP_CHARGED);
+	struct mem_cgroup *memcg = get_mem_cgroup_from_mm(mm);
+	struct pguard_image *image = pguard_zalloc_charged(memcg, sizeof(*image));
 
-	set_active_memcg(old);
 	if (image)
 		image->memcg = memcg;
 	else

@@ -79,13 +79,11 @@ static u64 cpu_since(const struct pguard_process *process, u64 cpu)
  */
 static int process_insert(struct pguard_image *image, const struct task_struct *task, u64 cpu)
 {
-	struct mem_cgroup *old = set_active_memcg(image->memcg);
 	struct pguard_process *process;
 	pid_t tgid = task->tgid;
 
 	lockdep_assert_held(&pguard_images_lock);
-	process = kzalloc(sizeof(*process), GFP_NOWAIT | PGUARD_GFP_CHARGED);
-	set_active_memcg(old);
+	process = pguard_zalloc_charged(image->memcg, sizeof(*process));
 	if (!process)
 		return -ENOMEM;
 	process->image = image;
