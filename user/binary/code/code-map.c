@@ -8,8 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "binary/file/sigbus-guard.h"
-
 int code_map_open(int fd, const char *path, struct code_map **ret)
 {
 	struct code_map *code = calloc(1, sizeof(*code));
@@ -19,7 +17,6 @@ int code_map_open(int fd, const char *path, struct code_map **ret)
 		close(fd);
 		return -ENOMEM;
 	}
-	sigbus_guard_enable();
 	err = object_create(fd, path, &code->object);
 	if (!err)
 		err = functions_read(code->object, &code->functions);

@@ -132,10 +132,7 @@ int foreign_code_call(struct foreign_code *code, uint64_t return_offset, bool is
 	const struct code_wire_question question = {
 		.return_offset = return_offset, .is_near = is_near,
 	};
-	union {
-		struct code_wire_call call;
-		struct wire_wanted wanted;
-	} answer;
+	struct code_wire_call answer;
 	int error;
 
 	*ret = (struct foreign_call){ .caller = FOREIGN_CODE_NONE, .callee = FOREIGN_CODE_NONE };
@@ -145,16 +142,16 @@ int foreign_code_call(struct foreign_code *code, uint64_t return_offset, bool is
 
 		if (size < 0)
 			error = (int)size;
-		else if (size != sizeof(answer.call) || answer.call.kind != CODE_WIRE_CALL)
+		else if (size != sizeof(answer) || answer.kind != CODE_WIRE_CALL)
 			error = -EIO;
 	}
 	if (error)
 		return error == -EINTR ? error : 0;
-	if (answer.call.caller < code->nr_functions)
-		ret->caller = answer.call.caller;
-	if (answer.call.callee < code->nr_functions)
-		ret->callee = answer.call.callee;
-	ret->is_indirect = answer.call.is_indirect;
-	ret->is_in_loop = answer.call.is_in_loop;
+	if (answer.caller < code->nr_functions)
+		ret->caller = answer.caller;
+	if (answer.callee < code->nr_functions)
+		ret->callee = answer.callee;
+	ret->is_indirect = answer.is_indirect;
+	ret->is_in_loop = answer.is_in_loop;
 	return 0;
 }
