@@ -8,13 +8,13 @@ import os
 import pathlib
 import socket
 
-from family import (NETLINK_GENERIC, NLM_F_ACK, NLM_F_DUMP, NUMBER, Family, Refused, attribute, number, parse)
+from family import (NETLINK_GENERIC, NLM_F_ACK, NLM_F_DUMP, NUMBER, SOL_NETLINK, Family,
+                    Refused)
 from perfguard import done, note, ok
 
 NOBODY = 65534
 CLONE_NEWUSER = 0x10000000
-ADD_MEMBERSHIP, SOL_NETLINK = 1, 270
-CTRL_MCAST_GROUPS, CTRL_GROUP_ID = 7, 2
+ADD_MEMBERSHIP = 1
 COMMANDS = {name: value for name, value in NUMBER.items() if name.startswith("CMD_")}
 DEVICE = "/dev/perfguard"
 
@@ -33,15 +33,6 @@ def verdicts(family):
     return found
 
 
-def group(family):
-    """The number of the group that has the alerts."""
-    family_id, family.id = family.id, 16
-    answer = family.receive(family.send(3, NLM_F_ACK, attribute(2, b"perfguard\0")))[0]
-    family.id = family_id
-    (_, first), = parse(dict(answer)[CTRL_MCAST_GROUPS])
-    return number(dict(parse(first))[CTRL_GROUP_ID])
-
-
 def fails(action, *arguments):
     """The error that it ends with; 0 if it does not."""
     try:
@@ -52,7 +43,8 @@ def fails(action, *arguments):
 
 
 def join(family):
-    family.socket.setsockopt(SOL_NETLINK, ADD_MEMBERSHIP, group(family))
+    """The group that has the alerts."""
+    family.socket.setsockopt(SOL_NETLINK, ADD_MEMBERSHIP, family.group)
 
 
 def read_device():

@@ -9,7 +9,6 @@ MESSAGES of them (4,000; 1,500 where all is slow), by the random numbers of SEED
 import collections
 import errno
 import os
-import pathlib
 import random
 import select
 import shutil
@@ -21,8 +20,8 @@ import time
 from family import NLM_F_ACK, NLM_F_ACK_TLVS, NLMSG_DONE, NLMSG_ERROR, NLMSGERR_ATTR_MSG, NUMBER, \
     Family, Refused, number, parse
 from messages import Messages, World
-from perfguard import IS_SLOW, MODULE, PATIENCE, Victim, collect, done, note, ok, run, skip, \
-    wait_until
+from perfguard import IS_SLOW, MODULE, PATIENCE, Victim, collect, done, no_leaks, note, ok, \
+    run, wait_until
 from profile import Context, Profile, Type, armed
 from record import CALLED, OWNED, Called, changed_bytes
 
@@ -35,7 +34,6 @@ RECEIVE_BYTES = 16 << 20    # of many answers that are not read yet
 NOBODY = 65534
 PROGRESS = 50_000           # messages after which a long run says how far it is
 UNPRIVILEGED = 0.05         # of the messages
-KMEMLEAK = pathlib.Path("/sys/kernel/debug/kmemleak")
 HEADER = "wrong header"
 # Of Linux 6.1, on which a dump that is refused where it begins cannot say why.
 IS_WORDLESS = os.uname().release.startswith("6.1.")
@@ -151,10 +149,7 @@ class Prey:
         return self.program.pid
 
     def end(self):
-        try:
-            self.program.end()
-        except OSError:
-            pass
+        self.program.end()
 
 
 def descriptors(prey):
@@ -269,15 +264,6 @@ def fuzz(source, world, prey, bystander):
     return one, is_well
 
 
-def leaks():
-    """What kmemleak finds of ours; it needs two scans to be sure."""
-    for _ in range(2):
-        KMEMLEAK.write_text("scan\n", encoding="ascii")
-        time.sleep(6)
-    text = KMEMLEAK.read_text(encoding="ascii", errors="replace")
-    return [one for one in text.split("unreferenced object") if "guard" in one]
-
-
 def judge(one):
     """Each operation got as far as its end, and each was refused, in words."""
     verdicts, silent = one.verdicts, one.silent
@@ -344,13 +330,7 @@ def main():
         for file in world.files[:-1]:
             os.close(file)
     ok(wait_until(lambda: run("rmmod", "perfguard").returncode == 0), "the module can be removed")
-    if KMEMLEAK.exists():
-        found = leaks()
-        for one in found[:3]:
-            note(one.replace("\n", " | ")[:900])
-        ok(not found, "no memory is lost")
-    else:
-        skip("no memory is lost", "this kernel does not look for it")
+    no_leaks("no memory is lost")
     run("insmod", MODULE)
     done()
 

@@ -14,6 +14,7 @@ NLM_F_CAPPED, NLM_F_ACK_TLVS = 0x100, 0x200
 NLMSG_NOOP, NLMSG_ERROR, NLMSG_DONE = 1, 2, 3
 CTRL_CMD_GETFAMILY, GENL_ID_CTRL = 3, 16
 NLMSGERR_ATTR_MSG = 1
+CTRL_ATTR_MCAST_GROUPS, CTRL_ATTR_MCAST_GRP_ID = 7, 2
 
 
 def _numbers():
@@ -78,7 +79,10 @@ class Family:
         name = attribute(2, b"perfguard\0")
         self.id = GENL_ID_CTRL
         answer = self._ask(CTRL_CMD_GETFAMILY, NLM_F_ACK, name)
-        self.id = number(dict(answer[0])[1])
+        answer = dict(answer[0])
+        self.id = number(answer[1])
+        (_, alerts), = parse(answer[CTRL_ATTR_MCAST_GROUPS])
+        self.group = number(dict(parse(alerts))[CTRL_ATTR_MCAST_GRP_ID])
 
     def close(self):
         self.socket.close()

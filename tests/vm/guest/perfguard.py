@@ -25,6 +25,8 @@ PATIENCE = 10**6 if EXACT else 600 if IS_SLOW else 180
 LONG = max(3600, PATIENCE)
 MS = 1_000_000
 
+KMEMLEAK = pathlib.Path("/sys/kernel/debug/kmemleak")
+
 _count = 0
 _failed = 0
 
@@ -46,6 +48,21 @@ def skip(text, why):
     global _count
     _count += 1
     print(f"ok {_count} - {text} # SKIP {why}", flush=True)
+
+
+def no_leaks(text):
+    """That kmemleak finds nothing of ours; it scans twice, as it takes a while to be sure."""
+    if not KMEMLEAK.exists():
+        skip(text, "this kernel does not look for it")
+        return
+    for _ in range(2):
+        KMEMLEAK.write_text("scan\n", encoding="ascii")
+        time.sleep(6)
+    reports = [one for one in KMEMLEAK.read_text(encoding="ascii", errors="replace").split(
+        "unreferenced object") if "guard" in one]
+    for report in reports[:3]:
+        note(report.replace("\n", " | ")[:900])
+    ok(not reports, text)
 
 
 def exact_only(name):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The module's record mode, as the tests use it: its events, sites, and programs."""
 
-import contextlib
 import collections
+import contextlib
 import os
 import pathlib
 import struct
