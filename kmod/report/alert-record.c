@@ -3,6 +3,7 @@
 #include "report/alert-record.h"
 
 #include "report/stack.h"
+#include "target/tenant.h"
 
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -32,6 +33,7 @@ struct pguard_alert_record *pguard_alert_record_alloc(u32 kind, gfp_t gfp)
 	}
 	refcount_set(&record->refs, 1);
 	INIT_LIST_HEAD(&record->list);
+	INIT_LIST_HEAD(&record->in_share);
 	record->ready = true;
 	record->kind = kind;
 	record->time_ns = ktime_get_real_ns();
@@ -45,6 +47,7 @@ void pguard_alert_record_put(struct pguard_alert_record *record)
 		return;
 	pguard_stack_free_later(record->stack);
 	kfree(record->met);
+	pguard_tenant_put(record->tenant);
 	kfree(record);
 }
 
@@ -54,25 +57,63 @@ static size_t record_bytes(const struct pguard_alert_record *record)
 	       pguard_stack_footprint(record->stack);
 }
 
-static struct pguard_alert_record *ring_pop(struct pguard_ring *ring)
-{
-	struct pguard_alert_record *record;
-
-	lockdep_assert_held(&ring->lock);
-	record = list_first_entry_or_null(&ring->records, struct pguard_alert_record, list);
-	if (record) {
-		list_del_init(&record->list);
-		ring->bytes -= record_bytes(record);
-	}
-	return record;
-}
-
-static void ring_grow(struct pguard_ring *ring, size_t bytes)
+/* A record of the ring takes so many bytes more, or less. */
+static void ring_charge(struct pguard_ring *ring, struct pguard_alert_record *record, ssize_t bytes)
 {
 	lockdep_assert_held(&ring->lock);
 	ring->bytes += bytes;
+	if (record->tenant)
+		record->tenant->bytes += bytes;
+}
+
+static void ring_insert(struct pguard_ring *ring, struct pguard_alert_record *record)
+{
+	struct pguard_tenant *tenant = record->tenant;
+
+	list_add_tail(&record->list, &ring->records);
+	ring_charge(ring, record, record_bytes(record));
+	if (!tenant)
+		return;
+	list_add_tail(&record->in_share, &tenant->records);
+	if (list_empty(&tenant->sharing))
+		list_add_tail(&tenant->sharing, &ring->tenants);
+}
+
+static void ring_remove(struct pguard_ring *ring, struct pguard_alert_record *record)
+{
+	struct pguard_tenant *tenant = record->tenant;
+
+	list_del_init(&record->list);
+	ring_charge(ring, record, -(ssize_t)record_bytes(record));
+	if (!tenant)
+		return;
+	list_del_init(&record->in_share);
+	if (list_empty(&tenant->records))
+		list_del_init(&tenant->sharing);
+}
+
+/* The record that has to go where the ring is full. */
+static struct pguard_alert_record *ring_victim(const struct pguard_ring *ring)
+{
+	const struct pguard_tenant *tenant, *most = NULL;
+
+	lockdep_assert_held(&ring->lock);
+	list_for_each_entry(tenant, &ring->tenants, sharing)
+		if (!most || tenant->bytes > most->bytes)
+			most = tenant;
+	if (most)
+		return list_first_entry(&most->records, struct pguard_alert_record, in_share);
+	return list_first_entry(&ring->records, struct pguard_alert_record, list);
+}
+
+static void ring_shrink(struct pguard_ring *ring)
+{
+	struct pguard_alert_record *record;
+
 	while (ring->bytes > ring->max_bytes && !list_is_singular(&ring->records)) {
-		pguard_alert_record_put(ring_pop(ring));
+		record = ring_victim(ring);
+		ring_remove(ring, record);
+		pguard_alert_record_put(record);
 		ring->overwritten++;
 	}
 }
@@ -88,8 +129,8 @@ void pguard_ring_add(struct pguard_ring *ring, struct pguard_alert_record *recor
 {
 	spin_lock(&ring->lock);
 	record->seq = ring->next_seq++;
-	list_add_tail(&record->list, &ring->records);
-	ring_grow(ring, record_bytes(record));
+	ring_insert(ring, record);
+	ring_shrink(ring);
 	spin_unlock(&ring->lock);
 	if (ring->wake)
 		ring->wake();
@@ -111,8 +152,10 @@ void pguard_ring_complete(struct pguard_ring *ring, struct pguard_alert_record *
 	spin_lock(&ring->lock);
 	pguard_stack_append(&record->stack, stack);
 	/* It may have been overwritten meanwhile. */
-	if (stack && !list_empty(&record->list))
-		ring_grow(ring, pguard_stack_footprint(stack));
+	if (stack && !list_empty(&record->list)) {
+		ring_charge(ring, record, pguard_stack_footprint(stack));
+		ring_shrink(ring);
+	}
 	/* Pairs with pguard_ring_get(): whoever sees it ready sees its stacks. */
 	smp_store_release(&record->ready, true);
 	spin_unlock(&ring->lock);
@@ -150,11 +193,13 @@ struct pguard_alert_record *pguard_ring_get(struct pguard_ring *ring, u64 seq)
 /* Drop what is kept; the numbers go on. */
 void pguard_ring_clear(struct pguard_ring *ring)
 {
-	struct pguard_alert_record *record;
+	struct pguard_alert_record *record, *next;
 
 	spin_lock(&ring->lock);
-	while ((record = ring_pop(ring)))
+	list_for_each_entry_safe(record, next, &ring->records, list) {
+		ring_remove(ring, record);
 		pguard_alert_record_put(record);
+	}
 	spin_unlock(&ring->lock);
 }
 
@@ -162,6 +207,7 @@ static void ring_init(struct pguard_ring *ring)
 {
 	spin_lock_init(&ring->lock);
 	INIT_LIST_HEAD(&ring->records);
+	INIT_LIST_HEAD(&ring->tenants);
 	ring->max_bytes = (size_t)ring_kib * 1024;
 	ring->next_seq = 1;
 }

@@ -2,8 +2,9 @@
 /*
  * Records and the rings that keep them.
  *
- * A ring is the truth about what was reported: bounded in bytes, the oldest
- * record goes first, numbers have no gaps, so a reader sees what it missed.
+ * A ring is the truth about what was reported: bounded in bytes, and numbers have no
+ * gaps, so a reader sees what it missed.  Where it is full, the oldest record goes of the
+ * tenant whose records take the most: who is late all the time pushes out its own.
  * Netlink only carries copies.
  */
 #ifndef _KMOD_REPORT_ALERT_RECORD_H
@@ -18,11 +19,14 @@
 #include <linux/perfguard.h>
 
 struct pguard_stack;
+struct pguard_tenant;
 
 /**
  * struct pguard_alert_record - something to report
  * @list: in a ring; guarded by its lock, empty when it is in none
  * @refs: the ring's, and one for each reader
+ * @tenant: referenced; in whose share of the ring it is, or NULL; set when it is added
+ * @in_share: in its tenant's records while it is in the ring; the ring's lock
  * @ready: false while its last stack is being taken; readers wait for that, so that
  *	the order of records is that of what they report
  *
@@ -32,6 +36,8 @@ struct pguard_stack;
 struct pguard_alert_record {
 	struct list_head list;
 	refcount_t refs;
+	struct pguard_tenant *tenant;
+	struct list_head in_share;
 	bool ready;
 	u64 seq;
 	u32 kind;
@@ -67,8 +73,9 @@ struct pguard_alert_record {
  * struct pguard_ring - a bounded sequence of records
  * @lock: guards all members; taken with preemption off, never in interrupts
  * @records: oldest first
+ * @tenants: those that have records in it
  * @bytes: memory they take
- * @max_bytes: when the oldest has to go
+ * @max_bytes: when one has to go
  * @next_seq: of the next record
  * @overwritten: records that went
  * @wake: called after each addition, or NULL; any context
@@ -76,6 +83,7 @@ struct pguard_alert_record {
 struct pguard_ring {
 	spinlock_t lock;
 	struct list_head records;
+	struct list_head tenants;
 	size_t bytes;
 	size_t max_bytes;
 	u64 next_seq;

@@ -6,8 +6,6 @@
 #include "report/alert-record.h"
 #include "report/report-cost.h"
 #include "report/stack.h"
-#include "target/image.h"
-#include "target/thread.h"
 
 #include <linux/slab.h>
 
@@ -93,14 +91,16 @@ struct pguard_alert_record *pguard_late_unit_record(struct pguard_thread *thread
 
 /*
  * Take the tokens for a report.  Where the target's share of a budget is used up
- * a unit that was not reported yet has to be among the few in any budget.
+ * a unit that was not reported yet has to be among its tenant's few in any budget.
  */
-static bool may_report(struct pguard_target *target, bool is_known)
+static bool may_report(const struct pguard_image *image, bool is_known)
 {
-	return pguard_rate_limit_has(&target->alert_limit) &&
-	       (is_known || atomic64_read(&target->report_left) > 0 ||
-		pguard_rate_limit_take(&target->least_limit)) &&
-	       pguard_rate_limit_take(&target->alert_limit);
+	struct pguard_tenant *tenant = image->tenant;
+
+	return pguard_rate_limit_has(&tenant->alert_limit) &&
+	       (is_known || atomic64_read(&image->target->report_left) > 0 ||
+		pguard_rate_limit_take(&tenant->least_limit)) &&
+	       pguard_rate_limit_take(&tenant->alert_limit);
 }
 
 /*
@@ -117,6 +117,7 @@ static bool record_add(struct pguard_thread *thread, u64 word, struct pguard_ale
 	if (ret) {
 		pguard_stack_history_take(thread, pguard_unit_number(word), record);
 		refcount_inc(&record->refs);
+		record->tenant = pguard_tenant_get(thread->image->tenant);
 		pguard_ring_add(&pguard_alerts, record);
 	}
 	spin_unlock(&thread->lock);
@@ -175,7 +176,7 @@ int pguard_late_unit_claim(struct pguard_thread *thread, u64 *word, u64 phase)
 {
 	u64 late = *word | PGUARD_PHASE_LATE | phase;
 
-	if (!may_report(thread->image->target, *word & PGUARD_PHASE_LATE))
+	if (!may_report(thread->image, *word & PGUARD_PHASE_LATE))
 		return -EBUSY;
 	if (cmpxchg(&thread->unit, *word, late) != *word)
 		return -EAGAIN;
@@ -256,12 +257,10 @@ static u32 found_by(u64 word)
 void pguard_late_unit_report_end(struct pguard_thread *thread, u64 word,
 				 const struct pguard_account *account)
 {
-	struct pguard_target *target = thread->image->target;
-
-	if (word & PGUARD_PHASE_LATE || may_report(target, false))
+	if (word & PGUARD_PHASE_LATE || may_report(thread->image, false))
 		report_ended(thread, word, PERFGUARD_RECORD_KIND_ENDED, found_by(word), account);
 	else
-		atomic64_inc(&target->suppressed);
+		atomic64_inc(&thread->image->target->suppressed);
 }
 
 /**
@@ -276,7 +275,7 @@ void pguard_late_unit_report_end(struct pguard_thread *thread, u64 word,
 bool pguard_late_unit_report_novel(struct pguard_thread *thread, u64 word,
 				   const struct pguard_account *account)
 {
-	if (!pguard_rate_limit_take(&thread->image->target->novel_limit))
+	if (!pguard_rate_limit_take(&thread->image->tenant->novel_limit))
 		return false;
 	report_ended(thread, word, PERFGUARD_RECORD_KIND_NOVEL, 0, account);
 	return true;

@@ -11,21 +11,27 @@
 #ifndef _KMOD_REPORT_LATE_UNIT_H
 #define _KMOD_REPORT_LATE_UNIT_H
 
-#include "target/target.h"
+#include "target/image.h"
+#include "target/tenant.h"
+#include "target/thread.h"
 
 #include <linux/types.h>
 
 struct pguard_account;
 struct pguard_alert_record;
-struct pguard_thread;
 struct pt_regs;
 
-/* Return: true if a late unit of the target could be reported just now.  Context: any. */
-static inline bool pguard_late_unit_is_open(const struct pguard_target *target)
+/*
+ * Return: true if a late unit of the thread could be reported just now.  Context: any; the
+ * thread is referenced.
+ */
+static inline bool pguard_late_unit_is_open(const struct pguard_thread *thread)
 {
-	return pguard_rate_limit_has(&target->alert_limit) &&
-	       (atomic64_read(&target->report_left) > 0 ||
-		pguard_rate_limit_has(&target->least_limit));
+	const struct pguard_image *image = thread->image;
+
+	return pguard_rate_limit_has(&image->tenant->alert_limit) &&
+	       (atomic64_read(&image->target->report_left) > 0 ||
+		pguard_rate_limit_has(&image->tenant->least_limit));
 }
 
 struct pguard_alert_record *pguard_late_unit_record(struct pguard_thread *thread, u64 word,

@@ -3,7 +3,9 @@
 #include "target/image.h"
 
 #include "lib/charge.h"
+#include "target/tenant.h"
 
+#include <linux/cred.h>
 #include <linux/slab.h>
 
 static u32 next_image_id = 1;
@@ -22,17 +24,19 @@ static struct pguard_image *image_alloc(struct mm_struct *mm)
 }
 
 /**
- * pguard_image_get() - the image of some memory, made if it is new
+ * pguard_image_get() - the image of a process, made if it is new
  * @target: its target
- * @mm: the memory; stays
+ * @task: of the process; its memory stays
  *
  * Context: atomic; pguard_images_lock held.
  * Return: the image with a reference for the caller, or NULL for lack of
  * memory or room.
  */
-struct pguard_image *pguard_image_get(struct pguard_target *target, struct mm_struct *mm)
+struct pguard_image *pguard_image_get(struct pguard_target *target, struct task_struct *task)
 {
-	const struct pguard_image_key key = { .code = mm->start_code, .stack = mm->start_stack };
+	const struct pguard_image_key key = { .code = task->mm->start_code,
+					      .stack = task->mm->start_stack };
+	struct pguard_tenant *tenant;
 	struct pguard_image *image;
 
 	lockdep_assert_held(&pguard_images_lock);
@@ -41,9 +45,11 @@ struct pguard_image *pguard_image_get(struct pguard_target *target, struct mm_st
 		    kref_get_unless_zero(&image->kref))
 			return image;
 
-	if (target->nr_images >= PGUARD_MAX_IMAGES)
+	tenant = pguard_tenant_of(target, task_uid(task));
+	if (!tenant ||
+	    !pguard_tenant_may_take(tenant->nr_images, target->nr_images, PGUARD_MAX_IMAGES))
 		return NULL;
-	image = image_alloc(mm);
+	image = image_alloc(task->mm);
 	if (!image)
 		return NULL;
 	kref_init(&image->kref);
@@ -53,9 +59,11 @@ struct pguard_image *pguard_image_get(struct pguard_target *target, struct mm_st
 	image->key = key;
 	image->id = next_image_id++;
 	image->target = target;
+	image->tenant = tenant;
 	kref_get(&target->kref);
 	list_add_tail(&image->list, &target->images);
 	target->nr_images++;
+	tenant->nr_images++;
 	return image;
 }
 
@@ -97,6 +105,7 @@ static void image_release(struct kref *kref)
 	spin_lock(&pguard_images_lock);
 	list_del(&image->list);
 	image->target->nr_images--;
+	image->tenant->nr_images--;
 	spin_unlock(&pguard_images_lock);
 	INIT_RCU_WORK(&image->work, image_free);
 	queue_rcu_work(pguard_free_wq, &image->work);

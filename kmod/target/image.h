@@ -24,6 +24,8 @@
 
 struct mem_cgroup;
 struct mm_struct;
+struct pguard_tenant;
+struct task_struct;
 
 enum {
 	PGUARD_MAX_LOOPS = 64,		/* per image, over its whole life */
@@ -40,6 +42,7 @@ struct pguard_image_loop {
  * struct pguard_image - an executable at certain addresses
  * @list: in target->images
  * @target: holds a reference
+ * @tenant: of the target, whose user executed it
  * @id: never used again
  * @key: what distinguishes images of one target: addresses the exec chose
  * @memcg: of the process that made it, referenced, or NULL; what others allocate for its
@@ -53,6 +56,7 @@ struct pguard_image_loop {
 struct pguard_image {
 	struct list_head list;
 	struct pguard_target *target;
+	struct pguard_tenant *tenant;
 	u32 id;
 	struct pguard_image_key {
 		unsigned long code;
@@ -70,7 +74,7 @@ struct pguard_image {
 	struct rcu_work work;
 };
 
-struct pguard_image *pguard_image_get(struct pguard_target *target, struct mm_struct *mm);
+struct pguard_image *pguard_image_get(struct pguard_target *target, struct task_struct *task);
 struct pguard_image *pguard_image_find(u32 id);
 void pguard_image_put(struct pguard_image *image);
 struct pguard_image_loop *pguard_image_loop_new(struct pguard_image *image, u32 id);

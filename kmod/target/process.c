@@ -150,7 +150,7 @@ int pguard_process_add(struct pguard_target *target, struct task_struct *task)
 	} else if (process_find(task->tgid)) {
 		ret = -EEXIST;
 	} else {
-		image = pguard_image_get(target, task->mm);
+		image = pguard_image_get(target, task);
 		ret = image ? process_insert(image, task, cpu) : -ENOMEM;
 		if (ret)
 			atomic64_inc(&target->untracked);

@@ -3,6 +3,7 @@
 #include "target/target.h"
 
 #include "target/image.h"
+#include "target/tenant.h"
 
 #include <linux/fs.h>
 #include <linux/slab.h>
@@ -30,12 +31,10 @@ struct pguard_target *pguard_target_alloc(void)
 	INIT_LIST_HEAD(&target->list);
 	mutex_init(&target->lock);
 	INIT_LIST_HEAD(&target->images);
+	INIT_LIST_HEAD(&target->tenants);
 	INIT_LIST_HEAD(&target->probes);
 	atomic64_set(&target->report_left, PGUARD_REPORT_UNLIMITED);
-	pguard_rate_limit_init(&target->alert_limit, PGUARD_ALERTS_PER_SECOND, 1);
-	pguard_rate_limit_init(&target->least_limit, PGUARD_LEAST_ALERTS, 4);
 	pguard_rate_limit_init(&target->wait_limit, PGUARD_WAITS_PER_SECOND, 1);
-	pguard_rate_limit_init(&target->novel_limit, PGUARD_NOVEL_PER_SECOND, 1);
 	spin_lock(&pguard_images_lock);
 	target->id = next_target_id++;
 	spin_unlock(&pguard_images_lock);
@@ -47,6 +46,7 @@ static void target_free(struct kref *kref)
 	struct pguard_target *target = container_of(kref, struct pguard_target, kref);
 
 	pguard_profile_put(target->audit);
+	pguard_tenant_put_all(target);
 	pguard_scope_put(&target->scope);
 	kfree_rcu(target, rcu);
 }

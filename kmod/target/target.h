@@ -27,11 +27,7 @@ struct task_struct;
 enum {
 	PGUARD_MAX_TARGETS = 64,
 	PGUARD_MAX_IMAGES = 4096,	/* per target */
-	PGUARD_ALERTS_PER_SECOND = 64,	/* per target */
-	/* So many each four seconds are in any budget. */
-	PGUARD_LEAST_ALERTS = 16,
 	PGUARD_WAITS_PER_SECOND = 512,	/* records, per target */
-	PGUARD_NOVEL_PER_SECOND = 2,	/* the same */
 };
 
 /* pguard_target.report_left without a budget: some hundred years. */
@@ -42,6 +38,8 @@ enum {
  * @list: in pguard_targets
  * @images: its images; pguard_images_lock
  * @nr_images: length of @images
+ * @tenants: the users whose processes they are or were; pguard_images_lock
+ * @nr_tenants: length of @tenants
  * @lock: held by who puts its probes on or off, guards it or removes it
  *	(target-lock.h); outside of pguard_control
  * @profile: what it is guarded by, or NULL; @lock and pguard_control for writing
@@ -69,7 +67,9 @@ enum {
 struct pguard_target {
 	struct list_head list;
 	struct list_head images;
+	struct list_head tenants;
 	u32 nr_images;
+	u32 nr_tenants;
 	u32 id;
 	struct mutex lock;
 	struct pguard_profile __rcu *profile;
@@ -89,10 +89,7 @@ struct pguard_target {
 	bool dying;
 	struct hlist_head leaving;
 	/* private: */
-	struct pguard_rate_limit alert_limit;
-	struct pguard_rate_limit least_limit;
 	struct pguard_rate_limit wait_limit;
-	struct pguard_rate_limit novel_limit;
 	atomic_t nr_processes;
 	atomic_t nr_threads;
 	atomic64_t units;

@@ -7,6 +7,7 @@
 #include "profile/inference.h"
 #include "target/image.h"
 #include "target/process.h"
+#include "target/tenant.h"
 
 #include <linux/sched/task.h>
 #include <linux/slab.h>
@@ -31,7 +32,8 @@ static struct pguard_thread *thread_alloc(struct task_struct *task, struct pguar
 	struct pguard_thread *thread = NULL;
 	u32 i;
 
-	if (atomic_read(&pguard_nr_threads) < PGUARD_MAX_THREADS)
+	if (pguard_tenant_may_take(atomic_read(&image->tenant->nr_threads),
+				   atomic_read(&pguard_nr_threads), PGUARD_MAX_THREADS))
 		thread = kmem_cache_zalloc(cache, GFP_NOWAIT | PGUARD_GFP_CHARGED);
 	set_active_memcg(old);
 	if (!thread) {
@@ -61,6 +63,7 @@ static void thread_hash(struct pguard_thread *thread)
 	list_add_tail_rcu(&thread->all, &pguard_all_threads);
 	atomic_inc(&pguard_nr_threads);
 	atomic_inc(&thread->image->target->nr_threads);
+	atomic_inc(&thread->image->tenant->nr_threads);
 }
 
 /*
@@ -194,6 +197,7 @@ void pguard_thread_unhash(struct pguard_thread *thread)
 	WRITE_ONCE(thread->dead, true);
 	atomic_dec(&pguard_nr_threads);
 	atomic_dec(&target->nr_threads);
+	atomic_dec(&thread->image->tenant->nr_threads);
 	atomic64_add(READ_ONCE(thread->nr_waits), &target->waits);
 	atomic64_add(READ_ONCE(thread->unit) >> PGUARD_PHASE_SHIFT, &target->units);
 }

@@ -133,7 +133,7 @@ static void scan_late(struct pguard_thread *thread, u64 unit, u64 elapsed, struc
 	u64 due;
 
 	if (!late || late->looked_at != pguard_unit_number(unit)) {
-		if (!is_reported && !pguard_late_unit_is_open(thread->image->target)) {
+		if (!is_reported && !pguard_late_unit_is_open(thread)) {
 			scan->delay = min_t(u64, scan->delay, CLOSED_DELAY_NS);
 			return;
 		}
