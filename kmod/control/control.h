@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Targets come and go, and profiles are armed, by order of the user (target-request.c,
- * activate.c), or with the socket of the order (orphan.c); and what is hooked for them (hold.c).
+ * activate.c), or with the socket of the order (orphan.c); what is hooked for them (hold.c), and what
+ * their units are timed with (clock-watch.c).
  */
 #ifndef _KMOD_CONTROL_CONTROL_H
 #define _KMOD_CONTROL_CONTROL_H
@@ -65,5 +66,8 @@ int pguard_hold_set_flags(struct pguard_target *target, u32 flags);
 
 void pguard_orphan_add(u64 owner);
 void pguard_orphan_deinit(void);
+
+void pguard_clock_watch_start(void);
+void pguard_clock_watch_deinit(void);
 
 #endif /* _KMOD_CONTROL_CONTROL_H */

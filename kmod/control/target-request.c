@@ -369,6 +369,7 @@ int pguard_target_new(const struct pguard_target_spec *spec, struct pguard_targe
 	}
 	*ret = target;
 	pguard_watchdog_start();
+	pguard_clock_watch_start();
 	return 0;
 
 err_remove:
@@ -481,6 +482,7 @@ int pguard_target_del(u32 id, struct netlink_ext_ack *extack)
 void pguard_target_deinit(void)
 {
 	pguard_orphan_deinit();
+	pguard_clock_watch_deinit();
 	pguard_lifecycle_deinit();
 	pguard_governor_deinit();
 	pguard_probe_set_deinit();

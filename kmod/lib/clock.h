@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The clock of units.  Reading ktime costs 43 instructions, twice a unit; the
- * TSC costs 3.  Where the kernel trusts the TSC as a clock, so do we; else
- * ktime serves.  Values only mean something as differences.
+ * TSC costs 3.  As long as the kernel trusts the TSC as a clock, so do we; else
+ * ktime serves, in ticks of the same length, so that what was computed before still holds.
+ * Values only mean something as differences.
  */
 #ifndef _KMOD_LIB_CLOCK_H
 #define _KMOD_LIB_CLOCK_H
 
 #include <linux/jump_label.h>
-#include <linux/ktime.h>
+#include <linux/types.h>
 #include <linux/math64.h>
 #include <asm/msr.h>
 
@@ -24,12 +25,14 @@ static __always_inline bool pguard_clock_is_tsc(void)
 	return static_branch_likely(&pguard_clock_tsc);
 }
 
+u64 pguard_clock_ktime(void);
+
 /* Ticks; any context. */
 static __always_inline u64 pguard_clock(void)
 {
 	if (pguard_clock_is_tsc())
 		return rdtsc();
-	return ktime_get_mono_fast_ns();
+	return pguard_clock_ktime();
 }
 
 /* Nanoseconds from a difference of up to 2^32 ticks, some seconds. */
@@ -49,6 +52,7 @@ static __always_inline u64 pguard_clock_ticks(u64 ns)
 /* Nanoseconds from a difference of ticks; a negative one counts as 0. */
 u64 pguard_clock_ns(u64 ticks);
 
+bool pguard_clock_check(void);
 void pguard_clock_init(void);
 
 #endif /* _KMOD_LIB_CLOCK_H */

@@ -129,8 +129,17 @@ static int (*handler_of(const struct pguard_site *site))(PGUARD_UPROBE_HANDLER_A
 	return site->events ? event_handler : guard_handler;
 }
 
+/* The clock has changed: handlers that suppose the TSC are for nobody any more. */
+static void handler_look(struct pguard_probe *probe)
+{
+	/* The kernel reads it at each hit. */
+	if (probe->consumer.handler != handler_of(&probe->site))
+		WRITE_ONCE(probe->consumer.handler, handler_of(&probe->site));
+}
+
 /**
- * pguard_probe_look() - find out whether a probe's handler may carry the instruction out
+ * pguard_probe_look() - find out which handler a probe needs, and whether it may carry the
+ *	instruction out
  * @probe: the probe
  *
  * Whoever else has a probe at this place is to see the thread as it came.  The kernel calls the
@@ -145,7 +154,10 @@ void pguard_probe_look(struct pguard_probe *probe)
 	bool is_last;
 	u32 at;
 
-	if (!probe->is_on || probe->code.way != PERFGUARD_STEP_MODE_MODULE)
+	if (!probe->is_on)
+		return;
+	handler_look(probe);
+	if (probe->code.way != PERFGUARD_STEP_MODE_MODULE)
 		return;
 	is_last = pguard_uprobe_next(&probe->consumer) == probe->end;
 	at = is_last ? offset_in_page(probe->offset) : PGUARD_PROBE_NOWHERE;
