@@ -5,6 +5,7 @@ The kernel lets those fail that have some code on their stack: the module's, for
 of what it calls; or netlink's, for what carries orders and answers.
 """
 
+import contextlib
 import errno
 import json
 import os
@@ -82,13 +83,22 @@ class Starved:
             self.failed += NEVER - int((fault / "times").read_text())
 
 
+def workers_may_fail(may):
+    """The kernel's workers, which carry orders out; those that are made later inherit it."""
+    for comm in pathlib.Path("/proc").glob("[0-9]*/comm"):
+        with contextlib.suppress(OSError):
+            if comm.read_text(encoding="ascii").startswith(("kthreadd", "kworker/")):
+                comm.with_name("make-it-fail").write_text(may, encoding="ascii")
+
+
 def without(space, call):
     """
-    The first allocation fails before which this thread had so many bytes of slabs: what comes of
-    the call, whether there was one, and how many bytes there were.
+    The first allocation fails before which there were so many bytes of slabs: what comes of the
+    call, whether there was one, and how many bytes there were.
     """
     mine = pathlib.Path("/proc/thread-self/make-it-fail")
     trouble = None
+    workers_may_fail("1")
     put(SLABS, task_filter="Y", space=space, times=1, probability=100)
     mine.write_text("1", encoding="ascii")
     try:
@@ -97,6 +107,7 @@ def without(space, call):
         trouble = error.errno
     mine.write_text("0", encoding="ascii")
     put(SLABS, probability=0)
+    workers_may_fail("0")
     return (trouble, (SLABS / "times").read_text().strip() == "0",
             space - int((SLABS / "space").read_text()))
 
@@ -119,6 +130,12 @@ class Order:
         """As if it had not been given."""
         return not self.family.targets()
 
+    def is_whole(self, trouble):
+        """Carried out or not, as was said; where the answer was lost, either of them."""
+        if trouble == errno.ENOBUFS:
+            return self.is_undone() or self.is_done()
+        return self.is_undone() if trouble else self.is_done()
+
     def forget(self):
         """Whether all could be taken back."""
         self.family.close()     # and what it has loaded goes
@@ -140,7 +157,10 @@ class Order:
             trouble, failed, _ = without(i * total // TRIES, self.give)
             hits += failed
             outcomes[trouble] = outcomes.get(trouble, 0) + 1
-            wrong += not (self.is_undone() if trouble else self.is_done())
+            if not self.is_whole(trouble):
+                wrong += 1
+                note(f"{trouble}: {self.family.targets()} {armed(self.family)} "
+                     f"{changed_bytes(program.pid, SCRIPTED)}")
         left += not self.forget()
         names = {errno.errorcode.get(one, one): count for one, count in outcomes.items()}
         note(f"{self.text}: {total} bytes of slabs, {hits} of {TRIES} times one failed: {names}")
@@ -162,8 +182,9 @@ class Watching(Order):
             os.close(fd)
 
     def is_done(self):
+        """A process that there was no memory for is not watched, and counted."""
         targets = self.family.targets()
-        return len(targets) == 1 and targets[0]["processes"] == 1
+        return len(targets) == 1 and 1 in (targets[0]["processes"], targets[0]["untracked"])
 
 
 class Arming(Order):
@@ -178,7 +199,9 @@ class Arming(Order):
         return [one["name"] for one in armed(self.family) if one.get("target_id")]
 
     def has_guards(self):
-        return changed_bytes(self.program.pid, SCRIPTED) == NR_GUARDS
+        """A process that there was no memory for is not watched, and counted: it has none."""
+        wanted = 0 if self.family.targets()[0]["untracked"] else NR_GUARDS
+        return changed_bytes(self.program.pid, SCRIPTED) == wanted
 
     def give(self):
         self.profile.arm(self.family, "this")
