@@ -12,6 +12,9 @@ static unsigned int ring_kib = 512;
 module_param(ring_kib, uint, 0444);
 MODULE_PARM_DESC(ring_kib, "memory for kept alerts, and for recorded waits, KiB each");
 
+/* In which a listener reads a record, jiffies: it looks each second. */
+enum { READ_TIME = 5 * HZ };
+
 struct pguard_ring pguard_alerts;
 struct pguard_ring pguard_waits;
 atomic64_t pguard_lost_memory = ATOMIC64_INIT(0);
@@ -70,6 +73,7 @@ static void ring_insert(struct pguard_ring *ring, struct pguard_alert_record *re
 {
 	struct pguard_tenant *tenant = record->tenant;
 
+	record->added = jiffies;
 	list_add_tail(&record->list, &ring->records);
 	ring_charge(ring, record, record_bytes(record));
 	if (!tenant)
@@ -95,15 +99,18 @@ static void ring_remove(struct pguard_ring *ring, struct pguard_alert_record *re
 /* The record that has to go where the ring is full. */
 static struct pguard_alert_record *ring_victim(const struct pguard_ring *ring)
 {
+	struct pguard_alert_record *oldest =
+		list_first_entry(&ring->records, struct pguard_alert_record, list);
 	const struct pguard_tenant *tenant, *most = NULL;
 
 	lockdep_assert_held(&ring->lock);
+	if (!oldest->tenant || READ_ONCE(oldest->tenant->has_gone) ||
+	    time_after(jiffies, oldest->added + READ_TIME))
+		return oldest;
 	list_for_each_entry(tenant, &ring->tenants, sharing)
 		if (!most || tenant->bytes > most->bytes)
 			most = tenant;
-	if (most)
-		return list_first_entry(&most->records, struct pguard_alert_record, in_share);
-	return list_first_entry(&ring->records, struct pguard_alert_record, list);
+	return list_first_entry(&most->records, struct pguard_alert_record, in_share);
 }
 
 static void ring_shrink(struct pguard_ring *ring)

@@ -3,8 +3,9 @@
  * Records and the rings that keep them.
  *
  * A ring is the truth about what was reported: bounded in bytes, and numbers have no
- * gaps, so a reader sees what it missed.  Where it is full, the oldest record goes of the
- * tenant whose records take the most: who is late all the time pushes out its own.
+ * gaps, so a reader sees what it missed.  Where it is full, the oldest record goes if it
+ * has had time to be read, or its target has gone; else the oldest of the tenant whose
+ * records take the most: who is late all the time pushes out its own.
  * Netlink only carries copies.
  */
 #ifndef _KMOD_REPORT_ALERT_RECORD_H
@@ -26,6 +27,7 @@ struct pguard_tenant;
  * @list: in a ring; guarded by its lock, empty when it is in none
  * @refs: the ring's, and one for each reader
  * @tenant: referenced; in whose share of the ring it is, or NULL; set when it is added
+ * @added: when, jiffies
  * @in_share: in its tenant's records while it is in the ring; the ring's lock
  * @ready: false while its last stack is being taken; readers wait for that, so that
  *	the order of records is that of what they report
@@ -37,6 +39,7 @@ struct pguard_alert_record {
 	struct list_head list;
 	refcount_t refs;
 	struct pguard_tenant *tenant;
+	unsigned long added;
 	struct list_head in_share;
 	bool ready;
 	u64 seq;

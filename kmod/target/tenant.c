@@ -71,6 +71,8 @@ void pguard_tenant_put_all(struct pguard_target *target)
 {
 	struct pguard_tenant *tenant, *next;
 
-	list_for_each_entry_safe(tenant, next, &target->tenants, list)
+	list_for_each_entry_safe(tenant, next, &target->tenants, list) {
+		WRITE_ONCE(tenant->has_gone, true);
 		pguard_tenant_put(tenant);
+	}
 }

@@ -40,6 +40,7 @@ enum {
  * @alert_limit: of alerts
  * @least_limit: of those that the budget's share does not allow
  * @novel_limit: of those about units that fit no type
+ * @has_gone: with its target; READ_ONCE
  * @sharing: in the ring's list of tenants while that keeps a record; the ring's lock
  * @records: those, oldest first; the same
  * @bytes: memory they take; the same
@@ -52,6 +53,7 @@ struct pguard_tenant {
 	struct pguard_rate_limit alert_limit;
 	struct pguard_rate_limit least_limit;
 	struct pguard_rate_limit novel_limit;
+	bool has_gone;
 	struct list_head sharing;
 	struct list_head records;
 	size_t bytes;
