@@ -29,7 +29,7 @@ def is_timed_right(family, program, when):
              if one["kind"] == ENDED]
     # On a slow host another one may be late, too.
     long = [one for one in times if one >= NAP_US * 1000]
-    ok(len(long) == 1 and max(times) <= most,
+    ok(long and max(times) <= most,
        f"{when}: a unit that sleeps for {NAP_US / 1000:.0f} ms takes {long} of {most} ns")
     units = family.targets()[0]["units"]
     program.run(IN_TIME)
