@@ -2,7 +2,7 @@
 
 /*
  * Whether the kernel still trusts the TSC, which is the clock of units (lib/clock.h).  It may
- * cease to at any time, and tells nobody; so while there is a target this is looked at.
+ * cease to at any time, and notifies nobody, so this is polled while there is a target.
  *
  * If not, threads go the long way from their next hooked call on, and guards from the
  * governor's next look on (pguard_probe_look()).  Until then the fast path reads the TSC, which

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Targets come and go, and profiles are armed, by order of the user (target-request.c,
- * activate.c), or with the socket of the order (orphan.c); what is hooked for them (hold.c), and what
- * their units are timed with (clock-watch.c).
+ * activate.c), or with the socket of the order (orphan.c); what is hooked for them (hold.c),
+ * and what their units are timed with (clock-watch.c).
  */
 #ifndef _KMOD_CONTROL_CONTROL_H
 #define _KMOD_CONTROL_CONTROL_H

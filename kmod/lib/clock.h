@@ -9,8 +9,8 @@
 #define _KMOD_LIB_CLOCK_H
 
 #include <linux/jump_label.h>
-#include <linux/types.h>
 #include <linux/math64.h>
+#include <linux/types.h>
 #include <asm/msr.h>
 
 enum { PGUARD_CLOCK_SHIFT = 30, PGUARD_CLOCK_TICKS_SHIFT = 28 };

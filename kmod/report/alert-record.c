@@ -36,7 +36,6 @@ struct pguard_alert_record *pguard_alert_record_alloc(u32 kind, gfp_t gfp)
 	}
 	refcount_set(&record->refs, 1);
 	INIT_LIST_HEAD(&record->list);
-	INIT_LIST_HEAD(&record->in_share);
 	record->ready = true;
 	record->kind = kind;
 	record->time_ns = ktime_get_real_ns();
@@ -91,7 +90,7 @@ static void ring_remove(struct pguard_ring *ring, struct pguard_alert_record *re
 	ring_charge(ring, record, -(ssize_t)record_bytes(record));
 	if (!tenant)
 		return;
-	list_del_init(&record->in_share);
+	list_del(&record->in_share);
 	if (list_empty(&tenant->records))
 		list_del_init(&tenant->sharing);
 }
