@@ -18,6 +18,7 @@
 /* cb->args */
 enum {
 	ARG_SEQ,	/* the next record wanted */
+	ARG_END,	/* the first record that was added after the dump had begun */
 	ARG_RECORD,	/* the record being sent, referenced; or 0 */
 	ARG_STAGE,
 	ARG_STACK,	/* index of the stack */
@@ -248,12 +249,18 @@ static int dump_part(struct sk_buff *skb, struct netlink_callback *cb, int comma
 	return 0;
 }
 
-/* The next record, referenced; a record "lost" if there is a gap before it; or -ENOMEM. */
+/*
+ * The next record, referenced; a record "lost" if there is a gap before it; or -ENOMEM.
+ * A dump goes no further than to where it began: a reader that is slower than the records
+ * come would see no end.
+ */
 static struct pguard_alert_record *dump_next(struct pguard_ring *ring, long *args)
 {
-	struct pguard_alert_record *record = pguard_ring_get(ring, args[ARG_SEQ]);
-	struct pguard_alert_record *lost;
+	struct pguard_alert_record *record, *lost;
 
+	if (args[ARG_SEQ] >= args[ARG_END])
+		return NULL;
+	record = pguard_ring_get(ring, args[ARG_SEQ]);
 	if (!record || record->seq == args[ARG_SEQ])
 		return record;
 	lost = pguard_alert_record_alloc(PERFGUARD_RECORD_KIND_LOST, GFP_KERNEL);
@@ -267,6 +274,21 @@ static struct pguard_alert_record *dump_next(struct pguard_ring *ring, long *arg
 	return lost;
 }
 
+static void dump_begin(struct pguard_ring *ring, struct netlink_callback *cb)
+{
+	u64 seq = pguard_nl_u64(pguard_dump_attrs(cb)[PERFGUARD_A_RECORD_SEQ]);
+	struct pguard_alert_record *record;
+
+	cb->args[ARG_END] = READ_ONCE(ring->next_seq);
+	/* Without a number: all records of the ring, and none are lost before them. */
+	if (!seq) {
+		record = pguard_ring_get(ring, 0);
+		seq = record ? record->seq : LONG_MAX;
+		pguard_alert_record_put(record);
+	}
+	cb->args[ARG_SEQ] = seq;
+}
+
 /* One buffer of the dump of a ring. */
 static int dump_ring(struct pguard_ring *ring, int command, struct sk_buff *skb,
 		     struct netlink_callback *cb)
@@ -275,13 +297,7 @@ static int dump_ring(struct pguard_ring *ring, int command, struct sk_buff *skb,
 	long *args = cb->args;
 
 	if (!args[ARG_SEQ])
-		args[ARG_SEQ] = pguard_nl_u64(pguard_dump_attrs(cb)[PERFGUARD_A_RECORD_SEQ]);
-	/* Without a number: all records of the ring, and none are lost before them. */
-	if (!args[ARG_SEQ]) {
-		record = pguard_ring_get(ring, 0);
-		args[ARG_SEQ] = record ? record->seq : LONG_MAX;
-		pguard_alert_record_put(record);
-	}
+		dump_begin(ring, cb);
 	for (;;) {
 		record = (struct pguard_alert_record *)args[ARG_RECORD];
 		if (!record) {

@@ -5,10 +5,11 @@ SECONDS=60 does it for a minute, by hand."""
 
 import json
 import os
+import pathlib
 import subprocess
 import time
 
-from family import Family
+from family import NLM_F_DUMP, NUMBER, Family, number
 from perfguard import (COLLECT, IS_SLOW, PATIENCE, TOP, Audit, done, note, ok, run, status,
                        wait_until)
 from record import Program
@@ -40,7 +41,14 @@ class Watch:
             self.process = subprocess.Popen([COLLECT, "watch", "--json", *options],
                                             stdin=subprocess.DEVNULL, stdout=file)
 
+    def lines(self):
+        return pathlib.Path(self.path).read_bytes().count(b"\n")
+
     def end(self):
+        """Once it has no more to say, its lines."""
+        sizes = [-1]
+        wait_until(lambda: sizes.append(os.path.getsize(self.path)) or
+                   time.sleep(1) or sizes[-1] == os.path.getsize(self.path))
         self.process.send_signal(2)
         self.process.wait(PATIENCE)
         with open(self.path, encoding="utf-8") as file:
@@ -57,6 +65,34 @@ def count(lines):
 def suppressed():
     """Units that the rate limit of the target held back, by the module's own count."""
     return sum(line["suppressed"] for line in status("target"))
+
+
+def behind():
+    """Those who read alerts more slowly than they come are not held by them."""
+    flood, family, reader = Flood(), Family(), Family()
+    audit = Audit("--duration", 3600, "--slower-than", "1ns", "-p", flood.pid)
+    audit.next("ready")
+    watch = Watch("/tmp/behind", "--window", "0")
+    start = family.stats()["next_alert"]
+    wait_until(lambda: flood.work(100) and family.stats()["next_alert"] > start)
+    flood.send(str(10**9))
+    wait_until(lambda: family.stats()["next_alert"] > start + 300)
+    wanted = reader.send(NUMBER["CMD_ALERT_GET"], NLM_F_DUMP, b"")
+    end = family.stats()["next_alert"]
+    wait_until(lambda: family.stats()["next_alert"] > end)
+    seqs = [number(dict(one)[NUMBER["A_RECORD_SEQ"]]) for one in reader.receive(wanted)
+            if NUMBER["A_RECORD_SEQ"] in dict(one)]
+    ok(seqs and max(seqs) < end, f"a dump of the alerts ends where it began: {seqs[-1:]}, {end}")
+    wait_until(watch.lines)
+    watch.process.send_signal(2)
+    before = watch.lines()
+    watch.process.wait(PATIENCE)
+    after = watch.lines() - before
+    # What it had read, and not written to the file yet, is there.
+    ok(after < 64, f"watch reads no more when it is told to end: {after} alerts")
+    flood.end()
+    audit.finish()
+    reader.close()
 
 
 def main():
@@ -89,6 +125,7 @@ def main():
        run("insmod", os.environ["PERFGUARD_KO"]).returncode == 0, "the module goes and comes back")
     ok(flood.work(10) == 10 * THREADS, "the program goes on")
     flood.end()
+    behind()
     done()
 
 

@@ -26,6 +26,17 @@ static bool is_satisfied(const struct alert_stream *stream)
 	return stream->nr_wanted && stream->watching.nr_late >= stream->nr_wanted;
 }
 
+/* It is asked for each record: they may come faster than they can be printed. */
+static bool has_ended(struct alert_stream *stream)
+{
+	int signal;
+
+	while ((signal = signals_next(stream->signals)) != 0)
+		if (signal != SIGCHLD)
+			stream->is_interrupted = true;
+	return stream->is_interrupted || is_satisfied(stream);
+}
+
 /* Printing them needs the link, which is busy reading them; so they are queued. */
 static int on_record(struct record *record, void *arg)
 {
@@ -52,7 +63,7 @@ static int print_queued(struct alert_stream *stream)
 	int ret = 0;
 
 	for (uint32_t i = 0; i < stream->nr_queued; i++) {
-		if (!ret && !is_satisfied(stream))
+		if (!ret && !has_ended(stream))
 			ret = watching_take(&stream->watching, &stream->queue[i]);
 		record_clear(&stream->queue[i]);
 	}
@@ -62,19 +73,17 @@ static int print_queued(struct alert_stream *stream)
 
 static int print_new(struct alert_stream *stream)
 {
-	int error, ret;
+	int error = link_alerts(stream->link, stream->next, on_record, stream);
+	int ret = print_queued(stream);
 
-	do {
-		error = link_alerts(stream->link, stream->next, on_record, stream);
-		stream->is_put_off = error == -EAGAIN;
-		if (stream->is_put_off)
-			cmd_put_off(stream->link, &stream->watching.put_off_ns);
-		ret = print_queued(stream);
-		if (error && error != -ECANCELED && error != -EAGAIN)
-			return failed(stream, error, "cannot read the alerts");
-		if (ret)
-			return failed(stream, ret, "cannot print an alert");
-	} while (error == -ECANCELED && !is_satisfied(stream));
+	stream->has_more = error == -ECANCELED;
+	stream->is_put_off = error == -EAGAIN;
+	if (stream->is_put_off)
+		cmd_put_off(stream->link, &stream->watching.put_off_ns);
+	else if (error && !stream->has_more)
+		return failed(stream, error, "cannot read the alerts");
+	if (ret)
+		return failed(stream, ret, "cannot print an alert");
 	ret = watching_tick(&stream->watching);
 	return ret ? failed(stream, ret, "cannot ask for the armed profiles") : 0;
 }
@@ -85,7 +94,7 @@ static int wait_bell(struct alert_stream *stream, struct pollfd fds[2],
 {
 	uint64_t now_ns = time_now_ns();
 	/* Ask without a bell, too: it may be lost. */
-	uint64_t wait_ns = watching_wait_ns(&stream->watching);
+	uint64_t wait_ns = stream->has_more ? 0 : watching_wait_ns(&stream->watching);
 
 	if (stream->duration_ns && now_ns >= end_ns)
 		return 0;
@@ -97,25 +106,24 @@ static int wait_bell(struct alert_stream *stream, struct pollfd fds[2],
 	return 1;
 }
 
-static int run(struct alert_stream *stream, int signals)
+static int run(struct alert_stream *stream)
 {
 	struct pollfd fds[2] = {
 		{ .fd = link_wakeup_fd(stream->link), .events = POLLIN },
-		{ .fd = signals, .events = POLLIN },
+		{ .fd = stream->signals, .events = POLLIN },
 	};
 	uint64_t end_ns = time_now_ns() + stream->duration_ns;
-	int ret, signal;
+	int ret;
 
 	for (;;) {
 		link_wakeup_clear(stream->link);
 		ret = print_new(stream);
-		if (ret || is_satisfied(stream))
+		if (ret || has_ended(stream))
 			return ret;
 		if (!wait_bell(stream, fds, end_ns))
 			return stream->nr_wanted ? CMD_TIMEOUT : CMD_OK;
-		while ((signal = signals_next(signals)) != 0)
-			if (signal != SIGCHLD)
-				return CMD_OK;
+		if (has_ended(stream))
+			return CMD_OK;
 	}
 }
 
@@ -149,22 +157,22 @@ static int begin(struct alert_stream *stream)
 
 int alert_stream_run(struct alert_stream *stream)
 {
-	int signals, ret = cmd_open_link(&stream->link);
+	int ret = cmd_open_link(&stream->link);
 
 	if (ret)
 		return ret;
-	signals = signals_open();
+	stream->signals = signals_open();
 	if (watching_init(&stream->watching, stream->link, stream->window_ns, stream->is_json) ||
-	    signals < 0)
+	    stream->signals < 0)
 		ret = cmd_no_memory();
 	if (!ret)
 		ret = begin(stream);
 	if (!ret) {
 		background_enter();
-		ret = finish(stream, run(stream, signals));
+		ret = finish(stream, run(stream));
 	}
-	if (signals >= 0)
-		close(signals);
+	if (stream->signals >= 0)
+		close(stream->signals);
 	watching_deinit(&stream->watching);
 	link_close(stream->link);
 	return ret;

@@ -24,7 +24,10 @@ struct alert_stream {
 	uint64_t next; /* sequence number */
 	uint32_t nr_wanted; /* 0: any number */
 
+	int signals; /* signals_open() */
+	bool is_interrupted; /* by a signal: the operator wants no more */
 	bool is_put_off; /* the module could not answer just now */
+	bool has_more; /* there are more records than could be queued */
 	struct link *link;
 	struct watching watching;
 	struct record queue[ALERT_STREAM_MAX_QUEUED];
