@@ -17,8 +17,8 @@ SERVER = "/usr/bin/redis-server"
 REQUESTS = 500
 COMMANDS = "ping,set,get,incr,lpush,rpop,sadd,hset,zadd"
 NR_COMMANDS = COMMANDS.count(",") + 1
-LOAD = (f"redis-benchmark -p {PORT} -c 4 -n {REQUESTS} -q -t {COMMANDS} "
-        "< /dev/null > /dev/null 2>&1")
+LOAD, BRIEF = (f"redis-benchmark -p {PORT} -c 4 -n {requests} -q -t {COMMANDS} "
+               "< /dev/null > /dev/null 2>&1" for requests in (REQUESTS, REQUESTS // 5))
 TMP = pathlib.Path("/tmp")
 
 
@@ -99,9 +99,9 @@ def again(profile):
 def apart(profile):
     """record and learn give what train does."""
     trace, timing, other = TMP / "a.pgt", TMP / "b.pgt", TMP / "other.pgp"
-    first = collect("record", "-o", trace, "--workload", LOAD, "-e", SERVER, timeout=LONG)
+    first = collect("record", "-o", trace, "--workload", BRIEF, "-e", SERVER, timeout=LONG)
     second = collect("learn", "-o", other, trace, timeout=LONG)
-    third = collect("record", "-o", timing, "--timing", other, "--workload", LOAD, "-e", SERVER,
+    third = collect("record", "-o", timing, "--timing", other, "--workload", BRIEF, "-e", SERVER,
                     timeout=LONG)
     fourth = collect("learn", "-o", other, timing, timeout=LONG)
     codes = [result.returncode for result in (first, second, third, fourth)]
@@ -133,7 +133,7 @@ def refused(server, profile):
     full.mkdir()
     run("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", full)
     small = full / "p.pgp"
-    result = train(small)
+    result = train(small, load=BRIEF)
     ok(result.returncode == 1 and not small.exists() and "space" in result.stderr.lower(),
        "a full disk is reported, and no half profile is left")
     run("umount", full)

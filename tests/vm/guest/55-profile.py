@@ -5,12 +5,11 @@ import errno
 import functools
 import os
 import pathlib
-import random
 import struct
 import tempfile
 import time
 
-from family import (NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NUMBER, Family, Refused, attribute,
+from family import (NLM_F_DUMP, NLM_F_REQUEST, NUMBER, Family, Refused, attribute,
                     number, u32, u64)
 from perfguard import (IS_SLOW, MODULE, PATIENCE, VICTIM, Audit, Victim, collect, done, note, ok,
                        run, wait_until)
@@ -28,7 +27,6 @@ LIMITS = {"LOOPS": 32, "BOUNDARIES": 1024, "GUARDS": 16384, "TYPES": 4096,
 MAX_PROFILES, MAX_OBJECTS = 128, 256
 NAMES = ("outer", "middle", "inner")
 SWAPS = 10 if IS_SLOW else 40
-MESSAGES = 2000
 STORM_ROUNDS = 2 if IS_SLOW else 3
 
 
@@ -632,97 +630,6 @@ def governor():
     program.end()
 
 
-def random_rows(source, kind, good):
-    form = FORMS[kind]
-    rows = [struct.pack(form, *row) for row in good[kind]]
-    if source.random() < 0.7:
-        return b"".join(rows)
-    data = bytearray(b"".join(rows * source.randrange(4)))
-    for _ in range(source.randrange(4)):
-        if data:
-            data[source.randrange(len(data))] = source.choice((0, 1, 2, 127, 128, 255))
-    if source.random() < 0.1:
-        data = data[:-1]
-    return bytes(data)
-
-
-def messages():
-    """Whatever is sent is answered or refused, and what was armed is taken off."""
-    seed = int(os.environ.get("SEED", "20161113"))
-    note(f"seed {seed}")
-    source = random.Random(seed)
-    program = Called()
-    good = tables_of(program)
-    family = Family()
-    paths = [CALLED, VICTIM, library(program), "/tmp"]
-    files = [os.open(path, os.O_RDONLY) for path in paths]
-    ids, seen, arms = [0], {}, 0
-    kinds = list(FORMS)
-
-    def one():
-        nonlocal family, arms
-        dice = source.random()
-        profile = source.choice(ids[-3:])
-        if dice < 0.1:
-            ids.append(new(family, b"a" * source.randrange(1000) + b"\0", source.randrange(2)))
-            family.do("PROFILE_ADD", which(ids[-1]),
-                      u32(NUMBER["A_PROFILE_OBJECT_FD"], files[0]))
-            for kind in kinds:
-                family.do("PROFILE_ADD", which(ids[-1]), attribute(
-                    NUMBER["A_PROFILE_" + kind], random_rows(source, kind, good)))
-        elif dice < 0.5:
-            extra = [attribute(NUMBER["A_PROFILE_" + kind], random_rows(source, kind, good))
-                     for kind in kinds if source.random() < 0.1]
-            if source.random() < 0.1:
-                extra.append(u32(NUMBER["A_PROFILE_OBJECT_FD"],
-                                 source.choice(files + [-1 & 0xffffffff])))
-            family.do("PROFILE_ADD", which(profile), *extra)
-        elif dice < 0.7:
-            extra = [u32(NUMBER["A_PROFILE_TARGET_ID"], source.randrange(3))] \
-                if source.random() < 0.1 else []
-            family.do("PROFILE_ARM", which(profile), *extra)
-            arms += 1
-        elif dice < 0.75:
-            family.do("PROFILE_DEL", which(profile))
-        elif dice < 0.8:
-            for target in family.targets():
-                forget(family, target["id"])
-        elif dice < 0.82:
-            family.close()
-            family = Family()
-        elif dice < 0.9:
-            command = source.choice(("PROFILE_NEW", "PROFILE_ADD", "PROFILE_ARM", "PROFILE_GET",
-                                     "GUARD_GET", "TYPE_GET", "PROFILE_DEL"))
-            junk = b"".join(attribute(source.randrange(24), source.randbytes(
-                source.choice((0, 1, 4, 4, 8, 24, 40)))) for _ in range(source.randrange(4)))
-            family._ask(NUMBER["CMD_" + command],
-                        source.choice((NLM_F_ACK, NLM_F_ACK, NLM_F_DUMP)), junk)
-        else:
-            armed(family)
-            guards(family, profile)
-            types(family, profile)
-        program.do("call 2")
-
-    for _ in range(MESSAGES // (4 if IS_SLOW else 1)):
-        try:
-            one()
-            seen[0] = seen.get(0, 0) + 1
-        except Refused as refusal:
-            seen[refusal.errno] = seen.get(refusal.errno, 0) + 1
-    note(f"answers by error: {seen}; {arms} times armed")
-    ok(arms > (1 if IS_SLOW else 10) and len(seen) > 4, "random messages are answered or refused")
-    for target in family.targets():
-        forget(family, target["id"])
-    family.close()
-    family = Family()
-    ok(wait_until(lambda: not armed(family)) and not family.targets() and
-       changed_bytes(program.pid, CALLED) == 0, "and leave nothing")
-    for fd in files:
-        os.close(fd)
-    family.close()
-    program.end()
-
-
 def unmounted():
     """What was disarmed can be unmounted."""
     directory = tempfile.mkdtemp()
@@ -762,7 +669,7 @@ def beside():
 
 
 for test in (loading, dumps, limits, wrong, orders, refused, half, swap, unmounted, beside,
-             messages, governor, process_ends, storm):
+             governor, process_ends, storm):
     note(test.__name__)
     test()
 ok("Nothing is watched" in collect("status").stdout, "nothing is left")

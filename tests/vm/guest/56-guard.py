@@ -18,7 +18,7 @@ from scripted import (GUARD, REST, SCRIPTED, UNIT, WAIT, Scripted, Tally, events
                       random_script)
 
 THREADS = 2
-UNITS = 900 if IS_SLOW else 9000
+UNITS = 900 if IS_SLOW else 3000
 SEED = 20161113
 
 

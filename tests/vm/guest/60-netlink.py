@@ -14,7 +14,7 @@ NLM_F_REQUEST, NLM_F_ACK, NLM_F_DUMP = 1, 4, 0x300
 NLMSG_ERROR, NLMSG_DONE = 2, 3
 COMMANDS = 16
 DUMPS = (4, 5, 7, 8, 10)
-MESSAGES = 4000
+MESSAGES = 500
 
 
 def attribute(kind, payload):

@@ -56,7 +56,7 @@ class Busy:
 
     def own_rate(self):
         """The same with nothing armed: what the kernel does besides only takes away from it."""
-        return max(self.rate(WINDOW // 3) for _ in range(3))
+        return max(self.rate(WINDOW // 10) for _ in range(3))
 
     def end(self):
         self.process.kill()
@@ -310,8 +310,8 @@ def main():
     cases = [(64, 2, (True, True))]
     if EXACT:
         comes_back(family, *held(family, prices, 1, 2, (True, True)))
-        # Long enough for what is costly to be tried, twice.
-        cases += [(64, 0.5, (False, True)), (1, 0.5, (False, True), 22)]
+        # Long enough for what is costly to be tried again.
+        cases += [(64, 0.5, (False, True)), (1, 0.5, (False, True), 9)]
         for budget in (0.4, 2):
             report_late(family, prices, budget)
         stay_on(family, prices)
