@@ -14,14 +14,6 @@ from perfguard import COLLECT, MODULE, collect, note, ok, run, wait_until
 
 SECONDS = float(os.environ.get("SECONDS", 20))
 SEED = int(os.environ.get("SEED", time.time_ns() % 10**6))
-# Takes and touches so many bytes.
-HOG = """
-import mmap, sys
-memory = mmap.mmap(-1, int(sys.argv[1]))
-memory.madvise(mmap.MADV_HUGEPAGE)
-for at in range(0, len(memory), mmap.PAGESIZE * 16):
-    memory[at] = 1
-"""
 SECOND_CPU = pathlib.Path("/sys/devices/system/cpu/cpu1/online")
 
 
@@ -91,10 +83,9 @@ class Chaos:
             one.wait()
 
     def pressure(self):
-        """The kernel has to reclaim most of what it can."""
-        words = pathlib.Path("/proc/meminfo").read_text(encoding="ascii").split()
-        size = int(words[words.index("MemAvailable:") + 1]) * 1024 * 4 // 5
-        run("/usr/bin/python3", "-c", HOG, size)
+        """What can be reclaimed is."""
+        pathlib.Path("/proc/sys/vm/drop_caches").write_text("3", encoding="ascii")
+        run("sh", "-c", "head -c 64M /dev/zero | tail -c 1")
 
     def hotplug(self):
         if SECOND_CPU.exists():
