@@ -44,11 +44,14 @@ class Watch:
     def lines(self):
         return pathlib.Path(self.path).read_bytes().count(b"\n")
 
+    def is_silent(self):
+        before = self.lines()
+        time.sleep(1)
+        return self.lines() == before
+
     def end(self):
         """Once it has no more to say, its lines."""
-        sizes = [-1]
-        wait_until(lambda: sizes.append(os.path.getsize(self.path)) or
-                   time.sleep(1) or sizes[-1] == os.path.getsize(self.path))
+        wait_until(self.is_silent)
         self.process.send_signal(2)
         self.process.wait(PATIENCE)
         with open(self.path, encoding="utf-8") as file:
