@@ -127,7 +127,9 @@ def cycles():
     program = Hostile(PROGRAM)
     profile = program.profile(str(PROGRAM))
     bad = 0
-    for _ in range(CYCLES):
+    for i in range(CYCLES):
+        if i and i % 100 == 0:
+            note(f"{i} cycles, {bad} bad")
         profile.arm(Family(), "cycle")
         bad += program.asked(f"work {FEW}") != work(FEW)
         collect("disarm", "--all")
