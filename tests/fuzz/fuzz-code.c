@@ -6,14 +6,14 @@
 
 enum { MAX_FUNCTIONS = 64 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+void fuzz_one(const uint8_t *bytes, size_t len)
 {
 	struct samples_function described;
 	struct code_map_call call;
 	struct code_map *code;
 
 	if (code_map_open(fuzz_file(bytes, len), "fuzz", &code))
-		return 0;
+		return;
 	for (uint32_t i = 0; i < code->functions.nr && i < MAX_FUNCTIONS; i++) {
 		const struct function *function = &code->functions.entries[i];
 
@@ -23,5 +23,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 			code_map_call_at(code, function->offset + at, &call);
 	}
 	code_map_close(code);
-	return 0;
 }

@@ -6,7 +6,7 @@
 
 enum { MAX_PLACES = 64 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+void fuzz_one(const uint8_t *bytes, size_t len)
 {
 	struct elf_identity identity;
 	struct object *object;
@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 
 	elf_identify(fd, &identity, &why);
 	if (object_create(fd, "fuzz", &object))
-		return 0;
+		return;
 	for (uint32_t i = 0; i < object->view.nr_segments && i < 8; i++) {
 		const struct segment *segment = &object->view.segments[i];
 
@@ -30,5 +30,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	object_rule(object, object->entry);
 	object_function(object, UINT64_MAX, &start, &name);
 	object_destroy(object);
-	return 0;
 }

@@ -6,7 +6,7 @@
 #include "fuzz.h"
 #include "store/profile-file.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+void fuzz_one(const uint8_t *bytes, size_t len)
 {
 	char path[32], why[PROFILE_WHY_MAX];
 	int fd = fuzz_file(bytes, len);
@@ -20,5 +20,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 		model_deinit(&model);
 	}
 	close(fd);
-	return 0;
 }

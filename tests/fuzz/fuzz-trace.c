@@ -6,7 +6,7 @@
 #include "fuzz.h"
 #include "store/trace-file.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+void fuzz_one(const uint8_t *bytes, size_t len)
 {
 	char path[32], why[TRACE_FILE_WHY_MAX];
 	int fd = fuzz_file(bytes, len);
@@ -16,5 +16,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	if (!trace_file_load(path, &trace, why))
 		trace_deinit(&trace);
 	close(fd);
-	return 0;
 }
