@@ -5,10 +5,12 @@
 #
 #	make fuzz			RUNS inputs for each reader
 #	make fuzz RUNS=1000000 FUZZ=trace	one of them for long
+#	make fuzz RUNS=10000000 LEN=1024	short inputs, of which many go into an hour
 #
 # An input that fails is left in build/fuzz/NAME/.
 
 RUNS ?= 20000
+LEN ?= 131072
 FUZZ ?= $(patsubst tests/fuzz/fuzz-%.c,%,$(wildcard tests/fuzz/fuzz-*.c))
 FUZZ_DIR := build/fuzz
 FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
@@ -20,7 +22,7 @@ FUZZ_FLAGS := -O1 -g $(FUZZ_SANITIZE) -fsanitize=fuzzer-no-link
 fuzz: $(MAKE_PROFILE) $(CODE_VICTIMS:%=%.stripped)
 	$(Q)scripts/setup --fuzz
 	$(Q)$(MAKE) --no-print-directory BUILD=$(FUZZ_DIR) CC=clang CFLAGS='$(FUZZ_FLAGS)' fuzz-programs
-	$(Q)scripts/fuzz '$(FUZZ_DIR)' '$(RUNS)' $(FUZZ)
+	$(Q)scripts/fuzz '$(FUZZ_DIR)' '$(RUNS)' '$(LEN)' $(FUZZ)
 
 fuzz-programs: $(FUZZ:%=$(BUILD)/tests/fuzz/%)
 
