@@ -35,7 +35,8 @@ class Client(threading.Thread):
     def __init__(self, program, number):
         super().__init__(daemon=True)
         self.program = program
-        self.mix = program.mix(number, CLIENTS, SEED)
+        # Some make keys of it, which have to fit.
+        self.mix = program.mix(number, CLIENTS, SEED % 1000 + 1)
         self.labels = random.Random(SEED + number)
         self.is_over = threading.Event()
         self.answers = 0
