@@ -21,7 +21,7 @@ from perfguard import IS_SLOW, LONG, TOP, collect, done, note, ok, skip, status
 
 sys.path.append(str(TOP / "tests/eval/guest"))
 import programs  # noqa: E402
-from programs.program import Closed, Unexpected, ask, draw  # noqa: E402
+from programs.program import Unexpected, ask, draw  # noqa: E402
 
 NAMES = os.environ.get("SERVERS", "").split()
 PROFILES = os.environ.get("PROFILES")
@@ -30,10 +30,7 @@ CLIENTS = 2
 
 
 class Client(threading.Thread):
-    """Asks all that the server's evaluation asks, and checks each answer.
-
-    A server whose timers go by the wall clock closes connections when that is set.
-    """
+    """Asks all that the server's evaluation asks, and checks each answer."""
 
     def __init__(self, program, number):
         super().__init__(daemon=True)
@@ -43,29 +40,17 @@ class Client(threading.Thread):
         self.labels = random.Random(SEED + number)
         self.is_over = threading.Event()
         self.answers = 0
-        self.closed = 0
         self.wrong = None
 
     def run(self):
         try:
-            while not self.is_over.is_set():
-                self._connection()
-        except (OSError, Unexpected) as error:
-            self.wrong = f"{self.program.exe}: {error}"
-
-    def _connection(self):
-        """Until the end, or until it is closed; not before an answer came."""
-        before = self.answers
-        with self.program.connect() as connection:
-            try:
+            with self.program.connect() as connection:
                 while not self.is_over.is_set():
                     label, = draw(self.labels, self.mix.labels, 1)
                     ask(self.mix, connection, self.mix.choose(label))
                     self.answers += 1
-            except (Closed, ConnectionError):
-                if self.answers == before:
-                    raise
-                self.closed += 1
+        except (OSError, Unexpected) as error:
+            self.wrong = f"{self.program.exe}: {error}"
 
     def end(self):
         self.is_over.set()
@@ -139,8 +124,7 @@ def main():
         disorder.go_on(disorder.has_wrong)
     wrong = [text for one in servers if (text := one.end())]
     note(f"{ {one.name: sum(each.answers for each in one.clients) for one in servers} } answers; "
-         f"{ {one.name: sum(each.closed for each in one.clients) for one in servers} } connections "
-         f"closed; wrong: {wrong}")
+         f"wrong: {wrong}")
     ok(not wrong, "the servers live, and all answers were right")
     disorder.judge()
     done()

@@ -96,7 +96,8 @@ LogFormat "{self.log_format}" eval
 CustomLog {self.dir}/access.log eval
 {self.processes}
 MaxKeepAliveRequests 0
-KeepAliveTimeout 600
+# By the wall clock, which may be set.
+KeepAliveTimeout 86400
 Timeout 600
 DocumentRoot {root}
 TypesConfig /dev/null

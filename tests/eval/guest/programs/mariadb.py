@@ -4,7 +4,7 @@
 import struct
 import subprocess
 
-from .program import Closed, Mix, Program, Unexpected
+from .program import Mix, Program, Unexpected
 
 ROWS = 1000
 COM_QUERY = 3
@@ -16,7 +16,7 @@ def read_packet(connection, buffer):
     while len(buffer) < 4 or len(buffer) < 4 + int.from_bytes(buffer[:3], "little"):
         data = connection.recv(65536)
         if not data:
-            raise Closed
+            raise Unexpected("the connection was closed")
         buffer += data
     length = int.from_bytes(buffer[:3], "little")
     packet = bytes(buffer[4:4 + length])

@@ -16,13 +16,6 @@ class Unexpected(Exception):
     """An answer that is not what the label says."""
 
 
-class Closed(Unexpected):
-    """The server closed the connection, as it may between two requests."""
-
-    def __init__(self):
-        super().__init__("the connection was closed")
-
-
 class Program:
     """A server; a class per program says what is its own."""
 
@@ -134,7 +127,7 @@ class Mix:
 def read_some(connection):
     data = connection.recv(262144)
     if not data:
-        raise Closed
+        raise Unexpected("the connection was closed")
     return data
 
 
