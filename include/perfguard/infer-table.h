@@ -37,7 +37,7 @@ enum {
 
 /**
  * struct infer_type - a type of unit
- * @threshold_ns: from when on a unit of it is late; 0 if there is none
+ * @threshold_ns: how long a unit of it may take; 0: any time
  * @id: for the caller
  * @base_early: start score, the prior
  * @base_final: start score, the prior and the evidence of absence

@@ -308,40 +308,26 @@ static inline __u32 infer_margin(const struct infer_table *table, const struct i
 	return margin;
 }
 
-/* The larger of two thresholds; none (0) is above all. */
-static inline __u64 infer_later(__u64 a, __u64 b)
-{
-	return a - 1 > b - 1 ? a : b;
-}
-
 /**
- * infer_limit() - time after which a running unit is late, whatever its type
+ * infer_may_be() - may the unit that runs still be of a type
  * @table: of the thread's loop
  * @state: of the thread
+ * @type: index of the type
  *
- * The largest threshold of the types that the unit may still be of: before the
- * first hit any, then those not too far behind the best.  Reads all types:
- * for units that are beyond the threshold of the best.
- *
- * Return: ns; 0 if there is none.
+ * Before the first hit it may be of any; then of those that are not too far behind the
+ * best.  By the paper's rule of the best alone.
  */
-static inline __u64 infer_limit(const struct infer_table *table, const struct infer_state *state)
+static inline int infer_may_be(const struct infer_table *table, const struct infer_state *state,
+			       __u16 type)
 {
 	__u16 best = infer_early(table, state);
-	int is_any = !state->contexts || best == INFER_NO_TYPE;
-	__u64 limit;
-	int top;
 
-	if (!table->nr_types)
-		return 0;
-	limit = table->types[is_any ? 0 : best].threshold_ns;
-	if (table->paper && !is_any)
-		return limit;
-	top = is_any ? 0 : infer_get(table, state, best, 0);
-	for (__u32 i = 0; i < table->nr_types; i++)
-		if (is_any || infer_get(table, state, i, 0) + INFER_PLAUSIBLE >= top)
-			limit = infer_later(limit, table->types[i].threshold_ns);
-	return limit;
+	if (!state->contexts || best == INFER_NO_TYPE)
+		return 1;
+	if (table->paper)
+		return type == best;
+	return infer_get(table, state, type, 0) + INFER_PLAUSIBLE >=
+	       infer_get(table, state, best, 0);
 }
 
 /* True if the type of @rank, not 0, is a candidate of all contexts that the unit met. */

@@ -150,7 +150,7 @@ static noinline void wait_record(struct pguard_thread *thread, long ret, bool ma
 	struct pguard_alert_record *record;
 
 	thread->records_left--;
-	record = pguard_late_unit_record(thread, thread->unit, PERFGUARD_RECORD_KIND_WAIT, 0,
+	record = pguard_late_unit_record(thread, NULL, thread->unit, PERFGUARD_RECORD_KIND_WAIT, 0,
 					 may_sleep ? GFP_KERNEL : GFP_NOWAIT);
 	if (!record)
 		return;

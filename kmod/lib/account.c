@@ -112,27 +112,30 @@ void pguard_account_current(const struct pguard_mark *mark, u64 elapsed,
  * @task: the task, referenced
  * @ret: filled in
  *
- * The counters lag behind for as long as the task is in its present state,
- * since the last tick or switch.  That time is put down to the state.
+ * The counters lag behind for as long as the task is in its present state, since the last
+ * tick or switch; the scheduler knows since when, by its own clock.  Of a task that never
+ * gave up the CPU itself all the rest is put down to the state.
  *
  * Context: any.
  */
 void pguard_account_remote(const struct pguard_mark *mark, u64 elapsed,
 			   struct task_struct *task, struct pguard_account *ret)
 {
-	u64 rest;
+	u64 now = local_clock(), since, rest;
+	bool is_on_cpu;
 
 	account_counts(mark, task, ret);
-	ret->cpu = READ_ONCE(task->se.sum_exec_runtime) -
-		   mark_cpu(mark, local_clock(), elapsed);
+	ret->cpu = READ_ONCE(task->se.sum_exec_runtime) - mark_cpu(mark, now, elapsed);
 	account_close(ret, elapsed);
 	if (!task_is_running(task))
 		return;
+	is_on_cpu = READ_ONCE(task->on_cpu);
+	since = is_on_cpu ? READ_ONCE(task->se.exec_start)
+			  : READ_ONCE(task->sched_info.last_queued);
 	rest = ret->blocked;
-	/* A task that never gave up the CPU itself was not blocked. */
 	if (ret->voluntary)
-		rest = min_t(u64, rest, 2 * TICK_NSEC);
-	if (READ_ONCE(task->on_cpu))
+		rest = since ? clamp_t(s64, now - since, 0, rest) : 0;
+	if (is_on_cpu)
 		ret->cpu += rest;
 	else
 		ret->runqueue += rest;

@@ -445,6 +445,7 @@ int pguard_nl_guard_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 static int fill_type(struct sk_buff *skb, const struct pguard_profile *profile, u32 loop_id,
 		     u32 i)
 {
+	const struct pguard_limits *limits = &profile->limits[i];
 	const struct infer_type *type = &profile->types[i];
 	struct pguard_type_sums sums;
 
@@ -452,7 +453,17 @@ static int fill_type(struct sk_buff *skb, const struct pguard_profile *profile, 
 	return nla_put_u32(skb, PERFGUARD_A_TYPE_PROFILE_ID, profile->id) ||
 	       nla_put_u32(skb, PERFGUARD_A_TYPE_LOOP_ID, loop_id) ||
 	       nla_put_u32(skb, PERFGUARD_A_TYPE_ID, type->id) ||
-	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_THRESHOLD_NS, type->threshold_ns) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_THRESHOLD_NS,
+			       limits->ns[PERFGUARD_PART_ALL - 1]) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_OWN_LIMIT_NS,
+			       limits->ns[PERFGUARD_PART_OWN - 1]) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_CPU_LIMIT_NS,
+			       limits->ns[PERFGUARD_PART_CPU - 1]) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_BLOCKED_LIMIT_NS,
+			       limits->ns[PERFGUARD_PART_BLOCKED - 1]) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_BLOCK_IO_LIMIT_NS,
+			       limits->ns[PERFGUARD_PART_BLOCK_IO - 1]) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_STARVED, sums.starved) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_UNITS, sums.units) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_LATE, sums.late) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_NOVEL, sums.novel) ||

@@ -54,30 +54,40 @@ static noinline void stream_hit(struct pguard_thread *thread,
 			  pguard_inference_type_id(inference, inference->verdict->early));
 }
 
-/* The unit is late.  Apart, so that hits save no registers for it. */
-static noinline void report(struct pguard_thread *thread, const struct pt_regs *regs, u64 elapsed)
+/*
+ * The unit may be late: report it if it is, and was not reported before; else it need not be
+ * asked for a while.  Apart, so that hits save no registers for it.
+ */
+static noinline void judge(struct pguard_thread *thread, struct pguard_inference *inference,
+			   const struct pt_regs *regs, u64 ticks)
 {
+	struct pguard_account account = { .elapsed = pguard_clock_ns(ticks) };
 	u64 word = READ_ONCE(thread->unit);
+	struct pguard_finding finding;
 
-	if (!(word & PGUARD_PHASE_LATE) &&
-	    pguard_late_hit(thread, word, regs, elapsed) == -EBUSY)
-		pguard_thread_inference(thread)->is_quiet = true;
+	if (word & PGUARD_PHASE_LATE || inference->is_quiet)
+		return;
+	if (word & PGUARD_PHASE_MARKED)
+		pguard_account_current(&thread->mark, account.elapsed, &account);
+	pguard_inference_judge(inference, &account, &finding);
+	inference->judged = inference->verdict;
+	inference->quiet = finding.left_ns == U64_MAX
+				   ? U64_MAX
+				   : ticks + pguard_clock_ticks(finding.left_ns);
+	if (pguard_finding_is_late(&finding) &&
+	    pguard_late_hit(thread, word, regs, account.elapsed) == -EBUSY)
+		inference->is_quiet = true;
 }
 
-/* Report the unit if it is late, and was not reported before. */
 static void check(struct pguard_thread *thread, struct pguard_inference *inference,
 		  const struct pt_regs *regs, u64 now)
 {
 	u64 ticks = pguard_guard_ticks(thread, inference, now);
-	u64 elapsed, limit;
 
-	if (ticks <= inference->verdict->soon || thread->unit & PGUARD_PHASE_LATE ||
-	    inference->is_quiet)
+	if (likely(ticks <= inference->verdict->soon))
 		return;
-	elapsed = pguard_clock_ns(ticks);
-	limit = pguard_inference_limit(inference, elapsed);
-	if (unlikely(limit && elapsed > limit))
-		report(thread, regs, elapsed);
+	if (ticks > inference->quiet || inference->verdict != inference->judged)
+		judge(thread, inference, regs, ticks);
 }
 
 static void see_to(struct pguard_thread *thread, enum pguard_meeting meeting)

@@ -128,7 +128,8 @@ static void judge(struct pguard_inference *inference, struct pguard_uncached_sco
 	WRITE_ONCE(to->early, verdict.early);
 	to->final = verdict.final;
 	to->fit = verdict.fit;
-	/* Pairs with pguard_inference_limit(). */
+	inference->judged = NULL;
+	/* Pairs with pguard_inference_judge(). */
 	smp_store_release(&inference->verdict, to);
 }
 
@@ -269,78 +270,122 @@ void pguard_inference_meet_unknown(struct pguard_inference *inference, u32 guard
 		inference->unknown[nr] = (struct pguard_unknown){ .guard = guard, .depth = depth };
 }
 
-/* From when on a unit with that verdict is late, whatever it turns out to be, ns. */
-static u64 limit(const struct pguard_inference *inference, const struct pguard_verdict *verdict)
+/* What a unit with that verdict may take, whatever it turns out to be; in @room if need be. */
+static const struct pguard_limits *limits_of_all(const struct pguard_inference *inference,
+						 const struct pguard_verdict *verdict,
+						 struct pguard_limits *room)
 {
-	if (is_own(inference, verdict))
-		return infer_limit(&inference->loop->table, &own_of(inference)->state);
-	return pguard_verdict_cache_verdict(verdict)->limit_ns;
+	if (!is_own(inference, verdict))
+		return &pguard_verdict_cache_verdict(verdict)->limits;
+	pguard_verdict_limits(inference->loop, &own_of(inference)->state, room);
+	return room;
+}
+
+/* The type that a unit with that verdict most likely has; NULL if it met no context yet. */
+static const struct pguard_limits *limits_of_best(const struct pguard_inference *inference,
+						  const struct pguard_verdict *verdict)
+{
+	u16 best = READ_ONCE(verdict->early);
+
+	if (best >= inference->loop->table.nr_types)
+		return NULL;
+	if (!is_own(inference, verdict) && !pguard_verdict_cache_verdict(verdict)->before)
+		return NULL;
+	return &inference->loop->limits[best];
 }
 
 /**
- * pguard_inference_limit() - from when on the unit that runs is late
+ * pguard_inference_soon() - until when the unit that runs is not late, wherever its time goes
  * @inference: of any thread
- * @elapsed: its time so far, ns
  *
- * The threshold of the best type; and once the unit is beyond it, the largest
+ * Context: any; an RCU section for another's.
+ * Return: ns of its time; 0 if it never is late.
+ */
+u64 pguard_inference_soon(const struct pguard_inference *inference)
+{
+	/* As below. */
+	const struct pguard_verdict *verdict = smp_load_acquire(&inference->verdict);
+	const struct pguard_limits *limits = limits_of_best(inference, verdict);
+	struct pguard_limits room;
+
+	return pguard_limits_least(limits ?: limits_of_all(inference, verdict, &room));
+}
+
+/**
+ * pguard_inference_judge() - is the unit that runs late
+ * @inference: of any thread
+ * @account: so far
+ * @ret: filled in
+ *
+ * By the limits of the best type; and once the unit is beyond one of them, by the largest
  * of all that the unit may still be of.
  *
  * Context: any; an RCU section for another's.
- * Return: ns; 0 if it is never late.
  */
-u64 pguard_inference_limit(const struct pguard_inference *inference, u64 elapsed)
+void pguard_inference_judge(const struct pguard_inference *inference,
+			    const struct pguard_account *account, struct pguard_finding *ret)
 {
-	const struct infer_table *table = &inference->loop->table;
 	/* Pairs with whoever changes it, and makes what it points to before. */
 	const struct pguard_verdict *verdict = smp_load_acquire(&inference->verdict);
-	u16 best = READ_ONCE(verdict->early);
-	u64 threshold;
+	const struct pguard_limits *limits = limits_of_best(inference, verdict);
+	struct pguard_limits room;
 
-	/* Unless it met no context yet. */
-	if (best < table->nr_types &&
-	    (is_own(inference, verdict) || pguard_verdict_cache_verdict(verdict)->before)) {
-		threshold = table->types[best].threshold_ns;
-		if (!threshold || elapsed <= threshold)
-			return threshold;
+	if (limits) {
+		pguard_limits_judge(limits, account, ret);
+		if (!pguard_finding_is_late(ret))
+			return;
 	}
-	return limit(inference, verdict);
+	pguard_limits_judge(limits_of_all(inference, verdict, &room), account, ret);
 }
 
-/* From when on a unit is late, of whatever type of the loop it is, ns; 0 if it cannot be. */
-static u64 largest_threshold(const struct infer_table *table)
-{
-	u64 largest = table->nr_types ? table->types[0].threshold_ns : 0;
-	u32 i;
-
-	for (i = 1; i < table->nr_types; i++)
-		largest = infer_later(largest, table->types[i].threshold_ns);
-	return largest;
-}
-
-/**
- * pguard_inference_end() - what the unit that ended has to be judged by
- * @inference: of current
- * @start: pguard_clock() when it began
- * @threshold: set to the time from which on it was late, ns; 0 if it never is
- *
- * Context: current, preemptible or not.
- * Return: true if it is not like those of its type in training, as far as guards show.
- */
-bool pguard_inference_end(const struct pguard_inference *inference, u64 start, u64 *threshold)
+/* What the unit that ended may have taken; found in @room if need be. */
+static const struct pguard_limits *limits_at_end(const struct pguard_inference *inference,
+						 struct pguard_limits *room)
 {
 	const struct pguard_verdict *verdict = inference->verdict;
 
 	/* The probes of one that is replaced go, one by one: the unit may not have met all. */
-	if (unlikely(!pguard_profile_is_armed(inference->profile))) {
-		*threshold = largest_threshold(&inference->loop->table);
-		return false;
-	}
+	if (unlikely(!pguard_profile_is_armed(inference->profile)))
+		return &inference->loop->widest;
 	/* By the paper's rule, or without memory, there may be none: then as while it ran. */
 	if (verdict->final == INFER_NO_TYPE)
-		*threshold = limit(inference, verdict);
-	else
-		*threshold = inference->loop->table.types[verdict->final].threshold_ns;
-	return inference->nr_unknown || (verdict->fit != INFER_FIT_WHOLE &&
+		return limits_of_all(inference, verdict, room);
+	return &inference->loop->limits[verdict->final];
+}
+
+/**
+ * pguard_inference_judge_end() - was the unit that ended late
+ * @inference: of current
+ * @account: of all of it
+ * @ret: filled in
+ *
+ * Context: current, preemptible or not.
+ * Return: true if it was starved: not late, but for the run queue it would have been.
+ */
+bool pguard_inference_judge_end(const struct pguard_inference *inference,
+				const struct pguard_account *account, struct pguard_finding *ret)
+{
+	struct pguard_limits room;
+	const struct pguard_limits *limits = limits_at_end(inference, &room);
+
+	pguard_limits_judge(limits, account, ret);
+	return !pguard_finding_is_late(ret) && pguard_limits_starve(limits, account);
+}
+
+/**
+ * pguard_inference_is_novel() - is the unit that ended not like those of its type in training
+ * @inference: of current
+ * @start: pguard_clock() when it began
+ *
+ * As far as guards show.
+ *
+ * Context: current, preemptible or not.
+ */
+bool pguard_inference_is_novel(const struct pguard_inference *inference, u64 start)
+{
+	if (unlikely(!pguard_profile_is_armed(inference->profile)))
+		return false;
+	return inference->nr_unknown || (inference->verdict->fit != INFER_FIT_WHOLE &&
 					 !pguard_inference_is_excused(inference, start));
 }
 

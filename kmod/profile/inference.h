@@ -11,6 +11,7 @@
 #define _KMOD_PROFILE_INFERENCE_H
 
 #include "lib/account.h"
+#include "profile/finding.h"
 #include "profile/profile.h"
 
 #include <linux/init.h>
@@ -46,6 +47,8 @@ struct pguard_uncached_scores {
  * @unknown: the first ones of @nr_unknown; the same
  * @nr_unknown: hits in contexts that the profile does not know, in this unit
  * @is_marked: an event of this unit was met
+ * @judged: the verdict by which a guard last asked whether it is late; NULL if none did
+ * @quiet: until it has run for so many ticks they need not ask again, by that verdict
  * @is_quiet: it is late, but must not be reported now
  * @has_event: there is an @event
  * @hits: by hit slot of the context; only of those met in this unit
@@ -58,6 +61,8 @@ struct pguard_inference {
 	struct pguard_verdict_cache *cache;
 	const struct pguard_verdict *verdict;
 	u64 checks;
+	const struct pguard_verdict *judged;
+	u64 quiet;
 	union {
 		u64 frame;
 		struct rcu_head rcu;
@@ -93,6 +98,7 @@ static __always_inline void pguard_inference_begin(struct pguard_inference *infe
 	inference->nr_unknown = 0;
 	inference->is_marked = false;
 	inference->is_quiet = false;
+	inference->judged = NULL;
 }
 
 enum pguard_meeting pguard_inference_meet(struct pguard_inference *inference,
@@ -120,7 +126,7 @@ static __always_inline void pguard_inference_follow(struct pguard_inference *inf
 		return;
 	}
 	inference->hits[transition->hit_slot] = 1;
-	/* The thread may have made it just now; pairs with pguard_inference_limit(). */
+	/* The thread may have made it just now; pairs with pguard_inference_judge(). */
 	smp_store_release(&inference->verdict, to);
 }
 
@@ -140,8 +146,12 @@ pguard_inference_is_excused(const struct pguard_inference *inference, u64 start)
 	       start <= READ_ONCE(inference->loop->changed);
 }
 
-u64 pguard_inference_limit(const struct pguard_inference *inference, u64 elapsed);
-bool pguard_inference_end(const struct pguard_inference *inference, u64 start, u64 *threshold);
+u64 pguard_inference_soon(const struct pguard_inference *inference);
+void pguard_inference_judge(const struct pguard_inference *inference,
+			    const struct pguard_account *account, struct pguard_finding *ret);
+bool pguard_inference_judge_end(const struct pguard_inference *inference,
+				const struct pguard_account *account, struct pguard_finding *ret);
+bool pguard_inference_is_novel(const struct pguard_inference *inference, u64 start);
 u32 pguard_inference_margin(const struct pguard_inference *inference,
 			    const struct pguard_verdict *verdict, bool is_final);
 u32 pguard_inference_met(const struct pguard_inference *inference,

@@ -247,6 +247,7 @@ void pguard_profile_free_tables(struct pguard_profile *profile)
 	pguard_wait_sites_put(profile->sites);
 	kvfree(profile->guards);
 	kvfree(profile->types);
+	kvfree(profile->limits);
 	kvfree(profile->contexts);
 	kvfree(profile->weights);
 	kvfree(profile->room);

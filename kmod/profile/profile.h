@@ -29,6 +29,7 @@
 #include <perfguard/infer.h>
 
 #include "profile/budget-state.h"
+#include "profile/limits.h"
 #include "profile/verdict-cache.h"
 
 struct file;
@@ -53,7 +54,8 @@ struct pguard_object {
 /**
  * struct pguard_type_sums - sums over the units of a type that were in time
  *
- * @late and @late_elapsed are of those that were not, @novel of both; ns.
+ * @late and @late_elapsed are of those that were not, @novel of both; @starved of those
+ * that were, but for the run queue, late; ns.
  */
 struct pguard_type_sums {
 	u64 units;
@@ -66,6 +68,7 @@ struct pguard_type_sums {
 	u64 late;
 	u64 late_elapsed;
 	u64 novel;
+	u64 starved;
 };
 
 /**
@@ -147,6 +150,8 @@ struct pguard_hit_slots {
  * @changed: pguard_clock() when a guard of them was last put off or on; the same
  * @has_event_calls: some of its wait sites are
  * @table: its part of the profile's types, contexts and weights
+ * @limits: of its types
+ * @widest: of each part the largest of them
  * @hit_slots: of its contexts
  * @cache: what was found out by it; replaced by a larger one under the target lock
  * @audit: what an audit counts of it; NULL in a profile that was loaded
@@ -162,6 +167,8 @@ struct pguard_loop {
 	u32 nr_shed;
 	u64 changed;
 	struct infer_table table;
+	const struct pguard_limits *limits;
+	struct pguard_limits widest;
 	struct pguard_hit_slots hit_slots;
 	struct pguard_verdict_cache *cache;
 	struct pguard_audit_sums __percpu *audit;
@@ -250,7 +257,7 @@ static inline u32 pguard_guard_step_mode(const struct pguard_guard *guard)
  * @degraded: by type, of the contexts that it is a candidate of, those of guards that
  *	are shed; the same
  * @sites: the wait sites of its loops; an audit has those of each image (image.h)
- * @min_threshold: smallest of all types, ns; 0 if none has one
+ * @least_limit: no unit is late before, of whatever type, ns; 0 if none ever is
  * @probes: of its guards, those that are shed as well; NULL without; the target lock
  * @cpus: by CPU number, nr_cpu_ids of them
  * @left: hits of the CPU until its batch is complete
@@ -278,7 +285,7 @@ struct pguard_profile {
 	u32 nr_contexts;
 	u32 nr_weights;
 	u32 nr_shed;
-	u64 min_threshold;
+	u64 least_limit;
 	u64 armed_ns;
 	struct pguard_target *target;
 	struct pguard_object *objects;
@@ -288,6 +295,7 @@ struct pguard_profile {
 		struct pguard_wait_sites *sites;
 		struct pguard_guard *guards;
 		struct infer_type *types;
+		struct pguard_limits *limits; /* by type */
 		struct infer_context *contexts;
 		struct infer_weight *weights;
 		void *room; /* of the loops' tables and hit slots */
@@ -332,6 +340,8 @@ void pguard_profile_sum_type(const struct pguard_profile *profile, u32 type,
 			     struct pguard_type_sums *ret);
 
 u32 pguard_verdict_within(const struct pguard_loop *loop, u16 type);
+void pguard_verdict_limits(const struct pguard_loop *loop, const struct infer_state *state,
+			   struct pguard_limits *ret);
 void pguard_verdict_make(struct pguard_verdict *verdict, const struct pguard_loop *loop,
 			 const struct infer_state *state);
 void pguard_verdict_make_known(struct pguard_cached_verdict *known, const struct pguard_loop *loop,

@@ -54,12 +54,13 @@ static int tables_alloc(struct pguard_profile *profile)
 				   &profile->nr_guards);
 	profile->types = table_of(profile, PGUARD_STAGING_TYPES, sizeof(*profile->types),
 				  &profile->nr_types);
+	profile->limits = table_new(profile, profile->nr_types, sizeof(*profile->limits));
 	profile->contexts = table_of(profile, PGUARD_STAGING_CONTEXTS, sizeof(*profile->contexts),
 				     &profile->nr_contexts);
 	profile->weights = table_of(profile, PGUARD_STAGING_WEIGHTS, sizeof(*profile->weights),
 				    &profile->nr_weights);
 	if (!profile->loops || !profile->sites || !profile->guards || !profile->types ||
-	    !profile->contexts || !profile->weights)
+	    !profile->limits || !profile->contexts || !profile->weights)
 		return -ENOMEM;
 	return pguard_profile_make_counters(profile);
 }
@@ -199,11 +200,24 @@ static int make_boundaries(struct pguard_profile *profile, struct netlink_ext_ac
 	return 0;
 }
 
+static struct pguard_limits limits_of(const struct perfguard_type *type)
+{
+	return (struct pguard_limits){
+		.ns = {
+			[PERFGUARD_PART_ALL - 1] = type->threshold_ns,
+			[PERFGUARD_PART_OWN - 1] = type->own_ns,
+			[PERFGUARD_PART_CPU - 1] = type->cpu_ns,
+			[PERFGUARD_PART_BLOCKED - 1] = type->blocked_ns,
+			[PERFGUARD_PART_BLOCK_IO - 1] = type->block_io_ns,
+		},
+	};
+}
+
 static int make_types(struct pguard_profile *profile, struct netlink_ext_ack *extack)
 {
 	const struct perfguard_type *from = profile->staging->arrays[PGUARD_STAGING_TYPES].items;
 	struct pguard_loop *loop = profile->loops;
-	u64 min_limit = U64_MAX;
+	struct pguard_limits *limits;
 	u32 i;
 
 	for (i = 0; i < profile->nr_types; i++) {
@@ -217,20 +231,23 @@ static int make_types(struct pguard_profile *profile, struct netlink_ext_ack *ex
 			return refuse(extack, "a reserved word of a type is not 0");
 		for (; loop < &profile->loops[from[i].loop]; loop++)
 			loop[1].first_type = i;
-		loop->table.nr_types++;
+		limits = &profile->limits[i];
+		*limits = limits_of(&from[i]);
+		if (!loop->table.nr_types++)
+			loop->widest = *limits;
+		pguard_limits_widen(&loop->widest, limits);
 		profile->types[i] = (struct infer_type){
-			.threshold_ns = from[i].threshold_ns,
+			.threshold_ns = pguard_limit_sooner(from[i].threshold_ns, from[i].own_ns),
 			.id = from[i].id,
 			.base_early = from[i].base_early,
 			.base_final = from[i].base_final,
 			.least_final = from[i].least_final,
 		};
-		/* None (0) is above all. */
-		min_limit = min(min_limit, from[i].threshold_ns - 1);
+		profile->least_limit = pguard_limit_sooner(profile->least_limit,
+							   pguard_limits_least(limits));
 	}
 	for (; loop < &profile->loops[profile->nr_loops - 1]; loop++)
 		loop[1].first_type = profile->nr_types;
-	profile->min_threshold = min_limit + 1;
 	return 0;
 }
 
@@ -318,6 +335,7 @@ static int complete_tables(struct pguard_profile *profile, struct netlink_ext_ac
 	for (i = 0; i < profile->nr_loops; i++) {
 		table = &profile->loops[i].table;
 		table->types = &profile->types[profile->loops[i].first_type];
+		profile->loops[i].limits = &profile->limits[profile->loops[i].first_type];
 		ret = complete_loop(profile, &profile->loops[i], room, extack);
 		if (ret)
 			return ret;

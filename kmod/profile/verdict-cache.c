@@ -37,8 +37,6 @@ static u32 nr_places(u32 max_known)
 	return nr_begins(max_known) + PGUARD_VERDICT_CACHE_STEPS;
 }
 
-static_assert(sizeof(struct pguard_cached_verdict) == PGUARD_VERDICT_CACHE_ALIGN);
-
 /* Bytes of a verdict cache. */
 size_t pguard_verdict_cache_bytes(u32 max_known)
 {

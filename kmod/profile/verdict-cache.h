@@ -27,9 +27,11 @@
 #include <linux/perfguard.h>
 #include <perfguard/infer.h>
 
+#include "profile/limits.h"
+
 enum {
-	PGUARD_VERDICT_CACHE_ALIGN = 64, /* so that a verdict is in one cache line */
-	PGUARD_VERDICT_CACHE_LEAST = 24, /* verdicts of a verdict cache: it is a page then */
+	PGUARD_VERDICT_CACHE_ALIGN = 64,
+	PGUARD_VERDICT_CACHE_LEAST = 16, /* verdicts of a verdict cache: it is within a page then */
 	PGUARD_VERDICT_CACHE_MOST = 1024,
 	PGUARD_VERDICT_CACHE_PER_CONTEXT = 4, /* of the largest one of a loop */
 	PGUARD_VERDICT_CACHE_GROWTH = 4,      /* times as many has the next one */
@@ -56,11 +58,11 @@ static_assert(PGUARD_VERDICT_CACHE_MOST <= 1 << (63 - PGUARD_VERDICT_CACHE_SHIFT
 /**
  * struct pguard_verdict - what the contexts that a unit met say about it
  * @transitions: what the keys of the transitions from it have above their contexts'
- * @soon: until it has run for so many ticks of pguard_clock(), it is not late;
- *	0 without @early, except for the loop's lost one
- * @within: if it ends in fewer ticks it is in time and fits its type; some
- *	seconds at most; 0 if it does not fit whole, without @final, and by the
- *	paper's rule
+ * @soon: until it has run for so many ticks of pguard_clock(), it is not late, wherever
+ *	its time went; 0 without @early, except for the loop's lost one
+ * @within: if it ends in fewer ticks, and never left its CPU, it is in time and fits its
+ *	type; some seconds at most; 0 if it does not fit whole, without @final, and by
+ *	the paper's rule
  * @type: if it ends now, index in the profile; means nothing without @final
  * @early: type of the loop while it runs, or INFER_NO_TYPE; others read it while
  *	the thread changes a verdict that is in no verdict cache: READ_ONCE
@@ -84,7 +86,7 @@ struct pguard_verdict {
  *	if it has none
  * @context: that one
  * @set: sum of numbers for the contexts, by which equal sets are found
- * @limit_ns: infer_limit()
+ * @limits: what it may take, whatever it turns out to be of all that it may be
  * @margin_early: infer_margin(), 0 by the paper's rule
  * @margin_final: the same
  */
@@ -92,13 +94,16 @@ struct pguard_cached_verdict {
 	struct pguard_verdict verdict;
 	const struct pguard_cached_verdict *before;
 	u64 set;
-	u64 limit_ns;
+	struct pguard_limits limits;
 	u32 context;
 	u16 margin_early;
 	u16 margin_final;
 };
 
 static_assert(INFER_MAX_SCORE <= 0xffff);
+/* No verdict is in two cache lines. */
+static_assert(sizeof(struct pguard_verdict) == 32 &&
+	      sizeof(struct pguard_cached_verdict) % sizeof(struct pguard_verdict) == 0);
 
 /**
  * struct pguard_transition - what a hit means

@@ -9,16 +9,14 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-/* What takes no more ticks is not too late for a type of the loop. */
-static u64 ticks_of(const struct pguard_loop *loop, u16 type)
+/* What takes no more ticks is within that limit. */
+static u64 ticks_of(u64 limit_ns)
 {
-	u64 threshold = loop->table.types[type].threshold_ns;
-
-	return threshold ? pguard_clock_ticks(threshold) : U64_MAX;
+	return limit_ns ? pguard_clock_ticks(limit_ns) : U64_MAX;
 }
 
 /**
- * pguard_verdict_within() - in how many ticks a unit of a type is in time
+ * pguard_verdict_within() - in how many ticks a unit of a type is in time that stays on its CPU
  * @loop: its loop
  * @type: of the loop
  *
@@ -26,18 +24,35 @@ static u64 ticks_of(const struct pguard_loop *loop, u16 type)
  */
 u32 pguard_verdict_within(const struct pguard_loop *loop, u16 type)
 {
-	return min_t(u64, ticks_of(loop, type), U32_MAX);
+	return min_t(u64, ticks_of(pguard_limits_least_calm(&loop->limits[type])), U32_MAX);
 }
 
-/* In how many ticks a unit of the loop is not late, of whatever type it is. */
-static u64 ticks_of_any(const struct pguard_loop *loop)
+/**
+ * pguard_verdict_limits() - what a unit that runs may take, whatever type it turns out to be of
+ * @loop: the loop
+ * @state: of the unit
+ * @ret: filled in: of each part the largest limit of those types
+ *
+ * Reads all types: for units that are beyond the limits of the best.
+ *
+ * Context: any.
+ */
+void pguard_verdict_limits(const struct pguard_loop *loop, const struct infer_state *state,
+			   struct pguard_limits *ret)
 {
-	u64 ticks = 0;
+	bool is_first = true;
 	u32 i;
 
-	for (i = 0; i < loop->table.nr_types; i++)
-		ticks = max(ticks, ticks_of(loop, i));
-	return ticks;
+	*ret = (struct pguard_limits){ };
+	for (i = 0; i < loop->table.nr_types; i++) {
+		if (!infer_may_be(&loop->table, state, i))
+			continue;
+		if (is_first)
+			*ret = loop->limits[i];
+		else
+			pguard_limits_widen(ret, &loop->limits[i]);
+		is_first = false;
+	}
 }
 
 /**
@@ -60,9 +75,9 @@ void pguard_verdict_make(struct pguard_verdict *verdict, const struct pguard_loo
 		.fit = infer_fit(table, state),
 	};
 	if (!state->contexts)
-		verdict->soon = ticks_of_any(loop);
+		verdict->soon = ticks_of(pguard_limits_least(&loop->widest));
 	else if (verdict->early != INFER_NO_TYPE)
-		verdict->soon = ticks_of(loop, verdict->early);
+		verdict->soon = ticks_of(pguard_limits_least(&loop->limits[verdict->early]));
 	if (verdict->final == INFER_NO_TYPE)
 		return;
 	verdict->type = loop->first_type + verdict->final;
@@ -77,7 +92,8 @@ void pguard_verdict_make_known(struct pguard_cached_verdict *known, const struct
 {
 	const struct infer_table *table = &loop->table;
 
-	*known = (struct pguard_cached_verdict){ .limit_ns = infer_limit(table, state) };
+	*known = (struct pguard_cached_verdict){ };
+	pguard_verdict_limits(loop, state, &known->limits);
 	if (!table->paper) {
 		known->margin_early = infer_margin(table, state, 0);
 		known->margin_final = infer_margin(table, state, 1);
@@ -144,7 +160,7 @@ size_t pguard_verdict_make_first(struct pguard_loop *loop)
 	if (!bytes)
 		return 0;
 	/* It may be late when it is so for all types, and then it is of none. */
-	loop->lost.limit_ns = loop->cache->known->limit_ns;
+	loop->lost.limits = loop->cache->known->limits;
 	loop->lost.verdict = (struct pguard_verdict){
 		.transitions = PGUARD_VERDICT_CACHE_NOWHERE,
 		.soon = loop->cache->known->verdict.soon,

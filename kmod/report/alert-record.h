@@ -53,6 +53,7 @@ struct pguard_alert_record {
 	u32 tid;
 	char comm[TASK_COMM_LEN];
 	u64 unit;
+	u32 part;	/* 0: it has no limits */
 	u64 threshold_ns;
 	struct pguard_account account;
 	u32 syscall;

@@ -15,9 +15,10 @@ static void describe(const struct pguard_thread *thread, const struct pguard_inf
 		     struct pguard_alert_record *record)
 {
 	const struct pguard_profile *profile = inference->profile;
-	/* As in pguard_inference_limit(). */
+	/* As in pguard_inference_judge(). */
 	const struct pguard_verdict *verdict = smp_load_acquire(&inference->verdict);
 	bool is_final = record->kind != PERFGUARD_RECORD_KIND_LATE;
+	struct pguard_finding finding;
 	u16 type = is_final ? verdict->final : READ_ONCE(verdict->early);
 
 	record->profile_id = profile->id;
@@ -25,11 +26,14 @@ static void describe(const struct pguard_thread *thread, const struct pguard_inf
 	if (!(profile->flags & PERFGUARD_PROFILE_FLAGS_PAPER))
 		record->margin = pguard_inference_margin(inference, verdict, is_final);
 	record->check_ns = pguard_clock_ns(READ_ONCE(inference->checks));
-	/* A guard may have been put on since it was asked first. */
-	if (is_final)
-		record->is_novel = pguard_inference_end(inference, thread->start,
-							&record->threshold_ns) ||
+	if (is_final) {
+		pguard_inference_judge_end(inference, &record->account, &finding);
+		record->part = finding.part;
+		record->threshold_ns = finding.limit_ns;
+		/* A guard may have been put on since it was asked first. */
+		record->is_novel = pguard_inference_is_novel(inference, thread->start) ||
 				   record->kind == PERFGUARD_RECORD_KIND_NOVEL;
+	}
 	record->is_degraded = READ_ONCE(inference->loop->nr_shed);
 	if (record->met)
 		record->nr_met = pguard_inference_met(inference, verdict, record->met, MAX_MET);
@@ -61,8 +65,9 @@ static void record_describe(const struct pguard_thread *thread, struct pguard_al
 }
 
 /**
- * pguard_late_unit_record() - a record about a unit, or about a wait, without its times
+ * pguard_late_unit_record() - a record about a unit, or about a wait
  * @thread: the thread, referenced or in an RCU section
+ * @account: of the unit; NULL of a wait, of which the caller adds the times
  * @word: pguard_thread.unit, for the number of the unit
  * @kind: enum perfguard_record_kind
  * @found_by: enum perfguard_found_by, 0 if none
@@ -70,10 +75,12 @@ static void record_describe(const struct pguard_thread *thread, struct pguard_al
  *
  * Return: the record, or NULL (counted as lost).
  */
-struct pguard_alert_record *pguard_late_unit_record(struct pguard_thread *thread, u64 word,
-						    u32 kind, u32 found_by, gfp_t gfp)
+struct pguard_alert_record *pguard_late_unit_record(struct pguard_thread *thread,
+						    const struct pguard_account *account,
+						    u64 word, u32 kind, u32 found_by, gfp_t gfp)
 {
 	struct pguard_alert_record *record = pguard_alert_record_alloc(kind, gfp);
+	struct pguard_finding finding;
 
 	if (!record)
 		return NULL;
@@ -84,7 +91,12 @@ struct pguard_alert_record *pguard_late_unit_record(struct pguard_thread *thread
 	record->tid = thread->task->pid;
 	get_task_comm(record->comm, thread->task);
 	record->unit = pguard_unit_number(word);
-	record->threshold_ns = pguard_unit_threshold(thread);
+	if (account) {
+		record->account = *account;
+		pguard_unit_judge(thread, account, &finding);
+		record->part = finding.part;
+		record->threshold_ns = finding.limit_ns;
+	}
 	record_describe(thread, record, gfp);
 	return record;
 }
@@ -138,18 +150,19 @@ static struct pguard_stack *unit_stack(struct pguard_thread *thread, u64 word)
 static void report_late(struct pguard_thread *thread, u64 word, const struct pt_regs *regs,
 			u64 elapsed)
 {
-	struct pguard_alert_record *record = pguard_late_unit_record(
-		thread, word, PERFGUARD_RECORD_KIND_LATE,
-		regs ? PERFGUARD_FOUND_BY_GUARD : PERFGUARD_FOUND_BY_OVERDUE, GFP_KERNEL);
+	struct pguard_account account = { .elapsed = elapsed };
 	bool has_mark = word & PGUARD_PHASE_MARKED;
+	struct pguard_alert_record *record;
 
+	if (has_mark && regs)
+		pguard_account_current(&thread->mark, elapsed, &account);
+	else if (has_mark)
+		pguard_account_remote(&thread->mark, elapsed, thread->task, &account);
+	record = pguard_late_unit_record(
+		thread, &account, word, PERFGUARD_RECORD_KIND_LATE,
+		regs ? PERFGUARD_FOUND_BY_GUARD : PERFGUARD_FOUND_BY_OVERDUE, GFP_KERNEL);
 	if (!record)
 		return;
-	record->account.elapsed = elapsed;
-	if (has_mark && regs)
-		pguard_account_current(&thread->mark, elapsed, &record->account);
-	else if (has_mark)
-		pguard_account_remote(&thread->mark, elapsed, thread->task, &record->account);
 	if (regs)
 		record->stack = pguard_stack_self(thread, regs);
 	else
@@ -226,13 +239,12 @@ static void report_ended(struct pguard_thread *thread, u64 word, u32 kind, u32 f
 			 const struct pguard_account *account)
 {
 	struct pguard_alert_record *record =
-		pguard_late_unit_record(thread, word, kind, found_by, GFP_NOWAIT);
+		pguard_late_unit_record(thread, account, word, kind, found_by, GFP_NOWAIT);
 
 	if (!record) {
 		pguard_stack_history_drop(thread);
 		return;
 	}
-	record->account = *account;
 	record_add(thread, word, record);
 	pguard_alert_record_put(record);
 }

@@ -79,14 +79,14 @@ struct pguard_target *pguard_target_match(const struct file *exe, struct task_st
 	return NULL;
 }
 
-/* The smallest threshold a unit of a target may have, ns, or U64_MAX.  Context: any; RCU. */
+/* Before it no unit of a target is late, ns, or U64_MAX.  Context: any; RCU. */
 u64 pguard_target_least(const struct pguard_target *target)
 {
 	const struct pguard_profile *profile = rcu_dereference(target->profile);
 	u64 ret = pguard_target_threshold(target) - 1;
 
 	if (profile)
-		ret = min(ret, profile->min_threshold - 1);
+		ret = min(ret, profile->least_limit - 1);
 	return ret == U64_MAX ? ret : ret + 1;
 }
 

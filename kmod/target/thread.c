@@ -242,15 +242,15 @@ u64 pguard_unit_elapsed(const struct pguard_thread *thread)
 }
 
 /**
- * pguard_unit_threshold() - from when on the unit that runs is late
+ * pguard_unit_soon() - until when the unit that runs is not late, wherever its time goes
  * @thread: of any thread, as above
  *
  * What the guards of its profile have found so far counts.
  *
  * Context: any.
- * Return: ns; 0 if it is never late.
+ * Return: ns of its time; 0 if it never is late.
  */
-u64 pguard_unit_threshold(const struct pguard_thread *thread)
+u64 pguard_unit_soon(const struct pguard_thread *thread)
 {
 	const struct pguard_inference *inference;
 	u64 ret;
@@ -258,11 +258,36 @@ u64 pguard_unit_threshold(const struct pguard_thread *thread)
 	rcu_read_lock();
 	inference = rcu_dereference(thread->inference);
 	if (inference)
-		ret = pguard_inference_limit(inference, pguard_unit_elapsed(thread));
+		ret = pguard_inference_soon(inference);
 	else
 		ret = pguard_target_threshold(thread->image->target);
 	rcu_read_unlock();
 	return ret;
+}
+
+/**
+ * pguard_unit_judge() - is the unit that runs late
+ * @thread: of any thread, as above
+ * @account: so far
+ * @ret: filled in
+ *
+ * Context: any.
+ */
+void pguard_unit_judge(const struct pguard_thread *thread, const struct pguard_account *account,
+		       struct pguard_finding *ret)
+{
+	const struct pguard_inference *inference;
+	struct pguard_limits limits = { };
+
+	rcu_read_lock();
+	inference = rcu_dereference(thread->inference);
+	if (inference) {
+		pguard_inference_judge(inference, account, ret);
+	} else {
+		limits.ns[PERFGUARD_PART_ALL - 1] = pguard_target_threshold(thread->image->target);
+		pguard_limits_judge(&limits, account, ret);
+	}
+	rcu_read_unlock();
 }
 
 int __init pguard_thread_init(void)

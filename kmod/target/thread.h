@@ -19,6 +19,7 @@
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 
+struct pguard_finding;
 struct pguard_image;
 struct pguard_inference;
 struct pguard_profile;
@@ -246,7 +247,9 @@ static inline bool pguard_unit_runs(const struct pguard_thread *thread, u64 word
 }
 
 u64 pguard_unit_elapsed(const struct pguard_thread *thread);
-u64 pguard_unit_threshold(const struct pguard_thread *thread);
+u64 pguard_unit_soon(const struct pguard_thread *thread);
+void pguard_unit_judge(const struct pguard_thread *thread, const struct pguard_account *account,
+		       struct pguard_finding *ret);
 
 void pguard_thread_put(struct pguard_thread *thread);
 struct pguard_thread *pguard_thread_first(const struct pguard_target *target);

@@ -77,6 +77,13 @@ static void count_times(struct pguard_type_sums *sums, const struct pguard_accou
 	sums->maj_faults += account->maj_faults;
 }
 
+/* What a unit that ended was. */
+struct unit_outcome {
+	bool is_late;
+	bool is_starved;
+	bool is_novel;
+};
+
 static void count_in_audit(struct pguard_audit_sums *sums, const struct pguard_account *account,
 			   bool is_late)
 {
@@ -88,10 +95,11 @@ static void count_in_audit(struct pguard_audit_sums *sums, const struct pguard_a
 }
 
 static void count_in_type(struct pguard_type_sums *sums, const struct pguard_account *account,
-			  bool is_late, bool is_novel)
+			  struct unit_outcome outcome)
 {
-	sums->novel += is_novel;
-	if (is_late) {
+	sums->novel += outcome.is_novel;
+	sums->starved += outcome.is_starved;
+	if (outcome.is_late) {
 		sums->late++;
 		sums->late_elapsed += account->elapsed;
 	} else {
@@ -100,7 +108,7 @@ static void count_in_type(struct pguard_type_sums *sums, const struct pguard_acc
 }
 
 static void unit_count(const struct pguard_inference *inference,
-		       const struct pguard_account *account, bool is_late, bool is_novel)
+		       const struct pguard_account *account, struct unit_outcome outcome)
 {
 	const struct pguard_verdict *verdict = inference->verdict;
 	struct pguard_profile_cpu *cpu;
@@ -108,23 +116,70 @@ static void unit_count(const struct pguard_inference *inference,
 	preempt_disable();
 	cpu = pguard_profile_this_cpu(inference->profile);
 	cpu->sums.units++;
-	cpu->sums.novel += is_novel;
+	cpu->sums.novel += outcome.is_novel;
 	cpu->sums.unknown_hits += inference->nr_unknown;
 	cpu->sums.checks += inference->checks;
 	if (inference->loop->audit)
-		count_in_audit(this_cpu_ptr(inference->loop->audit), account, is_late);
+		count_in_audit(this_cpu_ptr(inference->loop->audit), account, outcome.is_late);
 	else if (verdict->final != INFER_NO_TYPE)
-		count_in_type(&cpu->types[verdict->type], account, is_late, is_novel);
+		count_in_type(&cpu->types[verdict->type], account, outcome);
 	preempt_enable();
 }
 
-/* Count a unit of the fast path that left its CPU, or met page faults, and has ended at @end. */
-static void unit_close(const struct pguard_thread *thread, const struct moment *end, u64 elapsed)
+/* Judge and count a unit that ended; one that was reported before is late. */
+static struct unit_outcome unit_judge(const struct pguard_inference *inference,
+				 const struct pguard_account *account, bool was_reported,
+				 bool is_novel)
 {
+	struct unit_outcome outcome = { .is_novel = is_novel };
+	struct pguard_finding finding;
+
+	outcome.is_starved = pguard_inference_judge_end(inference, account, &finding);
+	outcome.is_late = was_reported || pguard_finding_is_late(&finding);
+	outcome.is_starved &= !outcome.is_late;
+	unit_count(inference, account, outcome);
+	return outcome;
+}
+
+/*
+ * Late ones take a longer way to their end, which is part of what it takes to report them,
+ * also if they are not reported.  Should current have left its CPU since @begun, not for how
+ * long.
+ *
+ * Return: the ticks that are charged.
+ */
+static u64 charge_late(const struct pguard_thread *thread, u64 begun)
+{
+	u64 ticks = pguard_clock() - begun;
+
+	pguard_report_cost_add(thread->image->target,
+			       min_t(u64, pguard_clock_ns(ticks), NSEC_PER_MSEC));
+	return ticks;
+}
+
+/* A late unit ended, of which @word was the thread's. */
+static void report_end(struct pguard_thread *thread, u64 word, const struct pguard_account *account)
+{
+	atomic64_inc(&thread->image->target->late);
+	pguard_late_unit_report_end(thread, word, account);
+}
+
+/*
+ * A unit of the fast path that left its CPU, or met page faults, has ended at @end.  By the
+ * clock it is in time; but a part of its time may be beyond its own limit.
+ *
+ * Return: the ticks that are charged.
+ */
+static u64 unit_close(struct pguard_thread *thread, const struct moment *end, u64 elapsed)
+{
+	u64 begun = pguard_clock();
 	struct pguard_account account;
 
 	unit_account(thread, end, elapsed, &account);
-	unit_count(pguard_thread_inference(thread), &account, false, false);
+	if (likely(!unit_judge(pguard_thread_inference(thread), &account, false, false).is_late))
+		return 0;
+	report_end(thread, thread->unit, &account);
+	return charge_late(thread, begun);
 }
 
 /**
@@ -157,10 +212,10 @@ static __always_inline u32 unit_within(const struct pguard_thread *thread,
 	return within;
 }
 
-/* The unit that runs ends, if it does so by the fast path. */
+/* The unit that runs ends, if it does so by the fast path; @ticks are charged for it then. */
 static __always_inline bool unit_end_fast(struct pguard_thread *thread,
 					   const struct pguard_inference *inference,
-					   const struct moment *end)
+					   const struct moment *end, u64 *ticks)
 {
 	u32 within = unit_within(thread, inference);
 	u64 elapsed;
@@ -171,7 +226,7 @@ static __always_inline bool unit_end_fast(struct pguard_thread *thread,
 	case PGUARD_UNIT_END_DONE:
 		return true;
 	case PGUARD_UNIT_END_EVENTFUL:
-		unit_close(thread, end, elapsed);
+		*ticks = unit_close(thread, end, elapsed);
 		return true;
 	case PGUARD_UNIT_END_SLOW:
 		break;
@@ -191,9 +246,10 @@ bool pguard_unit_end_excused(struct pguard_thread *thread)
 {
 	const struct pguard_inference *inference = pguard_thread_inference(thread);
 	const struct moment now = { .clock = pguard_clock() };
+	u64 ticks;
 
 	return pguard_inference_is_excused(inference, thread->start) &&
-	       unit_end_fast(thread, inference, &now);
+	       unit_end_fast(thread, inference, &now, &ticks);
 }
 
 /**
@@ -216,74 +272,86 @@ void pguard_unit_count_longer(const struct pguard_profile *profile, u64 ticks)
 	preempt_enable();
 }
 
-enum { UNIT_IS_NOVEL = 1 << 15, UNIT_IS_NONE = 1 << 14 };	/* shifted by 48 */
+/* Shifted by 48. */
+enum { UNIT_IS_NOVEL = 1 << 15, UNIT_IS_NONE = 1 << 14, UNIT_HAS_ACCOUNT = 1 << 13 };
+
+static void stream_account(struct pguard_thread *thread, const struct pguard_account *account)
+{
+	u32 block_io = min_t(u64, account->block_io / 256, (1 << 28) - 1);
+
+	pguard_stream_put(thread, PERFGUARD_EVENT_KIND_ACCOUNT, block_io, account->runqueue,
+			  account->cpu);
+}
 
 static void stream_unit(struct pguard_thread *thread, const struct pguard_inference *inference,
-			u64 elapsed, u64 flags)
+			const struct pguard_account *account, u64 flags)
 {
 	u64 about;
 
 	if (pguard_profile_is_audit(inference->profile) ||
 	    !pguard_stream_wants_units(thread->image->target))
 		return;
+	if (account->has_times)
+		flags |= UNIT_HAS_ACCOUNT;
+	if (account->has_times && account->cpu != account->elapsed)
+		stream_account(thread, account);
 	about = min_t(u64, pguard_clock_ns(inference->checks), U32_MAX) |
 		(u64)inference->loop->id << 32 | flags << 48;
 	pguard_stream_put(thread, PERFGUARD_EVENT_KIND_UNIT,
 			  pguard_inference_type_id(inference, inference->verdict->final), about,
-			  elapsed);
+			  account->elapsed);
 }
 
-/* Judge and count the unit that runs, and end it.  Whether it was reported, or late. */
-static bool unit_judge(struct pguard_thread *thread, struct pguard_inference *inference,
-		       const struct moment *end)
+/* What ran was no unit, which does not matter. */
+static bool end_empty(struct pguard_thread *thread, const struct pguard_inference *inference,
+		      u64 word, const struct pguard_account *account)
+{
+	pguard_unit_count_checks(inference->profile, inference->checks);
+	stream_unit(thread, inference, account, UNIT_IS_NONE);
+	if (word & PGUARD_PHASE_LATE)
+		pguard_late_unit_report_end(thread, word, account);
+	return word & PGUARD_PHASE_LATE;
+}
+
+/* The unit that runs ends.  Whether it was reported, or late. */
+static bool unit_finish(struct pguard_thread *thread, struct pguard_inference *inference,
+			const struct moment *end)
 {
 	u64 elapsed = pguard_clock_ns(end->clock - thread->start - inference->checks);
 	u64 word = xchg(&thread->unit, thread->unit & ~(u64)PGUARD_PHASE_ENDS);
 	struct pguard_account account = { .elapsed = elapsed };
-	bool is_late, is_novel;
-	u64 threshold;
+	struct unit_outcome outcome;
 
 	thread->counts = NULL;
 	if (word & PGUARD_PHASE_MARKED)
 		unit_account(thread, end, elapsed, &account);
-	if (pguard_unit_is_empty(inference)) {
-		/* That it was no unit does not matter. */
-		pguard_unit_count_checks(inference->profile, inference->checks);
-		stream_unit(thread, inference, elapsed, UNIT_IS_NONE);
-		if (word & PGUARD_PHASE_LATE)
-			pguard_late_unit_report_end(thread, word, &account);
-		return word & PGUARD_PHASE_LATE;
+	if (pguard_unit_is_empty(inference))
+		return end_empty(thread, inference, word, &account);
+	outcome = unit_judge(inference, &account, word & PGUARD_PHASE_LATE,
+			     pguard_inference_is_novel(inference, thread->start));
+	stream_unit(thread, inference, &account, outcome.is_novel ? UNIT_IS_NOVEL : 0);
+	if (unlikely(outcome.is_late)) {
+		report_end(thread, word, &account);
+		return true;
 	}
-	is_novel = pguard_inference_end(inference, thread->start, &threshold);
-	is_late = word & PGUARD_PHASE_LATE || (threshold && elapsed > threshold);
-	unit_count(inference, &account, is_late, is_novel);
-	stream_unit(thread, inference, elapsed, is_novel ? UNIT_IS_NOVEL : 0);
-	if (likely(!is_late))
-		return unlikely(is_novel) && pguard_late_unit_report_novel(thread, word, &account);
-	atomic64_inc(&thread->image->target->late);
-	pguard_late_unit_report_end(thread, word, &account);
-	return true;
+	return unlikely(outcome.is_novel) &&
+	       pguard_late_unit_report_novel(thread, word, &account);
 }
 
 /*
- * The unit that runs ends, and what that takes is charged.  That late ones end by a
- * longer way is part of what it takes to report them, also if they are not reported.
+ * The unit that runs ends, and what that takes is charged.
  *
  * Return: the ticks that are charged.
  */
 static u64 unit_end(struct pguard_thread *thread, struct pguard_inference *inference,
-		    const struct moment *end)
+		    const struct moment *at)
 {
-	u64 begun = pguard_clock();
-	bool is_reported = unit_judge(thread, inference, end);
-	u64 ticks = pguard_clock() - begun;
+	u64 begun = pguard_clock(), ticks;
 
-	/* Should current have left its CPU meanwhile, not for how long. */
-	if (is_reported)
-		pguard_report_cost_add(thread->image->target,
-				       min_t(u64, pguard_clock_ns(ticks), NSEC_PER_MSEC));
-	else
-		pguard_unit_count_longer(inference->profile, ticks);
+	if (unit_finish(thread, inference, at))
+		return charge_late(thread, begun);
+	ticks = pguard_clock() - begun;
+	pguard_unit_count_longer(inference->profile, ticks);
 	return ticks;
 }
 
@@ -386,14 +454,15 @@ void pguard_unit_forget(struct pguard_thread *thread)
  * An event begins that is not the first of its unit.  The thread may have waited
  * unseen.
  *
- * Return: ticks that are charged to the unit that it ends, if that takes the slow path.
+ * Return: ticks that are charged to the unit that it ends, if that takes the slow path or is
+ * late.
  */
 static u64 event_begin(struct pguard_thread *thread, struct pguard_inference *inference,
 		       const struct moment *at)
 {
 	u64 ticks = 0, word;
 
-	if (thread->unit & PGUARD_PHASE_RUNNING && !unit_end_fast(thread, inference, at))
+	if (thread->unit & PGUARD_PHASE_RUNNING && !unit_end_fast(thread, inference, at, &ticks))
 		ticks = unit_end(thread, inference, at);
 	word = pguard_unit_next(thread);
 	pguard_inference_begin(inference);

@@ -2,11 +2,11 @@
 
 /*
  * A unit that is stuck runs no code of ours, so somebody else has to look at
- * the clock.  A work looks at all watched threads, reports the units beyond
- * their threshold, and sleeps until the next unit can become late: the
- * earliest end of a running unit's time, but at most one threshold, since a
- * unit that begins later cannot be late sooner.  While nothing is late that
- * is one scan a threshold, however short the units are.
+ * the clock.  A work looks at all watched threads, reports the units of which a
+ * part of their time is beyond its limit, and sleeps until the next unit can
+ * become late: the earliest end of a running unit's time, but at most the least
+ * limit, since a unit that begins later cannot be late sooner.  While nothing is
+ * late that is one scan a limit, however short the units are.
  *
  * Mostly there is nothing to be done, and waking a thread for that costs those
  * it scans more than the scan does.  So with few threads the timer scans first,
@@ -95,16 +95,16 @@ static void found_add(struct found_list *list, struct thread_scan *scan,
  * How long a unit needs not be looked at that is in time.  One that has just
  * begun is most likely a short one that happened to run: it can wait a little.
  * Later the time is exact; and where guards may yet find a type with a smaller
- * threshold than it has now, the watchdog looks at it now and then.
+ * limit than it has now, the watchdog looks at it now and then.
  */
-static u64 unit_delay(const struct pguard_thread *thread, u64 elapsed, u64 threshold)
+static u64 unit_delay(const struct pguard_thread *thread, u64 elapsed, u64 soon)
 {
-	u64 left = threshold - elapsed, least;
+	u64 left = soon - elapsed, least;
 
-	if (elapsed < threshold / 2)
+	if (elapsed < soon / 2)
 		left = max_t(u64, left, EASY_DELAY_NS);
 	least = pguard_target_least(thread->image->target);
-	if (least >= threshold)
+	if (least >= soon)
 		return left;
 	if (elapsed < least)
 		return min(left, max_t(u64, least - elapsed, EASY_DELAY_NS));
@@ -158,9 +158,28 @@ static void scan_late(struct pguard_thread *thread, u64 unit, u64 elapsed, struc
 		scan->delay = min(scan->delay, due - elapsed);
 }
 
+/* A unit may be late by the clock: it is so if its account says so. */
+static void scan_account(struct pguard_thread *thread, u64 unit, u64 elapsed,
+			 struct thread_scan *scan)
+{
+	struct pguard_account account = { .elapsed = elapsed };
+	struct pguard_finding finding;
+
+	if (unit & PGUARD_PHASE_MARKED)
+		pguard_account_remote(&thread->mark, elapsed, thread->task, &account);
+	pguard_unit_judge(thread, &account, &finding);
+	/* Start, mark and verdict were its own. */
+	if (!pguard_unit_runs(thread, unit))
+		return;
+	if (unit & PGUARD_PHASE_LATE || pguard_finding_is_late(&finding))
+		scan_late(thread, unit, elapsed, scan);
+	else
+		scan->delay = min(scan->delay, finding.left_ns);
+}
+
 static void scan_thread(struct pguard_thread *thread, struct thread_scan *scan)
 {
-	u64 unit, elapsed, threshold;
+	u64 unit, elapsed, soon;
 
 	/* Pairs with pguard_unit_run(): start and mark are in place. */
 	unit = smp_load_acquire(&thread->unit);
@@ -168,13 +187,13 @@ static void scan_thread(struct pguard_thread *thread, struct thread_scan *scan)
 	if (!(unit & PGUARD_PHASE_RUNNING) || READ_ONCE(thread->image->target->dying))
 		return;
 	elapsed = pguard_unit_elapsed(thread);
-	threshold = pguard_unit_threshold(thread);
-	if (!threshold || !pguard_unit_runs(thread, unit))
+	soon = pguard_unit_soon(thread);
+	if (!soon || !pguard_unit_runs(thread, unit))
 		return;
-	if (elapsed <= threshold)
-		scan->delay = min(scan->delay, unit_delay(thread, elapsed, threshold));
+	if (elapsed <= soon)
+		scan->delay = min(scan->delay, unit_delay(thread, elapsed, soon));
 	else
-		scan_late(thread, unit, elapsed, scan);
+		scan_account(thread, unit, elapsed, scan);
 }
 
 static void scan_few(struct thread_scan *scan)
@@ -319,7 +338,7 @@ static enum hrtimer_restart watch_tick(struct hrtimer *unused)
 /**
  * pguard_watchdog_start() - look now, and from now on
  *
- * Also after a threshold was lowered.
+ * Also after a limit was lowered.
  *
  * Context: may sleep; pguard_control held.
  */

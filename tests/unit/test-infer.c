@@ -302,10 +302,20 @@ static double worst_error(const struct fixture *fixture, const struct truth *tru
 	return worst;
 }
 
+/* Which types it may still be of, as a hash. */
+static uint64_t may_be(const struct infer_table *table, const struct infer_state *state)
+{
+	uint64_t hash = 1;
+
+	for (uint32_t i = 0; i < table->nr_types; i++)
+		hash = (hash + (uint64_t)infer_may_be(table, state, (uint16_t)i)) * INFER_GOLDEN;
+	return hash;
+}
+
 /* All results of a unit. */
 struct results {
 	uint32_t contexts, best_early, best_final, margins[2];
-	uint64_t limit;
+	uint64_t may_be;
 	enum infer_fit fit;
 };
 
@@ -319,7 +329,7 @@ static struct results results_of(const struct infer_table *table, const struct i
 	results.best_final = state->best_final;
 	results.margins[0] = infer_margin(table, state, 0);
 	results.margins[1] = infer_margin(table, state, 1);
-	results.limit = infer_limit(table, state);
+	results.may_be = may_be(table, state);
 	results.fit = infer_fit(table, state);
 	return results;
 }

@@ -38,7 +38,7 @@ static void end(void)
 /* What is kept of a set is the set. */
 static uint64_t set_of(const struct pguard_verdict *verdict)
 {
-	return pguard_verdict_cache_verdict(verdict)->limit_ns;
+	return pguard_verdict_cache_verdict(verdict)->limits.ns[0];
 }
 
 static uint64_t key_of(uint32_t context)
@@ -49,7 +49,9 @@ static uint64_t key_of(uint32_t context)
 /* A hit of a context.  NULL if what it means is not to be had; the first verdict if it is wrong. */
 static const struct pguard_verdict *go(const struct pguard_verdict *from, uint32_t context)
 {
-	struct pguard_cached_verdict known = { .limit_ns = set_of(from) | 1ull << context };
+	struct pguard_cached_verdict known = {
+		.limits.ns = { set_of(from) | 1ull << context },
+	};
 	struct infer_slot slot = { .key = key_of(context), .context = context };
 	bool is_met = set_of(from) >> context & 1;
 	const struct pguard_transition *transition;
@@ -201,11 +203,11 @@ static void test_sizes(void)
 	static const struct {
 		uint32_t contexts, sizes[5];
 	} loops[] = {
-		{ 0, { 24, 0 } },
-		{ 7, { 24, 32, 0 } },
-		{ 20, { 24, 96, 128, 0 } },
-		{ 100, { 24, 96, 384, 512, 0 } },
-		{ 10000, { 24, 96, 384, 1024, 0 } },
+		{ 0, { 16, 0 } },
+		{ 7, { 16, 32, 0 } },
+		{ 20, { 16, 64, 128, 0 } },
+		{ 100, { 16, 64, 256, 512, 0 } },
+		{ 10000, { 16, 64, 256, 1024, 0 } },
 	};
 	bool is_right = true;
 

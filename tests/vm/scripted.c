@@ -13,8 +13,8 @@
  *
  * A script is an array of struct step.  A step "wait" is the loop's wait, of at
  * most room milliseconds; what is between two of them is a unit.  A step "rest"
- * is the same from another place.  A step "nap" sleeps room microseconds, within
- * a unit.  A log is the thread's id, the stack
+ * is the same from another place.  A step "nap" sleeps room microseconds, a step
+ * "spin" computes as long, within a unit.  A log is the thread's id, the stack
  * pointer at its waits, and then the stack pointer at the entry of each
  * function called, words of 64 bits.
  *
@@ -37,9 +37,11 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { WAIT = 0xffff, NAP = 0xfffe, REST = 0xfffd, NR_FUNCTIONS = 48, MAX_WORDS = 1 << 20 };
+enum { WAIT = 0xffff, NAP = 0xfffe, REST = 0xfffd, SPIN = 0xfffc };
+enum { NR_FUNCTIONS = 48, MAX_WORDS = 1 << 20 };
 
 /* A call; the @nested steps that follow, and theirs, are calls by it. */
 struct step {
@@ -128,6 +130,22 @@ static NOINLINE void rest_here(uint64_t ms)
 	run->wait_sp = sp;
 }
 
+static uint64_t cpu_time_us(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_nsec / 1000;
+}
+
+static void spin(uint32_t us)
+{
+	uint64_t end = cpu_time_us() + us;
+
+	while (cpu_time_us() < end)
+		;
+}
+
 static NOINLINE void loop(void)
 {
 	while (run->at < run->end) {
@@ -135,6 +153,7 @@ static NOINLINE void loop(void)
 		case WAIT: wait_here((run->at++)->room); break;
 		case REST: rest_here((run->at++)->room); break;
 		case NAP: usleep((run->at++)->room); break;
+		case SPIN: spin((run->at++)->room); break;
 		default: call();
 		}
 	}

@@ -37,7 +37,8 @@ struct record {
 	uint32_t tid;
 	char comm[16];
 	uint64_t unit;
-	uint64_t threshold_ns;
+	uint32_t part; /* enum perfguard_part: what exceeded its limit; 0: it has none */
+	uint64_t threshold_ns; /* that limit */
 	struct account account;
 	uint64_t voluntary;
 	uint64_t involuntary;
@@ -58,6 +59,9 @@ struct record {
 	uint32_t nr_stacks;
 	struct slice *stacks;
 };
+
+/* The part of the unit's time that exceeded its limit, ns. */
+uint64_t record_part_ns(const struct record *record);
 
 void record_clear(struct record *record);
 

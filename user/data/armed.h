@@ -93,6 +93,11 @@ struct armed_type {
 	uint64_t min_faults;
 	uint64_t maj_faults;
 	uint64_t late_elapsed_ns;
+	uint64_t own_limit_ns; /* 0: none; likewise the next three */
+	uint64_t cpu_limit_ns;
+	uint64_t blocked_limit_ns;
+	uint64_t block_io_limit_ns;
+	uint64_t starved;
 };
 
 #endif /* _USER_DATA_ARMED_H */

@@ -134,6 +134,7 @@ const struct decode_field link_record_fields[] = {
 	FLAG(RECORD_IS_NOVEL, record, is_novel),
 	FLAG(RECORD_IS_DEGRADED, record, is_degraded),
 	S64(RECORD_RESULT, record, result),
+	U32(RECORD_PART, record, part),
 	{ 0 }
 };
 
@@ -228,5 +229,10 @@ const struct decode_field link_type_fields[] = {
 	U64(TYPE_MIN_FAULTS, armed_type, min_faults),
 	U64(TYPE_MAJ_FAULTS, armed_type, maj_faults),
 	U64(TYPE_LATE_ELAPSED_NS, armed_type, late_elapsed_ns),
+	U64(TYPE_OWN_LIMIT_NS, armed_type, own_limit_ns),
+	U64(TYPE_CPU_LIMIT_NS, armed_type, cpu_limit_ns),
+	U64(TYPE_BLOCKED_LIMIT_NS, armed_type, blocked_limit_ns),
+	U64(TYPE_BLOCK_IO_LIMIT_NS, armed_type, block_io_limit_ns),
+	U64(TYPE_STARVED, armed_type, starved),
 	{ 0 }
 };

@@ -101,6 +101,26 @@ enum perfguard_found_by {
 };
 
 /*
+ * A part of a unit's time. Each has its own limit; a unit that exceeds one of
+ * them is late.
+ */
+enum perfguard_part {
+	/* All of it, by the clock, run queue included. */
+	PERFGUARD_PART_ALL = 1,
+	/* All but the time in the run queue, which is the machine's doing. */
+	PERFGUARD_PART_OWN = 2,
+	/* On a CPU. */
+	PERFGUARD_PART_CPU = 3,
+	/* Neither on a CPU nor in the run queue. */
+	PERFGUARD_PART_BLOCKED = 4,
+	/*
+	 * Blocked for block I/O, a part of the one before; 0 where the kernel
+	 * does not account it for the thread.
+	 */
+	PERFGUARD_PART_BLOCK_IO = 5,
+};
+
+/*
  * State of the thread when its stack was copied.
  */
 enum perfguard_stack_state {
@@ -225,9 +245,16 @@ enum perfguard_event_kind {
 	 * guards' checks. The lower 32 bits of sp are the checks' time, the
 	 * next 16 the id of the event loop. The highest bit of sp means that
 	 * the unit fits no type, the next one that it was empty: there was no
-	 * event between the two waits.
+	 * event between the two waits, and the third one that its account was
+	 * kept: it was all CPU time, unless an account comes before it.
 	 */
 	PERFGUARD_EVENT_KIND_UNIT = 8,
+	/*
+	 * Of the unit whose event follows, which left its CPU: value is its
+	 * CPU time, sp the time in the run queue, ns; number is the time
+	 * blocked for block I/O in 256 ns, at most 2^28 - 1.
+	 */
+	PERFGUARD_EVENT_KIND_ACCOUNT = 9,
 };
 
 /*
@@ -417,8 +444,16 @@ struct perfguard_guard {
  * A type of unit.
  */
 struct perfguard_type {
-	/* A unit of this type that takes longer is late; 0 means never. */
+	/*
+	 * Limit of all of its time. A unit of this type that takes longer is
+	 * late; 0 means never.
+	 */
 	__u64 threshold_ns;
+	/* The same of the parts of that name, here and below. */
+	__u64 own_ns;
+	__u64 cpu_ns;
+	__u64 blocked_ns;
+	__u64 block_io_ns;
 	/* Index of the event loop; types are in its order. */
 	__u32 loop;
 	/* Chosen by the user, from 1; below 2^28. */
@@ -677,6 +712,10 @@ enum {
 	/* Number of the unit in its thread, from 1. */
 	PERFGUARD_A_RECORD_UNIT,
 	PERFGUARD_A_RECORD_FOUND_BY,
+	/*
+	 * The limit that it exceeded, of the part that the attribute part
+	 * names.
+	 */
 	PERFGUARD_A_RECORD_THRESHOLD_NS,
 	/*
 	 * Time of the unit so far or, if it ended, in total; of a wait, the
@@ -731,6 +770,8 @@ enum {
 	PERFGUARD_A_RECORD_IS_DEGRADED,
 	/* Return value of the wait call, of a wait. */
 	PERFGUARD_A_RECORD_RESULT,
+	/* Which part of its time exceeded its limit, by the largest factor. */
+	PERFGUARD_A_RECORD_PART,
 
 	__PERFGUARD_A_RECORD_MAX,
 	PERFGUARD_A_RECORD_MAX = (__PERFGUARD_A_RECORD_MAX - 1)
@@ -978,6 +1019,16 @@ enum {
 	PERFGUARD_A_TYPE_MAJ_FAULTS,
 	/* Sum over the units that ended late. */
 	PERFGUARD_A_TYPE_LATE_ELAPSED_NS,
+	/* Limit of the part of that name, here and below; 0 means none. */
+	PERFGUARD_A_TYPE_OWN_LIMIT_NS,
+	PERFGUARD_A_TYPE_CPU_LIMIT_NS,
+	PERFGUARD_A_TYPE_BLOCKED_LIMIT_NS,
+	PERFGUARD_A_TYPE_BLOCK_IO_LIMIT_NS,
+	/*
+	 * Units that ended in time, and would have been late if the run queue
+	 * were their own doing.
+	 */
+	PERFGUARD_A_TYPE_STARVED,
 
 	__PERFGUARD_A_TYPE_MAX,
 	PERFGUARD_A_TYPE_MAX = (__PERFGUARD_A_TYPE_MAX - 1)

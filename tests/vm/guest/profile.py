@@ -20,6 +20,8 @@ class Type:
     base_final: int = 0
     least_final: int = -32768
     course: int = 0
+    # Limits of the parts: own, cpu, blocked, block I/O; 0 is none.
+    parts_ns: tuple = (0, 0, 0, 0)
 
 
 @dataclasses.dataclass
@@ -62,8 +64,8 @@ class Profile:
             "BOUNDARIES": boundaries,
             "GUARDS": [struct.pack("<QIIII", offset, 0, delta, 0, 0)
                        for offset, delta in self.guards],
-            "TYPES": [struct.pack("<QIIhhhH", one.threshold_ns, one.course, one.id,
-                                  one.base_early, one.base_final, one.least_final, 0)
+            "TYPES": [struct.pack("<QQQQQIIhhhH", one.threshold_ns, *one.parts_ns, one.course,
+                                  one.id, one.base_early, one.base_final, one.least_final, 0)
                       for one in self.types],
             "CONTEXTS": [struct.pack("<IIII", one.course, one.guard, one.depth,
                                      len(one.weights)) for one in self.contexts],

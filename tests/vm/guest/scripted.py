@@ -11,7 +11,7 @@ from record import Program, file_offset
 
 SCRIPTED = str(TOP / "build/tests/vm/scripted")
 NR_FUNCTIONS = 48
-WAIT, NAP, REST, POLL = 0xffff, 0xfffe, 0xfffd, 7
+WAIT, NAP, REST, SPIN, POLL = 0xffff, 0xfffe, 0xfffd, 0xfffc, 7
 ROOMS = (0, 16, 64, 96, 400)
 GUARD, UNIT = 7, 8
 NOVEL = 1 << 63
@@ -61,7 +61,7 @@ class Scripted(Program):
         for function, _, _ in steps:
             if function in (WAIT, REST):
                 units.append([])
-            elif function != NAP:
+            elif function not in (NAP, SPIN):
                 units[-1].append((function, top - words[at]))
                 at += 1
         return words[0], units

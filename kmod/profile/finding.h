@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Findings: whether a unit with this account is late by these limits, and what part of its
+ * time makes it so.
+ */
+#ifndef _KMOD_PROFILE_FINDING_H
+#define _KMOD_PROFILE_FINDING_H
+
+#include "lib/account.h"
+#include "profile/limits.h"
+
+#include <linux/math64.h>
+
+/**
+ * struct pguard_finding - what limits say of a unit
+ * @part: enum perfguard_part: what exceeds its limit by the largest factor, or comes
+ *	closest to it; 0 without limits
+ * @limit_ns: of that part
+ * @left_ns: how much longer the unit may run before it can be late; 0 if it is,
+ *	U64_MAX without limits
+ */
+struct pguard_finding {
+	u32 part;
+	u64 limit_ns;
+	u64 left_ns;
+};
+
+static inline bool pguard_finding_is_late(const struct pguard_finding *finding)
+{
+	return !finding->left_ns;
+}
+
+/* A part of the time of a unit, ns; without a mark all is its own, and nothing else is known. */
+static inline u64 pguard_limits_part(const struct pguard_account *account, u32 part)
+{
+	switch (part) {
+	case PERFGUARD_PART_ALL:
+		return account->elapsed;
+	case PERFGUARD_PART_OWN:
+		return account->elapsed - account->runqueue;
+	case PERFGUARD_PART_CPU:
+		return account->cpu;
+	case PERFGUARD_PART_BLOCKED:
+		return account->blocked;
+	default:
+		return account->block_io;
+	}
+}
+
+/**
+ * pguard_limits_judge() - is a unit with this account late
+ * @limits: its type's, or those of all that it may be of
+ * @account: so far or, if it ended, of all of it
+ * @ret: filled in
+ *
+ * Context: any.
+ */
+static inline void pguard_limits_judge(const struct pguard_limits *limits,
+				       const struct pguard_account *account,
+				       struct pguard_finding *ret)
+{
+	u64 limit, ns, share, most = 0;
+	u32 i;
+
+	*ret = (struct pguard_finding){ .left_ns = U64_MAX };
+	for (i = 0; i < PGUARD_NR_PARTS; i++) {
+		limit = READ_ONCE(limits->ns[i]);
+		if (!limit)
+			continue;
+		ns = pguard_limits_part(account, i + 1);
+		ret->left_ns = ns > limit ? 0 : min(ret->left_ns, limit - ns + 1);
+		/* In 1024ths; of two equal ones the narrower part says more. */
+		share = div64_u64(ns, (limit >> 10) + 1);
+		if (share < most)
+			continue;
+		most = share;
+		ret->part = i + 1;
+		ret->limit_ns = limit;
+	}
+}
+
+/* Returns true if a unit that is in time would be late if the run queue were its own doing. */
+static inline bool pguard_limits_starve(const struct pguard_limits *limits,
+					const struct pguard_account *account)
+{
+	u64 limit = limits->ns[PERFGUARD_PART_OWN - 1];
+
+	return limit && account->elapsed > limit && account->elapsed - account->runqueue <= limit;
+}
+
+#endif /* _KMOD_PROFILE_FINDING_H */

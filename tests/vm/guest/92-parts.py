@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Each part of a unit's time has its own limit; who only waits for a CPU is starved, not late."""
+
+import os
+import subprocess
+import time
+
+from family import NUMBER, Family
+from perfguard import MS, collect, done, note, ok
+from profile import Context, Profile, Type, types
+from record import ACCOUNT
+from scripted import NAP, SCRIPTED, SPIN, WAIT, Scripted
+
+ALL, OWN, CPU, BLOCKED = 1, 2, 3, 4
+NAMES = {ALL: "all", OWN: "own", CPU: "cpu", BLOCKED: "blocked"}
+LATE, ENDED = 1, 2
+OVERDUE = 2
+US = 30_000         # what a unit computes or sleeps
+LIMIT = 10 * MS
+LONG = 60_000 * MS
+SHORT = (WAIT, 0, 20), (1, 0, 0)
+
+
+class Trial:
+    """The program, guarded by a profile of one type with these limits."""
+
+    def __init__(self, family, program, depth, threshold=0, own=0, cpu=0, blocked=0):
+        self.family, self.program = family, program
+        profile = Profile(SCRIPTED, [program.boundary()], [(program.offsets[1], 0)],
+                          [Type(threshold, 1, parts_ns=(own, cpu, blocked, 0))],
+                          [Context(0, depth, [(0, 10, 10)])])
+        self.profile, target, _ = profile.arm(family, "parts")
+        family.record(target, ACCOUNT)
+
+    def run(self, *steps):
+        """(the unit's record, what the type counts) of a unit of these steps, between short ones"""
+        first = self.family.stats()["next_alert"]
+        self.program.run([*SHORT, *SHORT, *steps, *SHORT, (WAIT, 0, 0)])
+        time.sleep(0.05)
+        records = [one for one in self.family.alerts() if one["seq"] >= first]
+        ended = [one for one in records if one["kind"] == ENDED and one["elapsed_ns"] > LIMIT]
+        return ended[-1] if ended else None, records, types(self.family, self.profile)[0]
+
+
+def text(record):
+    if not record:
+        return "in time"
+    return (f"late by {NAMES[record['part']]}, {record['elapsed_ns'] / MS:.1f} ms, cpu "
+            f"{record['cpu_ns'] / MS:.1f}, run queue {record['runqueue_ns'] / MS:.1f}, blocked "
+            f"{record['blocked_ns'] / MS:.1f}")
+
+
+def each(family, program, depth):
+    """A limit of one part says nothing of the others."""
+    for limits, step, part in (
+            ({"own": LONG, "cpu": LIMIT}, SPIN, CPU), ({"own": LONG, "cpu": LIMIT}, NAP, None),
+            ({"own": LONG, "blocked": LIMIT}, NAP, BLOCKED),
+            ({"own": LONG, "blocked": LIMIT}, SPIN, None),
+            ({"own": LIMIT, "cpu": LONG}, NAP, OWN), ({"threshold": LIMIT}, NAP, ALL),
+            ({"own": 2 * LIMIT, "cpu": LIMIT}, SPIN, CPU)):
+        trial = Trial(family, program, depth, **limits)
+        record, records, _ = trial.run((WAIT, 0, 20), (1, 0, 0), (step, 0, US))
+        what = "computes" if step == SPIN else "sleeps"
+        note(f"{limits}, a unit {what} {US // 1000} ms: {text(record)}")
+        ok((record["part"] if record else None) == part,
+           f"a unit {what}: it is {'late by ' + NAMES[part] if part else 'in time'}")
+        if record:
+            ok(record["threshold_ns"] == min(limits.values()), "and the record says by what limit")
+            ok(any(one["kind"] == LATE and one["found_by"] == OVERDUE and one["part"] == part
+                   for one in records), "it was found while it ran")
+        collect("disarm", "--all")
+
+
+def starved(family, program, depth):
+    """Others take the CPU: the unit's own time is as ever."""
+    rivals = [subprocess.Popen(["taskset", "-c", "0", "sh", "-c", "while :; do :; done"])
+              for _ in range(3)]
+    os.sched_setaffinity(program.pid, {0})
+    trial = Trial(family, program, depth, own=2 * US * 1000, cpu=2 * US * 1000)
+    record, _, kind = trial.run((WAIT, 0, 20), (1, 0, 0), (SPIN, 0, US))
+    if record:
+        note(text(record))
+    ok(not record and kind["starved"] >= 1 and kind["late"] == 0 and
+       kind["runqueue_ns"] > US * 1000,
+       f"a unit among three rivals for its CPU is starved, not late: {kind['starved']} starved, "
+       f"{kind['late']} late, {kind['runqueue_ns'] / MS:.0f} ms in the run queue")
+    collect("disarm", "--all")
+    trial = Trial(family, program, depth, threshold=2 * US * 1000)
+    record, _, kind = trial.run((WAIT, 0, 20), (1, 0, 0), (SPIN, 0, US))
+    note(text(record))
+    ok(record and record["part"] == ALL and kind["starved"] == 0,
+       "by a limit of all of its time it is late")
+    collect("disarm", "--all")
+    for rival in rivals:
+        rival.kill()
+        rival.wait()
+
+
+def main():
+    family = Family()
+    program = Scripted()
+    depth = program.run([*SHORT, (WAIT, 0, 0)])[0][1][0][0][1]
+    ok("A_RECORD_PART" in NUMBER, "the family has the part")
+    each(family, program, depth)
+    starved(family, program, depth)
+    program.end()
+    done()
+
+
+main()
