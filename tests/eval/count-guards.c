@@ -48,7 +48,7 @@ static int print_types(struct json *json, struct link *link, uint32_t id)
 		json_string(json, "kind", "type");
 		json_u64(json, "loop", types[i].loop_id);
 		json_u64(json, "id", types[i].id);
-		json_u64(json, "threshold_ns", types[i].threshold_ns);
+		json_u64(json, "threshold_ns", types[i].own_limit_ns);
 		json_u64(json, "units", types[i].units);
 		json_u64(json, "late", types[i].late);
 		json_u64(json, "novel", types[i].novel);

@@ -84,14 +84,17 @@ static int load(struct judge *judge, char **paths)
 
 static bool threshold_is_right(const struct model *model, uint32_t type, uint32_t is)
 {
-	double ratio;
+	double own, right, ratio;
 
 	if (type == is)
 		return true;
-	if (type == SAMPLES_NONE || is == SAMPLES_NONE || !model->types[type].threshold_ns ||
-	    !model->types[is].threshold_ns)
+	if (type == SAMPLES_NONE || is == SAMPLES_NONE)
 		return false;
-	ratio = (double)model->types[type].threshold_ns / (double)model->types[is].threshold_ns;
+	own = (double)model->types[type].limit_ns[SAMPLES_OWN];
+	right = (double)model->types[is].limit_ns[SAMPLES_OWN];
+	if (!own || !right)
+		return false;
+	ratio = own / right;
 	return ratio >= 0.8 && ratio <= 1.25;
 }
 

@@ -86,7 +86,8 @@ static int weight_of(const struct model *model, uint32_t context, uint32_t type,
 /* True if the better of two equal types comes first, by threshold; none is the largest. */
 static bool goes_before(const struct model *model, uint32_t a, uint32_t b)
 {
-	uint64_t left = model->types[a].threshold_ns, right = model->types[b].threshold_ns;
+	uint64_t left = model->types[a].limit_ns[SAMPLES_OWN];
+	uint64_t right = model->types[b].limit_ns[SAMPLES_OWN];
 
 	if (left == right)
 		return a < b;

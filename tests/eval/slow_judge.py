@@ -71,8 +71,16 @@ def longest(alerts):
     return mine[0], mine[-1]
 
 
+def part_ns(alert):
+    """The part of the unit's time that exceeded its limit, ns."""
+    times = alert.get("time_ns") or {}
+    if alert.get("part") == "own":
+        return alert["elapsed_ns"] - times.get("runqueue", 0)
+    return times.get(alert.get("part"), alert["elapsed_ns"])
+
+
 def judge_turn(bug, alerts, sure=()):
-    """The reports of one slow turn of the program; sure: thresholds of full confidence."""
+    """The reports of one slow turn of the program; sure: types whose limits are."""
     first, last = longest(alerts)
     if not first:
         return {"found": False}
@@ -82,10 +90,11 @@ def judge_turn(bug, alerts, sure=()):
         "type": last["type"],
         "novel": bool(last.get("novel")),
         "threshold_ns": first["threshold_ns"],
-        "is_sure": first["threshold_ns"] in sure,
+        "part": first.get("part"),
+        "is_sure": last["type"] in sure,
         "elapsed_ns": last["elapsed_ns"],
         # From when it was late.
-        "delay_ns": first["elapsed_ns"] - first["threshold_ns"],
+        "delay_ns": part_ns(first) - first["threshold_ns"],
         "rank": rank(last, bug.root_cause),
         "d": distance(last["hot_path"], bug.root_cause),
         "d_first": distance(first["hot_path"], bug.root_cause),
@@ -137,7 +146,7 @@ def judge(name, bug, out):
         return row
     profile = collect.show(out / "profile.pgp")
     steps = read_alerts(out)
-    sure = {kind["threshold_ns"] for kind in profile["types"] if kind["confidence"] == "full"}
+    sure = {kind["id"] for kind in profile["types"] if kind["confidence"] in ("fit", "full")}
     row["turns"] = [judge_turn(bug, steps.get(f"{name}.{turn}", []), sure)
                     for turn in range(bug.repeats)]
     row["took"] = done["steps"].get(name, {}).get("took", [])

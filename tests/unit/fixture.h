@@ -222,6 +222,14 @@ static inline void fixture_times(struct fixture *fixture, struct samples_times *
 	}
 }
 
+/* Of some units there is no account. */
+static inline void fixture_parts(struct fixture *fixture, struct samples_parts *parts)
+{
+	fixture_times(fixture, &parts->of[SAMPLES_OWN]);
+	for (int part = SAMPLES_CPU; part < SAMPLES_NR_PARTS && fixture_number(fixture, 4); part++)
+		parts->of[part] = parts->of[SAMPLES_OWN];
+}
+
 static inline void fixture_timings(struct fixture *fixture, struct samples *samples)
 {
 	FIXTURE_ARRAY(samples, guards, 2);
@@ -243,8 +251,8 @@ static inline void fixture_timings(struct fixture *fixture, struct samples *samp
 		timing->nr_hits = fixture_number(fixture, 3);
 		timing->hits = fixture_hits(fixture, timing->nr_hits, false);
 		timing->nr_contexts_hit = fixture_number(fixture, 10000);
-		fixture_times(fixture, &timing->times[0]);
-		fixture_times(fixture, &timing->times[1]);
+		fixture_parts(fixture, &timing->times[0]);
+		fixture_parts(fixture, &timing->times[1]);
 	}
 }
 
@@ -298,9 +306,12 @@ static inline void fixture_model(struct fixture *fixture, const struct samples *
 		type->paths = fixture_number(fixture, 1000) / 7.0;
 		type->functions = fixture_number(fixture, 1000) / 11.0;
 		fixture_times(fixture, &type->times);
-		type->threshold_ns = i ? 1000u * fixture_number(fixture, 5000) : 0;
-		type->confidence = i % 3;
-		type->units_needed = i % 3 < 2 ? fixture_number(fixture, 5000) : 0;
+		for (int part = 0; part < SAMPLES_NR_PARTS; part++) {
+			type->mean_ns[part] = fixture_number(fixture, 1000) / 3.0;
+			type->limit_ns[part] = i ? 1000u * fixture_number(fixture, 5000) : 0;
+		}
+		type->confidence = i % 4;
+		type->units_needed = i % 4 < 3 ? fixture_number(fixture, 5000) : 0;
 		type->false_alarms = 0.001;
 		type->held_back_alarms = fixture_number(fixture, 5) / 1000.0;
 		type->held_back_units = fixture_number(fixture, 5000);

@@ -255,7 +255,14 @@ static void make_types(struct model *model)
 			.nr_trees = 1 + i,
 			.nr_merged = i == 2 ? 3 : 1,
 			.accuracy = is_sure ? 0.987 : 0.9,
-			.threshold_ns = types[i].mean_ns + 4 * types[i].spread_ns,
+			.mean_ns = {
+				[SAMPLES_OWN] = (double)types[i].mean_ns,
+				[SAMPLES_CPU] = (double)types[i].mean_ns / 2,
+			},
+			.limit_ns = {
+				[SAMPLES_OWN] = types[i].mean_ns + 4 * types[i].spread_ns,
+				[SAMPLES_CPU] = types[i].mean_ns / 2 + types[i].spread_ns,
+			},
 			.confidence = is_sure	      ? MODEL_CONFIDENCE_FULL :
 				      types[i].timed ? MODEL_CONFIDENCE_FEW :
 						       MODEL_CONFIDENCE_NONE,

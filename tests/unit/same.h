@@ -116,6 +116,14 @@ static inline bool same_units(const struct samples *a, const struct samples *b)
 	return true;
 }
 
+static inline bool same_parts(const struct samples_parts *a, const struct samples_parts *b)
+{
+	for (int part = 0; part < SAMPLES_NR_PARTS; part++)
+		if (!same_times(&a->of[part], &b->of[part]))
+			return false;
+	return true;
+}
+
 static inline bool same_timings(const struct samples *a, const struct samples *b)
 {
 	for (uint32_t i = 0; i < a->nr_guards; i++) {
@@ -131,8 +139,8 @@ static inline bool same_timings(const struct samples *a, const struct samples *b
 		SAME(a, b, timings[i].nr_hits);
 		SAME(a, b, timings[i].nr_contexts_hit);
 		if (!same_hits(a->timings[i].hits, b->timings[i].hits, a->timings[i].nr_hits) ||
-		    !same_times(&a->timings[i].times[0], &b->timings[i].times[0]) ||
-		    !same_times(&a->timings[i].times[1], &b->timings[i].times[1]))
+		    !same_parts(&a->timings[i].times[0], &b->timings[i].times[0]) ||
+		    !same_parts(&a->timings[i].times[1], &b->timings[i].times[1]))
 			return false;
 	}
 	return true;
@@ -166,7 +174,10 @@ static inline bool same_type(const struct model_type *a, const struct model_type
 	SAME(a, b, accuracy);
 	SAME(a, b, paths);
 	SAME(a, b, functions);
-	SAME(a, b, threshold_ns);
+	for (int part = 0; part < SAMPLES_NR_PARTS; part++) {
+		SAME(a, b, mean_ns[part]);
+		SAME(a, b, limit_ns[part]);
+	}
 	SAME(a, b, confidence);
 	SAME(a, b, units_needed);
 	SAME(a, b, false_alarms);

@@ -156,7 +156,7 @@ static void make(struct example *example)
 }
 
 static const char block[] =
-"14:05:03.120 LATE redis-server[812/815]: 212 ms, the limit is 9.42 ms\n"
+"14:05:03.120 LATE redis-server[812/815]: 212 ms, 23 times the limit of 9.42 ms\n"
 "  unit      48812, since 14:05:02.908, still running\n"
 "  type      5 (lrangeCommand, addListRangeReply), sure\n"
 "  normally  350 us for this type: it takes 606 times that\n"
@@ -178,7 +178,7 @@ static const char block[] =
 "  look at   thread 816 (bio_lazy_free): why it keeps the lock\n";
 
 static const char plain[] =
-"14:05:03.120 LATE redis-server[812/815]: took 212 ms, the limit is 9.42 ms\n"
+"14:05:03.120 LATE redis-server[812/815]: took 212 ms, 23 times the limit of 9.42 ms\n"
 "  unit      48812, since 14:05:02.908, ended\n"
 "  where     redis-server+0x4412a below lrangeCommand, 80 % of the 200 ms seen\n"
 "            (2 stacks)\n"

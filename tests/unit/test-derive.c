@@ -64,7 +64,7 @@ static void add_timing_run(struct samples *samples, const uint32_t *functions, u
 		}
 		for (int half = 0; half < 2; half++)
 			for (uint64_t j = 0; j < from->units[half] * repeat; j++)
-				times_add(&to->times[half], draw_time(from->tree));
+				times_add(&to->times[half].of[SAMPLES_OWN], draw_time(from->tree));
 	}
 	samples->nr_guards++;
 }
@@ -103,7 +103,8 @@ static void test_structure(struct samples *samples, const struct derive_options 
 	ok(model->predictions[0].accuracy_end >= 0.95 && model->predictions[0].hits <= 2.4 &&
 	   model->predictions[0].worst <= 20, "with which types are known (%.1f %% at %.2f hits)",
 	   100 * model->predictions[0].accuracy_end, model->predictions[0].hits);
-	ok(!model->types[0].threshold_ns && model->types[0].confidence == MODEL_CONFIDENCE_NONE &&
+	ok(!model->types[0].limit_ns[SAMPLES_OWN] &&
+	   model->types[0].confidence == MODEL_CONFIDENCE_NONE &&
 	   model->types[0].units_needed == 2995, "there are no thresholds, and it is said why");
 	ok(!model_derive(samples, options, &again) && are_equal(model, &again),
 	   "the same samples give the same model");
@@ -235,8 +236,8 @@ static void test_budget(struct samples *samples, struct derive_options options)
 
 	for (uint32_t i = 0; i < samples->nr_timings; i++) {
 		for (int half = 0; half < 2; half++) {
-			mean += (double)samples->timings[i].times[half].sum_ns;
-			units += (double)samples->timings[i].times[half].nr;
+			mean += (double)samples->timings[i].times[half].of[SAMPLES_OWN].sum_ns;
+			units += (double)samples->timings[i].times[half].of[SAMPLES_OWN].nr;
 		}
 		mean -= 1000 * (double)samples->timings[i].nr_contexts_hit;
 	}
@@ -344,10 +345,10 @@ static void test_keep(struct samples *samples, struct derive_options options)
 	options.reuse_slack = DERIVE_REUSE_SLACK;
 	model_derive(samples, &options, &model);
 	for (uint32_t i = 0; i < model.nr_types; i++)
-		nr_limited += model.types[i].threshold_ns &&
+		nr_limited += model.types[i].limit_ns[SAMPLES_OWN] &&
 			      model.types[i].confidence == MODEL_CONFIDENCE_NONE;
 	ok(model.nr_guards > 1 && nr_limited == model.nr_types,
-	   "guards that were not have the loop's threshold for all types");
+	   "guards that were not have the loop's limit for all types");
 	model_deinit(&model);
 }
 

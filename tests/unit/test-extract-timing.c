@@ -9,8 +9,13 @@
 #include "units.h"
 
 enum {
-	CHECKS = 31,
+	CHECKS = 33,
 };
+
+static uint64_t nr_timed(const struct samples_timing *timing)
+{
+	return timing->times[0].of[SAMPLES_OWN].nr + timing->times[1].of[SAMPLES_OWN].nr;
+}
 
 /* The guards, and the functions that are boundaries, as letters. */
 static void choose_sites(const struct samples *profile, const char *guards, char *sites)
@@ -80,9 +85,9 @@ static uint64_t count_different(const struct extracted *of, const struct samples
 
 		sums_of(of, timing, timed, nr, ns);
 		for (int half = 0; half < 2; half++) {
-			*ret_all += timing->times[half].nr;
-			different += timing->times[half].nr != nr[half] ||
-				     timing->times[half].sum_ns != ns[half];
+			*ret_all += timing->times[half].of[SAMPLES_OWN].nr;
+			different += timing->times[half].of[SAMPLES_OWN].nr != nr[half] ||
+				     timing->times[half].of[SAMPLES_OWN].sum_ns != ns[half];
 		}
 	}
 	return different;
@@ -183,7 +188,7 @@ static void losses(void)
 		if (extract_timing(&trace, &of.samples, &timed))
 			abort();
 		for (uint32_t i = 0; i < timed.nr_timings; i++) {
-			all += timed.timings[i].times[0].nr + timed.timings[i].times[1].nr;
+			all += nr_timed(&timed.timings[i]);
 			invented += is_met_by_none(&of, &timed.timings[i], &timed);
 		}
 		tried++;
@@ -230,8 +235,52 @@ static void empty(void)
 		abort();
 	ok(timed.nr_timings == 1 && timed.timings[0].nr_hits == 1 &&
 	   timed.timings[0].hits[0].depth == 16 && timed.timings[0].nr_contexts_hit == 1 &&
-	   timed.timings[0].times[0].nr + timed.timings[0].times[1].nr == 1,
+	   nr_timed(&timed.timings[0]) == 1,
 	   "between two waits without an event there is no unit");
+	samples_deinit(&timed);
+	extracted_deinit(&of);
+	sim_deinit(&sim);
+}
+
+static uint64_t sum_of(const struct samples_timing *timing, enum samples_part part)
+{
+	return timing->times[0].of[part].sum_ns + timing->times[1].of[part].sum_ns;
+}
+
+/* Where the time of units went: of a calm one, of one with an account, and of one without. */
+static void accounts(void)
+{
+	static const uint64_t unit = UINT64_C(1) << 32, has_account = UINT64_C(1) << 61;
+	const struct samples_timing *timing;
+	struct extracted of;
+	struct samples timed;
+	struct thread t;
+	struct sim sim;
+
+	sim_init(&sim, "MLWABC");
+	run_plain(&sim);
+	of = extracted_of(&sim.trace);
+	sim_deinit(&sim);
+	sim_init(&sim, "A");
+	sim.trace.loops = sim_add(NULL, &sim.trace.nr_loops, sizeof(*sim.trace.loops),
+				  &of.samples.loops[0].hash);
+	thread_start(&t, &sim, PID, 7, 1, BASE);
+	sim_pass(&t, 10000);
+	sim_tell(&t, PERFGUARD_EVENT_KIND_UNIT, 0, unit | has_account, 10000);
+	sim_pass(&t, 10000);
+	sim_tell(&t, PERFGUARD_EVENT_KIND_ACCOUNT, 2, 3000, 5000);
+	sim_tell(&t, PERFGUARD_EVENT_KIND_UNIT, 0, unit | has_account, 10000);
+	sim_pass(&t, 10000);
+	sim_tell(&t, PERFGUARD_EVENT_KIND_UNIT, 0, unit, 10000);
+	if (extract_timing(&sim.trace, &of.samples, &timed))
+		abort();
+	timing = &timed.timings[0];
+	ok(timed.nr_timings == 1 && nr_timed(timing) == 3 &&
+	   timing->times[0].of[SAMPLES_CPU].nr + timing->times[1].of[SAMPLES_CPU].nr == 2,
+	   "of a unit without an account only its own time is known");
+	ok(sum_of(timing, SAMPLES_OWN) == 27000 && sum_of(timing, SAMPLES_CPU) == 15000 &&
+	   sum_of(timing, SAMPLES_BLOCKED) == 2000 && sum_of(timing, SAMPLES_BLOCK_IO) == 512,
+	   "what an account says is in each part, and the run queue in none");
 	samples_deinit(&timed);
 	extracted_deinit(&of);
 	sim_deinit(&sim);
@@ -259,5 +308,6 @@ int main(void)
 	check("MLDNVKCabcdefghs", run_connection, "NVgs", "connection");
 	losses();
 	empty();
+	accounts();
 	return tap_status();
 }

@@ -66,7 +66,8 @@ static uint64_t count_timed(const struct samples *samples)
 	uint64_t units = 0;
 
 	for (uint32_t i = 0; i < samples->nr_timings; i++)
-		units += samples->timings[i].times[0].nr + samples->timings[i].times[1].nr;
+		units += samples->timings[i].times[0].of[SAMPLES_OWN].nr +
+			 samples->timings[i].times[1].of[SAMPLES_OWN].nr;
 	return units;
 }
 

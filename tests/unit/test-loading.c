@@ -179,7 +179,7 @@ static void course_init(struct course *course, const struct loading *loading, ui
 		if (course->first_type == UINT32_MAX)
 			course->first_type = i;
 		types[course->table.nr_types++] = (struct infer_type){
-			.threshold_ns = type->threshold_ns, .id = type->id,
+			.threshold_ns = type->own_ns, .id = type->id,
 			.base_early = type->base_early, .base_final = type->base_final,
 			.least_final = type->least_final,
 		};

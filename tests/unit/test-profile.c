@@ -234,9 +234,9 @@ static void test_versions(void)
 	make(&content, 1);
 	save(&content);
 	bytes = read_file(path, &len);
-	bytes[63] = 2;
+	bytes[63] = 3;
 	write_file(other, bytes, len);
-	ok(is_refused(other, -EPROTONOSUPPORT, "is of profile version 2, and this pg-collect reads 1"),
+	ok(is_refused(other, -EPROTONOSUPPORT, "is of profile version 3, and this pg-collect reads 2"),
 	   "a newer version");
 	bytes[63] = 0;
 	write_file(other, bytes, len);
@@ -459,16 +459,16 @@ static void test_indices(void)
 	WRONG(samples.guards[0].functions[0], samples->nr_functions);
 	WRONG(samples.timings[0].guards, samples->nr_guards);
 	WRONG(samples.timings[0].loop, samples->nr_loops);
-	WRONG(samples.timings[0].times[0].nr, 1 + samples->timings[0].times[0].nr);
-	WRONG(samples.timings[0].times[0].nr_largest, SAMPLES_NR_LARGEST + 1);
-	WRONG(samples.timings[0].times[0].largest_ns[1], UINT64_MAX);
-	WRONG(samples.timings[0].times[0].hist[3], UINT64_MAX);
+	WRONG(samples.timings[0].times[0].of[0].nr, 1 + samples->timings[0].times[0].of[0].nr);
+	WRONG(samples.timings[0].times[0].of[0].nr_largest, SAMPLES_NR_LARGEST + 1);
+	WRONG(samples.timings[0].times[0].of[0].largest_ns[1], UINT64_MAX);
+	WRONG(samples.timings[0].times[0].of[0].hist[3], UINT64_MAX);
 	WRONG(model.types[0].id, 0);
 	WRONG(model.types[0].id, 2);
 	WRONG(model.types[0].id, 65536);
 	WRONG(model.types[0].loop, samples->nr_loops);
 	WRONG(model.types[0].example, samples->nr_trees);
-	WRONG(model.types[0].confidence, 3);
+	WRONG(model.types[0].confidence, 4);
 	WRONG(model.types[0].accuracy, 0.0 / 0.0);
 	WRONG(model.types[0].times.nr, UINT64_MAX);
 	WRONG(model.guards[0].function, samples->nr_functions);

@@ -15,7 +15,7 @@
 
 /* The module: one profile, whose file is not there, with one type. */
 static struct armed_type sums = {
-	.id = 7, .threshold_ns = 8 * MS, .units = 1000, .elapsed_ns = 3000 * MS,
+	.id = 7, .own_limit_ns = 8 * MS, .units = 1000, .elapsed_ns = 3000 * MS,
 	.cpu_ns = 2900 * MS,
 };
 

@@ -14,11 +14,12 @@
 
 #include "data/samples.h"
 
-/* How sure a threshold is. */
+/* How sure limits are. */
 enum model_confidence {
 	MODEL_CONFIDENCE_NONE, /* no unit of the type was timed: the loop's largest */
-	MODEL_CONFIDENCE_FEW, /* fewer than the declared rate needs */
-	MODEL_CONFIDENCE_FULL,
+	MODEL_CONFIDENCE_FEW, /* too few units, and no shape fits: twice the largest */
+	MODEL_CONFIDENCE_FIT, /* few units, and the shape that the loop's types have in common */
+	MODEL_CONFIDENCE_FULL, /* enough units for the declared rate */
 };
 
 struct model_type {
@@ -33,12 +34,13 @@ struct model_type {
 	double accuracy; /* share of its held-back units that are recognised */
 	double paths; /* mean leaf paths of its units' trees */
 	double functions; /* mean distinct functions of its units */
-	struct samples_times times; /* of units inferred as this type, timing runs */
-	uint64_t threshold_ns; /* 0: none could be had */
+	struct samples_times times; /* own times of units inferred as this type, timing runs */
+	double mean_ns[SAMPLES_NR_PARTS]; /* of each part */
+	uint64_t limit_ns[SAMPLES_NR_PARTS]; /* 0: none */
 	enum model_confidence confidence;
 	uint64_t units_needed; /* more timed units for full confidence */
-	double false_alarms; /* share of units beyond it that is expected */
-	double held_back_alarms; /* share of those held back, threshold of the others */
+	double false_alarms; /* share of units beyond one of them that is expected */
+	double held_back_alarms; /* share of those held back, by limits of the others */
 	uint64_t held_back_units;
 };
 

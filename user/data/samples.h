@@ -131,6 +131,23 @@ struct samples_times {
 	uint64_t largest_ns[SAMPLES_NR_LARGEST]; /* falling */
 };
 
+/* Of a unit's time, as enum perfguard_part of the netlink spec has them. */
+enum samples_part {
+	SAMPLES_OWN, /* all but the run queue */
+	SAMPLES_CPU,
+	SAMPLES_BLOCKED,
+	SAMPLES_BLOCK_IO,
+	SAMPLES_NR_PARTS,
+};
+
+/*
+ * How long each part of the units' time was.  What is not known of a unit, because its
+ * account was not kept, is in none but SAMPLES_OWN.
+ */
+struct samples_parts {
+	struct samples_times of[SAMPLES_NR_PARTS];
+};
+
 /* The guards that were on in a timing run. */
 struct samples_guards {
 	uint64_t hash;
@@ -146,7 +163,7 @@ struct samples_timing {
 	uint32_t nr_hits;
 	struct samples_hit *hits; /* quarter and count are not used */
 	uint64_t nr_contexts_hit; /* sum over the units: all hits, repeated ones too */
-	struct samples_times times[2]; /* learnt from, and held back */
+	struct samples_parts times[2]; /* learnt from, and held back */
 };
 
 struct samples {

@@ -148,6 +148,15 @@ static bool are_times(const struct samples_times *times)
 	return units == times->nr;
 }
 
+/* Of no part more is known than of all. */
+static bool are_parts(const struct samples_parts *parts)
+{
+	for (int part = 0; part < SAMPLES_NR_PARTS; part++)
+		if (!are_times(&parts->of[part]) || parts->of[part].nr > parts->of[SAMPLES_OWN].nr)
+			return false;
+	return true;
+}
+
 static const char *check_timings(const struct samples *samples)
 {
 	if (samples->nr_guards > CHECK_MAX_GUARD_SETS || samples->nr_timings > CHECK_MAX_TIMINGS)
@@ -163,7 +172,7 @@ static const char *check_timings(const struct samples *samples)
 			return "a timing of no guards or no loop";
 		if (!samples_are_hits(samples, timing->hits, timing->nr_hits))
 			return "a timing's hit of no function";
-		if (!are_times(&timing->times[0]) || !are_times(&timing->times[1]))
+		if (!are_parts(&timing->times[0]) || !are_parts(&timing->times[1]))
 			return "times that contradict themselves";
 	}
 	return NULL;
@@ -201,7 +210,8 @@ static const char *check_type(const struct model_type *type, const struct sample
 		return "a type without a call tree";
 	if (type->confidence > MODEL_CONFIDENCE_FULL)
 		return "a type of unknown confidence";
-	if (!are_finite(numbers, sizeof(numbers) / sizeof(numbers[0])))
+	if (!are_finite(numbers, sizeof(numbers) / sizeof(numbers[0])) ||
+	    !are_finite(type->mean_ns, SAMPLES_NR_PARTS))
 		return "a type with a number that is none";
 	return are_times(&type->times) ? NULL : "times that contradict themselves";
 }

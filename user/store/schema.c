@@ -19,8 +19,8 @@ _Static_assert(sizeof(struct training) == 304 && sizeof(struct samples) == 112 &
 		       sizeof(struct samples_tree) == 40 && sizeof(struct samples_unit) == 40 &&
 		       sizeof(struct samples_hit) == 12 && sizeof(struct samples_guards) == 24 &&
 		       sizeof(struct samples_times) == 5296 &&
-		       sizeof(struct samples_timing) == 10640 && sizeof(struct model) == 160 &&
-		       sizeof(struct model_type) == 5408 && sizeof(struct model_guard) == 32 &&
+		       sizeof(struct samples_timing) == 42416 && sizeof(struct model) == 160 &&
+		       sizeof(struct model_type) == 5472 && sizeof(struct model_guard) == 32 &&
 		       sizeof(struct model_context) == 20 && sizeof(struct model_weight) == 8 &&
 		       sizeof(struct model_prediction) == 88,
 	       "all fields of a profile are saved");
@@ -121,8 +121,14 @@ static const struct column timing_columns[] = {
 	COLUMN(samples_timing, guards), COLUMN(samples_timing, loop),
 	LIST(COLUMN_PLACES, samples_timing, hits, nr_hits),
 	COLUMN(samples_timing, nr_contexts_hit),
-	NAMED("times_learnt", samples_timing, times[0]),
-	NAMED("times_held_back", samples_timing, times[1]),
+	NAMED("own_learnt", samples_timing, times[0].of[SAMPLES_OWN]),
+	NAMED("cpu_learnt", samples_timing, times[0].of[SAMPLES_CPU]),
+	NAMED("blocked_learnt", samples_timing, times[0].of[SAMPLES_BLOCKED]),
+	NAMED("block_io_learnt", samples_timing, times[0].of[SAMPLES_BLOCK_IO]),
+	NAMED("own_held_back", samples_timing, times[1].of[SAMPLES_OWN]),
+	NAMED("cpu_held_back", samples_timing, times[1].of[SAMPLES_CPU]),
+	NAMED("blocked_held_back", samples_timing, times[1].of[SAMPLES_BLOCKED]),
+	NAMED("block_io_held_back", samples_timing, times[1].of[SAMPLES_BLOCK_IO]),
 };
 
 static const struct column model_columns[] = {
@@ -135,7 +141,15 @@ static const struct column type_columns[] = {
 	COLUMN(model_type, units), COLUMN(model_type, nr_trees), COLUMN(model_type, nr_merged),
 	COLUMN(model_type, base_early), COLUMN(model_type, base_final),
 	COLUMN(model_type, accuracy), COLUMN(model_type, paths), COLUMN(model_type, functions),
-	COLUMN(model_type, times), COLUMN(model_type, threshold_ns),
+	COLUMN(model_type, times),
+	NAMED("mean_own_ns", model_type, mean_ns[SAMPLES_OWN]),
+	NAMED("mean_cpu_ns", model_type, mean_ns[SAMPLES_CPU]),
+	NAMED("mean_blocked_ns", model_type, mean_ns[SAMPLES_BLOCKED]),
+	NAMED("mean_block_io_ns", model_type, mean_ns[SAMPLES_BLOCK_IO]),
+	NAMED("own_ns", model_type, limit_ns[SAMPLES_OWN]),
+	NAMED("cpu_ns", model_type, limit_ns[SAMPLES_CPU]),
+	NAMED("blocked_ns", model_type, limit_ns[SAMPLES_BLOCKED]),
+	NAMED("block_io_ns", model_type, limit_ns[SAMPLES_BLOCK_IO]),
 	COLUMN(model_type, confidence), COLUMN(model_type, units_needed),
 	COLUMN(model_type, false_alarms), COLUMN(model_type, held_back_alarms),
 	COLUMN(model_type, held_back_units),

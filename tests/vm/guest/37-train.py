@@ -81,8 +81,8 @@ def whole(server, profile):
     said = next(line for line in known["predictions"] if line["loop"] == busy["loop"])
     ok(said["accuracy_end"] >= 0.95, f"{said['accuracy_end']:.3f} of units are recognised")
     ok(said["worst"] <= 20, f"the worst unit has {said['worst']} hits")
-    timed = [kind for kind in types if kind["threshold_ns"]]
-    ok(len(timed) == len(types), "each of them has a threshold")
+    timed = [kind for kind in types if kind["limits_ns"]["own"] and kind["limits_ns"]["cpu"]]
+    ok(len(timed) == len(types), "each has limits of its own time and of what it computes")
     ok(sum(kind["times"]["nr"] for kind in known["types"]) > NR_COMMANDS * REQUESTS / 2,
        "most units of the timing run were timed")
 

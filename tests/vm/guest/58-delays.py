@@ -219,7 +219,7 @@ def main():
     recorder.read(300)
     ids = learn_ids(server, armed, recorder)
     known = armed.types()
-    thresholds = {kind: known[ids[kind]]["threshold_ns"] for kind in ids}
+    thresholds = {kind: known[ids[kind]]["own_limit_ns"] for kind in ids}
     note(f"thresholds: {[round(ns / MS, 2) for ns in thresholds.values()]} ms")
     results, strange = run(server, armed, recorder, plan(thresholds), thresholds)
     ok(int(recorder.ask("status")[2]) == 0, "no event was lost")

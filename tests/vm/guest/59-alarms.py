@@ -57,7 +57,11 @@ def alarms(path, rule, server, form):
          f"{100 * said:.4f} %, novel {armed.profile['novel']}")
     for number, kind in sorted(kinds.items()):
         share = known.get(number, {})
-        note(f"  type {number:2}: threshold {kind['threshold_ns'] / 1000:9.1f} us, "
+        limits = ", ".join(f"{part} {kind[f'{part}_limit_ns'] / 1000:.1f}"
+                           for part in ("own", "cpu", "blocked", "block_io")
+                           if kind[f"{part}_limit_ns"])
+        note(f"  type {number:2}: limits {limits} us, mean of all "
+             f"{kind['elapsed_ns'] / max(kind['units'], 1) / 1000:.1f}, "
              f"{kind['late']:4} of {kind['units'] + kind['late']:6} late, trained on "
              f"{share.get('times', {}).get('nr', 0)} timed units")
     waited(form, rule, [one for one in armed.alerts() if one["kind"] == ENDED])

@@ -84,9 +84,9 @@ static void print_thresholds(const struct model *model)
 	uint32_t unsure = 0, none = 0;
 
 	for (uint32_t i = 0; i < model->nr_types; i++) {
-		if (!model->types[i].threshold_ns)
+		if (!model->types[i].limit_ns[SAMPLES_OWN])
 			none++;
-		else if (model->types[i].confidence != MODEL_CONFIDENCE_FULL)
+		else if (model->types[i].confidence < MODEL_CONFIDENCE_FIT)
 			unsure++;
 	}
 	text_heading(stdout, "late");

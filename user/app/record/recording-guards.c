@@ -44,8 +44,11 @@ static int make_tables(const struct samples *samples, const struct model *model,
 		log_error("cannot time units: the profile %s", why ? why : strerror(-error));
 		return CMD_FAILED;
 	}
-	for (uint32_t i = 0; i < loading->nr_types; i++)
-		loading->types[i].threshold_ns = 0;
+	for (uint32_t i = 0; i < loading->nr_types; i++) {
+		struct perfguard_type *type = &loading->types[i];
+
+		type->own_ns = type->cpu_ns = type->blocked_ns = type->block_io_ns = 0;
+	}
 	for (uint32_t i = 0; i < loading->nr_guards; i++)
 		loading->guards[i].plan = 0;
 	return 0;

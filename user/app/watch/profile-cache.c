@@ -134,13 +134,13 @@ static int take_types(struct cached_profile *profile, const struct cached_file *
 
 		cached->index = i;
 		cached->trained_ns = profile_mean_ns(&type->times);
-		cached->threshold_ns = type->threshold_ns;
+		cached->limit_ns = type->limit_ns[SAMPLES_OWN];
 		cached->name = type_name(&view, i);
 		cached->type = (struct alert_type){
 			.id = type->id,
 			.name = cached->name,
 			.usual_ns = cached->trained_ns,
-			.is_rough = type->confidence != MODEL_CONFIDENCE_FULL,
+			.is_rough = type->confidence < MODEL_CONFIDENCE_FIT,
 			.accuracy = type->accuracy,
 		};
 	}
@@ -259,7 +259,7 @@ static void set_normal(struct cached_type *cached, const struct armed_type *arme
 {
 	double nr = (double)armed->units;
 
-	cached->threshold_ns = armed->threshold_ns;
+	cached->limit_ns = armed->own_limit_ns;
 	if (!armed->units)
 		return;
 	cached->normal = (struct reason_normal){

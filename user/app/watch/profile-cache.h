@@ -31,7 +31,7 @@ struct cached_type {
 	char *name;
 	uint32_t index; /* into the model's types; SAMPLES_NONE without one */
 	double trained_ns;
-	uint64_t threshold_ns;
+	uint64_t limit_ns; /* of a unit's own time; 0: none */
 	struct reason_normal normal; /* from the module's sums */
 	struct regression regression;
 };

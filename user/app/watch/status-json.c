@@ -115,8 +115,15 @@ static const struct field guard_fields[] = {
 
 static const struct field type_fields[] = {
 	AT(loop_id, "loop_id"), AT(id, "type"),
-	AT(threshold_ns, "threshold_ns", .empty = FIELD_NULL),
-	AT(units, "units"), AT(late, "late"), AT(novel, "novel"), AT(elapsed_ns, "elapsed_ns"),
+	FIELD_INNER("limits_ns"),
+	AT(threshold_ns, "all", .empty = FIELD_NULL),
+	AT(own_limit_ns, "own", .empty = FIELD_NULL),
+	AT(cpu_limit_ns, "cpu", .empty = FIELD_NULL),
+	AT(blocked_limit_ns, "blocked", .empty = FIELD_NULL),
+	AT(block_io_limit_ns, "block_io", .empty = FIELD_NULL),
+	FIELD_INNER_END,
+	AT(units, "units"), AT(late, "late"), AT(novel, "novel"), AT(starved, "starved"),
+	AT(elapsed_ns, "elapsed_ns"),
 	FIELD_INNER("time_ns"),
 	AT(cpu_ns, "cpu"), AT(runqueue_ns, "runqueue"), AT(block_io_ns, "block_io"),
 	FIELD_INNER_END,

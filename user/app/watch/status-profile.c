@@ -199,17 +199,18 @@ static int compare_types(const void *a, const void *b)
 
 static void print_type(const struct armed_type *type, uint64_t units, uint64_t time_ns)
 {
-	char mean[DURATION_TEXT_MAX] = "-", threshold[DURATION_TEXT_MAX] = "never";
-	char share[TEXT_MAX], time[TEXT_MAX], late[TEXT_MAX], novel[TEXT_MAX];
+	char mean[DURATION_TEXT_MAX] = "-", limit[DURATION_TEXT_MAX] = "never";
+	char share[TEXT_MAX], time[TEXT_MAX], late[TEXT_MAX], starved[TEXT_MAX], novel[TEXT_MAX];
 
 	if (type->units)
 		duration_format(type->elapsed_ns / type->units, mean);
-	if (type->threshold_ns)
-		duration_format(type->threshold_ns, threshold);
-	printf("  %5" PRIu32 " %9s %8s %9s %9s %9s %9s\n", type->id,
+	if (type->own_limit_ns)
+		duration_format(type->own_limit_ns, limit);
+	printf("  %5" PRIu32 " %9s %8s %9s %9s %9s %9s %9s\n", type->id,
 	       text_share(all_units(type), units, share),
-	       text_share(all_time(type), time_ns, time), mean, threshold,
-	       text_count(type->late, late), text_count(type->novel, novel));
+	       text_share(all_time(type), time_ns, time), mean, limit,
+	       text_count(type->late, late), text_count(type->starved, starved),
+	       text_count(type->novel, novel));
 }
 
 static void print_loop(const struct status_profile *profile, const struct armed_type *types,
@@ -228,8 +229,8 @@ static void print_loop(const struct status_profile *profile, const struct armed_
 	       status_loop(profile, types->loop_id), text_count(units, text), met, nr);
 	if (!met || !max_types)
 		return;
-	printf("  %5s %9s %8s %9s %9s %9s %9s\n", "type", "of units", "of time", "mean",
-	       "threshold", "late", "novel");
+	printf("  %5s %9s %8s %9s %9s %9s %9s %9s\n", "type", "of units", "of time", "mean",
+	       "limit", "late", "starved", "novel");
 	for (uint32_t i = 0; i < nr && shown < max_types; i++) {
 		if (!all_units(&types[i]))
 			continue;

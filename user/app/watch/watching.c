@@ -64,7 +64,7 @@ static int print_level(const struct cached_profile *profile, const struct cached
 		.profile = profile->path,
 		.profile_id = profile->id,
 		.type = &type->type,
-		.threshold_ns = type->threshold_ns,
+		.limit_ns = type->limit_ns,
 		.regression = &type->regression,
 	};
 

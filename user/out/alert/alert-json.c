@@ -255,9 +255,18 @@ static const char *const found_by_names[] = {
 	[PERFGUARD_FOUND_BY_END] = "end",
 };
 
+static const char *const part_names[] = {
+	[PERFGUARD_PART_ALL] = "all",
+	[PERFGUARD_PART_OWN] = "own",
+	[PERFGUARD_PART_CPU] = "cpu",
+	[PERFGUARD_PART_BLOCKED] = "blocked",
+	[PERFGUARD_PART_BLOCK_IO] = "block_io",
+};
+
 static const struct field unit_fields[] = {
 	AT(pid, "pid"), AT(tid, "tid"), AT(comm, "comm"), AT(unit, "unit"),
 	AT(threshold_ns, "threshold_ns"),
+	FIELD_NAMED(part_names, struct record, part, "part"),
 	FIELD_NAMED(found_by_names, struct record, found_by, "found_by"),
 	FIELD_INNER("switches"),
 	AT(voluntary, "voluntary"), AT(involuntary, "involuntary"),
@@ -400,7 +409,7 @@ static void put_null(struct json *json, const char *name, const void *object)
 static const struct field level_fields[] = {
 	FIELD_BY(put_null, "seq"),
 	FIELD_AS(FIELD_TIME, struct alert_level, time_ns, "time"),
-	AT(exe, "exe"), AT(profile_id, "profile"), AT(threshold_ns, "threshold_ns"),
+	AT(exe, "exe"), AT(profile_id, "profile"), AT(limit_ns, "threshold_ns"),
 	{ 0 },
 };
 

@@ -353,15 +353,40 @@ static void print_lost(FILE *file, const struct record *record)
 		record->lost == 1 ? " was" : "s were");
 }
 
+/*
+ * Which part of the time exceeded its limit, by what factor.  Without a run queue a
+ * unit's own time is all of it.
+ */
+static void print_limit(FILE *file, const struct record *record)
+{
+	static const char *const of_it[] = {
+		[PERFGUARD_PART_OWN] = "of it not in the run queue",
+		[PERFGUARD_PART_CPU] = "of it computing",
+		[PERFGUARD_PART_BLOCKED] = "of it blocked",
+		[PERFGUARD_PART_BLOCK_IO] = "of it blocked for block I/O",
+	};
+	char limit[DURATION_TEXT_MAX], ns[DURATION_TEXT_MAX], factor[TEXT_MAX];
+	uint64_t part_ns = record_part_ns(record);
+
+	if (record->part < sizeof(of_it) / sizeof(of_it[0]) && of_it[record->part] &&
+	    part_ns != record->account.elapsed_ns)
+		fprintf(file, ", %s %s", duration_format(part_ns, ns), of_it[record->part]);
+	if (record->threshold_ns)
+		fprintf(file, ", %s times the limit of %s",
+			times((double)part_ns / (double)record->threshold_ns, factor),
+			duration_format(record->threshold_ns, limit));
+}
+
 static void print_time(FILE *file, const struct alert *alert)
 {
 	const struct record *record = alert->record;
-	char threshold[DURATION_TEXT_MAX], elapsed[DURATION_TEXT_MAX], start[TIME_TEXT_MAX];
+	char elapsed[DURATION_TEXT_MAX], start[TIME_TEXT_MAX];
 	bool has_ended = record->kind == PERFGUARD_RECORD_KIND_ENDED;
 
-	fprintf(file, ": %s%s%s%s, the limit is %s\n", has_ended ? "took " : "", text_bold(file),
-		duration_format(record->account.elapsed_ns, elapsed), text_plain(file),
-		duration_format(record->threshold_ns, threshold));
+	fprintf(file, ": %s%s%s%s", has_ended ? "took " : "", text_bold(file),
+		duration_format(record->account.elapsed_ns, elapsed), text_plain(file));
+	print_limit(file, record);
+	fputc('\n', file);
 	paragraph_format(file, "unit", "%" PRIu64 ", since %s, %s", record->unit,
 	     time_format_local(record->time_ns - record->account.elapsed_ns, start),
 	     has_ended ? "ended" : "still running");
@@ -401,7 +426,7 @@ void alert_again_text(FILE *file, const struct alert *alert, uint64_t printed_ns
 		duration_format(record->account.elapsed_ns, elapsed));
 	if (record->threshold_ns)
 		fprintf(file, ", %s times its limit",
-			times((double)record->account.elapsed_ns / (double)record->threshold_ns,
+			times((double)record_part_ns(record) / (double)record->threshold_ns,
 			      factor));
 	fputc('\n', file);
 	if (!hotpath || !alert->reason || !hotpath->nr_functions)

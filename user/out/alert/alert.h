@@ -89,7 +89,7 @@ struct alert_level {
 	const char *profile; /* path of its file */
 	uint32_t profile_id;
 	const struct alert_type *type;
-	uint64_t threshold_ns;
+	uint64_t limit_ns; /* of a unit's own time; 0: none */
 	const struct regression *regression;
 };
 

@@ -223,6 +223,7 @@ static void put_identifying(struct json *json, const char *name, const struct pr
 
 #undef AT
 #define AT(member, ...) FIELD(struct model_type, member, #member, ##__VA_ARGS__)
+#define LIMIT(part, name) FIELD(struct model_type, limit_ns[part], name, .empty = FIELD_NULL)
 
 static const struct field type_fields[] = {
 	AT(id),
@@ -230,7 +231,16 @@ static const struct field type_fields[] = {
 	AT(units), AT(nr_trees), AT(nr_merged), AT(base_early),
 	AT(base_final), AT(accuracy), AT(paths), AT(functions),
 	FIELD_BY(put_times, "times"),
-	AT(threshold_ns, .empty = FIELD_NULL),
+	FIELD_INNER("mean_ns"),
+	FIELD_AS(FIELD_WHOLE, struct model_type, mean_ns[SAMPLES_OWN], "own"),
+	FIELD_AS(FIELD_WHOLE, struct model_type, mean_ns[SAMPLES_CPU], "cpu"),
+	FIELD_AS(FIELD_WHOLE, struct model_type, mean_ns[SAMPLES_BLOCKED], "blocked"),
+	FIELD_AS(FIELD_WHOLE, struct model_type, mean_ns[SAMPLES_BLOCK_IO], "block_io"),
+	FIELD_INNER_END,
+	FIELD_INNER("limits_ns"),
+	LIMIT(SAMPLES_OWN, "own"), LIMIT(SAMPLES_CPU, "cpu"),
+	LIMIT(SAMPLES_BLOCKED, "blocked"), LIMIT(SAMPLES_BLOCK_IO, "block_io"),
+	FIELD_INNER_END,
 	FIELD_NAMED(profile_confidence_names, struct model_type, confidence, "confidence"),
 	AT(units_needed), AT(false_alarms), AT(held_back_alarms), AT(held_back_units),
 	{ 0 },

@@ -239,6 +239,22 @@ static void print_identifying(FILE *file, const struct profile_view *view, uint3
 		fputc('\n', file);
 }
 
+/* Those of the parts of a unit's own time. */
+static void print_limits(FILE *file, const struct model_type *type)
+{
+	static const char *const names[] = {
+		[SAMPLES_CPU] = "computing", [SAMPLES_BLOCKED] = "blocked",
+		[SAMPLES_BLOCK_IO] = "block I/O",
+	};
+	char mean[DURATION_TEXT_MAX], limit[DURATION_TEXT_MAX];
+
+	for (int part = SAMPLES_CPU; part < SAMPLES_NR_PARTS; part++)
+		if (type->limit_ns[part])
+			fprintf(file, "        %s %s, limit %s\n", names[part],
+				duration_of(type->mean_ns[part], mean),
+				duration_of((double)type->limit_ns[part], limit));
+}
+
 static void print_remarks(FILE *file, const struct model_type *type)
 {
 	char text[TEXT_MAX];
@@ -257,9 +273,9 @@ static void print_remarks(FILE *file, const struct model_type *type)
 		fputs(" held back\n", file);
 	}
 	if (type->confidence == MODEL_CONFIDENCE_NONE)
-		fputs("        no unit of it was timed: its loop's largest threshold holds\n",
+		fputs("        no unit of it was timed: its loop's largest time is the limit\n",
 		      file);
-	if (type->units_needed) {
+	if (type->units_needed && type->confidence < MODEL_CONFIDENCE_FIT) {
 		fputs("        needs ", file);
 		text_counted(file, type->units_needed, "more timed unit");
 		fputc('\n', file);
@@ -270,7 +286,7 @@ static void print_type(FILE *file, const struct profile_view *view, uint32_t ind
 {
 	const struct model_type *type = &view->model->types[index];
 	char units[TEXT_MAX], time[TEXT_MAX], deviation[TEXT_MAX] = "-", timed[TEXT_MAX];
-	char right[TEXT_MAX], mean[DURATION_TEXT_MAX], threshold[DURATION_TEXT_MAX];
+	char right[TEXT_MAX], mean[DURATION_TEXT_MAX], limit[DURATION_TEXT_MAX];
 
 	if (type->times.nr > 1)
 		percent(profile_deviation(&type->times), deviation);
@@ -278,9 +294,10 @@ static void print_type(FILE *file, const struct profile_view *view, uint32_t ind
 		text_share(type->units, view->units, units),
 		text_share(type->times.sum_ns, view->time_ns, time),
 		duration_of(profile_mean_ns(&type->times), mean), deviation,
-		duration_of((double)type->threshold_ns, threshold),
+		duration_of((double)type->limit_ns[SAMPLES_OWN], limit),
 		profile_confidence_names[type->confidence], text_count(type->times.nr, timed),
 		percent(type->accuracy, right));
+	print_limits(file, type);
 	print_identifying(file, view, index);
 	print_remarks(file, type);
 }
@@ -296,7 +313,7 @@ static void print_types(FILE *file, const struct profile_view *view, uint32_t lo
 			continue;
 		if (!nr)
 			fprintf(file, "  %4s %8s %8s %9s %9s %10s %-5s %9s %8s\n", "type",
-				"of units", "of time", "mean", "deviation", "threshold", "sure",
+				"of units", "of time", "mean", "deviation", "limit", "sure",
 				"timed", "right");
 		if (nr++ < max_types || !max_types)
 			print_type(file, view, view->types[i]);

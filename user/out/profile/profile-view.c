@@ -31,6 +31,7 @@ double profile_deviation(const struct samples_times *times)
 const char *const profile_confidence_names[] = {
 	[MODEL_CONFIDENCE_NONE] = "none",
 	[MODEL_CONFIDENCE_FEW] = "few",
+	[MODEL_CONFIDENCE_FIT] = "fit",
 	[MODEL_CONFIDENCE_FULL] = "full",
 };
 

@@ -61,7 +61,7 @@ static int add_table(struct infer_tables *tables, const struct model *model, uin
 	};
 	for (; fill->type < model->nr_types && model->types[fill->type].loop == loop; fill->type++)
 		tables->types[fill->type] = (struct infer_type){
-			.threshold_ns = model->types[fill->type].threshold_ns,
+			.threshold_ns = model->types[fill->type].limit_ns[SAMPLES_OWN],
 			.id = model->types[fill->type].id,
 			.base_early = model->types[fill->type].base_early,
 			.base_final = model->types[fill->type].base_final,

@@ -34,7 +34,8 @@ uint64_t timed_units(const struct samples *samples, const uint32_t *functions, u
 		const struct samples_timing *timing = &samples->timings[i];
 
 		if (covers(&samples->guards[timing->guards], functions, nr))
-			units += timing->times[0].nr + timing->times[1].nr;
+			units += timing->times[0].of[SAMPLES_OWN].nr +
+				 timing->times[1].of[SAMPLES_OWN].nr;
 	}
 	return units;
 }
@@ -49,8 +50,10 @@ double timed_mean(const struct samples *samples, uint32_t loop, double hit_ns)
 		if (timing->loop != loop)
 			continue;
 		for (int half = 0; half < 2; half++) {
-			sum += (double)timing->times[half].sum_ns;
-			units += (double)timing->times[half].nr;
+			const struct samples_times *own = &timing->times[half].of[SAMPLES_OWN];
+
+			sum += (double)own->sum_ns;
+			units += (double)own->nr;
 		}
 		guards += (double)timing->nr_contexts_hit * hit_ns;
 	}
@@ -68,7 +71,7 @@ static void add_to_type(struct timed *to, const struct infer_tables *tables,
 	infer_tables_feed(tables, timing->loop, timing->hits, timing->nr_hits);
 	type = infer_tables_type(table, infer_end(&table->table, table->state));
 	for (int half = 0; half < 2 && type != SAMPLES_NONE; half++)
-		times_merge(&to->types[half][type], &timing->times[half]);
+		times_merge_parts(&to->types[half][type], &timing->times[half]);
 }
 
 int timed_init(struct timed *timed, const struct samples *samples, const struct model *model)
@@ -91,7 +94,8 @@ int timed_init(struct timed *timed, const struct samples *samples, const struct 
 		const struct samples_timing *timing = &samples->timings[i];
 
 		for (int half = 0; half < 2; half++)
-			times_merge(&timed->loops[half][timing->loop], &timing->times[half]);
+			times_merge(&timed->loops[half][timing->loop],
+				    &timing->times[half].of[SAMPLES_OWN]);
 		if (covers(&samples->guards[timing->guards], functions, model->nr_guards))
 			add_to_type(timed, &tables, timing);
 	}

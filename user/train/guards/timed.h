@@ -9,8 +9,8 @@
 #include "data/model.h"
 
 struct timed {
-	struct samples_times *types[2]; /* by type: learnt from, and held back */
-	struct samples_times *loops[2]; /* by loop: the same, of all its types */
+	struct samples_parts *types[2]; /* by type: learnt from, and held back */
+	struct samples_times *loops[2]; /* by loop: the same, of all its types; their own time */
 	uint32_t nr_types;
 	uint32_t nr_loops;
 };
@@ -26,7 +26,7 @@ void timed_deinit(struct timed *timed);
 uint64_t timed_units(const struct samples *samples, const uint32_t *functions, uint32_t nr);
 
 /*
- * Mean time of a unit of @loop in all timing runs, less what the guards took at
+ * Mean own time of a unit of @loop in all timing runs, less what the guards took at
  * @hit_ns a hit; 0 if none was timed.
  */
 double timed_mean(const struct samples *samples, uint32_t loop, double hit_ns);

@@ -11,8 +11,8 @@
  *	merge_types()		guards/merge		types that they cannot distinguish
  *	learn()			guards/weights		the weights of rule W
  *	describe_types()	types/describe		size, example, cost
- *	set_thresholds()	guards/timed		the times of each type
- *				model/threshold		from when on a unit is late
+ *	set_limits()		guards/timed		the times of each type
+ *				model/type-limits		from when on a unit is late
  *	predict()		guards/predict		the same on held-back units
  *
  * Before it, a recording becomes samples: trace/ reads the events, loops/ finds
@@ -38,6 +38,7 @@
 #include "train/guards/reuse-guards.h"
 #include "train/guards/timed.h"
 #include "train/guards/weights.h"
+#include "train/model/type-limits.h"
 #include "train/samples/times.h"
 #include "train/types/describe.h"
 
@@ -164,39 +165,99 @@ static void price_guards(struct derivation *derivation)
 	}
 }
 
-static void set_threshold(const struct threshold_rule *rule, struct timed *timed,
-			  struct model_type *type, uint32_t index)
-{
-	struct samples_times *held_back = &timed->types[1][index];
-	struct samples_times loop = timed->loops[0][type->loop];
-	struct threshold threshold = threshold_find(rule, &timed->types[0][index], &loop);
+/* The types of a loop are one after the other. */
+struct loop_types {
+	struct model_type *types;
+	struct samples_parts *times[2];
+	uint32_t nr;
+};
 
-	type->held_back_units = held_back->nr;
-	if (held_back->nr)
-		type->held_back_alarms = times_beyond(held_back, threshold.ns) /
-					 (double)held_back->nr;
-	type->times = timed->types[0][index];
-	times_merge(&type->times, held_back);
-	times_merge(&loop, &timed->loops[1][type->loop]);
-	threshold = threshold_find(rule, &type->times, &loop);
-	type->threshold_ns = threshold.ns;
-	type->confidence = threshold.confidence;
-	type->units_needed = threshold.units_needed;
-	type->false_alarms = threshold.false_alarms;
+/* What is found of @types from units that are learnt from, and tried on others or not. */
+static int find_limits(const struct loop_types *types, const struct threshold_rule *rule,
+		       const struct samples_times *all, bool is_tried,
+		       struct limits_stretch *stretch, struct limits *ret)
+{
+	struct limits_loop loop = { .nr = types->nr, .all = *all };
+	int error = array_new(loop.times, types->nr) ?: array_new(loop.held_back, types->nr);
+
+	for (uint32_t i = 0; i < types->nr && !error; i++) {
+		loop.times[i] = &types->times[0][i];
+		loop.held_back[i] = &types->times[1][i];
+	}
+	if (!is_tried) {
+		free(loop.held_back);
+		loop.held_back = NULL;
+	}
+	error = error ?: limits_find(rule, &loop, stretch, ret);
+	free(loop.times);
+	free(loop.held_back);
+	return error;
 }
 
-static int set_thresholds(struct derivation *derivation)
+static void set_type(struct model_type *type, const struct limits *limits,
+		     const struct samples_parts *times)
+{
+	type->times = times->of[SAMPLES_OWN];
+	for (int part = 0; part < SAMPLES_NR_PARTS; part++) {
+		type->mean_ns[part] = times_mean(&times->of[part]);
+		type->limit_ns[part] = limits->ns[part];
+	}
+	type->confidence = limits->confidence;
+	type->units_needed = limits->units_needed;
+	type->false_alarms = limits->false_alarms;
+}
+
+/* From one half of the units, tried on the other; then from both. */
+static int set_limits_of(const struct loop_types *types, const struct threshold_rule *rule,
+			 struct samples_times *all, const struct samples_times *all_held_back)
+{
+	struct limits_stretch stretch;
+	struct limits *limits;
+	int ret = array_new(limits, types->nr);
+
+	limits_stretch_init(&stretch);
+	ret = ret ?: find_limits(types, rule, all, true, &stretch, limits);
+	for (uint32_t i = 0; i < types->nr && !ret; i++) {
+		const struct samples_parts *held_back = &types->times[1][i];
+		uint64_t units = held_back->of[SAMPLES_OWN].nr;
+
+		types->types[i].held_back_units = units;
+		if (units)
+			types->types[i].held_back_alarms =
+				limits_beyond(&limits[i], held_back) / (double)units;
+		times_merge_parts(&types->times[0][i], held_back);
+	}
+	times_merge(all, all_held_back);
+	ret = ret ?: find_limits(types, rule, all, false, &stretch, limits);
+	for (uint32_t i = 0; i < types->nr && !ret; i++)
+		set_type(&types->types[i], &limits[i], &types->times[0][i]);
+	free(limits);
+	return ret;
+}
+
+static int set_limits(struct derivation *derivation)
 {
 	struct model *model = derivation->model;
+	struct loop_types types;
 	struct timed timed;
 	int ret = timed_init(&timed, derivation->samples, model);
 
 	if (ret)
 		return ret;
-	for (uint32_t i = 0; i < model->nr_types; i++)
-		set_threshold(&derivation->options->rule, &timed, &model->types[i], i);
+	for (uint32_t i = 0; i < model->nr_types && !ret; i += types.nr) {
+		uint32_t loop = model->types[i].loop;
+
+		types = (struct loop_types){
+			.types = &model->types[i],
+			.times = { &timed.types[0][i], &timed.types[1][i] },
+		};
+		while (i + types.nr < model->nr_types && model->types[i + types.nr].loop == loop)
+			types.nr++;
+		ret = set_limits_of(&types, &derivation->options->rule, &timed.loops[0][loop],
+				    &timed.loops[1][loop]);
+	}
 	timed_deinit(&timed);
-	return 0;
+	return ret;
 }
 
 /* Guards that the units of @loop hit. */
@@ -287,7 +348,7 @@ static int derive(struct derivation *derivation, double *unmerged)
 		derivation->model->types[i].nr_merged = derivation->types.nr_merged[i];
 	price_guards(derivation);
 	name_methods(derivation->options, derivation->model);
-	ret = set_thresholds(derivation);
+	ret = set_limits(derivation);
 	if (!ret)
 		ret = predict(derivation, unmerged);
 	return ret ? ret : keep_type_of_tree(derivation);

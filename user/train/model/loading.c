@@ -143,7 +143,10 @@ static int add_types(struct loading_build *build, const int16_t *least_final)
 		if (!type->id || type->id > MAX_TYPE_ID)
 			return contradiction(build);
 		to->types[i] = (struct perfguard_type){
-			.threshold_ns = type->threshold_ns,
+			.own_ns = type->limit_ns[SAMPLES_OWN],
+			.cpu_ns = type->limit_ns[SAMPLES_CPU],
+			.blocked_ns = type->limit_ns[SAMPLES_BLOCKED],
+			.block_io_ns = type->limit_ns[SAMPLES_BLOCK_IO],
 			.loop = build->course_of[type->loop],
 			.id = type->id,
 			.base_early = type->base_early,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * From when on a unit of a type is late.
+ * A time that few units of a type exceed, by a rule, from their times alone.
  *
  * rate:R is free of any assumption about the distribution but that units are
  * alike and independent: of n timed units take the k-th largest time, with the

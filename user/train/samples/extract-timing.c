@@ -21,10 +21,13 @@ enum {
 
 #define UNIT_CHECKS_MASK UINT64_C(0xffffffff)
 #define UNIT_IS_NONE (UINT64_C(1) << 62)
+#define UNIT_HAS_ACCOUNT (UINT64_C(1) << 61)
+#define ACCOUNT_BLOCK_IO_NS 256 /* a step of an account's block I/O */
 
 struct timed_unit {
 	uint64_t start_ns;
-	uint64_t elapsed_ns;
+	uint64_t parts_ns[SAMPLES_NR_PARTS];
+	bool has_account;
 	uint32_t loop;
 	uint32_t timing;
 	uint64_t hits;
@@ -46,6 +49,7 @@ struct timer {
 	struct samples_hit met[MAX_HITS]; /* by function and depth */
 	uint32_t nr_met;
 	uint64_t hits;
+	const struct perfguard_event *account; /* of the unit at hand, or NULL: it was calm */
 };
 
 /* The timing of units of this loop with the contexts at hand, which are sorted. */
@@ -86,6 +90,7 @@ static void forget_hits(struct timer *timer)
 {
 	timer->nr_met = 0;
 	timer->hits = 0;
+	timer->account = NULL;
 }
 
 static void meet(struct timer *timer, uint32_t function, uint32_t depth)
@@ -123,13 +128,34 @@ static void cut_off(struct timer *timer)
 	forget_hits(timer);
 }
 
+/* Where its time went; without an account all is its own. */
+static void set_parts(const struct timer *timer, struct timed_unit *unit, uint64_t elapsed_ns)
+{
+	const struct perfguard_event *account = timer->account;
+	uint64_t *parts_ns = unit->parts_ns, runqueue_ns = 0;
+
+	parts_ns[SAMPLES_OWN] = parts_ns[SAMPLES_CPU] = elapsed_ns;
+	if (!account || !unit->has_account)
+		return;
+	runqueue_ns = account->sp < elapsed_ns ? account->sp : elapsed_ns;
+	parts_ns[SAMPLES_OWN] -= runqueue_ns;
+	if (parts_ns[SAMPLES_CPU] > account->value)
+		parts_ns[SAMPLES_CPU] = account->value;
+	if (parts_ns[SAMPLES_CPU] > parts_ns[SAMPLES_OWN])
+		parts_ns[SAMPLES_CPU] = parts_ns[SAMPLES_OWN];
+	parts_ns[SAMPLES_BLOCKED] = parts_ns[SAMPLES_OWN] - parts_ns[SAMPLES_CPU];
+	parts_ns[SAMPLES_BLOCK_IO] = (uint64_t)trace_number(account) * ACCOUNT_BLOCK_IO_NS;
+	if (parts_ns[SAMPLES_BLOCK_IO] > parts_ns[SAMPLES_BLOCKED])
+		parts_ns[SAMPLES_BLOCK_IO] = parts_ns[SAMPLES_BLOCKED];
+}
+
 static int on_unit(struct timer *timer, const struct perfguard_event *event)
 {
 	uint32_t loop = (uint32_t)(event->sp >> UNIT_LOOP_SHIFT) & UNIT_LOOP_MASK;
 	uint64_t checks_ns = event->sp & UNIT_CHECKS_MASK;
 	struct timed_unit unit = {
 		.start_ns = event->time_ns - event->value - checks_ns,
-		.elapsed_ns = event->value,
+		.has_account = event->sp & UNIT_HAS_ACCOUNT,
 		.hits = timer->hits,
 	};
 	int error;
@@ -146,6 +172,7 @@ static int on_unit(struct timer *timer, const struct perfguard_event *event)
 		forget_hits(timer);
 		return 0;
 	}
+	set_parts(timer, &unit, event->value);
 	error = timing_get(timer, &unit.timing) ?:
 		array_grow(timer->units, timer->nr_units, timer->max_units);
 	if (!error)
@@ -168,6 +195,9 @@ static int on_event(struct timer *timer, const struct perfguard_event *event)
 	switch (trace_kind(event)) {
 	case PERFGUARD_EVENT_KIND_GUARD:
 		return on_guard(timer, event);
+	case PERFGUARD_EVENT_KIND_ACCOUNT:
+		timer->account = event;
+		return 0;
 	case PERFGUARD_EVENT_KIND_UNIT:
 		return on_unit(timer, event);
 	case PERFGUARD_EVENT_KIND_END:
@@ -220,6 +250,14 @@ static int by_loop_and_begin(const void *a, const void *b)
 	return order_of(left->loop, right->loop) ?: order_of(left->start_ns, right->start_ns);
 }
 
+static void add_unit(struct samples_parts *times, const struct timed_unit *unit)
+{
+	int nr = unit->has_account ? SAMPLES_NR_PARTS : SAMPLES_OWN + 1;
+
+	for (int part = 0; part < nr; part++)
+		times_add(&times->of[part], unit->parts_ns[part]);
+}
+
 static void count(struct timer *timer)
 {
 	struct samples *samples = timer->samples;
@@ -236,7 +274,7 @@ static void count(struct timer *timer)
 			struct samples_timing *timing = &samples->timings[timer->units[i].timing];
 			unsigned int half = samples_half(i - begin, end - begin);
 
-			times_add(&timing->times[half], timer->units[i].elapsed_ns);
+			add_unit(&timing->times[half], &timer->units[i]);
 			timing->nr_contexts_hit += timer->units[i].hits;
 		}
 	}

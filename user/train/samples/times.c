@@ -46,6 +46,12 @@ void times_merge(struct samples_times *to, const struct samples_times *from)
 		keep_largest(to, from->largest_ns[i]);
 }
 
+void times_merge_parts(struct samples_parts *to, const struct samples_parts *from)
+{
+	for (int part = 0; part < SAMPLES_NR_PARTS; part++)
+		times_merge(&to->of[part], &from->of[part]);
+}
+
 double times_mean(const struct samples_times *times)
 {
 	return times->nr ? (double)times->sum_ns / (double)times->nr : 0;

@@ -11,6 +11,8 @@
 /* A unit took @ns.  Sums that do not fit stay at their largest value. */
 void times_add(struct samples_times *times, uint64_t ns);
 void times_merge(struct samples_times *to, const struct samples_times *from);
+/* The same of each part. */
+void times_merge_parts(struct samples_parts *to, const struct samples_parts *from);
 
 /* ns; 0 without units. */
 double times_mean(const struct samples_times *times);

@@ -305,7 +305,7 @@ static void merge_timing(void *into, void *from)
 
 	a->nr_contexts_hit = sum_saturating(a->nr_contexts_hit, b->nr_contexts_hit);
 	for (int i = 0; i < 2; i++)
-		times_merge(&a->times[i], &b->times[i]);
+		times_merge_parts(&a->times[i], &b->times[i]);
 	free(b->hits);
 }
 

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "train/model/type-limits.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "train/model/tail.h"
+#include "train/samples/times.h"
+
+/* A part that takes less of a type's own time than this has no limit: the whole has one. */
+#define LEAST_SHARE (1.0 / 16)
+/* Held-back units are no proof against a shape that this many of them exceed by chance. */
+#define CHANCE 0.05
+#define STEP 1.25
+#define MAX_STRETCH 4
+
+/* Of the types of a loop. */
+struct fit {
+	const struct threshold_rule *rule;
+	const struct limits_loop *loop;
+	struct limits_stretch *stretch;
+	struct tail *tails[SAMPLES_NR_PARTS]; /* by type */
+	struct tail_shape shapes[SAMPLES_NR_PARTS];
+	struct limits *limits; /* by type */
+};
+
+void limits_stretch_init(struct limits_stretch *stretch)
+{
+	for (int group = 0; group < LIMITS_NR_GROUPS; group++)
+		for (int part = 0; part < SAMPLES_NR_PARTS; part++)
+			stretch->of[group][part] = 1;
+}
+
+double limits_beyond(const struct limits *limits, const struct samples_parts *times)
+{
+	double beyond = 0;
+
+	for (int part = 0; part < SAMPLES_NR_PARTS; part++)
+		if (limits->ns[part])
+			beyond += times_beyond(&times->of[part], limits->ns[part]);
+	return beyond;
+}
+
+static bool is_own(const struct samples_parts *times, int part)
+{
+	return part == SAMPLES_OWN ||
+	       times_mean(&times->of[part]) > LEAST_SHARE * times_mean(&times->of[SAMPLES_OWN]);
+}
+
+/* The rule for each part of a type, which has its share of the declared rate. */
+static struct threshold_rule rule_for(const struct fit *fit, uint32_t type)
+{
+	struct threshold_rule rule = *fit->rule;
+	int nr = 0;
+
+	for (int part = 0; part < SAMPLES_NR_PARTS; part++)
+		nr += is_own(fit->loop->times[type], part);
+	rule.value /= nr;
+	return rule;
+}
+
+/*
+ * By the number of units that were learnt from while limits were tried, which was
+ * half of all.
+ */
+static int group_of(const struct fit *fit, uint32_t type)
+{
+	uint64_t units = fit->loop->times[type]->of[SAMPLES_OWN].nr;
+
+	if (!fit->loop->held_back)
+		units /= 2;
+	return units < 30 ? 0 : units < 300 ? 1 : units < 3000 ? 2 : 3;
+}
+
+static double *stretch_of(const struct fit *fit, uint32_t type, int part)
+{
+	return &fit->stretch->of[group_of(fit, type)][part];
+}
+
+static bool is_full(const struct threshold_rule *rule, const struct samples_times *times)
+{
+	return times->nr >= threshold_units(rule);
+}
+
+/* By the shape of the loop's tails; but no more of the units seen exceed it than may. */
+static uint64_t by_tail(const struct fit *fit, uint32_t type, int part, double rate,
+			double stretch)
+{
+	const struct samples_times *times = &fit->loop->times[type]->of[part];
+	const struct tail *tail = &fit->tails[part][type];
+	uint64_t may = (uint64_t)((double)times->nr * rate), least, ns;
+
+	least = may > 1 ? times_rank(times, may) : tail->largest_ns;
+	ns = tail_limit(tail, &fit->shapes[part], rate, stretch);
+	return ns > least ? ns : least;
+}
+
+/* A part's limit; *@confidence falls to how sure it is. */
+static uint64_t find_part(const struct fit *fit, uint32_t type, int part,
+			  enum model_confidence *confidence)
+{
+	const struct samples_times *times = &fit->loop->times[type]->of[part];
+	struct threshold_rule rule = rule_for(fit, type);
+	double stretch = *stretch_of(fit, type, part);
+
+	if (is_full(&rule, times))
+		return threshold_find(&rule, times, &fit->loop->all).ns;
+	if (stretch > 0) {
+		if (*confidence > MODEL_CONFIDENCE_FIT)
+			*confidence = MODEL_CONFIDENCE_FIT;
+		return by_tail(fit, type, part, rule.value, stretch);
+	}
+	*confidence = MODEL_CONFIDENCE_FEW;
+	return threshold_find(&rule, times, part == SAMPLES_OWN ? &fit->loop->all : times).ns;
+}
+
+static uint64_t units_needed(const struct fit *fit, uint32_t type)
+{
+	struct threshold_rule rule = rule_for(fit, type);
+	uint64_t needed = threshold_units(&rule), nr = fit->loop->times[type]->of[SAMPLES_OWN].nr;
+
+	return needed > nr ? needed - nr : 0;
+}
+
+/* As the whole of a unit's own time has it by the rule, without regard to other types. */
+static struct limits find_whole(const struct fit *fit, uint32_t type)
+{
+	const struct samples_times *own = &fit->loop->times[type]->of[SAMPLES_OWN];
+	struct threshold threshold = threshold_find(fit->rule, own, &fit->loop->all);
+
+	return (struct limits){
+		.ns = { [SAMPLES_OWN] = threshold.ns },
+		.confidence = threshold.confidence,
+		.units_needed = threshold.units_needed,
+		.false_alarms = threshold.false_alarms,
+	};
+}
+
+static struct limits find_type(const struct fit *fit, uint32_t type)
+{
+	const struct samples_parts *times = fit->loop->times[type];
+	struct limits limits = {
+		.confidence = MODEL_CONFIDENCE_FULL,
+		.units_needed = units_needed(fit, type),
+		.false_alarms = fit->rule->value,
+	};
+
+	if (fit->rule->kind != THRESHOLD_RATE || !times->of[SAMPLES_OWN].nr)
+		return find_whole(fit, type);
+	for (int part = 0; part < SAMPLES_NR_PARTS; part++)
+		if (is_own(times, part))
+			limits.ns[part] = find_part(fit, type, part, &limits.confidence);
+	if (limits.confidence == MODEL_CONFIDENCE_FEW)
+		limits.false_alarms = (limits_beyond(&limits, times) + 1) /
+				      ((double)times->of[SAMPLES_OWN].nr + 1);
+	return limits;
+}
+
+/* More units than this exceed a limit by chance hardly ever, where @mean are expected. */
+static double most_by_chance(double mean)
+{
+	double chance = exp(-mean), sum = chance;
+	double nr = 0;
+
+	/* a normal distribution, where the exponential has no more digits */
+	if (mean > 500)
+		return mean + 1.645 * sqrt(mean);
+	while (sum < 1 - CHANCE) {
+		chance *= mean / ++nr;
+		sum += chance;
+	}
+	return nr;
+}
+
+/* Let limits of a group and part reach further, if held-back units exceed them too often. */
+static bool try_group(struct fit *fit, int group, int part)
+{
+	double *stretch = &fit->stretch->of[group][part], beyond = 0, expected = 0;
+
+	if (!*stretch)
+		return false;
+	for (uint32_t i = 0; i < fit->loop->nr; i++) {
+		struct threshold_rule rule = rule_for(fit, i);
+		const struct samples_times *times = &fit->loop->times[i]->of[part];
+		const struct samples_times *held_back = &fit->loop->held_back[i]->of[part];
+
+		if (group_of(fit, i) != group || !fit->limits[i].ns[part] ||
+		    !times->nr || is_full(&rule, times))
+			continue;
+		beyond += fmax(times_beyond(held_back, fit->limits[i].ns[part]) -
+			       tail_stalls(held_back), 0);
+		expected += rule.value * (double)held_back->nr;
+	}
+	if (beyond <= most_by_chance(expected))
+		return false;
+	*stretch *= STEP;
+	if (*stretch > MAX_STRETCH)
+		*stretch = 0;
+	return true;
+}
+
+static bool try_all(struct fit *fit)
+{
+	bool has_changed = false;
+
+	if (fit->rule->kind != THRESHOLD_RATE)
+		return false;
+	for (int group = 0; group < LIMITS_NR_GROUPS; group++)
+		for (int part = 0; part < SAMPLES_NR_PARTS; part++)
+			has_changed |= try_group(fit, group, part);
+	return has_changed;
+}
+
+static int fit_init(struct fit *fit)
+{
+	for (int part = 0; part < SAMPLES_NR_PARTS; part++) {
+		if (array_new(fit->tails[part], fit->loop->nr))
+			return -ENOMEM;
+		for (uint32_t i = 0; i < fit->loop->nr; i++)
+			if (is_own(fit->loop->times[i], part))
+				fit->tails[part][i] = tail_of(&fit->loop->times[i]->of[part]);
+		fit->shapes[part] = tail_shape_of(fit->tails[part], fit->loop->nr);
+	}
+	return 0;
+}
+
+static void fit_deinit(struct fit *fit)
+{
+	for (int part = 0; part < SAMPLES_NR_PARTS; part++)
+		free(fit->tails[part]);
+}
+
+int limits_find(const struct threshold_rule *rule, const struct limits_loop *loop,
+		struct limits_stretch *stretch, struct limits *ret)
+{
+	struct fit fit = { .rule = rule, .loop = loop, .stretch = stretch, .limits = ret };
+	int error = fit_init(&fit);
+
+	if (!error) {
+		do {
+			for (uint32_t i = 0; i < loop->nr; i++)
+				ret[i] = find_type(&fit, i);
+		} while (loop->held_back && try_all(&fit));
+	}
+	fit_deinit(&fit);
+	return error;
+}
