@@ -46,6 +46,7 @@ http {{
 	access_log off;
 	keepalive_requests 10000000;
 	keepalive_timeout 600s;
+	keepalive_time 1d;
 	sendfile on;
 	types {{ text/html html; text/plain txt; }}
 	gzip on;
