@@ -4,7 +4,7 @@
 #   make module     perfguard.ko for the running kernel, or KERNEL=6.1|6.12|7.2|7.3|debug
 #   make demo       a slow request of a stripped server, found (VM; HOST=1: here)
 #   make check      all tests; check-unit, check-vm, check-debug are its parts
-#   make eval-training, eval-guards, eval-delays
+#   make eval-training, eval-guards, eval-delays, eval-sensitivity
 #                   how well it does, measured in the VM; these take long
 #   make bench      what it costs, beside bpftrace, perf and SystemTap
 #   make fuzz       readers of untrusted bytes, fed what libFuzzer makes up

@@ -46,6 +46,15 @@ eval-delays: all vm-programs
 
 .PHONY: eval-delays
 
+# How much slower a unit has to be to be reported; PROGRAM and KERNEL as above, AGAIN=1 judges what
+# was run before.
+eval-sensitivity: all vm-programs
+	$(Q)$(MAKE) --no-print-directory taker KERNEL=$(if $(filter-out file,$(origin KERNEL)),$(KERNEL),6.12)
+	$(Q)python3 -B tests/eval/sensitivity.py $(PROGRAM:%=--program %) \
+		$(if $(filter-out file,$(origin KERNEL)),--kernel $(KERNEL)) $(if $(AGAIN),--again)
+
+.PHONY: eval-sensitivity
+
 # Real slow programs: BUG=nginx-regex or SUBJECT=nginx chooses some, KERNEL as above; TRAIN=1
 # trains again, AGAIN=1 judges what was run before.
 eval: all eval-programs

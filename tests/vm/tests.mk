@@ -28,7 +28,8 @@ $(VM_VICTIMS): $(BUILD)/tests/vm/%: tests/vm/%.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -fomit-frame-pointer -rdynamic -s -pthread -o $@ $< -lm
 
-# Modules for KERNEL that take a direct call, patch a call, or make the kernel an older one.
+# Modules for KERNEL that take a direct call, patch a call, delay a function, or make the kernel an
+# older one.
 taker:
 	$(Q)mkdir -p $(MODULE_DIR)/taker
 	$(Q)cp -sf $(CURDIR)/tests/vm/taker/* $(MODULE_DIR)/taker/

@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""How much slower a unit has to be to be reported, on real servers in the VM.
+
+usage: sensitivity.py [--program NAME] [--kernel KERNEL] [--again]
+
+Without options: all programs on 6.12.  --again judges what an earlier run recorded, without a VM.
+The table goes to the standard output, and with a picture to tests/eval/results/sensitivity.md.
+
+Exit: 0 all requirements were met, 1 not so, 2 usage
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOP = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(TOP / "tests/vm/guest")]
+
+import paper_chart  # noqa: E402
+import vm  # noqa: E402
+from guarded import interval  # noqa: E402
+
+BUILD = TOP / "build/eval"
+RESULTS = TOP / "tests/eval/results"
+PROGRAMS = ("redis", "nginx", "memcached", "apache", "mariadb")
+SECONDS = 2400
+SHARE = 0.9             # of the units that are so much slower have to be reported
+LEAST_DELAYS = 20       # of a type, to say anything
+RATE = 0.001
+PAPER = 1.5             # mean and 4 deviations of 11.5 %
+WAYS = {"computing": ("cpu", 1.5), "sleeping": ("own", 2), "rival": ("cpu", 2.5)}
+NAMES = {"computing": "computes longer", "sleeping": "sleeps",
+         "rival": "computes longer, a rival for the CPU"}
+FEW = (30, 300)         # timed units of types that are judged by themselves
+FEW_FACTOR = 3
+
+HOW = f"""\
+A server is trained on for a minute (`pg-collect train`) under four connections that pause 4 ms
+between requests, then armed.  A kernel module (`tests/vm/taker/delayer.c`) delays one function that
+most units call, some twelve times a second, by 0.05 to 12 times a unit's mean; neither perfguard nor
+the profile knows of it.  The guest's clock counts instructions (`scripts/vm --icount`), so the load
+of the host has no effect.
+
+* **factor**: by which the time of a unit has to grow for {SHARE:.0%} of such units to be reported:
+  what it computes (its mean and the delay, by its mean), or, where it sleeps, its own time. The
+  share is made to rise with the factor (isotonic regression). Of types with {LEAST_DELAYS} delayed
+  units or more; the median over types, and the same weighted by their units.
+* **few**: the median over types with {FEW[0]} to {FEW[1]} timed units.
+* **limit**: of a type's computing and own time by its mean, the median over types by units.
+* **false alarms**: late units among those that were not delayed, with the 95 % interval; declared
+  are {100 * RATE:g} %. **starved**: units that were late only by the run queue, which is no alarm.
+* A rival is a process that computes all the time on the server's CPU; the profile is the same one.
+"""
+
+
+def rising(rows):
+    """[(factor, share)] of (factor, is reported), least squares with shares that do not fall."""
+    blocks = []
+    for factor, reported in sorted(rows):
+        blocks.append([float(reported), 1, factor])
+        while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] >= blocks[-1][0] / blocks[-1][1]:
+            total, number, factor = blocks.pop()
+            blocks[-1][0] += total
+            blocks[-1][1] += number
+    return [(factor, total / number) for total, number, factor in blocks]
+
+
+def factor_of(rows):
+    """From when on SHARE of units are reported; infinite if they never are."""
+    return next((factor for factor, share in rising(rows) if share >= SHARE), float("inf"))
+
+
+def rows_of(found, way, part):
+    """{type: [(factor, reported)]}"""
+    means = {one["id"]: one["mean_ns"][part] for one in found["types"]}
+    rows = {}
+    for one in found[way]:
+        if means.get(one["type"]):
+            rows.setdefault(one["type"], []).append(
+                (1 + one["delay_ns"] / means[one["type"]], bool(one["part"])))
+    return rows
+
+
+def weighted_median(pairs):
+    """Of (value, weight)."""
+    half = sum(weight for _, weight in pairs) / 2
+    for value, weight in sorted(pairs):
+        half -= weight
+        if half <= 0:
+            return value
+    return float("nan")
+
+
+def alarms(calm):
+    """(late, all, starved) of a span without delays."""
+    late = sum(row[1] for row in calm.values())
+    return late, late + sum(row[0] for row in calm.values()), sum(row[2] for row in calm.values())
+
+
+def judge_way(found, way):
+    part, most = WAYS[way]
+    types = {one["id"]: one for one in found["types"]}
+    rows = {number: some for number, some in rows_of(found, way, part).items()
+            if len(some) >= LEAST_DELAYS}
+    factors = {number: factor_of(some) for number, some in rows.items()}
+    weights = [(factors[number], types[number]["times"]["nr"]) for number in factors]
+    few = [factors[number] for number in factors
+           if FEW[0] <= types[number]["times"]["nr"] < FEW[1]]
+    limits = [(types[number]["limits_ns"][part] / types[number]["mean_ns"][part],
+               types[number]["times"]["nr"]) for number in types
+              if types[number]["limits_ns"][part] and types[number]["mean_ns"][part]]
+    median = statistics.median(factors.values()) if factors else float("nan")
+    by_units = weighted_median(weights) if weights else float("nan")
+    return {"way": way, "types": len(factors), "delays": sum(map(len, rows.values())),
+            "median": median, "weighted": by_units, "most": most,
+            "few": statistics.median(few) if few else None, "nr_few": len(few),
+            "limit": weighted_median(limits) if limits else float("nan"),
+            "met": bool(factors) and max(median, by_units) <= most}
+
+
+def share_text(late, units):
+    low, high = interval(late, units) if units else (0, 1)
+    return f"{late} of {units:,}: {100 * late / max(units, 1):.3f} % " \
+           f"({100 * low:.3f} to {100 * high:.3f})"
+
+
+def judge(found):
+    calm, rival = alarms(found["calm"]), alarms(found["calm_rival"])
+    ways = [judge_way(found, way) for way in WAYS]
+    lows = [interval(late, units)[0] if units else 1 for late, units, _ in (calm, rival)]
+    return {"program": found["program"], "ways": ways, "calm": calm, "rival": rival,
+            "share": found["share"], "met": all(way["met"] for way in ways) and max(lows) <= RATE}
+
+
+def number(value):
+    return "-" if value is None or value != value else \
+        "never" if value == float("inf") else f"{value:.2f}"
+
+
+def table(results):
+    lines = ["| program | a unit | types | delays | factor, median | by units | asked | few | "
+             "limit by mean |", "|---|---|---|---|---|---|---|---|---|"]
+    for result in results:
+        for way in result["ways"]:
+            few = f"{number(way['few'])} ({way['nr_few']} types)" if way["nr_few"] else "-"
+            lines.append(
+                f"| {result['program']} | {NAMES[way['way']]} | {way['types']} | {way['delays']} | "
+                f"{number(way['median'])} | {number(way['weighted'])} | {way['most']} | {few} | "
+                f"{number(way['limit'])} |")
+    lines += ["", "| program | false alarms | with a rival | starved then |", "|---|---|---|---|"]
+    for result in results:
+        lines.append(f"| {result['program']} | {share_text(*result['calm'][:2])} | "
+                     f"{share_text(*result['rival'][:2])} | {result['rival'][2]:,} |")
+    return "\n".join(lines) + "\n"
+
+
+def picture(founds):
+    curves = []
+    for found in founds:
+        rows = [row for some in rows_of(found, "computing", "cpu").values() for row in some]
+        points, at = [], 1.05
+        while at < 10:
+            near = [reported for factor, reported in rows if at / 1.12 <= factor < at * 1.12]
+            if len(near) >= 10:
+                points.append((at, 100 * sum(near) / len(near)))
+            at *= 1.15
+        if points:
+            curves.append((found["program"], points))
+    curves.append(("the paper's rule", [(PAPER, 0), (PAPER, 100)]))
+    return paper_chart.chart(curves, [(n, str(n)) for n in (1, 1.5, 2, 3, 5, 10)],
+                             [(n, f"{n} %") for n in range(0, 101, 20)],
+                             ("what a unit computes, by its type's mean", "reported"), True, False)
+
+
+def page(results, founds, kernel):
+    (RESULTS / f"sensitivity-{kernel}.svg").write_text(picture(founds))
+    (RESULTS / "sensitivity.md").write_text(
+        f"# How much slower a unit has to be to be reported\n\nLinux {kernel}, `make "
+        f"eval-sensitivity`; commit {vm.commit('kmod', 'user', 'include')}.\n\n{HOW}\n"
+        f"{table(results)}\n![Units reported, by what they compute](sensitivity-{kernel}.svg)\n")
+
+
+def measure(program, kernel):
+    """What a guest's run found, or None."""
+    out = BUILD / kernel / program
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "delays.json").unlink(missing_ok=True)
+    vm.say(f"eval-sensitivity: {program}, Linux {kernel}")
+    trouble = vm.run_script(kernel, out, SECONDS, ["-m", "2048", "--icount"],
+                            HERE / "guest/sensitivity.py", program, "/out")
+    if trouble:
+        vm.say(f"{program}: {trouble}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", action="append", choices=PROGRAMS)
+    parser.add_argument("--kernel", default="6.12")
+    parser.add_argument("--again", action="store_true")
+    arguments = parser.parse_args()
+    for program in [] if arguments.again else arguments.program or PROGRAMS:
+        measure(program, arguments.kernel)
+    paths = [BUILD / arguments.kernel / program / "delays.json" for program in PROGRAMS]
+    founds = [json.loads(path.read_text()) for path in paths if path.exists()]
+    results = [judge(found) for found in founds]
+    print(table(results))
+    if founds:
+        page(results, founds, arguments.kernel)
+    return 0 if len(results) == len(PROGRAMS) and all(one["met"] for one in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
