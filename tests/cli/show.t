@@ -37,18 +37,6 @@ columns()
 	ok $? "$2 ($longest columns)"
 }
 
-# is_json EXPRESSION NAME: it is one object, p, of which that is true.
-is_json()
-{
-	python3 - "$scratch/out" "$1" <<- 'END'
-		import json, sys
-		text = open(sys.argv[1]).read()
-		p = json.loads(text)
-		sys.exit(text.count("\n") != 1 or not eval("(" + sys.argv[2] + ")"))
-	END
-	ok $? "$2"
-}
-
 "$make_profile" example example.pgp && "$make_profile" recorded recorded.pgp &&
 	"$make_profile" wide wide.pgp && "$make_profile" random random.pgp 7
 ok $? "profiles to show"

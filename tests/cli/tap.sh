@@ -59,6 +59,18 @@ refused()
 	sed 's/^/# stderr: /' "$scratch/err"
 }
 
+# is_json EXPRESSION NAME: what it printed is one object, p, of which that is true.
+is_json()
+{
+	python3 - "$scratch/out" "$1" <<- 'END'
+		import json, sys
+		text = open(sys.argv[1]).read()
+		p = json.loads(text)
+		sys.exit(text.count("\n") != 1 or not eval("(" + sys.argv[2] + ")"))
+	END
+	ok $? "$2"
+}
+
 finish()
 {
 	[ "$tap_failed" = 0 ] && [ "$tap_done" = "$tap_planned" ]

@@ -280,6 +280,10 @@ static inline void fixture_samples(struct fixture *fixture, struct samples *samp
 		unit->units[1] = fixture_number(fixture, 100);
 	}
 	fixture_timings(fixture, samples);
+	/* Some of the trees that all runs share. */
+	for (uint64_t i = 0; i < 4; i++)
+		if (samples_set_objective(samples, 1000 * i, fixture_number(fixture, 5)))
+			abort();
 	samples->runs = 1;
 	samples->lost = fixture_number(fixture, 1000);
 	if (samples_hash_all(samples))
@@ -310,6 +314,7 @@ static inline void fixture_model(struct fixture *fixture, const struct samples *
 			type->mean_ns[part] = fixture_number(fixture, 1000) / 3.0;
 			type->limit_ns[part] = i ? 1000u * fixture_number(fixture, 5000) : 0;
 		}
+		type->objective_ns = 1000u * fixture_number(fixture, 3);
 		type->confidence = i % 4;
 		type->units_needed = i % 4 < 3 ? fixture_number(fixture, 5000) : 0;
 		type->false_alarms = 0.001;

@@ -93,6 +93,15 @@ static inline bool same_structure(const struct samples *a, const struct samples 
 	return true;
 }
 
+static inline bool same_objectives(const struct samples *a, const struct samples *b)
+{
+	for (uint32_t i = 0; i < a->nr_objectives; i++) {
+		SAME(a, b, objectives[i].tree);
+		SAME(a, b, objectives[i].limit_ns);
+	}
+	return true;
+}
+
 static inline bool same_units(const struct samples *a, const struct samples *b)
 {
 	for (uint32_t i = 0; i < a->nr_trees; i++) {
@@ -156,9 +165,11 @@ static inline bool same_samples(const struct samples *a, const struct samples *b
 	SAME(a, b, nr_units);
 	SAME(a, b, nr_guards);
 	SAME(a, b, nr_timings);
+	SAME(a, b, nr_objectives);
 	SAME(a, b, runs);
 	SAME(a, b, lost);
-	return same_structure(a, b) && same_units(a, b) && same_timings(a, b);
+	return same_structure(a, b) && same_units(a, b) && same_timings(a, b) &&
+	       same_objectives(a, b);
 }
 
 static inline bool same_type(const struct model_type *a, const struct model_type *b)
@@ -178,6 +189,7 @@ static inline bool same_type(const struct model_type *a, const struct model_type
 		SAME(a, b, mean_ns[part]);
 		SAME(a, b, limit_ns[part]);
 	}
+	SAME(a, b, objective_ns);
 	SAME(a, b, confidence);
 	SAME(a, b, units_needed);
 	SAME(a, b, false_alarms);

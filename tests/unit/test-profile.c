@@ -408,7 +408,7 @@ static void test_tables(void)
 	ok(is_refused(other, -EBADMSG, "is damaged"), "a trigger");
 	change(bytes, len, "ALTER TABLE unit RENAME TO u; CREATE VIEW unit AS SELECT * FROM u");
 	ok(is_refused(other, -EBADMSG, "is damaged"), "a view in place of a table");
-	change(bytes, len, "PRAGMA journal_mode=WAL; PRAGMA user_version=1");
+	change(bytes, len, "PRAGMA journal_mode=WAL; PRAGMA user_version=2");
 	ok(is_refused(other, -EBADMSG, ""), "a file that another program would write to");
 	free(bytes);
 	content_deinit(&content);
@@ -463,6 +463,8 @@ static void test_indices(void)
 	WRONG(samples.timings[0].times[0].of[0].nr_largest, SAMPLES_NR_LARGEST + 1);
 	WRONG(samples.timings[0].times[0].of[0].largest_ns[1], UINT64_MAX);
 	WRONG(samples.timings[0].times[0].of[0].hist[3], UINT64_MAX);
+	WRONG(samples.objectives[0].limit_ns, 0);
+	WRONG(samples.objectives[1].tree, 0);
 	WRONG(model.types[0].id, 0);
 	WRONG(model.types[0].id, 2);
 	WRONG(model.types[0].id, 65536);

@@ -59,6 +59,9 @@ static const struct option_spec options[] = {
 	{ 0, "infer", "RULE", option_choice, AT(is_paper),
 	  .help = "how a unit's type is inferred: weights (default), or paper, the plain count of "
 	  "guard hits, for comparison", .choices = rules },
+	{ 0, "limit", "[TYPE=]TIME", limit_option_parse, AT(limits),
+	  .help = "what takes longer by the clock is late, whatever was learnt, of all types or of "
+	  "one; in place of the profile's, none for no such limit" },
 	{ 0 },
 };
 

@@ -78,6 +78,25 @@ int samples_add_boundary(struct samples_loop *loop, const struct samples_boundar
 	return 0;
 }
 
+int samples_set_objective(struct samples *samples, uint64_t tree, uint64_t limit_ns)
+{
+	struct samples_objective *of = samples->objectives, *grown;
+	uint32_t nr = samples->nr_objectives, at = 0, after;
+
+	while (at < nr && of[at].tree < tree)
+		at++;
+	after = at < nr && of[at].tree == tree ? at + 1 : at;
+	grown = reallocarray(of, nr + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	samples->objectives = grown;
+	memmove(&grown[at + !!limit_ns], &grown[after], (nr - after) * sizeof(*grown));
+	if (limit_ns)
+		grown[at] = (struct samples_objective){ tree, limit_ns };
+	samples->nr_objectives = at + !!limit_ns + nr - after;
+	return 0;
+}
+
 bool samples_are_hits(const struct samples *samples, const struct samples_hit *hits, uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++)
@@ -150,5 +169,6 @@ void samples_deinit(struct samples *samples)
 	free(samples->units);
 	free(samples->guards);
 	free(samples->timings);
+	free(samples->objectives);
 	memset(samples, 0, sizeof(*samples));
 }

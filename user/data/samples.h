@@ -166,6 +166,15 @@ struct samples_timing {
 	struct samples_parts times[2]; /* learnt from, and held back */
 };
 
+/*
+ * A limit of all of the time of a unit, by the clock, that people have set: a service-level
+ * objective.  It is of a call tree, which later runs may put to another type.
+ */
+struct samples_objective {
+	uint64_t tree; /* hash; 0: of all types */
+	uint64_t limit_ns;
+};
+
 struct samples {
 	struct samples_object *objects;
 	struct samples_function *functions;
@@ -175,6 +184,7 @@ struct samples {
 	struct samples_unit *units;
 	struct samples_guards *guards;
 	struct samples_timing *timings;
+	struct samples_objective *objectives; /* by tree, rising */
 	uint32_t nr_objects;
 	uint32_t nr_functions;
 	uint32_t nr_loops;
@@ -183,6 +193,7 @@ struct samples {
 	uint32_t nr_units;
 	uint32_t nr_guards;
 	uint32_t nr_timings;
+	uint32_t nr_objectives;
 	uint64_t runs; /* training runs that were joined */
 	uint64_t lost; /* events for which there was no room */
 };
@@ -225,6 +236,12 @@ bool samples_is_same_boundary(const struct samples_boundary *a, const struct sam
 
 /* Add a boundary that the loop does not have yet.  Returns 0 or -ENOMEM. */
 int samples_add_boundary(struct samples_loop *loop, const struct samples_boundary *boundary);
+
+/*
+ * Set the objective of the tree with this hash, 0 of all types, in place of the one that is
+ * there; no limit (0) takes it off.  Returns 0 or -ENOMEM.
+ */
+int samples_set_objective(struct samples *samples, uint64_t tree, uint64_t limit_ns);
 
 /* Each is of a function of the samples, and in a quarter. */
 bool samples_are_hits(const struct samples *samples, const struct samples_hit *hits, uint32_t nr);

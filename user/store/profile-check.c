@@ -178,11 +178,26 @@ static const char *check_timings(const struct samples *samples)
 	return NULL;
 }
 
+static const char *check_objectives(const struct samples *samples)
+{
+	if (samples->nr_objectives > CHECK_MAX_OBJECTIVES)
+		return "too many objectives";
+	for (uint32_t i = 0; i < samples->nr_objectives; i++) {
+		const struct samples_objective *objective = &samples->objectives[i];
+
+		if (!objective->limit_ns)
+			return "an objective without a limit";
+		if (i && objective->tree <= objective[-1].tree)
+			return "objectives that are not in order";
+	}
+	return NULL;
+}
+
 const char *check_samples(const struct samples *samples)
 {
 	static const char *(*const checks[])(const struct samples *samples) = {
 		check_objects, check_functions, check_loops,   check_nodes,
-		check_trees,   check_units,	check_timings,
+		check_trees,   check_units,	check_timings,	 check_objectives,
 	};
 	const char *wrong = NULL;
 

@@ -12,13 +12,14 @@
  * A field that is added to one of these structs needs a column below, and
  * unify.c and unify-loop.c a rule by which it is joined.
  */
-_Static_assert(sizeof(struct training) == 304 && sizeof(struct samples) == 112 &&
+_Static_assert(sizeof(struct training) == 304 && sizeof(struct samples) == 128 &&
 		       sizeof(struct samples_object) == 16 &&
 		       sizeof(struct samples_function) == 48 && sizeof(struct samples_loop) == 72 &&
 		       sizeof(struct samples_boundary) == 40 && sizeof(struct samples_node) == 8 &&
 		       sizeof(struct samples_tree) == 40 && sizeof(struct samples_unit) == 40 &&
 		       sizeof(struct samples_hit) == 12 && sizeof(struct samples_guards) == 24 &&
 		       sizeof(struct samples_times) == 5296 &&
+		       sizeof(struct samples_objective) == 16 &&
 		       sizeof(struct samples_timing) == 42416 && sizeof(struct model) == 160 &&
 		       sizeof(struct model_type) == 5472 && sizeof(struct model_guard) == 32 &&
 		       sizeof(struct model_context) == 20 && sizeof(struct model_weight) == 8 &&
@@ -131,6 +132,10 @@ static const struct column timing_columns[] = {
 	NAMED("block_io_held_back", samples_timing, times[1].of[SAMPLES_BLOCK_IO]),
 };
 
+static const struct column objective_columns[] = {
+	COLUMN(samples_objective, tree), COLUMN(samples_objective, limit_ns),
+};
+
 static const struct column model_columns[] = {
 	COLUMN(model, budget), COLUMN(model, false_alarm_rate), COLUMN(model, cut),
 	COLUMN(model, distance), COLUMN(model, select), COLUMN(model, threshold_rule),
@@ -146,6 +151,7 @@ static const struct column type_columns[] = {
 	NAMED("mean_cpu_ns", model_type, mean_ns[SAMPLES_CPU]),
 	NAMED("mean_blocked_ns", model_type, mean_ns[SAMPLES_BLOCKED]),
 	NAMED("mean_block_io_ns", model_type, mean_ns[SAMPLES_BLOCK_IO]),
+	COLUMN(model_type, objective_ns),
 	NAMED("own_ns", model_type, limit_ns[SAMPLES_OWN]),
 	NAMED("cpu_ns", model_type, limit_ns[SAMPLES_CPU]),
 	NAMED("blocked_ns", model_type, limit_ns[SAMPLES_BLOCKED]),
@@ -231,6 +237,7 @@ static const struct schema_table tables[] = {
 	SAMPLES("unit", unit_columns, units, CHECK_MAX_UNITS),
 	SAMPLES("guard_set", guards_columns, guards, CHECK_MAX_GUARD_SETS),
 	SAMPLES("timing", timing_columns, timings, CHECK_MAX_TIMINGS),
+	SAMPLES("objective", objective_columns, objectives, CHECK_MAX_OBJECTIVES),
 	ONE("model", model_columns, OF_MODEL, model),
 	MODEL("type", type_columns, types, CHECK_MAX_TYPES),
 	MODEL("guard", guard_columns, guards, CHECK_MAX_GUARDS),

@@ -33,6 +33,7 @@ static int load_files(const struct arm_files *arm, struct checked_file *files, b
 	for (uint32_t i = 0; i < arm->nr; i++) {
 		int ret = arming_load(&files[i].arming, arm->paths[i], arm->root, arm->is_paper);
 
+		ret = ret ?: arming_limit(&files[i].arming, &arm->limits);
 		files[i].is_loaded = !ret;
 		*ret_any |= !ret;
 		worst = worse(worst, ret);

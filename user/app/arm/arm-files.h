@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "app/common/limit-options.h"
 #include "data/armed.h"
 
 struct arm_files {
@@ -15,6 +16,7 @@ struct arm_files {
 	unsigned int is_paper; /* by the paper's rule of inference */
 	struct armed_prices prices; /* the budget; the rest is measured */
 	struct armed_scope scope; /* whose processes; its cgroup is looked up here */
+	struct limit_options limits; /* beside those of the profiles */
 	char root[32]; /* where the paths of programs and libraries begin */
 };
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/duration.h"
 #include "base/time.h"
 #include "link/link.h"
 #include "out/text.h"
@@ -78,8 +79,35 @@ static void print_budget(const struct armed_prices *prices)
 	puts("assumed high: the machine is too busy to measure it; arm again when it is not");
 }
 
-/* How far the thresholds can be relied on; nothing where all can. */
-static void print_thresholds(const struct model *model)
+/* Limits that people have set. */
+static void print_objectives(const struct loading *loading)
+{
+	uint64_t least_ns = UINT64_MAX, most_ns = 0;
+	char least[DURATION_TEXT_MAX], most[DURATION_TEXT_MAX];
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < loading->nr_types; i++) {
+		uint64_t ns = loading->types[i].threshold_ns;
+
+		if (!ns)
+			continue;
+		least_ns = ns < least_ns ? ns : least_ns;
+		most_ns = ns > most_ns ? ns : most_ns;
+		nr++;
+	}
+	if (!nr)
+		return;
+	text_heading(stdout, "");
+	printf("and after %s", duration_format(least_ns, least));
+	if (most_ns != least_ns)
+		printf(" to %s", duration_format(most_ns, most));
+	if (nr != loading->nr_types)
+		printf(", %" PRIu32 " of %" PRIu32 " types", nr, loading->nr_types);
+	putchar('\n');
+}
+
+/* How far the limits can be relied on; nothing where all can. */
+static void print_limits(const struct model *model)
 {
 	uint32_t unsure = 0, none = 0;
 
@@ -165,6 +193,7 @@ void armed_text(const struct arming *arming, const struct armed_before *before,
 	puts(arming->is_paper ? ", counted by the paper's rule" : "");
 	print_ways(link, arming->id);
 	print_budget(prices);
-	print_thresholds(&arming->model);
+	print_limits(&arming->model);
+	print_objectives(loading);
 	print_expected(arming);
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "app/common/command.h"
+#include "app/common/limit-options.h"
 #include "base/log.h"
 #include "base/open-in-root.h"
 #include "binary/file/elf.h"
@@ -143,6 +144,28 @@ int arming_load(struct arming *arming, const char *path, const char *root, bool 
 {
 	*arming = (struct arming){ .is_paper = is_paper, .root = root };
 	return read_profile(arming, path) ?: make_tables(arming) ?: open_objects(arming);
+}
+
+int arming_limit(struct arming *arming, const struct limit_options *limits)
+{
+	for (uint32_t i = 0; i < limits->nr; i++) {
+		const struct limit_option *limit = &limits->of[i];
+		uint32_t nr = 0;
+
+		for (uint32_t j = 0; j < arming->loading.nr_types; j++) {
+			struct perfguard_type *type = &arming->loading.types[j];
+
+			if (limit->type && limit->type != type->id)
+				continue;
+			type->threshold_ns = limit->limit_ns;
+			nr++;
+		}
+		if (!nr) {
+			log_error("%s has no type %" PRIu32, arming->path, limit->type);
+			return CMD_FAILED;
+		}
+	}
+	return 0;
 }
 
 int arming_upload(struct link *link, uint32_t id, const struct loading *loading, const int *fds)

@@ -17,6 +17,7 @@
 #include "train/guards/novelty-floor.h"
 #include "train/model/loading.h"
 
+struct limit_options;
 struct link;
 
 struct arming {
@@ -45,6 +46,9 @@ struct arming {
  * either case.
  */
 int arming_load(struct arming *arming, const char *path, const char *root, bool is_paper);
+
+/* Set limits of all of a unit's time, in place of the profile's.  Returns as above. */
+int arming_limit(struct arming *arming, const struct limit_options *limits);
 
 /* Load it into the module and arm it: all or nothing.  Returns as above. */
 int arming_arm(struct arming *arming, struct link *link, const struct armed_prices *prices,

@@ -19,6 +19,7 @@
 #include "store/profile-file.h"
 #include "store/trace-file.h"
 #include "train/guards/timed.h"
+#include "train/model/objectives.h"
 #include "train/samples/extract-timing.h"
 #include "train/samples/join.h"
 
@@ -81,6 +82,9 @@ const struct option_spec learning_options[] = {
 	  .help = "distance up to which trees are of one type, or gap", .most = 1 },
 	{ 0, "select", "NAME", option_choice, AT(options.select),
 	  .help = "of guards: information (default) or paper", .choices = selections },
+	{ 0, "limit", "[TYPE=]TIME", limit_option_parse, AT(limits),
+	  .help = "what takes longer by the clock is late, whatever was learnt; kept in the profile, "
+	  "none takes it off" },
 	{ 0, "units", "FILE", option_string, AT(units_path),
 	  .help = "list the units of the structure run, one a line" },
 	{ 0 },
@@ -103,6 +107,24 @@ static int failed(int error, const char *what)
 	return CMD_FAILED;
 }
 
+/* Types have the numbers that the profile has shown so far. */
+static int set_limits(struct learning *learning)
+{
+	for (uint32_t i = 0; i < learning->limits.nr; i++) {
+		const struct limit_option *limit = &learning->limits.of[i];
+		int error = objective_set(&learning->samples, &learning->model, limit->type,
+					  limit->limit_ns);
+
+		if (error == -ENOMEM)
+			return failed(error, "cannot learn");
+		if (error) {
+			log_error("%s has no type %" PRIu32, learning->path, limit->type);
+			return CMD_FAILED;
+		}
+	}
+	return 0;
+}
+
 int learning_load(struct learning *learning)
 {
 	char why[PROFILE_WHY_MAX];
@@ -111,10 +133,10 @@ int learning_load(struct learning *learning)
 	error = profile_load(learning->path, &learning->samples, &learning->model,
 			     &learning->training, why);
 	if (!error)
-		return 0;
+		return set_limits(learning);
 	learning->training = (struct training){ 0 };
 	if (error == -ENOENT)
-		return 0;
+		return set_limits(learning);
 	log_error("%s", why);
 	return CMD_FAILED;
 }

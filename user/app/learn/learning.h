@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "app/common/limit-options.h"
 #include "app/common/options.h"
 #include "data/model.h"
 #include "data/samples.h"
@@ -21,6 +22,7 @@ struct learning {
 	const char *path; /* of the profile */
 	const char *units_path; /* where to list the units; NULL: nowhere */
 	struct derive_options options;
+	struct limit_options limits; /* to be kept in the profile */
 
 	struct samples samples; /* all that is known */
 	struct model model;

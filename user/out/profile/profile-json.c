@@ -238,6 +238,7 @@ static const struct field type_fields[] = {
 	FIELD_AS(FIELD_WHOLE, struct model_type, mean_ns[SAMPLES_BLOCK_IO], "block_io"),
 	FIELD_INNER_END,
 	FIELD_INNER("limits_ns"),
+	FIELD(struct model_type, objective_ns, "all", .empty = FIELD_NULL),
 	LIMIT(SAMPLES_OWN, "own"), LIMIT(SAMPLES_CPU, "cpu"),
 	LIMIT(SAMPLES_BLOCKED, "blocked"), LIMIT(SAMPLES_BLOCK_IO, "block_io"),
 	FIELD_INNER_END,

@@ -248,6 +248,9 @@ static void print_limits(FILE *file, const struct model_type *type)
 	};
 	char mean[DURATION_TEXT_MAX], limit[DURATION_TEXT_MAX];
 
+	if (type->objective_ns)
+		fprintf(file, "        a limit of %s was set for all of its time\n",
+			duration_format(type->objective_ns, limit));
 	for (int part = SAMPLES_CPU; part < SAMPLES_NR_PARTS; part++)
 		if (type->limit_ns[part])
 			fprintf(file, "        %s %s, limit %s\n", names[part],

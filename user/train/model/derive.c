@@ -12,7 +12,8 @@
  *	learn()			guards/weights		the weights of rule W
  *	describe_types()	types/describe		size, example, cost
  *	set_limits()		guards/timed		the times of each type
- *				model/type-limits		from when on a unit is late
+ *				model/type-limits	from when on a unit is late
+ *	set_objectives()	model/objectives	limits that people have set
  *	predict()		guards/predict		the same on held-back units
  *
  * Before it, a recording becomes samples: trace/ reads the events, loops/ finds
@@ -38,6 +39,7 @@
 #include "train/guards/reuse-guards.h"
 #include "train/guards/timed.h"
 #include "train/guards/weights.h"
+#include "train/model/objectives.h"
 #include "train/model/type-limits.h"
 #include "train/samples/times.h"
 #include "train/types/describe.h"
@@ -348,6 +350,7 @@ static int derive(struct derivation *derivation, double *unmerged)
 		derivation->model->types[i].nr_merged = derivation->types.nr_merged[i];
 	price_guards(derivation);
 	name_methods(derivation->options, derivation->model);
+	set_objectives(derivation->samples, derivation->types.of_tree, derivation->model);
 	ret = set_limits(derivation);
 	if (!ret)
 		ret = predict(derivation, unmerged);

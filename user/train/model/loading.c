@@ -143,6 +143,7 @@ static int add_types(struct loading_build *build, const int16_t *least_final)
 		if (!type->id || type->id > MAX_TYPE_ID)
 			return contradiction(build);
 		to->types[i] = (struct perfguard_type){
+			.threshold_ns = type->objective_ns,
 			.own_ns = type->limit_ns[SAMPLES_OWN],
 			.cpu_ns = type->limit_ns[SAMPLES_CPU],
 			.blocked_ns = type->limit_ns[SAMPLES_BLOCKED],

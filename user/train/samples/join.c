@@ -55,7 +55,8 @@ static int grow_all(struct samples *to, const struct samples *from)
 	ret = ret ?: GROW(to, from, trees);
 	ret = ret ?: GROW(to, from, units);
 	ret = ret ?: GROW(to, from, guards);
-	return ret ?: GROW(to, from, timings);
+	ret = ret ?: GROW(to, from, timings);
+	return ret ?: GROW(to, from, objectives);
 }
 
 static void *copy(const void *from, uint32_t nr, size_t size)
@@ -161,6 +162,12 @@ static int append_timings(struct samples *to, const struct samples *from, struct
 	return 0;
 }
 
+static void append_objectives(struct samples *to, const struct samples *from)
+{
+	for (uint32_t i = 0; i < from->nr_objectives; i++)
+		to->objectives[to->nr_objectives++] = from->objectives[i];
+}
+
 /* Whatever it returns, @to is good for samples_deinit(). */
 static int append(struct samples *to, const struct samples *from)
 {
@@ -184,6 +191,7 @@ static int append(struct samples *to, const struct samples *from)
 	ret = ret ?: append_trees(to, from, base);
 	ret = ret ?: append_units(to, from, base);
 	ret = ret ?: append_timings(to, from, base);
+	append_objectives(to, from);
 	to->runs = sum_saturating(to->runs, from->runs);
 	to->lost = sum_saturating(to->lost, from->lost);
 	return ret;

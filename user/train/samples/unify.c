@@ -309,6 +309,24 @@ static void merge_timing(void *into, void *from)
 	free(b->hits);
 }
 
+/* Objectives. */
+
+static int compare_objectives(const void *context, uint32_t a, uint32_t b)
+{
+	const struct samples_objective *of = ((const struct samples *)context)->objectives;
+
+	return order_of(of[a].tree, of[b].tree);
+}
+
+/* The stricter one. */
+static void merge_objective(void *into, void *from)
+{
+	struct samples_objective *a = into, *b = from;
+
+	if (b->limit_ns < a->limit_ns)
+		a->limit_ns = b->limit_ns;
+}
+
 /* A timing's hits are places only. */
 static void clear_counts(struct samples *samples)
 {
@@ -334,5 +352,6 @@ int samples_unify(struct samples *samples)
 	ret = ret ?: UNIFY(samples, units, compare_units, merge_unit, NULL);
 	ret = ret ?: samples_limit(samples);
 	ret = ret ?: UNIFY(samples, guards, compare_guards, merge_guards, move_guards);
-	return ret ?: UNIFY(samples, timings, compare_timings, merge_timing, NULL);
+	ret = ret ?: UNIFY(samples, timings, compare_timings, merge_timing, NULL);
+	return ret ?: UNIFY(samples, objectives, compare_objectives, merge_objective, NULL);
 }
