@@ -19,6 +19,8 @@ static bool make_loop(struct pguard_profile *audit)
 	audit->types->least_final = S16_MIN;
 	table->types = audit->types;
 	audit->loops->limits = audit->limits;
+	audit->loops->ticks = audit->ticks;
+	*audit->ticks = pguard_verdict_ticks(audit->limits);
 	table->nr_types = 1;
 	audit->room = pguard_profile_room(infer_room(table));
 	return audit->room && !infer_table_init(table, audit->room) &&
@@ -43,8 +45,9 @@ struct pguard_profile *pguard_audit_new(struct pguard_target *target)
 	audit->nr_loops = 1;
 	audit->types = pguard_profile_room(sizeof(*audit->types));
 	audit->limits = pguard_profile_room(sizeof(*audit->limits));
+	audit->ticks = pguard_profile_room(sizeof(*audit->ticks));
 	audit->loops = pguard_profile_room(sizeof(*audit->loops));
-	if (audit->types && audit->limits && audit->loops && !pguard_profile_make_counters(audit) &&
+	if (audit->types && audit->limits && audit->ticks && audit->loops && !pguard_profile_make_counters(audit) &&
 	    make_loop(audit))
 		return audit;
 	pguard_profile_put(audit);
@@ -67,7 +70,7 @@ void pguard_audit_set_threshold(struct pguard_profile *audit, u64 threshold_ns)
 	WRITE_ONCE(audit->types->threshold_ns, threshold_ns);
 	WRITE_ONCE(audit->limits->ns[PERFGUARD_PART_ALL - 1], threshold_ns);
 	WRITE_ONCE(known->limits.ns[PERFGUARD_PART_ALL - 1], threshold_ns);
-	WRITE_ONCE(known->verdict.within, pguard_verdict_within(audit->loops, 0));
+	WRITE_ONCE(known->verdict.within, pguard_verdict_ticks(audit->limits).within);
 }
 
 /**

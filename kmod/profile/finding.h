@@ -13,8 +13,8 @@
 
 /**
  * struct pguard_finding - what limits say of a unit
- * @part: enum perfguard_part: what exceeds its limit by the largest factor, or comes
- *	closest to it; 0 without limits
+ * @part: enum perfguard_part: what exceeds its limit by the largest factor; of a unit that is
+ *	not late, what has the least time left; 0 without limits
  * @limit_ns: of that part
  * @left_ns: how much longer the unit may run before it can be late; 0 if it is,
  *	U64_MAX without limits
@@ -59,7 +59,7 @@ static inline void pguard_limits_judge(const struct pguard_limits *limits,
 				       const struct pguard_account *account,
 				       struct pguard_finding *ret)
 {
-	u64 limit, ns, share, most = 0;
+	u64 limit, ns, left, times, most = 0;
 	u32 i;
 
 	*ret = (struct pguard_finding){ .left_ns = U64_MAX };
@@ -68,14 +68,17 @@ static inline void pguard_limits_judge(const struct pguard_limits *limits,
 		if (!limit)
 			continue;
 		ns = pguard_limits_part(account, i + 1);
-		ret->left_ns = ns > limit ? 0 : min(ret->left_ns, limit - ns + 1);
-		/* In 1024ths; of two equal ones the narrower part says more. */
-		share = div64_u64(ns, (limit >> 10) + 1);
-		if (share < most)
+		left = ns > limit ? 0 : limit - ns + 1;
+		if (left > ret->left_ns)
 			continue;
-		most = share;
-		ret->part = i + 1;
-		ret->limit_ns = limit;
+		if (!left) {
+			/* In 1024ths; of two equal ones the narrower part says more. */
+			times = div64_u64(ns, (limit >> 10) + 1);
+			if (times < most)
+				continue;
+			most = times;
+		}
+		*ret = (struct pguard_finding){ i + 1, limit, left };
 	}
 }
 

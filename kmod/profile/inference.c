@@ -179,15 +179,25 @@ static void leave_cache(struct pguard_inference *inference, struct pguard_uncach
 	judge(inference, own);
 }
 
+/* Add what the scores say of the unit to its verdict cache.  Apart, for what it takes of the stack. */
+static noinline const struct pguard_transition *
+add_new(struct pguard_inference *inference, const struct infer_slot *slot,
+	const struct infer_state *state, u32 hit_slot)
+{
+	struct pguard_cached_verdict known;
+
+	pguard_verdict_make_known(&known, inference->loop, state);
+	return pguard_verdict_cache_add(inference->cache, inference->verdict, slot, hit_slot,
+					&known);
+}
+
 /* The first hit of a context, and the verdict cache does not know yet where it leads to. */
 static enum pguard_meeting meet_new(struct pguard_inference *inference,
 				    const struct infer_slot *slot)
 {
 	struct pguard_uncached_scores *own = inference->own ?: own_new(inference->loop, GFP_NOWAIT);
 	u32 hit_slot = hit_slot_of(inference, slot->context);
-	struct pguard_verdict_cache *cache = inference->cache;
 	const struct pguard_transition *transition = NULL;
-	struct pguard_cached_verdict known;
 
 	if (!own) {
 		/* Nothing more can be said of the unit.  As in judge(). */
@@ -195,11 +205,8 @@ static enum pguard_meeting meet_new(struct pguard_inference *inference,
 		return PGUARD_MEETING_LOST;
 	}
 	count(inference, slot->context, &own->state);
-	if (!READ_ONCE(cache->is_full)) {
-		pguard_verdict_make_known(&known, inference->loop, &own->state);
-		transition =
-			pguard_verdict_cache_add(cache, inference->verdict, slot, hit_slot, &known);
-	}
+	if (!READ_ONCE(inference->cache->is_full))
+		transition = add_new(inference, slot, &own->state, hit_slot);
 	if (transition) {
 		pguard_inference_follow(inference, transition);
 		if (own != inference->own)

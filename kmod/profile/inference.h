@@ -146,6 +146,16 @@ pguard_inference_is_excused(const struct pguard_inference *inference, u64 start)
 	       start <= READ_ONCE(inference->loop->changed);
 }
 
+/*
+ * Returns true if a unit that has ended on the fast path, so of some type, after @elapsed ns is
+ * in time, wherever its time went; if not, nothing is known.
+ */
+static __always_inline bool pguard_inference_is_soon(const struct pguard_inference *inference,
+						     u64 elapsed)
+{
+	return elapsed <= inference->loop->ticks[inference->verdict->final].soon_ns;
+}
+
 u64 pguard_inference_soon(const struct pguard_inference *inference);
 void pguard_inference_judge(const struct pguard_inference *inference,
 			    const struct pguard_account *account, struct pguard_finding *ret);

@@ -248,6 +248,7 @@ void pguard_profile_free_tables(struct pguard_profile *profile)
 	kvfree(profile->guards);
 	kvfree(profile->types);
 	kvfree(profile->limits);
+	kvfree(profile->ticks);
 	kvfree(profile->contexts);
 	kvfree(profile->weights);
 	kvfree(profile->room);

@@ -141,6 +141,18 @@ struct pguard_hit_slots {
 };
 
 /**
+ * struct pguard_limit_ticks - what the limits of a type come to by the clock, in its ticks
+ * @soon: who takes no more is not late, wherever its time goes
+ * @within: nor who takes less and stays on its CPU; some seconds' worth at most
+ * @soon_ns: @soon in ns, or U64_MAX
+ */
+struct pguard_limit_ticks {
+	u64 soon;
+	u64 soon_ns;
+	u32 within;
+};
+
+/**
  * struct pguard_loop - an event loop of a profile
  * @id: number of the loop: in its profile, or if it is audited in its image
  * @bit: its own among those of the profile
@@ -151,7 +163,8 @@ struct pguard_hit_slots {
  * @has_event_calls: some of its wait sites are
  * @table: its part of the profile's types, contexts and weights
  * @limits: of its types
- * @widest: of each part the largest of them
+ * @ticks: of its types, what follows from those
+ * @widest: of each part the largest limit
  * @hit_slots: of its contexts
  * @cache: what was found out by it; replaced by a larger one under the target lock
  * @audit: what an audit counts of it; NULL in a profile that was loaded
@@ -168,6 +181,7 @@ struct pguard_loop {
 	u64 changed;
 	struct infer_table table;
 	const struct pguard_limits *limits;
+	const struct pguard_limit_ticks *ticks;
 	struct pguard_limits widest;
 	struct pguard_hit_slots hit_slots;
 	struct pguard_verdict_cache *cache;
@@ -295,7 +309,8 @@ struct pguard_profile {
 		struct pguard_wait_sites *sites;
 		struct pguard_guard *guards;
 		struct infer_type *types;
-		struct pguard_limits *limits; /* by type */
+		struct pguard_limits *limits; /* by type, as the next */
+		struct pguard_limit_ticks *ticks;
 		struct infer_context *contexts;
 		struct infer_weight *weights;
 		void *room; /* of the loops' tables and hit slots */
@@ -339,7 +354,7 @@ void pguard_profile_sum_guard(const struct pguard_profile *profile, u32 guard,
 void pguard_profile_sum_type(const struct pguard_profile *profile, u32 type,
 			     struct pguard_type_sums *ret);
 
-u32 pguard_verdict_within(const struct pguard_loop *loop, u16 type);
+struct pguard_limit_ticks pguard_verdict_ticks(const struct pguard_limits *limits);
 void pguard_verdict_limits(const struct pguard_loop *loop, const struct infer_state *state,
 			   struct pguard_limits *ret);
 void pguard_verdict_make(struct pguard_verdict *verdict, const struct pguard_loop *loop,

@@ -55,12 +55,13 @@ static int tables_alloc(struct pguard_profile *profile)
 	profile->types = table_of(profile, PGUARD_STAGING_TYPES, sizeof(*profile->types),
 				  &profile->nr_types);
 	profile->limits = table_new(profile, profile->nr_types, sizeof(*profile->limits));
+	profile->ticks = table_new(profile, profile->nr_types, sizeof(*profile->ticks));
 	profile->contexts = table_of(profile, PGUARD_STAGING_CONTEXTS, sizeof(*profile->contexts),
 				     &profile->nr_contexts);
 	profile->weights = table_of(profile, PGUARD_STAGING_WEIGHTS, sizeof(*profile->weights),
 				    &profile->nr_weights);
 	if (!profile->loops || !profile->sites || !profile->guards || !profile->types ||
-	    !profile->limits || !profile->contexts || !profile->weights)
+	    !profile->limits || !profile->ticks || !profile->contexts || !profile->weights)
 		return -ENOMEM;
 	return pguard_profile_make_counters(profile);
 }
@@ -233,6 +234,7 @@ static int make_types(struct pguard_profile *profile, struct netlink_ext_ack *ex
 			loop[1].first_type = i;
 		limits = &profile->limits[i];
 		*limits = limits_of(&from[i]);
+		profile->ticks[i] = pguard_verdict_ticks(limits);
 		if (!loop->table.nr_types++)
 			loop->widest = *limits;
 		pguard_limits_widen(&loop->widest, limits);
@@ -336,6 +338,7 @@ static int complete_tables(struct pguard_profile *profile, struct netlink_ext_ac
 		table = &profile->loops[i].table;
 		table->types = &profile->types[profile->loops[i].first_type];
 		profile->loops[i].limits = &profile->limits[profile->loops[i].first_type];
+		profile->loops[i].ticks = &profile->ticks[profile->loops[i].first_type];
 		ret = complete_loop(profile, &profile->loops[i], room, extack);
 		if (ret)
 			return ret;

@@ -15,16 +15,16 @@ static u64 ticks_of(u64 limit_ns)
 	return limit_ns ? pguard_clock_ticks(limit_ns) : U64_MAX;
 }
 
-/**
- * pguard_verdict_within() - in how many ticks a unit of a type is in time that stays on its CPU
- * @loop: its loop
- * @type: of the loop
- *
- * Return: some seconds' worth at most.
- */
-u32 pguard_verdict_within(const struct pguard_loop *loop, u16 type)
+/* What limits come to by the clock.  Context: any. */
+struct pguard_limit_ticks pguard_verdict_ticks(const struct pguard_limits *limits)
 {
-	return min_t(u64, ticks_of(pguard_limits_least_calm(&loop->limits[type])), U32_MAX);
+	u64 least = pguard_limits_least(limits);
+
+	return (struct pguard_limit_ticks){
+		.soon = ticks_of(least),
+		.soon_ns = least ?: U64_MAX,
+		.within = min_t(u64, ticks_of(pguard_limits_least_calm(limits)), U32_MAX),
+	};
 }
 
 /**
@@ -77,13 +77,13 @@ void pguard_verdict_make(struct pguard_verdict *verdict, const struct pguard_loo
 	if (!state->contexts)
 		verdict->soon = ticks_of(pguard_limits_least(&loop->widest));
 	else if (verdict->early != INFER_NO_TYPE)
-		verdict->soon = ticks_of(pguard_limits_least(&loop->limits[verdict->early]));
+		verdict->soon = loop->ticks[verdict->early].soon;
 	if (verdict->final == INFER_NO_TYPE)
 		return;
 	verdict->type = loop->first_type + verdict->final;
 	/* By the paper's rule there is no fast path. */
 	if (verdict->fit == INFER_FIT_WHOLE && !table->paper)
-		verdict->within = pguard_verdict_within(loop, verdict->final);
+		verdict->within = loop->ticks[verdict->final].within;
 }
 
 /* The same with what a verdict cache keeps with it. */

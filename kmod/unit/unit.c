@@ -107,8 +107,9 @@ static void count_in_type(struct pguard_type_sums *sums, const struct pguard_acc
 	}
 }
 
-static void unit_count(const struct pguard_inference *inference,
-		       const struct pguard_account *account, struct unit_outcome outcome)
+static __always_inline void unit_count(const struct pguard_inference *inference,
+				       const struct pguard_account *account,
+				       struct unit_outcome outcome)
 {
 	const struct pguard_verdict *verdict = inference->verdict;
 	struct pguard_profile_cpu *cpu;
@@ -126,18 +127,16 @@ static void unit_count(const struct pguard_inference *inference,
 	preempt_enable();
 }
 
-/* Judge and count a unit that ended; one that was reported before is late. */
-static struct unit_outcome unit_judge(const struct pguard_inference *inference,
-				 const struct pguard_account *account, bool was_reported,
-				 bool is_novel)
+/* What a unit that ended was, but for what guards say of it. */
+static noinline struct unit_outcome unit_judge(const struct pguard_inference *inference,
+					       const struct pguard_account *account)
 {
-	struct unit_outcome outcome = { .is_novel = is_novel };
 	struct pguard_finding finding;
+	struct unit_outcome outcome = {
+		.is_starved = pguard_inference_judge_end(inference, account, &finding),
+	};
 
-	outcome.is_starved = pguard_inference_judge_end(inference, account, &finding);
-	outcome.is_late = was_reported || pguard_finding_is_late(&finding);
-	outcome.is_starved &= !outcome.is_late;
-	unit_count(inference, account, outcome);
+	outcome.is_late = pguard_finding_is_late(&finding);
 	return outcome;
 }
 
@@ -164,22 +163,35 @@ static void report_end(struct pguard_thread *thread, u64 word, const struct pgua
 	pguard_late_unit_report_end(thread, word, account);
 }
 
+/* By the clock it is in time; but a part of its time may be beyond its own limit. */
+static noinline u64 close_doubtful(struct pguard_thread *thread,
+				   const struct pguard_account *account)
+{
+	const struct pguard_inference *inference = pguard_thread_inference(thread);
+	struct unit_outcome outcome = unit_judge(inference, account);
+	u64 begun = pguard_clock();
+
+	unit_count(inference, account, outcome);
+	if (likely(!outcome.is_late))
+		return 0;
+	report_end(thread, thread->unit, account);
+	return charge_late(thread, begun);
+}
+
 /*
- * A unit of the fast path that left its CPU, or met page faults, has ended at @end.  By the
- * clock it is in time; but a part of its time may be beyond its own limit.
+ * A unit of the fast path that left its CPU, or met page faults, has ended with this account.
  *
  * Return: the ticks that are charged.
  */
-static u64 unit_close(struct pguard_thread *thread, const struct moment *end, u64 elapsed)
+static __always_inline u64 unit_close(struct pguard_thread *thread,
+				      const struct pguard_account *account)
 {
-	u64 begun = pguard_clock();
-	struct pguard_account account;
+	const struct pguard_inference *inference = pguard_thread_inference(thread);
 
-	unit_account(thread, end, elapsed, &account);
-	if (likely(!unit_judge(pguard_thread_inference(thread), &account, false, false).is_late))
-		return 0;
-	report_end(thread, thread->unit, &account);
-	return charge_late(thread, begun);
+	if (!pguard_inference_is_soon(inference, account->elapsed))
+		return close_doubtful(thread, account);
+	unit_count(inference, account, (struct unit_outcome){ });
+	return 0;
 }
 
 /**
@@ -194,11 +206,22 @@ static u64 unit_close(struct pguard_thread *thread, const struct moment *end, u6
  */
 struct pguard_thread *pguard_unit_close(struct pguard_thread *thread, u64 elapsed)
 {
-	const struct moment now = { };
+	struct pguard_account account;
 
-	unit_close(thread, &now, elapsed);
+	pguard_account_current(&thread->mark, elapsed, &account);
+	unit_close(thread, &account);
 	pguard_unit_count_extra(pguard_thread_inference(thread)->profile);
 	return thread;
+}
+
+/* The same of one that has ended at @end. */
+static noinline u64 unit_close_at(struct pguard_thread *thread, const struct moment *end,
+				  u64 elapsed)
+{
+	struct pguard_account account;
+
+	unit_account(thread, end, elapsed, &account);
+	return unit_close(thread, &account);
 }
 
 /* In how many ticks the unit that runs is in time, if it ends now and fits its type. */
@@ -208,7 +231,7 @@ static __always_inline u32 unit_within(const struct pguard_thread *thread,
 	u32 within = READ_ONCE(inference->verdict->within);
 
 	if (unlikely(!within && pguard_inference_is_excused(inference, thread->start)))
-		within = pguard_verdict_within(inference->loop, inference->verdict->final);
+		within = inference->loop->ticks[inference->verdict->final].within;
 	return within;
 }
 
@@ -226,7 +249,7 @@ static __always_inline bool unit_end_fast(struct pguard_thread *thread,
 	case PGUARD_UNIT_END_DONE:
 		return true;
 	case PGUARD_UNIT_END_EVENTFUL:
-		*ticks = unit_close(thread, end, elapsed);
+		*ticks = unit_close_at(thread, end, elapsed);
 		return true;
 	case PGUARD_UNIT_END_SLOW:
 		break;
@@ -327,8 +350,13 @@ static bool unit_finish(struct pguard_thread *thread, struct pguard_inference *i
 		unit_account(thread, end, elapsed, &account);
 	if (pguard_unit_is_empty(inference))
 		return end_empty(thread, inference, word, &account);
-	outcome = unit_judge(inference, &account, word & PGUARD_PHASE_LATE,
-			     pguard_inference_is_novel(inference, thread->start));
+	outcome = unit_judge(inference, &account);
+	outcome.is_novel = pguard_inference_is_novel(inference, thread->start);
+	if (word & PGUARD_PHASE_LATE) {
+		outcome.is_late = true;
+		outcome.is_starved = false;
+	}
+	unit_count(inference, &account, outcome);
 	stream_unit(thread, inference, &account, outcome.is_novel ? UNIT_IS_NOVEL : 0);
 	if (unlikely(outcome.is_late)) {
 		report_end(thread, word, &account);
