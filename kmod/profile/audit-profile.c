@@ -47,8 +47,8 @@ struct pguard_profile *pguard_audit_new(struct pguard_target *target)
 	audit->limits = pguard_profile_room(sizeof(*audit->limits));
 	audit->ticks = pguard_profile_room(sizeof(*audit->ticks));
 	audit->loops = pguard_profile_room(sizeof(*audit->loops));
-	if (audit->types && audit->limits && audit->ticks && audit->loops && !pguard_profile_make_counters(audit) &&
-	    make_loop(audit))
+	if (audit->types && audit->limits && audit->ticks && audit->loops &&
+	    !pguard_profile_make_counters(audit) && make_loop(audit))
 		return audit;
 	pguard_profile_put(audit);
 	return NULL;
@@ -66,11 +66,14 @@ struct pguard_profile *pguard_audit_new(struct pguard_target *target)
 void pguard_audit_set_threshold(struct pguard_profile *audit, u64 threshold_ns)
 {
 	struct pguard_cached_verdict *known = audit->loops->cache->known;
+	struct pguard_limit_ticks ticks;
 
 	WRITE_ONCE(audit->types->threshold_ns, threshold_ns);
 	WRITE_ONCE(audit->limits->ns[PERFGUARD_PART_ALL - 1], threshold_ns);
 	WRITE_ONCE(known->limits.ns[PERFGUARD_PART_ALL - 1], threshold_ns);
-	WRITE_ONCE(known->verdict.within, pguard_verdict_ticks(audit->limits).within);
+	ticks = pguard_verdict_ticks(audit->limits);
+	WRITE_ONCE(audit->ticks->soon_ns, ticks.soon_ns);
+	WRITE_ONCE(known->verdict.within, ticks.within);
 }
 
 /**

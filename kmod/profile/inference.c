@@ -179,7 +179,7 @@ static void leave_cache(struct pguard_inference *inference, struct pguard_uncach
 	judge(inference, own);
 }
 
-/* Add what the scores say of the unit to its verdict cache.  Apart, for what it takes of the stack. */
+/* Add what the scores say of the unit to its verdict cache.  Apart, for the stack it takes. */
 static noinline const struct pguard_transition *
 add_new(struct pguard_inference *inference, const struct infer_slot *slot,
 	const struct infer_state *state, u32 hit_slot)

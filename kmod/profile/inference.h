@@ -153,7 +153,7 @@ pguard_inference_is_excused(const struct pguard_inference *inference, u64 start)
 static __always_inline bool pguard_inference_is_soon(const struct pguard_inference *inference,
 						     u64 elapsed)
 {
-	return elapsed <= inference->loop->ticks[inference->verdict->final].soon_ns;
+	return elapsed <= READ_ONCE(inference->loop->ticks[inference->verdict->final].soon_ns);
 }
 
 u64 pguard_inference_soon(const struct pguard_inference *inference);

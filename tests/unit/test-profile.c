@@ -236,8 +236,8 @@ static void test_versions(void)
 	bytes = read_file(path, &len);
 	bytes[63] = 3;
 	write_file(other, bytes, len);
-	ok(is_refused(other, -EPROTONOSUPPORT, "is of profile version 3, and this pg-collect reads 2"),
-	   "a newer version");
+	ok(is_refused(other, -EPROTONOSUPPORT,
+		      "is of profile version 3, and this pg-collect reads 2"), "a newer version");
 	bytes[63] = 0;
 	write_file(other, bytes, len);
 	ok(is_refused(other, -EBADMSG, "is of profile version 0"), "a version that never was");

@@ -218,7 +218,7 @@ class Server:
 
 def thresholds():
     types = json.loads(collect("show", "--json", PROFILE).stdout)["types"]
-    return [one["threshold_ns"] for one in types]
+    return [one["limits_ns"]["own"] for one in types]
 
 
 def long(watch, delay_ms):

@@ -83,8 +83,8 @@ const struct option_spec learning_options[] = {
 	{ 0, "select", "NAME", option_choice, AT(options.select),
 	  .help = "of guards: information (default) or paper", .choices = selections },
 	{ 0, "limit", "[TYPE=]TIME", limit_option_parse, AT(limits),
-	  .help = "what takes longer by the clock is late, whatever was learnt; kept in the profile, "
-	  "none takes it off" },
+	  .help = "what takes longer by the clock is late, whatever was learnt; kept in the "
+	  "profile, none takes it off" },
 	{ 0, "units", "FILE", option_string, AT(units_path),
 	  .help = "list the units of the structure run, one a line" },
 	{ 0 },

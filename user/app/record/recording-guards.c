@@ -47,7 +47,8 @@ static int make_tables(const struct samples *samples, const struct model *model,
 	for (uint32_t i = 0; i < loading->nr_types; i++) {
 		struct perfguard_type *type = &loading->types[i];
 
-		type->threshold_ns = type->own_ns = type->cpu_ns = type->blocked_ns = type->block_io_ns = 0;
+		type->threshold_ns = type->own_ns = type->cpu_ns = 0;
+		type->blocked_ns = type->block_io_ns = 0;
 	}
 	for (uint32_t i = 0; i < loading->nr_guards; i++)
 		loading->guards[i].plan = 0;
