@@ -206,11 +206,64 @@ static void test_level(void)
 	watching_deinit(&watching);
 }
 
+/* A second later: so many units ended in time, and so many of them were starved. */
+static int starve(struct watching *watching, uint64_t units, uint64_t starved)
+{
+	sums.starved += starved;
+	return look(watching, units, 0);
+}
+
+static void test_starvation(void)
+{
+	static const struct cpu_user before[] = { { 4, "four", 500 }, { 9, "nine", 100 } };
+	static const struct cpu_user after[] = {
+		{ 4, "four", 530 }, { 9, "nine", 150 }, { 12, "twelve", 99 }, { 13, "few", 2 },
+	};
+	struct cpu_users first = { (struct cpu_user *)before, 2, NSEC_PER_SEC };
+	struct cpu_users second = { (struct cpu_user *)after, 4, 2 * NSEC_PER_SEC };
+	struct cpu_share most[2];
+	struct watching watching;
+	const char *lines;
+
+	watching_init(&watching, NULL, 60 * NSEC_PER_SEC, true);
+	listen();
+	starve(&watching, 100, 0);
+	starve(&watching, 100, 9);
+	starve(&watching, 2000, 19);
+	starve(&watching, 100, 9);
+	ok(!*heard(), "few starved units are nothing");
+	listen();
+	starve(&watching, 500, 200);
+	starve(&watching, 500, 200);
+	lines = heard();
+	ok(count(lines, "\"kind\":\"starved\"") == 1 && count(lines, "\"starved\":true") == 1 &&
+	   count(lines, "\"units\":1000,\"starved_units\":400") == 1 &&
+	   count(lines, "\"cpu\":[") == 1, "many are, with who has the CPUs");
+	ok(!watching.users.nr && watching_wait_ns(&watching) <= NSEC_PER_SEC,
+	   "it is looked at each second while it lasts");
+	listen();
+	starve(&watching, 500, 200);
+	starve(&watching, 500, 0);
+	ok(!*heard(), "and reported once");
+	watching.starvation.seen_ns -= 11 * NSEC_PER_SEC;
+	listen();
+	starve(&watching, 500, 0);
+	lines = heard();
+	ok(count(lines, "\"starved\":false") == 1 &&
+	   count(lines, "\"units\":2500,\"starved_units\":600") == 1,
+	   "ten seconds later it is over");
+	watching_deinit(&watching);
+	ok(cpu_users_most(&first, &second, most, 2) == 2 && most[0].user->pid == 12 &&
+	   most[1].user->pid == 9 && most[1].share > 0.49 && most[1].share < 0.51,
+	   "who used most of the CPUs comes first, and who came just now counts");
+}
+
 int main(void)
 {
-	plan(12);
+	plan(18);
 	test_fold();
 	test_level();
+	test_starvation();
 	free(text);
 	return tap_status();
 }

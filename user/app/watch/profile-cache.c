@@ -312,11 +312,26 @@ int profile_cache_look(struct profile_cache *cache, struct link *link, uint64_t 
 		}
 		if (ret)
 			break;
-		for (uint32_t j = 0; j < nr && !ret; j++)
+		cache->profiles[i].sums = (struct starvation_sums){ 0 };
+		for (uint32_t j = 0; j < nr && !ret; j++) {
+			cache->profiles[i].sums.units += armed[j].units + armed[j].late;
+			cache->profiles[i].sums.starved += armed[j].starved;
 			ret = look_at(&cache->profiles[i], &armed[j], now_ns, fn, arg);
+		}
 		free(armed);
 	}
 	return ret;
+}
+
+struct starvation_sums profile_cache_sums(const struct profile_cache *cache)
+{
+	struct starvation_sums sums = { 0 };
+
+	for (uint32_t i = 0; i < cache->nr; i++) {
+		sums.units += cache->profiles[i].sums.units;
+		sums.starved += cache->profiles[i].sums.starved;
+	}
+	return sums;
 }
 
 bool profile_cache_has_level(const struct profile_cache *cache)

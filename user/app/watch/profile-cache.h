@@ -16,6 +16,7 @@
 #include "out/alert/alert.h"
 #include "out/alert/reason.h"
 #include "out/alert/regression.h"
+#include "out/alert/starvation.h"
 #include "train/guards/visits.h"
 
 struct link;
@@ -47,6 +48,7 @@ struct cached_profile {
 	uint32_t nr_types;
 	uint32_t nr_guards;
 	uint32_t nr_visited; /* guards that training knows, the first ones */
+	struct starvation_sums sums; /* of all its types, at the last look */
 	bool is_seen; /* in the last look */
 };
 
@@ -74,6 +76,9 @@ int profile_cache_refresh(struct profile_cache *cache, struct link *link);
  */
 int profile_cache_look(struct profile_cache *cache, struct link *link, uint64_t now_ns, profile_cache_level_fn fn,
 	       void *arg);
+
+/* What the last look found, of all profiles. */
+struct starvation_sums profile_cache_sums(const struct profile_cache *cache);
 
 /* Return: true if any type is slow as a whole now. */
 bool profile_cache_has_level(const struct profile_cache *cache);

@@ -115,6 +115,7 @@ static const struct field guard_fields[] = {
 
 static const struct field type_fields[] = {
 	AT(loop_id, "loop_id"), AT(id, "type"),
+	AT(own_limit_ns, "threshold_ns", .empty = FIELD_NULL),
 	FIELD_INNER("limits_ns"),
 	AT(threshold_ns, "all", .empty = FIELD_NULL),
 	AT(own_limit_ns, "own", .empty = FIELD_NULL),

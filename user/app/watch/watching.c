@@ -23,6 +23,8 @@
 #define SELDOM_NS (5 * NSEC_PER_SEC)
 #define QUIET_NS (10 * NSEC_PER_SEC)
 
+enum { MAX_USERS = 3 }; /* of the CPUs, that are named */
+
 /* A unit that is still late is printed again from this time on. */
 #define STUCK_NS NSEC_PER_SEC
 
@@ -44,6 +46,7 @@ void watching_deinit(struct watching *watching)
 	late_units_deinit(&watching->units);
 	profile_cache_deinit(&watching->cache);
 	fold_deinit(&watching->fold);
+	cpu_users_deinit(&watching->users);
 	if (watching->unwinder)
 		unwinder_destroy(watching->unwinder);
 	memset(watching, 0, sizeof(*watching));
@@ -88,11 +91,65 @@ static int refresh(struct watching *watching, uint64_t now_ns)
 	return optional(watching, profile_cache_refresh(&watching->cache, watching->link));
 }
 
+static int print_starvation(struct watching *watching, const struct alert_cpu_user *users,
+			    uint32_t nr)
+{
+	const struct alert_starvation alert = {
+		.time_ns = time_wall_ns(),
+		.starvation = &watching->starvation,
+		.users = users,
+		.nr_users = nr,
+	};
+
+	if (watching->is_json)
+		return alert_starvation_json(&watching->json, stdout, &alert);
+	alert_starvation_text(stdout, &alert);
+	return flush();
+}
+
+/* It was found at the last look: print it, with who has used the CPUs since. */
+static int print_users(struct watching *watching)
+{
+	struct alert_cpu_user users[MAX_USERS];
+	struct cpu_share most[MAX_USERS];
+	struct cpu_users now;
+	uint32_t nr;
+	int ret = cpu_users_read(&now);
+
+	if (!ret) {
+		nr = cpu_users_most(&watching->users, &now, most, MAX_USERS);
+		for (uint32_t i = 0; i < nr; i++)
+			users[i] = (struct alert_cpu_user){ most[i].user->pid, most[i].user->comm,
+							    most[i].share };
+		ret = print_starvation(watching, users, nr);
+	}
+	cpu_users_deinit(&now);
+	cpu_users_deinit(&watching->users);
+	return ret;
+}
+
+static int look_for_starvation(struct watching *watching)
+{
+	const struct starvation_sums sums = profile_cache_sums(&watching->cache);
+	enum starvation_change change =
+		starvation_update(&watching->starvation, &sums, time_wall_ns());
+	int ret = 0;
+
+	if (change == STARVATION_BEGUN)
+		return cpu_users_read(&watching->users);
+	if (watching->users.nr)
+		ret = print_users(watching);
+	return !ret && change == STARVATION_OVER ? print_starvation(watching, NULL, 0) : ret;
+}
+
 static int look(struct watching *watching, uint64_t now_ns)
 {
+	int ret;
+
 	watching->looked_ns = now_ns;
-	return optional(watching, profile_cache_look(&watching->cache, watching->link,
-						     time_wall_ns(), print_level, watching));
+	ret = optional(watching, profile_cache_look(&watching->cache, watching->link,
+						    time_wall_ns(), print_level, watching));
+	return ret ? ret : look_for_starvation(watching);
 }
 
 static int print_folded(struct watching *watching, uint64_t now_ns)
@@ -121,7 +178,7 @@ static int print_folded(struct watching *watching, uint64_t now_ns)
 static uint64_t step_ns(const struct watching *watching, uint64_t now_ns)
 {
 	bool is_quiet = now_ns - watching->alerted_ns > QUIET_NS &&
-			!profile_cache_has_level(&watching->cache);
+			!profile_cache_has_level(&watching->cache) && !watching->starvation.is_on;
 
 	return is_quiet ? SELDOM_NS : OFTEN_NS;
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "app/common/identity.h"
+#include "app/watch/cpu-users.h"
 #include "app/watch/late-units.h"
 #include "app/watch/profile-cache.h"
 #include "out/alert/fold.h"
@@ -32,6 +33,8 @@ struct watching {
 	struct late_units units;
 	struct profile_cache cache;
 	struct fold fold;
+	struct starvation starvation;
+	struct cpu_users users; /* when it was found; without users once it is printed */
 	uint64_t alerted_ns; /* CLOCK_MONOTONIC: the last alert */
 	uint64_t put_off_ns; /* the module put a request off last */
 	uint64_t refreshed_ns; /* the armed profiles were asked for */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* For people: many alike in few lines, and types that are slow as a whole. */
+/* For people: many alike in few lines, and what is slow as a whole: types, and the machine. */
 
 #include "out/alert/alert.h"
 
@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "out/alert/fold.h"
 #include "out/alert/regression.h"
+#include "out/alert/starvation.h"
 #include "out/text.h"
 
 enum { MAX_NAME = 28 }; /* columns of a function, or a type */
@@ -96,4 +97,29 @@ void alert_level_text(FILE *file, const struct alert_level *level)
 	if (regression->is_on)
 		paragraph_print(file, "", "its late units are not reported singly until it is back, "
 				"except those far beyond");
+}
+
+void alert_starvation_text(FILE *file, const struct alert_starvation *alert)
+{
+	const struct starvation *starvation = alert->starvation;
+	char time[TIME_TEXT_MAX], since[TIME_TEXT_MAX], starved[TEXT_MAX], units[TEXT_MAX];
+
+	time_format_local(starvation->since_ns, since);
+	since[8] = '\0'; /* to the second */
+	fprintf(file, "%s %s%s%s: since %s %s of %s units waited for a CPU longer than all of\n",
+		time_format_local(alert->time_ns, time),
+		starvation->is_on ? text_red(file) : text_green(file),
+		starvation->is_on ? "STARVED" : "no longer starved", text_plain(file), since,
+		text_count(starvation->counts.starved, starved),
+		text_count(starvation->counts.units, units));
+	paragraph_print(file, "", starvation->is_on ?
+			"their time may be; by the rest of it they are in time" :
+			"their time may be");
+	for (uint32_t i = 0; i < alert->nr_users; i++) {
+		paragraph_heading(file, i ? "" : "CPUs");
+		fprintf(file, "%.0f %% of one by process %" PRIu32 " (", 100 * alert->users[i].share,
+			alert->users[i].pid);
+		text_safe(file, alert->users[i].comm);
+		fputs(")\n", file);
+	}
 }

@@ -434,3 +434,36 @@ int alert_level_json(struct json *json, FILE *file, const struct alert_level *le
 	json_end(json);
 	return json_end_line(json, file);
 }
+
+static const struct field starvation_alert_fields[] = {
+	FIELD_BY(put_null, "seq"),
+	FIELD_AS(FIELD_TIME, struct alert_starvation, time_ns, "time"),
+	{ 0 },
+};
+
+static const struct field starvation_fields[] = {
+	FIELD(struct starvation, is_on, "starved"),
+	FIELD_AS(FIELD_TIME, struct starvation, since_ns, "since"),
+	FIELD(struct starvation, counts.units, "units"),
+	FIELD(struct starvation, counts.starved, "starved_units"),
+	{ 0 },
+};
+
+int alert_starvation_json(struct json *json, FILE *file, const struct alert_starvation *alert)
+{
+	json_object(json, NULL);
+	json_string(json, "kind", "starved");
+	fields_json(json, starvation_alert_fields, alert);
+	fields_json(json, starvation_fields, alert->starvation);
+	json_array(json, "cpu");
+	for (uint32_t i = 0; i < alert->nr_users; i++) {
+		json_object(json, NULL);
+		json_u64(json, "pid", alert->users[i].pid);
+		json_string(json, "comm", alert->users[i].comm);
+		json_real(json, "share", alert->users[i].share);
+		json_end(json);
+	}
+	json_end(json);
+	json_end(json);
+	return json_end_line(json, file);
+}

@@ -17,6 +17,7 @@
 #include "out/alert/hotpath.h"
 #include "out/alert/reason.h"
 #include "out/alert/regression.h"
+#include "out/alert/starvation.h"
 #include "out/json.h"
 
 struct alert_stack {
@@ -93,6 +94,21 @@ struct alert_level {
 	const struct regression *regression;
 };
 
+/* Who used the CPUs. */
+struct alert_cpu_user {
+	uint32_t pid;
+	const char *comm;
+	double share; /* of a CPU */
+};
+
+/* Starvation that has begun, or is over; then without users. */
+struct alert_starvation {
+	uint64_t time_ns; /* CLOCK_REALTIME, like starvation.since_ns */
+	const struct starvation *starvation;
+	const struct alert_cpu_user *users;
+	uint32_t nr_users;
+};
+
 /*
  * One line with the fields of an alert.  @kind is "late", "ended", "lost",
  * "novel" or "slow".  Returns what json_end_line() does.
@@ -106,6 +122,9 @@ int alert_folded_json(struct json *json, FILE *file, const struct fold_window *w
 
 /* Of kind "level". */
 int alert_level_json(struct json *json, FILE *file, const struct alert_level *level);
+
+/* Of kind "starved". */
+int alert_starvation_json(struct json *json, FILE *file, const struct alert_starvation *alert);
 
 /* All that is known of a late unit, as a block of lines. */
 void alert_text(FILE *file, const struct alert *alert);
@@ -122,6 +141,7 @@ void alert_novel_text(FILE *file, const struct alert *alert);
 void alert_folded_text(FILE *file, const struct fold_window *window, uint64_t window_ns,
 		       uint64_t time_ns);
 void alert_level_text(FILE *file, const struct alert_level *level);
+void alert_starvation_text(FILE *file, const struct alert_starvation *alert);
 
 /*
  * The same of @alerts[@index], one of the slowest, where those before it were

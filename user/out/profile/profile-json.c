@@ -237,6 +237,7 @@ static const struct field type_fields[] = {
 	FIELD_AS(FIELD_WHOLE, struct model_type, mean_ns[SAMPLES_BLOCKED], "blocked"),
 	FIELD_AS(FIELD_WHOLE, struct model_type, mean_ns[SAMPLES_BLOCK_IO], "block_io"),
 	FIELD_INNER_END,
+	LIMIT(SAMPLES_OWN, "threshold_ns"),
 	FIELD_INNER("limits_ns"),
 	FIELD(struct model_type, objective_ns, "all", .empty = FIELD_NULL),
 	LIMIT(SAMPLES_OWN, "own"), LIMIT(SAMPLES_CPU, "cpu"),
