@@ -127,9 +127,10 @@ void pguard_account_remote(const struct pguard_mark *mark, u64 elapsed,
 	account_counts(mark, task, ret);
 	ret->cpu = READ_ONCE(task->se.sum_exec_runtime) - mark_cpu(mark, now, elapsed);
 	account_close(ret, elapsed);
-	if (!task_is_running(task))
-		return;
+	/* On its way into a wait it still computes. */
 	is_on_cpu = READ_ONCE(task->on_cpu);
+	if (!is_on_cpu && !task_is_running(task))
+		return;
 	since = is_on_cpu ? READ_ONCE(task->se.exec_start)
 			  : READ_ONCE(task->sched_info.last_queued);
 	rest = ret->blocked;
