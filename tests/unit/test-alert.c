@@ -156,7 +156,8 @@ static void make(struct example *example)
 }
 
 static const char block[] =
-"14:05:03.120 LATE redis-server[812/815]: 212 ms, 23 times the limit of 9.42 ms\n"
+"14:05:03.120 LATE redis-server[812/815]: 212 ms, 23 times its limit\n"
+"  limit     9.42 ms for all of its time\n"
 "  unit      48812, since 14:05:02.908, still running\n"
 "  type      5 (lrangeCommand, addListRangeReply), sure\n"
 "  normally  350 us for this type: it takes 606 times that\n"
@@ -178,7 +179,8 @@ static const char block[] =
 "  look at   thread 816 (bio_lazy_free): why it keeps the lock\n";
 
 static const char plain[] =
-"14:05:03.120 LATE redis-server[812/815]: took 212 ms, 23 times the limit of 9.42 ms\n"
+"14:05:03.120 LATE redis-server[812/815]: took 212 ms, 23 times its limit\n"
+"  limit     9.42 ms for all of its time\n"
 "  unit      48812, since 14:05:02.908, ended\n"
 "  where     redis-server+0x4412a below lrangeCommand, 80 % of the 200 ms seen\n"
 "            (2 stacks)\n"
@@ -224,6 +226,22 @@ static const char levels[] =
 "14:05:03.120 back redis-server, type 7 (getCommand)\n"
 "            since 14:04:59 its units take 3.30 ms again; 380 of 402 were late\n"
 "            meanwhile\n";
+
+static const char limits[] =
+"  limit     9.42 ms without the run queue, and it took 212 ms\n"
+"  limit     9.42 ms of computing, and it computed 800 us\n"
+"  limit     9.42 ms blocked, and it was so for 211 ms\n"
+"  limit     9.42 ms of block I/O, and it had 0 ns\n";
+
+static const char starved[] =
+"14:05:03.120 STARVED: units wait for a CPU\n"
+"            since 14:04:59 380 of 1,402 units waited for one longer than all of\n"
+"            their time may be; but for that they are in time\n"
+"  CPUs      98 % of one by process 812 (sh)\n"
+"            40 % of one by process 7 (kworker/0:1)\n"
+"14:05:03.120 no longer starved\n"
+"            since 14:04:59 380 of 1,402 units waited for one longer than all of\n"
+"            their time may be\n";
 
 static void test_block(void)
 {
@@ -318,6 +336,45 @@ static void test_many(void)
 	ok(is_printed(file, levels), "a change of level, and back");
 }
 
+/* The second line of what is printed of a unit for each part of its time. */
+static void test_parts(void)
+{
+	struct example example;
+	char all[1024] = "", *line;
+	FILE *file;
+
+	make(&example);
+	for (uint32_t part = PERFGUARD_PART_OWN; part <= PERFGUARD_PART_BLOCK_IO; part++) {
+		file = begin();
+		example.record.part = part;
+		alert_text(file, &example.alert);
+		fclose(file);
+		line = strchr(printed, '\n') + 1;
+		strncat(all, line, (size_t)(strchr(line, '\n') + 1 - line));
+	}
+	ok(!strcmp(all, limits), "which part of its time exceeded which limit");
+	hotpath_deinit(&example.hotpath);
+}
+
+static void test_starvation(void)
+{
+	static const struct alert_cpu_user users[] = { { 812, "sh", 0.98 },
+						       { 7, "kworker/0:1", 0.4 } };
+	struct starvation starvation = {
+		.is_on = true,
+		.since_ns = TIME_NS - 4 * NSEC_PER_SEC,
+		.counts = { .units = 1402, .starved = 380 },
+	};
+	struct alert_starvation alert = { TIME_NS, &starvation, users, 2 };
+	FILE *file = begin();
+
+	alert_starvation_text(file, &alert);
+	starvation.is_on = false;
+	alert.nr_users = 0;
+	alert_starvation_text(file, &alert);
+	ok(is_printed(file, starved), "a machine that starves units, and no longer does");
+}
+
 static void test_thinned(void)
 {
 	struct record record = { .profile_id = 1, .type_id = 5, .margin = 60 };
@@ -333,10 +390,12 @@ static void test_thinned(void)
 int main(void)
 {
 	setenv("TZ", "UTC", 1);
-	plan(9);
+	plan(11);
 	test_block();
 	test_less();
 	test_many();
+	test_parts();
+	test_starvation();
 	test_thinned();
 	free(printed);
 	return tap_status();

@@ -13,7 +13,7 @@
 
 enum {
 	TYPES = 10, /* of a loop */
-	LOOPS = 40, /* that are trained */
+	LOOPS = 16, /* that are trained */
 	FRESH = 4000, /* units of each type that are judged then */
 };
 

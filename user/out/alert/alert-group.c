@@ -103,18 +103,19 @@ void alert_starvation_text(FILE *file, const struct alert_starvation *alert)
 {
 	const struct starvation *starvation = alert->starvation;
 	char time[TIME_TEXT_MAX], since[TIME_TEXT_MAX], starved[TEXT_MAX], units[TEXT_MAX];
+	char text[PARAGRAPH_MAX];
 
+	fprintf(file, "%s %s%s%s\n", time_format_local(alert->time_ns, time),
+		starvation->is_on ? text_red(file) : text_green(file),
+		starvation->is_on ? "STARVED: units wait for a CPU" : "no longer starved",
+		text_plain(file));
 	time_format_local(starvation->since_ns, since);
 	since[8] = '\0'; /* to the second */
-	fprintf(file, "%s %s%s%s: since %s %s of %s units waited for a CPU longer than all of\n",
-		time_format_local(alert->time_ns, time),
-		starvation->is_on ? text_red(file) : text_green(file),
-		starvation->is_on ? "STARVED" : "no longer starved", text_plain(file), since,
-		text_count(starvation->counts.starved, starved),
-		text_count(starvation->counts.units, units));
-	paragraph_print(file, "", starvation->is_on ?
-			"their time may be; by the rest of it they are in time" :
-			"their time may be");
+	snprintf(text, sizeof(text), "since %s %s of %s units waited for one longer than all of "
+		 "their time may be%s", since, text_count(starvation->counts.starved, starved),
+		 text_count(starvation->counts.units, units),
+		 starvation->is_on ? "; but for that they are in time" : "");
+	paragraph_print(file, "", text);
 	for (uint32_t i = 0; i < alert->nr_users; i++) {
 		paragraph_heading(file, i ? "" : "CPUs");
 		fprintf(file, "%.0f %% of one by process %" PRIu32 " (", 100 * alert->users[i].share,

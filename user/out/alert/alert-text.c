@@ -353,28 +353,42 @@ static void print_lost(FILE *file, const struct record *record)
 		record->lost == 1 ? " was" : "s were");
 }
 
-/*
- * Which part of the time exceeded its limit, by what factor.  Without a run queue a
- * unit's own time is all of it.
- */
+static void print_factor(FILE *file, const struct record *record)
+{
+	char factor[TEXT_MAX];
+
+	if (record->threshold_ns)
+		fprintf(file, ", %s times its limit",
+			times((double)record_part_ns(record) / (double)record->threshold_ns,
+			      factor));
+}
+
+/* The limit, and what of the unit's time exceeded it. */
 static void print_limit(FILE *file, const struct record *record)
 {
-	static const char *const of_it[] = {
-		[PERFGUARD_PART_OWN] = "of it not in the run queue",
-		[PERFGUARD_PART_CPU] = "of it computing",
-		[PERFGUARD_PART_BLOCKED] = "of it blocked",
-		[PERFGUARD_PART_BLOCK_IO] = "of it blocked for block I/O",
-	};
-	char limit[DURATION_TEXT_MAX], ns[DURATION_TEXT_MAX], factor[TEXT_MAX];
-	uint64_t part_ns = record_part_ns(record);
+	char limit[DURATION_TEXT_MAX], ns[DURATION_TEXT_MAX];
 
-	if (record->part < sizeof(of_it) / sizeof(of_it[0]) && of_it[record->part] &&
-	    part_ns != record->account.elapsed_ns)
-		fprintf(file, ", %s %s", duration_format(part_ns, ns), of_it[record->part]);
-	if (record->threshold_ns)
-		fprintf(file, ", %s times the limit of %s",
-			times((double)part_ns / (double)record->threshold_ns, factor),
-			duration_format(record->threshold_ns, limit));
+	if (!record->threshold_ns)
+		return;
+	duration_format(record->threshold_ns, limit);
+	duration_format(record_part_ns(record), ns);
+	switch (record->part) {
+	case PERFGUARD_PART_OWN:
+		paragraph_format(file, "limit", "%s without the run queue, and it took %s", limit,
+				 ns);
+		break;
+	case PERFGUARD_PART_CPU:
+		paragraph_format(file, "limit", "%s of computing, and it computed %s", limit, ns);
+		break;
+	case PERFGUARD_PART_BLOCKED:
+		paragraph_format(file, "limit", "%s blocked, and it was so for %s", limit, ns);
+		break;
+	case PERFGUARD_PART_BLOCK_IO:
+		paragraph_format(file, "limit", "%s of block I/O, and it had %s", limit, ns);
+		break;
+	default:
+		paragraph_format(file, "limit", "%s for all of its time", limit);
+	}
 }
 
 static void print_time(FILE *file, const struct alert *alert)
@@ -385,8 +399,9 @@ static void print_time(FILE *file, const struct alert *alert)
 
 	fprintf(file, ": %s%s%s%s", has_ended ? "took " : "", text_bold(file),
 		duration_format(record->account.elapsed_ns, elapsed), text_plain(file));
-	print_limit(file, record);
+	print_factor(file, record);
 	fputc('\n', file);
+	print_limit(file, record);
 	paragraph_format(file, "unit", "%" PRIu64 ", since %s, %s", record->unit,
 	     time_format_local(record->time_ns - record->account.elapsed_ns, start),
 	     has_ended ? "ended" : "still running");
@@ -418,16 +433,13 @@ void alert_again_text(FILE *file, const struct alert *alert, uint64_t printed_ns
 	const struct record *record = alert->record;
 	const struct hotpath *hotpath = alert->hotpath;
 	bool has_ended = record->kind == PERFGUARD_RECORD_KIND_ENDED;
-	char elapsed[DURATION_TEXT_MAX], factor[TEXT_MAX];
+	char elapsed[DURATION_TEXT_MAX];
 
 	begin(file, alert, has_ended ? text_bold(file) : text_red(file),
 	      has_ended ? "ended" : "still late");
 	fprintf(file, ": %s%s", has_ended ? "took " : "",
 		duration_format(record->account.elapsed_ns, elapsed));
-	if (record->threshold_ns)
-		fprintf(file, ", %s times its limit",
-			times((double)record_part_ns(record) / (double)record->threshold_ns,
-			      factor));
+	print_factor(file, record);
 	fputc('\n', file);
 	if (!hotpath || !alert->reason || !hotpath->nr_functions)
 		return;
