@@ -367,7 +367,7 @@ static const struct pguard_limits *limits_at_end(const struct pguard_inference *
  * @ret: filled in
  *
  * Context: current, preemptible or not.
- * Return: true if it was starved: not late, but for the run queue it would have been.
+ * Return: true if it was starved: not late, and only because the run queue does not count.
  */
 bool pguard_inference_judge_end(const struct pguard_inference *inference,
 				const struct pguard_account *account, struct pguard_finding *ret)

@@ -55,7 +55,7 @@ struct pguard_object {
  * struct pguard_type_sums - sums over the units of a type that were in time
  *
  * @late and @late_elapsed are of those that were not, @novel of both; @starved of those
- * that were, but for the run queue, late; ns.
+ * that would have been late if the run queue counted; ns.
  */
 struct pguard_type_sums {
 	u64 units;

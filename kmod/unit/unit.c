@@ -127,7 +127,7 @@ static __always_inline void unit_count(const struct pguard_inference *inference,
 	preempt_enable();
 }
 
-/* What a unit that ended was, but for what guards say of it. */
+/* What a unit that ended was, except for what guards say of it. */
 static noinline struct unit_outcome unit_judge(const struct pguard_inference *inference,
 					       const struct pguard_account *account)
 {

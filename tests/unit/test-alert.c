@@ -236,7 +236,7 @@ static const char limits[] =
 static const char starved[] =
 "14:05:03.120 STARVED: units wait for a CPU\n"
 "            since 14:04:59 380 of 1,402 units waited for one longer than all of\n"
-"            their time may be; but for that they are in time\n"
+"            their time may be; otherwise they are in time\n"
 "  CPUs      98 % of one by process 812 (sh)\n"
 "            40 % of one by process 7 (kworker/0:1)\n"
 "14:05:03.120 no longer starved\n"

@@ -210,6 +210,22 @@ static void emit(struct thread *t, enum perfguard_event_kind kind, uint64_t sp)
 	sim_tell(t, kind, 0, sp, SIM_STEP_NS);
 }
 
+/* A thread of the plain loop, guarded at A, whose events the caller makes; what was learnt. */
+static struct extracted guard_by_hand(struct sim *sim, struct thread *t)
+{
+	struct extracted of;
+
+	sim_init(sim, "MLWABC");
+	run_plain(sim);
+	of = extracted_of(&sim->trace);
+	sim_deinit(sim);
+	sim_init(sim, "A");
+	sim->trace.loops = sim_add(NULL, &sim->trace.nr_loops, sizeof(*sim->trace.loops),
+				   &of.samples.loops[0].hash);
+	thread_start(t, sim, PID, 7, 1, BASE);
+	return of;
+}
+
 /* What met contexts and was no unit after all leaves nothing to the next one. */
 static void empty(void)
 {
@@ -219,14 +235,7 @@ static void empty(void)
 	struct thread t;
 	struct sim sim;
 
-	sim_init(&sim, "MLWABC");
-	run_plain(&sim);
-	of = extracted_of(&sim.trace);
-	sim_deinit(&sim);
-	sim_init(&sim, "A");
-	sim.trace.loops = sim_add(NULL, &sim.trace.nr_loops, sizeof(*sim.trace.loops),
-				  &of.samples.loops[0].hash);
-	thread_start(&t, &sim, PID, 7, 1, BASE);
+	of = guard_by_hand(&sim, &t);
 	emit(&t, PERFGUARD_EVENT_KIND_GUARD, 8);
 	emit(&t, PERFGUARD_EVENT_KIND_UNIT, unit | GUARDED_NONE);
 	emit(&t, PERFGUARD_EVENT_KIND_GUARD, 16);
@@ -257,14 +266,7 @@ static void accounts(void)
 	struct thread t;
 	struct sim sim;
 
-	sim_init(&sim, "MLWABC");
-	run_plain(&sim);
-	of = extracted_of(&sim.trace);
-	sim_deinit(&sim);
-	sim_init(&sim, "A");
-	sim.trace.loops = sim_add(NULL, &sim.trace.nr_loops, sizeof(*sim.trace.loops),
-				  &of.samples.loops[0].hash);
-	thread_start(&t, &sim, PID, 7, 1, BASE);
+	of = guard_by_hand(&sim, &t);
 	sim_pass(&t, 10000);
 	sim_tell(&t, PERFGUARD_EVENT_KIND_UNIT, 0, unit | has_account, 10000);
 	sim_pass(&t, 10000);

@@ -75,13 +75,12 @@ static void add(struct samples_parts *times, uint64_t ns)
 
 static struct limits_loop view_of(const struct loop *loop, bool is_tried)
 {
-	static const struct samples_parts *times[2][TYPES];
-	struct limits_loop view = { .times = times[0], .held_back = is_tried ? times[1] : NULL,
-				    .nr = TYPES };
+	struct limits_loop view = {
+		.times = loop->times[0],
+		.held_back = is_tried ? loop->times[1] : NULL,
+		.nr = TYPES,
+	};
 
-	for (int half = 0; half < 2; half++)
-		for (uint32_t i = 0; i < TYPES; i++)
-			times[half][i] = &loop->times[half][i];
 	for (uint32_t i = 0; i < TYPES; i++)
 		times_merge(&view.all, &loop->times[0][i].of[SAMPLES_OWN]);
 	return view;

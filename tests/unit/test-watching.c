@@ -221,7 +221,7 @@ static void test_starvation(void)
 	};
 	struct cpu_users first = { (struct cpu_user *)before, 2, NSEC_PER_SEC };
 	struct cpu_users second = { (struct cpu_user *)after, 4, 2 * NSEC_PER_SEC };
-	struct cpu_share most[2];
+	struct alert_cpu_user most[2];
 	struct watching watching;
 	const char *lines;
 
@@ -253,8 +253,8 @@ static void test_starvation(void)
 	   count(lines, "\"units\":2500,\"starved_units\":600") == 1,
 	   "ten seconds later it is over");
 	watching_deinit(&watching);
-	ok(cpu_users_most(&first, &second, most, 2) == 2 && most[0].user->pid == 12 &&
-	   most[1].user->pid == 9 && most[1].share > 0.49 && most[1].share < 0.51,
+	ok(cpu_users_most(&first, &second, most, 2) == 2 && most[0].pid == 12 &&
+	   most[1].pid == 9 && most[1].share > 0.49 && most[1].share < 0.51,
 	   "who used most of the CPUs comes first, and who came just now counts");
 }
 

@@ -16,6 +16,14 @@ uint32_t *model_guard_of(const struct model *model, uint32_t nr_functions)
 	return guard_of;
 }
 
+uint32_t model_find_type(const struct model *model, uint32_t id)
+{
+	for (uint32_t i = 0; i < model->nr_types; i++)
+		if (model->types[i].id == id)
+			return i;
+	return SAMPLES_NONE;
+}
+
 void model_deinit(struct model *model)
 {
 	free(model->types);

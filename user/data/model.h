@@ -110,6 +110,9 @@ struct model {
  */
 uint32_t *model_guard_of(const struct model *model, uint32_t nr_functions);
 
+/* Index of the type with this number; SAMPLES_NONE if there is none. */
+uint32_t model_find_type(const struct model *model, uint32_t id);
+
 void model_deinit(struct model *model);
 
 #endif /* _USER_DATA_MODEL_H */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 static char *copy_string(const char *string, int *error)
 {
 	char *copy = string ? strdup(string) : NULL;
@@ -78,15 +80,30 @@ int samples_add_boundary(struct samples_loop *loop, const struct samples_boundar
 	return 0;
 }
 
+/* Where the objective of a tree is, or has to be. */
+static uint32_t find_objective(const struct samples *samples, uint64_t tree)
+{
+	return (uint32_t)array_bisect(i, samples->nr_objectives,
+				      samples->objectives[i].tree >= tree);
+}
+
+uint64_t samples_objective(const struct samples *samples, uint64_t tree)
+{
+	uint32_t at = find_objective(samples, tree);
+
+	return at < samples->nr_objectives && samples->objectives[at].tree == tree
+		       ? samples->objectives[at].limit_ns : 0;
+}
+
 int samples_set_objective(struct samples *samples, uint64_t tree, uint64_t limit_ns)
 {
-	struct samples_objective *of = samples->objectives, *grown;
-	uint32_t nr = samples->nr_objectives, at = 0, after;
+	uint32_t nr = samples->nr_objectives, at = find_objective(samples, tree);
+	uint32_t after = samples_objective(samples, tree) ? at + 1 : at;
+	struct samples_objective *grown;
 
-	while (at < nr && of[at].tree < tree)
-		at++;
-	after = at < nr && of[at].tree == tree ? at + 1 : at;
-	grown = reallocarray(of, nr + 1, sizeof(*grown));
+	if (!limit_ns && after == at)
+		return 0;
+	grown = reallocarray(samples->objectives, nr + 1, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	samples->objectives = grown;

@@ -237,6 +237,9 @@ bool samples_is_same_boundary(const struct samples_boundary *a, const struct sam
 /* Add a boundary that the loop does not have yet.  Returns 0 or -ENOMEM. */
 int samples_add_boundary(struct samples_loop *loop, const struct samples_boundary *boundary);
 
+/* The objective's limit of the tree with this hash, 0 of all types; 0 if there is none. */
+uint64_t samples_objective(const struct samples *samples, uint64_t tree);
+
 /*
  * Set the objective of the tree with this hash, 0 of all types, in place of the one that is
  * there; no limit (0) takes it off.  Returns 0 or -ENOMEM.

@@ -52,7 +52,7 @@ static int print_tree(const struct profile_report *report, const struct tree *tr
 static int print_type(const struct profile_report *report, const struct profile_view *view)
 {
 	uint32_t max = report->form[0] == 't' ? MAX_TEXT_NODES : MAX_GRAPH_NODES;
-	uint32_t type = profile_find_type(view->model, report->type);
+	uint32_t type = model_find_type(view->model, report->type);
 	struct tree tree;
 	int ret;
 

@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/duration.h"
 #include "base/time.h"
+#include "out/alert/alert.h"
 
 /* Less than this is nobody worth a name. */
 #define LEAST_SHARE 0.05
@@ -97,7 +98,7 @@ static uint64_t ticks_before(const struct cpu_users *users, const struct cpu_use
 }
 
 uint32_t cpu_users_most(const struct cpu_users *before, const struct cpu_users *after,
-			struct cpu_share *ret, uint32_t max)
+			struct alert_cpu_user *ret, uint32_t max)
 {
 	double seconds = (double)(after->at_ns - before->at_ns) / NSEC_PER_SEC;
 	double ticks = seconds * (double)sysconf(_SC_CLK_TCK);
@@ -117,7 +118,7 @@ uint32_t cpu_users_most(const struct cpu_users *before, const struct cpu_users *
 		if (nr < max)
 			nr++;
 		memmove(&ret[at + 1], &ret[at], (nr - at - 1) * sizeof(*ret));
-		ret[at] = (struct cpu_share){ user, share };
+		ret[at] = (struct alert_cpu_user){ user->pid, user->comm, share };
 	}
 	return nr;
 }

@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+struct alert_cpu_user;
+
 struct cpu_user {
 	uint32_t pid;
 	char comm[16];
@@ -24,13 +26,11 @@ struct cpu_users {
 int cpu_users_read(struct cpu_users *users);
 void cpu_users_deinit(struct cpu_users *users);
 
-struct cpu_share {
-	const struct cpu_user *user; /* of the later reading */
-	double share; /* of a CPU */
-};
-
-/* The at most @max processes that used most between two readings; returns how many. */
+/*
+ * The at most @max processes that used most between two readings, with names in @after;
+ * returns how many.
+ */
 uint32_t cpu_users_most(const struct cpu_users *before, const struct cpu_users *after,
-			struct cpu_share *ret, uint32_t max);
+			struct alert_cpu_user *ret, uint32_t max);
 
 #endif /* _USER_APP_WATCH_CPU_USERS_H */

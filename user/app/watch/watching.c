@@ -111,18 +111,12 @@ static int print_starvation(struct watching *watching, const struct alert_cpu_us
 static int print_users(struct watching *watching)
 {
 	struct alert_cpu_user users[MAX_USERS];
-	struct cpu_share most[MAX_USERS];
 	struct cpu_users now;
-	uint32_t nr;
 	int ret = cpu_users_read(&now);
 
-	if (!ret) {
-		nr = cpu_users_most(&watching->users, &now, most, MAX_USERS);
-		for (uint32_t i = 0; i < nr; i++)
-			users[i] = (struct alert_cpu_user){ most[i].user->pid, most[i].user->comm,
-							    most[i].share };
-		ret = print_starvation(watching, users, nr);
-	}
+	if (!ret)
+		ret = print_starvation(watching, users,
+				       cpu_users_most(&watching->users, &now, users, MAX_USERS));
 	cpu_users_deinit(&now);
 	cpu_users_deinit(&watching->users);
 	return ret;

@@ -114,7 +114,7 @@ void alert_starvation_text(FILE *file, const struct alert_starvation *alert)
 	snprintf(text, sizeof(text), "since %s %s of %s units waited for one longer than all of "
 		 "their time may be%s", since, text_count(starvation->counts.starved, starved),
 		 text_count(starvation->counts.units, units),
-		 starvation->is_on ? "; but for that they are in time" : "");
+		 starvation->is_on ? "; otherwise they are in time" : "");
 	paragraph_print(file, "", text);
 	for (uint32_t i = 0; i < alert->nr_users; i++) {
 		paragraph_heading(file, i ? "" : "CPUs");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Units that are in time but for the run queue, so that the machine is what is slow: reported
+ * Units that are in time except for the run queue, so that the machine is what is slow: reported
  * once for the time that it lasts, and not unit by unit.
  *
  * It begins when, between two readings of the module's sums, ten units and one in a hundred

@@ -35,14 +35,6 @@ const char *const profile_confidence_names[] = {
 	[MODEL_CONFIDENCE_FULL] = "full",
 };
 
-uint32_t profile_find_type(const struct model *model, uint32_t id)
-{
-	for (uint32_t i = 0; i < model->nr_types; i++)
-		if (model->types[i].id == id)
-			return i;
-	return SAMPLES_NONE;
-}
-
 static void place_label(const struct samples *samples, const struct samples_function *of,
 			size_t max, char label[PROFILE_LABEL_MAX])
 {

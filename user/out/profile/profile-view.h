@@ -57,9 +57,6 @@ double profile_deviation(const struct samples_times *times);
 /* By enum model_confidence. */
 extern const char *const profile_confidence_names[MODEL_CONFIDENCE_FULL + 1];
 
-/* The type's index by its number, or SAMPLES_NONE. */
-uint32_t profile_find_type(const struct model *model, uint32_t id);
-
 /* The files an address is shown as in: "name" or "module+0xoffset". */
 #define PROFILE_LABEL_MAX 160
 char *profile_function_label(const struct samples *samples, uint32_t function, size_t max,

@@ -174,28 +174,6 @@ struct loop_types {
 	uint32_t nr;
 };
 
-/* What is found of @types from units that are learnt from, and tried on others or not. */
-static int find_limits(const struct loop_types *types, const struct threshold_rule *rule,
-		       const struct samples_times *all, bool is_tried,
-		       struct limits_stretch *stretch, struct limits *ret)
-{
-	struct limits_loop loop = { .nr = types->nr, .all = *all };
-	int error = array_new(loop.times, types->nr) ?: array_new(loop.held_back, types->nr);
-
-	for (uint32_t i = 0; i < types->nr && !error; i++) {
-		loop.times[i] = &types->times[0][i];
-		loop.held_back[i] = &types->times[1][i];
-	}
-	if (!is_tried) {
-		free(loop.held_back);
-		loop.held_back = NULL;
-	}
-	error = error ?: limits_find(rule, &loop, stretch, ret);
-	free(loop.times);
-	free(loop.held_back);
-	return error;
-}
-
 static void set_type(struct model_type *type, const struct limits *limits,
 		     const struct samples_parts *times)
 {
@@ -211,14 +189,20 @@ static void set_type(struct model_type *type, const struct limits *limits,
 
 /* From one half of the units, tried on the other; then from both. */
 static int set_limits_of(const struct loop_types *types, const struct threshold_rule *rule,
-			 struct samples_times *all, const struct samples_times *all_held_back)
+			 const struct samples_times *const all[2])
 {
+	struct limits_loop loop = {
+		.times = types->times[0],
+		.held_back = types->times[1],
+		.nr = types->nr,
+		.all = *all[0],
+	};
 	struct limits_stretch stretch;
 	struct limits *limits;
 	int ret = array_new(limits, types->nr);
 
 	limits_stretch_init(&stretch);
-	ret = ret ?: find_limits(types, rule, all, true, &stretch, limits);
+	ret = ret ?: limits_find(rule, &loop, &stretch, limits);
 	for (uint32_t i = 0; i < types->nr && !ret; i++) {
 		const struct samples_parts *held_back = &types->times[1][i];
 		uint64_t units = held_back->of[SAMPLES_OWN].nr;
@@ -229,8 +213,9 @@ static int set_limits_of(const struct loop_types *types, const struct threshold_
 				limits_beyond(&limits[i], held_back) / (double)units;
 		times_merge_parts(&types->times[0][i], held_back);
 	}
-	times_merge(all, all_held_back);
-	ret = ret ?: find_limits(types, rule, all, false, &stretch, limits);
+	loop.held_back = NULL;
+	times_merge(&loop.all, all[1]);
+	ret = ret ?: limits_find(rule, &loop, &stretch, limits);
 	for (uint32_t i = 0; i < types->nr && !ret; i++)
 		set_type(&types->types[i], &limits[i], &types->times[0][i]);
 	free(limits);
@@ -255,8 +240,9 @@ static int set_limits(struct derivation *derivation)
 		};
 		while (i + types.nr < model->nr_types && model->types[i + types.nr].loop == loop)
 			types.nr++;
-		ret = set_limits_of(&types, &derivation->options->rule, &timed.loops[0][loop],
-				    &timed.loops[1][loop]);
+		ret = set_limits_of(&types, &derivation->options->rule,
+				    (const struct samples_times *[]){ &timed.loops[0][loop],
+								      &timed.loops[1][loop] });
 	}
 	timed_deinit(&timed);
 	return ret;

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* A tail is the upper tenth of the times, but for so few. */
+/* A tail is the upper tenth of the times, except of fewer than 50. */
 #define TAIL_SHARE 0.1
 /* A time this many times the next one is a stall. */
 #define STALL_FACTOR 5

@@ -57,7 +57,7 @@ static struct threshold_rule rule_for(const struct fit *fit, uint32_t type)
 	int nr = 0;
 
 	for (int part = 0; part < SAMPLES_NR_PARTS; part++)
-		nr += is_own(fit->loop->times[type], part);
+		nr += is_own(&fit->loop->times[type], part);
 	rule.value /= nr;
 	return rule;
 }
@@ -68,7 +68,7 @@ static struct threshold_rule rule_for(const struct fit *fit, uint32_t type)
  */
 static int group_of(const struct fit *fit, uint32_t type)
 {
-	uint64_t units = fit->loop->times[type]->of[SAMPLES_OWN].nr;
+	uint64_t units = fit->loop->times[type].of[SAMPLES_OWN].nr;
 
 	if (!fit->loop->held_back)
 		units /= 2;
@@ -89,7 +89,7 @@ static bool is_full(const struct threshold_rule *rule, const struct samples_time
 static uint64_t by_tail(const struct fit *fit, uint32_t type, int part, double rate,
 			double stretch)
 {
-	const struct samples_times *times = &fit->loop->times[type]->of[part];
+	const struct samples_times *times = &fit->loop->times[type].of[part];
 	const struct tail *tail = &fit->tails[part][type];
 	uint64_t may = (uint64_t)((double)times->nr * rate), least, ns;
 
@@ -102,7 +102,7 @@ static uint64_t by_tail(const struct fit *fit, uint32_t type, int part, double r
 static uint64_t find_part(const struct fit *fit, uint32_t type, int part,
 			  enum model_confidence *confidence)
 {
-	const struct samples_times *times = &fit->loop->times[type]->of[part];
+	const struct samples_times *times = &fit->loop->times[type].of[part];
 	struct threshold_rule rule = rule_for(fit, type);
 	double stretch = *stretch_of(fit, type, part);
 
@@ -120,7 +120,7 @@ static uint64_t find_part(const struct fit *fit, uint32_t type, int part,
 static uint64_t units_needed(const struct fit *fit, uint32_t type)
 {
 	struct threshold_rule rule = rule_for(fit, type);
-	uint64_t needed = threshold_units(&rule), nr = fit->loop->times[type]->of[SAMPLES_OWN].nr;
+	uint64_t needed = threshold_units(&rule), nr = fit->loop->times[type].of[SAMPLES_OWN].nr;
 
 	return needed > nr ? needed - nr : 0;
 }
@@ -128,7 +128,7 @@ static uint64_t units_needed(const struct fit *fit, uint32_t type)
 /* As the whole of a unit's own time has it by the rule, without regard to other types. */
 static struct limits find_whole(const struct fit *fit, uint32_t type)
 {
-	const struct samples_times *own = &fit->loop->times[type]->of[SAMPLES_OWN];
+	const struct samples_times *own = &fit->loop->times[type].of[SAMPLES_OWN];
 	struct threshold threshold = threshold_find(fit->rule, own, &fit->loop->all);
 
 	return (struct limits){
@@ -141,7 +141,7 @@ static struct limits find_whole(const struct fit *fit, uint32_t type)
 
 static struct limits find_type(const struct fit *fit, uint32_t type)
 {
-	const struct samples_parts *times = fit->loop->times[type];
+	const struct samples_parts *times = &fit->loop->times[type];
 	struct limits limits = {
 		.confidence = MODEL_CONFIDENCE_FULL,
 		.units_needed = units_needed(fit, type),
@@ -184,8 +184,8 @@ static bool try_group(struct fit *fit, int group, int part)
 		return false;
 	for (uint32_t i = 0; i < fit->loop->nr; i++) {
 		struct threshold_rule rule = rule_for(fit, i);
-		const struct samples_times *times = &fit->loop->times[i]->of[part];
-		const struct samples_times *held_back = &fit->loop->held_back[i]->of[part];
+		const struct samples_times *times = &fit->loop->times[i].of[part];
+		const struct samples_times *held_back = &fit->loop->held_back[i].of[part];
 
 		if (group_of(fit, i) != group || !fit->limits[i].ns[part] ||
 		    !times->nr || is_full(&rule, times))
@@ -220,8 +220,8 @@ static int fit_init(struct fit *fit)
 		if (array_new(fit->tails[part], fit->loop->nr))
 			return -ENOMEM;
 		for (uint32_t i = 0; i < fit->loop->nr; i++)
-			if (is_own(fit->loop->times[i], part))
-				fit->tails[part][i] = tail_of(&fit->loop->times[i]->of[part]);
+			if (is_own(&fit->loop->times[i], part))
+				fit->tails[part][i] = tail_of(&fit->loop->times[i].of[part]);
 		fit->shapes[part] = tail_shape_of(fit->tails[part], fit->loop->nr);
 	}
 	return 0;

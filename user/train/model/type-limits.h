@@ -35,8 +35,8 @@ struct limits {
 
 /* The types of a loop. */
 struct limits_loop {
-	const struct samples_parts **times; /* by type: learnt from */
-	const struct samples_parts **held_back; /* by type; NULL: nothing is tried */
+	const struct samples_parts *times; /* by type: learnt from */
+	const struct samples_parts *held_back; /* by type; NULL: nothing is tried */
 	uint32_t nr;
 	struct samples_times all; /* own times of all units that are learnt from */
 };

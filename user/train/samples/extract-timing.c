@@ -132,7 +132,7 @@ static void cut_off(struct timer *timer)
 static void set_parts(const struct timer *timer, struct timed_unit *unit, uint64_t elapsed_ns)
 {
 	const struct perfguard_event *account = timer->account;
-	uint64_t *parts_ns = unit->parts_ns, runqueue_ns = 0;
+	uint64_t *parts_ns = unit->parts_ns, runqueue_ns;
 
 	parts_ns[SAMPLES_OWN] = parts_ns[SAMPLES_CPU] = elapsed_ns;
 	if (!account || !unit->has_account)
