@@ -22,7 +22,7 @@ sys.path[:0] = [str(HERE), str(TOP / "tests/vm/guest")]
 
 import paper_chart  # noqa: E402
 import vm  # noqa: E402
-from guarded import interval  # noqa: E402
+from binomial import interval  # noqa: E402
 
 BUILD = TOP / "build/eval"
 RESULTS = TOP / "tests/eval/results"

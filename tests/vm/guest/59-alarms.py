@@ -9,7 +9,8 @@ import os
 import pathlib
 import time
 
-from guarded import ENDED, Armed, Guarded, interval, show
+from binomial import interval
+from guarded import ENDED, Armed, Guarded, show
 from perfguard import collect, done, note, ok, skip
 
 UNITS = int(os.environ.get("UNITS", "50000"))
