@@ -473,7 +473,9 @@ static int fill_type(struct sk_buff *skb, const struct pguard_profile *profile, 
 	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_BLOCK_IO_NS, sums.block_io) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_MIN_FAULTS, sums.min_faults) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_MAJ_FAULTS, sums.maj_faults) ||
-	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_LATE_ELAPSED_NS, sums.late_elapsed);
+	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_LATE_ELAPSED_NS, sums.late_elapsed) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_LATE_CPU_NS, sums.late_cpu) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_LATE_BLOCKED_NS, sums.late_blocked);
 }
 
 int pguard_nl_type_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)

@@ -54,8 +54,9 @@ struct pguard_object {
 /**
  * struct pguard_type_sums - sums over the units of a type that were in time
  *
- * @late and @late_elapsed are of those that were not, @novel of both; @starved of those
- * that would have been late if the run queue counted; ns.
+ * @late and what begins with it are of those that were not, @novel of both; @starved of those
+ * that would have been late if the run queue counted; ns.  Of a late unit the parts count for
+ * no more than eight times their limits, so that one does not outweigh all others.
  */
 struct pguard_type_sums {
 	u64 units;
@@ -67,6 +68,8 @@ struct pguard_type_sums {
 	u64 maj_faults;
 	u64 late;
 	u64 late_elapsed;
+	u64 late_cpu;
+	u64 late_blocked;
 	u64 novel;
 	u64 starved;
 };

@@ -94,17 +94,32 @@ static void count_in_audit(struct pguard_audit_sums *sums, const struct pguard_a
 	count_times(&sums->type, account);
 }
 
-static void count_in_type(struct pguard_type_sums *sums, const struct pguard_account *account,
-			  struct unit_outcome outcome)
+/* Of one late unit no more counts than eight times the limit, if there is one. */
+static u64 capped(const struct pguard_limits *limits, u32 part, u64 ns)
+{
+	u64 limit = READ_ONCE(limits->ns[part - 1]);
+
+	return limit && ns / 8 > limit ? 8 * limit : ns;
+}
+
+static void count_late(struct pguard_type_sums *sums, const struct pguard_limits *limits,
+		       const struct pguard_account *account)
+{
+	sums->late++;
+	sums->late_elapsed += account->elapsed;
+	sums->late_cpu += capped(limits, PERFGUARD_PART_CPU, account->cpu);
+	sums->late_blocked += capped(limits, PERFGUARD_PART_BLOCKED, account->blocked);
+}
+
+static void count_in_type(struct pguard_type_sums *sums, const struct pguard_limits *limits,
+			  const struct pguard_account *account, struct unit_outcome outcome)
 {
 	sums->novel += outcome.is_novel;
 	sums->starved += outcome.is_starved;
-	if (outcome.is_late) {
-		sums->late++;
-		sums->late_elapsed += account->elapsed;
-	} else {
+	if (outcome.is_late)
+		count_late(sums, limits, account);
+	else
 		count_times(sums, account);
-	}
 }
 
 static __always_inline void unit_count(const struct pguard_inference *inference,
@@ -123,7 +138,8 @@ static __always_inline void unit_count(const struct pguard_inference *inference,
 	if (inference->loop->audit)
 		count_in_audit(this_cpu_ptr(inference->loop->audit), account, outcome.is_late);
 	else if (verdict->final != INFER_NO_TYPE)
-		count_in_type(&cpu->types[verdict->type], account, outcome);
+		count_in_type(&cpu->types[verdict->type],
+			      &inference->profile->limits[verdict->type], account, outcome);
 	preempt_enable();
 }
 

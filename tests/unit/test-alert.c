@@ -219,13 +219,13 @@ static const char folded[] =
 
 static const char levels[] =
 "14:05:03.120 SLOW redis-server, type 7 (getCommand)\n"
-"            since 14:04:59 its units take 12.0 ms instead of 3.20 ms (380 of\n"
-"            402 late)\n"
+"            since 14:04:59 its units compute 12.0 ms instead of 3.20 ms, 3.75\n"
+"            times as long; 380 of 402 were late\n"
 "            its late units are not reported singly until it is back, except\n"
 "            those far beyond\n"
 "14:05:03.120 back redis-server, type 7 (getCommand)\n"
-"            since 14:04:59 its units take 3.30 ms again; 380 of 402 were late\n"
-"            meanwhile\n";
+"            since 14:04:59 its units compute 3.30 ms again; 380 of 402 were\n"
+"            late meanwhile\n";
 
 static const char limits[] =
 "  limit     9.42 ms without the run queue, and it took 212 ms\n"

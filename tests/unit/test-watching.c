@@ -110,8 +110,10 @@ static int look(struct watching *watching, uint64_t in_time, uint64_t late)
 {
 	sums.units += in_time;
 	sums.elapsed_ns += in_time * 3 * MS;
+	sums.cpu_ns += in_time * 3 * MS;
 	sums.late += late;
 	sums.late_elapsed_ns += late * 12 * MS;
+	sums.late_cpu_ns += late * 12 * MS;
 	watching->looked_ns = 0;
 	return watching_tick(watching);
 }
@@ -165,17 +167,18 @@ static void test_level(void)
 
 	watching_init(&watching, NULL, 60 * NSEC_PER_SEC, true);
 	listen();
-	look(&watching, 0, 0);
-	look(&watching, 100, 0);
+	for (int i = 0; i <= 40; i++)
+		look(&watching, 100, 0);
+	look(&watching, 0, 30);
 	look(&watching, 0, 30);
 	lines = heard();
-	ok(!*lines, "one window of late units is nothing yet");
+	ok(!*lines, "two batches of late units are nothing yet");
 	listen();
 	look(&watching, 5, 25);
 	lines = heard();
 	ok(count(lines, "\"kind\":\"level\"") == 1 && count(lines, "\"slow\":true") == 1 &&
-		   count(lines, "\"before_ns\":3000000") == 1 &&
-		   count(lines, "\"late\":55") == 1,
+		   count(lines, "\"part\":\"cpu\"") == 1 &&
+		   count(lines, "\"late\":85") == 1,
 	   "a change of level");
 	listen();
 	for (uint64_t unit = 1; unit <= 20; unit++) {

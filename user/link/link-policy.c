@@ -234,5 +234,7 @@ const struct decode_field link_type_fields[] = {
 	U64(TYPE_BLOCKED_LIMIT_NS, armed_type, blocked_limit_ns),
 	U64(TYPE_BLOCK_IO_LIMIT_NS, armed_type, block_io_limit_ns),
 	U64(TYPE_STARVED, armed_type, starved),
+	U64(TYPE_LATE_CPU_NS, armed_type, late_cpu_ns),
+	U64(TYPE_LATE_BLOCKED_NS, armed_type, late_blocked_ns),
 	{ 0 }
 };

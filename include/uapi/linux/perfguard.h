@@ -1029,6 +1029,12 @@ enum {
 	 * were their own doing.
 	 */
 	PERFGUARD_A_TYPE_STARVED,
+	/*
+	 * Sum over the units that ended late, of each at most eight times the
+	 * limit of the part, as in the next.
+	 */
+	PERFGUARD_A_TYPE_LATE_CPU_NS,
+	PERFGUARD_A_TYPE_LATE_BLOCKED_NS,
 
 	__PERFGUARD_A_TYPE_MAX,
 	PERFGUARD_A_TYPE_MAX = (__PERFGUARD_A_TYPE_MAX - 1)

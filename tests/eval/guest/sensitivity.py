@@ -202,9 +202,10 @@ def measure(name, out):
     program = programs.load(name)
     program.start()
     load = Load(name)
-    profile = pathlib.Path("/tmp/sensitivity.pgp")
+    profile = out.with_name("profile.pgp")
     try:
         result = collect("train", "-o", profile, "-p", program.pid, timeout=600)
+        out.with_name("train.txt").write_text(result.stdout + result.stderr)
         if result.returncode:
             raise RuntimeError(result.stdout + result.stderr)
         armed = Armed(profile)

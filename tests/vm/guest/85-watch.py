@@ -312,8 +312,8 @@ def watch_a_profile():
             server.ask(kind, SLEEP, delay)
         levels = watch.lines("level")
     ok(len(levels) == 1 and levels[0]["type"] == slow and levels[0]["slow"] and
-       levels[0]["level_ns"] >= delay * MS and levels[0]["before_ns"] < delay * MS and
-       levels[0]["late"] >= 20, "a type that is slow as a whole is reported as a change of level")
+       levels[0]["part"] == "blocked" and levels[0]["level_ns"] >= delay * MS / 2 and
+       levels[0]["before_ns"] < levels[0]["level_ns"] / 2 and levels[0]["late"] >= 20, "a type that is slow as a whole is reported as a change of level")
     before = len(watch.lines())
     for _ in range(40):
         server.ask(kind, SLEEP, delay)

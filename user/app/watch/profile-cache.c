@@ -133,13 +133,14 @@ static int take_types(struct cached_profile *profile, const struct cached_file *
 		struct cached_type *cached = &profile->types[profile->nr_types++];
 
 		cached->index = i;
-		cached->trained_ns = profile_mean_ns(&type->times);
+		cached->trained.ns[REGRESSION_CPU] = type->mean_ns[SAMPLES_CPU];
+		cached->trained.ns[REGRESSION_BLOCKED] = type->mean_ns[SAMPLES_BLOCKED];
 		cached->limit_ns = type->limit_ns[SAMPLES_OWN];
 		cached->name = type_name(&view, i);
 		cached->type = (struct alert_type){
 			.id = type->id,
 			.name = cached->name,
-			.usual_ns = cached->trained_ns,
+			.usual_ns = profile_mean_ns(&type->times),
 			.is_rough = type->confidence < MODEL_CONFIDENCE_FIT,
 			.accuracy = type->accuracy,
 		};
@@ -279,10 +280,11 @@ static int look_at(struct cached_profile *profile, const struct armed_type *arme
 {
 	struct cached_type *cached = cached_type_find(profile, armed->id);
 	const struct regression_sums sums = {
-		.units = armed->units,
+		.units = armed->units + armed->late,
 		.late = armed->late,
-		.elapsed_ns = armed->elapsed_ns,
-		.late_elapsed_ns = armed->late_elapsed_ns,
+		.cpu_ns = armed->cpu_ns + armed->late_cpu_ns,
+		.blocked_ns = armed->elapsed_ns - armed->cpu_ns - armed->runqueue_ns +
+			      armed->late_blocked_ns,
 	};
 
 	if (!cached)
@@ -290,7 +292,7 @@ static int look_at(struct cached_profile *profile, const struct armed_type *arme
 	if (!cached)
 		return -ENOMEM;
 	set_normal(cached, armed);
-	if (regression_update(&cached->regression, &sums, now_ns, cached->trained_ns) ==
+	if (regression_update(&cached->regression, &sums, now_ns, &cached->trained) ==
 	    REGRESSION_NONE)
 		return 0;
 	return fn(profile, cached, arg);
@@ -334,11 +336,11 @@ struct starvation_sums profile_cache_sums(const struct profile_cache *cache)
 	return sums;
 }
 
-bool profile_cache_has_level(const struct profile_cache *cache)
+bool profile_cache_may_change(const struct profile_cache *cache)
 {
 	for (uint32_t i = 0; i < cache->nr; i++)
 		for (uint32_t j = 0; j < cache->profiles[i].nr_types; j++)
-			if (cache->profiles[i].types[j].regression.is_on)
+			if (regression_is_likely(&cache->profiles[i].types[j].regression))
 				return true;
 	return false;
 }

@@ -31,7 +31,7 @@ struct cached_type {
 	struct alert_type type;
 	char *name;
 	uint32_t index; /* into the model's types; SAMPLES_NONE without one */
-	double trained_ns;
+	struct regression_trained trained;
 	uint64_t limit_ns; /* of a unit's own time; 0: none */
 	struct reason_normal normal; /* from the module's sums */
 	struct regression regression;
@@ -80,8 +80,8 @@ int profile_cache_look(struct profile_cache *cache, struct link *link, uint64_t 
 /* What the last look found, of all profiles. */
 struct starvation_sums profile_cache_sums(const struct profile_cache *cache);
 
-/* Return: true if any type is slow as a whole now. */
-bool profile_cache_has_level(const struct profile_cache *cache);
+/* Return: true if any type is slow as a whole now, or is about to be. */
+bool profile_cache_may_change(const struct profile_cache *cache);
 
 void profile_cache_deinit(struct profile_cache *cache);
 

@@ -172,7 +172,7 @@ static int print_folded(struct watching *watching, uint64_t now_ns)
 static uint64_t step_ns(const struct watching *watching, uint64_t now_ns)
 {
 	bool is_quiet = now_ns - watching->alerted_ns > QUIET_NS &&
-			!profile_cache_has_level(&watching->cache) && !watching->starvation.is_on;
+			!profile_cache_may_change(&watching->cache) && !watching->starvation.is_on;
 
 	return is_quiet ? SELDOM_NS : OFTEN_NS;
 }

@@ -85,16 +85,20 @@ void alert_level_text(FILE *file, const struct alert_level *level)
 	duration_format((uint64_t)regression->level_ns, now);
 	text_count(regression->late, late);
 	text_count(regression->units, units);
-	snprintf(text, sizeof(text), "since %s its units take %s", since, now);
+	snprintf(text, sizeof(text), "since %s its units %s %s", since,
+		 regression->part == REGRESSION_CPU ? "compute" : "are blocked for", now);
 	if (!regression->is_on)
-		text_append(text, sizeof(text), " again; %s of %s were late meanwhile", late, units);
-	else if (regression->before_ns >= 1)
-		text_append(text, sizeof(text), " instead of %s (%s of %s late)",
-			    duration_format((uint64_t)regression->before_ns, before), late, units);
+		text_append(text, sizeof(text), " again");
 	else
-		text_append(text, sizeof(text), " (%s of %s late)", late, units);
+		text_append(text, sizeof(text), " instead of %s",
+			    duration_format((uint64_t)regression->before_ns, before));
+	if (regression->is_on && regression->before_ns >= 1)
+		text_append(text, sizeof(text), ", %.3g times as long",
+			    regression->level_ns / regression->before_ns);
+	text_append(text, sizeof(text), "; %s of %s were late%s", late, units,
+		    regression->is_on ? "" : " meanwhile");
 	paragraph_print(file, "", text);
-	if (regression->is_on)
+	if (regression->is_on && regression_covers(regression, 0, 0))
 		paragraph_print(file, "", "its late units are not reported singly until it is back, "
 				"except those far beyond");
 }

@@ -413,11 +413,19 @@ static const struct field level_fields[] = {
 	{ 0 },
 };
 
+static void put_changed_part(struct json *json, const char *name, const void *object)
+{
+	const struct regression *regression = object;
+
+	json_string(json, name, regression_part_name(regression->part));
+}
+
 static const struct field regression_fields[] = {
 	FIELD(struct regression, is_on, "slow"),
+	FIELD_BY(put_changed_part, "part"),
 	FIELD_AS(FIELD_TIME, struct regression, since_ns, "since"),
 	FIELD_AS(FIELD_WHOLE, struct regression, level_ns, "level_ns"),
-	FIELD_AS(FIELD_WHOLE, struct regression, before_ns, "before_ns", .empty = FIELD_NULL),
+	FIELD_AS(FIELD_WHOLE, struct regression, before_ns, "before_ns"),
 	FIELD(struct regression, units, "units"),
 	FIELD(struct regression, late, "late"),
 	{ 0 },
