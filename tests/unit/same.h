@@ -119,6 +119,7 @@ static inline bool same_units(const struct samples *a, const struct samples *b)
 		SAME(a, b, units[i].nr_hits);
 		SAME(a, b, units[i].units[0]);
 		SAME(a, b, units[i].units[1]);
+		SAME(a, b, units[i].least_ns);
 		if (!same_hits(a->units[i].hits, b->units[i].hits, a->units[i].nr_hits))
 			return false;
 	}

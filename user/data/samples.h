@@ -119,6 +119,7 @@ struct samples_unit {
 	uint32_t nr_hits;
 	struct samples_hit *hits; /* in the order in which they were first */
 	uint64_t units[2]; /* as above */
+	uint64_t least_ns; /* that one of them took, with every call traced; 0: not known */
 };
 
 /* How long units took; mergeable in any order, so its sums are integers that saturate. */
@@ -205,6 +206,12 @@ struct samples {
 static inline uint64_t sum_saturating(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* The lesser of two times, either of which may be 0: not known. */
+static inline uint64_t least_time(uint64_t a, uint64_t b)
+{
+	return a - 1 < b - 1 ? a : b;
 }
 
 /*

@@ -16,7 +16,7 @@ _Static_assert(sizeof(struct training) == 304 && sizeof(struct samples) == 128 &
 		       sizeof(struct samples_object) == 16 &&
 		       sizeof(struct samples_function) == 48 && sizeof(struct samples_loop) == 72 &&
 		       sizeof(struct samples_boundary) == 40 && sizeof(struct samples_node) == 8 &&
-		       sizeof(struct samples_tree) == 40 && sizeof(struct samples_unit) == 40 &&
+		       sizeof(struct samples_tree) == 40 && sizeof(struct samples_unit) == 48 &&
 		       sizeof(struct samples_hit) == 12 && sizeof(struct samples_guards) == 24 &&
 		       sizeof(struct samples_times) == 5296 &&
 		       sizeof(struct samples_objective) == 16 &&
@@ -112,6 +112,7 @@ static const struct column unit_columns[] = {
 	LIST(COLUMN_HITS, samples_unit, hits, nr_hits),
 	NAMED("units_learnt", samples_unit, units[0]),
 	NAMED("units_held_back", samples_unit, units[1]),
+	COLUMN(samples_unit, least_ns),
 };
 
 static const struct column guards_columns[] = {

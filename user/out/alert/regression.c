@@ -228,24 +228,39 @@ static enum regression_change judge_level(struct regression *regression, enum re
 	return REGRESSION_NONE;
 }
 
+/* By how much a part is longer than it was. */
+static double growth(const struct regression *regression, enum regression_part part,
+		     const struct batch *batch, const struct regression_trained *trained)
+{
+	const struct regression_level *level = &regression->levels[part];
+
+	return batch->ns[part] - (level->is_known ? level->mean_ns : trained->ns[part]);
+}
+
+static enum regression_change judge_part(struct regression *regression, enum regression_part part,
+					 const struct batch *batch,
+					 const struct regression_sums *sums,
+					 const struct regression_trained *trained)
+{
+	struct regression_level *level = &regression->levels[part];
+
+	if (level->is_known)
+		return judge_level(regression, part, batch, sums);
+	learn(level, batch, batch->ns[part]);
+	return judge_by_training(regression, part, batch, trained, sums);
+}
+
+/* Of two parts that have changed, the one that grew more is reported. */
 static enum regression_change judge(struct regression *regression, const struct batch *batch,
 				    const struct regression_sums *sums,
 				    const struct regression_trained *trained)
 {
-	enum regression_change ret = REGRESSION_NONE;
+	double cpu = growth(regression, REGRESSION_CPU, batch, trained);
+	double blocked = growth(regression, REGRESSION_BLOCKED, batch, trained);
+	enum regression_part first = blocked > cpu ? REGRESSION_BLOCKED : REGRESSION_CPU;
+	enum regression_change ret = judge_part(regression, first, batch, sums, trained);
 
-	for (int i = 0; i < REGRESSION_NR_PARTS && ret == REGRESSION_NONE; i++) {
-		struct regression_level *level = &regression->levels[i];
-		enum regression_part part = (enum regression_part)i;
-
-		if (level->is_known) {
-			ret = judge_level(regression, part, batch, sums);
-			continue;
-		}
-		learn(level, batch, batch->ns[i]);
-		ret = judge_by_training(regression, part, batch, trained, sums);
-	}
-	return ret;
+	return ret != REGRESSION_NONE ? ret : judge_part(regression, !first, batch, sums, trained);
 }
 
 /* Is the part that was slow as before again, rather than as it is now? */

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/hash-index.h"
+#include "train/guards/levels.h"
 
 /* An entry while it is collected. */
 struct raw_entry {
@@ -20,6 +21,7 @@ struct build {
 	struct features *features;
 	const struct types *types;
 	const bool *allowed; /* by function; NULL: all */
+	double *levels; /* by type */
 	double share[FEATURES_QUARTERS]; /* of the prefixes */
 	double units; /* of training */
 	uint64_t *feature; /* by function, of the unit at hand; 0: not hit */
@@ -161,7 +163,9 @@ static int add_row(struct build *build, uint32_t start, uint32_t type, double sh
 	}
 	if (hash_index_add(&build->row_index, hash))
 		return -ENOMEM;
-	features->rows[features->nr_rows] = (struct features_row){ start, type, share };
+	features->rows[features->nr_rows] = (struct features_row){
+		start, type, share, build->levels[type]
+	};
 	return add_raw(build, features->nr_rows++);
 }
 
@@ -277,7 +281,7 @@ static int build_alloc(struct build *build)
 	       array_new(features->loop_price, nr * samples->nr_loops) ?:
 	       array_new(features->rows, (size_t)samples->nr_units * FEATURES_QUARTERS) ?:
 	       array_new(build->feature, nr) ?: array_new(build->count, nr) ?:
-	       array_new(build->touched, nr);
+	       array_new(build->touched, nr) ?: array_new(build->levels, build->types->nr);
 }
 
 static void build_free(struct build *build)
@@ -285,6 +289,7 @@ static void build_free(struct build *build)
 	free(build->feature);
 	free(build->count);
 	free(build->touched);
+	free(build->levels);
 	free(build->raw);
 	hash_index_deinit(&build->row_index);
 }
@@ -306,6 +311,8 @@ int features_init(struct features *features, const struct signatures *signatures
 	for (uint32_t i = 0; i < signatures->samples->nr_units; i++)
 		build.units += (double)types_learnt(types, signatures->samples, i);
 	ret = build_alloc(&build);
+	if (!ret)
+		ret = levels_of_types(signatures->samples, types, build.levels);
 	if (!ret)
 		ret = collect_hits(&build);
 	if (!ret)

@@ -39,6 +39,7 @@ struct features_row {
 	uint32_t start; /* loop and prefix: what is known without any guard */
 	uint32_t type;
 	double share; /* of all units, of the weight of its prefix */
+	double level; /* log2 of how long its type's units take: levels.h */
 };
 
 /* A row that has a feature in a column; the entries of a feature in sequence. */

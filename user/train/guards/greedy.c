@@ -13,6 +13,12 @@
 #define FREE_HITS 0.003
 /* What a bit of entropy is worth compared with accuracy: it breaks ties. */
 #define BIT_WORTH 0.001
+/*
+ * What the variance of levels is worth: a type in which one unit of twenty takes eight times
+ * as long as the others can have no limit below that.  Compared with bits, and with accuracy.
+ */
+#define SPREAD_BITS 2.0
+#define SPREAD_ACCURACY 0.5
 /* A guard whose gain is less than this has none. */
 #define MIN_GAIN 1e-9
 
@@ -80,10 +86,10 @@ static void price(struct greedy *greedy, struct guard_candidate *candidate)
 {
 	struct partition_gain gain = partition_gain(&greedy->partition, candidate->function);
 	double hits = greedy->features->columns[candidate->function].price + FREE_HITS;
-	double value = gain.bits;
+	double value = gain.bits + SPREAD_BITS * gain.spread;
 
 	if (greedy->options->objective == GREEDY_ACCURACY)
-		value = gain.right + BIT_WORTH * gain.bits;
+		value = gain.right + BIT_WORTH * gain.bits + SPREAD_ACCURACY * gain.spread;
 	if (value < MIN_GAIN)
 		value = 0;
 	if (greedy->options->price == GREEDY_PER_HIT)

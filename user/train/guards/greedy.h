@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The greedy choice of guards: one after the other the one with the most information about
- * the units' types for its price, as long as the budget lasts.  What exceeds
+ * the units' types, and about how long they take, for its price, as long as the budget lasts.  What exceeds
  * the rest of the budget is left out.
  *
  * It is lazy: a function is priced again only when it would be the next, for
@@ -29,8 +29,8 @@ enum {
 };
 
 enum greedy_objective {
-	GREEDY_ENTROPY, /* uncertainty of the type, in bits */
-	GREEDY_ACCURACY, /* share of units right if each signature's best type is said */
+	GREEDY_ENTROPY, /* uncertainty of the type, in bits, and of the time */
+	GREEDY_ACCURACY, /* share of units right if each signature's best type is said; the same */
 };
 
 enum greedy_price {

@@ -45,6 +45,7 @@ static void make_cells(struct partition *partition)
 		if (!*value) {
 			partition->cells[partition->nr_cells] = (struct partition_cell){
 				.group = group,
+				.level = features->rows[i].level,
 				.next = partition->groups[group].first_cell,
 			};
 			partition->groups[group].first_cell = partition->nr_cells;
@@ -54,6 +55,8 @@ static void make_cells(struct partition *partition)
 		partition->cell_of[i] = *value - 1;
 		partition->cells[*value - 1].share += features->rows[i].share;
 		partition->groups[group].share += features->rows[i].share;
+		partition->groups[group].level +=
+			features->rows[i].share * features->rows[i].level;
 	}
 	for (uint32_t i = 0; i < partition->nr_cells; i++) {
 		struct partition_group *group = &partition->groups[partition->cells[i].group];
@@ -106,10 +109,17 @@ static double x_log_x(double x)
 	return x > TINY ? x * log2(x) : 0;
 }
 
+/* Of a part's mean level, times its share. */
+static double square(double level, double share)
+{
+	return share > TINY ? level * level / share : 0;
+}
+
 /* What is summed while the gain of a column is found. */
 struct partition_sums {
 	double bits; /* - entropy of the parts, times their share */
 	double right;
+	double squares; /* of the parts' mean levels, times their share */
 	uint32_t nr_cells; /* cells_seen */
 	uint32_t nr_groups; /* groups_seen */
 };
@@ -138,6 +148,7 @@ static const struct features_entry *add_feature(struct partition *partition, str
 		if (group->with <= 0)
 			partition->groups_with[nr_groups++] = cell->group;
 		group->with += cell->with;
+		group->level_with += cell->with * cell->level;
 		if (cell->with > group->most_with)
 			group->most_with = cell->with;
 		sums->bits += x_log_x(cell->with);
@@ -151,10 +162,12 @@ static const struct features_entry *add_feature(struct partition *partition, str
 
 		sums->bits -= x_log_x(group->with);
 		sums->right += group->most_with;
+		sums->squares += square(group->level_with, group->with);
 		if (group->seen <= 0)
 			partition->groups_seen[sums->nr_groups++] = partition->groups_with[i];
 		group->seen += group->with;
-		group->with = group->most_with = 0;
+		group->level_seen += group->level_with;
+		group->with = group->most_with = group->level_with = 0;
 	}
 	return entry;
 }
@@ -175,7 +188,10 @@ static void add_rest(struct partition *partition, struct partition_sums *sums)
 		}
 		sums->right += most - group->most;
 		sums->bits += x_log_x(group->share) - x_log_x(group->share - group->seen);
-		group->seen = 0;
+		sums->squares += square(group->level - group->level_seen,
+					group->share - group->seen) -
+				 square(group->level, group->share);
+		group->seen = group->level_seen = 0;
 	}
 	for (uint32_t i = 0; i < sums->nr_cells; i++) {
 		struct partition_cell *cell = &partition->cells[partition->cells_seen[i]];
@@ -195,7 +211,7 @@ struct partition_gain partition_gain(struct partition *partition, uint32_t funct
 	while (entry < end)
 		entry = add_feature(partition, &sums, entry, end);
 	add_rest(partition, &sums);
-	return (struct partition_gain){ sums.bits, sums.right };
+	return (struct partition_gain){ sums.bits, sums.right, sums.squares };
 }
 
 void partition_split(struct partition *partition, uint32_t function)

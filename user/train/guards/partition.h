@@ -13,11 +13,15 @@
 
 #include "train/guards/features.h"
 
-/* A share of the units, and parts of it that are summed while a gain is found. */
+/*
+ * A share of the units, and parts of it that are summed while a gain is found.  A level's sum
+ * is over units.
+ */
 struct partition_cell {
 	double share;
 	double with; /* has the feature at hand */
 	double seen; /* has any feature of the column */
+	double level; /* of its type */
 	uint32_t group;
 	uint32_t next; /* cell of the group */
 };
@@ -26,8 +30,11 @@ struct partition_group {
 	double share;
 	double with;
 	double most_with; /* greatest cell's */
+	double level_with;
 	double seen;
+	double level_seen;
 	double most; /* greatest cell */
+	double level;
 	uint32_t first_cell;
 	uint32_t nr_cells;
 };
@@ -52,6 +59,7 @@ struct partition {
 struct partition_gain {
 	double bits; /* of the types' entropy, given the signature */
 	double right; /* share of units right if each group's greatest cell is said */
+	double spread; /* of the variance of levels, given the signature */
 };
 
 /* Nothing is chosen.  @features must outlive it.  Returns 0 or -ENOMEM. */

@@ -99,7 +99,7 @@ static int rate_set(const struct keeper *keeper, struct kept *set)
 
 	if (set->nr)
 		set->units = timed_units(keeper->signatures->samples, set->functions, set->nr);
-	set->accuracy = score.end;
+	set->accuracy = select_worth(&score);
 	return ret;
 }
 

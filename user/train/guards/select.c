@@ -3,14 +3,19 @@
 #include "train/guards/select.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "train/guards/features.h"
 #include "train/guards/greedy.h"
+#include "train/guards/levels.h"
 #include "train/guards/predict.h"
 #include "train/guards/weights.h"
+
+/* What the variance of levels is worth, compared with accuracy. */
+#define SPREAD_WORTH 0.25
 
 enum {
 	NR_OBJECTIVES = 2,
@@ -28,6 +33,70 @@ struct guard_choice {
 	struct select_score score;
 };
 
+/* The units that are taken for one type: by how much their levels vary. */
+struct taken {
+	double units;
+	double level;
+	double squares;
+};
+
+static double spread(const struct taken *taken, uint32_t nr)
+{
+	double squares = 0, units = 0;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		if (!(taken[i].units > 0))
+			continue;
+		squares += taken[i].squares - taken[i].level * taken[i].level / taken[i].units;
+		units += taken[i].units;
+	}
+	return units > 0 ? fmax(squares / units, 0) : 0;
+}
+
+/* Each unit counts with the level of the type that it is of. */
+static void take_units(struct predictor *predictor, const struct types *types,
+		       const double *levels, struct taken *taken)
+{
+	const struct samples *samples = predictor->signatures->samples;
+
+	for (uint32_t i = 0; i < samples->nr_units; i++) {
+		double units = (double)types_learnt(types, samples, i), level;
+		uint32_t said;
+
+		if (!(units > 0))
+			continue;
+		said = predictor_unit(predictor, i).end;
+		if (said == SAMPLES_NONE)
+			continue;
+		level = levels[types->of_tree[samples->units[i].tree]];
+		taken[said].units += units;
+		taken[said].level += units * level;
+		taken[said].squares += units * level * level;
+	}
+}
+
+static int rate_spread(const struct signatures *signatures, const struct types *types,
+		       const struct model *model, double *ret)
+{
+	struct predictor predictor = { 0 };
+	struct taken *taken = NULL;
+	double *levels = NULL;
+	int error = array_new(taken, types->nr) ?: array_new(levels, types->nr);
+
+	if (!error)
+		error = levels_of_types(signatures->samples, types, levels);
+	if (!error)
+		error = predictor_init(&predictor, signatures, model, false);
+	if (!error) {
+		take_units(&predictor, types, levels, taken);
+		*ret = spread(taken, types->nr);
+	}
+	predictor_deinit(&predictor);
+	free(taken);
+	free(levels);
+	return error;
+}
+
 int select_rate(const struct signatures *signatures, const struct types *types,
 		const uint32_t *functions, uint32_t nr, struct select_score *ret)
 {
@@ -43,6 +112,8 @@ int select_rate(const struct signatures *signatures, const struct types *types,
 	error = weights_learn(signatures, types, functions, nr, &model);
 	if (!error)
 		error = predict_units(signatures, types, &model, false, 0, predictions, NULL);
+	if (!error)
+		error = rate_spread(signatures, types, &model, &ret->spread);
 	for (uint32_t i = 0; i < nr_loops && !error; i++) {
 		double here = (double)predictions[i].units;
 
@@ -59,6 +130,11 @@ int select_rate(const struct signatures *signatures, const struct types *types,
 	model_deinit(&model);
 	free(predictions);
 	return error;
+}
+
+double select_worth(const struct select_score *score)
+{
+	return score->end / (1 + SPREAD_WORTH * score->spread);
 }
 
 static bool is_equal(const struct guard_choice *a, const struct guard_choice *b)
@@ -106,8 +182,8 @@ static int try_ways(const struct features *features, const struct types *types,
 /* True if @a is better, where only the end counts or both are good there. */
 static bool is_better(const struct select_score *a, const struct select_score *b, bool is_early)
 {
-	double first = is_early ? a->half - b->half : a->end - b->end;
-	double second = is_early ? a->end - b->end : a->half - b->half;
+	double end = select_worth(a) - select_worth(b), half = a->half - b->half;
+	double first = is_early ? half : end, second = is_early ? end : half;
 
 	if (first > 0 || first < 0)
 		return first > 0;
@@ -126,7 +202,7 @@ static const struct guard_choice *best_choice(const struct guard_choice *choices
 	if (slack <= 0)
 		return best;
 	for (uint32_t i = 0; i < nr; i++)
-		if (choices[i].score.end >= best->score.end - slack &&
+		if (select_worth(&choices[i].score) >= select_worth(&best->score) - slack &&
 		    (!early || is_better(&choices[i].score, &early->score, true)))
 			early = &choices[i];
 	return early;

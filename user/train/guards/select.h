@@ -47,7 +47,11 @@ struct select_score {
 	double end;
 	double half;
 	double hits;
+	double spread; /* variance of levels of the units that are taken for one type: levels.h */
 };
+
+/* What a choice is worth at the end of units. */
+double select_worth(const struct select_score *score);
 
 /*
  * @ret has room for all functions of the samples and gets *@ret_nr, rising.

@@ -198,6 +198,11 @@ static int by_loop_and_begin(const void *a, const void *b)
 	       order_of(left->tid, right->tid);
 }
 
+static void note_time(struct samples_unit *variant, const struct extract_unit *unit)
+{
+	variant->least_ns = least_time(variant->least_ns, unit->end_ns - unit->start_ns);
+}
+
 /*
  * Every second one of so many intervals of a loop's time is held back, so that
  * both halves see all that a load that changes does.
@@ -219,6 +224,7 @@ static void count_halves(struct unit_counts *counts, struct samples *samples)
 			unit->half = samples_half(i - begin, end - begin);
 			counts->trees[unit->tree].units[unit->half]++;
 			counts->variants[unit->variant].units[unit->half]++;
+			note_time(&counts->variants[unit->variant], unit);
 		}
 	}
 }

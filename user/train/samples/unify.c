@@ -259,6 +259,7 @@ static void merge_unit(void *into, void *from)
 
 	a->units[0] = sum_saturating(a->units[0], b->units[0]);
 	a->units[1] = sum_saturating(a->units[1], b->units[1]);
+	a->least_ns = least_time(a->least_ns, b->least_ns);
 	free(b->hits);
 }
 
