@@ -17,8 +17,8 @@
  * What the variance of levels is worth: a type in which one unit of twenty takes eight times
  * as long as the others can have no limit below that.  Compared with bits, and with accuracy.
  */
-#define SPREAD_BITS 2.0
-#define SPREAD_ACCURACY 0.5
+#define SPREAD_BITS 4.0
+#define SPREAD_ACCURACY 2.0
 /* A guard whose gain is less than this has none. */
 #define MIN_GAIN 1e-9
 

@@ -15,7 +15,7 @@
 #include "train/guards/weights.h"
 
 /* What the variance of levels is worth, compared with accuracy. */
-#define SPREAD_WORTH 0.25
+#define SPREAD_WORTH 2.0
 
 enum {
 	NR_OBJECTIVES = 2,

@@ -15,6 +15,7 @@
 /* Held-back units are no proof against a shape that this many of them exceed by chance. */
 #define CHANCE 0.05
 #define STEP 1.25
+#define FEW_UNITS 30
 #define MAX_STRETCH 4
 
 /* Of the types of a loop. */
@@ -24,6 +25,7 @@ struct fit {
 	struct limits_stretch *stretch;
 	struct tail *tails[SAMPLES_NR_PARTS]; /* by type */
 	struct tail_shape shapes[SAMPLES_NR_PARTS];
+	uint64_t noise_ns[SAMPLES_NR_PARTS];
 	struct limits *limits; /* by type */
 };
 
@@ -72,7 +74,7 @@ static int group_of(const struct fit *fit, uint32_t type)
 
 	if (!fit->loop->held_back)
 		units /= 2;
-	return units < 30 ? 0 : units < 300 ? 1 : units < 3000 ? 2 : 3;
+	return units < FEW_UNITS ? 0 : units < 300 ? 1 : units < 3000 ? 2 : 3;
 }
 
 static double *stretch_of(const struct fit *fit, uint32_t type, int part)
@@ -85,7 +87,39 @@ static bool is_full(const struct threshold_rule *rule, const struct samples_time
 	return times->nr >= threshold_units(rule);
 }
 
-/* By the shape of the loop's tails; but no more of the units seen exceed it than may. */
+/* All but a tenth of the units take no longer. */
+static uint64_t level(const struct samples_times *times)
+{
+	return times_rank(times, times->nr / 10 + 1);
+}
+
+/*
+ * What the machine adds to a unit now and then, whatever it runs: interrupts, above all.  No
+ * type has less, so it is known by the one that shows least of it, among those with enough
+ * units to tell.
+ */
+static uint64_t noise(const struct fit *fit, int part)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (uint32_t i = 0; i < fit->loop->nr; i++) {
+		const struct samples_times *times = &fit->loop->times[i].of[part];
+		struct threshold_rule rule = rule_for(fit, i);
+		uint64_t ns;
+
+		if (!is_own(&fit->loop->times[i], part) || !is_full(&rule, times))
+			continue;
+		ns = threshold_find(&rule, times, times).ns - level(times);
+		if (ns < least)
+			least = ns;
+	}
+	return least == UINT64_MAX ? 0 : least;
+}
+
+/*
+ * By the shape of the loop's tails; but the machine's noise is within it, and no more of the
+ * units seen exceed it than may.
+ */
 static uint64_t by_tail(const struct fit *fit, uint32_t type, int part, double rate,
 			double stretch)
 {
@@ -94,6 +128,8 @@ static uint64_t by_tail(const struct fit *fit, uint32_t type, int part, double r
 	uint64_t may = (uint64_t)((double)times->nr * rate), least, ns;
 
 	least = may > 1 ? times_rank(times, may) : tail->largest_ns;
+	if (least < level(times) + fit->noise_ns[part])
+		least = level(times) + fit->noise_ns[part];
 	ns = tail_limit(tail, &fit->shapes[part], rate, stretch);
 	return ns > least ? ns : least;
 }
@@ -114,7 +150,9 @@ static uint64_t find_part(const struct fit *fit, uint32_t type, int part,
 		return by_tail(fit, type, part, rule.value, stretch);
 	}
 	*confidence = MODEL_CONFIDENCE_FEW;
-	return threshold_find(&rule, times, part == SAMPLES_OWN ? &fit->loop->all : times).ns;
+	/* Of so few units, twice the largest says nothing. */
+	return threshold_find(&rule, times, part == SAMPLES_OWN && times->nr < FEW_UNITS ?
+						    &fit->loop->all : times).ns;
 }
 
 static uint64_t units_needed(const struct fit *fit, uint32_t type)
@@ -223,6 +261,7 @@ static int fit_init(struct fit *fit)
 			if (is_own(&fit->loop->times[i], part))
 				fit->tails[part][i] = tail_of(&fit->loop->times[i].of[part]);
 		fit->shapes[part] = tail_shape_of(fit->tails[part], fit->loop->nr);
+		fit->noise_ns[part] = fit->rule->kind == THRESHOLD_RATE ? noise(fit, part) : 0;
 	}
 	return 0;
 }
