@@ -13,6 +13,8 @@
 #include <linux/types.h>
 #include <asm/msr.h>
 
+#include <linux/perfguard.h>
+
 enum { PGUARD_CLOCK_SHIFT = 30, PGUARD_CLOCK_TICKS_SHIFT = 28 };
 
 DECLARE_STATIC_KEY_FALSE(pguard_clock_tsc);
@@ -54,5 +56,25 @@ u64 pguard_clock_ns(u64 ticks);
 
 bool pguard_clock_check(void);
 void pguard_clock_init(void);
+
+/*
+ * The bucket of a time in the histogram that the spec's hist-buckets gives; of
+ * one that pguard_clock_ns_short() returned, which is not beyond the last bucket:
+ * two factors of 32 bits each, 30 of which are shifted out.
+ */
+static_assert(16 * (34 - 5) + 32 <= PERFGUARD_HIST_BUCKETS && PGUARD_CLOCK_SHIFT >= 30);
+
+static __always_inline unsigned long pguard_bucket_short(u64 ns)
+{
+	unsigned long shift = __fls(ns | 16) - 4;
+
+	return (shift << 4) + (ns >> shift);
+}
+
+/* The same of any time. */
+static __always_inline u32 pguard_bucket(u64 ns)
+{
+	return min_t(u64, pguard_bucket_short(ns), PERFGUARD_HIST_BUCKETS - 1);
+}
 
 #endif /* _KMOD_LIB_CLOCK_H */

@@ -107,6 +107,10 @@ static const struct nla_policy pguard_type_get_nl_policy[PERFGUARD_A_TYPE_PROFIL
 	[PERFGUARD_A_TYPE_PROFILE_ID] = { .type = NLA_U32, },
 };
 
+static const struct nla_policy pguard_times_get_nl_policy[PERFGUARD_A_TIMES_PROFILE_ID + 1] = {
+	[PERFGUARD_A_TIMES_PROFILE_ID] = { .type = NLA_U32, },
+};
+
 static const struct nla_policy pguard_profile_del_nl_policy[PERFGUARD_A_PROFILE_ID + 1] = {
 	[PERFGUARD_A_PROFILE_ID] = { .type = NLA_U32, },
 };
@@ -139,6 +143,7 @@ const struct genl_ops pguard_nl_ops[PGUARD_NL_OPS] = {
 	DUMP(PROFILE_GET, profile_get, pguard_none_nl_policy, pguard_nl_dump_start, NULL),
 	DUMP(GUARD_GET, guard_get, pguard_guard_get_nl_policy, pguard_nl_part_dump_start, pguard_nl_part_dump_done),
 	DUMP(TYPE_GET, type_get, pguard_type_get_nl_policy, pguard_nl_part_dump_start, pguard_nl_part_dump_done),
+	DUMP(TIMES_GET, times_get, pguard_times_get_nl_policy, pguard_nl_part_dump_start, pguard_nl_part_dump_done),
 	DO(PROFILE_DEL, profile_del, pguard_profile_del_nl_policy),
 };
 

@@ -394,7 +394,8 @@ int pguard_nl_part_dump_start(struct netlink_callback *cb)
 	struct pguard_profile *profile;
 	int ret = pguard_nl_dump_start(cb);
 
-	BUILD_BUG_ON((int)PERFGUARD_A_GUARD_PROFILE_ID != (int)PERFGUARD_A_TYPE_PROFILE_ID);
+	BUILD_BUG_ON((int)PERFGUARD_A_GUARD_PROFILE_ID != (int)PERFGUARD_A_TYPE_PROFILE_ID ||
+		     (int)PERFGUARD_A_GUARD_PROFILE_ID != (int)PERFGUARD_A_TIMES_PROFILE_ID);
 	if (ret)
 		return ret;
 	if (!id)
@@ -476,6 +477,35 @@ static int fill_type(struct sk_buff *skb, const struct pguard_profile *profile, 
 	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_LATE_ELAPSED_NS, sums.late_elapsed) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_LATE_CPU_NS, sums.late_cpu) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_LATE_BLOCKED_NS, sums.late_blocked);
+}
+
+static int fill_times(struct sk_buff *skb, const struct pguard_profile *profile, u32 i)
+{
+	struct pguard_type_times *times;
+	struct nlattr *attr;
+
+	if (nla_put_u32(skb, PERFGUARD_A_TIMES_PROFILE_ID, profile->id) ||
+	    nla_put_u32(skb, PERFGUARD_A_TIMES_ID, profile->types[i].id) ||
+	    nla_put_u32(skb, PERFGUARD_A_TIMES_FIRST, profile->ticks[i].first))
+		return -EMSGSIZE;
+	attr = nla_reserve(skb, PERFGUARD_A_TIMES_NR, sizeof(*times));
+	if (!attr)
+		return -EMSGSIZE;
+	times = nla_data(attr);
+	pguard_profile_sum_times(profile, i, times);
+	return 0;
+}
+
+int pguard_nl_times_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	const struct pguard_profile *profile = (const void *)cb->args[ARG_PROFILE];
+	long *i = &cb->args[ARG_INDEX];
+
+	for (; *i < profile->nr_types; ++*i)
+		if (PGUARD_NL_DUMP(skb, cb, PERFGUARD_CMD_TIMES_GET,
+				   fill_times(skb, profile, *i)))
+			break;
+	return skb->len;
 }
 
 int pguard_nl_type_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)

@@ -179,6 +179,28 @@ void pguard_wait_sites_put(struct pguard_wait_sites *sites)
 		kvfree_rcu(sites, rcu);
 }
 
+/* All types' times of as many CPUs as this is room for, bytes, and of one in any case. */
+enum { MAX_TIMES = 8 * 1024 * 1024 };
+
+/*
+ * Make what counts how long the units of the types are.  Without memory they are not counted:
+ * it serves to learn better limits, and nothing depends on it.
+ */
+static void make_times(struct pguard_profile *profile)
+{
+	size_t size = profile->nr_types * sizeof(struct pguard_type_times);
+	int cpu;
+
+	profile->nr_times = clamp_t(size_t, MAX_TIMES / size, 1, nr_cpu_ids);
+	profile->times = kvcalloc(profile->nr_times, size, GFP_KERNEL | __GFP_NOWARN);
+	if (!profile->times)
+		return;
+	profile->bytes += profile->nr_times * size;
+	for_each_possible_cpu(cpu)
+		profile->cpus[cpu].times =
+			&profile->times[cpu % profile->nr_times * profile->nr_types];
+}
+
 /**
  * pguard_profile_make_counters() - make the counters of all CPUs
  *
@@ -218,6 +240,8 @@ int pguard_profile_make_counters(struct pguard_profile *profile)
 			return -ENOMEM;
 		profile->bytes += types;
 	}
+	if (!pguard_profile_is_audit(profile) && profile->nr_types)
+		make_times(profile);
 	return 0;
 }
 
@@ -243,6 +267,7 @@ void pguard_profile_free_tables(struct pguard_profile *profile)
 	free_percpu(profile->left);
 	kvfree(profile->degraded);
 	kvfree(profile->cpus);
+	kvfree(profile->times);
 	kvfree(profile->loops);
 	pguard_wait_sites_put(profile->sites);
 	kvfree(profile->guards);
@@ -296,6 +321,22 @@ void pguard_profile_sum_type(const struct pguard_profile *profile, u32 type,
 	memset(ret, 0, sizeof(*ret));
 	for_each_possible_cpu(cpu)
 		pguard_sums_add(ret, &profile->cpus[cpu].types[type], sizeof(*ret));
+}
+
+/* The same of how long its units were; 0 if that is not counted. */
+void pguard_profile_sum_times(const struct pguard_profile *profile, u32 type,
+			      struct pguard_type_times *ret)
+{
+	const u32 *from;
+	u32 *to, i, j;
+
+	memset(ret, 0, sizeof(*ret));
+	for (i = 0; profile->times && i < profile->nr_times; i++) {
+		from = profile->times[i * profile->nr_types + type].nr[0];
+		to = ret->nr[0];
+		for (j = 0; j < sizeof(*ret) / sizeof(*to); j++)
+			to[j] += READ_ONCE(from[j]);
+	}
 }
 
 static void profile_free(struct work_struct *work)

@@ -74,6 +74,13 @@ struct pguard_type_sums {
 	u64 starved;
 };
 
+enum { PGUARD_NR_TIMES = PERFGUARD_TIMES_BLOCKED };
+
+/* How long a type's units were: by enum perfguard_times, less 1, the netlink spec's histograms. */
+struct pguard_type_times {
+	u32 nr[PGUARD_NR_TIMES][PERFGUARD_TIMES_BUCKETS];
+};
+
 /**
  * struct pguard_audit_sums - sums over the units of a loop that is audited
  * @type: those that were late are among its units
@@ -129,6 +136,8 @@ struct pguard_profile_sums {
 struct pguard_profile_cpu {
 	struct pguard_profile_sums sums;
 	struct pguard_type_sums *types;		/* by type of the profile */
+	/* The same; or NULL.  Where there are many types, CPUs share it, and may lose a unit. */
+	struct pguard_type_times *times;
 } ____cacheline_aligned_in_smp;
 
 enum { PGUARD_NR_HIT_SLOTS = 48, PGUARD_NO_HIT_SLOT = 0xff }; /* they are bits of a word */
@@ -148,11 +157,13 @@ struct pguard_hit_slots {
  * @soon: who takes no more is not late, wherever its time goes
  * @within: nor who takes less and stays on its CPU; some seconds' worth at most
  * @soon_ns: @soon in ns, or U64_MAX
+ * @first: bucket of a unit-time histogram, halved, which is the first of the type's times
  */
 struct pguard_limit_ticks {
 	u64 soon;
 	u64 soon_ns;
 	u32 within;
+	u32 first;
 };
 
 /**
@@ -277,6 +288,8 @@ static inline u32 pguard_guard_step_mode(const struct pguard_guard *guard)
  * @least_limit: no unit is late before, of whatever type, ns; 0 if none ever is
  * @probes: of its guards, those that are shed as well; NULL without; the target lock
  * @cpus: by CPU number, nr_cpu_ids of them
+ * @times: @nr_times times those of each type, which the CPUs have in turn; NULL of an audit,
+ *	or without memory
  * @left: hits of the CPU until its batch is complete
  * @refused_guard: the first that could not be probed, when arming failed by it
  * @refused_error: the errno, positive; 0 for none
@@ -301,6 +314,7 @@ struct pguard_profile {
 	u32 nr_types;
 	u32 nr_contexts;
 	u32 nr_weights;
+	u32 nr_times;
 	u32 nr_shed;
 	u64 least_limit;
 	u64 armed_ns;
@@ -319,6 +333,7 @@ struct pguard_profile {
 		void *room; /* of the loops' tables and hit slots */
 		u32 *degraded;
 		struct pguard_profile_cpu *cpus;
+		struct pguard_type_times *times;
 		s32 __percpu *left;
 		size_t bytes;
 	);
@@ -356,6 +371,9 @@ void pguard_profile_sum_guard(const struct pguard_profile *profile, u32 guard,
 			      struct pguard_guard_sums *ret);
 void pguard_profile_sum_type(const struct pguard_profile *profile, u32 type,
 			     struct pguard_type_sums *ret);
+
+void pguard_profile_sum_times(const struct pguard_profile *profile, u32 type,
+			      struct pguard_type_times *ret);
 
 struct pguard_limit_ticks pguard_verdict_ticks(const struct pguard_limits *limits);
 void pguard_verdict_limits(const struct pguard_loop *loop, const struct infer_state *state,

@@ -87,7 +87,7 @@ struct unit_outcome {
 static void count_in_audit(struct pguard_audit_sums *sums, const struct pguard_account *account,
 			   bool is_late)
 {
-	sums->hist[pguard_unit_bucket(account->elapsed)]++;
+	sums->hist[pguard_bucket(account->elapsed)]++;
 	sums->max = max(sums->max, account->elapsed);
 	sums->has_block_io |= account->has_block_io;
 	sums->type.late += is_late;
@@ -122,10 +122,21 @@ static void count_in_type(struct pguard_type_sums *sums, const struct pguard_lim
 		count_times(sums, account);
 }
 
-static __always_inline void unit_count(const struct pguard_inference *inference,
+/* Of a unit that left its CPU, or was not in time. */
+static void count_parts(const struct pguard_inference *inference,
+			const struct pguard_profile_cpu *cpu, const struct pguard_account *account)
+{
+	pguard_unit_count_time(inference, cpu, PERFGUARD_TIMES_OWN,
+			       account->elapsed - account->runqueue);
+	pguard_unit_count_time(inference, cpu, PERFGUARD_TIMES_CPU, account->cpu);
+	pguard_unit_count_time(inference, cpu, PERFGUARD_TIMES_BLOCKED, account->blocked);
+}
+
+static __always_inline void unit_count(const struct pguard_thread *thread,
 				       const struct pguard_account *account,
 				       struct unit_outcome outcome)
 {
+	const struct pguard_inference *inference = pguard_thread_inference(thread);
 	const struct pguard_verdict *verdict = inference->verdict;
 	struct pguard_profile_cpu *cpu;
 
@@ -135,11 +146,14 @@ static __always_inline void unit_count(const struct pguard_inference *inference,
 	cpu->sums.novel += outcome.is_novel;
 	cpu->sums.unknown_hits += inference->nr_unknown;
 	cpu->sums.checks += inference->checks;
-	if (inference->loop->audit)
+	if (inference->loop->audit) {
 		count_in_audit(this_cpu_ptr(inference->loop->audit), account, outcome.is_late);
-	else if (verdict->final != INFER_NO_TYPE)
+	} else if (verdict->final != INFER_NO_TYPE) {
 		count_in_type(&cpu->types[verdict->type],
 			      &inference->profile->limits[verdict->type], account, outcome);
+		if (account->has_times && pguard_unit_is_sampled(thread))
+			count_parts(inference, cpu, account);
+	}
 	preempt_enable();
 }
 
@@ -187,7 +201,7 @@ static noinline u64 close_doubtful(struct pguard_thread *thread,
 	struct unit_outcome outcome = unit_judge(inference, account);
 	u64 begun = pguard_clock();
 
-	unit_count(inference, account, outcome);
+	unit_count(thread, account, outcome);
 	if (likely(!outcome.is_late))
 		return 0;
 	report_end(thread, thread->unit, account);
@@ -202,11 +216,9 @@ static noinline u64 close_doubtful(struct pguard_thread *thread,
 static __always_inline u64 unit_close(struct pguard_thread *thread,
 				      const struct pguard_account *account)
 {
-	const struct pguard_inference *inference = pguard_thread_inference(thread);
-
-	if (!pguard_inference_is_soon(inference, account->elapsed))
+	if (!pguard_inference_is_soon(pguard_thread_inference(thread), account->elapsed))
 		return close_doubtful(thread, account);
-	unit_count(inference, account, (struct unit_outcome){ });
+	unit_count(thread, account, (struct unit_outcome){ });
 	return 0;
 }
 
@@ -372,7 +384,7 @@ static bool unit_finish(struct pguard_thread *thread, struct pguard_inference *i
 		outcome.is_late = true;
 		outcome.is_starved = false;
 	}
-	unit_count(inference, &account, outcome);
+	unit_count(thread, &account, outcome);
 	stream_unit(thread, inference, &account, outcome.is_novel ? UNIT_IS_NOVEL : 0);
 	if (unlikely(outcome.is_late)) {
 		report_end(thread, word, &account);

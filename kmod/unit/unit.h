@@ -59,26 +59,6 @@ void pguard_watchdog_flush(void);
 void pguard_watchdog_stop(void);
 void pguard_watchdog_deinit(void);
 
-/*
- * The bucket of a time in the histogram that the spec's hist-buckets gives; of
- * one that pguard_clock_ns_short() returned, which is not beyond the last bucket:
- * two factors of 32 bits each, 30 of which are shifted out.
- */
-static_assert(16 * (34 - 5) + 32 <= PERFGUARD_HIST_BUCKETS && PGUARD_CLOCK_SHIFT >= 30);
-
-static __always_inline unsigned long pguard_unit_bucket_short(u64 ns)
-{
-	unsigned long shift = __fls(ns | 16) - 4;
-
-	return (shift << 4) + (ns >> shift);
-}
-
-/* The same of any time. */
-static __always_inline u32 pguard_unit_bucket(u64 ns)
-{
-	return min_t(u64, pguard_unit_bucket_short(ns), PERFGUARD_HIST_BUCKETS - 1);
-}
-
 /* The number and phase of the unit that begins; no unit runs. */
 static __always_inline u64 pguard_unit_next(const struct pguard_thread *thread)
 {
@@ -142,9 +122,31 @@ static __always_inline bool pguard_unit_is_plain(const struct pguard_inference *
 		      !pguard_stream_is_open());
 }
 
+/* One unit of four is: those that began in one quarter of 256 ticks, whatever they are. */
+static __always_inline bool pguard_unit_is_sampled(const struct pguard_thread *thread)
+{
+	return !(thread->start & (3 << 6));
+}
+
+/* Count how long a unit was, or a part of it.  Preemption is off. */
+static __always_inline void pguard_unit_count_time(const struct pguard_inference *inference,
+						   const struct pguard_profile_cpu *cpu,
+						   enum perfguard_times kind, u64 ns)
+{
+	u32 type = inference->verdict->type;
+	s32 bucket = (pguard_bucket(ns) >> 1) - inference->profile->ticks[type].first;
+	u32 *nr;
+
+	if (unlikely(!cpu->times))
+		return;
+	nr = &cpu->times[type].nr[kind - 1]
+				   [clamp_t(s32, bucket, 0, PERFGUARD_TIMES_BUCKETS - 1)];
+	WRITE_ONCE(*nr, READ_ONCE(*nr) + 1);
+}
+
 /* Count a plain unit of some seconds at most.  What it took is CPU time, if wanted. */
 static __always_inline void pguard_unit_count(const struct pguard_inference *inference,
-					      u64 elapsed, bool is_marked)
+					      u64 elapsed, bool is_marked, bool is_sampled)
 {
 	struct pguard_audit_sums __percpu *audits = inference->loop->audit;
 	struct pguard_audit_sums *audit;
@@ -156,7 +158,7 @@ static __always_inline void pguard_unit_count(const struct pguard_inference *inf
 	sums = &cpu->types[inference->verdict->type];
 	if (audits) {
 		audit = this_cpu_ptr(audits);
-		audit->hist[pguard_unit_bucket_short(elapsed)]++;
+		audit->hist[pguard_bucket_short(elapsed)]++;
 		audit->max = max(audit->max, elapsed);
 		sums = &audit->type;
 	}
@@ -166,6 +168,8 @@ static __always_inline void pguard_unit_count(const struct pguard_inference *inf
 	sums->elapsed += elapsed;
 	if (is_marked)
 		sums->cpu += elapsed;
+	if (is_sampled)
+		pguard_unit_count_time(inference, cpu, PERFGUARD_TIMES_CALM, elapsed);
 	preempt_enable_notrace();
 }
 
@@ -221,7 +225,8 @@ pguard_unit_end(struct pguard_thread *thread, const struct pguard_inference *inf
 	if (unlikely(is_marked && (mark ? mark->events != thread->mark.events
 					: !pguard_account_is_calm(&thread->mark))))
 		return PGUARD_UNIT_END_EVENTFUL;
-	pguard_unit_count(inference, *elapsed, is_marked);
+	pguard_unit_count(inference, *elapsed, is_marked,
+			  is_marked && pguard_unit_is_sampled(thread));
 	return PGUARD_UNIT_END_DONE;
 }
 

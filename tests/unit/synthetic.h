@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "data/samples.h"
+#include "train/samples/times.h"
 
 static uint64_t synthetic_seed = 1;
 
@@ -222,6 +223,59 @@ static inline void synthetic_make(const struct synthetic *program, struct sample
 	free(parts);
 	free(uses);
 	free(unit);
+}
+
+/* Tree @tree's units take 100 us more than those of the tree before. */
+static inline uint64_t synthetic_draw_time(uint32_t tree)
+{
+	double normal = sqrt(-2 * log(synthetic_uniform())) *
+			cos(6.283185307179586 * synthetic_uniform());
+
+	return (uint64_t)(1e5 * (tree + 1) * exp(0.1 * normal));
+}
+
+static inline bool synthetic_is_guard(const uint32_t *functions, uint32_t nr, uint32_t function)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		if (functions[i] == function)
+			return true;
+	return false;
+}
+
+/* A timing run with guards in @functions, @repeat times each unit of both halves. */
+static inline void synthetic_time(struct samples *samples, const uint32_t *functions, uint32_t nr,
+				  uint32_t repeat)
+{
+	uint32_t nr_timings = samples->nr_timings;
+
+	samples->guards = realloc(samples->guards, (samples->nr_guards + 1) *
+							   sizeof(*samples->guards));
+	samples->guards[samples->nr_guards] = (struct samples_guards){
+		.hash = samples->nr_guards, .nr = nr,
+		.functions = malloc((nr + 1) * sizeof(*functions)),
+	};
+	memcpy(samples->guards[samples->nr_guards].functions, functions, nr * sizeof(*functions));
+	samples->timings = realloc(samples->timings, (nr_timings + samples->nr_units) *
+							     sizeof(*samples->timings));
+	for (uint32_t i = 0; i < samples->nr_units; i++) {
+		const struct samples_unit *from = &samples->units[i];
+		struct samples_timing *to = &samples->timings[samples->nr_timings++];
+
+		*to = (struct samples_timing){ .hash = i, .guards = samples->nr_guards };
+		to->hits = malloc((from->nr_hits + 1) * sizeof(*to->hits));
+		for (uint32_t j = 0; j < from->nr_hits; j++) {
+			if (!synthetic_is_guard(functions, nr, from->hits[j].function))
+				continue;
+			to->hits[to->nr_hits++] = from->hits[j];
+			to->nr_contexts_hit += from->hits[j].count *
+					       (from->units[0] + from->units[1]) * repeat;
+		}
+		for (int half = 0; half < 2; half++)
+			for (uint64_t j = 0; j < from->units[half] * repeat; j++)
+				times_add(&to->times[half].of[SAMPLES_OWN],
+					  synthetic_draw_time(from->tree));
+	}
+	samples->nr_guards++;
 }
 
 #endif /* _PGUARD_SYNTHETIC_H */

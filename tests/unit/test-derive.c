@@ -17,58 +17,6 @@ static const struct synthetic program = {
 	.noise = 3, .noise_chance = 0.3, .hot = 2, .units = 2000, .stepped = 9,
 };
 
-/* Tree @tree's units take 100 us more than those of the tree before. */
-static uint64_t draw_time(uint32_t tree)
-{
-	double normal = sqrt(-2 * log(synthetic_uniform())) *
-			cos(6.283185307179586 * synthetic_uniform());
-
-	return (uint64_t)(1e5 * (tree + 1) * exp(0.1 * normal));
-}
-
-static bool is_guard(const uint32_t *functions, uint32_t nr, uint32_t function)
-{
-	for (uint32_t i = 0; i < nr; i++)
-		if (functions[i] == function)
-			return true;
-	return false;
-}
-
-/* A timing run with guards in @functions, @repeat times each unit of both halves. */
-static void add_timing_run(struct samples *samples, const uint32_t *functions, uint32_t nr,
-			   uint32_t repeat)
-{
-	uint32_t nr_timings = samples->nr_timings;
-
-	samples->guards = realloc(samples->guards, (samples->nr_guards + 1) *
-							   sizeof(*samples->guards));
-	samples->guards[samples->nr_guards] = (struct samples_guards){
-		.hash = samples->nr_guards, .nr = nr,
-		.functions = malloc((nr + 1) * sizeof(*functions)),
-	};
-	memcpy(samples->guards[samples->nr_guards].functions, functions, nr * sizeof(*functions));
-	samples->timings = realloc(samples->timings, (nr_timings + samples->nr_units) *
-							     sizeof(*samples->timings));
-	for (uint32_t i = 0; i < samples->nr_units; i++) {
-		const struct samples_unit *from = &samples->units[i];
-		struct samples_timing *to = &samples->timings[samples->nr_timings++];
-
-		*to = (struct samples_timing){ .hash = i, .guards = samples->nr_guards };
-		to->hits = malloc((from->nr_hits + 1) * sizeof(*to->hits));
-		for (uint32_t j = 0; j < from->nr_hits; j++) {
-			if (!is_guard(functions, nr, from->hits[j].function))
-				continue;
-			to->hits[to->nr_hits++] = from->hits[j];
-			to->nr_contexts_hit += from->hits[j].count *
-					       (from->units[0] + from->units[1]) * repeat;
-		}
-		for (int half = 0; half < 2; half++)
-			for (uint64_t j = 0; j < from->units[half] * repeat; j++)
-				times_add(&to->times[half].of[SAMPLES_OWN], draw_time(from->tree));
-	}
-	samples->nr_guards++;
-}
-
 static uint32_t guards_of(const struct model *model, uint32_t *functions)
 {
 	for (uint32_t i = 0; i < model->nr_guards; i++)
@@ -118,11 +66,11 @@ static void test_times(struct samples *samples, const struct derive_options *opt
 	uint32_t nr_full = 0, nr_kept = 0;
 	double alarms = 0, units = 0;
 
-	add_timing_run(samples, functions, nr, 5);
+	synthetic_time(samples, functions, nr, 5);
 	model_deinit(model);
 	ok(!model_derive(samples, options, model), "a model with times");
 	for (uint32_t i = 0; i < model->nr_guards; i++)
-		nr_kept += is_guard(functions, nr, model->guards[i].function);
+		nr_kept += synthetic_is_guard(functions, nr, model->guards[i].function);
 	ok(model->nr_guards == nr && nr_kept == nr, "keeps the guards that were timed");
 	for (uint32_t i = 0; i < model->nr_types; i++) {
 		const struct model_type *type = &model->types[i];
@@ -155,7 +103,7 @@ static void test_coverage(struct samples *samples, const struct derive_options *
 			best = i;
 	/* without the one that is hit most the others would not be chosen */
 	memmove(&functions[best], &functions[best + 1], (nr - best - 1) * sizeof(*functions));
-	add_timing_run(samples, functions, nr - 1, 1);
+	synthetic_time(samples, functions, nr - 1, 1);
 	guards_of(model, functions);
 	model_deinit(model);
 	model_derive(samples, options, model);
@@ -166,7 +114,7 @@ static void test_coverage(struct samples *samples, const struct derive_options *
 		last--;
 	ok(functions[nr - 1] < last, "there is a function beyond the last guard");
 	functions[nr] = last;
-	add_timing_run(samples, functions, nr + 1, 1);
+	synthetic_time(samples, functions, nr + 1, 1);
 	model_deinit(model);
 	model_derive(samples, options, model);
 	for (uint32_t i = 0; i < model->nr_types; i++)
@@ -282,7 +230,7 @@ static struct samples_hit *held_back_hit(struct samples *samples, const uint32_t
 		struct samples_unit *unit = &samples->units[i];
 
 		for (uint32_t j = 0; j < unit->nr_hits && !unit->units[0]; j++)
-			if (is_guard(functions, nr, unit->hits[j].function))
+			if (synthetic_is_guard(functions, nr, unit->hits[j].function))
 				return &unit->hits[j];
 	}
 	return NULL;
@@ -333,7 +281,7 @@ static void test_keep(struct samples *samples, struct derive_options options)
 	options.reuse_slack = 1;
 	model_derive(samples, &options, &model);
 	for (uint32_t i = 0; i < model.nr_guards; i++)
-		nr_timed += is_guard(functions, nr, model.guards[i].function);
+		nr_timed += synthetic_is_guard(functions, nr, model.guards[i].function);
 	ok(model.nr_guards && model.nr_guards < nr && nr_timed == model.nr_guards &&
 	   model.types[0].times.nr, "a smaller budget gets the best of the guards that were timed");
 	model_deinit(&model);
@@ -400,7 +348,7 @@ static void test_clustering(struct samples *samples, struct derive_options optio
 	ok(!model_derive(samples, &options, &model) && are_equal(&fresh, &model),
 	   "keeping the clusters changes no model");
 	nr = guards_of(&model, functions);
-	add_timing_run(samples, functions, nr, 1);
+	synthetic_time(samples, functions, nr, 1);
 	model_deinit(&fresh);
 	model_deinit(&model);
 	model_derive(samples, &options, &model);

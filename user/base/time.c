@@ -2,6 +2,7 @@
 
 #include "base/time.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
@@ -24,6 +25,17 @@ uint64_t time_now_ns(void)
 uint64_t time_wall_ns(void)
 {
 	return read_clock(CLOCK_REALTIME);
+}
+
+void time_sleep_until(uint64_t until_ns)
+{
+	const struct timespec until = {
+		.tv_sec = (time_t)(until_ns / NSEC_PER_SEC),
+		.tv_nsec = (long)(until_ns % NSEC_PER_SEC),
+	};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+		;
 }
 
 char *time_format(uint64_t wall_ns, char text[TIME_TEXT_MAX])

@@ -16,6 +16,9 @@ uint64_t time_now_ns(void);
 /* Nanoseconds of CLOCK_REALTIME since 1970. */
 uint64_t time_wall_ns(void);
 
+/* Sleep until CLOCK_MONOTONIC shows so many ns, whatever comes in between. */
+void time_sleep_until(uint64_t until_ns);
+
 /* RFC 3339 in UTC with all nanoseconds: 2024-01-31T23:59:59.000000001Z. */
 char *time_format(uint64_t wall_ns, char text[TIME_TEXT_MAX]);
 

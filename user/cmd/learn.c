@@ -4,17 +4,41 @@
 
 #include "app/common/command.h"
 #include "app/learn/learning.h"
+#include "app/learn/live-learning.h"
+#include "base/duration.h"
 
 static struct learning learning;
+
+static struct live_options {
+	bool is_live;
+	uint64_t duration_ns;
+} live;
 
 static void init(void)
 {
 	learning_init(&learning);
+	live.duration_ns = 600 * NSEC_PER_SEC;
+}
+
+static const struct option_spec live_specs[] = {
+	{ 0, "live", NULL, option_flag, offsetof(struct live_options, is_live),
+	  .help = "learn limits from the units of the program as it is guarded now" },
+	{ 0, "duration", "TIME", option_duration,
+	  offsetof(struct live_options, duration_ns),
+	  .help = "how long to watch them (default: 10m)" },
+	{ 0 },
+};
+
+static int check(int argc, char **argv)
+{
+	if (live.is_live && optind != argc)
+		return cmd_usage(argv[0], "--live takes no trace");
+	return learning_check_options(&learning, argv[0]);
 }
 
 static int learn(int argc, char **argv)
 {
-	int ret = learning_check_options(&learning, argv[0]);
+	int ret = check(argc, argv);
 
 	if (ret)
 		return ret;
@@ -22,7 +46,9 @@ static int learn(int argc, char **argv)
 	ret = learning_load(&learning);
 	for (int i = optind; i < argc && !ret; i++)
 		ret = learning_add_file(&learning, argv[i]);
-	if (!ret && optind == argc)
+	if (!ret && live.is_live)
+		ret = live_learn(&learning, live.duration_ns);
+	else if (!ret && optind == argc)
 		ret = learning_derive(&learning);
 	if (!ret)
 		ret = learning_save(&learning);
@@ -35,9 +61,10 @@ const struct verb cmd_learn = {
 	.summary = "make a profile of what was recorded",
 	.usage = "-o FILE [OPTION...] [TRACE...]",
 	.about = "Learn from traces that pg-collect record wrote.  Without a trace, derive the "
-		 "profile again from all that it knows, as for another --guard-share.",
+		 "profile again from all that it knows, as for another --guard-share; with --live, "
+		 "give it the limits of the machine where it is armed.",
 	.exit = "0 ok, 1 failed (a profile that existed is unchanged), 2 wrong usage.",
-	.groups = { { learning_options, &learning }, { options_verbose } },
+	.groups = { { learning_options, &learning }, { live_specs, &live }, { options_verbose } },
 	.operands = VERB_OPERANDS,
 	.init = init,
 	.run = learn,

@@ -102,4 +102,11 @@ struct armed_type {
 	uint64_t late_blocked_ns;
 };
 
+/* How long the units of a type were, one of four of them; see the netlink spec. */
+struct armed_times {
+	uint32_t id;
+	uint32_t first;
+	uint32_t nr[PERFGUARD_TIMES_BLOCKED][PERFGUARD_TIMES_BUCKETS]; /* by kind, less 1 */
+};
+
 #endif /* _USER_DATA_ARMED_H */

@@ -238,3 +238,10 @@ const struct decode_field link_type_fields[] = {
 	U64(TYPE_LATE_BLOCKED_NS, armed_type, late_blocked_ns),
 	{ 0 }
 };
+
+const struct decode_field link_times_fields[] = {
+	U32(TIMES_ID, armed_times, id),
+	U32(TIMES_FIRST, armed_times, first),
+	BINARY(TIMES_NR, armed_times, nr, 1024),
+	{ 0 }
+};

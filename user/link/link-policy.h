@@ -18,5 +18,6 @@ extern const struct decode_field link_stats_fields[]; /* struct stats */
 extern const struct decode_field link_profile_fields[]; /* struct armed_profile */
 extern const struct decode_field link_guard_fields[]; /* struct armed_guard */
 extern const struct decode_field link_type_fields[]; /* struct armed_type */
+extern const struct decode_field link_times_fields[]; /* struct armed_times */
 
 #endif /* _USER_LINK_LINK_POLICY_H */

@@ -167,6 +167,20 @@ int link_guards(struct link *link, uint32_t profile_id, struct armed_guard **ret
 	return netlink_dump(link, &dump, ret, ret_nr);
 }
 
+int link_times(struct link *link, uint32_t profile_id, struct armed_times **ret,
+		    uint32_t *ret_nr)
+{
+	const struct netlink_dump dump = {
+		.command = PERFGUARD_CMD_TIMES_GET,
+		.attr = PERFGUARD_A_TIMES_PROFILE_ID,
+		.id = profile_id,
+		.size = sizeof(**ret),
+		.fields = link_times_fields,
+	};
+
+	return netlink_dump(link, &dump, ret, ret_nr);
+}
+
 int link_types(struct link *link, uint32_t profile_id, struct armed_type **ret,
 	       uint32_t *ret_nr)
 {

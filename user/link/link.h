@@ -173,6 +173,8 @@ void link_profiles_free(struct armed_profile *profiles, uint32_t nr);
 /* The guards and the types of a profile; free() them. */
 int link_guards(struct link *link, uint32_t profile_id, struct armed_guard **ret,
 		uint32_t *ret_nr);
+int link_times(struct link *link, uint32_t profile_id, struct armed_times **ret,
+		    uint32_t *ret_nr);
 int link_types(struct link *link, uint32_t profile_id, struct armed_type **ret,
 	       uint32_t *ret_nr);
 

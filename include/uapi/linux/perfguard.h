@@ -143,6 +143,30 @@ enum perfguard_stack_state {
 #define PERFGUARD_HIST_BUCKETS	592
 
 /*
+ * Buckets of the histograms of a type: each is two of those of a unit-time
+ * histogram, so that every power of two has eight. The first and the last also
+ * take everything below and above.
+ */
+#define PERFGUARD_TIMES_BUCKETS	64
+
+/*
+ * The histograms of a type, each of a part of its units' time.
+ */
+enum perfguard_times {
+	/*
+	 * Units that never left their CPU and met no page fault: all of the
+	 * time is computing, and their own. They are in no other.
+	 */
+	PERFGUARD_TIMES_CALM = 1,
+	/* All but the run queue, of the other units, as the next two. */
+	PERFGUARD_TIMES_OWN = 2,
+	/* What they computed. */
+	PERFGUARD_TIMES_CPU = 3,
+	/* What they waited, other than for a CPU. */
+	PERFGUARD_TIMES_BLOCKED = 4,
+};
+
+/*
  * How the sites of one request are probed.
  */
 enum perfguard_site_flags {
@@ -1040,6 +1064,27 @@ enum {
 	PERFGUARD_A_TYPE_MAX = (__PERFGUARD_A_TYPE_MAX - 1)
 };
 
+/*
+ * How long the units of a type of an armed profile were, one of four of them.
+ */
+enum {
+	PERFGUARD_A_TIMES_PROFILE_ID = 1,
+	PERFGUARD_A_TIMES_ID,
+	/*
+	 * The bucket of a unit-time histogram, halved, which the first bucket
+	 * stands for.
+	 */
+	PERFGUARD_A_TIMES_FIRST,
+	/*
+	 * Of each of enum times, times-buckets counters of 32 bits, which
+	 * begin again at 0.
+	 */
+	PERFGUARD_A_TIMES_NR,
+
+	__PERFGUARD_A_TIMES_MAX,
+	PERFGUARD_A_TIMES_MAX = (__PERFGUARD_A_TIMES_MAX - 1)
+};
+
 enum {
 	/* Watch an executable or a process. */
 	PERFGUARD_CMD_TARGET_NEW = 1,
@@ -1118,6 +1163,8 @@ enum {
 	PERFGUARD_CMD_GUARD_GET,
 	/* The types of an armed profile and the sums over their units. */
 	PERFGUARD_CMD_TYPE_GET,
+	/* How long the units of an armed profile's types were. */
+	PERFGUARD_CMD_TIMES_GET,
 	/*
 	 * Drop a profile that the same socket loads, or has armed for a target
 	 * of its own. Such a target is still watched, without a profile.

@@ -27,7 +27,7 @@ sys.path[:0] = [str(HERE), str(TOP / "tests/vm/guest")]
 
 import programs  # noqa: E402
 from guarded import ENDED, LATE, UNIT, Armed, reload, show  # noqa: E402
-from perfguard import collect, run  # noqa: E402
+from perfguard import collect, note, run  # noqa: E402
 
 CONNECTIONS = 4
 PAUSE = 0.004           # between a connection's requests, s: the machine is not full
@@ -182,6 +182,7 @@ def false_alarms(armed, seconds):
 
 
 def delay(armed, recorder, place, every, mean_ns, sleeps):
+    before = armed.types()
     delayer = Delayer(place, every, mean_ns, sleeps)
     watch = Watch(armed)
     try:
@@ -189,7 +190,15 @@ def delay(armed, recorder, place, every, mean_ns, sleeps):
     finally:
         rows = delayer.end()
     watch.follow(recorder, 1)
-    return pair(rows, watch)
+    paired = pair(rows, watch)
+    note(f"{len(rows)} delays, {len(paired)} of them in units, "
+         f"{sum(one['part'] is not None for one in paired)} of those reported; "
+         f"{sum(one['late'] - before[kind]['late'] for kind, one in armed.types().items())} late "
+         f"units, {len(watch.alerts)} records")
+    for one in watch.alerts[:5]:
+        note({name: one.get(name) for name in ("kind", "tid", "type", "part", "elapsed_ns",
+                                               "threshold_ns", "check_ns")})
+    return paired
 
 
 def rival_of(pid):

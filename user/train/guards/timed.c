@@ -62,46 +62,58 @@ double timed_mean(const struct samples *samples, uint32_t loop, double hit_ns)
 	return units > 0 ? (sum - guards) / units : 0;
 }
 
-static void add_to_type(struct timed *to, const struct infer_tables *tables,
-			const struct samples_timing *timing)
+static uint32_t type_of(const struct infer_tables *tables, const struct samples_timing *timing)
 {
 	struct table *table = &tables->loops[timing->loop];
-	uint32_t type;
 
 	infer_tables_feed(tables, timing->loop, timing->hits, timing->nr_hits);
-	type = infer_tables_type(table, infer_end(&table->table, table->state));
-	for (int half = 0; half < 2 && type != SAMPLES_NONE; half++)
-		times_merge_parts(&to->types[half][type], &timing->times[half]);
+	return infer_tables_type(table, infer_end(&table->table, table->state));
+}
+
+int timed_types(const struct samples *samples, const struct model *model, uint32_t *ret)
+{
+	uint32_t *functions;
+	struct infer_tables tables = { 0 };
+	int error = array_new(functions, model->nr_guards) ?:
+		    infer_tables_init(&tables, samples, model, false);
+
+	for (uint32_t i = 0; i < model->nr_guards && !error; i++)
+		functions[i] = model->guards[i].function;
+	for (uint32_t i = 0; i < samples->nr_timings && !error; i++) {
+		const struct samples_timing *timing = &samples->timings[i];
+		const struct samples_guards *guards = &samples->guards[timing->guards];
+
+		ret[i] = covers(guards, functions, model->nr_guards) ? type_of(&tables, timing) :
+								       SAMPLES_NONE;
+	}
+	infer_tables_deinit(&tables);
+	free(functions);
+	return error;
 }
 
 int timed_init(struct timed *timed, const struct samples *samples, const struct model *model)
 {
-	uint32_t *functions;
-	struct infer_tables tables = { 0 };
-	int ret = array_new(functions, model->nr_guards);
+	uint32_t *types;
+	int ret = array_new(types, samples->nr_timings);
 
 	*timed = (struct timed){ .nr_types = model->nr_types, .nr_loops = samples->nr_loops };
 	for (int half = 0; half < 2 && !ret; half++)
 		ret = array_new(timed->types[half], model->nr_types) ?:
 		      array_new(timed->loops[half], samples->nr_loops);
 	if (!ret)
-		ret = infer_tables_init(&tables, samples, model, false);
-	if (ret)
-		goto out;
-	for (uint32_t i = 0; i < model->nr_guards; i++)
-		functions[i] = model->guards[i].function;
-	for (uint32_t i = 0; i < samples->nr_timings; i++) {
+		ret = timed_types(samples, model, types);
+	for (uint32_t i = 0; i < samples->nr_timings && !ret; i++) {
 		const struct samples_timing *timing = &samples->timings[i];
 
-		for (int half = 0; half < 2; half++)
+		for (int half = 0; half < 2; half++) {
 			times_merge(&timed->loops[half][timing->loop],
 				    &timing->times[half].of[SAMPLES_OWN]);
-		if (covers(&samples->guards[timing->guards], functions, model->nr_guards))
-			add_to_type(timed, &tables, timing);
+			if (types[i] != SAMPLES_NONE)
+				times_merge_parts(&timed->types[half][types[i]],
+						  &timing->times[half]);
+		}
 	}
-out:
-	infer_tables_deinit(&tables);
-	free(functions);
+	free(types);
 	if (ret)
 		timed_deinit(timed);
 	return ret;

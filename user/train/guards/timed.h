@@ -16,6 +16,12 @@ struct timed {
 };
 
 /*
+ * The type of the units of each timing, as @model's guards infer it; SAMPLES_NONE of those
+ * in whose run not all of its guards were on.  @ret has room for all timings.  Returns as below.
+ */
+int timed_types(const struct samples *samples, const struct model *model, uint32_t *ret);
+
+/*
  * For types those timings of @samples count in whose runs all of @model's
  * guards were on, for loops all.  Returns 0, -EINVAL or -ENOMEM.
  */

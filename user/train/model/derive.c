@@ -343,6 +343,17 @@ static int derive(struct derivation *derivation, double *unmerged)
 	return ret ? ret : keep_type_of_tree(derivation);
 }
 
+int model_derive_limits(const struct samples *samples, struct model *model)
+{
+	struct derive_options options;
+	struct derivation derivation = { .samples = samples, .options = &options, .model = model };
+
+	derive_options_init(&options);
+	if (!samples_are_sound(samples) || threshold_parse(model->threshold_rule, &options.rule))
+		return -EINVAL;
+	return set_limits(&derivation);
+}
+
 int model_derive(const struct samples *samples, const struct derive_options *options,
 		 struct model *ret)
 {

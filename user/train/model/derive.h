@@ -51,4 +51,10 @@ void derive_options_init(struct derive_options *options);
 int model_derive(const struct samples *samples, const struct derive_options *options,
 		 struct model *ret);
 
+/*
+ * Derive the limits of @model again, by the rule that it has them by; its types and guards
+ * stay.  Returns 0, -EINVAL or -ENOMEM.
+ */
+int model_derive_limits(const struct samples *samples, struct model *model);
+
 #endif /* _USER_TRAIN_MODEL_DERIVE_H */

@@ -26,13 +26,51 @@ static void keep_largest(struct samples_times *times, uint64_t ns)
 	times->largest_ns[at] = ns;
 }
 
+void times_add_many(struct samples_times *times, uint64_t ns, uint64_t nr)
+{
+	uint64_t sum;
+
+	times->nr = sum_saturating(times->nr, nr);
+	if (__builtin_mul_overflow(ns, nr, &sum))
+		sum = UINT64_MAX;
+	times->sum_ns = sum_saturating(times->sum_ns, sum);
+	times->sum_squares = add_squares(times->sum_squares, (unsigned __int128)ns * sum);
+	times->hist[histogram_bucket(ns)] =
+		sum_saturating(times->hist[histogram_bucket(ns)], nr);
+	for (uint64_t i = 0; i < nr && i < SAMPLES_NR_LARGEST; i++)
+		keep_largest(times, ns);
+}
+
 void times_add(struct samples_times *times, uint64_t ns)
 {
-	times->nr++;
-	times->sum_ns = sum_saturating(times->sum_ns, ns);
-	times->sum_squares = add_squares(times->sum_squares, (unsigned __int128)ns * ns);
-	times->hist[histogram_bucket(ns)]++;
-	keep_largest(times, ns);
+	times_add_many(times, ns, 1);
+}
+
+static uint64_t scaled(uint64_t ns, double factor)
+{
+	double to = (double)ns * factor;
+
+	return to < 1e19 ? (uint64_t)to : (uint64_t)1e19;
+}
+
+void times_scale(struct samples_times *times, double factor)
+{
+	const struct samples_times from = *times;
+	uint64_t kept = from.nr_largest;
+
+	*times = (struct samples_times){ 0 };
+	for (uint32_t i = 0; i < from.nr_largest; i++)
+		times_add(times, scaled(from.largest_ns[i], factor));
+	/* The largest are in the buckets, too: the last of them. */
+	for (uint32_t i = PERFGUARD_HIST_BUCKETS; i-- > 0;) {
+		uint64_t again = kept < from.hist[i] ? kept : from.hist[i];
+		uint64_t ns = histogram_bucket_max(i);
+
+		kept -= again;
+		if (from.hist[i] > again)
+			times_add_many(times, scaled(ns - ns / 32, factor), from.hist[i] - again);
+	}
+	times->sum_ns = scaled(from.sum_ns, factor);
 }
 
 void times_merge(struct samples_times *to, const struct samples_times *from)

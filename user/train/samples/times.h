@@ -10,6 +10,10 @@
 
 /* A unit took @ns.  Sums that do not fit stay at their largest value. */
 void times_add(struct samples_times *times, uint64_t ns);
+/* @nr units took @ns each. */
+void times_add_many(struct samples_times *times, uint64_t ns, uint64_t nr);
+/* What they would be if each unit took @factor times as long. */
+void times_scale(struct samples_times *times, double factor);
 void times_merge(struct samples_times *to, const struct samples_times *from);
 /* The same of each part. */
 void times_merge_parts(struct samples_parts *to, const struct samples_parts *from);

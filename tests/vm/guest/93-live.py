@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Limits are learnt again on the machine where a profile is armed; a slow span is not learnt.
+
+Requests of twice the work stand for a machine of half the speed.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import time
+
+from guarded import Armed, Guarded, show
+from perfguard import COLLECT, collect, done, note, ok, skip
+
+SCALE = 4
+TRAINING = 6000
+SECONDS = 24
+SLOW_SECONDS = 7
+UNITS = 4000
+PROFILE = pathlib.Path("/tmp/live.pgp")
+
+
+class Load:
+    """Requests one after the other, until it is stopped."""
+
+    def __init__(self, server, seed, scale):
+        self.process = subprocess.Popen(
+            ["sh", "-c", f"while {server.command(seed, UNITS, 'steady', scale)}; do :; done"],
+            start_new_session=True)
+
+    def stop(self):
+        subprocess.run(["pkill", "-s", str(self.process.pid)], check=False)
+        self.process.wait()
+
+
+def limits():
+    return {one["id"]: one["limits_ns"]["own"] for one in show(PROFILE)["types"]
+            if one["times"]["nr"] >= 100}
+
+
+def shares(server, seed, scale):
+    """Of the units of a run, how many are late."""
+    armed = Armed(PROFILE)
+    server.load(seed, UNITS, "steady", scale)
+    kinds = armed.types().values()
+    late, units = sum(one["late"] for one in kinds), sum(one["units"] for one in kinds)
+    note(f"{late} of {late + units} units are late")
+    return late / (late + units)
+
+
+def learn(server, scale, *slower):
+    """What 'learn --live' says, under such a load."""
+    load = Load(server, 5, scale)
+    process = subprocess.Popen(
+        [COLLECT, "learn", "-o", str(PROFILE), "--live", "--duration", f"{SECONDS}s"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    for one in slower:
+        time.sleep(SECONDS / 3)
+        load.stop()
+        load = Load(server, 6, one)
+        time.sleep(SLOW_SECONDS)
+        load.stop()
+        load = Load(server, 7, scale)
+    text = process.communicate()[0]
+    load.stop()
+    for line in text.splitlines():
+        note(line)
+    return process.returncode, text
+
+
+if not os.environ.get("EXACT"):
+    skip("what the host does besides would be learnt")
+server = Guarded()
+trained = server.train(PROFILE, TRAINING, "steady", "--hits", 1, scale=SCALE)
+ok(trained.returncode == 0, "trained")
+before = limits()
+ok(shares(server, 3, SCALE) < 0.01, "hardly any unit is late as in training")
+ok(shares(server, 4, 2 * SCALE) > 0.3, "but many are where all take twice as long")
+
+code, text = learn(server, 2 * SCALE)
+pace = re.search(r"compute ([0-9.]+) times", text)
+ok(code == 0 and pace and 1.7 <= float(pace[1]) <= 2.3, "learnt there, and at what pace units are")
+after = limits()
+ratios = sorted(after[kind] / before[kind] for kind in before if kind in after)
+note([round(ratio, 2) for ratio in ratios])
+ok(set(after) == set(before) and 1.5 <= ratios[len(ratios) // 2] <= 2.5 and
+   ratios[0] >= 0.8 and ratios[-1] <= 3, "limits are twice as long, except where they were few")
+ok(shares(server, 8, 2 * SCALE) < 0.01, "with them hardly any unit is late")
+
+code, text = learn(server, 2 * SCALE, 6 * SCALE)
+again = limits()
+note({kind: round(again[kind] / after[kind], 2) for kind in after if kind in again})
+ok(code == 0 and text.count("slow in") >= len(after) / 2, "a slow span is recognised")
+ok(all(again.get(kind, 0) <= 1.5 * after[kind] for kind in after), "and not learnt")
+
+result = collect("learn", "-o", PROFILE, "--live", "--duration", "1s")
+ok(result.returncode == 1 and "is not armed as it is" in result.stderr,
+   "a profile has to be armed as it is in its file")
+collect("disarm", "--all")
+server.end()
+done()

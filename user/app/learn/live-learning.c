@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "app/learn/live-learning.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/common/command.h"
+#include "app/learn/learning.h"
+#include "base/array.h"
+#include "base/duration.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "data/armed.h"
+#include "link/link.h"
+#include "out/text.h"
+#include "store/profile-file.h"
+#include "train/model/adopt.h"
+#include "train/model/derive.h"
+#include "train/samples/live-times.h"
+
+enum {
+	NR_WINDOWS = 24, /* even: half of them are held back */
+};
+
+/* What the module has counted at a moment. */
+struct reading {
+	struct armed_type *types;
+	struct armed_times *times;
+	uint32_t nr;
+	uint32_t nr_times;
+	uint32_t nr_shed;
+};
+
+struct live {
+	struct learning *learning;
+	struct link *link;
+	uint32_t profile_id;
+	struct live_window *windows; /* NR_WINDOWS of each type of the model */
+};
+
+/* The profile as it is armed, by the hash of its file. */
+static const struct armed_profile *find_armed(const struct armed_profile *armed, uint32_t nr,
+					      uint64_t hash)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		if (armed[i].target_id && armed[i].hash == hash)
+			return &armed[i];
+	return NULL;
+}
+
+static int find_profile(struct live *live, uint32_t *nr_shed)
+{
+	const char *path = live->learning->path;
+	const struct armed_profile *found;
+	struct armed_profile *armed;
+	char why[PROFILE_WHY_MAX];
+	uint64_t hash;
+	uint32_t nr;
+	int ret;
+
+	if (profile_hash(path, &hash, why)) {
+		log_error("%s", why);
+		return CMD_FAILED;
+	}
+	ret = link_profiles(live->link, &armed, &nr);
+	if (ret)
+		return cmd_link_failed(live->link, ret, "cannot read the profiles");
+	found = find_armed(armed, nr, hash);
+	live->profile_id = found ? found->id : 0;
+	*nr_shed = found ? found->nr_shed : 0;
+	link_profiles_free(armed, nr);
+	if (live->profile_id)
+		return 0;
+	log_error("%s is not armed as it is; 'pg-collect arm %s' does that", path, path);
+	return CMD_FAILED;
+}
+
+static void reading_deinit(struct reading *reading)
+{
+	free(reading->types);
+	free(reading->times);
+	*reading = (struct reading){ 0 };
+}
+
+static int take_reading(struct live *live, struct reading *ret)
+{
+	int error = find_profile(live, &ret->nr_shed);
+
+	if (error)
+		return error;
+	error = link_types(live->link, live->profile_id, &ret->types, &ret->nr);
+	if (!error)
+		error = link_times(live->link, live->profile_id, &ret->times, &ret->nr_times);
+	if (!error)
+		return 0;
+	reading_deinit(ret);
+	return cmd_link_failed(live->link, error, "cannot read what units take");
+}
+
+static const struct armed_times *times_of(const struct reading *reading, uint32_t id)
+{
+	for (uint32_t i = 0; i < reading->nr_times; i++)
+		if (reading->times[i].id == id)
+			return &reading->times[i];
+	return NULL;
+}
+
+static const struct armed_type *type_of(const struct reading *reading, uint32_t id)
+{
+	for (uint32_t i = 0; i < reading->nr; i++)
+		if (reading->types[i].id == id)
+			return &reading->types[i];
+	return NULL;
+}
+
+static void add_window(struct live *live, uint32_t window, const struct reading *before,
+		       const struct reading *after)
+{
+	const struct model *model = &live->learning->model;
+
+	for (uint32_t i = 0; i < model->nr_types; i++) {
+		uint32_t id = model->types[i].id;
+		const struct armed_type *a = type_of(before, id), *b = type_of(after, id);
+		const struct armed_times *from = times_of(before, id), *to = times_of(after, id);
+		struct live_window *to_fill = &live->windows[i * NR_WINDOWS + window];
+
+		if (!a || !b || !from || !to)
+			continue;
+		to_fill->units = b->units + b->late - a->units - a->late;
+		to_fill->starved = b->starved - a->starved;
+		to_fill->is_degraded = before->nr_shed || after->nr_shed;
+		live_times_since(from, to, &to_fill->times);
+	}
+}
+
+/* Watch, and read what was counted at the end of each window. */
+static int watch_windows(struct live *live, uint64_t duration_ns)
+{
+	uint64_t begin_ns = time_now_ns();
+	struct reading before = { 0 }, after;
+	int ret = take_reading(live, &before);
+
+	for (uint32_t i = 0; i < NR_WINDOWS && !ret; i++) {
+		uint64_t end_ns = begin_ns + duration_ns / NR_WINDOWS * (i + 1);
+		char left[DURATION_TEXT_MAX];
+
+		time_sleep_until(end_ns);
+		after = (struct reading){ 0 };
+		ret = take_reading(live, &after);
+		if (ret)
+			break;
+		add_window(live, i, &before, &after);
+		reading_deinit(&before);
+		before = after;
+		log_progress("watched units, %s left",
+			     duration_format(begin_ns + duration_ns - end_ns, left));
+	}
+	reading_deinit(&before);
+	return ret;
+}
+
+static uint64_t units_of(const struct adopt_type *seen)
+{
+	return seen->times[0].of[SAMPLES_OWN].nr + seen->times[1].of[SAMPLES_OWN].nr;
+}
+
+static void print_omitted(const struct live_omitted *omitted)
+{
+	if (omitted->degraded)
+		printf("; guards were off in %" PRIu32 " of %d windows", omitted->degraded,
+		       NR_WINDOWS);
+	if (omitted->starved)
+		printf("; starved in %" PRIu32, omitted->starved);
+	if (omitted->slow)
+		printf("; slow in %" PRIu32, omitted->slow);
+}
+
+static void print_type(const struct model_type *type, uint64_t limit_ns,
+		       const struct adopt_type *seen, const struct live_omitted *omitted)
+{
+	char before[DURATION_TEXT_MAX], after[DURATION_TEXT_MAX], units[TEXT_MAX];
+
+	if (!units_of(seen) && !omitted->degraded && !omitted->starved && !omitted->slow)
+		return;
+	printf("type %" PRIu32 ": %s units", type->id, text_count(units_of(seen), units));
+	if (seen->is_slow)
+		fputs(", far slower than the other types: not learnt", stdout);
+	else if (!seen->is_adopted)
+		printf(", which is too few (%d)", ADOPT_MIN_UNITS);
+	else
+		printf(", limit %s, was %s", duration_format(type->limit_ns[SAMPLES_OWN], after),
+		       duration_format(limit_ns, before));
+	print_omitted(omitted);
+	putchar('\n');
+}
+
+/* What was watched: by type, how it was, what was left out, and its limit before. */
+struct lesson {
+	struct adopt_type *seen;
+	struct live_omitted *omitted;
+	uint64_t *limits_ns;
+};
+
+static int learn_types(struct live *live, struct lesson *lesson)
+{
+	struct learning *learning = live->learning;
+	struct model *model = &learning->model;
+	struct adopt_pace pace;
+	int ret;
+
+	for (uint32_t i = 0; i < model->nr_types; i++) {
+		lesson->limits_ns[i] = model->types[i].limit_ns[SAMPLES_OWN];
+		lesson->omitted[i] = live_times_sum(&live->windows[i * NR_WINDOWS], NR_WINDOWS,
+						    lesson->seen[i].times);
+	}
+	ret = adopt_times(&learning->samples, model, lesson->seen, &pace);
+	if (!ret)
+		ret = model_derive_limits(&learning->samples, model);
+	if (ret) {
+		log_error("cannot learn: %s", ret == -ENOMEM ? "out of memory" :
+							       "the profile has no timed units");
+		return CMD_FAILED;
+	}
+	printf("units compute %.2f times as long as they did in training\n",
+	       pace.of[SAMPLES_CPU]);
+	for (uint32_t i = 0; i < model->nr_types; i++)
+		print_type(&model->types[i], lesson->limits_ns[i], &lesson->seen[i],
+			   &lesson->omitted[i]);
+	return 0;
+}
+
+static int learn(struct live *live, uint64_t duration_ns)
+{
+	uint32_t nr = live->learning->model.nr_types;
+	struct lesson lesson = { 0 };
+	int ret;
+
+	if (array_new(live->windows, nr * NR_WINDOWS) || array_new(lesson.seen, nr) ||
+	    array_new(lesson.omitted, nr) || array_new(lesson.limits_ns, nr))
+		ret = cmd_no_memory();
+	else
+		ret = watch_windows(live, duration_ns);
+	if (!ret)
+		ret = learn_types(live, &lesson);
+	free(live->windows);
+	free(lesson.seen);
+	free(lesson.omitted);
+	free(lesson.limits_ns);
+	return ret;
+}
+
+int live_learn(struct learning *learning, uint64_t duration_ns)
+{
+	struct live live = { .learning = learning };
+	int ret;
+
+	if (!learning->model.nr_types) {
+		log_error("%s has no types: 'pg-collect train' makes them", learning->path);
+		return CMD_FAILED;
+	}
+	ret = cmd_open_link(&live.link);
+	if (ret)
+		return ret;
+	ret = learn(&live, duration_ns);
+	link_close(live.link);
+	return ret;
+}
