@@ -102,34 +102,53 @@ static u64 capped(const struct pguard_limits *limits, u32 part, u64 ns)
 	return limit && ns / 8 > limit ? 8 * limit : ns;
 }
 
-static void count_late(struct pguard_type_sums *sums, const struct pguard_limits *limits,
-		       const struct pguard_account *account)
+static noinline void count_late(struct pguard_type_sums *sums,
+				const struct pguard_inference *inference,
+				const struct pguard_account *account)
 {
+	const struct pguard_limits *limits =
+		&inference->profile->limits[inference->verdict->type];
+
 	sums->late++;
 	sums->late_elapsed += account->elapsed;
 	sums->late_cpu += capped(limits, PERFGUARD_PART_CPU, account->cpu);
 	sums->late_blocked += capped(limits, PERFGUARD_PART_BLOCKED, account->blocked);
 }
 
-static void count_in_type(struct pguard_type_sums *sums, const struct pguard_limits *limits,
-			  const struct pguard_account *account, struct unit_outcome outcome)
+static __always_inline void count_in_type(struct pguard_type_sums *sums,
+					  const struct pguard_inference *inference,
+					  const struct pguard_account *account,
+					  struct unit_outcome outcome)
 {
 	sums->novel += outcome.is_novel;
 	sums->starved += outcome.is_starved;
 	if (outcome.is_late)
-		count_late(sums, limits, account);
+		count_late(sums, inference, account);
 	else
 		count_times(sums, account);
 }
 
-/* Of a unit that left its CPU, or was not in time. */
-static void count_parts(const struct pguard_inference *inference,
-			const struct pguard_profile_cpu *cpu, const struct pguard_account *account)
+/* Count how long a unit was, or a part of it.  Preemption is off. */
+static void count_time(const struct pguard_inference *inference,
+		       const struct pguard_profile_cpu *cpu, enum perfguard_times kind, u64 ns)
 {
-	pguard_unit_count_time(inference, cpu, PERFGUARD_TIMES_OWN,
-			       account->elapsed - account->runqueue);
-	pguard_unit_count_time(inference, cpu, PERFGUARD_TIMES_CPU, account->cpu);
-	pguard_unit_count_time(inference, cpu, PERFGUARD_TIMES_BLOCKED, account->blocked);
+	u32 type = inference->verdict->type;
+	s32 bucket = (pguard_bucket(ns) >> 1) - inference->profile->ticks[type].first;
+	u32 *nr = cpu->times[type].nr[kind - 1];
+
+	nr += clamp_t(s32, bucket, 0, PERFGUARD_TIMES_BUCKETS - 1);
+	WRITE_ONCE(*nr, READ_ONCE(*nr) + 1);
+}
+
+static noinline void count_parts(const struct pguard_inference *inference,
+				 const struct pguard_profile_cpu *cpu,
+				 const struct pguard_account *account)
+{
+	if (!cpu->times || !account->has_times)
+		return;
+	count_time(inference, cpu, PERFGUARD_TIMES_OWN, account->elapsed - account->runqueue);
+	count_time(inference, cpu, PERFGUARD_TIMES_CPU, account->cpu);
+	count_time(inference, cpu, PERFGUARD_TIMES_BLOCKED, account->blocked);
 }
 
 static __always_inline void unit_count(const struct pguard_thread *thread,
@@ -149,9 +168,8 @@ static __always_inline void unit_count(const struct pguard_thread *thread,
 	if (inference->loop->audit) {
 		count_in_audit(this_cpu_ptr(inference->loop->audit), account, outcome.is_late);
 	} else if (verdict->final != INFER_NO_TYPE) {
-		count_in_type(&cpu->types[verdict->type],
-			      &inference->profile->limits[verdict->type], account, outcome);
-		if (account->has_times && pguard_unit_is_sampled(thread))
+		count_in_type(&cpu->types[verdict->type], inference, account, outcome);
+		if (unlikely(pguard_unit_is_sampled(thread->unit)))
 			count_parts(inference, cpu, account);
 	}
 	preempt_enable();

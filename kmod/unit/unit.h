@@ -122,31 +122,18 @@ static __always_inline bool pguard_unit_is_plain(const struct pguard_inference *
 		      !pguard_stream_is_open());
 }
 
-/* One unit of four is: those that began in one quarter of 256 ticks, whatever they are. */
-static __always_inline bool pguard_unit_is_sampled(const struct pguard_thread *thread)
+/*
+ * How long it was is counted of one unit of 128 of a thread: by its number, spread so that no
+ * load that goes round in turns meets the same ones (multiplicative hashing).
+ */
+static __always_inline bool pguard_unit_is_sampled(u64 word)
 {
-	return !(thread->start & (3 << 6));
-}
-
-/* Count how long a unit was, or a part of it.  Preemption is off. */
-static __always_inline void pguard_unit_count_time(const struct pguard_inference *inference,
-						   const struct pguard_profile_cpu *cpu,
-						   enum perfguard_times kind, u64 ns)
-{
-	u32 type = inference->verdict->type;
-	s32 bucket = (pguard_bucket(ns) >> 1) - inference->profile->ticks[type].first;
-	u32 *nr;
-
-	if (unlikely(!cpu->times))
-		return;
-	nr = &cpu->times[type].nr[kind - 1]
-				   [clamp_t(s32, bucket, 0, PERFGUARD_TIMES_BUCKETS - 1)];
-	WRITE_ONCE(*nr, READ_ONCE(*nr) + 1);
+	return (u32)(word >> PGUARD_PHASE_SHIFT) * 0x9e3779b1u < 1u << 25;
 }
 
 /* Count a plain unit of some seconds at most.  What it took is CPU time, if wanted. */
 static __always_inline void pguard_unit_count(const struct pguard_inference *inference,
-					      u64 elapsed, bool is_marked, bool is_sampled)
+					      u64 elapsed, bool is_marked)
 {
 	struct pguard_audit_sums __percpu *audits = inference->loop->audit;
 	struct pguard_audit_sums *audit;
@@ -168,8 +155,6 @@ static __always_inline void pguard_unit_count(const struct pguard_inference *inf
 	sums->elapsed += elapsed;
 	if (is_marked)
 		sums->cpu += elapsed;
-	if (is_sampled)
-		pguard_unit_count_time(inference, cpu, PERFGUARD_TIMES_CALM, elapsed);
 	preempt_enable_notrace();
 }
 
@@ -193,7 +178,8 @@ static __always_inline bool pguard_unit_stop(struct pguard_thread *thread, u64 w
 /* How far the end of a unit has come, and what does the rest. */
 enum pguard_unit_end {
 	PGUARD_UNIT_END_DONE,
-	PGUARD_UNIT_END_EVENTFUL,	/* it left its CPU or met faults: pguard_unit_close() */
+	/* It left its CPU, met faults, or its times are counted: pguard_unit_close(). */
+	PGUARD_UNIT_END_EVENTFUL,
 	PGUARD_UNIT_END_SLOW,		/* nothing was done */
 };
 
@@ -222,11 +208,11 @@ pguard_unit_end(struct pguard_thread *thread, const struct pguard_inference *inf
 	if (unlikely(!pguard_unit_stop(thread, word)))
 		return PGUARD_UNIT_END_SLOW;
 	*elapsed = pguard_clock_ns_short(ticks);
-	if (unlikely(is_marked && (mark ? mark->events != thread->mark.events
-					: !pguard_account_is_calm(&thread->mark))))
+	if (unlikely(is_marked && (pguard_unit_is_sampled(word) ||
+				   (mark ? mark->events != thread->mark.events
+					 : !pguard_account_is_calm(&thread->mark)))))
 		return PGUARD_UNIT_END_EVENTFUL;
-	pguard_unit_count(inference, *elapsed, is_marked,
-			  is_marked && pguard_unit_is_sampled(thread));
+	pguard_unit_count(inference, *elapsed, is_marked);
 	return PGUARD_UNIT_END_DONE;
 }
 

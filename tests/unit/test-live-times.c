@@ -17,7 +17,7 @@ static uint32_t bucket_of(const struct armed_times *times, uint64_t ns)
 	return histogram_bucket(ns) / 2 - times->first;
 }
 
-/* So many units, of which one of ten left its CPU and was blocked for a tenth of its time. */
+/* So many units, of which one of ten was blocked for a tenth of its time. */
 static struct live_window window(uint64_t ns, uint32_t units)
 {
 	struct live_window window = {
@@ -26,9 +26,10 @@ static struct live_window window(uint64_t ns, uint32_t units)
 	};
 	struct armed_times *times = &window.times;
 
-	times->nr[PERFGUARD_TIMES_CALM - 1][bucket_of(times, ns)] = units - units / 10;
-	times->nr[PERFGUARD_TIMES_OWN - 1][bucket_of(times, ns)] = units / 10;
-	times->nr[PERFGUARD_TIMES_CPU - 1][bucket_of(times, ns * 9 / 10)] = units / 10;
+	times->nr[PERFGUARD_TIMES_OWN - 1][bucket_of(times, ns)] = units;
+	times->nr[PERFGUARD_TIMES_CPU - 1][bucket_of(times, ns)] = units - units / 10;
+	times->nr[PERFGUARD_TIMES_CPU - 1][bucket_of(times, ns * 9 / 10)] += units / 10;
+	times->nr[PERFGUARD_TIMES_BLOCKED - 1][0] = units - units / 10;
 	times->nr[PERFGUARD_TIMES_BLOCKED - 1][bucket_of(times, ns / 10)] = units / 10;
 	return window;
 }

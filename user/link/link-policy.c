@@ -242,6 +242,6 @@ const struct decode_field link_type_fields[] = {
 const struct decode_field link_times_fields[] = {
 	U32(TIMES_ID, armed_times, id),
 	U32(TIMES_FIRST, armed_times, first),
-	BINARY(TIMES_NR, armed_times, nr, 1024),
+	BINARY(TIMES_NR, armed_times, nr, 768),
 	{ 0 }
 };

@@ -153,17 +153,12 @@ enum perfguard_stack_state {
  * The histograms of a type, each of a part of its units' time.
  */
 enum perfguard_times {
-	/*
-	 * Units that never left their CPU and met no page fault: all of the
-	 * time is computing, and their own. They are in no other.
-	 */
-	PERFGUARD_TIMES_CALM = 1,
-	/* All but the run queue, of the other units, as the next two. */
-	PERFGUARD_TIMES_OWN = 2,
+	/* All but the run queue. */
+	PERFGUARD_TIMES_OWN = 1,
 	/* What they computed. */
-	PERFGUARD_TIMES_CPU = 3,
+	PERFGUARD_TIMES_CPU = 2,
 	/* What they waited, other than for a CPU. */
-	PERFGUARD_TIMES_BLOCKED = 4,
+	PERFGUARD_TIMES_BLOCKED = 3,
 };
 
 /*
@@ -1065,7 +1060,7 @@ enum {
 };
 
 /*
- * How long the units of a type of an armed profile were, one of four of them.
+ * How long the units of a type of an armed profile were, one of 128 of them.
  */
 enum {
 	PERFGUARD_A_TIMES_PROFILE_ID = 1,

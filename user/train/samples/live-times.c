@@ -34,20 +34,26 @@ static uint64_t begin_of(const struct armed_times *times, uint32_t at)
 {
 	uint32_t bucket = 2 * (times->first + at);
 
-	/* What is below the first is there, too. */
-	if (!at || !bucket)
+	if (!bucket)
 		return 0;
 	return bucket < PERFGUARD_HIST_BUCKETS ? histogram_bucket_max(bucket - 1) + 1 :
 						 histogram_bucket_max(PERFGUARD_HIST_BUCKETS - 2);
 }
 
-/* Add the @nr units of a bucket, evenly over it. */
+/*
+ * Add the @nr units of a bucket, evenly over it.  What is in the first is less than a
+ * thirtieth of a limit, and counts as nothing.
+ */
 static void add_bucket(struct samples_times *to, const struct armed_times *times, uint32_t at,
 		       uint32_t nr)
 {
 	uint64_t begin = begin_of(times, at), width = begin_of(times, at + 1) - begin;
 	uint32_t points = nr < NR_POINTS ? nr : NR_POINTS;
 
+	if (!at) {
+		times_add_many(to, 0, nr);
+		return;
+	}
 	for (uint32_t i = 0; i < points; i++)
 		times_add_many(to, begin + width * (2 * i + 1) / (2 * points),
 			       nr / points + (i < nr % points));
@@ -70,15 +76,8 @@ static uint64_t count(const struct armed_times *times, enum perfguard_times kind
 	return nr;
 }
 
-/* A unit that never left its CPU is of its own time, computed, and was not blocked. */
 static void add_window(struct samples_parts *to, const struct armed_times *times)
 {
-	struct samples_times calm = { 0 };
-
-	add_kind(&calm, times, PERFGUARD_TIMES_CALM);
-	times_merge(&to->of[SAMPLES_OWN], &calm);
-	times_merge(&to->of[SAMPLES_CPU], &calm);
-	times_add_many(&to->of[SAMPLES_BLOCKED], 0, calm.nr);
 	add_kind(&to->of[SAMPLES_OWN], times, PERFGUARD_TIMES_OWN);
 	add_kind(&to->of[SAMPLES_CPU], times, PERFGUARD_TIMES_CPU);
 	add_kind(&to->of[SAMPLES_BLOCKED], times, PERFGUARD_TIMES_BLOCKED);
@@ -89,10 +88,8 @@ static double mean_of(const struct live_window *window)
 {
 	struct samples_times own = { 0 };
 
-	if (count(&window->times, PERFGUARD_TIMES_CALM) +
-	    count(&window->times, PERFGUARD_TIMES_OWN) < MIN_UNITS)
+	if (count(&window->times, PERFGUARD_TIMES_OWN) < MIN_UNITS)
 		return 0;
-	add_kind(&own, &window->times, PERFGUARD_TIMES_CALM);
 	add_kind(&own, &window->times, PERFGUARD_TIMES_OWN);
 	return times_mean(&own);
 }
