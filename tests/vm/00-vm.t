@@ -72,14 +72,15 @@ if ! [ -e "$(. scripts/kernels.sh && echo "$kernel_cache/$kernel/release")" ]; t
 	echo "1..0 # SKIP no $kernel kernel; run scripts/setup"
 	exit 0
 fi
-echo 1..19
+echo 1..20
 
 mkdir "$tmp/out"
 # shellcheck disable=SC2016 # the guest's shell expands it
 {
 	guest pass --out "$tmp/out" -- sh -c 'uname -r; pwd; echo oops >&2; echo $PERFGUARD_KERNEL
 		touch /etc/mark /out/mark; id -u; nproc; sleep 100 & exit 7' &
-	guest zero true &
+	guest zero sh -c 'for flag in cx16 lahf_lm popcnt pni sse4_1 sse4_2 ssse3; do
+		grep -qw $flag /proc/cpuinfo || echo $flag; done' &
 	wait
 	guest count1 --icount perl -e "$count" &
 	guest count2 --icount perl -e "$count" &
@@ -101,6 +102,7 @@ ok "a file elsewhere does not" test ! -e /etc/mark
 ok "the kernel's log" has pass.log 'guest is ready'
 ok "exit code 0" is zero.rc 0
 ok "silence" is zero.err ''
+ok "the CPU lacks no feature of x86-64-v2" is zero.out ''
 
 ok "counting works" is count1.rc 0
 ok "counting counts the same twice" same_count
