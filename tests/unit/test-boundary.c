@@ -72,12 +72,19 @@ static void make_stack(struct boundary_place *place, struct boundary_frame *ret,
 	place->frames = ret;
 }
 
+static uint64_t lock; /* that is waited for in new places */
+
 static uint32_t find_place(uint32_t tid, uint32_t syscall, const char *spec)
 {
 	for (uint32_t i = 0; i < nr_places; i++)
 		if (places[i].tid == tid && places[i].syscall == syscall && !strcmp(specs[i], spec))
 			return i;
-	places[nr_places] = (struct boundary_place){ .tid = tid, .syscall = syscall };
+	places[nr_places] = (struct boundary_place){
+		.tid = tid,
+		.pid = 1,
+		.syscall = syscall,
+		.lock = syscall == SYS_futex ? lock : 0,
+	};
 	make_stack(&places[nr_places], frames[nr_places], spec);
 	snprintf(specs[nr_places], sizeof(specs[0]), "%s", spec);
 	return nr_places++;
@@ -111,6 +118,15 @@ static void wait_in_vain(uint32_t tid, uint32_t syscall, const char *spec, uint6
 			 uint64_t blocked_us)
 {
 	add_wait(tid, syscall, spec, work_us, blocked_us, true);
+}
+
+/* The same for a lock at @address. */
+static void wait_for(uint64_t address, uint32_t tid, const char *spec, uint64_t blocked_us,
+		     bool is_empty)
+{
+	lock = address;
+	add_wait(tid, SYS_futex, spec, 10, blocked_us, is_empty);
+	lock = 0;
 }
 
 static void begin(const char *name)
@@ -777,6 +793,82 @@ static void test_herd(bool is_blocking)
 	is_boundary(1, SYS_accept4, PREFORK_ACCEPT);
 }
 
+#define RUNTIME "clone start_thread thread_run"
+#define TAKE " take_lock cond_timedwait futex_wait"
+#define RUNTIME_BEGIN RUNTIME ":1 acquire_thread" TAKE
+#define RUNTIME_SWITCH RUNTIME ":2 call eval:1 handle_pending" TAKE
+#define RUNTIME_RECV RUNTIME ":2 call eval:2 sock_recv:1 recv"
+#define RUNTIME_RECEIVED RUNTIME ":2 call eval:2 sock_recv:2 restore_thread" TAKE
+#define RUNTIME_SENT RUNTIME ":2 call eval:3 sock_send:2 restore_thread" TAKE
+#define RUNTIME_MAIN "_start libc_start libc_call_main main eval:1 "
+#define RUNTIME_POLL RUNTIME_MAIN "poll_poll:1 poll"
+#define RUNTIME_POLLED RUNTIME_MAIN "poll_poll:2 restore_thread" TAKE
+#define RUNTIME_QUEUE RUNTIME ":2 call eval:4 queue_get sem_wait futex_wait"
+
+/* The two words of a condition, in turn. */
+static void take_lock(uint32_t tid, const char *spec, int turn)
+{
+	wait_for(0x955560 + (uint64_t)(turn % 2) * 4, tid, spec, turn % 3 ? 300 : 5000, turn % 3 == 0);
+}
+
+/* Connections of so many requests, in a thread each. */
+static void test_runtime_lock(int requests)
+{
+	begin(requests > 1 ? "a thread for each connection, and a lock that each of them takes" :
+			     "a thread for each request, and a lock that each of them takes");
+	wait_in(1, SYS_poll, RUNTIME_POLL, 0, 1000);
+	for (uint32_t thread = 2; thread < 20; thread++) {
+		wait_in(1, SYS_poll, RUNTIME_POLL, 20, 4000);
+		take_lock(1, RUNTIME_POLLED, (int)thread);
+		take_lock(thread, RUNTIME_BEGIN, 1);
+		for (int i = 0; i < requests; i++) {
+			wait_in(thread, SYS_recvfrom, RUNTIME_RECV, 5, i % 2 ? 0 : 100);
+			take_lock(thread, RUNTIME_RECEIVED, i);
+			take_lock(thread, RUNTIME_SWITCH, i + 1);
+			take_lock(thread, RUNTIME_SENT, i + 2);
+		}
+	}
+	find();
+	is_boundary(1, SYS_poll, RUNTIME_POLL);
+	is_boundary(2, SYS_recvfrom, RUNTIME_RECV);
+	is_inside(1, SYS_futex, RUNTIME_POLLED);
+	is_inside(2, SYS_futex, RUNTIME_BEGIN);
+	is_inside(2, SYS_futex, RUNTIME_SWITCH);
+	is_inside(2, SYS_futex, RUNTIME_RECEIVED);
+	is_inside(2, SYS_futex, RUNTIME_SENT);
+}
+
+/* What is waited for is a queue, however many threads take from it. */
+static void test_runtime_queue(void)
+{
+	begin("a pool of threads that wait for one queue, and a lock that each of them takes");
+	for (int i = 0; i < 40; i++) {
+		for (uint32_t thread = 2; thread < 8; thread++) {
+			wait_for(0x7f1000, thread, RUNTIME_QUEUE, 700, false);
+			take_lock(thread, RUNTIME_RECEIVED, i);
+			take_lock(thread, RUNTIME_SENT, i + 1);
+			take_lock(thread, i ? RUNTIME_SWITCH : RUNTIME_BEGIN, i);
+		}
+	}
+	find();
+	is_boundary(2, SYS_futex, RUNTIME_QUEUE);
+	is_inside(2, SYS_futex, RUNTIME_SWITCH);
+	is_inside(2, SYS_futex, RUNTIME_BEGIN);
+
+	begin("threads that each wait at an address of their own");
+	for (uint32_t thread = 2; thread < 8; thread++) {
+		for (int i = 0; i < 20; i++) {
+			wait_for(0x800000 + thread * 64, thread, POOL ":1 take park futex_wait", 900, false);
+			wait_for(0x800000 + thread * 64, thread, POOL ":2 a lock park futex_wait", 30, false);
+			wait_for(0x800000 + thread * 64, thread, POOL ":2 b lock park futex_wait", 30, false);
+			wait_for(0x800000 + thread * 64, thread, POOL ":2 c lock park futex_wait", 30, false);
+		}
+	}
+	find();
+	is_boundary(2, SYS_futex, POOL ":1 take park futex_wait");
+	is_inside(2, SYS_futex, POOL ":2 b lock park futex_wait");
+}
+
 static void test_odd(void)
 {
 	begin("nothing, and stacks without callers");
@@ -794,7 +886,7 @@ static void test_odd(void)
 
 int main(void)
 {
-	plan(138);
+	plan(157);
 	test_redis(false);
 	test_redis(true);
 	test_nginx();
@@ -816,6 +908,9 @@ int main(void)
 	test_lingering(0);
 	test_herd(true);
 	test_herd(false);
+	test_runtime_lock(1);
+	test_runtime_lock(6);
+	test_runtime_queue();
 	test_odd();
 	free(contexts);
 	return tap_status();

@@ -154,6 +154,7 @@ static int add_thread(struct discovery *discovery, struct image *image,
 		wait.comm = comm;
 		wait.ip = slice.regs[SLICE_REG_RIP];
 		wait.sp = slice.regs[SLICE_REG_RSP];
+		wait.lock = slice.lock;
 		wait.enter_ns = time_now_ns() - SNAPSHOT_BLOCKED_NS;
 		ret = add_wait(discovery, image, &wait, &slice);
 	}
@@ -204,6 +205,7 @@ static int hear_wait(struct record *record, void *arg)
 		.syscall = record->syscall,
 		.ip = record->wait_ip,
 		.sp = record->wait_sp,
+		.lock = record->nr_stacks ? record->stacks[0].lock : 0,
 		.blocked_ns = record->voluntary ? record->account.elapsed_ns : 0,
 		.enter_ns = record->enter_ns,
 		.is_empty = empty_poll_is(record->syscall, record->result),

@@ -119,8 +119,10 @@ int64_t evidence_add_place(struct evidence *evidence,
 	index = evidence->nr_places++;
 	evidence->places[index] = (struct boundary_place) {
 		.tid = wait->tid,
+		.pid = wait->pid,
 		.syscall = wait->syscall,
 		.sp = wait->sp,
+		.lock = wait->lock,
 		.nr_frames = nr_frames,
 		.frames = bare,
 	};

@@ -46,6 +46,7 @@ struct evidence_wait {
 	uint32_t syscall;
 	uint64_t ip;
 	uint64_t sp;
+	uint64_t lock; /* of a futex, if known; else 0 */
 	uint64_t blocked_ns; /* 0 if it did not sleep */
 	uint64_t enter_ns; /* CLOCK_MONOTONIC */
 	bool is_empty; /* it brought nothing */

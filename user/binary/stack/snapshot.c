@@ -255,6 +255,8 @@ int snapshot_thread(uint32_t pid, uint32_t tid, struct slice *ret, uint32_t *ret
 		return err;
 	}
 	*ret_syscall = original_call(pid, &before);
+	if (*ret_syscall == SYS_futex)
+		ret->lock = before.args[0];
 	return 0;
 }
 

@@ -69,6 +69,10 @@
  * a handler that reads look alike except for two things: there poll is not deeper
  * than the read, and between the last read and poll lies work.
  *
+ * Before any of that, waits for a lock that threads of the process take
+ * wherever they are (shared-lock.h) are left out: by all of the above, that of
+ * an interpreter would be the loop's wait.
+ *
  * Threads are polled at together (a pool) when they are known to run the same
  * code: they wait at an equal place, or their stacks part inside of one
  * function.  A thread that was only ever seen in a lock, in the middle of a

@@ -30,8 +30,10 @@ struct boundary_frame {
 /* A place a thread waits in; frames innermost first, owned by the caller. */
 struct boundary_place {
 	uint32_t tid;
+	uint32_t pid;
 	uint32_t syscall;
 	uint64_t sp; /* at the system call */
+	uint64_t lock; /* address of the futex that was waited for first; 0: none */
 	uint32_t nr_frames;
 	/*
 	 * It belongs to a loop already, so the module no longer reports waits

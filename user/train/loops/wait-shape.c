@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "train/loops/shared-lock.h"
+
 #ifndef SYS_epoll_pwait2
 #define SYS_epoll_pwait2 441
 #endif
@@ -70,12 +72,17 @@ static uint32_t hash_place(const struct boundary_place *place)
 
 int shapes_init(struct shapes *shapes, const struct boundary_place *places, uint32_t nr_places)
 {
+	bool *is_lock;
+
 	memset(shapes, 0, sizeof(*shapes));
 	if (!nr_places)
 		return 0;
 	shapes->entries = calloc(nr_places, sizeof(*shapes->entries));
 	shapes->of_place = calloc(nr_places, sizeof(*shapes->of_place));
-	if (!shapes->entries || !shapes->of_place) {
+	is_lock = calloc(nr_places, sizeof(*is_lock));
+	if (!shapes->entries || !shapes->of_place || !is_lock ||
+	    shared_lock_find(places, nr_places, is_lock)) {
+		free(is_lock);
 		shapes_deinit(shapes);
 		return -ENOMEM;
 	}
@@ -83,7 +90,7 @@ int shapes_init(struct shapes *shapes, const struct boundary_place *places, uint
 		uint32_t shape = 0, hash;
 
 		shapes->of_place[i] = SHAPE_NONE;
-		if (places[i].nr_frames < 2)
+		if (places[i].nr_frames < 2 || is_lock[i])
 			continue;
 		hash = hash_place(&places[i]);
 		while (shape < shapes->nr && (shapes->entries[shape].hash != hash ||
@@ -99,6 +106,7 @@ int shapes_init(struct shapes *shapes, const struct boundary_place *places, uint
 		shapes->entries[shape].is_own |= places[i].is_own;
 		shapes->of_place[i] = shape;
 	}
+	free(is_lock);
 	return 0;
 }
 

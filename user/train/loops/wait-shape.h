@@ -35,7 +35,8 @@ enum shape_kind shape_kind_of(uint32_t syscall);
 struct shapes {
 	struct shape *entries;
 	uint32_t nr;
-	uint32_t *of_place; /* the shape of each place; SHAPE_NONE if it has no caller */
+	/* The shape of each place; SHAPE_NONE if it has no caller, or is at a shared lock. */
+	uint32_t *of_place;
 };
 
 enum {
