@@ -40,6 +40,7 @@ static void state_drop(struct task_struct *task)
 		return;
 	pguard_stream_end(thread);
 	pguard_unit_drop(thread);
+	atomic64_inc(&thread->image->target->ended_threads);
 	pguard_thread_put(thread);
 }
 

@@ -177,6 +177,8 @@ static int fill_target(struct sk_buff *skb, struct pguard_target *target)
 			    atomic64_read(&target->suppressed)) ||
 	    pguard_nl_put64(skb, PERFGUARD_A_TARGET_UNTRACKED,
 			    atomic64_read(&target->untracked)) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_TARGET_ENDED_THREADS,
+			    atomic64_read(&target->ended_threads)) ||
 	    nla_put_u32(skb, PERFGUARD_A_TARGET_SITES, target->nr_sites))
 		return -EMSGSIZE;
 	return target->inode ? fill_target_exe(skb, target) ?: fill_scope(skb, &target->scope) : 0;

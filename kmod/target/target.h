@@ -99,6 +99,7 @@ struct pguard_target {
 	atomic64_t report_ns;	/* that reports of late units took */
 	atomic64_t report_left;	/* ns that they may still take, see PGUARD_REPORT_UNLIMITED */
 	atomic64_t untracked;
+	atomic64_t ended_threads;
 	struct kref kref;
 	struct rcu_head rcu;
 };

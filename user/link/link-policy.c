@@ -41,6 +41,7 @@ const struct decode_field link_target_fields[] = {
 	U32(TARGET_SITES, target, sites),
 	U32(TARGET_UID, target, uid),
 	STRING(TARGET_CGROUP, target, cgroup),
+	U64(TARGET_ENDED_THREADS, target, ended_threads),
 	{ 0 }
 };
 

@@ -35,6 +35,7 @@ struct target {
 	uint64_t waits;
 	uint64_t suppressed;
 	uint64_t untracked;
+	uint64_t ended_threads;
 	uint32_t sites;
 	char *path; /* never NULL */
 	bool has_uid; /* only processes of @uid */

@@ -590,6 +590,11 @@ enum {
 	PERFGUARD_A_TARGET_CGROUP_ID,
 	/* Path of that cgroup in its hierarchy. */
 	PERFGUARD_A_TARGET_CGROUP,
+	/*
+	 * Threads seen in a hooked call that ended since, or executed another
+	 * program.
+	 */
+	PERFGUARD_A_TARGET_ENDED_THREADS,
 
 	__PERFGUARD_A_TARGET_MAX,
 	PERFGUARD_A_TARGET_MAX = (__PERFGUARD_A_TARGET_MAX - 1)

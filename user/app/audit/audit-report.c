@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "app/audit/short-lives.h"
 #include "app/common/command.h"
 #include "base/array.h"
 #include "base/duration.h"
@@ -340,6 +341,7 @@ static int print_text(const struct session *session, const struct report *report
 		putchar('\n');
 	text_slowest(session, report);
 	fields_text(stdout, lost_fields, &lost);
+	short_lives_warn(session);
 	if (!session->stats_end.is_alive)
 		log_warning("the hooks no longer reach the module; the kernel's log (dmesg) says why");
 	text_command(session);

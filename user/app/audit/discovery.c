@@ -180,10 +180,11 @@ int discovery_add_process(struct discovery *discovery,
 	dir = opendir(path);
 	if (!dir)
 		return 0;
-	while (!ret && time_now_ns() < end_ns && (entry = readdir(dir))) {
+	while (!ret && (entry = readdir(dir))) {
 		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
 
-		if (tid)
+		discovery->nr_there += tid != 0;
+		if (tid && time_now_ns() < end_ns)
 			ret = add_thread(discovery, image, process->pid, tid);
 	}
 	closedir(dir);

@@ -28,6 +28,7 @@ struct known_loop {
 	uint32_t *pids; /* rising; processes with such a thread */
 	uint64_t since_ns; /* CLOCK_MONOTONIC when it was sent to the module */
 	bool is_used; /* among the contexts of the last decision */
+	bool is_generated; /* the stack at its wait leads through code that is in no file */
 	bool is_waiting; /* a thread waited in it at the last check */
 	char comm[16];
 	struct frame wait; /* the context's frame, at the call that leads to the wait */
@@ -57,6 +58,7 @@ struct discovery {
 	uint64_t next_wait; /* sequence number */
 	uint64_t waits; /* heard of */
 	uint64_t lost; /* waits that left the ring unread */
+	uint32_t nr_there; /* threads of the processes when these were met */
 	bool has_warned;
 	struct image *images;
 	uint32_t nr_images;

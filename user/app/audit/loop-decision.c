@@ -172,6 +172,15 @@ static struct known_loop *add_loop(struct image *image)
 	return loop;
 }
 
+/* True if a stack leads through code that was made at run time. */
+static bool is_generated(const struct evidence *evidence, uint32_t place)
+{
+	for (uint32_t i = 0; i < evidence->places[place].nr_frames; i++)
+		if (evidence->details[place].frames[i].region)
+			return true;
+	return false;
+}
+
 /* All contexts of one loop of the outcome get the loop's number. */
 static void name_loop(struct image *image, const struct outcome *outcome,
 		      uint32_t first, struct known_loop *loop,
@@ -185,6 +194,7 @@ static void name_loop(struct image *image, const struct outcome *outcome,
 	loop->syscall = context->syscall;
 	loop->wait = *frame_of(evidence, context);
 	loop->example = context->place;
+	loop->is_generated = is_generated(evidence, context->place);
 	memcpy(loop->comm, evidence->details[context->place].comm,
 	       sizeof(loop->comm));
 	for (uint32_t i = first; i < outcome->nr; i++)

@@ -415,12 +415,17 @@ int session_run(struct session *session)
 	return cmd_failed(session->link, ret, "the audit broke off");
 }
 
-static int read_result(struct session *session)
+int session_take_sums(struct session *session)
 {
 	bool is_there;
 
-	return look_at_loops(session) ?: hear_alerts(session) ?:
-	       take_target(session, &is_there) ?: link_stats(session->link, &session->stats_end);
+	return look_at_loops(session) ?: take_target(session, &is_there);
+}
+
+static int read_result(struct session *session)
+{
+	return session_take_sums(session) ?: hear_alerts(session) ?:
+	       link_stats(session->link, &session->stats_end);
 }
 
 int session_finish(struct session *session)

@@ -98,6 +98,9 @@ int session_begin(struct session *session);
  */
 int session_run(struct session *session);
 
+/* Read the latest sums and counters, while it is armed.  Returns 0 or the link's error. */
+int session_take_sums(struct session *session);
+
 /* Take the last readings, and leave nothing armed.  Returns as session_run(). */
 int session_finish(struct session *session);
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct findings;
 struct link;
 struct target;
 struct verb;
@@ -56,10 +57,7 @@ int cmd_failed(const struct link *link, int error, const char *what);
  */
 void cmd_put_off(const struct link *link, uint64_t *last_ns);
 
-/*
- * Print what speaks for and against perfguard on this machine (machine-check.c).
- * Returns an enum cmd_exit.
- */
-int machine_check(bool is_json);
+/* Print what speaks for and against perfguard on this machine (machine-check.c). */
+void machine_check(struct findings *findings);
 
 #endif /* _USER_APP_COMMON_COMMAND_H */

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <linux/capability.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,58 +10,11 @@
 #include <unistd.h>
 
 #include "app/common/command.h"
+#include "app/common/check-report.h"
 #include "app/common/trial-text.h"
 #include "link/link.h"
-#include "out/json.h"
-#include "out/text.h"
 
 #define CHUNK (64 * 1024)
-
-enum verdict {
-	FINDING_OK,
-	FINDING_NOTE, /* it works, with a limitation */
-	FINDING_UNKNOWN,
-	FINDING_BAD,
-};
-
-static const char *const verdict_names[] = { "ok", "note", "unknown", "bad" };
-
-struct check {
-	bool is_json;
-	bool is_bad;
-	struct json json;
-};
-
-/* @advice: what to do; NULL for nothing. */
-static void __attribute__((format(printf, 5, 6)))
-report(struct check *check, enum verdict verdict, const char *subject, const char *advice,
-       const char *format, ...)
-{
-	char finding[256];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(finding, sizeof(finding), format, args);
-	va_end(args);
-	check->is_bad |= verdict == FINDING_BAD;
-	if (check->is_json) {
-		json_object(&check->json, NULL);
-		json_string(&check->json, "kind", "finding");
-		json_string(&check->json, "subject", subject);
-		json_string(&check->json, "verdict", verdict_names[verdict]);
-		json_string(&check->json, "finding", finding);
-		json_string(&check->json, "advice", advice);
-		json_end(&check->json);
-		json_end_line(&check->json, stdout);
-		return;
-	}
-	printf("%s%-8s%s %-16s %s", verdict == FINDING_BAD ? text_bold(stdout) : "",
-	       verdict_names[verdict], verdict == FINDING_BAD ? text_plain(stdout) : "", subject,
-	       finding);
-	if (advice)
-		printf("; %s", advice);
-	putchar('\n');
-}
 
 /* The first line of a small file, without its end; false if unreadable. */
 static bool read_line(const char *path, char *line, int size)
@@ -79,7 +31,7 @@ static bool read_line(const char *path, char *line, int size)
 	return is_read;
 }
 
-static void check_permission(struct check *check)
+static void check_permission(struct findings *findings)
 {
 	unsigned long long effective = 0;
 	char line[256];
@@ -92,46 +44,46 @@ static void check_permission(struct check *check)
 	if (file)
 		fclose(file);
 	if (effective & (1ull << CAP_SYS_ADMIN))
-		report(check, FINDING_OK, "permission", NULL, "this user has CAP_SYS_ADMIN");
+		findings_add(findings, FINDING_OK, "permission", NULL, "this user has CAP_SYS_ADMIN");
 	else
-		report(check, FINDING_BAD, "permission", "run this as root",
+		findings_add(findings, FINDING_BAD, "permission", "run this as root",
 		       "CAP_SYS_ADMIN is missing");
 }
 
-static void check_kernel(struct check *check, const struct utsname *name)
+static void check_kernel(struct findings *findings, const struct utsname *name)
 {
 	unsigned int major = 0, minor = 0;
 
 	if (!strcmp(name->machine, "x86_64"))
-		report(check, FINDING_OK, "machine", NULL, "x86-64");
+		findings_add(findings, FINDING_OK, "machine", NULL, "x86-64");
 	else
-		report(check, FINDING_BAD, "machine", "use an x86-64 machine",
+		findings_add(findings, FINDING_BAD, "machine", "use an x86-64 machine",
 		       "%s is not supported", name->machine);
 
 	if (sscanf(name->release, "%u.%u", &major, &minor) != 2)
-		report(check, FINDING_UNKNOWN, "kernel", NULL,
+		findings_add(findings, FINDING_UNKNOWN, "kernel", NULL,
 		       "cannot make out the version of '%s'", name->release);
 	else if (major < 6 || (major == 6 && minor < 1))
-		report(check, FINDING_BAD, "kernel", "boot 6.1 or newer", "%s is too old",
+		findings_add(findings, FINDING_BAD, "kernel", "boot 6.1 or newer", "%s is too old",
 		       name->release);
 	else
-		report(check, FINDING_OK, "kernel", NULL, "%s", name->release);
+		findings_add(findings, FINDING_OK, "kernel", NULL, "%s", name->release);
 }
 
-static void check_trial(struct check *check, const struct stats *stats)
+static void check_trial(struct findings *findings, const struct stats *stats)
 {
 	char text[160];
 
 	if (trial_text(stats, text, sizeof(text)))
-		report(check, FINDING_OK, "instructions", NULL, "%s", text);
+		findings_add(findings, FINDING_OK, "instructions", NULL, "%s", text);
 	else
-		report(check, FINDING_NOTE, "instructions",
+		findings_add(findings, FINDING_NOTE, "instructions",
 		       stats->trial == PERFGUARD_TRIAL_AGAIN ? "boot a kernel of 2026 or later" :
 							       "load the module again",
 		       "%s", text);
 }
 
-static void check_module(struct check *check)
+static void check_module(struct findings *findings)
 {
 	struct stats stats;
 	struct link *link;
@@ -139,21 +91,21 @@ static void check_module(struct check *check)
 
 	error = link_open(&link);
 	if (error) {
-		report(check, FINDING_BAD, "module", NULL, "%s", link_error(link));
+		findings_add(findings, FINDING_BAD, "module", NULL, "%s", link_error(link));
 		link_close(link);
 		return;
 	}
 	error = link_stats(link, &stats);
 	if (error) {
-		report(check, error == -EPERM ? FINDING_UNKNOWN : FINDING_BAD, "module", NULL,
+		findings_add(findings, error == -EPERM ? FINDING_UNKNOWN : FINDING_BAD, "module", NULL,
 		       "loaded, but does not answer: %s", link_error(link));
 	} else {
-		report(check, FINDING_OK, "module", NULL, "loaded and answers; %u targets, %u hooked calls now",
+		findings_add(findings, FINDING_OK, "module", NULL, "loaded and answers; %u targets, %u hooked calls now",
 		       stats.targets, stats.nr_hooks);
 		if (!stats.is_alive)
-			report(check, FINDING_BAD, "hooks", "see the kernel's log (dmesg)",
+			findings_add(findings, FINDING_BAD, "hooks", "see the kernel's log (dmesg)",
 			       "they no longer reach the module");
-		check_trial(check, &stats);
+		check_trial(findings, &stats);
 		link_stats_clear(&stats);
 	}
 	link_close(link);
@@ -243,7 +195,7 @@ static bool is_set(const char *config, const char *option)
 	return false;
 }
 
-static void check_config(struct check *check, const struct utsname *name)
+static void check_config(struct findings *findings, const struct utsname *name)
 {
 	static const struct {
 		const char *option;
@@ -259,7 +211,7 @@ static void check_config(struct check *check, const struct utsname *name)
 	char *config = read_config(name->release);
 
 	if (!config) {
-		report(check, FINDING_UNKNOWN, "kernel config",
+		findings_add(findings, FINDING_UNKNOWN, "kernel config",
 		       "look for it where the kernel came from",
 		       "neither /proc/config.gz nor /boot/config-%s can be read", name->release);
 		return;
@@ -268,47 +220,47 @@ static void check_config(struct check *check, const struct utsname *name)
 		bool is_optional = !strcmp(needed[i].option, "CONFIG_TASK_DELAY_ACCT");
 
 		if (is_set(config, needed[i].option))
-			report(check, FINDING_OK, "kernel config", NULL, "%s", needed[i].option);
+			findings_add(findings, FINDING_OK, "kernel config", NULL, "%s", needed[i].option);
 		else
-			report(check, is_optional ? FINDING_NOTE : FINDING_BAD, "kernel config",
+			findings_add(findings, is_optional ? FINDING_NOTE : FINDING_BAD, "kernel config",
 			       "use a kernel that has it", "%s is off, needed %s", needed[i].option,
 			       needed[i].use);
 	}
 	free(config);
 }
 
-static void check_ftrace(struct check *check)
+static void check_ftrace(struct findings *findings)
 {
 	char line[32];
 
 	if (!read_line("/proc/sys/kernel/ftrace_enabled", line, sizeof(line)))
-		report(check, FINDING_BAD, "ftrace", "use a kernel with CONFIG_FUNCTION_TRACER",
+		findings_add(findings, FINDING_BAD, "ftrace", "use a kernel with CONFIG_FUNCTION_TRACER",
 		       "the kernel has none (no kernel.ftrace_enabled)");
 	else if (!strcmp(line, "0"))
-		report(check, FINDING_BAD, "ftrace", "set kernel.ftrace_enabled=1 (sysctl)",
+		findings_add(findings, FINDING_BAD, "ftrace", "set kernel.ftrace_enabled=1 (sysctl)",
 		       "turned off");
 	else
-		report(check, FINDING_OK, "ftrace", NULL, "on");
+		findings_add(findings, FINDING_OK, "ftrace", NULL, "on");
 }
 
-static void check_block_io(struct check *check)
+static void check_block_io(struct findings *findings)
 {
 	char line[32];
 
 	if (!read_line("/proc/sys/kernel/task_delayacct", line, sizeof(line)))
-		report(check, FINDING_NOTE, "block I/O time", NULL,
+		findings_add(findings, FINDING_NOTE, "block I/O time", NULL,
 		       "this kernel does not account it");
 	else if (!strcmp(line, "0"))
-		report(check, FINDING_NOTE, "block I/O time",
+		findings_add(findings, FINDING_NOTE, "block I/O time",
 		       "set kernel.task_delayacct=1 (sysctl) before the program starts",
 		       "not accounted: only for threads started while kernel.task_delayacct is 1");
 	else
-		report(check, FINDING_OK, "block I/O time", NULL,
+		findings_add(findings, FINDING_OK, "block I/O time", NULL,
 		       "accounted for threads started since kernel.task_delayacct is 1");
 }
 
 /* The mode in brackets is the one in force: "none [integrity] confidentiality". */
-static void check_lockdown(struct check *check)
+static void check_lockdown(struct findings *findings)
 {
 	char line[128];
 	char *mode;
@@ -321,26 +273,23 @@ static void check_lockdown(struct check *check)
 	mode++;
 	mode[strcspn(mode, "]")] = '\0';
 	if (!strcmp(mode, "none"))
-		report(check, FINDING_OK, "lockdown", NULL, "none");
+		findings_add(findings, FINDING_OK, "lockdown", NULL, "none");
 	else
-		report(check, FINDING_NOTE, "lockdown",
+		findings_add(findings, FINDING_NOTE, "lockdown",
 		       "sign the module with a key the kernel trusts (Secure Boot: enrol it with mokutil)",
 		       "%s: the kernel loads signed modules only", mode);
 }
 
-int machine_check(bool is_json)
+void machine_check(struct findings *findings)
 {
-	struct check check = { .is_json = is_json };
 	struct utsname name;
 
 	uname(&name);
-	check_permission(&check);
-	check_kernel(&check, &name);
-	check_module(&check);
-	check_config(&check, &name);
-	check_ftrace(&check);
-	check_block_io(&check);
-	check_lockdown(&check);
-	json_deinit(&check.json);
-	return check.is_bad ? CMD_IMPOSSIBLE : CMD_OK;
+	check_permission(findings);
+	check_kernel(findings, &name);
+	check_module(findings);
+	check_config(findings, &name);
+	check_ftrace(findings);
+	check_block_io(findings);
+	check_lockdown(findings);
 }

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "app/audit/program-check.h"
+
+#include <inttypes.h>
+
+#include "app/audit/session.h"
+#include "app/audit/short-lives.h"
+#include "app/common/check-report.h"
+#include "base/duration.h"
+
+/* No alerts: nothing is late. */
+#define NEVER_LATE_NS (UINT64_C(1) << 62)
+
+/* What the loops of a program have in all. */
+struct sums {
+	uint32_t loops;
+	uint64_t units;
+	uint64_t generated; /* units of loops that run in code made at run time */
+};
+
+static bool is_generated(const struct discovery *discovery, const struct loop *loop)
+{
+	for (uint32_t i = 0; i < discovery->nr_images; i++) {
+		const struct image *image = &discovery->images[i];
+
+		if (image->id == loop->image_id && loop->id && loop->id <= image->nr_loops)
+			return image->loops[loop->id - 1].is_generated;
+	}
+	return false;
+}
+
+static struct sums sum_loops(const struct session *session)
+{
+	struct sums sums = { 0 };
+
+	for (uint32_t i = 0; i < session->nr_loops; i++) {
+		const struct loop *loop = &session->loops[i];
+
+		sums.loops += loop->units != 0;
+		sums.units += loop->units;
+		if (is_generated(&session->discovery, loop))
+			sums.generated += loop->units;
+	}
+	return sums;
+}
+
+static void find_units(struct findings *findings, const struct session *session)
+{
+	const struct sums sums = sum_loops(session);
+	char duration[DURATION_TEXT_MAX];
+
+	duration_format(session->end_ns - session->start_ns, duration);
+	if (sums.units)
+		findings_add(findings, FINDING_OK, "units", NULL,
+			     "%" PRIu64 " in %s, in %" PRIu32 " event loop%s", sums.units, duration,
+			     sums.loops, sums.loops == 1 ? "" : "s");
+	else
+		findings_add(findings, FINDING_UNKNOWN, "units", "check it under its load",
+			     "none ended in %s", duration);
+}
+
+/* What speaks against units being requests. */
+static void find_obstacles(struct findings *findings, const struct session *session)
+{
+	const struct sums sums = sum_loops(session);
+	char text[160];
+
+	if (short_lives_text(session, text, sizeof(text)))
+		findings_add(findings, FINDING_BAD, "threads",
+			     "let threads serve connections of many requests, or take them from a pool",
+			     "%s", text);
+	if (sums.generated && 2 * sums.generated >= sums.units)
+		findings_add(findings, FINDING_BAD, "code", "audit it; it cannot be guarded",
+			     "%.0f %% of the units are of loops in code that is in no file, as it is made at run time",
+			     100.0 * (double)sums.generated / (double)sums.units);
+}
+
+int program_check(struct findings *findings, struct session *session)
+{
+	int ret, finish;
+
+	session->threshold_ns = NEVER_LATE_NS;
+	ret = selector_resolve(&session->selector);
+	if (!ret)
+		ret = session_begin(session);
+	if (!ret)
+		ret = session_run(session);
+	finish = session_finish(session);
+	if (!ret)
+		ret = finish;
+	if (!ret) {
+		find_units(findings, session);
+		find_obstacles(findings, session);
+	}
+	session_deinit(session);
+	return ret;
+}
