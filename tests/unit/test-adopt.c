@@ -129,7 +129,8 @@ static void test_untimed(void)
 	type = profile.model.nr_types - 1;
 	nr = profile.samples.nr_timings;
 	for (uint32_t i = 0; i < nr; i++)
-		memset(profile.samples.timings[i].times, 0, sizeof(profile.samples.timings[i].times));
+		memset(profile.samples.timings[i].times, 0,
+		       sizeof(profile.samples.timings[i].times));
 	adopt_times(&profile.samples, &profile.model, profile.seen, &pace);
 	model_derive_limits(&profile.samples, &profile.model);
 	ok(!profile.model.types[type].times.nr && !limit(&profile, type),

@@ -22,6 +22,7 @@ static struct live_window window(uint64_t ns, uint32_t units)
 {
 	struct live_window window = {
 		.units = units,
+		.sum_ns = ns * units,
 		.times.first = histogram_bucket(100 * US) / 2 - 40,
 	};
 	struct armed_times *times = &window.times;

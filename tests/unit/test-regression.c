@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A type that becomes slow as a whole, be it by a twentieth, is reported once; and so is its end. */
+/* A type that becomes slower as a whole, be it by a twentieth, is reported once, as is its end. */
 
 #include <math.h>
 #include <string.h>

@@ -27,7 +27,7 @@ enum {
 };
 
 /* What the module has counted at a moment. */
-struct reading {
+struct live_reading {
 	struct armed_type *types;
 	struct armed_times *times;
 	uint32_t nr;
@@ -79,14 +79,14 @@ static int find_profile(struct live *live, uint32_t *nr_shed)
 	return CMD_FAILED;
 }
 
-static void reading_deinit(struct reading *reading)
+static void reading_deinit(struct live_reading *reading)
 {
 	free(reading->types);
 	free(reading->times);
-	*reading = (struct reading){ 0 };
+	*reading = (struct live_reading){ 0 };
 }
 
-static int take_reading(struct live *live, struct reading *ret)
+static int take_reading(struct live *live, struct live_reading *ret)
 {
 	int error = find_profile(live, &ret->nr_shed);
 
@@ -101,7 +101,7 @@ static int take_reading(struct live *live, struct reading *ret)
 	return cmd_link_failed(live->link, error, "cannot read what units take");
 }
 
-static const struct armed_times *times_of(const struct reading *reading, uint32_t id)
+static const struct armed_times *times_of(const struct live_reading *reading, uint32_t id)
 {
 	for (uint32_t i = 0; i < reading->nr_times; i++)
 		if (reading->times[i].id == id)
@@ -109,7 +109,7 @@ static const struct armed_times *times_of(const struct reading *reading, uint32_
 	return NULL;
 }
 
-static const struct armed_type *type_of(const struct reading *reading, uint32_t id)
+static const struct armed_type *type_of(const struct live_reading *reading, uint32_t id)
 {
 	for (uint32_t i = 0; i < reading->nr; i++)
 		if (reading->types[i].id == id)
@@ -117,8 +117,14 @@ static const struct armed_type *type_of(const struct reading *reading, uint32_t 
 	return NULL;
 }
 
-static void add_window(struct live *live, uint32_t window, const struct reading *before,
-		       const struct reading *after)
+/* What the units of a type computed, and were blocked. */
+static uint64_t sum_of(const struct armed_type *type)
+{
+	return type->elapsed_ns - type->runqueue_ns + type->late_cpu_ns + type->late_blocked_ns;
+}
+
+static void add_window(struct live *live, uint32_t window, const struct live_reading *before,
+		       const struct live_reading *after)
 {
 	const struct model *model = &live->learning->model;
 
@@ -132,6 +138,7 @@ static void add_window(struct live *live, uint32_t window, const struct reading 
 			continue;
 		to_fill->units = b->units + b->late - a->units - a->late;
 		to_fill->starved = b->starved - a->starved;
+		to_fill->sum_ns = sum_of(b) - sum_of(a);
 		to_fill->is_degraded = before->nr_shed || after->nr_shed;
 		live_times_since(from, to, &to_fill->times);
 	}
@@ -141,7 +148,7 @@ static void add_window(struct live *live, uint32_t window, const struct reading 
 static int watch_windows(struct live *live, uint64_t duration_ns)
 {
 	uint64_t begin_ns = time_now_ns();
-	struct reading before = { 0 }, after;
+	struct live_reading before = { 0 }, after;
 	int ret = take_reading(live, &before);
 
 	for (uint32_t i = 0; i < NR_WINDOWS && !ret; i++) {
@@ -149,7 +156,7 @@ static int watch_windows(struct live *live, uint64_t duration_ns)
 		char left[DURATION_TEXT_MAX];
 
 		time_sleep_until(end_ns);
-		after = (struct reading){ 0 };
+		after = (struct live_reading){ 0 };
 		ret = take_reading(live, &after);
 		if (ret)
 			break;

@@ -37,7 +37,7 @@ const char *regression_part_name(enum regression_part part)
 }
 
 /* What ended between two readings. */
-struct batch {
+struct regression_batch {
 	uint64_t units, late;
 	double ns[REGRESSION_NR_PARTS]; /* mean of each part */
 	double whole_ns;
@@ -69,11 +69,11 @@ static double mean(const struct regression_sums *sums, enum regression_part part
 	return sums->units && (int64_t)ns > 0 ? (double)ns / (double)sums->units : 0;
 }
 
-static struct batch batch_of(const struct regression *regression,
+static struct regression_batch batch_of(const struct regression *regression,
 			     const struct regression_sums *sums)
 {
 	struct regression_sums since = less(sums, &regression->begin);
-	struct batch batch = {
+	struct regression_batch batch = {
 		.units = since.units,
 		.late = since.late,
 		.begin_ns = regression->begin_ns,
@@ -110,7 +110,7 @@ static bool is_sure(const struct regression_level *level)
 }
 
 /* The mean of what the reference's units take is that of its batches, by their units. */
-static void learn(struct regression_level *level, const struct batch *batch, double ns)
+static void learn(struct regression_level *level, const struct regression_batch *batch, double ns)
 {
 	double weight, off = ns - level->mean_ns;
 
@@ -127,7 +127,8 @@ static void learn(struct regression_level *level, const struct batch *batch, dou
  * Of a batch smaller than those of the reference the mean is less sure; and what training
  * says is less sure than any.
  */
-static double variance_of(const struct regression_level *level, const struct batch *batch)
+static double variance_of(const struct regression_level *level,
+			  const struct regression_batch *batch)
 {
 	double usual;
 
@@ -139,7 +140,7 @@ static double variance_of(const struct regression_level *level, const struct bat
 
 /* How much more likely @value is about @shift than about 0. */
 static void add_evidence(struct regression_evidence *evidence, double value, double shift,
-			 double variance, const struct batch *batch)
+			 double variance, const struct regression_batch *batch)
 {
 	double most = value < GROSS_SHIFT ? MOST : MOST_GROSS;
 	double more = fmin(shift * (value - shift / 2) / variance, most);
@@ -182,7 +183,7 @@ static enum regression_change change(struct regression *regression, enum regress
 /* Without a reference: is it far slower than in training? */
 static enum regression_change judge_by_training(struct regression *regression,
 						enum regression_part part,
-						const struct batch *batch,
+						const struct regression_batch *batch,
 						const struct regression_trained *trained,
 						const struct regression_sums *sums)
 {
@@ -210,7 +211,7 @@ static enum regression_change judge_by_training(struct regression *regression,
 }
 
 static enum regression_change judge_level(struct regression *regression, enum regression_part part,
-					  const struct batch *batch,
+					  const struct regression_batch *batch,
 					  const struct regression_sums *sums)
 {
 	struct regression_level *level = &regression->levels[part];
@@ -230,7 +231,7 @@ static enum regression_change judge_level(struct regression *regression, enum re
 
 /* By how much a part is longer than it was. */
 static double growth(const struct regression *regression, enum regression_part part,
-		     const struct batch *batch, const struct regression_trained *trained)
+		     const struct regression_batch *batch, const struct regression_trained *trained)
 {
 	const struct regression_level *level = &regression->levels[part];
 
@@ -238,7 +239,7 @@ static double growth(const struct regression *regression, enum regression_part p
 }
 
 static enum regression_change judge_part(struct regression *regression, enum regression_part part,
-					 const struct batch *batch,
+					 const struct regression_batch *batch,
 					 const struct regression_sums *sums,
 					 const struct regression_trained *trained)
 {
@@ -251,7 +252,8 @@ static enum regression_change judge_part(struct regression *regression, enum reg
 }
 
 /* Of two parts that have changed, the one that grew more is reported. */
-static enum regression_change judge(struct regression *regression, const struct batch *batch,
+static enum regression_change judge(struct regression *regression,
+				    const struct regression_batch *batch,
 				    const struct regression_sums *sums,
 				    const struct regression_trained *trained)
 {
@@ -265,7 +267,7 @@ static enum regression_change judge(struct regression *regression, const struct 
 
 /* Is the part that was slow as before again, rather than as it is now? */
 static enum regression_change judge_return(struct regression *regression,
-					   const struct batch *batch,
+					   const struct regression_batch *batch,
 					   const struct regression_sums *sums)
 {
 	struct regression_level *level = &regression->levels[regression->part];
@@ -288,7 +290,7 @@ enum regression_change regression_update(struct regression *regression,
 {
 	enum regression_change ret = REGRESSION_NONE;
 	struct regression_sums since;
-	struct batch batch;
+	struct regression_batch batch;
 
 	/* Other sums than before: the profile was loaded again. */
 	if (regression->has_begun && has_fallen(sums, &regression->begin))

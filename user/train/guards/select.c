@@ -192,7 +192,8 @@ static bool is_better(const struct select_score *a, const struct select_score *b
 	return a->hits < b->hits;
 }
 
-static const struct guard_choice *best_choice(const struct guard_choice *choices, uint32_t nr, double slack)
+static const struct guard_choice *best_choice(const struct guard_choice *choices, uint32_t nr,
+					      double slack)
 {
 	const struct guard_choice *best = &choices[0], *early = NULL;
 

@@ -67,15 +67,6 @@ static void add_kind(struct samples_times *to, const struct armed_times *times,
 			add_bucket(to, times, i, times->nr[kind - 1][i]);
 }
 
-static uint64_t count(const struct armed_times *times, enum perfguard_times kind)
-{
-	uint64_t nr = 0;
-
-	for (uint32_t i = 0; i < PERFGUARD_TIMES_BUCKETS; i++)
-		nr += times->nr[kind - 1][i];
-	return nr;
-}
-
 static void add_window(struct samples_parts *to, const struct armed_times *times)
 {
 	add_kind(&to->of[SAMPLES_OWN], times, PERFGUARD_TIMES_OWN);
@@ -83,15 +74,10 @@ static void add_window(struct samples_parts *to, const struct armed_times *times
 	add_kind(&to->of[SAMPLES_BLOCKED], times, PERFGUARD_TIMES_BLOCKED);
 }
 
-/* Mean own time of a window's units, ns; 0 if they are too few. */
+/* Mean time of a window's units, ns; 0 if they are too few. */
 static double mean_of(const struct live_window *window)
 {
-	struct samples_times own = { 0 };
-
-	if (count(&window->times, PERFGUARD_TIMES_OWN) < MIN_UNITS)
-		return 0;
-	add_kind(&own, &window->times, PERFGUARD_TIMES_OWN);
-	return times_mean(&own);
+	return window->units < MIN_UNITS ? 0 : (double)window->sum_ns / (double)window->units;
 }
 
 static int compare_means(const void *left, const void *right)

@@ -17,6 +17,7 @@ struct live_window {
 	bool is_degraded; /* some of its guards were off */
 	uint64_t units; /* late ones too */
 	uint64_t starved;
+	uint64_t sum_ns; /* that they computed, and were blocked */
 	struct armed_times times; /* of this window; a part of the units */
 };
 
