@@ -125,7 +125,8 @@ struct partition_sums {
 };
 
 /* The entries from @entry on that have the same feature become parts of their own. */
-static const struct features_entry *add_feature(struct partition *partition, struct partition_sums *sums,
+static const struct features_entry *add_feature(struct partition *partition,
+						struct partition_sums *sums,
 						const struct features_entry *entry,
 						const struct features_entry *end)
 {
