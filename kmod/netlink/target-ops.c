@@ -58,6 +58,23 @@ int pguard_nl_target_new_doit(struct sk_buff *skb, struct genl_info *info)
 	return pguard_request_queue(skb, info, exe, target_new);
 }
 
+static int set_flags(struct pguard_request *request, struct pguard_target *target,
+		     struct nlattr *attr)
+{
+	struct netlink_ext_ack *extack = request->info.extack;
+	u32 flags = nla_get_u32(attr), changed = flags ^ READ_ONCE(target->flags);
+	int ret;
+
+	/* Nobody would take it off if that socket is closed. */
+	if (changed & PERFGUARD_TARGET_FLAGS_OWNED && target->owner != request->owner)
+		return pguard_refuse_attr(extack, attr, -EPERM,
+					  "another socket made this target, and owns it or not");
+	ret = pguard_hold_set_flags(target, flags);
+	if (ret)
+		NL_SET_ERR_MSG(extack, "the wait calls cannot be hooked");
+	return ret;
+}
+
 static int target_set(struct pguard_request *request)
 {
 	struct nlattr *id = request->info.attrs[PERFGUARD_A_TARGET_ID];
@@ -71,11 +88,8 @@ static int target_set(struct pguard_request *request)
 	target = pguard_target_find(nla_get_u32(id));
 	if (!target)
 		ret = pguard_refuse_attr(request->info.extack, id, -ENOENT, "no such target");
-	if (target && flags) {
-		ret = pguard_hold_set_flags(target, nla_get_u32(flags));
-		if (ret)
-			NL_SET_ERR_MSG(request->info.extack, "the wait calls cannot be hooked");
-	}
+	if (target && flags)
+		ret = set_flags(request, target, flags);
 	if (!ret && target && threshold) {
 		pguard_audit_set_threshold(target->audit, nla_get_u64(threshold));
 		pguard_watchdog_start();

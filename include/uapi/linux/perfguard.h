@@ -51,7 +51,10 @@ enum perfguard_target_flags {
 	 * stacks, for wait-get.
 	 */
 	PERFGUARD_TARGET_FLAGS_DISCOVER = 1U << 2,
-	/* The target is removed when the socket that created it is closed. */
+	/*
+	 * The target is removed when the socket that created it is closed.
+	 * Only that socket may change the flag.
+	 */
 	PERFGUARD_TARGET_FLAGS_OWNED = 1U << 3,
 	/*
 	 * While the training stream is open, write each hooked wait call of

@@ -67,6 +67,9 @@ def refusals(family, program, profile, target):
     refused("guarded already", "a second profile for the target", profile.arm, family, "two",
             target)
     refused("another socket", "a target of another socket", profile.arm, other, "other", target)
+    refused("another socket", "disowning a target of another socket", other.record, target,
+            ACCOUNT)
+    other.record(target, OWNED | ACCOUNT)
     refused("not the sender's", "taking off what another socket armed", delete, other, number)
     refused("no such target", "an unknown target", profile.arm, family, "three", target + 1000)
     refused("no target has id 0", "target 0", profile.arm, family, "four", 0)
