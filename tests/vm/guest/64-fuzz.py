@@ -37,7 +37,7 @@ UNPRIVILEGED = 0.05         # of the messages
 HEADER = "wrong header"
 # Of Linux 6.1, on which a dump that is refused where it begins cannot say why.
 IS_WORDLESS = os.uname().release.startswith("6.1.")
-REFUSED_DUMPS = ("guard-get", "type-get")
+REFUSED_DUMPS = ("guard-get", "type-get", "times-get")
 # The replies with the id of something new: the World's name of it.
 NEW = {NUMBER["CMD_TARGET_NEW"]: ("targets", NUMBER["A_TARGET_ID"]),
        NUMBER["CMD_PROFILE_NEW"]: ("profiles", NUMBER["A_PROFILE_ID"])}
@@ -80,14 +80,19 @@ class Sender(Family):
             self.waiting[self._seq] = HEADER
         self.socket.send(packed)
 
-    def load(self, world, is_armed):
+    def load(self, messages, is_armed):
         """A sound profile, the one that the next messages are about; perhaps one that guards."""
+        world = messages.world
         self.read()
         try:
             self.own["profiles"] = [world.profile.arm(self)[0] if is_armed else
                                     world.profile.load(self)]
         except Refused:
-            pass
+            return
+        self.offer(world)
+        for name in REFUSED_DUMPS:
+            self.post([messages.sound(name)])
+            self.read()
 
     def offer(self, world):
         """Its own targets and profiles are what messages are about."""
@@ -219,7 +224,7 @@ class Fuzz:
         i = source.randrange(NR_SOCKETS)
         sender = self.senders[i]
         if source.random() < 0.02:
-            sender.load(self.world, source.random() < 0.5)
+            sender.load(self.messages, source.random() < 0.5)
         sender.offer(self.world)
         if source.random() < 0.02:
             sender.read()
@@ -318,7 +323,8 @@ def main():
         judge(one)
         ok(is_well, "a program beside it works on")
         family = Family()
-        ok(wait_until(lambda: not remains(family)), "what sockets own went with them")
+        ok(wait_until(lambda: not remains(family)),
+           f"what sockets own went with them: {remains(family) or 'nothing'} remains")
         note(f"left for disarm: {len(family.targets())} targets, {len(armed(family))} profiles")
         collect("disarm", "--all")
         ok(wait_until(lambda: is_gone(family)), f"nothing is left: {family.stats()}")

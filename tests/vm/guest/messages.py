@@ -248,7 +248,14 @@ class Messages:
     def next(self):
         """(name, flags, generic netlink header with the attributes)"""
         self.is_sound = self.source.random() < SOUND
-        operation = self.source.choices(self.operations, self.weights)[0]
+        return self.make(self.source.choices(self.operations, self.weights)[0])
+
+    def sound(self, name):
+        """The same of an operation, without a mistake."""
+        self.is_sound = True
+        return self.make(next(one for one in self.operations if one["name"] == name))
+
+    def make(self, operation):
         mode = "do" if "do" in operation else "dump"
         command = NUMBER[upper("CMD", operation["name"])]
         flags = NLM_F_REQUEST | NLM_F_ACK | (NLM_F_DUMP if mode == "dump" else 0)
