@@ -122,7 +122,9 @@ def main():
         reported, folded, missed = count(watch.end())
         note(f"{name}: {reported} reported, {folded} folded, {missed} lost in the ring, "
              f"{held} held back by the rate limit, {lost}")
-        ok(reported > 0 and reported + folded + missed + held + lost["lost_memory"] == counted,
+        # What the ring lost may be the end of a unit of which the alert was read.
+        excess = reported + folded + missed + held + lost["lost_memory"] - counted
+        ok(reported > 0 and 0 <= excess <= missed,
            f"{name}: what was reported, folded and counted lost is what there was")
     ok(wait_until(lambda: run("rmmod", "perfguard").returncode == 0) and
        run("insmod", os.environ["PERFGUARD_KO"]).returncode == 0, "the module goes and comes back")
