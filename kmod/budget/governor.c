@@ -12,6 +12,7 @@
 
 #include "probe/guard.h"
 #include "probe/probe.h"
+#include "probe/probe-set.h"
 #include "profile/profile.h"
 #include "target/image.h"
 #include "target/target-lock.h"
@@ -41,15 +42,6 @@ static void caches_govern(struct pguard_profile *profile)
 	}
 }
 
-/* Another user of a guard's place may have gone. */
-static void probes_look(struct pguard_profile *profile)
-{
-	u32 i;
-
-	for (i = 0; i < profile->nr_guards; i++)
-		pguard_probe_look(&profile->probes[i]);
-}
-
 static bool target_is_guarded(const struct pguard_target *target)
 {
 	return rcu_access_pointer(target->profile);
@@ -64,7 +56,7 @@ static void target_govern(struct pguard_target *target)
 	if (!profile || !profile->probes)
 		return;
 	caches_govern(profile);
-	probes_look(profile);
+	pguard_probe_set_look(profile);
 	/* One wait for all; then they can be put on again. */
 	if (pguard_budget_apply(target, profile))
 		pguard_probe_sync();

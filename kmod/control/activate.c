@@ -131,8 +131,11 @@ static int guard_target(struct pguard_profile *profile, struct pguard_target *ta
 	else
 		old = publish(target, profile);
 	mutex_unlock(&pguard_control);
-	if (old)
+	if (old) {
 		pguard_probe_set_del(target, old);
+		/* The places are its own now. */
+		pguard_probe_set_look(profile);
+	}
 	return ret;
 }
 

@@ -415,6 +415,20 @@ void pguard_probe_set_del_all(struct pguard_target *target)
 	batches_del(target, NULL, true);
 }
 
+/**
+ * pguard_probe_set_look() - another user of a guard's place may have come or gone
+ * @profile: whose guards; they are on
+ *
+ * Context: any; the lock of the target is held.
+ */
+void pguard_probe_set_look(struct pguard_profile *profile)
+{
+	u32 i;
+
+	for (i = 0; i < profile->nr_guards; i++)
+		pguard_probe_look(&profile->probes[i]);
+}
+
 /*
  * A target that is one process is not to come again once it has ended.  Whether
  * it has probes is known under its lock.

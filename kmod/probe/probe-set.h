@@ -37,6 +37,7 @@ int pguard_probe_set_guard(struct pguard_target *target, struct pguard_profile *
 			   const bool *is_cancelled, struct netlink_ext_ack *extack);
 void pguard_probe_set_del(struct pguard_target *target, const struct pguard_profile *profile);
 void pguard_probe_set_del_all(struct pguard_target *target);
+void pguard_probe_set_look(struct pguard_profile *profile);
 void pguard_probe_set_tidy(void);
 
 int pguard_probe_set_file_check(const struct file *file, struct netlink_ext_ack *extack);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Profiles of a small server armed, swapped, refused and disarmed."""
 
+import collections
 import os
 import pathlib
 import random
@@ -133,7 +134,7 @@ def first(server, path):
 
 def swap(server, path):
     """Armed again, by the same profile, by another one, and while units run."""
-    before = profile()
+    before, by = profile(), [line["way"] for line in status("guard")]
     result = collect("arm", path)
     armed = before["armed"][:19]
     ok(result.returncode == 0 and f"the profile armed at {armed}Z, with the same contents" in
@@ -141,6 +142,8 @@ def swap(server, path):
     after = profile()
     ok(after["target"] == before["target"] and after["id"] != before["id"] and
        after["units"] == 0, "for the same target, with new counters")
+    ok([line["way"] for line in status("guard")] == by,
+       f"instructions are carried out by whom they were: {collections.Counter(by)}")
     small = TMP / "small.pgp"
     shutil.copy(path, small)
     learnt = collect("learn", "-o", small, "--hits", "0.3")
