@@ -2,6 +2,7 @@
 
 #include <getopt.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,12 +10,23 @@
 #include "app/arm/scope-options.h"
 #include "app/common/command.h"
 #include "app/common/options.h"
+#include "base/duration.h"
 
 enum {
 	PPM_PER_PERCENT = 10000,
 };
 
 static struct arm_files arm = { .prices.budget_ppm = 2 * PPM_PER_PERCENT };
+
+static struct adapt_options {
+	bool is_wanted;
+	uint64_t span_ns;
+} adapt;
+
+static void init(void)
+{
+	adapt.span_ns = 600 * NSEC_PER_SEC;
+}
 
 static int parse_pid(const struct option_use *use, void *to)
 {
@@ -65,13 +77,25 @@ static const struct option_spec options[] = {
 	{ 0 },
 };
 
+static const struct option_spec adapt_specs[] = {
+	{ 0, "adapt", NULL, option_flag, offsetof(struct adapt_options, is_wanted),
+	  .help = "stay, and learn the limits of this machine into FILE from time to time, as "
+	  "'pg-collect learn --live' does" },
+	{ 0, "duration", "TIME", option_duration, offsetof(struct adapt_options, span_ns),
+	  .help = "when for the first time (default: 10m); each span is twice as long as the one "
+	  "before, up to a day" },
+	{ 0 },
+};
+
 static int run(int argc, char **argv)
 {
 	if (optind == argc)
 		return cmd_usage(argv[0], "give a profile");
+	if (adapt.is_wanted && optind + 1 != argc)
+		return cmd_usage(argv[0], "give one profile with --adapt");
 	arm.paths = argv + optind;
 	arm.nr = (uint32_t)(argc - optind);
-	return arm_files(&arm);
+	return adapt.is_wanted ? arm_adapt(&arm, adapt.span_ns) : arm_files(&arm);
 }
 
 const struct verb cmd_arm = {
@@ -84,7 +108,13 @@ const struct verb cmd_arm = {
 		 "What is guarded already changes to the new profile without a gap.",
 	.exit = "0 ok, 1 failed (a FILE was not armed; what it had been before stays), 2 wrong "
 		"usage, 3 not possible on this machine.",
-	.groups = { { options, &arm }, { scope_options, &arm.scope } },
+	.groups = {
+		{ options, &arm },
+		{ adapt_specs, &adapt },
+		{ scope_options, &arm.scope },
+		{ options_verbose },
+	},
 	.operands = VERB_OPERANDS,
+	.init = init,
 	.run = run,
 };

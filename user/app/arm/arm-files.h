@@ -23,4 +23,11 @@ struct arm_files {
 /* Print what was armed.  Returns 0 or the worst exit code; errors were reported. */
 int arm_files(struct arm_files *arm);
 
+/*
+ * The same of one profile; then watch its units for @span_ns, take the limits of this machine
+ * into its file and arm it again, and so on, each time for twice as long, up to a day
+ * (adapting.c).  Ends by a signal, or when it fails, as it does if the profile is disarmed.
+ */
+int arm_adapt(struct arm_files *arm, uint64_t span_ns);
+
 #endif /* _USER_APP_ARM_ARM_FILES_H */
