@@ -4,6 +4,7 @@
 Requests of twice the work stand for a machine of half the speed.
 """
 
+import json
 import os
 import pathlib
 import re
@@ -11,11 +12,12 @@ import subprocess
 import time
 
 from guarded import Armed, Guarded, show
-from perfguard import COLLECT, collect, done, note, ok, skip
+from perfguard import COLLECT, collect, done, note, ok, run, skip
 
 SCALE = 4
 TRAINING = 6000
 SECONDS = 24
+ADAPT_SECONDS = 12
 SLOW_SECONDS = 7
 UNITS = 4000
 PROFILE = pathlib.Path("/tmp/live.pgp")
@@ -69,34 +71,74 @@ def learn(server, scale, *slower):
     return process.returncode, text
 
 
-if not os.environ.get("EXACT"):
-    skip("what the host does besides would be learnt")
-server = Guarded()
-trained = server.train(PROFILE, TRAINING, "steady", "--hits", 1, scale=SCALE)
-ok(trained.returncode == 0, "trained")
-before = limits()
-ok(shares(server, 3, SCALE) < 0.01, "hardly any unit is late as in training")
-ok(shares(server, 4, 2 * SCALE) > 0.3, "but many are where all take twice as long")
+def says_slower(server):
+    """After enough units that one of 128 of them says something."""
+    server.load(10, 4 * UNITS, "steady", 2 * SCALE)
+    result = collect("diff", "--live", "--json", PROFILE)
+    slower = [one["times"]["cpu"] for one in json.loads(result.stdout)["types"]
+              if one["change"] == "slower"]
+    note(collect("diff", "--live", PROFILE).stdout)
+    ok(result.returncode == 0 and slower and
+       all(1.3 <= one["after_ns"] / one["before_ns"] <= 2.3 for one in slower),
+       "diff says which types are slower than in training, and by how much")
 
-code, text = learn(server, 2 * SCALE)
-pace = re.search(r"compute ([0-9.]+) times", text)
-ok(code == 0 and pace and 1.7 <= float(pace[1]) <= 2.3, "learnt there, and at what pace units are")
-after = limits()
-ratios = sorted(after[kind] / before[kind] for kind in before if kind in after)
-note([round(ratio, 2) for ratio in ratios])
-ok(set(after) == set(before) and 1.5 <= ratios[len(ratios) // 2] <= 2.5 and
-   ratios[0] >= 0.8 and ratios[-1] <= 3, "limits are twice as long, except where they were few")
-ok(shares(server, 8, 2 * SCALE) < 0.01, "with them hardly any unit is late")
 
-code, text = learn(server, 2 * SCALE, 6 * SCALE)
-again = limits()
-note({kind: round(again[kind] / after[kind], 2) for kind in after if kind in again})
-ok(code == 0 and text.count("slow in") >= len(after) / 2, "a slow span is recognised")
-ok(all(again.get(kind, 0) <= 1.5 * after[kind] for kind in after), "and not learnt")
+def learns(server, before):
+    """The limits, once they are learnt under twice the load."""
+    code, text = learn(server, 2 * SCALE)
+    pace = re.search(r"compute ([0-9.]+) times", text)
+    ok(code == 0 and pace and 1.3 <= float(pace[1]) <= 2.3,
+       "learnt there, and at what pace units are")
+    after = limits()
+    ratios = sorted(after[kind] / before[kind] for kind in before if kind in after)
+    note([round(ratio, 2) for ratio in ratios])
+    ok(set(after) == set(before) and 1.3 <= ratios[len(ratios) // 2] <= 2.5 and
+       ratios[0] >= 0.8 and ratios[-1] <= 3, "limits are twice as long, except where they were few")
+    ok(shares(server, 8, 2 * SCALE) < 0.01, "with them hardly any unit is late")
+    return after
 
-result = collect("learn", "-o", PROFILE, "--live", "--duration", "1s")
-ok(result.returncode == 1 and "is not armed as it is" in result.stderr,
-   "a profile has to be armed as it is in its file")
-collect("disarm", "--all")
-server.end()
+
+def omits_slow(server, after):
+    code, text = learn(server, 2 * SCALE, 6 * SCALE)
+    again = limits()
+    note({kind: round(again[kind] / after[kind], 2) for kind in after if kind in again})
+    ok(code == 0 and text.count("slow in") >= len(after) / 2, "a slow span is recognised")
+    ok(all(again.get(kind, 0) <= 1.5 * after[kind] for kind in after), "and not learnt")
+
+
+def adapts(server):
+    before = PROFILE.read_bytes()
+    load = Load(server, 9, 2 * SCALE)
+    result = run("timeout", 3 * ADAPT_SECONDS - 4, COLLECT, "arm", "--adapt", "-v", "--duration",
+                 f"{ADAPT_SECONDS}s", PROFILE)
+    load.stop()
+    for line in result.stdout.splitlines():
+        note(line)
+    ok(result.returncode == 124 and result.stdout.count("units compute") == 1 and
+       PROFILE.read_bytes() != before, "arm --adapt learns by itself")
+    ok(collect("learn", "-o", PROFILE, "--live", "--duration", "1s").returncode == 0,
+       "and has armed what it learnt")
+
+
+def main():
+    server = Guarded()
+    trained = server.train(PROFILE, TRAINING, "steady", "--hits", 1, scale=SCALE)
+    ok(trained.returncode == 0, "trained")
+    before = limits()
+    ok(shares(server, 3, SCALE) < 0.01, "hardly any unit is late as in training")
+    ok(shares(server, 4, 2 * SCALE) > 0.3, "but many are where all take twice as long")
+    says_slower(server)
+    omits_slow(server, learns(server, before))
+    adapts(server)
+    collect("disarm", "--all")
+    result = collect("learn", "-o", PROFILE, "--live", "--duration", "1s")
+    ok(result.returncode == 1 and "is not armed as it is" in result.stderr,
+       "a profile has to be armed as it is in its file")
+    server.end()
+
+
+if os.environ.get("EXACT"):
+    main()
+else:
+    skip("limits are learnt", "what the host does besides would be learnt")
 done()

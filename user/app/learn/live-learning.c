@@ -10,14 +10,13 @@
 
 #include "app/common/command.h"
 #include "app/learn/learning.h"
+#include "app/learn/live-reading.h"
 #include "base/array.h"
 #include "base/duration.h"
 #include "base/log.h"
 #include "base/time.h"
-#include "data/armed.h"
 #include "link/link.h"
 #include "out/text.h"
-#include "store/profile-file.h"
 #include "train/model/adopt.h"
 #include "train/model/derive.h"
 #include "train/samples/live-times.h"
@@ -26,96 +25,11 @@ enum {
 	NR_WINDOWS = 24, /* even: half of them are held back */
 };
 
-/* What the module has counted at a moment. */
-struct live_reading {
-	struct armed_type *types;
-	struct armed_times *times;
-	uint32_t nr;
-	uint32_t nr_times;
-	uint32_t nr_shed;
-};
-
 struct live {
 	struct learning *learning;
 	struct link *link;
-	uint32_t profile_id;
 	struct live_window *windows; /* NR_WINDOWS of each type of the model */
 };
-
-/* The profile as it is armed, by the hash of its file. */
-static const struct armed_profile *find_armed(const struct armed_profile *armed, uint32_t nr,
-					      uint64_t hash)
-{
-	for (uint32_t i = 0; i < nr; i++)
-		if (armed[i].target_id && armed[i].hash == hash)
-			return &armed[i];
-	return NULL;
-}
-
-static int find_profile(struct live *live, uint32_t *nr_shed)
-{
-	const char *path = live->learning->path;
-	const struct armed_profile *found;
-	struct armed_profile *armed;
-	char why[PROFILE_WHY_MAX];
-	uint64_t hash;
-	uint32_t nr;
-	int ret;
-
-	if (profile_hash(path, &hash, why)) {
-		log_error("%s", why);
-		return CMD_FAILED;
-	}
-	ret = link_profiles(live->link, &armed, &nr);
-	if (ret)
-		return cmd_link_failed(live->link, ret, "cannot read the profiles");
-	found = find_armed(armed, nr, hash);
-	live->profile_id = found ? found->id : 0;
-	*nr_shed = found ? found->nr_shed : 0;
-	link_profiles_free(armed, nr);
-	if (live->profile_id)
-		return 0;
-	log_error("%s is not armed as it is; 'pg-collect arm %s' does that", path, path);
-	return CMD_FAILED;
-}
-
-static void reading_deinit(struct live_reading *reading)
-{
-	free(reading->types);
-	free(reading->times);
-	*reading = (struct live_reading){ 0 };
-}
-
-static int take_reading(struct live *live, struct live_reading *ret)
-{
-	int error = find_profile(live, &ret->nr_shed);
-
-	if (error)
-		return error;
-	error = link_types(live->link, live->profile_id, &ret->types, &ret->nr);
-	if (!error)
-		error = link_times(live->link, live->profile_id, &ret->times, &ret->nr_times);
-	if (!error)
-		return 0;
-	reading_deinit(ret);
-	return cmd_link_failed(live->link, error, "cannot read what units take");
-}
-
-static const struct armed_times *times_of(const struct live_reading *reading, uint32_t id)
-{
-	for (uint32_t i = 0; i < reading->nr_times; i++)
-		if (reading->times[i].id == id)
-			return &reading->times[i];
-	return NULL;
-}
-
-static const struct armed_type *type_of(const struct live_reading *reading, uint32_t id)
-{
-	for (uint32_t i = 0; i < reading->nr; i++)
-		if (reading->types[i].id == id)
-			return &reading->types[i];
-	return NULL;
-}
 
 /* What the units of a type computed, and were blocked. */
 static uint64_t sum_of(const struct armed_type *type)
@@ -130,8 +44,10 @@ static void add_window(struct live *live, uint32_t window, const struct live_rea
 
 	for (uint32_t i = 0; i < model->nr_types; i++) {
 		uint32_t id = model->types[i].id;
-		const struct armed_type *a = type_of(before, id), *b = type_of(after, id);
-		const struct armed_times *from = times_of(before, id), *to = times_of(after, id);
+		const struct armed_type *a = live_reading_type(before, id);
+		const struct armed_type *b = live_reading_type(after, id);
+		const struct armed_times *from = live_reading_times(before, id);
+		const struct armed_times *to = live_reading_times(after, id);
 		struct live_window *to_fill = &live->windows[i * NR_WINDOWS + window];
 
 		if (!a || !b || !from || !to)
@@ -147,9 +63,10 @@ static void add_window(struct live *live, uint32_t window, const struct live_rea
 /* Watch, and read what was counted at the end of each window. */
 static int watch_windows(struct live *live, uint64_t duration_ns)
 {
+	const char *path = live->learning->path;
 	uint64_t begin_ns = time_now_ns();
 	struct live_reading before = { 0 }, after;
-	int ret = take_reading(live, &before);
+	int ret = live_reading_take(live->link, path, &before);
 
 	for (uint32_t i = 0; i < NR_WINDOWS && !ret; i++) {
 		uint64_t end_ns = begin_ns + duration_ns / NR_WINDOWS * (i + 1);
@@ -157,16 +74,16 @@ static int watch_windows(struct live *live, uint64_t duration_ns)
 
 		time_sleep_until(end_ns);
 		after = (struct live_reading){ 0 };
-		ret = take_reading(live, &after);
+		ret = live_reading_take(live->link, path, &after);
 		if (ret)
 			break;
 		add_window(live, i, &before, &after);
-		reading_deinit(&before);
+		live_reading_deinit(&before);
 		before = after;
 		log_progress("watched units, %s left",
 			     duration_format(begin_ns + duration_ns - end_ns, left));
 	}
-	reading_deinit(&before);
+	live_reading_deinit(&before);
 	return ret;
 }
 

@@ -67,7 +67,12 @@ static void add_kind(struct samples_times *to, const struct armed_times *times,
 			add_bucket(to, times, i, times->nr[kind - 1][i]);
 }
 
-static void add_window(struct samples_parts *to, const struct armed_times *times)
+uint64_t live_times_least(const struct armed_times *times)
+{
+	return begin_of(times, 1);
+}
+
+void live_times_add(struct samples_parts *to, const struct armed_times *times)
 {
 	add_kind(&to->of[SAMPLES_OWN], times, PERFGUARD_TIMES_OWN);
 	add_kind(&to->of[SAMPLES_CPU], times, PERFGUARD_TIMES_CPU);
@@ -164,6 +169,6 @@ struct live_omitted live_times_sum(const struct live_window *windows, uint32_t n
 	memset(ret, 0, 2 * sizeof(*ret));
 	for (uint32_t i = 0; i < nr; i++)
 		if (is_usual(windows, nr, i, &usual, &omitted))
-			add_window(&ret[half++ % 2], &windows[i].times);
+			live_times_add(&ret[half++ % 2], &windows[i].times);
 	return omitted;
 }

@@ -41,4 +41,10 @@ struct live_omitted live_times_sum(const struct live_window *windows, uint32_t n
 void live_times_since(const struct armed_times *before, const struct armed_times *after,
 		      struct armed_times *ret);
 
+/* Add the units of a histogram. */
+void live_times_add(struct samples_parts *to, const struct armed_times *times);
+
+/* Shorter times than this, in ns, it does not distinguish. */
+uint64_t live_times_least(const struct armed_times *times);
+
 #endif /* _USER_TRAIN_SAMPLES_LIVE_TIMES_H */
