@@ -165,8 +165,9 @@ def pair(delays, watch):
         if i < 0 or mine[i][1] < at:
             continue
         by_unit[tid, i] += 1
-        record = next((one for begin, end, one in late.get(tid, [])
-                       if begin <= at and (mine[i][0] - 200_000 <= begin <= mine[i][1])), None)
+        # The record is made some time after the moment that it is of.
+        record = next((one for begin, _, one in late.get(tid, [])
+                       if mine[i][0] - 200_000 <= begin <= mine[i][1]), None)
         rows.append(((tid, i), {"type": mine[i][2], "delay_ns": ns, "elapsed_ns": mine[i][3],
                                 "part": PART.get(record.get("part")) if record else None}))
     return [row for key, row in rows if by_unit[key] == 1]
@@ -195,9 +196,6 @@ def delay(armed, recorder, place, every, mean_ns, sleeps):
          f"{sum(one['part'] is not None for one in paired)} of those reported; "
          f"{sum(one['late'] - before[kind]['late'] for kind, one in armed.types().items())} late "
          f"units, {len(watch.alerts)} records")
-    for one in watch.alerts[:5]:
-        note({name: one.get(name) for name in ("kind", "tid", "type", "part", "elapsed_ns",
-                                               "threshold_ns", "check_ns")})
     return paired
 
 
