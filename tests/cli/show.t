@@ -49,7 +49,7 @@ shows "with the program and how it was trained" '^/usr/sbin/exampled$' \
 	'3 runs, the last 2026-01-02 00:00 UTC by pg-collect 0.1' '--duration 60s' 'lost +12 events'
 shows "its loops and their boundaries" 'Event loop 1: thread exampled' \
 	'epoll_wait that returns to exampled\+0x11d02, 72 bytes up the stack' 'event by +recvfrom that returns to exampled\+0x14377' \
-	'186,310, and 214 that were cut off' 'futex that returns to libc.so.6\+0x85e1b'
+	'186,310, and 214 that were cut off' 'glued +3,120 events that nothing marks' 'futex that returns to libc.so.6\+0x85e1b'
 shows "what to expect of the guards" '98.1 % of units at their end, 77.4 % half-way' \
 	'7, 1.87 hits a unit \(planned: 2.00\), 14 in the worst' '2.1 % of units have a call tree never' \
 	'[0-9.]+ % are novel: they fit no type'

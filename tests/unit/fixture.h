@@ -157,6 +157,7 @@ static inline void fixture_loop(struct fixture *fixture, struct samples *samples
 	loop->units = fixture_number(fixture, 1000000);
 	loop->cut_off = fixture_number(fixture, 100);
 	loop->foreign_stack = fixture_number(fixture, 10);
+	loop->unmarked = fixture_number(fixture, 10000);
 }
 
 static inline void fixture_trees(struct fixture *fixture, struct samples *samples)

@@ -164,6 +164,7 @@ static void make_loops(struct samples *samples)
 		strcpy(loop->comm, i ? "timer" : "exampled");
 		loop->units = i ? 603 : 186310;
 		loop->cut_off = i ? 0 : 214;
+		loop->unmarked = i ? 0 : 3120;
 	}
 }
 

@@ -55,6 +55,7 @@ static inline bool same_loop(const struct samples_loop *a, const struct samples_
 	SAME(a, b, cut_off);
 	SAME(a, b, has_empty);
 	SAME(a, b, foreign_stack);
+	SAME(a, b, unmarked);
 	for (uint32_t i = 0; i < a->nr_boundaries; i++) {
 		SAME(a, b, boundaries[i].role);
 		SAME(a, b, boundaries[i].syscall);

@@ -8,7 +8,7 @@
 #include "units.h"
 
 enum {
-	CHECKS = 64,
+	CHECKS = 68,
 };
 
 static void plain(void)
@@ -192,21 +192,27 @@ static void run_rare_backlog(struct sim *sim)
 	sim_finish(sim);
 }
 
-/* The loop of thread 7 has this mark, or none (0), in addition to its wait. */
+/*
+ * The loop of thread 7 has this mark, or none (0), in addition to its wait; then some of its
+ * events are said to be in one unit with others.
+ */
 static void is_marked_by(struct sim *sim, int expected, const char *name)
 {
 	struct extracted of = extracted_of(&sim->trace);
+	uint64_t unmarked = 0;
 	int mark = 0;
 
 	is_number(of.samples.nr_loops, 2, name);
 	for (uint32_t i = 0; i < of.samples.nr_loops; i++) {
 		const struct samples_loop *loop = &of.samples.loops[i];
 
+		unmarked += loop->unmarked;
 		for (uint32_t j = 0; j < loop->nr_boundaries; j++)
 			if (loop->boundaries[j].role == SAMPLES_ROLE_EVENT_SITE)
 				mark = of.samples.functions[loop->boundaries[j].function].name[0];
 	}
 	is_number((uint64_t)mark, (uint64_t)expected, name);
+	is_number(unmarked != 0, !expected, name);
 	extracted_deinit(&of);
 	sim_deinit(sim);
 }

@@ -88,6 +88,8 @@ struct samples_loop {
 	uint64_t units;
 	uint64_t cut_off; /* units without an end, or with lost events: in no sum */
 	uint64_t foreign_stack; /* hits with SP outside of the thread's stack */
+	/* Events that no boundary parts from the one before: both are one unit.  0 if few. */
+	uint64_t unmarked;
 };
 
 /* A call path as a node of a trie; node 0 is the loop and has no function. */

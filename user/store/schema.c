@@ -14,7 +14,7 @@
  */
 _Static_assert(sizeof(struct training) == 304 && sizeof(struct samples) == 128 &&
 		       sizeof(struct samples_object) == 16 &&
-		       sizeof(struct samples_function) == 48 && sizeof(struct samples_loop) == 72 &&
+		       sizeof(struct samples_function) == 48 && sizeof(struct samples_loop) == 80 &&
 		       sizeof(struct samples_boundary) == 40 && sizeof(struct samples_node) == 8 &&
 		       sizeof(struct samples_tree) == 40 && sizeof(struct samples_unit) == 48 &&
 		       sizeof(struct samples_hit) == 12 && sizeof(struct samples_guards) == 24 &&
@@ -83,6 +83,7 @@ static const struct column loop_columns[] = {
 	OPTIONAL(samples_loop, function), COLUMN(samples_loop, has_empty),
 	COLUMN(samples_loop, comm), COLUMN(samples_loop, units),
 	COLUMN(samples_loop, cut_off), COLUMN(samples_loop, foreign_stack),
+	COLUMN(samples_loop, unmarked),
 };
 
 static const struct column boundary_columns[] = {

@@ -152,6 +152,7 @@ static const struct field loop_fields[] = {
 	FIELD(struct samples_loop, units, "units"),
 	FIELD(struct samples_loop, cut_off, "cut_off"),
 	FIELD(struct samples_loop, foreign_stack, "foreign_stack"),
+	FIELD(struct samples_loop, unmarked, "unmarked"),
 	{ 0 },
 };
 

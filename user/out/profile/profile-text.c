@@ -326,6 +326,20 @@ static void print_types(FILE *file, const struct profile_view *view, uint32_t lo
 			nr - max_types, nr);
 }
 
+/* What it costs that units are iterations. */
+static void print_unmarked(FILE *file, const struct samples_loop *loop)
+{
+	if (!loop->unmarked)
+		return;
+	text_heading(file, "glued");
+	text_counted(file, loop->unmarked, "event");
+	fputs(" that nothing marks, in one unit with the one before:\n", file);
+	text_heading(file, "");
+	fputs("such units do the work of several clients, types are of what\n", file);
+	text_heading(file, "");
+	fputs("came together, and limits allow for it\n", file);
+}
+
 static void print_loop(FILE *file, const struct profile_view *view, uint32_t index,
 		       uint32_t max_types)
 {
@@ -352,6 +366,7 @@ static void print_loop(FILE *file, const struct profile_view *view, uint32_t ind
 		fputs(" on a stack that is not the thread's", file);
 	}
 	fputc('\n', file);
+	print_unmarked(file, loop);
 	/* A thread that had nothing to do meanwhile: no more is known of it. */
 	if (!loop->units)
 		return;

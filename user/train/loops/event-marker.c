@@ -216,6 +216,16 @@ static int mark_iterations(struct events *events, struct event_loop *loop,
 	return add_site(markers, best);
 }
 
+/* How many events no wait and no event marker parts from the one before; 0 if few. */
+static uint64_t count_unmarked(const struct event_loop *loop, const struct event_markers *markers)
+{
+	uint64_t parted = markers->marked > loop->shape->waits ? markers->marked :
+								 loop->shape->waits;
+	uint64_t unmarked = loop->nr_events > parted ? loop->nr_events - parted : 0;
+
+	return (double)unmarked > UNMARKED * (double)loop->nr_events ? unmarked : 0;
+}
+
 static int mark(struct events *events, struct event_loop *loop, struct event_markers *markers)
 {
 	double allowed = UNMARKED * (double)loop->nr_events;
@@ -233,6 +243,7 @@ static int mark(struct events *events, struct event_loop *loop, struct event_mar
 	}
 	markers->has_empty = markers->nr &&
 			     (loop->shape->mode == LOOP_SHAPE_ITERATIONS || loop->shape->dispatch.is_direct);
+	markers->unmarked = count_unmarked(loop, markers);
 	return error;
 }
 

@@ -24,6 +24,7 @@ struct event_markers {
 	size_t max;
 	bool has_empty; /* see struct samples_loop */
 	uint64_t marked; /* of the events with work */
+	uint64_t unmarked; /* see struct samples_loop */
 };
 
 /*

@@ -297,7 +297,7 @@ static int copy_tables(const struct samples *from, struct samples *to)
 		struct samples_loop *loop = &to->loops[i];
 
 		*loop = from->loops[i];
-		loop->units = loop->cut_off = loop->foreign_stack = 0;
+		loop->units = loop->cut_off = loop->foreign_stack = loop->unmarked = 0;
 		loop->boundaries = NULL;
 		loop->nr_boundaries = 0;
 		for (uint32_t j = 0; j < from->loops[i].nr_boundaries && !error; j++)

@@ -293,6 +293,7 @@ static int make_loops(struct extraction *extraction)
 	for (uint32_t i = 0; i < input->contexts.nr_loops && !error; i++) {
 		extraction->loops[i].function = extraction->shapes[i].owner;
 		extraction->loops[i].has_empty = extraction->markers[i].has_empty;
+		extraction->loops[i].unmarked = extraction->markers[i].unmarked;
 		for (uint32_t j = 0; j < extraction->markers[i].nr && !error; j++)
 			error = samples_add_boundary(&extraction->loops[i],
 						     &extraction->markers[i].boundaries[j]);

@@ -130,6 +130,7 @@ static int merge_loop(struct samples_loop *into, struct samples_loop *from)
 	into->units = sum_saturating(into->units, from->units);
 	into->cut_off = sum_saturating(into->cut_off, from->cut_off);
 	into->foreign_stack = sum_saturating(into->foreign_stack, from->foreign_stack);
+	into->unmarked = sum_saturating(into->unmarked, from->unmarked);
 	free(from->boundaries);
 	from->boundaries = NULL;
 	from->nr_boundaries = 0;
