@@ -55,6 +55,13 @@ eval-sensitivity: all vm-programs
 
 .PHONY: eval-sensitivity
 
+# Whether a type that computes a twentieth more is found; KERNEL and AGAIN as above.
+eval-regression: all vm-programs
+	$(Q)python3 -B tests/eval/regression.py \
+		$(if $(filter-out file,$(origin KERNEL)),--kernel $(KERNEL)) $(if $(AGAIN),--again)
+
+.PHONY: eval-regression
+
 # Real slow programs: BUG=nginx-regex or SUBJECT=nginx chooses some, KERNEL as above; TRAIN=1
 # trains again, AGAIN=1 judges what was run before.
 eval: all eval-programs

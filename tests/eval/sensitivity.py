@@ -18,9 +18,10 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(TOP / "tests/vm/guest")]
+sys.path[:0] = [str(HERE), str(HERE / "guest"), str(TOP / "tests/vm/guest")]
 
 import paper_chart  # noqa: E402
+import programs  # noqa: E402
 import vm  # noqa: E402
 from binomial import interval  # noqa: E402
 
@@ -189,6 +190,7 @@ def measure(program, kernel):
     out = BUILD / kernel / program
     out.mkdir(parents=True, exist_ok=True)
     (out / "delays.json").unlink(missing_ok=True)
+    programs.load(program).install()
     vm.say(f"eval-sensitivity: {program}, Linux {kernel}")
     trouble = vm.run_script(kernel, out, SECONDS, ["-m", "2048", "--icount"],
                             HERE / "guest/sensitivity.py", program, "/out")

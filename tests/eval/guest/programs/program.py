@@ -30,6 +30,9 @@ class Program:
         # The process whose loops serve.
         self.pid = 0
 
+    def install(self):
+        """On the host: make, for all guests, what would take long in one."""
+
     def command(self):
         raise NotImplementedError
 
