@@ -76,6 +76,9 @@ class Server:
 
     def turn(self, slow=None):
         self.server.play(self.requests(TURN, slow))
+        # Its log of units, which has an end, begins again.
+        with open(self.server.log, "r+b") as log:
+            log.write(bytes(8))
 
 
 def sums(armed):
