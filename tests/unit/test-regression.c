@@ -105,7 +105,8 @@ static void test_calm(double spread)
 
 	for (int i = 0; i < 5000; i++)
 		second(&type, 200, 2 * MS, spread);
-	ok(!type.begun, "a million units that vary by %.0f %%: no change", 100 * spread);
+	ok(!type.begun && !regression_is_fast(&type.regression),
+	   "a million units that vary by %.0f %%: no change", 100 * spread);
 }
 
 static void test_gross(void)
@@ -227,6 +228,18 @@ static void test_training(void)
 	   "one that never was blocked may be so now");
 }
 
+static void test_fast(void)
+{
+	struct type type = { .seed = 1 };
+
+	for (int i = 0; i < 40; i++)
+		second(&type, 600, 1 * MS, 0.1);
+	ok(regression_is_fast(&type.regression) && !regression_is_likely(&type.regression),
+	   "a type with many units is worth looking at often");
+	second(&type, 600, 1.04 * MS, 0.1);
+	ok(regression_is_likely(&type.regression), "so is one that may just have become slower");
+}
+
 static void test_sums(void)
 {
 	struct type type = { .seed = 1, .trained.ns = { 3 * MS, 0 } };
@@ -246,7 +259,7 @@ static void test_sums(void)
 
 int main(void)
 {
-	plan(32);
+	plan(34);
 	test_twentieth(0.05, 5000);
 	test_twentieth(0.2, 5000);
 	test_twentieth(0.3, 10000);
@@ -257,6 +270,7 @@ int main(void)
 	test_no_level();
 	test_blocked();
 	test_training();
+	test_fast();
 	test_sums();
 	return tap_status();
 }

@@ -340,7 +340,8 @@ bool profile_cache_may_change(const struct profile_cache *cache)
 {
 	for (uint32_t i = 0; i < cache->nr; i++)
 		for (uint32_t j = 0; j < cache->profiles[i].nr_types; j++)
-			if (regression_is_likely(&cache->profiles[i].types[j].regression))
+			if (regression_is_likely(&cache->profiles[i].types[j].regression) ||
+			    regression_is_fast(&cache->profiles[i].types[j].regression))
 				return true;
 	return false;
 }

@@ -80,7 +80,7 @@ int profile_cache_look(struct profile_cache *cache, struct link *link, uint64_t 
 /* What the last look found, of all profiles. */
 struct starvation_sums profile_cache_sums(const struct profile_cache *cache);
 
-/* Return: true if any type is slow as a whole now, or is about to be. */
+/* Return: true if any type is slow as a whole now, is about to be, or could soon have been. */
 bool profile_cache_may_change(const struct profile_cache *cache);
 
 void profile_cache_deinit(struct profile_cache *cache);

@@ -10,6 +10,7 @@ enum {
 	MIN_BATCHES = 30, /* of a reference */
 	MAX_BATCHES = 1000, /* no reference takes longer */
 	MIN_REFERENCE_UNITS = 500,
+	MANY_UNITS = 500, /* of a batch: four of them would do to find a change */
 	FAR_OUT = 8, /* times the level's mean, and the threshold */
 };
 
@@ -23,6 +24,8 @@ enum {
 /* What one batch adds at most, by how far it is from the reference. */
 #define MOST (REGRESSION_EVIDENCE / 4)
 #define MOST_GROSS (REGRESSION_EVIDENCE / 2.9)
+/* Evidence that is worth a look soon. */
+#define LIKELY 1.0
 /* A reference has to be eight times as sure as what it is to find. */
 #define SURENESS (8.0 / SHIFT)
 /* A part that is less than this of both is compared with so much of both. */
@@ -316,9 +319,16 @@ enum regression_change regression_update(struct regression *regression,
 bool regression_is_likely(const struct regression *regression)
 {
 	for (int part = 0; part < REGRESSION_NR_PARTS; part++)
-		if (regression->levels[part].rising.sum >= MOST)
+		if (regression->levels[part].rising.sum >= LIKELY)
 			return true;
 	return regression->is_on;
+}
+
+bool regression_is_fast(const struct regression *regression)
+{
+	const struct regression_level *level = &regression->levels[REGRESSION_CPU];
+
+	return level->nr && level->units / level->nr >= MANY_UNITS;
 }
 
 bool regression_covers(const struct regression *regression, uint64_t elapsed_ns,

@@ -99,6 +99,9 @@ enum regression_change regression_update(struct regression *regression,
 /* Return: true if there may be a change just now, and the next reading should be soon. */
 bool regression_is_likely(const struct regression *regression);
 
+/* Return: true if so many units end between two readings that these could be closer together. */
+bool regression_is_fast(const struct regression *regression);
+
 /*
  * Return: true if a late unit of this time is a part of the level.  None is of a level at which
  * few are late, nor one that takes many times as long as the others now do.
