@@ -41,3 +41,10 @@ int order_u64(const void *a, const void *b)
 {
 	return order_of(*(const uint64_t *)a, *(const uint64_t *)b);
 }
+
+int order_double(const void *a, const void *b)
+{
+	const double *left = a, *right = b;
+
+	return (*left > *right) - (*left < *right);
+}

@@ -50,5 +50,7 @@ static inline int order_of(uint64_t a, uint64_t b)
 /* For qsort(): numbers of 32 or 64 bits, in rising order. */
 int order_u32(const void *a, const void *b);
 int order_u64(const void *a, const void *b);
+/* The same of doubles that are numbers. */
+int order_double(const void *a, const void *b);
 
 #endif /* _USER_BASE_ARRAY_H */

@@ -19,7 +19,6 @@
 
 /* A profile from its file. */
 struct compared {
-	const char *path;
 	struct samples samples;
 	struct model model;
 	struct samples_parts *times; /* by type */
@@ -55,7 +54,6 @@ static int load(struct compared *compared, const char *path)
 	struct training training;
 	int ret;
 
-	compared->path = path;
 	if (profile_load(path, &compared->samples, &compared->model, &training, why)) {
 		log_error("%s", why);
 		return CMD_FAILED;

@@ -51,17 +51,8 @@ static void put_calls(struct json *json, const char *key, const struct samples *
 		      const struct call_difference *calls)
 {
 	json_array(json, key);
-	for (uint32_t i = 0; i < calls->nr; i++) {
-		const struct samples_function *function = &samples->functions[calls->functions[i]];
-		const struct samples_object *object = &samples->objects[function->object];
-
-		json_object(json, NULL);
-		json_string(json, "module", object->path);
-		json_string(json, "build_id", object->build_id[0] ? object->build_id : NULL);
-		json_u64(json, "offset", function->offset);
-		json_string(json, "function", function->name);
-		json_end(json);
-	}
+	for (uint32_t i = 0; i < calls->nr; i++)
+		profile_put_function(json, NULL, samples, calls->functions[i]);
 	json_end(json);
 }
 

@@ -22,11 +22,6 @@ enum {
 /* A share of functions that is worth a word. */
 #define LEAST_LOST 0.1
 
-static const char *const part_names[SAMPLES_NR_PARTS] = {
-	[SAMPLES_OWN] = "own time", [SAMPLES_CPU] = "computing", [SAMPLES_BLOCKED] = "blocked",
-	[SAMPLES_BLOCK_IO] = "block I/O",
-};
-
 static void print_profile(FILE *file, const char *name, const struct difference_profile *profile)
 {
 	const struct samples_object *program = &profile->samples->objects[0];
@@ -81,9 +76,7 @@ static void print_part(FILE *file, int part, const struct part_difference *diffe
 {
 	char before[DURATION_TEXT_MAX], after[DURATION_TEXT_MAX];
 
-	if (difference->before_ns <= 0 || difference->after_ns <= 0)
-		return;
-	text_heading(file, part_names[part]);
+	text_heading(file, profile_part_names[part]);
 	fprintf(file, "%s, was %s: %.2f times as long",
 		duration_format((uint64_t)(difference->after_ns + 0.5), after),
 		duration_format((uint64_t)(difference->before_ns + 0.5), before),
@@ -153,7 +146,7 @@ static void print_type(FILE *file, const struct difference_view *view,
 	if (view->after.path)
 		print_shares(file, type);
 	if ((change == DIFFERENCE_NEW || change == DIFFERENCE_GONE) && ns > 0) {
-		text_heading(file, part_names[SAMPLES_OWN]);
+		text_heading(file, profile_part_names[SAMPLES_OWN]);
 		fprintf(file, "%s\n", duration_format((uint64_t)(ns + 0.5), text));
 	}
 	for (int part = 0; part < SAMPLES_NR_PARTS; part++)

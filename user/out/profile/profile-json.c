@@ -15,8 +15,8 @@ static void put_object(struct json *json, const char *key, const struct samples 
 	json_string(json, "build_id", of->build_id[0] ? of->build_id : NULL);
 }
 
-static void put_function(struct json *json, const char *key, const struct samples *samples,
-			 uint32_t function)
+void profile_put_function(struct json *json, const char *key, const struct samples *samples,
+			  uint32_t function)
 {
 	const struct samples_function *of;
 
@@ -115,7 +115,7 @@ static void put_boundary(struct json *json, const struct samples *samples,
 	json_object(json, NULL);
 	json_string(json, "role", role_names[boundary->role]);
 	if (boundary->role == SAMPLES_ROLE_EVENT_SITE) {
-		put_function(json, "function", samples, boundary->function);
+		profile_put_function(json, "function", samples, boundary->function);
 	} else {
 		fields_json(json, call_fields, boundary);
 		put_object(json, "module", samples, boundary->object);
@@ -167,7 +167,7 @@ static void put_loops(struct json *json, const struct profile_view *view)
 		json_object(json, NULL);
 		json_u64(json, "loop", i + 1u);
 		fields_json(json, loop_fields, loop);
-		put_function(json, "function", samples, loop->function);
+		profile_put_function(json, "function", samples, loop->function);
 		json_array(json, "boundaries");
 		for (uint32_t j = 0; j < loop->nr_boundaries; j++)
 			put_boundary(json, samples, &loop->boundaries[j]);
@@ -213,7 +213,7 @@ static void put_identifying(struct json *json, const char *name, const struct pr
 		const struct model_context *context = &model->contexts[best[i].context];
 
 		json_object(json, NULL);
-		put_function(json, "function", view->samples,
+		profile_put_function(json, "function", view->samples,
 			     model->guards[context->guard].function);
 		json_u64(json, "depth", context->depth);
 		json_u64(json, "lead", best[i].lead);
@@ -296,7 +296,7 @@ static void put_guards(struct json *json, const struct profile_view *view, bool 
 			&view->samples->functions[guard->function];
 
 		json_object(json, NULL);
-		put_function(json, "function", view->samples, guard->function);
+		profile_put_function(json, "function", view->samples, guard->function);
 		json_u64(json, "site", function->site);
 		json_u64(json, "sp_delta", function->sp_delta);
 		json_bool(json, "is_stepped", function->cost == SAMPLES_COST_STEPPED);
@@ -330,7 +330,7 @@ static void put_tree(struct json *json, const struct tree *tree)
 			json_u64(json, "parent", node->parent);
 		else
 			json_null(json, "parent");
-		put_function(json, "function", samples, node->function);
+		profile_put_function(json, "function", samples, node->function);
 		json_bool(json, "is_guard", node->is_guard);
 		json_bool(json, "is_identifying", node->is_identifying);
 		json_bool(json, "is_telling", node->is_identifying);

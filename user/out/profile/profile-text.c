@@ -242,10 +242,6 @@ static void print_identifying(FILE *file, const struct profile_view *view, uint3
 /* Those of the parts of a unit's own time. */
 static void print_limits(FILE *file, const struct model_type *type)
 {
-	static const char *const names[] = {
-		[SAMPLES_CPU] = "computing", [SAMPLES_BLOCKED] = "blocked",
-		[SAMPLES_BLOCK_IO] = "block I/O",
-	};
 	char mean[DURATION_TEXT_MAX], limit[DURATION_TEXT_MAX];
 
 	if (type->objective_ns)
@@ -253,7 +249,7 @@ static void print_limits(FILE *file, const struct model_type *type)
 			duration_format(type->objective_ns, limit));
 	for (int part = SAMPLES_CPU; part < SAMPLES_NR_PARTS; part++)
 		if (type->limit_ns[part])
-			fprintf(file, "        %s %s, limit %s\n", names[part],
+			fprintf(file, "        %s %s, limit %s\n", profile_part_names[part],
 				duration_of(type->mean_ns[part], mean),
 				duration_of((double)type->limit_ns[part], limit));
 }

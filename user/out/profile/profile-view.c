@@ -28,6 +28,11 @@ double profile_deviation(const struct samples_times *times)
 	return variance > 0 ? (double)(sqrtl(variance) / mean) : 0;
 }
 
+const char *const profile_part_names[SAMPLES_NR_PARTS] = {
+	[SAMPLES_OWN] = "own time", [SAMPLES_CPU] = "computing", [SAMPLES_BLOCKED] = "blocked",
+	[SAMPLES_BLOCK_IO] = "block I/O",
+};
+
 const char *const profile_confidence_names[] = {
 	[MODEL_CONFIDENCE_NONE] = "none",
 	[MODEL_CONFIDENCE_FEW] = "few",

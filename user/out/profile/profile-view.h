@@ -14,6 +14,7 @@
 #include "data/samples.h"
 #include "data/training.h"
 
+struct json;
 struct tree;
 
 enum {
@@ -54,6 +55,9 @@ double profile_mean_ns(const struct samples_times *times);
 /* Standard deviation by mean. */
 double profile_deviation(const struct samples_times *times);
 
+/* By enum samples_part, for people. */
+extern const char *const profile_part_names[SAMPLES_NR_PARTS];
+
 /* By enum model_confidence. */
 extern const char *const profile_confidence_names[MODEL_CONFIDENCE_FULL + 1];
 
@@ -61,6 +65,10 @@ extern const char *const profile_confidence_names[MODEL_CONFIDENCE_FULL + 1];
 #define PROFILE_LABEL_MAX 160
 char *profile_function_label(const struct samples *samples, uint32_t function, size_t max,
 			     char label[PROFILE_LABEL_MAX]);
+
+/* As an object with module, build id, offset and name; null for SAMPLES_NONE. */
+void profile_put_function(struct json *json, const char *key, const struct samples *samples,
+			  uint32_t function);
 
 /*
  * For people: at most @max_types types of each loop (0: all); with @has_hits

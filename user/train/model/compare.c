@@ -125,7 +125,7 @@ static double alike(const struct type_comparison *comparison, uint32_t a, uint32
 	return any > 0 ? both / any : 0;
 }
 
-/* Types that call the same are told apart by their times: a factor of e is worth this much. */
+/* Types that call the same are distinguished by their times: a factor of e is worth this much. */
 #define TIME_WORTH 0.02
 
 struct type_pair {
@@ -363,13 +363,6 @@ static void compare_trees(struct type_comparison *comparison)
 	}
 }
 
-static int compare_factors(const void *left, const void *right)
-{
-	const double *a = left, *b = right;
-
-	return (*a > *b) - (*a < *b);
-}
-
 /* The median over types of how long their units take; the lower one of two. */
 static int find_pace(struct difference *ret)
 {
@@ -385,7 +378,7 @@ static int find_pace(struct difference *ret)
 			factors[nr++] = own->after_ns / own->before_ns;
 	}
 	if (nr)
-		qsort(factors, nr, sizeof(*factors), compare_factors);
+		qsort(factors, nr, sizeof(*factors), order_double);
 	ret->pace = nr ? factors[(nr - 1) / 2] : 0;
 	free(factors);
 	return 0;

@@ -85,13 +85,6 @@ static double mean_of(const struct live_window *window)
 	return window->units < MIN_UNITS ? 0 : (double)window->sum_ns / (double)window->units;
 }
 
-static int compare_means(const void *left, const void *right)
-{
-	const double *a = left, *b = right;
-
-	return (*a > *b) - (*a < *b);
-}
-
 static double starved_of(const struct live_window *window)
 {
 	return window->units ? (double)window->starved / (double)window->units : 0;
@@ -109,7 +102,7 @@ static double median_of(const struct live_window *windows, uint32_t nr,
 	for (uint32_t i = 0; i < nr; i++)
 		if (mean_of(&windows[i]) > 0)
 			values[nr_values++] = of(&windows[i]);
-	qsort(values, nr_values, sizeof(*values), compare_means);
+	qsort(values, nr_values, sizeof(*values), order_double);
 	if (nr_values)
 		median = values[(nr_values - 1) / 2];
 	free(values);
