@@ -25,14 +25,21 @@
 /* Stacks unwound in one go; a flood of waits must not stop the audit. */
 #define MAX_UNWOUND 256
 
-static struct image *image_get(struct discovery *discovery, uint32_t id,
-			       uint32_t pid)
+static struct image *image_find(const struct discovery *discovery, uint32_t id)
 {
-	struct image *image;
-
 	for (uint32_t i = 0; i < discovery->nr_images; i++)
 		if (discovery->images[i].id == id)
 			return &discovery->images[i];
+	return NULL;
+}
+
+static struct image *image_get(struct discovery *discovery, uint32_t id,
+			       uint32_t pid)
+{
+	struct image *image = image_find(discovery, id);
+
+	if (image)
+		return image;
 	image = reallocarray(discovery->images, discovery->nr_images + 1,
 			     sizeof(*image));
 	if (!image)
@@ -448,6 +455,21 @@ void discovery_count(const struct discovery *discovery, uint32_t *ret_loops,
 			*ret_threads += image->loops[j].threads;
 		}
 	}
+}
+
+bool discovery_is_loop_wait(const struct discovery *discovery, uint32_t image_id,
+			    const struct alert_stack *stack)
+{
+	const struct image *image = image_find(discovery, image_id);
+
+	/* That of another thread, which holds a lock, or of none that waits. */
+	if (!image || stack->tid || stack->syscall == SLICE_NO_SYSCALL)
+		return false;
+	for (uint32_t i = 0; i < image->nr_contexts; i++)
+		if (evidence_is_in(stack->syscall, stack->frames, stack->nr_frames,
+				   &image->contexts[i]))
+			return true;
+	return false;
 }
 
 void discovery_deinit(struct discovery *discovery)

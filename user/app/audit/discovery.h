@@ -14,6 +14,7 @@
 #include "app/common/identity.h"
 #include "data/loop.h"
 #include "link/link.h"
+#include "out/alert/alert.h"
 
 struct unwinder;
 
@@ -100,6 +101,13 @@ void discovery_count(const struct discovery *discovery, uint32_t *ret_loops,
 /* The number of a loop of an image; 0 if it is not known. */
 uint32_t discovery_number(const struct discovery *discovery, uint32_t image_id,
 			  uint32_t loop_id);
+
+/*
+ * Return: true if the stack is that of a loop's own wait, as far as is known by now: that of
+ * no unit.  A thread may sleep there for the first time long before that is known.
+ */
+bool discovery_is_loop_wait(const struct discovery *discovery, uint32_t image_id,
+			    const struct alert_stack *stack);
 
 void discovery_deinit(struct discovery *discovery);
 

@@ -272,9 +272,12 @@ static int add_pid(struct known_loop *loop, uint32_t pid)
 
 static uint32_t loop_of(const struct image *image, uint32_t place)
 {
+	const struct evidence *evidence = &image->evidence;
+
 	for (uint32_t i = 0; i < image->nr_contexts; i++)
-		if (evidence_is_in(&image->evidence.places[place],
-				   &image->contexts[i]))
+		if (evidence_is_in(evidence->places[place].syscall,
+				   evidence->details[place].frames,
+				   evidence->places[place].nr_frames, &image->contexts[i]))
 			return image->contexts[i].loop_id;
 	return 0;
 }

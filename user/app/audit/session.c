@@ -163,6 +163,23 @@ static int adapt_threshold(struct session *session, uint64_t since_ns)
 	return ret == -ENOBUFS ? 0 : ret;
 }
 
+/* A unit that lasts for a loop's wait is none: it began before that was known to be one. */
+static bool is_wait(const struct discovery *discovery, uint32_t image_id,
+		    const struct alert_stack *stacks, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		if (discovery_is_loop_wait(discovery, image_id, &stacks[i]))
+			return true;
+	return false;
+}
+
+static bool is_slow_wait(const struct slow_unit *unit, void *arg)
+{
+	const struct session *session = arg;
+
+	return is_wait(&session->discovery, unit->record.image_id, unit->stacks, unit->nr_stacks);
+}
+
 static int take_alert(struct session *session, const struct record *record)
 {
 	struct discovery *discovery = &session->discovery;
@@ -177,6 +194,10 @@ static int take_alert(struct session *session, const struct record *record)
 	ret = stacks_unwind(session->unwinder, record, &alert.stacks, &alert.nr_stacks);
 	if (ret)
 		return ret;
+	if (is_wait(discovery, record->image_id, alert.stacks, alert.nr_stacks)) {
+		stacks_free(alert.stacks, alert.nr_stacks);
+		return 0;
+	}
 	cgroup = identity_cgroup(record->pid);
 	alert.exe = identity->exe;
 	alert.build_id = identity->build_id;
@@ -439,6 +460,7 @@ int session_finish(struct session *session)
 		/* All that was seen hangs on it. */
 		for (int i = 0; !i || (ret == -EAGAIN && i < RESULT_TRIES); i++)
 			ret = read_result(session);
+		slowest_drop(&session->slowest, is_slow_wait, session);
 		slowest_finish(&session->slowest, time_wall_ns());
 	}
 	if (ret)

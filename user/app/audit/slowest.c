@@ -121,6 +121,14 @@ static bool is_alive(const struct record *record)
 	return !access(path, F_OK);
 }
 
+void slowest_drop(struct slowest *slowest, bool (*fn)(const struct slow_unit *unit, void *arg),
+		  void *arg)
+{
+	for (uint32_t i = slowest->nr; i-- > 0;)
+		if (fn(&slowest->units[i], arg))
+			remove_unit(slowest, i);
+}
+
 void slowest_finish(struct slowest *slowest, uint64_t wall_ns)
 {
 	for (uint32_t i = 0; i < slowest->nr; i++) {

@@ -37,6 +37,10 @@ struct slowest {
 int slowest_add(struct slowest *slowest, const struct record *record,
 		struct alert_stack *stacks, uint32_t nr_stacks, char *cgroup);
 
+/* Forget those for which @fn is true. */
+void slowest_drop(struct slowest *slowest, bool (*fn)(const struct slow_unit *unit, void *arg),
+		  void *arg);
+
 /*
  * Sort, the slowest first, and keep the wanted number.  The time of units that
  * still run is taken up to @wall_ns.

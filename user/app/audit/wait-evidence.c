@@ -180,14 +180,14 @@ int evidence_add_wait(struct evidence *evidence, uint32_t place,
 	return 1;
 }
 
-bool evidence_is_in(const struct boundary_place *place,
+bool evidence_is_in(uint32_t syscall, const struct frame *frames, uint32_t nr_frames,
 		    const struct context *context)
 {
-	if (place->syscall != context->syscall)
+	if (syscall != context->syscall)
 		return false;
-	for (uint32_t i = 1; i < place->nr_frames; i++)
-		if (place->frames[i].pc == context->return_address &&
-		    place->frames[i].slot - place->sp == context->distance)
+	for (uint32_t i = 1; i < nr_frames; i++)
+		if (frames[i].pc == context->return_address &&
+		    frames[i].sp - sizeof(uint64_t) - frames[0].sp == context->distance)
 			return true;
 	return false;
 }

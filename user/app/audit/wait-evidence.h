@@ -75,8 +75,8 @@ int64_t evidence_add_place(struct evidence *evidence,
 int evidence_add_wait(struct evidence *evidence, uint32_t place,
 		      const struct evidence_wait *wait);
 
-/* Returns true if a thread that waits in @place waits in @context. */
-bool evidence_is_in(const struct boundary_place *place,
+/* Returns true if a thread that waits in @syscall with this stack waits in @context. */
+bool evidence_is_in(uint32_t syscall, const struct frame *frames, uint32_t nr_frames,
 		    const struct context *context);
 
 void evidence_deinit(struct evidence *evidence);
