@@ -29,8 +29,8 @@ CALM = 1_000_000
 HOW = """\
 A server of five types of requests (`tests/vm/guarded.c`), whose work varies by 5 %, is trained on,
 armed and watched by `pg-collect watch`. A million units come without a change; then, 20 times, one
-of the types in turn has 5.5 % more work, until that is reported, and then not any more, until
-that is reported. The guest's clock counts instructions (`scripts/vm --icount`).
+of the types in turn has so much more work that it computes 5 % longer, until that is reported, and
+then not any more, until that is reported. The guest's clock counts instructions (`scripts/vm --icount`).
 """
 
 
@@ -48,7 +48,7 @@ def judge(done):
     return [
         ("computing, by the mean before", f"{min(row['factor'] for row in tries):.3f} to "
          f"{max(row['factor'] for row in tries):.3f}", "1.05",
-         statistics.median(row["factor"] for row in tries) <= 1.055),
+         max(row["factor"] for row in tries) <= 1.055),
         ("reported, of the type and the part", f"{len(right)} of {len(tries)}",
          f"{TRIES} of {TRIES}", len(right) == len(tries) == TRIES),
         (f"within {WITHIN:,} of its units", f"{len(soon)} of {len(tries)}", f"{TRIES} of {TRIES}",

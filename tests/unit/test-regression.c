@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A type that becomes slower as a whole, be it by a twentieth, is reported once, as is its end. */
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -45,15 +46,20 @@ static void end_unit(struct type *type, double cpu_ns, double blocked_ns)
 	type->sums.blocked_ns += (uint64_t)blocked_ns;
 }
 
-static enum regression_change reading(struct type *type)
+static enum regression_change reading_after(struct type *type, uint64_t ns)
 {
 	enum regression_change change;
 
-	type->now_ns += S;
+	type->now_ns += ns;
 	change = regression_update(&type->regression, &type->sums, type->now_ns, &type->trained);
 	type->begun += change == REGRESSION_BEGUN;
 	type->over += change == REGRESSION_OVER;
 	return change;
+}
+
+static enum regression_change reading(struct type *type)
+{
+	return reading_after(type, S);
 }
 
 /* A second with @nr units that compute so long, about, and then a reading. */
@@ -105,7 +111,7 @@ static void test_calm(double spread)
 
 	for (int i = 0; i < 5000; i++)
 		second(&type, 200, 2 * MS, spread);
-	ok(!type.begun && !regression_is_fast(&type.regression),
+	ok(!type.begun,
 	   "a million units that vary by %.0f %%: no change", 100 * spread);
 }
 
@@ -228,16 +234,76 @@ static void test_training(void)
 	   "one that never was blocked may be so now");
 }
 
-static void test_fast(void)
+/* The next reading, as soon as it is worth it, with so many units a second. */
+static enum regression_change next(struct type *type, uint32_t rate, double cpu_ns, double spread)
+{
+	uint64_t step = regression_step_ns(&type->regression);
+
+	for (uint64_t nr = rate * step / S; nr--;)
+		end_unit(type, cpu_ns * vary(type, spread), 0);
+	return reading_after(type, step);
+}
+
+static void test_steps(void)
 {
 	struct type type = { .seed = 1 };
 
+	ok(regression_step_ns(&type.regression) == 5 * S, "a reading each 5 s does at first");
 	for (int i = 0; i < 40; i++)
+		second(&type, 10, 1 * MS, 0.1);
+	ok(regression_step_ns(&type.regression) == 5 * S, "and where few units end");
+	type = (struct type){ .seed = 1 };
+	for (int i = 0; i < 20; i++)
 		second(&type, 600, 1 * MS, 0.1);
-	ok(regression_is_fast(&type.regression) && !regression_is_likely(&type.regression),
-	   "a type with many units is worth looking at often");
-	second(&type, 600, 1.04 * MS, 0.1);
-	ok(regression_is_likely(&type.regression), "so is one that may just have become slower");
+	ok(regression_step_ns(&type.regression) == S, "where many do, the reference is of seconds");
+	for (int i = 0; i < 20; i++)
+		second(&type, 600, 1 * MS, 0.1);
+	ok(regression_step_ns(&type.regression) == S / 4, "but from then on a quarter does");
+	type = (struct type){ .seed = 1 };
+	for (int i = 0; i < 80; i++)
+		second(&type, 50, 1 * MS, 0.1);
+	second(&type, 50, 1.2 * MS, 0.1);
+	ok(regression_step_ns(&type.regression) == S,
+	   "a type that may just have become slower is read within a second");
+}
+
+/* 5 % of a type with so many units a second. */
+static void test_fast(uint32_t rate, double spread)
+{
+	uint64_t found = 0, most = 0;
+
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct type type = { .seed = seed };
+		uint64_t units;
+
+		for (int i = 0; i < 400; i++)
+			next(&type, rate, 1 * MS, spread);
+		if (type.begun)
+			continue;
+		units = type.sums.units;
+		for (int i = 0; i < 40 && !type.begun; i++)
+			next(&type, rate, 1.05 * MS, spread);
+		found += type.begun;
+		if (type.sums.units - units > most)
+			most = type.sums.units - units;
+	}
+	ok(found == 20 && most <= (rate < 2000 ? 5000 : 2.5 * rate),
+	   "5 %% of times that vary by %.0f %%, %u a second: %" PRIu64 " of 20, within %" PRIu64 " units",
+	   100 * spread, rate, found, most);
+}
+
+/* Read each quarter of a second, neither chance nor a stall of a second is a level. */
+static void test_fast_calm(void)
+{
+	struct type type = { .seed = 5 };
+
+	for (int i = 0; i < 4000; i++)
+		next(&type, 1600, 1 * MS, 0.3);
+	ok(!type.begun && regression_step_ns(&type.regression) == S / 4,
+	   "a million and more units of a fast type: no change");
+	for (int i = 0; i < 400; i++)
+		next(&type, 1600, (i % 40 < 4 ? 5 : 1) * MS, 0.1);
+	ok(!type.begun, "nor is a second in which all take five times as long");
 }
 
 static void test_sums(void)
@@ -259,7 +325,7 @@ static void test_sums(void)
 
 int main(void)
 {
-	plan(34);
+	plan(42);
 	test_twentieth(0.05, 5000);
 	test_twentieth(0.2, 5000);
 	test_twentieth(0.3, 10000);
@@ -270,7 +336,11 @@ int main(void)
 	test_no_level();
 	test_blocked();
 	test_training();
-	test_fast();
+	test_steps();
+	test_fast(1600, 0.05);
+	test_fast(1600, 0.2);
+	test_fast(20000, 0.2);
+	test_fast_calm();
 	test_sums();
 	return tap_status();
 }

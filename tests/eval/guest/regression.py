@@ -4,8 +4,9 @@
 usage: regression.py OUT
 
 A server of five types of requests is trained on and armed, and watched.  CALM units without a change
-come first; then, again and again, one of the types has FACTOR times the work, until that is
-reported or AT_MOST of its units have ended, and then not any more, until that is reported.
+come first; then, again and again, one of the types has so much more work that it computes LONGER times
+as long, until that is reported or AT_MOST of its units have ended, and then not any more, until that
+is reported.
 OUT/regression.json has what came of it.  Nothing is judged here.
 """
 
@@ -26,11 +27,12 @@ from perfguard import COLLECT, note  # noqa: E402
 
 NR_TYPES = 5
 SCALE = 10
-FACTOR = 1.055      # of the work, which is not all that is computed
+LONGER = 1.05
 SPREAD = 0.05
 CALM = int(os.environ.get("CALM", 1_000_000))
 TRIES = 20
 TURN = 500          # units of each type between two looks
+TURNS = 4           # in which the share of the work in what is computed is measured
 AT_MOST = 10_000
 PROFILE = pathlib.Path("/tmp/regression.pgp")
 
@@ -64,6 +66,7 @@ class Watch:
 class Server:
     def __init__(self):
         self.server, self.random = Guarded(), random.Random(1)
+        self.more = {}      # times the work of a slow kind, where it is known
 
     def requests(self, number, slow=None):
         """So many of each type, in any order."""
@@ -71,7 +74,7 @@ class Server:
         for _ in range(NR_TYPES * number):
             kind = self.random.randrange(NR_TYPES)
             work = LEAST[kind] * SCALE * self.random.gauss(1, SPREAD)
-            made.append(Request(kind, work=work * (FACTOR if kind == slow else 1)))
+            made.append(Request(kind, work=work * (self.more.get(kind, LONGER) if kind == slow else 1)))
         return made
 
     def turn(self, slow=None):
@@ -97,6 +100,24 @@ def busiest(before, after, usual):
     grown = {number: mean_of(before, after, number) / usual[number] for number in usual
              if after[number][0] > before[number][0]}
     return max(grown, key=grown.get)
+
+
+def calibrate(server, armed, kind):
+    """How many times the work of a kind makes its units compute LONGER times as long: the work is
+    not all of it."""
+    start = sums(armed)
+    for _ in range(TURNS):
+        server.turn()
+    middle = sums(armed)
+    for _ in range(TURNS):
+        server.turn(kind)
+    end = sums(armed)
+    usual = {number: mean_of(start, middle, number) for number in start
+             if middle[number][0] > start[number][0]}
+    number = busiest(middle, end, usual)
+    share = (mean_of(middle, end, number) / usual[number] - 1) / (LONGER - 1)
+    note(f"kind {kind}: type {number}, {100 * share:.0f} % of it is the work")
+    return 1 + (LONGER - 1) / share
 
 
 def attempt(server, armed, watch, slow, usual):
@@ -130,6 +151,7 @@ def main():
     while train.poll() is None:
         server.turn()
     armed = Armed(PROFILE)
+    server.more = {kind: calibrate(server, armed, kind) for kind in range(NR_TYPES)}
     watch = Watch()
     start = sums(armed)
     for _ in range(CALM // (TURN * NR_TYPES)):

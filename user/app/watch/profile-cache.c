@@ -336,14 +336,19 @@ struct starvation_sums profile_cache_sums(const struct profile_cache *cache)
 	return sums;
 }
 
-bool profile_cache_may_change(const struct profile_cache *cache)
+uint64_t profile_cache_step_ns(const struct profile_cache *cache)
 {
+	const struct regression none = { 0 };
+	uint64_t least = regression_step_ns(&none);
+
 	for (uint32_t i = 0; i < cache->nr; i++)
-		for (uint32_t j = 0; j < cache->profiles[i].nr_types; j++)
-			if (regression_is_likely(&cache->profiles[i].types[j].regression) ||
-			    regression_is_fast(&cache->profiles[i].types[j].regression))
-				return true;
-	return false;
+		for (uint32_t j = 0; j < cache->profiles[i].nr_types; j++) {
+			uint64_t step = regression_step_ns(&cache->profiles[i].types[j].regression);
+
+			if (step < least)
+				least = step;
+		}
+	return least;
 }
 
 void cached_profile_met(const struct cached_profile *profile, const struct cached_type *type,

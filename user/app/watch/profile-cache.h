@@ -80,8 +80,8 @@ int profile_cache_look(struct profile_cache *cache, struct link *link, uint64_t 
 /* What the last look found, of all profiles. */
 struct starvation_sums profile_cache_sums(const struct profile_cache *cache);
 
-/* Return: true if any type is slow as a whole now, is about to be, or could soon have been. */
-bool profile_cache_may_change(const struct profile_cache *cache);
+/* How soon the next look is worth it, by the type for which it is soonest (regression_step_ns()). */
+uint64_t profile_cache_step_ns(const struct profile_cache *cache);
 
 void profile_cache_deinit(struct profile_cache *cache);
 

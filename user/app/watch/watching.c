@@ -22,6 +22,8 @@
 #define OFTEN_NS NSEC_PER_SEC
 #define SELDOM_NS (5 * NSEC_PER_SEC)
 #define QUIET_NS (10 * NSEC_PER_SEC)
+/* Of a shorter time it is not said who had the CPUs. */
+#define STARVATION_NS (900 * NSEC_PER_MSEC)
 
 enum { MAX_USERS = 3 }; /* of the CPUs, that are named */
 
@@ -138,12 +140,15 @@ static int look_for_starvation(struct watching *watching)
 
 static int look(struct watching *watching, uint64_t now_ns)
 {
+	uint64_t wall_ns = time_wall_ns();
 	int ret;
 
 	watching->looked_ns = now_ns;
-	ret = optional(watching, profile_cache_look(&watching->cache, watching->link,
-						    time_wall_ns(), print_level, watching));
-	return ret ? ret : look_for_starvation(watching);
+	ret = optional(watching, profile_cache_look(&watching->cache, watching->link, wall_ns,
+						    print_level, watching));
+	if (ret || wall_ns - watching->starvation.read_ns < STARVATION_NS)
+		return ret;
+	return look_for_starvation(watching);
 }
 
 static int print_folded(struct watching *watching, uint64_t now_ns)
@@ -168,13 +173,14 @@ static int print_folded(struct watching *watching, uint64_t now_ns)
 	return ret;
 }
 
-/* The sampling interval: longer where nothing is late and nobody waits. */
+/* The sampling interval: longer where nothing is late and nobody waits, and few units end. */
 static uint64_t step_ns(const struct watching *watching, uint64_t now_ns)
 {
-	bool is_quiet = now_ns - watching->alerted_ns > QUIET_NS &&
-			!profile_cache_may_change(&watching->cache) && !watching->starvation.is_on;
+	uint64_t step = profile_cache_step_ns(&watching->cache);
 
-	return is_quiet ? SELDOM_NS : OFTEN_NS;
+	if (now_ns - watching->alerted_ns <= QUIET_NS || watching->starvation.is_on)
+		return step < OFTEN_NS ? step : OFTEN_NS;
+	return step;
 }
 
 int watching_tick(struct watching *watching)

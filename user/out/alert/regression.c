@@ -5,12 +5,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/duration.h"
+
 enum {
 	MIN_UNITS = 20, /* of a batch */
 	MIN_BATCHES = 30, /* of a reference */
 	MAX_BATCHES = 1000, /* no reference takes longer */
 	MIN_REFERENCE_UNITS = 500,
-	MANY_UNITS = 500, /* of a batch: four of them would do to find a change */
+	ENOUGH_UNITS = 100, /* to read the sums for */
 	FAR_OUT = 8, /* times the level's mean, and the threshold */
 };
 
@@ -21,9 +23,16 @@ enum {
 #define LEAST_VARIANCE (0.01 * 0.01)
 #define VARIANCE_FACTOR 1.25
 #define GROSS_VARIANCE (0.25 * 0.25)
-/* What one batch adds at most, by how far it is from the reference. */
+/* What one batch adds at most, by how far it is from the reference; a shorter one adds less. */
 #define MOST (REGRESSION_EVIDENCE / 4)
 #define MOST_GROSS (REGRESSION_EVIDENCE / 2.9)
+#define WHOLE_NS (500 * NSEC_PER_MSEC)
+/* A batch of the reference is no shorter, or that would be known worse than it is. */
+#define REFERENCE_NS (900 * NSEC_PER_MSEC)
+/* Between two readings. */
+#define SHORT_STEP_NS (250 * NSEC_PER_MSEC)
+#define STEP_NS NSEC_PER_SEC
+#define LONG_STEP_NS (5 * NSEC_PER_SEC)
 /* Evidence that is worth a look soon. */
 #define LIKELY 1.0
 /* A reference has to be eight times as sure as what it is to find. */
@@ -44,7 +53,7 @@ struct regression_batch {
 	uint64_t units, late;
 	double ns[REGRESSION_NR_PARTS]; /* mean of each part */
 	double whole_ns;
-	uint64_t begin_ns;
+	uint64_t begin_ns, length_ns;
 	const struct regression_sums *begin;
 };
 
@@ -73,13 +82,14 @@ static double mean(const struct regression_sums *sums, enum regression_part part
 }
 
 static struct regression_batch batch_of(const struct regression *regression,
-			     const struct regression_sums *sums)
+					const struct regression_sums *sums, uint64_t now_ns)
 {
 	struct regression_sums since = less(sums, &regression->begin);
 	struct regression_batch batch = {
 		.units = since.units,
 		.late = since.late,
 		.begin_ns = regression->begin_ns,
+		.length_ns = now_ns - regression->begin_ns,
 		.begin = &regression->begin,
 	};
 
@@ -101,15 +111,15 @@ static double variance(const struct regression_level *level)
 {
 	double scale = fmax(level->mean_ns, LEAST_PART * level->whole_ns);
 
-	return fmax(VARIANCE_FACTOR * level->squares / (level->nr - 1) / (scale * scale),
-		    LEAST_VARIANCE);
+	return VARIANCE_FACTOR * level->squares / (level->nr - 1) / (scale * scale);
 }
 
 static bool is_sure(const struct regression_level *level)
 {
 	if (level->nr < MIN_BATCHES || level->units < MIN_REFERENCE_UNITS)
 		return false;
-	return level->nr >= variance(level) * SURENESS * SURENESS || level->nr >= MAX_BATCHES;
+	return level->nr >= fmax(variance(level), LEAST_VARIANCE) * SURENESS * SURENESS ||
+	       level->nr >= MAX_BATCHES;
 }
 
 /* The mean of what the reference's units take is that of its batches, by their units. */
@@ -119,11 +129,18 @@ static void learn(struct regression_level *level, const struct regression_batch 
 
 	level->nr++;
 	level->units += batch->units;
+	level->length_ns += batch->length_ns;
 	weight = (double)batch->units / (double)level->units;
 	level->mean_ns += weight * off;
 	level->whole_ns += weight * (batch->whole_ns - level->whole_ns);
 	level->squares += off * (ns - level->mean_ns);
 	level->is_known = level->whole_ns >= 1 && is_sure(level);
+}
+
+/* A short batch is worth less than its units, as a stall may fill it. */
+static double weight_of(const struct regression_batch *batch)
+{
+	return fmin((double)batch->length_ns / WHOLE_NS, 1);
 }
 
 /*
@@ -138,7 +155,8 @@ static double variance_of(const struct regression_level *level,
 	if (!level->is_known)
 		return GROSS_VARIANCE;
 	usual = (double)level->units / level->nr;
-	return variance(level) * fmax(1, usual / (double)batch->units);
+	return fmax(variance(level) * fmax(1, usual / (double)batch->units),
+		    LEAST_VARIANCE / weight_of(batch));
 }
 
 /* How much more likely @value is about @shift than about 0. */
@@ -146,7 +164,7 @@ static void add_evidence(struct regression_evidence *evidence, double value, dou
 			 double variance, const struct regression_batch *batch)
 {
 	double most = value < GROSS_SHIFT ? MOST : MOST_GROSS;
-	double more = fmin(shift * (value - shift / 2) / variance, most);
+	double more = fmin(shift * (value - shift / 2) / variance, most * weight_of(batch));
 
 	if (!(evidence->sum > 0)) {
 		evidence->since = *batch->begin;
@@ -287,6 +305,14 @@ static enum regression_change judge_return(struct regression *regression,
 	return ret;
 }
 
+static bool is_reference_known(const struct regression *regression)
+{
+	for (int part = 0; part < REGRESSION_NR_PARTS; part++)
+		if (!regression->levels[part].is_known)
+			return false;
+	return true;
+}
+
 enum regression_change regression_update(struct regression *regression,
 					 const struct regression_sums *sums, uint64_t now_ns,
 					 const struct regression_trained *trained)
@@ -304,8 +330,9 @@ enum regression_change regression_update(struct regression *regression,
 		regression->late = since.late;
 	}
 	if (regression->has_begun) {
-		batch = batch_of(regression, sums);
-		if (batch.units < MIN_UNITS)
+		batch = batch_of(regression, sums, now_ns);
+		if (batch.units < MIN_UNITS ||
+		    (!is_reference_known(regression) && batch.length_ns < REFERENCE_NS))
 			return REGRESSION_NONE;
 		ret = regression->is_on ? judge_return(regression, &batch, sums) :
 					  judge(regression, &batch, sums, trained);
@@ -316,7 +343,7 @@ enum regression_change regression_update(struct regression *regression,
 	return ret;
 }
 
-bool regression_is_likely(const struct regression *regression)
+static bool is_likely(const struct regression *regression)
 {
 	for (int part = 0; part < REGRESSION_NR_PARTS; part++)
 		if (regression->levels[part].rising.sum >= LIKELY)
@@ -324,11 +351,23 @@ bool regression_is_likely(const struct regression *regression)
 	return regression->is_on;
 }
 
-bool regression_is_fast(const struct regression *regression)
+/* In which so many units end as are worth a reading. */
+static double enough_ns(const struct regression *regression)
 {
 	const struct regression_level *level = &regression->levels[REGRESSION_CPU];
 
-	return level->nr && level->units / level->nr >= MANY_UNITS;
+	if (!level->units)
+		return INFINITY;
+	return (double)level->length_ns / (double)level->units * ENOUGH_UNITS;
+}
+
+uint64_t regression_step_ns(const struct regression *regression)
+{
+	double enough = enough_ns(regression);
+
+	if (enough <= SHORT_STEP_NS && is_reference_known(regression))
+		return SHORT_STEP_NS;
+	return enough <= STEP_NS || is_likely(regression) ? STEP_NS : LONG_STEP_NS;
 }
 
 bool regression_covers(const struct regression *regression, uint64_t elapsed_ns,

@@ -5,14 +5,16 @@
  *
  * The module's sums of the type are read about once a second.  What has ended
  * between two readings, 20 units or more, is a batch, and has a mean for each
- * part.  The first batches are the reference: how long the part is, and how far
- * means of batches are from it by themselves.  From then on a sequential test
- * adds up how much more likely each batch is at a level 5 % above the reference
- * than at the reference (CUSUM; Page, Biometrika 41, 1954), and a sum beyond
- * REGRESSION_EVIDENCE is a change that began where the sum was last zero.  Without
- * a change that comes once in e^20 batches: with a hundred types once in two months.
- * No batch is more than a quarter of the evidence, so that a stall that makes
- * whatever is under way late, once, is no level.  The same test tells that it is back.
+ * part.  The first batches, of a second or more, are the reference: how long the
+ * part is, and how far means of batches are from it by themselves.  From then on
+ * a sequential test adds up how much more likely each batch is at a level 5 %
+ * above the reference than at the reference (CUSUM; Page, Biometrika 41, 1954),
+ * and a sum beyond REGRESSION_EVIDENCE is a change that began where the sum was
+ * last zero.  Without a change that comes once in e^20 batches: with a hundred
+ * types once in two months.  No batch is more than a quarter of the evidence, nor
+ * one of less than half a second more than its share of that, so that a stall that
+ * makes whatever is under way late, once, is no level.  The same test tells that
+ * it is back.
  *
  * What a unit waits for a CPU is in none of it.
  */
@@ -62,6 +64,7 @@ struct regression_level {
 	bool is_known;
 	uint32_t nr;
 	uint64_t units;
+	uint64_t length_ns; /* in which these units ended */
 	double mean_ns;
 	double whole_ns; /* of both parts */
 	double squares; /* of batches from their mean, sum */
@@ -96,11 +99,11 @@ enum regression_change regression_update(struct regression *regression,
 					 const struct regression_sums *sums, uint64_t now_ns,
 					 const struct regression_trained *trained);
 
-/* Return: true if there may be a change just now, and the next reading should be soon. */
-bool regression_is_likely(const struct regression *regression);
-
-/* Return: true if so many units end between two readings that these could be closer together. */
-bool regression_is_fast(const struct regression *regression);
+/*
+ * Return: how soon the next reading is worth it, 0.25 to 5 s: with a hundred units of the
+ * type, and within a second while there may be a change.
+ */
+uint64_t regression_step_ns(const struct regression *regression);
 
 /*
  * Return: true if a late unit of this time is a part of the level.  None is of a level at which
