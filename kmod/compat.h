@@ -263,6 +263,13 @@ static inline const void *pguard_uprobe_end(const struct uprobe_consumer *consum
 #define system_dfl_wq	system_unbound_wq
 #endif
 
+/* Each CPU's interrupts of its timer; an array of counts since 7.2 at the latest. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
+#define PGUARD_TIMER_IRQS	irq_stat.apic_timer_irqs
+#else
+#define PGUARD_TIMER_IRQS	irq_stat.counts[IRQ_COUNT_APIC_TIMER]
+#endif
+
 /* Joining a group by capability: 6.7, and stable kernels (e03781879a0d). */
 #ifndef GENL_MCAST_CAP_SYS_ADMIN
 #error "perfguard needs a kernel with GENL_MCAST_CAP_SYS_ADMIN (6.1.68, 6.6.7 or newer)"

@@ -26,6 +26,18 @@ static u32 mark_involuntary(const struct pguard_mark *mark)
 	return mark->events - mark->min_faults - mark->maj_faults - mark->voluntary;
 }
 
+/* Block I/O since the mark, which does not have it where it is not accounted. */
+static u64 block_io_since(const struct pguard_mark *mark, const struct task_struct *task)
+{
+	return pguard_account_has_block_io(task) ? pguard_account_block_io(task) - mark->block_io
+						 : 0;
+}
+
+static bool has_left(const struct pguard_account *account)
+{
+	return account->voluntary || account->involuntary;
+}
+
 /* Counters that tick for themselves may run ahead of our clock a little. */
 static void account_close(struct pguard_account *account, u64 elapsed)
 {
@@ -43,7 +55,7 @@ static void account_counts(const struct pguard_mark *mark, const struct task_str
 			   struct pguard_account *account)
 {
 	account->runqueue = READ_ONCE(task->sched_info.run_delay) - mark->runqueue;
-	account->block_io = pguard_account_block_io(task) - mark->block_io;
+	account->block_io = block_io_since(mark, task);
 	account->min_faults = (u32)READ_ONCE(task->min_flt) - mark->min_faults;
 	account->maj_faults = (u32)READ_ONCE(task->maj_flt) - mark->maj_faults;
 	account->voluntary = (u32)READ_ONCE(task->nvcsw) - mark->voluntary;
@@ -67,14 +79,15 @@ void pguard_account_between(const struct pguard_mark *mark, const struct pguard_
 	u64 now = local_clock();
 
 	ret->runqueue = end->runqueue - mark->runqueue;
-	ret->block_io = end->block_io - mark->block_io;
+	ret->has_block_io = pguard_account_has_block_io(current);
+	ret->block_io = ret->has_block_io ? end->block_io - mark->block_io : 0;
 	ret->min_faults = end->min_faults - mark->min_faults;
 	ret->maj_faults = end->maj_faults - mark->maj_faults;
 	ret->voluntary = end->voluntary - mark->voluntary;
 	ret->involuntary = mark_involuntary(end) - mark_involuntary(mark);
-	ret->has_block_io = pguard_account_has_block_io(current);
+	ret->interrupted = has_left(ret) || end->interrupts != mark->interrupts;
 	ret->cpu = elapsed;
-	if (ret->voluntary || ret->involuntary)
+	if (has_left(ret))
 		ret->cpu = mark_cpu(end, now, since) - mark_cpu(mark, now, since + elapsed);
 	account_close(ret, elapsed);
 }
@@ -94,7 +107,8 @@ void pguard_account_current(const struct pguard_mark *mark, u64 elapsed,
 	u64 now;
 
 	account_counts(mark, current, ret);
-	if (!ret->voluntary && !ret->involuntary) {
+	ret->interrupted = has_left(ret) || pguard_interrupts() != mark->interrupts;
+	if (!has_left(ret)) {
 		ret->cpu = elapsed;
 	} else {
 		pguard_account_mark(&end);
@@ -125,6 +139,8 @@ void pguard_account_remote(const struct pguard_mark *mark, u64 elapsed,
 	bool is_on_cpu;
 
 	account_counts(mark, task, ret);
+	/* While it runs it is looked at by interrupts. */
+	ret->interrupted = true;
 	ret->cpu = READ_ONCE(task->se.sum_exec_runtime) - mark_cpu(mark, now, elapsed);
 	account_close(ret, elapsed);
 	/* On its way into a wait it still computes. */

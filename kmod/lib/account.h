@@ -8,15 +8,21 @@
  * What is neither CPU nor run queue is blocked: the rest by definition.  A
  * unit in which the task never left its CPU was all CPU; that is seen from
  * the counts of switches, and is the case that must be cheap.
+ *
+ * Interrupts are a part of what a task computes, for most kernels.  What they
+ * add to a short unit is not the unit's; whether there was one is seen from
+ * the CPU's counts.
  */
 #ifndef _KMOD_LIB_ACCOUNT_H
 #define _KMOD_LIB_ACCOUNT_H
 
+#include <linux/kernel_stat.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 
 /* Relies on the ones before it. */
 #include <linux/delayacct.h>
+#include <asm/hardirq.h>
 
 /**
  * struct pguard_mark - the task's counters at one moment; times in ns
@@ -27,6 +33,7 @@
  * @exec_start: the scheduler's clock when @sum_exec was last brought up to
  *	date, at a tick or a switch
  * @events: faults and switches of all kinds
+ * @interrupts: of the CPU that the task was on
  */
 struct pguard_mark {
 	u64 sum_exec;
@@ -37,6 +44,7 @@ struct pguard_mark {
 	u32 maj_faults;
 	u32 voluntary;
 	u32 events;
+	u32 interrupts;
 };
 
 /**
@@ -55,6 +63,7 @@ struct pguard_account {
 	u64 voluntary;
 	u64 involuntary;
 	bool has_times;		/* a mark was taken */
+	bool interrupted;	/* there was an interrupt; one that left its CPU had many */
 	bool has_block_io;	/* the kernel accounts it for this task */
 };
 
@@ -80,20 +89,31 @@ static __always_inline u64 pguard_account_block_io(const struct task_struct *tas
 	return 0;
 }
 
+/* Interrupts of this CPU so far, those of its timer and of devices.  Any context. */
+static __always_inline u32 pguard_interrupts(void)
+{
+	return this_cpu_read(PGUARD_TIMER_IRQS) + (u32)this_cpu_read(kstat.irqs_sum);
+}
+
 /* Take a mark of current.  Any context of the task itself. */
 static __always_inline void pguard_account_mark(struct pguard_mark *mark)
 {
 	const struct task_struct *task = current;
+	u64 exec_start, sum_exec;
 
 	/* A tick in between changes exec_start, and we read again. */
 	do {
-		mark->exec_start = READ_ONCE(task->se.exec_start);
+		exec_start = READ_ONCE(task->se.exec_start);
 		barrier();
-		mark->sum_exec = READ_ONCE(task->se.sum_exec_runtime);
+		sum_exec = READ_ONCE(task->se.sum_exec_runtime);
 		barrier();
-	} while (unlikely(mark->exec_start != READ_ONCE(task->se.exec_start)));
+	} while (unlikely(exec_start != READ_ONCE(task->se.exec_start)));
+	mark->exec_start = exec_start;
+	mark->sum_exec = sum_exec;
 	mark->runqueue = task->sched_info.run_delay;
-	mark->block_io = pguard_account_block_io(task);
+	if (pguard_account_has_block_io(task))
+		mark->block_io = pguard_account_block_io(task);
+	mark->interrupts = pguard_interrupts();
 	mark->min_faults = task->min_flt;
 	mark->maj_faults = task->maj_flt;
 	mark->voluntary = task->nvcsw;

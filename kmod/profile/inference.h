@@ -69,9 +69,13 @@ struct pguard_inference {
 	};
 	struct pguard_uncached_scores *own;
 	struct pguard_unknown *unknown;
-	u32 nr_unknown;
-	bool is_marked;
-	bool is_quiet;
+	/* What each unit begins with as 0, in one store. */
+	struct_group(begins,
+		u32 nr_unknown;
+		bool is_marked;
+		bool is_quiet;
+		u16 unused;
+	);
 	bool has_event;
 	u8 hits[PGUARD_NR_HIT_SLOTS];
 	struct pguard_mark event[];
@@ -95,9 +99,7 @@ static __always_inline void pguard_inference_begin(struct pguard_inference *infe
 	inference->cache = READ_ONCE(inference->loop->cache);
 	WRITE_ONCE(inference->verdict, pguard_verdict_cache_begin(inference->cache));
 	inference->checks = 0;
-	inference->nr_unknown = 0;
-	inference->is_marked = false;
-	inference->is_quiet = false;
+	memset(&inference->begins, 0, sizeof(inference->begins));
 	inference->judged = NULL;
 }
 

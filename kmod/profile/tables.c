@@ -17,6 +17,7 @@
 enum {
 	MAX_SYSCALL = 4095,
 	MAX_TYPE_ID = (1 << 28) - 1,
+	MAX_INTERRUPT_NS = NSEC_PER_MSEC,
 };
 
 static_assert(sizeof(struct infer_weight) == sizeof(struct perfguard_weight));
@@ -230,6 +231,8 @@ static int make_types(struct pguard_profile *profile, struct netlink_ext_ack *ex
 			return refuse(extack, "a type's id is 0 or too large");
 		if (from[i].reserved)
 			return refuse(extack, "a reserved word of a type is not 0");
+		if (from[i].interrupt_ns > MAX_INTERRUPT_NS)
+			return refuse(extack, "interrupts add too much to a type");
 		for (; loop < &profile->loops[from[i].loop]; loop++)
 			loop[1].first_type = i;
 		limits = &profile->limits[i];
@@ -238,6 +241,7 @@ static int make_types(struct pguard_profile *profile, struct netlink_ext_ack *ex
 		if (!loop->table.nr_types++)
 			loop->widest = *limits;
 		pguard_limits_widen(&loop->widest, limits);
+		loop->interrupt_ns = max(loop->interrupt_ns, from[i].interrupt_ns);
 		profile->types[i] = (struct infer_type){
 			.threshold_ns = pguard_limit_sooner(from[i].threshold_ns, from[i].own_ns),
 			.id = from[i].id,

@@ -285,7 +285,7 @@ void pguard_unit_judge(const struct pguard_thread *thread, const struct pguard_a
 		pguard_inference_judge(inference, account, ret);
 	} else {
 		limits.ns[PERFGUARD_PART_ALL - 1] = pguard_target_threshold(thread->image->target);
-		pguard_limits_judge(&limits, account, ret);
+		pguard_limits_judge(&limits, 0, account, ret);
 	}
 	rcu_read_unlock();
 }

@@ -140,14 +140,25 @@ static void count_time(const struct pguard_inference *inference,
 	WRITE_ONCE(*nr, READ_ONCE(*nr) + 1);
 }
 
+/* What the unit itself took, at least the half, of a time with an interrupt in it. */
+static u64 without(u64 ns, u64 interrupt_ns)
+{
+	return ns - min(interrupt_ns, ns / 2);
+}
+
 static noinline void count_parts(const struct pguard_inference *inference,
 				 const struct pguard_profile_cpu *cpu,
 				 const struct pguard_account *account)
 {
+	u64 interrupt = 0;
+
 	if (!cpu->times || !account->has_times)
 		return;
-	count_time(inference, cpu, PERFGUARD_TIMES_OWN, account->elapsed - account->runqueue);
-	count_time(inference, cpu, PERFGUARD_TIMES_CPU, account->cpu);
+	if (account->interrupted)
+		interrupt = inference->loop->interrupt_ns;
+	count_time(inference, cpu, PERFGUARD_TIMES_OWN,
+		   without(account->elapsed - account->runqueue, interrupt));
+	count_time(inference, cpu, PERFGUARD_TIMES_CPU, without(account->cpu, interrupt));
 	count_time(inference, cpu, PERFGUARD_TIMES_BLOCKED, account->blocked);
 }
 
@@ -342,7 +353,12 @@ void pguard_unit_count_longer(const struct pguard_profile *profile, u64 ticks)
 }
 
 /* Shifted by 48. */
-enum { UNIT_IS_NOVEL = 1 << 15, UNIT_IS_NONE = 1 << 14, UNIT_HAS_ACCOUNT = 1 << 13 };
+enum {
+	UNIT_IS_NOVEL = 1 << 15,
+	UNIT_IS_NONE = 1 << 14,
+	UNIT_HAS_ACCOUNT = 1 << 13,
+	UNIT_WAS_INTERRUPTED = 1 << 12,
+};
 
 static void stream_account(struct pguard_thread *thread, const struct pguard_account *account)
 {
@@ -362,6 +378,8 @@ static void stream_unit(struct pguard_thread *thread, const struct pguard_infere
 		return;
 	if (account->has_times)
 		flags |= UNIT_HAS_ACCOUNT;
+	if (account->interrupted)
+		flags |= UNIT_WAS_INTERRUPTED;
 	if (account->has_times && account->cpu != account->elapsed)
 		stream_account(thread, account);
 	about = min_t(u64, pguard_clock_ns(inference->checks), U32_MAX) |

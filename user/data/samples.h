@@ -149,6 +149,7 @@ enum samples_part {
  */
 struct samples_parts {
 	struct samples_times of[SAMPLES_NR_PARTS];
+	uint64_t interrupt_ns; /* was taken off those that were interrupted (interrupts.h) */
 };
 
 /* The guards that were on in a timing run. */

@@ -20,8 +20,8 @@ _Static_assert(sizeof(struct training) == 304 && sizeof(struct samples) == 128 &
 		       sizeof(struct samples_hit) == 12 && sizeof(struct samples_guards) == 24 &&
 		       sizeof(struct samples_times) == 5296 &&
 		       sizeof(struct samples_objective) == 16 &&
-		       sizeof(struct samples_timing) == 42416 && sizeof(struct model) == 160 &&
-		       sizeof(struct model_type) == 5472 && sizeof(struct model_guard) == 32 &&
+		       sizeof(struct samples_timing) == 42448 && sizeof(struct model) == 160 &&
+		       sizeof(struct model_type) == 5488 && sizeof(struct model_guard) == 32 &&
 		       sizeof(struct model_context) == 20 && sizeof(struct model_weight) == 8 &&
 		       sizeof(struct model_prediction) == 88,
 	       "all fields of a profile are saved");
@@ -132,6 +132,8 @@ static const struct column timing_columns[] = {
 	NAMED("cpu_held_back", samples_timing, times[1].of[SAMPLES_CPU]),
 	NAMED("blocked_held_back", samples_timing, times[1].of[SAMPLES_BLOCKED]),
 	NAMED("block_io_held_back", samples_timing, times[1].of[SAMPLES_BLOCK_IO]),
+	NAMED("interrupt_learnt", samples_timing, times[0].interrupt_ns),
+	NAMED("interrupt_held_back", samples_timing, times[1].interrupt_ns),
 };
 
 static const struct column objective_columns[] = {
@@ -158,6 +160,7 @@ static const struct column type_columns[] = {
 	NAMED("cpu_ns", model_type, limit_ns[SAMPLES_CPU]),
 	NAMED("blocked_ns", model_type, limit_ns[SAMPLES_BLOCKED]),
 	NAMED("block_io_ns", model_type, limit_ns[SAMPLES_BLOCK_IO]),
+	COLUMN(model_type, interrupt_ns),
 	COLUMN(model_type, confidence), COLUMN(model_type, units_needed),
 	COLUMN(model_type, false_alarms), COLUMN(model_type, held_back_alarms),
 	COLUMN(model_type, held_back_units),

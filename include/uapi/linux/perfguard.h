@@ -267,8 +267,10 @@ enum perfguard_event_kind {
 	 * guards' checks. The lower 32 bits of sp are the checks' time, the
 	 * next 16 the id of the event loop. The highest bit of sp means that
 	 * the unit fits no type, the next one that it was empty: there was no
-	 * event between the two waits, and the third one that its account was
-	 * kept: it was all CPU time, unless an account comes before it.
+	 * event between the two waits, the third one that its account was
+	 * kept: it was all CPU time, unless an account comes before it; and
+	 * the fourth one that there was an interrupt in it, or it left its
+	 * CPU.
 	 */
 	PERFGUARD_EVENT_KIND_UNIT = 8,
 	/*
@@ -476,6 +478,12 @@ struct perfguard_type {
 	__u64 cpu_ns;
 	__u64 blocked_ns;
 	__u64 block_io_ns;
+	/*
+	 * How much longer own-ns and cpu-ns are for a unit in which there was
+	 * an interrupt, or that left its CPU; at most 1 ms. The largest of the
+	 * event loop's types counts for all of them.
+	 */
+	__u64 interrupt_ns;
 	/* Index of the event loop; types are in its order. */
 	__u32 loop;
 	/* Chosen by the user, from 1; below 2^28. */

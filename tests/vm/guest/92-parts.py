@@ -18,16 +18,18 @@ OVERDUE = 2
 US = 30_000         # what a unit computes or sleeps
 LIMIT = 10 * MS
 LONG = 60_000 * MS
+TRIES = 3
 SHORT = (WAIT, 0, 20), (1, 0, 0)
 
 
 class Trial:
     """The program, guarded by a profile of one type with these limits."""
 
-    def __init__(self, family, program, depth, threshold=0, own=0, cpu=0, blocked=0):
+    def __init__(self, family, program, depth, threshold=0, own=0, cpu=0, blocked=0, interrupt=0):
         self.family, self.program = family, program
         profile = Profile(SCRIPTED, [program.boundary()], [(program.offsets[1], 0)],
-                          [Type(threshold, 1, parts_ns=(own, cpu, blocked, 0))],
+                          [Type(threshold, 1, parts_ns=(own, cpu, blocked, 0),
+                                interrupt_ns=interrupt)],
                           [Context(0, depth, [(0, 10, 10)])])
         self.profile, target, _ = profile.arm(family, "parts")
         family.record(target, ACCOUNT)
@@ -71,6 +73,24 @@ def each(family, program, depth):
         collect("disarm", "--all")
 
 
+def interrupted(family, program, depth):
+    """Whoever computes for many ticks of the timer was interrupted, and may take longer for it."""
+    late = {}
+    for interrupt in (0, MS):
+        found = []
+        for _ in range(TRIES):
+            trial = Trial(family, program, depth, cpu=US * 1000 - MS // 2, interrupt=interrupt)
+            record, _, _ = trial.run((WAIT, 0, 20), (1, 0, 0), (SPIN, 0, US))
+            note(f"a unit computes {US // 1000} ms, limit {US / 1000 - 0.5} ms and, interrupted, "
+                 f"{interrupt / MS:.0f} more: {text(record)}")
+            found.append(record)
+            collect("disarm", "--all")
+        late[interrupt] = sum(record is not None for record in found)
+    # Where the host takes its CPU away the unit is longer than it should be.
+    ok(late[0] == TRIES and late[MS] < TRIES,
+       f"an interrupted unit may take longer: {late[0]} late without that, {late[MS]} with it")
+
+
 def starved(family, program, depth):
     """Others take the CPU: the unit's own time is as ever."""
     rivals = [subprocess.Popen(["taskset", "-c", "0", "sh", "-c", "while :; do :; done"])
@@ -102,6 +122,7 @@ def main():
     depth = program.run([*SHORT, (WAIT, 0, 0)])[0][1][0][0][1]
     ok("A_RECORD_PART" in NUMBER, "the family has the part")
     each(family, program, depth)
+    interrupted(family, program, depth)
     starved(family, program, depth)
     program.end()
     done()

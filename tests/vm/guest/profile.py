@@ -22,6 +22,7 @@ class Type:
     course: int = 0
     # Limits of the parts: own, cpu, blocked, block I/O; 0 is none.
     parts_ns: tuple = (0, 0, 0, 0)
+    interrupt_ns: int = 0   # more for own and CPU time of one that was interrupted
 
 
 @dataclasses.dataclass
@@ -64,8 +65,9 @@ class Profile:
             "BOUNDARIES": boundaries,
             "GUARDS": [struct.pack("<QIIII", offset, 0, delta, 0, 0)
                        for offset, delta in self.guards],
-            "TYPES": [struct.pack("<QQQQQIIhhhH", one.threshold_ns, *one.parts_ns, one.course,
-                                  one.id, one.base_early, one.base_final, one.least_final, 0)
+            "TYPES": [struct.pack("<QQQQQQIIhhhH", one.threshold_ns, *one.parts_ns,
+                                  one.interrupt_ns, one.course, one.id, one.base_early,
+                                  one.base_final, one.least_final, 0)
                       for one in self.types],
             "CONTEXTS": [struct.pack("<IIII", one.course, one.guard, one.depth,
                                      len(one.weights)) for one in self.contexts],

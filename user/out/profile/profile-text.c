@@ -252,6 +252,9 @@ static void print_limits(FILE *file, const struct model_type *type)
 			fprintf(file, "        %s %s, limit %s\n", profile_part_names[part],
 				duration_of(type->mean_ns[part], mean),
 				duration_of((double)type->limit_ns[part], limit));
+	if (type->interrupt_ns)
+		fprintf(file, "        an interrupted unit may take %s longer\n",
+			duration_format(type->interrupt_ns, limit));
 }
 
 static void print_remarks(FILE *file, const struct model_type *type)

@@ -199,6 +199,9 @@ static int take(struct adoption *adoption, uint32_t type, struct adopt_type *see
 			adoption->samples->timings[i].nr_contexts_hit = 0;
 		}
 	memcpy(adoption->samples->timings[at].times, seen->times, sizeof(seen->times));
+	for (int half = 0; half < 2; half++) /* the module takes it off, too */
+		adoption->samples->timings[at].times[half].interrupt_ns =
+			adoption->model->types[type].interrupt_ns;
 	seen->is_adopted = true;
 	return 0;
 }

@@ -148,6 +148,7 @@ static int add_types(struct loading_build *build, const int16_t *least_final)
 			.cpu_ns = type->limit_ns[SAMPLES_CPU],
 			.blocked_ns = type->limit_ns[SAMPLES_BLOCKED],
 			.block_io_ns = type->limit_ns[SAMPLES_BLOCK_IO],
+			.interrupt_ns = type->interrupt_ns,
 			.loop = build->course_of[type->loop],
 			.id = type->id,
 			.base_early = type->base_early,

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/hash-index.h"
 #include "data/samples.h"
+#include "train/samples/interrupts.h"
 #include "train/samples/times.h"
 #include "train/trace/call-stack.h"
 
@@ -22,16 +23,8 @@ enum {
 #define UNIT_CHECKS_MASK UINT64_C(0xffffffff)
 #define UNIT_IS_NONE (UINT64_C(1) << 62)
 #define UNIT_HAS_ACCOUNT (UINT64_C(1) << 61)
+#define UNIT_WAS_INTERRUPTED (UINT64_C(1) << 60)
 #define ACCOUNT_BLOCK_IO_NS 256 /* a step of an account's block I/O */
-
-struct timed_unit {
-	uint64_t start_ns;
-	uint64_t parts_ns[SAMPLES_NR_PARTS];
-	bool has_account;
-	uint32_t loop;
-	uint32_t timing;
-	uint64_t hits;
-};
 
 struct timer {
 	const struct trace *trace;
@@ -156,6 +149,7 @@ static int on_unit(struct timer *timer, const struct perfguard_event *event)
 	struct timed_unit unit = {
 		.start_ns = event->time_ns - event->value - checks_ns,
 		.has_account = event->sp & UNIT_HAS_ACCOUNT,
+		.is_interrupted = event->sp & UNIT_WAS_INTERRUPTED,
 		.hits = timer->hits,
 	};
 	int error;
@@ -398,6 +392,7 @@ static int extract_into(struct timer *timer, const struct samples *profile)
 	error = error ?: copy_tables(profile, timer->samples);
 	error = error ?: add_guards(timer->samples, timer->function_of, trace->nr_functions);
 	error = error ?: run(timer);
+	error = error ?: interrupts_take_off(timer->samples, timer->units, timer->nr_units);
 	if (error)
 		return error;
 	count(timer);

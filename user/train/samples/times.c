@@ -88,6 +88,8 @@ void times_merge_parts(struct samples_parts *to, const struct samples_parts *fro
 {
 	for (int part = 0; part < SAMPLES_NR_PARTS; part++)
 		times_merge(&to->of[part], &from->of[part]);
+	if (to->interrupt_ns < from->interrupt_ns)
+		to->interrupt_ns = from->interrupt_ns;
 }
 
 double times_mean(const struct samples_times *times)

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What interrupts add to short units is taken off the interrupted ones, and off no others. */
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/duration.h"
+#include "tap.h"
+#include "train/model/threshold.h"
+#include "train/samples/interrupts.h"
+#include "train/samples/times.h"
+
+#define US NSEC_PER_USEC
+
+enum { NR = 20000, KINDS = 3 };
+enum { SHORT, OTHER, LONG };
+
+struct run {
+	struct timed_unit units[NR];
+	struct samples_timing timings[KINDS];
+	struct samples samples;
+	struct samples_times before, after; /* of the short ones */
+	uint32_t seed;
+};
+
+static uint32_t number(struct run *run, uint32_t below)
+{
+	run->seed = run->seed * 1664525 + 1013904223;
+	return (uint32_t)((uint64_t)run->seed * below >> 32);
+}
+
+/*
+ * Units of 20 us and of 30 us that vary by 5 %, of which one in @rare has an interrupt of 6 to
+ * 12 us, and units of 5 ms that have one each.
+ */
+static void make(struct run *run, uint32_t rare)
+{
+	*run = (struct run){ .samples = { .timings = run->timings, .nr_timings = KINDS },
+			     .seed = 1 };
+	for (uint32_t i = 0; i < NR; i++) {
+		struct timed_unit *unit = &run->units[i];
+		uint64_t ns;
+
+		unit->timing = i % KINDS;
+		ns = unit->timing == LONG ? 5000 * US : (unit->timing == SHORT ? 20 : 30) * US;
+		ns += number(run, (uint32_t)ns / 20);
+		unit->is_interrupted = unit->timing == LONG || !number(run, rare);
+		if (unit->is_interrupted)
+			ns += 6 * US + number(run, 6 * US);
+		unit->parts_ns[SAMPLES_OWN] = unit->parts_ns[SAMPLES_CPU] = ns;
+	}
+}
+
+static void take_off(struct run *run)
+{
+	for (uint32_t i = 0; i < NR; i += KINDS)
+		times_add(&run->before, run->units[i].parts_ns[SAMPLES_OWN]);
+	if (interrupts_take_off(&run->samples, run->units, NR))
+		exit(1);
+	for (uint32_t i = 0; i < NR; i += KINDS)
+		times_add(&run->after, run->units[i].parts_ns[SAMPLES_OWN]);
+}
+
+static uint64_t limit_of(const struct samples_times *times)
+{
+	const struct threshold_rule rule = { .kind = THRESHOLD_RATE, .value = 0.001 };
+
+	return threshold_find(&rule, times, times).ns;
+}
+
+int main(void)
+{
+	struct run *run = malloc(sizeof(*run)), *same = malloc(sizeof(*run));
+	uint64_t taken, before, after;
+	uint32_t different = 0;
+
+	if (!run || !same)
+		return 1;
+	plan(9);
+	make(run, 50);
+	*same = *run;
+	take_off(run);
+	taken = run->timings[SHORT].times[0].interrupt_ns;
+	before = limit_of(&run->before);
+	after = limit_of(&run->after);
+	ok(taken >= 11 * US && taken <= 13 * US, "an interrupt adds up to 12 us: %" PRIu64 " ns",
+	   taken);
+	ok(run->timings[SHORT].times[1].interrupt_ns == taken &&
+		   run->timings[OTHER].times[0].interrupt_ns == taken,
+	   "the same for all short units, also for those held back");
+	for (uint32_t i = 0; i < NR; i++)
+		different += run->units[i].timing == LONG && run->units[i].parts_ns[SAMPLES_CPU] +
+			     taken != same->units[i].parts_ns[SAMPLES_CPU];
+	ok(!different && run->timings[LONG].times[0].interrupt_ns == taken,
+	   "also for long ones, which always have one");
+	ok(before > 30 * US && after <= 21 * US,
+	   "the limit of units of 20 us is %" PRIu64 " ns, without that %" PRIu64, after, before);
+	for (uint32_t i = 0; i < NR; i++)
+		different += !run->units[i].is_interrupted && run->units[i].parts_ns[SAMPLES_CPU] !=
+				     same->units[i].parts_ns[SAMPLES_CPU];
+	ok(!different, "units without an interrupt are as they were");
+	different = 0;
+	for (uint32_t i = 0; i < NR; i++)
+		different += run->units[i].parts_ns[SAMPLES_CPU] <
+			     same->units[i].parts_ns[SAMPLES_CPU] / 2;
+	ok(!different, "none has lost more than its half");
+
+	make(run, 4);
+	take_off(run);
+	ok(!run->timings[SHORT].times[0].interrupt_ns && limit_of(&run->after) == limit_of(&run->before),
+	   "where one in four is interrupted limits allow for it");
+	make(run, 1000);
+	take_off(run);
+	ok(!run->timings[SHORT].times[0].interrupt_ns, "a dozen interrupts do not say what they add");
+	memset(&run->samples, 0, sizeof(run->samples));
+	ok(!interrupts_take_off(&run->samples, run->units, 0), "without a unit there is nothing to do");
+	free(run);
+	free(same);
+	return tap_status();
+}

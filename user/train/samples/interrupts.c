@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "train/samples/interrupts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/duration.h"
+
+enum {
+	MIN_CALM = 30, /* units of a timing */
+	MIN_INTERRUPTED = 50, /* in all */
+	RARE = 8, /* there are so many others for each that is interrupted */
+	ONE_IN = 100, /* interrupts that add more than is taken off */
+};
+
+/* The module takes no more. */
+#define MOST_NS NSEC_PER_MSEC
+
+struct interrupts {
+	struct timed_unit **units; /* by timing, the calm ones first, and CPU time */
+	size_t nr_units;
+	uint64_t *added_ns; /* by each interrupted unit of timings with few of them */
+	size_t nr_added;
+};
+
+static int compare_units(const void *a, const void *b)
+{
+	const struct timed_unit *left = *(struct timed_unit *const *)a;
+	const struct timed_unit *right = *(struct timed_unit *const *)b;
+
+	return order_of(left->timing, right->timing) ?:
+	       order_of(left->is_interrupted, right->is_interrupted) ?:
+	       order_of(left->parts_ns[SAMPLES_CPU], right->parts_ns[SAMPLES_CPU]);
+}
+
+/* Units from @begin to @end, which are of one timing. */
+static void compare_kinds(struct interrupts *interrupts, size_t begin, size_t end)
+{
+	struct timed_unit **units = interrupts->units;
+	size_t calm = begin + array_bisect(i, end - begin, units[begin + i]->is_interrupted) - begin;
+	uint64_t usual_ns;
+
+	if (calm < MIN_CALM || (end - begin - calm) * RARE > calm)
+		return;
+	usual_ns = units[begin + calm / 2]->parts_ns[SAMPLES_CPU];
+	for (size_t i = begin + calm; i < end; i++) {
+		uint64_t ns = units[i]->parts_ns[SAMPLES_CPU];
+
+		interrupts->added_ns[interrupts->nr_added++] = ns > usual_ns ? ns - usual_ns : 0;
+	}
+}
+
+/* 0 if there were too few to tell. */
+static uint64_t usually_added(struct interrupts *interrupts)
+{
+	size_t nr = interrupts->nr_added, at;
+	uint64_t ns;
+
+	if (nr < MIN_INTERRUPTED)
+		return 0;
+	qsort(interrupts->added_ns, nr, sizeof(*interrupts->added_ns), order_u64);
+	at = nr - 1 - nr / ONE_IN;
+	ns = interrupts->added_ns[at];
+	return ns < MOST_NS ? ns : MOST_NS;
+}
+
+static uint64_t without(uint64_t ns, uint64_t interrupt_ns)
+{
+	return ns - (interrupt_ns < ns / 2 ? interrupt_ns : ns / 2);
+}
+
+static void take_off(const struct interrupts *interrupts, struct samples *samples, uint64_t ns)
+{
+	for (size_t i = 0; i < interrupts->nr_units; i++) {
+		struct timed_unit *unit = interrupts->units[i];
+
+		if (!unit->is_interrupted)
+			continue;
+		unit->parts_ns[SAMPLES_OWN] = without(unit->parts_ns[SAMPLES_OWN], ns);
+		unit->parts_ns[SAMPLES_CPU] = without(unit->parts_ns[SAMPLES_CPU], ns);
+	}
+	for (uint32_t i = 0; i < samples->nr_timings; i++)
+		for (int half = 0; half < 2; half++)
+			samples->timings[i].times[half].interrupt_ns = ns;
+}
+
+int interrupts_take_off(struct samples *samples, struct timed_unit *units, size_t nr)
+{
+	struct interrupts interrupts = { .nr_units = nr };
+	size_t begin = 0, end;
+	int ret = 0;
+
+	if (array_new(interrupts.units, nr) || array_new(interrupts.added_ns, nr))
+		ret = -ENOMEM;
+	for (size_t i = 0; i < nr && !ret; i++)
+		interrupts.units[i] = &units[i];
+	if (!ret && nr)
+		qsort(interrupts.units, nr, sizeof(*interrupts.units), compare_units);
+	for (; begin < nr && !ret; begin = end) {
+		for (end = begin; end < nr && interrupts.units[end]->timing ==
+						      interrupts.units[begin]->timing; end++)
+			;
+		compare_kinds(&interrupts, begin, end);
+	}
+	if (!ret)
+		take_off(&interrupts, samples, usually_added(&interrupts));
+	free(interrupts.units);
+	free(interrupts.added_ns);
+	return ret;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What interrupts add to short units.
+ *
+ * Most kernels count an interrupt as time of the task that it interrupts.  In a unit of
+ * 20 us that may be a half of it, and one such unit in a hundred has one: so a limit that
+ * one unit in a thousand may exceed is by that much too long for all others.  Therefore
+ * what interrupts add is taken off those units before limits are learnt, and the module adds
+ * it to the limits of units that were interrupted, and of no others.
+ *
+ * It is found from units with the same contexts of which at most one in nine was interrupted:
+ * by how much those are longer than the median of the others, the time that one in
+ * a hundred exceeds.  Longer units have interrupts all the time, and limits that allow for
+ * them: what is taken off their times is added to their limits.
+ *
+ * Pure: no I/O, no library.
+ */
+#ifndef _USER_TRAIN_SAMPLES_INTERRUPTS_H
+#define _USER_TRAIN_SAMPLES_INTERRUPTS_H
+
+#include <stddef.h>
+
+#include "train/samples/timed-unit.h"
+
+/*
+ * Take it off the interrupted ones of @units, at most the half of each.  The timings of
+ * @samples have it from then on (samples_parts.interrupt_ns).  Returns 0 or -ENOMEM.
+ */
+int interrupts_take_off(struct samples *samples, struct timed_unit *units, size_t nr);
+
+#endif /* _USER_TRAIN_SAMPLES_INTERRUPTS_H */

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A unit of a timing run. */
+#ifndef _USER_TRAIN_SAMPLES_TIMED_UNIT_H
+#define _USER_TRAIN_SAMPLES_TIMED_UNIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "data/samples.h"
+
+struct timed_unit {
+	uint64_t start_ns;
+	uint64_t parts_ns[SAMPLES_NR_PARTS];
+	bool has_account;
+	bool is_interrupted; /* there was an interrupt, or it left its CPU */
+	uint32_t loop;
+	uint32_t timing;
+	uint64_t hits;
+};
+
+#endif /* _USER_TRAIN_SAMPLES_TIMED_UNIT_H */
