@@ -112,7 +112,7 @@ static void train(struct loop *loop, enum shape shape, uint32_t units)
 /* What is seen of a shape with so many units a type. */
 struct outcome {
 	double false_alarms; /* share of fresh units */
-	double factor; /* geometric mean of the limits of what units compute, by the mean */
+	double factor; /* geometric mean of the limits, by the mean */
 };
 
 static bool is_beyond(const struct limits *limits, uint64_t ns)
@@ -131,7 +131,7 @@ static struct outcome try(enum shape shape, uint32_t units)
 		for (uint32_t j = 0; j < TYPES; j++) {
 			const struct samples_times *own = &loop.times[0][j].of[SAMPLES_OWN];
 
-			outcome.factor += log((double)loop.limits[j].ns[SAMPLES_CPU] /
+			outcome.factor += log((double)loop.limits[j].ns[SAMPLES_OWN] /
 					      times_mean(own));
 			for (int k = 0; k < FRESH; k++)
 				outcome.false_alarms +=

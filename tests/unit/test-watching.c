@@ -105,6 +105,18 @@ static int take(struct watching *watching, uint64_t unit, uint64_t elapsed_ns, b
 	return watching_take(watching, &record);
 }
 
+/* As if what it knows were a second older. */
+static void pass_second(struct watching *watching)
+{
+	struct profile_cache *cache = &watching->cache;
+
+	watching->looked_ns = 0;
+	watching->starvation.read_ns -= NSEC_PER_SEC;
+	for (uint32_t i = 0; i < cache->nr; i++)
+		for (uint32_t j = 0; j < cache->profiles[i].nr_types; j++)
+			cache->profiles[i].types[j].regression.begin_ns -= NSEC_PER_SEC;
+}
+
 /* A second later: so many units more ended, and their sums are read. */
 static int look(struct watching *watching, uint64_t in_time, uint64_t late)
 {
@@ -114,7 +126,7 @@ static int look(struct watching *watching, uint64_t in_time, uint64_t late)
 	sums.late += late;
 	sums.late_elapsed_ns += late * 12 * MS;
 	sums.late_cpu_ns += late * 12 * MS;
-	watching->looked_ns = 0;
+	pass_second(watching);
 	return watching_tick(watching);
 }
 

@@ -10,7 +10,7 @@
 #include "train/model/tail.h"
 #include "train/samples/times.h"
 
-/* A part that takes less of a type's own time than this has no limit: the whole has one. */
+/* A part that takes less of a type's own time than this has no limit: the whole has one... */
 #define LEAST_SHARE (1.0 / 16)
 /* Held-back units are no proof against a shape that this many of them exceed by chance. */
 #define CHANCE 0.05
@@ -46,21 +46,37 @@ double limits_beyond(const struct limits *limits, const struct samples_parts *ti
 	return beyond;
 }
 
-static bool is_own(const struct samples_parts *times, int part)
+static bool is_sizeable(const struct samples_parts *times, int part)
 {
-	return part == SAMPLES_OWN ||
-	       times_mean(&times->of[part]) > LEAST_SHARE * times_mean(&times->of[SAMPLES_OWN]);
+	return times_mean(&times->of[part]) > LEAST_SHARE * times_mean(&times->of[SAMPLES_OWN]);
 }
 
-/* The rule for each part of a type, which has its share of the declared rate. */
+static bool is_own(const struct samples_parts *times, int part)
+{
+	switch (part) {
+	case SAMPLES_OWN:
+		return true;
+	case SAMPLES_CPU:
+		/* ...nor has what is all of it. */
+		return is_sizeable(times, part) && is_sizeable(times, SAMPLES_BLOCKED);
+	default:
+		return is_sizeable(times, part);
+	}
+}
+
+/*
+ * The rule for each part of a type, which has its share of the declared rate.  The whole is
+ * long if one of its parts is, and needs no share of its own.
+ */
 static struct threshold_rule rule_for(const struct fit *fit, uint32_t type)
 {
 	struct threshold_rule rule = *fit->rule;
 	int nr = 0;
 
-	for (int part = 0; part < SAMPLES_NR_PARTS; part++)
+	for (int part = SAMPLES_OWN + 1; part < SAMPLES_NR_PARTS; part++)
 		nr += is_own(&fit->loop->times[type], part);
-	rule.value /= nr;
+	if (nr)
+		rule.value /= nr;
 	return rule;
 }
 

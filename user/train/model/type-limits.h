@@ -3,7 +3,7 @@
  * From when on a unit is late: the limits of the parts of its time.
  *
  * The declared rate of false alarms is shared out among the parts that are a type's
- * own: those that are a sizeable share of its time.  A type with enough units has
+ * own: those that are a sizeable share of its time, and not all of it.  A type with enough units has
  * them by the order of its times (threshold.h), one with fewer by its tail and the
  * shape that the tails of its loop's types have in common (tail.h).  Whether that
  * holds is tried on held-back units, by how many units the types had; where

@@ -12,7 +12,7 @@ struct timed_unit {
 	uint64_t start_ns;
 	uint64_t parts_ns[SAMPLES_NR_PARTS];
 	bool has_account;
-	bool is_interrupted; /* there was an interrupt, or it left its CPU */
+	bool is_interrupted; /* its CPU had an interrupt meanwhile, or it changed its CPU */
 	uint32_t loop;
 	uint32_t timing;
 	uint64_t hits;
