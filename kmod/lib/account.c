@@ -85,7 +85,7 @@ void pguard_account_between(const struct pguard_mark *mark, const struct pguard_
 	ret->maj_faults = end->maj_faults - mark->maj_faults;
 	ret->voluntary = end->voluntary - mark->voluntary;
 	ret->involuntary = mark_involuntary(end) - mark_involuntary(mark);
-	ret->interrupted = has_left(ret) || end->interrupts != mark->interrupts;
+	ret->interrupted = end->interrupts != mark->interrupts;
 	ret->cpu = elapsed;
 	if (has_left(ret))
 		ret->cpu = mark_cpu(end, now, since) - mark_cpu(mark, now, since + elapsed);
@@ -107,7 +107,7 @@ void pguard_account_current(const struct pguard_mark *mark, u64 elapsed,
 	u64 now;
 
 	account_counts(mark, current, ret);
-	ret->interrupted = has_left(ret) || pguard_interrupts() != mark->interrupts;
+	ret->interrupted = pguard_interrupts() != mark->interrupts;
 	if (!has_left(ret)) {
 		ret->cpu = elapsed;
 	} else {

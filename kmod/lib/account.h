@@ -11,7 +11,7 @@
  *
  * Interrupts are a part of what a task computes, for most kernels.  What they
  * add to a short unit is not the unit's; whether there was one is seen from
- * the CPU's counts.
+ * the CPU's counts, which another CPU has others of.
  */
 #ifndef _KMOD_LIB_ACCOUNT_H
 #define _KMOD_LIB_ACCOUNT_H
@@ -63,7 +63,7 @@ struct pguard_account {
 	u64 voluntary;
 	u64 involuntary;
 	bool has_times;		/* a mark was taken */
-	bool interrupted;	/* there was an interrupt; one that left its CPU had many */
+	bool interrupted;	/* its CPU had an interrupt, maybe while it was away */
 	bool has_block_io;	/* the kernel accounts it for this task */
 };
 

@@ -269,8 +269,8 @@ enum perfguard_event_kind {
 	 * the unit fits no type, the next one that it was empty: there was no
 	 * event between the two waits, the third one that its account was
 	 * kept: it was all CPU time, unless an account comes before it; and
-	 * the fourth one that there was an interrupt in it, or it left its
-	 * CPU.
+	 * the fourth one that its CPU had an interrupt meanwhile, or it
+	 * changed its CPU.
 	 */
 	PERFGUARD_EVENT_KIND_UNIT = 8,
 	/*
@@ -479,9 +479,9 @@ struct perfguard_type {
 	__u64 blocked_ns;
 	__u64 block_io_ns;
 	/*
-	 * How much longer own-ns and cpu-ns are for a unit in which there was
-	 * an interrupt, or that left its CPU; at most 1 ms. The largest of the
-	 * event loop's types counts for all of them.
+	 * How much longer own-ns and cpu-ns are for a unit whose CPU had an
+	 * interrupt meanwhile, or that changed its CPU; at most 1 ms. The
+	 * largest of the event loop's types counts for all of them.
 	 */
 	__u64 interrupt_ns;
 	/* Index of the event loop; types are in its order. */
