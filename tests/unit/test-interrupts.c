@@ -77,7 +77,7 @@ int main(void)
 
 	if (!run || !same)
 		return 1;
-	plan(9);
+	plan(10);
 	make(run, 50);
 	*same = *run;
 	take_off(run);
@@ -106,6 +106,13 @@ int main(void)
 			     same->units[i].parts_ns[SAMPLES_CPU] / 2;
 	ok(!different, "none has lost more than its half");
 
+	make(run, 50);
+	for (uint32_t i = 0; i < NR; i++)
+		if (i / KINDS % 20 == 0)
+			run->units[i].parts_ns[SAMPLES_CPU] *= 2;
+	take_off(run);
+	ok(!run->timings[SHORT].times[0].interrupt_ns,
+	   "where one in twenty takes twice as long by itself nothing is known of interrupts");
 	make(run, 4);
 	take_off(run);
 	ok(!run->timings[SHORT].times[0].interrupt_ns && limit_of(&run->after) == limit_of(&run->before),

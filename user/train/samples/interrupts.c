@@ -15,6 +15,8 @@ enum {
 	ONE_IN = 100, /* interrupts that add more than is taken off */
 };
 
+/* Units of which more than one in ONE_IN is so many times the median differ by themselves. */
+#define ALIKE 1.5
 /* The module takes no more. */
 #define MOST_NS NSEC_PER_MSEC
 
@@ -40,11 +42,14 @@ static void compare_kinds(struct interrupts *interrupts, size_t begin, size_t en
 {
 	struct timed_unit **units = interrupts->units;
 	size_t calm = begin + array_bisect(i, end - begin, units[begin + i]->is_interrupted) - begin;
-	uint64_t usual_ns;
+	uint64_t usual_ns, most_ns;
 
 	if (calm < MIN_CALM || (end - begin - calm) * RARE > calm)
 		return;
 	usual_ns = units[begin + calm / 2]->parts_ns[SAMPLES_CPU];
+	most_ns = units[begin + calm - 1 - calm / ONE_IN]->parts_ns[SAMPLES_CPU];
+	if ((double)most_ns > ALIKE * (double)usual_ns)
+		return;
 	for (size_t i = begin + calm; i < end; i++) {
 		uint64_t ns = units[i]->parts_ns[SAMPLES_CPU];
 

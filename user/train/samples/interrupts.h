@@ -10,8 +10,9 @@
  *
  * It is found from units with the same contexts of which at most one in nine was interrupted:
  * by how much those are longer than the median of the others, the time that one in
- * a hundred exceeds.  Longer units have interrupts all the time, and limits that allow for
- * them: what is taken off their times is added to their limits.
+ * a hundred exceeds.  Units that differ much by themselves say nothing of that.  Longer units
+ * have interrupts all the time, and limits that allow for them: what is taken off their times is
+ * added to their limits.
  *
  * Pure: no I/O, no library.
  */
