@@ -243,7 +243,7 @@ static const struct field type_fields[] = {
 	FIELD(struct model_type, objective_ns, "all", .empty = FIELD_NULL),
 	LIMIT(SAMPLES_OWN, "own"), LIMIT(SAMPLES_CPU, "cpu"),
 	LIMIT(SAMPLES_BLOCKED, "blocked"), LIMIT(SAMPLES_BLOCK_IO, "block_io"),
-	AT(interrupt_ns),
+	FIELD(struct model_type, interrupt_ns, "interrupt"),
 	FIELD_INNER_END,
 	FIELD_NAMED(profile_confidence_names, struct model_type, confidence, "confidence"),
 	AT(units_needed), AT(false_alarms), AT(held_back_alarms), AT(held_back_units),
