@@ -62,6 +62,13 @@ eval-regression: all vm-programs
 
 .PHONY: eval-regression
 
+# What a unit of a server in CPython, Node.js and Java is; KERNEL and AGAIN as above.
+eval-runtimes: all vm-programs
+	$(Q)python3 -B tests/eval/runtimes.py \
+		$(if $(filter-out file,$(origin KERNEL)),--kernel $(KERNEL)) $(if $(AGAIN),--again)
+
+.PHONY: eval-runtimes
+
 # Real slow programs: BUG=nginx-regex or SUBJECT=nginx chooses some, KERNEL as above; TRAIN=1
 # trains again, AGAIN=1 judges what was run before.
 eval: all eval-programs
