@@ -102,6 +102,13 @@ def alarms(calm):
     return late, late + sum(row[0] for row in calm.values()), sum(row[2] for row in calm.values())
 
 
+def limit_by_mean(kind, part):
+    """Of a type that is never blocked, the limit of its own time is that of what it computes."""
+    part = part if kind["limits_ns"][part] else "own"
+    mean_ns = kind["mean_ns"][part]
+    return kind["limits_ns"][part] / mean_ns if kind["limits_ns"][part] and mean_ns else None
+
+
 def judge_way(found, way):
     part, most = WAYS[way]
     types = {one["id"]: one for one in found["types"]}
@@ -111,9 +118,8 @@ def judge_way(found, way):
     weights = [(factors[number], types[number]["times"]["nr"]) for number in factors]
     few = [factors[number] for number in factors
            if FEW[0] <= types[number]["times"]["nr"] < FEW[1]]
-    limits = [(types[number]["limits_ns"][part] / types[number]["mean_ns"][part],
-               types[number]["times"]["nr"]) for number in types
-              if types[number]["limits_ns"][part] and types[number]["mean_ns"][part]]
+    limits = [(limit_by_mean(kind, part), kind["times"]["nr"]) for kind in types.values()
+              if limit_by_mean(kind, part)]
     median = statistics.median(factors.values()) if factors else float("nan")
     by_units = weighted_median(weights) if weights else float("nan")
     return {"way": way, "types": len(factors), "delays": sum(map(len, rows.values())),

@@ -93,6 +93,9 @@ class Sender(Family):
         for name in REFUSED_DUMPS:
             self.post([messages.sound(name)])
             self.read()
+        if not is_armed and messages.source.random() < 0.5:
+            self.post([messages.arm(self.own["profiles"][0])])
+            self.read()
 
     def offer(self, world):
         """Its own targets and profiles are what messages are about."""

@@ -10,7 +10,7 @@ import struct
 
 import yaml
 
-from family import NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NUMBER, attribute
+from family import NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NUMBER, attribute, u32
 from perfguard import TOP
 
 PACK = {"u8": "B", "u16": "H", "s16": "h", "u32": "I", "u64": "Q"}
@@ -254,6 +254,12 @@ class Messages:
         """The same of an operation, without a mistake."""
         self.is_sound = True
         return self.make(next(one for one in self.operations if one["name"] == name))
+
+    def arm(self, profile):
+        """The same of profile-arm, with nothing but the profile's id."""
+        return ("profile-arm", NLM_F_REQUEST | NLM_F_ACK,
+                struct.pack("BBH", NUMBER["CMD_PROFILE_ARM"], 1, 0) +
+                u32(NUMBER["A_PROFILE_ID"], profile))
 
     def make(self, operation):
         mode = "do" if "do" in operation else "dump"
