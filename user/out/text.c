@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/base-name.h"
 #include "base/utf8.h"
 
 static bool has_colour(FILE *file)
@@ -68,12 +69,7 @@ void text_line(FILE *file, const char *name, const char *text)
 
 const char *text_basename(const char *path)
 {
-	const char *slash;
-
-	if (!path)
-		return "?";
-	slash = strrchr(path, '/');
-	return slash && slash[1] ? slash + 1 : path;
+	return path ? base_name(path) : "?";
 }
 
 char *text_cut(const char *text, size_t max, char *ret, size_t size)

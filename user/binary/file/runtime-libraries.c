@@ -10,15 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base-name.h"
 #include "binary/file/dynamic.h"
 #include "binary/file/object.h"
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 /* The last part of the path, or "" without a terminated one. */
 static void read_interpreter(const struct object *object, char ret[RUNTIME_NAME_MAX])
@@ -35,7 +29,7 @@ static void read_interpreter(const struct object *object, char ret[RUNTIME_NAME_
 		return;
 	memcpy(path, bytes, phdr.p_filesz); /* the file may change */
 	if (memchr(path, '\0', phdr.p_filesz))
-		strcpy(ret, last_part(path));
+		strcpy(ret, base_name(path));
 }
 
 /* True if the file needs symbols of version GLIBC_PRIVATE. */
@@ -82,7 +76,7 @@ void runtime_libraries_read(const struct object *object, struct runtime_candidat
 	memset(ret, 0, sizeof(*ret));
 	dynamic_init(&dynamic, &object->view, object->elf);
 	offset = dynamic_value(&dynamic, DT_SONAME);
-	snprintf(ret->file, sizeof(ret->file), "%s", last_part(object->path));
+	snprintf(ret->file, sizeof(ret->file), "%s", base_name(object->path));
 	if (!offset || !dynamic_string(&dynamic, offset, ret->soname))
 		strcpy(ret->soname, ret->file);
 	read_interpreter(object, ret->interpreter);

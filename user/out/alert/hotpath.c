@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/base-name.h"
 #include "base/hash-index.h"
 
 enum {
@@ -90,8 +91,7 @@ bool hotpath_is_system(const char *module)
 
 	if (!module)
 		return false;
-	base = strrchr(module, '/');
-	base = base ? base + 1 : module;
+	base = base_name(module);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strncmp(base, names[i], strlen(names[i])))
 			return true;

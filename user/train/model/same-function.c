@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/base-name.h"
 #include "base/hash-index.h"
 
 /* What it is worth to take two functions for the same, in a sequence. */
@@ -26,13 +27,6 @@ struct sequence {
 	uint32_t *functions;
 	uint32_t nr;
 };
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 static uint64_t key_of(const struct samples *samples, const struct samples_function *function)
 {
