@@ -26,13 +26,6 @@ static u32 mark_involuntary(const struct pguard_mark *mark)
 	return mark->events - mark->min_faults - mark->maj_faults - mark->voluntary;
 }
 
-/* Block I/O since the mark, which does not have it where it is not accounted. */
-static u64 block_io_since(const struct pguard_mark *mark, const struct task_struct *task)
-{
-	return pguard_account_has_block_io(task) ? pguard_account_block_io(task) - mark->block_io
-						 : 0;
-}
-
 static bool has_left(const struct pguard_account *account)
 {
 	return account->voluntary || account->involuntary;
@@ -55,12 +48,14 @@ static void account_counts(const struct pguard_mark *mark, const struct task_str
 			   struct pguard_account *account)
 {
 	account->runqueue = READ_ONCE(task->sched_info.run_delay) - mark->runqueue;
-	account->block_io = block_io_since(mark, task);
+	/* The mark does not have it where it is not accounted. */
+	account->has_block_io = pguard_account_has_block_io(task);
+	account->block_io = account->has_block_io ?
+				    pguard_account_block_io(task) - mark->block_io : 0;
 	account->min_faults = (u32)READ_ONCE(task->min_flt) - mark->min_faults;
 	account->maj_faults = (u32)READ_ONCE(task->maj_flt) - mark->maj_faults;
 	account->voluntary = (u32)READ_ONCE(task->nvcsw) - mark->voluntary;
 	account->involuntary = (u32)READ_ONCE(task->nivcsw) - mark_involuntary(mark);
-	account->has_block_io = pguard_account_has_block_io(task);
 }
 
 /**
