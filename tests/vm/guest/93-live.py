@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from guarded import Armed, Guarded, show
-from perfguard import COLLECT, collect, done, note, ok, run, skip
+from perfguard import COLLECT, collect, done, note, ok, skip
 
 SCALE = 4
 TRAINING = 6000
@@ -112,13 +112,21 @@ def omits_slow(server, after):
 def adapts(server):
     before = PROFILE.read_bytes()
     load = Load(server, 9, 2 * SCALE)
-    result = run("timeout", 3 * ADAPT_SECONDS - 4, COLLECT, "arm", "--adapt", "-v", "--duration",
-                 f"{ADAPT_SECONDS}s", PROFILE)
+    process = subprocess.Popen(
+        [COLLECT, "arm", "--adapt", "-v", "--duration", f"{ADAPT_SECONDS}s", str(PROFILE)],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    said, passes = "", 0
+    # The second pass takes twice as long, and begins with what the first one learnt.
+    while passes < 2 and (line := process.stdout.readline()):
+        said += line
+        passes += "limits are learnt from the next" in line
+    process.terminate()
+    said += process.communicate()[0]
     load.stop()
-    for line in result.stdout.splitlines():
+    for line in said.splitlines():
         note(line)
-    ok(result.returncode == 124 and result.stdout.count("units compute") == 1 and
-       PROFILE.read_bytes() != before, "arm --adapt learns by itself")
+    ok(passes == 2 and said.count("units compute") == 1 and PROFILE.read_bytes() != before,
+       "arm --adapt learns by itself")
     ok(collect("learn", "-o", PROFILE, "--live", "--duration", "1s").returncode == 0,
        "and has armed what it learnt")
 
