@@ -194,16 +194,14 @@ static int take_alert(struct session *session, const struct record *record)
 	ret = stacks_unwind(session->unwinder, record, &alert.stacks, &alert.nr_stacks);
 	if (ret)
 		return ret;
-	if (is_wait(discovery, record->image_id, alert.stacks, alert.nr_stacks)) {
-		stacks_free(alert.stacks, alert.nr_stacks);
-		return 0;
-	}
 	cgroup = identity_cgroup(record->pid);
 	alert.exe = identity->exe;
 	alert.build_id = identity->build_id;
 	alert.cgroup = cgroup;
 	alert.loop = discovery_number(discovery, record->image_id, record->loop_id);
-	if (session->is_json)
+	/* It is kept all the same: what comes next of the unit may have no such stack. */
+	if (session->is_json &&
+	    !is_wait(discovery, record->image_id, alert.stacks, alert.nr_stacks))
 		ret = alert_json(&session->json, stdout, &alert, alert_kind_name(record->kind));
 	if (ret) {
 		stacks_free(alert.stacks, alert.nr_stacks);
