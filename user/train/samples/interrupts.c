@@ -37,27 +37,26 @@ static int compare_units(const void *a, const void *b)
 	       order_of(left->parts_ns[SAMPLES_CPU], right->parts_ns[SAMPLES_CPU]);
 }
 
-/* Units from @begin to @end, which are of one timing. */
-static void compare_kinds(struct interrupts *interrupts, size_t begin, size_t end)
+/* @nr units of one timing. */
+static void compare_kinds(struct interrupts *interrupts, struct timed_unit *const *units, size_t nr)
 {
-	struct timed_unit **units = interrupts->units;
-	size_t calm = begin + array_bisect(i, end - begin, units[begin + i]->is_interrupted) - begin;
+	size_t calm = array_bisect(i, nr, units[i]->is_interrupted);
 	uint64_t usual_ns, most_ns;
 
-	if (calm < MIN_CALM || (end - begin - calm) * RARE > calm)
+	if (calm < MIN_CALM || (nr - calm) * RARE > calm)
 		return;
-	usual_ns = units[begin + calm / 2]->parts_ns[SAMPLES_CPU];
-	most_ns = units[begin + calm - 1 - calm / ONE_IN]->parts_ns[SAMPLES_CPU];
+	usual_ns = units[calm / 2]->parts_ns[SAMPLES_CPU];
+	most_ns = units[calm - 1 - calm / ONE_IN]->parts_ns[SAMPLES_CPU];
 	if ((double)most_ns > ALIKE * (double)usual_ns)
 		return;
-	for (size_t i = begin + calm; i < end; i++) {
+	for (size_t i = calm; i < nr; i++) {
 		uint64_t ns = units[i]->parts_ns[SAMPLES_CPU];
 
 		interrupts->added_ns[interrupts->nr_added++] = ns > usual_ns ? ns - usual_ns : 0;
 	}
 }
 
-/* 0 if there were too few to tell. */
+/* 0 if there were too few to be sure. */
 static uint64_t usually_added(struct interrupts *interrupts)
 {
 	size_t nr = interrupts->nr_added, at;
@@ -107,7 +106,7 @@ int interrupts_take_off(struct samples *samples, struct timed_unit *units, size_
 		for (end = begin; end < nr && interrupts.units[end]->timing ==
 						      interrupts.units[begin]->timing; end++)
 			;
-		compare_kinds(&interrupts, begin, end);
+		compare_kinds(&interrupts, interrupts.units + begin, end - begin);
 	}
 	if (!ret)
 		take_off(&interrupts, samples, usually_added(&interrupts));
