@@ -27,7 +27,7 @@ def evaluate(kernel):
     met, said = True, ""
     for part in PARTS:
         print(f"eval-delays: {part}, Linux {kernel}", file=sys.stderr, flush=True)
-        result = subprocess.run([str(TOP / "tests/vm/module"), kernel, "--exact", part],
+        result = subprocess.run([str(TOP / "tests/vm/module"), kernel, "--exact", "--long", part],
                                 text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 check=False)
         met = met and result.returncode == 0
