@@ -17,7 +17,6 @@
 enum {
 	MAX_SYSCALL = 4095,
 	MAX_TYPE_ID = (1 << 28) - 1,
-	MAX_INTERRUPT_NS = NSEC_PER_MSEC,
 };
 
 static_assert(sizeof(struct infer_weight) == sizeof(struct perfguard_weight));
@@ -231,7 +230,7 @@ static int make_types(struct pguard_profile *profile, struct netlink_ext_ack *ex
 			return refuse(extack, "a type's id is 0 or too large");
 		if (from[i].reserved)
 			return refuse(extack, "a reserved word of a type is not 0");
-		if (from[i].interrupt_ns > MAX_INTERRUPT_NS)
+		if (from[i].interrupt_ns > PERFGUARD_MAX_INTERRUPT_NS)
 			return refuse(extack, "interrupts add too much to a type");
 		for (; loop < &profile->loops[from[i].loop]; loop++)
 			loop[1].first_type = i;

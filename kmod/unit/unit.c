@@ -7,6 +7,8 @@
 #include "report/report-cost.h"
 #include "trainstream/stream.h"
 
+#include <perfguard/interrupt.h>
+
 /**
  * pguard_unit_count_checks() - what handlers of guards took counts for a profile
  * @profile: referenced, or current's
@@ -140,12 +142,6 @@ static void count_time(const struct pguard_inference *inference,
 	WRITE_ONCE(*nr, READ_ONCE(*nr) + 1);
 }
 
-/* What the unit itself took, at least the half, of a time with an interrupt in it. */
-static u64 without(u64 ns, u64 interrupt_ns)
-{
-	return ns - min(interrupt_ns, ns / 2);
-}
-
 static noinline void count_parts(const struct pguard_inference *inference,
 				 const struct pguard_profile_cpu *cpu,
 				 const struct pguard_account *account)
@@ -157,8 +153,9 @@ static noinline void count_parts(const struct pguard_inference *inference,
 	if (account->interrupted)
 		interrupt = inference->loop->interrupt_ns;
 	count_time(inference, cpu, PERFGUARD_TIMES_OWN,
-		   without(account->elapsed - account->runqueue, interrupt));
-	count_time(inference, cpu, PERFGUARD_TIMES_CPU, without(account->cpu, interrupt));
+		   interrupt_take_off(account->elapsed - account->runqueue, interrupt));
+	count_time(inference, cpu, PERFGUARD_TIMES_CPU,
+		   interrupt_take_off(account->cpu, interrupt));
 	count_time(inference, cpu, PERFGUARD_TIMES_BLOCKED, account->blocked);
 }
 

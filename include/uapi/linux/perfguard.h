@@ -182,6 +182,11 @@ enum perfguard_site_flags {
 #define PERFGUARD_MAX_SITES	262144
 
 /*
+ * Maximum that a profile may allow a unit for having been interrupted, ns.
+ */
+#define PERFGUARD_MAX_INTERRUPT_NS	1000000
+
+/*
  * Maximum number of sites in one site-add.
  */
 #define PERFGUARD_SITES_PER_REQUEST	4000
@@ -480,8 +485,8 @@ struct perfguard_type {
 	__u64 block_io_ns;
 	/*
 	 * How much longer own-ns and cpu-ns are for a unit whose CPU had an
-	 * interrupt meanwhile, or that changed its CPU; at most 1 ms. The
-	 * largest of the event loop's types counts for all of them.
+	 * interrupt meanwhile, or that changed its CPU; at most max-interrupt-
+	 * ns. The largest of the event loop's types counts for all of them.
 	 */
 	__u64 interrupt_ns;
 	/* Index of the event loop; types are in its order. */

@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <linux/perfguard.h>
+#include <perfguard/interrupt.h>
+
 #include "base/array.h"
-#include "base/duration.h"
 
 enum {
 	MIN_CALM = 30, /* units of a timing */
@@ -17,8 +19,6 @@ enum {
 
 /* Units of which more than one in ONE_IN is so many times the median differ by themselves. */
 #define ALIKE 1.5
-/* The module takes no more. */
-#define MOST_NS NSEC_PER_MSEC
 
 struct interrupts {
 	struct timed_unit **units; /* by timing, the calm ones first, and CPU time */
@@ -67,12 +67,7 @@ static uint64_t usually_added(struct interrupts *interrupts)
 	qsort(interrupts->added_ns, nr, sizeof(*interrupts->added_ns), order_u64);
 	at = nr - 1 - nr / ONE_IN;
 	ns = interrupts->added_ns[at];
-	return ns < MOST_NS ? ns : MOST_NS;
-}
-
-static uint64_t without(uint64_t ns, uint64_t interrupt_ns)
-{
-	return ns - (interrupt_ns < ns / 2 ? interrupt_ns : ns / 2);
+	return ns < PERFGUARD_MAX_INTERRUPT_NS ? ns : PERFGUARD_MAX_INTERRUPT_NS;
 }
 
 static void take_off(const struct interrupts *interrupts, struct samples *samples, uint64_t ns)
@@ -82,8 +77,10 @@ static void take_off(const struct interrupts *interrupts, struct samples *sample
 
 		if (!unit->is_interrupted)
 			continue;
-		unit->parts_ns[SAMPLES_OWN] = without(unit->parts_ns[SAMPLES_OWN], ns);
-		unit->parts_ns[SAMPLES_CPU] = without(unit->parts_ns[SAMPLES_CPU], ns);
+		unit->parts_ns[SAMPLES_OWN] =
+			interrupt_take_off(unit->parts_ns[SAMPLES_OWN], ns);
+		unit->parts_ns[SAMPLES_CPU] =
+			interrupt_take_off(unit->parts_ns[SAMPLES_CPU], ns);
 	}
 	for (uint32_t i = 0; i < samples->nr_timings; i++)
 		for (int half = 0; half < 2; half++)
