@@ -8,6 +8,7 @@
 cd "${0%/*}" || exit
 GLOBIGNORE=guest/37-train.py:guest/45-emulate.py:guest/63-budget.py:guest/85-watch.py
 if ../../scripts/debug-kernel --if-cached; then
+	# shellcheck source=tests/vm/debug-tests.sh
 	. ./debug-tests.sh
 	GLOBIGNORE+=$(printf ':guest/%s' "${debug_tests[@]}")
 fi

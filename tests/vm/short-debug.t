@@ -8,5 +8,6 @@ if ! scripts/debug-kernel --if-cached; then
 	echo "1..0 # SKIP no debug kernel; run scripts/debug-kernel"
 	exit 0
 fi
+# shellcheck source=tests/vm/debug-tests.sh
 . "${0%/*}/debug-tests.sh"
 exec "${0%/*}/module" debug "${debug_tests[@]}"
