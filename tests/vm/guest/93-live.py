@@ -32,8 +32,10 @@ class Load:
             start_new_session=True)
 
     def stop(self):
-        subprocess.run(["pkill", "-s", str(self.process.pid)], check=False)
-        self.process.wait()
+        # The shell may have started another one meanwhile; once it is gone there is no more.
+        for _ in range(2):
+            subprocess.run(["pkill", "-KILL", "-s", str(self.process.pid)], check=False)
+            self.process.wait()
 
 
 def limits(least=100):
