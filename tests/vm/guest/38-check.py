@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """check of a program: threads that live for one request are in no unit, those that wait for the
-next one are."""
+next one are; and what is compiled at run time cannot be guarded."""
 
 import http.client
 import http.server
@@ -11,7 +11,8 @@ import sys
 import threading
 import time
 
-from perfguard import IS_SLOW, collect, done, note, ok, skip, status, wait_until
+from perfguard import IS_SLOW, TOP, collect, done, note, ok, skip, status, wait_until
+from record import Program
 
 PORT = 7011
 KEEPS = "keep" in sys.argv  # connections: their threads wait for the next request
@@ -54,7 +55,7 @@ class Client(threading.Thread):
 
     def __init__(self, requests):
         super().__init__(daemon=True)
-        self.requests, self.done, self.is_over = requests, 0, False
+        self.requests, self.is_over = requests, False
 
     def run(self):
         while not self.is_over:
@@ -62,7 +63,6 @@ class Client(threading.Thread):
             for _ in range(self.requests):
                 connection.request("GET", "/")
                 connection.getresponse().read()
-                self.done += 1
             connection.close()
 
 
@@ -71,22 +71,43 @@ def listening():
         return probe.connect_ex(("127.0.0.1", PORT)) == 0
 
 
+def verdict(pid, seconds, asked):
+    """(exit code, what is bad)"""
+    result = collect("check", "--json", "--duration", seconds, "-p", pid)
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    found = [line["finding"] for line in lines if line["subject"] in ("units", "threads", "code")]
+    note(f"{asked}: {found} {result.stderr[-300:]}")
+    return result.returncode, [line["subject"] for line in lines if line["verdict"] == "bad"]
+
+
 def check(pid, requests):
-    """(exit code, what is bad) under such a load."""
+    """Under such a load."""
     clients = [Client(requests) for _ in range(2)]
     for one in clients:
         one.start()
     time.sleep(1)
-    before = sum(one.done for one in clients)
-    result = collect("check", "--json", "--duration", 10, "-p", pid)
-    asked = sum(one.done for one in clients) - before
+    found = verdict(pid, 10, f"{requests} requests a connection")
     for one in clients:
         one.is_over = True
         one.join()
-    lines = [json.loads(line) for line in result.stdout.splitlines()]
-    found = [line["finding"] for line in lines if line["subject"] in ("units", "threads", "code")]
-    note(f"{requests} requests a connection, {asked} in all: {found} {result.stderr[-300:]}")
-    return result.returncode, [line["subject"] for line in lines if line["verdict"] == "bad"]
+    return found
+
+
+def check_generated(word):
+    """A program whose units are of code that it made."""
+    program, is_over = Program(TOP / "build/tests/vm/generated"), threading.Event()
+
+    def load():
+        while not is_over.is_set():
+            program.do(f"{word} 20")
+
+    thread = threading.Thread(target=load)
+    thread.start()
+    found = verdict(program.pid, 4, word)
+    is_over.set()
+    thread.join()
+    program.end()
+    return found
 
 
 def main():
@@ -102,6 +123,8 @@ def main():
     ok(collect("check", "-p", server.pid, "-e", "x").returncode == 2, "one program at a time")
     end(server)
     ok(collect("check", "-p", server.pid).returncode == 1, "one that is gone")
+    ok(check_generated("calls") == (3, ["code"]), "code made at run time does the work: it cannot")
+    ok(check_generated("alone") == (0, []), "such code is just called: it can")
     done()
 
 

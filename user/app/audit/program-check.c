@@ -4,13 +4,18 @@
 
 #include <inttypes.h>
 
+#include "app/audit/generated-code.h"
 #include "app/audit/session.h"
 #include "app/audit/short-lives.h"
 #include "app/common/check-report.h"
+#include "app/common/command.h"
 #include "base/duration.h"
 
 /* No alerts: nothing is late. */
 #define NEVER_LATE_NS (UINT64_C(1) << 62)
+/* An interpreter's own functions show what it runs; a compiler at run time hides it. */
+#define MUCH_GENERATED 0.25
+#define NO_GUARDS "audit it; it cannot be guarded"
 
 /* What the loops of a program have in all. */
 struct sums {
@@ -60,9 +65,11 @@ static void find_units(struct findings *findings, const struct session *session)
 			     "none ended in %s", duration);
 }
 
-/* What speaks against units being requests. */
-static void find_obstacles(struct findings *findings, const struct session *session)
+/* What speaks against units being requests, or against guards. */
+static void find_obstacles(struct findings *findings, const struct session *session,
+			   const struct generated_code *code)
 {
+	const double share = generated_code_share(code);
 	const struct sums sums = sum_loops(session);
 	char text[160];
 
@@ -71,16 +78,29 @@ static void find_obstacles(struct findings *findings, const struct session *sess
 			     "let threads serve connections of many requests, or take them from a pool",
 			     "%s", text);
 	if (sums.generated && 2 * sums.generated >= sums.units)
-		findings_add(findings, FINDING_BAD, "code", "audit it; it cannot be guarded",
+		findings_add(findings, FINDING_BAD, "code", NO_GUARDS,
 			     "%.0f %% of the units are of loops in code that is in no file, as it is made at run time",
 			     100.0 * (double)sums.generated / (double)sums.units);
+	else if (share >= MUCH_GENERATED)
+		findings_add(findings, FINDING_BAD, "code", NO_GUARDS,
+			     "%.0f %% of what it computes is for code that is in no file, as it is made at run time",
+			     100.0 * share);
+}
+
+static int follow(struct session *session, void *arg)
+{
+	return generated_code_follow(arg, session->processes, session->nr_known) ?
+		       cmd_no_memory() : 0;
 }
 
 int program_check(struct findings *findings, struct session *session)
 {
+	struct generated_code code = { 0 };
 	int ret, finish;
 
 	session->threshold_ns = NEVER_LATE_NS;
+	session->turn = follow;
+	session->turn_arg = &code;
 	ret = selector_resolve(&session->selector);
 	if (!ret)
 		ret = session_begin(session);
@@ -91,8 +111,9 @@ int program_check(struct findings *findings, struct session *session)
 		ret = finish;
 	if (!ret) {
 		find_units(findings, session);
-		find_obstacles(findings, session);
+		find_obstacles(findings, session, &code);
 	}
+	generated_code_deinit(&code);
 	session_deinit(session);
 	return ret;
 }
