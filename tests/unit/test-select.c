@@ -253,6 +253,38 @@ static void test_early(void)
 	fixture_end(&fixture);
 }
 
+/*
+ * Function 0 marks a type early, function 1 nearly as well at the end; two units of a thousand,
+ * which function 2 marks, take longer.  The budget is for the first, or for the others.
+ */
+static void test_rare(void)
+{
+	struct fixture fixture;
+
+	fixture_start(&fixture, 12, 3);
+	for (uint32_t kind = 0; kind < 4; kind++) {
+		static const uint32_t units[] = { 7000, 2970, 30, 20 };
+
+		if (kind == 1 || kind == 2)
+			synthetic_hit(&unit, 0, 16, 1);
+		for (uint32_t i = 0; i < 8; i++)
+			synthetic_hit(&unit, 4 + i, 16, 1);
+		if (kind == 1)
+			synthetic_hit(&unit, 1, 16, 1);
+		if (kind == 3)
+			synthetic_hit(&unit, 2, 16, 1);
+		add(&fixture, &unit, kind < 2 ? kind : kind - 1, units[kind]);
+	}
+	for (uint32_t i = 0; i < fixture.samples.nr_units; i++)
+		fixture.samples.units[i].least_ns = fixture.samples.units[i].tree == 2 ? 25000 : 10000;
+	fixture_prepare(&fixture);
+	fixture.budget[0] = 0.3;
+	choose(&fixture, SELECT_INFORMATION, 0.01);
+	ok(has(&fixture, 2) && fixture.score.spread < 0.0001,
+	   "what is rare and long is not given up for a verdict half-way (%.5f)", fixture.score.spread);
+	fixture_end(&fixture);
+}
+
 static void test_paper(void)
 {
 	struct fixture fixture;
@@ -442,13 +474,14 @@ static void test_speed(void)
 
 int main(void)
 {
-	plan(24);
+	plan(25);
 	test_markers();
 	test_depths();
 	test_hot();
 	test_stepped();
 	test_loops();
 	test_early();
+	test_rare();
 	test_paper();
 	test_lazy();
 	test_determinism();

@@ -16,6 +16,8 @@
 
 /* What the variance of levels is worth, compared with accuracy. */
 #define SPREAD_WORTH 2.0
+/* So much more of it than the best way has is no loss. */
+#define SPREAD_SLACK 1.05
 
 enum {
 	NR_OBJECTIVES = 2,
@@ -192,6 +194,17 @@ static bool is_better(const struct select_score *a, const struct select_score *b
 	return a->hits < b->hits;
 }
 
+/*
+ * Accuracy at the end may be given up for accuracy half-way, limits may not: a rare unit that takes
+ * several times as long as its type's others is hardly worth anything as accuracy.
+ */
+static bool is_as_good(const struct select_score *score, const struct select_score *best,
+		       double slack)
+{
+	return select_worth(score) >= select_worth(best) - slack &&
+	       score->spread <= SPREAD_SLACK * best->spread;
+}
+
 static const struct guard_choice *best_choice(const struct guard_choice *choices, uint32_t nr,
 					      double slack)
 {
@@ -203,7 +216,7 @@ static const struct guard_choice *best_choice(const struct guard_choice *choices
 	if (slack <= 0)
 		return best;
 	for (uint32_t i = 0; i < nr; i++)
-		if (select_worth(&choices[i].score) >= select_worth(&best->score) - slack &&
+		if (is_as_good(&choices[i].score, &best->score, slack) &&
 		    (!early || is_better(&choices[i].score, &early->score, true)))
 			early = &choices[i];
 	return early;

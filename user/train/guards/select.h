@@ -33,8 +33,8 @@ struct select_options {
 	/*
 	 * How much accuracy at the end of the training units is given up for
 	 * accuracy half-way: of the ways that are at most this much worse than
-	 * the best at the end, the best half-way is taken.  0: none, and the
-	 * beginnings are not looked at.
+	 * the best at the end, and tell times apart as well as that, the best
+	 * half-way is taken.  0: none, and the beginnings are not looked at.
 	 */
 	double early_slack;
 	const bool *allowed; /* by function; NULL: all are.  By information only. */
