@@ -183,16 +183,21 @@ def picture(founds):
                              ("what a unit computes, by its type's mean", "reported"), True, False)
 
 
+def commits(founds):
+    """Those that the programs were measured on, each once."""
+    return ", ".join(dict.fromkeys(found["commit"] for found in founds))
+
+
 def page(results, founds, kernel):
     (RESULTS / f"sensitivity-{kernel}.svg").write_text(picture(founds))
     (RESULTS / "sensitivity.md").write_text(
         f"# How much slower a unit has to be to be reported\n\nLinux {kernel}, `make "
-        f"eval-sensitivity`; commit {vm.commit('kmod', 'user', 'include')}.\n\n{HOW}\n"
+        f"eval-sensitivity`; commit {commits(founds)}.\n\n{HOW}\n"
         f"{table(results)}\n![Units reported, by what they compute](sensitivity-{kernel}.svg)\n")
 
 
 def measure(program, kernel):
-    """What a guest's run found, or None."""
+    """What a guest's run found, with the commit."""
     out = BUILD / kernel / program
     out.mkdir(parents=True, exist_ok=True)
     (out / "delays.json").unlink(missing_ok=True)
@@ -202,6 +207,10 @@ def measure(program, kernel):
                             HERE / "guest/sensitivity.py", program, "/out")
     if trouble:
         vm.say(f"{program}: {trouble}")
+        return
+    path = out / "delays.json"
+    found = json.loads(path.read_text()) | {"commit": vm.commit("kmod", "user", "include")}
+    path.write_text(json.dumps(found))
 
 
 def main():
