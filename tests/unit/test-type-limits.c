@@ -194,6 +194,27 @@ static void test_stall(void)
 	   most);
 }
 
+/*
+ * A type with many units, some of which were held up; that says nothing of the others, which are
+ * known by fewer.
+ */
+static void test_noise(void)
+{
+	static struct loop loop;
+	double most = 0;
+
+	memset(&loop, 0, sizeof(loop));
+	for (uint32_t i = 0; i < TYPES; i++)
+		for (uint32_t j = 0; j < (i ? 400 : 6000); j++)
+			add(&loop.times[j % 2][i], !i && j % 1500 < 2 ? 700000 :
+				(uint64_t)((i ? 6e4 : 17e4) * draw(NARROW, i)));
+	learn(&loop);
+	for (uint32_t i = 1; i < TYPES; i++)
+		most = fmax(most, (double)loop.limits[i].ns[SAMPLES_OWN] / 6e4);
+	ok(most < 1.5, "delays of one type among types of 400 units: their limits at most %.2f "
+	   "times the mean", most);
+}
+
 /* Held-back units are of twice the time: nothing that was learnt holds. */
 static void test_misfit(void)
 {
@@ -288,9 +309,10 @@ static void test_sigma(void)
 
 int main(void)
 {
-	plan(sizeof(cases) / sizeof(cases[0]) + 8);
+	plan(sizeof(cases) / sizeof(cases[0]) + 9);
 	test_shapes();
 	test_stall();
+	test_noise();
 	test_misfit();
 	test_parts();
 	test_unaccounted();

@@ -16,6 +16,8 @@
 #define CHANCE 0.05
 #define STEP 1.25
 #define FEW_UNITS 30
+/* Of fewer none may have met what the machine adds. */
+#define MANY_UNITS 300
 #define MAX_STRETCH 4
 
 /* Of the types of a loop. */
@@ -109,10 +111,17 @@ static uint64_t level(const struct samples_times *times)
 	return times_rank(times, times->nr / 10 + 1);
 }
 
+/* All but the share @rate of the units take no longer, or but one. */
+static uint64_t usual_most(const struct samples_times *times, double rate)
+{
+	uint64_t rank = (uint64_t)((double)times->nr * rate), stalls = tail_stalls(times);
+
+	return times_rank(times, rank > stalls ? rank : stalls + 1);
+}
+
 /*
  * What the machine adds to a unit now and then, whatever it runs: interrupts, above all.  No
- * type has less, so it is known by the one that shows least of it, among those with enough
- * units to tell.
+ * type has less, so it is known by the one that shows least of it.
  */
 static uint64_t noise(const struct fit *fit, int part)
 {
@@ -121,13 +130,17 @@ static uint64_t noise(const struct fit *fit, int part)
 	for (uint32_t i = 0; i < fit->loop->nr; i++) {
 		const struct samples_times *times = &fit->loop->times[i].of[part];
 		struct threshold_rule rule = rule_for(fit, i);
-		uint64_t ns;
+		uint64_t most, usual;
 
-		if (!is_own(&fit->loop->times[i], part) || !is_full(&rule, times))
+		if (!is_own(&fit->loop->times[i], part) || times->nr < MANY_UNITS)
 			continue;
-		ns = threshold_find(&rule, times, times).ns - level(times);
-		if (ns < least)
-			least = ns;
+		most = usual_most(times, rule.value);
+		usual = level(times);
+		/* A rate may be beyond a tenth. */
+		if (most < usual)
+			return 0;
+		if (most - usual < least)
+			least = most - usual;
 	}
 	return least == UINT64_MAX ? 0 : least;
 }
