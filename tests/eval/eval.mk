@@ -62,6 +62,15 @@ eval-regression: all vm-programs
 
 .PHONY: eval-regression
 
+# Whether a profile is right on a machine of half the speed, once its limits were learnt there; PROGRAM,
+# KERNEL and AGAIN as above.
+eval-live: all vm-programs
+	$(Q)$(MAKE) --no-print-directory taker KERNEL=$(if $(filter-out file,$(origin KERNEL)),$(KERNEL),6.12)
+	$(Q)python3 -B tests/eval/live.py $(PROGRAM:%=--program %) \
+		$(if $(filter-out file,$(origin KERNEL)),--kernel $(KERNEL)) $(if $(AGAIN),--again)
+
+.PHONY: eval-live
+
 # What a unit of a server in CPython, Node.js and Java is; KERNEL and AGAIN as above.
 eval-runtimes: all vm-programs
 	$(Q)python3 -B tests/eval/runtimes.py \

@@ -101,11 +101,12 @@ class Load:
 
 
 class Delayer:
-    def __init__(self, place, every, mean_ns, sleeps):
+    def __init__(self, place, every, mean_ns, sleeps, sizes=(SMALLEST, LARGEST)):
+        """Delays are of these sizes, by the mean of a unit."""
         path, offset = place
         result = run("insmod", module("delayer"), f"path={path}", f"offset={offset}",
-                     f"every={every}", f"min_ns={max(int(SMALLEST * mean_ns), 1000)}",
-                     f"max_ns={int(LARGEST * mean_ns)}", f"sleeps={int(sleeps)}")
+                     f"every={every}", f"min_ns={max(int(sizes[0] * mean_ns), 1000)}",
+                     f"max_ns={int(sizes[1] * mean_ns)}", f"sleeps={int(sleeps)}")
         if result.returncode:
             raise RuntimeError(result.stderr)
 
@@ -244,4 +245,5 @@ def main():
     measure(sys.argv[1], pathlib.Path(sys.argv[2], "delays.json"))
 
 
-main()
+if __name__ == "__main__":
+    main()
