@@ -75,6 +75,7 @@ def measure(program, kernel):
     path = out / "live.json"
     path.unlink(missing_ok=True)
     programs.load(program).install()
+    commit = vm.commit("kmod", "user", "include")
     for stage, speed in (("train", "--icount"), ("learn", "--icount=1")):
         vm.say(f"eval-live: {program}, {stage}, Linux {kernel}")
         trouble = vm.run_script(kernel, out, SECONDS, ["-m", "2048", speed],
@@ -82,8 +83,7 @@ def measure(program, kernel):
         if trouble:
             vm.say(f"{program}: {trouble}")
             return
-    found = json.loads(path.read_text()) | {"program": program,
-                                            "commit": vm.commit("kmod", "user", "include")}
+    found = json.loads(path.read_text()) | {"program": program, "commit": commit}
     path.write_text(json.dumps(found))
 
 

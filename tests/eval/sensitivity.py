@@ -139,8 +139,9 @@ def judge(found):
     calm, rival = alarms(found["calm"]), alarms(found["calm_rival"])
     ways = [judge_way(found, way) for way in WAYS]
     lows = [interval(late, units)[0] if units else 1 for late, units, _ in (calm, rival)]
-    return {"program": found["program"], "ways": ways, "calm": calm, "rival": rival,
-            "share": found["share"], "met": all(way["met"] for way in ways) and max(lows) <= RATE}
+    return {"program": found["program"], "commit": found["commit"], "ways": ways, "calm": calm,
+            "rival": rival, "share": found["share"],
+            "met": all(way["met"] for way in ways) and max(lows) <= RATE}
 
 
 def number(value):
@@ -158,10 +159,12 @@ def table(results):
                 f"| {result['program']} | {NAMES[way['way']]} | {way['types']} | {way['delays']} | "
                 f"{number(way['median'])} | {number(way['weighted'])} | {way['most']} | {few} | "
                 f"{number(way['limit'])} |")
-    lines += ["", "| program | false alarms | with a rival | starved then |", "|---|---|---|---|"]
+    lines += ["", "| program | false alarms | with a rival | starved then | commit |",
+              "|---|---|---|---|---|"]
     for result in results:
         lines.append(f"| {result['program']} | {share_text(*result['calm'][:2])} | "
-                     f"{share_text(*result['rival'][:2])} | {result['rival'][2]:,} |")
+                     f"{share_text(*result['rival'][:2])} | {result['rival'][2]:,} | "
+                     f"{result['commit']} |")
     return "\n".join(lines) + "\n"
 
 
@@ -183,16 +186,11 @@ def picture(founds):
                              ("what a unit computes, by its type's mean", "reported"), True, False)
 
 
-def commits(founds):
-    """Those that the programs were measured on, each once."""
-    return ", ".join(dict.fromkeys(found["commit"] for found in founds))
-
-
 def page(results, founds, kernel):
     (RESULTS / f"sensitivity-{kernel}.svg").write_text(picture(founds))
     (RESULTS / "sensitivity.md").write_text(
         f"# How much slower a unit has to be to be reported\n\nLinux {kernel}, `make "
-        f"eval-sensitivity`; commit {commits(founds)}.\n\n{HOW}\n"
+        f"eval-sensitivity`.\n\n{HOW}\n"
         f"{table(results)}\n![Units reported, by what they compute](sensitivity-{kernel}.svg)\n")
 
 
@@ -202,6 +200,7 @@ def measure(program, kernel):
     out.mkdir(parents=True, exist_ok=True)
     (out / "delays.json").unlink(missing_ok=True)
     programs.load(program).install()
+    commit = vm.commit("kmod", "user", "include")
     vm.say(f"eval-sensitivity: {program}, Linux {kernel}")
     trouble = vm.run_script(kernel, out, SECONDS, ["-m", "2048", "--icount"],
                             HERE / "guest/sensitivity.py", program, "/out")
@@ -209,8 +208,7 @@ def measure(program, kernel):
         vm.say(f"{program}: {trouble}")
         return
     path = out / "delays.json"
-    found = json.loads(path.read_text()) | {"commit": vm.commit("kmod", "user", "include")}
-    path.write_text(json.dumps(found))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"commit": commit}))
 
 
 def main():
