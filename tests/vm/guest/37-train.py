@@ -166,6 +166,7 @@ def main():
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     wait_until(listening)
     profile = TMP / "redis.pgp"
+    profile.unlink(missing_ok=True)     # of the host's files, one may have that name
     whole(server, profile)
     if profile.exists():
         again(profile)
