@@ -519,20 +519,8 @@ enum pguard_call pguard_unit_enter(struct pguard_thread *thread, bool may_sleep)
 	return enter_event(thread);
 }
 
-/* An audit found more to go by, and the loop's wait is now that of another one. */
-static bool is_superseded(const struct pguard_thread *thread, const struct pguard_loop *loop)
-{
-	u32 i;
-
-	for (i = 0; thread->sites && i < thread->sites->nr; i++)
-		if (thread->sites->site[i].loop == loop)
-			return false;
-	return true;
-}
-
 /**
- * pguard_unit_forget() - leave a loop if the target is guarded now, or no longer, or if the
- *	loop has no wait site any more
+ * pguard_unit_forget() - leave a loop if the target is guarded now, or no longer
  * @thread: of current
  *
  * The unit at hand, if any, does not count.
@@ -542,12 +530,9 @@ static bool is_superseded(const struct pguard_thread *thread, const struct pguar
 void pguard_unit_forget(struct pguard_thread *thread)
 {
 	struct pguard_inference *inference = pguard_thread_inference(thread);
-	bool is_audit = pguard_profile_is_audit(thread->profile);
 
-	if (!inference)
-		return;
-	if (pguard_profile_is_audit(inference->profile) == is_audit &&
-	    (!is_audit || !is_superseded(thread, inference->loop)))
+	if (!inference ||
+	    pguard_profile_is_audit(inference->profile) == pguard_profile_is_audit(thread->profile))
 		return;
 	pguard_unit_drop(thread);
 	rcu_assign_pointer(thread->inference, NULL);
