@@ -34,9 +34,9 @@ def limits():
             for one in show(PROFILE)["types"] if one["times"]["nr"]}
 
 
-def state(armed):
-    armed.look()
-    return {"alarms": false_alarms(armed, SPAN), "limits": limits()}
+def state():
+    """The profile as it is now, armed."""
+    return {"alarms": false_alarms(Armed(PROFILE), SPAN), "limits": limits()}
 
 
 def learn(mean_ns=0, place=None):
@@ -58,13 +58,12 @@ def learn(mean_ns=0, place=None):
 
 
 def measure():
-    armed = Armed(PROFILE)
-    done = {"as trained": state(armed), "said": learn()}
-    done["learnt"] = state(armed)
-    kinds = armed.types().values()
-    mean_ns = sum(one["elapsed_ns"] for one in kinds) / max(sum(one["units"] for one in kinds), 1)
+    done = {"as trained": state(), "said": learn()}
+    done["learnt"] = state()
+    kinds = done["learnt"]["limits"].values()
+    mean_ns = sum(nr * mean for nr, mean, _ in kinds) / sum(nr for nr, _, _ in kinds)
     done["said of a slow span"] = learn(mean_ns, common_function(PROFILE))
-    done["learnt again"] = state(armed)
+    done["learnt again"] = state()
     return done
 
 
