@@ -13,3 +13,11 @@ void slice_clear(struct slice *slice)
 	free(slice->bytes);
 	memset(slice, 0, sizeof(*slice));
 }
+
+const struct mapping *slice_mapping(const struct slice *slice, uint64_t address)
+{
+	for (uint32_t i = 0; i < slice->nr_mappings; i++)
+		if (address >= slice->mappings[i].start && address < slice->mappings[i].end)
+			return &slice->mappings[i];
+	return NULL;
+}

@@ -49,4 +49,7 @@ struct slice {
 
 void slice_clear(struct slice *slice);
 
+/* The mapping that covers @address, the slice's own; NULL if none does. */
+const struct mapping *slice_mapping(const struct slice *slice, uint64_t address);
+
 #endif /* _USER_DATA_STACK_COPY_H */

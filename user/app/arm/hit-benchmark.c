@@ -117,15 +117,12 @@ static NOINLINE uint64_t batch(struct pollfd *zeros, void (*function)(void),
 
 static int offset_of(const struct trial *trial, uint64_t address, __u64 *ret)
 {
-	for (uint32_t i = 0; i < trial->memory.nr_mappings; i++) {
-		const struct mapping *mapping = &trial->memory.mappings[i];
+	const struct mapping *mapping = slice_mapping(&trial->memory, address);
 
-		if (address < mapping->start || address >= mapping->end)
-			continue;
-		*ret = address - mapping->start + mapping->offset;
-		return 0;
-	}
-	return -ENOENT;
+	if (!mapping)
+		return -ENOENT;
+	*ret = address - mapping->start + mapping->offset;
+	return 0;
 }
 
 static int add_loop(struct trial *trial)

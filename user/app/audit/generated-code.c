@@ -117,10 +117,9 @@ int generated_code_follow(struct generated_code *code, const struct process *pro
 /* Executable memory that holds no file's code. */
 static bool is_generated(const struct slice *slice, uint64_t address)
 {
-	for (uint32_t i = 0; i < slice->nr_mappings; i++)
-		if (address >= slice->mappings[i].start && address < slice->mappings[i].end)
-			return !slice->mappings[i].path;
-	return false;
+	const struct mapping *mapping = slice_mapping(slice, address);
+
+	return mapping && !mapping->path;
 }
 
 static bool is_called_by_generated(const struct sample *sample, const struct slice *slice)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How much of what a program computes is done by code that it made at run time, and by what
- * that calls.
+ * How much of what a program computes is called by code that it made at run time.
  *
  * By samples of the threads' user stacks that the kernel takes (perf events on the CPU clock).
  * Of a regular expression's machine code the samples are in it; where such code calls
@@ -36,7 +35,7 @@ int generated_code_follow(struct generated_code *code, const struct process *pro
 
 /*
  * The share of samples in functions that such code called, directly or not; 0 if there are
- * too few samples to tell, or the kernel takes none.
+ * too few samples to be sure, or the kernel takes none.
  */
 double generated_code_share(const struct generated_code *code);
 

@@ -128,18 +128,14 @@ static bool find_place(const struct unwind *unwind, uint64_t pc, bool is_return,
 		       struct code_place *ret)
 {
 	uint64_t addr = pc - is_return;
+	const struct mapping *mapping = slice_mapping(unwind->slice, addr);
 
-	for (uint32_t i = 0; i < unwind->slice->nr_mappings; i++) {
-		const struct mapping *mapping = &unwind->slice->mappings[i];
-
-		if (addr < mapping->start || addr >= mapping->end)
-			continue;
-		ret->mapping = mapping;
-		ret->file = mapping_file(unwind, i);
-		find_facts(ret, addr);
-		return true;
-	}
-	return false;
+	if (!mapping)
+		return false;
+	ret->mapping = mapping;
+	ret->file = mapping_file(unwind, (uint32_t)(mapping - unwind->slice->mappings));
+	find_facts(ret, addr);
+	return true;
 }
 
 /* Code that nothing calls, in files whose start code has no unwind rules. */

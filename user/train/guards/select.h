@@ -33,7 +33,7 @@ struct select_options {
 	/*
 	 * How much accuracy at the end of the training units is given up for
 	 * accuracy half-way: of the ways that are at most this much worse than
-	 * the best at the end, and tell times apart as well as that, the best
+	 * the best at the end, and distinguish times as well as that, the best
 	 * half-way is taken.  0: none, and the beginnings are not looked at.
 	 */
 	double early_slack;
