@@ -10,8 +10,6 @@ The table goes to the standard output and to tests/eval/results/live.md.
 Exit: 0 all requirements were met, 1 not so, 2 usage
 """
 
-import argparse
-import json
 import pathlib
 import statistics
 import sys
@@ -20,12 +18,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(HERE / "guest"), str(TOP / "tests/vm/guest")]
 
-import programs  # noqa: E402
-import vm  # noqa: E402
+import measured  # noqa: E402
 from binomial import interval  # noqa: E402
+from measured import alarms, share_text  # noqa: E402
 
-BUILD = TOP / "build/eval"
 PAGE = HERE / "results/live.md"
+FILE = "live.json"
 PROGRAMS = ("redis", "nginx")
 SECONDS = 1800
 RATE = 0.001
@@ -51,59 +49,36 @@ def judge(found):
     types = [kind for kind, (nr, _, _) in found["as trained"]["limits"].items() if nr >= TIMED]
     for name, bounds in (("as trained", None), ("learnt", SLOWER), ("learnt again", (0, AGAIN))):
         state = found[name]
-        late = sum(row[1] for row in state["alarms"].values())
-        units = late + sum(row[0] for row in state["alarms"].values())
-        low, high = interval(late, units)
-        alarms = f"{late:,} of {units:,}: {100 * late / units:.3f} % ({100 * low:.3f} to " \
-                 f"{100 * high:.3f})"
+        late, units, _ = alarms(state["alarms"])
         limits = {kind: state["limits"][kind][2] for kind in types if kind in state["limits"]}
         if not bounds:
-            rows.append((found["program"], name, alarms, "-", ""))
+            rows.append((found["program"], name, share_text(late, units), "-", ""))
         else:
             ratios = [limits[kind] / before[kind] for kind in limits if kind in before]
             middle = statistics.median(ratios)
-            good = low <= RATE and bounds[0] <= middle <= bounds[1]
-            rows.append((found["program"], name, alarms, f"{middle:.2f}, at most {max(ratios):.2f}",
-                         "yes" if good else "no"))
+            good = interval(late, units)[0] <= RATE and bounds[0] <= middle <= bounds[1]
+            rows.append((found["program"], name, share_text(late, units),
+                         f"{middle:.2f}, at most {max(ratios):.2f}", "yes" if good else "no"))
         before = limits
     return rows
 
 
-def measure(program, kernel):
-    out = BUILD / kernel / program
-    out.mkdir(parents=True, exist_ok=True)
-    path = out / "live.json"
-    path.unlink(missing_ok=True)
-    programs.load(program).install()
-    commit = vm.commit("kmod", "user", "include")
-    for stage, speed in (("train", "--icount"), ("learn", "--icount=1")):
-        vm.say(f"eval-live: {program}, {stage}, Linux {kernel}")
-        trouble = vm.run_script(kernel, out, SECONDS, ["-m", "2048", speed],
-                                HERE / "guest/live.py", stage, program, "/out")
-        if trouble:
-            vm.say(f"{program}: {trouble}")
-            return
-    found = json.loads(path.read_text()) | {"program": program, "commit": commit}
-    path.write_text(json.dumps(found))
-
-
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--program", action="append", choices=PROGRAMS)
-    parser.add_argument("--kernel", default="6.12")
-    parser.add_argument("--again", action="store_true")
-    arguments = parser.parse_args()
+    arguments = measured.arguments(PROGRAMS)
+    script = HERE / "guest/live.py"
     for program in [] if arguments.again else arguments.program or PROGRAMS:
-        measure(program, arguments.kernel)
-    paths = [BUILD / arguments.kernel / program / "live.json" for program in PROGRAMS]
-    founds = [json.loads(path.read_text()) for path in paths if path.exists()]
+        measured.measure(program, arguments.kernel, FILE, SECONDS,
+                         [("--icount", script, "train", program),
+                          ("--icount=1", script, "learn", program)])
+    founds = measured.founds(PROGRAMS, arguments.kernel, FILE)
     rows = [row for found in founds for row in judge(found)]
     table = "| program | profile | false alarms | limits | as asked |\n|---|---|---|---|---|\n" + \
         "".join("| " + " | ".join(row) + " |\n" for row in rows)
     print(table)
     commits = ", ".join(dict.fromkeys(found["commit"] for found in founds))
-    PAGE.write_text(f"# Limits of another machine\n\nLinux {arguments.kernel}, by `make eval-live`; "
-                    f"commit {commits}.\n\n{HOW}\n{table}")
+    if founds:
+        PAGE.write_text(f"# Limits of another machine\n\nLinux {arguments.kernel}, by "
+                        f"`make eval-live`; commit {commits}.\n\n{HOW}\n{table}")
     return 0 if len(founds) == len(PROGRAMS) and all(row[4] != "no" for row in rows) else 1
 
 

@@ -19,9 +19,10 @@ import sys
 import vm
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.append(str(vm.TOP / "tests/vm/guest"))
+sys.path += [str(HERE / "guest"), str(vm.TOP / "tests/vm/guest")]
 
 from binomial import interval  # noqa: E402
+from measured import share_text  # noqa: E402
 
 BUILD = vm.TOP / "build/eval"
 PAGE = HERE / "results/runtimes.md"
@@ -41,11 +42,9 @@ with one for each request. Asked is one unit a request, within 1 %, and no more 
 def judge_load(load):
     """(units by requests, false alarms, whether both are as asked)"""
     ratio = load["units"] / max(load["requests"], 1)
-    low, high = interval(load["late"], load["units"])
-    share = load["late"] / max(load["units"], 1)
-    alarms = (f"{load['late']} of {load['units']:,}: {100 * share:.2f} % "
-              f"({100 * low:.2f} to {100 * high:.2f})")
-    return f"{ratio:.3f}", alarms, abs(ratio - 1) <= 0.01 and low <= RATE
+    low, _ = interval(load["late"], load["units"])
+    return (f"{ratio:.3f}", share_text(load["late"], load["units"], digits=2),
+            abs(ratio - 1) <= 0.01 and low <= RATE)
 
 
 def judge(one):

@@ -10,8 +10,6 @@ The table goes to the standard output, and with a picture to tests/eval/results/
 Exit: 0 all requirements were met, 1 not so, 2 usage
 """
 
-import argparse
-import json
 import pathlib
 import statistics
 import sys
@@ -20,14 +18,14 @@ HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(HERE / "guest"), str(TOP / "tests/vm/guest")]
 
+import measured  # noqa: E402
 import paper_chart  # noqa: E402
-import programs  # noqa: E402
-import vm  # noqa: E402
 from binomial import interval  # noqa: E402
+from measured import alarms, share_text  # noqa: E402
 
-BUILD = TOP / "build/eval"
 RESULTS = TOP / "tests/eval/results"
 PROGRAMS = ("redis", "nginx", "memcached", "apache", "mariadb")
+FILE = "delays.json"
 SECONDS = 2400
 SHARE = 0.9             # of the units that are so much slower have to be reported
 LEAST_DELAYS = 20       # of a type, to say anything
@@ -96,12 +94,6 @@ def weighted_median(pairs):
     return float("nan")
 
 
-def alarms(calm):
-    """(late, all, starved) of a span without delays."""
-    late = sum(row[1] for row in calm.values())
-    return late, late + sum(row[0] for row in calm.values()), sum(row[2] for row in calm.values())
-
-
 def limit_by_mean(kind, part):
     """Of a type that is never blocked, the limit of its own time is that of what it computes."""
     part = part if kind["limits_ns"][part] else "own"
@@ -127,12 +119,6 @@ def judge_way(found, way):
             "few": statistics.median(few) if few else None, "nr_few": len(few),
             "limit": weighted_median(limits) if limits else float("nan"),
             "met": bool(factors) and max(median, by_units) <= most}
-
-
-def share_text(late, units):
-    low, high = interval(late, units) if units else (0, 1)
-    return f"{late} of {units:,}: {100 * late / max(units, 1):.3f} % " \
-           f"({100 * low:.3f} to {100 * high:.3f})"
 
 
 def judge(found):
@@ -194,33 +180,12 @@ def page(results, founds, kernel):
         f"{table(results)}\n![Units reported, by what they compute](sensitivity-{kernel}.svg)\n")
 
 
-def measure(program, kernel):
-    """What a guest's run found, with the commit."""
-    out = BUILD / kernel / program
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "delays.json").unlink(missing_ok=True)
-    programs.load(program).install()
-    commit = vm.commit("kmod", "user", "include")
-    vm.say(f"eval-sensitivity: {program}, Linux {kernel}")
-    trouble = vm.run_script(kernel, out, SECONDS, ["-m", "2048", "--icount"],
-                            HERE / "guest/sensitivity.py", program, "/out")
-    if trouble:
-        vm.say(f"{program}: {trouble}")
-        return
-    path = out / "delays.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"commit": commit}))
-
-
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--program", action="append", choices=PROGRAMS)
-    parser.add_argument("--kernel", default="6.12")
-    parser.add_argument("--again", action="store_true")
-    arguments = parser.parse_args()
+    arguments = measured.arguments(PROGRAMS)
     for program in [] if arguments.again else arguments.program or PROGRAMS:
-        measure(program, arguments.kernel)
-    paths = [BUILD / arguments.kernel / program / "delays.json" for program in PROGRAMS]
-    founds = [json.loads(path.read_text()) for path in paths if path.exists()]
+        measured.measure(program, arguments.kernel, FILE, SECONDS,
+                         [("--icount", HERE / "guest/sensitivity.py", program)])
+    founds = measured.founds(PROGRAMS, arguments.kernel, FILE)
     results = [judge(found) for found in founds]
     print(table(results))
     if founds:

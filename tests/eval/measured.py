@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What servers of the evaluation's programs are measured by: runs in the guest, what they found
+kept with the commit, and false alarms."""
+
+import argparse
+import json
+
+import programs
+import vm
+from binomial import interval
+
+BUILD = vm.TOP / "build/eval"
+
+
+def arguments(names):
+    """The options that each of these parts has."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", action="append", choices=names)
+    parser.add_argument("--kernel", default="6.12")
+    parser.add_argument("--again", action="store_true")
+    return parser.parse_args()
+
+
+def measure(program, kernel, file, seconds, runs):
+    """Run scripts in guests, [(the VM's option, path, words)], the last of which writes the file."""
+    out = BUILD / kernel / program
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / file
+    path.unlink(missing_ok=True)
+    programs.load(program).install()
+    commit = vm.commit("kmod", "user", "include")
+    for option, script, *words in runs:
+        vm.say(f"{script.name} {' '.join(words)}, Linux {kernel}")
+        trouble = vm.run_script(kernel, out, seconds, ["-m", "2048", option], script, *words, "/out")
+        if trouble:
+            vm.say(f"{program}: {trouble}")
+            return
+    found = json.loads(path.read_text()) | {"program": program, "commit": commit}
+    path.write_text(json.dumps(found))
+
+
+def founds(names, kernel, file):
+    """What was found of those that were measured."""
+    paths = [BUILD / kernel / program / file for program in names]
+    return [json.loads(path.read_text()) for path in paths if path.exists()]
+
+
+def alarms(span):
+    """(late, all, starved) of a span without delays, {type: (in time, late, starved)}."""
+    late = sum(row[1] for row in span.values())
+    return late, late + sum(row[0] for row in span.values()), sum(row[2] for row in span.values())
+
+
+def share_text(late, units, digits=3):
+    low, high = interval(late, units) if units else (0, 1)
+    return f"{late} of {units:,}: {100 * late / max(units, 1):.{digits}f} % " \
+           f"({100 * low:.{digits}f} to {100 * high:.{digits}f})"
