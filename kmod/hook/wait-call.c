@@ -106,12 +106,13 @@ static noinline bool wait_begin(struct pguard_thread *thread, const struct pt_re
 				bool may_sleep)
 {
 	u64 begun = pguard_clock();
+	const struct pguard_loop *was;
 	struct pguard_place *place;
 	bool is_boundary;
 	u32 follow = 0;
 
 	thread->nr_waits++;
-	place = pguard_place_get(thread, regs, may_sleep);
+	place = pguard_place_get(thread, regs, may_sleep, &was);
 	pguard_unit_forget(thread);
 	is_boundary = pguard_place_is_boundary(thread, place, may_sleep);
 	/* From a kretprobe it is the fast path, and in the price. */
@@ -119,6 +120,8 @@ static noinline bool wait_begin(struct pguard_thread *thread, const struct pt_re
 		pguard_unit_count_longer(thread->profile, pguard_clock() - begun);
 	if (is_boundary)
 		follow = site_begin(thread, may_sleep);
+	else if (unlikely(was))
+		pguard_unit_leave(thread, was);
 	/* For lack of memory nothing is known of it. */
 	if (unlikely(place->call_site == &pguard_nowhere)) {
 		thread->follow = 0;

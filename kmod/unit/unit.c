@@ -519,6 +519,33 @@ enum pguard_call pguard_unit_enter(struct pguard_thread *thread, bool may_sleep)
 	return enter_event(thread);
 }
 
+static void leave_loop(struct pguard_thread *thread, struct pguard_inference *inference)
+{
+	rcu_assign_pointer(thread->inference, NULL);
+	pguard_inference_free(inference);
+}
+
+/**
+ * pguard_unit_leave() - current comes to where its loop waited, and that is no loop's wait any more
+ * @thread: of current
+ * @loop: that waited there; nothing happens if current is not in it
+ *
+ * The unit at hand ends.
+ *
+ * Context: current.
+ */
+void pguard_unit_leave(struct pguard_thread *thread, const struct pguard_loop *loop)
+{
+	struct pguard_inference *inference = pguard_thread_inference(thread);
+	struct moment now = { .clock = pguard_clock() };
+
+	if (!inference || inference->loop != loop)
+		return;
+	if (thread->unit & PGUARD_PHASE_RUNNING)
+		unit_end(thread, inference, &now);
+	leave_loop(thread, inference);
+}
+
 /**
  * pguard_unit_forget() - leave a loop if the target is guarded now, or no longer
  * @thread: of current
@@ -535,8 +562,7 @@ void pguard_unit_forget(struct pguard_thread *thread)
 	    pguard_profile_is_audit(inference->profile) == pguard_profile_is_audit(thread->profile))
 		return;
 	pguard_unit_drop(thread);
-	rcu_assign_pointer(thread->inference, NULL);
-	pguard_inference_free(inference);
+	leave_loop(thread, inference);
 }
 
 /*

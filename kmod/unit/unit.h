@@ -45,6 +45,7 @@ enum pguard_call pguard_unit_enter(struct pguard_thread *thread, bool may_sleep)
 struct pguard_thread *pguard_unit_enter_event(struct pguard_thread *thread);
 bool pguard_unit_end_excused(struct pguard_thread *thread);
 struct pguard_thread *pguard_unit_close(struct pguard_thread *thread, u64 elapsed);
+void pguard_unit_leave(struct pguard_thread *thread, const struct pguard_loop *loop);
 void pguard_unit_forget(struct pguard_thread *thread);
 void pguard_unit_drop(struct pguard_thread *thread);
 void pguard_unit_event_call(struct pguard_thread *thread);

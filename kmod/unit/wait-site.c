@@ -433,20 +433,31 @@ static noinline struct pguard_place *place_new(struct pguard_thread *thread,
 	return place;
 }
 
+/* The loop that waits in a place, as far as is known; NULL if none does. */
+static const struct pguard_loop *place_waits_for(const struct pguard_place *place)
+{
+	const struct pguard_call_site_info *is = &place->call_site->is;
+
+	return is->role == PERFGUARD_BOUNDARY_ROLE_WAIT ? is->loop : NULL;
+}
+
 /**
  * pguard_place_get() - the place current waits in
  * @thread: of current
  * @regs: its user registers
  * @may_sleep: the context allows to fault
+ * @was: the loop that waited there until now, if the place was settled anew, or NULL; only to be
+ *	compared with, as it may be gone
  *
  * Context: current; sleeps only as @may_sleep says.
  * Return: the place, settled for the wait sites there are; it is thread->place.
  */
 struct pguard_place *pguard_place_get(struct pguard_thread *thread, const struct pt_regs *regs,
-				      bool may_sleep)
+				      bool may_sleep, const struct pguard_loop **was)
 {
 	struct pguard_place *place = thread->place;
 
+	*was = NULL;
 	/* Of a restarted call the place before is the right one, if others look like it. */
 	if (!pguard_place_is(place, regs, pguard_place_syscall(regs)))
 		place = pguard_place_find(thread, regs);
@@ -454,8 +465,10 @@ struct pguard_place *pguard_place_get(struct pguard_thread *thread, const struct
 		place = place_new(thread, regs, may_sleep);
 	thread->place = place;
 	/* That of which nothing is known is not even known to be this call. */
-	if (!pguard_place_is_settled(thread, place) && place->call_site != &pguard_nowhere)
+	if (!pguard_place_is_settled(thread, place) && place->call_site != &pguard_nowhere) {
+		*was = place_waits_for(place);
 		place_classify(thread, place, may_sleep);
+	}
 	return place;
 }
 

@@ -139,7 +139,7 @@ static __always_inline bool pguard_place_is_settled(const struct pguard_thread *
 }
 
 struct pguard_place *pguard_place_get(struct pguard_thread *thread, const struct pt_regs *regs,
-				      bool may_sleep);
+				      bool may_sleep, const struct pguard_loop **was);
 bool pguard_place_is_refused(const struct pguard_thread *thread, const struct pguard_place *place);
 bool pguard_place_is_boundary(struct pguard_thread *thread, struct pguard_place *place,
 			      bool may_sleep);

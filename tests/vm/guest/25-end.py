@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-"""When an audit ends its threads go on unseen; that makes no long unit."""
+"""What goes on unseen is no long unit: when an audit ends, and when a loop turns out to be none."""
 
 import json
 import subprocess
 import threading
 import time
 
+from family import NUMBER, Family, u32
 from perfguard import COLLECT, IS_SLOW, LONG, PATIENCE, Audit, Victim, done, note, ok
 
 ROUNDS = 6
 THRESHOLD = "400ms" if IS_SLOW else "40ms"
+SLEEP_MS = 1000
 
 victim = Victim()
 watch = subprocess.Popen([COLLECT, "watch", "--json", "--duration", str(LONG)], text=True,
@@ -43,5 +45,22 @@ note(f"{units} units in {ROUNDS} audits, {[line['elapsed_ns'] for line in late]}
 ok(units > 100, "the units of the short audits are counted")
 # A busy host makes a unit late; it ends in the time of this answer or of the next one.
 ok(all(line["elapsed_ns"] <= 2 * longest for line in late), "none was reported late that was not")
+
+# The loop gets no wait of its own any more while a unit of it runs.
+audit = Audit("--duration", LONG, "--slower-than", THRESHOLD, "-p", victim.pid)
+audit.next("ready")
+for _ in range(10):
+    victim.do("nothing")
+victim.send(f"sleep {SLEEP_MS}")
+late = audit.next("late")
+family = Family()
+for loop in family.table("LOOP_GET", "LOOP"):
+    family.do("LOOP_SET", u32(NUMBER["A_LOOP_IMAGE_ID"], loop["image_id"]))
+victim.answer()
+end = audit.next("ended", 30)
+ok(late and end and end["unit"] == late["unit"],
+   "a unit ends where its loop waited, also if no loop waits there any more")
+audit.finish()
+family.close()
 victim.end()
 done()
