@@ -5,7 +5,20 @@
 #ifndef _PERFGUARD_INTERRUPT_H
 #define _PERFGUARD_INTERRUPT_H
 
+#ifndef __KERNEL__
+#include <stdbool.h>
+#endif
 #include <linux/types.h>
+
+/**
+ * interrupt_is_most() - whether an interrupt may have been more than the half of a unit
+ * @ns: its time, or its CPU time
+ * @interrupt_ns: what interrupts usually add to that
+ */
+static inline bool interrupt_is_most(__u64 ns, __u64 interrupt_ns)
+{
+	return interrupt_ns > ns / 2;
+}
 
 /**
  * interrupt_take_off() - what a unit that was interrupted took itself
@@ -16,7 +29,7 @@
  */
 static inline __u64 interrupt_take_off(__u64 ns, __u64 interrupt_ns)
 {
-	return ns - (interrupt_ns < ns / 2 ? interrupt_ns : ns / 2);
+	return ns - (interrupt_is_most(ns, interrupt_ns) ? ns / 2 : interrupt_ns);
 }
 
 #endif /* _PERFGUARD_INTERRUPT_H */

@@ -152,6 +152,9 @@ static noinline void count_parts(const struct pguard_inference *inference,
 		return;
 	if (account->interrupted)
 		interrupt = inference->loop->interrupt_ns;
+	/* It says nothing of its type. */
+	if (interrupt_is_most(account->cpu, interrupt))
+		return;
 	count_time(inference, cpu, PERFGUARD_TIMES_OWN,
 		   interrupt_take_off(account->elapsed - account->runqueue, interrupt));
 	count_time(inference, cpu, PERFGUARD_TIMES_CPU,

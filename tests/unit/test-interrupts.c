@@ -77,7 +77,7 @@ int main(void)
 
 	if (!run || !same)
 		return 1;
-	plan(10);
+	plan(11);
 	make(run, 50);
 	*same = *run;
 	take_off(run);
@@ -117,9 +117,19 @@ int main(void)
 	take_off(run);
 	ok(!run->timings[SHORT].times[0].interrupt_ns && limit_of(&run->after) == limit_of(&run->before),
 	   "where one in four is interrupted limits allow for it");
-	make(run, 1000);
+	make(run, 5000);
 	take_off(run);
-	ok(!run->timings[SHORT].times[0].interrupt_ns, "a dozen interrupts do not say what they add");
+	ok(!run->timings[SHORT].times[0].interrupt_ns, "a few interrupts do not say what they add");
+	make(run, 50);
+	for (uint32_t i = 0; i < NR; i++)
+		if (run->units[i].timing == SHORT)
+			run->units[i].parts_ns[SAMPLES_CPU] -= 17 * US;
+	take_off(run);
+	different = 0;
+	for (uint32_t i = 0; i < NR; i++)
+		different += run->units[i].is_left_out != (run->units[i].is_interrupted &&
+							   run->units[i].timing == SHORT);
+	ok(!different, "units of 3 us are left out if they were interrupted");
 	memset(&run->samples, 0, sizeof(run->samples));
 	ok(!interrupts_take_off(&run->samples, run->units, 0), "without a unit there is nothing to do");
 	free(run);

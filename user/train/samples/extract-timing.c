@@ -268,6 +268,8 @@ static void count(struct timer *timer)
 			struct samples_timing *timing = &samples->timings[timer->units[i].timing];
 			unsigned int half = samples_half(i - begin, end - begin);
 
+			if (timer->units[i].is_left_out)
+				continue;
 			add_unit(&timing->times[half], &timer->units[i]);
 			timing->nr_contexts_hit += timer->units[i].hits;
 		}

@@ -12,7 +12,7 @@
 
 enum {
 	MIN_CALM = 30, /* units of a timing */
-	MIN_INTERRUPTED = 50, /* in all */
+	MIN_INTERRUPTED = 10, /* in all */
 	RARE = 8, /* there are so many others for each that is interrupted */
 	ONE_IN = 100, /* interrupts that add more than is taken off */
 };
@@ -37,13 +37,20 @@ static int compare_units(const void *a, const void *b)
 	       order_of(left->parts_ns[SAMPLES_CPU], right->parts_ns[SAMPLES_CPU]);
 }
 
+/* Of @nr units of one timing, whether those are few that are interrupted; *@calm are not. */
+static bool is_rare(struct timed_unit *const *units, size_t nr, size_t *calm)
+{
+	*calm = array_bisect(i, nr, units[i]->is_interrupted);
+	return *calm >= MIN_CALM && (nr - *calm) * RARE <= *calm;
+}
+
 /* @nr units of one timing. */
 static void compare_kinds(struct interrupts *interrupts, struct timed_unit *const *units, size_t nr)
 {
-	size_t calm = array_bisect(i, nr, units[i]->is_interrupted);
 	uint64_t usual_ns, most_ns;
+	size_t calm;
 
-	if (calm < MIN_CALM || (nr - calm) * RARE > calm)
+	if (!is_rare(units, nr, &calm))
 		return;
 	usual_ns = units[calm / 2]->parts_ns[SAMPLES_CPU];
 	most_ns = units[calm - 1 - calm / ONE_IN]->parts_ns[SAMPLES_CPU];
@@ -54,6 +61,28 @@ static void compare_kinds(struct interrupts *interrupts, struct timed_unit *cons
 
 		interrupts->added_ns[interrupts->nr_added++] = ns > usual_ns ? ns - usual_ns : 0;
 	}
+}
+
+/* The same units: where the others show what they take, those of which it may be most. */
+static void leave_out(struct timed_unit *const *units, size_t nr, uint64_t ns)
+{
+	size_t calm;
+
+	if (!is_rare(units, nr, &calm))
+		return;
+	for (size_t i = calm; i < nr; i++)
+		units[i]->is_left_out = interrupt_is_most(units[i]->parts_ns[SAMPLES_CPU], ns);
+}
+
+/* Where the timing that begins at @begin ends. */
+static size_t timing_end(const struct interrupts *interrupts, size_t begin)
+{
+	size_t end = begin;
+
+	while (end < interrupts->nr_units &&
+	       interrupts->units[end]->timing == interrupts->units[begin]->timing)
+		end++;
+	return end;
 }
 
 /* 0 if there were too few to be sure. */
@@ -72,6 +101,10 @@ static uint64_t usually_added(struct interrupts *interrupts)
 
 static void take_off(const struct interrupts *interrupts, struct samples *samples, uint64_t ns)
 {
+	for (size_t begin = 0, end; begin < interrupts->nr_units; begin = end) {
+		end = timing_end(interrupts, begin);
+		leave_out(interrupts->units + begin, end - begin, ns);
+	}
 	for (size_t i = 0; i < interrupts->nr_units; i++) {
 		struct timed_unit *unit = interrupts->units[i];
 
@@ -90,7 +123,6 @@ static void take_off(const struct interrupts *interrupts, struct samples *sample
 int interrupts_take_off(struct samples *samples, struct timed_unit *units, size_t nr)
 {
 	struct interrupts interrupts = { .nr_units = nr };
-	size_t begin = 0, end;
 	int ret = 0;
 
 	if (array_new(interrupts.units, nr) || array_new(interrupts.added_ns, nr))
@@ -99,10 +131,8 @@ int interrupts_take_off(struct samples *samples, struct timed_unit *units, size_
 		interrupts.units[i] = &units[i];
 	if (!ret && nr)
 		qsort(interrupts.units, nr, sizeof(*interrupts.units), compare_units);
-	for (; begin < nr && !ret; begin = end) {
-		for (end = begin; end < nr && interrupts.units[end]->timing ==
-						      interrupts.units[begin]->timing; end++)
-			;
+	for (size_t begin = 0, end; begin < nr && !ret; begin = end) {
+		end = timing_end(&interrupts, begin);
 		compare_kinds(&interrupts, interrupts.units + begin, end - begin);
 	}
 	if (!ret)

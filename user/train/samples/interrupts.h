@@ -6,7 +6,8 @@
  * 20 us that may be a half of it, and one such unit in a hundred has one: so a limit that
  * one unit in a thousand may exceed is by that much too long for all others.  Therefore
  * what interrupts add is taken off those units before limits are learnt, and the module adds
- * it to the limits of units that were interrupted, and of no others.
+ * it to the limits of units that were interrupted, and of no others.  A unit of which it may be
+ * more than the half is left out.
  *
  * It is found from units with the same contexts of which at most one in nine was interrupted:
  * by how much those are longer than the median of the others, the time that one in
@@ -24,8 +25,8 @@
 #include "train/samples/timed-unit.h"
 
 /*
- * Take it off the interrupted ones of @units, at most the half of each.  The timings of
- * @samples have it from then on (samples_parts.interrupt_ns).  Returns 0 or -ENOMEM.
+ * Take it off the interrupted ones of @units, or have them left out.  The timings of @samples
+ * have it from then on (samples_parts.interrupt_ns).  Returns 0 or -ENOMEM.
  */
 int interrupts_take_off(struct samples *samples, struct timed_unit *units, size_t nr);
 

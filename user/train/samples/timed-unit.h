@@ -13,6 +13,7 @@ struct timed_unit {
 	uint64_t parts_ns[SAMPLES_NR_PARTS];
 	bool has_account;
 	bool is_interrupted; /* its CPU had an interrupt meanwhile, or it changed its CPU */
+	bool is_left_out; /* it says nothing of its type's times */
 	uint32_t loop;
 	uint32_t timing;
 	uint64_t hits;
