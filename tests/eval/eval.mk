@@ -71,6 +71,22 @@ eval-live: all vm-programs
 
 .PHONY: eval-live
 
+# How many units are late that nothing delays; PROGRAM, KERNEL and AGAIN as above.
+eval-alarms: all vm-programs
+	$(Q)python3 -B tests/eval/false-alarms.py $(PROGRAM:%=--program %) \
+		$(if $(filter-out file,$(origin KERNEL)),--kernel $(KERNEL)) $(if $(AGAIN),--again)
+
+.PHONY: eval-alarms
+
+# What a minute of training is worth on a program of each of ten kinds; PROGRAM=kind:slapd, KERNEL and
+# AGAIN as above.
+eval-kinds: all
+	$(Q)scripts/setup --eval
+	$(Q)python3 -B tests/eval/ten-kinds.py $(PROGRAM:%=--program %) \
+		$(if $(filter-out file,$(origin KERNEL)),--kernel $(KERNEL)) $(if $(AGAIN),--again)
+
+.PHONY: eval-kinds
+
 # What a unit of a server in CPython, Node.js and Java is; KERNEL and AGAIN as above.
 eval-runtimes: all vm-programs
 	$(Q)python3 -B tests/eval/runtimes.py \

@@ -75,10 +75,10 @@ def main():
     table = "| program | profile | false alarms | limits | as asked |\n|---|---|---|---|---|\n" + \
         "".join("| " + " | ".join(row) + " |\n" for row in rows)
     print(table)
-    commits = ", ".join(dict.fromkeys(found["commit"] for found in founds))
     if founds:
         PAGE.write_text(f"# Limits of another machine\n\nLinux {arguments.kernel}, by "
-                        f"`make eval-live`; commit {commits}.\n\n{HOW}\n{table}")
+                        f"`make eval-live`; commit "
+                        f"{measured.commits(PROGRAMS, arguments.kernel, FILE)}.\n\n{HOW}\n{table}")
     return 0 if len(founds) == len(PROGRAMS) and all(row[4] != "no" for row in rows) else 1
 
 

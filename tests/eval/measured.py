@@ -45,6 +45,21 @@ def founds(names, kernel, file):
     return [json.loads(path.read_text()) for path in paths if path.exists()]
 
 
+def commits(names, kernel, file):
+    """On which they were measured, as text."""
+    return ", ".join(dict.fromkeys(found["commit"] for found in founds(names, kernel, file)))
+
+
+def weighted_median(pairs):
+    """Of (value, weight)."""
+    half = sum(weight for _, weight in pairs) / 2
+    for value, weight in sorted(pairs):
+        half -= weight
+        if half <= 0:
+            return value
+    return float("nan")
+
+
 def alarms(span):
     """(late, all, starved) of a span without delays, {type: (in time, late, starved)}."""
     late = sum(row[1] for row in span.values())

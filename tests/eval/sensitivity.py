@@ -21,7 +21,7 @@ sys.path[:0] = [str(HERE), str(HERE / "guest"), str(TOP / "tests/vm/guest")]
 import measured  # noqa: E402
 import paper_chart  # noqa: E402
 from binomial import interval  # noqa: E402
-from measured import alarms, share_text  # noqa: E402
+from measured import alarms, share_text, weighted_median  # noqa: E402
 
 RESULTS = TOP / "tests/eval/results"
 PROGRAMS = ("redis", "nginx", "memcached", "apache", "mariadb")
@@ -82,16 +82,6 @@ def rows_of(found, way, part):
             rows.setdefault(one["type"], []).append(
                 (1 + one["delay_ns"] / means[one["type"]], bool(one["part"])))
     return rows
-
-
-def weighted_median(pairs):
-    """Of (value, weight)."""
-    half = sum(weight for _, weight in pairs) / 2
-    for value, weight in sorted(pairs):
-        half -= weight
-        if half <= 0:
-            return value
-    return float("nan")
 
 
 def limit_by_mean(kind, part):

@@ -2,12 +2,13 @@
 """Send a labelled mix to a program that runs, and log each request.
 
 usage: client.py PROGRAM [--connections N] [--requests N] [--seed N]
-                         [--label LABEL] [--pause SECONDS] [--pid PID --out DIR]
+                         [--label LABEL] [--pause SECONDS [--tail EXPONENT]]
+                         [--pid PID --out DIR]
 
 Each connection is a process that asks, waits for the answer, and asks again.  Labels come by
 Zipf's law (1/rank), the same in each run with the same seed.  It ends after --requests (over
-all connections), or on SIGTERM; --label leaves one label of the mix.  With --out these files
-are written there:
+all connections), or on SIGTERM; --label leaves one label of the mix.  With --tail pauses are by
+Pareto's law with this exponent, and SECONDS is their mean.  With --out these files are written there:
   requests.tsv    connection port label sent_ns answered_ns   (CLOCK_MONOTONIC)
   sockets.tsv     pid fd port: which of the server's files is which connection
 """
@@ -34,6 +35,14 @@ class Stop:
 
     def ask(self, *_):
         self.requested = True
+
+
+def pause(chance, arguments):
+    """How long the next one is, s."""
+    tail = arguments.tail
+    if not tail:
+        return arguments.pause
+    return arguments.pause * (tail - 1) / tail * chance.paretovariate(tail)
 
 
 def talk(number, arguments, ready, go):
@@ -65,7 +74,7 @@ def talk(number, arguments, ready, go):
             rows.append((label, sent, clock()))
             left -= 1
             if arguments.pause:
-                time.sleep(arguments.pause)
+                time.sleep(pause(chance, arguments))
     connection.close()
     return "".join(f"{number}\t{port}\t{label}\t{sent}\t{answered}\n"
                    for label, sent, answered in rows)
@@ -131,6 +140,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--label")
     parser.add_argument("--pause", type=float, default=0)
+    parser.add_argument("--tail", type=float, default=0)
     parser.add_argument("--pid", type=int, default=0)
     parser.add_argument("--out", type=pathlib.Path)
     arguments = parser.parse_args()

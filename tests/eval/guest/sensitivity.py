@@ -87,12 +87,13 @@ def common_function(profile):
 
 
 class Load:
-    """Connections that ask, wait for the answer, and pause."""
+    """Connections that ask, wait for the answer, and pause: always as long, or as Pareto's law
+    with this exponent has it."""
 
-    def __init__(self, name):
+    def __init__(self, name, tail=0):
         self.process = subprocess.Popen(
             [sys.executable, "-B", str(HERE / "client.py"), name, "--connections",
-             str(CONNECTIONS), "--pause", str(PAUSE), "--seed", "7"],
+             str(CONNECTIONS), "--pause", str(PAUSE), "--tail", str(tail), "--seed", "7"],
             stdin=subprocess.DEVNULL)
 
     def stop(self):

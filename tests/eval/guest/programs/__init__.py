@@ -7,9 +7,12 @@ NAMES = ["redis", "nginx", "memcached", "apache", "mariadb"]
 
 
 def load(name):
-    """The Program of this name, with its directory not made yet; "subject:NAME" is a subject's."""
+    """The Program of this name, with its directory not made yet; "subject:NAME" is a
+    subject's, "kind:NAME" one of the kinds."""
     if name.startswith("subject:"):
         return importlib.import_module("subjects").load(name.removeprefix("subject:")).server
+    if name.startswith("kind:"):
+        return importlib.import_module("kinds").load(name.removeprefix("kind:"))
     if name not in NAMES:
         raise SystemExit(f"unknown program {name}; there are {', '.join(NAMES)}")
     return importlib.import_module(f"programs.{name}").Server()

@@ -20,6 +20,8 @@ class Program:
     """A server; a class per program says what is its own."""
 
     exe = ""
+    # Of Debian, besides those that scripts/setup installs.
+    packages = ()
     port = 0
     # How many requests a count load sends.
     requests = 2000
@@ -41,6 +43,10 @@ class Program:
 
     def prepare(self):
         """Bring the running server into the state that the mix starts from."""
+
+    def target(self):
+        """Which processes pg-collect is to train on."""
+        return ["-p", str(self.pid)]
 
     def serving_pid(self):
         return self.process.pid
