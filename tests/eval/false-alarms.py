@@ -59,7 +59,7 @@ def main():
     arguments = measured.arguments(PROGRAMS)
     for program in [] if arguments.again else arguments.program or PROGRAMS:
         measured.measure(program, arguments.kernel, FILE, SECONDS,
-                         [("--icount", HERE / "guest/alarms.py", program)])
+                         [("--icount", HERE / "guest/false_alarms.py", program)])
     founds = measured.founds(PROGRAMS, arguments.kernel, FILE)
     judged = [one for found in founds for one in judge(found)]
     table = f"| program | load | false alarms | {' | '.join(PARTS.values())} | starved | as asked |\n" \

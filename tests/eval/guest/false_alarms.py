@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """In the guest: late units of a server that nothing delays, by the limit that they exceeded.
 
-usage: alarms.py PROGRAM OUT
+usage: false_alarms.py PROGRAM OUT
 
 The server is armed with OUT/profile.pgp, or with what training gives if there is none, and watched
 under each of SPANS.  OUT/alarms.json has the units, late units and starved ones of each.  Nothing
