@@ -5,17 +5,16 @@
 #ifndef _PERFGUARD_INTERRUPT_H
 #define _PERFGUARD_INTERRUPT_H
 
-#ifndef __KERNEL__
-#include <stdbool.h>
-#endif
 #include <linux/types.h>
 
 /**
  * interrupt_is_most() - whether an interrupt may have been more than the half of a unit
  * @ns: its time, or its CPU time
  * @interrupt_ns: what interrupts usually add to that
+ *
+ * Return: 1 or 0
  */
-static inline bool interrupt_is_most(__u64 ns, __u64 interrupt_ns)
+static inline int interrupt_is_most(__u64 ns, __u64 interrupt_ns)
 {
 	return interrupt_ns > ns / 2;
 }
