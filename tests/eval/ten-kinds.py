@@ -31,8 +31,8 @@ FACTOR = 3          # limit by mean of the median unit
 CANNOT = 3          # exit of pg-collect check
 
 HOW = f"""\
-A program of each of ten kinds (`tests/eval/guest/kinds/`), none of which perfguard was made or tried
-with otherwise. `pg-collect check` says whether its work is in units of event loops; where it is,
+A program of each of ten kinds (`tests/eval/guest/kinds/`), which no other evaluation uses.
+`pg-collect check` says whether its work is in units of event loops; where it is,
 `pg-collect train --workload` learns from 3,000 requests a stage, of four connections that pause 20 ms
 between requests. The program is then armed and asked 20,000 other requests of the same kinds. The
 guest's clock counts instructions (`scripts/vm --icount`).

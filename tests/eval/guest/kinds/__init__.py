@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A program of each of ten kinds that nothing else is tried on: how to start it, what to ask."""
+"""A program of each of ten kinds, which no other evaluation uses: how to start it, what to ask."""
 
 import importlib
 
