@@ -146,17 +146,16 @@ static noinline void count_parts(const struct pguard_inference *inference,
 				 const struct pguard_profile_cpu *cpu,
 				 const struct pguard_account *account)
 {
-	u64 interrupt = 0;
+	u64 own = account->elapsed - account->runqueue, interrupt = 0;
 
 	if (!cpu->times || !account->has_times)
 		return;
 	if (account->interrupted)
 		interrupt = inference->loop->interrupt_ns;
 	/* It says nothing of its type. */
-	if (interrupt_is_most(account->cpu, interrupt))
+	if (interrupt_is_most(own, interrupt))
 		return;
-	count_time(inference, cpu, PERFGUARD_TIMES_OWN,
-		   interrupt_take_off(account->elapsed - account->runqueue, interrupt));
+	count_time(inference, cpu, PERFGUARD_TIMES_OWN, interrupt_take_off(own, interrupt));
 	count_time(inference, cpu, PERFGUARD_TIMES_CPU,
 		   interrupt_take_off(account->cpu, interrupt));
 	count_time(inference, cpu, PERFGUARD_TIMES_BLOCKED, account->blocked);

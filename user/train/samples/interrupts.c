@@ -71,7 +71,7 @@ static void leave_out(struct timed_unit *const *units, size_t nr, uint64_t ns)
 	if (!is_rare(units, nr, &calm))
 		return;
 	for (size_t i = calm; i < nr; i++)
-		units[i]->is_left_out = interrupt_is_most(units[i]->parts_ns[SAMPLES_CPU], ns);
+		units[i]->is_left_out = interrupt_is_most(units[i]->parts_ns[SAMPLES_OWN], ns);
 }
 
 /* Where the timing that begins at @begin ends. */
