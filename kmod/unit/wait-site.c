@@ -446,7 +446,7 @@ static const struct pguard_loop *place_waits_for(const struct pguard_place *plac
  * @thread: of current
  * @regs: its user registers
  * @may_sleep: the context allows to fault
- * @was: the loop that waited there until now, if the place was settled anew, or NULL; only to be
+ * @was: the loop that waited there until now, if the place had to be settled, or NULL; only to be
  *	compared with, as it may be gone
  *
  * Context: current; sleeps only as @may_sleep says.

@@ -62,13 +62,11 @@ def main():
                          [("--icount", HERE / "guest/false_alarms.py", program)])
     founds = measured.founds(PROGRAMS, arguments.kernel, FILE)
     judged = [one for found in founds for one in judge(found)]
-    table = f"| program | load | false alarms | {' | '.join(PARTS.values())} | starved | as asked |\n" \
-            "|---|---|---|---|---|---|---|---|---|---|\n" + \
-        "".join("| " + " | ".join(row) + " |\n" for row, _ in judged)
+    table = measured.table(["program", "load", "false alarms", *PARTS.values(), "starved",
+                            "as asked"], [row for row, _ in judged])
     print(table)
-    if founds:
-        PAGE.write_text(f"# False alarms\n\nLinux {arguments.kernel}, by `make eval-alarms`; commit "
-                        f"{measured.commits(PROGRAMS, arguments.kernel, FILE)}.\n\n{HOW}\n{table}")
+    measured.page(PAGE, "False alarms", f"Linux {arguments.kernel}, by `make eval-alarms`", founds,
+                  f"{HOW}\n{table}")
     return 0 if len(founds) == len(PROGRAMS) and all(good for _, good in judged) else 1
 
 

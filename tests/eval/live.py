@@ -72,13 +72,10 @@ def main():
                           ("--icount=1", script, "learn", program)])
     founds = measured.founds(PROGRAMS, arguments.kernel, FILE)
     rows = [row for found in founds for row in judge(found)]
-    table = "| program | profile | false alarms | limits | as asked |\n|---|---|---|---|---|\n" + \
-        "".join("| " + " | ".join(row) + " |\n" for row in rows)
+    table = measured.table(["program", "profile", "false alarms", "limits", "as asked"], rows)
     print(table)
-    if founds:
-        PAGE.write_text(f"# Limits of another machine\n\nLinux {arguments.kernel}, by "
-                        f"`make eval-live`; commit "
-                        f"{measured.commits(PROGRAMS, arguments.kernel, FILE)}.\n\n{HOW}\n{table}")
+    measured.page(PAGE, "Limits of another machine",
+                  f"Linux {arguments.kernel}, by `make eval-live`", founds, f"{HOW}\n{table}")
     return 0 if len(founds) == len(PROGRAMS) and all(row[4] != "no" for row in rows) else 1
 
 

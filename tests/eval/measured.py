@@ -45,9 +45,18 @@ def founds(names, kernel, file):
     return [json.loads(path.read_text()) for path in paths if path.exists()]
 
 
-def commits(names, kernel, file):
-    """On which they were measured, as text."""
-    return ", ".join(dict.fromkeys(found["commit"] for found in founds(names, kernel, file)))
+def table(heads, rows):
+    """As a page has it; rows are of texts."""
+    lines = ["| " + " | ".join(row) + " |\n" for row in [heads, *rows]]
+    lines.insert(1, "|---" * len(heads) + "|\n")
+    return "".join(lines)
+
+
+def page(path, title, by, results, text):
+    """Write what was found, and by which command; by is "Linux KERNEL, by `make PART`"."""
+    commits = ", ".join(dict.fromkeys(found["commit"] for found in results))
+    if results:
+        path.write_text(f"# {title}\n\n{by}; commit {commits}.\n\n{text}")
 
 
 def weighted_median(pairs):

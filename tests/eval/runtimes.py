@@ -22,7 +22,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path += [str(HERE / "guest"), str(vm.TOP / "tests/vm/guest")]
 
 from binomial import interval  # noqa: E402
-from measured import share_text  # noqa: E402
+from measured import share_text, table  # noqa: E402
 
 BUILD = vm.TOP / "build/eval"
 PAGE = HERE / "results/runtimes.md"
@@ -85,13 +85,12 @@ def main():
             vm.say(f"runtimes: {trouble}")
             return 1
     judged = [judge(one) for one in json.loads(path.read_text())]
-    table = "| server | `check` says | units a request | false alarms | as asked |\n" \
-            "|---|---|---|---|---|\n" + "".join(
-                "| " + " | ".join(row) + " |\n" for rows, _ in judged for row in rows)
-    print(table)
+    text = table(["server", "`check` says", "units a request", "false alarms", "as asked"],
+                 [row for rows, _ in judged for row in rows])
+    print(text)
     PAGE.write_text(f"# Servers in CPython, Node.js and Java\n\nLinux {arguments.kernel}, by "
                     f"`make eval-runtimes`; commit {vm.commit('kmod', 'user', 'include')}.\n\n"
-                    f"{HOW}\n{table}")
+                    f"{HOW}\n{text}")
     return 0 if all(met for _, met in judged) else 1
 
 

@@ -78,17 +78,16 @@ def main():
     arguments = measured.arguments(names)
     for name in [] if arguments.again else arguments.program or names:
         measured.measure(name, arguments.kernel, FILE, SECONDS,
-                         [("--icount", HERE / "guest/kind.py", name.removeprefix("kind:"))])
+                         [("--icount", HERE / "guest/kind.py", name)])
     kind_of = {f"kind:{name}": kind for kind, name in kinds.NAMES.items()}
-    judged = [judge(kind_of[found["program"]], found)
-              for found in measured.founds(names, arguments.kernel, FILE)]
-    table = "| kind | program | timed units, types | units a request | limit by mean | false alarms " \
-            "| novel | as asked |\n|---|---|---|---|---|---|---|---|\n" + \
-        "".join("| " + " | ".join(row) + " |\n" for row, _ in judged)
+    founds = measured.founds(names, arguments.kernel, FILE)
+    judged = [judge(kind_of[found["program"]], found) for found in founds]
+    table = measured.table(["kind", "program", "timed units, types", "units a request",
+                            "limit by mean", "false alarms", "novel", "as asked"],
+                           [row for row, _ in judged])
     print(table)
-    PAGE.write_text(f"# A minute of training, ten kinds of programs\n\nLinux {arguments.kernel}, by "
-                    f"`make eval-kinds`; commit {measured.commits(names, arguments.kernel, FILE)}."
-                    f"\n\n{HOW}\n{table}")
+    measured.page(PAGE, "A minute of training, ten kinds of programs",
+                  f"Linux {arguments.kernel}, by `make eval-kinds`", founds, f"{HOW}\n{table}")
     return 0 if len(judged) == len(names) and all(good for _, good in judged) else 1
 
 

@@ -21,6 +21,7 @@ from guarded import ENDED, LATE, Armed, reload
 from perfguard import collect, note
 
 SECONDS = 60
+SUMS = ("units", "late", "starved")
 TAIL = 1.5          # exponent of Pareto's law, for the pauses between a connection's requests
 # (name, exponent or 0 for pauses that are alike, whether another process wants the CPU)
 SPANS = (("steady", 0, False), ("steady, a rival", 0, True),
@@ -29,16 +30,15 @@ SPANS = (("steady", 0, False), ("steady, a rival", 0, True),
 
 def watch(armed):
     """What the module counted in a while, and by which limit the late ones were."""
-    before = armed.types()
     armed.alerts()
+    before = armed.sums(*SUMS)
     time.sleep(SECONDS)
-    after = armed.types()
-    done = {what: sum(after[kind][what] - before[kind][what] for kind in after)
-            for what in ("units", "late", "starved")}
+    after = armed.sums(*SUMS)
     # A unit that is reported while it runs is reported once more at its end.
     parts = {(one["tid"], one["unit"]): PART[one["part"]] for one in armed.alerts()
              if one["kind"] in (LATE, ENDED)}
-    return done | {"parts": collections.Counter(parts.values())}
+    return {what: after[what] - before[what] for what in SUMS} | {
+        "parts": collections.Counter(parts.values())}
 
 
 def main():

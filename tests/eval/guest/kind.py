@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """In the guest: train on a program of some kind for a minute, and count false alarms.
 
-usage: kind.py NAME OUT
+usage: kind.py kind:NAME OUT
 
 pg-collect check says whether the program's work is in units.  Where it is, the program is trained
 on by a workload of REQUESTS requests a stage, armed, and asked JUDGED other requests of the same
@@ -32,7 +32,7 @@ SUMS = ("units", "late", "starved", "novel")
 
 
 def client(name, seed, requests):
-    return [sys.executable, "-B", str(HERE / "client.py"), f"kind:{name}", "--connections",
+    return [sys.executable, "-B", str(HERE / "client.py"), name, "--connections",
             str(CONNECTIONS), "--pause", str(PAUSE), "--seed", str(seed), "--requests",
             str(requests)]
 
@@ -58,21 +58,21 @@ def measure(name, program):
         return done
     armed, known = Armed(PROFILE), show(PROFILE)
     done |= {"types": known["types"], "guards": len(known["guards"])}
-    before = armed.types()
+    before, types = armed.sums(*SUMS), armed.types()
     result = run(*client(name, 3, JUDGED), timeout=1500)
     if result.returncode:
         raise RuntimeError(result.stderr)
-    after = armed.types()
-    done["judged"] = {what: sum(row[what] for row in after.values()) -
-                      sum(row[what] for row in before.values()) for what in SUMS}
-    done["late"] = {number: after[number]["late"] - before[number]["late"] for number in after}
-    return done | {"requests": JUDGED}
+    after = armed.sums(*SUMS)
+    done["late"] = {number: kind["late"] - types[number]["late"]
+                    for number, kind in armed.types().items()}
+    return done | {"judged": {what: after[what] - before[what] for what in SUMS},
+                   "requests": JUDGED}
 
 
 def main():
     name, out = sys.argv[1], pathlib.Path(sys.argv[2], "kind.json")
     reload(65536)
-    program = programs.load(f"kind:{name}")
+    program = programs.load(name)
     program.start()
     try:
         out.write_text(json.dumps(measure(name, program)))

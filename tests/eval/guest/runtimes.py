@@ -33,6 +33,7 @@ SECONDS = 60
 PORT = 8100
 PATHS = ("/", "/", "/sum", "/", "/sort")
 CANNOT = 3          # exit of check
+SUMS = ("units", "late", "starved", "novel")
 
 
 def servers(classes):
@@ -81,18 +82,13 @@ def is_up():
         return probe.connect_ex(("127.0.0.1", PORT)) == 0
 
 
-def sums(armed):
-    rows = armed.types().values()
-    return {what: sum(row[what] for row in rows) for what in ("units", "late", "starved", "novel")}
-
-
 def measure(armed, lasts):
     """Requests, and what the module counted meanwhile."""
     load = Load(lasts)
     time.sleep(5)
-    before, asked = sums(armed), load.count.value
+    before, asked = armed.sums(*SUMS), load.count.value
     time.sleep(SECONDS)
-    after, answered = sums(armed), load.count.value
+    after, answered = armed.sums(*SUMS), load.count.value
     load.stop()
     # A late unit is not among those in time.
     done = {what: after[what] - before[what] for what in after} | {"requests": answered - asked}

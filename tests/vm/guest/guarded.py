@@ -121,6 +121,11 @@ class Armed:
     def types(self):
         return {one["id"]: one for one in loading.types(self.family, self.profile["id"])}
 
+    def sums(self, *whats):
+        """{what: sum over all types}"""
+        kinds = self.types().values()
+        return {what: sum(kind[what] for kind in kinds) for what in whats}
+
     def alerts(self):
         """The records since the last call, with mono_ns, their time as the program has it."""
         offset = time.clock_gettime_ns(time.CLOCK_REALTIME) - time.monotonic_ns()
