@@ -54,8 +54,8 @@ def main():
             if result.returncode:
                 raise RuntimeError(result.stdout + result.stderr)
         armed = Armed(profile)
-        for span, tail, has_rival in SPANS:
-            load, rival = Load(name, tail), has_rival and rival_of(program.pid)
+        for seed, (span, tail, has_rival) in enumerate(SPANS, 8):
+            load, rival = Load(name, tail, seed), has_rival and rival_of(program.pid)
             done[span] = watch(armed)
             note(f"{span}: {done[span]}")
             load.stop()

@@ -88,17 +88,18 @@ def common_function(profile):
 
 class Load:
     """Connections that ask, wait for the answer, and pause: always as long, or as Pareto's law
-    with this exponent has it."""
+    with this exponent has it.  A second load of the same server has another seed."""
 
-    def __init__(self, name, tail=0):
+    def __init__(self, name, tail=0, seed=7):
         self.process = subprocess.Popen(
             [sys.executable, "-B", str(HERE / "client.py"), name, "--connections",
-             str(CONNECTIONS), "--pause", str(PAUSE), "--tail", str(tail), "--seed", "7"],
+             str(CONNECTIONS), "--pause", str(PAUSE), "--tail", str(tail), "--seed", str(seed)],
             stdin=subprocess.DEVNULL)
 
     def stop(self):
         self.process.terminate()
-        self.process.wait(60)
+        if self.process.wait(60):
+            raise RuntimeError("the load failed")
 
 
 class Delayer:
