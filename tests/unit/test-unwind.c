@@ -392,25 +392,31 @@ static int unwind_process(pid_t pid, const char *wanted, bool *ret_has_wanted)
 	return failed ? -1 : nr;
 }
 
+/* Is @pid one with so many threads, of which the first sleeps? */
+static bool is_up(pid_t pid, int min_threads)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	return !stat(path, &st) && (int)st.st_nlink - 2 >= min_threads && !take_slice(pid, pid);
+}
+
 static void test_server(const char *const *arguments, const char *wanted, int min_threads)
 {
 	bool has_wanted = false;
-	int status, nr = 0;
+	int status = 0, nr = 0;
 	pid_t pid;
 
 	pid = start(arguments, NULL);
-	for (int tries = 0; tries < 100; tries++) {
-		char path[64];
-		struct stat st;
-
+	/* On a busy machine it may sleep while it starts, too. */
+	for (int tries = 0; tries < 100 && !has_wanted; tries++) {
 		sleep_ms(50);
-		snprintf(path, sizeof(path), "/proc/%d/task", pid);
-		if (waitpid(pid, &status, WNOHANG) || stat(path, &st))
+		if (waitpid(pid, &status, WNOHANG))
 			break;
-		if ((int)st.st_nlink - 2 >= min_threads && !take_slice(pid, pid)) {
+		if (is_up(pid, min_threads)) {
 			sleep_ms(300);
 			nr = unwind_process(pid, wanted, &has_wanted);
-			break;
 		}
 	}
 	if (!nr && WIFEXITED(status) && WEXITSTATUS(status) == 127) {

@@ -6,7 +6,7 @@ import random
 import socket
 import struct
 
-from perfguard import PATIENCE, Audit, Victim, collect, done, note, ok
+from perfguard import PATIENCE, Audit, Victim, collect, done, is_in, note, ok, wait_until
 
 NETLINK_GENERIC = 16
 SOL_NETLINK, NETLINK_EXT_ACK, NETLINK_CAP_ACK = 270, 11, 10
@@ -76,6 +76,7 @@ audit = Audit("--duration", 900, "--slower-than", "10ms", "-p", victim.pid)
 audit.next("ready")
 for _ in range(20):
     victim.do("sleep 20")
+    wait_until(lambda: is_in(victim.pid, "S"))  # if the next line is there, no unit ends
 
 seed = int(os.environ.get("SEED", "20161113"))
 note(f"seed {seed}")
