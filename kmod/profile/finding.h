@@ -47,28 +47,27 @@ static inline u64 pguard_limits_part(const struct pguard_account *account, u32 p
 	}
 }
 
-/* How long a part of the unit may be, ns; 0: no limit. */
-static inline u64 pguard_limits_of_part(const struct pguard_limits *limits, u64 interrupt_ns,
-					const struct pguard_account *account, u32 part)
+/* How long a part of a unit may be, ns; 0: no limit. */
+static inline u64 pguard_limits_of_part(const struct pguard_limits *limits, u64 added_ns,
+					u32 part)
 {
 	u64 limit = READ_ONCE(limits->ns[part - 1]);
 
-	if (limit && account->interrupted &&
-	    (part == PERFGUARD_PART_OWN || part == PERFGUARD_PART_CPU))
-		limit += interrupt_ns;
+	if (limit && (part == PERFGUARD_PART_OWN || part == PERFGUARD_PART_CPU))
+		limit += added_ns;
 	return limit;
 }
 
 /**
  * pguard_limits_judge() - is a unit with this account late
  * @limits: its type's, or those of all that it may be of
- * @interrupt_ns: how much longer one that was interrupted may be, in what has its CPU time in it
+ * @added_ns: how much longer it may be in what has its CPU time in it, whatever its type
  * @account: so far or, if it ended, of all of it
  * @ret: filled in
  *
  * Context: any.
  */
-static inline void pguard_limits_judge(const struct pguard_limits *limits, u64 interrupt_ns,
+static inline void pguard_limits_judge(const struct pguard_limits *limits, u64 added_ns,
 				       const struct pguard_account *account,
 				       struct pguard_finding *ret)
 {
@@ -77,7 +76,7 @@ static inline void pguard_limits_judge(const struct pguard_limits *limits, u64 i
 
 	*ret = (struct pguard_finding){ .left_ns = U64_MAX };
 	for (i = 0; i < PGUARD_NR_PARTS; i++) {
-		limit = pguard_limits_of_part(limits, interrupt_ns, account, i + 1);
+		limit = pguard_limits_of_part(limits, added_ns, i + 1);
 		if (!limit)
 			continue;
 		ns = pguard_limits_part(account, i + 1);
@@ -96,10 +95,10 @@ static inline void pguard_limits_judge(const struct pguard_limits *limits, u64 i
 }
 
 /* Returns true if a unit that is in time would be late if the run queue were its own doing. */
-static inline bool pguard_limits_starve(const struct pguard_limits *limits, u64 interrupt_ns,
+static inline bool pguard_limits_starve(const struct pguard_limits *limits, u64 added_ns,
 					const struct pguard_account *account)
 {
-	u64 limit = pguard_limits_of_part(limits, interrupt_ns, account, PERFGUARD_PART_OWN);
+	u64 limit = pguard_limits_of_part(limits, added_ns, PERFGUARD_PART_OWN);
 
 	return limit && account->elapsed > limit && account->elapsed - account->runqueue <= limit;
 }

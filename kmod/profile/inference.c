@@ -335,15 +335,15 @@ void pguard_inference_judge(const struct pguard_inference *inference,
 	/* Pairs with whoever changes it, and makes what it points to before. */
 	const struct pguard_verdict *verdict = smp_load_acquire(&inference->verdict);
 	const struct pguard_limits *limits = limits_of_best(inference, verdict);
-	u64 interrupt_ns = inference->loop->interrupt_ns;
+	u64 added_ns = pguard_inference_added_ns(inference, account);
 	struct pguard_limits room;
 
 	if (limits) {
-		pguard_limits_judge(limits, interrupt_ns, account, ret);
+		pguard_limits_judge(limits, added_ns, account, ret);
 		if (!pguard_finding_is_late(ret))
 			return;
 	}
-	pguard_limits_judge(limits_of_all(inference, verdict, &room), interrupt_ns, account, ret);
+	pguard_limits_judge(limits_of_all(inference, verdict, &room), added_ns, account, ret);
 }
 
 /* What the unit that ended may have taken; found in @room if need be. */
@@ -375,10 +375,10 @@ bool pguard_inference_judge_end(const struct pguard_inference *inference,
 {
 	struct pguard_limits room;
 	const struct pguard_limits *limits = limits_at_end(inference, &room);
-	u64 interrupt_ns = inference->loop->interrupt_ns;
+	u64 added_ns = pguard_inference_added_ns(inference, account);
 
-	pguard_limits_judge(limits, interrupt_ns, account, ret);
-	return !pguard_finding_is_late(ret) && pguard_limits_starve(limits, interrupt_ns, account);
+	pguard_limits_judge(limits, added_ns, account, ret);
+	return !pguard_finding_is_late(ret) && pguard_limits_starve(limits, added_ns, account);
 }
 
 /**

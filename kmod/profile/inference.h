@@ -50,6 +50,7 @@ struct pguard_uncached_scores {
  * @judged: the verdict by which a guard last asked whether it is late; NULL if none did
  * @quiet: until it has run for so many ticks they need not ask again, by that verdict
  * @is_quiet: it is late, but must not be reported now
+ * @is_batched: the wait before it returned several events, and its own is not the first
  * @has_event: there is an @event
  * @hits: by hit slot of the context; only of those met in this unit
  * @event: one, if the loop has event calls: counters when the one began that the
@@ -74,7 +75,8 @@ struct pguard_inference {
 		u32 nr_unknown;
 		bool is_marked;
 		bool is_quiet;
-		u16 unused;
+		bool is_batched;
+		u8 unused;
 	);
 	bool has_event;
 	u8 hits[PGUARD_NR_HIT_SLOTS];
@@ -101,6 +103,16 @@ static __always_inline void pguard_inference_begin(struct pguard_inference *infe
 	inference->checks = 0;
 	memset(&inference->begins, 0, sizeof(inference->begins));
 	inference->judged = NULL;
+}
+
+/* How much longer than its type's limits the unit may be in what has its CPU time in it, ns. */
+static inline u64 pguard_inference_added_ns(const struct pguard_inference *inference,
+					    const struct pguard_account *account)
+{
+	const struct pguard_loop *loop = inference->loop;
+
+	return (account->interrupted ? loop->interrupt_ns : 0) +
+	       (READ_ONCE(inference->is_batched) ? loop->batch_ns : 0);
 }
 
 enum pguard_meeting pguard_inference_meet(struct pguard_inference *inference,

@@ -180,6 +180,7 @@ struct pguard_limit_ticks {
  * @ticks: of its types, what follows from those
  * @widest: of each part the largest limit
  * @interrupt_ns: how much longer a unit may be that was interrupted
+ * @batch_ns: the same of one that is batched, see struct pguard_inference
  * @hit_slots: of its contexts
  * @cache: what was found out by it; replaced by a larger one under the target lock
  * @audit: what an audit counts of it; NULL in a profile that was loaded
@@ -199,6 +200,7 @@ struct pguard_loop {
 	const struct pguard_limit_ticks *ticks;
 	struct pguard_limits widest;
 	u64 interrupt_ns;
+	u64 batch_ns;
 	struct pguard_hit_slots hit_slots;
 	struct pguard_verdict_cache *cache;
 	struct pguard_audit_sums __percpu *audit;

@@ -230,8 +230,9 @@ static int make_types(struct pguard_profile *profile, struct netlink_ext_ack *ex
 			return refuse(extack, "a type's id is 0 or too large");
 		if (from[i].reserved)
 			return refuse(extack, "a reserved word of a type is not 0");
-		if (from[i].interrupt_ns > PERFGUARD_MAX_INTERRUPT_NS)
-			return refuse(extack, "interrupts add too much to a type");
+		if (from[i].interrupt_ns > PERFGUARD_MAX_ADDED_NS ||
+		    from[i].batch_ns > PERFGUARD_MAX_ADDED_NS)
+			return refuse(extack, "interrupts or batches add too much to a type");
 		for (; loop < &profile->loops[from[i].loop]; loop++)
 			loop[1].first_type = i;
 		limits = &profile->limits[i];
@@ -241,6 +242,7 @@ static int make_types(struct pguard_profile *profile, struct netlink_ext_ack *ex
 			loop->widest = *limits;
 		pguard_limits_widen(&loop->widest, limits);
 		loop->interrupt_ns = max(loop->interrupt_ns, from[i].interrupt_ns);
+		loop->batch_ns = max(loop->batch_ns, from[i].batch_ns);
 		profile->types[i] = (struct infer_type){
 			.threshold_ns = pguard_limit_sooner(from[i].threshold_ns, from[i].own_ns),
 			.id = from[i].id,

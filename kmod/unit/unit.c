@@ -7,7 +7,7 @@
 #include "report/report-cost.h"
 #include "trainstream/stream.h"
 
-#include <perfguard/interrupt.h>
+#include <perfguard/added-time.h>
 
 /**
  * pguard_unit_count_checks() - what handlers of guards took counts for a profile
@@ -146,18 +146,17 @@ static noinline void count_parts(const struct pguard_inference *inference,
 				 const struct pguard_profile_cpu *cpu,
 				 const struct pguard_account *account)
 {
-	u64 own = account->elapsed - account->runqueue, interrupt = 0;
+	u64 added_ns = pguard_inference_added_ns(inference, account);
+	u64 own = account->elapsed - account->runqueue;
 
 	if (!cpu->times || !account->has_times)
 		return;
-	if (account->interrupted)
-		interrupt = inference->loop->interrupt_ns;
 	/* It says nothing of its type. */
-	if (interrupt_is_most(own, interrupt))
+	if (added_time_is_most(own, added_ns))
 		return;
-	count_time(inference, cpu, PERFGUARD_TIMES_OWN, interrupt_take_off(own, interrupt));
+	count_time(inference, cpu, PERFGUARD_TIMES_OWN, added_time_take_off(own, added_ns));
 	count_time(inference, cpu, PERFGUARD_TIMES_CPU,
-		   interrupt_take_off(account->cpu, interrupt));
+		   added_time_take_off(account->cpu, added_ns));
 	count_time(inference, cpu, PERFGUARD_TIMES_BLOCKED, account->blocked);
 }
 
@@ -357,6 +356,7 @@ enum {
 	UNIT_IS_NONE = 1 << 14,
 	UNIT_HAS_ACCOUNT = 1 << 13,
 	UNIT_WAS_INTERRUPTED = 1 << 12,
+	UNIT_WAS_BATCHED = 1 << 11,
 };
 
 static void stream_account(struct pguard_thread *thread, const struct pguard_account *account)
@@ -379,6 +379,8 @@ static void stream_unit(struct pguard_thread *thread, const struct pguard_infere
 		flags |= UNIT_HAS_ACCOUNT;
 	if (account->interrupted)
 		flags |= UNIT_WAS_INTERRUPTED;
+	if (inference->is_batched)
+		flags |= UNIT_WAS_BATCHED;
 	if (account->has_times && account->cpu != account->elapsed)
 		stream_account(thread, account);
 	about = min_t(u64, pguard_clock_ns(inference->checks), U32_MAX) |
@@ -577,9 +579,10 @@ void pguard_unit_forget(struct pguard_thread *thread)
 static u64 event_begin(struct pguard_thread *thread, struct pguard_inference *inference,
 		       const struct moment *at)
 {
+	bool is_batched = thread->unit & PGUARD_PHASE_RUNNING;
 	u64 ticks = 0, word;
 
-	if (thread->unit & PGUARD_PHASE_RUNNING && !unit_end_fast(thread, inference, at, &ticks))
+	if (is_batched && !unit_end_fast(thread, inference, at, &ticks))
 		ticks = unit_end(thread, inference, at);
 	word = pguard_unit_next(thread);
 	pguard_inference_begin(inference);
@@ -588,6 +591,7 @@ static u64 event_begin(struct pguard_thread *thread, struct pguard_inference *in
 	pguard_unit_run(thread, at->clock, word);
 	thread->counts = inference->profile;
 	inference->is_marked = true;
+	WRITE_ONCE(inference->is_batched, is_batched);
 	return ticks;
 }
 

@@ -229,7 +229,8 @@ static inline void fixture_parts(struct fixture *fixture, struct samples_parts *
 	fixture_times(fixture, &parts->of[SAMPLES_OWN]);
 	for (int part = SAMPLES_CPU; part < SAMPLES_NR_PARTS && fixture_number(fixture, 4); part++)
 		parts->of[part] = parts->of[SAMPLES_OWN];
-	parts->interrupt_ns = fixture_number(fixture, 1000);
+	for (int cause = 0; cause < SAMPLES_NR_CAUSES; cause++)
+		parts->added_ns[cause] = fixture_number(fixture, 1000);
 }
 
 static inline void fixture_timings(struct fixture *fixture, struct samples *samples)
@@ -316,7 +317,8 @@ static inline void fixture_model(struct fixture *fixture, const struct samples *
 			type->mean_ns[part] = fixture_number(fixture, 1000) / 3.0;
 			type->limit_ns[part] = i ? 1000u * fixture_number(fixture, 5000) : 0;
 		}
-		type->interrupt_ns = fixture_number(fixture, 20000);
+		for (int cause = 0; cause < SAMPLES_NR_CAUSES; cause++)
+			type->added_ns[cause] = fixture_number(fixture, 20000);
 		type->objective_ns = 1000u * fixture_number(fixture, 3);
 		type->confidence = i % 4;
 		type->units_needed = i % 4 < 3 ? fixture_number(fixture, 5000) : 0;

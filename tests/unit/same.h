@@ -132,7 +132,8 @@ static inline bool same_parts(const struct samples_parts *a, const struct sample
 	for (int part = 0; part < SAMPLES_NR_PARTS; part++)
 		if (!same_times(&a->of[part], &b->of[part]))
 			return false;
-	SAME(a, b, interrupt_ns);
+	for (int cause = 0; cause < SAMPLES_NR_CAUSES; cause++)
+		SAME(a, b, added_ns[cause]);
 	return true;
 }
 
@@ -192,7 +193,8 @@ static inline bool same_type(const struct model_type *a, const struct model_type
 		SAME(a, b, mean_ns[part]);
 		SAME(a, b, limit_ns[part]);
 	}
-	SAME(a, b, interrupt_ns);
+	for (int cause = 0; cause < SAMPLES_NR_CAUSES; cause++)
+		SAME(a, b, added_ns[cause]);
 	SAME(a, b, objective_ns);
 	SAME(a, b, confidence);
 	SAME(a, b, units_needed);

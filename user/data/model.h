@@ -37,7 +37,7 @@ struct model_type {
 	struct samples_times times; /* own times of units inferred as this type, timing runs */
 	double mean_ns[SAMPLES_NR_PARTS]; /* of each part */
 	uint64_t limit_ns[SAMPLES_NR_PARTS]; /* 0: none */
-	uint64_t interrupt_ns; /* more for own and CPU time of a unit that was interrupted */
+	uint64_t added_ns[SAMPLES_NR_CAUSES]; /* more for own and CPU time of a unit with it */
 	uint64_t objective_ns; /* limit of all of its time that people have set; 0: none */
 	enum model_confidence confidence;
 	uint64_t units_needed; /* more timed units for full confidence */

@@ -143,13 +143,20 @@ enum samples_part {
 	SAMPLES_NR_PARTS,
 };
 
+/* What adds to the time of some units, whatever their type (find-added.h). */
+enum samples_cause {
+	SAMPLES_INTERRUPT, /* the CPU had one meanwhile, or the unit changed its CPU */
+	SAMPLES_BATCH, /* the wait returned several events, of which this is not the first */
+	SAMPLES_NR_CAUSES,
+};
+
 /*
  * How long each part of the units' time was.  What is not known of a unit, because its
  * account was not kept, is in none but SAMPLES_OWN.
  */
 struct samples_parts {
 	struct samples_times of[SAMPLES_NR_PARTS];
-	uint64_t interrupt_ns; /* was taken off those that were interrupted (interrupts.h) */
+	uint64_t added_ns[SAMPLES_NR_CAUSES]; /* was taken off those with the cause */
 };
 
 /* The guards that were on in a timing run. */

@@ -132,8 +132,10 @@ static const struct column timing_columns[] = {
 	NAMED("cpu_held_back", samples_timing, times[1].of[SAMPLES_CPU]),
 	NAMED("blocked_held_back", samples_timing, times[1].of[SAMPLES_BLOCKED]),
 	NAMED("block_io_held_back", samples_timing, times[1].of[SAMPLES_BLOCK_IO]),
-	NAMED("interrupt_learnt", samples_timing, times[0].interrupt_ns),
-	NAMED("interrupt_held_back", samples_timing, times[1].interrupt_ns),
+	NAMED("interrupt_learnt", samples_timing, times[0].added_ns[SAMPLES_INTERRUPT]),
+	NAMED("interrupt_held_back", samples_timing, times[1].added_ns[SAMPLES_INTERRUPT]),
+	NAMED("batch_learnt", samples_timing, times[0].added_ns[SAMPLES_BATCH]),
+	NAMED("batch_held_back", samples_timing, times[1].added_ns[SAMPLES_BATCH]),
 };
 
 static const struct column objective_columns[] = {
@@ -160,7 +162,8 @@ static const struct column type_columns[] = {
 	NAMED("cpu_ns", model_type, limit_ns[SAMPLES_CPU]),
 	NAMED("blocked_ns", model_type, limit_ns[SAMPLES_BLOCKED]),
 	NAMED("block_io_ns", model_type, limit_ns[SAMPLES_BLOCK_IO]),
-	COLUMN(model_type, interrupt_ns),
+	NAMED("interrupt_ns", model_type, added_ns[SAMPLES_INTERRUPT]),
+	NAMED("batch_ns", model_type, added_ns[SAMPLES_BATCH]),
 	COLUMN(model_type, confidence), COLUMN(model_type, units_needed),
 	COLUMN(model_type, false_alarms), COLUMN(model_type, held_back_alarms),
 	COLUMN(model_type, held_back_units),

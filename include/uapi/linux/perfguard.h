@@ -182,9 +182,10 @@ enum perfguard_site_flags {
 #define PERFGUARD_MAX_SITES	262144
 
 /*
- * Maximum that a profile may allow a unit for having been interrupted, ns.
+ * Maximum of what a profile may add to limits by interrupt-ns, and by batch-
+ * ns.
  */
-#define PERFGUARD_MAX_INTERRUPT_NS	1000000
+#define PERFGUARD_MAX_ADDED_NS	1000000
 
 /*
  * Maximum number of sites in one site-add.
@@ -273,9 +274,10 @@ enum perfguard_event_kind {
 	 * next 16 the id of the event loop. The highest bit of sp means that
 	 * the unit fits no type, the next one that it was empty: there was no
 	 * event between the two waits, the third one that its account was
-	 * kept: it was all CPU time, unless an account comes before it; and
-	 * the fourth one that its CPU had an interrupt meanwhile, or it
-	 * changed its CPU.
+	 * kept: it was all CPU time, unless an account comes before it; the
+	 * fourth one that its CPU had an interrupt meanwhile, or it changed
+	 * its CPU; and the fifth one that the wait before it returned several
+	 * events, of which its own is not the first.
 	 */
 	PERFGUARD_EVENT_KIND_UNIT = 8,
 	/*
@@ -485,10 +487,15 @@ struct perfguard_type {
 	__u64 block_io_ns;
 	/*
 	 * How much longer own-ns and cpu-ns are for a unit whose CPU had an
-	 * interrupt meanwhile, or that changed its CPU; at most max-interrupt-
-	 * ns. The largest of the event loop's types counts for all of them.
+	 * interrupt meanwhile, or that changed its CPU; at most max-added-ns.
+	 * The largest of the event loop's types counts for all of them.
 	 */
 	__u64 interrupt_ns;
+	/*
+	 * The same for a unit that is not of the first event that the wait
+	 * before it returned; added to interrupt-ns, if both are so.
+	 */
+	__u64 batch_ns;
 	/* Index of the event loop; types are in its order. */
 	__u32 loop;
 	/* Chosen by the user, from 1; below 2^28. */

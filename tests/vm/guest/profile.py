@@ -23,6 +23,7 @@ class Type:
     # Limits of the parts: own, cpu, blocked, block I/O; 0 is none.
     parts_ns: tuple = (0, 0, 0, 0)
     interrupt_ns: int = 0   # more for own and CPU time of one that was interrupted
+    batch_ns: int = 0       # and of one that is not of the first event of its wait
 
 
 @dataclasses.dataclass
@@ -44,12 +45,15 @@ class Profile:
     is_paper: bool = False
     # A guard at which another loop, one that no thread is in, begins its events.
     foreign: int = -1
+    event: int = -1         # a guard at which the loop begins its events
 
     def loops(self):
         """Packed event loops, and packed boundaries."""
         ids = [1]
         rows = [(offset, 0, WAIT, syscall, 0, distance, rise, 0, 0)
                 for offset, syscall, distance, rise in self.boundaries]
+        if self.event >= 0:
+            rows.append((0, 0, EVENT_SITE, 0, 0, 0, 0, self.event, 0))
         if self.foreign >= 0:
             ids.append(2)
             rows += [(1, 1, WAIT, 0, 0, 0, 0, 0, 0),
@@ -65,9 +69,9 @@ class Profile:
             "BOUNDARIES": boundaries,
             "GUARDS": [struct.pack("<QIIII", offset, 0, delta, 0, 0)
                        for offset, delta in self.guards],
-            "TYPES": [struct.pack("<QQQQQQIIhhhH", one.threshold_ns, *one.parts_ns,
-                                  one.interrupt_ns, one.course, one.id, one.base_early,
-                                  one.base_final, one.least_final, 0)
+            "TYPES": [struct.pack("<QQQQQQQIIhhhH", one.threshold_ns, *one.parts_ns,
+                                  one.interrupt_ns, one.batch_ns, one.course, one.id,
+                                  one.base_early, one.base_final, one.least_final, 0)
                       for one in self.types],
             "CONTEXTS": [struct.pack("<IIII", one.course, one.guard, one.depth,
                                      len(one.weights)) for one in self.contexts],

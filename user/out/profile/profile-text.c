@@ -252,9 +252,12 @@ static void print_limits(FILE *file, const struct model_type *type)
 			fprintf(file, "        %s %s, limit %s\n", profile_part_names[part],
 				duration_of(type->mean_ns[part], mean),
 				duration_of((double)type->limit_ns[part], limit));
-	if (type->interrupt_ns)
+	if (type->added_ns[SAMPLES_INTERRUPT])
 		fprintf(file, "        an interrupted unit may take %s longer\n",
-			duration_format(type->interrupt_ns, limit));
+			duration_format(type->added_ns[SAMPLES_INTERRUPT], limit));
+	if (type->added_ns[SAMPLES_BATCH])
+		fprintf(file, "        one of several events of a wait may take %s longer\n",
+			duration_format(type->added_ns[SAMPLES_BATCH], limit));
 }
 
 static void print_remarks(FILE *file, const struct model_type *type)

@@ -200,8 +200,9 @@ static int take(struct adoption *adoption, uint32_t type, struct adopt_type *see
 		}
 	memcpy(adoption->samples->timings[at].times, seen->times, sizeof(seen->times));
 	for (int half = 0; half < 2; half++) /* the module takes it off, too */
-		adoption->samples->timings[at].times[half].interrupt_ns =
-			adoption->model->types[type].interrupt_ns;
+		memcpy(adoption->samples->timings[at].times[half].added_ns,
+		       adoption->model->types[type].added_ns,
+		       sizeof(adoption->model->types[type].added_ns));
 	seen->is_adopted = true;
 	return 0;
 }

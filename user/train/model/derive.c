@@ -182,7 +182,7 @@ static void set_type(struct model_type *type, const struct limits *limits,
 		type->mean_ns[part] = times_mean(&times->of[part]);
 		type->limit_ns[part] = limits->ns[part];
 	}
-	type->interrupt_ns = times->interrupt_ns;
+	memcpy(type->added_ns, times->added_ns, sizeof(type->added_ns));
 	type->confidence = limits->confidence;
 	type->units_needed = limits->units_needed;
 	type->false_alarms = limits->false_alarms;

@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/hash-index.h"
 #include "data/samples.h"
-#include "train/samples/interrupts.h"
+#include "train/samples/find-added.h"
 #include "train/samples/times.h"
 #include "train/trace/call-stack.h"
 
@@ -24,6 +24,7 @@ enum {
 #define UNIT_IS_NONE (UINT64_C(1) << 62)
 #define UNIT_HAS_ACCOUNT (UINT64_C(1) << 61)
 #define UNIT_WAS_INTERRUPTED (UINT64_C(1) << 60)
+#define UNIT_WAS_BATCHED (UINT64_C(1) << 59)
 #define ACCOUNT_BLOCK_IO_NS 256 /* a step of an account's block I/O */
 
 struct timer {
@@ -142,6 +143,18 @@ static void set_parts(const struct timer *timer, struct timed_unit *unit, uint64
 		parts_ns[SAMPLES_BLOCK_IO] = parts_ns[SAMPLES_BLOCKED];
 }
 
+/* Why a unit may be longer than others of its type. */
+static uint32_t causes_of(const struct perfguard_event *event)
+{
+	uint32_t causes = 0;
+
+	if (event->sp & UNIT_WAS_INTERRUPTED)
+		causes |= 1 << SAMPLES_INTERRUPT;
+	if (event->sp & UNIT_WAS_BATCHED)
+		causes |= 1 << SAMPLES_BATCH;
+	return causes;
+}
+
 static int on_unit(struct timer *timer, const struct perfguard_event *event)
 {
 	uint32_t loop = (uint32_t)(event->sp >> UNIT_LOOP_SHIFT) & UNIT_LOOP_MASK;
@@ -149,7 +162,7 @@ static int on_unit(struct timer *timer, const struct perfguard_event *event)
 	struct timed_unit unit = {
 		.start_ns = event->time_ns - event->value - checks_ns,
 		.has_account = event->sp & UNIT_HAS_ACCOUNT,
-		.is_interrupted = event->sp & UNIT_WAS_INTERRUPTED,
+		.causes = causes_of(event),
 		.hits = timer->hits,
 	};
 	int error;
@@ -394,7 +407,7 @@ static int extract_into(struct timer *timer, const struct samples *profile)
 	error = error ?: copy_tables(profile, timer->samples);
 	error = error ?: add_guards(timer->samples, timer->function_of, trace->nr_functions);
 	error = error ?: run(timer);
-	error = error ?: interrupts_take_off(timer->samples, timer->units, timer->nr_units);
+	error = error ?: find_added(timer->samples, timer->units, timer->nr_units);
 	if (error)
 		return error;
 	count(timer);

@@ -12,7 +12,7 @@ struct timed_unit {
 	uint64_t start_ns;
 	uint64_t parts_ns[SAMPLES_NR_PARTS];
 	bool has_account;
-	bool is_interrupted; /* its CPU had an interrupt meanwhile, or it changed its CPU */
+	uint32_t causes; /* why it may be longer: a bit for each enum samples_cause */
 	bool is_left_out; /* it says nothing of its type's times */
 	uint32_t loop;
 	uint32_t timing;

@@ -88,8 +88,9 @@ void times_merge_parts(struct samples_parts *to, const struct samples_parts *fro
 {
 	for (int part = 0; part < SAMPLES_NR_PARTS; part++)
 		times_merge(&to->of[part], &from->of[part]);
-	if (to->interrupt_ns < from->interrupt_ns)
-		to->interrupt_ns = from->interrupt_ns;
+	for (int cause = 0; cause < SAMPLES_NR_CAUSES; cause++)
+		if (to->added_ns[cause] < from->added_ns[cause])
+			to->added_ns[cause] = from->added_ns[cause];
 }
 
 double times_mean(const struct samples_times *times)

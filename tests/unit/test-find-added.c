@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What interrupts add to short units is taken off the interrupted ones, and off no others. */
+/* What interrupts and batches add to short units is taken off such units, and off no others. */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,13 +8,14 @@
 #include "base/duration.h"
 #include "tap.h"
 #include "train/model/threshold.h"
-#include "train/samples/interrupts.h"
+#include "train/samples/find-added.h"
 #include "train/samples/times.h"
 
 #define US NSEC_PER_USEC
 
 enum { NR = 20000, KINDS = 3 };
 enum { SHORT, OTHER, LONG };
+enum { INTERRUPTED = 1 << SAMPLES_INTERRUPT, BATCHED = 1 << SAMPLES_BATCH };
 
 struct run {
 	struct timed_unit units[NR];
@@ -45,10 +46,26 @@ static void make(struct run *run, uint32_t rare)
 		unit->timing = i % KINDS;
 		ns = unit->timing == LONG ? 5000 * US : (unit->timing == SHORT ? 20 : 30) * US;
 		ns += number(run, (uint32_t)ns / 20);
-		unit->is_interrupted = unit->timing == LONG || !number(run, rare);
-		if (unit->is_interrupted)
+		if (unit->timing == LONG || !number(run, rare)) {
+			unit->causes = INTERRUPTED;
 			ns += 6 * US + number(run, 6 * US);
+		}
 		unit->parts_ns[SAMPLES_OWN] = unit->parts_ns[SAMPLES_CPU] = ns;
+	}
+}
+
+/* One in @rare of all, or of those without an interrupt, ends a batch of two or three. */
+static void add_batches(struct run *run, uint32_t rare)
+{
+	for (uint32_t i = 0; i < NR; i++) {
+		struct timed_unit *unit = &run->units[i];
+		uint64_t ns = (12 + 12 * number(run, 2)) * US;
+
+		if (number(run, rare))
+			continue;
+		unit->causes |= BATCHED;
+		unit->parts_ns[SAMPLES_OWN] += ns;
+		unit->parts_ns[SAMPLES_CPU] += ns;
 	}
 }
 
@@ -56,7 +73,7 @@ static void take_off(struct run *run)
 {
 	for (uint32_t i = 0; i < NR; i += KINDS)
 		times_add(&run->before, run->units[i].parts_ns[SAMPLES_OWN]);
-	if (interrupts_take_off(&run->samples, run->units, NR))
+	if (find_added(&run->samples, run->units, NR))
 		exit(1);
 	for (uint32_t i = 0; i < NR; i += KINDS)
 		times_add(&run->after, run->units[i].parts_ns[SAMPLES_OWN]);
@@ -69,6 +86,35 @@ static uint64_t limit_of(const struct samples_times *times)
 	return threshold_find(&rule, times, times).ns;
 }
 
+/* What is added to short units with this cause. */
+static uint64_t added(const struct run *run, enum samples_cause cause)
+{
+	return run->timings[SHORT].times[0].added_ns[cause];
+}
+
+static void test_batches(struct run *run)
+{
+	uint64_t before;
+
+	make(run, 50);
+	add_batches(run, 100);
+	take_off(run);
+	before = limit_of(&run->before);
+	ok(added(run, SAMPLES_INTERRUPT) >= 11 * US && added(run, SAMPLES_INTERRUPT) <= 13 * US,
+	   "beside batches, too, an interrupt adds up to 12 us: %" PRIu64 " ns",
+	   added(run, SAMPLES_INTERRUPT));
+	ok(added(run, SAMPLES_BATCH) >= 23 * US && added(run, SAMPLES_BATCH) <= 26 * US,
+	   "two other events of a batch add 24 us: %" PRIu64 " ns", added(run, SAMPLES_BATCH));
+	ok(before > 40 * US && limit_of(&run->after) <= 23 * US,
+	   "the limit of units of 20 us is %" PRIu64 " ns, without that %" PRIu64,
+	   limit_of(&run->after), before);
+	make(run, 50);
+	add_batches(run, 4);
+	take_off(run);
+	ok(!added(run, SAMPLES_BATCH) && added(run, SAMPLES_INTERRUPT) >= 11 * US,
+	   "where one in four is batched limits allow for batches, and interrupts are taken off");
+}
+
 int main(void)
 {
 	struct run *run = malloc(sizeof(*run)), *same = malloc(sizeof(*run));
@@ -77,27 +123,27 @@ int main(void)
 
 	if (!run || !same)
 		return 1;
-	plan(11);
+	plan(15);
 	make(run, 50);
 	*same = *run;
 	take_off(run);
-	taken = run->timings[SHORT].times[0].interrupt_ns;
+	taken = added(run, SAMPLES_INTERRUPT);
 	before = limit_of(&run->before);
 	after = limit_of(&run->after);
 	ok(taken >= 11 * US && taken <= 13 * US, "an interrupt adds up to 12 us: %" PRIu64 " ns",
 	   taken);
-	ok(run->timings[SHORT].times[1].interrupt_ns == taken &&
-		   run->timings[OTHER].times[0].interrupt_ns == taken,
+	ok(run->timings[SHORT].times[1].added_ns[SAMPLES_INTERRUPT] == taken &&
+		   run->timings[OTHER].times[0].added_ns[SAMPLES_INTERRUPT] == taken,
 	   "the same for all short units, also for those held back");
 	for (uint32_t i = 0; i < NR; i++)
 		different += run->units[i].timing == LONG && run->units[i].parts_ns[SAMPLES_CPU] +
 			     taken != same->units[i].parts_ns[SAMPLES_CPU];
-	ok(!different && run->timings[LONG].times[0].interrupt_ns == taken,
+	ok(!different && run->timings[LONG].times[0].added_ns[SAMPLES_INTERRUPT] == taken,
 	   "also for long ones, which always have one");
 	ok(before > 30 * US && after <= 21 * US,
 	   "the limit of units of 20 us is %" PRIu64 " ns, without that %" PRIu64, after, before);
 	for (uint32_t i = 0; i < NR; i++)
-		different += !run->units[i].is_interrupted && run->units[i].parts_ns[SAMPLES_CPU] !=
+		different += !run->units[i].causes && run->units[i].parts_ns[SAMPLES_CPU] !=
 				     same->units[i].parts_ns[SAMPLES_CPU];
 	ok(!different, "units without an interrupt are as they were");
 	different = 0;
@@ -111,15 +157,15 @@ int main(void)
 		if (i / KINDS % 20 == 0)
 			run->units[i].parts_ns[SAMPLES_CPU] *= 2;
 	take_off(run);
-	ok(!run->timings[SHORT].times[0].interrupt_ns,
+	ok(!added(run, SAMPLES_INTERRUPT),
 	   "where one in twenty takes twice as long by itself nothing is known of interrupts");
 	make(run, 4);
 	take_off(run);
-	ok(!run->timings[SHORT].times[0].interrupt_ns && limit_of(&run->after) == limit_of(&run->before),
+	ok(!added(run, SAMPLES_INTERRUPT) && limit_of(&run->after) == limit_of(&run->before),
 	   "where one in four is interrupted limits allow for it");
 	make(run, 5000);
 	take_off(run);
-	ok(!run->timings[SHORT].times[0].interrupt_ns, "a few interrupts do not say what they add");
+	ok(!added(run, SAMPLES_INTERRUPT), "a few interrupts do not say what they add");
 	make(run, 50);
 	for (uint32_t i = 0; i < NR; i++) {
 		if (run->units[i].timing != SHORT)
@@ -130,11 +176,12 @@ int main(void)
 	take_off(run);
 	different = 0;
 	for (uint32_t i = 0; i < NR; i++)
-		different += run->units[i].is_left_out != (run->units[i].is_interrupted &&
+		different += run->units[i].is_left_out != (run->units[i].causes &&
 							   run->units[i].timing == SHORT);
 	ok(!different, "units of 3 us are left out if they were interrupted");
+	test_batches(run);
 	memset(&run->samples, 0, sizeof(run->samples));
-	ok(!interrupts_take_off(&run->samples, run->units, 0), "without a unit there is nothing to do");
+	ok(!find_added(&run->samples, run->units, 0), "without a unit there is nothing to do");
 	free(run);
 	free(same);
 	return tap_status();

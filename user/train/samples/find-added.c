@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "train/samples/find-added.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/perfguard.h>
+#include <perfguard/added-time.h>
+
+#include "base/array.h"
+
+enum {
+	MIN_CALM = 30, /* units of a timing to which nothing was added */
+	MIN_ADDED = 10, /* units, in all, to which something was */
+	RARE = 8, /* there are so many calm ones for each of them */
+	ONE_IN = 100, /* to which more was added than is taken off */
+};
+
+/* Units of which more than one in ONE_IN is so many times the median differ by themselves. */
+#define ALIKE 1.5
+
+struct added_time {
+	struct timed_unit **units; /* by timing, causes, the calm ones first, and CPU time */
+	size_t nr_units;
+	uint64_t *seen_ns; /* added to each unit of timings with few of them */
+	size_t nr_seen;
+	uint64_t ns[SAMPLES_NR_CAUSES]; /* what is taken off */
+};
+
+static uint32_t bit_of(enum samples_cause cause)
+{
+	return UINT32_C(1) << cause;
+}
+
+static int compare_units(const void *a, const void *b)
+{
+	const struct timed_unit *left = *(struct timed_unit *const *)a;
+	const struct timed_unit *right = *(struct timed_unit *const *)b;
+
+	return order_of(left->timing, right->timing) ?: order_of(left->causes, right->causes) ?:
+	       order_of(left->parts_ns[SAMPLES_CPU], right->parts_ns[SAMPLES_CPU]);
+}
+
+/* Where the timing that begins at @begin ends. */
+static size_t timing_end(const struct added_time *added, size_t begin)
+{
+	size_t end = begin;
+
+	while (end < added->nr_units && added->units[end]->timing == added->units[begin]->timing)
+		end++;
+	return end;
+}
+
+/*
+ * Of @nr units of one timing, whether those with this cause alone, which are from *@begin to
+ * *@end, are few beside the *@calm ones.
+ */
+static bool is_rare(struct timed_unit *const *units, size_t nr, enum samples_cause cause,
+		    size_t *calm, size_t *begin, size_t *end)
+{
+	uint32_t bit = bit_of(cause);
+
+	*calm = array_bisect(i, nr, units[i]->causes > 0);
+	*begin = array_bisect(i, nr, units[i]->causes >= bit);
+	*end = array_bisect(i, nr, units[i]->causes > bit);
+	return *calm >= MIN_CALM && (*end - *begin) * RARE <= *calm;
+}
+
+/* @nr units of one timing. */
+static void compare_kinds(struct added_time *added, struct timed_unit *const *units, size_t nr,
+			  enum samples_cause cause)
+{
+	uint64_t usual_ns, most_ns;
+	size_t calm, begin, end;
+
+	if (!is_rare(units, nr, cause, &calm, &begin, &end))
+		return;
+	usual_ns = units[calm / 2]->parts_ns[SAMPLES_CPU];
+	most_ns = units[calm - 1 - calm / ONE_IN]->parts_ns[SAMPLES_CPU];
+	if ((double)most_ns > ALIKE * (double)usual_ns)
+		return;
+	for (size_t i = begin; i < end; i++) {
+		uint64_t ns = units[i]->parts_ns[SAMPLES_CPU];
+
+		added->seen_ns[added->nr_seen++] = ns > usual_ns ? ns - usual_ns : 0;
+	}
+}
+
+/* 0 if there were too few to be sure. */
+static uint64_t usually_added(struct added_time *added)
+{
+	size_t nr = added->nr_seen, at;
+	uint64_t ns;
+
+	if (nr < MIN_ADDED)
+		return 0;
+	qsort(added->seen_ns, nr, sizeof(*added->seen_ns), order_u64);
+	at = nr - 1 - nr / ONE_IN;
+	ns = added->seen_ns[at];
+	return ns < PERFGUARD_MAX_ADDED_NS ? ns : PERFGUARD_MAX_ADDED_NS;
+}
+
+/* Unlike interrupts, batches are no more of long units than of short ones. */
+static bool are_batches_rare(const struct added_time *added)
+{
+	size_t batched = 0;
+
+	for (size_t i = 0; i < added->nr_units; i++)
+		batched += !!(added->units[i]->causes & bit_of(SAMPLES_BATCH));
+	return batched * (RARE + 1) <= added->nr_units;
+}
+
+static void find(struct added_time *added, enum samples_cause cause)
+{
+	if (cause == SAMPLES_BATCH && !are_batches_rare(added))
+		return;
+	added->nr_seen = 0;
+	for (size_t begin = 0, end; begin < added->nr_units; begin = end) {
+		end = timing_end(added, begin);
+		compare_kinds(added, added->units + begin, end - begin, cause);
+	}
+	added->ns[cause] = usually_added(added);
+}
+
+/* @nr units of one timing; where calm ones show what they take, some are left out. */
+static void take_off(const struct added_time *added, struct timed_unit *const *units, size_t nr)
+{
+	size_t calm, begin, end;
+	uint32_t rare = 0;
+
+	for (int cause = 0; cause < SAMPLES_NR_CAUSES; cause++)
+		if (is_rare(units, nr, cause, &calm, &begin, &end))
+			rare |= bit_of(cause);
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t *parts_ns = units[i]->parts_ns, ns = 0;
+
+		for (int cause = 0; cause < SAMPLES_NR_CAUSES; cause++)
+			if (units[i]->causes & bit_of(cause))
+				ns += added->ns[cause];
+		units[i]->is_left_out = units[i]->causes & rare &&
+					added_time_is_most(parts_ns[SAMPLES_OWN], ns);
+		parts_ns[SAMPLES_OWN] = added_time_take_off(parts_ns[SAMPLES_OWN], ns);
+		parts_ns[SAMPLES_CPU] = added_time_take_off(parts_ns[SAMPLES_CPU], ns);
+	}
+}
+
+static void find_all(struct added_time *added, struct samples *samples)
+{
+	for (int cause = 0; cause < SAMPLES_NR_CAUSES; cause++)
+		find(added, cause);
+	for (size_t begin = 0, end; begin < added->nr_units; begin = end) {
+		end = timing_end(added, begin);
+		take_off(added, added->units + begin, end - begin);
+	}
+	for (uint32_t i = 0; i < samples->nr_timings; i++)
+		for (int half = 0; half < 2; half++)
+			memcpy(samples->timings[i].times[half].added_ns, added->ns,
+			       sizeof(added->ns));
+}
+
+int find_added(struct samples *samples, struct timed_unit *units, size_t nr)
+{
+	struct added_time added = { .nr_units = nr };
+	int ret = 0;
+
+	if (array_new(added.units, nr) || array_new(added.seen_ns, nr))
+		ret = -ENOMEM;
+	for (size_t i = 0; i < nr && !ret; i++)
+		added.units[i] = &units[i];
+	if (!ret && nr)
+		qsort(added.units, nr, sizeof(*added.units), compare_units);
+	if (!ret)
+		find_all(&added, samples);
+	free(added.units);
+	free(added.seen_ns);
+	return ret;
+}
