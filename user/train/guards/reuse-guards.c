@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "train/guards/features.h"
 #include "train/guards/greedy.h"
+#include "train/guards/reach.h"
 #include "train/guards/timed.h"
 
 /* Guards to choose from. */
@@ -17,6 +18,7 @@ struct kept {
 	uint32_t nr;
 	uint64_t units; /* timed with them */
 	double accuracy;
+	double worth; /* by how long its units took; 0 if not timed */
 };
 
 struct keeper {
@@ -24,7 +26,7 @@ struct keeper {
 	const struct types *types;
 	const struct select_options *options;
 	struct features features;
-	struct kept sets[REUSE_MAX_RUNS + 1]; /* the first: as chosen */
+	struct kept sets[2 * REUSE_MAX_RUNS + 1]; /* the first: as chosen */
 	uint32_t nr_sets;
 };
 
@@ -81,6 +83,72 @@ static int choose_among(const struct keeper *keeper, struct kept *set)
 	return error;
 }
 
+/* What shortens the reach by less does not. */
+#define MIN_BITS 1e-6
+/* What is given to the price of a function that is hardly ever hit. */
+#define FREE_HITS 0.003
+
+/* All loops together, in hits a unit. */
+static double price_of(const struct keeper *keeper, uint32_t function)
+{
+	return keeper->features.columns[function].price + FREE_HITS;
+}
+
+/*
+ * The function that shortens @reach, which is *@bits now, the most for its price, of those in @all
+ * for which there is room beside @set; *@ret is SAMPLES_NONE if none does.
+ */
+static int next_sharp(const struct keeper *keeper, const struct reach *reach,
+		      const struct kept *all, struct kept *set, double *bits, uint32_t *ret)
+{
+	double best = 0, left = *bits;
+	int error = 0;
+
+	*ret = SAMPLES_NONE;
+	for (uint32_t i = 0; i < all->nr && error >= 0; i++) {
+		double now, value;
+
+		error = reach_try(reach, i, &now);
+		value = (*bits - now) / price_of(keeper, all->functions[i]);
+		if (error || value <= best || *bits - now < MIN_BITS)
+			continue;
+		set->functions[set->nr] = all->functions[i];
+		set->nr++;
+		error = is_affordable(keeper, set);
+		set->nr--;
+		if (error <= 0)
+			continue;
+		best = value;
+		left = now;
+		*ret = i;
+	}
+	*bits = left;
+	return error < 0 ? error : 0;
+}
+
+/* Choose of @all, which had guards together in a run, those that make the sharpest limits. */
+static int choose_sharp(const struct keeper *keeper, const struct kept *all, struct kept *set)
+{
+	struct reach reach;
+	double bits;
+	uint32_t next;
+	int error = reach_init(&reach, keeper->signatures->samples, all->functions, all->nr);
+
+	if (!error)
+		error = reach_now(&reach, &bits);
+	while (!error) {
+		error = next_sharp(keeper, &reach, all, set, &bits, &next);
+		if (error || next == SAMPLES_NONE)
+			break;
+		reach_choose(&reach, next);
+		set->functions[set->nr++] = all->functions[next];
+	}
+	reach_deinit(&reach);
+	if (set->nr)
+		qsort(set->functions, set->nr, sizeof(*set->functions), order_u32);
+	return error;
+}
+
 /* An empty set, with room for all functions. */
 static struct kept *new_set(struct keeper *keeper)
 {
@@ -92,6 +160,23 @@ static struct kept *new_set(struct keeper *keeper)
 	return set;
 }
 
+/* A share of @end of the units has the right type. */
+static int rate_reach(const struct keeper *keeper, struct kept *set, double end)
+{
+	struct reach reach;
+	double bits;
+	int error = reach_init(&reach, keeper->signatures->samples, set->functions, set->nr);
+
+	for (uint32_t i = 0; i < set->nr && !error; i++)
+		reach_choose(&reach, i);
+	if (!error)
+		error = reach_now(&reach, &bits);
+	if (!error)
+		set->worth = end / (1 + bits);
+	reach_deinit(&reach);
+	return error;
+}
+
 static int rate_set(const struct keeper *keeper, struct kept *set)
 {
 	struct select_score score;
@@ -100,7 +185,17 @@ static int rate_set(const struct keeper *keeper, struct kept *set)
 	if (set->nr)
 		set->units = timed_units(keeper->signatures->samples, set->functions, set->nr);
 	set->accuracy = select_worth(&score);
+	if (!ret && set->units)
+		ret = rate_reach(keeper, set, score.end);
 	return ret;
+}
+
+/* Of @all, for which there is no room. */
+static int add_sharp(struct keeper *keeper, const struct kept *all)
+{
+	struct kept *set = new_set(keeper);
+
+	return set ? choose_sharp(keeper, all, set) ?: rate_set(keeper, set) : -ENOMEM;
 }
 
 /*
@@ -119,7 +214,7 @@ static int add_run(struct keeper *keeper, const struct samples_guards *guards)
 			set->functions[set->nr++] = guards->functions[i];
 	ret = is_affordable(keeper, set);
 	if (!ret)
-		ret = choose_among(keeper, set);
+		ret = add_sharp(keeper, set) ?: choose_among(keeper, set);
 	return ret < 0 ? ret : rate_set(keeper, set);
 }
 
@@ -166,10 +261,14 @@ static const struct kept *best_set(const struct keeper *keeper, double slack)
 			top = keeper->sets[i].accuracy;
 	if (top < 0 || (!chosen->units && top < chosen->accuracy - slack))
 		return chosen;
+	top = 0;
+	for (uint32_t i = 0; i < keeper->nr_sets; i++)
+		if (keeper->sets[i].worth > top)
+			top = keeper->sets[i].worth;
 	for (uint32_t i = 0; i < keeper->nr_sets; i++) {
 		const struct kept *set = &keeper->sets[i];
 
-		if (set->units && set->accuracy >= top - REUSE_EQUAL &&
+		if (set->units && set->worth >= top - REUSE_EQUAL &&
 		    (!best || set->units > best->units))
 			best = set;
 	}

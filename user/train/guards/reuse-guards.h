@@ -19,7 +19,8 @@ enum {
 /*
  * The *@nr @functions are those chosen by @options, in an array with room for
  * all functions.  They are exchanged for guards of a timing run (all, or the
- * best that the budget and the worst unit allow) if these were timed more, and
+ * best that the budget and the worst unit allow, by information or by the
+ * limits that they make: reach.h) if these were timed more, and
  * on the training units cost at most REUSE_EQUAL of accuracy, or @slack where
  * the chosen ones were not timed.  Returns 0, -EINVAL or -ENOMEM.
  */

@@ -12,8 +12,7 @@
 /* Guards cannot have taken more than this share of a unit: the price is wrong then. */
 #define MAX_GUARD_SHARE 0.9
 
-/* True if all of @functions, rising, are among those of @guards. */
-static bool covers(const struct samples_guards *guards, const uint32_t *functions, uint32_t nr)
+bool timed_covers(const struct samples_guards *guards, const uint32_t *functions, uint32_t nr)
 {
 	uint32_t at = 0;
 
@@ -33,7 +32,7 @@ uint64_t timed_units(const struct samples *samples, const uint32_t *functions, u
 	for (uint32_t i = 0; i < samples->nr_timings; i++) {
 		const struct samples_timing *timing = &samples->timings[i];
 
-		if (covers(&samples->guards[timing->guards], functions, nr))
+		if (timed_covers(&samples->guards[timing->guards], functions, nr))
 			units += timing->times[0].of[SAMPLES_OWN].nr +
 				 timing->times[1].of[SAMPLES_OWN].nr;
 	}
@@ -83,8 +82,9 @@ int timed_types(const struct samples *samples, const struct model *model, uint32
 		const struct samples_timing *timing = &samples->timings[i];
 		const struct samples_guards *guards = &samples->guards[timing->guards];
 
-		ret[i] = covers(guards, functions, model->nr_guards) ? type_of(&tables, timing) :
-								       SAMPLES_NONE;
+		ret[i] = SAMPLES_NONE;
+		if (timed_covers(guards, functions, model->nr_guards))
+			ret[i] = type_of(&tables, timing);
 	}
 	infer_tables_deinit(&tables);
 	free(functions);

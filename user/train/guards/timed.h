@@ -6,6 +6,8 @@
 #ifndef _USER_TRAIN_GUARDS_TIMED_H
 #define _USER_TRAIN_GUARDS_TIMED_H
 
+#include <stdbool.h>
+
 #include "data/model.h"
 
 struct timed {
@@ -27,6 +29,9 @@ int timed_types(const struct samples *samples, const struct model *model, uint32
  */
 int timed_init(struct timed *timed, const struct samples *samples, const struct model *model);
 void timed_deinit(struct timed *timed);
+
+/* True if all @nr @functions, rising, are among those of @guards. */
+bool timed_covers(const struct samples_guards *guards, const uint32_t *functions, uint32_t nr);
 
 /* Timed units of the runs in which all of the @nr @functions, rising, had guards. */
 uint64_t timed_units(const struct samples *samples, const uint32_t *functions, uint32_t nr);
