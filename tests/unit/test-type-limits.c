@@ -269,6 +269,33 @@ static void test_parts(void)
 	   "a type that was not timed has the loop's largest time");
 }
 
+/* Types that compute 200 us, and wait for 1 ms in one unit of two hundred. */
+static void test_rare_waits(void)
+{
+	static struct loop loop;
+	uint32_t sharp = 0, allow = 0;
+
+	memset(&loop, 0, sizeof(loop));
+	for (uint32_t i = 0; i < TYPES; i++)
+		for (uint32_t j = 0; j < 8000; j++) {
+			uint64_t cpu = (uint64_t)(2e5 * draw(NARROW, i));
+			uint64_t blocked = j / 2 % 200 ? 0 : (uint64_t)(1e6 * draw(WIDE, i));
+			struct samples_times *of = loop.times[j % 2][i].of;
+
+			times_add(&of[SAMPLES_OWN], cpu + blocked);
+			times_add(&of[SAMPLES_CPU], cpu);
+			times_add(&of[SAMPLES_BLOCKED], blocked);
+		}
+	learn(&loop);
+	for (uint32_t i = 0; i < TYPES; i++) {
+		const uint64_t *ns = loop.limits[i].ns;
+
+		sharp += ns[SAMPLES_CPU] > 200000 && ns[SAMPLES_CPU] < 300000;
+		allow += ns[SAMPLES_OWN] > 1200000 && !ns[SAMPLES_BLOCKED];
+	}
+	ok(sharp == TYPES && allow == TYPES, "where few units wait, computing has a limit of its own");
+}
+
 /* Without accounts all that is known is the time by the clock. */
 static void test_unaccounted(void)
 {
@@ -309,12 +336,13 @@ static void test_sigma(void)
 
 int main(void)
 {
-	plan(sizeof(cases) / sizeof(cases[0]) + 9);
+	plan(sizeof(cases) / sizeof(cases[0]) + 10);
 	test_shapes();
 	test_stall();
 	test_noise();
 	test_misfit();
 	test_parts();
+	test_rare_waits();
 	test_unaccounted();
 	test_sigma();
 	return tap_status();

@@ -10,8 +10,10 @@
 #include "train/model/tail.h"
 #include "train/samples/times.h"
 
-/* A part that takes less of a type's own time than this has no limit: the whole has one... */
+/* A part that takes less of a type's own time than this has no limit: the whole has one. */
 #define LEAST_SHARE (1.0 / 16)
+/* Where the whole may be so many times as long as what is computed, waits decide that. */
+#define MOST_WAITS 1.25
 /* Held-back units are no proof against a shape that this many of them exceed by chance. */
 #define CHANCE 0.05
 #define STEP 1.25
@@ -53,14 +55,33 @@ static bool is_sizeable(const struct samples_parts *times, int part)
 	return times_mean(&times->of[part]) > LEAST_SHARE * times_mean(&times->of[SAMPLES_OWN]);
 }
 
-static bool is_own(const struct samples_parts *times, int part)
+/* All but the share @rate of the units take no longer, or but one. */
+static uint64_t usual_most(const struct samples_times *times, double rate)
 {
+	uint64_t rank = (uint64_t)((double)times->nr * rate), stalls = tail_stalls(times);
+
+	return times_rank(times, rank > stalls ? rank : stalls + 1);
+}
+
+/* Whether limits of the whole have to allow for waits, though on average there is hardly one. */
+static bool is_decided_by_waits(const struct samples_parts *times, double rate)
+{
+	return (double)usual_most(&times->of[SAMPLES_OWN], rate) >
+	       MOST_WAITS * (double)usual_most(&times->of[SAMPLES_CPU], rate);
+}
+
+/* Whether a part of a type has a limit. */
+static bool is_own(const struct fit *fit, uint32_t type, int part)
+{
+	const struct samples_parts *times = &fit->loop->times[type];
+
 	switch (part) {
 	case SAMPLES_OWN:
 		return true;
 	case SAMPLES_CPU:
-		/* ...nor has what is all of it. */
-		return is_sizeable(times, part) && is_sizeable(times, SAMPLES_BLOCKED);
+		return is_sizeable(times, part) &&
+		       (is_sizeable(times, SAMPLES_BLOCKED) ||
+			is_decided_by_waits(times, fit->rule->value));
 	default:
 		return is_sizeable(times, part);
 	}
@@ -68,7 +89,7 @@ static bool is_own(const struct samples_parts *times, int part)
 
 /*
  * The rule for each part of a type, which has its share of the declared rate.  The whole is
- * long if one of its parts is, and needs no share of its own.
+ * long if one of its parts is, and needs a share of its own only where waits have no limit.
  */
 static struct threshold_rule rule_for(const struct fit *fit, uint32_t type)
 {
@@ -76,7 +97,8 @@ static struct threshold_rule rule_for(const struct fit *fit, uint32_t type)
 	int nr = 0;
 
 	for (int part = SAMPLES_OWN + 1; part < SAMPLES_NR_PARTS; part++)
-		nr += is_own(&fit->loop->times[type], part);
+		nr += is_own(fit, type, part);
+	nr += is_own(fit, type, SAMPLES_CPU) && !is_own(fit, type, SAMPLES_BLOCKED);
 	if (nr)
 		rule.value /= nr;
 	return rule;
@@ -111,14 +133,6 @@ static uint64_t level(const struct samples_times *times)
 	return times_rank(times, times->nr / 10 + 1);
 }
 
-/* All but the share @rate of the units take no longer, or but one. */
-static uint64_t usual_most(const struct samples_times *times, double rate)
-{
-	uint64_t rank = (uint64_t)((double)times->nr * rate), stalls = tail_stalls(times);
-
-	return times_rank(times, rank > stalls ? rank : stalls + 1);
-}
-
 /*
  * What the machine adds to a unit now and then, whatever it runs: interrupts, above all.  No
  * type has less, so it is known by the one that shows least of it.
@@ -132,7 +146,7 @@ static uint64_t noise(const struct fit *fit, int part)
 		struct threshold_rule rule = rule_for(fit, i);
 		uint64_t most, usual;
 
-		if (!is_own(&fit->loop->times[i], part) || times->nr < MANY_UNITS)
+		if (!is_own(fit, i, part) || times->nr < MANY_UNITS)
 			continue;
 		most = usual_most(times, rule.value);
 		usual = level(times);
@@ -218,7 +232,7 @@ static struct limits find_type(const struct fit *fit, uint32_t type)
 	if (fit->rule->kind != THRESHOLD_RATE || !times->of[SAMPLES_OWN].nr)
 		return find_whole(fit, type);
 	for (int part = 0; part < SAMPLES_NR_PARTS; part++)
-		if (is_own(times, part))
+		if (is_own(fit, type, part))
 			limits.ns[part] = find_part(fit, type, part, &limits.confidence);
 	if (limits.confidence == MODEL_CONFIDENCE_FEW)
 		limits.false_alarms = (limits_beyond(&limits, times) + 1) /
@@ -287,7 +301,7 @@ static int fit_init(struct fit *fit)
 		if (array_new(fit->tails[part], fit->loop->nr))
 			return -ENOMEM;
 		for (uint32_t i = 0; i < fit->loop->nr; i++)
-			if (is_own(&fit->loop->times[i], part))
+			if (is_own(fit, i, part))
 				fit->tails[part][i] = tail_of(&fit->loop->times[i].of[part]);
 		fit->shapes[part] = tail_shape_of(fit->tails[part], fit->loop->nr);
 		fit->noise_ns[part] = fit->rule->kind == THRESHOLD_RATE ? noise(fit, part) : 0;
