@@ -261,9 +261,10 @@ enum pguard_meeting pguard_inference_meet(struct pguard_inference *inference,
 /* The unit hit a guard in a context that training did not see. */
 void pguard_inference_meet_unknown(struct pguard_inference *inference, u32 guard, u32 depth)
 {
-	u32 nr = inference->nr_unknown++;
+	u32 nr = inference->nr_unknown;
 	struct pguard_unknown *unknown;
 
+	WRITE_ONCE(inference->nr_unknown, nr + 1);
 	if (nr >= PGUARD_UNKNOWN_KEPT)
 		return;
 	if (!inference->unknown) {
@@ -282,18 +283,22 @@ static const struct pguard_limits *limits_of_all(const struct pguard_inference *
 						 const struct pguard_verdict *verdict,
 						 struct pguard_limits *room)
 {
+	if (unlikely(READ_ONCE(inference->nr_unknown)))
+		return &inference->loop->novel;
 	if (!is_own(inference, verdict))
 		return &pguard_verdict_cache_verdict(verdict)->limits;
 	pguard_verdict_limits(inference->loop, &own_of(inference)->state, room);
 	return room;
 }
 
-/* The type that a unit with that verdict most likely has; NULL if it met no context yet. */
+/* The type that a unit with that verdict most likely has; NULL if there is nothing to go by. */
 static const struct pguard_limits *limits_of_best(const struct pguard_inference *inference,
 						  const struct pguard_verdict *verdict)
 {
 	u16 best = READ_ONCE(verdict->early);
 
+	if (unlikely(READ_ONCE(inference->nr_unknown)))
+		return NULL;
 	if (best >= inference->loop->table.nr_types)
 		return NULL;
 	if (!is_own(inference, verdict) && !pguard_verdict_cache_verdict(verdict)->before)
@@ -356,7 +361,7 @@ static const struct pguard_limits *limits_at_end(const struct pguard_inference *
 	if (unlikely(!pguard_profile_is_armed(inference->profile)))
 		return &inference->loop->widest;
 	/* By the paper's rule, or without memory, there may be none: then as while it ran. */
-	if (verdict->final == INFER_NO_TYPE)
+	if (verdict->final == INFER_NO_TYPE || inference->nr_unknown)
 		return limits_of_all(inference, verdict, room);
 	return &inference->loop->limits[verdict->final];
 }

@@ -54,6 +54,7 @@ struct pguard_object {
 /**
  * struct pguard_type_sums - sums over the units of a type that were in time
  *
+ * Those that may be of no type, as they met a context that the profile does not have, do not count.
  * @late and what begins with it are of those that were not, @novel of both; @starved of those
  * that would have been late if the run queue counted; ns.  Of a late unit the parts count for
  * no more than eight times their limits, so that one does not outweigh all others.
@@ -179,6 +180,7 @@ struct pguard_limit_ticks {
  * @limits: of its types
  * @ticks: of its types, what follows from those
  * @widest: of each part the largest limit
+ * @novel: of a unit that met a context that is not in @table
  * @interrupt_ns: how much longer a unit may be that was interrupted
  * @batch_ns: the same of one that is batched, see struct pguard_inference
  * @hit_slots: of its contexts
@@ -199,6 +201,7 @@ struct pguard_loop {
 	const struct pguard_limits *limits;
 	const struct pguard_limit_ticks *ticks;
 	struct pguard_limits widest;
+	struct pguard_limits novel;
 	u64 interrupt_ns;
 	u64 batch_ns;
 	struct pguard_hit_slots hit_slots;

@@ -243,6 +243,8 @@ static int make_types(struct pguard_profile *profile, struct netlink_ext_ack *ex
 		pguard_limits_widen(&loop->widest, limits);
 		loop->interrupt_ns = max(loop->interrupt_ns, from[i].interrupt_ns);
 		loop->batch_ns = max(loop->batch_ns, from[i].batch_ns);
+		loop->novel.ns[PERFGUARD_PART_OWN - 1] =
+			max(loop->novel.ns[PERFGUARD_PART_OWN - 1], from[i].novel_ns);
 		profile->types[i] = (struct infer_type){
 			.threshold_ns = pguard_limit_sooner(from[i].threshold_ns, from[i].own_ns),
 			.id = from[i].id,
@@ -324,6 +326,23 @@ static int complete_loop(struct pguard_profile *profile, struct pguard_loop *loo
 	return bytes ? 0 : -ENOMEM;
 }
 
+/* What a unit may take that may be of no type: all of its time, and its own. */
+static void complete_novel(struct pguard_loop *loop)
+{
+	u64 own = loop->novel.ns[PERFGUARD_PART_OWN - 1];
+
+	loop->novel = loop->widest;
+	if (!own)
+		return;
+	own = pguard_limit_later(own, loop->widest.ns[PERFGUARD_PART_OWN - 1]);
+	loop->novel = (struct pguard_limits){
+		.ns = {
+			[PERFGUARD_PART_ALL - 1] = loop->widest.ns[PERFGUARD_PART_ALL - 1],
+			[PERFGUARD_PART_OWN - 1] = own,
+		},
+	};
+}
+
 /* Complete the tables: their parts, and what contexts are found by. */
 static int complete_tables(struct pguard_profile *profile, struct netlink_ext_ack *extack)
 {
@@ -344,6 +363,7 @@ static int complete_tables(struct pguard_profile *profile, struct netlink_ext_ac
 		table->types = &profile->types[profile->loops[i].first_type];
 		profile->loops[i].limits = &profile->limits[profile->loops[i].first_type];
 		profile->loops[i].ticks = &profile->ticks[profile->loops[i].first_type];
+		complete_novel(&profile->loops[i]);
 		ret = complete_loop(profile, &profile->loops[i], room, extack);
 		if (ret)
 			return ret;

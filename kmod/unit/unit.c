@@ -126,7 +126,7 @@ static __always_inline void count_in_type(struct pguard_type_sums *sums,
 	sums->starved += outcome.is_starved;
 	if (outcome.is_late)
 		count_late(sums, inference, account);
-	else
+	else if (!inference->nr_unknown)
 		count_times(sums, account);
 }
 
@@ -152,7 +152,7 @@ static noinline void count_parts(const struct pguard_inference *inference,
 	if (!cpu->times || !account->has_times)
 		return;
 	/* It says nothing of its type. */
-	if (added_time_is_most(own, added_ns))
+	if (inference->nr_unknown || added_time_is_most(own, added_ns))
 		return;
 	count_time(inference, cpu, PERFGUARD_TIMES_OWN, added_time_take_off(own, added_ns));
 	count_time(inference, cpu, PERFGUARD_TIMES_CPU,

@@ -195,6 +195,7 @@ static inline bool same_type(const struct model_type *a, const struct model_type
 	}
 	for (int cause = 0; cause < SAMPLES_NR_CAUSES; cause++)
 		SAME(a, b, added_ns[cause]);
+	SAME(a, b, novel_ns);
 	SAME(a, b, objective_ns);
 	SAME(a, b, confidence);
 	SAME(a, b, units_needed);

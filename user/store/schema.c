@@ -21,7 +21,7 @@ _Static_assert(sizeof(struct training) == 304 && sizeof(struct samples) == 128 &
 		       sizeof(struct samples_times) == 5296 &&
 		       sizeof(struct samples_objective) == 16 &&
 		       sizeof(struct samples_timing) == 42448 && sizeof(struct model) == 160 &&
-		       sizeof(struct model_type) == 5488 && sizeof(struct model_guard) == 32 &&
+		       sizeof(struct model_type) == 5504 && sizeof(struct model_guard) == 32 &&
 		       sizeof(struct model_context) == 20 && sizeof(struct model_weight) == 8 &&
 		       sizeof(struct model_prediction) == 88,
 	       "all fields of a profile are saved");
@@ -164,6 +164,7 @@ static const struct column type_columns[] = {
 	NAMED("block_io_ns", model_type, limit_ns[SAMPLES_BLOCK_IO]),
 	NAMED("interrupt_ns", model_type, added_ns[SAMPLES_INTERRUPT]),
 	NAMED("batch_ns", model_type, added_ns[SAMPLES_BATCH]),
+	COLUMN(model_type, novel_ns),
 	COLUMN(model_type, confidence), COLUMN(model_type, units_needed),
 	COLUMN(model_type, false_alarms), COLUMN(model_type, held_back_alarms),
 	COLUMN(model_type, held_back_units),

@@ -496,6 +496,13 @@ struct perfguard_type {
 	 * before it returned; added to interrupt-ns, if both are so.
 	 */
 	__u64 batch_ns;
+	/*
+	 * Limit of the own time of a unit that hit a guard in a context that
+	 * the profile does not have, and so may be of no type; 0: the largest
+	 * limits of the event loop's types count. As above, the largest of the
+	 * types.
+	 */
+	__u64 novel_ns;
 	/* Index of the event loop; types are in its order. */
 	__u32 loop;
 	/* Chosen by the user, from 1; below 2^28. */

@@ -230,8 +230,9 @@ def has_units(family, profile, wanted):
 def count_types(profile, threads):
     counts = {}
     for _, units in threads:
-        for kind, _ in ends_of(Reference(profile), units):
-            if kind:
+        reference = Reference(profile)
+        for hits, (kind, _) in zip(units, ends_of(reference, units)):
+            if kind and reference.knows(hits):
                 counts[kind] = counts.get(kind, 0) + 1
     return counts
 

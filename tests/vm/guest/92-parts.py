@@ -26,11 +26,12 @@ class Trial:
     """The program, guarded by a profile of one type with these limits."""
 
     def __init__(self, family, program, depth, threshold=0, own=0, cpu=0, blocked=0, interrupt=0,
-                 batch=0, event=-1):
+                 batch=0, event=-1, novel=0):
         self.family, self.program = family, program
         profile = Profile(SCRIPTED, [program.boundary()], [(program.offsets[1], 0)],
                           [Type(threshold, 1, parts_ns=(own, cpu, blocked, 0),
-                                interrupt_ns=interrupt, batch_ns=batch)],
+                                interrupt_ns=interrupt, batch_ns=batch,
+                                novel_ns=novel)],
                           [Context(0, depth, [(0, 10, 10)])], event=event)
         self.profile, target, _ = profile.arm(family, "parts")
         family.record(target, ACCOUNT)
@@ -104,6 +105,19 @@ def batched(family, program, depth):
        "a batched unit may take longer, and no other")
 
 
+def novel(family, program, depth):
+    """A unit in a context that the profile does not have may be of no type: it has a limit too."""
+    for limit, is_late in ((0, True), (LONG, False), (2 * LIMIT, True)):
+        trial = Trial(family, program, depth + 8, own=LIMIT, novel=limit)
+        record, _, kind = trial.run((WAIT, 0, 20), (1, 0, 0), (NAP, 0, US))
+        note(f"limit {LIMIT // MS} ms, of a unit of no type {limit // MS}: {text(record)}")
+        ok((record is not None) == is_late and kind["units"] == 0,
+           f"it is {'late' if is_late else 'in time'}, and does not count for its type")
+        if record:
+            ok(record["threshold_ns"] == max(LIMIT, limit), "and the record says by what limit")
+        collect("disarm", "--all")
+
+
 def starved(family, program, depth):
     """Others take the CPU: the unit's own time is as ever."""
     rivals = [subprocess.Popen(["taskset", "-c", "0", "sh", "-c", "while :; do :; done"])
@@ -137,6 +151,7 @@ def main():
     each(family, program, depth)
     interrupted(family, program, depth)
     batched(family, program, depth)
+    novel(family, program, depth)
     starved(family, program, depth)
     program.end()
     done()

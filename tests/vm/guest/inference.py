@@ -73,6 +73,10 @@ class Reference:
     def id(self, index):
         return 0 if index is None else self.types[index].id
 
+    def knows(self, hits):
+        """Whether a unit with these hits is of a type, and counts for it."""
+        return all(hit in self.known for hit in hits)
+
     def end(self):
         """(id of the type, whether the unit fits it)"""
         best = self._best(self.counts if self.is_paper else self.final)

@@ -142,7 +142,7 @@ class Tally:
         self.hits = self.ends = self.novel = 0
         self.wrong = {"hits seen": 0, "type so far": 0, "type at the end": 0, "fit": 0,
                       "ends seen": 0}
-        self.types = {}
+        self.types = {}         # units that certainly are of one, by its id
         self.noted = 0
 
     def miss(self, what, text):
@@ -171,7 +171,7 @@ class Tally:
             at += 1
             self.ends += 1
             self.novel += not fits
-            if kind:
+            if kind and not reference.strangers:
                 self.types[kind] = self.types.get(kind, 0) + 1
             if not event or event.kind != UNIT:
                 self.miss("ends seen", f"{event}")
@@ -189,7 +189,7 @@ class Tally:
             self.hits += len(calls)
             self.ends += 1
             self.novel += not fits
-            if kind:
+            if kind and reference.knows(calls):
                 self.types[kind] = self.types.get(kind, 0) + 1
 
     def judge(self, text, threads):

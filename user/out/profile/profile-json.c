@@ -245,6 +245,7 @@ static const struct field type_fields[] = {
 	LIMIT(SAMPLES_BLOCKED, "blocked"), LIMIT(SAMPLES_BLOCK_IO, "block_io"),
 	FIELD(struct model_type, added_ns[SAMPLES_INTERRUPT], "interrupt"),
 	FIELD(struct model_type, added_ns[SAMPLES_BATCH], "batch"),
+	FIELD(struct model_type, novel_ns, "novel"),
 	FIELD_INNER_END,
 	FIELD_NAMED(profile_confidence_names, struct model_type, confidence, "confidence"),
 	AT(units_needed), AT(false_alarms), AT(held_back_alarms), AT(held_back_units),

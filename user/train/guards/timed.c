@@ -65,7 +65,8 @@ static uint32_t type_of(const struct infer_tables *tables, const struct samples_
 {
 	struct table *table = &tables->loops[timing->loop];
 
-	infer_tables_feed(tables, timing->loop, timing->hits, timing->nr_hits);
+	if (!infer_tables_feed(tables, timing->loop, timing->hits, timing->nr_hits))
+		return SAMPLES_NONE;
 	return infer_tables_type(table, infer_end(&table->table, table->state));
 }
 

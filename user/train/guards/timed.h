@@ -19,7 +19,7 @@ struct timed {
 
 /*
  * The type of the units of each timing, as @model's guards infer it; SAMPLES_NONE of those
- * in whose run not all of its guards were on.  @ret has room for all timings.  Returns as below.
+ * that hit one of them in a context that it does not know, or in whose run not all of them were on.  @ret has room for all timings.  Returns as below.
  */
 int timed_types(const struct samples *samples, const struct model *model, uint32_t *ret);
 

@@ -40,6 +40,7 @@
 #include "train/guards/timed.h"
 #include "train/guards/weights.h"
 #include "train/model/objectives.h"
+#include "train/model/tail.h"
 #include "train/model/type-limits.h"
 #include "train/samples/times.h"
 #include "train/types/describe.h"
@@ -217,8 +218,10 @@ static int set_limits_of(const struct loop_types *types, const struct threshold_
 	loop.held_back = NULL;
 	times_merge(&loop.all, all[1]);
 	ret = ret ?: limits_find(rule, &loop, &stretch, limits);
-	for (uint32_t i = 0; i < types->nr && !ret; i++)
+	for (uint32_t i = 0; i < types->nr && !ret; i++) {
 		set_type(&types->types[i], &limits[i], &types->times[0][i]);
+		types->types[i].novel_ns = tail_largest(&loop.all);
+	}
 	free(limits);
 	return ret;
 }

@@ -29,6 +29,11 @@ uint32_t tail_stalls(const struct samples_times *times)
 	       largest_ns[0] / STALL_FACTOR > largest_ns[1];
 }
 
+uint64_t tail_largest(const struct samples_times *times)
+{
+	return times->nr_largest ? times->largest_ns[tail_stalls(times)] : 0;
+}
+
 /* How many of the largest times, without stalls, a tail is made of. */
 static uint32_t tail_size(const struct samples_times *times, uint32_t stalls)
 {

@@ -33,6 +33,8 @@ struct tail_shape {
  * is a stall, of the machine or of whoever stopped the program.
  */
 uint32_t tail_stalls(const struct samples_times *times);
+/* The largest time that is no stall; 0 without units. */
+uint64_t tail_largest(const struct samples_times *times);
 
 struct tail tail_of(const struct samples_times *times);
 
