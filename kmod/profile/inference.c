@@ -330,7 +330,8 @@ u64 pguard_inference_soon(const struct pguard_inference *inference)
  * @ret: filled in
  *
  * By the limits of the best type; and once the unit is beyond one of them, by the largest
- * of all that the unit may still be of.
+ * of all that the unit may still be of.  One that met a context that training did not see may
+ * be of none, and has the loop's limits for that.
  *
  * Context: any; an RCU section for another's.
  */

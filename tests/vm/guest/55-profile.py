@@ -662,10 +662,9 @@ def beside():
     target, _ = arm(family, load(family, [CALLED], tables_of(program)))
     audit = Audit("--duration", 900, "--slower-than", "10ms", "-p", victim.pid)
     audit.next("ready")
-    victim.do("nothing")    # the thread slept when we came; from here on it is seen
+    victim.unit("nothing")  # the thread slept when we came; from here on it is seen
     for _ in range(5):
-        victim.do("sleep 100")
-    victim.do("nothing")    # when it is read, the unit before has ended
+        victim.unit("sleep 100")
     ended = [audit.next_long("ended", 100) for _ in range(5)]
     audit.finish()
     ok(all(ended) and len(audit.slept("ended", 100)) == 5, "an audit works beside a profile")

@@ -6,7 +6,7 @@ import random
 import socket
 import struct
 
-from perfguard import PATIENCE, Audit, Victim, collect, done, is_in, note, ok, wait_until
+from perfguard import PATIENCE, Audit, Victim, collect, done, note, ok
 
 NETLINK_GENERIC = 16
 SOL_NETLINK, NETLINK_EXT_ACK, NETLINK_CAP_ACK = 270, 11, 10
@@ -75,8 +75,7 @@ victim = Victim()
 audit = Audit("--duration", 900, "--slower-than", "10ms", "-p", victim.pid)
 audit.next("ready")
 for _ in range(20):
-    victim.do("sleep 20")
-    wait_until(lambda: is_in(victim.pid, "S"))  # if the next line is there, no unit ends
+    victim.unit("sleep 20")
 
 seed = int(os.environ.get("SEED", "20161113"))
 note(f"seed {seed}")
@@ -107,10 +106,9 @@ left = collect("disarm", "--all")
 note(f"what the messages had armed: {left.stdout.strip() or left.stderr.strip()}")
 audit = Audit("--duration", 900, "--slower-than", "10ms", "-p", victim.pid)
 audit.next("ready")
-victim.do("nothing")    # the thread slept when we came; from here on it is seen
+victim.unit("nothing")  # the thread slept when we came; from here on it is seen
 for _ in range(5):
-    victim.do("sleep 100")
-victim.do("nothing")    # when it is read, the unit before has ended
+    victim.unit("sleep 100")
 ended = [audit.next_long("ended", 100) for _ in range(5)]
 audit.finish()
 ok(all(ended) and len(audit.slept("ended", 100)) == 5, "another audit works as ever")

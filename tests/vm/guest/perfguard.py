@@ -188,6 +188,12 @@ class Victim:
         self.send(command)
         return self.answer()
 
+    def unit(self, command):
+        """The same, and a unit ends: none does if the next line is there before it sleeps."""
+        answer = self.do(command)
+        wait_until(lambda: is_in(self.pid, "S"))
+        return answer
+
     def end(self):
         if self.process.poll() is None:
             self.process.kill()
