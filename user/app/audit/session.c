@@ -163,21 +163,42 @@ static int adapt_threshold(struct session *session, uint64_t since_ns)
 	return ret == -ENOBUFS ? 0 : ret;
 }
 
-/* A unit that lasts for a loop's wait is none: it began before that was known to be one. */
-static bool is_wait(const struct discovery *discovery, uint32_t image_id,
-		    const struct alert_stack *stacks, uint32_t nr)
+/* Of @nr stacks, those that lie in a wait that is known to be a loop's own. */
+static uint32_t count_waits(const struct discovery *discovery, uint32_t image_id,
+			    const struct alert_stack *stacks, uint32_t nr)
 {
+	uint32_t waits = 0;
+
 	for (uint32_t i = 0; i < nr; i++)
-		if (discovery_is_loop_wait(discovery, image_id, &stacks[i]))
-			return true;
-	return false;
+		waits += discovery_is_loop_wait(discovery, image_id, &stacks[i]);
+	return waits;
 }
 
+/*
+ * A unit that lasts for a loop's wait is none: it began before that was known to be one.  Of any
+ * other the last stack may have been taken when the thread waits already, and the first not at all.
+ */
 static bool is_slow_wait(const struct slow_unit *unit, void *arg)
 {
 	const struct session *session = arg;
 
-	return is_wait(&session->discovery, unit->record.image_id, unit->stacks, unit->nr_stacks);
+	return unit->nr_stacks && !unit->has_bare &&
+	       count_waits(&session->discovery, unit->record.image_id, unit->stacks,
+			   unit->nr_stacks) == unit->nr_stacks;
+}
+
+/* The same, with what an alert adds. */
+static bool is_wait(struct session *session, const struct alert *alert)
+{
+	const struct record *record = alert->record;
+	const struct slow_unit *unit = slowest_find(&session->slowest, record);
+
+	if (unit && !is_slow_wait(unit, session))
+		return false;
+	if (!alert->nr_stacks)
+		return unit;
+	return count_waits(&session->discovery, record->image_id, alert->stacks,
+			   alert->nr_stacks) == alert->nr_stacks;
 }
 
 static int take_alert(struct session *session, const struct record *record)
@@ -200,8 +221,7 @@ static int take_alert(struct session *session, const struct record *record)
 	alert.cgroup = cgroup;
 	alert.loop = discovery_number(discovery, record->image_id, record->loop_id);
 	/* It is kept all the same: what comes next of the unit may have no such stack. */
-	if (session->is_json &&
-	    !is_wait(discovery, record->image_id, alert.stacks, alert.nr_stacks))
+	if (session->is_json && !is_wait(session, &alert))
 		ret = alert_json(&session->json, stdout, &alert, alert_kind_name(record->kind));
 	if (ret) {
 		stacks_free(alert.stacks, alert.nr_stacks);

@@ -31,7 +31,7 @@ static void remove_unit(struct slowest *slowest, uint32_t index)
 	slowest->units[index] = slowest->units[--slowest->nr];
 }
 
-static struct slow_unit *find_unit(struct slowest *slowest, const struct record *record)
+struct slow_unit *slowest_find(struct slowest *slowest, const struct record *record)
 {
 	for (uint32_t i = 0; i < slowest->nr; i++) {
 		const struct record *known = &slowest->units[i].record;
@@ -79,7 +79,7 @@ static void trim(struct slowest *slowest)
 int slowest_add(struct slowest *slowest, const struct record *record, struct alert_stack *stacks,
 		uint32_t nr_stacks, char *cgroup)
 {
-	struct slow_unit *unit = find_unit(slowest, record);
+	struct slow_unit *unit = slowest_find(slowest, record);
 	int ret = 0;
 
 	if (!unit)
@@ -93,6 +93,7 @@ int slowest_add(struct slowest *slowest, const struct record *record, struct ale
 	unit->record.stacks = NULL;
 	unit->record.nr_stacks = 0;
 	unit->has_ended = record->kind == PERFGUARD_RECORD_KIND_ENDED;
+	unit->has_bare |= !unit->has_ended && !nr_stacks;
 	unit->total_ns = record->account.elapsed_ns;
 	if (unit->cgroup)
 		free(cgroup);

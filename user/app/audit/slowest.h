@@ -18,6 +18,7 @@ struct slow_unit {
 	struct alert_stack *stacks; /* of all alerts, in order of time */
 	uint32_t nr_stacks;
 	bool has_ended;
+	bool has_bare; /* it was found late, and no stack of it could be taken */
 	bool is_cut; /* its thread is gone, and nothing was heard of its end */
 	uint64_t total_ns; /* up to its end or, while it runs, to the audit's */
 	char *cgroup; /* or NULL */
@@ -36,6 +37,9 @@ struct slowest {
  */
 int slowest_add(struct slowest *slowest, const struct record *record,
 		struct alert_stack *stacks, uint32_t nr_stacks, char *cgroup);
+
+/* The unit that @record is of, or NULL. */
+struct slow_unit *slowest_find(struct slowest *slowest, const struct record *record);
 
 /* Forget those for which @fn is true. */
 void slowest_drop(struct slowest *slowest, bool (*fn)(const struct slow_unit *unit, void *arg),
