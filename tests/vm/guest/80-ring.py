@@ -31,7 +31,10 @@ ok(lost == numbers[0] - 1 and lost > 0, "what is gone before them is counted")
 reported = {(line["tid"], line["unit"]) for line in alerts if line["kind"] == "late"}
 ended = {(line["tid"], line["unit"]) for line in alerts if line["kind"] == "ended"}
 first = min(unit for _, unit in reported)
-ok({unit for unit in reported if unit[1] > first} <= ended, "each late unit has its end")
+missing = {unit for unit in reported if unit[1] > first} - ended
+note(f"no end of {missing}: {[line for line in alerts if line['unit'] in {u for _, u in missing}]}"
+     if missing else f"units {first} to {max(unit for _, unit in reported)}")
+ok(not missing, "each late unit has its end")
 order = {}
 for line in alerts:
     order.setdefault((line["tid"], line["unit"]), []).append(line["kind"])
