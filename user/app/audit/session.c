@@ -163,15 +163,14 @@ static int adapt_threshold(struct session *session, uint64_t since_ns)
 	return ret == -ENOBUFS ? 0 : ret;
 }
 
-/* Of @nr stacks, those that lie in a wait that is known to be a loop's own. */
-static uint32_t count_waits(const struct discovery *discovery, uint32_t image_id,
-			    const struct alert_stack *stacks, uint32_t nr)
+/* There are stacks, and all lie in a wait that is known to be a loop's own. */
+static bool are_waits(const struct discovery *discovery, uint32_t image_id,
+		      const struct alert_stack *stacks, uint32_t nr)
 {
-	uint32_t waits = 0;
-
 	for (uint32_t i = 0; i < nr; i++)
-		waits += discovery_is_loop_wait(discovery, image_id, &stacks[i]);
-	return waits;
+		if (!discovery_is_loop_wait(discovery, image_id, &stacks[i]))
+			return false;
+	return nr;
 }
 
 /*
@@ -182,9 +181,8 @@ static bool is_slow_wait(const struct slow_unit *unit, void *arg)
 {
 	const struct session *session = arg;
 
-	return unit->nr_stacks && !unit->has_bare &&
-	       count_waits(&session->discovery, unit->record.image_id, unit->stacks,
-			   unit->nr_stacks) == unit->nr_stacks;
+	return !unit->has_bare && are_waits(&session->discovery, unit->record.image_id,
+					    unit->stacks, unit->nr_stacks);
 }
 
 /* The same, with what an alert adds. */
@@ -197,8 +195,7 @@ static bool is_wait(struct session *session, const struct alert *alert)
 		return false;
 	if (!alert->nr_stacks)
 		return unit;
-	return count_waits(&session->discovery, record->image_id, alert->stacks,
-			   alert->nr_stacks) == alert->nr_stacks;
+	return are_waits(&session->discovery, record->image_id, alert->stacks, alert->nr_stacks);
 }
 
 static int take_alert(struct session *session, const struct record *record)
