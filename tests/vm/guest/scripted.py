@@ -171,7 +171,7 @@ class Tally:
             at += 1
             self.ends += 1
             self.novel += not fits
-            if kind and not reference.strangers:
+            if kind and reference.knows(calls):
                 self.types[kind] = self.types.get(kind, 0) + 1
             if not event or event.kind != UNIT:
                 self.miss("ends seen", f"{event}")

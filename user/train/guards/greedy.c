@@ -9,8 +9,6 @@
 #include "base/array.h"
 #include "train/guards/partition.h"
 
-/* Added to a guard's price: one that is hardly ever hit is not for free. */
-#define FREE_HITS 0.003
 /* What a bit of entropy is worth compared with accuracy: it breaks ties. */
 #define BIT_WORTH 0.001
 /*
@@ -85,7 +83,7 @@ static void drop_first(struct greedy *greedy)
 static void price(struct greedy *greedy, struct guard_candidate *candidate)
 {
 	struct partition_gain gain = partition_gain(&greedy->partition, candidate->function);
-	double hits = greedy->features->columns[candidate->function].price + FREE_HITS;
+	double hits = greedy->features->columns[candidate->function].price + GREEDY_FREE_HITS;
 	double value = gain.bits + SPREAD_BITS * gain.spread;
 
 	if (greedy->options->objective == GREEDY_ACCURACY)

@@ -28,6 +28,9 @@ enum {
 	GREEDY_FURTHER_HIT = 3,
 };
 
+/* Added to a guard's price, in hits a unit: one that is hardly ever hit is not for free. */
+#define GREEDY_FREE_HITS 0.003
+
 enum greedy_objective {
 	GREEDY_ENTROPY, /* uncertainty of the type, in bits, and of the time */
 	GREEDY_ACCURACY, /* share of units right if each signature's best type is said; the same */

@@ -85,13 +85,11 @@ static int choose_among(const struct keeper *keeper, struct kept *set)
 
 /* What shortens the reach by less does not. */
 #define MIN_BITS 1e-6
-/* What is given to the price of a function that is hardly ever hit. */
-#define FREE_HITS 0.003
 
 /* All loops together, in hits a unit. */
 static double price_of(const struct keeper *keeper, uint32_t function)
 {
-	return keeper->features.columns[function].price + FREE_HITS;
+	return keeper->features.columns[function].price + GREEDY_FREE_HITS;
 }
 
 /*
