@@ -26,6 +26,7 @@ from measured import alarms, share_text, weighted_median  # noqa: E402
 RESULTS = TOP / "tests/eval/results"
 PROGRAMS = ("redis", "nginx", "memcached", "apache", "mariadb")
 FILE = "delays.json"
+FEW_FILE = "few.json"
 SECONDS = 2400
 SHARE = 0.9             # of the units that are so much slower have to be reported
 LEAST_DELAYS = 20       # of a type, to say anything
@@ -35,7 +36,7 @@ WAYS = {"computing": ("cpu", 1.5), "sleeping": ("own", 2), "rival": ("cpu", 2.5)
 NAMES = {"computing": "computes longer", "sleeping": "sleeps",
          "rival": "computes longer, a rival for the CPU"}
 FEW = (30, 300)         # timed units of types that are judged by themselves
-FEW_FACTOR = 3
+FEW_MOST = 3            # how much longer one of their units may have to compute
 
 HOW = f"""\
 A server is trained on for a minute (`pg-collect train`) under four connections that pause 4 ms
@@ -48,11 +49,16 @@ of the host has no effect.
   what it computes (its mean and the delay, by its mean), or, where it sleeps, its own time. The
   share is made to rise with the factor (isotonic regression). Of types with {LEAST_DELAYS} delayed
   units or more; the median over types, and the same weighted by their units.
-* **few**: the median over types with {FEW[0]} to {FEW[1]} timed units.
 * **limit**: of a type's computing and own time by its mean, the median over types by units.
 * **false alarms**: late units among those that were not delayed, with the 95 % interval; declared
   are {100 * RATE:g} %. **starved**: units that were late only by the run queue, which is no alarm.
 * A rival is a process that computes all the time on the server's CPU; the profile is the same one.
+"""
+
+HOW_FEW = f"""\
+The server is trained on anew, as long as else in its first two stages, but its units are timed for
+less than half a second; then units are made to compute longer, as above. Of types with {FEW[0]} to
+{FEW[1]} timed units; false alarms are of all types.
 """
 
 
@@ -91,22 +97,21 @@ def limit_by_mean(kind, part):
     return kind["limits_ns"][part] / mean_ns if kind["limits_ns"][part] and mean_ns else None
 
 
-def judge_way(found, way):
-    part, most = WAYS[way]
-    types = {one["id"]: one for one in found["types"]}
+def judge_way(found, way, most=None, timed=(0, float("inf"))):
+    """Of types with so many timed units."""
+    part, most = WAYS[way][0], most or WAYS[way][1]
+    types = {one["id"]: one for one in found["types"]
+             if timed[0] <= one["times"]["nr"] <= timed[1]}
     rows = {number: some for number, some in rows_of(found, way, part).items()
-            if len(some) >= LEAST_DELAYS}
+            if number in types and len(some) >= LEAST_DELAYS}
     factors = {number: factor_of(some) for number, some in rows.items()}
     weights = [(factors[number], types[number]["times"]["nr"]) for number in factors]
-    few = [factors[number] for number in factors
-           if FEW[0] <= types[number]["times"]["nr"] < FEW[1]]
     limits = [(limit_by_mean(kind, part), kind["times"]["nr"]) for kind in types.values()
               if limit_by_mean(kind, part)]
     median = statistics.median(factors.values()) if factors else float("nan")
     by_units = weighted_median(weights) if weights else float("nan")
     return {"way": way, "types": len(factors), "delays": sum(map(len, rows.values())),
             "median": median, "weighted": by_units, "most": most,
-            "few": statistics.median(few) if few else None, "nr_few": len(few),
             "limit": weighted_median(limits) if limits else float("nan"),
             "met": bool(factors) and max(median, by_units) <= most}
 
@@ -120,20 +125,26 @@ def judge(found):
             "met": all(way["met"] for way in ways) and max(lows) <= RATE}
 
 
+def judge_few(found):
+    way = judge_way(found, "computing", FEW_MOST, FEW)
+    calm = alarms(found["calm"])
+    return {"program": found["program"], "commit": found["commit"], "way": way, "calm": calm,
+            "met": way["met"] and interval(*calm[:2])[0] <= RATE}
+
+
 def number(value):
     return "-" if value is None or value != value else \
         "never" if value == float("inf") else f"{value:.2f}"
 
 
 def table(results):
-    lines = ["| program | a unit | types | delays | factor, median | by units | asked | few | "
-             "limit by mean |", "|---|---|---|---|---|---|---|---|---|"]
+    lines = ["| program | a unit | types | delays | factor, median | by units | asked | "
+             "limit by mean |", "|---|---|---|---|---|---|---|---|"]
     for result in results:
         for way in result["ways"]:
-            few = f"{number(way['few'])} ({way['nr_few']} types)" if way["nr_few"] else "-"
             lines.append(
                 f"| {result['program']} | {NAMES[way['way']]} | {way['types']} | {way['delays']} | "
-                f"{number(way['median'])} | {number(way['weighted'])} | {way['most']} | {few} | "
+                f"{number(way['median'])} | {number(way['weighted'])} | {way['most']} | "
                 f"{number(way['limit'])} |")
     lines += ["", "| program | false alarms | with a rival | starved then | commit |",
               "|---|---|---|---|---|"]
@@ -142,6 +153,15 @@ def table(results):
                      f"{share_text(*result['rival'][:2])} | {result['rival'][2]:,} | "
                      f"{result['commit']} |")
     return "\n".join(lines) + "\n"
+
+
+def table_few(results):
+    rows = [(result["program"], str(way["types"]), str(way["delays"]), number(way["median"]),
+             number(way["weighted"]), str(way["most"]), number(way["limit"]),
+             share_text(*result["calm"][:2]), result["commit"])
+            for result in results for way in [result["way"]]]
+    return measured.table(["program", "types", "delays", "factor, median", "by units", "asked",
+                           "limit by mean", "false alarms", "commit"], rows)
 
 
 def picture(founds):
@@ -162,25 +182,30 @@ def picture(founds):
                              ("what a unit computes, by its type's mean", "reported"), True, False)
 
 
-def page(results, founds, kernel):
+def page(text, founds, kernel):
     (RESULTS / f"sensitivity-{kernel}.svg").write_text(picture(founds))
     (RESULTS / "sensitivity.md").write_text(
         f"# How much slower a unit has to be to be reported\n\nLinux {kernel}, `make "
-        f"eval-sensitivity`.\n\n{HOW}\n"
-        f"{table(results)}\n![Units reported, by what they compute](sensitivity-{kernel}.svg)\n")
+        f"eval-sensitivity`.\n\n{HOW}\n{text}"
+        f"\n![Units reported, by what they compute](sensitivity-{kernel}.svg)\n")
 
 
 def main():
     arguments = measured.arguments(PROGRAMS)
+    script = HERE / "guest/sensitivity.py"
     for program in [] if arguments.again else arguments.program or PROGRAMS:
-        measured.measure(program, arguments.kernel, FILE, SECONDS,
-                         [("--icount", HERE / "guest/sensitivity.py", program)])
+        for what, file in (("all", FILE), ("few", FEW_FILE)):
+            measured.measure(program, arguments.kernel, file, SECONDS,
+                             [("--icount", script, program, what)])
     founds = measured.founds(PROGRAMS, arguments.kernel, FILE)
     results = [judge(found) for found in founds]
-    print(table(results))
+    few = [judge_few(found) for found in measured.founds(PROGRAMS, arguments.kernel, FEW_FILE)]
+    text = f"{table(results)}\n## Limits of few units\n\n{HOW_FEW}\n{table_few(few)}"
+    print(text)
     if founds:
-        page(results, founds, arguments.kernel)
-    return 0 if len(results) == len(PROGRAMS) and all(one["met"] for one in results) else 1
+        page(text, founds, arguments.kernel)
+    return 0 if len(results) == len(few) == len(PROGRAMS) and \
+        all(one["met"] for one in results + few) else 1
 
 
 if __name__ == "__main__":

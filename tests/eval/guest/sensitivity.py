@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """In the guest: how much slower does a unit have to be to be reported?
 
-usage: sensitivity.py PROGRAM OUT
+usage: sensitivity.py PROGRAM all|few OUT
 
-A program is trained on under a steady load and armed.  Then one of its functions that most units
+all: a program is trained on under a steady load and armed.  Then one of its functions that most units
 call is delayed now and then, by a kernel module that knows nothing of units: by computing, by
 sleeping, and by computing while another process wants the same CPU.  OUT/delays.json has each
 delayed unit, with its type, what it took, and by which part it was reported, if it was; and the
-false alarms among the others.  Nothing is judged here.
+false alarms among the others.
+few: the same, by computing alone, of a profile whose limits are of few units; OUT/few.json.
+Nothing is judged here.
 """
 
 import bisect
@@ -36,6 +38,8 @@ CALM_SECONDS = 30
 TRIES_PER_SECOND = 12   # delays; less than the module reports
 PART = {1: "all", 2: "own", 3: "cpu", 4: "blocked", 5: "block_io"}
 SMALLEST, LARGEST = 0.05, 12    # delays, by the mean of a unit
+STAGES = (5, 15)        # of training for limits of few units: coverage and structure, s,
+TIMING = 0.4            # and how long its units are timed, s
 
 
 def numbers(blob):
@@ -208,43 +212,76 @@ def rival_of(pid):
     return subprocess.Popen(["taskset", "-c", "0", "sh", "-c", "while :; do :; done"])
 
 
-def measure(name, out):
-    program = programs.load(name)
-    program.start()
-    load = Load(name)
-    profile = out.with_name("profile.pgp")
-    try:
-        result = collect("train", "-o", profile, "-p", program.pid, timeout=600)
-        out.with_name("train.txt").write_text(result.stdout + result.stderr)
-        if result.returncode:
-            raise RuntimeError(result.stdout + result.stderr)
-        armed = Armed(profile)
-        known = show(profile)
-        done = {"program": name, "types": known["types"], "calm": false_alarms(armed, CALM_SECONDS)}
-        kinds = armed.types()
-        units = sum(one["units"] for one in kinds.values())
-        mean_ns = sum(one["elapsed_ns"] for one in kinds.values()) / max(units, 1)
-        *place, share = common_function(profile)
-        every = max(int(sum(row[0] for row in done["calm"].values()) / CALM_SECONDS * share /
-                        TRIES_PER_SECOND), 1)
-        done |= {"place": place, "share": share, "every": every, "mean_ns": mean_ns}
-        recorder = armed.stream()
-        done["computing"] = delay(armed, recorder, place, every, mean_ns, False)
-        done["sleeping"] = delay(armed, recorder, place, every, mean_ns, True)
-        rival = rival_of(program.pid)
-        done["rival"] = delay(armed, recorder, place, every, mean_ns, False)
-        recorder.ask("close")
-        done["calm_rival"] = false_alarms(armed, CALM_SECONDS)
-        rival.kill()
-        out.write_text(json.dumps(done))
-    finally:
-        load.stop()
-        program.stop()
+def stages(path):
+    """A workload for train that is over after each stage's time; the load is another."""
+    path.write_text(f"""\
+echo >> {path}.stages
+case $(wc -l < {path}.stages) in
+1) sleep {STAGES[0]} ;;
+2) sleep {STAGES[1]} ;;
+*) sleep {TIMING} ;;
+esac
+""")
+    return f"sh {path}"
+
+
+def train(pid, profile, *options):
+    result = collect("train", "-o", profile, *options, "-p", pid, timeout=600)
+    profile.with_suffix(".txt").write_text(result.stdout + result.stderr)
+    if result.returncode:
+        raise RuntimeError(result.stdout + result.stderr)
+    return Armed(profile)
+
+
+def aim(armed, profile, done):
+    """Which function to delay, and every how many calls."""
+    kinds = armed.types()
+    units = sum(one["units"] for one in kinds.values())
+    mean_ns = sum(one["elapsed_ns"] for one in kinds.values()) / max(units, 1)
+    *place, share = common_function(profile)
+    every = max(int(sum(row[0] for row in done["calm"].values()) / CALM_SECONDS * share /
+                    TRIES_PER_SECOND), 1)
+    return {"place": place, "share": share, "every": every, "mean_ns": mean_ns}
+
+
+def measure(program, out):
+    profile = out / "profile.pgp"
+    armed = train(program.pid, profile)
+    done = {"types": show(profile)["types"], "calm": false_alarms(armed, CALM_SECONDS)}
+    done |= aim(armed, profile, done)
+    where = (done["place"], done["every"], done["mean_ns"])
+    recorder = armed.stream()
+    done["computing"] = delay(armed, recorder, *where, False)
+    done["sleeping"] = delay(armed, recorder, *where, True)
+    rival = rival_of(program.pid)
+    done["rival"] = delay(armed, recorder, *where, False)
+    recorder.ask("close")
+    done["calm_rival"] = false_alarms(armed, CALM_SECONDS)
+    rival.kill()
+    (out / "delays.json").write_text(json.dumps(done))
+
+
+def measure_few(program, out):
+    profile = out / "few.pgp"
+    armed = train(program.pid, profile, "--workload", stages(pathlib.Path("/tmp/stages")))
+    done = {"types": show(profile)["types"], "calm": false_alarms(armed, CALM_SECONDS)}
+    done |= aim(armed, profile, done)
+    done["computing"] = delay(armed, armed.stream(), done["place"], done["every"],
+                              done["mean_ns"], False)
+    (out / "few.json").write_text(json.dumps(done))
 
 
 def main():
+    name, what, out = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
     reload(65536)
-    measure(sys.argv[1], pathlib.Path(sys.argv[2], "delays.json"))
+    program = programs.load(name)
+    program.start()
+    load = Load(name)
+    try:
+        {"all": measure, "few": measure_few}[what](program, out)
+    finally:
+        load.stop()
+        program.stop()
 
 
 if __name__ == "__main__":
