@@ -52,7 +52,7 @@ shows "its loops and their boundaries" 'Event loop 1: thread exampled' \
 	'186,310, and 214 that were cut off' 'glued +3,120 events that nothing marks' 'futex that returns to libc.so.6\+0x85e1b'
 shows "what to expect of the guards" '98.1 % of units at their end, 77.4 % half-way' \
 	'7, 1.87 hits a unit \(planned: 2.00\), 14 in the worst' '2.1 % of units have a call tree never' \
-	'[0-9.]+ % are novel: they fit no type'
+	'[0-9.]+ % are novel: they fit no type' 'limit +21.0 ms for units that may be of no type'
 shows "types with their thresholds" \
 	'^ +2 +10.8 % +46.7 % +1.34 ms +15.1 % +4.14 ms full +15,020 +98.7 %$' \
 	'identified by  json_string' 'exampled\+0x18ab0 \(depth 144\)' '3 clusters that the guards cannot distinguish'

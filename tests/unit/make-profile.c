@@ -264,6 +264,7 @@ static void make_types(struct model *model)
 				[SAMPLES_OWN] = types[i].mean_ns + 4 * types[i].spread_ns,
 				[SAMPLES_CPU] = types[i].mean_ns / 2 + types[i].spread_ns,
 			},
+			.novel_ns = 21000000,
 			.confidence = is_sure	      ? MODEL_CONFIDENCE_FULL :
 				      types[i].timed ? MODEL_CONFIDENCE_FEW :
 						       MODEL_CONFIDENCE_NONE,

@@ -166,6 +166,23 @@ static void print_boundaries(FILE *file, const struct profile_view *view,
 	}
 }
 
+/* What units are held to that may be of no type; each type of their loop has it. */
+static void print_novel_limit(FILE *file, const struct model *model, uint32_t loop)
+{
+	char text[DURATION_TEXT_MAX];
+
+	for (uint32_t i = 0; i < model->nr_types; i++) {
+		const struct model_type *type = &model->types[i];
+
+		if (type->loop != loop || !type->novel_ns)
+			continue;
+		text_heading(file, "limit");
+		fprintf(file, "%s for units that may be of no type\n",
+			duration_format(type->novel_ns, text));
+		return;
+	}
+}
+
 static void print_prediction(FILE *file, const struct profile_view *view, uint32_t loop)
 {
 	const struct model *model = view->model;
@@ -378,6 +395,7 @@ static void print_loop(FILE *file, const struct profile_view *view, uint32_t ind
 	text_counted(file, view->loop_variants[index], "variant");
 	fputc('\n', file);
 	print_prediction(file, view, index);
+	print_novel_limit(file, view->model, index);
 	print_types(file, view, index, max_types);
 }
 
