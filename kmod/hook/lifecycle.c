@@ -31,15 +31,15 @@ static void probe_fork(void *data, struct task_struct *parent, struct task_struc
 	pguard_process_add_like(parent->tgid, child);
 }
 
-/* The thread's state belongs to the image that was; it gets a new one. */
-static void state_drop(struct task_struct *task)
+/* What becomes of the unit at hand: @end is pguard_unit_exit() or pguard_unit_drop(). */
+static void state_drop(struct task_struct *task, void (*end)(struct pguard_thread *))
 {
 	struct pguard_thread *thread = pguard_thread_remove(task);
 
 	if (!thread)
 		return;
+	end(thread);
 	pguard_stream_end(thread);
-	pguard_unit_drop(thread);
 	atomic64_inc(&thread->image->target->ended_threads);
 	pguard_thread_put(thread);
 }
@@ -69,7 +69,8 @@ static void probe_exec(void *data, struct task_struct *task, pid_t old_pid,
 	struct pguard_target *target = exec_target(bprm, task);
 
 	if (process_maybe_watched(task)) {
-		state_drop(task);
+		/* The state belongs to the image that was; the thread gets a new one. */
+		state_drop(task, pguard_unit_drop);
 		pguard_process_del(task->tgid);
 	}
 	if (target) {
@@ -81,7 +82,7 @@ static void probe_exec(void *data, struct task_struct *task, pid_t old_pid,
 static void probe_exit(PGUARD_EXIT_PROBE_ARGS)
 {
 	/* Threads that exit together may see their process gone already. */
-	state_drop(task);
+	state_drop(task, pguard_unit_exit);
 	/* The last thread of the group takes the process along. */
 	if (unlikely(process_maybe_watched(task)) && !atomic_read(&task->signal->live)) {
 		pguard_process_del(task->tgid);

@@ -97,8 +97,8 @@ static __always_inline bool pguard_guard_is_event(const struct pguard_site *site
  *	the TSC
  * @regs: its user registers
  * @hit: with the clock; takes the rest
- * @may_begin: it is an event site of some loop; normally the first event
- *	of a unit
+ * @may_begin: it is a boundary of some loop; normally the first event of a
+ *	unit
  *
  * Context: current, in the handler of a probe (probe.c); does not sleep or fault.
  * Return: how far it came.

@@ -238,6 +238,7 @@ static int guard_add(struct batch *batch, u32 i, struct file *const *files)
 		.sums = guard->sums,
 		.left = profile->left,
 		.events = guard->events,
+		.starts = guard->starts,
 		.has_contexts = guard->has_contexts,
 		.id = i,
 		.sp_delta = guard->site.sp_delta,

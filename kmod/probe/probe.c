@@ -103,7 +103,7 @@ static int guard_handler(PGUARD_UPROBE_HANDLER_ARGS)
 	return hit_fast(container_of(self, struct pguard_probe, consumer), regs, false);
 }
 
-/* Where events begin. */
+/* Where events or units begin. */
 static int event_handler(PGUARD_UPROBE_HANDLER_ARGS)
 {
 	return hit_fast(container_of(self, struct pguard_probe, consumer), regs, true);
@@ -126,7 +126,7 @@ static int (*handler_of(const struct pguard_site *site))(PGUARD_UPROBE_HANDLER_A
 		return record_handler;
 	if (site->profile->flags & PERFGUARD_PROFILE_FLAGS_PAPER || !pguard_clock_is_tsc())
 		return slow_handler;
-	return site->events ? event_handler : guard_handler;
+	return site->events || site->starts ? event_handler : guard_handler;
 }
 
 /* The clock has changed: handlers that suppose the TSC are for nobody any more. */

@@ -176,6 +176,7 @@ struct pguard_limit_ticks {
  * @nr_shed: of its contexts, those of guards that are shed; as that of the profile
  * @changed: pguard_clock() when a guard of them was last put off or on; the same
  * @has_event_calls: some of its wait sites are
+ * @is_life: it has no wait; its units are the lives of threads, from a start site on
  * @table: its part of the profile's types, contexts and weights
  * @limits: of its types
  * @ticks: of its types, what follows from those
@@ -194,6 +195,7 @@ struct pguard_loop {
 	u32 bit;
 	bool has_empty;
 	bool has_event_calls;
+	bool is_life;
 	u32 first_type;
 	u32 nr_shed;
 	u64 changed;
@@ -245,6 +247,7 @@ struct pguard_wait_sites {
  * @state: enum perfguard_guard_state; the target lock for writing, READ_ONCE
  * @way: enum perfguard_step_mode; does not change while it is armed
  * @events: a bit for each loop of which it is an event site
+ * @starts: the loop of which it is a start site, or NULL
  * @sheds: how often it was shed; the same
  * @sums: what each CPU counts
  * @share: what it took of the target's CPU time, in millionths; the same
@@ -262,6 +265,7 @@ struct pguard_guard {
 	u32 share;
 	bool has_contexts;
 	bool is_shared;
+	struct pguard_loop *starts;
 	/* private: the governor's */
 	u32 rounds;
 	u32 pause;
@@ -269,6 +273,12 @@ struct pguard_guard {
 	u64 hits;
 	u64 stepped;
 };
+
+/* Returns true if units begin or end at it, so that it is never shed. */
+static inline bool pguard_guard_is_boundary(const struct pguard_guard *guard)
+{
+	return guard->events || guard->starts;
+}
 
 /* Who carries out its instruction now: enum perfguard_step_mode. */
 static inline u32 pguard_guard_step_mode(const struct pguard_guard *guard)

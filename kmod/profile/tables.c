@@ -164,6 +164,32 @@ static int add_call(struct pguard_profile *profile, const struct perfguard_bound
 	return 0;
 }
 
+static int add_start(struct pguard_profile *profile, const struct perfguard_boundary *boundary,
+		     struct netlink_ext_ack *extack)
+{
+	struct pguard_guard *guard;
+
+	if (boundary->guard >= profile->nr_guards)
+		return refuse(extack, "a start site is at a guard that is not there");
+	guard = &profile->guards[boundary->guard];
+	if (guard->starts)
+		return refuse(extack, "two event loops start at one guard");
+	guard->starts = &profile->loops[boundary->loop];
+	guard->starts->is_life = true;
+	return 0;
+}
+
+/* Returns true if a loop has a wait or, instead, a start site. */
+static bool have_begins(const struct pguard_profile *profile, const unsigned long *has_wait)
+{
+	u32 i;
+
+	for (i = 0; i < profile->nr_loops; i++)
+		if (test_bit(i, has_wait) == profile->loops[i].is_life)
+			return false;
+	return true;
+}
+
 static int make_boundaries(struct pguard_profile *profile, struct netlink_ext_ack *extack)
 {
 	const struct perfguard_boundary *from =
@@ -190,14 +216,17 @@ static int make_boundaries(struct pguard_profile *profile, struct netlink_ext_ac
 					      "an event site is at a guard that is not there");
 			profile->guards[from[i].guard].events |= profile->loops[from[i].loop].bit;
 			break;
+		case PERFGUARD_BOUNDARY_ROLE_START_SITE:
+			ret = add_start(profile, &from[i], extack);
+			break;
 		default:
 			return refuse(extack, "a boundary has an unknown role");
 		}
 		if (ret)
 			return ret;
 	}
-	if (bitmap_weight(has_wait, PGUARD_MAX_PROFILE_LOOPS) != profile->nr_loops)
-		return refuse(extack, "an event loop has no wait");
+	if (!have_begins(profile, has_wait))
+		return refuse(extack, "an event loop has no wait, or a start site beside it");
 	return 0;
 }
 

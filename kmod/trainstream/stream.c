@@ -64,6 +64,7 @@ static u32 ring_events;		/* in each ring, a power of 2 */
 
 u32 pguard_stream_opening;
 static u32 nr_openings;
+static u64 opened_ns;		/* as task_struct.start_time */
 
 /* Something is there that is worth to wake the reader for. */
 static bool ripe;
@@ -128,14 +129,15 @@ static u32 event_what(u32 kind, u32 number)
 	return kind << 28 | number;
 }
 
-/* The first event of a thread, just before the one that follows. */
+/* The first event of a thread, just before the one that follows; 1 if we saw it start. */
 static struct perfguard_event event_start(const struct pguard_thread *thread, u64 now)
 {
 	return (struct perfguard_event){
 		.time_ns = now - 1,
 		.value = (u32)current->tgid | (u64)thread->image->id << 32,
 		.tid = thread->tid,
-		.what = event_what(PERFGUARD_EVENT_KIND_START, 0),
+		.what = event_what(PERFGUARD_EVENT_KIND_START,
+				   current->start_time > READ_ONCE(opened_ns)),
 	};
 }
 
@@ -290,6 +292,7 @@ static int stream_start(void)
 	}
 	WRITE_ONCE(ripe, false);
 	nr_openings += nr_openings == U32_MAX ? 2 : 1;
+	WRITE_ONCE(opened_ns, ktime_get_ns());
 	/* Who sees it open sees the rings. */
 	smp_store_release(&pguard_stream_opening, nr_openings);
 	queue_delayed_work(system_dfl_wq, &tick_work, TICK);

@@ -7,6 +7,8 @@
 #include "report/report-cost.h"
 #include "trainstream/stream.h"
 
+#include <linux/sched/signal.h>
+
 #include <perfguard/added-time.h>
 
 /**
@@ -470,7 +472,10 @@ static enum pguard_call enter_wait(struct pguard_thread *thread, bool may_sleep)
 	struct pguard_loop *loop = thread->place->call_site->is.loop;
 	struct moment now = { .clock = pguard_clock() };
 
-	if (thread->unit & PGUARD_PHASE_RUNNING)
+	/* A thread that comes to a loop has another life. */
+	if (unlikely(inference && inference->loop->is_life))
+		pguard_unit_drop(thread);
+	else if (thread->unit & PGUARD_PHASE_RUNNING)
 		unit_end(thread, inference, &now);
 	if (!inference || inference->loop != loop)
 		inference = change_loop(thread, loop, may_sleep);
@@ -567,6 +572,65 @@ void pguard_unit_forget(struct pguard_thread *thread)
 		return;
 	pguard_unit_drop(thread);
 	leave_loop(thread, inference);
+}
+
+/**
+ * pguard_unit_start() - current comes by a start site
+ * @thread: of current
+ * @profile: that is armed, of which @loop is one without a wait
+ * @loop: whose unit begins, unless the thread does units already
+ * @sp: at the entry of the function that the thread starts with
+ *
+ * Its calls are entered below the loop's frame, which is where that function returns.
+ *
+ * Context: current, in the handler of a probe; does not sleep.
+ */
+void pguard_unit_start(struct pguard_thread *thread, struct pguard_profile *profile,
+		       struct pguard_loop *loop, u64 sp)
+{
+	struct pguard_inference *inference;
+
+	if (pguard_thread_inference(thread))
+		return;
+	inference = pguard_inference_new(profile, loop, GFP_NOWAIT);
+	if (!inference) {
+		atomic64_inc(&thread->image->target->untracked);
+		return;
+	}
+	inference->frame = sp + sizeof(u64);
+	rcu_assign_pointer(thread->inference, inference);
+	pguard_unit_plan(thread);
+	pguard_unit_begin(thread, pguard_clock());
+}
+
+/* Returns true if current exits by itself, alone, or with its process that has no other thread. */
+static bool ends_by_itself(void)
+{
+	const struct signal_struct *signal = current->signal;
+
+	return !(signal->flags & SIGNAL_GROUP_EXIT) ||
+	       (get_nr_threads(current) == 1 && !(current->exit_code & 0x7f));
+}
+
+/**
+ * pguard_unit_exit() - current exits
+ * @thread: of current
+ *
+ * A unit that is the thread's life ends by that; another one does not count, nor does
+ * one that is ended from outside.
+ *
+ * Context: current, preemptible or not.
+ */
+void pguard_unit_exit(struct pguard_thread *thread)
+{
+	struct pguard_inference *inference = pguard_thread_inference(thread);
+	struct moment now = { .clock = pguard_clock() };
+
+	if (inference && inference->loop->is_life && thread->unit & PGUARD_PHASE_RUNNING &&
+	    ends_by_itself())
+		unit_end(thread, inference, &now);
+	else
+		pguard_unit_drop(thread);
 }
 
 /*

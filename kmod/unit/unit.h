@@ -48,6 +48,9 @@ struct pguard_thread *pguard_unit_close(struct pguard_thread *thread, u64 elapse
 void pguard_unit_leave(struct pguard_thread *thread, const struct pguard_loop *loop);
 void pguard_unit_forget(struct pguard_thread *thread);
 void pguard_unit_drop(struct pguard_thread *thread);
+void pguard_unit_start(struct pguard_thread *thread, struct pguard_profile *profile,
+		       struct pguard_loop *loop, u64 sp);
+void pguard_unit_exit(struct pguard_thread *thread);
 void pguard_unit_event_call(struct pguard_thread *thread);
 void pguard_unit_event_site(struct pguard_thread *thread, u64 now);
 void pguard_unit_count_longer(const struct pguard_profile *profile, u64 ticks);

@@ -52,13 +52,16 @@ def judge(one):
     name = one["name"]
     if one["check"] == CANNOT:
         return [(name, "it cannot be done", "-", "-", "-")], True
-    if "lasting" not in one:
+    if "single" not in one:
         return [(name, "it can", "-", f"training failed: {one.get('train', '')}", "no")], False
     rows, met = [], True
     for kind, text in (("lasting", "lasting"), ("single", "one a request")):
+        if kind not in one:
+            continue
         ratio, alarms, good = judge_load(one[kind])
         rows.append((name, f"it can; connections: {text}", ratio, alarms, "yes" if good else "no"))
-        met &= good or kind == "single"
+        # By one connection for each request it was trained on only if that is all it was.
+        met &= good or (kind == "single" and "lasting" in one)
     return rows, met
 
 

@@ -443,7 +443,7 @@ static void test_indices(void)
 	WRONG(samples.functions[3].cost, 2);
 	WRONG(samples.loops[0].function, samples->nr_functions);
 	WRONG(samples.loops[0].nr_boundaries, 0);
-	WRONG(samples.loops[0].boundaries[0].role, 3);
+	WRONG(samples.loops[0].boundaries[0].role, 4);
 	WRONG(samples.loops[0].boundaries[0].object, samples->nr_objects);
 	WRONG(samples.nodes[5].parent, 5);
 	WRONG(samples.nodes[5].parent, SAMPLES_NONE);

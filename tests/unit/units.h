@@ -114,10 +114,10 @@ static inline void is_number(uint64_t got, uint64_t expected, const char *name)
 		     (unsigned long long)expected);
 }
 
-/* The one loop's boundaries by role, as the letters w, c and s. */
+/* The one loop's boundaries by role, as the letters w, c, s and l, of a life. */
 static inline void is_cut_by(const struct extracted *of, const char *roles, const char *name)
 {
-	static const char letters[] = { 'w', 'c', 's' };
+	static const char letters[] = { 'w', 'c', 's', 'l' };
 	const struct samples_loop *loop = of->samples.loops;
 	char got[16] = "";
 

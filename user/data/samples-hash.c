@@ -49,7 +49,7 @@ static uint64_t of_boundary(const struct samples_boundary *boundary, uint64_t pl
 {
 	uint64_t hash = join(place, boundary->role);
 
-	if (boundary->role == SAMPLES_ROLE_EVENT_SITE)
+	if (samples_is_site(boundary))
 		return hash;
 	hash = join(hash, boundary->syscall);
 	hash = join(hash, boundary->return_offset);
@@ -89,9 +89,11 @@ static uint64_t of_loop(const struct samples_loop *loop, const struct hashes *ha
 		const struct samples_boundary *boundary = &loop->boundaries[i];
 		uint64_t hash;
 
-		if (boundary->role != SAMPLES_ROLE_WAIT)
+		if (!samples_begins_units(boundary))
 			continue;
-		hash = of_boundary(boundary, hashes->objects[boundary->object]);
+		hash = of_boundary(boundary, samples_is_site(boundary) ?
+						     hashes->functions[boundary->function] :
+						     hashes->objects[boundary->object]);
 		if (hash < smallest)
 			smallest = hash;
 	}

@@ -61,21 +61,39 @@ enum samples_role {
 	SAMPLES_ROLE_EVENT_CALL,
 	/* The same by a probe at a function's site. */
 	SAMPLES_ROLE_EVENT_SITE,
+	/*
+	 * By a probe, too: threads start with this function, and each does one unit, which
+	 * is its life.  Of a loop that has no wait.
+	 */
+	SAMPLES_ROLE_START_SITE,
 };
 
 struct samples_boundary {
 	enum samples_role role;
-	uint32_t syscall; /* except for EVENT_SITE */
+	uint32_t syscall; /* not at a site */
 	uint32_t object; /* of the return address */
 	uint64_t return_offset; /* in the file, of the return address */
 	uint32_t distance; /* from SP at the call to the slot that holds it */
 	uint32_t rise; /* WAIT: SP of the loop frame less SP at the call; 0: not known */
-	uint32_t function; /* EVENT_SITE only */
+	uint32_t function; /* EVENT_SITE and START_SITE only */
 };
+
+/* It is a probe at a function's site, and no system call. */
+static inline bool samples_is_site(const struct samples_boundary *boundary)
+{
+	return boundary->role == SAMPLES_ROLE_EVENT_SITE ||
+	       boundary->role == SAMPLES_ROLE_START_SITE;
+}
+
+/* By this a loop has units, whatever events it has. */
+static inline bool samples_begins_units(const struct samples_boundary *boundary)
+{
+	return boundary->role == SAMPLES_ROLE_WAIT || boundary->role == SAMPLES_ROLE_START_SITE;
+}
 
 /* An event loop: what its threads do is cut at its boundaries. */
 struct samples_loop {
-	uint64_t hash; /* of its first wait; distinguishes loops of two runs */
+	uint64_t hash; /* of its first wait or start; distinguishes loops of two runs */
 	uint32_t nr_boundaries;
 	struct samples_boundary *boundaries;
 	uint32_t function; /* that owns the loop; SAMPLES_NONE if not known */

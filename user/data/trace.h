@@ -23,6 +23,8 @@ enum {
 	TRACE_LOOP_SHIFT = 12,
 	TRACE_NUMBER_MASK = 0xfffffff,
 	TRACE_KIND_SHIFT = 28,
+	/* exit(2): a thread that lives for one unit waits there before and after it (life.h). */
+	TRACE_LIFE_SYSCALL = 60,
 };
 
 enum trace_stage {
@@ -91,6 +93,11 @@ static inline enum perfguard_event_kind trace_kind(const struct perfguard_event 
 static inline uint32_t trace_number(const struct perfguard_event *event)
 {
 	return event->what & TRACE_NUMBER_MASK;
+}
+
+static inline uint32_t trace_syscall(const struct perfguard_event *event)
+{
+	return trace_number(event) & TRACE_SYSCALL_MASK;
 }
 
 /* Add events as they were read.  Returns 0 or -ENOMEM. */

@@ -54,6 +54,7 @@ static const char *check_boundary(const struct samples *samples,
 			return "a boundary in no object";
 		return NULL;
 	case SAMPLES_ROLE_EVENT_SITE:
+	case SAMPLES_ROLE_START_SITE:
 		if (boundary->function >= samples->nr_functions)
 			return "a boundary in no function";
 		return NULL;
@@ -70,15 +71,15 @@ static const char *check_loops(const struct samples *samples)
 	for (uint32_t i = 0; i < samples->nr_loops; i++) {
 		const struct samples_loop *loop = &samples->loops[i];
 		const char *wrong = NULL;
-		bool has_wait = false;
+		bool has_begin = false;
 
 		for (uint32_t j = 0; j < loop->nr_boundaries && !wrong; j++) {
 			wrong = check_boundary(samples, &loop->boundaries[j]);
-			has_wait |= loop->boundaries[j].role == SAMPLES_ROLE_WAIT;
+			has_begin |= samples_begins_units(&loop->boundaries[j]);
 		}
 		if (wrong)
 			return wrong;
-		if (!has_wait)
+		if (!has_begin)
 			return "a loop without a wait";
 		if (!is_optional(loop->function, samples->nr_functions))
 			return "a loop of no function";

@@ -256,7 +256,8 @@ enum perfguard_event_kind {
 	PERFGUARD_EVENT_KIND_LEAVE = 4,
 	/*
 	 * The first event of a thread; value is the process in the lower 32
-	 * bits and the image above.
+	 * bits and the image above, number 1 if the thread was started after
+	 * the stream was opened.
 	 */
 	PERFGUARD_EVENT_KIND_START = 5,
 	/* The thread executes another program or exits. */
@@ -348,6 +349,12 @@ enum perfguard_boundary_role {
 	PERFGUARD_BOUNDARY_ROLE_EVENT_CALL = 2,
 	/* The same at a guard's site. */
 	PERFGUARD_BOUNDARY_ROLE_EVENT_SITE = 3,
+	/*
+	 * The guard's site is in the function that threads of a loop without a
+	 * wait start with: a unit begins there, and ends when the thread exits
+	 * by itself.
+	 */
+	PERFGUARD_BOUNDARY_ROLE_START_SITE = 4,
 };
 
 /*

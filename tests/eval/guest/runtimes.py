@@ -6,7 +6,7 @@ usage: runtimes.py CLASSES OUT
 Each server is asked by CONNECTIONS clients.  pg-collect check says whether its work is in units;
 where it says so, the server is trained on and armed, and its units and false alarms are counted
 while the clients count their requests: first with connections that last, then with one for each
-request.
+request.  A server that has a thread for each request is only asked like that.
 OUT/runtimes.json has what came of it.  Nothing is judged here.
 """
 
@@ -33,16 +33,19 @@ SECONDS = 60
 PORT = 8100
 PATHS = ("/", "/", "/sum", "/", "/sort")
 CANNOT = 3          # exit of check
+OUT = pathlib.Path(sys.argv[2])
 SUMS = ("units", "late", "starved", "novel")
 
 
 def servers(classes):
-    """{name: command}"""
-    return {
-        "CPython": ["python3", str(HERE / "runtimes/server.py"), str(PORT)],
-        "Node.js": ["node", str(HERE / "runtimes/server.js"), str(PORT)],
-        "Java": ["java", "-cp", classes, "Server", str(PORT)],
-    }
+    """[(name, command, whether connections last)]"""
+    python = ["python3", str(HERE / "runtimes/server.py"), str(PORT)]
+    return [
+        ("CPython", [*python, "HTTP/1.1"], True),
+        ("CPython, a thread a request", [*python, "HTTP/1.0"], False),
+        ("Node.js", ["node", str(HERE / "runtimes/server.js"), str(PORT)], True),
+        ("Java", ["java", "-cp", classes, "Server", str(PORT)], True),
+    ]
 
 
 def ask(count, lasts):
@@ -97,13 +100,13 @@ def measure(armed, lasts):
     return done
 
 
-def try_out(name, command):
+def try_out(name, command, lasts):
     server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     done = {"name": name}
     try:
         if not wait_until(is_up, 300):
             raise RuntimeError(f"{name} does not listen")
-        load = Load(True)
+        load = Load(lasts)
         time.sleep(20)      # what is compiled at run time mostly is, then
         result = collect("check", "-p", server.pid, timeout=600)
         done |= {"check": result.returncode, "said": result.stdout.strip()}
@@ -116,8 +119,11 @@ def try_out(name, command):
         load.stop()
         if result.returncode:
             return done | {"train": result.stderr[-600:]}
+        (OUT / f"{name}.txt").write_text(collect("show", profile).stdout)
         armed = Armed(profile)
-        done["lasting"], done["single"] = measure(armed, True), measure(armed, False)
+        if lasts:
+            done["lasting"] = measure(armed, True)
+        done["single"] = measure(armed, False)
         armed.family.close()
         collect("disarm", "--all")
         return done
@@ -128,8 +134,8 @@ def try_out(name, command):
 
 def main():
     reload(65536)
-    found = [try_out(name, command) for name, command in servers(sys.argv[1]).items()]
-    pathlib.Path(sys.argv[2], "runtimes.json").write_text(json.dumps(found))
+    found = [try_out(*server) for server in servers(sys.argv[1])]
+    (OUT / "runtimes.json").write_text(json.dumps(found))
 
 
 main()

@@ -37,7 +37,7 @@ bool short_lives_text(const struct session *session, char *text, size_t size)
 	if (!short_lives_are_most(ended, session->discovery.nr_there, units))
 		return false;
 	snprintf(text, size, "%" PRIu64 " threads ended meanwhile, and %" PRIu64
-		 " units: where a thread lives for one request, what it does is in no unit",
+		 " units: a thread mostly lives for one request",
 		 ended, units);
 	return true;
 }
@@ -47,5 +47,6 @@ void short_lives_warn(const struct session *session)
 	char text[160];
 
 	if (short_lives_text(session, text, sizeof(text)))
-		log_warning("%s", text);
+		log_warning("%s; what it does is in no unit of an audit, but in one of train",
+			    text);
 }

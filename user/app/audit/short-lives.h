@@ -2,12 +2,13 @@
 /*
  * Programs that start a thread for each request.
  *
- * A unit goes from one wait of an event loop to the next.  A thread that is
+ * In an audit a unit goes from one wait of an event loop to the next.  A thread that is
  * started for a request waits for it once, or not at all, and ends: there is
  * no next wait, and what it does is in no unit.  Such a program is known by
  * the number of threads that end.  There is at most one unit for each of them,
  * where the request is accepted; where a thread waits for its client once more
- * before it ends, there are more.
+ * before it ends, there are more.  Training takes the life of such a thread for a
+ * unit (train/trace/life.h).
  */
 #ifndef _USER_APP_AUDIT_SHORT_LIVES_H
 #define _USER_APP_AUDIT_SHORT_LIVES_H

@@ -12,6 +12,7 @@
 #include "base/hash-index.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "train/trace/life.h"
 
 enum {
 	/* A dispatch was at most 200 bytes further in than the loop's frame. */
@@ -382,6 +383,8 @@ int recording_describe(struct recording *recording)
 		error = describe_image(trace, &discovery->images[i]);
 	if (!error)
 		error = trace_sort(trace);
+	if (!error)
+		error = lives_add(trace);
 	if (!error)
 		error = describe_calls(recording);
 	return error ? cmd_no_memory() : 0;

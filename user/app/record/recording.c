@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "app/audit/short-lives.h"
 #include "app/common/command.h"
 #include "app/record/recording-tables.h"
 #include "base/array.h"
@@ -433,9 +432,6 @@ static int cover(struct recording *recording)
 		ret = drop_stream(recording);
 	if (ret)
 		return ret;
-	/* The counters are only for the warning. */
-	if (!session_take_sums(&recording->session))
-		short_lives_warn(&recording->session);
 	if (recording->nr_covered)
 		return 0;
 	log_error("no function of %s ran; is there a load on it?",

@@ -107,6 +107,7 @@ static const char *const role_names[] = {
 	[SAMPLES_ROLE_WAIT] = "wait",
 	[SAMPLES_ROLE_EVENT_CALL] = "event",
 	[SAMPLES_ROLE_EVENT_SITE] = "site",
+	[SAMPLES_ROLE_START_SITE] = "start",
 };
 
 static void put_boundary(struct json *json, const struct samples *samples,
@@ -114,7 +115,7 @@ static void put_boundary(struct json *json, const struct samples *samples,
 {
 	json_object(json, NULL);
 	json_string(json, "role", role_names[boundary->role]);
-	if (boundary->role == SAMPLES_ROLE_EVENT_SITE) {
+	if (samples_is_site(boundary)) {
 		profile_put_function(json, "function", samples, boundary->function);
 	} else {
 		fields_json(json, call_fields, boundary);

@@ -125,8 +125,10 @@ static void print_boundary(FILE *file, const struct profile_view *view,
 	char label[PROFILE_LABEL_MAX];
 	const char *name;
 
-	if (boundary->role == SAMPLES_ROLE_EVENT_SITE) {
-		fprintf(file, "each call of %s\n",
+	if (samples_is_site(boundary)) {
+		fprintf(file, "%s %s\n",
+			boundary->role == SAMPLES_ROLE_EVENT_SITE ? "each call of"
+								  : "each thread's life, from",
 			profile_function_label(samples, boundary->function, MAX_NAME, label));
 		return;
 	}
@@ -149,6 +151,7 @@ static void print_boundaries(FILE *file, const struct profile_view *view,
 		const char *name;
 	} roles[] = {
 		{ SAMPLES_ROLE_WAIT, "waits in" },
+		{ SAMPLES_ROLE_START_SITE, "unit by" },
 		{ SAMPLES_ROLE_EVENT_CALL, "event by" },
 		{ SAMPLES_ROLE_EVENT_SITE, "event by" },
 	};

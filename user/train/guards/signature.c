@@ -89,7 +89,7 @@ static void mark_sites(struct signatures *signatures)
 		const struct samples_loop *loop = &samples->loops[i];
 
 		for (uint32_t j = 0; j < loop->nr_boundaries; j++)
-			if (loop->boundaries[j].role == SAMPLES_ROLE_EVENT_SITE &&
+			if (samples_is_site(&loop->boundaries[j]) &&
 			    loop->boundaries[j].function < samples->nr_functions)
 				signatures->is_site[loop->boundaries[j].function] = true;
 	}

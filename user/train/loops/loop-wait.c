@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "train/trace/life.h"
 
 enum {
 	MAX_WAITS = 1024, /* over all loops; what is beyond is rare */
@@ -120,6 +121,26 @@ static bool has_waited(const struct loop_waits *waits, uint32_t index)
 	       waits->unsure[contexts->loop_of[index]] & call_bit(context->syscall);
 }
 
+/* A context as it is, without what its waits show of the loop's frame. */
+static struct samples_boundary boundary_of(const struct trace *trace,
+					   const struct trace_context *context)
+{
+	if (life_is_context(context))
+		return (struct samples_boundary){
+			.role = SAMPLES_ROLE_START_SITE,
+			.object = context->object,
+			.function = life_function(trace, context),
+		};
+	return (struct samples_boundary){
+		.role = SAMPLES_ROLE_WAIT,
+		.syscall = context->syscall,
+		.object = context->object,
+		.return_offset = context->return_offset,
+		.distance = context->distance,
+		.function = SAMPLES_NONE,
+	};
+}
+
 int loop_waits_add(const struct loop_waits *waits, const bool *dropped, struct samples_loop *loops)
 {
 	const struct trace *trace = waits->input->trace;
@@ -132,20 +153,15 @@ int loop_waits_add(const struct loop_waits *waits, const bool *dropped, struct s
 	for (uint32_t i = 0; i < trace->nr_contexts && !error; i++) {
 		const struct trace_context *context = &trace->contexts[i];
 		struct samples_loop *loop = &loops[waits->input->contexts.loop_of[i]];
+		struct samples_boundary boundary;
 
 		if (!loop->comm[0])
 			memcpy(loop->comm, context->comm, sizeof(loop->comm));
 		if (dropped[i] || (loop->nr_boundaries && loop->boundaries[0].rise &&
 				   has_waited(waits, i)))
 			continue;
-		error = samples_add_boundary(loop, &(struct samples_boundary){
-			.role = SAMPLES_ROLE_WAIT,
-			.syscall = context->syscall,
-			.object = context->object,
-			.return_offset = context->return_offset,
-			.distance = context->distance,
-			.function = SAMPLES_NONE,
-		});
+		boundary = boundary_of(trace, context);
+		error = samples_add_boundary(loop, &boundary);
 	}
 	return error;
 }

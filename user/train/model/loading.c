@@ -305,6 +305,9 @@ static int add_boundary(struct loading_build *build, uint32_t course,
 	case SAMPLES_ROLE_EVENT_SITE:
 		to->role = PERFGUARD_BOUNDARY_ROLE_EVENT_SITE;
 		return use_site(build, boundary->function, &to->guard);
+	case SAMPLES_ROLE_START_SITE:
+		to->role = PERFGUARD_BOUNDARY_ROLE_START_SITE;
+		return use_site(build, boundary->function, &to->guard);
 	default:
 		return contradiction(build);
 	}
@@ -326,13 +329,13 @@ static int add_boundaries(struct loading_build *build)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < to->nr_courses && !ret; i++) {
 		const struct samples_loop *loop = &build->samples->loops[to->loops[i]];
-		bool has_wait = false;
+		bool has_begin = false;
 
 		for (uint32_t j = 0; j < loop->nr_boundaries && !ret; j++) {
-			has_wait |= loop->boundaries[j].role == SAMPLES_ROLE_WAIT;
+			has_begin |= samples_begins_units(&loop->boundaries[j]);
 			ret = add_boundary(build, i, &loop->boundaries[j]);
 		}
-		if (!ret && !has_wait)
+		if (!ret && !has_begin)
 			ret = contradiction(build);
 	}
 	return ret;

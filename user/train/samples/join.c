@@ -82,7 +82,7 @@ static int append_loops(struct samples *to, const struct samples *from, struct b
 		for (uint32_t j = 0; j < loop->nr_boundaries; j++) {
 			struct samples_boundary *boundary = &loop->boundaries[j];
 
-			if (boundary->role == SAMPLES_ROLE_EVENT_SITE)
+			if (samples_is_site(boundary))
 				boundary->function = moved(boundary->function, base.function);
 			else
 				boundary->object = moved(boundary->object, base.object);

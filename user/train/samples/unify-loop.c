@@ -34,7 +34,7 @@ static void clear_unused(struct samples_boundary *boundary,
 {
 	if (boundary->role != SAMPLES_ROLE_WAIT)
 		boundary->rise = 0;
-	if (boundary->role != SAMPLES_ROLE_EVENT_SITE) {
+	if (!samples_is_site(boundary)) {
 		boundary->function = SAMPLES_NONE;
 		return;
 	}
@@ -60,7 +60,7 @@ static void sort_boundaries(struct samples_loop *loop)
 	loop->nr_boundaries = kept;
 }
 
-/* A wait of a loop. */
+/* A wait of a loop, or its start. */
 struct wait {
 	struct samples_boundary boundary;
 	uint32_t loop;
@@ -92,7 +92,7 @@ static int find_same(const struct samples *samples, uint32_t *same)
 
 		same[i] = i;
 		for (uint32_t j = 0; j < loop->nr_boundaries; j++)
-			if (loop->boundaries[j].role == SAMPLES_ROLE_WAIT)
+			if (samples_begins_units(&loop->boundaries[j]))
 				waits[nr++] = (struct wait){ loop->boundaries[j], i };
 	}
 	ret = ranks_init(&ranks, nr, compare_waits, waits);

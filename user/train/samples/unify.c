@@ -133,7 +133,7 @@ static void move_objects(struct samples *samples, const uint32_t *rank)
 		struct samples_loop *loop = &samples->loops[i];
 
 		for (uint32_t j = 0; j < loop->nr_boundaries; j++)
-			if (loop->boundaries[j].role != SAMPLES_ROLE_EVENT_SITE)
+			if (!samples_is_site(&loop->boundaries[j]))
 				loop->boundaries[j].object = rank[loop->boundaries[j].object];
 	}
 }
@@ -179,7 +179,7 @@ static void move_functions(struct samples *samples, const uint32_t *rank)
 		if (loop->function != SAMPLES_NONE)
 			loop->function = rank[loop->function];
 		for (uint32_t j = 0; j < loop->nr_boundaries; j++)
-			if (loop->boundaries[j].role == SAMPLES_ROLE_EVENT_SITE)
+			if (samples_is_site(&loop->boundaries[j]))
 				loop->boundaries[j].function = rank[loop->boundaries[j].function];
 	}
 	for (uint32_t i = 1; i < samples->nr_nodes; i++)

@@ -242,6 +242,12 @@ static void place(struct frame_finder *finder)
 		struct rise at;
 		uint64_t bytes;
 
+		/* The begin of a thread's life shows where its frame is. */
+		if (trace_syscall(frame.wait) == TRACE_LIFE_SYSCALL) {
+			frame.sp = frame.wait->sp;
+			frames->entries[kept++] = frame;
+			continue;
+		}
 		if (!rise_place(finder->trace, &finder->threads[frame.thread], frame.loop,
 				frame.wait, &at))
 			continue;

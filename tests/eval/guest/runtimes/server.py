@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""CPython's server of a thread for each connection; the paths ask for different work."""
+"""CPython's server of a thread for each connection, which is one request by HTTP/1.0; the paths
+ask for different work.
+
+usage: server.py PORT PROTOCOL
+"""
 
 import http.server
 import sys
@@ -14,7 +18,7 @@ def work(path):
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+    protocol_version = sys.argv[2]
 
     def do_GET(self):  # noqa: N802 the library's name
         body = work(self.path).encode()
