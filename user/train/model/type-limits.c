@@ -127,6 +127,20 @@ static bool is_full(const struct threshold_rule *rule, const struct samples_time
 	return times->nr >= threshold_units(rule);
 }
 
+/*
+ * By the order of a type's times, of which there are enough.  The declared rate is one of the
+ * loop's units, so it has to be certain of all of them together: of n timed units of N the
+ * type has n / N of the k that the loop has, if that is more than its own k.  Such shares of
+ * independent types vary together as the loop's k would.
+ */
+static uint64_t by_order(const struct fit *fit, const struct samples_times *times, double rate)
+{
+	uint64_t nr = fit->loop->all.nr, order = threshold_order(times->nr, rate), share;
+
+	share = (uint64_t)((double)times->nr * (double)threshold_order(nr, rate) / (double)nr);
+	return times_rank(times, order > share ? order : share);
+}
+
 /* All but a tenth of the units take no longer. */
 static uint64_t level(const struct samples_times *times)
 {
@@ -186,7 +200,7 @@ static uint64_t find_part(const struct fit *fit, uint32_t type, int part,
 	double stretch = *stretch_of(fit, type, part);
 
 	if (is_full(&rule, times))
-		return threshold_find(&rule, times, &fit->loop->all).ns;
+		return by_order(fit, times, rule.value);
 	if (stretch > 0) {
 		if (*confidence > MODEL_CONFIDENCE_FIT)
 			*confidence = MODEL_CONFIDENCE_FIT;

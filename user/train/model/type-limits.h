@@ -4,7 +4,8 @@
  *
  * The declared rate of false alarms is shared out among the parts that are a type's
  * own: those that are a sizeable share of its time, and not all of it.  A type with enough units has
- * them by the order of its times (threshold.h), one with fewer by its tail and the
+ * them by the order of its times (threshold.h), so that the rate holds with certainty for the
+ * loop's units together, one with fewer by its tail and the
  * shape that the tails of its loop's types have in common (tail.h).  Whether that
  * holds is tried on held-back units, by how many units the types had; where
  * it does not, limits reach further, and where even that does not help, a limit
