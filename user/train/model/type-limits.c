@@ -18,8 +18,9 @@
 #define CHANCE 0.05
 #define STEP 1.25
 #define FEW_UNITS 30
-/* Of fewer none may have met what the machine adds. */
+/* Of fewer none may have met what the machine adds; where a loop has few, of a fifth of them. */
 #define MANY_UNITS 300
+#define MANY_SHARE 5
 #define MAX_STRETCH 4
 
 /* Of the types of a loop. */
@@ -148,27 +149,41 @@ static uint64_t level(const struct samples_times *times)
 }
 
 /*
+ * What the largest of @nr additions, more than one, says of that which a share @rate of units
+ * exceeds, as if they were exponential, ns.
+ */
+static uint64_t reach_of(uint64_t added_ns, uint64_t nr, double rate)
+{
+	double times = log(1 / rate) / log((double)nr);
+
+	return times > 1 ? (uint64_t)(times * (double)added_ns) : added_ns;
+}
+
+/*
  * What the machine adds to a unit now and then, whatever it runs: interrupts, above all.  No
  * type has less, so it is known by the one that shows least of it.
  */
 static uint64_t noise(const struct fit *fit, int part)
 {
-	uint64_t least = UINT64_MAX;
+	uint64_t least = UINT64_MAX, many = fit->loop->all.nr / MANY_SHARE;
 
+	if (many > MANY_UNITS)
+		many = MANY_UNITS;
 	for (uint32_t i = 0; i < fit->loop->nr; i++) {
 		const struct samples_times *times = &fit->loop->times[i].of[part];
 		struct threshold_rule rule = rule_for(fit, i);
-		uint64_t most, usual;
+		uint64_t most, usual, added;
 
-		if (!is_own(fit, i, part) || times->nr < MANY_UNITS)
+		if (!is_own(fit, i, part) || times->nr < many || times->nr < 2)
 			continue;
 		most = usual_most(times, rule.value);
 		usual = level(times);
 		/* A rate may be beyond a tenth. */
 		if (most < usual)
 			return 0;
-		if (most - usual < least)
-			least = most - usual;
+		added = reach_of(most - usual, times->nr, rule.value);
+		if (added < least)
+			least = added;
 	}
 	return least == UINT64_MAX ? 0 : least;
 }
