@@ -10,6 +10,7 @@ request.  A server that has a thread for each request is only asked like that.
 OUT/runtimes.json has what came of it.  Nothing is judged here.
 """
 
+import collections
 import http.client
 import json
 import multiprocessing
@@ -24,7 +25,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parents[2]
 sys.path[:0] = [str(HERE), str(TOP / "tests/vm/guest")]
 
-from guarded import Armed, reload  # noqa: E402
+from guarded import Armed, reload, show  # noqa: E402
 from perfguard import collect, note, wait_until  # noqa: E402
 
 CONNECTIONS = 4
@@ -85,16 +86,26 @@ def is_up():
         return probe.connect_ex(("127.0.0.1", PORT)) == 0
 
 
-def measure(armed, lasts):
+def busiest(before, after, known):
+    """Units, in time or late, of the loop that did most: others have timers, or accept."""
+    units = collections.Counter()
+    for kind in known["types"]:
+        units[kind["loop"]] += sum(after[kind["id"]][what] - before[kind["id"]][what]
+                                   for what in ("units", "late"))
+    return max(units.values())
+
+
+def measure(armed, known, lasts):
     """Requests, and what the module counted meanwhile."""
     load = Load(lasts)
     time.sleep(5)
-    before, asked = armed.sums(*SUMS), load.count.value
+    before, asked = armed.types(), load.count.value
     time.sleep(SECONDS)
-    after, answered = armed.sums(*SUMS), load.count.value
+    after, answered = armed.types(), load.count.value
     load.stop()
+    done = {what: sum(after[kind][what] - before[kind][what] for kind in after) for what in SUMS}
+    done |= {"requests": answered - asked, "busiest": busiest(before, after, known)}
     # A late unit is not among those in time.
-    done = {what: after[what] - before[what] for what in after} | {"requests": answered - asked}
     done["units"] += done["late"]
     note(f"{'lasting' if lasts else 'single'} connections: {done}")
     return done
@@ -120,10 +131,10 @@ def try_out(name, command, lasts):
         if result.returncode:
             return done | {"train": result.stderr[-600:]}
         (OUT / f"{name}.txt").write_text(collect("show", profile).stdout)
-        armed = Armed(profile)
+        armed, known = Armed(profile), show(profile)
         if lasts:
-            done["lasting"] = measure(armed, True)
-        done["single"] = measure(armed, False)
+            done["lasting"] = measure(armed, known, True)
+        done["single"] = measure(armed, known, False)
         armed.family.close()
         collect("disarm", "--all")
         return done
