@@ -578,7 +578,8 @@ void pguard_unit_forget(struct pguard_thread *thread)
  * pguard_unit_start() - current comes by a start site
  * @thread: of current
  * @profile: that is armed, of which @loop is one without a wait
- * @loop: whose unit begins, unless the thread does units already
+ * @loop: whose unit begins, unless the thread does units already, or has made hooked calls:
+ *	then it does not start here
  * @sp: at the entry of the function that the thread starts with
  *
  * Its calls are entered below the loop's frame, which is where that function returns.
@@ -590,7 +591,7 @@ void pguard_unit_start(struct pguard_thread *thread, struct pguard_profile *prof
 {
 	struct pguard_inference *inference;
 
-	if (pguard_thread_inference(thread))
+	if (pguard_thread_inference(thread) || thread->nr_waits)
 		return;
 	inference = pguard_inference_new(profile, loop, GFP_NOWAIT);
 	if (!inference) {

@@ -7,6 +7,9 @@
  * thread itself, in the hook on the wait call, without a lock; see enum
  * pguard_phase in thread.h for how the watchdog gets in between.
  *
+ * Of a loop without a wait, a unit is the life of a thread: it begins in the function that
+ * the thread starts with, and ends with the thread's exit.
+ *
  * A unit is of a type of the thread's profile, and late by that type's threshold.
  * Where there is no profile it is audited: that is a profile with one type and
  * no guards (audit-profile.c).

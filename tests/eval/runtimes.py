@@ -34,9 +34,9 @@ HOW = """\
 Servers of a few lines each (`tests/eval/guest/runtimes/`) are asked by four clients that pause 20
 ms. `pg-collect check` says beforehand whether a program's work is in units of event loops; where it
 is, the server is trained on, armed and asked for another minute, with connections that last and then
-with one for each request. Asked is one unit a request, within 1 %, of the loop that does most units (others have
-timers, or accept connections), and no more false alarms than 0.1 % by the 95 % interval, or that
-`check` says that it cannot be done.
+with one for each request. Asked is one unit a request, within 1 %, of the loop that does most units
+(others have timers, or accept connections), and no more false alarms than 0.1 % by the 95 %
+interval, or that `check` says that it cannot be done.
 """
 
 

@@ -19,7 +19,7 @@ from record import (CALLED, OWNED, Called, Recorder, changed_bytes, functions, m
 ENOTSUPP = 524
 ACTIVE, SHED = 1, 2
 STEPPED = 3
-WAIT, EVENT_CALL, EVENT_SITE = 1, 2, 3
+WAIT, EVENT_CALL, EVENT_SITE, START_SITE = 1, 2, 3, 4
 FORMS = {"LOOPS": "<II", "BOUNDARIES": "<QIIIIIIII", "GUARDS": "<QIIII",
          "TYPES": "<QQQQQQQQIIhhhH", "CONTEXTS": "<IIII", "WEIGHTS": "<HBB"}
 # Of a type: limits of the parts of its time.
@@ -309,7 +309,8 @@ def wrong():
         ("LOOPS", 0, 0, 2, "without a gap"), ("LOOPS", 1, 0, 1, "without a gap"),
         ("LOOPS", 0, 1, 2, "flag"),
         ("BOUNDARIES", 0, 1, 2, "event loop that is not there"),
-        ("BOUNDARIES", 0, 2, 0, "role"), ("BOUNDARIES", 0, 2, 4, "role"),
+        ("BOUNDARIES", 0, 2, 0, "role"), ("BOUNDARIES", 0, 2, 5, "role"),
+        ("BOUNDARIES", 3, 2, START_SITE, "start site beside"),
         ("BOUNDARIES", 0, 2, EVENT_CALL, "no wait"),
         ("BOUNDARIES", 0, 3, 4096, "system call"),
         ("BOUNDARIES", 2, 4, 1, "object that is not there"),
