@@ -39,7 +39,7 @@ TRIES_PER_SECOND = 12   # delays; less than the module reports
 PART = {1: "all", 2: "own", 3: "cpu", 4: "blocked", 5: "block_io"}
 SMALLEST, LARGEST = 0.05, 12    # delays, by the mean of a unit
 STAGES = (5, 15)        # of training for limits of few units: coverage and structure, s,
-TIMING = 0.4            # and how long its units are timed, s
+TIMING = 0.3            # and how long its units are timed, s
 
 
 def numbers(blob):

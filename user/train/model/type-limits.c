@@ -21,6 +21,8 @@
 /* Of fewer none may have met what the machine adds; where a loop has few, of a fifth of them. */
 #define MANY_UNITS 300
 #define MANY_SHARE 5
+/* The largest of fewer says nothing of others. */
+#define FEW_LARGEST 10
 #define MAX_STRETCH 4
 
 /* Of the types of a loop. */
@@ -149,14 +151,17 @@ static uint64_t level(const struct samples_times *times)
 }
 
 /*
- * What the largest of @nr additions, more than one, says of that which a share @rate of units
- * exceeds, as if they were exponential, ns.
+ * What the largest of @nr additions says of that which a share @rate of units exceeds, ns, as
+ * if they were exponential.  Less than the logarithm of nr and 1.1 of their mean, the 5 %
+ * quantile of Gumbel's distribution, the largest is hardly ever; so nothing is added from
+ * as many units on as threshold_units() says.
  */
 static uint64_t reach_of(uint64_t added_ns, uint64_t nr, double rate)
 {
-	double times = log(1 / rate) / log((double)nr);
+	double least = log((double)nr) - log(-log(CHANCE));
 
-	return times > 1 ? (uint64_t)(times * (double)added_ns) : added_ns;
+	return log(1 / rate) > least ? (uint64_t)(log(1 / rate) / least * (double)added_ns)
+				     : added_ns;
 }
 
 /*
@@ -174,7 +179,7 @@ static uint64_t noise(const struct fit *fit, int part)
 		struct threshold_rule rule = rule_for(fit, i);
 		uint64_t most, usual, added;
 
-		if (!is_own(fit, i, part) || times->nr < many || times->nr < 2)
+		if (!is_own(fit, i, part) || times->nr < many || times->nr < FEW_LARGEST)
 			continue;
 		most = usual_most(times, rule.value);
 		usual = level(times);

@@ -281,7 +281,7 @@ static void count(struct timer *timer)
 			struct samples_timing *timing = &samples->timings[timer->units[i].timing];
 			unsigned int half = samples_half(i - begin, end - begin);
 
-			if (timer->units[i].is_left_out)
+			if (timer->units[i].is_left_out || i - begin < extract_warm_up(end - begin))
 				continue;
 			add_unit(&timing->times[half], &timer->units[i]);
 			timing->nr_contexts_hit += timer->units[i].hits;

@@ -11,8 +11,21 @@
 #ifndef _USER_TRAIN_SAMPLES_EXTRACT_TIMING_H
 #define _USER_TRAIN_SAMPLES_EXTRACT_TIMING_H
 
+#include <stddef.h>
+
 #include "data/samples.h"
 #include "data/trace.h"
+
+/*
+ * How many of the first of @nr units of a loop do not count.  They pay for guards that were
+ * just put on: pages are copied, and the module finds out what sets of contexts mean.
+ */
+static inline size_t extract_warm_up(size_t nr)
+{
+	enum { MOST = 8, SHARE = 20 };
+
+	return nr / SHARE < MOST ? nr / SHARE : MOST;
+}
 
 /*
  * @profile is what the guards were chosen by; the trace's functions and loops
