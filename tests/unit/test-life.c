@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Threads that live for one unit, among those of loops. */
 
+#include <errno.h>
 #include <sys/syscall.h>
 
 #include "tap.h"
@@ -8,7 +9,7 @@
 #include "units.h"
 
 enum {
-	CHECKS = 15,
+	CHECKS = 16,
 	LIVES = 24,
 	BASE = 0x550000000000,
 	FIRST_TID = 100,
@@ -162,6 +163,22 @@ static void known_before(void)
 	sim_deinit(&sim);
 }
 
+/* A trace may be anybody's. */
+static void damaged(void)
+{
+	struct samples samples;
+	struct sim sim;
+	struct extracted of = run(&sim, LIVES, 0, true);
+
+	extracted_deinit(&of);
+	for (uint32_t i = 0; i < sim.trace.nr_contexts; i++)
+		if (life_is_context(&sim.trace.contexts[i]))
+			sim.trace.contexts[i].return_offset++;
+	ok(extract_samples(&sim.trace, &samples, NULL) == -EBADMSG,
+	   "a start that is no function: refused");
+	sim_deinit(&sim);
+}
+
 int main(void)
 {
 	plan(CHECKS);
@@ -169,5 +186,6 @@ int main(void)
 	reading();
 	none();
 	known_before();
+	damaged();
 	return tap_status();
 }

@@ -161,6 +161,8 @@ int loop_waits_add(const struct loop_waits *waits, const bool *dropped, struct s
 				   has_waited(waits, i)))
 			continue;
 		boundary = boundary_of(trace, context);
+		if (life_is_context(context) && boundary.function == TRACE_NONE)
+			return -EBADMSG;
 		error = samples_add_boundary(loop, &boundary);
 	}
 	return error;

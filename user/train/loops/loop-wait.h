@@ -47,7 +47,10 @@ void loop_waits_deinit(struct loop_waits *waits);
 int loop_waits_note(struct loop_waits *waits, const struct loop_shape *shape,
 		    const struct trace_pass *pass, uint32_t index);
 
-/* Add the waits to @loops, without the contexts in @dropped.  Returns 0 or -ENOMEM. */
+/*
+ * Add the waits to @loops, without the contexts in @dropped.  Returns 0, -ENOMEM, or -EBADMSG if
+ * lives start with a function that is not there.
+ */
 int loop_waits_add(const struct loop_waits *waits, const bool *dropped,
 		   struct samples_loop *loops);
 
