@@ -52,6 +52,8 @@ of the host has no effect.
 * **limit**: of a type's computing and own time by its mean, the median over types by units.
 * **false alarms**: late units among those that were not delayed, with the 95 % interval; declared
   are {100 * RATE:g} %. **starved**: units that were late only by the run queue, which is no alarm.
+* Of a function that holds up other threads a delay makes their units late as well, and of more late
+  units than the module reports (64 a second) some are missing.
 * A rival is a process that computes all the time on the server's CPU; the profile is the same one.
 """
 
