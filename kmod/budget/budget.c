@@ -139,7 +139,7 @@ static u32 costliest(const struct window *window, u64 *ret_took)
 
 	*ret_took = 0;
 	for (i = 0; i < profile->nr_guards; i++) {
-		if (pguard_guard_is_boundary(&profile->guards[i]) ||
+		if (profile->guards[i].events ||
 		    profile->guards[i].state != PERFGUARD_GUARD_STATE_ACTIVE)
 			continue;
 		took = guard_took(window, i);

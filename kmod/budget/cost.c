@@ -98,7 +98,7 @@ void pguard_cost_sum(const struct pguard_target *target, const struct pguard_pro
 		pguard_profile_sum_guard(profile, i, &guard);
 		ret->hits += guard.hits;
 		ns = pguard_cost_hits(profile, &profile->guards[i], &guard);
-		if (pguard_guard_is_boundary(&profile->guards[i]))
+		if (profile->guards[i].events)
 			ret->boundaries += ns;
 		else
 			ret->guards += ns;

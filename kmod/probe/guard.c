@@ -98,7 +98,7 @@ static void see_to(struct pguard_thread *thread, enum pguard_meeting meeting)
 		atomic64_inc(&thread->image->target->untracked);
 }
 
-/* That a boundary was met says nothing where training had no guard there. */
+/* That an event site was met says nothing where training had no guard there. */
 static void meet(const struct pguard_site *site, struct pguard_thread *thread,
 		 struct pguard_inference *inference, u32 depth)
 {
@@ -108,7 +108,7 @@ static void meet(const struct pguard_site *site, struct pguard_thread *thread,
 
 	if (slot->key == key)
 		see_to(thread, pguard_inference_meet(inference, slot));
-	else if (!site->events && !site->starts)
+	else if (!site->events)
 		pguard_inference_meet_unknown(inference, site->id, depth);
 }
 
@@ -119,12 +119,9 @@ static void meet(const struct pguard_site *site, struct pguard_thread *thread,
 static void hit(const struct pguard_site *site, struct pguard_thread *thread,
 		const struct pt_regs *regs, u64 now)
 {
-	struct pguard_inference *inference;
+	struct pguard_inference *inference = pguard_thread_inference(thread);
 	u64 depth;
 
-	if (site->starts)
-		pguard_unit_start(thread, site->profile, site->starts, regs->sp + site->sp_delta);
-	inference = pguard_thread_inference(thread);
 	if (!inference || inference->profile != site->profile || !inference->frame)
 		return count_stray(site->profile, now);
 	depth = pguard_guard_depth(site, inference, regs);
@@ -155,6 +152,25 @@ static struct pguard_thread *state_of_current(const struct pguard_site *site)
 }
 
 /**
+ * pguard_guard_start() - current came by a start site, before that counts as a hit
+ * @site: the guard's
+ * @regs: its user registers
+ *
+ * A thread that starts with this has no state yet: no hooked call came before.
+ *
+ * Context: current, in the handler of a probe (probe.c); does not sleep or fault.
+ */
+void pguard_guard_start(const struct pguard_site *site, const struct pt_regs *regs)
+{
+	struct pguard_thread *thread = state_of_current(site);
+
+	if (!thread && pguard_thread_first(site->target))
+		thread = state_of_current(site);
+	if (thread)
+		pguard_unit_start(thread, site->profile, site->starts, regs->sp + site->sp_delta);
+}
+
+/**
  * pguard_guard_hit_slow() - current came by a guard, in whatever way
  * @site: the guard's
  * @regs: its user registers
@@ -167,9 +183,6 @@ bool pguard_guard_hit_slow(const struct pguard_site *site, const struct pt_regs 
 {
 	struct pguard_thread *thread = state_of_current(site);
 
-	/* It starts with this, before any hooked call. */
-	if (!thread && site->starts && pguard_thread_first(site->target))
-		thread = state_of_current(site);
 	/* A child that is no target's has the breakpoints its parent had. */
 	if (!thread && !pguard_site_wants(site, current->mm))
 		return true;

@@ -97,8 +97,8 @@ static __always_inline bool pguard_guard_is_event(const struct pguard_site *site
  *	the TSC
  * @regs: its user registers
  * @hit: with the clock; takes the rest
- * @may_begin: it is a boundary of some loop; normally the first event of a
- *	unit
+ * @may_begin: it is an event site of some loop; normally the first event
+ *	of a unit
  *
  * Context: current, in the handler of a probe (probe.c); does not sleep or fault.
  * Return: how far it came.
@@ -139,6 +139,7 @@ pguard_guard_hit(const struct pguard_site *site, const struct pt_regs *regs,
 	return pguard_guard_end(hit->thread, inference, hit->now);
 }
 
+void pguard_guard_start(const struct pguard_site *site, const struct pt_regs *regs);
 bool pguard_guard_hit_slow(const struct pguard_site *site, const struct pt_regs *regs, u64 now);
 void pguard_guard_check(struct pguard_thread *thread, u64 now);
 

@@ -103,10 +103,20 @@ static int guard_handler(PGUARD_UPROBE_HANDLER_ARGS)
 	return hit_fast(container_of(self, struct pguard_probe, consumer), regs, false);
 }
 
-/* Where events or units begin. */
+/* Where events begin. */
 static int event_handler(PGUARD_UPROBE_HANDLER_ARGS)
 {
 	return hit_fast(container_of(self, struct pguard_probe, consumer), regs, true);
+}
+
+/* Where the lives of threads begin. */
+static int start_handler(PGUARD_UPROBE_HANDLER_ARGS)
+{
+	struct pguard_probe *probe = container_of(self, struct pguard_probe, consumer);
+	u64 now = pguard_clock();
+
+	pguard_guard_start(&probe->site, regs);
+	return hit_slow(probe, regs, now);
 }
 
 /*
@@ -124,9 +134,11 @@ static int (*handler_of(const struct pguard_site *site))(PGUARD_UPROBE_HANDLER_A
 {
 	if (!site->profile)
 		return record_handler;
+	if (site->starts)
+		return start_handler;
 	if (site->profile->flags & PERFGUARD_PROFILE_FLAGS_PAPER || !pguard_clock_is_tsc())
 		return slow_handler;
-	return site->events || site->starts ? event_handler : guard_handler;
+	return site->events ? event_handler : guard_handler;
 }
 
 /* The clock has changed: handlers that suppose the TSC are for nobody any more. */

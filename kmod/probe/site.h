@@ -23,17 +23,16 @@ struct pt_regs;
  * @sp_delta: from the stack pointer here to that at the function's entry
  * @key: infer_key() of the guard, for a stack pointer of 0 and a frame at 0
  * @events: a bit for each loop of the profile of which it is an event site
- * @starts: the loop of which it is a start site, or NULL
- * @has_contexts: of the guard; else all that it says is that an event or a unit begins
+ * @has_contexts: of the guard; else all that it says is that an event begins
  * @one_shot: one hit is enough
  * @seen: it was recorded; only where one is enough
+ * @starts: the loop of which it is a start site, or NULL
  */
 struct pguard_site {
 	struct pguard_target *target;
 	struct pguard_profile *profile;
 	struct pguard_guard_sums __percpu *sums;
 	s32 __percpu *left;
-	struct pguard_loop *starts;
 	u64 key;
 	u32 id;
 	u32 sp_delta;
@@ -41,6 +40,7 @@ struct pguard_site {
 	bool has_contexts;
 	bool one_shot;
 	bool seen;
+	struct pguard_loop *starts;
 };
 
 /* Words of the user that hits were to record, and that were not in memory. */

@@ -247,7 +247,7 @@ struct pguard_wait_sites {
  * @state: enum perfguard_guard_state; the target lock for writing, READ_ONCE
  * @way: enum perfguard_step_mode; does not change while it is armed
  * @events: a bit for each loop of which it is an event site
- * @starts: the loop of which it is a start site, or NULL
+ * @starts: the loop of which it is a start site, or NULL; an event site of that, too
  * @sheds: how often it was shed; the same
  * @sums: what each CPU counts
  * @share: what it took of the target's CPU time, in millionths; the same
@@ -273,12 +273,6 @@ struct pguard_guard {
 	u64 hits;
 	u64 stepped;
 };
-
-/* Returns true if units begin or end at it, so that it is never shed. */
-static inline bool pguard_guard_is_boundary(const struct pguard_guard *guard)
-{
-	return guard->events || guard->starts;
-}
 
 /* Who carries out its instruction now: enum perfguard_step_mode. */
 static inline u32 pguard_guard_step_mode(const struct pguard_guard *guard)

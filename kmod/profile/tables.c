@@ -176,6 +176,7 @@ static int add_start(struct pguard_profile *profile, const struct perfguard_boun
 		return refuse(extack, "two event loops start at one guard");
 	guard->starts = &profile->loops[boundary->loop];
 	guard->starts->is_life = true;
+	guard->events |= guard->starts->bit;
 	return 0;
 }
 
