@@ -450,15 +450,14 @@ static u64 unit_end(struct pguard_thread *thread, struct pguard_inference *infer
 	return ticks;
 }
 
-/* Another loop, or another profile: the unit at hand has ended before. */
-static struct pguard_inference *change_loop(struct pguard_thread *thread, struct pguard_loop *loop,
-					    bool may_sleep)
+/* Another loop, or another profile, or the first: the unit at hand, if any, has ended before. */
+static struct pguard_inference *change_loop(struct pguard_thread *thread,
+					    struct pguard_profile *profile,
+					    struct pguard_loop *loop, gfp_t gfp)
 {
 	struct pguard_inference *old = pguard_thread_inference(thread);
-	struct pguard_inference *inference;
+	struct pguard_inference *inference = pguard_inference_new(profile, loop, gfp);
 
-	inference =
-		pguard_inference_new(thread->profile, loop, may_sleep ? GFP_KERNEL : GFP_NOWAIT);
 	if (!inference)
 		atomic64_inc(&thread->image->target->untracked);
 	rcu_assign_pointer(thread->inference, inference);
@@ -478,7 +477,8 @@ static enum pguard_call enter_wait(struct pguard_thread *thread, bool may_sleep)
 	else if (thread->unit & PGUARD_PHASE_RUNNING)
 		unit_end(thread, inference, &now);
 	if (!inference || inference->loop != loop)
-		inference = change_loop(thread, loop, may_sleep);
+		inference = change_loop(thread, thread->profile, loop,
+					may_sleep ? GFP_KERNEL : GFP_NOWAIT);
 	if (!inference)
 		return PGUARD_CALL_NONE;
 	pguard_unit_frame(inference, thread->place);
@@ -593,13 +593,10 @@ void pguard_unit_start(struct pguard_thread *thread, struct pguard_profile *prof
 
 	if (pguard_thread_inference(thread) || thread->nr_waits)
 		return;
-	inference = pguard_inference_new(profile, loop, GFP_NOWAIT);
-	if (!inference) {
-		atomic64_inc(&thread->image->target->untracked);
+	inference = change_loop(thread, profile, loop, GFP_NOWAIT);
+	if (!inference)
 		return;
-	}
 	inference->frame = sp + sizeof(u64);
-	rcu_assign_pointer(thread->inference, inference);
 	pguard_unit_plan(thread);
 	pguard_unit_begin(thread, pguard_clock());
 }
