@@ -462,7 +462,7 @@ static void on_enter(struct reader *reader, const struct perfguard_event *event)
 static void on_leave(struct reader *reader, const struct perfguard_event *event)
 {
 	uint32_t id = trace_number(event) >> TRACE_LOOP_SHIFT;
-	uint32_t syscall = trace_number(event) & TRACE_SYSCALL_MASK;
+	uint32_t syscall = trace_syscall(event);
 
 	if (id && id <= reader->loading->nr_courses &&
 	    trace_pass_wake_begins(syscall, (int64_t)event->value))

@@ -135,7 +135,7 @@ def judge_few(found):
 
 
 def number(value):
-    return "-" if value is None or value != value else \
+    return "-" if value != value else \
         "never" if value == float("inf") else f"{value:.2f}"
 
 

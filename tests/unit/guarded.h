@@ -135,7 +135,7 @@ static inline void guarded_leave(struct guarded *g, const struct perfguard_event
 	if (in->role == SAMPLES_ROLE_EVENT_CALL) {
 		if ((int64_t)event->value >= 0)
 			guarded_mark(g, event, g->entered_ns);
-	} else if (trace_pass_wake_begins(trace_number(event) & TRACE_SYSCALL_MASK,
+	} else if (trace_pass_wake_begins(trace_syscall(event),
 					  (int64_t)event->value)) {
 		cutter_wake(&g->cutter, event->time_ns);
 		g->checks_ns = 0;

@@ -159,13 +159,18 @@ NOINLINE void start_process(struct job *job)
 	free(job);
 }
 
-static int listen_at(uint16_t port)
+static struct sockaddr_in address_of(uint16_t port)
 {
-	struct sockaddr_in address = {
+	return (struct sockaddr_in){
 		.sin_family = AF_INET,
 		.sin_port = htons(port),
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
+}
+
+static int listen_at(uint16_t port)
+{
+	struct sockaddr_in address = address_of(port);
 	int fd = socket(AF_INET, SOCK_STREAM, 0), one = 1;
 
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
@@ -199,11 +204,7 @@ static void serve(uint16_t port, const char *how)
 
 static bool ask(uint16_t port, struct request request)
 {
-	struct sockaddr_in address = {
-		.sin_family = AF_INET,
-		.sin_port = htons(port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
+	struct sockaddr_in address = address_of(port);
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 	char text[4];
 	bool ret;

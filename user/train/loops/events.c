@@ -24,7 +24,7 @@ bool event_call_of(const struct trace_pass *pass, struct samples_boundary *ret)
 	*ret = (struct samples_boundary){
 		.role = SAMPLES_ROLE_EVENT_CALL,
 		.function = SAMPLES_NONE,
-		.syscall = trace_number(pass->enter) & TRACE_SYSCALL_MASK,
+		.syscall = trace_syscall(pass->enter),
 		.object = frame->object,
 		.return_offset = frame->return_offset,
 		.distance = (uint32_t)(frame->sp - pass->enter->sp),

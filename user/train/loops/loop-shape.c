@@ -184,7 +184,7 @@ static int note_wait_call(struct trace_pass *pass, void *arg)
 	surveyor->context = trace_pass_context(pass);
 	shape->waits++;
 	survey->of_many +=
-		shape_kind_of(trace_number(pass->event) & TRACE_SYSCALL_MASK) == SHAPE_MANY;
+		shape_kind_of(trace_syscall(pass->event)) == SHAPE_MANY;
 	if (!pass->stack.nr_frames || frame->object == TRACE_NONE)
 		return 0;
 	if (frame->call)
@@ -209,7 +209,7 @@ static int note_wake(struct trace_pass *pass, void *arg)
 	struct surveyor *surveyor = arg;
 
 	if (surveyor->context != TRACE_NONE && (int64_t)pass->event->value == -EAGAIN &&
-	    trace_pass_reads(trace_number(pass->event) & TRACE_SYSCALL_MASK))
+	    trace_pass_reads(trace_syscall(pass->event)))
 		surveyor->never_sleeps[surveyor->context] = true;
 	return 0;
 }

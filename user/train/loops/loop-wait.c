@@ -57,7 +57,7 @@ static bool find_wait(const struct loop_shape *shape, const struct trace_pass *p
 		return false;
 	*ret = (struct samples_boundary){
 		.role = SAMPLES_ROLE_WAIT,
-		.syscall = trace_number(pass->event) & TRACE_SYSCALL_MASK,
+		.syscall = trace_syscall(pass->event),
 		.object = is_at_frame ? context->object : frame->object,
 		.return_offset = is_at_frame ? context->return_offset : frame->return_offset,
 		.distance = (uint32_t)(frame->sp - pass->event->sp),

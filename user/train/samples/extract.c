@@ -250,7 +250,7 @@ static int on_wait(struct trace_pass *pass, void *arg)
 static int on_wake(struct trace_pass *pass, void *arg)
 {
 	struct extraction *extraction = arg;
-	uint32_t syscall = trace_number(pass->event) & TRACE_SYSCALL_MASK;
+	uint32_t syscall = trace_syscall(pass->event);
 
 	if (!extraction->is_boundary || !pass->is_whole ||
 	    !trace_pass_wake_begins(syscall, (int64_t)pass->event->value))

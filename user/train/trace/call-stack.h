@@ -17,6 +17,9 @@
 
 #include "data/trace.h"
 
+/* A call pushes the return address: the callee is entered so far below its caller's SP. */
+enum { CALL_PUSH_BYTES = 8 };
+
 /* A function that has been entered and, as far as is known, not left. */
 struct call_frame {
 	uint32_t function;

@@ -13,7 +13,6 @@ enum {
 	FEW_OTHERS = 10, /* one of so many may come to a loop */
 	MAX_FUNCTIONS = 64, /* that threads start with */
 	LAST_ID = 0xffff, /* of a loop, in an event; the module's begin with 1 */
-	RETURN_SLOT = 8,
 };
 
 /* What is known of threads that start with one function. */
@@ -60,24 +59,19 @@ static uint32_t loop_id(const struct perfguard_event *event)
 	}
 }
 
-/* The loop that an event is of, or NULL. */
-static struct supposed_loop *loop_of(const struct life_finder *finder, uint32_t image,
-				     const struct perfguard_event *event)
+static struct supposed_loop *find_loop(const struct life_finder *finder, uint32_t image,
+				       uint32_t id)
 {
-	uint32_t id = loop_id(event);
-
 	for (uint32_t i = 0; i < finder->nr_loops && id; i++)
 		if (finder->loops[i].image == image && finder->loops[i].id == id)
 			return &finder->loops[i];
 	return NULL;
 }
 
-static bool has_loop(const struct life_finder *finder, const struct trace_context *context)
+/* So many threads are lives, and hardly any others, that none is meant to be another. */
+static bool are_lives(uint32_t lives, uint32_t others)
 {
-	for (uint32_t i = 0; i < finder->nr_loops; i++)
-		if (finder->loops[i].image == context->image && finder->loops[i].id == context->loop)
-			return true;
-	return false;
+	return lives >= MANY_LIVES && others <= lives / FEW_OTHERS;
 }
 
 /* A thread's first event comes with its start, or it was known before this stage. */
@@ -102,7 +96,8 @@ static void count_waits(struct life_finder *finder, const struct trace_thread *t
 	for (uint32_t i = 0; i < finder->nr_loops; i++)
 		finder->loops[i].waits = 0;
 	for (size_t i = thread->begin; i < thread->end; i++) {
-		struct supposed_loop *loop = loop_of(finder, thread->image, &trace->events[i]);
+		struct supposed_loop *loop =
+			find_loop(finder, thread->image, loop_id(&trace->events[i]));
 
 		if (loop && trace_kind(&trace->events[i]) == PERFGUARD_EVENT_KIND_ENTER)
 			loop->waits++;
@@ -113,39 +108,40 @@ static void count_waits(struct life_finder *finder, const struct trace_thread *t
 	}
 }
 
+static bool is_no_loop(const struct life_finder *finder, uint32_t image, uint32_t id)
+{
+	const struct supposed_loop *loop = find_loop(finder, image, id);
+
+	return loop && loop->is_none;
+}
+
+/* What the thread's events say of loops that are none. */
+static void forget_waits(const struct life_finder *finder, const struct trace_thread *thread)
+{
+	struct perfguard_event *events = finder->trace->events;
+
+	for (size_t i = thread->begin; i < thread->end; i++)
+		if (is_no_loop(finder, thread->image, loop_id(&events[i])))
+			events[i].what &= ~((uint32_t)TRACE_NUMBER_MASK - TRACE_SYSCALL_MASK);
+}
+
 /* Forget the loops to which hardly a thread comes back: their waits are as any others. */
 static void drop_loops(struct life_finder *finder)
 {
 	struct trace *trace = finder->trace;
-	uint32_t kept = 0;
+	uint32_t nr = 0, kept = 0;
 
 	for (uint32_t i = 0; i < finder->nr_loops; i++) {
 		struct supposed_loop *loop = &finder->loops[i];
 
-		loop->is_none = loop->once >= MANY_LIVES && loop->more <= loop->once / FEW_OTHERS;
+		loop->is_none = are_lives(loop->once, loop->more);
+		nr += loop->is_none;
 	}
-	for (uint32_t i = 0; i < finder->nr_threads; i++) {
-		const struct trace_thread *thread = &finder->threads[i];
-
-		for (size_t j = thread->begin; j < thread->end; j++) {
-			struct supposed_loop *loop =
-				loop_of(finder, thread->image, &trace->events[j]);
-
-			if (loop && loop->is_none)
-				trace->events[j].what &=
-					~((uint32_t)TRACE_NUMBER_MASK - TRACE_SYSCALL_MASK);
-		}
-	}
-	for (uint32_t i = 0; i < trace->nr_contexts; i++) {
-		bool is_none = false;
-
-		for (uint32_t j = 0; j < finder->nr_loops; j++)
-			is_none |= finder->loops[j].is_none &&
-				   finder->loops[j].image == trace->contexts[i].image &&
-				   finder->loops[j].id == trace->contexts[i].loop;
-		if (!is_none)
+	for (uint32_t i = 0; i < finder->nr_threads && nr; i++)
+		forget_waits(finder, &finder->threads[i]);
+	for (uint32_t i = 0; i < trace->nr_contexts; i++)
+		if (!is_no_loop(finder, trace->contexts[i].image, trace->contexts[i].loop))
 			trace->contexts[kept++] = trace->contexts[i];
-	}
 	trace->nr_contexts = kept;
 }
 
@@ -190,8 +186,7 @@ static uint32_t number_starts(struct start *starts, uint32_t nr)
 	uint32_t found = 0;
 
 	for (uint32_t i = 0; i < nr && found < MAX_FUNCTIONS; i++)
-		if (starts[i].lives >= MANY_LIVES &&
-		    starts[i].others <= starts[i].lives / FEW_OTHERS)
+		if (are_lives(starts[i].lives, starts[i].others))
 			starts[i].id = LAST_ID - found++;
 	return found;
 }
@@ -234,7 +229,7 @@ static int add_waits(struct trace *trace, const struct trace_thread *thread,
 
 	events[0].time_ns = events[1].time_ns = trace->events[thread->begin].time_ns;
 	events[2].time_ns = trace->events[thread->end - 1].time_ns - 1;
-	events[0].sp = events[2].sp = life->sp + RETURN_SLOT;
+	events[0].sp = events[2].sp = life->sp + CALL_PUSH_BYTES;
 	for (int i = 0; i < 3; i++)
 		events[i].tid = thread->tid;
 	return trace_add(trace, events, 3);
@@ -273,7 +268,7 @@ static int finder_init(struct life_finder *finder, struct trace *trace)
 	if (!finder->loops || !finder->lives || !finder->starts)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < trace->nr_contexts; i++)
-		if (!has_loop(finder, &trace->contexts[i]))
+		if (!find_loop(finder, trace->contexts[i].image, trace->contexts[i].loop))
 			finder->loops[finder->nr_loops++] = (struct supposed_loop){
 				.image = trace->contexts[i].image,
 				.id = trace->contexts[i].loop,

@@ -15,7 +15,6 @@
 enum {
 	RECURS = 50,
 	RECURS_LEAST = 2,
-	RETURN_SLOT = 8,
 };
 
 /* A distance from a wait place to the loop frame, and how often it was seen. */
@@ -70,7 +69,7 @@ static uint64_t intervals_sp(struct intervals *intervals, uint64_t *ret_weight)
 		for (; i && intervals->tops[i - 1] == intervals->tops[i]; i--)
 			run++;
 		*ret_weight = run;
-		return intervals->tops[i] + RETURN_SLOT;
+		return intervals->tops[i] + CALL_PUSH_BYTES;
 	}
 	return 0;
 }
@@ -80,7 +79,7 @@ static bool rise_place(const struct trace *trace, const struct trace_thread *thr
 {
 	*ret = (struct rise){
 		.loop = loop,
-		.syscall = trace_number(wait) & TRACE_SYSCALL_MASK,
+		.syscall = trace_syscall(wait),
 	};
 	return trace_locate(trace, thread->image, wait->value, &ret->object, &ret->offset);
 }

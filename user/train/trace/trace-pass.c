@@ -8,8 +8,6 @@
 
 /* Nor does a thread go far beyond its loop's frame but to leave it. */
 #define OUTSIDE_BYTES (UINT64_C(1) << 20)
-/* A call by the loop's function is entered so far below the loop's frame. */
-#define RETURN_SLOT 8
 
 /* Results of a system call that no program sees: linux/errno.h. */
 enum {
@@ -55,7 +53,7 @@ bool trace_pass_is_called_from(const struct trace_pass *pass, const struct trace
 uint32_t trace_pass_context(const struct trace_pass *pass)
 {
 	const struct trace *trace = pass->input->trace;
-	uint32_t syscall = trace_number(pass->event) & TRACE_SYSCALL_MASK;
+	uint32_t syscall = trace_syscall(pass->event);
 	uint32_t image = pass->input->threads[pass->thread].image;
 	const struct context_classes *contexts = &pass->input->contexts;
 	uint32_t found = TRACE_NONE;
@@ -158,7 +156,7 @@ static int on_hit(struct trace_pass *pass, const struct trace_pass_ops *ops, voi
 					pass->index);
 	if (error || pass->loop == TRACE_NONE)
 		return error;
-	pass->is_whole |= sp == pass->loop_sp - RETURN_SLOT;
+	pass->is_whole |= sp == pass->loop_sp - CALL_PUSH_BYTES;
 	return call_op(ops->call, pass, arg);
 }
 
@@ -173,7 +171,7 @@ static bool begins_whole(const struct trace_pass *pass)
 		return false;
 	if (!pass->stack.nr_frames)
 		return !pass->was_lost;
-	return pass->stack.frames[0].sp == pass->loop_sp - RETURN_SLOT;
+	return pass->stack.frames[0].sp == pass->loop_sp - CALL_PUSH_BYTES;
 }
 
 static int on_enter(struct trace_pass *pass, const struct trace_pass_ops *ops, void *arg)
