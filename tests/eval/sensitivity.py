@@ -27,7 +27,7 @@ RESULTS = TOP / "tests/eval/results"
 PROGRAMS = ("redis", "nginx", "memcached", "apache", "mariadb")
 FILE = "delays.json"
 FEW_FILE = "few.json"
-SECONDS = 2400
+SECONDS = 3600
 SHARE = 0.9             # of the units that are so much slower have to be reported
 LEAST_DELAYS = 20       # of a type, to say anything
 RATE = 0.001
@@ -41,7 +41,7 @@ FEW_MOST = 3            # how much longer one of their units may have to compute
 HOW = f"""\
 A server is trained on for a minute (`pg-collect train`) under four connections that pause 4 ms
 between requests, then armed.  A kernel module (`tests/vm/taker/delayer.c`) delays one function that
-most units call, some twelve times a second, by 0.05 to 12 times a unit's mean; neither perfguard nor
+most units call, some six times a second, by 0.05 to 12 times a unit's mean; neither perfguard nor
 the profile knows of it.  The guest's clock counts instructions (`scripts/vm --icount`), so the load
 of the host has no effect.
 

@@ -33,9 +33,9 @@ from perfguard import collect, note, run  # noqa: E402
 
 CONNECTIONS = 4
 PAUSE = 0.004           # between a connection's requests, s: the machine is not full
-SECONDS = 40            # of each way of delaying
+SECONDS = 80            # of each way of delaying
 CALM_SECONDS = 30
-TRIES_PER_SECOND = 12   # delays; less than the module reports
+TRIES_PER_SECOND = 6    # delays; what one holds up is late as well, and few enough to report
 PART = {1: "all", 2: "own", 3: "cpu", 4: "blocked", 5: "block_io"}
 SMALLEST, LARGEST = 0.05, 12    # delays, by the mean of a unit
 STAGES = (5, 15)        # of training for limits of few units: coverage and structure, s,
