@@ -81,7 +81,8 @@ setup:
 	$(Q)scripts/setup
 
 check: setup
-	$(Q)$(MAKE) -j $(JOBS) --no-print-directory all unit-tests vm-programs
+	$(Q)$(MAKE) -j $(JOBS) --no-print-directory all unit-tests vm-programs eval-programs \
+		paper-programs
 	$(Q)$(PROVE) $(CHECK_HOST) $(CHECK_VM)
 
 check-unit: setup

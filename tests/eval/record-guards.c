@@ -35,6 +35,7 @@ enum { BATCH = 16384 };
 #define DRAIN_NS (200 * NSEC_PER_MSEC)
 
 static const struct armed_prices no_budget;
+static const struct armed_scope all_processes;
 
 static int fail(const char *what, const char *why)
 {
@@ -52,7 +53,7 @@ static int arm(struct recording *recording, const char *path, struct arming *arm
 	int ret = arming_load(arming, path, "", false);
 
 	if (!ret)
-		ret = arming_arm(arming, session->link, &no_budget);
+		ret = arming_arm(arming, session->link, &no_budget, &all_processes);
 	if (ret)
 		return ret;
 	session->target_id = arming->target_id;
