@@ -123,9 +123,10 @@ class Server(Program):
                 "--innodb-log-file-size=16M"]
 
     def make(self, data):
+        """By the plain server's options: what bootstraps does not get along with all."""
         done = subprocess.run(
-            ["mariadb-install-db", *self.options(data), "--auth-root-authentication-method=normal",
-             "--skip-test-db"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            ["mariadb-install-db", *Server.options(self, data), "--skip-test-db",
+             "--auth-root-authentication-method=normal"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
             timeout=240, check=False)
         if done.returncode:
             shutil.rmtree(data, ignore_errors=True)

@@ -45,9 +45,9 @@ class BigServer(Server):
             "insert into big select seq, seq, seq * 7919 % 80021, concat('c', md5(seq))"
             f" from seq_1_to_{BIG_ROWS}"]
 
-    def options(self, data=None):
+    def options(self):
         # A thread ends with its connection, instead of waiting in a cache for the next one.
-        return super().options(data) + ["--max-allowed-packet=128M", "--thread-cache-size=0"]
+        return super().options() + ["--max-allowed-packet=128M", "--thread-cache-size=0"]
 
     def mix(self, number, count, seed):
         return Mix(number, count, seed)

@@ -17,8 +17,8 @@ class PoolMix(Mix):
 class PoolServer(BigServer):
     port = 7016
 
-    def options(self, data=None):
-        return super().options(data) + ["--thread-handling=pool-of-threads"]
+    def options(self):
+        return super().options() + ["--thread-handling=pool-of-threads"]
 
     def mix(self, number, count, seed):
         return PoolMix(number, count, seed)
