@@ -131,6 +131,11 @@ static inline struct nlattr **pguard_dump_attrs(struct netlink_callback *cb)
 #endif
 }
 
+/* The file of a descriptor that is held got a name in 6.12 (commit 1da91ea87aef). */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#define fd_file(fd)	((fd).file)
+#endif
+
 /*
  * The executable of some memory, with a reference to be given back by fput(),
  * or NULL.  get_file_rcu() looks at the pointer again since 6.7 (0ede61d8589c).

@@ -61,6 +61,7 @@ int pguard_activate_arm(struct pguard_profile *profile, const struct pguard_acti
 
 u64 pguard_hold_calls(const struct pguard_profile *profile);
 int pguard_hold_update(void);
+int pguard_hold_connections(struct pguard_target *target, u32 flags);
 int pguard_hold_set(struct pguard_target *target, u64 calls);
 int pguard_hold_set_flags(struct pguard_target *target, u32 flags);
 

@@ -3,7 +3,8 @@
 /*
  * Which wait calls are hooked, and so refused to others who want a direct call there: those
  * that some target needs.  One that is guarded needs the calls at the boundaries of its
- * profile.  One that is audited or learnt, or whose waits are recorded, needs them all.
+ * profile.  One that is audited or learnt, or whose waits are recorded, needs them all.  Where
+ * requests are followed, calls that read and write are hooked as well.
  *
  * If a profile is replaced what the target needs grows: threads may be in units of the one
  * before, which end at its boundaries.
@@ -12,6 +13,7 @@
 #include "control/control.h"
 
 #include "hook/hook.h"
+#include "request/connection.h"
 #include "target/target.h"
 
 /* What a target by this profile needs hooked; bits as in hook/hook.h.  Context: any. */
@@ -31,8 +33,11 @@ static u64 calls_needed(void)
 	const struct pguard_target *target;
 	u64 ret = 0;
 
-	list_for_each_entry(target, &pguard_targets, list)
-		ret |= target->flags & records ? PGUARD_HOOK_ALL : target->calls;
+	list_for_each_entry(target, &pguard_targets, list) {
+		ret |= target->flags & records ? pguard_hook_all(PGUARD_HOOK_WAITS) : target->calls;
+		if (target->flags & PERFGUARD_TARGET_FLAGS_REQUESTS)
+			ret |= pguard_hook_all(PGUARD_HOOK_MESSAGES);
+	}
 	return ret;
 }
 
@@ -78,6 +83,28 @@ int pguard_hold_set(struct pguard_target *target, u64 calls)
 }
 
 /**
+ * pguard_hold_connections() - a target has room for connections, if requests are followed
+ * @target: the target
+ * @flags: enum perfguard_target_flags that it has, or is to have
+ *
+ * Context: may sleep; pguard_control held, or nobody knows the target yet.
+ * Return: 0 or -ENOMEM.
+ */
+int pguard_hold_connections(struct pguard_target *target, u32 flags)
+{
+	struct pguard_connection_table *table;
+
+	if (target->connections || !(flags & PERFGUARD_TARGET_FLAGS_REQUESTS))
+		return 0;
+	table = pguard_connection_table_new();
+	if (!table)
+		return -ENOMEM;
+	/* Threads may see it before the flag. */
+	smp_store_release(&target->connections, table);
+	return 0;
+}
+
+/**
  * pguard_hold_set_flags() - change what is wanted of a target
  * @target: the target
  * @flags: enum perfguard_target_flags
@@ -88,8 +115,10 @@ int pguard_hold_set(struct pguard_target *target, u64 calls)
 int pguard_hold_set_flags(struct pguard_target *target, u32 flags)
 {
 	u32 before = target->flags;
-	int ret;
+	int ret = pguard_hold_connections(target, flags);
 
+	if (ret)
+		return ret;
 	WRITE_ONCE(target->flags, flags);
 	ret = pguard_hold_update();
 	if (ret) {

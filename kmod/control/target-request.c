@@ -32,6 +32,7 @@
 #include "profile/profile.h"
 #include "report/alert-record.h"
 #include "report/stack.h"
+#include "request/connection.h"
 #include "target/image.h"
 #include "target/process.h"
 #include "target/target-lock.h"
@@ -197,6 +198,9 @@ int pguard_target_remove(struct pguard_target *target)
 	target_retire(target);
 	mutex_unlock(&pguard_control);
 	ret = pguard_drain_wait(target);
+	/* Those that are still in a hooked call leave without a look at it. */
+	pguard_connection_table_free(target->connections);
+	target->connections = NULL;
 	/* So that its files can be unmounted. */
 	if (was_guarded)
 		pguard_profile_flush();
@@ -310,6 +314,10 @@ static struct pguard_target *target_make(const struct pguard_target_spec *spec)
 		return NULL;
 	target->flags = spec->flags;
 	target->calls = spec->calls;
+	if (pguard_hold_connections(target, spec->flags)) {
+		pguard_target_put(target);
+		return NULL;
+	}
 	pguard_audit_set_threshold(target->audit, spec->threshold_ns);
 	target->pid = spec->pid;
 	target->owner = spec->owner;

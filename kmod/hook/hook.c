@@ -7,6 +7,8 @@
  * of the few calls that a profile needs is a set of its own, and goes when nobody needs it.
  * A set of several calls stays whole until none of them is needed.
  *
+ * A call that only writes has another stub, which looks at its entry alone; sets are of one.
+ *
  * Where a function already has a direct call (BPF fentry), a kretprobe does the work
  * there.  A live patch of the function and the stub get along, whichever came first.
  */
@@ -20,28 +22,31 @@
 #include <linux/ptrace.h>
 #include <asm/unistd.h>
 
-extern void pguard_hook_stub(void);
-
 struct hooked_call {
 	u32 syscall;
 	const char *name;
 	const char *symbol;
 	unsigned long address;	/* 0: not in this kernel */
 	bool is_resumed;	/* by restart_syscall, when it was interrupted by a stop */
+	bool is_message;	/* of a connection */
+	bool is_write;		/* no wait */
 	struct kretprobe *probe; /* where somebody else has the direct call */
 };
 
 #define HOOK(call, ...) \
 	{ .syscall = __NR_##call, .name = #call, .symbol = "__x64_sys_" #call, ##__VA_ARGS__ }
 #define RESUMED	.is_resumed = true
+#define MESSAGE	.is_message = true
+#define WRITES	.is_message = true, .is_write = true
 
-/* The calls in which event loops wait. */
+/* The calls in which event loops wait, and those by which connections are written to. */
 static struct hooked_call hooks[] = {
 	HOOK(epoll_wait), HOOK(epoll_pwait), HOOK(epoll_pwait2),
 	HOOK(poll, RESUMED), HOOK(ppoll), HOOK(select), HOOK(pselect6),
 	HOOK(futex, RESUMED), HOOK(futex_waitv),
-	HOOK(accept), HOOK(accept4),
-	HOOK(read), HOOK(readv), HOOK(recvfrom), HOOK(recvmsg), HOOK(recvmmsg),
+	HOOK(accept, MESSAGE), HOOK(accept4, MESSAGE),
+	HOOK(read, MESSAGE), HOOK(readv, MESSAGE), HOOK(recvfrom, MESSAGE),
+	HOOK(recvmsg, MESSAGE), HOOK(recvmmsg, MESSAGE),
 	HOOK(rt_sigtimedwait), HOOK(rt_sigsuspend), HOOK(pause),
 	HOOK(io_uring_enter), HOOK(io_getevents), HOOK(io_pgetevents),
 	HOOK(nanosleep, RESUMED), HOOK(clock_nanosleep, RESUMED), HOOK(restart_syscall),
@@ -50,14 +55,18 @@ static struct hooked_call hooks[] = {
 #ifdef __NR_futex_wait
 	HOOK(futex_wait),
 #endif
+	HOOK(write, WRITES), HOOK(writev, WRITES), HOOK(sendto, WRITES), HOOK(sendmsg, WRITES),
+	HOOK(sendmmsg, WRITES), HOOK(splice, WRITES),
+	{ .syscall = __NR_sendfile, .name = "sendfile", .symbol = "__x64_sys_sendfile64", WRITES },
 };
 
-/* Wait calls are bits, by their place in the table. */
+/* Calls are bits, by their place in the table. */
 static_assert(ARRAY_SIZE(hooks) <= 64);
 
-/* A set of direct calls; @calls is 0 if it is not in use. */
+/* A set of direct calls of one stub; @calls is 0 if it is not in use. */
 struct direct_set {
 	struct ftrace_ops ops;
+	unsigned long stub;
 	u64 calls;
 };
 
@@ -69,8 +78,6 @@ static struct direct_set sets[ARRAY_SIZE(hooks)];
 
 /* So many calls may each be a set. */
 enum { MAX_SINGLE = 8 };
-
-static const unsigned long stub = (unsigned long)pguard_hook_stub;
 
 /* Each thread asleep in a call with a kretprobe takes one of its instances. */
 enum { MAX_SLEEPERS = 4096 };
@@ -111,6 +118,14 @@ static int probe_entry(struct kretprobe_instance *instance, struct pt_regs *regs
 }
 NOKPROBE_SYMBOL(probe_entry);
 
+/* What it returns does not matter. */
+static int probe_write(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	pguard_write_enter((const struct pt_regs *)regs->di, current);
+	return 1;
+}
+NOKPROBE_SYMBOL(probe_write);
+
 static int probe_return(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	pguard_wait_leave_atomic(regs_return_value(regs));
@@ -126,7 +141,7 @@ static int probe_attach(struct hooked_call *hook)
 	if (!probe)
 		return -ENOMEM;
 	probe->kp.symbol_name = hook->symbol;
-	probe->entry_handler = probe_entry;
+	probe->entry_handler = hook->is_write ? probe_write : probe_entry;
 	probe->handler = probe_return;
 	probe->maxactive = MAX_SLEEPERS;
 	ret = register_kretprobe(probe);
@@ -165,7 +180,7 @@ static int direct_share(PGUARD_DIRECT_SHARE_ARGS)
 	return 0;
 }
 
-/* Put direct calls on the functions of these calls, which have none of ours. */
+/* Put direct calls on the functions of these calls, which have none of ours; all write, or none. */
 static int set_attach(u64 calls)
 {
 	unsigned long addresses[ARRAY_SIZE(hooks)];
@@ -179,10 +194,12 @@ static int set_attach(u64 calls)
 		if (calls & BIT_ULL(i))
 			addresses[nr++] = hooks[i].address;
 	memset(set, 0, sizeof(*set));
+	set->stub = (unsigned long)(hooks[__ffs64(calls)].is_write ? pguard_write_stub :
+								     pguard_hook_stub);
 	set->ops.ops_func = direct_share;
 	ret = ftrace_set_filter_ips(&set->ops, addresses, nr, 0, 1);
 	if (!ret)
-		ret = pguard_direct_register(&set->ops, stub);
+		ret = pguard_direct_register(&set->ops, set->stub);
 	if (ret)
 		ftrace_free_filter(&set->ops);
 	else
@@ -246,6 +263,24 @@ u64 pguard_hook_calls(u32 syscall)
 	return is_resumed ? ret | pguard_hook_calls(__NR_restart_syscall) : ret;
 }
 
+/**
+ * pguard_hook_all() - all calls of a kind
+ * @kind: which
+ *
+ * Context: any.
+ * Return: bits of the table.
+ */
+u64 pguard_hook_all(enum pguard_hook_kind kind)
+{
+	u64 ret = 0;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(hooks); i++)
+		if (kind == PGUARD_HOOK_WAITS ? !hooks[i].is_write : hooks[i].is_message)
+			ret |= BIT_ULL(i);
+	return ret;
+}
+
 static void notrace keeper_func(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
 				struct ftrace_regs *regs)
 {
@@ -289,6 +324,12 @@ static void keeper_detach(void)
 	ftrace_free_filter(&keeper);
 }
 
+/* In sets that go by themselves, if they are few. */
+static int attach_waits(u64 calls)
+{
+	return hweight64(calls) > MAX_SINGLE ? calls_attach(calls) : calls_attach_each(calls);
+}
+
 /**
  * pguard_hook_attach() - hook wait calls, those that are not
  * @calls: bits of the table; those that this kernel does not have do not matter
@@ -299,6 +340,7 @@ static void keeper_detach(void)
  */
 int pguard_hook_attach(u64 calls)
 {
+	u64 writes = pguard_hook_all(PGUARD_HOOK_MESSAGES) & ~pguard_hook_all(PGUARD_HOOK_WAITS);
 	u64 missing = 0;
 	u32 i;
 	int ret;
@@ -312,8 +354,8 @@ int pguard_hook_attach(u64 calls)
 	ret = keeper_attach();
 	if (ret)
 		return ret;
-	return hweight64(missing) > MAX_SINGLE ? calls_attach(missing)
-					       : calls_attach_each(missing);
+	ret = attach_waits(missing & ~writes);
+	return !ret && missing & writes ? calls_attach(missing & writes) : ret;
 }
 
 /**
@@ -332,7 +374,7 @@ void pguard_hook_release(u64 needed)
 	for (i = 0; i < ARRAY_SIZE(sets); i++) {
 		if (!sets[i].calls || sets[i].calls & needed)
 			continue;
-		WARN_ON(pguard_direct_unregister(&sets[i].ops, stub));
+		WARN_ON(pguard_direct_unregister(&sets[i].ops, sets[i].stub));
 		sets[i].calls = 0;
 	}
 	probes_detach(needed);

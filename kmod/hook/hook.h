@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The hooks on the wait calls: where they are, and putting them on and off; what happens in
+ * The hooks on the wait calls, and on those that write messages: where they are, and putting them on and off; what happens in
  * a hooked call of a watched thread (wait-call.c); getting threads out of them (drain.c); and
  * how processes and threads come and go (lifecycle.c).
  */
@@ -30,20 +30,30 @@ struct pguard_hook_info {
 	u64 missed;
 };
 
-/* All bits of the table of wait calls. */
-#define PGUARD_HOOK_ALL	U64_MAX
+/* What there are bits of the table for. */
+enum pguard_hook_kind {
+	PGUARD_HOOK_WAITS,	/* all calls in which event loops wait */
+	PGUARD_HOOK_MESSAGES,	/* all by which connections are accepted, read and written */
+};
 
 u64 pguard_hook_calls(u32 syscall);
+u64 pguard_hook_all(enum pguard_hook_kind kind);
 int pguard_hook_attach(u64 calls);
 void pguard_hook_release(u64 needed);
 bool pguard_hook_alive(void);
 bool pguard_hook_next(u32 *position, struct pguard_hook_info *ret);
 int pguard_hook_init(void);
 
+/* What hooked functions call, in stub.S: of waits, and of those that only write. */
+void pguard_hook_stub(void);
+void pguard_write_stub(void);
+
 /* By the stub in stub.S, and by direct jumps only; a context that may sleep. */
 struct pguard_thread *__noendbr pguard_wait_enter(const struct pt_regs *regs,
 						  const struct task_struct *task);
 long __noendbr pguard_wait_leave(struct pguard_thread *thread, long ret);
+
+void __noendbr pguard_write_enter(const struct pt_regs *regs, const struct task_struct *task);
 
 /* By the kretprobe that serves where the stub has no room; atomic context. */
 bool pguard_wait_enter_atomic(const struct pt_regs *regs);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The stub that ftrace calls directly at the entry of a hooked wait call.
+ * The stubs that ftrace calls directly at the entry of a hooked call.
  *
  *	rdi	user registers of the call (the function's only argument)
  *	(rsp)	where the function goes on after its ftrace nop
@@ -69,3 +69,19 @@ SYM_START(pguard_hook_stub, SYM_L_GLOBAL, PGUARD_ASM_ALIGN)
 	UNWIND_HINT_FUNC
 	jmp	pguard_wait_leave
 SYM_FUNC_END(pguard_hook_stub)
+
+/* The same of a call that writes: its return does not matter. */
+SYM_START(pguard_write_stub, SYM_L_GLOBAL, PGUARD_ASM_ALIGN)
+	ANNOTATE_NOENDBR
+	movq	PGUARD_ASM_CURRENT, %rsi
+	movzwl	PGUARD_TASK_TGID(%rsi), %eax
+	btl	%eax, pguard_process_slots(%rip)
+	jc	.Lwrites
+	RET
+
+.Lwrites:
+	pushq	%rdi
+	call	pguard_write_enter
+	popq	%rdi
+	RET
+SYM_FUNC_END(pguard_write_stub)

@@ -18,6 +18,7 @@
 #include "report/alert-record.h"
 #include "report/late-unit.h"
 #include "report/stack.h"
+#include "request/connection.h"
 #include "target/image.h"
 #include "target/thread.h"
 #include "trainstream/stream.h"
@@ -27,15 +28,6 @@
 #include <linux/io_uring.h>
 #include <linux/sched/task_stack.h>
 #include <asm/unistd.h>
-
-/* pguard_thread.follow */
-enum {
-	FOLLOW_BOUNDARY = 1 << 0,	/* it begins a unit */
-	FOLLOW_RECORD = 1 << 1,		/* discovery wants to know of the wait */
-	FOLLOW_STREAM = 1 << 2,		/* its begin is in the stream */
-	FOLLOW_EVENT = 1 << 3,		/* it begins an event, if it does not fail */
-	FOLLOW_LONG = 1 << 4,		/* the clock is not the TSC */
-};
 
 /* futex and io_uring_enter are waits in some of their forms only. */
 static __always_inline bool wait_waits(const struct pt_regs *regs, u32 syscall)
@@ -66,7 +58,7 @@ static bool record_wanted(struct pguard_thread *thread, struct pguard_place *pla
 /* Number of an event of the stream: the call, and the loop whose wait it is. */
 static u32 event_number(const struct pguard_place *place, u32 follow)
 {
-	u32 loop = follow & FOLLOW_BOUNDARY ? place->call_site->is.loop->id : 0;
+	u32 loop = follow & PGUARD_FOLLOW_BOUNDARY ? place->call_site->is.loop->id : 0;
 
 	return (place->call_site->is.syscall & (BIT(PGUARD_SYSCALL_BITS) - 1)) |
 	       (loop & (BIT(PGUARD_LOOP_BITS) - 1)) << PGUARD_SYSCALL_BITS;
@@ -93,9 +85,9 @@ static u32 site_begin(struct pguard_thread *thread, bool may_sleep)
 {
 	switch (pguard_unit_enter(thread, may_sleep)) {
 	case PGUARD_CALL_WAIT:
-		return FOLLOW_BOUNDARY;
+		return PGUARD_FOLLOW_BOUNDARY;
 	case PGUARD_CALL_EVENT:
-		return FOLLOW_EVENT;
+		return PGUARD_FOLLOW_EVENT;
 	default:
 		return 0;
 	}
@@ -128,18 +120,19 @@ static noinline bool wait_begin(struct pguard_thread *thread, const struct pt_re
 		return 0;
 	}
 	if (unlikely(thread->records_left) && record_wanted(thread, place)) {
-		follow |= FOLLOW_RECORD;
+		follow |= PGUARD_FOLLOW_RECORD;
 		thread->entered = pguard_clock();
 		thread->switches = current->nvcsw;
 	}
-	if (follow & FOLLOW_BOUNDARY)
+	if (follow & PGUARD_FOLLOW_BOUNDARY)
 		pguard_unit_plan(thread);
+	follow |= place->call_site->is.follow & PGUARD_FOLLOW_MESSAGE;
 	thread->is_slow_only = !pguard_clock_is_tsc();
 	if (unlikely(thread->is_slow_only && follow))
-		follow |= FOLLOW_LONG;
+		follow |= PGUARD_FOLLOW_LONG;
 	if (unlikely(pguard_stream_wants_waits(thread->image->target))) {
 		thread->is_slow_only = true;
-		follow |= FOLLOW_STREAM;
+		follow |= PGUARD_FOLLOW_STREAM;
 		stream_enter(thread, regs, follow);
 	}
 	thread->follow = follow;
@@ -171,22 +164,6 @@ static noinline void wait_record(struct pguard_thread *thread, long ret, bool ma
 	pguard_ring_add(&pguard_waits, record);
 }
 
-/* Calls for which EAGAIN says that there is nothing to be had. */
-static bool wait_reads(u32 syscall)
-{
-	switch (syscall) {
-	case __NR_read:
-	case __NR_readv:
-	case __NR_recvfrom:
-	case __NR_recvmsg:
-	case __NR_recvmmsg:
-	case __NR_accept:
-	case __NR_accept4:
-		return true;
-	}
-	return false;
-}
-
 /*
  * Returns true if the return begins a unit.  Not if the kernel is about to restart the
  * call, nor if a look at an empty socket was all it was.  sigsuspend and pause
@@ -203,9 +180,23 @@ static __always_inline bool wait_starts_unit(u32 syscall, long ret)
 	case -ERESTART_RESTARTBLOCK:
 		return syscall == __NR_rt_sigsuspend || syscall == __NR_pause;
 	case -EAGAIN:
-		return !wait_reads(syscall);
+		return !pguard_place_reads(syscall);
 	}
 	return true;
+}
+
+/* The call has returned of which the target wants to know what it read. */
+static void message_read(struct pguard_thread *thread, long ret)
+{
+	const struct pt_regs *regs = task_pt_regs(current);
+	u32 syscall = pguard_place_syscall(regs);
+
+	if (syscall == __NR_accept || syscall == __NR_accept4) {
+		if (ret >= 0)
+			pguard_connection_accept(thread, ret);
+	} else if (ret > 0) {
+		pguard_connection_read(thread, regs->di);
+	}
 }
 
 /* The common part of both ways out, the long one. */
@@ -213,14 +204,18 @@ static noinline void wait_finish(struct pguard_thread *thread, long ret, bool ma
 {
 	u32 follow = thread->follow;
 
-	if (unlikely(follow & FOLLOW_STREAM))
+	if (unlikely(follow & PGUARD_FOLLOW_STREAM))
 		stream_leave(thread, ret);
-	if (unlikely(follow & FOLLOW_RECORD))
+	if (unlikely(follow & PGUARD_FOLLOW_RECORD))
 		wait_record(thread, ret, may_sleep);
-	if (unlikely(follow & FOLLOW_EVENT && ret >= 0))
+	if (unlikely(follow & PGUARD_FOLLOW_EVENT && ret >= 0))
 		pguard_unit_event_call(thread);
-	if (follow & FOLLOW_BOUNDARY && wait_starts_unit(thread->place->call_site->is.syscall, ret))
+	if (follow & PGUARD_FOLLOW_BOUNDARY &&
+	    wait_starts_unit(thread->place->call_site->is.syscall, ret))
 		pguard_unit_begin(thread, pguard_clock());
+	/* The unit that it begins is the one that has the message. */
+	if (follow & PGUARD_FOLLOW_MESSAGE)
+		message_read(thread, ret);
 }
 
 /* Of current. */
@@ -269,7 +264,7 @@ static __always_inline struct pguard_thread *enter_ended(struct pguard_thread *t
 {
 	pguard_unit_frame(pguard_thread_inference(thread), place);
 	thread->nr_waits++;
-	thread->follow = FOLLOW_BOUNDARY;
+	thread->follow = place->call_site->is.follow;
 	return thread;
 }
 
@@ -305,6 +300,17 @@ static noinline notrace struct pguard_thread *enter_fast(struct pguard_thread *t
 	return thread;
 }
 
+/* No boundary, but what it reads is of interest. */
+static noinline notrace struct pguard_thread *enter_reads(struct pguard_thread *thread,
+							  const struct pt_regs *regs)
+{
+	if (pguard_stream_is_open())
+		return enter_slow(thread, regs);
+	thread->nr_waits++;
+	thread->follow = PGUARD_FOLLOW_MESSAGE;
+	return thread;
+}
+
 /*
  * A settled place that is not the wait of the thread's loop: an event begins there, or
  * another chain of calls led there.
@@ -316,6 +322,8 @@ static noinline notrace struct pguard_thread *enter_elsewhere(struct pguard_thre
 	const struct pguard_inference *inference = pguard_thread_inference(thread);
 	const struct pguard_call_site_info *is = &place->call_site->is;
 
+	if (!is->loop && is->fit == PGUARD_CALL_SITE_READS)
+		return enter_reads(thread, regs);
 	if (pguard_stream_is_open() || (!is->loop && is->fit != PGUARD_CALL_SITE_SEVERAL))
 		return enter_slow(thread, regs);
 	if (!is->loop || !pguard_place_returns(place)) {
@@ -327,7 +335,7 @@ static noinline notrace struct pguard_thread *enter_elsewhere(struct pguard_thre
 	if (!inference || inference->loop != is->loop || is->role == PERFGUARD_BOUNDARY_ROLE_WAIT)
 		return enter_slow(thread, regs);
 	thread->nr_waits++;
-	thread->follow = FOLLOW_EVENT;
+	thread->follow = PGUARD_FOLLOW_EVENT;
 	pguard_unit_count_extra(inference->profile);
 	if (pguard_unit_is_first(thread, inference))
 		return thread;
@@ -380,6 +388,26 @@ pguard_wait_enter(const struct pt_regs *regs, const struct task_struct *task)
 	return enter_fast(thread, place, regs);
 }
 
+/**
+ * pguard_write_enter() - a thread of a watched process enters a hooked call that writes
+ * @regs: its user registers
+ * @task: current
+ *
+ * Context: current, preemptible or not; called by the stub, or from a kretprobe.
+ */
+__visible notrace void __noendbr pguard_write_enter(const struct pt_regs *regs,
+						    const struct task_struct *task)
+{
+	struct pguard_thread *thread;
+
+	preempt_disable_notrace();
+	thread = pguard_thread_find(task);
+	if (thread)
+		pguard_connection_write(thread, pguard_place_syscall(regs) == __NR_splice ?
+						regs->dx : regs->di);
+	preempt_enable_notrace();
+}
+
 static noinline long leave_slow(struct pguard_thread *thread, long ret)
 {
 	if (READ_ONCE(thread->dead)) {
@@ -403,7 +431,7 @@ static __always_inline bool leave_is(const struct pguard_thread *thread, u16 fol
 /* pguard_wait_leave() of a call other than the loop's wait. */
 static noinline notrace long leave_elsewhere(struct pguard_thread *thread, long ret)
 {
-	if (unlikely(!leave_is(thread, FOLLOW_EVENT) || ret < 0))
+	if (unlikely(!leave_is(thread, PGUARD_FOLLOW_EVENT) || ret < 0))
 		return leave_slow(thread, ret);
 	if (!pguard_unit_take_first(thread, pguard_thread_inference(thread)))
 		pguard_unit_event_call(thread);
@@ -421,7 +449,7 @@ static noinline notrace long leave_elsewhere(struct pguard_thread *thread, long 
  */
 __visible notrace long __noendbr pguard_wait_leave(struct pguard_thread *thread, long ret)
 {
-	if (!leave_is(thread, FOLLOW_BOUNDARY))
+	if (!leave_is(thread, PGUARD_FOLLOW_BOUNDARY))
 		return leave_elsewhere(thread, ret);
 	if (unlikely(ret < 0))
 		return leave_slow(thread, ret);

@@ -24,7 +24,7 @@ static const struct nla_policy pguard_wait_point_nl_policy[PERFGUARD_A_WAIT_POIN
 static const struct nla_policy pguard_target_new_nl_policy[PERFGUARD_A_TARGET_CGROUP_ID + 1] = {
 	[PERFGUARD_A_TARGET_EXE_FD] = { .type = NLA_U32, },
 	[PERFGUARD_A_TARGET_PID] = { .type = NLA_U32, },
-	[PERFGUARD_A_TARGET_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0x3f),
+	[PERFGUARD_A_TARGET_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0x7f),
 	[PERFGUARD_A_TARGET_THRESHOLD_NS] = { .type = NLA_U64, },
 	[PERFGUARD_A_TARGET_UID] = { .type = NLA_U32, },
 	[PERFGUARD_A_TARGET_CGROUP_ID] = { .type = NLA_U64, },
@@ -32,7 +32,7 @@ static const struct nla_policy pguard_target_new_nl_policy[PERFGUARD_A_TARGET_CG
 
 static const struct nla_policy pguard_target_set_nl_policy[PERFGUARD_A_TARGET_THRESHOLD_NS + 1] = {
 	[PERFGUARD_A_TARGET_ID] = { .type = NLA_U32, },
-	[PERFGUARD_A_TARGET_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0x3f),
+	[PERFGUARD_A_TARGET_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0x7f),
 	[PERFGUARD_A_TARGET_THRESHOLD_NS] = { .type = NLA_U64, },
 };
 
@@ -115,6 +115,10 @@ static const struct nla_policy pguard_profile_del_nl_policy[PERFGUARD_A_PROFILE_
 	[PERFGUARD_A_PROFILE_ID] = { .type = NLA_U32, },
 };
 
+static const struct nla_policy pguard_request_get_nl_policy[PERFGUARD_A_REQUEST_TARGET_ID + 1] = {
+	[PERFGUARD_A_REQUEST_TARGET_ID] = { .type = NLA_U32, },
+};
+
 #define OPERATION(name_, policy_) \
 	.cmd = PERFGUARD_CMD_##name_, .flags = GENL_ADMIN_PERM, \
 	.policy = policy_, .maxattr = ARRAY_SIZE(policy_) - 1
@@ -145,6 +149,7 @@ const struct genl_ops pguard_nl_ops[PGUARD_NL_OPS] = {
 	DUMP(TYPE_GET, type_get, pguard_type_get_nl_policy, pguard_nl_part_dump_start, pguard_nl_part_dump_done),
 	DUMP(TIMES_GET, times_get, pguard_times_get_nl_policy, pguard_nl_part_dump_start, pguard_nl_part_dump_done),
 	DO(PROFILE_DEL, profile_del, pguard_profile_del_nl_policy),
+	DUMP(REQUEST_GET, request_get, pguard_request_get_nl_policy, pguard_nl_dump_start, NULL),
 };
 
 const struct genl_multicast_group pguard_nl_mcgrps[PGUARD_NL_MCGRPS] = {

@@ -11,7 +11,7 @@ enum {
 	PGUARD_NL_MCGRPS
 };
 
-#define PGUARD_NL_OPS	20
+#define PGUARD_NL_OPS	21
 
 extern const struct genl_ops pguard_nl_ops[PGUARD_NL_OPS];
 extern const struct genl_multicast_group pguard_nl_mcgrps[PGUARD_NL_MCGRPS];
@@ -40,5 +40,6 @@ int pguard_nl_part_dump_done(struct netlink_callback *cb);
 int pguard_nl_type_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int pguard_nl_times_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int pguard_nl_profile_del_doit(struct sk_buff *skb, struct genl_info *info);
+int pguard_nl_request_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 
 #endif /* _KMOD_NETLINK_POLICY_H */

@@ -28,7 +28,7 @@ static int target_new(struct pguard_request *request)
 		.pid = pguard_nl_u32(attrs[PERFGUARD_A_TARGET_PID]),
 		.flags = pguard_nl_u32(attrs[PERFGUARD_A_TARGET_FLAGS]),
 		.threshold_ns = pguard_nl_u64(attrs[PERFGUARD_A_TARGET_THRESHOLD_NS]),
-		.calls = PGUARD_HOOK_ALL,
+		.calls = pguard_hook_all(PGUARD_HOOK_WAITS),
 	};
 	struct pguard_target *target;
 	int ret = pguard_nl_scope(&request->info, attrs[PERFGUARD_A_TARGET_CGROUP_ID],

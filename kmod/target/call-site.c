@@ -20,7 +20,7 @@ bool pguard_call_site_is(const struct pguard_call_site *call_site,
 	       is->distance == finding->distance && is->rise == finding->rise &&
 	       is->return_address == finding->return_address && is->loop == finding->loop &&
 	       is->generation == finding->generation && is->fit == finding->fit &&
-	       is->role == finding->role;
+	       is->role == finding->role && is->follow == finding->follow;
 }
 
 /* With a reference.  Caller holds RCU or the lock. */

@@ -27,9 +27,20 @@ struct pguard_image;
  */
 enum pguard_call_site_fit {
 	PGUARD_CALL_SITE_NONE,
+	PGUARD_CALL_SITE_READS,	/* none, but what it reads is of interest */
 	PGUARD_CALL_SITE_ONE,
 	PGUARD_CALL_SITE_REFUSED, /* one, but not while what stands there cannot be it */
 	PGUARD_CALL_SITE_SEVERAL,
+};
+
+/* pguard_thread.follow: what the return of a hooked call is wanted for. */
+enum pguard_follow {
+	PGUARD_FOLLOW_BOUNDARY = 1 << 0,	/* it begins a unit */
+	PGUARD_FOLLOW_RECORD = 1 << 1,		/* discovery wants to know of the wait */
+	PGUARD_FOLLOW_STREAM = 1 << 2,		/* its begin is in the stream */
+	PGUARD_FOLLOW_EVENT = 1 << 3,		/* it begins an event, if it does not fail */
+	PGUARD_FOLLOW_LONG = 1 << 4,		/* the clock is not the TSC */
+	PGUARD_FOLLOW_MESSAGE = 1 << 5,		/* it reads of a connection, or accepts one */
 };
 
 /**
@@ -45,6 +56,7 @@ enum pguard_call_site_fit {
  * @rise: from the stack pointer to the loop's frame; 0 if that is not known
  * @fit: asked for where @loop is NULL
  * @role: of the wait site
+ * @follow: enum pguard_follow, what its return is wanted for, if nothing special is
  */
 struct pguard_call_site_info {
 	u64 ip;
@@ -56,6 +68,7 @@ struct pguard_call_site_info {
 	s32 rise;
 	u8 fit;
 	u8 role;
+	u8 follow;
 };
 
 /**

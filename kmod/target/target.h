@@ -22,6 +22,7 @@
 #include <linux/perfguard.h>
 
 struct file;
+struct pguard_connection_table;
 struct task_struct;
 
 enum {
@@ -48,6 +49,8 @@ enum {
  * @probes: batches of its sites (probes.c); @lock and pguard_control for
  *	writing, one of them for reading
  * @nr_sites: how many they are; pguard_control
+ * @connections: of its threads, with the requests that came by them; NULL until those are
+ *	wanted; then it stays until no thread comes by any more
  * @cpu: CPU time that its processes used which have gone, ns; pguard_images_lock
  * @id: never used again
  * @calls: wait calls that are to be hooked for it (hook/hook.h); pguard_control
@@ -76,6 +79,7 @@ struct pguard_target {
 	struct pguard_profile *audit;
 	struct list_head probes;
 	u32 nr_sites;
+	struct pguard_connection_table *connections;
 	u64 cpu;
 	u64 calls;
 	u32 flags;

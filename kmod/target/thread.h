@@ -26,6 +26,9 @@ struct pguard_profile;
 struct pguard_stack;
 struct pguard_target;
 struct pguard_wait_sites;
+struct file;
+struct pguard_connection;
+struct sock;
 
 /*
  * A place where the thread waited.  Within one thread the loop's stack pointer
@@ -85,6 +88,32 @@ struct pguard_lateness {
 };
 
 /**
+ * struct pguard_serves - which client a unit works for, see request/connection.h
+ * @client: its socket, which may be gone
+ * @id: of its connection
+ * @unit: number of the unit; 0 if none did yet
+ */
+struct pguard_serves {
+	const struct sock *client;
+	u32 id;
+	u64 unit;
+};
+
+/**
+ * struct pguard_talk - a connection by which the thread had a message, see request/connection.c
+ * @file: its file; to be compared with alone
+ * @connection: as long as none was taken out of the table since
+ * @removed: how many had been
+ */
+struct pguard_talk {
+	const struct file *file;
+	struct pguard_connection *connection;
+	u32 removed;
+};
+
+enum { PGUARD_NR_TALKS = 4 };	/* by the low bits of a descriptor */
+
+/**
  * struct pguard_thread - a watched thread
  * @node: in the hash; pguard_threads_lock
  * @all: in pguard_all_threads, as long as it is in the hash; the same
@@ -129,6 +158,8 @@ struct pguard_lateness {
  * @tid: what the stream knows it by, whatever an exec makes of its id
  * @opening: of the stream, in which its first event was recorded; the thread's own
  * @event_time: time of its last event; the thread's own
+ * @serves: the client whose message it had last; the thread's own
+ * @talks: the connections it had messages by last; the same
  */
 struct pguard_thread {
 	struct hlist_node node;
@@ -182,6 +213,8 @@ struct pguard_thread {
 	u32 tid;
 	u32 opening;
 	u64 event_time;
+	struct pguard_serves serves;
+	struct pguard_talk talks[PGUARD_NR_TALKS];
 };
 
 /* pguard_thread.returns is .follow while .dead is false. */

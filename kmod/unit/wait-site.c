@@ -38,7 +38,7 @@ static struct search search_begin(const struct pguard_place *place)
 
 	return (struct search){
 		.is = { .ip = is->ip, .syscall = is->syscall, .fit = is->fit,
-			.generation = is->generation },
+			.follow = is->follow, .generation = is->generation },
 		.sp = place->sp,
 	};
 }
@@ -78,6 +78,9 @@ static void search_end(struct pguard_thread *thread, struct pguard_place *place,
 		search->is.rise = search->is.distance - site->distance + site->rise;
 	search->is.loop = site ? site->loop : NULL;
 	search->is.role = site ? site->role : 0;
+	search->is.follow &= PGUARD_FOLLOW_MESSAGE;
+	if (site && site->role == PERFGUARD_BOUNDARY_ROLE_WAIT)
+		search->is.follow |= PGUARD_FOLLOW_BOUNDARY;
 	place_set(thread, place, &search->is, may_sleep);
 }
 
@@ -246,6 +249,13 @@ static enum pguard_call_site_fit count_fits(const struct pguard_thread *thread, 
 			 : PGUARD_CALL_SITE_SEVERAL;
 }
 
+/* Whether the target wants to know what such a call reads. */
+static bool wants_messages(const struct pguard_thread *thread, u32 syscall)
+{
+	return READ_ONCE(thread->image->target->flags) & PERFGUARD_TARGET_FLAGS_REQUESTS &&
+	       pguard_place_reads(syscall);
+}
+
 /**
  * pguard_place_is_refused() - true if a place is certainly no boundary this time
  * @thread: of current, which has a profile
@@ -378,6 +388,12 @@ static void place_settle(struct pguard_thread *thread, struct pguard_place *plac
 	search->is.generation = smp_load_acquire(&thread->image->generation);
 	sites_update(thread);
 	search->is.fit = count_fits(thread, search->is.syscall);
+	search->is.follow = 0;
+	if (wants_messages(thread, search->is.syscall)) {
+		search->is.follow = PGUARD_FOLLOW_MESSAGE;
+		if (search->is.fit == PGUARD_CALL_SITE_NONE)
+			search->is.fit = PGUARD_CALL_SITE_READS;
+	}
 	doubt = look_up(thread, search, may_sleep);
 	if (doubt)
 		search->is.generation--; /* ask again next time */
@@ -486,7 +502,8 @@ bool pguard_place_is_boundary(struct pguard_thread *thread, struct pguard_place 
 	u64 word;
 
 	if (!is->loop)
-		return is->fit && profile_fits_now(thread, place, may_sleep);
+		return is->fit > PGUARD_CALL_SITE_READS &&
+		       profile_fits_now(thread, place, may_sleep);
 	if (may_sleep ? pguard_place_returns(place) :
 			!user_word(pguard_place_slot(place), false, &word) &&
 			word == is->return_address)

@@ -25,6 +25,22 @@ static __always_inline u32 pguard_place_syscall(const struct pt_regs *regs)
 	return regs->orig_ax;
 }
 
+/* Calls that read something, or accept a connection; EAGAIN says that there is nothing. */
+static inline bool pguard_place_reads(u32 syscall)
+{
+	switch (syscall) {
+	case __NR_read:
+	case __NR_readv:
+	case __NR_recvfrom:
+	case __NR_recvmsg:
+	case __NR_recvmmsg:
+	case __NR_accept:
+	case __NR_accept4:
+		return true;
+	}
+	return false;
+}
+
 /* The word at an address of current's user memory; false if there is none.  May fault. */
 static __always_inline bool pguard_place_read(u64 address, u64 *word)
 {

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -28,6 +29,7 @@ enum { CALLS = 500, ROUNDS = 20 };
 static int epoll_fd;
 static int futex_word;
 static int pipe_fd;
+static int ends[2]; /* of a connection: who asks, and who answers */
 
 static uint64_t now(void)
 {
@@ -68,6 +70,22 @@ static void call_both(void)
 {
 	call_epoll_wait();
 	call_read();
+}
+
+static void send_byte(int from, int to)
+{
+	char c = 0;
+
+	if (write(from, &c, 1) != 1 || read(to, &c, 1) != 1)
+		err(1, "connection");
+}
+
+/* A unit that asks and answers itself: two writes and two reads of a connection. */
+static void call_exchange(void)
+{
+	call_epoll_wait();
+	send_byte(ends[0], ends[1]);
+	send_byte(ends[1], ends[0]);
 }
 
 /* The loop that the module is to know again: always from the same place. */
@@ -181,6 +199,22 @@ static void measure_bystander(struct link *link)
 	waitpid(child, NULL, 0);
 }
 
+/* What following requests adds to an audit. */
+static void measure_exchange(struct link *link)
+{
+	uint32_t id;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
+		err(1, "socketpair");
+	id = arm(link, PERFGUARD_TARGET_FLAGS_ACCOUNT, call_exchange);
+	measure("audit", "exchange", call_exchange);
+	disarm(link, id);
+	id = arm(link, PERFGUARD_TARGET_FLAGS_ACCOUNT | PERFGUARD_TARGET_FLAGS_REQUESTS,
+		 call_exchange);
+	measure("requests", "exchange", call_exchange);
+	disarm(link, id);
+}
+
 int main(void)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -206,6 +240,7 @@ int main(void)
 	id = arm(link, PERFGUARD_TARGET_FLAGS_ACCOUNT, call_both);
 	measure("mixed", "both", call_both);
 	disarm(link, id);
+	measure_exchange(link);
 	measure_bystander(link);
 	measure_all("after");
 	link_close(link);

@@ -246,3 +246,31 @@ const struct decode_field link_times_fields[] = {
 	BINARY(TIMES_NR, armed_times, nr, 768),
 	{ 0 }
 };
+
+const struct decode_field link_slow_request_fields[] = {
+	U64(SLOW_REQUEST_ELAPSED_NS, slow_request, elapsed_ns),
+	U64(SLOW_REQUEST_QUEUED_NS, slow_request, queued_ns),
+	U64(SLOW_REQUEST_WORKING_NS, slow_request, working_ns),
+	U64(SLOW_REQUEST_PEERS_NS, slow_request, peers_ns),
+	U64(SLOW_REQUEST_BEGIN_NS, slow_request, begin_ns),
+	U32(SLOW_REQUEST_PID, slow_request, pid),
+	U32(SLOW_REQUEST_TID, slow_request, tid),
+	BINARY(SLOW_REQUEST_CLIENT, slow_request, client, 28),
+	BINARY(SLOW_REQUEST_PEER, slow_request, peer, 28),
+	{ 0 }
+};
+
+const struct decode_field link_request_fields[] = {
+	U32(REQUEST_TARGET_ID, requests, target_id),
+	U32(REQUEST_CONNECTIONS, requests, connections),
+	U64(REQUEST_REFUSED, requests, refused),
+	U64(REQUEST_REQUESTS, requests, requests),
+	U64(REQUEST_UNANSWERED, requests, unanswered),
+	U64(REQUEST_ELAPSED_NS, requests, elapsed_ns),
+	U64(REQUEST_QUEUED_NS, requests, queued_ns),
+	U64(REQUEST_WORKING_NS, requests, working_ns),
+	U64(REQUEST_PEERS_NS, requests, peers_ns),
+	U64(REQUEST_MAX_NS, requests, max_ns),
+	BINARY(REQUEST_HIST, requests, hist, 4736),
+	{ 0 }
+};

@@ -19,5 +19,7 @@ extern const struct decode_field link_profile_fields[]; /* struct armed_profile 
 extern const struct decode_field link_guard_fields[]; /* struct armed_guard */
 extern const struct decode_field link_type_fields[]; /* struct armed_type */
 extern const struct decode_field link_times_fields[]; /* struct armed_times */
+extern const struct decode_field link_slow_request_fields[]; /* struct slow_request */
+extern const struct decode_field link_request_fields[]; /* struct requests */
 
 #endif /* _USER_LINK_LINK_POLICY_H */

@@ -18,6 +18,7 @@
 #include "data/alert-record.h"
 #include "data/armed.h"
 #include "data/loop.h"
+#include "data/requests.h"
 
 struct link;
 
@@ -115,6 +116,9 @@ int link_loop_set(struct link *link, uint32_t image_id,
 int link_loops(struct link *link, uint32_t image_id, struct loop **ret,
 	       uint32_t *ret_nr);
 void link_loops_free(struct loop *loops, uint32_t nr);
+
+/* The requests that came to a target; -ENOENT if they are not followed. */
+int link_requests(struct link *link, uint32_t target_id, struct requests *ret);
 
 /*
  * Called for each record.  The callback may modify the record, and take

@@ -66,6 +66,11 @@ enum perfguard_target_flags {
 	 * the target's armed profile to it.
 	 */
 	PERFGUARD_TARGET_FLAGS_UNITS = 1U << 5,
+	/*
+	 * Follow the messages that the target's threads read from and write to
+	 * stream sockets, for request-get.
+	 */
+	PERFGUARD_TARGET_FLAGS_REQUESTS = 1U << 6,
 };
 
 /*
@@ -1123,6 +1128,76 @@ enum {
 };
 
 enum {
+	PERFGUARD_A_SLOW_REQUEST_ELAPSED_NS = 1,
+	PERFGUARD_A_SLOW_REQUEST_QUEUED_NS,
+	PERFGUARD_A_SLOW_REQUEST_WORKING_NS,
+	PERFGUARD_A_SLOW_REQUEST_PEERS_NS,
+	/* When it came. */
+	PERFGUARD_A_SLOW_REQUEST_BEGIN_NS,
+	/* Of the process that read it. */
+	PERFGUARD_A_SLOW_REQUEST_PID,
+	PERFGUARD_A_SLOW_REQUEST_TID,
+	/*
+	 * The other side of the connection, a struct sockaddr_in or
+	 * sockaddr_in6, filled up with zeros; of another family only that is
+	 * given.
+	 */
+	PERFGUARD_A_SLOW_REQUEST_CLIENT,
+	/*
+	 * As above, of the connection for whose answer it waited longest;
+	 * absent if it asked nobody.
+	 */
+	PERFGUARD_A_SLOW_REQUEST_PEER,
+
+	__PERFGUARD_A_SLOW_REQUEST_MAX,
+	PERFGUARD_A_SLOW_REQUEST_MAX = (__PERFGUARD_A_SLOW_REQUEST_MAX - 1)
+};
+
+enum {
+	PERFGUARD_A_REQUEST_TARGET_ID = 1,
+	/*
+	 * Stream sockets of its threads that are open, or were until a second
+	 * ago.
+	 */
+	PERFGUARD_A_REQUEST_CONNECTIONS,
+	/*
+	 * Times that a connection found no room; its messages are not
+	 * followed.
+	 */
+	PERFGUARD_A_REQUEST_REFUSED,
+	/*
+	 * That were answered. A request is known to be over when the next one
+	 * comes by its connection, or that is closed.
+	 */
+	PERFGUARD_A_REQUEST_REQUESTS,
+	/* Whose connection was closed before. */
+	PERFGUARD_A_REQUEST_UNANSWERED,
+	/*
+	 * Sum over all requests, as are the next three: from when its first
+	 * bytes came to the last bytes that were written as an answer.
+	 */
+	PERFGUARD_A_REQUEST_ELAPSED_NS,
+	/*
+	 * Of that, until a unit began in which it was read. Of TCP; else it
+	 * begins with that.
+	 */
+	PERFGUARD_A_REQUEST_QUEUED_NS,
+	/* In units that served it. */
+	PERFGUARD_A_REQUEST_WORKING_NS,
+	/* From asking by another connection until the answer was taken up. */
+	PERFGUARD_A_REQUEST_PEERS_NS,
+	/* The longest request. */
+	PERFGUARD_A_REQUEST_MAX_NS,
+	/* Requests by elapsed time; hist-buckets counters of 64 bits. */
+	PERFGUARD_A_REQUEST_HIST,
+	/* The slowest requests, up to eight, in no order. */
+	PERFGUARD_A_REQUEST_SLOW,
+
+	__PERFGUARD_A_REQUEST_MAX,
+	PERFGUARD_A_REQUEST_MAX = (__PERFGUARD_A_REQUEST_MAX - 1)
+};
+
+enum {
 	/* Watch an executable or a process. */
 	PERFGUARD_CMD_TARGET_NEW = 1,
 	/*
@@ -1207,6 +1282,8 @@ enum {
 	 * of its own. Such a target is still watched, without a profile.
 	 */
 	PERFGUARD_CMD_PROFILE_DEL,
+	/* The requests of clients that came to targets which follow them. */
+	PERFGUARD_CMD_REQUEST_GET,
 
 	__PERFGUARD_CMD_MAX,
 	PERFGUARD_CMD_MAX = (__PERFGUARD_CMD_MAX - 1)

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0
+
+/* Requests about what clients ask of targets; see family.c for the context. */
+
+#include "netlink/family.h"
+
+#include "netlink/policy.h"
+#include "request/connection.h"
+#include "target/target.h"
+
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include <linux/perfguard.h>
+
+static int fill_slow(struct sk_buff *skb, const struct pguard_slow_request *slow)
+{
+	struct nlattr *nest = nla_nest_start(skb, PERFGUARD_A_REQUEST_SLOW);
+
+	if (!nest ||
+	    pguard_nl_put64(skb, PERFGUARD_A_SLOW_REQUEST_ELAPSED_NS, slow->times.elapsed) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_SLOW_REQUEST_QUEUED_NS, slow->times.queued) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_SLOW_REQUEST_WORKING_NS, slow->times.working) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_SLOW_REQUEST_PEERS_NS, slow->times.peers) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_SLOW_REQUEST_BEGIN_NS, slow->begin_ns) ||
+	    nla_put_u32(skb, PERFGUARD_A_SLOW_REQUEST_PID, slow->pid) ||
+	    nla_put_u32(skb, PERFGUARD_A_SLOW_REQUEST_TID, slow->tid) ||
+	    nla_put(skb, PERFGUARD_A_SLOW_REQUEST_CLIENT, sizeof(slow->client), &slow->client) ||
+	    (slow->peer.any.sa_family &&
+	     nla_put(skb, PERFGUARD_A_SLOW_REQUEST_PEER, sizeof(slow->peer), &slow->peer)))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int fill_requests(struct sk_buff *skb, const struct pguard_target *target,
+			 const struct pguard_request_report *report)
+{
+	const struct pguard_request_totals *totals = &report->totals;
+	u32 i;
+
+	if (nla_put_u32(skb, PERFGUARD_A_REQUEST_TARGET_ID, target->id) ||
+	    nla_put_u32(skb, PERFGUARD_A_REQUEST_CONNECTIONS,
+			atomic_read(&target->connections->hash.nelems)) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_REQUEST_REFUSED,
+			    atomic64_read(&target->connections->refused)) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_REQUEST_REQUESTS, totals->requests) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_REQUEST_UNANSWERED, totals->unanswered) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_REQUEST_ELAPSED_NS, totals->times.elapsed) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_REQUEST_QUEUED_NS, totals->times.queued) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_REQUEST_WORKING_NS, totals->times.working) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_REQUEST_PEERS_NS, totals->times.peers) ||
+	    pguard_nl_put64(skb, PERFGUARD_A_REQUEST_MAX_NS, totals->max) ||
+	    nla_put(skb, PERFGUARD_A_REQUEST_HIST, sizeof(totals->hist), totals->hist))
+		return -EMSGSIZE;
+	for (i = 0; i < PGUARD_SLOW_REQUESTS; i++)
+		if (report->slowest.of[i].times.elapsed && fill_slow(skb, &report->slowest.of[i]))
+			return -EMSGSIZE;
+	return 0;
+}
+
+/* args[0]: id of the last target in the dump so far. */
+int pguard_nl_request_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	u32 only = pguard_nl_u32(pguard_dump_attrs(cb)[PERFGUARD_A_REQUEST_TARGET_ID]);
+	struct pguard_request_report *report = kvmalloc(sizeof(*report), GFP_KERNEL | __GFP_NOWARN);
+	struct pguard_target *target;
+	int ret;
+
+	if (!report)
+		return -ENOMEM;
+	ret = pguard_nl_dump_lock(skb, cb);
+	if (ret)
+		goto out_free;
+	list_for_each_entry(target, &pguard_targets, list) {
+		if (target->id <= cb->args[0] || (only && target->id != only) ||
+		    !target->connections)
+			continue;
+		pguard_connection_table_read(target->connections, report);
+		if (PGUARD_NL_DUMP(skb, cb, PERFGUARD_CMD_REQUEST_GET,
+				   fill_requests(skb, target, report)))
+			break;
+		cb->args[0] = target->id;
+	}
+	mutex_unlock(&pguard_control);
+	ret = skb->len;
+out_free:
+	kvfree(report);
+	return ret;
+}

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "request/connection.h"
+
+#include "lib/clock.h"
+#include "target/image.h"
+#include "target/thread.h"
+
+#include <linux/fdtable.h>
+#include <linux/file.h>
+#include <linux/net.h>
+#include <linux/tcp.h>
+#include <net/inet_sock.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+/* A message that current has read, or is about to write. */
+struct message {
+	struct pguard_connection_table *table;
+	struct pguard_thread *thread;
+	struct sock *sk;
+	u64 now;	/* pguard_clock() */
+};
+
+static bool is_tcp(const struct sock *sk)
+{
+	return sk->sk_protocol == IPPROTO_TCP && sk->sk_type == SOCK_STREAM &&
+	       (sk->sk_family == AF_INET || sk->sk_family == AF_INET6);
+}
+
+/* The number of the unit that current does; 0 if it does none. */
+static u64 unit_of(const struct pguard_thread *thread)
+{
+	u64 word = READ_ONCE(thread->unit);
+
+	return word & PGUARD_PHASE_RUNNING ? pguard_unit_number(word) : 0;
+}
+
+static void address_of(const struct sock *sk, struct pguard_address *ret)
+{
+	const struct inet_sock *inet = inet_sk(sk);
+
+	memset(ret, 0, sizeof(*ret));
+	ret->any.sa_family = sk->sk_family;
+	switch (sk->sk_family) {
+	case AF_INET:
+		ret->in.sin_port = inet->inet_dport;
+		ret->in.sin_addr.s_addr = inet->inet_daddr;
+		break;
+#if IS_ENABLED(CONFIG_IPV6)
+	case AF_INET6:
+		ret->in6.sin6_port = inet->inet_dport;
+		ret->in6.sin6_addr = sk->sk_v6_daddr;
+		break;
+#endif
+	}
+}
+
+/*
+ * How long ago the last bytes of a message came that has been read just now, ns.  The kernel
+ * keeps when the last packet came or went, which is those unless it has acknowledged them by
+ * one of their own since; and in jiffies when the last data came.
+ */
+static u64 age_of(const struct sock *sk)
+{
+	u64 packet_ns = ktime_get_ns() - READ_ONCE(tcp_sk(sk)->tcp_mstamp) * NSEC_PER_USEC;
+	u64 data_ns = (u64)(tcp_jiffies32 - READ_ONCE(inet_csk(sk)->icsk_ack.lrcvtime)) * TICK_NSEC;
+
+	if ((s64)packet_ns < 0)
+		return 0;
+	return data_ns > packet_ns + 2 * TICK_NSEC ? data_ns - TICK_NSEC / 2 : packet_ns;
+}
+
+/* pguard_clock() when they came; of other sockets than TCP's that is not known. */
+static u64 arrival(const struct message *message)
+{
+	return is_tcp(message->sk) ? message->now - pguard_clock_ticks(age_of(message->sk))
+				   : message->now;
+}
+
+/* The parts of the time until now; of a request that is open.  @peer: it has answered, or NULL. */
+static void account(struct pguard_client_request *request, const struct message *message,
+		    const struct sock *peer)
+{
+	u64 unit = unit_of(message->thread), now = message->now, from = now, gap;
+
+	if (unit && request->unit == unit && request->thread == message->thread)
+		from = request->last;
+	else if (unit)
+		from = max(request->last, READ_ONCE(message->thread->start));
+	/* A thread may ask and wait in one unit. */
+	if (peer && request->asks && from == request->last)
+		from = now;
+	gap = from - request->last;
+	if (request->asks) {
+		request->peers += gap;
+		if (peer && gap > request->longest) {
+			request->longest = gap;
+			address_of(peer, &request->peer);
+		}
+	}
+	if (peer)
+		request->asks = false;
+	request->working += now - from;
+	request->last = now;
+	request->unit = unit;
+	request->thread = message->thread;
+}
+
+/* The unit at hand serves this client from now on. */
+static void serve(struct pguard_thread *thread, const struct sock *client, u32 id)
+{
+	thread->serves.client = client;
+	thread->serves.id = id;
+	thread->serves.unit = unit_of(thread);
+}
+
+/* What there is to be said of a request that has been answered. */
+static void request_tell(const struct pguard_connection *connection,
+			 struct pguard_slow_request *ret)
+{
+	const struct pguard_client_request *request = &connection->request;
+
+	*ret = (struct pguard_slow_request){
+		.times.elapsed = pguard_clock_ns(request->answered - request->arrived),
+		.times.queued = pguard_clock_ns(request->begun - request->arrived),
+		.times.working = pguard_clock_ns(request->until_answer.working),
+		.times.peers = pguard_clock_ns(request->until_answer.peers),
+		.pid = request->pid,
+		.tid = request->tid,
+	};
+}
+
+/* The same of one of the slowest. */
+static void request_tell_all(const struct pguard_connection *connection,
+			     struct pguard_slow_request *ret)
+{
+	const struct pguard_client_request *request = &connection->request;
+
+	ret->begin_ns = ktime_get_ns() - pguard_clock_ns(pguard_clock() - request->arrived);
+	ret->peer = request->peer;
+	address_of(connection->sk, &ret->client);
+}
+
+/* The request that a client has made, if any, is over. */
+static void request_end(struct pguard_connection_table *table,
+			struct pguard_connection *connection)
+{
+	struct pguard_slow_request told;
+
+	lockdep_assert_held(&connection->lock);
+	if (!connection->is_open)
+		return;
+	connection->is_open = false;
+	if (!connection->request.answered) {
+		pguard_request_sums_unanswered(&table->sums);
+		return;
+	}
+	request_tell(connection, &told);
+	if (pguard_request_is_slow(&table->sums, told.times.elapsed))
+		request_tell_all(connection, &told);
+	pguard_request_sums_add(&table->sums, &told);
+}
+
+static void request_begin(struct pguard_connection *connection, const struct message *message)
+{
+	struct pguard_client_request *request = &connection->request;
+	struct pguard_thread *thread = message->thread;
+	u64 unit = unit_of(thread), arrived = arrival(message), before = request->answered;
+
+	/* It came while the one before was answered: not known when. */
+	if ((s64)(arrived - before) < 0)
+		arrived = before;
+	*request = (struct pguard_client_request){
+		.arrived = arrived,
+		.begun = unit ? clamp(READ_ONCE(thread->start), arrived, message->now)
+			      : message->now,
+		.last = message->now,
+		.unit = unit,
+		.thread = thread,
+		.tid = current->pid,
+		.pid = current->tgid,
+	};
+	request->working = message->now - request->begun;
+	connection->is_open = true;
+}
+
+static void client_read(struct pguard_connection *connection, const struct message *message)
+{
+	if (connection->is_open && !connection->request.answered) {
+		account(&connection->request, message, NULL);
+	} else {
+		request_end(message->table, connection);
+		request_begin(connection, message);
+	}
+	serve(message->thread, connection->sk, connection->id);
+}
+
+static void client_write(struct pguard_connection *connection, const struct message *message)
+{
+	struct pguard_client_request *request = &connection->request;
+
+	if (!connection->is_open)
+		return;
+	account(request, message, NULL);
+	request->answered = message->now;
+	request->until_answer.working = request->working;
+	request->until_answer.peers = request->peers;
+}
+
+/*
+ * A peer was asked for a client, or has answered.  The client's connection may be gone, or
+ * have another request by now; the first is seen by the id, the second counts for that one.
+ */
+static void client_account(const struct message *message, const struct sock *client, u32 id,
+			   const struct sock *peer)
+{
+	struct pguard_connection *connection;
+
+	if (!client)
+		return;
+	rcu_read_lock();
+	connection = pguard_connection_find(message->table, client);
+	rcu_read_unlock();
+	if (!connection || connection->id != id)
+		return;
+	spin_lock(&connection->lock);
+	if (connection->is_open) {
+		account(&connection->request, message, peer);
+		if (!peer)
+			connection->request.asks = true;
+	}
+	spin_unlock(&connection->lock);
+	if (peer)
+		serve(message->thread, client, id);
+}
+
+static void peer_write(struct pguard_connection *connection, const struct message *message)
+{
+	const struct pguard_thread *thread = message->thread;
+	const struct sock *client = NULL;
+	u32 id = thread->serves.id;
+
+	if (thread->serves.unit && thread->serves.unit == unit_of(thread))
+		client = thread->serves.client;
+	spin_lock(&connection->lock);
+	connection->client = client;
+	connection->client_id = id;
+	spin_unlock(&connection->lock);
+	client_account(message, client, id, NULL);
+}
+
+static void peer_read(struct pguard_connection *connection, const struct message *message)
+{
+	const struct sock *client;
+	u32 id;
+
+	spin_lock(&connection->lock);
+	client = connection->client;
+	id = connection->client_id;
+	spin_unlock(&connection->lock);
+	client_account(message, client, id, message->sk);
+}
+
+/*
+ * Who asks: if the connection was not seen to be accepted, whoever sends first.  Where it
+ * was in the middle of something then, the ports tell: one who connects has none of his own.
+ */
+static void find_role(struct pguard_connection *connection, bool is_read)
+{
+	const struct inet_sock *inet = inet_sk(connection->sk);
+	u8 role = is_read ? PGUARD_CONNECTION_CLIENT : PGUARD_CONNECTION_PEER;
+	int low, high;
+
+	if (is_tcp(connection->sk)) {
+		bool is_here, is_there;
+
+		inet_get_local_port_range(sock_net(connection->sk), &low, &high);
+		is_here = inet->inet_num >= low && inet->inet_num <= high;
+		is_there = ntohs(inet->inet_dport) >= low && ntohs(inet->inet_dport) <= high;
+		if (is_here != is_there)
+			role = is_here ? PGUARD_CONNECTION_PEER : PGUARD_CONNECTION_CLIENT;
+	}
+	cmpxchg(&connection->role, PGUARD_CONNECTION_UNKNOWN, role);
+}
+
+/* The descriptor's connection, by its file; known again as long as that is the same one. */
+static noinline struct pguard_connection *look_up(const struct message *message, u32 fd)
+{
+	struct pguard_talk *talk = &message->thread->talks[fd % PGUARD_NR_TALKS];
+	u32 removed = READ_ONCE(message->table->removed);
+	struct pguard_connection *connection = NULL;
+	struct fd of = fdget(fd);
+	struct socket *socket = fd_file(of) ? sock_from_file(fd_file(of)) : NULL;
+
+	if (socket && socket->sk &&
+	    (socket->type == SOCK_STREAM || socket->type == SOCK_SEQPACKET)) {
+		rcu_read_lock();
+		connection = pguard_connection_get(message->table, socket->sk);
+		rcu_read_unlock();
+	}
+	if (connection)
+		*talk = (struct pguard_talk){ fd_file(of), connection, removed };
+	fdput(of);
+	return connection;
+}
+
+/*
+ * The connection of a descriptor of current, or NULL.  A file that has the address of one
+ * before it is another one only if that was closed, and then so is its socket.
+ */
+static __always_inline struct pguard_connection *find(const struct message *message, u32 fd)
+{
+	const struct pguard_talk *talk = &message->thread->talks[fd % PGUARD_NR_TALKS];
+
+	if (likely(talk->file && talk->file == files_lookup_fd_raw(current->files, fd) &&
+		   talk->removed == READ_ONCE(message->table->removed) &&
+		   !sock_flag(talk->connection->sk, SOCK_DEAD)))
+		return talk->connection;
+	return look_up(message, fd);
+}
+
+/* Returns true if requests are followed. */
+static __always_inline bool message_init(struct message *message, struct pguard_thread *thread)
+{
+	const struct pguard_target *target = thread->image->target;
+
+	if (!(READ_ONCE(target->flags) & PERFGUARD_TARGET_FLAGS_REQUESTS))
+		return false;
+	message->table = READ_ONCE(target->connections);
+	message->thread = thread;
+	message->now = pguard_clock();
+	return true;
+}
+
+static __always_inline void take(struct pguard_connection *connection, struct message *message,
+				 bool is_read)
+{
+	message->sk = connection->sk;
+	if (unlikely(READ_ONCE(connection->role) == PGUARD_CONNECTION_UNKNOWN))
+		find_role(connection, is_read);
+	if (READ_ONCE(connection->role) == PGUARD_CONNECTION_PEER) {
+		is_read ? peer_read(connection, message) : peer_write(connection, message);
+		return;
+	}
+	spin_lock(&connection->lock);
+	is_read ? client_read(connection, message) : client_write(connection, message);
+	spin_unlock(&connection->lock);
+}
+
+static __always_inline void message_take(struct pguard_thread *thread, u32 fd, bool is_read)
+{
+	struct pguard_connection *connection;
+	struct message message;
+
+	/* Connections and what they refer to stay meanwhile. */
+	preempt_disable_notrace();
+	if (message_init(&message, thread)) {
+		connection = find(&message, fd);
+		if (connection)
+			take(connection, &message, is_read);
+	}
+	preempt_enable_notrace();
+}
+
+/**
+ * pguard_connection_read() - current has read some bytes
+ * @thread: of current
+ * @fd: from this descriptor, whatever it is
+ *
+ * Context: current, preemptible or not; does not sleep.
+ */
+void pguard_connection_read(struct pguard_thread *thread, u32 fd)
+{
+	message_take(thread, fd, true);
+}
+
+/**
+ * pguard_connection_write() - current is about to write some bytes
+ * @thread: of current
+ * @fd: to this descriptor, whatever it is
+ *
+ * What it takes the other side to take them is not the time of the request.
+ *
+ * Context: current, preemptible or not; does not sleep.
+ */
+void pguard_connection_write(struct pguard_thread *thread, u32 fd)
+{
+	message_take(thread, fd, false);
+}
+
+/**
+ * pguard_connection_accept() - current has accepted a connection, of which a client is the other side
+ * @thread: of current
+ * @fd: the new descriptor
+ *
+ * Context: current, preemptible or not; does not sleep.
+ */
+void pguard_connection_accept(struct pguard_thread *thread, u32 fd)
+{
+	struct pguard_connection *connection;
+	struct message message;
+
+	preempt_disable_notrace();
+	if (message_init(&message, thread)) {
+		connection = look_up(&message, fd);
+		if (connection)
+			WRITE_ONCE(connection->role, PGUARD_CONNECTION_CLIENT);
+	}
+	preempt_enable_notrace();
+}
+
+/**
+ * pguard_connection_close() - the socket of a connection is closed, and what was open with it ends
+ * @table: whose it was
+ * @connection: that is not in it any more
+ *
+ * Context: any but interrupts; does not sleep.
+ */
+void pguard_connection_close(struct pguard_connection_table *table,
+			     struct pguard_connection *connection)
+{
+	spin_lock(&connection->lock);
+	request_end(table, connection);
+	spin_unlock(&connection->lock);
+}
+
+/**
+ * pguard_connection_tell() - what is to be said of a request that is not over, but was answered
+ * @connection: in its table; RCU
+ * @report: to be added to
+ *
+ * Context: any but interrupts; does not sleep.
+ */
+void pguard_connection_tell(struct pguard_connection *connection,
+			    struct pguard_request_report *report)
+{
+	struct pguard_slow_request told;
+	bool is_answered;
+
+	spin_lock(&connection->lock);
+	is_answered = connection->is_open && connection->request.answered;
+	if (is_answered) {
+		request_tell(connection, &told);
+		request_tell_all(connection, &told);
+	}
+	spin_unlock(&connection->lock);
+	if (is_answered)
+		pguard_request_report_add(report, &told);
+}

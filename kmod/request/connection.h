@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The connections of watched threads, and the requests that clients make by them.
+ *
+ * A request begins with the first bytes of a client's message and ends with the last that are
+ * written before the client's next message.  What happens in between is known by messages: when
+ * a thread reads or writes, what went before is time of the unit at hand, of waiting for a peer,
+ * or of neither.  Nothing is known of a protocol, so messages that a client sends without
+ * waiting for answers are one.
+ *
+ * A peer is whom the program asks itself.  What a unit writes to a peer is for the
+ * client whom it served last; what comes back from the peer is for the same one.
+ *
+ * A connection is made by the first message, and goes once its socket is closed.  It
+ * refers to the socket, which is its key, and so to no other one.
+ */
+#ifndef _KMOD_REQUEST_CONNECTION_H
+#define _KMOD_REQUEST_CONNECTION_H
+
+#include "request/request-sums.h"
+
+#include <linux/rhashtable-types.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+struct pguard_target;
+struct pguard_thread;
+struct sock;
+
+/* Of a target; beyond them requests are not followed, which is counted. */
+enum { PGUARD_MAX_CONNECTIONS = 65536 };
+
+enum pguard_connection_role {
+	PGUARD_CONNECTION_UNKNOWN,
+	PGUARD_CONNECTION_CLIENT,
+	PGUARD_CONNECTION_PEER,
+};
+
+/**
+ * struct pguard_client_request - the request that a client has made; times in ticks
+ * @arrived: pguard_clock() when its first bytes came, as far as the kernel knows
+ * @begun: when a thread could have read them and did, by its unit or its read
+ * @last: until when the parts below account for it
+ * @answered: when an answer was written last; 0 if there was none
+ * @working: in units that served it
+ * @peers: waiting for peers
+ * @until_answer: both of these at @answered
+ * @longest: the longest wait for a peer, and
+ * @peer: which that was
+ * @unit: that had the last message of it, and
+ * @thread: whose that was; not to be followed
+ * @tid: of the thread that read it first
+ * @pid: the same
+ * @asks: a peer has been asked, and has not answered
+ */
+struct pguard_client_request {
+	u64 arrived;
+	u64 begun;
+	u64 last;
+	u64 answered;
+	u64 working;
+	u64 peers;
+	struct {
+		u64 working;
+		u64 peers;
+	} until_answer;
+	u64 longest;
+	u64 unit;
+	const struct pguard_thread *thread;
+	u32 tid;
+	u32 pid;
+	bool asks;
+	struct pguard_address peer;
+};
+
+/**
+ * struct pguard_connection - a stream socket by which watched threads talk
+ * @node: in the table
+ * @sk: referenced; the key
+ * @lock: of all that follows; no other lock is taken within but those of the sums
+ * @id: never used again
+ * @role: who asks
+ * @is_open: there is a request, maybe one that is answered already
+ * @client: of a peer, for whom it was asked last: the client's socket, which may be gone, and
+ * @client_id: the id of its connection
+ * @request: of a client
+ */
+struct pguard_connection {
+	struct rhash_head node;
+	struct sock *sk;
+	spinlock_t lock;
+	u32 id;
+	u8 role;
+	bool is_open;
+	u32 client_id;
+	const struct sock *client;
+	union {
+		struct pguard_client_request request;
+		struct rcu_head rcu;
+	};
+};
+
+/* "At most 200 bytes an open connection" is 192 of the allocator and its place in the table. */
+static_assert(sizeof(struct pguard_connection) <= 192 || IS_ENABLED(CONFIG_DEBUG_SPINLOCK));
+
+/**
+ * struct pguard_connection_table - the connections of a target
+ * @hash: by socket
+ * @sums: of the requests
+ * @next_id: of connections
+ * @refused: connections that found no room
+ * @removed: connections that were taken out so far
+ * @swept: how many the last sweep left
+ * @sweep: takes out those whose sockets are closed
+ */
+struct pguard_connection_table {
+	struct rhashtable hash;
+	struct pguard_request_sums sums;
+	atomic_t next_id;
+	atomic64_t refused;
+	u32 removed;
+	u32 swept;
+	struct delayed_work sweep;
+};
+
+struct pguard_connection_table *pguard_connection_table_new(void);
+void pguard_connection_table_free(struct pguard_connection_table *table);
+void pguard_connection_table_read(struct pguard_connection_table *table,
+				  struct pguard_request_report *ret);
+struct pguard_connection *pguard_connection_find(struct pguard_connection_table *table,
+						 const struct sock *sk);
+struct pguard_connection *pguard_connection_get(struct pguard_connection_table *table,
+						struct sock *sk);
+
+void pguard_connection_close(struct pguard_connection_table *table,
+			     struct pguard_connection *connection);
+void pguard_connection_tell(struct pguard_connection *connection,
+			    struct pguard_request_report *report);
+void pguard_connection_accept(struct pguard_thread *thread, u32 fd);
+void pguard_connection_read(struct pguard_thread *thread, u32 fd);
+void pguard_connection_write(struct pguard_thread *thread, u32 fd);
+
+#endif /* _KMOD_REQUEST_CONNECTION_H */

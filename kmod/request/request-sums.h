@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the requests of clients that were answered add up to, and the slowest of them.
+ */
+#ifndef _KMOD_REQUEST_REQUEST_SUMS_H
+#define _KMOD_REQUEST_REQUEST_SUMS_H
+
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <net/ipv6.h>
+
+#include <linux/perfguard.h>
+
+/* One end of a connection; its family is 0 if it has no address. */
+struct pguard_address {
+	union {
+		struct sockaddr any;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+	};
+};
+
+/**
+ * struct pguard_request_times - how long a request took, ns
+ * @elapsed: from when its first bytes came to the last that were written as the answer
+ * @queued: of that, until a thread that could have read it began to
+ * @working: in the units that served it, from their begin
+ * @peers: from asking others until their answers were taken up
+ */
+struct pguard_request_times {
+	u64 elapsed;
+	u64 queued;
+	u64 working;
+	u64 peers;
+};
+
+/**
+ * struct pguard_slow_request - one that was among the slowest
+ * @times: its
+ * @begin_ns: CLOCK_MONOTONIC when it came
+ * @pid: of the process that read it
+ * @tid: of the thread
+ * @client: who asked
+ * @peer: who was waited for longest, if anybody
+ */
+struct pguard_slow_request {
+	struct pguard_request_times times;
+	u64 begin_ns;
+	u32 pid;
+	u32 tid;
+	struct pguard_address client;
+	struct pguard_address peer;
+};
+
+enum { PGUARD_SLOW_REQUESTS = 8 };
+
+/**
+ * struct pguard_request_totals - what some requests add up to
+ * @requests: that were answered
+ * @unanswered: whose connection was closed before
+ * @times: sums of those that were answered
+ * @max: the longest, ns
+ * @hist: by time, as the netlink spec's hist-buckets
+ */
+struct pguard_request_totals {
+	u64 requests;
+	u64 unanswered;
+	struct pguard_request_times times;
+	u64 max;
+	u64 hist[PERFGUARD_HIST_BUCKETS];
+};
+
+/**
+ * struct pguard_slowest_requests - the slowest of some requests
+ * @least: time of the shortest of them, ns; 0 while there is room
+ * @of: in no order; without a time there is none
+ */
+struct pguard_slowest_requests {
+	u64 least;
+	struct pguard_slow_request of[PGUARD_SLOW_REQUESTS];
+};
+
+/**
+ * struct pguard_request_sums - of the requests that a target's threads have served
+ * @cpus: those that ended on each CPU
+ * @lock: of @slowest, whose @least is read without it; innermost
+ * @slowest: of all CPUs
+ */
+struct pguard_request_sums {
+	struct pguard_request_totals __percpu *cpus;
+	spinlock_t lock;
+	struct pguard_slowest_requests slowest;
+};
+
+/* What is told of them, at one moment. */
+struct pguard_request_report {
+	struct pguard_request_totals totals;
+	struct pguard_slowest_requests slowest;
+};
+
+/* May a request of that time be one of the slowest?  Context: any. */
+static inline bool pguard_request_is_slow(const struct pguard_request_sums *sums, u64 elapsed_ns)
+{
+	return elapsed_ns > READ_ONCE(sums->slowest.least);
+}
+
+int pguard_request_sums_init(struct pguard_request_sums *sums);
+void pguard_request_sums_deinit(struct pguard_request_sums *sums);
+void pguard_request_sums_add(struct pguard_request_sums *sums,
+			     const struct pguard_slow_request *request);
+void pguard_request_sums_unanswered(struct pguard_request_sums *sums);
+void pguard_request_sums_read(struct pguard_request_sums *sums, struct pguard_request_report *ret);
+void pguard_request_report_add(struct pguard_request_report *report,
+			       const struct pguard_slow_request *request);
+
+#endif /* _KMOD_REQUEST_REQUEST_SUMS_H */

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The requests of clients that came to a target, as attribute set "request" of the
+ * netlink spec defines them.  Plain data.
+ */
+#ifndef _USER_DATA_REQUESTS_H
+#define _USER_DATA_REQUESTS_H
+
+#include <stdint.h>
+
+#include <linux/perfguard.h>
+
+enum { REQUESTS_SLOW = 8, REQUESTS_ADDRESS_BYTES = 28 };
+
+/* A struct sockaddr_in6 or a shorter one; the family is 0 if there is none. */
+typedef unsigned char requests_address[REQUESTS_ADDRESS_BYTES];
+
+/* One of the slowest. */
+struct slow_request {
+	uint64_t elapsed_ns;
+	uint64_t queued_ns;
+	uint64_t working_ns;
+	uint64_t peers_ns;
+	uint64_t begin_ns; /* CLOCK_MONOTONIC */
+	uint32_t pid;
+	uint32_t tid;
+	requests_address client;
+	requests_address peer;
+};
+
+struct requests {
+	uint32_t target_id;
+	uint32_t connections;
+	uint64_t refused;
+	uint64_t requests;
+	uint64_t unanswered;
+	uint64_t elapsed_ns; /* this and the next are sums over all requests */
+	uint64_t queued_ns;
+	uint64_t working_ns;
+	uint64_t peers_ns;
+	uint64_t max_ns;
+	uint64_t hist[PERFGUARD_HIST_BUCKETS];
+	uint32_t nr_slow;
+	struct slow_request slow[REQUESTS_SLOW]; /* in no order */
+};
+
+#endif /* _USER_DATA_REQUESTS_H */
