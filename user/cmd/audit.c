@@ -9,6 +9,7 @@
 
 static struct session session = {
 	.has_account = true,
+	.has_requests = true,
 	.nr_slowest = 5,
 	.signals = -1,
 	.selector.fd = -1,
@@ -26,6 +27,8 @@ static const struct option_spec options[] = {
 	  .help = "report the N slowest units (default: 5)" },
 	{ 0, "no-account", NULL, option_no_flag, AT(has_account),
 	  .help = "do not measure where the time goes: costs less" },
+	{ 0, "no-requests", NULL, option_no_flag, AT(has_requests),
+	  .help = "do not follow what clients ask for: costs less" },
 	{ 0, "json", NULL, option_flag, AT(is_json),
 	  .help = "one JSON object a line; CMD's output goes to stderr" },
 	{ 0 },

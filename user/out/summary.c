@@ -6,7 +6,7 @@
 
 #include "base/duration.h"
 #include "base/syscall-name.h"
-#include "data/histogram.h"
+#include "out/percentiles.h"
 #include "out/text.h"
 
 /* What is neither CPU nor run queue; the counters may be a little apart. */
@@ -17,32 +17,17 @@ static uint64_t blocked_ns(const struct loop *sums)
 	return sums->elapsed_ns > known ? sums->elapsed_ns - known : 0;
 }
 
-static const struct {
-	const char *key;
-	const char *heading;
-	double permille;
-} percentiles[] = {
-	{ "p50", "p50", 500 }, { "p90", "p90", 900 }, { "p99", "p99", 990 }, { "p999", "p99.9", 999 },
-};
-
-enum { NR_PERCENTILES = sizeof(percentiles) / sizeof(percentiles[0]) };
-
-static uint64_t percentile(const struct loop *sums, size_t index)
+static struct percentiles times_of(const struct loop *sums)
 {
-	return histogram_percentile(sums->hist, percentiles[index].permille, sums->max_ns);
+	return (struct percentiles){ sums->hist, sums->units, sums->elapsed_ns, sums->max_ns };
 }
 
 static void json_times(struct json *json, const struct summary *summary)
 {
 	const struct loop *sums = &summary->sums;
+	const struct percentiles times = times_of(sums);
 
-	json_object(json, "unit_ns");
-	for (size_t i = 0; i < NR_PERCENTILES; i++)
-		json_u64_or_null(json, percentiles[i].key, percentile(sums, i), sums->units);
-	json_u64_or_null(json, "max", sums->max_ns, sums->units);
-	json_u64_or_null(json, "mean", sums->units ? sums->elapsed_ns / sums->units : 0, sums->units);
-	json_end(json);
-
+	percentiles_json(json, "unit_ns", &times);
 	if (!summary->has_account) {
 		json_null(json, "time_ns");
 		json_null(json, "faults");
@@ -121,21 +106,6 @@ static void text_counts(FILE *file, const struct summary *summary)
 		fputs(" now", file);
 }
 
-static void text_times(FILE *file, const struct loop *sums)
-{
-	char text[DURATION_TEXT_MAX];
-
-	fputs("  unit time", file);
-	for (size_t i = 0; i < NR_PERCENTILES; i++)
-		fprintf(file, " %9s", percentiles[i].heading);
-	fprintf(file, " %9s %9s\n           ", "max", "mean");
-	for (size_t i = 0; i < NR_PERCENTILES; i++)
-		fprintf(file, " %9s", duration_format(percentile(sums, i), text));
-	fprintf(file, " %9s", duration_format(sums->max_ns, text));
-	fprintf(file, " %9s\n",
-		duration_format(sums->elapsed_ns / sums->units, text));
-}
-
 static void text_shares(FILE *file, const struct summary *summary)
 {
 	const struct loop *sums = &summary->sums;
@@ -159,6 +129,7 @@ static void text_shares(FILE *file, const struct summary *summary)
 void summary_text(FILE *file, const struct summary *summary)
 {
 	const struct loop *sums = &summary->sums;
+	const struct percentiles times = times_of(sums);
 	double seconds = (double)summary->duration_ns / NSEC_PER_SEC;
 	char text[TEXT_MAX];
 
@@ -179,7 +150,7 @@ void summary_text(FILE *file, const struct summary *summary)
 	if (!summary->is_current)
 		fputs("  (taken for an event loop at first, but it is in mid-unit of another)\n",
 		      file);
-	text_times(file, sums);
+	percentiles_text(file, "  unit time", &times);
 	text_shares(file, summary);
 	fputc('\n', file);
 }

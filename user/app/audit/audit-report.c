@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "data/histogram.h"
 #include "out/fields.h"
+#include "out/request-report.h"
 #include "out/summary.h"
 #include "out/text.h"
 
@@ -267,6 +268,8 @@ static int print_json(struct session *session, const struct report *report)
 			summary_json(json, stdout, &report->summaries[i]);
 	for (uint32_t i = 0; i < session->slowest.nr; i++)
 		alert_json(json, stdout, &report->slowest[i], "slow");
+	if (session->has_requests)
+		request_report_json(json, stdout, &session->requests, session->nr_slowest);
 	json_command(session);
 	return fields_json_line(json, stdout, "lost", lost_fields, &lost) ? CMD_FAILED : CMD_OK;
 }
@@ -339,6 +342,8 @@ static int print_text(const struct session *session, const struct report *report
 	}
 	if (idle)
 		putchar('\n');
+	request_report_text(stdout, &session->requests, session->nr_slowest,
+			    session->end_ns - session->start_ns);
 	text_slowest(session, report);
 	fields_text(stdout, lost_fields, &lost);
 	short_lives_warn(session);

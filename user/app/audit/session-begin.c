@@ -27,6 +27,8 @@ static int arm(struct session *session)
 
 	if (session->has_account)
 		flags |= PERFGUARD_TARGET_FLAGS_ACCOUNT;
+	if (session->has_requests)
+		flags |= PERFGUARD_TARGET_FLAGS_REQUESTS;
 	if (session->child.pid) {
 		flags |= PERFGUARD_TARGET_FLAGS_INHERIT;
 		pid = (uint32_t)session->child.pid;

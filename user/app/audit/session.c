@@ -139,6 +139,22 @@ static int look_at_loops(struct session *session)
 	return ret;
 }
 
+/* Keep the latest sums of requests. */
+static int look_at_requests(struct session *session)
+{
+	int ret = session->has_requests ?
+			  link_requests(session->link, session->target_id, &session->requests) : 0;
+
+	/* With its last process the target may go. */
+	return ret == -ENOENT ? 0 : ret;
+}
+
+/* The same of loops and requests. */
+static int look_at_sums(struct session *session)
+{
+	return look_at_loops(session) ?: look_at_requests(session);
+}
+
 static int adapt_threshold(struct session *session, uint64_t since_ns)
 {
 	uint64_t hist[PERFGUARD_HIST_BUCKETS] = { 0 };
@@ -337,7 +353,7 @@ static int look(struct session *session, uint64_t since_ns)
 	if (!ret && session->is_disarmed)
 		return 0;
 	if (!ret)
-		ret = look_at_loops(session);
+		ret = look_at_sums(session);
 	if (!ret && !session->threshold_ns && session->ready_ns)
 		ret = adapt_threshold(session, since_ns);
 	return ret;
@@ -424,7 +440,7 @@ int session_run(struct session *session)
 				last_look_ns = now_ns;
 		}
 		if (!ret && session->child.pid && now_ns - last_sums_ns >= COMMAND_SUMS_NS) {
-			ret = look_at_loops(session);
+			ret = look_at_sums(session);
 			last_sums_ns = now_ns;
 		}
 		if (!ret && session->turn) {
@@ -455,7 +471,7 @@ int session_take_sums(struct session *session)
 {
 	bool is_there;
 
-	return look_at_loops(session) ?: take_target(session, &is_there);
+	return look_at_sums(session) ?: take_target(session, &is_there);
 }
 
 static int read_result(struct session *session)

@@ -15,6 +15,7 @@
 #include "app/common/child.h"
 #include "app/common/selector.h"
 #include "data/loop.h"
+#include "data/requests.h"
 #include "link/link.h"
 #include "out/json.h"
 
@@ -32,6 +33,7 @@ struct session {
 	/* Set by the operator. */
 	bool is_json;
 	bool has_account;
+	bool has_requests;
 	uint32_t nr_slowest;
 	uint64_t duration_ns; /* 0: until something else ends it */
 	uint64_t threshold_ns; /* 0: auto threshold */
@@ -80,6 +82,7 @@ struct session {
 	/* Sums by image and loop, the latest that were read. */
 	struct loop *loops;
 	uint32_t nr_loops;
+	struct requests requests; /* the same */
 	/* Read at the end. */
 	struct target target;
 	struct stats stats_begin;

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a client waits for is the request that an audit reports, and each of its parts is named."""
+
+import socket
+import socketserver
+import subprocess
+import threading
+import time
+
+from perfguard import EXACT, TOP, Audit, done, no_leaks, note, ok, wait_until
+
+SERVICE = str(TOP / "build/tests/vm/service")
+PORT, PEER = 7300, 7301
+COMPUTE_US, ASK_US, LONG_US = 3_000, 40_000, 120_000
+NUMBER = 40
+NEAR_NS = 1_000_000
+TICK_NS = 4_000_000
+
+
+class Peer(socketserver.ThreadingTCPServer):
+    """Answers each line as many us later as it says."""
+
+    allow_reuse_address = daemon_threads = True
+
+    class RequestHandlerClass(socketserver.StreamRequestHandler):
+        def handle(self):
+            for line in self.rfile:
+                time.sleep(int(line) / 1e6)
+                self.wfile.write(b"ok\n")
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", PEER), self.RequestHandlerClass)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class Client:
+    def __init__(self):
+        self.socket = socket.create_connection(("127.0.0.1", PORT))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.times = []
+
+    def ask(self, what, us):
+        begin = time.monotonic_ns()
+        self.socket.sendall(f"{what} {us}\n".encode())
+        if what != "silent" and self.socket.recv(16) != b"ok\n":
+            raise RuntimeError(f"no answer to {what}")
+        self.times.append(time.monotonic_ns() - begin)
+
+    def end(self):
+        self.socket.close()
+
+
+def is_up():
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", PORT)) == 0
+
+
+class Server:
+    def __init__(self):
+        self.process = subprocess.Popen([SERVICE, str(PORT), str(PEER)])
+        wait_until(self.is_up)
+        self.clients = []
+
+    @staticmethod
+    def is_up():
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", PORT)) == 0
+
+    def client(self):
+        self.clients.append(Client())
+        return self.clients[-1]
+
+    def audited(self, do):
+        """What an audit says of the requests that are made meanwhile, with the slowest first."""
+        first = self.client()
+        audit = Audit("--duration", 600, "--top", 8, "-p", self.process.pid)
+        if not audit.next("ready"):
+            return {}, []
+        # The wait that the loop is in is not known to be one yet.
+        first.ask("compute", 1)
+        do()
+        audit.finish()
+        requests = audit.kind("requests")
+        return requests[0] if requests else {}, audit.kind("slow-request")
+
+    def end(self):
+        for client in self.clients:
+            client.socket.close()
+        self.process.kill()
+        self.process.wait()
+
+
+def is_near(value_ns, wanted_ns, near_ns=NEAR_NS):
+    """Only where the guest's time is its own is the client's what the server took."""
+    return not EXACT or abs(value_ns - wanted_ns) <= max(0.02 * wanted_ns, near_ns)
+
+
+def check_times(server):
+    """Each request counts once, and takes what the client waits for it."""
+    client = server.client()
+
+    def ask():
+        for _ in range(NUMBER):
+            client.ask("compute", COMPUTE_US)
+            client.ask("ask", ASK_US)
+        client.end()
+
+    all_, slow = server.audited(ask)
+    note(f"{all_}; {sum(client.times)} ns by the client")
+    note(f"slowest: {slow[:2]}; by the client: {sorted(client.times)[-3:]}")
+    if not ok(all_.get("requests") == 2 * NUMBER + 1 and all_["unanswered"] == 0,
+              "requests of a connection are told apart"):
+        return
+    ok(is_near(all_["time_ns"]["elapsed"] / 2 / NUMBER, sum(client.times) / 2 / NUMBER),
+       "they take what the client waits")
+    # The client may have to wait for the audit, too, before it has its answer.
+    ok(ASK_US * 1000 < slow[0]["time_ns"]["elapsed"] <= max(client.times),
+       "the slowest one is within what the client waits")
+    ok(all(one["peer"] == f"127.0.0.1:{PEER}" and
+           (one["time_ns"]["peers"] > 0.9 * one["time_ns"]["elapsed"] or not EXACT)
+           for one in slow[:4]),
+       "waiting for a peer is named, with its address")
+    ok(is_near(all_["time_ns"]["units"] / NUMBER, COMPUTE_US * 1000),
+       "and the time in units is what is computed")
+
+
+def check_queue(server):
+    """What comes while the loop is busy waits to be read."""
+    first, second = server.client(), server.client()
+
+    def ask():
+        busy = threading.Thread(target=first.ask, args=("compute", LONG_US))
+        busy.start()
+        time.sleep(LONG_US / 4e6)
+        second.ask("compute", COMPUTE_US)
+        busy.join()
+        first.end()
+        second.end()
+
+    _, slow = server.audited(ask)
+    one = next((one for one in slow if one["time_ns"]["queued"] > LONG_US * 1000 / 2), None)
+    if ok(one, "a request waited for its turn"):
+        # The kernel has acknowledged it meanwhile, and only knows the tick in which it came.
+        ok(is_near(one["time_ns"]["elapsed"], second.times[-1], 2 * TICK_NS),
+           "for as long as the client did")
+
+
+def check_unanswered(server):
+    client = server.client()
+
+    def ask():
+        client.ask("silent", COMPUTE_US)
+        time.sleep(0.1)
+        client.end()
+        # Until it has closed its side, too.
+        time.sleep(0.5)
+
+    all_, _ = server.audited(ask)
+    ok(all_.get("unanswered") == 1, "one whose connection is closed before has no answer")
+
+
+def main():
+    peer = Peer()
+    server = Server()
+    check_times(server)
+    if EXACT:
+        check_queue(server)
+    check_unanswered(server)
+    server.end()
+    peer.shutdown()
+    no_leaks("no connection is left")
+    done()
+
+
+if __name__ == "__main__":
+    main()

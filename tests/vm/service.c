@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A server with one event loop, whose clients say how long it takes to answer them.
+ *
+ * usage: service PORT PEER
+ *
+ * Both are ports of 127.0.0.1.  A client sends lines, one at a time:
+ *
+ *	compute US	compute so long, then answer
+ *	ask US		ask the peer to answer that much later, by a connection of this
+ *			client's own, and answer when it has
+ *	silent US	compute so long, and do not answer
+ *
+ * The peer is sent "US\n" and answers a line.  Every answer is "ok\n".
+ */
+#include <arpa/inet.h>
+#include <err.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_FDS = 1024, LINE_MAX_BYTES = 64 };
+
+static int other[MAX_FDS]; /* of a client its peer, and the reverse; 0: none */
+static bool is_peer[MAX_FDS];
+static int epoll, peer_port;
+
+static struct sockaddr_in address(int port)
+{
+	return (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons((uint16_t)port),
+				     .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+}
+
+static void compute(long us)
+{
+	struct timespec now;
+	int64_t end;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	end = now.tv_sec * 1000000LL + now.tv_nsec / 1000 + us;
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	while (now.tv_sec * 1000000LL + now.tv_nsec / 1000 < end);
+}
+
+static void say(int fd, const char *text)
+{
+	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		warn("write");
+}
+
+static void follow(int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+
+	if (fd >= MAX_FDS || epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event))
+		err(1, "connection");
+	other[fd] = 0;
+	is_peer[fd] = false;
+}
+
+static void ask(int client, long us)
+{
+	struct sockaddr_in to = address(peer_port);
+	char line[LINE_MAX_BYTES];
+	int fd = other[client];
+
+	if (!fd) {
+		fd = socket(AF_INET, SOCK_STREAM, 0);
+		if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)))
+			err(1, "peer");
+		follow(fd);
+		is_peer[fd] = true;
+		other[fd] = client;
+		other[client] = fd;
+	}
+	snprintf(line, sizeof(line), "%ld\n", us);
+	say(fd, line);
+}
+
+static void hang_up(int fd)
+{
+	if (!is_peer[fd] && other[fd])
+		close(other[fd]);
+	close(fd);
+}
+
+static void serve(int fd)
+{
+	char line[LINE_MAX_BYTES], word[LINE_MAX_BYTES];
+	ssize_t len = read(fd, line, sizeof(line) - 1);
+	long us;
+
+	if (len <= 0) {
+		hang_up(fd);
+		return;
+	}
+	line[len] = 0;
+	if (is_peer[fd]) {
+		say(other[fd], "ok\n");
+		return;
+	}
+	if (sscanf(line, "%63s %ld", word, &us) != 2)
+		errx(1, "what is '%s'?", line);
+	if (!strcmp(word, "ask")) {
+		ask(fd, us);
+		return;
+	}
+	compute(us);
+	if (!strcmp(word, "compute"))
+		say(fd, "ok\n");
+}
+
+int main(int argc, char **argv)
+{
+	struct epoll_event event;
+	struct sockaddr_in at;
+	int listener, one = 1;
+
+	if (argc != 3)
+		errx(2, "usage: service PORT PEER");
+	at = address(atoi(argv[1]));
+	peer_port = atoi(argv[2]);
+	epoll = epoll_create1(0);
+	listener = socket(AF_INET, SOCK_STREAM, 0);
+	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (epoll < 0 || listener < 0 || bind(listener, (struct sockaddr *)&at, sizeof(at)) ||
+	    listen(listener, 64))
+		err(1, "listen");
+	follow(listener);
+	while (epoll_wait(epoll, &event, 1, -1) == 1) {
+		if (event.data.fd == listener)
+			follow(accept(listener, NULL, NULL));
+		else
+			serve(event.data.fd);
+	}
+	err(1, "epoll_wait");
+}

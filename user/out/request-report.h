@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The requests of clients, as the audit reports them.
+ */
+#ifndef _USER_OUT_REQUEST_REPORT_H
+#define _USER_OUT_REQUEST_REPORT_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "data/requests.h"
+#include "out/json.h"
+
+/* An object of kind "requests", and one of kind "slow-request" for each of the @nr slowest. */
+int request_report_json(struct json *json, FILE *file, const struct requests *requests, uint32_t nr);
+
+/* A few lines, and one or two for each of the @nr slowest; nothing if there was no request. */
+void request_report_text(FILE *file, const struct requests *requests, uint32_t nr,
+			 uint64_t duration_ns);
+
+#endif /* _USER_OUT_REQUEST_REPORT_H */
