@@ -71,6 +71,14 @@ eval-live: all vm-programs
 
 .PHONY: eval-live
 
+# Whether requests take what their clients wait; PROGRAM, KERNEL and AGAIN as above.
+eval-requests: all
+	$(Q)scripts/setup --eval
+	$(Q)python3 -B tests/eval/requests.py $(PROGRAM:%=--program %) \
+		$(if $(filter-out file,$(origin KERNEL)),--kernel $(KERNEL)) $(if $(AGAIN),--again)
+
+.PHONY: eval-requests
+
 # How many units are late that nothing delays; PROGRAM, KERNEL and AGAIN as above.
 eval-alarms: all vm-programs
 	$(Q)python3 -B tests/eval/false-alarms.py $(PROGRAM:%=--program %) \
