@@ -194,6 +194,29 @@ static void test_stall(void)
 	   most);
 }
 
+/* Of some units that differ by a hundred times no tail is known. */
+static void test_few(void)
+{
+	static struct loop loop;
+	uint64_t most = 0;
+
+	for (uint32_t units = 1; units <= 16; units *= 2) {
+		memset(&loop, 0, sizeof(loop));
+		for (uint32_t i = 0; i < TYPES; i++)
+			for (uint32_t j = 0; j < (i ? units : 300); j++)
+				add(&loop.times[j % 2][i],
+				    (uint64_t)(i ? 20000 * pow(100, synthetic_uniform())
+						 : 2e6 * draw(NARROW, i)));
+		learn(&loop);
+		for (uint32_t i = 0; i < TYPES; i++)
+			for (int part = 0; part < SAMPLES_NR_PARTS; part++)
+				if (loop.limits[i].ns[part] > most)
+					most = loop.limits[i].ns[part];
+	}
+	ok(most < 6 * UINT64_C(1000000), "units of up to 2 ms: no limit is beyond %.3g ms",
+	   (double)most / 1e6);
+}
+
 /*
  * A type with many units, some of which were held up; that says nothing of the others, which are
  * known by fewer.
@@ -374,9 +397,10 @@ static void test_sigma(void)
 
 int main(void)
 {
-	plan(sizeof(cases) / sizeof(cases[0]) + 12);
+	plan(sizeof(cases) / sizeof(cases[0]) + 13);
 	test_shapes();
 	test_stall();
+	test_few();
 	test_noise();
 	test_misfit();
 	test_parts();

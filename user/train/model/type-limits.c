@@ -24,6 +24,7 @@
 /* The largest of fewer says nothing of others. */
 #define FEW_LARGEST 10
 #define MAX_STRETCH 4
+#define MOST_OF_ALL 2
 
 /* Of the types of a loop. */
 struct fit {
@@ -195,7 +196,9 @@ static uint64_t noise(const struct fit *fit, int part)
 
 /*
  * By the shape of the loop's tails; but the machine's noise is within it, and no more of the
- * units seen exceed it than may.
+ * units seen exceed it than may.  The tail of a few units that differ much reaches to hours, and
+ * whatever may be of their type would never be late: twice what any unit of the loop took is
+ * as far as its times say something.
  */
 static uint64_t by_tail(const struct fit *fit, uint32_t type, int part, double rate,
 			double stretch)
@@ -203,11 +206,14 @@ static uint64_t by_tail(const struct fit *fit, uint32_t type, int part, double r
 	const struct samples_times *times = &fit->loop->times[type].of[part];
 	const struct tail *tail = &fit->tails[part][type];
 	uint64_t may = (uint64_t)((double)times->nr * rate), least, ns;
+	uint64_t most = MOST_OF_ALL * tail_largest(&fit->loop->all);
 
 	least = may > 1 ? times_rank(times, may) : tail->largest_ns;
 	if (least < level(times) + fit->noise_ns[part])
 		least = level(times) + fit->noise_ns[part];
 	ns = tail_limit(tail, &fit->shapes[part], rate, stretch);
+	if (ns > most)
+		ns = most;
 	return ns > least ? ns : least;
 }
 
