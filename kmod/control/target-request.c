@@ -198,7 +198,7 @@ int pguard_target_remove(struct pguard_target *target)
 	target_retire(target);
 	mutex_unlock(&pguard_control);
 	ret = pguard_drain_wait(target);
-	/* Those that are still in a hooked call leave without a look at it. */
+	/* Those that are still in a hooked call are dead, and leave without a look at it. */
 	pguard_connection_table_free(target->connections);
 	target->connections = NULL;
 	/* So that its files can be unmounted. */

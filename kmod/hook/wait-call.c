@@ -27,6 +27,7 @@
 
 #include <linux/io_uring.h>
 #include <linux/sched/task_stack.h>
+#include <linux/socket.h>
 #include <asm/unistd.h>
 
 /* futex and io_uring_enter are waits in some of their forms only. */
@@ -300,12 +301,26 @@ static noinline notrace struct pguard_thread *enter_fast(struct pguard_thread *t
 	return thread;
 }
 
+/* To be held up in a read for all it asks for, and woken by the drain, would cut it short. */
+static bool reads_all(const struct pt_regs *regs)
+{
+	switch (pguard_place_syscall(regs)) {
+	case __NR_recvfrom:
+		return regs->r10 & MSG_WAITALL;
+	case __NR_recvmsg:
+		return regs->dx & MSG_WAITALL;
+	}
+	return false;
+}
+
 /* No boundary, but what it reads is of interest. */
 static noinline notrace struct pguard_thread *enter_reads(struct pguard_thread *thread,
 							  const struct pt_regs *regs)
 {
 	if (pguard_stream_is_open())
 		return enter_slow(thread, regs);
+	if (reads_all(regs))
+		return enter_none(thread);
 	thread->nr_waits++;
 	thread->follow = PGUARD_FOLLOW_MESSAGE;
 	return thread;
@@ -330,7 +345,8 @@ static noinline notrace struct pguard_thread *enter_elsewhere(struct pguard_thre
 		if (!pguard_place_is_refused(thread, place))
 			return enter_slow(thread, regs);
 		pguard_unit_count_extra(thread->profile);
-		return enter_none(thread);
+		return is->follow & PGUARD_FOLLOW_MESSAGE ? enter_reads(thread, regs)
+							  : enter_none(thread);
 	}
 	if (!inference || inference->loop != is->loop || is->role == PERFGUARD_BOUNDARY_ROLE_WAIT)
 		return enter_slow(thread, regs);

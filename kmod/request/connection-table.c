@@ -32,51 +32,87 @@ static const struct rhashtable_params params = {
 	.automatic_shrinking = true,
 };
 
-enum { SWEEP_LEAST = 1024 };
+enum { SWEEP_LEAST = 1024, WALK_STEPS = 256 };
 
+/* Nobody uses it any more.  Context: may sleep, as some sockets' ends do. */
 static void connection_free(void *pointer, void *unused)
 {
 	struct pguard_connection *connection = pointer;
 
 	sock_put(connection->sk);
-	kfree_rcu(connection, rcu);
+	kfree(connection);
 }
 
-/* Its socket is closed: what was open with it ends, and it goes.  Context: RCU. */
-static void connection_remove(struct pguard_connection_table *table,
-			      struct pguard_connection *connection)
+/* For others in between: a table may have tens of thousands of them. */
+static void walk_pause(struct rhashtable_iter *iter, u32 nr)
 {
-	/* Or another one does it just now. */
-	if (rhashtable_remove_fast(&table->hash, &connection->node, params))
+	if (nr % WALK_STEPS)
 		return;
-	pguard_connection_close(table, connection);
-	/* Who still sees the number that was is waited for. */
-	WRITE_ONCE(table->removed, table->removed + 1);
-	connection_free(connection, NULL);
+	rhashtable_walk_stop(iter);
+	cond_resched();
+	rhashtable_walk_start(iter);
 }
 
-/* Take out the connections whose sockets are closed; @each is called for the others, if any. */
-static void sweep(struct pguard_connection_table *table,
-		  void (*each)(struct pguard_connection *, struct pguard_request_report *),
-		  struct pguard_request_report *report)
+/* Take the connections whose sockets are closed out of the table: a list by @gone. */
+static struct pguard_connection *walk_closed(struct pguard_connection_table *table)
 {
+	struct pguard_connection *connection, *ret = NULL;
+	struct rhashtable_iter iter;
+	u32 nr = 0;
+
+	rhashtable_walk_enter(&table->hash, &iter);
+	rhashtable_walk_start(&iter);
+	while ((connection = rhashtable_walk_next(&iter))) {
+		/* The table grew or shrank: the walk goes on, and sees some of them twice. */
+		if (!IS_ERR(connection) && sock_flag(connection->sk, SOCK_DEAD) &&
+		    !rhashtable_remove_fast(&table->hash, &connection->node, params)) {
+			WRITE_ONCE(table->removed, table->removed + 1);
+			connection->gone = ret;
+			ret = connection;
+		}
+		walk_pause(&iter, ++nr);
+	}
+	rhashtable_walk_stop(&iter);
+	rhashtable_walk_exit(&iter);
+	return ret;
+}
+
+/* What was open with those whose sockets are closed ends, and they go. */
+static void sweep(struct pguard_connection_table *table)
+{
+	struct pguard_connection *gone = walk_closed(table), *connection;
+
+	lockdep_assert_held(&table->walk);
+	WRITE_ONCE(table->swept, atomic_read(&table->hash.nelems));
+	for (connection = gone; connection; connection = connection->gone)
+		pguard_connection_close(table, connection);
+	/* Who looked before has them, and their sockets, still. */
+	if (gone)
+		synchronize_rcu();
+	while ((connection = gone)) {
+		gone = connection->gone;
+		connection_free(connection, NULL);
+	}
+}
+
+/* Add the requests that were answered, but are not over, to a report. */
+static void tell(struct pguard_connection_table *table, struct pguard_request_report *report)
+{
+	u32 nr = 0, number = ++table->reports;
 	struct pguard_connection *connection;
 	struct rhashtable_iter iter;
 
 	rhashtable_walk_enter(&table->hash, &iter);
 	rhashtable_walk_start(&iter);
 	while ((connection = rhashtable_walk_next(&iter))) {
-		/* The table grew or shrank: the walk goes on, and sees some of them twice. */
-		if (IS_ERR(connection))
-			continue;
-		if (sock_flag(connection->sk, SOCK_DEAD))
-			connection_remove(table, connection);
-		else if (each)
-			each(connection, report);
+		if (!IS_ERR(connection) && connection->told != number) {
+			connection->told = number;
+			pguard_connection_tell(connection, report);
+		}
+		walk_pause(&iter, ++nr);
 	}
 	rhashtable_walk_stop(&iter);
 	rhashtable_walk_exit(&iter);
-	WRITE_ONCE(table->swept, atomic_read(&table->hash.nelems));
 }
 
 /**
@@ -84,14 +120,16 @@ static void sweep(struct pguard_connection_table *table,
  * @table: by whose connections they came
  * @ret: filled in; those that were answered count, whether they are over or not
  *
- * Context: may sleep.
+ * Context: may sleep, for a grace period.
  */
 void pguard_connection_table_read(struct pguard_connection_table *table,
 				  struct pguard_request_report *ret)
 {
-	sweep(table, NULL, NULL);
+	mutex_lock(&table->walk);
+	sweep(table);
 	pguard_request_sums_read(&table->sums, ret);
-	sweep(table, pguard_connection_tell, ret);
+	tell(table, ret);
+	mutex_unlock(&table->walk);
 }
 
 static void sweep_work(struct work_struct *work)
@@ -99,7 +137,9 @@ static void sweep_work(struct work_struct *work)
 	struct pguard_connection_table *table =
 		container_of(to_delayed_work(work), struct pguard_connection_table, sweep);
 
-	sweep(table, NULL, NULL);
+	mutex_lock(&table->walk);
+	sweep(table);
+	mutex_unlock(&table->walk);
 	if (READ_ONCE(table->swept))
 		queue_delayed_work(system_dfl_wq, &table->sweep, HZ);
 }
@@ -112,6 +152,7 @@ struct pguard_connection_table *pguard_connection_table_new(void)
 
 	if (!table)
 		return NULL;
+	mutex_init(&table->walk);
 	INIT_DELAYED_WORK(&table->sweep, sweep_work);
 	if (pguard_request_sums_init(&table->sums))
 		goto err_free;
@@ -160,19 +201,20 @@ static noinline struct pguard_connection *connection_new(struct pguard_connectio
 {
 	struct pguard_connection *connection, *other;
 
-	sweep_soon(table);
 	connection = kzalloc(sizeof(*connection), GFP_NOWAIT | PGUARD_GFP_CHARGED);
 	if (!connection)
 		goto refused;
 	spin_lock_init(&connection->lock);
 	connection->id = atomic_inc_return(&table->next_id);
+	sock_hold(sk);
 	connection->sk = sk;
 	other = rhashtable_lookup_get_insert_fast(&table->hash, &connection->node, params);
 	if (!other) {
-		/* Nobody takes it out before: the caller keeps the socket open. */
-		sock_hold(sk);
+		sweep_soon(table);
 		return connection;
 	}
+	/* Not the last reference: the caller keeps the socket open. */
+	sock_put(sk);
 	kfree(connection);
 	if (!IS_ERR(other))
 		return other;

@@ -64,7 +64,9 @@ static void address_of(const struct sock *sk, struct pguard_address *ret)
 static u64 age_of(const struct sock *sk)
 {
 	u64 packet_ns = ktime_get_ns() - READ_ONCE(tcp_sk(sk)->tcp_mstamp) * NSEC_PER_USEC;
-	u64 data_ns = (u64)(tcp_jiffies32 - READ_ONCE(inet_csk(sk)->icsk_ack.lrcvtime)) * TICK_NSEC;
+	/* Some may come just now. */
+	s32 ticks = tcp_jiffies32 - READ_ONCE(inet_csk(sk)->icsk_ack.lrcvtime);
+	u64 data_ns = (u64)max(ticks, 0) * TICK_NSEC;
 
 	if ((s64)packet_ns < 0)
 		return 0;
@@ -78,29 +80,39 @@ static u64 arrival(const struct message *message)
 				   : message->now;
 }
 
+/* What was waited since somebody was asked was for this answer; without one it was for none. */
+static void take_answer(struct pguard_client_request *request, const struct sock *peer)
+{
+	request->peers += request->waiting;
+	if (request->waiting > request->longest) {
+		request->longest = request->waiting;
+		address_of(peer, &request->peer);
+	}
+	request->waiting = 0;
+	request->asks = false;
+}
+
 /* The parts of the time until now; of a request that is open.  @peer: it has answered, or NULL. */
 static void account(struct pguard_client_request *request, const struct message *message,
 		    const struct sock *peer)
 {
-	u64 unit = unit_of(message->thread), now = message->now, from = now, gap;
+	u64 unit = unit_of(message->thread), now, from, gap;
 
+	/* Another thread may have been here since the clock was read. */
+	now = max(message->now, request->last);
+	from = now;
 	if (unit && request->unit == unit && request->thread == message->thread)
 		from = request->last;
 	else if (unit)
-		from = max(request->last, READ_ONCE(message->thread->start));
+		from = clamp(READ_ONCE(message->thread->start), request->last, now);
 	/* A thread may ask and wait in one unit. */
 	if (peer && request->asks && from == request->last)
 		from = now;
 	gap = from - request->last;
-	if (request->asks) {
-		request->peers += gap;
-		if (peer && gap > request->longest) {
-			request->longest = gap;
-			address_of(peer, &request->peer);
-		}
-	}
+	if (request->asks)
+		request->waiting += gap;
 	if (peer)
-		request->asks = false;
+		take_answer(request, peer);
 	request->working += now - from;
 	request->last = now;
 	request->unit = unit;
@@ -166,22 +178,20 @@ static void request_begin(struct pguard_connection *connection, const struct mes
 {
 	struct pguard_client_request *request = &connection->request;
 	struct pguard_thread *thread = message->thread;
-	u64 unit = unit_of(thread), arrived = arrival(message), before = request->answered;
+	u64 before = request->answered, now = max(message->now, before);
+	/* If it came while the one before was answered, it is not known when. */
+	u64 unit = unit_of(thread), arrived = clamp(arrival(message), before, now);
 
-	/* It came while the one before was answered: not known when. */
-	if ((s64)(arrived - before) < 0)
-		arrived = before;
 	*request = (struct pguard_client_request){
 		.arrived = arrived,
-		.begun = unit ? clamp(READ_ONCE(thread->start), arrived, message->now)
-			      : message->now,
-		.last = message->now,
+		.begun = unit ? clamp(READ_ONCE(thread->start), arrived, now) : now,
+		.last = now,
 		.unit = unit,
 		.thread = thread,
 		.tid = current->pid,
 		.pid = current->tgid,
 	};
-	request->working = message->now - request->begun;
+	request->working = now - request->begun;
 	connection->is_open = true;
 }
 
@@ -203,7 +213,7 @@ static void client_write(struct pguard_connection *connection, const struct mess
 	if (!connection->is_open)
 		return;
 	account(request, message, NULL);
-	request->answered = message->now;
+	request->answered = request->last;
 	request->until_answer.working = request->working;
 	request->until_answer.peers = request->peers;
 }
@@ -284,6 +294,18 @@ static void find_role(struct pguard_connection *connection, bool is_read)
 	cmpxchg(&connection->role, PGUARD_CONNECTION_UNKNOWN, role);
 }
 
+/* Stream sockets of kinds whose ends are known by SOCK_DEAD, and only by that. */
+static bool is_followed(const struct sock *sk)
+{
+	switch (sk->sk_family) {
+	case AF_INET:
+	case AF_INET6:
+	case AF_UNIX:
+		return sk->sk_type == SOCK_STREAM || sk->sk_type == SOCK_SEQPACKET;
+	}
+	return false;
+}
+
 /* The descriptor's connection, by its file; known again as long as that is the same one. */
 static noinline struct pguard_connection *look_up(const struct message *message, u32 fd)
 {
@@ -293,8 +315,7 @@ static noinline struct pguard_connection *look_up(const struct message *message,
 	struct fd of = fdget(fd);
 	struct socket *socket = fd_file(of) ? sock_from_file(fd_file(of)) : NULL;
 
-	if (socket && socket->sk &&
-	    (socket->type == SOCK_STREAM || socket->type == SOCK_SEQPACKET)) {
+	if (socket && socket->sk && is_followed(socket->sk)) {
 		rcu_read_lock();
 		connection = pguard_connection_get(message->table, socket->sk);
 		rcu_read_unlock();
@@ -320,12 +341,16 @@ static __always_inline struct pguard_connection *find(const struct message *mess
 	return look_up(message, fd);
 }
 
-/* Returns true if requests are followed. */
+/*
+ * Returns true if requests are followed.  The table goes a grace period after the thread is
+ * dead; preemption is off.
+ */
 static __always_inline bool message_init(struct message *message, struct pguard_thread *thread)
 {
 	const struct pguard_target *target = thread->image->target;
 
-	if (!(READ_ONCE(target->flags) & PERFGUARD_TARGET_FLAGS_REQUESTS))
+	if (unlikely(READ_ONCE(thread->dead)) ||
+	    !(READ_ONCE(target->flags) & PERFGUARD_TARGET_FLAGS_REQUESTS))
 		return false;
 	message->table = READ_ONCE(target->connections);
 	message->thread = thread;

@@ -11,14 +11,16 @@
  * A peer is whom the program asks itself.  What a unit writes to a peer is for the
  * client whom it served last; what comes back from the peer is for the same one.
  *
- * A connection is made by the first message, and goes once its socket is closed.  It
- * refers to the socket, which is its key, and so to no other one.
+ * A connection is made by the first message, and goes once its socket is closed.  It refers to
+ * the socket, which is its key, and so to no other one.  Hooked calls use connections, and their
+ * sockets, with preemption off; both stay for a grace period once they are out of the table.
  */
 #ifndef _KMOD_REQUEST_CONNECTION_H
 #define _KMOD_REQUEST_CONNECTION_H
 
 #include "request/request-sums.h"
 
+#include <linux/mutex.h>
 #include <linux/rhashtable-types.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -44,7 +46,8 @@ enum pguard_connection_role {
  * @last: until when the parts below account for it
  * @answered: when an answer was written last; 0 if there was none
  * @working: in units that served it
- * @peers: waiting for peers
+ * @peers: waiting for peers that have answered
+ * @waiting: since one was asked that has not, outside of units
  * @until_answer: both of these at @answered
  * @longest: the longest wait for a peer, and
  * @peer: which that was
@@ -52,7 +55,7 @@ enum pguard_connection_role {
  * @thread: whose that was; not to be followed
  * @tid: of the thread that read it first
  * @pid: the same
- * @asks: a peer has been asked, and has not answered
+ * @asks: there is such a peer
  */
 struct pguard_client_request {
 	u64 arrived;
@@ -61,6 +64,7 @@ struct pguard_client_request {
 	u64 answered;
 	u64 working;
 	u64 peers;
+	u64 waiting;
 	struct {
 		u64 working;
 		u64 peers;
@@ -85,6 +89,8 @@ struct pguard_client_request {
  * @client: of a peer, for whom it was asked last: the client's socket, which may be gone, and
  * @client_id: the id of its connection
  * @request: of a client
+ * @gone: the next one that is out of the table; the sweep's own, as is
+ * @told: the number of the report that it was told in last
  */
 struct pguard_connection {
 	struct rhash_head node;
@@ -95,10 +101,9 @@ struct pguard_connection {
 	bool is_open;
 	u32 client_id;
 	const struct sock *client;
-	union {
-		struct pguard_client_request request;
-		struct rcu_head rcu;
-	};
+	struct pguard_client_request request;
+	struct pguard_connection *gone;
+	u32 told;
 };
 
 /* "At most 200 bytes an open connection" is 192 of the allocator and its place in the table. */
@@ -110,7 +115,9 @@ static_assert(sizeof(struct pguard_connection) <= 192 || IS_ENABLED(CONFIG_DEBUG
  * @sums: of the requests
  * @next_id: of connections
  * @refused: connections that found no room
- * @removed: connections that were taken out so far
+ * @walk: held by who sweeps, or tells; within pguard_control
+ * @removed: connections that were taken out so far; written under @walk
+ * @reports: that were made; the same
  * @swept: how many the last sweep left
  * @sweep: takes out those whose sockets are closed
  */
@@ -119,7 +126,9 @@ struct pguard_connection_table {
 	struct pguard_request_sums sums;
 	atomic_t next_id;
 	atomic64_t refused;
+	struct mutex walk;
 	u32 removed;
+	u32 reports;
 	u32 swept;
 	struct delayed_work sweep;
 };
