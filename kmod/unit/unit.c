@@ -669,12 +669,18 @@ void pguard_unit_event_call(struct pguard_thread *thread)
 {
 	struct pguard_inference *inference = pguard_thread_inference(thread);
 	struct moment at = { .clock = thread->entered };
+	u64 ticks;
 
 	if (pguard_unit_take_first(thread, inference))
 		return;
 	if (pguard_unit_has_account(thread))
 		at.mark = inference->event;
-	event_begin(thread, inference, &at);
+	ticks = event_begin(thread, inference, &at);
+	if (likely(!ticks))
+		return;
+	/* It lies within the new unit, as a handler of a guard's time would, but is charged. */
+	inference->checks += ticks;
+	pguard_unit_count_checks(inference->profile, -ticks);
 }
 
 /**
