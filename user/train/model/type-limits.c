@@ -25,6 +25,7 @@
 #define FEW_LARGEST 10
 #define MAX_STRETCH 4
 #define MOST_OF_ALL 2
+#define LEAST_FACTOR 1.2
 
 /* Of the types of a loop. */
 struct fit {
@@ -217,8 +218,8 @@ static uint64_t by_tail(const struct fit *fit, uint32_t type, int part, double r
 	return ns > least ? ns : least;
 }
 
-/* A part's limit; *@confidence falls to how sure it is. */
-static uint64_t find_part(const struct fit *fit, uint32_t type, int part,
+/* By what units took; *@confidence falls to how sure it is. */
+static uint64_t find_by_times(const struct fit *fit, uint32_t type, int part,
 			  enum model_confidence *confidence)
 {
 	const struct samples_times *times = &fit->loop->times[type].of[part];
@@ -236,6 +237,21 @@ static uint64_t find_part(const struct fit *fit, uint32_t type, int part,
 	/* Of so few units, twice the largest says nothing. */
 	return threshold_find(&rule, times, part == SAMPLES_OWN && times->nr < FEW_UNITS ?
 						    &fit->loop->all : times).ns;
+}
+
+/*
+ * A part's limit; as above.  What a type takes moves by some percent with the state that the
+ * program and the machine are in, and training sees but a few of those: no limit is closer to the
+ * median than that.  A type that moves as a whole is a regression's.
+ */
+static uint64_t find_part(const struct fit *fit, uint32_t type, int part,
+			  enum model_confidence *confidence)
+{
+	const struct samples_times *times = &fit->loop->times[type].of[part];
+	double least_ns = LEAST_FACTOR * (double)times_rank(times, times->nr / 2 + 1);
+	uint64_t ns = find_by_times(fit, type, part, confidence);
+
+	return (double)ns < least_ns ? (uint64_t)least_ns : ns;
 }
 
 static uint64_t units_needed(const struct fit *fit, uint32_t type)
