@@ -13,7 +13,7 @@ static u32 hash_sk(const void *key, u32 length, u32 seed)
 	return hash_ptr(*(void *const *)key, 32) ^ seed;
 }
 
-/* As the default does, but for a call. */
+/* As the default does, without a call. */
 static int differs(struct rhashtable_compare_arg *argument, const void *object)
 {
 	const struct pguard_connection *connection = object;
@@ -32,7 +32,7 @@ static const struct rhashtable_params params = {
 	.automatic_shrinking = true,
 };
 
-enum { SWEEP_LEAST = 1024, WALK_STEPS = 256 };
+enum { SWEEP_LEAST = 1024, VISITS = 256 };
 
 /* Nobody uses it any more.  Context: may sleep, as some sockets' ends do. */
 static void connection_free(void *pointer, void *unused)
@@ -43,46 +43,65 @@ static void connection_free(void *pointer, void *unused)
 	kfree(connection);
 }
 
-/* For others in between: a table may have tens of thousands of them. */
-static void walk_pause(struct rhashtable_iter *iter, u32 nr)
+/*
+ * Visit the connections, with pauses: a table may have tens of thousands of them.  While it
+ * grows or shrinks, some are visited twice.
+ */
+static void visit(struct pguard_connection_table *table,
+		  void (*one)(struct pguard_connection_table *table,
+			      struct pguard_connection *connection, void *argument),
+		  void *argument)
 {
-	if (nr % WALK_STEPS)
-		return;
-	rhashtable_walk_stop(iter);
-	cond_resched();
-	rhashtable_walk_start(iter);
-}
-
-/* Take the connections whose sockets are closed out of the table: a list by @gone. */
-static struct pguard_connection *walk_closed(struct pguard_connection_table *table)
-{
-	struct pguard_connection *connection, *ret = NULL;
+	struct pguard_connection *connection;
 	struct rhashtable_iter iter;
 	u32 nr = 0;
 
+	lockdep_assert_held(&table->walk);
 	rhashtable_walk_enter(&table->hash, &iter);
 	rhashtable_walk_start(&iter);
 	while ((connection = rhashtable_walk_next(&iter))) {
-		/* The table grew or shrank: the walk goes on, and sees some of them twice. */
-		if (!IS_ERR(connection) && sock_flag(connection->sk, SOCK_DEAD) &&
-		    !rhashtable_remove_fast(&table->hash, &connection->node, params)) {
-			WRITE_ONCE(table->removed, table->removed + 1);
-			connection->gone = ret;
-			ret = connection;
-		}
-		walk_pause(&iter, ++nr);
+		if (!IS_ERR(connection))
+			one(table, connection, argument);
+		if (++nr % VISITS)
+			continue;
+		rhashtable_walk_stop(&iter);
+		cond_resched();
+		rhashtable_walk_start(&iter);
 	}
 	rhashtable_walk_stop(&iter);
 	rhashtable_walk_exit(&iter);
-	return ret;
+}
+
+/* Take a connection whose socket is closed out of the table, into a list by @gone. */
+static void take_out(struct pguard_connection_table *table, struct pguard_connection *connection,
+		     void *argument)
+{
+	struct pguard_connection **list = argument;
+
+	if (!sock_flag(connection->sk, SOCK_DEAD) ||
+	    rhashtable_remove_fast(&table->hash, &connection->node, params))
+		return;
+	WRITE_ONCE(table->removed, table->removed + 1);
+	connection->gone = *list;
+	*list = connection;
+}
+
+/* Add the request that was answered, but is not over, to a report. */
+static void report(struct pguard_connection_table *table, struct pguard_connection *connection,
+		   void *argument)
+{
+	if (connection->reported == table->reports)
+		return;
+	connection->reported = table->reports;
+	pguard_connection_report(connection, argument);
 }
 
 /* What was open with those whose sockets are closed ends, and they go. */
 static void sweep(struct pguard_connection_table *table)
 {
-	struct pguard_connection *gone = walk_closed(table), *connection;
+	struct pguard_connection *gone = NULL, *connection;
 
-	lockdep_assert_held(&table->walk);
+	visit(table, take_out, &gone);
 	WRITE_ONCE(table->swept, atomic_read(&table->hash.nelems));
 	for (connection = gone; connection; connection = connection->gone)
 		pguard_connection_close(table, connection);
@@ -93,26 +112,6 @@ static void sweep(struct pguard_connection_table *table)
 		gone = connection->gone;
 		connection_free(connection, NULL);
 	}
-}
-
-/* Add the requests that were answered, but are not over, to a report. */
-static void tell(struct pguard_connection_table *table, struct pguard_request_report *report)
-{
-	u32 nr = 0, number = ++table->reports;
-	struct pguard_connection *connection;
-	struct rhashtable_iter iter;
-
-	rhashtable_walk_enter(&table->hash, &iter);
-	rhashtable_walk_start(&iter);
-	while ((connection = rhashtable_walk_next(&iter))) {
-		if (!IS_ERR(connection) && connection->told != number) {
-			connection->told = number;
-			pguard_connection_tell(connection, report);
-		}
-		walk_pause(&iter, ++nr);
-	}
-	rhashtable_walk_stop(&iter);
-	rhashtable_walk_exit(&iter);
 }
 
 /**
@@ -128,7 +127,8 @@ void pguard_connection_table_read(struct pguard_connection_table *table,
 	mutex_lock(&table->walk);
 	sweep(table);
 	pguard_request_sums_read(&table->sums, ret);
-	tell(table, ret);
+	table->reports++;
+	visit(table, report, ret);
 	mutex_unlock(&table->walk);
 }
 

@@ -127,9 +127,9 @@ static void serve(struct pguard_thread *thread, const struct sock *client, u32 i
 	thread->serves.unit = unit_of(thread);
 }
 
-/* What there is to be said of a request that has been answered. */
-static void request_tell(const struct pguard_connection *connection,
-			 struct pguard_slow_request *ret)
+/* Describe a request that has been answered. */
+static void request_describe(const struct pguard_connection *connection,
+			     struct pguard_slow_request *ret)
 {
 	const struct pguard_client_request *request = &connection->request;
 
@@ -143,8 +143,8 @@ static void request_tell(const struct pguard_connection *connection,
 	};
 }
 
-/* The same of one of the slowest. */
-static void request_tell_all(const struct pguard_connection *connection,
+/* What is kept of one of the slowest besides. */
+static void request_describe_more(const struct pguard_connection *connection,
 			     struct pguard_slow_request *ret)
 {
 	const struct pguard_client_request *request = &connection->request;
@@ -158,7 +158,7 @@ static void request_tell_all(const struct pguard_connection *connection,
 static void request_end(struct pguard_connection_table *table,
 			struct pguard_connection *connection)
 {
-	struct pguard_slow_request told;
+	struct pguard_slow_request ended;
 
 	lockdep_assert_held(&connection->lock);
 	if (!connection->is_open)
@@ -168,10 +168,10 @@ static void request_end(struct pguard_connection_table *table,
 		pguard_request_sums_unanswered(&table->sums);
 		return;
 	}
-	request_tell(connection, &told);
-	if (pguard_request_is_slow(&table->sums, told.times.elapsed))
-		request_tell_all(connection, &told);
-	pguard_request_sums_add(&table->sums, &told);
+	request_describe(connection, &ended);
+	if (pguard_request_is_slow(&table->sums, ended.times.elapsed))
+		request_describe_more(connection, &ended);
+	pguard_request_sums_add(&table->sums, &ended);
 }
 
 static void request_begin(struct pguard_connection *connection, const struct message *message)
@@ -274,7 +274,7 @@ static void peer_read(struct pguard_connection *connection, const struct message
 
 /*
  * Who asks: if the connection was not seen to be accepted, whoever sends first.  Where it
- * was in the middle of something then, the ports tell: one who connects has none of his own.
+ * was in the middle of something then, the ports show it: one who connects has none of his own.
  */
 static void find_role(struct pguard_connection *connection, bool is_read)
 {
@@ -415,7 +415,7 @@ void pguard_connection_write(struct pguard_thread *thread, u32 fd)
 }
 
 /**
- * pguard_connection_accept() - current has accepted a connection, of which a client is the other side
+ * pguard_connection_accept() - current has accepted a client's connection
  * @thread: of current
  * @fd: the new descriptor
  *
@@ -451,25 +451,25 @@ void pguard_connection_close(struct pguard_connection_table *table,
 }
 
 /**
- * pguard_connection_tell() - what is to be said of a request that is not over, but was answered
+ * pguard_connection_report() - report a request that was answered, but is not over
  * @connection: in its table; RCU
  * @report: to be added to
  *
  * Context: any but interrupts; does not sleep.
  */
-void pguard_connection_tell(struct pguard_connection *connection,
+void pguard_connection_report(struct pguard_connection *connection,
 			    struct pguard_request_report *report)
 {
-	struct pguard_slow_request told;
+	struct pguard_slow_request ended;
 	bool is_answered;
 
 	spin_lock(&connection->lock);
 	is_answered = connection->is_open && connection->request.answered;
 	if (is_answered) {
-		request_tell(connection, &told);
-		request_tell_all(connection, &told);
+		request_describe(connection, &ended);
+		request_describe_more(connection, &ended);
 	}
 	spin_unlock(&connection->lock);
 	if (is_answered)
-		pguard_request_report_add(report, &told);
+		pguard_request_report_add(report, &ended);
 }

@@ -90,7 +90,7 @@ struct pguard_client_request {
  * @client_id: the id of its connection
  * @request: of a client
  * @gone: the next one that is out of the table; the sweep's own, as is
- * @told: the number of the report that it was told in last
+ * @reported: the number of the last report that has it
  */
 struct pguard_connection {
 	struct rhash_head node;
@@ -103,7 +103,7 @@ struct pguard_connection {
 	const struct sock *client;
 	struct pguard_client_request request;
 	struct pguard_connection *gone;
-	u32 told;
+	u32 reported;
 };
 
 /* "At most 200 bytes an open connection" is 192 of the allocator and its place in the table. */
@@ -115,7 +115,7 @@ static_assert(sizeof(struct pguard_connection) <= 192 || IS_ENABLED(CONFIG_DEBUG
  * @sums: of the requests
  * @next_id: of connections
  * @refused: connections that found no room
- * @walk: held by who sweeps, or tells; within pguard_control
+ * @walk: held by who sweeps, or reports; within pguard_control
  * @removed: connections that were taken out so far; written under @walk
  * @reports: that were made; the same
  * @swept: how many the last sweep left
@@ -144,8 +144,8 @@ struct pguard_connection *pguard_connection_get(struct pguard_connection_table *
 
 void pguard_connection_close(struct pguard_connection_table *table,
 			     struct pguard_connection *connection);
-void pguard_connection_tell(struct pguard_connection *connection,
-			    struct pguard_request_report *report);
+void pguard_connection_report(struct pguard_connection *connection,
+			      struct pguard_request_report *report);
 void pguard_connection_accept(struct pguard_thread *thread, u32 fd);
 void pguard_connection_read(struct pguard_thread *thread, u32 fd);
 void pguard_connection_write(struct pguard_thread *thread, u32 fd);

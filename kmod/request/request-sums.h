@@ -92,7 +92,7 @@ struct pguard_request_sums {
 	struct pguard_slowest_requests slowest;
 };
 
-/* What is told of them, at one moment. */
+/* What is reported of them, at one moment. */
 struct pguard_request_report {
 	struct pguard_request_totals totals;
 	struct pguard_slowest_requests slowest;
