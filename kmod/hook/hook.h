@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The hooks on the wait calls, and on those that write messages: where they are, and putting them on and off; what happens in
- * a hooked call of a watched thread (wait-call.c); getting threads out of them (drain.c); and
- * how processes and threads come and go (lifecycle.c).
+ * The hooks on the wait calls, and on those that write messages: where they are, and putting
+ * them on and off; what happens in a hooked call of a watched thread (wait-call.c); getting
+ * threads out of them (drain.c); and how processes and threads come and go (lifecycle.c).
  */
 #ifndef _KMOD_HOOK_HOOK_H
 #define _KMOD_HOOK_HOOK_H

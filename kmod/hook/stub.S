@@ -44,13 +44,18 @@ SYM_START(pguard_hook_resume, SYM_L_LOCAL, PGUARD_ASM_ALIGN)
 	RET
 SYM_FUNC_END(pguard_hook_resume)
 
-SYM_START(pguard_hook_stub, SYM_L_GLOBAL, PGUARD_ASM_ALIGN)
-	ANNOTATE_NOENDBR
+/* Return at once for a bystander; else go to @watched, with the task in rsi. */
+.macro pass_bystander watched
 	movq	PGUARD_ASM_CURRENT, %rsi
 	movzwl	PGUARD_TASK_TGID(%rsi), %eax
 	btl	%eax, pguard_process_slots(%rip)
-	jc	.Lwatched
+	jc	\watched
 	RET
+.endm
+
+SYM_START(pguard_hook_stub, SYM_L_GLOBAL, PGUARD_ASM_ALIGN)
+	ANNOTATE_NOENDBR
+	pass_bystander .Lwatched
 
 .Lwatched:
 	pushq	%rdi
@@ -73,11 +78,7 @@ SYM_FUNC_END(pguard_hook_stub)
 /* The same of a call that writes: its return does not matter. */
 SYM_START(pguard_write_stub, SYM_L_GLOBAL, PGUARD_ASM_ALIGN)
 	ANNOTATE_NOENDBR
-	movq	PGUARD_ASM_CURRENT, %rsi
-	movzwl	PGUARD_TASK_TGID(%rsi), %eax
-	btl	%eax, pguard_process_slots(%rip)
-	jc	.Lwrites
-	RET
+	pass_bystander .Lwrites
 
 .Lwrites:
 	pushq	%rdi

@@ -678,7 +678,7 @@ void pguard_unit_event_call(struct pguard_thread *thread)
 	ticks = event_begin(thread, inference, &at);
 	if (likely(!ticks))
 		return;
-	/* It lies within the new unit, as a handler of a guard's time would, but is charged. */
+	/* Charged already; it lies within the new unit, and is not its own. */
 	inference->checks += ticks;
 	pguard_unit_count_checks(inference->profile, -ticks);
 }
