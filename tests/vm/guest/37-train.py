@@ -61,7 +61,7 @@ def text_of(pid):
 def whole(server, profile):
     code = text_of(server.pid)
     started = time.monotonic()
-    # How many types guards distinguish within the usual share hangs on how fast the host is just now.
+    # How many types guards distinguish within the usual share depends on the host's load.
     result = train(profile, "--guard-share", "5", "--units", TMP / "units.tsv")
     note(f"training took {time.monotonic() - started:.0f} s")
     if not ok(result.returncode == 0, "a server is trained under its load"):

@@ -50,11 +50,6 @@ class Client:
         self.socket.close()
 
 
-def is_up():
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", PORT)) == 0
-
-
 class Server:
     def __init__(self):
         self.process = subprocess.Popen([SERVICE, str(PORT), str(PEER)])
@@ -109,7 +104,7 @@ def check_times(server):
     note(f"{all_}; {sum(client.times)} ns by the client")
     note(f"slowest: {slow[:2]}; by the client: {sorted(client.times)[-3:]}")
     if not ok(all_.get("requests") == 2 * NUMBER + 1 and all_["unanswered"] == 0,
-              "requests of a connection are told apart"):
+              "requests of a connection are distinguished"):
         return
     ok(is_near(all_["time_ns"]["elapsed"] / 2 / NUMBER, sum(client.times) / 2 / NUMBER),
        "they take what the client waits")

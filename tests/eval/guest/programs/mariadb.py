@@ -126,8 +126,8 @@ class Server(Program):
         """By the plain server's options: what bootstraps does not get along with all."""
         done = subprocess.run(
             ["mariadb-install-db", *Server.options(self, data), "--skip-test-db",
-             "--auth-root-authentication-method=normal"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=900, check=False)
+             "--auth-root-authentication-method=normal"], stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=900, check=False)
         if done.returncode:
             shutil.rmtree(data, ignore_errors=True)
             raise SystemExit(f"mariadb-install-db: {done.stdout[-600:]}{done.stderr[-600:]}")
