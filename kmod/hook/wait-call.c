@@ -326,6 +326,29 @@ static noinline notrace struct pguard_thread *enter_reads(struct pguard_thread *
 	return thread;
 }
 
+/* An event begins, if the call does not fail. */
+static __always_inline struct pguard_thread *enter_event(struct pguard_thread *thread,
+							 const struct pguard_inference *inference,
+							 u8 follow)
+{
+	thread->nr_waits++;
+	thread->follow = follow;
+	pguard_unit_count_extra(inference->profile);
+	if (pguard_unit_is_first(thread, inference))
+		return thread;
+	return pguard_unit_enter_event(thread);
+}
+
+/* The same where what it reads is of interest, if it does not have to go the slow path. */
+static noinline notrace struct pguard_thread *
+enter_event_reads(struct pguard_thread *thread, const struct pguard_inference *inference,
+		  const struct pguard_call_site_info *is, const struct pt_regs *regs)
+{
+	if (!inference || inference->loop != is->loop || !(is->follow & PGUARD_FOLLOW_EVENT))
+		return enter_slow(thread, regs);
+	return enter_event(thread, inference, is->follow);
+}
+
 /*
  * A settled place that is not the wait of the thread's loop: an event begins there, or
  * another chain of calls led there.
@@ -348,14 +371,9 @@ static noinline notrace struct pguard_thread *enter_elsewhere(struct pguard_thre
 		return is->follow & PGUARD_FOLLOW_MESSAGE ? enter_reads(thread, regs)
 							  : enter_none(thread);
 	}
-	if (!inference || inference->loop != is->loop || is->role == PERFGUARD_BOUNDARY_ROLE_WAIT)
-		return enter_slow(thread, regs);
-	thread->nr_waits++;
-	thread->follow = PGUARD_FOLLOW_EVENT;
-	pguard_unit_count_extra(inference->profile);
-	if (pguard_unit_is_first(thread, inference))
-		return thread;
-	return pguard_unit_enter_event(thread);
+	if (!inference || inference->loop != is->loop || is->follow != PGUARD_FOLLOW_EVENT)
+		return enter_event_reads(thread, inference, is, regs);
+	return enter_event(thread, inference, PGUARD_FOLLOW_EVENT);
 }
 
 /**

@@ -13,9 +13,18 @@
 
 #include <linux/perfguard.h>
 
-static int fill_slow(struct sk_buff *skb, const struct pguard_slow_request *slow)
+/**
+ * pguard_nl_put_slow_request() - describe a request
+ * @skb: the message
+ * @attr: the nest
+ * @slow: the request
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+int pguard_nl_put_slow_request(struct sk_buff *skb, int attr,
+			       const struct pguard_slow_request *slow)
 {
-	struct nlattr *nest = nla_nest_start(skb, PERFGUARD_A_REQUEST_SLOW);
+	struct nlattr *nest = nla_nest_start(skb, attr);
 
 	if (!nest ||
 	    pguard_nl_put64(skb, PERFGUARD_A_SLOW_REQUEST_ELAPSED_NS, slow->times.elapsed) ||
@@ -25,6 +34,8 @@ static int fill_slow(struct sk_buff *skb, const struct pguard_slow_request *slow
 	    pguard_nl_put64(skb, PERFGUARD_A_SLOW_REQUEST_BEGIN_NS, slow->begin_ns) ||
 	    nla_put_u32(skb, PERFGUARD_A_SLOW_REQUEST_PID, slow->pid) ||
 	    nla_put_u32(skb, PERFGUARD_A_SLOW_REQUEST_TID, slow->tid) ||
+	    nla_put_u32(skb, PERFGUARD_A_SLOW_REQUEST_CONNECTION, slow->connection) ||
+	    nla_put_u32(skb, PERFGUARD_A_SLOW_REQUEST_STATE, slow->state) ||
 	    nla_put(skb, PERFGUARD_A_SLOW_REQUEST_CLIENT, sizeof(slow->client), &slow->client) ||
 	    (slow->peer.any.sa_family &&
 	     nla_put(skb, PERFGUARD_A_SLOW_REQUEST_PEER, sizeof(slow->peer), &slow->peer)))
@@ -54,7 +65,9 @@ static int fill_requests(struct sk_buff *skb, const struct pguard_target *target
 	    nla_put(skb, PERFGUARD_A_REQUEST_HIST, sizeof(totals->hist), totals->hist))
 		return -EMSGSIZE;
 	for (i = 0; i < PGUARD_SLOW_REQUESTS; i++)
-		if (report->slowest.of[i].times.elapsed && fill_slow(skb, &report->slowest.of[i]))
+		if (report->slowest.of[i].times.elapsed &&
+		    pguard_nl_put_slow_request(skb, PERFGUARD_A_REQUEST_SLOW,
+					       &report->slowest.of[i]))
 			return -EMSGSIZE;
 	return 0;
 }

@@ -10,6 +10,7 @@
 struct file;
 struct pguard_request;
 struct pguard_scope;
+struct pguard_slow_request;
 
 extern struct genl_family pguard_nl_family;
 
@@ -44,6 +45,8 @@ static inline int pguard_nl_put64(struct sk_buff *skb, int type, u64 value)
 	return nla_put(skb, type, sizeof(value), &value);
 }
 
+int pguard_nl_put_slow_request(struct sk_buff *skb, int attr,
+			       const struct pguard_slow_request *slow);
 int pguard_nl_control_lock(void);
 int pguard_nl_dump_lock(struct sk_buff *skb, struct netlink_callback *cb);
 struct file *pguard_nl_file(struct genl_info *info, const struct nlattr *fd);

@@ -30,10 +30,11 @@ static const struct nla_policy pguard_target_new_nl_policy[PERFGUARD_A_TARGET_CG
 	[PERFGUARD_A_TARGET_CGROUP_ID] = { .type = NLA_U64, },
 };
 
-static const struct nla_policy pguard_target_set_nl_policy[PERFGUARD_A_TARGET_THRESHOLD_NS + 1] = {
+static const struct nla_policy pguard_target_set_nl_policy[PERFGUARD_A_TARGET_REQUEST_LIMIT_NS + 1] = {
 	[PERFGUARD_A_TARGET_ID] = { .type = NLA_U32, },
 	[PERFGUARD_A_TARGET_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0x7f),
 	[PERFGUARD_A_TARGET_THRESHOLD_NS] = { .type = NLA_U64, },
+	[PERFGUARD_A_TARGET_REQUEST_LIMIT_NS] = { .type = NLA_U64, },
 };
 
 static const struct nla_policy pguard_target_del_nl_policy[PERFGUARD_A_TARGET_ID + 1] = {

@@ -61,6 +61,11 @@ static int fill_kind(struct sk_buff *skb, const struct pguard_alert_record *reco
 		       pguard_nl_put64(skb, PERFGUARD_A_RECORD_WAIT_SP, record->wait_sp) ||
 		       pguard_nl_put64(skb, PERFGUARD_A_RECORD_ENTER_NS, record->enter_ns) ||
 		       pguard_nl_put64(skb, PERFGUARD_A_RECORD_RESULT, record->result);
+	if (record->kind == PERFGUARD_RECORD_KIND_REQUEST)
+		return pguard_nl_put64(skb, PERFGUARD_A_RECORD_THRESHOLD_NS,
+				       record->threshold_ns) ||
+		       pguard_nl_put_slow_request(skb, PERFGUARD_A_RECORD_REQUEST,
+						  record->request);
 	return nla_put_u32(skb, PERFGUARD_A_RECORD_FOUND_BY, record->found_by) ||
 	       (record->part && nla_put_u32(skb, PERFGUARD_A_RECORD_PART, record->part)) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_RECORD_THRESHOLD_NS, record->threshold_ns);

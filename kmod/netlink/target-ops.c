@@ -6,8 +6,11 @@
 
 #include "control/control.h"
 #include "hook/hook.h"
+#include "lib/clock.h"
 #include "netlink/policy.h"
 #include "netlink/request.h"
+#include "report/late-request.h"
+#include "request/connection.h"
 #include "target/image.h"
 #include "target/process.h"
 #include "target/target-lock.h"
@@ -75,11 +78,22 @@ static int set_flags(struct pguard_request *request, struct pguard_target *targe
 	return ret;
 }
 
+static int set_request_limit(struct pguard_request *request, struct pguard_target *target,
+			     struct nlattr *attr)
+{
+	if (!(READ_ONCE(target->flags) & PERFGUARD_TARGET_FLAGS_REQUESTS))
+		return pguard_refuse_attr(request->info.extack, attr, -EINVAL,
+					  "the target's requests are not followed");
+	pguard_late_request_set_limit(target->connections, nla_get_u64(attr));
+	return 0;
+}
+
 static int target_set(struct pguard_request *request)
 {
 	struct nlattr *id = request->info.attrs[PERFGUARD_A_TARGET_ID];
 	struct nlattr *flags = request->info.attrs[PERFGUARD_A_TARGET_FLAGS];
 	struct nlattr *threshold = request->info.attrs[PERFGUARD_A_TARGET_THRESHOLD_NS];
+	struct nlattr *limit = request->info.attrs[PERFGUARD_A_TARGET_REQUEST_LIMIT_NS];
 	struct pguard_target *target;
 	int ret = pguard_nl_control_lock();
 
@@ -90,6 +104,8 @@ static int target_set(struct pguard_request *request)
 		ret = pguard_refuse_attr(request->info.extack, id, -ENOENT, "no such target");
 	if (target && flags)
 		ret = set_flags(request, target, flags);
+	if (!ret && target && limit)
+		ret = set_request_limit(request, target, limit);
 	if (!ret && target && threshold) {
 		pguard_audit_set_threshold(target->audit, nla_get_u64(threshold));
 		pguard_watchdog_start();
@@ -172,6 +188,20 @@ static int fill_scope(struct sk_buff *skb, const struct pguard_scope *scope)
 	return ret;
 }
 
+static int fill_requests(struct sk_buff *skb, const struct pguard_target *target)
+{
+	const struct pguard_connection_table *table = READ_ONCE(target->connections);
+
+	if (!table)
+		return 0;
+	return pguard_nl_put64(skb, PERFGUARD_A_TARGET_REQUEST_LIMIT_NS,
+			       pguard_clock_ns(READ_ONCE(table->late.limit))) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_TARGET_LATE_REQUESTS,
+			       atomic64_read(&table->late.number)) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_TARGET_SUPPRESSED_REQUESTS,
+			       atomic64_read(&table->late.suppressed));
+}
+
 static int fill_target(struct sk_buff *skb, struct pguard_target *target)
 {
 	u64 units, waits;
@@ -193,7 +223,8 @@ static int fill_target(struct sk_buff *skb, struct pguard_target *target)
 			    atomic64_read(&target->untracked)) ||
 	    pguard_nl_put64(skb, PERFGUARD_A_TARGET_ENDED_THREADS,
 			    atomic64_read(&target->ended_threads)) ||
-	    nla_put_u32(skb, PERFGUARD_A_TARGET_SITES, target->nr_sites))
+	    nla_put_u32(skb, PERFGUARD_A_TARGET_SITES, target->nr_sites) ||
+	    fill_requests(skb, target))
 		return -EMSGSIZE;
 	return target->inode ? fill_target_exe(skb, target) ?: fill_scope(skb, &target->scope) : 0;
 }

@@ -3,6 +3,7 @@
 #include "report/alert-record.h"
 
 #include "report/stack.h"
+#include "request/request-sums.h"
 #include "target/tenant.h"
 
 #include <linux/module.h>
@@ -49,6 +50,7 @@ void pguard_alert_record_put(struct pguard_alert_record *record)
 		return;
 	pguard_stack_free_later(record->stack);
 	kfree(record->met);
+	kfree(record->request);
 	pguard_tenant_put(record->tenant);
 	kfree(record);
 }
@@ -56,6 +58,7 @@ void pguard_alert_record_put(struct pguard_alert_record *record)
 static size_t record_bytes(const struct pguard_alert_record *record)
 {
 	return sizeof(*record) + record->nr_met * sizeof(*record->met) +
+	       (record->request ? sizeof(*record->request) : 0) +
 	       pguard_stack_footprint(record->stack);
 }
 

@@ -19,6 +19,7 @@
 
 #include <linux/perfguard.h>
 
+struct pguard_slow_request;
 struct pguard_stack;
 struct pguard_tenant;
 
@@ -70,6 +71,7 @@ struct pguard_alert_record {
 	bool is_degraded;
 	u32 nr_met;
 	struct perfguard_met *met;	/* freed with it */
+	struct pguard_slow_request *request;	/* freed with it; NULL of another kind */
 	struct pguard_stack *stack;	/* the first one, or NULL */
 };
 

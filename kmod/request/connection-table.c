@@ -56,7 +56,6 @@ static void visit(struct pguard_connection_table *table,
 	struct rhashtable_iter iter;
 	u32 nr = 0;
 
-	lockdep_assert_held(&table->walk);
 	rhashtable_walk_enter(&table->hash, &iter);
 	rhashtable_walk_start(&iter);
 	while ((connection = rhashtable_walk_next(&iter))) {
@@ -78,6 +77,7 @@ static void take_out(struct pguard_connection_table *table, struct pguard_connec
 {
 	struct pguard_connection **list = argument;
 
+	lockdep_assert_held(&table->walk);
 	if (!sock_flag(connection->sk, SOCK_DEAD) ||
 	    rhashtable_remove_fast(&table->hash, &connection->node, params))
 		return;
@@ -90,10 +90,40 @@ static void take_out(struct pguard_connection_table *table, struct pguard_connec
 static void report(struct pguard_connection_table *table, struct pguard_connection *connection,
 		   void *argument)
 {
+	lockdep_assert_held(&table->walk);
 	if (connection->reported == table->reports)
 		return;
 	connection->reported = table->reports;
 	pguard_connection_report(connection, argument);
+}
+
+struct look {
+	u64 limit;	/* ticks, as the next one */
+	u64 next;
+};
+
+static void look(struct pguard_connection_table *table, struct pguard_connection *connection,
+		 void *argument)
+{
+	struct look *look = argument;
+
+	look->next = min(look->next, pguard_connection_look(table, connection, look->limit));
+}
+
+/**
+ * pguard_connection_table_look() - look for requests that are to be reported
+ * @table: to whose late requests they are added
+ * @limit: beyond which they are late, ticks
+ *
+ * Context: may sleep.
+ * Return: in how many ticks the next one can be due; 0: some found no room; U64_MAX: none can.
+ */
+u64 pguard_connection_table_look(struct pguard_connection_table *table, u64 limit)
+{
+	struct look state = { limit, U64_MAX };
+
+	visit(table, look, &state);
+	return state.next;
 }
 
 /* What was open with those whose sockets are closed ends, and they go. */
@@ -144,16 +174,26 @@ static void sweep_work(struct work_struct *work)
 		queue_delayed_work(system_dfl_wq, &table->sweep, HZ);
 }
 
-/* Return: a table for a target that wants requests, or NULL.  Context: may sleep. */
-struct pguard_connection_table *pguard_connection_table_new(void)
+/**
+ * pguard_connection_table_new() - a table for a target that wants requests
+ * @target: outlives it
+ * @watch: the work of the table's late requests
+ *
+ * Context: may sleep.
+ * Return: the table, or NULL for lack of memory.
+ */
+struct pguard_connection_table *pguard_connection_table_new(struct pguard_target *target,
+							    work_func_t watch)
 {
 	struct pguard_connection_table *table =
 		kvzalloc(sizeof(*table), GFP_KERNEL | PGUARD_GFP_CHARGED);
 
 	if (!table)
 		return NULL;
+	table->target = target;
 	mutex_init(&table->walk);
 	INIT_DELAYED_WORK(&table->sweep, sweep_work);
+	pguard_late_requests_init(&table->late, watch);
 	if (pguard_request_sums_init(&table->sums))
 		goto err_free;
 	if (rhashtable_init(&table->hash, &params))
@@ -173,6 +213,7 @@ void pguard_connection_table_free(struct pguard_connection_table *table)
 	if (!table)
 		return;
 	cancel_delayed_work_sync(&table->sweep);
+	cancel_delayed_work_sync(&table->late.watch);
 	rhashtable_free_and_destroy(&table->hash, connection_free, NULL);
 	pguard_request_sums_deinit(&table->sums);
 	kvfree(table);

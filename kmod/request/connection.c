@@ -89,7 +89,7 @@ static void take_answer(struct pguard_client_request *request, const struct sock
 		address_of(peer, &request->peer);
 	}
 	request->waiting = 0;
-	request->asks = false;
+	request->asked = NULL;
 }
 
 /* The parts of the time until now; of a request that is open.  @peer: it has answered, or NULL. */
@@ -106,10 +106,10 @@ static void account(struct pguard_client_request *request, const struct message 
 	else if (unit)
 		from = clamp(READ_ONCE(message->thread->start), request->last, now);
 	/* A thread may ask and wait in one unit. */
-	if (peer && request->asks && from == request->last)
+	if (peer && request->asked && from == request->last)
 		from = now;
 	gap = from - request->last;
-	if (request->asks)
+	if (request->asked)
 		request->waiting += gap;
 	if (peer)
 		take_answer(request, peer);
@@ -140,6 +140,7 @@ static void request_describe(const struct pguard_connection *connection,
 		.times.peers = pguard_clock_ns(request->until_answer.peers),
 		.pid = request->pid,
 		.tid = request->tid,
+		.state = PERFGUARD_REQUEST_STATE_ANSWERED,
 	};
 }
 
@@ -150,28 +151,99 @@ static void request_describe_more(const struct pguard_connection *connection,
 	const struct pguard_client_request *request = &connection->request;
 
 	ret->begin_ns = ktime_get_ns() - pguard_clock_ns(pguard_clock() - request->arrived);
+	ret->connection = connection->id;
 	ret->peer = request->peer;
 	address_of(connection->sk, &ret->client);
+}
+
+/* Describe a request that has not been answered. */
+static void request_describe_open(struct pguard_connection_table *table,
+				  const struct pguard_connection *connection,
+				  struct pguard_late_request *ret)
+{
+	const struct pguard_client_request *request = &connection->request;
+	u64 now = max(pguard_clock(), request->last), waiting = request->waiting;
+	const struct pguard_connection *peer = NULL;
+
+	if (request->asked)
+		waiting += now - request->last;
+	*ret = (struct pguard_late_request){
+		.slow.times.elapsed = pguard_clock_ns(now - request->arrived),
+		.slow.times.queued = pguard_clock_ns(request->begun - request->arrived),
+		.slow.times.working = pguard_clock_ns(request->working),
+		.slow.times.peers = pguard_clock_ns(request->peers + waiting),
+		.slow.pid = request->pid,
+		.slow.tid = request->tid,
+		.slow.state = PERFGUARD_REQUEST_STATE_LASTS,
+		.thread = request->thread,
+		.unit = request->unit,
+		.since = request->asked ? 0 : pguard_clock_ns(now - request->last),
+	};
+	request_describe_more(connection, &ret->slow);
+	if (request->asked && waiting > request->longest)
+		peer = pguard_connection_find(table, request->asked);
+	if (peer)
+		address_of(peer->sk, &ret->slow.peer);
+}
+
+/* What has ended late is reported by a work: here nothing can be allocated. */
+static noinline void report_end(struct pguard_connection_table *table,
+				const struct pguard_slow_request *ended, bool is_known)
+{
+	const struct pguard_late_request late = { .slow = *ended };
+
+	if (!is_known)
+		atomic64_inc(&table->late.number);
+	if (!pguard_late_requests_add(&table->late, &late))
+		atomic64_inc(&table->late.suppressed);
+	mod_delayed_work(system_dfl_wq, &table->late.watch, 0);
+}
+
+/* The client hung up before it was answered. */
+static void request_unanswered(struct pguard_connection_table *table,
+			       struct pguard_connection *connection)
+{
+	struct pguard_late_request ended;
+
+	pguard_request_sums_unanswered(&table->sums);
+	/* That is no fault of the server, if it was not late yet. */
+	if (!connection->request.reports)
+		return;
+	rcu_read_lock();
+	request_describe_open(table, connection, &ended);
+	rcu_read_unlock();
+	ended.slow.state = PERFGUARD_REQUEST_STATE_UNANSWERED;
+	report_end(table, &ended.slow, true);
+}
+
+static void request_answered(struct pguard_connection_table *table,
+			     struct pguard_connection *connection)
+{
+	const struct pguard_client_request *request = &connection->request;
+	bool is_late = request->reports != PGUARD_REQUEST_REPORTED &&
+		       pguard_request_is_late(&table->late, request->answered - request->arrived);
+	struct pguard_slow_request ended;
+
+	request_describe(connection, &ended);
+	if (is_late || pguard_request_is_slow(&table->sums, ended.times.elapsed))
+		request_describe_more(connection, &ended);
+	pguard_request_sums_add(&table->sums, &ended);
+	if (unlikely(is_late))
+		report_end(table, &ended, request->reports);
 }
 
 /* The request that a client has made, if any, is over. */
 static void request_end(struct pguard_connection_table *table,
 			struct pguard_connection *connection)
 {
-	struct pguard_slow_request ended;
-
 	lockdep_assert_held(&connection->lock);
 	if (!connection->is_open)
 		return;
 	connection->is_open = false;
-	if (!connection->request.answered) {
-		pguard_request_sums_unanswered(&table->sums);
-		return;
-	}
-	request_describe(connection, &ended);
-	if (pguard_request_is_slow(&table->sums, ended.times.elapsed))
-		request_describe_more(connection, &ended);
-	pguard_request_sums_add(&table->sums, &ended);
+	if (likely(connection->request.answered))
+		request_answered(table, connection);
+	else
+		request_unanswered(table, connection);
 }
 
 static void request_begin(struct pguard_connection *connection, const struct message *message)
@@ -192,7 +264,8 @@ static void request_begin(struct pguard_connection *connection, const struct mes
 		.pid = current->tgid,
 	};
 	request->working = now - request->begun;
-	connection->is_open = true;
+	WRITE_ONCE(connection->is_open, true);
+	pguard_late_requests_expect(&message->table->late);
 }
 
 static void client_read(struct pguard_connection *connection, const struct message *message)
@@ -238,7 +311,7 @@ static void client_account(const struct message *message, const struct sock *cli
 	if (connection->is_open) {
 		account(&connection->request, message, peer);
 		if (!peer)
-			connection->request.asks = true;
+			connection->request.asked = message->sk;
 	}
 	spin_unlock(&connection->lock);
 	if (peer)
@@ -430,7 +503,8 @@ void pguard_connection_accept(struct pguard_thread *thread, u32 fd)
 	if (message_init(&message, thread)) {
 		connection = look_up(&message, fd);
 		if (connection)
-			WRITE_ONCE(connection->role, PGUARD_CONNECTION_CLIENT);
+			cmpxchg(&connection->role, PGUARD_CONNECTION_UNKNOWN,
+				PGUARD_CONNECTION_CLIENT);
 	}
 	preempt_enable_notrace();
 }
@@ -472,4 +546,70 @@ void pguard_connection_report(struct pguard_connection *connection,
 	spin_unlock(&connection->lock);
 	if (is_answered)
 		pguard_request_report_add(report, &ended);
+}
+
+/* So long after a late request's last answer no other one is waited for: ticks. */
+static u64 settled(void)
+{
+	return pguard_clock_ticks(100 * NSEC_PER_MSEC);
+}
+
+/* In how many ticks the request is to be reported, if nothing happens; 0: now. */
+static u64 request_due(const struct pguard_client_request *request, u64 limit, u64 now)
+{
+	u64 at;
+
+	if (request->reports == PGUARD_REQUEST_REPORTED)
+		return U64_MAX;
+	if (!request->answered)
+		at = request->arrived + (limit << request->reports);
+	else if (request->answered - request->arrived > limit)
+		at = request->answered + settled();
+	else
+		return U64_MAX;
+	return (s64)(at - now) < 0 ? 0 : at - now;
+}
+
+/**
+ * pguard_connection_look() - look whether a request is to be reported
+ * @table: of the connection
+ * @connection: in it; RCU
+ * @limit: of requests, ticks
+ *
+ * If so, it is added to those that are.
+ *
+ * Context: any but interrupts; does not sleep.
+ * Return: in how many ticks it is to be looked at again; U64_MAX if its end will be seen.
+ */
+u64 pguard_connection_look(struct pguard_connection_table *table,
+			   struct pguard_connection *connection, u64 limit)
+{
+	struct pguard_client_request *request = &connection->request;
+	struct pguard_late_request late = { };
+	u64 ret = U64_MAX;
+
+	if (!READ_ONCE(connection->is_open))
+		return ret;
+	spin_lock(&connection->lock);
+	if (connection->is_open)
+		ret = request_due(request, limit, pguard_clock());
+	if (ret)
+		goto out;
+	if (request->answered) {
+		request_describe(connection, &late.slow);
+		request_describe_more(connection, &late.slow);
+	} else {
+		request_describe_open(table, connection, &late);
+	}
+	if (!pguard_late_requests_add(&table->late, &late))
+		goto out;
+	if (!request->reports)
+		atomic64_inc(&table->late.number);
+	/* Of one that lasts the next time is when its time has doubled. */
+	request->reports = request->answered ? PGUARD_REQUEST_REPORTED
+					     : fls64((pguard_clock() - request->arrived) / limit);
+	ret = request_due(request, limit, pguard_clock());
+out:
+	spin_unlock(&connection->lock);
+	return ret;
 }

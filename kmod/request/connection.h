@@ -18,6 +18,7 @@
 #ifndef _KMOD_REQUEST_CONNECTION_H
 #define _KMOD_REQUEST_CONNECTION_H
 
+#include "request/late-requests.h"
 #include "request/request-sums.h"
 
 #include <linux/mutex.h>
@@ -53,9 +54,11 @@ enum pguard_connection_role {
  * @peer: which that was
  * @unit: that had the last message of it, and
  * @thread: whose that was; not to be followed
+ * @asked: the socket of the peer that was asked last and has not answered, or NULL; the
+ *	same
  * @tid: of the thread that read it first
  * @pid: the same
- * @asks: there is such a peer
+ * @reports: how often it was reported late; PGUARD_REQUEST_REPORTED if nothing is to come
  */
 struct pguard_client_request {
 	u64 arrived;
@@ -72,9 +75,10 @@ struct pguard_client_request {
 	u64 longest;
 	u64 unit;
 	const struct pguard_thread *thread;
+	const struct sock *asked;
 	u32 tid;
 	u32 pid;
-	bool asks;
+	u8 reports;
 	struct pguard_address peer;
 };
 
@@ -84,11 +88,11 @@ struct pguard_client_request {
  * @sk: referenced; the key
  * @lock: of all that follows; no other lock is taken within but those of the sums
  * @id: never used again
- * @role: who asks
+ * @role: who asks; set once
  * @is_open: there is a request, maybe one that is answered already
+ * @request: of a client
  * @client: of a peer, for whom it was asked last: the client's socket, which may be gone, and
  * @client_id: the id of its connection
- * @request: of a client
  * @gone: the next one that is out of the table; the sweep's own, as is
  * @reported: the number of the last report that has it
  */
@@ -99,9 +103,13 @@ struct pguard_connection {
 	u32 id;
 	u8 role;
 	bool is_open;
-	u32 client_id;
-	const struct sock *client;
-	struct pguard_client_request request;
+	union {
+		struct pguard_client_request request;
+		struct {
+			const struct sock *client;
+			u32 client_id;
+		};
+	};
 	struct pguard_connection *gone;
 	u32 reported;
 };
@@ -111,8 +119,10 @@ static_assert(sizeof(struct pguard_connection) <= 192 || IS_ENABLED(CONFIG_DEBUG
 
 /**
  * struct pguard_connection_table - the connections of a target
+ * @target: whose it is; outlives it
  * @hash: by socket
  * @sums: of the requests
+ * @late: those that are beyond a limit
  * @next_id: of connections
  * @refused: connections that found no room
  * @walk: held by who sweeps, or reports; within pguard_control
@@ -122,8 +132,10 @@ static_assert(sizeof(struct pguard_connection) <= 192 || IS_ENABLED(CONFIG_DEBUG
  * @sweep: takes out those whose sockets are closed
  */
 struct pguard_connection_table {
+	struct pguard_target *target;
 	struct rhashtable hash;
 	struct pguard_request_sums sums;
+	struct pguard_late_requests late;
 	atomic_t next_id;
 	atomic64_t refused;
 	struct mutex walk;
@@ -133,10 +145,12 @@ struct pguard_connection_table {
 	struct delayed_work sweep;
 };
 
-struct pguard_connection_table *pguard_connection_table_new(void);
+struct pguard_connection_table *pguard_connection_table_new(struct pguard_target *target,
+							    work_func_t watch);
 void pguard_connection_table_free(struct pguard_connection_table *table);
 void pguard_connection_table_read(struct pguard_connection_table *table,
 				  struct pguard_request_report *ret);
+u64 pguard_connection_table_look(struct pguard_connection_table *table, u64 limit);
 struct pguard_connection *pguard_connection_find(struct pguard_connection_table *table,
 						 const struct sock *sk);
 struct pguard_connection *pguard_connection_get(struct pguard_connection_table *table,
@@ -144,6 +158,8 @@ struct pguard_connection *pguard_connection_get(struct pguard_connection_table *
 
 void pguard_connection_close(struct pguard_connection_table *table,
 			     struct pguard_connection *connection);
+u64 pguard_connection_look(struct pguard_connection_table *table,
+			   struct pguard_connection *connection, u64 limit);
 void pguard_connection_report(struct pguard_connection *connection,
 			      struct pguard_request_report *report);
 void pguard_connection_accept(struct pguard_thread *thread, u32 fd);

@@ -25,7 +25,7 @@ struct pguard_address {
  * @elapsed: from when its first bytes came to the last that were written as the answer
  * @queued: of that, until a thread that could have read it began to
  * @working: in the units that served it, from their begin
- * @peers: from asking others until their answers were taken up
+ * @peers: from asking others until their answers were taken up, or until now
  */
 struct pguard_request_times {
 	u64 elapsed;
@@ -35,19 +35,23 @@ struct pguard_request_times {
 };
 
 /**
- * struct pguard_slow_request - one that was among the slowest
+ * struct pguard_slow_request - one that was among the slowest, or is late
  * @times: its
  * @begin_ns: CLOCK_MONOTONIC when it came
  * @pid: of the process that read it
  * @tid: of the thread
+ * @connection: the number of the client's
+ * @state: PERFGUARD_REQUEST_STATE_*
  * @client: who asked
- * @peer: who was waited for longest, if anybody
+ * @peer: who was waited for longest, if anybody, or is waited for
  */
 struct pguard_slow_request {
 	struct pguard_request_times times;
 	u64 begin_ns;
 	u32 pid;
 	u32 tid;
+	u32 connection;
+	u32 state;
 	struct pguard_address client;
 	struct pguard_address peer;
 };

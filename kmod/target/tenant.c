@@ -28,6 +28,7 @@ static struct pguard_tenant *tenant_new(struct pguard_target *target, kuid_t uid
 	pguard_rate_limit_init(&tenant->alert_limit, PGUARD_ALERTS_PER_SECOND, 1);
 	pguard_rate_limit_init(&tenant->least_limit, PGUARD_LEAST_ALERTS, 4);
 	pguard_rate_limit_init(&tenant->novel_limit, PGUARD_NOVEL_PER_SECOND, 1);
+	pguard_rate_limit_init(&tenant->request_limit, PGUARD_REQUESTS_PER_SECOND, 1);
 	INIT_LIST_HEAD(&tenant->sharing);
 	INIT_LIST_HEAD(&tenant->records);
 	list_add_tail(&tenant->list, &target->tenants);

@@ -29,6 +29,7 @@ enum {
 	/* So many each four seconds are in any budget. */
 	PGUARD_LEAST_ALERTS = 16,
 	PGUARD_NOVEL_PER_SECOND = 2,
+	PGUARD_REQUESTS_PER_SECOND = 16,
 };
 
 /**
@@ -40,6 +41,7 @@ enum {
  * @alert_limit: of alerts
  * @least_limit: of those that the budget's share does not allow
  * @novel_limit: of those about units that fit no type
+ * @request_limit: of those about requests
  * @has_gone: with its target; READ_ONCE
  * @sharing: in the ring's list of tenants while that keeps a record; the ring's lock
  * @records: those, oldest first; the same
@@ -53,6 +55,7 @@ struct pguard_tenant {
 	struct pguard_rate_limit alert_limit;
 	struct pguard_rate_limit least_limit;
 	struct pguard_rate_limit novel_limit;
+	struct pguard_rate_limit request_limit;
 	bool has_gone;
 	struct list_head sharing;
 	struct list_head records;

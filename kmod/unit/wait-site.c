@@ -79,8 +79,9 @@ static void search_end(struct pguard_thread *thread, struct pguard_place *place,
 	search->is.loop = site ? site->loop : NULL;
 	search->is.role = site ? site->role : 0;
 	search->is.follow &= PGUARD_FOLLOW_MESSAGE;
-	if (site && site->role == PERFGUARD_BOUNDARY_ROLE_WAIT)
-		search->is.follow |= PGUARD_FOLLOW_BOUNDARY;
+	if (site)
+		search->is.follow |= site->role == PERFGUARD_BOUNDARY_ROLE_WAIT ? PGUARD_FOLLOW_BOUNDARY
+									  : PGUARD_FOLLOW_EVENT;
 	place_set(thread, place, &search->is, may_sleep);
 }
 

@@ -12,6 +12,7 @@
 
 #include <linux/perfguard.h>
 
+#include "data/requests.h"
 #include "data/stack-copy.h"
 
 struct account {
@@ -56,6 +57,7 @@ struct record {
 	bool is_degraded;
 	uint32_t nr_met;
 	struct perfguard_met *met;
+	struct slow_request request; /* of kind request */
 	uint32_t nr_stacks;
 	struct slice *stacks;
 };

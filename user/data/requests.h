@@ -15,7 +15,7 @@ enum { REQUESTS_SLOW = 8, REQUESTS_ADDRESS_BYTES = 28 };
 /* A struct sockaddr_in6 or a shorter one; the family is 0 if there is none. */
 typedef unsigned char requests_address[REQUESTS_ADDRESS_BYTES];
 
-/* One of the slowest. */
+/* One of the slowest, or a late one. */
 struct slow_request {
 	uint64_t elapsed_ns;
 	uint64_t queued_ns;
@@ -24,6 +24,8 @@ struct slow_request {
 	uint64_t begin_ns; /* CLOCK_MONOTONIC */
 	uint32_t pid;
 	uint32_t tid;
+	uint32_t connection; /* of the client */
+	uint32_t state; /* enum perfguard_request_state */
 	requests_address client;
 	requests_address peer;
 };

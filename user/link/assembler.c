@@ -37,6 +37,17 @@ static int parse_met(struct assembler *assembler, const struct nlattr *attr)
 	return 0;
 }
 
+/* Without it the record is of a request of which nothing is known. */
+static void parse_request(struct assembler *assembler, struct nlattr *attr)
+{
+	struct slow_request *request = &assembler->record.request;
+
+	if (!attr || !decode_nested(link_slow_request_fields, attr, request))
+		return;
+	memset(request, 0, sizeof(*request));
+	assembler->skipped++;
+}
+
 /* Bytes that are missing at the end of a stack were not copied. */
 static void close_stack(struct assembler *assembler)
 {
@@ -160,6 +171,7 @@ int assembler_feed(struct assembler *assembler, struct nlattr *attrs, int len)
 		record->account.has_block_io =
 			nla_find(attrs, len, PERFGUARD_A_RECORD_BLOCK_IO_NS) != NULL;
 		assembler->has_record = true;
+		parse_request(assembler, nla_find(attrs, len, PERFGUARD_A_RECORD_REQUEST));
 		ret = parse_met(assembler, nla_find(attrs, len, PERFGUARD_A_RECORD_MET));
 		if (ret)
 			return ret;

@@ -42,6 +42,9 @@ const struct decode_field link_target_fields[] = {
 	U32(TARGET_UID, target, uid),
 	STRING(TARGET_CGROUP, target, cgroup),
 	U64(TARGET_ENDED_THREADS, target, ended_threads),
+	U64(TARGET_REQUEST_LIMIT_NS, target, request_limit_ns),
+	U64(TARGET_LATE_REQUESTS, target, late_requests),
+	U64(TARGET_SUPPRESSED_REQUESTS, target, suppressed_requests),
 	{ 0 }
 };
 
@@ -257,6 +260,8 @@ const struct decode_field link_slow_request_fields[] = {
 	U32(SLOW_REQUEST_TID, slow_request, tid),
 	BINARY(SLOW_REQUEST_CLIENT, slow_request, client, 28),
 	BINARY(SLOW_REQUEST_PEER, slow_request, peer, 28),
+	U32(SLOW_REQUEST_CONNECTION, slow_request, connection),
+	U32(SLOW_REQUEST_STATE, slow_request, state),
 	{ 0 }
 };
 

@@ -49,6 +49,14 @@ int link_target_set_flags(struct link *link, uint32_t id, uint32_t flags)
 	return netlink_exchange(link, NULL, NULL);
 }
 
+int link_target_set_request_limit(struct link *link, uint32_t id, uint64_t limit_ns)
+{
+	netlink_begin(link, PERFGUARD_CMD_TARGET_SET, 0, 0);
+	netlink_put_u32(link, PERFGUARD_A_TARGET_ID, id);
+	netlink_put_u64(link, PERFGUARD_A_TARGET_REQUEST_LIMIT_NS, limit_ns);
+	return netlink_exchange(link, NULL, NULL);
+}
+
 int link_target_del(struct link *link, uint32_t id)
 {
 	netlink_begin(link, PERFGUARD_CMD_TARGET_DEL, 0, 0);

@@ -37,6 +37,9 @@ struct target {
 	uint64_t suppressed;
 	uint64_t untracked;
 	uint64_t ended_threads;
+	uint64_t request_limit_ns; /* 0: none */
+	uint64_t late_requests;
+	uint64_t suppressed_requests;
 	uint32_t sites;
 	char *path; /* never NULL */
 	bool has_uid; /* only processes of @uid */
@@ -98,6 +101,8 @@ int link_target_new(struct link *link, int exe_fd, uint32_t pid,
 int link_target_set_threshold(struct link *link, uint32_t id,
 			      uint64_t threshold_ns);
 int link_target_set_flags(struct link *link, uint32_t id, uint32_t flags);
+/* From when on a request is late; 0: never.  The target needs the flag requests. */
+int link_target_set_request_limit(struct link *link, uint32_t id, uint64_t limit_ns);
 /* Remove a target; @id 0 removes all. */
 int link_target_del(struct link *link, uint32_t id);
 

@@ -94,6 +94,25 @@ enum perfguard_record_kind {
 	 * of shed guards is not novel.
 	 */
 	PERFGUARD_RECORD_KIND_NOVEL = 5,
+	/*
+	 * The request of a client exceeded the target's limit of requests. It
+	 * is recorded while it lasts, again when its time has doubled, and
+	 * when it was answered or its client hung up; the nest request says
+	 * which.
+	 */
+	PERFGUARD_RECORD_KIND_REQUEST = 6,
+};
+
+/*
+ * What became of a request.
+ */
+enum perfguard_request_state {
+	/* It has no answer yet. */
+	PERFGUARD_REQUEST_STATE_LASTS = 1,
+	/* It was answered; its times end with the last write of that. */
+	PERFGUARD_REQUEST_STATE_ANSWERED = 2,
+	/* Its connection was closed before it had an answer. */
+	PERFGUARD_REQUEST_STATE_UNANSWERED = 3,
 };
 
 /*
@@ -637,6 +656,20 @@ enum {
 	 * program.
 	 */
 	PERFGUARD_A_TARGET_ENDED_THREADS,
+	/*
+	 * A request that takes longer is late. 0 means no limit. Requires the
+	 * flag requests.
+	 */
+	PERFGUARD_A_TARGET_REQUEST_LIMIT_NS,
+	/*
+	 * Requests that exceeded it; absent where requests are not followed.
+	 */
+	PERFGUARD_A_TARGET_LATE_REQUESTS,
+	/*
+	 * How many times a late request was not recorded because of the rate
+	 * limit or the budget.
+	 */
+	PERFGUARD_A_TARGET_SUPPRESSED_REQUESTS,
 
 	__PERFGUARD_A_TARGET_MAX,
 	PERFGUARD_A_TARGET_MAX = (__PERFGUARD_A_TARGET_MAX - 1)
@@ -838,6 +871,12 @@ enum {
 	PERFGUARD_A_RECORD_RESULT,
 	/* Which part of its time exceeded its limit, by the largest factor. */
 	PERFGUARD_A_RECORD_PART,
+	/*
+	 * Of a request, whose time so far, or until its answer, is elapsed.
+	 * tid is the thread, and unit the unit, that works for it now, if one
+	 * does.
+	 */
+	PERFGUARD_A_RECORD_REQUEST,
 
 	__PERFGUARD_A_RECORD_MAX,
 	PERFGUARD_A_RECORD_MAX = (__PERFGUARD_A_RECORD_MAX - 1)
@@ -1144,10 +1183,15 @@ enum {
 	 */
 	PERFGUARD_A_SLOW_REQUEST_CLIENT,
 	/*
-	 * As above, of the connection for whose answer it waited longest;
-	 * absent if it asked nobody.
+	 * As above, of the connection for whose answer it waited longest, or
+	 * waits; absent if it asked nobody.
 	 */
 	PERFGUARD_A_SLOW_REQUEST_PEER,
+	/*
+	 * Number of the client's connection, which has one request at a time.
+	 */
+	PERFGUARD_A_SLOW_REQUEST_CONNECTION,
+	PERFGUARD_A_SLOW_REQUEST_STATE,
 
 	__PERFGUARD_A_SLOW_REQUEST_MAX,
 	PERFGUARD_A_SLOW_REQUEST_MAX = (__PERFGUARD_A_SLOW_REQUEST_MAX - 1)

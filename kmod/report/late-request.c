@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "report/late-request.h"
+
+#include "lib/clock.h"
+#include "report/alert-record.h"
+#include "report/report-cost.h"
+#include "request/connection.h"
+#include "target/image.h"
+#include "target/process.h"
+#include "target/tenant.h"
+#include "target/thread.h"
+
+#include <linux/pid_namespace.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+enum {
+	MIN_WAIT_NS = 4 * NSEC_PER_MSEC,
+	/* A look at many connections takes time; so much of a CPU at most. */
+	MAX_SHARE = 64,
+};
+
+static bool may_report(const struct pguard_target *target, struct pguard_tenant *tenant)
+{
+	return pguard_rate_limit_has(&tenant->request_limit) &&
+	       (atomic64_read(&target->report_left) > 0 ||
+		pguard_rate_limit_take(&tenant->least_limit)) &&
+	       pguard_rate_limit_take(&tenant->request_limit);
+}
+
+/*
+ * What has gone by since its last message was in a unit, if its thread still does that.
+ * The pointer may be of a thread that is gone, so it is looked for.
+ */
+static void find_unit(struct pguard_late_request *late, struct pguard_alert_record *record)
+{
+	const struct pguard_thread *thread;
+	u64 word;
+
+	if (!late->unit || !late->since)
+		return;
+	rcu_read_lock();
+	list_for_each_entry_rcu(thread, &pguard_all_threads, all) {
+		word = READ_ONCE(thread->unit);
+		if (thread != late->thread || !(word & PGUARD_PHASE_RUNNING) ||
+		    pguard_unit_number(word) != late->unit)
+			continue;
+		late->slow.times.working += late->since;
+		record->tid = thread->task->pid;
+		record->unit = late->unit;
+	}
+	rcu_read_unlock();
+}
+
+/* The name of a process that may have gone. */
+static void describe_process(struct pguard_alert_record *record)
+{
+	struct task_struct *task;
+
+	rcu_read_lock();
+	task = pid_task(find_pid_ns(record->pid, &init_pid_ns), PIDTYPE_PID);
+	if (task)
+		get_task_comm(record->comm, task);
+	rcu_read_unlock();
+}
+
+static void report(struct pguard_target *target, const struct pguard_image *image, u64 limit_ns,
+		   struct pguard_late_request *late)
+{
+	struct pguard_alert_record *record =
+		pguard_alert_record_alloc(PERFGUARD_RECORD_KIND_REQUEST, GFP_KERNEL);
+
+	if (!record)
+		return;
+	record->target_id = target->id;
+	record->image_id = image->id;
+	record->pid = late->slow.pid;
+	record->tid = late->slow.tid;
+	record->threshold_ns = limit_ns;
+	find_unit(late, record);
+	describe_process(record);
+	record->account.elapsed = late->slow.times.elapsed;
+	record->request = kmemdup(&late->slow, sizeof(late->slow), GFP_KERNEL);
+	if (!record->request) {
+		pguard_alert_record_put(record);
+		return;
+	}
+	record->tenant = pguard_tenant_get(image->tenant);
+	pguard_ring_add(&pguard_alerts, record);
+}
+
+/* Of a process that has gone meanwhile nobody is to be warned. */
+static void try_report(struct pguard_connection_table *table, u64 limit_ns,
+		       struct pguard_late_request *late)
+{
+	struct pguard_image *image = pguard_process_image_get(late->slow.pid);
+
+	if (!image)
+		return;
+	if (image->target != table->target)
+		goto out;
+	if (may_report(table->target, image->tenant))
+		report(table->target, image, limit_ns, late);
+	else
+		atomic64_inc(&table->late.suppressed);
+out:
+	pguard_image_put(image);
+}
+
+static u64 look(struct pguard_connection_table *table, u64 limit)
+{
+	u64 next = limit ? pguard_connection_table_look(table, limit) : U64_MAX;
+	struct pguard_late_request late;
+
+	while (pguard_late_requests_take(&table->late, &late))
+		try_report(table, pguard_clock_ns(limit), &late);
+	return next;
+}
+
+/* Report what is late now.  Context: may sleep; a work of the table's late requests. */
+void pguard_late_request_watch(struct work_struct *work)
+{
+	struct pguard_connection_table *table =
+		container_of(to_delayed_work(work), struct pguard_connection_table, late.watch);
+	struct pguard_report_cost cost;
+	u64 begun = ktime_get_ns(), next;
+
+	pguard_report_cost_begin(&cost);
+	next = look(table, READ_ONCE(table->late.limit));
+	pguard_report_cost_end(&cost, table->target);
+	if (next == U64_MAX)
+		return;
+	next = max3(pguard_clock_ns(next), (u64)MIN_WAIT_NS,
+		    MAX_SHARE * (ktime_get_ns() - begun));
+	mod_delayed_work(system_dfl_wq, &table->late.watch, nsecs_to_jiffies(next) + 1);
+}
+
+/**
+ * pguard_late_request_set_limit() - from when on requests are late
+ * @table: of a target
+ * @limit_ns: 0 for no limit
+ *
+ * Context: any; pguard_control held.
+ */
+void pguard_late_request_set_limit(struct pguard_connection_table *table, u64 limit_ns)
+{
+	WRITE_ONCE(table->late.limit, pguard_clock_ticks(limit_ns));
+	mod_delayed_work(system_dfl_wq, &table->late.watch, 0);
+}

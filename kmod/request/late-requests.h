@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Requests that take longer than a limit, until they are reported.
+ *
+ * A request that waits runs no code of ours, so a work looks at the connections when the
+ * next one can become late.  What ends beyond the limit is noted where it ends, in a
+ * hooked call, which allocates nothing; the work reports that as well.
+ */
+#ifndef _KMOD_REQUEST_LATE_REQUESTS_H
+#define _KMOD_REQUEST_LATE_REQUESTS_H
+
+#include "request/request-sums.h"
+
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+enum { PGUARD_LATE_REQUESTS = 16 };
+
+/* pguard_client_request.reports of one that will not be reported any more. */
+#define PGUARD_REQUEST_REPORTED U8_MAX
+
+/**
+ * struct pguard_late_request - one that is to be reported
+ * @slow: what there is to be said of it
+ * @thread: that had the last message of it; to be compared with, nothing else
+ * @unit: in which unit; 0: in none
+ * @since: how long ago that was, if nobody was asked then, ns; else 0
+ */
+struct pguard_late_request {
+	struct pguard_slow_request slow;
+	const void *thread;
+	u64 unit;
+	u64 since;
+};
+
+/**
+ * struct pguard_late_requests - those of a target
+ * @limit: ticks; 0: there is none; READ_ONCE
+ * @number: how many were late
+ * @suppressed: how many times one was not reported, for lack of room or tokens
+ * @lock: of what follows; innermost
+ * @nr: length of @of
+ * @of: to be reported
+ * @watch: looks at the connections, and reports
+ */
+struct pguard_late_requests {
+	u64 limit;
+	atomic64_t number;
+	atomic64_t suppressed;
+	spinlock_t lock;
+	u32 nr;
+	struct pguard_late_request of[PGUARD_LATE_REQUESTS];
+	struct delayed_work watch;
+};
+
+/* Is a request of that time late?  Context: any. */
+static inline bool pguard_request_is_late(const struct pguard_late_requests *late, u64 ticks)
+{
+	u64 limit = READ_ONCE(late->limit);
+
+	return limit && ticks > limit;
+}
+
+void pguard_late_requests_init(struct pguard_late_requests *late, work_func_t watch);
+void pguard_late_requests_wait(struct pguard_late_requests *late);
+
+/* A request has begun: it may be late when the limit has passed.  Context: any. */
+static inline void pguard_late_requests_expect(struct pguard_late_requests *late)
+{
+	if (unlikely(READ_ONCE(late->limit) && !delayed_work_pending(&late->watch)))
+		pguard_late_requests_wait(late);
+}
+
+bool pguard_late_requests_add(struct pguard_late_requests *late,
+			      const struct pguard_late_request *request);
+bool pguard_late_requests_take(struct pguard_late_requests *late,
+			       struct pguard_late_request *ret);
+
+#endif /* _KMOD_REQUEST_LATE_REQUESTS_H */
