@@ -74,6 +74,9 @@ static const struct option_spec options[] = {
 	{ 0, "limit", "[TYPE=]TIME", limit_option_parse, AT(limits),
 	  .help = "what takes longer by the clock is late, whatever was learnt, of all types or of "
 	  "one; in place of the profile's, none for no such limit" },
+	{ 0, "request-limit", "TIME", option_duration, AT(request_limit_ns),
+	  .help = "follow the requests of clients by stream sockets, over units and while the program "
+	  "waits for others; what is not answered after TIME is late" },
 	{ 0 },
 };
 

@@ -2,45 +2,16 @@
 
 #include "out/request-report.h"
 
-#include <arpa/inet.h>
 #include <inttypes.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/duration.h"
 #include "base/time.h"
+#include "out/address.h"
 #include "out/percentiles.h"
 #include "out/text.h"
-
-/* Brackets, a port and a zero are added to an address. */
-#define ADDRESS_MAX (INET6_ADDRSTRLEN + 9)
-
-/* "127.0.0.1:8080", "[::1]:8080", "a local socket"; NULL if there is none. */
-static const char *address_format(const requests_address from, char text[ADDRESS_MAX])
-{
-	char host[INET6_ADDRSTRLEN];
-	struct sockaddr_in6 in6;
-	struct sockaddr_in in;
-
-	memcpy(&in6, from, REQUESTS_ADDRESS_BYTES);
-	memcpy(&in, from, sizeof(in));
-	switch (in.sin_family) {
-	case 0:
-		return NULL;
-	case AF_INET:
-		inet_ntop(AF_INET, &in.sin_addr, host, sizeof(host));
-		snprintf(text, ADDRESS_MAX, "%s:%d", host, ntohs(in.sin_port));
-		return text;
-	case AF_INET6:
-		inet_ntop(AF_INET6, &in6.sin6_addr, host, sizeof(host));
-		snprintf(text, ADDRESS_MAX, "[%s]:%d", host, ntohs(in6.sin6_port));
-		return text;
-	default:
-		return "a local socket";
-	}
-}
 
 /* What is neither waiting to be read, nor in units, nor waiting for others. */
 static uint64_t rest_ns(uint64_t elapsed_ns, uint64_t queued_ns, uint64_t working_ns, uint64_t peers_ns)
@@ -50,7 +21,7 @@ static uint64_t rest_ns(uint64_t elapsed_ns, uint64_t queued_ns, uint64_t workin
 	return elapsed_ns > known ? elapsed_ns - known : 0;
 }
 
-static uint64_t rest_of(const struct slow_request *slow)
+uint64_t request_between_ns(const struct slow_request *slow)
 {
 	return rest_ns(slow->elapsed_ns, slow->queued_ns, slow->working_ns, slow->peers_ns);
 }
@@ -77,10 +48,9 @@ static struct percentiles times_of(const struct requests *requests)
 				     requests->max_ns };
 }
 
-/* When it came, by the wall's clock of now. */
-static uint64_t wall_ns(uint64_t begin_ns)
+uint64_t request_wall_ns(const struct slow_request *slow)
 {
-	return time_wall_ns() - (time_now_ns() - begin_ns);
+	return time_wall_ns() - (time_now_ns() - slow->begin_ns);
 }
 
 static void json_parts(struct json *json, uint64_t elapsed_ns, uint64_t queued_ns,
@@ -95,18 +65,23 @@ static void json_parts(struct json *json, uint64_t elapsed_ns, uint64_t queued_n
 	json_end(json);
 }
 
-static int json_slow(struct json *json, FILE *file, const struct slow_request *slow)
+void request_json(struct json *json, const struct slow_request *slow)
 {
-	char text[ADDRESS_MAX], time[TIME_TEXT_MAX];
+	char text[ADDRESS_TEXT_MAX], time[TIME_TEXT_MAX];
 
-	json_object(json, NULL);
-	json_string(json, "kind", "slow-request");
-	json_string(json, "begin", time_format(wall_ns(slow->begin_ns), time));
+	json_string(json, "begin", time_format(request_wall_ns(slow), time));
 	json_u64(json, "pid", slow->pid);
 	json_u64(json, "tid", slow->tid);
 	json_string(json, "client", address_format(slow->client, text));
 	json_string(json, "peer", address_format(slow->peer, text));
 	json_parts(json, slow->elapsed_ns, slow->queued_ns, slow->working_ns, slow->peers_ns);
+}
+
+static int json_slow(struct json *json, FILE *file, const struct slow_request *slow)
+{
+	json_object(json, NULL);
+	json_string(json, "kind", "slow-request");
+	request_json(json, slow);
 	json_end(json);
 	return json_end_line(json, file);
 }
@@ -134,25 +109,36 @@ int request_report_json(struct json *json, FILE *file, const struct requests *re
 	return ret;
 }
 
-static void text_part(FILE *file, const char *name, uint64_t ns)
+void request_parts(const struct slow_request *slow, char *ret, size_t size)
 {
+	const struct {
+		const char *name;
+		uint64_t ns;
+	} parts[] = {
+		{ "queued", slow->queued_ns },
+		{ "in units", slow->working_ns },
+		{ "between units", request_between_ns(slow) },
+		{ "waiting for others", slow->peers_ns },
+	};
 	char text[DURATION_TEXT_MAX];
 
-	if (ns)
-		fprintf(file, ", %s %s", name, duration_format(ns, text));
+	*ret = '\0';
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (parts[i].ns)
+			text_append(ret, size, "%s%s %s", *ret ? ", " : "", parts[i].name,
+				    duration_format(parts[i].ns, text));
 }
 
 static void text_slow(FILE *file, const struct slow_request *slow)
 {
-	char text[ADDRESS_MAX], duration[DURATION_TEXT_MAX], time[TIME_TEXT_MAX];
+	char text[ADDRESS_TEXT_MAX], duration[DURATION_TEXT_MAX], time[TIME_TEXT_MAX];
+	char parts[PARAGRAPH_MAX];
 	const char *peer = address_format(slow->peer, text);
 
 	fprintf(file, "  %s at %s", duration_format(slow->elapsed_ns, duration),
-		time_format_local(wall_ns(slow->begin_ns), time));
-	text_part(file, "queued", slow->queued_ns);
-	text_part(file, "in units", slow->working_ns);
-	text_part(file, "between units", rest_of(slow));
-	text_part(file, "waiting for others", slow->peers_ns);
+		time_format_local(request_wall_ns(slow), time));
+	request_parts(slow, parts, sizeof(parts));
+	fprintf(file, "%s%s", *parts ? ", " : "", parts);
 	if (peer)
 		fprintf(file, "\n    most of that for %s", peer);
 	fprintf(file, "\n    process %" PRIu32 ", thread %" PRIu32 ", asked by %s\n", slow->pid,

@@ -11,6 +11,18 @@
 #include "data/requests.h"
 #include "out/json.h"
 
+/* Its time that is neither queued, nor in units, nor waiting for others. */
+uint64_t request_between_ns(const struct slow_request *slow);
+
+/* When it came, CLOCK_REALTIME. */
+uint64_t request_wall_ns(const struct slow_request *slow);
+
+/* "queued 1 ms, in units 3 ms"; @size is more than that takes. */
+void request_parts(const struct slow_request *slow, char *ret, size_t size);
+
+/* What is known of it, into the object that is open. */
+void request_json(struct json *json, const struct slow_request *slow);
+
 /* An object of kind "requests", and one of kind "slow-request" for each of the @nr slowest. */
 int request_report_json(struct json *json, FILE *file, const struct requests *requests, uint32_t nr);
 

@@ -11,7 +11,7 @@ from perfguard import EXACT, TOP, Audit, done, no_leaks, note, ok, wait_until
 
 SERVICE = str(TOP / "build/tests/vm/service")
 PORT, PEER = 7300, 7301
-COMPUTE_US, ASK_US, LONG_US = 3_000, 40_000, 120_000
+COMPUTE_US, ASK_US, LONG_US, LATE_US = 3_000, 40_000, 120_000, 400_000
 NUMBER = 40
 NEAR_NS = 1_000_000
 TICK_NS = 4_000_000
@@ -65,10 +65,11 @@ class Server:
         self.clients.append(Client())
         return self.clients[-1]
 
-    def audited(self, do):
+    def audited(self, do, *options):
         """What an audit says of the requests that are made meanwhile, with the slowest first."""
         first = self.client()
-        audit = Audit("--duration", 600, "--top", 8, "-p", self.process.pid)
+        audit = Audit("--duration", 600, "--top", 8, *options, "-p", self.process.pid)
+        self.audit = audit
         if not audit.next("ready"):
             return {}, []
         # The wait that the loop is in is not known to be one yet.
@@ -154,6 +155,37 @@ def check_unanswered(server):
     ok(all_.get("unanswered") == 1, "one whose connection is closed before has no answer")
 
 
+def check_late(server):
+    """A request that waits for a peer is reported while it does, and when it has its answer."""
+    client = server.client()
+
+    def ask():
+        client.ask("ask", LATE_US)
+        # Until it is clear that nothing more is said.
+        time.sleep(1)
+        client.ask("compute", LATE_US)
+        client.ask("compute", 1)
+        client.ask("ask", LATE_US)
+        client.end()
+
+    server.audited(ask, "--slower-than", "40ms")
+    late = server.audit.kind("request")
+    for one in late:
+        note(f"{one['state']}: {one['cause']}, {one['time_ns']}, connection {one['connection']}")
+    states = [one["state"] for one in late]
+    if not ok(states.count("answered") == 3, "each of three late requests is reported at its end"):
+        return
+    first, last = states.index("answered"), len(states) - 1
+    ok(first >= 1 and all(one["cause"] == f"waiting for 127.0.0.1:{PEER}" for one in late[:first]),
+       "the first one while it waits for a peer, who is named")
+    ok(late[0]["time_ns"]["elapsed"] < LATE_US * 1000 * 3 / 4, "before it has its answer")
+    ok(is_near(late[first]["time_ns"]["elapsed"], client.times[0], 2_000_000),
+       "at its end its time is what the client waited")
+    computed = next((one for one in late[first + 1:] if one["cause"] == "in its own units"), None)
+    ok(computed and computed["unit"], "the second one with the unit that works for it")
+    ok(states[last] == "answered", "the last one, whose connection is closed, as well")
+
+
 def main():
     peer = Peer()
     server = Server()
@@ -161,6 +193,7 @@ def main():
     if EXACT:
         check_queue(server)
     check_unanswered(server)
+    check_late(server)
     server.end()
     peer.shutdown()
     no_leaks("no connection is left")

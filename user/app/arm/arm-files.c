@@ -75,7 +75,8 @@ static int arm_loaded(struct arm_files *arm, struct checked_file *files, struct 
 
 		if (!files[i].is_loaded)
 			continue;
-		ret = arming_arm(&files[i].arming, link, &arm->prices, &arm->scope);
+		ret = arming_arm(&files[i].arming, link, &arm->prices, &arm->scope) ?:
+		      arming_follow_requests(&files[i].arming, link, arm->request_limit_ns);
 		worst = worse(worst, ret);
 		if (ret)
 			continue;
@@ -86,7 +87,8 @@ static int arm_loaded(struct arm_files *arm, struct checked_file *files, struct 
 		fflush(stdout);
 	}
 	if (!is_first)
-		puts("\nLate units are reported by 'pg-collect watch', counters by 'pg-collect status'.");
+		printf("\nLate units%s are reported by 'pg-collect watch', counters by "
+		       "'pg-collect status'.\n", arm->request_limit_ns ? " and requests" : "");
 	link_profiles_free(before.profiles, before.nr);
 	return worst;
 }

@@ -244,6 +244,39 @@ int arming_arm(struct arming *arming, struct link *link, const struct armed_pric
 	return error ? arm_failed(arming, link, error) : 0;
 }
 
+/* Change what is wanted of the target's requests, if it is not so already. */
+static int set_requests(struct link *link, const struct target *target, uint64_t limit_ns)
+{
+	uint32_t flags = target->flags & ~(uint32_t)PERFGUARD_TARGET_FLAGS_REQUESTS;
+	int error = 0;
+
+	if (limit_ns)
+		flags |= PERFGUARD_TARGET_FLAGS_REQUESTS;
+	/* No limit is set without the flag. */
+	if (!limit_ns && target->request_limit_ns)
+		error = link_target_set_request_limit(link, target->id, 0);
+	if (!error && flags != target->flags)
+		error = link_target_set_flags(link, target->id, flags);
+	if (!error && limit_ns)
+		error = link_target_set_request_limit(link, target->id, limit_ns);
+	return error;
+}
+
+int arming_follow_requests(const struct arming *arming, struct link *link, uint64_t limit_ns)
+{
+	struct target *targets;
+	uint32_t nr;
+	int error = link_targets(link, &targets, &nr);
+
+	if (error)
+		return cmd_link_failed(link, error, "cannot ask for the target");
+	for (uint32_t i = 0; i < nr && !error; i++)
+		if (targets[i].id == arming->target_id)
+			error = set_requests(link, &targets[i], limit_ns);
+	link_targets_free(targets, nr);
+	return error ? cmd_link_failed(link, error, "cannot follow the program's requests") : 0;
+}
+
 void arming_deinit(struct arming *arming)
 {
 	for (uint32_t i = 0; i < arming->nr_fds; i++)

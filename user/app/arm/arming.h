@@ -54,6 +54,12 @@ int arming_limit(struct arming *arming, const struct limit_options *limits);
 int arming_arm(struct arming *arming, struct link *link, const struct armed_prices *prices,
 	       const struct armed_scope *scope);
 
+/*
+ * From when on a request of its clients is late; 0: none are followed.  After arming_arm().
+ * Returns 0 or an exit code; the error was reported.
+ */
+int arming_follow_requests(const struct arming *arming, struct link *link, uint64_t limit_ns);
+
 void arming_deinit(struct arming *arming);
 
 /*

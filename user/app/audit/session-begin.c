@@ -40,6 +40,10 @@ static int arm(struct session *session)
 	ret = link_target_new(session->link, session->selector.fd, pid, flags, threshold_ns,
 			      &session->target_id, &session->nr_processes);
 	session->discovery.target_id = session->target_id;
+	/* By a threshold that is found for units, requests would all be late. */
+	if (!ret && session->has_requests && session->threshold_ns)
+		ret = link_target_set_request_limit(session->link, session->target_id,
+						    session->threshold_ns);
 	return ret;
 }
 

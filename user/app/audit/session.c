@@ -25,6 +25,7 @@
 #include "base/time.h"
 #include "binary/stack/unwind.h"
 #include "data/histogram.h"
+#include "out/alert/alert-request.h"
 #include "out/alert/alert.h"
 #include "out/text.h"
 
@@ -244,6 +245,19 @@ static int take_alert(struct session *session, const struct record *record)
 	return slowest_add(&session->slowest, record, alert.stacks, alert.nr_stacks, cgroup);
 }
 
+/* In the text the slowest stand at the end. */
+static int take_request(struct session *session, const struct record *record)
+{
+	const struct identity *identity =
+		identity_get(&session->discovery.identities, record->image_id, record->pid);
+	struct alert_request alert = { .record = record };
+
+	if (!identity)
+		return -ENOMEM;
+	alert.exe = identity->exe;
+	return alert_request_json(&session->json, stdout, &alert);
+}
+
 static int on_alert(struct record *record, void *arg)
 {
 	struct session *session = arg;
@@ -258,6 +272,11 @@ static int on_alert(struct record *record, void *arg)
 	case PERFGUARD_RECORD_KIND_ENDED:
 		if (record->target_id == session->target_id)
 			return take_alert(session, record);
+		break;
+	case PERFGUARD_RECORD_KIND_REQUEST:
+		if (record->target_id == session->target_id && session->is_json)
+			return take_request(session, record);
+		break;
 	}
 	return 0;
 }

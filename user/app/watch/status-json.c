@@ -17,6 +17,7 @@ static void put_flags(struct json *json, const char *name, const void *object)
 		{ PERFGUARD_TARGET_FLAGS_ACCOUNT, "account" },
 		{ PERFGUARD_TARGET_FLAGS_DISCOVER, "discover" },
 		{ PERFGUARD_TARGET_FLAGS_OWNED, "owned" },
+		{ PERFGUARD_TARGET_FLAGS_REQUESTS, "requests" },
 	};
 	const struct target *target = object;
 
@@ -49,6 +50,10 @@ const struct field status_target_fields[] = {
 	AT(units, "units"), AT(late, "late"), AT(waits, "waits"),
 	AT(suppressed, "suppressed",
 	   .text = "  %s alert%s held back: too many a second, or for the budget\n"),
+	AT(request_limit_ns, "request_limit_ns", .empty = FIELD_NULL),
+	AT(late_requests, "late_requests"),
+	AT(suppressed_requests, "suppressed_requests",
+	   .text = "  %s alert%s of requests held back: too many a second, or for the budget\n"),
 	AT(untracked, "untracked", .text = "  %s processes, threads or units could not be watched\n"),
 	{ 0 },
 };

@@ -45,6 +45,10 @@ static void text_target(const struct status *status, const struct target *target
 		puts("no threshold");
 	printf("  %s units, %s late, in %s wait calls\n", text_count(target->units, units),
 	       text_count(target->late, late), text_count(target->waits, waits));
+	if (target->request_limit_ns)
+		printf("  requests are late after %s; %s were\n",
+		       duration_format(target->request_limit_ns, threshold),
+		       text_count(target->late_requests, late));
 	fields_text(stdout, status_target_fields, target);
 	for (uint32_t i = 0; i < status->nr_processes; i++) {
 		const struct process *process = &status->processes[i];

@@ -12,6 +12,7 @@
 
 #include "app/common/command.h"
 #include "app/watch/diagnosis.h"
+#include "app/watch/request-alerts.h"
 #include "base/duration.h"
 #include "base/time.h"
 #include "binary/stack/unwind.h"
@@ -54,7 +55,7 @@ void watching_deinit(struct watching *watching)
 	memset(watching, 0, sizeof(*watching));
 }
 
-static int flush(void)
+int watching_flush(void)
 {
 	return fflush(stdout) || ferror(stdout) ? -EIO : 0;
 }
@@ -76,7 +77,7 @@ static int print_level(const struct cached_profile *profile, const struct cached
 	if (watching->is_json)
 		return alert_level_json(&watching->json, stdout, &level);
 	alert_level_text(stdout, &level);
-	return flush();
+	return watching_flush();
 }
 
 /* A module that knows no profiles has none; what it cannot answer just now is requested again. */
@@ -106,7 +107,7 @@ static int print_starvation(struct watching *watching, const struct alert_cpu_us
 	if (watching->is_json)
 		return alert_starvation_json(&watching->json, stdout, &alert);
 	alert_starvation_text(stdout, &alert);
-	return flush();
+	return watching_flush();
 }
 
 /* It was found at the last look: print it, with who has used the CPUs since. */
@@ -167,7 +168,7 @@ static int print_folded(struct watching *watching, uint64_t now_ns)
 						time_wall_ns());
 		} else {
 			alert_folded_text(stdout, &window, length_ns, time_wall_ns());
-			ret = flush();
+			ret = watching_flush();
 		}
 	}
 	return ret;
@@ -278,7 +279,7 @@ static int print(struct watching *watching, const struct diagnosis *diagnosis,
 		alert_again_text(stdout, alert, unit->printed_ns, path != unit->printed_path);
 	else
 		alert_text(stdout, alert);
-	return flush();
+	return watching_flush();
 }
 
 static int take_novel(struct watching *watching, const struct record *record)
@@ -380,6 +381,8 @@ int watching_take(struct watching *watching, const struct record *record)
 		return take_late(watching, record);
 	case PERFGUARD_RECORD_KIND_NOVEL:
 		return take_novel(watching, record);
+	case PERFGUARD_RECORD_KIND_REQUEST:
+		return request_alerts_take(watching, record);
 	}
 	return print(watching, &other, NULL, 0);
 }

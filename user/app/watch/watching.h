@@ -17,6 +17,7 @@
 #include "app/watch/cpu-users.h"
 #include "app/watch/late-units.h"
 #include "app/watch/profile-cache.h"
+#include "data/requests.h"
 #include "out/alert/fold.h"
 #include "out/json.h"
 
@@ -39,6 +40,8 @@ struct watching {
 	uint64_t put_off_ns; /* the module put a request off last */
 	uint64_t refreshed_ns; /* the armed profiles were asked for */
 	uint64_t looked_ns; /* the sums of their types were */
+	struct requests requests; /* of the target of which one was late last, and */
+	uint64_t requests_ns; /* when they were asked for */
 };
 
 /* @window_ns: equal alerts within it are folded; 0: none are. */
@@ -50,6 +53,9 @@ int watching_take(struct watching *watching, const struct record *record);
 /* Folded windows, levels.  To be called again when watching_wait_ns() are over. */
 int watching_tick(struct watching *watching);
 uint64_t watching_wait_ns(const struct watching *watching);
+
+/* What was printed is to be read now.  Returns 0 or -EIO. */
+int watching_flush(void);
 
 /* Print what is still folded. */
 int watching_finish(struct watching *watching);

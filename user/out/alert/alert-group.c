@@ -41,15 +41,19 @@ void alert_folded_text(FILE *file, const struct fold_window *window, uint64_t wi
 	text_safe(file, subject->comm ? subject->comm : "?");
 	if (subject->is_novel)
 		fputs(", units that fit no type", file);
+	if (subject->is_request)
+		fputs(", late requests", file);
 	fputc('\n', file);
 	paragraph_heading(file, "");
 	if (subject->type) {
 		print_name(file, subject->type, subject->type_name);
 		fputs(subject->function ? ", in " : "", file);
-	} else {
+	} else if (!subject->is_request) {
 		fputs(subject->function ? "in " : "", file);
 	}
-	if (subject->is_various)
+	if (subject->is_various && subject->is_request)
+		fputs("of other causes", file);
+	else if (subject->is_various)
 		fputs(subject->type ? ", in other places" : "in other places", file);
 	else if (subject->function)
 		text_safe(file, text_cut(subject->function, MAX_NAME, name, sizeof(name)));

@@ -377,6 +377,7 @@ static const struct field folded_fields[] = {
 	AT(subject.pid, "pid"), AT(subject.comm, "comm"),
 	AT(subject.type, "type", .empty = FIELD_NULL),
 	AT(subject.type_name, "type_name"), AT(subject.is_novel, "novel"),
+	AT(subject.is_request, "request"),
 	FIELD_BY(put_function, "function"),
 	AT(nr_units, "count"), AT(nr_ended, "ended"),
 	FIELD_BY(put_elapsed, "elapsed_ns"),

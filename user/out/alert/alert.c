@@ -15,6 +15,7 @@ const char *alert_kind_name(uint32_t kind)
 		[PERFGUARD_RECORD_KIND_LATE] = "late", [PERFGUARD_RECORD_KIND_ENDED] = "ended",
 		[PERFGUARD_RECORD_KIND_LOST] = "lost", [PERFGUARD_RECORD_KIND_WAIT] = "wait",
 		[PERFGUARD_RECORD_KIND_NOVEL] = "novel",
+		[PERFGUARD_RECORD_KIND_REQUEST] = "request",
 	};
 
 	return kind && kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "?";

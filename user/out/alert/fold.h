@@ -41,11 +41,12 @@ struct fold_subject {
 	uint32_t pid;
 	bool is_various; /* no alert was printed: there are too many places */
 	bool is_novel; /* it fits no type; else it is late */
+	bool is_request; /* no unit, but a client's request */
 	char *exe; /* may be NULL, like the others */
 	char *build_id;
 	char *comm;
 	char *type_name;
-	char *function; /* where the time goes */
+	char *function; /* where the time goes; of a request "waiting for ..." and such */
 };
 
 struct fold_window {

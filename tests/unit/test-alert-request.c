@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What is printed of a late request. */
+
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/duration.h"
+#include "base/time.h"
+#include "out/alert/alert-request.h"
+#include "tap.h"
+
+static char *text;
+static size_t size;
+
+static bool has(const char *words)
+{
+	bool ret = text && strstr(text, words);
+
+	if (!ret)
+		printf("# no '%s' in: %s\n", words, text ? text : "nothing");
+	return ret;
+}
+
+static void print(const struct record *record, bool is_again, bool is_json)
+{
+	const struct alert_request alert = {
+		.record = record, .exe = "/bin/server", .usual_ns = 3 * NSEC_PER_MSEC,
+		.answered = 4000,
+	};
+	struct json json = { 0 };
+	FILE *file;
+
+	free(text);
+	text = NULL;
+	file = open_memstream(&text, &size);
+	if (is_json)
+		alert_request_json(&json, file, &alert);
+	else
+		alert_request_text(file, &alert, is_again);
+	fclose(file);
+	json_deinit(&json);
+}
+
+static void set_address(requests_address ret, uint16_t port)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(port),
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+
+	memcpy(ret, &in, sizeof(in));
+}
+
+static struct record waiting(void)
+{
+	struct record ret = {
+		.kind = PERFGUARD_RECORD_KIND_REQUEST, .seq = 7, .pid = 12, .tid = 13,
+		.comm = "server", .time_ns = time_wall_ns(), .threshold_ns = 300 * NSEC_PER_MSEC,
+		.request = {
+			.elapsed_ns = 904 * NSEC_PER_MSEC, .working_ns = NSEC_PER_MSEC,
+			.peers_ns = 903 * NSEC_PER_MSEC, .begin_ns = time_now_ns(),
+			.state = PERFGUARD_REQUEST_STATE_LASTS, .connection = 5,
+		},
+	};
+
+	set_address(ret.request.client, 4567);
+	set_address(ret.request.peer, 8080);
+	return ret;
+}
+
+static void check_waiting(void)
+{
+	struct record record = waiting();
+
+	print(&record, false, false);
+	ok(has("LATE request server[12/13]: 904 ms, 3.0 times its limit, no answer yet\n"),
+	   "one that lasts says for how long");
+	ok(has("127.0.0.1:4567") && has("half of 4,000 requests took at most 3.00 ms"),
+	   "whose it is, and what is usual");
+	ok(has("in units 1.00 ms, waiting for others 903 ms\n"), "where its time goes");
+	ok(has("127.0.0.1:8080, which has not answered for 903 ms"), "whom it waits for");
+	print(&record, true, false);
+	ok(has("still late, request") && !strstr(text, "4567"), "again, it is shorter");
+	print(&record, false, true);
+	ok(has("\"kind\":\"request\"") && has("\"state\":\"lasts\"") &&
+	   has("\"cause\":\"waiting for 127.0.0.1:8080\"") && has("\"unit\":null"),
+	   "the same as JSON");
+}
+
+static void check_ended(void)
+{
+	struct record record = waiting();
+
+	record.request.state = PERFGUARD_REQUEST_STATE_ANSWERED;
+	print(&record, true, false);
+	ok(has("ended, request server[12/13]: took 904 ms") && !strchr(strchr(text, '\n') + 1, '\n'),
+	   "its end is one line");
+	print(&record, false, false);
+	ok(has("LATE request") && has("which was waited for 903 ms"), "unless nothing was printed yet");
+	record.request.state = PERFGUARD_REQUEST_STATE_UNANSWERED;
+	print(&record, true, false);
+	ok(has("its client hung up after 904 ms"), "a client may hang up");
+}
+
+static void check_causes(void)
+{
+	struct record record = waiting();
+	struct slow_request *request = &record.request;
+
+	request->peers_ns = 0;
+	request->working_ns = 900 * NSEC_PER_MSEC;
+	record.unit = 99;
+	print(&record, false, false);
+	ok(has("unit 99 of thread 13"), "a unit that works for it is named");
+	request->working_ns = 0;
+	request->queued_ns = 900 * NSEC_PER_MSEC;
+	print(&record, false, false);
+	ok(has("what thread 13 did before"), "so is who let it wait");
+	request->queued_ns = 0;
+	print(&record, false, false);
+	ok(has("between units 904 ms") && has("other threads, timers"),
+	   "of what is not seen nothing is claimed");
+	request->state = 77;
+	print(&record, false, true);
+	ok(has("\"state\":null"), "a newer module may know more states");
+}
+
+int main(void)
+{
+	plan(13);
+	check_waiting();
+	check_ended();
+	check_causes();
+	free(text);
+	return tap_status();
+}

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Of a program that is guarded, requests beyond a limit are reported, and whom they wait for."""
+
+import json
+import pathlib
+import socket
+import socketserver
+import subprocess
+import sys
+import threading
+import time
+
+from perfguard import COLLECT, LONG, MS, PATIENCE, TOP, collect, done, no_leaks, note, ok, wait_until
+
+SERVICE = str(TOP / "build/tests/vm/service")
+PORT, PEER = 7310, 7311
+PROFILE, OUTPUT = "/tmp/96.pgp", pathlib.Path("/tmp/96.watch")
+LOAD = 2000
+LIMIT_MS, SLOW_US = 200, 700_000
+
+
+class Peer(socketserver.ThreadingTCPServer):
+    """Answers each line as many us later as it says."""
+
+    allow_reuse_address = daemon_threads = True
+
+    class RequestHandlerClass(socketserver.StreamRequestHandler):
+        def handle(self):
+            for line in self.rfile:
+                time.sleep(int(line) / 1e6)
+                self.wfile.write(b"ok\n")
+
+
+class Client:
+    def __init__(self):
+        self.socket = socket.create_connection(("127.0.0.1", PORT))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def ask(self, what, us):
+        begin = time.monotonic_ns()
+        self.socket.sendall(f"{what} {us}\n".encode())
+        if self.socket.recv(16) != b"ok\n":
+            raise RuntimeError(f"no answer to {what}")
+        return time.monotonic_ns() - begin
+
+
+def load():
+    """What the server is trained under."""
+    clients = [Client() for _ in range(4)]
+    for number in range(LOAD):
+        clients[number % 4].ask(("compute", "ask")[number % 2], 500 + number % 7)
+
+
+def is_up():
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", PORT)) == 0
+
+
+def lines(kind):
+    whole = OUTPUT.read_text(encoding="utf-8").rpartition("\n")[0].splitlines()
+    return [line for line in map(json.loads, whole) if line["kind"] == kind]
+
+
+def target():
+    status = collect("status", "--json").stdout.splitlines()
+    return next(line for line in map(json.loads, status) if line["kind"] == "target")
+
+
+def check_alerts():
+    """A request that waits for a peer is reported meanwhile; no unit of it is late."""
+    client = Client()
+    for _ in range(10):
+        client.ask("ask", 1000)
+    took = client.ask("ask", SLOW_US)
+    wait_until(lambda: any(line["state"] == "answered" for line in lines("request")))
+    late = lines("request")
+    for line in late:
+        note(f"{line['state']}: {line['cause']}, {line['time_ns']}, usual {line['usual_ns']}")
+    ok(late[0]["state"] == "lasts" and late[0]["time_ns"]["elapsed"] < SLOW_US * 1000,
+       "it is reported before it has an answer")
+    ok(all(line["cause"] == f"waiting for 127.0.0.1:{PEER}" for line in late),
+       "with whom it waits for")
+    ok(0 < late[0]["usual_ns"] < LIMIT_MS * MS, "and what is usual")
+    ok(late[-1]["state"] == "answered" and
+       SLOW_US * 1000 <= late[-1]["time_ns"]["elapsed"] <= took,
+       "at its end it is said what it took")
+    ok(target()["late_requests"] == 1, "it counts once")
+
+
+def check_again():
+    """Armed without a limit, requests are not followed."""
+    ok(collect("arm", PROFILE).returncode == 0, "it is armed without a limit of requests")
+    state = target()
+    ok(state["request_limit_ns"] is None and "requests" not in state["flags"],
+       "and they are not followed any more")
+    before = len(lines("request"))
+    Client().ask("ask", SLOW_US)
+    time.sleep(1)
+    ok(len(lines("request")) == before, "none is reported")
+
+
+def main():
+    peer = Peer(("127.0.0.1", PEER), Peer.RequestHandlerClass)
+    threading.Thread(target=peer.serve_forever, daemon=True).start()
+    server = subprocess.Popen([SERVICE, str(PORT), str(PEER)])
+    wait_until(is_up)
+    trained = collect("train", "-v", "-o", PROFILE, "--guard-share", 5, "--workload",
+                      f"{sys.executable} {__file__} load", "-e", SERVICE, timeout=LONG)
+    if not ok(trained.returncode == 0, "the server is trained"):
+        note(trained.stderr[-2500:])
+    armed = collect("arm", "--request-limit", f"{LIMIT_MS}ms", PROFILE)
+    if ok(armed.returncode == 0, "and armed with a limit of its requests"):
+        with OUTPUT.open("w", encoding="utf-8") as output:
+            watch = subprocess.Popen([COLLECT, "watch", "--json"], stdout=output)
+        time.sleep(0.5)
+        check_alerts()
+        check_again()
+        watch.send_signal(2)
+        watch.wait(PATIENCE)
+    else:
+        note(armed.stderr)
+    ok(collect("disarm", "--all").returncode == 0, "it is disarmed")
+    server.kill()
+    server.wait()
+    peer.shutdown()
+    no_leaks("nothing is left")
+    done()
+
+
+if sys.argv[1:] == ["load"]:
+    load()
+else:
+    main()

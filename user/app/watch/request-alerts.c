@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "app/watch/request-alerts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/duration.h"
+#include "base/time.h"
+#include "data/histogram.h"
+#include "link/link.h"
+#include "out/alert/alert-request.h"
+#include "out/text.h"
+
+/* How often the target's requests are asked for, at most. */
+#define USUAL_NS NSEC_PER_SEC
+
+/* What is usual for the target's requests; what is not known is no error. */
+static void add_usual(struct watching *watching, struct alert_request *alert)
+{
+	struct requests *requests = &watching->requests;
+	uint32_t target_id = alert->record->target_id;
+	uint64_t now_ns = time_now_ns();
+
+	if (requests->target_id != target_id || now_ns - watching->requests_ns >= USUAL_NS) {
+		memset(requests, 0, sizeof(*requests));
+		if (link_requests(watching->link, target_id, requests))
+			return;
+		watching->requests_ns = now_ns;
+	}
+	alert->answered = requests->requests;
+	alert->usual_ns = histogram_percentile(requests->hist, 500, requests->max_ns);
+}
+
+static int print(struct watching *watching, const struct record *record,
+		 const struct identity *identity, bool is_again)
+{
+	char *cgroup = identity_cgroup(record->pid);
+	struct alert_request alert = {
+		.record = record,
+		.exe = identity->exe,
+		.cgroup = cgroup,
+	};
+	int ret = 0;
+
+	add_usual(watching, &alert);
+	if (watching->is_json)
+		ret = alert_request_json(&watching->json, stdout, &alert);
+	else
+		alert_request_text(stdout, &alert, is_again);
+	free(cgroup);
+	return ret ?: watching_flush();
+}
+
+/* Those of a target that spend most of their time in the same way. */
+static struct fold_key key_of(const struct record *record)
+{
+	/* FNV-1a, of the peer where it is for that. */
+	uint64_t hash = 0xcbf29ce484222325 + alert_request_cause(&record->request);
+
+	if (alert_request_cause(&record->request) == REQUEST_PEER)
+		for (size_t i = 0; i < REQUESTS_ADDRESS_BYTES; i++)
+			hash = (hash ^ record->request.peer[i]) * 0x100000001b3;
+	return (struct fold_key){ .target = record->target_id, .path = hash };
+}
+
+/* Returns true if it is folded into others. */
+static bool fold(struct watching *watching, const struct record *record,
+		 const struct identity *identity, struct late_unit *late)
+{
+	bool has_ended = record->request.state != PERFGUARD_REQUEST_STATE_LASTS;
+	uint64_t elapsed_ns = record->request.elapsed_ns;
+	struct fold_subject subject = { .seq = record->seq, .pid = record->pid, .is_request = true };
+	const struct fold_key key = key_of(record);
+	char label[PARAGRAPH_MAX];
+
+	if (late->fold_id && fold_go_on(&watching->fold, late->fold_id, elapsed_ns, has_ended))
+		return true;
+	alert_request_label(&record->request, label, sizeof(label));
+	subject.exe = identity->exe ? strdup(identity->exe) : NULL;
+	subject.build_id = identity->build_id ? strdup(identity->build_id) : NULL;
+	subject.comm = strdup(record->comm);
+	subject.function = strdup(label);
+	late->fold_id = fold_add(&watching->fold, &key, &subject, time_now_ns(), elapsed_ns,
+				 has_ended);
+	fold_subject_clear(&subject);
+	return late->fold_id;
+}
+
+int request_alerts_take(struct watching *watching, const struct record *record)
+{
+	/* No thread has the id 0, so none of them is a unit. */
+	const struct record as_unit = {
+		.target_id = record->target_id,
+		.unit = record->request.connection,
+	};
+	struct late_unit *late = late_units_get(&watching->units, &as_unit);
+	const struct identity *identity =
+		identity_get(&watching->identities, record->image_id, record->pid);
+	int ret = 0;
+
+	if (!late || !identity)
+		return -ENOMEM;
+	if (!late->is_counted)
+		watching->nr_late++;
+	late->is_counted = true;
+	if (late->is_printed || !fold(watching, record, identity, late)) {
+		ret = print(watching, record, identity, late->is_printed);
+		late->is_printed = true;
+	}
+	if (record->request.state != PERFGUARD_REQUEST_STATE_LASTS)
+		late_units_remove(&watching->units, late);
+	return ret;
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "out/alert/alert-request.h"
+
+#include <inttypes.h>
+
+#include "base/duration.h"
+#include "base/time.h"
+#include "out/address.h"
+#include "out/request-report.h"
+#include "out/text.h"
+
+static const char *const states[] = {
+	[PERFGUARD_REQUEST_STATE_LASTS] = "lasts",
+	[PERFGUARD_REQUEST_STATE_ANSWERED] = "answered",
+	[PERFGUARD_REQUEST_STATE_UNANSWERED] = "unanswered",
+};
+
+enum request_cause alert_request_cause(const struct slow_request *request)
+{
+	uint64_t most = request->peers_ns;
+	enum request_cause ret = REQUEST_PEER;
+
+	if (request->working_ns > most) {
+		most = request->working_ns;
+		ret = REQUEST_UNITS;
+	}
+	if (request->queued_ns > most) {
+		most = request->queued_ns;
+		ret = REQUEST_QUEUE;
+	}
+	return request_between_ns(request) > most ? REQUEST_BETWEEN : ret;
+}
+
+void alert_request_label(const struct slow_request *request, char *ret, size_t size)
+{
+	char text[ADDRESS_TEXT_MAX];
+
+	switch (alert_request_cause(request)) {
+	case REQUEST_PEER:
+		snprintf(ret, size, "waiting for %s", address_format(request->peer, text) ?: "others");
+		break;
+	case REQUEST_UNITS:
+		snprintf(ret, size, "in its own units");
+		break;
+	case REQUEST_QUEUE:
+		snprintf(ret, size, "queued");
+		break;
+	case REQUEST_BETWEEN:
+		snprintf(ret, size, "between units");
+		break;
+	}
+}
+
+static void print_time(FILE *file, const struct record *record)
+{
+	char elapsed[DURATION_TEXT_MAX];
+	uint32_t state = record->request.state;
+
+	fprintf(file, ": %s%s%s%s",
+		state == PERFGUARD_REQUEST_STATE_ANSWERED ? "took " :
+		state == PERFGUARD_REQUEST_STATE_UNANSWERED ? "its client hung up after " : "",
+		text_bold(file), duration_format(record->request.elapsed_ns, elapsed), text_plain(file));
+	if (record->threshold_ns)
+		fprintf(file, ", %.*f times its limit",
+			record->request.elapsed_ns < 10 * record->threshold_ns,
+			(double)record->request.elapsed_ns / (double)record->threshold_ns);
+	fputs(state == PERFGUARD_REQUEST_STATE_LASTS ? ", no answer yet\n" : "\n", file);
+}
+
+static void print_begin(FILE *file, const struct record *record, bool is_again)
+{
+	bool lasts = record->request.state == PERFGUARD_REQUEST_STATE_LASTS;
+	char time[TIME_TEXT_MAX];
+
+	fprintf(file, "%s %s%s%s ", time_format_local(record->time_ns, time),
+		lasts || !is_again ? text_red(file) : text_bold(file),
+		!is_again ? "LATE request" : lasts ? "still late, request" : "ended, request",
+		text_plain(file));
+	text_safe(file, record->comm);
+	fprintf(file, "[%" PRIu32 "/%" PRIu32 "]", record->pid, record->tid);
+	print_time(file, record);
+}
+
+static void print_look(FILE *file, const struct record *record)
+{
+	const struct slow_request *request = &record->request;
+	char text[ADDRESS_TEXT_MAX], duration[DURATION_TEXT_MAX];
+	bool lasts = request->state == PERFGUARD_REQUEST_STATE_LASTS;
+
+	switch (alert_request_cause(request)) {
+	case REQUEST_PEER:
+		paragraph_format(file, "look at", "%s, which %s for %s",
+				 address_format(request->peer, text) ?: "whom it asked",
+				 lasts ? "has not answered" : "was waited",
+				 duration_format(request->peers_ns, duration));
+		break;
+	case REQUEST_UNITS:
+		if (record->unit)
+			paragraph_format(file, "look at", "unit %" PRIu64 " of thread %" PRIu32
+					 ", which works for it: if it is late, its alert says where",
+					 record->unit, record->tid);
+		else
+			paragraph_format(file, "look at", "what the units of thread %" PRIu32
+					 " compute or wait for", record->tid);
+		break;
+	case REQUEST_QUEUE:
+		paragraph_format(file, "look at", "what thread %" PRIu32 " did before: for %s nobody "
+				 "read the request", record->tid,
+				 duration_format(request->queued_ns, duration));
+		break;
+	case REQUEST_BETWEEN:
+		paragraph_print(file, "look at", "other threads, timers and the disk: between the units "
+				"that read or wrote for it nothing is known of it");
+		break;
+	}
+}
+
+void alert_request_text(FILE *file, const struct alert_request *alert, bool is_again)
+{
+	const struct record *record = alert->record;
+	const struct slow_request *request = &record->request;
+	char text[PARAGRAPH_MAX], client[ADDRESS_TEXT_MAX], time[TIME_TEXT_MAX];
+	char duration[DURATION_TEXT_MAX], count[TEXT_MAX];
+
+	print_begin(file, record, is_again);
+	if (is_again && request->state != PERFGUARD_REQUEST_STATE_LASTS)
+		return;
+	if (!is_again) {
+		paragraph_format(file, "request", "of %s, since %s",
+				 address_format(request->client, client) ?: "?",
+				 time_format_local(request_wall_ns(request), time));
+		if (alert->usual_ns)
+			paragraph_format(file, "normally", "half of %s requests took at most %s",
+					 text_count(alert->answered, count),
+					 duration_format(alert->usual_ns, duration));
+	}
+	request_parts(request, text, sizeof(text));
+	paragraph_print(file, "spent", text);
+	print_look(file, record);
+}
+
+int alert_request_json(struct json *json, FILE *file, const struct alert_request *alert)
+{
+	const struct record *record = alert->record;
+	uint32_t state = record->request.state;
+	char time[TIME_TEXT_MAX], text[PARAGRAPH_MAX];
+
+	json_object(json, NULL);
+	json_string(json, "kind", "request");
+	json_u64(json, "seq", record->seq);
+	json_string(json, "time", time_format(record->time_ns, time));
+	json_string(json, "state", state < sizeof(states) / sizeof(states[0]) ? states[state] : NULL);
+	json_string(json, "exe", alert->exe);
+	json_string(json, "cgroup", alert->cgroup);
+	json_string(json, "comm", record->comm);
+	json_u64(json, "threshold_ns", record->threshold_ns);
+	json_u64(json, "connection", record->request.connection);
+	json_u64_or_null(json, "unit", record->unit, record->unit);
+	request_json(json, &record->request);
+	json_u64_or_null(json, "usual_ns", alert->usual_ns, alert->usual_ns);
+	alert_request_label(&record->request, text, sizeof(text));
+	json_string(json, "cause", text);
+	json_end(json);
+	return json_end_line(json, file);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A client's request that takes longer than its limit, as an operator sees it.
+ */
+#ifndef _USER_OUT_ALERT_ALERT_REQUEST_H
+#define _USER_OUT_ALERT_ALERT_REQUEST_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "data/alert-record.h"
+#include "out/json.h"
+
+/* Where most of a request's time went. */
+enum request_cause {
+	REQUEST_PEER, /* waiting for whom the program asked */
+	REQUEST_UNITS, /* in the units that served it */
+	REQUEST_QUEUE, /* until it was read */
+	REQUEST_BETWEEN, /* in none of these */
+};
+
+struct alert_request {
+	const struct record *record; /* of kind request */
+	const char *exe; /* NULL if not known, like the next one */
+	const char *cgroup;
+	uint64_t usual_ns; /* half of the target's requests take at most so long; 0: not known */
+	uint64_t answered; /* requests that this is of */
+};
+
+enum request_cause alert_request_cause(const struct slow_request *request);
+
+/* "waits for 127.0.0.1:8080"; @size is more than that takes. */
+void alert_request_label(const struct slow_request *request, char *ret, size_t size);
+
+/* A block of lines; one line if it was printed before, when @is_again. */
+void alert_request_text(FILE *file, const struct alert_request *alert, bool is_again);
+
+/* A line of kind "request".  Returns what json_end_line() does. */
+int alert_request_json(struct json *json, FILE *file, const struct alert_request *alert);
+
+#endif /* _USER_OUT_ALERT_ALERT_REQUEST_H */
