@@ -28,6 +28,17 @@ u64 pguard_hold_calls(const struct pguard_profile *profile)
 	return ret;
 }
 
+/* Does some target want its requests followed? */
+static bool follows_requests(void)
+{
+	const struct pguard_target *target;
+
+	list_for_each_entry(target, &pguard_targets, list)
+		if (target->flags & PERFGUARD_TARGET_FLAGS_REQUESTS)
+			return true;
+	return false;
+}
+
 static u64 calls_needed(void)
 {
 	const u32 records = PERFGUARD_TARGET_FLAGS_DISCOVER | PERFGUARD_TARGET_FLAGS_RECORD;
@@ -55,6 +66,10 @@ int pguard_hold_update(void)
 	int ret;
 
 	lockdep_assert_held(&pguard_control);
+	if (follows_requests())
+		static_branch_enable(&pguard_requests_followed);
+	else
+		static_branch_disable(&pguard_requests_followed);
 	ret = pguard_hook_attach(calls);
 	if (!ret)
 		pguard_hook_release(calls);

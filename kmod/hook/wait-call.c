@@ -192,11 +192,19 @@ static void message_read(struct pguard_thread *thread, long ret)
 	const struct pt_regs *regs = task_pt_regs(current);
 	u32 syscall = pguard_place_syscall(regs);
 
-	if (syscall == __NR_accept || syscall == __NR_accept4) {
+	switch (syscall) {
+	case __NR_accept:
+	case __NR_accept4:
 		if (ret >= 0)
 			pguard_connection_accept(thread, ret);
-	} else if (ret > 0) {
-		pguard_connection_read(thread, regs->di);
+		break;
+	case __NR_futex:
+		if (!ret && !pguard_futex_locks(regs))
+			pguard_connection_woken(thread, regs->di);
+		break;
+	default:
+		if (ret > 0)
+			pguard_connection_read(thread, regs->di);
 	}
 }
 
@@ -217,6 +225,8 @@ static noinline void wait_finish(struct pguard_thread *thread, long ret, bool ma
 	/* The unit that it begins is the one that has the message. */
 	if (follow & PGUARD_FOLLOW_MESSAGE)
 		message_read(thread, ret);
+	if (follow & PGUARD_FOLLOW_WAKE && ret <= 0)
+		pguard_connection_woke_none(thread, task_pt_regs(current)->di);
 }
 
 /* Of current. */
@@ -301,10 +311,15 @@ static noinline notrace struct pguard_thread *enter_fast(struct pguard_thread *t
 	return thread;
 }
 
-/* To be held up in a read for all it asks for, and woken by the drain, would cut it short. */
-static bool reads_all(const struct pt_regs *regs)
+/*
+ * Its return is not followed: to be held up in a read for all it asks for, and woken by
+ * the drain, would cut it short; and who waits for a lock waits for no work.
+ */
+static bool is_let_pass(const struct pt_regs *regs)
 {
 	switch (pguard_place_syscall(regs)) {
+	case __NR_futex:
+		return pguard_futex_locks(regs);
 	case __NR_recvfrom:
 		return regs->r10 & MSG_WAITALL;
 	case __NR_recvmsg:
@@ -319,7 +334,7 @@ static noinline notrace struct pguard_thread *enter_reads(struct pguard_thread *
 {
 	if (pguard_stream_is_open())
 		return enter_slow(thread, regs);
-	if (reads_all(regs))
+	if (is_let_pass(regs))
 		return enter_none(thread);
 	thread->nr_waits++;
 	thread->follow = PGUARD_FOLLOW_MESSAGE;
@@ -376,6 +391,25 @@ static noinline notrace struct pguard_thread *enter_elsewhere(struct pguard_thre
 	return enter_event(thread, inference, PGUARD_FOLLOW_EVENT);
 }
 
+/* A call that waits for nothing: it may wake another thread, and hand work over to it. */
+static noinline notrace struct pguard_thread *enter_wake(const struct pt_regs *regs,
+							 const struct task_struct *task)
+{
+	struct pguard_thread *thread;
+
+	if (pguard_place_syscall(regs) != __NR_futex || !pguard_futex_wakes(regs))
+		return NULL;
+	thread = state_get(task);
+	if (!thread)
+		return NULL;
+	if (!pguard_connection_wake(thread, regs->di)) {
+		state_release(thread);
+		return NULL;
+	}
+	thread->follow = PGUARD_FOLLOW_WAKE;
+	return thread;
+}
+
 /**
  * pguard_wait_enter() - a thread of a watched process enters a hooked call
  * @regs: its user registers
@@ -396,7 +430,8 @@ pguard_wait_enter(const struct pt_regs *regs, const struct task_struct *task)
 	u32 syscall = pguard_place_syscall(regs);
 
 	if (!wait_waits(regs, syscall))
-		return NULL;
+		return static_branch_unlikely(&pguard_requests_followed) ? enter_wake(regs, task)
+									 : NULL;
 	thread = state_get(task);
 	if (unlikely(!thread))
 		return enter_slow(NULL, regs);

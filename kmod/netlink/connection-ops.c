@@ -4,6 +4,7 @@
 
 #include "netlink/family.h"
 
+#include "lib/clock.h"
 #include "netlink/policy.h"
 #include "request/connection.h"
 #include "target/target.h"
@@ -12,6 +13,11 @@
 #include <linux/slab.h>
 
 #include <linux/perfguard.h>
+
+static int put_ticks(struct sk_buff *skb, int type, u64 ticks)
+{
+	return pguard_nl_put64(skb, type, pguard_clock_ns(ticks));
+}
 
 /**
  * pguard_nl_put_slow_request() - describe a request
@@ -27,10 +33,11 @@ int pguard_nl_put_slow_request(struct sk_buff *skb, int attr,
 	struct nlattr *nest = nla_nest_start(skb, attr);
 
 	if (!nest ||
-	    pguard_nl_put64(skb, PERFGUARD_A_SLOW_REQUEST_ELAPSED_NS, slow->times.elapsed) ||
-	    pguard_nl_put64(skb, PERFGUARD_A_SLOW_REQUEST_QUEUED_NS, slow->times.queued) ||
-	    pguard_nl_put64(skb, PERFGUARD_A_SLOW_REQUEST_WORKING_NS, slow->times.working) ||
-	    pguard_nl_put64(skb, PERFGUARD_A_SLOW_REQUEST_PEERS_NS, slow->times.peers) ||
+	    put_ticks(skb, PERFGUARD_A_SLOW_REQUEST_ELAPSED_NS, slow->times.elapsed) ||
+	    put_ticks(skb, PERFGUARD_A_SLOW_REQUEST_QUEUED_NS, slow->times.queued) ||
+	    put_ticks(skb, PERFGUARD_A_SLOW_REQUEST_WORKING_NS, slow->times.working) ||
+	    put_ticks(skb, PERFGUARD_A_SLOW_REQUEST_PEERS_NS, slow->times.peers) ||
+	    put_ticks(skb, PERFGUARD_A_SLOW_REQUEST_HANDED_NS, slow->times.handed) ||
 	    pguard_nl_put64(skb, PERFGUARD_A_SLOW_REQUEST_BEGIN_NS, slow->begin_ns) ||
 	    nla_put_u32(skb, PERFGUARD_A_SLOW_REQUEST_PID, slow->pid) ||
 	    nla_put_u32(skb, PERFGUARD_A_SLOW_REQUEST_TID, slow->tid) ||
@@ -57,11 +64,12 @@ static int fill_requests(struct sk_buff *skb, const struct pguard_target *target
 			    atomic64_read(&target->connections->refused)) ||
 	    pguard_nl_put64(skb, PERFGUARD_A_REQUEST_REQUESTS, totals->requests) ||
 	    pguard_nl_put64(skb, PERFGUARD_A_REQUEST_UNANSWERED, totals->unanswered) ||
-	    pguard_nl_put64(skb, PERFGUARD_A_REQUEST_ELAPSED_NS, totals->times.elapsed) ||
-	    pguard_nl_put64(skb, PERFGUARD_A_REQUEST_QUEUED_NS, totals->times.queued) ||
-	    pguard_nl_put64(skb, PERFGUARD_A_REQUEST_WORKING_NS, totals->times.working) ||
-	    pguard_nl_put64(skb, PERFGUARD_A_REQUEST_PEERS_NS, totals->times.peers) ||
-	    pguard_nl_put64(skb, PERFGUARD_A_REQUEST_MAX_NS, totals->max) ||
+	    put_ticks(skb, PERFGUARD_A_REQUEST_ELAPSED_NS, totals->times.elapsed) ||
+	    put_ticks(skb, PERFGUARD_A_REQUEST_QUEUED_NS, totals->times.queued) ||
+	    put_ticks(skb, PERFGUARD_A_REQUEST_WORKING_NS, totals->times.working) ||
+	    put_ticks(skb, PERFGUARD_A_REQUEST_PEERS_NS, totals->times.peers) ||
+	    put_ticks(skb, PERFGUARD_A_REQUEST_HANDED_NS, totals->times.handed) ||
+	    put_ticks(skb, PERFGUARD_A_REQUEST_MAX_NS, totals->max) ||
 	    nla_put(skb, PERFGUARD_A_REQUEST_HIST, sizeof(totals->hist), totals->hist))
 		return -EMSGSIZE;
 	for (i = 0; i < PGUARD_SLOW_REQUESTS; i++)

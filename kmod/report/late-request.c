@@ -44,11 +44,11 @@ static void find_unit(struct pguard_late_request *late, struct pguard_alert_reco
 	list_for_each_entry_rcu(thread, &pguard_all_threads, all) {
 		word = READ_ONCE(thread->unit);
 		if (thread != late->thread || !(word & PGUARD_PHASE_RUNNING) ||
-		    pguard_unit_number(word) != late->unit)
+		    (u32)pguard_unit_number(word) != late->unit)
 			continue;
 		late->slow.times.working += late->since;
 		record->tid = thread->task->pid;
-		record->unit = late->unit;
+		record->unit = pguard_unit_number(word);
 	}
 	rcu_read_unlock();
 }
@@ -80,7 +80,7 @@ static void report(struct pguard_target *target, const struct pguard_image *imag
 	record->threshold_ns = limit_ns;
 	find_unit(late, record);
 	describe_process(record);
-	record->account.elapsed = late->slow.times.elapsed;
+	record->account.elapsed = pguard_clock_ns(late->slow.times.elapsed);
 	record->request = kmemdup(&late->slow, sizeof(late->slow), GFP_KERNEL);
 	if (!record->request) {
 		pguard_alert_record_put(record);
@@ -108,14 +108,21 @@ out:
 	pguard_image_put(image);
 }
 
+/* In how many ns the next look is due; U64_MAX if there need not be one. */
 static u64 look(struct pguard_connection_table *table, u64 limit)
 {
-	u64 next = limit ? pguard_connection_table_look(table, limit) : U64_MAX;
-	struct pguard_late_request late;
+	struct pguard_account account;
+	u64 begun = pguard_clock(), next;
+	struct pguard_mark mark;
 
-	while (pguard_late_requests_take(&table->late, &late))
-		try_report(table, pguard_clock_ns(limit), &late);
-	return next;
+	if (!limit)
+		return U64_MAX;
+	pguard_account_mark(&mark);
+	next = pguard_connection_table_look(table, limit);
+	if (next == U64_MAX)
+		return next;
+	pguard_account_current(&mark, pguard_clock_ns(pguard_clock() - begun), &account);
+	return max3(pguard_clock_ns(next), (u64)MIN_WAIT_NS, MAX_SHARE * account.cpu);
 }
 
 /* Report what is late now.  Context: may sleep; a work of the table's late requests. */
@@ -123,17 +130,17 @@ void pguard_late_request_watch(struct work_struct *work)
 {
 	struct pguard_connection_table *table =
 		container_of(to_delayed_work(work), struct pguard_connection_table, late.watch);
+	u64 limit = READ_ONCE(table->late.limit), next;
+	struct pguard_late_request late;
 	struct pguard_report_cost cost;
-	u64 begun = ktime_get_ns(), next;
 
 	pguard_report_cost_begin(&cost);
-	next = look(table, READ_ONCE(table->late.limit));
+	next = look(table, limit);
+	while (pguard_late_requests_take(&table->late, &late))
+		try_report(table, pguard_clock_ns(limit), &late);
 	pguard_report_cost_end(&cost, table->target);
-	if (next == U64_MAX)
-		return;
-	next = max3(pguard_clock_ns(next), (u64)MIN_WAIT_NS,
-		    MAX_SHARE * (ktime_get_ns() - begun));
-	mod_delayed_work(system_dfl_wq, &table->late.watch, nsecs_to_jiffies(next) + 1);
+	if (next != U64_MAX)
+		mod_delayed_work(system_dfl_wq, &table->late.watch, nsecs_to_jiffies(next) + 1);
 }
 
 /**

@@ -109,6 +109,24 @@ static __always_inline bool pguard_futex_waits(const struct pt_regs *regs)
 	return false;
 }
 
+/*
+ * Returns true if such a wait is for a lock: what it expects there is a lock that is taken
+ * and waited for.  That is 2 in the GNU C library and in Rust's, and has FUTEX_WAITERS
+ * in musl and for locks with priority inheritance.
+ */
+static inline bool pguard_futex_locks(const struct pt_regs *regs)
+{
+	return (u32)regs->dx == 2 || regs->dx & FUTEX_WAITERS;
+}
+
+/* Returns true if it wakes who waits, and does nothing else. */
+static inline bool pguard_futex_wakes(const struct pt_regs *regs)
+{
+	u32 operation = regs->si & FUTEX_CMD_MASK;
+
+	return operation == FUTEX_WAKE || operation == FUTEX_WAKE_BITSET;
+}
+
 /* The futex that a thread with these user registers waits at, or 0. */
 static inline u64 pguard_lock_holder_address(const struct pt_regs *regs)
 {

@@ -194,6 +194,7 @@ struct pguard_connection_table *pguard_connection_table_new(struct pguard_target
 	mutex_init(&table->walk);
 	INIT_DELAYED_WORK(&table->sweep, sweep_work);
 	pguard_late_requests_init(&table->late, watch);
+	pguard_handovers_init(&table->handovers);
 	if (pguard_request_sums_init(&table->sums))
 		goto err_free;
 	if (rhashtable_init(&table->hash, &params))

@@ -8,17 +8,21 @@
 
 #include <linux/fdtable.h>
 #include <linux/file.h>
+#include <linux/magic.h>
 #include <linux/net.h>
 #include <linux/tcp.h>
 #include <net/inet_sock.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 
+DEFINE_STATIC_KEY_FALSE(pguard_requests_followed);
+
 /* A message that current has read, or is about to write. */
 struct message {
 	struct pguard_connection_table *table;
 	struct pguard_thread *thread;
 	struct sock *sk;
+	u64 key;	/* of what is no socket, see handover.h; 0: nothing is handed over by it */
 	u64 now;	/* pguard_clock() */
 };
 
@@ -36,24 +40,48 @@ static u64 unit_of(const struct pguard_thread *thread)
 	return word & PGUARD_PHASE_RUNNING ? pguard_unit_number(word) : 0;
 }
 
-static void address_of(const struct sock *sk, struct pguard_address *ret)
+static void address_of(const struct sock *sk, struct pguard_peer_address *ret)
 {
 	const struct inet_sock *inet = inet_sk(sk);
 
 	memset(ret, 0, sizeof(*ret));
-	ret->any.sa_family = sk->sk_family;
+	ret->family = sk->sk_family;
 	switch (sk->sk_family) {
 	case AF_INET:
-		ret->in.sin_port = inet->inet_dport;
-		ret->in.sin_addr.s_addr = inet->inet_daddr;
+		ret->port = inet->inet_dport;
+		ret->host = inet->inet_daddr;
 		break;
 #if IS_ENABLED(CONFIG_IPV6)
 	case AF_INET6:
-		ret->in6.sin6_port = inet->inet_dport;
-		ret->in6.sin6_addr = sk->sk_v6_daddr;
+		ret->port = inet->inet_dport;
+		ret->host6 = sk->sk_v6_daddr;
 		break;
 #endif
 	}
+}
+
+static void address_put(const struct pguard_peer_address *address, struct pguard_address *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->any.sa_family = address->family;
+	switch (address->family) {
+	case AF_INET:
+		ret->in.sin_port = address->port;
+		ret->in.sin_addr.s_addr = address->host;
+		break;
+	case AF_INET6:
+		ret->in6.sin6_port = address->port;
+		ret->in6.sin6_addr = address->host6;
+		break;
+	}
+}
+
+static void address_describe(const struct sock *sk, struct pguard_address *ret)
+{
+	struct pguard_peer_address address;
+
+	address_of(sk, &address);
+	address_put(&address, ret);
 }
 
 /*
@@ -92,6 +120,24 @@ static void take_answer(struct pguard_client_request *request, const struct sock
 	request->asked = NULL;
 }
 
+/* Does it work for the client of its pguard_serves now? */
+static bool is_serving(const struct pguard_thread *thread)
+{
+	const struct pguard_serves *serves = &thread->serves;
+
+	return serves->client &&
+	       (serves->is_handed || (serves->unit && serves->unit == unit_of(thread)));
+}
+
+/* Has this thread worked for the request since its last message? */
+static bool goes_on(const struct pguard_client_request *request, const struct message *message,
+		    u64 unit)
+{
+	if (request->thread != message->thread)
+		return false;
+	return message->thread->serves.is_handed || (unit && request->unit == (u32)unit);
+}
+
 /* The parts of the time until now; of a request that is open.  @peer: it has answered, or NULL. */
 static void account(struct pguard_client_request *request, const struct message *message,
 		    const struct sock *peer)
@@ -101,7 +147,7 @@ static void account(struct pguard_client_request *request, const struct message 
 	/* Another thread may have been here since the clock was read. */
 	now = max(message->now, request->last);
 	from = now;
-	if (unit && request->unit == unit && request->thread == message->thread)
+	if (goes_on(request, message, unit))
 		from = request->last;
 	else if (unit)
 		from = clamp(READ_ONCE(message->thread->start), request->last, now);
@@ -111,6 +157,9 @@ static void account(struct pguard_client_request *request, const struct message 
 	gap = from - request->last;
 	if (request->asked)
 		request->waiting += gap;
+	else if (request->is_handed)
+		request->handed += gap;
+	request->is_handed = false;
 	if (peer)
 		take_answer(request, peer);
 	request->working += now - from;
@@ -124,6 +173,7 @@ static void serve(struct pguard_thread *thread, const struct sock *client, u32 i
 {
 	thread->serves.client = client;
 	thread->serves.id = id;
+	thread->serves.is_handed = false;
 	thread->serves.unit = unit_of(thread);
 }
 
@@ -134,10 +184,11 @@ static void request_describe(const struct pguard_connection *connection,
 	const struct pguard_client_request *request = &connection->request;
 
 	*ret = (struct pguard_slow_request){
-		.times.elapsed = pguard_clock_ns(request->answered - request->arrived),
-		.times.queued = pguard_clock_ns(request->begun - request->arrived),
-		.times.working = pguard_clock_ns(request->until_answer.working),
-		.times.peers = pguard_clock_ns(request->until_answer.peers),
+		.times.elapsed = request->answered - request->arrived,
+		.times.queued = request->begun - request->arrived,
+		.times.working = request->until_answer.working,
+		.times.peers = request->until_answer.peers,
+		.times.handed = request->until_answer.handed,
 		.pid = request->pid,
 		.tid = request->tid,
 		.state = PERFGUARD_REQUEST_STATE_ANSWERED,
@@ -152,8 +203,8 @@ static void request_describe_more(const struct pguard_connection *connection,
 
 	ret->begin_ns = ktime_get_ns() - pguard_clock_ns(pguard_clock() - request->arrived);
 	ret->connection = connection->id;
-	ret->peer = request->peer;
-	address_of(connection->sk, &ret->client);
+	address_put(&request->peer, &ret->peer);
+	address_describe(connection->sk, &ret->client);
 }
 
 /* Describe a request that has not been answered. */
@@ -162,28 +213,32 @@ static void request_describe_open(struct pguard_connection_table *table,
 				  struct pguard_late_request *ret)
 {
 	const struct pguard_client_request *request = &connection->request;
-	u64 now = max(pguard_clock(), request->last), waiting = request->waiting;
+	u64 now = max(pguard_clock(), request->last), since = now - request->last;
+	u64 waiting = request->waiting, handed = request->handed;
 	const struct pguard_connection *peer = NULL;
 
 	if (request->asked)
-		waiting += now - request->last;
+		waiting += since;
+	else if (request->is_handed)
+		handed += since;
 	*ret = (struct pguard_late_request){
-		.slow.times.elapsed = pguard_clock_ns(now - request->arrived),
-		.slow.times.queued = pguard_clock_ns(request->begun - request->arrived),
-		.slow.times.working = pguard_clock_ns(request->working),
-		.slow.times.peers = pguard_clock_ns(request->peers + waiting),
+		.slow.times.elapsed = now - request->arrived,
+		.slow.times.queued = request->begun - request->arrived,
+		.slow.times.working = request->working,
+		.slow.times.peers = request->peers + waiting,
+		.slow.times.handed = handed,
 		.slow.pid = request->pid,
 		.slow.tid = request->tid,
 		.slow.state = PERFGUARD_REQUEST_STATE_LASTS,
 		.thread = request->thread,
 		.unit = request->unit,
-		.since = request->asked ? 0 : pguard_clock_ns(now - request->last),
+		.since = request->asked || request->is_handed ? 0 : since,
 	};
 	request_describe_more(connection, &ret->slow);
 	if (request->asked && waiting > request->longest)
 		peer = pguard_connection_find(table, request->asked);
 	if (peer)
-		address_of(peer->sk, &ret->slow.peer);
+		address_describe(peer->sk, &ret->slow.peer);
 }
 
 /* What has ended late is reported by a work: here nothing can be allocated. */
@@ -289,6 +344,25 @@ static void client_write(struct pguard_connection *connection, const struct mess
 	request->answered = request->last;
 	request->until_answer.working = request->working;
 	request->until_answer.peers = request->peers;
+	request->until_answer.handed = request->handed;
+}
+
+/* The request that a client has open, locked, or NULL.  Preemption is off. */
+static struct pguard_connection *client_lock(const struct message *message,
+					     const struct sock *client, u32 id)
+{
+	struct pguard_connection *connection;
+
+	rcu_read_lock();
+	connection = pguard_connection_find(message->table, client);
+	rcu_read_unlock();
+	if (!connection || connection->id != id)
+		return NULL;
+	spin_lock(&connection->lock);
+	if (connection->is_open)
+		return connection;
+	spin_unlock(&connection->lock);
+	return NULL;
 }
 
 /*
@@ -302,19 +376,14 @@ static void client_account(const struct message *message, const struct sock *cli
 
 	if (!client)
 		return;
-	rcu_read_lock();
-	connection = pguard_connection_find(message->table, client);
-	rcu_read_unlock();
-	if (!connection || connection->id != id)
-		return;
-	spin_lock(&connection->lock);
-	if (connection->is_open) {
+	connection = client_lock(message, client, id);
+	if (connection) {
 		account(&connection->request, message, peer);
 		if (!peer)
 			connection->request.asked = message->sk;
+		spin_unlock(&connection->lock);
 	}
-	spin_unlock(&connection->lock);
-	if (peer)
+	if (peer && !(is_serving(message->thread) && message->thread->serves.client == client))
 		serve(message->thread, client, id);
 }
 
@@ -324,7 +393,7 @@ static void peer_write(struct pguard_connection *connection, const struct messag
 	const struct sock *client = NULL;
 	u32 id = thread->serves.id;
 
-	if (thread->serves.unit && thread->serves.unit == unit_of(thread))
+	if (is_serving(thread))
 		client = thread->serves.client;
 	spin_lock(&connection->lock);
 	connection->client = client;
@@ -379,8 +448,18 @@ static bool is_followed(const struct sock *sk)
 	return false;
 }
 
+/* Both ends of a pipe have its inode; who uses an eventfd has its file. */
+static u64 key_of(const struct file *file)
+{
+	const struct inode *inode = file_inode(file);
+
+	if (S_ISFIFO(inode->i_mode))
+		return (u64)inode;
+	return inode->i_sb->s_magic == ANON_INODE_FS_MAGIC ? (u64)file : 0;
+}
+
 /* The descriptor's connection, by its file; known again as long as that is the same one. */
-static noinline struct pguard_connection *look_up(const struct message *message, u32 fd)
+static noinline struct pguard_connection *look_up(struct message *message, u32 fd)
 {
 	struct pguard_talk *talk = &message->thread->talks[fd % PGUARD_NR_TALKS];
 	u32 removed = READ_ONCE(message->table->removed);
@@ -388,6 +467,8 @@ static noinline struct pguard_connection *look_up(const struct message *message,
 	struct fd of = fdget(fd);
 	struct socket *socket = fd_file(of) ? sock_from_file(fd_file(of)) : NULL;
 
+	if (fd_file(of) && !socket)
+		message->key = key_of(fd_file(of));
 	if (socket && socket->sk && is_followed(socket->sk)) {
 		rcu_read_lock();
 		connection = pguard_connection_get(message->table, socket->sk);
@@ -403,7 +484,7 @@ static noinline struct pguard_connection *look_up(const struct message *message,
  * The connection of a descriptor of current, or NULL.  A file that has the address of one
  * before it is another one only if that was closed, and then so is its socket.
  */
-static __always_inline struct pguard_connection *find(const struct message *message, u32 fd)
+static __always_inline struct pguard_connection *find(struct message *message, u32 fd)
 {
 	const struct pguard_talk *talk = &message->thread->talks[fd % PGUARD_NR_TALKS];
 
@@ -427,6 +508,7 @@ static __always_inline bool message_init(struct message *message, struct pguard_
 		return false;
 	message->table = READ_ONCE(target->connections);
 	message->thread = thread;
+	message->key = 0;
 	message->now = pguard_clock();
 	return true;
 }
@@ -446,6 +528,55 @@ static __always_inline void take(struct pguard_connection *connection, struct me
 	spin_unlock(&connection->lock);
 }
 
+/*
+ * What the unit at hand serves is handed over by the message's key, if that is known.
+ *
+ * Return: false if nothing was.
+ */
+static noinline bool hand_over(const struct message *message)
+{
+	struct pguard_serves *serves = &message->thread->serves;
+	const struct pguard_handover handover = { serves->client, serves->id, message->now };
+	struct pguard_connection *connection;
+
+	if (!is_serving(message->thread) ||
+	    !pguard_handover_is_known(&message->table->handovers, message->key))
+		return false;
+	connection = client_lock(message, serves->client, serves->id);
+	if (!connection)
+		return false;
+	account(&connection->request, message, NULL);
+	connection->request.is_handed = true;
+	spin_unlock(&connection->lock);
+	pguard_handover_put(&message->table->handovers, message->key, &handover);
+	/* What a thread was given it gives back, and is done with it. */
+	if (serves->is_handed)
+		serves->client = NULL;
+	return true;
+}
+
+/* The thread serves what was handed over by the message's key: the first, or all. */
+static noinline void take_over(const struct message *message, bool is_all)
+{
+	struct pguard_connection *connection;
+	struct pguard_handover handover;
+
+	/* What it was given before is done. */
+	if (message->thread->serves.is_handed)
+		message->thread->serves.client = NULL;
+	while (pguard_handover_take(&message->table->handovers, message->key, false, &handover)) {
+		connection = client_lock(message, handover.client, handover.id);
+		if (!connection)
+			continue;
+		account(&connection->request, message, NULL);
+		spin_unlock(&connection->lock);
+		serve(message->thread, handover.client, handover.id);
+		message->thread->serves.is_handed = true;
+		if (!is_all)
+			break;
+	}
+}
+
 static __always_inline void message_take(struct pguard_thread *thread, u32 fd, bool is_read)
 {
 	struct pguard_connection *connection;
@@ -457,6 +588,10 @@ static __always_inline void message_take(struct pguard_thread *thread, u32 fd, b
 		connection = find(&message, fd);
 		if (connection)
 			take(connection, &message, is_read);
+		else if (message.key && is_read)
+			take_over(&message, true);
+		else if (message.key)
+			hand_over(&message);
 	}
 	preempt_enable_notrace();
 }
@@ -485,6 +620,66 @@ void pguard_connection_read(struct pguard_thread *thread, u32 fd)
 void pguard_connection_write(struct pguard_thread *thread, u32 fd)
 {
 	message_take(thread, fd, false);
+}
+
+/* A key by which threads of one process wait for each other. */
+static u64 futex_key(u64 address)
+{
+	return address ^ (u64)current->mm;
+}
+
+/**
+ * pguard_connection_wake() - current is about to wake who waits at a futex
+ * @thread: of current
+ * @futex: its address
+ *
+ * Context: current, preemptible or not; does not sleep.
+ * Return: true if that hands work over, should it wake somebody.
+ */
+bool pguard_connection_wake(struct pguard_thread *thread, u64 futex)
+{
+	struct message message;
+	bool ret = false;
+
+	preempt_disable_notrace();
+	if (message_init(&message, thread)) {
+		message.key = futex_key(futex);
+		ret = hand_over(&message);
+	}
+	preempt_enable_notrace();
+	return ret;
+}
+
+/* It woke nobody.  Context: the same. */
+void pguard_connection_woke_none(struct pguard_thread *thread, u64 futex)
+{
+	struct pguard_connection *connection;
+	struct pguard_handover handover;
+	struct message message;
+
+	preempt_disable_notrace();
+	if (message_init(&message, thread) &&
+	    pguard_handover_take(&message.table->handovers, futex_key(futex), true, &handover)) {
+		connection = client_lock(&message, handover.client, handover.id);
+		if (connection) {
+			connection->request.is_handed = false;
+			spin_unlock(&connection->lock);
+		}
+	}
+	preempt_enable_notrace();
+}
+
+/* Current was woken at a futex, other than for a lock.  Context: the same. */
+void pguard_connection_woken(struct pguard_thread *thread, u64 futex)
+{
+	struct message message;
+
+	preempt_disable_notrace();
+	if (message_init(&message, thread)) {
+		message.key = futex_key(futex);
+		take_over(&message, false);
+	}
+	preempt_enable_notrace();
 }
 
 /**

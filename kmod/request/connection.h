@@ -18,9 +18,11 @@
 #ifndef _KMOD_REQUEST_CONNECTION_H
 #define _KMOD_REQUEST_CONNECTION_H
 
+#include "request/handover.h"
 #include "request/late-requests.h"
 #include "request/request-sums.h"
 
+#include <linux/jump_label.h>
 #include <linux/mutex.h>
 #include <linux/rhashtable-types.h>
 #include <linux/spinlock.h>
@@ -40,6 +42,16 @@ enum pguard_connection_role {
 	PGUARD_CONNECTION_PEER,
 };
 
+/* What is kept of the address of a peer. */
+struct pguard_peer_address {
+	u16 family;	/* 0 if there is none */
+	__be16 port;
+	union {
+		__be32 host;
+		struct in6_addr host6;
+	};
+};
+
 /**
  * struct pguard_client_request - the request that a client has made; times in ticks
  * @arrived: pguard_clock() when its first bytes came, as far as the kernel knows
@@ -48,16 +60,18 @@ enum pguard_connection_role {
  * @answered: when an answer was written last; 0 if there was none
  * @working: in units that served it
  * @peers: waiting for peers that have answered
- * @waiting: since one was asked that has not, outside of units
- * @until_answer: both of these at @answered
+ * @handed: from one thread to another
+ * @waiting: since a peer was asked that has not answered, outside of units
+ * @until_answer: the same at @answered
  * @longest: the longest wait for a peer, and
  * @peer: which that was
- * @unit: that had the last message of it, and
+ * @unit: the low bits of the number of that which had its last message, and
  * @thread: whose that was; not to be followed
  * @asked: the socket of the peer that was asked last and has not answered, or NULL; the
  *	same
  * @tid: of the thread that read it first
  * @pid: the same
+ * @is_handed: it was handed over since, and nobody was seen to begin with it
  * @reports: how often it was reported late; PGUARD_REQUEST_REPORTED if nothing is to come
  */
 struct pguard_client_request {
@@ -67,19 +81,22 @@ struct pguard_client_request {
 	u64 answered;
 	u64 working;
 	u64 peers;
+	u64 handed;
 	u64 waiting;
 	struct {
 		u64 working;
 		u64 peers;
+		u64 handed;
 	} until_answer;
 	u64 longest;
-	u64 unit;
 	const struct pguard_thread *thread;
 	const struct sock *asked;
+	u32 unit;
 	u32 tid;
 	u32 pid;
 	u8 reports;
-	struct pguard_address peer;
+	bool is_handed;
+	struct pguard_peer_address peer;
 };
 
 /**
@@ -94,7 +111,7 @@ struct pguard_client_request {
  * @client: of a peer, for whom it was asked last: the client's socket, which may be gone, and
  * @client_id: the id of its connection
  * @gone: the next one that is out of the table; the sweep's own, as is
- * @reported: the number of the last report that has it
+ * @reported: the low bits of the number of the last report that has it
  */
 struct pguard_connection {
 	struct rhash_head node;
@@ -103,6 +120,7 @@ struct pguard_connection {
 	u32 id;
 	u8 role;
 	bool is_open;
+	u8 reported;
 	union {
 		struct pguard_client_request request;
 		struct {
@@ -111,7 +129,6 @@ struct pguard_connection {
 		};
 	};
 	struct pguard_connection *gone;
-	u32 reported;
 };
 
 /* "At most 200 bytes an open connection" is 192 of the allocator and its place in the table. */
@@ -123,6 +140,7 @@ static_assert(sizeof(struct pguard_connection) <= 192 || IS_ENABLED(CONFIG_DEBUG
  * @hash: by socket
  * @sums: of the requests
  * @late: those that are beyond a limit
+ * @handovers: those that are handed from one thread to another
  * @next_id: of connections
  * @refused: connections that found no room
  * @walk: held by who sweeps, or reports; within pguard_control
@@ -136,14 +154,18 @@ struct pguard_connection_table {
 	struct rhashtable hash;
 	struct pguard_request_sums sums;
 	struct pguard_late_requests late;
+	struct pguard_handovers handovers;
 	atomic_t next_id;
 	atomic64_t refused;
 	struct mutex walk;
 	u32 removed;
-	u32 reports;
+	u8 reports;
 	u32 swept;
 	struct delayed_work sweep;
 };
+
+/* Some target's requests are followed; pguard_control for writing. */
+DECLARE_STATIC_KEY_FALSE(pguard_requests_followed);
 
 struct pguard_connection_table *pguard_connection_table_new(struct pguard_target *target,
 							    work_func_t watch);
@@ -165,5 +187,8 @@ void pguard_connection_report(struct pguard_connection *connection,
 void pguard_connection_accept(struct pguard_thread *thread, u32 fd);
 void pguard_connection_read(struct pguard_thread *thread, u32 fd);
 void pguard_connection_write(struct pguard_thread *thread, u32 fd);
+bool pguard_connection_wake(struct pguard_thread *thread, u64 futex);
+void pguard_connection_woke_none(struct pguard_thread *thread, u64 futex);
+void pguard_connection_woken(struct pguard_thread *thread, u64 futex);
 
 #endif /* _KMOD_REQUEST_CONNECTION_H */

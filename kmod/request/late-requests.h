@@ -24,13 +24,13 @@ enum { PGUARD_LATE_REQUESTS = 16 };
  * struct pguard_late_request - one that is to be reported
  * @slow: what there is to be said of it
  * @thread: that had the last message of it; to be compared with, nothing else
- * @unit: in which unit; 0: in none
- * @since: how long ago that was, if nobody was asked then, ns; else 0
+ * @unit: the low bits of the number of its unit; 0: it was in none
+ * @since: how long ago that was, if nobody was to do something then, ticks; else 0
  */
 struct pguard_late_request {
 	struct pguard_slow_request slow;
 	const void *thread;
-	u64 unit;
+	u32 unit;
 	u64 since;
 };
 

@@ -30,8 +30,9 @@ static void count(struct pguard_request_totals *totals, const struct pguard_requ
 	totals->times.queued += times->queued;
 	totals->times.working += times->working;
 	totals->times.peers += times->peers;
+	totals->times.handed += times->handed;
 	totals->max = max(totals->max, times->elapsed);
-	totals->hist[pguard_bucket(times->elapsed)]++;
+	totals->hist[pguard_bucket(pguard_clock_ns(times->elapsed))]++;
 }
 
 static struct pguard_slow_request *shortest_of(struct pguard_slowest_requests *slowest)

@@ -21,17 +21,19 @@ struct pguard_address {
 };
 
 /**
- * struct pguard_request_times - how long a request took, ns
+ * struct pguard_request_times - how long a request took, ticks of pguard_clock()
  * @elapsed: from when its first bytes came to the last that were written as the answer
  * @queued: of that, until a thread that could have read it began to
  * @working: in the units that served it, from their begin
  * @peers: from asking others until their answers were taken up, or until now
+ * @handed: from handing it to another thread until that began with it
  */
 struct pguard_request_times {
 	u64 elapsed;
 	u64 queued;
 	u64 working;
 	u64 peers;
+	u64 handed;
 };
 
 /**
@@ -63,7 +65,7 @@ enum { PGUARD_SLOW_REQUESTS = 8 };
  * @requests: that were answered
  * @unanswered: whose connection was closed before
  * @times: sums of those that were answered
- * @max: the longest, ns
+ * @max: the longest, ticks
  * @hist: by time, as the netlink spec's hist-buckets
  */
 struct pguard_request_totals {
@@ -76,7 +78,7 @@ struct pguard_request_totals {
 
 /**
  * struct pguard_slowest_requests - the slowest of some requests
- * @least: time of the shortest of them, ns; 0 while there is room
+ * @least: time of the shortest of them, ticks; 0 while there is room
  * @of: in no order; without a time there is none
  */
 struct pguard_slowest_requests {
@@ -102,10 +104,10 @@ struct pguard_request_report {
 	struct pguard_slowest_requests slowest;
 };
 
-/* May a request of that time be one of the slowest?  Context: any. */
-static inline bool pguard_request_is_slow(const struct pguard_request_sums *sums, u64 elapsed_ns)
+/* May a request of so many ticks be one of the slowest?  Context: any. */
+static inline bool pguard_request_is_slow(const struct pguard_request_sums *sums, u64 elapsed)
 {
-	return elapsed_ns > READ_ONCE(sums->slowest.least);
+	return elapsed > READ_ONCE(sums->slowest.least);
 }
 
 int pguard_request_sums_init(struct pguard_request_sums *sums);

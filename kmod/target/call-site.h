@@ -40,7 +40,8 @@ enum pguard_follow {
 	PGUARD_FOLLOW_STREAM = 1 << 2,		/* its begin is in the stream */
 	PGUARD_FOLLOW_EVENT = 1 << 3,		/* it begins an event, if it does not fail */
 	PGUARD_FOLLOW_LONG = 1 << 4,		/* the clock is not the TSC */
-	PGUARD_FOLLOW_MESSAGE = 1 << 5,		/* it reads of a connection, or accepts one */
+	PGUARD_FOLLOW_MESSAGE = 1 << 5,		/* it reads, accepts a connection, or waits for work */
+	PGUARD_FOLLOW_WAKE = 1 << 6,		/* it may wake who waits for work */
 };
 
 /**

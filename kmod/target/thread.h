@@ -91,11 +91,13 @@ struct pguard_lateness {
  * struct pguard_serves - which client a unit works for, see request/connection.h
  * @client: its socket, which may be gone
  * @id: of its connection
- * @unit: number of the unit; 0 if none did yet
+ * @is_handed: it was handed over by another thread, and is served until that is done
+ * @unit: number of the unit otherwise; 0 if none did yet
  */
 struct pguard_serves {
 	const struct sock *client;
 	u32 id;
+	bool is_handed;
 	u64 unit;
 };
 

@@ -250,11 +250,11 @@ static enum pguard_call_site_fit count_fits(const struct pguard_thread *thread, 
 			 : PGUARD_CALL_SITE_SEVERAL;
 }
 
-/* Whether the target wants to know what such a call reads. */
+/* Whether the target wants to know what such a call reads, or who wakes it. */
 static bool wants_messages(const struct pguard_thread *thread, u32 syscall)
 {
 	return READ_ONCE(thread->image->target->flags) & PERFGUARD_TARGET_FLAGS_REQUESTS &&
-	       pguard_place_reads(syscall);
+	       (pguard_place_reads(syscall) || syscall == __NR_futex);
 }
 
 /**

@@ -10,22 +10,39 @@
  *	ask US		ask the peer to answer that much later, by a connection of this
  *			client's own, and answer when it has
  *	silent US	compute so long, and do not answer
+ *	pool US		let a thread of a pool compute so long, then answer
+ *	poolask US	let a thread of a pool ask the peer, wait for it, then answer
  *
  * The peer is sent "US\n" and answers a line.  Every answer is "ok\n".
  */
 #include <arpa/inet.h>
 #include <err.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_FDS = 1024, LINE_MAX_BYTES = 64 };
+enum { MAX_FDS = 1024, LINE_MAX_BYTES = 64, NR_WORKERS = 2 };
+
+struct job {
+	int client;
+	long us;
+	bool asks;
+	struct job *next;
+};
+
+/* Those that wait for a thread, and those that wait for the loop. */
+static struct job *first_job, **last_job = &first_job, *done_jobs;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t has_job = PTHREAD_COND_INITIALIZER;
+static int bell;
 
 static int other[MAX_FDS]; /* of a client its peer, and the reverse; 0: none */
 static bool is_peer[MAX_FDS];
@@ -68,16 +85,23 @@ static void follow(int fd)
 	is_peer[fd] = false;
 }
 
-static noinline void ask(int client, long us)
+static int connect_peer(void)
 {
 	struct sockaddr_in to = address(peer_port);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)))
+		err(1, "peer");
+	return fd;
+}
+
+static noinline void ask(int client, long us)
+{
 	char line[LINE_MAX_BYTES];
 	int fd = other[client];
 
 	if (!fd) {
-		fd = socket(AF_INET, SOCK_STREAM, 0);
-		if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)))
-			err(1, "peer");
+		fd = connect_peer();
 		follow(fd);
 		is_peer[fd] = true;
 		other[fd] = client;
@@ -85,6 +109,100 @@ static noinline void ask(int client, long us)
 	}
 	snprintf(line, sizeof(line), "%ld\n", us);
 	say(fd, line);
+}
+
+static noinline void work(const struct job *job, int peer)
+{
+	char line[LINE_MAX_BYTES];
+
+	if (!job->asks) {
+		compute(job->us);
+		return;
+	}
+	snprintf(line, sizeof(line), "%ld\n", job->us);
+	say(peer, line);
+	if (read(peer, line, sizeof(line)) <= 0)
+		err(1, "peer");
+}
+
+static noinline struct job *take_job(void)
+{
+	struct job *job;
+
+	pthread_mutex_lock(&lock);
+	while (!first_job)
+		pthread_cond_wait(&has_job, &lock);
+	job = first_job;
+	first_job = job->next;
+	if (!first_job)
+		last_job = &first_job;
+	pthread_mutex_unlock(&lock);
+	return job;
+}
+
+static void *worker(void *unused)
+{
+	uint64_t one = 1;
+	int peer = connect_peer();
+	struct job *job;
+
+	(void)unused;
+	for (;;) {
+		job = take_job();
+		work(job, peer);
+		pthread_mutex_lock(&lock);
+		job->next = done_jobs;
+		done_jobs = job;
+		pthread_mutex_unlock(&lock);
+		if (write(bell, &one, sizeof(one)) != sizeof(one))
+			err(1, "bell");
+	}
+	return NULL;
+}
+
+static noinline void hand_over(int client, long us, bool asks)
+{
+	struct job *job = malloc(sizeof(*job));
+
+	if (!job)
+		errx(1, "no memory");
+	*job = (struct job){ .client = client, .us = us, .asks = asks };
+	pthread_mutex_lock(&lock);
+	*last_job = job;
+	last_job = &job->next;
+	pthread_mutex_unlock(&lock);
+	pthread_cond_signal(&has_job);
+}
+
+static noinline void finish_jobs(void)
+{
+	struct job *job, *next;
+	uint64_t nr;
+
+	if (read(bell, &nr, sizeof(nr)) != sizeof(nr))
+		err(1, "bell");
+	pthread_mutex_lock(&lock);
+	job = done_jobs;
+	done_jobs = NULL;
+	pthread_mutex_unlock(&lock);
+	for (; job; job = next) {
+		next = job->next;
+		say(job->client, "ok\n");
+		free(job);
+	}
+}
+
+static void start_pool(void)
+{
+	pthread_t thread;
+
+	bell = eventfd(0, 0);
+	if (bell < 0)
+		err(1, "eventfd");
+	follow(bell);
+	for (int i = 0; i < NR_WORKERS; i++)
+		if (pthread_create(&thread, NULL, worker, NULL))
+			errx(1, "no thread");
 }
 
 static void hang_up(int fd)
@@ -115,6 +233,10 @@ static noinline void serve(int fd)
 		ask(fd, us);
 		return;
 	}
+	if (!strncmp(word, "pool", 4)) {
+		hand_over(fd, us, !strcmp(word, "poolask"));
+		return;
+	}
 	compute(us);
 	if (!strcmp(word, "compute"))
 		say(fd, "ok\n");
@@ -137,9 +259,12 @@ int main(int argc, char **argv)
 	    listen(listener, 64))
 		err(1, "listen");
 	follow(listener);
+	start_pool();
 	while (epoll_wait(epoll, &event, 1, -1) == 1) {
 		if (event.data.fd == listener)
 			follow(accept(listener, NULL, NULL));
+		else if (event.data.fd == bell)
+			finish_jobs();
 		else
 			serve(event.data.fd);
 	}

@@ -21,6 +21,7 @@ struct slow_request {
 	uint64_t queued_ns;
 	uint64_t working_ns;
 	uint64_t peers_ns;
+	uint64_t handed_ns;
 	uint64_t begin_ns; /* CLOCK_MONOTONIC */
 	uint32_t pid;
 	uint32_t tid;
@@ -40,6 +41,7 @@ struct requests {
 	uint64_t queued_ns;
 	uint64_t working_ns;
 	uint64_t peers_ns;
+	uint64_t handed_ns;
 	uint64_t max_ns;
 	uint64_t hist[PERFGUARD_HIST_BUCKETS];
 	uint32_t nr_slow;

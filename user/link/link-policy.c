@@ -262,6 +262,7 @@ const struct decode_field link_slow_request_fields[] = {
 	BINARY(SLOW_REQUEST_PEER, slow_request, peer, 28),
 	U32(SLOW_REQUEST_CONNECTION, slow_request, connection),
 	U32(SLOW_REQUEST_STATE, slow_request, state),
+	U64(SLOW_REQUEST_HANDED_NS, slow_request, handed_ns),
 	{ 0 }
 };
 
@@ -277,5 +278,6 @@ const struct decode_field link_request_fields[] = {
 	U64(REQUEST_PEERS_NS, requests, peers_ns),
 	U64(REQUEST_MAX_NS, requests, max_ns),
 	BINARY(REQUEST_HIST, requests, hist, 4736),
+	U64(REQUEST_HANDED_NS, requests, handed_ns),
 	{ 0 }
 };

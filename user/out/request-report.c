@@ -13,17 +13,23 @@
 #include "out/percentiles.h"
 #include "out/text.h"
 
-/* What is neither waiting to be read, nor in units, nor waiting for others. */
-static uint64_t rest_ns(uint64_t elapsed_ns, uint64_t queued_ns, uint64_t working_ns, uint64_t peers_ns)
-{
-	uint64_t known = queued_ns + working_ns + peers_ns;
-
-	return elapsed_ns > known ? elapsed_ns - known : 0;
-}
-
 uint64_t request_between_ns(const struct slow_request *slow)
 {
-	return rest_ns(slow->elapsed_ns, slow->queued_ns, slow->working_ns, slow->peers_ns);
+	uint64_t known = slow->queued_ns + slow->working_ns + slow->peers_ns + slow->handed_ns;
+
+	return slow->elapsed_ns > known ? slow->elapsed_ns - known : 0;
+}
+
+/* All requests, as if they were one. */
+static struct slow_request sum_of(const struct requests *requests)
+{
+	return (struct slow_request){
+		.elapsed_ns = requests->elapsed_ns,
+		.queued_ns = requests->queued_ns,
+		.working_ns = requests->working_ns,
+		.peers_ns = requests->peers_ns,
+		.handed_ns = requests->handed_ns,
+	};
 }
 
 static int compare_slow(const void *left, const void *right)
@@ -53,15 +59,15 @@ uint64_t request_wall_ns(const struct slow_request *slow)
 	return time_wall_ns() - (time_now_ns() - slow->begin_ns);
 }
 
-static void json_parts(struct json *json, uint64_t elapsed_ns, uint64_t queued_ns,
-		       uint64_t working_ns, uint64_t peers_ns)
+static void json_parts(struct json *json, const struct slow_request *of)
 {
 	json_object(json, "time_ns");
-	json_u64(json, "elapsed", elapsed_ns);
-	json_u64(json, "queued", queued_ns);
-	json_u64(json, "units", working_ns);
-	json_u64(json, "peers", peers_ns);
-	json_u64(json, "between", rest_ns(elapsed_ns, queued_ns, working_ns, peers_ns));
+	json_u64(json, "elapsed", of->elapsed_ns);
+	json_u64(json, "queued", of->queued_ns);
+	json_u64(json, "units", of->working_ns);
+	json_u64(json, "handed", of->handed_ns);
+	json_u64(json, "peers", of->peers_ns);
+	json_u64(json, "between", request_between_ns(of));
 	json_end(json);
 }
 
@@ -74,7 +80,7 @@ void request_json(struct json *json, const struct slow_request *slow)
 	json_u64(json, "tid", slow->tid);
 	json_string(json, "client", address_format(slow->client, text));
 	json_string(json, "peer", address_format(slow->peer, text));
-	json_parts(json, slow->elapsed_ns, slow->queued_ns, slow->working_ns, slow->peers_ns);
+	json_parts(json, slow);
 }
 
 static int json_slow(struct json *json, FILE *file, const struct slow_request *slow)
@@ -89,6 +95,7 @@ static int json_slow(struct json *json, FILE *file, const struct slow_request *s
 int request_report_json(struct json *json, FILE *file, const struct requests *requests, uint32_t nr)
 {
 	const struct percentiles times = times_of(requests);
+	const struct slow_request sum = sum_of(requests);
 	struct slow_request slow[REQUESTS_SLOW];
 	int ret;
 
@@ -99,8 +106,7 @@ int request_report_json(struct json *json, FILE *file, const struct requests *re
 	json_u64(json, "connections", requests->connections);
 	json_u64(json, "refused", requests->refused);
 	percentiles_json(json, "request_ns", &times);
-	json_parts(json, requests->elapsed_ns, requests->queued_ns, requests->working_ns,
-		   requests->peers_ns);
+	json_parts(json, &sum);
 	json_end(json);
 	ret = json_end_line(json, file);
 	nr = sort_slow(requests, nr, slow);
@@ -117,6 +123,7 @@ void request_parts(const struct slow_request *slow, char *ret, size_t size)
 	} parts[] = {
 		{ "queued", slow->queued_ns },
 		{ "in units", slow->working_ns },
+		{ "handed over", slow->handed_ns },
 		{ "between units", request_between_ns(slow) },
 		{ "waiting for others", slow->peers_ns },
 	};
@@ -147,15 +154,16 @@ static void text_slow(FILE *file, const struct slow_request *slow)
 
 static void text_shares(FILE *file, const struct requests *requests)
 {
+	const struct slow_request sum = sum_of(requests);
 	uint64_t whole = requests->elapsed_ns;
 	char text[TEXT_MAX];
 
-	fprintf(file, "  spent       queued %s", text_share(requests->queued_ns, whole, text));
-	fprintf(file, ", in units %s", text_share(requests->working_ns, whole, text));
-	fprintf(file, ", between units %s",
-		text_share(rest_ns(whole, requests->queued_ns, requests->working_ns,
-				   requests->peers_ns), whole, text));
-	fprintf(file, ", waiting for others %s\n", text_share(requests->peers_ns, whole, text));
+	fprintf(file, "  spent       queued %s", text_share(sum.queued_ns, whole, text));
+	fprintf(file, ", in units %s", text_share(sum.working_ns, whole, text));
+	if (sum.handed_ns)
+		fprintf(file, ", handed over %s", text_share(sum.handed_ns, whole, text));
+	fprintf(file, ", between units %s", text_share(request_between_ns(&sum), whole, text));
+	fprintf(file, ", waiting for others %s\n", text_share(sum.peers_ns, whole, text));
 }
 
 void request_report_text(FILE *file, const struct requests *requests, uint32_t nr,

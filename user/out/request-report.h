@@ -11,7 +11,7 @@
 #include "data/requests.h"
 #include "out/json.h"
 
-/* Its time that is neither queued, nor in units, nor waiting for others. */
+/* Its time that is in none of the other parts. */
 uint64_t request_between_ns(const struct slow_request *slow);
 
 /* When it came, CLOCK_REALTIME. */

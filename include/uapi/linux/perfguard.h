@@ -1192,6 +1192,7 @@ enum {
 	 */
 	PERFGUARD_A_SLOW_REQUEST_CONNECTION,
 	PERFGUARD_A_SLOW_REQUEST_STATE,
+	PERFGUARD_A_SLOW_REQUEST_HANDED_NS,
 
 	__PERFGUARD_A_SLOW_REQUEST_MAX,
 	PERFGUARD_A_SLOW_REQUEST_MAX = (__PERFGUARD_A_SLOW_REQUEST_MAX - 1)
@@ -1236,6 +1237,11 @@ enum {
 	PERFGUARD_A_REQUEST_HIST,
 	/* The slowest requests, up to eight, in no order. */
 	PERFGUARD_A_REQUEST_SLOW,
+	/*
+	 * Sum of the time from handing a request to another thread until that
+	 * began with it.
+	 */
+	PERFGUARD_A_REQUEST_HANDED_NS,
 
 	__PERFGUARD_A_REQUEST_MAX,
 	PERFGUARD_A_REQUEST_MAX = (__PERFGUARD_A_REQUEST_MAX - 1)

@@ -29,6 +29,10 @@ enum request_cause alert_request_cause(const struct slow_request *request)
 		most = request->queued_ns;
 		ret = REQUEST_QUEUE;
 	}
+	if (request->handed_ns > most) {
+		most = request->handed_ns;
+		ret = REQUEST_HANDED;
+	}
 	return request_between_ns(request) > most ? REQUEST_BETWEEN : ret;
 }
 
@@ -45,6 +49,9 @@ void alert_request_label(const struct slow_request *request, char *ret, size_t s
 		break;
 	case REQUEST_QUEUE:
 		snprintf(ret, size, "queued");
+		break;
+	case REQUEST_HANDED:
+		snprintf(ret, size, "handed over");
 		break;
 	case REQUEST_BETWEEN:
 		snprintf(ret, size, "between units");
@@ -108,6 +115,10 @@ static void print_look(FILE *file, const struct record *record)
 		paragraph_format(file, "look at", "what thread %" PRIu32 " did before: for %s nobody "
 				 "read the request", record->tid,
 				 duration_format(request->queued_ns, duration));
+		break;
+	case REQUEST_HANDED:
+		paragraph_format(file, "look at", "what the threads do to which it is given: for %s none "
+				 "began with it", duration_format(request->handed_ns, duration));
 		break;
 	case REQUEST_BETWEEN:
 		paragraph_print(file, "look at", "other threads, timers and the disk: between the units "

@@ -16,6 +16,7 @@ enum request_cause {
 	REQUEST_PEER, /* waiting for whom the program asked */
 	REQUEST_UNITS, /* in the units that served it */
 	REQUEST_QUEUE, /* until it was read */
+	REQUEST_HANDED, /* until a thread began with it that another one had given it to */
 	REQUEST_BETWEEN, /* in none of these */
 };
 

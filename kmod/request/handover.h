@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Work that one thread hands to another: who wakes a thread that waits for work, by a futex
+ * (a condition variable, a semaphore), an eventfd or a pipe, does so for the client that its
+ * unit serves, and the unit that begins then serves the same one.
+ *
+ * What is woken or written to is known by its key.  Many of such calls hand over nothing: a
+ * lock is passed on, say.  So a key counts from the first time that somebody was woken there,
+ * other than for a lock, or read from it.  A futex wakes one waiter for one call, in that
+ * order; who reads from an eventfd or a pipe takes all that was handed over there.
+ *
+ * Work that was handed over is served until it is handed back, or the thread is woken for other
+ * work; in which units does not matter.  A thread that takes work while it is awake is not
+ * seen to do so; as it has handed back what it had, that is not taken for the same client's.
+ */
+#ifndef _KMOD_REQUEST_HANDOVER_H
+#define _KMOD_REQUEST_HANDOVER_H
+
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+struct sock;
+
+enum {
+	PGUARD_HANDOVER_QUEUES = 64,	/* of a target */
+	PGUARD_HANDOVER_LENGTH = 8,	/* of each; the oldest goes */
+};
+
+/**
+ * struct pguard_handover - that is not taken yet
+ * @client: the socket of the client it is for, which may be gone
+ * @id: of its connection
+ * @at: when, pguard_clock()
+ */
+struct pguard_handover {
+	const struct sock *client;
+	u32 id;
+	u64 at;
+};
+
+/**
+ * struct pguard_handover_queue - what was handed over by one key, the oldest first
+ * @lock: of all that follows; innermost
+ * @nr: length of @of
+ * @key: where it is waited for; 0 for none
+ */
+struct pguard_handover_queue {
+	spinlock_t lock;
+	u32 nr;
+	u64 key;
+	struct pguard_handover of[PGUARD_HANDOVER_LENGTH];
+};
+
+/* By the hash of their keys; what has no room of its own there takes that of the other. */
+struct pguard_handovers {
+	struct pguard_handover_queue queues[PGUARD_HANDOVER_QUEUES];
+};
+
+void pguard_handovers_init(struct pguard_handovers *handovers);
+bool pguard_handover_is_known(struct pguard_handovers *handovers, u64 key);
+void pguard_handover_put(struct pguard_handovers *handovers, u64 key,
+			 const struct pguard_handover *handover);
+bool pguard_handover_take(struct pguard_handovers *handovers, u64 key, bool is_last,
+			  struct pguard_handover *ret);
+
+#endif /* _KMOD_REQUEST_HANDOVER_H */
