@@ -94,6 +94,15 @@ static u32 site_begin(struct pguard_thread *thread, bool may_sleep)
 	}
 }
 
+/* A call begins of which the target wants to know what it reads, or who wakes it. */
+static __always_inline void message_expect(struct pguard_thread *thread, const struct pt_regs *regs)
+{
+	u32 syscall = pguard_place_syscall(regs);
+
+	if (pguard_place_reads(syscall) && syscall != __NR_accept && syscall != __NR_accept4)
+		pguard_connection_expect(thread, regs->di);
+}
+
 /* The common part of both ways in, the long one.  True if the return is of interest. */
 static noinline bool wait_begin(struct pguard_thread *thread, const struct pt_regs *regs,
 				bool may_sleep)
@@ -128,6 +137,8 @@ static noinline bool wait_begin(struct pguard_thread *thread, const struct pt_re
 	if (follow & PGUARD_FOLLOW_BOUNDARY)
 		pguard_unit_plan(thread);
 	follow |= place->call_site->is.follow & PGUARD_FOLLOW_MESSAGE;
+	if (follow & PGUARD_FOLLOW_MESSAGE)
+		message_expect(thread, regs);
 	thread->is_slow_only = !pguard_clock_is_tsc();
 	if (unlikely(thread->is_slow_only && follow))
 		follow |= PGUARD_FOLLOW_LONG;
@@ -332,12 +343,14 @@ static bool is_let_pass(const struct pt_regs *regs)
 static noinline notrace struct pguard_thread *enter_reads(struct pguard_thread *thread,
 							  const struct pt_regs *regs)
 {
+
 	if (pguard_stream_is_open())
 		return enter_slow(thread, regs);
 	if (is_let_pass(regs))
 		return enter_none(thread);
 	thread->nr_waits++;
 	thread->follow = PGUARD_FOLLOW_MESSAGE;
+	message_expect(thread, regs);
 	return thread;
 }
 
@@ -354,14 +367,16 @@ static __always_inline struct pguard_thread *enter_event(struct pguard_thread *t
 	return pguard_unit_enter_event(thread);
 }
 
-/* The same where what it reads is of interest, if it does not have to go the slow path. */
+/* An event begins there, or the loop waits, and what the call reads is of interest. */
 static noinline notrace struct pguard_thread *
-enter_event_reads(struct pguard_thread *thread, const struct pguard_inference *inference,
-		  const struct pguard_call_site_info *is, const struct pt_regs *regs)
+enter_loop_reads(struct pguard_thread *thread, const struct pguard_inference *inference,
+		 const struct pguard_call_site_info *is, const struct pt_regs *regs)
 {
-	if (!inference || inference->loop != is->loop || !(is->follow & PGUARD_FOLLOW_EVENT))
+	if (!inference || inference->loop != is->loop || !(is->follow & PGUARD_FOLLOW_MESSAGE))
 		return enter_slow(thread, regs);
-	return enter_event(thread, inference, is->follow);
+	message_expect(thread, regs);
+	return is->follow & PGUARD_FOLLOW_EVENT ? enter_event(thread, inference, is->follow)
+						: enter_fast(thread, thread->place, regs);
 }
 
 /*
@@ -387,7 +402,7 @@ static noinline notrace struct pguard_thread *enter_elsewhere(struct pguard_thre
 							  : enter_none(thread);
 	}
 	if (!inference || inference->loop != is->loop || is->follow != PGUARD_FOLLOW_EVENT)
-		return enter_event_reads(thread, inference, is, regs);
+		return enter_loop_reads(thread, inference, is, regs);
 	return enter_event(thread, inference, PGUARD_FOLLOW_EVENT);
 }
 
@@ -452,7 +467,7 @@ pguard_wait_enter(const struct pt_regs *regs, const struct task_struct *task)
 							   : enter_elsewhere(thread, place, regs);
 	inference = pguard_thread_inference(thread);
 	if (unlikely(!inference || inference->loop != is->loop ||
-		     is->role != PERFGUARD_BOUNDARY_ROLE_WAIT || !pguard_place_returns(place)))
+		     is->follow != PGUARD_FOLLOW_BOUNDARY || !pguard_place_returns(place)))
 		return enter_elsewhere(thread, place, regs);
 	return enter_fast(thread, place, regs);
 }

@@ -85,13 +85,13 @@ static void address_describe(const struct sock *sk, struct pguard_address *ret)
 }
 
 /*
- * How long ago the last bytes of a message came that has been read just now, ns.  The kernel
- * keeps when the last packet came or went, which is those unless it has acknowledged them by
- * one of their own since; and in jiffies when the last data came.
+ * How long ago the bytes came that have been read just now, ns.  Until they were read the
+ * kernel kept when the last packet came or went, which is those unless it has acknowledged
+ * them by one of their own since; and it keeps in jiffies when the last data came.
  */
-static u64 age_of(const struct sock *sk)
+static u64 age_of(const struct sock *sk, const struct pguard_arrival *arrival)
 {
-	u64 packet_ns = ktime_get_ns() - READ_ONCE(tcp_sk(sk)->tcp_mstamp) * NSEC_PER_USEC;
+	u64 packet_ns = ktime_get_ns() - arrival->packet_us * NSEC_PER_USEC;
 	/* Some may come just now. */
 	s32 ticks = tcp_jiffies32 - READ_ONCE(inet_csk(sk)->icsk_ack.lrcvtime);
 	u64 data_ns = (u64)max(ticks, 0) * TICK_NSEC;
@@ -101,11 +101,20 @@ static u64 age_of(const struct sock *sk)
 	return data_ns > packet_ns + 2 * TICK_NSEC ? data_ns - TICK_NSEC / 2 : packet_ns;
 }
 
-/* pguard_clock() when they came; of other sockets than TCP's that is not known. */
+/*
+ * pguard_clock() when they came.  What came while the thread slept in the call for it woke
+ * it, so it has waited for a CPU since.  Of what lay in other sockets than TCP's it is not known.
+ */
 static u64 arrival(const struct message *message)
 {
-	return is_tcp(message->sk) ? message->now - pguard_clock_ticks(age_of(message->sk))
-				   : message->now;
+	const struct pguard_arrival *arrival = &message->thread->arrival;
+	u64 age = 0;
+
+	if (arrival->sk == message->sk && arrival->packet_us)
+		age = age_of(message->sk, arrival);
+	else if (arrival->sk == message->sk)
+		age = current->sched_info.run_delay - arrival->run_delay;
+	return message->now - pguard_clock_ticks(age);
 }
 
 /* What was waited since somebody was asked was for this answer; without one it was for none. */
@@ -347,8 +356,8 @@ static void client_write(struct pguard_connection *connection, const struct mess
 	request->until_answer.handed = request->handed;
 }
 
-/* The request that a client has open, locked, or NULL.  Preemption is off. */
-static struct pguard_connection *client_lock(const struct message *message,
+/* The connection of a client, or NULL if it is gone.  Preemption is off. */
+static struct pguard_connection *client_find(const struct message *message,
 					     const struct sock *client, u32 id)
 {
 	struct pguard_connection *connection;
@@ -356,13 +365,7 @@ static struct pguard_connection *client_lock(const struct message *message,
 	rcu_read_lock();
 	connection = pguard_connection_find(message->table, client);
 	rcu_read_unlock();
-	if (!connection || connection->id != id)
-		return NULL;
-	spin_lock(&connection->lock);
-	if (connection->is_open)
-		return connection;
-	spin_unlock(&connection->lock);
-	return NULL;
+	return connection && connection->id == id ? connection : NULL;
 }
 
 /*
@@ -376,13 +379,16 @@ static void client_account(const struct message *message, const struct sock *cli
 
 	if (!client)
 		return;
-	connection = client_lock(message, client, id);
-	if (connection) {
+	connection = client_find(message, client, id);
+	if (!connection)
+		return;
+	spin_lock(&connection->lock);
+	if (connection->is_open) {
 		account(&connection->request, message, peer);
 		if (!peer)
 			connection->request.asked = message->sk;
-		spin_unlock(&connection->lock);
 	}
+	spin_unlock(&connection->lock);
 	if (peer && !(is_serving(message->thread) && message->thread->serves.client == client))
 		serve(message->thread, client, id);
 }
@@ -496,21 +502,27 @@ static __always_inline struct pguard_connection *find(struct message *message, u
 }
 
 /*
- * Returns true if requests are followed.  The table goes a grace period after the thread is
- * dead; preemption is off.
+ * The connections of its target, or NULL if requests are not followed.  The table goes a grace
+ * period after the thread is dead; preemption is off.
  */
-static __always_inline bool message_init(struct message *message, struct pguard_thread *thread)
+static __always_inline struct pguard_connection_table *table_of(const struct pguard_thread *thread)
 {
 	const struct pguard_target *target = thread->image->target;
 
 	if (unlikely(READ_ONCE(thread->dead)) ||
 	    !(READ_ONCE(target->flags) & PERFGUARD_TARGET_FLAGS_REQUESTS))
-		return false;
-	message->table = READ_ONCE(target->connections);
+		return NULL;
+	return READ_ONCE(target->connections);
+}
+
+/* Returns true if requests are followed.  Preemption is off. */
+static __always_inline bool message_init(struct message *message, struct pguard_thread *thread)
+{
+	message->table = table_of(thread);
 	message->thread = thread;
 	message->key = 0;
 	message->now = pguard_clock();
-	return true;
+	return message->table;
 }
 
 static __always_inline void take(struct pguard_connection *connection, struct message *message,
@@ -542,11 +554,14 @@ static noinline bool hand_over(const struct message *message)
 	if (!is_serving(message->thread) ||
 	    !pguard_handover_is_known(&message->table->handovers, message->key))
 		return false;
-	connection = client_lock(message, serves->client, serves->id);
+	connection = client_find(message, serves->client, serves->id);
 	if (!connection)
 		return false;
-	account(&connection->request, message, NULL);
-	connection->request.is_handed = true;
+	spin_lock(&connection->lock);
+	if (connection->is_open) {
+		account(&connection->request, message, NULL);
+		connection->request.is_handed = true;
+	}
 	spin_unlock(&connection->lock);
 	pguard_handover_put(&message->table->handovers, message->key, &handover);
 	/* What a thread was given it gives back, and is done with it. */
@@ -565,10 +580,12 @@ static noinline void take_over(const struct message *message, bool is_all)
 	if (message->thread->serves.is_handed)
 		message->thread->serves.client = NULL;
 	while (pguard_handover_take(&message->table->handovers, message->key, false, &handover)) {
-		connection = client_lock(message, handover.client, handover.id);
+		connection = client_find(message, handover.client, handover.id);
 		if (!connection)
 			continue;
-		account(&connection->request, message, NULL);
+		spin_lock(&connection->lock);
+		if (connection->is_open)
+			account(&connection->request, message, NULL);
 		spin_unlock(&connection->lock);
 		serve(message->thread, handover.client, handover.id);
 		message->thread->serves.is_handed = true;
@@ -593,6 +610,44 @@ static __always_inline void message_take(struct pguard_thread *thread, u32 fd, b
 		else if (message.key)
 			hand_over(&message);
 	}
+	preempt_enable_notrace();
+}
+
+/* Of what a socket has now, if anything.  More may come just now. */
+static __always_inline void arrival_set(struct pguard_arrival *arrival, const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	arrival->sk = sk;
+	arrival->packet_us = 0;
+	if (is_tcp(sk) && READ_ONCE(tp->rcv_nxt) != READ_ONCE(tp->copied_seq))
+		arrival->packet_us = READ_ONCE(tp->tcp_mstamp);
+	else
+		arrival->run_delay = current->sched_info.run_delay;
+}
+
+/**
+ * pguard_connection_expect() - current is about to read
+ * @thread: of current
+ * @fd: from this descriptor, whatever it is
+ *
+ * TCP keeps when the last packet came, but a read sets that to its own time
+ * (tcp_rcv_space_adjust()).
+ *
+ * Context: current, preemptible or not; does not sleep.
+ */
+void pguard_connection_expect(struct pguard_thread *thread, u32 fd)
+{
+	struct pguard_arrival *arrival = &thread->arrival;
+	struct message message = { .thread = thread };
+	const struct pguard_connection *connection;
+
+	arrival->sk = NULL;
+	preempt_disable_notrace();
+	message.table = table_of(thread);
+	connection = message.table ? find(&message, fd) : NULL;
+	if (likely(connection))
+		arrival_set(arrival, connection->sk);
 	preempt_enable_notrace();
 }
 
@@ -660,8 +715,9 @@ void pguard_connection_woke_none(struct pguard_thread *thread, u64 futex)
 	preempt_disable_notrace();
 	if (message_init(&message, thread) &&
 	    pguard_handover_take(&message.table->handovers, futex_key(futex), true, &handover)) {
-		connection = client_lock(&message, handover.client, handover.id);
+		connection = client_find(&message, handover.client, handover.id);
 		if (connection) {
+			spin_lock(&connection->lock);
 			connection->request.is_handed = false;
 			spin_unlock(&connection->lock);
 		}

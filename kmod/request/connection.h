@@ -185,6 +185,7 @@ u64 pguard_connection_look(struct pguard_connection_table *table,
 void pguard_connection_report(struct pguard_connection *connection,
 			      struct pguard_request_report *report);
 void pguard_connection_accept(struct pguard_thread *thread, u32 fd);
+void pguard_connection_expect(struct pguard_thread *thread, u32 fd);
 void pguard_connection_read(struct pguard_thread *thread, u32 fd);
 void pguard_connection_write(struct pguard_thread *thread, u32 fd);
 bool pguard_connection_wake(struct pguard_thread *thread, u64 futex);

@@ -113,6 +113,18 @@ struct pguard_talk {
 	u32 removed;
 };
 
+/**
+ * struct pguard_arrival - of what a read is about to take, see request/connection.c
+ * @sk: where; to be compared with alone; NULL if nothing is known
+ * @packet_us: when its last packet came or went, by TCP's clock; 0: there was nothing to read
+ * @run_delay: how long the thread had waited for a CPU by then, ns
+ */
+struct pguard_arrival {
+	const struct sock *sk;
+	u64 packet_us;
+	u64 run_delay;
+};
+
 enum { PGUARD_NR_TALKS = 4 };	/* by the low bits of a descriptor */
 
 /**
@@ -162,6 +174,7 @@ enum { PGUARD_NR_TALKS = 4 };	/* by the low bits of a descriptor */
  * @event_time: time of its last event; the thread's own
  * @serves: the client whose message it had last; the thread's own
  * @talks: the connections it had messages by last; the same
+ * @arrival: of what the call that it is in reads; the same
  */
 struct pguard_thread {
 	struct hlist_node node;
@@ -217,6 +230,7 @@ struct pguard_thread {
 	u64 event_time;
 	struct pguard_serves serves;
 	struct pguard_talk talks[PGUARD_NR_TALKS];
+	struct pguard_arrival arrival;
 };
 
 /* pguard_thread.returns is .follow while .dead is false. */
