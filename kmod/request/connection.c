@@ -5,6 +5,7 @@
 #include "lib/clock.h"
 #include "target/image.h"
 #include "target/thread.h"
+#include "trainstream/stream.h"
 
 #include <linux/fdtable.h>
 #include <linux/file.h>
@@ -310,6 +311,21 @@ static void request_end(struct pguard_connection_table *table,
 		request_unanswered(table, connection);
 }
 
+/* Record the request that has been answered, if any: the next one has come.  Context: hooked calls. */
+static noinline void request_record(const struct pguard_connection *connection,
+				    const struct message *message)
+{
+	struct pguard_slow_request ended;
+
+	if (!connection->is_open || !pguard_stream_wants_units(message->thread->image->target))
+		return;
+	request_describe(connection, &ended);
+	request_describe_more(connection, &ended);
+	/* The port of IPv6 is at the same place. */
+	pguard_stream_put(message->thread, PERFGUARD_EVENT_KIND_REQUEST,
+			  ntohs(ended.client.in.sin_port), ended.begin_ns, ended.times.elapsed);
+}
+
 static void request_begin(struct pguard_connection *connection, const struct message *message)
 {
 	struct pguard_client_request *request = &connection->request;
@@ -337,6 +353,8 @@ static void client_read(struct pguard_connection *connection, const struct messa
 	if (connection->is_open && !connection->request.answered) {
 		account(&connection->request, message, NULL);
 	} else {
+		if (unlikely(pguard_stream_is_open()))
+			request_record(connection, message);
 		request_end(message->table, connection);
 		request_begin(connection, message);
 	}

@@ -311,6 +311,14 @@ enum perfguard_event_kind {
 	 * blocked for block I/O in 256 ns, at most 2^28 - 1.
 	 */
 	PERFGUARD_EVENT_KIND_ACCOUNT = 9,
+	/*
+	 * A request of a client was over, as the thread has read the next one
+	 * of its connection. value is the time from its first bytes to the
+	 * last of the answer, sp when those bytes came (CLOCK_MONOTONIC),
+	 * number the client's port, 0 if it has none. With a target's flags
+	 * requests and units, or requests and record.
+	 */
+	PERFGUARD_EVENT_KIND_REQUEST = 10,
 };
 
 /*
