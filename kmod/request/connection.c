@@ -311,6 +311,28 @@ static void request_end(struct pguard_connection_table *table,
 		request_unanswered(table, connection);
 }
 
+/*
+ * The end of an answer may leave long after it was written, where Nagle's algorithm waits for the
+ * client to acknowledge what went before.  The kernel keeps when the last packet left, which may
+ * have had no data; and in jiffies when the last data did.
+ */
+static void answer_leave(struct pguard_connection *connection, const struct message *message)
+{
+	const struct tcp_sock *tp = tcp_sk(connection->sk);
+	u64 answered = connection->request.answered, left;
+	s64 packet_ns, data_ns;
+
+	if (!is_tcp(connection->sk) || tp->nonagle & TCP_NAGLE_OFF)
+		return;
+	packet_ns = ktime_get_ns() - READ_ONCE(tp->tcp_wstamp_ns);
+	data_ns = (s64)(s32)(tcp_jiffies32 - READ_ONCE(tp->lsndtime)) * TICK_NSEC;
+	if (packet_ns < 0 || abs(packet_ns - data_ns) > TICK_NSEC)
+		return;
+	left = message->now - pguard_clock_ticks(packet_ns);
+	if ((s64)(left - answered) > (s64)pguard_clock_ticks(2 * TICK_NSEC))
+		connection->request.answered = left;
+}
+
 /* Record the request that has been answered, if any: the next one has come.  Context: hooked calls. */
 static noinline void request_record(const struct pguard_connection *connection,
 				    const struct message *message)
@@ -353,6 +375,8 @@ static void client_read(struct pguard_connection *connection, const struct messa
 	if (connection->is_open && !connection->request.answered) {
 		account(&connection->request, message, NULL);
 	} else {
+		if (connection->is_open)
+			answer_leave(connection, message);
 		if (unlikely(pguard_stream_is_open()))
 			request_record(connection, message);
 		request_end(message->table, connection);
