@@ -9,6 +9,7 @@
  *	compute US	compute so long, then answer
  *	ask US		ask the peer to answer that much later, by a connection of this
  *			client's own, and answer when it has
+ *	halves US	compute so long, then answer by two writes, without TCP_NODELAY
  *	silent US	compute so long, and do not answer
  *	pool US		let a thread of a pool compute so long, then answer
  *	poolask US	let a thread of a pool ask the peer, wait for it, then answer
@@ -238,8 +239,12 @@ static noinline void serve(int fd)
 		return;
 	}
 	compute(us);
-	if (!strcmp(word, "compute"))
+	if (!strcmp(word, "compute")) {
 		say(fd, "ok\n");
+	} else if (!strcmp(word, "halves")) {
+		say(fd, "o");
+		say(fd, "k\n");
+	}
 }
 
 int main(int argc, char **argv)
