@@ -3,7 +3,7 @@
 
 usage: client.py PROGRAM [--connections N] [--requests N] [--seed N]
                          [--label LABEL] [--pause SECONDS [--tail EXPONENT]]
-                         [--pid PID --out DIR]
+                         [--pid PID --out DIR [--stamps]]
 
 Each connection is a process that asks, waits for the answer, and asks again.  Labels come by
 Zipf's law (1/rank), the same in each run with the same seed.  It ends after --requests (over
@@ -11,6 +11,9 @@ all connections), or on SIGTERM; --label leaves one label of the mix.  With --ta
 Pareto's law with this exponent, and SECONDS is their mean.  With --out these files are written there:
   requests.tsv    connection port label sent_ns answered_ns   (CLOCK_MONOTONIC)
   sockets.tsv     pid fd port: which of the server's files is which connection
+With --stamps requests.tsv also has went_ns and came_ns: when the kernel sent the request and
+received the end of its answer (CLOCK_REALTIME), whenever the client got the CPU.  The connections
+ask once more at the end, without a row.
 """
 
 import argparse
@@ -19,11 +22,50 @@ import pathlib
 import random
 import re
 import signal
+import socket
+import struct
 import time
 import traceback
 
 import programs
 from programs.program import ask, draw
+
+
+# linux/net_tstamp.h: of what is sent, without its bytes, and of what is received, by software.
+SO_TIMESTAMPING, STAMPS = 37, 1 << 1 | 1 << 3 | 1 << 4 | 1 << 11
+
+
+class Stamped:
+    """A connection by which the kernel says when packets left and came."""
+
+    def __init__(self, connection):
+        self.connection = connection
+        self.went_ns = self.came_ns = 0
+        # With a timeout, Python would wait for what is sent to be stamped, or for nothing.
+        connection.settimeout(None)
+        connection.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPING, STAMPS)
+
+    @staticmethod
+    def stamp_ns(ancillary):
+        """0 without one: the kernel begins with what comes a while after it was asked to."""
+        for _, kind, data in ancillary:
+            if kind == SO_TIMESTAMPING:
+                seconds, ns = struct.unpack_from("qq", data)
+                return seconds * 10**9 + ns
+        return 0
+
+    def sendall(self, data):
+        self.connection.sendall(data)
+        self.went_ns = self.stamp_ns(self.connection.recvmsg(0, 512, socket.MSG_ERRQUEUE)[1])
+
+    def recv(self, size):
+        data, ancillary, *_ = self.connection.recvmsg(size, 512)
+        if data:
+            self.came_ns = self.stamp_ns(ancillary)
+        return data
+
+    def close(self):
+        self.connection.close()
 
 
 class Stop:
@@ -54,6 +96,8 @@ def talk(number, arguments, ready, go):
     labels = [arguments.label] if arguments.label else mix.labels
     connection = program.connect()
     port = connection.getsockname()[1]
+    if arguments.stamps:
+        connection = Stamped(connection)
     # The server takes the connection with the first request at the latest.
     if arguments.out:
         ask(mix, connection, mix.labels[0])
@@ -71,13 +115,15 @@ def talk(number, arguments, ready, go):
             sent = clock()
             connection.sendall(data)
             mix.answer(connection, label)
-            rows.append((label, sent, clock()))
+            row = [port, label, sent, clock()]
+            rows.append(row + [connection.went_ns, connection.came_ns] if arguments.stamps else row)
             left -= 1
             if arguments.pause:
                 time.sleep(pause(chance, arguments))
+    if arguments.stamps:
+        ask(mix, connection, mix.labels[0])
     connection.close()
-    return "".join(f"{number}\t{port}\t{label}\t{sent}\t{answered}\n"
-                   for label, sent, answered in rows)
+    return "".join("\t".join(map(str, [number, *row])) + "\n" for row in rows)
 
 
 def ports_by_inode():
@@ -143,6 +189,7 @@ def main():
     parser.add_argument("--tail", type=float, default=0)
     parser.add_argument("--pid", type=int, default=0)
     parser.add_argument("--out", type=pathlib.Path)
+    parser.add_argument("--stamps", action="store_true")
     arguments = parser.parse_args()
     go = os.pipe()
     children = fork_connections(arguments, go)
@@ -155,7 +202,8 @@ def main():
     codes = [os.waitpid(pid, 0)[1] for pid, _ in children]
     if arguments.out:
         (arguments.out / "requests.tsv").write_text(
-            "connection\tport\tlabel\tsent_ns\tanswered_ns\n" + "".join(logs))
+            "connection\tport\tlabel\tsent_ns\tanswered_ns" +
+            ("\twent_ns\tcame_ns\n" if arguments.stamps else "\n") + "".join(logs))
     if any(codes):
         raise SystemExit("client: a connection failed")
 

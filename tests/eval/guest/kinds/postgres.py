@@ -68,6 +68,7 @@ class Server(Program):
     exe = "/usr/lib/postgresql/15/bin/postgres"
     packages = ("postgresql-15",)
     port = 7025
+    most_connections = 4
 
     def run(self, *command):
         subprocess.run(["setpriv", "--reuid", "postgres", "--regid", "postgres", "--clear-groups",

@@ -36,6 +36,8 @@ class ApacheMix(HttpMix):
 class Server(Program):
     exe = "/usr/sbin/apache2"
     port = 7004
+    # With more, all of its workers may be busy, and then it closes connections that are kept.
+    most_connections = 4
     requests = 1000
 
     modules = MODULES

@@ -114,6 +114,7 @@ class MariadbMix(Mix):
 class Server(Program):
     exe = "/usr/sbin/mariadbd"
     port = 7005
+    most_connections = 4
     requests = 1000
 
     def options(self, data=None):

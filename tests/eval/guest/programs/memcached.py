@@ -81,6 +81,7 @@ class MemcachedMix(Mix):
 class Server(Program):
     exe = "/usr/bin/memcached"
     port = 7003
+    most_connections = 4
 
     def command(self):
         return [self.exe, "-u", "nobody", "-l", "127.0.0.1", "-p", str(self.port), "-m", "64"]

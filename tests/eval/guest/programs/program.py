@@ -25,6 +25,8 @@ class Program:
     port = 0
     # How many requests a count load sends.
     requests = 2000
+    # As many as the mix has tables, or the like, for.
+    most_connections = 1000
 
     def __init__(self):
         self.dir = pathlib.Path("/tmp/eval") / type(self).__module__.rsplit(".", 1)[-1]
