@@ -257,7 +257,8 @@ def main():
     check_pool(server)
     check_each(server)
     if EXACT:
-        check_queue(server, SHORT_US, NEAR_NS)
+        # The client may have to wait for the CPU between its look at the clock and the packet.
+        check_queue(server, SHORT_US, TICK_NS)
         # The kernel has acknowledged it meanwhile, and only knows the tick in which it came.
         check_queue(server, LONG_US, 2 * TICK_NS)
     check_unanswered(server)
