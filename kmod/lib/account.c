@@ -2,7 +2,10 @@
 
 #include "lib/account.h"
 
+#include <linux/cgroup.h>
 #include <linux/sched/clock.h>
+
+#include <linux/perfguard.h>
 
 /*
  * The CPU time at the mark.  It was taken @elapsed ago, and since the
@@ -35,6 +38,7 @@ static bool has_left(const struct pguard_account *account)
 static void account_close(struct pguard_account *account, u64 elapsed)
 {
 	account->elapsed = elapsed;
+	account->stopped = 0;
 	if ((s64)account->cpu < 0)
 		account->cpu = 0;
 	account->cpu = min(account->cpu, elapsed);
@@ -153,4 +157,118 @@ void pguard_account_remote(const struct pguard_mark *mark, u64 elapsed,
 		ret->runqueue += rest;
 	ret->blocked -= rest;
 	ret->block_io = min(ret->block_io, ret->blocked);
+}
+
+/**
+ * pguard_account_stop_cause() - is a task stopped
+ * @task: referenced
+ *
+ * The freezer of cgroup v2 and a stop by a signal let a task sleep on its way to user mode; that
+ * of cgroup v1 may also freeze it where it waits.
+ *
+ * Context: any; may be out of date at once.
+ * Return: enum perfguard_stop_cause; 0 if it is not.
+ */
+u32 pguard_account_stop_cause(struct task_struct *task)
+{
+	u32 state = READ_ONCE(task->__state);
+
+	if (state & __TASK_TRACED)
+		return PERFGUARD_STOP_CAUSE_TRACER;
+	if (state & __TASK_STOPPED)
+		return PERFGUARD_STOP_CAUSE_SIGNAL;
+	if (state & TASK_FROZEN)
+		return PERFGUARD_STOP_CAUSE_FREEZER;
+	/* Who waits for a child of vfork() counts as frozen, too, in another state. */
+	if (state & TASK_INTERRUPTIBLE && cgroup_task_frozen(task))
+		return PERFGUARD_STOP_CAUSE_FREEZER;
+	return 0;
+}
+
+/* Returns true if the task has not gone on since the mark was taken.  Context: any. */
+bool pguard_account_is_stopped_still(struct task_struct *task,
+				     const struct pguard_stop_mark *mark)
+{
+	return pguard_account_stop_cause(task) && !READ_ONCE(task->on_cpu) &&
+	       (u32)READ_ONCE(task->nvcsw) == mark->voluntary;
+}
+
+/**
+ * pguard_account_mark_stop() - take a mark of a task if it is stopped
+ * @task: referenced, not current
+ * @ret: filled in
+ *
+ * Its counters stand still since it left its CPU, which the scheduler's clock of it says when.
+ *
+ * Context: any.
+ * Return: enum perfguard_stop_cause; 0 if it is not stopped, or not off its CPU yet.
+ */
+u32 pguard_account_mark_stop(struct task_struct *task, struct pguard_stop_mark *ret)
+{
+	u32 cause = pguard_account_stop_cause(task);
+	u64 now = local_clock();
+
+	/* Pairs with the scheduler's release when it has switched to another task. */
+	if (!cause || smp_load_acquire(&task->on_cpu))
+		return 0;
+	ret->voluntary = READ_ONCE(task->nvcsw);
+	ret->since = min(READ_ONCE(task->se.exec_start), now);
+	ret->cpu = READ_ONCE(task->se.sum_exec_runtime);
+	ret->runqueue = READ_ONCE(task->sched_info.run_delay);
+	/* All that before it is found to be stopped still. */
+	smp_rmb();
+	return pguard_account_is_stopped_still(task, ret) ? cause : 0;
+}
+
+/**
+ * pguard_account_since_stop() - how long a task neither ran nor waited for a CPU since it was stopped
+ * @mark: taken then
+ * @task: the task, referenced
+ *
+ * Context: any.
+ * Return: ns
+ */
+u64 pguard_account_since_stop(const struct pguard_stop_mark *mark, struct task_struct *task)
+{
+	u64 now = local_clock(), cpu = READ_ONCE(task->se.sum_exec_runtime);
+	struct pguard_mark end;
+	s64 ret;
+
+	if (task == current) {
+		pguard_account_mark(&end);
+		cpu = mark_cpu(&end, now, 0);
+	}
+	ret = now - mark->since - (cpu - mark->cpu) -
+	      (READ_ONCE(task->sched_info.run_delay) - mark->runqueue);
+	return max_t(s64, ret, 0);
+}
+
+/**
+ * pguard_account_take_stopped() - put down a part of a unit's blocked time to stops
+ * @account: of the unit
+ * @stopped: for how long it was, ns
+ *
+ * Without times all of its time was its own.
+ *
+ * Context: any.
+ */
+void pguard_account_take_stopped(struct pguard_account *account, u64 stopped)
+{
+	if (!account->has_times) {
+		account->stopped = min(stopped, account->elapsed);
+		return;
+	}
+	account->stopped = min(stopped, account->blocked);
+	account->blocked -= account->stopped;
+	account->block_io = min(account->block_io, account->blocked);
+}
+
+/* The account of a unit as if it had not been stopped.  Context: any. */
+struct pguard_account pguard_account_without_stops(const struct pguard_account *account)
+{
+	struct pguard_account ret = *account;
+
+	ret.elapsed -= ret.stopped;
+	ret.stopped = 0;
+	return ret;
 }

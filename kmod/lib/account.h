@@ -9,6 +9,10 @@
  * unit in which the task never left its CPU was all CPU; that is seen from
  * the counts of switches, and is the case that must be cheap.
  *
+ * When the task is stopped nothing counts that.  Whoever sees it stopped takes
+ * another mark, by which the task itself finds out how long that was when it
+ * goes on (unit/stopped.c); it is taken off the rest then.
+ *
  * Interrupts are a part of what a task computes, for most kernels.  What they
  * add to a short unit is not the unit's; whether there was one is seen from
  * the CPU's counts, which another CPU has others of.
@@ -50,7 +54,7 @@ struct pguard_mark {
 /**
  * struct pguard_account - where the time of a unit went
  *
- * @elapsed to @block_io in ns; @blocked contains @block_io.
+ * @elapsed to @stopped in ns; @blocked contains @block_io.
  */
 struct pguard_account {
 	u64 elapsed;
@@ -58,6 +62,7 @@ struct pguard_account {
 	u64 runqueue;
 	u64 blocked;
 	u64 block_io;
+	u64 stopped;
 	u64 min_faults;
 	u64 maj_faults;
 	u64 voluntary;
@@ -65,6 +70,18 @@ struct pguard_account {
 	bool has_times;		/* a mark was taken */
 	bool interrupted;	/* its CPU had an interrupt, maybe while it was away */
 	bool has_block_io;	/* the kernel accounts it for this task */
+};
+
+/**
+ * struct pguard_stop_mark - a task's counters while it is stopped; times in ns
+ * @since: the scheduler's clock when it left its CPU
+ * @voluntary: stays the same as long as it does not leave one again
+ */
+struct pguard_stop_mark {
+	u64 since;
+	u64 cpu;
+	u64 runqueue;
+	u32 voluntary;
 };
 
 /*
@@ -138,5 +155,13 @@ void pguard_account_current(const struct pguard_mark *mark, u64 elapsed,
 			    struct pguard_account *ret);
 void pguard_account_remote(const struct pguard_mark *mark, u64 elapsed,
 			   struct task_struct *task, struct pguard_account *ret);
+
+u32 pguard_account_stop_cause(struct task_struct *task);
+u32 pguard_account_mark_stop(struct task_struct *task, struct pguard_stop_mark *ret);
+bool pguard_account_is_stopped_still(struct task_struct *task,
+				     const struct pguard_stop_mark *mark);
+u64 pguard_account_since_stop(const struct pguard_stop_mark *mark, struct task_struct *task);
+void pguard_account_take_stopped(struct pguard_account *account, u64 stopped);
+struct pguard_account pguard_account_without_stops(const struct pguard_account *account);
 
 #endif /* _KMOD_LIB_ACCOUNT_H */

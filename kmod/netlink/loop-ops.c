@@ -169,7 +169,9 @@ static int fill_loop(struct sk_buff *skb, const struct pguard_image *image,
 	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_MIN_FAULTS, sums->type.min_faults) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_MAJ_FAULTS, sums->type.maj_faults) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_MAX_NS, sums->max) ||
-	       nla_put(skb, PERFGUARD_A_LOOP_HIST, sizeof(sums->hist), sums->hist);
+	       nla_put(skb, PERFGUARD_A_LOOP_HIST, sizeof(sums->hist), sums->hist) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_STOPPED, sums->type.stopped) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_LOOP_STOPPED_NS, sums->stopped);
 }
 
 /* The loops of one image; args[1] is the number of those in the dump so far. */

@@ -465,6 +465,7 @@ static int fill_type(struct sk_buff *skb, const struct pguard_profile *profile, 
 	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_BLOCK_IO_LIMIT_NS,
 			       limits->ns[PERFGUARD_PART_BLOCK_IO - 1]) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_STARVED, sums.starved) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_STOPPED, sums.stopped) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_UNITS, sums.units) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_LATE, sums.late) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_NOVEL, sums.novel) ||

@@ -33,6 +33,19 @@ enum { MIN_CHUNK = 256, CHUNK_OVERHEAD = 128 };
 /* Contexts sent of a unit: they have to fit into a message. */
 enum { MAX_MET = 64 };
 
+/* It was stopped. */
+static int fill_stop(struct sk_buff *skb, const struct pguard_alert_record *record)
+{
+	if (!record->account.stopped)
+		return 0;
+	return pguard_nl_put64(skb, PERFGUARD_A_RECORD_STOPPED_NS, record->account.stopped) ||
+	       (record->stop_cause &&
+		nla_put_u32(skb, PERFGUARD_A_RECORD_STOP_CAUSE, record->stop_cause)) ||
+	       (record->stopped_by &&
+		nla_put_u32(skb, PERFGUARD_A_RECORD_STOPPED_BY, record->stopped_by)) ||
+	       (record->is_stopped && nla_put_flag(skb, PERFGUARD_A_RECORD_IS_STOPPED));
+}
+
 static int fill_account(struct sk_buff *skb, const struct pguard_account *account)
 {
 	if (pguard_nl_put64(skb, PERFGUARD_A_RECORD_ELAPSED_NS, account->elapsed))
@@ -105,7 +118,8 @@ static int fill_fields(struct sk_buff *skb, const struct pguard_alert_record *re
 	       nla_put_string(skb, PERFGUARD_A_RECORD_COMM, record->comm) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_RECORD_UNIT, record->unit) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_RECORD_VOLUNTARY, record->account.voluntary) ||
-	       fill_account(skb, &record->account) || fill_type(skb, record);
+	       fill_account(skb, &record->account) || fill_stop(skb, record) ||
+	       fill_type(skb, record);
 }
 
 static int fill_stack(struct sk_buff *skb, const struct pguard_stack *stack)

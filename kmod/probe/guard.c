@@ -69,6 +69,8 @@ static noinline void judge(struct pguard_thread *thread, struct pguard_inference
 		return;
 	if (word & PGUARD_PHASE_MARKED)
 		pguard_account_current(&thread->mark, account.elapsed, &account);
+	if (unlikely(word & PGUARD_PHASE_STOPPED))
+		pguard_unit_take_stopped(thread, word, &account);
 	pguard_inference_judge(inference, &account, &finding);
 	inference->judged = inference->verdict;
 	inference->quiet = finding.left_ns == U64_MAX

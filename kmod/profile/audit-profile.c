@@ -105,6 +105,7 @@ void pguard_audit_sum(const struct pguard_loop *loop, struct pguard_audit_sums *
 		pguard_sums_add(&ret->type, &sums->type, sizeof(ret->type));
 		pguard_sums_add(ret->hist, sums->hist, sizeof(ret->hist));
 		ret->max = max(ret->max, READ_ONCE(sums->max));
+		ret->stopped += READ_ONCE(sums->stopped);
 		ret->has_block_io |= READ_ONCE(sums->has_block_io);
 	}
 }

@@ -18,11 +18,14 @@
  * @limit_ns: of that part
  * @left_ns: how much longer the unit may run before it can be late; 0 if it is,
  *	U64_MAX without limits
+ * @is_stopped: it is not late, and would be if the time in which it was stopped were its own;
+ *	then @part says so, and @limit_ns is of what it would exceed
  */
 struct pguard_finding {
 	u32 part;
 	u64 limit_ns;
 	u64 left_ns;
+	bool is_stopped;
 };
 
 static inline bool pguard_finding_is_late(const struct pguard_finding *finding)
@@ -35,9 +38,9 @@ static inline u64 pguard_limits_part(const struct pguard_account *account, u32 p
 {
 	switch (part) {
 	case PERFGUARD_PART_ALL:
-		return account->elapsed;
+		return account->elapsed - account->stopped;
 	case PERFGUARD_PART_OWN:
-		return account->elapsed - account->runqueue;
+		return account->elapsed - account->stopped - account->runqueue;
 	case PERFGUARD_PART_CPU:
 		return account->cpu;
 	case PERFGUARD_PART_BLOCKED:
@@ -58,18 +61,10 @@ static inline u64 pguard_limits_of_part(const struct pguard_limits *limits, u64 
 	return limit;
 }
 
-/**
- * pguard_limits_judge() - is a unit with this account late
- * @limits: its type's, or those of all that it may be of
- * @added_ns: how much longer it may be in what has its CPU time in it, whatever its type
- * @account: so far or, if it ended, of all of it
- * @ret: filled in
- *
- * Context: any.
- */
-static inline void pguard_limits_judge(const struct pguard_limits *limits, u64 added_ns,
-				       const struct pguard_account *account,
-				       struct pguard_finding *ret)
+/* Is it late, stops apart. */
+static inline void pguard_limits_exceed(const struct pguard_limits *limits, u64 added_ns,
+					const struct pguard_account *account,
+					struct pguard_finding *ret)
 {
 	u64 limit, ns, left, times, most = 0;
 	u32 i;
@@ -94,13 +89,51 @@ static inline void pguard_limits_judge(const struct pguard_limits *limits, u64 a
 	}
 }
 
+/* The same if it had been blocked while it was stopped. */
+static inline void pguard_limits_exceed_by_stop(const struct pguard_limits *limits, u64 added_ns,
+						const struct pguard_account *account,
+						struct pguard_finding *ret)
+{
+	struct pguard_account own = *account;
+	struct pguard_finding finding;
+
+	own.blocked += own.stopped;
+	own.stopped = 0;
+	pguard_limits_exceed(limits, added_ns, &own, &finding);
+	if (!pguard_finding_is_late(&finding))
+		return;
+	ret->part = PERFGUARD_PART_STOPPED;
+	ret->limit_ns = finding.limit_ns;
+	ret->is_stopped = true;
+}
+
+/**
+ * pguard_limits_judge() - is a unit with this account late
+ * @limits: its type's, or those of all that it may be of
+ * @added_ns: how much longer it may be in what has its CPU time in it, whatever its type
+ * @account: so far or, if it ended, of all of it
+ * @ret: filled in
+ *
+ * Context: any.
+ */
+static inline void pguard_limits_judge(const struct pguard_limits *limits, u64 added_ns,
+				       const struct pguard_account *account,
+				       struct pguard_finding *ret)
+{
+	pguard_limits_exceed(limits, added_ns, account, ret);
+	if (account->stopped && !pguard_finding_is_late(ret))
+		pguard_limits_exceed_by_stop(limits, added_ns, account, ret);
+}
+
 /* Returns true if a unit that is in time would be late if the run queue were its own doing. */
 static inline bool pguard_limits_starve(const struct pguard_limits *limits, u64 added_ns,
 					const struct pguard_account *account)
 {
 	u64 limit = pguard_limits_of_part(limits, added_ns, PERFGUARD_PART_OWN);
 
-	return limit && account->elapsed > limit && account->elapsed - account->runqueue <= limit;
+	u64 elapsed = account->elapsed - account->stopped;
+
+	return limit && elapsed > limit && elapsed - account->runqueue <= limit;
 }
 
 #endif /* _KMOD_PROFILE_FINDING_H */

@@ -346,7 +346,7 @@ void pguard_inference_judge(const struct pguard_inference *inference,
 
 	if (limits) {
 		pguard_limits_judge(limits, added_ns, account, ret);
-		if (!pguard_finding_is_late(ret))
+		if (!pguard_finding_is_late(ret) && !ret->is_stopped)
 			return;
 	}
 	pguard_limits_judge(limits_of_all(inference, verdict, &room), added_ns, account, ret);

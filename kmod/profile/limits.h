@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Limits: how long each part of a unit's time may be.  A unit that exceeds one of them is
- * late.  What it waits in the run queue counts only in all of its time.
+ * late.  What it waits in the run queue counts only in all of its time, and what it was stopped
+ * in none.
  */
 #ifndef _KMOD_PROFILE_LIMITS_H
 #define _KMOD_PROFILE_LIMITS_H

@@ -56,7 +56,8 @@ struct pguard_object {
  *
  * Those that may be of no type, as they met a context that the profile does not have, do not count.
  * @late and what begins with it are of those that were not, @novel of both; @starved of those
- * that would have been late if the run queue counted; ns.  Of a late unit the parts count for
+ * that would have been late if the run queue counted, @stopped of those that would have been if
+ * it counted that they were stopped; ns.  Of a late unit the parts count for
  * no more than eight times their limits, so that one does not outweigh all others.
  */
 struct pguard_type_sums {
@@ -73,6 +74,7 @@ struct pguard_type_sums {
 	u64 late_blocked;
 	u64 novel;
 	u64 starved;
+	u64 stopped;
 };
 
 enum { PGUARD_NR_TIMES = PERFGUARD_TIMES_BLOCKED };
@@ -86,12 +88,14 @@ struct pguard_type_times {
  * struct pguard_audit_sums - sums over the units of a loop that is audited
  * @type: those that were late are among its units
  * @max: the longest unit, ns
+ * @stopped: how long units were stopped, ns
  * @has_block_io: some unit had it accounted
  * @hist: units by time
  */
 struct pguard_audit_sums {
 	struct pguard_type_sums type;
 	u64 max;
+	u64 stopped;
 	bool has_block_io;
 	u64 hist[PERFGUARD_HIST_BUCKETS];
 };

@@ -57,6 +57,9 @@ struct pguard_alert_record {
 	u32 part;	/* 0: it has no limits */
 	u64 threshold_ns;
 	struct pguard_account account;
+	u32 stop_cause;	/* of its last stop; 0: there was none */
+	u32 stopped_by;
+	bool is_stopped;
 	u32 syscall;
 	u64 wait_ip;
 	u64 wait_sp;

@@ -64,6 +64,20 @@ static void record_describe(const struct pguard_thread *thread, struct pguard_al
 	rcu_read_unlock();
 }
 
+/* Why the unit was stopped. */
+static void record_stop(const struct pguard_thread *thread, struct pguard_alert_record *record)
+{
+	/* As in pguard_unit_take_stopped(). */
+	const struct pguard_stopped *stopped = smp_load_acquire(&thread->stopped);
+
+	if (!record->account.stopped || !stopped)
+		return;
+	record->stop_cause = READ_ONCE(stopped->cause);
+	record->stopped_by = READ_ONCE(stopped->by);
+	record->is_stopped = record->kind == PERFGUARD_RECORD_KIND_LATE &&
+			     pguard_account_stop_cause(thread->task);
+}
+
 /**
  * pguard_late_unit_record() - a record about a unit, or about a wait
  * @thread: the thread, referenced or in an RCU section
@@ -96,6 +110,7 @@ struct pguard_alert_record *pguard_late_unit_record(struct pguard_thread *thread
 		pguard_unit_judge(thread, account, &finding);
 		record->part = finding.part;
 		record->threshold_ns = finding.limit_ns;
+		record_stop(thread, record);
 	}
 	record_describe(thread, record, gfp);
 	return record;
@@ -125,7 +140,9 @@ static bool record_add(struct pguard_thread *thread, u64 word, struct pguard_ale
 	bool ret;
 
 	spin_lock(&thread->lock);
-	ret = record->kind != PERFGUARD_RECORD_KIND_LATE || READ_ONCE(thread->unit) == word;
+	/* It may have gone on from a stop. */
+	ret = record->kind != PERFGUARD_RECORD_KIND_LATE ||
+	      !((READ_ONCE(thread->unit) ^ word) & ~(u64)PGUARD_PHASE_STOPPED);
 	if (ret) {
 		pguard_stack_history_take(thread, pguard_unit_number(word), record);
 		refcount_inc(&record->refs);
@@ -158,6 +175,7 @@ static void report_late(struct pguard_thread *thread, u64 word, const struct pt_
 		pguard_account_current(&thread->mark, elapsed, &account);
 	else if (has_mark)
 		pguard_account_remote(&thread->mark, elapsed, thread->task, &account);
+	pguard_unit_take_stopped(thread, word, &account);
 	record = pguard_late_unit_record(
 		thread, &account, word, PERFGUARD_RECORD_KIND_LATE,
 		regs ? PERFGUARD_FOUND_BY_GUARD : PERFGUARD_FOUND_BY_OVERDUE, GFP_KERNEL);

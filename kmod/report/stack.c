@@ -266,7 +266,8 @@ struct pguard_stack *pguard_stack_read(struct pguard_thread *thread)
 	stack = stack_alloc(mm, &regs);
 	if (!stack)
 		goto out_mm;
-	stack->state = PERFGUARD_STACK_STATE_BLOCKED;
+	stack->state = pguard_account_stop_cause(thread->task) ? PERFGUARD_STACK_STATE_STOPPED
+							       : PERFGUARD_STACK_STATE_BLOCKED;
 	size = read_present(thread->task, regs.sp, stack->bytes, stack->size);
 	stack->holder = pguard_lock_holder(thread->task, &regs);
 	stack = stack_fit(stack, size);

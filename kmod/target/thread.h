@@ -47,16 +47,18 @@ enum { PGUARD_NR_PLACES = 4 };	/* bits of @fresh */
  * The thread sets RUNNING when it begins a unit (release: start and mark are
  * in place) and takes what an end takes off with xchg, or with cmpxchg as long
  * as it is not LATE; the watchdog, or a guard in the thread itself, adds LATE with
- * cmpxchg.  So each late unit gets exactly one end, and is reported as new one
- * once.  MARKED stays: between units it says that the next one gets a mark.
+ * cmpxchg; the thread adds STOPPED in the same way.  So each late unit gets exactly one end, and is
+ * reported as new one once.  MARKED stays: between units it says that the next one gets a mark.
  */
 enum pguard_phase {
 	PGUARD_PHASE_RUNNING = 1 << 0,
 	PGUARD_PHASE_LATE = 1 << 1,	/* reported late */
 	PGUARD_PHASE_MARKED = 1 << 2,	/* the unit has a mark for its account */
 	PGUARD_PHASE_GUARD = 1 << 3,	/* with LATE: a guard reported it first */
-	PGUARD_PHASE_ENDS = PGUARD_PHASE_RUNNING | PGUARD_PHASE_LATE | PGUARD_PHASE_GUARD,
-	PGUARD_PHASE_SHIFT = 4,
+	PGUARD_PHASE_STOPPED = 1 << 4,	/* it was stopped, see pguard_stopped */
+	PGUARD_PHASE_ENDS = PGUARD_PHASE_RUNNING | PGUARD_PHASE_LATE | PGUARD_PHASE_GUARD |
+			    PGUARD_PHASE_STOPPED,
+	PGUARD_PHASE_SHIFT = 5,
 };
 
 /**
@@ -85,6 +87,33 @@ struct pguard_lateness {
 	struct pguard_stack_history history;
 	u64 looked_at;
 	u64 next_report;
+};
+
+/**
+ * struct pguard_stopped - how long the thread was stopped in mid-unit; see unit/stopped.c
+ * @work: queued while a stop is under way; the thread runs it when it goes on
+ * @thread: whose it is; referenced while @is_pending
+ * @mark: taken in the stop that is under way
+ * @unit: number of the unit that this is of
+ * @ns: how long its stops were that are over
+ * @cause: enum perfguard_stop_cause, of the last one
+ * @by: the signal that stopped it, or the process that traces it; 0 if not known
+ * @is_pending: a stop is under way.  While it is not, the watchdog writes; else the thread
+ *	alone, in @work
+ * @is_confirmed: the thread was still stopped when @work was queued
+ * @is_between: it is on its way out of the wait before the unit, which a signal cut short
+ */
+struct pguard_stopped {
+	struct callback_head work;
+	struct pguard_thread *thread;
+	struct pguard_stop_mark mark;
+	u64 unit;
+	u64 ns;
+	u32 cause;
+	u32 by;
+	bool is_pending;
+	bool is_confirmed;
+	bool is_between;
 };
 
 /**
@@ -165,6 +194,7 @@ enum { PGUARD_NR_TALKS = 4 };	/* by the low bits of a descriptor */
  * @lock: guards @gone while registers are read and the history, and orders
  *	the records about one unit; inside pguard_threads_lock
  * @lateness: made by the watchdog, or NULL; gone with the state
+ * @stopped: the same
  * @captured: a request for its own stack is queued (capture.c)
  * @kick: task work of the drain; queued once, a grace period after @dead
  * @kicked: it was queued; the drain's own
@@ -217,6 +247,7 @@ struct pguard_thread {
 	spinlock_t lock;
 	refcount_t refs;
 	struct pguard_lateness *lateness;
+	struct pguard_stopped *stopped;
 	union {
 		struct hlist_node drained;
 		struct rcu_head rcu;
@@ -299,6 +330,8 @@ u64 pguard_unit_elapsed(const struct pguard_thread *thread);
 u64 pguard_unit_soon(const struct pguard_thread *thread);
 void pguard_unit_judge(const struct pguard_thread *thread, const struct pguard_account *account,
 		       struct pguard_finding *ret);
+void pguard_unit_take_stopped(const struct pguard_thread *thread, u64 word,
+			      struct pguard_account *account);
 
 void pguard_thread_put(struct pguard_thread *thread);
 struct pguard_thread *pguard_thread_first(const struct pguard_target *target);

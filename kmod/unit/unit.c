@@ -47,6 +47,7 @@ void pguard_unit_drop(struct pguard_thread *thread)
 	account.elapsed = pguard_clock_ns(pguard_clock() - thread->start);
 	if (word & PGUARD_PHASE_MARKED)
 		pguard_account_current(&thread->mark, account.elapsed, &account);
+	pguard_unit_take_stopped(thread, word, &account);
 	pguard_late_unit_report_end(thread, word, &account);
 }
 
@@ -85,16 +86,19 @@ static void count_times(struct pguard_type_sums *sums, const struct pguard_accou
 struct unit_outcome {
 	bool is_late;
 	bool is_starved;
+	bool is_stopped;
 	bool is_novel;
 };
 
 static void count_in_audit(struct pguard_audit_sums *sums, const struct pguard_account *account,
-			   bool is_late)
+			   struct unit_outcome outcome)
 {
 	sums->hist[pguard_bucket(account->elapsed)]++;
 	sums->max = max(sums->max, account->elapsed);
+	sums->stopped += account->stopped;
 	sums->has_block_io |= account->has_block_io;
-	sums->type.late += is_late;
+	sums->type.late += outcome.is_late;
+	sums->type.stopped += outcome.is_stopped;
 	count_times(&sums->type, account);
 }
 
@@ -126,6 +130,7 @@ static __always_inline void count_in_type(struct pguard_type_sums *sums,
 {
 	sums->novel += outcome.is_novel;
 	sums->starved += outcome.is_starved;
+	sums->stopped += outcome.is_stopped;
 	if (outcome.is_late)
 		count_late(sums, inference, account);
 	else if (!inference->nr_unknown)
@@ -177,7 +182,7 @@ static __always_inline void unit_count(const struct pguard_thread *thread,
 	cpu->sums.unknown_hits += inference->nr_unknown;
 	cpu->sums.checks += inference->checks;
 	if (inference->loop->audit) {
-		count_in_audit(this_cpu_ptr(inference->loop->audit), account, outcome.is_late);
+		count_in_audit(this_cpu_ptr(inference->loop->audit), account, outcome);
 	} else if (verdict->final != INFER_NO_TYPE) {
 		count_in_type(&cpu->types[verdict->type], inference, account, outcome);
 		if (unlikely(pguard_unit_is_sampled(thread->unit)))
@@ -196,6 +201,7 @@ static noinline struct unit_outcome unit_judge(const struct pguard_inference *in
 	};
 
 	outcome.is_late = pguard_finding_is_late(&finding);
+	outcome.is_stopped = finding.is_stopped;
 	return outcome;
 }
 
@@ -215,10 +221,12 @@ static u64 charge_late(const struct pguard_thread *thread, u64 begun)
 	return ticks;
 }
 
-/* A late unit ended, of which @word was the thread's. */
-static void report_end(struct pguard_thread *thread, u64 word, const struct pguard_account *account)
+/* A unit ended that was late, or would be by its stops; of which @word was the thread's. */
+static void report_end(struct pguard_thread *thread, u64 word,
+		       const struct pguard_account *account, bool is_late)
 {
-	atomic64_inc(&thread->image->target->late);
+	if (is_late)
+		atomic64_inc(&thread->image->target->late);
 	pguard_late_unit_report_end(thread, word, account);
 }
 
@@ -233,7 +241,7 @@ static noinline u64 close_doubtful(struct pguard_thread *thread,
 	unit_count(thread, account, outcome);
 	if (likely(!outcome.is_late))
 		return 0;
-	report_end(thread, thread->unit, account);
+	report_end(thread, thread->unit, account, true);
 	return charge_late(thread, begun);
 }
 
@@ -385,11 +393,12 @@ static void stream_unit(struct pguard_thread *thread, const struct pguard_infere
 		flags |= UNIT_WAS_BATCHED;
 	if (account->has_times && account->cpu != account->elapsed)
 		stream_account(thread, account);
+	/* Its stops are left out: nothing is to be learnt of them. */
 	about = min_t(u64, pguard_clock_ns(inference->checks), U32_MAX) |
 		(u64)inference->loop->id << 32 | flags << 48;
 	pguard_stream_put(thread, PERFGUARD_EVENT_KIND_UNIT,
 			  pguard_inference_type_id(inference, inference->verdict->final), about,
-			  account->elapsed);
+			  account->elapsed - account->stopped);
 }
 
 /* What ran was no unit, which does not matter. */
@@ -401,6 +410,18 @@ static bool end_empty(struct pguard_thread *thread, const struct pguard_inferenc
 	if (word & PGUARD_PHASE_LATE)
 		pguard_late_unit_report_end(thread, word, account);
 	return word & PGUARD_PHASE_LATE;
+}
+
+/*
+ * Count a unit that ended.  Where it was stopped, this is left out of what counts for its type;
+ * an audit has it, as a part of its own.
+ */
+static void count_ended(const struct pguard_thread *thread, const struct pguard_account *account,
+			struct unit_outcome outcome)
+{
+	struct pguard_account own = pguard_account_without_stops(account);
+
+	unit_count(thread, pguard_thread_inference(thread)->loop->audit ? account : &own, outcome);
 }
 
 /* The unit that runs ends.  Whether it was reported, or late. */
@@ -415,18 +436,21 @@ static bool unit_finish(struct pguard_thread *thread, struct pguard_inference *i
 	thread->counts = NULL;
 	if (word & PGUARD_PHASE_MARKED)
 		unit_account(thread, end, elapsed, &account);
+	if (unlikely(word & PGUARD_PHASE_STOPPED))
+		pguard_unit_take_stopped(thread, word, &account);
 	if (pguard_unit_is_empty(inference))
 		return end_empty(thread, inference, word, &account);
 	outcome = unit_judge(inference, &account);
 	outcome.is_novel = pguard_inference_is_novel(inference, thread->start);
-	if (word & PGUARD_PHASE_LATE) {
+	/* What was stopped may have been reported for that alone. */
+	if (word & PGUARD_PHASE_LATE && !account.stopped) {
 		outcome.is_late = true;
 		outcome.is_starved = false;
 	}
-	unit_count(thread, &account, outcome);
+	count_ended(thread, &account, outcome);
 	stream_unit(thread, inference, &account, outcome.is_novel ? UNIT_IS_NOVEL : 0);
-	if (unlikely(outcome.is_late)) {
-		report_end(thread, word, &account);
+	if (unlikely(outcome.is_late || outcome.is_stopped || word & PGUARD_PHASE_LATE)) {
+		report_end(thread, word, &account, outcome.is_late);
 		return true;
 	}
 	return unlikely(outcome.is_novel) &&

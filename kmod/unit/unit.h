@@ -59,6 +59,11 @@ void pguard_unit_event_site(struct pguard_thread *thread, u64 now);
 void pguard_unit_count_longer(const struct pguard_profile *profile, u64 ticks);
 void pguard_unit_count_checks(struct pguard_profile *profile, s64 ticks);
 
+/* Threads that are stopped in mid-unit, which the watchdog finds (stopped.c). */
+bool pguard_stopped_is_new(const struct pguard_thread *thread);
+void pguard_stopped_look(struct pguard_thread *thread, u64 word);
+bool pguard_stopped_is_between(const struct pguard_thread *thread, u64 word);
+
 /* The watchdog: finds late units from outside, while they last (watchdog.c). */
 int pguard_watchdog_init(void);
 void pguard_watchdog_start(void);
@@ -209,7 +214,8 @@ pguard_unit_end(struct pguard_thread *thread, const struct pguard_inference *inf
 	u64 word = READ_ONCE(thread->unit);
 	bool is_marked = word & PGUARD_PHASE_MARKED;
 
-	if (unlikely(!(word & PGUARD_PHASE_RUNNING) || word & PGUARD_PHASE_LATE ||
+	if (unlikely(!(word & PGUARD_PHASE_RUNNING) ||
+		     word & (PGUARD_PHASE_LATE | PGUARD_PHASE_STOPPED) ||
 		     !pguard_unit_is_plain(inference, ticks, within)))
 		return PGUARD_UNIT_END_SLOW;
 	if (unlikely(!pguard_unit_stop(thread, word)))

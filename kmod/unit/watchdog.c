@@ -15,6 +15,8 @@
  * While a unit stays late its stack is taken again and again, at times that
  * grow with it, and it is reported again when its time has doubled.  A unit
  * that a guard, or its end, reported late first is not reported as new.
+ *
+ * A scan also finds the threads that are stopped in mid-unit (stopped.c).
  */
 
 #include "unit/unit.h"
@@ -167,14 +169,28 @@ static void scan_account(struct pguard_thread *thread, u64 unit, u64 elapsed,
 
 	if (unit & PGUARD_PHASE_MARKED)
 		pguard_account_remote(&thread->mark, elapsed, thread->task, &account);
+	pguard_unit_take_stopped(thread, unit, &account);
 	pguard_unit_judge(thread, &account, &finding);
 	/* Start, mark and verdict were its own. */
 	if (!pguard_unit_runs(thread, unit))
 		return;
-	if (unit & PGUARD_PHASE_LATE || pguard_finding_is_late(&finding))
+	if (unit & PGUARD_PHASE_LATE || pguard_finding_is_late(&finding) || finding.is_stopped)
 		scan_late(thread, unit, elapsed, scan);
 	else
 		scan->delay = min(scan->delay, finding.left_ns);
+}
+
+/* Returns true if the unit of a thread is to be left alone, for it only begins when that goes on. */
+static bool scan_stopped(struct pguard_thread *thread, u64 unit, struct thread_scan *scan)
+{
+	if (unlikely(pguard_stopped_is_new(thread))) {
+		/* The work notes it. */
+		if (scan->late)
+			pguard_stopped_look(thread, unit);
+		else
+			scan->is_due = true;
+	}
+	return pguard_stopped_is_between(thread, unit);
 }
 
 static void scan_thread(struct pguard_thread *thread, struct thread_scan *scan)
@@ -185,6 +201,8 @@ static void scan_thread(struct pguard_thread *thread, struct thread_scan *scan)
 	unit = smp_load_acquire(&thread->unit);
 	/* The threads of a target that goes pass their boundaries unseen. */
 	if (!(unit & PGUARD_PHASE_RUNNING) || READ_ONCE(thread->image->target->dying))
+		return;
+	if (scan_stopped(thread, unit, scan))
 		return;
 	elapsed = pguard_unit_elapsed(thread);
 	soon = pguard_unit_soon(thread);

@@ -11,15 +11,17 @@ uint64_t record_part_ns(const struct record *record)
 
 	switch (record->part) {
 	case PERFGUARD_PART_OWN:
-		return account->elapsed_ns - account->runqueue_ns;
+		return account->elapsed_ns - account->stopped_ns - account->runqueue_ns;
 	case PERFGUARD_PART_CPU:
 		return account->cpu_ns;
 	case PERFGUARD_PART_BLOCKED:
 		return account->blocked_ns;
 	case PERFGUARD_PART_BLOCK_IO:
 		return account->block_io_ns;
+	case PERFGUARD_PART_STOPPED:
+		return account->stopped_ns;
 	default:
-		return account->elapsed_ns;
+		return account->elapsed_ns - account->stopped_ns;
 	}
 }
 

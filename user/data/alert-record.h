@@ -21,6 +21,7 @@ struct account {
 	uint64_t runqueue_ns;
 	uint64_t blocked_ns;
 	uint64_t block_io_ns; /* part of blocked; only if has_block_io */
+	uint64_t stopped_ns; /* by a signal, a tracer or the freezer */
 	uint64_t min_faults;
 	uint64_t maj_faults;
 	bool has_block_io;
@@ -41,6 +42,9 @@ struct record {
 	uint32_t part; /* enum perfguard_part: what exceeded its limit; 0: it has none */
 	uint64_t threshold_ns; /* that limit */
 	struct account account;
+	uint32_t stop_cause; /* enum perfguard_stop_cause, 0 if it was not stopped */
+	uint32_t stopped_by; /* the signal, or the tracer's process; 0: not known */
+	bool is_stopped; /* it was when the record was made */
 	uint64_t voluntary;
 	uint64_t involuntary;
 	uint32_t syscall; /* of a wait, like the next four */

@@ -98,6 +98,7 @@ struct armed_type {
 	uint64_t blocked_limit_ns;
 	uint64_t block_io_limit_ns;
 	uint64_t starved;
+	uint64_t stopped; /* likewise by stops, which are in no time */
 	uint64_t late_cpu_ns; /* of each at most eight times the limit, as the next */
 	uint64_t late_blocked_ns;
 };

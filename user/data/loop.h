@@ -34,6 +34,8 @@ struct loop {
 	uint64_t min_faults;
 	uint64_t maj_faults;
 	uint64_t max_ns;
+	uint64_t stopped; /* units that were late by this alone, and do not count as late */
+	uint64_t stopped_ns;
 	uint64_t hist[PERFGUARD_HIST_BUCKETS];
 	bool has_block_io;
 };

@@ -78,6 +78,8 @@ const struct decode_field link_loop_fields[] = {
 	U64(LOOP_MAJ_FAULTS, loop, maj_faults),
 	U64(LOOP_MAX_NS, loop, max_ns),
 	BINARY(LOOP_HIST, loop, hist, 4736),
+	U64(LOOP_STOPPED, loop, stopped),
+	U64(LOOP_STOPPED_NS, loop, stopped_ns),
 	{ 0 }
 };
 
@@ -139,6 +141,10 @@ const struct decode_field link_record_fields[] = {
 	FLAG(RECORD_IS_DEGRADED, record, is_degraded),
 	S64(RECORD_RESULT, record, result),
 	U32(RECORD_PART, record, part),
+	U64(RECORD_STOPPED_NS, record, account.stopped_ns),
+	U32(RECORD_STOP_CAUSE, record, stop_cause),
+	U32(RECORD_STOPPED_BY, record, stopped_by),
+	FLAG(RECORD_IS_STOPPED, record, is_stopped),
 	{ 0 }
 };
 
@@ -240,6 +246,7 @@ const struct decode_field link_type_fields[] = {
 	U64(TYPE_STARVED, armed_type, starved),
 	U64(TYPE_LATE_CPU_NS, armed_type, late_cpu_ns),
 	U64(TYPE_LATE_BLOCKED_NS, armed_type, late_blocked_ns),
+	U64(TYPE_STOPPED, armed_type, stopped),
 	{ 0 }
 };
 

@@ -132,19 +132,40 @@ enum perfguard_found_by {
  * them is late.
  */
 enum perfguard_part {
-	/* All of it, by the clock, run queue included. */
+	/* All of it, by the clock, run queue included, but not stopped. */
 	PERFGUARD_PART_ALL = 1,
-	/* All but the time in the run queue, which is the machine's doing. */
+	/*
+	 * All but the time in the run queue, which is the machine's doing, and
+	 * when it was stopped.
+	 */
 	PERFGUARD_PART_OWN = 2,
 	/* On a CPU. */
 	PERFGUARD_PART_CPU = 3,
-	/* Neither on a CPU nor in the run queue. */
+	/* Neither on a CPU nor in the run queue, nor stopped. */
 	PERFGUARD_PART_BLOCKED = 4,
 	/*
 	 * Blocked for block I/O, a part of the one before; 0 where the kernel
 	 * does not account it for the thread.
 	 */
 	PERFGUARD_PART_BLOCK_IO = 5,
+	/*
+	 * Stopped: by a signal, a tracer or the freezer. It has no limit: a
+	 * unit of which this is the part is in time without it, and would be
+	 * late if it were the unit's own.
+	 */
+	PERFGUARD_PART_STOPPED = 6,
+};
+
+/*
+ * Why a thread was stopped.
+ */
+enum perfguard_stop_cause {
+	/* By job control, as with SIGSTOP. */
+	PERFGUARD_STOP_CAUSE_SIGNAL = 1,
+	/* By a process that traces it, as a debugger does. */
+	PERFGUARD_STOP_CAUSE_TRACER = 2,
+	/* Its cgroup was frozen. */
+	PERFGUARD_STOP_CAUSE_FREEZER = 3,
 };
 
 /*
@@ -160,6 +181,8 @@ enum perfguard_stack_state {
 	PERFGUARD_STACK_STATE_RUNNING = 2,
 	/* It was in the kernel and another thread copied its stack. */
 	PERFGUARD_STACK_STATE_BLOCKED = 3,
+	/* The same, and it was stopped. */
+	PERFGUARD_STACK_STATE_STOPPED = 4,
 };
 
 /*
@@ -737,6 +760,12 @@ enum {
 	PERFGUARD_A_LOOP_MAX_NS,
 	/* Units by elapsed time; hist-buckets counters of 64 bits. */
 	PERFGUARD_A_LOOP_HIST,
+	/*
+	 * Units that were in time, and would have been late if a stop were
+	 * their own.
+	 */
+	PERFGUARD_A_LOOP_STOPPED,
+	PERFGUARD_A_LOOP_STOPPED_NS,
 
 	__PERFGUARD_A_LOOP_MAX,
 	PERFGUARD_A_LOOP_MAX = (__PERFGUARD_A_LOOP_MAX - 1)
@@ -885,6 +914,19 @@ enum {
 	 * does.
 	 */
 	PERFGUARD_A_RECORD_REQUEST,
+	/*
+	 * How long it was stopped, no part of blocked; absent if it was not.
+	 */
+	PERFGUARD_A_RECORD_STOPPED_NS,
+	/* Of the last stop; absent if there was none. */
+	PERFGUARD_A_RECORD_STOP_CAUSE,
+	/*
+	 * The signal that stopped it last, or the process that traced it;
+	 * absent if not known.
+	 */
+	PERFGUARD_A_RECORD_STOPPED_BY,
+	/* It was stopped when the record was made. */
+	PERFGUARD_A_RECORD_IS_STOPPED,
 
 	__PERFGUARD_A_RECORD_MAX,
 	PERFGUARD_A_RECORD_MAX = (__PERFGUARD_A_RECORD_MAX - 1)
@@ -1148,6 +1190,11 @@ enum {
 	 */
 	PERFGUARD_A_TYPE_LATE_CPU_NS,
 	PERFGUARD_A_TYPE_LATE_BLOCKED_NS,
+	/*
+	 * Units that were in time, and would have been late if the time in
+	 * which they were stopped were their own. Times count without it.
+	 */
+	PERFGUARD_A_TYPE_STOPPED,
 
 	__PERFGUARD_A_TYPE_MAX,
 	PERFGUARD_A_TYPE_MAX = (__PERFGUARD_A_TYPE_MAX - 1)
