@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What 'watch' prints of an alert, for people and for machines. */
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -233,6 +234,33 @@ static const char limits[] =
 "  limit     9.42 ms blocked, and it was so for 211 ms\n"
 "  limit     9.42 ms of block I/O, and it had 0 ns\n";
 
+static const char stopped[] =
+"14:05:03.120 STOPPED redis-server[812/815]: 212 ms, 200 ms of it stopped\n"
+"  limit     9.42 ms, within which it is otherwise\n"
+"  unit      48812, since 14:05:02.908, still running\n"
+"  type      5 (lrangeCommand, addListRangeReply), sure\n"
+"  normally  350 us for this type\n"
+"  where     redis-server+0x4412a below lrangeCommand, 80 % of the 200 ms seen\n"
+"            (2 stacks)\n"
+"  why       was stopped 200 ms\n"
+"            ran rdbSave, which this type never does\n"
+"            ran lookupKey 212 times, normally 1\n"
+"  spent     CPU 800 us, run queue 100 us, blocked 11.1 ms, stopped 200 ms\n"
+"  path      100 %  main\n"
+"            100 %  aeMain\n"
+"            100 %  call\n"
+"            100 %  lrangeCommand\n"
+"             80 %  redis-server+0x4412a\n"
+"             80 %  pthread_mutex_lock  libc.so.6\n"
+"             80 %  __lll_lock_wait  libc.so.6\n"
+"  look at   who sent SIGSTOP; 'kill -CONT 812' lets it go on\n";
+
+static const char stoppers[] =
+"  look at   who sent SIGTSTP, and SIGCONT after it\n"
+"  look at   process 77 (gdb), which traces it: a debugger, or strace\n"
+"  look at   who uses the freezer of its cgroup /system.slice/redis.service, as\n"
+"            a pause of its container does\n";
+
 static const char starved[] =
 "14:05:03.120 STARVED: units wait for a CPU\n"
 "            since 14:04:59 380 of 1,402 units waited for one longer than all of\n"
@@ -356,6 +384,47 @@ static void test_parts(void)
 	hotpath_deinit(&example.hotpath);
 }
 
+/* The advice alone. */
+static void add_advice(char *all, size_t size, struct example *example)
+{
+	FILE *file = begin();
+
+	alert_text(file, &example->alert);
+	fclose(file);
+	strncat(all, strstr(printed, "  look at"), size - strlen(all) - 1);
+}
+
+static void test_stopped(void)
+{
+	struct example example;
+	char all[1024] = "";
+	FILE *file;
+
+	make(&example);
+	example.record.part = PERFGUARD_PART_STOPPED;
+	example.record.account.blocked_ns -= 200 * MS;
+	example.record.account.stopped_ns = 200 * MS;
+	example.record.stop_cause = PERFGUARD_STOP_CAUSE_SIGNAL;
+	example.record.stopped_by = SIGSTOP;
+	example.record.is_stopped = true;
+	example.alert.lock = NULL;
+	reason_set(&example.reason, &example.record.account, NULL, 0, &example.reason.normal);
+	file = begin();
+	alert_text(file, &example.alert);
+	ok(is_printed(file, stopped), "a unit that is stopped");
+	example.record.is_stopped = false;
+	example.record.stopped_by = SIGTSTP;
+	add_advice(all, sizeof(all), &example);
+	example.record.stop_cause = PERFGUARD_STOP_CAUSE_TRACER;
+	example.record.stopped_by = 77;
+	example.alert.tracer = "gdb";
+	add_advice(all, sizeof(all), &example);
+	example.record.stop_cause = PERFGUARD_STOP_CAUSE_FREEZER;
+	add_advice(all, sizeof(all), &example);
+	ok(!strcmp(all, stoppers), "who stopped it is to be looked at");
+	hotpath_deinit(&example.hotpath);
+}
+
 static void test_starvation(void)
 {
 	static const struct alert_cpu_user users[] = { { 812, "sh", 0.98 },
@@ -390,11 +459,12 @@ static void test_thinned(void)
 int main(void)
 {
 	setenv("TZ", "UTC", 1);
-	plan(11);
+	plan(13);
 	test_block();
 	test_less();
 	test_many();
 	test_parts();
+	test_stopped();
 	test_starvation();
 	test_thinned();
 	free(printed);

@@ -9,10 +9,10 @@
 #include "out/percentiles.h"
 #include "out/text.h"
 
-/* What is neither CPU nor run queue; the counters may be a little apart. */
+/* What is none of the others; the counters may be a little apart. */
 static uint64_t blocked_ns(const struct loop *sums)
 {
-	uint64_t known = sums->cpu_ns + sums->runqueue_ns;
+	uint64_t known = sums->cpu_ns + sums->runqueue_ns + sums->stopped_ns;
 
 	return sums->elapsed_ns > known ? sums->elapsed_ns - known : 0;
 }
@@ -38,6 +38,7 @@ static void json_times(struct json *json, const struct summary *summary)
 	json_u64(json, "runqueue", sums->runqueue_ns);
 	json_u64(json, "blocked", blocked_ns(sums));
 	json_u64_or_null(json, "block_io", sums->block_io_ns, sums->has_block_io);
+	json_u64(json, "stopped", sums->stopped_ns);
 	json_u64(json, "elapsed", sums->elapsed_ns);
 	json_end(json);
 	json_object(json, "faults");
@@ -69,6 +70,7 @@ int summary_json(struct json *json, FILE *file, const struct summary *summary)
 	json_string(json, "comm", summary->comm);
 	json_u64(json, "loop", summary->number);
 	json_u64(json, "late", sums->late);
+	json_u64(json, "stopped", sums->stopped);
 	json_u64(json, "processes", summary->nr_pids);
 	json_array(json, "pids");
 	for (uint32_t i = 0; i < summary->nr_pids; i++)
@@ -116,9 +118,12 @@ static void text_shares(FILE *file, const struct summary *summary)
 	fprintf(file, ", run queue %s",
 		text_share(sums->runqueue_ns, whole, text));
 	fprintf(file, ", blocked %s", text_share(blocked_ns(sums), whole, text));
-	fprintf(file, " (block I/O %s)\n",
+	fprintf(file, " (block I/O %s)",
 		sums->has_block_io ?
 			text_share(sums->block_io_ns, whole, text) : "-");
+	if (sums->stopped_ns && whole)
+		fprintf(file, ", stopped %s", text_share(sums->stopped_ns, whole, text));
+	fputc('\n', file);
 	if (!summary->has_account)
 		return;
 	fprintf(file, "  page faults %s minor",
@@ -146,6 +151,8 @@ void summary_text(FILE *file, const struct summary *summary)
 		fprintf(file, " (%.1f/s)", (double)sums->units / seconds);
 	if (sums->late)
 		fprintf(file, ", %s late", text_count(sums->late, text));
+	if (sums->stopped)
+		fprintf(file, ", %s late only by being stopped", text_count(sums->stopped, text));
 	fputc('\n', file);
 	if (!summary->is_current)
 		fputs("  (taken for an event loop at first, but it is in mid-unit of another)\n",

@@ -140,7 +140,8 @@ void text_frame(FILE *file, const struct frame *frame)
 
 bool text_has_account(const struct account *account)
 {
-	return account->cpu_ns || account->runqueue_ns || account->blocked_ns;
+	return account->cpu_ns || account->runqueue_ns || account->blocked_ns ||
+	       account->stopped_ns;
 }
 
 void text_account(FILE *file, const struct account *account)
@@ -157,6 +158,8 @@ void text_account(FILE *file, const struct account *account)
 	fprintf(file, ", blocked %s", text_share(account->blocked_ns, whole, text));
 	fprintf(file, " (block I/O %s)",
 		account->has_block_io ? text_share(account->block_io_ns, whole, text) : "-");
+	if (account->stopped_ns)
+		fprintf(file, ", stopped %s", text_share(account->stopped_ns, whole, text));
 	fprintf(file, ", faults %" PRIu64 "/%" PRIu64, account->min_faults, account->maj_faults);
 }
 

@@ -67,6 +67,8 @@ static void add_sums(struct loop *to, const struct loop *from)
 	to->cpu_ns += from->cpu_ns;
 	to->runqueue_ns += from->runqueue_ns;
 	to->block_io_ns += from->block_io_ns;
+	to->stopped += from->stopped;
+	to->stopped_ns += from->stopped_ns;
 	to->min_faults += from->min_faults;
 	to->maj_faults += from->maj_faults;
 	if (from->max_ns > to->max_ns)

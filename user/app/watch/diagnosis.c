@@ -142,6 +142,18 @@ static void set_verdict(const struct profile_cache *cache, struct diagnosis *dia
 	set_unusual(diagnosis, contexts);
 }
 
+/* The name of the process that traces the unit's. */
+static void find_tracer(struct diagnosis *diagnosis)
+{
+	const struct record *record = diagnosis->alert.record;
+
+	if (record->stop_cause != PERFGUARD_STOP_CAUSE_TRACER || !record->stopped_by)
+		return;
+	identity_comm(record->stopped_by, record->stopped_by, diagnosis->tracer);
+	if (diagnosis->tracer[0])
+		diagnosis->alert.tracer = diagnosis->tracer;
+}
+
 int diagnosis_init(struct diagnosis *diagnosis, struct identities *identities,
 		     const struct profile_cache *cache, const struct record *record)
 {
@@ -157,6 +169,7 @@ int diagnosis_init(struct diagnosis *diagnosis, struct identities *identities,
 	diagnosis->alert.build_id = identity->build_id;
 	diagnosis->alert.loop = record->loop_id;
 	diagnosis->alert.cgroup = diagnosis->cgroup;
+	find_tracer(diagnosis);
 	set_verdict(cache, diagnosis);
 	return 0;
 }

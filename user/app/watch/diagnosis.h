@@ -26,6 +26,7 @@ struct diagnosis {
 	struct alert alert;
 	struct alert_type type;
 	struct alert_lock lock;
+	char tracer[16];
 	struct alert_met met[DIAGNOSIS_MAX_MET];
 	uint32_t unusual[DIAGNOSIS_MAX_UNUSUAL];
 	struct hotpath hotpath;

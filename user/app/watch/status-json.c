@@ -129,6 +129,7 @@ static const struct field type_fields[] = {
 	AT(block_io_limit_ns, "block_io", .empty = FIELD_NULL),
 	FIELD_INNER_END,
 	AT(units, "units"), AT(late, "late"), AT(novel, "novel"), AT(starved, "starved"),
+	AT(stopped, "stopped"),
 	AT(elapsed_ns, "elapsed_ns"),
 	FIELD_INNER("time_ns"),
 	AT(cpu_ns, "cpu"), AT(runqueue_ns, "runqueue"), AT(block_io_ns, "block_io"),

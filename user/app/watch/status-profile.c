@@ -216,17 +216,21 @@ static void print_type(const struct armed_type *type, uint64_t units, uint64_t t
 static void print_loop(const struct status_profile *profile, const struct armed_type *types,
 		       uint32_t nr, uint32_t max_types)
 {
-	uint64_t units = 0, time_ns = 0;
+	uint64_t units = 0, time_ns = 0, stopped = 0;
 	uint32_t met = 0, shown = 0;
 	char text[TEXT_MAX];
 
 	for (uint32_t i = 0; i < nr; i++) {
 		units += all_units(&types[i]);
 		time_ns += all_time(&types[i]);
+		stopped += types[i].stopped;
 		met += all_units(&types[i]) != 0;
 	}
 	printf("  Event loop %" PRIu32 ": %s units of %" PRIu32 " of %" PRIu32 " types\n",
 	       status_loop(profile, types->loop_id), text_count(units, text), met, nr);
+	if (stopped)
+		printf("  (%s were late only by being stopped, which does not count)\n",
+		       text_count(stopped, text));
 	if (!met || !max_types)
 		return;
 	printf("  %5s %9s %8s %9s %9s %9s %9s %9s\n", "type", "of units", "of time", "mean",

@@ -33,6 +33,8 @@ enum { MAX_USERS = 3 }; /* of the CPUs, that are named */
 
 /* All units that fit no type are one alert. */
 #define NOVEL_PATH UINT64_MAX
+/* So are those of a type that were stopped. */
+#define STOPPED_PATH (UINT64_MAX - 1)
 
 int watching_init(struct watching *watching, struct link *link, uint64_t window_ns, bool is_json)
 {
@@ -298,11 +300,12 @@ static int take_novel(struct watching *watching, const struct record *record)
 static int report(struct watching *watching, struct diagnosis *diagnosis, struct late_unit *unit)
 {
 	const struct record *record = diagnosis->alert.record;
-	uint64_t path = hotpath_hash(&diagnosis->hotpath);
+	bool is_stop = alert_is_stop(record);
+	uint64_t path = is_stop ? STOPPED_PATH : hotpath_hash(&diagnosis->hotpath);
 	int ret;
 
 	if (!unit->is_printed && watching->fold.window_ns) {
-		if (diagnosis->type_now &&
+		if (diagnosis->type_now && !is_stop &&
 		    regression_covers(&diagnosis->type_now->regression, record->account.elapsed_ns,
 				 record->threshold_ns))
 			return 0;

@@ -31,6 +31,7 @@ static void json_account(struct json *json, const struct account *account)
 		json_u64(json, "runqueue", account->runqueue_ns);
 		json_u64(json, "blocked", account->blocked_ns);
 		json_u64_or_null(json, "block_io", account->block_io_ns, account->has_block_io);
+		json_u64(json, "stopped", account->stopped_ns);
 		json_end(json);
 	} else {
 		json_null(json, "time_ns");
@@ -67,6 +68,7 @@ static const char *const state_names[] = {
 	[PERFGUARD_STACK_STATE_SELF] = "self",
 	[PERFGUARD_STACK_STATE_RUNNING] = "running",
 	[PERFGUARD_STACK_STATE_BLOCKED] = "blocked",
+	[PERFGUARD_STACK_STATE_STOPPED] = "stopped",
 };
 
 #define AT(member, name, ...) FIELD(struct alert_stack, member, name, ##__VA_ARGS__)
@@ -247,7 +249,7 @@ static void json_last_syscall(struct json *json, const struct alert *alert)
 }
 
 #undef AT
-#define AT(member, name) FIELD(struct record, member, name)
+#define AT(member, name, ...) FIELD(struct record, member, name, ##__VA_ARGS__)
 
 static const char *const found_by_names[] = {
 	[PERFGUARD_FOUND_BY_GUARD] = "guard",
@@ -261,6 +263,13 @@ static const char *const part_names[] = {
 	[PERFGUARD_PART_CPU] = "cpu",
 	[PERFGUARD_PART_BLOCKED] = "blocked",
 	[PERFGUARD_PART_BLOCK_IO] = "block_io",
+	[PERFGUARD_PART_STOPPED] = "stopped",
+};
+
+static const char *const cause_names[] = {
+	[PERFGUARD_STOP_CAUSE_SIGNAL] = "signal",
+	[PERFGUARD_STOP_CAUSE_TRACER] = "tracer",
+	[PERFGUARD_STOP_CAUSE_FREEZER] = "freezer",
 };
 
 static const struct field unit_fields[] = {
@@ -303,6 +312,22 @@ static void json_verdict(struct json *json, const struct alert *alert)
 	json_u64(json, "count", 1);
 }
 
+static const struct field stop_fields[] = {
+	FIELD_INNER("stop"),
+	FIELD_NAMED(cause_names, struct record, stop_cause, "cause"),
+	AT(stopped_by, "by", .empty = FIELD_NULL), AT(is_stopped, "now"),
+	FIELD_INNER_END,
+	{ 0 },
+};
+
+static void json_stop(struct json *json, const struct record *record)
+{
+	if (record->stop_cause)
+		fields_json(json, stop_fields, record);
+	else
+		json_null(json, "stop");
+}
+
 static void json_unit(struct json *json, const struct alert *alert)
 {
 	const struct record *record = alert->record;
@@ -317,6 +342,7 @@ static void json_unit(struct json *json, const struct alert *alert)
 		 alert->running_ns ? alert->running_ns :
 				     record->account.elapsed_ns);
 	json_account(json, &record->account);
+	json_stop(json, record);
 	json_array(json, "stacks");
 	for (uint32_t i = 0; i < alert->nr_stacks; i++)
 		json_stack(json, &alert->stacks[i]);

@@ -62,6 +62,8 @@ static void stack_title(FILE *file, const struct alert *alert, uint32_t index, i
 		fputs(", in the kernel", file);
 	else if (stack->state == PERFGUARD_STACK_STATE_RUNNING)
 		fputs(", running", file);
+	else if (stack->state == PERFGUARD_STACK_STATE_STOPPED)
+		fputs(", stopped", file);
 	if (all > 1)
 		fprintf(file, ", in %" PRIu32 " of %" PRIu32 " samples", seen, all);
 	fputs(":\n", file);
@@ -161,7 +163,7 @@ void alert_slow_text(FILE *file, const struct alert *alerts, uint32_t index)
 	const struct alert *alert = &alerts[index];
 	const struct record *record = alert->record;
 	char elapsed[DURATION_TEXT_MAX];
-	char time[TIME_TEXT_MAX];
+	char time[TIME_TEXT_MAX], stopper[PARAGRAPH_MAX];
 
 	fprintf(file, "%s%2" PRIu32 ". %s%s  ", text_bold(file), index + 1,
 		duration_format(alert->running_ns ? alert->running_ns : record->account.elapsed_ns,
@@ -181,6 +183,10 @@ void alert_slow_text(FILE *file, const struct alert *alerts, uint32_t index)
 		fprintf(file, ", ended %s\n    ", time_format_local(record->time_ns, time));
 	text_account(file, &record->account);
 	fputc('\n', file);
+	if (record->stop_cause)
+		fprintf(file, "    stopped %s by %s\n",
+			duration_format(record->account.stopped_ns, elapsed),
+			alert_stopper(alert, stopper));
 	if (!alert->nr_stacks)
 		fputs("    no stack: it ended before one was taken\n", file);
 	text_stacks(file, alert, index, 4);

@@ -97,9 +97,15 @@ static void print_type(FILE *file, const struct alert *alert)
 	paragraph_print(file, "type", text);
 	if (type->usual_ns < 1)
 		return;
+	if (alert_is_stop(record)) {
+		paragraph_format(file, "normally", "%s for this type",
+				 duration_format((uint64_t)type->usual_ns, usual));
+		return;
+	}
 	paragraph_format(file, "normally", "%s for this type: it takes %s times that%s",
 	     duration_format((uint64_t)type->usual_ns, usual),
-	     times((double)record->account.elapsed_ns / type->usual_ns, factor),
+	     times((double)(record->account.elapsed_ns - record->account.stopped_ns) /
+		   type->usual_ns, factor),
 	     type->is_rough ? "; its limit is a rough one, from few units" : "");
 }
 
@@ -243,6 +249,9 @@ static void print_spent(FILE *file, const struct account *account)
 	if (account->has_block_io && account->block_io_ns)
 		text_append(text, sizeof(text), " (block I/O %s)",
 			    duration_format(account->block_io_ns, cpu));
+	if (account->stopped_ns)
+		text_append(text, sizeof(text), ", stopped %s",
+			    duration_format(account->stopped_ns, cpu));
 	paragraph_print(file, "spent", text);
 }
 
@@ -292,6 +301,29 @@ static void print_path(FILE *file, const struct alert *alert)
 	}
 }
 
+static void print_look_stop(FILE *file, const struct alert *alert)
+{
+	const struct record *record = alert->record;
+	char text[PARAGRAPH_MAX];
+
+	alert_stopper(alert, text);
+	switch (record->stop_cause) {
+	case PERFGUARD_STOP_CAUSE_SIGNAL:
+		if (record->is_stopped)
+			paragraph_format(file, "look at", "who sent %s; 'kill -CONT %" PRIu32 "' lets it go on",
+					 text, record->pid);
+		else
+			paragraph_format(file, "look at", "who sent %s, and SIGCONT after it", text);
+		break;
+	case PERFGUARD_STOP_CAUSE_TRACER:
+		paragraph_format(file, "look at", "%s: a debugger, or strace", text);
+		break;
+	case PERFGUARD_STOP_CAUSE_FREEZER:
+		paragraph_format(file, "look at", "who uses %s, as a pause of its container does", text);
+		break;
+	}
+}
+
 /* What to do about it: whoever reads this has been woken up by it. */
 static void print_look(FILE *file, const struct alert *alert)
 {
@@ -338,6 +370,9 @@ static void print_look(FILE *file, const struct alert *alert)
 	case REASON_FAULTS:
 		paragraph_format(file, "look at", "memory: swapping, or much of it used for the first time");
 		break;
+	case REASON_STOPPED:
+		print_look_stop(file, alert);
+		break;
 	case REASON_BLOCKED:
 	case REASON_NR_KINDS:
 		break;
@@ -355,9 +390,12 @@ static void print_lost(FILE *file, const struct record *record)
 
 static void print_factor(FILE *file, const struct record *record)
 {
-	char factor[TEXT_MAX];
+	char factor[TEXT_MAX], stopped[DURATION_TEXT_MAX];
 
-	if (record->threshold_ns)
+	if (alert_is_stop(record))
+		fprintf(file, ", %s of it stopped",
+			duration_format(record->account.stopped_ns, stopped));
+	else if (record->threshold_ns)
 		fprintf(file, ", %s times its limit",
 			times((double)record_part_ns(record) / (double)record->threshold_ns,
 			      factor));
@@ -385,6 +423,9 @@ static void print_limit(FILE *file, const struct record *record)
 		break;
 	case PERFGUARD_PART_BLOCK_IO:
 		paragraph_format(file, "limit", "%s of block I/O, and it had %s", limit, ns);
+		break;
+	case PERFGUARD_PART_STOPPED:
+		paragraph_format(file, "limit", "%s, within which it is otherwise", limit);
 		break;
 	default:
 		paragraph_format(file, "limit", "%s for all of its time", limit);
@@ -415,7 +456,7 @@ void alert_text(FILE *file, const struct alert *alert)
 		print_lost(file, record);
 		return;
 	}
-	begin(file, alert, text_red(file), "LATE");
+	begin(file, alert, text_red(file), alert_is_stop(record) ? "STOPPED" : "LATE");
 	print_time(file, alert);
 	print_type(file, alert);
 	if (!alert->hotpath || !alert->reason)
@@ -428,6 +469,13 @@ void alert_text(FILE *file, const struct alert *alert)
 	print_look(file, alert);
 }
 
+static const char *still_is(const struct record *record)
+{
+	if (!alert_is_stop(record))
+		return "still late";
+	return record->is_stopped ? "still stopped" : "goes on";
+}
+
 void alert_again_text(FILE *file, const struct alert *alert, uint64_t printed_ns, bool has_path)
 {
 	const struct record *record = alert->record;
@@ -436,7 +484,7 @@ void alert_again_text(FILE *file, const struct alert *alert, uint64_t printed_ns
 	char elapsed[DURATION_TEXT_MAX];
 
 	begin(file, alert, has_ended ? text_bold(file) : text_red(file),
-	      has_ended ? "ended" : "still late");
+	      has_ended ? "ended" : still_is(record));
 	fprintf(file, ": %s%s", has_ended ? "took " : "",
 		duration_format(record->account.elapsed_ns, elapsed));
 	print_factor(file, record);

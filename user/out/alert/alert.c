@@ -2,7 +2,10 @@
 
 #include "out/alert/alert.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include <linux/perfguard.h>
 
@@ -19,6 +22,33 @@ const char *alert_kind_name(uint32_t kind)
 	};
 
 	return kind && kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "?";
+}
+
+bool alert_is_stop(const struct record *record)
+{
+	return record->part == PERFGUARD_PART_STOPPED;
+}
+
+char *alert_stopper(const struct alert *alert, char text[PARAGRAPH_MAX])
+{
+	const struct record *record = alert->record;
+	const char *signal = sigabbrev_np((int)record->stopped_by);
+
+	switch (record->stop_cause) {
+	case PERFGUARD_STOP_CAUSE_SIGNAL:
+		snprintf(text, PARAGRAPH_MAX, "%s%s", signal ? "SIG" : "a signal",
+			 signal ? signal : "");
+		break;
+	case PERFGUARD_STOP_CAUSE_TRACER:
+		snprintf(text, PARAGRAPH_MAX, "process %" PRIu32 "%s%s%s, which traces it",
+			 record->stopped_by, alert->tracer ? " (" : "",
+			 alert->tracer ? alert->tracer : "", alert->tracer ? ")" : "");
+		break;
+	default:
+		snprintf(text, PARAGRAPH_MAX, "the freezer of its cgroup%s%s",
+			 alert->cgroup ? " " : "", alert->cgroup ? alert->cgroup : "");
+	}
+	return text;
 }
 
 /*

@@ -19,6 +19,7 @@
 #include "out/alert/regression.h"
 #include "out/alert/starvation.h"
 #include "out/json.h"
+#include "out/text.h"
 
 struct alert_stack {
 	uint64_t at_ns; /* CLOCK_MONOTONIC */
@@ -77,6 +78,7 @@ struct alert {
 	const struct hotpath *hotpath; /* of all stacks so far; NULL: not known */
 	const struct reason *reason; /* NULL: not known */
 	const struct alert_lock *lock; /* NULL: none */
+	const char *tracer; /* name of the process that stopped it; NULL: not known */
 	const struct alert_met *met;
 	uint32_t nr_met;
 	const uint32_t *unusual; /* indices of met, the most surprising first */
@@ -151,6 +153,15 @@ void alert_slow_text(FILE *file, const struct alert *alerts, uint32_t index);
 
 /* "late", "ended", "lost", "novel"; "?" for what a newer module sends. */
 const char *alert_kind_name(uint32_t kind);
+
+/* True if it is in time, and would be late if what it was stopped were its own time. */
+bool alert_is_stop(const struct record *record);
+
+/*
+ * Who stopped it: "SIGSTOP", "process 816 (gdb), which traces it", "the freezer of its cgroup";
+ * of a record with a cause.
+ */
+char *alert_stopper(const struct alert *alert, char text[PARAGRAPH_MAX]);
 
 /* How sure the type is, 0 to 1; negative if there is none. */
 double alert_confidence(const struct record *record);

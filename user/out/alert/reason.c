@@ -201,6 +201,7 @@ void reason_set(struct reason *reason, const struct account *account,
 	add_part(reason, REASON_RUNQUEUE, (double)account->runqueue_ns, normal->runqueue_ns,
 		 SLICE_NO_SYSCALL);
 	add_blocked(reason, account, &blocking, blocked_ns);
+	add_part(reason, REASON_STOPPED, (double)account->stopped_ns, 0, SLICE_NO_SYSCALL);
 	add_faults(reason, account, normal);
 	if (reason->nr_parts)
 		qsort(reason->parts, reason->nr_parts, sizeof(*reason->parts), compare_parts);
@@ -213,7 +214,8 @@ const char *reason_kind_name(enum reason_kind kind)
 		[REASON_CPU] = "cpu",	      [REASON_RUNQUEUE] = "runqueue",
 		[REASON_LOCK] = "lock",	      [REASON_IO] = "io",
 		[REASON_SLEEP] = "sleep",     [REASON_WAIT] = "wait",
-		[REASON_BLOCKED] = "blocked", [REASON_FAULTS] = "faults",
+		[REASON_BLOCKED] = "blocked", [REASON_STOPPED] = "stopped",
+		[REASON_FAULTS] = "faults",
 	};
 
 	return kind < REASON_NR_KINDS ? names[kind] : "?";
@@ -232,6 +234,7 @@ static const struct {
 	[REASON_SLEEP] = { "slept", "", "blocks" },
 	[REASON_WAIT] = { "waited", " for others", "blocks" },
 	[REASON_BLOCKED] = { "blocked", "", "blocks" },
+	[REASON_STOPPED] = { "was stopped", "", "" },
 };
 
 static void faults_text(const struct reason *reason, char text[REASON_TEXT_MAX])
@@ -263,6 +266,8 @@ char *reason_part_text(const struct reason *reason, uint32_t index, char text[RE
 	snprintf(text, REASON_TEXT_MAX, "%s %s%s%s", words[part->kind].did,
 		 duration_format(part->ns, ns), name ? " in " : words[part->kind].where,
 		 name ? name : "");
+	if (part->kind == REASON_STOPPED)
+		return text;
 	if (reason->has_normal && part->normal_ns < 1000)
 		text_append(text, REASON_TEXT_MAX, ", where this type hardly %s",
 			    words[part->kind].does);

@@ -24,6 +24,7 @@ enum reason_kind {
 	REASON_SLEEP, /* it asked for it */
 	REASON_WAIT, /* for another process or machine: poll, recv, ... */
 	REASON_BLOCKED, /* the system call is not known */
+	REASON_STOPPED, /* by a signal, a tracer or the freezer */
 	REASON_FAULTS,
 	REASON_NR_KINDS,
 };
@@ -70,7 +71,7 @@ void reason_set(struct reason *reason, const struct account *account,
 		const struct reason_stack *stacks, uint32_t nr,
 		const struct reason_normal *normal);
 
-/* "cpu", "runqueue", "lock", "io", "sleep", "wait", "blocked" or "faults". */
+/* "cpu", "runqueue", "lock", "io", "sleep", "wait", "blocked", "stopped" or "faults". */
 const char *reason_kind_name(enum reason_kind kind);
 
 #define REASON_TEXT_MAX 192
