@@ -266,8 +266,9 @@ VISIBLE int serve(void)
 	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, 0, &event))
 		err(1, "epoll_ctl");
 	for (;;) {
-		if (epoll_wait(epoll_fd, &event, 1, -1) < 0 && errno != EINTR)
-			err(1, "epoll_wait");
+		while (epoll_wait(epoll_fd, &event, 1, -1) < 0)
+			if (errno != EINTR)
+				err(1, "epoll_wait");
 		size = read(0, line, sizeof(line) - 1);
 		if (size <= 0)
 			return 0;

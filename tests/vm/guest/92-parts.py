@@ -2,17 +2,21 @@
 """Each part of a unit's time has its own limit; who only waits for a CPU is starved, not late."""
 
 import os
+import pathlib
+import signal
 import subprocess
 import time
 
 from family import NUMBER, Family
-from perfguard import MS, collect, done, note, ok
+from perfguard import MS, collect, done, is_in, note, ok, wait_until
 from profile import Context, Profile, Type, types
 from record import ACCOUNT
 from scripted import NAP, SCRIPTED, SPIN, WAIT, Scripted
 
-ALL, OWN, CPU, BLOCKED = 1, 2, 3, 4
-NAMES = {ALL: "all", OWN: "own", CPU: "cpu", BLOCKED: "blocked"}
+ALL, OWN, CPU, BLOCKED, STOPPED = 1, 2, 3, 4, 6
+NAMES = {ALL: "all", OWN: "own", CPU: "cpu", BLOCKED: "blocked", STOPPED: "being stopped"}
+SIGNAL = 1          # a cause of stops
+NANOSLEEP = "230"
 LATE, ENDED = 1, 2
 OVERDUE = 2
 US = 30_000         # what a unit computes or sleeps
@@ -20,6 +24,8 @@ LIMIT = 10 * MS
 LONG = 60_000 * MS
 TRIES = 8           # by then the host has left the program its CPU once
 SHORT = (WAIT, 0, 20), (1, 0, 0)
+LIMIT_STOPPED = 400 * MS
+STOP_S = 1.2
 
 
 class Trial:
@@ -36,10 +42,14 @@ class Trial:
         self.profile, target, _ = profile.arm(family, "parts")
         family.record(target, ACCOUNT)
 
-    def run(self, *steps):
+    def run(self, *steps, meanwhile=None):
         """(the unit's record, what the type counts) of a unit of these steps, between short ones"""
         first = self.family.stats()["next_alert"]
-        self.program.run([*SHORT, *SHORT, *steps, *SHORT, (WAIT, 0, 0)])
+        script = [*SHORT, *SHORT, *steps, *SHORT, (WAIT, 0, 0)]
+        self.program.begin(script)
+        if meanwhile:
+            meanwhile()
+        self.program.finish(script)
         time.sleep(0.05)
         records = [one for one in self.family.alerts() if one["seq"] >= first]
         ended = [one for one in records if one["kind"] == ENDED and one["elapsed_ns"] > LIMIT]
@@ -143,6 +153,40 @@ def starved(family, program, depth):
         rival.wait()
 
 
+def calls(pid):
+    """The system calls that a process's threads are in."""
+    return [task.joinpath("syscall").read_text(encoding="ascii").split()[0]
+            for task in pathlib.Path(f"/proc/{pid}/task").iterdir()]
+
+
+def stopped(family, program, depth):
+    """It is late by no limit that it was stopped, and that is in no mean of its type."""
+    def stop():
+        wait_until(lambda: NANOSLEEP in calls(program.pid))
+        program.process.send_signal(signal.SIGSTOP)
+        wait_until(lambda: is_in(program.pid, "T"))
+        time.sleep(STOP_S)
+        program.process.send_signal(signal.SIGCONT)
+
+    for limits in ({"own": LIMIT_STOPPED}, {"threshold": LIMIT_STOPPED},
+                   {"own": LONG, "blocked": LIMIT_STOPPED}):
+        trial = Trial(family, program, depth, **limits)
+        record, records, kind = trial.run((WAIT, 0, 20), (1, 0, 0), (NAP, 0, 4 * US),
+                                          meanwhile=stop)
+        if not ok(record, "a unit that was stopped is reported"):
+            continue
+        note(f"{text(record)}, stopped {record['stopped_ns'] / MS:.1f}")
+        ok(record["stopped_ns"] >= STOP_S * 1e9 and record["stop_cause"] == SIGNAL and
+           record["stopped_by"] == signal.SIGSTOP, "with how long, and by what signal")
+        ok(record["part"] == STOPPED and kind["stopped"] == 1 and kind["late"] == 0 and
+           kind["elapsed_ns"] < STOP_S * 1e9,
+           f"it is not late, and its type has no part of it: {kind['elapsed_ns'] / MS:.0f} ms of "
+           f"{kind['units']} units")
+        ok(any(one["kind"] == LATE and one["part"] == STOPPED and one["is_stopped"]
+               for one in records), "it was reported while it was stopped")
+        collect("disarm", "--all")
+
+
 def main():
     family = Family()
     program = Scripted()
@@ -153,6 +197,7 @@ def main():
     batched(family, program, depth)
     novel(family, program, depth)
     starved(family, program, depth)
+    stopped(family, program, depth)
     program.end()
     done()
 
