@@ -21,6 +21,7 @@
 #include "control/control.h"
 
 #include "budget/budget.h"
+#include "hook/hook.h"
 #include "lib/refuse.h"
 #include "probe/code.h"
 #include "probe/probe-set.h"
@@ -130,6 +131,9 @@ static int guard_target(struct pguard_profile *profile, struct pguard_target *ta
 		pguard_hold_set(target, before);
 	else
 		old = publish(target, profile);
+	/* It may have more calls than the target had hooked. */
+	if (!ret)
+		pguard_arrivals_expect(target);
 	mutex_unlock(&pguard_control);
 	if (old) {
 		pguard_probe_set_del(target, old);

@@ -376,6 +376,7 @@ int pguard_target_new(const struct pguard_target_spec *spec, struct pguard_targe
 			goto err_remove;
 	}
 	*ret = target;
+	pguard_arrivals_expect(target);
 	pguard_watchdog_start();
 	pguard_clock_watch_start();
 	return 0;

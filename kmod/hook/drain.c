@@ -79,7 +79,7 @@ static void kick_run(struct callback_head *work)
 }
 
 /*
- * Wake a thread that sleeps in a hooked call, once.  It leaves the call with its lock held, so
+ * Wake a thread that sleeps in a hooked call, or in one whose return is expected, once.  It leaves the call with its lock held, so
  * it is in there, and not in another one that would fail by this, when it is woken.  One that
  * is on its way in does not sleep yet, and may yet let the call pass: it has to wait.  Until
  * the thread comes by, if it is stopped first, the module stays.
@@ -87,7 +87,7 @@ static void kick_run(struct callback_head *work)
 static void kick(struct pguard_thread *thread)
 {
 	spin_lock(&thread->lock);
-	if (!thread->kicked && READ_ONCE(thread->inflight) &&
+	if (!thread->kicked && (READ_ONCE(thread->inflight) || thread->is_asleep) &&
 	    READ_ONCE(thread->task->__state) & TASK_INTERRUPTIBLE) {
 		thread->kicked = true;
 		refcount_inc(&thread->refs);
@@ -156,8 +156,8 @@ static bool drain_is_done(struct pguard_target *target)
 	struct hlist_node *next;
 
 	hlist_for_each_entry_safe(thread, next, &target->leaving, drained) {
-		/* Pairs with state_release() and pguard_drain_leave(). */
-		if (smp_load_acquire(&thread->inflight)) {
+		/* Pairs with state_release(), pguard_drain_leave() and the end of an arrival. */
+		if (smp_load_acquire(&thread->inflight) || smp_load_acquire(&thread->is_expected)) {
 			kick(thread);
 			continue;
 		}

@@ -403,6 +403,18 @@ bool pguard_hook_alive(void)
 	return true;
 }
 
+/* Returns true if a wait call is hooked, in whatever way.  Context: pguard_control held. */
+bool pguard_hook_has(u32 syscall)
+{
+	u64 direct = calls_direct();
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(hooks); i++)
+		if (hooks[i].syscall == syscall)
+			return !hooks[i].is_write && (hooks[i].probe || direct & BIT_ULL(i));
+	return false;
+}
+
 /**
  * pguard_hook_next() - walk over the hooks that are on
  * @position: 0 to begin

@@ -2,7 +2,8 @@
 /*
  * The hooks on the wait calls, and on those that write messages: where they are, and putting
  * them on and off; what happens in a hooked call of a watched thread (wait-call.c); getting
- * threads out of them (drain.c); and how processes and threads come and go (lifecycle.c).
+ * threads out of them (drain.c); threads that sleep there when they are hooked (arrival.c); and
+ * how processes and threads come and go (lifecycle.c).
  */
 #ifndef _KMOD_HOOK_HOOK_H
 #define _KMOD_HOOK_HOOK_H
@@ -41,6 +42,7 @@ u64 pguard_hook_all(enum pguard_hook_kind kind);
 int pguard_hook_attach(u64 calls);
 void pguard_hook_release(u64 needed);
 bool pguard_hook_alive(void);
+bool pguard_hook_has(u32 syscall);
 bool pguard_hook_next(u32 *position, struct pguard_hook_info *ret);
 int pguard_hook_init(void);
 
@@ -58,6 +60,11 @@ void __noendbr pguard_write_enter(const struct pt_regs *regs, const struct task_
 /* By the kretprobe that serves where the stub has no room; atomic context. */
 bool pguard_wait_enter_atomic(const struct pt_regs *regs);
 void pguard_wait_leave_atomic(long ret);
+
+/* For threads whose entry into a hooked call was not seen. */
+bool pguard_wait_may_end(const struct pt_regs *regs);
+void pguard_wait_return(struct pguard_thread *thread, const struct pt_regs *regs);
+void pguard_arrivals_expect(struct pguard_target *target);
 
 void pguard_drain(struct pguard_target *target);
 int pguard_drain_wait(struct pguard_target *target);

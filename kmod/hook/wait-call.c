@@ -103,9 +103,12 @@ static __always_inline void message_expect(struct pguard_thread *thread, const s
 		pguard_connection_expect(thread, regs->di);
 }
 
-/* The common part of both ways in, the long one.  True if the return is of interest. */
-static noinline bool wait_begin(struct pguard_thread *thread, const struct pt_regs *regs,
-				bool may_sleep)
+/*
+ * Look a call up, and do what its begin means; returns what its return is wanted for.  It is
+ * thread->place afterwards.
+ */
+static __always_inline u32 place_begin(struct pguard_thread *thread, const struct pt_regs *regs,
+				       bool may_sleep)
 {
 	u64 begun = pguard_clock();
 	const struct pguard_loop *was;
@@ -124,6 +127,16 @@ static noinline bool wait_begin(struct pguard_thread *thread, const struct pt_re
 		follow = site_begin(thread, may_sleep);
 	else if (unlikely(was))
 		pguard_unit_leave(thread, was);
+	return follow;
+}
+
+/* The common part of both ways in, the long one.  True if the return is of interest. */
+static noinline bool wait_begin(struct pguard_thread *thread, const struct pt_regs *regs,
+				bool may_sleep)
+{
+	u32 follow = place_begin(thread, regs, may_sleep);
+	struct pguard_place *place = thread->place;
+
 	/* For lack of memory nothing is known of it. */
 	if (unlikely(place->call_site == &pguard_nowhere)) {
 		thread->follow = 0;
@@ -540,6 +553,42 @@ __visible notrace long __noendbr pguard_wait_leave(struct pguard_thread *thread,
 	pguard_unit_begin(thread, rdtsc());
 	state_release(thread);
 	return ret;
+}
+
+/* Returns true if somebody else may have a thread leave the call that it waits in, and begin again. */
+bool pguard_wait_may_end(const struct pt_regs *regs)
+{
+	u32 syscall = pguard_place_syscall(regs);
+
+	/* io_uring runs works of its threads while they wait, restart_syscall is of any place. */
+	return syscall != __NR_io_uring_enter && syscall != __NR_restart_syscall &&
+	       wait_waits(regs, syscall) && !reads_all(regs);
+}
+
+/**
+ * pguard_wait_return() - a call returns of which the hook did not see the entry
+ * @thread: of current
+ * @regs: its user registers, with what the call returned
+ *
+ * It may begin a unit, which ran into nothing before, and bring a message.  What is recorded of
+ * waits has their begin, so it is not recorded.
+ *
+ * Context: current, on its way to user mode; may sleep.
+ */
+void pguard_wait_return(struct pguard_thread *thread, const struct pt_regs *regs)
+{
+	u32 follow;
+
+	if (pguard_stream_wants_waits(thread->image->target))
+		return;
+	follow = place_begin(thread, regs, true) & PGUARD_FOLLOW_BOUNDARY;
+	if (thread->place->call_site == &pguard_nowhere)
+		return;
+	if (follow)
+		pguard_unit_plan(thread);
+	follow |= thread->place->call_site->is.follow & PGUARD_FOLLOW_MESSAGE;
+	thread->follow = follow;
+	wait_finish(thread, regs->ax, true);
 }
 
 /**

@@ -67,8 +67,8 @@ static void thread_hash(struct pguard_thread *thread)
 }
 
 /*
- * Make the state of a task and hash it, unless it has one by now or its target goes; the same.
- * @sibling, of the same process, is NULL for current.
+ * Make the state of a task and hash it, unless it has one by now or its target goes, or a thread
+ * of its process, @sibling, if there is one, is out of the hash; the same.
  *
  * Return: the state that it has, with a reference of the caller's if it is not current's.
  */
@@ -85,7 +85,7 @@ static struct pguard_thread *thread_new(struct task_struct *task, struct pguard_
 		thread_hash(thread);
 		ret = thread;
 	}
-	if (ret && sibling)
+	if (ret && task != current)
 		refcount_inc(&ret->refs);
 	spin_unlock(&pguard_threads_lock);
 	if (ret != thread)
@@ -114,6 +114,32 @@ noinline struct pguard_thread *pguard_thread_first(const struct pguard_target *t
 	return NULL;
 }
 
+/* The state of a task other than current, made if it has none; @sibling as in thread_new(). */
+static struct pguard_thread *thread_other(struct pguard_image *image, struct task_struct *task,
+					  const struct pguard_thread *sibling)
+{
+	struct pguard_thread *ret, *gone = NULL;
+
+	rcu_read_lock();
+	ret = pguard_thread_find(task);
+	if (ret && !pguard_thread_get(ret))
+		ret = NULL;
+	rcu_read_unlock();
+	if (ret)
+		return ret;
+	kref_get(&image->kref);
+	ret = thread_new(task, image, sibling);
+	if (!ret)
+		return NULL;
+	/* Pairs with the locks that an exit takes between the flag and its tracepoint. */
+	smp_mb();
+	if (READ_ONCE(task->flags) & PF_EXITING)
+		gone = pguard_thread_remove(task);
+	if (gone)
+		pguard_thread_put(gone);
+	return ret;
+}
+
 /**
  * pguard_thread_sibling() - the state of a thread that may not have come by a hook yet
  * @thread: of another thread of its process, referenced
@@ -129,26 +155,23 @@ noinline struct pguard_thread *pguard_thread_first(const struct pguard_target *t
 struct pguard_thread *pguard_thread_sibling(const struct pguard_thread *thread,
 					    struct task_struct *task)
 {
-	struct pguard_thread *ret, *gone = NULL;
+	return thread_other(thread->image, task, thread);
+}
 
-	rcu_read_lock();
-	ret = pguard_thread_find(task);
-	if (ret && !pguard_thread_get(ret))
-		ret = NULL;
-	rcu_read_unlock();
-	if (ret)
-		return ret;
-	kref_get(&thread->image->kref);
-	ret = thread_new(task, thread->image, thread);
-	if (!ret)
-		return NULL;
-	/* Pairs with the locks that an exit takes between the flag and its tracepoint. */
-	smp_mb();
-	if (READ_ONCE(task->flags) & PF_EXITING)
-		gone = pguard_thread_remove(task);
-	if (gone)
-		pguard_thread_put(gone);
-	return ret;
+/**
+ * pguard_thread_other() - the same of any thread that sleeps
+ * @image: of its process, in an RCU section
+ * @task: the thread, not current
+ *
+ * Should it wake meanwhile, and execute another program at once, it may have a state of the
+ * former image, by which it is in no loop; until its exit.
+ *
+ * Context: an RCU section; does not sleep.
+ * Return: as there.
+ */
+struct pguard_thread *pguard_thread_other(struct pguard_image *image, struct task_struct *task)
+{
+	return thread_other(image, task, NULL);
 }
 
 static void task_free(struct rcu_head *rcu)

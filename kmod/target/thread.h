@@ -196,6 +196,9 @@ enum { PGUARD_NR_TALKS = 4 };	/* by the low bits of a descriptor */
  * @lateness: made by the watchdog, or NULL; gone with the state
  * @stopped: the same
  * @captured: a request for its own stack is queued (capture.c)
+ * @is_expected: it sleeps, or slept, in a call whose entry the hook did not see; set
+ *	under pguard_control, taken off by the thread when it has left it (hook/arrival.c)
+ * @is_asleep: with that: it is certainly in that call; @lock
  * @kick: task work of the drain; queued once, a grace period after @dead
  * @kicked: it was queued; the drain's own
  * @drained: in the drain's list, once out of the hash
@@ -228,6 +231,8 @@ struct pguard_thread {
 	};
 	bool captured;
 	bool kicked;
+	bool is_expected;
+	bool is_asleep;
 	u8 fresh;
 	u8 next_place;
 	union {
@@ -337,6 +342,7 @@ void pguard_thread_put(struct pguard_thread *thread);
 struct pguard_thread *pguard_thread_first(const struct pguard_target *target);
 struct pguard_thread *pguard_thread_sibling(const struct pguard_thread *thread,
 					    struct task_struct *task);
+struct pguard_thread *pguard_thread_other(struct pguard_image *image, struct task_struct *task);
 void pguard_thread_unhash(struct pguard_thread *thread);
 struct pguard_thread *pguard_thread_remove(struct task_struct *task);
 
