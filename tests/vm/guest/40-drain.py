@@ -102,10 +102,12 @@ def killed():
     audit.process.kill()
     audit.process.wait()
     ok(wait_until(lambda: not hooks()), "kill -9 of the collector leaves no hook")
-    victim.process.kill()
-    victim.end()
     ok(wait_until(lambda: run("rmmod", "perfguard").returncode == 0),
        "and no reference to the module")
+    # They slept when the hooks came, so that these did not see them.
+    victim.send("wake")
+    ok(victim.answer() == "bad 0", "nor did a thread see a wrong result that slept before")
+    victim.end()
 
 
 sleepers()
