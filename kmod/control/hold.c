@@ -13,7 +13,7 @@
 #include "control/control.h"
 
 #include "hook/hook.h"
-#include "report/late-request.h"
+#include "request/late-report.h"
 #include "request/connection.h"
 #include "target/target.h"
 
@@ -112,7 +112,7 @@ int pguard_hold_connections(struct pguard_target *target, u32 flags)
 
 	if (target->connections || !(flags & PERFGUARD_TARGET_FLAGS_REQUESTS))
 		return 0;
-	table = pguard_connection_table_new(target, pguard_late_request_watch);
+	table = pguard_connection_table_new(target, pguard_late_report_watch);
 	if (!table)
 		return -ENOMEM;
 	/* Threads may see it before the flag. */

@@ -335,21 +335,22 @@ static noinline notrace struct pguard_thread *enter_fast(struct pguard_thread *t
 	return thread;
 }
 
-/*
- * Its return is not followed: to be held up in a read for all it asks for, and woken by
- * the drain, would cut it short; and who waits for a lock waits for no work.
- */
-static bool is_let_pass(const struct pt_regs *regs)
+/* To be held up in a read for all it asks for, and woken by the drain, would cut it short. */
+static bool reads_all(const struct pt_regs *regs)
 {
 	switch (pguard_place_syscall(regs)) {
-	case __NR_futex:
-		return pguard_futex_locks(regs);
 	case __NR_recvfrom:
 		return regs->r10 & MSG_WAITALL;
 	case __NR_recvmsg:
 		return regs->dx & MSG_WAITALL;
 	}
 	return false;
+}
+
+/* Its return is not followed; who waits for a lock waits for no work. */
+static bool is_let_pass(const struct pt_regs *regs)
+{
+	return pguard_place_syscall(regs) == __NR_futex ? pguard_futex_locks(regs) : reads_all(regs);
 }
 
 /* No boundary, but what it reads is of interest. */

@@ -9,7 +9,7 @@
 #include "lib/clock.h"
 #include "netlink/policy.h"
 #include "netlink/request.h"
-#include "report/late-request.h"
+#include "request/late-report.h"
 #include "request/connection.h"
 #include "target/image.h"
 #include "target/process.h"
@@ -84,7 +84,7 @@ static int set_request_limit(struct pguard_request *request, struct pguard_targe
 	if (!(READ_ONCE(target->flags) & PERFGUARD_TARGET_FLAGS_REQUESTS))
 		return pguard_refuse_attr(request->info.extack, attr, -EINVAL,
 					  "the target's requests are not followed");
-	pguard_late_request_set_limit(target->connections, nla_get_u64(attr));
+	pguard_late_report_set_limit(target->connections, nla_get_u64(attr));
 	return 0;
 }
 

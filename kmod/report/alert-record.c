@@ -3,7 +3,6 @@
 #include "report/alert-record.h"
 
 #include "report/stack.h"
-#include "request/request-sums.h"
 #include "target/tenant.h"
 
 #include <linux/module.h>
@@ -58,7 +57,7 @@ void pguard_alert_record_put(struct pguard_alert_record *record)
 static size_t record_bytes(const struct pguard_alert_record *record)
 {
 	return sizeof(*record) + record->nr_met * sizeof(*record->met) +
-	       (record->request ? sizeof(*record->request) : 0) +
+	       record->request_bytes +
 	       pguard_stack_footprint(record->stack);
 }
 

@@ -75,6 +75,7 @@ struct pguard_alert_record {
 	u32 nr_met;
 	struct perfguard_met *met;	/* freed with it */
 	struct pguard_slow_request *request;	/* freed with it; NULL of another kind */
+	size_t request_bytes;
 	struct pguard_stack *stack;	/* the first one, or NULL */
 };
 

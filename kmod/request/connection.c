@@ -703,6 +703,7 @@ void pguard_connection_expect(struct pguard_thread *thread, u32 fd)
 void pguard_connection_read(struct pguard_thread *thread, u32 fd)
 {
 	message_take(thread, fd, true);
+	thread->arrival.sk = NULL;
 }
 
 /**

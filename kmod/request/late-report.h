@@ -5,15 +5,15 @@
  * A work does it, while a request lasts, again whenever its time has doubled, and
  * once it has its answer, or its client has hung up.
  */
-#ifndef _KMOD_REPORT_LATE_REQUEST_H
-#define _KMOD_REPORT_LATE_REQUEST_H
+#ifndef _KMOD_REQUEST_LATE_REPORT_H
+#define _KMOD_REQUEST_LATE_REPORT_H
 
 #include <linux/types.h>
 
 struct pguard_connection_table;
 struct work_struct;
 
-void pguard_late_request_watch(struct work_struct *work);
-void pguard_late_request_set_limit(struct pguard_connection_table *table, u64 limit_ns);
+void pguard_late_report_watch(struct work_struct *work);
+void pguard_late_report_set_limit(struct pguard_connection_table *table, u64 limit_ns);
 
-#endif /* _KMOD_REPORT_LATE_REQUEST_H */
+#endif /* _KMOD_REQUEST_LATE_REPORT_H */

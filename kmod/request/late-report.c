@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "report/late-request.h"
+#include "request/late-report.h"
 
 #include "lib/clock.h"
 #include "report/alert-record.h"
@@ -86,6 +86,7 @@ static void report(struct pguard_target *target, const struct pguard_image *imag
 		pguard_alert_record_put(record);
 		return;
 	}
+	record->request_bytes = sizeof(*record->request);
 	record->tenant = pguard_tenant_get(image->tenant);
 	pguard_ring_add(&pguard_alerts, record);
 }
@@ -126,7 +127,7 @@ static u64 look(struct pguard_connection_table *table, u64 limit)
 }
 
 /* Report what is late now.  Context: may sleep; a work of the table's late requests. */
-void pguard_late_request_watch(struct work_struct *work)
+void pguard_late_report_watch(struct work_struct *work)
 {
 	struct pguard_connection_table *table =
 		container_of(to_delayed_work(work), struct pguard_connection_table, late.watch);
@@ -144,13 +145,13 @@ void pguard_late_request_watch(struct work_struct *work)
 }
 
 /**
- * pguard_late_request_set_limit() - from when on requests are late
+ * pguard_late_report_set_limit() - from when on requests are late
  * @table: of a target
  * @limit_ns: 0 for no limit
  *
  * Context: any; pguard_control held.
  */
-void pguard_late_request_set_limit(struct pguard_connection_table *table, u64 limit_ns)
+void pguard_late_report_set_limit(struct pguard_connection_table *table, u64 limit_ns)
 {
 	WRITE_ONCE(table->late.limit, pguard_clock_ticks(limit_ns));
 	mod_delayed_work(system_dfl_wq, &table->late.watch, 0);

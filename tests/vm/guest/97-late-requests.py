@@ -14,7 +14,7 @@ from perfguard import COLLECT, IS_SLOW, LONG, MS, PATIENCE, TOP, collect, done, 
 
 SERVICE = str(TOP / "build/tests/vm/service")
 PORT, PEER = 7310, 7311
-PROFILE, OUTPUT = "/tmp/96.pgp", pathlib.Path("/tmp/96.watch")
+PROFILE, OUTPUT = "/tmp/97.pgp", pathlib.Path("/tmp/96.watch")
 LOAD = 2000
 LIMIT_MS, SLOW_US = (500, 4_000_000) if IS_SLOW else (200, 700_000)
 
