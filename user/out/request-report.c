@@ -115,6 +115,9 @@ int request_report_json(struct json *json, FILE *file, const struct requests *re
 	return ret;
 }
 
+/* One of so many of the whole is not mentioned: each part is rounded. */
+enum { LEAST_PART = 10000 };
+
 void request_parts(const struct slow_request *slow, char *ret, size_t size)
 {
 	const struct {
@@ -131,7 +134,7 @@ void request_parts(const struct slow_request *slow, char *ret, size_t size)
 
 	*ret = '\0';
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (parts[i].ns)
+		if (parts[i].ns > slow->elapsed_ns / LEAST_PART)
 			text_append(ret, size, "%s%s %s", *ret ? ", " : "", parts[i].name,
 				    duration_format(parts[i].ns, text));
 }
