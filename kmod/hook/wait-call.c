@@ -94,6 +94,24 @@ static u32 site_begin(struct pguard_thread *thread, bool may_sleep)
 	}
 }
 
+/* To be held up in a read for all it asks for, and woken by the drain, would cut it short. */
+static bool reads_all(const struct pt_regs *regs)
+{
+	switch (pguard_place_syscall(regs)) {
+	case __NR_recvfrom:
+		return regs->r10 & MSG_WAITALL;
+	case __NR_recvmsg:
+		return regs->dx & MSG_WAITALL;
+	}
+	return false;
+}
+
+/* Its return is not followed; who waits for a lock waits for no work. */
+static bool is_let_pass(const struct pt_regs *regs)
+{
+	return pguard_place_syscall(regs) == __NR_futex ? pguard_futex_locks(regs) : reads_all(regs);
+}
+
 /* A call begins of which the target wants to know what it reads, or who wakes it. */
 static __always_inline void message_expect(struct pguard_thread *thread, const struct pt_regs *regs)
 {
@@ -149,9 +167,10 @@ static noinline bool wait_begin(struct pguard_thread *thread, const struct pt_re
 	}
 	if (follow & PGUARD_FOLLOW_BOUNDARY)
 		pguard_unit_plan(thread);
-	follow |= place->call_site->is.follow & PGUARD_FOLLOW_MESSAGE;
-	if (follow & PGUARD_FOLLOW_MESSAGE)
+	if (place->call_site->is.follow & PGUARD_FOLLOW_MESSAGE && !is_let_pass(regs)) {
+		follow |= PGUARD_FOLLOW_MESSAGE;
 		message_expect(thread, regs);
+	}
 	thread->is_slow_only = !pguard_clock_is_tsc();
 	if (unlikely(thread->is_slow_only && follow))
 		follow |= PGUARD_FOLLOW_LONG;
@@ -333,24 +352,6 @@ static noinline notrace struct pguard_thread *enter_fast(struct pguard_thread *t
 	if (unlikely(end == PGUARD_UNIT_END_EVENTFUL))
 		return pguard_unit_close(thread, elapsed);
 	return thread;
-}
-
-/* To be held up in a read for all it asks for, and woken by the drain, would cut it short. */
-static bool reads_all(const struct pt_regs *regs)
-{
-	switch (pguard_place_syscall(regs)) {
-	case __NR_recvfrom:
-		return regs->r10 & MSG_WAITALL;
-	case __NR_recvmsg:
-		return regs->dx & MSG_WAITALL;
-	}
-	return false;
-}
-
-/* Its return is not followed; who waits for a lock waits for no work. */
-static bool is_let_pass(const struct pt_regs *regs)
-{
-	return pguard_place_syscall(regs) == __NR_futex ? pguard_futex_locks(regs) : reads_all(regs);
 }
 
 /* No boundary, but what it reads is of interest. */
