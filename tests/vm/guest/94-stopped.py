@@ -8,11 +8,14 @@ import signal
 import subprocess
 import time
 
-from perfguard import COLLECT, LONG, MS, PATIENCE, Audit, Victim, done, is_in, note, ok, wait_until
+from perfguard import (COLLECT, IS_SLOW, LONG, MS, PATIENCE, Audit, Victim, done, is_in, note, ok,
+                       wait_until)
 
-LIMIT = "400ms"
-STOP_S = 0.8
-NAP = 60            # of a unit that is stopped meanwhile, ms
+SCALE = 4 if IS_SLOW else 1
+LIMIT = f"{400 * SCALE}ms"
+STOP_S = 0.8 * SCALE
+NAP = 150 * SCALE   # of a unit that is stopped meanwhile, ms
+LATE = 2500 * SCALE
 SEIZE, INTERRUPT, DETACH = 0x4206, 0x4207, 17
 GROUP = pathlib.Path("/sys/fs/cgroup/stopped")
 CLOCK_NANOSLEEP, EPOLL_WAIT = "230", "232"
@@ -23,7 +26,14 @@ def is_in_call(victim, number):
     return text.split()[0] == number
 
 
-class Signal:
+class Way:
+    """To stop a victim, and let it go on."""
+
+    def prepare(self, victim):
+        """What takes its time; the victim is not stopped yet."""
+
+
+class Signal(Way):
     cause, by = "signal", signal.SIGSTOP
 
     def begin(self, victim):
@@ -35,7 +45,7 @@ class Signal:
         wait_until(lambda: not is_in(victim.pid, "T"))
 
 
-class Tracer:
+class Tracer(Way):
     cause, by = "tracer", os.getpid()
     libc = ctypes.CDLL(None, use_errno=True)
 
@@ -52,12 +62,14 @@ class Tracer:
         self.trace(DETACH, victim.pid)
 
 
-class Freezer:
+class Freezer(Way):
     cause, by = "freezer", None
 
-    def begin(self, victim):
+    def prepare(self, victim):
         GROUP.mkdir(exist_ok=True)
         GROUP.joinpath("cgroup.procs").write_text(str(victim.pid), encoding="ascii")
+
+    def begin(self, victim):
         GROUP.joinpath("cgroup.freeze").write_text("1", encoding="ascii")
         wait_until(lambda: "frozen 1" in GROUP.joinpath("cgroup.events").read_text())
 
@@ -79,6 +91,7 @@ def stop(victim, way):
 
 def unit(victim, way, command):
     """A unit that is stopped while it sleeps; how long, as above."""
+    way.prepare(victim)
     victim.send(command)
     wait_until(lambda: is_in_call(victim, CLOCK_NANOSLEEP))
     least, most = stop(victim, way)
@@ -108,10 +121,10 @@ def in_mid_unit(audit, victim, way):
 
 def late_by_itself(audit, victim):
     """A unit is late by what is left without the stop, and by no more."""
-    least, most = unit(victim, Signal(), "sleep 2500")
-    ended = audit.next_long("ended", 2400)
+    least, most = unit(victim, Signal(), f"sleep {LATE}")
+    ended = audit.next_long("ended", LATE - 100)
     # It also ran, to be stopped and to go on.
-    own = 2400 * MS - most, ended["elapsed_ns"] - least
+    own = (LATE - 100) * MS - most, ended["elapsed_ns"] - least
     blocked = ended["time_ns"]["blocked"]
     ok(ended["part"] == "all" and least <= ended["time_ns"]["stopped"] <= most and
        own[0] <= blocked <= own[1],
@@ -127,6 +140,7 @@ def between_units(victim):
         victim.unit("nothing")
     for way in (Signal(), Tracer(), Freezer()):
         wait_until(lambda: is_in_call(victim, EPOLL_WAIT))
+        way.prepare(victim)
         stop(victim, way)
         victim.unit("nothing")
     audit.finish()
