@@ -143,5 +143,9 @@ int pguard_hold_set_flags(struct pguard_target *target, u32 flags)
 	}
 	/* The fast path caches them. */
 	pguard_target_unsettle(target);
+	if (!ret && before & ~flags & PERFGUARD_TARGET_FLAGS_REQUESTS) {
+		pguard_late_report_set_limit(target->connections, 0);
+		pguard_connection_table_forget(target->connections);
+	}
 	return ret;
 }

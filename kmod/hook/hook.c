@@ -403,7 +403,10 @@ bool pguard_hook_alive(void)
 	return true;
 }
 
-/* Returns true if a wait call is hooked, in whatever way.  Context: pguard_control held. */
+/*
+ * Returns true if a wait call is hooked by a direct call: a kretprobe says of no thread that
+ * it is in one.  Context: pguard_control held.
+ */
 bool pguard_hook_has(u32 syscall)
 {
 	u64 direct = calls_direct();
@@ -411,7 +414,7 @@ bool pguard_hook_has(u32 syscall)
 
 	for (i = 0; i < ARRAY_SIZE(hooks); i++)
 		if (hooks[i].syscall == syscall)
-			return !hooks[i].is_write && (hooks[i].probe || direct & BIT_ULL(i));
+			return !hooks[i].is_write && direct & BIT_ULL(i);
 	return false;
 }
 

@@ -97,6 +97,23 @@ static void report(struct pguard_connection_table *table, struct pguard_connecti
 	pguard_connection_report(connection, argument);
 }
 
+static void forget(struct pguard_connection_table *table, struct pguard_connection *connection,
+		   void *unused)
+{
+	spin_lock(&connection->lock);
+	WRITE_ONCE(connection->is_open, false);
+	spin_unlock(&connection->lock);
+}
+
+/*
+ * Requests are not followed any more, so the end of those that are open would not be seen.
+ * Context: may sleep.
+ */
+void pguard_connection_table_forget(struct pguard_connection_table *table)
+{
+	visit(table, forget, NULL);
+}
+
 struct look {
 	u64 limit;	/* ticks, as the next one */
 	u64 next;

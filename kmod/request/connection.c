@@ -135,7 +135,7 @@ static bool is_serving(const struct pguard_thread *thread)
 {
 	const struct pguard_serves *serves = &thread->serves;
 
-	return serves->client &&
+	return serves->client && !serves->is_done &&
 	       (serves->is_handed || (serves->unit && serves->unit == unit_of(thread)));
 }
 
@@ -184,6 +184,7 @@ static void serve(struct pguard_thread *thread, const struct sock *client, u32 i
 	thread->serves.client = client;
 	thread->serves.id = id;
 	thread->serves.is_handed = false;
+	thread->serves.is_done = false;
 	thread->serves.unit = unit_of(thread);
 }
 
@@ -322,7 +323,9 @@ static void answer_leave(struct pguard_connection *connection, const struct mess
 	u64 answered = connection->request.answered, left;
 	s64 packet_ns, data_ns;
 
-	if (!is_tcp(connection->sk) || tp->nonagle & TCP_NAGLE_OFF)
+	/* A packet that was lost and sent again is no fault of the server. */
+	if (!is_tcp(connection->sk) || tp->nonagle & TCP_NAGLE_OFF ||
+	    READ_ONCE(tp->total_retrans) != connection->retransmitted)
 		return;
 	packet_ns = ktime_get_ns() - READ_ONCE(tp->tcp_wstamp_ns);
 	data_ns = (s64)(s32)(tcp_jiffies32 - READ_ONCE(tp->lsndtime)) * TICK_NSEC;
@@ -364,7 +367,9 @@ static void request_begin(struct pguard_connection *connection, const struct mes
 		.thread = thread,
 		.tid = current->pid,
 		.pid = current->tgid,
+		.reports = connection->unread,
 	};
+	connection->unread = 0;
 	request->working = now - request->begun;
 	WRITE_ONCE(connection->is_open, true);
 	pguard_late_requests_expect(&message->table->late);
@@ -396,6 +401,8 @@ static void client_write(struct pguard_connection *connection, const struct mess
 	request->until_answer.working = request->working;
 	request->until_answer.peers = request->peers;
 	request->until_answer.handed = request->handed;
+	if (is_tcp(connection->sk))
+		connection->retransmitted = READ_ONCE(tcp_sk(connection->sk)->total_retrans);
 }
 
 /* The connection of a client, or NULL if it is gone.  Preemption is off. */
@@ -510,7 +517,7 @@ static u64 key_of(const struct file *file)
 static noinline struct pguard_connection *look_up(struct message *message, u32 fd)
 {
 	struct pguard_talk *talk = &message->thread->talks[fd % PGUARD_NR_TALKS];
-	u32 removed = READ_ONCE(message->table->removed);
+	u64 removed = READ_ONCE(message->table->removed);
 	struct pguard_connection *connection = NULL;
 	struct fd of = fdget(fd);
 	struct socket *socket = fd_file(of) ? sock_from_file(fd_file(of)) : NULL;
@@ -607,8 +614,7 @@ static noinline bool hand_over(const struct message *message)
 	spin_unlock(&connection->lock);
 	pguard_handover_put(&message->table->handovers, message->key, &handover);
 	/* What a thread was given it gives back, and is done with it. */
-	if (serves->is_handed)
-		serves->client = NULL;
+	serves->is_done = serves->is_handed;
 	return true;
 }
 
@@ -617,11 +623,14 @@ static noinline void take_over(const struct message *message, bool is_all)
 {
 	struct pguard_connection *connection;
 	struct pguard_handover handover;
+	u32 nr;
 
 	/* What it was given before is done. */
-	if (message->thread->serves.is_handed)
-		message->thread->serves.client = NULL;
-	while (pguard_handover_take(&message->table->handovers, message->key, false, &handover)) {
+	message->thread->serves.is_done = message->thread->serves.is_handed;
+	/* Others may hand over more just now. */
+	for (nr = is_all ? PGUARD_HANDOVER_LENGTH : 1; nr; nr--) {
+		if (!pguard_handover_take(&message->table->handovers, message->key, &handover))
+			break;
 		connection = client_find(message, handover.client, handover.id);
 		if (!connection)
 			continue;
@@ -631,8 +640,6 @@ static noinline void take_over(const struct message *message, bool is_all)
 		spin_unlock(&connection->lock);
 		serve(message->thread, handover.client, handover.id);
 		message->thread->serves.is_handed = true;
-		if (!is_all)
-			break;
 	}
 }
 
@@ -723,7 +730,8 @@ void pguard_connection_write(struct pguard_thread *thread, u32 fd)
 /* A key by which threads of one process wait for each other. */
 static u64 futex_key(u64 address)
 {
-	return address ^ (u64)current->mm;
+	/* Those of processes that are alike differ by a few bits. */
+	return address ^ (u64)current->mm * GOLDEN_RATIO_64;
 }
 
 /**
@@ -751,14 +759,16 @@ bool pguard_connection_wake(struct pguard_thread *thread, u64 futex)
 /* It woke nobody.  Context: the same. */
 void pguard_connection_woke_none(struct pguard_thread *thread, u64 futex)
 {
+	struct pguard_serves *serves = &thread->serves;
 	struct pguard_connection *connection;
-	struct pguard_handover handover;
 	struct message message;
 
 	preempt_disable_notrace();
 	if (message_init(&message, thread) &&
-	    pguard_handover_take(&message.table->handovers, futex_key(futex), true, &handover)) {
-		connection = client_find(&message, handover.client, handover.id);
+	    pguard_handover_take_back(&message.table->handovers, futex_key(futex),
+				      serves->client, serves->id)) {
+		serves->is_done = false;
+		connection = client_find(&message, serves->client, serves->id);
 		if (connection) {
 			spin_lock(&connection->lock);
 			connection->request.is_handed = false;
@@ -781,6 +791,18 @@ void pguard_connection_woken(struct pguard_thread *thread, u64 futex)
 	preempt_enable_notrace();
 }
 
+/* A client's; current is who is to serve it. */
+static void client_accept(struct pguard_connection *connection)
+{
+	cmpxchg(&connection->role, PGUARD_CONNECTION_UNKNOWN, PGUARD_CONNECTION_CLIENT);
+	spin_lock(&connection->lock);
+	if (connection->role == PGUARD_CONNECTION_CLIENT && !connection->request.pid) {
+		connection->request.pid = current->tgid;
+		connection->request.tid = current->pid;
+	}
+	spin_unlock(&connection->lock);
+}
+
 /**
  * pguard_connection_accept() - current has accepted a client's connection
  * @thread: of current
@@ -797,8 +819,7 @@ void pguard_connection_accept(struct pguard_thread *thread, u32 fd)
 	if (message_init(&message, thread)) {
 		connection = look_up(&message, fd);
 		if (connection)
-			cmpxchg(&connection->role, PGUARD_CONNECTION_UNKNOWN,
-				PGUARD_CONNECTION_CLIENT);
+			client_accept(connection);
 	}
 	preempt_enable_notrace();
 }
@@ -848,20 +869,97 @@ static u64 settled(void)
 	return pguard_clock_ticks(100 * NSEC_PER_MSEC);
 }
 
-/* In how many ticks the request is to be reported, if nothing happens; 0: now. */
-static u64 request_due(const struct pguard_client_request *request, u64 limit, u64 now)
+/* How many ticks are left until that moment; 0: it has passed. */
+static u64 left_until(u64 at, u64 now)
 {
-	u64 at;
-
-	if (request->reports == PGUARD_REQUEST_REPORTED)
-		return U64_MAX;
-	if (!request->answered)
-		at = request->arrived + (limit << request->reports);
-	else if (request->answered - request->arrived > limit)
-		at = request->answered + settled();
-	else
-		return U64_MAX;
 	return (s64)(at - now) < 0 ? 0 : at - now;
+}
+
+/* When a request is reported the next time, after so many reports; it may never be.  Ticks. */
+static u64 doubled(u64 limit, u8 reports)
+{
+	return reports < 62 - fls64(limit) ? limit << reports : S64_MAX / 2;
+}
+
+/* A request was reported that had lasted so long: the next time is when that has doubled. */
+static u8 reports_of(u64 ticks, u64 limit)
+{
+	return fls64(ticks / limit);
+}
+
+/*
+ * Report the request of a connection if it is due.  In how many ticks it is to be looked
+ * at again; 0: there is no room to report it.
+ */
+static u64 request_look(struct pguard_connection_table *table,
+			struct pguard_connection *connection, u64 limit)
+{
+	struct pguard_client_request *request = &connection->request;
+	u64 now = max(pguard_clock(), request->last), left;
+	struct pguard_late_request late = { };
+
+	lockdep_assert_held(&connection->lock);
+	if (request->reports == PGUARD_REQUEST_REPORTED ||
+	    (request->answered && request->answered - request->arrived <= limit))
+		return U64_MAX;
+	left = left_until(request->answered ? request->answered + settled()
+					    : request->arrived + doubled(limit, request->reports),
+			  now);
+	if (left)
+		return left;
+	if (request->answered) {
+		request_describe(connection, &late.slow);
+		request_describe_more(connection, &late.slow);
+	} else {
+		request_describe_open(table, connection, &late);
+	}
+	if (!pguard_late_requests_add(&table->late, &late))
+		return 0;
+	if (!request->reports)
+		atomic64_inc(&table->late.number);
+	request->reports = request->answered ? PGUARD_REQUEST_REPORTED
+					     : reports_of(now - request->arrived, limit);
+	return U64_MAX;
+}
+
+/* How long ago the client's next message came that nobody has read; ticks, 0: there is none. */
+static u64 unread_age(const struct pguard_connection *connection)
+{
+	struct pguard_arrival arrival;
+
+	if (connection->role != PGUARD_CONNECTION_CLIENT || !connection->request.pid)
+		return 0;
+	arrival_set(&arrival, connection->sk);
+	return arrival.packet_us ? pguard_clock_ticks(age_of(connection->sk, &arrival)) : 0;
+}
+
+/* The same of a message that waits to be read. */
+static u64 unread_look(struct pguard_connection_table *table,
+		       struct pguard_connection *connection, u64 limit)
+{
+	u64 age = unread_age(connection), due = doubled(limit, connection->unread);
+	struct pguard_late_request late = {
+		.slow.times.elapsed = age,
+		.slow.times.queued = age,
+		.slow.begin_ns = ktime_get_ns() - pguard_clock_ns(age),
+		.slow.connection = connection->id,
+		.slow.pid = connection->request.pid,
+		.slow.tid = connection->request.tid,
+		.slow.state = PERFGUARD_REQUEST_STATE_LASTS,
+	};
+
+	lockdep_assert_held(&connection->lock);
+	if (!age)
+		return U64_MAX;
+	if (age < due)
+		return due - age;
+	address_describe(connection->sk, &late.slow.client);
+	if (!pguard_late_requests_add(&table->late, &late))
+		return 0;
+	if (!connection->unread)
+		atomic64_inc(&table->late.number);
+	connection->unread = reports_of(age, limit);
+	return U64_MAX;
 }
 
 /**
@@ -870,7 +968,7 @@ static u64 request_due(const struct pguard_client_request *request, u64 limit, u
  * @connection: in it; RCU
  * @limit: of requests, ticks
  *
- * If so, it is added to those that are.
+ * If so, it is added to those that are; so is one that came, and is not read yet.
  *
  * Context: any but interrupts; does not sleep.
  * Return: in how many ticks it is to be looked at again; U64_MAX if its end will be seen.
@@ -878,32 +976,16 @@ static u64 request_due(const struct pguard_client_request *request, u64 limit, u
 u64 pguard_connection_look(struct pguard_connection_table *table,
 			   struct pguard_connection *connection, u64 limit)
 {
-	struct pguard_client_request *request = &connection->request;
-	struct pguard_late_request late = { };
 	u64 ret = U64_MAX;
 
-	if (!READ_ONCE(connection->is_open))
-		return ret;
 	spin_lock(&connection->lock);
 	if (connection->is_open)
-		ret = request_due(request, limit, pguard_clock());
-	if (ret)
-		goto out;
-	if (request->answered) {
-		request_describe(connection, &late.slow);
-		request_describe_more(connection, &late.slow);
-	} else {
-		request_describe_open(table, connection, &late);
-	}
-	if (!pguard_late_requests_add(&table->late, &late))
-		goto out;
-	if (!request->reports)
-		atomic64_inc(&table->late.number);
-	/* Of one that lasts the next time is when its time has doubled. */
-	request->reports = request->answered ? PGUARD_REQUEST_REPORTED
-					     : fls64((pguard_clock() - request->arrived) / limit);
-	ret = request_due(request, limit, pguard_clock());
-out:
+		ret = request_look(table, connection, limit);
+	if (!connection->is_open || connection->request.answered)
+		ret = min(ret, unread_look(table, connection, limit));
+	else
+		/* Meanwhile others may come, and not be read. */
+		ret = min(ret, limit);
 	spin_unlock(&connection->lock);
 	return ret;
 }

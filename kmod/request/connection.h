@@ -107,6 +107,8 @@ struct pguard_client_request {
  * @id: never used again
  * @role: who asks; set once
  * @is_open: there is a request, maybe one that is answered already
+ * @retransmitted: packets to a client when it was answered last
+ * @unread: how often a client was reported late whose next message nobody has read
  * @request: of a client
  * @client: of a peer, for whom it was asked last: the client's socket, which may be gone, and
  * @client_id: the id of its connection
@@ -121,6 +123,8 @@ struct pguard_connection {
 	u8 role;
 	bool is_open;
 	u8 reported;
+	u8 unread;
+	u32 retransmitted;
 	union {
 		struct pguard_client_request request;
 		struct {
@@ -158,7 +162,7 @@ struct pguard_connection_table {
 	atomic_t next_id;
 	atomic64_t refused;
 	struct mutex walk;
-	u32 removed;
+	u64 removed;
 	u8 reports;
 	u32 swept;
 	struct delayed_work sweep;
@@ -172,6 +176,7 @@ struct pguard_connection_table *pguard_connection_table_new(struct pguard_target
 void pguard_connection_table_free(struct pguard_connection_table *table);
 void pguard_connection_table_read(struct pguard_connection_table *table,
 				  struct pguard_request_report *ret);
+void pguard_connection_table_forget(struct pguard_connection_table *table);
 u64 pguard_connection_table_look(struct pguard_connection_table *table, u64 limit);
 struct pguard_connection *pguard_connection_find(struct pguard_connection_table *table,
 						 const struct sock *sk);

@@ -24,10 +24,11 @@ void pguard_handovers_init(struct pguard_handovers *handovers)
 		spin_lock_init(&handovers->queues[i].lock);
 }
 
-static void drop_first(struct pguard_handover_queue *queue)
+static void drop(struct pguard_handover_queue *queue, u32 i)
 {
 	lockdep_assert_held(&queue->lock);
-	memmove(queue->of, queue->of + 1, --queue->nr * sizeof(*queue->of));
+	queue->nr--;
+	memmove(&queue->of[i], &queue->of[i + 1], (queue->nr - i) * sizeof(*queue->of));
 }
 
 /* Does anybody wait there for work?  Context: any but interrupts. */
@@ -45,23 +46,22 @@ void pguard_handover_put(struct pguard_handovers *handovers, u64 key,
 	spin_lock(&queue->lock);
 	if (queue->key == key) {
 		if (queue->nr == PGUARD_HANDOVER_LENGTH)
-			drop_first(queue);
+			drop(queue, 0);
 		queue->of[queue->nr++] = *handover;
 	}
 	spin_unlock(&queue->lock);
 }
 
 /**
- * pguard_handover_take() - take what was handed over
+ * pguard_handover_take() - take what was handed over first
  * @handovers: of the target
  * @key: by which; it is known from now on
- * @is_last: take back what was handed over last, as nobody was woken; else the first
  * @ret: filled in
  *
  * Context: any but interrupts; does not sleep.
  * Return: false if there is nothing, or it is too old.
  */
-bool pguard_handover_take(struct pguard_handovers *handovers, u64 key, bool is_last,
+bool pguard_handover_take(struct pguard_handovers *handovers, u64 key,
 			  struct pguard_handover *ret)
 {
 	struct pguard_handover_queue *queue = queue_of(handovers, key);
@@ -77,14 +77,39 @@ bool pguard_handover_take(struct pguard_handovers *handovers, u64 key, bool is_l
 		queue->nr = 0;
 	}
 	while (queue->nr && (s64)(queue->of[0].at - stale) < 0)
-		drop_first(queue);
+		drop(queue, 0);
 	any = queue->nr;
-	if (any && is_last) {
-		*ret = queue->of[--queue->nr];
-	} else if (any) {
+	if (any) {
 		*ret = queue->of[0];
-		drop_first(queue);
+		drop(queue, 0);
 	}
 	spin_unlock(&queue->lock);
 	return any;
+}
+
+/**
+ * pguard_handover_take_back() - nobody was woken who could take it
+ * @handovers: of the target
+ * @key: by which it was handed over
+ * @client: whose it is, and
+ * @id: the id of its connection
+ *
+ * Context: any but interrupts; does not sleep.
+ * Return: false if somebody has taken it.
+ */
+bool pguard_handover_take_back(struct pguard_handovers *handovers, u64 key,
+			       const struct sock *client, u32 id)
+{
+	struct pguard_handover_queue *queue = queue_of(handovers, key);
+	bool is_there = false;
+	u32 i;
+
+	spin_lock(&queue->lock);
+	for (i = queue->key == key ? queue->nr : 0; i-- && !is_there;) {
+		is_there = queue->of[i].client == client && queue->of[i].id == id;
+		if (is_there)
+			drop(queue, i);
+	}
+	spin_unlock(&queue->lock);
+	return is_there;
 }

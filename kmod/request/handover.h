@@ -60,7 +60,9 @@ void pguard_handovers_init(struct pguard_handovers *handovers);
 bool pguard_handover_is_known(struct pguard_handovers *handovers, u64 key);
 void pguard_handover_put(struct pguard_handovers *handovers, u64 key,
 			 const struct pguard_handover *handover);
-bool pguard_handover_take(struct pguard_handovers *handovers, u64 key, bool is_last,
+bool pguard_handover_take(struct pguard_handovers *handovers, u64 key,
 			  struct pguard_handover *ret);
+bool pguard_handover_take_back(struct pguard_handovers *handovers, u64 key,
+			       const struct sock *client, u32 id);
 
 #endif /* _KMOD_REQUEST_HANDOVER_H */

@@ -15,6 +15,9 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
+/* A year; its doublings are within 64 bits. */
+#define MAX_LIMIT_NS (365 * 24 * 3600 * NSEC_PER_SEC)
+
 enum {
 	MIN_WAIT_NS = 4 * NSEC_PER_MSEC,
 	/* A look at many connections takes time; so much of a CPU at most. */
@@ -109,21 +112,32 @@ out:
 	pguard_image_put(image);
 }
 
-/* In how many ns the next look is due; U64_MAX if there need not be one. */
+/*
+ * Look at the connections, if that is due.
+ *
+ * Return: in how many ns the next look is; U64_MAX if there need not be one.
+ */
 static u64 look(struct pguard_connection_table *table, u64 limit)
 {
+	struct pguard_late_requests *late = &table->late;
+	u64 begun = pguard_clock(), now = ktime_get_ns(), next;
 	struct pguard_account account;
-	u64 begun = pguard_clock(), next;
 	struct pguard_mark mark;
 
 	if (!limit)
 		return U64_MAX;
+	/* What has ended may bring us here sooner. */
+	if (now < late->next_look)
+		return late->next_look - now;
 	pguard_account_mark(&mark);
 	next = pguard_connection_table_look(table, limit);
+	pguard_account_current(&mark, pguard_clock_ns(pguard_clock() - begun), &account);
+	late->next_look = now + max_t(u64, MIN_WAIT_NS, MAX_SHARE * account.cpu);
 	if (next == U64_MAX)
 		return next;
-	pguard_account_current(&mark, pguard_clock_ns(pguard_clock() - begun), &account);
-	return max3(pguard_clock_ns(next), (u64)MIN_WAIT_NS, MAX_SHARE * account.cpu);
+	/* Others may come meanwhile, and find the work pending. */
+	next = pguard_clock_ns(min(next, limit));
+	return max(next, late->next_look - now);
 }
 
 /* Report what is late now.  Context: may sleep; a work of the table's late requests. */
@@ -135,6 +149,8 @@ void pguard_late_report_watch(struct work_struct *work)
 	struct pguard_late_request late;
 	struct pguard_report_cost cost;
 
+	/* As in pguard_late_requests_expect(). */
+	smp_mb();
 	pguard_report_cost_begin(&cost);
 	next = look(table, limit);
 	while (pguard_late_requests_take(&table->late, &late))
@@ -153,6 +169,8 @@ void pguard_late_report_watch(struct work_struct *work)
  */
 void pguard_late_report_set_limit(struct pguard_connection_table *table, u64 limit_ns)
 {
-	WRITE_ONCE(table->late.limit, pguard_clock_ticks(limit_ns));
+	u64 limit = pguard_clock_ticks(min_t(u64, limit_ns, MAX_LIMIT_NS));
+
+	WRITE_ONCE(table->late.limit, limit);
 	mod_delayed_work(system_dfl_wq, &table->late.watch, 0);
 }

@@ -37,6 +37,7 @@ struct pguard_late_request {
 /**
  * struct pguard_late_requests - those of a target
  * @limit: ticks; 0: there is none; READ_ONCE
+ * @next_look: ktime_get_ns() before which the connections are not looked at; the work's own
  * @number: how many were late
  * @suppressed: how many times one was not reported, for lack of room or tokens
  * @lock: of what follows; innermost
@@ -46,6 +47,7 @@ struct pguard_late_request {
  */
 struct pguard_late_requests {
 	u64 limit;
+	u64 next_look;
 	atomic64_t number;
 	atomic64_t suppressed;
 	spinlock_t lock;
@@ -68,7 +70,11 @@ void pguard_late_requests_wait(struct pguard_late_requests *late);
 /* A request has begun: it may be late when the limit has passed.  Context: any. */
 static inline void pguard_late_requests_expect(struct pguard_late_requests *late)
 {
-	if (unlikely(READ_ONCE(late->limit) && !delayed_work_pending(&late->watch)))
+	if (likely(!READ_ONCE(late->limit)))
+		return;
+	/* Who looks either sees the request, or is not pending any more. */
+	smp_mb();
+	if (!delayed_work_pending(&late->watch))
 		pguard_late_requests_wait(late);
 }
 

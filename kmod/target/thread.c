@@ -127,7 +127,9 @@ static struct pguard_thread *thread_other(struct pguard_image *image, struct tas
 	rcu_read_unlock();
 	if (ret)
 		return ret;
-	kref_get(&image->kref);
+	/* An exec may have been the last of it just now. */
+	if (!kref_get_unless_zero(&image->kref))
+		return NULL;
 	ret = thread_new(task, image, sibling);
 	if (!ret)
 		return NULL;

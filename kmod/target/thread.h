@@ -121,12 +121,14 @@ struct pguard_stopped {
  * @client: its socket, which may be gone
  * @id: of its connection
  * @is_handed: it was handed over by another thread, and is served until that is done
+ * @is_done: it was handed on, or back
  * @unit: number of the unit otherwise; 0 if none did yet
  */
 struct pguard_serves {
 	const struct sock *client;
 	u32 id;
 	bool is_handed;
+	bool is_done;
 	u64 unit;
 };
 
@@ -139,7 +141,7 @@ struct pguard_serves {
 struct pguard_talk {
 	const struct file *file;
 	struct pguard_connection *connection;
-	u32 removed;
+	u64 removed;
 };
 
 /**

@@ -250,6 +250,29 @@ def check_late(server):
     ok(states[last] == "answered", "the last one, whose connection is closed, as well")
 
 
+def check_unread(server):
+    """What waits behind another request is reported before anybody has read it."""
+    first, second = server.client(), server.client()
+
+    def ask():
+        busy = threading.Thread(target=first.ask, args=("compute", LATE_US))
+        second.ask("compute", 1)
+        busy.start()
+        time.sleep(LATE_US / 4e6)
+        second.ask("compute", 1)
+        busy.join()
+        time.sleep(1)
+
+    server.audited(ask, "--slower-than", f"{LIMIT_MS}ms")
+    late = [one for one in server.audit.kind("request") if one["client"] == second.address]
+    for one in late:
+        note(f"{one['state']}: {one['cause']}, {one['time_ns']}")
+    if ok(late, "a request that waits to be read is reported"):
+        ok(late[0]["cause"] == "queued" and late[0]["state"] == "lasts", "as what it is")
+        ok([one["state"] for one in late].count("answered") == 1 and
+           late[-1]["cause"] == "queued", "and once with its answer")
+
+
 def main():
     peer = Peer()
     server = Server()
@@ -263,6 +286,7 @@ def main():
         check_queue(server, LONG_US, 2 * TICK_NS)
     check_unanswered(server)
     check_late(server)
+    check_unread(server)
     server.end()
     peer.shutdown()
     no_leaks("no connection is left")

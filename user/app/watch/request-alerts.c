@@ -102,6 +102,11 @@ int request_alerts_take(struct watching *watching, const struct record *record)
 
 	if (!late || !identity)
 		return -ENOMEM;
+	/* The end of the one before it was lost. */
+	if (late->printed_ns > record->request.elapsed_ns)
+		*late = (struct late_unit){ .target_id = late->target_id, .unit = late->unit,
+					    .heard = late->heard };
+	late->printed_ns = record->request.elapsed_ns;
 	if (!late->is_counted)
 		watching->nr_late++;
 	late->is_counted = true;

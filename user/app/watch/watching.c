@@ -31,11 +31,6 @@ enum { MAX_USERS = 3 }; /* of the CPUs, that are named */
 /* A unit that is still late is printed again from this time on. */
 #define STUCK_NS NSEC_PER_SEC
 
-/* All units that fit no type are one alert. */
-#define NOVEL_PATH UINT64_MAX
-/* So are those of a type that were stopped. */
-#define STOPPED_PATH (UINT64_MAX - 1)
-
 int watching_init(struct watching *watching, struct link *link, uint64_t window_ns, bool is_json)
 {
 	*watching = (struct watching){ .is_json = is_json, .link = link };
@@ -291,7 +286,7 @@ static int take_novel(struct watching *watching, const struct record *record)
 
 	ret = diagnosis_init(&diagnosis, &watching->identities, &watching->cache, record);
 	diagnosis.alert.hotpath = &diagnosis.hotpath;
-	if (!ret && !fold(watching, &diagnosis, NULL, NOVEL_PATH))
+	if (!ret && !fold(watching, &diagnosis, NULL, FOLD_NOVEL))
 		ret = print(watching, &diagnosis, NULL, 0);
 	diagnosis_deinit(&diagnosis);
 	return ret;
@@ -301,7 +296,7 @@ static int report(struct watching *watching, struct diagnosis *diagnosis, struct
 {
 	const struct record *record = diagnosis->alert.record;
 	bool is_stop = alert_is_stop(record);
-	uint64_t path = is_stop ? STOPPED_PATH : hotpath_hash(&diagnosis->hotpath);
+	uint64_t path = is_stop ? FOLD_STOPPED : hotpath_hash(&diagnosis->hotpath);
 	int ret;
 
 	if (!unit->is_printed && watching->fold.window_ns) {

@@ -168,6 +168,7 @@ int alert_request_json(struct json *json, FILE *file, const struct alert_request
 	json_u64(json, "threshold_ns", record->threshold_ns);
 	json_u64(json, "connection", record->request.connection);
 	json_u64_or_null(json, "unit", record->unit, record->unit);
+	json_u64_or_null(json, "unit_tid", record->tid, record->unit);
 	request_json(json, &record->request);
 	json_u64_or_null(json, "usual_ns", alert->usual_ns, alert->usual_ns);
 	alert_request_label(&record->request, text, sizeof(text));

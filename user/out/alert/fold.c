@@ -53,9 +53,6 @@ static struct fold_window *new_window(struct fold *fold)
 	return &fold->windows[fold->nr++];
 }
 
-/* All paths of a type beyond FOLD_MAX_PATHS. */
-static const uint64_t various = UINT64_MAX - 1;
-
 static bool has_many(const struct fold *fold, const struct fold_key *key)
 {
 	uint32_t nr = 0;
@@ -98,7 +95,7 @@ static void note(struct fold_window *window, uint64_t elapsed_ns, bool has_ended
 uint64_t fold_add(struct fold *fold, const struct fold_key *key, struct fold_subject *subject,
 		  uint64_t now_ns, uint64_t elapsed_ns, bool has_ended)
 {
-	struct fold_key in_common = { key->target, key->type, various };
+	struct fold_key in_common = { key->target, key->type, FOLD_VARIOUS };
 	struct fold_window *window;
 
 	if (!fold->window_ns)
@@ -125,7 +122,7 @@ uint64_t fold_add(struct fold *fold, const struct fold_key *key, struct fold_sub
 	window->subject = *subject;
 	memset(subject, 0, sizeof(*subject));
 	begin(fold, window, now_ns);
-	if (key->path != various)
+	if (key->path != FOLD_VARIOUS)
 		return 0;
 	window->subject.is_various = true;
 	window->nr_units = 1;

@@ -28,6 +28,11 @@ enum {
 	FOLD_MAX_PATHS = 5,
 };
 
+/* Paths of all units that fit no type, that were stopped, and beyond FOLD_MAX_PATHS. */
+#define FOLD_NOVEL UINT64_MAX
+#define FOLD_STOPPED (UINT64_MAX - 1)
+#define FOLD_VARIOUS (UINT64_MAX - 2)
+
 struct fold_key {
 	uint32_t target;
 	uint32_t type; /* 0: none */
