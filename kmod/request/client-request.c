@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "request/client-request.h"
+
+#include "lib/clock.h"
+#include "trainstream/stream.h"
+
+#include <net/inet_connection_sock.h>
+#include <net/inet_sock.h>
+#include <net/tcp.h>
+
+static void address_of(const struct sock *sk, struct pguard_peer_address *ret)
+{
+	const struct inet_sock *inet = inet_sk(sk);
+
+	memset(ret, 0, sizeof(*ret));
+	ret->family = sk->sk_family;
+	switch (sk->sk_family) {
+	case AF_INET:
+		ret->port = inet->inet_dport;
+		ret->host = inet->inet_daddr;
+		break;
+#if IS_ENABLED(CONFIG_IPV6)
+	case AF_INET6:
+		ret->port = inet->inet_dport;
+		ret->host6 = sk->sk_v6_daddr;
+		break;
+#endif
+	}
+}
+
+static void address_put(const struct pguard_peer_address *address, struct pguard_address *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->any.sa_family = address->family;
+	switch (address->family) {
+	case AF_INET:
+		ret->in.sin_port = address->port;
+		ret->in.sin_addr.s_addr = address->host;
+		break;
+	case AF_INET6:
+		ret->in6.sin6_port = address->port;
+		ret->in6.sin6_addr = address->host6;
+		break;
+	}
+}
+
+static void address_describe(const struct sock *sk, struct pguard_address *ret)
+{
+	struct pguard_peer_address address;
+
+	address_of(sk, &address);
+	address_put(&address, ret);
+}
+
+/*
+ * How long ago the bytes came that have been read just now, ns.  Until they were read the
+ * kernel kept when the last packet came or went, which is those unless it has acknowledged
+ * them by one of their own since; and it keeps in jiffies when the last data came.
+ */
+static u64 age_of(const struct sock *sk, const struct pguard_arrival *arrival)
+{
+	u64 packet_ns = ktime_get_ns() - arrival->packet_us * NSEC_PER_USEC;
+	/* Some may come just now. */
+	s32 ticks = tcp_jiffies32 - READ_ONCE(inet_csk(sk)->icsk_ack.lrcvtime);
+	u64 data_ns = (u64)max(ticks, 0) * TICK_NSEC;
+
+	if ((s64)packet_ns < 0)
+		return 0;
+	return data_ns > packet_ns + 2 * TICK_NSEC ? data_ns - TICK_NSEC / 2 : packet_ns;
+}
+
+/*
+ * pguard_clock() when they came.  What came while the thread slept in the call for it woke
+ * it, so it has waited for a CPU since.  Of what lay in other sockets than TCP's it is not known.
+ */
+static u64 arrival(const struct pguard_message *message)
+{
+	const struct pguard_arrival *arrival = &message->thread->arrival;
+	u64 age = 0;
+
+	if (arrival->sk == message->sk && arrival->packet_us)
+		age = age_of(message->sk, arrival);
+	else if (arrival->sk == message->sk)
+		age = current->sched_info.run_delay - arrival->run_delay;
+	return message->now - pguard_clock_ticks(age);
+}
+
+/* What was waited since somebody was asked was for this answer; without one it was for none. */
+static void take_answer(struct pguard_client_request *request, const struct sock *peer)
+{
+	request->peers += request->waiting;
+	if (request->waiting > request->longest) {
+		request->longest = request->waiting;
+		address_of(peer, &request->peer);
+	}
+	request->waiting = 0;
+	request->asked = NULL;
+}
+
+/* Has this thread worked for the request since its last message? */
+static bool goes_on(const struct pguard_client_request *request,
+		    const struct pguard_message *message, u64 unit)
+{
+	if (request->thread != message->thread)
+		return false;
+	return message->thread->serves.is_handed || (unit && request->unit == (u32)unit);
+}
+
+/* The parts of the time until now; of a request that is open.  @peer: it has answered, or NULL. */
+void pguard_client_request_account(struct pguard_client_request *request,
+				   const struct pguard_message *message, const struct sock *peer)
+{
+	u64 unit = pguard_unit_of(message->thread), now, from, gap;
+
+	/* Another thread may have been here since the clock was read. */
+	now = max(message->now, request->last);
+	from = now;
+	if (goes_on(request, message, unit))
+		from = request->last;
+	else if (unit)
+		from = clamp(READ_ONCE(message->thread->start), request->last, now);
+	/* A thread may ask and wait in one unit. */
+	if (peer && request->asked && from == request->last)
+		from = now;
+	gap = from - request->last;
+	if (request->asked)
+		request->waiting += gap;
+	else if (request->is_handed)
+		request->handed += gap;
+	request->is_handed = false;
+	if (peer)
+		take_answer(request, peer);
+	request->working += now - from;
+	request->last = now;
+	request->unit = unit;
+	request->thread = message->thread;
+}
+
+/* Describe a request that has been answered. */
+static void request_describe(const struct pguard_connection *connection,
+			     struct pguard_slow_request *ret)
+{
+	const struct pguard_client_request *request = &connection->request;
+
+	*ret = (struct pguard_slow_request){
+		.times.elapsed = request->answered - request->arrived,
+		.times.queued = request->begun - request->arrived,
+		.times.working = request->until_answer.working,
+		.times.peers = request->until_answer.peers,
+		.times.handed = request->until_answer.handed,
+		.pid = request->pid,
+		.tid = request->tid,
+		.state = PERFGUARD_REQUEST_STATE_ANSWERED,
+	};
+}
+
+/* What is kept of one of the slowest besides. */
+static void request_describe_more(const struct pguard_connection *connection,
+			     struct pguard_slow_request *ret)
+{
+	const struct pguard_client_request *request = &connection->request;
+
+	ret->begin_ns = ktime_get_ns() - pguard_clock_ns(pguard_clock() - request->arrived);
+	ret->connection = connection->id;
+	address_put(&request->peer, &ret->peer);
+	address_describe(connection->sk, &ret->client);
+}
+
+/* Describe a request that has not been answered. */
+static void request_describe_open(struct pguard_connection_table *table,
+				  const struct pguard_connection *connection,
+				  struct pguard_late_request *ret)
+{
+	const struct pguard_client_request *request = &connection->request;
+	u64 now = max(pguard_clock(), request->last), since = now - request->last;
+	u64 waiting = request->waiting, handed = request->handed;
+	const struct pguard_connection *peer = NULL;
+
+	if (request->asked)
+		waiting += since;
+	else if (request->is_handed)
+		handed += since;
+	*ret = (struct pguard_late_request){
+		.slow.times.elapsed = now - request->arrived,
+		.slow.times.queued = request->begun - request->arrived,
+		.slow.times.working = request->working,
+		.slow.times.peers = request->peers + waiting,
+		.slow.times.handed = handed,
+		.slow.pid = request->pid,
+		.slow.tid = request->tid,
+		.slow.state = PERFGUARD_REQUEST_STATE_LASTS,
+		.thread = request->thread,
+		.unit = request->unit,
+		.since = request->asked || request->is_handed ? 0 : since,
+	};
+	request_describe_more(connection, &ret->slow);
+	if (request->asked && waiting > request->longest)
+		peer = pguard_connection_find(table, request->asked);
+	if (peer)
+		address_describe(peer->sk, &ret->slow.peer);
+}
+
+/* What has ended late is reported by a work: here nothing can be allocated. */
+static noinline void report_end(struct pguard_connection_table *table,
+				const struct pguard_slow_request *ended, bool is_known)
+{
+	const struct pguard_late_request late = { .slow = *ended };
+
+	if (!is_known)
+		atomic64_inc(&table->late.number);
+	if (!pguard_late_requests_add(&table->late, &late))
+		atomic64_inc(&table->late.suppressed);
+	mod_delayed_work(system_dfl_wq, &table->late.watch, 0);
+}
+
+/* The client hung up before it was answered. */
+static void request_unanswered(struct pguard_connection_table *table,
+			       struct pguard_connection *connection)
+{
+	struct pguard_late_request ended;
+
+	pguard_request_sums_unanswered(&table->sums);
+	/* That is no fault of the server, if it was not late yet. */
+	if (!connection->request.reports)
+		return;
+	rcu_read_lock();
+	request_describe_open(table, connection, &ended);
+	rcu_read_unlock();
+	ended.slow.state = PERFGUARD_REQUEST_STATE_UNANSWERED;
+	report_end(table, &ended.slow, true);
+}
+
+static void request_answered(struct pguard_connection_table *table,
+			     struct pguard_connection *connection)
+{
+	const struct pguard_client_request *request = &connection->request;
+	bool is_late = request->reports != PGUARD_REQUEST_REPORTED &&
+		       pguard_request_is_late(&table->late, request->answered - request->arrived);
+	struct pguard_slow_request ended;
+
+	request_describe(connection, &ended);
+	if (is_late || pguard_request_is_slow(&table->sums, ended.times.elapsed))
+		request_describe_more(connection, &ended);
+	pguard_request_sums_add(&table->sums, &ended);
+	if (unlikely(is_late))
+		report_end(table, &ended, request->reports);
+}
+
+/* The request that a client has made, if any, is over. */
+static void request_end(struct pguard_connection_table *table,
+			struct pguard_connection *connection)
+{
+	lockdep_assert_held(&connection->lock);
+	if (!connection->is_open)
+		return;
+	connection->is_open = false;
+	if (likely(connection->request.answered))
+		request_answered(table, connection);
+	else
+		request_unanswered(table, connection);
+}
+
+/*
+ * The end of an answer may leave long after it was written, where Nagle's algorithm waits for the
+ * client to acknowledge what went before.  The kernel keeps when the last packet left, which may
+ * have had no data; and in jiffies when the last data did.
+ */
+static void answer_leave(struct pguard_connection *connection, const struct pguard_message *message)
+{
+	const struct tcp_sock *tp = tcp_sk(connection->sk);
+	u64 answered = connection->request.answered, left;
+	s64 packet_ns, data_ns;
+
+	/* A packet that was lost and sent again is no fault of the server. */
+	if (!pguard_is_tcp(connection->sk) || tp->nonagle & TCP_NAGLE_OFF ||
+	    READ_ONCE(tp->total_retrans) != connection->retransmitted)
+		return;
+	packet_ns = ktime_get_ns() - READ_ONCE(tp->tcp_wstamp_ns);
+	data_ns = (s64)(s32)(tcp_jiffies32 - READ_ONCE(tp->lsndtime)) * TICK_NSEC;
+	if (packet_ns < 0 || abs(packet_ns - data_ns) > TICK_NSEC)
+		return;
+	left = message->now - pguard_clock_ticks(packet_ns);
+	if ((s64)(left - answered) > (s64)pguard_clock_ticks(2 * TICK_NSEC))
+		connection->request.answered = left;
+}
+
+/*
+ * Record the request that has been answered, if any: the next one has come.  Context: hooked
+ * calls.
+ */
+static noinline void request_record(const struct pguard_connection *connection,
+				    const struct pguard_message *message)
+{
+	struct pguard_slow_request ended;
+
+	if (!connection->is_open || !pguard_stream_wants_units(message->thread->image->target))
+		return;
+	request_describe(connection, &ended);
+	request_describe_more(connection, &ended);
+	/* The port of IPv6 is at the same place. */
+	pguard_stream_put(message->thread, PERFGUARD_EVENT_KIND_REQUEST,
+			  ntohs(ended.client.in.sin_port), ended.begin_ns, ended.times.elapsed);
+}
+
+static void request_begin(struct pguard_connection *connection,
+			  const struct pguard_message *message)
+{
+	struct pguard_client_request *request = &connection->request;
+	struct pguard_thread *thread = message->thread;
+	u64 before = request->answered, now = max(message->now, before);
+	/* If it came while the one before was answered, it is not known when. */
+	u64 unit = pguard_unit_of(thread), arrived = clamp(arrival(message), before, now);
+
+	*request = (struct pguard_client_request){
+		.arrived = arrived,
+		.begun = unit ? clamp(READ_ONCE(thread->start), arrived, now) : now,
+		.last = now,
+		.unit = unit,
+		.thread = thread,
+		.tid = current->pid,
+		.pid = current->tgid,
+		.reports = connection->unread,
+	};
+	connection->unread = 0;
+	request->working = now - request->begun;
+	WRITE_ONCE(connection->is_open, true);
+	pguard_late_requests_expect(&message->table->late);
+}
+
+/* A client's message was read. */
+void pguard_client_request_read(struct pguard_connection *connection,
+				const struct pguard_message *message)
+{
+	if (connection->is_open && !connection->request.answered) {
+		pguard_client_request_account(&connection->request, message, NULL);
+	} else {
+		if (connection->is_open)
+			answer_leave(connection, message);
+		if (unlikely(pguard_stream_is_open()))
+			request_record(connection, message);
+		request_end(message->table, connection);
+		request_begin(connection, message);
+	}
+}
+
+/* A client is about to be written to. */
+void pguard_client_request_write(struct pguard_connection *connection,
+				 const struct pguard_message *message)
+{
+	struct pguard_client_request *request = &connection->request;
+
+	if (!connection->is_open)
+		return;
+	pguard_client_request_account(request, message, NULL);
+	request->answered = request->last;
+	request->until_answer.working = request->working;
+	request->until_answer.peers = request->peers;
+	request->until_answer.handed = request->handed;
+	if (pguard_is_tcp(connection->sk))
+		connection->retransmitted = READ_ONCE(tcp_sk(connection->sk)->total_retrans);
+}
+
+/**
+ * pguard_connection_close() - the socket of a connection is closed, and what was open with it ends
+ * @table: whose it was
+ * @connection: that is not in it any more
+ *
+ * Context: any but interrupts; does not sleep.
+ */
+void pguard_connection_close(struct pguard_connection_table *table,
+			     struct pguard_connection *connection)
+{
+	spin_lock(&connection->lock);
+	request_end(table, connection);
+	spin_unlock(&connection->lock);
+}
+
+/**
+ * pguard_connection_report() - report a request that was answered, but is not over
+ * @connection: in its table; RCU
+ * @report: to be added to
+ *
+ * Context: any but interrupts; does not sleep.
+ */
+void pguard_connection_report(struct pguard_connection *connection,
+			    struct pguard_request_report *report)
+{
+	struct pguard_slow_request ended;
+	bool is_answered;
+
+	spin_lock(&connection->lock);
+	is_answered = connection->is_open && connection->request.answered;
+	if (is_answered) {
+		request_describe(connection, &ended);
+		request_describe_more(connection, &ended);
+	}
+	spin_unlock(&connection->lock);
+	if (is_answered)
+		pguard_request_report_add(report, &ended);
+}
+
+/* So long after a late request's last answer no other one is waited for: ticks. */
+static u64 settled(void)
+{
+	return pguard_clock_ticks(100 * NSEC_PER_MSEC);
+}
+
+/* How many ticks are left until that moment; 0: it has passed. */
+static u64 left_until(u64 at, u64 now)
+{
+	return (s64)(at - now) < 0 ? 0 : at - now;
+}
+
+/* When a request is reported the next time, after so many reports; it may never be.  Ticks. */
+static u64 doubled(u64 limit, u8 reports)
+{
+	return reports < 62 - fls64(limit) ? limit << reports : S64_MAX / 2;
+}
+
+/* A request was reported that had lasted so long: the next time is when that has doubled. */
+static u8 reports_of(u64 ticks, u64 limit)
+{
+	return fls64(ticks / limit);
+}
+
+/*
+ * Report the request of a connection if it is due.  In how many ticks it is to be looked
+ * at again; 0: there is no room to report it.
+ */
+static u64 request_look(struct pguard_connection_table *table,
+			struct pguard_connection *connection, u64 limit)
+{
+	struct pguard_client_request *request = &connection->request;
+	u64 now = max(pguard_clock(), request->last), left;
+	struct pguard_late_request late = { };
+
+	lockdep_assert_held(&connection->lock);
+	if (request->reports == PGUARD_REQUEST_REPORTED ||
+	    (request->answered && request->answered - request->arrived <= limit))
+		return U64_MAX;
+	left = left_until(request->answered ? request->answered + settled()
+					    : request->arrived + doubled(limit, request->reports),
+			  now);
+	if (left)
+		return left;
+	if (request->answered) {
+		request_describe(connection, &late.slow);
+		request_describe_more(connection, &late.slow);
+	} else {
+		request_describe_open(table, connection, &late);
+	}
+	if (!pguard_late_requests_add(&table->late, &late))
+		return 0;
+	if (!request->reports)
+		atomic64_inc(&table->late.number);
+	request->reports = request->answered ? PGUARD_REQUEST_REPORTED
+					     : reports_of(now - request->arrived, limit);
+	return U64_MAX;
+}
+
+/* How long ago the client's next message came that nobody has read; ticks, 0: there is none. */
+static u64 unread_age(const struct pguard_connection *connection)
+{
+	struct pguard_arrival arrival;
+
+	if (connection->role != PGUARD_CONNECTION_CLIENT || !connection->request.pid)
+		return 0;
+	pguard_arrival_set(&arrival, connection->sk);
+	return arrival.packet_us ? pguard_clock_ticks(age_of(connection->sk, &arrival)) : 0;
+}
+
+/* The same of a message that waits to be read. */
+static u64 unread_look(struct pguard_connection_table *table,
+		       struct pguard_connection *connection, u64 limit)
+{
+	u64 age = unread_age(connection), due = doubled(limit, connection->unread);
+	struct pguard_late_request late = {
+		.slow.times.elapsed = age,
+		.slow.times.queued = age,
+		.slow.begin_ns = ktime_get_ns() - pguard_clock_ns(age),
+		.slow.connection = connection->id,
+		.slow.pid = connection->request.pid,
+		.slow.tid = connection->request.tid,
+		.slow.state = PERFGUARD_REQUEST_STATE_LASTS,
+	};
+
+	lockdep_assert_held(&connection->lock);
+	if (!age)
+		return U64_MAX;
+	if (age < due)
+		return due - age;
+	address_describe(connection->sk, &late.slow.client);
+	if (!pguard_late_requests_add(&table->late, &late))
+		return 0;
+	if (!connection->unread)
+		atomic64_inc(&table->late.number);
+	connection->unread = reports_of(age, limit);
+	return U64_MAX;
+}
+
+/**
+ * pguard_connection_look() - look whether a request is to be reported
+ * @table: of the connection
+ * @connection: in it; RCU
+ * @limit: of requests, ticks
+ *
+ * If so, it is added to those that are; so is one that came, and is not read yet.
+ *
+ * Context: any but interrupts; does not sleep.
+ * Return: in how many ticks it is to be looked at again; U64_MAX if its end will be seen.
+ */
+u64 pguard_connection_look(struct pguard_connection_table *table,
+			   struct pguard_connection *connection, u64 limit)
+{
+	u64 ret = U64_MAX;
+
+	spin_lock(&connection->lock);
+	if (connection->is_open)
+		ret = request_look(table, connection, limit);
+	if (!connection->is_open || connection->request.answered)
+		ret = min(ret, unread_look(table, connection, limit));
+	else
+		/* Meanwhile others may come, and not be read. */
+		ret = min(ret, limit);
+	spin_unlock(&connection->lock);
+	return ret;
+}
