@@ -70,7 +70,7 @@ checkpatch()
 		-path '*/scripts/checkpatch.pl' -print -quit)
 	[ -n "$tool" ] || return 0
 	perl "$tool" --no-tree --terse --no-summary --max-line-length=100 \
-		--ignore CONSTANT_COMPARISON,FILE_PATH_CHANGES,LINUX_VERSION_CODE,COMPLEX_MACRO \
+		--ignore CONSTANT_COMPARISON,FILE_PATH_CHANGES,LINUX_VERSION_CODE,COMPLEX_MACRO,ENOSYS \
 		-f "${files[@]}"
 }
 
