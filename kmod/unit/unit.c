@@ -416,8 +416,9 @@ static bool end_empty(struct pguard_thread *thread, const struct pguard_inferenc
  * Count a unit that ended.  Where it was stopped, this is left out of what counts for its type;
  * an audit has it, as a part of its own.
  */
-static void count_ended(const struct pguard_thread *thread, const struct pguard_account *account,
-			struct unit_outcome outcome)
+static noinline void count_stopped(const struct pguard_thread *thread,
+				   const struct pguard_account *account,
+				   struct unit_outcome outcome)
 {
 	struct pguard_account own = pguard_account_without_stops(account);
 
@@ -447,7 +448,10 @@ static bool unit_finish(struct pguard_thread *thread, struct pguard_inference *i
 		outcome.is_late = true;
 		outcome.is_starved = false;
 	}
-	count_ended(thread, &account, outcome);
+	if (unlikely(account.stopped))
+		count_stopped(thread, &account, outcome);
+	else
+		unit_count(thread, &account, outcome);
 	stream_unit(thread, inference, &account, outcome.is_novel ? UNIT_IS_NOVEL : 0);
 	if (unlikely(outcome.is_late || outcome.is_stopped || word & PGUARD_PHASE_LATE)) {
 		report_end(thread, word, &account, outcome.is_late);
