@@ -38,6 +38,9 @@ class Load:
             self.process.wait()
 
 
+FEW = 50
+
+
 def limits(least=100):
     """Of types with so many timed units."""
     return {one["id"]: one["limits_ns"]["own"] for one in show(PROFILE)["types"]
@@ -92,10 +95,11 @@ def learns(server, before):
     pace = re.search(r"compute ([0-9.]+) times", text)
     ok(code == 0 and pace and 1.3 <= float(pace[1]) <= 2.3,
        "learnt there, and at what pace units are")
-    after = limits()
+    # Of how many a second one is timed depends on how many the load makes in the span.
+    after = limits(FEW)
     ratios = sorted(after[kind] / before[kind] for kind in before if kind in after)
     note([round(ratio, 2) for ratio in ratios])
-    ok(set(after) == set(before) and 1.3 <= ratios[len(ratios) // 2] <= 2.5 and
+    ok(set(after) >= set(before) and 1.3 <= ratios[len(ratios) // 2] <= 2.5 and
        ratios[0] >= 0.8 and ratios[-1] <= 3, "limits are twice as long, except where they were few")
     ok(shares(server, 8, 2 * SCALE) < 0.01, "with them hardly any unit is late")
     return after
