@@ -45,6 +45,27 @@ static void address_put(const struct pguard_peer_address *address, struct pguard
 	}
 }
 
+/* The own side of a connection. */
+static void address_describe_own(const struct sock *sk, struct pguard_address *ret)
+{
+	const struct inet_sock *inet = inet_sk(sk);
+	struct pguard_peer_address address = { .family = sk->sk_family };
+
+	switch (sk->sk_family) {
+	case AF_INET:
+		address.port = inet->inet_sport;
+		address.host = inet->inet_saddr;
+		break;
+#if IS_ENABLED(CONFIG_IPV6)
+	case AF_INET6:
+		address.port = inet->inet_sport;
+		address.host6 = sk->sk_v6_rcv_saddr;
+		break;
+#endif
+	}
+	address_put(&address, ret);
+}
+
 static void address_describe(const struct sock *sk, struct pguard_address *ret)
 {
 	struct pguard_peer_address address;
@@ -197,8 +218,10 @@ static void request_describe_open(struct pguard_connection_table *table,
 	request_describe_more(connection, &ret->slow);
 	if (request->asked && waiting > request->longest)
 		peer = pguard_connection_find(table, request->asked);
-	if (peer)
-		address_describe(peer->sk, &ret->slow.peer);
+	if (!peer)
+		return;
+	address_describe(peer->sk, &ret->slow.peer);
+	address_describe_own(peer->sk, &ret->slow.via);
 }
 
 /* What has ended late is reported by a work: here nothing can be allocated. */

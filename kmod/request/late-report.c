@@ -22,6 +22,8 @@ enum {
 	MIN_WAIT_NS = 4 * NSEC_PER_MSEC,
 	/* A look at many connections takes time; so much of a CPU at most. */
 	MAX_SHARE = 64,
+	/* So often it is looked at once again at once, where there was no room for all. */
+	MAX_ROUNDS = 8,
 };
 
 static bool may_report(const struct pguard_target *target, struct pguard_tenant *tenant)
@@ -112,8 +114,17 @@ out:
 	pguard_image_put(image);
 }
 
+static void report_all(struct pguard_connection_table *table, u64 limit)
+{
+	struct pguard_late_request late;
+
+	while (pguard_late_requests_take(&table->late, &late))
+		try_report(table, pguard_clock_ns(limit), &late);
+}
+
 /*
- * Look at the connections, if that is due.
+ * Look at the connections, if that is due, and report those that are late.  Many may be of
+ * one tenant, who has no tokens left: they are not to keep others out.
  *
  * Return: in how many ns the next look is; U64_MAX if there need not be one.
  */
@@ -123,6 +134,7 @@ static u64 look(struct pguard_connection_table *table, u64 limit)
 	u64 begun = pguard_clock(), now = ktime_get_ns(), next;
 	struct pguard_account account;
 	struct pguard_mark mark;
+	u32 rounds = MAX_ROUNDS;
 
 	if (!limit)
 		return U64_MAX;
@@ -132,6 +144,10 @@ static u64 look(struct pguard_connection_table *table, u64 limit)
 	pguard_account_mark(&mark);
 	next = pguard_connection_table_look(table, limit);
 	pguard_account_current(&mark, pguard_clock_ns(pguard_clock() - begun), &account);
+	for (; !next && rounds; rounds--) {
+		report_all(table, limit);
+		next = pguard_connection_table_look(table, limit);
+	}
 	late->next_look = now + max_t(u64, MIN_WAIT_NS, MAX_SHARE * account.cpu);
 	if (next == U64_MAX)
 		return next;
@@ -146,15 +162,13 @@ void pguard_late_report_watch(struct work_struct *work)
 	struct pguard_connection_table *table =
 		container_of(to_delayed_work(work), struct pguard_connection_table, late.watch);
 	u64 limit = READ_ONCE(table->late.limit), next;
-	struct pguard_late_request late;
 	struct pguard_report_cost cost;
 
 	/* As in pguard_late_requests_expect(). */
 	smp_mb();
 	pguard_report_cost_begin(&cost);
 	next = look(table, limit);
-	while (pguard_late_requests_take(&table->late, &late))
-		try_report(table, pguard_clock_ns(limit), &late);
+	report_all(table, limit);
 	pguard_report_cost_end(&cost, table->target);
 	if (next != U64_MAX)
 		mod_delayed_work(system_dfl_wq, &table->late.watch, nsecs_to_jiffies(next) + 1);

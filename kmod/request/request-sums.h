@@ -46,6 +46,7 @@ struct pguard_request_times {
  * @state: PERFGUARD_REQUEST_STATE_*
  * @client: who asked
  * @peer: who was waited for longest, if anybody, or is waited for
+ * @via: the own side of the connection to it while it is waited for
  */
 struct pguard_slow_request {
 	struct pguard_request_times times;
@@ -56,6 +57,7 @@ struct pguard_slow_request {
 	u32 state;
 	struct pguard_address client;
 	struct pguard_address peer;
+	struct pguard_address via;
 };
 
 enum { PGUARD_SLOW_REQUESTS = 8 };

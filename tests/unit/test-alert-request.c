@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What is printed of a late request. */
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 #include "base/duration.h"
 #include "base/time.h"
+#include "out/address.h"
 #include "out/alert/alert-request.h"
 #include "tap.h"
 
@@ -23,11 +25,13 @@ static bool has(const char *words)
 	return ret;
 }
 
+static const struct late_client *there;
+
 static void print(const struct record *record, bool is_again, bool is_json)
 {
 	const struct alert_request alert = {
 		.record = record, .exe = "/bin/server", .usual_ns = 3 * NSEC_PER_MSEC,
-		.answered = 4000,
+		.answered = 4000, .there = there,
 	};
 	struct json json = { 0 };
 	FILE *file;
@@ -87,6 +91,31 @@ static void check_waiting(void)
 	   "the same as JSON");
 }
 
+/* Whom it waits for is watched as well, by a socket of IPv6. */
+static void check_there(void)
+{
+	struct record record = waiting();
+	struct late_client other = {
+		.pid = 20, .tid = 21, .comm = "data\x1b" "base",
+		.request = { .elapsed_ns = 902 * NSEC_PER_MSEC, .working_ns = 902 * NSEC_PER_MSEC },
+	};
+	struct sockaddr_in6 mapped = { .sin6_family = AF_INET6, .sin6_port = htons(4000) };
+
+	there = &other;
+	print(&record, false, false);
+	ok(has("there     data?base[20/21] has it for 902 ms, most of that in its own units"),
+	   "what that does for it is said");
+	print(&record, false, true);
+	ok(has("\"there\":{\"comm\":") && has("\"tid\":21"), "also in JSON");
+	there = NULL;
+	set_address(record.request.via, 4000);
+	inet_pton(AF_INET6, "::ffff:127.0.0.1", &mapped.sin6_addr);
+	memcpy(other.request.client, &mapped, sizeof(mapped));
+	ok(address_is_same(record.request.via, other.request.client) &&
+	   !address_is_same(record.request.peer, other.request.client) &&
+	   !address_is_same(other.request.peer, other.request.peer), "it is known by its client");
+}
+
 static void check_ended(void)
 {
 	struct record record = waiting();
@@ -127,8 +156,9 @@ static void check_causes(void)
 
 int main(void)
 {
-	plan(13);
+	plan(16);
 	check_waiting();
+	check_there();
 	check_ended();
 	check_causes();
 	free(text);

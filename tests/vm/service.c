@@ -228,7 +228,10 @@ static noinline void serve(int fd)
 		say(other[fd], "ok\n");
 		return;
 	}
-	if (sscanf(line, "%63s %ld", word, &us) != 2)
+	/* As a peer it is sent the time alone. */
+	if (sscanf(line, "%ld", &us) == 1)
+		strcpy(word, "compute");
+	else if (sscanf(line, "%63s %ld", word, &us) != 2)
 		errx(1, "what is '%s'?", line);
 	if (!strcmp(word, "ask")) {
 		ask(fd, us);

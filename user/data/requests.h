@@ -29,6 +29,7 @@ struct slow_request {
 	uint32_t state; /* enum perfguard_request_state */
 	requests_address client;
 	requests_address peer;
+	requests_address via; /* its own side of that, while it waits */
 };
 
 struct requests {

@@ -6,6 +6,7 @@
 #define _USER_OUT_ADDRESS_H
 
 #include <netinet/in.h>
+#include <stdbool.h>
 
 #include "data/requests.h"
 
@@ -14,5 +15,8 @@
 
 /* "127.0.0.1:8080", "[::1]:8080", "a local socket"; NULL if there is none. */
 const char *address_format(const requests_address from, char text[ADDRESS_TEXT_MAX]);
+
+/* Are both of the same host and port, be they of IPv6 or mapped?  Local sockets have none. */
+bool address_is_same(const requests_address a, const requests_address b);
 
 #endif /* _USER_OUT_ADDRESS_H */

@@ -80,6 +80,7 @@ void request_json(struct json *json, const struct slow_request *slow)
 	json_u64(json, "tid", slow->tid);
 	json_string(json, "client", address_format(slow->client, text));
 	json_string(json, "peer", address_format(slow->peer, text));
+	json_string(json, "via", address_format(slow->via, text));
 	json_parts(json, slow);
 }
 

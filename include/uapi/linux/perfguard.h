@@ -1248,6 +1248,12 @@ enum {
 	PERFGUARD_A_SLOW_REQUEST_CONNECTION,
 	PERFGUARD_A_SLOW_REQUEST_STATE,
 	PERFGUARD_A_SLOW_REQUEST_HANDED_NS,
+	/*
+	 * As client, of the program's own side of the connection to that peer,
+	 * while it waits for it. Where the peer is watched as well, a request
+	 * there has this client.
+	 */
+	PERFGUARD_A_SLOW_REQUEST_VIA,
 
 	__PERFGUARD_A_SLOW_REQUEST_MAX,
 	PERFGUARD_A_SLOW_REQUEST_MAX = (__PERFGUARD_A_SLOW_REQUEST_MAX - 1)

@@ -10,10 +10,11 @@ import sys
 import threading
 import time
 
-from perfguard import COLLECT, IS_SLOW, LONG, MS, PATIENCE, TOP, collect, done, no_leaks, note, ok, wait_until
+from perfguard import (COLLECT, IS_SLOW, LONG, MS, PATIENCE, TOP, Audit, collect, done, no_leaks,
+                       note, ok, wait_until)
 
 SERVICE = str(TOP / "build/tests/vm/service")
-PORT, PEER = 7310, 7311
+PORT, PEER, FRONT, BACK = 7310, 7311, 7312, 7313
 PROFILE, OUTPUT = "/tmp/97.pgp", pathlib.Path("/tmp/96.watch")
 LOAD = 2000
 LIMIT_MS, SLOW_US = (500, 4_000_000) if IS_SLOW else (200, 700_000)
@@ -32,8 +33,8 @@ class Peer(socketserver.ThreadingTCPServer):
 
 
 class Client:
-    def __init__(self):
-        self.socket = socket.create_connection(("127.0.0.1", PORT))
+    def __init__(self, port=PORT):
+        self.socket = socket.create_connection(("127.0.0.1", port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def ask(self, what, us):
@@ -51,9 +52,15 @@ def load():
         clients[number % 4].ask(("compute", "ask")[number % 2], 500 + number % 7)
 
 
-def is_up():
+def is_up(port=PORT):
     with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", PORT)) == 0
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def start(port, peer):
+    server = subprocess.Popen([SERVICE, str(port), str(peer)])
+    wait_until(lambda: is_up(port))
+    return server
 
 
 def lines(kind):
@@ -99,11 +106,40 @@ def check_again():
     ok(len(lines("request")) == before, "none is reported")
 
 
+def check_chain():
+    """Where whom it waits for is watched as well, it is said what that does."""
+    servers = start(BACK, PEER), start(FRONT, BACK)
+    client = Client(FRONT)
+    audits = [Audit("--duration", LONG, "--slower-than", f"{LIMIT_MS}ms", "-p", server.pid)
+              for server in servers]
+    ready = [audit.next("ready") for audit in audits]
+    with OUTPUT.open("w", encoding="utf-8") as output:
+        watch = subprocess.Popen([COLLECT, "watch", "--json"], stdout=output)
+    time.sleep(0.5)
+    for _ in range(5):
+        client.ask("ask", 1000)
+    client.ask("ask", SLOW_US)
+    time.sleep(1)
+    late = [line for line in lines("request") if line["peer"] == f"127.0.0.1:{BACK}"]
+    for line in late:
+        note(f"{line['state']}: {line['cause']}, via {line['via']}, there {line.get('there')}")
+    there = [line["there"] for line in late if "there" in line]
+    ok(all(ready) and late and there and all(
+        one["pid"] == servers[0].pid and one["cause"] == "in its own units" for one in there),
+       "a request is followed to the process that works for it")
+    watch.send_signal(2)
+    watch.wait(PATIENCE)
+    for audit in audits:
+        audit.finish()
+    for server in servers:
+        server.kill()
+        server.wait()
+
+
 def main():
     peer = Peer(("127.0.0.1", PEER), Peer.RequestHandlerClass)
     threading.Thread(target=peer.serve_forever, daemon=True).start()
-    server = subprocess.Popen([SERVICE, str(PORT), str(PEER)])
-    wait_until(is_up)
+    server = start(PORT, PEER)
     trained = collect("train", "-v", "-o", PROFILE, "--guard-share", 5, "--workload",
                       f"{sys.executable} {__file__} load", "-e", SERVICE, timeout=LONG)
     if not ok(trained.returncode == 0, "the server is trained"):
@@ -122,6 +158,7 @@ def main():
     ok(collect("disarm", "--all").returncode == 0, "it is disarmed")
     server.kill()
     server.wait()
+    check_chain()
     peer.shutdown()
     no_leaks("nothing is left")
     done()

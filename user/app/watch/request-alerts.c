@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "data/histogram.h"
 #include "link/link.h"
+#include "out/address.h"
 #include "out/alert/alert-request.h"
 #include "out/text.h"
 
@@ -33,6 +34,54 @@ static void add_usual(struct watching *watching, struct alert_request *alert)
 	alert->usual_ns = histogram_percentile(requests->hist, 500, requests->max_ns);
 }
 
+static struct late_client *client_find(struct late_clients *clients, const struct record *record)
+{
+	for (uint32_t i = 0; i < clients->nr; i++)
+		if (clients->of[i].target_id == record->target_id &&
+		    clients->of[i].request.connection == record->request.connection)
+			return &clients->of[i];
+	return NULL;
+}
+
+static void client_remove(struct late_clients *clients, struct late_client *client)
+{
+	size_t behind = (size_t)(&clients->of[clients->nr] - client) - 1;
+
+	memmove(client, client + 1, behind * sizeof(*client));
+	clients->nr--;
+}
+
+/* Note whose request lasts, and forget it when it does not any more. */
+static void note_client(struct late_clients *clients, const struct record *record)
+{
+	struct late_client *client = client_find(clients, record);
+
+	if (client)
+		client_remove(clients, client);
+	if (record->request.state != PERFGUARD_REQUEST_STATE_LASTS)
+		return;
+	if (clients->nr == MAX_LATE_CLIENTS)
+		client_remove(clients, clients->of);
+	client = &clients->of[clients->nr++];
+	*client = (struct late_client){
+		.target_id = record->target_id,
+		.pid = record->pid,
+		.tid = record->tid,
+		.request = record->request,
+	};
+	memcpy(client->comm, record->comm, sizeof(client->comm));
+}
+
+/* The request that whom it waits for has of it, if that is late as well. */
+static const struct late_client *find_there(const struct late_clients *clients,
+					    const struct slow_request *request)
+{
+	for (uint32_t i = clients->nr; i--;)
+		if (address_is_same(clients->of[i].request.client, request->via))
+			return &clients->of[i];
+	return NULL;
+}
+
 static int print(struct watching *watching, const struct record *record,
 		 const struct identity *identity, bool is_again)
 {
@@ -41,6 +90,7 @@ static int print(struct watching *watching, const struct record *record,
 		.record = record,
 		.exe = identity->exe,
 		.cgroup = cgroup,
+		.there = find_there(&watching->late_clients, &record->request),
 	};
 	int ret = 0;
 
@@ -102,6 +152,7 @@ int request_alerts_take(struct watching *watching, const struct record *record)
 
 	if (!late || !identity)
 		return -ENOMEM;
+	note_client(&watching->late_clients, record);
 	/* The end of the one before it was lost. */
 	if (late->printed_ns > record->request.elapsed_ns)
 		*late = (struct late_unit){ .target_id = late->target_id, .unit = late->unit,

@@ -18,11 +18,20 @@
 #include "app/watch/late-units.h"
 #include "app/watch/profile-cache.h"
 #include "data/requests.h"
+#include "out/alert/alert-request.h"
 #include "out/alert/fold.h"
 #include "out/json.h"
 
 struct link;
 struct unwinder;
+
+enum { MAX_LATE_CLIENTS = 64 };
+
+/* Late requests that last; of very many the oldest go. */
+struct late_clients {
+	struct late_client of[MAX_LATE_CLIENTS];
+	uint32_t nr;
+};
 
 struct watching {
 	bool is_json;
@@ -40,6 +49,7 @@ struct watching {
 	uint64_t put_off_ns; /* the module put a request off last */
 	uint64_t refreshed_ns; /* the armed profiles were asked for */
 	uint64_t looked_ns; /* the sums of their types were */
+	struct late_clients late_clients; /* of all targets */
 	struct requests requests; /* of the target of which one was late last, and */
 	uint64_t requests_ns; /* when they were asked for */
 };

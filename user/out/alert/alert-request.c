@@ -3,9 +3,11 @@
 #include "out/alert/alert-request.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/duration.h"
 #include "base/time.h"
+#include "base/utf8.h"
 #include "out/address.h"
 #include "out/request-report.h"
 #include "out/text.h"
@@ -89,6 +91,19 @@ static void print_begin(FILE *file, const struct record *record, bool is_again)
 	print_time(file, record);
 }
 
+/* Whom it waits for is watched as well. */
+static void print_there(FILE *file, const struct late_client *there)
+{
+	char label[PARAGRAPH_MAX], comm[sizeof(there->comm)], duration[DURATION_TEXT_MAX];
+
+	memcpy(comm, there->comm, sizeof(comm));
+	utf8_make_plain(comm);
+	alert_request_label(&there->request, label, sizeof(label));
+	paragraph_format(file, "there", "%s[%" PRIu32 "/%" PRIu32 "] has it for %s, most of that %s",
+			 comm, there->pid, there->tid,
+			 duration_format(there->request.elapsed_ns, duration), label);
+}
+
 static void print_look(FILE *file, const struct record *record)
 {
 	const struct slow_request *request = &record->request;
@@ -148,6 +163,8 @@ void alert_request_text(FILE *file, const struct alert_request *alert, bool is_a
 	}
 	request_parts(request, text, sizeof(text));
 	paragraph_print(file, "spent", text);
+	if (alert->there)
+		print_there(file, alert->there);
 	print_look(file, record);
 }
 
@@ -173,6 +190,15 @@ int alert_request_json(struct json *json, FILE *file, const struct alert_request
 	json_u64_or_null(json, "usual_ns", alert->usual_ns, alert->usual_ns);
 	alert_request_label(&record->request, text, sizeof(text));
 	json_string(json, "cause", text);
+	if (alert->there) {
+		json_object(json, "there");
+		json_string(json, "comm", alert->there->comm);
+		json_u64(json, "pid", alert->there->pid);
+		json_u64(json, "tid", alert->there->tid);
+		alert_request_label(&alert->there->request, text, sizeof(text));
+		json_string(json, "cause", text);
+		json_end(json);
+	}
 	json_end(json);
 	return json_end_line(json, file);
 }

@@ -20,12 +20,22 @@ enum request_cause {
 	REQUEST_BETWEEN, /* in none of these */
 };
 
+/* A late request that lasts, of any target. */
+struct late_client {
+	uint32_t target_id;
+	uint32_t pid;
+	uint32_t tid; /* that works for it, or read it */
+	char comm[16];
+	struct slow_request request;
+};
+
 struct alert_request {
 	const struct record *record; /* of kind request */
 	const char *exe; /* NULL if not known, like the next one */
 	const char *cgroup;
 	uint64_t usual_ns; /* half of the target's requests take at most so long; 0: not known */
 	uint64_t answered; /* requests that this is of */
+	const struct late_client *there; /* what whom it waits for does for it; NULL: not known */
 };
 
 enum request_cause alert_request_cause(const struct slow_request *request);
