@@ -13,8 +13,8 @@
 #include "control/control.h"
 
 #include "hook/hook.h"
-#include "request/late-report.h"
 #include "request/connection.h"
+#include "request/late-report.h"
 #include "target/target.h"
 
 /* What a target by this profile needs hooked; bits as in hook/hook.h.  Context: any. */

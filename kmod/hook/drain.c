@@ -79,10 +79,10 @@ static void kick_run(struct callback_head *work)
 }
 
 /*
- * Wake a thread that sleeps in a hooked call, or in one whose return is expected, once.  It leaves the call with its lock held, so
- * it is in there, and not in another one that would fail by this, when it is woken.  One that
- * is on its way in does not sleep yet, and may yet let the call pass: it has to wait.  Until
- * the thread comes by, if it is stopped first, the module stays.
+ * Wake a thread that sleeps in a hooked call, or in one whose return is expected, once.  It
+ * leaves the call with its lock held, so it is in there, and not in another one that would fail
+ * by this, when it is woken.  One that is on its way in does not sleep yet, and may yet let the
+ * call pass: it has to wait.  Until the thread comes by, if it is stopped first, the module stays.
  */
 static void kick(struct pguard_thread *thread)
 {

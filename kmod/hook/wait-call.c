@@ -557,7 +557,10 @@ __visible notrace long __noendbr pguard_wait_leave(struct pguard_thread *thread,
 	return ret;
 }
 
-/* Returns true if somebody else may have a thread leave the call that it waits in, and begin again. */
+/*
+ * Returns true if somebody else may have a thread leave the call that it waits in, and begin
+ * it again.
+ */
 bool pguard_wait_may_end(const struct pt_regs *regs)
 {
 	u32 syscall = pguard_place_syscall(regs);

@@ -221,7 +221,7 @@ u32 pguard_account_mark_stop(struct task_struct *task, struct pguard_stop_mark *
 }
 
 /**
- * pguard_account_since_stop() - how long a task neither ran nor waited for a CPU since it was stopped
+ * pguard_account_since_stop() - how long a task neither ran nor waited for a CPU since a stop
  * @mark: taken then
  * @task: the task, referenced
  *

@@ -9,7 +9,9 @@
 #include <net/inet_sock.h>
 #include <net/tcp.h>
 
-static void address_of(const struct sock *sk, struct pguard_peer_address *ret)
+/* Of the other side of a connection, or of the own one. */
+static __always_inline void address_of(const struct sock *sk, bool is_own,
+				       struct pguard_peer_address *ret)
 {
 	const struct inet_sock *inet = inet_sk(sk);
 
@@ -17,13 +19,13 @@ static void address_of(const struct sock *sk, struct pguard_peer_address *ret)
 	ret->family = sk->sk_family;
 	switch (sk->sk_family) {
 	case AF_INET:
-		ret->port = inet->inet_dport;
-		ret->host = inet->inet_daddr;
+		ret->port = is_own ? inet->inet_sport : inet->inet_dport;
+		ret->host = is_own ? inet->inet_saddr : inet->inet_daddr;
 		break;
 #if IS_ENABLED(CONFIG_IPV6)
 	case AF_INET6:
-		ret->port = inet->inet_dport;
-		ret->host6 = sk->sk_v6_daddr;
+		ret->port = is_own ? inet->inet_sport : inet->inet_dport;
+		ret->host6 = is_own ? sk->sk_v6_rcv_saddr : sk->sk_v6_daddr;
 		break;
 #endif
 	}
@@ -45,32 +47,11 @@ static void address_put(const struct pguard_peer_address *address, struct pguard
 	}
 }
 
-/* The own side of a connection. */
-static void address_describe_own(const struct sock *sk, struct pguard_address *ret)
-{
-	const struct inet_sock *inet = inet_sk(sk);
-	struct pguard_peer_address address = { .family = sk->sk_family };
-
-	switch (sk->sk_family) {
-	case AF_INET:
-		address.port = inet->inet_sport;
-		address.host = inet->inet_saddr;
-		break;
-#if IS_ENABLED(CONFIG_IPV6)
-	case AF_INET6:
-		address.port = inet->inet_sport;
-		address.host6 = sk->sk_v6_rcv_saddr;
-		break;
-#endif
-	}
-	address_put(&address, ret);
-}
-
-static void address_describe(const struct sock *sk, struct pguard_address *ret)
+static void address_describe(const struct sock *sk, bool is_own, struct pguard_address *ret)
 {
 	struct pguard_peer_address address;
 
-	address_of(sk, &address);
+	address_of(sk, is_own, &address);
 	address_put(&address, ret);
 }
 
@@ -113,7 +94,7 @@ static void take_answer(struct pguard_client_request *request, const struct sock
 	request->peers += request->waiting;
 	if (request->waiting > request->longest) {
 		request->longest = request->waiting;
-		address_of(peer, &request->peer);
+		address_of(peer, false, &request->peer);
 	}
 	request->waiting = 0;
 	request->asked = NULL;
@@ -185,7 +166,7 @@ static void request_describe_more(const struct pguard_connection *connection,
 	ret->begin_ns = ktime_get_ns() - pguard_clock_ns(pguard_clock() - request->arrived);
 	ret->connection = connection->id;
 	address_put(&request->peer, &ret->peer);
-	address_describe(connection->sk, &ret->client);
+	address_describe(connection->sk, false, &ret->client);
 }
 
 /* Describe a request that has not been answered. */
@@ -220,8 +201,8 @@ static void request_describe_open(struct pguard_connection_table *table,
 		peer = pguard_connection_find(table, request->asked);
 	if (!peer)
 		return;
-	address_describe(peer->sk, &ret->slow.peer);
-	address_describe_own(peer->sk, &ret->slow.via);
+	address_describe(peer->sk, false, &ret->slow.peer);
+	address_describe(peer->sk, true, &ret->slow.via);
 }
 
 /* What has ended late is reported by a work: here nothing can be allocated. */
@@ -513,7 +494,7 @@ static u64 unread_look(struct pguard_connection_table *table,
 		return U64_MAX;
 	if (age < due)
 		return due - age;
-	address_describe(connection->sk, &late.slow.client);
+	address_describe(connection->sk, false, &late.slow.client);
 	if (!pguard_late_requests_add(&table->late, &late))
 		return 0;
 	if (!connection->unread)

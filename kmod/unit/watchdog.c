@@ -180,7 +180,7 @@ static void scan_account(struct pguard_thread *thread, u64 unit, u64 elapsed,
 		scan->delay = min(scan->delay, finding.left_ns);
 }
 
-/* Returns true if the unit of a thread is to be left alone, for it only begins when that goes on. */
+/* Returns true if the unit of a thread is left alone, for it only begins when that goes on. */
 static bool scan_stopped(struct pguard_thread *thread, u64 unit, struct thread_scan *scan)
 {
 	if (unlikely(pguard_stopped_is_new(thread))) {
