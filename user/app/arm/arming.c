@@ -244,7 +244,7 @@ int arming_arm(struct arming *arming, struct link *link, const struct armed_pric
 	return error ? arm_failed(arming, link, error) : 0;
 }
 
-/* Change what is wanted of the target's requests, if it is not so already. */
+/* Change what is wanted of the target's requests; without the flag it has no limit. */
 static int set_requests(struct link *link, const struct target *target, uint64_t limit_ns)
 {
 	uint32_t flags = target->flags & ~(uint32_t)PERFGUARD_TARGET_FLAGS_REQUESTS;
@@ -252,10 +252,7 @@ static int set_requests(struct link *link, const struct target *target, uint64_t
 
 	if (limit_ns)
 		flags |= PERFGUARD_TARGET_FLAGS_REQUESTS;
-	/* No limit is set without the flag. */
-	if (!limit_ns && target->request_limit_ns)
-		error = link_target_set_request_limit(link, target->id, 0);
-	if (!error && flags != target->flags)
+	if (flags != target->flags)
 		error = link_target_set_flags(link, target->id, flags);
 	if (!error && limit_ns)
 		error = link_target_set_request_limit(link, target->id, limit_ns);

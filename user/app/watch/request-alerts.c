@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "base/hash-index.h"
 #include "base/time.h"
 #include "data/histogram.h"
 #include "link/link.h"
@@ -106,12 +107,12 @@ static int print(struct watching *watching, const struct record *record,
 /* Those of a target that spend most of their time in the same way. */
 static struct fold_key key_of(const struct record *record)
 {
-	/* FNV-1a, of the peer where it is for that. */
-	uint64_t hash = 0xcbf29ce484222325 + alert_request_cause(&record->request);
+	enum request_cause cause = alert_request_cause(&record->request);
+	uint64_t hash = hash_fnv1a(HASH_FNV1A, &cause, sizeof(cause));
 
-	if (alert_request_cause(&record->request) == REQUEST_PEER)
-		for (size_t i = 0; i < REQUESTS_ADDRESS_BYTES; i++)
-			hash = (hash ^ record->request.peer[i]) * 0x100000001b3;
+	/* Where it is for a peer, of which. */
+	if (cause == REQUEST_PEER)
+		hash = hash_fnv1a(hash, record->request.peer, REQUESTS_ADDRESS_BYTES);
 	return (struct fold_key){ .target = record->target_id, .path = hash };
 }
 

@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "base/utf8.h"
 #include "out/address.h"
+#include "out/alert/alert.h"
 #include "out/request-report.h"
 #include "out/text.h"
 
@@ -80,14 +81,10 @@ static void print_time(FILE *file, const struct record *record)
 static void print_begin(FILE *file, const struct record *record, bool is_again)
 {
 	bool lasts = record->request.state == PERFGUARD_REQUEST_STATE_LASTS;
-	char time[TIME_TEXT_MAX];
 
-	fprintf(file, "%s %s%s%s ", time_format_local(record->time_ns, time),
-		lasts || !is_again ? text_red(file) : text_bold(file),
-		!is_again ? "LATE request" : lasts ? "still late, request" : "ended, request",
-		text_plain(file));
-	text_safe(file, record->comm);
-	fprintf(file, "[%" PRIu32 "/%" PRIu32 "]", record->pid, record->tid);
+	alert_begin_text(file, record, lasts || !is_again ? text_red(file) : text_bold(file),
+			 !is_again ? "LATE request" :
+			 lasts ? "still late, request" : "ended, request");
 	print_time(file, record);
 }
 

@@ -40,7 +40,7 @@ struct alert_request {
 
 enum request_cause alert_request_cause(const struct slow_request *request);
 
-/* "waits for 127.0.0.1:8080"; @size is more than that takes. */
+/* "waiting for 127.0.0.1:8080"; @size is more than that takes. */
 void alert_request_label(const struct slow_request *request, char *ret, size_t size);
 
 /* A block of lines; one line if it was printed before, when @is_again. */

@@ -40,9 +40,9 @@ static char *label(const struct hotpath_place *place, size_t max, char text[LINE
 	return text;
 }
 
-static void begin(FILE *file, const struct alert *alert, const char *colour, const char *kind)
+void alert_begin_text(FILE *file, const struct record *record, const char *colour,
+		      const char *kind)
 {
-	const struct record *record = alert->record;
 	char time[TIME_TEXT_MAX];
 
 	fprintf(file, "%s %s%s%s ", time_format_local(record->time_ns, time), colour, kind,
@@ -456,7 +456,8 @@ void alert_text(FILE *file, const struct alert *alert)
 		print_lost(file, record);
 		return;
 	}
-	begin(file, alert, text_red(file), alert_is_stop(record) ? "STOPPED" : "LATE");
+	alert_begin_text(file, record, text_red(file),
+			 alert_is_stop(record) ? "STOPPED" : "LATE");
 	print_time(file, alert);
 	print_type(file, alert);
 	if (!alert->hotpath || !alert->reason)
@@ -483,8 +484,8 @@ void alert_again_text(FILE *file, const struct alert *alert, uint64_t printed_ns
 	bool has_ended = record->kind == PERFGUARD_RECORD_KIND_ENDED;
 	char elapsed[DURATION_TEXT_MAX];
 
-	begin(file, alert, has_ended ? text_bold(file) : text_red(file),
-	      has_ended ? "ended" : still_is(record));
+	alert_begin_text(file, record, has_ended ? text_bold(file) : text_red(file),
+			 has_ended ? "ended" : still_is(record));
 	fprintf(file, ": %s%s", has_ended ? "took " : "",
 		duration_format(record->account.elapsed_ns, elapsed));
 	print_factor(file, record);
@@ -509,7 +510,7 @@ void alert_novel_text(FILE *file, const struct alert *alert)
 	const struct record *record = alert->record;
 	char elapsed[DURATION_TEXT_MAX];
 
-	begin(file, alert, text_bold(file), "novel");
+	alert_begin_text(file, record, text_bold(file), "novel");
 	fprintf(file, ": fits no type; unit %" PRIu64 ", %s\n", record->unit,
 		duration_format(record->account.elapsed_ns, elapsed));
 }

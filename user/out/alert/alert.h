@@ -128,6 +128,10 @@ int alert_level_json(struct json *json, FILE *file, const struct alert_level *le
 /* Of kind "starved". */
 int alert_starvation_json(struct json *json, FILE *file, const struct alert_starvation *alert);
 
+/* How the text of an alert begins: when it was, of what kind, and of which thread. */
+void alert_begin_text(FILE *file, const struct record *record, const char *colour,
+		      const char *kind);
+
 /* All that is known of a late unit, as a block of lines. */
 void alert_text(FILE *file, const struct alert *alert);
 
