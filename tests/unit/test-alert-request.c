@@ -11,19 +11,8 @@
 #include "base/time.h"
 #include "out/address.h"
 #include "out/alert/alert-request.h"
+#include "printed.h"
 #include "tap.h"
-
-static char *text;
-static size_t size;
-
-static bool has(const char *words)
-{
-	bool ret = text && strstr(text, words);
-
-	if (!ret)
-		printf("# no '%s' in: %s\n", words, text ? text : "nothing");
-	return ret;
-}
 
 static const struct late_client *there;
 
@@ -36,9 +25,7 @@ static void print(const struct record *record, bool is_again, bool is_json)
 	struct json json = { 0 };
 	FILE *file;
 
-	free(text);
-	text = NULL;
-	file = open_memstream(&text, &size);
+	file = printed_open();
 	if (is_json)
 		alert_request_json(&json, file, &alert);
 	else

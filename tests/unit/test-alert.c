@@ -156,6 +156,16 @@ static void make(struct example *example)
 	};
 }
 
+/* The path of all of them. */
+#define PATH \
+"  path      100 %  main\n" \
+"            100 %  aeMain\n" \
+"            100 %  call\n" \
+"            100 %  lrangeCommand\n" \
+"             80 %  redis-server+0x4412a\n" \
+"             80 %  pthread_mutex_lock  libc.so.6\n" \
+"             80 %  __lll_lock_wait  libc.so.6\n"
+
 static const char block[] =
 "14:05:03.120 LATE redis-server[812/815]: 212 ms, 23 times its limit\n"
 "  limit     9.42 ms for all of its time\n"
@@ -170,13 +180,7 @@ static const char block[] =
 "  lock      0x7f1200345678, held by thread 816 (bio_lazy_free), which is in\n"
 "            emptyDbAsync < bioProcessBackgroundJobs < start_thread\n"
 "  spent     CPU 800 us, run queue 100 us, blocked 211 ms\n"
-"  path      100 %  main\n"
-"            100 %  aeMain\n"
-"            100 %  call\n"
-"            100 %  lrangeCommand\n"
-"             80 %  redis-server+0x4412a\n"
-"             80 %  pthread_mutex_lock  libc.so.6\n"
-"             80 %  __lll_lock_wait  libc.so.6\n"
+PATH
 "  look at   thread 816 (bio_lazy_free): why it keeps the lock\n";
 
 static const char plain[] =
@@ -246,13 +250,7 @@ static const char stopped[] =
 "            ran rdbSave, which this type never does\n"
 "            ran lookupKey 212 times, normally 1\n"
 "  spent     CPU 800 us, run queue 100 us, blocked 11.1 ms, stopped 200 ms\n"
-"  path      100 %  main\n"
-"            100 %  aeMain\n"
-"            100 %  call\n"
-"            100 %  lrangeCommand\n"
-"             80 %  redis-server+0x4412a\n"
-"             80 %  pthread_mutex_lock  libc.so.6\n"
-"             80 %  __lll_lock_wait  libc.so.6\n"
+PATH
 "  look at   who sent SIGSTOP; 'kill -CONT 812' lets it go on\n";
 
 static const char stoppers[] =

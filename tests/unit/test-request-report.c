@@ -9,27 +9,14 @@
 #include "base/duration.h"
 #include "data/histogram.h"
 #include "out/request-report.h"
+#include "printed.h"
 #include "tap.h"
-
-static char *text;
-static size_t size;
-
-static bool has(const char *words)
-{
-	bool ret = text && strstr(text, words);
-
-	if (!ret)
-		printf("# no '%s' in: %s\n", words, text ? text : "nothing");
-	return ret;
-}
 
 static void print(const struct requests *requests, uint32_t nr)
 {
 	FILE *file;
 
-	free(text);
-	text = NULL;
-	file = open_memstream(&text, &size);
+	file = printed_open();
 	request_report_text(file, requests, nr, 10 * NSEC_PER_SEC);
 	fclose(file);
 }
@@ -39,9 +26,7 @@ static void print_json(const struct requests *requests, uint32_t nr)
 	struct json json = { 0 };
 	FILE *file;
 
-	free(text);
-	text = NULL;
-	file = open_memstream(&text, &size);
+	file = printed_open();
 	ok(!request_report_json(&json, file, requests, nr), "JSON is written");
 	fclose(file);
 	json_deinit(&json);

@@ -2,16 +2,14 @@
 """What a client waits for is the request that an audit reports, and each of its parts is named."""
 
 import socket
-import socketserver
-import subprocess
 import threading
 import time
 
 from family import Family
-from perfguard import EXACT, IS_SLOW, TOP, Audit, done, no_leaks, note, ok, wait_until
+from perfguard import EXACT, IS_SLOW, Audit, done, no_leaks, note, ok
 from recorded import Recorded
+from service import Client, Peer, start
 
-SERVICE = str(TOP / "build/tests/vm/service")
 PORT, PEER = 7300, 7301
 COMPUTE_US, ASK_US, SHORT_US, LONG_US = 3_000, 40_000, 24_000, 120_000
 LIMIT_MS, LATE_US = (200, 2_000_000) if IS_SLOW else (40, 400_000)
@@ -20,53 +18,13 @@ NEAR_NS = 1_000_000
 TICK_NS = 4_000_000
 
 
-class Peer(socketserver.ThreadingTCPServer):
-    """Answers each line as many us later as it says."""
-
-    allow_reuse_address = daemon_threads = True
-
-    class RequestHandlerClass(socketserver.StreamRequestHandler):
-        def handle(self):
-            for line in self.rfile:
-                time.sleep(int(line) / 1e6)
-                self.wfile.write(b"ok\n")
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", PEER), self.RequestHandlerClass)
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-
-class Client:
-    def __init__(self):
-        self.socket = socket.create_connection(("127.0.0.1", PORT))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.address = "{}:{}".format(*self.socket.getsockname())
-        self.times = []
-
-    def ask(self, what, us):
-        begin = time.monotonic_ns()
-        self.socket.sendall(f"{what} {us}\n".encode())
-        if what != "silent" and self.socket.recv(3, socket.MSG_WAITALL) != b"ok\n":
-            raise RuntimeError(f"no answer to {what}")
-        self.times.append(time.monotonic_ns() - begin)
-
-    def end(self):
-        self.socket.close()
-
-
 class Server:
     def __init__(self):
-        self.process = subprocess.Popen([SERVICE, str(PORT), str(PEER)])
-        wait_until(self.is_up)
+        self.process = start(PORT, PEER)
         self.clients = []
 
-    @staticmethod
-    def is_up():
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", PORT)) == 0
-
     def client(self):
-        self.clients.append(Client())
+        self.clients.append(Client(PORT))
         return self.clients[-1]
 
     def waited(self, address):
@@ -136,8 +94,10 @@ def check_pool(server):
 
     def ask():
         for _ in range(NUMBER):
-            client.ask("pool", COMPUTE_US)
-            client.ask("poolask", ASK_US)
+            for what, us in ("pool", COMPUTE_US), ("poolask", ASK_US):
+                # A worker that is awake yet is not woken, which is how work is seen to be given.
+                time.sleep(0.005)
+                client.ask(what, us)
         client.end()
 
     # Where threads wait for work is known once they were woken there.
@@ -166,6 +126,8 @@ def check_each(server):
 
     def ask():
         recorded = Recorded(Family())
+        # Its begin takes the CPU for which the client would wait.
+        time.sleep(0.1)
         for _ in range(NUMBER // 8):
             client.ask("compute", COMPUTE_US)
             client.ask("ask", ASK_US)
@@ -274,7 +236,7 @@ def check_unread(server):
 
 
 def main():
-    peer = Peer()
+    peer = Peer(PEER)
     server = Server()
     check_times(server)
     check_pool(server)

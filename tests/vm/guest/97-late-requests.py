@@ -3,64 +3,25 @@
 
 import json
 import pathlib
-import socket
-import socketserver
 import subprocess
 import sys
-import threading
 import time
 
-from perfguard import (COLLECT, IS_SLOW, LONG, MS, PATIENCE, TOP, Audit, collect, done, no_leaks,
-                       note, ok, wait_until)
+from perfguard import (COLLECT, IS_SLOW, LONG, MS, PATIENCE, Audit, collect, done, no_leaks, note,
+                       ok, wait_until)
+from service import SERVICE, Client, Peer, start
 
-SERVICE = str(TOP / "build/tests/vm/service")
 PORT, PEER, FRONT, BACK = 7310, 7311, 7312, 7313
-PROFILE, OUTPUT = "/tmp/97.pgp", pathlib.Path("/tmp/96.watch")
+PROFILE, OUTPUT = "/tmp/97.pgp", pathlib.Path("/tmp/97.watch")
 LOAD = 2000
 LIMIT_MS, SLOW_US = (500, 4_000_000) if IS_SLOW else (200, 700_000)
 
 
-class Peer(socketserver.ThreadingTCPServer):
-    """Answers each line as many us later as it says."""
-
-    allow_reuse_address = daemon_threads = True
-
-    class RequestHandlerClass(socketserver.StreamRequestHandler):
-        def handle(self):
-            for line in self.rfile:
-                time.sleep(int(line) / 1e6)
-                self.wfile.write(b"ok\n")
-
-
-class Client:
-    def __init__(self, port=PORT):
-        self.socket = socket.create_connection(("127.0.0.1", port))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-    def ask(self, what, us):
-        begin = time.monotonic_ns()
-        self.socket.sendall(f"{what} {us}\n".encode())
-        if self.socket.recv(16) != b"ok\n":
-            raise RuntimeError(f"no answer to {what}")
-        return time.monotonic_ns() - begin
-
-
 def load():
     """What the server is trained under."""
-    clients = [Client() for _ in range(4)]
+    clients = [Client(PORT) for _ in range(4)]
     for number in range(LOAD):
         clients[number % 4].ask(("compute", "ask")[number % 2], 500 + number % 7)
-
-
-def is_up(port=PORT):
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def start(port, peer):
-    server = subprocess.Popen([SERVICE, str(port), str(peer)])
-    wait_until(lambda: is_up(port))
-    return server
 
 
 def lines(kind):
@@ -75,7 +36,7 @@ def target():
 
 def check_alerts():
     """A request that waits for a peer is reported meanwhile; no unit of it is late."""
-    client = Client()
+    client = Client(PORT)
     for _ in range(10):
         client.ask("ask", 1000)
     took = client.ask("ask", SLOW_US)
@@ -101,7 +62,7 @@ def check_again():
     ok(state["request_limit_ns"] is None and "requests" not in state["flags"],
        "and they are not followed any more")
     before = len(lines("request"))
-    Client().ask("ask", SLOW_US)
+    Client(PORT).ask("ask", SLOW_US)
     time.sleep(1)
     ok(len(lines("request")) == before, "none is reported")
 
@@ -137,8 +98,7 @@ def check_chain():
 
 
 def main():
-    peer = Peer(("127.0.0.1", PEER), Peer.RequestHandlerClass)
-    threading.Thread(target=peer.serve_forever, daemon=True).start()
+    peer = Peer(PEER)
     server = start(PORT, PEER)
     trained = collect("train", "-v", "-o", PROFILE, "--guard-share", 5, "--workload",
                       f"{sys.executable} {__file__} load", "-e", SERVICE, timeout=LONG)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The server that is asked (../service.c), its clients, and the peer that it asks."""
+
+import socket
+import socketserver
+import subprocess
+import threading
+import time
+
+from perfguard import TOP, wait_until
+
+SERVICE = str(TOP / "build/tests/vm/service")
+
+
+class Peer(socketserver.ThreadingTCPServer):
+    """Answers each line as many us later as it says."""
+
+    allow_reuse_address = daemon_threads = True
+
+    class RequestHandlerClass(socketserver.StreamRequestHandler):
+        def handle(self):
+            for line in self.rfile:
+                time.sleep(int(line) / 1e6)
+                self.wfile.write(b"ok\n")
+
+    def __init__(self, port):
+        super().__init__(("127.0.0.1", port), self.RequestHandlerClass)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class Client:
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.address = "{}:{}".format(*self.socket.getsockname())
+        self.times = []
+
+    def ask(self, what, us):
+        """How long the answer took, ns; also kept."""
+        begin = time.monotonic_ns()
+        self.socket.sendall(f"{what} {us}\n".encode())
+        if what != "silent" and self.socket.recv(3, socket.MSG_WAITALL) != b"ok\n":
+            raise RuntimeError(f"no answer to {what}")
+        self.times.append(time.monotonic_ns() - begin)
+        return self.times[-1]
+
+    def end(self):
+        self.socket.close()
+
+
+def is_up(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def start(port, peer):
+    """The process of a server at a port, which asks the peer at another."""
+    process = subprocess.Popen([SERVICE, str(port), str(peer)])
+    wait_until(lambda: is_up(port))
+    return process
