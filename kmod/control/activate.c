@@ -27,6 +27,7 @@
 #include "probe/probe-set.h"
 #include "profile/profile.h"
 #include "profile/staging.h"
+#include "request/late-report.h"
 #include "target/image.h"
 #include "target/target-lock.h"
 #include "unit/unit.h"
@@ -104,6 +105,8 @@ static struct pguard_profile *publish(struct pguard_target *target,
 	smp_store_release(&profile->target, target);
 	rcu_assign_pointer(target->profile, profile);
 	pguard_target_unsettle(target);
+	if (target->connections)
+		pguard_late_report_update(target->connections);
 	/* Its probes, which are still on, keep it. */
 	if (old)
 		pguard_profile_drop(old);

@@ -147,5 +147,7 @@ int pguard_hold_set_flags(struct pguard_target *target, u32 flags)
 		pguard_late_report_set_limit(target->connections, 0);
 		pguard_connection_table_forget(target->connections);
 	}
+	if (!ret && flags & ~before & PERFGUARD_TARGET_FLAGS_REQUESTS)
+		pguard_late_report_update(target->connections);
 	return ret;
 }

@@ -33,6 +33,7 @@
 #include "report/alert-record.h"
 #include "report/stack.h"
 #include "request/connection.h"
+#include "request/late-report.h"
 #include "target/image.h"
 #include "target/process.h"
 #include "target/target-lock.h"
@@ -144,6 +145,8 @@ struct pguard_profile *pguard_target_unguard(struct pguard_target *target)
 		rcu_assign_pointer(target->profile, NULL);
 		atomic64_set(&target->report_left, PGUARD_REPORT_UNLIMITED);
 		pguard_target_unsettle(target);
+		if (target->connections)
+			pguard_late_report_update(target->connections);
 		pguard_profile_drop(profile);
 	}
 	mutex_unlock(&pguard_control);

@@ -6,6 +6,7 @@
 
 #include "budget/budget.h"
 #include "control/control.h"
+#include "lib/clock.h"
 #include "netlink/policy.h"
 #include "netlink/request.h"
 #include "probe/probe-set.h"
@@ -448,6 +449,8 @@ static int fill_type(struct sk_buff *skb, const struct pguard_profile *profile, 
 {
 	const struct pguard_limits *limits = &profile->limits[i];
 	const struct infer_type *type = &profile->types[i];
+	u64 request = profile->ticks[i].request;
+	u64 request_limit_ns = request == U64_MAX ? 0 : pguard_clock_ns(request);
 	struct pguard_type_sums sums;
 
 	pguard_profile_sum_type(profile, i, &sums);
@@ -464,6 +467,7 @@ static int fill_type(struct sk_buff *skb, const struct pguard_profile *profile, 
 			       limits->ns[PERFGUARD_PART_BLOCKED - 1]) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_BLOCK_IO_LIMIT_NS,
 			       limits->ns[PERFGUARD_PART_BLOCK_IO - 1]) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_REQUEST_LIMIT_NS, request_limit_ns) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_STARVED, sums.starved) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_STOPPED, sums.stopped) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_UNITS, sums.units) ||

@@ -90,10 +90,12 @@ static int fill_type(struct sk_buff *skb, const struct pguard_alert_record *reco
 
 	if (!record->profile_id)
 		return 0;
-	return nla_put_u32(skb, PERFGUARD_A_RECORD_PROFILE_ID, record->profile_id) ||
-	       (record->type_id &&
-		nla_put_u32(skb, PERFGUARD_A_RECORD_TYPE_ID, record->type_id)) ||
-	       nla_put_u32(skb, PERFGUARD_A_RECORD_MARGIN, record->margin) ||
+	if (nla_put_u32(skb, PERFGUARD_A_RECORD_PROFILE_ID, record->profile_id) ||
+	    (record->type_id && nla_put_u32(skb, PERFGUARD_A_RECORD_TYPE_ID, record->type_id)))
+		return -EMSGSIZE;
+	if (record->kind == PERFGUARD_RECORD_KIND_REQUEST)
+		return 0;
+	return nla_put_u32(skb, PERFGUARD_A_RECORD_MARGIN, record->margin) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_RECORD_CHECK_NS, record->check_ns) ||
 	       (nr_met && nla_put(skb, PERFGUARD_A_RECORD_MET,
 				  nr_met * sizeof(*record->met), record->met)) ||

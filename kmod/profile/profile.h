@@ -163,12 +163,14 @@ struct pguard_hit_slots {
  * @within: nor who takes less and stays on its CPU; some seconds' worth at most
  * @soon_ns: @soon in ns, or U64_MAX
  * @first: bucket of a unit-time histogram, halved, which is the first of the type's times
+ * @request: no request that such a unit reads takes more; U64_MAX without a limit
  */
 struct pguard_limit_ticks {
 	u64 soon;
 	u64 soon_ns;
 	u32 within;
 	u32 first;
+	u64 request;
 };
 
 /**
@@ -301,6 +303,8 @@ static inline u32 pguard_guard_step_mode(const struct pguard_guard *guard)
  *	are shed; the same
  * @sites: the wait sites of its loops; an audit has those of each image (image.h)
  * @least_limit: no unit is late before, of whatever type, ns; 0 if none ever is
+ * @request_least: the smallest limit of requests, and
+ * @request_most: the largest, ticks; 0 if no type has one
  * @probes: of its guards, those that are shed as well; NULL without; the target lock
  * @cpus: by CPU number, nr_cpu_ids of them
  * @times: @nr_times times those of each type, which the CPUs have in turn; NULL of an audit,
@@ -332,6 +336,8 @@ struct pguard_profile {
 	u32 nr_times;
 	u32 nr_shed;
 	u64 least_limit;
+	u64 request_least;
+	u64 request_most;
 	u64 armed_ns;
 	struct pguard_target *target;
 	struct pguard_object *objects;

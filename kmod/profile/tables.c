@@ -7,6 +7,7 @@
 
 #include "profile/staging.h"
 
+#include "lib/clock.h"
 #include "profile/profile.h"
 
 #include <linux/mm.h>
@@ -244,6 +245,17 @@ static struct pguard_limits limits_of(const struct perfguard_type *type)
 	};
 }
 
+static void take_request_limit(struct pguard_profile *profile, struct pguard_limit_ticks *ticks,
+			       u64 request_ns)
+{
+	ticks->request = U64_MAX;
+	if (!request_ns)
+		return;
+	ticks->request = max_t(u64, pguard_clock_ticks(request_ns), 1);
+	profile->request_least = pguard_limit_sooner(profile->request_least, ticks->request);
+	profile->request_most = max(profile->request_most, ticks->request);
+}
+
 static int make_types(struct pguard_profile *profile, struct netlink_ext_ack *extack)
 {
 	const struct perfguard_type *from = profile->staging->arrays[PGUARD_STAGING_TYPES].items;
@@ -268,6 +280,7 @@ static int make_types(struct pguard_profile *profile, struct netlink_ext_ack *ex
 		limits = &profile->limits[i];
 		*limits = limits_of(&from[i]);
 		profile->ticks[i] = pguard_verdict_ticks(limits);
+		take_request_limit(profile, &profile->ticks[i], from[i].request_ns);
 		if (!loop->table.nr_types++)
 			loop->widest = *limits;
 		pguard_limits_widen(&loop->widest, limits);

@@ -3,6 +3,7 @@
 #include "request/client-request.h"
 
 #include "lib/clock.h"
+#include "profile/inference.h"
 #include "trainstream/stream.h"
 
 #include <net/inet_connection_sock.h>
@@ -109,6 +110,20 @@ static bool goes_on(const struct pguard_client_request *request,
 	return message->thread->serves.is_handed || (unit && request->unit == (u32)unit);
 }
 
+/* If the unit at hand has read it, what that has met so far says of the request. */
+static noinline void take_type(struct pguard_client_request *request,
+			       const struct pguard_thread *thread, u64 unit)
+{
+	const struct pguard_inference *inference = pguard_thread_inference(thread);
+
+	if (!unit || request->tid != current->pid || READ_ONCE(thread->start) > request->begun)
+		return;
+	if (!inference || inference->verdict->final == INFER_NO_TYPE)
+		return;
+	request->type = inference->verdict->type + 1;
+	request->profile = inference->profile->id;
+}
+
 /* The parts of the time until now; of a request that is open.  @peer: it has answered, or NULL. */
 void pguard_client_request_account(struct pguard_client_request *request,
 				   const struct pguard_message *message, const struct sock *peer)
@@ -137,6 +152,8 @@ void pguard_client_request_account(struct pguard_client_request *request,
 	request->last = now;
 	request->unit = unit;
 	request->thread = message->thread;
+	if (unlikely(READ_ONCE(message->table->late.is_learnt)))
+		take_type(request, message->thread, unit);
 }
 
 /* Describe a request that has been answered. */
@@ -207,10 +224,13 @@ static void request_describe_open(struct pguard_connection_table *table,
 
 /* What has ended late is reported by a work: here nothing can be allocated. */
 static noinline void report_end(struct pguard_connection_table *table,
-				const struct pguard_slow_request *ended, bool is_known)
+				const struct pguard_client_request *request,
+				const struct pguard_slow_request *ended)
 {
-	const struct pguard_late_request late = { .slow = *ended };
+	struct pguard_late_request late = { .slow = *ended };
+	bool is_known = request->reports;
 
+	pguard_request_limit(table, request, &late.limit);
 	if (!is_known)
 		atomic64_inc(&table->late.number);
 	if (!pguard_late_requests_add(&table->late, &late))
@@ -232,23 +252,36 @@ static void request_unanswered(struct pguard_connection_table *table,
 	request_describe_open(table, connection, &ended);
 	rcu_read_unlock();
 	ended.slow.state = PERFGUARD_REQUEST_STATE_UNANSWERED;
-	report_end(table, &ended.slow, true);
+	report_end(table, &connection->request, &ended.slow);
+}
+
+/* Is a request that was answered late, and to be reported. */
+static noinline bool ends_late(const struct pguard_connection_table *table,
+			       const struct pguard_client_request *request)
+{
+	struct pguard_request_limit limit;
+
+	if (request->reports == PGUARD_REQUEST_REPORTED)
+		return false;
+	pguard_request_limit(table, request, &limit);
+	return limit.ticks && request->answered - request->arrived > limit.ticks;
 }
 
 static void request_answered(struct pguard_connection_table *table,
 			     struct pguard_connection *connection)
 {
 	const struct pguard_client_request *request = &connection->request;
-	bool is_late = request->reports != PGUARD_REQUEST_REPORTED &&
-		       pguard_request_is_late(&table->late, request->answered - request->arrived);
 	struct pguard_slow_request ended;
+	bool is_late = false;
 
+	if (unlikely(READ_ONCE(table->late.soonest)))
+		is_late = ends_late(table, request);
 	request_describe(connection, &ended);
 	if (is_late || pguard_request_is_slow(&table->sums, ended.times.elapsed))
 		request_describe_more(connection, &ended);
 	pguard_request_sums_add(&table->sums, &ended);
 	if (unlikely(is_late))
-		report_end(table, &ended, request->reports);
+		report_end(table, request, &ended);
 }
 
 /* The request that a client has made, if any, is over. */
@@ -289,12 +322,18 @@ static void answer_leave(struct pguard_connection *connection, const struct pgua
 		connection->request.answered = left;
 }
 
+/* The number of a connection in an event. */
+static u32 event_number(const struct pguard_connection *connection)
+{
+	return connection->id & 0xfffffff;
+}
+
 /*
  * Record the request that has been answered, if any: the next one has come.  Context: hooked
  * calls.
  */
-static noinline void request_record(const struct pguard_connection *connection,
-				    const struct pguard_message *message)
+static noinline void record_end(const struct pguard_connection *connection,
+				const struct pguard_message *message)
 {
 	struct pguard_slow_request ended;
 
@@ -302,9 +341,21 @@ static noinline void request_record(const struct pguard_connection *connection,
 		return;
 	request_describe(connection, &ended);
 	request_describe_more(connection, &ended);
-	/* The port of IPv6 is at the same place. */
-	pguard_stream_put(message->thread, PERFGUARD_EVENT_KIND_REQUEST,
-			  ntohs(ended.client.in.sin_port), ended.begin_ns, ended.times.elapsed);
+	pguard_stream_put(message->thread, PERFGUARD_EVENT_KIND_REQUEST, event_number(connection),
+			  ended.begin_ns, ended.times.elapsed);
+}
+
+/* Record that a request has begun.  Context: the same. */
+static noinline void record_begin(const struct pguard_connection *connection,
+				  const struct pguard_message *message)
+{
+	struct pguard_peer_address client;
+
+	if (!pguard_stream_wants_units(message->thread->image->target))
+		return;
+	address_of(connection->sk, false, &client);
+	pguard_stream_put(message->thread, PERFGUARD_EVENT_KIND_REQUEST_READ,
+			  event_number(connection), 0, ntohs(client.port));
 }
 
 static void request_begin(struct pguard_connection *connection,
@@ -342,9 +393,11 @@ void pguard_client_request_read(struct pguard_connection *connection,
 		if (connection->is_open)
 			answer_leave(connection, message);
 		if (unlikely(pguard_stream_is_open()))
-			request_record(connection, message);
+			record_end(connection, message);
 		request_end(message->table, connection);
 		request_begin(connection, message);
+		if (unlikely(pguard_stream_is_open()))
+			record_begin(connection, message);
 	}
 }
 
@@ -433,18 +486,20 @@ static u8 reports_of(u64 ticks, u64 limit)
  * at again; 0: there is no room to report it.
  */
 static u64 request_look(struct pguard_connection_table *table,
-			struct pguard_connection *connection, u64 limit)
+			struct pguard_connection *connection)
 {
 	struct pguard_client_request *request = &connection->request;
 	u64 now = max(pguard_clock(), request->last), left;
 	struct pguard_late_request late = { };
+	struct pguard_request_limit limit;
 
 	lockdep_assert_held(&connection->lock);
-	if (request->reports == PGUARD_REQUEST_REPORTED ||
-	    (request->answered && request->answered - request->arrived <= limit))
+	pguard_request_limit(table, request, &limit);
+	if (request->reports == PGUARD_REQUEST_REPORTED || !limit.ticks ||
+	    (request->answered && request->answered - request->arrived <= limit.ticks))
 		return U64_MAX;
 	left = left_until(request->answered ? request->answered + settled()
-					    : request->arrived + doubled(limit, request->reports),
+				: request->arrived + doubled(limit.ticks, request->reports),
 			  now);
 	if (left)
 		return left;
@@ -454,12 +509,13 @@ static u64 request_look(struct pguard_connection_table *table,
 	} else {
 		request_describe_open(table, connection, &late);
 	}
+	late.limit = limit;
 	if (!pguard_late_requests_add(&table->late, &late))
 		return 0;
 	if (!request->reports)
 		atomic64_inc(&table->late.number);
 	request->reports = request->answered ? PGUARD_REQUEST_REPORTED
-					     : reports_of(now - request->arrived, limit);
+					     : reports_of(now - request->arrived, limit.ticks);
 	return U64_MAX;
 }
 
@@ -476,9 +532,10 @@ static u64 unread_age(const struct pguard_connection *connection)
 
 /* The same of a message that waits to be read. */
 static u64 unread_look(struct pguard_connection_table *table,
-		       struct pguard_connection *connection, u64 limit)
+		       struct pguard_connection *connection)
 {
-	u64 age = unread_age(connection), due = doubled(limit, connection->unread);
+	const struct pguard_client_request unread = { };
+	u64 age = unread_age(connection), due;
 	struct pguard_late_request late = {
 		.slow.times.elapsed = age,
 		.slow.times.queued = age,
@@ -490,8 +547,10 @@ static u64 unread_look(struct pguard_connection_table *table,
 	};
 
 	lockdep_assert_held(&connection->lock);
-	if (!age)
+	pguard_request_limit(table, &unread, &late.limit);
+	if (!age || !late.limit.ticks)
 		return U64_MAX;
+	due = doubled(late.limit.ticks, connection->unread);
 	if (age < due)
 		return due - age;
 	address_describe(connection->sk, false, &late.slow.client);
@@ -499,7 +558,7 @@ static u64 unread_look(struct pguard_connection_table *table,
 		return 0;
 	if (!connection->unread)
 		atomic64_inc(&table->late.number);
-	connection->unread = reports_of(age, limit);
+	connection->unread = reports_of(age, late.limit.ticks);
 	return U64_MAX;
 }
 
@@ -507,7 +566,7 @@ static u64 unread_look(struct pguard_connection_table *table,
  * pguard_connection_look() - look whether a request is to be reported
  * @table: of the connection
  * @connection: in it; RCU
- * @limit: of requests, ticks
+ * @soonest: in how many ticks one that begins now may be
  *
  * If so, it is added to those that are; so is one that came, and is not read yet.
  *
@@ -515,18 +574,18 @@ static u64 unread_look(struct pguard_connection_table *table,
  * Return: in how many ticks it is to be looked at again; U64_MAX if its end will be seen.
  */
 u64 pguard_connection_look(struct pguard_connection_table *table,
-			   struct pguard_connection *connection, u64 limit)
+			   struct pguard_connection *connection, u64 soonest)
 {
 	u64 ret = U64_MAX;
 
 	spin_lock(&connection->lock);
 	if (connection->is_open)
-		ret = request_look(table, connection, limit);
+		ret = request_look(table, connection);
 	if (!connection->is_open || connection->request.answered)
-		ret = min(ret, unread_look(table, connection, limit));
+		ret = min(ret, unread_look(table, connection));
 	else
 		/* Meanwhile others may come, and not be read. */
-		ret = min(ret, limit);
+		ret = min(ret, soonest);
 	spin_unlock(&connection->lock);
 	return ret;
 }

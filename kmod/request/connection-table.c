@@ -115,7 +115,7 @@ void pguard_connection_table_forget(struct pguard_connection_table *table)
 }
 
 struct look {
-	u64 limit;	/* ticks, as the next one */
+	u64 soonest;	/* ticks, as the next one */
 	u64 next;
 };
 
@@ -124,20 +124,20 @@ static void look(struct pguard_connection_table *table, struct pguard_connection
 {
 	struct look *look = argument;
 
-	look->next = min(look->next, pguard_connection_look(table, connection, look->limit));
+	look->next = min(look->next, pguard_connection_look(table, connection, look->soonest));
 }
 
 /**
  * pguard_connection_table_look() - look for requests that are to be reported
  * @table: to whose late requests they are added
- * @limit: beyond which they are late, ticks
+ * @soonest: in how many ticks one that begins now may be late
  *
  * Context: may sleep.
  * Return: in how many ticks the next one can be due; 0: some found no room; U64_MAX: none can.
  */
-u64 pguard_connection_table_look(struct pguard_connection_table *table, u64 limit)
+u64 pguard_connection_table_look(struct pguard_connection_table *table, u64 soonest)
 {
-	struct look state = { limit, U64_MAX };
+	struct look state = { soonest, U64_MAX };
 
 	visit(table, look, &state);
 	return state.next;

@@ -73,6 +73,9 @@ struct pguard_peer_address {
  * @pid: the same
  * @is_handed: it was handed over since, and nobody was seen to begin with it
  * @reports: how often it was reported late; PGUARD_REQUEST_REPORTED if nothing is to come
+ * @type: index, from 1, of the type of the unit that read it, as its last message so far shows
+ *	it; 0: not known
+ * @profile: id of the profile of that type
  */
 struct pguard_client_request {
 	u64 arrived;
@@ -96,7 +99,9 @@ struct pguard_client_request {
 	u32 pid;
 	u8 reports;
 	bool is_handed;
+	u16 type;
 	struct pguard_peer_address peer;
+	u32 profile;
 };
 
 /**
@@ -177,7 +182,7 @@ void pguard_connection_table_free(struct pguard_connection_table *table);
 void pguard_connection_table_read(struct pguard_connection_table *table,
 				  struct pguard_request_report *ret);
 void pguard_connection_table_forget(struct pguard_connection_table *table);
-u64 pguard_connection_table_look(struct pguard_connection_table *table, u64 limit);
+u64 pguard_connection_table_look(struct pguard_connection_table *table, u64 soonest);
 struct pguard_connection *pguard_connection_find(struct pguard_connection_table *table,
 						 const struct sock *sk);
 struct pguard_connection *pguard_connection_get(struct pguard_connection_table *table,
@@ -186,7 +191,7 @@ struct pguard_connection *pguard_connection_get(struct pguard_connection_table *
 void pguard_connection_close(struct pguard_connection_table *table,
 			     struct pguard_connection *connection);
 u64 pguard_connection_look(struct pguard_connection_table *table,
-			   struct pguard_connection *connection, u64 limit);
+			   struct pguard_connection *connection, u64 soonest);
 void pguard_connection_report(struct pguard_connection *connection,
 			      struct pguard_request_report *report);
 void pguard_connection_accept(struct pguard_thread *thread, u32 fd);

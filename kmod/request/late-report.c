@@ -3,11 +3,14 @@
 #include "request/late-report.h"
 
 #include "lib/clock.h"
+#include "profile/limits.h"
+#include "profile/profile.h"
 #include "report/alert-record.h"
 #include "report/report-cost.h"
 #include "request/connection.h"
 #include "target/image.h"
 #include "target/process.h"
+#include "target/target.h"
 #include "target/tenant.h"
 #include "target/thread.h"
 
@@ -20,6 +23,8 @@
 
 enum {
 	MIN_WAIT_NS = 4 * NSEC_PER_MSEC,
+	/* By a limit that was learnt, what is over sooner is reported at its end alone. */
+	LEAST_LEARNT_NS = 50 * NSEC_PER_MSEC,
 	/* A look at many connections takes time; so much of a CPU at most. */
 	MAX_SHARE = 64,
 	/* So often it is looked at once again at once, where there was no room for all. */
@@ -70,7 +75,7 @@ static void describe_process(struct pguard_alert_record *record)
 	rcu_read_unlock();
 }
 
-static void report(struct pguard_target *target, const struct pguard_image *image, u64 limit_ns,
+static void report(struct pguard_target *target, const struct pguard_image *image,
 		   struct pguard_late_request *late)
 {
 	struct pguard_alert_record *record =
@@ -82,7 +87,9 @@ static void report(struct pguard_target *target, const struct pguard_image *imag
 	record->image_id = image->id;
 	record->pid = late->slow.pid;
 	record->tid = late->slow.tid;
-	record->threshold_ns = limit_ns;
+	record->threshold_ns = pguard_clock_ns(late->limit.ticks);
+	record->profile_id = late->limit.profile;
+	record->type_id = late->limit.type;
 	find_unit(late, record);
 	describe_process(record);
 	record->account.elapsed = pguard_clock_ns(late->slow.times.elapsed);
@@ -97,8 +104,7 @@ static void report(struct pguard_target *target, const struct pguard_image *imag
 }
 
 /* Of a process that has gone meanwhile nobody is to be warned. */
-static void try_report(struct pguard_connection_table *table, u64 limit_ns,
-		       struct pguard_late_request *late)
+static void try_report(struct pguard_connection_table *table, struct pguard_late_request *late)
 {
 	struct pguard_image *image = pguard_process_image_get(late->slow.pid);
 
@@ -107,19 +113,19 @@ static void try_report(struct pguard_connection_table *table, u64 limit_ns,
 	if (image->target != table->target)
 		goto out;
 	if (may_report(table->target, image->tenant))
-		report(table->target, image, limit_ns, late);
+		report(table->target, image, late);
 	else
 		atomic64_inc(&table->late.suppressed);
 out:
 	pguard_image_put(image);
 }
 
-static void report_all(struct pguard_connection_table *table, u64 limit)
+static void report_all(struct pguard_connection_table *table)
 {
 	struct pguard_late_request late;
 
 	while (pguard_late_requests_take(&table->late, &late))
-		try_report(table, pguard_clock_ns(limit), &late);
+		try_report(table, &late);
 }
 
 /*
@@ -128,7 +134,7 @@ static void report_all(struct pguard_connection_table *table, u64 limit)
  *
  * Return: in how many ns the next look is; U64_MAX if there need not be one.
  */
-static u64 look(struct pguard_connection_table *table, u64 limit)
+static u64 look(struct pguard_connection_table *table, u64 soonest)
 {
 	struct pguard_late_requests *late = &table->late;
 	u64 begun = pguard_clock(), now = ktime_get_ns(), next;
@@ -136,23 +142,23 @@ static u64 look(struct pguard_connection_table *table, u64 limit)
 	struct pguard_mark mark;
 	u32 rounds = MAX_ROUNDS;
 
-	if (!limit)
+	if (!soonest)
 		return U64_MAX;
 	/* What has ended may bring us here sooner. */
 	if (now < late->next_look)
 		return late->next_look - now;
 	pguard_account_mark(&mark);
-	next = pguard_connection_table_look(table, limit);
+	next = pguard_connection_table_look(table, soonest);
 	pguard_account_current(&mark, pguard_clock_ns(pguard_clock() - begun), &account);
 	for (; !next && rounds; rounds--) {
-		report_all(table, limit);
-		next = pguard_connection_table_look(table, limit);
+		report_all(table);
+		next = pguard_connection_table_look(table, soonest);
 	}
 	late->next_look = now + max_t(u64, MIN_WAIT_NS, MAX_SHARE * account.cpu);
 	if (next == U64_MAX)
 		return next;
 	/* Others may come meanwhile, and find the work pending. */
-	next = pguard_clock_ns(min(next, limit));
+	next = pguard_clock_ns(min(next, soonest));
 	return max(next, late->next_look - now);
 }
 
@@ -161,21 +167,40 @@ void pguard_late_report_watch(struct work_struct *work)
 {
 	struct pguard_connection_table *table =
 		container_of(to_delayed_work(work), struct pguard_connection_table, late.watch);
-	u64 limit = READ_ONCE(table->late.limit), next;
+	u64 soonest = READ_ONCE(table->late.soonest), next;
 	struct pguard_report_cost cost;
 
 	/* As in pguard_late_requests_expect(). */
 	smp_mb();
 	pguard_report_cost_begin(&cost);
-	next = look(table, limit);
-	report_all(table, limit);
+	next = look(table, soonest);
+	report_all(table);
 	pguard_report_cost_end(&cost, table->target);
 	if (next != U64_MAX)
 		mod_delayed_work(system_dfl_wq, &table->late.watch, nsecs_to_jiffies(next) + 1);
 }
 
 /**
- * pguard_late_report_set_limit() - from when on requests are late
+ * pguard_late_report_update() - the target has another profile, or another limit
+ * @table: of the target
+ *
+ * Context: any; pguard_control held.
+ */
+void pguard_late_report_update(struct pguard_connection_table *table)
+{
+	const struct pguard_profile *profile = pguard_target_profile(table->target);
+	u64 limit = READ_ONCE(table->late.limit), learnt = 0;
+
+	if (profile && profile->request_least &&
+	    READ_ONCE(table->target->flags) & PERFGUARD_TARGET_FLAGS_REQUESTS)
+		learnt = max(profile->request_least, pguard_clock_ticks(LEAST_LEARNT_NS));
+	WRITE_ONCE(table->late.is_learnt, learnt);
+	WRITE_ONCE(table->late.soonest, pguard_limit_sooner(limit, learnt));
+	mod_delayed_work(system_dfl_wq, &table->late.watch, 0);
+}
+
+/**
+ * pguard_late_report_set_limit() - from when on requests are late, by the wish of people
  * @table: of a target
  * @limit_ns: 0 for no limit
  *
@@ -183,8 +208,6 @@ void pguard_late_report_watch(struct work_struct *work)
  */
 void pguard_late_report_set_limit(struct pguard_connection_table *table, u64 limit_ns)
 {
-	u64 limit = pguard_clock_ticks(min_t(u64, limit_ns, MAX_LIMIT_NS));
-
-	WRITE_ONCE(table->late.limit, limit);
-	mod_delayed_work(system_dfl_wq, &table->late.watch, 0);
+	WRITE_ONCE(table->late.limit, pguard_clock_ticks(min_t(u64, limit_ns, MAX_LIMIT_NS)));
+	pguard_late_report_update(table);
 }

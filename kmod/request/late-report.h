@@ -14,6 +14,7 @@ struct pguard_connection_table;
 struct work_struct;
 
 void pguard_late_report_watch(struct work_struct *work);
+void pguard_late_report_update(struct pguard_connection_table *table);
 void pguard_late_report_set_limit(struct pguard_connection_table *table, u64 limit_ns);
 
 #endif /* _KMOD_REQUEST_LATE_REPORT_H */

@@ -16,7 +16,7 @@ void pguard_late_requests_init(struct pguard_late_requests *late, work_func_t wa
 /* Look when a request that begins now can be late.  Context: any. */
 void pguard_late_requests_wait(struct pguard_late_requests *late)
 {
-	u64 ns = pguard_clock_ns(READ_ONCE(late->limit));
+	u64 ns = pguard_clock_ns(READ_ONCE(late->soonest));
 
 	queue_delayed_work(system_dfl_wq, &late->watch, nsecs_to_jiffies(ns) + 1);
 }

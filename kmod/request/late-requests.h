@@ -9,6 +9,7 @@
 #ifndef _KMOD_REQUEST_LATE_REQUESTS_H
 #define _KMOD_REQUEST_LATE_REQUESTS_H
 
+#include "request/request-limit.h"
 #include "request/request-sums.h"
 
 #include <linux/spinlock.h>
@@ -26,9 +27,11 @@ enum { PGUARD_LATE_REQUESTS = 16 };
  * @thread: that had the last message of it; to be compared with, nothing else
  * @unit: the low bits of the number of its unit; 0: it was in none
  * @since: how long ago that was, if nobody was to do something then, ticks; else 0
+ * @limit: which it exceeds
  */
 struct pguard_late_request {
 	struct pguard_slow_request slow;
+	struct pguard_request_limit limit;
 	const void *thread;
 	u32 unit;
 	u64 since;
@@ -36,7 +39,10 @@ struct pguard_late_request {
 
 /**
  * struct pguard_late_requests - those of a target
- * @limit: ticks; 0: there is none; READ_ONCE
+ * @limit: of all, that people have set, ticks; 0: there is none; READ_ONCE
+ * @is_learnt: the target's profile has limits; the same
+ * @soonest: the connections are looked at no sooner after a request has begun, ticks; 0: there
+ *	are no limits; the same
  * @next_look: ktime_get_ns() before which the connections are not looked at; the work's own
  * @number: how many were late
  * @suppressed: how many times one was not reported, for lack of room or tokens
@@ -47,6 +53,8 @@ struct pguard_late_request {
  */
 struct pguard_late_requests {
 	u64 limit;
+	bool is_learnt;
+	u64 soonest;
 	u64 next_look;
 	atomic64_t number;
 	atomic64_t suppressed;
@@ -56,21 +64,13 @@ struct pguard_late_requests {
 	struct delayed_work watch;
 };
 
-/* Is a request of that time late?  Context: any. */
-static inline bool pguard_request_is_late(const struct pguard_late_requests *late, u64 ticks)
-{
-	u64 limit = READ_ONCE(late->limit);
-
-	return limit && ticks > limit;
-}
-
 void pguard_late_requests_init(struct pguard_late_requests *late, work_func_t watch);
 void pguard_late_requests_wait(struct pguard_late_requests *late);
 
-/* A request has begun: it may be late when the limit has passed.  Context: any. */
+/* A request has begun: it may be late when a limit has passed.  Context: any. */
 static inline void pguard_late_requests_expect(struct pguard_late_requests *late)
 {
-	if (likely(!READ_ONCE(late->limit)))
+	if (likely(!READ_ONCE(late->soonest)))
 		return;
 	/* Who looks either sees the request, or is not pending any more. */
 	smp_mb();

@@ -93,6 +93,7 @@ struct armed_type {
 	uint64_t min_faults;
 	uint64_t maj_faults;
 	uint64_t late_elapsed_ns;
+	uint64_t request_limit_ns; /* of requests that such units read; 0: none */
 	uint64_t own_limit_ns; /* 0: none; likewise the next three */
 	uint64_t cpu_limit_ns;
 	uint64_t blocked_limit_ns;

@@ -247,6 +247,7 @@ const struct decode_field link_type_fields[] = {
 	U64(TYPE_LATE_CPU_NS, armed_type, late_cpu_ns),
 	U64(TYPE_LATE_BLOCKED_NS, armed_type, late_blocked_ns),
 	U64(TYPE_STOPPED, armed_type, stopped),
+	U64(TYPE_REQUEST_LIMIT_NS, armed_type, request_limit_ns),
 	{ 0 }
 };
 

@@ -338,10 +338,16 @@ enum perfguard_event_kind {
 	 * A request of a client was over, as the thread has read the next one
 	 * of its connection. value is the time from its first bytes to the
 	 * last of the answer, sp when those bytes came (CLOCK_MONOTONIC),
-	 * number the client's port, 0 if it has none. With a target's flags
+	 * number the lower 28 bits of the connection's. With a target's flags
 	 * requests and units, or requests and record.
 	 */
 	PERFGUARD_EVENT_KIND_REQUEST = 10,
+	/*
+	 * The thread has read the first bytes of a request, in the unit at
+	 * hand if it does one; number is that of the connection, as above,
+	 * value the client's port, 0 if it has none.
+	 */
+	PERFGUARD_EVENT_KIND_REQUEST_READ = 11,
 };
 
 /*
@@ -565,6 +571,12 @@ struct perfguard_type {
 	 * types.
 	 */
 	__u64 novel_ns;
+	/*
+	 * Limit of a client's request that a unit of this type reads, from its
+	 * first bytes to the last of its answer, whatever it takes until then
+	 * and by whom. 0: the largest of the profile's types counts.
+	 */
+	__u64 request_ns;
 	/* Index of the event loop; types are in its order. */
 	__u32 loop;
 	/* Chosen by the user, from 1; below 2^28. */
@@ -1195,6 +1207,8 @@ enum {
 	 * which they were stopped were their own. Times count without it.
 	 */
 	PERFGUARD_A_TYPE_STOPPED,
+	/* Limit of requests that such units read; 0 means none. */
+	PERFGUARD_A_TYPE_REQUEST_LIMIT_NS,
 
 	__PERFGUARD_A_TYPE_MAX,
 	PERFGUARD_A_TYPE_MAX = (__PERFGUARD_A_TYPE_MAX - 1)

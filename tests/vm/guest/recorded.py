@@ -9,7 +9,7 @@ import time
 from family import NUMBER, u32
 
 UNITS = 1 << 5          # the target's flag by which its requests are recorded
-REQUEST = 10            # the events' kind
+REQUEST, READ = 10, 11   # the events' kinds
 
 
 class Recorded:
@@ -20,6 +20,7 @@ class Recorded:
         family.do("TARGET_SET", u32(NUMBER["A_TARGET_ID"], target["id"]),
                   u32(NUMBER["A_TARGET_FLAGS"], target["flags"] | UNITS))
         self.rows = []
+        self.ports = {}  # by connection
         self.is_over = False
         self.device = os.open("/dev/perfguard", os.O_RDONLY | os.O_NONBLOCK)
         self.reader = threading.Thread(target=self.read, daemon=True)
@@ -36,11 +37,16 @@ class Recorded:
                     return
                 time.sleep(1)
                 continue
-            self.rows += [[what & 0xfffffff, begin, elapsed] for _, begin, elapsed, _, what
-                          in struct.iter_unpack("<QQQII", data) if what >> 28 == REQUEST]
+            for _, begin, value, _, what in struct.iter_unpack("<QQQII", data):
+                if what >> 28 == READ:
+                    self.ports[what & 0xfffffff] = value
+                elif what >> 28 == REQUEST:
+                    self.rows.append([what & 0xfffffff, begin, value])
 
     def finish(self):
         self.is_over = True
         self.reader.join()
         os.close(self.device)
-        return sorted(self.rows, key=lambda row: row[1])
+        # The rings are read one after the other, so a connection may come behind a request of it.
+        return sorted(([self.ports.get(connection, 0), *times]
+                       for connection, *times in self.rows), key=lambda row: row[1])
