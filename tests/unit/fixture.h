@@ -231,6 +231,7 @@ static inline void fixture_parts(struct fixture *fixture, struct samples_parts *
 		parts->of[part] = parts->of[SAMPLES_OWN];
 	for (int cause = 0; cause < SAMPLES_NR_CAUSES; cause++)
 		parts->added_ns[cause] = fixture_number(fixture, 1000);
+	fixture_times(fixture, &parts->requests);
 }
 
 static inline void fixture_timings(struct fixture *fixture, struct samples *samples)
@@ -320,6 +321,8 @@ static inline void fixture_model(struct fixture *fixture, const struct samples *
 		for (int cause = 0; cause < SAMPLES_NR_CAUSES; cause++)
 			type->added_ns[cause] = fixture_number(fixture, 20000);
 		type->novel_ns = fixture_number(fixture, 20000);
+		fixture_times(fixture, &type->requests);
+		type->request_ns = fixture_number(fixture, 20000);
 		type->objective_ns = 1000u * fixture_number(fixture, 3);
 		type->confidence = i % 4;
 		type->units_needed = i % 4 < 3 ? fixture_number(fixture, 5000) : 0;

@@ -134,7 +134,7 @@ static inline bool same_parts(const struct samples_parts *a, const struct sample
 			return false;
 	for (int cause = 0; cause < SAMPLES_NR_CAUSES; cause++)
 		SAME(a, b, added_ns[cause]);
-	return true;
+	return same_times(&a->requests, &b->requests);
 }
 
 static inline bool same_timings(const struct samples *a, const struct samples *b)
@@ -196,13 +196,14 @@ static inline bool same_type(const struct model_type *a, const struct model_type
 	for (int cause = 0; cause < SAMPLES_NR_CAUSES; cause++)
 		SAME(a, b, added_ns[cause]);
 	SAME(a, b, novel_ns);
+	SAME(a, b, request_ns);
 	SAME(a, b, objective_ns);
 	SAME(a, b, confidence);
 	SAME(a, b, units_needed);
 	SAME(a, b, false_alarms);
 	SAME(a, b, held_back_alarms);
 	SAME(a, b, held_back_units);
-	return same_times(&a->times, &b->times);
+	return same_times(&a->times, &b->times) && same_times(&a->requests, &b->requests);
 }
 
 static inline bool same_guards(const struct model *a, const struct model *b)

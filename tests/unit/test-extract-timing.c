@@ -9,7 +9,7 @@
 #include "units.h"
 
 enum {
-	CHECKS = 33,
+	CHECKS = 35,
 };
 
 static uint64_t nr_timed(const struct samples_timing *timing)
@@ -289,6 +289,66 @@ static void accounts(void)
 	sim_deinit(&sim);
 }
 
+static uint64_t requests_of(const struct samples_timing *timing)
+{
+	return timing->times[0].requests.nr + timing->times[1].requests.nr;
+}
+
+/* A unit that met a context at this depth. */
+static void emit_unit(struct thread *t, uint64_t depth)
+{
+	emit(t, PERFGUARD_EVENT_KIND_GUARD, depth);
+	emit(t, PERFGUARD_EVENT_KIND_UNIT, UINT64_C(1) << 32);
+}
+
+static void emit_request(struct thread *t, enum perfguard_event_kind kind, uint32_t connection,
+			 uint64_t elapsed_ns)
+{
+	sim_pass(t, SIM_STEP_NS);
+	sim_tell(t, kind, connection, 0, elapsed_ns);
+}
+
+/* Requests count with the unit that has read them, wherever they end; of two connections here. */
+static void requests(void)
+{
+	struct extracted of;
+	struct samples timed;
+	struct thread t;
+	struct sim sim;
+
+	of = guard_by_hand(&sim, &t);
+	emit_request(&t, PERFGUARD_EVENT_KIND_REQUEST_READ, 5, 0);
+	emit_unit(&t, 8);
+	emit_request(&t, PERFGUARD_EVENT_KIND_REQUEST_READ, 6, 0);
+	emit_unit(&t, 16);
+	/* The next one of either is read by the other unit. */
+	emit_request(&t, PERFGUARD_EVENT_KIND_REQUEST, 6, 700);
+	emit_request(&t, PERFGUARD_EVENT_KIND_REQUEST_READ, 6, 0);
+	emit_unit(&t, 8);
+	emit_request(&t, PERFGUARD_EVENT_KIND_REQUEST, 5, 300);
+	emit_request(&t, PERFGUARD_EVENT_KIND_REQUEST_READ, 5, 0);
+	emit_unit(&t, 16);
+	/* Nobody has seen this one being read. */
+	emit_request(&t, PERFGUARD_EVENT_KIND_REQUEST, 7, 900);
+	emit_request(&t, PERFGUARD_EVENT_KIND_REQUEST, 6, 500);
+	emit_unit(&t, 8);
+	if (extract_timing(&sim.trace, &of.samples, &timed))
+		abort();
+	for (uint32_t i = 0; i < timed.nr_timings; i++) {
+		const struct samples_timing *timing = &timed.timings[i];
+		uint64_t sum = timing->times[0].requests.sum_ns + timing->times[1].requests.sum_ns;
+
+		if (timing->hits[0].depth == 8)
+			ok(requests_of(timing) == 2 && sum == 800,
+			   "requests count with the unit that has read them");
+		else
+			ok(requests_of(timing) == 1 && sum == 700, "whichever reads the next one");
+	}
+	samples_deinit(&timed);
+	extracted_deinit(&of);
+	sim_deinit(&sim);
+}
+
 static void run_reading_worker(struct sim *sim)
 {
 	run_worker(sim, true);
@@ -312,5 +372,6 @@ int main(void)
 	losses();
 	empty();
 	accounts();
+	requests();
 	return tap_status();
 }

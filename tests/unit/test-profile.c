@@ -234,10 +234,10 @@ static void test_versions(void)
 	make(&content, 1);
 	save(&content);
 	bytes = read_file(path, &len);
-	bytes[63] = 5;
+	bytes[63] = 6;
 	write_file(other, bytes, len);
 	ok(is_refused(other, -EPROTONOSUPPORT,
-		      "is of profile version 5, and this pg-collect reads 4"), "a newer version");
+		      "is of profile version 6, and this pg-collect reads 5"), "a newer version");
 	bytes[63] = 0;
 	write_file(other, bytes, len);
 	ok(is_refused(other, -EBADMSG, "is of profile version 0"), "a version that never was");
@@ -408,7 +408,7 @@ static void test_tables(void)
 	ok(is_refused(other, -EBADMSG, "is damaged"), "a trigger");
 	change(bytes, len, "ALTER TABLE unit RENAME TO u; CREATE VIEW unit AS SELECT * FROM u");
 	ok(is_refused(other, -EBADMSG, "is damaged"), "a view in place of a table");
-	change(bytes, len, "PRAGMA journal_mode=WAL; PRAGMA user_version=4");
+	change(bytes, len, "PRAGMA journal_mode=WAL; PRAGMA user_version=5");
 	ok(is_refused(other, -EBADMSG, ""), "a file that another program would write to");
 	free(bytes);
 	content_deinit(&content);

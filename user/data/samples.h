@@ -175,6 +175,8 @@ enum samples_cause {
 struct samples_parts {
 	struct samples_times of[SAMPLES_NR_PARTS];
 	uint64_t added_ns[SAMPLES_NR_CAUSES]; /* was taken off those with the cause */
+	/* How long requests were that such units have read, until their last answer. */
+	struct samples_times requests;
 };
 
 /* The guards that were on in a timing run. */

@@ -155,7 +155,7 @@ static bool are_parts(const struct samples_parts *parts)
 	for (int part = 0; part < SAMPLES_NR_PARTS; part++)
 		if (!are_times(&parts->of[part]) || parts->of[part].nr > parts->of[SAMPLES_OWN].nr)
 			return false;
-	return true;
+	return are_times(&parts->requests);
 }
 
 static const char *check_timings(const struct samples *samples)
@@ -229,7 +229,8 @@ static const char *check_type(const struct model_type *type, const struct sample
 	if (!are_finite(numbers, sizeof(numbers) / sizeof(numbers[0])) ||
 	    !are_finite(type->mean_ns, SAMPLES_NR_PARTS))
 		return "a type with a number that is none";
-	return are_times(&type->times) ? NULL : "times that contradict themselves";
+	return are_times(&type->times) && are_times(&type->requests)
+		? NULL : "times that contradict themselves";
 }
 
 static const char *check_guards(const struct model *model, const struct samples *samples)

@@ -20,8 +20,8 @@ _Static_assert(sizeof(struct training) == 304 && sizeof(struct samples) == 128 &
 		       sizeof(struct samples_hit) == 12 && sizeof(struct samples_guards) == 24 &&
 		       sizeof(struct samples_times) == 5296 &&
 		       sizeof(struct samples_objective) == 16 &&
-		       sizeof(struct samples_timing) == 42448 && sizeof(struct model) == 160 &&
-		       sizeof(struct model_type) == 5504 && sizeof(struct model_guard) == 32 &&
+		       sizeof(struct samples_timing) == 53040 && sizeof(struct model) == 160 &&
+		       sizeof(struct model_type) == 10816 && sizeof(struct model_guard) == 32 &&
 		       sizeof(struct model_context) == 20 && sizeof(struct model_weight) == 8 &&
 		       sizeof(struct model_prediction) == 88,
 	       "all fields of a profile are saved");
@@ -132,6 +132,8 @@ static const struct column timing_columns[] = {
 	NAMED("cpu_held_back", samples_timing, times[1].of[SAMPLES_CPU]),
 	NAMED("blocked_held_back", samples_timing, times[1].of[SAMPLES_BLOCKED]),
 	NAMED("block_io_held_back", samples_timing, times[1].of[SAMPLES_BLOCK_IO]),
+	NAMED("requests_learnt", samples_timing, times[0].requests),
+	NAMED("requests_held_back", samples_timing, times[1].requests),
 	NAMED("interrupt_learnt", samples_timing, times[0].added_ns[SAMPLES_INTERRUPT]),
 	NAMED("interrupt_held_back", samples_timing, times[1].added_ns[SAMPLES_INTERRUPT]),
 	NAMED("batch_learnt", samples_timing, times[0].added_ns[SAMPLES_BATCH]),
@@ -164,7 +166,7 @@ static const struct column type_columns[] = {
 	NAMED("block_io_ns", model_type, limit_ns[SAMPLES_BLOCK_IO]),
 	NAMED("interrupt_ns", model_type, added_ns[SAMPLES_INTERRUPT]),
 	NAMED("batch_ns", model_type, added_ns[SAMPLES_BATCH]),
-	COLUMN(model_type, novel_ns),
+	COLUMN(model_type, novel_ns), COLUMN(model_type, requests), COLUMN(model_type, request_ns),
 	COLUMN(model_type, confidence), COLUMN(model_type, units_needed),
 	COLUMN(model_type, false_alarms), COLUMN(model_type, held_back_alarms),
 	COLUMN(model_type, held_back_units),

@@ -13,7 +13,7 @@ from service import SERVICE, Client, Peer, start
 
 PORT, PEER, FRONT, BACK = 7310, 7311, 7312, 7313
 PROFILE, OUTPUT = "/tmp/97.pgp", pathlib.Path("/tmp/97.watch")
-LOAD = 2000
+LOAD, ASKED = 2000, 200
 LIMIT_MS, SLOW_US = (500, 4_000_000) if IS_SLOW else (200, 700_000)
 
 
@@ -67,6 +67,35 @@ def check_again():
     ok(len(lines("request")) == before, "none is reported")
 
 
+def check_learnt():
+    """What requests took in training is their limit, by the type of unit that reads them."""
+    shown = json.loads(collect("show", "--json", PROFILE).stdout)
+    limits = {one["id"]: one["limits_ns"]["request"] for one in shown["types"] if one["requests"]}
+    requests = sum(one["requests"] for one in shown["types"])
+    note(f"{requests} requests of {LOAD}, limits {limits}")
+    ok(LOAD / 2 < requests <= LOAD and all(limits.values()), "training has seen the requests")
+    ok(max(limits.values()) < SLOW_US * 1000, "and their limits are below the slow one's time")
+    ok(collect("arm", "--requests", PROFILE).returncode == 0, "it is armed with those limits")
+    before = len(lines("request"))
+    client = Client(PORT)
+    for number in range(ASKED):
+        client.ask(("compute", "ask")[number % 2], 500 + number % 7)
+    time.sleep(1)
+    quick = len({line["begin_ns"] for line in lines("request")[before:]})
+    note(f"{quick} of {ASKED} usual ones are reported")
+    ok(quick < ASKED / 20, "usual requests are hardly ever late")
+    before = len(lines("request"))
+    client.ask("ask", SLOW_US)
+    wait_until(lambda: any(line["state"] == "answered" and line["time_ns"]["elapsed"] >
+                           SLOW_US * 1000 for line in lines("request")[before:]))
+    late = lines("request")[before:]
+    note(f"{[(line['state'], line['type'], line['threshold_ns']) for line in late]}")
+    ok(late[0]["state"] == "lasts" and late[0]["type"] in limits and
+       abs(late[0]["threshold_ns"] - limits[late[0]["type"]]) < 1000,
+       "one that lasts is reported by the limit of its type")
+    ok(0 < late[0]["usual_ns"] < late[0]["threshold_ns"], "with what is usual for those")
+
+
 def check_chain():
     """Where whom it waits for is watched as well, it is said what that does."""
     servers = start(BACK, PEER), start(FRONT, BACK)
@@ -111,6 +140,7 @@ def main():
         time.sleep(0.5)
         check_alerts()
         check_again()
+        check_learnt()
         watch.send_signal(2)
         watch.wait(PATIENCE)
     else:

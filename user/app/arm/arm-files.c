@@ -61,6 +61,11 @@ static int refuse_same(const struct checked_file *files, uint32_t nr)
 	return 0;
 }
 
+static bool follows_requests(const struct arm_files *arm)
+{
+	return arm->follows_requests || arm->request_limit_ns;
+}
+
 static int arm_loaded(struct arm_files *arm, struct checked_file *files, struct link *link)
 {
 	struct armed_before before = { 0 };
@@ -76,7 +81,8 @@ static int arm_loaded(struct arm_files *arm, struct checked_file *files, struct 
 		if (!files[i].is_loaded)
 			continue;
 		ret = arming_arm(&files[i].arming, link, &arm->prices, &arm->scope) ?:
-		      arming_follow_requests(&files[i].arming, link, arm->request_limit_ns);
+		      arming_follow_requests(&files[i].arming, link, follows_requests(arm),
+					     arm->request_limit_ns);
 		worst = worse(worst, ret);
 		if (ret)
 			continue;
@@ -88,7 +94,7 @@ static int arm_loaded(struct arm_files *arm, struct checked_file *files, struct 
 	}
 	if (!is_first)
 		printf("\nLate units%s are reported by 'pg-collect watch', counters by "
-		       "'pg-collect status'.\n", arm->request_limit_ns ? " and requests" : "");
+		       "'pg-collect status'.\n", follows_requests(arm) ? " and requests" : "");
 	link_profiles_free(before.profiles, before.nr);
 	return worst;
 }

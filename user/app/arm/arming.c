@@ -245,21 +245,31 @@ int arming_arm(struct arming *arming, struct link *link, const struct armed_pric
 }
 
 /* Change what is wanted of the target's requests; without the flag it has no limit. */
-static int set_requests(struct link *link, const struct target *target, uint64_t limit_ns)
+static int set_requests(struct link *link, const struct target *target, bool are_followed,
+			uint64_t limit_ns)
 {
 	uint32_t flags = target->flags & ~(uint32_t)PERFGUARD_TARGET_FLAGS_REQUESTS;
 	int error = 0;
 
-	if (limit_ns)
+	if (are_followed)
 		flags |= PERFGUARD_TARGET_FLAGS_REQUESTS;
 	if (flags != target->flags)
 		error = link_target_set_flags(link, target->id, flags);
-	if (!error && limit_ns)
+	if (!error && are_followed)
 		error = link_target_set_request_limit(link, target->id, limit_ns);
 	return error;
 }
 
-int arming_follow_requests(const struct arming *arming, struct link *link, uint64_t limit_ns)
+static bool has_request_limits(const struct model *model)
+{
+	for (uint32_t i = 0; i < model->nr_types; i++)
+		if (model->types[i].request_ns)
+			return true;
+	return false;
+}
+
+int arming_follow_requests(const struct arming *arming, struct link *link, bool are_followed,
+			   uint64_t limit_ns)
 {
 	struct target *targets;
 	uint32_t nr;
@@ -269,8 +279,11 @@ int arming_follow_requests(const struct arming *arming, struct link *link, uint6
 		return cmd_link_failed(link, error, "cannot ask for the target");
 	for (uint32_t i = 0; i < nr && !error; i++)
 		if (targets[i].id == arming->target_id)
-			error = set_requests(link, &targets[i], limit_ns);
+			error = set_requests(link, &targets[i], are_followed, limit_ns);
 	link_targets_free(targets, nr);
+	if (are_followed && !limit_ns && !has_request_limits(&arming->model))
+		log_warning("%s: training has seen no requests, so none is late: give --request-limit",
+			    arming->path);
 	return error ? cmd_link_failed(link, error, "cannot follow the program's requests") : 0;
 }
 

@@ -55,10 +55,11 @@ int arming_arm(struct arming *arming, struct link *link, const struct armed_pric
 	       const struct armed_scope *scope);
 
 /*
- * From when on a request of its clients is late; 0: none are followed.  After arming_arm().
- * Returns 0 or an exit code; the error was reported.
+ * Whether its clients' requests are followed, and from when on one is late whatever was learnt; 0:
+ * no such limit.  After arming_arm().  Returns 0 or an exit code; the error was reported.
  */
-int arming_follow_requests(const struct arming *arming, struct link *link, uint64_t limit_ns);
+int arming_follow_requests(const struct arming *arming, struct link *link, bool are_followed,
+			   uint64_t limit_ns);
 
 void arming_deinit(struct arming *arming);
 

@@ -48,7 +48,7 @@ static int make_tables(const struct samples *samples, const struct model *model,
 		struct perfguard_type *type = &loading->types[i];
 
 		type->threshold_ns = type->own_ns = type->cpu_ns = 0;
-		type->blocked_ns = type->block_io_ns = 0;
+		type->blocked_ns = type->block_io_ns = type->request_ns = 0;
 	}
 	for (uint32_t i = 0; i < loading->nr_guards; i++)
 		loading->guards[i].plan = 0;
@@ -168,6 +168,7 @@ static int arm(struct recording *recording, const struct loading *loading, const
 	recording->profile_id = id;
 	/* As it will be: with accounts, and nobody looks for loops. */
 	error = set_flags(recording, PERFGUARD_TARGET_FLAGS_UNITS |
+				     PERFGUARD_TARGET_FLAGS_REQUESTS |
 					     PERFGUARD_TARGET_FLAGS_ACCOUNT);
 	if (!error)
 		error = recording_set_loops(recording, true);

@@ -33,6 +33,8 @@ struct cached_type {
 	uint32_t index; /* into the model's types; SAMPLES_NONE without one */
 	struct regression_trained trained;
 	uint64_t limit_ns; /* of a unit's own time; 0: none */
+	uint64_t requests; /* that its units have read in training, */
+	uint64_t request_usual_ns; /* and half of which took at most so long */
 	struct reason_normal normal; /* from the module's sums */
 	struct regression regression;
 };

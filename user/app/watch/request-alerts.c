@@ -35,6 +35,22 @@ static void add_usual(struct watching *watching, struct alert_request *alert)
 	alert->usual_ns = histogram_percentile(requests->hist, 500, requests->max_ns);
 }
 
+/* The same of those that units of the type have read in training. */
+static void add_usual_of_type(struct watching *watching, struct alert_request *alert)
+{
+	const struct record *record = alert->record;
+	const struct cached_profile *profile =
+		profile_cache_find(&watching->cache, record->profile_id);
+	const struct cached_type *type =
+		profile && record->type_id ? cached_type_find(profile, record->type_id) : NULL;
+
+	if (!type || !type->requests)
+		return;
+	alert->type = type->name;
+	alert->answered = type->requests;
+	alert->usual_ns = type->request_usual_ns;
+}
+
 static struct late_client *client_find(struct late_clients *clients, const struct record *record)
 {
 	for (uint32_t i = 0; i < clients->nr; i++)
@@ -96,6 +112,7 @@ static int print(struct watching *watching, const struct record *record,
 	int ret = 0;
 
 	add_usual(watching, &alert);
+	add_usual_of_type(watching, &alert);
 	if (watching->is_json)
 		ret = alert_request_json(&watching->json, stdout, &alert);
 	else

@@ -127,6 +127,7 @@ static const struct field type_fields[] = {
 	AT(cpu_limit_ns, "cpu", .empty = FIELD_NULL),
 	AT(blocked_limit_ns, "blocked", .empty = FIELD_NULL),
 	AT(block_io_limit_ns, "block_io", .empty = FIELD_NULL),
+	AT(request_limit_ns, "request", .empty = FIELD_NULL),
 	FIELD_INNER_END,
 	AT(units, "units"), AT(late, "late"), AT(novel, "novel"), AT(starved, "starved"),
 	AT(stopped, "stopped"),

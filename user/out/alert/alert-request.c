@@ -139,12 +139,22 @@ static void print_look(FILE *file, const struct record *record)
 	}
 }
 
+/* Which requests, if they are of a type. */
+static const char *type_clause(const struct alert_request *alert, char *ret, size_t size)
+{
+	ret[0] = '\0';
+	if (alert->type)
+		snprintf(ret, size, "that units of type %" PRIu32 " (%s) read in training ",
+			 alert->record->type_id, alert->type);
+	return ret;
+}
+
 void alert_request_text(FILE *file, const struct alert_request *alert, bool is_again)
 {
 	const struct record *record = alert->record;
 	const struct slow_request *request = &record->request;
 	char text[PARAGRAPH_MAX], client[ADDRESS_TEXT_MAX], time[TIME_TEXT_MAX];
-	char duration[DURATION_TEXT_MAX], count[TEXT_MAX];
+	char duration[DURATION_TEXT_MAX], count[TEXT_MAX], clause[PARAGRAPH_MAX];
 
 	print_begin(file, record, is_again);
 	if (is_again && request->state != PERFGUARD_REQUEST_STATE_LASTS)
@@ -154,8 +164,9 @@ void alert_request_text(FILE *file, const struct alert_request *alert, bool is_a
 				 address_format(request->client, client) ?: "?",
 				 time_format_local(request_wall_ns(request), time));
 		if (alert->usual_ns)
-			paragraph_format(file, "normally", "half of %s requests took at most %s",
+			paragraph_format(file, "normally", "half of %s requests %stook at most %s",
 					 text_count(alert->answered, count),
+					 type_clause(alert, clause, sizeof(clause)),
 					 duration_format(alert->usual_ns, duration));
 	}
 	request_parts(request, text, sizeof(text));
@@ -184,6 +195,7 @@ int alert_request_json(struct json *json, FILE *file, const struct alert_request
 	json_u64_or_null(json, "unit", record->unit, record->unit);
 	json_u64_or_null(json, "unit_tid", record->tid, record->unit);
 	request_json(json, &record->request);
+	json_u64_or_null(json, "type", record->type_id, record->type_id);
 	json_u64_or_null(json, "usual_ns", alert->usual_ns, alert->usual_ns);
 	alert_request_label(&record->request, text, sizeof(text));
 	json_string(json, "cause", text);

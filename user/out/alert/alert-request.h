@@ -33,8 +33,9 @@ struct alert_request {
 	const struct record *record; /* of kind request */
 	const char *exe; /* NULL if not known, like the next one */
 	const char *cgroup;
-	uint64_t usual_ns; /* half of the target's requests take at most so long; 0: not known */
-	uint64_t answered; /* requests that this is of */
+	uint64_t usual_ns; /* half of the requests took at most so long; 0: not known */
+	uint64_t answered; /* how many requests that is of */
+	const char *type; /* those that units of this type read, in training; NULL: the target's */
 	const struct late_client *there; /* what whom it waits for does for it; NULL: not known */
 };
 

@@ -272,6 +272,13 @@ static void print_limits(FILE *file, const struct model_type *type)
 			fprintf(file, "        %s %s, limit %s\n", profile_part_names[part],
 				duration_of(type->mean_ns[part], mean),
 				duration_of((double)type->limit_ns[part], limit));
+	if (type->request_ns) {
+		fputs("        read ", file);
+		text_counted(file, type->requests.nr, "request");
+		fprintf(file, ", half of which took at most %s, limit %s\n",
+			duration_format(profile_median_ns(&type->requests), mean),
+			duration_format(type->request_ns, limit));
+	}
 	if (type->added_ns[SAMPLES_INTERRUPT])
 		fprintf(file, "        an interrupted unit may take %s longer\n",
 			duration_format(type->added_ns[SAMPLES_INTERRUPT], limit));

@@ -10,11 +10,17 @@
 
 #include "base/demangle.h"
 #include "base/utf8.h"
+#include "data/histogram.h"
 #include "out/text.h"
 
 double profile_mean_ns(const struct samples_times *times)
 {
 	return times->nr ? (double)times->sum_ns / (double)times->nr : 0;
+}
+
+uint64_t profile_median_ns(const struct samples_times *times)
+{
+	return histogram_percentile(times->hist, 500, times->nr ? times->largest_ns[0] : 0);
 }
 
 double profile_deviation(const struct samples_times *times)

@@ -52,6 +52,8 @@ void profile_view_deinit(struct profile_view *view);
 
 /* Of the times; 0 if there are none. */
 double profile_mean_ns(const struct samples_times *times);
+/* Half of them are at most so long. */
+uint64_t profile_median_ns(const struct samples_times *times);
 /* Standard deviation by mean. */
 double profile_deviation(const struct samples_times *times);
 

@@ -40,6 +40,7 @@
 #include "train/guards/timed.h"
 #include "train/guards/weights.h"
 #include "train/model/objectives.h"
+#include "train/model/request-limits.h"
 #include "train/model/tail.h"
 #include "train/model/type-limits.h"
 #include "train/samples/times.h"
@@ -244,7 +245,8 @@ static int set_limits(struct derivation *derivation)
 		};
 		while (i + types.nr < model->nr_types && model->types[i + types.nr].loop == loop)
 			types.nr++;
-		ret = set_limits_of(&types, &derivation->options->rule,
+		ret = request_limits_set(types.types, types.times, types.nr, &derivation->options->rule);
+		ret = ret ?: set_limits_of(&types, &derivation->options->rule,
 				    (const struct samples_times *[]){ &timed.loops[0][loop],
 								      &timed.loops[1][loop] });
 	}

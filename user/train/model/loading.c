@@ -151,6 +151,7 @@ static int add_types(struct loading_build *build, const int16_t *least_final)
 			.interrupt_ns = type->added_ns[SAMPLES_INTERRUPT],
 			.batch_ns = type->added_ns[SAMPLES_BATCH],
 			.novel_ns = type->novel_ns,
+			.request_ns = type->request_ns,
 			.loop = build->course_of[type->loop],
 			.id = type->id,
 			.base_early = type->base_early,

@@ -27,6 +27,21 @@ enum {
 #define UNIT_WAS_BATCHED (UINT64_C(1) << 59)
 #define ACCOUNT_BLOCK_IO_NS 256 /* a step of an account's block I/O */
 
+/* A connection's request was read, by a unit that has its number as first_read or behind. */
+struct request_read {
+	uint64_t time_ns;
+	uint32_t connection;
+	uint32_t timing; /* of that unit */
+	int half; /* in which that counts; -1: in neither */
+};
+
+/* The request of a connection that was read last was over. */
+struct request_over {
+	uint64_t time_ns;
+	uint64_t elapsed_ns;
+	uint32_t connection;
+};
+
 struct timer {
 	const struct trace *trace;
 	uint32_t *function_of; /* the profile's, by the trace's */
@@ -35,6 +50,12 @@ struct timer {
 	struct timed_unit *units;
 	size_t nr_units;
 	size_t max_units;
+	struct request_read *reads;
+	uint32_t nr_reads;
+	size_t max_reads;
+	struct request_over *requests;
+	uint32_t nr_requests;
+	size_t max_requests;
 	size_t max_timings;
 	struct hash_index index; /* of timings */
 	/* The thread. */
@@ -43,6 +64,7 @@ struct timer {
 	struct samples_hit met[MAX_HITS]; /* by function and depth */
 	uint32_t nr_met;
 	uint64_t hits;
+	uint32_t first_read; /* of the unit at hand */
 	const struct perfguard_event *account; /* of the unit at hand, or NULL: it was calm */
 };
 
@@ -84,6 +106,7 @@ static void forget_hits(struct timer *timer)
 {
 	timer->nr_met = 0;
 	timer->hits = 0;
+	timer->first_read = timer->nr_reads;
 	timer->account = NULL;
 }
 
@@ -163,6 +186,8 @@ static int on_unit(struct timer *timer, const struct perfguard_event *event)
 		.start_ns = event->time_ns - event->value - checks_ns,
 		.has_account = event->sp & UNIT_HAS_ACCOUNT,
 		.causes = causes_of(event),
+		.first_read = timer->first_read,
+		.nr_reads = timer->nr_reads - timer->first_read,
 		.hits = timer->hits,
 	};
 	int error;
@@ -188,6 +213,30 @@ static int on_unit(struct timer *timer, const struct perfguard_event *event)
 	return error;
 }
 
+static int on_read(struct timer *timer, const struct perfguard_event *event)
+{
+	if (array_grow(timer->reads, timer->nr_reads, timer->max_reads))
+		return -ENOMEM;
+	timer->reads[timer->nr_reads++] = (struct request_read){
+		.time_ns = event->time_ns,
+		.connection = trace_number(event),
+		.half = -1,
+	};
+	return 0;
+}
+
+static int on_request(struct timer *timer, const struct perfguard_event *event)
+{
+	if (array_grow(timer->requests, timer->nr_requests, timer->max_requests))
+		return -ENOMEM;
+	timer->requests[timer->nr_requests++] = (struct request_over){
+		.time_ns = event->time_ns,
+		.connection = trace_number(event),
+		.elapsed_ns = event->value,
+	};
+	return 0;
+}
+
 /* What the thread was in the middle of has no end. */
 static void end(struct timer *timer)
 {
@@ -207,6 +256,10 @@ static int on_event(struct timer *timer, const struct perfguard_event *event)
 		return 0;
 	case PERFGUARD_EVENT_KIND_UNIT:
 		return on_unit(timer, event);
+	case PERFGUARD_EVENT_KIND_REQUEST_READ:
+		return on_read(timer, event);
+	case PERFGUARD_EVENT_KIND_REQUEST:
+		return on_request(timer, event);
 	case PERFGUARD_EVENT_KIND_END:
 		end(timer);
 		return 0;
@@ -265,6 +318,52 @@ static void add_unit(struct samples_parts *times, const struct timed_unit *unit)
 		times_add(&times->of[part], unit->parts_ns[part]);
 }
 
+/* The requests that a unit has read count where it does. */
+static void count_reads(struct timer *timer, const struct timed_unit *unit, unsigned int half)
+{
+	for (uint32_t i = unit->first_read; i < unit->first_read + unit->nr_reads; i++) {
+		timer->reads[i].timing = unit->timing;
+		timer->reads[i].half = (int)half;
+	}
+}
+
+static int by_connection_and_time(const void *a, const void *b)
+{
+	const struct request_read *left = a, *right = b;
+
+	return order_of(left->connection, right->connection) ?:
+	       order_of(left->time_ns, right->time_ns);
+}
+
+/* The read of a request: the last one of its connection before it was over; NULL if it was lost. */
+static const struct request_read *find_read(const struct timer *timer,
+					    const struct request_over *request)
+{
+	const struct request_read *reads = timer->reads;
+	size_t after = array_bisect(i, timer->nr_reads,
+				    reads[i].connection > request->connection ||
+				    (reads[i].connection == request->connection &&
+				     reads[i].time_ns >= request->time_ns));
+
+	return after && reads[after - 1].connection == request->connection ? &reads[after - 1]
+									     : NULL;
+}
+
+/* Units were counted. */
+static void count_requests(struct timer *timer)
+{
+	if (timer->nr_reads)
+		qsort(timer->reads, timer->nr_reads, sizeof(*timer->reads), by_connection_and_time);
+	for (uint32_t i = 0; i < timer->nr_requests; i++) {
+		const struct request_over *request = &timer->requests[i];
+		const struct request_read *read = find_read(timer, request);
+
+		if (read && read->half >= 0)
+			times_add(&timer->samples->timings[read->timing].times[read->half].requests,
+				  request->elapsed_ns);
+	}
+}
+
 static void count(struct timer *timer)
 {
 	struct samples *samples = timer->samples;
@@ -284,6 +383,7 @@ static void count(struct timer *timer)
 			if (timer->units[i].is_left_out || i - begin < extract_warm_up(end - begin))
 				continue;
 			add_unit(&timing->times[half], &timer->units[i]);
+			count_reads(timer, &timer->units[i], half);
 			timing->nr_contexts_hit += timer->units[i].hits;
 		}
 	}
@@ -411,6 +511,7 @@ static int extract_into(struct timer *timer, const struct samples *profile)
 	if (error)
 		return error;
 	count(timer);
+	count_requests(timer);
 	return samples_hash_all(timer->samples);
 }
 
@@ -428,6 +529,8 @@ int extract_timing(const struct trace *trace, const struct samples *profile, str
 	free(timer->function_of);
 	free(timer->loop_of);
 	free(timer->units);
+	free(timer->reads);
+	free(timer->requests);
 	hash_index_deinit(&timer->index);
 	free(timer);
 	if (error)

@@ -16,6 +16,8 @@ struct timed_unit {
 	bool is_left_out; /* it says nothing of its type's times */
 	uint32_t loop;
 	uint32_t timing;
+	uint32_t first_read; /* of the requests that it has read, one after the other */
+	uint32_t nr_reads;
 	uint64_t hits;
 };
 

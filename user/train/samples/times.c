@@ -88,6 +88,7 @@ void times_merge_parts(struct samples_parts *to, const struct samples_parts *fro
 {
 	for (int part = 0; part < SAMPLES_NR_PARTS; part++)
 		times_merge(&to->of[part], &from->of[part]);
+	times_merge(&to->requests, &from->requests);
 	for (int cause = 0; cause < SAMPLES_NR_CAUSES; cause++)
 		if (to->added_ns[cause] < from->added_ns[cause])
 			to->added_ns[cause] = from->added_ns[cause];
