@@ -8,6 +8,8 @@
  */
 
 #include <err.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,20 +201,48 @@ static void measure_bystander(struct link *link)
 	waitpid(child, NULL, 0);
 }
 
-/* What following requests adds to an audit. */
-static void measure_exchange(struct link *link)
+/* A connection of this process to itself by TCP, as servers have them: nothing is held back. */
+static void connect_ends(void)
 {
-	uint32_t id;
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(address);
+	int listener = socket(AF_INET, SOCK_STREAM, 0), on = 1;
 
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
-		err(1, "socketpair");
-	id = arm(link, PERFGUARD_TARGET_FLAGS_ACCOUNT, call_exchange);
-	measure("audit", "exchange", call_exchange);
+	ends[0] = socket(AF_INET, SOCK_STREAM, 0);
+	if (listener < 0 || ends[0] < 0 || bind(listener, (struct sockaddr *)&address, size) ||
+	    listen(listener, 1) || getsockname(listener, (struct sockaddr *)&address, &size) ||
+	    connect(ends[0], (struct sockaddr *)&address, size))
+		err(1, "connect");
+	ends[1] = accept(listener, NULL, NULL);
+	for (int i = 0; i < 2; i++)
+		if (setsockopt(ends[i], IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)))
+			err(1, "accept");
+	close(listener);
+}
+
+/* What following requests adds to an audit. */
+static void measure_exchange(struct link *link, const char *name)
+{
+	uint32_t id = arm(link, PERFGUARD_TARGET_FLAGS_ACCOUNT, call_exchange);
+
+	measure("audit", name, call_exchange);
 	disarm(link, id);
 	id = arm(link, PERFGUARD_TARGET_FLAGS_ACCOUNT | PERFGUARD_TARGET_FLAGS_REQUESTS,
 		 call_exchange);
-	measure("requests", "exchange", call_exchange);
+	measure("requests", name, call_exchange);
 	disarm(link, id);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void measure_exchanges(struct link *link)
+{
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
+		err(1, "socketpair");
+	measure_exchange(link, "exchange");
+	connect_ends();
+	measure_exchange(link, "tcp");
 }
 
 int main(void)
@@ -240,7 +270,7 @@ int main(void)
 	id = arm(link, PERFGUARD_TARGET_FLAGS_ACCOUNT, call_both);
 	measure("mixed", "both", call_both);
 	disarm(link, id);
-	measure_exchange(link);
+	measure_exchanges(link);
 	measure_bystander(link);
 	measure_all("after");
 	link_close(link);
