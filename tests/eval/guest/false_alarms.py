@@ -4,8 +4,8 @@
 usage: false_alarms.py PROGRAM OUT
 
 The server is armed with OUT/profile.pgp, or with what training gives if there is none, and watched
-under each of SPANS.  OUT/alarms.json has the units, late units and starved ones of each.  Nothing
-is judged here.
+under each of SPANS.  OUT/alarms.json has the units, late units and starved ones of each, and the
+requests and late ones.  Nothing is judged here.
 """
 
 import collections
@@ -28,16 +28,22 @@ SPANS = (("steady", 0, False), ("steady, a rival", 0, True),
          ("heavy-tailed", TAIL, False), ("heavy-tailed, a rival", TAIL, True))
 
 
+def requests(armed):
+    """Counters of the one target."""
+    return {"requests": armed.family.table("REQUEST_GET", "REQUEST")[0]["requests"],
+            "late_requests": armed.family.table("TARGET_GET", "TARGET")[0]["late_requests"]}
+
+
 def watch(armed):
     """What the module counted in a while, and by which limit the late ones were."""
     armed.alerts()
-    before = armed.sums(*SUMS)
+    before = armed.sums(*SUMS) | requests(armed)
     time.sleep(SECONDS)
-    after = armed.sums(*SUMS)
+    after = armed.sums(*SUMS) | requests(armed)
     # A unit that is reported while it runs is reported once more at its end.
     parts = {(one["tid"], one["unit"]): PART[one["part"]] for one in armed.alerts()
              if one["kind"] in (LATE, ENDED)}
-    return {what: after[what] - before[what] for what in SUMS} | {
+    return {what: after[what] - before[what] for what in before} | {
         "parts": collections.Counter(parts.values())}
 
 
@@ -53,7 +59,7 @@ def main():
             load.stop()
             if result.returncode:
                 raise RuntimeError(result.stdout + result.stderr)
-        armed = Armed(profile)
+        armed = Armed(profile, "--requests")
         for seed, (span, tail, has_rival) in enumerate(SPANS, 8):
             load, rival = Load(name, tail, seed), has_rival and rival_of(program.pid)
             done[span] = watch(armed)

@@ -97,8 +97,8 @@ def reload(ring_kib):
 class Armed:
     """A profile that pg-collect armed, asked by netlink."""
 
-    def __init__(self, path):
-        result = collect("arm", "--budget", "none", path)
+    def __init__(self, path, *options):
+        result = collect("arm", "--budget", "none", *options, path)
         if result.returncode:
             raise RuntimeError(result.stdout + result.stderr)
         self.said = result.stdout
