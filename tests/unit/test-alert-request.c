@@ -21,6 +21,8 @@ static void print(const struct record *record, bool is_again, bool is_json)
 	const struct alert_request alert = {
 		.record = record, .exe = "/bin/server", .usual_ns = 3 * NSEC_PER_MSEC,
 		.answered = 4000, .there = there,
+		.average = { .elapsed_ns = 4 * NSEC_PER_MSEC, .working_ns = NSEC_PER_MSEC,
+			     .peers_ns = 3 * NSEC_PER_MSEC },
 	};
 	struct json json = { 0 };
 	FILE *file;
@@ -68,7 +70,9 @@ static void check_waiting(void)
 	   "one that lasts says for how long");
 	ok(has("127.0.0.1:4567") && has("half of 4,000 requests took at most 3.00 ms"),
 	   "whose it is, and what is usual");
-	ok(has("in units 1.00 ms, waiting for others 903 ms\n"), "where its time goes");
+	ok(has("average   in units 1.00 ms, waiting for others 3.00 ms\n") &&
+	   has("spent     in units 1.00 ms, waiting for others 903 ms\n"),
+	   "where its time goes, and where it mostly goes");
 	ok(has("127.0.0.1:8080, which has not answered for 903 ms"), "whom it waits for");
 	print(&record, true, false);
 	ok(has("still late, request") && !strstr(text, "4567"), "again, it is shorter");

@@ -32,6 +32,19 @@ static struct slow_request sum_of(const struct requests *requests)
 	};
 }
 
+struct slow_request request_average(const struct requests *requests)
+{
+	struct slow_request ret = sum_of(requests);
+	uint64_t nr = requests->requests ?: 1;
+
+	ret.elapsed_ns /= nr;
+	ret.queued_ns /= nr;
+	ret.working_ns /= nr;
+	ret.peers_ns /= nr;
+	ret.handed_ns /= nr;
+	return ret;
+}
+
 static int compare_slow(const void *left, const void *right)
 {
 	const struct slow_request *a = left, *b = right;
@@ -59,9 +72,9 @@ uint64_t request_wall_ns(const struct slow_request *slow)
 	return time_wall_ns() - (time_now_ns() - slow->begin_ns);
 }
 
-static void json_parts(struct json *json, const struct slow_request *of)
+void request_parts_json(struct json *json, const char *name, const struct slow_request *of)
 {
-	json_object(json, "time_ns");
+	json_object(json, name);
 	json_u64(json, "elapsed", of->elapsed_ns);
 	json_u64(json, "queued", of->queued_ns);
 	json_u64(json, "units", of->working_ns);
@@ -81,7 +94,7 @@ void request_json(struct json *json, const struct slow_request *slow)
 	json_string(json, "client", address_format(slow->client, text));
 	json_string(json, "peer", address_format(slow->peer, text));
 	json_string(json, "via", address_format(slow->via, text));
-	json_parts(json, slow);
+	request_parts_json(json, "time_ns", slow);
 }
 
 static int json_slow(struct json *json, FILE *file, const struct slow_request *slow)
@@ -107,7 +120,7 @@ int request_report_json(struct json *json, FILE *file, const struct requests *re
 	json_u64(json, "connections", requests->connections);
 	json_u64(json, "refused", requests->refused);
 	percentiles_json(json, "request_ns", &times);
-	json_parts(json, &sum);
+	request_parts_json(json, "time_ns", &sum);
 	json_end(json);
 	ret = json_end_line(json, file);
 	nr = sort_slow(requests, nr, slow);

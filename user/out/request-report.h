@@ -20,6 +20,12 @@ uint64_t request_wall_ns(const struct slow_request *slow);
 /* "queued 1 ms, in units 3 ms"; @size is more than that takes. */
 void request_parts(const struct slow_request *slow, char *ret, size_t size);
 
+/* The same as an object of that name. */
+void request_parts_json(struct json *json, const char *name, const struct slow_request *slow);
+
+/* What it took on average, and in which parts; all 0 if there was none. */
+struct slow_request request_average(const struct requests *requests);
+
 /* What is known of it, into the object that is open. */
 void request_json(struct json *json, const struct slow_request *slow);
 

@@ -13,6 +13,7 @@
 #include "link/link.h"
 #include "out/address.h"
 #include "out/alert/alert-request.h"
+#include "out/request-report.h"
 #include "out/text.h"
 
 /* How often the target's requests are asked for, at most. */
@@ -31,6 +32,7 @@ static void add_usual(struct watching *watching, struct alert_request *alert)
 			return;
 		watching->requests_ns = now_ns;
 	}
+	alert->average = request_average(requests);
 	alert->answered = requests->requests;
 	alert->usual_ns = histogram_percentile(requests->hist, 500, requests->max_ns);
 }

@@ -169,6 +169,10 @@ void alert_request_text(FILE *file, const struct alert_request *alert, bool is_a
 					 type_clause(alert, clause, sizeof(clause)),
 					 duration_format(alert->usual_ns, duration));
 	}
+	if (!is_again && alert->average.elapsed_ns) {
+		request_parts(&alert->average, text, sizeof(text));
+		paragraph_print(file, "average", text);
+	}
 	request_parts(request, text, sizeof(text));
 	paragraph_print(file, "spent", text);
 	if (alert->there)
@@ -197,6 +201,8 @@ int alert_request_json(struct json *json, FILE *file, const struct alert_request
 	request_json(json, &record->request);
 	json_u64_or_null(json, "type", record->type_id, record->type_id);
 	json_u64_or_null(json, "usual_ns", alert->usual_ns, alert->usual_ns);
+	if (alert->average.elapsed_ns)
+		request_parts_json(json, "average_ns", &alert->average);
 	alert_request_label(&record->request, text, sizeof(text));
 	json_string(json, "cause", text);
 	if (alert->there) {

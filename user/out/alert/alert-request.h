@@ -35,6 +35,7 @@ struct alert_request {
 	const char *cgroup;
 	uint64_t usual_ns; /* half of the requests took at most so long; 0: not known */
 	uint64_t answered; /* how many requests that is of */
+	struct slow_request average; /* of the target's requests; no time: not known */
 	const char *type; /* those that units of this type read, in training; NULL: the target's */
 	const struct late_client *there; /* what whom it waits for does for it; NULL: not known */
 };
