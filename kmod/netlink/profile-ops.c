@@ -491,7 +491,8 @@ static int fill_times(struct sk_buff *skb, const struct pguard_profile *profile,
 
 	if (nla_put_u32(skb, PERFGUARD_A_TIMES_PROFILE_ID, profile->id) ||
 	    nla_put_u32(skb, PERFGUARD_A_TIMES_ID, profile->types[i].id) ||
-	    nla_put_u32(skb, PERFGUARD_A_TIMES_FIRST, profile->ticks[i].first))
+	    nla_put_u32(skb, PERFGUARD_A_TIMES_FIRST, profile->ticks[i].first) ||
+	    nla_put_u32(skb, PERFGUARD_A_TIMES_REQUEST_FIRST, profile->ticks[i].request_first))
 		return -EMSGSIZE;
 	attr = nla_reserve(skb, PERFGUARD_A_TIMES_NR, sizeof(*times));
 	if (!attr)

@@ -77,9 +77,9 @@ struct pguard_type_sums {
 	u64 stopped;
 };
 
-enum { PGUARD_NR_TIMES = PERFGUARD_TIMES_BLOCKED };
+enum { PGUARD_NR_TIMES = PERFGUARD_TIMES_REQUEST };
 
-/* How long a type's units were: by enum perfguard_times, less 1, the netlink spec's histograms. */
+/* How long a type's units were, and requests that they read: by enum perfguard_times, less 1, the netlink spec's histograms. */
 struct pguard_type_times {
 	u32 nr[PGUARD_NR_TIMES][PERFGUARD_TIMES_BUCKETS];
 };
@@ -163,13 +163,15 @@ struct pguard_hit_slots {
  * @within: nor who takes less and stays on its CPU; some seconds' worth at most
  * @soon_ns: @soon in ns, or U64_MAX
  * @first: bucket of a unit-time histogram, halved, which is the first of the type's times
+ * @request_first: the same of its requests
  * @request: no request that such a unit reads takes more; U64_MAX without a limit
  */
 struct pguard_limit_ticks {
 	u64 soon;
 	u64 soon_ns;
 	u32 within;
-	u32 first;
+	u16 first;
+	u16 request_first;
 	u64 request;
 };
 
@@ -396,7 +398,7 @@ void pguard_profile_sum_type(const struct pguard_profile *profile, u32 type,
 void pguard_profile_sum_times(const struct pguard_profile *profile, u32 type,
 			      struct pguard_type_times *ret);
 
-struct pguard_limit_ticks pguard_verdict_ticks(const struct pguard_limits *limits);
+struct pguard_limit_ticks pguard_verdict_ticks(const struct pguard_limits *limits, u64 request_ns);
 void pguard_verdict_limits(const struct pguard_loop *loop, const struct infer_state *state,
 			   struct pguard_limits *ret);
 void pguard_verdict_make(struct pguard_verdict *verdict, const struct pguard_loop *loop,

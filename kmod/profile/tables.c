@@ -7,7 +7,6 @@
 
 #include "profile/staging.h"
 
-#include "lib/clock.h"
 #include "profile/profile.h"
 
 #include <linux/mm.h>
@@ -245,15 +244,12 @@ static struct pguard_limits limits_of(const struct perfguard_type *type)
 	};
 }
 
-static void take_request_limit(struct pguard_profile *profile, struct pguard_limit_ticks *ticks,
-			       u64 request_ns)
+static void take_request_limit(struct pguard_profile *profile, u64 limit)
 {
-	ticks->request = U64_MAX;
-	if (!request_ns)
+	if (limit == U64_MAX)
 		return;
-	ticks->request = max_t(u64, pguard_clock_ticks(request_ns), 1);
-	profile->request_least = pguard_limit_sooner(profile->request_least, ticks->request);
-	profile->request_most = max(profile->request_most, ticks->request);
+	profile->request_least = pguard_limit_sooner(profile->request_least, limit);
+	profile->request_most = max(profile->request_most, limit);
 }
 
 static int make_types(struct pguard_profile *profile, struct netlink_ext_ack *extack)
@@ -279,8 +275,8 @@ static int make_types(struct pguard_profile *profile, struct netlink_ext_ack *ex
 			loop[1].first_type = i;
 		limits = &profile->limits[i];
 		*limits = limits_of(&from[i]);
-		profile->ticks[i] = pguard_verdict_ticks(limits);
-		take_request_limit(profile, &profile->ticks[i], from[i].request_ns);
+		profile->ticks[i] = pguard_verdict_ticks(limits, from[i].request_ns);
+		take_request_limit(profile, profile->ticks[i].request);
 		if (!loop->table.nr_types++)
 			loop->widest = *limits;
 		pguard_limits_widen(&loop->widest, limits);

@@ -15,25 +15,27 @@ static u64 ticks_of(u64 limit_ns)
 	return limit_ns ? pguard_clock_ticks(limit_ns) : U64_MAX;
 }
 
-/* What limits come to by the clock.  Context: any. */
-/* Five powers of two below a type's limit, and three above, are what its times are kept of. */
-static u32 first_bucket(const struct pguard_limits *limits)
+/* Five powers of two below a limit, and three above, are what times are kept of. */
+static u32 first_bucket(u64 limit_ns)
 {
-	u64 ns = limits->ns[PERFGUARD_PART_OWN - 1] ?: limits->ns[PERFGUARD_PART_ALL - 1];
-	u32 bucket = pguard_bucket(ns ?: NSEC_PER_MSEC) / 2;
+	u32 bucket = pguard_bucket(limit_ns ?: NSEC_PER_MSEC) / 2;
 
 	return bucket - min(bucket, PERFGUARD_TIMES_BUCKETS * 5 / 8);
 }
 
-struct pguard_limit_ticks pguard_verdict_ticks(const struct pguard_limits *limits)
+/* What limits of a type, and of requests that its units read, come to by the clock.  Context: any. */
+struct pguard_limit_ticks pguard_verdict_ticks(const struct pguard_limits *limits, u64 request_ns)
 {
 	u64 least = pguard_limits_least(limits);
+	u64 own = limits->ns[PERFGUARD_PART_OWN - 1] ?: limits->ns[PERFGUARD_PART_ALL - 1];
 
 	return (struct pguard_limit_ticks){
 		.soon = ticks_of(least),
 		.soon_ns = least ?: U64_MAX,
 		.within = min_t(u64, ticks_of(pguard_limits_least_calm(limits)), U32_MAX),
-		.first = first_bucket(limits),
+		.first = first_bucket(own),
+		.request_first = first_bucket(request_ns),
+		.request = ticks_of(request_ns),
 	};
 }
 

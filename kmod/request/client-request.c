@@ -255,12 +255,14 @@ static void request_unanswered(struct pguard_connection_table *table,
 	report_end(table, &connection->request, &ended.slow);
 }
 
-/* Is a request that was answered late, and to be reported. */
+/* A request was answered: it counts by what was learnt.  Is it late, and to be reported? */
 static noinline bool ends_late(const struct pguard_connection_table *table,
 			       const struct pguard_client_request *request)
 {
 	struct pguard_request_limit limit;
 
+	if (READ_ONCE(table->late.is_learnt))
+		pguard_request_count(table, request);
 	if (request->reports == PGUARD_REQUEST_REPORTED)
 		return false;
 	pguard_request_limit(table, request, &limit);

@@ -2,11 +2,19 @@
 
 #include "request/request-limit.h"
 
+#include "lib/clock.h"
 #include "profile/profile.h"
 #include "request/connection.h"
 #include "target/target.h"
 
 #include <linux/rcupdate.h>
+
+/* Does the profile know the type of the request's unit? */
+static bool has_type(const struct pguard_profile *profile,
+		     const struct pguard_client_request *request)
+{
+	return request->type && request->profile == profile->id;
+}
 
 static void limit_of_profile(const struct pguard_profile *profile,
 			     const struct pguard_client_request *request,
@@ -16,8 +24,7 @@ static void limit_of_profile(const struct pguard_profile *profile,
 
 	ret->ticks = profile->request_most;
 	ret->profile = profile->id;
-	if (!request->type || request->profile != profile->id ||
-	    profile->ticks[type].request == U64_MAX)
+	if (!has_type(profile, request) || profile->ticks[type].request == U64_MAX)
 		return;
 	ret->ticks = profile->ticks[type].request;
 	ret->type = profile->types[type].id;
@@ -49,4 +56,37 @@ void pguard_request_limit(const struct pguard_connection_table *table,
 	/* None (0) is above all. */
 	if (limit - 1 < ret->ticks - 1)
 		*ret = (struct pguard_request_limit){ .ticks = limit };
+}
+
+static void count(const struct pguard_profile *profile, u32 type, u64 ns)
+{
+	const struct pguard_profile_cpu *cpu = pguard_profile_this_cpu(profile);
+	s32 bucket = (pguard_bucket(ns) >> 1) - profile->ticks[type].request_first;
+	u32 *nr;
+
+	if (!cpu->times)
+		return;
+	nr = cpu->times[type].nr[PERFGUARD_TIMES_REQUEST - 1];
+	nr += clamp_t(s32, bucket, 0, PERFGUARD_TIMES_BUCKETS - 1);
+	WRITE_ONCE(*nr, READ_ONCE(*nr) + 1);
+}
+
+/**
+ * pguard_request_count() - a request was answered: it counts for the type of the unit that read it
+ * @table: of its connection
+ * @request: whose connection is locked
+ *
+ * Context: any but interrupts; does not sleep.
+ */
+void pguard_request_count(const struct pguard_connection_table *table,
+			  const struct pguard_client_request *request)
+{
+	const struct pguard_profile *profile;
+
+	rcu_read_lock();
+	profile = rcu_dereference(table->target->profile);
+	if (profile && has_type(profile, request))
+		count(profile, request->type - 1,
+		      pguard_clock_ns(request->answered - request->arrived));
+	rcu_read_unlock();
 }

@@ -9,6 +9,7 @@
 #include "train/samples/times.h"
 
 #define US 1000u
+#define MS 1000000u
 
 enum { NR = 12 };
 
@@ -24,6 +25,7 @@ static struct live_window window(uint64_t ns, uint32_t units)
 		.units = units,
 		.sum_ns = ns * units,
 		.times.first = histogram_bucket(100 * US) / 2 - 40,
+		.times.request_first = histogram_bucket(100 * MS) / 2 - 40,
 	};
 	struct armed_times *times = &window.times;
 
@@ -32,6 +34,8 @@ static struct live_window window(uint64_t ns, uint32_t units)
 	times->nr[PERFGUARD_TIMES_CPU - 1][bucket_of(times, ns * 9 / 10)] += units / 10;
 	times->nr[PERFGUARD_TIMES_BLOCKED - 1][0] = units - units / 10;
 	times->nr[PERFGUARD_TIMES_BLOCKED - 1][bucket_of(times, ns / 10)] = units / 10;
+	times->nr[PERFGUARD_TIMES_REQUEST - 1][histogram_bucket(60 * MS) / 2 -
+					       times->request_first] = units;
 	return window;
 }
 
@@ -71,6 +75,8 @@ static void test_usual(void)
 		   is_near(times_mean(&parts.of[SAMPLES_BLOCKED]), 0.5 * US),
 	   "with its mean");
 	ok(times_largest(&parts.of[SAMPLES_OWN]) < 55 * US, "and its largest time");
+	ok(parts.requests.nr == 1200 && is_near(times_mean(&parts.requests), 60 * MS),
+	   "so are the requests that they read");
 }
 
 static void test_unusual(void)
@@ -129,7 +135,7 @@ static void test_scale(void)
 
 int main(void)
 {
-	plan(12);
+	plan(13);
 	test_usual();
 	test_unusual();
 	test_edges();

@@ -108,7 +108,8 @@ struct armed_type {
 struct armed_times {
 	uint32_t id;
 	uint32_t first;
-	uint32_t nr[PERFGUARD_TIMES_BLOCKED][PERFGUARD_TIMES_BUCKETS]; /* by kind, less 1 */
+	uint32_t request_first; /* of the last kind, requests */
+	uint32_t nr[PERFGUARD_TIMES_REQUEST][PERFGUARD_TIMES_BUCKETS]; /* by kind, less 1 */
 };
 
 #endif /* _USER_DATA_ARMED_H */

@@ -254,7 +254,8 @@ const struct decode_field link_type_fields[] = {
 const struct decode_field link_times_fields[] = {
 	U32(TIMES_ID, armed_times, id),
 	U32(TIMES_FIRST, armed_times, first),
-	BINARY(TIMES_NR, armed_times, nr, 768),
+	BINARY(TIMES_NR, armed_times, nr, 1024),
+	U32(TIMES_REQUEST_FIRST, armed_times, request_first),
 	{ 0 }
 };
 

@@ -200,7 +200,8 @@ enum perfguard_stack_state {
 #define PERFGUARD_TIMES_BUCKETS	64
 
 /*
- * The histograms of a type, each of a part of its units' time.
+ * The histograms of a type, each of a part of its units' time, and one of
+ * requests.
  */
 enum perfguard_times {
 	/* All but the run queue. */
@@ -209,6 +210,11 @@ enum perfguard_times {
 	PERFGUARD_TIMES_CPU = 2,
 	/* What they waited, other than for a CPU. */
 	PERFGUARD_TIMES_BLOCKED = 3,
+	/*
+	 * How long requests were that they have read, of each that was
+	 * answered.
+	 */
+	PERFGUARD_TIMES_REQUEST = 4,
 };
 
 /*
@@ -1222,7 +1228,7 @@ enum {
 	PERFGUARD_A_TIMES_ID,
 	/*
 	 * The bucket of a unit-time histogram, halved, which the first bucket
-	 * stands for.
+	 * of each but request stands for.
 	 */
 	PERFGUARD_A_TIMES_FIRST,
 	/*
@@ -1230,6 +1236,8 @@ enum {
 	 * begin again at 0.
 	 */
 	PERFGUARD_A_TIMES_NR,
+	/* The same as first, of request. */
+	PERFGUARD_A_TIMES_REQUEST_FIRST,
 
 	__PERFGUARD_A_TIMES_MAX,
 	PERFGUARD_A_TIMES_MAX = (__PERFGUARD_A_TIMES_MAX - 1)

@@ -96,6 +96,26 @@ def check_learnt():
     ok(0 < late[0]["usual_ns"] < late[0]["threshold_ns"], "with what is usual for those")
 
 
+def requests_of():
+    """How many requests the profile has of each type that has some."""
+    shown = json.loads(collect("show", "--json", PROFILE).stdout)
+    return {one["id"]: one["requests"] for one in shown["types"] if one["requests"]}
+
+
+def check_live():
+    """Limits of requests are learnt from those of the machine, too."""
+    before = requests_of()
+    asking = subprocess.Popen([sys.executable, __file__, "load"])
+    learnt = collect("learn", "-o", PROFILE, "--live", "--duration", "20s",
+                     timeout=LONG)
+    asking.kill()
+    asking.wait()
+    after = requests_of()
+    note(f"{before} in training, {after} since; {learnt.stdout}")
+    ok(learnt.returncode == 0 and set(after) == set(before) and
+       any(after[one] != before[one] for one in before), "requests are learnt in production")
+
+
 def check_chain():
     """Where whom it waits for is watched as well, it is said what that does."""
     servers = start(BACK, PEER), start(FRONT, BACK)
@@ -141,6 +161,7 @@ def main():
         check_alerts()
         check_again()
         check_learnt()
+        check_live()
         watch.send_signal(2)
         watch.wait(PATIENCE)
     else:

@@ -183,6 +183,21 @@ static int new_timing(struct adoption *adoption, uint32_t type, uint32_t *ret)
 	return 0;
 }
 
+/* Requests that were too few, or not followed, are what they were in training. */
+static void keep_requests(const struct adoption *adoption, uint32_t type, uint32_t nr_timings,
+			  struct adopt_type *seen)
+{
+	if (seen->times[0].requests.nr + seen->times[1].requests.nr >= ADOPT_MIN_UNITS)
+		return;
+	for (int half = 0; half < 2; half++) {
+		memset(&seen->times[half].requests, 0, sizeof(seen->times[half].requests));
+		for (uint32_t i = 0; i < nr_timings; i++)
+			if (adoption->type_of_timing[i] == type)
+				times_merge(&seen->times[half].requests,
+					    &adoption->samples->timings[i].times[half].requests);
+	}
+}
+
 /* One timing has what was seen, and the type's others nothing. */
 static int take(struct adoption *adoption, uint32_t type, struct adopt_type *seen)
 {
@@ -192,6 +207,7 @@ static int take(struct adoption *adoption, uint32_t type, struct adopt_type *see
 	/* A type that no unit of the structure run shows cannot be told by its hits. */
 	if (ret)
 		return ret == -ENOENT ? 0 : ret;
+	keep_requests(adoption, type, nr, seen);
 	for (uint32_t i = 0; i < nr; i++)
 		if (adoption->type_of_timing[i] == type) {
 			memset(adoption->samples->timings[i].times, 0,

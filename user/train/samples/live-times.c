@@ -24,15 +24,15 @@ void live_times_since(const struct armed_times *before, const struct armed_times
 		      struct armed_times *ret)
 {
 	*ret = *after;
-	for (int kind = 0; kind < PERFGUARD_TIMES_BLOCKED; kind++)
+	for (int kind = 0; kind < PERFGUARD_TIMES_REQUEST; kind++)
 		for (int i = 0; i < PERFGUARD_TIMES_BUCKETS; i++)
 			ret->nr[kind][i] -= before->nr[kind][i];
 }
 
 /* The times of bucket @at lie from here to where the next begins. */
-static uint64_t begin_of(const struct armed_times *times, uint32_t at)
+static uint64_t begin_of(uint32_t first, uint32_t at)
 {
-	uint32_t bucket = 2 * (times->first + at);
+	uint32_t bucket = 2 * (first + at);
 
 	if (!bucket)
 		return 0;
@@ -44,10 +44,9 @@ static uint64_t begin_of(const struct armed_times *times, uint32_t at)
  * Add the @nr units of a bucket, evenly over it.  What is in the first is less than a
  * thirtieth of a limit, and counts as nothing.
  */
-static void add_bucket(struct samples_times *to, const struct armed_times *times, uint32_t at,
-		       uint32_t nr)
+static void add_bucket(struct samples_times *to, uint32_t first, uint32_t at, uint32_t nr)
 {
-	uint64_t begin = begin_of(times, at), width = begin_of(times, at + 1) - begin;
+	uint64_t begin = begin_of(first, at), width = begin_of(first, at + 1) - begin;
 	uint32_t points = nr < NR_POINTS ? nr : NR_POINTS;
 
 	if (!at) {
@@ -62,14 +61,16 @@ static void add_bucket(struct samples_times *to, const struct armed_times *times
 static void add_kind(struct samples_times *to, const struct armed_times *times,
 		     enum perfguard_times kind)
 {
+	uint32_t first = kind == PERFGUARD_TIMES_REQUEST ? times->request_first : times->first;
+
 	for (uint32_t i = 0; i < PERFGUARD_TIMES_BUCKETS; i++)
 		if (times->nr[kind - 1][i])
-			add_bucket(to, times, i, times->nr[kind - 1][i]);
+			add_bucket(to, first, i, times->nr[kind - 1][i]);
 }
 
 uint64_t live_times_least(const struct armed_times *times)
 {
-	return begin_of(times, 1);
+	return begin_of(times->first, 1);
 }
 
 void live_times_add(struct samples_parts *to, const struct armed_times *times)
@@ -77,6 +78,7 @@ void live_times_add(struct samples_parts *to, const struct armed_times *times)
 	add_kind(&to->of[SAMPLES_OWN], times, PERFGUARD_TIMES_OWN);
 	add_kind(&to->of[SAMPLES_CPU], times, PERFGUARD_TIMES_CPU);
 	add_kind(&to->of[SAMPLES_BLOCKED], times, PERFGUARD_TIMES_BLOCKED);
+	add_kind(&to->requests, times, PERFGUARD_TIMES_REQUEST);
 }
 
 /* Mean time of a window's units, ns; 0 if they are too few. */
