@@ -245,6 +245,10 @@ static void message_read(struct pguard_thread *thread, long ret)
 		if (!ret && !pguard_futex_locks(regs))
 			pguard_connection_woken(thread, regs->di);
 		break;
+	case __NR_recvmmsg:
+		if (ret > 0)
+			pguard_connection_read_all(thread, regs->di, ret);
+		break;
 	default:
 		if (ret > 0)
 			pguard_connection_read(thread, regs->di);

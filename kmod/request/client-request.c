@@ -48,11 +48,46 @@ static void address_put(const struct pguard_peer_address *address, struct pguard
 	}
 }
 
-static void address_describe(const struct sock *sk, bool is_own, struct pguard_address *ret)
+/* Of the other side. */
+static __always_inline void remote_of(const struct pguard_connection *connection,
+				      struct pguard_peer_address *ret)
+{
+	if (likely(!pguard_connection_is_datagram(connection))) {
+		address_of(connection->sk, false, ret);
+		return;
+	}
+	*ret = (struct pguard_peer_address){
+		.family = connection->sk->sk_family,
+		.port = connection->port,
+		.host6 = connection->host,
+	};
+	if (ret->family == AF_INET)
+		ret->host = connection->host.s6_addr32[3];
+}
+
+/*
+ * Of the own side of the connection to a peer.  A socket that is not bound to an address sends to
+ * a loopback one from the same.
+ */
+static void own_describe(const struct pguard_connection *peer, struct pguard_address *ret)
+{
+	struct pguard_peer_address own, remote;
+
+	address_of(peer->sk, true, &own);
+	remote_of(peer, &remote);
+	if (own.family == AF_INET && !own.host && ipv4_is_loopback(remote.host))
+		own.host = remote.host;
+	if (own.family == AF_INET6 && ipv6_addr_any(&own.host6) &&
+	    ipv6_addr_loopback(&remote.host6))
+		own.host6 = remote.host6;
+	address_put(&own, ret);
+}
+
+static void remote_describe(const struct pguard_connection *connection, struct pguard_address *ret)
 {
 	struct pguard_peer_address address;
 
-	address_of(sk, is_own, &address);
+	remote_of(connection, &address);
 	address_put(&address, ret);
 }
 
@@ -75,7 +110,8 @@ static u64 age_of(const struct sock *sk, const struct pguard_arrival *arrival)
 
 /*
  * pguard_clock() when they came.  What came while the thread slept in the call for it woke
- * it, so it has waited for a CPU since.  Of what lay in other sockets than TCP's it is not known.
+ * it, so it has waited for a CPU since.  Of what lay in other sockets than TCP's it is not known,
+ * but for datagrams that the kernel has stamped (pguard_datagram_arrival()).
  */
 static u64 arrival(const struct pguard_message *message)
 {
@@ -90,24 +126,25 @@ static u64 arrival(const struct pguard_message *message)
 }
 
 /* What was waited since somebody was asked was for this answer; without one it was for none. */
-static void take_answer(struct pguard_client_request *request, const struct sock *peer)
+static void take_answer(struct pguard_client_request *request,
+			const struct pguard_connection *peer)
 {
 	request->peers += request->waiting;
 	if (request->waiting > request->longest) {
 		request->longest = request->waiting;
-		address_of(peer, false, &request->peer);
+		remote_of(peer, &request->peer);
 	}
 	request->waiting = 0;
-	request->asked = NULL;
+	request->asked = 0;
 }
 
 /* Has this thread worked for the request since its last message? */
 static bool goes_on(const struct pguard_client_request *request,
 		    const struct pguard_message *message, u64 unit)
 {
-	if (request->thread != message->thread)
+	if (request->by != message->thread->tid)
 		return false;
-	return message->thread->serves.is_handed || (unit && request->unit == (u32)unit);
+	return message->thread->serves.is_handed || (unit && request->unit == (u16)unit);
 }
 
 /* If the unit at hand has read it, what that has met so far says of the request. */
@@ -126,7 +163,8 @@ static noinline void take_type(struct pguard_client_request *request,
 
 /* The parts of the time until now; of a request that is open.  @peer: it has answered, or NULL. */
 void pguard_client_request_account(struct pguard_client_request *request,
-				   const struct pguard_message *message, const struct sock *peer)
+				   const struct pguard_message *message,
+				   const struct pguard_connection *peer)
 {
 	u64 unit = pguard_unit_of(message->thread), now, from, gap;
 
@@ -151,7 +189,7 @@ void pguard_client_request_account(struct pguard_client_request *request,
 	request->working += now - from;
 	request->last = now;
 	request->unit = unit;
-	request->thread = message->thread;
+	request->by = message->thread->tid;
 	if (unlikely(READ_ONCE(message->table->late.is_learnt)))
 		take_type(request, message->thread, unit);
 }
@@ -183,7 +221,7 @@ static void request_describe_more(const struct pguard_connection *connection,
 	ret->begin_ns = ktime_get_ns() - pguard_clock_ns(pguard_clock() - request->arrived);
 	ret->connection = connection->id;
 	address_put(&request->peer, &ret->peer);
-	address_describe(connection->sk, false, &ret->client);
+	remote_describe(connection, &ret->client);
 }
 
 /* Describe a request that has not been answered. */
@@ -209,7 +247,7 @@ static void request_describe_open(struct pguard_connection_table *table,
 		.slow.pid = request->pid,
 		.slow.tid = request->tid,
 		.slow.state = PERFGUARD_REQUEST_STATE_LASTS,
-		.thread = request->thread,
+		.by = request->by,
 		.unit = request->unit,
 		.since = request->asked || request->is_handed ? 0 : since,
 	};
@@ -218,8 +256,8 @@ static void request_describe_open(struct pguard_connection_table *table,
 		peer = pguard_connection_find(table, request->asked);
 	if (!peer)
 		return;
-	address_describe(peer->sk, false, &ret->slow.peer);
-	address_describe(peer->sk, true, &ret->slow.via);
+	remote_describe(peer, &ret->slow.peer);
+	own_describe(peer, &ret->slow.via);
 }
 
 /* What has ended late is reported by a work: here nothing can be allocated. */
@@ -238,12 +276,15 @@ static noinline void report_end(struct pguard_connection_table *table,
 	mod_delayed_work(system_dfl_wq, &table->late.watch, 0);
 }
 
-/* The client hung up before it was answered. */
+/* The client hung up before it was answered, or had no answer to its datagrams for long. */
 static void request_unanswered(struct pguard_connection_table *table,
 			       struct pguard_connection *connection)
 {
 	struct pguard_late_request ended;
 
+	/* Nobody is answered by this socket. */
+	if (connection->request.reports == PGUARD_REQUEST_REPORTED)
+		return;
 	pguard_request_sums_unanswered(&table->sums);
 	/* That is no fault of the server, if it was not late yet. */
 	if (!connection->request.reports)
@@ -355,7 +396,7 @@ static noinline void record_begin(const struct pguard_connection *connection,
 
 	if (!pguard_stream_wants_units(message->thread->image->target))
 		return;
-	address_of(connection->sk, false, &client);
+	remote_of(connection, &client);
 	pguard_stream_put(message->thread, PERFGUARD_EVENT_KIND_REQUEST_READ,
 			  event_number(connection), 0, ntohs(client.port));
 }
@@ -369,12 +410,15 @@ static void request_begin(struct pguard_connection *connection,
 	/* If it came while the one before was answered, it is not known when. */
 	u64 unit = pguard_unit_of(thread), arrived = clamp(arrival(message), before, now);
 
+	/* Others may use what was its own. */
+	if (unlikely(connection->role == PGUARD_CONNECTION_GONE))
+		return;
 	*request = (struct pguard_client_request){
 		.arrived = arrived,
 		.begun = unit ? clamp(READ_ONCE(thread->start), arrived, now) : now,
 		.last = now,
 		.unit = unit,
-		.thread = thread,
+		.by = thread->tid,
 		.tid = current->pid,
 		.pid = current->tgid,
 		.reports = connection->unread,
@@ -423,16 +467,65 @@ void pguard_client_request_write(struct pguard_connection *connection,
 /**
  * pguard_connection_close() - the socket of a connection is closed, and what was open with it ends
  * @table: whose it was
- * @connection: that is not in it any more
+ * @connection: that is not in it any more; locked
+ *
+ * Nor do datagrams that came long ago have answers still.
  *
  * Context: any but interrupts; does not sleep.
  */
 void pguard_connection_close(struct pguard_connection_table *table,
 			     struct pguard_connection *connection)
 {
-	spin_lock(&connection->lock);
 	request_end(table, connection);
-	spin_unlock(&connection->lock);
+	WRITE_ONCE(connection->role, PGUARD_CONNECTION_GONE);
+}
+
+/*
+ * So long after an answer no other datagram is waited for, and so long for an answer, as the
+ * kernel's connection tracking does.  Where many come, the tenth of that; but who warns of late
+ * requests is to see them.  Ticks.
+ */
+static u64 patience(const struct pguard_connection_table *table, bool is_answered)
+{
+	u64 ns = is_answered ? NSEC_PER_SEC : 30 * NSEC_PER_SEC;
+	const struct pguard_client_request any = { };
+	struct pguard_request_limit limit = { };
+
+	if (atomic_read(&table->datagrams) > PGUARD_MAX_DATAGRAMS / 2)
+		ns /= 10;
+	if (!is_answered)
+		pguard_request_limit(table, &any, &limit);
+	return max(pguard_clock_ticks(ns), 2 * limit.ticks);
+}
+
+/**
+ * pguard_connection_is_over() - is nothing more to come of datagrams?
+ * @table: of the connection
+ * @connection: in it, locked
+ *
+ * A message that has no answer counts from when it came, however many follow.
+ *
+ * Context: any but interrupts; does not sleep.
+ * Return: false, too, if it is no connection by datagrams.
+ */
+bool pguard_connection_is_over(const struct pguard_connection_table *table,
+			       const struct pguard_connection *connection)
+{
+	const struct pguard_client_request *request = &connection->request;
+	bool is_answered;
+	u64 since;
+
+	if (!pguard_connection_is_datagram(connection))
+		return false;
+	if (connection->role == PGUARD_CONNECTION_PEER) {
+		is_answered = connection->is_answered || !connection->nr_askers;
+		since = connection->asked_at;
+	} else {
+		is_answered = !connection->is_open || request->answered;
+		since = is_answered ? request->last : request->arrived;
+	}
+	/* Another thread may have been here since the clock was read. */
+	return (s64)(pguard_clock() - since) > (s64)patience(table, is_answered);
 }
 
 /**
@@ -526,7 +619,8 @@ static u64 unread_age(const struct pguard_connection *connection)
 {
 	struct pguard_arrival arrival;
 
-	if (connection->role != PGUARD_CONNECTION_CLIENT || !connection->request.pid)
+	if (connection->role != PGUARD_CONNECTION_CLIENT || !connection->request.pid ||
+	    pguard_connection_is_datagram(connection))
 		return 0;
 	pguard_arrival_set(&arrival, connection->sk);
 	return arrival.packet_us ? pguard_clock_ticks(age_of(connection->sk, &arrival)) : 0;
@@ -555,7 +649,7 @@ static u64 unread_look(struct pguard_connection_table *table,
 	due = doubled(late.limit.ticks, connection->unread);
 	if (age < due)
 		return due - age;
-	address_describe(connection->sk, false, &late.slow.client);
+	remote_describe(connection, &late.slow.client);
 	if (!pguard_late_requests_add(&table->late, &late))
 		return 0;
 	if (!connection->unread)

@@ -59,7 +59,8 @@ static __always_inline void pguard_arrival_set(struct pguard_arrival *arrival,
 }
 
 void pguard_client_request_account(struct pguard_client_request *request,
-				   const struct pguard_message *message, const struct sock *peer);
+				   const struct pguard_message *message,
+				   const struct pguard_connection *peer);
 void pguard_client_request_read(struct pguard_connection *connection,
 				const struct pguard_message *message);
 void pguard_client_request_write(struct pguard_connection *connection,

@@ -5,27 +5,37 @@
 #include "lib/charge.h"
 
 #include <linux/hash.h>
+#include <linux/jhash.h>
+#include <linux/random.h>
 #include <linux/rhashtable.h>
 #include <net/sock.h>
 
-static u32 hash_sk(const void *key, u32 length, u32 seed)
+static u64 key_of(const struct pguard_connection *connection)
 {
-	return hash_ptr(*(void *const *)key, 32) ^ seed;
+	return pguard_connection_key(connection->sk, connection->id);
+}
+
+static u32 hash_key(const void *key, u32 length, u32 seed)
+{
+	return hash_64(*(const u64 *)key, 32) ^ seed;
+}
+
+static u32 hash_connection(const void *object, u32 length, u32 seed)
+{
+	return hash_64(key_of(object), 32) ^ seed;
 }
 
 /* As the default does, without a call. */
 static int differs(struct rhashtable_compare_arg *argument, const void *object)
 {
-	const struct pguard_connection *connection = object;
-
-	return connection->sk != *(struct sock *const *)argument->key;
+	return key_of(object) != *(const u64 *)argument->key;
 }
 
 static const struct rhashtable_params params = {
 	.head_offset = offsetof(struct pguard_connection, node),
-	.key_offset = offsetof(struct pguard_connection, sk),
-	.key_len = sizeof(struct sock *),
-	.hashfn = hash_sk,
+	.key_len = sizeof(u64),
+	.hashfn = hash_key,
+	.obj_hashfn = hash_connection,
 	.obj_cmpfn = differs,
 	/* It takes twice as many. */
 	.max_size = PGUARD_MAX_CONNECTIONS / 2,
@@ -71,19 +81,31 @@ static void visit(struct pguard_connection_table *table,
 	rhashtable_walk_exit(&iter);
 }
 
-/* Take a connection whose socket is closed out of the table, into a list by @gone. */
+/*
+ * Take a connection whose socket is closed, or of which nothing more is to come, out of the table,
+ * into a list by its request's @gone.
+ */
 static void take_out(struct pguard_connection_table *table, struct pguard_connection *connection,
 		     void *argument)
 {
 	struct pguard_connection **list = argument;
 
 	lockdep_assert_held(&table->walk);
-	if (!sock_flag(connection->sk, SOCK_DEAD) ||
+	spin_lock(&connection->lock);
+	if ((!sock_flag(connection->sk, SOCK_DEAD) &&
+	     !pguard_connection_is_over(table, connection)) ||
 	    rhashtable_remove_fast(&table->hash, &connection->node, params))
-		return;
-	WRITE_ONCE(table->removed, table->removed + 1);
-	connection->gone = *list;
+		goto out;
+	/* No thread knows those by datagrams again. */
+	if (pguard_connection_is_datagram(connection))
+		atomic_dec(&table->datagrams);
+	else
+		WRITE_ONCE(table->removed, table->removed + 1);
+	pguard_connection_close(table, connection);
+	connection->request.gone = *list;
 	*list = connection;
+out:
+	spin_unlock(&connection->lock);
 }
 
 /* Add the request that was answered, but is not over, to a report. */
@@ -143,20 +165,18 @@ u64 pguard_connection_table_look(struct pguard_connection_table *table, u64 soon
 	return state.next;
 }
 
-/* What was open with those whose sockets are closed ends, and they go. */
+/* What was open with those that are closed, or over, ends, and they go. */
 static void sweep(struct pguard_connection_table *table)
 {
 	struct pguard_connection *gone = NULL, *connection;
 
 	visit(table, take_out, &gone);
 	WRITE_ONCE(table->swept, atomic_read(&table->hash.nelems));
-	for (connection = gone; connection; connection = connection->gone)
-		pguard_connection_close(table, connection);
 	/* Who looked before has them, and their sockets, still. */
 	if (gone)
 		synchronize_rcu();
 	while ((connection = gone)) {
-		gone = connection->gone;
+		gone = connection->request.gone;
 		connection_free(connection, NULL);
 	}
 }
@@ -208,6 +228,7 @@ struct pguard_connection_table *pguard_connection_table_new(struct pguard_target
 	if (!table)
 		return NULL;
 	table->target = target;
+	table->seed = get_random_u32();
 	mutex_init(&table->walk);
 	INIT_DELAYED_WORK(&table->sweep, sweep_work);
 	pguard_late_requests_init(&table->late, watch);
@@ -237,11 +258,10 @@ void pguard_connection_table_free(struct pguard_connection_table *table)
 	kvfree(table);
 }
 
-/* The connection of a socket, or NULL.  Context: any; RCU. */
-struct pguard_connection *pguard_connection_find(struct pguard_connection_table *table,
-						 const struct sock *sk)
+/* The connection of a pguard_connection_key(), or NULL.  Context: any; RCU. */
+struct pguard_connection *pguard_connection_find(struct pguard_connection_table *table, u64 key)
 {
-	return rhashtable_lookup(&table->hash, &sk, params);
+	return rhashtable_lookup(&table->hash, &key, params);
 }
 
 /* Many sockets may have been closed since the last sweep. */
@@ -255,31 +275,51 @@ static void sweep_soon(struct pguard_connection_table *table)
 		queue_delayed_work(system_dfl_wq, &table->sweep, HZ);
 }
 
-static noinline struct pguard_connection *connection_new(struct pguard_connection_table *table,
-							 struct sock *sk)
+/* Add it, or free it: there may be one already, which is returned, or no room. */
+static struct pguard_connection *add(struct pguard_connection_table *table,
+				     struct pguard_connection *connection)
 {
-	struct pguard_connection *connection, *other;
+	u64 key = key_of(connection);
+	struct pguard_connection *other =
+		rhashtable_lookup_get_insert_key(&table->hash, &key, &connection->node, params);
 
-	connection = kzalloc(sizeof(*connection), GFP_NOWAIT | PGUARD_GFP_CHARGED);
-	if (!connection)
-		goto refused;
-	spin_lock_init(&connection->lock);
-	connection->id = atomic_inc_return(&table->next_id);
-	sock_hold(sk);
-	connection->sk = sk;
-	other = rhashtable_lookup_get_insert_fast(&table->hash, &connection->node, params);
 	if (!other) {
 		sweep_soon(table);
 		return connection;
 	}
 	/* Not the last reference: the caller keeps the socket open. */
-	sock_put(sk);
+	sock_put(connection->sk);
 	kfree(connection);
-	if (!IS_ERR(other))
-		return other;
-refused:
-	atomic64_inc(&table->refused);
-	return NULL;
+	return IS_ERR(other) ? NULL : other;
+}
+
+static struct pguard_connection *connection_alloc(struct sock *sk)
+{
+	struct pguard_connection *connection =
+		kzalloc(sizeof(*connection), GFP_NOWAIT | PGUARD_GFP_CHARGED);
+
+	if (!connection)
+		return NULL;
+	spin_lock_init(&connection->lock);
+	sock_hold(sk);
+	connection->sk = sk;
+	return connection;
+}
+
+static noinline struct pguard_connection *connection_new(struct pguard_connection_table *table,
+							 struct sock *sk)
+{
+	struct pguard_connection *connection = connection_alloc(sk);
+
+	if (connection) {
+		connection->id = atomic_inc_return(&table->next_id) & ~PGUARD_DATAGRAM_ID;
+		if (pguard_is_datagram(sk))
+			connection->role = PGUARD_CONNECTION_DATAGRAMS;
+		connection = add(table, connection);
+	}
+	if (!connection)
+		atomic64_inc(&table->refused);
+	return connection;
 }
 
 /**
@@ -293,5 +333,51 @@ refused:
 struct pguard_connection *pguard_connection_get(struct pguard_connection_table *table,
 						struct sock *sk)
 {
-	return pguard_connection_find(table, sk) ?: connection_new(table, sk);
+	return pguard_connection_find(table, (u64)sk) ?: connection_new(table, sk);
+}
+
+static struct pguard_connection *remote_new(struct pguard_connection_table *table, struct sock *sk,
+					    u32 id, const struct pguard_remote *remote)
+{
+	struct pguard_connection *connection, *ret = NULL;
+
+	if (atomic_inc_return(&table->datagrams) <= PGUARD_MAX_DATAGRAMS)
+		connection = connection_alloc(sk);
+	else
+		connection = NULL;
+	if (connection) {
+		connection->id = id;
+		connection->host = remote->host;
+		connection->port = remote->port;
+		ret = add(table, connection);
+	}
+	if (!ret || ret != connection)
+		atomic_dec(&table->datagrams);
+	return ret;
+}
+
+/**
+ * pguard_connection_get_remote() - the connection of somebody by datagrams, made if there is none
+ * @table: of the target
+ * @sk: the socket; open, and kept so by the caller
+ * @remote: the other side
+ *
+ * Context: any but interrupts; RCU; does not sleep.
+ * Return: the connection, or NULL if there is no room for it.
+ */
+struct pguard_connection *pguard_connection_get_remote(struct pguard_connection_table *table,
+						       struct sock *sk,
+						       const struct pguard_remote *remote)
+{
+	u32 id = jhash2((const u32 *)remote, sizeof(*remote) / sizeof(u32), table->seed) |
+		 PGUARD_DATAGRAM_ID;
+	struct pguard_connection *ret =
+		pguard_connection_find(table, pguard_connection_key(sk, id)) ?:
+		remote_new(table, sk, id, remote);
+
+	/* One in 2^31 is taken for another one. */
+	if (ret && ret->port == remote->port && ipv6_addr_equal(&ret->host, &remote->host))
+		return ret;
+	atomic64_inc(&table->refused);
+	return NULL;
 }

@@ -12,6 +12,7 @@
 #include <linux/hash.h>
 #include <linux/magic.h>
 #include <linux/net.h>
+#include <linux/sched/task_stack.h>
 #include <net/inet_sock.h>
 #include <net/ip.h>
 #include <net/sock.h>
@@ -44,7 +45,7 @@ static struct pguard_connection *client_find(const struct pguard_message *messag
 	struct pguard_connection *connection;
 
 	rcu_read_lock();
-	connection = pguard_connection_find(message->table, client);
+	connection = pguard_connection_find(message->table, pguard_connection_key(client, id));
 	rcu_read_unlock();
 	return connection && connection->id == id ? connection : NULL;
 }
@@ -53,25 +54,26 @@ static struct pguard_connection *client_find(const struct pguard_message *messag
  * A peer was asked for a client, or has answered.  The client's connection may be gone, or
  * have another request by now; the first is seen by the id, the second counts for that one.
  */
-static void client_account(const struct pguard_message *message, const struct sock *client, u32 id,
-			   const struct sock *peer)
+static noinline void client_account(const struct pguard_message *message,
+				    const struct sock *client, u32 id,
+				    const struct pguard_connection *peer, bool has_answered)
 {
-	struct pguard_connection *connection;
+	struct pguard_connection *connection = client_find(message, client, id);
+	struct pguard_thread *thread = message->thread;
 
-	if (!client)
-		return;
-	connection = client_find(message, client, id);
 	if (!connection)
 		return;
 	spin_lock(&connection->lock);
 	if (connection->is_open) {
-		pguard_client_request_account(&connection->request, message, peer);
-		if (!peer)
-			connection->request.asked = message->sk;
+		pguard_client_request_account(&connection->request, message,
+					      has_answered ? peer : NULL);
+		if (!has_answered)
+			connection->request.asked = pguard_connection_key(peer->sk, peer->id);
 	}
 	spin_unlock(&connection->lock);
-	if (peer && !(is_serving(message->thread) && message->thread->serves.client == client))
-		serve(message->thread, client, id);
+	if (has_answered && !(is_serving(thread) && thread->serves.client == client &&
+			      thread->serves.id == id))
+		serve(thread, client, id);
 }
 
 static void peer_write(struct pguard_connection *connection, const struct pguard_message *message)
@@ -86,7 +88,8 @@ static void peer_write(struct pguard_connection *connection, const struct pguard
 	connection->client = client;
 	connection->client_id = id;
 	spin_unlock(&connection->lock);
-	client_account(message, client, id, NULL);
+	if (client)
+		client_account(message, client, id, connection, false);
 }
 
 static void peer_read(struct pguard_connection *connection, const struct pguard_message *message)
@@ -98,34 +101,43 @@ static void peer_read(struct pguard_connection *connection, const struct pguard_
 	client = connection->client;
 	id = connection->client_id;
 	spin_unlock(&connection->lock);
-	client_account(message, client, id, message->sk);
+	if (client)
+		client_account(message, client, id, connection, true);
 }
 
 /*
  * Who asks: if the connection was not seen to be accepted, whoever sends first.  Where it
  * was in the middle of something then, the ports show it: one who connects has none of his own.
  */
-static void find_role(struct pguard_connection *connection, bool is_read)
+static u8 role_by_ports(const struct sock *sk, __be16 port, bool is_read)
 {
-	const struct inet_sock *inet = inet_sk(connection->sk);
 	u8 role = is_read ? PGUARD_CONNECTION_CLIENT : PGUARD_CONNECTION_PEER;
+	bool is_here, is_there;
 	int low, high;
 
-	if (pguard_is_tcp(connection->sk)) {
-		bool is_here, is_there;
+	inet_get_local_port_range(sock_net(sk), &low, &high);
+	is_here = inet_sk(sk)->inet_num >= low && inet_sk(sk)->inet_num <= high;
+	is_there = ntohs(port) >= low && ntohs(port) <= high;
+	if (is_here != is_there)
+		role = is_here ? PGUARD_CONNECTION_PEER : PGUARD_CONNECTION_CLIENT;
+	return role;
+}
 
-		inet_get_local_port_range(sock_net(connection->sk), &low, &high);
-		is_here = inet->inet_num >= low && inet->inet_num <= high;
-		is_there = ntohs(inet->inet_dport) >= low && ntohs(inet->inet_dport) <= high;
-		if (is_here != is_there)
-			role = is_here ? PGUARD_CONNECTION_PEER : PGUARD_CONNECTION_CLIENT;
-	}
+static void find_role(struct pguard_connection *connection, bool is_read)
+{
+	const struct sock *sk = connection->sk;
+	u8 role = is_read ? PGUARD_CONNECTION_CLIENT : PGUARD_CONNECTION_PEER;
+
+	if (pguard_is_tcp(sk))
+		role = role_by_ports(sk, inet_sk(sk)->inet_dport, is_read);
 	cmpxchg(&connection->role, PGUARD_CONNECTION_UNKNOWN, role);
 }
 
-/* Stream sockets of kinds whose ends are known by SOCK_DEAD, and only by that. */
+/* Sockets of kinds whose ends are known by SOCK_DEAD, and only by that. */
 static bool is_followed(const struct sock *sk)
 {
+	if (pguard_is_datagram(sk))
+		return true;
 	switch (sk->sk_family) {
 	case AF_INET:
 	case AF_INET6:
@@ -207,13 +219,159 @@ static __always_inline bool message_init(struct pguard_message *message,
 	return message->table;
 }
 
-static __always_inline void take(struct pguard_connection *connection,
-				 struct pguard_message *message, bool is_read)
+/* Somebody was asked for a client, who is NULL if it was for none. */
+static void asker_put(struct pguard_connection *peer, const struct sock *client, u32 id)
 {
+	u32 i, nr = peer->is_answered ? 0 : peer->nr_askers;
+
+	lockdep_assert_held(&peer->lock);
+	peer->is_answered = false;
+	for (i = 0; client && i < nr; i++)
+		if (peer->askers[i].client == client && peer->askers[i].id == id)
+			return;
+	if (nr == PGUARD_MAX_ASKERS)
+		memmove(peer->askers, peer->askers + 1, --nr * sizeof(*peer->askers));
+	peer->askers[nr++] = (struct pguard_asker){ client, id };
+	peer->nr_askers = nr;
+}
+
+/* Returns true if the peer that he asked last is this one. */
+static bool is_waiting(const struct pguard_message *message, const struct pguard_asker *asker,
+		       const struct pguard_connection *peer)
+{
+	const struct pguard_connection *client = client_find(message, asker->client, asker->id);
+
+	return client && READ_ONCE(client->is_open) &&
+	       READ_ONCE(client->request.asked) == pguard_connection_key(peer->sk, peer->id);
+}
+
+/* For whom an answer is: the first that waits for it, or the last; he may have several. */
+static struct pguard_asker asker_take(const struct pguard_message *message,
+				      struct pguard_connection *peer)
+{
+	struct pguard_asker ret = { };
+
+	lockdep_assert_held(&peer->lock);
+	if (!peer->nr_askers)
+		return ret;
+	do {
+		ret = peer->askers[0];
+		peer->is_answered = peer->nr_askers == 1;
+		if (peer->is_answered)
+			break;
+		memmove(peer->askers, peer->askers + 1, --peer->nr_askers * sizeof(ret));
+	} while (!is_waiting(message, &ret, peer));
+	return ret;
+}
+
+/* The other side is a peer: whose client it is. */
+static struct pguard_asker datagram_of_peer(struct pguard_connection *peer,
+					    const struct pguard_message *message, bool is_read)
+{
+	const struct pguard_thread *thread = message->thread;
+	struct pguard_asker asker = { };
+
+	lockdep_assert_held(&peer->lock);
+	peer->asked_at = message->now;
+	if (is_read)
+		return asker_take(message, peer);
+	if (is_serving(thread))
+		asker = (struct pguard_asker){ thread->serves.client, thread->serves.id };
+	asker_put(peer, asker.client, asker.id);
+	return asker;
+}
+
+/*
+ * The other side is a client.  As long as nobody was answered by the socket it is one that listens
+ * only, to a log, say: then what comes there is not late, nor missed, until it has an answer.
+ */
+static void datagram_of_client(struct pguard_connection *socket,
+			       struct pguard_connection *client,
+			       const struct pguard_message *message, bool is_read)
+{
+	struct pguard_client_request *request = &client->request;
+
+	lockdep_assert_held(&client->lock);
+	if (is_read) {
+		pguard_client_request_read(client, message);
+		if (!READ_ONCE(socket->answers))
+			request->reports = PGUARD_REQUEST_REPORTED;
+	} else if (client->is_open) {
+		if (!request->answered && request->reports == PGUARD_REQUEST_REPORTED)
+			request->reports = 0;
+		pguard_client_request_write(client, message);
+		WRITE_ONCE(socket->answers, true);
+	}
+}
+
+/* Returns false if the connection is out of the table, and so is not found again. */
+static bool take_datagram(struct pguard_connection *socket, struct pguard_connection *connection,
+			  const struct pguard_message *message, bool is_read)
+{
+	struct pguard_asker asker = { };
+	u8 role;
+
+	spin_lock(&connection->lock);
+	if (connection->role == PGUARD_CONNECTION_UNKNOWN)
+		WRITE_ONCE(connection->role,
+			   role_by_ports(connection->sk, connection->port, is_read));
+	role = connection->role;
+	if (role == PGUARD_CONNECTION_PEER)
+		asker = datagram_of_peer(connection, message, is_read);
+	else if (role == PGUARD_CONNECTION_CLIENT)
+		datagram_of_client(socket, connection, message, is_read);
+	spin_unlock(&connection->lock);
+	if (asker.client)
+		client_account(message, asker.client, asker.id, connection, is_read);
+	if (role == PGUARD_CONNECTION_CLIENT && is_read)
+		serve(message->thread, connection->sk, connection->id);
+	return role != PGUARD_CONNECTION_GONE;
+}
+
+/* With this remote side.  Preemption is off. */
+static void take_datagram_of(struct pguard_connection *socket,
+			     const struct pguard_message *message,
+			     const struct pguard_remote *remote, bool is_read)
+{
+	struct pguard_connection *connection;
+
+	do {
+		rcu_read_lock();
+		connection = pguard_connection_get_remote(message->table, message->sk, remote);
+		rcu_read_unlock();
+	} while (connection && !take_datagram(socket, connection, message, is_read));
+}
+
+/* What the call has read from a socket of datagrams, @nr of them, or is about to write. */
+static noinline void take_datagrams(struct pguard_connection *socket,
+				    const struct pguard_message *message, bool is_read, u32 nr)
+{
+	const struct pt_regs *regs = task_pt_regs(current);
+	struct pguard_remote remote;
+	u32 i;
+
+	if (!is_read)
+		nr = pguard_datagrams_written(regs);
+	for (i = 0; i < min_t(u32, nr, PGUARD_MAX_MESSAGES); i++)
+		if (pguard_datagram_remote(message->sk, regs, i, is_read, &remote))
+			take_datagram_of(socket, message, &remote, is_read);
+}
+
+static __always_inline void take(struct pguard_connection *connection,
+				 struct pguard_message *message, u32 nr, bool is_read)
+{
+	u8 role;
+
 	message->sk = connection->sk;
 	if (unlikely(READ_ONCE(connection->role) == PGUARD_CONNECTION_UNKNOWN))
 		find_role(connection, is_read);
-	if (READ_ONCE(connection->role) == PGUARD_CONNECTION_PEER) {
+	role = READ_ONCE(connection->role);
+	if (unlikely(role > PGUARD_CONNECTION_PEER)) {
+		if (role == PGUARD_CONNECTION_DATAGRAMS)
+			take_datagrams(connection, message, is_read, nr);
+		return;
+	}
+	if (role == PGUARD_CONNECTION_PEER) {
 		is_read ? peer_read(connection, message) : peer_write(connection, message);
 		return;
 	}
@@ -279,7 +437,8 @@ static noinline void take_over(const struct pguard_message *message, bool is_all
 	}
 }
 
-static __always_inline void message_take(struct pguard_thread *thread, u32 fd, bool is_read)
+static __always_inline void message_take(struct pguard_thread *thread, u32 fd, u32 nr,
+					 bool is_read)
 {
 	struct pguard_connection *connection;
 	struct pguard_message message;
@@ -289,7 +448,7 @@ static __always_inline void message_take(struct pguard_thread *thread, u32 fd, b
 	if (message_init(&message, thread)) {
 		connection = find(&message, fd);
 		if (connection)
-			take(connection, &message, is_read);
+			take(connection, &message, nr, is_read);
 		else if (message.key && is_read)
 			take_over(&message, true);
 		else if (message.key)
@@ -318,8 +477,11 @@ void pguard_connection_expect(struct pguard_thread *thread, u32 fd)
 	preempt_disable_notrace();
 	message.table = table_of(thread);
 	connection = message.table ? find(&message, fd) : NULL;
-	if (likely(connection))
+	if (likely(connection)) {
 		pguard_arrival_set(arrival, connection->sk);
+		if (unlikely(connection->role == PGUARD_CONNECTION_DATAGRAMS))
+			pguard_datagram_arrival(connection->sk, arrival);
+	}
 	preempt_enable_notrace();
 }
 
@@ -332,7 +494,14 @@ void pguard_connection_expect(struct pguard_thread *thread, u32 fd)
  */
 void pguard_connection_read(struct pguard_thread *thread, u32 fd)
 {
-	message_take(thread, fd, true);
+	message_take(thread, fd, 1, true);
+	thread->arrival.sk = NULL;
+}
+
+/* The same of a call that has read so many messages.  Context: the same. */
+void pguard_connection_read_all(struct pguard_thread *thread, u32 fd, u32 nr)
+{
+	message_take(thread, fd, nr, true);
 	thread->arrival.sk = NULL;
 }
 
@@ -347,7 +516,7 @@ void pguard_connection_read(struct pguard_thread *thread, u32 fd)
  */
 void pguard_connection_write(struct pguard_thread *thread, u32 fd)
 {
-	message_take(thread, fd, false);
+	message_take(thread, fd, 0, false);
 }
 
 /* A key by which threads of one process wait for each other. */

@@ -14,10 +14,17 @@
  * A connection is made by the first message, and goes once its socket is closed.  It refers to
  * the socket, which is its key, and so to no other one.  Hooked calls use connections, and their
  * sockets, with preemption off; both stay for a grace period once they are out of the table.
+ *
+ * By one socket of datagrams a program may talk with many others.  Each of these is a connection of
+ * its own, whose key is the socket and the address of the other side; the socket has one, too,
+ * by which it is known again.  Nobody closes those: they go some time after the answer, or if
+ * there is none for long.  What is asked for several clients at once by one of them cannot be told
+ * apart without the protocol; then the first answer is for who asked first.
  */
 #ifndef _KMOD_REQUEST_CONNECTION_H
 #define _KMOD_REQUEST_CONNECTION_H
 
+#include "request/datagram.h"
 #include "request/handover.h"
 #include "request/late-requests.h"
 #include "request/request-sums.h"
@@ -34,13 +41,22 @@ struct pguard_thread;
 struct sock;
 
 /* Of a target; beyond them requests are not followed, which is counted. */
-enum { PGUARD_MAX_CONNECTIONS = 65536 };
+enum {
+	PGUARD_MAX_CONNECTIONS = 65536,
+	/* Of these; who sends by addresses of others can make as many as he wants. */
+	PGUARD_MAX_DATAGRAMS = PGUARD_MAX_CONNECTIONS / 2,
+};
 
 enum pguard_connection_role {
 	PGUARD_CONNECTION_UNKNOWN,
 	PGUARD_CONNECTION_CLIENT,
 	PGUARD_CONNECTION_PEER,
+	PGUARD_CONNECTION_DATAGRAMS,	/* a socket by which others are connected */
+	PGUARD_CONNECTION_GONE,		/* out of the table */
 };
+
+/* The id of a connection by datagrams has this bit, and a hash of the other side's address. */
+#define PGUARD_DATAGRAM_ID	BIT(31)
 
 /* What is kept of the address of a peer. */
 struct pguard_peer_address {
@@ -65,17 +81,17 @@ struct pguard_peer_address {
  * @until_answer: the same at @answered
  * @longest: the longest wait for a peer, and
  * @peer: which that was
- * @unit: the low bits of the number of that which had its last message, and
- * @thread: whose that was; not to be followed
- * @asked: the socket of the peer that was asked last and has not answered, or NULL; the
- *	same
+ * @gone: the next connection that is out of the table; the sweep's own
+ * @unit: the low bits of the number of that which had its last message; 0: there is none, and
+ * @by: whose that was, by the thread's id
+ * @asked: pguard_connection_key() of the peer that was asked last and has not answered, or 0
  * @tid: of the thread that read it first
  * @pid: the same
  * @is_handed: it was handed over since, and nobody was seen to begin with it
  * @reports: how often it was reported late; PGUARD_REQUEST_REPORTED if nothing is to come
  * @type: index, from 1, of the type of the unit that read it, as its last message so far shows
  *	it; 0: not known
- * @profile: id of the profile of that type
+ * @profile: the low bits of the id of the profile of that type
  */
 struct pguard_client_request {
 	u64 arrived;
@@ -91,34 +107,51 @@ struct pguard_client_request {
 		u64 peers;
 		u64 handed;
 	} until_answer;
-	u64 longest;
-	const struct pguard_thread *thread;
-	const struct sock *asked;
-	u32 unit;
+	union {
+		u64 longest;
+		struct pguard_connection *gone;
+	};
+	u64 asked;
+	u32 by;
 	u32 tid;
 	u32 pid;
+	u16 unit;
+	u16 profile;
 	u8 reports;
 	bool is_handed;
 	u16 type;
 	struct pguard_peer_address peer;
-	u32 profile;
 };
 
+/* A client for whom a peer was asked; see @client and @client_id below. */
+struct pguard_asker {
+	const struct sock *client;
+	u32 id;
+};
+
+enum { PGUARD_MAX_ASKERS = 6 };
+
 /**
- * struct pguard_connection - a stream socket by which watched threads talk
+ * struct pguard_connection - a socket by which watched threads talk, or one side by datagrams
  * @node: in the table
- * @sk: referenced; the key
+ * @sk: referenced; the key, see pguard_connection_key()
  * @lock: of all that follows; no other lock is taken within but those of the sums
- * @id: never used again
- * @role: who asks; set once
+ * @id: never used again; of datagrams, see PGUARD_DATAGRAM_ID
+ * @role: who asks; set once, until the connection is gone
  * @is_open: there is a request, maybe one that is answered already
- * @retransmitted: packets to a client when it was answered last
+ * @port: of the other side, by datagrams, and
+ * @host: its address, of IPv4 a mapped one
+ * @retransmitted: else: packets to a client when it was answered last
  * @unread: how often a client was reported late whose next message nobody has read
  * @request: of a client
  * @client: of a peer, for whom it was asked last: the client's socket, which may be gone, and
  * @client_id: the id of its connection
- * @gone: the next one that is out of the table; the sweep's own, as is
- * @reported: the low bits of the number of the last report that has it
+ * @asked_at: of a peer by datagrams: pguard_clock() of its last message
+ * @is_answered: the same: it has answered to the only one of
+ * @askers: for whom it was asked, the oldest first, which are
+ * @nr_askers: so many
+ * @answers: of a socket of datagrams: somebody was answered by it
+ * @reported: the low bits of the number of the last report that has it; the sweep's own
  */
 struct pguard_connection {
 	struct rhash_head node;
@@ -129,15 +162,25 @@ struct pguard_connection {
 	bool is_open;
 	u8 reported;
 	u8 unread;
-	u32 retransmitted;
+	__be16 port;
 	union {
 		struct pguard_client_request request;
 		struct {
 			const struct sock *client;
 			u32 client_id;
 		};
+		struct {
+			u64 asked_at;
+			u8 nr_askers;
+			bool is_answered;
+			struct pguard_asker askers[PGUARD_MAX_ASKERS];
+		};
+		bool answers;
 	};
-	struct pguard_connection *gone;
+	union {
+		u32 retransmitted;
+		struct in6_addr host;
+	};
 };
 
 /* "At most 200 bytes an open connection" is 192 of the allocator and its place in the table. */
@@ -151,6 +194,8 @@ static_assert(sizeof(struct pguard_connection) <= 192 || IS_ENABLED(CONFIG_DEBUG
  * @late: those that are beyond a limit
  * @handovers: those that are handed from one thread to another
  * @next_id: of connections
+ * @seed: of the ids of those by datagrams, and
+ * @datagrams: how many there are of these
  * @refused: connections that found no room
  * @walk: held by who sweeps, or reports; within pguard_control
  * @removed: connections that were taken out so far; written under @walk
@@ -165,6 +210,8 @@ struct pguard_connection_table {
 	struct pguard_late_requests late;
 	struct pguard_handovers handovers;
 	atomic_t next_id;
+	u32 seed;
+	atomic_t datagrams;
 	atomic64_t refused;
 	struct mutex walk;
 	u64 removed;
@@ -172,6 +219,17 @@ struct pguard_connection_table {
 	u32 swept;
 	struct delayed_work sweep;
 };
+
+static inline bool pguard_connection_is_datagram(const struct pguard_connection *connection)
+{
+	return connection->id & PGUARD_DATAGRAM_ID;
+}
+
+/* By which it is found: the socket, and of datagrams the id as well. */
+static inline u64 pguard_connection_key(const struct sock *sk, u32 id)
+{
+	return (u64)sk ^ (id & PGUARD_DATAGRAM_ID ? (u64)id << 32 : 0);
+}
 
 /* Some target's requests are followed; pguard_control for writing. */
 DECLARE_STATIC_KEY_FALSE(pguard_requests_followed);
@@ -183,11 +241,15 @@ void pguard_connection_table_read(struct pguard_connection_table *table,
 				  struct pguard_request_report *ret);
 void pguard_connection_table_forget(struct pguard_connection_table *table);
 u64 pguard_connection_table_look(struct pguard_connection_table *table, u64 soonest);
-struct pguard_connection *pguard_connection_find(struct pguard_connection_table *table,
-						 const struct sock *sk);
+struct pguard_connection *pguard_connection_find(struct pguard_connection_table *table, u64 key);
 struct pguard_connection *pguard_connection_get(struct pguard_connection_table *table,
 						struct sock *sk);
+struct pguard_connection *pguard_connection_get_remote(struct pguard_connection_table *table,
+						       struct sock *sk,
+						       const struct pguard_remote *remote);
 
+bool pguard_connection_is_over(const struct pguard_connection_table *table,
+			       const struct pguard_connection *connection);
 void pguard_connection_close(struct pguard_connection_table *table,
 			     struct pguard_connection *connection);
 u64 pguard_connection_look(struct pguard_connection_table *table,
@@ -197,6 +259,7 @@ void pguard_connection_report(struct pguard_connection *connection,
 void pguard_connection_accept(struct pguard_thread *thread, u32 fd);
 void pguard_connection_expect(struct pguard_thread *thread, u32 fd);
 void pguard_connection_read(struct pguard_thread *thread, u32 fd);
+void pguard_connection_read_all(struct pguard_thread *thread, u32 fd, u32 nr);
 void pguard_connection_write(struct pguard_thread *thread, u32 fd);
 bool pguard_connection_wake(struct pguard_thread *thread, u64 futex);
 void pguard_connection_woke_none(struct pguard_thread *thread, u64 futex);

@@ -39,10 +39,7 @@ static bool may_report(const struct pguard_target *target, struct pguard_tenant 
 	       pguard_rate_limit_take(&tenant->request_limit);
 }
 
-/*
- * What has gone by since its last message was in a unit, if its thread still does that.
- * The pointer may be of a thread that is gone, so it is looked for.
- */
+/* What has gone by since its last message was in a unit, if its thread still does that. */
 static void find_unit(struct pguard_late_request *late, struct pguard_alert_record *record)
 {
 	const struct pguard_thread *thread;
@@ -53,8 +50,8 @@ static void find_unit(struct pguard_late_request *late, struct pguard_alert_reco
 	rcu_read_lock();
 	list_for_each_entry_rcu(thread, &pguard_all_threads, all) {
 		word = READ_ONCE(thread->unit);
-		if (thread != late->thread || !(word & PGUARD_PHASE_RUNNING) ||
-		    (u32)pguard_unit_number(word) != late->unit)
+		if (thread->tid != late->by || !(word & PGUARD_PHASE_RUNNING) ||
+		    (u16)pguard_unit_number(word) != late->unit)
 			continue;
 		late->slow.times.working += late->since;
 		record->tid = thread->task->pid;

@@ -24,7 +24,7 @@ enum { PGUARD_LATE_REQUESTS = 16 };
 /**
  * struct pguard_late_request - one that is to be reported
  * @slow: what there is to be said of it
- * @thread: that had the last message of it; to be compared with, nothing else
+ * @by: id of the thread that had the last message of it
  * @unit: the low bits of the number of its unit; 0: it was in none
  * @since: how long ago that was, if nobody was to do something then, ticks; else 0
  * @limit: which it exceeds
@@ -32,8 +32,8 @@ enum { PGUARD_LATE_REQUESTS = 16 };
 struct pguard_late_request {
 	struct pguard_slow_request slow;
 	struct pguard_request_limit limit;
-	const void *thread;
-	u32 unit;
+	u32 by;
+	u16 unit;
 	u64 since;
 };
 

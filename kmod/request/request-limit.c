@@ -9,11 +9,15 @@
 
 #include <linux/rcupdate.h>
 
-/* Does the profile know the type of the request's unit? */
+/*
+ * Does the profile know the type of the request's unit?  Another one of whose id the low bits are
+ * the same may have fewer.
+ */
 static bool has_type(const struct pguard_profile *profile,
 		     const struct pguard_client_request *request)
 {
-	return request->type && request->profile == profile->id;
+	return request->type && request->profile == (u16)profile->id &&
+	       request->type <= profile->nr_types;
 }
 
 static void limit_of_profile(const struct pguard_profile *profile,

@@ -75,8 +75,8 @@ static const struct option_spec options[] = {
 	  .help = "what takes longer by the clock is late, whatever was learnt, of all types or of "
 	  "one; in place of the profile's, none for no such limit" },
 	{ 0, "requests", NULL, option_flag, AT(follows_requests),
-	  .help = "follow the requests of clients by stream sockets, over units and while the program "
-	  "waits for others; what takes longer than those that units of its type read took in "
+	  .help = "follow the requests of clients by stream sockets and UDP, over units and while the "
+	  "program waits for others; what takes longer than those that units of its type read took in "
 	  "training is late" },
 	{ 0, "request-limit", "TIME", option_duration, AT(request_limit_ns),
 	  .help = "the same, and what is not answered after TIME is late, whatever was learnt" },

@@ -68,7 +68,7 @@ enum perfguard_target_flags {
 	PERFGUARD_TARGET_FLAGS_UNITS = 1U << 5,
 	/*
 	 * Follow the messages that the target's threads read from and write to
-	 * stream sockets, for request-get.
+	 * stream sockets and UDP sockets, for request-get.
 	 */
 	PERFGUARD_TARGET_FLAGS_REQUESTS = 1U << 6,
 };
@@ -111,7 +111,10 @@ enum perfguard_request_state {
 	PERFGUARD_REQUEST_STATE_LASTS = 1,
 	/* It was answered; its times end with the last write of that. */
 	PERFGUARD_REQUEST_STATE_ANSWERED = 2,
-	/* Its connection was closed before it had an answer. */
+	/*
+	 * Its connection was closed before it had an answer, or it is a
+	 * datagram that had none for long.
+	 */
 	PERFGUARD_REQUEST_STATE_UNANSWERED = 3,
 };
 
@@ -1284,8 +1287,8 @@ enum {
 enum {
 	PERFGUARD_A_REQUEST_TARGET_ID = 1,
 	/*
-	 * Stream sockets of its threads that are open, or were until a second
-	 * ago.
+	 * Sockets of its threads that are open, or were until a second ago,
+	 * and those with whom they have exchanged datagrams.
 	 */
 	PERFGUARD_A_REQUEST_CONNECTIONS,
 	/*
@@ -1295,10 +1298,14 @@ enum {
 	PERFGUARD_A_REQUEST_REFUSED,
 	/*
 	 * That were answered. A request is known to be over when the next one
-	 * comes by its connection, or that is closed.
+	 * comes by its connection, or that is closed; of datagrams a second
+	 * later, too.
 	 */
 	PERFGUARD_A_REQUEST_REQUESTS,
-	/* Whose connection was closed before. */
+	/*
+	 * Whose connection was closed before; datagrams for which 30 s, or
+	 * twice the limit of requests, was not enough.
+	 */
 	PERFGUARD_A_REQUEST_UNANSWERED,
 	/*
 	 * Sum over all requests, as are the next three: from when its first
@@ -1306,8 +1313,8 @@ enum {
 	 */
 	PERFGUARD_A_REQUEST_ELAPSED_NS,
 	/*
-	 * Of that, until a unit began in which it was read. Of TCP; else it
-	 * begins with that.
+	 * Of that, until a unit began in which it was read. Of TCP, and
+	 * datagrams that the kernel has stamped; else it begins with that.
 	 */
 	PERFGUARD_A_REQUEST_QUEUED_NS,
 	/* In units that served it. */
