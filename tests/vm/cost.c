@@ -7,6 +7,7 @@
  * taken before the module watches anything, after-* when it does no more.
  */
 
+#include <arpa/inet.h>
 #include <err.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -32,6 +33,7 @@ static int epoll_fd;
 static int futex_word;
 static int pipe_fd;
 static int ends[2]; /* of a connection: who asks, and who answers */
+static struct sockaddr_in names[2]; /* of these, by datagrams */
 
 static uint64_t now(void)
 {
@@ -88,6 +90,24 @@ static void call_exchange(void)
 	call_epoll_wait();
 	send_byte(ends[0], ends[1]);
 	send_byte(ends[1], ends[0]);
+}
+
+static void send_datagram(int from, int to)
+{
+	socklen_t length = sizeof(names[from]);
+	char c = 0;
+
+	if (sendto(ends[from], &c, 1, 0, (struct sockaddr *)&names[to], length) != 1 ||
+	    recvfrom(ends[to], &c, 1, 0, (struct sockaddr *)&names[from], &length) != 1)
+		err(1, "datagram");
+}
+
+/* The same by datagrams. */
+static void call_datagrams(void)
+{
+	call_epoll_wait();
+	send_datagram(0, 1);
+	send_datagram(1, 0);
 }
 
 /* The loop that the module is to know again: always from the same place. */
@@ -221,16 +241,30 @@ static void connect_ends(void)
 	close(listener);
 }
 
-/* What following requests adds to an audit. */
-static void measure_exchange(struct link *link, const char *name)
+/* Two sockets of datagrams that are not connected, as a server's. */
+static void bind_ends(void)
 {
-	uint32_t id = arm(link, PERFGUARD_TARGET_FLAGS_ACCOUNT, call_exchange);
+	socklen_t length = sizeof(names[0]);
 
-	measure("audit", name, call_exchange);
+	for (int i = 0; i < 2; i++) {
+		names[i] = (struct sockaddr_in){ .sin_family = AF_INET,
+						 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+		ends[i] = socket(AF_INET, SOCK_DGRAM, 0);
+		if (ends[i] < 0 || bind(ends[i], (struct sockaddr *)&names[i], length) ||
+		    getsockname(ends[i], (struct sockaddr *)&names[i], &length))
+			err(1, "bind");
+	}
+}
+
+/* What following requests adds to an audit. */
+static void measure_exchange(struct link *link, const char *name, void (*call)(void))
+{
+	uint32_t id = arm(link, PERFGUARD_TARGET_FLAGS_ACCOUNT, call);
+
+	measure("audit", name, call);
 	disarm(link, id);
-	id = arm(link, PERFGUARD_TARGET_FLAGS_ACCOUNT | PERFGUARD_TARGET_FLAGS_REQUESTS,
-		 call_exchange);
-	measure("requests", name, call_exchange);
+	id = arm(link, PERFGUARD_TARGET_FLAGS_ACCOUNT | PERFGUARD_TARGET_FLAGS_REQUESTS, call);
+	measure("requests", name, call);
 	disarm(link, id);
 	close(ends[0]);
 	close(ends[1]);
@@ -240,9 +274,11 @@ static void measure_exchanges(struct link *link)
 {
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
 		err(1, "socketpair");
-	measure_exchange(link, "exchange");
+	measure_exchange(link, "exchange", call_exchange);
 	connect_ends();
-	measure_exchange(link, "tcp");
+	measure_exchange(link, "tcp", call_exchange);
+	bind_ends();
+	measure_exchange(link, "datagrams", call_datagrams);
 }
 
 int main(void)
