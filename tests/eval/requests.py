@@ -25,7 +25,7 @@ PAGE = HERE / "results/requests.md"
 FILE = "requests.json"
 PROGRAMS = ("nginx", "nginx_proxy", "apache", "redis", "redis_blocked", "memcached", "mariadb",
             "subject:mariadb_pool", "kind:lighttpd", "kind:haproxy", "kind:postgres", "kind:python",
-            "python_threads")
+            "python_threads", "dnsmasq")
 SECONDS = 1800
 SHARE, NEAR_NS = 0.02, 500_000  # as near as a request's time is to be to the client's
 ENOUGH = 0.99                   # of the requests
@@ -54,6 +54,10 @@ In `redis_blocked` every second client waits for what the one before it pushes (
 loop over select(), `python_threads` CPython's ThreadingHTTPServer, which has a thread for each
 connection, and writes an answer in two parts of which the kernel holds the second one back (Nagle's
 algorithm) until the client acknowledges the first, after 40 ms.
+
+`dnsmasq` has one socket for all clients, by UDP, and asks one of two other name servers for most of
+them, one of which answers 30 ms late. Since the clients have packets stamped, the kernel stamps what
+comes to it, too: without stamps what waits to be read is not in the module's time.
 """
 
 
