@@ -505,6 +505,9 @@ __visible notrace void __noendbr pguard_write_enter(const struct pt_regs *regs,
 
 	preempt_disable_notrace();
 	thread = pguard_thread_find(task);
+	/* A child may answer by its first call. */
+	if (unlikely(!thread) && static_branch_unlikely(&pguard_requests_followed))
+		thread = pguard_thread_first(NULL);
 	if (thread)
 		pguard_connection_write(thread, pguard_place_syscall(regs) == __NR_splice ?
 						regs->dx : regs->di);
