@@ -125,26 +125,146 @@ static u64 arrival(const struct pguard_message *message)
 	return message->now - pguard_clock_ticks(age);
 }
 
+/* A time in ticks, more or less; more than 0. */
+static u32 request_coarse(u64 ticks)
+{
+	return min_t(u64, (ticks >> 12) + 1, U32_MAX);
+}
+
 /* What was waited since somebody was asked was for this answer; without one it was for none. */
 static void take_answer(struct pguard_client_request *request,
 			const struct pguard_connection *peer)
 {
 	request->peers += request->waiting;
-	if (request->waiting > request->longest) {
-		request->longest = request->waiting;
+	if (request_coarse(request->waiting) > request->longest) {
+		request->longest = request_coarse(request->waiting);
 		remote_of(peer, &request->peer);
 	}
 	request->waiting = 0;
 	request->asked = 0;
 }
 
+/* Does a thread work for the client whose request this is? */
+static bool is_served(const struct pguard_client_request *request,
+		      const struct pguard_serves *serves)
+{
+	const struct pguard_connection *client =
+		container_of(request, struct pguard_connection, request);
+
+	return serves->client == client->sk && serves->id == client->id;
+}
+
 /* Has this thread worked for the request since its last message? */
 static bool goes_on(const struct pguard_client_request *request,
 		    const struct pguard_message *message, u64 unit)
 {
+	const struct pguard_serves *serves = &message->thread->serves;
+
 	if (request->by != message->thread->tid)
 		return false;
-	return message->thread->serves.is_handed || (unit && request->unit == (u16)unit);
+	return (unit && request->unit == (u16)unit) ||
+	       (serves->is_handed && is_served(request, serves));
+}
+
+/* Since when current can have worked in its unit for a request that is not the unit's. */
+static u64 free_since(const struct pguard_thread *thread)
+{
+	return max(READ_ONCE(thread->start), thread->serves.last);
+}
+
+/* Is a message of another client what the unit at hand does something for? */
+static bool has_another(const struct pguard_message *message, u64 unit)
+{
+	const struct pguard_serves *serves = &message->thread->serves;
+
+	return serves->client && !serves->is_handed && serves->unit == unit;
+}
+
+/*
+ * A thread goes on with it, for no reason that was seen: maybe another one has handed it back
+ * that was awake when it took it.  Several are handed back as one if nobody has taken the first
+ * yet: then it is not known when each was begun with.
+ *
+ * Return: false if it was not so.
+ */
+static bool account_back(struct pguard_client_request *request,
+			 const struct pguard_message *message, u64 unit, u64 from)
+{
+	const struct pguard_serves *serves = &message->thread->serves;
+	struct pguard_handback back;
+	u64 begun;
+
+	if (!pguard_handback_claim(&message->table->handovers, request->last, from, &back)) {
+		if (!serves->is_handed || !unit || serves->unit != unit)
+			return false;
+		request->handed += from - request->last;
+		return true;
+	}
+	begun = clamp(back.begun, request->last, back.at);
+	request->handed += begun - request->last + from - back.at;
+	request->working += back.at - begun;
+	return true;
+}
+
+/* Until then no unit was seen to work for it, it was not handed over, and nobody was asked. */
+static noinline void account_unseen(struct pguard_client_request *request,
+				    const struct pguard_message *message, u64 unit, u64 from)
+{
+	bool is_given = request->handing == PGUARD_HANDING_GIVEN;
+	u64 gap = from - request->last;
+
+	if (has_another(message, unit))
+		return;
+	if ((request->by == message->thread->tid || is_given) &&
+	    account_back(request, message, unit, from))
+		return;
+	if (is_given)
+		request->working += gap;
+	else if (request->by != message->thread->tid)
+		/* It cannot have come to this thread but from that one. */
+		request->handed += gap;
+}
+
+/* Until then no unit was seen to work for it. */
+static void account_gap(struct pguard_client_request *request,
+			const struct pguard_message *message, u64 unit, u64 from)
+{
+	u64 gap = from - request->last;
+
+	if (request->asked)
+		request->waiting += gap;
+	else if (request->handing == PGUARD_HANDING_OVER)
+		request->handed += gap;
+	else if (gap)
+		account_unseen(request, message, unit, from);
+}
+
+/* In jiffies, and since the connection was made; of TCP alone. */
+static u32 held_up_by(const struct sock *client)
+{
+	const struct tcp_sock *tp = tcp_sk(client);
+	u32 ret = READ_ONCE(tp->chrono_stat[TCP_CHRONO_RWND_LIMITED - 1]);
+
+	return tp->chrono_type == TCP_CHRONO_RWND_LIMITED
+		? ret + tcp_jiffies32 - READ_ONCE(tp->chrono_start) : ret;
+}
+
+/* It is answered in parts: how long the client had no room is no time of its. */
+static noinline void leave_out(struct pguard_client_request *request, u64 now)
+{
+	const struct pguard_connection *connection =
+		container_of(request, struct pguard_connection, request);
+	u16 held_up;
+	u64 most;
+
+	if (!pguard_is_tcp(connection->sk))
+		return;
+	held_up = held_up_by(connection->sk) - connection->held_up;
+	if (!held_up)
+		return;
+	most = min_t(u64, held_up, div_u64(pguard_clock_ns(now - request->last), TICK_NSEC));
+	request->left_out += most;
+	request->last += pguard_clock_ticks(most * TICK_NSEC);
 }
 
 /* If the unit at hand has read it, what that has met so far says of the request. */
@@ -166,24 +286,22 @@ void pguard_client_request_account(struct pguard_client_request *request,
 				   const struct pguard_message *message,
 				   const struct pguard_connection *peer)
 {
-	u64 unit = pguard_unit_of(message->thread), now, from, gap;
+	u64 unit = pguard_unit_of(message->thread), now, from;
 
 	/* Another thread may have been here since the clock was read. */
 	now = max(message->now, request->last);
+	if (unlikely(request->answered))
+		leave_out(request, now);
 	from = now;
 	if (goes_on(request, message, unit))
 		from = request->last;
 	else if (unit)
-		from = clamp(READ_ONCE(message->thread->start), request->last, now);
+		from = clamp(free_since(message->thread), request->last, now);
 	/* A thread may ask and wait in one unit. */
 	if (peer && request->asked && from == request->last)
 		from = now;
-	gap = from - request->last;
-	if (request->asked)
-		request->waiting += gap;
-	else if (request->is_handed)
-		request->handed += gap;
-	request->is_handed = false;
+	account_gap(request, message, unit, from);
+	request->handing = PGUARD_HANDING_NONE;
 	if (peer)
 		take_answer(request, peer);
 	request->working += now - from;
@@ -194,6 +312,16 @@ void pguard_client_request_account(struct pguard_client_request *request,
 		take_type(request, message->thread, unit);
 }
 
+/* So long it has taken until then, which is no earlier than its last answer. */
+static u64 elapsed_until(const struct pguard_client_request *request, u64 at)
+{
+	u64 ret = at - request->arrived;
+
+	if (unlikely(request->left_out))
+		ret -= pguard_clock_ticks((u64)request->left_out * TICK_NSEC);
+	return ret;
+}
+
 /* Describe a request that has been answered. */
 static void request_describe(const struct pguard_connection *connection,
 			     struct pguard_slow_request *ret)
@@ -201,7 +329,7 @@ static void request_describe(const struct pguard_connection *connection,
 	const struct pguard_client_request *request = &connection->request;
 
 	*ret = (struct pguard_slow_request){
-		.times.elapsed = request->answered - request->arrived,
+		.times.elapsed = elapsed_until(request, request->answered),
 		.times.queued = request->begun - request->arrived,
 		.times.working = request->until_answer.working,
 		.times.peers = request->until_answer.peers,
@@ -232,14 +360,15 @@ static void request_describe_open(struct pguard_connection_table *table,
 	const struct pguard_client_request *request = &connection->request;
 	u64 now = max(pguard_clock(), request->last), since = now - request->last;
 	u64 waiting = request->waiting, handed = request->handed;
+	bool is_handed = request->handing == PGUARD_HANDING_OVER;
 	const struct pguard_connection *peer = NULL;
 
 	if (request->asked)
 		waiting += since;
-	else if (request->is_handed)
+	else if (is_handed)
 		handed += since;
 	*ret = (struct pguard_late_request){
-		.slow.times.elapsed = now - request->arrived,
+		.slow.times.elapsed = elapsed_until(request, now),
 		.slow.times.queued = request->begun - request->arrived,
 		.slow.times.working = request->working,
 		.slow.times.peers = request->peers + waiting,
@@ -248,11 +377,12 @@ static void request_describe_open(struct pguard_connection_table *table,
 		.slow.tid = request->tid,
 		.slow.state = PERFGUARD_REQUEST_STATE_LASTS,
 		.by = request->by,
+		.client = connection->sk,
 		.unit = request->unit,
-		.since = request->asked || request->is_handed ? 0 : since,
+		.since = request->asked || is_handed ? 0 : since,
 	};
 	request_describe_more(connection, &ret->slow);
-	if (request->asked && waiting > request->longest)
+	if (request->asked && request_coarse(waiting) > request->longest)
 		peer = pguard_connection_find(table, request->asked);
 	if (!peer)
 		return;
@@ -300,14 +430,15 @@ static void request_unanswered(struct pguard_connection_table *table,
 static noinline bool ends_late(const struct pguard_connection_table *table,
 			       const struct pguard_client_request *request)
 {
+	u64 elapsed = elapsed_until(request, request->answered);
 	struct pguard_request_limit limit;
 
 	if (READ_ONCE(table->late.is_learnt))
-		pguard_request_count(table, request);
+		pguard_request_count(table, request, elapsed);
 	if (request->reports == PGUARD_REQUEST_REPORTED)
 		return false;
 	pguard_request_limit(table, request, &limit);
-	return limit.ticks && request->answered - request->arrived > limit.ticks;
+	return limit.ticks && elapsed > limit.ticks;
 }
 
 static void request_answered(struct pguard_connection_table *table,
@@ -354,7 +485,7 @@ static void answer_leave(struct pguard_connection *connection, const struct pgua
 
 	/* A packet that was lost and sent again is no fault of the server. */
 	if (!pguard_is_tcp(connection->sk) || tp->nonagle & TCP_NAGLE_OFF ||
-	    READ_ONCE(tp->total_retrans) != connection->retransmitted)
+	    (u16)READ_ONCE(tp->total_retrans) != connection->retransmitted)
 		return;
 	packet_ns = ktime_get_ns() - READ_ONCE(tp->tcp_wstamp_ns);
 	data_ns = (s64)(s32)(tcp_jiffies32 - READ_ONCE(tp->lsndtime)) * TICK_NSEC;
@@ -385,7 +516,7 @@ static noinline void record_end(const struct pguard_connection *connection,
 	request_describe(connection, &ended);
 	request_describe_more(connection, &ended);
 	pguard_stream_put(message->thread, PERFGUARD_EVENT_KIND_REQUEST, event_number(connection),
-			  ended.begin_ns, ended.times.elapsed);
+			  ended.begin_ns, pguard_clock_ns(ended.times.elapsed));
 }
 
 /* Record that a request has begun.  Context: the same. */
@@ -399,6 +530,26 @@ static noinline void record_begin(const struct pguard_connection *connection,
 	remote_of(connection, &client);
 	pguard_stream_put(message->thread, PERFGUARD_EVENT_KIND_REQUEST_READ,
 			  event_number(connection), 0, ntohs(client.port));
+}
+
+/**
+ * pguard_client_request_taken() - current has taken a request that was handed over
+ * @connection: of the client
+ * @message: by which
+ * @handover: by whom, and when
+ *
+ * It is recorded.  Context: hooked calls.
+ */
+void pguard_client_request_taken(const struct pguard_connection *connection,
+				 const struct pguard_message *message,
+				 const struct pguard_handover *handover)
+{
+	if (!pguard_stream_wants_units(message->thread->image->target))
+		return;
+	pguard_stream_put(message->thread, PERFGUARD_EVENT_KIND_REQUEST_TAKEN,
+			  event_number(connection),
+			  ktime_get_ns() - pguard_clock_ns(pguard_clock() - handover->at),
+			  handover->tid);
 }
 
 static void request_begin(struct pguard_connection *connection,
@@ -415,7 +566,7 @@ static void request_begin(struct pguard_connection *connection,
 		return;
 	*request = (struct pguard_client_request){
 		.arrived = arrived,
-		.begun = unit ? clamp(READ_ONCE(thread->start), arrived, now) : now,
+		.begun = unit ? clamp(free_since(thread), arrived, now) : now,
 		.last = now,
 		.unit = unit,
 		.by = thread->tid,
@@ -460,8 +611,10 @@ void pguard_client_request_write(struct pguard_connection *connection,
 	request->until_answer.working = request->working;
 	request->until_answer.peers = request->peers;
 	request->until_answer.handed = request->handed;
-	if (pguard_is_tcp(connection->sk))
-		connection->retransmitted = READ_ONCE(tcp_sk(connection->sk)->total_retrans);
+	if (!pguard_is_tcp(connection->sk))
+		return;
+	connection->retransmitted = READ_ONCE(tcp_sk(connection->sk)->total_retrans);
+	connection->held_up = held_up_by(connection->sk);
 }
 
 /**
@@ -591,7 +744,7 @@ static u64 request_look(struct pguard_connection_table *table,
 	lockdep_assert_held(&connection->lock);
 	pguard_request_limit(table, request, &limit);
 	if (request->reports == PGUARD_REQUEST_REPORTED || !limit.ticks ||
-	    (request->answered && request->answered - request->arrived <= limit.ticks))
+	    (request->answered && elapsed_until(request, request->answered) <= limit.ticks))
 		return U64_MAX;
 	left = left_until(request->answered ? request->answered + settled()
 				: request->arrived + doubled(limit.ticks, request->reports),

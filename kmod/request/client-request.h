@@ -61,6 +61,9 @@ static __always_inline void pguard_arrival_set(struct pguard_arrival *arrival,
 void pguard_client_request_account(struct pguard_client_request *request,
 				   const struct pguard_message *message,
 				   const struct pguard_connection *peer);
+void pguard_client_request_taken(const struct pguard_connection *connection,
+				 const struct pguard_message *message,
+				 const struct pguard_handover *handover);
 void pguard_client_request_read(struct pguard_connection *connection,
 				const struct pguard_message *message);
 void pguard_client_request_write(struct pguard_connection *connection,

@@ -6,6 +6,7 @@
 #include "request/client-request.h"
 #include "target/image.h"
 #include "target/thread.h"
+#include "trainstream/stream.h"
 
 #include <linux/fdtable.h>
 #include <linux/file.h>
@@ -373,6 +374,7 @@ static __always_inline void take(struct pguard_connection *connection,
 	}
 	if (role == PGUARD_CONNECTION_PEER) {
 		is_read ? peer_read(connection, message) : peer_write(connection, message);
+		message->thread->serves.last = message->now;
 		return;
 	}
 	spin_lock(&connection->lock);
@@ -381,34 +383,63 @@ static __always_inline void take(struct pguard_connection *connection,
 	spin_unlock(&connection->lock);
 	if (is_read)
 		serve(message->thread, connection->sk, connection->id);
+	message->thread->serves.last = message->now;
+}
+
+/* The thread has handed back what it was given before: for whom was this, that it took awake? */
+static void hand_back(const struct pguard_message *message)
+{
+	struct pguard_thread *thread = message->thread;
+	u64 begun = thread->serves.back;
+
+	if (!thread->serves.is_handed)
+		return;
+	if (pguard_unit_of(thread))
+		begun = max(begun, READ_ONCE(thread->start));
+	pguard_handback_put(&message->table->handovers,
+			    &(struct pguard_handback){ begun, message->now });
+	thread->serves.back = message->now;
 }
 
 /*
- * What the unit at hand serves is handed over by the message's key, if that is known.
+ * What the unit at hand serves is handed over by the message's key, if that is known.  What
+ * a thread was given it hands back by an eventfd or a pipe even if nobody reads from that, as
+ * who polls it need not.
  *
  * Return: false if nothing was.
  */
-static noinline bool hand_over(const struct pguard_message *message)
+static noinline bool hand_over(const struct pguard_message *message, bool is_file)
 {
 	struct pguard_serves *serves = &message->thread->serves;
-	const struct pguard_handover handover = { serves->client, serves->id, message->now };
+	const struct pguard_handover handover = {
+		.client = serves->client,
+		.id = serves->id,
+		.tid = current->pid,
+		.at = message->now,
+	};
 	struct pguard_connection *connection;
+	bool is_known = pguard_handover_is_known(&message->table->handovers, message->key);
 
-	if (!is_serving(message->thread) ||
-	    !pguard_handover_is_known(&message->table->handovers, message->key))
+	if (!is_known && !(is_file && serves->is_handed))
 		return false;
+	if (!is_serving(message->thread)) {
+		hand_back(message);
+		return false;
+	}
 	connection = client_find(message, serves->client, serves->id);
 	if (!connection)
 		return false;
 	spin_lock(&connection->lock);
 	if (connection->is_open) {
 		pguard_client_request_account(&connection->request, message, NULL);
-		connection->request.is_handed = true;
+		connection->request.handing = PGUARD_HANDING_OVER;
 	}
 	spin_unlock(&connection->lock);
-	pguard_handover_put(&message->table->handovers, message->key, &handover);
+	if (is_known)
+		pguard_handover_put(&message->table->handovers, message->key, &handover);
 	/* What a thread was given it gives back, and is done with it. */
 	serves->is_done = serves->is_handed;
+	serves->back = message->now;
 	return true;
 }
 
@@ -429,9 +460,13 @@ static noinline void take_over(const struct pguard_message *message, bool is_all
 		if (!connection)
 			continue;
 		spin_lock(&connection->lock);
-		if (connection->is_open)
+		if (connection->is_open) {
 			pguard_client_request_account(&connection->request, message, NULL);
+			connection->request.handing = PGUARD_HANDING_GIVEN;
+		}
 		spin_unlock(&connection->lock);
+		if (unlikely(pguard_stream_is_open()))
+			pguard_client_request_taken(connection, message, &handover);
 		serve(message->thread, handover.client, handover.id);
 		message->thread->serves.is_handed = true;
 	}
@@ -452,7 +487,7 @@ static __always_inline void message_take(struct pguard_thread *thread, u32 fd, u
 		else if (message.key && is_read)
 			take_over(&message, true);
 		else if (message.key)
-			hand_over(&message);
+			hand_over(&message, true);
 	}
 	preempt_enable_notrace();
 }
@@ -542,7 +577,7 @@ bool pguard_connection_wake(struct pguard_thread *thread, u64 futex)
 	preempt_disable_notrace();
 	if (message_init(&message, thread)) {
 		message.key = futex_key(futex);
-		ret = hand_over(&message);
+		ret = hand_over(&message, false);
 	}
 	preempt_enable_notrace();
 	return ret;
@@ -563,7 +598,7 @@ void pguard_connection_woke_none(struct pguard_thread *thread, u64 futex)
 		connection = client_find(&message, serves->client, serves->id);
 		if (connection) {
 			spin_lock(&connection->lock);
-			connection->request.is_handed = false;
+			connection->request.handing = PGUARD_HANDING_NONE;
 			spin_unlock(&connection->lock);
 		}
 	}

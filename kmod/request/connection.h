@@ -68,6 +68,13 @@ struct pguard_peer_address {
 	};
 };
 
+/* Who has a request now. */
+enum pguard_handing {
+	PGUARD_HANDING_NONE,	/* whose message it had last */
+	PGUARD_HANDING_OVER,	/* it was handed over since, and nobody was seen to begin with it */
+	PGUARD_HANDING_GIVEN,	/* the same thread, which has not been seen to hand it back */
+};
+
 /**
  * struct pguard_client_request - the request that a client has made; times in ticks
  * @arrived: pguard_clock() when its first bytes came, as far as the kernel knows
@@ -79,15 +86,17 @@ struct pguard_peer_address {
  * @handed: from one thread to another
  * @waiting: since a peer was asked that has not answered, outside of units
  * @until_answer: the same at @answered
- * @longest: the longest wait for a peer, and
+ * @longest: the longest wait for a peer, as request_coarse() has it, and
  * @peer: which that was
+ * @left_out: for how long the client had no room for the answer, which is no time of the request;
+ *	jiffies
  * @gone: the next connection that is out of the table; the sweep's own
  * @unit: the low bits of the number of that which had its last message; 0: there is none, and
  * @by: whose that was, by the thread's id
  * @asked: pguard_connection_key() of the peer that was asked last and has not answered, or 0
  * @tid: of the thread that read it first
  * @pid: the same
- * @is_handed: it was handed over since, and nobody was seen to begin with it
+ * @handing: enum pguard_handing
  * @reports: how often it was reported late; PGUARD_REQUEST_REPORTED if nothing is to come
  * @type: index, from 1, of the type of the unit that read it, as its last message so far shows
  *	it; 0: not known
@@ -108,7 +117,10 @@ struct pguard_client_request {
 		u64 handed;
 	} until_answer;
 	union {
-		u64 longest;
+		struct {
+			u32 longest;
+			u32 left_out;
+		};
 		struct pguard_connection *gone;
 	};
 	u64 asked;
@@ -118,7 +130,7 @@ struct pguard_client_request {
 	u16 unit;
 	u16 profile;
 	u8 reports;
-	bool is_handed;
+	u8 handing;
 	u16 type;
 	struct pguard_peer_address peer;
 };
@@ -141,7 +153,9 @@ enum { PGUARD_MAX_ASKERS = 6 };
  * @is_open: there is a request, maybe one that is answered already
  * @port: of the other side, by datagrams, and
  * @host: its address, of IPv4 a mapped one
- * @retransmitted: else: packets to a client when it was answered last
+ * @retransmitted: else: packets to a client when it was answered last, and
+ * @held_up: for how long it had had no room for what it was to be sent, in jiffies; the low
+ *	bits of both
  * @unread: how often a client was reported late whose next message nobody has read
  * @request: of a client
  * @client: of a peer, for whom it was asked last: the client's socket, which may be gone, and
@@ -178,7 +192,10 @@ struct pguard_connection {
 		bool answers;
 	};
 	union {
-		u32 retransmitted;
+		struct {
+			u16 retransmitted;
+			u16 held_up;
+		};
 		struct in6_addr host;
 	};
 };
@@ -196,7 +213,7 @@ static_assert(sizeof(struct pguard_connection) <= 192 || IS_ENABLED(CONFIG_DEBUG
  * @next_id: of connections
  * @seed: of the ids of those by datagrams, and
  * @datagrams: how many there are of these
- * @refused: connections that found no room
+ * @refused: how many times a message found no room for its connection
  * @walk: held by who sweeps, or reports; within pguard_control
  * @removed: connections that were taken out so far; written under @walk
  * @reports: that were made; the same

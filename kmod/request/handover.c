@@ -22,6 +22,7 @@ void pguard_handovers_init(struct pguard_handovers *handovers)
 
 	for (i = 0; i < PGUARD_HANDOVER_QUEUES; i++)
 		spin_lock_init(&handovers->queues[i].lock);
+	spin_lock_init(&handovers->lock);
 }
 
 static void drop(struct pguard_handover_queue *queue, u32 i)
@@ -111,5 +112,55 @@ bool pguard_handover_take_back(struct pguard_handovers *handovers, u64 key,
 			drop(queue, i);
 	}
 	spin_unlock(&queue->lock);
+	return is_there;
+}
+
+static void back_drop(struct pguard_handovers *handovers, u32 i)
+{
+	u32 nr = handovers->nr_backs - 1;
+
+	lockdep_assert_held(&handovers->lock);
+	memmove(&handovers->backs[i], &handovers->backs[i + 1],
+		(nr - i) * sizeof(*handovers->backs));
+	WRITE_ONCE(handovers->nr_backs, nr);
+}
+
+/* What nobody was seen to take was handed back.  Context: any but interrupts; does not sleep. */
+void pguard_handback_put(struct pguard_handovers *handovers, const struct pguard_handback *back)
+{
+	spin_lock(&handovers->lock);
+	if (handovers->nr_backs == PGUARD_HANDOVER_LENGTH)
+		back_drop(handovers, 0);
+	handovers->backs[handovers->nr_backs] = *back;
+	WRITE_ONCE(handovers->nr_backs, handovers->nr_backs + 1);
+	spin_unlock(&handovers->lock);
+}
+
+/**
+ * pguard_handback_claim() - take the first that was handed back within a time
+ * @handovers: of the target
+ * @after: pguard_clock(), and
+ * @until: the same
+ * @ret: filled in
+ *
+ * Context: any but interrupts; does not sleep.
+ * Return: false if there is none.
+ */
+bool pguard_handback_claim(struct pguard_handovers *handovers, u64 after, u64 until,
+			   struct pguard_handback *ret)
+{
+	bool is_there = false;
+	u32 i;
+
+	if (likely(!READ_ONCE(handovers->nr_backs)))
+		return false;
+	spin_lock(&handovers->lock);
+	for (i = 0; i < handovers->nr_backs && !is_there; i++) {
+		*ret = handovers->backs[i];
+		is_there = (s64)(ret->at - after) > 0 && (s64)(until - ret->at) >= 0;
+	}
+	if (is_there)
+		back_drop(handovers, i - 1);
+	spin_unlock(&handovers->lock);
 	return is_there;
 }

@@ -10,8 +10,12 @@
  * order; who reads from an eventfd or a pipe takes all that was handed over there.
  *
  * Work that was handed over is served until it is handed back, or the thread is woken for other
- * work; in which units does not matter.  A thread that takes work while it is awake is not
- * seen to do so; as it has handed back what it had, that is not taken for the same client's.
+ * work; in which units does not matter.
+ *
+ * A thread that takes work while it is awake, as in a pool that is full, is not seen to do so; as
+ * it has handed back what it had, that is not taken for the same client's.  But it is seen to
+ * hand it back, and has worked for it since the time before.  It is claimed for the first request
+ * that goes on then where nothing else has happened since to say why it does.
  */
 #ifndef _KMOD_REQUEST_HANDOVER_H
 #define _KMOD_REQUEST_HANDOVER_H
@@ -23,18 +27,30 @@ struct sock;
 
 enum {
 	PGUARD_HANDOVER_QUEUES = 64,	/* of a target */
-	PGUARD_HANDOVER_LENGTH = 8,	/* of each; the oldest goes */
+	PGUARD_HANDOVER_LENGTH = 8,	/* of each, and of hand-backs; the oldest goes */
 };
 
 /**
  * struct pguard_handover - that is not taken yet
  * @client: the socket of the client it is for, which may be gone
  * @id: of its connection
+ * @tid: of the thread that handed it over
  * @at: when, pguard_clock()
  */
 struct pguard_handover {
 	const struct sock *client;
 	u32 id;
+	u32 tid;
+	u64 at;
+};
+
+/**
+ * struct pguard_handback - what was handed back by a thread that was not seen to take it
+ * @begun: since when the thread can have worked for it, pguard_clock()
+ * @at: when it was handed back
+ */
+struct pguard_handback {
+	u64 begun;
 	u64 at;
 };
 
@@ -51,9 +67,18 @@ struct pguard_handover_queue {
 	struct pguard_handover of[PGUARD_HANDOVER_LENGTH];
 };
 
-/* By the hash of their keys; what has no room of its own there takes that of the other. */
+/**
+ * struct pguard_handovers - of a target
+ * @queues: by the hash of their keys; what has no room of its own there takes that of the other
+ * @lock: of all that follows; innermost
+ * @nr_backs: length of @backs; READ_ONCE
+ * @backs: that nobody has claimed, the oldest first
+ */
 struct pguard_handovers {
 	struct pguard_handover_queue queues[PGUARD_HANDOVER_QUEUES];
+	spinlock_t lock;
+	u32 nr_backs;
+	struct pguard_handback backs[PGUARD_HANDOVER_LENGTH];
 };
 
 void pguard_handovers_init(struct pguard_handovers *handovers);
@@ -64,5 +89,8 @@ bool pguard_handover_take(struct pguard_handovers *handovers, u64 key,
 			  struct pguard_handover *ret);
 bool pguard_handover_take_back(struct pguard_handovers *handovers, u64 key,
 			       const struct sock *client, u32 id);
+void pguard_handback_put(struct pguard_handovers *handovers, const struct pguard_handback *back);
+bool pguard_handback_claim(struct pguard_handovers *handovers, u64 after, u64 until,
+			   struct pguard_handback *ret);
 
 #endif /* _KMOD_REQUEST_HANDOVER_H */

@@ -39,23 +39,39 @@ static bool may_report(const struct pguard_target *target, struct pguard_tenant 
 	       pguard_rate_limit_take(&tenant->request_limit);
 }
 
+/* Does a thread that is in a unit, as the word says, work for the request? */
+static bool works_for(const struct pguard_thread *thread, u64 word,
+		      const struct pguard_late_request *late)
+{
+	const struct pguard_serves *serves = &thread->serves;
+
+	if (!(word & PGUARD_PHASE_RUNNING))
+		return false;
+	if (thread->tid == late->by && late->unit == (u16)pguard_unit_number(word))
+		return true;
+	/* It may have woken another one, and go on with it by itself. */
+	return READ_ONCE(serves->client) == late->client &&
+	       READ_ONCE(serves->id) == late->slow.connection &&
+	       READ_ONCE(serves->unit) == pguard_unit_number(word);
+}
+
 /* What has gone by since its last message was in a unit, if its thread still does that. */
 static void find_unit(struct pguard_late_request *late, struct pguard_alert_record *record)
 {
 	const struct pguard_thread *thread;
 	u64 word;
 
-	if (!late->unit || !late->since)
+	if (!late->since)
 		return;
 	rcu_read_lock();
 	list_for_each_entry_rcu(thread, &pguard_all_threads, all) {
 		word = READ_ONCE(thread->unit);
-		if (thread->tid != late->by || !(word & PGUARD_PHASE_RUNNING) ||
-		    (u16)pguard_unit_number(word) != late->unit)
+		if (!works_for(thread, word, late))
 			continue;
 		late->slow.times.working += late->since;
 		record->tid = thread->task->pid;
 		record->unit = pguard_unit_number(word);
+		break;
 	}
 	rcu_read_unlock();
 }

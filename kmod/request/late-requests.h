@@ -25,6 +25,7 @@ enum { PGUARD_LATE_REQUESTS = 16 };
  * struct pguard_late_request - one that is to be reported
  * @slow: what there is to be said of it
  * @by: id of the thread that had the last message of it
+ * @client: the socket of its client; to be compared with, nothing else
  * @unit: the low bits of the number of its unit; 0: it was in none
  * @since: how long ago that was, if nobody was to do something then, ticks; else 0
  * @limit: which it exceeds
@@ -34,6 +35,7 @@ struct pguard_late_request {
 	struct pguard_request_limit limit;
 	u32 by;
 	u16 unit;
+	const void *client;
 	u64 since;
 };
 

@@ -79,18 +79,18 @@ static void count(const struct pguard_profile *profile, u32 type, u64 ns)
  * pguard_request_count() - a request was answered: it counts for the type of the unit that read it
  * @table: of its connection
  * @request: whose connection is locked
+ * @elapsed: how long it took, ticks
  *
  * Context: any but interrupts; does not sleep.
  */
 void pguard_request_count(const struct pguard_connection_table *table,
-			  const struct pguard_client_request *request)
+			  const struct pguard_client_request *request, u64 elapsed)
 {
 	const struct pguard_profile *profile;
 
 	rcu_read_lock();
 	profile = rcu_dereference(table->target->profile);
 	if (profile && has_type(profile, request))
-		count(profile, request->type - 1,
-		      pguard_clock_ns(request->answered - request->arrived));
+		count(profile, request->type - 1, pguard_clock_ns(elapsed));
 	rcu_read_unlock();
 }

@@ -28,6 +28,6 @@ void pguard_request_limit(const struct pguard_connection_table *table,
 			  const struct pguard_client_request *request,
 			  struct pguard_request_limit *ret);
 void pguard_request_count(const struct pguard_connection_table *table,
-			  const struct pguard_client_request *request);
+			  const struct pguard_client_request *request, u64 elapsed);
 
 #endif /* _KMOD_REQUEST_REQUEST_LIMIT_H */

@@ -123,6 +123,8 @@ struct pguard_stopped {
  * @is_handed: it was handed over by another thread, and is served until that is done
  * @is_done: it was handed on, or back
  * @unit: number of the unit otherwise; 0 if none did yet
+ * @last: when the thread had a message of a connection last, pguard_clock()
+ * @back: when it handed back last what it was given, the same
  */
 struct pguard_serves {
 	const struct sock *client;
@@ -130,6 +132,8 @@ struct pguard_serves {
 	bool is_handed;
 	bool is_done;
 	u64 unit;
+	u64 last;
+	u64 back;
 };
 
 /**

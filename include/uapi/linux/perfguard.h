@@ -357,6 +357,12 @@ enum perfguard_event_kind {
 	 * value the client's port, 0 if it has none.
 	 */
 	PERFGUARD_EVENT_KIND_REQUEST_READ = 11,
+	/*
+	 * The thread has taken a request that another one handed over; number
+	 * is that of the connection, as above, value the other thread, sp when
+	 * it did that (CLOCK_MONOTONIC).
+	 */
+	PERFGUARD_EVENT_KIND_REQUEST_TAKEN = 12,
 };
 
 /*
