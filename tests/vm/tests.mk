@@ -22,8 +22,8 @@ $(BUILD)/tests/vm/hits $(BUILD)/tests/vm/stacks: CPPFLAGS += -Itests/bench
 $(BUILD)/tests/vm/hits $(BUILD)/tests/vm/stacks: $(VM_SELF)
 
 # As real programs come: stripped, without frame pointers, with exported names.
-VM_VICTIMS := $(addprefix $(BUILD)/tests/vm/,asleep busy datagrams flood generated guarded hostile \
-	lives one-site scripted service victim)
+VM_VICTIMS := $(addprefix $(BUILD)/tests/vm/,asleep busy connections datagrams flood generated guarded \
+	hostile lives one-site scripted service victim)
 $(VM_VICTIMS): $(BUILD)/tests/vm/%: tests/vm/%.c
 	$(call say,CCLD,$@)
 	$(Q)mkdir -p $(@D)
