@@ -79,6 +79,19 @@ eval-requests: all
 
 .PHONY: eval-requests
 
+# Whether late requests are named by their cause; PROGRAM=pool-nginx, KERNEL and AGAIN as above.
+eval-causes: all
+	$(Q)scripts/setup --eval
+	$(Q)python3 -B tests/eval/causes.py $(PROGRAM:%=--program %) \
+		$(if $(filter-out file,$(origin KERNEL)),--kernel $(KERNEL)) $(if $(AGAIN),--again)
+
+# Whether the threads that serve requests are the right ones; PROGRAM, KERNEL and AGAIN as above.
+eval-handovers: all vm-programs
+	$(Q)python3 -B tests/eval/handovers.py $(PROGRAM:%=--program %) \
+		$(if $(filter-out file,$(origin KERNEL)),--kernel $(KERNEL)) $(if $(AGAIN),--again)
+
+.PHONY: eval-causes eval-handovers
+
 # How many units are late that nothing delays; PROGRAM, KERNEL and AGAIN as above.
 eval-alarms: all vm-programs
 	$(Q)python3 -B tests/eval/false-alarms.py $(PROGRAM:%=--program %) \

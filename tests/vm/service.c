@@ -13,6 +13,7 @@
  *	silent US	compute so long, and do not answer
  *	pool US		let a thread of a pool compute so long, then answer
  *	poolask US	let a thread of a pool ask the peer, wait for it, then answer
+ *	poolwho US	as pool, and answer with the threads that gave the work, and had it
  *
  * The peer is sent "US\n" and answers a line.  Every answer is "ok\n".
  */
@@ -36,6 +37,8 @@ struct job {
 	int client;
 	long us;
 	bool asks;
+	bool says_who;
+	int giver, worker; /* thread ids */
 	struct job *next;
 };
 
@@ -150,6 +153,7 @@ static void *worker(void *unused)
 	(void)unused;
 	for (;;) {
 		job = take_job();
+		job->worker = gettid();
 		work(job, peer);
 		pthread_mutex_lock(&lock);
 		job->next = done_jobs;
@@ -161,18 +165,27 @@ static void *worker(void *unused)
 	return NULL;
 }
 
-static noinline void hand_over(int client, long us, bool asks)
+static noinline void hand_over(int client, long us, const char *word)
 {
 	struct job *job = malloc(sizeof(*job));
 
 	if (!job)
 		errx(1, "no memory");
-	*job = (struct job){ .client = client, .us = us, .asks = asks };
+	*job = (struct job){ .client = client, .us = us, .asks = !strcmp(word, "poolask"),
+			     .says_who = !strcmp(word, "poolwho"), .giver = gettid() };
 	pthread_mutex_lock(&lock);
 	*last_job = job;
 	last_job = &job->next;
 	pthread_mutex_unlock(&lock);
 	pthread_cond_signal(&has_job);
+}
+
+static noinline void say_done(const struct job *job)
+{
+	char line[LINE_MAX_BYTES];
+
+	snprintf(line, sizeof(line), "%d %d\n", job->giver, job->worker);
+	say(job->client, job->says_who ? line : "ok\n");
 }
 
 static noinline void finish_jobs(void)
@@ -188,7 +201,7 @@ static noinline void finish_jobs(void)
 	pthread_mutex_unlock(&lock);
 	for (; job; job = next) {
 		next = job->next;
-		say(job->client, "ok\n");
+		say_done(job);
 		free(job);
 	}
 }
@@ -238,7 +251,7 @@ static noinline void serve(int fd)
 		return;
 	}
 	if (!strncmp(word, "pool", 4)) {
-		hand_over(fd, us, !strcmp(word, "poolask"));
+		hand_over(fd, us, word);
 		return;
 	}
 	compute(us);

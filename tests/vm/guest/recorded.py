@@ -9,7 +9,7 @@ import time
 from family import NUMBER, u32
 
 UNITS = 1 << 5          # the target's flag by which its requests are recorded
-REQUEST, READ = 10, 11   # the events' kinds
+REQUEST, READ, TAKEN = 10, 11, 12   # the events' kinds
 
 
 class Recorded:
@@ -21,6 +21,7 @@ class Recorded:
                   u32(NUMBER["A_TARGET_FLAGS"], target["flags"] | UNITS))
         self.rows = []
         self.ports = {}  # by connection
+        self.begun = []  # [time ns, thread, connection, who handed it over or 0]
         self.is_over = False
         self.device = os.open("/dev/perfguard", os.O_RDONLY | os.O_NONBLOCK)
         self.reader = threading.Thread(target=self.read, daemon=True)
@@ -37,7 +38,10 @@ class Recorded:
                     return
                 time.sleep(1)
                 continue
-            for _, begin, value, _, what in struct.iter_unpack("<QQQII", data):
+            for time_ns, begin, value, tid, what in struct.iter_unpack("<QQQII", data):
+                if what >> 28 in (READ, TAKEN):
+                    self.begun.append([time_ns, tid, what & 0xfffffff,
+                                       value if what >> 28 == TAKEN else 0])
                 if what >> 28 == READ:
                     self.ports[what & 0xfffffff] = value
                 elif what >> 28 == REQUEST:
