@@ -24,11 +24,13 @@ static int put_ticks(struct sk_buff *skb, int type, u64 ticks)
  * @skb: the message
  * @attr: the nest
  * @slow: the request
+ * @peer_name: of the peer's local socket; NULL, or zeros, for none
  *
  * Return: 0 or -EMSGSIZE.
  */
 int pguard_nl_put_slow_request(struct sk_buff *skb, int attr,
-			       const struct pguard_slow_request *slow)
+			       const struct pguard_slow_request *slow,
+			       const struct pguard_socket_name *peer_name)
 {
 	struct nlattr *nest = nla_nest_start(skb, attr);
 
@@ -47,7 +49,9 @@ int pguard_nl_put_slow_request(struct sk_buff *skb, int attr,
 	    (slow->peer.any.sa_family &&
 	     nla_put(skb, PERFGUARD_A_SLOW_REQUEST_PEER, sizeof(slow->peer), &slow->peer)) ||
 	    (slow->via.any.sa_family &&
-	     nla_put(skb, PERFGUARD_A_SLOW_REQUEST_VIA, sizeof(slow->via), &slow->via)))
+	     nla_put(skb, PERFGUARD_A_SLOW_REQUEST_VIA, sizeof(slow->via), &slow->via)) ||
+	    (peer_name && memchr_inv(peer_name, 0, sizeof(*peer_name)) &&
+	     nla_put(skb, PERFGUARD_A_SLOW_REQUEST_PEER_NAME, sizeof(*peer_name), peer_name)))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
@@ -57,6 +61,7 @@ static int fill_requests(struct sk_buff *skb, const struct pguard_target *target
 			 const struct pguard_request_report *report)
 {
 	const struct pguard_request_totals *totals = &report->totals;
+	const struct pguard_slow_request *slow;
 	u32 i;
 
 	if (nla_put_u32(skb, PERFGUARD_A_REQUEST_TARGET_ID, target->id) ||
@@ -74,11 +79,14 @@ static int fill_requests(struct sk_buff *skb, const struct pguard_target *target
 	    put_ticks(skb, PERFGUARD_A_REQUEST_MAX_NS, totals->max) ||
 	    nla_put(skb, PERFGUARD_A_REQUEST_HIST, sizeof(totals->hist), totals->hist))
 		return -EMSGSIZE;
-	for (i = 0; i < PGUARD_SLOW_REQUESTS; i++)
-		if (report->slowest.of[i].times.elapsed &&
-		    pguard_nl_put_slow_request(skb, PERFGUARD_A_REQUEST_SLOW,
-					       &report->slowest.of[i]))
+	for (i = 0; i < PGUARD_SLOW_REQUESTS; i++) {
+		slow = &report->slowest.of[i];
+		if (slow->times.elapsed &&
+		    pguard_nl_put_slow_request(skb, PERFGUARD_A_REQUEST_SLOW, slow,
+					       pguard_socket_name(&target->connections->names,
+								  slow->peer_name)))
 			return -EMSGSIZE;
+	}
 	return 0;
 }
 

@@ -11,6 +11,7 @@ struct file;
 struct pguard_request;
 struct pguard_scope;
 struct pguard_slow_request;
+struct pguard_socket_name;
 
 extern struct genl_family pguard_nl_family;
 
@@ -46,7 +47,8 @@ static inline int pguard_nl_put64(struct sk_buff *skb, int type, u64 value)
 }
 
 int pguard_nl_put_slow_request(struct sk_buff *skb, int attr,
-			       const struct pguard_slow_request *slow);
+			       const struct pguard_slow_request *slow,
+			       const struct pguard_socket_name *peer_name);
 int pguard_nl_control_lock(void);
 int pguard_nl_dump_lock(struct sk_buff *skb, struct netlink_callback *cb);
 struct file *pguard_nl_file(struct genl_info *info, const struct nlattr *fd);

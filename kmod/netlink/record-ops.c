@@ -11,6 +11,7 @@
 
 #include "netlink/policy.h"
 #include "report/alert-record.h"
+#include "request/request-sums.h"
 #include "report/stack.h"
 
 #include <linux/workqueue.h>
@@ -78,7 +79,8 @@ static int fill_kind(struct sk_buff *skb, const struct pguard_alert_record *reco
 		return pguard_nl_put64(skb, PERFGUARD_A_RECORD_THRESHOLD_NS,
 				       record->threshold_ns) ||
 		       pguard_nl_put_slow_request(skb, PERFGUARD_A_RECORD_REQUEST,
-						  record->request);
+						  &record->request->slow,
+						  &record->request->peer_name);
 	return nla_put_u32(skb, PERFGUARD_A_RECORD_FOUND_BY, record->found_by) ||
 	       (record->part && nla_put_u32(skb, PERFGUARD_A_RECORD_PART, record->part)) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_RECORD_THRESHOLD_NS, record->threshold_ns);

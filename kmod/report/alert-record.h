@@ -19,7 +19,7 @@
 
 #include <linux/perfguard.h>
 
-struct pguard_slow_request;
+struct pguard_reported_request;
 struct pguard_stack;
 struct pguard_tenant;
 
@@ -74,7 +74,7 @@ struct pguard_alert_record {
 	bool is_degraded;
 	u32 nr_met;
 	struct perfguard_met *met;	/* freed with it */
-	struct pguard_slow_request *request;	/* freed with it; NULL of another kind */
+	struct pguard_reported_request *request;	/* freed with it; NULL of another kind */
 	size_t request_bytes;
 	struct pguard_stack *stack;	/* the first one, or NULL */
 };

@@ -7,55 +7,11 @@
 #include "trainstream/stream.h"
 
 #include <net/inet_connection_sock.h>
-#include <net/inet_sock.h>
 #include <net/tcp.h>
 
-/* Of the other side of a connection, or of the own one. */
-static __always_inline void address_of(const struct sock *sk, bool is_own,
-				       struct pguard_peer_address *ret)
+/* The remote address of a connection by datagrams. */
+static void remote_of(const struct pguard_connection *connection, struct pguard_peer_address *ret)
 {
-	const struct inet_sock *inet = inet_sk(sk);
-
-	memset(ret, 0, sizeof(*ret));
-	ret->family = sk->sk_family;
-	switch (sk->sk_family) {
-	case AF_INET:
-		ret->port = is_own ? inet->inet_sport : inet->inet_dport;
-		ret->host = is_own ? inet->inet_saddr : inet->inet_daddr;
-		break;
-#if IS_ENABLED(CONFIG_IPV6)
-	case AF_INET6:
-		ret->port = is_own ? inet->inet_sport : inet->inet_dport;
-		ret->host6 = is_own ? sk->sk_v6_rcv_saddr : sk->sk_v6_daddr;
-		break;
-#endif
-	}
-}
-
-static void address_put(const struct pguard_peer_address *address, struct pguard_address *ret)
-{
-	memset(ret, 0, sizeof(*ret));
-	ret->any.sa_family = address->family;
-	switch (address->family) {
-	case AF_INET:
-		ret->in.sin_port = address->port;
-		ret->in.sin_addr.s_addr = address->host;
-		break;
-	case AF_INET6:
-		ret->in6.sin6_port = address->port;
-		ret->in6.sin6_addr = address->host6;
-		break;
-	}
-}
-
-/* Of the other side. */
-static __always_inline void remote_of(const struct pguard_connection *connection,
-				      struct pguard_peer_address *ret)
-{
-	if (likely(!pguard_connection_is_datagram(connection))) {
-		address_of(connection->sk, false, ret);
-		return;
-	}
 	*ret = (struct pguard_peer_address){
 		.family = connection->sk->sk_family,
 		.port = connection->port,
@@ -65,30 +21,45 @@ static __always_inline void remote_of(const struct pguard_connection *connection
 		ret->host = connection->host.s6_addr32[3];
 }
 
+/* Who was asked. */
+static __always_inline void peer_of(const struct pguard_connection *peer,
+				    struct pguard_peer_address *ret)
+{
+	if (likely(!pguard_connection_is_datagram(peer)))
+		*ret = peer->address;
+	else
+		remote_of(peer, ret);
+}
+
 /*
  * Of the own side of the connection to a peer.  A socket that is not bound to an address sends to
  * a loopback one from the same.
  */
 static void own_describe(const struct pguard_connection *peer, struct pguard_address *ret)
 {
-	struct pguard_peer_address own, remote;
+	struct pguard_peer_address remote;
 
-	address_of(peer->sk, true, &own);
+	pguard_address_describe(peer->sk, PGUARD_END_OWN, ret);
+	if (!pguard_connection_is_datagram(peer))
+		return;
 	remote_of(peer, &remote);
-	if (own.family == AF_INET && !own.host && ipv4_is_loopback(remote.host))
-		own.host = remote.host;
-	if (own.family == AF_INET6 && ipv6_addr_any(&own.host6) &&
+	if (remote.family == AF_INET && !ret->in.sin_addr.s_addr && ipv4_is_loopback(remote.host))
+		ret->in.sin_addr.s_addr = remote.host;
+	if (remote.family == AF_INET6 && ipv6_addr_any(&ret->in6.sin6_addr) &&
 	    ipv6_addr_loopback(&remote.host6))
-		own.host6 = remote.host6;
-	address_put(&own, ret);
+		ret->in6.sin6_addr = remote.host6;
 }
 
-static void remote_describe(const struct pguard_connection *connection, struct pguard_address *ret)
+static void client_describe(const struct pguard_connection *client, struct pguard_address *ret)
 {
-	struct pguard_peer_address address;
+	struct pguard_peer_address remote;
 
-	remote_of(connection, &address);
-	address_put(&address, ret);
+	if (!pguard_connection_is_datagram(client)) {
+		pguard_address_describe(client->sk, PGUARD_END_OTHER, ret);
+		return;
+	}
+	remote_of(client, &remote);
+	pguard_address_put(&remote, ret);
 }
 
 /*
@@ -138,7 +109,7 @@ static void take_answer(struct pguard_client_request *request,
 	request->peers += request->waiting;
 	if (request_coarse(request->waiting) > request->longest) {
 		request->longest = request_coarse(request->waiting);
-		remote_of(peer, &request->peer);
+		peer_of(peer, &request->peer);
 	}
 	request->waiting = 0;
 	request->asked = 0;
@@ -340,6 +311,12 @@ static void request_describe(const struct pguard_connection *connection,
 	};
 }
 
+static void peer_describe(const struct pguard_peer_address *peer, struct pguard_slow_request *ret)
+{
+	pguard_address_put(peer, &ret->peer);
+	ret->peer_name = peer->family == AF_UNIX ? peer->name : 0;
+}
+
 /* What is kept of one of the slowest besides. */
 static void request_describe_more(const struct pguard_connection *connection,
 			     struct pguard_slow_request *ret)
@@ -348,8 +325,8 @@ static void request_describe_more(const struct pguard_connection *connection,
 
 	ret->begin_ns = ktime_get_ns() - pguard_clock_ns(pguard_clock() - request->arrived);
 	ret->connection = connection->id;
-	address_put(&request->peer, &ret->peer);
-	remote_describe(connection, &ret->client);
+	peer_describe(&request->peer, ret);
+	client_describe(connection, &ret->client);
 }
 
 /* Describe a request that has not been answered. */
@@ -362,6 +339,7 @@ static void request_describe_open(struct pguard_connection_table *table,
 	u64 waiting = request->waiting, handed = request->handed;
 	bool is_handed = request->handing == PGUARD_HANDING_OVER;
 	const struct pguard_connection *peer = NULL;
+	struct pguard_peer_address address;
 
 	if (request->asked)
 		waiting += since;
@@ -384,9 +362,11 @@ static void request_describe_open(struct pguard_connection_table *table,
 	request_describe_more(connection, &ret->slow);
 	if (request->asked && request_coarse(waiting) > request->longest)
 		peer = pguard_connection_find(table, request->asked);
-	if (!peer)
+	/* Its socket may be gone, and another one be where it was. */
+	if (!peer || READ_ONCE(peer->role) != PGUARD_CONNECTION_PEER)
 		return;
-	remote_describe(peer, &ret->slow.peer);
+	peer_of(peer, &address);
+	peer_describe(&address, &ret->slow);
 	own_describe(peer, &ret->slow.via);
 }
 
@@ -523,13 +503,14 @@ static noinline void record_end(const struct pguard_connection *connection,
 static noinline void record_begin(const struct pguard_connection *connection,
 				  const struct pguard_message *message)
 {
-	struct pguard_peer_address client;
+	struct pguard_address client;
 
 	if (!pguard_stream_wants_units(message->thread->image->target))
 		return;
-	remote_of(connection, &client);
+	client_describe(connection, &client);
+	/* The port of IPv6 is at the same place, and a local socket has zeros there. */
 	pguard_stream_put(message->thread, PERFGUARD_EVENT_KIND_REQUEST_READ,
-			  event_number(connection), 0, ntohs(client.port));
+			  event_number(connection), 0, ntohs(client.in.sin_port));
 }
 
 /**
@@ -802,7 +783,7 @@ static u64 unread_look(struct pguard_connection_table *table,
 	due = doubled(late.limit.ticks, connection->unread);
 	if (age < due)
 		return due - age;
-	remote_describe(connection, &late.slow.client);
+	client_describe(connection, &late.slow.client);
 	if (!pguard_late_requests_add(&table->late, &late))
 		return 0;
 	if (!connection->unread)

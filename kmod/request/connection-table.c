@@ -233,6 +233,7 @@ struct pguard_connection_table *pguard_connection_table_new(struct pguard_target
 	INIT_DELAYED_WORK(&table->sweep, sweep_work);
 	pguard_late_requests_init(&table->late, watch);
 	pguard_handovers_init(&table->handovers);
+	pguard_socket_names_init(&table->names);
 	if (pguard_request_sums_init(&table->sums))
 		goto err_free;
 	if (rhashtable_init(&table->hash, &params))

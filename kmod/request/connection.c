@@ -109,6 +109,7 @@ static void peer_read(struct pguard_connection *connection, const struct pguard_
 /*
  * Who asks: if the connection was not seen to be accepted, whoever sends first.  Where it
  * was in the middle of something then, the ports show it: one who connects has none of his own.
+ * So does a name of an end on this machine.
  */
 static u8 role_by_ports(const struct sock *sk, __be16 port, bool is_read)
 {
@@ -124,14 +125,35 @@ static u8 role_by_ports(const struct sock *sk, __be16 port, bool is_read)
 	return role;
 }
 
-static void find_role(struct pguard_connection *connection, bool is_read)
+static u8 role_of(struct sock *sk, bool is_read)
 {
-	const struct sock *sk = connection->sk;
 	u8 role = is_read ? PGUARD_CONNECTION_CLIENT : PGUARD_CONNECTION_PEER;
+	enum pguard_local_side side;
 
 	if (pguard_is_tcp(sk))
-		role = role_by_ports(sk, inet_sk(sk)->inet_dport, is_read);
-	cmpxchg(&connection->role, PGUARD_CONNECTION_UNKNOWN, role);
+		return role_by_ports(sk, inet_sk(sk)->inet_dport, is_read);
+	if (sk->sk_family != AF_UNIX)
+		return role;
+	side = pguard_local_side(sk);
+	if (side == PGUARD_LOCAL_ANY)
+		return role;
+	return side == PGUARD_LOCAL_CONNECTED ? PGUARD_CONNECTION_PEER : PGUARD_CONNECTION_CLIENT;
+}
+
+static noinline void find_role(struct pguard_connection *connection,
+			       const struct pguard_message *message, bool is_read)
+{
+	u8 role = role_of(connection->sk, is_read);
+	struct pguard_peer_address address;
+
+	pguard_peer_address_of(connection->sk, &message->table->names, &address);
+	spin_lock(&connection->lock);
+	if (connection->role == PGUARD_CONNECTION_UNKNOWN) {
+		if (role == PGUARD_CONNECTION_PEER)
+			connection->address = address;
+		WRITE_ONCE(connection->role, role);
+	}
+	spin_unlock(&connection->lock);
 }
 
 /* Sockets of kinds whose ends are known by SOCK_DEAD, and only by that. */
@@ -365,7 +387,7 @@ static __always_inline void take(struct pguard_connection *connection,
 
 	message->sk = connection->sk;
 	if (unlikely(READ_ONCE(connection->role) == PGUARD_CONNECTION_UNKNOWN))
-		find_role(connection, is_read);
+		find_role(connection, message, is_read);
 	role = READ_ONCE(connection->role);
 	if (unlikely(role > PGUARD_CONNECTION_PEER)) {
 		if (role == PGUARD_CONNECTION_DATAGRAMS)
@@ -621,8 +643,9 @@ void pguard_connection_woken(struct pguard_thread *thread, u64 futex)
 /* A client's; current is who is to serve it. */
 static void client_accept(struct pguard_connection *connection)
 {
-	cmpxchg(&connection->role, PGUARD_CONNECTION_UNKNOWN, PGUARD_CONNECTION_CLIENT);
 	spin_lock(&connection->lock);
+	if (connection->role == PGUARD_CONNECTION_UNKNOWN)
+		WRITE_ONCE(connection->role, PGUARD_CONNECTION_CLIENT);
 	if (connection->role == PGUARD_CONNECTION_CLIENT && !connection->request.pid) {
 		connection->request.pid = current->tgid;
 		connection->request.tid = current->pid;

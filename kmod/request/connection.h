@@ -24,6 +24,7 @@
 #ifndef _KMOD_REQUEST_CONNECTION_H
 #define _KMOD_REQUEST_CONNECTION_H
 
+#include "request/connection-ends.h"
 #include "request/datagram.h"
 #include "request/handover.h"
 #include "request/late-requests.h"
@@ -57,16 +58,6 @@ enum pguard_connection_role {
 
 /* The id of a connection by datagrams has this bit, and a hash of the other side's address. */
 #define PGUARD_DATAGRAM_ID	BIT(31)
-
-/* What is kept of the address of a peer. */
-struct pguard_peer_address {
-	u16 family;	/* 0 if there is none */
-	__be16 port;
-	union {
-		__be32 host;
-		struct in6_addr host6;
-	};
-};
 
 /* Who has a request now. */
 enum pguard_handing {
@@ -160,6 +151,7 @@ enum { PGUARD_MAX_ASKERS = 6 };
  * @request: of a client
  * @client: of a peer, for whom it was asked last: the client's socket, which may be gone, and
  * @client_id: the id of its connection
+ * @address: of the peer, other than by datagrams; set before @role
  * @asked_at: of a peer by datagrams: pguard_clock() of its last message
  * @is_answered: the same: it has answered to the only one of
  * @askers: for whom it was asked, the oldest first, which are
@@ -182,6 +174,7 @@ struct pguard_connection {
 		struct {
 			const struct sock *client;
 			u32 client_id;
+			struct pguard_peer_address address;
 		};
 		struct {
 			u64 asked_at;
@@ -210,6 +203,7 @@ static_assert(sizeof(struct pguard_connection) <= 192 || IS_ENABLED(CONFIG_DEBUG
  * @sums: of the requests
  * @late: those that are beyond a limit
  * @handovers: those that are handed from one thread to another
+ * @names: of the local sockets of peers
  * @next_id: of connections
  * @seed: of the ids of those by datagrams, and
  * @datagrams: how many there are of these
@@ -226,6 +220,7 @@ struct pguard_connection_table {
 	struct pguard_request_sums sums;
 	struct pguard_late_requests late;
 	struct pguard_handovers handovers;
+	struct pguard_socket_names names;
 	atomic_t next_id;
 	u32 seed;
 	atomic_t datagrams;

@@ -88,6 +88,22 @@ static void describe_process(struct pguard_alert_record *record)
 	rcu_read_unlock();
 }
 
+/* NULL for lack of memory. */
+static struct pguard_reported_request *describe_request(const struct pguard_target *target,
+							const struct pguard_slow_request *slow)
+{
+	struct pguard_reported_request *ret = kzalloc(sizeof(*ret), GFP_KERNEL);
+	const struct pguard_socket_name *name =
+		pguard_socket_name(&target->connections->names, slow->peer_name);
+
+	if (!ret)
+		return NULL;
+	ret->slow = *slow;
+	if (name)
+		ret->peer_name = *name;
+	return ret;
+}
+
 static void report(struct pguard_target *target, const struct pguard_image *image,
 		   struct pguard_late_request *late)
 {
@@ -106,7 +122,7 @@ static void report(struct pguard_target *target, const struct pguard_image *imag
 	find_unit(late, record);
 	describe_process(record);
 	record->account.elapsed = pguard_clock_ns(late->slow.times.elapsed);
-	record->request = kmemdup(&late->slow, sizeof(late->slow), GFP_KERNEL);
+	record->request = describe_request(target, &late->slow);
 	if (!record->request) {
 		pguard_alert_record_put(record);
 		return;

@@ -5,20 +5,12 @@
 #ifndef _KMOD_REQUEST_REQUEST_SUMS_H
 #define _KMOD_REQUEST_REQUEST_SUMS_H
 
+#include "request/connection-ends.h"
+
 #include <linux/spinlock.h>
 #include <linux/types.h>
-#include <net/ipv6.h>
 
 #include <linux/perfguard.h>
-
-/* One end of a connection; its family is 0 if it has no address. */
-struct pguard_address {
-	union {
-		struct sockaddr any;
-		struct sockaddr_in in;
-		struct sockaddr_in6 in6;
-	};
-};
 
 /**
  * struct pguard_request_times - how long a request took, ticks of pguard_clock()
@@ -47,6 +39,7 @@ struct pguard_request_times {
  * @client: who asked
  * @peer: who was waited for longest, if anybody, or is waited for
  * @via: the own side of the connection to it while it is waited for
+ * @peer_name: of its local socket, in pguard_socket_names
  */
 struct pguard_slow_request {
 	struct pguard_request_times times;
@@ -58,6 +51,13 @@ struct pguard_slow_request {
 	struct pguard_address client;
 	struct pguard_address peer;
 	struct pguard_address via;
+	u32 peer_name;
+};
+
+/* One that is reported, which outlives its target. */
+struct pguard_reported_request {
+	struct pguard_slow_request slow;
+	struct pguard_socket_name peer_name;	/* its first bytes are zeros if there is none */
 };
 
 enum { PGUARD_SLOW_REQUESTS = 8 };

@@ -14,13 +14,14 @@
 #include "printed.h"
 #include "tap.h"
 
-static const struct late_client *there;
+static const struct late_client *there[2];
 
 static void print(const struct record *record, bool is_again, bool is_json)
 {
 	const struct alert_request alert = {
 		.record = record, .exe = "/bin/server", .usual_ns = 3 * NSEC_PER_MSEC,
-		.answered = 4000, .there = there,
+		.answered = 4000, .there = { there[0], there[1] },
+		.nr_there = !!there[0] + !!there[1],
 		.average = { .elapsed_ns = 4 * NSEC_PER_MSEC, .working_ns = NSEC_PER_MSEC,
 			     .peers_ns = 3 * NSEC_PER_MSEC },
 	};
@@ -92,19 +93,61 @@ static void check_there(void)
 	};
 	struct sockaddr_in6 mapped = { .sin6_family = AF_INET6, .sin6_port = htons(4000) };
 
-	there = &other;
+	there[0] = &other;
 	print(&record, false, false);
 	ok(has("there     data?base[20/21] has it for 902 ms, most of that in its own units"),
 	   "what that does for it is said");
 	print(&record, false, true);
 	ok(has("\"there\":{\"comm\":") && has("\"tid\":21"), "also in JSON");
-	there = NULL;
+	there[0] = NULL;
 	set_address(record.request.via, 4000);
 	inet_pton(AF_INET6, "::ffff:127.0.0.1", &mapped.sin6_addr);
 	memcpy(other.request.client, &mapped, sizeof(mapped));
 	ok(address_is_same(record.request.via, other.request.client) &&
 	   !address_is_same(record.request.peer, other.request.client) &&
 	   !address_is_same(other.request.peer, other.request.peer), "it is known by its client");
+}
+
+/* By local sockets, to one that waits for another one. */
+static void check_local(void)
+{
+	struct record record = waiting();
+	struct late_client middle = { .pid = 20, .tid = 21, .comm = "middle" };
+	struct late_client last = { .pid = 30, .tid = 31, .comm = "last", .unit = 7 };
+	struct perfguard_local_address local = { .family = AF_UNIX, .pid = 30 };
+
+	memcpy(record.request.peer, &local, sizeof(local));
+	print(&record, false, false);
+	ok(has("a local socket of process 30, which has not answered"), "whose local socket it is");
+	strcpy(record.request.peer_name, "/run/a\x1b[2Jsocket");
+	print(&record, false, false);
+	ok(has("unix:/run/a?[2Jsocket, which has not answered"), "what that is bound to is plain text");
+	memset(record.request.peer_name, 'x', sizeof(record.request.peer_name));
+	print(&record, false, true);
+	ok(has("xxx\",\"via\""), "a path may fill its room");
+	memset(record.request.peer_name, 0, sizeof(record.request.peer_name));
+	memcpy(record.request.peer_name, "\0a\0b", 4);
+	middle.request = last.request = record.request;
+	last.request.peers_ns = 0;
+	last.request.working_ns = 900 * NSEC_PER_MSEC;
+	there[0] = &middle;
+	there[1] = &last;
+	print(&record, false, false);
+	ok(has("middle[20/21] has it for 904 ms, most of that waiting for unix:@a@b") &&
+	   has("last[30/31] has it for 904 ms, most of that in its own units") &&
+	   has("look at   unit 7 of thread 31"), "it is followed to the end");
+	print(&record, false, true);
+	ok(has("\"unit\":null,\"cause\":\"waiting for unix:@a@b\",\"there\":{\"comm\":\"last\""),
+	   "each in the one before it");
+	there[0] = there[1] = NULL;
+	local.cookie_high = 1;
+	memcpy(record.request.via, &local, sizeof(local));
+	local.pid = 0;
+	memcpy(last.request.client, &local, sizeof(local));
+	ok(address_is_same(record.request.via, last.request.client) &&
+	   !address_is_same(record.request.peer, record.request.peer) &&
+	   !address_is_same(record.request.via, record.request.peer),
+	   "it is known by its own number");
 }
 
 static void check_ended(void)
@@ -147,9 +190,10 @@ static void check_causes(void)
 
 int main(void)
 {
-	plan(16);
+	plan(22);
 	check_waiting();
 	check_there();
+	check_local();
 	check_ended();
 	check_causes();
 	free(text);

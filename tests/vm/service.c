@@ -2,25 +2,29 @@
 /*
  * A server with one event loop, whose clients say how long it takes to answer them.
  *
- * usage: service PORT PEER
+ * usage: service WHERE PEER
  *
- * Both are ports of 127.0.0.1.  A client sends lines, one at a time:
+ * Both are ports of 127.0.0.1, paths or, with an '@' before it, abstract names of local sockets, by
+ * which whoever listens says "hi\n" first.  A client sends lines, one at a time:
  *
  *	compute US	compute so long, then answer
  *	ask US		ask the peer to answer that much later, by a connection of this
  *			client's own, and answer when it has
+ *	relay US	the same, but let the peer ask its own one
  *	halves US	compute so long, then answer by two writes, without TCP_NODELAY
  *	silent US	compute so long, and do not answer
  *	pool US		let a thread of a pool compute so long, then answer
  *	poolask US	let a thread of a pool ask the peer, wait for it, then answer
  *	poolwho US	as pool, and answer with the threads that gave the work, and had it
  *
- * The peer is sent "US\n" and answers a line.  Every answer is "ok\n".
+ * The peer is sent "US\n", or "ask US\n", and answers a line.  Every answer is "ok\n".
  */
 #include <arpa/inet.h>
 #include <err.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +32,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -50,15 +55,38 @@ static int bell;
 
 static int other[MAX_FDS]; /* of a client its peer, and the reverse; 0: none */
 static bool is_peer[MAX_FDS];
-static int epoll, peer_port;
+static int epoll;
+static const char *where, *peer_where;
 
 /* In one function, a unit would call none of the program, and there would be nothing to guard. */
 #define noinline __attribute__((noinline))
 
-static struct sockaddr_in address(int port)
+static bool is_local(const char *name)
 {
-	return (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons((uint16_t)port),
-				     .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	return *name == '/' || *name == '@';
+}
+
+/* A socket that is not connected yet, and the address that the name stands for. */
+static int make_socket(const char *name, struct sockaddr_storage *address, socklen_t *length)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(name)),
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	int fd = socket(is_local(name) ? AF_UNIX : AF_INET, SOCK_STREAM, 0);
+
+	if (fd < 0)
+		err(1, "socket");
+	if (!is_local(name)) {
+		*length = sizeof(in);
+		memcpy(address, &in, sizeof(in));
+		return fd;
+	}
+	snprintf(un.sun_path, sizeof(un.sun_path), "%s", name);
+	if (*name == '@')
+		un.sun_path[0] = 0;
+	*length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name));
+	memcpy(address, &un, sizeof(un));
+	return fd;
 }
 
 static noinline void compute(long us)
@@ -91,15 +119,19 @@ static void follow(int fd)
 
 static int connect_peer(void)
 {
-	struct sockaddr_in to = address(peer_port);
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	struct sockaddr_storage to;
+	socklen_t length;
+	int fd = make_socket(peer_where, &to, &length);
+	char hi[3];
 
-	if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)))
+	if (connect(fd, (struct sockaddr *)&to, length))
 		err(1, "peer");
+	if (is_local(peer_where) && read(fd, hi, sizeof(hi)) != sizeof(hi))
+		errx(1, "the peer does not say hi");
 	return fd;
 }
 
-static noinline void ask(int client, long us)
+static noinline void ask(int client, const char *what, long us)
 {
 	char line[LINE_MAX_BYTES];
 	int fd = other[client];
@@ -111,7 +143,7 @@ static noinline void ask(int client, long us)
 		other[fd] = client;
 		other[client] = fd;
 	}
-	snprintf(line, sizeof(line), "%ld\n", us);
+	snprintf(line, sizeof(line), "%s%ld\n", what, us);
 	say(fd, line);
 }
 
@@ -247,7 +279,11 @@ static noinline void serve(int fd)
 	else if (sscanf(line, "%63s %ld", word, &us) != 2)
 		errx(1, "what is '%s'?", line);
 	if (!strcmp(word, "ask")) {
-		ask(fd, us);
+		ask(fd, "", us);
+		return;
+	}
+	if (!strcmp(word, "relay")) {
+		ask(fd, "ask ", us);
 		return;
 	}
 	if (!strncmp(word, "pool", 4)) {
@@ -263,27 +299,36 @@ static noinline void serve(int fd)
 	}
 }
 
+static void welcome(int fd)
+{
+	follow(fd);
+	if (is_local(where))
+		say(fd, "hi\n");
+}
+
 int main(int argc, char **argv)
 {
+	struct sockaddr_storage at;
 	struct epoll_event event;
-	struct sockaddr_in at;
 	int listener, one = 1;
+	socklen_t length;
 
 	if (argc != 3)
-		errx(2, "usage: service PORT PEER");
-	at = address(atoi(argv[1]));
-	peer_port = atoi(argv[2]);
+		errx(2, "usage: service WHERE PEER");
+	where = argv[1];
+	peer_where = argv[2];
+	/* Who only tries whether it is there does not wait for what is said. */
+	signal(SIGPIPE, SIG_IGN);
 	epoll = epoll_create1(0);
-	listener = socket(AF_INET, SOCK_STREAM, 0);
+	listener = make_socket(where, &at, &length);
 	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (epoll < 0 || listener < 0 || bind(listener, (struct sockaddr *)&at, sizeof(at)) ||
-	    listen(listener, 64))
+	if (epoll < 0 || bind(listener, (struct sockaddr *)&at, length) || listen(listener, 64))
 		err(1, "listen");
 	follow(listener);
 	start_pool();
 	while (epoll_wait(epoll, &event, 1, -1) == 1) {
 		if (event.data.fd == listener)
-			follow(accept(listener, NULL, NULL));
+			welcome(accept(listener, NULL, NULL));
 		else if (event.data.fd == bell)
 			finish_jobs();
 		else

@@ -10,9 +10,12 @@
 
 #include <linux/perfguard.h>
 
-enum { REQUESTS_SLOW = 8, REQUESTS_ADDRESS_BYTES = 28 };
+enum { REQUESTS_SLOW = 8, REQUESTS_ADDRESS_BYTES = 28, REQUESTS_NAME_BYTES = 108 };
 
-/* A struct sockaddr_in6 or a shorter one; the family is 0 if there is none. */
+/*
+ * A struct sockaddr_in6, a shorter one or a struct perfguard_local_address; the family is 0 if
+ * there is none.
+ */
 typedef unsigned char requests_address[REQUESTS_ADDRESS_BYTES];
 
 /* One of the slowest, or a late one. */
@@ -30,6 +33,7 @@ struct slow_request {
 	requests_address client;
 	requests_address peer;
 	requests_address via; /* its own side of that, while it waits */
+	char peer_name[REQUESTS_NAME_BYTES]; /* of a local socket, as in struct sockaddr_un */
 };
 
 struct requests {

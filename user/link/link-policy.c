@@ -273,6 +273,7 @@ const struct decode_field link_slow_request_fields[] = {
 	U32(SLOW_REQUEST_STATE, slow_request, state),
 	U64(SLOW_REQUEST_HANDED_NS, slow_request, handed_ns),
 	BINARY(SLOW_REQUEST_VIA, slow_request, via, 28),
+	BINARY(SLOW_REQUEST_PEER_NAME, slow_request, peer_name, 108),
 	{ 0 }
 };
 

@@ -92,7 +92,7 @@ void request_json(struct json *json, const struct slow_request *slow)
 	json_u64(json, "pid", slow->pid);
 	json_u64(json, "tid", slow->tid);
 	json_string(json, "client", address_format(slow->client, text));
-	json_string(json, "peer", address_format(slow->peer, text));
+	json_string(json, "peer", address_format_peer(slow, text));
 	json_string(json, "via", address_format(slow->via, text));
 	request_parts_json(json, "time_ns", slow);
 }
@@ -157,7 +157,7 @@ static void text_slow(FILE *file, const struct slow_request *slow)
 {
 	char text[ADDRESS_TEXT_MAX], duration[DURATION_TEXT_MAX], time[TIME_TEXT_MAX];
 	char parts[PARAGRAPH_MAX];
-	const char *peer = address_format(slow->peer, text);
+	const char *peer = address_format_peer(slow, text);
 
 	fprintf(file, "  %s at %s", duration_format(slow->elapsed_ns, duration),
 		time_format_local(request_wall_ns(slow), time));

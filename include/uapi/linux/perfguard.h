@@ -119,6 +119,27 @@ enum perfguard_request_state {
 };
 
 /*
+ * An end of a connection by a socket of this machine, where others have a
+ * struct sockaddr_in; the rest is zeros.
+ */
+struct perfguard_local_address {
+	/* AF_UNIX. */
+	__u16 family;
+	__u16 pad;
+	/*
+	 * Of the process that connected, or listened, or made both ends; 0
+	 * where that is not known. Of the program's own end, 0.
+	 */
+	__u32 pid;
+	/*
+	 * The socket's own number (SO_COOKIE), of client and via; 0 where it
+	 * is not known.
+	 */
+	__u32 cookie_low;
+	__u32 cookie_high;
+};
+
+/*
  * Which check found the unit late.
  */
 enum perfguard_found_by {
@@ -1263,9 +1284,8 @@ enum {
 	PERFGUARD_A_SLOW_REQUEST_PID,
 	PERFGUARD_A_SLOW_REQUEST_TID,
 	/*
-	 * The other side of the connection, a struct sockaddr_in or
-	 * sockaddr_in6, filled up with zeros; of another family only that is
-	 * given.
+	 * The other side of the connection, a struct sockaddr_in, sockaddr_in6
+	 * or local-address, filled up with zeros.
 	 */
 	PERFGUARD_A_SLOW_REQUEST_CLIENT,
 	/*
@@ -1285,6 +1305,11 @@ enum {
 	 * there has this client.
 	 */
 	PERFGUARD_A_SLOW_REQUEST_VIA,
+	/*
+	 * The path to which that peer's AF_UNIX socket is bound, or a zero and
+	 * its abstract name, filled up with zeros; absent if it has none.
+	 */
+	PERFGUARD_A_SLOW_REQUEST_PEER_NAME,
 
 	__PERFGUARD_A_SLOW_REQUEST_MAX,
 	PERFGUARD_A_SLOW_REQUEST_MAX = (__PERFGUARD_A_SLOW_REQUEST_MAX - 1)

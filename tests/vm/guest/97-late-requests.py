@@ -7,11 +7,11 @@ import subprocess
 import sys
 import time
 
-from perfguard import (COLLECT, IS_SLOW, LONG, MS, PATIENCE, Audit, collect, done, no_leaks, note,
+from perfguard import (COLLECT, IS_SLOW, LONG, MS, PATIENCE, collect, done, no_leaks, note,
                        ok, wait_until)
 from service import SERVICE, Client, Peer, start
 
-PORT, PEER, FRONT, BACK = 7310, 7311, 7312, 7313
+PORT, PEER = 7310, 7311
 PROFILE, OUTPUT = "/tmp/97.pgp", pathlib.Path("/tmp/97.watch")
 LOAD, ASKED = 2000, 200
 LIMIT_MS, SLOW_US = (500, 4_000_000) if IS_SLOW else (200, 700_000)
@@ -116,36 +116,6 @@ def check_live():
        any(after[one] != before[one] for one in before), "requests are learnt in production")
 
 
-def check_chain():
-    """Where whom it waits for is watched as well, it is said what that does."""
-    servers = start(BACK, PEER), start(FRONT, BACK)
-    client = Client(FRONT)
-    audits = [Audit("--duration", LONG, "--slower-than", f"{LIMIT_MS}ms", "-p", server.pid)
-              for server in servers]
-    ready = [audit.next("ready") for audit in audits]
-    with OUTPUT.open("w", encoding="utf-8") as output:
-        watch = subprocess.Popen([COLLECT, "watch", "--json"], stdout=output)
-    time.sleep(0.5)
-    for _ in range(5):
-        client.ask("ask", 1000)
-    client.ask("ask", SLOW_US)
-    time.sleep(1)
-    late = [line for line in lines("request") if line["peer"] == f"127.0.0.1:{BACK}"]
-    for line in late:
-        note(f"{line['state']}: {line['cause']}, via {line['via']}, there {line.get('there')}")
-    there = [line["there"] for line in late if "there" in line]
-    ok(all(ready) and late and there and all(
-        one["pid"] == servers[0].pid and one["cause"] == "in its own units" for one in there),
-       "a request is followed to the process that works for it")
-    watch.send_signal(2)
-    watch.wait(PATIENCE)
-    for audit in audits:
-        audit.finish()
-    for server in servers:
-        server.kill()
-        server.wait()
-
-
 def main():
     peer = Peer(PEER)
     server = start(PORT, PEER)
@@ -169,7 +139,6 @@ def main():
     ok(collect("disarm", "--all").returncode == 0, "it is disarmed")
     server.kill()
     server.wait()
-    check_chain()
     peer.shutdown()
     no_leaks("nothing is left")
     done()

@@ -48,13 +48,16 @@ class Client:
         self.socket.close()
 
 
-def is_up(port):
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+def is_up(where):
+    family, address = socket.AF_INET, ("127.0.0.1", where)
+    if isinstance(where, str):
+        family, address = socket.AF_UNIX, where.replace("@", "\0")
+    with socket.socket(family) as probe:
+        return probe.connect_ex(address) == 0
 
 
-def start(port, peer):
-    """The process of a server at a port, which asks the peer at another."""
-    process = subprocess.Popen([SERVICE, str(port), str(peer)])
-    wait_until(lambda: is_up(port))
+def start(where, peer):
+    """The process of a server at a port, a path or "@" and a name, which asks the peer there."""
+    process = subprocess.Popen([SERVICE, str(where), str(peer)])
+    wait_until(lambda: is_up(where))
     return process

@@ -86,6 +86,7 @@ static void note_client(struct late_clients *clients, const struct record *recor
 		.target_id = record->target_id,
 		.pid = record->pid,
 		.tid = record->tid,
+		.unit = record->unit,
 		.request = record->request,
 	};
 	memcpy(client->comm, record->comm, sizeof(client->comm));
@@ -101,6 +102,21 @@ static const struct late_client *find_there(const struct late_clients *clients,
 	return NULL;
 }
 
+/* Follow it from one process to the next, as far as they are late with it, too. */
+static void add_there(const struct late_clients *clients, struct alert_request *alert)
+{
+	const struct slow_request *request = &alert->record->request;
+
+	while (alert->nr_there < MAX_THERE) {
+		const struct late_client *there = find_there(clients, request);
+
+		if (!there)
+			break;
+		alert->there[alert->nr_there++] = there;
+		request = &there->request;
+	}
+}
+
 static int print(struct watching *watching, const struct record *record,
 		 const struct identity *identity, bool is_again)
 {
@@ -109,10 +125,10 @@ static int print(struct watching *watching, const struct record *record,
 		.record = record,
 		.exe = identity->exe,
 		.cgroup = cgroup,
-		.there = find_there(&watching->late_clients, &record->request),
 	};
 	int ret = 0;
 
+	add_there(&watching->late_clients, &alert);
 	add_usual(watching, &alert);
 	add_usual_of_type(watching, &alert);
 	if (watching->is_json)
@@ -130,8 +146,10 @@ static struct fold_key key_of(const struct record *record)
 	uint64_t hash = hash_fnv1a(HASH_FNV1A, &cause, sizeof(cause));
 
 	/* Where it is for a peer, of which. */
-	if (cause == REQUEST_PEER)
+	if (cause == REQUEST_PEER) {
 		hash = hash_fnv1a(hash, record->request.peer, REQUESTS_ADDRESS_BYTES);
+		hash = hash_fnv1a(hash, record->request.peer_name, REQUESTS_NAME_BYTES);
+	}
 	return (struct fold_key){ .target = record->target_id, .path = hash };
 }
 

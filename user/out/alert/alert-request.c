@@ -45,7 +45,7 @@ void alert_request_label(const struct slow_request *request, char *ret, size_t s
 
 	switch (alert_request_cause(request)) {
 	case REQUEST_PEER:
-		snprintf(ret, size, "waiting for %s", address_format(request->peer, text) ?: "others");
+		snprintf(ret, size, "waiting for %s", address_format_peer(request, text) ?: "others");
 		break;
 	case REQUEST_UNITS:
 		snprintf(ret, size, "in its own units");
@@ -101,31 +101,32 @@ static void print_there(FILE *file, const struct late_client *there)
 			 duration_format(there->request.elapsed_ns, duration), label);
 }
 
-static void print_look(FILE *file, const struct record *record)
+/* Who works for it is a thread, by a unit if that is not 0. */
+static void print_look(FILE *file, const struct slow_request *request, uint32_t tid,
+		       uint64_t unit)
 {
-	const struct slow_request *request = &record->request;
 	char text[ADDRESS_TEXT_MAX], duration[DURATION_TEXT_MAX];
 	bool lasts = request->state == PERFGUARD_REQUEST_STATE_LASTS;
 
 	switch (alert_request_cause(request)) {
 	case REQUEST_PEER:
 		paragraph_format(file, "look at", "%s, which %s for %s",
-				 address_format(request->peer, text) ?: "whom it asked",
+				 address_format_peer(request, text) ?: "whom it asked",
 				 lasts ? "has not answered" : "was waited",
 				 duration_format(request->peers_ns, duration));
 		break;
 	case REQUEST_UNITS:
-		if (record->unit)
+		if (unit)
 			paragraph_format(file, "look at", "unit %" PRIu64 " of thread %" PRIu32
 					 ", which works for it: if it is late, its alert says where",
-					 record->unit, record->tid);
+					 unit, tid);
 		else
 			paragraph_format(file, "look at", "what the units of thread %" PRIu32
-					 " compute or wait for", record->tid);
+					 " compute or wait for", tid);
 		break;
 	case REQUEST_QUEUE:
 		paragraph_format(file, "look at", "what thread %" PRIu32 " did before: for %s nobody "
-				 "read the request", record->tid,
+				 "read the request", tid,
 				 duration_format(request->queued_ns, duration));
 		break;
 	case REQUEST_HANDED:
@@ -153,6 +154,7 @@ void alert_request_text(FILE *file, const struct alert_request *alert, bool is_a
 {
 	const struct record *record = alert->record;
 	const struct slow_request *request = &record->request;
+	const struct late_client *last;
 	char text[PARAGRAPH_MAX], client[ADDRESS_TEXT_MAX], time[TIME_TEXT_MAX];
 	char duration[DURATION_TEXT_MAX], count[TEXT_MAX], clause[PARAGRAPH_MAX];
 
@@ -175,9 +177,34 @@ void alert_request_text(FILE *file, const struct alert_request *alert, bool is_a
 	}
 	request_parts(request, text, sizeof(text));
 	paragraph_print(file, "spent", text);
-	if (alert->there)
-		print_there(file, alert->there);
-	print_look(file, record);
+	for (uint32_t i = 0; i < alert->nr_there; i++)
+		print_there(file, alert->there[i]);
+	if (alert->nr_there) {
+		last = alert->there[alert->nr_there - 1];
+		print_look(file, &last->request, last->tid, last->unit);
+	} else {
+		print_look(file, request, record->tid, record->unit);
+	}
+}
+
+/* Each in the one before it. */
+static void json_there(struct json *json, const struct alert_request *alert)
+{
+	char text[PARAGRAPH_MAX];
+
+	for (uint32_t i = 0; i < alert->nr_there; i++) {
+		const struct late_client *there = alert->there[i];
+
+		json_object(json, "there");
+		json_string(json, "comm", there->comm);
+		json_u64(json, "pid", there->pid);
+		json_u64(json, "tid", there->tid);
+		json_u64_or_null(json, "unit", there->unit, there->unit);
+		alert_request_label(&there->request, text, sizeof(text));
+		json_string(json, "cause", text);
+	}
+	for (uint32_t i = 0; i < alert->nr_there; i++)
+		json_end(json);
 }
 
 int alert_request_json(struct json *json, FILE *file, const struct alert_request *alert)
@@ -205,15 +232,7 @@ int alert_request_json(struct json *json, FILE *file, const struct alert_request
 		request_parts_json(json, "average_ns", &alert->average);
 	alert_request_label(&record->request, text, sizeof(text));
 	json_string(json, "cause", text);
-	if (alert->there) {
-		json_object(json, "there");
-		json_string(json, "comm", alert->there->comm);
-		json_u64(json, "pid", alert->there->pid);
-		json_u64(json, "tid", alert->there->tid);
-		alert_request_label(&alert->there->request, text, sizeof(text));
-		json_string(json, "cause", text);
-		json_end(json);
-	}
+	json_there(json, alert);
 	json_end(json);
 	return json_end_line(json, file);
 }

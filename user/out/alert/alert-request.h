@@ -20,11 +20,15 @@ enum request_cause {
 	REQUEST_BETWEEN, /* in none of these */
 };
 
+/* Of a longer chain of processes the end is not printed. */
+enum { MAX_THERE = 8 };
+
 /* A late request that lasts, of any target. */
 struct late_client {
 	uint32_t target_id;
 	uint32_t pid;
 	uint32_t tid; /* that works for it, or read it */
+	uint64_t unit; /* that works for it; 0: none does */
 	char comm[16];
 	struct slow_request request;
 };
@@ -37,7 +41,9 @@ struct alert_request {
 	uint64_t answered; /* how many requests that is of */
 	struct slow_request average; /* of the target's requests; no time: not known */
 	const char *type; /* those that units of this type read, in training; NULL: the target's */
-	const struct late_client *there; /* what whom it waits for does for it; NULL: not known */
+	/* What whom it waits for does for it, whom that waits for, and so on. */
+	const struct late_client *there[MAX_THERE];
+	uint32_t nr_there;
 };
 
 enum request_cause alert_request_cause(const struct slow_request *request);

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A late request is followed from process to process, by TCP and by sockets of this machine."""
+
+import json
+import pathlib
+import subprocess
+import time
+
+from perfguard import COLLECT, IS_SLOW, LONG, PATIENCE, Audit, done, no_leaks, note, ok, wait_until
+from service import Client, Peer, start
+
+FRONT, BACK, PEER = 7320, 7321, 7322
+PATH, ABSTRACT = "/tmp/98\x1b[31m.socket", "@98-back"
+OUTPUT = pathlib.Path("/tmp/98.watch")
+LIMIT_MS, SLOW_US = (500, 4_000_000) if IS_SLOW else (200, 1_500_000)
+
+
+def lines():
+    """The requests that were reported late."""
+    whole = OUTPUT.read_text(encoding="utf-8").rpartition("\n")[0].splitlines()
+    return [line for line in map(json.loads, whole) if line["kind"] == "request"]
+
+
+def reported(pid):
+    """What was printed of the requests of a process, and that it has been answered."""
+    late = [line for line in lines() if line["pid"] == pid]
+    return late if late and late[-1]["state"] == "answered" else []
+
+
+def followed(places, nr_watched, what):
+    """What is printed of a slow request to the first of servers, each of which asks the next one
+    and the last one the peer, while so many of them are watched; and their process ids."""
+    asked = places[1:] + [PEER]
+    servers = [start(*pair) for pair in reversed(list(zip(places, asked)))][::-1]
+    client = Client(places[0])
+    audits = [Audit("--duration", LONG, "--slower-than", f"{LIMIT_MS}ms", "-p", server.pid)
+              for server in servers[:nr_watched]]
+    ready = [audit.next("ready") for audit in audits]
+    with OUTPUT.open("w", encoding="utf-8") as output:
+        watch = subprocess.Popen([COLLECT, "watch", "--json", "--window", "0"], stdout=output)
+    time.sleep(0.5)
+    for us in [1000] * 5 + [SLOW_US]:
+        client.ask(what, us)
+    wait_until(lambda: reported(servers[0].pid))
+    for line in lines():
+        note(f"{line['pid']}: {line['state']}, {line['cause']}, of {line['client']}, "
+             f"there {line.get('there')}")
+    watch.send_signal(2)
+    watch.wait(PATIENCE)
+    for audit in audits:
+        audit.finish()
+    for server in servers:
+        server.kill()
+        server.wait()
+    client.end()
+    return reported(servers[0].pid) if all(ready) else [], [server.pid for server in servers]
+
+
+def check_tcp():
+    late, pids = followed([FRONT, BACK], 2, "ask")
+    there = [line["there"] for line in late if "there" in line]
+    ok(there and all(line["cause"] == f"waiting for 127.0.0.1:{BACK}" for line in late) and all(
+        one["pid"] == pids[1] and one["cause"] == "in its own units" for one in there),
+       "by TCP a request is followed to the process that works for it")
+
+
+def check_local():
+    """Each end has the name of its socket."""
+    late, pids = followed([FRONT, PATH, ABSTRACT], 3, "relay")
+    plain = f"unix:{PATH}".replace("\x1b", "?")
+    ok(late and all(line["cause"] == f"waiting for {plain}" for line in late),
+       "a local socket that is asked has its path as a name, made plain, to the end")
+    chains = [line["there"] for line in late if "there" in line.get("there", {})]
+    ok(chains and all(
+        one["pid"] == pids[1] and one["cause"] == f"waiting for unix:{ABSTRACT}" and
+        one["there"]["pid"] == pids[2] and one["there"]["cause"] == "in its own units" and
+        "there" not in one["there"] for one in chains),
+       "a request is followed by local sockets to the last process")
+    middle = [line for line in lines() if line["pid"] == pids[1]]
+    ok(middle and all(line["client"] == f"a local socket of process {pids[0]}" for line in middle),
+       "who asks by one is named by its process")
+
+
+def check_end():
+    late, pids = followed([FRONT, PATH, ABSTRACT], 2, "relay")
+    there = [line["there"] for line in late if "there" in line]
+    ok(there and all("there" not in one and one["pid"] == pids[1] and
+                     one["cause"] == f"waiting for unix:{ABSTRACT}" for one in there),
+       "it ends at the name of a socket whose process is not watched")
+
+
+def main():
+    peer = Peer(PEER)
+    for check in check_tcp, check_local, check_end:
+        check()
+        pathlib.Path(PATH).unlink(missing_ok=True)
+    peer.shutdown()
+    no_leaks("nothing is left")
+    done()
+
+
+main()
