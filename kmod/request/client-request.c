@@ -4,6 +4,7 @@
 
 #include "lib/clock.h"
 #include "profile/inference.h"
+#include "request/sent-messages.h"
 #include "trainstream/stream.h"
 
 #include <net/inet_connection_sock.h>
@@ -80,19 +81,36 @@ static u64 age_of(const struct sock *sk, const struct pguard_arrival *arrival)
 }
 
 /*
- * pguard_clock() when they came.  What came while the thread slept in the call for it woke
- * it, so it has waited for a CPU since.  Of what lay in other sockets than TCP's it is not known,
- * but for datagrams that the kernel has stamped (pguard_datagram_arrival()).
+ * How long a thread that slept in the call for it has waited for a CPU since it was woken, ns.
+ * Of what had come before it is not known, but for datagrams that the kernel has stamped
+ * (pguard_datagram_arrival()).
  */
-static u64 arrival(const struct pguard_message *message)
+static u64 woken_age(const struct pguard_message *message)
 {
 	const struct pguard_arrival *arrival = &message->thread->arrival;
-	u64 age = 0;
 
-	if (arrival->sk == message->sk && arrival->packet_us)
+	return arrival->sk == message->sk ? current->sched_info.run_delay - arrival->run_delay : 0;
+}
+
+/* Of what lay in a local socket it is known if who sent it is watched, too. */
+static u64 local_arrival(const struct pguard_message *message, u64 before)
+{
+	return pguard_sent_since(message->sk, before) ?:
+	       message->now - pguard_clock_ticks(woken_age(message));
+}
+
+/* pguard_clock() when a message came, after the answer @before. */
+static u64 arrival(const struct pguard_message *message, u64 before)
+{
+	const struct pguard_arrival *arrival = &message->thread->arrival;
+	u64 age;
+
+	if (likely(arrival->sk == message->sk && arrival->packet_us))
 		age = age_of(message->sk, arrival);
-	else if (arrival->sk == message->sk)
-		age = current->sched_info.run_delay - arrival->run_delay;
+	else if (message->sk->sk_family == AF_UNIX)
+		return local_arrival(message, before);
+	else
+		age = woken_age(message);
 	return message->now - pguard_clock_ticks(age);
 }
 
@@ -540,7 +558,7 @@ static void request_begin(struct pguard_connection *connection,
 	struct pguard_thread *thread = message->thread;
 	u64 before = request->answered, now = max(message->now, before);
 	/* If it came while the one before was answered, it is not known when. */
-	u64 unit = pguard_unit_of(thread), arrived = clamp(arrival(message), before, now);
+	u64 unit = pguard_unit_of(thread), arrived = clamp(arrival(message, before), before, now);
 
 	/* Others may use what was its own. */
 	if (unlikely(connection->role == PGUARD_CONNECTION_GONE))
@@ -748,16 +766,31 @@ static u64 request_look(struct pguard_connection_table *table,
 	return U64_MAX;
 }
 
+/* What is left of a message that was answered is not the next one. */
+static u64 local_unread_age(const struct pguard_connection *connection)
+{
+	u64 sent = pguard_sent_since(connection->sk, connection->request.answered);
+	u64 now = pguard_clock();
+
+	if (!sent || sent > now ||
+	    skb_queue_empty_lockless(&connection->sk->sk_receive_queue))
+		return 0;
+	return now - sent;
+}
+
 /* How long ago the client's next message came that nobody has read; ticks, 0: there is none. */
 static u64 unread_age(const struct pguard_connection *connection)
 {
+	const struct sock *sk = connection->sk;
 	struct pguard_arrival arrival;
 
 	if (connection->role != PGUARD_CONNECTION_CLIENT || !connection->request.pid ||
 	    pguard_connection_is_datagram(connection))
 		return 0;
-	pguard_arrival_set(&arrival, connection->sk);
-	return arrival.packet_us ? pguard_clock_ticks(age_of(connection->sk, &arrival)) : 0;
+	if (sk->sk_family == AF_UNIX)
+		return local_unread_age(connection);
+	pguard_arrival_set(&arrival, sk);
+	return arrival.packet_us ? pguard_clock_ticks(age_of(sk, &arrival)) : 0;
 }
 
 /* The same of a message that waits to be read. */
@@ -808,6 +841,9 @@ u64 pguard_connection_look(struct pguard_connection_table *table,
 {
 	u64 ret = U64_MAX;
 
+	/* What a client does not wait for is not late. */
+	if (sock_flag(connection->sk, SOCK_DEAD))
+		return ret;
 	spin_lock(&connection->lock);
 	if (connection->is_open)
 		ret = request_look(table, connection);

@@ -18,7 +18,10 @@ void pguard_socket_names_init(struct pguard_socket_names *names)
 const struct pguard_socket_name *pguard_socket_name(const struct pguard_socket_names *names,
 						    u32 name)
 {
-	return name && name <= smp_load_acquire(&names->nr) ? &names->of[name - 1] : NULL;
+	/* Pairs with name_number(). */
+	u32 nr = smp_load_acquire(&names->nr);
+
+	return name && name <= nr ? &names->of[name - 1] : NULL;
 }
 
 /* The number of a name, which is added if it is new; 0 if there is no room. */
@@ -42,6 +45,7 @@ static u16 name_number(struct pguard_socket_names *names, const struct pguard_so
 /* What a socket is bound to, which it stays; NULL: to nothing. */
 static const struct unix_address *bound_to(const struct sock *sk)
 {
+	/* Pairs with what binds it, which does not lock who reads. */
 	return smp_load_acquire(&unix_sk(sk)->addr);
 }
 
@@ -143,30 +147,38 @@ void pguard_address_put(const struct pguard_peer_address *peer, struct pguard_ad
 	}
 }
 
-static void put_cookie(struct sock *sk, struct perfguard_local_address *ret)
+static u64 cookie_of(struct sock *sk)
 {
 	u32 cookie[2];
 
 	sock_diag_save_cookie(sk, cookie);
-	ret->cookie_low = cookie[0];
-	ret->cookie_high = cookie[1];
+	return (u64)cookie[1] << 32 | cookie[0];
+}
+
+/* Of the other end of a connection by local sockets; else 0.  Context: any but interrupts. */
+u64 pguard_other_cookie(struct sock *sk)
+{
+	struct sock *other;
+	u64 ret;
+
+	if (sk->sk_family != AF_UNIX)
+		return 0;
+	unix_state_lock(sk);
+	other = unix_peer(sk);
+	ret = other ? cookie_of(other) : 0;
+	unix_state_unlock(sk);
+	return ret;
 }
 
 static void describe_local(struct sock *sk, enum pguard_end end,
 			   struct perfguard_local_address *ret)
 {
-	struct sock *other;
+	u64 cookie = end == PGUARD_END_OWN ? cookie_of(sk) : pguard_other_cookie(sk);
 
-	if (end == PGUARD_END_OWN) {
-		put_cookie(sk, ret);
-		return;
-	}
-	ret->pid = other_pid(sk);
-	unix_state_lock(sk);
-	other = unix_peer(sk);
-	if (other)
-		put_cookie(other, ret);
-	unix_state_unlock(sk);
+	if (end == PGUARD_END_OTHER)
+		ret->pid = other_pid(sk);
+	ret->cookie_low = lower_32_bits(cookie);
+	ret->cookie_high = upper_32_bits(cookie);
 }
 
 /**

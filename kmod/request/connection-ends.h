@@ -80,6 +80,7 @@ void pguard_socket_names_init(struct pguard_socket_names *names);
 const struct pguard_socket_name *pguard_socket_name(const struct pguard_socket_names *names,
 						    u32 name);
 enum pguard_local_side pguard_local_side(struct sock *sk);
+u64 pguard_other_cookie(struct sock *sk);
 void pguard_peer_address_of(struct sock *sk, struct pguard_socket_names *names,
 			    struct pguard_peer_address *ret);
 void pguard_address_put(const struct pguard_peer_address *peer, struct pguard_address *ret);

@@ -4,6 +4,7 @@
 
 #include "lib/clock.h"
 #include "request/client-request.h"
+#include "request/sent-messages.h"
 #include "target/image.h"
 #include "target/thread.h"
 #include "trainstream/stream.h"
@@ -88,6 +89,10 @@ static void peer_write(struct pguard_connection *connection, const struct pguard
 	spin_lock(&connection->lock);
 	connection->client = client;
 	connection->client_id = id;
+	if (connection->noting == PGUARD_NOTE_NEXT) {
+		pguard_sent_note(connection->place, connection->other, message->now);
+		connection->noting = PGUARD_NOTED;
+	}
 	spin_unlock(&connection->lock);
 	if (client)
 		client_account(message, client, id, connection, false);
@@ -101,6 +106,8 @@ static void peer_read(struct pguard_connection *connection, const struct pguard_
 	spin_lock(&connection->lock);
 	client = connection->client;
 	id = connection->client_id;
+	if (connection->noting == PGUARD_NOTED)
+		connection->noting = PGUARD_NOTE_NEXT;
 	spin_unlock(&connection->lock);
 	if (client)
 		client_account(message, client, id, connection, true);
@@ -145,12 +152,17 @@ static noinline void find_role(struct pguard_connection *connection,
 {
 	u8 role = role_of(connection->sk, is_read);
 	struct pguard_peer_address address;
+	u64 other = pguard_other_cookie(connection->sk);
 
 	pguard_peer_address_of(connection->sk, &message->table->names, &address);
 	spin_lock(&connection->lock);
 	if (connection->role == PGUARD_CONNECTION_UNKNOWN) {
-		if (role == PGUARD_CONNECTION_PEER)
+		if (role == PGUARD_CONNECTION_PEER) {
 			connection->address = address;
+			connection->other = other;
+			connection->place = pguard_sent_place(other);
+			connection->noting = other ? PGUARD_NOTE_NEXT : PGUARD_NOTE_NONE;
+		}
 		WRITE_ONCE(connection->role, role);
 	}
 	spin_unlock(&connection->lock);

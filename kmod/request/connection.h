@@ -37,6 +37,7 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
+struct pguard_sent;
 struct pguard_target;
 struct pguard_thread;
 struct sock;
@@ -64,6 +65,13 @@ enum pguard_handing {
 	PGUARD_HANDING_NONE,	/* whose message it had last */
 	PGUARD_HANDING_OVER,	/* it was handed over since, and nobody was seen to begin with it */
 	PGUARD_HANDING_GIVEN,	/* the same thread, which has not been seen to hand it back */
+};
+
+/* Of a peer: is it noted when it is sent something? */
+enum pguard_noting {
+	PGUARD_NOTE_NONE,
+	PGUARD_NOTE_NEXT,
+	PGUARD_NOTED,	/* it has not answered since */
 };
 
 /**
@@ -151,7 +159,10 @@ enum { PGUARD_MAX_ASKERS = 6 };
  * @request: of a client
  * @client: of a peer, for whom it was asked last: the client's socket, which may be gone, and
  * @client_id: the id of its connection
- * @address: of the peer, other than by datagrams; set before @role
+ * @address: of the peer, other than by datagrams; set before @role, as is
+ * @noting: when messages to it are sent, see sent-messages.h
+ * @other: the cookie of its local socket
+ * @place: where that is noted
  * @asked_at: of a peer by datagrams: pguard_clock() of its last message
  * @is_answered: the same: it has answered to the only one of
  * @askers: for whom it was asked, the oldest first, which are
@@ -175,6 +186,9 @@ struct pguard_connection {
 			const struct sock *client;
 			u32 client_id;
 			struct pguard_peer_address address;
+			u8 noting;
+			u64 other;
+			struct pguard_sent *place;
 		};
 		struct {
 			u64 asked_at;

@@ -1344,8 +1344,9 @@ enum {
 	 */
 	PERFGUARD_A_REQUEST_ELAPSED_NS,
 	/*
-	 * Of that, until a unit began in which it was read. Of TCP, and
-	 * datagrams that the kernel has stamped; else it begins with that.
+	 * Of that, until a unit began in which it was read. Of TCP, datagrams
+	 * that the kernel has stamped, and AF_UNIX where the requests of who
+	 * sent it are followed as well; else it begins with that.
 	 */
 	PERFGUARD_A_REQUEST_QUEUED_NS,
 	/* In units that served it. */

@@ -4,6 +4,7 @@
 import json
 import pathlib
 import subprocess
+import threading
 import time
 
 from perfguard import COLLECT, IS_SLOW, LONG, PATIENCE, Audit, done, no_leaks, note, ok, wait_until
@@ -21,13 +22,44 @@ def lines():
     return [line for line in map(json.loads, whole) if line["kind"] == "request"]
 
 
-def reported(pid):
-    """What was printed of the requests of a process, and that it has been answered."""
-    late = [line for line in lines() if line["pid"] == pid]
-    return late if late and late[-1]["state"] == "answered" else []
+def of(pid):
+    """Of the requests of a process that are meant to be slow: on a busy machine others are, too."""
+    slow, open_ = [], {}
+    for line in lines():
+        if line["pid"] != pid:
+            continue
+        open_.setdefault(line["connection"], []).append(line)
+        if line["state"] != "lasts":
+            request = open_.pop(line["connection"])
+            slow += request if line["time_ns"]["elapsed"] > SLOW_US * 1000 / 2 else []
+    return slow + sum(open_.values(), [])
 
 
-def followed(places, nr_watched, what):
+def have_ended(pid):
+    """Late requests of that process, and all others that it had to do with."""
+    last = {(line["pid"], line["connection"]): line["state"] for line in lines()}
+    return of(pid) and "lasts" not in last.values()
+
+
+def ask_slowly(client, what):
+    for us in [1000] * 5 + [SLOW_US]:
+        client.ask(what, us)
+
+
+def ask_two(client, what):
+    """The second one's is sent on while the first one's is worked at."""
+    second = Client(FRONT)
+    client.ask(what, 1)
+    second.ask(what, 1)
+    busy = threading.Thread(target=client.ask, args=(what, SLOW_US))
+    busy.start()
+    time.sleep(SLOW_US / 4e6)
+    second.ask(what, 1)
+    busy.join()
+    second.end()
+
+
+def followed(places, nr_watched, what, ask=ask_slowly):
     """What is printed of a slow request to the first of servers, each of which asks the next one
     and the last one the peer, while so many of them are watched; and their process ids."""
     asked = places[1:] + [PEER]
@@ -39,9 +71,9 @@ def followed(places, nr_watched, what):
     with OUTPUT.open("w", encoding="utf-8") as output:
         watch = subprocess.Popen([COLLECT, "watch", "--json", "--window", "0"], stdout=output)
     time.sleep(0.5)
-    for us in [1000] * 5 + [SLOW_US]:
-        client.ask(what, us)
-    wait_until(lambda: reported(servers[0].pid))
+    ask(client, what)
+    wait_until(lambda: have_ended(servers[0].pid))
+    time.sleep(0.5)
     for line in lines():
         note(f"{line['pid']}: {line['state']}, {line['cause']}, of {line['client']}, "
              f"there {line.get('there')}")
@@ -53,7 +85,7 @@ def followed(places, nr_watched, what):
         server.kill()
         server.wait()
     client.end()
-    return reported(servers[0].pid) if all(ready) else [], [server.pid for server in servers]
+    return of(servers[0].pid) if all(ready) else [], [server.pid for server in servers]
 
 
 def check_tcp():
@@ -76,7 +108,7 @@ def check_local():
         one["there"]["pid"] == pids[2] and one["there"]["cause"] == "in its own units" and
         "there" not in one["there"] for one in chains),
        "a request is followed by local sockets to the last process")
-    middle = [line for line in lines() if line["pid"] == pids[1]]
+    middle = of(pids[1])
     ok(middle and all(line["client"] == f"a local socket of process {pids[0]}" for line in middle),
        "who asks by one is named by its process")
 
@@ -89,9 +121,20 @@ def check_end():
        "it ends at the name of a socket whose process is not watched")
 
 
+def check_queued():
+    """By a local socket it is known when a message was sent if who sent it is watched."""
+    _, pids = followed([FRONT, PATH], 2, "ask", ask_two)
+    queued = [line for line in of(pids[1]) if line["cause"] == "queued"]
+    for line in queued:
+        note(f"{line['state']}: {line['time_ns']}")
+    ok([line["state"] for line in queued].count("answered") == 1 and queued[0]["state"] == "lasts"
+       and queued[-1]["time_ns"]["queued"] > SLOW_US * 1000 / 2,
+       "what nobody reads there is reported, and is a part of the request")
+
+
 def main():
     peer = Peer(PEER)
-    for check in check_tcp, check_local, check_end:
+    for check in check_tcp, check_local, check_end, check_queued:
         check()
         pathlib.Path(PATH).unlink(missing_ok=True)
     peer.shutdown()
