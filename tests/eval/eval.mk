@@ -92,6 +92,15 @@ eval-handovers: all vm-programs
 
 .PHONY: eval-causes eval-handovers
 
+# Whether a slow statement's request is followed from nginx over php-fpm to MariaDB; KERNEL and AGAIN as
+# above.
+eval-chain: all
+	$(Q)scripts/setup --eval
+	$(Q)python3 -B tests/eval/chain.py \
+		$(if $(filter-out file,$(origin KERNEL)),--kernel $(KERNEL)) $(if $(AGAIN),--again)
+
+.PHONY: eval-chain
+
 # How many units are late that nothing delays; PROGRAM, KERNEL and AGAIN as above.
 eval-alarms: all vm-programs
 	$(Q)python3 -B tests/eval/false-alarms.py $(PROGRAM:%=--program %) \

@@ -22,7 +22,8 @@ def arguments(names):
 
 
 def measure(program, kernel, file, seconds, runs):
-    """Run scripts in guests, [(the VM's option, path, words)], the last of which writes the file."""
+    """Run scripts in guests, [(the VM's option or None, path, words)], the last of which writes the
+    file."""
     out = BUILD / kernel / program
     out.mkdir(parents=True, exist_ok=True)
     path = out / file
@@ -31,7 +32,8 @@ def measure(program, kernel, file, seconds, runs):
     commit = vm.commit("kmod", "user", "include")
     for option, script, *words in runs:
         vm.say(f"{script.name} {' '.join(words)}, Linux {kernel}")
-        trouble = vm.run_script(kernel, out, seconds, ["-m", "2048", option], script, *words, "/out")
+        trouble = vm.run_script(kernel, out, seconds, ["-m", "2048", *filter(None, [option])],
+                                script, *words, "/out")
         if trouble:
             vm.say(f"{program}: {trouble}")
             return

@@ -5,7 +5,7 @@ import importlib
 
 NAMES = ["redis", "nginx", "memcached", "apache", "mariadb"]
 # More of them, for a part of the evaluation.
-OTHERS = ["nginx_proxy", "redis_blocked", "python_threads", "dnsmasq"]
+OTHERS = ["nginx_proxy", "redis_blocked", "python_threads", "dnsmasq", "php"]
 
 
 def load(name):
