@@ -105,12 +105,13 @@ static u64 arrival(const struct pguard_message *message, u64 before)
 	const struct pguard_arrival *arrival = &message->thread->arrival;
 	u64 age;
 
-	if (likely(arrival->sk == message->sk && arrival->packet_us))
+	if (likely(arrival->sk == message->sk && arrival->packet_us)) {
 		age = age_of(message->sk, arrival);
-	else if (message->sk->sk_family == AF_UNIX)
-		return local_arrival(message, before);
-	else
+	} else {
+		if (message->sk->sk_family == AF_UNIX)
+			return local_arrival(message, before);
 		age = woken_age(message);
+	}
 	return message->now - pguard_clock_ticks(age);
 }
 
