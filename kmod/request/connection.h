@@ -153,7 +153,7 @@ enum { PGUARD_MAX_ASKERS = 6 };
  * @port: of the other side, by datagrams, and
  * @host: its address, of IPv4 a mapped one
  * @retransmitted: else: packets to a client when it was answered last, and
- * @held_up: for how long it had had no room for what it was to be sent, in jiffies; the low
+ * @held_up: for how long there had been no room for what it was to be sent, in jiffies; the low
  *	bits of both
  * @unread: how often a client was reported late whose next message nobody has read
  * @request: of a client
