@@ -183,12 +183,27 @@ static int new_timing(struct adoption *adoption, uint32_t type, uint32_t *ret)
 	return 0;
 }
 
-/* Requests that were too few, or not followed, are what they were in training. */
+/* Requests that were seen take the place of those of training, if they are enough. */
+static void take_requests(struct adoption *adoption, uint32_t type, const struct adopt_type *seen)
+{
+	uint32_t at = main_timing(adoption, type);
+	struct samples *samples = adoption->samples;
+
+	if (at == SAMPLES_NONE ||
+	    seen->times[0].requests.nr + seen->times[1].requests.nr < ADOPT_MIN_UNITS)
+		return;
+	for (int half = 0; half < 2; half++) {
+		for (uint32_t i = 0; i < samples->nr_timings; i++)
+			if (adoption->type_of_timing[i] == type)
+				samples->timings[i].times[half].requests = (struct samples_times){ 0 };
+		samples->timings[at].times[half].requests = seen->times[half].requests;
+	}
+}
+
+/* The type's requests are what they are, whatever is taken of its units. */
 static void keep_requests(const struct adoption *adoption, uint32_t type, uint32_t nr_timings,
 			  struct adopt_type *seen)
 {
-	if (seen->times[0].requests.nr + seen->times[1].requests.nr >= ADOPT_MIN_UNITS)
-		return;
 	for (int half = 0; half < 2; half++) {
 		memset(&seen->times[half].requests, 0, sizeof(seen->times[half].requests));
 		for (uint32_t i = 0; i < nr_timings; i++)
@@ -259,6 +274,7 @@ int adopt_times(struct samples *samples, const struct model *model, struct adopt
 	if (!ret)
 		ret = find_pace(model, seen, pace);
 	for (uint32_t i = 0; i < model->nr_types && !ret; i++) {
+		take_requests(&adoption, i, &seen[i]);
 		seen[i].is_slow = is_slow(&model->types[i], &seen[i], pace);
 		if (!seen[i].is_slow && units_of(&seen[i]) >= ADOPT_MIN_UNITS)
 			ret = take(&adoption, i, &seen[i]);

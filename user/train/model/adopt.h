@@ -29,6 +29,7 @@ enum { ADOPT_MIN_UNITS = 30 };
  * they have; it counts once the model is derived again.  A type that has not
  * ADOPT_MIN_UNITS, or is half as slow again as all types together, keeps its times, as
  * long or short as the machine makes them: *@pace is set to how long that is.
+ * Requests count by themselves: those of a type that has ADOPT_MIN_UNITS of them are taken.
  * Returns 0, -ENOENT if the profile has no timed unit, or -ENOMEM.
  */
 int adopt_times(struct samples *samples, const struct model *model, struct adopt_type *seen,
