@@ -79,7 +79,7 @@ static const struct option_spec options[] = {
 	  "program waits for others; what takes longer than those that units of its type read took in "
 	  "training is late" },
 	{ 0, "request-limit", "TIME", option_duration, AT(request_limit_ns),
-	  .help = "the same, and what is not answered after TIME is late, whatever was learnt" },
+	  .help = "the same, but what is not answered after TIME is late; with --requests that, too" },
 	{ 0 },
 };
 

@@ -17,8 +17,8 @@ struct arm_files {
 	struct armed_prices prices; /* the budget; the rest is measured */
 	struct armed_scope scope; /* whose processes; its cgroup is looked up here */
 	struct limit_options limits; /* beside those of the profiles */
-	bool follows_requests; /* implied by the next one */
-	uint64_t request_limit_ns; /* from when on a client's request is late, whatever was learnt */
+	bool follows_requests; /* by the limits that were learnt */
+	uint64_t request_limit_ns; /* from when on each is late; 0: no such limit */
 	char root[32]; /* where the paths of programs and libraries begin */
 };
 
