@@ -145,6 +145,8 @@ int pguard_hold_set_flags(struct pguard_target *target, u32 flags)
 	pguard_target_unsettle(target);
 	if (!ret && before & ~flags & PERFGUARD_TARGET_FLAGS_REQUESTS) {
 		pguard_late_report_set_limit(target->connections, 0);
+		/* Who has seen the flag may begin a request still. */
+		synchronize_rcu();
 		pguard_connection_table_forget(target->connections);
 	}
 	if (!ret && flags & ~before & PERFGUARD_TARGET_FLAGS_REQUESTS)

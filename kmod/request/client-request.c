@@ -239,11 +239,13 @@ static u32 held_up_by(const struct sock *client)
 		? ret + tcp_jiffies32 - READ_ONCE(tp->chrono_start) : ret;
 }
 
-/* It is answered in parts: how long the client had no room is no time of its. */
-static noinline void leave_out(struct pguard_client_request *request, u64 now)
+/*
+ * It is answered once more: how long the client had no room since the answer before is no time
+ * of the request.
+ */
+static noinline void leave_out(struct pguard_connection *connection, u64 now)
 {
-	const struct pguard_connection *connection =
-		container_of(request, struct pguard_connection, request);
+	struct pguard_client_request *request = &connection->request;
 	u16 held_up;
 	u64 most;
 
@@ -252,9 +254,9 @@ static noinline void leave_out(struct pguard_client_request *request, u64 now)
 	held_up = held_up_by(connection->sk) - connection->held_up;
 	if (!held_up)
 		return;
-	most = min_t(u64, held_up, div_u64(pguard_clock_ns(now - request->last), TICK_NSEC));
+	most = min_t(u64, held_up, div_u64(pguard_clock_ns(now - request->answered), TICK_NSEC));
 	request->left_out += most;
-	request->last += pguard_clock_ticks(most * TICK_NSEC);
+	request->last = min(request->last + pguard_clock_ticks(most * TICK_NSEC), now);
 }
 
 /* If the unit at hand has read it, what that has met so far says of the request. */
@@ -280,8 +282,6 @@ void pguard_client_request_account(struct pguard_client_request *request,
 
 	/* Another thread may have been here since the clock was read. */
 	now = max(message->now, request->last);
-	if (unlikely(request->answered))
-		leave_out(request, now);
 	from = now;
 	if (goes_on(request, message, unit))
 		from = request->last;
@@ -416,7 +416,7 @@ static void request_unanswered(struct pguard_connection_table *table,
 		return;
 	pguard_request_sums_unanswered(&table->sums);
 	/* That is no fault of the server, if it was not late yet. */
-	if (!connection->request.reports)
+	if (!connection->request.reports || !READ_ONCE(table->late.soonest))
 		return;
 	rcu_read_lock();
 	request_describe_open(table, connection, &ended);
@@ -606,6 +606,8 @@ void pguard_client_request_write(struct pguard_connection *connection,
 
 	if (!connection->is_open)
 		return;
+	if (unlikely(request->answered))
+		leave_out(connection, max(message->now, request->last));
 	pguard_client_request_account(request, message, NULL);
 	request->answered = request->last;
 	request->until_answer.working = request->working;
@@ -723,6 +725,14 @@ static u64 doubled(u64 limit, u8 reports)
 	return reports < 62 - fls64(limit) ? limit << reports : S64_MAX / 2;
 }
 
+/* The same, by its limit; by one that was learnt what is over soon is reported at its end alone. */
+static u64 due_after(const struct pguard_request_limit *limit, u8 reports)
+{
+	u64 due = doubled(limit->ticks, reports);
+
+	return limit->profile ? max(due, pguard_clock_ticks(PGUARD_LEAST_LEARNT_NS)) : due;
+}
+
 /* A request was reported that had lasted so long: the next time is when that has doubled. */
 static u8 reports_of(u64 ticks, u64 limit)
 {
@@ -747,7 +757,7 @@ static u64 request_look(struct pguard_connection_table *table,
 	    (request->answered && elapsed_until(request, request->answered) <= limit.ticks))
 		return U64_MAX;
 	left = left_until(request->answered ? request->answered + settled()
-				: request->arrived + doubled(limit.ticks, request->reports),
+				: request->arrived + due_after(&limit, request->reports),
 			  now);
 	if (left)
 		return left;
@@ -814,7 +824,7 @@ static u64 unread_look(struct pguard_connection_table *table,
 	pguard_request_limit(table, &unread, &late.limit);
 	if (!age || !late.limit.ticks)
 		return U64_MAX;
-	due = doubled(late.limit.ticks, connection->unread);
+	due = due_after(&late.limit, connection->unread);
 	if (age < due)
 		return due - age;
 	client_describe(connection, &late.slow.client);

@@ -194,7 +194,9 @@ void pguard_connection_table_read(struct pguard_connection_table *table,
 	mutex_lock(&table->walk);
 	sweep(table);
 	pguard_request_sums_read(&table->sums, ret);
-	table->reports++;
+	/* 0 is of a connection that none had. */
+	if (!++table->reports)
+		table->reports = 1;
 	visit(table, report, ret);
 	mutex_unlock(&table->walk);
 }

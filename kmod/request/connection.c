@@ -125,7 +125,9 @@ static u8 role_by_ports(const struct sock *sk, __be16 port, bool is_read)
 	int low, high;
 
 	inet_get_local_port_range(sock_net(sk), &low, &high);
-	is_here = inet_sk(sk)->inet_num >= low && inet_sk(sk)->inet_num <= high;
+	/* Without a port yet it gets one of those. */
+	is_here = !inet_sk(sk)->inet_num ||
+		  (inet_sk(sk)->inet_num >= low && inet_sk(sk)->inet_num <= high);
 	is_there = ntohs(port) >= low && ntohs(port) <= high;
 	if (is_here != is_there)
 		role = is_here ? PGUARD_CONNECTION_PEER : PGUARD_CONNECTION_CLIENT;
@@ -201,8 +203,10 @@ static noinline struct pguard_connection *look_up(struct pguard_message *message
 	struct fd of = fdget(fd);
 	struct socket *socket = fd_file(of) ? sock_from_file(fd_file(of)) : NULL;
 
-	if (fd_file(of) && !socket)
+	if (fd_file(of) && !socket) {
 		message->key = key_of(fd_file(of));
+		message->is_pipe = S_ISFIFO(file_inode(fd_file(of))->i_mode);
+	}
 	if (socket && socket->sk && is_followed(socket->sk)) {
 		rcu_read_lock();
 		connection = pguard_connection_get(message->table, socket->sk);
@@ -404,6 +408,7 @@ static __always_inline void take(struct pguard_connection *connection,
 	if (unlikely(role > PGUARD_CONNECTION_PEER)) {
 		if (role == PGUARD_CONNECTION_DATAGRAMS)
 			take_datagrams(connection, message, is_read, nr);
+		message->thread->serves.last = message->now;
 		return;
 	}
 	if (role == PGUARD_CONNECTION_PEER) {
@@ -437,12 +442,12 @@ static void hand_back(const struct pguard_message *message)
 
 /*
  * What the unit at hand serves is handed over by the message's key, if that is known.  What
- * a thread was given it hands back by an eventfd or a pipe even if nobody reads from that, as
- * who polls it need not.
+ * a thread was given it hands back by an eventfd even if nobody reads from that, as who polls it
+ * need not; a pipe may be one for a log.
  *
  * Return: false if nothing was.
  */
-static noinline bool hand_over(const struct pguard_message *message, bool is_file)
+static noinline bool hand_over(const struct pguard_message *message, bool is_eventfd)
 {
 	struct pguard_serves *serves = &message->thread->serves;
 	const struct pguard_handover handover = {
@@ -454,7 +459,7 @@ static noinline bool hand_over(const struct pguard_message *message, bool is_fil
 	struct pguard_connection *connection;
 	bool is_known = pguard_handover_is_known(&message->table->handovers, message->key);
 
-	if (!is_known && !(is_file && serves->is_handed))
+	if (!is_known && !(is_eventfd && serves->is_handed))
 		return false;
 	if (!is_serving(message->thread)) {
 		hand_back(message);
@@ -521,7 +526,7 @@ static __always_inline void message_take(struct pguard_thread *thread, u32 fd, u
 		else if (message.key && is_read)
 			take_over(&message, true);
 		else if (message.key)
-			hand_over(&message, true);
+			hand_over(&message, !message.is_pipe);
 	}
 	preempt_enable_notrace();
 }

@@ -23,8 +23,6 @@
 
 enum {
 	MIN_WAIT_NS = 4 * NSEC_PER_MSEC,
-	/* By a limit that was learnt, what is over sooner is reported at its end alone. */
-	LEAST_LEARNT_NS = 50 * NSEC_PER_MSEC,
 	/* A look at many connections takes time; so much of a CPU at most. */
 	MAX_SHARE = 64,
 	/* So often it is looked at once again at once, where there was no room for all. */
@@ -139,7 +137,8 @@ static void try_report(struct pguard_connection_table *table, struct pguard_late
 
 	if (!image)
 		return;
-	if (image->target != table->target)
+	if (image->target != table->target ||
+	    !(READ_ONCE(table->target->flags) & PERFGUARD_TARGET_FLAGS_REQUESTS))
 		goto out;
 	if (may_report(table->target, image->tenant))
 		report(table->target, image, late);
@@ -222,7 +221,7 @@ void pguard_late_report_update(struct pguard_connection_table *table)
 
 	if (profile && profile->request_least &&
 	    READ_ONCE(table->target->flags) & PERFGUARD_TARGET_FLAGS_REQUESTS)
-		learnt = max(profile->request_least, pguard_clock_ticks(LEAST_LEARNT_NS));
+		learnt = max(profile->request_least, pguard_clock_ticks(PGUARD_LEAST_LEARNT_NS));
 	WRITE_ONCE(table->late.is_learnt, learnt);
 	WRITE_ONCE(table->late.soonest, pguard_limit_sooner(limit, learnt));
 	mod_delayed_work(system_dfl_wq, &table->late.watch, 0);

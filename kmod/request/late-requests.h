@@ -16,7 +16,11 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
-enum { PGUARD_LATE_REQUESTS = 16 };
+enum {
+	PGUARD_LATE_REQUESTS = 16,
+	/* By a limit that was learnt, what is over sooner is reported at its end alone. */
+	PGUARD_LEAST_LEARNT_NS = 50 * NSEC_PER_MSEC,
+};
 
 /* pguard_client_request.reports of one that will not be reported any more. */
 #define PGUARD_REQUEST_REPORTED U8_MAX
