@@ -112,7 +112,8 @@ static u64 arrival(const struct pguard_message *message, u64 before)
 			return local_arrival(message, before);
 		age = woken_age(message);
 	}
-	return message->now - pguard_clock_ticks(age);
+	/* An age is of just now, and the host of a guest may have had the CPU since the message. */
+	return pguard_clock() - pguard_clock_ticks(age);
 }
 
 /* A time in ticks, more or less; more than 0. */

@@ -20,7 +20,6 @@
  * @thread: of current
  * @sk: by which socket
  * @key: of what is no socket, see handover.h; 0: nothing is handed over by it
- * @is_pipe: with that: it is one
  * @now: pguard_clock()
  */
 struct pguard_message {
@@ -28,7 +27,6 @@ struct pguard_message {
 	struct pguard_thread *thread;
 	struct sock *sk;
 	u64 key;
-	bool is_pipe;
 	u64 now;
 };
 

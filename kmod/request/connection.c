@@ -184,13 +184,16 @@ static bool is_followed(const struct sock *sk)
 	return false;
 }
 
+/* Of a key that is an address otherwise. */
+#define KEY_IS_PIPE 1
+
 /* Both ends of a pipe have its inode; who uses an eventfd has its file. */
 static u64 key_of(const struct file *file)
 {
 	const struct inode *inode = file_inode(file);
 
 	if (S_ISFIFO(inode->i_mode))
-		return (u64)inode;
+		return (u64)inode | KEY_IS_PIPE;
 	return inode->i_sb->s_magic == ANON_INODE_FS_MAGIC ? (u64)file : 0;
 }
 
@@ -203,10 +206,8 @@ static noinline struct pguard_connection *look_up(struct pguard_message *message
 	struct fd of = fdget(fd);
 	struct socket *socket = fd_file(of) ? sock_from_file(fd_file(of)) : NULL;
 
-	if (fd_file(of) && !socket) {
+	if (fd_file(of) && !socket)
 		message->key = key_of(fd_file(of));
-		message->is_pipe = S_ISFIFO(file_inode(fd_file(of))->i_mode);
-	}
 	if (socket && socket->sk && is_followed(socket->sk)) {
 		rcu_read_lock();
 		connection = pguard_connection_get(message->table, socket->sk);
@@ -526,7 +527,7 @@ static __always_inline void message_take(struct pguard_thread *thread, u32 fd, u
 		else if (message.key && is_read)
 			take_over(&message, true);
 		else if (message.key)
-			hand_over(&message, !message.is_pipe);
+			hand_over(&message, !(message.key & KEY_IS_PIPE));
 	}
 	preempt_enable_notrace();
 }
@@ -544,11 +545,12 @@ static __always_inline void message_take(struct pguard_thread *thread, u32 fd, u
 void pguard_connection_expect(struct pguard_thread *thread, u32 fd)
 {
 	struct pguard_arrival *arrival = &thread->arrival;
-	struct pguard_message message = { .thread = thread };
 	const struct pguard_connection *connection;
+	struct pguard_message message;
 
 	arrival->sk = NULL;
 	preempt_disable_notrace();
+	message.thread = thread;
 	message.table = table_of(thread);
 	connection = message.table ? find(&message, fd) : NULL;
 	if (likely(connection)) {
