@@ -136,7 +136,7 @@ def check_live():
 def main():
     peer = Peer(PEER)
     server = start(PORT, PEER)
-    trained = collect("train", "-v", "-o", PROFILE, "--guard-share", 5, "--workload",
+    trained = collect("train", "-v", "--requests", "-o", PROFILE, "--guard-share", 5, "--workload",
                       f"{sys.executable} {__file__} load", "-e", SERVICE, timeout=LONG)
     if not ok(trained.returncode == 0, "the server is trained"):
         note(trained.stderr[-2500:])

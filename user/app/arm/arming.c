@@ -282,7 +282,7 @@ int arming_follow_requests(const struct arming *arming, struct link *link, bool 
 			error = set_requests(link, &targets[i], are_followed, limit_ns);
 	link_targets_free(targets, nr);
 	if (are_followed && !limit_ns && !has_request_limits(&arming->model))
-		log_warning("%s: training has seen no requests, so none is late: give --request-limit",
+		log_warning("%s: it has no limits of requests, so none is late: train with --requests, or give --request-limit",
 			    arming->path);
 	return error ? cmd_link_failed(link, error, "cannot follow the program's requests") : 0;
 }

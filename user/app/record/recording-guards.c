@@ -167,9 +167,9 @@ static int arm(struct recording *recording, const struct loading *loading, const
 		return cmd_failed(session->link, error, "cannot time units");
 	recording->profile_id = id;
 	/* As it will be: with accounts, and nobody looks for loops. */
-	error = set_flags(recording, PERFGUARD_TARGET_FLAGS_UNITS |
-				     PERFGUARD_TARGET_FLAGS_REQUESTS |
-					     PERFGUARD_TARGET_FLAGS_ACCOUNT);
+	error = set_flags(recording, PERFGUARD_TARGET_FLAGS_UNITS | PERFGUARD_TARGET_FLAGS_ACCOUNT |
+				     (recording->follows_requests
+					      ? PERFGUARD_TARGET_FLAGS_REQUESTS : 0));
 	if (!error)
 		error = recording_set_loops(recording, true);
 	/* Before any unit is cut: so all of them are whole. */

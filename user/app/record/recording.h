@@ -36,6 +36,7 @@ struct recording {
 	const char *workload; /* a shell command, run in each stage; or NULL */
 	uint64_t stage_ns[RECORDING_OVER]; /* how long each is, without a workload */
 	uint64_t max_events;
+	bool follows_requests; /* while units are timed */
 
 	/* Kept while it runs. */
 	struct stream *stream;
