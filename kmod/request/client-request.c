@@ -82,7 +82,7 @@ static u64 age_of(const struct sock *sk, const struct pguard_arrival *arrival)
 
 /*
  * How long a thread that slept in the call for it has waited for a CPU since it was woken, ns.
- * Of what had come before it is not known, but for datagrams that the kernel has stamped
+ * Of what had come before it is not known, except for datagrams that the kernel has stamped
  * (pguard_datagram_arrival()).
  */
 static u64 woken_age(const struct pguard_message *message)
@@ -644,13 +644,12 @@ void pguard_connection_close(struct pguard_connection_table *table,
 static u64 patience(const struct pguard_connection_table *table, bool is_answered)
 {
 	u64 ns = is_answered ? NSEC_PER_SEC : 30 * NSEC_PER_SEC;
-	const struct pguard_client_request any = { };
 	struct pguard_request_limit limit = { };
 
 	if (atomic_read(&table->datagrams) > PGUARD_MAX_DATAGRAMS / 2)
 		ns /= 10;
 	if (!is_answered)
-		pguard_request_limit(table, &any, &limit);
+		pguard_request_limit(table, NULL, &limit);
 	return max(pguard_clock_ticks(ns), 2 * limit.ticks);
 }
 
@@ -809,7 +808,6 @@ static u64 unread_age(const struct pguard_connection *connection)
 static u64 unread_look(struct pguard_connection_table *table,
 		       struct pguard_connection *connection)
 {
-	const struct pguard_client_request unread = { };
 	u64 age = unread_age(connection), due;
 	struct pguard_late_request late = {
 		.slow.times.elapsed = age,
@@ -822,7 +820,7 @@ static u64 unread_look(struct pguard_connection_table *table,
 	};
 
 	lockdep_assert_held(&connection->lock);
-	pguard_request_limit(table, &unread, &late.limit);
+	pguard_request_limit(table, NULL, &late.limit);
 	if (!age || !late.limit.ticks)
 		return U64_MAX;
 	due = due_after(&late.limit, connection->unread);

@@ -18,8 +18,8 @@
  * By one socket of datagrams a program may talk with many others.  Each of these is a connection of
  * its own, whose key is the socket and the address of the other side; the socket has one, too,
  * by which it is known again.  Nobody closes those: they go some time after the answer, or if
- * there is none for long.  What is asked for several clients at once by one of them cannot be told
- * apart without the protocol; then the first answer is for who asked first.
+ * there is none for long.  What is asked for several clients at once by one of them cannot be
+ * distinguished without the protocol; then the first answer is for who asked first.
  */
 #ifndef _KMOD_REQUEST_CONNECTION_H
 #define _KMOD_REQUEST_CONNECTION_H

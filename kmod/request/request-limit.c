@@ -16,7 +16,7 @@
 static bool has_type(const struct pguard_profile *profile,
 		     const struct pguard_client_request *request)
 {
-	return request->type && request->profile == (u16)profile->id &&
+	return request && request->type && request->profile == (u16)profile->id &&
 	       request->type <= profile->nr_types;
 }
 
@@ -24,11 +24,14 @@ static void limit_of_profile(const struct pguard_profile *profile,
 			     const struct pguard_client_request *request,
 			     struct pguard_request_limit *ret)
 {
-	u32 type = request->type - 1;
+	u32 type;
 
 	ret->ticks = profile->request_most;
 	ret->profile = profile->id;
-	if (!has_type(profile, request) || profile->ticks[type].request == U64_MAX)
+	if (!has_type(profile, request))
+		return;
+	type = request->type - 1;
+	if (profile->ticks[type].request == U64_MAX)
 		return;
 	ret->ticks = profile->ticks[type].request;
 	ret->type = profile->types[type].id;
@@ -37,7 +40,7 @@ static void limit_of_profile(const struct pguard_profile *profile,
 /**
  * pguard_request_limit() - from when on a request is late
  * @table: of its connection
- * @request: what is known of it by now; its connection is locked
+ * @request: what is known of it by now; its connection is locked; NULL: nothing
  * @ret: filled in
  *
  * Context: any but interrupts; does not sleep.
