@@ -94,6 +94,28 @@ static u32 other_pid(struct sock *sk)
 	return ret;
 }
 
+/* An end of a connection, of IP; of another family nothing but that. */
+static void end_of(const struct sock *sk, enum pguard_end end, struct pguard_peer_address *ret)
+{
+	bool is_own = end == PGUARD_END_OWN;
+	const struct inet_sock *inet = inet_sk(sk);
+
+	memset(ret, 0, sizeof(*ret));
+	ret->family = sk->sk_family;
+	switch (sk->sk_family) {
+	case AF_INET:
+		ret->port = is_own ? inet->inet_sport : inet->inet_dport;
+		ret->host = is_own ? inet->inet_saddr : inet->inet_daddr;
+		break;
+#if IS_ENABLED(CONFIG_IPV6)
+	case AF_INET6:
+		ret->port = is_own ? inet->inet_sport : inet->inet_dport;
+		ret->host6 = is_own ? sk->sk_v6_rcv_saddr : sk->sk_v6_daddr;
+		break;
+#endif
+	}
+}
+
 /**
  * pguard_peer_address_of() - the other end of a connection to a peer
  * @sk: the own one
@@ -105,26 +127,11 @@ static u32 other_pid(struct sock *sk)
 void pguard_peer_address_of(struct sock *sk, struct pguard_socket_names *names,
 			    struct pguard_peer_address *ret)
 {
-	const struct inet_sock *inet = inet_sk(sk);
-
-	memset(ret, 0, sizeof(*ret));
-	ret->family = sk->sk_family;
-	switch (sk->sk_family) {
-	case AF_INET:
-		ret->port = inet->inet_dport;
-		ret->host = inet->inet_daddr;
-		break;
-#if IS_ENABLED(CONFIG_IPV6)
-	case AF_INET6:
-		ret->port = inet->inet_dport;
-		ret->host6 = sk->sk_v6_daddr;
-		break;
-#endif
-	case AF_UNIX:
-		ret->name = other_name(sk, names);
-		ret->pid = other_pid(sk);
-		break;
-	}
+	end_of(sk, PGUARD_END_OTHER, ret);
+	if (ret->family != AF_UNIX)
+		return;
+	ret->name = other_name(sk, names);
+	ret->pid = other_pid(sk);
 }
 
 /* As it is reported.  Context: any. */
@@ -191,24 +198,10 @@ static void describe_local(struct sock *sk, enum pguard_end end,
  */
 void pguard_address_describe(struct sock *sk, enum pguard_end end, struct pguard_address *ret)
 {
-	bool is_own = end == PGUARD_END_OWN;
-	const struct inet_sock *inet = inet_sk(sk);
+	struct pguard_peer_address address;
 
-	memset(ret, 0, sizeof(*ret));
-	ret->any.sa_family = sk->sk_family;
-	switch (sk->sk_family) {
-	case AF_INET:
-		ret->in.sin_port = is_own ? inet->inet_sport : inet->inet_dport;
-		ret->in.sin_addr.s_addr = is_own ? inet->inet_saddr : inet->inet_daddr;
-		break;
-#if IS_ENABLED(CONFIG_IPV6)
-	case AF_INET6:
-		ret->in6.sin6_port = is_own ? inet->inet_sport : inet->inet_dport;
-		ret->in6.sin6_addr = is_own ? sk->sk_v6_rcv_saddr : sk->sk_v6_daddr;
-		break;
-#endif
-	case AF_UNIX:
+	end_of(sk, end, &address);
+	pguard_address_put(&address, ret);
+	if (address.family == AF_UNIX)
 		describe_local(sk, end, &ret->local);
-		break;
-	}
 }
