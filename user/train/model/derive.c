@@ -190,22 +190,16 @@ static void set_type(struct model_type *type, const struct limits *limits,
 	type->false_alarms = limits->false_alarms;
 }
 
-/* From one half of the units, tried on the other; then from both. */
 static int set_limits_of(const struct loop_types *types, const struct threshold_rule *rule,
 			 const struct samples_times *const all[2])
 {
-	struct limits_loop loop = {
-		.times = types->times[0],
-		.held_back = types->times[1],
-		.nr = types->nr,
-		.all = *all[0],
-	};
-	struct limits_stretch stretch;
-	struct limits *limits;
-	int ret = array_new(limits, types->nr);
+	struct samples_times both = *all[0];
+	struct limits *limits, *tried = NULL;
+	int ret = array_new(limits, types->nr) ?: array_new(tried, types->nr);
 
-	limits_stretch_init(&stretch);
-	ret = ret ?: limits_find(rule, &loop, &stretch, limits);
+	if (!ret)
+		ret = limits_find_tried(rule, types->times, types->nr, all, tried, limits);
+	times_merge(&both, all[1]);
 	for (uint32_t i = 0; i < types->nr && !ret; i++) {
 		const struct samples_parts *held_back = &types->times[1][i];
 		uint64_t units = held_back->of[SAMPLES_OWN].nr;
@@ -213,17 +207,12 @@ static int set_limits_of(const struct loop_types *types, const struct threshold_
 		types->types[i].held_back_units = units;
 		if (units)
 			types->types[i].held_back_alarms =
-				limits_beyond(&limits[i], held_back) / (double)units;
-		times_merge_parts(&types->times[0][i], held_back);
-	}
-	loop.held_back = NULL;
-	times_merge(&loop.all, all[1]);
-	ret = ret ?: limits_find(rule, &loop, &stretch, limits);
-	for (uint32_t i = 0; i < types->nr && !ret; i++) {
+				limits_beyond(&tried[i], held_back) / (double)units;
 		set_type(&types->types[i], &limits[i], &types->times[0][i]);
-		types->types[i].novel_ns = tail_largest(&loop.all);
+		types->types[i].novel_ns = tail_largest(&both);
 	}
 	free(limits);
+	free(tried);
 	return ret;
 }
 

@@ -30,41 +30,29 @@ static struct samples_times sum_of(const struct samples_parts *times, uint32_t n
 	return ret;
 }
 
-/* From one half, tried on the other; then from both, which @learnt has afterwards. */
-static int find(const struct threshold_rule *rule, struct samples_parts *learnt,
-		const struct samples_parts *held_back, uint32_t nr, struct limits *ret)
-{
-	struct limits_loop loop = {
-		.times = learnt, .held_back = held_back, .nr = nr, .all = sum_of(learnt, nr),
-	};
-	struct limits_stretch stretch;
-	int error;
-
-	limits_stretch_init(&stretch);
-	error = limits_find(rule, &loop, &stretch, ret);
-	for (uint32_t i = 0; i < nr; i++)
-		times_merge_parts(&learnt[i], &held_back[i]);
-	loop.held_back = NULL;
-	loop.all = sum_of(learnt, nr);
-	return error ?: limits_find(rule, &loop, &stretch, ret);
-}
-
 int request_limits_set(struct model_type *types, struct samples_parts *const times[2], uint32_t nr,
 		       const struct threshold_rule *rule)
 {
-	struct samples_parts *learnt = as_units(times[0], nr), *held_back = as_units(times[1], nr);
-	struct limits *limits;
-	int error = array_new(limits, nr);
+	struct samples_parts *requests[2] = { as_units(times[0], nr), as_units(times[1], nr) };
+	struct limits *limits, *tried = NULL;
+	struct samples_times all[2];
+	int error = array_new(limits, nr) ?: array_new(tried, nr);
 
-	if (!learnt || !held_back)
+	if (!requests[0] || !requests[1])
 		error = -ENOMEM;
-	error = error ?: find(rule, learnt, held_back, nr, limits);
+	for (int half = 0; half < 2 && !error; half++)
+		all[half] = sum_of(requests[half], nr);
+	if (!error)
+		error = limits_find_tried(rule, requests, nr,
+					  (const struct samples_times *[]){ &all[0], &all[1] }, tried,
+					  limits);
 	for (uint32_t i = 0; i < nr && !error; i++) {
-		types[i].requests = learnt[i].of[SAMPLES_OWN];
+		types[i].requests = requests[0][i].of[SAMPLES_OWN];
 		types[i].request_ns = types[i].requests.nr ? limits[i].ns[SAMPLES_OWN] : 0;
 	}
 	free(limits);
-	free(learnt);
-	free(held_back);
+	free(tried);
+	free(requests[0]);
+	free(requests[1]);
 	return error;
 }

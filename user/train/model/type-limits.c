@@ -386,3 +386,22 @@ int limits_find(const struct threshold_rule *rule, const struct limits_loop *loo
 	fit_deinit(&fit);
 	return error;
 }
+
+int limits_find_tried(const struct threshold_rule *rule, struct samples_parts *const times[2],
+		      uint32_t nr, const struct samples_times *const all[2], struct limits *tried,
+		      struct limits *ret)
+{
+	struct limits_loop loop = {
+		.times = times[0], .held_back = times[1], .nr = nr, .all = *all[0],
+	};
+	struct limits_stretch stretch;
+	int error;
+
+	limits_stretch_init(&stretch);
+	error = limits_find(rule, &loop, &stretch, tried);
+	for (uint32_t i = 0; i < nr; i++)
+		times_merge_parts(&times[0][i], &times[1][i]);
+	times_merge(&loop.all, all[1]);
+	loop.held_back = NULL;
+	return error ?: limits_find(rule, &loop, &stretch, ret);
+}

@@ -53,6 +53,14 @@ int limits_find(const struct threshold_rule *rule, const struct limits_loop *loo
 /* As limits are before anything was tried. */
 void limits_stretch_init(struct limits_stretch *stretch);
 
+/*
+ * The same from one half of the units, tried on the other, which are @tried, and then from both.
+ * @times are by type, and @all of all types, of each half; @times[0] are of both afterwards.
+ */
+int limits_find_tried(const struct threshold_rule *rule, struct samples_parts *const times[2],
+		      uint32_t nr, const struct samples_times *const all[2], struct limits *tried,
+		      struct limits *ret);
+
 /* How many of these units exceed each of the limits, in all. */
 double limits_beyond(const struct limits *limits, const struct samples_parts *times);
 
