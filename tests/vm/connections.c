@@ -35,26 +35,15 @@
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "compute.h"
 
 enum { LINE_BYTES = 64, ANSWER_BYTES = 3, MAX_FDS = 200000 };
 
 static const char answer[] = "ok\n";
 static int epoll, passing[2], file, through[2];
 static int many[MAX_FDS], nr_many;
-
-static void compute(long us)
-{
-	struct timespec now;
-	int64_t end;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	end = now.tv_sec * 1000000LL + now.tv_nsec / 1000 + us;
-	do
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	while (now.tv_sec * 1000000LL + now.tv_nsec / 1000 < end);
-}
 
 /* A client may be gone by then. */
 static void say(int fd)

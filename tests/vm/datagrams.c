@@ -23,7 +23,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <time.h>
+
+#include "compute.h"
 
 enum { LINE_MAX_BYTES = 64, MAX_ASKERS = 64, NR_SEVERAL = 4 };
 
@@ -31,25 +32,10 @@ static struct sockaddr_in askers[MAX_ASKERS], peer;
 static int clients, upstream, nr_askers;
 static bool uses_several;
 
-/* In one function, a unit would call none of the program, and there would be nothing to guard. */
-#define noinline __attribute__((noinline))
-
 static struct sockaddr_in address(int port)
 {
 	return (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons((uint16_t)port),
 				     .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-}
-
-static noinline void compute(long us)
-{
-	struct timespec now;
-	int64_t end;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	end = now.tv_sec * 1000000LL + now.tv_nsec / 1000 + us;
-	do
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	while (now.tv_sec * 1000000LL + now.tv_nsec / 1000 < end);
 }
 
 static noinline void say(int fd, const struct sockaddr_in *to, char *text)

@@ -33,8 +33,9 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "compute.h"
 
 enum { MAX_FDS = 1024, LINE_MAX_BYTES = 64, NR_WORKERS = 2 };
 
@@ -57,9 +58,6 @@ static int other[MAX_FDS]; /* of a client its peer, and the reverse; 0: none */
 static bool is_peer[MAX_FDS];
 static int epoll;
 static const char *where, *peer_where;
-
-/* In one function, a unit would call none of the program, and there would be nothing to guard. */
-#define noinline __attribute__((noinline))
 
 static bool is_local(const char *name)
 {
@@ -87,18 +85,6 @@ static int make_socket(const char *name, struct sockaddr_storage *address, sockl
 	*length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name));
 	memcpy(address, &un, sizeof(un));
 	return fd;
-}
-
-static noinline void compute(long us)
-{
-	struct timespec now;
-	int64_t end;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	end = now.tv_sec * 1000000LL + now.tv_nsec / 1000 + us;
-	do
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	while (now.tv_sec * 1000000LL + now.tv_nsec / 1000 < end);
 }
 
 static noinline void say(int fd, const char *text)

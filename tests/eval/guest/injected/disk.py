@@ -30,8 +30,8 @@ class Redis(Injection):
         self.server.disk.delay(0)
 
 
-class MariadbServer(BigServer):
-    port = 7081
+class OnDisk:
+    """A server's directory is on a disk of its own."""
 
     def __init__(self):
         super().__init__()
@@ -41,6 +41,10 @@ class MariadbServer(BigServer):
         self.disk.mount(self.dir)
         super().configure()
 
+
+class MariadbServer(OnDisk, BigServer):
+    port = 7081
+
     def options(self, data=None):
         # Threads of its own write now and then, and who commits then waits for them.
         return super().options() + ["--innodb-flush-log-at-trx-commit=1",
@@ -48,15 +52,10 @@ class MariadbServer(BigServer):
                                     "--innodb-max-dirty-pages-pct-lwm=70"]
 
 
-class PostgresServer(postgres.Server):
+class PostgresServer(OnDisk, postgres.Server):
     port = 7082
 
-    def __init__(self):
-        super().__init__()
-        self.disk = Disk(256 * 1024)
-
     def configure(self):
-        self.disk.mount(self.dir)
         super().configure()
         subprocess.run(["chmod", "a+rwx", str(self.dir)], check=True)
 
