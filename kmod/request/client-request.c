@@ -2,73 +2,20 @@
 
 #include "request/client-request.h"
 
-#include "lib/clock.h"
 #include "profile/inference.h"
+#include "request/request-description.h"
 #include "request/sent-messages.h"
 #include "trainstream/stream.h"
 
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
 
-/* The remote address of a connection by datagrams. */
-static void remote_of(const struct pguard_connection *connection, struct pguard_peer_address *ret)
-{
-	*ret = (struct pguard_peer_address){
-		.family = connection->sk->sk_family,
-		.port = connection->port,
-		.host6 = connection->host,
-	};
-	if (ret->family == AF_INET)
-		ret->host = connection->host.s6_addr32[3];
-}
-
-/* Who was asked. */
-static __always_inline void peer_of(const struct pguard_connection *peer,
-				    struct pguard_peer_address *ret)
-{
-	if (likely(!pguard_connection_is_datagram(peer)))
-		*ret = peer->address;
-	else
-		remote_of(peer, ret);
-}
-
-/*
- * Of the own side of the connection to a peer.  A socket that is not bound to an address sends to
- * a loopback one from the same.
- */
-static void own_describe(const struct pguard_connection *peer, struct pguard_address *ret)
-{
-	struct pguard_peer_address remote;
-
-	pguard_address_describe(peer->sk, PGUARD_END_OWN, ret);
-	if (!pguard_connection_is_datagram(peer))
-		return;
-	remote_of(peer, &remote);
-	if (remote.family == AF_INET && !ret->in.sin_addr.s_addr && ipv4_is_loopback(remote.host))
-		ret->in.sin_addr.s_addr = remote.host;
-	if (remote.family == AF_INET6 && ipv6_addr_any(&ret->in6.sin6_addr) &&
-	    ipv6_addr_loopback(&remote.host6))
-		ret->in6.sin6_addr = remote.host6;
-}
-
-static void client_describe(const struct pguard_connection *client, struct pguard_address *ret)
-{
-	struct pguard_peer_address remote;
-
-	if (!pguard_connection_is_datagram(client)) {
-		pguard_address_describe(client->sk, PGUARD_END_OTHER, ret);
-		return;
-	}
-	remote_of(client, &remote);
-	pguard_address_put(&remote, ret);
-}
-
 /*
  * How long ago the bytes came that have been read just now, ns.  Until they were read the
  * kernel kept when the last packet came or went, which is those unless it has acknowledged
  * them by one of their own since; and it keeps in jiffies when the last data came.
  */
-static u64 age_of(const struct sock *sk, const struct pguard_arrival *arrival)
+u64 pguard_arrival_age(const struct sock *sk, const struct pguard_arrival *arrival)
 {
 	u64 packet_ns = ktime_get_ns() - arrival->packet_us * NSEC_PER_USEC;
 	/* Some may come just now. */
@@ -106,7 +53,7 @@ static u64 arrival(const struct pguard_message *message, u64 before)
 	u64 age;
 
 	if (likely(arrival->sk == message->sk && arrival->packet_us)) {
-		age = age_of(message->sk, arrival);
+		age = pguard_arrival_age(message->sk, arrival);
 	} else {
 		if (message->sk->sk_family == AF_UNIX)
 			return local_arrival(message, before);
@@ -116,20 +63,14 @@ static u64 arrival(const struct pguard_message *message, u64 before)
 	return pguard_clock() - pguard_clock_ticks(age);
 }
 
-/* A time in ticks, more or less; more than 0. */
-static u32 request_coarse(u64 ticks)
-{
-	return min_t(u64, (ticks >> 12) + 1, U32_MAX);
-}
-
 /* What was waited since somebody was asked was for this answer; without one it was for none. */
 static void take_answer(struct pguard_client_request *request,
 			const struct pguard_connection *peer)
 {
 	request->peers += request->waiting;
-	if (request_coarse(request->waiting) > request->longest) {
-		request->longest = request_coarse(request->waiting);
-		peer_of(peer, &request->peer);
+	if (pguard_request_coarse(request->waiting) > request->longest) {
+		request->longest = pguard_request_coarse(request->waiting);
+		pguard_peer_of(peer, &request->peer);
 	}
 	request->waiting = 0;
 	request->asked = 0;
@@ -303,93 +244,6 @@ void pguard_client_request_account(struct pguard_client_request *request,
 		take_type(request, message->thread, unit);
 }
 
-/* So long it has taken until then, which is no earlier than its last answer. */
-static u64 elapsed_until(const struct pguard_client_request *request, u64 at)
-{
-	u64 ret = at - request->arrived;
-
-	if (unlikely(request->left_out))
-		ret -= pguard_clock_ticks((u64)request->left_out * TICK_NSEC);
-	return ret;
-}
-
-/* Describe a request that has been answered. */
-static void request_describe(const struct pguard_connection *connection,
-			     struct pguard_slow_request *ret)
-{
-	const struct pguard_client_request *request = &connection->request;
-
-	*ret = (struct pguard_slow_request){
-		.times.elapsed = elapsed_until(request, request->answered),
-		.times.queued = request->begun - request->arrived,
-		.times.working = request->until_answer.working,
-		.times.peers = request->until_answer.peers,
-		.times.handed = request->until_answer.handed,
-		.pid = request->pid,
-		.tid = request->tid,
-		.state = PERFGUARD_REQUEST_STATE_ANSWERED,
-	};
-}
-
-static void peer_describe(const struct pguard_peer_address *peer, struct pguard_slow_request *ret)
-{
-	pguard_address_put(peer, &ret->peer);
-	ret->peer_name = peer->family == AF_UNIX ? peer->name : 0;
-}
-
-/* What is kept of one of the slowest besides. */
-static void request_describe_more(const struct pguard_connection *connection,
-			     struct pguard_slow_request *ret)
-{
-	const struct pguard_client_request *request = &connection->request;
-
-	ret->begin_ns = ktime_get_ns() - pguard_clock_ns(pguard_clock() - request->arrived);
-	ret->connection = connection->id;
-	peer_describe(&request->peer, ret);
-	client_describe(connection, &ret->client);
-}
-
-/* Describe a request that has not been answered. */
-static void request_describe_open(struct pguard_connection_table *table,
-				  const struct pguard_connection *connection,
-				  struct pguard_late_request *ret)
-{
-	const struct pguard_client_request *request = &connection->request;
-	u64 now = max(pguard_clock(), request->last), since = now - request->last;
-	u64 waiting = request->waiting, handed = request->handed;
-	bool is_handed = request->handing == PGUARD_HANDING_OVER;
-	const struct pguard_connection *peer = NULL;
-	struct pguard_peer_address address;
-
-	if (request->asked)
-		waiting += since;
-	else if (is_handed)
-		handed += since;
-	*ret = (struct pguard_late_request){
-		.slow.times.elapsed = elapsed_until(request, now),
-		.slow.times.queued = request->begun - request->arrived,
-		.slow.times.working = request->working,
-		.slow.times.peers = request->peers + waiting,
-		.slow.times.handed = handed,
-		.slow.pid = request->pid,
-		.slow.tid = request->tid,
-		.slow.state = PERFGUARD_REQUEST_STATE_LASTS,
-		.by = request->by,
-		.client = connection->sk,
-		.unit = request->unit,
-		.since = request->asked || is_handed ? 0 : since,
-	};
-	request_describe_more(connection, &ret->slow);
-	if (request->asked && request_coarse(waiting) > request->longest)
-		peer = pguard_connection_find(table, request->asked);
-	/* Its socket may be gone, and another one be where it was. */
-	if (!peer || READ_ONCE(peer->role) != PGUARD_CONNECTION_PEER)
-		return;
-	peer_of(peer, &address);
-	peer_describe(&address, &ret->slow);
-	own_describe(peer, &ret->slow.via);
-}
-
 /* What has ended late is reported by a work: here nothing can be allocated. */
 static noinline void report_end(struct pguard_connection_table *table,
 				const struct pguard_client_request *request,
@@ -420,7 +274,7 @@ static void request_unanswered(struct pguard_connection_table *table,
 	if (!connection->request.reports || !READ_ONCE(table->late.soonest))
 		return;
 	rcu_read_lock();
-	request_describe_open(table, connection, &ended);
+	pguard_request_describe_open(table, connection, &ended);
 	rcu_read_unlock();
 	ended.slow.state = PERFGUARD_REQUEST_STATE_UNANSWERED;
 	report_end(table, &connection->request, &ended.slow);
@@ -430,7 +284,7 @@ static void request_unanswered(struct pguard_connection_table *table,
 static noinline bool ends_late(const struct pguard_connection_table *table,
 			       const struct pguard_client_request *request)
 {
-	u64 elapsed = elapsed_until(request, request->answered);
+	u64 elapsed = pguard_request_elapsed(request, request->answered);
 	struct pguard_request_limit limit;
 
 	if (READ_ONCE(table->late.is_learnt))
@@ -450,9 +304,9 @@ static void request_answered(struct pguard_connection_table *table,
 
 	if (unlikely(READ_ONCE(table->late.soonest)))
 		is_late = ends_late(table, request);
-	request_describe(connection, &ended);
+	pguard_request_describe(connection, &ended);
 	if (is_late || pguard_request_is_slow(&table->sums, ended.times.elapsed))
-		request_describe_more(connection, &ended);
+		pguard_request_describe_more(connection, &ended);
 	pguard_request_sums_add(&table->sums, &ended);
 	if (unlikely(is_late))
 		report_end(table, request, &ended);
@@ -513,8 +367,8 @@ static noinline void record_end(const struct pguard_connection *connection,
 
 	if (!connection->is_open || !pguard_stream_wants_units(message->thread->image->target))
 		return;
-	request_describe(connection, &ended);
-	request_describe_more(connection, &ended);
+	pguard_request_describe(connection, &ended);
+	pguard_request_describe_more(connection, &ended);
 	pguard_stream_put(message->thread, PERFGUARD_EVENT_KIND_REQUEST, event_number(connection),
 			  ended.begin_ns, pguard_clock_ns(ended.times.elapsed));
 }
@@ -527,7 +381,7 @@ static noinline void record_begin(const struct pguard_connection *connection,
 
 	if (!pguard_stream_wants_units(message->thread->image->target))
 		return;
-	client_describe(connection, &client);
+	pguard_client_describe(connection, &client);
 	/* The port of IPv6 is at the same place, and a local socket has zeros there. */
 	pguard_stream_put(message->thread, PERFGUARD_EVENT_KIND_REQUEST_READ,
 			  event_number(connection), 0, ntohs(client.in.sin_port));
@@ -699,169 +553,10 @@ void pguard_connection_report(struct pguard_connection *connection,
 	spin_lock(&connection->lock);
 	is_answered = connection->is_open && connection->request.answered;
 	if (is_answered) {
-		request_describe(connection, &ended);
-		request_describe_more(connection, &ended);
+		pguard_request_describe(connection, &ended);
+		pguard_request_describe_more(connection, &ended);
 	}
 	spin_unlock(&connection->lock);
 	if (is_answered)
 		pguard_request_report_add(report, &ended);
-}
-
-/* So long after a late request's last answer no other one is waited for: ticks. */
-static u64 settled(void)
-{
-	return pguard_clock_ticks(100 * NSEC_PER_MSEC);
-}
-
-/* How many ticks are left until that moment; 0: it has passed. */
-static u64 left_until(u64 at, u64 now)
-{
-	return (s64)(at - now) < 0 ? 0 : at - now;
-}
-
-/* When a request is reported the next time, after so many reports; it may never be.  Ticks. */
-static u64 doubled(u64 limit, u8 reports)
-{
-	return reports < 62 - fls64(limit) ? limit << reports : S64_MAX / 2;
-}
-
-/* The same, by its limit; by one that was learnt what is over soon is reported at its end alone. */
-static u64 due_after(const struct pguard_request_limit *limit, u8 reports)
-{
-	u64 due = doubled(limit->ticks, reports);
-
-	return limit->profile ? max(due, pguard_clock_ticks(PGUARD_LEAST_LEARNT_NS)) : due;
-}
-
-/* A request was reported that had lasted so long: the next time is when that has doubled. */
-static u8 reports_of(u64 ticks, u64 limit)
-{
-	return fls64(ticks / limit);
-}
-
-/*
- * Report the request of a connection if it is due.  In how many ticks it is to be looked
- * at again; 0: there is no room to report it.
- */
-static u64 request_look(struct pguard_connection_table *table,
-			struct pguard_connection *connection)
-{
-	struct pguard_client_request *request = &connection->request;
-	u64 now = max(pguard_clock(), request->last), left;
-	struct pguard_late_request late = { };
-	struct pguard_request_limit limit;
-
-	lockdep_assert_held(&connection->lock);
-	pguard_request_limit(table, request, &limit);
-	if (request->reports == PGUARD_REQUEST_REPORTED || !limit.ticks ||
-	    (request->answered && elapsed_until(request, request->answered) <= limit.ticks))
-		return U64_MAX;
-	left = left_until(request->answered ? request->answered + settled()
-				: request->arrived + due_after(&limit, request->reports),
-			  now);
-	if (left)
-		return left;
-	if (request->answered) {
-		request_describe(connection, &late.slow);
-		request_describe_more(connection, &late.slow);
-	} else {
-		request_describe_open(table, connection, &late);
-	}
-	late.limit = limit;
-	if (!pguard_late_requests_add(&table->late, &late))
-		return 0;
-	if (!request->reports)
-		atomic64_inc(&table->late.number);
-	request->reports = request->answered ? PGUARD_REQUEST_REPORTED
-					     : reports_of(now - request->arrived, limit.ticks);
-	return U64_MAX;
-}
-
-/* What is left of a message that was answered is not the next one. */
-static u64 local_unread_age(const struct pguard_connection *connection)
-{
-	u64 sent = pguard_sent_since(connection->sk, connection->request.answered);
-	u64 now = pguard_clock();
-
-	if (!sent || sent > now ||
-	    skb_queue_empty_lockless(&connection->sk->sk_receive_queue))
-		return 0;
-	return now - sent;
-}
-
-/* How long ago the client's next message came that nobody has read; ticks, 0: there is none. */
-static u64 unread_age(const struct pguard_connection *connection)
-{
-	const struct sock *sk = connection->sk;
-	struct pguard_arrival arrival;
-
-	if (connection->role != PGUARD_CONNECTION_CLIENT || !connection->request.pid ||
-	    pguard_connection_is_datagram(connection))
-		return 0;
-	if (sk->sk_family == AF_UNIX)
-		return local_unread_age(connection);
-	pguard_arrival_set(&arrival, sk);
-	return arrival.packet_us ? pguard_clock_ticks(age_of(sk, &arrival)) : 0;
-}
-
-/* The same of a message that waits to be read. */
-static u64 unread_look(struct pguard_connection_table *table,
-		       struct pguard_connection *connection)
-{
-	u64 age = unread_age(connection), due;
-	struct pguard_late_request late = {
-		.slow.times.elapsed = age,
-		.slow.times.queued = age,
-		.slow.begin_ns = ktime_get_ns() - pguard_clock_ns(age),
-		.slow.connection = connection->id,
-		.slow.pid = connection->request.pid,
-		.slow.tid = connection->request.tid,
-		.slow.state = PERFGUARD_REQUEST_STATE_LASTS,
-	};
-
-	lockdep_assert_held(&connection->lock);
-	pguard_request_limit(table, NULL, &late.limit);
-	if (!age || !late.limit.ticks)
-		return U64_MAX;
-	due = due_after(&late.limit, connection->unread);
-	if (age < due)
-		return due - age;
-	client_describe(connection, &late.slow.client);
-	if (!pguard_late_requests_add(&table->late, &late))
-		return 0;
-	if (!connection->unread)
-		atomic64_inc(&table->late.number);
-	connection->unread = reports_of(age, late.limit.ticks);
-	return U64_MAX;
-}
-
-/**
- * pguard_connection_look() - look whether a request is to be reported
- * @table: of the connection
- * @connection: in it; RCU
- * @soonest: in how many ticks one that begins now may be
- *
- * If so, it is added to those that are; so is one that came, and is not read yet.
- *
- * Context: any but interrupts; does not sleep.
- * Return: in how many ticks it is to be looked at again; U64_MAX if its end will be seen.
- */
-u64 pguard_connection_look(struct pguard_connection_table *table,
-			   struct pguard_connection *connection, u64 soonest)
-{
-	u64 ret = U64_MAX;
-
-	/* What a client does not wait for is not late. */
-	if (sock_flag(connection->sk, SOCK_DEAD))
-		return ret;
-	spin_lock(&connection->lock);
-	if (connection->is_open)
-		ret = request_look(table, connection);
-	if (!connection->is_open || connection->request.answered)
-		ret = min(ret, unread_look(table, connection));
-	else
-		/* Meanwhile others may come, and not be read. */
-		ret = min(ret, soonest);
-	spin_unlock(&connection->lock);
-	return ret;
 }

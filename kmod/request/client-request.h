@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What messages mean for the request of a client: when it came, where its time goes, when it
- * was answered, and whether it is late.
+ * was answered, and whether it ended late.  While it lasts, late-look.c finds it.
  *
  * All functions take the request's connection locked, preemption off, and do not sleep.
  */
@@ -58,6 +58,7 @@ static __always_inline void pguard_arrival_set(struct pguard_arrival *arrival,
 		arrival->run_delay = current->sched_info.run_delay;
 }
 
+u64 pguard_arrival_age(const struct sock *sk, const struct pguard_arrival *arrival);
 void pguard_client_request_account(struct pguard_client_request *request,
 				   const struct pguard_message *message,
 				   const struct pguard_connection *peer);
