@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """nginx before another server, which answers some requests late."""
 
-import http.server
-import threading
-import time
+from injected.http import Upstream
 
 from . import nginx
 from .http import HttpMix
@@ -13,26 +11,10 @@ LATE_MS = 60
 
 class ProxyMix(HttpMix):
     pages = {
-        "fast": ("GET", "/behind/fast", {}, 200),
+        "fast": ("GET", "/behind/0", {}, 200),
         "static": ("GET", "/small/*.html", {}, 200),
-        "slow": ("GET", "/behind/slow", {}, 200),
+        "slow": ("GET", f"/behind/{LATE_MS}", {}, 200),
     }
-
-
-class Behind(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def do_GET(self):   # pylint: disable=invalid-name
-        if self.path.endswith("slow"):
-            time.sleep(LATE_MS / 1000)
-        self.send_response(200)
-        self.send_header("Content-Length", "6")
-        self.end_headers()
-        self.wfile.write(b"behind")
-
-    def log_message(self, *_):  # pylint: disable=arguments-differ
-        pass
 
 
 class Server(nginx.Server):
@@ -51,8 +33,7 @@ class Server(nginx.Server):
 		location /list/""").replace("	server {", f"""\
 	upstream behind {{ server 127.0.0.1:{self.behind_port}; keepalive 64; }}
 	server {{""", 1))
-        behind = http.server.ThreadingHTTPServer(("127.0.0.1", self.behind_port), Behind)
-        threading.Thread(target=behind.serve_forever, daemon=True).start()
+        Upstream(self.behind_port).start()
 
     def mix(self, number, count, seed):
         return ProxyMix(number, count, seed)
