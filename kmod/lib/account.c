@@ -200,6 +200,10 @@ bool pguard_account_is_stopped_still(struct task_struct *task,
  *
  * Its counters stand still since it left its CPU, which the scheduler's clock of it says when.
  *
+ * From 6.12 on a task that goes to sleep may stay in its run queue for a while (kernel commit
+ * 152e11f6df29).  That of 6.12 moves such a task to another CPU like one that waits, and from
+ * then on counts all its sleep as a wait, which adds to run_delay when it runs again.
+ *
  * Context: any.
  * Return: enum perfguard_stop_cause; 0 if it is not stopped, or not off its CPU yet.
  */
@@ -215,6 +219,7 @@ u32 pguard_account_mark_stop(struct task_struct *task, struct pguard_stop_mark *
 	ret->since = min(READ_ONCE(task->se.exec_start), now);
 	ret->cpu = READ_ONCE(task->se.sum_exec_runtime);
 	ret->runqueue = READ_ONCE(task->sched_info.run_delay);
+	ret->is_queued = READ_ONCE(task->sched_info.last_queued);
 	/* All that before it is found to be stopped still. */
 	smp_rmb();
 	return pguard_account_is_stopped_still(task, ret) ? cause : 0;
@@ -224,13 +229,16 @@ u32 pguard_account_mark_stop(struct task_struct *task, struct pguard_stop_mark *
  * pguard_account_since_stop() - how long a task neither ran nor waited for a CPU since a stop
  * @mark: taken then
  * @task: the task, referenced
+ * @queued: set to what the kernel counts of that as a wait for a CPU, ns
  *
  * Context: any.
  * Return: ns
  */
-u64 pguard_account_since_stop(const struct pguard_stop_mark *mark, struct task_struct *task)
+u64 pguard_account_since_stop(const struct pguard_stop_mark *mark, struct task_struct *task,
+			      u64 *queued)
 {
 	u64 now = local_clock(), cpu = READ_ONCE(task->se.sum_exec_runtime);
+	u64 runqueue = READ_ONCE(task->sched_info.run_delay) - mark->runqueue;
 	struct pguard_mark end;
 	s64 ret;
 
@@ -238,26 +246,30 @@ u64 pguard_account_since_stop(const struct pguard_stop_mark *mark, struct task_s
 		pguard_account_mark(&end);
 		cpu = mark_cpu(&end, now, 0);
 	}
-	ret = now - mark->since - (cpu - mark->cpu) -
-	      (READ_ONCE(task->sched_info.run_delay) - mark->runqueue);
+	*queued = mark->is_queued ? runqueue : 0;
+	ret = now - mark->since - (cpu - mark->cpu) - (runqueue - *queued);
 	return max_t(s64, ret, 0);
 }
 
 /**
- * pguard_account_take_stopped() - put down a part of a unit's blocked time to stops
+ * pguard_account_take_stopped() - put down a part of a unit's time to stops
  * @account: of the unit
  * @stopped: for how long it was, ns
+ * @queued: what of that is not in its blocked time but counted as a wait for a CPU, ns
  *
  * Without times all of its time was its own.
  *
  * Context: any.
  */
-void pguard_account_take_stopped(struct pguard_account *account, u64 stopped)
+void pguard_account_take_stopped(struct pguard_account *account, u64 stopped, u64 queued)
 {
 	if (!account->has_times) {
 		account->stopped = min(stopped, account->elapsed);
 		return;
 	}
+	queued = min(queued, account->runqueue);
+	account->runqueue -= queued;
+	account->blocked += queued;
 	account->stopped = min(stopped, account->blocked);
 	account->blocked -= account->stopped;
 	account->block_io = min(account->block_io, account->blocked);

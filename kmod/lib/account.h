@@ -76,12 +76,14 @@ struct pguard_account {
  * struct pguard_stop_mark - a task's counters while it is stopped; times in ns
  * @since: the scheduler's clock when it left its CPU
  * @voluntary: stays the same as long as it does not leave one again
+ * @is_queued: the kernel counts what follows as a wait for a CPU
  */
 struct pguard_stop_mark {
 	u64 since;
 	u64 cpu;
 	u64 runqueue;
 	u32 voluntary;
+	bool is_queued;
 };
 
 /*
@@ -160,8 +162,9 @@ u32 pguard_account_stop_cause(struct task_struct *task);
 u32 pguard_account_mark_stop(struct task_struct *task, struct pguard_stop_mark *ret);
 bool pguard_account_is_stopped_still(struct task_struct *task,
 				     const struct pguard_stop_mark *mark);
-u64 pguard_account_since_stop(const struct pguard_stop_mark *mark, struct task_struct *task);
-void pguard_account_take_stopped(struct pguard_account *account, u64 stopped);
+u64 pguard_account_since_stop(const struct pguard_stop_mark *mark, struct task_struct *task,
+			      u64 *queued);
+void pguard_account_take_stopped(struct pguard_account *account, u64 stopped, u64 queued);
 struct pguard_account pguard_account_without_stops(const struct pguard_account *account);
 
 #endif /* _KMOD_LIB_ACCOUNT_H */

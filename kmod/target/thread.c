@@ -317,7 +317,7 @@ void pguard_unit_judge(const struct pguard_thread *thread, const struct pguard_a
 }
 
 /**
- * pguard_unit_take_stopped() - put down to stops what they are of a unit's blocked time
+ * pguard_unit_take_stopped() - put down to stops what they are of a unit's time
  * @thread: of current, or any, referenced or in an RCU section
  * @word: pguard_thread.unit, of the unit
  * @account: of the unit, so far or of all of it
@@ -329,14 +329,15 @@ void pguard_unit_take_stopped(const struct pguard_thread *thread, u64 word,
 {
 	/* Pairs with the watchdog, which makes it. */
 	const struct pguard_stopped *stopped = smp_load_acquire(&thread->stopped);
-	u64 ns = 0;
+	u64 ns = 0, queued = 0;
 
 	if (!stopped || READ_ONCE(stopped->unit) != pguard_unit_number(word))
 		return;
 	/* Of another's that goes on just now it may count twice, for this once. */
 	if (smp_load_acquire(&stopped->is_pending))
-		ns = pguard_account_since_stop(&stopped->mark, thread->task);
-	pguard_account_take_stopped(account, ns + READ_ONCE(stopped->ns));
+		ns = pguard_account_since_stop(&stopped->mark, thread->task, &queued);
+	pguard_account_take_stopped(account, ns + READ_ONCE(stopped->ns),
+				    queued + READ_ONCE(stopped->queued));
 }
 
 int __init pguard_thread_init(void)

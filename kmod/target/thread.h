@@ -96,6 +96,7 @@ struct pguard_lateness {
  * @mark: taken in the stop that is under way
  * @unit: number of the unit that this is of
  * @ns: how long its stops were that are over
+ * @queued: what of @ns the kernel counts as a wait for a CPU
  * @cause: enum perfguard_stop_cause, of the last one
  * @by: the signal that stopped it, or the process that traces it; 0 if not known
  * @is_pending: a stop is under way.  While it is not, the watchdog writes; else the thread
@@ -109,6 +110,7 @@ struct pguard_stopped {
 	struct pguard_stop_mark mark;
 	u64 unit;
 	u64 ns;
+	u64 queued;
 	u32 cause;
 	u32 by;
 	bool is_pending;

@@ -37,15 +37,18 @@ static void begin_again(struct pguard_thread *thread, u64 word)
 	pguard_unit_begin(thread, pguard_clock());
 }
 
-static void add_stopped(struct pguard_thread *thread, u64 ns, u64 word)
+static void add_stopped(struct pguard_thread *thread, struct pguard_stopped *stopped, u64 word)
 {
-	WRITE_ONCE(thread->stopped->ns, thread->stopped->ns + ns);
+	u64 queued, ns = pguard_account_since_stop(&stopped->mark, current, &queued);
+
+	WRITE_ONCE(stopped->ns, stopped->ns + ns);
+	WRITE_ONCE(stopped->queued, stopped->queued + queued);
 	while (!try_cmpxchg(&thread->unit, &word, word | PGUARD_PHASE_STOPPED))
 		;
 }
 
 /* The thread goes on. */
-static void stop_end(struct pguard_thread *thread, const struct pguard_stopped *stopped)
+static void stop_end(struct pguard_thread *thread, struct pguard_stopped *stopped)
 {
 	u64 word = READ_ONCE(thread->unit);
 	bool is_confirmed = READ_ONCE(stopped->is_confirmed);
@@ -58,7 +61,7 @@ static void stop_end(struct pguard_thread *thread, const struct pguard_stopped *
 	if (is_confirmed && stopped->is_between && pguard_thread_inference(thread))
 		begin_again(thread, word);
 	else
-		add_stopped(thread, pguard_account_since_stop(&stopped->mark, current), word);
+		add_stopped(thread, stopped, word);
 }
 
 /* Runs in the thread, on its way to user mode or in its exit. */
@@ -181,6 +184,7 @@ void pguard_stopped_look(struct pguard_thread *thread, u64 word)
 		return;
 	if (stopped->unit != pguard_unit_number(word)) {
 		WRITE_ONCE(stopped->ns, 0);
+		WRITE_ONCE(stopped->queued, 0);
 		WRITE_ONCE(stopped->unit, pguard_unit_number(word));
 	}
 	stopped->mark = mark;
