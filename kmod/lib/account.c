@@ -160,6 +160,24 @@ void pguard_account_remote(const struct pguard_mark *mark, u64 elapsed,
 }
 
 /**
+ * pguard_account_run_delay() - for how long a task has waited for a CPU so far
+ * @task: referenced or in an RCU section, not current
+ *
+ * Context: any.
+ * Return: ns, with the wait that is under way
+ */
+u64 pguard_account_run_delay(const struct task_struct *task)
+{
+	u64 ret = READ_ONCE(task->sched_info.run_delay), now = local_clock();
+	u64 since = READ_ONCE(task->sched_info.last_queued);
+
+	/* On 6.12 one that sleeps may have it, see pguard_account_mark_stop(). */
+	if (since && task_is_running(task) && !READ_ONCE(task->on_cpu))
+		ret += max_t(s64, now - since, 0);
+	return ret;
+}
+
+/**
  * pguard_account_stop_cause() - is a task stopped
  * @task: referenced
  *

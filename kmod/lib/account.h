@@ -158,6 +158,7 @@ void pguard_account_current(const struct pguard_mark *mark, u64 elapsed,
 void pguard_account_remote(const struct pguard_mark *mark, u64 elapsed,
 			   struct task_struct *task, struct pguard_account *ret);
 
+u64 pguard_account_run_delay(const struct task_struct *task);
 u32 pguard_account_stop_cause(struct task_struct *task);
 u32 pguard_account_mark_stop(struct task_struct *task, struct pguard_stop_mark *ret);
 bool pguard_account_is_stopped_still(struct task_struct *task,

@@ -198,6 +198,8 @@ static int fill_requests(struct sk_buff *skb, const struct pguard_target *target
 			       pguard_clock_ns(READ_ONCE(table->late.limit))) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_TARGET_LATE_REQUESTS,
 			       atomic64_read(&table->late.number)) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_TARGET_STARVED_REQUESTS,
+			       atomic64_read(&table->late.starved)) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_TARGET_SUPPRESSED_REQUESTS,
 			       atomic64_read(&table->late.suppressed));
 }

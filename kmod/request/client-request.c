@@ -68,8 +68,8 @@ static void take_answer(struct pguard_client_request *request,
 			const struct pguard_connection *peer)
 {
 	request->peers += request->waiting;
-	if (pguard_request_coarse(request->waiting) > request->longest) {
-		request->longest = pguard_request_coarse(request->waiting);
+	if (pguard_request_wait(request->waiting) > request->longest) {
+		request->longest = pguard_request_wait(request->waiting);
 		pguard_peer_of(peer, &request->peer);
 	}
 	request->waiting = 0;
@@ -252,7 +252,7 @@ static noinline void report_end(struct pguard_connection_table *table,
 	struct pguard_late_request late = { .slow = *ended };
 	bool is_known = request->reports;
 
-	pguard_request_limit(table, request, &late.limit);
+	pguard_request_limit(table, request, ended->times.runqueue, &late.limit);
 	if (!is_known)
 		atomic64_inc(&table->late.number);
 	if (!pguard_late_requests_add(&table->late, &late))
@@ -280,19 +280,30 @@ static void request_unanswered(struct pguard_connection_table *table,
 	report_end(table, &connection->request, &ended.slow);
 }
 
-/* A request was answered: it counts by what was learnt.  Is it late, and to be reported? */
-static noinline bool ends_late(const struct pguard_connection_table *table,
-			       const struct pguard_client_request *request)
+/* Is a request late that has taken so long?  Without a limit it is not. */
+static bool is_beyond(const struct pguard_connection_table *table,
+		      const struct pguard_client_request *request,
+		      const struct pguard_request_times *times, u64 runqueue)
 {
-	u64 elapsed = pguard_request_elapsed(request, request->answered);
 	struct pguard_request_limit limit;
 
+	pguard_request_limit(table, request, runqueue, &limit);
+	return limit.ticks && times->elapsed > limit.ticks;
+}
+
+/* A request was answered: it counts by what was learnt.  Is it late, and to be reported? */
+static noinline bool ends_late(struct pguard_connection_table *table,
+			       const struct pguard_client_request *request,
+			       const struct pguard_request_times *times)
+{
 	if (READ_ONCE(table->late.is_learnt))
-		pguard_request_count(table, request, elapsed);
-	if (request->reports == PGUARD_REQUEST_REPORTED)
+		pguard_request_count(table, request, times->elapsed - times->runqueue);
+	if (request->reports == PGUARD_REQUEST_REPORTED || !is_beyond(table, request, times, 0))
 		return false;
-	pguard_request_limit(table, request, &limit);
-	return limit.ticks && elapsed > limit.ticks;
+	if (is_beyond(table, request, times, times->runqueue))
+		return true;
+	atomic64_inc(&table->late.starved);
+	return false;
 }
 
 static void request_answered(struct pguard_connection_table *table,
@@ -302,9 +313,9 @@ static void request_answered(struct pguard_connection_table *table,
 	struct pguard_slow_request ended;
 	bool is_late = false;
 
-	if (unlikely(READ_ONCE(table->late.soonest)))
-		is_late = ends_late(table, request);
 	pguard_request_describe(connection, &ended);
+	if (unlikely(READ_ONCE(table->late.soonest)))
+		is_late = ends_late(table, request, &ended.times);
 	if (is_late || pguard_request_is_slow(&table->sums, ended.times.elapsed))
 		pguard_request_describe_more(connection, &ended);
 	pguard_request_sums_add(&table->sums, &ended);
@@ -369,6 +380,10 @@ static noinline void record_end(const struct pguard_connection *connection,
 		return;
 	pguard_request_describe(connection, &ended);
 	pguard_request_describe_more(connection, &ended);
+	if (ended.times.runqueue)
+		pguard_stream_put(message->thread, PERFGUARD_EVENT_KIND_REQUEST_RUNQUEUE,
+				  event_number(connection), 0,
+				  pguard_clock_ns(ended.times.runqueue));
 	pguard_stream_put(message->thread, PERFGUARD_EVENT_KIND_REQUEST, event_number(connection),
 			  ended.begin_ns, pguard_clock_ns(ended.times.elapsed));
 }
@@ -407,6 +422,17 @@ void pguard_client_request_taken(const struct pguard_connection *connection,
 			  handover->tid);
 }
 
+/* What current had waited for a CPU when a message came that it has read, if that is known. */
+static u32 delay_at(u64 arrived, const struct pguard_message *message)
+{
+	u64 delay = current->sched_info.run_delay;
+	u64 since = delay - message->thread->serves.run_delay;
+
+	if (unlikely(since))
+		since = min(since, pguard_clock_ns(message->now - arrived));
+	return pguard_run_delay(delay - since);
+}
+
 static void request_begin(struct pguard_connection *connection,
 			  const struct pguard_message *message)
 {
@@ -423,6 +449,7 @@ static void request_begin(struct pguard_connection *connection,
 		.arrived = arrived,
 		.begun = unit ? clamp(free_since(thread), arrived, now) : now,
 		.last = now,
+		.delay = delay_at(arrived, message),
 		.unit = unit,
 		.by = thread->tid,
 		.tid = current->pid,
@@ -466,8 +493,10 @@ void pguard_client_request_write(struct pguard_connection *connection,
 	pguard_client_request_account(request, message, NULL);
 	request->answered = request->last;
 	request->until_answer.working = request->working;
-	request->until_answer.peers = request->peers;
-	request->until_answer.handed = request->handed;
+	request->until_answer.peers = pguard_request_coarse(request->peers);
+	request->until_answer.handed = pguard_request_coarse(request->handed);
+	request->answer_delay = request->tid == current->pid
+		? pguard_run_delay(current->sched_info.run_delay) : request->delay;
 	if (!pguard_is_tcp(connection->sk))
 		return;
 	connection->retransmitted = READ_ONCE(tcp_sk(connection->sk)->total_retrans);
@@ -503,7 +532,7 @@ static u64 patience(const struct pguard_connection_table *table, bool is_answere
 	if (atomic_read(&table->datagrams) > PGUARD_MAX_DATAGRAMS / 2)
 		ns /= 10;
 	if (!is_answered)
-		pguard_request_limit(table, NULL, &limit);
+		pguard_request_limit(table, NULL, 0, &limit);
 	return max(pguard_clock_ticks(ns), 2 * limit.ticks);
 }
 

@@ -397,6 +397,14 @@ static noinline void take_datagrams(struct pguard_connection *socket,
 			take_datagram_of(socket, message, &remote, is_read);
 }
 
+static __always_inline void had_message(const struct pguard_message *message)
+{
+	struct pguard_serves *serves = &message->thread->serves;
+
+	serves->last = message->now;
+	serves->run_delay = current->sched_info.run_delay;
+}
+
 static __always_inline void take(struct pguard_connection *connection,
 				 struct pguard_message *message, u32 nr, bool is_read)
 {
@@ -409,12 +417,12 @@ static __always_inline void take(struct pguard_connection *connection,
 	if (unlikely(role > PGUARD_CONNECTION_PEER)) {
 		if (role == PGUARD_CONNECTION_DATAGRAMS)
 			take_datagrams(connection, message, is_read, nr);
-		message->thread->serves.last = message->now;
+		had_message(message);
 		return;
 	}
 	if (role == PGUARD_CONNECTION_PEER) {
 		is_read ? peer_read(connection, message) : peer_write(connection, message);
-		message->thread->serves.last = message->now;
+		had_message(message);
 		return;
 	}
 	spin_lock(&connection->lock);
@@ -423,7 +431,7 @@ static __always_inline void take(struct pguard_connection *connection,
 	spin_unlock(&connection->lock);
 	if (is_read)
 		serve(message->thread, connection->sk, connection->id);
-	message->thread->serves.last = message->now;
+	had_message(message);
 }
 
 /* The thread has handed back what it was given before: for whom was this, that it took awake? */

@@ -84,8 +84,10 @@ enum pguard_noting {
  * @peers: waiting for peers that have answered
  * @handed: from one thread to another
  * @waiting: since a peer was asked that has not answered, outside of units
- * @until_answer: the same at @answered
- * @longest: the longest wait for a peer, as request_coarse() has it, and
+ * @until_answer: the same at @answered, these two as pguard_request_coarse() has it
+ * @delay: pguard_run_delay() of the thread that read it, when it came
+ * @answer_delay: the same at @answered; if another one has answered, what it was when it came
+ * @longest: the longest wait for a peer, as pguard_request_wait() has it, and
  * @peer: which that was
  * @left_out: for how long the client had no room for the answer, which is no time of the request;
  *	jiffies
@@ -112,9 +114,11 @@ struct pguard_client_request {
 	u64 waiting;
 	struct {
 		u64 working;
-		u64 peers;
-		u64 handed;
+		u32 peers;
+		u32 handed;
 	} until_answer;
+	u32 delay;
+	u32 answer_delay;
 	union {
 		struct {
 			u32 longest;

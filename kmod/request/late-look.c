@@ -54,7 +54,7 @@ static u64 request_look(struct pguard_connection_table *table,
 	struct pguard_request_limit limit;
 
 	lockdep_assert_held(&connection->lock);
-	pguard_request_limit(table, request, &limit);
+	pguard_request_limit(table, request, 0, &limit);
 	if (request->reports == PGUARD_REQUEST_REPORTED || !limit.ticks ||
 	    (request->answered && pguard_request_elapsed(request, request->answered) <= limit.ticks))
 		return U64_MAX;
@@ -69,7 +69,9 @@ static u64 request_look(struct pguard_connection_table *table,
 	} else {
 		pguard_request_describe_open(table, connection, &late);
 	}
-	late.limit = limit;
+	pguard_request_limit(table, request, late.slow.times.runqueue, &late.limit);
+	if (late.slow.times.elapsed <= late.limit.ticks)
+		return request->answered ? U64_MAX : late.limit.ticks - late.slow.times.elapsed + 1;
 	if (!pguard_late_requests_add(&table->late, &late))
 		return 0;
 	if (!request->reports)
@@ -122,7 +124,11 @@ static u64 unread_look(struct pguard_connection_table *table,
 	};
 
 	lockdep_assert_held(&connection->lock);
-	pguard_request_limit(table, NULL, &late.limit);
+	if (age)
+		late.slow.times.runqueue =
+			pguard_request_waited(&connection->request, connection->request.answer_delay,
+					      age, 0);
+	pguard_request_limit(table, NULL, late.slow.times.runqueue, &late.limit);
 	if (!age || !late.limit.ticks)
 		return U64_MAX;
 	due = due_after(&late.limit, connection->unread);

@@ -51,6 +51,7 @@ struct pguard_late_request {
  *	are no limits; the same
  * @next_look: ktime_get_ns() before which the connections are not looked at; the work's own
  * @number: how many were late
+ * @starved: how many would have been if what they waited for a CPU were their own
  * @suppressed: how many times one was not reported, for lack of room or tokens
  * @lock: of what follows; innermost
  * @nr: length of @of
@@ -63,6 +64,7 @@ struct pguard_late_requests {
 	u64 soonest;
 	u64 next_look;
 	atomic64_t number;
+	atomic64_t starved;
 	atomic64_t suppressed;
 	spinlock_t lock;
 	u32 nr;

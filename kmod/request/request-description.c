@@ -2,6 +2,11 @@
 
 #include "request/request-description.h"
 
+#include "lib/account.h"
+
+#include <linux/pid_namespace.h>
+#include <linux/sched.h>
+
 /* The remote address of a connection by datagrams. */
 static void remote_of(const struct pguard_connection *connection, struct pguard_peer_address *ret)
 {
@@ -72,6 +77,30 @@ void pguard_request_describe_more(const struct pguard_connection *connection,
 	pguard_client_describe(connection, &ret->client);
 }
 
+/**
+ * pguard_request_waited() - for how long a request has waited for a CPU
+ * @request: one that was not handed over to another thread, or its time is not known
+ * @delay: pguard_run_delay() of the thread that read it, at the begin
+ * @elapsed: since then, ticks
+ * @peers: what it waited for others, the same
+ *
+ * Return: ticks
+ */
+u64 pguard_request_waited(const struct pguard_client_request *request, u32 delay, u64 elapsed,
+			  u64 peers)
+{
+	const struct task_struct *task;
+	u32 now = delay;
+
+	rcu_read_lock();
+	task = pid_task(find_pid_ns(request->tid, &init_pid_ns), PIDTYPE_PID);
+	/* Another one may have the id by now. */
+	if (task && task->tgid == request->pid && request->by == request->tid)
+		now = pguard_run_delay(pguard_account_run_delay(task));
+	rcu_read_unlock();
+	return pguard_request_runqueue(now - delay, elapsed, peers);
+}
+
 /* Describe a request that has not been answered. */
 void pguard_request_describe_open(struct pguard_connection_table *table,
 				  const struct pguard_connection *connection,
@@ -102,8 +131,11 @@ void pguard_request_describe_open(struct pguard_connection_table *table,
 		.unit = request->unit,
 		.since = request->asked || is_handed ? 0 : since,
 	};
+	ret->slow.times.runqueue = pguard_request_waited(request, request->delay,
+							 ret->slow.times.elapsed,
+							 ret->slow.times.peers);
 	pguard_request_describe_more(connection, &ret->slow);
-	if (request->asked && pguard_request_coarse(waiting) > request->longest)
+	if (request->asked && pguard_request_wait(waiting) > request->longest)
 		peer = pguard_connection_find(table, request->asked);
 	/* Its socket may be gone, and another one be where it was. */
 	if (!peer || READ_ONCE(peer->role) != PGUARD_CONNECTION_PEER)

@@ -11,10 +11,38 @@
 #include "lib/clock.h"
 #include "request/connection.h"
 
-/* A time in ticks, more or less; more than 0. */
+/* A time in ticks, in 4096 of them: some two microseconds. */
 static inline u32 pguard_request_coarse(u64 ticks)
 {
-	return min_t(u64, (ticks >> 12) + 1, U32_MAX);
+	return min_t(u64, ticks >> 12, U32_MAX - 1);
+}
+
+static inline u64 pguard_request_fine(u32 coarse)
+{
+	return (u64)coarse << 12;
+}
+
+/* The low bits of how long a task has waited for a CPU, in 1024 ns. */
+static inline u32 pguard_run_delay(u64 ns)
+{
+	return ns >> 10;
+}
+
+/* The same of a wait for a peer, from 1 on. */
+static inline u32 pguard_request_wait(u64 ticks)
+{
+	return pguard_request_coarse(ticks) + 1;
+}
+
+/*
+ * How long a request may have waited for a CPU, from the difference of two of those, ticks.  Who
+ * waits for others does not wait for one of them, even if its thread does, for another client.
+ */
+static inline u64 pguard_request_runqueue(u32 delay, u64 elapsed, u64 peers)
+{
+	if (likely(!delay))
+		return 0;
+	return min(pguard_clock_ticks((u64)delay << 10), elapsed - min(elapsed, peers));
 }
 
 /* So long it has taken until then, which is no earlier than its last answer. */
@@ -38,14 +66,18 @@ static __always_inline void pguard_request_describe(const struct pguard_connecti
 		.times.elapsed = pguard_request_elapsed(request, request->answered),
 		.times.queued = request->begun - request->arrived,
 		.times.working = request->until_answer.working,
-		.times.peers = request->until_answer.peers,
-		.times.handed = request->until_answer.handed,
+		.times.peers = pguard_request_fine(request->until_answer.peers),
+		.times.handed = pguard_request_fine(request->until_answer.handed),
 		.pid = request->pid,
 		.tid = request->tid,
 		.state = PERFGUARD_REQUEST_STATE_ANSWERED,
 	};
+	ret->times.runqueue = pguard_request_runqueue(request->answer_delay - request->delay,
+						      ret->times.elapsed, ret->times.peers);
 }
 
+u64 pguard_request_waited(const struct pguard_client_request *request, u32 delay, u64 elapsed,
+			  u64 peers);
 void pguard_request_describe_more(const struct pguard_connection *connection,
 				  struct pguard_slow_request *ret);
 void pguard_request_describe_open(struct pguard_connection_table *table,

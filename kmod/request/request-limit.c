@@ -41,12 +41,14 @@ static void limit_of_profile(const struct pguard_profile *profile,
  * pguard_request_limit() - from when on a request is late
  * @table: of its connection
  * @request: what is known of it by now; its connection is locked; NULL: nothing
+ * @runqueue: for how long it has waited for a CPU, ticks.  What was learnt is of the rest of its
+ *	time, people's limit of all of it
  * @ret: filled in
  *
  * Context: any but interrupts; does not sleep.
  */
 void pguard_request_limit(const struct pguard_connection_table *table,
-			  const struct pguard_client_request *request,
+			  const struct pguard_client_request *request, u64 runqueue,
 			  struct pguard_request_limit *ret)
 {
 	u64 limit = READ_ONCE(table->late.limit);
@@ -59,6 +61,8 @@ void pguard_request_limit(const struct pguard_connection_table *table,
 		if (profile)
 			limit_of_profile(profile, request, ret);
 		rcu_read_unlock();
+		if (ret->ticks)
+			ret->ticks += runqueue;
 	}
 	/* None (0) is above all. */
 	if (limit - 1 < ret->ticks - 1)
@@ -82,7 +86,7 @@ static void count(const struct pguard_profile *profile, u32 type, u64 ns)
  * pguard_request_count() - a request was answered: it counts for the type of the unit that read it
  * @table: of its connection
  * @request: whose connection is locked
- * @elapsed: how long it took, ticks
+ * @elapsed: how long it took without what it waited for a CPU, ticks
  *
  * Context: any but interrupts; does not sleep.
  */

@@ -25,7 +25,7 @@ struct pguard_request_limit {
 };
 
 void pguard_request_limit(const struct pguard_connection_table *table,
-			  const struct pguard_client_request *request,
+			  const struct pguard_client_request *request, u64 runqueue,
 			  struct pguard_request_limit *ret);
 void pguard_request_count(const struct pguard_connection_table *table,
 			  const struct pguard_client_request *request, u64 elapsed);

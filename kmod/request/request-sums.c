@@ -31,6 +31,7 @@ static void count(struct pguard_request_totals *totals, const struct pguard_requ
 	totals->times.working += times->working;
 	totals->times.peers += times->peers;
 	totals->times.handed += times->handed;
+	totals->times.runqueue += times->runqueue;
 	totals->max = max(totals->max, times->elapsed);
 	totals->hist[pguard_bucket(pguard_clock_ns(times->elapsed))]++;
 }

@@ -19,6 +19,8 @@
  * @working: in the units that served it, from their begin
  * @peers: from asking others until their answers were taken up, or until now
  * @handed: from handing it to another thread until that began with it
+ * @runqueue: in any of these but @peers: for how long the thread that read it waited for a CPU,
+ *	if it has answered as well
  */
 struct pguard_request_times {
 	u64 elapsed;
@@ -26,6 +28,7 @@ struct pguard_request_times {
 	u64 working;
 	u64 peers;
 	u64 handed;
+	u64 runqueue;
 };
 
 /**

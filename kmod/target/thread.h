@@ -126,6 +126,7 @@ struct pguard_stopped {
  * @is_done: it was handed on, or back
  * @unit: number of the unit otherwise; 0 if none did yet
  * @last: when the thread had a message of a connection last, pguard_clock()
+ * @run_delay: how long it had waited for a CPU by then, as its task counts that, ns
  * @back: when it handed back last what it was given, the same
  */
 struct pguard_serves {
@@ -135,6 +136,7 @@ struct pguard_serves {
 	bool is_done;
 	u64 unit;
 	u64 last;
+	u64 run_delay;
 	u64 back;
 };
 

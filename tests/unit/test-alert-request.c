@@ -183,6 +183,10 @@ static void check_causes(void)
 	print(&record, false, false);
 	ok(has("between units 904 ms") && has("other threads, timers"),
 	   "of what is not seen nothing is claimed");
+	request->runqueue_ns = 800 * NSEC_PER_MSEC;
+	print(&record, false, false);
+	ok(has("; 800 ms of it for a CPU") && has("who else has the CPUs: thread"),
+	   "unless it waited for a CPU");
 	request->state = 77;
 	print(&record, false, true);
 	ok(has("\"state\":null"), "a newer module may know more states");
@@ -190,7 +194,7 @@ static void check_causes(void)
 
 int main(void)
 {
-	plan(22);
+	plan(23);
 	check_waiting();
 	check_there();
 	check_local();

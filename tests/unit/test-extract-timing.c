@@ -322,7 +322,8 @@ static void requests(void)
 	emit_request(&t, PERFGUARD_EVENT_KIND_REQUEST_READ, 6, 0);
 	emit_unit(&t, 16);
 	/* The next one of either is read by the other unit. */
-	emit_request(&t, PERFGUARD_EVENT_KIND_REQUEST, 6, 700);
+	emit_request(&t, PERFGUARD_EVENT_KIND_REQUEST_RUNQUEUE, 6, 100);
+	emit_request(&t, PERFGUARD_EVENT_KIND_REQUEST, 6, 800);
 	emit_request(&t, PERFGUARD_EVENT_KIND_REQUEST_READ, 6, 0);
 	emit_unit(&t, 8);
 	emit_request(&t, PERFGUARD_EVENT_KIND_REQUEST, 5, 300);

@@ -72,6 +72,7 @@ static struct requests some(void)
 						     .working_ns = 4 * NSEC_PER_MSEC,
 						     .pid = 100 + i, .tid = 200 + i };
 	ret.slow[2].peers_ns = 5 * NSEC_PER_MSEC;
+	ret.slow[2].runqueue_ns = 2 * NSEC_PER_MSEC;
 	set_address(ret.slow[2].peer, 0x7f000001, 8080);
 	set_address6(ret.slow[2].client, 4711);
 	set_local(ret.slow[1].client);
@@ -94,6 +95,7 @@ static void check_text(void)
 	second = strstr(text, "11.0 ms");
 	ok(first && second && first < second && !strstr(text, "10.0 ms at"),
 	   "the slowest come first, as many as are wanted");
+	ok(has("waiting for others 5.00 ms; 2.00 ms of it for a CPU"), "with what was waited for a CPU");
 	ok(!strstr(text, "queued 0"), "a part that took no time is not listed");
 	print(&none, 5);
 	ok(text && !*text, "nothing is printed of nothing");
@@ -111,13 +113,13 @@ static void check_json(void)
 	   "with the counts");
 	ok(has("\"between\":20000000"), "with what is left of the time");
 	ok(has("\"client\":\"[::1]:4711\",\"peer\":\"127.0.0.1:8080\""), "with the addresses");
-	ok(has("\"elapsed\":12000000,\"queued\":0,\"units\":4000000,\"handed\":0,\"peers\":5000000,\"between\":3000000"),
+	ok(has("\"elapsed\":12000000,\"queued\":0,\"units\":4000000,\"handed\":0,\"peers\":5000000,\"between\":3000000,\"runqueue\":2000000"),
 	   "with the parts of the slowest");
 }
 
 int main(void)
 {
-	plan(14);
+	plan(15);
 	check_text();
 	check_json();
 	free(text);

@@ -45,6 +45,7 @@ const struct decode_field link_target_fields[] = {
 	U64(TARGET_REQUEST_LIMIT_NS, target, request_limit_ns),
 	U64(TARGET_LATE_REQUESTS, target, late_requests),
 	U64(TARGET_SUPPRESSED_REQUESTS, target, suppressed_requests),
+	U64(TARGET_STARVED_REQUESTS, target, starved_requests),
 	{ 0 }
 };
 
@@ -274,6 +275,7 @@ const struct decode_field link_slow_request_fields[] = {
 	U64(SLOW_REQUEST_HANDED_NS, slow_request, handed_ns),
 	BINARY(SLOW_REQUEST_VIA, slow_request, via, 28),
 	BINARY(SLOW_REQUEST_PEER_NAME, slow_request, peer_name, 108),
+	U64(SLOW_REQUEST_RUNQUEUE_NS, slow_request, runqueue_ns),
 	{ 0 }
 };
 
@@ -290,5 +292,6 @@ const struct decode_field link_request_fields[] = {
 	U64(REQUEST_MAX_NS, requests, max_ns),
 	BINARY(REQUEST_HIST, requests, hist, 4736),
 	U64(REQUEST_HANDED_NS, requests, handed_ns),
+	U64(REQUEST_RUNQUEUE_NS, requests, runqueue_ns),
 	{ 0 }
 };

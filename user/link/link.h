@@ -39,6 +39,7 @@ struct target {
 	uint64_t ended_threads;
 	uint64_t request_limit_ns; /* 0: none */
 	uint64_t late_requests;
+	uint64_t starved_requests; /* late only by what they waited for a CPU */
 	uint64_t suppressed_requests;
 	uint32_t sites;
 	char *path; /* never NULL */

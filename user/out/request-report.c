@@ -29,6 +29,7 @@ static struct slow_request sum_of(const struct requests *requests)
 		.working_ns = requests->working_ns,
 		.peers_ns = requests->peers_ns,
 		.handed_ns = requests->handed_ns,
+		.runqueue_ns = requests->runqueue_ns,
 	};
 }
 
@@ -42,6 +43,7 @@ struct slow_request request_average(const struct requests *requests)
 	ret.working_ns /= nr;
 	ret.peers_ns /= nr;
 	ret.handed_ns /= nr;
+	ret.runqueue_ns /= nr;
 	return ret;
 }
 
@@ -81,6 +83,7 @@ void request_parts_json(struct json *json, const char *name, const struct slow_r
 	json_u64(json, "handed", of->handed_ns);
 	json_u64(json, "peers", of->peers_ns);
 	json_u64(json, "between", request_between_ns(of));
+	json_u64(json, "runqueue", of->runqueue_ns);
 	json_end(json);
 }
 
@@ -129,8 +132,8 @@ int request_report_json(struct json *json, FILE *file, const struct requests *re
 	return ret;
 }
 
-/* One of so many of the whole is not mentioned: each part is rounded. */
-enum { LEAST_PART = 10000 };
+/* So small shares of the whole are not mentioned: each part is rounded. */
+enum { LEAST_PART = 10000, LEAST_RUNQUEUE = 100 };
 
 void request_parts(const struct slow_request *slow, char *ret, size_t size)
 {
@@ -151,6 +154,9 @@ void request_parts(const struct slow_request *slow, char *ret, size_t size)
 		if (parts[i].ns > slow->elapsed_ns / LEAST_PART)
 			text_append(ret, size, "%s%s %s", *ret ? ", " : "", parts[i].name,
 				    duration_format(parts[i].ns, text));
+	/* It is in the others. */
+	if (slow->runqueue_ns > slow->elapsed_ns / LEAST_RUNQUEUE)
+		text_append(ret, size, "; %s of it for a CPU", duration_format(slow->runqueue_ns, text));
 }
 
 static void text_slow(FILE *file, const struct slow_request *slow)
@@ -180,7 +186,10 @@ static void text_shares(FILE *file, const struct requests *requests)
 	if (sum.handed_ns)
 		fprintf(file, ", handed over %s", text_share(sum.handed_ns, whole, text));
 	fprintf(file, ", between units %s", text_share(request_between_ns(&sum), whole, text));
-	fprintf(file, ", waiting for others %s\n", text_share(sum.peers_ns, whole, text));
+	fprintf(file, ", waiting for others %s", text_share(sum.peers_ns, whole, text));
+	if (sum.runqueue_ns > whole / LEAST_RUNQUEUE)
+		fprintf(file, "; %s of it for a CPU", text_share(sum.runqueue_ns, whole, text));
+	fputc('\n', file);
 }
 
 void request_report_text(FILE *file, const struct requests *requests, uint32_t nr,

@@ -384,6 +384,12 @@ enum perfguard_event_kind {
 	 * it did that (CLOCK_MONOTONIC).
 	 */
 	PERFGUARD_EVENT_KIND_REQUEST_TAKEN = 12,
+	/*
+	 * The next event of the thread is the end of a request that has waited
+	 * for a CPU; number is that of the connection, as above, value for how
+	 * long.
+	 */
+	PERFGUARD_EVENT_KIND_REQUEST_RUNQUEUE = 13,
 };
 
 /*
@@ -749,6 +755,11 @@ enum {
 	 * limit or the budget.
 	 */
 	PERFGUARD_A_TARGET_SUPPRESSED_REQUESTS,
+	/*
+	 * Requests that would have exceeded what was learnt if the time that
+	 * they waited for a CPU were their own.
+	 */
+	PERFGUARD_A_TARGET_STARVED_REQUESTS,
 
 	__PERFGUARD_A_TARGET_MAX,
 	PERFGUARD_A_TARGET_MAX = (__PERFGUARD_A_TARGET_MAX - 1)
@@ -1310,6 +1321,11 @@ enum {
 	 * its abstract name, filled up with zeros; absent if it has none.
 	 */
 	PERFGUARD_A_SLOW_REQUEST_PEER_NAME,
+	/*
+	 * For how long the thread that read it waited for a CPU, in any of
+	 * these times but peers-ns; 0 if another one has answered.
+	 */
+	PERFGUARD_A_SLOW_REQUEST_RUNQUEUE_NS,
 
 	__PERFGUARD_A_SLOW_REQUEST_MAX,
 	PERFGUARD_A_SLOW_REQUEST_MAX = (__PERFGUARD_A_SLOW_REQUEST_MAX - 1)
@@ -1364,6 +1380,8 @@ enum {
 	 * began with it.
 	 */
 	PERFGUARD_A_REQUEST_HANDED_NS,
+	/* Sum of these, as of the slow ones. */
+	PERFGUARD_A_REQUEST_RUNQUEUE_NS,
 
 	__PERFGUARD_A_REQUEST_MAX,
 	PERFGUARD_A_REQUEST_MAX = (__PERFGUARD_A_REQUEST_MAX - 1)

@@ -52,6 +52,8 @@ const struct field status_target_fields[] = {
 	   .text = "  %s alert%s held back: too many a second, or for the budget\n"),
 	AT(request_limit_ns, "request_limit_ns", .empty = FIELD_NULL),
 	AT(late_requests, "late_requests"),
+	AT(starved_requests, "starved_requests",
+	   .text = "  %s request%s would be late if waiting for a CPU counted\n"),
 	AT(suppressed_requests, "suppressed_requests",
 	   .text = "  %s alert%s of requests held back: too many a second, or for the budget\n"),
 	AT(untracked, "untracked", .text = "  %s processes, threads or units could not be watched\n"),

@@ -49,6 +49,9 @@ static void text_target(const struct status *status, const struct target *target
 		printf("  requests are late after %s; %s were\n",
 		       duration_format(target->request_limit_ns, threshold),
 		       text_count(target->late_requests, late));
+	else if (profile && target->flags & PERFGUARD_TARGET_FLAGS_REQUESTS)
+		printf("  requests are late by the type of unit that reads them; %s were\n",
+		       text_count(target->late_requests, late));
 	fields_text(stdout, status_target_fields, target);
 	for (uint32_t i = 0; i < status->nr_processes; i++) {
 		const struct process *process = &status->processes[i];

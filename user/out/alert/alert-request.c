@@ -36,7 +36,10 @@ enum request_cause alert_request_cause(const struct slow_request *request)
 		most = request->handed_ns;
 		ret = REQUEST_HANDED;
 	}
-	return request_between_ns(request) > most ? REQUEST_BETWEEN : ret;
+	if (request_between_ns(request) > most)
+		ret = REQUEST_BETWEEN;
+	/* All the other parts have that in them. */
+	return request->runqueue_ns > request->elapsed_ns / 2 ? REQUEST_STARVED : ret;
 }
 
 void alert_request_label(const struct slow_request *request, char *ret, size_t size)
@@ -58,6 +61,9 @@ void alert_request_label(const struct slow_request *request, char *ret, size_t s
 		break;
 	case REQUEST_BETWEEN:
 		snprintf(ret, size, "between units");
+		break;
+	case REQUEST_STARVED:
+		snprintf(ret, size, "waiting for a CPU");
 		break;
 	}
 }
@@ -136,6 +142,11 @@ static void print_look(FILE *file, const struct slow_request *request, uint32_t 
 	case REQUEST_BETWEEN:
 		paragraph_print(file, "look at", "other threads, timers and the disk: between the units "
 				"that read or wrote for it nothing is known of it");
+		break;
+	case REQUEST_STARVED:
+		paragraph_format(file, "look at", "who else has the CPUs: thread %" PRIu32
+				 " could not run for %s", request->tid,
+				 duration_format(request->runqueue_ns, duration));
 		break;
 	}
 }

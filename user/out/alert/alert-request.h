@@ -18,6 +18,7 @@ enum request_cause {
 	REQUEST_QUEUE, /* until it was read */
 	REQUEST_HANDED, /* until a thread began with it that another one had given it to */
 	REQUEST_BETWEEN, /* in none of these */
+	REQUEST_STARVED, /* in any of these but the first, waiting for a CPU */
 };
 
 /* Of a longer chain of processes the end is not printed. */

@@ -66,6 +66,7 @@ struct timer {
 	uint64_t hits;
 	uint32_t first_read; /* of the unit at hand */
 	const struct perfguard_event *account; /* of the unit at hand, or NULL: it was calm */
+	uint64_t runqueue_ns; /* of the request whose end comes next */
 };
 
 /* The timing of units of this loop with the contexts at hand, which are sorted. */
@@ -232,8 +233,10 @@ static int on_request(struct timer *timer, const struct perfguard_event *event)
 	timer->requests[timer->nr_requests++] = (struct request_over){
 		.time_ns = event->time_ns,
 		.connection = trace_number(event),
-		.elapsed_ns = event->value,
+		.elapsed_ns = event->value > timer->runqueue_ns
+					? event->value - timer->runqueue_ns : 0,
 	};
+	timer->runqueue_ns = 0;
 	return 0;
 }
 
@@ -258,6 +261,9 @@ static int on_event(struct timer *timer, const struct perfguard_event *event)
 		return on_unit(timer, event);
 	case PERFGUARD_EVENT_KIND_REQUEST_READ:
 		return on_read(timer, event);
+	case PERFGUARD_EVENT_KIND_REQUEST_RUNQUEUE:
+		timer->runqueue_ns = event->value;
+		return 0;
 	case PERFGUARD_EVENT_KIND_REQUEST:
 		return on_request(timer, event);
 	case PERFGUARD_EVENT_KIND_END:
