@@ -63,17 +63,26 @@ static u64 arrival(const struct pguard_message *message, u64 before)
 	return pguard_clock() - pguard_clock_ticks(age);
 }
 
+/* What was waited since somebody was asked is over.  Returns true if that is the longest so far. */
+static bool take_wait(struct pguard_client_request *request)
+{
+	u32 wait = pguard_request_wait(request->waiting);
+	bool ret = wait > request->longest;
+
+	if (ret)
+		request->longest = wait;
+	request->peers += request->waiting;
+	request->waiting = 0;
+	request->asked = 0;
+	return ret;
+}
+
 /* What was waited since somebody was asked was for this answer; without one it was for none. */
 static void take_answer(struct pguard_client_request *request,
 			const struct pguard_connection *peer)
 {
-	request->peers += request->waiting;
-	if (pguard_request_wait(request->waiting) > request->longest) {
-		request->longest = pguard_request_wait(request->waiting);
+	if (take_wait(request))
 		pguard_peer_of(peer, &request->peer);
-	}
-	request->waiting = 0;
-	request->asked = 0;
 }
 
 /* Does a thread work for the client whose request this is? */
@@ -242,6 +251,32 @@ void pguard_client_request_account(struct pguard_client_request *request,
 	request->by = message->thread->tid;
 	if (unlikely(READ_ONCE(message->table->late.is_learnt)))
 		take_type(request, message->thread, unit);
+}
+
+/**
+ * pguard_client_request_woken() - who works for a request was woken by another process's signal
+ * @request: open
+ * @message: by which current has read that
+ * @pid: of the other one
+ *
+ * If nothing else is known of the time since its thread had the last message of it, that has waited
+ * for the signal.
+ */
+void pguard_client_request_woken(struct pguard_client_request *request,
+				 const struct pguard_message *message, u32 pid)
+{
+	if (request->answered || request->asked || request->handing != PGUARD_HANDING_NONE ||
+	    request->by != message->thread->tid)
+		return;
+	/* No connection has this key. */
+	request->asked = 1;
+	pguard_client_request_account(request, message, NULL);
+	if (take_wait(request))
+		request->peer = (struct pguard_peer_address){
+			.family = AF_UNIX,
+			.name = PGUARD_BY_SIGNAL,
+			.pid = pid,
+		};
 }
 
 /* What has ended late is reported by a work: here nothing can be allocated. */

@@ -62,6 +62,8 @@ u64 pguard_arrival_age(const struct sock *sk, const struct pguard_arrival *arriv
 void pguard_client_request_account(struct pguard_client_request *request,
 				   const struct pguard_message *message,
 				   const struct pguard_connection *peer);
+void pguard_client_request_woken(struct pguard_client_request *request,
+				 const struct pguard_message *message, u32 pid);
 void pguard_client_request_taken(const struct pguard_connection *connection,
 				 const struct pguard_message *message,
 				 const struct pguard_handover *handover);

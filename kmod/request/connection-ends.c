@@ -150,6 +150,7 @@ void pguard_address_put(const struct pguard_peer_address *peer, struct pguard_ad
 		break;
 	case AF_UNIX:
 		ret->local.pid = peer->pid;
+		ret->local.by_signal = peer->name == PGUARD_BY_SIGNAL;
 		break;
 	}
 }

@@ -33,7 +33,8 @@ struct pguard_peer_address {
 	u16 family;	/* 0 if there is none */
 	union {
 		__be16 port;
-		u16 name;	/* of AF_UNIX: in pguard_socket_names, from 1; 0: it has none */
+		/* Of AF_UNIX: in pguard_socket_names, from 1; 0: it has none; or the next one. */
+		u16 name;
 	};
 	union {
 		__be32 host;
@@ -41,6 +42,9 @@ struct pguard_peer_address {
 		u32 pid;
 	};
 };
+
+/* Instead of a name: who has sent a signal, and is the end of no connection. */
+#define PGUARD_BY_SIGNAL U16_MAX
 
 /* As in struct sockaddr_un, filled up with zeros. */
 struct pguard_socket_name {

@@ -5,6 +5,7 @@
 #include "lib/clock.h"
 #include "request/client-request.h"
 #include "request/sent-messages.h"
+#include "request/signal-sender.h"
 #include "target/image.h"
 #include "target/thread.h"
 #include "trainstream/stream.h"
@@ -185,7 +186,8 @@ static bool is_followed(const struct sock *sk)
 }
 
 /* Of a key that is an address otherwise. */
-#define KEY_IS_PIPE 1
+#define KEY_IS_PIPE	1
+#define KEY_IS_SIGNAL	2
 
 /* Both ends of a pipe have its inode; who uses an eventfd has its file. */
 static u64 key_of(const struct file *file)
@@ -194,6 +196,8 @@ static u64 key_of(const struct file *file)
 
 	if (S_ISFIFO(inode->i_mode))
 		return (u64)inode | KEY_IS_PIPE;
+	if (pguard_is_signalfd(file))
+		return (u64)file | KEY_IS_SIGNAL;
 	return inode->i_sb->s_magic == ANON_INODE_FS_MAGIC ? (u64)file : 0;
 }
 
@@ -520,6 +524,21 @@ static noinline void take_over(const struct pguard_message *message, bool is_all
 	}
 }
 
+/* Current has read a signal: the client whom its thread served last may have waited for it. */
+static noinline void take_signal(const struct pguard_message *message)
+{
+	const struct pguard_serves *serves = &message->thread->serves;
+	struct pguard_connection *client = client_find(message, serves->client, serves->id);
+	u32 pid = pguard_signal_sender(task_pt_regs(current));
+
+	if (!client || !pid)
+		return;
+	spin_lock(&client->lock);
+	if (client->is_open)
+		pguard_client_request_woken(&client->request, message, pid);
+	spin_unlock(&client->lock);
+}
+
 static __always_inline void message_take(struct pguard_thread *thread, u32 fd, u32 nr,
 					 bool is_read)
 {
@@ -532,6 +551,8 @@ static __always_inline void message_take(struct pguard_thread *thread, u32 fd, u
 		connection = find(&message, fd);
 		if (connection)
 			take(connection, &message, nr, is_read);
+		else if (message.key & KEY_IS_SIGNAL)
+			take_signal(&message);
 		else if (message.key && is_read)
 			take_over(&message, true);
 		else if (message.key)

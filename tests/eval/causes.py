@@ -45,7 +45,8 @@ A request is named by the last that is reported of it: its `cause`, which is its
 that is its own units, it is what the late unit, by its number or its thread, is reported for: *disk*
 if half of its time is block I/O, or it was seen blocked in a call that writes or reads a file; *lock*
 if it was seen blocked in one that waits for a lock (futex, flock); *computing*, or *blocked*
-elsewhere. A client that reads slowly is named if the request is not reported, as its time is none of
+elsewhere. PostgreSQL's row locks are none of the kernel's: who waits for one waits for the signal of
+the process that has it, which is to be named. A client that reads slowly is named if the request is not reported, as its time is none of
 the server's.
 
 * **named**: of 20, as what it is. **not reported**, and **named otherwise**: as what.

@@ -13,6 +13,7 @@
  *	relay US	the same, but let the peer ask its own one
  *	halves US	compute so long, then answer by two writes, without TCP_NODELAY
  *	silent US	compute so long, and do not answer
+ *	signal US	answer when somebody sends SIGURG
  *	pool US		let a thread of a pool compute so long, then answer
  *	poolask US	let a thread of a pool ask the peer, wait for it, then answer
  *	poolwho US	as pool, and answer with the threads that gave the work, and had it
@@ -31,6 +32,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -237,6 +239,32 @@ static void start_pool(void)
 			errx(1, "no thread");
 }
 
+/* Somebody will send a signal for it. */
+static int signals, waits_for_signal;
+
+static void start_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGURG);
+	/* Threads that are started later have it blocked, too. */
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signals = signalfd(-1, &set, SFD_NONBLOCK);
+	if (signals < 0)
+		err(1, "signalfd");
+	follow(signals);
+}
+
+static void take_signal(void)
+{
+	struct signalfd_siginfo info;
+
+	if (read(signals, &info, sizeof(info)) == sizeof(info) && waits_for_signal)
+		say(waits_for_signal, "ok\n");
+	waits_for_signal = 0;
+}
+
 static void hang_up(int fd)
 {
 	if (!is_peer[fd] && other[fd])
@@ -270,6 +298,10 @@ static noinline void serve(int fd)
 	}
 	if (!strcmp(word, "relay")) {
 		ask(fd, "ask ", us);
+		return;
+	}
+	if (!strcmp(word, "signal")) {
+		waits_for_signal = fd;
 		return;
 	}
 	if (!strncmp(word, "pool", 4)) {
@@ -311,12 +343,15 @@ int main(int argc, char **argv)
 	if (epoll < 0 || bind(listener, (struct sockaddr *)&at, length) || listen(listener, 64))
 		err(1, "listen");
 	follow(listener);
+	start_signals();
 	start_pool();
 	while (epoll_wait(epoll, &event, 1, -1) == 1) {
 		if (event.data.fd == listener)
 			welcome(accept(listener, NULL, NULL));
 		else if (event.data.fd == bell)
 			finish_jobs();
+		else if (event.data.fd == signals)
+			take_signal();
 		else
 			serve(event.data.fd);
 	}

@@ -21,10 +21,15 @@ static struct perfguard_local_address local_of(const requests_address from)
 
 static const char *format_local(const requests_address from, char text[ADDRESS_TEXT_MAX])
 {
-	uint32_t pid = local_of(from).pid;
+	const struct perfguard_local_address local = local_of(from);
+	uint32_t pid = local.pid;
 
 	if (!pid)
 		return "a local socket";
+	if (local.by_signal) {
+		snprintf(text, ADDRESS_TEXT_MAX, "process %" PRIu32, pid);
+		return text;
+	}
 	snprintf(text, ADDRESS_TEXT_MAX, "a local socket of process %" PRIu32, pid);
 	return text;
 }

@@ -125,7 +125,10 @@ enum perfguard_request_state {
 struct perfguard_local_address {
 	/* AF_UNIX. */
 	__u16 family;
-	__u16 pad;
+	/*
+	 * 1 if it is the process that has sent a signal which was waited for.
+	 */
+	__u16 by_signal;
 	/*
 	 * Of the process that connected, or listened, or made both ends; 0
 	 * where that is not known. Of the program's own end, 0.

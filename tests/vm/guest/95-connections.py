@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """What a client waits for is the request that an audit reports, and each of its parts is named."""
 
+import os
+import signal
 import socket
 import threading
 import time
@@ -116,6 +118,28 @@ def check_pool(server):
     ok(times["between"] < times["elapsed"] / 100 or not EXACT, "next to nothing is unknown")
     named = [one for one in slow if one["peer"] == f"127.0.0.1:{PEER}"]
     ok(len(named) == len(slow) if EXACT else named, "the peer is named")
+
+
+def check_signal(server):
+    """Who waits for a signal, as of who has a lock, waits for who sends it."""
+    client = server.client()
+
+    def ask():
+        for _ in range(NUMBER // 4):
+            timer = threading.Timer(ASK_US / 1e6, os.kill, (server.process.pid, signal.SIGURG))
+            timer.start()
+            client.ask("signal", 0)
+            timer.join()
+        client.end()
+
+    all_, slow = server.audited(ask)
+    note(f"{all_}; {sum(client.times)} ns by the client")
+    ok(all_.get("requests") == NUMBER // 4 + 1 and
+       is_near(all_["time_ns"]["elapsed"], sum(client.times)) and
+       all_["time_ns"]["peers"] > 0.9 * all_["time_ns"]["elapsed"] - NEAR_NS,
+       "that time is waiting for others")
+    names = {one["peer"] for one in slow if one["time_ns"]["peers"]}
+    ok(names == {f"process {os.getpid()}"}, f"and who sent it is named: {names}")
 
 
 def check_each(server):
@@ -240,6 +264,7 @@ def main():
     server = Server()
     check_times(server)
     check_pool(server)
+    check_signal(server)
     check_each(server)
     if EXACT:
         # The client may have to wait for the CPU between its look at the clock and the packet.

@@ -25,16 +25,22 @@ class Row:
         super().connect()
         self.other = self.server.connect()
 
+    def update(self, client):
+        self.query(client, "update t0 set k = k + 1 where id = 5")
+
     def usual(self):
-        self.query(self.victim, "update t0 set k = k + 1 where id = 5")
+        self.update(self.victim)
+
+    def wait(self, seconds):
+        self.query(self.other, "begin")
+        self.update(self.other)
+        commit = threading.Timer(seconds, self.query, (self.other, "commit"))
+        commit.start()
+        self.update(self.victim)
+        commit.join()
 
     def inject(self):
-        self.query(self.other, "begin")
-        self.query(self.other, "update t0 set k = k + 1 where id = 5")
-        commit = threading.Timer(LATE, self.query, (self.other, "commit"))
-        commit.start()
-        self.usual()
-        commit.join()
+        self.wait(LATE)
 
 
 class MariadbRow(Row, Mariadb):
@@ -42,7 +48,15 @@ class MariadbRow(Row, Mariadb):
 
 
 class PostgresRow(Row, Postgres):
-    pass
+    """Its processes wait for each other's signals; who has the row is the other client's."""
+
+    def connect(self):
+        super().connect()
+        self.named = (f"waiting for process {self.value(self.other, 'select pg_backend_pid()')}",)
+
+    def usual(self):
+        # That it waits there is not known before it has.
+        self.wait(PAUSE)
 
 
 class PythonServer(program.Program):
