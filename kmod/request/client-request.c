@@ -47,7 +47,7 @@ static u64 local_arrival(const struct pguard_message *message, u64 before)
 }
 
 /* pguard_clock() when a message came, after the answer @before. */
-static u64 arrival(const struct pguard_message *message, u64 before)
+static __always_inline u64 arrival(const struct pguard_message *message, u64 before)
 {
 	const struct pguard_arrival *arrival = &message->thread->arrival;
 	u64 age;
@@ -61,6 +61,32 @@ static u64 arrival(const struct pguard_message *message, u64 before)
 	}
 	/* An age is of just now, and the host of a guest may have had the CPU since the message. */
 	return pguard_clock() - pguard_clock_ticks(age);
+}
+
+/* So long whoever is woken may wait for a CPU. */
+enum { LITTLE_NS = 64 * NSEC_PER_USEC };
+
+/*
+ * How long current has waited for a CPU since its last message before the unit at hand, or its last
+ * one if there is none, ns.  What came meanwhile may be read after others that did.
+ */
+static __always_inline u64 idle_delay(struct pguard_thread *thread, u64 unit)
+{
+	struct pguard_serves *serves = &thread->serves;
+
+	if (!unit || READ_ONCE(thread->start) > serves->last)
+		serves->idle_delay = serves->run_delay;
+	return current->sched_info.run_delay - serves->idle_delay;
+}
+
+/* An answer lay there while current had no CPU: that was no waiting for who has answered. */
+static noinline void leave_ready(struct pguard_client_request *request,
+				 const struct pguard_message *message, u64 delay)
+{
+	u64 since = arrival(message, request->last), now = max(pguard_clock(), since);
+
+	request->waiting -= min3(request->waiting, now - since,
+				 pguard_clock_ticks(delay));
 }
 
 /* What was waited since somebody was asked is over.  Returns true if that is the longest so far. */
@@ -229,7 +255,7 @@ void pguard_client_request_account(struct pguard_client_request *request,
 				   const struct pguard_message *message,
 				   const struct pguard_connection *peer)
 {
-	u64 unit = pguard_unit_of(message->thread), now, from;
+	u64 unit = pguard_unit_of(message->thread), now, from, delay;
 
 	/* Another thread may have been here since the clock was read. */
 	now = max(message->now, request->last);
@@ -243,8 +269,12 @@ void pguard_client_request_account(struct pguard_client_request *request,
 		from = now;
 	account_gap(request, message, unit, from);
 	request->handing = PGUARD_HANDING_NONE;
-	if (peer)
+	if (peer) {
+		delay = idle_delay(message->thread, unit);
+		if (unlikely(delay > LITTLE_NS))
+			leave_ready(request, message, delay);
 		take_answer(request, peer);
+	}
 	request->working += now - from;
 	request->last = now;
 	request->unit = unit;
@@ -458,14 +488,13 @@ void pguard_client_request_taken(const struct pguard_connection *connection,
 }
 
 /* What current had waited for a CPU when a message came that it has read, if that is known. */
-static u32 delay_at(u64 arrived, const struct pguard_message *message)
+static u32 delay_at(u64 arrived, const struct pguard_message *message, u64 unit)
 {
-	u64 delay = current->sched_info.run_delay;
-	u64 since = delay - message->thread->serves.run_delay;
+	u64 since = idle_delay(message->thread, unit);
 
-	if (unlikely(since))
+	if (unlikely(since > LITTLE_NS))
 		since = min(since, pguard_clock_ns(message->now - arrived));
-	return pguard_run_delay(delay - since);
+	return pguard_run_delay(current->sched_info.run_delay - since);
 }
 
 static void request_begin(struct pguard_connection *connection,
@@ -484,7 +513,7 @@ static void request_begin(struct pguard_connection *connection,
 		.arrived = arrived,
 		.begun = unit ? clamp(free_since(thread), arrived, now) : now,
 		.last = now,
-		.delay = delay_at(arrived, message),
+		.delay = delay_at(arrived, message, unit),
 		.unit = unit,
 		.by = thread->tid,
 		.tid = current->pid,

@@ -127,6 +127,7 @@ struct pguard_stopped {
  * @unit: number of the unit otherwise; 0 if none did yet
  * @last: when the thread had a message of a connection last, pguard_clock()
  * @run_delay: how long it had waited for a CPU by then, as its task counts that, ns
+ * @idle_delay: the same at the last one before the unit at hand
  * @back: when it handed back last what it was given, the same
  */
 struct pguard_serves {
@@ -137,6 +138,7 @@ struct pguard_serves {
 	u64 unit;
 	u64 last;
 	u64 run_delay;
+	u64 idle_delay;
 	u64 back;
 };
 
