@@ -6,7 +6,7 @@
 # shellcheck source-path=SCRIPTDIR source=tap.sh
 . "${0%/*}/tap.sh"
 
-plan 28
+plan 33
 
 # patch FILE OFFSET OCTAL...: bytes of a copy of a real program.
 patch()
@@ -51,6 +51,25 @@ refused 1 "cannot write /nonexistent/x.pgp: .*No such file" "a profile that cann
 	train -o /nonexistent/x.pgp -- /bin/true
 refused 1 "cannot write /proc/x.pgt: .*" "nor a trace" record -o /proc/x.pgt -- /bin/true
 refused 1 "directory: Is a directory" "nor a directory" train -o ./directory -- /bin/true
+refused 1 "cannot write /nonexistent/x.pgp: .*No such file" "nor what is learnt of a trace" \
+	learn -o /nonexistent/x.pgp no-such-trace
+refused 1 "cannot write /nonexistent/units: .*No such file" "nor the list of units" \
+	train -o x.pgp --units /nonexistent/units -- /bin/true
+touch kept.pgp
+if [ "$(id -u)" = 0 ] && chattr +a kept.pgp 2> /dev/null; then
+	refused 1 "cannot replace kept.pgp: it is immutable" "nor over a file that stays" train -o kept.pgp -- /bin/true
+	chattr -a kept.pgp
+else
+	skip "this file system has no attributes, or this is not root"
+fi
+if [ "$(id -u)" = 0 ] && mount --bind kept.pgp kept.pgp 2> /dev/null; then
+	refused 1 "cannot replace kept.pgp: something is mounted" "nor over a mount" train -o kept.pgp -- /bin/true
+	umount kept.pgp
+else
+	skip "nothing can be mounted here"
+fi
+[ "$(echo kept.pgp*)" = kept.pgp ] && [ "$(echo x.pgp*)" = "x.pgp*" ]
+ok $? "nothing is left behind by that"
 
 sleep 0 &
 gone=$!

@@ -43,7 +43,9 @@ static int learn(int argc, char **argv)
 	if (ret)
 		return ret;
 	learning_note_settings(&learning, argc, argv);
-	ret = learning_load(&learning);
+	ret = learning_check_output(&learning);
+	if (!ret)
+		ret = learning_load(&learning);
 	for (int i = optind; i < argc && !ret; i++)
 		ret = learning_add_file(&learning, argv[i]);
 	if (!ret && live.is_live)

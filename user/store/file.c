@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/stat.h>
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -233,16 +234,36 @@ static int begin(const char *path, struct replacement *place, char why[FILE_WHY_
 	return fd;
 }
 
+/* What rename() does not replace, whoever asks for it; NULL: nothing in the way. */
+static const char *find_obstacle(const char *path)
+{
+	struct statx st;
+
+	/* It may not be there yet, and not all file systems know. */
+	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st))
+		return NULL;
+	if (st.stx_attributes & STATX_ATTR_MOUNT_ROOT)
+		return "something is mounted there";
+	if (st.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND))
+		return "it is immutable or only to be appended to (lsattr)";
+	return NULL;
+}
+
 int file_check_replace(const char *path, char why[FILE_WHY_MAX])
 {
 	struct replacement place;
 	int fd = begin(path, &place, why);
+	const char *obstacle;
 
 	if (fd < 0)
 		return fd;
 	unlink(place.new_path);
 	close(fd);
-	return 0;
+	obstacle = find_obstacle(place.path);
+	if (!obstacle)
+		return 0;
+	snprintf(why, FILE_WHY_MAX, "cannot replace %s: %s", path, obstacle);
+	return -EPERM;
 }
 
 int file_replace_by(const char *path, file_writer *write, const void *from,

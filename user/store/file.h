@@ -30,8 +30,8 @@ int file_read_private(const char *path, size_t max, uint8_t **ret, size_t *ret_l
 		      char why[FILE_WHY_MAX]);
 
 /*
- * Find out now whether file_replace() can make its new file, as it is called
- * after long work.  Returns 0 or an error, with the reason in @why.
+ * Find out now whether file_replace() can make its new file and put it at @path, as
+ * it is called after long work.  Leaves nothing behind.  Returns 0 or an error, with the reason in @why.
  */
 int file_check_replace(const char *path, char why[FILE_WHY_MAX]);
 

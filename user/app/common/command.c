@@ -15,10 +15,11 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "link/link.h"
+#include "store/file.h"
 
 int cmd_usage(const char *verb, const char *format, ...)
 {
-	char text[256];
+	char text[384];
 	va_list args;
 
 	va_start(args, format);
@@ -26,6 +27,16 @@ int cmd_usage(const char *verb, const char *format, ...)
 	va_end(args);
 	log_error("%s: %s; see 'pg-collect %s --help'", verb, text, verb);
 	return CMD_USAGE;
+}
+
+int cmd_check_output(const char *path)
+{
+	char why[FILE_WHY_MAX];
+
+	if (!file_check_replace(path, why))
+		return 0;
+	log_error("%s", why);
+	return CMD_FAILED;
 }
 
 int cmd_exit_of(int error)

@@ -30,6 +30,12 @@ extern const struct verb cmd_record, cmd_show, cmd_status, cmd_train, cmd_watch;
 int cmd_usage(const char *verb, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/*
+ * Check that the file at @path can be written once the work is done: after a minute of
+ * training is too late.  Returns 0 or CMD_FAILED, reported.
+ */
+int cmd_check_output(const char *path);
+
 /* Open the link or say why not.  Returns 0, CMD_FAILED or CMD_IMPOSSIBLE. */
 int cmd_open_link(struct link **ret);
 

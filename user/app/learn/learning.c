@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <linux/perfguard.h>
 
@@ -125,6 +127,25 @@ static int set_limits(struct learning *learning)
 	return 0;
 }
 
+static const char *plural(uint64_t nr)
+{
+	return nr == 1 ? "" : "s";
+}
+
+int learning_check_output(const struct learning *learning)
+{
+	int ret = cmd_check_output(learning->path);
+	struct stat st;
+
+	if (ret || !learning->units_path)
+		return ret;
+	/* This list is not put in the place of what is there: it may be a pipe. */
+	if (!stat(learning->units_path, &st) && !S_ISDIR(st.st_mode) &&
+	    !access(learning->units_path, W_OK))
+		return 0;
+	return cmd_check_output(learning->units_path);
+}
+
 int learning_load(struct learning *learning)
 {
 	char why[PROFILE_WHY_MAX];
@@ -191,10 +212,11 @@ int learning_derive(struct learning *learning)
 	error = model_derive(&learning->samples, &learning->options, &learning->model);
 	if (error)
 		return failed(error, "cannot learn");
-	log_progress("learnt %" PRIu32 " types and %" PRIu32 " guards from %" PRIu32
-		     " call trees in %s",
-		     learning->model.nr_types, learning->model.nr_guards,
-		     learning->samples.nr_trees,
+	log_progress("learnt %" PRIu32 " type%s and %" PRIu32 " guard%s from %" PRIu32
+		     " call tree%s in %s",
+		     learning->model.nr_types, plural(learning->model.nr_types),
+		     learning->model.nr_guards, plural(learning->model.nr_guards),
+		     learning->samples.nr_trees, plural(learning->samples.nr_trees),
 		     duration_format(time_now_ns() - begin_ns, took));
 	return 0;
 }
@@ -237,8 +259,9 @@ int learning_add_structure(struct learning *learning, const struct trace *trace)
 	error = extract_samples(trace, &samples, &learning->units);
 	if (error)
 		return failed(error, "cannot learn");
-	log_progress("structure: %" PRIu64 " units, %" PRIu32 " distinct call trees",
-		     learning->units.nr_units, samples.nr_trees);
+	log_progress("structure: %" PRIu64 " unit%s, %" PRIu32 " distinct call tree%s",
+		     learning->units.nr_units, plural(learning->units.nr_units), samples.nr_trees,
+		     plural(samples.nr_trees));
 	if (!learning->units.nr_units) {
 		log_error("no unit was seen from begin to end; is there a load on the program?");
 		samples_deinit(&samples);

@@ -46,6 +46,9 @@ int learning_check_options(const struct learning *learning, const char *verb);
 
 /* All that follow return 0 or an exit code; the error was reported. */
 
+/* Check that what is to be written can be, before all work. */
+int learning_check_output(const struct learning *learning);
+
 /* Load the profile if there is one; learning_open(): it must be of this program. */
 int learning_load(struct learning *learning);
 int learning_open(struct learning *learning, const char *exe, const char *build_id);

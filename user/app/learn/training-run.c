@@ -6,7 +6,6 @@
 
 #include "app/common/command.h"
 #include "base/log.h"
-#include "store/file.h"
 #include "store/trace-file.h"
 
 /* A second one if the first one changed the guards. */
@@ -75,23 +74,12 @@ static void report_trained(const struct training_run *run)
 	log_progress("guard the program by it: pg-collect arm %s", run->learning.path);
 }
 
-/* After a minute of training is too late. */
-static int check_output(const char *path)
-{
-	char why[FILE_WHY_MAX];
-
-	if (!file_check_replace(path, why))
-		return 0;
-	log_error("%s", why);
-	return CMD_FAILED;
-}
-
 static int train(struct training_run *run)
 {
 	const struct selector *selector = &run->recording.session.selector;
 	uint64_t share_ns = run->duration_ns / run->runs / 6;
 	uint64_t *stage_ns = run->recording.stage_ns;
-	int ret = check_output(run->learning.path);
+	int ret = learning_check_output(&run->learning);
 
 	if (ret)
 		return ret;
@@ -128,7 +116,7 @@ static int record(struct training_run *run)
 	struct recording *recording = &run->recording;
 	uint64_t *stage_ns = recording->stage_ns;
 	char why[TRACE_FILE_WHY_MAX];
-	int ret = check_output(run->trace_path);
+	int ret = cmd_check_output(run->trace_path);
 
 	if (ret)
 		return ret;
