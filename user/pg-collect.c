@@ -25,7 +25,7 @@ static void print_usage(FILE *file)
 {
 	fputs("usage: pg-collect VERB [OPTION...]\n"
 	      "       pg-collect VERB --help\n"
-	      "       pg-collect --help | --version\n\n", file);
+	      "       pg-collect help [VERB] | --help | --version\n\n", file);
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		fprintf(file, "  %-8s %s\n", verbs[i]->name, verbs[i]->summary);
 }
@@ -66,6 +66,59 @@ static void finish_output(void)
 	_exit(CMD_FAILED);
 }
 
+static unsigned int least_of(unsigned int a, unsigned int b)
+{
+	return a < b ? a : b;
+}
+
+/* How many characters are to be changed, added or left out to make @a of @b (Levenshtein). */
+static unsigned int distance(const char *a, const char *b)
+{
+	if (!*a || !*b)
+		return (unsigned int)(strlen(a) + strlen(b));
+	if (*a == *b)
+		return distance(a + 1, b + 1);
+	return 1 + least_of(distance(a + 1, b + 1),
+			    least_of(distance(a + 1, b), distance(a, b + 1)));
+}
+
+/* The verb that was meant, or NULL.  No verb has more than @MAX_VERB letters. */
+static const char *guess_verb(const char *name)
+{
+	enum { MAX_VERB = 8, MAX_DISTANCE = 2 };
+
+	const char *best = NULL;
+	unsigned int least = MAX_DISTANCE + 1;
+
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]) && strlen(name) <= MAX_VERB; i++) {
+		unsigned int to = distance(name, verbs[i]->name);
+
+		if (to >= least)
+			continue;
+		least = to;
+		best = verbs[i]->name;
+	}
+	return best;
+}
+
+static int run_verb(int argc, char **argv)
+{
+	const char *guess;
+
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (!strcmp(argv[0], verbs[i]->name))
+			return verb_run(verbs[i], argc, argv);
+	guess = guess_verb(argv[0]);
+	log_error("unknown verb '%s'%s%s%s; see 'pg-collect --help'", argv[0],
+		  guess ? ", is it '" : "", guess ? guess : "", guess ? "'?" : "");
+	return CMD_USAGE;
+}
+
+static bool is_one_of(const char *text, const char *one, const char *two, const char *three)
+{
+	return !strcmp(text, one) || !strcmp(text, two) || (three && !strcmp(text, three));
+}
+
 int main(int argc, char **argv)
 {
 	signals_ignore_pipe();
@@ -74,17 +127,15 @@ int main(int argc, char **argv)
 		print_usage(stdout);
 		return CMD_OK;
 	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-		print_help();
-		return CMD_OK;
-	}
-	if (!strcmp(argv[1], "--version")) {
+	if (is_one_of(argv[1], "--version", "-V", NULL)) {
 		puts("pg-collect " CMD_VERSION);
 		return CMD_OK;
 	}
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		if (!strcmp(argv[1], verbs[i]->name))
-			return verb_run(verbs[i], argc - 1, argv + 1);
-	log_error("unknown verb '%s'; see 'pg-collect --help'", argv[1]);
-	return CMD_USAGE;
+	if (!is_one_of(argv[1], "--help", "-h", "help"))
+		return run_verb(argc - 1, argv + 1);
+	if (argc == 2) {
+		print_help();
+		return CMD_OK;
+	}
+	return run_verb(2, (char *[]){ argv[2], "--help", NULL });
 }

@@ -6,7 +6,7 @@
 . "${0%/*}/tap.sh"
 
 verbs="check audit train record learn show diff arm watch status disarm"
-plan $((8 + 4 * 11 + 23))
+plan $((14 + 4 * 11 + 32))
 
 run
 [ "$code" = 0 ] && grep -q '^usage: pg-collect' "$scratch/out" && [ ! -s "$scratch/err" ]
@@ -22,7 +22,23 @@ ok $? "--help on stdout"
 run --version
 [ "$code" = 0 ] && grep -qE '^pg-collect [0-9.]+' "$scratch/out"
 ok $? "--version"
-refused 2 "unknown verb 'frobnicate'" "an unknown verb" frobnicate
+run -V
+[ "$code" = 0 ] && grep -qE '^pg-collect [0-9.]+' "$scratch/out"
+ok $? "-V"
+run help
+cp "$scratch/out" "$scratch/help"
+run --help
+[ "$code" = 0 ] && cmp -s "$scratch/help" "$scratch/out"
+ok $? "help is --help"
+run help audit
+cp "$scratch/out" "$scratch/help"
+run audit --help
+[ "$code" = 0 ] && cmp -s "$scratch/help" "$scratch/out" && [ -s "$scratch/out" ]
+ok $? "help of a verb is its --help"
+refused 2 "unknown verb 'stauts', is it 'status'\?" "a verb with two letters in the wrong order" stauts
+refused 2 "unknown verb 'wach', is it 'watch'\?" "a verb that lacks a letter" wach
+refused 2 "unknown verb 'trains', is it 'train'\?" "help of a verb with a letter too many" help trains
+refused 2 "unknown verb 'frobnicate';" "an unknown verb" frobnicate
 refused 2 "unknown verb '--frobnicate'" "an unknown option instead of a verb" --frobnicate
 "${0%/*}/../../scripts/check-man" "$program" 2> "$scratch/err"
 ok $? "the man pages agree with --help"
@@ -41,6 +57,18 @@ done
 refused 2 "give one of -p PID, -e EXE and -- CMD" "audit of nothing" audit
 refused 2 "give one of" "audit of two things" audit -p 1 -e true
 refused 2 "give one of" "audit of a file and a command" audit -e true -- true
+refused 2 "-p was given twice" "audit of two processes" audit -p 1 -p 2
+refused 2 "-e was given twice" "training on two programs" train -o x -e true -e false
+touch "$scratch/started"
+for verb in audit "train -o $scratch/x" "record -o $scratch/x" check; do
+	# shellcheck disable=SC2086
+	refused 2 "'-e rm' is for the processes that run it, '-- rm .*started' starts it" \
+		"${verb%% *} of a command without --" $verb rm "$scratch/started"
+done
+[ -e "$scratch/started" ]
+ok $? "and none was started"
+refused 2 "process 1 is given by '-p 1'" "audit of a number without -p" audit 1
+refused 2 "'-- rm .*' starts it" "-- as the value of an option is no --" train -o -- rm "$scratch/started"
 refused 2 "-p 'x' is no number" "a pid that is no number" audit -p x
 refused 2 "-p '0' is no number" "a pid of 0" audit -p 0
 refused 2 "-p '-5' is no number" "a negative pid" audit -p -5

@@ -499,12 +499,39 @@ static int read_result(struct session *session)
 	       link_stats(session->link, &session->stats_end);
 }
 
+/*
+ * What a command started and left behind when it ended, as a daemon that puts
+ * itself into the background: it is not ours to end, and who looks for it finds it here.
+ */
+static void report_left(const struct session *session)
+{
+	enum { MAX_PIDS = 5 };
+
+	char pids[MAX_PIDS * 12 + 1] = "";
+	struct process *processes;
+	uint32_t nr, shown = 0;
+	size_t used = 0;
+
+	if (!session->child.has_ended ||
+	    link_processes(session->link, session->target_id, &processes, &nr))
+		return;
+	for (; shown < nr && shown < MAX_PIDS; shown++)
+		used += (size_t)snprintf(pids + used, sizeof(pids) - used, " %" PRIu32,
+					 processes[shown].pid);
+	free(processes);
+	if (nr)
+		log_warning("%s has ended and left %" PRIu32 " process%s running:%s%s; 'pg-collect audit -p PID' measures one",
+			    text_basename(session->selector.path), nr, nr == 1 ? "" : "es", pids,
+			    nr > shown ? " ..." : "");
+}
+
 int session_finish(struct session *session)
 {
 	int ret = 0;
 
 	if (!session->target_id)
 		return 0;
+	report_left(session);
 	if (session->ended_by) {
 		discovery_look(&session->discovery);
 		/* All that was seen hangs on it. */

@@ -201,6 +201,7 @@ struct parser {
 	bool wants_help;
 	const struct option_spec *specs[MAX_OPTIONS];
 	void *objects[MAX_OPTIONS];
+	bool is_given[MAX_OPTIONS];
 	struct option longs[MAX_OPTIONS + 1];
 	char shorts[2 * MAX_OPTIONS + 3];
 	int nr;
@@ -271,28 +272,73 @@ static int take_option(struct parser *parser, char **argv, int option)
 		snprintf(use.name, sizeof(use.name), "-%c", option);
 	else
 		snprintf(use.name, sizeof(use.name), "--%s", use.spec->name);
+	if (use.spec->is_once && parser->is_given[index])
+		return cmd_usage(argv[0], "%s was given twice; %s takes one", use.name, argv[0]);
+	parser->is_given[index] = true;
 	return use.spec->parse(&use, (char *)parser->objects[index] + use.spec->at);
+}
+
+/* The arguments as they were given, cut where there is no room. */
+static const char *join(char **argv, char text[80])
+{
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (int i = 0; argv[i] && used < 80; i++)
+		used += (size_t)snprintf(text + used, 80 - used, "%s%s", i ? " " : "", argv[i]);
+	return text;
+}
+
+/*
+ * Only what follows -- is started: who forgets an option's letter must not
+ * start a server by it.
+ */
+static int refuse_command(char **argv)
+{
+	const char *first = argv[optind];
+	char text[80];
+
+	if (first[0] && !first[strspn(first, "0123456789")])
+		return cmd_usage(argv[0], "process %.40s is given by '-p %.40s'", first, first);
+	return cmd_usage(argv[0],
+			 "neither -p, -e nor -- is before '%.40s': '-e %.40s' is for the processes that run it, '-- %s' starts it (options of %s before that)",
+			 first, first, join(argv + optind, text), argv[0]);
+}
+
+static int parse(struct parser *parser, const struct verb *verb, int argc, char **argv)
+{
+	int option, at = optind, ret = 0;
+
+	while (!ret && !parser->wants_help &&
+	       (option = getopt_long(argc, argv, parser->shorts, parser->longs, NULL)) != -1) {
+		ret = take_option(parser, argv, option);
+		at = optind;
+	}
+	if (ret || parser->wants_help || optind >= argc)
+		return ret;
+	if (verb->operands == VERB_NO_OPERANDS)
+		return cmd_usage(argv[0], "unexpected argument '%s'", argv[optind]);
+	/* The -- that ends the options is not at @at if it is the value of one. */
+	if (verb->operands == VERB_COMMAND && (optind == at || strcmp(argv[at], "--")))
+		return refuse_command(argv);
+	return 0;
 }
 
 int verb_run(const struct verb *verb, int argc, char **argv)
 {
 	struct parser parser;
-	int option, ret = 0;
+	int ret;
 
 	if (verb->init)
 		verb->init();
 	parser_init(&parser, verb);
 	opterr = 0;
-	while (!ret && !parser.wants_help &&
-	       (option = getopt_long(argc, argv, parser.shorts, parser.longs, NULL)) != -1)
-		ret = take_option(&parser, argv, option);
+	ret = parse(&parser, verb, argc, argv);
 	if (ret)
 		return ret;
 	if (parser.wants_help) {
 		print_help(verb);
 		return CMD_OK;
 	}
-	if (verb->operands == VERB_NO_OPERANDS && optind < argc)
-		return cmd_usage(argv[0], "unexpected argument '%s'", argv[optind]);
 	return verb->run(argc, argv);
 }

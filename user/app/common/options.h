@@ -16,6 +16,7 @@
 #ifndef _USER_APP_COMMON_OPTIONS_H
 #define _USER_APP_COMMON_OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct option_use;
@@ -30,6 +31,7 @@ struct option_spec {
 	const char *help; /* is wrapped */
 	double most; /* of a number; 0: no bound */
 	const char *const *choices; /* of option_choice(), ends with NULL */
+	bool is_once; /* given twice is a mistake: neither value is wanted more */
 };
 
 /* An option that was given. */
@@ -59,7 +61,7 @@ struct verb {
 	enum verb_operands {
 		VERB_NO_OPERANDS,
 		VERB_OPERANDS,
-		VERB_COMMAND, /* options end where the command begins */
+		VERB_COMMAND, /* that which follows --, if there is one */
 	} operands;
 	void (*init)(void); /* of what the options set; NULL: nothing to do */
 	int (*run)(int argc, char **argv); /* operands from optind on; returns an enum cmd_exit */

@@ -20,9 +20,11 @@
 #define AT(member) offsetof(struct selector, member)
 
 const struct option_spec selector_options[] = {
-	{ 'p', NULL, "PID", option_count, AT(pid), .help = "the process PID alone" },
+	{ 'p', NULL, "PID", option_count, AT(pid), .help = "the process PID alone",
+	  .is_once = true },
 	{ 'e', NULL, "EXE", option_string, AT(exe),
-	  .help = "every process that runs the file EXE (searched in PATH if it has no slash)" },
+	  .help = "every process that runs the file EXE (searched in PATH if it has no slash)",
+	  .is_once = true },
 	{ 0, "-- CMD [ARG...]", NULL, NULL, 0, .help = "a program to start, and what it starts" },
 	{ 0 },
 };
