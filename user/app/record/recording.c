@@ -342,8 +342,8 @@ static void report_progress(struct recording *recording)
 	}
 	discovery_count(&recording->session.discovery, &loops, &threads);
 	log_progress("coverage: %" PRIu32 " of %" PRIu32 " functions run, %" PRIu32
-		     " event loops",
-		     recording->nr_covered, recording->nr_armed, loops);
+		     " event loop%s",
+		     recording->nr_covered, recording->nr_armed, loops, loops == 1 ? "" : "s");
 }
 
 static int turn(struct session *session, void *arg)

@@ -148,7 +148,7 @@ static int begin(struct alert_stream *stream)
 	if (!stream->has_since)
 		stream->next = stats.next_alert;
 	if (!stats.targets)
-		log_progress("nothing is watched now; alerts come when something is");
+		log_warning("nothing is watched yet: 'pg-collect arm FILE' guards a program, and its alerts come then");
 	if (!stats.is_alive)
 		log_warning("the hooks no longer reach the module; the kernel's log (dmesg) says why");
 	link_stats_clear(&stats);
