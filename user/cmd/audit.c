@@ -8,6 +8,7 @@
 #define DEFAULT_DURATION_NS (10 * NSEC_PER_SEC)
 
 static struct session session = {
+	.verb = "audit",
 	.has_account = true,
 	.has_requests = true,
 	.nr_slowest = 5,

@@ -15,6 +15,7 @@
 static struct findings findings;
 
 static struct session session = {
+	.verb = "check",
 	.signals = -1,
 	.duration_ns = DEFAULT_DURATION_NS,
 	.turn_fd = -1,

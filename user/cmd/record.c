@@ -19,7 +19,7 @@ static const struct option_spec options[] = {
 
 static void init(void)
 {
-	training_run_init(&run, 40 * NSEC_PER_SEC);
+	training_run_init(&run, "record", 40 * NSEC_PER_SEC);
 }
 
 static int record(int argc, char **argv)

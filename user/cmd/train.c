@@ -20,7 +20,7 @@ static const struct option_spec options[] = {
 
 static void init(void)
 {
-	training_run_init(&run, 60 * NSEC_PER_SEC);
+	training_run_init(&run, "train", 60 * NSEC_PER_SEC);
 }
 
 static int train(int argc, char **argv)

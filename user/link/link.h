@@ -48,6 +48,9 @@ struct target {
 	char *cgroup; /* only processes in it; NULL: any */
 };
 
+/* A threshold for who wants to have no unit late. */
+#define LINK_NEVER_LATE_NS (UINT64_C(1) << 62)
+
 struct process {
 	uint32_t pid;
 	uint32_t target_id;

@@ -183,7 +183,7 @@ def bad(path):
     os.chmod(path, 0o644)
     refused("no permission", 3, "", "setpriv", "--reuid", "65534", "--regid", "65534",
             "--clear-groups", TMP / "pg-collect", "arm", path)
-    refused("an audit of what is guarded", 1, "watched already", COLLECT, "audit", "-e", SERVER)
+    refused("an audit of what is guarded", 1, "is guarded by target", COLLECT, "audit", "-e", SERVER)
     result = collect("arm", "--budget", "none", cut, path)
     ok(result.returncode == 1 and "is damaged" in result.stderr and
        f"Guarding {SERVER}" in result.stdout, "a good file beside a bad one is armed")
@@ -239,7 +239,7 @@ def later(path):
 def watched(path):
     audit = Audit("--duration", 900, "-e", SERVER)
     audit.next("ready")
-    refused("arming what is audited", 1, "watched already", COLLECT, "arm", path)
+    refused("arming what is audited", 1, "is watched by 'pg-collect audit'", COLLECT, "arm", path)
     audit.finish()
     ok(audit.code == 0, "the audit was not disturbed")
     ok(collect("arm", path).returncode == 0, "armed when it is over")

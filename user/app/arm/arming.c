@@ -14,6 +14,7 @@
 
 #include "app/common/command.h"
 #include "app/common/limit-options.h"
+#include "app/common/watched.h"
 #include "base/log.h"
 #include "base/open-in-root.h"
 #include "binary/file/elf.h"
@@ -215,6 +216,19 @@ static void describe_guard(const struct arming *arming, struct link *link, char 
 	link_profiles_free(profiles, nr);
 }
 
+/* Report that somebody audits the program, or trains on it, if it is so. */
+static bool is_held(const struct arming *arming, struct link *link, const char *what)
+{
+	const struct watched_subject subject = {
+		.dev = arming->dev,
+		.inode = arming->inode,
+		.path = arming->samples.objects[0].path,
+		.is_held = true, /* what is armed in another scope is the module's to explain */
+	};
+
+	return watched_report(link, &subject, what);
+}
+
 static int arm_failed(const struct arming *arming, struct link *link, int error)
 {
 	char what[PATH_MAX + 32], why[PATH_MAX + 512];
@@ -222,7 +236,10 @@ static int arm_failed(const struct arming *arming, struct link *link, int error)
 	snprintf(what, sizeof(what), "cannot arm %s", arming->path);
 	if (!arming->id)
 		return cmd_link_failed(link, error, what);
+	/* Further requests of the link have errors of their own. */
 	snprintf(why, sizeof(why), "%s", link_error(link));
+	if (error == -EEXIST && is_held(arming, link, what))
+		return CMD_FAILED;
 	describe_guard(arming, link, why, sizeof(why));
 	log_error("%s: %s", what, why);
 	/* Of a request, ENOENT means its object, not the module. */

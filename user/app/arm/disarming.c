@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "app/common/command.h"
+#include "app/common/holder.h"
 #include "base/log.h"
 #include "link/link.h"
 #include "out/text.h"
@@ -63,8 +64,14 @@ static bool is_named(const struct state *state, const struct target *target, con
 	return false;
 }
 
-static void print_disarmed(const struct target *target)
+/* @holder: who had it until now; NULL: nobody, it was armed. */
+static void print_disarmed(const struct target *target, const struct holder *holder)
 {
+	char name[160];
+
+	if (holder)
+		printf("ended %s%s%s\n", holder_text(holder, name, sizeof(name)),
+		       holder->stage[0] ? ", in the stage of " : "", holder->stage);
 	printf("disarmed target %" PRIu32 ": ", target->id);
 	text_safe(stdout, target->path);
 	if (target->pid)
@@ -74,6 +81,8 @@ static void print_disarmed(const struct target *target)
 
 static int disarm_one(struct link *link, const struct target *target)
 {
+	struct holder holder;
+	bool is_held = holder_find(target->id, &holder);
 	int error = link_target_del(link, target->id);
 
 	/* It went by itself meanwhile: its owner has ended. */
@@ -81,7 +90,7 @@ static int disarm_one(struct link *link, const struct target *target)
 		return 0;
 	if (error)
 		return cmd_link_failed(link, error, "cannot disarm");
-	print_disarmed(target);
+	print_disarmed(target, is_held ? &holder : NULL);
 	return 0;
 }
 
@@ -121,15 +130,21 @@ static int disarm_named(struct link *link, const struct state *state, const char
 /* All at once: the module then also takes off every hook. */
 static int disarm_all(struct link *link, const struct state *state)
 {
-	int error = link_target_del(link, 0);
+	struct holder *holders = calloc(state->nr_targets + 1, sizeof(*holders));
+	int error;
 
-	if (error && error != -ENOENT)
-		return cmd_link_failed(link, error, "cannot disarm");
-	if (!state->nr_targets)
-		puts("nothing was armed");
+	if (!holders)
+		return cmd_no_memory();
 	for (uint32_t i = 0; i < state->nr_targets; i++)
-		print_disarmed(&state->targets[i]);
-	return CMD_OK;
+		holder_find(state->targets[i].id, &holders[i]);
+	error = link_target_del(link, 0);
+	error = error == -ENOENT ? 0 : error;
+	if (!error && !state->nr_targets)
+		puts("nothing was armed");
+	for (uint32_t i = 0; !error && i < state->nr_targets; i++)
+		print_disarmed(&state->targets[i], holders[i].pid ? &holders[i] : NULL);
+	free(holders);
+	return error ? cmd_link_failed(link, error, "cannot disarm") : CMD_OK;
 }
 
 static int disarm_targets(struct link *link, const struct state *state, const char *name)

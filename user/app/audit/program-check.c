@@ -11,8 +11,6 @@
 #include "app/common/command.h"
 #include "base/duration.h"
 
-/* No alerts: nothing is late. */
-#define NEVER_LATE_NS (UINT64_C(1) << 62)
 /* An interpreter's own functions show what it runs; a compiler at run time hides it. */
 #define MUCH_GENERATED 0.25
 #define NO_GUARDS "audit it; it cannot be guarded"
@@ -98,7 +96,7 @@ int program_check(struct findings *findings, struct session *session)
 	struct generated_code code = { 0 };
 	int ret, finish;
 
-	session->threshold_ns = NEVER_LATE_NS;
+	session->threshold_ns = LINK_NEVER_LATE_NS;
 	session->turn = follow;
 	session->turn_arg = &code;
 	ret = selector_resolve(&session->selector);

@@ -8,11 +8,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "app/common/command.h"
+#include "app/common/holder.h"
 #include "app/common/signals.h"
+#include "app/common/watched.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "binary/stack/unwind.h"
@@ -40,6 +43,8 @@ static int arm(struct session *session)
 	ret = link_target_new(session->link, session->selector.fd, pid, flags, threshold_ns,
 			      &session->target_id, &session->nr_processes);
 	session->discovery.target_id = session->target_id;
+	if (!ret)
+		session->holder = holder_begin(session->target_id, session->verb);
 	/* By a threshold that is found for units, requests would all be late. */
 	if (!ret && session->has_requests && session->threshold_ns)
 		ret = link_target_set_request_limit(session->link, session->target_id,
@@ -76,6 +81,28 @@ static int release_command(struct session *session)
 	return CMD_FAILED;
 }
 
+/* What is watched already by whom, and else what the module says. */
+static int failed(const struct session *session, int error)
+{
+	const struct selector *selector = &session->selector;
+	struct watched_subject subject = { .pid = selector->pid, .path = selector->path };
+	char what[32], why[512];
+	struct stat st;
+
+	snprintf(what, sizeof(what), "cannot %s", session->verb);
+	if (selector->fd >= 0 && !fstat(selector->fd, &st)) {
+		subject.dev = st.st_dev;
+		subject.inode = st.st_ino;
+	}
+	if (error != -EEXIST)
+		return cmd_failed(session->link, error, what);
+	/* Further requests of the link have errors of their own. */
+	snprintf(why, sizeof(why), "%s", link_error(session->link));
+	if (!watched_report(session->link, &subject, what))
+		log_error("%s: %s", what, why);
+	return CMD_FAILED;
+}
+
 int session_begin(struct session *session)
 {
 	int ret;
@@ -88,7 +115,7 @@ int session_begin(struct session *session)
 	if (!ret)
 		ret = link_stats(session->link, &session->stats_begin);
 	if (ret)
-		return cmd_failed(session->link, ret, "cannot audit");
+		return failed(session, ret);
 	session->unwinder = unwinder_create();
 	session->signals = signals_open();
 	if (!session->unwinder || session->signals < 0)
@@ -108,7 +135,7 @@ int session_begin(struct session *session)
 	session->start_ns = time_now_ns();
 	ret = arm(session);
 	if (ret)
-		return cmd_failed(session->link, ret, "cannot audit");
+		return failed(session, ret);
 	if (session->child.pid)
 		return release_command(session);
 	ret = session_look_at_processes(session);
@@ -116,7 +143,7 @@ int session_begin(struct session *session)
 		ret = session_decide(session);
 	/* It comes again. */
 	if (ret && ret != -EAGAIN)
-		return cmd_failed(session->link, ret, "cannot audit");
+		return failed(session, ret);
 	if (!session->nr_processes)
 		log_progress("no process runs %s yet; waiting for one", session->selector.path);
 	return 0;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "app/common/command.h"
+#include "app/common/holder.h"
 #include "app/common/signals.h"
 #include "app/common/stacks.h"
 #include "base/array.h"
@@ -320,8 +321,7 @@ int session_decide(struct session *session)
 	return ret;
 }
 
-/* Read the target's counters; a target that is gone keeps the last ones. */
-static int take_target(struct session *session, bool *ret_is_there)
+int session_take_target(struct session *session, bool *ret_is_there)
 {
 	struct target *targets;
 	uint32_t nr;
@@ -359,7 +359,7 @@ static int look_for_target(struct session *session)
 
 	if (session->nr_processes)
 		return 0;
-	ret = take_target(session, &is_there);
+	ret = session_take_target(session, &is_there);
 	if (!ret && !is_there)
 		session->is_disarmed = session->selector.exe || has_process(session->selector.pid);
 	return ret;
@@ -490,7 +490,7 @@ int session_take_sums(struct session *session)
 {
 	bool is_there;
 
-	return look_at_sums(session) ?: take_target(session, &is_there);
+	return look_at_sums(session) ?: session_take_target(session, &is_there);
 }
 
 static int read_result(struct session *session)
@@ -542,11 +542,14 @@ int session_finish(struct session *session)
 	}
 	if (ret)
 		ret = cmd_failed(session->link, ret, "cannot read the result");
-	if (session->ended_by == SESSION_DISARMED)
+	/* Of a training nothing is to be seen. */
+	if (session->ended_by == SESSION_DISARMED &&
+	    !(session->target_flags & PERFGUARD_TARGET_FLAGS_RECORD))
 		log_warning("somebody disarmed %s; this is what was seen before",
 			    session->selector.path);
 	/* The module may have removed it with its last process. */
 	link_target_del(session->link, session->target_id);
+	holder_end(session->holder, session->target_id);
 	session->target_id = 0;
 	return ret;
 }

@@ -30,6 +30,7 @@ enum session_end {
 };
 
 struct session {
+	const char *verb; /* that it is for */
 	/* Set by the operator. */
 	bool is_json;
 	bool has_account;
@@ -62,6 +63,7 @@ struct session {
 	struct child child;
 	struct json json;
 	int signals;
+	int holder; /* of holder_begin() */
 	uint32_t target_id;
 	uint64_t next_alert; /* sequence number */
 	uint64_t auto_threshold_ns; /* auto threshold in force */
@@ -122,6 +124,12 @@ void session_deinit(struct session *session);
  * see a million.  Returns 0 or a negative errno.
  */
 int session_look_at_processes(struct session *session);
+
+/*
+ * Read the target's counters; a target that is gone keeps the last ones.  Returns as
+ * above.
+ */
+int session_take_target(struct session *session, bool *ret_is_there);
 
 /* Decide on the event loops, and report when the first are known. */
 int session_decide(struct session *session);

@@ -21,10 +21,11 @@ const struct option_spec training_run_options[] = {
 	{ 0 },
 };
 
-void training_run_init(struct training_run *run, uint64_t duration_ns)
+void training_run_init(struct training_run *run, const char *verb, uint64_t duration_ns)
 {
 	*run = (struct training_run){ .duration_ns = duration_ns, .runs = 1 };
 	recording_init(&run->recording);
+	run->recording.session.verb = verb;
 	learning_init(&run->learning);
 }
 

@@ -20,7 +20,7 @@ struct training_run {
 /* Options of a struct training_run. */
 extern const struct option_spec training_run_options[];
 
-void training_run_init(struct training_run *run, uint64_t duration_ns);
+void training_run_init(struct training_run *run, const char *verb, uint64_t duration_ns);
 
 /* Both clear @run and return 0 or an exit code; the error was reported. */
 int training_run_train(struct training_run *run);

@@ -144,8 +144,7 @@ static int begin_trace(struct recording *recording, const struct samples *sample
 	return 0;
 }
 
-/* What the target reports, by @flags; the rest is as the session made it. */
-static int set_flags(struct recording *recording, uint32_t flags)
+int recording_set_flags(struct recording *recording, uint32_t flags)
 {
 	struct session *session = &recording->session;
 
@@ -164,10 +163,10 @@ static int arm(struct recording *recording, const struct loading *loading, const
 	if (!error)
 		error = arming_upload(session->link, id, loading, fds);
 	if (error)
-		return cmd_failed(session->link, error, "cannot time units");
+		return recording_failed(recording, error, "cannot time units");
 	recording->profile_id = id;
 	/* As it will be: with accounts, and nobody looks for loops. */
-	error = set_flags(recording, PERFGUARD_TARGET_FLAGS_UNITS | PERFGUARD_TARGET_FLAGS_ACCOUNT |
+	error = recording_set_flags(recording, PERFGUARD_TARGET_FLAGS_UNITS | PERFGUARD_TARGET_FLAGS_ACCOUNT |
 				     (recording->follows_requests
 					      ? PERFGUARD_TARGET_FLAGS_REQUESTS : 0));
 	if (!error)
@@ -177,7 +176,7 @@ static int arm(struct recording *recording, const struct loading *loading, const
 	recording->disarmed_ns = 0;
 	if (!error)
 		error = link_profile_arm_target(session->link, id, session->target_id);
-	return error ? cmd_failed(session->link, error, "cannot time units") : 0;
+	return error ? recording_failed(recording, error, "cannot time units") : 0;
 }
 
 int recording_arm_guards(struct recording *recording, const struct samples *samples,
@@ -218,7 +217,7 @@ int recording_disarm_guards(struct recording *recording)
 	recording->disarmed_ns = time_now_ns();
 	error = link_profile_del(session->link, id);
 	if (!error)
-		error = set_flags(recording, session->target_flags |
+		error = recording_set_flags(recording, session->target_flags |
 						     PERFGUARD_TARGET_FLAGS_DISCOVER);
-	return error ? cmd_failed(session->link, error, "cannot take the guards off") : 0;
+	return error ? recording_failed(recording, error, "cannot take the guards off") : 0;
 }

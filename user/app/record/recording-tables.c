@@ -50,7 +50,7 @@ static int arm_file(struct recording *recording, uint32_t file, const struct rec
 	recording->nr_refused += nr_refused;
 	free(refused);
 	free(sites);
-	return error ? cmd_failed(session->link, error, "cannot arm the functions") : 0;
+	return error ? recording_failed(recording, error, "cannot arm the functions") : 0;
 }
 
 int recording_arm(struct recording *recording, const struct recording_site *sites, uint32_t nr,

@@ -33,6 +33,18 @@ int recording_arm_covered(struct recording *recording);
 /* Sort the trace, and say what its loops and return addresses are. */
 int recording_describe(struct recording *recording);
 
+/*
+ * Report an error of the link as "WHAT: WHY", or that the target was disarmed
+ * (recording.c).  Returns the exit code.
+ */
+int recording_failed(struct recording *recording, int error, const char *what);
+
+/*
+ * What the target reports, by @flags; the rest is as the session made it
+ * (recording-guards.c).  Returns the link's error.
+ */
+int recording_set_flags(struct recording *recording, uint32_t flags);
+
 /* The stage of timing (recording-guards.c): begin an empty trace of units, and arm. */
 int recording_arm_guards(struct recording *recording, const struct samples *samples,
 			 const struct model *model);

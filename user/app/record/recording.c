@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "app/common/command.h"
+#include "app/common/holder.h"
 #include "app/record/recording-tables.h"
 #include "base/array.h"
 #include "base/duration.h"
@@ -27,8 +28,6 @@ enum {
 #define REHEARSAL_NS (2 * NSEC_PER_SEC)
 #define LOOK_NS (500 * NSEC_PER_MSEC)
 #define PROGRESS_NS (2 * NSEC_PER_SEC)
-/* No alerts: nothing is late. */
-#define NEVER_LATE_NS (UINT64_C(1) << 62)
 
 #define DEFAULT_STAGE_NS (20 * NSEC_PER_SEC)
 /* 32 bytes each, and as much again while they are sorted. */
@@ -37,7 +36,7 @@ enum {
 void recording_init(struct recording *recording)
 {
 	*recording = (struct recording){
-		.session = { .signals = -1, .turn_fd = -1, .threshold_ns = NEVER_LATE_NS },
+		.session = { .signals = -1, .turn_fd = -1, .threshold_ns = LINK_NEVER_LATE_NS },
 		.max_events = DEFAULT_MAX_EVENTS,
 	};
 	recording->session.selector.fd = -1;
@@ -52,6 +51,23 @@ static const char *stage_name(enum recording_stage stage)
 	return names[stage];
 }
 
+static int report_disarmed(const struct recording *recording)
+{
+	log_error("ended by 'pg-collect disarm' in the stage of %s; nothing is learnt of it",
+		  stage_name(recording->stage));
+	return CMD_FAILED;
+}
+
+int recording_failed(struct recording *recording, int error, const char *what)
+{
+	struct session *session = &recording->session;
+	bool is_there;
+
+	if (error == -ENOENT && !session_take_target(session, &is_there) && !is_there)
+		return report_disarmed(recording);
+	return cmd_failed(session->link, error, what);
+}
+
 static int look_at_processes(struct recording *recording)
 {
 	struct session *session = &recording->session;
@@ -61,7 +77,7 @@ static int look_at_processes(struct recording *recording)
 		int error = program_look(&recording->program, process->pid, process->image_id);
 
 		if (error && error != -ESRCH)
-			return cmd_failed(session->link, error, "cannot read the program");
+			return recording_failed(recording, error, "cannot read the program");
 	}
 	recording->look_ns = time_now_ns();
 	return 0;
@@ -119,7 +135,7 @@ static int disarm_sites(struct recording *recording)
 
 	recording->disarmed_ns = time_now_ns();
 	error = link_sites_del(session->link, session->target_id);
-	return error ? cmd_failed(session->link, error, "cannot take the sites off") : 0;
+	return error ? recording_failed(recording, error, "cannot take the sites off") : 0;
 }
 
 /* Coverage: a function runs.  The others' events are not of interest yet. */
@@ -269,6 +285,7 @@ static int begin_stage(struct recording *recording, enum recording_stage stage)
 	recording->begin_ns = time_now_ns();
 	recording->session.is_done = false;
 	recording->is_full = false;
+	holder_note(recording->session.holder, recording->session.verb, stage_name(stage));
 	return start_load(recording);
 }
 
@@ -392,8 +409,7 @@ static int run_stage(struct recording *recording)
 		log_error("interrupted in the stage of %s", stage_name(recording->stage));
 		return CMD_FAILED;
 	case SESSION_DISARMED:
-		log_error("somebody disarmed the target");
-		return CMD_FAILED;
+		return report_disarmed(recording);
 	default:
 		log_error("the program ended in the stage of %s",
 			  stage_name(recording->stage));
@@ -465,7 +481,7 @@ void recording_report_lost(const struct recording *recording)
 int recording_structure(struct recording *recording)
 {
 	int error = recording_set_loops(recording, false);
-	int ret = error ? cmd_failed(recording->session.link, error, "cannot set the event loops") :
+	int ret = error ? recording_failed(recording, error, "cannot set the event loops") :
 			  drop_stream(recording);
 
 	/* What did not run before may run now. */

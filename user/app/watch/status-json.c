@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "app/common/holder.h"
+#include "base/time.h"
 #include "out/json.h"
 
 static void put_flags(struct json *json, const char *name, const void *object)
@@ -28,6 +30,26 @@ static void put_flags(struct json *json, const char *name, const void *object)
 	json_end(json);
 }
 
+/* null of what is armed, and where it is not known. */
+static void put_holder(struct json *json, const char *name, const void *object)
+{
+	const struct target *target = object;
+	char since[TIME_TEXT_MAX];
+	struct holder holder;
+
+	if (!(target->flags & PERFGUARD_TARGET_FLAGS_OWNED) || !holder_find(target->id, &holder)) {
+		json_null(json, name);
+		return;
+	}
+	json_object(json, name);
+	json_string(json, "verb", holder.verb);
+	json_u64(json, "pid", holder.pid);
+	json_u64(json, "uid", holder.uid);
+	json_string(json, "stage", holder.stage[0] ? holder.stage : NULL);
+	json_string(json, "since", time_format(holder.since_ns, since));
+	json_end(json);
+}
+
 static void put_uid(struct json *json, const char *name, const void *object)
 {
 	const struct target *target = object;
@@ -44,6 +66,7 @@ const struct field status_target_fields[] = {
 	AT(id, "id"), AT(path, "exe"),
 	AT(pid, "pid", .empty = FIELD_SKIP),
 	FIELD_BY(put_flags, "flags"),
+	FIELD_BY(put_holder, "holder"),
 	FIELD_BY(put_uid, "uid"),
 	AT(cgroup, "cgroup"),
 	AT(threshold_ns, "threshold_ns"), AT(processes, "processes"), AT(threads, "threads"),
