@@ -67,6 +67,7 @@ def whole(server, profile):
     if not ok(result.returncode == 0, "a server is trained under its load"):
         note(result.stderr[-600:])
         return
+    ok("no client sent" not in result.stderr, "its clients are seen")
     for stage in ("coverage", "structure", "timing"):
         ok(stage in result.stderr, f"{stage} reports how far it is")
     ok(text_of(server.pid) == code, "no breakpoint is left in the program")
@@ -131,6 +132,11 @@ def refused(server, profile):
     result = train(profile, program=("-e", SERVER), load="exit 3")
     ok(result.returncode == 1 and digest(profile) == before,
        "without a load nothing is learnt, and the profile stays")
+    idle = TMP / "idle.pgp"
+    result = train(idle, "--workload-may-fail", load="sleep 8; false")
+    ok("no client sent it a message" in result.stderr, "that no client came is said")
+    note(result.stderr.strip()[-300:])
+    idle.unlink(missing_ok=True)
     full = TMP / "full"
     full.mkdir()
     run("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", full)

@@ -14,6 +14,7 @@
 #include <linux/perfguard.h>
 
 #include "app/common/command.h"
+#include "app/learn/enough.h"
 #include "base/array.h"
 #include "base/duration.h"
 #include "base/log.h"
@@ -262,11 +263,6 @@ int learning_add_structure(struct learning *learning, const struct trace *trace)
 	log_progress("structure: %" PRIu64 " unit%s, %" PRIu32 " distinct call tree%s",
 		     learning->units.nr_units, plural(learning->units.nr_units), samples.nr_trees,
 		     plural(samples.nr_trees));
-	if (!learning->units.nr_units) {
-		log_error("no unit was seen from begin to end; is there a load on the program?");
-		samples_deinit(&samples);
-		return CMD_FAILED;
-	}
 	contexts = &learning->units.contexts;
 	if (contexts->calls)
 		log_progress("contexts identified: %.1f %% of %" PRIu64
@@ -277,7 +273,7 @@ int learning_add_structure(struct learning *learning, const struct trace *trace)
 			     contexts->pairs);
 	ret = keep_units(learning, &samples);
 	if (!ret)
-		ret = join(learning, &samples);
+		ret = join(learning, &samples) ?: enough_structure(&samples, &learning->samples);
 	samples_deinit(&samples);
 	return ret ? ret : learning_derive(learning);
 }
@@ -322,7 +318,7 @@ int learning_add_timing(struct learning *learning, const struct trace *trace)
 	error = extract_timing(trace, &learning->samples, &samples);
 	if (error)
 		return failed(error, "cannot learn from the timing run");
-	ret = join(learning, &samples);
+	ret = join(learning, &samples) ?: enough_timing(&samples, &learning->samples);
 	samples_deinit(&samples);
 	return ret ? ret : learning_derive(learning);
 }

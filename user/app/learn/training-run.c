@@ -18,6 +18,8 @@ enum {
 const struct option_spec training_run_options[] = {
 	{ 0, "workload", "CMD", option_string, AT(recording.workload),
 	  .help = "a shell command that makes the load: it is run once in each stage, and ends it" },
+	{ 0, "workload-may-fail", NULL, option_flag, AT(recording.is_load_loose),
+	  .help = "learn also if that command ends with an error" },
 	{ 0 },
 };
 

@@ -4,12 +4,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "app/common/command.h"
 #include "app/common/holder.h"
+#include "app/record/clients.h"
 #include "app/record/recording-tables.h"
 #include "base/array.h"
 #include "base/duration.h"
@@ -391,7 +393,29 @@ static int open_stream(struct recording *recording)
 		return 0;
 	}
 	log_error("cannot record: %s", stream_error(recording->stream));
-	return error == -EPERM || error == -EACCES ? CMD_IMPOSSIBLE : CMD_FAILED;
+	return cmd_exit_of(error);
+}
+
+/* A load that failed was not the one that is to be learnt. */
+static int judge_load(const struct recording *recording)
+{
+	int status = recording->load.status;
+	char how[48];
+
+	if (!recording->workload || !recording->load.pid || !recording->load.has_ended || !status)
+		return 0;
+	if (WIFSIGNALED(status))
+		snprintf(how, sizeof(how), "ended by signal %d", WTERMSIG(status));
+	else
+		snprintf(how, sizeof(how), "exit status %d", WEXITSTATUS(status));
+	if (recording->is_load_loose) {
+		log_warning("the workload failed in the stage of %s (%s)",
+			    stage_name(recording->stage), how);
+		return 0;
+	}
+	log_error("the workload failed in the stage of %s (%s), so nothing is learnt of it; with --workload-may-fail it is",
+		  stage_name(recording->stage), how);
+	return CMD_FAILED;
 }
 
 /* Run the session until the stage is over, whatever else might end it. */
@@ -415,10 +439,9 @@ static int run_stage(struct recording *recording)
 			  stage_name(recording->stage));
 		return CMD_FAILED;
 	}
-	if (recording->workload && recording->load.pid && recording->load.has_ended &&
-	    recording->load.status)
-		log_warning("the workload failed in the stage of %s (status %d)",
-			    stage_name(recording->stage), WEXITSTATUS(recording->load.status));
+	ret = judge_load(recording);
+	if (ret)
+		return ret;
 	if (recording->is_full)
 		log_warning("%s ended early: %" PRIu64 " events are enough",
 			    stage_name(recording->stage), recording->max_events);
@@ -442,16 +465,18 @@ static int record_stage(struct recording *recording, enum recording_stage stage)
 
 static int cover(struct recording *recording)
 {
-	int ret = record_stage(recording, RECORDING_COVERAGE);
+	int ret = clients_follow(recording);
 
 	if (!ret)
+		ret = record_stage(recording, RECORDING_COVERAGE);
+	if (!ret)
 		ret = drop_stream(recording);
-	if (ret)
+	if (!ret)
+		ret = clients_judge(recording);
+	if (ret || recording->nr_covered)
 		return ret;
-	if (recording->nr_covered)
-		return 0;
-	log_error("no function of %s ran; is there a load on it?",
-		  recording->session.selector.path);
+	log_error("none of the %" PRIu32 " functions that are known of %s and its libraries ran: there is no load on it, or most of its code has no unwind table",
+		  recording->nr_armed, recording->session.selector.path);
 	return CMD_FAILED;
 }
 

@@ -34,6 +34,7 @@ struct recording {
 	/* Set by the operator: selector of the session, and these. */
 	struct session session;
 	const char *workload; /* a shell command, run in each stage; or NULL */
+	bool is_load_loose; /* it may fail */
 	uint64_t stage_ns[RECORDING_OVER]; /* how long each is, without a workload */
 	uint64_t max_events;
 	bool follows_requests; /* while units are timed */
