@@ -47,6 +47,36 @@ int link_types(struct link *link, uint32_t profile_id, struct armed_type **ret, 
 	return 0;
 }
 
+/* The path of the one target; NULL: there is none. */
+static const char *target_path;
+
+int link_targets(struct link *link, struct target **ret, uint32_t *ret_nr)
+{
+	(void)link;
+	*ret_nr = target_path != NULL;
+	*ret = calloc(1, sizeof(**ret));
+	(*ret)->id = 1;
+	if (target_path)
+		(*ret)->path = strdup(target_path);
+	return 0;
+}
+
+void link_targets_free(struct target *targets, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		free(targets[i].path);
+	free(targets);
+}
+
+int link_processes(struct link *link, uint32_t target_id, struct process **ret, uint32_t *ret_nr)
+{
+	(void)link;
+	(void)target_id;
+	*ret = NULL;
+	*ret_nr = 0;
+	return 0;
+}
+
 static char *text;
 static size_t text_size;
 static FILE *out;
@@ -273,12 +303,45 @@ static void test_starvation(void)
 	   "who used most of the CPUs comes first, and who came just now counts");
 }
 
+/* Some seconds later. */
+static const char *tick(struct watching *watching)
+{
+	watching->refreshed_ns = 0;
+	listen();
+	watching_tick(watching);
+	return heard();
+}
+
+static void test_replaced(void)
+{
+	struct watching watching;
+	const char *lines;
+
+	watching_init(&watching, NULL, 60 * NSEC_PER_SEC, true);
+	target_path = "/bin/sh";
+	ok(!*tick(&watching), "nothing is said of a file that is there");
+	target_path = "/nowhere/program (deleted)";
+	ok(!*tick(&watching), "nor of one in whose place nothing has come");
+	target_path = "/bin/sh (deleted)";
+	lines = tick(&watching);
+	ok(count(lines, "\"kind\":\"replaced\"") == 1 && count(lines, "\"exe\":\"/bin/sh\"") == 1 &&
+	   count(lines, "'pg-collect arm /nowhere/profile'") == 1, "one that was replaced is reported");
+	ok(!*tick(&watching), "once");
+	watching_deinit(&watching);
+	watching_init(&watching, NULL, 60 * NSEC_PER_SEC, false);
+	ok(count(tick(&watching), "REPLACED /bin/sh was replaced since it was armed") == 1,
+	   "to people, too");
+	watching_deinit(&watching);
+	target_path = NULL;
+}
+
 int main(void)
 {
-	plan(18);
+	plan(23);
 	test_fold();
 	test_level();
 	test_starvation();
+	test_replaced();
 	free(text);
 	return tap_status();
 }

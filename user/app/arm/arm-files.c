@@ -9,6 +9,7 @@
 #include "app/arm/arming.h"
 #include "app/arm/cost-estimate.h"
 #include "app/arm/scope-options.h"
+#include "app/arm/stale-targets.h"
 #include "app/common/command.h"
 #include "base/log.h"
 #include "link/link.h"
@@ -99,6 +100,7 @@ static int arm_loaded(struct arm_files *arm, struct checked_file *files, struct 
 			putchar('\n');
 		is_first = false;
 		armed_text(&files[i].arming, &before, &arm->prices, &arm->scope, link);
+		stale_targets_replace(link, files[i].arming.target_id);
 		fflush(stdout);
 	}
 	if (!is_first)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 #include "app/common/command.h"
 #include "app/common/holder.h"
+#include "base/deleted.h"
 #include "base/log.h"
 #include "link/link.h"
 #include "out/text.h"
@@ -52,10 +54,21 @@ static bool is_file(const char *path, const char *name)
 	return !strcmp(path, name) || !strcmp(text_basename(path), name);
 }
 
+/* A file that was replaced meanwhile has the name that it had. */
+static bool is_program(const struct target *target, const char *name)
+{
+	char path[PATH_MAX];
+
+	if (is_file(target->path, name))
+		return true;
+	snprintf(path, sizeof(path), "%.*s", (int)deleted_stem(target->path), target->path);
+	return is_file(path, name);
+}
+
 /* Return: true if the program, or the profile that guards it, has this name. */
 static bool is_named(const struct state *state, const struct target *target, const char *name)
 {
-	if (is_file(target->path, name))
+	if (is_program(target, name))
 		return true;
 	for (uint32_t i = 0; i < state->nr_profiles; i++)
 		if (state->profiles[i].target_id == target->id &&

@@ -10,20 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/deleted.h"
 #include "binary/file/elf.h"
 
 /* With so many, identities_trim() forgets the older half. */
 #define MAX_IDENTITIES 4096
-
-/* The kernel says so of a file that was replaced by an update. */
-static void strip_deleted(char *path)
-{
-	static const char mark[] = " (deleted)";
-	size_t len = strlen(path);
-
-	if (len > sizeof(mark) - 1 && !strcmp(path + len - (sizeof(mark) - 1), mark))
-		path[len - (sizeof(mark) - 1)] = '\0';
-}
 
 static void look_up(struct identity *identity)
 {
@@ -38,7 +29,7 @@ static void look_up(struct identity *identity)
 	if (len < 0)
 		return;
 	exe[len] = '\0';
-	strip_deleted(exe);
+	exe[deleted_stem(exe)] = '\0';
 	identity->exe = strdup(exe);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)

@@ -62,6 +62,7 @@ static void clear(struct cached_profile *profile)
 	free(profile->guards);
 	free(profile->path);
 	free(profile->exe);
+	free(profile->build_id);
 	visits_deinit(&profile->visits);
 	memset(profile, 0, sizeof(*profile));
 }
@@ -169,7 +170,8 @@ static int load(struct cached_profile *profile, uint64_t hash)
 		ret = take_types(profile, &file);
 	if (!ret && file.samples.nr_objects) {
 		profile->exe = strdup(file.samples.objects[0].path);
-		ret = profile->exe ? 0 : -ENOMEM;
+		profile->build_id = strdup(file.samples.objects[0].build_id);
+		ret = profile->exe && profile->build_id ? 0 : -ENOMEM;
 	}
 	if (!ret)
 		ret = visits_init(&profile->visits, &file.samples, &file.model);

@@ -43,7 +43,8 @@ struct cached_profile {
 	uint32_t id;
 	uint32_t target_id;
 	char *path;
-	char *exe; /* NULL if not known */
+	char *exe; /* NULL if not known, like the next one */
+	char *build_id;
 	struct cached_type *types; /* by id */
 	struct cached_guard *guards; /* by number in the module */
 	struct visits visits;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "app/common/holder.h"
+#include "app/common/replaced.h"
 #include "base/time.h"
 #include "out/json.h"
 
@@ -298,13 +299,27 @@ static void json_profile(struct json *json, const struct status_profile *profile
 	}
 }
 
+static void json_target(struct json *json, const struct status *status,
+			const struct target *target)
+{
+	struct replaced replaced;
+
+	status_replaced(status, target, &replaced);
+	json_object(json, NULL);
+	json_string(json, "kind", "target");
+	fields_json(json, status_target_fields, target);
+	json_string(json, "replaced", replaced_name(&replaced));
+	json_u64(json, "unguarded", replaced.nr_pids);
+	end_line(json);
+}
+
 void status_json(const struct status *status)
 {
 	const struct stats *stats = &status->stats;
 	struct json json = { 0 };
 
 	for (uint32_t i = 0; i < status->nr_targets; i++)
-		fields_json_line(&json, stdout, "target", status_target_fields, &status->targets[i]);
+		json_target(&json, status, &status->targets[i]);
 	for (uint32_t i = 0; i < status->nr_processes; i++)
 		fields_json_line(&json, stdout, "process", process_fields, &status->processes[i]);
 	for (uint32_t i = 0; i < status->nr_profiles; i++)

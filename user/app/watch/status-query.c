@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "app/common/command.h"
+#include "app/common/replaced.h"
 #include "base/log.h"
 #include "store/profile-file.h"
 
@@ -58,6 +59,25 @@ bool status_has_news(const struct status_profile *profile)
 	return novel > MIN_FACTOR * expected &&
 	       novel > expected + MAX_DEVIATIONS * sqrt(expected) +
 			       MAX_DEVIATIONS * MAX_DEVIATIONS / 2.0;
+}
+
+const struct status_profile *status_profile_of(const struct status *status,
+					       const struct target *target)
+{
+	for (uint32_t i = 0; i < status->nr_profiles; i++)
+		if (status->profiles[i].armed->target_id == target->id)
+			return &status->profiles[i];
+	return NULL;
+}
+
+void status_replaced(const struct status *status, const struct target *target,
+		     struct replaced *ret)
+{
+	const struct status_profile *profile = status_profile_of(status, target);
+	bool is_known = profile && profile->is_known;
+
+	replaced_find(target, status->processes, status->nr_processes,
+		      is_known ? profile->samples.objects[0].build_id : NULL, ret);
 }
 
 /* What the file of the profile adds, if it is still what was armed. */

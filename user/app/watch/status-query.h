@@ -46,6 +46,14 @@ struct status {
 	bool is_json;
 };
 
+/* What replaced the target's file, if something did. */
+struct replaced;
+void status_replaced(const struct status *status, const struct target *target,
+		     struct replaced *ret);
+/* The profile that guards the target, or NULL. */
+const struct status_profile *status_profile_of(const struct status *status,
+					       const struct target *target);
+
 /* Of a struct target and a struct armed_profile, as JSON and text (status-json.c). */
 extern const struct field status_target_fields[];
 extern const struct field status_profile_fields[];

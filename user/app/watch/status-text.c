@@ -5,23 +5,53 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "app/common/holder.h"
+#include "app/common/replaced.h"
 #include "app/common/trial-text.h"
 #include "base/duration.h"
+#include "base/time.h"
 #include "out/text.h"
 
-static const struct status_profile *profile_of(const struct status *status,
-					       const struct target *target)
+/* Who holds it; of an owned one that left no note only that somebody does. */
+static void text_holder(const struct target *target)
 {
-	for (uint32_t i = 0; i < status->nr_profiles; i++)
-		if (status->profiles[i].armed->target_id == target->id)
-			return &status->profiles[i];
-	return NULL;
+	uint64_t now_ns = time_wall_ns();
+	char time[TIME_TEXT_MAX], since[DURATION_TEXT_MAX], name[160];
+	struct holder holder;
+
+	if (!(target->flags & PERFGUARD_TARGET_FLAGS_OWNED))
+		return;
+	if (!holder_find(target->id, &holder)) {
+		puts("  held by a program that audits it, or trains on it");
+		return;
+	}
+	printf("  held by %s", holder_text(&holder, name, sizeof(name)));
+	if (holder.stage[0])
+		printf(",\n  in the stage of %s", holder.stage);
+	printf(" since %.19sZ", time_format(holder.since_ns, time));
+	if (now_ns >= holder.since_ns)
+		printf(", for %s", duration_format(now_ns - holder.since_ns, since));
+	putchar('\n');
+}
+
+static void text_replaced(const struct status *status, const struct target *target,
+			  const struct status_profile *profile)
+{
+	char text[REPLACED_TEXT_MAX];
+	struct replaced replaced;
+
+	status_replaced(status, target, &replaced);
+	if (!replaced.by)
+		return;
+	printf("  %sREPLACED%s: ", text_red(stdout), text_plain(stdout));
+	text_safe(stdout, replaced_text(&replaced, profile ? profile->armed->name : NULL, text));
+	putchar('\n');
 }
 
 static void text_target(const struct status *status, const struct target *target)
 {
 	char threshold[DURATION_TEXT_MAX];
-	const struct status_profile *profile = profile_of(status, target);
+	const struct status_profile *profile = status_profile_of(status, target);
 	char units[TEXT_MAX], late[TEXT_MAX], waits[TEXT_MAX];
 
 	printf("%sTarget %" PRIu32 "%s: ", text_bold(stdout), target->id, text_plain(stdout));
@@ -34,10 +64,15 @@ static void text_target(const struct status *status, const struct target *target
 		fputs(target->has_uid ? " in cgroup " : ", only in cgroup ", stdout);
 		text_safe(stdout, target->cgroup);
 	}
-	printf("\n  %" PRIu32 " process%s, %" PRIu32 " thread%s seen; ", target->processes,
+	putchar('\n');
+	text_holder(target);
+	text_replaced(status, target, profile);
+	printf("  %" PRIu32 " process%s, %" PRIu32 " thread%s seen; ", target->processes,
 	       target->processes == 1 ? "" : "es", target->threads,
 	       target->threads == 1 ? "" : "s");
-	if (target->threshold_ns)
+	if (target->threshold_ns >= LINK_NEVER_LATE_NS)
+		puts("nothing is late");
+	else if (target->threshold_ns)
 		printf("late after %s\n", duration_format(target->threshold_ns, threshold));
 	else if (profile)
 		puts("late by type");

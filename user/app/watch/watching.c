@@ -47,6 +47,7 @@ void watching_deinit(struct watching *watching)
 	profile_cache_deinit(&watching->cache);
 	fold_deinit(&watching->fold);
 	cpu_users_deinit(&watching->users);
+	replacements_deinit(&watching->replacements);
 	if (watching->unwinder)
 		unwinder_destroy(watching->unwinder);
 	memset(watching, 0, sizeof(*watching));
@@ -87,8 +88,14 @@ static int optional(struct watching *watching, int error)
 
 static int refresh(struct watching *watching, uint64_t now_ns)
 {
+	int ret = optional(watching, profile_cache_refresh(&watching->cache, watching->link));
+
 	watching->refreshed_ns = now_ns;
-	return optional(watching, profile_cache_refresh(&watching->cache, watching->link));
+	if (ret)
+		return ret;
+	return optional(watching, replacements_look(&watching->replacements, watching->link,
+						    &watching->cache,
+						    watching->is_json ? &watching->json : NULL));
 }
 
 static int print_starvation(struct watching *watching, const struct alert_cpu_user *users,

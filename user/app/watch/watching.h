@@ -17,6 +17,7 @@
 #include "app/watch/cpu-users.h"
 #include "app/watch/late-units.h"
 #include "app/watch/profile-cache.h"
+#include "app/watch/replacements.h"
 #include "data/requests.h"
 #include "out/alert/alert-request.h"
 #include "out/alert/fold.h"
@@ -44,6 +45,7 @@ struct watching {
 	struct profile_cache cache;
 	struct fold fold;
 	struct starvation starvation;
+	struct replacements replacements;
 	struct cpu_users users; /* when it was found; without users once it is printed */
 	uint64_t alerted_ns; /* CLOCK_MONOTONIC: the last alert */
 	uint64_t put_off_ns; /* the module put a request off last */

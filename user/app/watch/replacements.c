@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "app/watch/replacements.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "app/common/replaced.h"
+#include "base/time.h"
+#include "link/link.h"
+#include "out/text.h"
+
+static bool was_reported(const struct replacements *replacements, uint32_t id)
+{
+	for (uint32_t i = 0; i < replacements->nr; i++)
+		if (replacements->ids[i] == id)
+			return true;
+	return false;
+}
+
+static int print_json(struct json *json, const struct target *target,
+		      const struct replaced *replaced, const char *text)
+{
+	char time[TIME_TEXT_MAX];
+
+	json_object(json, NULL);
+	json_string(json, "kind", "replaced");
+	json_string(json, "time", time_format(time_wall_ns(), time));
+	json_u64(json, "target", target->id);
+	json_string(json, "exe", replaced->path);
+	json_string(json, "build", replaced_name(replaced));
+	json_u64(json, "unguarded", replaced->nr_pids);
+	json_array(json, "pids");
+	for (uint32_t i = 0; i < replaced->nr_pids && i < REPLACED_MAX_PIDS; i++)
+		json_u64(json, NULL, replaced->pids[i]);
+	json_end(json);
+	json_string(json, "text", text);
+	json_end(json);
+	return json_end_line(json, stdout);
+}
+
+static int print(struct json *json, const struct target *target, const struct replaced *replaced,
+		 const char *profile)
+{
+	char text[REPLACED_TEXT_MAX], time[TIME_TEXT_MAX];
+
+	replaced_text(replaced, profile, text);
+	if (json)
+		return print_json(json, target, replaced, text);
+	printf("%s %sREPLACED%s ", time_format_local(time_wall_ns(), time), text_red(stdout),
+	       text_plain(stdout));
+	text_safe(stdout, text);
+	putchar('\n');
+	return fflush(stdout) || ferror(stdout) ? -EIO : 0;
+}
+
+static const struct cached_profile *profile_of(const struct profile_cache *cache, uint32_t target_id)
+{
+	for (uint32_t i = 0; i < cache->nr; i++)
+		if (cache->profiles[i].target_id == target_id)
+			return &cache->profiles[i];
+	return NULL;
+}
+
+/* Where nothing has come to the place yet there is nothing to be done. */
+static int look_at(struct replacements *replacements, struct link *link,
+		   const struct profile_cache *cache, struct json *json,
+		   const struct target *target)
+{
+	const struct cached_profile *profile = profile_of(cache, target->id);
+	struct process *processes;
+	struct replaced replaced;
+	uint32_t nr, *ids;
+	int error = link_processes(link, 0, &processes, &nr);
+
+	if (error)
+		return error;
+	replaced_find(target, processes, nr, profile ? profile->build_id : NULL, &replaced);
+	free(processes);
+	if (replaced.by == REPLACED_NOT || replaced.by == REPLACED_BY_NOTHING)
+		return 0;
+	ids = reallocarray(replacements->ids, replacements->nr + 1, sizeof(*ids));
+	if (!ids)
+		return -ENOMEM;
+	replacements->ids = ids;
+	ids[replacements->nr++] = target->id;
+	return print(json, target, &replaced, profile ? profile->path : NULL);
+}
+
+int replacements_look(struct replacements *replacements, struct link *link,
+		      const struct profile_cache *cache, struct json *json)
+{
+	struct target *targets;
+	uint32_t nr;
+	int ret = link_targets(link, &targets, &nr);
+
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; i < nr && !ret; i++)
+		if (replaced_is_stale(&targets[i]) && !was_reported(replacements, targets[i].id))
+			ret = look_at(replacements, link, cache, json, &targets[i]);
+	link_targets_free(targets, nr);
+	return ret;
+}
+
+void replacements_deinit(struct replacements *replacements)
+{
+	free(replacements->ids);
+	*replacements = (struct replacements){ 0 };
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Reports, once each, that the file of an armed target was replaced.
+ */
+#ifndef _USER_APP_WATCH_REPLACEMENTS_H
+#define _USER_APP_WATCH_REPLACEMENTS_H
+
+#include <stdbool.h>
+
+#include "app/watch/profile-cache.h"
+#include "out/json.h"
+
+struct replacements {
+	uint32_t *ids; /* of the targets that were reported */
+	uint32_t nr;
+};
+
+/* @json: print JSON by it; NULL: text.  Returns 0, -EIO, -ENOMEM or the link's error. */
+int replacements_look(struct replacements *replacements, struct link *link,
+		      const struct profile_cache *cache, struct json *json);
+void replacements_deinit(struct replacements *replacements);
+
+#endif /* _USER_APP_WATCH_REPLACEMENTS_H */
