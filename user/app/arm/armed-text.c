@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/arm/guarded-programs.h"
 #include "base/duration.h"
 #include "base/time.h"
 #include "link/link.h"
@@ -181,6 +182,8 @@ void armed_text(const struct arming *arming, const struct armed_before *before,
 	print_scope(scope);
 	text_heading(stdout, "processes");
 	printf("%" PRIu32 " now, and all that are started later\n", arming->processes);
+	if (!scope->cgroup && !scope->has_uid)
+		guarded_programs_text(link, arming->target_id);
 	text_heading(stdout, "units");
 	text_counted(stdout, loading->nr_courses, "event loop");
 	fputs(", ", stdout);
