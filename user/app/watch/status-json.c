@@ -7,6 +7,7 @@
 
 #include "app/common/holder.h"
 #include "app/common/replaced.h"
+#include "app/watch/expectation.h"
 #include "base/time.h"
 #include "out/json.h"
 
@@ -269,7 +270,7 @@ static void end_line(struct json *json)
 
 static void json_profile(struct json *json, const struct status_profile *profile)
 {
-	double expected = status_expected(profile);
+	double expected = status_expected(profile), late = expectation_late(profile);
 
 	json_object(json, NULL);
 	json_string(json, "kind", "profile");
@@ -279,6 +280,12 @@ static void json_profile(struct json *json, const struct status_profile *profile
 	else
 		json_null(json, "novel_expected");
 	json_bool(json, "is_new_load", status_has_news(profile));
+	if (late >= 0)
+		json_real(json, "late_expected", late);
+	else
+		json_null(json, "late_expected");
+	json_bool(json, "is_late_unexpected", expectation_is_late(profile));
+	json_bool(json, "is_beyond_budget", expectation_is_costly(profile));
 	if (profile->armed->prices.budget_ppm)
 		fields_json(json, budget_fields, profile->armed);
 	else

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "app/watch/expectation.h"
 #include "base/array.h"
 #include "base/duration.h"
 #include "base/time.h"
@@ -292,5 +293,6 @@ void status_profile_text(const struct status_profile *profile, const struct targ
 		text_line(stdout, "no names", profile->why);
 	print_guards(profile);
 	print_types(profile, max_types);
+	expectation_text(profile);
 	print_news(profile, target);
 }
