@@ -389,7 +389,7 @@ static void request_answered(struct pguard_connection_table *table,
 }
 
 /* The request that a client has made, if any, is over. */
-static void request_end(struct pguard_connection_table *table,
+static __always_inline void request_end(struct pguard_connection_table *table,
 			struct pguard_connection *connection)
 {
 	lockdep_assert_held(&connection->lock);
@@ -407,7 +407,8 @@ static void request_end(struct pguard_connection_table *table,
  * client to acknowledge what went before.  The kernel keeps when the last packet left, which may
  * have had no data; and in jiffies when the last data did.
  */
-static void answer_leave(struct pguard_connection *connection, const struct pguard_message *message)
+static __always_inline void answer_leave(struct pguard_connection *connection,
+					 const struct pguard_message *message)
 {
 	const struct tcp_sock *tp = tcp_sk(connection->sk);
 	u64 answered = connection->request.answered, left;
@@ -526,6 +527,26 @@ static void request_begin(struct pguard_connection *connection,
 	pguard_late_requests_expect(&message->table->late);
 }
 
+/* The request of a connection is over, if there is one that was answered.  Context: the same. */
+static __always_inline void answered_end(struct pguard_connection *connection,
+					 const struct pguard_message *message)
+{
+	if (connection->is_open)
+		answer_leave(connection, message);
+	if (unlikely(pguard_stream_is_open()))
+		record_end(connection, message);
+	request_end(message->table, connection);
+}
+
+/* The request is over, or there was none if nobody has answered. */
+void pguard_client_request_end(struct pguard_connection *connection,
+			       const struct pguard_message *message)
+{
+	if (connection->request.answered)
+		answered_end(connection, message);
+	WRITE_ONCE(connection->is_open, false);
+}
+
 /* A client's message was read. */
 void pguard_client_request_read(struct pguard_connection *connection,
 				const struct pguard_message *message)
@@ -533,11 +554,7 @@ void pguard_client_request_read(struct pguard_connection *connection,
 	if (connection->is_open && !connection->request.answered) {
 		pguard_client_request_account(&connection->request, message, NULL);
 	} else {
-		if (connection->is_open)
-			answer_leave(connection, message);
-		if (unlikely(pguard_stream_is_open()))
-			record_end(connection, message);
-		request_end(message->table, connection);
+		answered_end(connection, message);
 		request_begin(connection, message);
 		if (unlikely(pguard_stream_is_open()))
 			record_begin(connection, message);

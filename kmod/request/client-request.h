@@ -67,6 +67,8 @@ void pguard_client_request_woken(struct pguard_client_request *request,
 void pguard_client_request_taken(const struct pguard_connection *connection,
 				 const struct pguard_message *message,
 				 const struct pguard_handover *handover);
+void pguard_client_request_end(struct pguard_connection *connection,
+			       const struct pguard_message *message);
 void pguard_client_request_read(struct pguard_connection *connection,
 				const struct pguard_message *message);
 void pguard_client_request_write(struct pguard_connection *connection,

@@ -315,7 +315,8 @@ static noinline struct pguard_connection *connection_new(struct pguard_connectio
 	struct pguard_connection *connection = connection_alloc(sk);
 
 	if (connection) {
-		connection->id = atomic_inc_return(&table->next_id) & ~PGUARD_DATAGRAM_ID;
+		connection->id = atomic_inc_return(&table->next_id) &
+				 ~(PGUARD_DATAGRAM_ID | PGUARD_ASKER_ID);
 		if (pguard_is_datagram(sk))
 			connection->role = PGUARD_CONNECTION_DATAGRAMS;
 		connection = add(table, connection);
@@ -337,6 +338,33 @@ struct pguard_connection *pguard_connection_get(struct pguard_connection_table *
 						struct sock *sk)
 {
 	return pguard_connection_find(table, (u64)sk) ?: connection_new(table, sk);
+}
+
+/**
+ * pguard_connection_add_asker() - add the connection of the requests of a peer that asks, too
+ * @table: of the target
+ * @peer: in it
+ *
+ * Its socket is kept open by the caller.
+ *
+ * Context: any but interrupts; does not sleep.
+ * Return: false if there is no room for it.
+ */
+bool pguard_connection_add_asker(struct pguard_connection_table *table,
+				 const struct pguard_connection *peer)
+{
+	struct pguard_connection *connection = connection_alloc(peer->sk);
+
+	if (connection) {
+		connection->id = peer->id | PGUARD_ASKER_ID;
+		connection->role = PGUARD_CONNECTION_CLIENT;
+		rcu_read_lock();
+		connection = add(table, connection);
+		rcu_read_unlock();
+	}
+	if (!connection)
+		atomic64_inc(&table->refused);
+	return connection;
 }
 
 static struct pguard_connection *remote_new(struct pguard_connection_table *table, struct sock *sk,

@@ -32,7 +32,7 @@ static bool is_serving(const struct pguard_thread *thread)
 }
 
 /* The unit at hand serves this client from now on. */
-static void serve(struct pguard_thread *thread, const struct sock *client, u32 id)
+static __always_inline void serve(struct pguard_thread *thread, const struct sock *client, u32 id)
 {
 	thread->serves.client = client;
 	thread->serves.id = id;
@@ -79,7 +79,8 @@ static noinline void client_account(const struct pguard_message *message,
 		serve(thread, client, id);
 }
 
-static void peer_write(struct pguard_connection *connection, const struct pguard_message *message)
+static __always_inline void peer_write(struct pguard_connection *connection,
+					const struct pguard_message *message)
 {
 	const struct pguard_thread *thread = message->thread;
 	const struct sock *client = NULL;
@@ -99,7 +100,8 @@ static void peer_write(struct pguard_connection *connection, const struct pguard
 		client_account(message, client, id, connection, false);
 }
 
-static void peer_read(struct pguard_connection *connection, const struct pguard_message *message)
+static __always_inline void peer_read(struct pguard_connection *connection,
+				       const struct pguard_message *message)
 {
 	const struct sock *client;
 	u32 id;
@@ -157,10 +159,13 @@ static noinline void find_role(struct pguard_connection *connection,
 	struct pguard_peer_address address;
 	u64 other = pguard_other_cookie(connection->sk);
 
+	/* It may ask, too. */
+	if (role == PGUARD_CONNECTION_PEER)
+		role = PGUARD_CONNECTION_ASKED;
 	pguard_peer_address_of(connection->sk, &message->table->names, &address);
 	spin_lock(&connection->lock);
 	if (connection->role == PGUARD_CONNECTION_UNKNOWN) {
-		if (role == PGUARD_CONNECTION_PEER) {
+		if (role == PGUARD_CONNECTION_ASKED) {
 			connection->address = address;
 			connection->other = other;
 			connection->place = pguard_sent_place(other);
@@ -401,6 +406,132 @@ static noinline void take_datagrams(struct pguard_connection *socket,
 			take_datagram_of(socket, message, &remote, is_read);
 }
 
+/* It is a peer's, or is known to ask, too; it stays what it is if it was closed meanwhile. */
+static void set_kind(struct pguard_connection *peer, u8 role)
+{
+	lockdep_assert_held(&peer->lock);
+	if (pguard_connection_is_peer(peer))
+		WRITE_ONCE(peer->role, role);
+}
+
+/* Of a peer that asks, too, what it has asked; NULL: there was no room.  Preemption is off. */
+static struct pguard_connection *asker_of(const struct pguard_connection *peer,
+					  const struct pguard_message *message)
+{
+	return client_find(message, peer->sk, peer->id | PGUARD_ASKER_ID);
+}
+
+/* Does the unit work for a client, other than for what the peer itself has asked? */
+static bool is_for_client(const struct pguard_connection *peer,
+			  const struct pguard_message *message)
+{
+	const struct pguard_serves *serves = &message->thread->serves;
+
+	return is_serving(message->thread) &&
+	       !(serves->client == peer->sk && serves->id == (peer->id | PGUARD_ASKER_ID));
+}
+
+/* What a peer has asked unasked is answered, unless that is long after. */
+static void asker_write(struct pguard_connection *asker, const struct pguard_message *message,
+			enum pguard_two_way_message what)
+{
+	bool is_open;
+
+	spin_lock(&asker->lock);
+	if (what == PGUARD_TWO_WAY_RESTED)
+		pguard_client_request_end(asker, message);
+	is_open = asker->is_open;
+	if (is_open) {
+		/* Now it is one. */
+		if (!asker->request.answered)
+			asker->request.reports = 0;
+		pguard_client_request_write(asker, message);
+	}
+	spin_unlock(&asker->lock);
+	if (is_open)
+		serve(message->thread, asker->sk, asker->id);
+}
+
+/* It was not asked for: another request begins, or it belongs to what is answered just now. */
+static void asker_read(struct pguard_connection *asker, const struct pguard_message *message,
+		       enum pguard_two_way_message what)
+{
+	bool is_open;
+
+	spin_lock(&asker->lock);
+	if (asker->is_open && what <= PGUARD_TWO_WAY_ECHO) {
+		pguard_client_request_account(&asker->request, message, NULL);
+	} else if (what != PGUARD_TWO_WAY_WITHIN) {
+		pguard_client_request_end(asker, message);
+		pguard_client_request_read(asker, message);
+		asker->request.reports = PGUARD_REQUEST_REPORTED;
+	}
+	is_open = asker->is_open;
+	spin_unlock(&asker->lock);
+	if (is_open)
+		serve(message->thread, asker->sk, asker->id);
+}
+
+/* Somebody is asked who may ask himself. */
+static void two_way_write(struct pguard_connection *peer, const struct pguard_message *message)
+{
+	bool is_for_other = is_for_client(peer, message), is_two_way;
+	struct pguard_connection *asker = NULL;
+	enum pguard_two_way_message what;
+
+	spin_lock(&peer->lock);
+	is_two_way = peer->role == PGUARD_CONNECTION_TWO_WAY;
+	what = pguard_two_way_message(&peer->way, message);
+	pguard_two_way_asked(&peer->way, message);
+	if (is_for_other || (!is_two_way && pguard_two_way_is_over(&peer->way)))
+		set_kind(peer, PGUARD_CONNECTION_PEER);
+	spin_unlock(&peer->lock);
+	if (is_two_way)
+		asker = asker_of(peer, message);
+	if (asker)
+		asker_write(asker, message, is_for_other ? PGUARD_TWO_WAY_RESTED : what);
+	peer_write(peer, message);
+}
+
+/* Returns true if it asks, too, from now on. */
+static bool two_way_find_out(struct pguard_connection *peer, const struct pguard_message *message)
+{
+	bool is_two_way = pguard_two_way_answered(&peer->way, message);
+
+	lockdep_assert_held(&peer->lock);
+	if (!is_two_way || peer->role != PGUARD_CONNECTION_ASKED)
+		return peer->role == PGUARD_CONNECTION_TWO_WAY;
+	is_two_way = pguard_connection_add_asker(message->table, peer);
+	set_kind(peer, is_two_way ? PGUARD_CONNECTION_TWO_WAY : PGUARD_CONNECTION_PEER);
+	return is_two_way;
+}
+
+/* Something came from somebody who may ask himself. */
+static void two_way_read(struct pguard_connection *peer, const struct pguard_message *message)
+{
+	struct pguard_connection *asker = NULL;
+	enum pguard_two_way_message what;
+	bool was_asked;
+
+	spin_lock(&peer->lock);
+	what = pguard_two_way_message(&peer->way, message);
+	was_asked = peer->way.is_asked;
+	if (two_way_find_out(peer, message))
+		asker = asker_of(peer, message);
+	spin_unlock(&peer->lock);
+	if (asker && (what != PGUARD_TWO_WAY_WITHIN || !was_asked))
+		asker_read(asker, message, what);
+	else
+		peer_read(peer, message);
+}
+
+/* By a connection of a peer that asks, too, or may. */
+static noinline void take_two_way(struct pguard_connection *peer,
+				  const struct pguard_message *message, bool is_read)
+{
+	is_read ? two_way_read(peer, message) : two_way_write(peer, message);
+}
+
 static __always_inline void had_message(const struct pguard_message *message)
 {
 	struct pguard_serves *serves = &message->thread->serves;
@@ -421,6 +552,8 @@ static __always_inline void take(struct pguard_connection *connection,
 	if (unlikely(role > PGUARD_CONNECTION_PEER)) {
 		if (role == PGUARD_CONNECTION_DATAGRAMS)
 			take_datagrams(connection, message, is_read, nr);
+		else if (role != PGUARD_CONNECTION_GONE)
+			take_two_way(connection, message, is_read);
 		had_message(message);
 		return;
 	}

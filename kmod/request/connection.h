@@ -29,6 +29,7 @@
 #include "request/handover.h"
 #include "request/late-requests.h"
 #include "request/request-sums.h"
+#include "request/two-way.h"
 
 #include <linux/jump_label.h>
 #include <linux/mutex.h>
@@ -53,12 +54,20 @@ enum pguard_connection_role {
 	PGUARD_CONNECTION_UNKNOWN,
 	PGUARD_CONNECTION_CLIENT,
 	PGUARD_CONNECTION_PEER,
+	PGUARD_CONNECTION_ASKED,	/* a peer that may ask, too, see two-way.h */
+	PGUARD_CONNECTION_TWO_WAY,	/* one that does */
 	PGUARD_CONNECTION_DATAGRAMS,	/* a socket by which others are connected */
 	PGUARD_CONNECTION_GONE,		/* out of the table */
 };
 
 /* The id of a connection by datagrams has this bit, and a hash of the other side's address. */
 #define PGUARD_DATAGRAM_ID	BIT(31)
+
+/*
+ * The requests of a peer that asks, too, have a connection of their own in the table, a client's,
+ * whose id is that of the peer's and this bit.
+ */
+#define PGUARD_ASKER_ID		BIT(30)
 
 /* Who has a request now. */
 enum pguard_handing {
@@ -152,7 +161,7 @@ enum { PGUARD_MAX_ASKERS = 6 };
  * @sk: referenced; the key, see pguard_connection_key()
  * @lock: of all that follows; no other lock is taken within but those of the sums
  * @id: never used again; of datagrams, see PGUARD_DATAGRAM_ID
- * @role: who asks; set once, until the connection is gone
+ * @role: who asks; set once, until the connection is gone, but among the kinds of peers
  * @is_open: there is a request, maybe one that is answered already
  * @port: of the other side, by datagrams, and
  * @host: its address, of IPv4 a mapped one
@@ -167,6 +176,7 @@ enum { PGUARD_MAX_ASKERS = 6 };
  * @noting: when messages to it are sent, see sent-messages.h
  * @other: the cookie of its local socket
  * @place: where that is noted
+ * @way: whether it asks, too
  * @asked_at: of a peer by datagrams: pguard_clock() of its last message
  * @is_answered: the same: it has answered to the only one of
  * @askers: for whom it was asked, the oldest first, which are
@@ -193,6 +203,7 @@ struct pguard_connection {
 			u8 noting;
 			u64 other;
 			struct pguard_sent *place;
+			struct pguard_two_way way;
 		};
 		struct {
 			u64 asked_at;
@@ -255,10 +266,23 @@ static inline bool pguard_connection_is_datagram(const struct pguard_connection 
 	return connection->id & PGUARD_DATAGRAM_ID;
 }
 
-/* By which it is found: the socket, and of datagrams the id as well. */
+static inline bool pguard_connection_is_peer(const struct pguard_connection *connection)
+{
+	u8 role = READ_ONCE(connection->role);
+
+	return role >= PGUARD_CONNECTION_PEER && role <= PGUARD_CONNECTION_TWO_WAY;
+}
+
+/* Those of a peer that asks, too. */
+static inline bool pguard_connection_is_asker(const struct pguard_connection *connection)
+{
+	return (connection->id & (PGUARD_DATAGRAM_ID | PGUARD_ASKER_ID)) == PGUARD_ASKER_ID;
+}
+
+/* By which it is found: the socket, and where that has several the id as well. */
 static inline u64 pguard_connection_key(const struct sock *sk, u32 id)
 {
-	return (u64)sk ^ (id & PGUARD_DATAGRAM_ID ? (u64)id << 32 : 0);
+	return (u64)sk ^ (id & (PGUARD_DATAGRAM_ID | PGUARD_ASKER_ID) ? (u64)id << 32 : 0);
 }
 
 /* Some target's requests are followed; pguard_control for writing. */
@@ -274,6 +298,8 @@ u64 pguard_connection_table_look(struct pguard_connection_table *table, u64 soon
 struct pguard_connection *pguard_connection_find(struct pguard_connection_table *table, u64 key);
 struct pguard_connection *pguard_connection_get(struct pguard_connection_table *table,
 						struct sock *sk);
+bool pguard_connection_add_asker(struct pguard_connection_table *table,
+				 const struct pguard_connection *peer);
 struct pguard_connection *pguard_connection_get_remote(struct pguard_connection_table *table,
 						       struct sock *sk,
 						       const struct pguard_remote *remote);

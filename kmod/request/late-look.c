@@ -100,7 +100,7 @@ static u64 unread_age(const struct pguard_connection *connection)
 	struct pguard_arrival arrival;
 
 	if (connection->role != PGUARD_CONNECTION_CLIENT || !connection->request.pid ||
-	    pguard_connection_is_datagram(connection))
+	    pguard_connection_is_datagram(connection) || pguard_connection_is_asker(connection))
 		return 0;
 	if (sk->sk_family == AF_UNIX)
 		return local_unread_age(connection);

@@ -138,7 +138,7 @@ void pguard_request_describe_open(struct pguard_connection_table *table,
 	if (request->asked && pguard_request_wait(waiting) > request->longest)
 		peer = pguard_connection_find(table, request->asked);
 	/* Its socket may be gone, and another one be where it was. */
-	if (!peer || READ_ONCE(peer->role) != PGUARD_CONNECTION_PEER)
+	if (!peer || !pguard_connection_is_peer(peer))
 		return;
 	pguard_peer_of(peer, &address);
 	peer_describe(&address, &ret->slow);
