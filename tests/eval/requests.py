@@ -25,7 +25,8 @@ PAGE = HERE / "results/requests.md"
 FILE = "requests.json"
 PROGRAMS = ("nginx", "nginx_proxy", "apache", "redis", "redis_blocked", "memcached", "mariadb",
             "subject:mariadb_pool", "kind:lighttpd", "kind:haproxy", "kind:postgres", "kind:python",
-            "python_threads", "dnsmasq")
+            "python_threads", "dnsmasq", "subject:geany")
+SCRIPTS = {"subject:geany": "keys.py"}
 SECONDS = 1800
 SHARE, NEAR_NS = 0.02, 500_000  # as near as a request's time is to be to the client's
 ENOUGH = 0.99                   # of the requests
@@ -118,7 +119,8 @@ def main():
     arguments = measured.arguments(PROGRAMS)
     for program in [] if arguments.again else arguments.program or PROGRAMS:
         measured.measure(program, arguments.kernel, FILE, SECONDS,
-                         [("--icount", HERE / "guest/requests.py", program)])
+                         [("--icount", HERE / "guest" / SCRIPTS.get(program, "requests.py"),
+                           program)])
     results = measured.founds(PROGRAMS, arguments.kernel, FILE)
     judged = [judge(found) for found in results]
     text = measured.table(["server", "asked", "found", "by clients", "by sockets", "by the module",

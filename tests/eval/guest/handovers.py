@@ -15,7 +15,6 @@ import csv
 import json
 import pathlib
 import random
-import re
 import socket
 import subprocess
 import sys
@@ -27,6 +26,7 @@ TOP = HERE.parents[2]
 sys.path[:0] = [str(HERE), str(TOP / "tests/vm/guest")]
 
 import programs  # noqa: E402
+from calls import Calls  # noqa: E402
 from family import Family  # noqa: E402
 from perfguard import Audit, note  # noqa: E402
 from recorded import Recorded  # noqa: E402
@@ -37,40 +37,7 @@ REQUESTS = 2000
 PAUSE = 0.004           # between a connection's requests, s
 SPAN = 100000           # more than all takes, s of the guest's
 PORT, PEER = 7330, 7331
-TRACING = pathlib.Path("/sys/kernel/tracing")
 READS = (0, 19, 45, 47)     # read, readv, recvfrom, recvmsg
-LINE = re.compile(r"-(\d+)\s+\[\d+\]\s+\S+\s+([\d.]+): sys_(enter|exit)(?:: NR|\() ?(\d+)"
-                  r"(?: \((\w+)| = (-?\d+))")
-
-
-class Trace:
-    """Calls that read, of all threads of a process."""
-
-    def __init__(self, pid):
-        if not (TRACING / "trace").exists():
-            subprocess.run(["mount", "-t", "tracefs", "tracefs", str(TRACING)], check=True)
-        wanted = "||".join(f"id=={number}" for number in READS)
-        tasks = " ".join(path.name for path in pathlib.Path(f"/proc/{pid}/task").iterdir())
-        for file, text in (("buffer_size_kb", "65536"), ("trace_clock", "mono"),
-                           ("set_event_pid", tasks), ("options/event-fork", "1"),
-                           ("events/raw_syscalls/sys_enter/filter", wanted),
-                           ("events/raw_syscalls/sys_exit/filter", wanted),
-                           ("events/raw_syscalls/enable", "1")):
-            (TRACING / file).write_text(text, encoding="ascii")
-
-    @staticmethod
-    def reads():
-        """[(when it had returned, s; thread; descriptor)] of those that read something."""
-        (TRACING / "tracing_on").write_text("0", encoding="ascii")
-        inside, found = {}, []
-        with open(TRACING / "trace", encoding="utf-8", errors="replace") as lines:
-            for match in filter(None, map(LINE.search, lines)):
-                tid = int(match[1])
-                if match[3] == "enter":
-                    inside[tid] = int(match[5], 16)
-                elif tid in inside and int(match[6]) > 0:
-                    found.append((float(match[2]), tid, inside[tid]))
-        return found
 
 
 class Begun:
@@ -94,20 +61,20 @@ def measure_server(name, out):
     audit = Audit("--duration", SPAN, *program.target())
     if not audit.next("ready"):
         raise RuntimeError(audit.finish().errors)
-    recorded, trace = Recorded(Family()), Trace(program.pid)
+    recorded, trace = Recorded(Family()), Calls([program.pid], READS)
     subprocess.run([sys.executable, "-B", str(HERE / "client.py"), name, "--connections",
                     str(CONNECTIONS), "--pause", str(PAUSE), "--seed", "2", "--requests",
                     str(REQUESTS), "--pid", str(program.pid), "--out", str(out)],
                    check=True, timeout=1500)
-    reads = trace.reads()
+    reads = trace.done()
     recorded.finish()
     audit.finish()
     program.stop()
     with open(out / "sockets.tsv", encoding="ascii") as rows:
         fds = {int(row["port"]): int(row["fd"]) for row in csv.DictReader(rows, delimiter="\t")}
     by_fd = collections.defaultdict(list)
-    for when, tid, fd in reads:
-        by_fd[fd].append((int(when * 1e9), tid))
+    for _, when, tid, fd in reads:
+        by_fd[fd].append((when, tid))
     begun, found = Begun(recorded), []
     with open(out / "requests.tsv", encoding="ascii") as rows:
         for row in csv.DictReader(rows, delimiter="\t"):

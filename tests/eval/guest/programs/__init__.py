@@ -10,9 +10,10 @@ OTHERS = ["nginx_proxy", "redis_blocked", "python_threads", "dnsmasq", "php"]
 
 def load(name):
     """The Program of this name, with its directory not made yet; "subject:NAME" is a
-    subject's, "kind:NAME" one of the kinds."""
+    subject's, or a subject without one, "kind:NAME" one of the kinds."""
     if name.startswith("subject:"):
-        return importlib.import_module("subjects").load(name.removeprefix("subject:")).server
+        subject = importlib.import_module("subjects").load(name.removeprefix("subject:"))
+        return getattr(subject, "server", subject)
     if name.startswith("kind:"):
         return importlib.import_module("kinds").load(name.removeprefix("kind:"))
     if name not in NAMES + OTHERS:

@@ -71,6 +71,9 @@ class Subject:
         # The process that is guarded.
         self.pid = 0
 
+    def install(self):
+        """On the host: nothing takes long in a guest."""
+
     def start(self):
         """Start the program and set self.pid; ready for its load afterwards."""
         raise NotImplementedError
