@@ -22,7 +22,7 @@ $(BUILD)/tests/vm/hits $(BUILD)/tests/vm/stacks: CPPFLAGS += -Itests/bench
 $(BUILD)/tests/vm/hits $(BUILD)/tests/vm/stacks: $(VM_SELF)
 
 # As real programs come: stripped, without frame pointers, with exported names.
-VM_VICTIMS := $(addprefix $(BUILD)/tests/vm/,asleep busy connections datagrams flood generated guarded \
+VM_VICTIMS := $(addprefix $(BUILD)/tests/vm/,asked asleep busy connections datagrams flood generated guarded \
 	hostile lives one-site scripted service victim)
 $(VM_VICTIMS): $(BUILD)/tests/vm/%: tests/vm/%.c tests/vm/compute.h
 	$(call say,CCLD,$@)
