@@ -8,8 +8,8 @@
  * or of neither.  Nothing is known of a protocol, so messages that a client sends without
  * waiting for answers are one.
  *
- * A peer is whom the program asks itself.  What a unit writes to a peer is for the
- * client whom it served last; what comes back from the peer is for the same one.
+ * A peer is whom the program asks itself; it may ask, too (two-way.h).  What a unit writes to a
+ * peer is for the client whom it served last; what comes back from the peer is for the same one.
  *
  * A connection is made by the first message, and goes once its socket is closed.  It refers to
  * the socket, which is its key, and so to no other one.  Hooked calls use connections, and their
