@@ -15,19 +15,14 @@ enum {
 	REST_NS = 100 * NSEC_PER_MSEC,
 };
 
-/* For how long current has worked, or waited for a CPU; less by what is not counted yet. */
-static u64 busy(void)
-{
-	return current->se.sum_exec_runtime + current->sched_info.run_delay;
-}
-
-/* For how long the thread has slept since its last message; another thread, all the time.  ns. */
-static u64 slept(const struct pguard_two_way *way, const struct pguard_message *message)
+/* For how long the thread had no CPU since its last message; another thread, all the time.  ns. */
+static u64 rested(const struct pguard_two_way *way, const struct pguard_message *message)
 {
 	u64 now = max(message->now, way->at), elapsed = pguard_clock_ns(now - way->at), worked = 0;
 
 	if (way->tid == message->thread->tid)
-		worked = min(busy() - way->busy, elapsed);
+		/* Not run_delay, too: 6.12 may count sleep there (guarding.md). */
+		worked = min(current->se.sum_exec_runtime - way->worked, elapsed);
 	return elapsed - worked;
 }
 
@@ -54,7 +49,7 @@ enum pguard_two_way_message pguard_two_way_message(const struct pguard_two_way *
 
 	if (is_within(way, message))
 		return PGUARD_TWO_WAY_WITHIN;
-	ns = slept(way, message);
+	ns = rested(way, message);
 	if (ns <= ECHO_NS)
 		return PGUARD_TWO_WAY_ECHO;
 	return ns <= REST_NS ? PGUARD_TWO_WAY_NEXT : PGUARD_TWO_WAY_RESTED;
@@ -64,7 +59,7 @@ static void note(struct pguard_two_way *way, const struct pguard_message *messag
 {
 	way->unit = pguard_unit_of(message->thread);
 	way->at = message->now;
-	way->busy = busy();
+	way->worked = current->se.sum_exec_runtime;
 	way->tid = message->thread->tid;
 	if (way->seen < SEEN_MOST)
 		way->seen++;

@@ -9,7 +9,7 @@
  * more by the same connection, that was not asked for.  If so twice, the connection is two-way.
  *
  * From then on what is read by it first in a unit begins a request, and what the unit, and those
- * after it, write is the answer.  The request ends with the last write before the thread has slept
+ * after it, write is the answer.  The request ends with the last write before the thread has rested
  * for long: what comes then is by a timer of the program's own.  What is never answered is none.
  *
  * A connection by which something was asked for a client is a peer's, and stays so; so is one by
@@ -26,7 +26,7 @@ struct pguard_message;
  * struct pguard_two_way - what was seen of a peer that may ask, too; in its connection's lock
  * @unit: number of the unit that had the last message; 0: there was none
  * @at: pguard_clock() then
- * @busy: for how long its thread had worked, or waited for a CPU, by then, ns
+ * @worked: for how long its thread had had a CPU by then, less by what was not counted yet, ns
  * @switches: how often it had slept when the peer was asked
  * @tid: its id
  * @seen: messages, until it is known
@@ -37,7 +37,7 @@ struct pguard_message;
 struct pguard_two_way {
 	u64 unit;
 	u64 at;
-	u64 busy;
+	u64 worked;
 	u64 switches;
 	u32 tid;
 	u16 seen;

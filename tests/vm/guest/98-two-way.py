@@ -189,6 +189,7 @@ def main():
     check_rest(family, shower)
     shower.end()
     audit.finish()
+    note(f"{audit.kind('loop')}")
     slow = audit.kind("slow-request")
     note(f"{slow[:2]}")
     mine = f"process {subprocess.os.getpid()}"
