@@ -26,7 +26,7 @@ struct pguard_message;
  * struct pguard_two_way - what was seen of a peer that may ask, too; in its connection's lock
  * @unit: number of the unit that had the last message; 0: there was none
  * @at: pguard_clock() then
- * @worked: for how long its thread had had a CPU by then, less by what was not counted yet, ns
+ * @worked: how long its thread ran until then, less by what was not counted yet, ns
  * @switches: how often it had slept when the peer was asked
  * @tid: its id
  * @seen: messages, until it is known

@@ -70,8 +70,7 @@ static void ask(void)
 	char line[LINE_BYTES];
 
 	say(SHOWER, "?\n");
-	if (poll(&at[SHOWER], 1, -1) == 1)
-		hear(SHOWER, line);
+	hear(SHOWER, line);
 }
 
 static void fetch(void)
