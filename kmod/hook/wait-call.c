@@ -106,10 +106,17 @@ static bool reads_all(const struct pt_regs *regs)
 	return false;
 }
 
-/* Its return is not followed; who waits for a lock waits for no work. */
-static bool is_let_pass(const struct pt_regs *regs)
+/* A counter that is waited for, as GLib's condition variables have one, may look like a lock once. */
+static noinline bool waits_for_lock(struct pguard_thread *thread, const struct pt_regs *regs)
 {
-	return pguard_place_syscall(regs) == __NR_futex ? pguard_futex_locks(regs) : reads_all(regs);
+	return pguard_futex_locks(regs) && !pguard_connection_awaits(thread, regs->di);
+}
+
+/* Its return is not followed; who waits for a lock waits for no work. */
+static bool is_let_pass(struct pguard_thread *thread, const struct pt_regs *regs)
+{
+	return pguard_place_syscall(regs) == __NR_futex ? waits_for_lock(thread, regs)
+							: reads_all(regs);
 }
 
 /* A call begins of which the target wants to know what it reads, or who wakes it. */
@@ -167,7 +174,7 @@ static noinline bool wait_begin(struct pguard_thread *thread, const struct pt_re
 	}
 	if (follow & PGUARD_FOLLOW_BOUNDARY)
 		pguard_unit_plan(thread);
-	if (place->call_site->is.follow & PGUARD_FOLLOW_MESSAGE && !is_let_pass(regs)) {
+	if (place->call_site->is.follow & PGUARD_FOLLOW_MESSAGE && !is_let_pass(thread, regs)) {
 		follow |= PGUARD_FOLLOW_MESSAGE;
 		message_expect(thread, regs);
 	}
@@ -242,7 +249,7 @@ static void message_read(struct pguard_thread *thread, long ret)
 			pguard_connection_accept(thread, ret);
 		break;
 	case __NR_futex:
-		if (!ret && !pguard_futex_locks(regs))
+		if (!ret && !waits_for_lock(thread, regs))
 			pguard_connection_woken(thread, regs->di);
 		break;
 	case __NR_recvmmsg:
@@ -365,7 +372,7 @@ static noinline notrace struct pguard_thread *enter_reads(struct pguard_thread *
 
 	if (pguard_stream_is_open())
 		return enter_slow(thread, regs);
-	if (is_let_pass(regs))
+	if (is_let_pass(thread, regs))
 		return enter_none(thread);
 	thread->nr_waits++;
 	thread->follow = PGUARD_FOLLOW_MESSAGE;

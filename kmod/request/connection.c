@@ -641,6 +641,9 @@ static noinline void take_over(const struct pguard_message *message, bool is_all
 	for (nr = is_all ? PGUARD_HANDOVER_LENGTH : 1; nr; nr--) {
 		if (!pguard_handover_take(&message->table->handovers, message->key, &handover))
 			break;
+		/* A loop may ring its own bell, as GLib's does to look at its sources again. */
+		if (handover.tid == current->pid)
+			continue;
 		connection = client_find(message, handover.client, handover.id);
 		if (!connection)
 			continue;
@@ -762,6 +765,19 @@ static u64 futex_key(u64 address)
 {
 	/* Those of processes that are alike differ by a few bits. */
 	return address ^ (u64)current->mm * GOLDEN_RATIO_64;
+}
+
+/* Do threads wait for work at this futex?  Context: current, preemptible or not; does not sleep. */
+bool pguard_connection_awaits(struct pguard_thread *thread, u64 futex)
+{
+	struct pguard_connection_table *table;
+	bool ret;
+
+	preempt_disable_notrace();
+	table = table_of(thread);
+	ret = table && pguard_handover_is_known(&table->handovers, futex_key(futex));
+	preempt_enable_notrace();
+	return ret;
 }
 
 /**
