@@ -87,8 +87,19 @@ eval-causes: all
 
 # Whether the threads that serve requests are the right ones; PROGRAM, KERNEL and AGAIN as above.
 eval-handovers: all vm-programs
+	$(Q)scripts/setup --eval
+	$(Q)$(MAKE) --no-print-directory $(GLIB_POOL)
 	$(Q)python3 -B tests/eval/handovers.py $(PROGRAM:%=--program %) \
 		$(if $(filter-out file,$(origin KERNEL)),--kernel $(KERNEL)) $(if $(AGAIN),--again)
+
+# The only program here that is linked with GLib; as real ones come.
+GLIB_POOL := $(BUILD)/tests/eval/glib-pool
+
+$(GLIB_POOL): tests/eval/glib-pool.c tests/vm/compute.h
+	$(call say,CCLD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $$(pkg-config --cflags gio-unix-2.0) -fomit-frame-pointer -s \
+		-o $@ $< $$(pkg-config --libs gio-unix-2.0)
 
 .PHONY: eval-causes eval-handovers
 

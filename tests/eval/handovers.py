@@ -24,11 +24,15 @@ import vm  # noqa: E402
 
 PAGE = HERE / "results/handovers.md"
 FILE = "handovers.json"
-PROGRAMS = ("apache", "subject:mariadb_pool", "memcached", "pool")
+PROGRAMS = ("apache", "subject:mariadb_pool", "memcached", "pool",
+            "gthreadpool", "gtask")
+POOLS = ("pool", "gthreadpool", "gtask")
 HOW_TO = {"apache": "a listener accepts, and gives connections to workers",
           "subject:mariadb_pool": "threads of a pool take turns to wait, and wake each other",
           "memcached": "a dispatcher accepts, and gives each connection to a worker",
-          "pool": "a loop reads, and gives the request to a pool (`tests/vm/service.c`)"}
+          "pool": "a loop reads, and gives the request to a pool (`tests/vm/service.c`)",
+          "gthreadpool": "GLib's main loop pushes to a GThreadPool (`tests/eval/glib-pool.c`)",
+          "gtask": "the same by GTasks that run in threads, and end in the main loop"}
 SECONDS = 1800
 ENOUGH = 0.99
 
@@ -37,11 +41,11 @@ Four clients ask 2,000 requests and pause 4 ms between them, while the server is
 clock counts instructions (`scripts/vm --icount`).  What the module records (events `request-read` and
 `request-taken` of the training stream) is compared with the truth. Of the servers that is the kernel's
 own trace (raw_syscalls) of which thread read from the client's connection between its request and
-its answer. The pool's is what its answer says: which thread gave the work, and which had it.
+its answer. That of pools is what their answers say: which thread gave the work, and which had it.
 
-* **seen**: of these the module said which thread serves it; of the pool, by whom it was woken, too. A
+* **seen**: of these the module said which thread serves it; of pools, by whom it was woken, too. A
   thread that finds work while it is awake is not seen to take it.
-* **right**: of those that were seen, the thread is the true one; of the pool, both are.
+* **right**: of those that were seen, the thread is the true one; of pools, both are.
 * Asked is that {ENOUGH:.0%} are right.
 """
 
@@ -68,7 +72,7 @@ def measure(program, kernel):
     out.mkdir(parents=True, exist_ok=True)
     path = out / FILE
     path.unlink(missing_ok=True)
-    if program != "pool":
+    if program not in POOLS:
         programs.load(program).install()
     commit = vm.commit("kmod", "user", "include")
     vm.say(f"{program}, Linux {kernel}")

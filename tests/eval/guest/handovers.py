@@ -5,8 +5,8 @@ usage: handovers.py PROGRAM OUT
 
 OUT/handovers.json has, for each request that was asked, the truth, and what the module recorded of
 it.  Nothing is judged here.  Of real servers the truth is the kernel's trace of the calls by which
-threads read from connections; the test's own server with a pool (tests/vm/service.c) answers with
-the threads that gave the work and had it.
+threads read from connections; the tests' own servers with pools (tests/vm/service.c, glib-pool.c)
+answer with the threads that gave the work and had it.
 """
 
 import bisect
@@ -28,15 +28,19 @@ sys.path[:0] = [str(HERE), str(TOP / "tests/vm/guest")]
 import programs  # noqa: E402
 from calls import Calls  # noqa: E402
 from family import Family  # noqa: E402
-from perfguard import Audit, note  # noqa: E402
+from perfguard import Audit, note, wait_until  # noqa: E402
 from recorded import Recorded  # noqa: E402
-from service import Peer, start  # noqa: E402
+from service import SERVICE, Peer, is_up  # noqa: E402
 
 CONNECTIONS = 4
 REQUESTS = 2000
 PAUSE = 0.004           # between a connection's requests, s
 SPAN = 100000           # more than all takes, s of the guest's
 PORT, PEER = 7330, 7331
+GLIB = str(TOP / "build/tests/eval/glib-pool")
+# Those that answer with the threads that gave the work and had it.
+POOLS = {"pool": [SERVICE, PORT, PEER], "gthreadpool": [GLIB, "pool", PORT],
+         "gtask": [GLIB, "task", PORT]}
 READS = (0, 19, 45, 47)     # read, readv, recvfrom, recvmsg
 
 
@@ -98,10 +102,11 @@ def ask_pool(seed, found):
             time.sleep(chance.random() * 2 * PAUSE)
 
 
-def measure_pool():
+def measure_pool(name):
     """[{truth: [worker, giver], module: the same of those that were taken}]"""
     peer = Peer(PEER)
-    server = start(PORT, PEER)
+    server = subprocess.Popen(list(map(str, POOLS[name])))
+    wait_until(lambda: is_up(PORT))
     audit = Audit("--duration", SPAN, "-p", server.pid)
     if not audit.next("ready"):
         raise RuntimeError(audit.finish().errors)
@@ -125,8 +130,8 @@ def measure_pool():
 
 def main():
     name, out = sys.argv[1], pathlib.Path(sys.argv[2])
-    found = {"is_pool": name == "pool",
-             "requests": measure_pool() if name == "pool" else measure_server(name, out)}
+    found = {"is_pool": name in POOLS,
+             "requests": measure_pool(name) if name in POOLS else measure_server(name, out)}
     note(f"{found['requests'][:6]}")
     (out / "handovers.json").write_text(json.dumps(found))
 
