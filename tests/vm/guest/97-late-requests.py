@@ -148,9 +148,8 @@ def ask_starved(client):
 
 def check_starved(client):
     """What a request waits for a CPU is its own by no limit but that of people."""
-    starved = target()["starved_requests"]
     for _ in range(5):
-        before = len(lines("request"))
+        before, starved = len(lines("request")), target()["starved_requests"]
         took = ask_starved(client)
         client.ask("compute", 500)
         time.sleep(1)
