@@ -185,6 +185,9 @@ static void check_causes(void)
 	   "of what is not seen nothing is claimed");
 	request->runqueue_ns = 800 * NSEC_PER_MSEC;
 	print(&record, false, false);
+	ok(has("other threads, timers"), "what it may have waited for a CPU is none while it lasts");
+	request->state = PERFGUARD_REQUEST_STATE_ANSWERED;
+	print(&record, false, false);
 	ok(has("; 800 ms of it for a CPU") && has("who else has the CPUs: thread"),
 	   "unless it waited for a CPU");
 	request->state = 77;
@@ -194,7 +197,7 @@ static void check_causes(void)
 
 int main(void)
 {
-	plan(23);
+	plan(24);
 	check_waiting();
 	check_there();
 	check_local();

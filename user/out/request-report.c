@@ -155,7 +155,8 @@ void request_parts(const struct slow_request *slow, char *ret, size_t size)
 			text_append(ret, size, "%s%s %s", *ret ? ", " : "", parts[i].name,
 				    duration_format(parts[i].ns, text));
 	/* It is in the others. */
-	if (slow->runqueue_ns > slow->elapsed_ns / LEAST_RUNQUEUE)
+	if (slow->state != PERFGUARD_REQUEST_STATE_LASTS &&
+	    slow->runqueue_ns > slow->elapsed_ns / LEAST_RUNQUEUE)
 		text_append(ret, size, "; %s of it for a CPU", duration_format(slow->runqueue_ns, text));
 }
 

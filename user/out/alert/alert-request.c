@@ -38,8 +38,9 @@ enum request_cause alert_request_cause(const struct slow_request *request)
 	}
 	if (request_between_ns(request) > most)
 		ret = REQUEST_BETWEEN;
-	/* All the other parts have that in them. */
-	return request->runqueue_ns > request->elapsed_ns / 2 ? REQUEST_STARVED : ret;
+	/* All the other parts have that in them; while it lasts it is the most that it can be. */
+	return request->state != PERFGUARD_REQUEST_STATE_LASTS &&
+	       request->runqueue_ns > request->elapsed_ns / 2 ? REQUEST_STARVED : ret;
 }
 
 void alert_request_label(const struct slow_request *request, char *ret, size_t size)
