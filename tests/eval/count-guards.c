@@ -84,21 +84,6 @@ static int print_guards(struct json *json, struct link *link, uint32_t id)
 	return error;
 }
 
-/* The id of the target that watches the process, 0 for none. */
-static uint32_t find_target(struct link *link, uint32_t pid)
-{
-	struct process *processes;
-	uint32_t nr, id = 0;
-
-	if (link_processes(link, 0, &processes, &nr))
-		return 0;
-	for (uint32_t i = 0; i < nr; i++)
-		if (processes[i].pid == pid)
-			id = processes[i].target_id;
-	free(processes);
-	return id;
-}
-
 int main(int argc, char **argv)
 {
 	struct armed_profile *profiles;
@@ -113,7 +98,7 @@ int main(int argc, char **argv)
 	}
 	if (link_open(&link))
 		return fail("module", link_error(link));
-	target = find_target(link, (uint32_t)atoi(argv[1]));
+	target = link_target_of(link, (uint32_t)atoi(argv[1]));
 	if (!target)
 		return fail("the process", "is not guarded");
 	error = link_profiles(link, &profiles, &nr);

@@ -118,3 +118,17 @@ int link_processes(struct link *link, uint32_t target_id, struct process **ret,
 
 	return netlink_dump(link, &dump, ret, ret_nr);
 }
+
+uint32_t link_target_of(struct link *link, uint32_t pid)
+{
+	struct process *processes;
+	uint32_t nr, id = 0;
+
+	if (link_processes(link, 0, &processes, &nr))
+		return 0;
+	for (uint32_t i = 0; i < nr; i++)
+		if (processes[i].pid == pid)
+			id = processes[i].target_id;
+	free(processes);
+	return id;
+}

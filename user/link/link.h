@@ -117,6 +117,8 @@ void link_targets_free(struct target *targets, uint32_t nr);
 /* The processes of a target, or of all with @target_id 0; free() them. */
 int link_processes(struct link *link, uint32_t target_id, struct process **ret,
 		   uint32_t *ret_nr);
+/* The target that watches a process; 0 if none does, or it cannot be found out. */
+uint32_t link_target_of(struct link *link, uint32_t pid);
 
 /* Replace all loops of an image; without wait points it has none. */
 int link_loop_set(struct link *link, uint32_t image_id,

@@ -4,27 +4,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "app/common/command.h"
 #include "app/common/holder.h"
 #include "base/log.h"
-
-/* The target that watches the process, or 0. */
-static uint32_t target_of(struct link *link, uint32_t pid)
-{
-	struct process *processes;
-	uint32_t nr, id = 0;
-
-	if (!pid || link_processes(link, 0, &processes, &nr))
-		return 0;
-	for (uint32_t i = 0; i < nr; i++)
-		if (processes[i].pid == pid)
-			id = processes[i].target_id;
-	free(processes);
-	return id;
-}
 
 static bool is_meant(const struct target *target, const struct watched_subject *subject,
 		     uint32_t id)
@@ -59,7 +43,7 @@ static void report(const struct target *target, const struct armed_profile *prof
 
 bool watched_report(struct link *link, const struct watched_subject *subject, const char *what)
 {
-	uint32_t id = target_of(link, subject->pid), nr = 0, nr_profiles = 0;
+	uint32_t id = subject->pid ? link_target_of(link, subject->pid) : 0, nr = 0, nr_profiles = 0;
 	struct armed_profile *profiles = NULL;
 	const struct target *found = NULL;
 	struct target *targets = NULL;
