@@ -390,7 +390,7 @@ static void request_answered(struct pguard_connection_table *table,
 
 /* The request that a client has made, if any, is over. */
 static __always_inline void request_end(struct pguard_connection_table *table,
-			struct pguard_connection *connection)
+					struct pguard_connection *connection)
 {
 	lockdep_assert_held(&connection->lock);
 	if (!connection->is_open)

@@ -80,7 +80,7 @@ static noinline void client_account(const struct pguard_message *message,
 }
 
 static __always_inline void peer_write(struct pguard_connection *connection,
-					const struct pguard_message *message)
+				       const struct pguard_message *message)
 {
 	const struct pguard_thread *thread = message->thread;
 	const struct sock *client = NULL;
@@ -101,7 +101,7 @@ static __always_inline void peer_write(struct pguard_connection *connection,
 }
 
 static __always_inline void peer_read(struct pguard_connection *connection,
-				       const struct pguard_message *message)
+				      const struct pguard_message *message)
 {
 	const struct sock *client;
 	u32 id;
@@ -201,9 +201,9 @@ static u64 key_of(const struct file *file)
 
 	if (S_ISFIFO(inode->i_mode))
 		return (u64)inode | KEY_IS_PIPE;
-	if (pguard_is_signalfd(file))
-		return (u64)file | KEY_IS_SIGNAL;
-	return inode->i_sb->s_magic == ANON_INODE_FS_MAGIC ? (u64)file : 0;
+	if (inode->i_sb->s_magic != ANON_INODE_FS_MAGIC)
+		return 0;
+	return (u64)file | (pguard_is_signalfd(file) ? KEY_IS_SIGNAL : 0);
 }
 
 /* The descriptor's connection, by its file; known again as long as that is the same one. */
@@ -665,9 +665,12 @@ static noinline void take_signal(const struct pguard_message *message)
 {
 	const struct pguard_serves *serves = &message->thread->serves;
 	struct pguard_connection *client = client_find(message, serves->client, serves->id);
-	u32 pid = pguard_signal_sender(task_pt_regs(current));
+	u32 pid;
 
-	if (!client || !pid)
+	if (!client)
+		return;
+	pid = pguard_signal_sender(task_pt_regs(current));
+	if (!pid)
 		return;
 	spin_lock(&client->lock);
 	if (client->is_open)

@@ -124,12 +124,12 @@ static u64 unread_look(struct pguard_connection_table *table,
 	};
 
 	lockdep_assert_held(&connection->lock);
-	if (age)
-		late.slow.times.runqueue =
-			pguard_request_waited(&connection->request, connection->request.answer_delay,
-					      age, 0);
+	if (!age)
+		return U64_MAX;
+	late.slow.times.runqueue = pguard_request_waited(
+		&connection->request, connection->request.answer_delay, age, 0);
 	pguard_request_limit(table, NULL, late.slow.times.runqueue, &late.limit);
-	if (!age || !late.limit.ticks)
+	if (!late.limit.ticks)
 		return U64_MAX;
 	due = due_after(&late.limit, connection->unread);
 	if (age < due)

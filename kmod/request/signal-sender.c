@@ -3,7 +3,6 @@
 #include "request/signal-sender.h"
 
 #include <linux/fs.h>
-#include <linux/magic.h>
 #include <linux/pid.h>
 #include <linux/ptrace.h>
 #include <linux/sched/signal.h>
@@ -12,11 +11,13 @@
 #include <linux/uaccess.h>
 #include <asm/unistd.h>
 
-/* Nothing but its name distinguishes it from others without an inode of their own.  Context: any. */
+/*
+ * Nothing but its name distinguishes it from others without an inode of their own, of which the
+ * file is one.  Context: any.
+ */
 bool pguard_is_signalfd(const struct file *file)
 {
-	return file_inode(file)->i_sb->s_magic == ANON_INODE_FS_MAGIC &&
-	       !strcmp(file->f_path.dentry->d_name.name, "[signalfd]");
+	return !strcmp(file->f_path.dentry->d_name.name, "[signalfd]");
 }
 
 /**
