@@ -155,7 +155,7 @@ void fields_text(FILE *file, const struct field *fields, const void *object)
 		for (int i = 0; (mark = strstr(text, "%s")) != NULL; i++, text = mark + 2) {
 			text_print(file, text, (size_t)(mark - text));
 			if (i)
-				fputs(value.whole == 1 ? "" : "s", file);
+				fputs(text_plural(value.whole), file);
 			else if (value.is_text)
 				text_safe(file, value.text ? value.text : "");
 			else

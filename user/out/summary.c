@@ -103,7 +103,7 @@ static void text_counts(FILE *file, const struct summary *summary)
 
 	fprintf(file, "%" PRIu32 " process%s, ", summary->nr_pids,
 		summary->nr_pids == 1 ? "" : "es");
-	fprintf(file, "%" PRIu32 " thread%s", threads, threads == 1 ? "" : "s");
+	fprintf(file, "%" PRIu32 " thread%s", threads, text_plural(threads));
 	if (!threads)
 		fputs(" now", file);
 }
@@ -146,7 +146,7 @@ void summary_text(FILE *file, const struct summary *summary)
 	fputs("\n  ", file);
 	text_counts(file, summary);
 	fprintf(file, ", %s unit%s", text_count(sums->units, text),
-		sums->units == 1 ? "" : "s");
+		text_plural(sums->units));
 	if (seconds > 0)
 		fprintf(file, " (%.1f/s)", (double)sums->units / seconds);
 	if (sums->late)

@@ -48,11 +48,16 @@ char *text_count(uint64_t count, char text[TEXT_MAX])
 	return text;
 }
 
+const char *text_plural(uint64_t nr)
+{
+	return nr == 1 ? "" : "s";
+}
+
 void text_counted(FILE *file, uint64_t nr, const char *noun)
 {
 	char text[TEXT_MAX];
 
-	fprintf(file, "%s %s%s", text_count(nr, text), noun, nr == 1 ? "" : "s");
+	fprintf(file, "%s %s%s", text_count(nr, text), noun, text_plural(nr));
 }
 
 void text_heading(FILE *file, const char *name)

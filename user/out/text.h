@@ -29,6 +29,9 @@ char *text_share(uint64_t part, uint64_t whole, char text[TEXT_MAX]);
 /* "12,345,678" */
 char *text_count(uint64_t count, char text[TEXT_MAX]);
 
+/* "s", or "" of one */
+const char *text_plural(uint64_t nr);
+
 /* "1 unit", "12,345 units" */
 void text_counted(FILE *file, uint64_t nr, const char *noun);
 

@@ -10,6 +10,7 @@
 #include "app/common/check-report.h"
 #include "app/common/command.h"
 #include "base/duration.h"
+#include "out/text.h"
 
 /* An interpreter's own functions show what it runs; a compiler at run time hides it. */
 #define MUCH_GENERATED 0.25
@@ -57,7 +58,7 @@ static void find_units(struct findings *findings, const struct session *session)
 	if (sums.units)
 		findings_add(findings, FINDING_OK, "units", NULL,
 			     "%" PRIu64 " in %s, in %" PRIu32 " event loop%s", sums.units, duration,
-			     sums.loops, sums.loops == 1 ? "" : "s");
+			     sums.loops, text_plural(sums.loops));
 	else
 		findings_add(findings, FINDING_UNKNOWN, "units", "check it under its load",
 			     "none ended in %s", duration);

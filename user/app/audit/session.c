@@ -296,8 +296,8 @@ static void report_ready(struct session *session)
 	discovery_count(&session->discovery, &loops, &threads);
 	session->ready_ns = time_now_ns();
 	log_progress("watching %" PRIu32 " thread%s of %s in %" PRIu32 " event loop%s", threads,
-		     threads == 1 ? "" : "s", text_basename(session->selector.path), loops,
-		     loops == 1 ? "" : "s");
+		     text_plural(threads), text_basename(session->selector.path), loops,
+		     text_plural(loops));
 	if (!session->is_json)
 		return;
 	json_object(json, NULL);

@@ -19,6 +19,7 @@
 #include "base/duration.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "out/text.h"
 #include "store/profile-file.h"
 #include "store/trace-file.h"
 #include "train/guards/timed.h"
@@ -128,11 +129,6 @@ static int set_limits(struct learning *learning)
 	return 0;
 }
 
-static const char *plural(uint64_t nr)
-{
-	return nr == 1 ? "" : "s";
-}
-
 int learning_check_output(const struct learning *learning)
 {
 	int ret = cmd_check_output(learning->path);
@@ -215,9 +211,9 @@ int learning_derive(struct learning *learning)
 		return failed(error, "cannot learn");
 	log_progress("learnt %" PRIu32 " type%s and %" PRIu32 " guard%s from %" PRIu32
 		     " call tree%s in %s",
-		     learning->model.nr_types, plural(learning->model.nr_types),
-		     learning->model.nr_guards, plural(learning->model.nr_guards),
-		     learning->samples.nr_trees, plural(learning->samples.nr_trees),
+		     learning->model.nr_types, text_plural(learning->model.nr_types),
+		     learning->model.nr_guards, text_plural(learning->model.nr_guards),
+		     learning->samples.nr_trees, text_plural(learning->samples.nr_trees),
 		     duration_format(time_now_ns() - begin_ns, took));
 	return 0;
 }
@@ -261,8 +257,8 @@ int learning_add_structure(struct learning *learning, const struct trace *trace)
 	if (error)
 		return failed(error, "cannot learn");
 	log_progress("structure: %" PRIu64 " unit%s, %" PRIu32 " distinct call tree%s",
-		     learning->units.nr_units, plural(learning->units.nr_units), samples.nr_trees,
-		     plural(samples.nr_trees));
+		     learning->units.nr_units, text_plural(learning->units.nr_units), samples.nr_trees,
+		     text_plural(samples.nr_trees));
 	contexts = &learning->units.contexts;
 	if (contexts->calls)
 		log_progress("contexts identified: %.1f %% of %" PRIu64

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "link/stream-reader.h"
+#include "out/text.h"
 
 enum {
 	BATCH = 16384, /* events read at once */
@@ -362,7 +363,7 @@ static void report_progress(struct recording *recording)
 	discovery_count(&recording->session.discovery, &loops, &threads);
 	log_progress("coverage: %" PRIu32 " of %" PRIu32 " functions run, %" PRIu32
 		     " event loop%s",
-		     recording->nr_covered, recording->nr_armed, loops, loops == 1 ? "" : "s");
+		     recording->nr_covered, recording->nr_armed, loops, text_plural(loops));
 }
 
 static int turn(struct session *session, void *arg)

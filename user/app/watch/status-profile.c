@@ -165,7 +165,7 @@ static void print_guard(const struct status_profile *profile, const struct armed
 	else if (guard->state == PERFGUARD_GUARD_STATE_SHED)
 		fputs("  SHED", stdout);
 	else if (guard->sheds)
-		printf("  (shed %" PRIu32 " time%s)", guard->sheds, guard->sheds == 1 ? "" : "s");
+		printf("  (shed %" PRIu32 " time%s)", guard->sheds, text_plural(guard->sheds));
 	putchar('\n');
 }
 

@@ -69,7 +69,7 @@ static void text_target(const struct status *status, const struct target *target
 	text_replaced(status, target, profile);
 	printf("  %" PRIu32 " process%s, %" PRIu32 " thread%s seen; ", target->processes,
 	       target->processes == 1 ? "" : "es", target->threads,
-	       target->threads == 1 ? "" : "s");
+	       text_plural(target->threads));
 	if (target->threshold_ns >= LINK_NEVER_LATE_NS)
 		puts("nothing is late");
 	else if (target->threshold_ns)
@@ -141,8 +141,8 @@ static void text_module(const struct stats *stats)
 	char trial[160];
 
 	printf("Module: %" PRIu32 " target%s, %" PRIu32 " thread%s, %" PRIu32 " KiB of records\n",
-	       stats->targets, stats->targets == 1 ? "" : "s", stats->threads,
-	       stats->threads == 1 ? "" : "s", stats->ring_bytes / 1024);
+	       stats->targets, text_plural(stats->targets), stats->threads,
+	       text_plural(stats->threads), stats->ring_bytes / 1024);
 	printf("  lost: %" PRIu64 " out of memory, %" PRIu64 " overwritten, %" PRIu64
 	       " torn stacks, %" PRIu64 " without room, %" PRIu64 " words unread\n",
 	       stats->lost_memory, stats->lost_overwritten, stats->torn_stacks,

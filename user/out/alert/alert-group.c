@@ -37,7 +37,7 @@ void alert_folded_text(FILE *file, const struct fold_window *window, uint64_t wi
 	fprintf(file, "%s %s%s%s %s more time%s in %s: ", time_format_local(time_ns, time),
 		text_bold(file), subject->is_various ? "such" : "the same", text_plain(file),
 		text_count(window->nr_units, nr),
-		window->nr_units == 1 ? "" : "s", duration_format(window_ns, length));
+		text_plural(window->nr_units), duration_format(window_ns, length));
 	text_safe(file, subject->comm ? subject->comm : "?");
 	if (subject->is_novel)
 		fputs(", units that fit no type", file);
