@@ -88,7 +88,7 @@ mkdir "$tmp/out"
 	guest late -t 20 sh -c 'echo before; sleep 1000' &
 	guest lost --append rdinit=/nonexistent true &
 	wait
-	guest crash sh -c 'echo before; echo c > /proc/sysrq-trigger; sleep 10' &
+	guest crash sh -c 'echo before; sleep 1; echo c > /proc/sysrq-trigger; sleep 10' &
 	guest splat sh -c 'echo "BUG: made up" > /dev/kmsg' &
 	wait
 }
