@@ -8,7 +8,6 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,6 +23,7 @@ static void path_of(uint32_t target_id, char path[PATH_BYTES])
 
 int holder_begin(uint32_t target_id, const char *verb)
 {
+	struct flock lock = { .l_type = F_WRLCK };
 	char path[PATH_BYTES];
 	int fd;
 
@@ -32,7 +32,7 @@ int holder_begin(uint32_t target_id, const char *verb)
 	fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return 0;
-	if (flock(fd, LOCK_EX | LOCK_NB)) {
+	if (fcntl(fd, F_OFD_SETLK, &lock)) {
 		close(fd);
 		return 0;
 	}
@@ -79,14 +79,24 @@ static uint32_t user_of(uint32_t pid, uint32_t owner)
 	return uid == UINT32_MAX ? owner : uid;
 }
 
-/* A file that can be locked has been left behind. */
+/*
+ * A file that nobody has locked has been left behind. The lock is asked for and not tried: for
+ * a moment who tries has it, and holder_begin() would fail.
+ */
+static bool is_held(int fd)
+{
+	struct flock lock = { .l_type = F_RDLCK };
+
+	return !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
+}
+
 static bool read_line(int fd, char line[LINE_BYTES], uint32_t *ret_owner)
 {
 	struct stat st;
 	ssize_t len;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_mode & (S_IWGRP | S_IWOTH) ||
-	    !flock(fd, LOCK_SH | LOCK_NB))
+	    !is_held(fd))
 		return false;
 	*ret_owner = st.st_uid;
 	len = pread(fd, line, LINE_BYTES - 1, 0);
