@@ -47,6 +47,7 @@ int pguard_nl_put_slow_request(struct sk_buff *skb, int attr,
 	    nla_put_u32(skb, PERFGUARD_A_SLOW_REQUEST_CONNECTION, slow->connection) ||
 	    nla_put_u32(skb, PERFGUARD_A_SLOW_REQUEST_STATE, slow->state) ||
 	    nla_put(skb, PERFGUARD_A_SLOW_REQUEST_CLIENT, sizeof(slow->client), &slow->client) ||
+	    (slow->part && nla_put_u32(skb, PERFGUARD_A_SLOW_REQUEST_PART, slow->part)) ||
 	    (slow->peer.any.sa_family &&
 	     nla_put(skb, PERFGUARD_A_SLOW_REQUEST_PEER, sizeof(slow->peer), &slow->peer)) ||
 	    (slow->via.any.sa_family &&

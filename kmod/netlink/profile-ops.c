@@ -449,8 +449,7 @@ static int fill_type(struct sk_buff *skb, const struct pguard_profile *profile, 
 {
 	const struct pguard_limits *limits = &profile->limits[i];
 	const struct infer_type *type = &profile->types[i];
-	u64 request = profile->ticks[i].request;
-	u64 request_limit_ns = request == U64_MAX ? 0 : pguard_clock_ns(request);
+	u64 request = profile->ticks[i].request.of[REQUEST_PART_ALL];
 	struct pguard_type_sums sums;
 
 	pguard_profile_sum_type(profile, i, &sums);
@@ -467,7 +466,8 @@ static int fill_type(struct sk_buff *skb, const struct pguard_profile *profile, 
 			       limits->ns[PERFGUARD_PART_BLOCKED - 1]) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_BLOCK_IO_LIMIT_NS,
 			       limits->ns[PERFGUARD_PART_BLOCK_IO - 1]) ||
-	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_REQUEST_LIMIT_NS, request_limit_ns) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_REQUEST_LIMIT_NS,
+			       pguard_clock_ns(request)) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_STARVED, sums.starved) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_STOPPED, sums.stopped) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_TYPE_UNITS, sums.units) ||
@@ -486,13 +486,15 @@ static int fill_type(struct sk_buff *skb, const struct pguard_profile *profile, 
 
 static int fill_times(struct sk_buff *skb, const struct pguard_profile *profile, u32 i)
 {
+	const struct pguard_limit_ticks *ticks = &profile->ticks[i];
 	struct pguard_type_times *times;
 	struct nlattr *attr;
 
 	if (nla_put_u32(skb, PERFGUARD_A_TIMES_PROFILE_ID, profile->id) ||
 	    nla_put_u32(skb, PERFGUARD_A_TIMES_ID, profile->types[i].id) ||
-	    nla_put_u32(skb, PERFGUARD_A_TIMES_FIRST, profile->ticks[i].first) ||
-	    nla_put_u32(skb, PERFGUARD_A_TIMES_REQUEST_FIRST, profile->ticks[i].request_first))
+	    nla_put_u32(skb, PERFGUARD_A_TIMES_FIRST, ticks->first) ||
+	    nla_put(skb, PERFGUARD_A_TIMES_REQUEST_FIRST, sizeof(ticks->request_first),
+		    ticks->request_first))
 		return -EMSGSIZE;
 	attr = nla_reserve(skb, PERFGUARD_A_TIMES_NR, sizeof(*times));
 	if (!attr)

@@ -20,7 +20,7 @@ static bool make_loop(struct pguard_profile *audit)
 	table->types = audit->types;
 	audit->loops->limits = audit->limits;
 	audit->loops->ticks = audit->ticks;
-	*audit->ticks = pguard_verdict_ticks(audit->limits, 0);
+	*audit->ticks = pguard_verdict_ticks(audit->limits, &(struct request_parts){ });
 	table->nr_types = 1;
 	audit->room = pguard_profile_room(infer_room(table));
 	return audit->room && !infer_table_init(table, audit->room) &&
@@ -71,7 +71,7 @@ void pguard_audit_set_threshold(struct pguard_profile *audit, u64 threshold_ns)
 	WRITE_ONCE(audit->types->threshold_ns, threshold_ns);
 	WRITE_ONCE(audit->limits->ns[PERFGUARD_PART_ALL - 1], threshold_ns);
 	WRITE_ONCE(known->limits.ns[PERFGUARD_PART_ALL - 1], threshold_ns);
-	ticks = pguard_verdict_ticks(audit->limits, 0);
+	ticks = pguard_verdict_ticks(audit->limits, &(struct request_parts){ });
 	WRITE_ONCE(audit->ticks->soon_ns, ticks.soon_ns);
 	WRITE_ONCE(known->verdict.within, ticks.within);
 }

@@ -27,6 +27,7 @@
 
 #include <linux/perfguard.h>
 #include <perfguard/infer.h>
+#include <perfguard/request-part.h>
 
 #include "profile/budget-state.h"
 #include "profile/limits.h"
@@ -77,7 +78,7 @@ struct pguard_type_sums {
 	u64 stopped;
 };
 
-enum { PGUARD_NR_TIMES = PERFGUARD_TIMES_REQUEST };
+enum { PGUARD_NR_TIMES = PERFGUARD_TIMES_REQUEST_HELD };
 
 /* How long a type's units were, and requests that they read: by enum perfguard_times, less 1, the netlink spec's histograms. */
 struct pguard_type_times {
@@ -163,16 +164,16 @@ struct pguard_hit_slots {
  * @within: nor who takes less and stays on its CPU; some seconds' worth at most
  * @soon_ns: @soon in ns, or U64_MAX
  * @first: bucket of a unit-time histogram, halved, which is the first of the type's times
- * @request_first: the same of its requests
- * @request: no request that such a unit reads takes more; U64_MAX without a limit
+ * @request_first: the same of each part of requests that its units read
+ * @request: no such request takes more; 0 of a part without a limit
  */
 struct pguard_limit_ticks {
 	u64 soon;
 	u64 soon_ns;
 	u32 within;
 	u16 first;
-	u16 request_first;
-	u64 request;
+	u32 request_first[REQUEST_NR_PARTS];
+	struct request_parts request;
 };
 
 /**
@@ -305,8 +306,8 @@ static inline u32 pguard_guard_step_mode(const struct pguard_guard *guard)
  *	are shed; the same
  * @sites: the wait sites of its loops; an audit has those of each image (image.h)
  * @least_limit: no unit is late before, of whatever type, ns; 0 if none ever is
- * @request_least: the smallest limit of requests, and
- * @request_most: the largest, ticks; 0 if no type has one
+ * @request_least: the smallest limit of a part of requests, ticks; 0 if no type has one
+ * @request_most: the largest of each part, of the types that have limits
  * @probes: of its guards, those that are shed as well; NULL without; the target lock
  * @cpus: by CPU number, nr_cpu_ids of them
  * @times: @nr_times times those of each type, which the CPUs have in turn; NULL of an audit,
@@ -339,7 +340,7 @@ struct pguard_profile {
 	u32 nr_shed;
 	u64 least_limit;
 	u64 request_least;
-	u64 request_most;
+	struct request_parts request_most;
 	u64 armed_ns;
 	struct pguard_target *target;
 	struct pguard_object *objects;
@@ -398,7 +399,8 @@ void pguard_profile_sum_type(const struct pguard_profile *profile, u32 type,
 void pguard_profile_sum_times(const struct pguard_profile *profile, u32 type,
 			      struct pguard_type_times *ret);
 
-struct pguard_limit_ticks pguard_verdict_ticks(const struct pguard_limits *limits, u64 request_ns);
+struct pguard_limit_ticks pguard_verdict_ticks(const struct pguard_limits *limits,
+					       const struct request_parts *request_ns);
 void pguard_verdict_limits(const struct pguard_loop *loop, const struct infer_state *state,
 			   struct pguard_limits *ret);
 void pguard_verdict_make(struct pguard_verdict *verdict, const struct pguard_loop *loop,

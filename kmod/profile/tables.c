@@ -244,12 +244,32 @@ static struct pguard_limits limits_of(const struct perfguard_type *type)
 	};
 }
 
-static void take_request_limit(struct pguard_profile *profile, u64 limit)
+static struct request_parts request_limits_of(const struct perfguard_type *type)
 {
-	if (limit == U64_MAX)
+	return (struct request_parts){
+		.of = {
+			[REQUEST_PART_ALL] = type->request_ns,
+			[REQUEST_PART_WORKING] = type->request_working_ns,
+			[REQUEST_PART_PEERS] = type->request_peers_ns,
+			[REQUEST_PART_HELD] = type->request_held_ns,
+		},
+	};
+}
+
+/* A type without a limit of all of a request's time has none. */
+static void take_request_limits(struct pguard_profile *profile, const struct request_parts *limits)
+{
+	struct request_parts *most = &profile->request_most;
+	bool is_first = !most->of[REQUEST_PART_ALL];
+	u32 i;
+
+	if (!limits->of[REQUEST_PART_ALL])
 		return;
-	profile->request_least = pguard_limit_sooner(profile->request_least, limit);
-	profile->request_most = max(profile->request_most, limit);
+	for (i = 0; i < REQUEST_NR_PARTS; i++) {
+		profile->request_least = pguard_limit_sooner(profile->request_least, limits->of[i]);
+		most->of[i] = is_first ? limits->of[i]
+				       : pguard_limit_later(most->of[i], limits->of[i]);
+	}
 }
 
 static int make_types(struct pguard_profile *profile, struct netlink_ext_ack *extack)
@@ -257,6 +277,7 @@ static int make_types(struct pguard_profile *profile, struct netlink_ext_ack *ex
 	const struct perfguard_type *from = profile->staging->arrays[PGUARD_STAGING_TYPES].items;
 	struct pguard_loop *loop = profile->loops;
 	struct pguard_limits *limits;
+	struct request_parts request;
 	u32 i;
 
 	for (i = 0; i < profile->nr_types; i++) {
@@ -275,8 +296,9 @@ static int make_types(struct pguard_profile *profile, struct netlink_ext_ack *ex
 			loop[1].first_type = i;
 		limits = &profile->limits[i];
 		*limits = limits_of(&from[i]);
-		profile->ticks[i] = pguard_verdict_ticks(limits, from[i].request_ns);
-		take_request_limit(profile, profile->ticks[i].request);
+		request = request_limits_of(&from[i]);
+		profile->ticks[i] = pguard_verdict_ticks(limits, &request);
+		take_request_limits(profile, &profile->ticks[i].request);
 		if (!loop->table.nr_types++)
 			loop->widest = *limits;
 		pguard_limits_widen(&loop->widest, limits);

@@ -24,19 +24,24 @@ static u32 first_bucket(u64 limit_ns)
 }
 
 /* What limits of a type, and of requests that its units read, come to by the clock.  Context: any. */
-struct pguard_limit_ticks pguard_verdict_ticks(const struct pguard_limits *limits, u64 request_ns)
+struct pguard_limit_ticks pguard_verdict_ticks(const struct pguard_limits *limits,
+					       const struct request_parts *request_ns)
 {
 	u64 least = pguard_limits_least(limits);
 	u64 own = limits->ns[PERFGUARD_PART_OWN - 1] ?: limits->ns[PERFGUARD_PART_ALL - 1];
-
-	return (struct pguard_limit_ticks){
+	struct pguard_limit_ticks ret = {
 		.soon = ticks_of(least),
 		.soon_ns = least ?: U64_MAX,
 		.within = min_t(u64, ticks_of(pguard_limits_least_calm(limits)), U32_MAX),
 		.first = first_bucket(own),
-		.request_first = first_bucket(request_ns),
-		.request = ticks_of(request_ns),
 	};
+	u32 i;
+
+	for (i = 0; i < REQUEST_NR_PARTS; i++) {
+		ret.request_first[i] = first_bucket(request_ns->of[i]);
+		ret.request.of[i] = pguard_clock_ticks(request_ns->of[i]);
+	}
+	return ret;
 }
 
 /**

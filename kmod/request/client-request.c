@@ -312,15 +312,13 @@ void pguard_client_request_woken(struct pguard_client_request *request,
 /* What has ended late is reported by a work: here nothing can be allocated. */
 static noinline void report_end(struct pguard_connection_table *table,
 				const struct pguard_client_request *request,
-				const struct pguard_slow_request *ended)
+				const struct pguard_late_request *late)
 {
-	struct pguard_late_request late = { .slow = *ended };
 	bool is_known = request->reports;
 
-	pguard_request_limit(table, request, ended->times.runqueue, &late.limit);
 	if (!is_known)
 		atomic64_inc(&table->late.number);
-	if (!pguard_late_requests_add(&table->late, &late))
+	if (!pguard_late_requests_add(&table->late, late))
 		atomic64_inc(&table->late.suppressed);
 	mod_delayed_work(system_dfl_wq, &table->late.watch, 0);
 }
@@ -329,7 +327,9 @@ static noinline void report_end(struct pguard_connection_table *table,
 static void request_unanswered(struct pguard_connection_table *table,
 			       struct pguard_connection *connection)
 {
+	struct pguard_request_limits limits;
 	struct pguard_late_request ended;
+	struct request_parts parts;
 
 	/* Nobody is answered by this socket. */
 	if (connection->request.reports == PGUARD_REQUEST_REPORTED)
@@ -342,50 +342,67 @@ static void request_unanswered(struct pguard_connection_table *table,
 	pguard_request_describe_open(table, connection, &ended);
 	rcu_read_unlock();
 	ended.slow.state = PERFGUARD_REQUEST_STATE_UNANSWERED;
-	report_end(table, &connection->request, &ended.slow);
+	pguard_request_limits(table, &connection->request, &limits);
+	parts = pguard_request_parts(&ended.slow.times, ended.since);
+	ended.excess = pguard_request_exceeds(&limits, &ended.slow.times, &parts);
+	report_end(table, &connection->request, &ended);
 }
 
-/* Is a request late that has taken so long?  Without a limit it is not. */
-static bool is_beyond(const struct pguard_connection_table *table,
-		      const struct pguard_client_request *request,
-		      const struct pguard_request_times *times, u64 runqueue)
+/* Would it exceed its limit of all of its time if what it waited for a CPU were its own? */
+static bool is_starved(const struct pguard_request_limits *limits,
+		       const struct pguard_request_times *times)
 {
-	struct pguard_request_limit limit;
+	u64 limit = limits->learnt.of[REQUEST_PART_ALL];
 
-	pguard_request_limit(table, request, runqueue, &limit);
-	return limit.ticks && times->elapsed > limit.ticks;
+	return limit && times->elapsed > limit;
 }
 
 /* A request was answered: it counts by what was learnt.  Is it late, and to be reported? */
 static noinline bool ends_late(struct pguard_connection_table *table,
 			       const struct pguard_client_request *request,
-			       const struct pguard_request_times *times)
+			       struct pguard_late_request *late)
 {
+	const struct pguard_request_times *times = &late->slow.times;
+	struct request_parts parts = pguard_request_parts(times, 0);
+	struct pguard_request_limits limits;
+
 	if (READ_ONCE(table->late.is_learnt))
-		pguard_request_count(table, request, times->elapsed - times->runqueue);
-	if (request->reports == PGUARD_REQUEST_REPORTED || !is_beyond(table, request, times, 0))
+		pguard_request_count(table, request, &parts);
+	if (request->reports == PGUARD_REQUEST_REPORTED)
 		return false;
-	if (is_beyond(table, request, times, times->runqueue))
-		return true;
-	atomic64_inc(&table->late.starved);
-	return false;
+	pguard_request_limits(table, request, &limits);
+	late->excess = pguard_request_exceeds(&limits, times, &parts);
+	if (!late->excess.limit && is_starved(&limits, times))
+		atomic64_inc(&table->late.starved);
+	return late->excess.limit;
+}
+
+/* The same: if it is late, it is counted and reported. */
+static noinline bool take_late(struct pguard_connection_table *table,
+			       const struct pguard_connection *connection,
+			       const struct pguard_slow_request *ended)
+{
+	struct pguard_late_request late = { .slow = *ended };
+
+	if (!ends_late(table, &connection->request, &late))
+		return false;
+	pguard_request_describe_more(connection, &late.slow);
+	pguard_request_sums_add(&table->sums, &late.slow);
+	report_end(table, &connection->request, &late);
+	return true;
 }
 
 static void request_answered(struct pguard_connection_table *table,
 			     struct pguard_connection *connection)
 {
-	const struct pguard_client_request *request = &connection->request;
 	struct pguard_slow_request ended;
-	bool is_late = false;
 
 	pguard_request_describe(connection, &ended);
-	if (unlikely(READ_ONCE(table->late.soonest)))
-		is_late = ends_late(table, request, &ended.times);
-	if (is_late || pguard_request_is_slow(&table->sums, ended.times.elapsed))
+	if (unlikely(READ_ONCE(table->late.soonest)) && take_late(table, connection, &ended))
+		return;
+	if (pguard_request_is_slow(&table->sums, ended.times.elapsed))
 		pguard_request_describe_more(connection, &ended);
 	pguard_request_sums_add(&table->sums, &ended);
-	if (unlikely(is_late))
-		report_end(table, request, &ended);
 }
 
 /* The request that a client has made, if any, is over. */
@@ -446,6 +463,9 @@ static noinline void record_end(const struct pguard_connection *connection,
 		return;
 	pguard_request_describe(connection, &ended);
 	pguard_request_describe_more(connection, &ended);
+	pguard_stream_put(message->thread, PERFGUARD_EVENT_KIND_REQUEST_PARTS,
+			  event_number(connection), pguard_clock_ns(ended.times.peers),
+			  pguard_clock_ns(ended.times.working));
 	if (ended.times.runqueue)
 		pguard_stream_put(message->thread, PERFGUARD_EVENT_KIND_REQUEST_RUNQUEUE,
 				  event_number(connection), 0,
@@ -608,13 +628,14 @@ void pguard_connection_close(struct pguard_connection_table *table,
 static u64 patience(const struct pguard_connection_table *table, bool is_answered)
 {
 	u64 ns = is_answered ? NSEC_PER_SEC : 30 * NSEC_PER_SEC;
-	struct pguard_request_limit limit = { };
+	struct pguard_request_limits limits = { };
 
 	if (atomic_read(&table->datagrams) > PGUARD_MAX_DATAGRAMS / 2)
 		ns /= 10;
 	if (!is_answered)
-		pguard_request_limit(table, NULL, 0, &limit);
-	return max(pguard_clock_ticks(ns), 2 * limit.ticks);
+		pguard_request_limits(table, NULL, &limits);
+	return max(pguard_clock_ticks(ns),
+		   2 * pguard_limit_sooner(limits.wanted, limits.learnt.of[REQUEST_PART_ALL]));
 }
 
 /**

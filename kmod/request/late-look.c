@@ -21,64 +21,115 @@ static u64 left_until(u64 at, u64 now)
 	return (s64)(at - now) < 0 ? 0 : at - now;
 }
 
-/* When a request is reported the next time, after so many reports; it may never be.  Ticks. */
-static u64 doubled(u64 limit, u8 reports)
+/* After such a report the next one is due when what the request took has doubled. */
+static u8 reports_of(const struct pguard_request_excess *excess)
 {
-	return reports < 62 - fls64(limit) ? limit << reports : S64_MAX / 2;
+	return fls64(excess->took / excess->limit);
 }
 
-/* The same, by its limit; by one that was learnt what is over soon is reported at its end alone. */
-static u64 due_after(const struct pguard_request_limit *limit, u8 reports)
+/* What is over soon is reported at its end alone, by a limit that was learnt.  Ticks until then. */
+static u64 left_until_long(const struct pguard_request_excess *excess, u64 elapsed)
 {
-	u64 due = doubled(limit->ticks, reports);
+	u64 least = pguard_clock_ticks(PGUARD_LEAST_LEARNT_NS);
 
-	return limit->profile ? max(due, pguard_clock_ticks(PGUARD_LEAST_LEARNT_NS)) : due;
+	return excess->profile && elapsed < least ? least - elapsed : 0;
 }
 
-/* A request was reported that had lasted so long: the next time is when that has doubled. */
-static u8 reports_of(u64 ticks, u64 limit)
+/* Which parts grow of one that lasts: of what is in a unit it is not known yet whether that works for it. */
+static u32 growing_parts(const struct pguard_client_request *request)
 {
-	return fls64(ticks / limit);
+	u32 ret = BIT(PERFGUARD_REQUEST_PART_ALL);
+
+	if (request->asked)
+		ret |= BIT(PERFGUARD_REQUEST_PART_PEERS);
+	else if (request->handing == PGUARD_HANDING_OVER)
+		ret |= BIT(PERFGUARD_REQUEST_PART_HELD);
+	return ret;
+}
+
+/* Add one that is late to those that are to be reported.  Returns false if there is no room. */
+static bool add(struct pguard_connection_table *table, const struct pguard_late_request *late,
+		bool is_first)
+{
+	if (!pguard_late_requests_add(&table->late, late))
+		return false;
+	if (is_first)
+		atomic64_inc(&table->late.number);
+	return true;
 }
 
 /*
- * Report the request of a connection if it is due.  In how many ticks it is to be looked
- * at again; 0: there is no room to report it.
+ * Report the request of a connection that was answered and is not over, if it is due.  In how many
+ * ticks it is to be looked at again; 0: there is no room to report it.
  */
+static u64 answered_look(struct pguard_connection_table *table,
+			 struct pguard_connection *connection,
+			 const struct pguard_request_limits *limits)
+{
+	struct pguard_client_request *request = &connection->request;
+	struct pguard_late_request late = { };
+	struct request_parts parts;
+	u64 left;
+
+	if (pguard_request_elapsed(request, request->answered) <= pguard_request_least(limits))
+		return U64_MAX;
+	left = left_until(request->answered + settled(), max(pguard_clock(), request->last));
+	if (left)
+		return left;
+	pguard_request_describe(connection, &late.slow);
+	parts = pguard_request_parts(&late.slow.times, 0);
+	late.excess = pguard_request_exceeds(limits, &late.slow.times, &parts);
+	if (!late.excess.limit)
+		return U64_MAX;
+	pguard_request_describe_more(connection, &late.slow);
+	if (!add(table, &late, !request->reports))
+		return 0;
+	request->reports = PGUARD_REQUEST_REPORTED;
+	return U64_MAX;
+}
+
+/* The same of one that lasts. */
+static u64 open_look(struct pguard_connection_table *table, struct pguard_connection *connection,
+		     const struct pguard_request_limits *limits)
+{
+	struct pguard_client_request *request = &connection->request;
+	u64 least = pguard_request_least(limits), elapsed, left;
+	struct pguard_late_request late;
+	struct request_parts parts;
+
+	elapsed = pguard_request_elapsed(request, max(pguard_clock(), request->last));
+	if (elapsed <= least)
+		return least - elapsed + 1;
+	pguard_request_describe_open(table, connection, &late);
+	parts = pguard_request_parts(&late.slow.times, late.since);
+	late.excess = pguard_request_exceeds(limits, &late.slow.times, &parts);
+	elapsed = late.slow.times.elapsed;
+	if (pguard_request_left(limits, elapsed, &parts, PGUARD_REQUEST_ALL_PARTS, request->reports))
+		return pguard_request_left(limits, elapsed, &parts, growing_parts(request),
+					   request->reports);
+	left = left_until_long(&late.excess, elapsed);
+	if (left)
+		return left;
+	if (!add(table, &late, !request->reports))
+		return 0;
+	request->reports = reports_of(&late.excess);
+	return U64_MAX;
+}
+
 static u64 request_look(struct pguard_connection_table *table,
 			struct pguard_connection *connection)
 {
-	struct pguard_client_request *request = &connection->request;
-	u64 now = max(pguard_clock(), request->last), left;
-	struct pguard_late_request late = { };
-	struct pguard_request_limit limit;
+	const struct pguard_client_request *request = &connection->request;
+	struct pguard_request_limits limits;
 
 	lockdep_assert_held(&connection->lock);
-	pguard_request_limit(table, request, 0, &limit);
-	if (request->reports == PGUARD_REQUEST_REPORTED || !limit.ticks ||
-	    (request->answered && pguard_request_elapsed(request, request->answered) <= limit.ticks))
+	if (request->reports == PGUARD_REQUEST_REPORTED)
 		return U64_MAX;
-	left = left_until(request->answered ? request->answered + settled()
-				: request->arrived + due_after(&limit, request->reports),
-			  now);
-	if (left)
-		return left;
-	if (request->answered) {
-		pguard_request_describe(connection, &late.slow);
-		pguard_request_describe_more(connection, &late.slow);
-	} else {
-		pguard_request_describe_open(table, connection, &late);
-	}
-	pguard_request_limit(table, request, late.slow.times.runqueue, &late.limit);
-	if (late.slow.times.elapsed <= late.limit.ticks)
-		return request->answered ? U64_MAX : late.limit.ticks - late.slow.times.elapsed + 1;
-	if (!pguard_late_requests_add(&table->late, &late))
-		return 0;
-	if (!request->reports)
-		atomic64_inc(&table->late.number);
-	request->reports = request->answered ? PGUARD_REQUEST_REPORTED
-					     : reports_of(now - request->arrived, limit.ticks);
-	return U64_MAX;
+	pguard_request_limits(table, request, &limits);
+	if (!pguard_request_least(&limits))
+		return U64_MAX;
+	return request->answered ? answered_look(table, connection, &limits)
+				 : open_look(table, connection, &limits);
 }
 
 /* What is left of a message that was answered is not the next one. */
@@ -112,7 +163,9 @@ static u64 unread_age(const struct pguard_connection *connection)
 static u64 unread_look(struct pguard_connection_table *table,
 		       struct pguard_connection *connection)
 {
-	u64 age = unread_age(connection), due;
+	u64 age = unread_age(connection), left;
+	struct pguard_request_limits limits;
+	struct request_parts parts;
 	struct pguard_late_request late = {
 		.slow.times.elapsed = age,
 		.slow.times.queued = age,
@@ -128,18 +181,20 @@ static u64 unread_look(struct pguard_connection_table *table,
 		return U64_MAX;
 	late.slow.times.runqueue = pguard_request_waited(
 		&connection->request, connection->request.answer_delay, age, 0);
-	pguard_request_limit(table, NULL, late.slow.times.runqueue, &late.limit);
-	if (!late.limit.ticks)
-		return U64_MAX;
-	due = due_after(&late.limit, connection->unread);
-	if (age < due)
-		return due - age;
+	pguard_request_limits(table, NULL, &limits);
+	parts = pguard_request_parts(&late.slow.times, 0);
+	late.excess = pguard_request_exceeds(&limits, &late.slow.times, &parts);
+	left = pguard_request_left(&limits, age, &parts, PGUARD_REQUEST_ALL_PARTS,
+				   connection->unread);
+	if (left)
+		return left;
+	left = left_until_long(&late.excess, age);
+	if (left)
+		return left;
 	pguard_client_describe(connection, &late.slow.client);
-	if (!pguard_late_requests_add(&table->late, &late))
+	if (!add(table, &late, !connection->unread))
 		return 0;
-	if (!connection->unread)
-		atomic64_inc(&table->late.number);
-	connection->unread = reports_of(age, late.limit.ticks);
+	connection->unread = reports_of(&late.excess);
 	return U64_MAX;
 }
 

@@ -114,9 +114,10 @@ static void report(struct pguard_target *target, const struct pguard_image *imag
 	record->image_id = image->id;
 	record->pid = late->slow.pid;
 	record->tid = late->slow.tid;
-	record->threshold_ns = pguard_clock_ns(late->limit.ticks);
-	record->profile_id = late->limit.profile;
-	record->type_id = late->limit.type;
+	record->threshold_ns = pguard_clock_ns(late->excess.limit);
+	record->profile_id = late->excess.profile;
+	record->type_id = late->excess.type;
+	late->slow.part = late->excess.part;
 	find_unit(late, record);
 	describe_process(record);
 	record->account.elapsed = pguard_clock_ns(late->slow.times.elapsed);

@@ -32,11 +32,11 @@ enum {
  * @client: the socket of its client; to be compared with, nothing else
  * @unit: the low bits of the number of its unit; 0: it was in none
  * @since: how long ago that was, if nobody was to do something then, ticks; else 0
- * @limit: which it exceeds
+ * @excess: by which limit it is late
  */
 struct pguard_late_request {
 	struct pguard_slow_request slow;
-	struct pguard_request_limit limit;
+	struct pguard_request_excess excess;
 	u32 by;
 	u16 unit;
 	const void *client;

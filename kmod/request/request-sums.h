@@ -43,6 +43,7 @@ struct pguard_request_times {
  * @peer: who was waited for longest, if anybody, or is waited for
  * @via: the own side of the connection to it while it is waited for
  * @peer_name: of its local socket, in pguard_socket_names
+ * @part: if it is late by a limit of that, PERFGUARD_REQUEST_PART_*; else 0
  */
 struct pguard_slow_request {
 	struct pguard_request_times times;
@@ -55,6 +56,7 @@ struct pguard_slow_request {
 	struct pguard_address peer;
 	struct pguard_address via;
 	u32 peer_name;
+	u32 part;
 };
 
 /* One that is reported, which outlives its target. */

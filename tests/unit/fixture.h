@@ -223,6 +223,14 @@ static inline void fixture_times(struct fixture *fixture, struct samples_times *
 	}
 }
 
+/* Of some requests only all of their time is known. */
+static inline void fixture_requests(struct fixture *fixture, struct samples_times *requests)
+{
+	fixture_times(fixture, &requests[0]);
+	for (int part = 1; part < REQUEST_NR_PARTS && fixture_number(fixture, 4); part++)
+		requests[part] = requests[0];
+}
+
 /* Of some units there is no account. */
 static inline void fixture_parts(struct fixture *fixture, struct samples_parts *parts)
 {
@@ -231,7 +239,7 @@ static inline void fixture_parts(struct fixture *fixture, struct samples_parts *
 		parts->of[part] = parts->of[SAMPLES_OWN];
 	for (int cause = 0; cause < SAMPLES_NR_CAUSES; cause++)
 		parts->added_ns[cause] = fixture_number(fixture, 1000);
-	fixture_times(fixture, &parts->requests);
+	fixture_requests(fixture, parts->requests);
 }
 
 static inline void fixture_timings(struct fixture *fixture, struct samples *samples)
@@ -321,8 +329,9 @@ static inline void fixture_model(struct fixture *fixture, const struct samples *
 		for (int cause = 0; cause < SAMPLES_NR_CAUSES; cause++)
 			type->added_ns[cause] = fixture_number(fixture, 20000);
 		type->novel_ns = fixture_number(fixture, 20000);
-		fixture_times(fixture, &type->requests);
-		type->request_ns = fixture_number(fixture, 20000);
+		fixture_requests(fixture, type->requests);
+		for (int part = 0; part < REQUEST_NR_PARTS; part++)
+			type->request_ns[part] = fixture_number(fixture, 20000);
 		type->objective_ns = 1000u * fixture_number(fixture, 3);
 		type->confidence = i % 4;
 		type->units_needed = i % 4 < 3 ? fixture_number(fixture, 5000) : 0;

@@ -127,6 +127,14 @@ static inline bool same_units(const struct samples *a, const struct samples *b)
 	return true;
 }
 
+static inline bool same_requests(const struct samples_times *a, const struct samples_times *b)
+{
+	for (int part = 0; part < REQUEST_NR_PARTS; part++)
+		if (!same_times(&a[part], &b[part]))
+			return false;
+	return true;
+}
+
 static inline bool same_parts(const struct samples_parts *a, const struct samples_parts *b)
 {
 	for (int part = 0; part < SAMPLES_NR_PARTS; part++)
@@ -134,7 +142,7 @@ static inline bool same_parts(const struct samples_parts *a, const struct sample
 			return false;
 	for (int cause = 0; cause < SAMPLES_NR_CAUSES; cause++)
 		SAME(a, b, added_ns[cause]);
-	return same_times(&a->requests, &b->requests);
+	return same_requests(a->requests, b->requests);
 }
 
 static inline bool same_timings(const struct samples *a, const struct samples *b)
@@ -196,14 +204,15 @@ static inline bool same_type(const struct model_type *a, const struct model_type
 	for (int cause = 0; cause < SAMPLES_NR_CAUSES; cause++)
 		SAME(a, b, added_ns[cause]);
 	SAME(a, b, novel_ns);
-	SAME(a, b, request_ns);
+	for (int part = 0; part < REQUEST_NR_PARTS; part++)
+		SAME(a, b, request_ns[part]);
 	SAME(a, b, objective_ns);
 	SAME(a, b, confidence);
 	SAME(a, b, units_needed);
 	SAME(a, b, false_alarms);
 	SAME(a, b, held_back_alarms);
 	SAME(a, b, held_back_units);
-	return same_times(&a->times, &b->times) && same_times(&a->requests, &b->requests);
+	return same_times(&a->times, &b->times) && same_requests(a->requests, b->requests);
 }
 
 static inline bool same_guards(const struct model *a, const struct model *b)

@@ -39,7 +39,7 @@ static void begin(struct profile *profile)
 			struct samples_parts *parts = &profile->samples.timings[i].times[half];
 
 			parts->of[SAMPLES_CPU] = parts->of[SAMPLES_OWN];
-			parts->requests = parts->of[SAMPLES_OWN];
+			parts->requests[0] = parts->of[SAMPLES_OWN];
 		}
 	model_derive_limits(&profile->samples, &profile->model);
 	profile->seen = calloc(profile->model.nr_types, sizeof(*profile->seen));
@@ -81,9 +81,9 @@ static void test_half_speed(void)
 	double before[8];
 
 	begin(&profile);
-	requests = profile.model.types[1].requests.nr;
+	requests = profile.model.types[1].requests[0].nr;
 	for (int i = 0; i < 40; i++)
-		times_add(&profile.seen[2].times[i % 2].requests, 1000000);
+		times_add(&profile.seen[2].times[i % 2].requests[0], 1000000);
 	for (uint32_t i = 0; i < profile.model.nr_types; i++) {
 		before[i] = limit(&profile, i);
 		see(&profile, i, i ? 400 : 3, 2);
@@ -103,9 +103,9 @@ static void test_half_speed(void)
 			profile.model.types[1].mean_ns[SAMPLES_OWN] - 1) < 0.01 &&
 		   profile.model.types[1].times.nr == 400,
 	   "which are all that counts then");
-	ok(profile.model.types[1].requests.nr == requests && requests > 40 &&
-		   profile.model.types[2].requests.nr == 40 &&
-		   profile.model.types[2].request_ns > 1000000,
+	ok(profile.model.types[1].requests[0].nr == requests && requests > 40 &&
+		   profile.model.types[2].requests[0].nr == 40 &&
+		   profile.model.types[2].request_ns[0] > 1000000,
 	   "as are requests, if they were followed");
 	end(&profile);
 }

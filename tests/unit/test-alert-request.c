@@ -15,12 +15,13 @@
 #include "tap.h"
 
 static const struct late_client *there[2];
+static uint64_t usual_part_ns;
 
 static void print(const struct record *record, bool is_again, bool is_json)
 {
 	const struct alert_request alert = {
 		.record = record, .exe = "/bin/server", .usual_ns = 3 * NSEC_PER_MSEC,
-		.answered = 4000, .there = { there[0], there[1] },
+		.usual_part_ns = usual_part_ns, .answered = 4000, .there = { there[0], there[1] },
 		.nr_there = !!there[0] + !!there[1],
 		.average = { .elapsed_ns = 4 * NSEC_PER_MSEC, .working_ns = NSEC_PER_MSEC,
 			     .peers_ns = 3 * NSEC_PER_MSEC },
@@ -81,6 +82,33 @@ static void check_waiting(void)
 	ok(has("\"kind\":\"request\"") && has("\"state\":\"lasts\"") &&
 	   has("\"cause\":\"waiting for 127.0.0.1:8080\"") && has("\"unit\":null"),
 	   "the same as JSON");
+}
+
+/* It is late by what one part of it takes, though most of its time is in another one, as is usual. */
+static void check_part(void)
+{
+	struct record record = waiting();
+
+	record.threshold_ns = 5 * NSEC_PER_MSEC;
+	record.type_id = 3;
+	record.request.state = PERFGUARD_REQUEST_STATE_ANSWERED;
+	record.request.part = PERFGUARD_REQUEST_PART_WORKING;
+	record.request.working_ns = 40 * NSEC_PER_MSEC;
+	record.request.peers_ns = 864 * NSEC_PER_MSEC;
+	usual_part_ns = NSEC_PER_MSEC;
+	print(&record, false, false);
+	ok(has("took 904 ms, of that 40.0 ms in its own units, 8.0 times its limit\n"),
+	   "the part is named, and how far it is beyond its limit");
+	ok(has("took at most 3.00 ms, and half had at most\n            1.00 ms in units\n"), "what is usual of it");
+	ok(has("look at   what the units of thread 13 compute"), "and whom to look at");
+	print(&record, false, true);
+	ok(has("\"part\":\"working\",\"part_ns\":40000000") && has("\"cause\":\"in its own units\""),
+	   "also in JSON");
+	record.request.part = PERFGUARD_REQUEST_PART_HELD;
+	record.request.queued_ns = 20 * NSEC_PER_MSEC;
+	print(&record, false, false);
+	ok(has("of that 20.0 ms queued, 4.0 times its limit"), "where it was held up is named");
+	usual_part_ns = 0;
 }
 
 /* Whom it waits for is watched as well, by a socket of IPv6. */
@@ -197,8 +225,9 @@ static void check_causes(void)
 
 int main(void)
 {
-	plan(24);
+	plan(29);
 	check_waiting();
+	check_part();
 	check_there();
 	check_local();
 	check_ended();

@@ -291,7 +291,12 @@ static void accounts(void)
 
 static uint64_t requests_of(const struct samples_timing *timing)
 {
-	return timing->times[0].requests.nr + timing->times[1].requests.nr;
+	return timing->times[0].requests[0].nr + timing->times[1].requests[0].nr;
+}
+
+static uint64_t request_part_of(const struct samples_timing *timing, enum perfguard_request_part part)
+{
+	return timing->times[0].requests[part - 1].sum_ns + timing->times[1].requests[part - 1].sum_ns;
 }
 
 /* A unit that met a context at this depth. */
@@ -322,6 +327,8 @@ static void requests(void)
 	emit_request(&t, PERFGUARD_EVENT_KIND_REQUEST_READ, 6, 0);
 	emit_unit(&t, 16);
 	/* The next one of either is read by the other unit. */
+	sim_pass(&t, SIM_STEP_NS);
+	sim_tell(&t, PERFGUARD_EVENT_KIND_REQUEST_PARTS, 6, 400, 250);
 	emit_request(&t, PERFGUARD_EVENT_KIND_REQUEST_RUNQUEUE, 6, 100);
 	emit_request(&t, PERFGUARD_EVENT_KIND_REQUEST, 6, 800);
 	emit_request(&t, PERFGUARD_EVENT_KIND_REQUEST_READ, 6, 0);
@@ -337,13 +344,17 @@ static void requests(void)
 		abort();
 	for (uint32_t i = 0; i < timed.nr_timings; i++) {
 		const struct samples_timing *timing = &timed.timings[i];
-		uint64_t sum = timing->times[0].requests.sum_ns + timing->times[1].requests.sum_ns;
+		uint64_t sum = request_part_of(timing, PERFGUARD_REQUEST_PART_ALL);
 
 		if (timing->hits[0].depth == 8)
 			ok(requests_of(timing) == 2 && sum == 800,
 			   "requests count with the unit that has read them");
 		else
-			ok(requests_of(timing) == 1 && sum == 700, "whichever reads the next one");
+			ok(requests_of(timing) == 1 && sum == 700 &&
+			   request_part_of(timing, PERFGUARD_REQUEST_PART_WORKING) == 150 &&
+			   request_part_of(timing, PERFGUARD_REQUEST_PART_PEERS) == 400 &&
+			   request_part_of(timing, PERFGUARD_REQUEST_PART_HELD) == 50,
+			   "whichever reads the next one, and in parts where those are known");
 	}
 	samples_deinit(&timed);
 	extracted_deinit(&of);

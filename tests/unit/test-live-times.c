@@ -25,7 +25,7 @@ static struct live_window window(uint64_t ns, uint32_t units)
 		.units = units,
 		.sum_ns = ns * units,
 		.times.first = histogram_bucket(100 * US) / 2 - 40,
-		.times.request_first = histogram_bucket(100 * MS) / 2 - 40,
+		.times.request_first[0] = histogram_bucket(100 * MS) / 2 - 40,
 	};
 	struct armed_times *times = &window.times;
 
@@ -35,7 +35,7 @@ static struct live_window window(uint64_t ns, uint32_t units)
 	times->nr[PERFGUARD_TIMES_BLOCKED - 1][0] = units - units / 10;
 	times->nr[PERFGUARD_TIMES_BLOCKED - 1][bucket_of(times, ns / 10)] = units / 10;
 	times->nr[PERFGUARD_TIMES_REQUEST - 1][histogram_bucket(60 * MS) / 2 -
-					       times->request_first] = units;
+					       times->request_first[0]] = units;
 	return window;
 }
 
@@ -75,7 +75,7 @@ static void test_usual(void)
 		   is_near(times_mean(&parts.of[SAMPLES_BLOCKED]), 0.5 * US),
 	   "with its mean");
 	ok(times_largest(&parts.of[SAMPLES_OWN]) < 55 * US, "and its largest time");
-	ok(parts.requests.nr == 1200 && is_near(times_mean(&parts.requests), 60 * MS),
+	ok(parts.requests[0].nr == 1200 && is_near(times_mean(&parts.requests[0]), 60 * MS),
 	   "so are the requests that they read");
 }
 

@@ -10,6 +10,7 @@
  *	compute US	compute so long, then answer
  *	ask US		ask the peer to answer that much later, by a connection of this
  *			client's own, and answer when it has
+ *	ask US WORK	the same, but compute for WORK us before
  *	relay US	the same, but let the peer ask its own one
  *	halves US	compute so long, then answer by two writes, without TCP_NODELAY
  *	silent US	compute so long, and do not answer
@@ -276,7 +277,7 @@ static noinline void serve(int fd)
 {
 	char line[LINE_MAX_BYTES], word[LINE_MAX_BYTES];
 	ssize_t len = read(fd, line, sizeof(line) - 1);
-	long us;
+	long us, before = 0;
 
 	if (len <= 0) {
 		hang_up(fd);
@@ -290,9 +291,10 @@ static noinline void serve(int fd)
 	/* As a peer it is sent the time alone. */
 	if (sscanf(line, "%ld", &us) == 1)
 		strcpy(word, "compute");
-	else if (sscanf(line, "%63s %ld", word, &us) != 2)
+	else if (sscanf(line, "%63s %ld %ld", word, &us, &before) < 2)
 		errx(1, "what is '%s'?", line);
 	if (!strcmp(word, "ask")) {
+		compute(before);
 		ask(fd, "", us);
 		return;
 	}

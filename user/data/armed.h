@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include <linux/perfguard.h>
+#include <perfguard/request-part.h>
 
 /* What guarding costs on this machine, and what it may; ns except for the budget. */
 struct armed_prices {
@@ -108,8 +109,8 @@ struct armed_type {
 struct armed_times {
 	uint32_t id;
 	uint32_t first;
-	uint32_t request_first; /* of the last kind, requests */
-	uint32_t nr[PERFGUARD_TIMES_REQUEST][PERFGUARD_TIMES_BUCKETS]; /* by kind, less 1 */
+	uint32_t request_first[REQUEST_NR_PARTS]; /* of those from PERFGUARD_TIMES_REQUEST on */
+	uint32_t nr[PERFGUARD_TIMES_REQUEST_HELD][PERFGUARD_TIMES_BUCKETS]; /* by kind, less 1 */
 };
 
 #endif /* _USER_DATA_ARMED_H */

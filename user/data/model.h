@@ -39,8 +39,8 @@ struct model_type {
 	uint64_t limit_ns[SAMPLES_NR_PARTS]; /* 0: none */
 	uint64_t added_ns[SAMPLES_NR_CAUSES]; /* more for own and CPU time of a unit with it */
 	uint64_t novel_ns; /* limit of own time for units of its loop that may be of no type */
-	struct samples_times requests; /* that its units have read */
-	uint64_t request_ns; /* limit of those; 0: none */
+	struct samples_times requests[REQUEST_NR_PARTS]; /* that its units have read, by part */
+	uint64_t request_ns[REQUEST_NR_PARTS]; /* limits of those; 0: none */
 	uint64_t objective_ns; /* limit of all of its time that people have set; 0: none */
 	enum model_confidence confidence;
 	uint64_t units_needed; /* more timed units for full confidence */

@@ -31,6 +31,7 @@ struct slow_request {
 	uint32_t tid;
 	uint32_t connection; /* of the client */
 	uint32_t state; /* enum perfguard_request_state */
+	uint32_t part; /* enum perfguard_request_part by whose limit it is late; 0: people's, or none */
 	requests_address client;
 	requests_address peer;
 	requests_address via; /* its own side of that, while it waits */

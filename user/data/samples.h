@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include <linux/perfguard.h>
+#include <perfguard/request-part.h>
 
 enum {
 	/* Of the unit variants of a loop, those with the smallest hashes stay. */
@@ -175,8 +176,11 @@ enum samples_cause {
 struct samples_parts {
 	struct samples_times of[SAMPLES_NR_PARTS];
 	uint64_t added_ns[SAMPLES_NR_CAUSES]; /* was taken off those with the cause */
-	/* How long requests were that such units have read, until their last answer. */
-	struct samples_times requests;
+	/*
+	 * The same of each part of requests that such units have read, until their last answer,
+	 * by enum perfguard_request_part, less 1.
+	 */
+	struct samples_times requests[REQUEST_NR_PARTS];
 };
 
 /* The guards that were on in a timing run. */

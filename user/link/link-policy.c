@@ -255,8 +255,8 @@ const struct decode_field link_type_fields[] = {
 const struct decode_field link_times_fields[] = {
 	U32(TIMES_ID, armed_times, id),
 	U32(TIMES_FIRST, armed_times, first),
-	BINARY(TIMES_NR, armed_times, nr, 1024),
-	U32(TIMES_REQUEST_FIRST, armed_times, request_first),
+	BINARY(TIMES_NR, armed_times, nr, 1792),
+	BINARY(TIMES_REQUEST_FIRST, armed_times, request_first, 16),
 	{ 0 }
 };
 
@@ -276,6 +276,7 @@ const struct decode_field link_slow_request_fields[] = {
 	BINARY(SLOW_REQUEST_VIA, slow_request, via, 28),
 	BINARY(SLOW_REQUEST_PEER_NAME, slow_request, peer_name, 108),
 	U64(SLOW_REQUEST_RUNQUEUE_NS, slow_request, runqueue_ns),
+	U32(SLOW_REQUEST_PART, slow_request, part),
 	{ 0 }
 };
 

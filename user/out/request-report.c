@@ -135,7 +135,7 @@ int request_report_json(struct json *json, FILE *file, const struct requests *re
 /* So small shares of the whole are not mentioned: each part is rounded. */
 enum { LEAST_PART = 10000, LEAST_RUNQUEUE = 100 };
 
-void request_parts(const struct slow_request *slow, char *ret, size_t size)
+void request_parts_text(const struct slow_request *slow, char *ret, size_t size)
 {
 	const struct {
 		const char *name;
@@ -168,7 +168,7 @@ static void text_slow(FILE *file, const struct slow_request *slow)
 
 	fprintf(file, "  %s at %s", duration_format(slow->elapsed_ns, duration),
 		time_format_local(request_wall_ns(slow), time));
-	request_parts(slow, parts, sizeof(parts));
+	request_parts_text(slow, parts, sizeof(parts));
 	fprintf(file, "%s%s", *parts ? ", " : "", parts);
 	if (peer)
 		fprintf(file, "\n    most of that for %s", peer);

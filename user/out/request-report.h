@@ -18,7 +18,7 @@ uint64_t request_between_ns(const struct slow_request *slow);
 uint64_t request_wall_ns(const struct slow_request *slow);
 
 /* "queued 1 ms, in units 3 ms"; @size is more than that takes. */
-void request_parts(const struct slow_request *slow, char *ret, size_t size);
+void request_parts_text(const struct slow_request *slow, char *ret, size_t size);
 
 /* The same as an object of that name. */
 void request_parts_json(struct json *json, const char *name, const struct slow_request *slow);

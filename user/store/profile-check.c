@@ -149,13 +149,21 @@ static bool are_times(const struct samples_times *times)
 	return units == times->nr;
 }
 
+static bool are_requests(const struct samples_times requests[REQUEST_NR_PARTS])
+{
+	for (int part = 0; part < REQUEST_NR_PARTS; part++)
+		if (!are_times(&requests[part]) || requests[part].nr > requests[0].nr)
+			return false;
+	return true;
+}
+
 /* Of no part more is known than of all. */
 static bool are_parts(const struct samples_parts *parts)
 {
 	for (int part = 0; part < SAMPLES_NR_PARTS; part++)
 		if (!are_times(&parts->of[part]) || parts->of[part].nr > parts->of[SAMPLES_OWN].nr)
 			return false;
-	return are_times(&parts->requests);
+	return are_requests(parts->requests);
 }
 
 static const char *check_timings(const struct samples *samples)
@@ -229,7 +237,7 @@ static const char *check_type(const struct model_type *type, const struct sample
 	if (!are_finite(numbers, sizeof(numbers) / sizeof(numbers[0])) ||
 	    !are_finite(type->mean_ns, SAMPLES_NR_PARTS))
 		return "a type with a number that is none";
-	return are_times(&type->times) && are_times(&type->requests)
+	return are_times(&type->times) && are_requests(type->requests)
 		? NULL : "times that contradict themselves";
 }
 

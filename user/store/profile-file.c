@@ -19,7 +19,7 @@
 
 enum {
 	APPLICATION_ID = 0x50475046, /* "PGPF" */
-	SCHEMA_VERSION = 5,
+	SCHEMA_VERSION = 6,
 	/* SQLite's file header, numbers big-endian (sqlite.org/fileformat2.html). */
 	HEADER_SIZE = 100,
 	HEADER_PAGE_SIZE = 16,

@@ -20,8 +20,8 @@ _Static_assert(sizeof(struct training) == 304 && sizeof(struct samples) == 128 &
 		       sizeof(struct samples_hit) == 12 && sizeof(struct samples_guards) == 24 &&
 		       sizeof(struct samples_times) == 5296 &&
 		       sizeof(struct samples_objective) == 16 &&
-		       sizeof(struct samples_timing) == 53040 && sizeof(struct model) == 160 &&
-		       sizeof(struct model_type) == 10816 && sizeof(struct model_guard) == 32 &&
+		       sizeof(struct samples_timing) == 84816 && sizeof(struct model) == 160 &&
+		       sizeof(struct model_type) == 26720 && sizeof(struct model_guard) == 32 &&
 		       sizeof(struct model_context) == 20 && sizeof(struct model_weight) == 8 &&
 		       sizeof(struct model_prediction) == 88,
 	       "all fields of a profile are saved");
@@ -56,6 +56,8 @@ struct digest {
 #define COLUMN(of, field) NAMED(#field, of, field)
 #define OPTIONAL(of, field) NAMED_AS(COLUMN_OPTIONAL, #field, of, field, 0)
 #define TEXT(of, field, max) NAMED_AS(COLUMN_TEXT, #field, of, field, max)
+#define REQUESTS(part) requests[REQUEST_PART_##part]
+#define REQUEST_NS(part) request_ns[REQUEST_PART_##part]
 #define LIST(kind_, of, field, nr) NAMED_AS(kind_, #field, of, field, offsetof(struct of, nr))
 
 static const struct column training_columns[] = {
@@ -132,8 +134,14 @@ static const struct column timing_columns[] = {
 	NAMED("cpu_held_back", samples_timing, times[1].of[SAMPLES_CPU]),
 	NAMED("blocked_held_back", samples_timing, times[1].of[SAMPLES_BLOCKED]),
 	NAMED("block_io_held_back", samples_timing, times[1].of[SAMPLES_BLOCK_IO]),
-	NAMED("requests_learnt", samples_timing, times[0].requests),
-	NAMED("requests_held_back", samples_timing, times[1].requests),
+	NAMED("requests_learnt", samples_timing, times[0].REQUESTS(ALL)),
+	NAMED("requests_working_learnt", samples_timing, times[0].REQUESTS(WORKING)),
+	NAMED("requests_peers_learnt", samples_timing, times[0].REQUESTS(PEERS)),
+	NAMED("requests_held_learnt", samples_timing, times[0].REQUESTS(HELD)),
+	NAMED("requests_held_back", samples_timing, times[1].REQUESTS(ALL)),
+	NAMED("requests_working_held_back", samples_timing, times[1].REQUESTS(WORKING)),
+	NAMED("requests_peers_held_back", samples_timing, times[1].REQUESTS(PEERS)),
+	NAMED("requests_held_held_back", samples_timing, times[1].REQUESTS(HELD)),
 	NAMED("interrupt_learnt", samples_timing, times[0].added_ns[SAMPLES_INTERRUPT]),
 	NAMED("interrupt_held_back", samples_timing, times[1].added_ns[SAMPLES_INTERRUPT]),
 	NAMED("batch_learnt", samples_timing, times[0].added_ns[SAMPLES_BATCH]),
@@ -166,7 +174,15 @@ static const struct column type_columns[] = {
 	NAMED("block_io_ns", model_type, limit_ns[SAMPLES_BLOCK_IO]),
 	NAMED("interrupt_ns", model_type, added_ns[SAMPLES_INTERRUPT]),
 	NAMED("batch_ns", model_type, added_ns[SAMPLES_BATCH]),
-	COLUMN(model_type, novel_ns), COLUMN(model_type, requests), COLUMN(model_type, request_ns),
+	COLUMN(model_type, novel_ns),
+	NAMED("requests", model_type, REQUESTS(ALL)),
+	NAMED("requests_working", model_type, REQUESTS(WORKING)),
+	NAMED("requests_peers", model_type, REQUESTS(PEERS)),
+	NAMED("requests_held", model_type, REQUESTS(HELD)),
+	NAMED("request_ns", model_type, REQUEST_NS(ALL)),
+	NAMED("request_working_ns", model_type, REQUEST_NS(WORKING)),
+	NAMED("request_peers_ns", model_type, REQUEST_NS(PEERS)),
+	NAMED("request_held_ns", model_type, REQUEST_NS(HELD)),
 	COLUMN(model_type, confidence), COLUMN(model_type, units_needed),
 	COLUMN(model_type, false_alarms), COLUMN(model_type, held_back_alarms),
 	COLUMN(model_type, held_back_units),

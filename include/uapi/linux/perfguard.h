@@ -239,9 +239,33 @@ enum perfguard_times {
 	PERFGUARD_TIMES_BLOCKED = 3,
 	/*
 	 * How long requests were that they have read, of each that was
-	 * answered.
+	 * answered; this and the rest in the order of enum request-part.
 	 */
 	PERFGUARD_TIMES_REQUEST = 4,
+	/* For how long units worked for them. */
+	PERFGUARD_TIMES_REQUEST_WORKING = 5,
+	/* For how long they waited for others. */
+	PERFGUARD_TIMES_REQUEST_PEERS = 6,
+	/* For how long they were held up. */
+	PERFGUARD_TIMES_REQUEST_HELD = 7,
+};
+
+/*
+ * Parts of a request's time, each of which has a limit. What it waited for a
+ * CPU is in none of them (perfguard/request-part.h).
+ */
+enum perfguard_request_part {
+	/* All of it. */
+	PERFGUARD_REQUEST_PART_ALL = 1,
+	/* In the units that served it. */
+	PERFGUARD_REQUEST_PART_WORKING = 2,
+	/* From asking others until their answers were taken up. */
+	PERFGUARD_REQUEST_PART_PEERS = 3,
+	/*
+	 * All the rest: queued, handed over to a thread that does not take it
+	 * yet, or between units.
+	 */
+	PERFGUARD_REQUEST_PART_HELD = 4,
 };
 
 /*
@@ -393,6 +417,13 @@ enum perfguard_event_kind {
 	 * long.
 	 */
 	PERFGUARD_EVENT_KIND_REQUEST_RUNQUEUE = 13,
+	/*
+	 * The next event of the thread is the end of a request; number is that
+	 * of the connection, as above, value for how long units worked for it,
+	 * sp for how long it waited for others, ns, whatever it waited for a
+	 * CPU.
+	 */
+	PERFGUARD_EVENT_KIND_REQUEST_PARTS = 14,
 };
 
 /*
@@ -619,9 +650,14 @@ struct perfguard_type {
 	/*
 	 * Limit of a client's request that a unit of this type reads, from its
 	 * first bytes to the last of its answer, whatever it takes until then
-	 * and by whom. 0: the largest of the profile's types counts.
+	 * and by whom. 0: the largest of the profile's types counts. It is of
+	 * enum request-part's all, the next three of its other parts, in that
+	 * order.
 	 */
 	__u64 request_ns;
+	__u64 request_working_ns;
+	__u64 request_peers_ns;
+	__u64 request_held_ns;
 	/* Index of the event loop; types are in its order. */
 	__u32 loop;
 	/* Chosen by the user, from 1; below 2^28. */
@@ -1280,7 +1316,9 @@ enum {
 	 * begin again at 0.
 	 */
 	PERFGUARD_A_TIMES_NR,
-	/* The same as first, of request. */
+	/*
+	 * The same as first, of request and each of the rest, of 32 bits each.
+	 */
 	PERFGUARD_A_TIMES_REQUEST_FIRST,
 
 	__PERFGUARD_A_TIMES_MAX,
@@ -1329,6 +1367,12 @@ enum {
 	 * these times but peers-ns; 0 if another one has answered.
 	 */
 	PERFGUARD_A_SLOW_REQUEST_RUNQUEUE_NS,
+	/*
+	 * Of one that is late, the part that exceeds its limit by the largest
+	 * factor; absent if the limit is of all of its time, however long it
+	 * waited for a CPU: one that people have set.
+	 */
+	PERFGUARD_A_SLOW_REQUEST_PART,
 
 	__PERFGUARD_A_SLOW_REQUEST_MAX,
 	PERFGUARD_A_SLOW_REQUEST_MAX = (__PERFGUARD_A_SLOW_REQUEST_MAX - 1)

@@ -21,7 +21,7 @@ ACTIVE, SHED = 1, 2
 STEPPED = 3
 WAIT, EVENT_CALL, EVENT_SITE, START_SITE = 1, 2, 3, 4
 FORMS = {"LOOPS": "<II", "BOUNDARIES": "<QIIIIIIII", "GUARDS": "<QIIII",
-         "TYPES": "<QQQQQQQQQIIhhhH", "CONTEXTS": "<IIII", "WEIGHTS": "<HBB"}
+         "TYPES": "<QQQQQQQQQQQQIIhhhH", "CONTEXTS": "<IIII", "WEIGHTS": "<HBB"}
 # Of a type: limits of the parts of its time.
 PARTS = (40_000_000, 20_000_000, 30_000_000, 10_000_000)
 NONE = (0, 0, 0, 0)
@@ -56,7 +56,7 @@ def add_object(family, profile, path):
         os.close(fd)
 
 
-def load(family, paths, tables, at_once=700, **options):
+def load(family, paths, tables, at_once=500, **options):
     """The id of a profile that is loaded and not armed."""
     profile = new(family, **options)
     for path in paths:
@@ -101,9 +101,9 @@ def tables_of(program, names=NAMES, plan=0):
                        (0x1200, 1, EVENT_CALL, 0, 0, 16, 0, 0, 0),
                        (0, 1, EVENT_SITE, 0, 0, 0, 0, 1, 0)],
         "GUARDS": places,
-        "TYPES": [(50_000_000, *PARTS, 9_000, 8_000, 0, 0, 0, 7, -5, -9, -20, 0),
-                  (0, *NONE, 0, 0, 0, 0, 0, 8, -6, -8, -20, 0),
-                  (70_000_000, *NONE, 0, 0, 0, 0, 1, 9, 0, 0, -20, 0)],
+        "TYPES": [(50_000_000, *PARTS, 9_000, 8_000, 0, *NONE, 0, 7, -5, -9, -20, 0),
+                  (0, *NONE, 0, 0, 0, *NONE, 0, 8, -6, -8, -20, 0),
+                  (70_000_000, *NONE, 0, 0, 0, *NONE, 1, 9, 0, 0, -20, 0)],
         "CONTEXTS": [(0, 0, 64, 2), (0, len(names) - 1, 64, 1), (1, 0, 64, 1)],
         "WEIGHTS": [(0, 3, 4), (1, 127, 127), (1, 5, 6), (0, 7, 8)],
     }
@@ -185,8 +185,8 @@ def dumps():
     chosen = [place for place in places if starts_plain(libc, place)][:1500]
     tables = tables_of(program)
     tables["GUARDS"] = tables["GUARDS"] + [(place, 1, 0, 0, 0) for place in chosen]
-    tables["TYPES"] = [(i, *NONE, 0, 0, 0, 0, 0, i + 1, 0, 0, 0, 0) for i in range(1500)] + \
-        [(i, *NONE, 0, 0, 0, 0, 1, i + 1, 0, 0, 0, 0) for i in range(1500, 3000)]
+    tables["TYPES"] = [(i, *NONE, 0, 0, 0, *NONE, 0, i + 1, 0, 0, 0, 0) for i in range(1500)] + \
+        [(i, *NONE, 0, 0, 0, *NONE, 1, i + 1, 0, 0, 0, 0) for i in range(1500, 3000)]
     profile = load(family, [CALLED, libc], tables)
     start = time.monotonic()
     target, _ = arm(family, profile)
@@ -267,7 +267,7 @@ def limits():
     size = 16384 if not IS_SLOW else 2048
     path, places = largest(size)
     tables["GUARDS"] = [(place, 1, 0, 0, 0) for place in places]
-    tables["TYPES"] = [(i, *NONE, 0, 0, 0, 0, 0, i + 1, 0, 0, 0, 0)
+    tables["TYPES"] = [(i, *NONE, 0, 0, 0, *NONE, 0, i + 1, 0, 0, 0, 0)
                        for i in range(LIMITS["TYPES"])]
     tables["CONTEXTS"] = [(0, i % len(places), i // len(places), 16)
                           for i in range(LIMITS["CONTEXTS"])]
@@ -322,8 +322,8 @@ def wrong():
         ("GUARDS", 0, 1, 1, "object that is not there"),
         ("GUARDS", 0, 2, 65537, "too far"), ("GUARDS", 1, 4, 1, "reserved"),
         ("GUARDS", 1, 0, 1 << 63, "offset"), ("GUARDS", 1, 0, good["GUARDS"][0][0], "one place"),
-        ("TYPES", 2, 9, 2, "event loop that is not there"), ("TYPES", 0, 9, 1, "order"),
-        ("TYPES", 0, 10, 0, "id"), ("TYPES", 0, 10, 1 << 28, "id"), ("TYPES", 1, 14, 1, "reserved"),
+        ("TYPES", 2, 12, 2, "event loop that is not there"), ("TYPES", 0, 12, 1, "order"),
+        ("TYPES", 0, 13, 0, "id"), ("TYPES", 0, 13, 1 << 28, "id"), ("TYPES", 1, 17, 1, "reserved"),
         ("TYPES", 0, 5, 1_000_001, "interrupts or batches add too much"),
         ("TYPES", 0, 6, 1_000_001, "interrupts or batches add too much"),
         ("CONTEXTS", 2, 0, 2, "event loop that is not there"), ("CONTEXTS", 0, 0, 1, "order"),

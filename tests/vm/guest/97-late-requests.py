@@ -16,15 +16,27 @@ from service import SERVICE, Client, Peer, start
 PORT, PEER = 7310, 7311
 PROFILE, OUTPUT = "/tmp/97.pgp", pathlib.Path("/tmp/97.watch")
 LOAD, ASKED = 2000, 200
+WAIT_US = 8_000
 STARVED_S = 0.8
+# Of a profile, by the parts that an alert names.
+LIMITS = {"all": "request", "working": "request_working", "peers": "request_peers",
+          "held": "request_held"}
 LIMIT_MS, SLOW_US = (500, 4_000_000) if IS_SLOW else (200, 700_000)
+
+
+def ask_usual(client, number):
+    """All of them compute; half of them wait, too, for up to WAIT_US."""
+    if number % 2:
+        client.ask("ask", WAIT_US * (number % 60) // 60, 500 + number % 7)
+    else:
+        client.ask("compute", 500 + number % 7)
 
 
 def load():
     """What the server is trained under."""
     clients = [Client(PORT) for _ in range(4)]
     for number in range(LOAD):
-        clients[number % 4].ask(("compute", "ask")[number % 2], 500 + number % 7)
+        ask_usual(clients[number % 4], number)
 
 
 def lines(kind):
@@ -83,17 +95,18 @@ def check_again():
 def check_learnt():
     """What requests took in training is their limit, by the type of unit that reads them."""
     shown = json.loads(collect("show", "--json", PROFILE).stdout)
-    limits = {one["id"]: one["limits_ns"]["request"] for one in shown["types"] if one["requests"]}
+    limits = {one["id"]: one["limits_ns"] for one in shown["types"] if one["requests"]}
     requests = sum(one["requests"] for one in shown["types"])
     note(f"{requests} requests of {LOAD}, limits {limits}")
-    ok(LOAD / 2 < requests <= LOAD and all(limits.values()), "training has seen the requests")
-    ok(max(limits.values()) < SLOW_US * 1000, "and their limits are below the slow one's time")
+    ok(LOAD / 2 < requests <= LOAD and all(one["request"] for one in limits.values()),
+       "training has seen the requests")
+    ok(max(one["request"] for one in limits.values()) < SLOW_US * 1000, "and their limits are below the slow one's time")
     armed = collect("arm", "--requests", "--budget", "none", PROFILE)
     ok(armed.returncode == 0, "it is armed with those limits")
     before = len(lines("request"))
     client = Client(PORT)
     for number in range(ASKED):
-        client.ask(("compute", "ask")[number % 2], 500 + number % 7)
+        ask_usual(client, number)
     time.sleep(1)
     quick = len({(line["connection"], line["begin"]) for line in lines("request")[before:]})
     note(f"{quick} of {ASKED} usual ones are reported")
@@ -108,12 +121,31 @@ def check_late(client, limits):
     wait_until(lambda: any(line["state"] == "answered" and line["time_ns"]["elapsed"] >
                            SLOW_US * 1000 for line in lines("request")[before:]))
     late = lines("request")[before:]
-    note(f"{[(line['state'], line['type'], line['threshold_ns']) for line in late]}")
-    beyond = late[0]["threshold_ns"] - limits.get(late[0]["type"], 0)
-    ok(late[0]["state"] == "lasts" and late[0]["type"] in limits and
-       abs(beyond - late[0]["time_ns"]["runqueue"]) < 1000,
-       "one that lasts is reported by the limit of its type")
-    ok(0 < late[0]["usual_ns"] < late[0]["threshold_ns"], "with what is usual for those")
+    note(f"{[(line['state'], line['type'], line['part'], line['threshold_ns']) for line in late]}")
+    limit = limits.get(late[0]["type"], {}).get(LIMITS.get(late[0]["part"]), 0)
+    ok(late[0]["state"] == "lasts" and late[0]["part"] in ("all", "peers") and
+       abs(late[0]["threshold_ns"] - limit) < 1000,
+       "one that lasts is reported by a limit of its type")
+    ok(late[0]["part_ns"] > limit and 0 < late[0]["usual_ns"] < limits[late[0]["type"]]["request"],
+       "with what it took of that, and what is usual for those")
+
+
+def check_part(client, limits):
+    """One that takes no longer than others do, but works where those wait, is late by that part."""
+    asks = max(limits.values(), key=lambda one: one["request_peers"] or 0)
+    work, whole = asks["request_working"] or asks["request"], asks["request"]
+    ok(work < whole / 2, f"what asks others has a limit of its own work: {asks}")
+    before = len(lines("request"))
+    took = client.ask("ask", 100, (work + whole) // 2000)
+    client.ask("compute", 500)
+    wait_until(lambda: len(lines("request")) > before, 20)
+    late = lines("request")[before:]
+    note(f"{took} ns: {[(line['part'], line['part_ns'], line['cause']) for line in late]}")
+    ok(late and late[0]["part"] == "working" and late[0]["cause"] == "in its own units" and
+       work < late[0]["part_ns"] <= took and abs(late[0]["threshold_ns"] - work) < 1000,
+       "one that works for longer is late by that")
+    if EXACT:
+        ok(took < whole, "and takes no longer than others")
 
 
 def burn(cpu):
@@ -212,6 +244,7 @@ def main():
         with watching():
             client, limits = check_learnt()
         with watching():
+            check_part(client, limits)
             check_late(client, limits)
             check_starved(client)
         if not EXACT:

@@ -25,7 +25,8 @@ class Type:
     interrupt_ns: int = 0   # more for own and CPU time of one that was interrupted
     batch_ns: int = 0       # and of one that is not of the first event of its wait
     novel_ns: int = 0       # limit of own time of one that may be of no type
-    request_ns: int = 0     # limit of requests that it reads
+    # Limits of requests that it reads, and of their parts: working, peers, held.
+    requests_ns: tuple = (0, 0, 0, 0)
 
 
 @dataclasses.dataclass
@@ -71,8 +72,8 @@ class Profile:
             "BOUNDARIES": boundaries,
             "GUARDS": [struct.pack("<QIIII", offset, 0, delta, 0, 0)
                        for offset, delta in self.guards],
-            "TYPES": [struct.pack("<QQQQQQQQQIIhhhH", one.threshold_ns, *one.parts_ns,
-                                  one.interrupt_ns, one.batch_ns, one.novel_ns, one.request_ns,
+            "TYPES": [struct.pack("<QQQQQQQQQQQQIIhhhH", one.threshold_ns, *one.parts_ns,
+                                  one.interrupt_ns, one.batch_ns, one.novel_ns, *one.requests_ns,
                                   one.course, one.id, one.base_early, one.base_final,
                                   one.least_final, 0)
                       for one in self.types],

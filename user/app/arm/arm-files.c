@@ -67,13 +67,6 @@ static bool follows_requests(const struct arm_files *arm)
 	return arm->follows_requests || arm->request_limit_ns;
 }
 
-/* Without the wish for them its requests have no limits. */
-static void forget_request_limits(struct loading *loading)
-{
-	for (uint32_t i = 0; i < loading->nr_types; i++)
-		loading->types[i].request_ns = 0;
-}
-
 static int arm_loaded(struct arm_files *arm, struct checked_file *files, struct link *link)
 {
 	struct armed_before before = { 0 };
@@ -89,7 +82,7 @@ static int arm_loaded(struct arm_files *arm, struct checked_file *files, struct 
 		if (!files[i].is_loaded)
 			continue;
 		if (!arm->follows_requests)
-			forget_request_limits(&files[i].arming.loading);
+			loading_forget_requests(&files[i].arming.loading);
 		ret = arming_arm(&files[i].arming, link, &arm->prices, &arm->scope) ?:
 		      arming_follow_requests(&files[i].arming, link, follows_requests(arm),
 					     arm->request_limit_ns);

@@ -280,7 +280,7 @@ static int set_requests(struct link *link, const struct target *target, bool are
 static bool has_request_limits(const struct model *model)
 {
 	for (uint32_t i = 0; i < model->nr_types; i++)
-		if (model->types[i].request_ns)
+		if (model->types[i].request_ns[REQUEST_PART_ALL])
 			return true;
 	return false;
 }

@@ -48,8 +48,9 @@ static int make_tables(const struct samples *samples, const struct model *model,
 		struct perfguard_type *type = &loading->types[i];
 
 		type->threshold_ns = type->own_ns = type->cpu_ns = 0;
-		type->blocked_ns = type->block_io_ns = type->request_ns = 0;
+		type->blocked_ns = type->block_io_ns = 0;
 	}
+	loading_forget_requests(loading);
 	for (uint32_t i = 0; i < loading->nr_guards; i++)
 		loading->guards[i].plan = 0;
 	return 0;

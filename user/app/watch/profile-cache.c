@@ -137,8 +137,9 @@ static int take_types(struct cached_profile *profile, const struct cached_file *
 		cached->trained.ns[REGRESSION_CPU] = type->mean_ns[SAMPLES_CPU];
 		cached->trained.ns[REGRESSION_BLOCKED] = type->mean_ns[SAMPLES_BLOCKED];
 		cached->limit_ns = type->limit_ns[SAMPLES_OWN];
-		cached->requests = type->requests.nr;
-		cached->request_usual_ns = profile_median_ns(&type->requests);
+		cached->requests = type->requests[REQUEST_PART_ALL].nr;
+		for (int part = 0; part < REQUEST_NR_PARTS; part++)
+			cached->request_usual_ns[part] = profile_median_ns(&type->requests[part]);
 		cached->name = type_name(&view, i);
 		cached->type = (struct alert_type){
 			.id = type->id,

@@ -34,7 +34,7 @@ struct cached_type {
 	struct regression_trained trained;
 	uint64_t limit_ns; /* of a unit's own time; 0: none */
 	uint64_t requests; /* that its units have read in training, */
-	uint64_t request_usual_ns; /* and half of which took at most so long */
+	uint64_t request_usual_ns[REQUEST_NR_PARTS]; /* and half of which took at most so long, by part */
 	struct reason_normal normal; /* from the module's sums */
 	struct regression regression;
 };

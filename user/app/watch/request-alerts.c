@@ -45,12 +45,15 @@ static void add_usual_of_type(struct watching *watching, struct alert_request *a
 		profile_cache_find(&watching->cache, record->profile_id);
 	const struct cached_type *type =
 		profile && record->type_id ? cached_type_find(profile, record->type_id) : NULL;
+	uint32_t part = record->request.part;
 
 	if (!type || !type->requests)
 		return;
 	alert->type = type->name;
 	alert->answered = type->requests;
-	alert->usual_ns = type->request_usual_ns;
+	alert->usual_ns = type->request_usual_ns[REQUEST_PART_ALL];
+	if (part > PERFGUARD_REQUEST_PART_ALL && part <= REQUEST_NR_PARTS)
+		alert->usual_part_ns = type->request_usual_ns[part - 1];
 }
 
 static struct late_client *client_find(struct late_clients *clients, const struct record *record)

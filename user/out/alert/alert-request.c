@@ -13,13 +13,39 @@
 #include "out/request-report.h"
 #include "out/text.h"
 
+static const char *const request_part_names[REQUEST_NR_PARTS] = {
+	"all", "working", "peers", "held",
+};
+
+static const char *const request_part_texts[REQUEST_NR_PARTS] = {
+	"of all parts", "in units", "of waiting for others", "of being held up",
+};
+
 static const char *const states[] = {
 	[PERFGUARD_REQUEST_STATE_LASTS] = "lasts",
 	[PERFGUARD_REQUEST_STATE_ANSWERED] = "answered",
 	[PERFGUARD_REQUEST_STATE_UNANSWERED] = "unanswered",
 };
 
-enum request_cause alert_request_cause(const struct slow_request *request)
+struct request_parts alert_request_parts(const struct slow_request *request)
+{
+	return request_parts_of(request->elapsed_ns, request->working_ns, request->peers_ns,
+				request->queued_ns + request->handed_ns + request_between_ns(request),
+				request->runqueue_ns);
+}
+
+/* Where most of the time went in which it was held up. */
+static enum request_cause held_cause(const struct slow_request *request)
+{
+	uint64_t between_ns = request_between_ns(request);
+
+	if (request->queued_ns >= request->handed_ns && request->queued_ns >= between_ns)
+		return REQUEST_QUEUE;
+	return request->handed_ns >= between_ns ? REQUEST_HANDED : REQUEST_BETWEEN;
+}
+
+/* The same of all of its time. */
+static enum request_cause main_cause(const struct slow_request *request)
 {
 	uint64_t most = request->peers_ns;
 	enum request_cause ret = REQUEST_PEER;
@@ -28,19 +54,26 @@ enum request_cause alert_request_cause(const struct slow_request *request)
 		most = request->working_ns;
 		ret = REQUEST_UNITS;
 	}
-	if (request->queued_ns > most) {
-		most = request->queued_ns;
-		ret = REQUEST_QUEUE;
-	}
-	if (request->handed_ns > most) {
-		most = request->handed_ns;
-		ret = REQUEST_HANDED;
-	}
-	if (request_between_ns(request) > most)
-		ret = REQUEST_BETWEEN;
+	if (request->queued_ns > most || request->handed_ns > most ||
+	    request_between_ns(request) > most)
+		ret = held_cause(request);
 	/* All the other parts have that in them; while it lasts it is the most that it can be. */
 	return request->state != PERFGUARD_REQUEST_STATE_LASTS &&
 	       request->runqueue_ns > request->elapsed_ns / 2 ? REQUEST_STARVED : ret;
+}
+
+enum request_cause alert_request_cause(const struct slow_request *request)
+{
+	switch (request->part) {
+	case PERFGUARD_REQUEST_PART_WORKING:
+		return REQUEST_UNITS;
+	case PERFGUARD_REQUEST_PART_PEERS:
+		return REQUEST_PEER;
+	case PERFGUARD_REQUEST_PART_HELD:
+		return held_cause(request);
+	default:
+		return main_cause(request);
+	}
 }
 
 void alert_request_label(const struct slow_request *request, char *ret, size_t size)
@@ -69,19 +102,31 @@ void alert_request_label(const struct slow_request *request, char *ret, size_t s
 	}
 }
 
+/* Is it late by what one part of it takes? */
+static bool is_of_part(const struct slow_request *request)
+{
+	return request->part > PERFGUARD_REQUEST_PART_ALL && request->part <= REQUEST_NR_PARTS;
+}
+
 static void print_time(FILE *file, const struct record *record)
 {
-	char elapsed[DURATION_TEXT_MAX];
-	uint32_t state = record->request.state;
+	const struct slow_request *request = &record->request;
+	uint64_t limited_ns = request->elapsed_ns;
+	char text[DURATION_TEXT_MAX], label[PARAGRAPH_MAX];
+	uint32_t state = request->state;
 
 	fprintf(file, ": %s%s%s%s",
 		state == PERFGUARD_REQUEST_STATE_ANSWERED ? "took " :
 		state == PERFGUARD_REQUEST_STATE_UNANSWERED ? "its client hung up after " : "",
-		text_bold(file), duration_format(record->request.elapsed_ns, elapsed), text_plain(file));
+		text_bold(file), duration_format(request->elapsed_ns, text), text_plain(file));
+	if (is_of_part(request)) {
+		limited_ns = alert_request_parts(request).of[request->part - 1];
+		alert_request_label(request, label, sizeof(label));
+		fprintf(file, ", of that %s %s", duration_format(limited_ns, text), label);
+	}
 	if (record->threshold_ns)
-		fprintf(file, ", %.*f times its limit",
-			record->request.elapsed_ns < 10 * record->threshold_ns,
-			(double)record->request.elapsed_ns / (double)record->threshold_ns);
+		fprintf(file, ", %.*f times its limit", limited_ns < 10 * record->threshold_ns,
+			(double)limited_ns / (double)record->threshold_ns);
 	fputs(state == PERFGUARD_REQUEST_STATE_LASTS ? ", no answer yet\n" : "\n", file);
 }
 
@@ -162,13 +207,27 @@ static const char *type_clause(const struct alert_request *alert, char *ret, siz
 	return ret;
 }
 
+static void print_usual(FILE *file, const struct alert_request *alert)
+{
+	char duration[DURATION_TEXT_MAX], count[TEXT_MAX], clause[PARAGRAPH_MAX];
+	char part[PARAGRAPH_MAX] = "", text[DURATION_TEXT_MAX];
+
+	if (alert->usual_part_ns)
+		snprintf(part, sizeof(part), ", and half had at most %s %s",
+			 duration_format(alert->usual_part_ns, text),
+			 request_part_texts[alert->record->request.part - 1]);
+	paragraph_format(file, "normally", "half of %s requests %stook at most %s%s",
+			 text_count(alert->answered, count),
+			 type_clause(alert, clause, sizeof(clause)),
+			 duration_format(alert->usual_ns, duration), part);
+}
+
 void alert_request_text(FILE *file, const struct alert_request *alert, bool is_again)
 {
 	const struct record *record = alert->record;
 	const struct slow_request *request = &record->request;
 	const struct late_client *last;
 	char text[PARAGRAPH_MAX], client[ADDRESS_TEXT_MAX], time[TIME_TEXT_MAX];
-	char duration[DURATION_TEXT_MAX], count[TEXT_MAX], clause[PARAGRAPH_MAX];
 
 	print_begin(file, record, is_again);
 	if (is_again && request->state != PERFGUARD_REQUEST_STATE_LASTS)
@@ -178,16 +237,13 @@ void alert_request_text(FILE *file, const struct alert_request *alert, bool is_a
 				 address_format(request->client, client) ?: "?",
 				 time_format_local(request_wall_ns(request), time));
 		if (alert->usual_ns)
-			paragraph_format(file, "normally", "half of %s requests %stook at most %s",
-					 text_count(alert->answered, count),
-					 type_clause(alert, clause, sizeof(clause)),
-					 duration_format(alert->usual_ns, duration));
+			print_usual(file, alert);
 	}
 	if (!is_again && alert->average.elapsed_ns) {
-		request_parts(&alert->average, text, sizeof(text));
+		request_parts_text(&alert->average, text, sizeof(text));
 		paragraph_print(file, "average", text);
 	}
-	request_parts(request, text, sizeof(text));
+	request_parts_text(request, text, sizeof(text));
 	paragraph_print(file, "spent", text);
 	for (uint32_t i = 0; i < alert->nr_there; i++)
 		print_there(file, alert->there[i]);
@@ -223,6 +279,8 @@ int alert_request_json(struct json *json, FILE *file, const struct alert_request
 {
 	const struct record *record = alert->record;
 	uint32_t state = record->request.state;
+	uint32_t part = record->request.part <= REQUEST_NR_PARTS ? record->request.part : 0;
+	const struct request_parts parts = alert_request_parts(&record->request);
 	char time[TIME_TEXT_MAX], text[PARAGRAPH_MAX];
 
 	json_object(json, NULL);
@@ -234,6 +292,8 @@ int alert_request_json(struct json *json, FILE *file, const struct alert_request
 	json_string(json, "cgroup", alert->cgroup);
 	json_string(json, "comm", record->comm);
 	json_u64(json, "threshold_ns", record->threshold_ns);
+	json_string(json, "part", part ? request_part_names[part - 1] : NULL);
+	json_u64_or_null(json, "part_ns", part ? parts.of[part - 1] : 0, part);
 	json_u64(json, "connection", record->request.connection);
 	json_u64_or_null(json, "unit", record->unit, record->unit);
 	json_u64_or_null(json, "unit_tid", record->tid, record->unit);

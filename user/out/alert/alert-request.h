@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <perfguard/request-part.h>
+
 #include "data/alert-record.h"
 #include "out/json.h"
 
@@ -39,6 +41,7 @@ struct alert_request {
 	const char *exe; /* NULL if not known, like the next one */
 	const char *cgroup;
 	uint64_t usual_ns; /* half of the requests took at most so long; 0: not known */
+	uint64_t usual_part_ns; /* the same of the part by whose limit it is late; 0: it is by none */
 	uint64_t answered; /* how many requests that is of */
 	struct slow_request average; /* of the target's requests; no time: not known */
 	const char *type; /* those that units of this type read, in training; NULL: the target's */
@@ -47,7 +50,11 @@ struct alert_request {
 	uint32_t nr_there;
 };
 
+/* Of the part by whose limit it is late, or of all of its time. */
 enum request_cause alert_request_cause(const struct slow_request *request);
+
+/* What counts of each part, ns. */
+struct request_parts alert_request_parts(const struct slow_request *request);
 
 /* "waiting for 127.0.0.1:8080"; @size is more than that takes. */
 void alert_request_label(const struct slow_request *request, char *ret, size_t size);

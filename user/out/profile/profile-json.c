@@ -225,6 +225,8 @@ static void put_identifying(struct json *json, const char *name, const struct pr
 
 #undef AT
 #define AT(member, ...) FIELD(struct model_type, member, #member, ##__VA_ARGS__)
+#define REQUEST(part, name) \
+	FIELD(struct model_type, request_ns[REQUEST_PART_##part], name, .empty = FIELD_NULL)
 #define LIMIT(part, name) FIELD(struct model_type, limit_ns[part], name, .empty = FIELD_NULL)
 
 static const struct field type_fields[] = {
@@ -247,9 +249,10 @@ static const struct field type_fields[] = {
 	FIELD(struct model_type, added_ns[SAMPLES_INTERRUPT], "interrupt"),
 	FIELD(struct model_type, added_ns[SAMPLES_BATCH], "batch"),
 	FIELD(struct model_type, novel_ns, "novel"),
-	FIELD(struct model_type, request_ns, "request", .empty = FIELD_NULL),
+	REQUEST(ALL, "request"), REQUEST(WORKING, "request_working"),
+	REQUEST(PEERS, "request_peers"), REQUEST(HELD, "request_held"),
 	FIELD_INNER_END,
-	FIELD(struct model_type, requests.nr, "requests"),
+	FIELD(struct model_type, requests[REQUEST_PART_ALL].nr, "requests"),
 	FIELD_NAMED(profile_confidence_names, struct model_type, confidence, "confidence"),
 	AT(units_needed), AT(false_alarms), AT(held_back_alarms), AT(held_back_units),
 	{ 0 },

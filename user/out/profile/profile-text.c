@@ -259,6 +259,24 @@ static void print_identifying(FILE *file, const struct profile_view *view, uint3
 		fputc('\n', file);
 }
 
+/* Those of requests that units of the type read, of which half were no longer. */
+static void print_request_limits(FILE *file, const struct model_type *type)
+{
+	char half[DURATION_TEXT_MAX], limit[DURATION_TEXT_MAX];
+
+	if (!type->request_ns[REQUEST_PART_ALL])
+		return;
+	fputs("        read ", file);
+	text_counted(file, type->requests[REQUEST_PART_ALL].nr, "request");
+	for (int part = 0; part < REQUEST_NR_PARTS; part++)
+		if (type->request_ns[part])
+			fprintf(file, "%s at most %s, limit %s",
+				part ? profile_request_names[part] : ", half of which took",
+				duration_format(profile_median_ns(&type->requests[part]), half),
+				duration_format(type->request_ns[part], limit));
+	fputc('\n', file);
+}
+
 /* Those of the parts of a unit's own time. */
 static void print_limits(FILE *file, const struct model_type *type)
 {
@@ -272,13 +290,7 @@ static void print_limits(FILE *file, const struct model_type *type)
 			fprintf(file, "        %s %s, limit %s\n", profile_part_names[part],
 				duration_of(type->mean_ns[part], mean),
 				duration_of((double)type->limit_ns[part], limit));
-	if (type->request_ns) {
-		fputs("        read ", file);
-		text_counted(file, type->requests.nr, "request");
-		fprintf(file, ", half of which took at most %s, limit %s\n",
-			duration_format(profile_median_ns(&type->requests), mean),
-			duration_format(type->request_ns, limit));
-	}
+	print_request_limits(file, type);
 	if (type->added_ns[SAMPLES_INTERRUPT])
 		fprintf(file, "        an interrupted unit may take %s longer\n",
 			duration_format(type->added_ns[SAMPLES_INTERRUPT], limit));

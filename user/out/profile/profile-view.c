@@ -34,6 +34,12 @@ double profile_deviation(const struct samples_times *times)
 	return variance > 0 ? (double)(sqrtl(variance) / mean) : 0;
 }
 
+const char *const profile_request_names[REQUEST_NR_PARTS] = {
+	[REQUEST_PART_WORKING] = "; in units",
+	[REQUEST_PART_PEERS] = "; waiting for others",
+	[REQUEST_PART_HELD] = "; held up",
+};
+
 const char *const profile_part_names[SAMPLES_NR_PARTS] = {
 	[SAMPLES_OWN] = "own time", [SAMPLES_CPU] = "computing", [SAMPLES_BLOCKED] = "blocked",
 	[SAMPLES_BLOCK_IO] = "block I/O",

@@ -59,6 +59,8 @@ double profile_deviation(const struct samples_times *times);
 
 /* By enum samples_part, for people. */
 extern const char *const profile_part_names[SAMPLES_NR_PARTS];
+/* "; in units", of parts of requests but all. */
+extern const char *const profile_request_names[REQUEST_NR_PARTS];
 
 /* By enum model_confidence. */
 extern const char *const profile_confidence_names[MODEL_CONFIDENCE_FULL + 1];

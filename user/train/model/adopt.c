@@ -190,13 +190,15 @@ static void take_requests(struct adoption *adoption, uint32_t type, const struct
 	struct samples *samples = adoption->samples;
 
 	if (at == SAMPLES_NONE ||
-	    seen->times[0].requests.nr + seen->times[1].requests.nr < ADOPT_MIN_UNITS)
+	    seen->times[0].requests[0].nr + seen->times[1].requests[0].nr < ADOPT_MIN_UNITS)
 		return;
 	for (int half = 0; half < 2; half++) {
 		for (uint32_t i = 0; i < samples->nr_timings; i++)
 			if (adoption->type_of_timing[i] == type)
-				samples->timings[i].times[half].requests = (struct samples_times){ 0 };
-		samples->timings[at].times[half].requests = seen->times[half].requests;
+				memset(samples->timings[i].times[half].requests, 0,
+				       sizeof(samples->timings[i].times[half].requests));
+		memcpy(samples->timings[at].times[half].requests, seen->times[half].requests,
+		       sizeof(seen->times[half].requests));
 	}
 }
 
@@ -205,11 +207,11 @@ static void keep_requests(const struct adoption *adoption, uint32_t type, uint32
 			  struct adopt_type *seen)
 {
 	for (int half = 0; half < 2; half++) {
-		memset(&seen->times[half].requests, 0, sizeof(seen->times[half].requests));
+		memset(seen->times[half].requests, 0, sizeof(seen->times[half].requests));
 		for (uint32_t i = 0; i < nr_timings; i++)
 			if (adoption->type_of_timing[i] == type)
-				times_merge(&seen->times[half].requests,
-					    &adoption->samples->timings[i].times[half].requests);
+				times_merge_requests(&seen->times[half],
+						     &adoption->samples->timings[i].times[half]);
 	}
 }
 

@@ -151,7 +151,10 @@ static int add_types(struct loading_build *build, const int16_t *least_final)
 			.interrupt_ns = type->added_ns[SAMPLES_INTERRUPT],
 			.batch_ns = type->added_ns[SAMPLES_BATCH],
 			.novel_ns = type->novel_ns,
-			.request_ns = type->request_ns,
+			.request_ns = type->request_ns[REQUEST_PART_ALL],
+			.request_working_ns = type->request_ns[REQUEST_PART_WORKING],
+			.request_peers_ns = type->request_ns[REQUEST_PART_PEERS],
+			.request_held_ns = type->request_ns[REQUEST_PART_HELD],
 			.loop = build->course_of[type->loop],
 			.id = type->id,
 			.base_early = type->base_early,
@@ -433,6 +436,16 @@ int loading_init(struct loading *loading, const struct samples *samples,
 	if (ret)
 		loading_deinit(loading);
 	return ret;
+}
+
+void loading_forget_requests(struct loading *loading)
+{
+	for (uint32_t i = 0; i < loading->nr_types; i++) {
+		struct perfguard_type *type = &loading->types[i];
+
+		type->request_ns = type->request_working_ns = 0;
+		type->request_peers_ns = type->request_held_ns = 0;
+	}
 }
 
 void loading_deinit(struct loading *loading)

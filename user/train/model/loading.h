@@ -46,4 +46,7 @@ int loading_init(struct loading *loading, const struct samples *samples,
 		 const char **ret_why);
 void loading_deinit(struct loading *loading);
 
+/* No request has a limit any more. */
+void loading_forget_requests(struct loading *loading);
+
 #endif /* _USER_TRAIN_MODEL_LOADING_H */

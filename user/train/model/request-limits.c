@@ -9,7 +9,18 @@
 #include "train/model/type-limits.h"
 #include "train/samples/times.h"
 
-/* The requests as if they were the own times of units; NULL without memory. */
+/*
+ * Parts of a request are as those of a unit: its own work, what it waits for, and what of that is
+ * for another reason; but the last is not a part of the one before.
+ */
+static const int part_of_unit[REQUEST_NR_PARTS] = {
+	[REQUEST_PART_ALL] = SAMPLES_OWN,
+	[REQUEST_PART_WORKING] = SAMPLES_CPU,
+	[REQUEST_PART_PEERS] = SAMPLES_BLOCKED,
+	[REQUEST_PART_HELD] = SAMPLES_BLOCK_IO,
+};
+
+/* The requests as if they were units; NULL without memory. */
 static struct samples_parts *as_units(const struct samples_parts *times, uint32_t nr)
 {
 	struct samples_parts *ret;
@@ -17,7 +28,8 @@ static struct samples_parts *as_units(const struct samples_parts *times, uint32_
 	if (array_new(ret, nr))
 		return NULL;
 	for (uint32_t i = 0; i < nr; i++)
-		ret[i].of[SAMPLES_OWN] = times[i].requests;
+		for (int part = 0; part < REQUEST_NR_PARTS; part++)
+			ret[i].of[part_of_unit[part]] = times[i].requests[part];
 	return ret;
 }
 
@@ -46,10 +58,14 @@ int request_limits_set(struct model_type *types, struct samples_parts *const tim
 		error = limits_find_tried(rule, requests, nr,
 					  (const struct samples_times *[]){ &all[0], &all[1] }, tried,
 					  limits);
-	for (uint32_t i = 0; i < nr && !error; i++) {
-		types[i].requests = requests[0][i].of[SAMPLES_OWN];
-		types[i].request_ns = types[i].requests.nr ? limits[i].ns[SAMPLES_OWN] : 0;
-	}
+	for (uint32_t i = 0; i < nr && !error; i++)
+		for (int part = 0; part < REQUEST_NR_PARTS; part++) {
+			int of = part_of_unit[part];
+
+			types[i].requests[part] = requests[0][i].of[of];
+			types[i].request_ns[part] =
+				types[i].requests[part].nr ? limits[i].ns[of] : 0;
+		}
 	free(limits);
 	free(tried);
 	free(requests[0]);

@@ -38,8 +38,9 @@ struct request_read {
 /* The request of a connection that was read last was over. */
 struct request_over {
 	uint64_t time_ns;
-	uint64_t elapsed_ns;
+	struct request_parts parts_ns;
 	uint32_t connection;
+	bool has_parts; /* else only all of it is known */
 };
 
 struct timer {
@@ -67,6 +68,7 @@ struct timer {
 	uint32_t first_read; /* of the unit at hand */
 	const struct perfguard_event *account; /* of the unit at hand, or NULL: it was calm */
 	uint64_t runqueue_ns; /* of the request whose end comes next */
+	const struct perfguard_event *parts; /* the same, or NULL */
 };
 
 /* The timing of units of this loop with the contexts at hand, which are sorted. */
@@ -228,15 +230,24 @@ static int on_read(struct timer *timer, const struct perfguard_event *event)
 
 static int on_request(struct timer *timer, const struct perfguard_event *event)
 {
+	const struct perfguard_event *parts = timer->parts;
+	uint64_t known, held = 0;
+
 	if (array_grow(timer->requests, timer->nr_requests, timer->max_requests))
 		return -ENOMEM;
+	if (parts) {
+		known = parts->value + parts->sp;
+		held = event->value > known ? event->value - known : 0;
+	}
 	timer->requests[timer->nr_requests++] = (struct request_over){
 		.time_ns = event->time_ns,
 		.connection = trace_number(event),
-		.elapsed_ns = event->value > timer->runqueue_ns
-					? event->value - timer->runqueue_ns : 0,
+		.has_parts = parts,
+		.parts_ns = request_parts_of(event->value, parts ? parts->value : 0,
+					     parts ? parts->sp : 0, held, timer->runqueue_ns),
 	};
 	timer->runqueue_ns = 0;
+	timer->parts = NULL;
 	return 0;
 }
 
@@ -263,6 +274,9 @@ static int on_event(struct timer *timer, const struct perfguard_event *event)
 		return on_read(timer, event);
 	case PERFGUARD_EVENT_KIND_REQUEST_RUNQUEUE:
 		timer->runqueue_ns = event->value;
+		return 0;
+	case PERFGUARD_EVENT_KIND_REQUEST_PARTS:
+		timer->parts = event;
 		return 0;
 	case PERFGUARD_EVENT_KIND_REQUEST:
 		return on_request(timer, event);
@@ -355,6 +369,14 @@ static const struct request_read *find_read(const struct timer *timer,
 									     : NULL;
 }
 
+static void add_request(struct samples_parts *times, const struct request_over *request)
+{
+	int nr = request->has_parts ? REQUEST_NR_PARTS : PERFGUARD_REQUEST_PART_ALL;
+
+	for (int part = 0; part < nr; part++)
+		times_add(&times->requests[part], request->parts_ns.of[part]);
+}
+
 /* Units were counted. */
 static void count_requests(struct timer *timer)
 {
@@ -365,8 +387,8 @@ static void count_requests(struct timer *timer)
 		const struct request_read *read = find_read(timer, request);
 
 		if (read && read->half >= 0)
-			times_add(&timer->samples->timings[read->timing].times[read->half].requests,
-				  request->elapsed_ns);
+			add_request(&timer->samples->timings[read->timing].times[read->half],
+				    request);
 	}
 }
 

@@ -24,7 +24,7 @@ void live_times_since(const struct armed_times *before, const struct armed_times
 		      struct armed_times *ret)
 {
 	*ret = *after;
-	for (int kind = 0; kind < PERFGUARD_TIMES_REQUEST; kind++)
+	for (int kind = 0; kind < PERFGUARD_TIMES_REQUEST_HELD; kind++)
 		for (int i = 0; i < PERFGUARD_TIMES_BUCKETS; i++)
 			ret->nr[kind][i] -= before->nr[kind][i];
 }
@@ -58,14 +58,12 @@ static void add_bucket(struct samples_times *to, uint32_t first, uint32_t at, ui
 			       nr / points + (i < nr % points));
 }
 
-static void add_kind(struct samples_times *to, const struct armed_times *times,
-		     enum perfguard_times kind)
+static void add_kind(struct samples_times *to, const uint32_t nr[PERFGUARD_TIMES_BUCKETS],
+		     uint32_t first)
 {
-	uint32_t first = kind == PERFGUARD_TIMES_REQUEST ? times->request_first : times->first;
-
 	for (uint32_t i = 0; i < PERFGUARD_TIMES_BUCKETS; i++)
-		if (times->nr[kind - 1][i])
-			add_bucket(to, first, i, times->nr[kind - 1][i]);
+		if (nr[i])
+			add_bucket(to, first, i, nr[i]);
 }
 
 uint64_t live_times_least(const struct armed_times *times)
@@ -75,10 +73,12 @@ uint64_t live_times_least(const struct armed_times *times)
 
 void live_times_add(struct samples_parts *to, const struct armed_times *times)
 {
-	add_kind(&to->of[SAMPLES_OWN], times, PERFGUARD_TIMES_OWN);
-	add_kind(&to->of[SAMPLES_CPU], times, PERFGUARD_TIMES_CPU);
-	add_kind(&to->of[SAMPLES_BLOCKED], times, PERFGUARD_TIMES_BLOCKED);
-	add_kind(&to->requests, times, PERFGUARD_TIMES_REQUEST);
+	add_kind(&to->of[SAMPLES_OWN], times->nr[PERFGUARD_TIMES_OWN - 1], times->first);
+	add_kind(&to->of[SAMPLES_CPU], times->nr[PERFGUARD_TIMES_CPU - 1], times->first);
+	add_kind(&to->of[SAMPLES_BLOCKED], times->nr[PERFGUARD_TIMES_BLOCKED - 1], times->first);
+	for (int part = 0; part < REQUEST_NR_PARTS; part++)
+		add_kind(&to->requests[part], times->nr[PERFGUARD_TIMES_REQUEST - 1 + part],
+			 times->request_first[part]);
 }
 
 /* Mean time of a window's units, ns; 0 if they are too few. */

@@ -84,11 +84,17 @@ void times_merge(struct samples_times *to, const struct samples_times *from)
 		keep_largest(to, from->largest_ns[i]);
 }
 
+void times_merge_requests(struct samples_parts *to, const struct samples_parts *from)
+{
+	for (int part = 0; part < REQUEST_NR_PARTS; part++)
+		times_merge(&to->requests[part], &from->requests[part]);
+}
+
 void times_merge_parts(struct samples_parts *to, const struct samples_parts *from)
 {
 	for (int part = 0; part < SAMPLES_NR_PARTS; part++)
 		times_merge(&to->of[part], &from->of[part]);
-	times_merge(&to->requests, &from->requests);
+	times_merge_requests(to, from);
 	for (int cause = 0; cause < SAMPLES_NR_CAUSES; cause++)
 		if (to->added_ns[cause] < from->added_ns[cause])
 			to->added_ns[cause] = from->added_ns[cause];

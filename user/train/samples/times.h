@@ -15,7 +15,9 @@ void times_add_many(struct samples_times *times, uint64_t ns, uint64_t nr);
 /* What they would be if each unit took @factor times as long. */
 void times_scale(struct samples_times *times, double factor);
 void times_merge(struct samples_times *to, const struct samples_times *from);
-/* The same of each part. */
+/* The same of each part of requests. */
+void times_merge_requests(struct samples_parts *to, const struct samples_parts *from);
+/* The same of each part of units, and of requests. */
 void times_merge_parts(struct samples_parts *to, const struct samples_parts *from);
 
 /* ns; 0 without units. */
