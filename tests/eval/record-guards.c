@@ -238,7 +238,7 @@ static int record(struct recording *recording, const struct arming *arming, uint
 	if (link_target_set_flags(session->link, session->target_id,
 				  flags | PERFGUARD_TARGET_FLAGS_RECORD))
 		return fail("flags", link_error(session->link));
-	ret = recording_arm_covered(recording);
+	ret = recording_begin_covered(recording) ?: recording_arm_trace(recording);
 	if (ret)
 		return ret;
 	ret = read_events(recording, recording->armed_ns + duration_ns);

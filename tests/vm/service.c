@@ -12,6 +12,7 @@
  *			client's own, and answer when it has
  *	ask US WORK	the same, but compute for WORK us before
  *	relay US	the same, but let the peer ask its own one
+ *	calls NR	call so many functions that call another one, then answer
  *	halves US	compute so long, then answer by two writes, without TCP_NODELAY
  *	silent US	compute so long, and do not answer
  *	signal US	answer when somebody sends SIGURG
@@ -273,6 +274,25 @@ static void hang_up(int fd)
 	close(fd);
 }
 
+static volatile unsigned int sum;
+
+static noinline void add_one(void)
+{
+	sum++;
+}
+
+static noinline void call_one(void)
+{
+	add_one();
+	sum ^= 1;
+}
+
+static noinline void call_each(long nr)
+{
+	while (nr--)
+		call_one();
+}
+
 static noinline void serve(int fd)
 {
 	char line[LINE_MAX_BYTES], word[LINE_MAX_BYTES];
@@ -308,6 +328,11 @@ static noinline void serve(int fd)
 	}
 	if (!strncmp(word, "pool", 4)) {
 		hand_over(fd, us, word);
+		return;
+	}
+	if (!strcmp(word, "calls")) {
+		call_each(us);
+		say(fd, "ok\n");
 		return;
 	}
 	compute(us);

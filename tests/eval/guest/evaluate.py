@@ -44,7 +44,8 @@ def run(what, command, out, seconds):
 def record(program, out, seconds, *options):
     """pg-collect record; its trace goes to OUT, by way of memory as OUT is slow."""
     trace = program.dir / "trace.pgt"
-    took = run("record", [COLLECT, "record", "-o", trace, "-v", *options, "-p", program.pid],
+    took = run("record", [COLLECT, "record", "-o", trace, "-v", "--max-slowdown", "none",
+                          *options, "-p", program.pid],
                out, seconds)
     with open(trace, "rb") as source, open(out / "trace.pgt", "wb", buffering=0) as target:
         shutil.copyfileobj(source, target, 1 << 20)
@@ -96,6 +97,7 @@ def do_mix(program, name, phase, out):
                              "--duration", f"{RECORD_SECONDS}s")
         else:
             seconds = run("train", [COLLECT, "train", "-o", out / "profile.pgp", "-v",
+                                    "--max-slowdown", "none",
                                     "--units", out / "units.tsv", "-p", program.pid],
                           out, 390)
     finally:

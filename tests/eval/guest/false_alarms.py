@@ -55,7 +55,8 @@ def main():
     try:
         if not profile.exists():
             load = Load(name)
-            result = collect("train", "--requests", "-o", profile, "-p", program.pid, timeout=900)
+            result = collect("train", "--requests", "--max-slowdown", "none", "-o", profile, "-p",
+                             program.pid, timeout=900)
             load.stop()
             if result.returncode:
                 raise RuntimeError(result.stdout + result.stderr)

@@ -74,7 +74,8 @@ def main():
     load = Load(name)
     try:
         if stage == "train":
-            result = collect("train", "-o", out / "profile.pgp", "-p", program.pid, timeout=900)
+            result = collect("train", "-o", out / "profile.pgp", "--max-slowdown", "none", "-p",
+                             program.pid, timeout=900)
             if result.returncode:
                 raise RuntimeError(result.stdout + result.stderr)
         else:

@@ -74,7 +74,8 @@ def main():
     client = begin_load(program, name, stage, load)
     trace = program.dir / "trace.pgt"
     timing = ["--timing", out / "profile.pgp"] if stage == "timing" else []
-    command = [COLLECT, "record", "-v", "-o", trace, "--duration", f"{seconds}s", *timing,
+    command = [COLLECT, "record", "-v", "-o", trace, "--max-slowdown", "none",
+               "--duration", f"{seconds}s", *timing,
                "-p", program.pid]
     up = time.monotonic()
     with open(out / f"{stage}.log", "w", encoding="utf-8") as log:

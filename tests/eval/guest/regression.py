@@ -146,8 +146,8 @@ def attempt(server, armed, watch, slow, usual):
 def main():
     reload(65536)
     server, done = Server(), {}
-    train = subprocess.Popen([COLLECT, "train", "-o", str(PROFILE), "-p", str(server.server.pid),
-                              "--duration", "30s"])
+    train = subprocess.Popen([COLLECT, "train", "-o", str(PROFILE), "--max-slowdown", "none",
+                              "-p", str(server.server.pid), "--duration", "30s"])
     while train.poll() is None:
         server.turn()
     armed = Armed(PROFILE)

@@ -226,7 +226,8 @@ esac
 
 
 def train(pid, profile, *options):
-    result = collect("train", "-o", profile, *options, "-p", pid, timeout=600)
+    result = collect("train", "-o", profile, "--max-slowdown", "none", *options, "-p", pid,
+                     timeout=600)
     profile.with_suffix(".txt").write_text(result.stdout + result.stderr)
     if result.returncode:
         raise RuntimeError(result.stdout + result.stderr)

@@ -164,7 +164,7 @@ def train(subject, out):
         if subject.stage_seconds:
             how = ["--workload", load.workload(subject.stage_seconds)]
         run(out / "train.log", subject.train_seconds + LEARN_SECONDS, COLLECT, "train", "-o",
-            profile, "-v", *how, *subject.target())
+            profile, "-v", "--max-slowdown", "none", *how, *subject.target())
     finally:
         load.stop()
     shutil.copy(profile, out / "profile.pgp")

@@ -3,7 +3,10 @@
 #include "app/learn/training-run.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <string.h>
 
+#include "app/arm/cost-estimate.h"
 #include "app/common/command.h"
 #include "base/log.h"
 #include "store/trace-file.h"
@@ -13,11 +16,27 @@ enum {
 	MAX_TIMINGS = 2,
 };
 
+#define DEFAULT_SLOWDOWN 0.5
+
 #define AT(member) offsetof(struct training_run, member)
+
+/* A limit that is not finite is none. */
+static int option_slowdown(const struct option_use *use, void *to)
+{
+	struct slowdown *slowdown = to;
+
+	if (strcmp(use->text, "none") != 0)
+		return option_percent(use, &slowdown->most);
+	slowdown->most = INFINITY;
+	return 0;
+}
 
 const struct option_spec training_run_options[] = {
 	{ 0, "workload", "CMD", option_string, AT(recording.workload),
 	  .help = "a shell command that makes the load: it is run once in each stage, and ends it" },
+	{ 0, "max-slowdown", "PCT", option_slowdown, AT(recording.slowdown),
+	  .help = "how much slower the program may become while its structure is recorded, on average; "
+	  "none: as much as it takes (default: 50, and none with --workload)" },
 	{ 0, "workload-may-fail", NULL, option_flag, AT(recording.is_load_loose),
 	  .help = "learn also if that command ends with an error" },
 	{ 0 },
@@ -77,12 +96,30 @@ static void report_trained(const struct training_run *run)
 	log_progress("guard the program by it: pg-collect arm %s", run->learning.path);
 }
 
+/* Production is not to come to a stand for it; a workload is there for nothing else. */
+static int limit_slowdown(struct training_run *run)
+{
+	struct slowdown *slowdown = &run->recording.slowdown;
+	struct armed_prices prices = { 0 };
+	int ret;
+
+	if (!(slowdown->most > 0) && !run->recording.workload)
+		slowdown->most = DEFAULT_SLOWDOWN;
+	if (!isfinite(slowdown->most))
+		slowdown->most = 0;
+	if (!(slowdown->most > 0))
+		return 0;
+	ret = price_measure(&prices);
+	slowdown->hit_ns = prices.kernel_hit_ns + prices.handler_ns;
+	return ret;
+}
+
 static int train(struct training_run *run)
 {
 	const struct selector *selector = &run->recording.session.selector;
 	uint64_t share_ns = run->duration_ns / run->runs / 6;
 	uint64_t *stage_ns = run->recording.stage_ns;
-	int ret = learning_check_output(&run->learning);
+	int ret = learning_check_output(&run->learning) ?: limit_slowdown(run);
 
 	if (ret)
 		return ret;
@@ -119,7 +156,7 @@ static int record(struct training_run *run)
 	struct recording *recording = &run->recording;
 	uint64_t *stage_ns = recording->stage_ns;
 	char why[TRACE_FILE_WHY_MAX];
-	int ret = cmd_check_output(run->trace_path);
+	int ret = cmd_check_output(run->trace_path) ?: limit_slowdown(run);
 
 	if (ret)
 		return ret;

@@ -122,7 +122,7 @@ static int begin_trace(struct recording *recording, const uint32_t *functions, u
 	return failed ? cmd_no_memory() : name_objects(recording);
 }
 
-static int arm_trace(struct recording *recording)
+int recording_arm_trace(struct recording *recording)
 {
 	uint32_t nr = recording->trace.nr_functions;
 	struct recording_site *sites = calloc(nr + 1, sizeof(*sites));
@@ -139,7 +139,7 @@ static int arm_trace(struct recording *recording)
 	return ret;
 }
 
-int recording_arm_covered(struct recording *recording)
+int recording_begin_covered(struct recording *recording)
 {
 	uint32_t *functions = calloc(recording->nr_known + 1, sizeof(*functions));
 	uint32_t nr = 0;
@@ -152,7 +152,7 @@ int recording_arm_covered(struct recording *recording)
 			functions[nr++] = i;
 	ret = begin_trace(recording, functions, nr);
 	free(functions);
-	return ret ? ret : arm_trace(recording);
+	return ret;
 }
 
 static int by_image_and_start(const void *a, const void *b)

@@ -27,8 +27,9 @@ int recording_arm(struct recording *recording, const struct recording_site *site
  */
 int recording_set_loops(struct recording *recording, bool keeps);
 
-/* Begin an empty trace with a site in each function that is covered. */
-int recording_arm_covered(struct recording *recording);
+/* Begin an empty trace, of the functions that are covered, and put a site in each of them. */
+int recording_begin_covered(struct recording *recording);
+int recording_arm_trace(struct recording *recording);
 
 /* Sort the trace, and say what its loops and return addresses are. */
 int recording_describe(struct recording *recording);
@@ -48,6 +49,14 @@ int recording_set_flags(struct recording *recording, uint32_t flags);
 /* The stage of timing (recording-guards.c): begin an empty trace of units, and arm. */
 int recording_arm_guards(struct recording *recording, const struct samples *samples,
 			 const struct model *model);
+
+/* Take all sites off (recording.c, as the next three). */
+int recording_disarm(struct recording *recording);
+/* Read what is in the stream; or drop it but for what threads send once. */
+int recording_read(struct recording *recording);
+int recording_drop(struct recording *recording);
+/* Begin the stage once more, with its load. */
+int recording_begin_again(struct recording *recording);
 
 /* Guard no more, and record as before.  Nothing to do if nothing was armed. */
 int recording_disarm_guards(struct recording *recording);

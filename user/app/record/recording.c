@@ -13,6 +13,7 @@
 #include "app/common/holder.h"
 #include "app/record/clients.h"
 #include "app/record/recording-tables.h"
+#include "app/record/structure-sites.h"
 #include "base/array.h"
 #include "base/duration.h"
 #include "base/log.h"
@@ -23,12 +24,8 @@
 enum {
 	BATCH = 16384, /* events read at once */
 	MAX_READS = 1024, /* in a row; a full ring takes fewer */
-	/* Hits after which the hot functions are known, and how long to wait for them. */
-	REHEARSAL_HITS = 200000,
-	HOT_SHARE = 50, /* a leaf with more than one hit of so many is hot */
 };
 
-#define REHEARSAL_NS (2 * NSEC_PER_SEC)
 #define LOOK_NS (500 * NSEC_PER_MSEC)
 #define PROGRESS_NS (2 * NSEC_PER_SEC)
 
@@ -131,7 +128,7 @@ static int arm_coverage(struct recording *recording)
 	return ret;
 }
 
-static int disarm_sites(struct recording *recording)
+int recording_disarm(struct recording *recording)
 {
 	struct session *session = &recording->session;
 	int error;
@@ -224,7 +221,7 @@ static int take_events(struct recording *recording, struct perfguard_event *even
 	return trace_add(trace, events, nr) ? cmd_no_memory() : 0;
 }
 
-static int read_stream(struct recording *recording)
+int recording_read(struct recording *recording)
 {
 	static struct perfguard_event events[BATCH];
 	int nr, ret = 0;
@@ -238,6 +235,7 @@ static int read_stream(struct recording *recording)
 			return CMD_FAILED;
 		}
 		ret = keep_starts(recording, events, (uint32_t)nr);
+		structure_sites_count(recording, events, (uint32_t)nr);
 		if (recording->stage == RECORDING_COVERAGE)
 			take_coverage(recording, events, (uint32_t)nr);
 		else if (!ret)
@@ -252,15 +250,17 @@ static int read_stream(struct recording *recording)
  * Read what the last stage left behind.  The target goes on sending, so this is
  * over with the first read that does not take all it can.
  */
-static int drop_stream(struct recording *recording)
+int recording_drop(struct recording *recording)
 {
 	static struct perfguard_event events[BATCH];
 	int nr = BATCH, ret = 0;
 
 	for (int turn = 0; turn < MAX_READS && nr >= BATCH / 2 && !ret; turn++) {
 		nr = stream_read(recording->stream, events, BATCH);
-		if (nr > 0)
-			ret = keep_starts(recording, events, (uint32_t)nr);
+		if (nr <= 0)
+			break;
+		ret = keep_starts(recording, events, (uint32_t)nr);
+		structure_sites_count(recording, events, (uint32_t)nr);
 	}
 	return ret;
 }
@@ -292,45 +292,8 @@ static int begin_stage(struct recording *recording, enum recording_stage stage)
 	return start_load(recording);
 }
 
-/*
- * The hottest leaves make most of the events and show nothing of the tree's
- * shape.  Once they are known their sites go, and the stage begins again.
- */
-static int end_rehearsal(struct recording *recording)
+int recording_begin_again(struct recording *recording)
 {
-	uint64_t sum = 0;
-	uint32_t kept = 0;
-	int ret;
-
-	for (uint32_t i = 0; i < recording->trace.nr_functions; i++)
-		sum += recording->hits[i];
-	if (!sum)
-		recording->rehearsed_ns = time_now_ns();
-	if (sum < REHEARSAL_HITS && time_now_ns() - recording->rehearsed_ns < REHEARSAL_NS)
-		return 0;
-	recording->is_rehearsal = false;
-	for (uint32_t i = 0; i < recording->trace.nr_functions; i++) {
-		const struct program_function *function =
-			&recording->program.functions[recording->source[i]];
-
-		if (function->is_leaf && recording->hits[i] > sum / HOT_SHARE)
-			recording->covered[recording->source[i]] = false;
-		else
-			kept++;
-	}
-	free(recording->hits);
-	recording->hits = NULL;
-	if (kept == recording->trace.nr_functions)
-		return 0;
-	log_progress("structure: %" PRIu32 " hot leaf functions are left out",
-		     recording->trace.nr_functions - kept);
-	ret = disarm_sites(recording);
-	if (!ret)
-		ret = drop_stream(recording);
-	if (!ret)
-		ret = recording_arm_covered(recording);
-	if (ret)
-		return ret;
 	/* What the load did first is to be seen, too. */
 	child_stop(&recording->load);
 	return begin_stage(recording, recording->stage);
@@ -347,37 +310,52 @@ static bool is_stage_over(struct recording *recording)
 	return now_ns - recording->begin_ns >= recording->stage_ns[recording->stage];
 }
 
+/* ", 12 s left"; nothing where the workload decides. */
+static void describe_left(const struct recording *recording, char *ret, size_t size)
+{
+	uint64_t since_ns = time_now_ns() - recording->begin_ns;
+	uint64_t stage_ns = recording->stage_ns[recording->stage];
+
+	ret[0] = '\0';
+	if (!recording->workload && since_ns < stage_ns)
+		snprintf(ret, size, ", %" PRIu64 " s left",
+			 (stage_ns - since_ns + NSEC_PER_SEC - 1) / NSEC_PER_SEC);
+}
+
 static void report_progress(struct recording *recording)
 {
 	uint64_t now_ns = time_now_ns();
+	char left[TEXT_MAX], windows[STRUCTURE_SITES_TEXT_MAX];
 	uint32_t loops, threads;
 
 	if (now_ns - recording->progress_ns < PROGRESS_NS)
 		return;
 	recording->progress_ns = now_ns;
+	describe_left(recording, left, sizeof(left));
 	if (recording->stage != RECORDING_COVERAGE) {
-		log_progress("%s: %zu events", stage_name(recording->stage),
-			     recording->trace.nr_events);
+		structure_sites_describe(recording, windows);
+		log_progress("%s: %zu events%s%s", stage_name(recording->stage),
+			     recording->trace.nr_events, windows, left);
 		return;
 	}
 	discovery_count(&recording->session.discovery, &loops, &threads);
 	log_progress("coverage: %" PRIu32 " of %" PRIu32 " functions run, %" PRIu32
-		     " event loop%s",
-		     recording->nr_covered, recording->nr_armed, loops, text_plural(loops));
+		     " event loop%s%s",
+		     recording->nr_covered, recording->nr_armed, loops, text_plural(loops), left);
 }
 
 static int turn(struct session *session, void *arg)
 {
 	struct recording *recording = arg;
-	int ret = read_stream(recording);
+	int ret = recording_read(recording);
 
 	if (!ret && time_now_ns() - recording->look_ns >= LOOK_NS) {
 		ret = look_at_processes(recording);
 		if (!ret && recording->stage == RECORDING_COVERAGE)
 			ret = arm_coverage(recording);
 	}
-	if (!ret && recording->is_rehearsal)
-		ret = end_rehearsal(recording);
+	if (!ret && recording->stage == RECORDING_STRUCTURE)
+		ret = structure_sites_turn(recording);
 	if (ret)
 		return ret;
 	report_progress(recording);
@@ -460,8 +438,14 @@ static int record_stage(struct recording *recording, enum recording_stage stage)
 		ret = run_stage(recording);
 	if (ret)
 		return ret;
-	return stage == RECORDING_TIMING ? recording_disarm_guards(recording) :
-					   disarm_sites(recording);
+	switch (stage) {
+	case RECORDING_STRUCTURE:
+		return structure_sites_end(recording);
+	case RECORDING_TIMING:
+		return recording_disarm_guards(recording);
+	default:
+		return recording_disarm(recording);
+	}
 }
 
 static int cover(struct recording *recording)
@@ -471,7 +455,7 @@ static int cover(struct recording *recording)
 	if (!ret)
 		ret = record_stage(recording, RECORDING_COVERAGE);
 	if (!ret)
-		ret = drop_stream(recording);
+		ret = recording_drop(recording);
 	if (!ret)
 		ret = clients_judge(recording);
 	if (ret || recording->nr_covered)
@@ -508,7 +492,7 @@ int recording_structure(struct recording *recording)
 {
 	int error = recording_set_loops(recording, false);
 	int ret = error ? recording_failed(recording, error, "cannot set the event loops") :
-			  drop_stream(recording);
+			  recording_drop(recording);
 
 	/* What did not run before may run now. */
 	recording->nr_armed = 0;
@@ -517,27 +501,18 @@ int recording_structure(struct recording *recording)
 	if (!ret)
 		ret = cover(recording);
 	if (!ret)
-		ret = recording_arm_covered(recording);
-	if (ret)
-		return ret;
-	free(recording->hits);
-	recording->hits = calloc(recording->trace.nr_functions + 1, sizeof(*recording->hits));
-	if (!recording->hits)
-		return cmd_no_memory();
-	recording->is_rehearsal = true;
-	recording->rehearsed_ns = time_now_ns();
-	ret = record_stage(recording, RECORDING_STRUCTURE);
-	/* A short load is over before it. */
-	recording->is_rehearsal = false;
+		ret = structure_sites_begin(recording);
 	if (!ret)
-		ret = read_stream(recording);
+		ret = record_stage(recording, RECORDING_STRUCTURE);
+	if (!ret)
+		ret = recording_read(recording);
 	return ret ? ret : recording_describe(recording);
 }
 
 int recording_timing(struct recording *recording, const struct samples *samples,
 		     const struct model *model)
 {
-	int ret = drop_stream(recording);
+	int ret = recording_drop(recording);
 
 	if (!ret && !recording->program.nr_images) {
 		log_error("no process runs %s; timing wants one",
@@ -549,7 +524,7 @@ int recording_timing(struct recording *recording, const struct samples *samples,
 	if (!ret)
 		ret = record_stage(recording, RECORDING_TIMING);
 	if (!ret)
-		ret = read_stream(recording);
+		ret = recording_read(recording);
 	if (!ret && trace_sort(&recording->trace))
 		ret = cmd_no_memory();
 	return ret;
@@ -563,6 +538,7 @@ void recording_deinit(struct recording *recording)
 	if (recording->stream)
 		stream_close(recording->stream);
 	program_deinit(&recording->program);
+	slowdown_deinit(&recording->slowdown);
 	trace_deinit(&recording->trace);
 	free(recording->covered);
 	free(recording->source);

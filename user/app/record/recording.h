@@ -17,6 +17,7 @@
 
 #include "app/audit/session.h"
 #include "app/record/program.h"
+#include "app/record/slowdown.h"
 #include "data/model.h"
 #include "data/samples.h"
 #include "data/trace.h"
@@ -38,6 +39,7 @@ struct recording {
 	uint64_t stage_ns[RECORDING_OVER]; /* how long each is, without a workload */
 	uint64_t max_events;
 	bool follows_requests; /* while units are timed */
+	struct slowdown slowdown; /* while structure is recorded; its first two members */
 
 	/* Kept while it runs. */
 	struct stream *stream;
@@ -62,6 +64,7 @@ struct recording {
 	uint64_t *hits; /* by function of the trace, while the hot ones are looked for */
 	bool is_rehearsal;
 	uint64_t rehearsed_ns; /* since when there are hits in it */
+	uint64_t on_ns; /* how long sites were on in windows */
 	bool is_full; /* max_events are there */
 	struct trace trace; /* of the stage at hand */
 };

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Training does not make a program that others use much slower than it is allowed to."""
+
+import json
+import re
+import subprocess
+import threading
+import time
+
+from perfguard import COLLECT, IS_SLOW, LONG, MS, collect, done, note, ok, skip, status
+from service import SERVICE, Client, start
+
+PORT, PROFILE = 7390, "/tmp/39.pgp"
+CLIENTS, PERIOD_S = 8, 0.4
+CALLS = 60_000
+SHORT_S, TRAIN_S = 16, 36
+MOST = 0.5
+
+
+class Users(threading.Thread):
+    """One of those who ask at a fixed rate, however long the answers take."""
+
+    def __init__(self, number):
+        super().__init__(daemon=True)
+        self.number = number
+        self.is_over = False
+        self.times = []     # (when it was to be asked, how long until the answer), s
+        self.start()
+
+    def run(self):
+        client = Client(PORT)
+        at = time.monotonic() + self.number * PERIOD_S / CLIENTS
+        turn = 0
+        while not self.is_over:
+            time.sleep(max(at - time.monotonic(), 0))
+            client.ask(*(("calls", CALLS), ("compute", 300))[turn % 2])
+            self.times.append((at, time.monotonic() - at))
+            at += PERIOD_S
+            turn += 1
+
+
+def percentile(times, share):
+    return sorted(times)[int(share * (len(times) - 1))]
+
+
+def between(users, begin, end):
+    """How long those took that were asked then."""
+    return [took for user in users for at, took in user.times if begin <= at < end]
+
+
+def describe(what, times):
+    note(f"{what}: {len(times)} requests, p50 {percentile(times, 0.5) * 1e3:.1f} ms, "
+         f"p90 {percentile(times, 0.9) * 1e3:.1f} ms, p99 {percentile(times, 0.99) * 1e3:.1f} ms, "
+         f"longest {max(times) * 1e3:.0f} ms")
+
+
+def train(users, seconds, *options):
+    """What it said, and how long requests took meanwhile."""
+    begin = time.monotonic()
+    result = collect("train", "-v", "-o", PROFILE, "--duration", f"{seconds}s", *options, "-e", SERVICE,
+                     timeout=LONG)
+    end = time.monotonic()
+    times = between(users, begin, end)
+    describe(f"training {' '.join(options)}", times)
+    for line in result.stderr.splitlines():
+        if "structure" in line:
+            note(line)
+    # Who still waits is served before the next part begins.
+    time.sleep(5)
+    return result, times
+
+
+def main():
+    if IS_SLOW:
+        skip("training", "with all of the kernel's checks on it takes too long to train")
+        done()
+    server = start(PORT, PORT)
+    users = [Users(number) for number in range(CLIENTS)]
+    time.sleep(1)
+    begin = time.monotonic()
+    time.sleep(10)
+    calm = between(users, begin, time.monotonic())
+    describe("before", calm)
+    _, without = train(users, SHORT_S, "--max-slowdown", "none")
+    result, within = train(users, TRAIN_S)
+    said = re.findall(r"made it (\d+) % slower", result.stderr)
+    ok(result.returncode == 0, "it is trained without a workload") or note(result.stderr[-900:])
+    ok(said and max(map(int, said[len(said) // 2:])) <= 100 * MOST + 15,
+       "it says how much slower it makes it, and keeps to that")
+    ok(percentile(within, 0.9) < percentile(without, 0.9) / 4,
+       "requests take less time than without a limit")
+    shown = json.loads(collect("show", "--json", PROFILE).stdout)
+    note(f"{[(one['id'], one['units'], one['times']) for one in shown['types']]}"[:600])
+    ok(len(shown["types"]) >= 2, "and types are learnt all the same")
+    for user in users:
+        user.is_over = True
+    server.kill()
+    server.wait()
+    done()
+
+
+main()

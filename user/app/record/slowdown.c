@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "app/record/slowdown.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/array.h"
+#include "base/duration.h"
+
+void slowdown_begin(struct slowdown *slowdown)
+{
+	slowdown->cpu_ns = slowdown->hits = slowdown->window_hits = 0;
+}
+
+/* CPU time of a process; 0 if it is gone. */
+static uint64_t cpu_of(uint32_t pid)
+{
+	struct timespec at;
+	clockid_t clock;
+
+	if (clock_getcpuclockid((pid_t)pid, &clock) || clock_gettime(clock, &at))
+		return 0;
+	return (uint64_t)at.tv_sec * NSEC_PER_SEC + (uint64_t)at.tv_nsec;
+}
+
+static uint64_t cpu_before(const struct slowdown *slowdown, uint32_t pid)
+{
+	const struct slowdown_process *known = slowdown->processes;
+	uint32_t at = (uint32_t)array_bisect(i, slowdown->nr, known[i].pid >= pid);
+
+	return at < slowdown->nr && known[at].pid == pid ? known[at].cpu_ns : UINT64_MAX;
+}
+
+int slowdown_look(struct slowdown *slowdown, const uint32_t *pids, uint32_t nr)
+{
+	struct slowdown_process *now;
+
+	if (array_new(now, nr))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr; i++) {
+		uint64_t before = cpu_before(slowdown, pids[i]);
+
+		now[i] = (struct slowdown_process){ pids[i], cpu_of(pids[i]) };
+		/* One that is new may have run long before. */
+		if (now[i].cpu_ns > before)
+			slowdown->cpu_ns += now[i].cpu_ns - before;
+	}
+	free(slowdown->processes);
+	slowdown->processes = now;
+	slowdown->nr = nr;
+	return 0;
+}
+
+double slowdown_of(const struct slowdown *slowdown, uint64_t hits, uint64_t cpu_ns)
+{
+	double sites = (double)hits * (double)slowdown->hit_ns;
+	double own = (double)cpu_ns - sites;
+
+	/* It is at least some part of what it took, however wrong the price is. */
+	if (own < (double)cpu_ns / 100)
+		own = (double)cpu_ns / 100;
+	return own > 0 ? sites / own : 0;
+}
+
+bool slowdown_is_over(const struct slowdown *slowdown)
+{
+	return slowdown_of(slowdown, slowdown->hits, slowdown->cpu_ns) > slowdown->most;
+}
+
+bool slowdown_may_begin(const struct slowdown *slowdown)
+{
+	uint64_t hits = slowdown->hits + slowdown->window_hits;
+	uint64_t cpu_ns = slowdown->cpu_ns + slowdown->window_hits * slowdown->hit_ns;
+
+	return slowdown_of(slowdown, hits, cpu_ns) <= slowdown->most;
+}
+
+void slowdown_deinit(struct slowdown *slowdown)
+{
+	free(slowdown->processes);
+}

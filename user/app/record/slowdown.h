@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * How much slower sites make a program.
+ *
+ * A hit of a site costs what it costs on this machine, so the hits say how much of the
+ * program's CPU time is the sites', and the rest is its own.  An operator allows a share of the
+ * latter.  While sites are on that may be exceeded; they stay off until what they took is
+ * within the share again.
+ */
+#ifndef _USER_APP_RECORD_SLOWDOWN_H
+#define _USER_APP_RECORD_SLOWDOWN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct slowdown_process {
+	uint32_t pid;
+	uint64_t cpu_ns; /* when last looked at */
+};
+
+struct slowdown {
+	double most; /* of the program's own CPU time; 0: whatever it is */
+	uint64_t hit_ns; /* what a hit costs */
+
+	/* Since the last slowdown_begin(). */
+	uint64_t cpu_ns; /* of the program, sites included */
+	uint64_t hits;
+	uint64_t window_hits; /* in the last time for which the sites were on */
+	struct slowdown_process *processes; /* by rising pid */
+	uint32_t nr;
+};
+
+void slowdown_begin(struct slowdown *slowdown);
+
+/* @pids rise.  Returns 0 or -ENOMEM. */
+int slowdown_look(struct slowdown *slowdown, const uint32_t *pids, uint32_t nr);
+
+/* How much slower it was, as a share of its own time; less than 0 is not possible. */
+double slowdown_of(const struct slowdown *slowdown, uint64_t hits, uint64_t cpu_ns);
+
+/* Have sites taken all that they may? */
+bool slowdown_is_over(const struct slowdown *slowdown);
+
+/* May they be on for as many hits as the last time? */
+bool slowdown_may_begin(const struct slowdown *slowdown);
+
+void slowdown_deinit(struct slowdown *slowdown);
+
+#endif /* _USER_APP_RECORD_SLOWDOWN_H */

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "app/record/structure-sites.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/common/command.h"
+#include "app/record/recording-tables.h"
+#include "base/array.h"
+#include "base/duration.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "out/text.h"
+
+enum {
+	/* Hits after which the hot functions are known, without a limit and with one. */
+	REHEARSAL_HITS = 200000,
+	LIMITED_HITS = 20000,
+	HOT_SHARE = 50, /* a leaf with more than one hit of so many is hot */
+	MOST_WHILE_ON = 10, /* times its own time, which sites may add while they are on */
+};
+
+/* How long to wait for those. */
+#define REHEARSAL_NS (2 * NSEC_PER_SEC)
+#define LIMITED_NS (NSEC_PER_SEC / 5)
+/* Units are to be whole in it. */
+#define LEAST_WINDOW_NS (100 * NSEC_PER_MSEC)
+
+static bool is_limited(const struct recording *recording)
+{
+	return recording->slowdown.most > 0;
+}
+
+static bool are_on(const struct recording *recording)
+{
+	return !recording->disarmed_ns;
+}
+
+void structure_sites_count(struct recording *recording, const struct perfguard_event *events,
+			   uint32_t nr)
+{
+	struct slowdown *slowdown = &recording->slowdown;
+	uint64_t hits = 0;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		if (trace_kind(&events[i]) == PERFGUARD_EVENT_KIND_HIT)
+			hits++;
+		else if (trace_kind(&events[i]) == PERFGUARD_EVENT_KIND_LOST)
+			hits += events[i].value;
+	}
+	slowdown->hits += hits;
+	slowdown->window_hits += hits;
+}
+
+static int look_at_cpu(struct recording *recording)
+{
+	const struct session *session = &recording->session;
+	uint32_t *pids;
+	int error = array_new(pids, session->nr_known);
+
+	for (uint32_t i = 0; i < session->nr_known && !error; i++)
+		pids[i] = session->processes[i].pid;
+	if (!error)
+		error = slowdown_look(&recording->slowdown, pids, session->nr_known);
+	free(pids);
+	return error ? cmd_no_memory() : 0;
+}
+
+int structure_sites_begin(struct recording *recording)
+{
+	int ret = look_at_cpu(recording) ?: recording_begin_covered(recording);
+
+	if (ret)
+		return ret;
+	free(recording->hits);
+	recording->hits = calloc(recording->trace.nr_functions + 1, sizeof(*recording->hits));
+	if (!recording->hits)
+		return cmd_no_memory();
+	slowdown_begin(&recording->slowdown);
+	recording->is_rehearsal = true;
+	recording->rehearsed_ns = time_now_ns();
+	return recording_arm_trace(recording);
+}
+
+struct hot_function {
+	uint64_t hits;
+	uint32_t function; /* of the trace */
+	bool is_leaf;
+};
+
+static int by_falling_hits(const void *a, const void *b)
+{
+	const struct hot_function *left = a, *right = b;
+
+	return order_of(right->hits, left->hits);
+}
+
+/* What the program did of its own in the rehearsal, ns. */
+static double own_ns(const struct slowdown *slowdown)
+{
+	double cpu = (double)slowdown->cpu_ns;
+	double own = cpu - (double)slowdown->hits * (double)slowdown->hit_ns;
+
+	return own > cpu / 100 ? own : cpu / 100;
+}
+
+/*
+ * Hot leaves make most of the events and show nothing of the tree's shape.  With a limit the
+ * hottest others go, too, until no unit takes so long that hardly one is whole in a window.
+ */
+static uint32_t leave_out(struct recording *recording, struct hot_function *hot, uint64_t sum)
+{
+	double most = MOST_WHILE_ON * own_ns(&recording->slowdown);
+	uint32_t nr = recording->trace.nr_functions, left_out = 0;
+	uint64_t hits = sum;
+
+	qsort(hot, nr, sizeof(*hot), by_falling_hits);
+	for (uint32_t i = 0; i < nr; i++) {
+		bool is_too_much = is_limited(recording) &&
+				   (double)hits * (double)recording->slowdown.hit_ns > most;
+
+		if (!is_too_much && (!hot[i].is_leaf || hot[i].hits <= sum / HOT_SHARE))
+			continue;
+		recording->covered[recording->source[hot[i].function]] = false;
+		hits -= hot[i].hits;
+		left_out++;
+	}
+	/* So many may be in the first window. */
+	recording->slowdown.window_hits = hits;
+	return left_out;
+}
+
+static int find_hot(struct recording *recording, uint64_t sum, uint32_t *ret_nr)
+{
+	struct hot_function *hot;
+	uint32_t nr = recording->trace.nr_functions;
+
+	if (array_new(hot, nr))
+		return cmd_no_memory();
+	for (uint32_t i = 0; i < nr; i++)
+		hot[i] = (struct hot_function){
+			.hits = recording->hits[i],
+			.function = i,
+			.is_leaf = recording->program.functions[recording->source[i]].is_leaf,
+		};
+	*ret_nr = leave_out(recording, hot, sum);
+	free(hot);
+	return 0;
+}
+
+static uint64_t rehearsed_hits(const struct recording *recording)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < recording->trace.nr_functions; i++)
+		sum += recording->hits[i];
+	return sum;
+}
+
+/* The stage begins again without the hot functions. */
+static int end_rehearsal(struct recording *recording)
+{
+	uint64_t sum = rehearsed_hits(recording);
+	uint32_t left_out = 0;
+	int ret;
+
+	if (!sum)
+		recording->rehearsed_ns = time_now_ns();
+	if (sum < (is_limited(recording) ? LIMITED_HITS : REHEARSAL_HITS) &&
+	    time_now_ns() - recording->rehearsed_ns <
+		    (is_limited(recording) ? LIMITED_NS : REHEARSAL_NS))
+		return 0;
+	recording->is_rehearsal = false;
+	ret = find_hot(recording, sum, &left_out);
+	free(recording->hits);
+	recording->hits = NULL;
+	if (ret || !left_out)
+		return ret;
+	log_progress("structure: %" PRIu32 " hot function%s left out", left_out,
+		     left_out == 1 ? " is" : "s are");
+	ret = recording_disarm(recording) ?: recording_drop(recording) ?:
+	      recording_begin_covered(recording);
+	if (!ret && !is_limited(recording))
+		ret = recording_arm_trace(recording);
+	return ret ?: recording_begin_again(recording);
+}
+
+/* Events before are no part of what comes: as if they had been lost. */
+static int begin_window(struct recording *recording)
+{
+	struct perfguard_event gap = {
+		.what = (uint32_t)PERFGUARD_EVENT_KIND_LOST << TRACE_KIND_SHIFT,
+	};
+	int ret = recording_drop(recording);
+
+	recording->slowdown.window_hits = 0;
+	if (!ret)
+		ret = recording_arm_trace(recording);
+	if (ret)
+		return ret;
+	gap.time_ns = recording->armed_ns;
+	return trace_add(&recording->trace, &gap, 1) ? cmd_no_memory() : 0;
+}
+
+static int end_window(struct recording *recording)
+{
+	recording->on_ns += time_now_ns() - recording->armed_ns;
+	/* What is in the stream by now is of the window. */
+	return recording_disarm(recording) ?: recording_read(recording);
+}
+
+/* Sites go on and off, as the limit allows. */
+static int turn_windows(struct recording *recording)
+{
+	const struct slowdown *slowdown = &recording->slowdown;
+
+	if (!are_on(recording))
+		return slowdown_may_begin(slowdown) ? begin_window(recording) : 0;
+	if (time_now_ns() - recording->armed_ns < LEAST_WINDOW_NS || !slowdown_is_over(slowdown))
+		return 0;
+	return end_window(recording);
+}
+
+int structure_sites_turn(struct recording *recording)
+{
+	int ret = look_at_cpu(recording);
+
+	if (ret)
+		return ret;
+	if (recording->is_rehearsal)
+		return end_rehearsal(recording);
+	return is_limited(recording) ? turn_windows(recording) : 0;
+}
+
+void structure_sites_describe(const struct recording *recording, char ret[STRUCTURE_SITES_TEXT_MAX])
+{
+	const struct slowdown *slowdown = &recording->slowdown;
+	uint64_t on_ns = recording->on_ns;
+	char text[DURATION_TEXT_MAX];
+
+	ret[0] = '\0';
+	if (recording->stage != RECORDING_STRUCTURE || !is_limited(recording))
+		return;
+	if (are_on(recording))
+		on_ns += time_now_ns() - recording->armed_ns;
+	snprintf(ret, STRUCTURE_SITES_TEXT_MAX, "; sites were on for %s, and made it %.0f %% slower",
+		 duration_format(on_ns, text),
+		 100 * slowdown_of(slowdown, slowdown->hits, slowdown->cpu_ns));
+}
+
+int structure_sites_end(struct recording *recording)
+{
+	/* A short load is over before it. */
+	recording->is_rehearsal = false;
+	return are_on(recording) ? recording_disarm(recording) : 0;
+}
