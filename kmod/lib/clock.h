@@ -77,4 +77,12 @@ static __always_inline u32 pguard_bucket(u64 ns)
 	return min_t(u64, pguard_bucket_short(ns), PERFGUARD_HIST_BUCKETS - 1);
 }
 
+/* The same of a difference of ticks. */
+static __always_inline u32 pguard_bucket_ticks(u64 ticks)
+{
+	if (likely(ticks <= U32_MAX))
+		return pguard_bucket_short(pguard_clock_ns_short(ticks));
+	return pguard_bucket(pguard_clock_ns(ticks));
+}
+
 #endif /* _KMOD_LIB_CLOCK_H */

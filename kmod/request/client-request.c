@@ -358,9 +358,9 @@ static bool is_starved(const struct pguard_request_limits *limits,
 }
 
 /* A request was answered: it counts by what was learnt.  Is it late, and to be reported? */
-static noinline bool ends_late(struct pguard_connection_table *table,
-			       const struct pguard_client_request *request,
-			       struct pguard_late_request *late)
+static bool ends_late(struct pguard_connection_table *table,
+		      const struct pguard_client_request *request,
+		      struct pguard_late_request *late)
 {
 	const struct pguard_request_times *times = &late->slow.times;
 	struct request_parts parts = pguard_request_parts(times, 0);
@@ -377,32 +377,41 @@ static noinline bool ends_late(struct pguard_connection_table *table,
 	return late->excess.limit;
 }
 
-/* The same: if it is late, it is counted and reported. */
-static noinline bool take_late(struct pguard_connection_table *table,
-			       const struct pguard_connection *connection,
-			       const struct pguard_slow_request *ended)
+/* The same: if it is late, it is reported. */
+static noinline void judge_answered(struct pguard_connection_table *table,
+				    const struct pguard_connection *connection)
 {
-	struct pguard_late_request late = { .slow = *ended };
+	struct pguard_late_request late = { };
 
+	pguard_request_describe(connection, &late.slow);
 	if (!ends_late(table, &connection->request, &late))
-		return false;
+		return;
 	pguard_request_describe_more(connection, &late.slow);
-	pguard_request_sums_add(&table->sums, &late.slow);
 	report_end(table, &connection->request, &late);
-	return true;
 }
 
-static void request_answered(struct pguard_connection_table *table,
-			     struct pguard_connection *connection)
+/* It may be one of the slowest. */
+static noinline void keep_answered(struct pguard_connection_table *table,
+				   const struct pguard_connection *connection)
 {
 	struct pguard_slow_request ended;
 
 	pguard_request_describe(connection, &ended);
-	if (unlikely(READ_ONCE(table->late.soonest)) && take_late(table, connection, &ended))
-		return;
-	if (pguard_request_is_slow(&table->sums, ended.times.elapsed))
-		pguard_request_describe_more(connection, &ended);
-	pguard_request_sums_add(&table->sums, &ended);
+	pguard_request_describe_more(connection, &ended);
+	pguard_request_sums_keep(&table->sums, &ended);
+}
+
+/* Preemption is off, by the connection's lock. */
+static void request_answered(struct pguard_connection_table *table,
+			     struct pguard_connection *connection)
+{
+	const struct pguard_request_times times = pguard_request_times_of(&connection->request);
+
+	if (unlikely(READ_ONCE(table->late.soonest)))
+		judge_answered(table, connection);
+	pguard_request_totals_add(this_cpu_ptr(table->sums.cpus), &times);
+	if (unlikely(pguard_request_is_slow(&table->sums, times.elapsed)))
+		keep_answered(table, connection);
 }
 
 /* The request that a client has made, if any, is over. */

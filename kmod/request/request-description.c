@@ -65,6 +65,20 @@ static void peer_describe(const struct pguard_peer_address *peer, struct pguard_
 	ret->peer_name = peer->family == AF_UNIX ? peer->name : 0;
 }
 
+/* Describe a request that has been answered. */
+void pguard_request_describe(const struct pguard_connection *connection,
+			     struct pguard_slow_request *ret)
+{
+	const struct pguard_client_request *request = &connection->request;
+
+	*ret = (struct pguard_slow_request){
+		.times = pguard_request_times_of(request),
+		.pid = request->pid,
+		.tid = request->tid,
+		.state = PERFGUARD_REQUEST_STATE_ANSWERED,
+	};
+}
+
 /* What is kept of one of the slowest besides. */
 void pguard_request_describe_more(const struct pguard_connection *connection,
 				  struct pguard_slow_request *ret)

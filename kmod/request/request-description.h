@@ -56,28 +56,27 @@ static __always_inline u64 pguard_request_elapsed(const struct pguard_client_req
 	return ret;
 }
 
-/* Describe a request that has been answered. */
-static __always_inline void pguard_request_describe(const struct pguard_connection *connection,
-						    struct pguard_slow_request *ret)
+/* Until the last answer of a request that has one. */
+static __always_inline struct pguard_request_times
+pguard_request_times_of(const struct pguard_client_request *request)
 {
-	const struct pguard_client_request *request = &connection->request;
-
-	*ret = (struct pguard_slow_request){
-		.times.elapsed = pguard_request_elapsed(request, request->answered),
-		.times.queued = request->begun - request->arrived,
-		.times.working = request->until_answer.working,
-		.times.peers = pguard_request_fine(request->until_answer.peers),
-		.times.handed = pguard_request_fine(request->until_answer.handed),
-		.pid = request->pid,
-		.tid = request->tid,
-		.state = PERFGUARD_REQUEST_STATE_ANSWERED,
+	struct pguard_request_times ret = {
+		.elapsed = pguard_request_elapsed(request, request->answered),
+		.queued = request->begun - request->arrived,
+		.working = request->until_answer.working,
+		.peers = pguard_request_fine(request->until_answer.peers),
+		.handed = pguard_request_fine(request->until_answer.handed),
 	};
-	ret->times.runqueue = pguard_request_runqueue(request->answer_delay - request->delay,
-						      ret->times.elapsed, ret->times.peers);
+
+	ret.runqueue = pguard_request_runqueue(request->answer_delay - request->delay, ret.elapsed,
+					       ret.peers);
+	return ret;
 }
 
 u64 pguard_request_waited(const struct pguard_client_request *request, u32 delay, u64 elapsed,
 			  u64 peers);
+void pguard_request_describe(const struct pguard_connection *connection,
+			     struct pguard_slow_request *ret);
 void pguard_request_describe_more(const struct pguard_connection *connection,
 				  struct pguard_slow_request *ret);
 void pguard_request_describe_open(struct pguard_connection_table *table,

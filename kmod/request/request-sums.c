@@ -3,7 +3,6 @@
 #include "request/request-sums.h"
 
 #include "lib/charge.h"
-#include "lib/clock.h"
 #include "profile/profile.h"
 
 #include <linux/percpu.h>
@@ -21,19 +20,6 @@ int pguard_request_sums_init(struct pguard_request_sums *sums)
 void pguard_request_sums_deinit(struct pguard_request_sums *sums)
 {
 	free_percpu(sums->cpus);
-}
-
-static void count(struct pguard_request_totals *totals, const struct pguard_request_times *times)
-{
-	totals->requests++;
-	totals->times.elapsed += times->elapsed;
-	totals->times.queued += times->queued;
-	totals->times.working += times->working;
-	totals->times.peers += times->peers;
-	totals->times.handed += times->handed;
-	totals->times.runqueue += times->runqueue;
-	totals->max = max(totals->max, times->elapsed);
-	totals->hist[pguard_bucket(pguard_clock_ns(times->elapsed))]++;
 }
 
 static struct pguard_slow_request *shortest_of(struct pguard_slowest_requests *slowest)
@@ -57,20 +43,15 @@ static void keep(struct pguard_slowest_requests *slowest, const struct pguard_sl
 }
 
 /**
- * pguard_request_sums_add() - a request was answered
+ * pguard_request_sums_keep() - a request was answered that may be one of the slowest
  * @sums: of its target
- * @request: what there is to be said of it; its times alone, if it is none of the slowest
+ * @request: what there is to be said of it
  *
  * Context: any but interrupts; does not sleep.
  */
-void pguard_request_sums_add(struct pguard_request_sums *sums,
-			     const struct pguard_slow_request *request)
+void pguard_request_sums_keep(struct pguard_request_sums *sums,
+			      const struct pguard_slow_request *request)
 {
-	preempt_disable();
-	count(this_cpu_ptr(sums->cpus), &request->times);
-	preempt_enable();
-	if (likely(!pguard_request_is_slow(sums, request->times.elapsed)))
-		return;
 	spin_lock(&sums->lock);
 	keep(&sums->slowest, request);
 	spin_unlock(&sums->lock);
@@ -109,6 +90,6 @@ void pguard_request_sums_read(struct pguard_request_sums *sums, struct pguard_re
 void pguard_request_report_add(struct pguard_request_report *report,
 			       const struct pguard_slow_request *request)
 {
-	count(&report->totals, &request->times);
+	pguard_request_totals_add(&report->totals, &request->times);
 	keep(&report->slowest, request);
 }

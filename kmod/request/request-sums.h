@@ -5,6 +5,7 @@
 #ifndef _KMOD_REQUEST_REQUEST_SUMS_H
 #define _KMOD_REQUEST_REQUEST_SUMS_H
 
+#include "lib/clock.h"
 #include "request/connection-ends.h"
 
 #include <linux/spinlock.h>
@@ -117,10 +118,25 @@ static inline bool pguard_request_is_slow(const struct pguard_request_sums *sums
 	return elapsed > READ_ONCE(sums->slowest.least);
 }
 
+/* One more request.  Context: who adds to it is alone. */
+static __always_inline void pguard_request_totals_add(struct pguard_request_totals *totals,
+						      const struct pguard_request_times *times)
+{
+	totals->requests++;
+	totals->times.elapsed += times->elapsed;
+	totals->times.queued += times->queued;
+	totals->times.working += times->working;
+	totals->times.peers += times->peers;
+	totals->times.handed += times->handed;
+	totals->times.runqueue += times->runqueue;
+	totals->max = max(totals->max, times->elapsed);
+	totals->hist[pguard_bucket_ticks(times->elapsed)]++;
+}
+
 int pguard_request_sums_init(struct pguard_request_sums *sums);
 void pguard_request_sums_deinit(struct pguard_request_sums *sums);
-void pguard_request_sums_add(struct pguard_request_sums *sums,
-			     const struct pguard_slow_request *request);
+void pguard_request_sums_keep(struct pguard_request_sums *sums,
+			      const struct pguard_slow_request *request);
 void pguard_request_sums_unanswered(struct pguard_request_sums *sums);
 void pguard_request_sums_read(struct pguard_request_sums *sums, struct pguard_request_report *ret);
 void pguard_request_report_add(struct pguard_request_report *report,
