@@ -250,10 +250,30 @@ static noinline void take_type(struct pguard_client_request *request,
 	request->profile = inference->profile->id;
 }
 
-/* The parts of the time until now; of a request that is open.  @peer: it has answered, or NULL. */
-void pguard_client_request_account(struct pguard_client_request *request,
-				   const struct pguard_message *message,
-				   const struct pguard_connection *peer)
+/*
+ * The unit at hand had its last message, too, as most often: all since then is its work.
+ *
+ * Return: false if it was not so.
+ */
+static __always_inline bool account_on(struct pguard_client_request *request,
+				       const struct pguard_message *message)
+{
+	u64 unit = pguard_unit_of(message->thread), now = max(message->now, request->last);
+
+	if (!unit || request->unit != (u16)unit || request->by != message->thread->tid)
+		return false;
+	request->handing = PGUARD_HANDING_NONE;
+	request->working += now - request->last;
+	request->last = now;
+	if (unlikely(READ_ONCE(message->table->late.is_learnt)))
+		take_type(request, message->thread, unit);
+	return true;
+}
+
+/* As pguard_client_request_account(), whoever had the last message. */
+static noinline void account_any(struct pguard_client_request *request,
+				 const struct pguard_message *message,
+				 const struct pguard_connection *peer)
 {
 	u64 unit = pguard_unit_of(message->thread), now, from, delay;
 
@@ -281,6 +301,15 @@ void pguard_client_request_account(struct pguard_client_request *request,
 	request->by = message->thread->tid;
 	if (unlikely(READ_ONCE(message->table->late.is_learnt)))
 		take_type(request, message->thread, unit);
+}
+
+/* The parts of the time until now; of a request that is open.  @peer: it has answered, or NULL. */
+void pguard_client_request_account(struct pguard_client_request *request,
+				   const struct pguard_message *message,
+				   const struct pguard_connection *peer)
+{
+	if (peer || !account_on(request, message))
+		account_any(request, message, peer);
 }
 
 /**
@@ -539,19 +568,29 @@ static void request_begin(struct pguard_connection *connection,
 	/* Others may use what was its own. */
 	if (unlikely(connection->role == PGUARD_CONNECTION_GONE))
 		return;
-	*request = (struct pguard_client_request){
-		.arrived = arrived,
-		.begun = unit ? clamp(free_since(thread), arrived, now) : now,
-		.last = now,
-		.delay = delay_at(arrived, message, unit),
-		.unit = unit,
-		.by = thread->tid,
-		.tid = current->pid,
-		.pid = current->tgid,
-		.reports = connection->unread,
-	};
-	connection->unread = 0;
+	request->arrived = arrived;
+	request->begun = unit ? clamp(free_since(thread), arrived, now) : now;
+	request->last = now;
 	request->working = now - request->begun;
+	request->delay = delay_at(arrived, message, unit);
+	request->unit = unit;
+	request->by = thread->tid;
+	request->tid = current->pid;
+	request->pid = current->tgid;
+	request->reports = connection->unread;
+	/* One by one: to clear it as a whole takes longer. */
+	request->answered = 0;
+	request->peers = 0;
+	request->handed = 0;
+	request->waiting = 0;
+	request->longest = 0;
+	request->left_out = 0;
+	request->asked = 0;
+	request->profile = 0;
+	request->handing = PGUARD_HANDING_NONE;
+	request->type = 0;
+	request->peer.family = 0;
+	connection->unread = 0;
 	WRITE_ONCE(connection->is_open, true);
 	pguard_late_requests_expect(&message->table->late);
 }
@@ -600,7 +639,8 @@ void pguard_client_request_write(struct pguard_connection *connection,
 		return;
 	if (unlikely(request->answered))
 		leave_out(connection, max(message->now, request->last));
-	pguard_client_request_account(request, message, NULL);
+	if (!account_on(request, message))
+		account_any(request, message, NULL);
 	request->answered = request->last;
 	request->until_answer.working = request->working;
 	request->until_answer.peers = pguard_request_coarse(request->peers);
