@@ -112,20 +112,27 @@ static noinline bool waits_for_lock(struct pguard_thread *thread, const struct p
 	return pguard_futex_locks(regs) && !pguard_connection_awaits(thread, regs->di);
 }
 
-/* Its return is not followed; who waits for a lock waits for no work. */
-static bool is_let_pass(struct pguard_thread *thread, const struct pt_regs *regs)
+/*
+ * A call begins of which the target wants to know what it reads, or who wakes it.  Returns false if
+ * its return is not to be followed for that alone: who waits for a lock waits for no work.
+ */
+static __always_inline bool message_expect(struct pguard_thread *thread, const struct pt_regs *regs,
+					   bool is_followed)
 {
-	return pguard_place_syscall(regs) == __NR_futex ? waits_for_lock(thread, regs)
-							: reads_all(regs);
-}
-
-/* A call begins of which the target wants to know what it reads, or who wakes it. */
-static __always_inline void message_expect(struct pguard_thread *thread, const struct pt_regs *regs)
-{
-	u32 syscall = pguard_place_syscall(regs);
-
-	if (pguard_place_reads(syscall) && syscall != __NR_accept && syscall != __NR_accept4)
-		pguard_connection_expect(thread, regs->di);
+	switch (pguard_place_syscall(regs)) {
+	case __NR_accept:
+	case __NR_accept4:
+	case __NR_restart_syscall:
+		return true;
+	case __NR_futex:
+		return is_followed || !waits_for_lock(thread, regs);
+	case __NR_recvfrom:
+	case __NR_recvmsg:
+		if (!is_followed && reads_all(regs))
+			return false;
+	}
+	pguard_connection_expect(thread, regs->di);
+	return true;
 }
 
 /*
@@ -174,10 +181,9 @@ static noinline bool wait_begin(struct pguard_thread *thread, const struct pt_re
 	}
 	if (follow & PGUARD_FOLLOW_BOUNDARY)
 		pguard_unit_plan(thread);
-	if (place->call_site->is.follow & PGUARD_FOLLOW_MESSAGE && !is_let_pass(thread, regs)) {
+	if (place->call_site->is.follow & PGUARD_FOLLOW_MESSAGE &&
+	    message_expect(thread, regs, false))
 		follow |= PGUARD_FOLLOW_MESSAGE;
-		message_expect(thread, regs);
-	}
 	thread->is_slow_only = !pguard_clock_is_tsc();
 	if (unlikely(thread->is_slow_only && follow))
 		follow |= PGUARD_FOLLOW_LONG;
@@ -237,7 +243,7 @@ static __always_inline bool wait_starts_unit(u32 syscall, long ret)
 }
 
 /* The call has returned of which the target wants to know what it read. */
-static void message_read(struct pguard_thread *thread, long ret)
+static __always_inline void message_read(struct pguard_thread *thread, long ret)
 {
 	const struct pt_regs *regs = task_pt_regs(current);
 	u32 syscall = pguard_place_syscall(regs);
@@ -369,14 +375,12 @@ static noinline notrace struct pguard_thread *enter_fast(struct pguard_thread *t
 static noinline notrace struct pguard_thread *enter_reads(struct pguard_thread *thread,
 							  const struct pt_regs *regs)
 {
-
 	if (pguard_stream_is_open())
 		return enter_slow(thread, regs);
-	if (is_let_pass(thread, regs))
+	if (!message_expect(thread, regs, false))
 		return enter_none(thread);
 	thread->nr_waits++;
 	thread->follow = PGUARD_FOLLOW_MESSAGE;
-	message_expect(thread, regs);
 	return thread;
 }
 
@@ -400,7 +404,7 @@ enter_loop_reads(struct pguard_thread *thread, const struct pguard_inference *in
 {
 	if (!inference || inference->loop != is->loop || !(is->follow & PGUARD_FOLLOW_MESSAGE))
 		return enter_slow(thread, regs);
-	message_expect(thread, regs);
+	message_expect(thread, regs, true);
 	return is->follow & PGUARD_FOLLOW_EVENT ? enter_event(thread, inference, is->follow)
 						: enter_fast(thread, thread->place, regs);
 }
@@ -416,8 +420,6 @@ static noinline notrace struct pguard_thread *enter_elsewhere(struct pguard_thre
 	const struct pguard_inference *inference = pguard_thread_inference(thread);
 	const struct pguard_call_site_info *is = &place->call_site->is;
 
-	if (!is->loop && is->fit == PGUARD_CALL_SITE_READS)
-		return enter_reads(thread, regs);
 	if (pguard_stream_is_open() || (!is->loop && is->fit != PGUARD_CALL_SITE_SEVERAL))
 		return enter_slow(thread, regs);
 	if (!is->loop || !pguard_place_returns(place)) {
@@ -488,9 +490,13 @@ pguard_wait_enter(const struct pt_regs *regs, const struct task_struct *task)
 	if (unlikely(!pguard_place_is_settled(thread, place) || thread->no_fast_path))
 		return enter_slow(thread, regs);
 	is = &place->call_site->is;
-	if (!is->loop)
-		return likely(pguard_place_is_none(place)) ? enter_none(thread)
-							   : enter_elsewhere(thread, place, regs);
+	if (!is->loop) {
+		if (likely(pguard_place_is_none(place)))
+			return enter_none(thread);
+		if (is->fit == PGUARD_CALL_SITE_READS)
+			return enter_reads(thread, regs);
+		return enter_elsewhere(thread, place, regs);
+	}
 	inference = pguard_thread_inference(thread);
 	if (unlikely(!inference || inference->loop != is->loop ||
 		     is->follow != PGUARD_FOLLOW_BOUNDARY || !pguard_place_returns(place)))
@@ -527,10 +533,14 @@ static noinline long leave_slow(struct pguard_thread *thread, long ret)
 		if (ret == -EINTR && pguard_drain_woke())
 			ret = -ERESTARTNOHAND;
 		pguard_drain_leave(thread);
-	} else {
-		wait_finish(thread, ret, true);
-		state_release(thread);
+		return ret;
 	}
+	/* Of most calls that return here that is all that is of interest. */
+	if (thread->follow == PGUARD_FOLLOW_MESSAGE)
+		message_read(thread, ret);
+	else
+		wait_finish(thread, ret, true);
+	state_release(thread);
 	return ret;
 }
 
@@ -607,6 +617,7 @@ void pguard_wait_return(struct pguard_thread *thread, const struct pt_regs *regs
 		pguard_unit_plan(thread);
 	follow |= thread->place->call_site->is.follow & PGUARD_FOLLOW_MESSAGE;
 	thread->follow = follow;
+	thread->arrival.talk = NULL;
 	wait_finish(thread, regs->ax, true);
 }
 

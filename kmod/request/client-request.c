@@ -36,11 +36,11 @@ static u64 woken_age(const struct pguard_message *message)
 {
 	const struct pguard_arrival *arrival = &message->thread->arrival;
 
-	return arrival->sk == message->sk ? current->sched_info.run_delay - arrival->run_delay : 0;
+	return arrival->talk ? current->sched_info.run_delay - arrival->run_delay : 0;
 }
 
 /* Of what lay in a local socket it is known if who sent it is watched, too. */
-static u64 local_arrival(const struct pguard_message *message, u64 before)
+static __always_inline u64 local_arrival(const struct pguard_message *message, u64 before)
 {
 	return pguard_sent_since(message->sk, before) ?:
 	       message->now - pguard_clock_ticks(woken_age(message));
@@ -52,7 +52,7 @@ static __always_inline u64 arrival(const struct pguard_message *message, u64 bef
 	const struct pguard_arrival *arrival = &message->thread->arrival;
 	u64 age;
 
-	if (likely(arrival->sk == message->sk && arrival->packet_us)) {
+	if (likely(arrival->talk && arrival->packet_us)) {
 		age = pguard_arrival_age(message->sk, arrival);
 	} else {
 		if (message->sk->sk_family == AF_UNIX)
@@ -431,8 +431,8 @@ static noinline void keep_answered(struct pguard_connection_table *table,
 }
 
 /* Preemption is off, by the connection's lock. */
-static void request_answered(struct pguard_connection_table *table,
-			     struct pguard_connection *connection)
+static __always_inline void request_answered(struct pguard_connection_table *table,
+					     struct pguard_connection *connection)
 {
 	const struct pguard_request_times times = pguard_request_times_of(&connection->request);
 

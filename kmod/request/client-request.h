@@ -50,7 +50,6 @@ static __always_inline void pguard_arrival_set(struct pguard_arrival *arrival,
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 
-	arrival->sk = sk;
 	arrival->packet_us = 0;
 	if (pguard_is_tcp(sk) && READ_ONCE(tp->rcv_nxt) != READ_ONCE(tp->copied_seq))
 		arrival->packet_us = READ_ONCE(tp->tcp_mstamp);

@@ -79,6 +79,10 @@ static noinline void client_account(const struct pguard_message *message,
 		serve(thread, client, id);
 }
 
+/*
+ * Most is asked for nobody, or is neither the first that is sent nor the first that is read, so
+ * nothing changes.  Two threads that use one connection at once may note twice, which is now.
+ */
 static __always_inline void peer_write(struct pguard_connection *connection,
 				       const struct pguard_message *message)
 {
@@ -88,14 +92,16 @@ static __always_inline void peer_write(struct pguard_connection *connection,
 
 	if (is_serving(thread))
 		client = thread->serves.client;
-	spin_lock(&connection->lock);
-	connection->client = client;
-	connection->client_id = id;
-	if (connection->noting == PGUARD_NOTE_NEXT) {
+	if (READ_ONCE(connection->noting) == PGUARD_NOTE_NEXT) {
 		pguard_sent_note(connection->place, connection->other, message->now);
-		connection->noting = PGUARD_NOTED;
+		WRITE_ONCE(connection->noting, PGUARD_NOTED);
 	}
-	spin_unlock(&connection->lock);
+	if (client || READ_ONCE(connection->client)) {
+		spin_lock(&connection->lock);
+		WRITE_ONCE(connection->client, client);
+		connection->client_id = id;
+		spin_unlock(&connection->lock);
+	}
 	if (client)
 		client_account(message, client, id, connection, false);
 }
@@ -106,11 +112,13 @@ static __always_inline void peer_read(struct pguard_connection *connection,
 	const struct sock *client;
 	u32 id;
 
+	if (READ_ONCE(connection->noting) == PGUARD_NOTED)
+		WRITE_ONCE(connection->noting, PGUARD_NOTE_NEXT);
+	if (!READ_ONCE(connection->client))
+		return;
 	spin_lock(&connection->lock);
 	client = connection->client;
 	id = connection->client_id;
-	if (connection->noting == PGUARD_NOTED)
-		connection->noting = PGUARD_NOTE_NEXT;
 	spin_unlock(&connection->lock);
 	if (client)
 		client_account(message, client, id, connection, true);
@@ -152,8 +160,9 @@ static u8 role_of(struct sock *sk, bool is_read)
 	return side == PGUARD_LOCAL_CONNECTED ? PGUARD_CONNECTION_PEER : PGUARD_CONNECTION_CLIENT;
 }
 
-static noinline void find_role(struct pguard_connection *connection,
-			       const struct pguard_message *message, bool is_read)
+/* Returns the role that it has from now on. */
+static noinline u8 find_role(struct pguard_connection *connection,
+			     const struct pguard_message *message, bool is_read)
 {
 	u8 role = role_of(connection->sk, is_read);
 	struct pguard_peer_address address;
@@ -171,9 +180,12 @@ static noinline void find_role(struct pguard_connection *connection,
 			connection->place = pguard_sent_place(other);
 			connection->noting = other ? PGUARD_NOTE_NEXT : PGUARD_NOTE_NONE;
 		}
-		WRITE_ONCE(connection->role, role);
+		/* Pairs with take(). */
+		smp_store_release(&connection->role, role);
 	}
+	role = connection->role;
 	spin_unlock(&connection->lock);
+	return role;
 }
 
 /* Sockets of kinds whose ends are known by SOCK_DEAD, and only by that. */
@@ -207,7 +219,7 @@ static u64 key_of(const struct file *file)
 }
 
 /* The descriptor's connection, by its file; known again as long as that is the same one. */
-static noinline struct pguard_connection *look_up(struct pguard_message *message, u32 fd)
+static noinline const struct pguard_talk *look_up(struct pguard_message *message, u32 fd)
 {
 	struct pguard_talk *talk = &message->thread->talks[fd % PGUARD_NR_TALKS];
 	u64 removed = READ_ONCE(message->table->removed);
@@ -225,47 +237,51 @@ static noinline struct pguard_connection *look_up(struct pguard_message *message
 	if (connection)
 		*talk = (struct pguard_talk){ fd_file(of), connection, removed };
 	fdput(of);
-	return connection;
+	return connection ? talk : NULL;
 }
 
 /*
- * The connection of a descriptor of current, or NULL.  A file that has the address of one
+ * Is this the connection of a descriptor of current still?  A file that has the address of one
  * before it is another one only if that was closed, and then so is its socket.
  */
-static __always_inline struct pguard_connection *find(struct pguard_message *message, u32 fd)
+static __always_inline bool is_known(const struct pguard_talk *talk,
+				     const struct pguard_connection_table *table, u32 fd)
 {
-	const struct pguard_talk *talk = &message->thread->talks[fd % PGUARD_NR_TALKS];
+	return likely(talk->file && talk->file == files_lookup_fd_raw(current->files, fd) &&
+		      talk->removed == READ_ONCE(table->removed) &&
+		      !sock_flag(talk->connection->sk, SOCK_DEAD));
+}
 
-	if (likely(talk->file && talk->file == files_lookup_fd_raw(current->files, fd) &&
-		   talk->removed == READ_ONCE(message->table->removed) &&
-		   !sock_flag(talk->connection->sk, SOCK_DEAD)))
-		return talk->connection;
-	return look_up(message, fd);
+/* The same of what a read was to take that returns just now: the file was open until now. */
+static __always_inline bool is_expected(const struct pguard_talk *talk,
+					const struct pguard_connection_table *table)
+{
+	return likely(talk && talk->removed == READ_ONCE(table->removed));
 }
 
 /*
- * The connections of its target, or NULL if requests are not followed.  The table goes a grace
- * period after the thread is dead; preemption is off.
+ * Are messages of the thread of interest?  Then it has a table, which goes a grace period after the
+ * thread is dead; preemption is off.
  */
-static __always_inline struct pguard_connection_table *table_of(const struct pguard_thread *thread)
+static __always_inline bool has_requests(const struct pguard_thread *thread)
 {
-	const struct pguard_target *target = thread->image->target;
-
-	if (unlikely(READ_ONCE(thread->dead)) ||
-	    !(READ_ONCE(target->flags) & PERFGUARD_TARGET_FLAGS_REQUESTS))
-		return NULL;
-	return READ_ONCE(target->connections);
+	return likely(!READ_ONCE(thread->dead) &&
+		      READ_ONCE(thread->image->target->flags) & PERFGUARD_TARGET_FLAGS_REQUESTS);
 }
 
-/* Returns true if requests are followed.  Preemption is off. */
-static __always_inline bool message_init(struct pguard_message *message,
-					 struct pguard_thread *thread)
+static __always_inline struct pguard_connection_table *table_of(const struct pguard_thread *thread)
 {
-	message->table = table_of(thread);
-	message->thread = thread;
-	message->key = 0;
-	message->now = pguard_clock();
-	return message->table;
+	return READ_ONCE(thread->image->target->connections);
+}
+
+/* Just now.  This way its other fields are cleared once. */
+static __always_inline struct pguard_message message_of(struct pguard_thread *thread)
+{
+	return (struct pguard_message){
+		.table = table_of(thread),
+		.thread = thread,
+		.now = pguard_clock(),
+	};
 }
 
 /* Somebody was asked for a client, who is NULL if it was for none. */
@@ -546,9 +562,10 @@ static __always_inline void take(struct pguard_connection *connection,
 	u8 role;
 
 	message->sk = connection->sk;
-	if (unlikely(READ_ONCE(connection->role) == PGUARD_CONNECTION_UNKNOWN))
-		find_role(connection, message, is_read);
-	role = READ_ONCE(connection->role);
+	/* Pairs with find_role(). */
+	role = smp_load_acquire(&connection->role);
+	if (unlikely(role == PGUARD_CONNECTION_UNKNOWN))
+		role = find_role(connection, message, is_read);
 	if (unlikely(role > PGUARD_CONNECTION_PEER)) {
 		if (role == PGUARD_CONNECTION_DATAGRAMS)
 			take_datagrams(connection, message, is_read, nr);
@@ -678,26 +695,42 @@ static noinline void take_signal(const struct pguard_message *message)
 	spin_unlock(&client->lock);
 }
 
+/* By what is no connection. */
+static noinline void take_key(const struct pguard_message *message, bool is_read)
+{
+	if (message->key & KEY_IS_SIGNAL)
+		take_signal(message);
+	else if (message->key && is_read)
+		take_over(message, true);
+	else if (message->key)
+		hand_over(message, !(message->key & KEY_IS_PIPE));
+}
+
+/* Preemption is off: connections and what they refer to stay meanwhile. */
 static __always_inline void message_take(struct pguard_thread *thread, u32 fd, u32 nr,
 					 bool is_read)
 {
-	struct pguard_connection *connection;
-	struct pguard_message message;
+	const struct pguard_talk *talk =
+		is_read ? thread->arrival.talk : &thread->talks[fd % PGUARD_NR_TALKS];
+	struct pguard_message message = message_of(thread);
 
-	/* Connections and what they refer to stay meanwhile. */
-	preempt_disable_notrace();
-	if (message_init(&message, thread)) {
-		connection = find(&message, fd);
-		if (connection)
-			take(connection, &message, nr, is_read);
-		else if (message.key & KEY_IS_SIGNAL)
-			take_signal(&message);
-		else if (message.key && is_read)
-			take_over(&message, true);
-		else if (message.key)
-			hand_over(&message, !(message.key & KEY_IS_PIPE));
+	if (!(is_read ? is_expected(talk, message.table) : is_known(talk, message.table, fd))) {
+		thread->arrival.talk = NULL;
+		talk = look_up(&message, fd);
+		if (!talk) {
+			take_key(&message, is_read);
+			return;
+		}
 	}
-	preempt_enable_notrace();
+	take(talk->connection, &message, nr, is_read);
+}
+
+/* The connection that a descriptor has now, or NULL.  Preemption is off. */
+static noinline const struct pguard_talk *get_to_know(struct pguard_thread *thread, u32 fd)
+{
+	struct pguard_message message = message_of(thread);
+
+	return look_up(&message, fd);
 }
 
 /**
@@ -712,21 +745,26 @@ static __always_inline void message_take(struct pguard_thread *thread, u32 fd, u
  */
 void pguard_connection_expect(struct pguard_thread *thread, u32 fd)
 {
+	const struct pguard_talk *talk = &thread->talks[fd % PGUARD_NR_TALKS];
 	struct pguard_arrival *arrival = &thread->arrival;
-	const struct pguard_connection *connection;
-	struct pguard_message message;
 
-	arrival->sk = NULL;
 	preempt_disable_notrace();
-	message.thread = thread;
-	message.table = table_of(thread);
-	connection = message.table ? find(&message, fd) : NULL;
-	if (likely(connection)) {
-		pguard_arrival_set(arrival, connection->sk);
-		if (unlikely(connection->role == PGUARD_CONNECTION_DATAGRAMS))
-			pguard_datagram_arrival(connection->sk, arrival);
+	if (!has_requests(thread))
+		goto none;
+	if (!is_known(talk, table_of(thread), fd)) {
+		talk = get_to_know(thread, fd);
+		if (!talk)
+			goto none;
 	}
+	arrival->talk = talk;
+	pguard_arrival_set(arrival, talk->connection->sk);
+	if (unlikely(talk->connection->role == PGUARD_CONNECTION_DATAGRAMS))
+		pguard_datagram_arrival(talk->connection->sk, arrival);
 	preempt_enable_notrace();
+	return;
+none:
+	preempt_enable_notrace();
+	arrival->talk = NULL;
 }
 
 /**
@@ -738,15 +776,19 @@ void pguard_connection_expect(struct pguard_thread *thread, u32 fd)
  */
 void pguard_connection_read(struct pguard_thread *thread, u32 fd)
 {
-	message_take(thread, fd, 1, true);
-	thread->arrival.sk = NULL;
+	preempt_disable_notrace();
+	if (has_requests(thread))
+		message_take(thread, fd, 1, true);
+	preempt_enable_notrace();
 }
 
 /* The same of a call that has read so many messages.  Context: the same. */
 void pguard_connection_read_all(struct pguard_thread *thread, u32 fd, u32 nr)
 {
-	message_take(thread, fd, nr, true);
-	thread->arrival.sk = NULL;
+	preempt_disable_notrace();
+	if (has_requests(thread))
+		message_take(thread, fd, nr, true);
+	preempt_enable_notrace();
 }
 
 /**
@@ -756,11 +798,12 @@ void pguard_connection_read_all(struct pguard_thread *thread, u32 fd, u32 nr)
  *
  * What it takes the other side to take them is not the time of the request.
  *
- * Context: current, preemptible or not; does not sleep.
+ * Context: current, preemption off.
  */
 void pguard_connection_write(struct pguard_thread *thread, u32 fd)
 {
-	message_take(thread, fd, 0, false);
+	if (has_requests(thread))
+		message_take(thread, fd, 0, false);
 }
 
 /* A key by which threads of one process wait for each other. */
@@ -773,12 +816,11 @@ static u64 futex_key(u64 address)
 /* Do threads wait for work at this futex?  Context: current, preemptible or not; does not sleep. */
 bool pguard_connection_awaits(struct pguard_thread *thread, u64 futex)
 {
-	struct pguard_connection_table *table;
 	bool ret;
 
 	preempt_disable_notrace();
-	table = table_of(thread);
-	ret = table && pguard_handover_is_known(&table->handovers, futex_key(futex));
+	ret = has_requests(thread) &&
+	      pguard_handover_is_known(&table_of(thread)->handovers, futex_key(futex));
 	preempt_enable_notrace();
 	return ret;
 }
@@ -797,7 +839,8 @@ bool pguard_connection_wake(struct pguard_thread *thread, u64 futex)
 	bool ret = false;
 
 	preempt_disable_notrace();
-	if (message_init(&message, thread)) {
+	if (has_requests(thread)) {
+		message = message_of(thread);
 		message.key = futex_key(futex);
 		ret = hand_over(&message, false);
 	}
@@ -813,9 +856,10 @@ void pguard_connection_woke_none(struct pguard_thread *thread, u64 futex)
 	struct pguard_message message;
 
 	preempt_disable_notrace();
-	if (message_init(&message, thread) &&
-	    pguard_handover_take_back(&message.table->handovers, futex_key(futex),
+	if (has_requests(thread) &&
+	    pguard_handover_take_back(&table_of(thread)->handovers, futex_key(futex),
 				      serves->client, serves->id)) {
+		message = message_of(thread);
 		serves->is_done = false;
 		connection = client_find(&message, serves->client, serves->id);
 		if (connection) {
@@ -833,7 +877,8 @@ void pguard_connection_woken(struct pguard_thread *thread, u64 futex)
 	struct pguard_message message;
 
 	preempt_disable_notrace();
-	if (message_init(&message, thread)) {
+	if (has_requests(thread)) {
+		message = message_of(thread);
 		message.key = futex_key(futex);
 		take_over(&message, false);
 	}
@@ -862,14 +907,15 @@ static void client_accept(struct pguard_connection *connection)
  */
 void pguard_connection_accept(struct pguard_thread *thread, u32 fd)
 {
-	struct pguard_connection *connection;
+	const struct pguard_talk *talk;
 	struct pguard_message message;
 
 	preempt_disable_notrace();
-	if (message_init(&message, thread)) {
-		connection = look_up(&message, fd);
-		if (connection)
-			client_accept(connection);
+	if (has_requests(thread)) {
+		message = message_of(thread);
+		talk = look_up(&message, fd);
+		if (talk)
+			client_accept(talk->connection);
 	}
 	preempt_enable_notrace();
 }

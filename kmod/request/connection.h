@@ -170,10 +170,11 @@ enum { PGUARD_MAX_ASKERS = 6 };
  *	bits of both
  * @unread: how often a client was reported late whose next message nobody has read
  * @request: of a client
- * @client: of a peer, for whom it was asked last: the client's socket, which may be gone, and
+ * @client: of a peer, for whom it was asked last: the client's socket, which may be gone, or NULL,
+ *	which is seen without the lock, and
  * @client_id: the id of its connection
  * @address: of the peer, other than by datagrams; set before @role, as is
- * @noting: when messages to it are sent, see sent-messages.h
+ * @noting: when messages to it are sent, see sent-messages.h; without the lock
  * @other: the cookie of its local socket
  * @place: where that is noted
  * @way: whether it asks, too

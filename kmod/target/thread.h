@@ -156,12 +156,12 @@ struct pguard_talk {
 
 /**
  * struct pguard_arrival - of what a read is about to take, see request/connection.c
- * @sk: where; to be compared with alone; NULL if nothing is known
+ * @talk: of the connection; NULL if nothing is known
  * @packet_us: when its last packet came or went, by TCP's clock; 0: there was nothing to read
  * @run_delay: how long the thread had waited for a CPU by then, ns
  */
 struct pguard_arrival {
-	const struct sock *sk;
+	const struct pguard_talk *talk;
 	u64 packet_us;
 	u64 run_delay;
 };
