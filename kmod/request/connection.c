@@ -2,17 +2,13 @@
 
 #include "request/connection.h"
 
-#include "lib/clock.h"
 #include "request/client-request.h"
+#include "request/message.h"
 #include "request/sent-messages.h"
 #include "request/signal-sender.h"
-#include "target/image.h"
-#include "target/thread.h"
-#include "trainstream/stream.h"
 
 #include <linux/fdtable.h>
 #include <linux/file.h>
-#include <linux/hash.h>
 #include <linux/magic.h>
 #include <linux/net.h>
 #include <linux/sched/task_stack.h>
@@ -22,37 +18,6 @@
 
 DEFINE_STATIC_KEY_FALSE(pguard_requests_followed);
 
-/* Does it work for the client of its pguard_serves now? */
-static bool is_serving(const struct pguard_thread *thread)
-{
-	const struct pguard_serves *serves = &thread->serves;
-
-	return serves->client && !serves->is_done &&
-	       (serves->is_handed || (serves->unit && serves->unit == pguard_unit_of(thread)));
-}
-
-/* The unit at hand serves this client from now on. */
-static __always_inline void serve(struct pguard_thread *thread, const struct sock *client, u32 id)
-{
-	thread->serves.client = client;
-	thread->serves.id = id;
-	thread->serves.is_handed = false;
-	thread->serves.is_done = false;
-	thread->serves.unit = pguard_unit_of(thread);
-}
-
-/* The connection of a client, or NULL if it is gone.  Preemption is off. */
-static struct pguard_connection *client_find(const struct pguard_message *message,
-					     const struct sock *client, u32 id)
-{
-	struct pguard_connection *connection;
-
-	rcu_read_lock();
-	connection = pguard_connection_find(message->table, pguard_connection_key(client, id));
-	rcu_read_unlock();
-	return connection && connection->id == id ? connection : NULL;
-}
-
 /*
  * A peer was asked for a client, or has answered.  The client's connection may be gone, or
  * have another request by now; the first is seen by the id, the second counts for that one.
@@ -61,7 +26,7 @@ static noinline void client_account(const struct pguard_message *message,
 				    const struct sock *client, u32 id,
 				    const struct pguard_connection *peer, bool has_answered)
 {
-	struct pguard_connection *connection = client_find(message, client, id);
+	struct pguard_connection *connection = pguard_client_find(message, client, id);
 	struct pguard_thread *thread = message->thread;
 
 	if (!connection)
@@ -74,9 +39,9 @@ static noinline void client_account(const struct pguard_message *message,
 			connection->request.asked = pguard_connection_key(peer->sk, peer->id);
 	}
 	spin_unlock(&connection->lock);
-	if (has_answered && !(is_serving(thread) && thread->serves.client == client &&
+	if (has_answered && !(pguard_is_serving(thread) && thread->serves.client == client &&
 			      thread->serves.id == id))
-		serve(thread, client, id);
+		pguard_serve(thread, client, id);
 }
 
 /*
@@ -90,7 +55,7 @@ static __always_inline void peer_write(struct pguard_connection *connection,
 	const struct sock *client = NULL;
 	u32 id = thread->serves.id;
 
-	if (is_serving(thread))
+	if (pguard_is_serving(thread))
 		client = thread->serves.client;
 	if (READ_ONCE(connection->noting) == PGUARD_NOTE_NEXT) {
 		pguard_sent_note(connection->place, connection->other, message->now);
@@ -259,31 +224,6 @@ static __always_inline bool is_expected(const struct pguard_talk *talk,
 	return likely(talk && talk->removed == READ_ONCE(table->removed));
 }
 
-/*
- * Are messages of the thread of interest?  Then it has a table, which goes a grace period after the
- * thread is dead; preemption is off.
- */
-static __always_inline bool has_requests(const struct pguard_thread *thread)
-{
-	return likely(!READ_ONCE(thread->dead) &&
-		      READ_ONCE(thread->image->target->flags) & PERFGUARD_TARGET_FLAGS_REQUESTS);
-}
-
-static __always_inline struct pguard_connection_table *table_of(const struct pguard_thread *thread)
-{
-	return READ_ONCE(thread->image->target->connections);
-}
-
-/* Just now.  This way its other fields are cleared once. */
-static __always_inline struct pguard_message message_of(struct pguard_thread *thread)
-{
-	return (struct pguard_message){
-		.table = table_of(thread),
-		.thread = thread,
-		.now = pguard_clock(),
-	};
-}
-
 /* Somebody was asked for a client, who is NULL if it was for none. */
 static void asker_put(struct pguard_connection *peer, const struct sock *client, u32 id)
 {
@@ -304,7 +244,7 @@ static void asker_put(struct pguard_connection *peer, const struct sock *client,
 static bool is_waiting(const struct pguard_message *message, const struct pguard_asker *asker,
 		       const struct pguard_connection *peer)
 {
-	const struct pguard_connection *client = client_find(message, asker->client, asker->id);
+	const struct pguard_connection *client = pguard_client_find(message, asker->client, asker->id);
 
 	return client && READ_ONCE(client->is_open) &&
 	       READ_ONCE(client->request.asked) == pguard_connection_key(peer->sk, peer->id);
@@ -340,7 +280,7 @@ static struct pguard_asker datagram_of_peer(struct pguard_connection *peer,
 	peer->asked_at = message->now;
 	if (is_read)
 		return asker_take(message, peer);
-	if (is_serving(thread))
+	if (pguard_is_serving(thread))
 		asker = (struct pguard_asker){ thread->serves.client, thread->serves.id };
 	asker_put(peer, asker.client, asker.id);
 	return asker;
@@ -389,7 +329,7 @@ static bool take_datagram(struct pguard_connection *socket, struct pguard_connec
 	if (asker.client)
 		client_account(message, asker.client, asker.id, connection, is_read);
 	if (role == PGUARD_CONNECTION_CLIENT && is_read)
-		serve(message->thread, connection->sk, connection->id);
+		pguard_serve(message->thread, connection->sk, connection->id);
 	return role != PGUARD_CONNECTION_GONE;
 }
 
@@ -434,7 +374,7 @@ static void set_kind(struct pguard_connection *peer, u8 role)
 static struct pguard_connection *asker_of(const struct pguard_connection *peer,
 					  const struct pguard_message *message)
 {
-	return client_find(message, peer->sk, peer->id | PGUARD_ASKER_ID);
+	return pguard_client_find(message, peer->sk, peer->id | PGUARD_ASKER_ID);
 }
 
 /* Does the unit work for a client, other than for what the peer itself has asked? */
@@ -443,7 +383,7 @@ static bool is_for_client(const struct pguard_connection *peer,
 {
 	const struct pguard_serves *serves = &message->thread->serves;
 
-	return is_serving(message->thread) &&
+	return pguard_is_serving(message->thread) &&
 	       !(serves->client == peer->sk && serves->id == (peer->id | PGUARD_ASKER_ID));
 }
 
@@ -465,7 +405,7 @@ static void asker_write(struct pguard_connection *asker, const struct pguard_mes
 	}
 	spin_unlock(&asker->lock);
 	if (is_open)
-		serve(message->thread, asker->sk, asker->id);
+		pguard_serve(message->thread, asker->sk, asker->id);
 }
 
 /* It was not asked for: another request begins, or it belongs to what is answered just now. */
@@ -485,7 +425,7 @@ static void asker_read(struct pguard_connection *asker, const struct pguard_mess
 	is_open = asker->is_open;
 	spin_unlock(&asker->lock);
 	if (is_open)
-		serve(message->thread, asker->sk, asker->id);
+		pguard_serve(message->thread, asker->sk, asker->id);
 }
 
 /* Somebody is asked who may ask himself. */
@@ -584,104 +524,15 @@ static __always_inline void take(struct pguard_connection *connection,
 		: pguard_client_request_write(connection, message);
 	spin_unlock(&connection->lock);
 	if (is_read)
-		serve(message->thread, connection->sk, connection->id);
+		pguard_serve(message->thread, connection->sk, connection->id);
 	had_message(message);
-}
-
-/* The thread has handed back what it was given before: for whom was this, that it took awake? */
-static void hand_back(const struct pguard_message *message)
-{
-	struct pguard_thread *thread = message->thread;
-	u64 begun = thread->serves.back;
-
-	if (!thread->serves.is_handed)
-		return;
-	if (pguard_unit_of(thread))
-		begun = max(begun, READ_ONCE(thread->start));
-	pguard_handback_put(&message->table->handovers,
-			    &(struct pguard_handback){ begun, message->now });
-	thread->serves.back = message->now;
-}
-
-/*
- * What the unit at hand serves is handed over by the message's key, if that is known.  What
- * a thread was given it hands back by an eventfd even if nobody reads from that, as who polls it
- * need not; a pipe may be one for a log.
- *
- * Return: false if nothing was.
- */
-static noinline bool hand_over(const struct pguard_message *message, bool is_eventfd)
-{
-	struct pguard_serves *serves = &message->thread->serves;
-	const struct pguard_handover handover = {
-		.client = serves->client,
-		.id = serves->id,
-		.tid = current->pid,
-		.at = message->now,
-	};
-	struct pguard_connection *connection;
-	bool is_known = pguard_handover_is_known(&message->table->handovers, message->key);
-
-	if (!is_known && !(is_eventfd && serves->is_handed))
-		return false;
-	if (!is_serving(message->thread)) {
-		hand_back(message);
-		return false;
-	}
-	connection = client_find(message, serves->client, serves->id);
-	if (!connection)
-		return false;
-	spin_lock(&connection->lock);
-	if (connection->is_open) {
-		pguard_client_request_account(&connection->request, message, NULL);
-		connection->request.handing = PGUARD_HANDING_OVER;
-	}
-	spin_unlock(&connection->lock);
-	if (is_known)
-		pguard_handover_put(&message->table->handovers, message->key, &handover);
-	/* What a thread was given it gives back, and is done with it. */
-	serves->is_done = serves->is_handed;
-	serves->back = message->now;
-	return true;
-}
-
-/* The thread serves what was handed over by the message's key: the first, or all. */
-static noinline void take_over(const struct pguard_message *message, bool is_all)
-{
-	struct pguard_connection *connection;
-	struct pguard_handover handover;
-	u32 nr;
-
-	/* What it was given before is done. */
-	message->thread->serves.is_done = message->thread->serves.is_handed;
-	/* Others may hand over more just now. */
-	for (nr = is_all ? PGUARD_HANDOVER_LENGTH : 1; nr; nr--) {
-		if (!pguard_handover_take(&message->table->handovers, message->key, &handover))
-			break;
-		/* A loop may ring its own bell, as GLib's does to look at its sources again. */
-		if (handover.tid == current->pid)
-			continue;
-		connection = client_find(message, handover.client, handover.id);
-		if (!connection)
-			continue;
-		spin_lock(&connection->lock);
-		if (connection->is_open) {
-			pguard_client_request_account(&connection->request, message, NULL);
-			connection->request.handing = PGUARD_HANDING_GIVEN;
-		}
-		spin_unlock(&connection->lock);
-		if (unlikely(pguard_stream_is_open()))
-			pguard_client_request_taken(connection, message, &handover);
-		serve(message->thread, handover.client, handover.id);
-		message->thread->serves.is_handed = true;
-	}
 }
 
 /* Current has read a signal: the client whom its thread served last may have waited for it. */
 static noinline void take_signal(const struct pguard_message *message)
 {
 	const struct pguard_serves *serves = &message->thread->serves;
-	struct pguard_connection *client = client_find(message, serves->client, serves->id);
+	struct pguard_connection *client = pguard_client_find(message, serves->client, serves->id);
 	u32 pid;
 
 	if (!client)
@@ -701,9 +552,9 @@ static noinline void take_key(const struct pguard_message *message, bool is_read
 	if (message->key & KEY_IS_SIGNAL)
 		take_signal(message);
 	else if (message->key && is_read)
-		take_over(message, true);
+		pguard_take_over(message, true);
 	else if (message->key)
-		hand_over(message, !(message->key & KEY_IS_PIPE));
+		pguard_hand_over(message, !(message->key & KEY_IS_PIPE));
 }
 
 /* Preemption is off: connections and what they refer to stay meanwhile. */
@@ -712,7 +563,7 @@ static __always_inline void message_take(struct pguard_thread *thread, u32 fd, u
 {
 	const struct pguard_talk *talk =
 		is_read ? thread->arrival.talk : &thread->talks[fd % PGUARD_NR_TALKS];
-	struct pguard_message message = message_of(thread);
+	struct pguard_message message = pguard_message_of(thread);
 
 	if (!(is_read ? is_expected(talk, message.table) : is_known(talk, message.table, fd))) {
 		thread->arrival.talk = NULL;
@@ -728,7 +579,7 @@ static __always_inline void message_take(struct pguard_thread *thread, u32 fd, u
 /* The connection that a descriptor has now, or NULL.  Preemption is off. */
 static noinline const struct pguard_talk *get_to_know(struct pguard_thread *thread, u32 fd)
 {
-	struct pguard_message message = message_of(thread);
+	struct pguard_message message = pguard_message_of(thread);
 
 	return look_up(&message, fd);
 }
@@ -749,9 +600,9 @@ void pguard_connection_expect(struct pguard_thread *thread, u32 fd)
 	struct pguard_arrival *arrival = &thread->arrival;
 
 	preempt_disable_notrace();
-	if (!has_requests(thread))
+	if (!pguard_has_requests(thread))
 		goto none;
-	if (!is_known(talk, table_of(thread), fd)) {
+	if (!is_known(talk, pguard_connections_of(thread), fd)) {
 		talk = get_to_know(thread, fd);
 		if (!talk)
 			goto none;
@@ -777,7 +628,7 @@ none:
 void pguard_connection_read(struct pguard_thread *thread, u32 fd)
 {
 	preempt_disable_notrace();
-	if (has_requests(thread))
+	if (pguard_has_requests(thread))
 		message_take(thread, fd, 1, true);
 	preempt_enable_notrace();
 }
@@ -786,7 +637,7 @@ void pguard_connection_read(struct pguard_thread *thread, u32 fd)
 void pguard_connection_read_all(struct pguard_thread *thread, u32 fd, u32 nr)
 {
 	preempt_disable_notrace();
-	if (has_requests(thread))
+	if (pguard_has_requests(thread))
 		message_take(thread, fd, nr, true);
 	preempt_enable_notrace();
 }
@@ -802,87 +653,8 @@ void pguard_connection_read_all(struct pguard_thread *thread, u32 fd, u32 nr)
  */
 void pguard_connection_write(struct pguard_thread *thread, u32 fd)
 {
-	if (has_requests(thread))
+	if (pguard_has_requests(thread))
 		message_take(thread, fd, 0, false);
-}
-
-/* A key by which threads of one process wait for each other. */
-static u64 futex_key(u64 address)
-{
-	/* Those of processes that are alike differ by a few bits. */
-	return address ^ (u64)current->mm * GOLDEN_RATIO_64;
-}
-
-/* Do threads wait for work at this futex?  Context: current, preemptible or not; does not sleep. */
-bool pguard_connection_awaits(struct pguard_thread *thread, u64 futex)
-{
-	bool ret;
-
-	preempt_disable_notrace();
-	ret = has_requests(thread) &&
-	      pguard_handover_is_known(&table_of(thread)->handovers, futex_key(futex));
-	preempt_enable_notrace();
-	return ret;
-}
-
-/**
- * pguard_connection_wake() - current is about to wake who waits at a futex
- * @thread: of current
- * @futex: its address
- *
- * Context: current, preemptible or not; does not sleep.
- * Return: true if that hands work over, should it wake somebody.
- */
-bool pguard_connection_wake(struct pguard_thread *thread, u64 futex)
-{
-	struct pguard_message message;
-	bool ret = false;
-
-	preempt_disable_notrace();
-	if (has_requests(thread)) {
-		message = message_of(thread);
-		message.key = futex_key(futex);
-		ret = hand_over(&message, false);
-	}
-	preempt_enable_notrace();
-	return ret;
-}
-
-/* It woke nobody.  Context: the same. */
-void pguard_connection_woke_none(struct pguard_thread *thread, u64 futex)
-{
-	struct pguard_serves *serves = &thread->serves;
-	struct pguard_connection *connection;
-	struct pguard_message message;
-
-	preempt_disable_notrace();
-	if (has_requests(thread) &&
-	    pguard_handover_take_back(&table_of(thread)->handovers, futex_key(futex),
-				      serves->client, serves->id)) {
-		message = message_of(thread);
-		serves->is_done = false;
-		connection = client_find(&message, serves->client, serves->id);
-		if (connection) {
-			spin_lock(&connection->lock);
-			connection->request.handing = PGUARD_HANDING_NONE;
-			spin_unlock(&connection->lock);
-		}
-	}
-	preempt_enable_notrace();
-}
-
-/* Current was woken at a futex, other than for a lock.  Context: the same. */
-void pguard_connection_woken(struct pguard_thread *thread, u64 futex)
-{
-	struct pguard_message message;
-
-	preempt_disable_notrace();
-	if (has_requests(thread)) {
-		message = message_of(thread);
-		message.key = futex_key(futex);
-		take_over(&message, false);
-	}
-	preempt_enable_notrace();
 }
 
 /* A client's; current is who is to serve it. */
@@ -911,8 +683,8 @@ void pguard_connection_accept(struct pguard_thread *thread, u32 fd)
 	struct pguard_message message;
 
 	preempt_disable_notrace();
-	if (has_requests(thread)) {
-		message = message_of(thread);
+	if (pguard_has_requests(thread)) {
+		message = pguard_message_of(thread);
 		talk = look_up(&message, fd);
 		if (talk)
 			client_accept(talk->connection);
