@@ -125,7 +125,11 @@ static __always_inline bool message_expect(struct pguard_thread *thread, const s
 	case __NR_restart_syscall:
 		return true;
 	case __NR_futex:
-		return is_followed || !waits_for_lock(thread, regs);
+		if (!is_followed && waits_for_lock(thread, regs))
+			return false;
+		if (thread->serves.is_handed && !thread->serves.is_done)
+			pguard_connection_waits(thread, regs->di);
+		return true;
 	case __NR_recvfrom:
 	case __NR_recvmsg:
 		if (!is_followed && reads_all(regs))

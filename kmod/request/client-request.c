@@ -147,6 +147,72 @@ static bool has_another(const struct pguard_message *message, u64 unit)
 	return serves->client && !serves->is_handed && serves->unit == unit;
 }
 
+/* The number of a connection in an event. */
+static u32 event_number(u32 id)
+{
+	return id & 0xfffffff;
+}
+
+/* Record who has, or had, what was handed over.  Context: hooked calls. */
+static noinline void record_taken(const struct pguard_message *message, u32 id, u64 at, u64 who)
+{
+	u64 ago = pguard_clock() - at;
+
+	if (pguard_stream_wants_units(message->thread->image->target))
+		pguard_stream_put(message->thread, PERFGUARD_EVENT_KIND_REQUEST_TAKEN,
+				  event_number(id), ktime_get_ns() - pguard_clock_ns(ago), who);
+}
+
+/**
+ * pguard_client_request_returned() - who has handed back to current has had a request
+ * @message: by which that is known
+ * @id: of its connection
+ * @at: since when that one, or another one that was held to be it, pguard_clock()
+ *
+ * It is recorded.  Context: hooked calls.
+ */
+void pguard_client_request_returned(const struct pguard_message *message, u32 id, u64 at)
+{
+	const struct pguard_returned *returned = &message->thread->serves.returned;
+
+	record_taken(message, id, at, (u64)returned->tid << 32 | returned->by);
+}
+
+/* Another thread had it, which has handed it back. */
+static void record_back(const struct pguard_client_request *request,
+			const struct pguard_message *message, const struct pguard_handback *back)
+{
+	const struct pguard_connection *connection =
+		container_of(request, struct pguard_connection, request);
+
+	if (unlikely(pguard_stream_is_open()) && back->tid && request->by == message->thread->tid)
+		record_taken(message, connection->id, request->last,
+			     (u64)back->tid << 32 | message->thread->tid);
+}
+
+/*
+ * The thread goes on with it, and not with what was handed back to it: who has handed that back had this
+ * one, as workers that were woken take what they find in any order.
+ */
+static void record_other(const struct pguard_client_request *request,
+			 const struct pguard_message *message)
+{
+	const struct pguard_connection *connection =
+		container_of(request, struct pguard_connection, request);
+	struct pguard_returned *returned = &message->thread->serves.returned;
+
+	if (!returned->by || returned->id == connection->id)
+		return;
+	/* It was handed back before, and waits for the thread since. */
+	if (request->by == message->thread->tid && request->handing == PGUARD_HANDING_GIVEN &&
+	    returned->owed != connection->id)
+		return;
+	if (unlikely(pguard_stream_is_open()))
+		pguard_client_request_returned(message, connection->id, request->last);
+	returned->owed = returned->id;
+	returned->by = 0;
+}
+
 /*
  * A thread goes on with it, for no reason that was seen: maybe another one has handed it back
  * that was awake when it took it.  Several are handed back as one if nobody has taken the first
@@ -164,10 +230,12 @@ static bool account_back(struct pguard_client_request *request,
 	if (!pguard_handback_claim(&message->table->handovers, request->last, from, &back)) {
 		if (!serves->is_handed || !unit || serves->unit != unit)
 			return false;
+		record_other(request, message);
 		request->handed += from - request->last;
 		return true;
 	}
 	begun = clamp(back.begun, request->last, back.at);
+	record_back(request, message, &back);
 	request->handed += begun - request->last + from - back.at;
 	request->working += back.at - begun;
 	return true;
@@ -482,12 +550,6 @@ static __always_inline void answer_leave(struct pguard_connection *connection,
 		connection->request.answered = left;
 }
 
-/* The number of a connection in an event. */
-static u32 event_number(const struct pguard_connection *connection)
-{
-	return connection->id & 0xfffffff;
-}
-
 /*
  * Record the request that has been answered, if any: the next one has come.  Context: hooked
  * calls.
@@ -502,13 +564,13 @@ static noinline void record_end(const struct pguard_connection *connection,
 	pguard_request_describe(connection, &ended);
 	pguard_request_describe_more(connection, &ended);
 	pguard_stream_put(message->thread, PERFGUARD_EVENT_KIND_REQUEST_PARTS,
-			  event_number(connection), pguard_clock_ns(ended.times.peers),
+			  event_number(connection->id), pguard_clock_ns(ended.times.peers),
 			  pguard_clock_ns(ended.times.working));
 	if (ended.times.runqueue)
 		pguard_stream_put(message->thread, PERFGUARD_EVENT_KIND_REQUEST_RUNQUEUE,
-				  event_number(connection), 0,
+				  event_number(connection->id), 0,
 				  pguard_clock_ns(ended.times.runqueue));
-	pguard_stream_put(message->thread, PERFGUARD_EVENT_KIND_REQUEST, event_number(connection),
+	pguard_stream_put(message->thread, PERFGUARD_EVENT_KIND_REQUEST, event_number(connection->id),
 			  ended.begin_ns, pguard_clock_ns(ended.times.elapsed));
 }
 
@@ -523,27 +585,20 @@ static noinline void record_begin(const struct pguard_connection *connection,
 	pguard_client_describe(connection, &client);
 	/* The port of IPv6 is at the same place, and a local socket has zeros there. */
 	pguard_stream_put(message->thread, PERFGUARD_EVENT_KIND_REQUEST_READ,
-			  event_number(connection), 0, ntohs(client.in.sin_port));
+			  event_number(connection->id), 0, ntohs(client.in.sin_port));
 }
 
 /**
- * pguard_client_request_taken() - current has taken a request that was handed over
- * @connection: of the client
- * @message: by which
- * @handover: by whom, and when
+ * pguard_client_request_taken() - current has, or had, a request that was handed over
+ * @message: by which that is known
+ * @given: by whom, and when
  *
  * It is recorded.  Context: hooked calls.
  */
-void pguard_client_request_taken(const struct pguard_connection *connection,
-				 const struct pguard_message *message,
-				 const struct pguard_handover *handover)
+void pguard_client_request_taken(const struct pguard_message *message,
+				 const struct pguard_given *given)
 {
-	if (!pguard_stream_wants_units(message->thread->image->target))
-		return;
-	pguard_stream_put(message->thread, PERFGUARD_EVENT_KIND_REQUEST_TAKEN,
-			  event_number(connection),
-			  ktime_get_ns() - pguard_clock_ns(pguard_clock() - handover->at),
-			  handover->tid);
+	record_taken(message, given->id, given->at, given->by);
 }
 
 /* What current had waited for a CPU when a message came that it has read, if that is known. */

@@ -63,9 +63,9 @@ void pguard_client_request_account(struct pguard_client_request *request,
 				   const struct pguard_connection *peer);
 void pguard_client_request_woken(struct pguard_client_request *request,
 				 const struct pguard_message *message, u32 pid);
-void pguard_client_request_taken(const struct pguard_connection *connection,
-				 const struct pguard_message *message,
-				 const struct pguard_handover *handover);
+void pguard_client_request_taken(const struct pguard_message *message,
+				 const struct pguard_given *given);
+void pguard_client_request_returned(const struct pguard_message *message, u32 id, u64 at);
 void pguard_client_request_end(struct pguard_connection *connection,
 			       const struct pguard_message *message);
 void pguard_client_request_read(struct pguard_connection *connection,

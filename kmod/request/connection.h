@@ -318,6 +318,7 @@ void pguard_connection_expect(struct pguard_thread *thread, u32 fd);
 void pguard_connection_read(struct pguard_thread *thread, u32 fd);
 void pguard_connection_read_all(struct pguard_thread *thread, u32 fd, u32 nr);
 void pguard_connection_write(struct pguard_thread *thread, u32 fd);
+void pguard_connection_waits(struct pguard_thread *thread, u64 futex);
 bool pguard_connection_awaits(struct pguard_thread *thread, u64 futex);
 bool pguard_connection_wake(struct pguard_thread *thread, u64 futex);
 void pguard_connection_woke_none(struct pguard_thread *thread, u64 futex);

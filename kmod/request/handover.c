@@ -5,6 +5,7 @@
 #include "lib/clock.h"
 
 #include <linux/hash.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 
 /* What nobody took within this time was for nobody. */
@@ -38,6 +39,26 @@ bool pguard_handover_is_known(struct pguard_handovers *handovers, u64 key)
 	return READ_ONCE(queue_of(handovers, key)->key) == key;
 }
 
+/* Does nobody but this thread wait there?  Context: the same. */
+bool pguard_handover_is_own(struct pguard_handovers *handovers, u64 key, u32 tid)
+{
+	const struct pguard_handover_queue *queue = queue_of(handovers, key);
+
+	return READ_ONCE(queue->key) == key && READ_ONCE(queue->taker) == tid;
+}
+
+static void set_taker(struct pguard_handover_queue *queue, u64 key, u32 tid)
+{
+	lockdep_assert_held(&queue->lock);
+	if (queue->key != key) {
+		WRITE_ONCE(queue->key, key);
+		queue->nr = 0;
+		WRITE_ONCE(queue->taker, tid);
+	} else if (queue->taker != tid) {
+		WRITE_ONCE(queue->taker, 0);
+	}
+}
+
 /* Hand over by a key that is known.  Context: any but interrupts; does not sleep. */
 void pguard_handover_put(struct pguard_handovers *handovers, u64 key,
 			 const struct pguard_handover *handover)
@@ -67,16 +88,15 @@ bool pguard_handover_take(struct pguard_handovers *handovers, u64 key,
 {
 	struct pguard_handover_queue *queue = queue_of(handovers, key);
 	u64 stale = pguard_clock() - pguard_clock_ticks(STALE_NS);
+	u32 taker = READ_ONCE(queue->taker);
 	bool any;
 
 	/* Mostly there is nothing. */
-	if (likely(READ_ONCE(queue->key) == key && !READ_ONCE(queue->nr)))
+	if (likely(READ_ONCE(queue->key) == key && !READ_ONCE(queue->nr) &&
+		   (!taker || taker == current->pid)))
 		return false;
 	spin_lock(&queue->lock);
-	if (queue->key != key) {
-		WRITE_ONCE(queue->key, key);
-		queue->nr = 0;
-	}
+	set_taker(queue, key, current->pid);
 	while (queue->nr && (s64)(queue->of[0].at - stale) < 0)
 		drop(queue, 0);
 	any = queue->nr;
@@ -136,6 +156,29 @@ void pguard_handback_put(struct pguard_handovers *handovers, const struct pguard
 	spin_unlock(&handovers->lock);
 }
 
+static bool is_within(const struct pguard_handback *back, u64 after, u64 until)
+{
+	return (s64)(back->at - after) > 0 && (s64)(until - back->at) >= 0;
+}
+
+/* How many were handed back within a time; the first of them, if any, is at @first. */
+static u32 back_find(struct pguard_handovers *handovers, u64 after, u64 until, u32 *first)
+{
+	u32 i, nr = 0;
+
+	lockdep_assert_held(&handovers->lock);
+	for (i = handovers->nr_backs; i--;)
+		if (is_within(&handovers->backs[i], after, until)) {
+			*first = i;
+			nr++;
+		}
+	/* A pool may hand back in any order: which of several was whose is not known. */
+	for (i = 0; nr > 1 && i < handovers->nr_backs; i++)
+		if (is_within(&handovers->backs[i], after, until))
+			handovers->backs[i].tid = 0;
+	return nr;
+}
+
 /**
  * pguard_handback_claim() - take the first that was handed back within a time
  * @handovers: of the target
@@ -149,18 +192,16 @@ void pguard_handback_put(struct pguard_handovers *handovers, const struct pguard
 bool pguard_handback_claim(struct pguard_handovers *handovers, u64 after, u64 until,
 			   struct pguard_handback *ret)
 {
-	bool is_there = false;
-	u32 i;
+	u32 first, nr;
 
 	if (likely(!READ_ONCE(handovers->nr_backs)))
 		return false;
 	spin_lock(&handovers->lock);
-	for (i = 0; i < handovers->nr_backs && !is_there; i++) {
-		*ret = handovers->backs[i];
-		is_there = (s64)(ret->at - after) > 0 && (s64)(until - ret->at) >= 0;
+	nr = back_find(handovers, after, until, &first);
+	if (nr) {
+		*ret = handovers->backs[first];
+		back_drop(handovers, first);
 	}
-	if (is_there)
-		back_drop(handovers, i - 1);
 	spin_unlock(&handovers->lock);
-	return is_there;
+	return nr;
 }

@@ -12,10 +12,18 @@
  * Work that was handed over is served until it is handed back, or the thread is woken for other
  * work; in which units does not matter.
  *
- * A thread that takes work while it is awake, as in a pool that is full, is not seen to do so; as
- * it has handed back what it had, that is not taken for the same client's.  But it is seen to
- * hand it back, and has worked for it since the time before.  It is claimed for the first request
- * that goes on then where nothing else has happened since to say why it does.
+ * Who was woken need not be who gets the work: a thread that has just handed back by an eventfd
+ * what it was given looks for more before it waits.  So it takes the first that lies there, and
+ * who is woken for that takes the next, or nothing.  Who waits again where it was woken, and has
+ * neither had a message since nor handed anything back, had nothing.  And where a thread goes on
+ * with another request than the one that seems to be handed back to it, that other one it was: of
+ * those that were woken the first is not always the first to take.
+ *
+ * A thread that takes work while it is awake for which nobody was woken, as in a pool that is full, is
+ * not seen to do so; as it has handed back what it had, that is not taken for the same client's.
+ * But it is seen to hand it back, and has worked for it since the time before.  It is claimed for
+ * the first request that goes on then where nothing else has happened since to say why it does.
+ * If several threads have handed back since, it is not known which of them had it.
  */
 #ifndef _KMOD_REQUEST_HANDOVER_H
 #define _KMOD_REQUEST_HANDOVER_H
@@ -36,22 +44,28 @@ enum {
  * @id: of its connection
  * @tid: of the thread that handed it over
  * @at: when, pguard_clock()
+ * @by: if it is handed back: who had handed it over; else 0
+ * @given: when, the same
  */
 struct pguard_handover {
 	const struct sock *client;
 	u32 id;
 	u32 tid;
 	u64 at;
+	u32 by;
+	u64 given;
 };
 
 /**
  * struct pguard_handback - what was handed back by a thread that was not seen to take it
  * @begun: since when the thread can have worked for it, pguard_clock()
  * @at: when it was handed back
+ * @tid: of the thread; 0 if what this one had is not known from what others had
  */
 struct pguard_handback {
 	u64 begun;
 	u64 at;
+	u32 tid;
 };
 
 /**
@@ -59,11 +73,13 @@ struct pguard_handback {
  * @lock: of all that follows; innermost
  * @nr: length of @of
  * @key: where it is waited for; 0 for none
+ * @taker: the only thread that was seen to wait there; 0: there are several.  READ_ONCE
  */
 struct pguard_handover_queue {
 	spinlock_t lock;
 	u32 nr;
 	u64 key;
+	u32 taker;
 	struct pguard_handover of[PGUARD_HANDOVER_LENGTH];
 };
 
@@ -83,6 +99,7 @@ struct pguard_handovers {
 
 void pguard_handovers_init(struct pguard_handovers *handovers);
 bool pguard_handover_is_known(struct pguard_handovers *handovers, u64 key);
+bool pguard_handover_is_own(struct pguard_handovers *handovers, u64 key, u32 tid);
 void pguard_handover_put(struct pguard_handovers *handovers, u64 key,
 			 const struct pguard_handover *handover);
 bool pguard_handover_take(struct pguard_handovers *handovers, u64 key,

@@ -119,6 +119,42 @@ struct pguard_stopped {
 };
 
 /**
+ * struct pguard_given - a request that a thread was given by a futex
+ * @key: of the futex, see request/handover.h; kept, as the thread may wait there again
+ * @at: when it was handed over, pguard_clock()
+ * @taken: when the thread took it, the same
+ * @id: of the client's connection
+ * @by: the thread that handed it over; 0 once it is known whether this one had it
+ */
+struct pguard_given {
+	u64 key;
+	u64 at;
+	u64 taken;
+	u32 id;
+	u32 by;
+};
+
+/**
+ * struct pguard_returned - the request that was handed back to a thread last, by an eventfd or a pipe
+ * @client: the client's socket, which may be gone
+ * @id: of its connection
+ * @tid: who is held to have had it
+ * @by: who had handed it over to that one; 0: there is none, or it is known whether that is so
+ * @at: when, and
+ * @taken: when it was handed back, pguard_clock()
+ * @owed: the connection of one that seemed to be handed back, and was not
+ */
+struct pguard_returned {
+	const struct sock *client;
+	u32 id;
+	u32 tid;
+	u32 by;
+	u64 at;
+	u64 taken;
+	u32 owed;
+};
+
+/**
  * struct pguard_serves - which client a unit works for, see request/connection.h
  * @client: its socket, which may be gone
  * @id: of its connection
@@ -129,6 +165,8 @@ struct pguard_stopped {
  * @run_delay: how long it had waited for a CPU by then, as its task counts that, ns
  * @idle_delay: the same at the last one before the unit at hand
  * @back: when it handed back last what it was given, the same
+ * @given: what it was given last, by a futex
+ * @returned: what was handed back to it last
  */
 struct pguard_serves {
 	const struct sock *client;
@@ -140,6 +178,8 @@ struct pguard_serves {
 	u64 run_delay;
 	u64 idle_delay;
 	u64 back;
+	struct pguard_given given;
+	struct pguard_returned returned;
 };
 
 /**

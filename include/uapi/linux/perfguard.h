@@ -406,9 +406,11 @@ enum perfguard_event_kind {
 	 */
 	PERFGUARD_EVENT_KIND_REQUEST_READ = 11,
 	/*
-	 * The thread has taken a request that another one handed over; number
-	 * is that of the connection, as above, value the other thread, sp when
-	 * it did that (CLOCK_MONOTONIC).
+	 * The thread has, or had, a request that another one handed over;
+	 * number is that of the connection, as above, value the other thread,
+	 * sp when it did that (CLOCK_MONOTONIC). Of one that was not woken for
+	 * it that is known once the request goes on: value has its id in the
+	 * upper half then, and the thread of the event has it again.
 	 */
 	PERFGUARD_EVENT_KIND_REQUEST_TAKEN = 12,
 	/*

@@ -9,17 +9,12 @@ threads read from connections; the tests' own servers with pools (tests/vm/servi
 answer with the threads that gave the work and had it.
 """
 
-import bisect
 import collections
 import csv
 import json
 import pathlib
-import random
-import socket
 import subprocess
 import sys
-import threading
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parents[2]
@@ -29,8 +24,8 @@ import programs  # noqa: E402
 from calls import Calls  # noqa: E402
 from family import Family  # noqa: E402
 from perfguard import Audit, note, wait_until  # noqa: E402
-from recorded import Recorded  # noqa: E402
-from service import SERVICE, Peer, is_up  # noqa: E402
+from recorded import Begun, Recorded  # noqa: E402
+from service import SERVICE, Peer, ask_who, is_up  # noqa: E402
 
 CONNECTIONS = 4
 REQUESTS = 2000
@@ -42,20 +37,6 @@ GLIB = str(TOP / "build/tests/eval/glib-pool")
 POOLS = {"pool": [SERVICE, PORT, PEER], "gthreadpool": [GLIB, "pool", PORT],
          "gtask": [GLIB, "task", PORT]}
 READS = (0, 19, 45, 47)     # read, readv, recvfrom, recvmsg
-
-
-class Begun:
-    """What the module recorded, by port and in order of time."""
-
-    def __init__(self, recorded):
-        self.of = collections.defaultdict(list)
-        for time_ns, tid, connection, giver in sorted(recorded.begun):
-            self.of[recorded.ports.get(connection, 0)].append((time_ns, tid, giver))
-
-    def within(self, port, first_ns, last_ns):
-        rows = self.of[port]
-        return [row[1:] for row in rows[bisect.bisect_left(rows, (first_ns,)):
-                                        bisect.bisect_right(rows, (last_ns,))]]
 
 
 def measure_server(name, out):
@@ -89,19 +70,6 @@ def measure_server(name, out):
     return found
 
 
-def ask_pool(seed, found):
-    """A client of the pool; each answer says who gave its work, and who had it."""
-    chance = random.Random(seed)
-    with socket.create_connection(("127.0.0.1", PORT)) as connection:
-        port = connection.getsockname()[1]
-        for _ in range(REQUESTS // CONNECTIONS):
-            begin = time.monotonic_ns()
-            connection.sendall(f"poolwho {chance.randrange(200, 3000)}\n".encode())
-            giver, worker = map(int, connection.recv(64).split())
-            found.append((port, begin, time.monotonic_ns(), giver, worker))
-            time.sleep(chance.random() * 2 * PAUSE)
-
-
 def measure_pool(name):
     """[{truth: [worker, giver], module: the same of those that were taken}]"""
     peer = Peer(PEER)
@@ -111,19 +79,14 @@ def measure_pool(name):
     if not audit.next("ready"):
         raise RuntimeError(audit.finish().errors)
     recorded, asked = Recorded(Family()), []
-    clients = [threading.Thread(target=ask_pool, args=(seed, asked))
-               for seed in range(CONNECTIONS)]
-    for one in clients:
-        one.start()
-    for one in clients:
-        one.join()
+    ask_who(PORT, CONNECTIONS, REQUESTS // CONNECTIONS, PAUSE, asked)
     recorded.finish()
     audit.finish()
     server.kill()
     peer.shutdown()
     begun = Begun(recorded)
     # The loop takes it back; what is of interest is who had it in between.
-    return [{"truth": [worker, giver],
+    return [{"truth": [worker, giver], "asked": [port, first, last],
              "module": [row for row in begun.within(port, first, last) if row[1] == server.pid]}
             for port, first, last, giver, worker in asked]
 

@@ -9,8 +9,8 @@ import time
 
 from family import Family
 from perfguard import EXACT, IS_SLOW, Audit, done, no_leaks, note, ok
-from recorded import Recorded
-from service import Client, Peer, start
+from recorded import Begun, Recorded
+from service import Client, Peer, ask_who, start
 
 PORT, PEER = 7300, 7301
 COMPUTE_US, ASK_US, SHORT_US, LONG_US = 3_000, 40_000, 24_000, 120_000
@@ -118,6 +118,26 @@ def check_pool(server):
     ok(times["between"] < times["elapsed"] / 100 or not EXACT, "next to nothing is unknown")
     named = [one for one in slow if one["peer"] == f"127.0.0.1:{PEER}"]
     ok(len(named) == len(slow) if EXACT else named, "the peer is named")
+
+
+def check_full_pool(server):
+    """Who has a request is known, too, where workers find it while they are awake, or another's."""
+    recorded, asked = [], []
+
+    def ask():
+        recorded.append(Recorded(Family()))
+        ask_who(PORT, 4, NUMBER, 0.004, asked)
+        recorded[0].finish()
+
+    server.audited(ask, before=["pool"] * 12)
+    begun = Begun(recorded[0])
+    found = [([row for row in begun.within(port, first, last) if row[1] == server.process.pid],
+              (worker, giver)) for port, first, last, giver, worker in asked]
+    seen = [one for one in found if one[0]]
+    right = sum(rows == [truth] for rows, truth in seen)
+    note(f"of {len(found)} hand-overs {len(seen)} are seen, {right} of them as they were")
+    ok(len(seen) >= (0.8 if EXACT else 0.5) * len(found), "hand-overs in a full pool are seen")
+    ok(right >= (0.98 if EXACT else 0.8) * len(seen), "and are as they were")
 
 
 def check_signal(server):
@@ -264,6 +284,7 @@ def main():
     server = Server()
     check_times(server)
     check_pool(server)
+    check_full_pool(server)
     check_signal(server)
     check_each(server)
     if EXACT:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The server that is asked (../service.c), its clients, and the peer that it asks."""
 
+import random
 import socket
 import socketserver
 import subprocess
@@ -46,6 +47,31 @@ class Client:
 
     def end(self):
         self.socket.close()
+
+
+def ask_who_once(port, requests, pause, seed, found):
+    chance = random.Random(seed)
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        own_port = connection.getsockname()[1]
+        for _ in range(requests):
+            begin = time.monotonic_ns()
+            connection.sendall(f"poolwho {chance.randrange(200, 3000)}\n".encode())
+            giver, worker = map(int, connection.recv(64).split())
+            found.append((own_port, begin, time.monotonic_ns(), giver, worker))
+            time.sleep(chance.random() * 2 * pause)
+
+
+def ask_who(port, clients, requests, pause, found):
+    """
+    So many clients of a pool ask, and pause so many s between requests.  The answers say who gave the
+    work, and who had it; found gets [(the client's port, when asked, when answered, both threads)].
+    """
+    threads = [threading.Thread(target=ask_who_once, args=(port, requests, pause, seed, found))
+               for seed in range(clients)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
 
 
 def is_up(where):
