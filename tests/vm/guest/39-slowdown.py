@@ -3,14 +3,13 @@
 
 import json
 import re
-import subprocess
 import threading
 import time
 
-from perfguard import COLLECT, IS_SLOW, LONG, MS, collect, done, note, ok, skip, status
+from perfguard import IS_SLOW, LONG, collect, done, note, ok, skip
 from service import SERVICE, Client, start
 
-PORT, PROFILE = 7390, "/tmp/39.pgp"
+PORT, PROFILE, OTHER = 7390, "/tmp/39.pgp", "/tmp/39-without.pgp"
 CLIENTS, PERIOD_S = 8, 0.4
 CALLS = 60_000
 SHORT_S, TRAIN_S = 16, 36
@@ -54,10 +53,10 @@ def describe(what, times):
          f"longest {max(times) * 1e3:.0f} ms")
 
 
-def train(users, seconds, *options):
+def train(users, profile, seconds, *options):
     """What it said, and how long requests took meanwhile."""
     begin = time.monotonic()
-    result = collect("train", "-v", "-o", PROFILE, "--duration", f"{seconds}s", *options, "-e", SERVICE,
+    result = collect("train", "-v", "-o", profile, "--duration", f"{seconds}s", *options, "-e", SERVICE,
                      timeout=LONG)
     end = time.monotonic()
     times = between(users, begin, end)
@@ -81,8 +80,8 @@ def main():
     time.sleep(10)
     calm = between(users, begin, time.monotonic())
     describe("before", calm)
-    _, without = train(users, SHORT_S, "--max-slowdown", "none")
-    result, within = train(users, TRAIN_S)
+    _, without = train(users, OTHER, SHORT_S, "--max-slowdown", "none")
+    result, within = train(users, PROFILE, TRAIN_S)
     said = re.findall(r"made it (\d+) % slower", result.stderr)
     ok(result.returncode == 0, "it is trained without a workload") or note(result.stderr[-900:])
     ok(said and max(map(int, said[len(said) // 2:])) <= 100 * MOST + 15,

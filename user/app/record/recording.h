@@ -64,6 +64,7 @@ struct recording {
 	uint64_t *hits; /* by function of the trace, while the hot ones are looked for */
 	bool is_rehearsal;
 	uint64_t rehearsed_ns; /* since when there are hits in it */
+	uint64_t rehearsed_calls; /* hooked system calls in it */
 	uint64_t on_ns; /* how long sites were on in windows */
 	bool is_full; /* max_events are there */
 	struct trace trace; /* of the stage at hand */

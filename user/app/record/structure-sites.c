@@ -18,8 +18,9 @@
 enum {
 	/* Hits after which the hot functions are known, without a limit and with one. */
 	REHEARSAL_HITS = 200000,
-	LIMITED_HITS = 20000,
+	LIMITED_HITS = 5000,
 	HOT_SHARE = 50, /* a leaf with more than one hit of so many is hot */
+	INNER_CALLS = 30, /* of a hot function for each system call: it is of a loop within units */
 	MOST_WHILE_ON = 10, /* times its own time, which sites may add while they are on */
 };
 
@@ -50,6 +51,8 @@ void structure_sites_count(struct recording *recording, const struct perfguard_e
 			hits++;
 		else if (trace_kind(&events[i]) == PERFGUARD_EVENT_KIND_LOST)
 			hits += events[i].value;
+		else if (trace_kind(&events[i]) == PERFGUARD_EVENT_KIND_ENTER)
+			recording->rehearsed_calls += recording->is_rehearsal;
 	}
 	slowdown->hits += hits;
 	slowdown->window_hits += hits;
@@ -81,6 +84,7 @@ int structure_sites_begin(struct recording *recording)
 		return cmd_no_memory();
 	slowdown_begin(&recording->slowdown);
 	recording->is_rehearsal = true;
+	recording->rehearsed_calls = 0;
 	recording->rehearsed_ns = time_now_ns();
 	return recording_arm_trace(recording);
 }
@@ -107,9 +111,18 @@ static double own_ns(const struct slowdown *slowdown)
 	return own > cpu / 100 ? own : cpu / 100;
 }
 
+/* Hot leaves make most of the events and show nothing of the tree's shape. */
+static bool is_to_go(const struct recording *recording, const struct hot_function *hot, uint64_t sum)
+{
+	if (hot->hits <= sum / HOT_SHARE)
+		return false;
+	return hot->is_leaf ||
+	       (is_limited(recording) && hot->hits > INNER_CALLS * (recording->rehearsed_calls + 1));
+}
+
 /*
- * Hot leaves make most of the events and show nothing of the tree's shape.  With a limit the
- * hottest others go, too, until no unit takes so long that hardly one is whole in a window.
+ * With a limit the hottest others go, too, until units are short enough for many to be whole in a
+ * window.
  */
 static uint32_t leave_out(struct recording *recording, struct hot_function *hot, uint64_t sum)
 {
@@ -119,10 +132,9 @@ static uint32_t leave_out(struct recording *recording, struct hot_function *hot,
 
 	qsort(hot, nr, sizeof(*hot), by_falling_hits);
 	for (uint32_t i = 0; i < nr; i++) {
-		bool is_too_much = is_limited(recording) &&
-				   (double)hits * (double)recording->slowdown.hit_ns > most;
+		double sites = (double)hits * (double)recording->slowdown.hit_ns;
 
-		if (!is_too_much && (!hot[i].is_leaf || hot[i].hits <= sum / HOT_SHARE))
+		if (!is_to_go(recording, &hot[i], sum) && !(is_limited(recording) && sites > most))
 			continue;
 		recording->covered[recording->source[hot[i].function]] = false;
 		hits -= hot[i].hits;

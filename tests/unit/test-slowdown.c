@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Sites go off when they have taken their share, and on when that is small enough again. */
+
+#include "app/record/slowdown.h"
+
+#include <unistd.h>
+
+#include "base/duration.h"
+#include "base/time.h"
+#include "tap.h"
+
+#define MS UINT64_C(1000000)
+
+static void check_share(void)
+{
+	struct slowdown slowdown = { .most = 0.5, .hit_ns = 1000, .cpu_ns = 100 * MS };
+	double share = slowdown_of(&slowdown, 20000, 100 * MS);
+
+	ok(share > 0.249 && share < 0.251, "20 ms of 100 are a quarter of what is left");
+	share = slowdown_of(&slowdown, 200000, 100 * MS);
+	ok(share > 199 && share < 201, "what is left is never nothing, however wrong the price is");
+	ok(!(slowdown_of(&slowdown, 0, 0) > 0), "nothing is made slower by nothing");
+}
+
+static void check_limit(void)
+{
+	struct slowdown slowdown = { .most = 0.5, .hit_ns = 1000, .cpu_ns = 100 * MS };
+
+	slowdown.hits = slowdown.window_hits = 33000;
+	ok(!slowdown_is_over(&slowdown), "33 ms of 100 are within a half");
+	slowdown.hits = slowdown.window_hits = 34000;
+	ok(slowdown_is_over(&slowdown), "34 are not");
+	ok(!slowdown_may_begin(&slowdown), "nor may they be on again");
+	slowdown.cpu_ns = 169 * MS;
+	ok(!slowdown_may_begin(&slowdown), "as long as the next window would be too much");
+	slowdown.cpu_ns = 171 * MS;
+	ok(slowdown_may_begin(&slowdown), "but they may once it is not");
+	slowdown_begin(&slowdown);
+	ok(!slowdown.hits && !slowdown.cpu_ns, "a stage begins with nothing");
+}
+
+static void check_look(void)
+{
+	struct slowdown slowdown = { .most = 0.5, .hit_ns = 1000 };
+	const uint32_t pids[] = { (uint32_t)getpid(), UINT32_MAX };
+	uint64_t begin_ns;
+	bool done;
+
+	done = !slowdown_look(&slowdown, pids, 2);
+	ok(done && !slowdown.cpu_ns, "what a process did before does not count");
+	for (begin_ns = time_now_ns(); time_now_ns() - begin_ns < 50 * MS;)
+		;
+	done = !slowdown_look(&slowdown, pids, 2);
+	ok(done && slowdown.cpu_ns > MS && slowdown.cpu_ns < 10 * NSEC_PER_SEC, "what it does since then does");
+	begin_ns = slowdown.cpu_ns;
+	done = !slowdown_look(&slowdown, pids, 0);
+	ok(done && slowdown.cpu_ns == begin_ns, "one that is gone takes nothing back");
+	slowdown_deinit(&slowdown);
+}
+
+int main(void)
+{
+	plan(12);
+	check_share();
+	check_limit();
+	check_look();
+	return tap_status();
+}
