@@ -66,6 +66,7 @@ struct recording {
 	uint64_t rehearsed_ns; /* since when there are hits in it */
 	uint64_t rehearsed_calls; /* hooked system calls in it */
 	uint64_t on_ns; /* how long sites were on in windows */
+	uint64_t cpu_look_ns; /* when the program's CPU time was looked at last */
 	bool is_full; /* max_events are there */
 	struct trace trace; /* of the stage at hand */
 };

@@ -3,6 +3,7 @@
 #include "app/record/slowdown.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -53,15 +54,18 @@ int slowdown_look(struct slowdown *slowdown, const uint32_t *pids, uint32_t nr)
 	return 0;
 }
 
+double slowdown_own_ns(const struct slowdown *slowdown, uint64_t hits, uint64_t cpu_ns)
+{
+	double own_ns = (double)cpu_ns - (double)hits * (double)slowdown->hit_ns;
+
+	return fmax(own_ns, (double)cpu_ns / 100);
+}
+
 double slowdown_of(const struct slowdown *slowdown, uint64_t hits, uint64_t cpu_ns)
 {
-	double sites = (double)hits * (double)slowdown->hit_ns;
-	double own = (double)cpu_ns - sites;
+	double own_ns = slowdown_own_ns(slowdown, hits, cpu_ns);
 
-	/* It is at least some part of what it took, however wrong the price is. */
-	if (own < (double)cpu_ns / 100)
-		own = (double)cpu_ns / 100;
-	return own > 0 ? sites / own : 0;
+	return own_ns > 0 ? (double)hits * (double)slowdown->hit_ns / own_ns : 0;
 }
 
 bool slowdown_is_over(const struct slowdown *slowdown)

@@ -35,7 +35,10 @@ void slowdown_begin(struct slowdown *slowdown);
 /* @pids rise.  Returns 0 or -ENOMEM. */
 int slowdown_look(struct slowdown *slowdown, const uint32_t *pids, uint32_t nr);
 
-/* How much slower it was, as a share of its own time; less than 0 is not possible. */
+/* What is left of the CPU time without these hits, ns; some part is, however wrong the price is. */
+double slowdown_own_ns(const struct slowdown *slowdown, uint64_t hits, uint64_t cpu_ns);
+
+/* How much slower it was, as a share of its own time. */
 double slowdown_of(const struct slowdown *slowdown, uint64_t hits, uint64_t cpu_ns);
 
 /* Have sites taken all that they may? */

@@ -27,6 +27,8 @@ enum {
 /* How long to wait for those. */
 #define REHEARSAL_NS (2 * NSEC_PER_SEC)
 #define LIMITED_NS (NSEC_PER_SEC / 5)
+/* How often the program's CPU time is looked at. */
+#define LOOK_NS (20 * NSEC_PER_MSEC)
 /* Units are to be whole in it. */
 #define LEAST_WINDOW_NS (100 * NSEC_PER_MSEC)
 
@@ -58,12 +60,18 @@ void structure_sites_count(struct recording *recording, const struct perfguard_e
 	slowdown->window_hits += hits;
 }
 
+/* Where it matters, and not each time that the stream has something. */
 static int look_at_cpu(struct recording *recording)
 {
 	const struct session *session = &recording->session;
+	uint64_t now_ns = time_now_ns();
 	uint32_t *pids;
-	int error = array_new(pids, session->nr_known);
+	int error;
 
+	if (!is_limited(recording) || now_ns - recording->cpu_look_ns < LOOK_NS)
+		return 0;
+	recording->cpu_look_ns = now_ns;
+	error = array_new(pids, session->nr_known);
 	for (uint32_t i = 0; i < session->nr_known && !error; i++)
 		pids[i] = session->processes[i].pid;
 	if (!error)
@@ -84,7 +92,7 @@ int structure_sites_begin(struct recording *recording)
 		return cmd_no_memory();
 	slowdown_begin(&recording->slowdown);
 	recording->is_rehearsal = true;
-	recording->rehearsed_calls = 0;
+	recording->rehearsed_calls = recording->on_ns = 0;
 	recording->rehearsed_ns = time_now_ns();
 	return recording_arm_trace(recording);
 }
@@ -102,15 +110,6 @@ static int by_falling_hits(const void *a, const void *b)
 	return order_of(right->hits, left->hits);
 }
 
-/* What the program did of its own in the rehearsal, ns. */
-static double own_ns(const struct slowdown *slowdown)
-{
-	double cpu = (double)slowdown->cpu_ns;
-	double own = cpu - (double)slowdown->hits * (double)slowdown->hit_ns;
-
-	return own > cpu / 100 ? own : cpu / 100;
-}
-
 /* Hot leaves make most of the events and show nothing of the tree's shape. */
 static bool is_to_go(const struct recording *recording, const struct hot_function *hot, uint64_t sum)
 {
@@ -126,13 +125,14 @@ static bool is_to_go(const struct recording *recording, const struct hot_functio
  */
 static uint32_t leave_out(struct recording *recording, struct hot_function *hot, uint64_t sum)
 {
-	double most = MOST_WHILE_ON * own_ns(&recording->slowdown);
+	const struct slowdown *slowdown = &recording->slowdown;
+	double most = MOST_WHILE_ON * slowdown_own_ns(slowdown, slowdown->hits, slowdown->cpu_ns);
 	uint32_t nr = recording->trace.nr_functions, left_out = 0;
 	uint64_t hits = sum;
 
 	qsort(hot, nr, sizeof(*hot), by_falling_hits);
 	for (uint32_t i = 0; i < nr; i++) {
-		double sites = (double)hits * (double)recording->slowdown.hit_ns;
+		double sites = (double)hits * (double)slowdown->hit_ns;
 
 		if (!is_to_go(recording, &hot[i], sum) && !(is_limited(recording) && sites > most))
 			continue;
