@@ -12,6 +12,8 @@ static const struct option_spec options[] = {
 	{ 0, "duration", "TIME", option_duration, AT(duration_ns),
 	  .help = "how long to train in all (default: 60 seconds)" },
 	{ 0, "runs", "N", option_count, AT(runs), .help = "do all of it N times" },
+	{ 0, "dry-run", NULL, option_flag, AT(is_dry),
+	  .help = "watch the program for some seconds without a probe in it, and say what training would do" },
 	{ 0, "requests", NULL, option_flag, AT(recording.follows_requests),
 	  .help = "learn how long the requests of clients take, too, for 'pg-collect arm --requests'; "
 	  "units take a little longer while they are timed" },

@@ -2,6 +2,7 @@
 """Training does not make a program that others use much slower than it is allowed to."""
 
 import json
+import pathlib
 import re
 import threading
 import time
@@ -80,6 +81,12 @@ def main():
     time.sleep(10)
     calm = between(users, begin, time.monotonic())
     describe("before", calm)
+    dry = collect("train", "-o", PROFILE, "--dry-run", "-e", SERVICE, timeout=LONG)
+    for line in (dry.stdout + dry.stderr).splitlines():
+        note(line)
+    ok(dry.returncode == 0 and not pathlib.Path(PROFILE).exists() and
+       re.search(r"1 event loop, (1\d|2\d) units a second", dry.stdout) and
+       "by 50 % of its CPU time" in dry.stdout, "a dry run says what training would do")
     _, without = train(users, OTHER, SHORT_S, "--max-slowdown", "none")
     result, within = train(users, PROFILE, TRAIN_S)
     said = re.findall(r"made it (\d+) % slower", result.stderr)

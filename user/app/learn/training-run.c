@@ -8,6 +8,7 @@
 
 #include "app/arm/cost-estimate.h"
 #include "app/common/command.h"
+#include "app/learn/dry-run.h"
 #include "base/log.h"
 #include "store/trace-file.h"
 
@@ -127,6 +128,8 @@ static int train(struct training_run *run)
 	stage_ns[RECORDING_COVERAGE] = share_ns;
 	stage_ns[RECORDING_STRUCTURE] = 3 * share_ns;
 	stage_ns[RECORDING_TIMING] = 2 * share_ns;
+	if (run->is_dry)
+		return dry_run(&run->recording);
 	ret = recording_begin(&run->recording);
 	if (!ret)
 		ret = learning_open(&run->learning, selector->path, selector->build_id);

@@ -15,6 +15,7 @@ struct training_run {
 	const char *trace_path; /* for record */
 	uint64_t duration_ns; /* of all stages and runs */
 	uint32_t runs;
+	bool is_dry; /* say what would be done, and do not do it */
 };
 
 /* Options of a struct training_run. */
