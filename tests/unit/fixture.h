@@ -227,7 +227,7 @@ static inline void fixture_times(struct fixture *fixture, struct samples_times *
 static inline void fixture_requests(struct fixture *fixture, struct samples_times *requests)
 {
 	fixture_times(fixture, &requests[0]);
-	for (int part = 1; part < REQUEST_NR_PARTS && fixture_number(fixture, 4); part++)
+	for (int part = 1; part < REQUEST_NR_PARTS && requests[0].nr % 4; part++)
 		requests[part] = requests[0];
 }
 
@@ -330,8 +330,9 @@ static inline void fixture_model(struct fixture *fixture, const struct samples *
 			type->added_ns[cause] = fixture_number(fixture, 20000);
 		type->novel_ns = fixture_number(fixture, 20000);
 		fixture_requests(fixture, type->requests);
-		for (int part = 0; part < REQUEST_NR_PARTS; part++)
-			type->request_ns[part] = fixture_number(fixture, 20000);
+		type->request_ns[0] = fixture_number(fixture, 20000);
+		for (int part = 1; part < REQUEST_NR_PARTS; part++)
+			type->request_ns[part] = type->request_ns[0] / (part + 1u);
 		type->objective_ns = 1000u * fixture_number(fixture, 3);
 		type->confidence = i % 4;
 		type->units_needed = i % 4 < 3 ? fixture_number(fixture, 5000) : 0;

@@ -270,11 +270,10 @@ static void print_request_limits(FILE *file, const struct model_type *type)
 	text_counted(file, type->requests[REQUEST_PART_ALL].nr, "request");
 	for (int part = 0; part < REQUEST_NR_PARTS; part++)
 		if (type->request_ns[part])
-			fprintf(file, "%s at most %s, limit %s",
+			fprintf(file, "%s at most %s, limit %s\n",
 				part ? profile_request_names[part] : ", half of which took",
 				duration_format(profile_median_ns(&type->requests[part]), half),
 				duration_format(type->request_ns[part], limit));
-	fputc('\n', file);
 }
 
 /* Those of the parts of a unit's own time. */

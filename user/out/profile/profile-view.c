@@ -35,9 +35,9 @@ double profile_deviation(const struct samples_times *times)
 }
 
 const char *const profile_request_names[REQUEST_NR_PARTS] = {
-	[REQUEST_PART_WORKING] = "; in units",
-	[REQUEST_PART_PEERS] = "; waiting for others",
-	[REQUEST_PART_HELD] = "; held up",
+	[REQUEST_PART_WORKING] = "             half were in units for",
+	[REQUEST_PART_PEERS] = "             half waited for others for",
+	[REQUEST_PART_HELD] = "             half were held up for",
 };
 
 const char *const profile_part_names[SAMPLES_NR_PARTS] = {

@@ -59,7 +59,7 @@ double profile_deviation(const struct samples_times *times);
 
 /* By enum samples_part, for people. */
 extern const char *const profile_part_names[SAMPLES_NR_PARTS];
-/* "; in units", of parts of requests but all. */
+/* "half were in units for", of parts of requests but all, at the begin of a line. */
 extern const char *const profile_request_names[REQUEST_NR_PARTS];
 
 /* By enum model_confidence. */
