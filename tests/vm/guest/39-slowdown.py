@@ -7,7 +7,7 @@ import re
 import threading
 import time
 
-from perfguard import IS_SLOW, LONG, collect, done, note, ok, skip
+from perfguard import IS_SLOW, LONG, collect, done, note, ok, skip, wait_until
 from service import SERVICE, Client, start
 
 PORT, PROFILE, OTHER = 7390, "/tmp/39.pgp", "/tmp/39-without.pgp"
@@ -26,6 +26,10 @@ class Users(threading.Thread):
         self.is_over = False
         self.times = []     # (when it was to be asked, how long until the answer), s
         self.start()
+
+    def is_calm(self):
+        """The last answer was in time for the next question, and that was not long ago."""
+        return self.times[-1][1] < PERIOD_S / 4 and time.monotonic() - self.times[-1][0] < 2 * PERIOD_S
 
     def run(self):
         client = Client(PORT)
@@ -66,7 +70,7 @@ def train(users, profile, seconds, *options):
         if "structure" in line:
             note(line)
     # Who still waits is served before the next part begins.
-    time.sleep(5)
+    wait_until(lambda: all(user.is_calm() for user in users), LONG)
     return result, times
 
 
@@ -85,7 +89,7 @@ def main():
     for line in (dry.stdout + dry.stderr).splitlines():
         note(line)
     ok(dry.returncode == 0 and not pathlib.Path(PROFILE).exists() and
-       re.search(r"1 event loop, (1\d|2\d) units a second", dry.stdout) and
+       re.search(r"event loops?, (1\d|2\d) units a second", dry.stdout) and
        "by 50 % of its CPU time" in dry.stdout, "a dry run says what training would do")
     _, without = train(users, OTHER, SHORT_S, "--max-slowdown", "none")
     result, within = train(users, PROFILE, TRAIN_S)
@@ -100,6 +104,8 @@ def main():
     ok(len(shown["types"]) >= 2, "and types are learnt all the same")
     for user in users:
         user.is_over = True
+    for user in users:
+        user.join()
     server.kill()
     server.wait()
     done()

@@ -61,10 +61,10 @@ struct recording {
 	uint32_t nr_starts;
 	uint32_t profile_id; /* in the module, while units are timed; else 0 */
 	uint32_t *source; /* the program's function, by that of the trace */
-	uint64_t *hits; /* by function of the trace, while the hot ones are looked for */
+	uint64_t *hits; /* by function of the trace, for the hot ones */
 	bool is_rehearsal;
 	uint64_t rehearsed_ns; /* since when there are hits in it */
-	uint64_t rehearsed_calls; /* hooked system calls in it */
+	uint64_t calls; /* hooked system calls since hits are counted, while sites were on */
 	uint64_t on_ns; /* how long sites were on in windows */
 	uint64_t cpu_look_ns; /* when the program's CPU time was looked at last */
 	bool is_full; /* max_events are there */

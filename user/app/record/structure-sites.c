@@ -26,7 +26,6 @@ enum {
 
 /* How long to wait for those. */
 #define REHEARSAL_NS (2 * NSEC_PER_SEC)
-#define LIMITED_NS (NSEC_PER_SEC / 5)
 /* How often the program's CPU time is looked at. */
 #define LOOK_NS (20 * NSEC_PER_MSEC)
 /* Units are to be whole in it. */
@@ -54,7 +53,7 @@ void structure_sites_count(struct recording *recording, const struct perfguard_e
 		else if (trace_kind(&events[i]) == PERFGUARD_EVENT_KIND_LOST)
 			hits += events[i].value;
 		else if (trace_kind(&events[i]) == PERFGUARD_EVENT_KIND_ENTER)
-			recording->rehearsed_calls += recording->is_rehearsal;
+			recording->calls += are_on(recording);
 	}
 	slowdown->hits += hits;
 	slowdown->window_hits += hits;
@@ -80,19 +79,26 @@ static int look_at_cpu(struct recording *recording)
 	return error ? cmd_no_memory() : 0;
 }
 
+static int count_hits_anew(struct recording *recording)
+{
+	free(recording->hits);
+	recording->hits = calloc(recording->trace.nr_functions + 1, sizeof(*recording->hits));
+	recording->calls = 0;
+	return recording->hits ? 0 : cmd_no_memory();
+}
+
 int structure_sites_begin(struct recording *recording)
 {
 	int ret = look_at_cpu(recording) ?: recording_begin_covered(recording);
 
 	if (ret)
 		return ret;
-	free(recording->hits);
-	recording->hits = calloc(recording->trace.nr_functions + 1, sizeof(*recording->hits));
-	if (!recording->hits)
-		return cmd_no_memory();
+	ret = count_hits_anew(recording);
+	if (ret)
+		return ret;
 	slowdown_begin(&recording->slowdown);
 	recording->is_rehearsal = true;
-	recording->rehearsed_calls = recording->on_ns = 0;
+	recording->on_ns = 0;
 	recording->rehearsed_ns = time_now_ns();
 	return recording_arm_trace(recording);
 }
@@ -110,13 +116,16 @@ static int by_falling_hits(const void *a, const void *b)
 	return order_of(right->hits, left->hits);
 }
 
-/* Hot leaves make most of the events and show nothing of the tree's shape. */
+/*
+ * Hot leaves make most of the events and show nothing of the tree's shape.  Nor do functions of loops
+ * within units, which may be called only later.
+ */
 static bool is_to_go(const struct recording *recording, const struct hot_function *hot, uint64_t sum)
 {
 	if (hot->hits <= sum / HOT_SHARE)
 		return false;
-	return hot->is_leaf ||
-	       (is_limited(recording) && hot->hits > INNER_CALLS * (recording->rehearsed_calls + 1));
+	return (hot->is_leaf && recording->is_rehearsal) ||
+	       (is_limited(recording) && hot->hits > INNER_CALLS * (recording->calls + 1));
 }
 
 /*
@@ -140,8 +149,9 @@ static uint32_t leave_out(struct recording *recording, struct hot_function *hot,
 		hits -= hot[i].hits;
 		left_out++;
 	}
-	/* So many may be in the first window. */
-	recording->slowdown.window_hits = hits;
+	/* So many may be in the next window. */
+	if (left_out && hits < slowdown->window_hits)
+		recording->slowdown.window_hits = hits;
 	return left_out;
 }
 
@@ -163,7 +173,7 @@ static int find_hot(struct recording *recording, uint64_t sum, uint32_t *ret_nr)
 	return 0;
 }
 
-static uint64_t rehearsed_hits(const struct recording *recording)
+static uint64_t sum_of_hits(const struct recording *recording)
 {
 	uint64_t sum = 0;
 
@@ -172,32 +182,40 @@ static uint64_t rehearsed_hits(const struct recording *recording)
 	return sum;
 }
 
+/* The trace begins again without the functions that are hot, if there are any: then no site is on. */
+static int leave_out_hot(struct recording *recording, bool *ret_any)
+{
+	uint32_t left_out = 0;
+	int ret = find_hot(recording, sum_of_hits(recording), &left_out);
+
+	*ret_any = left_out;
+	if (ret || !left_out)
+		return ret;
+	log_progress("structure: %" PRIu32 " hot function%s left out", left_out,
+		     left_out == 1 ? " is" : "s are");
+	if (are_on(recording))
+		ret = recording_disarm(recording);
+	return ret ?: recording_drop(recording) ?: recording_begin_covered(recording) ?:
+	       count_hits_anew(recording);
+}
+
 /* The stage begins again without the hot functions. */
 static int end_rehearsal(struct recording *recording)
 {
-	uint64_t sum = rehearsed_hits(recording);
-	uint32_t left_out = 0;
+	uint64_t sum = sum_of_hits(recording);
+	bool any;
 	int ret;
 
 	if (!sum)
 		recording->rehearsed_ns = time_now_ns();
 	if (sum < (is_limited(recording) ? LIMITED_HITS : REHEARSAL_HITS) &&
-	    time_now_ns() - recording->rehearsed_ns <
-		    (is_limited(recording) ? LIMITED_NS : REHEARSAL_NS))
+	    time_now_ns() - recording->rehearsed_ns < REHEARSAL_NS)
 		return 0;
+	ret = leave_out_hot(recording, &any);
 	recording->is_rehearsal = false;
-	ret = find_hot(recording, sum, &left_out);
-	free(recording->hits);
-	recording->hits = NULL;
-	if (ret || !left_out)
-		return ret;
-	log_progress("structure: %" PRIu32 " hot function%s left out", left_out,
-		     left_out == 1 ? " is" : "s are");
-	ret = recording_disarm(recording) ?: recording_drop(recording) ?:
-	      recording_begin_covered(recording);
-	if (!ret && !is_limited(recording))
+	if (!ret && any && !is_limited(recording))
 		ret = recording_arm_trace(recording);
-	return ret ?: recording_begin_again(recording);
+	return ret || !any ? ret : recording_begin_again(recording);
 }
 
 /* Events before are no part of what comes: as if they had been lost. */
@@ -219,9 +237,12 @@ static int begin_window(struct recording *recording)
 
 static int end_window(struct recording *recording)
 {
+	bool any;
+
 	recording->on_ns += time_now_ns() - recording->armed_ns;
-	/* What is in the stream by now is of the window. */
-	return recording_disarm(recording) ?: recording_read(recording);
+	/* What is in the stream by now is of the window; some functions may be hot only now. */
+	return recording_disarm(recording) ?: recording_read(recording) ?:
+	       leave_out_hot(recording, &any);
 }
 
 /* Sites go on and off, as the limit allows. */
