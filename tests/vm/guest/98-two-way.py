@@ -140,7 +140,9 @@ def check_asked(family, shower):
         if word == "ask":
             ok(row["peers_ns"] >= 0.9 * NUMBER * SHORT * 1e9,
                "ask: what it asks meanwhile is waiting for a peer")
-            ok(not EXACT or abs(row["working_ns"] - NUMBER * COMPUTE_US * 1000) < NUMBER * NEAR_NS,
+            # The other side has the same CPU, and may have it meanwhile.
+            more_ns = row["working_ns"] - NUMBER * COMPUTE_US * 1000
+            ok(not EXACT or -NUMBER * NEAR_NS < more_ns < NUMBER * NEAR_NS + row["runqueue_ns"],
                "ask: and what it computes is in units")
 
 
