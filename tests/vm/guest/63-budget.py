@@ -254,8 +254,9 @@ def report_late(family, prices, budget):
     ok(held_back and 0 < share_reported < budget / 4 + 0.05 and (others > 100) == (budget > 1),
        f"{text}: and others as the budget has room")
     overhead = exactly(family, busy, target, (text, budget, before, rate))
-    # Workers that free what was reported are not in it, some 20,000 instructions each time.
-    known = 100 * share(took) + 0.055 + 0.003 * (late - held_back) / seconds
+    # Workers that free what was reported are not in it, some 20,000 instructions each time.  What is
+    # missing besides was 0.042 to 0.056 in runs of the same code.
+    known = 100 * share(took) + 0.065 + 0.003 * (late - held_back) / seconds
     ok(100 * share(took) < overhead + 0.05 and overhead < known, f"{text}: it knows what it takes")
     busy.end()
 
