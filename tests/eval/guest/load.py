@@ -20,7 +20,7 @@ WARM_MOST_SECONDS = 60
 
 def is_under_way(said):
     """Whether the recording is past its rehearsal, by what it said."""
-    left_out = said.rfind("are left out")
+    left_out = said.rfind("left out")
     return re.search(r"structure: [1-9]\d* events", said[max(left_out, 0):]) is not None
 
 
