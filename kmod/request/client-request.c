@@ -371,13 +371,20 @@ static noinline void account_any(struct pguard_client_request *request,
 		take_type(request, message->thread, unit);
 }
 
+static __always_inline void account(struct pguard_client_request *request,
+				    const struct pguard_message *message,
+				    const struct pguard_connection *peer)
+{
+	if (peer || !account_on(request, message))
+		account_any(request, message, peer);
+}
+
 /* The parts of the time until now; of a request that is open.  @peer: it has answered, or NULL. */
 void pguard_client_request_account(struct pguard_client_request *request,
 				   const struct pguard_message *message,
 				   const struct pguard_connection *peer)
 {
-	if (peer || !account_on(request, message))
-		account_any(request, message, peer);
+	account(request, message, peer);
 }
 
 /**
@@ -694,8 +701,7 @@ void pguard_client_request_write(struct pguard_connection *connection,
 		return;
 	if (unlikely(request->answered))
 		leave_out(connection, max(message->now, request->last));
-	if (!account_on(request, message))
-		account_any(request, message, NULL);
+	account(request, message, NULL);
 	request->answered = request->last;
 	request->until_answer.working = request->working;
 	request->until_answer.peers = pguard_request_coarse(request->peers);

@@ -8,7 +8,6 @@
 
 #include "app/common/command.h"
 #include "base/duration.h"
-#include "base/log.h"
 #include "base/time.h"
 #include "out/text.h"
 
@@ -56,7 +55,7 @@ static void print_code(struct recording *recording)
 {
 	struct program *program = &recording->program;
 
-	printf("  code      ");
+	text_heading(stdout, "code");
 	text_counted(stdout, count_sites(program), "function");
 	printf(" in ");
 	text_counted(stdout, program->nr_files, "file");
@@ -74,7 +73,7 @@ static void print_loops(const struct session *session)
 		units += session->loops[i].units;
 		elapsed_ns += session->loops[i].elapsed_ns;
 	}
-	printf("  loops     ");
+	text_heading(stdout, "loops");
 	text_counted(stdout, loops, "event loop");
 	if (!units) {
 		printf("; no unit was seen in %.0f s: it needs a load to learn from\n",
@@ -91,13 +90,15 @@ static void print_time(const struct recording *recording)
 
 	for (int i = 0; i < RECORDING_OVER; i++)
 		duration_format(recording->stage_ns[i], text[i]);
+	text_heading(stdout, "time");
 	if (recording->workload)
-		printf("  time      as long as the workload takes, in each of three stages\n");
+		printf("as long as the workload takes, in each of three stages\n");
 	else
-		printf("  time      coverage %s, structure %s, timing %s, maybe twice; and some to put "
+		printf("coverage %s, structure %s, timing %s, maybe twice; and some to put "
 		       "probes in and to learn\n", text[RECORDING_COVERAGE],
 		       text[RECORDING_STRUCTURE], text[RECORDING_TIMING]);
-	printf("  slower    in structure: ");
+	text_heading(stdout, "slower");
+	printf("in structure: ");
 	if (recording->slowdown.most > 0)
 		printf("by %.0f %% of its CPU time on average, in windows of 0.1 s and more with all "
 		       "probes on\n", 100 * recording->slowdown.most);

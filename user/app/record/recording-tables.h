@@ -52,7 +52,7 @@ int recording_arm_guards(struct recording *recording, const struct samples *samp
 
 /* Take all sites off (recording.c, as the next three). */
 int recording_disarm(struct recording *recording);
-/* Read what is in the stream; or drop it but for what threads send once. */
+/* Read what is in the stream; or drop it, except what threads send once. */
 int recording_read(struct recording *recording);
 int recording_drop(struct recording *recording);
 /* Begin the stage once more, with its load. */
