@@ -153,8 +153,15 @@ static bool record_add(struct pguard_thread *thread, u64 word, struct pguard_ale
 	return ret;
 }
 
-/* The stack of a unit of another thread; not of what that did after it. */
-static struct pguard_stack *unit_stack(struct pguard_thread *thread, u64 word)
+/**
+ * pguard_late_unit_stack() - copy the stack of a unit of another thread
+ * @thread: its thread, referenced
+ * @word: pguard_thread.unit, as it was seen
+ *
+ * Context: may sleep.
+ * Return: as pguard_capture_stack(); NULL as well if the unit has ended.
+ */
+struct pguard_stack *pguard_late_unit_stack(struct pguard_thread *thread, u64 word)
 {
 	struct pguard_stack *stack = pguard_capture_stack(thread);
 
@@ -187,7 +194,8 @@ static void report_late(struct pguard_thread *thread, u64 word, const struct pt_
 		/* It is added first: the unit may end while its stack is taken. */
 		record->ready = false;
 	if (record_add(thread, word, record) && !regs)
-		pguard_ring_complete(&pguard_alerts, record, unit_stack(thread, word));
+		pguard_ring_complete(&pguard_alerts, record,
+				     pguard_late_unit_stack(thread, word));
 	pguard_alert_record_put(record);
 }
 
@@ -247,7 +255,7 @@ void pguard_late_unit_sample(struct pguard_thread *thread, u64 word)
 	struct pguard_stack *stack;
 
 	pguard_report_cost_begin(&cost);
-	stack = unit_stack(thread, word);
+	stack = pguard_late_unit_stack(thread, word);
 	if (stack)
 		pguard_stack_history_add(thread, word, stack);
 	pguard_report_cost_end(&cost, thread->image->target);

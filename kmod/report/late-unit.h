@@ -19,6 +19,7 @@
 
 struct pguard_account;
 struct pguard_alert_record;
+struct pguard_stack;
 struct pt_regs;
 
 /*
@@ -37,6 +38,7 @@ static inline bool pguard_late_unit_is_open(const struct pguard_thread *thread)
 struct pguard_alert_record *pguard_late_unit_record(struct pguard_thread *thread,
 						    const struct pguard_account *account,
 						    u64 word, u32 kind, u32 found_by, gfp_t gfp);
+struct pguard_stack *pguard_late_unit_stack(struct pguard_thread *thread, u64 word);
 int pguard_late_unit_claim(struct pguard_thread *thread, u64 *word, u64 phase);
 void pguard_late_unit_report(struct pguard_thread *thread, u64 word, const struct pt_regs *regs,
 			     u64 elapsed);

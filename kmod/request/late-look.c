@@ -174,6 +174,7 @@ static u64 unread_look(struct pguard_connection_table *table,
 		.slow.pid = connection->request.pid,
 		.slow.tid = connection->request.tid,
 		.slow.state = PERFGUARD_REQUEST_STATE_LASTS,
+		.is_unread = true,
 	};
 
 	lockdep_assert_held(&connection->lock);

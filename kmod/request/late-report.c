@@ -6,6 +6,7 @@
 #include "profile/limits.h"
 #include "profile/profile.h"
 #include "report/alert-record.h"
+#include "report/late-unit.h"
 #include "report/report-cost.h"
 #include "request/connection.h"
 #include "target/image.h"
@@ -53,25 +54,52 @@ static bool works_for(const struct pguard_thread *thread, u64 word,
 	       READ_ONCE(serves->unit) == pguard_unit_number(word);
 }
 
-/* What has gone by since its last message was in a unit, if its thread still does that. */
-static void find_unit(struct pguard_late_request *late, struct pguard_alert_record *record)
+/* Is the thread that read the client's last message in a unit, while the next one is not read? */
+static bool keeps_waiting(const struct pguard_thread *thread, u64 word,
+			  const struct pguard_late_request *late)
 {
-	const struct pguard_thread *thread;
-	u64 word;
+	return late->is_unread && word & PGUARD_PHASE_RUNNING &&
+	       thread->task->pid == late->slow.tid;
+}
 
-	if (!late->since)
-		return;
+/*
+ * The thread that is in a unit for the request, or for which that waits to be read; referenced,
+ * with the word of the unit.  NULL: there is none.
+ */
+static struct pguard_thread *thread_get(const struct pguard_late_request *late, u64 *word)
+{
+	struct pguard_thread *thread, *ret = NULL;
+
 	rcu_read_lock();
 	list_for_each_entry_rcu(thread, &pguard_all_threads, all) {
-		word = READ_ONCE(thread->unit);
-		if (!works_for(thread, word, late))
+		*word = READ_ONCE(thread->unit);
+		if (!(late->since && works_for(thread, *word, late)) &&
+		    !keeps_waiting(thread, *word, late))
 			continue;
-		late->slow.times.working += late->since;
-		record->tid = thread->task->pid;
-		record->unit = pguard_unit_number(word);
+		if (pguard_thread_get(thread))
+			ret = thread;
 		break;
 	}
 	rcu_read_unlock();
+	return ret;
+}
+
+/* Where the thread is; what has gone by since the last message was in its unit, if that works for it. */
+static void describe_unit(struct pguard_late_request *late, struct pguard_alert_record *record)
+{
+	struct pguard_thread *thread;
+	u64 word;
+
+	thread = thread_get(late, &word);
+	if (!thread)
+		return;
+	if (!late->is_unread) {
+		late->slow.times.working += late->since;
+		record->tid = thread->task->pid;
+		record->unit = pguard_unit_number(word);
+	}
+	record->stack = pguard_late_unit_stack(thread, word);
+	pguard_thread_put(thread);
 }
 
 /* The name of a process that may have gone. */
@@ -102,6 +130,7 @@ static struct pguard_reported_request *describe_request(const struct pguard_targ
 	return ret;
 }
 
+/* Context: may sleep. */
 static void report(struct pguard_target *target, const struct pguard_image *image,
 		   struct pguard_late_request *late)
 {
@@ -118,7 +147,7 @@ static void report(struct pguard_target *target, const struct pguard_image *imag
 	record->profile_id = late->excess.profile;
 	record->type_id = late->excess.type;
 	late->slow.part = late->excess.part;
-	find_unit(late, record);
+	describe_unit(late, record);
 	describe_process(record);
 	record->account.elapsed = pguard_clock_ns(late->slow.times.elapsed);
 	record->request = describe_request(target, &late->slow);

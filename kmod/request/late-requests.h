@@ -31,6 +31,7 @@ enum {
  * @by: id of the thread that had the last message of it
  * @client: the socket of its client; to be compared with, nothing else
  * @unit: the low bits of the number of its unit; 0: it was in none
+ * @is_unread: nobody has read it
  * @since: how long ago that was, if nobody was to do something then, ticks; else 0
  * @excess: by which limit it is late
  */
@@ -39,6 +40,7 @@ struct pguard_late_request {
 	struct pguard_request_excess excess;
 	u32 by;
 	u16 unit;
+	bool is_unread;
 	const void *client;
 	u64 since;
 };

@@ -10,18 +10,20 @@
 #include "base/duration.h"
 #include "base/time.h"
 #include "out/address.h"
+#include "out/alert/alert.h"
 #include "out/alert/alert-request.h"
 #include "printed.h"
 #include "tap.h"
 
 static const struct late_client *there[2];
 static uint64_t usual_part_ns;
+static const struct alert *where;
 
 static void print(const struct record *record, bool is_again, bool is_json)
 {
 	const struct alert_request alert = {
 		.record = record, .exe = "/bin/server", .usual_ns = 3 * NSEC_PER_MSEC,
-		.usual_part_ns = usual_part_ns, .answered = 4000, .there = { there[0], there[1] },
+		.usual_part_ns = usual_part_ns, .where = where, .answered = 4000, .there = { there[0], there[1] },
 		.nr_there = !!there[0] + !!there[1],
 		.average = { .elapsed_ns = 4 * NSEC_PER_MSEC, .working_ns = NSEC_PER_MSEC,
 			     .peers_ns = 3 * NSEC_PER_MSEC },
@@ -33,7 +35,7 @@ static void print(const struct record *record, bool is_again, bool is_json)
 	if (is_json)
 		alert_request_json(&json, file, &alert);
 	else
-		alert_request_text(file, &alert, is_again);
+		alert_request_text(file, &alert, is_again, !is_again);
 	fclose(file);
 	json_deinit(&json);
 }
@@ -109,6 +111,42 @@ static void check_part(void)
 	print(&record, false, false);
 	ok(has("of that 20.0 ms queued, 4.0 times its limit"), "where it was held up is named");
 	usual_part_ns = 0;
+}
+
+/* One that is worked for says where. */
+static void check_where(void)
+{
+	struct record record = waiting();
+	struct frame frames[] = {
+		{ .module = "/bin/server", .function = "sort", .pc = 0x20, .offset = 0x20 },
+		{ .module = "/bin/server", .function = "serve", .pc = 0x10, .offset = 0x10 },
+	};
+	struct alert_stack stack = { .frames = frames, .nr_frames = 2, .end = "complete" };
+	struct hotpath_stack seen = { .frames = frames, .nr_frames = 2 };
+	struct hotpath hotpath;
+	const struct alert alert = { .record = &record, .exe = "/bin/server", .nr_stacks = 1,
+				     .stacks = &stack, .hotpath = &hotpath };
+
+	record.unit = 9;
+	record.request.peers_ns = 0;
+	record.request.working_ns = 904 * NSEC_PER_MSEC;
+	hotpath_init(&hotpath, &seen, 1, NSEC_PER_MSEC);
+	where = &alert;
+	print(&record, false, false);
+	ok(has("where     sort when it was seen (one stack so far)\n") &&
+	   has("path      100 %  serve\n") && has("100 %  sort\n"), "where it is worked for is said");
+	ok(has("look at   sort, in unit 9 of thread 13, which works for it\n"), "and to be looked at");
+	print(&record, true, false);
+	ok(has("where     sort") && !strstr(text, "path"), "again, the same path is not printed");
+	print(&record, false, true);
+	ok(has("\"hot_path\":[{") && has("\"stacks\":[{"), "also in JSON");
+	record.request.working_ns = 0;
+	record.request.queued_ns = 904 * NSEC_PER_MSEC;
+	print(&record, false, false);
+	ok(has("look at   sort, where thread 13 is: for 904 ms nobody read the request\n"),
+	   "while it is not read, where who is to read it is");
+	where = NULL;
+	hotpath_deinit(&hotpath);
 }
 
 /* Whom it waits for is watched as well, by a socket of IPv6. */
@@ -225,9 +263,10 @@ static void check_causes(void)
 
 int main(void)
 {
-	plan(29);
+	plan(34);
 	check_waiting();
 	check_part();
+	check_where();
 	check_there();
 	check_local();
 	check_ended();

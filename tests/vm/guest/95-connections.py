@@ -256,6 +256,37 @@ def check_late(server):
     ok(states[last] == "answered", "the last one, whose connection is closed, as well")
 
 
+def stack_of(late, client):
+    """The functions in which who worked for the client's request was seen, the innermost first."""
+    for one in late:
+        if one["client"] == client.address and one["stacks"]:
+            return [(frame["module"], frame["offset"] - (frame["function_offset"] or 0))
+                    for frame in one["stacks"][0]["frames"]], one
+    return [], {}
+
+
+def check_worker(server):
+    """Of a request that is worked for the stack is reported, of whichever thread does that."""
+    by_loop, by_worker, asking = server.client(), server.client(), server.client()
+
+    def ask():
+        by_loop.ask("compute", LATE_US)
+        by_worker.ask("pool", LATE_US)
+        asking.ask("ask", LATE_US)
+        time.sleep(1)
+
+    server.audited(ask, "--slower-than", f"{LIMIT_MS}ms", before=["pool"] * 12)
+    late = server.audit.kind("request")
+    (loop, first), (worker, second) = stack_of(late, by_loop), stack_of(late, by_worker)
+    note(f"{first.get('cause')}: {loop}")
+    note(f"{second.get('cause')}: {worker}")
+    ok(loop and worker and first["tid"] == first["unit_tid"] and
+       second["tid"] != second["unit_tid"], "who works for a late request is seen at it")
+    ok([one for one in loop if one in worker] and loop[-1] != worker[-1],
+       "in what it computes, and by its own stack")
+    ok(not stack_of(late, asking)[0], "who waits for another is not")
+
+
 def check_unread(server):
     """What waits behind another request is reported before anybody has read it."""
     first, second = server.client(), server.client()
@@ -275,6 +306,9 @@ def check_unread(server):
         note(f"{one['state']}: {one['cause']}, {one['time_ns']}")
     if ok(late, "a request that waits to be read is reported"):
         ok(late[0]["cause"] == "queued" and late[0]["state"] == "lasts", "as what it is")
+        busy = stack_of(server.audit.kind("request"), first)[0]
+        ok(busy and stack_of(late, second)[0][2:] == busy[2:],
+           "with where the thread is that is to read it")
         ok([one["state"] for one in late].count("answered") == 1 and
            late[-1]["cause"] == "queued", "and once with its answer")
 
@@ -294,6 +328,7 @@ def main():
         check_queue(server, LONG_US, 2 * TICK_NS)
     check_unanswered(server)
     check_late(server)
+    check_worker(server)
     check_unread(server)
     server.end()
     peer.shutdown()

@@ -80,6 +80,22 @@ def check_alerts():
     ok(target()["late_requests"] == 1, "it counts once")
 
 
+def check_where():
+    """Of a request that is worked for it is reported where."""
+    before = len(lines("request"))
+    client = Client(PORT)
+    client.ask("compute", SLOW_US)
+    wait_until(lambda: any(line["state"] == "answered" for line in lines("request")[before:]))
+    late = lines("request")[before:]
+    note(f"{[(line['state'], line['cause'], len(line['stacks'])) for line in late]}, "
+         f"{late[0]['hot_path']}")
+    ok(late[0]["state"] == "lasts" and late[0]["cause"] == "in its own units" and
+       late[0]["stacks"] and late[0]["functions"][0]["module"] == SERVICE,
+       "one that is worked for is reported with the hot path of that")
+    ok(late[-1]["state"] == "answered" and late[-1]["hot_path"] == late[0]["hot_path"],
+       "so is its end")
+
+
 def check_again():
     """Armed without a limit, requests are not followed."""
     ok(collect("arm", PROFILE).returncode == 0, "it is armed without a limit of requests")
@@ -240,6 +256,8 @@ def main():
     if ok(armed.returncode == 0, "and armed with a limit of its requests"):
         with watching():
             check_alerts()
+        with watching():
+            check_where()
             check_again()
         # Those that wait for the same would be folded into the ones before.
         with watching():

@@ -251,12 +251,19 @@ static int take_request(struct session *session, const struct record *record)
 {
 	const struct identity *identity =
 		identity_get(&session->discovery.identities, record->image_id, record->pid);
-	struct alert_request alert = { .record = record };
+	struct alert where = { .record = record };
+	struct alert_request alert = { .record = record, .where = &where };
+	int ret;
 
 	if (!identity)
 		return -ENOMEM;
+	ret = stacks_unwind(session->unwinder, record, &where.stacks, &where.nr_stacks);
+	if (ret)
+		return ret;
 	alert.exe = identity->exe;
-	return alert_request_json(&session->json, stdout, &alert);
+	ret = alert_request_json(&session->json, stdout, &alert);
+	stacks_free(where.stacks, where.nr_stacks);
+	return ret;
 }
 
 static int on_alert(struct record *record, void *arg)

@@ -71,6 +71,17 @@ void late_units_deinit(struct late_units *units)
 	memset(units, 0, sizeof(*units));
 }
 
+void late_unit_reset(struct late_unit *unit)
+{
+	const struct late_unit old = *unit;
+
+	clear(unit);
+	unit->target_id = old.target_id;
+	unit->tid = old.tid;
+	unit->unit = old.unit;
+	unit->heard = old.heard;
+}
+
 static int compare_stacks(const void *left, const void *right)
 {
 	const struct alert_stack *a = left, *b = right;

@@ -43,6 +43,9 @@ struct late_unit *late_units_get(struct late_units *units, const struct record *
 void late_units_remove(struct late_units *units, struct late_unit *unit);
 void late_units_deinit(struct late_units *units);
 
+/* Forget what is known of it but which one it is, and that it was heard of. */
+void late_unit_reset(struct late_unit *unit);
+
 /*
  * Add the stacks of a record, whose frames it takes over, and free the array.
  * Of very many every second one goes.  Returns 0 or -ENOMEM, when all of

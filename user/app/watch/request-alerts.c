@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/watch/diagnosis.h"
 #include "base/duration.h"
 #include "base/hash-index.h"
 #include "base/time.h"
@@ -74,8 +75,9 @@ static void client_remove(struct late_clients *clients, struct late_client *clie
 }
 
 /* Note whose request lasts, and forget it when it does not any more. */
-static void note_client(struct late_clients *clients, const struct record *record)
+static void note_client(struct late_clients *clients, const struct alert *where)
 {
+	const struct record *record = where->record;
 	struct late_client *client = client_find(clients, record);
 
 	if (client)
@@ -93,6 +95,8 @@ static void note_client(struct late_clients *clients, const struct record *recor
 		.request = record->request,
 	};
 	memcpy(client->comm, record->comm, sizeof(client->comm));
+	if (where->nr_stacks)
+		hotpath_name(where->hotpath, client->function, sizeof(client->function));
 }
 
 /* The request that whom it waits for has of it, if that is late as well. */
@@ -120,26 +124,22 @@ static void add_there(const struct late_clients *clients, struct alert_request *
 	}
 }
 
-static int print(struct watching *watching, const struct record *record,
-		 const struct identity *identity, bool is_again)
+static int print(struct watching *watching, const struct alert *where, bool is_again, bool has_path)
 {
-	char *cgroup = identity_cgroup(record->pid);
 	struct alert_request alert = {
-		.record = record,
-		.exe = identity->exe,
-		.cgroup = cgroup,
+		.record = where->record,
+		.exe = where->exe,
+		.cgroup = where->cgroup,
+		.where = where,
 	};
-	int ret = 0;
 
 	add_there(&watching->late_clients, &alert);
 	add_usual(watching, &alert);
 	add_usual_of_type(watching, &alert);
 	if (watching->is_json)
-		ret = alert_request_json(&watching->json, stdout, &alert);
-	else
-		alert_request_text(stdout, &alert, is_again);
-	free(cgroup);
-	return ret ?: watching_flush();
+		return alert_request_json(&watching->json, stdout, &alert) ?: watching_flush();
+	alert_request_text(stdout, &alert, is_again, has_path);
+	return watching_flush();
 }
 
 /*
@@ -164,9 +164,9 @@ static struct fold_key key_of(const struct record *record)
 }
 
 /* Returns true if it is folded into others. */
-static bool fold(struct watching *watching, const struct record *record,
-		 const struct identity *identity, struct late_unit *late)
+static bool fold(struct watching *watching, const struct alert *where, struct late_unit *late)
 {
+	const struct record *record = where->record;
 	bool has_ended = record->request.state != PERFGUARD_REQUEST_STATE_LASTS;
 	uint64_t elapsed_ns = record->request.elapsed_ns;
 	struct fold_subject subject = { .seq = record->seq, .pid = record->pid, .is_request = true };
@@ -176,14 +176,32 @@ static bool fold(struct watching *watching, const struct record *record,
 	if (late->fold_id && fold_go_on(&watching->fold, late->fold_id, elapsed_ns, has_ended))
 		return true;
 	alert_request_label(&record->request, label, sizeof(label));
-	subject.exe = identity->exe ? strdup(identity->exe) : NULL;
-	subject.build_id = identity->build_id ? strdup(identity->build_id) : NULL;
+	subject.exe = where->exe ? strdup(where->exe) : NULL;
+	subject.build_id = where->build_id ? strdup(where->build_id) : NULL;
 	subject.comm = strdup(record->comm);
 	subject.function = strdup(label);
 	late->fold_id = fold_add(&watching->fold, &key, &subject, time_now_ns(), elapsed_ns,
 				 has_ended);
 	fold_subject_clear(&subject);
 	return late->fold_id;
+}
+
+static int report(struct watching *watching, const struct alert *where, struct late_unit *late)
+{
+	uint64_t path = hotpath_hash(where->hotpath);
+	int ret;
+
+	note_client(&watching->late_clients, where);
+	if (!late->is_counted)
+		watching->nr_late++;
+	late->is_counted = true;
+	if (!late->is_printed && fold(watching, where, late))
+		return 0;
+	ret = print(watching, where, late->is_printed,
+		    !late->is_printed || path != late->printed_path);
+	late->is_printed = true;
+	late->printed_path = path;
+	return ret;
 }
 
 int request_alerts_take(struct watching *watching, const struct record *record)
@@ -194,25 +212,21 @@ int request_alerts_take(struct watching *watching, const struct record *record)
 		.unit = record->request.connection,
 	};
 	struct late_unit *late = late_units_get(&watching->units, &as_unit);
-	const struct identity *identity =
-		identity_get(&watching->identities, record->image_id, record->pid);
-	int ret = 0;
+	struct diagnosis diagnosis;
+	int ret;
 
-	if (!late || !identity)
+	if (!late)
 		return -ENOMEM;
-	note_client(&watching->late_clients, record);
 	/* The end of the one before it was lost. */
 	if (late->printed_ns > record->request.elapsed_ns)
-		*late = (struct late_unit){ .target_id = late->target_id, .unit = late->unit,
-					    .heard = late->heard };
+		late_unit_reset(late);
 	late->printed_ns = record->request.elapsed_ns;
-	if (!late->is_counted)
-		watching->nr_late++;
-	late->is_counted = true;
-	if (late->is_printed || !fold(watching, record, identity, late)) {
-		ret = print(watching, record, identity, late->is_printed);
-		late->is_printed = true;
-	}
+	ret = diagnosis_init(&diagnosis, &watching->identities, &watching->cache, record);
+	if (!ret)
+		ret = diagnosis_add(&diagnosis, watching->unwinder, late);
+	if (!ret)
+		ret = report(watching, &diagnosis.alert, late);
+	diagnosis_deinit(&diagnosis);
 	if (record->request.state != PERFGUARD_REQUEST_STATE_LASTS)
 		late_units_remove(&watching->units, late);
 	return ret;

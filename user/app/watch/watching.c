@@ -222,16 +222,10 @@ static char *copy(const char *text)
 
 static char *place_name(const struct hotpath *hotpath)
 {
-	const struct hotpath_place *place;
-	char text[128];
+	char text[PARAGRAPH_MAX];
 
-	if (!hotpath->nr_functions)
-		return NULL;
-	place = &hotpath->functions[0].place;
-	if (place->function)
-		return strdup(place->function);
-	snprintf(text, sizeof(text), "%s+0x%" PRIx64, text_basename(place->module), place->offset);
-	return strdup(text);
+	hotpath_name(hotpath, text, sizeof(text));
+	return text[0] ? strdup(text) : NULL;
 }
 
 /* Return: true if it is folded into others, which @unit, if not NULL, remembers. */
@@ -341,7 +335,6 @@ static int take_late(struct watching *watching, const struct record *record)
 	struct late_unit *unit;
 	int ret;
 
-	bound_names(watching);
 	unit = late_units_get(&watching->units, record);
 	if (!unit)
 		return -ENOMEM;
@@ -380,6 +373,7 @@ int watching_take(struct watching *watching, const struct record *record)
 		if (ret)
 			return ret;
 	}
+	bound_names(watching);
 	switch (record->kind) {
 	case PERFGUARD_RECORD_KIND_LATE:
 	case PERFGUARD_RECORD_KIND_ENDED:

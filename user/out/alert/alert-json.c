@@ -153,6 +153,21 @@ static void json_hotpath(struct json *json, const struct hotpath *hotpath)
 	json_end(json);
 }
 
+static void json_stacks(struct json *json, const struct alert *alert)
+{
+	json_array(json, "stacks");
+	for (uint32_t i = 0; i < alert->nr_stacks; i++)
+		json_stack(json, &alert->stacks[i]);
+	json_end(json);
+}
+
+void alert_where_json(struct json *json, const struct alert *alert)
+{
+	json_stacks(json, alert);
+	if (alert->hotpath)
+		json_hotpath(json, alert->hotpath);
+}
+
 static void json_reason(struct json *json, const struct reason *reason)
 {
 	char text[REASON_TEXT_MAX];
@@ -343,10 +358,7 @@ static void json_unit(struct json *json, const struct alert *alert)
 				     record->account.elapsed_ns);
 	json_account(json, &record->account);
 	json_stop(json, record);
-	json_array(json, "stacks");
-	for (uint32_t i = 0; i < alert->nr_stacks; i++)
-		json_stack(json, &alert->stacks[i]);
-	json_end(json);
+	json_stacks(json, alert);
 }
 
 int alert_json(struct json *json, FILE *file, const struct alert *alert,

@@ -148,14 +148,29 @@ static void print_there(FILE *file, const struct late_client *there)
 	memcpy(comm, there->comm, sizeof(comm));
 	utf8_make_plain(comm);
 	alert_request_label(&there->request, label, sizeof(label));
-	paragraph_format(file, "there", "%s[%" PRIu32 "/%" PRIu32 "] has it for %s, most of that %s",
+	paragraph_format(file, "there", "%s[%" PRIu32 "/%" PRIu32 "] has it for %s, most of that %s%s%s",
 			 comm, there->pid, there->tid,
-			 duration_format(there->request.elapsed_ns, duration), label);
+			 duration_format(there->request.elapsed_ns, duration), label,
+			 there->function[0] ? ", by " : "", there->function);
 }
 
-/* Who works for it is a thread, by a unit if that is not 0. */
+/* Who works for it is thread @tid, in a unit if that is not 0, and in @function if that is known. */
+static void print_look_units(FILE *file, uint32_t tid, uint64_t unit, const char *function)
+{
+	if (function[0])
+		paragraph_format(file, "look at", "%s, in unit %" PRIu64 " of thread %" PRIu32
+				 ", which works for it", function, unit, tid);
+	else if (unit)
+		paragraph_format(file, "look at", "unit %" PRIu64 " of thread %" PRIu32
+				 ", which works for it: if it is late, its alert says where",
+				 unit, tid);
+	else
+		paragraph_format(file, "look at", "what the units of thread %" PRIu32
+				 " compute or wait for", tid);
+}
+
 static void print_look(FILE *file, const struct slow_request *request, uint32_t tid,
-		       uint64_t unit)
+		       uint64_t unit, const char *function)
 {
 	char text[ADDRESS_TEXT_MAX], duration[DURATION_TEXT_MAX];
 	bool lasts = request->state == PERFGUARD_REQUEST_STATE_LASTS;
@@ -168,17 +183,12 @@ static void print_look(FILE *file, const struct slow_request *request, uint32_t 
 				 duration_format(request->peers_ns, duration));
 		break;
 	case REQUEST_UNITS:
-		if (unit)
-			paragraph_format(file, "look at", "unit %" PRIu64 " of thread %" PRIu32
-					 ", which works for it: if it is late, its alert says where",
-					 unit, tid);
-		else
-			paragraph_format(file, "look at", "what the units of thread %" PRIu32
-					 " compute or wait for", tid);
+		print_look_units(file, tid, unit, function);
 		break;
 	case REQUEST_QUEUE:
-		paragraph_format(file, "look at", "what thread %" PRIu32 " did before: for %s nobody "
-				 "read the request", tid,
+		paragraph_format(file, "look at", "%s%sthread %" PRIu32 "%s: for %s nobody read the "
+				 "request", function[0] ? function : "what", function[0] ? ", where " : " ",
+				 tid, function[0] ? " is" : " did before",
 				 duration_format(request->queued_ns, duration));
 		break;
 	case REQUEST_HANDED:
@@ -222,12 +232,14 @@ static void print_usual(FILE *file, const struct alert_request *alert)
 			 duration_format(alert->usual_ns, duration), part);
 }
 
-void alert_request_text(FILE *file, const struct alert_request *alert, bool is_again)
+void alert_request_text(FILE *file, const struct alert_request *alert, bool is_again,
+			bool has_path)
 {
 	const struct record *record = alert->record;
 	const struct slow_request *request = &record->request;
 	const struct late_client *last;
 	char text[PARAGRAPH_MAX], client[ADDRESS_TEXT_MAX], time[TIME_TEXT_MAX];
+	char function[FUNCTION_MAX];
 
 	print_begin(file, record, is_again);
 	if (is_again && request->state != PERFGUARD_REQUEST_STATE_LASTS)
@@ -245,14 +257,20 @@ void alert_request_text(FILE *file, const struct alert_request *alert, bool is_a
 	}
 	request_parts_text(request, text, sizeof(text));
 	paragraph_print(file, "spent", text);
+	if (alert->where && alert->where->hotpath->nr_functions)
+		alert_where_text(file, alert->where, has_path);
 	for (uint32_t i = 0; i < alert->nr_there; i++)
 		print_there(file, alert->there[i]);
 	if (alert->nr_there) {
 		last = alert->there[alert->nr_there - 1];
-		print_look(file, &last->request, last->tid, last->unit);
-	} else {
-		print_look(file, request, record->tid, record->unit);
+		print_look(file, &last->request, last->tid, last->unit, last->function);
+		return;
 	}
+	/* Where somebody was seen earlier they may be no more. */
+	function[0] = '\0';
+	if (alert->where && alert->where->nr_stacks)
+		hotpath_name(alert->where->hotpath, function, sizeof(function));
+	print_look(file, request, record->tid, record->unit, function);
 }
 
 /* Each in the one before it. */
@@ -268,6 +286,7 @@ static void json_there(struct json *json, const struct alert_request *alert)
 		json_u64(json, "pid", there->pid);
 		json_u64(json, "tid", there->tid);
 		json_u64_or_null(json, "unit", there->unit, there->unit);
+		json_string(json, "function", there->function[0] ? there->function : NULL);
 		alert_request_label(&there->request, text, sizeof(text));
 		json_string(json, "cause", text);
 	}
@@ -304,6 +323,8 @@ int alert_request_json(struct json *json, FILE *file, const struct alert_request
 		request_parts_json(json, "average_ns", &alert->average);
 	alert_request_label(&record->request, text, sizeof(text));
 	json_string(json, "cause", text);
+	if (alert->where)
+		alert_where_json(json, alert->where);
 	json_there(json, alert);
 	json_end(json);
 	return json_end_line(json, file);

@@ -301,6 +301,15 @@ static void print_path(FILE *file, const struct alert *alert)
 	}
 }
 
+void alert_where_text(FILE *file, const struct alert *alert, bool has_path)
+{
+	print_where(file, alert);
+	if (!has_path)
+		return;
+	print_lock(file, alert);
+	print_path(file, alert);
+}
+
 static void print_look_stop(FILE *file, const struct alert *alert)
 {
 	const struct record *record = alert->record;

@@ -141,6 +141,12 @@ void alert_text(FILE *file, const struct alert *alert);
  */
 void alert_again_text(FILE *file, const struct alert *alert, uint64_t printed_ns, bool has_path);
 
+/* Where its time went, as its stacks show it; with @has_path on which path, and by which lock. */
+void alert_where_text(FILE *file, const struct alert *alert, bool has_path);
+
+/* Its stacks and, where that is known, its hot path. */
+void alert_where_json(struct json *json, const struct alert *alert);
+
 /* A unit that fits no type, in one line. */
 void alert_novel_text(FILE *file, const struct alert *alert);
 

@@ -3,6 +3,8 @@
 #include "out/alert/hotpath.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -392,6 +394,22 @@ bool hotpath_is_outer(const struct hotpath_place *place)
 		return true;
 	return place->function &&
 	       (!strcmp(place->function, "_start") || !strcmp(place->function, "main"));
+}
+
+char *hotpath_name(const struct hotpath *hotpath, char *ret, size_t size)
+{
+	const struct hotpath_place *place;
+
+	ret[0] = '\0';
+	if (!hotpath->nr_functions)
+		return ret;
+	place = &hotpath->functions[0].place;
+	if (place->function)
+		snprintf(ret, size, "%s", place->function);
+	else
+		snprintf(ret, size, "%s%s0x%" PRIx64, place->module ? base_name(place->module) : "",
+			 place->module ? "+" : "", place->offset);
+	return ret;
 }
 
 const struct hotpath_step *hotpath_focus(const struct hotpath *hotpath)

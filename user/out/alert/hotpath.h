@@ -19,6 +19,7 @@
 #define _USER_OUT_ALERT_HOTPATH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "data/frame.h"
@@ -108,6 +109,9 @@ uint32_t hotpath_own_step(const struct hotpath *hotpath);
  * where each program begins.
  */
 const struct hotpath_step *hotpath_focus(const struct hotpath *hotpath);
+
+/* The function where the time goes, "name" or "module+0x12"; "" if there is none. */
+char *hotpath_name(const struct hotpath *hotpath, char *ret, size_t size);
 
 /* Where any program begins: main() and what calls it. */
 bool hotpath_is_outer(const struct hotpath_place *place);
