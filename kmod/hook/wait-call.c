@@ -272,6 +272,61 @@ static __always_inline void message_read(struct pguard_thread *thread, long ret)
 	}
 }
 
+/* How a wait of a loop ended that brought nothing. */
+enum wait_end {
+	WAIT_END_OTHER,
+	WAIT_END_LOOK,	/* it was not to wait */
+	WAIT_END_TIME,	/* the time that the program had given it is over */
+};
+
+/* Of the timeout of a call that has returned nothing: a number, or where the time stands. */
+static __always_inline enum wait_end wait_timeout(u64 timeout, long ret)
+{
+	if (ret)
+		return WAIT_END_OTHER;
+	return timeout ? WAIT_END_TIME : WAIT_END_LOOK;
+}
+
+/* Most kernels overwrite the time of select and ppoll: a look by these is taken for a wait. */
+static enum wait_end wait_end_of(const struct pt_regs *regs, long ret)
+{
+	switch (pguard_place_syscall(regs)) {
+	case __NR_epoll_wait:
+	case __NR_epoll_pwait:
+		return wait_timeout((u32)regs->r10, ret);
+	case __NR_epoll_pwait2:
+		return wait_timeout(regs->r10, ret);
+	case __NR_poll:
+	case __NR_ppoll:
+		return wait_timeout((u32)regs->dx, ret);
+	case __NR_select:
+	case __NR_pselect6:
+		return wait_timeout(regs->r8, ret);
+	case __NR_nanosleep:
+	case __NR_clock_nanosleep:
+		return ret ? WAIT_END_OTHER : WAIT_END_TIME;
+	case __NR_futex:
+		return ret == -ETIMEDOUT ? WAIT_END_TIME : WAIT_END_OTHER;
+	case __NR_rt_sigtimedwait:
+		return ret == -EAGAIN ? WAIT_END_TIME : WAIT_END_OTHER;
+	case __NR_io_uring_enter:
+		return ret == -ETIME ? WAIT_END_TIME : WAIT_END_OTHER;
+	}
+	return WAIT_END_OTHER;
+}
+
+/*
+ * A unit has begun, with what the wait returned: note if it is a timer's.  So is one after it if the
+ * loop has only looked for more in between, as those do that queue what a timer calls.
+ */
+static noinline notrace void note_timer(struct pguard_thread *thread, long ret)
+{
+	enum wait_end end = wait_end_of(task_pt_regs(current), ret);
+
+	if (end == WAIT_END_TIME || (end == WAIT_END_LOOK && pguard_serves_timer_before(thread)))
+		pguard_serves_timer(thread);
+}
+
 /* The common part of both ways out, the long one. */
 static noinline void wait_finish(struct pguard_thread *thread, long ret, bool may_sleep)
 {
@@ -284,8 +339,11 @@ static noinline void wait_finish(struct pguard_thread *thread, long ret, bool ma
 	if (unlikely(follow & PGUARD_FOLLOW_EVENT && ret >= 0))
 		pguard_unit_event_call(thread);
 	if (follow & PGUARD_FOLLOW_BOUNDARY &&
-	    wait_starts_unit(thread->place->call_site->is.syscall, ret))
+	    wait_starts_unit(thread->place->call_site->is.syscall, ret)) {
 		pguard_unit_begin(thread, pguard_clock());
+		if (static_branch_unlikely(&pguard_requests_followed) && ret <= 0)
+			note_timer(thread, ret);
+	}
 	/* The unit that it begins is the one that has the message. */
 	if (follow & PGUARD_FOLLOW_MESSAGE)
 		message_read(thread, ret);
@@ -566,6 +624,18 @@ static noinline notrace long leave_elsewhere(struct pguard_thread *thread, long 
 	return ret;
 }
 
+/* The same of the loop's wait that brought nothing. */
+static noinline notrace long leave_empty(struct pguard_thread *thread, long ret)
+{
+	if (ret < 0)
+		return leave_slow(thread, ret);
+	pguard_unit_begin(thread, rdtsc());
+	if (static_branch_unlikely(&pguard_requests_followed))
+		note_timer(thread, ret);
+	state_release(thread);
+	return ret;
+}
+
 /**
  * pguard_wait_leave() - the hooked call has returned
  * @thread: from pguard_wait_enter()
@@ -578,8 +648,8 @@ __visible notrace long __noendbr pguard_wait_leave(struct pguard_thread *thread,
 {
 	if (!leave_is(thread, PGUARD_FOLLOW_BOUNDARY))
 		return leave_elsewhere(thread, ret);
-	if (unlikely(ret < 0))
-		return leave_slow(thread, ret);
+	if (unlikely(ret <= 0))
+		return leave_empty(thread, ret);
 	pguard_unit_begin(thread, rdtsc());
 	state_release(thread);
 	return ret;

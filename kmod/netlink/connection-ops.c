@@ -40,6 +40,7 @@ int pguard_nl_put_slow_request(struct sk_buff *skb, int attr,
 	    put_ticks(skb, PERFGUARD_A_SLOW_REQUEST_WORKING_NS, slow->times.working) ||
 	    put_ticks(skb, PERFGUARD_A_SLOW_REQUEST_PEERS_NS, slow->times.peers) ||
 	    put_ticks(skb, PERFGUARD_A_SLOW_REQUEST_HANDED_NS, slow->times.handed) ||
+	    put_ticks(skb, PERFGUARD_A_SLOW_REQUEST_TIMER_NS, slow->times.timer) ||
 	    put_ticks(skb, PERFGUARD_A_SLOW_REQUEST_RUNQUEUE_NS, slow->times.runqueue) ||
 	    pguard_nl_put64(skb, PERFGUARD_A_SLOW_REQUEST_BEGIN_NS, slow->begin_ns) ||
 	    nla_put_u32(skb, PERFGUARD_A_SLOW_REQUEST_PID, slow->pid) ||
@@ -78,6 +79,7 @@ static int fill_requests(struct sk_buff *skb, const struct pguard_target *target
 	    put_ticks(skb, PERFGUARD_A_REQUEST_WORKING_NS, totals->times.working) ||
 	    put_ticks(skb, PERFGUARD_A_REQUEST_PEERS_NS, totals->times.peers) ||
 	    put_ticks(skb, PERFGUARD_A_REQUEST_HANDED_NS, totals->times.handed) ||
+	    put_ticks(skb, PERFGUARD_A_REQUEST_TIMER_NS, totals->times.timer) ||
 	    put_ticks(skb, PERFGUARD_A_REQUEST_RUNQUEUE_NS, totals->times.runqueue) ||
 	    put_ticks(skb, PERFGUARD_A_REQUEST_MAX_NS, totals->max) ||
 	    nla_put(skb, PERFGUARD_A_REQUEST_HIST, sizeof(totals->hist), totals->hist))

@@ -241,6 +241,12 @@ static bool account_back(struct pguard_client_request *request,
 	return true;
 }
 
+/* Has a timer of the program's called for the unit at hand? */
+static bool is_timed(const struct pguard_thread *thread, u64 unit)
+{
+	return unit && thread->serves.timed == (u16)unit;
+}
+
 /* Until then no unit was seen to work for it, it was not handed over, and nobody was asked. */
 static noinline void account_unseen(struct pguard_client_request *request,
 				    const struct pguard_message *message, u64 unit, u64 from)
@@ -250,6 +256,10 @@ static noinline void account_unseen(struct pguard_client_request *request,
 
 	if (has_another(message, unit))
 		return;
+	if (request->by == message->thread->tid && is_timed(message->thread, unit)) {
+		request->timer = pguard_request_coarse(gap + pguard_request_fine(request->timer));
+		return;
+	}
 	if ((request->by == message->thread->tid || is_given) &&
 	    account_back(request, message, unit, from))
 		return;
@@ -310,7 +320,7 @@ static noinline void take_type(struct pguard_client_request *request,
 {
 	const struct pguard_inference *inference = pguard_thread_inference(thread);
 
-	if (!unit || request->tid != current->pid || READ_ONCE(thread->start) > request->begun)
+	if (!unit || request->tid != current->pid || READ_ONCE(thread->start) > pguard_request_begun(request))
 		return;
 	if (!inference || inference->verdict->final == INFER_NO_TYPE)
 		return;
@@ -626,14 +636,16 @@ static void request_begin(struct pguard_connection *connection,
 	u64 before = request->answered, now = max(message->now, before);
 	/* If it came while the one before was answered, it is not known when. */
 	u64 unit = pguard_unit_of(thread), arrived = clamp(arrival(message, before), before, now);
+	u64 begun;
 
 	/* Others may use what was its own. */
 	if (unlikely(connection->role == PGUARD_CONNECTION_GONE))
 		return;
 	request->arrived = arrived;
-	request->begun = unit ? clamp(free_since(thread), arrived, now) : now;
+	begun = unit ? clamp(free_since(thread), arrived, now) : now;
+	request->queued = pguard_request_queue(begun - arrived);
 	request->last = now;
-	request->working = now - request->begun;
+	request->working = now - begun;
 	request->delay = delay_at(arrived, message, unit);
 	request->unit = unit;
 	request->by = thread->tid;
@@ -644,6 +656,7 @@ static void request_begin(struct pguard_connection *connection,
 	request->answered = 0;
 	request->peers = 0;
 	request->handed = 0;
+	request->timer = 0;
 	request->waiting = 0;
 	request->longest = 0;
 	request->left_out = 0;

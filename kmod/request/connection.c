@@ -170,6 +170,16 @@ static bool is_followed(const struct sock *sk)
 /* Of a key that is an address otherwise. */
 #define KEY_IS_PIPE	1
 #define KEY_IS_SIGNAL	2
+#define KEY_IS_TIMER	4
+
+/*
+ * Nothing but its name distinguishes one without an inode of its own from others, of which the file
+ * is one.
+ */
+static bool is_named(const struct file *file, const char *name)
+{
+	return !strcmp(file->f_path.dentry->d_name.name, name);
+}
 
 /* Both ends of a pipe have its inode; who uses an eventfd has its file. */
 static u64 key_of(const struct file *file)
@@ -180,7 +190,8 @@ static u64 key_of(const struct file *file)
 		return (u64)inode | KEY_IS_PIPE;
 	if (inode->i_sb->s_magic != ANON_INODE_FS_MAGIC)
 		return 0;
-	return (u64)file | (pguard_is_signalfd(file) ? KEY_IS_SIGNAL : 0);
+	return (u64)file | (is_named(file, "[signalfd]") ? KEY_IS_SIGNAL : 0) |
+	       (is_named(file, "[timerfd]") ? KEY_IS_TIMER : 0);
 }
 
 /* The descriptor's connection, by its file; known again as long as that is the same one. */
@@ -551,6 +562,8 @@ static noinline void take_key(const struct pguard_message *message, bool is_read
 {
 	if (message->key & KEY_IS_SIGNAL)
 		take_signal(message);
+	else if (message->key & KEY_IS_TIMER)
+		pguard_serves_timer(message->thread);
 	else if (message->key && is_read)
 		pguard_take_over(message, true);
 	else if (message->key)

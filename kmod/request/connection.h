@@ -86,7 +86,10 @@ enum pguard_noting {
 /**
  * struct pguard_client_request - the request that a client has made; times in ticks
  * @arrived: pguard_clock() when its first bytes came, as far as the kernel knows
- * @begun: when a thread could have read them and did, by its unit or its read
+ * @queued: until a thread could have read them and did, by its unit or its read; see
+ *	pguard_request_begun()
+ * @timer: for a timer of the program's, by which a unit went on with it, as
+ *	pguard_request_coarse() has it
  * @last: until when the parts below account for it
  * @answered: when an answer was written last; 0 if there was none
  * @working: in units that served it
@@ -114,7 +117,6 @@ enum pguard_noting {
  */
 struct pguard_client_request {
 	u64 arrived;
-	u64 begun;
 	u64 last;
 	u64 answered;
 	u64 working;
@@ -126,6 +128,8 @@ struct pguard_client_request {
 		u32 peers;
 		u32 handed;
 	} until_answer;
+	u32 queued;
+	u32 timer;
 	u32 delay;
 	u32 answer_delay;
 	union {

@@ -133,10 +133,11 @@ void pguard_request_describe_open(struct pguard_connection_table *table,
 		handed += since;
 	*ret = (struct pguard_late_request){
 		.slow.times.elapsed = pguard_request_elapsed(request, now),
-		.slow.times.queued = request->begun - request->arrived,
+		.slow.times.queued = pguard_request_begun(request) - request->arrived,
 		.slow.times.working = request->working,
 		.slow.times.peers = request->peers + waiting,
 		.slow.times.handed = handed,
+		.slow.times.timer = pguard_request_fine(request->timer),
 		.slow.pid = request->pid,
 		.slow.tid = request->tid,
 		.slow.state = PERFGUARD_REQUEST_STATE_LASTS,

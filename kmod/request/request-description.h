@@ -22,6 +22,21 @@ static inline u64 pguard_request_fine(u32 coarse)
 	return (u64)coarse << 12;
 }
 
+/*
+ * For how long a request was queued, in 256 ticks: some hundred nanoseconds.  It is rounded up: the
+ * unit that has read it began no later.
+ */
+static inline u32 pguard_request_queue(u64 ticks)
+{
+	return min_t(u64, (ticks + 255) >> 8, U32_MAX);
+}
+
+/* Since when a thread could work for it, pguard_clock(). */
+static inline u64 pguard_request_begun(const struct pguard_client_request *request)
+{
+	return request->arrived + ((u64)request->queued << 8);
+}
+
 /* The low bits of how long a task has waited for a CPU, in 1024 ns. */
 static inline u32 pguard_run_delay(u64 ns)
 {
@@ -62,12 +77,17 @@ pguard_request_times_of(const struct pguard_client_request *request)
 {
 	struct pguard_request_times ret = {
 		.elapsed = pguard_request_elapsed(request, request->answered),
-		.queued = request->begun - request->arrived,
+		.queued = pguard_request_begun(request) - request->arrived,
 		.working = request->until_answer.working,
 		.peers = pguard_request_fine(request->until_answer.peers),
 		.handed = pguard_request_fine(request->until_answer.handed),
+		.timer = pguard_request_fine(request->timer),
 	};
 
+	/* It may have gone on for long since it was answered. */
+	if (unlikely(ret.timer))
+		ret.timer = min(ret.timer, ret.elapsed - min(ret.elapsed, ret.queued + ret.working +
+							     ret.peers + ret.handed));
 	ret.runqueue = pguard_request_runqueue(request->answer_delay - request->delay, ret.elapsed,
 					       ret.peers);
 	return ret;

@@ -20,6 +20,7 @@
  * @working: in the units that served it, from their begin
  * @peers: from asking others until their answers were taken up, or until now
  * @handed: from handing it to another thread until that began with it
+ * @timer: until a timer of the program's
  * @runqueue: in any of these but @peers: for how long the thread that read it waited for a CPU,
  *	if it has answered as well
  */
@@ -29,6 +30,7 @@ struct pguard_request_times {
 	u64 working;
 	u64 peers;
 	u64 handed;
+	u64 timer;
 	u64 runqueue;
 };
 
@@ -128,6 +130,7 @@ static __always_inline void pguard_request_totals_add(struct pguard_request_tota
 	totals->times.working += times->working;
 	totals->times.peers += times->peers;
 	totals->times.handed += times->handed;
+	totals->times.timer += times->timer;
 	totals->times.runqueue += times->runqueue;
 	totals->max = max(totals->max, times->elapsed);
 	totals->hist[pguard_bucket_ticks(times->elapsed)]++;

@@ -2,23 +2,12 @@
 
 #include "request/signal-sender.h"
 
-#include <linux/fs.h>
 #include <linux/pid.h>
 #include <linux/ptrace.h>
 #include <linux/sched/signal.h>
 #include <linux/signalfd.h>
-#include <linux/string.h>
 #include <linux/uaccess.h>
 #include <asm/unistd.h>
-
-/*
- * Nothing but its name distinguishes it from others without an inode of their own, of which the
- * file is one.  Context: any.
- */
-bool pguard_is_signalfd(const struct file *file)
-{
-	return !strcmp(file->f_path.dentry->d_name.name, "[signalfd]");
-}
 
 /**
  * pguard_signal_sender() - the process that sent the first signal that current has read

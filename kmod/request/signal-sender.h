@@ -10,10 +10,8 @@
 
 #include <linux/types.h>
 
-struct file;
 struct pt_regs;
 
-bool pguard_is_signalfd(const struct file *file);
 u32 pguard_signal_sender(const struct pt_regs *regs);
 
 #endif /* _KMOD_REQUEST_SIGNAL_SENDER_H */

@@ -160,6 +160,8 @@ struct pguard_returned {
  * @id: of its connection
  * @is_handed: it was handed over by another thread, and is served until that is done
  * @is_done: it was handed on, or back
+ * @timed: the low bits of the number of the last unit that a timer of the program's began, or in
+ *	which one was read; 0: there was none
  * @unit: number of the unit otherwise; 0 if none did yet
  * @last: when the thread had a message of a connection last, pguard_clock()
  * @run_delay: how long it had waited for a CPU by then, as its task counts that, ns
@@ -173,6 +175,7 @@ struct pguard_serves {
 	u32 id;
 	bool is_handed;
 	bool is_done;
+	u16 timed;
 	u64 unit;
 	u64 last;
 	u64 run_delay;
@@ -373,6 +376,18 @@ static inline void pguard_thread_count(const struct pguard_thread *thread, u64 *
 static inline u64 pguard_unit_number(u64 word)
 {
 	return word >> PGUARD_PHASE_SHIFT;
+}
+
+/* Current's unit does what a timer of the program's has called for. */
+static inline void pguard_serves_timer(struct pguard_thread *thread)
+{
+	thread->serves.timed = pguard_unit_number(READ_ONCE(thread->unit));
+}
+
+/* Return: true if the one before current's unit did. */
+static inline bool pguard_serves_timer_before(const struct pguard_thread *thread)
+{
+	return thread->serves.timed == (u16)(pguard_unit_number(READ_ONCE(thread->unit)) - 1);
 }
 
 /* Return: true if the unit still runs that was seen as pguard_thread.unit.  Context: any. */

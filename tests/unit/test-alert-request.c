@@ -203,7 +203,7 @@ static void check_local(void)
 	   has("last[30/31] has it for 904 ms, most of that in its own units") &&
 	   has("look at   unit 7 of thread 31"), "it is followed to the end");
 	print(&record, false, true);
-	ok(has("\"unit\":null,\"cause\":\"waiting for unix:@a@b\",\"there\":{\"comm\":\"last\""),
+	ok(has("\"unit\":null,\"function\":null,\"cause\":\"waiting for unix:@a@b\",\"there\":{\"comm\":\"last\""),
 	   "each in the one before it");
 	there[0] = there[1] = NULL;
 	local.cookie_high = 1;

@@ -113,7 +113,7 @@ static void check_json(void)
 	   "with the counts");
 	ok(has("\"between\":20000000"), "with what is left of the time");
 	ok(has("\"client\":\"[::1]:4711\",\"peer\":\"127.0.0.1:8080\""), "with the addresses");
-	ok(has("\"elapsed\":12000000,\"queued\":0,\"units\":4000000,\"handed\":0,\"peers\":5000000,\"between\":3000000,\"runqueue\":2000000"),
+	ok(has("\"elapsed\":12000000,\"queued\":0,\"units\":4000000,\"handed\":0,\"peers\":5000000,\"timer\":0,\"between\":3000000,\"runqueue\":2000000"),
 	   "with the parts of the slowest");
 }
 

@@ -291,7 +291,8 @@ int main(void)
 	if (link_open(&link))
 		errx(1, "link: %s", link_error(link));
 	epoll_fd = epoll_create1(0);
-	if (epoll_fd < 0 || pipe(fds) ||
+	/* There is always something, as there is when a server's wait returns. */
+	if (epoll_fd < 0 || pipe(fds) || write(fds[1], "", 1) != 1 ||
 	    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fds[0], &event))
 		err(1, "setup");
 	pipe_fd = fds[0];

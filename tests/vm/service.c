@@ -35,6 +35,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <sys/timerfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -267,6 +268,45 @@ static void take_signal(void)
 	waits_for_signal = 0;
 }
 
+/* It is answered later: by the time that the loop's wait is given, or by a timer's descriptor. */
+static int pauses, pause_ms = -1, timer, waits_for_timer;
+
+static void start_timer(void)
+{
+	timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+	if (timer < 0)
+		err(1, "timerfd");
+	follow(timer);
+}
+
+static void pause_by_wait(int fd, long us)
+{
+	pauses = fd;
+	pause_ms = us / 1000;
+}
+
+static void end_pause(void)
+{
+	pause_ms = -1;
+	say(pauses, "ok\n");
+}
+
+static void pause_by_timer(int fd, long us)
+{
+	const struct itimerspec at = { .it_value = { us / 1000000, us % 1000000 * 1000 } };
+
+	waits_for_timer = fd;
+	timerfd_settime(timer, 0, &at, NULL);
+}
+
+static void take_timer(void)
+{
+	uint64_t nr;
+
+	if (read(timer, &nr, sizeof(nr)) == sizeof(nr))
+		say(waits_for_timer, "ok\n");
+}
+
 static void hang_up(int fd)
 {
 	if (!is_peer[fd] && other[fd])
@@ -326,6 +366,10 @@ static noinline void serve(int fd)
 		waits_for_signal = fd;
 		return;
 	}
+	if (!strcmp(word, "pause") || !strcmp(word, "timer")) {
+		*word == 'p' ? pause_by_wait(fd, us) : pause_by_timer(fd, us);
+		return;
+	}
 	if (!strncmp(word, "pool", 4)) {
 		hand_over(fd, us, word);
 		return;
@@ -355,7 +399,7 @@ int main(int argc, char **argv)
 {
 	struct sockaddr_storage at;
 	struct epoll_event event;
-	int listener, one = 1;
+	int listener, ready, one = 1;
 	socklen_t length;
 
 	if (argc != 3)
@@ -371,10 +415,15 @@ int main(int argc, char **argv)
 		err(1, "listen");
 	follow(listener);
 	start_signals();
+	start_timer();
 	start_pool();
-	while (epoll_wait(epoll, &event, 1, -1) == 1) {
-		if (event.data.fd == listener)
+	while ((ready = epoll_wait(epoll, &event, 1, pause_ms)) >= 0) {
+		if (!ready)
+			end_pause();
+		else if (event.data.fd == listener)
 			welcome(accept(listener, NULL, NULL));
+		else if (event.data.fd == timer)
+			take_timer();
 		else if (event.data.fd == bell)
 			finish_jobs();
 		else if (event.data.fd == signals)

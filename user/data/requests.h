@@ -25,6 +25,7 @@ struct slow_request {
 	uint64_t working_ns;
 	uint64_t peers_ns;
 	uint64_t handed_ns;
+	uint64_t timer_ns;
 	uint64_t runqueue_ns; /* in any of these but @peers_ns */
 	uint64_t begin_ns; /* CLOCK_MONOTONIC */
 	uint32_t pid;
@@ -49,6 +50,7 @@ struct requests {
 	uint64_t working_ns;
 	uint64_t peers_ns;
 	uint64_t handed_ns;
+	uint64_t timer_ns;
 	uint64_t runqueue_ns;
 	uint64_t max_ns;
 	uint64_t hist[PERFGUARD_HIST_BUCKETS];

@@ -277,6 +277,7 @@ const struct decode_field link_slow_request_fields[] = {
 	BINARY(SLOW_REQUEST_PEER_NAME, slow_request, peer_name, 108),
 	U64(SLOW_REQUEST_RUNQUEUE_NS, slow_request, runqueue_ns),
 	U32(SLOW_REQUEST_PART, slow_request, part),
+	U64(SLOW_REQUEST_TIMER_NS, slow_request, timer_ns),
 	{ 0 }
 };
 
@@ -294,5 +295,6 @@ const struct decode_field link_request_fields[] = {
 	BINARY(REQUEST_HIST, requests, hist, 4736),
 	U64(REQUEST_HANDED_NS, requests, handed_ns),
 	U64(REQUEST_RUNQUEUE_NS, requests, runqueue_ns),
+	U64(REQUEST_TIMER_NS, requests, timer_ns),
 	{ 0 }
 };

@@ -15,7 +15,8 @@
 
 uint64_t request_between_ns(const struct slow_request *slow)
 {
-	uint64_t known = slow->queued_ns + slow->working_ns + slow->peers_ns + slow->handed_ns;
+	uint64_t known = slow->queued_ns + slow->working_ns + slow->peers_ns + slow->handed_ns +
+			 slow->timer_ns;
 
 	return slow->elapsed_ns > known ? slow->elapsed_ns - known : 0;
 }
@@ -29,6 +30,7 @@ static struct slow_request sum_of(const struct requests *requests)
 		.working_ns = requests->working_ns,
 		.peers_ns = requests->peers_ns,
 		.handed_ns = requests->handed_ns,
+		.timer_ns = requests->timer_ns,
 		.runqueue_ns = requests->runqueue_ns,
 	};
 }
@@ -43,6 +45,7 @@ struct slow_request request_average(const struct requests *requests)
 	ret.working_ns /= nr;
 	ret.peers_ns /= nr;
 	ret.handed_ns /= nr;
+	ret.timer_ns /= nr;
 	ret.runqueue_ns /= nr;
 	return ret;
 }
@@ -82,6 +85,7 @@ void request_parts_json(struct json *json, const char *name, const struct slow_r
 	json_u64(json, "units", of->working_ns);
 	json_u64(json, "handed", of->handed_ns);
 	json_u64(json, "peers", of->peers_ns);
+	json_u64(json, "timer", of->timer_ns);
 	json_u64(json, "between", request_between_ns(of));
 	json_u64(json, "runqueue", of->runqueue_ns);
 	json_end(json);
@@ -146,6 +150,7 @@ void request_parts_text(const struct slow_request *slow, char *ret, size_t size)
 		{ "handed over", slow->handed_ns },
 		{ "between units", request_between_ns(slow) },
 		{ "waiting for others", slow->peers_ns },
+		{ "waiting for a timer", slow->timer_ns },
 	};
 	char text[DURATION_TEXT_MAX];
 
@@ -188,6 +193,8 @@ static void text_shares(FILE *file, const struct requests *requests)
 		fprintf(file, ", handed over %s", text_share(sum.handed_ns, whole, text));
 	fprintf(file, ", between units %s", text_share(request_between_ns(&sum), whole, text));
 	fprintf(file, ", waiting for others %s", text_share(sum.peers_ns, whole, text));
+	if (sum.timer_ns)
+		fprintf(file, ", waiting for a timer %s", text_share(sum.timer_ns, whole, text));
 	if (sum.runqueue_ns > whole / LEAST_RUNQUEUE)
 		fprintf(file, "; %s of it for a CPU", text_share(sum.runqueue_ns, whole, text));
 	fputc('\n', file);

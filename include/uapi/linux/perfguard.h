@@ -1375,6 +1375,11 @@ enum {
 	 * waited for a CPU: one that people have set.
 	 */
 	PERFGUARD_A_SLOW_REQUEST_PART,
+	/*
+	 * Of the time in none of the others, until a unit went on with it that
+	 * a timer of the program began; not known before.
+	 */
+	PERFGUARD_A_SLOW_REQUEST_TIMER_NS,
 
 	__PERFGUARD_A_SLOW_REQUEST_MAX,
 	PERFGUARD_A_SLOW_REQUEST_MAX = (__PERFGUARD_A_SLOW_REQUEST_MAX - 1)
@@ -1431,6 +1436,10 @@ enum {
 	PERFGUARD_A_REQUEST_HANDED_NS,
 	/* Sum of these, as of the slow ones. */
 	PERFGUARD_A_REQUEST_RUNQUEUE_NS,
+	/*
+	 * Sum of the time until a timer of the program went on with a request.
+	 */
+	PERFGUARD_A_REQUEST_TIMER_NS,
 
 	__PERFGUARD_A_REQUEST_MAX,
 	PERFGUARD_A_REQUEST_MAX = (__PERFGUARD_A_REQUEST_MAX - 1)

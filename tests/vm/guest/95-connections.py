@@ -162,6 +162,26 @@ def check_signal(server):
     ok(names == {f"process {os.getpid()}"}, f"and who sent it is named: {names}")
 
 
+def check_timer(server):
+    """What is answered later, by the wait's own time or a timer's descriptor, waits for a timer."""
+    client = server.client()
+
+    def ask():
+        for what in ("pause", "timer"):
+            for _ in range(NUMBER // 8):
+                client.ask(what, ASK_US)
+                client.ask("compute", 1)
+        client.end()
+
+    all_, slow = server.audited(ask)
+    note(f"{all_}; {sum(client.times)} ns by the client")
+    ok(is_near(all_["time_ns"]["elapsed"], sum(client.times)) and
+       all_["time_ns"]["timer"] > (0.9 if EXACT else 0.5) * all_["time_ns"]["elapsed"],
+       "that time is waiting for a timer")
+    ok(all_["time_ns"]["between"] < all_["time_ns"]["elapsed"] / 20 or not EXACT,
+       "next to nothing is unknown")
+
+
 def check_each(server):
     """Each request is written to the training stream, once the next one is read."""
     client = server.client()
@@ -320,6 +340,7 @@ def main():
     check_pool(server)
     check_full_pool(server)
     check_signal(server)
+    check_timer(server)
     check_each(server)
     if EXACT:
         # The client may have to wait for the CPU between its look at the clock and the packet.

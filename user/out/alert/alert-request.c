@@ -30,18 +30,26 @@ static const char *const states[] = {
 struct request_parts alert_request_parts(const struct slow_request *request)
 {
 	return request_parts_of(request->elapsed_ns, request->working_ns, request->peers_ns,
-				request->queued_ns + request->handed_ns + request_between_ns(request),
+				request->queued_ns + request->handed_ns + request->timer_ns +
+				request_between_ns(request),
 				request->runqueue_ns);
 }
 
 /* Where most of the time went in which it was held up. */
 static enum request_cause held_cause(const struct slow_request *request)
 {
-	uint64_t between_ns = request_between_ns(request);
+	enum request_cause ret = REQUEST_QUEUE;
+	uint64_t most = request->queued_ns;
 
-	if (request->queued_ns >= request->handed_ns && request->queued_ns >= between_ns)
-		return REQUEST_QUEUE;
-	return request->handed_ns >= between_ns ? REQUEST_HANDED : REQUEST_BETWEEN;
+	if (request->handed_ns > most) {
+		most = request->handed_ns;
+		ret = REQUEST_HANDED;
+	}
+	if (request->timer_ns > most) {
+		most = request->timer_ns;
+		ret = REQUEST_TIMER;
+	}
+	return request_between_ns(request) > most ? REQUEST_BETWEEN : ret;
 }
 
 /* The same of all of its time. */
@@ -54,7 +62,7 @@ static enum request_cause main_cause(const struct slow_request *request)
 		most = request->working_ns;
 		ret = REQUEST_UNITS;
 	}
-	if (request->queued_ns > most || request->handed_ns > most ||
+	if (request->queued_ns > most || request->handed_ns > most || request->timer_ns > most ||
 	    request_between_ns(request) > most)
 		ret = held_cause(request);
 	/* All the other parts have that in them; while it lasts it is the most that it can be. */
@@ -92,6 +100,9 @@ void alert_request_label(const struct slow_request *request, char *ret, size_t s
 		break;
 	case REQUEST_HANDED:
 		snprintf(ret, size, "handed over");
+		break;
+	case REQUEST_TIMER:
+		snprintf(ret, size, "waiting for a timer");
 		break;
 	case REQUEST_BETWEEN:
 		snprintf(ret, size, "between units");
@@ -194,6 +205,11 @@ static void print_look(FILE *file, const struct slow_request *request, uint32_t 
 	case REQUEST_HANDED:
 		paragraph_format(file, "look at", "what the threads do to which it is given: for %s none "
 				 "began with it", duration_format(request->handed_ns, duration));
+		break;
+	case REQUEST_TIMER:
+		paragraph_format(file, "look at", "what lets thread %" PRIu32 " wait, a limit of its rate or a "
+				 "pause before it tries again: for %s it waited for its own timer", tid,
+				 duration_format(request->timer_ns, duration));
 		break;
 	case REQUEST_BETWEEN:
 		paragraph_print(file, "look at", "other threads, timers and the disk: between the units "

@@ -21,6 +21,7 @@ enum request_cause {
 	REQUEST_UNITS, /* in the units that served it */
 	REQUEST_QUEUE, /* until it was read */
 	REQUEST_HANDED, /* until a thread began with it that another one had given it to */
+	REQUEST_TIMER, /* until a timer of the program went on with it */
 	REQUEST_BETWEEN, /* in none of these */
 	REQUEST_STARVED, /* in any of these but the first, waiting for a CPU */
 };
