@@ -19,6 +19,12 @@ static struct armed_type sums = {
 	.cpu_ns = 2900 * MS,
 };
 
+/* The path of the one target; NULL: there is none. */
+static const char *target_path;
+
+/* Of a module that the functions here stand for. */
+#define LINK ((struct link *)&target_path)
+
 int link_profiles(struct link *link, struct armed_profile **ret, uint32_t *ret_nr)
 {
 	(void)link;
@@ -46,9 +52,6 @@ int link_types(struct link *link, uint32_t profile_id, struct armed_type **ret, 
 	*ret_nr = 1;
 	return 0;
 }
-
-/* The path of the one target; NULL: there is none. */
-static const char *target_path;
 
 int link_targets(struct link *link, struct target **ret, uint32_t *ret_nr)
 {
@@ -165,7 +168,7 @@ static void test_fold(void)
 	struct watching watching;
 	const char *lines;
 
-	ok(!watching_init(&watching, NULL, 60 * NSEC_PER_SEC, true), "made");
+	ok(!watching_init(&watching, LINK, 60 * NSEC_PER_SEC, true), "made");
 	listen();
 	for (uint64_t unit = 1; unit <= 4; unit++) {
 		take(&watching, unit, 9 * MS, false);
@@ -188,7 +191,7 @@ static void test_fold(void)
 	   "the others by their number");
 	watching_deinit(&watching);
 
-	watching_init(&watching, NULL, 0, true);
+	watching_init(&watching, LINK, 0, true);
 	listen();
 	for (uint64_t unit = 1; unit <= 4; unit++) {
 		take(&watching, unit, 9 * MS, false);
@@ -207,7 +210,7 @@ static void test_level(void)
 	struct watching watching;
 	const char *lines;
 
-	watching_init(&watching, NULL, 60 * NSEC_PER_SEC, true);
+	watching_init(&watching, LINK, 60 * NSEC_PER_SEC, true);
 	listen();
 	for (int i = 0; i <= 40; i++)
 		look(&watching, 100, 0);
@@ -270,7 +273,7 @@ static void test_starvation(void)
 	struct watching watching;
 	const char *lines;
 
-	watching_init(&watching, NULL, 60 * NSEC_PER_SEC, true);
+	watching_init(&watching, LINK, 60 * NSEC_PER_SEC, true);
 	listen();
 	starve(&watching, 100, 0);
 	starve(&watching, 100, 9);
@@ -317,7 +320,7 @@ static void test_replaced(void)
 	struct watching watching;
 	const char *lines;
 
-	watching_init(&watching, NULL, 60 * NSEC_PER_SEC, true);
+	watching_init(&watching, LINK, 60 * NSEC_PER_SEC, true);
 	target_path = "/bin/sh";
 	ok(!*tick(&watching), "nothing is said of a file that is there");
 	target_path = "/nowhere/program (deleted)";
@@ -328,7 +331,7 @@ static void test_replaced(void)
 	   count(lines, "'pg-collect arm /nowhere/profile'") == 1, "one that was replaced is reported");
 	ok(!*tick(&watching), "once");
 	watching_deinit(&watching);
-	watching_init(&watching, NULL, 60 * NSEC_PER_SEC, false);
+	watching_init(&watching, LINK, 60 * NSEC_PER_SEC, false);
 	ok(count(tick(&watching), "REPLACED /bin/sh was replaced since it was armed") == 1,
 	   "to people, too");
 	watching_deinit(&watching);

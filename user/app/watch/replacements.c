@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "app/common/replaced.h"
+#include "app/watch/watching.h"
 #include "base/time.h"
 #include "link/link.h"
 #include "out/text.h"
@@ -20,7 +21,7 @@ static bool was_reported(const struct replacements *replacements, uint32_t id)
 	return false;
 }
 
-static int print_json(struct json *json, const struct target *target,
+static int print_json(struct json *json, FILE *file, const struct target *target,
 		      const struct replaced *replaced, const char *text)
 {
 	char time[TIME_TEXT_MAX];
@@ -38,22 +39,27 @@ static int print_json(struct json *json, const struct target *target,
 	json_end(json);
 	json_string(json, "text", text);
 	json_end(json);
-	return json_end_line(json, stdout);
+	return json_end_line(json, file);
 }
 
-static int print(struct json *json, const struct target *target, const struct replaced *replaced,
-		 const char *profile)
+static int print(struct watching *watching, const struct target *target,
+		 const struct replaced *replaced, const char *profile)
 {
+	const struct sunk_alert sunk = { .kind = "replaced", .exe = replaced->path };
 	char text[REPLACED_TEXT_MAX], time[TIME_TEXT_MAX];
+	FILE *file = watching_text(watching);
+	int ret = 0;
 
 	replaced_text(replaced, profile, text);
-	if (json)
-		return print_json(json, target, replaced, text);
-	printf("%s %sREPLACED%s ", time_format_local(time_wall_ns(), time), text_red(stdout),
-	       text_plain(stdout));
-	text_safe(stdout, text);
-	putchar('\n');
-	return fflush(stdout) || ferror(stdout) ? -EIO : 0;
+	if (watching_json(watching))
+		ret = print_json(&watching->json, watching_json(watching), target, replaced, text);
+	if (file) {
+		fprintf(file, "%s %sREPLACED%s ", time_format_local(time_wall_ns(), time),
+			text_red(file), text_plain(file));
+		text_safe(file, text);
+		fputc('\n', file);
+	}
+	return ret ?: watching_end_alert(watching, &sunk);
 }
 
 static const struct cached_profile *profile_of(const struct profile_cache *cache, uint32_t target_id)
@@ -65,15 +71,14 @@ static const struct cached_profile *profile_of(const struct profile_cache *cache
 }
 
 /* Where nothing has come to the place yet there is nothing to be done. */
-static int look_at(struct replacements *replacements, struct link *link,
-		   const struct profile_cache *cache, struct json *json,
-		   const struct target *target)
+static int look_at(struct watching *watching, const struct target *target)
 {
-	const struct cached_profile *profile = profile_of(cache, target->id);
+	const struct cached_profile *profile = profile_of(&watching->cache, target->id);
+	struct replacements *replacements = &watching->replacements;
 	struct process *processes;
 	struct replaced replaced;
 	uint32_t nr, *ids;
-	int error = link_processes(link, 0, &processes, &nr);
+	int error = link_processes(watching->link, 0, &processes, &nr);
 
 	if (error)
 		return error;
@@ -86,21 +91,21 @@ static int look_at(struct replacements *replacements, struct link *link,
 		return -ENOMEM;
 	replacements->ids = ids;
 	ids[replacements->nr++] = target->id;
-	return print(json, target, &replaced, profile ? profile->path : NULL);
+	return print(watching, target, &replaced, profile ? profile->path : NULL);
 }
 
-int replacements_look(struct replacements *replacements, struct link *link,
-		      const struct profile_cache *cache, struct json *json)
+int replacements_look(struct watching *watching)
 {
 	struct target *targets;
 	uint32_t nr;
-	int ret = link_targets(link, &targets, &nr);
+	int ret = link_targets(watching->link, &targets, &nr);
 
 	if (ret)
 		return ret;
 	for (uint32_t i = 0; i < nr && !ret; i++)
-		if (replaced_is_stale(&targets[i]) && !was_reported(replacements, targets[i].id))
-			ret = look_at(replacements, link, cache, json, &targets[i]);
+		if (replaced_is_stale(&targets[i]) &&
+		    !was_reported(&watching->replacements, targets[i].id))
+			ret = look_at(watching, &targets[i]);
 	link_targets_free(targets, nr);
 	return ret;
 }

@@ -5,19 +5,17 @@
 #ifndef _USER_APP_WATCH_REPLACEMENTS_H
 #define _USER_APP_WATCH_REPLACEMENTS_H
 
-#include <stdbool.h>
+#include <stdint.h>
 
-#include "app/watch/profile-cache.h"
-#include "out/json.h"
+struct watching;
 
 struct replacements {
 	uint32_t *ids; /* of the targets that were reported */
 	uint32_t nr;
 };
 
-/* @json: print JSON by it; NULL: text.  Returns 0, -EIO, -ENOMEM or the link's error. */
-int replacements_look(struct replacements *replacements, struct link *link,
-		      const struct profile_cache *cache, struct json *json);
+/* Returns 0, -EIO, -ENOMEM or the link's error. */
+int replacements_look(struct watching *watching);
 void replacements_deinit(struct replacements *replacements);
 
 #endif /* _USER_APP_WATCH_REPLACEMENTS_H */

@@ -124,22 +124,31 @@ static void add_there(const struct late_clients *clients, struct alert_request *
 	}
 }
 
-static int print(struct watching *watching, const struct alert *where, bool is_again, bool has_path)
+static int print(struct watching *watching, const struct alert *where, bool is_again,
+		 bool has_path, bool has_text)
 {
+	const struct record *record = where->record;
+	const struct sunk_alert sunk = {
+		.kind = alert_kind_name(record->kind), .exe = where->exe,
+		.build_id = where->build_id, .pid = record->pid, .record = record,
+		.is_over = record->request.state != PERFGUARD_REQUEST_STATE_LASTS,
+	};
 	struct alert_request alert = {
-		.record = where->record,
+		.record = record,
 		.exe = where->exe,
 		.cgroup = where->cgroup,
 		.where = where,
 	};
+	int ret = 0;
 
 	add_there(&watching->late_clients, &alert);
 	add_usual(watching, &alert);
 	add_usual_of_type(watching, &alert);
-	if (watching->is_json)
-		return alert_request_json(&watching->json, stdout, &alert) ?: watching_flush();
-	alert_request_text(stdout, &alert, is_again, has_path);
-	return watching_flush();
+	if (watching_json(watching))
+		ret = alert_request_json(&watching->json, watching_json(watching), &alert);
+	if (has_text && watching_text(watching))
+		alert_request_text(watching_text(watching), &alert, is_again, has_path);
+	return ret ?: watching_end_alert(watching, &sunk);
 }
 
 /*
@@ -196,9 +205,9 @@ static int report(struct watching *watching, const struct alert *where, struct l
 		watching->nr_late++;
 	late->is_counted = true;
 	if (!late->is_printed && fold(watching, where, late))
-		return 0;
+		return watching->sink ? print(watching, where, false, false, false) : 0;
 	ret = print(watching, where, late->is_printed,
-		    !late->is_printed || path != late->printed_path);
+		    !late->is_printed || path != late->printed_path, true);
 	late->is_printed = true;
 	late->printed_path = path;
 	return ret;

@@ -53,8 +53,24 @@ void watching_deinit(struct watching *watching)
 	memset(watching, 0, sizeof(*watching));
 }
 
-int watching_flush(void)
+FILE *watching_text(const struct watching *watching)
 {
+	if (watching->sink)
+		return watching->sink->text;
+	return watching->is_json ? NULL : stdout;
+}
+
+FILE *watching_json(const struct watching *watching)
+{
+	if (watching->sink)
+		return watching->sink->json;
+	return watching->is_json ? stdout : NULL;
+}
+
+int watching_end_alert(struct watching *watching, const struct sunk_alert *alert)
+{
+	if (watching->sink)
+		return watching->sink->take(watching->sink, alert);
 	return fflush(stdout) || ferror(stdout) ? -EIO : 0;
 }
 
@@ -72,10 +88,17 @@ static int print_level(const struct cached_profile *profile, const struct cached
 		.regression = &type->regression,
 	};
 
-	if (watching->is_json)
-		return alert_level_json(&watching->json, stdout, &level);
-	alert_level_text(stdout, &level);
-	return watching_flush();
+	const struct sunk_alert sunk = {
+		.kind = "level", .exe = profile->exe, .type = type->type.id,
+		.is_over = !type->regression.is_on,
+	};
+	int ret = 0;
+
+	if (watching_json(watching))
+		ret = alert_level_json(&watching->json, watching_json(watching), &level);
+	if (watching_text(watching))
+		alert_level_text(watching_text(watching), &level);
+	return ret ?: watching_end_alert(watching, &sunk);
 }
 
 /* A module that knows no profiles has none; what it cannot answer just now is requested again. */
@@ -88,14 +111,15 @@ static int optional(struct watching *watching, int error)
 
 static int refresh(struct watching *watching, uint64_t now_ns)
 {
-	int ret = optional(watching, profile_cache_refresh(&watching->cache, watching->link));
+	int ret;
 
 	watching->refreshed_ns = now_ns;
+	if (!watching->link)
+		return 0;
+	ret = optional(watching, profile_cache_refresh(&watching->cache, watching->link));
 	if (ret)
 		return ret;
-	return optional(watching, replacements_look(&watching->replacements, watching->link,
-						    &watching->cache,
-						    watching->is_json ? &watching->json : NULL));
+	return optional(watching, replacements_look(watching));
 }
 
 static int print_starvation(struct watching *watching, const struct alert_cpu_user *users,
@@ -108,10 +132,14 @@ static int print_starvation(struct watching *watching, const struct alert_cpu_us
 		.nr_users = nr,
 	};
 
-	if (watching->is_json)
-		return alert_starvation_json(&watching->json, stdout, &alert);
-	alert_starvation_text(stdout, &alert);
-	return watching_flush();
+	const struct sunk_alert sunk = { .kind = "starved", .is_over = !watching->starvation.is_on };
+	int ret = 0;
+
+	if (watching_json(watching))
+		ret = alert_starvation_json(&watching->json, watching_json(watching), &alert);
+	if (watching_text(watching))
+		alert_starvation_text(watching_text(watching), &alert);
+	return ret ?: watching_end_alert(watching, &sunk);
 }
 
 /* It was found at the last look: print it, with who has used the CPUs since. */
@@ -149,11 +177,32 @@ static int look(struct watching *watching, uint64_t now_ns)
 	int ret;
 
 	watching->looked_ns = now_ns;
+	if (!watching->link)
+		return 0;
 	ret = optional(watching, profile_cache_look(&watching->cache, watching->link, wall_ns,
 						    print_level, watching));
 	if (ret || wall_ns - watching->starvation.read_ns < STARVATION_NS)
 		return ret;
 	return look_for_starvation(watching);
+}
+
+static int print_window(struct watching *watching, const struct fold_window *window,
+			uint64_t length_ns)
+{
+	const struct sunk_alert sunk = {
+		.kind = "repeated",
+		.exe = window->subject.exe,
+		.pid = window->subject.pid,
+		.type = window->subject.type,
+	};
+	int ret = 0;
+
+	if (watching_json(watching))
+		ret = alert_folded_json(&watching->json, watching_json(watching), window,
+					length_ns, time_wall_ns());
+	if (watching_text(watching))
+		alert_folded_text(watching_text(watching), window, length_ns, time_wall_ns());
+	return ret ?: watching_end_alert(watching, &sunk);
 }
 
 static int print_folded(struct watching *watching, uint64_t now_ns)
@@ -167,13 +216,7 @@ static int print_folded(struct watching *watching, uint64_t now_ns)
 		/* The last one may be cut short. */
 		if (now_ns == UINT64_MAX && time_now_ns() - window.begin_ns < length_ns)
 			length_ns = time_now_ns() - window.begin_ns;
-		if (watching->is_json) {
-			ret = alert_folded_json(&watching->json, stdout, &window, length_ns,
-						time_wall_ns());
-		} else {
-			alert_folded_text(stdout, &window, length_ns, time_wall_ns());
-			ret = watching_flush();
-		}
+		ret = print_window(watching, &window, length_ns);
 	}
 	return ret;
 }
@@ -259,25 +302,56 @@ static bool fold(struct watching *watching, const struct diagnosis *diagnosis,
 	return id != 0;
 }
 
-static int print(struct watching *watching, const struct diagnosis *diagnosis,
-		 const struct late_unit *unit, uint64_t path)
+static void print_text(FILE *file, const struct alert *alert, const struct late_unit *unit,
+		       uint64_t path)
 {
-	const struct alert *alert = &diagnosis->alert;
 	const struct record *record = alert->record;
 
-	if (watching->is_json)
-		return alert_json(&watching->json, stdout, alert, alert_kind_name(record->kind));
 	/* Its end will come soon, or another record at twice the time. */
 	if (unit && unit->is_printed && record->kind == PERFGUARD_RECORD_KIND_LATE &&
 	    record->account.elapsed_ns < STUCK_NS)
-		return 0;
+		return;
 	if (record->kind == PERFGUARD_RECORD_KIND_NOVEL)
-		alert_novel_text(stdout, alert);
+		alert_novel_text(file, alert);
 	else if (unit && unit->is_printed)
-		alert_again_text(stdout, alert, unit->printed_ns, path != unit->printed_path);
+		alert_again_text(file, alert, unit->printed_ns, path != unit->printed_path);
 	else
-		alert_text(stdout, alert);
-	return watching_flush();
+		alert_text(file, alert);
+}
+
+/* Its JSON, and its text if @has_text. */
+static int put(struct watching *watching, const struct diagnosis *diagnosis,
+	       const struct late_unit *unit, uint64_t path, bool has_text)
+{
+	const struct alert *alert = &diagnosis->alert;
+	const struct record *record = alert->record;
+	const struct sunk_alert sunk = {
+		.kind = alert_kind_name(record->kind),
+		.exe = alert->exe,
+		.build_id = alert->build_id,
+		.pid = record->pid,
+		.type = record->profile_id ? record->type_id : 0,
+		.record = record,
+	};
+	int ret = 0;
+
+	if (watching_json(watching))
+		ret = alert_json(&watching->json, watching_json(watching), alert, sunk.kind);
+	if (has_text && watching_text(watching))
+		print_text(watching_text(watching), alert, unit, path);
+	return ret ?: watching_end_alert(watching, &sunk);
+}
+
+static int print(struct watching *watching, const struct diagnosis *diagnosis,
+		 const struct late_unit *unit, uint64_t path)
+{
+	return put(watching, diagnosis, unit, path, true);
+}
+
+/* It is folded into others: only who keeps all wants it. */
+static int keep(struct watching *watching, const struct diagnosis *diagnosis)
+{
+	return watching->sink ? put(watching, diagnosis, NULL, 0, false) : 0;
 }
 
 static int take_novel(struct watching *watching, const struct record *record)
@@ -287,8 +361,10 @@ static int take_novel(struct watching *watching, const struct record *record)
 
 	ret = diagnosis_init(&diagnosis, &watching->identities, &watching->cache, record);
 	diagnosis.alert.hotpath = &diagnosis.hotpath;
-	if (!ret && !fold(watching, &diagnosis, NULL, FOLD_NOVEL))
-		ret = print(watching, &diagnosis, NULL, 0);
+	if (!ret)
+		ret = fold(watching, &diagnosis, NULL, FOLD_NOVEL) ?
+			      keep(watching, &diagnosis) :
+			      print(watching, &diagnosis, NULL, 0);
 	diagnosis_deinit(&diagnosis);
 	return ret;
 }
@@ -304,9 +380,9 @@ static int report(struct watching *watching, struct diagnosis *diagnosis, struct
 		if (diagnosis->type_now && !is_stop &&
 		    regression_covers(&diagnosis->type_now->regression, record->account.elapsed_ns,
 				 record->threshold_ns))
-			return 0;
+			return keep(watching, diagnosis);
 		if (fold(watching, diagnosis, unit, path))
-			return 0;
+			return keep(watching, diagnosis);
 	}
 	ret = print(watching, diagnosis, unit, path);
 	if (!unit->is_printed)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "app/common/identity.h"
+#include "app/watch/alert-sink.h"
 #include "app/watch/cpu-users.h"
 #include "app/watch/late-units.h"
 #include "app/watch/profile-cache.h"
@@ -36,8 +37,9 @@ struct late_clients {
 
 struct watching {
 	bool is_json;
+	struct alert_sink *sink; /* NULL: they go to stdout, by is_json */
 	uint32_t nr_late; /* late units so far, each counted once */
-	struct link *link;
+	struct link *link; /* NULL: what is armed is not known */
 	struct unwinder *unwinder;
 	struct identities identities;
 	struct json json;
@@ -66,8 +68,11 @@ int watching_take(struct watching *watching, const struct record *record);
 int watching_tick(struct watching *watching);
 uint64_t watching_wait_ns(const struct watching *watching);
 
-/* What was printed is to be read now.  Returns 0 or -EIO. */
-int watching_flush(void);
+/* Where the text of an alert goes, and its JSON; NULL: it is not wanted. */
+FILE *watching_text(const struct watching *watching);
+FILE *watching_json(const struct watching *watching);
+/* Both are written.  Returns 0, -EIO or what the sink does. */
+int watching_end_alert(struct watching *watching, const struct sunk_alert *alert);
 
 /* Print what is still folded. */
 int watching_finish(struct watching *watching);
