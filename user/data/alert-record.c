@@ -31,5 +31,6 @@ void record_clear(struct record *record)
 		slice_clear(&record->stacks[i]);
 	free(record->stacks);
 	free(record->met);
+	free(record->messages);
 	memset(record, 0, sizeof(*record));
 }

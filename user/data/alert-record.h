@@ -32,6 +32,7 @@ struct record {
 	uint32_t kind; /* enum perfguard_record_kind */
 	uint32_t found_by; /* enum perfguard_found_by, 0 if none */
 	uint64_t time_ns; /* CLOCK_REALTIME */
+	uint64_t at_ns; /* the same moment of CLOCK_MONOTONIC, as the stacks have it */
 	uint32_t target_id;
 	uint32_t image_id;
 	uint32_t loop_id;
@@ -64,6 +65,8 @@ struct record {
 	struct slow_request request; /* of kind request */
 	uint32_t nr_stacks;
 	struct slice *stacks;
+	uint8_t *messages; /* as it came, for link_record_decode(); NULL: not kept */
+	uint32_t messages_size;
 };
 
 /* The part of the unit's time that exceeded its limit, ns. */

@@ -149,6 +149,22 @@ static int add_stack_part(struct assembler *assembler, struct nlattr *part)
 	return ret;
 }
 
+/* Behind those before it: its length, and its attributes. */
+static int keep_message(struct record *record, const struct nlattr *attrs, uint32_t len)
+{
+	uint32_t size = record->messages_size;
+	uint8_t *messages = realloc(record->messages, size + sizeof(len) + NLA_ALIGN(len));
+
+	if (!messages)
+		return -ENOMEM;
+	memcpy(messages + size, &len, sizeof(len));
+	memset(messages + size + sizeof(len), 0, NLA_ALIGN(len));
+	memcpy(messages + size + sizeof(len), attrs, len);
+	record->messages = messages;
+	record->messages_size = size + (uint32_t)sizeof(len) + NLA_ALIGN(len);
+	return 0;
+}
+
 int assembler_feed(struct assembler *assembler, struct nlattr *attrs, int len)
 {
 	struct nlattr *part = nla_find(attrs, len, PERFGUARD_A_RECORD_STACK);
@@ -176,8 +192,11 @@ int assembler_feed(struct assembler *assembler, struct nlattr *attrs, int len)
 		if (ret)
 			return ret;
 	}
-	if (!part)
-		return 0;
+	ret = 0;
+	if (assembler->keeps_messages && assembler->has_record)
+		ret = keep_message(record, attrs, (uint32_t)len);
+	if (!part || ret)
+		return ret;
 	if (!assembler->has_record) {
 		assembler->skipped++;
 		return 0;

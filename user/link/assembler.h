@@ -23,6 +23,7 @@ struct assembler {
 	bool has_record; /* a record was begun */
 	uint32_t filled; /* bytes of the last stack so far */
 	uint32_t skipped; /* invalid parts */
+	bool keeps_messages; /* in the records */
 	int (*fn)(struct record *record, void *arg);
 	void *arg;
 };

@@ -139,6 +139,15 @@ int link_requests(struct link *link, uint32_t target_id, struct requests *ret);
  */
 typedef int (*link_record_fn)(struct record *record, void *arg);
 
+/* From now on records have what they came as, too. */
+void link_keep_messages(struct link *link);
+
+/*
+ * A record from the @size bytes of record.messages, aligned as malloc() does it.  Its at_ns is not
+ * known.  Returns 0, -ENOMEM or what @fn does, which is not called if they are of no record.
+ */
+int link_record_decode(uint8_t *messages, uint32_t size, link_record_fn fn, void *arg);
+
 /* The records with sequence numbers from @seq on; complete ones only. */
 int link_alerts(struct link *link, uint64_t seq, link_record_fn fn, void *arg);
 int link_waits(struct link *link, uint64_t seq, link_record_fn fn, void *arg);

@@ -23,6 +23,7 @@ struct link {
 	struct nl_msg *request; /* begun and not yet sent, or NULL */
 	int request_error; /* why a request that was begun is NULL */
 	int family;
+	bool keeps_messages; /* in the records */
 	char error[512];
 };
 

@@ -6,22 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/time.h"
 #include "binary/stack/unwind.h"
-
-/* When the unit began, of CLOCK_MONOTONIC as the stacks are. */
-static uint64_t unit_start_ns(const struct record *record)
-{
-	uint64_t age_ns = time_wall_ns() - record->time_ns;
-
-	return time_now_ns() - age_ns - record->account.elapsed_ns;
-}
 
 static int unwind_one(struct unwinder *unwinder, const struct record *record,
 		      const struct slice *slice, struct alert_stack *stack)
 {
 	struct frame frames[UNWIND_MAX_FRAMES];
-	uint64_t start_ns = unit_start_ns(record);
+	uint64_t start_ns = record->at_ns - record->account.elapsed_ns;
 	enum unwind_end end;
 	int nr;
 

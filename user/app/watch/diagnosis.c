@@ -8,7 +8,6 @@
 #include <linux/perfguard.h>
 
 #include "app/common/stacks.h"
-#include "base/time.h"
 
 /* The lock it waited for when it was seen last, and its holder. */
 static void find_lock(struct diagnosis *diagnosis, const struct late_unit *unit)
@@ -33,12 +32,6 @@ static void find_lock(struct diagnosis *diagnosis, const struct late_unit *unit)
 	diagnosis->alert.lock = &diagnosis->lock;
 }
 
-/* When the record was made, of CLOCK_MONOTONIC as the stacks are. */
-static uint64_t record_ns(const struct record *record)
-{
-	return time_now_ns() - (time_wall_ns() - record->time_ns);
-}
-
 /* That of its type; a unit that runs and has met no guard may be of any. */
 static const struct reason_normal *normal_of(const struct diagnosis *diagnosis)
 {
@@ -52,7 +45,7 @@ static const struct reason_normal *normal_of(const struct diagnosis *diagnosis)
 /* The hot path of all of its stacks so far, and what they say of its time. */
 static int weigh(struct diagnosis *diagnosis, const struct late_unit *unit)
 {
-	uint64_t end_ns = record_ns(diagnosis->alert.record);
+	uint64_t end_ns = diagnosis->alert.record->at_ns;
 	const struct account *account = &diagnosis->alert.record->account;
 	struct hotpath_stack *stacks;
 	struct reason_stack *times;
