@@ -13,19 +13,30 @@ enum { LINE_MAX_BYTES = 16384 };
 
 static bool is_verbose;
 static bool has_error;
+static void (*writer)(enum log_level level, const char *line);
 
 void log_set_verbose(bool verbose)
 {
 	is_verbose = verbose;
 }
 
-static void __attribute__((format(printf, 2, 0)))
-print_line(const char *prefix, const char *format, va_list args)
+void log_set_writer(void (*write)(enum log_level level, const char *line))
 {
+	writer = write;
+}
+
+static void __attribute__((format(printf, 2, 0)))
+print_line(enum log_level level, const char *format, va_list args)
+{
+	const char *prefix = level == LOG_LEVEL_WARNING ? "warning: " : "";
 	char line[LINE_MAX_BYTES];
 
 	vsnprintf(line, sizeof(line), format, args);
 	utf8_make_plain(line);
+	if (writer) {
+		writer(level, line);
+		return;
+	}
 	/* After the buffered output of stdout. */
 	fflush(stdout);
 	fprintf(stderr, "pg-collect: %s%s\n", prefix, line);
@@ -37,7 +48,7 @@ void log_error(const char *format, ...)
 
 	has_error = true;
 	va_start(args, format);
-	print_line("", format, args);
+	print_line(LOG_LEVEL_ERROR, format, args);
 	va_end(args);
 }
 
@@ -51,7 +62,7 @@ void log_warning(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	print_line("warning: ", format, args);
+	print_line(LOG_LEVEL_WARNING, format, args);
 	va_end(args);
 }
 
@@ -59,9 +70,9 @@ void log_progress(const char *format, ...)
 {
 	va_list args;
 
-	if (!is_verbose && !isatty(STDERR_FILENO))
+	if (!is_verbose && !writer && !isatty(STDERR_FILENO))
 		return;
 	va_start(args, format);
-	print_line("", format, args);
+	print_line(LOG_LEVEL_PROGRESS, format, args);
 	va_end(args);
 }

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Messages for the operator, all on stderr, one line each.  What others chose in
+ * Messages for the operator, all on stderr unless somebody else takes them, one line each.  What others chose in
  * them (paths, names) cannot command the terminal.
  */
 #ifndef _USER_BASE_LOG_H
 #define _USER_BASE_LOG_H
 
 #include <stdbool.h>
+
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_PROGRESS };
+
+/* Lines go to @write in place of stderr, progress, too. */
+void log_set_writer(void (*write)(enum log_level level, const char *line));
 
 /* An error and how to resolve it. */
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -10,4 +10,7 @@
  */
 bool pending_end(void);
 
+/* From now on SIGHUP does not end us: a service reloads by it. */
+void pending_reload_by_hup(void);
+
 #endif /* _USER_BASE_PENDING_H */

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "app/arm/arm-files.h"
 #include "app/arm/scope-options.h"
@@ -12,11 +11,7 @@
 #include "app/common/options.h"
 #include "base/duration.h"
 
-enum {
-	PPM_PER_PERCENT = 10000,
-};
-
-static struct arm_files arm = { .prices.budget_ppm = 2 * PPM_PER_PERCENT };
+static struct arm_files arm = { .prices.budget_ppm = ARM_DEFAULT_BUDGET_PPM };
 
 static struct adapt_options {
 	bool is_wanted;
@@ -41,20 +36,12 @@ static int parse_pid(const struct option_use *use, void *to)
 
 static int parse_budget(const struct option_use *use, void *to)
 {
-	char rest;
-	double percent;
-
 	(void)to;
-	arm.prices.budget_ppm = 0;
-	if (!strcmp(use->text, "none"))
+	if (!arm_parse_budget(use->text, &arm.prices.budget_ppm))
 		return 0;
-	if (sscanf(use->text, "%lf%c", &percent, &rest) != 1 ||
-	    !(percent * PPM_PER_PERCENT >= 1) || percent > 100)
-		return cmd_usage(use->verb,
-				 "--budget wants none, or a number above 0 and up to 100, not '%s'",
-				 use->text);
-	arm.prices.budget_ppm = (uint32_t)(percent * PPM_PER_PERCENT + 0.5);
-	return 0;
+	return cmd_usage(use->verb,
+			 "--budget wants none, or a number above 0 and up to 100, not '%s'",
+			 use->text);
 }
 
 static const char *const rules[] = { "weights", "paper", NULL };

@@ -2,9 +2,11 @@
 
 #include "app/arm/arm-files.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "app/arm/arming.h"
 #include "app/arm/cost-estimate.h"
@@ -20,6 +22,41 @@ struct checked_file {
 	bool is_loaded;
 };
 
+int arm_parse_budget(const char *text, uint32_t *ret_ppm)
+{
+	enum { PPM_PER_PERCENT = 10000 };
+	double percent;
+	char rest;
+
+	*ret_ppm = 0;
+	if (!strcmp(text, "none"))
+		return 0;
+	if (sscanf(text, "%lf%c", &percent, &rest) != 1 || !(percent * PPM_PER_PERCENT >= 1) ||
+	    percent > 100)
+		return -EINVAL;
+	*ret_ppm = (uint32_t)(percent * PPM_PER_PERCENT + 0.5);
+	return 0;
+}
+
+int arm_file_load(const struct arm_files *arm, const char *path, struct arming *arming)
+{
+	return arming_load(arming, path, arm->root, arm->is_paper) ?:
+	       arming_limit(arming, &arm->limits);
+}
+
+static bool follows_requests(const struct arm_files *arm)
+{
+	return arm->follows_requests || arm->request_limit_ns;
+}
+
+int arm_file(const struct arm_files *arm, struct arming *arming, struct link *link)
+{
+	if (!arm->follows_requests)
+		loading_forget_requests(&arming->loading);
+	return arming_arm(arming, link, &arm->prices, &arm->scope) ?:
+	       arming_follow_requests(arming, link, follows_requests(arm), arm->request_limit_ns);
+}
+
 /* The most serious of both. */
 static int worse(int a, int b)
 {
@@ -32,9 +69,8 @@ static int load_files(const struct arm_files *arm, struct checked_file *files, b
 	int worst = 0;
 
 	for (uint32_t i = 0; i < arm->nr; i++) {
-		int ret = arming_load(&files[i].arming, arm->paths[i], arm->root, arm->is_paper);
+		int ret = arm_file_load(arm, arm->paths[i], &files[i].arming);
 
-		ret = ret ?: arming_limit(&files[i].arming, &arm->limits);
 		files[i].is_loaded = !ret;
 		*ret_any |= !ret;
 		worst = worse(worst, ret);
@@ -62,11 +98,6 @@ static int refuse_same(const struct checked_file *files, uint32_t nr)
 	return 0;
 }
 
-static bool follows_requests(const struct arm_files *arm)
-{
-	return arm->follows_requests || arm->request_limit_ns;
-}
-
 static int arm_loaded(struct arm_files *arm, struct checked_file *files, struct link *link)
 {
 	struct armed_before before = { 0 };
@@ -81,11 +112,7 @@ static int arm_loaded(struct arm_files *arm, struct checked_file *files, struct 
 
 		if (!files[i].is_loaded)
 			continue;
-		if (!arm->follows_requests)
-			loading_forget_requests(&files[i].arming.loading);
-		ret = arming_arm(&files[i].arming, link, &arm->prices, &arm->scope) ?:
-		      arming_follow_requests(&files[i].arming, link, follows_requests(arm),
-					     arm->request_limit_ns);
+		ret = arm_file(arm, &files[i].arming, link);
 		worst = worse(worst, ret);
 		if (ret)
 			continue;

@@ -10,6 +10,8 @@
 #include "app/common/limit-options.h"
 #include "data/armed.h"
 
+enum { ARM_DEFAULT_BUDGET_PPM = 20000 };
+
 struct arm_files {
 	char **paths; /* of the profiles */
 	uint32_t nr;
@@ -21,6 +23,17 @@ struct arm_files {
 	uint64_t request_limit_ns; /* from when on each is late; 0: no such limit */
 	char root[32]; /* where the paths of programs and libraries begin */
 };
+
+struct arming;
+struct link;
+
+/* One profile of them read and checked, as arming_load(), with what the operator wants of it. */
+int arm_file_load(const struct arm_files *arm, const char *path, struct arming *arming);
+/* And armed.  Returns 0 or an exit code; the error was reported. */
+int arm_file(const struct arm_files *arm, struct arming *arming, struct link *link);
+
+/* What --budget says: none, or per cent.  Returns 0 or -EINVAL. */
+int arm_parse_budget(const char *text, uint32_t *ret_ppm);
 
 /* Print what was armed.  Returns 0 or the worst exit code; errors were reported. */
 int arm_files(struct arm_files *arm);

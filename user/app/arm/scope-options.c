@@ -20,10 +20,9 @@
 #define CGROUP_ROOT "/sys/fs/cgroup"
 
 /* A name, or else a number: there are users without a name. */
-static int parse_user(const struct option_use *use, void *to)
+int scope_set_user(struct armed_scope *scope, const char *name)
 {
-	const struct passwd *user = getpwnam(use->text);
-	struct armed_scope *scope = to;
+	const struct passwd *user = getpwnam(name);
 	unsigned long uid;
 	char *end;
 
@@ -33,11 +32,18 @@ static int parse_user(const struct option_use *use, void *to)
 		return 0;
 	}
 	errno = 0;
-	uid = strtoul(use->text, &end, 10);
-	if (use->text[0] < '0' || use->text[0] > '9' || *end || errno || uid >= UINT32_MAX)
-		return cmd_usage(use->verb, "%s: there is no user '%s'", use->name, use->text);
+	uid = strtoul(name, &end, 10);
+	if (name[0] < '0' || name[0] > '9' || *end || errno || uid >= UINT32_MAX)
+		return -ENOENT;
 	scope->uid = (uint32_t)uid;
 	return 0;
+}
+
+static int parse_user(const struct option_use *use, void *to)
+{
+	if (!scope_set_user(to, use->text))
+		return 0;
+	return cmd_usage(use->verb, "%s: there is no user '%s'", use->name, use->text);
 }
 
 const struct option_spec scope_options[] = {

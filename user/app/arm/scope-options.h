@@ -9,6 +9,9 @@
 /* Of a struct armed_scope. */
 extern const struct option_spec scope_options[];
 
+/* A user by name, or by number.  Returns 0 or -ENOENT. */
+int scope_set_user(struct armed_scope *scope, const char *name);
+
 /* Look up the cgroup that was named, if one was.  Returns 0 or an exit code, reported. */
 int scope_find(struct armed_scope *scope);
 

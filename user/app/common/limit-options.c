@@ -29,20 +29,30 @@ static int parse_type(const char *text, uint32_t *ret, const char **ret_rest)
 	return 0;
 }
 
-int limit_option_parse(const struct option_use *use, void *to)
+int limit_options_add(struct limit_options *options, const char *text)
 {
-	struct limit_options *options = to;
 	struct limit_option *limit = &options->of[options->nr];
 	const char *time;
 
 	if (options->nr == LIMIT_OPTIONS_MAX)
-		return cmd_usage(use->verb, "more than %d times %s", LIMIT_OPTIONS_MAX, use->name);
+		return -E2BIG;
 	limit->limit_ns = 0;
-	if (parse_type(use->text, &limit->type, &time) ||
+	if (parse_type(text, &limit->type, &time) ||
 	    (strcmp(time, "none") &&
 	     (duration_parse(time, &limit->limit_ns) || !limit->limit_ns)))
+		return -EINVAL;
+	options->nr++;
+	return 0;
+}
+
+int limit_option_parse(const struct option_use *use, void *to)
+{
+	int error = limit_options_add(to, use->text);
+
+	if (error == -E2BIG)
+		return cmd_usage(use->verb, "more than %d times %s", LIMIT_OPTIONS_MAX, use->name);
+	if (error)
 		return cmd_usage(use->verb, "%s is TIME, such as 100ms, or TYPE=TIME, not '%s'",
 				 use->name, use->text);
-	options->nr++;
 	return 0;
 }

@@ -21,6 +21,12 @@ struct limit_options {
 	uint32_t nr;
 };
 
+/*
+ * Add one: [TYPE=]TIME or [TYPE=]none.  Returns 0, -EINVAL, or -E2BIG if there are
+ * LIMIT_OPTIONS_MAX already.
+ */
+int limit_options_add(struct limit_options *options, const char *text);
+
 /* An option's parser, see options.h: [TYPE=]TIME or [TYPE=]none, once more each time. */
 int limit_option_parse(const struct option_use *use, void *to);
 

@@ -21,6 +21,14 @@
 #include "base/time.h"
 #include "link/link.h"
 
+/* Return: true if the signal is to end the stream. */
+static bool is_end(const struct alert_stream *stream, int signal)
+{
+	if (stream->owner)
+		return stream->owner->signal(signal, stream->owner->arg);
+	return signal != SIGCHLD;
+}
+
 static bool is_satisfied(const struct alert_stream *stream)
 {
 	return stream->nr_wanted && stream->watching.nr_late >= stream->nr_wanted;
@@ -32,7 +40,7 @@ static bool has_ended(struct alert_stream *stream)
 	int signal;
 
 	while ((signal = signals_next(stream->signals)) != 0)
-		if (signal != SIGCHLD)
+		if (is_end(stream, signal))
 			stream->is_interrupted = true;
 	return stream->is_interrupted || is_satisfied(stream);
 }
@@ -90,7 +98,7 @@ static int print_new(struct alert_stream *stream)
 
 /* Wait for the bell, a signal or the end; returns what poll() does. */
 static int wait_bell(struct alert_stream *stream, struct pollfd fds[2],
-		     uint64_t end_ns)
+		     uint64_t end_ns, uint64_t most_ns)
 {
 	uint64_t now_ns = time_now_ns();
 	/* Ask without a bell, too: it may be lost. */
@@ -98,6 +106,8 @@ static int wait_bell(struct alert_stream *stream, struct pollfd fds[2],
 
 	if (stream->duration_ns && now_ns >= end_ns)
 		return 0;
+	if (wait_ns > most_ns)
+		wait_ns = most_ns;
 	if (stream->is_put_off && wait_ns > NSEC_PER_SEC)
 		wait_ns = NSEC_PER_SEC;
 	if (stream->duration_ns && end_ns - now_ns < wait_ns)
@@ -112,7 +122,8 @@ static int run(struct alert_stream *stream)
 		{ .fd = link_wakeup_fd(stream->link), .events = POLLIN },
 		{ .fd = stream->signals, .events = POLLIN },
 	};
-	uint64_t end_ns = time_now_ns() + stream->duration_ns;
+	uint64_t end_ns = time_now_ns() + stream->duration_ns, most_ns = UINT64_MAX;
+	const struct alert_stream_owner *owner = stream->owner;
 	int ret;
 
 	for (;;) {
@@ -120,7 +131,9 @@ static int run(struct alert_stream *stream)
 		ret = print_new(stream);
 		if (ret || has_ended(stream))
 			return ret;
-		if (!wait_bell(stream, fds, end_ns))
+		if (owner)
+			most_ns = owner->turn(stream, owner->arg);
+		if (!wait_bell(stream, fds, end_ns, most_ns))
 			return stream->nr_wanted ? CMD_TIMEOUT : CMD_OK;
 		if (has_ended(stream))
 			return CMD_OK;
@@ -147,7 +160,7 @@ static int begin(struct alert_stream *stream)
 		return cmd_link_failed(stream->link, error, "cannot watch");
 	if (!stream->has_since)
 		stream->next = stats.next_alert;
-	if (!stats.targets)
+	if (!stats.targets && !stream->owner)
 		log_warning("nothing is watched yet: 'pg-collect arm FILE' guards a program, and its alerts come then");
 	if (!stats.is_alive)
 		log_warning("the hooks no longer reach the module; the kernel's log (dmesg) says why");
@@ -165,12 +178,16 @@ int alert_stream_run(struct alert_stream *stream)
 	if (watching_init(&stream->watching, stream->link, stream->window_ns, stream->is_json) ||
 	    stream->signals < 0)
 		ret = cmd_no_memory();
+	if (!ret && stream->owner)
+		ret = stream->owner->begin(stream, stream->owner->arg);
 	if (!ret)
 		ret = begin(stream);
 	if (!ret) {
 		background_enter();
 		ret = finish(stream, run(stream));
 	}
+	if (stream->owner)
+		stream->owner->end(stream, stream->owner->arg);
 	if (stream->signals >= 0)
 		close(stream->signals);
 	watching_deinit(&stream->watching);

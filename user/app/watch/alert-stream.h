@@ -15,6 +15,24 @@ enum {
 	ALERT_STREAM_MAX_QUEUED = 64,
 };
 
+struct alert_stream;
+
+/* Who runs the stream as a part of more. */
+struct alert_stream_owner {
+	/*
+	 * The link is open, and what is wanted of the stream can still be set.  Returns 0 or an
+	 * exit code, reported.
+	 */
+	int (*begin)(struct alert_stream *stream, void *arg);
+	/* A signal came.  Returns true if it ends the stream. */
+	bool (*signal)(int signal, void *arg);
+	/* Between reading alerts.  Returns within how many ns to be called again. */
+	uint64_t (*turn)(struct alert_stream *stream, void *arg);
+	/* All alerts were printed, and the link is still open. */
+	void (*end)(struct alert_stream *stream, void *arg);
+	void *arg;
+};
+
 struct alert_stream {
 	/* Set by the operator. */
 	bool is_json;
@@ -23,6 +41,7 @@ struct alert_stream {
 	uint64_t window_ns; /* see watching_init() */
 	uint64_t next; /* sequence number */
 	uint32_t nr_wanted; /* 0: any number */
+	const struct alert_stream_owner *owner; /* NULL: none but the operator */
 
 	int signals; /* signals_open() */
 	bool is_interrupted; /* by a signal: the operator wants no more */

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The profiles of the service's directory, armed, each alone: one that is refused does not keep
+ * the others back.
+ *
+ * Arming what is armed already replaces its profile in the module, in one step, so what was
+ * guarded is guarded all the time.
+ */
+#ifndef _USER_APP_SERVE_SERVICE_ARMING_H
+#define _USER_APP_SERVE_SERVICE_ARMING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "app/common/child.h"
+#include "app/serve/service-config.h"
+#include "data/armed.h"
+
+struct link;
+
+/* A profile of the directory. */
+struct service_profile {
+	char *path;
+	const struct service_settings *settings;
+	bool is_armed;
+	uint32_t target_id;
+	dev_t dev; /* of the program's file, as the next */
+	ino_t inode;
+	struct child learner; /* of the limits of this machine; without a pid there is none */
+	uint64_t span_ns; /* for which it learns them */
+};
+
+struct service_profiles {
+	struct service_profile *of;
+	uint32_t nr;
+	uint32_t nr_armed;
+	struct armed_prices prices; /* measured when they are needed first */
+	bool has_prices;
+};
+
+/*
+ * Arm what is in the directory now, and disarm what was there before and is not any more.  What is
+ * wrong was reported.  @alive is called now and then.  Returns 0, or an exit code if nothing at
+ * all can be armed: the module does not answer.
+ */
+int service_arm(struct service_profiles *profiles, const struct service_config *config,
+		struct link *link, void (*alive)(void));
+
+/* A learner has ended: arm its profile with what it has learnt, and begin the next. */
+void service_arm_learnt(struct service_profiles *profiles, struct link *link);
+
+/* Disarm all of them, unless they are kept.  And forget them. */
+void service_disarm(struct service_profiles *profiles, struct link *link, bool is_kept);
+
+#endif /* _USER_APP_SERVE_SERVICE_ARMING_H */
