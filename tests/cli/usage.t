@@ -5,8 +5,8 @@
 # shellcheck source-path=SCRIPTDIR source=tap.sh
 . "${0%/*}/tap.sh"
 
-verbs="check audit train record learn show diff arm watch status disarm"
-plan $((14 + 4 * 11 + 32))
+verbs="check audit train record learn show diff arm watch status disarm serve"
+plan $((14 + 4 * 12 + 32))
 
 run
 [ "$code" = 0 ] && grep -q '^usage: pg-collect' "$scratch/out" && [ ! -s "$scratch/err" ]
@@ -14,7 +14,7 @@ ok $? "no arguments: brief usage"
 listed=$(sed -nE 's/^  ([a-z]+) .*/\1/p' "$scratch/out" | tr '\n' ' ')
 [ "$listed" = "$verbs " ]
 ok $? "with the verbs there are"
-[ "$(wc -l < "$scratch/out")" -le 15 ]
+[ "$(wc -l < "$scratch/out")" -le 16 ]
 ok $? "in a few lines"
 run --help
 [ "$code" = 0 ] && grep -q 'Exit status' "$scratch/out" && [ ! -s "$scratch/err" ]

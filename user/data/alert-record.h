@@ -65,6 +65,7 @@ struct record {
 	struct slow_request request; /* of kind request */
 	uint32_t nr_stacks;
 	struct slice *stacks;
+	bool is_gone; /* its process: another one may have its number now */
 	uint8_t *messages; /* as it came, for link_record_decode(); NULL: not kept */
 	uint32_t messages_size;
 };

@@ -2,6 +2,7 @@
 
 #include "app/common/identity.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -15,6 +16,12 @@
 
 /* With so many, identities_trim() forgets the older half. */
 #define MAX_IDENTITIES 4096
+
+static void clear(struct identity *identity)
+{
+	free(identity->exe);
+	free(identity->build_id);
+}
 
 static void look_up(struct identity *identity)
 {
@@ -39,6 +46,45 @@ static void look_up(struct identity *identity)
 	close(fd);
 }
 
+/* A new one, of which nothing is known; or NULL. */
+static struct identity *add(struct identities *identities, uint32_t image_id, uint32_t pid)
+{
+	struct identity *entries = reallocarray(identities->entries, identities->nr + 1,
+						sizeof(*entries));
+
+	if (!entries)
+		return NULL;
+	identities->entries = entries;
+	entries += identities->nr++;
+	*entries = (struct identity){ .image_id = image_id, .pid = pid };
+	return entries;
+}
+
+int identity_set(struct identities *identities, uint32_t image_id, const char *exe,
+		 const char *build_id)
+{
+	struct identity *identity = add(identities, image_id, 0);
+
+	if (!identity)
+		return -ENOMEM;
+	/* "" is a name, too: nobody looks for another one. */
+	identity->exe = strdup(exe ? exe : "");
+	identity->build_id = build_id ? strdup(build_id) : NULL;
+	return identity->exe && !identity->build_id == !build_id ? 0 : -ENOMEM;
+}
+
+bool identity_is(uint32_t pid, const char *exe, const char *build_id)
+{
+	struct identity now = { .pid = pid };
+	bool ret;
+
+	look_up(&now);
+	ret = now.exe && exe && !strcmp(now.exe, exe) && !now.build_id == !build_id &&
+	      (!build_id || !strcmp(now.build_id, build_id));
+	clear(&now);
+	return ret;
+}
+
 const struct identity *identity_get(struct identities *identities, uint32_t image_id, uint32_t pid)
 {
 	struct identity *identity = identities->entries;
@@ -52,22 +98,10 @@ const struct identity *identity_get(struct identities *identities, uint32_t imag
 		}
 		return identity;
 	}
-	identity = reallocarray(identities->entries, identities->nr + 1, sizeof(*identity));
-	if (!identity)
-		return NULL;
-	identities->entries = identity;
-	identity += identities->nr++;
-	memset(identity, 0, sizeof(*identity));
-	identity->image_id = image_id;
-	identity->pid = pid;
-	look_up(identity);
+	identity = add(identities, image_id, pid);
+	if (identity)
+		look_up(identity);
 	return identity;
-}
-
-static void clear(struct identity *identity)
-{
-	free(identity->exe);
-	free(identity->build_id);
 }
 
 static void remove_some(struct identities *identities, uint32_t at, uint32_t nr)

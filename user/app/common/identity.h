@@ -26,6 +26,11 @@ struct identities {
  * next call; NULL if there is no memory.
  */
 const struct identity *identity_get(struct identities *identities, uint32_t image_id, uint32_t pid);
+/* What is known of it from elsewhere; NULL: nothing.  Returns 0 or -ENOMEM. */
+int identity_set(struct identities *identities, uint32_t image_id, const char *exe,
+		 const char *build_id);
+/* Return: true if @pid runs this program now. */
+bool identity_is(uint32_t pid, const char *exe, const char *build_id);
 void identity_forget(struct identities *identities, uint32_t image_id);
 
 /* Forget the oldest when there are very many: for those who never end. */

@@ -16,7 +16,7 @@ static int unwind_one(struct unwinder *unwinder, const struct record *record,
 	enum unwind_end end;
 	int nr;
 
-	nr = unwind_slice(unwinder, record->pid, slice, frames, UNWIND_MAX_FRAMES, &end);
+	nr = unwind_slice(unwinder, record->is_gone ? 0 : record->pid, slice, frames, UNWIND_MAX_FRAMES, &end);
 	if (nr < 0)
 		return nr;
 	stack->frames = malloc((size_t)(nr ? nr : 1) * sizeof(*frames));

@@ -134,6 +134,21 @@ static void begin_waiting(struct alert_hook *hook, uint64_t now_ns)
 	memmove(hook->waiting, hook->waiting + nr, hook->nr_waiting * sizeof(*hook->waiting));
 }
 
+static void forget_waiting(struct alert_hook *hook)
+{
+	for (uint32_t i = 0; i < hook->nr_waiting; i++)
+		close(hook->waiting[i]);
+	hook->left_out += hook->nr_waiting;
+	hook->nr_waiting = 0;
+}
+
+void alert_hook_change(struct alert_hook *hook, const struct service_hook *wanted)
+{
+	hook->wanted = *wanted;
+	if (!wanted->command)
+		forget_waiting(hook);
+}
+
 void alert_hook_add(struct alert_hook *hook, const char *json, size_t len)
 {
 	int file;
@@ -160,8 +175,7 @@ static bool has_ended(struct alert_hook *hook, const struct running_hook *runnin
 	if (running->nr_signals || !status)
 		return true;
 	if (!hook->failed++)
-		log_warning("on-alert: '%s' failed (%s %d); from now on that is counted",
-			    hook->wanted.command,
+		log_warning("on-alert: the command failed (%s %d); from now on that is counted",
 			    WIFEXITED(status) ? "exit status" : "signal",
 			    WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
 	return true;
@@ -175,8 +189,8 @@ static void end_late(struct alert_hook *hook, struct running_hook *running, uint
 		return;
 	kill(-running->pid, running->nr_signals ? SIGKILL : SIGTERM);
 	if (!running->nr_signals++ && !hook->ended++)
-		log_warning("on-alert: '%s' was ended after %s; from now on that is counted",
-			    hook->wanted.command, duration_format(hook->wanted.timeout_ns, text));
+		log_warning("on-alert: the command was ended after %s; from now on that is counted",
+			    duration_format(hook->wanted.timeout_ns, text));
 	running->end_ns = now_ns + PATIENCE_NS;
 }
 
@@ -210,10 +224,13 @@ uint64_t alert_hook_due(const struct alert_hook *hook)
 
 void alert_hook_stop(struct alert_hook *hook)
 {
-	for (uint32_t i = 0; i < hook->nr_waiting; i++)
-		close(hook->waiting[i]);
-	hook->left_out += hook->nr_waiting;
-	hook->nr_waiting = 0;
+	uint64_t end_ns = time_now_ns() + PATIENCE_NS;
+
+	forget_waiting(hook);
+	while (hook->nr_running && time_now_ns() < end_ns) {
+		alert_hook_tick(hook, time_now_ns());
+		poll(NULL, 0, 10);
+	}
 	for (uint32_t i = 0; i < hook->nr_running; i++) {
 		kill(-hook->running[i].pid, SIGKILL);
 		waitpid(hook->running[i].pid, NULL, 0);

@@ -36,6 +36,9 @@ struct alert_hook {
 	uint64_t left_out; /* had no room to wait */
 };
 
+/* From now on another command, or none; those that run go on. */
+void alert_hook_change(struct alert_hook *hook, const struct service_hook *wanted);
+
 /* Run it for an alert, now or soon.  Nothing if there is no command. */
 void alert_hook_add(struct alert_hook *hook, const char *json, size_t len);
 
@@ -45,7 +48,7 @@ void alert_hook_tick(struct alert_hook *hook, uint64_t now_ns);
 /* When alert_hook_tick() is due, unless SIGCHLD comes before; UINT64_MAX: never. */
 uint64_t alert_hook_due(const struct alert_hook *hook);
 
-/* End all that run, and forget those that wait. */
+/* Give those that run a moment, end them, and forget those that wait. */
 void alert_hook_stop(struct alert_hook *hook);
 
 #endif /* _USER_APP_SERVE_ALERT_HOOK_H */

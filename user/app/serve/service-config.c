@@ -16,7 +16,7 @@
 #include "base/duration.h"
 #include "base/log.h"
 
-struct reader {
+struct config_reader {
 	const char *path;
 	uint32_t line;
 	struct service_config *config;
@@ -193,7 +193,7 @@ static const struct key keys[] = {
 enum { NR_KEYS = sizeof(keys) / sizeof(keys[0]) };
 
 static void __attribute__((format(printf, 2, 3)))
-refuse(struct reader *reader, const char *format, ...)
+refuse(struct config_reader *reader, const char *format, ...)
 {
 	char text[1024];
 	va_list args;
@@ -205,7 +205,7 @@ refuse(struct reader *reader, const char *format, ...)
 	reader->is_bad = true;
 }
 
-static void refuse_key(struct reader *reader, const char *name)
+static void refuse_key(struct config_reader *reader, const char *name)
 {
 	bool is_section = reader->settings != &reader->config->all;
 	char all[512];
@@ -219,7 +219,7 @@ static void refuse_key(struct reader *reader, const char *name)
 	       is_section ? " for one profile" : "", all);
 }
 
-static void take_value(struct reader *reader, int i, const char *value)
+static void take_value(struct config_reader *reader, int i, const char *value)
 {
 	const struct key *key = &keys[i];
 	char *object = key->is_setting ? (char *)reader->settings : (char *)reader->config;
@@ -252,7 +252,7 @@ static char *strip(char *text)
 	return text;
 }
 
-static void read_key(struct reader *reader, char *line)
+static void read_key(struct config_reader *reader, char *line)
 {
 	char *value = strchr(line, '=');
 	bool is_section = reader->settings != &reader->config->all;
@@ -278,7 +278,7 @@ static char *copy(const char *text)
 }
 
 /* It begins with what is wanted of all. */
-static void begin_section(struct reader *reader, const char *name)
+static void begin_section(struct config_reader *reader, const char *name)
 {
 	struct service_config *config = reader->config;
 	struct service_settings *sections;
@@ -306,7 +306,7 @@ static void begin_section(struct reader *reader, const char *name)
 	reader->given = 0;
 }
 
-static void read_line(struct reader *reader, char *line)
+static void read_line(struct config_reader *reader, char *line)
 {
 	static const char begin[] = "[profile ";
 	size_t len;
@@ -342,7 +342,7 @@ static void set_defaults(struct service_config *config)
 
 int service_config_read(const char *path, struct service_config *config)
 {
-	struct reader reader = { .path = path, .config = config, .settings = &config->all };
+	struct config_reader reader = { .path = path, .config = config, .settings = &config->all };
 	FILE *file = fopen(path, "re");
 	char *line = NULL;
 	size_t size = 0;

@@ -165,7 +165,7 @@ void service_outputs_change(struct service_outputs *outputs, const struct servic
 {
 	struct spool *spool = NULL;
 
-	outputs->hook.wanted = config->hook;
+	alert_hook_change(&outputs->hook, &config->hook);
 	outputs->config = config;
 	if (config->spool && open_spool(config, &spool))
 		return;

@@ -27,7 +27,7 @@ static void find_lock(struct diagnosis *diagnosis, const struct late_unit *unit)
 	for (uint32_t i = unit->nr_stacks; last->holder && i-- && !diagnosis->lock.stack;)
 		if (unit->stacks[i].tid == last->holder)
 			diagnosis->lock.stack = &unit->stacks[i];
-	if (last->holder)
+	if (last->holder && !diagnosis->alert.record->is_gone)
 		identity_comm(diagnosis->alert.record->pid, last->holder, diagnosis->lock.comm);
 	diagnosis->alert.lock = &diagnosis->lock;
 }
@@ -140,7 +140,8 @@ static void find_tracer(struct diagnosis *diagnosis)
 {
 	const struct record *record = diagnosis->alert.record;
 
-	if (record->stop_cause != PERFGUARD_STOP_CAUSE_TRACER || !record->stopped_by)
+	if (record->stop_cause != PERFGUARD_STOP_CAUSE_TRACER || !record->stopped_by ||
+	    record->is_gone)
 		return;
 	identity_comm(record->stopped_by, record->stopped_by, diagnosis->tracer);
 	if (diagnosis->tracer[0])
@@ -157,7 +158,7 @@ int diagnosis_init(struct diagnosis *diagnosis, struct identities *identities,
 	identity = identity_get(identities, record->image_id, record->pid);
 	if (!identity)
 		return -ENOMEM;
-	diagnosis->cgroup = identity_cgroup(record->pid);
+	diagnosis->cgroup = record->is_gone ? NULL : identity_cgroup(record->pid);
 	diagnosis->alert.exe = identity->exe;
 	diagnosis->alert.build_id = identity->build_id;
 	diagnosis->alert.loop = record->loop_id;

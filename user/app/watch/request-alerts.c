@@ -27,6 +27,8 @@ static void add_usual(struct watching *watching, struct alert_request *alert)
 	uint32_t target_id = alert->record->target_id;
 	uint64_t now_ns = time_now_ns();
 
+	if (!watching->link)
+		return;
 	if (requests->target_id != target_id || now_ns - watching->requests_ns >= USUAL_NS) {
 		memset(requests, 0, sizeof(*requests));
 		if (link_requests(watching->link, target_id, requests))

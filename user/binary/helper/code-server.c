@@ -12,7 +12,7 @@
 #include "binary/helper/code-wire.h"
 #include "binary/helper/confine.h"
 #include "binary/helper/foreign-code.h"
-#include "binary/helper/serve.h"
+#include "binary/helper/answering.h"
 
 struct code_server {
 	struct code_map *code;

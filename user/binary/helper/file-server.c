@@ -9,7 +9,7 @@
 #include "base/demangle.h"
 #include "binary/file/object.h"
 #include "binary/helper/confine.h"
-#include "binary/helper/serve.h"
+#include "binary/helper/answering.h"
 #include "binary/helper/wire.h"
 #include "binary/stack/cfi.h"
 

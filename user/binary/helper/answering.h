@@ -2,8 +2,8 @@
 /*
  * How a helper talks to its parent.
  */
-#ifndef _USER_BINARY_HELPER_SERVE_H
-#define _USER_BINARY_HELPER_SERVE_H
+#ifndef _USER_BINARY_HELPER_ANSWERING_H
+#define _USER_BINARY_HELPER_ANSWERING_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,4 +17,4 @@ bool serve_answer(const void *message, size_t size);
 /* Receive one of just this size.  *@ret_fd is the descriptor that came along, or -1. */
 bool serve_receive(void *ret, size_t size, int *ret_fd);
 
-#endif /* _USER_BINARY_HELPER_SERVE_H */
+#endif /* _USER_BINARY_HELPER_ANSWERING_H */

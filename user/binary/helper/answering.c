@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "binary/helper/serve.h"
+#include "binary/helper/answering.h"
 
 #include <string.h>
 #include <sys/socket.h>

@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The service: it arms, keeps each alert, says how it is, reloads without a gap, and survives."""
+
+import array
+import collections
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import threading
+import time
+
+from perfguard import (COLLECT, IS_SLOW, LONG, MS, TOP, collect, done, note, ok, run, skip, status,
+                       wait_until)
+
+PORT = "7186"
+TMP = pathlib.Path("/tmp/serve")
+PROFILES, CONFIG, SPOOL = TMP / "profiles.d", TMP / "perfguard.conf", TMP / "spool"
+SERVER, PLAYER = TMP / "server", TMP / "player"
+HOOKED = TMP / "hooked"
+SPIN, MIDDLE = 2, 1
+KINDS = (2, 3, 7)
+NR, SLOW_MS = 600, 150
+JOURNAL = pathlib.Path("/run/systemd/journal/socket")
+ARMED, NOT_ARMED, DISARMED, SPOOL_FAILED, SPOOL_GOES_ON, LATE, ENDED, LOST = (
+    "ed0ef48f52e24db09f658de45e10d3b7", "6b961067e13e4e19b96ac015b23d2122",
+    "fe1a387639014683bb6e99051e19ac7b", "8ed1f2df574649b1b863a2381f9739a7",
+    "e96bdb69d8f84e529b6bf5c720b574b0", "fe86aa21d29f4d8da02e7cda398f32f2",
+    "a78fade9de234a089c4502da16845d50", "331ba2e98735421f9be0f2ae6f25b802")
+
+
+def requests(name, nr, delay_ms=0, gap_ms=0):
+    """A file of requests; with a delay each spins for so long."""
+    number = random.Random(name)
+    with open(TMP / name, "wb") as file:
+        for seq in range(nr):
+            file.write(struct.pack("<4I3Q", number.choice(KINDS), SPIN if delay_ms else 0, MIDDLE,
+                                   seq, delay_ms * MS, 4000, gap_ms * MS))
+
+
+def play(name):
+    return run(PLAYER, "play", PORT, TMP / name, timeout=LONG).returncode == 0
+
+
+class Socket:
+    """Where datagrams are taken, as systemd does it."""
+
+    def __init__(self, path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        self.path = path
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(str(path))
+        self.all = []
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        while True:
+            data, more, _, _ = self.socket.recvmsg(1 << 20, 1024)
+            fds = array.array("i")
+            for _, _, passed in more:
+                fds.frombytes(passed)
+            for fd in fds:          # what is too large for a datagram comes as a file
+                data = os.pread(fd, 1 << 24, 0)
+                os.close(fd)
+            self.all.append(self.parse(data))
+
+    def parse(self, data):
+        return data.decode()
+
+    def end(self):
+        self.path.unlink()
+        self.socket.close()
+
+
+class Journal(Socket):
+    def parse(self, data):
+        fields = {}
+        while data:
+            line, _, data = data.partition(b"\n")
+            name, is_plain, value = line.partition(b"=")
+            if not is_plain:
+                size = struct.unpack("<Q", data[:8])[0]
+                value, data = data[8:8 + size], data[9 + size:]
+            fields[name.decode()] = value.decode()
+        return fields
+
+    def ids(self, which):
+        return [one for one in self.all if one.get("MESSAGE_ID") == which]
+
+
+class Serve:
+    def __init__(self, notify):
+        self.notify = notify
+        self.first = len(notify.all)
+        environment = dict(os.environ, NOTIFY_SOCKET=str(notify.path), WATCHDOG_USEC="4000000")
+        self.process = subprocess.Popen([COLLECT, "serve", "--config", CONFIG], env=environment,
+                                        stdin=subprocess.DEVNULL, stdout=open(TMP / "out", "ab"),
+                                        stderr=open(TMP / "err", "ab"))
+        self.wait("READY=1", 1)
+
+    def said(self):
+        return self.notify.all[self.first:]
+
+    def count(self, word):
+        return sum(line.startswith(word) for text in self.said() for line in text.split("\n"))
+
+    def wait(self, word, nr):
+        return wait_until(lambda: self.count(word) >= nr or self.process.poll() is not None) and \
+            self.count(word) >= nr
+
+    def status(self):
+        """What it said last, its numbers by the words behind them."""
+        line = [line for text in self.said() for line in text.split("\n")
+                if line.startswith("STATUS=")][-1]
+        words = line.replace(",", "").replace(";", "").split()
+        return line, {words[i + 1]: int(words[i]) for i in range(len(words) - 1)
+                      if words[i].isdigit()}
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def end(self):
+        if self.process.poll() is None:
+            self.signal(signal.SIGTERM)
+        return self.process.wait(LONG)
+
+
+def configure(*lines, spool=SPOOL):
+    CONFIG.write_text("\n".join((f"profiles = {PROFILES}", f"spool = {spool}", "window = none",
+                                 *lines)) + "\n", encoding="utf-8")
+
+
+def spooled(*options, spool=SPOOL):
+    text = collect("watch", "--spool", spool, "--json", *options).stdout
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def kinds(lines):
+    return collections.Counter(line["kind"] for line in lines)
+
+
+def errors():
+    return (TMP / "err").read_text()
+
+
+def begin(notify, journal):
+    hook = TMP / "hook"
+    hook.write_text(f"#!/bin/sh\ncat >> {HOOKED}\necho >> {HOOKED}\n")
+    hook.chmod(0o755)
+    (PROFILES / "bad.pgp").write_bytes((PROFILES / "server.pgp").read_bytes()[:5000])
+    configure("budget = none", f"on-alert = {hook}")
+    serve = Serve(notify)
+    if not ok(serve.process.poll() is None and serve.count("READY=1") == 1, "it is ready"):
+        note(errors())
+        done()
+    armed = status("profile")
+    ok([one["name"] for one in armed] == [str(PROFILES / "server.pgp")],
+       "when the profile of the directory is armed")
+    ok([one["PERFGUARD_PROFILE"] for one in journal.ids(ARMED)] == [str(PROFILES / "server.pgp")],
+       "the journal has that, with an id")
+    refused = journal.ids(NOT_ARMED)
+    ok(refused and {one["PERFGUARD_PROFILE"] for one in refused} == {str(PROFILES / "bad.pgp")} and
+       {one["PRIORITY"] for one in refused} == {"3"} and "damaged" in refused[0]["MESSAGE"],
+       "and that another one cannot be, as it is damaged")
+    ok("guarding by 1 of 2 profiles" in serve.status()[0], "so does what it says of itself")
+    return serve
+
+
+def alert(serve, journal):
+    play("one-slow")
+    ok(wait_until(lambda: kinds(spooled())["ended"] >= 1), "a late unit is in the spool")
+    line = [line for line in spooled() if line["kind"] == "ended"][-1]
+    ok(line["exe"] == str(SERVER) and line["elapsed_ns"] >= SLOW_MS * MS and line["hot_path"],
+       f"with all that watch says: {line['elapsed_ns'] / MS:.0f} ms")
+    text = collect("watch", "--spool", SPOOL)
+    ok(text.returncode == 0 and "LATE server" in text.stdout and "ended server" in text.stdout,
+       "for people, too")
+    ok(wait_until(lambda: journal.ids(ENDED)), "the journal has it")
+    late = journal.ids(LATE)[0]
+    ok(late["PRIORITY"] == "4" and late["PERFGUARD_EXE"] == str(SERVER) and
+       json.loads(late["PERFGUARD_JSON"])["seq"] == int(late["PERFGUARD_SEQ"]) and
+       late["MESSAGE"].count("\n") >= 3, "with its fields")
+    ok(wait_until(lambda: HOOKED.exists() and HOOKED.read_text().count("\n{") + 1 >= 2),
+       "the command for alerts was run")
+    hooked = [json.loads(line) for line in HOOKED.read_text().splitlines() if line]
+    ok({"late", "ended"} <= set(kinds(hooked)), "with its JSON")
+    ok(serve.wait("WATCHDOG=1", 3), "the watchdog is fed")
+    again = spooled("--unwind")
+    old, new = ([frame["function"] for frame in one["stacks"][0]["frames"]]
+                for one in ([line for line in lines if line["kind"] == "late"][0]
+                            for lines in (spooled(), again)))
+    ok(kinds(again)["ended"] and old == new and len(old) > 2,
+       f"its stacks can be unwound once more: {len(new)} frames")
+
+
+def reload(serve):
+    """With another budget, again and again, while units run."""
+    before = status("target")[0]["units"]
+    load = subprocess.Popen([PLAYER, "play", PORT, TMP / "long"])
+    reloads = 0
+    while load.poll() is None:
+        configure(f"budget = {3 + reloads % 2}")
+        reloads += 1
+        serve.signal(signal.SIGHUP)
+        if not serve.wait("READY=1", 1 + reloads):
+            break
+    wait_until(lambda: load.poll() is not None)
+    target, profile = status("target"), status("profile")
+    played = (TMP / "long").stat().st_size // 40
+    ok(reloads >= 2 and serve.count("RELOADING=1") == reloads,
+       f"reloaded {reloads} times under load, and said so")
+    ok(len(target) == 1 and abs(target[0]["units"] - before - played) <= 3,
+       f"no unit was missed meanwhile: {target[0]['units'] - before} of {played}")
+    ok(profile[0]["budget"] == 3 + (reloads - 1) % 2, f"the budget is the new one: {profile[0]['budget']}")
+    CONFIG.write_text("bugdet = 3\n")
+    serve.signal(signal.SIGHUP)
+    ok(serve.wait("READY=1", 2 + reloads) and len(status("profile")) == 1,
+       "a configuration that is wrong changes nothing")
+
+
+def killed(serve, notify):
+    """What comes while nobody reads is there afterwards."""
+    configure("budget = none")
+    play("slow")
+    serve.signal(signal.SIGKILL)
+    serve.process.wait()
+    at_death = len(spooled())
+    ok(len(status("profile")) == 1, "killed, it leaves the program guarded")
+    play("slow")
+    serve = Serve(notify)
+    play("slow")
+    next_alert = status("stats")[0]["next_alert"] if status("stats") else None
+    wait_until(lambda: spooled()[-1]["kind"] == "ended" and len(spooled()) > at_death)
+    time.sleep(2)
+    lines = spooled()
+    numbers = [line["seq"] for line in lines if line["kind"] in ("late", "ended", "novel")]
+    lost = sum(line["count"] for line in lines if line["kind"] == "lost")
+    note(f"{at_death} when it died, {len(lines)} now, next {next_alert}, {kinds(lines)}")
+    ok(len(numbers) == len(set(numbers)), "no alert is there twice")
+    ok(len(numbers) + lost == max(numbers), f"{len(numbers)} of {max(numbers)} alerts are there, "
+       f"and {lost} are counted as lost")
+    ok(lost == 0, "none is lost")
+    return serve
+
+
+def full(serve, notify, journal):
+    disk = TMP / "disk"
+    disk.mkdir()
+    run("mount", "-t", "tmpfs", "-o", "size=400k", "none", disk)
+    spool = disk / "spool"
+    configure("budget = none", spool=spool)
+    serve.signal(signal.SIGHUP)
+    serve.wait("READY=1", 2)
+    play("slow")
+    play("slow")
+    ok(wait_until(lambda: journal.ids(SPOOL_FAILED)), "a full disk is reported")
+    wait_until(lambda: serve.status()[1]["not"] > 0)
+    line, numbers = serve.status()
+    ok(numbers["not"] > 0 and len(journal.ids(SPOOL_FAILED)) == 1, f"once, and counted: {line}")
+    run("mount", "-o", "remount,size=64m", disk)
+    play("one-slow")
+    ok(wait_until(lambda: journal.ids(SPOOL_GOES_ON)), "with room again it goes on")
+    ok(spooled(spool=spool)[-1]["kind"] in ("late", "ended"), "and keeps what comes")
+    configure("budget = none", "spool-alerts = 10", spool=spool)
+    serve.signal(signal.SIGHUP)
+    serve.wait("READY=1", 3)
+    play("slow")
+    ok(wait_until(lambda: serve.status()[1]["dropped"] > 0) and len(spooled(spool=spool)) <= 10,
+       f"a spool that is full drops the oldest, and counts them: {serve.status()[0]}")
+
+
+def sleepers():
+    return [path.parent.name for path in pathlib.Path("/proc").glob("[0-9]*/cmdline")
+            if path.read_bytes() == b"/bin/sleep\x001086\x00"]
+
+
+def hanging(serve):
+    configure("budget = none", "on-alert = /bin/sleep 1086", "on-alert-timeout = 1s",
+              "on-alert-most = 2")
+    serve.signal(signal.SIGHUP)
+    serve.wait("READY=1", 4)
+    most, load = 0, subprocess.Popen([PLAYER, "play", PORT, TMP / "slow"])
+    while load.poll() is None:
+        most = max(most, len(sleepers()))
+        time.sleep(0.05)
+    ok(most == 2, f"of a command that hangs {most} run at once")
+    ok(wait_until(lambda: serve.status()[1]["too"] >= 2), f"they are ended: {serve.status()[0]}")
+    configure("budget = none", f"silence = 2199-01-01 {SERVER.name}", spool=TMP / "silent")
+    serve.signal(signal.SIGHUP)
+    serve.wait("READY=1", 5)
+    reported = serve.status()[1]["alerts"]
+    play("one-slow")
+    ok(wait_until(lambda: kinds(spooled(spool=TMP / "silent"))["ended"]), "a silenced alert is spooled")
+    ok(wait_until(lambda: serve.status()[1]["silenced"] >= 2) and
+       serve.status()[1]["alerts"] == reported, "and reported nowhere else")
+
+
+def end(serve, notify, journal):
+    ok(serve.end() == 0 and serve.count("STOPPING=1") == 1, "it ends by SIGTERM, and says so")
+    ok(not status("target") and journal.ids(DISARMED), "with what it armed disarmed")
+    ok(not sleepers(), "and nothing left that it started")
+    configure("budget = none", "keep-armed = yes")
+    serve = Serve(notify)
+    ok(serve.end() == 0 and len(status("profile")) == 1, "or kept, if that is wanted")
+    (PROFILES / "server.pgp").rename(TMP / "moved.pgp")
+    serve = Serve(notify)
+    ok(not status("profile"), "a profile that is there no more is disarmed by the next one")
+    serve.end()
+    journal.end()
+    (TMP / "moved.pgp").rename(PROFILES / "server.pgp")
+    serve = Serve(notify)
+    play("one-slow")
+    ok(wait_until(lambda: "ended server" in (TMP / "out").read_text()),
+       "without a journal alerts go to stdout")
+    serve.end()
+
+
+def main():
+    TMP.mkdir(exist_ok=True)
+    PROFILES.mkdir()
+    for path in (SERVER, PLAYER):
+        shutil.copy(TOP / "build/tests/vm/guarded", path)
+    if IS_SLOW:
+        skip("a service", "with all of the kernel's checks on it takes too long to train")
+        done()
+    requests("trained", NR)
+    requests("long", 4000)
+    requests("slow", 12, SLOW_MS, 20)
+    requests("one-slow", 1, SLOW_MS)
+    server = subprocess.Popen([SERVER, "serve", PORT, TMP / "log"])
+    wait_until(lambda: f":{int(PORT):04X} " in pathlib.Path("/proc/net/udp").read_text(
+        encoding="ascii"))
+    result = collect("train", "-o", PROFILES / "server.pgp", "--workload",
+                     f"{PLAYER} play {PORT} {TMP / 'trained'}", "--hits", "2", "-e", SERVER,
+                     timeout=LONG)
+    if not ok(result.returncode == 0, "a server is trained"):
+        note(result.stderr[-600:])
+        done()
+    notify, journal = Socket(TMP / "notify"), Journal(JOURNAL)
+    serve = begin(notify, journal)
+    alert(serve, journal)
+    reload(serve)
+    serve = killed(serve, notify)
+    full(serve, notify, journal)
+    hanging(serve)
+    end(serve, notify, journal)
+    server.kill()
+    done()
+
+
+main()
