@@ -7,6 +7,7 @@
 #include "target/image.h"
 #include "target/target-lock.h"
 
+#include <linux/printk.h>
 #include <linux/workqueue.h>
 
 enum { ORPHANS_AGAIN = HZ / 10 };
@@ -34,6 +35,7 @@ static void profiles_drop(bool is_all)
 
 static void orphan_remove(struct pguard_target *target)
 {
+	pr_info_ratelimited("target %u removed: the process that made it has ended\n", target->id);
 	pguard_target_remove(target);
 	/* That can take minutes: what was loaded does not wait for the others. */
 	profiles_drop(false);

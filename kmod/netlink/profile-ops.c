@@ -15,6 +15,9 @@
 #include "target/image.h"
 #include "target/target-lock.h"
 
+#include <linux/slab.h>
+#include <linux/string.h>
+
 #include <linux/perfguard.h>
 
 static const u32 attributes[PGUARD_STAGING_KINDS] = {
@@ -179,6 +182,7 @@ static int profile_arm(struct pguard_request *request)
 		.is_cancelled = request->is_cancelled,
 	};
 	struct pguard_profile *profile;
+	const char *name = NULL;
 	u32 target_id, processes;
 	int ret = get_budget(info, &spec.budget_ppm, &spec.model) ?:
 		  pguard_nl_scope(info, info->attrs[PERFGUARD_A_PROFILE_CGROUP_ID],
@@ -192,12 +196,18 @@ static int profile_arm(struct pguard_request *request)
 		/* Until it is armed, or that has failed, it stays what it is. */
 		profile->is_arming = true;
 		profile->refused_error = 0;
+		/* Armed, it may go at any time. */
+		name = kstrdup(profile->name, GFP_KERNEL);
 	}
 	mutex_unlock(&pguard_control);
 	if (!ret)
 		ret = pguard_activate_arm(profile, &spec, &target_id, &processes, info->extack) ?:
 		      nla_put_u32(request->reply, PERFGUARD_A_PROFILE_TARGET_ID, target_id) ?:
 		      nla_put_u32(request->reply, PERFGUARD_A_PROFILE_PROCESSES, processes);
+	/* A target of the sender's own is no guarding: a trial, or a training. */
+	if (!ret && !spec.target_id)
+		pguard_request_log(request, "armed", target_id, name);
+	kfree(name);
 out:
 	pguard_scope_put(&spec.scope);
 	return ret;

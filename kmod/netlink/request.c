@@ -25,11 +25,13 @@
 #include "control/control.h"
 #include "lib/refuse.h"
 #include "netlink/policy.h"
+#include "target/target.h"
 
 #include <linux/cred.h>
 #include <linux/file.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/ratelimit.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <net/net_namespace.h>
@@ -120,8 +122,38 @@ static struct pguard_request *request_new(struct sk_buff *skb, const struct genl
 	request->info.attrs = request->attrs;
 	request->info.extack = &request->extack;
 	request->cred = get_current_cred();
+	request->pid = task_tgid_nr(current);
+	get_task_comm(request->comm, current);
 	request->file = file;
 	return request;
+}
+
+/**
+ * pguard_request_log() - say in the kernel's log who wanted what
+ * @request: that was carried out
+ * @what: as "armed"
+ * @target_id: 0 for all targets
+ * @name: of the profile, as its loader has it; NULL if it is of none
+ *
+ * Context: may sleep.
+ */
+void pguard_request_log(const struct pguard_request *request, const char *what, u32 target_id,
+			const char *name)
+{
+	/* A service arms many at once. */
+	static DEFINE_RATELIMIT_STATE(limit, 5 * HZ, 2 * PGUARD_MAX_TARGETS);
+	size_t len = name ? strlen(name) : 0;
+	char which[24] = "all targets";
+
+	if (!__ratelimit(&limit))
+		return;
+	if (target_id)
+		scnprintf(which, sizeof(which), "target %u", target_id);
+	/* Names are others' choice. */
+	pr_info("%s %s by %*pE, process %d, uid %u%s%*pE\n", which, what,
+		(int)strnlen(request->comm, sizeof(request->comm)), request->comm, request->pid,
+		from_kuid(&init_user_ns, request->cred->uid), name ? ": " : "", (int)len,
+		name ?: "");
 }
 
 /* senders_lock is held. */

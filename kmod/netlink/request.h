@@ -5,6 +5,7 @@
 
 #include <linux/list.h>
 #include <linux/netlink.h>
+#include <linux/sched.h>
 #include <linux/types.h>
 #include <net/genetlink.h>
 
@@ -33,11 +34,15 @@ struct pguard_request {
 	struct netlink_ext_ack extack;
 	struct sk_buff *skb;
 	const struct cred *cred;
+	pid_t pid;	/* of the sending process, in the first namespace */
+	char comm[TASK_COMM_LEN];
 	struct nlattr *attrs[];
 };
 
 int pguard_request_queue(struct sk_buff *skb, const struct genl_info *info, struct file *file,
 			 int (*run)(struct pguard_request *request));
+void pguard_request_log(const struct pguard_request *request, const char *what, u32 target_id,
+			const char *name);
 void pguard_request_release(void);
 int pguard_request_init(void);
 void pguard_request_deinit(void);

@@ -31,15 +31,20 @@ static int target_take(struct genl_info *info, struct pguard_target **ret)
 	return error;
 }
 
-static int sites_add(struct genl_info *info, const struct pguard_probe_set_spec *spec,
+static int sites_add(struct pguard_request *request, const struct pguard_probe_set_spec *spec,
 		     struct perfguard_site_refusal *refused, u32 *ret_nr_refused)
 {
+	struct genl_info *info = &request->info;
 	struct pguard_target *target;
 	int ret = target_take(info, &target);
+	bool is_first;
 
 	if (ret)
 		return ret;
+	is_first = !target->nr_sites;
 	ret = pguard_probe_set_add(target, spec, refused, ret_nr_refused, info->extack);
+	if (!ret && is_first && *ret_nr_refused < spec->nr)
+		pguard_request_log(request, "trained on", target->id, NULL);
 	pguard_target_unlock(target);
 	return ret;
 }
@@ -73,7 +78,7 @@ static int site_add(struct pguard_request *request)
 	refused = kvmalloc_array(spec.nr, sizeof(*refused), GFP_KERNEL | __GFP_NOWARN);
 	if (!refused)
 		return -ENOMEM;
-	ret = sites_add(&request->info, &spec, refused, &nr_refused) ?:
+	ret = sites_add(request, &spec, refused, &nr_refused) ?:
 	      sites_reply(request, spec.nr - nr_refused, refused, nr_refused);
 	kvfree(refused);
 	return ret;

@@ -120,10 +120,28 @@ int pguard_nl_target_set_doit(struct sk_buff *skb, struct genl_info *info)
 	       pguard_request_queue(skb, info, NULL, target_set);
 }
 
+/* Whether a process watches itself, as one does that measures what guarding costs. */
+static bool is_own(const struct pguard_request *request, u32 id)
+{
+	const struct pguard_target *target;
+	bool ret;
+
+	mutex_lock(&pguard_control);
+	target = id ? pguard_target_find(id) : NULL;
+	ret = target && target->pid == request->pid;
+	mutex_unlock(&pguard_control);
+	return ret;
+}
+
 static int target_del(struct pguard_request *request)
 {
-	return pguard_target_del(pguard_nl_u32(request->info.attrs[PERFGUARD_A_TARGET_ID]),
-				 request->info.extack);
+	u32 id = pguard_nl_u32(request->info.attrs[PERFGUARD_A_TARGET_ID]);
+	bool is_quiet = is_own(request, id);
+	int ret = pguard_target_del(id, request->info.extack);
+
+	if (!ret && !is_quiet)
+		pguard_request_log(request, "disarmed", id, NULL);
+	return ret;
 }
 
 int pguard_nl_target_del_doit(struct sk_buff *skb, struct genl_info *info)
