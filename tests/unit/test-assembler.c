@@ -9,6 +9,7 @@
 #include <linux/perfguard.h>
 
 #include "link/assembler.h"
+#include "link/link.h"
 #include "tap.h"
 
 enum { SIZE = 64 };
@@ -102,16 +103,53 @@ static void feed_chunk(struct assembler *assembler, uint64_t seq, uint32_t index
 	feed(assembler, msg);
 }
 
+static void feed_whole(struct assembler *assembler, uint64_t seq)
+{
+	feed_fields(assembler, seq, sizeof(met));
+	for (uint32_t i = 0; i < 3; i++) {
+		feed_stack(assembler, seq, i, i == 1 ? 77 : 0);
+		feed_chunk(assembler, seq, i, 0, 40);
+		feed_chunk(assembler, seq, i, 40, SIZE - 40);
+	}
+}
+
+/* What is kept of one makes the same once more. */
+static void test_kept(struct assembler *assembler, struct seen *seen)
+{
+	struct seen again = { 0 };
+	uint8_t *messages;
+	uint32_t size, nr = 0;
+
+	feed_whole(assembler, 5);
+	assembler_finish(assembler);
+	ok(!seen->record.messages, "messages are not kept unless it is wanted");
+	assembler->keeps_messages = true;
+	feed_whole(assembler, 6);
+	feed_whole(assembler, 7);
+	assembler_finish(assembler);
+	messages = seen->record.messages;
+	size = seen->record.messages_size;
+	ok(messages && !link_record_decode(messages, size, take, &again) && again.nr == 1 &&
+	   again.record.seq == 7 && again.record.nr_stacks == 3 && again.record.type_id == 7 &&
+	   again.record.nr_met == 2 && !memcmp(again.record.met, met, sizeof(met)) &&
+	   !memcmp(again.record.stacks[2].bytes, bytes, SIZE),
+	   "what was kept of a record is that record");
+	for (uint32_t cut = 0; cut < size; cut++) {
+		uint8_t *part = malloc(cut + 1);
+
+		memcpy(part, messages, cut);
+		nr += link_record_decode(part, cut, take, &again) != 0;
+		free(part);
+	}
+	ok(!nr, "cut anywhere it is less, and nothing else");
+	record_clear(&again.record);
+}
+
 static void test_whole(struct assembler *assembler, struct seen *seen)
 {
 	const struct slice *stacks;
 
-	feed_fields(assembler, 1, sizeof(met));
-	for (uint32_t i = 0; i < 3; i++) {
-		feed_stack(assembler, 1, i, i == 1 ? 77 : 0);
-		feed_chunk(assembler, 1, i, 0, 40);
-		feed_chunk(assembler, 1, i, 40, SIZE - 40);
-	}
+	feed_whole(assembler, 1);
 	assembler_finish(assembler);
 	stacks = seen->record.stacks;
 	ok(seen->nr == 1 && seen->record.nr_stacks == 3 && !assembler->skipped,
@@ -167,11 +205,12 @@ int main(void)
 	struct seen seen = { 0 };
 	struct assembler assembler = { .fn = take, .arg = &seen };
 
-	plan(12);
+	plan(15);
 	for (uint32_t i = 0; i < SIZE; i++)
 		bytes[i] = (uint8_t)(i * 7);
 	test_whole(&assembler, &seen);
 	test_lies(&assembler, &seen);
+	test_kept(&assembler, &seen);
 	record_clear(&seen.record);
 	return tap_status();
 }
