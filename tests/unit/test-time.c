@@ -21,6 +21,21 @@ static bool refuses(const char *text)
 	return duration_parse(text, &ns) < 0;
 }
 
+static bool is_moment(const char *text, const char *expected)
+{
+	char printed[TIME_TEXT_MAX];
+	uint64_t ns;
+
+	return !time_parse(text, &ns) && !strcmp(time_format(ns, printed), expected);
+}
+
+static bool is_no_moment(const char *text)
+{
+	uint64_t ns;
+
+	return time_parse(text, &ns) < 0;
+}
+
 static bool prints(uint64_t ns, const char *expected)
 {
 	char text[DURATION_TEXT_MAX];
@@ -35,7 +50,7 @@ int main(void)
 {
 	char text[TIME_TEXT_MAX];
 
-	plan(28);
+	plan(33);
 	ok(reads("50ms", 50000000), "50ms");
 	ok(reads("2s", 2000000000), "2s");
 	ok(reads("300us", 300000), "300us");
@@ -53,6 +68,14 @@ int main(void)
 	ok(refuses("inf") && refuses("nan") && refuses("0x10"),
 	   "what only strtod() understands");
 	ok(refuses("1e30h"), "longer than can be represented");
+
+	ok(is_moment("2024-02-29", "2024-02-29T00:00:00.000000000Z"), "a day");
+	ok(is_moment("2024-01-31T23:59Z", "2024-01-31T23:59:00.000000000Z"), "a minute");
+	ok(is_moment("2024-01-31T23:59:58.25Z", "2024-01-31T23:59:58.250000000Z"), "part of a second");
+	ok(is_no_moment("2024-01-31T23:59") && is_no_moment("2024-01-31T23:59+01:00"),
+	   "none but in UTC");
+	ok(is_no_moment("2023-02-29") && is_no_moment("today") && is_no_moment("") &&
+		   is_no_moment("2024-01-31 x") && is_no_moment("1969-01-01"), "no moment");
 
 	ok(prints(0, "0 ns"), "0 ns");
 	ok(prints(999, "999 ns"), "999 ns");

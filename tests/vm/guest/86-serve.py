@@ -25,7 +25,7 @@ SERVER, PLAYER = TMP / "server", TMP / "player"
 HOOKED = TMP / "hooked"
 SPIN, MIDDLE = 2, 1
 KINDS = (2, 3, 7)
-NR, SLOW_MS = 600, 150
+NR, SLOW_MS, RELOADS = 600, 150, 4
 JOURNAL = pathlib.Path("/run/systemd/journal/socket")
 ARMED, NOT_ARMED, DISARMED, SPOOL_FAILED, SPOOL_GOES_ON, LATE, ENDED, LOST = (
     "ed0ef48f52e24db09f658de45e10d3b7", "6b961067e13e4e19b96ac015b23d2122",
@@ -41,6 +41,14 @@ def requests(name, nr, delay_ms=0, gap_ms=0):
         for seq in range(nr):
             file.write(struct.pack("<4I3Q", number.choice(KINDS), SPIN if delay_ms else 0, MIDDLE,
                                    seq, delay_ms * MS, 4000, gap_ms * MS))
+
+
+def start_server():
+    server = subprocess.Popen([SERVER, "serve", PORT, TMP / "log"])
+    wait_until(lambda: f":{int(PORT):04X} " in pathlib.Path("/proc/net/udp").read_text(
+        encoding="ascii"))
+    time.sleep(0.5)
+    return server
 
 
 def play(name):
@@ -199,28 +207,44 @@ def alert(serve, journal):
        f"its stacks can be unwound once more: {len(new)} frames")
 
 
+class Load:
+    """Plays the same requests again and again."""
+
+    def __init__(self, name):
+        self.rounds, self.is_over, self.name = 0, False, name
+        self.thread = threading.Thread(target=self.play)
+        self.thread.start()
+
+    def play(self):
+        while not self.is_over and play(self.name):
+            self.rounds += 1
+
+    def end(self):
+        """How many requests that were."""
+        self.is_over = True
+        self.thread.join()
+        return self.rounds * (TMP / self.name).stat().st_size // 40
+
+
 def reload(serve):
     """With another budget, again and again, while units run."""
     before = status("target")[0]["units"]
-    load = subprocess.Popen([PLAYER, "play", PORT, TMP / "long"])
-    reloads = 0
-    while load.poll() is None:
-        configure(f"budget = {3 + reloads % 2}")
-        reloads += 1
+    load = Load("trained")
+    for i in range(RELOADS):
+        configure(f"budget = {3 + i % 2}")
         serve.signal(signal.SIGHUP)
-        if not serve.wait("READY=1", 1 + reloads):
-            break
-    wait_until(lambda: load.poll() is not None)
+        serve.wait("READY=1", 2 + i)
+    played = load.end()
     target, profile = status("target"), status("profile")
-    played = (TMP / "long").stat().st_size // 40
-    ok(reloads >= 2 and serve.count("RELOADING=1") == reloads,
-       f"reloaded {reloads} times under load, and said so")
+    ok(serve.count("RELOADING=1") == RELOADS and serve.count("READY=1") == 1 + RELOADS,
+       f"reloaded {RELOADS} times under load, and said so")
     ok(len(target) == 1 and abs(target[0]["units"] - before - played) <= 3,
        f"no unit was missed meanwhile: {target[0]['units'] - before} of {played}")
-    ok(profile[0]["budget"] == 3 + (reloads - 1) % 2, f"the budget is the new one: {profile[0]['budget']}")
+    ok(round(100 * profile[0]["budget"]) == 3 + (RELOADS - 1) % 2,
+       f"the budget is the new one: {profile[0]['budget']}")
     CONFIG.write_text("bugdet = 3\n")
     serve.signal(signal.SIGHUP)
-    ok(serve.wait("READY=1", 2 + reloads) and len(status("profile")) == 1,
+    ok(serve.wait("READY=1", 2 + RELOADS) and len(status("profile")) == 1,
        "a configuration that is wrong changes nothing")
 
 
@@ -235,13 +259,12 @@ def killed(serve, notify):
     play("slow")
     serve = Serve(notify)
     play("slow")
-    next_alert = status("stats")[0]["next_alert"] if status("stats") else None
     wait_until(lambda: spooled()[-1]["kind"] == "ended" and len(spooled()) > at_death)
     time.sleep(2)
     lines = spooled()
     numbers = [line["seq"] for line in lines if line["kind"] in ("late", "ended", "novel")]
     lost = sum(line["count"] for line in lines if line["kind"] == "lost")
-    note(f"{at_death} when it died, {len(lines)} now, next {next_alert}, {kinds(lines)}")
+    note(f"{at_death} when it died, {len(lines)} now: {kinds(lines)}")
     ok(len(numbers) == len(set(numbers)), "no alert is there twice")
     ok(len(numbers) + lost == max(numbers), f"{len(numbers)} of {max(numbers)} alerts are there, "
        f"and {lost} are counted as lost")
@@ -301,6 +324,23 @@ def hanging(serve):
        serve.status()[1]["alerts"] == reported, "and reported nowhere else")
 
 
+def replaced(server, journal):
+    """The file of the program is replaced by the same build, as an update of a package may do."""
+    before = len(journal.ids(ARMED))
+    copy = TMP / "copy"
+    shutil.copy(SERVER, copy)
+    copy.rename(SERVER)
+    ok(wait_until(lambda: len(journal.ids(ARMED)) > before), "a program that was replaced is armed again")
+    ok(sorted(one["processes"] for one in status("profile")) == [0, 1],
+       "beside the process that runs what was there before")
+    server.kill()
+    server.wait()
+    server = start_server()
+    ok(wait_until(lambda: sum(one["processes"] for one in status("profile")) == 1),
+       "and the process that is started next is guarded")
+    return server
+
+
 def end(serve, notify, journal):
     ok(serve.end() == 0 and serve.count("STOPPING=1") == 1, "it ends by SIGTERM, and says so")
     ok(not status("target") and journal.ids(DISARMED), "with what it armed disarmed")
@@ -312,6 +352,11 @@ def end(serve, notify, journal):
     serve = Serve(notify)
     ok(not status("profile"), "a profile that is there no more is disarmed by the next one")
     serve.end()
+    run("umount", TMP / "disk")
+    log = run("dmesg").stdout
+    ok(all(f"{what} by pg-collect, process " in log and ", uid 0" in log
+           for what in ("armed", "disarmed", "trained on")) and
+       f": {PROFILES / 'server.pgp'}\n" in log, "the kernel's log has who did what")
     journal.end()
     (TMP / "moved.pgp").rename(PROFILES / "server.pgp")
     serve = Serve(notify)
@@ -330,12 +375,9 @@ def main():
         skip("a service", "with all of the kernel's checks on it takes too long to train")
         done()
     requests("trained", NR)
-    requests("long", 4000)
     requests("slow", 12, SLOW_MS, 20)
     requests("one-slow", 1, SLOW_MS)
-    server = subprocess.Popen([SERVER, "serve", PORT, TMP / "log"])
-    wait_until(lambda: f":{int(PORT):04X} " in pathlib.Path("/proc/net/udp").read_text(
-        encoding="ascii"))
+    server = start_server()
     result = collect("train", "-o", PROFILES / "server.pgp", "--workload",
                      f"{PLAYER} play {PORT} {TMP / 'trained'}", "--hits", "2", "-e", SERVER,
                      timeout=LONG)
@@ -349,6 +391,7 @@ def main():
     serve = killed(serve, notify)
     full(serve, notify, journal)
     hanging(serve)
+    server = replaced(server, journal)
     end(serve, notify, journal)
     server.kill()
     done()

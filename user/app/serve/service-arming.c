@@ -31,6 +31,7 @@ static void forget(struct service_profiles *profiles)
 	for (uint32_t i = 0; i < profiles->nr; i++) {
 		child_stop(&profiles->of[i].learner);
 		free(profiles->of[i].path);
+		free(profiles->of[i].program);
 	}
 	free(profiles->of);
 	profiles->of = NULL;
@@ -142,6 +143,8 @@ static int arm_loaded(struct service_profiles *profiles, struct service_profile 
 	const struct service_profile *same;
 	int ret;
 
+	free(profile->program);
+	profile->program = strdup(arming->samples.objects[0].path);
 	profile->dev = arming->dev;
 	profile->inode = arming->inode;
 	same = find_same(profiles, profile);
@@ -153,7 +156,6 @@ static int arm_loaded(struct service_profiles *profiles, struct service_profile 
 	ret = arm_file(arm, arming, link);
 	if (ret)
 		return ret;
-	profile->target_id = arming->target_id;
 	stale_targets_replace(link, arming->target_id);
 	fflush(stdout);
 	return 0;
@@ -199,6 +201,7 @@ static void arm_one(struct service_profiles *profiles, struct service_profile *p
 	arming_deinit(&arming);
 }
 
+/* Whether the profile at @path is one of them. */
 static bool is_here(const struct service_profiles *profiles, const char *path)
 {
 	for (uint32_t i = 0; i < profiles->nr; i++) {
@@ -222,25 +225,42 @@ static void disarm_target(struct link *link, uint32_t target_id, const char *pat
 		service_say(SERVICE_DISARMED, path, "%s is disarmed", path);
 }
 
-/* What is armed from the directory, by us or by those before us, and is not there any more. */
-static int disarm_others(const struct service_profiles *profiles,
-			 const struct service_config *config, struct link *link)
+static bool is_in(const char *path, const char *directory)
 {
-	char *directory = realpath(config->profiles, NULL);
-	size_t len = directory ? strlen(directory) : 0;
+	size_t len = strlen(directory);
+
+	return !strncmp(path, directory, len) && path[len] == '/' && !strchr(path + len + 1, '/');
+}
+
+/*
+ * What is armed from the @directory, by us or by those before us, and is not there any more; if it
+ * is NULL, what is armed of those that are there.
+ */
+static int disarm_some(const struct service_profiles *profiles, const char *directory,
+		       struct link *link)
+{
 	struct armed_profile *armed;
 	uint32_t nr;
 	int error = link_profiles(link, &armed, &nr);
 
-	for (uint32_t i = 0; !error && len && i < nr; i++)
-		if (armed[i].target_id && !strncmp(armed[i].name, directory, len) &&
-		    armed[i].name[len] == '/' && !strchr(armed[i].name + len + 1, '/') &&
-		    !is_here(profiles, armed[i].name))
+	if (error)
+		return cmd_link_failed(link, error, "cannot ask the module");
+	for (uint32_t i = 0; i < nr; i++)
+		if (armed[i].target_id && is_here(profiles, armed[i].name) == !directory &&
+		    (!directory || is_in(armed[i].name, directory)))
 			disarm_target(link, armed[i].target_id, armed[i].name);
-	if (!error)
-		link_profiles_free(armed, nr);
+	link_profiles_free(armed, nr);
+	return 0;
+}
+
+static int disarm_others(const struct service_profiles *profiles,
+			 const struct service_config *config, struct link *link)
+{
+	char *directory = realpath(config->profiles, NULL);
+	int ret = directory ? disarm_some(profiles, directory, link) : 0;
+
 	free(directory);
-	return error ? cmd_link_failed(link, error, "cannot ask the module") : 0;
+	return ret;
 }
 
 int service_arm(struct service_profiles *profiles, const struct service_config *config,
@@ -281,10 +301,22 @@ void service_arm_learnt(struct service_profiles *profiles, struct link *link)
 	}
 }
 
+void service_arm_program(struct service_profiles *profiles, const char *program, struct link *link)
+{
+	for (uint32_t i = 0; i < profiles->nr; i++) {
+		struct service_profile *profile = &profiles->of[i];
+
+		if (!profile->program || strcmp(profile->program, program))
+			continue;
+		child_stop(&profile->learner);
+		arm_one(profiles, profile, link);
+		begin_learning(profile);
+	}
+}
+
 void service_disarm(struct service_profiles *profiles, struct link *link, bool is_kept)
 {
-	for (uint32_t i = 0; !is_kept && i < profiles->nr; i++)
-		if (profiles->of[i].is_armed)
-			disarm_target(link, profiles->of[i].target_id, profiles->of[i].path);
+	if (!is_kept)
+		disarm_some(profiles, NULL, link);
 	forget(profiles);
 }

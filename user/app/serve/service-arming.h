@@ -23,8 +23,8 @@ struct link;
 struct service_profile {
 	char *path;
 	const struct service_settings *settings;
+	char *program; /* its path; NULL: not known */
 	bool is_armed;
-	uint32_t target_id;
 	dev_t dev; /* of the program's file, as the next */
 	ino_t inode;
 	struct child learner; /* of the limits of this machine; without a pid there is none */
@@ -49,6 +49,9 @@ int service_arm(struct service_profiles *profiles, const struct service_config *
 
 /* A learner has ended: arm its profile with what it has learnt, and begin the next. */
 void service_arm_learnt(struct service_profiles *profiles, struct link *link);
+
+/* The file of a program was replaced: arm its profile again. */
+void service_arm_program(struct service_profiles *profiles, const char *program, struct link *link);
 
 /* Disarm all of them, unless they are kept.  And forget them. */
 void service_disarm(struct service_profiles *profiles, struct link *link, bool is_kept);

@@ -348,6 +348,11 @@ int service_config_read(const char *path, struct service_config *config)
 	size_t size = 0;
 
 	set_defaults(config);
+	if (!config->profiles || !config->spool) {
+		if (file)
+			fclose(file);
+		return cmd_no_memory();
+	}
 	if (!file) {
 		log_error("cannot open %s: %s", path, strerror(errno));
 		return CMD_FAILED;

@@ -143,6 +143,8 @@ static int take(struct alert_sink *sink, const struct sunk_alert *alert)
 		service_say_alert(alert, outputs->text, outputs->json);
 		alert_hook_add(&outputs->hook, outputs->json, strlen(outputs->json));
 	}
+	if (!strcmp(alert->kind, "replaced") && alert->exe && !outputs->replaced)
+		outputs->replaced = strdup(alert->exe);
 	rewind(sink->text);
 	rewind(sink->json);
 	supervisor_watchdog();
@@ -174,11 +176,10 @@ void service_outputs_change(struct service_outputs *outputs, const struct servic
 	outputs->failed_at = 0;
 }
 
-bool service_outputs_next(const struct service_outputs *outputs, uint64_t *ret_seq)
+void service_outputs_next(const struct service_outputs *outputs, uint64_t *ret_seq)
 {
 	if (outputs->spool)
 		*ret_seq = spool_next(outputs->spool, outputs->load);
-	return outputs->spool;
 }
 
 void service_outputs_deinit(struct service_outputs *outputs)
@@ -189,6 +190,7 @@ void service_outputs_deinit(struct service_outputs *outputs)
 		fclose(outputs->sink.text);
 	if (outputs->sink.json)
 		fclose(outputs->sink.json);
+	free(outputs->replaced);
 	free(outputs->text);
 	free(outputs->json);
 }

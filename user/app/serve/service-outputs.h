@@ -24,6 +24,7 @@ struct service_outputs {
 	char load[SERVICE_LOAD_MAX]; /* of the module */
 	uint64_t failed_at; /* unsaved alerts when the spool failed first; 0: it does not fail */
 	struct alert_hook hook;
+	char *replaced; /* a program whose file was; who takes it frees it */
 	uint64_t reported; /* alerts */
 	uint64_t silenced;
 	char *text;
@@ -42,7 +43,7 @@ void service_outputs_deinit(struct service_outputs *outputs);
  */
 void service_outputs_change(struct service_outputs *outputs, const struct service_config *config);
 
-/* The module's record that is wanted next.  Returns false if that is not known. */
-bool service_outputs_next(const struct service_outputs *outputs, uint64_t *ret_seq);
+/* Set *@ret_seq to the module's record that is wanted next, if that is known. */
+void service_outputs_next(const struct service_outputs *outputs, uint64_t *ret_seq);
 
 #endif /* _USER_APP_SERVE_SERVICE_OUTPUTS_H */

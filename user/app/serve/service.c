@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "app/common/command.h"
@@ -93,7 +94,7 @@ static int begin(struct alert_stream *stream, void *arg)
 	pending_reload_by_hup();
 	link_keep_messages(stream->link);
 	stream->watching.sink = &service->outputs.sink;
-	stream->has_since = service_outputs_next(&service->outputs, &stream->next);
+	service_outputs_next(&service->outputs, &stream->next);
 	ret = service_arm(&service->profiles, &service->config, stream->link,
 			  supervisor_watchdog);
 	if (!ret)
@@ -132,6 +133,18 @@ static bool on_signal(int signal, void *arg)
 	return signal == SIGINT || signal == SIGTERM;
 }
 
+/* An update that has the build which the profile is of leaves no gap to be filled by hand. */
+static void arm_replaced(struct service *service, struct link *link)
+{
+	char *program = service->outputs.replaced;
+
+	if (!program)
+		return;
+	service->outputs.replaced = NULL;
+	service_arm_program(&service->profiles, program, link);
+	free(program);
+}
+
 static uint64_t least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -146,6 +159,7 @@ static uint64_t turn(struct alert_stream *stream, void *arg)
 		service->wants_reload = false;
 		reload(service, stream);
 	}
+	arm_replaced(service, stream->link);
 	service_arm_learnt(&service->profiles, stream->link);
 	alert_hook_tick(&service->outputs.hook, now_ns);
 	update_status(service, now_ns);

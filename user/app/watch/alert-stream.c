@@ -178,10 +178,10 @@ int alert_stream_run(struct alert_stream *stream)
 	if (watching_init(&stream->watching, stream->link, stream->window_ns, stream->is_json) ||
 	    stream->signals < 0)
 		ret = cmd_no_memory();
-	if (!ret && stream->owner)
-		ret = stream->owner->begin(stream, stream->owner->arg);
 	if (!ret)
 		ret = begin(stream);
+	if (!ret && stream->owner)
+		ret = stream->owner->begin(stream, stream->owner->arg);
 	if (!ret) {
 		background_enter();
 		ret = finish(stream, run(stream));

@@ -20,8 +20,8 @@ struct alert_stream;
 /* Who runs the stream as a part of more. */
 struct alert_stream_owner {
 	/*
-	 * The link is open, and what is wanted of the stream can still be set.  Returns 0 or an
-	 * exit code, reported.
+	 * The link is open, and what is wanted of the stream can still be set: it would begin with
+	 * the next alert.  Returns 0 or an exit code, reported.
 	 */
 	int (*begin)(struct alert_stream *stream, void *arg);
 	/* A signal came.  Returns true if it ends the stream. */
