@@ -22,8 +22,12 @@ PORT = "7186"
 TMP = pathlib.Path("/tmp/serve")
 PROFILES, CONFIG, SPOOL = TMP / "profiles.d", TMP / "perfguard.conf", TMP / "spool"
 SERVER, PLAYER = TMP / "server", TMP / "player"
-HOOKED = TMP / "hooked"
+HOOKED, OTHERS = TMP / "hooked", TMP / "others"
 SPIN, MIDDLE = 2, 1
+# As scripts/perfguard.service has it.
+UNIT = ("setpriv", "--inh-caps", "-all", "--bounding-set",
+        "-all,+sys_admin,+net_admin,+sys_ptrace,+dac_read_search")
+NOBODY = 65534
 KINDS = (2, 3, 7)
 NR, SLOW_MS, RELOADS = 600, 150, 4
 JOURNAL = pathlib.Path("/run/systemd/journal/socket")
@@ -44,7 +48,8 @@ def requests(name, nr, delay_ms=0, gap_ms=0):
 
 
 def start_server():
-    server = subprocess.Popen([SERVER, "serve", PORT, TMP / "log"])
+    """Another user's, so that its files and stacks are not root's own."""
+    server = subprocess.Popen([SERVER, "serve", PORT, OTHERS / "log"], user=NOBODY, group=NOBODY)
     wait_until(lambda: f":{int(PORT):04X} " in pathlib.Path("/proc/net/udp").read_text(
         encoding="ascii"))
     time.sleep(0.5)
@@ -107,8 +112,9 @@ class Serve:
         self.notify = notify
         self.first = len(notify.all)
         environment = dict(os.environ, NOTIFY_SOCKET=str(notify.path), WATCHDOG_USEC="4000000")
-        self.process = subprocess.Popen([COLLECT, "serve", "--config", CONFIG], env=environment,
-                                        stdin=subprocess.DEVNULL, stdout=open(TMP / "out", "ab"),
+        self.process = subprocess.Popen([*UNIT, COLLECT, "serve", "--config", CONFIG],
+                                        env=environment, stdin=subprocess.DEVNULL,
+                                        stdout=open(TMP / "out", "ab"),
                                         stderr=open(TMP / "err", "ab"))
         self.wait("READY=1", 1)
 
@@ -369,6 +375,8 @@ def end(serve, notify, journal):
 def main():
     TMP.mkdir(exist_ok=True)
     PROFILES.mkdir()
+    OTHERS.mkdir()
+    os.chown(OTHERS, NOBODY, NOBODY)
     for path in (SERVER, PLAYER):
         shutil.copy(TOP / "build/tests/vm/guarded", path)
     if IS_SLOW:
