@@ -304,9 +304,19 @@ def full(serve, notify, journal):
        f"a spool that is full drops the oldest, and counts them: {serve.status()[0]}")
 
 
+def running(words):
+    """The processes whose command lines have this in them."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            found += [path.parent.name] if words in path.read_bytes() else []
+        except OSError:     # it has ended
+            pass
+    return found
+
+
 def sleepers():
-    return [path.parent.name for path in pathlib.Path("/proc").glob("[0-9]*/cmdline")
-            if path.read_bytes() == b"/bin/sleep\x001086\x00"]
+    return running(b"/bin/sleep\x001086\x00")
 
 
 def hanging(serve):
@@ -328,6 +338,24 @@ def hanging(serve):
     ok(wait_until(lambda: kinds(spooled(spool=TMP / "silent"))["ended"]), "a silenced alert is spooled")
     ok(wait_until(lambda: serve.status()[1]["silenced"] >= 2) and
        serve.status()[1]["alerts"] == reported, "and reported nowhere else")
+
+
+def learning(serve, journal):
+    """The limits of this machine, learnt into the profile and armed."""
+    before, old = len(journal.ids(ARMED)), (PROFILES / "server.pgp").read_bytes()
+    configure("budget = none", "adapt = 8s")
+    serve.signal(signal.SIGHUP)
+    serve.wait("READY=1", 6)
+    load = Load("trained")
+    ok(wait_until(lambda: len(journal.ids(ARMED)) > before + 1) and
+       (PROFILES / "server.pgp").read_bytes() != old,
+       "limits are learnt into the profile, which is armed again")
+    load.end()
+    note((errors().strip().splitlines() or ["nothing on stderr"])[-1])
+    ok(wait_until(lambda: running(b"learn\x00--live\x00")), "and learnt once more, for longer")
+    configure("budget = none", spool=TMP / "silent")
+    serve.signal(signal.SIGHUP)
+    serve.wait("READY=1", 7)
 
 
 def replaced(server, journal):
@@ -399,6 +427,7 @@ def main():
     serve = killed(serve, notify)
     full(serve, notify, journal)
     hanging(serve)
+    learning(serve, journal)
     server = replaced(server, journal)
     end(serve, notify, journal)
     server.kill()

@@ -21,6 +21,7 @@
 #include "base/base-name.h"
 #include "base/duration.h"
 #include "base/log.h"
+#include "base/pending.h"
 #include "link/link.h"
 
 /* Between two passes of learning limits lies as much again, up to a day. */
@@ -273,7 +274,7 @@ int service_arm(struct service_profiles *profiles, const struct service_config *
 	if (ret)
 		return ret;
 	report_unused(config);
-	for (uint32_t i = 0; i < profiles->nr; i++) {
+	for (uint32_t i = 0; i < profiles->nr && !pending_end(); i++) {
 		arm_one(profiles, &profiles->of[i], link);
 		begin_learning(&profiles->of[i]);
 		alive();
