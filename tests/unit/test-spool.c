@@ -219,6 +219,42 @@ static void killed(void)
 	clear();
 }
 
+struct slow_reader {
+	struct spool *writer;
+	uint64_t seq;
+};
+
+/* While one alert is read very many come. */
+static int read_slowly(const struct spool_alert *alert, void *arg)
+{
+	struct slow_reader *reader = arg;
+
+	(void)alert;
+	for (int i = 0; i < 500; i++)
+		add(reader->writer, "a", ++reader->seq, 50000);
+	return reader->seq < 1000 ? 0 : 1;
+}
+
+static void slow(void)
+{
+	struct spool_bounds bounds = { .bytes = 4 << 20, .alerts = 1 << 20 };
+	struct slow_reader reader = { .writer = open_spool(bounds) };
+	struct spool *spool;
+	char log[64];
+	struct stat st;
+
+	add(reader.writer, "a", ++reader.seq, 10);
+	snprintf(log, sizeof(log), "%s-wal", path);
+	ok(!spool_open(path, NULL, &spool, why) &&
+		   spool_read(spool, 0, 0, read_slowly, &reader, why) == 1,
+	   "a reader that takes its time gets what comes meanwhile");
+	ok(!stat(log, &st) && st.st_size <= 8 << 20, "and does not make the log grow: %lld bytes",
+	   (long long)st.st_size);
+	spool_close(spool);
+	spool_close(reader.writer);
+	clear();
+}
+
 static void foreign(void)
 {
 	struct spool *spool;
@@ -239,13 +275,14 @@ static void foreign(void)
 
 int main(void)
 {
-	plan(19);
+	plan(21);
 	close(mkstemp(path));
 	unlink(path);
 	kept();
 	bounded();
 	full();
 	killed();
+	slow();
 	foreign();
 	clear();
 	return tap_status();

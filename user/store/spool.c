@@ -16,7 +16,7 @@ enum {
 	BUSY_MS = 2000, /* a reader has it for a moment */
 	/* What goes when it is full: a share of all, and at least one. */
 	DROP_SHARE = 64,
-	/* Of an alert, beside what varies: the row and its place in two indices. */
+	/* Of an alert, beside what varies: the row and its place in the index. */
 	ROW_BYTES = 512,
 	/* Of the log, once it was taken into the file. */
 	LOG_BYTES = 4 << 20,
@@ -38,7 +38,6 @@ static const char schema[] =
 	" build_id TEXT, json TEXT NOT NULL, text TEXT NOT NULL, silenced INTEGER NOT NULL,"
 	" messages BLOB);"
 	"CREATE UNIQUE INDEX records ON alerts(load, seq);"
-	"CREATE INDEX times ON alerts(time_ns);"
 	"CREATE TABLE counts(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
 	"CREATE TABLE next(load TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;";
 
@@ -357,52 +356,105 @@ void spool_count(const struct spool *spool, struct spool_counts *ret)
 	ret->bytes = used_bytes(spool);
 }
 
-static const char *column(sqlite3_stmt *select, int at)
+/* Copies, as the row goes with the statement. */
+struct row {
+	struct spool_alert alert;
+	char *texts[6];
+	void *messages;
+	bool has_failed; /* out of memory */
+};
+
+static const char *copy_text(struct row *row, sqlite3_stmt *select, int at, int which)
 {
-	return (const char *)sqlite3_column_text(select, at);
+	const char *text = (const char *)sqlite3_column_text(select, at);
+
+	row->texts[which] = text ? strdup(text) : NULL;
+	row->has_failed |= !row->texts[which] && sqlite3_column_type(select, at) != SQLITE_NULL;
+	return row->texts[which];
 }
 
-static int give_row(sqlite3_stmt *select, spool_fn fn, void *arg)
+static void copy_row(struct row *row, sqlite3_stmt *select)
 {
-	const struct spool_alert alert = {
-		.id = (uint64_t)sqlite3_column_int64(select, 0),
-		.load = column(select, 1),
-		.seq = (uint64_t)sqlite3_column_int64(select, 2),
-		.time_ns = (uint64_t)sqlite3_column_int64(select, 3),
-		.at_ns = (uint64_t)sqlite3_column_int64(select, 4),
-		.kind = column(select, 5),
-		.exe = column(select, 6),
-		.build_id = column(select, 7),
-		.json = column(select, 8),
-		.text = column(select, 9),
-		.is_silenced = sqlite3_column_int(select, 10),
-		.messages = sqlite3_column_blob(select, 11),
-		.messages_size = (uint32_t)sqlite3_column_bytes(select, 11),
-	};
+	struct spool_alert *alert = &row->alert;
+	int size = sqlite3_column_bytes(select, 11);
 
-	if (!alert.load || !alert.kind || !alert.json || !alert.text)
-		return -ENOMEM;
-	return fn(&alert, arg);
+	alert->id = (uint64_t)sqlite3_column_int64(select, 0);
+	alert->load = copy_text(row, select, 1, 0);
+	alert->seq = (uint64_t)sqlite3_column_int64(select, 2);
+	alert->time_ns = (uint64_t)sqlite3_column_int64(select, 3);
+	alert->at_ns = (uint64_t)sqlite3_column_int64(select, 4);
+	for (int i = 0; i < 5; i++)
+		copy_text(row, select, 5 + i, 1 + i);
+	alert->kind = row->texts[1];
+	alert->exe = row->texts[2];
+	alert->build_id = row->texts[3];
+	alert->json = row->texts[4];
+	alert->text = row->texts[5];
+	alert->is_silenced = sqlite3_column_int(select, 10);
+	row->messages = size ? malloc((size_t)size) : NULL;
+	row->has_failed |= size && !row->messages;
+	if (row->messages)
+		memcpy(row->messages, sqlite3_column_blob(select, 11), (size_t)size);
+	alert->messages = row->messages;
+	alert->messages_size = row->messages ? (uint32_t)size : 0;
+}
+
+static void clear_row(struct row *row)
+{
+	for (int i = 0; i < 6; i++)
+		free(row->texts[i]);
+	free(row->messages);
+}
+
+/* The id from which on rows are wanted. */
+static uint64_t first_of(const struct spool *spool, uint32_t last)
+{
+	char *sql = sqlite3_mprintf("SELECT id FROM alerts ORDER BY id DESC LIMIT 1 OFFSET %u",
+				    last ? last - 1 : 0);
+	uint64_t ret = last && sql ? number(spool, sql, NULL, 0) : 0;
+
+	sqlite3_free(sql);
+	return ret;
+}
+
+/* The next row.  Returns SQLITE_ROW, SQLITE_DONE or an error. */
+static int read_row(sqlite3_stmt *select, uint64_t id, uint64_t since_ns, struct row *row)
+{
+	int code;
+
+	sqlite3_bind_int64(select, 1, (sqlite3_int64)id);
+	sqlite3_bind_int64(select, 2, (sqlite3_int64)since_ns);
+	code = sqlite3_step(select);
+	if (code == SQLITE_ROW)
+		copy_row(row, select);
+	/* The log cannot be taken into the file while somebody reads: not for as long as @fn takes. */
+	sqlite3_reset(select);
+	return code == SQLITE_ROW && row->has_failed ? SQLITE_NOMEM : code;
 }
 
 int spool_read(struct spool *spool, uint64_t since_ns, uint32_t last, spool_fn fn, void *arg,
 	       char why[SPOOL_WHY_MAX])
 {
+	uint64_t id = first_of(spool, last);
 	sqlite3_stmt *select;
 	int code, ret = 0;
 
 	code = sqlite3_prepare_v2(spool->db,
-				  "SELECT * FROM alerts WHERE id IN (SELECT id FROM alerts WHERE"
-				  " time_ns >= ? ORDER BY id DESC LIMIT ?) ORDER BY id", -1,
-				  &select, NULL);
+				  "SELECT * FROM alerts WHERE id >= ? AND time_ns >= ?"
+				  " ORDER BY id LIMIT 1", -1, &select, NULL);
 	if (code != SQLITE_OK)
 		return failed(spool, code, "read", why);
-	sqlite3_bind_int64(select, 1, (sqlite3_int64)since_ns);
-	sqlite3_bind_int64(select, 2, last ? (sqlite3_int64)last : -1);
-	while (!ret && (code = sqlite3_step(select)) == SQLITE_ROW)
-		ret = give_row(select, fn, arg);
-	if (!ret && code != SQLITE_DONE)
-		ret = failed(spool, code, "read", why);
+	do {
+		struct row row = { .alert.id = 0 };
+
+		code = read_row(select, id, since_ns, &row);
+		if (code == SQLITE_ROW)
+			ret = fn(&row.alert, arg);
+		else if (code != SQLITE_DONE)
+			ret = failed(spool, code, "read", why);
+		id = row.alert.id + 1;
+		clear_row(&row);
+	} while (!ret && code == SQLITE_ROW);
 	sqlite3_finalize(select);
 	return ret;
 }

@@ -77,8 +77,8 @@ void spool_count(const struct spool *spool, struct spool_counts *ret);
 typedef int (*spool_fn)(const struct spool_alert *alert, void *arg);
 
 /*
- * The alerts since @since_ns, the oldest first; of them the @last ones, all if it is 0.  Returns 0,
- * what @fn returns, or a negative errno with the reason in @why.
+ * The alerts since @since_ns, the oldest first; only those of the @last ones, unless it is 0.  @fn
+ * may take its time: no transaction waits for it.  Returns 0, what @fn returns, or a negative errno with the reason in @why.
  */
 int spool_read(struct spool *spool, uint64_t since_ns, uint32_t last, spool_fn fn, void *arg,
 	       char why[SPOOL_WHY_MAX]);

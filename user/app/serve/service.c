@@ -22,7 +22,7 @@
 #include "link/link.h"
 #include "out/supervisor.h"
 
-enum { STATUS_MAX = 256 };
+enum { STATUS_MAX = 512 };
 
 /* How often who supervises us hears how it is. */
 #define STATUS_NS NSEC_PER_SEC
