@@ -9,11 +9,11 @@
 #   make bench      what it costs, beside bpftrace, perf and SystemTap
 #   make fuzz       readers of untrusted bytes, fed what libFuzzer makes up
 #   make figures    Documentation/figures.md from what was measured last
-#   make install    into PREFIX and DESTDIR
+#   make install    into PREFIX and DESTDIR; make uninstall removes it
+#   make deb        Debian packages; make check-deb tests them
 #
 # V=1 shows the commands.
 
-PREFIX ?= /usr/local
 CFLAGS ?= -O2 -g
 WARN := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wshadow
 BUILD ?= build
@@ -67,6 +67,7 @@ demo:
 -include tests/eval/eval.mk
 -include tests/bench/bench.mk
 -include tests/fuzz/fuzz.mk
+include scripts/install.mk
 
 # Tests speak TAP.  Two files at a time, as a VM keeps one processor busy; the
 # long ones begin early.  Warnings of the module's build are errors.  The debug
@@ -98,19 +99,7 @@ check-debug: setup
 	$(Q)$(MAKE) --no-print-directory all vm-programs
 	$(Q)$(PROVE) tests/vm/module-debug.t
 
-# The module goes to DKMS's source tree: dkms install perfguard/VERSION then.
-VERSION := 0.1
-DKMS_DIR = $(DESTDIR)/usr/src/perfguard-$(VERSION)
-MAN_PAGES := $(wildcard Documentation/man/*.1)
-
-install: pg-collect
-	install -D -m 755 pg-collect $(DESTDIR)$(PREFIX)/bin/pg-collect
-	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DKMS_DIR)
-	install -m 644 $(MAN_PAGES) $(DESTDIR)$(PREFIX)/share/man/man1
-	cp -r Kbuild kmod include $(DKMS_DIR)
-	sed 's/@VERSION@/$(VERSION)/' scripts/dkms.conf.in > $(DKMS_DIR)/dkms.conf
-
 clean:
 	$(Q)rm -rf $(BUILD) pg-collect
 
-.PHONY: all module demo setup check check-unit check-vm check-debug install clean
+.PHONY: all module demo setup check check-unit check-vm check-debug clean
