@@ -21,6 +21,8 @@ DKMS_DIR := /usr/src/perfguard-$(VERSION)
 # FROM:TO
 MAN_PAGES := $(wildcard Documentation/man/*.[1-8])
 PROGRAM_FILES = pg-collect:$(PREFIX)/bin/pg-collect \
+	scripts/completion/pg-collect.bash:$(BASHDIR)/pg-collect \
+	scripts/completion/_pg-collect:$(ZSHDIR)/_pg-collect \
 	$(foreach page,$(MAN_PAGES),$(page):$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
 MODULE_FILES = $(foreach file,$(shell find Kbuild kmod include -type f),$(file):$(DKMS_DIR)/$(file)) \
 	$(BUILD)/install/dkms.conf:$(DKMS_DIR)/dkms.conf

@@ -42,6 +42,12 @@ static void print_help(void)
 	     "the duration ended first.");
 }
 
+static void list_options(void)
+{
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		verb_list_options(verbs[i]);
+}
+
 static bool is_reader_gone(void)
 {
 	struct pollfd poll_fd = { .fd = STDOUT_FILENO, .events = POLLOUT };
@@ -130,6 +136,10 @@ int main(int argc, char **argv)
 	}
 	if (is_one_of(argv[1], "--version", "-V", NULL)) {
 		puts("pg-collect " CMD_VERSION);
+		return CMD_OK;
+	}
+	if (!strcmp(argv[1], "--list-options")) {
+		list_options();
 		return CMD_OK;
 	}
 	if (!is_one_of(argv[1], "--help", "-h", "help"))

@@ -196,6 +196,55 @@ static void print_help(const struct verb *verb)
 	paragraph_wrap(stdout, verb->exit ? verb->exit : VERB_EXIT, 13, 0);
 }
 
+static void list_option(const char *verb, const char *option, const struct option_spec *spec)
+{
+	printf("%s\t%s\t%s\t", verb, option, spec->value ? spec->value : "");
+	for (const char *const *choice = spec->choices; choice && *choice; choice++)
+		printf("%s%s", choice == spec->choices ? "" : " ", *choice);
+	printf("\t%s\n", spec->help);
+}
+
+static void list_specs(const char *verb, const struct option_spec *specs)
+{
+	char text[64];
+
+	for (; !is_end(specs); specs++) {
+		if (!specs->help || !specs->parse)
+			continue;
+		snprintf(text, sizeof(text), "-%c", specs->letter);
+		if (specs->letter)
+			list_option(verb, text, specs);
+		snprintf(text, sizeof(text), "--%s", specs->name);
+		if (specs->name)
+			list_option(verb, text, specs);
+	}
+}
+
+/* "FILE" of "[OPTION...] FILE...": the name of what an operand is. */
+static void list_operand(const struct verb *verb)
+{
+	size_t len = strcspn(verb->usage, "\n");
+	const char *end = verb->usage + len, *name;
+
+	while (end > verb->usage && strchr(".]", end[-1]))
+		end--;
+	for (name = end; name > verb->usage && !strchr(" [", name[-1]);)
+		name--;
+	printf("%s\t\t%.*s\t\t\n", verb->name, (int)(end - name), name);
+}
+
+void verb_list_options(const struct verb *verb)
+{
+	printf("\t%s\t\t\t%s\n", verb->name, verb->summary);
+	if (verb->operands == VERB_OPERANDS)
+		list_operand(verb);
+	for (const struct option_group *group = verb->groups; group->specs; group++)
+		list_specs(verb->name, group->specs);
+	list_specs(verb->name, help_options);
+	if (verb->operands == VERB_COMMAND)
+		printf("%s\t--\tCMD\t\tstart a program\n", verb->name);
+}
+
 /* The options as getopt_long() wants them. */
 struct parser {
 	bool wants_help;

@@ -85,4 +85,12 @@ extern const struct option_spec options_verbose[];
 /* Read the options of @argv and run the verb.  Returns an enum cmd_exit. */
 int verb_run(const struct verb *verb, int argc, char **argv);
 
+/*
+ * For the shells' completion: print what may follow the verb, a line each with
+ * five fields that tabs separate: verb, option, name of its value, choices of
+ * that, help.  A line without option is of operands, one without verb of the
+ * verb itself.
+ */
+void verb_list_options(const struct verb *verb);
+
 #endif /* _USER_APP_COMMON_OPTIONS_H */
