@@ -11,6 +11,7 @@
 
 #include "app/common/command.h"
 #include "app/common/check-report.h"
+#include "app/common/module-advice.h"
 #include "app/common/trial-text.h"
 #include "link/link.h"
 
@@ -83,13 +84,20 @@ static void check_trial(struct findings *findings, const struct stats *stats)
 		       "%s", text);
 }
 
-static void check_module(struct findings *findings)
+static void check_module(struct findings *findings, const char *release)
 {
+	char advice[160];
 	struct stats stats;
 	struct link *link;
 	int error;
 
 	error = link_open(&link);
+	if (error == -ENOENT) {
+		module_advice("", release, advice, sizeof(advice));
+		findings_add(findings, FINDING_BAD, "module", advice, "not loaded");
+		link_close(link);
+		return;
+	}
 	if (error) {
 		findings_add(findings, FINDING_BAD, "module", NULL, "%s", link_error(link));
 		link_close(link);
@@ -276,8 +284,8 @@ static void check_lockdown(struct findings *findings)
 		findings_add(findings, FINDING_OK, "lockdown", NULL, "none");
 	else
 		findings_add(findings, FINDING_NOTE, "lockdown",
-		       "sign the module with a key the kernel trusts (Secure Boot: enrol it with mokutil)",
-		       "%s: the kernel loads signed modules only", mode);
+		       "let it trust the key of DKMS: mokutil --import /var/lib/dkms/mok.pub, then reboot",
+		       "%s: the kernel loads only modules that are signed with a key it trusts", mode);
 }
 
 void machine_check(struct findings *findings)
@@ -287,7 +295,7 @@ void machine_check(struct findings *findings)
 	uname(&name);
 	check_permission(findings);
 	check_kernel(findings, &name);
-	check_module(findings);
+	check_module(findings, name.release);
 	check_config(findings, &name);
 	check_ftrace(findings);
 	check_block_io(findings);
