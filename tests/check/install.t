@@ -71,7 +71,7 @@ unknown=
 while read -r command; do
 	grep -qF -- "$command" Documentation/install.md || unknown+="$command; "
 done < <(sed -E 's/%s.*//' user/app/common/{module-advice,machine-check}.c |
-	grep -ohE ': (apt install|dkms install|modprobe|mokutil --import) [^",]*' | sed 's/^: //')
+	grep -ohE '[:,] (apt install|dkms (build|install)|modprobe|mokutil --import) [^",]*' | sed 's/^[:,] //')
 [ -z "$unknown" ]
 ok $? "what check advises is explained in Documentation/install.md"
 [ -z "$unknown" ] || echo "# not there: $unknown"

@@ -34,6 +34,15 @@ static void make(const char *path, const char *content)
 	fclose(file);
 }
 
+static bool advises_trust(const char *wanted)
+{
+	char text[160];
+
+	module_trust_advice(root, text, sizeof(text));
+	diag("%s", text);
+	return !strcmp(text, wanted);
+}
+
 static bool advises(const char *wanted)
 {
 	char text[160];
@@ -47,7 +56,7 @@ int main(void)
 {
 	char command[64];
 
-	plan(5);
+	plan(7);
 	if (!mkdtemp(root))
 		return 1;
 	ok(advises("install it: apt install ./perfguard-dkms_*.deb"), "nothing is there");
@@ -63,6 +72,11 @@ int main(void)
 	ok(advises("load it: modprobe perfguard"), "a module for this kernel");
 	make("/lib/modules/" RELEASE "/modules.dep", "updates/perfguard.ko.xz: kernel/b.ko\n");
 	ok(advises("load it: modprobe perfguard"), "a compressed one");
+	ok(advises_trust("have DKMS sign it: apt install openssl, dkms build --force perfguard/" CMD_VERSION
+			 ", dkms install --force perfguard/" CMD_VERSION), "signatures are wanted, and DKMS has no key");
+	make("/var/lib/dkms/mok.pub", "");
+	ok(advises_trust("let it trust the key of DKMS: mokutil --import /var/lib/dkms/mok.pub, then reboot"),
+	   "signatures are wanted, and DKMS has one");
 	snprintf(command, sizeof(command), "rm -r %s", root);
 	return system(command) ? 1 : tap_status();
 }

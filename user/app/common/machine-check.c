@@ -270,7 +270,7 @@ static void check_block_io(struct findings *findings)
 /* The mode in brackets is the one in force: "none [integrity] confidentiality". */
 static void check_lockdown(struct findings *findings)
 {
-	char line[128];
+	char line[128], advice[160];
 	char *mode;
 
 	if (!read_line("/sys/kernel/security/lockdown", line, sizeof(line)))
@@ -280,11 +280,11 @@ static void check_lockdown(struct findings *findings)
 		return;
 	mode++;
 	mode[strcspn(mode, "]")] = '\0';
+	module_trust_advice("", advice, sizeof(advice));
 	if (!strcmp(mode, "none"))
 		findings_add(findings, FINDING_OK, "lockdown", NULL, "none");
 	else
-		findings_add(findings, FINDING_NOTE, "lockdown",
-		       "let it trust the key of DKMS: mokutil --import /var/lib/dkms/mok.pub, then reboot",
+		findings_add(findings, FINDING_NOTE, "lockdown", advice,
 		       "%s: the kernel loads only modules that are signed with a key it trusts", mode);
 }
 

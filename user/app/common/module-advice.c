@@ -45,3 +45,15 @@ void module_advice(const char *root, const char *release, char *text, size_t siz
 	else
 		snprintf(text, size, "build it: dkms install " DKMS_NAME);
 }
+
+void module_trust_advice(const char *root, char *text, size_t size)
+{
+	char key[256];
+
+	snprintf(key, sizeof(key), "%s/var/lib/dkms/mok.pub", root);
+	if (access(key, F_OK))
+		snprintf(text, size, "have DKMS sign it: apt install openssl, dkms build --force " DKMS_NAME
+			 ", dkms install --force " DKMS_NAME);
+	else
+		snprintf(text, size, "let it trust the key of DKMS: mokutil --import /var/lib/dkms/mok.pub, then reboot");
+}

@@ -12,4 +12,7 @@
  */
 void module_advice(const char *root, const char *release, char *text, size_t size);
 
+/* The same where the kernel loads only modules that are signed with a key it trusts. */
+void module_trust_advice(const char *root, char *text, size_t size);
+
 #endif /* _USER_APP_COMMON_MODULE_ADVICE_H */
