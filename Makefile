@@ -99,7 +99,13 @@ check-debug: setup
 	$(Q)$(MAKE) --no-print-directory all vm-programs
 	$(Q)$(PROVE) tests/vm/module-debug.t
 
+# As root.  A machine's compiler is slow in QEMU: most of an hour.
+check-deb: setup
+	$(Q)scripts/setup --deb
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(PROVE) -j 1 tests/deb/packages.t tests/deb/machine.t
+
 clean:
 	$(Q)rm -rf $(BUILD) pg-collect
 
-.PHONY: all module demo setup check check-unit check-vm check-debug clean
+.PHONY: all module demo setup check check-unit check-vm check-debug check-deb clean
