@@ -9,7 +9,7 @@ cd "${0%/*}/../.." || exit 1
 unset MAKEFLAGS MFLAGS MAKELEVEL
 root=$scratch/root
 version=$("$program" --version | cut -d ' ' -f 2)
-plan 18
+plan 19
 
 # install_with TARGET [VARIABLE=VALUE...]
 install_with()
@@ -65,6 +65,9 @@ install_with uninstall
 find "$root" ! -type d | sort | diff "$scratch/before" - | grep '^[<>]' > "$scratch/diff"
 printf '> %s\n' "$root"/etc/perfguard/{perfguard.conf,profiles.d/a.pgp} | cmp -s "$scratch/diff" -
 ok $? "nor removed"
+
+[ "$(grep -oE 'perfguard/[0-9.]+' Documentation/install.md | sort -u)" = "perfguard/$version" ]
+ok $? "Documentation/install.md names this version"
 
 # The commands that check advises, up to what it fills in.
 unknown=
