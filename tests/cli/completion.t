@@ -75,7 +75,7 @@ same "$(printf '%s\n' "${verbs[@]}" | sort | tr '\n' ' ')" "$(in_bash help "")" 
 
 if [ -z "$(command -v zsh)" ]; then
 	for ((i = 0; i < ${#verbs[@]} + 7; i++)); do
-		skip "there is no zsh; scripts/setup --deb installs it"
+		skip "there is no zsh; scripts/setup installs it"
 	done
 	finish
 fi
