@@ -15,6 +15,7 @@ import subprocess
 import threading
 import time
 
+from guarded import reload as reload_module
 from perfguard import (COLLECT, IS_SLOW, LONG, MS, TOP, collect, done, note, ok, run, skip, status,
                        wait_until)
 
@@ -155,6 +156,12 @@ def spooled(*options, spool=SPOOL):
     return [json.loads(line) for line in text.splitlines()]
 
 
+def slow_ones(kind):
+    """Of this kind, about what was slow on purpose: on a busy host others are late, too."""
+    return [line for line in spooled() if line["kind"] == kind and
+            line["elapsed_ns"] >= SLOW_MS * MS]
+
+
 def kinds(lines):
     return collections.Counter(line["kind"] for line in lines)
 
@@ -188,15 +195,16 @@ def begin(notify, journal):
 
 def alert(serve, journal):
     play("one-slow")
-    ok(wait_until(lambda: kinds(spooled())["ended"] >= 1), "a late unit is in the spool")
-    line = [line for line in spooled() if line["kind"] == "ended"][-1]
+    ok(wait_until(lambda: slow_ones("ended")), "a late unit is in the spool")
+    line = slow_ones("ended")[-1]
     ok(line["exe"] == str(SERVER) and line["elapsed_ns"] >= SLOW_MS * MS and line["hot_path"],
        f"with all that watch says: {line['elapsed_ns'] / MS:.0f} ms")
     text = collect("watch", "--spool", SPOOL)
     ok(text.returncode == 0 and "LATE server" in text.stdout and "ended server" in text.stdout,
        "for people, too")
-    ok(wait_until(lambda: journal.ids(ENDED)), "the journal has it")
-    late = journal.ids(LATE)[0]
+    ok(wait_until(lambda: [one for one in journal.ids(ENDED)
+                           if int(one["PERFGUARD_SEQ"]) == line["seq"]]), "the journal has it")
+    late = journal.ids(LATE)[-1]
     ok(late["PRIORITY"] == "4" and late["PERFGUARD_EXE"] == str(SERVER) and
        json.loads(late["PERFGUARD_JSON"])["seq"] == int(late["PERFGUARD_SEQ"]) and
        late["MESSAGE"].count("\n") >= 3, "with its fields")
@@ -207,7 +215,7 @@ def alert(serve, journal):
     ok(serve.wait("WATCHDOG=1", 3), "the watchdog is fed")
     again = spooled("--unwind")
     old, new = ([frame["function"] for frame in one["stacks"][0]["frames"]]
-                for one in ([line for line in lines if line["kind"] == "late"][0]
+                for one in ([line for line in lines if line["kind"] == "late"][-1]
                             for lines in (spooled(), again)))
     ok(kinds(again)["ended"] and old == new and len(old) > 2,
        f"its stacks can be unwound once more: {len(new)} frames")
@@ -268,7 +276,8 @@ def killed(serve, notify):
     wait_until(lambda: spooled()[-1]["kind"] == "ended" and len(spooled()) > at_death)
     time.sleep(2)
     lines = spooled()
-    numbers = [line["seq"] for line in lines if line["kind"] in ("late", "ended", "novel")]
+    numbers = [line["seq"] for line in lines
+               if line["kind"] in ("late", "ended", "novel", "request")]
     lost = sum(line["count"] for line in lines if line["kind"] == "lost")
     note(f"{at_death} when it died, {len(lines)} now: {kinds(lines)}")
     ok(len(numbers) == len(set(numbers)), "no alert is there twice")
@@ -410,6 +419,7 @@ def main():
     if IS_SLOW:
         skip("a service", "with all of the kernel's checks on it takes too long to train")
         done()
+    reload_module(512)      # what others left in its ring is not read
     requests("trained", NR)
     requests("slow", 12, SLOW_MS, 20)
     requests("one-slow", 1, SLOW_MS)

@@ -273,6 +273,8 @@ int service_arm(struct service_profiles *profiles, const struct service_config *
 	ret = find(profiles, config) ?: measure(profiles);
 	if (ret)
 		return ret;
+	if (!profiles->nr)
+		log_warning("no profile is to be armed from %s: nothing is guarded", config->profiles);
 	report_unused(config);
 	for (uint32_t i = 0; i < profiles->nr && !pending_end(); i++) {
 		arm_one(profiles, &profiles->of[i], link);
