@@ -69,7 +69,7 @@ run_stage()
 	local line is_done=1
 
 	# With a thread for each of its processors QEMU hangs now and then.
-	timeout "${STAGE_SECONDS:-2400}" qemu-system-x86_64 -nodefaults -no-user-config -no-reboot \
+	timeout "${STAGE_SECONDS:-5400}" qemu-system-x86_64 -nodefaults -no-user-config -no-reboot \
 		-display none -vga none -net none -accel tcg,thread=single,tb-size=512 -smp 2 -m 2048 -rtc base=utc \
 		-cpu qemu64,+smep,+smap,+nx,+rdtscp,+ssse3,+sse4.1,+sse4.2,+popcnt,+fsgsbase \
 		-kernel "$kernel_cache/$2/vmlinuz" -initrd "$scratch/$2/initrd" \

@@ -61,7 +61,11 @@ knows_its_version()
 	dpkg-parsechangelog -l "$deb/tree/debian/changelog" -S Version | grep -E "^$version(\+git[0-9]{14})?$"
 }
 
-# A package of a later commit, or of the release of the tagged version before it, is an upgrade.
+has_profiles_directory()
+{
+	dpkg-deb -c "$deb"/perfguard_*.deb | grep ' ./etc/perfguard/profiles.d/$'
+}
+
 is_an_upgrade()
 {
 	dpkg --compare-versions "$(dpkg-deb -f "$deb"/perfguard_*.deb Version)" gt "$1"
@@ -74,7 +78,7 @@ try "they have what make install places" has_what_install_has
 try "their version is that of pg-collect" knows_its_version
 try "a later commit's is newer than one of a day before" is_an_upgrade \
 	"$("$program" --version | cut -d ' ' -f 2)+git$(date -u -d "@$(($(git log -1 --format=%ct) - 86400))" +%Y%m%d%H%M%S)"
-try "the profiles' directory is there" grep -q etc/perfguard/profiles.d/ <(dpkg-deb -c "$deb"/perfguard_*.deb)
+try "the profiles' directory is there" has_profiles_directory
 grep -qx /etc/perfguard/perfguard.conf <(dpkg-deb -I "$deb"/perfguard_*.deb conffiles)
 ok $? "the configuration is kept by upgrades"
 finish

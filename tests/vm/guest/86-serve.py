@@ -302,8 +302,8 @@ def full(serve, notify, journal):
     line, numbers = serve.status()
     ok(numbers["not"] > 0 and len(journal.ids(SPOOL_FAILED)) == 1, f"once, and counted: {line}")
     run("mount", "-o", "remount,size=64m", disk)
-    play("one-slow")
-    ok(wait_until(lambda: journal.ids(SPOOL_GOES_ON)), "with room again it goes on")
+    ok(wait_until(lambda: play("one-slow") and journal.ids(SPOOL_GOES_ON)),
+       "with room again it goes on")
     ok(spooled(spool=spool)[-1]["kind"] in ("late", "ended"), "and keeps what comes")
     configure("budget = none", "spool-alerts = 10", spool=spool)
     serve.signal(signal.SIGHUP)

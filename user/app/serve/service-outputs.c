@@ -11,6 +11,7 @@
 
 #include "app/common/command.h"
 #include "app/serve/service-messages.h"
+#include "base/duration.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "data/alert-record.h"
@@ -66,12 +67,18 @@ static bool is_silenced(const struct service_outputs *outputs, const struct sunk
 	return false;
 }
 
+/* A small alert may find room where a large one did not: it goes on when it has done so for a while. */
+#define GOES_ON_NS (3 * NSEC_PER_SEC)
+
 /* Once when it begins to fail, and once when it goes on. */
 static void report_spool(struct service_outputs *outputs, int error, const char *why)
 {
 	struct spool_counts counts;
 
-	if (!error == !outputs->failed_at)
+	if (error)
+		outputs->failed_ns = time_now_ns();
+	if (!error == !outputs->failed_at ||
+	    (!error && time_now_ns() - outputs->failed_ns < GOES_ON_NS))
 		return;
 	spool_count(outputs->spool, &counts);
 	if (error) {

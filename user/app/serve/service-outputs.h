@@ -23,6 +23,7 @@ struct service_outputs {
 	struct spool *spool; /* NULL: none */
 	char load[SERVICE_LOAD_MAX]; /* of the module */
 	uint64_t failed_at; /* unsaved alerts when the spool failed first; 0: it does not fail */
+	uint64_t failed_ns; /* CLOCK_MONOTONIC, when it did last */
 	struct alert_hook hook;
 	char *replaced; /* a program whose file was; who takes it frees it */
 	uint64_t reported; /* alerts */
