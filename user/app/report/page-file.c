@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "app/report/page-file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/common/command.h"
+#include "base/log.h"
+#include "out/page/page.h"
+#include "out/profile/profile-view.h"
+#include "store/file.h"
+#include "store/profile-file.h"
+
+/* A profile and what is seen of it. */
+struct loaded {
+	struct samples samples;
+	struct model model;
+	struct training training;
+	struct profile_view view;
+	bool is_loaded;
+	bool has_view;
+};
+
+static int load_profile(struct loaded *loaded, const char *path)
+{
+	char why[PROFILE_WHY_MAX];
+
+	if (profile_load(path, &loaded->samples, &loaded->model, &loaded->training, why)) {
+		log_error("%s", why);
+		return CMD_FAILED;
+	}
+	loaded->is_loaded = true;
+	if (profile_view_init(&loaded->view, path, &loaded->samples, &loaded->model,
+			      &loaded->training))
+		return cmd_no_memory();
+	loaded->has_view = true;
+	return CMD_OK;
+}
+
+static void loaded_deinit(struct loaded *loaded)
+{
+	if (loaded->has_view)
+		profile_view_deinit(&loaded->view);
+	if (!loaded->is_loaded)
+		return;
+	samples_deinit(&loaded->samples);
+	model_deinit(&loaded->model);
+}
+
+/*
+ * The next line of @file into @line, which has room for PAGE_MAX_LINE + 1 bytes: of a
+ * longer one so many, and the rest is skipped.  Returns false at the end.
+ */
+static bool read_line(FILE *file, char *line, size_t *ret_len)
+{
+	int character;
+
+	for (*ret_len = 0; (character = getc_unlocked(file)) != EOF && character != '\n';)
+		if (*ret_len <= PAGE_MAX_LINE)
+			line[(*ret_len)++] = (char)character;
+	return *ret_len || character == '\n';
+}
+
+static int read_lines(struct page *page, FILE *file, const char *name)
+{
+	char *line = malloc(PAGE_MAX_LINE + 1);
+	int ret = line ? 0 : -ENOMEM;
+	size_t len;
+
+	while (!ret && read_line(file, line, &len))
+		if (len)
+			ret = page_add_line(page, line, len);
+	free(line);
+	if (ret)
+		return cmd_no_memory();
+	if (ferror(file)) {
+		log_error("cannot read %s: %s", name, strerror(errno));
+		return CMD_FAILED;
+	}
+	return CMD_OK;
+}
+
+static int read_input(struct page *page, const char *path)
+{
+	FILE *file;
+	int ret;
+
+	if (!strcmp(path, "-"))
+		return read_lines(page, stdin, "standard input");
+	file = fopen(path, "re");
+	if (!file) {
+		log_error("cannot open %s: %s", path, strerror(errno));
+		return CMD_FAILED;
+	}
+	ret = read_lines(page, file, path);
+	fclose(file);
+	return ret;
+}
+
+/* A file of something else is a mistake, and no page of nothing. */
+static int check_lines(const struct page *page, const char *path)
+{
+	uint64_t nr = page_nr_lines(page), nr_broken = page_nr_broken(page);
+
+	if (nr && nr == nr_broken) {
+		log_error("%s has no line of JSON as 'pg-collect watch --json' and 'audit --json' "
+			  "write them", path);
+		return CMD_FAILED;
+	}
+	if (nr_broken)
+		log_warning("%" PRIu64 " of %" PRIu64 " lines of %s could not be read",
+			    nr_broken, nr, path);
+	return CMD_OK;
+}
+
+static int write_page(const struct page *page, const char *path)
+{
+	char why[FILE_WHY_MAX], *text;
+	size_t len;
+	int ret = CMD_OK;
+
+	if (page_render(page, &text, &len))
+		return cmd_no_memory();
+	if (file_replace(path, (uint8_t *)text, len, why)) {
+		log_error("%s", why);
+		ret = CMD_FAILED;
+	}
+	free(text);
+	return ret;
+}
+
+int page_file_write(const struct page_file *of)
+{
+	struct loaded loaded = { 0 };
+	struct page *page = page_new();
+	int ret = page ? cmd_check_output(of->output) : cmd_no_memory();
+
+	if (!ret && of->profile)
+		ret = load_profile(&loaded, of->profile);
+	if (!ret && loaded.has_view)
+		page_set_profile(page, &loaded.view);
+	if (!ret)
+		ret = read_input(page, of->input);
+	if (!ret)
+		ret = check_lines(page, of->input);
+	if (!ret)
+		ret = write_page(page, of->output);
+	page_free(page);
+	loaded_deinit(&loaded);
+	return ret;
+}

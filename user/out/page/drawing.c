@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "out/page/drawing.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/duration.h"
+#include "data/histogram.h"
+#include "out/page/incident.h"
+#include "out/page/markup.h"
+#include "out/page/sections.h"
+#include "out/text.h"
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100 * (double)(part < whole ? part : whole) / (double)whole : 0;
+}
+
+static void put_key(FILE *file, const struct bar_part *part)
+{
+	char text[DURATION_TEXT_MAX];
+
+	fprintf(file, "<li class=%s>", part->style);
+	markup_put(file, "%s ", part->name);
+	markup_put(file, "<b>%s</b>", duration_format(part->ns, text));
+}
+
+void drawing_bar(FILE *file, const char *title, const struct bar_part *parts, size_t nr,
+		 uint64_t whole_ns)
+{
+	double at = 0;
+
+	fputs("<figure class=bar><figcaption>", file);
+	markup_text(file, title);
+	fputs("</figcaption><svg width=100% height=14 aria-hidden=true>", file);
+	for (size_t i = 0; i < nr; i++) {
+		double width = percent(parts[i].ns, whole_ns);
+
+		if (width < 0.05)
+			continue;
+		fprintf(file, "<rect class=%s x=%.1f%% width=%.1f%% height=14 />", parts[i].style, at,
+			at + width < 100 ? width : 100 - at);
+		at = at + width < 100 ? at + width : 100;
+	}
+	fputs("</svg><ul class=key>", file);
+	for (size_t i = 0; i < nr; i++)
+		if (parts[i].ns)
+			put_key(file, &parts[i]);
+	fputs("</ul></figure>\n", file);
+}
+
+uint64_t drawing_time_step(uint64_t span_ns, uint32_t max)
+{
+	static const uint64_t seconds[] = {
+		1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200,
+		86400, 172800, 604800,
+	};
+	uint64_t step;
+
+	for (step = NSEC_PER_MSEC; step < NSEC_PER_SEC; step *= 10)
+		for (uint32_t factor = 1; factor <= 5; factor += factor == 1 ? 1 : 3)
+			if (span_ns / (factor * step) < max)
+				return factor * step;
+	for (size_t i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++)
+		if (span_ns / (seconds[i] * NSEC_PER_SEC) < max)
+			return seconds[i] * NSEC_PER_SEC;
+	for (step = 4 * 604800 * NSEC_PER_SEC; span_ns / step >= max;)
+		step *= 2;
+	return step;
+}
+
+enum {
+	LINE_HEIGHT = 230,
+	LINE_TOP = 14,
+	LINE_BOTTOM = 200, /* below it is the axis */
+	LINE_MARKS = 4,
+	COLUMNS = 120,
+	ROWS = 24,
+};
+
+/* Decades of time that the points need, in log10 of ns. */
+struct scale {
+	double low, high;
+};
+
+static struct scale scale_of(const struct time_line *line)
+{
+	struct scale ret = { 20, 0 };
+
+	for (uint32_t i = 0; i < line->nr_points; i++) {
+		double log = line->points[i].elapsed_ns ? log10((double)line->points[i].elapsed_ns) : 0;
+
+		ret.low = log < ret.low ? log : ret.low;
+		ret.high = log > ret.high ? log : ret.high;
+	}
+	ret.low = floor(ret.low);
+	ret.high = ceil(ret.high + 0.05);
+	if (ret.low >= ret.high)
+		ret = (struct scale){ 6, 9 };
+	return ret;
+}
+
+static double y_of(const struct scale *scale, double log)
+{
+	return LINE_BOTTOM - (log - scale->low) / (scale->high - scale->low) *
+	       (LINE_BOTTOM - LINE_TOP);
+}
+
+/* Two per cent stay free on both sides. */
+static double x_of(const struct time_line *line, uint64_t ns)
+{
+	uint64_t from_ns = ns > line->begin_ns ? ns - line->begin_ns : 0;
+
+	return 2 + 0.96 * percent(from_ns, line->end_ns - line->begin_ns);
+}
+
+static void put_decades(FILE *file, const struct scale *scale)
+{
+	for (double log = scale->low; log <= scale->high; log++) {
+		double y = y_of(scale, log);
+		char text[DURATION_TEXT_MAX];
+
+		fprintf(file, "<line x1=0 x2=100%% y1=%.0f y2=%.0f class=grid />", y, y);
+		fprintf(file, "<text x=2 y=%.0f class=mark>", y - 3);
+		duration_format((uint64_t)(pow(10, log) + 0.5), text);
+		/* "10.0 ms": a decade has no fraction. */
+		fprintf(file, "%.0f%s</text>", strtod(text, NULL), strchr(text, ' ') ?: "");
+	}
+}
+
+static void put_axis(FILE *file, const struct time_line *line)
+{
+	uint64_t span_ns = line->end_ns - line->begin_ns;
+	uint64_t step_ns = drawing_time_step(span_ns, LINE_MARKS);
+	uint64_t at_ns = (line->begin_ns / step_ns + 1) * step_ns;
+
+	for (; at_ns <= line->end_ns; at_ns += step_ns) {
+		char text[PAGE_TIME_MAX];
+		double x = x_of(line, at_ns);
+
+		page_time_format(at_ns, step_ns >= 86400 * NSEC_PER_SEC, text);
+		if (step_ns >= 86400 * NSEC_PER_SEC)
+			text[10] = '\0';
+		else if (step_ns >= NSEC_PER_SEC)
+			text[8] = '\0';
+		fprintf(file, "<line x1=%.2f%% x2=%.2f%% y1=%d y2=%d class=grid />", x, x, LINE_TOP,
+			LINE_BOTTOM + 5);
+		fprintf(file, "<text x=%.2f%% y=%d class=\"mark %s\">%s</text>", x, LINE_BOTTOM + 20,
+			x < 88 ? "middle" : "end", text);
+	}
+	fprintf(file, "<line x1=0 x2=100%% y1=%d y2=%d class=axis />", LINE_BOTTOM, LINE_BOTTOM);
+}
+
+static void put_spans(FILE *file, const struct time_line *line)
+{
+	for (uint32_t i = 0; i < line->nr_spans; i++) {
+		const struct time_span *span = &line->spans[i];
+		double x = x_of(line, span->begin_ns), end = x_of(line, span->end_ns);
+
+		fprintf(file, "<rect class=%s x=%.2f%% y=%d width=%.2f%% height=%d><title>", span->style,
+			x, LINE_TOP, end - x > 0.3 ? end - x : 0.3, LINE_BOTTOM - LINE_TOP);
+		markup_text(file, span->text);
+		fputs("</title></rect>\n", file);
+	}
+}
+
+/* Those that would lie over each other are together, the longest first. */
+static int order_points(const void *a, const void *b)
+{
+	const struct time_point *one = a, *other = b;
+
+	return order_of(one->kind, other->kind) ?: order_of(one->begin_ns, other->begin_ns) ?:
+	       order_of(other->elapsed_ns, one->elapsed_ns);
+}
+
+static uint32_t cell_of(const struct time_line *line, const struct scale *scale,
+			const struct time_point *point)
+{
+	double row = (y_of(scale, log10((double)(point->elapsed_ns ?: 1))) - LINE_TOP) * ROWS /
+		     (LINE_BOTTOM - LINE_TOP + 1);
+	double column = x_of(line, point->begin_ns) / 100 * COLUMNS;
+
+	row = row < 0 ? 0 : row < ROWS ? row : ROWS - 1;
+	column = column < COLUMNS ? column : COLUMNS - 1;
+	return (point->kind * COLUMNS + (uint32_t)column) * ROWS + (uint32_t)row;
+}
+
+/* Each cell gets its longest point, with how many there are. */
+static void merge_points(struct time_line *line, const struct scale *scale)
+{
+	static uint32_t at[INCIDENT_NR_KINDS * COLUMNS * ROWS]; /* index of its point, + 1 */
+	uint32_t nr = 0;
+
+	memset(at, 0, sizeof(at));
+	qsort(line->points, line->nr_points, sizeof(*line->points), order_points);
+	for (uint32_t i = 0; i < line->nr_points; i++) {
+		const struct time_point point = line->points[i];
+		uint32_t *cell = &at[cell_of(line, scale, &point)];
+		struct time_point *to;
+
+		if (!*cell) {
+			line->points[nr++] = point;
+			*cell = nr;
+			continue;
+		}
+		to = &line->points[*cell - 1];
+		to->nr += point.nr;
+		if (point.elapsed_ns > to->elapsed_ns) {
+			to->elapsed_ns = point.elapsed_ns;
+			to->begin_ns = point.begin_ns;
+			to->rank = point.rank;
+		}
+	}
+	line->nr_points = nr;
+}
+
+static void put_point(FILE *file, const struct time_line *line, const struct scale *scale,
+		      const struct time_point *point)
+{
+	static const char *const shapes[INCIDENT_NR_KINDS] = {
+		[INCIDENT_LATE] = "u", [INCIDENT_NOVEL] = "n", [INCIDENT_STOPPED] = "s",
+		[INCIDENT_SLOW] = "a", [INCIDENT_REQUEST] = "r", [INCIDENT_SLOW_REQUEST] = "q",
+	};
+	char text[DURATION_TEXT_MAX], time[PAGE_TIME_MAX];
+
+	fprintf(file, "<a href=#g%" PRIu32 "><use href=#%s%d x=%.2f%% y=%.1f /><title>%s ", point->rank,
+		shapes[point->kind], point->nr > 9 ? 3 : point->nr > 1 ? 2 : 1,
+		x_of(line, point->begin_ns), y_of(scale, log10((double)(point->elapsed_ns ?: 1))),
+		page_time_format(point->begin_ns, false, time));
+	if (point->nr > 1)
+		fprintf(file, "%" PRIu32 " of kind %s, up to ", point->nr,
+			incident_kind_name((enum incident_kind)point->kind));
+	else
+		fprintf(file, "%s, ", incident_kind_name((enum incident_kind)point->kind));
+	fprintf(file, "%s</title></a>\n", duration_format(point->elapsed_ns, text));
+}
+
+/* Three sizes of each shape: for one, for up to nine, for more. */
+static void put_shapes(FILE *file)
+{
+	static const struct {
+		char name;
+		const char *path;
+	} shapes[] = {
+		{ 'u', "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0" }, /* circle */
+		{ 'r', "M-4-4h8v8h-8z" }, /* square */
+		{ 'n', "M0-5l5 9h-10z" }, /* triangle */
+		{ 's', "M-2-5h4v10h-4z" }, /* bar */
+		{ 'a', "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0" },
+		{ 'q', "M-4-4h8v8h-8z" },
+	};
+
+	fputs("<defs>", file);
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+		for (int size = 1; size <= 3; size++)
+			fprintf(file, "<path id=%c%d class=%c d=\"%s\" transform=scale(%.1f) />",
+				shapes[i].name, size, shapes[i].name, shapes[i].path, 0.7 + 0.35 * size);
+	fputs("</defs>\n", file);
+}
+
+void drawing_time_line(FILE *file, struct time_line *line)
+{
+	const struct scale scale = scale_of(line);
+
+	merge_points(line, &scale);
+	fprintf(file, "<svg class=time width=100%% height=%d role=img aria-label=\"When what was late, "
+		"by how long it took\">\n", LINE_HEIGHT);
+	put_shapes(file);
+	put_spans(file, line);
+	put_decades(file, &scale);
+	put_axis(file, line);
+	for (uint32_t i = 0; i < line->nr_points; i++)
+		put_point(file, line, &scale, &line->points[i]);
+	fputs("</svg>\n", file);
+}
+
+enum {
+	FLAME_ROW = 18,
+	MAX_LEVELS = 60,
+	MAX_BOXES = 140,
+	NO_BOX = UINT32_MAX,
+};
+#define MIN_BOX 0.4 /* per cent */
+#define MIN_NAMED 4.0
+
+struct flame_node {
+	struct hotpath_place place;
+	const char *syscall; /* not NULL: it is blocked in that, and no function */
+	uint64_t ns;
+	uint32_t first_child;
+	uint32_t next;
+	uint32_t level;
+};
+
+/* Node 0 is all. */
+struct flame {
+	struct flame_node *nodes;
+	uint32_t nr;
+	uint32_t nr_boxes;
+	uint32_t nr_levels;
+	const char *exe;
+};
+
+static bool is_same(const struct flame_node *node, const struct hotpath_place *place,
+		    const char *syscall)
+{
+	const char *module = node->place.module;
+
+	if (syscall || node->syscall)
+		return syscall && node->syscall && !strcmp(syscall, node->syscall);
+	return node->place.offset == place->offset && !module == !place->module &&
+	       (!module || !strcmp(module, place->module));
+}
+
+static uint32_t flame_child(struct flame *flame, uint32_t parent, const struct hotpath_place *place,
+			    const char *syscall)
+{
+	uint32_t *link = &flame->nodes[parent].first_child;
+
+	/* A function that calls itself is one box. */
+	if (!syscall && parent && is_same(&flame->nodes[parent], place, NULL))
+		return parent;
+	while (*link != NO_BOX && !is_same(&flame->nodes[*link], place, syscall))
+		link = &flame->nodes[*link].next;
+	if (*link != NO_BOX)
+		return *link;
+	*link = flame->nr;
+	flame->nodes[flame->nr] = (struct flame_node){
+		.place = *place,
+		.syscall = syscall,
+		.first_child = NO_BOX,
+		.next = NO_BOX,
+		.level = flame->nodes[parent].level + 1,
+	};
+	return flame->nr++;
+}
+
+static void flame_add(struct flame *flame, const struct read_stack *stack, uint64_t ns)
+{
+	uint32_t at = 0, before = 0;
+
+	flame->nodes[0].ns += ns;
+	for (uint32_t i = stack->nr_frames; i-- && flame->nodes[at].level < MAX_LEVELS; before = at) {
+		const struct hotpath_place place = hotpath_place(&stack->frames[i]);
+
+		at = flame_child(flame, at, &place, NULL);
+		if (at != before)
+			flame->nodes[at].ns += ns;
+	}
+	if (stack->is_blocked && stack->syscall) {
+		at = flame_child(flame, at, &(struct hotpath_place){ 0 }, stack->syscall);
+		flame->nodes[at].ns += ns;
+	}
+}
+
+static int flame_init(struct flame *flame, const struct read_stacks *stacks, uint64_t elapsed_ns)
+{
+	if (array_new(flame->nodes, 1 + stacks->nr_frames + stacks->nr))
+		return -1;
+	flame->nodes[0] = (struct flame_node){ .first_child = NO_BOX, .next = NO_BOX };
+	flame->nr = 1;
+	for (uint32_t i = 0; i < stacks->nr; i++) {
+		uint64_t ns = read_stacks_weight(stacks, i, elapsed_ns);
+
+		if (ns)
+			flame_add(flame, &stacks->of[i], ns);
+	}
+	return 0;
+}
+
+static const char *style_of(const struct flame *flame, const struct flame_node *node)
+{
+	const char *module = node->place.module;
+
+	if (node->syscall)
+		return "w";
+	if (module && flame->exe && !strcmp(module, flame->exe))
+		return "o";
+	return hotpath_is_system(module) ? "l" : "m";
+}
+
+static void put_box(FILE *file, const struct flame *flame, const struct flame_node *node, double x,
+		    double width)
+{
+	char text[512], duration[DURATION_TEXT_MAX];
+
+	if (node->syscall)
+		snprintf(text, sizeof(text), "blocked in %s", node->syscall);
+	else
+		markup_place(node->place.module, node->place.function, node->place.offset, text,
+			     sizeof(text));
+	fprintf(file, "<svg x=%.2f%% y=%" PRIu32 " width=%.2f%% height=%d><title>", x,
+		(node->level - 1) * FLAME_ROW, width, FLAME_ROW - 1);
+	markup_text(file, text);
+	if (node->place.module && node->place.function)
+		markup_put(file, " (%s)", text_basename(node->place.module));
+	fprintf(file, ", %.0f %%, %s</title><rect class=%s width=100%% height=100%% />",
+		percent(node->ns, flame->nodes[0].ns), duration_format(node->ns, duration),
+		style_of(flame, node));
+	if (width >= MIN_NAMED) {
+		fputs("<text x=4 y=13>", file);
+		markup_text_cut(file, text, 60);
+		fputs("</text>", file);
+	}
+	fputs("</svg>\n", file);
+}
+
+static uint32_t heaviest(const struct flame *flame, uint32_t parent, uint64_t below_ns,
+			 uint32_t after)
+{
+	uint32_t best = NO_BOX;
+
+	for (uint32_t i = flame->nodes[parent].first_child; i != NO_BOX; i = flame->nodes[i].next) {
+		uint64_t ns = flame->nodes[i].ns;
+
+		if ((ns < below_ns || (ns == below_ns && after != NO_BOX && i > after)) &&
+		    (best == NO_BOX || ns > flame->nodes[best].ns))
+			best = i;
+	}
+	return best;
+}
+
+/* The children of a node from @x on, the one with most time first.  Not deeper than MAX_LEVELS. */
+static void put_boxes(FILE *file, struct flame *flame, uint32_t parent, double x)
+{
+	uint64_t whole = flame->nodes[0].ns;
+	uint32_t at = NO_BOX;
+
+	for (at = heaviest(flame, parent, UINT64_MAX, at); at != NO_BOX;
+	     at = heaviest(flame, parent, flame->nodes[at].ns, at)) {
+		double width = percent(flame->nodes[at].ns, whole);
+
+		if (width < MIN_BOX || flame->nr_boxes >= MAX_BOXES)
+			return;
+		flame->nr_boxes++;
+		if (flame->nodes[at].level > flame->nr_levels)
+			flame->nr_levels = flame->nodes[at].level;
+		if (file)
+			put_box(file, flame, &flame->nodes[at], x, width);
+		put_boxes(file, flame, at, x);
+		x += width;
+	}
+}
+
+int drawing_flame(FILE *file, const struct read_stacks *stacks, uint64_t elapsed_ns,
+		  const char *exe)
+{
+	struct flame flame = { .exe = exe };
+
+	if (flame_init(&flame, stacks, elapsed_ns))
+		return -ENOMEM;
+	/* How high it is, first. */
+	put_boxes(NULL, &flame, 0, 0);
+	if (flame.nr_boxes) {
+		flame.nr_boxes = 0;
+		fprintf(file, "<svg class=flame width=100%% height=%" PRIu32 " role=img aria-label="
+			"\"Flame graph of its stacks, the outermost function on top\">\n",
+			flame.nr_levels * FLAME_ROW);
+		put_boxes(file, &flame, 0, 0);
+		fputs("</svg>\n", file);
+	}
+	free(flame.nodes);
+	return 0;
+}
+
+enum {
+	HISTOGRAM_COLUMNS = 60,
+	HISTOGRAM_HEIGHT = 34,
+};
+
+static uint32_t column_of(uint64_t ns, double low, double high)
+{
+	double column = (log10((double)(ns ?: 1)) - low) / (high - low) * HISTOGRAM_COLUMNS;
+
+	return column <= 0 ? 0 : column < HISTOGRAM_COLUMNS - 1 ? (uint32_t)column :
+	       HISTOGRAM_COLUMNS - 1;
+}
+
+void drawing_histogram(FILE *file, const uint64_t *hist, uint64_t limit_ns, uint64_t least_ns,
+		       uint64_t most_ns)
+{
+	double low = log10((double)(least_ns ?: 1)), high = log10((double)(most_ns ?: 1));
+	uint64_t columns[HISTOGRAM_COLUMNS] = { 0 }, most = 1;
+
+	high = high > low + 0.1 ? high : low + 0.1;
+	for (uint32_t i = 0; i < PERFGUARD_HIST_BUCKETS; i++) {
+		uint64_t *column = &columns[column_of(histogram_bucket_max(i), low, high)];
+
+		*column += hist[i];
+		most = *column > most ? *column : most;
+	}
+	fprintf(file, "<svg class=hist viewBox=\"0 0 %d %d\" preserveAspectRatio=none aria-hidden=true>"
+		"<path d=\"", HISTOGRAM_COLUMNS, HISTOGRAM_HEIGHT);
+	for (int i = 0; i < HISTOGRAM_COLUMNS; i++) {
+		/* Few units are to be seen, too. */
+		double height = columns[i] ? 1.5 + (HISTOGRAM_HEIGHT - 1.5) * sqrt((double)columns[i] /
+										   (double)most) : 0;
+
+		if (columns[i])
+			fprintf(file, "M%d %dv%.1fh.9v%.1fz", i, HISTOGRAM_HEIGHT, -height, height);
+	}
+	fputs("\"/>", file);
+	if (limit_ns)
+		fprintf(file, "<rect class=limit x=%.1f width=.6 height=%d />",
+			(log10((double)limit_ns) - low) / (high - low) * HISTOGRAM_COLUMNS,
+			HISTOGRAM_HEIGHT);
+	fputs("</svg>", file);
+}

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The order of the page: in short, when, what, in detail, types. */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/duration.h"
+#include "out/page/markup.h"
+#include "out/page/sections.h"
+#include "out/text.h"
+
+enum {
+	MAX_ROWS = 200, /* of the table of groups */
+	MAX_PROGRAMS = 5, /* that the head names */
+	NR_OPEN = 3, /* details that are open at first */
+	/* No detail is begun beyond it: the largest one, and the rest, have room up to the limit. */
+	MAX_DETAILED_BYTES = PAGE_MAX_BYTES - 100 * 1024,
+};
+
+char *page_time_format(uint64_t wall_ns, bool has_day, char ret[PAGE_TIME_MAX])
+{
+	time_t seconds = (time_t)(wall_ns / NSEC_PER_SEC);
+	size_t len = 0;
+	struct tm tm;
+
+	if (wall_ns && gmtime_r(&seconds, &tm))
+		len = strftime(ret, PAGE_TIME_MAX, has_day ? "%F %T" : "%T", &tm);
+	if (len)
+		snprintf(ret + len, PAGE_TIME_MAX - len, ".%03u",
+			 (unsigned int)(wall_ns % NSEC_PER_SEC / NSEC_PER_MSEC));
+	else
+		strcpy(ret, "-");
+	return ret;
+}
+
+json_t *page_last_line(const struct page *page, uint32_t incident)
+{
+	uint32_t line = page->incidents.of[incident].last_line;
+
+	if (line == HASH_INDEX_NONE)
+		return NULL;
+	return value_parse(page->incidents.lines[line].text, page->incidents.lines[line].len);
+}
+
+/* Names of different programs, those with most time first. */
+struct programs {
+	char *names[MAX_PROGRAMS];
+	uint32_t nr;
+	bool has_more;
+};
+
+static void programs_add(struct programs *programs, const char *exe)
+{
+	const char *name = text_basename(exe);
+
+	if (!exe)
+		return;
+	for (uint32_t i = 0; i < programs->nr; i++)
+		if (!strcmp(programs->names[i], name))
+			return;
+	programs->has_more |= programs->nr == MAX_PROGRAMS;
+	if (programs->nr == MAX_PROGRAMS)
+		return;
+	programs->names[programs->nr] = strdup(name);
+	programs->nr += programs->names[programs->nr] != NULL;
+}
+
+static void find_programs(struct programs *programs, const struct page *page,
+			  const struct page_groups *groups)
+{
+	for (uint32_t i = 0; i < page->nr_notes; i++) {
+		json_t *object;
+
+		if (page->notes[i].kind == NOTE_REPEATED || page->notes[i].kind == NOTE_STARVED)
+			continue;
+		object = value_parse(page->notes[i].text, page->notes[i].len);
+		programs_add(programs, value_text(object, "exe"));
+		json_decref(object);
+	}
+	for (uint32_t i = 0; i < groups->nr && i < MAX_ROWS; i++) {
+		json_t *object = page_last_line(page, groups->of[i].shown);
+
+		programs_add(programs, value_text(object, "exe"));
+		json_decref(object);
+	}
+}
+
+static void put_programs(FILE *file, const struct page *page, const struct page_groups *groups)
+{
+	struct programs programs = { 0 };
+
+	find_programs(&programs, page, groups);
+	for (uint32_t i = 0; i < programs.nr; i++) {
+		fputs(i ? ", " : "", file);
+		markup_text_cut(file, programs.names[i], 40);
+		free(programs.names[i]);
+	}
+	fputs(programs.has_more ? " and others" : "", file);
+	if (!programs.nr)
+		fputs("no program", file);
+}
+
+static void put_head(FILE *file, const struct page *page, const struct page_groups *groups)
+{
+	char time[PAGE_TIME_MAX];
+
+	/* Whatever a text might do in spite of all, nothing is loaded and no script runs. */
+	fputs("<!DOCTYPE html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n"
+	      "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; "
+	      "style-src 'unsafe-inline'\">\n"
+	      "<meta name=viewport content=\"width=device-width, initial-scale=1\">\n"
+	      "<meta name=color-scheme content=\"light dark\">\n<title>", file);
+	put_programs(file, page, groups);
+	fputs(": what was slow</title>\n", file);
+	style_put(file);
+	fputs("</head>\n<body>\n<header>\n<h1>", file);
+	put_programs(file, page, groups);
+	fputs(": what was slow</h1>\n<p>", file);
+	if (page->begin_ns) {
+		markup_put(file, "From %s", page_time_format(page->begin_ns, true, time));
+		markup_put(file, " to %s UTC", page_time_format(page->end_ns, true, time));
+		markup_put(file, " (%s). ",
+			   duration_format(page->end_ns - page->begin_ns, time));
+	}
+	fputs("All times are UTC.</p>\n</header>\n<main>\n", file);
+}
+
+static void put_figure(FILE *file, uint64_t nr, const char *what, const char *what_more)
+{
+	char text[TEXT_MAX];
+
+	markup_put(file, nr ? "<div><dd>%s" : "<div class=none><dd>%s", text_count(nr, text));
+	markup_put(file, "<dt>%s</div>\n", nr == 1 ? what : what_more);
+}
+
+static uint64_t count_begun(const struct page *page, enum note_kind kind, const char *key)
+{
+	uint64_t nr = 0;
+
+	for (uint32_t i = 0; i < page->nr_notes; i++) {
+		json_t *object;
+
+		if (page->notes[i].kind != kind)
+			continue;
+		object = value_parse(page->notes[i].text, page->notes[i].len);
+		nr += value_is_true(object, key);
+		json_decref(object);
+	}
+	return nr;
+}
+
+/* What is not in the figures. */
+static void put_missing(FILE *file, const struct page *page, const struct page_groups *groups)
+{
+	const struct {
+		uint64_t nr;
+		const char *text;
+	} missing[] = {
+		{ page->nr_lost, "%s alerts were lost before they could be read." },
+		{ page->nr_broken, "%s lines could not be read: they are no JSON of this program, "
+				   "or cut short." },
+		{ page->nr_left_out + page->incidents.nr_left_out,
+		  "%s lines were left out: there were too many." },
+		{ groups->nr_folded, "%s units were folded into alerts that are not in the file." },
+	};
+	char text[TEXT_MAX];
+
+	for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++)
+		if (missing[i].nr) {
+			fputs("<p class=warn>", file);
+			markup_put(file, missing[i].text, text_count(missing[i].nr, text));
+			fputs("</p>\n", file);
+		}
+}
+
+static void put_summary(FILE *file, const struct page *page, const struct page_groups *groups)
+{
+	uint64_t slow = page_groups_count(groups, INCIDENT_SLOW) +
+			page_groups_count(groups, INCIDENT_SLOW_REQUEST);
+
+	fputs("<section aria-labelledby=short><h2 id=short>In short</h2>\n<dl class=figures>\n", file);
+	put_figure(file, page_groups_count(groups, INCIDENT_LATE), "late unit", "late units");
+	put_figure(file, page_groups_count(groups, INCIDENT_REQUEST), "late request",
+		   "late requests");
+	put_figure(file, page_groups_count(groups, INCIDENT_NOVEL), "unit that fits no type",
+		   "units that fit no type");
+	put_figure(file, page_groups_count(groups, INCIDENT_STOPPED), "stopped unit", "stopped units");
+	put_figure(file, count_begun(page, NOTE_LEVEL, "slow"), "type slower as a whole",
+		   "types slower as a whole");
+	put_figure(file, count_begun(page, NOTE_STARVED, "starved"), "starvation", "starvations");
+	if (slow)
+		put_figure(file, slow, "slowest, not late", "slowest, not late");
+	put_figure(file, page->nr_lost, "lost", "lost");
+	fputs("</dl>\n", file);
+	put_missing(file, page, groups);
+	fputs("<p class=hint>A <em>unit</em> is what a thread does from one wait of its event loop "
+	      "to the next; it is late if it exceeds the limit of its kind. A <em>request</em> is "
+	      "what a client waits for, in whichever units.</p>\n</section>\n", file);
+}
+
+static void put_row(FILE *file, const struct page *page, const struct page_groups *groups,
+		    uint32_t rank, bool has_detail)
+{
+	const struct page_group *group = &groups->of[rank];
+	json_t *object = page_last_line(page, group->shown);
+	char text[512], place[512];
+
+	if (has_detail)
+		fprintf(file, "<tr><td class=n><a href=#g%" PRIu32 ">%" PRIu32 "</a>", rank + 1, rank + 1);
+	else
+		fprintf(file, "<tr><td class=n>%" PRIu32, rank + 1);
+	markup_cell(file, incident_kind_name(group->kind));
+	markup_cell(file, object ? text_basename(value_text(object, "exe") ?:
+						 value_text(object, "comm")) : "-");
+	fputs("<td class=long>", file);
+	markup_text_cut(file, object ? detail_place(object, group->kind, place, sizeof(place)) :
+			"not kept", 100);
+	if (object && value_type(object, text, sizeof(text))[0]) {
+		fputs("<br><small>", file);
+		markup_text_cut(file, text, 80);
+		fputs("</small>", file);
+	}
+	markup_cell_count(file, group->nr + group->nr_folded);
+	markup_cell_ns(file, group->max_ns);
+	markup_cell_ns(file, group->sum_ns);
+	markup_cell(file, page_time_format(group->begin_ns, false, text));
+	fputc('\n', file);
+	json_decref(object);
+}
+
+static void put_table(FILE *file, const struct page *page, const struct page_groups *groups,
+		      uint32_t nr_details)
+{
+	static const char *const columns[] = {
+		"#", "what", "program", "where the time went", "#how many", "#slowest", "#in all",
+		"first", NULL,
+	};
+
+	if (!groups->nr) {
+		fputs("<p>Nothing was late.</p>\n", file);
+		return;
+	}
+	markup_table(file, "What was late, alike ones as one, those with most time in all first",
+		     columns);
+	for (uint32_t i = 0; i < groups->nr && i < MAX_ROWS; i++)
+		put_row(file, page, groups, i, i < nr_details);
+	markup_table_end(file);
+	if (groups->nr > MAX_ROWS)
+		fprintf(file, "<p>%" PRIu32 " more kinds, with less time each, are not shown.</p>\n",
+			groups->nr - MAX_ROWS);
+}
+
+/* All but the table of groups, which says which of them have a detail. */
+struct parts {
+	char *before;
+	size_t before_len;
+	char *details;
+	size_t details_len;
+	uint32_t nr_details;
+};
+
+static int make_before(struct parts *parts, const struct page *page,
+		       const struct page_groups *groups)
+{
+	FILE *file = open_memstream(&parts->before, &parts->before_len);
+	int ret;
+
+	if (!file)
+		return -ENOMEM;
+	put_head(file, page, groups);
+	put_summary(file, page, groups);
+	ret = timeline_put(file, page, groups);
+	changes_put(file, page);
+	measured_put(file, page);
+	if (page->view)
+		types_put(file, page->view);
+	return fclose(file) ? -ENOMEM : ret;
+}
+
+static int make_details(struct parts *parts, const struct page *page,
+			const struct page_groups *groups)
+{
+	FILE *file = open_memstream(&parts->details, &parts->details_len);
+	int ret = 0;
+
+	if (!file)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < groups->nr && i < MAX_ROWS && !ret; i++) {
+		if (page->incidents.of[groups->of[i].shown].last_line == HASH_INDEX_NONE ||
+		    parts->before_len + (size_t)ftell(file) > MAX_DETAILED_BYTES)
+			break;
+		fprintf(file, "<details id=g%" PRIu32 "%s>\n", i + 1, i < NR_OPEN ? " open" : "");
+		ret = detail_put(file, page, groups, i);
+		fputs("</details>\n", file);
+		parts->nr_details = i + 1;
+	}
+	return fclose(file) ? -ENOMEM : ret;
+}
+
+static void put_all(FILE *file, const struct parts *parts, const struct page *page,
+		    const struct page_groups *groups)
+{
+	fwrite(parts->before, 1, parts->before_len, file);
+	fputs("<section aria-labelledby=what><h2 id=what>What was late</h2>\n", file);
+	put_table(file, page, groups, parts->nr_details);
+	if (parts->nr_details) {
+		fputs("<h2>In detail</h2>\n<p class=hint>Of each kind the slowest.", file);
+		if (parts->nr_details < groups->nr)
+			fprintf(file, " The first %" PRIu32 " of %" PRIu32 " are here.",
+				parts->nr_details, groups->nr);
+		fputs("</p>\n", file);
+	}
+	fwrite(parts->details, 1, parts->details_len, file);
+	fprintf(file, "</section>\n</main>\n<footer>Made by pg-collect from %" PRIu64 " line%s of JSON."
+		"</footer>\n</body>\n</html>\n", page->nr_lines, text_plural(page->nr_lines));
+}
+
+int page_render(const struct page *page, char **ret, size_t *ret_len)
+{
+	struct page_groups groups;
+	struct parts parts = { 0 };
+	int error = page_groups_init(&groups, page);
+	FILE *file;
+
+	*ret = NULL;
+	if (!error)
+		error = make_before(&parts, page, &groups);
+	if (!error)
+		error = make_details(&parts, page, &groups);
+	if (!error) {
+		file = open_memstream(ret, ret_len);
+		if (file)
+			put_all(file, &parts, page, &groups);
+		error = !file || fclose(file) ? -ENOMEM : 0;
+	}
+	if (error) {
+		free(*ret);
+		*ret = NULL;
+	}
+	free(parts.before);
+	free(parts.details);
+	page_groups_deinit(&groups);
+	return error;
+}
