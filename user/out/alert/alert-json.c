@@ -59,6 +59,9 @@ static void json_frame(struct json *json, const struct frame *frame)
 	json_u64(json, "offset", frame->module ? frame->offset : frame->pc);
 	json_string(json, "function", frame->function);
 	json_u64_or_null(json, "function_offset", frame->function_offset, frame->function);
+	/* So that places in a function without a name are known to be in the same one. */
+	if (!frame->function && frame->start && frame->start <= frame->pc && frame->module)
+		json_u64(json, "start", frame->offset - (frame->pc - frame->start));
 	if (frame->guessed)
 		json_bool(json, "guessed", true);
 	json_end(json);

@@ -325,7 +325,8 @@ static void put_reason(FILE *file, const json_t *object)
 		fputs("<tr>", file);
 		markup_cell(file, value_text(part, "part"));
 		markup_cell_ns(file, value_u64(part, "ns"));
-		markup_cell_ns(file, value_u64(part, "usual_ns"));
+		markup_put(file, "<td class=n>%s", value_is_number(part, "usual_ns") ?
+			   duration_format(value_u64(part, "usual_ns"), text) : "-");
 		snprintf(text, sizeof(text), "%.3g", value_real(part, "factor"));
 		markup_put(file, "<td class=n>%s", value_is_number(part, "factor") ? text : "-");
 		markup_cell(file, value_text(part, "syscall") ?: "");
@@ -384,11 +385,12 @@ static void put_path(FILE *file, const struct hotpath *hotpath)
 
 static void put_functions(FILE *file, const struct hotpath *hotpath)
 {
-	static const char *const columns[] = { "function", "file", "#in it", "#blocked", "#with callees",
+	static const char *const columns[] = { "function", "file", "#in it", "#in the kernel", "#with callees",
 					       NULL };
 	char text[512];
 
-	if (!hotpath->nr_functions)
+	/* If it is one only, the path has shown it. */
+	if (hotpath->nr_functions < 2 || !hotpath->functions[1].own_ns)
 		return;
 	markup_table(file, "Functions with most of its time; what the C library does is its caller's",
 		     columns);
@@ -425,7 +427,7 @@ static int put_flame(FILE *file, const struct read_stacks *stacks, const json_t 
 	fprintf(file, "<figcaption>Flame graph of %" PRIu32 " stack%s, the outermost function on top. "
 		"A stack stands for the time until the next one was taken. "
 		"<span class=\"flame-key\"><i class=o></i>program <i class=m></i>library "
-		"<i class=l></i>C library <i class=w></i>blocked</span></figcaption></figure>\n",
+		"<i class=l></i>C library <i class=w></i>system call</span></figcaption></figure>\n",
 		nr, text_plural(nr));
 	return ret;
 }
@@ -481,19 +483,21 @@ int detail_put(FILE *file, const struct page *page, const struct page_groups *gr
 	struct read_stacks stacks = { 0 };
 	json_t *lines[MAX_LINES];
 	uint32_t nr = parse_lines(&page->incidents, incident, lines);
-	int ret = nr ? 0 : -ENOMEM;
+	json_t *object = page_last_line(page, group->shown);
+	int ret = object ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < nr && !ret; i++)
 		ret = read_stacks_add(&stacks, lines[i]);
 	if (!ret) {
-		put_title(file, group, rank, lines[0]);
-		put_facts(file, group, incident, lines[0], &stacks);
-		put_bars(file, incident, lines[0]);
-		put_reason(file, lines[0]);
-		put_contexts(file, lines[0]);
-		ret = put_where(file, incident, lines[0], &stacks);
+		put_title(file, group, rank, object);
+		put_facts(file, group, incident, object, &stacks);
+		put_bars(file, incident, object);
+		put_reason(file, object);
+		put_contexts(file, object);
+		ret = put_where(file, incident, object, &stacks);
 	}
 	read_stacks_deinit(&stacks);
+	json_decref(object);
 	for (uint32_t i = 0; i < nr; i++)
 		json_decref(lines[i]);
 	return ret;

@@ -290,7 +290,7 @@ enum {
 
 struct flame_node {
 	struct hotpath_place place;
-	const char *syscall; /* not NULL: it is blocked in that, and no function */
+	const char *syscall; /* not NULL: this, and no function */
 	uint64_t ns;
 	uint32_t first_child;
 	uint32_t next;
@@ -390,7 +390,7 @@ static void put_box(FILE *file, const struct flame *flame, const struct flame_no
 	char text[512], duration[DURATION_TEXT_MAX];
 
 	if (node->syscall)
-		snprintf(text, sizeof(text), "blocked in %s", node->syscall);
+		snprintf(text, sizeof(text), "system call %s", node->syscall);
 	else
 		markup_place(node->place.module, node->place.function, node->place.offset, text,
 			     sizeof(text));

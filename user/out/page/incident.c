@@ -7,8 +7,16 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/duration.h"
 #include "out/page/json-value.h"
 #include "out/page/read-path.h"
+
+/* The begin of a request is converted to this clock each time it is reported. */
+#define BEGIN_JITTER_NS NSEC_PER_MSEC
+#define BEGIN_BUCKET_NS (16 * NSEC_PER_MSEC)
+
+/* The cause of a request, as alert_request_label() has it. */
+#define IN_UNITS "in its own units"
 
 enum {
 	MAX_INCIDENTS = 50 * 1000,
@@ -19,7 +27,7 @@ const char *incident_kind_name(enum incident_kind kind)
 {
 	static const char *const names[INCIDENT_NR_KINDS] = {
 		[INCIDENT_LATE] = "late unit",
-		[INCIDENT_NOVEL] = "unit that fits no type",
+		[INCIDENT_NOVEL] = "novel unit",
 		[INCIDENT_STOPPED] = "stopped unit",
 		[INCIDENT_SLOW] = "slow unit",
 		[INCIDENT_REQUEST] = "late request",
@@ -54,14 +62,15 @@ static enum incident_kind kind_of(const json_t *object, const char *name)
 	return part && !strcmp(part, "stopped") ? INCIDENT_STOPPED : INCIDENT_LATE;
 }
 
-static uint64_t id_of(const json_t *object, enum incident_kind kind)
+/* @begin_ns is of a request. */
+static uint64_t id_of(const json_t *object, enum incident_kind kind, uint64_t begin_ns)
 {
 	uint64_t hash = hash_number(HASH_FNV1A, value_u64(object, "pid"));
 
 	if (!incident_is_request(kind))
 		return hash_number(hash_number(hash_number(hash, kind == INCIDENT_NOVEL),
 					       value_u64(object, "tid")), value_u64(object, "unit"));
-	return hash_text(hash_text(hash, value_text(object, "begin")), value_text(object, "client"));
+	return hash_number(hash_text(hash, value_text(object, "client")), begin_ns / BEGIN_BUCKET_NS);
 }
 
 /* What one that has no group by its functions is alike by. */
@@ -80,24 +89,20 @@ static uint64_t group_base(const json_t *object, enum incident_kind kind)
 	return hash;
 }
 
-static bool is_in_units(const json_t *object)
-{
-	const char *cause = value_text(object, "cause");
-
-	return cause && !strcmp(cause, "in its own units");
-}
-
 /* Returns 0 or -ENOMEM. */
 static int set_group(struct incident *incident, const json_t *object)
 {
+	const char *cause = value_text(object, "cause");
+	bool has_path = incident_is_request(incident->kind) ? cause && !strcmp(cause, IN_UNITS) :
+			incident->kind != INCIDENT_STOPPED;
+	bool is_known = cause && !has_path;
 	uint64_t path = 0;
 	int ret = 0;
 
-	if (incident->kind != INCIDENT_STOPPED &&
-	    (!incident_is_request(incident->kind) || is_in_units(object)))
+	if (has_path)
 		ret = read_path_hash(object, &path);
-	/* A line without stacks knows no better than those before it. */
-	if (!ret && (path || !incident->group))
+	/* A line that does not show where it was knows no better than those before it. */
+	if (!ret && (path || is_known || !incident->group))
 		incident->group = hash_number(group_base(object, incident->kind), path);
 	return ret;
 }
@@ -215,11 +220,34 @@ static int keep_line(struct incidents *incidents, struct incident *incident, con
 	return 0;
 }
 
-static int find_or_add(struct incidents *incidents, uint64_t id, enum incident_kind kind,
+/* One with this id, and of requests one that began then; HASH_INDEX_NONE if there is none. */
+static uint32_t find(const struct incidents *incidents, uint64_t id, enum incident_kind kind,
+		     uint64_t begin_ns)
+{
+	uint32_t cursor = 0, found;
+
+	while ((found = hash_index_next(&incidents->by_id, id, &cursor)) != HASH_INDEX_NONE) {
+		uint64_t there_ns = incidents->of[found].begin_ns;
+
+		if (!incident_is_request(kind) ||
+		    (there_ns <= begin_ns + BEGIN_JITTER_NS && begin_ns <= there_ns + BEGIN_JITTER_NS))
+			break;
+	}
+	return found;
+}
+
+static int find_or_add(struct incidents *incidents, const json_t *object, enum incident_kind kind,
 		       struct incident **ret)
 {
-	uint32_t cursor = 0, found = hash_index_next(&incidents->by_id, id, &cursor);
+	uint64_t begin_ns = incident_is_request(kind) ? value_time(object, "begin") : 0;
+	uint64_t id = id_of(object, kind, begin_ns);
+	uint32_t found = find(incidents, id, kind, begin_ns);
 
+	/* It may be in the bucket before, or behind. */
+	if (found == HASH_INDEX_NONE && begin_ns > BEGIN_JITTER_NS)
+		found = find(incidents, id_of(object, kind, begin_ns - BEGIN_JITTER_NS), kind, begin_ns);
+	if (found == HASH_INDEX_NONE && begin_ns)
+		found = find(incidents, id_of(object, kind, begin_ns + BEGIN_JITTER_NS), kind, begin_ns);
 	*ret = NULL;
 	if (found == HASH_INDEX_NONE && incidents->nr < MAX_INCIDENTS) {
 		if (array_grow(incidents->of, incidents->nr, incidents->max) ||
@@ -228,7 +256,6 @@ static int find_or_add(struct incidents *incidents, uint64_t id, enum incident_k
 		found = incidents->nr++;
 		incidents->of[found] = (struct incident){
 			.kind = kind,
-			.id = id,
 			.last_line = HASH_INDEX_NONE,
 		};
 	}
@@ -243,7 +270,7 @@ int incidents_add(struct incidents *incidents, const json_t *object, const char 
 	enum incident_kind kind = kind_of(object, name);
 	struct incident *incident;
 
-	if (find_or_add(incidents, id_of(object, kind), kind, &incident))
+	if (find_or_add(incidents, object, kind, &incident))
 		return -ENOMEM;
 	if (!incident) {
 		incidents->nr_left_out++;

@@ -35,7 +35,6 @@ struct incident_line {
 struct incident {
 	enum incident_kind kind;
 	bool has_ended;
-	uint64_t id; /* a hash of whose it is */
 	uint64_t group; /* a hash */
 	uint64_t seq; /* of its first line; 0: none */
 	uint64_t begin_ns; /* CLOCK_REALTIME; 0: not known */

@@ -98,6 +98,12 @@ static void add_folded(struct page_groups *groups, const struct incidents *incid
 	max_ns = value_u64(elapsed, "max") > max_ns ? value_u64(elapsed, "max") : max_ns;
 	group = &groups->of[groups->rank_of[by_seq[at - 1]]];
 	group->nr_folded += nr;
+	groups->windows[groups->nr_windows++] = (struct page_window){
+		.time_ns = note->time_ns,
+		.max_ns = max_ns,
+		.nr = (uint32_t)nr,
+		.incident = by_seq[at - 1],
+	};
 	if (max_ns > group->max_ns)
 		group->max_ns = max_ns;
 	if (value_u64(elapsed, "min") && value_u64(elapsed, "min") < group->min_ns)
@@ -113,7 +119,7 @@ static int add_all_folded(struct page_groups *groups, const struct page *page)
 {
 	uint32_t *by_seq;
 
-	if (array_new(by_seq, page->incidents.nr))
+	if (array_new(groups->windows, page->nr_notes) || array_new(by_seq, page->incidents.nr))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < page->incidents.nr; i++)
 		by_seq[i] = i;
@@ -150,6 +156,8 @@ int page_groups_init(struct page_groups *groups, const struct page *page)
 	for (uint32_t i = 0; i < groups->nr; i++)
 		for (uint32_t j = 0; j < groups->of[i].nr; j++)
 			groups->rank_of[groups->order[groups->of[i].first + j]] = i;
+	for (uint32_t i = 0; i < groups->nr_windows; i++)
+		groups->windows[i].group = groups->rank_of[groups->windows[i].incident];
 	return 0;
 }
 
@@ -158,6 +166,7 @@ void page_groups_deinit(struct page_groups *groups)
 	free(groups->of);
 	free(groups->order);
 	free(groups->rank_of);
+	free(groups->windows);
 	*groups = (struct page_groups){ 0 };
 }
 

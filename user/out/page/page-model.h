@@ -61,12 +61,23 @@ struct page_group {
 	uint64_t last_ns;
 };
 
+/* Incidents that were folded within a window of time. */
+struct page_window {
+	uint64_t time_ns; /* its end, CLOCK_REALTIME */
+	uint64_t max_ns; /* the longest of them */
+	uint32_t nr;
+	uint32_t incident; /* one like them */
+	uint32_t group;
+};
+
 /* Groups of a page, that with most time in all first. */
 struct page_groups {
 	struct page_group *of;
 	uint32_t nr;
 	uint32_t *order; /* incidents, by group */
 	uint32_t *rank_of; /* by incident: index of its group */
+	struct page_window *windows;
+	uint32_t nr_windows;
 	uint64_t nr_folded; /* of alerts that are not among the lines */
 };
 

@@ -36,13 +36,29 @@ char *page_time_format(uint64_t wall_ns, bool has_day, char ret[PAGE_TIME_MAX])
 	return ret;
 }
 
+static bool is_listed(const json_t *object)
+{
+	const char *kind = value_text(object, "kind");
+
+	return kind && !strcmp(kind, "slow-request");
+}
+
 json_t *page_last_line(const struct page *page, uint32_t incident)
 {
+	const struct incident_line *lines = page->incidents.lines;
 	uint32_t line = page->incidents.of[incident].last_line;
+	json_t *object;
 
 	if (line == HASH_INDEX_NONE)
 		return NULL;
-	return value_parse(page->incidents.lines[line].text, page->incidents.lines[line].len);
+	object = value_parse(lines[line].text, lines[line].len);
+	/* Where an audit lists its slowest requests, it says least of them. */
+	while (is_listed(object) && lines[line].before != HASH_INDEX_NONE) {
+		json_decref(object);
+		line = lines[line].before;
+		object = value_parse(lines[line].text, lines[line].len);
+	}
+	return object;
 }
 
 /* Names of different programs, those with most time first. */
@@ -71,18 +87,18 @@ static void programs_add(struct programs *programs, const char *exe)
 static void find_programs(struct programs *programs, const struct page *page,
 			  const struct page_groups *groups)
 {
+	for (uint32_t i = 0; i < groups->nr && i < MAX_ROWS; i++) {
+		json_t *object = page_last_line(page, groups->of[i].shown);
+
+		programs_add(programs, value_text(object, "exe"));
+		json_decref(object);
+	}
 	for (uint32_t i = 0; i < page->nr_notes; i++) {
 		json_t *object;
 
 		if (page->notes[i].kind == NOTE_REPEATED || page->notes[i].kind == NOTE_STARVED)
 			continue;
 		object = value_parse(page->notes[i].text, page->notes[i].len);
-		programs_add(programs, value_text(object, "exe"));
-		json_decref(object);
-	}
-	for (uint32_t i = 0; i < groups->nr && i < MAX_ROWS; i++) {
-		json_t *object = page_last_line(page, groups->of[i].shown);
-
 		programs_add(programs, value_text(object, "exe"));
 		json_decref(object);
 	}
@@ -176,6 +192,29 @@ static void put_missing(FILE *file, const struct page *page, const struct page_g
 		}
 }
 
+/* One sentence for who reads no further. */
+static void put_most(FILE *file, const struct page *page, const struct page_groups *groups)
+{
+	char text[512], duration[DURATION_TEXT_MAX];
+	const struct page_group *most;
+	json_t *object;
+
+	if (!groups->nr)
+		return;
+	most = &groups->of[0];
+	object = page_last_line(page, most->shown);
+	if (object) {
+		fprintf(file, "<p>Most time went to <a href=#g1>%" PRIu64 " %s%s</a>: ",
+			most->nr + most->nr_folded, incident_kind_name(most->kind),
+			text_plural(most->nr + most->nr_folded));
+		fputs("<code>", file);
+		markup_text_cut(file, detail_place(object, most->kind, text, sizeof(text)), 100);
+		markup_put(file, "</code>, %s at most", duration_format(most->max_ns, duration));
+		markup_put(file, " and %s in all.</p>\n", duration_format(most->sum_ns, duration));
+	}
+	json_decref(object);
+}
+
 static void put_summary(FILE *file, const struct page *page, const struct page_groups *groups)
 {
 	uint64_t slow = page_groups_count(groups, INCIDENT_SLOW) +
@@ -195,6 +234,7 @@ static void put_summary(FILE *file, const struct page *page, const struct page_g
 		put_figure(file, slow, "slowest, not late", "slowest, not late");
 	put_figure(file, page->nr_lost, "lost", "lost");
 	fputs("</dl>\n", file);
+	put_most(file, page, groups);
 	put_missing(file, page, groups);
 	fputs("<p class=hint>A <em>unit</em> is what a thread does from one wait of its event loop "
 	      "to the next; it is late if it exceeds the limit of its kind. A <em>request</em> is "
@@ -215,9 +255,10 @@ static void put_row(FILE *file, const struct page *page, const struct page_group
 	markup_cell(file, incident_kind_name(group->kind));
 	markup_cell(file, object ? text_basename(value_text(object, "exe") ?:
 						 value_text(object, "comm")) : "-");
-	fputs("<td class=long>", file);
+	fputs("<td class=long><code>", file);
 	markup_text_cut(file, object ? detail_place(object, group->kind, place, sizeof(place)) :
 			"not kept", 100);
+	fputs("</code>", file);
 	if (object && value_type(object, text, sizeof(text))[0]) {
 		fputs("<br><small>", file);
 		markup_text_cut(file, text, 80);

@@ -33,6 +33,7 @@ void style_put(FILE *file)
 	      "th,td{text-align:left;padding:.3rem .6rem .3rem 0;vertical-align:top;"
 	      "border-bottom:1px solid var(--line)}th{font-weight:600;color:var(--dim);white-space:nowrap}"
 	      ".n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
+	      ".n+td:not(.n),.n+th:not(.n){padding-left:.6rem}"
 	      ".long{min-width:12rem;overflow-wrap:anywhere}.picture{min-width:10rem;width:30%}\n"
 	      "figure{margin:.75rem 0}svg{display:block}svg.time{overflow:visible}"
 	      ".hist{width:100%;height:34px}.hist path{fill:var(--cpu)}.limit{fill:var(--late)}"

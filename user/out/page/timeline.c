@@ -102,14 +102,31 @@ static void add_points(struct time_line *line, const struct page *page,
 	}
 }
 
+/* Those that were folded: at the end of each window, as long as the longest of them. */
+static void add_folded_points(struct time_line *line, const struct page_groups *groups)
+{
+	for (uint32_t i = 0; i < groups->nr_windows; i++) {
+		const struct page_window *window = &groups->windows[i];
+
+		line->points[line->nr_points++] = (struct time_point){
+			.begin_ns = window->time_ns,
+			.elapsed_ns = window->max_ns,
+			.kind = groups->of[window->group].kind,
+			.nr = window->nr,
+			.rank = window->group + 1,
+		};
+	}
+}
+
 int timeline_put(FILE *file, const struct page *page, const struct page_groups *groups)
 {
 	struct time_line line = { .begin_ns = page->begin_ns, .end_ns = page->end_ns };
 	struct spans *spans = calloc(1, sizeof(*spans));
-	int ret = spans ? array_new(line.points, page->incidents.nr) : -ENOMEM;
+	int ret = spans ? array_new(line.points, page->incidents.nr + groups->nr_windows) : -ENOMEM;
 
 	if (!ret) {
 		add_points(&line, page, groups);
+		add_folded_points(&line, groups);
 		for (uint32_t i = 0; i < page->nr_notes; i++)
 			add_note(spans, page, &page->notes[i]);
 		line.spans = spans->of;
