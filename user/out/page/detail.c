@@ -1,62 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0
 /* One incident in full: what, its time, why, where, by whom. */
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/duration.h"
 #include "out/page/drawing.h"
+#include "out/page/json-value.h"
 #include "out/page/markup.h"
-#include "out/page/read-path.h"
 #include "out/page/sections.h"
 #include "out/text.h"
 
 enum {
 	MAX_FUNCTIONS = 6,
 	MAX_CONTEXTS = 8,
-	MAX_LINES = 64, /* of an incident that are read */
 	MAX_PATH = 40,
 };
-
-char *detail_place(const json_t *object, enum incident_kind kind, char *ret, size_t size)
-{
-	const char *cause = value_text(object, "cause");
-	struct hotpath hotpath;
-
-	ret[0] = '\0';
-	if (read_path(object, &hotpath))
-		return ret;
-	hotpath_name(&hotpath, ret, size);
-	if (incident_is_request(kind) && cause) {
-		if (ret[0] && !strcmp(cause, "in its own units"))
-			text_append(ret, size, ", %s", cause);
-		else
-			snprintf(ret, size, "%s", cause);
-	} else if (!ret[0]) {
-		snprintf(ret, size, "%s", kind == INCIDENT_STOPPED ? "stopped" : "-");
-	}
-	hotpath_deinit(&hotpath);
-	return ret;
-}
 
 static void put_term(FILE *file, const char *term)
 {
 	fprintf(file, "<dt>%s<dd>", term);
 }
 
-static void put_title(FILE *file, const struct page_group *group, uint32_t rank,
-		      const json_t *object)
+static void put_title(FILE *file, const struct page_group *group, uint32_t rank, const char *place)
 {
-	char text[512], duration[DURATION_TEXT_MAX];
+	char text[TEXT_MAX], duration[DURATION_TEXT_MAX];
 
 	fprintf(file, "<summary><h3><span class=rank>%" PRIu32 ".</span> ", rank + 1);
 	markup_put(file, "%s", duration_format(group->max_ns, duration));
 	markup_put(file, " %s: ", incident_kind_name(group->kind));
 	fputs("<code>", file);
-	markup_text_cut(file, detail_place(object, group->kind, text, sizeof(text)), 80);
+	markup_text_cut(file, place, 80);
 	fputs("</code></h3>", file);
 	if (group->nr + group->nr_folded > 1)
 		markup_put(file, " <span class=count>%s times</span>",
@@ -432,73 +406,29 @@ static int put_flame(FILE *file, const struct read_stacks *stacks, const json_t 
 	return ret;
 }
 
-static int put_where(FILE *file, const struct incident *incident, const json_t *object,
-		     const struct read_stacks *stacks)
-{
-	struct hotpath hotpath;
-
-	if (read_path(object, &hotpath))
-		return -ENOMEM;
-	put_path(file, &hotpath);
-	put_functions(file, &hotpath);
-	hotpath_deinit(&hotpath);
-	return put_flame(file, stacks, object, incident->elapsed_ns);
-}
-
-/* The lines of an incident that are kept, the last one first.  Returns how many. */
-static uint32_t parse_lines(const struct incidents *incidents, const struct incident *incident,
-			    json_t *ret[MAX_LINES])
-{
-	uint32_t nr = 0;
-
-	for (uint32_t i = incident->last_line; i != HASH_INDEX_NONE && nr < MAX_LINES;
-	     i = incidents->lines[i].before) {
-		ret[nr] = value_parse(incidents->lines[i].text, incidents->lines[i].len);
-		nr += ret[nr] != NULL;
-	}
-	return nr;
-}
-
-static void put_facts(FILE *file, const struct page_group *group, const struct incident *incident,
-		      const json_t *object, const struct read_stacks *stacks)
+static void put_facts(FILE *file, const struct shown *shown, const struct page_group *group)
 {
 	fputs("<dl class=facts>\n", file);
-	put_whose(file, incident, object);
-	put_limit(file, object);
-	put_type(file, object);
-	put_normal(file, object);
-	put_why(file, object);
-	put_lock(file, object, stacks);
-	put_chain(file, object);
+	put_whose(file, shown->incident, shown->object);
+	put_limit(file, shown->object);
+	put_type(file, shown->object);
+	put_normal(file, shown->object);
+	put_why(file, shown->object);
+	put_lock(file, shown->object, &shown->stacks);
+	put_chain(file, shown->object);
 	put_like(file, group);
-	put_place(file, object);
+	put_place(file, shown->object);
 	fputs("</dl>\n", file);
 }
 
-int detail_put(FILE *file, const struct page *page, const struct page_groups *groups,
-	       uint32_t rank)
+int detail_put(FILE *file, const struct shown *shown, const struct page_group *group, uint32_t rank)
 {
-	const struct page_group *group = &groups->of[rank];
-	const struct incident *incident = &page->incidents.of[group->shown];
-	struct read_stacks stacks = { 0 };
-	json_t *lines[MAX_LINES];
-	uint32_t nr = parse_lines(&page->incidents, incident, lines);
-	json_t *object = page_last_line(page, group->shown);
-	int ret = object ? 0 : -ENOMEM;
-
-	for (uint32_t i = 0; i < nr && !ret; i++)
-		ret = read_stacks_add(&stacks, lines[i]);
-	if (!ret) {
-		put_title(file, group, rank, object);
-		put_facts(file, group, incident, object, &stacks);
-		put_bars(file, incident, object);
-		put_reason(file, object);
-		put_contexts(file, object);
-		ret = put_where(file, incident, object, &stacks);
-	}
-	read_stacks_deinit(&stacks);
-	json_decref(object);
-	for (uint32_t i = 0; i < nr; i++)
-		json_decref(lines[i]);
-	return ret;
+	put_title(file, group, rank, shown->place);
+	put_facts(file, shown, group);
+	put_bars(file, shown->incident, shown->object);
+	put_reason(file, shown->object);
+	put_contexts(file, shown->object);
+	put_path(file, &shown->hotpath);
+	put_functions(file, &shown->hotpath);
+	return put_flame(file, &shown->stacks, shown->object, shown->incident->elapsed_ns);
 }

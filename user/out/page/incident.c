@@ -15,9 +15,6 @@
 #define BEGIN_JITTER_NS NSEC_PER_MSEC
 #define BEGIN_BUCKET_NS (16 * NSEC_PER_MSEC)
 
-/* The cause of a request, as alert_request_label() has it. */
-#define IN_UNITS "in its own units"
-
 enum {
 	MAX_INCIDENTS = 50 * 1000,
 	MAX_KEPT_BYTES = 64 * 1024 * 1024, /* of lines */
@@ -93,7 +90,7 @@ static uint64_t group_base(const json_t *object, enum incident_kind kind)
 static int set_group(struct incident *incident, const json_t *object)
 {
 	const char *cause = value_text(object, "cause");
-	bool has_path = incident_is_request(incident->kind) ? cause && !strcmp(cause, IN_UNITS) :
+	bool has_path = incident_is_request(incident->kind) ? cause && !strcmp(cause, INCIDENT_IN_UNITS) :
 			incident->kind != INCIDENT_STOPPED;
 	bool is_known = cause && !has_path;
 	uint64_t path = 0;

@@ -15,6 +15,9 @@
 
 #include "base/hash-index.h"
 
+/* The cause of a request, as alert_request_label() has it. */
+#define INCIDENT_IN_UNITS "in its own units"
+
 enum incident_kind {
 	INCIDENT_LATE,
 	INCIDENT_NOVEL, /* fits no type, and is not late */

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/duration.h"
+#include "out/page/json-value.h"
 #include "out/page/markup.h"
 #include "out/page/sections.h"
 #include "out/text.h"
@@ -17,7 +18,7 @@ enum {
 	MAX_PROGRAMS = 5, /* that the head names */
 	NR_OPEN = 3, /* details that are open at first */
 	/* No detail is begun beyond it: the largest one, and the rest, have room up to the limit. */
-	MAX_DETAILED_BYTES = PAGE_MAX_BYTES - 100 * 1024,
+	MAX_DETAILED_BYTES = PAGE_MAX_BYTES - 200 * 1024,
 };
 
 char *page_time_format(uint64_t wall_ns, bool has_day, char ret[PAGE_TIME_MAX])
@@ -36,36 +37,22 @@ char *page_time_format(uint64_t wall_ns, bool has_day, char ret[PAGE_TIME_MAX])
 	return ret;
 }
 
-static bool is_listed(const json_t *object)
-{
-	const char *kind = value_text(object, "kind");
-
-	return kind && !strcmp(kind, "slow-request");
-}
-
-json_t *page_last_line(const struct page *page, uint32_t incident)
-{
-	const struct incident_line *lines = page->incidents.lines;
-	uint32_t line = page->incidents.of[incident].last_line;
-	json_t *object;
-
-	if (line == HASH_INDEX_NONE)
-		return NULL;
-	object = value_parse(lines[line].text, lines[line].len);
-	/* Where an audit lists its slowest requests, it says least of them. */
-	while (is_listed(object) && lines[line].before != HASH_INDEX_NONE) {
-		json_decref(object);
-		line = lines[line].before;
-		object = value_parse(lines[line].text, lines[line].len);
-	}
-	return object;
-}
-
 /* Names of different programs, those with most time first. */
 struct programs {
 	char *names[MAX_PROGRAMS];
 	uint32_t nr;
 	bool has_more;
+};
+
+/* What the page is made of; the head and the table say what the other parts have in them. */
+struct parts {
+	char *middle; /* sections between the summary and the table */
+	char *rows;
+	char *details;
+	size_t middle_len, rows_len, details_len;
+	uint32_t nr_details;
+	struct programs programs;
+	char most[SHOWN_MAX_PLACE]; /* where the first group's time went */
 };
 
 static void programs_add(struct programs *programs, const char *exe)
@@ -84,15 +71,9 @@ static void programs_add(struct programs *programs, const char *exe)
 	programs->nr += programs->names[programs->nr] != NULL;
 }
 
-static void find_programs(struct programs *programs, const struct page *page,
-			  const struct page_groups *groups)
+/* Where nothing was late. */
+static void add_noted_programs(struct programs *programs, const struct page *page)
 {
-	for (uint32_t i = 0; i < groups->nr && i < MAX_ROWS; i++) {
-		json_t *object = page_last_line(page, groups->of[i].shown);
-
-		programs_add(programs, value_text(object, "exe"));
-		json_decref(object);
-	}
 	for (uint32_t i = 0; i < page->nr_notes; i++) {
 		json_t *object;
 
@@ -104,22 +85,18 @@ static void find_programs(struct programs *programs, const struct page *page,
 	}
 }
 
-static void put_programs(FILE *file, const struct page *page, const struct page_groups *groups)
+static void put_programs(FILE *file, const struct programs *programs)
 {
-	struct programs programs = { 0 };
-
-	find_programs(&programs, page, groups);
-	for (uint32_t i = 0; i < programs.nr; i++) {
+	for (uint32_t i = 0; i < programs->nr; i++) {
 		fputs(i ? ", " : "", file);
-		markup_text_cut(file, programs.names[i], 40);
-		free(programs.names[i]);
+		markup_text_cut(file, programs->names[i], 40);
 	}
-	fputs(programs.has_more ? " and others" : "", file);
-	if (!programs.nr)
+	fputs(programs->has_more ? " and others" : "", file);
+	if (!programs->nr)
 		fputs("no program", file);
 }
 
-static void put_head(FILE *file, const struct page *page, const struct page_groups *groups)
+static void put_head(FILE *file, const struct page *page, const struct programs *programs)
 {
 	char time[PAGE_TIME_MAX];
 
@@ -129,11 +106,11 @@ static void put_head(FILE *file, const struct page *page, const struct page_grou
 	      "style-src 'unsafe-inline'\">\n"
 	      "<meta name=viewport content=\"width=device-width, initial-scale=1\">\n"
 	      "<meta name=color-scheme content=\"light dark\">\n<title>", file);
-	put_programs(file, page, groups);
+	put_programs(file, programs);
 	fputs(": what was slow</title>\n", file);
 	style_put(file);
 	fputs("</head>\n<body>\n<header>\n<h1>", file);
-	put_programs(file, page, groups);
+	put_programs(file, programs);
 	fputs(": what was slow</h1>\n<p>", file);
 	if (page->begin_ns) {
 		markup_put(file, "From %s", page_time_format(page->begin_ns, true, time));
@@ -193,29 +170,26 @@ static void put_missing(FILE *file, const struct page *page, const struct page_g
 }
 
 /* One sentence for who reads no further. */
-static void put_most(FILE *file, const struct page *page, const struct page_groups *groups)
+static void put_most(FILE *file, const struct page_groups *groups, const char *place)
 {
-	char text[512], duration[DURATION_TEXT_MAX];
-	const struct page_group *most;
-	json_t *object;
+	const struct page_group *most = groups->of;
+	uint64_t nr = groups->nr ? most->nr + most->nr_folded : 0;
+	char text[TEXT_MAX], duration[DURATION_TEXT_MAX];
 
-	if (!groups->nr)
+	if (!nr)
 		return;
-	most = &groups->of[0];
-	object = page_last_line(page, most->shown);
-	if (object) {
-		fprintf(file, "<p>Most time went to <a href=#g1>%" PRIu64 " %s%s</a>: ",
-			most->nr + most->nr_folded, incident_kind_name(most->kind),
-			text_plural(most->nr + most->nr_folded));
-		fputs("<code>", file);
-		markup_text_cut(file, detail_place(object, most->kind, text, sizeof(text)), 100);
-		markup_put(file, "</code>, %s at most", duration_format(most->max_ns, duration));
-		markup_put(file, " and %s in all.</p>\n", duration_format(most->sum_ns, duration));
-	}
-	json_decref(object);
+	markup_put(file, "<p>Most time went to <a href=#g1>%s ", text_count(nr, text));
+	fprintf(file, "%s%s</a>: <code>", incident_kind_name(most->kind), text_plural(nr));
+	markup_text_cut(file, place, 100);
+	markup_put(file, nr > 1 ? "</code>, %s at most and " : "</code>, %s",
+		   duration_format(most->max_ns, duration));
+	if (nr > 1)
+		markup_put(file, "%s in all", duration_format(most->sum_ns, duration));
+	fputs(".</p>\n", file);
 }
 
-static void put_summary(FILE *file, const struct page *page, const struct page_groups *groups)
+static void put_summary(FILE *file, const struct page *page, const struct page_groups *groups,
+			const char *most)
 {
 	uint64_t slow = page_groups_count(groups, INCIDENT_SLOW) +
 			page_groups_count(groups, INCIDENT_SLOW_REQUEST);
@@ -234,50 +208,46 @@ static void put_summary(FILE *file, const struct page *page, const struct page_g
 		put_figure(file, slow, "slowest, not late", "slowest, not late");
 	put_figure(file, page->nr_lost, "lost", "lost");
 	fputs("</dl>\n", file);
-	put_most(file, page, groups);
+	put_most(file, groups, most);
 	put_missing(file, page, groups);
 	fputs("<p class=hint>A <em>unit</em> is what a thread does from one wait of its event loop "
 	      "to the next; it is late if it exceeds the limit of its kind. A <em>request</em> is "
 	      "what a client waits for, in whichever units.</p>\n</section>\n", file);
 }
 
-static void put_row(FILE *file, const struct page *page, const struct page_groups *groups,
+static void put_row(FILE *file, const struct shown *shown, const struct page_group *group,
 		    uint32_t rank, bool has_detail)
 {
-	const struct page_group *group = &groups->of[rank];
-	json_t *object = page_last_line(page, group->shown);
-	char text[512], place[512];
+	const char *program = value_text(shown->object, "exe") ?: value_text(shown->object, "comm");
+	char text[512];
 
 	if (has_detail)
 		fprintf(file, "<tr><td class=n><a href=#g%" PRIu32 ">%" PRIu32 "</a>", rank + 1, rank + 1);
 	else
 		fprintf(file, "<tr><td class=n>%" PRIu32, rank + 1);
-	markup_cell(file, incident_kind_name(group->kind));
-	markup_cell(file, object ? text_basename(value_text(object, "exe") ?:
-						 value_text(object, "comm")) : "-");
 	fputs("<td class=long><code>", file);
-	markup_text_cut(file, object ? detail_place(object, group->kind, place, sizeof(place)) :
-			"not kept", 100);
-	fputs("</code>", file);
-	if (object && value_type(object, text, sizeof(text))[0]) {
-		fputs("<br><small>", file);
-		markup_text_cut(file, text, 80);
-		fputs("</small>", file);
+	markup_text_cut(file, shown->place, 100);
+	markup_put(file, "</code><br><small>%s", incident_kind_name(group->kind));
+	if (program) {
+		fputs(" of ", file);
+		markup_text_cut(file, text_basename(program), 40);
 	}
-	markup_cell_count(file, group->nr + group->nr_folded);
+	if (value_type(shown->object, text, sizeof(text))[0]) {
+		fputs(", ", file);
+		markup_text_cut(file, text, 80);
+	}
+	fputs("</small>", file);
 	markup_cell_ns(file, group->max_ns);
+	markup_cell_count(file, group->nr + group->nr_folded);
 	markup_cell_ns(file, group->sum_ns);
 	markup_cell(file, page_time_format(group->begin_ns, false, text));
 	fputc('\n', file);
-	json_decref(object);
 }
 
-static void put_table(FILE *file, const struct page *page, const struct page_groups *groups,
-		      uint32_t nr_details)
+static void put_table(FILE *file, const struct parts *parts, const struct page_groups *groups)
 {
 	static const char *const columns[] = {
-		"#", "what", "program", "where the time went", "#how many", "#slowest", "#in all",
-		"first", NULL,
+		"#", "where the time went", "#slowest", "#how many", "#in all", "first", NULL,
 	};
 
 	if (!groups->nr) {
@@ -286,33 +256,21 @@ static void put_table(FILE *file, const struct page *page, const struct page_gro
 	}
 	markup_table(file, "What was late, alike ones as one, those with most time in all first",
 		     columns);
-	for (uint32_t i = 0; i < groups->nr && i < MAX_ROWS; i++)
-		put_row(file, page, groups, i, i < nr_details);
+	fwrite(parts->rows, 1, parts->rows_len, file);
 	markup_table_end(file);
 	if (groups->nr > MAX_ROWS)
 		fprintf(file, "<p>%" PRIu32 " more kinds, with less time each, are not shown.</p>\n",
 			groups->nr - MAX_ROWS);
 }
 
-/* All but the table of groups, which says which of them have a detail. */
-struct parts {
-	char *before;
-	size_t before_len;
-	char *details;
-	size_t details_len;
-	uint32_t nr_details;
-};
-
-static int make_before(struct parts *parts, const struct page *page,
+static int make_middle(struct parts *parts, const struct page *page,
 		       const struct page_groups *groups)
 {
-	FILE *file = open_memstream(&parts->before, &parts->before_len);
+	FILE *file = open_memstream(&parts->middle, &parts->middle_len);
 	int ret;
 
 	if (!file)
 		return -ENOMEM;
-	put_head(file, page, groups);
-	put_summary(file, page, groups);
 	ret = timeline_put(file, page, groups);
 	changes_put(file, page);
 	measured_put(file, page);
@@ -321,42 +279,80 @@ static int make_before(struct parts *parts, const struct page *page,
 	return fclose(file) ? -ENOMEM : ret;
 }
 
-static int make_details(struct parts *parts, const struct page *page,
-			const struct page_groups *groups)
+/* Its row, and if there is room its detail. */
+static int put_group(FILE *rows, FILE *details, struct parts *parts, const struct page *page,
+		     const struct page_groups *groups, uint32_t rank)
 {
-	FILE *file = open_memstream(&parts->details, &parts->details_len);
-	int ret = 0;
+	const struct page_group *group = &groups->of[rank];
+	bool has_detail = parts->nr_details == rank &&
+			  parts->middle_len + (size_t)ftell(details) <= MAX_DETAILED_BYTES;
+	struct shown shown;
+	int ret = shown_init(&shown, page, group);
 
-	if (!file)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < groups->nr && i < MAX_ROWS && !ret; i++) {
-		if (page->incidents.of[groups->of[i].shown].last_line == HASH_INDEX_NONE ||
-		    parts->before_len + (size_t)ftell(file) > MAX_DETAILED_BYTES)
-			break;
-		fprintf(file, "<details id=g%" PRIu32 "%s>\n", i + 1, i < NR_OPEN ? " open" : "");
-		ret = detail_put(file, page, groups, i);
-		fputs("</details>\n", file);
-		parts->nr_details = i + 1;
+	has_detail &= shown.object != NULL;
+	if (!ret) {
+		programs_add(&parts->programs, value_text(shown.object, "exe"));
+		put_row(rows, &shown, group, rank, has_detail);
 	}
-	return fclose(file) ? -ENOMEM : ret;
+	if (!ret && !rank)
+		strcpy(parts->most, shown.place);
+	if (!ret && has_detail) {
+		parts->nr_details++;
+		fprintf(details, "<details id=g%" PRIu32 "%s>\n", rank + 1,
+			rank < NR_OPEN ? " open" : "");
+		ret = detail_put(details, &shown, group, rank);
+		fputs("</details>\n", details);
+	}
+	shown_deinit(&shown);
+	return ret;
+}
+
+static int make_groups(struct parts *parts, const struct page *page,
+		       const struct page_groups *groups)
+{
+	FILE *rows = open_memstream(&parts->rows, &parts->rows_len);
+	FILE *details = open_memstream(&parts->details, &parts->details_len);
+	int ret = rows && details ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < groups->nr && i < MAX_ROWS && !ret; i++)
+		ret = put_group(rows, details, parts, page, groups, i);
+	if (rows && fclose(rows))
+		ret = -ENOMEM;
+	if (details && fclose(details))
+		ret = -ENOMEM;
+	return ret;
 }
 
 static void put_all(FILE *file, const struct parts *parts, const struct page *page,
 		    const struct page_groups *groups)
 {
-	fwrite(parts->before, 1, parts->before_len, file);
+	put_head(file, page, &parts->programs);
+	put_summary(file, page, groups, parts->most);
+	fwrite(parts->middle, 1, parts->middle_len, file);
 	fputs("<section aria-labelledby=what><h2 id=what>What was late</h2>\n", file);
-	put_table(file, page, groups, parts->nr_details);
+	put_table(file, parts, groups);
+	fputs("</section>\n", file);
 	if (parts->nr_details) {
-		fputs("<h2>In detail</h2>\n<p class=hint>Of each kind the slowest.", file);
+		fputs("<section aria-labelledby=detail><h2 id=detail>In detail</h2>\n"
+		      "<p class=hint>Of each kind the slowest.", file);
 		if (parts->nr_details < groups->nr)
 			fprintf(file, " The first %" PRIu32 " of %" PRIu32 " are here.",
 				parts->nr_details, groups->nr);
 		fputs("</p>\n", file);
+		fwrite(parts->details, 1, parts->details_len, file);
+		fputs("</section>\n", file);
 	}
-	fwrite(parts->details, 1, parts->details_len, file);
-	fprintf(file, "</section>\n</main>\n<footer>Made by pg-collect from %" PRIu64 " line%s of JSON."
+	fprintf(file, "</main>\n<footer>Made by pg-collect from %" PRIu64 " line%s of JSON."
 		"</footer>\n</body>\n</html>\n", page->nr_lines, text_plural(page->nr_lines));
+}
+
+static void parts_deinit(struct parts *parts)
+{
+	for (uint32_t i = 0; i < parts->programs.nr; i++)
+		free(parts->programs.names[i]);
+	free(parts->middle);
+	free(parts->rows);
+	free(parts->details);
 }
 
 int page_render(const struct page *page, char **ret, size_t *ret_len)
@@ -368,10 +364,11 @@ int page_render(const struct page *page, char **ret, size_t *ret_len)
 
 	*ret = NULL;
 	if (!error)
-		error = make_before(&parts, page, &groups);
+		error = make_middle(&parts, page, &groups);
 	if (!error)
-		error = make_details(&parts, page, &groups);
+		error = make_groups(&parts, page, &groups);
 	if (!error) {
+		add_noted_programs(&parts.programs, page);
 		file = open_memstream(ret, ret_len);
 		if (file)
 			put_all(file, &parts, page, &groups);
@@ -381,8 +378,7 @@ int page_render(const struct page *page, char **ret, size_t *ret_len)
 		free(*ret);
 		*ret = NULL;
 	}
-	free(parts.before);
-	free(parts.details);
+	parts_deinit(&parts);
 	page_groups_deinit(&groups);
 	return error;
 }

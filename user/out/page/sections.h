@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "out/page/json-value.h"
 #include "out/page/page-model.h"
+#include "out/page/shown.h"
 
 /* The rules of how it looks, in a <style>. */
 void style_put(FILE *file);
@@ -27,18 +27,11 @@ void measured_put(FILE *file, const struct page *page);
 /* The types of the profile, with their distributions. */
 void types_put(FILE *file, const struct profile_view *view);
 
-/* The incident that stands for a group.  Returns 0 or -ENOMEM. */
-int detail_put(FILE *file, const struct page *page, const struct page_groups *groups,
-	       uint32_t rank);
-
-/* Where the most time went, for a row of a table: "in function"; of a request its cause. */
-char *detail_place(const json_t *object, enum incident_kind kind, char *ret, size_t size);
+/* The incident that stands for a group, in full.  Returns 0 or -ENOMEM. */
+int detail_put(FILE *file, const struct shown *shown, const struct page_group *group, uint32_t rank);
 
 /* "12:59:59.001", and with the day before it if @has_day; UTC. */
 #define PAGE_TIME_MAX 40
 char *page_time_format(uint64_t wall_ns, bool has_day, char ret[PAGE_TIME_MAX]);
-
-/* Of an incident the last line that is kept; NULL if none is, or without memory. */
-json_t *page_last_line(const struct page *page, uint32_t incident);
 
 #endif /* _USER_OUT_PAGE_SECTIONS_H */
