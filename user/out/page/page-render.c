@@ -274,8 +274,6 @@ static int make_middle(struct parts *parts, const struct page *page,
 	ret = timeline_put(file, page, groups);
 	changes_put(file, page);
 	measured_put(file, page);
-	if (page->view)
-		types_put(file, page->view);
 	return fclose(file) ? -ENOMEM : ret;
 }
 
@@ -342,6 +340,8 @@ static void put_all(FILE *file, const struct parts *parts, const struct page *pa
 		fwrite(parts->details, 1, parts->details_len, file);
 		fputs("</section>\n", file);
 	}
+	if (page->view)
+		types_put(file, page->view);
 	fprintf(file, "</main>\n<footer>Made by pg-collect from %" PRIu64 " line%s of JSON."
 		"</footer>\n</body>\n</html>\n", page->nr_lines, text_plural(page->nr_lines));
 }

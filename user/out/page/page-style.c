@@ -36,7 +36,7 @@ void style_put(FILE *file)
 	      ".n+td:not(.n),.n+th:not(.n){padding-left:.6rem}"
 	      ".long{min-width:12rem;overflow-wrap:anywhere}.picture{min-width:10rem;width:30%}\n"
 	      "figure{margin:.75rem 0}svg{display:block}svg.time{overflow:visible}"
-	      ".hist{width:100%;height:34px}.hist path{fill:var(--cpu)}.limit{fill:var(--late)}"
+	      ".hist{width:100%;height:28px}.hist path{fill:var(--cpu)}.limit{fill:var(--late)}"
 	      ".grid{stroke:var(--line)}.axis{stroke:var(--dim)}.mark{fill:var(--dim);font-size:11px}"
 	      ".middle{text-anchor:middle}.end{text-anchor:end}"
 	      ".u{fill:var(--late)}.r{fill:var(--cpu)}path.n{fill:var(--queue)}.s{fill:var(--stopped)}"

@@ -44,6 +44,7 @@ static int find_path(struct shown *shown)
 static void name_place(struct shown *shown)
 {
 	const char *cause = value_text(shown->object, "cause");
+	const char *reason = value_text(json_object_get(shown->object, "reason"), "text");
 	char *place = shown->place;
 
 	hotpath_name(&shown->hotpath, place, SHOWN_MAX_PLACE);
@@ -53,7 +54,7 @@ static void name_place(struct shown *shown)
 	} else if (shown->incident->kind == INCIDENT_STOPPED) {
 		strcpy(place, "stopped");
 	} else if (!place[0]) {
-		strcpy(place, "-");
+		snprintf(place, SHOWN_MAX_PLACE, "%s", reason ?: "no stack was taken");
 	}
 }
 

@@ -11,7 +11,7 @@
 #include "out/profile/profile-view.h"
 #include "out/text.h"
 
-enum { MAX_TYPES = 24 };
+enum { MAX_TYPES = 12 };
 
 static uint64_t largest(const struct samples_times *times)
 {
@@ -29,7 +29,7 @@ static void find_range(const struct profile_view *view, uint32_t nr, uint64_t *l
 		uint64_t limit_ns = type->limit_ns[SAMPLES_OWN];
 
 		if (type->times.nr) {
-			uint64_t low = histogram_percentile(type->times.hist, 0, largest(&type->times));
+			uint64_t low = histogram_percentile(type->times.hist, 10, largest(&type->times));
 			uint64_t high = histogram_percentile(type->times.hist, 1000,
 							     largest(&type->times));
 
