@@ -9,6 +9,7 @@
 #   make bench      what it costs, beside bpftrace, perf and SystemTap
 #   make fuzz       readers of untrusted bytes, fed what libFuzzer makes up
 #   make figures    Documentation/figures.md from what was measured last
+#   make check-page the page of pg-collect report, in a browser
 #   make install    into PREFIX and DESTDIR; make uninstall removes it
 #   make deb        Debian packages; make check-deb tests them
 #
@@ -105,7 +106,13 @@ check-deb: setup
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)$(PROVE) -j 1 tests/deb/packages.t tests/deb/machine.t
 
+# The page of 'pg-collect report' in a browser, which is large.
+check-page:
+	$(Q)scripts/setup --page
+	$(Q)$(MAKE) --no-print-directory all unit-tests
+	$(Q)$(PROVE) tests/page/*.t
+
 clean:
 	$(Q)rm -rf $(BUILD) pg-collect
 
-.PHONY: all module demo setup check check-unit check-vm check-debug check-deb clean
+.PHONY: all module demo setup check check-unit check-vm check-debug check-deb check-page clean

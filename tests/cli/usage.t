@@ -5,7 +5,7 @@
 # shellcheck source-path=SCRIPTDIR source=tap.sh
 . "${0%/*}/tap.sh"
 
-verbs="check audit train record learn show diff arm watch status disarm serve"
+verbs="check audit train record learn show diff arm watch report status disarm serve"
 plan $((14 + 4 * 12 + 32))
 
 run

@@ -30,7 +30,7 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/fuzz-%.o $(FUZZ_LIBRARY)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(FUZZ_LIBRARY): $(filter $(addprefix $(BUILD)/user/,base/% data/% binary/% link/% store/%),$(OBJ))
+$(FUZZ_LIBRARY): $(filter $(addprefix $(BUILD)/user/,base/% data/% binary/% link/% store/% out/%),$(OBJ))
 	$(Q)mkdir -p $(@D)
 	$(Q)rm -f $@
 	$(Q)$(AR) rc $@ $^

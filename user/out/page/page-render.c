@@ -38,7 +38,7 @@ char *page_time_format(uint64_t wall_ns, bool has_day, char ret[PAGE_TIME_MAX])
 }
 
 /* Names of different programs, those with most time first. */
-struct programs {
+struct program_names {
 	char *names[MAX_PROGRAMS];
 	uint32_t nr;
 	bool has_more;
@@ -51,11 +51,11 @@ struct parts {
 	char *details;
 	size_t middle_len, rows_len, details_len;
 	uint32_t nr_details;
-	struct programs programs;
+	struct program_names programs;
 	char most[SHOWN_MAX_PLACE]; /* where the first group's time went */
 };
 
-static void programs_add(struct programs *programs, const char *exe)
+static void programs_add(struct program_names *programs, const char *exe)
 {
 	const char *name = text_basename(exe);
 
@@ -72,7 +72,7 @@ static void programs_add(struct programs *programs, const char *exe)
 }
 
 /* Where nothing was late. */
-static void add_noted_programs(struct programs *programs, const struct page *page)
+static void add_noted_programs(struct program_names *programs, const struct page *page)
 {
 	for (uint32_t i = 0; i < page->nr_notes; i++) {
 		json_t *object;
@@ -85,7 +85,7 @@ static void add_noted_programs(struct programs *programs, const struct page *pag
 	}
 }
 
-static void put_programs(FILE *file, const struct programs *programs)
+static void put_programs(FILE *file, const struct program_names *programs)
 {
 	for (uint32_t i = 0; i < programs->nr; i++) {
 		fputs(i ? ", " : "", file);
@@ -96,7 +96,7 @@ static void put_programs(FILE *file, const struct programs *programs)
 		fputs("no program", file);
 }
 
-static void put_head(FILE *file, const struct page *page, const struct programs *programs)
+static void put_head(FILE *file, const struct page *page, const struct program_names *programs)
 {
 	char time[PAGE_TIME_MAX];
 
@@ -125,8 +125,8 @@ static void put_figure(FILE *file, uint64_t nr, const char *what, const char *wh
 {
 	char text[TEXT_MAX];
 
-	markup_put(file, nr ? "<div><dd>%s" : "<div class=none><dd>%s", text_count(nr, text));
-	markup_put(file, "<dt>%s</div>\n", nr == 1 ? what : what_more);
+	markup_put(file, nr ? "<div><dt>%s " : "<div class=none><dt>%s ", nr == 1 ? what : what_more);
+	markup_put(file, "<dd>%s</div>\n", text_count(nr, text));
 }
 
 static uint64_t count_begun(const struct page *page, enum note_kind kind, const char *key)

@@ -23,7 +23,7 @@ void style_put(FILE *file)
 	      "header p,.hint,figcaption,caption,footer,small{color:var(--dim);font-size:.875rem}"
 	      "code{font:.875em/1.4 ui-monospace,monospace}\n"
 	      ".figures{display:flex;flex-wrap:wrap;gap:.5rem;margin:.5rem 0}"
-	      ".figures div{display:flex;flex-direction:column;flex:1 0 7.5rem;border:1px solid var(--line);"
+	      ".figures div{display:flex;flex-direction:column-reverse;justify-content:flex-end;flex:1 0 7.5rem;border:1px solid var(--line);"
 	      "border-radius:.5rem;padding:.5rem .75rem;background:var(--box)}"
 	      ".figures dd{margin:0;font-size:1.5rem;font-weight:600;line-height:1.2}"
 	      ".figures dt{font-size:.875rem;color:var(--dim)}.none dd{color:var(--dim);font-weight:400}\n"
