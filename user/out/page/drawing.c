@@ -121,12 +121,18 @@ static double x_of(const struct time_line *line, uint64_t ns)
 
 static void put_decades(FILE *file, const struct scale *scale)
 {
+	for (double log = scale->low; log <= scale->high; log++)
+		fprintf(file, "<line x1=0 x2=100%% y1=%.0f y2=%.0f class=grid />", y_of(scale, log),
+			y_of(scale, log));
+}
+
+/* They stand in the picture, over all else. */
+static void put_decade_names(FILE *file, const struct scale *scale)
+{
 	for (double log = scale->low; log <= scale->high; log++) {
-		double y = y_of(scale, log);
 		char text[DURATION_TEXT_MAX];
 
-		fprintf(file, "<line x1=0 x2=100%% y1=%.0f y2=%.0f class=grid />", y, y);
-		fprintf(file, "<text x=2 y=%.0f class=mark>", y - 3);
+		fprintf(file, "<text x=2 y=%.0f class=mark>", y_of(scale, log) - 3);
 		duration_format((uint64_t)(pow(10, log) + 0.5), text);
 		/* "10.0 ms": a decade has no fraction. */
 		fprintf(file, "%.0f%s</text>", strtod(text, NULL), strchr(text, ' ') ?: "");
@@ -276,6 +282,7 @@ void drawing_time_line(FILE *file, struct time_line *line)
 	put_axis(file, line);
 	for (uint32_t i = 0; i < line->nr_points; i++)
 		put_point(file, line, &scale, &line->points[i]);
+	put_decade_names(file, &scale);
 	fputs("</svg>\n", file);
 }
 

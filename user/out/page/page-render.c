@@ -14,7 +14,8 @@
 #include "out/text.h"
 
 enum {
-	MAX_ROWS = 200, /* of the table of groups */
+	NR_ROWS = 20, /* of the table of groups that are open */
+	MAX_ROWS = 200,
 	MAX_PROGRAMS = 5, /* that the head names */
 	NR_OPEN = 3, /* details that are open at first */
 	/* No detail is begun beyond it: the largest one, and the rest, have room up to the limit. */
@@ -48,8 +49,9 @@ struct program_names {
 struct parts {
 	char *middle; /* sections between the summary and the table */
 	char *rows;
+	char *more_rows; /* beyond NR_ROWS, which are folded */
 	char *details;
-	size_t middle_len, rows_len, details_len;
+	size_t middle_len, rows_len, more_rows_len, details_len;
 	uint32_t nr_details;
 	struct program_names programs;
 	char most[SHOWN_MAX_PLACE]; /* where the first group's time went */
@@ -244,20 +246,32 @@ static void put_row(FILE *file, const struct shown *shown, const struct page_gro
 	fputc('\n', file);
 }
 
-static void put_table(FILE *file, const struct parts *parts, const struct page_groups *groups)
+static void put_rows(FILE *file, const char *rows, size_t len, const char *caption)
 {
 	static const char *const columns[] = {
 		"#", "where the time went", "#slowest", "#how many", "#in all", "first", NULL,
 	};
 
+	markup_table(file, caption, columns);
+	fwrite(rows, 1, len, file);
+	markup_table_end(file);
+}
+
+static void put_table(FILE *file, const struct parts *parts, const struct page_groups *groups)
+{
+	uint32_t more = groups->nr < MAX_ROWS ? groups->nr : MAX_ROWS;
+
 	if (!groups->nr) {
 		fputs("<p>Nothing was late.</p>\n", file);
 		return;
 	}
-	markup_table(file, "What was late, alike ones as one, those with most time in all first",
-		     columns);
-	fwrite(parts->rows, 1, parts->rows_len, file);
-	markup_table_end(file);
+	put_rows(file, parts->rows, parts->rows_len,
+		 "What was late, alike ones as one, those with most time in all first");
+	if (more > NR_ROWS) {
+		fprintf(file, "<details><summary>%" PRIu32 " more kinds</summary>\n", more - NR_ROWS);
+		put_rows(file, parts->more_rows, parts->more_rows_len, "With less time in all");
+		fputs("</details>\n", file);
+	}
 	if (groups->nr > MAX_ROWS)
 		fprintf(file, "<p>%" PRIu32 " more kinds, with less time each, are not shown.</p>\n",
 			groups->nr - MAX_ROWS);
@@ -309,12 +323,15 @@ static int make_groups(struct parts *parts, const struct page *page,
 		       const struct page_groups *groups)
 {
 	FILE *rows = open_memstream(&parts->rows, &parts->rows_len);
+	FILE *more_rows = open_memstream(&parts->more_rows, &parts->more_rows_len);
 	FILE *details = open_memstream(&parts->details, &parts->details_len);
-	int ret = rows && details ? 0 : -ENOMEM;
+	int ret = rows && more_rows && details ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < groups->nr && i < MAX_ROWS && !ret; i++)
-		ret = put_group(rows, details, parts, page, groups, i);
+		ret = put_group(i < NR_ROWS ? rows : more_rows, details, parts, page, groups, i);
 	if (rows && fclose(rows))
+		ret = -ENOMEM;
+	if (more_rows && fclose(more_rows))
 		ret = -ENOMEM;
 	if (details && fclose(details))
 		ret = -ENOMEM;
@@ -352,6 +369,7 @@ static void parts_deinit(struct parts *parts)
 		free(parts->programs.names[i]);
 	free(parts->middle);
 	free(parts->rows);
+	free(parts->more_rows);
 	free(parts->details);
 }
 
