@@ -3,6 +3,7 @@
 #include "app/audit/session.h"
 #include "app/common/command.h"
 #include "app/common/options.h"
+#include "app/report/page-file.h"
 #include "base/duration.h"
 
 #define DEFAULT_DURATION_NS (10 * NSEC_PER_SEC)
@@ -14,6 +15,15 @@ static struct session session = {
 	.nr_slowest = 5,
 	.signals = -1,
 	.selector.fd = -1,
+};
+
+static const char *page; /* path, or NULL */
+static struct page_stream stream;
+
+static const struct option_spec page_options[] = {
+	{ 'o', NULL, "FILE", option_string, 0, .is_once = true,
+	  .help = "make a page of what was measured, to hand on: one HTML file, as pg-collect report does" },
+	{ 0 },
 };
 
 #define AT(member) offsetof(struct session, member)
@@ -35,12 +45,23 @@ static const struct option_spec options[] = {
 	{ 0 },
 };
 
-static int audit(int argc, char **argv)
+/* Where JSON goes. */
+static int open_lines(const char *verb)
 {
-	int ret = selector_take_command(&session.selector, argc, argv), finish;
+	int ret = CMD_OK;
 
-	if (ret)
-		return ret;
+	if (page && session.is_json)
+		return cmd_usage(verb, "give one of --json and -o");
+	if (page)
+		ret = page_stream_open(&stream, page);
+	session.lines = session.is_json ? stdout : page ? stream.file : NULL;
+	return ret;
+}
+
+static int measure(void)
+{
+	int ret, finish;
+
 	if (!session.duration_ns && !session.selector.command)
 		session.duration_ns = DEFAULT_DURATION_NS;
 	ret = selector_resolve(&session.selector);
@@ -57,6 +78,19 @@ static int audit(int argc, char **argv)
 	return ret;
 }
 
+static int audit(int argc, char **argv)
+{
+	int ret = selector_take_command(&session.selector, argc, argv), closed;
+
+	if (!ret)
+		ret = open_lines(argv[0]);
+	if (ret)
+		return ret;
+	ret = measure();
+	closed = page ? page_stream_close(&stream, ret ? NULL : page) : CMD_OK;
+	return ret ? ret : closed;
+}
+
 const struct verb cmd_audit = {
 	.name = "audit",
 	.summary = "measure the event loops of a program for a while",
@@ -70,6 +104,7 @@ const struct verb cmd_audit = {
 	.groups = {
 		{ selector_options, &session.selector },
 		{ options, &session },
+		{ page_options, &page },
 		{ options_verbose },
 	},
 	.operands = VERB_COMMAND,

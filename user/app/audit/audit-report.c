@@ -257,7 +257,7 @@ static void json_command(struct session *session)
 	else
 		json_u64(json, "signal", (uint64_t)WTERMSIG(status));
 	json_end(json);
-	json_end_line(json, stdout);
+	json_end_line(json, session->lines);
 }
 
 static int print_json(struct session *session, const struct report *report)
@@ -267,13 +267,13 @@ static int print_json(struct session *session, const struct report *report)
 
 	for (uint32_t i = 1; i < report->nr; i++)
 		if (report->summaries[i].nr_pids)
-			summary_json(json, stdout, &report->summaries[i]);
+			summary_json(json, session->lines, &report->summaries[i]);
 	for (uint32_t i = 0; i < session->slowest.nr; i++)
-		alert_json(json, stdout, &report->slowest[i], "slow");
+		alert_json(json, session->lines, &report->slowest[i], "slow");
 	if (session->has_requests)
-		request_report_json(json, stdout, &session->requests, session->nr_slowest);
+		request_report_json(json, session->lines, &session->requests, session->nr_slowest);
 	json_command(session);
-	return fields_json_line(json, stdout, "lost", lost_fields, &lost) ? CMD_FAILED : CMD_OK;
+	return fields_json_line(json, session->lines, "lost", lost_fields, &lost) ? CMD_FAILED : CMD_OK;
 }
 
 static void text_head(const struct session *session)
@@ -376,17 +376,15 @@ static void explain_nothing(const struct session *session)
 int report_print(struct session *session)
 {
 	struct report report = { 0 };
-	int ret;
+	int ret = CMD_OK;
 
 	if (build(&report, session)) {
 		report_deinit(&report);
 		return cmd_no_memory();
 	}
-	if (session->is_json)
+	if (session->lines)
 		ret = print_json(session, &report);
-	else if (report.nr_loops)
-		ret = print_text(session, &report);
-	else
+	if (!session->is_json && report.nr_loops && print_text(session, &report))
 		ret = CMD_FAILED;
 	if (!report.nr_loops) {
 		explain_nothing(session);

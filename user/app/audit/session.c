@@ -236,8 +236,8 @@ static int take_alert(struct session *session, const struct record *record)
 	alert.cgroup = cgroup;
 	alert.loop = discovery_number(discovery, record->image_id, record->loop_id);
 	/* It is kept all the same: what comes next of the unit may have no such stack. */
-	if (session->is_json && !is_wait(session, &alert))
-		ret = alert_json(&session->json, stdout, &alert, alert_kind_name(record->kind));
+	if (session->lines && !is_wait(session, &alert))
+		ret = alert_json(&session->json, session->lines, &alert, alert_kind_name(record->kind));
 	if (ret) {
 		stacks_free(alert.stacks, alert.nr_stacks);
 		free(cgroup);
@@ -261,7 +261,7 @@ static int take_request(struct session *session, const struct record *record)
 	if (ret)
 		return ret;
 	alert.exe = identity->exe;
-	ret = alert_request_json(&session->json, stdout, &alert);
+	ret = alert_request_json(&session->json, session->lines, &alert);
 	stacks_free(where.stacks, where.nr_stacks);
 	return ret;
 }
@@ -282,7 +282,7 @@ static int on_alert(struct record *record, void *arg)
 			return take_alert(session, record);
 		break;
 	case PERFGUARD_RECORD_KIND_REQUEST:
-		if (record->target_id == session->target_id && session->is_json)
+		if (record->target_id == session->target_id && session->lines)
 			return take_request(session, record);
 		break;
 	}
@@ -305,7 +305,7 @@ static void report_ready(struct session *session)
 	log_progress("watching %" PRIu32 " thread%s of %s in %" PRIu32 " event loop%s", threads,
 		     text_plural(threads), text_basename(session->selector.path), loops,
 		     text_plural(loops));
-	if (!session->is_json)
+	if (!session->lines)
 		return;
 	json_object(json, NULL);
 	json_string(json, "kind", "ready");
@@ -314,7 +314,7 @@ static void report_ready(struct session *session)
 	json_u64(json, "threads", threads);
 	json_u64(json, "loops", loops);
 	json_end(json);
-	json_end_line(json, stdout);
+	json_end_line(json, session->lines);
 }
 
 int session_decide(struct session *session)

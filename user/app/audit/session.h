@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "app/audit/auto-threshold.h"
 #include "app/audit/discovery.h"
@@ -33,6 +34,7 @@ struct session {
 	const char *verb; /* that it is for */
 	/* Set by the operator. */
 	bool is_json;
+	FILE *lines; /* where JSON goes; NULL: nowhere */
 	bool has_account;
 	bool has_requests;
 	uint32_t nr_slowest;
@@ -98,7 +100,7 @@ struct session {
 int session_begin(struct session *session);
 
 /*
- * Watch until something ends it; prints alerts as they come with is_json.
+ * Watch until something ends it; prints alerts as they come to lines.
  * Returns 0 or an exit code; what is wrong was reported.
  */
 int session_run(struct session *session);

@@ -153,3 +153,52 @@ int page_file_write(const struct page_file *of)
 	loaded_deinit(&loaded);
 	return ret;
 }
+
+/* For fopencookie(): cut what is written into lines. */
+static ssize_t take_bytes(void *cookie, const char *bytes, size_t size)
+{
+	struct page_stream *stream = cookie;
+
+	for (size_t i = 0; i < size; i++) {
+		if (bytes[i] != '\n') {
+			if (stream->len <= PAGE_MAX_LINE)
+				stream->line[stream->len++] = bytes[i];
+			continue;
+		}
+		if (page_add_line(stream->page, stream->line, stream->len))
+			return 0;
+		stream->len = 0;
+	}
+	return (ssize_t)size;
+}
+
+static void stream_deinit(struct page_stream *stream)
+{
+	page_free(stream->page);
+	free(stream->line);
+}
+
+int page_stream_open(struct page_stream *stream, const char *output)
+{
+	int ret = cmd_check_output(output);
+
+	if (ret)
+		return ret;
+	*stream = (struct page_stream){ .page = page_new(), .line = malloc(PAGE_MAX_LINE + 1) };
+	if (stream->page && stream->line)
+		stream->file = fopencookie(stream, "w", (cookie_io_functions_t){ .write = take_bytes });
+	if (stream->file)
+		return CMD_OK;
+	stream_deinit(stream);
+	return cmd_no_memory();
+}
+
+int page_stream_close(struct page_stream *stream, const char *output)
+{
+	int ret = fclose(stream->file) ? cmd_no_memory() : CMD_OK;
+
+	if (!ret && output)
+		ret = write_page(stream->page, output);
+	stream_deinit(stream);
+	return ret;
+}
