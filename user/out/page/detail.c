@@ -159,9 +159,27 @@ static void put_holder_stack(FILE *file, const struct read_stacks *stacks, uint3
 	fputs(last->nr_frames > MAX_FUNCTIONS ? "\u2026</code>" : "</code>", file);
 }
 
-static void put_lock(FILE *file, const json_t *object, const struct read_stacks *stacks)
+/* At its end nobody may hold it any more: the last line that names who did. */
+static const json_t *find_lock(const struct shown *shown)
 {
-	const json_t *lock = json_object_get(object, "lock");
+	const json_t *ret = NULL;
+
+	for (uint32_t i = 0; i < shown->nr_lines; i++) {
+		const json_t *lock = json_object_get(shown->lines[i], "lock");
+		const json_t *holder = json_object_get(lock, "holder");
+
+		if (value_text(holder, "comm"))
+			return lock;
+		if (json_is_object(lock) && (!ret || (json_is_object(holder) &&
+						      !json_is_object(json_object_get(ret, "holder")))))
+			ret = lock;
+	}
+	return ret;
+}
+
+static void put_lock(FILE *file, const struct shown *shown)
+{
+	const json_t *lock = find_lock(shown);
 	const json_t *holder = json_object_get(lock, "holder");
 	uint32_t tid = value_u32(holder, "tid");
 
@@ -173,7 +191,7 @@ static void put_lock(FILE *file, const json_t *object, const struct read_stacks 
 		fprintf(file, ", held by thread %" PRIu32, tid);
 		if (value_text(holder, "comm"))
 			markup_put(file, " (%s)", value_text(holder, "comm"));
-		put_holder_stack(file, stacks, tid);
+		put_holder_stack(file, &shown->stacks, tid);
 	}
 	fputc('\n', file);
 }
@@ -282,6 +300,17 @@ static void put_bars(FILE *file, const struct incident *incident, const json_t *
 	}
 }
 
+static bool has_normal(const json_t *parts)
+{
+	const json_t *part;
+	size_t i;
+
+	json_array_foreach(parts, i, part)
+		if (value_is_number(part, "usual_ns"))
+			return true;
+	return false;
+}
+
 static void put_reason(FILE *file, const json_t *object)
 {
 	static const char *const columns[] = { "part of its time", "#here", "#normally", "#times", "in",
@@ -290,7 +319,8 @@ static void put_reason(FILE *file, const json_t *object)
 	char text[TEXT_MAX];
 	size_t i;
 
-	if (!json_array_size(parts))
+	/* Without a profile nothing is known to be ordinary; the reason's text has said the rest. */
+	if (!json_array_size(parts) || !has_normal(parts))
 		return;
 	markup_table(file, "What is out of the ordinary for its type", columns);
 	json_array_foreach(parts, i, part) {
@@ -400,8 +430,9 @@ static int put_flame(FILE *file, const struct read_stacks *stacks, const json_t 
 	ret = drawing_flame(file, stacks, elapsed_ns, value_text(object, "exe"));
 	fprintf(file, "<figcaption>Flame graph of %" PRIu32 " stack%s, the outermost function on top. "
 		"A stack stands for the time until the next one was taken. "
-		"<span class=\"flame-key\"><i class=o></i>program <i class=m></i>library "
-		"<i class=l></i>C library <i class=w></i>system call</span></figcaption></figure>\n",
+		"<span class=box><i class=o></i>program</span> <span class=box><i class=m></i>library"
+		"</span> <span class=box><i class=l></i>C library</span> <span class=box><i class=w>"
+		"</i>system call</span></figcaption></figure>\n",
 		nr, text_plural(nr));
 	return ret;
 }
@@ -414,7 +445,7 @@ static void put_facts(FILE *file, const struct shown *shown, const struct page_g
 	put_type(file, shown->object);
 	put_normal(file, shown->object);
 	put_why(file, shown->object);
-	put_lock(file, shown->object, &shown->stacks);
+	put_lock(file, shown);
 	put_chain(file, shown->object);
 	put_like(file, group);
 	put_place(file, shown->object);

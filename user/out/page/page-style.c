@@ -63,7 +63,7 @@ void style_put(FILE *file)
 	      ".flame text{font:12px system-ui,sans-serif;fill:var(--ink)}.flame rect{stroke:var(--bg);"
 	      "stroke-width:1}.flame svg{overflow:hidden}.o{fill:var(--o);background:var(--o)}"
 	      ".m{fill:var(--m);background:var(--m)}.l{fill:var(--l);background:var(--l)}"
-	      ".w{fill:var(--w);background:var(--w)}.flame-key i{display:inline-block;width:.7rem;"
+	      ".w{fill:var(--w);background:var(--w)}.box{white-space:nowrap}.box i{display:inline-block;width:.7rem;"
 	      "height:.7rem;border-radius:2px;margin:0 .3rem 0 .5rem}\n"
 	      "@media(max-width:34rem){body{padding:0 .75rem 2rem}.facts{grid-template-columns:1fr;gap:0}"
 	      ".facts dt{font-size:.875rem;margin-top:.4rem}details{padding:.6rem}}\n"
