@@ -186,7 +186,8 @@ int page_stream_open(struct page_stream *stream, const char *output)
 		return ret;
 	*stream = (struct page_stream){ .page = page_new(), .line = malloc(PAGE_MAX_LINE + 1) };
 	if (stream->page && stream->line)
-		stream->file = fopencookie(stream, "w", (cookie_io_functions_t){ .write = take_bytes });
+		stream->file =
+			fopencookie(stream, "w", (cookie_io_functions_t){ .write = take_bytes });
 	if (stream->file)
 		return CMD_OK;
 	stream_deinit(stream);

@@ -39,7 +39,8 @@ static void put_starved(FILE *file, const json_t *object)
 	size_t i;
 
 	markup_cell(file, value_is_true(object, "starved") ? "starved" : "no longer starved");
-	fprintf(file, "<td>-<td class=long>%" PRIu64 " of %" PRIu64 " units waited for a CPU too long",
+	fprintf(file,
+		"<td>-<td class=long>%" PRIu64 " of %" PRIu64 " units waited for a CPU too long",
 		value_u64(object, "starved_units"), value_u64(object, "units"));
 	json_array_foreach(users, i, user) {
 		if (i == 3)
@@ -85,8 +86,10 @@ void changes_put(FILE *file, const struct page *page)
 		if (kind != NOTE_LEVEL && kind != NOTE_STARVED && kind != NOTE_REPLACED)
 			continue;
 		if (!nr) {
-			fputs("<section aria-labelledby=whole><h2 id=whole>As a whole</h2>\n", file);
-			markup_table(file, "Types that became slower, starvation, and replaced files",
+			fputs("<section aria-labelledby=whole><h2 id=whole>As a whole</h2>\n",
+			      file);
+			markup_table(file,
+				     "Types that became slower, starvation, and replaced files",
 				     columns);
 		}
 		if (nr++ < MAX_ROWS)

@@ -22,20 +22,24 @@ static void put_term(FILE *file, const char *term)
 	fprintf(file, "<dt>%s<dd>", term);
 }
 
-static void put_title(FILE *file, const struct page_group *group, uint32_t rank, const char *place)
+static void put_title(FILE *file, const struct shown *shown, const struct page_group *group,
+		      uint32_t rank)
 {
+	uint64_t nr = group->nr + group->nr_folded;
 	char text[TEXT_MAX], duration[DURATION_TEXT_MAX];
 
 	fprintf(file, "<summary><h3><span class=rank>%" PRIu32 ".</span> ", rank + 1);
-	markup_put(file, "%s", duration_format(group->max_ns, duration));
+	markup_put(file, "%s", duration_format(shown->incident->elapsed_ns, duration));
 	markup_put(file, " %s: ", incident_kind_name(group->kind));
 	fputs("<code>", file);
-	markup_text_cut(file, place, 80);
+	markup_text_cut(file, shown->place, 80);
 	fputs("</code></h3>", file);
-	if (group->nr + group->nr_folded > 1)
-		markup_put(file, " <span class=count>%s times</span>",
-			   text_count(group->nr + group->nr_folded, text));
-	fputs("</summary>\n", file);
+	if (nr > 1)
+		markup_put(file, " <span class=count>%s times", text_count(nr, text));
+	/* Those that were folded may have taken longer. */
+	if (nr > 1 && group->max_ns > shown->incident->elapsed_ns)
+		markup_put(file, ", up to %s", duration_format(group->max_ns, duration));
+	fputs(nr > 1 ? "</span></summary>\n" : "</summary>\n", file);
 }
 
 static void put_whose(FILE *file, const struct incident *incident, const json_t *object)
@@ -49,12 +53,14 @@ static void put_whose(FILE *file, const struct incident *incident, const json_t 
 	else
 		fprintf(file, "unit %" PRIu64 " of ", value_u64(object, "unit"));
 	markup_text(file, value_text(object, "comm") ?: text_basename(value_text(object, "exe")));
-	fprintf(file, "[%" PRIu32 "/%" PRIu32 "]", value_u32(object, "pid"), value_u32(object, "tid"));
+	fprintf(file, "[%" PRIu32 "/%" PRIu32 "]", value_u32(object, "pid"),
+		value_u32(object, "tid"));
 	markup_put(file, ", begun %s", page_time_format(incident->begin_ns, true, time));
 	if (!incident->has_ended)
 		fputs(", not over when it was reported last", file);
 	if (incident->factor > 0)
-		fprintf(file, "; <b>%.*f times</b> its limit", incident->factor < 10, incident->factor);
+		fprintf(file, "; <b>%.*f times</b> its limit", incident->factor < 10,
+			incident->factor);
 	fputc('\n', file);
 }
 
@@ -170,8 +176,9 @@ static const json_t *find_lock(const struct shown *shown)
 
 		if (value_text(holder, "comm"))
 			return lock;
-		if (json_is_object(lock) && (!ret || (json_is_object(holder) &&
-						      !json_is_object(json_object_get(ret, "holder")))))
+		if (json_is_object(lock) &&
+		    (!ret ||
+		     (json_is_object(holder) && !json_is_object(json_object_get(ret, "holder")))))
 			ret = lock;
 	}
 	return ret;
@@ -205,7 +212,8 @@ static void put_chain(FILE *file, const json_t *object)
 		return;
 	put_term(file, "there");
 	fputs("<ol class=chain>", file);
-	for (int i = 0; json_is_object(there) && i < 16; i++, there = json_object_get(there, "there")) {
+	for (int i = 0; json_is_object(there) && i < 16;
+	     i++, there = json_object_get(there, "there")) {
 		markup_put(file, "<li>%s", value_text(there, "comm"));
 		fprintf(file, "[%" PRIu32 "/%" PRIu32 "]", value_u32(there, "pid"),
 			value_u32(there, "tid"));
@@ -313,13 +321,14 @@ static bool has_normal(const json_t *parts)
 
 static void put_reason(FILE *file, const json_t *object)
 {
-	static const char *const columns[] = { "part of its time", "#here", "#normally", "#times", "in",
-					       NULL };
+	static const char *const columns[] = {
+		"part of its time", "#here", "#normally", "#times", "in", NULL,
+	};
 	const json_t *parts = json_object_get(json_object_get(object, "reason"), "parts"), *part;
 	char text[TEXT_MAX];
 	size_t i;
 
-	/* Without a profile nothing is known to be ordinary; the reason's text has said the rest. */
+	/* Without a profile nothing is known to be ordinary; the rest is in the reason's text. */
 	if (!json_array_size(parts) || !has_normal(parts))
 		return;
 	markup_table(file, "What is out of the ordinary for its type", columns);
@@ -350,11 +359,13 @@ static void put_contexts(FILE *file, const json_t *object)
 		if (!value_is_true(one, "unusual") || nr == MAX_CONTEXTS)
 			continue;
 		if (!nr++)
-			markup_table(file, "It ran, and units of its type do not, or far less often",
+			markup_table(file,
+				     "It ran, and units of its type do not, or far less often",
 				     columns);
 		fputs("<tr><td><code>", file);
-		markup_text(file, markup_place(value_text(one, "module"), value_text(one, "function"),
-					       value_u64(one, "offset"), text, sizeof(text)));
+		markup_text(file,
+			    markup_place(value_text(one, "module"), value_text(one, "function"),
+					 value_u64(one, "offset"), text, sizeof(text)));
 		fputs("</code>", file);
 		markup_cell_count(file, value_u64(one, "hits"));
 		snprintf(usual, sizeof(usual), "%.3g", value_real(one, "usual"));
@@ -376,7 +387,8 @@ static void put_path(FILE *file, const struct hotpath *hotpath)
 	for (uint32_t i = 0; i < hotpath->nr_steps && i < MAX_PATH; i++) {
 		const struct hotpath_step *step = &hotpath->steps[i];
 
-		fputs(hotpath_is_outer(&step->place) ? "<li class=outer><code>" : "<li><code>", file);
+		fputs(hotpath_is_outer(&step->place) ? "<li class=outer><code>" : "<li><code>",
+		      file);
 		markup_text_cut(file, markup_place(step->place.module, step->place.function,
 						   step->place.offset, text, sizeof(text)), 80);
 		fputs("</code>", file);
@@ -389,14 +401,16 @@ static void put_path(FILE *file, const struct hotpath *hotpath)
 
 static void put_functions(FILE *file, const struct hotpath *hotpath)
 {
-	static const char *const columns[] = { "function", "file", "#in it", "#in the kernel", "#with callees",
-					       NULL };
+	static const char *const columns[] = {
+		"function", "file", "#in it", "#in the kernel", "#with callees", NULL,
+	};
 	char text[512];
 
 	/* If it is one only, the path has shown it. */
 	if (hotpath->nr_functions < 2 || !hotpath->functions[1].own_ns)
 		return;
-	markup_table(file, "Functions with most of its time; what the C library does is its caller's",
+	markup_table(file,
+		     "Functions with most of its time; what the C library does is its caller's",
 		     columns);
 	for (uint32_t i = 0; i < hotpath->nr_functions && i < MAX_FUNCTIONS; i++) {
 		const struct hotpath_function *function = &hotpath->functions[i];
@@ -408,7 +422,9 @@ static void put_functions(FILE *file, const struct hotpath *hotpath)
 						   function->place.offset, text, sizeof(text)), 80);
 		fputs("</code>", file);
 		markup_cell(file, text_basename(function->place.module));
-		fprintf(file, "<td class=n>%.0f&nbsp;%%<td class=n>%.0f&nbsp;%%<td class=n>%.0f&nbsp;%%\n",
+		fprintf(file,
+			"<td class=n>%.0f&nbsp;%%<td class=n>%.0f&nbsp;%%"
+			"<td class=n>%.0f&nbsp;%%\n",
 			100 * hotpath_share(hotpath, function->own_ns),
 			100 * hotpath_share(hotpath, function->blocked_ns),
 			100 * hotpath_share(hotpath, function->total_ns));
@@ -428,11 +444,13 @@ static int put_flame(FILE *file, const struct read_stacks *stacks, const json_t 
 		return 0;
 	fputs("<figure>", file);
 	ret = drawing_flame(file, stacks, elapsed_ns, value_text(object, "exe"));
-	fprintf(file, "<figcaption>Flame graph of %" PRIu32 " stack%s, the outermost function on top. "
+	fprintf(file,
+		"<figcaption>Flame graph of %" PRIu32 " stack%s, the outermost function on top. "
 		"A stack stands for the time until the next one was taken. "
-		"<span class=box><i class=o></i>program</span> <span class=box><i class=m></i>library"
-		"</span> <span class=box><i class=l></i>C library</span> <span class=box><i class=w>"
-		"</i>system call</span></figcaption></figure>\n",
+		"<span class=box><i class=o></i>program</span> "
+		"<span class=box><i class=m></i>library</span> "
+		"<span class=box><i class=l></i>C library</span> "
+		"<span class=box><i class=w></i>system call</span></figcaption></figure>\n",
 		nr, text_plural(nr));
 	return ret;
 }
@@ -454,7 +472,7 @@ static void put_facts(FILE *file, const struct shown *shown, const struct page_g
 
 int detail_put(FILE *file, const struct shown *shown, const struct page_group *group, uint32_t rank)
 {
-	put_title(file, group, rank, shown->place);
+	put_title(file, shown, group, rank);
 	put_facts(file, shown, group);
 	put_bars(file, shown->incident, shown->object);
 	put_reason(file, shown->object);

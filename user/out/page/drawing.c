@@ -2,7 +2,6 @@
 
 #include "out/page/drawing.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,11 +14,6 @@
 #include "out/page/markup.h"
 #include "out/page/sections.h"
 #include "out/text.h"
-
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100 * (double)(part < whole ? part : whole) / (double)whole : 0;
-}
 
 static void put_key(FILE *file, const struct bar_part *part)
 {
@@ -39,12 +33,12 @@ void drawing_bar(FILE *file, const char *title, const struct bar_part *parts, si
 	markup_text(file, title);
 	fputs("</figcaption><svg width=100% height=14 aria-hidden=true>", file);
 	for (size_t i = 0; i < nr; i++) {
-		double width = percent(parts[i].ns, whole_ns);
+		double width = drawing_percent(parts[i].ns, whole_ns);
 
 		if (width < 0.05)
 			continue;
-		fprintf(file, "<rect class=%s x=%.1f%% width=%.1f%% height=14 />", parts[i].style, at,
-			at + width < 100 ? width : 100 - at);
+		fprintf(file, "<rect class=%s x=%.1f%% width=%.1f%% height=14 />", parts[i].style,
+			at, at + width < 100 ? width : 100 - at);
 		at = at + width < 100 ? at + width : 100;
 	}
 	fputs("</svg><ul class=key>", file);
@@ -93,7 +87,8 @@ static struct scale scale_of(const struct time_line *line)
 	struct scale ret = { 20, 0 };
 
 	for (uint32_t i = 0; i < line->nr_points; i++) {
-		double log = line->points[i].elapsed_ns ? log10((double)line->points[i].elapsed_ns) : 0;
+		double log = line->points[i].elapsed_ns ? log10((double)line->points[i].elapsed_ns)
+							: 0;
 
 		ret.low = log < ret.low ? log : ret.low;
 		ret.high = log > ret.high ? log : ret.high;
@@ -116,7 +111,7 @@ static double x_of(const struct time_line *line, uint64_t ns)
 {
 	uint64_t from_ns = ns > line->begin_ns ? ns - line->begin_ns : 0;
 
-	return 2 + 0.96 * percent(from_ns, line->end_ns - line->begin_ns);
+	return 2 + 0.96 * drawing_percent(from_ns, line->end_ns - line->begin_ns);
 }
 
 static void put_decades(FILE *file, const struct scale *scale)
@@ -156,8 +151,8 @@ static void put_axis(FILE *file, const struct time_line *line)
 			text[8] = '\0';
 		fprintf(file, "<line x1=%.2f%% x2=%.2f%% y1=%d y2=%d class=grid />", x, x, LINE_TOP,
 			LINE_BOTTOM + 5);
-		fprintf(file, "<text x=%.2f%% y=%d class=\"mark %s\">%s</text>", x, LINE_BOTTOM + 20,
-			x < 88 ? "middle" : "end", text);
+		fprintf(file, "<text x=%.2f%% y=%d class=\"mark %s\">%s</text>", x,
+			LINE_BOTTOM + 20, x < 88 ? "middle" : "end", text);
 	}
 	fprintf(file, "<line x1=0 x2=100%% y1=%d y2=%d class=axis />", LINE_BOTTOM, LINE_BOTTOM);
 }
@@ -168,8 +163,9 @@ static void put_spans(FILE *file, const struct time_line *line)
 		const struct time_span *span = &line->spans[i];
 		double x = x_of(line, span->begin_ns), end = x_of(line, span->end_ns);
 
-		fprintf(file, "<rect class=%s x=%.2f%% y=%d width=%.2f%% height=%d><title>", span->style,
-			x, LINE_TOP, end - x > 0.3 ? end - x : 0.3, LINE_BOTTOM - LINE_TOP);
+		fprintf(file, "<rect class=%s x=%.2f%% y=%d width=%.2f%% height=%d><title>",
+			span->style, x, LINE_TOP, end - x > 0.3 ? end - x : 0.3,
+			LINE_BOTTOM - LINE_TOP);
 		markup_text(file, span->text);
 		fputs("</title></rect>\n", file);
 	}
@@ -233,9 +229,10 @@ static void put_point(FILE *file, const struct time_line *line, const struct sca
 		[INCIDENT_SLOW] = "a", [INCIDENT_REQUEST] = "r", [INCIDENT_SLOW_REQUEST] = "q",
 	};
 	char text[DURATION_TEXT_MAX], time[PAGE_TIME_MAX];
+	int size = point->nr > 9 ? 3 : point->nr > 1 ? 2 : 1;
 
-	fprintf(file, "<a href=#g%" PRIu32 "><use href=#%s%d x=%.2f%% y=%.1f /><title>%s ", point->rank,
-		shapes[point->kind], point->nr > 9 ? 3 : point->nr > 1 ? 2 : 1,
+	fprintf(file, "<a href=#g%" PRIu32 "><use href=#%s%d x=%.2f%% y=%.1f /><title>%s ",
+		point->rank, shapes[point->kind], size,
 		x_of(line, point->begin_ns), y_of(scale, log10((double)(point->elapsed_ns ?: 1))),
 		page_time_format(point->begin_ns, false, time));
 	if (point->nr > 1)
@@ -265,7 +262,8 @@ static void put_shapes(FILE *file)
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
 		for (int size = 1; size <= 3; size++)
 			fprintf(file, "<path id=%c%d class=%c d=\"%s\" transform=scale(%.1f) />",
-				shapes[i].name, size, shapes[i].name, shapes[i].path, 0.7 + 0.35 * size);
+				shapes[i].name, size, shapes[i].name, shapes[i].path,
+				0.7 + 0.35 * size);
 	fputs("</defs>\n", file);
 }
 
@@ -274,8 +272,10 @@ void drawing_time_line(FILE *file, struct time_line *line)
 	const struct scale scale = scale_of(line);
 
 	merge_points(line, &scale);
-	fprintf(file, "<svg class=time width=100%% height=%d role=img aria-label=\"When what was late, "
-		"by how long it took\">\n", LINE_HEIGHT);
+	fprintf(file,
+		"<svg class=time width=100%% height=%d role=img aria-label=\"When what was late, "
+		"by how long it took\">\n",
+		LINE_HEIGHT);
 	put_shapes(file);
 	put_spans(file, line);
 	put_decades(file, &scale);
@@ -284,195 +284,6 @@ void drawing_time_line(FILE *file, struct time_line *line)
 		put_point(file, line, &scale, &line->points[i]);
 	put_decade_names(file, &scale);
 	fputs("</svg>\n", file);
-}
-
-enum {
-	FLAME_ROW = 18,
-	MAX_LEVELS = 60,
-	MAX_BOXES = 140,
-	NO_BOX = UINT32_MAX,
-};
-#define MIN_BOX 0.4 /* per cent */
-#define MIN_NAMED 4.0
-
-struct flame_node {
-	struct hotpath_place place;
-	const char *syscall; /* not NULL: this, and no function */
-	uint64_t ns;
-	uint32_t first_child;
-	uint32_t next;
-	uint32_t level;
-};
-
-/* Node 0 is all. */
-struct flame {
-	struct flame_node *nodes;
-	uint32_t nr;
-	uint32_t nr_boxes;
-	uint32_t nr_levels;
-	const char *exe;
-};
-
-static bool is_same(const struct flame_node *node, const struct hotpath_place *place,
-		    const char *syscall)
-{
-	const char *module = node->place.module;
-
-	if (syscall || node->syscall)
-		return syscall && node->syscall && !strcmp(syscall, node->syscall);
-	return node->place.offset == place->offset && !module == !place->module &&
-	       (!module || !strcmp(module, place->module));
-}
-
-static uint32_t flame_child(struct flame *flame, uint32_t parent, const struct hotpath_place *place,
-			    const char *syscall)
-{
-	uint32_t *link = &flame->nodes[parent].first_child;
-
-	/* A function that calls itself is one box. */
-	if (!syscall && parent && is_same(&flame->nodes[parent], place, NULL))
-		return parent;
-	while (*link != NO_BOX && !is_same(&flame->nodes[*link], place, syscall))
-		link = &flame->nodes[*link].next;
-	if (*link != NO_BOX)
-		return *link;
-	*link = flame->nr;
-	flame->nodes[flame->nr] = (struct flame_node){
-		.place = *place,
-		.syscall = syscall,
-		.first_child = NO_BOX,
-		.next = NO_BOX,
-		.level = flame->nodes[parent].level + 1,
-	};
-	return flame->nr++;
-}
-
-static void flame_add(struct flame *flame, const struct read_stack *stack, uint64_t ns)
-{
-	uint32_t at = 0, before = 0;
-
-	flame->nodes[0].ns += ns;
-	for (uint32_t i = stack->nr_frames; i-- && flame->nodes[at].level < MAX_LEVELS; before = at) {
-		const struct hotpath_place place = hotpath_place(&stack->frames[i]);
-
-		at = flame_child(flame, at, &place, NULL);
-		if (at != before)
-			flame->nodes[at].ns += ns;
-	}
-	if (stack->is_blocked && stack->syscall) {
-		at = flame_child(flame, at, &(struct hotpath_place){ 0 }, stack->syscall);
-		flame->nodes[at].ns += ns;
-	}
-}
-
-static int flame_init(struct flame *flame, const struct read_stacks *stacks, uint64_t elapsed_ns)
-{
-	if (array_new(flame->nodes, 1 + stacks->nr_frames + stacks->nr))
-		return -1;
-	flame->nodes[0] = (struct flame_node){ .first_child = NO_BOX, .next = NO_BOX };
-	flame->nr = 1;
-	for (uint32_t i = 0; i < stacks->nr; i++) {
-		uint64_t ns = read_stacks_weight(stacks, i, elapsed_ns);
-
-		if (ns)
-			flame_add(flame, &stacks->of[i], ns);
-	}
-	return 0;
-}
-
-static const char *style_of(const struct flame *flame, const struct flame_node *node)
-{
-	const char *module = node->place.module;
-
-	if (node->syscall)
-		return "w";
-	if (module && flame->exe && !strcmp(module, flame->exe))
-		return "o";
-	return hotpath_is_system(module) ? "l" : "m";
-}
-
-static void put_box(FILE *file, const struct flame *flame, const struct flame_node *node, double x,
-		    double width)
-{
-	char text[512], duration[DURATION_TEXT_MAX];
-
-	if (node->syscall)
-		snprintf(text, sizeof(text), "system call %s", node->syscall);
-	else
-		markup_place(node->place.module, node->place.function, node->place.offset, text,
-			     sizeof(text));
-	fprintf(file, "<svg x=%.2f%% y=%" PRIu32 " width=%.2f%% height=%d><title>", x,
-		(node->level - 1) * FLAME_ROW, width, FLAME_ROW - 1);
-	markup_text(file, text);
-	if (node->place.module && node->place.function)
-		markup_put(file, " (%s)", text_basename(node->place.module));
-	fprintf(file, ", %.0f %%, %s</title><rect class=%s width=100%% height=100%% />",
-		percent(node->ns, flame->nodes[0].ns), duration_format(node->ns, duration),
-		style_of(flame, node));
-	if (width >= MIN_NAMED) {
-		fputs("<text x=4 y=13>", file);
-		markup_text_cut(file, text, 60);
-		fputs("</text>", file);
-	}
-	fputs("</svg>\n", file);
-}
-
-static uint32_t heaviest(const struct flame *flame, uint32_t parent, uint64_t below_ns,
-			 uint32_t after)
-{
-	uint32_t best = NO_BOX;
-
-	for (uint32_t i = flame->nodes[parent].first_child; i != NO_BOX; i = flame->nodes[i].next) {
-		uint64_t ns = flame->nodes[i].ns;
-
-		if ((ns < below_ns || (ns == below_ns && after != NO_BOX && i > after)) &&
-		    (best == NO_BOX || ns > flame->nodes[best].ns))
-			best = i;
-	}
-	return best;
-}
-
-/* The children of a node from @x on, the one with most time first.  Not deeper than MAX_LEVELS. */
-static void put_boxes(FILE *file, struct flame *flame, uint32_t parent, double x)
-{
-	uint64_t whole = flame->nodes[0].ns;
-	uint32_t at = NO_BOX;
-
-	for (at = heaviest(flame, parent, UINT64_MAX, at); at != NO_BOX;
-	     at = heaviest(flame, parent, flame->nodes[at].ns, at)) {
-		double width = percent(flame->nodes[at].ns, whole);
-
-		if (width < MIN_BOX || flame->nr_boxes >= MAX_BOXES)
-			return;
-		flame->nr_boxes++;
-		if (flame->nodes[at].level > flame->nr_levels)
-			flame->nr_levels = flame->nodes[at].level;
-		if (file)
-			put_box(file, flame, &flame->nodes[at], x, width);
-		put_boxes(file, flame, at, x);
-		x += width;
-	}
-}
-
-int drawing_flame(FILE *file, const struct read_stacks *stacks, uint64_t elapsed_ns,
-		  const char *exe)
-{
-	struct flame flame = { .exe = exe };
-
-	if (flame_init(&flame, stacks, elapsed_ns))
-		return -ENOMEM;
-	/* How high it is, first. */
-	put_boxes(NULL, &flame, 0, 0);
-	if (flame.nr_boxes) {
-		flame.nr_boxes = 0;
-		fprintf(file, "<svg class=flame width=100%% height=%" PRIu32 " role=img aria-label="
-			"\"Flame graph of its stacks, the outermost function on top\">\n",
-			flame.nr_levels * FLAME_ROW);
-		put_boxes(file, &flame, 0, 0);
-		fputs("</svg>\n", file);
-	}
-	free(flame.nodes);
-	return 0;
 }
 
 enum {
@@ -501,12 +312,15 @@ void drawing_histogram(FILE *file, const uint64_t *hist, uint64_t limit_ns, uint
 		*column += hist[i];
 		most = *column > most ? *column : most;
 	}
-	fprintf(file, "<svg class=hist viewBox=\"0 0 %d %d\" preserveAspectRatio=none aria-hidden=true>"
-		"<path d=\"", HISTOGRAM_COLUMNS, HISTOGRAM_HEIGHT);
+	fprintf(file,
+		"<svg class=hist viewBox=\"0 0 %d %d\" preserveAspectRatio=none aria-hidden=true>"
+		"<path d=\"",
+		HISTOGRAM_COLUMNS, HISTOGRAM_HEIGHT);
 	for (int i = 0; i < HISTOGRAM_COLUMNS; i++) {
 		/* Few units are to be seen, too. */
-		double height = columns[i] ? 1.5 + (HISTOGRAM_HEIGHT - 1.5) * sqrt((double)columns[i] /
-										   (double)most) : 0;
+		double height = columns[i] ? 1.5 + (HISTOGRAM_HEIGHT - 1.5) *
+							     sqrt((double)columns[i] / (double)most)
+					   : 0;
 
 		if (columns[i])
 			fprintf(file, "M%d %dv%.1fh.9v%.1fz", i, HISTOGRAM_HEIGHT, -height, height);

@@ -13,6 +13,12 @@
 
 #include "out/page/read-path.h"
 
+/* At most 100. */
+static inline double drawing_percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100 * (double)(part < whole ? part : whole) / (double)whole : 0;
+}
+
 /* A part of a bar; parts of no time are left out. */
 struct bar_part {
 	const char *name;
@@ -48,14 +54,14 @@ struct time_line {
 	uint32_t nr_spans;
 };
 
-/* A rising diagonal would be more than dots can show: equal places are drawn once. */
+/* Points that would lie over each other become one. */
 void drawing_time_line(FILE *file, struct time_line *line);
 
 /* The distance of marks on an axis so long: at most @max marks, at round times. */
 uint64_t drawing_time_step(uint64_t span_ns, uint32_t max);
 
 /*
- * Stacks of an incident that took @elapsed_ns, the outermost functions on top, as
+ * (flame.c) Stacks of an incident that took @elapsed_ns, the outermost functions on top, as
  * wide as the time is that they stand for.  @exe is the program's own file.
  * Returns 0 or -ENOMEM.
  */

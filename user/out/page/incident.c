@@ -66,8 +66,10 @@ static uint64_t id_of(const json_t *object, enum incident_kind kind, uint64_t be
 
 	if (!incident_is_request(kind))
 		return hash_number(hash_number(hash_number(hash, kind == INCIDENT_NOVEL),
-					       value_u64(object, "tid")), value_u64(object, "unit"));
-	return hash_number(hash_text(hash, value_text(object, "client")), begin_ns / BEGIN_BUCKET_NS);
+					       value_u64(object, "tid")),
+				   value_u64(object, "unit"));
+	return hash_number(hash_text(hash, value_text(object, "client")),
+			   begin_ns / BEGIN_BUCKET_NS);
 }
 
 /* What one that has no group by its functions is alike by. */
@@ -90,8 +92,9 @@ static uint64_t group_base(const json_t *object, enum incident_kind kind)
 static int set_group(struct incident *incident, const json_t *object)
 {
 	const char *cause = value_text(object, "cause");
-	bool has_path = incident_is_request(incident->kind) ? cause && !strcmp(cause, INCIDENT_IN_UNITS) :
-			incident->kind != INCIDENT_STOPPED;
+	bool has_path = incident_is_request(incident->kind)
+				? cause && !strcmp(cause, INCIDENT_IN_UNITS)
+				: incident->kind != INCIDENT_STOPPED;
 	bool is_known = cause && !has_path;
 	uint64_t path = 0;
 	int ret = 0;
@@ -111,7 +114,8 @@ static uint64_t limited_ns(const json_t *object, enum incident_kind kind, uint64
 	uint64_t other_ns;
 
 	if (kind == INCIDENT_REQUEST)
-		return value_is_number(object, "part_ns") ? value_u64(object, "part_ns") : elapsed_ns;
+		return value_is_number(object, "part_ns") ? value_u64(object, "part_ns")
+							  : elapsed_ns;
 	if (!part || !json_is_object(account) || !strcmp(part, "all"))
 		return elapsed_ns;
 	if (strcmp(part, "own") != 0)
@@ -153,7 +157,8 @@ static int update(struct incident *incident, const json_t *object, const char *n
 
 static void drop_lines(struct incidents *incidents, struct incident *incident)
 {
-	for (uint32_t i = incident->last_line; i != HASH_INDEX_NONE; i = incidents->lines[i].before) {
+	for (uint32_t i = incident->last_line; i != HASH_INDEX_NONE;
+	     i = incidents->lines[i].before) {
 		incidents->kept_bytes -= incidents->lines[i].len;
 		free(incidents->lines[i].text);
 		incidents->lines[i].text = NULL;
@@ -226,8 +231,8 @@ static uint32_t find(const struct incidents *incidents, uint64_t id, enum incide
 	while ((found = hash_index_next(&incidents->by_id, id, &cursor)) != HASH_INDEX_NONE) {
 		uint64_t there_ns = incidents->of[found].begin_ns;
 
-		if (!incident_is_request(kind) ||
-		    (there_ns <= begin_ns + BEGIN_JITTER_NS && begin_ns <= there_ns + BEGIN_JITTER_NS))
+		if (!incident_is_request(kind) || (there_ns <= begin_ns + BEGIN_JITTER_NS &&
+						   begin_ns <= there_ns + BEGIN_JITTER_NS))
 			break;
 	}
 	return found;
@@ -242,9 +247,11 @@ static int find_or_add(struct incidents *incidents, const json_t *object, enum i
 
 	/* It may be in the bucket before, or behind. */
 	if (found == HASH_INDEX_NONE && begin_ns > BEGIN_JITTER_NS)
-		found = find(incidents, id_of(object, kind, begin_ns - BEGIN_JITTER_NS), kind, begin_ns);
+		found = find(incidents, id_of(object, kind, begin_ns - BEGIN_JITTER_NS), kind,
+			     begin_ns);
 	if (found == HASH_INDEX_NONE && begin_ns)
-		found = find(incidents, id_of(object, kind, begin_ns + BEGIN_JITTER_NS), kind, begin_ns);
+		found = find(incidents, id_of(object, kind, begin_ns + BEGIN_JITTER_NS), kind,
+			     begin_ns);
 	*ret = NULL;
 	if (found == HASH_INDEX_NONE && incidents->nr < MAX_INCIDENTS) {
 		if (array_grow(incidents->of, incidents->nr, incidents->max) ||

@@ -28,9 +28,9 @@ static void put_loop(FILE *file, const json_t *object)
 	fprintf(file, "<tr><td class=n>%" PRIu64, value_u64(object, "loop"));
 	markup_cell(file, value_text(object, "comm"));
 	markup_put(file, "<td class=long>%s in ", value_text(wait, "syscall"));
-	markup_put(file, "<code>%s</code>", markup_place(value_text(wait, "module"),
-							 value_text(wait, "function"),
-							 value_u64(wait, "offset"), place, sizeof(place)));
+	markup_put(file, "<code>%s</code>",
+		   markup_place(value_text(wait, "module"), value_text(wait, "function"),
+				value_u64(wait, "offset"), place, sizeof(place)));
 	markup_cell_count(file, value_u64(object, "units"));
 	fprintf(file, "<td class=n>%.1f", value_real(object, "rate"));
 	markup_cell_count(file, value_u64(object, "late"));
@@ -55,14 +55,15 @@ static void put_loop_bar(FILE *file, const json_t *object)
 		return;
 	snprintf(title, sizeof(title), "Time of all units of event loop %" PRIu64,
 		 value_u64(object, "loop"));
-	drawing_bar(file, title, parts, sizeof(parts) / sizeof(parts[0]), value_u64(account, "elapsed"));
+	drawing_bar(file, title, parts, sizeof(parts) / sizeof(parts[0]),
+		    value_u64(account, "elapsed"));
 }
 
 static void put_loops(FILE *file, const struct page *page, uint32_t nr)
 {
 	static const char *const columns[] = {
-		"#loop", "thread", "waits in", "#units", "#a second", "#late", "#p50", "#p90", "#p99",
-		"#p99.9", "#max", "#mean", NULL,
+		"#loop", "thread", "waits in", "#units", "#a second", "#late",
+		"#p50", "#p90", "#p99", "#p99.9", "#max", "#mean", NULL,
 	};
 	uint32_t shown = 0;
 
@@ -122,7 +123,8 @@ void measured_put(FILE *file, const struct page *page)
 		nr[page->notes[i].kind]++;
 	if (!nr[NOTE_LOOP] && !nr[NOTE_REQUESTS])
 		return;
-	fputs("<section aria-labelledby=measured><h2 id=measured>All units and requests</h2>\n", file);
+	fputs("<section aria-labelledby=measured><h2 id=measured>All units and requests</h2>\n",
+	      file);
 	if (nr[NOTE_LOOP])
 		put_loops(file, page, nr[NOTE_LOOP]);
 	if (nr[NOTE_REQUESTS])

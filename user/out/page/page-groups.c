@@ -68,7 +68,7 @@ static void make_groups(struct page_groups *groups, const struct incidents *inci
 	}
 }
 
-/* By the number of their first alert, and then by time: the module counts anew when it is loaded. */
+/* By the number of their first alert, then by time: a module that is loaded begins with 1. */
 static int order_by_seq(const void *a, const void *b, void *arg)
 {
 	const struct incidents *incidents = arg;
@@ -123,7 +123,8 @@ static int add_all_folded(struct page_groups *groups, const struct page *page)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < page->incidents.nr; i++)
 		by_seq[i] = i;
-	qsort_r(by_seq, page->incidents.nr, sizeof(*by_seq), order_by_seq, (void *)&page->incidents);
+	qsort_r(by_seq, page->incidents.nr, sizeof(*by_seq), order_by_seq,
+		(void *)&page->incidents);
 	for (uint32_t i = 0; i < page->nr_notes; i++) {
 		json_t *object;
 

@@ -18,7 +18,7 @@ enum {
 	MAX_ROWS = 200,
 	MAX_PROGRAMS = 5, /* that the head names */
 	NR_OPEN = 3, /* details that are open at first */
-	/* No detail is begun beyond it: the largest one, and the rest, have room up to the limit. */
+	/* No detail is begun beyond it: that one, and the rest, have room up to the limit. */
 	MAX_DETAILED_BYTES = PAGE_MAX_BYTES - 200 * 1024,
 };
 
@@ -127,7 +127,8 @@ static void put_figure(FILE *file, uint64_t nr, const char *what, const char *wh
 {
 	char text[TEXT_MAX];
 
-	markup_put(file, nr ? "<div><dt>%s " : "<div class=none><dt>%s ", nr == 1 ? what : what_more);
+	markup_put(file, nr ? "<div><dt>%s " : "<div class=none><dt>%s ",
+		   nr == 1 ? what : what_more);
 	markup_put(file, "<dd>%s</div>\n", text_count(nr, text));
 }
 
@@ -196,13 +197,15 @@ static void put_summary(FILE *file, const struct page *page, const struct page_g
 	uint64_t slow = page_groups_count(groups, INCIDENT_SLOW) +
 			page_groups_count(groups, INCIDENT_SLOW_REQUEST);
 
-	fputs("<section aria-labelledby=short><h2 id=short>In short</h2>\n<dl class=figures>\n", file);
+	fputs("<section aria-labelledby=short><h2 id=short>In short</h2>\n<dl class=figures>\n",
+	      file);
 	put_figure(file, page_groups_count(groups, INCIDENT_LATE), "late unit", "late units");
 	put_figure(file, page_groups_count(groups, INCIDENT_REQUEST), "late request",
 		   "late requests");
 	put_figure(file, page_groups_count(groups, INCIDENT_NOVEL), "unit that fits no type",
 		   "units that fit no type");
-	put_figure(file, page_groups_count(groups, INCIDENT_STOPPED), "stopped unit", "stopped units");
+	put_figure(file, page_groups_count(groups, INCIDENT_STOPPED), "stopped unit",
+		   "stopped units");
 	put_figure(file, count_begun(page, NOTE_LEVEL, "slow"), "type slower as a whole",
 		   "types slower as a whole");
 	put_figure(file, count_begun(page, NOTE_STARVED, "starved"), "starvation", "starvations");
@@ -224,7 +227,8 @@ static void put_row(FILE *file, const struct shown *shown, const struct page_gro
 	char text[512];
 
 	if (has_detail)
-		fprintf(file, "<tr><td class=n><a href=#g%" PRIu32 ">%" PRIu32 "</a>", rank + 1, rank + 1);
+		fprintf(file, "<tr><td class=n><a href=#g%" PRIu32 ">%" PRIu32 "</a>", rank + 1,
+			rank + 1);
 	else
 		fprintf(file, "<tr><td class=n>%" PRIu32, rank + 1);
 	fputs("<td class=long><code>", file);
@@ -268,12 +272,14 @@ static void put_table(FILE *file, const struct parts *parts, const struct page_g
 	put_rows(file, parts->rows, parts->rows_len,
 		 "What was late, alike ones as one, those with most time in all first");
 	if (more > NR_ROWS) {
-		fprintf(file, "<details><summary>%" PRIu32 " more kinds</summary>\n", more - NR_ROWS);
+		fprintf(file, "<details><summary>%" PRIu32 " more kinds</summary>\n",
+			more - NR_ROWS);
 		put_rows(file, parts->more_rows, parts->more_rows_len, "With less time in all");
 		fputs("</details>\n", file);
 	}
 	if (groups->nr > MAX_ROWS)
-		fprintf(file, "<p>%" PRIu32 " more kinds, with less time each, are not shown.</p>\n",
+		fprintf(file,
+			"<p>%" PRIu32 " more kinds, with less time each, are not shown.</p>\n",
 			groups->nr - MAX_ROWS);
 }
 

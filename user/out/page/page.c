@@ -108,7 +108,8 @@ static int take(struct page *page, const json_t *object, const char *kind, const
 	/* Of a unit it is when it was reported, which is later than when it began. */
 	if (time_ns > value_u64(object, "elapsed_ns"))
 		note_time(page, time_ns - value_u64(object, "elapsed_ns"));
-	if (is_one_of(kind, incident_names, sizeof(incident_names) / sizeof(*incident_names), &index))
+	if (is_one_of(kind, incident_names, sizeof(incident_names) / sizeof(*incident_names),
+		      &index))
 		return incidents_add(&page->incidents, object, text, len);
 	if (!strcmp(kind, "lost"))
 		page->nr_lost += value_u64(object, "lost");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Where the time of an incident went, read from its lines: its stacks, and its
- * hot path, which is found anew where a line has stacks only.
+ * hot path, which is found here where a line has stacks only.
  */
 #ifndef _USER_OUT_PAGE_READ_PATH_H
 #define _USER_OUT_PAGE_READ_PATH_H

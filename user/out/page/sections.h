@@ -28,7 +28,8 @@ void measured_put(FILE *file, const struct page *page);
 void types_put(FILE *file, const struct profile_view *view);
 
 /* The incident that stands for a group, in full.  Returns 0 or -ENOMEM. */
-int detail_put(FILE *file, const struct shown *shown, const struct page_group *group, uint32_t rank);
+int detail_put(FILE *file, const struct shown *shown, const struct page_group *group,
+	       uint32_t rank);
 
 /* "12:59:59.001", and with the day before it if @has_day; UTC. */
 #define PAGE_TIME_MAX 40

@@ -52,7 +52,8 @@ static void add_note(struct spans *spans, const struct page *page, const struct 
 		value_type(object, type, sizeof(type));
 		snprintf(text, sizeof(text), "%.100s is slower as a whole", type);
 		spans_add(spans, page, object, "slow", value_is_true(object, "slow"),
-			  1 + value_u64(object, "profile") * 65536 + value_u64(object, "type"), text);
+			  1 + value_u64(object, "profile") * 65536 + value_u64(object, "type"),
+			  text);
 	} else if (note->kind == NOTE_STARVED) {
 		spans_add(spans, page, object, "starved", value_is_true(object, "starved"), 0,
 			  "units wait for a CPU");

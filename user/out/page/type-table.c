@@ -29,7 +29,8 @@ static void find_range(const struct profile_view *view, uint32_t nr, uint64_t *l
 		uint64_t limit_ns = type->limit_ns[SAMPLES_OWN];
 
 		if (type->times.nr) {
-			uint64_t low = histogram_percentile(type->times.hist, 10, largest(&type->times));
+			uint64_t low =
+				histogram_percentile(type->times.hist, 10, largest(&type->times));
 			uint64_t high = histogram_percentile(type->times.hist, 1000,
 							     largest(&type->times));
 
@@ -53,9 +54,11 @@ static void put_identifying(FILE *file, const struct profile_view *view, uint32_
 			&view->model->contexts[identifying[i].context];
 
 		fputs(i ? ", <code>" : "<code>", file);
-		markup_text_cut(file, profile_function_label(view->samples,
-							     view->model->guards[context->guard].function,
-							     PROFILE_LABEL_MAX - 1, label), 50);
+		markup_text_cut(file,
+				profile_function_label(view->samples,
+						       view->model->guards[context->guard].function,
+						       PROFILE_LABEL_MAX - 1, label),
+				50);
 		fputs("</code>", file);
 	}
 	if (!identifying[0].lead)
@@ -74,7 +77,8 @@ static void put_row(FILE *file, const struct profile_view *view, uint32_t index,
 		view->units ? 100 * (double)type->units / (double)view->units : 0,
 		view->time_ns ? 100 * (double)times->sum_ns / (double)view->time_ns : 0);
 	markup_cell_ns(file, times->nr ? profile_median_ns(times) : 0);
-	markup_cell_ns(file, times->nr ? histogram_percentile(times->hist, 990, largest(times)) : 0);
+	markup_cell_ns(file,
+		       times->nr ? histogram_percentile(times->hist, 990, largest(times)) : 0);
 	markup_cell_ns(file, type->limit_ns[SAMPLES_OWN]);
 	fputs("<td class=picture>", file);
 	if (times->nr)
@@ -104,8 +108,12 @@ void types_put(FILE *file, const struct profile_view *view)
 	markup_table_end(file);
 	if (all > nr)
 		fprintf(file, "<p>%" PRIu32 " more types are not shown.</p>\n", all - nr);
-	markup_put(file, "<p class=hint>Each distribution is of a unit's time without waiting for a CPU, "
-		   "from %s", duration_format(least, low));
-	markup_put(file, " to %s, in equal factors; the height is the root of the number, and the line "
-		   "is the limit.</p></section>\n", duration_format(most, high));
+	markup_put(file,
+		   "<p class=hint>Each distribution is of a unit's time without waiting for a CPU, "
+		   "from %s",
+		   duration_format(least, low));
+	markup_put(file,
+		   " to %s, in equal factors; the height is the root of the number, and the line "
+		   "is the limit.</p></section>\n",
+		   duration_format(most, high));
 }
