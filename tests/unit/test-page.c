@@ -189,6 +189,44 @@ static void test_size(void)
 	free(text);
 }
 
+/* As long as they may be, in all places that grow with the lines. */
+static void test_bound(void)
+{
+	size_t len, kinds = 0;
+	char *text, *name = malloc(2001);
+
+	memset(name, '"', 2000);
+	for (int i = 1; i < 2000; i += 2)
+		name[i - 1] = '\\';
+	name[2000] = '\0';
+	begin();
+	for (int i = 1; i <= 20 * MANY; i++)
+		addf("{\"kind\":\"%s\",\"time\":\"2026-01-02T03:%02d:%02dZ\",\"unit\":%d,\"type\":%d,"
+		     "\"begin\":\"2026-01-02T03:%02d:%02dZ\",\"client\":\"%d\",\"time_ns\":{\"elapsed\":"
+		     "%d},\"elapsed_ns\":%d,\"part\":\"%s\"}", i % 3 ? i % 3 > 1 ? "ended" : "novel" :
+		     "request", i / 60 % 60, i % 60, i, i, i / 60 % 60, i % 60, i, i * 40000, i * 40000,
+		     i % 5 ? "own" : "stopped");
+	for (int i = 1; i <= 400; i++) {
+		char *frames = stacks(4, 60, i);
+
+		addf("{\"kind\":\"ended\",\"time\":\"2026-01-02T03:04:05Z\",\"unit\":%d,\"type\":%d,"
+		     "\"exe\":\"/%s\",\"comm\":\"%s\",\"type_name\":\"%s\",\"elapsed_ns\":9000000000000,"
+		     "\"reason\":{\"text\":\"%s\"},\"stacks\":[%s]}", 100000 + i, i, name, name, name, name, frames);
+		addf("{\"kind\":\"level\",\"slow\":true,\"type\":%d,\"type_name\":\"%s\",\"exe\":\"/%s\","
+		     "\"time\":\"2026-01-02T03:04:05Z\"}", i, name, name);
+		addf("{\"kind\":\"loop\",\"comm\":\"%s\",\"wait\":{\"syscall\":\"%s\",\"function\":\"%s\"}}",
+		     name, name, name);
+		free(frames);
+	}
+	text = render(&len);
+	for (const char *at = text; (at = strstr(at, "<details id=")); at++)
+		kinds++;
+	ok(len < PAGE_MAX_BYTES, "%d lines and endless names make %zu KiB", 21 * MANY + 200, len / 1024);
+	ok(kinds >= 3 && strstr(text, "</html>\n"), "a whole page with %zu details", kinds);
+	free(text);
+	free(name);
+}
+
 static void test_escape(void)
 {
 	static const char hostile[] = "<script>alert(1)</script>'\\\" onload=x &amp; \\u202e\\u001b[31m";
@@ -320,10 +358,11 @@ static void test_axis(void)
 
 int main(void)
 {
-	plan(20);
+	plan(22);
 	test_alike();
 	test_lines_of_one();
 	test_size();
+	test_bound();
 	test_escape();
 	test_hostile();
 	test_wide();

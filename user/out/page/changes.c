@@ -10,7 +10,10 @@
 #include "out/page/sections.h"
 #include "out/text.h"
 
-enum { MAX_ROWS = 100 };
+enum {
+	MAX_ROWS = 100,
+	MAX_BYTES = 50 * 1024,
+};
 
 static void put_level(FILE *file, const json_t *object)
 {
@@ -78,7 +81,8 @@ static void put_note(FILE *file, const struct page_note *note)
 void changes_put(FILE *file, const struct page *page)
 {
 	static const char *const columns[] = { "time", "what", "program", "how", NULL };
-	uint32_t nr = 0;
+	uint32_t nr = 0, nr_shown = 0;
+	long begin = ftell(file);
 
 	for (uint32_t i = 0; i < page->nr_notes; i++) {
 		enum note_kind kind = page->notes[i].kind;
@@ -92,13 +96,16 @@ void changes_put(FILE *file, const struct page *page)
 				     "Types that became slower, starvation, and replaced files",
 				     columns);
 		}
-		if (nr++ < MAX_ROWS)
-			put_note(file, &page->notes[i]);
+		nr++;
+		if (nr_shown == MAX_ROWS || ftell(file) - begin > MAX_BYTES)
+			continue;
+		put_note(file, &page->notes[i]);
+		nr_shown++;
 	}
 	if (!nr)
 		return;
 	markup_table_end(file);
-	if (nr > MAX_ROWS)
-		fprintf(file, "<p>%" PRIu32 " more are not shown.</p>\n", nr - MAX_ROWS);
+	if (nr > nr_shown)
+		fprintf(file, "<p>%" PRIu32 " more are not shown.</p>\n", nr - nr_shown);
 	fputs("</section>\n", file);
 }

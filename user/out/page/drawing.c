@@ -73,8 +73,9 @@ enum {
 	LINE_TOP = 14,
 	LINE_BOTTOM = 200, /* below it is the axis */
 	LINE_MARKS = 4,
-	COLUMNS = 120,
-	ROWS = 24,
+	MAX_COLUMNS = 120, /* of cells, each of which has one point of a kind */
+	MAX_ROWS = 24,
+	MAX_POINTS = 600,
 };
 
 /* Decades of time that the points need, in log10 of ns. */
@@ -181,28 +182,27 @@ static int order_points(const void *a, const void *b)
 }
 
 static uint32_t cell_of(const struct time_line *line, const struct scale *scale,
-			const struct time_point *point)
+			const struct time_point *point, uint32_t coarse)
 {
-	double row = (y_of(scale, log10((double)(point->elapsed_ns ?: 1))) - LINE_TOP) * ROWS /
+	double row = (y_of(scale, log10((double)(point->elapsed_ns ?: 1))) - LINE_TOP) * MAX_ROWS /
 		     (LINE_BOTTOM - LINE_TOP + 1);
-	double column = x_of(line, point->begin_ns) / 100 * COLUMNS;
+	double column = x_of(line, point->begin_ns) / 100 * MAX_COLUMNS;
 
-	row = row < 0 ? 0 : row < ROWS ? row : ROWS - 1;
-	column = column < COLUMNS ? column : COLUMNS - 1;
-	return (point->kind * COLUMNS + (uint32_t)column) * ROWS + (uint32_t)row;
+	row = row < 0 ? 0 : row < MAX_ROWS ? row : MAX_ROWS - 1;
+	column = column < MAX_COLUMNS ? column : MAX_COLUMNS - 1;
+	return (point->kind * MAX_COLUMNS + (uint32_t)column / coarse) * MAX_ROWS +
+	       (uint32_t)row / coarse;
 }
 
 /* Each cell gets its longest point, with how many there are. */
-static void merge_points(struct time_line *line, const struct scale *scale)
+static void merge_into_cells(struct time_line *line, const struct scale *scale, uint32_t coarse)
 {
-	static uint32_t at[INCIDENT_NR_KINDS * COLUMNS * ROWS]; /* index of its point, + 1 */
+	uint32_t at[INCIDENT_NR_KINDS * MAX_COLUMNS * MAX_ROWS] = { 0 }; /* its point, + 1 */
 	uint32_t nr = 0;
 
-	memset(at, 0, sizeof(at));
-	qsort(line->points, line->nr_points, sizeof(*line->points), order_points);
 	for (uint32_t i = 0; i < line->nr_points; i++) {
 		const struct time_point point = line->points[i];
-		uint32_t *cell = &at[cell_of(line, scale, &point)];
+		uint32_t *cell = &at[cell_of(line, scale, &point, coarse)];
 		struct time_point *to;
 
 		if (!*cell) {
@@ -219,6 +219,15 @@ static void merge_points(struct time_line *line, const struct scale *scale)
 		}
 	}
 	line->nr_points = nr;
+}
+
+/* With many points the cells are larger. */
+static void merge_points(struct time_line *line, const struct scale *scale)
+{
+	qsort(line->points, line->nr_points, sizeof(*line->points), order_points);
+	merge_into_cells(line, scale, 1);
+	for (uint32_t coarse = 2; line->nr_points > MAX_POINTS; coarse++)
+		merge_into_cells(line, scale, coarse);
 }
 
 static void put_point(FILE *file, const struct time_line *line, const struct scale *scale,

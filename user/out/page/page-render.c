@@ -18,8 +18,9 @@ enum {
 	MAX_ROWS = 200,
 	MAX_PROGRAMS = 5, /* that the head names */
 	NR_OPEN = 3, /* details that are open at first */
-	/* No detail is begun beyond it: that one, and the rest, have room up to the limit. */
-	MAX_DETAILED_BYTES = PAGE_MAX_BYTES - 200 * 1024,
+	/* How much of the page the head and the foot may need, and the rows of the table. */
+	MAX_HEAD_BYTES = 20 * 1024,
+	MAX_ROWS_BYTES = 64 * 1024,
 };
 
 char *page_time_format(uint64_t wall_ns, bool has_day, char ret[PAGE_TIME_MAX])
@@ -51,8 +52,10 @@ struct parts {
 	char *rows;
 	char *more_rows; /* beyond NR_ROWS, which are folded */
 	char *details;
-	size_t middle_len, rows_len, more_rows_len, details_len;
-	uint32_t nr_details;
+	char *types;
+	size_t middle_len, rows_len, more_rows_len, details_len, types_len;
+	uint32_t nr_rows, nr_details;
+	bool is_full; /* there is no room for more details */
 	struct program_names programs;
 	char most[SHOWN_MAX_PLACE]; /* where the first group's time went */
 };
@@ -263,24 +266,22 @@ static void put_rows(FILE *file, const char *rows, size_t len, const char *capti
 
 static void put_table(FILE *file, const struct parts *parts, const struct page_groups *groups)
 {
-	uint32_t more = groups->nr < MAX_ROWS ? groups->nr : MAX_ROWS;
-
 	if (!groups->nr) {
 		fputs("<p>Nothing was late.</p>\n", file);
 		return;
 	}
 	put_rows(file, parts->rows, parts->rows_len,
 		 "What was late, alike ones as one, those with most time in all first");
-	if (more > NR_ROWS) {
+	if (parts->nr_rows > NR_ROWS) {
 		fprintf(file, "<details><summary>%" PRIu32 " more kinds</summary>\n",
-			more - NR_ROWS);
+			parts->nr_rows - NR_ROWS);
 		put_rows(file, parts->more_rows, parts->more_rows_len, "With less time in all");
 		fputs("</details>\n", file);
 	}
-	if (groups->nr > MAX_ROWS)
+	if (groups->nr > parts->nr_rows)
 		fprintf(file,
 			"<p>%" PRIu32 " more kinds, with less time each, are not shown.</p>\n",
-			groups->nr - MAX_ROWS);
+			groups->nr - parts->nr_rows);
 }
 
 static int make_middle(struct parts *parts, const struct page *page,
@@ -297,29 +298,53 @@ static int make_middle(struct parts *parts, const struct page *page,
 	return fclose(file) ? -ENOMEM : ret;
 }
 
-/* Its row, and if there is room its detail. */
+static int make_types(struct parts *parts, const struct page *page)
+{
+	FILE *file = open_memstream(&parts->types, &parts->types_len);
+
+	if (!file)
+		return -ENOMEM;
+	if (page->view)
+		types_put(file, page->view);
+	return fclose(file) ? -ENOMEM : 0;
+}
+
+/* If the page has room for it. */
+static int put_detail(FILE *file, struct parts *parts, const struct shown *shown,
+		      const struct page_group *group, uint32_t rank)
+{
+	long room = PAGE_MAX_BYTES - MAX_HEAD_BYTES - MAX_ROWS_BYTES -
+		    (long)(parts->middle_len + parts->types_len);
+	long begin = ftell(file);
+	int ret;
+
+	fprintf(file, "<details id=g%" PRIu32 "%s>\n", rank + 1, rank < NR_OPEN ? " open" : "");
+	ret = detail_put(file, shown, group, rank);
+	fputs("</details>\n", file);
+	parts->is_full = ftell(file) > room;
+	if (!parts->is_full)
+		parts->nr_details++;
+	else if (fseek(file, begin, SEEK_SET))
+		ret = -ENOMEM;
+	return ret;
+}
+
 static int put_group(FILE *rows, FILE *details, struct parts *parts, const struct page *page,
 		     const struct page_groups *groups, uint32_t rank)
 {
 	const struct page_group *group = &groups->of[rank];
-	bool has_detail = parts->nr_details == rank &&
-			  parts->middle_len + (size_t)ftell(details) <= MAX_DETAILED_BYTES;
 	struct shown shown;
 	int ret = shown_init(&shown, page, group);
 
-	has_detail &= shown.object != NULL;
-	if (!ret) {
-		programs_add(&parts->programs, value_text(shown.object, "exe"));
-		put_row(rows, &shown, group, rank, has_detail);
-	}
+	parts->is_full |= !shown.object;
 	if (!ret && !rank)
 		strcpy(parts->most, shown.place);
-	if (!ret && has_detail) {
-		parts->nr_details++;
-		fprintf(details, "<details id=g%" PRIu32 "%s>\n", rank + 1,
-			rank < NR_OPEN ? " open" : "");
-		ret = detail_put(details, &shown, group, rank);
-		fputs("</details>\n", details);
+	if (!ret && !parts->is_full)
+		ret = put_detail(details, parts, &shown, group, rank);
+	if (!ret) {
+		programs_add(&parts->programs, value_text(shown.object, "exe"));
+		put_row(rows, &shown, group, rank, parts->nr_details > rank);
+		parts->nr_rows++;
 	}
 	shown_deinit(&shown);
 	return ret;
@@ -333,8 +358,11 @@ static int make_groups(struct parts *parts, const struct page *page,
 	FILE *details = open_memstream(&parts->details, &parts->details_len);
 	int ret = rows && more_rows && details ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; i < groups->nr && i < MAX_ROWS && !ret; i++)
+	for (uint32_t i = 0; !ret && i < groups->nr && i < MAX_ROWS; i++) {
+		if (ftell(rows) + ftell(more_rows) > MAX_ROWS_BYTES - 2 * SHOWN_MAX_PLACE * 6)
+			break;
 		ret = put_group(i < NR_ROWS ? rows : more_rows, details, parts, page, groups, i);
+	}
 	if (rows && fclose(rows))
 		ret = -ENOMEM;
 	if (more_rows && fclose(more_rows))
@@ -363,8 +391,7 @@ static void put_all(FILE *file, const struct parts *parts, const struct page *pa
 		fwrite(parts->details, 1, parts->details_len, file);
 		fputs("</section>\n", file);
 	}
-	if (page->view)
-		types_put(file, page->view);
+	fwrite(parts->types, 1, parts->types_len, file);
 	fprintf(file, "</main>\n<footer>Made by pg-collect from %" PRIu64 " line%s of JSON."
 		"</footer>\n</body>\n</html>\n", page->nr_lines, text_plural(page->nr_lines));
 }
@@ -377,6 +404,7 @@ static void parts_deinit(struct parts *parts)
 	free(parts->rows);
 	free(parts->more_rows);
 	free(parts->details);
+	free(parts->types);
 }
 
 int page_render(const struct page *page, char **ret, size_t *ret_len)
@@ -389,6 +417,8 @@ int page_render(const struct page *page, char **ret, size_t *ret_len)
 	*ret = NULL;
 	if (!error)
 		error = make_middle(&parts, page, &groups);
+	if (!error)
+		error = make_types(&parts, page);
 	if (!error)
 		error = make_groups(&parts, page, &groups);
 	if (!error) {
