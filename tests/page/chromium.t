@@ -18,7 +18,7 @@ if [ -z "$(command -v chromium)" ]; then
 	echo "1..0 # SKIP no chromium: scripts/setup --page"
 	exit
 fi
-plan 11
+plan 12
 mkdir -p "$pictures"
 cd "$scratch" || exit 1
 
@@ -44,6 +44,15 @@ python3 "$here/made-alerts.py" 1000 > alerts.json
 run report --profile example.pgp -o page.html alerts.json
 [ "$code" = 0 ] && [ "$(stat -c %s page.html)" -lt $((500 * 1024)) ]
 ok $? "1,000 alerts make a page below 500 KiB ($(stat -c %s page.html) bytes)"
+
+python3 - page.html <<- 'END'
+	import re, sys
+	page = open(sys.argv[1], encoding="utf-8").read()
+	ids = re.findall(r"\bid=(\w+)", page)
+	links = set(re.findall(r"<a href=#(\w+)", page))
+	sys.exit(len(ids) != len(set(ids)) or len(links) < 50 or bool(links - set(ids)))
+END
+ok $? "each link leads to something on it"
 
 # Does it notice?
 sed 's/<body>/<body><script>console.error("x")<\/script>/' page.html > broken.html

@@ -240,8 +240,11 @@ static void put_point(FILE *file, const struct time_line *line, const struct sca
 	char text[DURATION_TEXT_MAX], time[PAGE_TIME_MAX];
 	int size = point->nr > 9 ? 3 : point->nr > 1 ? 2 : 1;
 
-	fprintf(file, "<a href=#g%" PRIu32 "><use href=#%s%d x=%.2f%% y=%.1f /><title>%s ",
-		point->rank, shapes[point->kind], size,
+	if (point->rank <= PAGE_MAX_ROWS)
+		fprintf(file, "<a href=#g%" PRIu32 ">", point->rank);
+	else
+		fputs("<a href=#what>", file);
+	fprintf(file, "<use href=#%s%d x=%.2f%% y=%.1f /><title>%s ", shapes[point->kind], size,
 		x_of(line, point->begin_ns), y_of(scale, log10((double)(point->elapsed_ns ?: 1))),
 		page_time_format(point->begin_ns, false, time));
 	if (point->nr > 1)

@@ -15,7 +15,6 @@
 
 enum {
 	NR_ROWS = 20, /* of the table of groups that are open */
-	MAX_ROWS = 200,
 	MAX_PROGRAMS = 5, /* that the head names */
 	NR_OPEN = 3, /* details that are open at first */
 	/* How much of the page the head and the foot may need, and the rows of the table. */
@@ -233,7 +232,7 @@ static void put_row(FILE *file, const struct shown *shown, const struct page_gro
 		fprintf(file, "<tr><td class=n><a href=#g%" PRIu32 ">%" PRIu32 "</a>", rank + 1,
 			rank + 1);
 	else
-		fprintf(file, "<tr><td class=n>%" PRIu32, rank + 1);
+		fprintf(file, "<tr id=g%" PRIu32 "><td class=n>%" PRIu32, rank + 1, rank + 1);
 	fputs("<td class=long><code>", file);
 	markup_text_cut(file, shown->place, 100);
 	markup_put(file, "</code><br><small>%s", incident_kind_name(group->kind));
@@ -358,7 +357,7 @@ static int make_groups(struct parts *parts, const struct page *page,
 	FILE *details = open_memstream(&parts->details, &parts->details_len);
 	int ret = rows && more_rows && details ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; !ret && i < groups->nr && i < MAX_ROWS; i++) {
+	for (uint32_t i = 0; !ret && i < groups->nr && i < PAGE_MAX_ROWS; i++) {
 		if (ftell(rows) + ftell(more_rows) > MAX_ROWS_BYTES - 2 * SHOWN_MAX_PLACE * 6)
 			break;
 		ret = put_group(i < NR_ROWS ? rows : more_rows, details, parts, page, groups, i);

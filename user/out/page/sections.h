@@ -12,6 +12,8 @@
 #include "out/page/page-model.h"
 #include "out/page/shown.h"
 
+enum { PAGE_MAX_ROWS = 200 }; /* of the table of groups; each has the id g1, g2, ... */
+
 /* The rules of how it looks, in a <style>. */
 void style_put(FILE *file);
 
