@@ -37,7 +37,7 @@ static const char style[] =
 	".wide{overflow-x:auto;margin:.75rem 0}\n"
 	"table{border-collapse:collapse;width:100%;font-size:.875rem;\n"
 	"  overflow-wrap:normal}\n"
-	"caption{text-align:left;padding:.25rem 0}\n"
+	"caption{text-align:left;padding:.25rem 0;max-width:calc(100vw - 2.5rem)}\n"
 	"th,td{text-align:left;padding:.3rem .6rem .3rem 0;vertical-align:top;\n"
 	"  border-bottom:1px solid var(--line)}\n"
 	"th{font-weight:600;color:var(--dim);white-space:nowrap}\n"
