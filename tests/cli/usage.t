@@ -6,7 +6,7 @@
 . "${0%/*}/tap.sh"
 
 verbs="check audit train record learn show diff arm watch report status disarm serve"
-plan $((14 + 4 * 12 + 32))
+plan $((14 + 4 * 13 + 32))
 
 run
 [ "$code" = 0 ] && grep -q '^usage: pg-collect' "$scratch/out" && [ ! -s "$scratch/err" ]
