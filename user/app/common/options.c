@@ -14,6 +14,7 @@
 #include "base/duration.h"
 #include "base/log.h"
 #include "out/text.h"
+#include "out/text.h"
 
 enum {
 	MAX_OPTIONS = 40,
@@ -91,16 +92,14 @@ int option_percent(const struct option_use *use, void *to)
 int option_choice(const struct option_use *use, void *to)
 {
 	const char *const *choices = use->spec->choices;
-	char all[64] = "";
-	size_t len = 0;
+	char all[160] = "";
 
 	for (unsigned int i = 0; choices[i]; i++) {
 		if (!strcmp(choices[i], use->text)) {
 			*(unsigned int *)to = i;
 			return 0;
 		}
-		len += (size_t)snprintf(all + len, sizeof(all) - len, "%s%s", i ? " or " : "",
-					choices[i]);
+		text_append(all, sizeof(all), "%s%s", i ? " or " : "", choices[i]);
 	}
 	return cmd_usage(use->verb, "%s is %s, not '%s'", use->name, all, use->text);
 }

@@ -134,6 +134,7 @@ static int take_types(struct cached_profile *profile, const struct cached_file *
 		struct cached_type *cached = &profile->types[profile->nr_types++];
 
 		cached->index = i;
+		cached->loop = type->loop + 1;
 		cached->trained.ns[REGRESSION_CPU] = type->mean_ns[SAMPLES_CPU];
 		cached->trained.ns[REGRESSION_BLOCKED] = type->mean_ns[SAMPLES_BLOCKED];
 		cached->limit_ns = type->limit_ns[SAMPLES_OWN];
@@ -220,15 +221,10 @@ static void drop_unseen(struct profile_cache *cache)
 	cache->nr = nr;
 }
 
-int profile_cache_refresh(struct profile_cache *cache, struct link *link)
+int profile_cache_set(struct profile_cache *cache, const struct armed_profile *armed, uint32_t nr)
 {
-	struct armed_profile *armed;
-	uint32_t nr;
-	int ret;
+	int ret = 0;
 
-	ret = link_profiles(link, &armed, &nr);
-	if (ret)
-		return ret;
 	for (uint32_t i = 0; i < cache->nr; i++)
 		cache->profiles[i].is_seen = false;
 	for (uint32_t i = 0; i < nr && !ret; i++) {
@@ -240,6 +236,19 @@ int profile_cache_refresh(struct profile_cache *cache, struct link *link)
 			ret = add(cache, &armed[i]);
 	}
 	drop_unseen(cache);
+	return ret;
+}
+
+int profile_cache_refresh(struct profile_cache *cache, struct link *link)
+{
+	struct armed_profile *armed;
+	uint32_t nr;
+	int ret;
+
+	ret = link_profiles(link, &armed, &nr);
+	if (ret)
+		return ret;
+	ret = profile_cache_set(cache, armed, nr);
 	link_profiles_free(armed, nr);
 	return ret;
 }
@@ -298,9 +307,23 @@ static int look_at(struct cached_profile *profile, const struct armed_type *arme
 		return -ENOMEM;
 	set_normal(cached, armed);
 	if (regression_update(&cached->regression, &sums, now_ns, &cached->trained) ==
-	    REGRESSION_NONE)
+	    REGRESSION_NONE || !fn)
 		return 0;
 	return fn(profile, cached, arg);
+}
+
+int cached_profile_count(struct cached_profile *profile, const struct armed_type *armed, uint32_t nr,
+			 uint64_t now_ns, profile_cache_level_fn fn, void *arg)
+{
+	int ret = 0;
+
+	profile->sums = (struct starvation_sums){ 0 };
+	for (uint32_t i = 0; i < nr && !ret; i++) {
+		profile->sums.units += armed[i].units + armed[i].late;
+		profile->sums.starved += armed[i].starved;
+		ret = look_at(profile, &armed[i], now_ns, fn, arg);
+	}
+	return ret;
 }
 
 int profile_cache_look(struct profile_cache *cache, struct link *link, uint64_t now_ns, profile_cache_level_fn fn,
@@ -319,12 +342,7 @@ int profile_cache_look(struct profile_cache *cache, struct link *link, uint64_t 
 		}
 		if (ret)
 			break;
-		cache->profiles[i].sums = (struct starvation_sums){ 0 };
-		for (uint32_t j = 0; j < nr && !ret; j++) {
-			cache->profiles[i].sums.units += armed[j].units + armed[j].late;
-			cache->profiles[i].sums.starved += armed[j].starved;
-			ret = look_at(&cache->profiles[i], &armed[j], now_ns, fn, arg);
-		}
+		ret = cached_profile_count(&cache->profiles[i], armed, nr, now_ns, fn, arg);
 		free(armed);
 	}
 	return ret;

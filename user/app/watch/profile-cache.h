@@ -19,6 +19,8 @@
 #include "out/alert/starvation.h"
 #include "train/guards/visits.h"
 
+struct armed_profile;
+struct armed_type;
 struct link;
 
 struct cached_guard {
@@ -31,6 +33,7 @@ struct cached_type {
 	struct alert_type type;
 	char *name;
 	uint32_t index; /* into the model's types; SAMPLES_NONE without one */
+	uint32_t loop; /* as 'show' counts them; 0 without one */
 	struct regression_trained trained;
 	uint64_t limit_ns; /* of a unit's own time; 0: none */
 	uint64_t requests; /* that its units have read in training, */
@@ -52,6 +55,7 @@ struct cached_profile {
 	uint32_t nr_guards;
 	uint32_t nr_visited; /* guards that training knows, the first ones */
 	struct starvation_sums sums; /* of all its types, at the last look */
+	struct starvation starvation; /* of these, for who asks for it of one profile */
 	bool is_seen; /* in the last look */
 };
 
@@ -72,6 +76,8 @@ typedef int (*profile_cache_level_fn)(const struct cached_profile *profile, cons
  * Returns 0 or the link's error.
  */
 int profile_cache_refresh(struct profile_cache *cache, struct link *link);
+/* The same for who has asked.  Returns 0 or -ENOMEM. */
+int profile_cache_set(struct profile_cache *cache, const struct armed_profile *armed, uint32_t nr);
 
 /*
  * Ask the module for the sums of all types.  @now_ns is CLOCK_REALTIME.
@@ -79,6 +85,10 @@ int profile_cache_refresh(struct profile_cache *cache, struct link *link);
  */
 int profile_cache_look(struct profile_cache *cache, struct link *link, uint64_t now_ns, profile_cache_level_fn fn,
 	       void *arg);
+
+/* The same of one profile for who has asked.  @fn may be NULL. */
+int cached_profile_count(struct cached_profile *profile, const struct armed_type *armed, uint32_t nr,
+			 uint64_t now_ns, profile_cache_level_fn fn, void *arg);
 
 /* What the last look found, of all profiles. */
 struct starvation_sums profile_cache_sums(const struct profile_cache *cache);
