@@ -6,7 +6,7 @@
 # shellcheck source-path=SCRIPTDIR source=tap.sh
 . "${0%/*}/tap.sh"
 
-plan 34
+plan 35
 
 # patch FILE OFFSET OCTAL...: bytes of a copy of a real program.
 patch()
@@ -83,12 +83,12 @@ else
 fi
 
 if [ -e /sys/module/perfguard ]; then
-	for i in 1 2 3 4 5 6 7; do
+	for i in 1 2 3 4 5 6 7 8; do
 		skip "the module is loaded ($i)"
 	done
 	finish
 fi
-for verb in "audit -e /bin/sh" "train -o x.pgp -e /bin/sh" "audit -p $$" "audit -- /bin/true" watch status "disarm --all"; do
+for verb in "audit -e /bin/sh" "train -o x.pgp -e /bin/sh" "audit -p $$" "audit -- /bin/true" watch status "top --once" "disarm --all"; do
 	# shellcheck disable=SC2086
 	refused 3 "(module is not loaded; load it|/dev/perfguard; load the module|kernel .* is too old)" "$verb without the module" $verb
 done

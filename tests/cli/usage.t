@@ -5,8 +5,8 @@
 # shellcheck source-path=SCRIPTDIR source=tap.sh
 . "${0%/*}/tap.sh"
 
-verbs="check audit train record learn show diff arm watch report status disarm serve"
-plan $((14 + 4 * 13 + 32))
+verbs="check audit train record learn show diff arm watch top report status disarm serve"
+plan $((14 + 4 * 14 + 37))
 
 run
 [ "$code" = 0 ] && grep -q '^usage: pg-collect' "$scratch/out" && [ ! -s "$scratch/err" ]
@@ -84,6 +84,14 @@ refused 2 "-p 'x' is no number" "arm for a pid that is no number" arm -p x x.pgp
 refused 2 "--infer is weights or paper, not 'luck'" "arm by another rule" arm --infer luck x.pgp
 refused 2 "unexpected argument 'now'" "watch with an argument" watch now
 refused 2 "no sequence number" "watch since never" watch --since never
+refused 2 "no terminal with a screen .*'pg-collect top --once'" "top without a terminal" top
+refused 2 "unexpected argument 'now'" "top with an argument" top now
+refused 2 "is no length of time" "top at no interval" top -d 0
+refused 2 "-s is rate or busy .*, not 'luck'" "top by no column" top -s luck
+code=0
+TERM=dumb timeout 20 script -qec "$program top" /dev/null > "$scratch/out" < /dev/null || code=$?
+[ "$code" = 2 ] && grep -q "'pg-collect top --once'" "$scratch/out"
+ok $? "top on a dumb terminal"
 refused 2 "give one target, or --all" "disarm of nothing" disarm
 refused 2 "give one target, or --all" "disarm of all and one" disarm --all 1
 

@@ -7,7 +7,7 @@
 
 static struct top_options top = { .interval_ns = NSEC_PER_SEC, .sort = TOP_BY_RATE };
 
-static const char *const sorts[] = { "rate", "busy", "p50", "p99", "max", "cpu", "runqueue",
+static const char *const sorts[] = { "rate", "busy", "mean", "p50", "p99", "max", "cpu", "runqueue",
 				     "blocked", "late", "late-rate", "name", NULL };
 
 static int parse_sort(const struct option_use *use, void *to)
@@ -28,7 +28,9 @@ static const struct option_spec options[] = {
 	  .help = "time between two readings: 5, 500ms (default: 1 second)" },
 	{ 's', "sort", "COLUMN", parse_sort, 0, .choices = sorts,
 	  .help = "the column that the table is sorted by, the largest first: rate (the default), busy, "
-	  "p50, p99, max, cpu, runqueue, blocked, late, late-rate, name" },
+	  "mean, p50, p99, max, cpu, runqueue, blocked, late, late-rate, name" },
+	{ 0, "types", "N", option_count, AT(max_types),
+	  .help = "show N types of each loop, the first by that column (default: all)" },
 	{ 0, "once", NULL, option_flag, AT(is_once),
 	  .help = "print the table of one interval, and end; needs no terminal" },
 	{ 0 },

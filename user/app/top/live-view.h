@@ -14,6 +14,7 @@ struct top_options {
 	uint64_t interval_ns; /* between two readings */
 	bool is_once; /* print a table, and end */
 	enum top_column sort;
+	uint32_t max_types; /* to show of each loop; 0: all */
 };
 
 /* Returns an enum cmd_exit; what is wrong was reported. */

@@ -32,7 +32,6 @@ char *top_head(const struct top_reader *reader, const struct top_table *table, i
 	snprintf(text, TOP_LINE_MAX, "%.8s", time_format_local(time_wall_ns(), time));
 	append_counted(text, "  ", count_rows(table, TOP_PROGRAM), "program");
 	append_counted(text, ", ", count_rows(table, TOP_LOOP), "loop");
-	append_counted(text, ", ", count_rows(table, TOP_TYPE), "type");
 	if (span_ns)
 		text_append(text, TOP_LINE_MAX, "; times of the last %" PRIu64 " s",
 			    span_ns / NSEC_PER_SEC);
@@ -49,6 +48,8 @@ const char *top_nothing(const struct top_reader *reader)
 {
 	if (reader->now.nr_programs)
 		return NULL;
+	if (!reader->now.at_ns)
+		return "The module cannot answer just now; it is asked again.";
 	if (reader->nr_others)
 		return "Nothing is guarded; 'pg-collect status' shows what is audited or trained on.";
 	return "Nothing is guarded: 'pg-collect arm FILE' guards a program, and it is shown then.";

@@ -92,6 +92,7 @@ static int print_once(struct top_reader *reader, const struct top_options *optio
 	if (error)
 		return cmd_failed(reader->link, error, "cannot read the counters");
 	top_table_sort(&table, options->sort);
+	top_table_limit(&table, options->max_types);
 	print_table(reader, &table, options->sort);
 	top_table_deinit(&table);
 	return CMD_OK;

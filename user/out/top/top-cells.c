@@ -23,7 +23,8 @@ static const struct {
 	const char *help;
 } columns[TOP_NR_COLUMNS] = {
 	[TOP_BY_RATE] = { "UNITS/S", 8, 0, 'u', "units, or requests, that ended a second" },
-	[TOP_BY_BUSY] = { "BUSY", 6, 6, 'b', "the time that they took, of the time in which they ended" },
+	[TOP_BY_BUSY] = { "BUSY", 6, 7, 'b', "the time that they took, of that in which they ended" },
+	[TOP_BY_MEAN] = { "MEAN", 8, 6, 'a', "and on average" },
 	[TOP_BY_P50] = { "P50", 8, 2, '5', "half of them took at most so long, the run queue left out" },
 	[TOP_BY_P99] = { "P99", 8, 1, '9', "99 of 100 did" },
 	[TOP_BY_MAX] = { "MAX", 8, 3, 'm', "all did" },
@@ -32,7 +33,7 @@ static const struct {
 	[TOP_BY_BLOCKED] = { "BLKD", 5, 4, 'k', "blocked" },
 	[TOP_BY_LATE] = { "LATE", 6, 0, 'l', "late ones since it was armed" },
 	[TOP_BY_LATE_RATE] = { "LATE/S", 7, 1, 's', "and a second, now" },
-	[TOP_BY_NAME] = { "NAME", 0, 0, 'n', "program, loop, type with the functions that identify it" },
+	[TOP_BY_NAME] = { "NAME", 0, 0, 'n', "program, loop; type, with functions that identify it" },
 };
 
 enum top_column top_column_of_key(int key)
@@ -121,6 +122,8 @@ char *top_cell(const struct top_row *row, enum top_column column, char text[TOP_
 		return row->has_rates ? put_number(row->rate, text) : text;
 	case TOP_BY_BUSY:
 		return row->has_rates ? put_busy(row->busy, text) : text;
+	case TOP_BY_MEAN:
+		return row->mean_ns ? put_time(&(struct top_time){ .ns = row->mean_ns }, text) : text;
 	case TOP_BY_P50:
 		return row->p50.ns ? put_time(&row->p50, text) : text;
 	case TOP_BY_P99:
@@ -145,9 +148,9 @@ char *top_cell(const struct top_row *row, enum top_column column, char text[TOP_
 /* Columns with a rank from here on are left out, so that the name has room. */
 static int cut_of(int width)
 {
-	int cut = 7;
+	int cut = 8;
 
-	for (int taken; cut > 1; cut--) {
+	for (int taken; cut > 0; cut--) {
 		taken = LEAST_NAME;
 		for (int i = 0; i < TOP_NR_COLUMNS; i++)
 			if (columns[i].rank < cut)

@@ -16,7 +16,7 @@
 #include "out/text.h"
 
 /* Sums of units, ever rising. */
-struct sums {
+struct top_sums {
 	uint64_t units;
 	uint64_t late;
 	uint64_t starved;
@@ -25,7 +25,7 @@ struct sums {
 };
 
 /* Units by their time; of those at the edges of a type's histogram only a bound is known. */
-struct spread {
+struct top_spread {
 	uint64_t nr[PERFGUARD_HIST_BUCKETS];
 	uint64_t below[PERFGUARD_HIST_BUCKETS];
 	uint64_t above[PERFGUARD_HIST_BUCKETS];
@@ -33,8 +33,9 @@ struct spread {
 
 /* What a row is made of. */
 struct gathered {
-	struct sums now, before;
-	struct spread times;
+	struct top_sums now, before;
+	struct top_spread times;
+	uint64_t late_ns; /* the mean of the late ones of a type; of several the largest */
 };
 
 struct maker {
@@ -75,9 +76,9 @@ static const struct armed_times *find_times(const struct top_program *program, u
 }
 
 /* Of late units the run queue is not known, and of each no more than eight times its limit. */
-static struct sums sums_of(const struct armed_type *type)
+static struct top_sums sums_of(const struct armed_type *type)
 {
-	struct sums ret = { 0 };
+	struct top_sums ret = { 0 };
 
 	if (!type)
 		return ret;
@@ -92,7 +93,7 @@ static struct sums sums_of(const struct armed_type *type)
 	return ret;
 }
 
-static void add_sums(struct sums *to, const struct sums *from)
+static void add_sums(struct top_sums *to, const struct top_sums *from)
 {
 	to->units += from->units;
 	to->late += from->late;
@@ -110,7 +111,7 @@ static uint32_t bucket_of(uint32_t first, uint32_t at)
 	return bucket < PERFGUARD_HIST_BUCKETS ? (uint32_t)bucket : PERFGUARD_HIST_BUCKETS - 1;
 }
 
-static void add_times(struct spread *to, const struct armed_times *now,
+static void add_times(struct top_spread *to, const struct armed_times *now,
 		      const struct armed_times *began)
 {
 	for (uint32_t i = 0; now && i < PERFGUARD_TIMES_BUCKETS; i++) {
@@ -127,14 +128,14 @@ static void add_times(struct spread *to, const struct armed_times *now,
 	}
 }
 
-static void add_spread(struct spread *to, const struct spread *from)
+static void add_spread(struct top_spread *to, const struct top_spread *from)
 {
 	histogram_add(to->nr, from->nr);
 	histogram_add(to->below, from->below);
 	histogram_add(to->above, from->above);
 }
 
-static struct top_time time_of(const struct spread *times, double permille)
+static struct top_time time_of(const struct top_spread *times, double permille)
 {
 	struct top_time ret = { .ns = histogram_percentile(times->nr, permille, UINT64_MAX) };
 	uint32_t bucket;
@@ -154,6 +155,33 @@ static double seconds_of(const struct maker *maker)
 	return (double)(maker->now->at_ns - maker->before->at_ns) / NSEC_PER_SEC;
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Mean time of the units that were late since the span began; 0 without any. */
+static uint64_t late_mean_ns(const struct armed_type *type, const struct armed_type *began)
+{
+	uint64_t nr = type->late, ns = type->late_elapsed_ns;
+
+	if (began && began->late <= nr) {
+		nr -= began->late;
+		ns -= began->late_elapsed_ns;
+	}
+	return nr ? ns / nr : 0;
+}
+
+/* Not each unit is timed; but the longest has taken no less than the mean of the late ones. */
+static struct top_time max_of(const struct gathered *of)
+{
+	struct top_time ret = time_of(&of->times, 1000);
+
+	if (of->late_ns > ret.ns)
+		ret = (struct top_time){ .ns = of->late_ns, .is_above = true };
+	return ret;
+}
+
 /* Counters of a profile that was armed again are less than before. */
 static double rise(uint64_t now, uint64_t before)
 {
@@ -171,6 +199,8 @@ static void set_rates(const struct maker *maker, struct top_row *row, const stru
 	row->late_rate = rise(of->now.late, of->before.late) / seconds;
 	row->starved_rate = rise(of->now.starved, of->before.starved) / seconds;
 	row->busy = rise(of->now.ns, of->before.ns) / seconds / NSEC_PER_SEC;
+	if (of->now.units > of->before.units && of->now.ns > of->before.ns)
+		row->mean_ns = (of->now.ns - of->before.ns) / (of->now.units - of->before.units);
 	for (int i = 0; i < TOP_NR_PARTS; i++)
 		all += parts[i] = rise(of->now.part_ns[i], of->before.part_ns[i]);
 	for (int i = 0; i < TOP_NR_PARTS && all > 0; i++)
@@ -183,7 +213,7 @@ static void set_row(const struct maker *maker, struct top_row *row, const struct
 	row->units = of->now.units;
 	row->p50 = time_of(&of->times, 500);
 	row->p99 = time_of(&of->times, 990);
-	row->max = time_of(&of->times, 1000);
+	row->max = max_of(of);
 	set_rates(maker, row, of);
 }
 
@@ -222,12 +252,14 @@ static void make_type(struct maker *maker, uint32_t index, uint32_t up)
 		return;
 	of->now = sums_of(type);
 	of->before = sums_of(was);
+	of->late_ns = late_mean_ns(type, find_type(maker->began, index, type->id));
 	memset(&of->times, 0, sizeof(of->times));
 	add_times(&of->times, find_times(maker->program, type->id),
 		  find_times(maker->began, type->id));
 	add_sums(&maker->of[1]->now, &of->now);
 	add_sums(&maker->of[1]->before, &of->before);
 	add_spread(&maker->of[1]->times, &of->times);
+	maker->of[1]->late_ns = larger(maker->of[1]->late_ns, of->late_ns);
 	row = add_row(maker, TOP_TYPE, up);
 	row->type = index;
 	row->type_id = type->id;
@@ -260,7 +292,9 @@ static void make_loop(struct maker *maker, uint32_t loop_id, uint32_t up)
 	for (uint32_t i = 0; i < maker->program->nr_types; i++)
 		if (maker->program->types[i].loop_id == loop_id)
 			make_type(maker, i, at);
-	snprintf(name, sizeof(name), "loop %" PRIu32, shown_loop(maker->program, loop_id));
+	snprintf(name, sizeof(name), "loop %" PRIu32 ": %" PRIu32 " type%s",
+		 shown_loop(maker->program, loop_id), maker->table->nr - at - 1,
+		 text_plural(maker->table->nr - at - 1));
 	set_name(row, name);
 	for (uint32_t i = at + 1; i < maker->table->nr; i++)
 		row->is_slow |= maker->table->rows[i].is_slow;
@@ -268,6 +302,7 @@ static void make_loop(struct maker *maker, uint32_t loop_id, uint32_t up)
 	add_sums(&program->now, &loop->now);
 	add_sums(&program->before, &loop->before);
 	add_spread(&program->times, &loop->times);
+	program->late_ns = larger(program->late_ns, loop->late_ns);
 }
 
 /* Of requests it is not a CPU's time that is shown, but whose. */
@@ -291,10 +326,10 @@ static void make_requests(struct maker *maker, uint32_t up)
 	struct top_row *row = add_row(maker, TOP_REQUESTS, up);
 
 	memset(of, 0, sizeof(*of));
-	of->now = (struct sums){ .units = now->requests, .ns = now->elapsed_ns,
+	of->now = (struct top_sums){ .units = now->requests, .ns = now->elapsed_ns,
 				 .late = maker->program->late_requests };
 	if (was)
-		of->before = (struct sums){ .units = was->requests, .ns = was->elapsed_ns,
+		of->before = (struct top_sums){ .units = was->requests, .ns = was->elapsed_ns,
 					    .late = maker->was->late_requests };
 	for (uint32_t i = 0; i < PERFGUARD_HIST_BUCKETS; i++)
 		of->times.nr[i] = now->hist[i] - (began ? began->hist[i] : 0);
@@ -376,6 +411,8 @@ static double value_of(const struct top_row *row, enum top_column column)
 		return row->rate;
 	case TOP_BY_BUSY:
 		return row->busy;
+	case TOP_BY_MEAN:
+		return (double)row->mean_ns;
 	case TOP_BY_P50:
 		return (double)row->p50.ns;
 	case TOP_BY_P99:
@@ -397,7 +434,7 @@ static double value_of(const struct top_row *row, enum top_column column)
 	}
 }
 
-struct order {
+struct top_order {
 	const struct top_row *rows;
 	enum top_column column;
 };
@@ -416,7 +453,7 @@ static uint32_t lift(const struct top_row *rows, uint32_t at, int level)
 }
 
 /* Two of one level, below the same row. */
-static int compare_siblings(const struct order *order, uint32_t a, uint32_t b)
+static int compare_siblings(const struct top_order *order, uint32_t a, uint32_t b)
 {
 	const struct top_row *x = &order->rows[a], *y = &order->rows[b];
 	double left = value_of(x, order->column), right = value_of(y, order->column);
@@ -434,7 +471,7 @@ static int compare_siblings(const struct order *order, uint32_t a, uint32_t b)
 
 static int compare_rows(const void *left, const void *right, void *arg)
 {
-	const struct order *order = arg;
+	const struct top_order *order = arg;
 	const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
 
 	for (int level = 0; level < 3; level++) {
@@ -451,7 +488,7 @@ static int compare_rows(const void *left, const void *right, void *arg)
 
 void top_table_sort(struct top_table *table, enum top_column column)
 {
-	struct order order = { .rows = table->rows, .column = column };
+	struct top_order order = { .rows = table->rows, .column = column };
 	struct top_row *sorted;
 	uint32_t *places, *moved;
 
@@ -472,6 +509,25 @@ void top_table_sort(struct top_table *table, enum top_column column)
 	free(table->rows);
 	free(places);
 	table->rows = sorted;
+}
+
+void top_table_limit(struct top_table *table, uint32_t max_types)
+{
+	uint32_t nr = 0, nr_types = 0, program = 0, loop = 0;
+
+	for (uint32_t i = 0; max_types && i < table->nr; i++) {
+		struct top_row *row = &table->rows[i];
+
+		nr_types = row->kind == TOP_TYPE ? nr_types + 1 : 0;
+		if (nr_types > max_types)
+			continue;
+		program = row->kind == TOP_PROGRAM ? nr : program;
+		loop = row->kind == TOP_LOOP ? nr : loop;
+		row->up = row->kind == TOP_TYPE ? loop : program;
+		table->rows[nr++] = *row;
+	}
+	if (max_types)
+		table->nr = nr;
 }
 
 uint32_t top_table_find(const struct top_table *table, const struct top_row *row)

@@ -77,6 +77,7 @@ struct top_row {
 	bool is_starved;
 	double rate; /* units that ended a second */
 	double busy; /* time that they took, by that in which they ended */
+	uint64_t mean_ns; /* of them; 0: there were none */
 	double late_rate;
 	double starved_rate;
 	double share[TOP_NR_PARTS]; /* of their time; all 0: not known */
@@ -94,6 +95,7 @@ struct top_table {
 enum top_column {
 	TOP_BY_RATE,
 	TOP_BY_BUSY,
+	TOP_BY_MEAN,
 	TOP_BY_P50,
 	TOP_BY_P99,
 	TOP_BY_MAX,
@@ -117,6 +119,9 @@ void top_table_deinit(struct top_table *table);
 
 /* Programs, their loops and the types of these, each by @column, the largest first. */
 void top_table_sort(struct top_table *table, enum top_column column);
+
+/* Keep the first @max_types types of each loop; 0: all. */
+void top_table_limit(struct top_table *table, uint32_t max_types);
 
 /* The row of the same program, loop and type; UINT32_MAX if there is none any more. */
 uint32_t top_table_find(const struct top_table *table, const struct top_row *row);
