@@ -288,6 +288,7 @@ static void put_request_bar(FILE *file, const char *title, const json_t *account
 		{ "in units", "cpu", value_u64(account, "units") },
 		{ "handed over", "io", value_u64(account, "handed") },
 		{ "waiting for others", "blocked", value_u64(account, "peers") },
+		{ "waiting for a timer", "stopped", value_u64(account, "timer") },
 		{ "between units", "other", value_u64(account, "between") },
 	};
 
