@@ -5,7 +5,8 @@
 # shellcheck source-path=SCRIPTDIR source=tap.sh
 . "${0%/*}/tap.sh"
 
-plan 14
+plan 15
+umask 022
 
 conf=$(cd "${0%/*}/../.." && pwd)/scripts/perfguard.conf
 cd "$scratch" || exit 1
@@ -19,9 +20,13 @@ printf 'spool-size = 1\nkeep-armed = x\n' > bad.conf
 run serve --check --config bad.conf
 [ "$code" = 2 ] && [ "$(wc -l < err)" = 2 ] && grep -q 'bad.conf:1: ' err && grep -q 'bad.conf:2: ' err
 ok $? "each error is a line"
-run serve --check --config "$conf"
+install -m 644 "$conf" installed.conf
+run serve --check --config installed.conf
 [ "$code" = 0 ] && [ ! -s err ] && grep -q "is well" out
 ok $? "the one that is installed is well"
+chmod o+w installed.conf
+refused 2 "others than root can write installed.conf" "one that anybody can write" \
+	serve --check --config installed.conf
 # shellcheck disable=SC2016 # awk expands it
 awk '/^#[a-z[]/ { sub(/^#/, "") } { print }' "$conf" > all.conf
 run serve --check --config all.conf

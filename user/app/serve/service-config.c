@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "app/arm/arm-files.h"
 #include "app/common/command.h"
@@ -340,6 +342,22 @@ static void set_defaults(struct service_config *config)
 	};
 }
 
+/* What it says is done with our rights: nobody else may have written it. */
+static bool is_trusted(const char *path, FILE *file)
+{
+	struct stat st;
+
+	if (fstat(fileno(file), &st)) {
+		log_error("cannot read %s: %s", path, strerror(errno));
+		return false;
+	}
+	if ((!st.st_uid || st.st_uid == geteuid()) && !(st.st_mode & (S_IWGRP | S_IWOTH)))
+		return true;
+	log_error("others than root can write %s, which names a command to run: 'chown root %s; "
+		  "chmod go-w %s'", path, path, path);
+	return false;
+}
+
 int service_config_read(const char *path, struct service_config *config)
 {
 	struct config_reader reader = { .path = path, .config = config, .settings = &config->all };
@@ -356,6 +374,10 @@ int service_config_read(const char *path, struct service_config *config)
 	if (!file) {
 		log_error("cannot open %s: %s", path, strerror(errno));
 		return CMD_FAILED;
+	}
+	if (!is_trusted(path, file)) {
+		fclose(file);
+		return CMD_USAGE;
 	}
 	while (getline(&line, &size, file) >= 0) {
 		reader.line++;
