@@ -441,6 +441,7 @@ def main():
     server = replaced(server, journal)
     end(serve, notify, journal)
     server.kill()
+    ok(collect("disarm", "--all").returncode == 0, "what was kept is disarmed")
     done()
 
 
