@@ -10,7 +10,7 @@ import sys
 import time
 
 from perfguard import (COLLECT, EXACT, IS_SLOW, LONG, MS, PATIENCE, collect, done, no_leaks, note,
-                       ok, wait_until)
+                       ok, skip, wait_until)
 from service import SERVICE, Client, Peer, start
 
 PORT, PEER = 7310, 7311
@@ -92,8 +92,11 @@ def check_where():
     ok(late[0]["state"] == "lasts" and late[0]["cause"] == "in its own units" and
        late[0]["stacks"] and late[0]["functions"][0]["module"] == SERVICE,
        "one that is worked for is reported with the hot path of that")
-    ok(late[-1]["state"] == "answered" and late[-1]["hot_path"] == late[0]["hot_path"],
-       "so is its end")
+    # How far in it was seen is chance; from which function that was is not.
+    service = [[step["offset"] for step in line["hot_path"] if step["module"] == SERVICE]
+               for line in (late[0], late[-1])]
+    ok(late[-1]["state"] == "answered" and len(service[0]) >= 3 and
+       service[0][:3] == service[1][:3], "so is its end")
 
 
 def check_again():
@@ -161,8 +164,7 @@ def check_part(client, limits):
     ok(late and late[0]["part"] == "working" and late[0]["cause"] == "in its own units" and
        work < late[0]["part_ns"] <= took and abs(late[0]["threshold_ns"] - work) < 1000,
        "one that works for longer is late by that")
-    if EXACT:
-        ok(took < whole, "and takes no longer than others")
+    ok(took < whole, "and takes no longer than others")
 
 
 def burn(cpu):
@@ -263,9 +265,11 @@ def main():
         with watching():
             client, limits = check_learnt()
         with watching():
-            # There others have the CPUs for most of what it takes.
-            if not IS_SLOW:
+            # By the clock, what it learns of working is what others leave it of the CPUs.
+            if EXACT:
                 check_part(client, limits)
+            else:
+                skip("a limit of a part decides", "time is not counted")
             check_late(client, limits)
             check_starved(client)
         if not EXACT:
