@@ -18,7 +18,7 @@
 #include "out/supervisor.h"
 
 /*
- * Numbers of records begin anew with each boot, and each time the module is loaded: then the
+ * Numbers of records begin at one with each boot, and each time the module is loaded: then the
  * kernel makes a new directory for it, with a new inode.
  */
 static void name_load(char load[SERVICE_LOAD_MAX])

@@ -224,18 +224,12 @@ static void print_level(const struct top_detail *detail, FILE *file)
 		profile_cache_find(&detail->reader->cache, detail->row.profile_id);
 	const struct cached_type *type =
 		profile ? cached_type_find(profile, detail->row.type_id) : NULL;
+	struct alert_level level;
 
 	if (!type || !type->regression.is_on)
 		return;
-	alert_level_text(file, &(struct alert_level){
-		.time_ns = type->regression.since_ns,
-		.exe = profile->exe,
-		.profile = profile->path,
-		.profile_id = profile->id,
-		.type = &type->type,
-		.limit_ns = type->limit_ns,
-		.regression = &type->regression,
-	});
+	level = cached_type_level(profile, type, type->regression.since_ns);
+	alert_level_text(file, &level);
 	fputc('\n', file);
 }
 

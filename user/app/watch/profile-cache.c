@@ -374,6 +374,20 @@ uint64_t profile_cache_step_ns(const struct profile_cache *cache)
 	return least;
 }
 
+struct alert_level cached_type_level(const struct cached_profile *profile,
+				     const struct cached_type *type, uint64_t time_ns)
+{
+	return (struct alert_level){
+		.time_ns = time_ns,
+		.exe = profile->exe,
+		.profile = profile->path,
+		.profile_id = profile->id,
+		.type = &type->type,
+		.limit_ns = type->limit_ns,
+		.regression = &type->regression,
+	};
+}
+
 void cached_profile_met(const struct cached_profile *profile, const struct cached_type *type,
 	       const struct perfguard_met *met, struct alert_met *ret)
 {

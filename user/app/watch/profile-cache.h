@@ -103,6 +103,10 @@ struct cached_profile *profile_cache_find(const struct profile_cache *cache, uin
 /* NULL if the profile does not have it. */
 struct cached_type *cached_type_find(const struct cached_profile *profile, uint32_t type_id);
 
+/* How the level of a type is reported; points to both.  @time_ns is CLOCK_REALTIME. */
+struct alert_level cached_type_level(const struct cached_profile *profile,
+				     const struct cached_type *type, uint64_t time_ns);
+
 /* Fill in a context that a unit met, with the habits of @type if not NULL. */
 void cached_profile_met(const struct cached_profile *profile, const struct cached_type *type,
 	       const struct perfguard_met *met, struct alert_met *ret);

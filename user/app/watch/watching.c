@@ -78,16 +78,7 @@ static int print_level(const struct cached_profile *profile, const struct cached
 		       void *arg)
 {
 	struct watching *watching = arg;
-	const struct alert_level level = {
-		.time_ns = time_wall_ns(),
-		.exe = profile->exe,
-		.profile = profile->path,
-		.profile_id = profile->id,
-		.type = &type->type,
-		.limit_ns = type->limit_ns,
-		.regression = &type->regression,
-	};
-
+	const struct alert_level level = cached_type_level(profile, type, time_wall_ns());
 	const struct sunk_alert sunk = {
 		.kind = "level", .exe = profile->exe, .type = type->type.id,
 		.is_over = !type->regression.is_on,
