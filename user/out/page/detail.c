@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "out/page/account-bar.h"
 #include "out/page/drawing.h"
 #include "out/page/json-value.h"
 #include "out/page/markup.h"
@@ -263,24 +264,6 @@ static void put_like(FILE *file, const struct page_group *group)
 	fputc('\n', file);
 }
 
-static void put_unit_bar(FILE *file, const json_t *account, uint64_t elapsed_ns)
-{
-	uint64_t io_ns = value_u64(account, "block_io"), blocked_ns = value_u64(account, "blocked");
-	const struct bar_part parts[] = {
-		{ "computing", "cpu", value_u64(account, "cpu") },
-		{ "waiting for a CPU", "queue", value_u64(account, "runqueue") },
-		{ "blocked", "blocked", blocked_ns > io_ns ? blocked_ns - io_ns : 0 },
-		{ "waiting for a disk", "io", io_ns },
-		{ "stopped", "stopped", value_u64(account, "stopped") },
-	};
-	uint64_t whole_ns = 0;
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		whole_ns += parts[i].ns / 8;
-	whole_ns = whole_ns * 8 > elapsed_ns ? whole_ns * 8 : elapsed_ns;
-	drawing_bar(file, "Its time", parts, sizeof(parts) / sizeof(parts[0]), whole_ns);
-}
-
 static void put_request_bar(FILE *file, const char *title, const json_t *account)
 {
 	const struct bar_part parts[] = {
@@ -305,7 +288,7 @@ static void put_bars(FILE *file, const struct incident *incident, const json_t *
 		put_request_bar(file, "Its time", account);
 		put_request_bar(file, "On average", json_object_get(object, "average_ns"));
 	} else if (json_is_object(account)) {
-		put_unit_bar(file, account, value_u64(object, "elapsed_ns"));
+		account_bar_put(file, "Its time", account, value_u64(object, "elapsed_ns"));
 	}
 }
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "base/duration.h"
-#include "out/page/drawing.h"
+#include "out/page/account-bar.h"
 #include "out/page/json-value.h"
 #include "out/page/markup.h"
 #include "out/page/sections.h"
@@ -41,22 +41,13 @@ static void put_loop(FILE *file, const json_t *object)
 static void put_loop_bar(FILE *file, const json_t *object)
 {
 	const json_t *account = json_object_get(object, "time_ns");
-	uint64_t io_ns = value_u64(account, "block_io"), blocked_ns = value_u64(account, "blocked");
-	const struct bar_part parts[] = {
-		{ "computing", "cpu", value_u64(account, "cpu") },
-		{ "waiting for a CPU", "queue", value_u64(account, "runqueue") },
-		{ "blocked", "blocked", blocked_ns > io_ns ? blocked_ns - io_ns : 0 },
-		{ "waiting for a disk", "io", io_ns },
-		{ "stopped", "stopped", value_u64(account, "stopped") },
-	};
 	char title[64];
 
 	if (!json_is_object(account) || !value_u64(object, "units"))
 		return;
 	snprintf(title, sizeof(title), "Time of all units of event loop %" PRIu64,
 		 value_u64(object, "loop"));
-	drawing_bar(file, title, parts, sizeof(parts) / sizeof(parts[0]),
-		    value_u64(account, "elapsed"));
+	account_bar_put(file, title, account, value_u64(account, "elapsed"));
 }
 
 static void put_loops(FILE *file, const struct page *page, uint32_t nr)
