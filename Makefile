@@ -10,6 +10,8 @@
 #   make fuzz       readers of untrusted bytes, fed what libFuzzer makes up
 #   make figures    Documentation/figures.md from what was measured last
 #   make check-page the page of pg-collect report, in a browser
+#   make check-consumers
+#                   what other programs read: metrics, exports, alerts
 #   make install    into PREFIX and DESTDIR; make uninstall removes it
 #   make deb        Debian packages; make check-deb tests them
 #
@@ -112,7 +114,14 @@ check-page:
 	$(Q)$(MAKE) --no-print-directory all unit-tests
 	$(Q)$(PROVE) tests/page/*.t
 
+# What is written for other programs, read by these: each test needs its own.
+check-consumers:
+	$(Q)scripts/setup --consumers
+	$(Q)$(MAKE) --no-print-directory all unit-tests
+	$(Q)$(PROVE) tests/consumers/*.t
+
 clean:
 	$(Q)rm -rf $(BUILD) pg-collect
 
-.PHONY: all module demo setup check check-unit check-vm check-debug check-deb check-page clean
+.PHONY: all module demo setup check check-unit check-vm check-debug check-deb check-page \
+	check-consumers clean
