@@ -14,6 +14,7 @@
 
 #include "app/audit/short-lives.h"
 #include "app/common/command.h"
+#include "app/common/stacks.h"
 #include "base/array.h"
 #include "base/duration.h"
 #include "base/log.h"
@@ -30,7 +31,8 @@ struct report {
 	uint32_t **pids; /* parallel to the summaries */
 	uint32_t nr;
 	uint32_t nr_loops; /* in all summaries */
-	struct alert *slowest; /* as many as the session's */
+	struct alert *slowest; /* as many as the session's, like the next one */
+	struct hotpath *hotpaths;
 };
 
 static int add_pids(struct report *report, uint32_t number, const uint32_t *pids, uint32_t nr)
@@ -141,6 +143,35 @@ static void fill_alert(const struct report *report, const struct slow_unit *unit
 	}
 }
 
+/* By all stacks of it; its last one stands for the time up to when it was last heard of. */
+static int weigh(const struct slow_unit *unit, struct hotpath *ret)
+{
+	struct hotpath_stack *stacks = calloc(unit->nr_stacks + 1u, sizeof(*stacks));
+	uint64_t later_ns = unit->has_ended || unit->is_cut ? 0 :
+			    unit->total_ns - unit->record.account.elapsed_ns;
+	int error;
+
+	if (!stacks)
+		return -ENOMEM;
+	error = hotpath_init(ret, stacks, stacks_own(unit->stacks, unit->nr_stacks, stacks),
+			     unit->record.at_ns + later_ns);
+	free(stacks);
+	return error;
+}
+
+static int fill_slowest(struct report *report)
+{
+	const struct slowest *slowest = &report->session->slowest;
+
+	for (uint32_t i = 0; i < slowest->nr; i++) {
+		fill_alert(report, &slowest->units[i], &report->slowest[i]);
+		if (weigh(&slowest->units[i], &report->hotpaths[i]))
+			return -ENOMEM;
+		report->slowest[i].hotpath = &report->hotpaths[i];
+	}
+	return 0;
+}
+
 static bool has_slow_unit(const struct session *session, const struct image *image,
 			  uint32_t loop_id)
 {
@@ -160,7 +191,8 @@ static int build(struct report *report, struct session *session)
 	report->summaries = calloc(report->nr, sizeof(*report->summaries));
 	report->pids = calloc(report->nr, sizeof(*report->pids));
 	report->slowest = calloc(session->slowest.nr + 1, sizeof(*report->slowest));
-	if (!report->summaries || !report->pids || !report->slowest)
+	report->hotpaths = calloc(session->slowest.nr + 1, sizeof(*report->hotpaths));
+	if (!report->summaries || !report->pids || !report->slowest || !report->hotpaths)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < discovery->nr_images; i++) {
 		const struct image *image = &discovery->images[i];
@@ -187,9 +219,7 @@ static int build(struct report *report, struct session *session)
 	for (uint32_t i = 1; i < report->nr; i++)
 		report->summaries[i].nr_pids =
 			sort_pids(report->pids[i], report->summaries[i].nr_pids);
-	for (uint32_t i = 0; i < session->slowest.nr; i++)
-		fill_alert(report, &session->slowest.units[i], &report->slowest[i]);
-	return 0;
+	return fill_slowest(report);
 }
 
 static void report_deinit(struct report *report)
@@ -197,8 +227,11 @@ static void report_deinit(struct report *report)
 	for (uint32_t i = 0; report->pids && i < report->nr; i++)
 		free(report->pids[i]);
 	free(report->pids);
+	for (uint32_t i = 0; report->hotpaths && i < report->session->slowest.nr; i++)
+		hotpath_deinit(&report->hotpaths[i]);
 	free(report->summaries);
 	free(report->slowest);
+	free(report->hotpaths);
 }
 
 /* What the audit did not see. */

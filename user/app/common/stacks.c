@@ -74,6 +74,21 @@ int stacks_append(struct alert_stack **all, uint32_t *nr_all, struct alert_stack
 	return 0;
 }
 
+uint32_t stacks_own(const struct alert_stack *stacks, uint32_t nr, struct hotpath_stack *ret)
+{
+	uint32_t nr_own = 0;
+
+	for (uint32_t i = 0; i < nr; i++)
+		if (!stacks[i].tid)
+			ret[nr_own++] = (struct hotpath_stack){
+				.at_ns = stacks[i].at_ns,
+				.frames = stacks[i].frames,
+				.nr_frames = stacks[i].nr_frames,
+				.is_blocked = stacks[i].state == PERFGUARD_STACK_STATE_BLOCKED,
+			};
+	return nr_own;
+}
+
 void stacks_free(struct alert_stack *stacks, uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++)

@@ -24,6 +24,12 @@ int stacks_unwind(struct unwinder *unwinder, const struct record *record,
 int stacks_append(struct alert_stack **all, uint32_t *nr_all, struct alert_stack *stacks,
 		  uint32_t nr);
 
+/*
+ * The stacks of the unit's own thread, in their order, for hotpath_init(); @ret has room for all.
+ * Returns how many they are.
+ */
+uint32_t stacks_own(const struct alert_stack *stacks, uint32_t nr, struct hotpath_stack *ret);
+
 void stacks_free(struct alert_stack *stacks, uint32_t nr);
 
 #endif /* _USER_APP_COMMON_STACKS_H */

@@ -42,37 +42,40 @@ static const struct reason_normal *normal_of(const struct diagnosis *diagnosis)
 	return &diagnosis->type_now->normal;
 }
 
-/* The hot path of all of its stacks so far, and what they say of its time. */
+/* What its stacks so far say of its time; as many as @own, which are in the same order. */
+static void set_times(const struct late_unit *unit, const struct hotpath_stack *own, uint32_t nr_own,
+		      uint64_t end_ns, struct reason_stack *times)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < unit->nr_stacks; i++) {
+		if (unit->stacks[i].tid)
+			continue;
+		times[nr] = (struct reason_stack){
+			.ns = hotpath_weight(own, nr_own, nr, end_ns),
+			.syscall = unit->stacks[i].syscall,
+			.is_blocked = own[nr].is_blocked,
+		};
+		nr++;
+	}
+}
+
+/* The hot path of all of its stacks so far, and where its time went by them. */
 static int weigh(struct diagnosis *diagnosis, const struct late_unit *unit)
 {
 	uint64_t end_ns = diagnosis->alert.record->at_ns;
 	const struct account *account = &diagnosis->alert.record->account;
 	struct hotpath_stack *stacks;
 	struct reason_stack *times;
-	uint32_t nr = 0;
+	uint32_t nr;
 	int ret = -ENOMEM;
 
 	stacks = calloc(unit->nr_stacks + 1u, sizeof(*stacks));
 	times = calloc(unit->nr_stacks + 1u, sizeof(*times));
 	if (!stacks || !times)
 		goto out;
-	for (uint32_t i = 0; i < unit->nr_stacks; i++) {
-		const struct alert_stack *stack = &unit->stacks[i];
-
-		if (stack->tid)
-			continue;
-		times[nr].syscall = stack->syscall;
-		times[nr].is_blocked = stack->state == PERFGUARD_STACK_STATE_BLOCKED;
-		stacks[nr] = (struct hotpath_stack){
-			.at_ns = stack->at_ns,
-			.frames = stack->frames,
-			.nr_frames = stack->nr_frames,
-			.is_blocked = times[nr].is_blocked,
-		};
-		nr++;
-	}
-	for (uint32_t i = 0; i < nr; i++)
-		times[i].ns = hotpath_weight(stacks, nr, i, end_ns);
+	nr = stacks_own(unit->stacks, unit->nr_stacks, stacks);
+	set_times(unit, stacks, nr, end_ns, times);
 	ret = hotpath_init(&diagnosis->hotpath, stacks, nr, end_ns);
 	reason_set(&diagnosis->reason, account, times, nr, normal_of(diagnosis));
 	diagnosis->alert.hotpath = &diagnosis->hotpath;

@@ -322,8 +322,9 @@ static void json_verdict(struct json *json, const struct alert *alert)
 	if (!alert->hotpath)
 		return;
 	json_hotpath(json, alert->hotpath);
-	if (alert->reason)
-		json_reason(json, alert->reason);
+	if (!alert->reason)
+		return;
+	json_reason(json, alert->reason);
 	json_contexts(json, alert);
 	json_last_syscall(json, alert);
 	json_lock(json, alert->lock);

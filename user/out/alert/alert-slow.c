@@ -13,8 +13,6 @@
 #include "base/time.h"
 #include "out/text.h"
 
-/* Different stacks of a unit that are printed as text. */
-#define MAX_STACKS 3
 /* Frames of a stack that are printed as text; an even number. */
 #define MAX_FRAMES 40
 
@@ -43,16 +41,39 @@ static bool is_same_stack(const struct alert_stack *a, const struct alert_stack 
 	return nr_common(a, b) == a->nr_frames;
 }
 
+static uint32_t nr_same(const struct alert *alert, uint32_t index)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < alert->nr_stacks; i++)
+		nr += is_same_stack(&alert->stacks[i], &alert->stacks[index]);
+	return nr;
+}
+
+/* The stack of the unit's thread that was seen most often, of equal ones the first. */
+static uint32_t most_seen(const struct alert *alert)
+{
+	uint32_t best = 0, most = 0;
+
+	for (uint32_t i = 0; i < alert->nr_stacks; i++) {
+		uint32_t nr = alert->stacks[i].tid ? 0 : nr_same(alert, i);
+
+		if (nr <= most)
+			continue;
+		most = nr;
+		best = i;
+	}
+	return best;
+}
+
 static void stack_title(FILE *file, const struct alert *alert, uint32_t index, int indent)
 {
 	const struct alert_stack *stack = &alert->stacks[index];
 	char into[DURATION_TEXT_MAX];
-	uint32_t seen = 0, all = 0;
+	uint32_t all = 0;
 
-	for (uint32_t i = 0; i < alert->nr_stacks; i++) {
-		seen += is_same_stack(stack, &alert->stacks[i]);
+	for (uint32_t i = 0; i < alert->nr_stacks; i++)
 		all += !alert->stacks[i].tid;
-	}
 	fprintf(file, "%*sstack", indent, "");
 	if (stack->tid)
 		fprintf(file, " of thread %" PRIu32 ", which holds the lock,", stack->tid);
@@ -65,7 +86,8 @@ static void stack_title(FILE *file, const struct alert *alert, uint32_t index, i
 	else if (stack->state == PERFGUARD_STACK_STATE_STOPPED)
 		fputs(", stopped", file);
 	if (all > 1)
-		fprintf(file, ", in %" PRIu32 " of %" PRIu32 " samples", seen, all);
+		fprintf(file, ", in %" PRIu32 " of %" PRIu32 " samples", nr_same(alert, index),
+			all);
 	fputs(":\n", file);
 }
 
@@ -75,7 +97,7 @@ struct printed {
 	uint32_t rank; /* of its unit; 0 for the unit at hand */
 };
 
-/* Of the first stacks of @nr alerts, ranked from 1, that most like @stack. */
+/* Of the printed stacks of @nr alerts, ranked from 1, that most like @stack. */
 static struct printed find_similar(const struct alert *alerts, uint32_t nr,
 				   const struct alert_stack *stack)
 {
@@ -83,13 +105,13 @@ static struct printed find_similar(const struct alert *alerts, uint32_t nr,
 	uint32_t most = 0;
 
 	for (uint32_t i = 0; i < nr; i++) {
-		uint32_t common = alerts[i].nr_stacks ? nr_common(stack, alerts[i].stacks) : 0;
+		const struct alert_stack *printed = &alerts[i].stacks[most_seen(&alerts[i])];
+		uint32_t common = alerts[i].nr_stacks ? nr_common(stack, printed) : 0;
 
 		if (common <= most)
 			continue;
 		most = common;
-		best.stack = alerts[i].stacks;
-		best.rank = i + 1;
+		best = (struct printed){ printed, i + 1 };
 	}
 	return best;
 }
@@ -133,29 +155,50 @@ static bool is_seen(const struct alert *alert, uint32_t index)
 	return false;
 }
 
+static uint32_t nr_different(const struct alert *alert)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < alert->nr_stacks; i++)
+		nr += !is_seen(alert, i);
+	return nr;
+}
+
+/* The first stack of a thread that holds the lock which the unit waited for; or nr_stacks. */
+static uint32_t first_holder(const struct alert *alert)
+{
+	uint32_t i = 0;
+
+	while (i < alert->nr_stacks && !alert->stacks[i].tid)
+		i++;
+	return i;
+}
+
 /*
- * The first few stacks, each once however often it was seen.  Those of @before
- * alerts, which stand before this one in its array, have been printed.
+ * The stack that was seen most, and that of who held the lock; where there are others, on which
+ * path the time went before.  Those of @before alerts, which stand before this one in its
+ * array, have been printed.
  */
 static void text_stacks(FILE *file, const struct alert *alert, uint32_t before, int indent)
 {
-	struct printed above = { 0 };
-	uint32_t nr = 0;
+	uint32_t most = most_seen(alert), holder = first_holder(alert), nr = nr_different(alert);
+	uint32_t nr_printed = 1;
+	struct printed above;
 
-	for (uint32_t i = 0; i < alert->nr_stacks; i++) {
-		if (is_seen(alert, i))
-			continue;
-		if (++nr > MAX_STACKS)
-			continue;
-		stack_title(file, alert, i, indent);
-		if (!above.stack)
-			above = find_similar(alert - before, before, &alert->stacks[i]);
-		text_frames(file, &alert->stacks[i], &above, indent + 2);
-		above = (struct printed){ .stack = alert->stacks };
+	if (nr > 1)
+		alert_where_text(file, alert, true);
+	stack_title(file, alert, most, indent);
+	above = find_similar(alert - before, before, &alert->stacks[most]);
+	text_frames(file, &alert->stacks[most], &above, indent + 2);
+	if (holder < alert->nr_stacks && holder != most) {
+		above = (struct printed){ .stack = &alert->stacks[most] };
+		stack_title(file, alert, holder, indent);
+		text_frames(file, &alert->stacks[holder], &above, indent + 2);
+		nr_printed++;
 	}
-	if (nr > MAX_STACKS)
+	if (nr > nr_printed)
 		fprintf(file, "%*sand %" PRIu32 " other stack%s (--json has all)\n", indent, "",
-			nr - MAX_STACKS, nr == MAX_STACKS + 1 ? "" : "s");
+			nr - nr_printed, nr == nr_printed + 1 ? "" : "s");
 }
 
 void alert_slow_text(FILE *file, const struct alert *alerts, uint32_t index)
@@ -189,6 +232,7 @@ void alert_slow_text(FILE *file, const struct alert *alerts, uint32_t index)
 			alert_stopper(alert, stopper));
 	if (!alert->nr_stacks)
 		fputs("    no stack: it ended before one was taken\n", file);
-	text_stacks(file, alert, index, 4);
+	else
+		text_stacks(file, alert, index, 4);
 	fputc('\n', file);
 }
