@@ -4,6 +4,7 @@
 #
 #	make bench-training             clustering; takes minutes and 2 GiB
 #	make bench-training QUICK=1     without the longest steps
+#	make bench-reading FILES=...    reading the code of programs and libraries
 #	make bench                      guarding compared with other tools, in the VM; half an hour
 #	make bench PART=peers KERNEL=6.1
 
@@ -14,6 +15,12 @@ BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/tests/bench/%,\
 
 bench-training: $(BUILD)/tests/bench/cluster
 	$(Q)QUICK=$(QUICK) $<
+
+# The largest libraries that scripts/setup installs.
+FILES ?= $(wildcard /usr/lib/x86_64-linux-gnu/libLLVM-*.so.1)
+
+bench-reading: $(BUILD)/tests/bench/reading
+	$(Q)$< $(FILES)
 
 $(BENCHES): $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BENCH_OBJ) $(UNIT_LIBRARY)
 	$(call say,LD,$@)
@@ -33,7 +40,7 @@ bare:
 	$(Q)$(MAKE) --no-print-directory -C $(KERNELDIR) M=$(MODULE_DIR)/bare \
 		ccflags-y="-I$(CURDIR)/kmod" CONFIG_DEBUG_INFO_BTF_MODULES= modules
 
-.PHONY: bench-training bare
+.PHONY: bench-training bench-reading bare
 .SECONDARY: $(BENCHES:=.o)
 
 # The cost of guarding, compared with bpftrace, perf and SystemTap; PART and KERNEL choose.
