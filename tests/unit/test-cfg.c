@@ -239,7 +239,7 @@ static void count_calls(struct code_map *code, const struct function *function, 
 		exit(1);
 	code_map_offset(code, addr, &target);
 	for (uint32_t i = 0; i < cfg.nr_insns; i++) {
-		const struct insn *insn = &cfg.insns[i].insn;
+		const struct scan *insn = &cfg.insns[i].insn;
 		struct code_map_call call;
 		bool is_right;
 

@@ -652,7 +652,7 @@ static bool is_kernels(const uint8_t *bytes, const struct insn *is)
 				return false;
 		return bytes[is->size - 1] == 0x90;
 	}
-	return insn_has_target(is);
+	return insn_has_target(is->flow);
 }
 
 static bool is_agreed(const struct insn_decoder *decoder, const uint8_t *bytes)

@@ -51,8 +51,7 @@ static void decode_part(struct cfg_build *build, const struct range *range)
 		struct code_insn *insn = &cfg->insns[cfg->nr_insns];
 
 		insn->addr = range->addr + at;
-		if (!insn_decode(&build->functions->decoder, code + at, range->size - at, insn->addr,
-				 &insn->insn)) {
+		if (!scan_insn(code + at, range->size - at, insn->addr, &insn->insn)) {
 			if (cfg->nr_insns > first)
 				build->marks[cfg->nr_insns - 1] |= ENDS;
 			is_decoded = false;
@@ -84,12 +83,12 @@ static void decode(struct cfg_build *build)
 			decode_part(build, &ranges->entries[i]);
 }
 
-static bool never_returns(const struct cfg_build *build, const struct insn *insn)
+static bool never_returns(const struct cfg_build *build, const struct scan *insn)
 {
 	const struct functions *functions = build->functions;
 	const struct function *callee;
 
-	if (noreturn_is_call(&functions->noreturn, functions->view, &functions->decoder, insn))
+	if (noreturn_is_call(&functions->noreturn, functions->view, insn))
 		return true;
 	callee = insn->flow == INSN_CALL ? functions_at(functions, insn->target) : NULL;
 	return callee && callee->never_returns;
@@ -98,7 +97,7 @@ static bool never_returns(const struct cfg_build *build, const struct insn *insn
 /* True if control continues with the next instruction. */
 static bool falls_through(const struct cfg_build *build, uint32_t at)
 {
-	const struct insn *insn = &build->cfg->insns[at].insn;
+	const struct scan *insn = &build->cfg->insns[at].insn;
 
 	if (build->marks[at] & ENDS)
 		return false;
@@ -127,17 +126,18 @@ static void mark_target(struct cfg_build *build, uint64_t target)
 static bool is_tail_call(const struct cfg_build *build, uint32_t at)
 {
 	enum { REACH = 12 };
-	const struct insn *jump = &build->cfg->insns[at].insn;
+	const struct code_insn *insns = build->cfg->insns;
 	uint32_t stop = at > REACH ? at - REACH : 0;
+	struct insn insn;
 
-	if (jump->ops[0].type == X86_OP_MEM)
-		return jump->ops[0].mem.index == X86_REG_INVALID;
+	code_insn_decode(build->functions, &insns[at], &insn);
+	if (insn.ops[0].type == X86_OP_MEM)
+		return insn.ops[0].mem.index == X86_REG_INVALID;
 	while (at > stop && !(build->marks[at] & BEGINS)) {
-		const struct insn *insn = &build->cfg->insns[--at].insn;
-
-		if (insn->id == X86_INS_POP || insn->id == X86_INS_LEAVE)
+		code_insn_decode(build->functions, &insns[--at], &insn);
+		if (insn.id == X86_INS_POP || insn.id == X86_INS_LEAVE)
 			return true;
-		if (insn->flow != INSN_NEXT)
+		if (insns[at].insn.flow != INSN_NEXT)
 			break;
 	}
 	return false;
@@ -163,7 +163,7 @@ static void mark_pads(struct cfg_build *build, const struct range *range)
 		     i < cfg->nr_insns && cfg->insns[i].addr < pad.end; i++) {
 			if (!left--)
 				return;
-			if (insn_is_call(&cfg->insns[i].insn))
+			if (insn_is_call(cfg->insns[i].insn.flow))
 				build->pads[i] = at;
 		}
 	}
@@ -213,7 +213,7 @@ static int mark_blocks(struct cfg_build *build)
 	mark_target(build, build->function->addr);
 	mark_all_pads(build);
 	for (uint32_t i = 0; i < cfg->nr_insns && !err; i++) {
-		const struct insn *insn = &cfg->insns[i].insn;
+		const struct scan *insn = &cfg->insns[i].insn;
 
 		if (insn->flow == INSN_BRANCH || insn->flow == INSN_JUMP)
 			mark_target(build, insn->target);
@@ -277,7 +277,7 @@ static void make_edges(struct cfg_build *build)
 	for (uint32_t i = 0; i < cfg->nr_blocks; i++) {
 		const struct cfg_block *block = &cfg->blocks[i];
 		uint32_t last = block->first_insn + block->nr_insns - 1;
-		const struct insn *insn = &cfg->insns[last].insn;
+		const struct scan *insn = &cfg->insns[last].insn;
 
 		cfg->first[i] = build->nr_successors;
 		if (falls_through(build, last))
@@ -296,13 +296,17 @@ static void make_edges(struct cfg_build *build)
 	cfg->first[cfg->nr_blocks] = build->nr_successors;
 }
 
-static int allocate_insns(struct cfg_build *build)
+static int read_insns(struct cfg_build *build)
 {
 	uint32_t nr = build->function->nr_insns;
 
 	build->max_insns = nr;
-	return array_new(build->cfg->insns, nr) || array_new(build->marks, nr) ||
-	       array_new(build->block_of, nr) || array_new(build->pads, nr) ? -ENOMEM : 0;
+	if (array_new(build->cfg->insns, nr) || array_new(build->marks, nr))
+		return -ENOMEM;
+	decode(build);
+	/* jumps that share tables must not make more edges than there is code */
+	build->targets.nr_left = 4 * build->cfg->nr_insns + 1024;
+	return 0;
 }
 
 static int allocate_blocks(struct cfg_build *build)
@@ -321,13 +325,12 @@ static int analyse(struct cfg_build *build)
 	struct graph graph;
 	int err;
 
-	err = allocate_insns(build);
-	if (err)
-		return err;
-	decode(build);
-	/* jumps that share tables must not make more edges than there is code */
-	build->targets.nr_left = 4 * cfg->nr_insns + 1024;
-	err = mark_blocks(build);
+	err = read_insns(build);
+	if (!err && (array_new(build->block_of, cfg->nr_insns) ||
+		     array_new(build->pads, cfg->nr_insns)))
+		err = -ENOMEM;
+	if (!err)
+		err = mark_blocks(build);
 	if (!err)
 		err = allocate_blocks(build);
 	if (err)
@@ -344,34 +347,32 @@ static int analyse(struct cfg_build *build)
 	return dominators_init(&cfg->dominators, &graph);
 }
 
-static int init(struct cfg *cfg, const struct functions *functions,
-		const struct function *function, uint64_t *steps_left)
+static void forget_build(struct cfg_build *build)
 {
-	struct cfg_build build = {
-		.functions = functions,
-		.function = function,
-		.cfg = cfg,
-		.targets.steps_left = steps_left,
-	};
-	int err;
-
-	memset(cfg, 0, sizeof(*cfg));
-	err = analyse(&build);
-	free(build.marks);
-	free(build.block_of);
-	free(build.pads);
-	free(build.targets.entries);
-	free(build.switches);
-	if (err)
-		cfg_deinit(cfg);
-	return err;
+	free(build->marks);
+	free(build->block_of);
+	free(build->pads);
+	free(build->targets.entries);
+	free(build->switches);
 }
 
 int cfg_init(struct cfg *cfg, const struct functions *functions, const struct function *function)
 {
 	uint64_t steps_left = jump_targets_steps(function->nr_insns);
+	struct cfg_build build = {
+		.functions = functions,
+		.function = function,
+		.cfg = cfg,
+		.targets.steps_left = &steps_left,
+	};
+	int err;
 
-	return init(cfg, functions, function, &steps_left);
+	memset(cfg, 0, sizeof(*cfg));
+	err = analyse(&build);
+	forget_build(&build);
+	if (err)
+		cfg_deinit(cfg);
+	return err;
 }
 
 void cfg_deinit(struct cfg *cfg)
@@ -384,46 +385,58 @@ void cfg_deinit(struct cfg *cfg)
 	memset(cfg, 0, sizeof(*cfg));
 }
 
-static void note_tables(struct function *function, const struct cfg *cfg)
+static void note_target(struct function *function, uint64_t target)
 {
-	for (uint32_t i = 0; i < cfg->nr_blocks; i++) {
-		const struct cfg_block *block = &cfg->blocks[i];
-		uint32_t last = block->first_insn + block->nr_insns - 1;
+	uint64_t at = target - function->addr;
 
-		if (cfg->insns[last].insn.flow != INSN_JUMP_INDIRECT)
+	if (!at)
+		function->entry_is_target = true;
+	else if (at < SWEEP_NEAR)
+		function->near[at / 64] |= 1ull << at % 64;
+}
+
+/* Neither blocks nor loops are needed for that. */
+static int note_tables(const struct functions *functions, struct function *function,
+		       uint64_t *steps_left)
+{
+	struct cfg cfg = { .nr_insns = 0 };
+	struct cfg_build build = {
+		.functions = functions,
+		.function = function,
+		.cfg = &cfg,
+		.targets.steps_left = steps_left,
+	};
+	struct jump_targets *targets = &build.targets;
+	int ret = read_insns(&build);
+
+	for (uint32_t i = 0; i < cfg.nr_insns && ret >= 0; i++) {
+		if (cfg.insns[i].insn.flow != INSN_JUMP_INDIRECT)
 			continue;
-		for (uint32_t k = cfg->first[i]; k < cfg->first[i + 1]; k++) {
-			uint64_t at = cfg->blocks[cfg->successors[k]].addr - function->addr;
-
-			if (!at)
-				function->entry_is_target = true;
-			else if (at < SWEEP_NEAR)
-				function->near[at / 64] |= 1ull << at % 64;
-		}
+		targets->nr = 0;
+		ret = jump_targets_read(targets, functions, cfg.insns, cfg.nr_insns, i);
+		for (uint32_t k = 0; k < targets->nr; k++)
+			note_target(function, cfg.insns[targets->entries[k]].addr);
 	}
+	forget_build(&build);
+	cfg_deinit(&cfg);
+	return ret < 0 ? ret : 0;
 }
 
 int cfg_note_tables(struct functions *functions)
 {
 	uint64_t nr_insns = 0, steps_left;
+	int err = 0;
 
 	for (uint32_t i = 0; i < functions->nr; i++)
 		nr_insns += functions->entries[i].nr_insns;
 	steps_left = jump_targets_steps(nr_insns);
-	for (uint32_t i = 0; i < functions->nr; i++) {
+	for (uint32_t i = 0; i < functions->nr && !err; i++) {
 		struct function *function = &functions->entries[i];
-		struct cfg cfg;
-		int err;
 
-		if (!function->has_indirect_jump || function->is_plt)
-			continue;
-		err = init(&cfg, functions, function, &steps_left);
-		if (err)
-			return err;
-		note_tables(function, &cfg);
-		cfg_deinit(&cfg);
+		if (function->has_indirect_jump && !function->is_plt)
+			err = note_tables(functions, function, &steps_left);
 	}
-	return 0;
+	return err;
 }
 
 uint32_t cfg_find(const struct cfg *cfg, uint64_t addr)

@@ -106,7 +106,7 @@ static const struct code_insn *find_call(const struct cfg *cfg, uint32_t block, 
 	for (uint32_t i = its->first_insn; i < its->first_insn + its->nr_insns; i++) {
 		const struct code_insn *at = &cfg->insns[i];
 
-		if (at->addr + at->insn.size == end && insn_is_call(&at->insn))
+		if (at->addr + at->insn.size == end && insn_is_call(at->insn.flow))
 			return at;
 	}
 	return NULL;

@@ -156,7 +156,7 @@ bool insn_decode(const struct insn_decoder *decoder, const uint8_t *bytes, size_
 	ret->size = (uint8_t)insn->size;
 	ret->flow = find_flow(decoder);
 	take_operands(insn, ret);
-	if (insn_has_target(ret))
+	if (insn_has_target(ret->flow))
 		ret->target = (uint64_t)ret->ops[0].imm;
 	ret->is_sp_known = !writes_sp(insn) || find_sp_effect(insn, &ret->sp_effect);
 	return true;

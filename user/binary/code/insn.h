@@ -56,14 +56,14 @@ void insn_decoder_deinit(struct insn_decoder *decoder);
 bool insn_decode(const struct insn_decoder *decoder, const uint8_t *bytes, size_t size,
 		 uint64_t addr, struct insn *ret);
 
-static inline bool insn_has_target(const struct insn *insn)
+static inline bool insn_has_target(enum insn_flow flow)
 {
-	return insn->flow == INSN_CALL || insn->flow == INSN_JUMP || insn->flow == INSN_BRANCH;
+	return flow == INSN_CALL || flow == INSN_JUMP || flow == INSN_BRANCH;
 }
 
-static inline bool insn_is_call(const struct insn *insn)
+static inline bool insn_is_call(enum insn_flow flow)
 {
-	return insn->flow == INSN_CALL || insn->flow == INSN_CALL_INDIRECT;
+	return flow == INSN_CALL || flow == INSN_CALL_INDIRECT;
 }
 
 #endif /* _USER_BINARY_CODE_INSN_H */

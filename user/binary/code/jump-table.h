@@ -7,11 +7,12 @@
 
 #include "binary/code/functions.h"
 #include "binary/code/insn.h"
+#include "binary/code/scan.h"
 
 /* An instruction of a function, in an array that is sorted by address. */
 struct code_insn {
 	uint64_t addr;
-	struct insn insn;
+	struct scan insn;
 };
 
 /*
@@ -42,5 +43,9 @@ uint32_t code_insn_from(const struct code_insn *insns, uint32_t nr, uint64_t add
 
 /* The index of the instruction at @addr, or @nr. */
 uint32_t code_insn_find(const struct code_insn *insns, uint32_t nr, uint64_t addr);
+
+/* Its operands; returns false without any if Capstone does not know it. */
+bool code_insn_decode(const struct functions *functions, const struct code_insn *at,
+		      struct insn *ret);
 
 #endif /* _USER_BINARY_CODE_JUMP_TABLE_H */

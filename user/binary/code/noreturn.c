@@ -104,18 +104,18 @@ void noreturn_deinit(struct noreturn *noreturn)
 	memset(noreturn, 0, sizeof(*noreturn));
 }
 
-static bool has_slot(const struct noreturn *noreturn, const struct insn *insn)
+static bool has_slot(const struct noreturn *noreturn, const struct scan *insn)
 {
-	return insn->is_rip_relative &&
+	return insn->encoding.is_rip_relative &&
 	       bsearch(&insn->address, noreturn->slots, noreturn->nr, sizeof(insn->address),
 		       order_u64);
 }
 
 bool noreturn_is_call(const struct noreturn *noreturn, const struct file_view *view,
-		      const struct insn_decoder *decoder, const struct insn *insn)
+		      const struct scan *insn)
 {
 	enum { SIZE = 8 }; /* bytes; the smallest entry, and no such jump is longer */
-	struct insn entry;
+	struct scan entry;
 	uint64_t at;
 
 	if (!noreturn->nr)
@@ -129,9 +129,9 @@ bool noreturn_is_call(const struct noreturn *noreturn, const struct file_view *v
 	for (int i = 0; i < 2; i++, at += entry.size) {
 		const uint8_t *bytes = file_view_at(view, at, SIZE);
 
-		if (!bytes || !insn_decode(decoder, bytes, SIZE, at, &entry))
+		if (!bytes || !scan_insn(bytes, SIZE, at, &entry))
 			return false;
-		if (entry.id != X86_INS_ENDBR64)
+		if (!scan_is_endbr64(&entry))
 			break;
 	}
 	return entry.flow == INSN_JUMP_INDIRECT && has_slot(noreturn, &entry);

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "binary/code/insn.h"
+#include "binary/code/scan.h"
 #include "binary/stack/fde.h"
 
 struct noreturn {
@@ -25,6 +25,6 @@ void noreturn_deinit(struct noreturn *noreturn);
 
 /* True if @insn calls one, by the linkage table or by a pointer. */
 bool noreturn_is_call(const struct noreturn *noreturn, const struct file_view *view,
-		      const struct insn_decoder *decoder, const struct insn *insn);
+		      const struct scan *insn);
 
 #endif /* _USER_BINARY_CODE_NORETURN_H */

@@ -74,7 +74,7 @@ enum step_mode probe_site_step_mode(const uint8_t *bytes, const struct insn *ins
 		return STEP_MODE_REFUSED;
 	if (pguard_emulate_by_kernel(bytes, insn->size))
 		return STEP_MODE_KERNEL;
-	if (scan.encoding.prefixes & SCAN_66 && insn_has_target(insn) && !is_loop(&scan.encoding))
+	if (scan.encoding.prefixes & SCAN_66 && insn_has_target(insn->flow) && !is_loop(&scan.encoding))
 		return STEP_MODE_REFUSED;
 	/* Both decoders must agree on the length. */
 	if (!pguard_emulate_prepare(&emulation, bytes, insn->size) &&

@@ -9,29 +9,36 @@
 
 #include "base/array.h"
 #include "base/search.h"
+#include "binary/code/scan.h"
 #include "binary/stack/cfi.h"
+
+static bool is_push_of_pointer(const struct scan_encoding *encoding)
+{
+	return encoding->map == SCAN_MAP_ONE && encoding->opcode == 0xff &&
+	       (encoding->modrm >> 3 & 7) == 6 && encoding->is_rip_relative;
+}
 
 /*
  * Entries of a PLT are 16 bytes, or 8 in .plt.got: a jump through a pointer,
  * with endbr64 before it in .plt.sec.  That of .plt begins with a push of an
  * argument of the dynamic linker.  No section headers are needed.
  */
-static bool is_plt(const struct insn_decoder *decoder, const uint8_t *code, uint32_t size)
+static bool is_plt(const uint8_t *code, uint32_t size)
 {
-	struct insn insn;
+	struct scan insn;
 	uint32_t at = 0;
 
-	if (size % 8 || !insn_decode(decoder, code, size, 0, &insn))
+	if (size % 8 || !scan_insn(code, size, 0, &insn))
 		return false;
-	if ((insn.id == X86_INS_PUSH && insn.is_rip_relative) || insn.id == X86_INS_ENDBR64)
+	if (scan_is_endbr64(&insn) || is_push_of_pointer(&insn.encoding))
 		at = insn.size;
-	if (!insn_decode(decoder, code + at, size - at, 0, &insn))
+	if (!scan_insn(code + at, size - at, 0, &insn))
 		return false;
-	return insn.flow == INSN_JUMP_INDIRECT && insn.is_rip_relative;
+	return insn.flow == INSN_JUMP_INDIRECT && insn.encoding.is_rip_relative;
 }
 
-static bool add_entry(const struct file_view *view, const struct insn_decoder *decoder,
-		      const struct cfi_entry *entry, struct ranges *ranges)
+static bool add_entry(const struct file_view *view, const struct cfi_entry *entry,
+		      struct ranges *ranges)
 {
 	struct range *range = &ranges->entries[ranges->nr];
 
@@ -41,7 +48,7 @@ static bool add_entry(const struct file_view *view, const struct insn_decoder *d
 	range->addr = entry->start;
 	range->lsda = entry->lsda;
 	range->size = (uint32_t)entry->size;
-	if (is_plt(decoder, view->bytes + range->offset, range->size))
+	if (is_plt(view->bytes + range->offset, range->size))
 		range->kind = RANGE_PLT;
 	else
 		range->kind = cfi_is_function(entry) ? RANGE_FUNCTION : RANGE_COLD;
@@ -51,7 +58,7 @@ static bool add_entry(const struct file_view *view, const struct insn_decoder *d
 
 /* If a row and its FDE have different starts, one of them is wrong. */
 static int read_table(const struct file_view *view, const struct fde_table *table,
-		      const struct insn_decoder *decoder, struct ranges *ret)
+		      struct ranges *ret)
 {
 	struct cfi_common common = { .addr = 0 };
 	int err = array_new(ret->entries, table->nr);
@@ -63,7 +70,7 @@ static int read_table(const struct file_view *view, const struct fde_table *tabl
 		fde_table_row(table, row, &start, &fde);
 		if (!cfi_read(view, fde, &common, &entry) || entry.start != start)
 			ret->nr_refused++;
-		else if (!entry.is_signal && !add_entry(view, decoder, &entry, ret))
+		else if (!entry.is_signal && !add_entry(view, &entry, ret))
 			ret->nr_refused++;
 	}
 	return err;
@@ -89,8 +96,7 @@ static bool find_section(Elf *elf, const char *name, GElf_Shdr *ret)
 }
 
 /* Without the table: all entries of .eh_frame, one after the other. */
-static int read_section(const struct file_view *view, Elf *elf,
-			const struct insn_decoder *decoder, struct ranges *ret)
+static int read_section(const struct file_view *view, Elf *elf, struct ranges *ret)
 {
 	enum { SMALLEST = 16 }; /* bytes of an FDE */
 	struct cfi_common common = { .addr = 0 };
@@ -118,7 +124,7 @@ static int read_section(const struct file_view *view, Elf *elf,
 			; /* a CIE */
 		else if (!cfi_read(view, section.sh_addr + at, &common, &entry))
 			ret->nr_refused++;
-		else if (!entry.is_signal && !add_entry(view, decoder, &entry, ret))
+		else if (!entry.is_signal && !add_entry(view, &entry, ret))
 			ret->nr_refused++;
 		at += 4ull + head[0];
 	}
@@ -170,13 +176,12 @@ static void drop_overlaps(struct ranges *ranges)
 }
 
 int ranges_read(const struct file_view *view, const struct fde_table *table, Elf *elf,
-		const struct insn_decoder *decoder, struct ranges *ret)
+		struct ranges *ret)
 {
 	int err;
 
 	memset(ret, 0, sizeof(*ret));
-	err = table->nr ? read_table(view, table, decoder, ret) :
-			  read_section(view, elf, decoder, ret);
+	err = table->nr ? read_table(view, table, ret) : read_section(view, elf, ret);
 	if (!err && !ret->nr)
 		err = -ENODATA;
 	if (err) {

@@ -9,7 +9,6 @@
 #include <libelf.h>
 #include <stdint.h>
 
-#include "binary/code/insn.h"
 #include "binary/stack/fde.h"
 
 enum {
@@ -44,7 +43,7 @@ struct ranges {
  * overlaps a shorter one.
  */
 int ranges_read(const struct file_view *view, const struct fde_table *table, Elf *elf,
-		const struct insn_decoder *decoder, struct ranges *ret);
+		struct ranges *ret);
 void ranges_deinit(struct ranges *ranges);
 
 /* The range that @addr lies in, or NULL. */

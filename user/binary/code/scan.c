@@ -138,7 +138,9 @@ static void read_modrm(struct reader *reader, struct scan_encoding *encoding)
 	if (mod == 1)
 		next_signed(reader, 1);
 	else if (mod == 2 || (encoding->modrm & 7) == 5 || needs_disp)
-		next_signed(reader, 4);
+		encoding->disp = next_signed(reader, 4);
+	encoding->is_rip_relative = !mod && (encoding->modrm & 7) == 5 &&
+				    !(encoding->prefixes & SCAN_67);
 }
 
 static void read_immediate(struct reader *reader, struct scan_encoding *encoding, uint8_t fields)
@@ -306,7 +308,9 @@ bool scan_insn(const uint8_t *bytes, size_t size, uint64_t addr, struct scan *re
 		ret->flow = flow_one_byte(encoding);
 	else if (encoding->map == SCAN_MAP_0F)
 		ret->flow = flow_two_byte(encoding);
-	if (ret->flow == INSN_CALL || ret->flow == INSN_JUMP || ret->flow == INSN_BRANCH)
+	if (encoding->is_rip_relative)
+		ret->address = addr + ret->size + (uint64_t)encoding->disp;
+	if (insn_has_target(ret->flow))
 		ret->target = addr + ret->size + (uint64_t)encoding->imm;
 	return true;
 }

@@ -2,10 +2,10 @@
 /*
  * The encoding of an x86-64 instruction: its length and its control flow.
  *
- * Training reads every instruction of a program and its libraries once, to find
- * the few functions that matter.  A disassembler that decodes the operands and
- * writes the text takes over ten times as long; it (insn.h) reads only those
- * functions.  The tests compare the two on whole programs.
+ * Training reads every instruction of a program and its libraries.  Capstone, which decodes
+ * the operands and writes the text, takes over ten times as long; it (insn.h) reads only what
+ * operands are needed of: the first instructions of functions, and those before jumps by a
+ * table.  The tests compare the two on whole programs.
  */
 #ifndef _USER_BINARY_CODE_SCAN_H
 #define _USER_BINARY_CODE_SCAN_H
@@ -34,17 +34,20 @@ enum scan_prefix {
 
 struct scan_encoding {
 	int64_t imm; /* the last one */
+	int64_t disp; /* of the operand in memory, if it is relative to RIP */
 	enum scan_map map;
 	uint8_t prefixes; /* enum scan_prefix */
 	uint8_t rex; /* 40 to 4f, or 0 */
 	bool has_void_rex; /* a REX before a prefix */
 	uint8_t opcode; /* the last byte of it */
 	uint8_t modrm; /* 0 without one */
+	bool is_rip_relative;
 };
 
 struct scan {
 	struct scan_encoding encoding;
 	uint64_t target; /* where the flow has one */
+	uint64_t address; /* of the operand in memory, if it is relative to RIP; or 0 */
 	enum insn_flow flow;
 	uint8_t size; /* bytes */
 };
@@ -54,5 +57,14 @@ struct scan {
  * false if there is none: bytes that no processor executes, or too few.
  */
 bool scan_insn(const uint8_t *bytes, size_t size, uint64_t addr, struct scan *ret);
+
+/* An instruction that only marks where indirect jumps may lead. */
+static inline bool scan_is_endbr64(const struct scan *insn)
+{
+	const struct scan_encoding *encoding = &insn->encoding;
+
+	return encoding->map == SCAN_MAP_0F && encoding->opcode == 0x1e &&
+	       encoding->modrm == 0xfa && encoding->prefixes & SCAN_REP;
+}
 
 #endif /* _USER_BINARY_CODE_SCAN_H */

@@ -91,10 +91,10 @@ static int sweep_range(struct sweep *sweep, const struct file_view *view, uint32
 		}
 		facts->nr_insns++;
 		at += insn.size;
-		facts->has_call |= insn.flow == INSN_CALL || insn.flow == INSN_CALL_INDIRECT;
+		facts->has_call |= insn_is_call(insn.flow);
 		facts->has_indirect_jump |= insn.flow == INSN_JUMP_INDIRECT;
 		facts->has_exit |= insn.flow == INSN_JUMP_INDIRECT || insn.flow == INSN_RETURN;
-		if (insn.flow == INSN_CALL || insn.flow == INSN_JUMP || insn.flow == INSN_BRANCH)
+		if (insn_has_target(insn.flow))
 			err = note_target(sweep, index, &insn);
 	}
 	/* it can also run into the next range */

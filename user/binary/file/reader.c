@@ -3,20 +3,6 @@
 #include "binary/file/reader.h"
 
 #include <dwarf.h>
-#include <string.h>
-
-uint64_t reader_bytes(struct reader *reader, unsigned int size)
-{
-	uint64_t value = 0;
-
-	if ((size_t)(reader->end - reader->at) < size) {
-		reader->failed = true;
-		return 0;
-	}
-	memcpy(&value, reader->at, size);
-	reader->at += size;
-	return value;
-}
 
 void reader_skip(struct reader *reader, uint64_t size)
 {

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 struct reader {
 	const uint8_t *at;
@@ -17,7 +18,20 @@ struct reader {
 	const uint8_t *start;
 };
 
-uint64_t reader_bytes(struct reader *reader, unsigned int size);
+/* Inline, as instructions are read by it, too. */
+static inline uint64_t reader_bytes(struct reader *reader, unsigned int size)
+{
+	uint64_t value = 0;
+
+	if ((size_t)(reader->end - reader->at) < size) {
+		reader->failed = true;
+		return 0;
+	}
+	memcpy(&value, reader->at, size);
+	reader->at += size;
+	return value;
+}
+
 void reader_skip(struct reader *reader, uint64_t size);
 
 /* LEB128. */

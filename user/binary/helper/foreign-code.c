@@ -20,7 +20,7 @@ enum {
 	CALLS_S = 60, /* of CPU time, for all calls */
 };
 
-/* All code is read, so large files take their time: some 50 ms for each MiB. */
+/* All code is read, so large files take their time: some 10 ms for each MiB. */
 static unsigned int limit_s(int fd)
 {
 	struct stat st;
