@@ -18,16 +18,26 @@ int array_allocate(void *array, size_t nr, size_t size)
 	return allocated ? 0 : -ENOMEM;
 }
 
-int array_double(void *array, size_t *max, size_t size)
+int array_reallocate(void *array, size_t nr, size_t size)
 {
-	size_t wanted = *max ? 2 * *max : FIRST_ROOM;
 	void *grown;
 
 	memcpy(&grown, array, sizeof(grown));
-	grown = reallocarray(grown, wanted, size);
-	if (!grown)
+	grown = reallocarray(grown, nr, size);
+	if (!grown && nr)
 		return -ENOMEM;
 	memcpy(array, &grown, sizeof(grown));
+	return 0;
+}
+
+int array_double(void *array, size_t nr, size_t *max, size_t size)
+{
+	size_t wanted = *max ? 2 * *max : FIRST_ROOM;
+
+	if (wanted < nr)
+		wanted = nr;
+	if (array_reallocate(array, wanted, size))
+		return -ENOMEM;
 	*max = wanted;
 	return 0;
 }

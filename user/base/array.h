@@ -9,11 +9,15 @@
 #include <stdint.h>
 
 /*
- * Make room for element @nr of @array, which has room for @max elements (a
- * size_t).  Evaluates to 0 or -ENOMEM.
+ * Make room for element @nr of @array, or for @nr elements; it has room for @max
+ * (a size_t), and gets at least twice that.  Evaluates to 0 or -ENOMEM.
  */
-#define array_grow(array, nr, max) \
-	((nr) < (max) ? 0 : array_double(&(array), &(max), sizeof(*(array))))
+#define array_grow(array, nr, max) array_reserve(array, (size_t)(nr) + 1, max)
+#define array_reserve(array, nr, max) \
+	((nr) <= (max) ? 0 : array_double(&(array), (nr), &(max), sizeof(*(array))))
+
+/* The same for arrays that stay small: room for @nr elements and no more. */
+#define array_resize(array, nr) array_reallocate(&(array), (nr), sizeof(*(array)))
 
 /*
  * Allocate @nr zeroed elements, or room for one if @nr is 0.  Evaluates to 0 or
@@ -23,7 +27,8 @@
 
 /* @array points to the pointer to the elements. */
 int array_allocate(void *array, size_t nr, size_t size);
-int array_double(void *array, size_t *max, size_t size);
+int array_double(void *array, size_t nr, size_t *max, size_t size);
+int array_reallocate(void *array, size_t nr, size_t size);
 
 /*
  * The first index @i below @nr from which on @condition, an expression of @i,

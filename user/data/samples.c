@@ -23,19 +23,13 @@ int samples_copy_code(struct samples *samples, const struct samples_object *obje
 {
 	size_t all_objects = (size_t)samples->nr_objects + nr_objects, object = samples->nr_objects;
 	size_t all_functions = (size_t)samples->nr_functions + nr_functions;
-	void *grown;
 	int error = 0;
 
 	if (all_objects >= SAMPLES_NONE || all_functions >= SAMPLES_NONE)
 		return -E2BIG;
-	grown = reallocarray(samples->objects, all_objects + 1, sizeof(*objects));
-	if (!grown)
+	if (array_resize(samples->objects, all_objects + 1) ||
+	    array_resize(samples->functions, all_functions + 1))
 		return -ENOMEM;
-	samples->objects = grown;
-	grown = reallocarray(samples->functions, all_functions + 1, sizeof(*functions));
-	if (!grown)
-		return -ENOMEM;
-	samples->functions = grown;
 	for (uint32_t i = 0; i < nr_objects; i++)
 		samples->objects[samples->nr_objects++] = (struct samples_object){
 			.path = copy_string(objects[i].path, &error),
@@ -67,16 +61,12 @@ bool samples_is_same_boundary(const struct samples_boundary *a, const struct sam
 
 int samples_add_boundary(struct samples_loop *loop, const struct samples_boundary *boundary)
 {
-	struct samples_boundary *grown;
-
 	for (uint32_t i = 0; i < loop->nr_boundaries; i++)
 		if (samples_is_same_boundary(&loop->boundaries[i], boundary))
 			return 0;
-	grown = reallocarray(loop->boundaries, loop->nr_boundaries + 1, sizeof(*grown));
-	if (!grown)
+	if (array_resize(loop->boundaries, loop->nr_boundaries + 1UL))
 		return -ENOMEM;
-	loop->boundaries = grown;
-	grown[loop->nr_boundaries++] = *boundary;
+	loop->boundaries[loop->nr_boundaries++] = *boundary;
 	return 0;
 }
 
@@ -99,17 +89,17 @@ int samples_set_objective(struct samples *samples, uint64_t tree, uint64_t limit
 {
 	uint32_t nr = samples->nr_objectives, at = find_objective(samples, tree);
 	uint32_t after = samples_objective(samples, tree) ? at + 1 : at;
-	struct samples_objective *grown;
+	struct samples_objective *objectives;
 
 	if (!limit_ns && after == at)
 		return 0;
-	grown = reallocarray(samples->objectives, nr + 1, sizeof(*grown));
-	if (!grown)
+	if (array_resize(samples->objectives, nr + 1UL))
 		return -ENOMEM;
-	samples->objectives = grown;
-	memmove(&grown[at + !!limit_ns], &grown[after], (nr - after) * sizeof(*grown));
+	objectives = samples->objectives;
+	memmove(&objectives[at + !!limit_ns], &objectives[after],
+		(nr - after) * sizeof(*objectives));
 	if (limit_ns)
-		grown[at] = (struct samples_objective){ tree, limit_ns };
+		objectives[at] = (struct samples_objective){ tree, limit_ns };
 	samples->nr_objectives = at + !!limit_ns + nr - after;
 	return 0;
 }

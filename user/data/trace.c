@@ -10,20 +10,10 @@
 
 int trace_add(struct trace *trace, const struct perfguard_event *events, size_t nr)
 {
-	struct perfguard_event *grown;
-	size_t max = trace->max_events;
-
 	if (!nr)
 		return 0;
-	while (max < trace->nr_events + nr)
-		max = max ? max * 2 : 1 << 16;
-	if (max > trace->max_events) {
-		grown = reallocarray(trace->events, max, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		trace->events = grown;
-		trace->max_events = max;
-	}
+	if (array_reserve(trace->events, trace->nr_events + nr, trace->max_events))
+		return -ENOMEM;
 	memcpy(trace->events + trace->nr_events, events, nr * sizeof(*events));
 	trace->nr_events += nr;
 	return 0;

@@ -8,6 +8,7 @@
 
 #include <linux/perfguard.h>
 
+#include "base/array.h"
 #include "link/netlink.h"
 
 /* More than the module sends; limits for invalid messages. */
@@ -60,7 +61,7 @@ static void close_stack(struct assembler *assembler)
 
 static int begin_stack(struct assembler *assembler, struct nlattr *part)
 {
-	struct slice *stacks, stack = { .syscall = SLICE_NO_SYSCALL };
+	struct slice stack = { .syscall = SLICE_NO_SYSCALL };
 	struct record *record = &assembler->record;
 
 	if (decode_nested(link_stack_fields, part, &stack) ||
@@ -69,22 +70,19 @@ static int begin_stack(struct assembler *assembler, struct nlattr *part)
 		return 0;
 	}
 	close_stack(assembler);
-	stacks = reallocarray(record->stacks, record->nr_stacks + 1,
-			      sizeof(*stacks));
-	if (!stacks)
+	if (array_resize(record->stacks, record->nr_stacks + 1UL))
 		return -ENOMEM;
-	record->stacks = stacks;
 	stack.bytes = malloc(stack.size ? stack.size : 1);
 	if (!stack.bytes)
 		return -ENOMEM;
-	stacks[record->nr_stacks++] = stack;
+	record->stacks[record->nr_stacks++] = stack;
 	return 0;
 }
 
 static int add_mapping(struct assembler *assembler, struct slice *stack,
 		       struct nlattr *attr)
 {
-	struct mapping *mappings, mapping = { 0 };
+	struct mapping mapping = { 0 };
 	int ret = decode_nested(link_mapping_fields, attr, &mapping);
 
 	if (ret != -ENOMEM && (ret || mapping.start >= mapping.end ||
@@ -93,14 +91,11 @@ static int add_mapping(struct assembler *assembler, struct slice *stack,
 		assembler->skipped++;
 		return 0;
 	}
-	mappings = ret ? NULL : reallocarray(stack->mappings, stack->nr_mappings + 1,
-					     sizeof(*mappings));
-	if (!mappings) {
+	if (ret || array_resize(stack->mappings, stack->nr_mappings + 1UL)) {
 		free(mapping.path);
 		return -ENOMEM;
 	}
-	stack->mappings = mappings;
-	mappings[stack->nr_mappings++] = mapping;
+	stack->mappings[stack->nr_mappings++] = mapping;
 	return 0;
 }
 
@@ -153,14 +148,14 @@ static int add_stack_part(struct assembler *assembler, struct nlattr *part)
 static int keep_message(struct record *record, const struct nlattr *attrs, uint32_t len)
 {
 	uint32_t size = record->messages_size;
-	uint8_t *messages = realloc(record->messages, size + sizeof(len) + NLA_ALIGN(len));
+	uint8_t *at;
 
-	if (!messages)
+	if (array_resize(record->messages, size + sizeof(len) + NLA_ALIGN(len)))
 		return -ENOMEM;
-	memcpy(messages + size, &len, sizeof(len));
-	memset(messages + size + sizeof(len), 0, NLA_ALIGN(len));
-	memcpy(messages + size + sizeof(len), attrs, len);
-	record->messages = messages;
+	at = record->messages + size;
+	memcpy(at, &len, sizeof(len));
+	memset(at + sizeof(len), 0, NLA_ALIGN(len));
+	memcpy(at + sizeof(len), attrs, len);
 	record->messages_size = size + (uint32_t)sizeof(len) + NLA_ALIGN(len);
 	return 0;
 }

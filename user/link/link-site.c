@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 struct refusals {
 	struct perfguard_site_refusal *elements;
 	uint32_t nr;
@@ -14,19 +16,15 @@ struct refusals {
 static int parse_refusals(struct nlattr *attrs, int len, void *arg)
 {
 	const struct nlattr *refused = nla_find(attrs, len, PERFGUARD_A_SITE_REFUSED);
-	struct perfguard_site_refusal *elements;
 	struct refusals *refusals = arg;
-	uint32_t nr = refused ? (uint32_t)nla_len(refused) / sizeof(*elements) : 0;
+	uint32_t nr = refused ? (uint32_t)nla_len(refused) / sizeof(*refusals->elements) : 0;
 
 	if (!nr)
 		return 0;
-	elements = reallocarray(refusals->elements, refusals->nr + (size_t)nr,
-				sizeof(*elements));
-	if (!elements)
+	if (array_resize(refusals->elements, refusals->nr + (size_t)nr))
 		return -ENOMEM;
-	memcpy(elements + refusals->nr, nla_data(refused),
-	       nr * sizeof(*elements));
-	refusals->elements = elements;
+	memcpy(refusals->elements + refusals->nr, nla_data(refused),
+	       nr * sizeof(*refusals->elements));
 	refusals->nr += nr;
 	return 0;
 }

@@ -304,7 +304,8 @@ static int add_element(struct nlattr *attrs, int len, void *arg)
 	void *element;
 	int ret;
 
-	if (array->nr == array->max && array_double(&array->elements, &array->max, dump->size))
+	if (array->nr == array->max &&
+	    array_double(&array->elements, array->nr + 1, &array->max, dump->size))
 		return -ENOMEM;
 	element = array->elements + array->nr * dump->size;
 	memset(element, 0, dump->size);

@@ -7,20 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
 
 static void put(struct json *json, const char *text, size_t len)
 {
-	if (json->size - json->len < len) {
-		size_t size = 2 * (json->len + len) + 256;
-		char *grown = realloc(json->text, size);
-
-		if (!grown) {
-			json->has_failed = true;
-			return;
-		}
-		json->text = grown;
-		json->size = size;
+	if (array_reserve(json->text, json->len + len, json->size)) {
+		json->has_failed = true;
+		return;
 	}
 	memcpy(json->text + json->len, text, len);
 	json->len += len;

@@ -363,7 +363,7 @@ int rows_load(struct rows *rows, const struct rows_table *table, void **elements
 		if (*nr == table->max_rows)
 			ret = -EBADMSG;
 		else if (*nr == max)
-			ret = array_double(elements, &max, table->size);
+			ret = array_double(elements, *nr + 1UL, &max, table->size);
 		if (ret)
 			break;
 		element = (uint8_t *)*elements + *nr * table->size;
