@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "train/samples/unify.h"
 
 /* By how much the indices of what is appended move. */
@@ -32,15 +33,12 @@ static uint32_t moved_node(uint32_t node, uint32_t base)
 static int grow(void **elements, uint32_t nr, uint32_t more, size_t size)
 {
 	size_t total = (size_t)nr + more;
-	char *grown;
 
 	if (total >= SAMPLES_NONE)
 		return -E2BIG;
-	grown = realloc(*elements, (total + 1) * size);
-	if (!grown)
+	if (array_reallocate(elements, total + 1, size))
 		return -ENOMEM;
-	memset(grown + nr * size, 0, (more + 1) * size);
-	*elements = grown;
+	memset((char *)*elements + nr * size, 0, (more + 1) * size);
 	return 0;
 }
 

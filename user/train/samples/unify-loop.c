@@ -113,14 +113,11 @@ static int find_same(const struct samples *samples, uint32_t *same)
 static int merge_loop(struct samples_loop *into, struct samples_loop *from)
 {
 	uint32_t nr = into->nr_boundaries + from->nr_boundaries;
-	struct samples_boundary *grown;
 
-	grown = realloc(into->boundaries, (nr + 1u) * sizeof(*grown));
-	if (!grown)
+	if (array_resize(into->boundaries, nr + 1UL))
 		return -ENOMEM;
-	memcpy(grown + into->nr_boundaries, from->boundaries,
-	       from->nr_boundaries * sizeof(*grown));
-	into->boundaries = grown;
+	memcpy(into->boundaries + into->nr_boundaries, from->boundaries,
+	       from->nr_boundaries * sizeof(*from->boundaries));
 	into->nr_boundaries = nr;
 	if (from->function < into->function)
 		into->function = from->function;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "train/trace/call-stack.h"
 
 enum {
@@ -193,16 +194,15 @@ static uint32_t number_starts(struct start *starts, uint32_t nr)
 
 static int add_context(struct trace *trace, uint32_t image, uint32_t function, uint32_t id)
 {
-	struct trace_context *grown;
+	struct trace_context *contexts;
 
 	for (uint32_t i = 0; i < trace->nr_contexts; i++)
 		if (trace->contexts[i].image == image && trace->contexts[i].loop == id)
 			return 0;
-	grown = reallocarray(trace->contexts, trace->nr_contexts + 1, sizeof(*grown));
-	if (!grown)
+	if (array_resize(trace->contexts, trace->nr_contexts + 1UL))
 		return -ENOMEM;
-	trace->contexts = grown;
-	grown[trace->nr_contexts] = (struct trace_context){
+	contexts = trace->contexts;
+	contexts[trace->nr_contexts] = (struct trace_context){
 		.image = image,
 		.loop = id,
 		.syscall = TRACE_LIFE_SYSCALL,
@@ -211,7 +211,8 @@ static int add_context(struct trace *trace, uint32_t image, uint32_t function, u
 	};
 	/* Threads have the name of those that started them, mostly. */
 	if (trace->nr_contexts)
-		memcpy(grown[trace->nr_contexts].comm, grown[0].comm, sizeof(grown[0].comm));
+		memcpy(contexts[trace->nr_contexts].comm, contexts[0].comm,
+		       sizeof(contexts[0].comm));
 	trace->nr_contexts++;
 	return 0;
 }
