@@ -38,14 +38,11 @@ struct report {
 static int add_pids(struct report *report, uint32_t number, const uint32_t *pids, uint32_t nr)
 {
 	struct summary *summary = &report->summaries[number];
-	uint32_t *all;
 
-	all = reallocarray(report->pids[number], summary->nr_pids + nr + 1, sizeof(*all));
-	if (!all)
+	if (array_resize(report->pids[number], summary->nr_pids + nr + 1UL))
 		return -ENOMEM;
-	memcpy(all + summary->nr_pids, pids, nr * sizeof(*pids));
-	report->pids[number] = all;
-	summary->pids = all;
+	summary->pids = report->pids[number];
+	memcpy(report->pids[number] + summary->nr_pids, pids, nr * sizeof(*pids));
 	summary->nr_pids += nr;
 	return 0;
 }

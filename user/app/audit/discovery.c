@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/duration.h"
 #include "base/log.h"
 #include "base/syscall-name.h"
@@ -40,15 +41,10 @@ static struct image *image_get(struct discovery *discovery, uint32_t id,
 
 	if (image)
 		return image;
-	image = reallocarray(discovery->images, discovery->nr_images + 1,
-			     sizeof(*image));
-	if (!image)
+	if (array_resize(discovery->images, discovery->nr_images + 1UL))
 		return NULL;
-	discovery->images = image;
-	image += discovery->nr_images++;
-	memset(image, 0, sizeof(*image));
-	image->id = id;
-	image->pid = pid;
+	image = &discovery->images[discovery->nr_images++];
+	*image = (struct image){ .id = id, .pid = pid };
 	return image;
 }
 

@@ -161,14 +161,10 @@ static struct known_loop *add_loop(struct image *image)
 {
 	struct known_loop *loop;
 
-	loop = reallocarray(image->loops, image->nr_loops + 1, sizeof(*loop));
-	if (!loop)
+	if (array_resize(image->loops, image->nr_loops + 1UL))
 		return NULL;
-	image->loops = loop;
-	loop += image->nr_loops++;
-	memset(loop, 0, sizeof(*loop));
-	loop->id = image->nr_loops;
-	loop->since_ns = time_now_ns();
+	loop = &image->loops[image->nr_loops++];
+	*loop = (struct known_loop){ .id = image->nr_loops, .since_ns = time_now_ns() };
 	return loop;
 }
 
@@ -253,19 +249,16 @@ static bool is_same_set(const struct image *image,
 /* Keep @pids rising and without duplicates. */
 static int add_pid(struct known_loop *loop, uint32_t pid)
 {
-	uint32_t *pids;
 	uint32_t at;
 
 	for (at = 0; at < loop->nr_pids && loop->pids[at] < pid; at++)
 		;
 	if (at < loop->nr_pids && loop->pids[at] == pid)
 		return 0;
-	pids = reallocarray(loop->pids, loop->nr_pids + 1, sizeof(*pids));
-	if (!pids)
+	if (array_resize(loop->pids, loop->nr_pids + 1UL))
 		return -ENOMEM;
-	loop->pids = pids;
-	memmove(pids + at + 1, pids + at, (loop->nr_pids - at) * sizeof(*pids));
-	pids[at] = pid;
+	memmove(loop->pids + at + 1, loop->pids + at, (loop->nr_pids - at) * sizeof(*loop->pids));
+	loop->pids[at] = pid;
 	loop->nr_pids++;
 	return 0;
 }

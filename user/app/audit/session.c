@@ -99,17 +99,13 @@ int session_look_at_processes(struct session *session)
 
 static struct loop *loop_get(struct session *session, const struct loop *like)
 {
-	struct loop *loops;
-
 	for (uint32_t i = 0; i < session->nr_loops; i++)
 		if (session->loops[i].image_id == like->image_id &&
 		    session->loops[i].id == like->id)
 			return &session->loops[i];
-	loops = reallocarray(session->loops, session->nr_loops + 1, sizeof(*loops));
-	if (!loops)
+	if (array_resize(session->loops, session->nr_loops + 1UL))
 		return NULL;
-	session->loops = loops;
-	return memset(&loops[session->nr_loops++], 0, sizeof(*loops));
+	return memset(&session->loops[session->nr_loops++], 0, sizeof(*session->loops));
 }
 
 /*

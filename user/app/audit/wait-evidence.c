@@ -139,19 +139,15 @@ int64_t evidence_add_place(struct evidence *evidence,
 /* The thread, made if it was not heard of yet; NULL without memory. */
 static struct empty_poll_thread *get_thread(struct evidence *evidence, uint32_t tid)
 {
-	struct empty_poll_thread *grown;
-
 	for (uint32_t i = evidence->nr_threads; i-- > 0;)
 		if (evidence->threads[i].tid == tid)
 			return &evidence->threads[i];
 	if (evidence->nr_threads == MAX_THREADS)
 		evidence->nr_threads = 0; /* most of them have ended */
-	grown = reallocarray(evidence->threads, evidence->nr_threads + 1, sizeof(*grown));
-	if (!grown)
+	if (array_resize(evidence->threads, evidence->nr_threads + 1UL))
 		return NULL;
-	evidence->threads = grown;
-	empty_poll_begin(&grown[evidence->nr_threads], tid);
-	return &grown[evidence->nr_threads++];
+	empty_poll_begin(&evidence->threads[evidence->nr_threads], tid);
+	return &evidence->threads[evidence->nr_threads++];
 }
 
 int evidence_add_wait(struct evidence *evidence, uint32_t place,

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/deleted.h"
 #include "binary/file/elf.h"
 
@@ -49,15 +50,13 @@ static void look_up(struct identity *identity)
 /* A new one, of which nothing is known; or NULL. */
 static struct identity *add(struct identities *identities, uint32_t image_id, uint32_t pid)
 {
-	struct identity *entries = reallocarray(identities->entries, identities->nr + 1,
-						sizeof(*entries));
+	struct identity *identity;
 
-	if (!entries)
+	if (array_resize(identities->entries, identities->nr + 1UL))
 		return NULL;
-	identities->entries = entries;
-	entries += identities->nr++;
-	*entries = (struct identity){ .image_id = image_id, .pid = pid };
-	return entries;
+	identity = &identities->entries[identities->nr++];
+	*identity = (struct identity){ .image_id = image_id, .pid = pid };
+	return identity;
 }
 
 int identity_set(struct identities *identities, uint32_t image_id, const char *exe,

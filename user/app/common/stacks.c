@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "binary/stack/unwind.h"
 
 static int unwind_one(struct unwinder *unwinder, const struct record *record,
@@ -61,15 +62,12 @@ int stacks_unwind(struct unwinder *unwinder, const struct record *record, struct
 int stacks_append(struct alert_stack **all, uint32_t *nr_all, struct alert_stack *stacks,
 		  uint32_t nr)
 {
-	struct alert_stack *grown = reallocarray(*all, *nr_all + nr + 1u, sizeof(*grown));
-
-	if (!grown) {
+	if (array_resize(*all, *nr_all + nr + 1UL)) {
 		stacks_free(stacks, nr);
 		return -ENOMEM;
 	}
-	memcpy(grown + *nr_all, stacks, nr * sizeof(*stacks));
+	memcpy(*all + *nr_all, stacks, nr * sizeof(*stacks));
 	free(stacks);
-	*all = grown;
 	*nr_all += nr;
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/log.h"
 #include "binary/file/runtime-libraries.h"
 #include "binary/stack/snapshot.h"
@@ -40,19 +41,17 @@ static int open_mapped(uint32_t pid, const struct mapping *mapping)
 
 static int64_t add_file(struct program *program, uint32_t pid, const struct mapping *mapping)
 {
-	struct program_file *files, *file;
+	struct program_file *file;
 	int fd = open_mapped(pid, mapping);
 	int error;
 
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	files = reallocarray(program->files, program->nr_files + 1, sizeof(*files));
-	if (!files) {
+	if (array_resize(program->files, program->nr_files + 1UL)) {
 		close(fd);
 		return -ENOMEM;
 	}
-	program->files = files;
-	file = &files[program->nr_files];
+	file = &program->files[program->nr_files];
 	*file = (struct program_file){
 		.path = strdup(mapping->path),
 		.dev = mapping->dev,
@@ -79,7 +78,6 @@ static int add_mapping(struct program *program, uint32_t pid, uint32_t image,
 		       const struct mapping *mapping)
 {
 	int64_t file = find_file(program, mapping);
-	struct trace_mapping *mappings;
 
 	if (file < 0 && program->nr_files < MAX_FILES)
 		file = add_file(program, pid, mapping);
@@ -90,11 +88,9 @@ static int add_mapping(struct program *program, uint32_t pid, uint32_t image,
 		if (program->mappings[i].image == image &&
 		    program->mappings[i].start == mapping->start)
 			return 0;
-	mappings = reallocarray(program->mappings, program->nr_mappings + 1, sizeof(*mappings));
-	if (!mappings)
+	if (array_resize(program->mappings, program->nr_mappings + 1UL))
 		return -ENOMEM;
-	program->mappings = mappings;
-	mappings[program->nr_mappings++] = (struct trace_mapping){
+	program->mappings[program->nr_mappings++] = (struct trace_mapping){
 		.image = image,
 		.object = (uint32_t)file,
 		.start = mapping->start,
@@ -134,17 +130,13 @@ static int list_functions(struct program *program, uint32_t index)
 {
 	struct program_file *file = &program->files[index];
 	const struct foreign_code *code = file->code;
-	struct program_function *grown;
 
-	grown = reallocarray(program->functions, program->nr_functions + code->nr_functions + 1,
-			     sizeof(*grown));
-	if (!grown)
+	if (array_resize(program->functions, program->nr_functions + code->nr_functions + 1UL))
 		return -ENOMEM;
-	program->functions = grown;
 	file->first_function = program->nr_functions;
 	file->nr_sites = code->nr_functions;
 	for (uint32_t i = 0; i < code->nr_functions; i++) {
-		struct program_function *added = &grown[program->nr_functions++];
+		struct program_function *added = &program->functions[program->nr_functions++];
 
 		*added = (struct program_function){
 			.file = index,
@@ -166,15 +158,11 @@ static bool has_image(const struct program *program, uint32_t image)
 
 static int add_image(struct program *program, uint32_t image)
 {
-	uint32_t *grown;
-
 	if (has_image(program, image))
 		return 0;
-	grown = reallocarray(program->images, program->nr_images + 1, sizeof(*grown));
-	if (!grown)
+	if (array_resize(program->images, program->nr_images + 1UL))
 		return -ENOMEM;
-	program->images = grown;
-	grown[program->nr_images++] = image;
+	program->images[program->nr_images++] = image;
 	return 0;
 }
 

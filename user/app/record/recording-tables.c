@@ -76,17 +76,14 @@ static int name_objects(struct recording *recording)
 {
 	const struct program *program = &recording->program;
 	struct trace *trace = &recording->trace;
-	struct samples_object *grown;
 	bool failed = false;
 
-	grown = reallocarray(trace->objects, program->nr_files + 1, sizeof(*grown));
-	if (!grown)
+	if (array_resize(trace->objects, program->nr_files + 1UL))
 		return cmd_no_memory();
-	trace->objects = grown;
 	for (; trace->nr_objects < program->nr_files; trace->nr_objects++) {
 		const struct program_file *file = &program->files[trace->nr_objects];
 
-		grown[trace->nr_objects] = (struct samples_object){
+		trace->objects[trace->nr_objects] = (struct samples_object){
 			.path = copy_string(file->path, &failed),
 			.build_id = copy_string(file->code ? file->code->build_id : "",
 						&failed),
@@ -181,13 +178,9 @@ static int copy_mappings(struct recording *recording)
 
 static int add_context(struct trace *trace, const struct trace_context *context)
 {
-	struct trace_context *grown;
-
-	grown = reallocarray(trace->contexts, trace->nr_contexts + 1, sizeof(*grown));
-	if (!grown)
+	if (array_resize(trace->contexts, trace->nr_contexts + 1UL))
 		return -ENOMEM;
-	trace->contexts = grown;
-	grown[trace->nr_contexts++] = *context;
+	trace->contexts[trace->nr_contexts++] = *context;
 	return 0;
 }
 

@@ -87,15 +87,12 @@ static int look_at_processes(struct recording *recording)
 static int know_functions(struct recording *recording)
 {
 	uint32_t nr = recording->program.nr_functions, known = recording->nr_known;
-	bool *covered;
 
 	if (known == nr)
 		return 0;
-	covered = reallocarray(recording->covered, nr, sizeof(*covered));
-	if (!covered)
+	if (array_resize(recording->covered, nr))
 		return cmd_no_memory();
-	memset(covered + known, 0, (nr - known) * sizeof(*covered));
-	recording->covered = covered;
+	memset(recording->covered + known, 0, (nr - known) * sizeof(*recording->covered));
 	recording->nr_known = nr;
 	return 0;
 }

@@ -188,11 +188,9 @@ static int add(struct profile_cache *cache, const struct armed_profile *armed)
 	struct cached_profile *profile;
 	int ret;
 
-	profile = reallocarray(cache->profiles, cache->nr + 1u, sizeof(*profile));
-	if (!profile)
+	if (array_resize(cache->profiles, cache->nr + 1UL))
 		return -ENOMEM;
-	cache->profiles = profile;
-	profile += cache->nr;
+	profile = &cache->profiles[cache->nr];
 	*profile = (struct cached_profile){
 		.id = armed->id,
 		.target_id = armed->target_id,
@@ -256,17 +254,13 @@ int profile_cache_refresh(struct profile_cache *cache, struct link *link)
 /* A type that only the module knows, of a profile without its file. */
 static struct cached_type *add_type(struct cached_profile *profile, uint32_t id)
 {
-	struct cached_type *types;
-
-	types = reallocarray(profile->types, profile->nr_types + 1u, sizeof(*types));
-	if (!types)
+	if (array_resize(profile->types, profile->nr_types + 1UL))
 		return NULL;
-	profile->types = types;
-	types[profile->nr_types++] = (struct cached_type){
+	profile->types[profile->nr_types++] = (struct cached_type){
 		.type = { .id = id, .accuracy = -1 },
 		.index = SAMPLES_NONE,
 	};
-	qsort(types, profile->nr_types, sizeof(*types), compare_types);
+	qsort(profile->types, profile->nr_types, sizeof(*profile->types), compare_types);
 	return cached_type_find(profile, id);
 }
 

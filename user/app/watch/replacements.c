@@ -9,6 +9,7 @@
 
 #include "app/common/replaced.h"
 #include "app/watch/watching.h"
+#include "base/array.h"
 #include "base/time.h"
 #include "link/link.h"
 #include "out/text.h"
@@ -77,7 +78,7 @@ static int look_at(struct watching *watching, const struct target *target)
 	struct replacements *replacements = &watching->replacements;
 	struct process *processes;
 	struct replaced replaced;
-	uint32_t nr, *ids;
+	uint32_t nr;
 	int error = link_processes(watching->link, 0, &processes, &nr);
 
 	if (error)
@@ -86,11 +87,9 @@ static int look_at(struct watching *watching, const struct target *target)
 	free(processes);
 	if (replaced.by == REPLACED_NOT || replaced.by == REPLACED_BY_NOTHING)
 		return 0;
-	ids = reallocarray(replacements->ids, replacements->nr + 1, sizeof(*ids));
-	if (!ids)
+	if (array_resize(replacements->ids, replacements->nr + 1UL))
 		return -ENOMEM;
-	replacements->ids = ids;
-	ids[replacements->nr++] = target->id;
+	replacements->ids[replacements->nr++] = target->id;
 	return print(watching, target, &replaced, profile ? profile->path : NULL);
 }
 
