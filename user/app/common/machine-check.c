@@ -15,8 +15,6 @@
 #include "app/common/trial-text.h"
 #include "link/link.h"
 
-#define CHUNK (64 * 1024)
-
 /* The first line of a small file, without its end; false if unreadable. */
 static bool read_line(const char *path, char *line, int size)
 {
@@ -119,27 +117,14 @@ static void check_module(struct findings *findings, const char *release)
 	link_close(link);
 }
 
-/* All of a stream; NULL if there is nothing or no memory. */
+/* All of a stream of text; NULL if there is nothing or no memory. */
 static char *read_all(FILE *file)
 {
-	size_t len = 0, got;
 	char *text = NULL;
+	size_t size = 0;
 
-	for (;;) {
-		char *grown = realloc(text, len + CHUNK + 1);
-
-		if (!grown)
-			break;
-		text = grown;
-		got = fread(text + len, 1, CHUNK, file);
-		len += got;
-		if (got)
-			continue;
-		if (!len)
-			break;
-		text[len] = '\0';
+	if (getdelim(&text, &size, '\0', file) > 0)
 		return text;
-	}
 	free(text);
 	return NULL;
 }
