@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/search.h"
 #include "binary/code/landing.h"
 
 /* Marks of instructions. */
@@ -441,7 +440,7 @@ int cfg_note_tables(struct functions *functions)
 
 uint32_t cfg_find(const struct cfg *cfg, uint64_t addr)
 {
-	uint32_t low = search_addr(cfg->blocks, cfg->nr_blocks, sizeof(*cfg->blocks), addr);
+	uint32_t low = (uint32_t)array_bisect(i, cfg->nr_blocks, cfg->blocks[i].addr > addr);
 
 	if (!low || addr - cfg->blocks[low - 1].addr >= cfg->blocks[low - 1].size)
 		return GRAPH_NONE;

@@ -25,7 +25,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/search.h"
 
 enum {
 	REACH = 32, /* instructions before the jump */
@@ -50,7 +49,7 @@ struct jump_search {
 
 uint32_t code_insn_from(const struct code_insn *insns, uint32_t nr, uint64_t addr)
 {
-	return addr ? search_addr(insns, nr, sizeof(*insns), addr - 1) : 0;
+	return (uint32_t)array_bisect(i, nr, insns[i].addr >= addr);
 }
 
 uint32_t code_insn_find(const struct code_insn *insns, uint32_t nr, uint64_t addr)

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/search.h"
 #include "binary/code/scan.h"
 #include "binary/stack/cfi.h"
 
@@ -202,7 +201,7 @@ void ranges_deinit(struct ranges *ranges)
 
 struct range *ranges_find(const struct ranges *ranges, uint64_t addr)
 {
-	uint32_t low = search_addr(ranges->entries, ranges->nr, sizeof(*ranges->entries), addr);
+	size_t low = array_bisect(i, ranges->nr, ranges->entries[i].addr > addr);
 
 	if (!low || addr - ranges->entries[low - 1].addr >= ranges->entries[low - 1].size)
 		return NULL;

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/search.h"
 
 static bool is_function(const GElf_Sym *sym, const char *name)
 {
@@ -75,7 +74,7 @@ const struct symbol *symbols_find(const struct symbols *symbols, uint64_t addr,
 				  uint64_t start, uint64_t end)
 {
 	enum { MAX_STEPS = 16 }; /* local labels inside a function that has a size */
-	uint32_t low = search_addr(symbols->entries, symbols->nr, sizeof(*symbols->entries), addr);
+	size_t low = array_bisect(i, symbols->nr, symbols->entries[i].start > addr);
 
 	for (int step = 0; low > 0 && step < MAX_STEPS; step++) {
 		const struct symbol *symbol = &symbols->entries[--low];

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 int file_view_init(struct file_view *view, Elf *elf)
 {
 	enum { MAX_HEADERS = 1024 }; /* programs have a dozen; each look-up scans them */
@@ -127,18 +129,10 @@ void fde_table_init(struct fde_table *table, const struct file_view *view, Elf *
 bool fde_table_find(const struct fde_table *table, uint64_t addr, uint64_t *ret_start,
 		    uint64_t *ret_fde)
 {
-	uint32_t low = 0, high = table->nr;
+	uint32_t row = (uint32_t)array_bisect(i, table->nr, row_start(table, (uint32_t)i) > addr);
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (row_start(table, mid) <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!low)
+	if (!row)
 		return false;
-	fde_table_row(table, low - 1, ret_start, ret_fde);
+	fde_table_row(table, row - 1, ret_start, ret_fde);
 	return true;
 }

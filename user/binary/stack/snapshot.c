@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 #include <linux/perfguard.h>
 
+#include "base/array.h"
 #include "base/time.h"
 
 enum {
@@ -99,13 +100,11 @@ static bool parse_line(char *text, struct line *ret)
 
 static int add_mapping(struct slice *slice, const struct line *line)
 {
-	struct mapping *mappings, *mapping;
+	struct mapping *mapping;
 
-	mappings = realloc(slice->mappings, (slice->nr_mappings + 1) * sizeof(*mappings));
-	if (!mappings)
+	if (array_resize(slice->mappings, slice->nr_mappings + 1UL))
 		return -ENOMEM;
-	slice->mappings = mappings;
-	mapping = &mappings[slice->nr_mappings];
+	mapping = &slice->mappings[slice->nr_mappings];
 	*mapping = line->mapping;
 	if (line->path) {
 		mapping->path = strdup(line->path);
