@@ -47,6 +47,24 @@ int hash_index_add(struct hash_index *index, uint64_t hash)
 	return 0;
 }
 
+int hash_index_get(struct hash_index *index, uint64_t hash, uint32_t *ret)
+{
+	uint32_t cursor = 0;
+
+	*ret = hash_index_next(index, hash, &cursor);
+	if (*ret != HASH_INDEX_NONE)
+		return 0;
+	*ret = index->nr;
+	return hash_index_add(index, hash);
+}
+
+void hash_index_clear(struct hash_index *index)
+{
+	if (index->nr)
+		memset(index->slots, 0, index->nr_slots * sizeof(*index->slots));
+	index->nr = 0;
+}
+
 void hash_index_deinit(struct hash_index *index)
 {
 	free(index->hashes);

@@ -21,10 +21,11 @@ struct hash_index {
 	uint32_t nr;
 };
 
+/* Of two values with the same @hash, no two have the same result. */
 static inline uint64_t hash_mix(uint64_t hash, uint64_t value)
 {
 	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-	return hash ^ (hash >> 29);
+	return hash ^ (hash >> 32);
 }
 
 /* FNV-1a, 64 bits; the hash of nothing is HASH_FNV1A. */
@@ -57,6 +58,12 @@ static inline uint32_t hash_index_next(const struct hash_index *index, uint64_t 
 
 /* Add element index->nr.  Returns 0 or -ENOMEM. */
 int hash_index_add(struct hash_index *index, uint64_t hash);
+
+/* The only element with @hash, added if there is none.  Returns 0 or -ENOMEM. */
+int hash_index_get(struct hash_index *index, uint64_t hash, uint32_t *ret);
+
+/* Remove all elements; the room for them stays. */
+void hash_index_clear(struct hash_index *index);
 
 void hash_index_deinit(struct hash_index *index);
 

@@ -141,15 +141,16 @@ static bool is_affordable(const struct greedy *greedy, uint32_t function)
 	return has_room(greedy->features, greedy->unit_shares, function);
 }
 
-static void choose(struct greedy *greedy, uint32_t function)
+/* Returns 0 or -ENOMEM. */
+static int choose(struct greedy *greedy, uint32_t function)
 {
 	uint32_t nr_loops = greedy->features->signatures->samples->nr_loops;
 
 	for (uint32_t i = 0; i < nr_loops; i++)
 		greedy->rest[i] -= greedy->features->loop_price[(size_t)function * nr_loops + i];
 	take_room(greedy->features, greedy->unit_shares, function);
-	partition_split(&greedy->partition, function);
 	greedy->step++;
+	return partition_split(&greedy->partition, function);
 }
 
 /* The next guard, or SAMPLES_NONE. */
@@ -242,7 +243,7 @@ int greedy_choose(const struct features *features, const struct greedy_options *
 			break;
 		ret[(*ret_nr)++] = function;
 		drop_first(&greedy);
-		choose(&greedy, function);
+		error = choose(&greedy, function);
 	}
 	greedy_deinit(&greedy);
 	if (!error)

@@ -12,48 +12,37 @@
 /* Differences of shares below this are rounding. */
 #define TINY 1e-12
 
-static uint32_t *find_value(struct partition *partition, uint64_t key)
+/* The number of a pair among those since the index was cleared. */
+static int find_pair(struct partition *partition, uint32_t group, uint32_t of, uint32_t *ret)
 {
-	uint64_t hash = (key + 1) * 0x9e3779b97f4a7c15u;
-	uint32_t at = (uint32_t)(hash >> 32) & (partition->nr_slots - 1);
-
-	while (partition->values[at] && partition->keys[at] != key)
-		at = (at + 1) & (partition->nr_slots - 1);
-	partition->keys[at] = key;
-	return &partition->values[at];
-}
-
-static void clear_values(struct partition *partition)
-{
-	memset(partition->values, 0, partition->nr_slots * sizeof(*partition->values));
+	return hash_index_get(&partition->index, hash_mix(0, (uint64_t)group << 32 | of), ret);
 }
 
 /* Make the cells of rows whose group is in partition->feature. */
-static void make_cells(struct partition *partition)
+static int make_cells(struct partition *partition)
 {
 	const struct features *features = partition->features;
 
-	clear_values(partition);
+	hash_index_clear(&partition->index);
 	partition->nr_cells = 0;
 	for (uint32_t i = 0; i < partition->nr_groups; i++)
 		partition->groups[i] = (struct partition_group){ .first_cell = SAMPLES_NONE };
 	for (uint32_t i = 0; i < features->nr_rows; i++) {
-		uint32_t group = partition->feature[i];
-		uint32_t *value = find_value(partition,
-					     (uint64_t)group << 32 | features->rows[i].type);
+		uint32_t group = partition->feature[i], cell;
 
-		if (!*value) {
-			partition->cells[partition->nr_cells] = (struct partition_cell){
+		if (find_pair(partition, group, features->rows[i].type, &cell))
+			return -ENOMEM;
+		if (cell == partition->nr_cells) {
+			partition->cells[partition->nr_cells++] = (struct partition_cell){
 				.group = group,
 				.level = features->rows[i].level,
 				.next = partition->groups[group].first_cell,
 			};
-			partition->groups[group].first_cell = partition->nr_cells;
+			partition->groups[group].first_cell = cell;
 			partition->groups[group].nr_cells++;
-			*value = ++partition->nr_cells;
 		}
-		partition->cell_of[i] = *value - 1;
-		partition->cells[*value - 1].share += features->rows[i].share;
+		partition->cell_of[i] = cell;
+		partition->cells[cell].share += features->rows[i].share;
 		partition->groups[group].share += features->rows[i].share;
 		partition->groups[group].level +=
 			features->rows[i].share * features->rows[i].level;
@@ -64,29 +53,27 @@ static void make_cells(struct partition *partition)
 		if (partition->cells[i].share > group->most)
 			group->most = partition->cells[i].share;
 	}
+	return 0;
 }
 
 int partition_init(struct partition *partition, const struct features *features)
 {
 	size_t nr = (size_t)features->nr_rows + features->nr_starts + 1;
 
-	*partition = (struct partition){ .features = features, .nr_slots = 16 };
-	while (partition->nr_slots < 2 * nr)
-		partition->nr_slots *= 2;
+	*partition = (struct partition){ .features = features };
 	if (array_new(partition->cell_of, nr) || array_new(partition->cells, nr) ||
 	    array_new(partition->groups, nr) || array_new(partition->feature, nr) ||
 	    array_new(partition->cells_with, nr) || array_new(partition->cells_seen, nr) ||
-	    array_new(partition->groups_with, nr) || array_new(partition->groups_seen, nr) ||
-	    array_new(partition->keys, partition->nr_slots) ||
-	    array_new(partition->values, partition->nr_slots)) {
-		partition_deinit(partition);
-		return -ENOMEM;
-	}
+	    array_new(partition->groups_with, nr) || array_new(partition->groups_seen, nr))
+		goto err_deinit;
 	partition->nr_groups = features->nr_starts;
 	for (uint32_t i = 0; i < features->nr_rows; i++)
 		partition->feature[i] = features->rows[i].start;
-	make_cells(partition);
-	return 0;
+	if (!make_cells(partition))
+		return 0;
+err_deinit:
+	partition_deinit(partition);
+	return -ENOMEM;
 }
 
 void partition_deinit(struct partition *partition)
@@ -99,8 +86,7 @@ void partition_deinit(struct partition *partition)
 	free(partition->cells_seen);
 	free(partition->groups_with);
 	free(partition->groups_seen);
-	free(partition->keys);
-	free(partition->values);
+	hash_index_deinit(&partition->index);
 	memset(partition, 0, sizeof(*partition));
 }
 
@@ -215,7 +201,7 @@ struct partition_gain partition_gain(struct partition *partition, uint32_t funct
 	return (struct partition_gain){ sums.bits, sums.right, sums.squares };
 }
 
-void partition_split(struct partition *partition, uint32_t function)
+int partition_split(struct partition *partition, uint32_t function)
 {
 	const struct features *features = partition->features;
 	const struct features_column *column = &features->columns[function];
@@ -223,16 +209,11 @@ void partition_split(struct partition *partition, uint32_t function)
 	memset(partition->feature, 0, features->nr_rows * sizeof(*partition->feature));
 	for (size_t i = column->first_entry; i < column->first_entry + column->nr_entries; i++)
 		partition->feature[features->entries[i].row] = features->entries[i].feature + 1;
-	clear_values(partition);
-	partition->nr_groups = 0;
-	for (uint32_t i = 0; i < features->nr_rows; i++) {
-		uint32_t group = partition->cells[partition->cell_of[i]].group;
-		uint32_t *value = find_value(partition,
-					     (uint64_t)group << 32 | partition->feature[i]);
-
-		if (!*value)
-			*value = ++partition->nr_groups;
-		partition->feature[i] = *value - 1;
-	}
-	make_cells(partition);
+	hash_index_clear(&partition->index);
+	for (uint32_t i = 0; i < features->nr_rows; i++)
+		if (find_pair(partition, partition->cells[partition->cell_of[i]].group,
+			      partition->feature[i], &partition->feature[i]))
+			return -ENOMEM;
+	partition->nr_groups = partition->index.nr;
+	return make_cells(partition);
 }

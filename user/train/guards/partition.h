@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "base/hash-index.h"
 #include "train/guards/features.h"
 
 /*
@@ -51,9 +52,7 @@ struct partition {
 	uint32_t *cells_seen;
 	uint32_t *groups_with;
 	uint32_t *groups_seen;
-	uint64_t *keys;
-	uint32_t *values;
-	uint32_t nr_slots;
+	struct hash_index index; /* of cells or groups while they are made */
 };
 
 struct partition_gain {
@@ -69,7 +68,7 @@ void partition_deinit(struct partition *partition);
 /* The information that a guard in @function would add. */
 struct partition_gain partition_gain(struct partition *partition, uint32_t function);
 
-/* Choose @function. */
-void partition_split(struct partition *partition, uint32_t function);
+/* Choose @function.  Returns 0 or -ENOMEM. */
+int partition_split(struct partition *partition, uint32_t function);
 
 #endif /* _USER_TRAIN_GUARDS_PARTITION_H */

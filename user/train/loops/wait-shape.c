@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "base/array.h"
+#include "base/hash-index.h"
 #include "train/loops/shared-lock.h"
 
 #ifndef SYS_epoll_pwait2
@@ -61,53 +63,60 @@ static bool is_same(const struct boundary_place *a, const struct boundary_place 
 }
 
 /* Equal places have equal hashes. */
-static uint32_t hash_place(const struct boundary_place *place)
+static uint64_t hash_place(const struct boundary_place *place)
 {
 	uint64_t hash = place->syscall;
 
 	for (uint32_t i = 1; i < place->nr_frames; i++)
-		hash = (hash ^ place->frames[i].pc) * 0x9e3779b97f4a7c15;
-	return (uint32_t)(hash >> 32);
+		hash = hash_mix(hash, place->frames[i].pc);
+	return hash;
+}
+
+/* The shape of @places[@at], a new one if no place before has it. */
+static int find_shape(struct shapes *shapes, struct hash_index *index,
+		      const struct boundary_place *places, uint32_t at, uint32_t *ret)
+{
+	uint64_t hash = hash_place(&places[at]);
+	uint32_t cursor = 0;
+
+	while ((*ret = hash_index_next(index, hash, &cursor)) != HASH_INDEX_NONE)
+		if (is_same(shapes->entries[*ret].place, &places[at]))
+			return 0;
+	*ret = shapes->nr;
+	shapes->entries[shapes->nr++] = (struct shape){
+		.place = &places[at],
+		.place_index = at,
+		.kind = shape_kind_of(places[at].syscall),
+	};
+	return hash_index_add(index, hash);
 }
 
 int shapes_init(struct shapes *shapes, const struct boundary_place *places, uint32_t nr_places)
 {
-	bool *is_lock;
+	struct hash_index index = { 0 };
+	bool *is_lock = NULL;
+	int error = 0;
 
 	memset(shapes, 0, sizeof(*shapes));
 	if (!nr_places)
 		return 0;
-	shapes->entries = calloc(nr_places, sizeof(*shapes->entries));
-	shapes->of_place = calloc(nr_places, sizeof(*shapes->of_place));
-	is_lock = calloc(nr_places, sizeof(*is_lock));
-	if (!shapes->entries || !shapes->of_place || !is_lock ||
-	    shared_lock_find(places, nr_places, is_lock)) {
-		free(is_lock);
-		shapes_deinit(shapes);
-		return -ENOMEM;
-	}
-	for (uint32_t i = 0; i < nr_places; i++) {
-		uint32_t shape = 0, hash;
+	if (array_new(shapes->entries, nr_places) || array_new(shapes->of_place, nr_places) ||
+	    array_new(is_lock, nr_places) || shared_lock_find(places, nr_places, is_lock))
+		error = -ENOMEM;
+	for (uint32_t i = 0; i < nr_places && !error; i++) {
+		uint32_t *shape = &shapes->of_place[i];
 
-		shapes->of_place[i] = SHAPE_NONE;
+		*shape = SHAPE_NONE;
 		if (places[i].nr_frames < 2 || is_lock[i])
 			continue;
-		hash = hash_place(&places[i]);
-		while (shape < shapes->nr && (shapes->entries[shape].hash != hash ||
-					      !is_same(shapes->entries[shape].place, &places[i])))
-			shape++;
-		if (shape == shapes->nr)
-			shapes->entries[shapes->nr++] = (struct shape){
-				.place = &places[i],
-				.place_index = i,
-				.kind = shape_kind_of(places[i].syscall),
-				.hash = hash,
-			};
-		shapes->entries[shape].is_own |= places[i].is_own;
-		shapes->of_place[i] = shape;
+		error = find_shape(shapes, &index, places, i, shape);
+		shapes->entries[*shape].is_own |= places[i].is_own;
 	}
+	hash_index_deinit(&index);
 	free(is_lock);
-	return 0;
+	if (error)
+		shapes_deinit(shapes);
+	return error;
 }
 
 void shapes_deinit(struct shapes *shapes)

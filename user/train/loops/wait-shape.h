@@ -16,7 +16,6 @@ struct shape {
 	const struct boundary_place *place; /* the first of this shape */
 	uint32_t place_index;
 	uint32_t kind; /* enum shape_kind */
-	uint32_t hash;
 	bool is_own; /* one of its places is */
 };
 

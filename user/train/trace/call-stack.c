@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/hash-index.h"
 
 enum { NR_RETURNS = 8192 };
 
@@ -128,7 +129,7 @@ const struct call_frame *call_stack_frame_at(const struct call_stack *stack, uin
 static const struct call_return *find_return(struct call_stack *stack, uint32_t image,
 					     uint64_t address)
 {
-	uint64_t hash = (address ^ (uint64_t)image << 48) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t hash = hash_mix((uint64_t)image << 48, address);
 	struct call_return *at = &stack->returns[(hash >> 32) & (NR_RETURNS - 1)];
 
 	if (at->address == address && at->image == image && address)

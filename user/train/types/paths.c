@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/hash-index.h"
 
 /* The trie of the samples, while its part that is used is brought into preorder. */
 struct scratch {
@@ -47,12 +48,6 @@ static void scratch_deinit(struct scratch *scratch)
 	free(scratch->path);
 }
 
-static uint64_t hash_call(uint64_t hash, uint64_t offset)
-{
-	hash = (hash ^ offset) * UINT64_C(0x9e3779b97f4a7c15);
-	return hash ^ hash >> 32;
-}
-
 /* All depths in one pass, for parents come first. */
 static int measure_nodes(const struct samples *samples, struct scratch *scratch)
 {
@@ -64,8 +59,8 @@ static int measure_nodes(const struct samples *samples, struct scratch *scratch)
 
 		if (node->parent >= i || node->function >= samples->nr_functions)
 			return -EINVAL;
-		scratch->hash[i] = hash_call(scratch->hash[node->parent],
-					     samples->functions[node->function].offset);
+		scratch->hash[i] = hash_mix(scratch->hash[node->parent],
+					    samples->functions[node->function].offset);
 		scratch->depth[i] = scratch->depth[node->parent] + 1;
 		scratch->head[i] = scratch->depth[i] <= PATHS_MAX_LENGTH ?
 					   i : scratch->head[node->parent];
