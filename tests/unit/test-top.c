@@ -40,7 +40,7 @@ static void sample_init(struct sample *sample, uint64_t seconds)
 		.nr_types = NR_TYPES, .nr_times = NR_TYPES, .target_id = 3, .processes = 2,
 		.exe = "/opt/a\033]0;b", .notes = sample->notes,
 	};
-	sample->reading = (struct top_reading){ seconds * NSEC_PER_SEC, &sample->program, 1 };
+	sample->reading = (struct top_reading){ seconds * NSEC_PER_SEC, &sample->program, 1, 0 };
 }
 
 /* @nr units that took @ns each, a third computing and the rest blocked. */

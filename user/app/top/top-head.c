@@ -37,8 +37,8 @@ char *top_head(const struct top_reader *reader, const struct top_table *table, i
 			    span_ns / NSEC_PER_SEC);
 	else
 		text_append(text, TOP_LINE_MAX, "; times since armed");
-	if (reader->nr_others)
-		append_counted(text, "; ", reader->nr_others, "other target");
+	if (reader->now.nr_others)
+		append_counted(text, "; ", reader->now.nr_others, "other target");
 	if (width < TOP_LINE_MAX)
 		text[width < 0 ? 0 : width] = '\0';
 	return text;
@@ -50,7 +50,7 @@ const char *top_nothing(const struct top_reader *reader)
 		return NULL;
 	if (!reader->now.at_ns)
 		return "The module cannot answer just now; it is asked again.";
-	if (reader->nr_others)
+	if (reader->now.nr_others)
 		return "Nothing is guarded; 'pg-collect status' shows what is audited or trained on.";
 	return "Nothing is guarded: 'pg-collect arm FILE' guards a program, and it is shown then.";
 }

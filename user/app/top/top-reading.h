@@ -15,9 +15,6 @@
 struct top_reader {
 	struct link *link;
 	struct profile_cache cache; /* names, and which types are slow as a whole */
-	struct target *targets; /* of the last reading */
-	uint32_t nr_targets;
-	uint32_t nr_others; /* of them, that are watched without a profile */
 	struct top_reading now, before;
 	/*
 	 * Where the span begins whose times are shown, and where the next one does.  Without

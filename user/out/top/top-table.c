@@ -15,15 +15,6 @@
 #include "data/histogram.h"
 #include "out/text.h"
 
-/* Sums of units, ever rising. */
-struct top_sums {
-	uint64_t units;
-	uint64_t late;
-	uint64_t starved;
-	uint64_t ns;
-	uint64_t part_ns[TOP_NR_PARTS];
-};
-
 /* Units by their time; of those at the edges of a type's histogram only a bound is known. */
 struct top_spread {
 	uint64_t nr[PERFGUARD_HIST_BUCKETS];
@@ -75,48 +66,12 @@ static const struct armed_times *find_times(const struct top_program *program, u
 	return NULL;
 }
 
-/* Of late units the run queue is not known, and of each no more than eight times its limit. */
-static struct top_sums sums_of(const struct armed_type *type)
-{
-	struct top_sums ret = { 0 };
-
-	if (!type)
-		return ret;
-	ret.units = type->units + type->late;
-	ret.late = type->late;
-	ret.starved = type->starved;
-	ret.ns = type->elapsed_ns + type->late_elapsed_ns;
-	ret.part_ns[TOP_CPU] = type->cpu_ns + type->late_cpu_ns;
-	ret.part_ns[TOP_RUNQUEUE] = type->runqueue_ns;
-	ret.part_ns[TOP_BLOCKED] = type->elapsed_ns - type->cpu_ns - type->runqueue_ns +
-				   type->late_blocked_ns;
-	return ret;
-}
-
-static void add_sums(struct top_sums *to, const struct top_sums *from)
-{
-	to->units += from->units;
-	to->late += from->late;
-	to->starved += from->starved;
-	to->ns += from->ns;
-	for (int i = 0; i < TOP_NR_PARTS; i++)
-		to->part_ns[i] += from->part_ns[i];
-}
-
-/* The last bucket of a histogram of all times that bucket @at of a type's has. */
-static uint32_t bucket_of(uint32_t first, uint32_t at)
-{
-	uint64_t bucket = 2 * ((uint64_t)first + at) + 1;
-
-	return bucket < PERFGUARD_HIST_BUCKETS ? (uint32_t)bucket : PERFGUARD_HIST_BUCKETS - 1;
-}
-
 static void add_times(struct top_spread *to, const struct armed_times *now,
 		      const struct armed_times *began)
 {
 	for (uint32_t i = 0; now && i < PERFGUARD_TIMES_BUCKETS; i++) {
 		uint32_t nr = now->nr[PERFGUARD_TIMES_OWN - 1][i];
-		uint32_t bucket = bucket_of(now->first, i);
+		uint32_t bucket = top_bucket_of(now->first, i);
 
 		if (began && began->first == now->first)
 			nr -= began->nr[PERFGUARD_TIMES_OWN - 1][i];
@@ -250,14 +205,14 @@ static void make_type(struct maker *maker, uint32_t index, uint32_t up)
 
 	if (!type->units && !type->late)
 		return;
-	of->now = sums_of(type);
-	of->before = sums_of(was);
+	of->now = top_sums_of(type);
+	of->before = top_sums_of(was);
 	of->late_ns = late_mean_ns(type, find_type(maker->began, index, type->id));
 	memset(&of->times, 0, sizeof(of->times));
 	add_times(&of->times, find_times(maker->program, type->id),
 		  find_times(maker->began, type->id));
-	add_sums(&maker->of[1]->now, &of->now);
-	add_sums(&maker->of[1]->before, &of->before);
+	top_sums_add(&maker->of[1]->now, &of->now);
+	top_sums_add(&maker->of[1]->before, &of->before);
 	add_spread(&maker->of[1]->times, &of->times);
 	maker->of[1]->late_ns = larger(maker->of[1]->late_ns, of->late_ns);
 	row = add_row(maker, TOP_TYPE, up);
@@ -299,8 +254,8 @@ static void make_loop(struct maker *maker, uint32_t loop_id, uint32_t up)
 	for (uint32_t i = at + 1; i < maker->table->nr; i++)
 		row->is_slow |= maker->table->rows[i].is_slow;
 	set_row(maker, row, loop);
-	add_sums(&program->now, &loop->now);
-	add_sums(&program->before, &loop->before);
+	top_sums_add(&program->now, &loop->now);
+	top_sums_add(&program->before, &loop->before);
 	add_spread(&program->times, &loop->times);
 	program->late_ns = larger(program->late_ns, loop->late_ns);
 }

@@ -16,6 +16,7 @@
 
 #include "data/armed.h"
 #include "data/requests.h"
+#include "out/top/top-sums.h"
 
 /* What is known of a type besides its counters. */
 struct top_type_note {
@@ -31,11 +32,20 @@ struct top_program {
 	struct armed_times *times;
 	struct requests *requests; /* NULL: they are not followed */
 	uint64_t late_requests;
+	uint64_t starved_requests;
+	uint64_t suppressed; /* late units, and requests, that were not reported by the rate limit */
+	uint64_t suppressed_requests;
+	uint64_t untracked;
+	uint64_t hits; /* of its guards; 0 where these were not asked for */
 	uint32_t nr_types;
 	uint32_t nr_times;
 	uint32_t target_id;
 	uint32_t processes;
-	const char *exe;
+	char *exe;
+	char *cgroup; /* whose processes it guards alone; NULL: any */
+	bool has_uid; /* likewise those of this user */
+	uint32_t uid;
+	bool is_stale; /* the file of the program was replaced */
 	bool is_starved; /* many of its units wait for a CPU, now */
 	struct top_type_note *notes; /* by index of @types; NULL: none */
 };
@@ -44,6 +54,7 @@ struct top_reading {
 	uint64_t at_ns; /* CLOCK_MONOTONIC */
 	struct top_program *programs;
 	uint32_t nr_programs;
+	uint32_t nr_others; /* targets that are watched without a profile */
 };
 
 enum top_kind {
@@ -52,8 +63,6 @@ enum top_kind {
 	TOP_LOOP,
 	TOP_TYPE,
 };
-
-enum top_part { TOP_CPU, TOP_RUNQUEUE, TOP_BLOCKED, TOP_NR_PARTS };
 
 /* A time by the module's histograms: at most an eighth too large. */
 struct top_time {
