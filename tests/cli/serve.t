@@ -5,7 +5,7 @@
 # shellcheck source-path=SCRIPTDIR source=tap.sh
 . "${0%/*}/tap.sh"
 
-plan 15
+plan 18
 umask 022
 
 conf=$(cd "${0%/*}/../.." && pwd)/scripts/perfguard.conf
@@ -20,6 +20,12 @@ printf 'spool-size = 1\nkeep-armed = x\n' > bad.conf
 run serve --check --config bad.conf
 [ "$code" = 2 ] && [ "$(wc -l < err)" = 2 ] && grep -q 'bad.conf:1: ' err && grep -q 'bad.conf:2: ' err
 ok $? "each error is a line"
+printf 'metrics = 192.0.2.77:9959\n' > bad.conf
+refused 2 "metrics cannot be at port 9959 of 192.0.2.77: Cannot assign requested address" \
+	"metrics at an address of another machine" serve --config bad.conf
+refused 2 "metrics cannot be at port 9959 of 198.51.100.1: " "that are asked for by an option, too" \
+	serve --config bad.conf --metrics 198.51.100.1:9959
+refused 2 "--metrics is none, or PORT .*not 'localhost:1'" "at no address" serve --metrics localhost:1
 install -m 644 "$conf" installed.conf
 run serve --check --config installed.conf
 [ "$code" = 0 ] && [ ! -s err ] && grep -q "is well" out

@@ -19,7 +19,7 @@ static char path[] = "/tmp/test-config-XXXXXX";
 static struct service_config config;
 static char said[8192];
 
-static void listen(enum log_level level, const char *line)
+static void hear(enum log_level level, const char *line)
 {
 	size_t len = strlen(said);
 
@@ -57,7 +57,8 @@ static void defaults(void)
 		   config.window_ns == 10 * NSEC_PER_SEC &&
 		   !strcmp(config.spool, "/var/lib/perfguard/spool") &&
 		   config.bounds.bytes == 256 << 20 && config.bounds.alerts == 100000 &&
-		   config.spools_stacks && !config.hook.command && !config.nr_silences,
+		   config.spools_stacks && !config.hook.command && !config.nr_silences &&
+		   !config.metrics.size,
 	   "has the defaults");
 	service_config_deinit(&config);
 	ok(service_config_read("/nowhere/perfguard.conf", &config) == CMD_FAILED &&
@@ -69,7 +70,7 @@ static void taken(void)
 	const struct service_settings *one;
 
 	ok(!read_text("budget=1.5\n limit = 500ms \nlimit = 3=2s\nrequests = yes\nspool = none\n"
-		      "spool-size = 2G\nspool-alerts = 7\nwindow = none\nkeep-armed = yes\n"
+		      "spool-size = 2G\nspool-alerts = 7\nwindow = none\nkeep-armed = yes\nmetrics = [::1]:9959\n"
 		      "on-alert = /bin/mail -s 'a = b' root\non-alert-timeout = 5s\n"
 		      "[profile a.pgp]\nbudget = none\nlimit = 4=1s\n"
 		      "[profile  b.pgp ]\narm = no"), "all that there is");
@@ -78,6 +79,7 @@ static void taken(void)
 		   config.all.limits.of[1].limit_ns == 2 * NSEC_PER_SEC &&
 		   config.all.follows_requests && !config.spool && config.bounds.bytes == 2ull << 30 &&
 		   config.bounds.alerts == 7 && !config.window_ns && config.keeps_armed &&
+		   config.metrics.at.ss_family == AF_INET6 &&
 		   !strcmp(config.hook.command, "/bin/mail -s 'a = b' root") &&
 		   config.hook.timeout_ns == 5 * NSEC_PER_SEC, "is what it says");
 	one = service_config_find(&config, "a.pgp");
@@ -141,7 +143,7 @@ int main(void)
 {
 	plan(35);
 	close(mkstemp(path));
-	log_set_writer(listen);
+	log_set_writer(hear);
 	defaults();
 	taken();
 	refusals();

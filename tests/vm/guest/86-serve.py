@@ -14,12 +14,14 @@ import struct
 import subprocess
 import threading
 import time
+import urllib.error
+import urllib.request
 
 from guarded import reload as reload_module
 from perfguard import (COLLECT, IS_SLOW, LONG, MS, TOP, collect, done, note, ok, run, skip, status,
                        wait_until)
 
-PORT = "7186"
+PORT, METRICS = "7186", "7187"
 TMP = pathlib.Path("/tmp/serve")
 PROFILES, CONFIG, SPOOL = TMP / "profiles.d", TMP / "perfguard.conf", TMP / "spool"
 SERVER, PLAYER = TMP / "server", TMP / "player"
@@ -113,7 +115,8 @@ class Serve:
         self.notify = notify
         self.first = len(notify.all)
         environment = dict(os.environ, NOTIFY_SOCKET=str(notify.path), WATCHDOG_USEC="4000000")
-        self.process = subprocess.Popen([*UNIT, COLLECT, "serve", "--config", CONFIG],
+        self.process = subprocess.Popen([*UNIT, COLLECT, "serve", "--config", CONFIG,
+                                         "--metrics", METRICS],
                                         env=environment, stdin=subprocess.DEVNULL,
                                         stdout=open(TMP / "out", "ab"),
                                         stderr=open(TMP / "err", "ab"))
@@ -219,6 +222,41 @@ def alert(serve, journal):
                             for lines in (spooled(), again)))
     ok(kinds(again)["ended"] and old == new and len(old) > 2,
        f"its stacks can be unwound once more: {len(new)} frames")
+
+
+def fetch(accept="text/plain", path="/metrics"):
+    """The answer's status, type and lines."""
+    request = urllib.request.Request(f"http://127.0.0.1:{METRICS}{path}", headers={"Accept": accept})
+    try:
+        with urllib.request.urlopen(request, timeout=LONG) as answer:
+            return answer.status, answer.headers["Content-Type"], answer.read().decode().split("\n")
+    except urllib.error.HTTPError as error:
+        return error.code, "", []
+
+
+def total(lines, name, *labels):
+    return sum(float(line.rsplit(" ", 1)[1]) for line in lines
+               if line.startswith((name + "{", name + " ")) and all(one in line for one in labels))
+
+
+def metrics():
+    """What the service has counted, by HTTP."""
+    play("trained")
+    begun = time.monotonic()
+    code, content, lines = fetch()
+    note(f"{len(lines)} lines after {1000 * (time.monotonic() - begun):.0f} ms")
+    ok(code == 200 and content.startswith("text/plain; version=0.0.4"), "it has metrics")
+    profile, = status("profile")
+    ok(total(lines, "perfguard_profile_units_total", f'exe="{SERVER}"') == profile["units"] > 0 and
+       0 < total(lines, "perfguard_units_total", 'type="') <= profile["units"] and
+       total(lines, "perfguard_unit_duration_seconds_count") > 0,
+       f"they have each unit: {profile['units']}")
+    ok(total(lines, "perfguard_alerts_total", 'kind="ended"') >= 1 and
+       total(lines, "perfguard_spool_alerts") == len(spooled()) and
+       total(lines, "perfguard_profiles", 'state="armed"') == 1 and
+       total(lines, "perfguard_guard_hits_total") > 0, "its alerts, its spool, and what guards do")
+    ok(fetch("application/openmetrics-text;version=1.0.0")[1].startswith("application/openmetrics") and
+       fetch(path="/")[0] == 404, "as OpenMetrics, too, and nothing else")
 
 
 class Load:
@@ -433,6 +471,7 @@ def main():
     notify, journal = Socket(TMP / "notify"), Journal(JOURNAL)
     serve = begin(notify, journal)
     alert(serve, journal)
+    metrics()
     reload(serve)
     serve = killed(serve, notify)
     full(serve, notify, journal)

@@ -130,6 +130,11 @@ static int parse_count(const char *text, void *to)
 	return 0;
 }
 
+static int parse_address(const char *text, void *to)
+{
+	return http_address_parse(text, to);
+}
+
 static int parse_silence(const char *text, void *to)
 {
 	struct service_config *config = to;
@@ -188,6 +193,8 @@ static const struct key keys[] = {
 	  .allowed = "a length of time such as 30s" },
 	{ "on-alert-most", parse_count, CONFIG(hook.most),
 	  .allowed = "a number from 1 up" },
+	{ "metrics", parse_address, CONFIG(metrics),
+	  .allowed = HTTP_ADDRESS_ALLOWED },
 	{ "silence", parse_silence, 0, false,
 	  .allowed = "UNTIL PROGRAM [TYPE], UNTIL in UTC such as 2026-12-31T08:00Z", .is_repeated = true },
 };

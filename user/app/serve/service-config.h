@@ -11,6 +11,7 @@
 
 #include "app/common/limit-options.h"
 #include "app/serve/silence.h"
+#include "http/http-address.h"
 #include "store/spool.h"
 
 #define SERVICE_CONFIG_PATH "/etc/perfguard/perfguard.conf"
@@ -47,6 +48,7 @@ struct service_config {
 	struct spool_bounds bounds;
 	bool spools_stacks;
 	struct service_hook hook;
+	struct http_address metrics;
 	struct silence *silences;
 	uint32_t nr_silences;
 };

@@ -136,6 +136,7 @@ static int take(struct alert_sink *sink, const struct sunk_alert *alert)
 	struct service_outputs *outputs = (struct service_outputs *)sink;
 	bool silenced = is_silenced(outputs, alert);
 
+	alert_counts_add(&outputs->counts, alert->kind);
 	fputc('\n', sink->text);
 	fflush(sink->text);
 	fflush(sink->json);
@@ -162,6 +163,7 @@ int service_outputs_init(struct service_outputs *outputs, const struct service_c
 {
 	*outputs = (struct service_outputs){ .sink.take = take, .config = config };
 	outputs->hook.wanted = config->hook;
+	alert_counts_init(&outputs->counts);
 	outputs->sink.text = open_memstream(&outputs->text, &outputs->text_size);
 	outputs->sink.json = open_memstream(&outputs->json, &outputs->json_size);
 	if (!outputs->sink.text || !outputs->sink.json)

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "app/serve/alert-counts.h"
 #include "app/serve/alert-hook.h"
 #include "app/serve/service-config.h"
 #include "app/watch/alert-sink.h"
@@ -28,6 +29,7 @@ struct service_outputs {
 	char *replaced; /* a program whose file was; who takes it frees it */
 	uint64_t reported; /* alerts */
 	uint64_t silenced;
+	struct alert_counts counts;
 	char *text;
 	char *json;
 	size_t text_size;

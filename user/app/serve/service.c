@@ -13,6 +13,7 @@
 #include "app/serve/service-arming.h"
 #include "app/serve/service-config.h"
 #include "app/serve/service-messages.h"
+#include "app/serve/service-metrics.h"
 #include "app/serve/service-outputs.h"
 #include "app/watch/alert-stream.h"
 #include "base/duration.h"
@@ -32,6 +33,8 @@ struct service {
 	struct service_config config;
 	struct service_profiles profiles;
 	struct service_outputs outputs;
+	struct service_metrics metrics;
+	const struct http_address *metrics_at; /* the operator wants them; NULL: as configured */
 	bool wants_reload;
 	bool has_begun; /* there is something to be ended */
 	uint64_t status_ns; /* when it was said last */
@@ -83,12 +86,18 @@ static void set_window(const struct service *service, struct alert_stream *strea
 	stream->watching.fold.window_ns = stream->window_ns;
 }
 
+static int move_metrics(struct service *service)
+{
+	return service_metrics_move(&service->metrics, service->metrics_at ?: &service->config.metrics);
+}
+
 static int begin(struct alert_stream *stream, void *arg)
 {
 	struct service *service = arg;
 	int ret = service_outputs_init(&service->outputs, &service->config);
 
 	service->has_begun = true;
+	service->metrics.sources.link = stream->link;
 	if (ret)
 		return ret;
 	pending_reload_by_hup();
@@ -117,6 +126,7 @@ static void reload(struct service *service, struct alert_stream *stream)
 		service->config = config;
 		service_outputs_change(&service->outputs, &service->config);
 		set_window(service, stream);
+		move_metrics(service);
 		service_arm(&service->profiles, &service->config, stream->link,
 			    supervisor_watchdog);
 		service_config_deinit(&before);
@@ -153,7 +163,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 static uint64_t turn(struct alert_stream *stream, void *arg)
 {
 	struct service *service = arg;
-	uint64_t now_ns = time_now_ns(), due_ns;
+	uint64_t now_ns = time_now_ns(), due_ns, metrics_ns;
 
 	if (service->wants_reload) {
 		service->wants_reload = false;
@@ -164,9 +174,11 @@ static uint64_t turn(struct alert_stream *stream, void *arg)
 	alert_hook_tick(&service->outputs.hook, now_ns);
 	update_status(service, now_ns);
 	supervisor_watchdog();
+	metrics_ns = service_metrics_run(&service->metrics);
+	stream->owner_fd = service_metrics_fd(&service->metrics);
 	due_ns = alert_hook_due(&service->outputs.hook);
 	now_ns = time_now_ns();
-	due_ns = due_ns > now_ns ? due_ns - now_ns : 0;
+	due_ns = least(due_ns > now_ns ? due_ns - now_ns : 0, metrics_ns);
 	/* Twice as often as is asked for. */
 	return service->watchdog_ns ? least(due_ns, service->watchdog_ns / 2) : due_ns;
 }
@@ -182,24 +194,32 @@ static void end(struct alert_stream *stream, void *arg)
 	service_outputs_deinit(&service->outputs);
 }
 
-int service_run(const char *config_path)
+int service_run(const char *config_path, const struct http_address *metrics)
 {
 	static struct service service;
 	const struct alert_stream_owner owner = {
 		.begin = begin, .signal = on_signal, .turn = turn, .end = end, .arg = &service,
 	};
 	static struct alert_stream stream;
+	const struct metrics_sources sources = {
+		.cache = &stream.watching.cache,
+		.profiles = &service.profiles,
+		.outputs = &service.outputs,
+	};
 	int ret;
 
 	service.path = config_path;
+	service.metrics_at = metrics;
+	service_metrics_init(&service.metrics, &sources);
 	service.watchdog_ns = supervisor_watchdog_ns();
 	service_messages_begin();
-	ret = service_config_read(config_path, &service.config);
+	ret = service_config_read(config_path, &service.config) ?: move_metrics(&service);
 	if (!ret) {
 		stream.owner = &owner;
 		stream.window_ns = service.config.window_ns;
 		ret = alert_stream_run(&stream);
 	}
+	service_metrics_deinit(&service.metrics);
 	service_config_deinit(&service.config);
 	service_messages_end();
 	return ret;

@@ -6,8 +6,13 @@
 #ifndef _USER_APP_SERVE_SERVICE_H
 #define _USER_APP_SERVE_SERVICE_H
 
-/* Returns an enum cmd_exit; what is wrong was reported. */
-int service_run(const char *config_path);
+struct http_address;
+
+/*
+ * @metrics: where they are, whatever the configuration has; NULL: where that has them.  Returns an
+ * enum cmd_exit; what is wrong was reported.
+ */
+int service_run(const char *config_path, const struct http_address *metrics);
 
 /* Read the configuration, and say what is wrong with it.  Returns the same. */
 int service_check(const char *config_path);

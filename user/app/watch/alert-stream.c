@@ -21,6 +21,9 @@
 #include "base/time.h"
 #include "link/link.h"
 
+/* What is waited for. */
+enum { BELL, SIGNALS, OWNER, NR_FDS };
+
 /* Return: true if the signal is to end the stream. */
 static bool is_end(const struct alert_stream *stream, int signal)
 {
@@ -97,7 +100,7 @@ static int print_new(struct alert_stream *stream)
 }
 
 /* Wait for the bell, a signal or the end; returns what poll() does. */
-static int wait_bell(struct alert_stream *stream, struct pollfd fds[2],
+static int wait_bell(struct alert_stream *stream, struct pollfd fds[NR_FDS],
 		     uint64_t end_ns, uint64_t most_ns)
 {
 	uint64_t now_ns = time_now_ns();
@@ -112,15 +115,17 @@ static int wait_bell(struct alert_stream *stream, struct pollfd fds[2],
 		wait_ns = NSEC_PER_SEC;
 	if (stream->duration_ns && end_ns - now_ns < wait_ns)
 		wait_ns = end_ns - now_ns;
-	poll(fds, 2, (int)((wait_ns + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC));
+	fds[OWNER].fd = stream->owner ? stream->owner_fd : -1;
+	poll(fds, NR_FDS, (int)((wait_ns + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC));
 	return 1;
 }
 
 static int run(struct alert_stream *stream)
 {
-	struct pollfd fds[2] = {
-		{ .fd = link_wakeup_fd(stream->link), .events = POLLIN },
-		{ .fd = stream->signals, .events = POLLIN },
+	struct pollfd fds[NR_FDS] = {
+		[BELL] = { .fd = link_wakeup_fd(stream->link), .events = POLLIN },
+		[SIGNALS] = { .fd = stream->signals, .events = POLLIN },
+		[OWNER] = { .events = POLLIN },
 	};
 	uint64_t end_ns = time_now_ns() + stream->duration_ns, most_ns = UINT64_MAX;
 	const struct alert_stream_owner *owner = stream->owner;
