@@ -13,6 +13,7 @@ MANDIR ?= $(PREFIX)/share/man
 BASHDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
 UNITDIR ?= $(PREFIX)/lib/systemd/system
+DATADIR ?= $(PREFIX)/share/perfguard
 
 # The one place of the version is what pg-collect prints.
 VERSION := $(shell sed -n 's/^.define CMD_VERSION "\(.*\)"/\1/p' user/app/common/command.h)
@@ -26,6 +27,7 @@ PROGRAM_FILES = pg-collect:$(PREFIX)/bin/pg-collect \
 	scripts/completion/pg-collect.bash:$(BASHDIR)/pg-collect \
 	scripts/completion/_pg-collect:$(ZSHDIR)/_pg-collect \
 	$(if $(UNITDIR),$(BUILD)/install/perfguard.service:$(UNITDIR)/perfguard.service) \
+	$(foreach file,prometheus/perfguard.rules.yml grafana/perfguard-dashboard.json,scripts/$(file):$(DATADIR)/$(notdir $(file))) \
 	$(foreach page,$(MAN_PAGES),$(page):$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
 MODULE_FILES = $(foreach file,$(shell find Kbuild kmod include -type f),$(file):$(DKMS_DIR)/$(file)) \
 	$(BUILD)/install/dkms.conf:$(DKMS_DIR)/dkms.conf
@@ -59,7 +61,7 @@ uninstall:
 		echo "DKMS has modules of it: dkms remove perfguard/$(VERSION) --all" >&2; exit 1; }
 	$(foreach file,$(PROGRAM_FILES) $(MODULE_FILES),$(call remove_file,$(file)))
 	$(Q)! cmp -s $(call from,$(CONFIG_FILE)) $(call to,$(CONFIG_FILE)) || rm $(call to,$(CONFIG_FILE))
-	$(Q)find $(wildcard $(DESTDIR)$(DKMS_DIR) $(DESTDIR)$(CONFIG_DIR)) /dev/null -type d -empty -delete
+	$(Q)find $(wildcard $(DESTDIR)$(DKMS_DIR) $(DESTDIR)$(CONFIG_DIR) $(DESTDIR)$(DATADIR)) /dev/null -type d -empty -delete
 
 # Units name programs by their full paths.
 $(BUILD)/install/perfguard.service: scripts/perfguard.service FORCE

@@ -25,12 +25,13 @@ $(BUILD)/tests/unit/test-emulate.o $(BUILD)/tests/unit/test-verdict-cache.o: ove
 # Makes compressed sections.
 $(BUILD)/tests/unit/bombs: LDLIBS += -lz -llzma
 
-# Makes profiles for tests/cli.
+# Makes profiles for tests/cli; serves metrics for tests/consumers.
 MAKE_PROFILE := $(BUILD)/tests/unit/make-profile
+SERVE_METRICS := $(BUILD)/tests/unit/serve-metrics
 
-unit-tests: $(MAKE_PROFILE)
+unit-tests: $(MAKE_PROFILE) $(SERVE_METRICS)
 
-$(MAKE_PROFILE): $(BUILD)/tests/unit/make-profile.o $(UNIT_LIBRARY)
+$(MAKE_PROFILE) $(SERVE_METRICS): %: %.o $(UNIT_LIBRARY)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
