@@ -98,7 +98,8 @@ int functions_read(struct object *object, struct functions *ret)
 	ret->view = &object->view;
 	err = insn_decoder_init(&ret->decoder);
 	if (!err)
-		err = ranges_read(&object->view, &object->fdes, object->elf, &ret->ranges);
+		err = ranges_read(&object->view, &object->fdes, object->elf, &object->go,
+				  &ret->ranges);
 	if (!err)
 		err = sweep(&object->view, &ret->ranges, &facts);
 	if (!err)

@@ -75,25 +75,6 @@ static int read_table(const struct file_view *view, const struct fde_table *tabl
 	return err;
 }
 
-static bool find_section(Elf *elf, const char *name, GElf_Shdr *ret)
-{
-	Elf_Scn *scn = NULL;
-	size_t strings;
-
-	if (elf_getshdrstrndx(elf, &strings))
-		return false;
-	while ((scn = elf_nextscn(elf, scn))) {
-		const char *its;
-
-		if (!gelf_getshdr(scn, ret))
-			continue;
-		its = elf_strptr(elf, strings, ret->sh_name);
-		if (its && !strcmp(its, name) && ret->sh_type != SHT_NOBITS)
-			return true;
-	}
-	return false;
-}
-
 /* Without the table: all entries of .eh_frame, one after the other. */
 static int read_section(const struct file_view *view, Elf *elf, struct ranges *ret)
 {
@@ -104,7 +85,7 @@ static int read_section(const struct file_view *view, Elf *elf, struct ranges *r
 	uint64_t at = 0;
 	int err;
 
-	if (!find_section(elf, ".eh_frame", &section))
+	if (!file_view_section(elf, ".eh_frame", &section))
 		return -ENODATA;
 	bytes = file_view_at(view, section.sh_addr, section.sh_size);
 	if (!bytes)
@@ -126,6 +107,27 @@ static int read_section(const struct file_view *view, Elf *elf, struct ranges *r
 		else if (!entry.is_signal && !add_entry(view, &entry, ret))
 			ret->nr_refused++;
 		at += 4ull + head[0];
+	}
+	return 0;
+}
+
+/* Go's functions, which the unwind table lacks. */
+static int add_go(const struct file_view *view, const struct go_table *table, struct ranges *ret)
+{
+	if (array_resize(ret->entries, (size_t)ret->nr + table->nr))
+		return -ENOMEM;
+	for (uint32_t row = 0; row < table->nr; row++) {
+		struct range range = { .kind = RANGE_FUNCTION, .is_go = true };
+		struct go_function function;
+
+		if (!go_table_function(table, row, &function) || function.size > UINT32_MAX ||
+		    !file_view_offset(view, function.start, function.size, &range.offset)) {
+			ret->nr_refused++;
+			continue;
+		}
+		range.addr = function.start;
+		range.size = (uint32_t)function.size;
+		ret->entries[ret->nr++] = range;
 	}
 	return 0;
 }
@@ -175,12 +177,14 @@ static void drop_overlaps(struct ranges *ranges)
 }
 
 int ranges_read(const struct file_view *view, const struct fde_table *table, Elf *elf,
-		struct ranges *ret)
+		const struct go_table *go, struct ranges *ret)
 {
 	int err;
 
 	memset(ret, 0, sizeof(*ret));
 	err = table->nr ? read_table(view, table, ret) : read_section(view, elf, ret);
+	if (go->nr && (!err || err == -ENODATA))
+		err = add_go(view, go, ret);
 	if (!err && !ret->nr)
 		err = -ENODATA;
 	if (err) {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The ranges of code that the unwind tables of a file describe, sorted by
+ * The ranges of code that the unwind tables of a file describe, and that of Go, sorted by
  * address and without overlap.
  */
 #ifndef _USER_BINARY_CODE_RANGES_H
 #define _USER_BINARY_CODE_RANGES_H
 
 #include <libelf.h>
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "binary/file/go-table.h"
 #include "binary/stack/fde.h"
 
 enum {
@@ -29,6 +31,7 @@ struct range {
 	uint32_t function; /* that it belongs to; see functions.h */
 	uint32_t next; /* range of the same function, or RANGES_NONE */
 	enum range_kind kind;
+	bool is_go; /* jumps to its own start when its stack was too small, and is begun again */
 };
 
 struct ranges {
@@ -38,12 +41,12 @@ struct ranges {
 };
 
 /*
- * Returns 0, -ENODATA if the file has no unwind table, or -ENOMEM.  An entry
+ * Returns 0, -ENODATA if the file has neither table, or -ENOMEM.  An entry
  * is left out if it is damaged, reaches beyond the executable segments, or
  * overlaps a shorter one.
  */
 int ranges_read(const struct file_view *view, const struct fde_table *table, Elf *elf,
-		struct ranges *ret);
+		const struct go_table *go, struct ranges *ret);
 void ranges_deinit(struct ranges *ranges);
 
 /* The range that @addr lies in, or NULL. */

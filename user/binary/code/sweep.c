@@ -67,7 +67,7 @@ static int note_target(struct sweep *sweep, uint32_t from, const struct scan *in
 	if (insn->flow == INSN_CALL)
 		facts->is_called |= !at;
 	else if (to == from)
-		facts->start_is_target |= !at;
+		facts->start_is_target |= !at && !target->is_go;
 	else
 		return add_leap(sweep, (struct leap){ from, to, !at, insn->flow == INSN_BRANCH });
 	return 0;

@@ -70,6 +70,7 @@ int object_create(int fd, const char *path, struct object **ret)
 		return err == -ENOMEM ? err : -ENOEXEC;
 	}
 	fde_table_init(&object->fdes, &object->view, object->elf);
+	go_table_init(&object->go, &object->view, object->elf);
 	object->cfi = dwfl_module_eh_cfi(object->file, &bias);
 	*ret = object;
 	return 0;
@@ -121,24 +122,31 @@ static Dwarf_Frame *find_row(struct object *object, uint64_t addr)
 	return NULL;
 }
 
+static void make_rule(struct object *object, uint64_t addr, struct rule *ret)
+{
+	Dwarf_Frame *row = find_row(object, addr);
+	struct go_frame frame;
+
+	if (!row && go_table_frame(&object->go, addr, &frame))
+		rule_init_plain(ret, frame.distance, frame.is_top);
+	else
+		rule_init(ret, row);
+}
+
 const struct rule *object_rule(struct object *object, uint64_t addr)
 {
 	uint64_t hash = hash_mix(0, addr); /* another one for each address */
 	uint32_t cursor = 0, at = hash_index_next(&object->rule_index, hash, &cursor);
-	Dwarf_Frame *row;
 
 	if (at != HASH_INDEX_NONE)
 		return object->rules[at].is_missing ? NULL : &object->rules[at];
 	if (object->rule_index.nr == MAX_RULES)
 		forget_rules(object);
-	row = find_row(object, addr);
 	at = object->rule_index.nr;
 	if (array_grow(object->rules, at, object->max_rules) ||
-	    hash_index_add(&object->rule_index, hash)) {
-		free(row);
+	    hash_index_add(&object->rule_index, hash))
 		return NULL;
-	}
-	rule_init(&object->rules[at], row);
+	make_rule(object, addr, &object->rules[at]);
 	return object->rules[at].is_missing ? NULL : &object->rules[at];
 }
 
@@ -149,7 +157,7 @@ int object_function(struct object *object, uint64_t addr, uint64_t *ret_start,
 	const struct symbol *symbol;
 
 	if (!object->has_symbols) {
-		int err = symbols_init(&object->symbols, object->file);
+		int err = symbols_init(&object->symbols, object->file, &object->go);
 
 		if (err)
 			return err;

@@ -14,6 +14,7 @@
 #include "base/hash-index.h"
 #include "binary/file/debug-frame.h"
 #include "binary/file/elf.h"
+#include "binary/file/go-table.h"
 #include "binary/file/symbolize.h"
 #include "binary/stack/fde.h"
 #include "binary/stack/rule.h"
@@ -27,6 +28,7 @@ struct object {
 	struct debug_frame debug_frame; /* after the first search for it */
 	struct file_view view;
 	struct fde_table fdes;
+	struct go_table go;
 	struct symbols symbols;
 	struct rule *rules;
 	size_t max_rules;

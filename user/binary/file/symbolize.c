@@ -34,16 +34,28 @@ static int compare(const void *left, const void *right)
 	       -strncmp(a->name, b->name, ENOUGH);
 }
 
-int symbols_init(struct symbols *symbols, Dwfl_Module *file)
+static void add_go(struct symbols *symbols, const struct go_table *go)
+{
+	for (uint32_t row = 0; row < go->nr; row++) {
+		struct go_function function;
+
+		if (go_table_function(go, row, &function) && function.name && function.name[0])
+			symbols->entries[symbols->nr++] = (struct symbol){ function.start, function.size,
+									   function.name };
+	}
+}
+
+int symbols_init(struct symbols *symbols, Dwfl_Module *file, const struct go_table *go)
 {
 	int nr = dwfl_module_getsymtab(file);
 
 	memset(symbols, 0, sizeof(*symbols));
-	if (nr <= 0)
-		return 0;
-	symbols->entries = calloc((size_t)nr, sizeof(*symbols->entries));
+	if (nr < 0)
+		nr = 0;
+	symbols->entries = calloc((size_t)nr + go->nr + 1, sizeof(*symbols->entries));
 	if (!symbols->entries)
 		return -ENOMEM;
+	add_go(symbols, go);
 	for (int i = 1; i < nr; i++) {
 		GElf_Addr addr;
 		GElf_Sym sym;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The function names of one file: .symtab, else that of a separate debug file
- * or .gnu_debugdata, else .dynsym; as libdwfl finds them.
+ * or .gnu_debugdata, else .dynsym, as libdwfl finds them; and those of Go's own table.
  */
 #ifndef _USER_BINARY_FILE_SYMBOLIZE_H
 #define _USER_BINARY_FILE_SYMBOLIZE_H
 
 #include <elfutils/libdwfl.h>
 #include <stdint.h>
+
+#include "binary/file/go-table.h"
 
 struct symbol {
 	uint64_t start; /* address of the file */
@@ -21,8 +23,8 @@ struct symbols {
 	uint32_t nr;
 };
 
-/* Read the names of @file.  Returns 0 or -ENOMEM; no names are not an error. */
-int symbols_init(struct symbols *symbols, Dwfl_Module *file);
+/* Read the names of @file and of its table @go.  Returns 0 or -ENOMEM; no names are not an error. */
+int symbols_init(struct symbols *symbols, Dwfl_Module *file, const struct go_table *go);
 void symbols_deinit(struct symbols *symbols);
 
 /*

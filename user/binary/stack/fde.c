@@ -59,6 +59,25 @@ bool file_view_header(Elf *elf, uint32_t type, GElf_Phdr *ret)
 	return false;
 }
 
+bool file_view_section(Elf *elf, const char *name, GElf_Shdr *ret)
+{
+	Elf_Scn *scn = NULL;
+	size_t strings;
+
+	if (elf_getshdrstrndx(elf, &strings))
+		return false;
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *its;
+
+		if (!gelf_getshdr(scn, ret))
+			continue;
+		its = elf_strptr(elf, strings, ret->sh_name);
+		if (its && !strcmp(its, name) && ret->sh_type != SHT_NOBITS)
+			return true;
+	}
+	return false;
+}
+
 const uint8_t *file_view_at(const struct file_view *view, uint64_t addr, size_t size)
 {
 	for (uint32_t i = 0; i < view->nr_segments; i++) {

@@ -41,6 +41,9 @@ void file_view_deinit(struct file_view *view);
 /* The first program header of @type (PT_*), if there is one. */
 bool file_view_header(Elf *elf, uint32_t type, GElf_Phdr *ret);
 
+/* The section @name, unless it has no bytes; a file need not have sections. */
+bool file_view_section(Elf *elf, const char *name, GElf_Shdr *ret);
+
 /* The @size bytes at @addr, or NULL if not all of them are in the file. */
 const uint8_t *file_view_at(const struct file_view *view, uint64_t addr, size_t size);
 

@@ -130,6 +130,22 @@ void rule_init(struct rule *rule, Dwarf_Frame *row)
 		*rule = (struct rule){ .is_missing = true };
 }
 
+void rule_init_plain(struct rule *rule, uint32_t distance, bool has_no_caller)
+{
+	enum { ADDRESS = 8 };
+
+	*rule = (struct rule){
+		.is_missing = distance > INT32_MAX - ADDRESS,
+		.cfa_reg = SLICE_REG_RSP,
+		.cfa_offset = (int32_t)(distance + ADDRESS),
+	};
+	rule->kinds[SLICE_REG_RSP] = RULE_CFA;
+	if (has_no_caller)
+		return;
+	rule->kinds[SLICE_REG_RIP] = RULE_SAVED;
+	rule->offsets[SLICE_REG_RIP] = -ADDRESS;
+}
+
 void rule_deinit(struct rule *rule)
 {
 	free(rule->ops);

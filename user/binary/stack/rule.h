@@ -53,6 +53,9 @@ enum rule_result {
 
 /* Frees @row.  NULL makes a missing rule, and so does a lack of memory. */
 void rule_init(struct rule *rule, Dwarf_Frame *row);
+
+/* Of a frame whose return address is @distance from its stack pointer, and that saves nothing. */
+void rule_init_plain(struct rule *rule, uint32_t distance, bool has_no_caller);
 void rule_deinit(struct rule *rule);
 
 /* True if @rule, which may come from anywhere, can be applied without harm. */
