@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 
 #include "base/duration.h"
+#include "binary/code/runtimes.h"
 #include "data/stack-copy.h"
 #include "out/alert/alert.h"
 #include "tap.h"
@@ -454,10 +455,25 @@ static void test_thinned(void)
 	ok(alert_confidence(&record) == 0.5, "and of two that are equal as unsure as before");
 }
 
+/* That the functions are an interpreter's, where the stacks lead through its own. */
+static void test_interpreter(void)
+{
+	struct example example;
+	FILE *file = begin();
+
+	make(&example);
+	example.alert.interpreter = runtimes_interpreter("_PyEval_EvalFrameDefault");
+	alert_text(file, &example.alert);
+	fclose(file);
+	ok(strstr(printed, "\n  runtime   CPython: these are functions of the interpreter, not of what it\n") &&
+	   !runtimes_interpreter("PyList_New"), "functions of an interpreter");
+	hotpath_deinit(&example.hotpath);
+}
+
 int main(void)
 {
 	setenv("TZ", "UTC", 1);
-	plan(13);
+	plan(14);
 	test_block();
 	test_less();
 	test_many();
@@ -465,6 +481,7 @@ int main(void)
 	test_stopped();
 	test_starvation();
 	test_thinned();
+	test_interpreter();
 	free(printed);
 	return tap_status();
 }

@@ -3,6 +3,7 @@
 #include "app/audit/session.h"
 #include "app/common/command.h"
 #include "app/common/options.h"
+#include "app/common/program-traits.h"
 #include "app/report/page-file.h"
 #include "base/duration.h"
 
@@ -65,8 +66,10 @@ static int measure(void)
 	if (!session.duration_ns && !session.selector.command)
 		session.duration_ns = DEFAULT_DURATION_NS;
 	ret = selector_resolve(&session.selector);
-	if (!ret)
+	if (!ret) {
+		program_traits_note(&session.selector);
 		ret = session_begin(&session);
+	}
 	if (!ret)
 		ret = session_run(&session);
 	finish = session_finish(&session);

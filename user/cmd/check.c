@@ -8,11 +8,13 @@
 #include "app/common/command.h"
 #include "app/common/check-report.h"
 #include "app/common/options.h"
+#include "app/common/program-traits.h"
 #include "base/duration.h"
 
 #define DEFAULT_DURATION_NS (10 * NSEC_PER_SEC)
 
 static struct findings findings;
+static bool is_static; /* the file alone */
 
 static struct session session = {
 	.verb = "check",
@@ -28,11 +30,26 @@ static const struct option_spec options[] = {
 	{ 0 },
 };
 
+static const struct option_spec static_options[] = {
+	{ 0, "static", NULL, option_flag, 0,
+	  .help = "say what can be expected of the program by its file alone; it need not run, and the "
+	  "module is not needed" },
+	{ 0 },
+};
+
 static const struct option_spec program_options[] = {
 	{ 0, "duration", "TIME", option_duration, offsetof(struct session, duration_ns),
 	  .help = "how long to watch a program (default: 10 seconds)" },
 	{ 0 },
 };
+
+static int check_program(void)
+{
+	int ret = selector_resolve(&session.selector) ?:
+		  program_traits_check(&findings, &session.selector);
+
+	return ret || is_static || findings.is_bad ? ret : program_check(&findings, &session);
+}
 
 static int check(int argc, char **argv)
 {
@@ -42,9 +59,12 @@ static int check(int argc, char **argv)
 
 	if (ret)
 		return ret;
-	machine_check(&findings);
-	if (has_program && !findings.is_bad)
-		ret = program_check(&findings, &session);
+	if (is_static && !has_program)
+		return cmd_usage(argv[0], "--static is of a program: give one of -p PID, -e EXE and -- CMD");
+	if (!is_static)
+		machine_check(&findings);
+	if (has_program)
+		ret = check_program();
 	findings_deinit(&findings);
 	return ret ? ret : findings.is_bad ? CMD_IMPOSSIBLE : CMD_OK;
 }
@@ -55,12 +75,15 @@ const struct verb cmd_check = {
 	.usage = "[--json]\n[OPTION...] -p PID\n[OPTION...] -e EXE\n[OPTION...] -- CMD [ARG...]",
 	.about = "Find out whether this machine can run perfguard: one line for each finding and "
 		 "what to do about it.  Changes nothing.\n"
-		 "With a program, which should have its load, watch it for a while as well: whether "
+		 "With a program, first find out what can be expected of it by its file: functions and their "
+		 "names, and whether it is Go, an interpreter or a compiler at run time.  Then watch it, "
+		 "which should have its load, for a while: whether "
 		 "its work is in units of event loops.  Nothing stays armed.",
 	.exit = "0 it can (notes aside), 1 failed, 2 wrong usage, 3 it cannot.",
 	.groups = {
 		{ selector_options, &session.selector },
 		{ options, &findings },
+		{ static_options, &is_static },
 		{ program_options, &session },
 	},
 	.operands = VERB_COMMAND,

@@ -13,6 +13,7 @@
 #include "app/arm/scope-options.h"
 #include "app/arm/stale-targets.h"
 #include "app/common/command.h"
+#include "app/common/program-traits.h"
 #include "base/log.h"
 #include "link/link.h"
 
@@ -72,6 +73,9 @@ static int load_files(const struct arm_files *arm, struct checked_file *files, b
 		int ret = arm_file_load(arm, arm->paths[i], &files[i].arming);
 
 		files[i].is_loaded = !ret;
+		if (!ret)
+			program_traits_note_file(files[i].arming.fds[0],
+						 files[i].arming.samples.objects[0].path);
 		*ret_any |= !ret;
 		worst = worse(worst, ret);
 	}

@@ -100,9 +100,7 @@ int program_check(struct findings *findings, struct session *session)
 	session->threshold_ns = LINK_NEVER_LATE_NS;
 	session->turn = follow;
 	session->turn_arg = &code;
-	ret = selector_resolve(&session->selector);
-	if (!ret)
-		ret = session_begin(session);
+	ret = session_begin(session);
 	if (!ret)
 		ret = session_run(session);
 	finish = session_finish(session);

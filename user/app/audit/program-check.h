@@ -7,7 +7,7 @@ struct session;
 
 /*
  * Watch a program as an audit does, and print whether its work is in units.
- * The session has its selector and duration, and is over when this returns.
+ * The session has its selector, resolved, and duration, and is over when this returns.
  * Returns 0 or an exit code, reported.
  */
 int program_check(struct findings *findings, struct session *session);

@@ -8,6 +8,7 @@
 
 #include "app/arm/cost-estimate.h"
 #include "app/common/command.h"
+#include "app/common/program-traits.h"
 #include "app/learn/dry-run.h"
 #include "base/log.h"
 #include "store/trace-file.h"
@@ -183,8 +184,11 @@ static int record(struct training_run *run)
 
 static int run_stages(struct training_run *run, int (*stages)(struct training_run *run))
 {
+	const struct selector *selector = &run->recording.session.selector;
 	int ret = selector_resolve(&run->recording.session.selector);
 
+	if (!ret)
+		ret = program_traits_admit(selector);
 	if (!ret)
 		ret = stages(run);
 	session_finish(&run->recording.session);

@@ -8,6 +8,7 @@
 #include <linux/perfguard.h>
 
 #include "app/common/stacks.h"
+#include "binary/code/runtimes.h"
 
 /* The lock it waited for when it was seen last, and its holder. */
 static void find_lock(struct diagnosis *diagnosis, const struct late_unit *unit)
@@ -40,6 +41,21 @@ static const struct reason_normal *normal_of(const struct diagnosis *diagnosis)
 	if (!diagnosis->type_now || (record->kind == PERFGUARD_RECORD_KIND_LATE && !record->nr_met))
 		return NULL;
 	return &diagnosis->type_now->normal;
+}
+
+/* What carries out a program in any of the unit's own stacks, or NULL. */
+static const char *find_interpreter(const struct late_unit *unit)
+{
+	const char *ret = NULL;
+
+	for (uint32_t i = 0; i < unit->nr_stacks && !ret; i++) {
+		const struct alert_stack *stack = &unit->stacks[i];
+
+		for (uint32_t j = 0; !stack->tid && j < stack->nr_frames && !ret; j++)
+			if (stack->frames[j].function)
+				ret = runtimes_interpreter(stack->frames[j].function);
+	}
+	return ret;
 }
 
 /* What its stacks so far say of its time; as many as @own, which are in the same order. */
@@ -80,6 +96,7 @@ static int weigh(struct diagnosis *diagnosis, const struct late_unit *unit)
 	reason_set(&diagnosis->reason, account, times, nr, normal_of(diagnosis));
 	diagnosis->alert.hotpath = &diagnosis->hotpath;
 	diagnosis->alert.reason = &diagnosis->reason;
+	diagnosis->alert.interpreter = find_interpreter(unit);
 out:
 	free(stacks);
 	free(times);

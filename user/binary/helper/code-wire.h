@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "binary/code/file-traits.h"
 #include "binary/file/elf.h"
 #include "binary/file/runtime-libraries.h"
 #include "binary/helper/wire.h"
@@ -17,6 +18,7 @@ enum code_wire_kind {
 	CODE_WIRE_FILE = WIRE_WANTED + 1,
 	CODE_WIRE_FUNCTION,
 	CODE_WIRE_CALL,
+	CODE_WIRE_TRAITS, /* is the only message of its helper */
 };
 
 struct code_wire_file {
@@ -56,6 +58,12 @@ struct code_wire_call {
 	uint32_t callee;
 	uint32_t is_indirect;
 	uint32_t is_in_loop;
+};
+
+struct code_wire_traits {
+	uint32_t kind;
+	int32_t error; /* of object_create() or file_traits_read() */
+	struct file_traits traits;
 };
 
 #endif /* _USER_BINARY_HELPER_CODE_WIRE_H */

@@ -299,6 +299,9 @@ static void print_path(FILE *file, const struct alert *alert)
 		print_step(file, alert, i, name);
 		name = "";
 	}
+	if (alert->interpreter)
+		paragraph_format(file, "runtime", "%s: these are functions of the interpreter, not of what it runs",
+				 alert->interpreter);
 }
 
 void alert_where_text(FILE *file, const struct alert *alert, bool has_path)

@@ -77,6 +77,7 @@ struct alert {
 	const struct alert_type *type; /* NULL: no type was inferred */
 	const struct hotpath *hotpath; /* of all stacks so far; NULL: not known */
 	const struct reason *reason; /* NULL: not known */
+	const char *interpreter; /* that carries out a program in these stacks; NULL: none */
 	const struct alert_lock *lock; /* NULL: none */
 	const char *tracer; /* name of the process that stopped it; NULL: not known */
 	const struct alert_met *met;
