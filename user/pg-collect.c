@@ -14,6 +14,7 @@
 #include "app/common/command.h"
 #include "app/common/options.h"
 #include "app/common/signals.h"
+#include "base/guess.h"
 #include "base/log.h"
 
 static const struct verb *const verbs[] = {
@@ -73,39 +74,14 @@ static void finish_output(void)
 	_exit(CMD_FAILED);
 }
 
-static unsigned int least_of(unsigned int a, unsigned int b)
-{
-	return a < b ? a : b;
-}
-
-/* How many characters are to be changed, added or left out to make @a of @b (Levenshtein). */
-static unsigned int distance(const char *a, const char *b)
-{
-	if (!*a || !*b)
-		return (unsigned int)(strlen(a) + strlen(b));
-	if (*a == *b)
-		return distance(a + 1, b + 1);
-	return 1 + least_of(distance(a + 1, b + 1),
-			    least_of(distance(a + 1, b), distance(a, b + 1)));
-}
-
-/* The verb that was meant, or NULL.  No verb has more than @MAX_VERB letters. */
+/* The verb that was meant, or NULL. */
 static const char *guess_verb(const char *name)
 {
-	enum { MAX_VERB = 8, MAX_DISTANCE = 2 };
+	struct guess guess = { .wanted = name };
 
-	const char *best = NULL;
-	unsigned int least = MAX_DISTANCE + 1;
-
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]) && strlen(name) <= MAX_VERB; i++) {
-		unsigned int to = distance(name, verbs[i]->name);
-
-		if (to >= least)
-			continue;
-		least = to;
-		best = verbs[i]->name;
-	}
-	return best;
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		guess_offer(&guess, verbs[i]->name);
+	return guess.word;
 }
 
 static int run_verb(int argc, char **argv)
@@ -144,7 +120,7 @@ int main(int argc, char **argv)
 	}
 	if (!is_one_of(argv[1], "--help", "-h", "help"))
 		return run_verb(argc - 1, argv + 1);
-	if (argc == 2) {
+	if (argc == 2 || !strcmp(argv[2], "help")) {
 		print_help();
 		return CMD_OK;
 	}

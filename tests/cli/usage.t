@@ -6,7 +6,7 @@
 . "${0%/*}/tap.sh"
 
 verbs="check audit train record learn show diff arm watch top report status disarm serve"
-plan $((14 + 4 * 14 + 37))
+plan $((14 + 4 * 14 + 49))
 
 run
 [ "$code" = 0 ] && grep -q '^usage: pg-collect' "$scratch/out" && [ ! -s "$scratch/err" ]
@@ -88,6 +88,33 @@ refused 2 "no terminal with a screen .*'pg-collect top --once'" "top without a t
 refused 2 "unexpected argument 'now'" "top with an argument" top now
 refused 2 "is no length of time" "top at no interval" top -d 0
 refused 2 "-s is rate or busy .*, not 'luck'" "top by no column" top -s luck
+refused 2 "audit: unknown option --slower-then, is it --slower-than\?" "an option with a wrong letter" audit --slower-then 5ms -p 1
+refused 2 "watch: unknown option --jsno, is it --json\?" "an option with letters in the wrong order" watch --jsno
+refused 2 "audit: unknown option --frobnicate;" "an option that is like none" audit --frobnicate
+refused 2 "'epoll_wait' is no wait such as" "a loop's wait without a place" audit --loop epoll_wait -p 1
+refused 2 "'frob@server\+0x1' is no wait such as" "one of another call" train -o x --loop frob@server+0x1 -p 1
+refused 2 "'epoll_wait@server\+x' is no wait such as" "one without an offset" record -o x --loop epoll_wait@server+x -p 1
+ln -s /bin/true "$scratch/link.pgp"
+refused 1 "^pg-collect: [^ ]*/link.pgp is not a profile" "a link is named as it was given" arm "$scratch/link.pgp"
+code=0
+env -u TERM script -qec "env -u TERM $program check" /dev/null < /dev/null > "$scratch/out" 2>&1 || code=$?
+! grep -q "$(printf '\033')" "$scratch/out"
+ok $? "no colour where the terminal is not known"
+TERM=xterm script -qec "$program check" /dev/null < /dev/null > "$scratch/out" 2>&1
+grep -q "$(printf '\033')" "$scratch/out"
+ok $? "colour on a terminal that has it"
+TERM=dumb script -qec "$program check" /dev/null < /dev/null > "$scratch/out" 2>&1
+! grep -q "$(printf '\033')" "$scratch/out"
+ok $? "none on a dumb one"
+TERM=xterm NO_COLOR=1 script -qec "$program check" /dev/null < /dev/null > "$scratch/out" 2>&1
+! grep -q "$(printf '\033')" "$scratch/out"
+ok $? "nor where NO_COLOR is set"
+run help help
+cp "$scratch/out" "$scratch/help"
+run --help
+[ "$code" = 0 ] && cmp -s "$scratch/help" "$scratch/out"
+ok $? "help of help is help"
+
 code=0
 TERM=dumb timeout 20 script -qec "$program top" /dev/null > "$scratch/out" < /dev/null || code=$?
 [ "$code" = 2 ] && grep -q "'pg-collect top --once'" "$scratch/out"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
+#include "app/audit/named-wait.h"
 #include "app/audit/session.h"
 #include "app/common/command.h"
 #include "app/common/options.h"
@@ -37,6 +38,7 @@ static const struct option_spec options[] = {
 	  .help = "take stacks of units that take longer (default: of the slowest few a second)" },
 	{ 0, "top", "N", option_count, AT(nr_slowest),
 	  .help = "report the N slowest units (default: 5)" },
+	NAMED_WAIT_OPTION(AT(named)),
 	{ 0, "no-account", NULL, option_no_flag, AT(has_account),
 	  .help = "do not measure where the time goes: costs less" },
 	{ 0, "no-requests", NULL, option_no_flag, AT(has_requests),

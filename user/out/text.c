@@ -13,9 +13,10 @@
 
 static bool has_colour(FILE *file)
 {
-	const char *no_colour = getenv("NO_COLOR");
+	const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
 
-	return isatty(fileno(file)) && !(no_colour && *no_colour);
+	return isatty(fileno(file)) && !(no_colour && *no_colour) && terminal &&
+	       strcmp(terminal, "dumb") != 0;
 }
 
 const char *text_colour(FILE *file, const char *sequence)

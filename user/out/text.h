@@ -16,7 +16,7 @@
 /* Room for a share, a count with separators. */
 #define TEXT_MAX 32
 
-/* Emphasis, where @file is a terminal and NO_COLOR is not set; else "". */
+/* Emphasis, where @file is a terminal that is not dumb, and NO_COLOR is not set; else "". */
 const char *text_colour(FILE *file, const char *sequence);
 #define text_bold(file) text_colour(file, "\033[1m")
 #define text_red(file) text_colour(file, "\033[1;31m")

@@ -7,8 +7,8 @@ import subprocess
 import time
 
 from family import Family
-from perfguard import (IS_SLOW, PATIENCE, Audit, MS, done, functions, is_in, note, ok, run, skip,
-                       wait_until)
+from perfguard import (IS_SLOW, PATIENCE, Audit, MS, collect, done, functions, is_in, note, ok, run,
+                       skip, wait_until)
 
 HELD_SECONDS = 4
 
@@ -74,7 +74,6 @@ def redis():
 
     units, seconds, complete = served(command, commands)
     ticks = int(seconds) + 1
-    client.close()
     audit.finish()
     loop = busiest(audit, "redis-server")
     note(f"redis: {complete} of {commands} commands, {units} units in "
@@ -82,7 +81,26 @@ def redis():
     # A tick that is due when a command comes is served in the command's unit.
     ok(complete == commands and 0.99 * commands <= units <= 1.01 * commands + ticks and loop["units"] >= units,
        "redis: a unit for each command, within 1 %")
+    named(server, loop["wait"], command)
+    client.close()
     stop(server)
+
+
+def named(server, wait, command):
+    """The loop whose wait is named is the only one; a wait that nobody is in makes none."""
+    place = f"{wait['syscall']}@{pathlib.Path(wait['module']).name}+{wait['offset']:#x}"
+    audit = Audit("--duration", 60, "--loop", place, "-p", server.pid)
+    audit.next("ready")
+    good = sum(command() for _ in range(100))
+    audit.finish()
+    found = [(loop["wait"]["offset"], loop["units"]) for loop in audit.loops()]
+    note(f"--loop {place}: {found} {audit.errors}")
+    ok(good == 100 and len(found) == 1 and audit.loops()[0]["wait"] == wait and found[0][1] >= 99,
+       "the loop whose wait is named is the only one")
+    result = collect("audit", "--duration", 1, "--loop", f"{wait['syscall']}@server+0x1",
+                     "-p", server.pid)
+    ok(result.returncode == 1 and "waited in epoll_wait@server+0x1" in result.stderr,
+       "where nobody waits is none")
 
 
 PAGE = "<p>a small page</p>\n"

@@ -94,7 +94,7 @@ static int refuse_same(const struct checked_file *files, uint32_t nr)
 			if (!files[i].is_loaded || !files[j].is_loaded || a->dev != b->dev ||
 			    a->inode != b->inode)
 				continue;
-			log_error("%s and %s are both of %s; give one of them", b->path, a->path,
+			log_error("%s and %s are both of %s; give one of them", b->asked, a->asked,
 				  a->samples.objects[0].path);
 			return CMD_FAILED;
 		}

@@ -30,7 +30,7 @@ enum {
 
 static int no_memory(const struct arming *arming)
 {
-	log_error("%s: out of memory", arming->path);
+	log_error("%s: out of memory", arming->asked);
 	return CMD_FAILED;
 }
 
@@ -49,8 +49,8 @@ static int read_profile(struct arming *arming, const char *path)
 			  MAX_NAME);
 		return CMD_FAILED;
 	}
-	if (profile_hash(arming->path, &arming->hash, why) ||
-	    profile_load_hashed(arming->path, arming->hash, &arming->samples, &arming->model,
+	if (profile_hash(arming->asked, &arming->hash, why) ||
+	    profile_load_hashed(arming->asked, arming->hash, &arming->samples, &arming->model,
 				&arming->training, why)) {
 		log_error("%s", why);
 		return CMD_FAILED;
@@ -71,7 +71,7 @@ static int make_tables(struct arming *arming)
 	if (error == -ENOMEM)
 		return no_memory(arming);
 	if (error)
-		log_error("%s %s", arming->path, why ? why : "contradicts itself");
+		log_error("%s %s", arming->asked, why ? why : "contradicts itself");
 	return error ? CMD_FAILED : 0;
 }
 
@@ -82,7 +82,7 @@ static const char *id_of(const char *build_id)
 
 static int open_failed(const struct arming *arming, const char *path, int error)
 {
-	log_error("%s needs %s, which cannot be opened: %s", arming->path, path, strerror(error));
+	log_error("%s needs %s, which cannot be opened: %s", arming->asked, path, strerror(error));
 	return error == EACCES || error == EPERM ? CMD_IMPOSSIBLE : CMD_FAILED;
 }
 
@@ -95,14 +95,14 @@ static int check_object(const struct arming *arming, const struct samples_object
 	int error = elf_identify(fd, &identity, &why);
 
 	if (error) {
-		log_error("%s needs %s, which is %s", arming->path, path,
+		log_error("%s needs %s, which is %s", arming->asked, path,
 			  why ? why : strerror(-error));
 		return CMD_FAILED;
 	}
 	if (!strcmp(identity.build_id, object->build_id))
 		return 0;
 	log_error("%s was trained with %s of build id %s, but here it has build id %s",
-		  arming->path, path, id_of(object->build_id), id_of(identity.build_id));
+		  arming->asked, path, id_of(object->build_id), id_of(identity.build_id));
 	return CMD_FAILED;
 }
 
@@ -143,7 +143,7 @@ static int open_objects(struct arming *arming)
 
 int arming_load(struct arming *arming, const char *path, const char *root, bool is_paper)
 {
-	*arming = (struct arming){ .is_paper = is_paper, .root = root };
+	*arming = (struct arming){ .asked = path, .is_paper = is_paper, .root = root };
 	return read_profile(arming, path) ?: make_tables(arming) ?: open_objects(arming);
 }
 
@@ -162,7 +162,7 @@ int arming_limit(struct arming *arming, const struct limit_options *limits)
 			nr++;
 		}
 		if (!nr) {
-			log_error("%s has no type %" PRIu32, arming->path, limit->type);
+			log_error("%s has no type %" PRIu32, arming->asked, limit->type);
 			return CMD_FAILED;
 		}
 	}
@@ -233,7 +233,7 @@ static int arm_failed(const struct arming *arming, struct link *link, int error)
 {
 	char what[PATH_MAX + 32], why[PATH_MAX + 512];
 
-	snprintf(what, sizeof(what), "cannot arm %s", arming->path);
+	snprintf(what, sizeof(what), "cannot arm %s", arming->asked);
 	if (!arming->id)
 		return cmd_link_failed(link, error, what);
 	/* Further requests of the link have errors of their own. */
@@ -300,7 +300,7 @@ int arming_follow_requests(const struct arming *arming, struct link *link, bool 
 	link_targets_free(targets, nr);
 	if (are_followed && !limit_ns && !has_request_limits(&arming->model))
 		log_warning("%s: it has no limits of requests, so none is late: train with --requests, or give --request-limit",
-			    arming->path);
+			    arming->asked);
 	return error ? cmd_link_failed(link, error, "cannot follow the program's requests") : 0;
 }
 

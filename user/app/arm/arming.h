@@ -21,6 +21,7 @@ struct limit_options;
 struct link;
 
 struct arming {
+	const char *asked; /* lent: the profile as it was given, for messages */
 	char *path; /* of the profile, absolute */
 	uint64_t hash; /* of its bytes */
 	bool is_paper; /* by the paper's rule of inference */

@@ -395,6 +395,8 @@ static void explain_nothing(const struct session *session)
 		log_error("nothing to report: no process ran %s meanwhile", path);
 	else if (session->ended_by == SESSION_GONE || session->ended_by == SESSION_COMMAND)
 		log_error("nothing to report: %s ended and waited in no loop before", path);
+	else if (discovery_lacks_named(discovery, path, "nothing to report"))
+		return;
 	else if (discovery->waits)
 		log_error("nothing to report: %s made wait calls, but none that came around in a loop; try a longer --duration",
 			path);

@@ -372,7 +372,7 @@ int discovery_decide(struct discovery *discovery, bool *ret_is_changed)
 		if (!image->is_dirty && !image->is_owed)
 			continue;
 		image->is_dirty = false;
-		ret = decision_make(image);
+		ret = decision_make(image, discovery->named);
 		if (ret < 0)
 			return ret;
 		if (!ret && !image->is_owed)
@@ -466,6 +466,18 @@ bool discovery_is_loop_wait(const struct discovery *discovery, uint32_t image_id
 				   &image->contexts[i]))
 			return true;
 	return false;
+}
+
+bool discovery_lacks_named(const struct discovery *discovery, const char *path, const char *what)
+{
+	uint32_t loops, threads;
+
+	discovery_count(discovery, &loops, &threads);
+	if (!discovery->named->nr || loops)
+		return false;
+	log_error("%s: no thread of %s waited in %s; an audit without --loop prints where they do", what,
+		  path, discovery->named->of[0].text);
+	return true;
 }
 
 void discovery_deinit(struct discovery *discovery)

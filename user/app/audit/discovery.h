@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "app/audit/named-wait.h"
 #include "app/audit/wait-evidence.h"
 #include "app/common/identity.h"
 #include "data/loop.h"
@@ -55,6 +56,7 @@ struct image {
 struct discovery {
 	struct link *link;
 	struct unwinder *unwinder;
+	const struct named_waits *named; /* not NULL; of none: loops are found */
 	uint32_t target_id;
 	uint64_t next_wait; /* sequence number */
 	uint64_t waits; /* heard of */
@@ -109,12 +111,15 @@ uint32_t discovery_number(const struct discovery *discovery, uint32_t image_id,
 bool discovery_is_loop_wait(const struct discovery *discovery, uint32_t image_id,
 			    const struct alert_stack *stack);
 
+/* Returns true after a report if waits were named, and no thread of @path waited in one. */
+bool discovery_lacks_named(const struct discovery *discovery, const char *path, const char *what);
+
 void discovery_deinit(struct discovery *discovery);
 
 /*
- * Decide which waits of @image are its loops' own (loop-decision.c); fills in its
- * contexts and loops.  Returns 1 if the contexts changed, 0 if not, or -ENOMEM.
+ * Decide which waits of @image are its loops' own (loop-decision.c), those of @named if there
+ * are any; fills in its contexts and loops.  Returns 1 if the contexts changed, 0 if not, or -ENOMEM.
  */
-int decision_make(struct image *image);
+int decision_make(struct image *image, const struct named_waits *named);
 
 #endif /* _USER_APP_AUDIT_DISCOVERY_H */

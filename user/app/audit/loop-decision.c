@@ -105,6 +105,58 @@ out:
 	return error;
 }
 
+static bool has_context(const struct outcome *outcome, const struct boundary_context *context)
+{
+	for (uint32_t i = 0; i < outcome->nr; i++) {
+		const struct boundary_context *its = &outcome->contexts[i];
+
+		if (its->syscall == context->syscall && its->distance == context->distance &&
+		    its->return_address == context->return_address)
+			return true;
+	}
+	return false;
+}
+
+/* All waits with an equal return address are of one loop. */
+static uint32_t loop_of_address(const struct outcome *outcome, uint64_t return_address)
+{
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < outcome->nr; i++) {
+		if (outcome->contexts[i].return_address == return_address)
+			return outcome->contexts[i].loop_id;
+		last = outcome->contexts[i].loop_id > last ? outcome->contexts[i].loop_id : last;
+	}
+	return last + 1;
+}
+
+/* In place of boundary_find(): the operator knows. */
+static int take_named(const struct evidence *evidence, const struct named_waits *named,
+		      struct outcome *ret)
+{
+	if (array_new(ret->contexts, evidence->nr_places))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < evidence->nr_places; i++) {
+		const struct boundary_place *place = &evidence->places[i];
+		uint32_t frame = named_waits_frame(named, place->syscall, evidence->details[i].frames,
+						   place->nr_frames);
+		struct boundary_context context = { .syscall = place->syscall, .place = i };
+
+		/* The innermost frame has no return slot: its caller has the call's. */
+		if (frame == NAMED_WAIT_NONE || place->frames[frame].slot < place->sp ||
+		    place->frames[frame].slot - place->sp > UINT32_MAX)
+			continue;
+		context.frame = frame;
+		context.return_address = place->frames[frame].pc;
+		context.distance = (uint32_t)(place->frames[frame].slot - place->sp);
+		if (has_context(ret, &context))
+			continue;
+		context.loop_id = loop_of_address(ret, context.return_address);
+		ret->contexts[ret->nr++] = context;
+	}
+	return 0;
+}
+
 static const struct frame *frame_of(const struct evidence *evidence,
 				    const struct boundary_context *context)
 {
@@ -313,14 +365,15 @@ static void mark_examples(struct image *image, const struct outcome *outcome)
 		evidence->details[outcome->contexts[i].place].is_example = true;
 }
 
-int decision_make(struct image *image)
+int decision_make(struct image *image, const struct named_waits *named)
 {
 	struct outcome outcome = { 0 };
 	struct context *contexts;
 	bool is_changed;
 	int ret;
 
-	ret = find(&image->evidence, &outcome);
+	ret = named->nr ? take_named(&image->evidence, named, &outcome) :
+			  find(&image->evidence, &outcome);
 	if (ret)
 		return ret;
 	contexts = calloc(outcome.nr ? outcome.nr : 1, sizeof(*contexts));

@@ -130,6 +130,7 @@ int session_begin(struct session *session)
 	}
 	session->discovery.link = session->link;
 	session->discovery.unwinder = session->unwinder;
+	session->discovery.named = &session->named;
 	session->slowest.nr_wanted = session->nr_slowest;
 	auto_threshold_init(&session->auto_threshold);
 	session->start_ns = time_now_ns();

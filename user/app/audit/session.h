@@ -12,6 +12,7 @@
 
 #include "app/audit/auto-threshold.h"
 #include "app/audit/discovery.h"
+#include "app/audit/named-wait.h"
 #include "app/audit/slowest.h"
 #include "app/common/child.h"
 #include "app/common/selector.h"
@@ -41,6 +42,7 @@ struct session {
 	uint64_t duration_ns; /* 0: until something else ends it */
 	uint64_t threshold_ns; /* 0: auto threshold */
 	struct selector selector;
+	struct named_waits named; /* the loops' waits, if the operator knows them */
 
 	/*
 	 * Who does more with a session than audit it: more flags of the target,

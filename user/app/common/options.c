@@ -12,8 +12,8 @@
 
 #include "app/common/command.h"
 #include "base/duration.h"
+#include "base/guess.h"
 #include "base/log.h"
-#include "out/text.h"
 #include "out/text.h"
 
 enum {
@@ -290,8 +290,23 @@ static void parser_init(struct parser *parser, const struct verb *verb)
 		add_specs(parser, group->specs, group->object);
 }
 
+/* A long option that there is not, with the one that may be meant. */
+static int refuse_name(const struct parser *parser, char **argv, const char *given)
+{
+	char name[64] = "";
+	struct guess guess = { .wanted = name };
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(given + 2, "="), given + 2);
+	for (int i = 0; i < parser->nr; i++)
+		if (parser->specs[i]->name && parser->specs[i]->help)
+			guess_offer(&guess, parser->specs[i]->name);
+	if (!guess.word)
+		return cmd_usage(argv[0], "unknown option %s", given);
+	return cmd_usage(argv[0], "unknown option %s, is it --%s?", given, guess.word);
+}
+
 /* Explain '?' or ':' of getopt_long(). */
-static int refuse_option(char **argv, int option)
+static int refuse_option(const struct parser *parser, char **argv, int option)
 {
 	const char *last = argv[optind - 1];
 	/* A long option leaves no letter, but it was the last one looked at. */
@@ -300,9 +315,10 @@ static int refuse_option(char **argv, int option)
 	if (is_letter)
 		return cmd_usage(argv[0], option == ':' ? "option -%c wants a value" :
 							  "unknown option -%c", optopt);
-	return cmd_usage(argv[0], option == ':' ? "option %s wants a value" :
-				  optopt	? "option %s takes no value" :
-						  "unknown option %s", last);
+	if (option != ':' && !optopt)
+		return refuse_name(parser, argv, last);
+	return cmd_usage(argv[0], option == ':' ? "option %s wants a value" : "option %s takes no value",
+			 last);
 }
 
 static int take_option(struct parser *parser, char **argv, int option)
@@ -311,7 +327,7 @@ static int take_option(struct parser *parser, char **argv, int option)
 	struct option_use use = { .verb = argv[0], .text = optarg };
 
 	if (option == '?' || option == ':')
-		return refuse_option(argv, option);
+		return refuse_option(parser, argv, option);
 	for (int i = 0; option < OPTION_LONG && i < parser->nr; i++)
 		if (parser->specs[i]->letter == option)
 			index = i;

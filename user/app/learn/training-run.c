@@ -39,6 +39,7 @@ const struct option_spec training_run_options[] = {
 	{ 0, "max-slowdown", "PCT", option_slowdown, AT(recording.slowdown),
 	  .help = "how much slower the program may become while its structure is recorded, on average; "
 	  "none: as much as it takes (default: 50, and none with --workload)" },
+	NAMED_WAIT_OPTION(AT(recording.session.named)),
 	{ 0, "workload-may-fail", NULL, option_flag, AT(recording.is_load_loose),
 	  .help = "learn also if that command ends with an error" },
 	{ 0 },

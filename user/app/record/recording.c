@@ -497,6 +497,9 @@ int recording_structure(struct recording *recording)
 		ret = arm_coverage(recording);
 	if (!ret)
 		ret = cover(recording);
+	if (!ret && discovery_lacks_named(&recording->session.discovery,
+					  recording->session.selector.path, "nothing to learn from"))
+		ret = CMD_FAILED;
 	if (!ret)
 		ret = structure_sites_begin(recording);
 	if (!ret)
