@@ -6,7 +6,7 @@
 . "${0%/*}/tap.sh"
 
 verbs="check audit train record learn show diff arm watch top report status disarm serve"
-plan $((14 + 4 * 14 + 49))
+plan $((14 + 4 * 14 + 54))
 
 run
 [ "$code" = 0 ] && grep -q '^usage: pg-collect' "$scratch/out" && [ ! -s "$scratch/err" ]
@@ -114,6 +114,12 @@ cp "$scratch/out" "$scratch/help"
 run --help
 [ "$code" = 0 ] && cmp -s "$scratch/help" "$scratch/out"
 ok $? "help of help is help"
+
+refused 1 "no program 'no-such'|module|permission" "a share as the limit of a slowdown" train -o "$scratch/x" --max-slowdown 20 -e no-such
+refused 2 "max-slowdown wants a number above 0, not '0'" "but not none of it" train -o "$scratch/x" --max-slowdown 0 -e no-such
+refused 2 "unexpected argument 'now'" "an argument behind a program" audit -e true now
+refused 1 "cannot open $scratch/none.pgp: No such file" "learning from what is not there" learn -o "$scratch/none.pgp"
+refused 1 "cannot open $scratch/none: No such file" "watch of a spool that is not there" watch --spool "$scratch/none"
 
 code=0
 TERM=dumb timeout 20 script -qec "$program top" /dev/null > "$scratch/out" < /dev/null || code=$?

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
+#include <errno.h>
 #include <getopt.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "app/common/command.h"
 #include "app/learn/learning.h"
 #include "app/learn/live-learning.h"
 #include "base/duration.h"
+#include "base/log.h"
 
 static struct learning learning;
 
@@ -36,6 +40,15 @@ static int check(int argc, char **argv)
 	return learning_check_options(&learning, argv[0]);
 }
 
+/* Without a trace, what it is to be derived from has to be there. */
+static int check_profile(void)
+{
+	if (!access(learning.path, R_OK))
+		return 0;
+	log_error("cannot open %s: %s", learning.path, strerror(errno));
+	return CMD_FAILED;
+}
+
 static int learn(int argc, char **argv)
 {
 	int ret = check(argc, argv);
@@ -43,7 +56,9 @@ static int learn(int argc, char **argv)
 	if (ret)
 		return ret;
 	learning_note_settings(&learning, argc, argv);
-	ret = learning_check_output(&learning);
+	ret = optind == argc ? check_profile() : 0;
+	if (!ret)
+		ret = learning_check_output(&learning);
 	if (!ret)
 		ret = learning_load(&learning);
 	for (int i = optind; i < argc && !ret; i++)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -73,7 +74,10 @@ int option_number(const struct option_use *use, void *to)
 
 	errno = 0;
 	value = strtod(use->text, &end);
-	if (errno || end == use->text || *end || !(value > 0) || value > most)
+	if (errno || end == use->text || *end || !(value > 0) || !isfinite(value))
+		return cmd_usage(use->verb, "%s wants a number above 0, not '%s'", use->name,
+				 use->text);
+	if (most && value > most)
 		return cmd_usage(use->verb, "%s wants a number above 0 and up to %g, not '%s'",
 				 use->name, most, use->text);
 	*(double *)to = value;
@@ -357,11 +361,15 @@ static const char *join(char **argv, char text[80])
  * Only what follows -- is started: who forgets an option's letter must not
  * start a server by it.
  */
-static int refuse_command(char **argv)
+static int refuse_command(const struct parser *parser, char **argv)
 {
 	const char *first = argv[optind];
 	char text[80];
 
+	for (int i = 0; i < parser->nr; i++)
+		if (parser->is_given[i] && parser->specs[i]->is_once && !parser->specs[i]->name &&
+		    strchr("pe", parser->specs[i]->letter))
+			return cmd_usage(argv[0], "unexpected argument '%s'", first);
 	if (first[0] && !first[strspn(first, "0123456789")])
 		return cmd_usage(argv[0], "process %.40s is given by '-p %.40s'", first, first);
 	return cmd_usage(argv[0],
@@ -384,7 +392,7 @@ static int parse(struct parser *parser, const struct verb *verb, int argc, char 
 		return cmd_usage(argv[0], "unexpected argument '%s'", argv[optind]);
 	/* The -- that ends the options is not at @at if it is the value of one. */
 	if (verb->operands == VERB_COMMAND && (optind == at || strcmp(argv[at], "--")))
-		return refuse_command(argv);
+		return refuse_command(parser, argv);
 	return 0;
 }
 

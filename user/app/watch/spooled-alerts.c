@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "app/common/command.h"
 #include "app/watch/watching.h"
@@ -105,6 +106,10 @@ int spooled_alerts_print(const struct spooled_alerts *wanted)
 	struct spool *spool;
 	int ret;
 
+	if (access(wanted->path, R_OK)) {
+		log_error("cannot open %s: %s", wanted->path, strerror(errno));
+		return CMD_FAILED;
+	}
 	if (spool_open(wanted->path, NULL, &spool, why)) {
 		log_error("%s", why);
 		return CMD_FAILED;
