@@ -3,7 +3,7 @@
 #include "out/page/account-bar.h"
 
 #include "out/page/drawing.h"
-#include "out/page/json-value.h"
+#include "out/read/json-value.h"
 
 void account_bar_put(FILE *file, const char *title, const json_t *account, uint64_t elapsed_ns)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/duration.h"
-#include "out/page/json-value.h"
+#include "out/read/json-value.h"
 #include "out/page/markup.h"
 #include "out/page/sections.h"
 #include "out/text.h"

@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/duration.h"
 #include "data/histogram.h"
-#include "out/page/incident.h"
+#include "out/read/incident.h"
 #include "out/page/markup.h"
 #include "out/page/sections.h"
 #include "out/text.h"

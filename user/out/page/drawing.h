@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "out/page/read-path.h"
+#include "out/read/read-path.h"
 
 /* At most 100. */
 static inline double drawing_percent(uint64_t part, uint64_t whole)

@@ -4,7 +4,7 @@
 
 #include "base/duration.h"
 #include "out/page/account-bar.h"
-#include "out/page/json-value.h"
+#include "out/read/json-value.h"
 #include "out/page/markup.h"
 #include "out/page/sections.h"
 #include "out/text.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "out/page/json-value.h"
+#include "out/read/json-value.h"
 #include "out/page/page-model.h"
 
 /* Those of a group are together, the slowest first. */

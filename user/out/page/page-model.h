@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "out/page/incident.h"
+#include "out/read/incident.h"
 #include "out/page/page.h"
 
 enum note_kind {

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "base/duration.h"
-#include "out/page/json-value.h"
+#include "out/read/json-value.h"
 #include "out/page/markup.h"
 #include "out/page/sections.h"
 #include "out/text.h"
@@ -333,7 +333,7 @@ static int put_group(FILE *rows, FILE *details, struct parts *parts, const struc
 {
 	const struct page_group *group = &groups->of[rank];
 	struct shown shown;
-	int ret = shown_init(&shown, page, group);
+	int ret = shown_init(&shown, &page->incidents, group->shown);
 
 	parts->is_full |= !shown.object;
 	if (!ret && !rank)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "out/page/json-value.h"
+#include "out/read/json-value.h"
 #include "out/page/page-model.h"
 
 enum {

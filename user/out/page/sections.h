@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "out/page/page-model.h"
-#include "out/page/shown.h"
+#include "out/read/shown.h"
 
 enum { PAGE_MAX_ROWS = 200 }; /* of the table of groups; each has the id g1, g2, ... */
 

@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "out/page/drawing.h"
-#include "out/page/json-value.h"
+#include "out/read/json-value.h"
 #include "out/page/markup.h"
 #include "out/page/sections.h"
 #include "out/text.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "out/page/shown.h"
+#include "out/read/shown.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "out/page/json-value.h"
+#include "out/read/json-value.h"
 #include "out/text.h"
 
 static void parse_lines(struct shown *shown, const struct incidents *incidents)
@@ -58,12 +58,12 @@ static void name_place(struct shown *shown)
 	}
 }
 
-int shown_init(struct shown *shown, const struct page *page, const struct page_group *group)
+int shown_init(struct shown *shown, const struct incidents *incidents, uint32_t index)
 {
 	int ret = 0;
 
-	*shown = (struct shown){ .incident = &page->incidents.of[group->shown], .place = "-" };
-	parse_lines(shown, &page->incidents);
+	*shown = (struct shown){ .incident = &incidents->of[index], .place = "-" };
+	parse_lines(shown, incidents);
 	shown->object = best_line(shown);
 	if (!shown->object)
 		return 0;

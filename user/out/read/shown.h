@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The incident that stands for a group, with all that its lines say.
+ * An incident, as one of a group that is shown, with all that its lines say.
  */
-#ifndef _USER_OUT_PAGE_SHOWN_H
-#define _USER_OUT_PAGE_SHOWN_H
+#ifndef _USER_OUT_READ_SHOWN_H
+#define _USER_OUT_READ_SHOWN_H
 
 #include <stdint.h>
 
 #include <jansson.h>
 
-#include "out/page/page-model.h"
-#include "out/page/read-path.h"
+#include "out/read/incident.h"
+#include "out/read/read-path.h"
 
 enum {
 	SHOWN_MAX_LINES = 64, /* the last ones */
@@ -28,7 +28,7 @@ struct shown {
 };
 
 /* Returns 0 or -ENOMEM; shown_deinit() in any case. */
-int shown_init(struct shown *shown, const struct page *page, const struct page_group *group);
+int shown_init(struct shown *shown, const struct incidents *incidents, uint32_t index);
 void shown_deinit(struct shown *shown);
 
-#endif /* _USER_OUT_PAGE_SHOWN_H */
+#endif /* _USER_OUT_READ_SHOWN_H */

@@ -3,8 +3,8 @@
  * Where the time of an incident went, read from its lines: its stacks, and its
  * hot path, which is found here where a line has stacks only.
  */
-#ifndef _USER_OUT_PAGE_READ_PATH_H
-#define _USER_OUT_PAGE_READ_PATH_H
+#ifndef _USER_OUT_READ_READ_PATH_H
+#define _USER_OUT_READ_READ_PATH_H
 
 #include <stdint.h>
 
@@ -54,4 +54,4 @@ int read_path(const json_t *object, struct hotpath *ret);
 /* As hotpath_hash(); 0 of a line without stacks. */
 int read_path_hash(const json_t *object, uint64_t *ret);
 
-#endif /* _USER_OUT_PAGE_READ_PATH_H */
+#endif /* _USER_OUT_READ_READ_PATH_H */

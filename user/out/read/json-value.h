@@ -3,8 +3,8 @@
  * Reading JSON that others wrote: what is not there, or of another type, reads
  * as nothing.  Numbers are doubles: addresses of 64 bits lose their last digits.
  */
-#ifndef _USER_OUT_PAGE_JSON_VALUE_H
-#define _USER_OUT_PAGE_JSON_VALUE_H
+#ifndef _USER_OUT_READ_JSON_VALUE_H
+#define _USER_OUT_READ_JSON_VALUE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,4 +29,4 @@ uint64_t value_time(const json_t *object, const char *key);
 /* "type 7 (lookup, get)", of type and type_name; "" without a type. */
 char *value_type(const json_t *object, char *ret, size_t size);
 
-#endif /* _USER_OUT_PAGE_JSON_VALUE_H */
+#endif /* _USER_OUT_READ_JSON_VALUE_H */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "out/page/read-path.h"
+#include "out/read/read-path.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "out/page/json-value.h"
+#include "out/read/json-value.h"
 
 enum {
 	MAX_STACKS = 512, /* of an incident */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "out/page/incident.h"
+#include "out/read/incident.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 
 #include "base/array.h"
 #include "base/duration.h"
-#include "out/page/json-value.h"
-#include "out/page/read-path.h"
+#include "out/read/json-value.h"
+#include "out/read/read-path.h"
 
 /* The begin of a request is converted to this clock each time it is reported. */
 #define BEGIN_JITTER_NS NSEC_PER_MSEC

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include "out/page/json-value.h"
+#include "out/read/json-value.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -4,8 +4,8 @@
  * late request, over all lines that report it.  Incidents that are alike have
  * the same group: program, type, and the functions on the hot path.
  */
-#ifndef _USER_OUT_PAGE_INCIDENT_H
-#define _USER_OUT_PAGE_INCIDENT_H
+#ifndef _USER_OUT_READ_INCIDENT_H
+#define _USER_OUT_READ_INCIDENT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,4 +72,4 @@ static inline bool incident_is_request(enum incident_kind kind)
 	return kind >= INCIDENT_REQUEST;
 }
 
-#endif /* _USER_OUT_PAGE_INCIDENT_H */
+#endif /* _USER_OUT_READ_INCIDENT_H */
