@@ -21,6 +21,7 @@ CONFIG_DIR = $(SYSCONFDIR)/perfguard
 DKMS_DIR := /usr/src/perfguard-$(VERSION)
 
 # FROM:TO
+SCHEMA := $(wildcard Documentation/schema/*.json)
 MAN_PAGES := $(wildcard Documentation/man/*.[1-8])
 CONFIG_FILE = scripts/perfguard.conf:$(CONFIG_DIR)/perfguard.conf
 PROGRAM_FILES = pg-collect:$(PREFIX)/bin/pg-collect \
@@ -28,6 +29,7 @@ PROGRAM_FILES = pg-collect:$(PREFIX)/bin/pg-collect \
 	scripts/completion/_pg-collect:$(ZSHDIR)/_pg-collect \
 	$(if $(UNITDIR),$(BUILD)/install/perfguard.service:$(UNITDIR)/perfguard.service) \
 	$(foreach file,prometheus/perfguard.rules.yml grafana/perfguard-dashboard.json,scripts/$(file):$(DATADIR)/$(notdir $(file))) \
+	$(foreach file,$(SCHEMA),$(file):$(DATADIR)/$(notdir $(file))) \
 	$(foreach page,$(MAN_PAGES),$(page):$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
 MODULE_FILES = $(foreach file,$(shell find Kbuild kmod include -type f),$(file):$(DKMS_DIR)/$(file)) \
 	$(BUILD)/install/dkms.conf:$(DKMS_DIR)/dkms.conf

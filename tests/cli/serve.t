@@ -60,7 +60,7 @@ refused 1 "cannot open spool: " "no spool" watch --spool spool
 head -c 8192 /dev/zero > spool
 refused 1 "spool is not a spool, or is damaged" "what is none" watch --spool spool
 refused 2 "--since 'x' is no time such as" "since whenever" watch --spool spool --since x
-refused 2 "--spool goes with --since, -n, --json and --unwind only" "a window" watch --spool spool --window 2s
+refused 2 "--spool goes with --since, -n, --json, --brief and --unwind only" "a window" watch --spool spool --window 2s
 refused 2 "--unwind needs --spool" "unwinding nothing" watch --unwind
 refused 2 "--since '2h' is no sequence number" "a time for the module" watch --since 2h
 finish

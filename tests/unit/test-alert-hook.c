@@ -173,7 +173,7 @@ static void hanging(void)
 int main(void)
 {
 	plan(14);
-	log_set_writer(count);
+	log_set_writer(count, true);
 	if (!mkdtemp(directory))
 		return 1;
 	input();

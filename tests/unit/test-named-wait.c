@@ -60,7 +60,7 @@ int main(void)
 	int nr = 0;
 
 	plan(13);
-	log_set_writer(drop);
+	log_set_writer(drop, true);
 	ok(find("epoll_wait@server+0x53ff4", SYS_epoll_wait) == 1, "by the file and the address in it");
 	ok(find("epoll_wait@server+53ff4", SYS_epoll_wait) == 1, "which is hexadecimal");
 	ok(find("epoll_wait@a::run(int)+0x10", SYS_epoll_wait) == 2, "by the function");

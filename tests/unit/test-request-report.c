@@ -109,7 +109,7 @@ static void check_json(void)
 	struct requests requests = some();
 
 	print_json(&requests, 1);
-	ok(has("\"kind\":\"requests\",\"requests\":20,\"unanswered\":1,\"connections\":3"),
+	ok(has("\"kind\":\"requests\",\"schema\":1,") && has(",\"requests\":20,\"unanswered\":1,\"connections\":3"),
 	   "with the counts");
 	ok(has("\"between\":20000000"), "with what is left of the time");
 	ok(has("\"client\":\"[::1]:4711\",\"peer\":\"127.0.0.1:8080\""), "with the addresses");

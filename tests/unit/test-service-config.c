@@ -143,7 +143,7 @@ int main(void)
 {
 	plan(35);
 	close(mkstemp(path));
-	log_set_writer(hear);
+	log_set_writer(hear, true);
 	defaults();
 	taken();
 	refusals();

@@ -54,7 +54,7 @@ int main(void)
 	int port = 22000 + getpid() % 9000, nr = 0;
 
 	plan(8);
-	log_set_writer(listen_to);
+	log_set_writer(listen_to, true);
 	service_metrics_init(&metrics, &sources);
 	ok(!move("none", 0) && service_metrics_fd(&metrics) < 0, "they are nowhere");
 	while (move("", port) && nr++ < 100)

@@ -13,6 +13,7 @@ enum { LINE_MAX_BYTES = 16384 };
 
 static bool is_verbose;
 static bool has_error;
+static bool writer_has_progress;
 static void (*writer)(enum log_level level, const char *line);
 
 void log_set_verbose(bool verbose)
@@ -20,8 +21,9 @@ void log_set_verbose(bool verbose)
 	is_verbose = verbose;
 }
 
-void log_set_writer(void (*write)(enum log_level level, const char *line))
+void log_set_writer(void (*write)(enum log_level level, const char *line), bool has_progress)
 {
+	writer_has_progress = has_progress;
 	writer = write;
 }
 
@@ -70,7 +72,7 @@ void log_progress(const char *format, ...)
 {
 	va_list args;
 
-	if (!is_verbose && !writer && !isatty(STDERR_FILENO))
+	if (!is_verbose && !writer_has_progress && !isatty(STDERR_FILENO))
 		return;
 	va_start(args, format);
 	print_line(LOG_LEVEL_PROGRESS, format, args);

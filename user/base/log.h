@@ -10,8 +10,8 @@
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_PROGRESS };
 
-/* Lines go to @write in place of stderr, progress, too. */
-void log_set_writer(void (*write)(enum log_level level, const char *line));
+/* Lines go to @write in place of stderr; with @has_progress all of them, else as they would to that. */
+void log_set_writer(void (*write)(enum log_level level, const char *line), bool has_progress);
 
 /* An error and how to resolve it. */
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -55,6 +55,8 @@ static int parse_window(const struct option_use *use, void *to)
 
 static const struct option_spec options[] = {
 	{ 0, "json", NULL, option_flag, AT(is_json), .help = "one JSON object a line" },
+	{ 0, "brief", NULL, option_flag, AT(is_brief),
+	  .help = "with --json: leave out stacks, functions and contexts, and keep the hot path" },
 	{ 0, "duration", "TIME", option_duration, AT(duration_ns),
 	  .help = "end after this time: 10, 500ms, 2m (default: never)" },
 	{ 0, "window", "TIME", parse_window, AT(window_ns),
@@ -89,9 +91,10 @@ static const struct option_spec spool_options[] = {
 static int print_spool(const char *verb)
 {
 	if (stream.duration_ns || stream.has_since || stream.window_ns != NO_WINDOW)
-		return cmd_usage(verb, "--spool goes with --since, -n, --json and --unwind only");
+		return cmd_usage(verb, "--spool goes with --since, -n, --json, --brief and --unwind only");
 	spooled.last = number;
 	spooled.is_json = stream.is_json;
+	spooled.is_brief = stream.is_brief;
 	return spooled_alerts_print(&spooled);
 }
 
@@ -102,6 +105,8 @@ static int watch(int argc, char **argv)
 	(void)argc;
 	if (ret)
 		return ret;
+	if (stream.is_brief && !stream.is_json)
+		return cmd_usage(argv[0], "--brief needs --json");
 	if (spooled.path)
 		return print_spool(argv[0]);
 	if (spooled.is_unwound)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "out/line.h"
 #include "out/text.h"
 
 /* The value of a field: a number, or a text. */
@@ -133,11 +134,9 @@ void fields_json(struct json *json, const struct field *fields, const void *obje
 int fields_json_line(struct json *json, FILE *file, const char *kind, const struct field *fields,
 		     const void *object)
 {
-	json_object(json, NULL);
-	json_string(json, "kind", kind);
+	line_begin(json, kind, 0);
 	fields_json(json, fields, object);
-	json_end(json);
-	return json_end_line(json, file);
+	return line_end(json, file);
 }
 
 void fields_text(FILE *file, const struct field *fields, const void *object)

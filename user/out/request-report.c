@@ -10,6 +10,7 @@
 #include "base/duration.h"
 #include "base/time.h"
 #include "out/address.h"
+#include "out/line.h"
 #include "out/percentiles.h"
 #include "out/text.h"
 
@@ -106,11 +107,9 @@ void request_json(struct json *json, const struct slow_request *slow)
 
 static int json_slow(struct json *json, FILE *file, const struct slow_request *slow)
 {
-	json_object(json, NULL);
-	json_string(json, "kind", "slow-request");
+	line_begin(json, "slow-request", 0);
 	request_json(json, slow);
-	json_end(json);
-	return json_end_line(json, file);
+	return line_end(json, file);
 }
 
 int request_report_json(struct json *json, FILE *file, const struct requests *requests, uint32_t nr)
@@ -120,16 +119,14 @@ int request_report_json(struct json *json, FILE *file, const struct requests *re
 	struct slow_request slow[REQUESTS_SLOW];
 	int ret;
 
-	json_object(json, NULL);
-	json_string(json, "kind", "requests");
+	line_begin(json, "requests", 0);
 	json_u64(json, "requests", requests->requests);
 	json_u64(json, "unanswered", requests->unanswered);
 	json_u64(json, "connections", requests->connections);
 	json_u64(json, "refused", requests->refused);
 	percentiles_json(json, "request_ns", &times);
 	request_parts_json(json, "time_ns", &sum);
-	json_end(json);
-	ret = json_end_line(json, file);
+	ret = line_end(json, file);
 	nr = sort_slow(requests, nr, slow);
 	for (uint32_t i = 0; i < nr && !ret; i++)
 		ret = json_slow(json, file, &slow[i]);

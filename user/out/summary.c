@@ -6,6 +6,7 @@
 
 #include "base/duration.h"
 #include "base/syscall-name.h"
+#include "out/line.h"
 #include "out/percentiles.h"
 #include "out/text.h"
 
@@ -52,8 +53,7 @@ int summary_json(struct json *json, FILE *file, const struct summary *summary)
 	const struct loop *sums = &summary->sums;
 	const struct frame *wait = &summary->wait;
 
-	json_object(json, NULL);
-	json_string(json, "kind", "loop");
+	line_begin(json, "loop", 0);
 	json_string(json, "exe", summary->exe);
 	json_string(json, "build_id", summary->build_id);
 	json_u64(json, "pid", summary->pids[0]);
@@ -63,6 +63,7 @@ int summary_json(struct json *json, FILE *file, const struct summary *summary)
 	json_string(json, "module", wait->module);
 	json_u64(json, "offset", wait->module ? wait->offset : wait->pc);
 	json_string(json, "function", wait->function);
+	line_put_name(json, wait->module, wait->module ? wait->offset : wait->pc, wait->function);
 	json_end(json);
 	json_u64(json, "units", sums->units);
 	json_u64(json, "duration_ns", summary->duration_ns);

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from perfguard import (COLLECT, IS_SLOW, MS, PATIENCE, TOP, VICTIM, Audit, Victim, collect, done,
-                       note, ok, skip, wait_until)
+                       in_schema, note, ok, skip, wait_until)
 
 GUARDED = str(TOP / "build/tests/vm/guarded")
 PORT = 7085
@@ -54,6 +54,13 @@ class Watch:
         self.process.send_signal(2)
         self.process.wait(PATIENCE)
         return self.lines()
+
+    @classmethod
+    def all_lines(cls):
+        """Of all of them that printed JSON."""
+        text = "\n".join(path.read_text(encoding="utf-8") for path in
+                         pathlib.Path("/tmp").glob("85.watch.*"))
+        return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
 def nice_of_session(pid):
@@ -192,7 +199,8 @@ def watch_an_audit():
     printed = text.text()
     ok("sleep_here" in printed and "look at" in printed and "\033" not in printed and
        max(map(len, printed.splitlines())) < 80, "text for people, without colours in a file")
-    audit.finish()
+    in_schema(audit.finish().lines, ("ready", "late", "ended", "slow", "loop", "lost", "requests"),
+              "all that an audit has printed is in the schema")
     victim.end()
 
 
@@ -348,6 +356,10 @@ def watch_a_profile():
        max(map(len, printed.splitlines())) < 80, "people read it, too")
     for line in printed.splitlines():
         note(line)
+    status = collect("status", "--json").stdout.splitlines()
+    in_schema(Watch.all_lines() + [json.loads(line) for line in status],
+              ("late", "ended", "level", "target", "process", "profile", "guard", "type", "hook",
+               "module"), "all that watch and status have printed is in the schema")
     collect("disarm", "--all")
     server.process.kill()
 

@@ -18,8 +18,8 @@ import urllib.error
 import urllib.request
 
 from guarded import reload as reload_module
-from perfguard import (COLLECT, IS_SLOW, LONG, MS, TOP, collect, done, note, ok, run, skip, status,
-                       wait_until)
+from perfguard import (COLLECT, IS_SLOW, LONG, MS, TOP, collect, done, in_schema, note, ok, run,
+                       skip, status, wait_until)
 
 PORT, METRICS = "7186", "7187"
 TMP = pathlib.Path("/tmp/serve")
@@ -223,6 +223,14 @@ def alert(serve, journal):
                             for lines in (spooled(), again)))
     ok(kinds(again)["ended"] and old == new and len(old) > 2,
        f"its stacks can be unwound once more: {len(new)} frames")
+    brief, short = spooled("--brief"), spooled("--unwind", "--brief")
+    ok([one["key"] for one in brief] == [one["key"] for one in spooled()] and
+       {one["key"] for one in short} == {one["key"] for one in again},
+       "an alert has the same key whoever reads it, and when")
+    ok(all("hot_path" in one and not {"stacks", "functions", "contexts"} & set(one)
+           for one in brief + short if one["kind"] in ("late", "ended")),
+       "in brief they have their hot path only")
+    in_schema(spooled() + again + brief + short, ("late", "ended"), "all are in the schema")
 
 
 def fetch(accept="text/plain", path="/metrics"):

@@ -9,12 +9,13 @@ import subprocess
 import sys
 import time
 
-from perfguard import (COLLECT, EXACT, IS_SLOW, LONG, MS, PATIENCE, collect, done, no_leaks, note,
-                       ok, skip, wait_until)
+from perfguard import (COLLECT, EXACT, IS_SLOW, LONG, MS, PATIENCE, collect, done, in_schema,
+                       no_leaks, note, ok, skip, wait_until)
 from service import SERVICE, Client, Peer, start
 
 PORT, PEER = 7310, 7311
 PROFILE, OUTPUT = "/tmp/97.pgp", pathlib.Path("/tmp/97.watch")
+WATCHED = []
 LOAD, ASKED = 2000, 200
 WAIT_US = 8_000
 STARVED_S = 0.8
@@ -52,6 +53,7 @@ def watching():
     yield
     watch.send_signal(2)
     watch.wait(PATIENCE)
+    WATCHED.extend(map(json.loads, OUTPUT.read_text(encoding="utf-8").splitlines()))
 
 
 def target():
@@ -274,6 +276,7 @@ def main():
             check_starved(client)
         if not EXACT:
             check_live()
+        in_schema(WATCHED, ("request",), "all that was watched is in the schema")
     else:
         note(armed.stderr)
     ok(collect("disarm", "--all").returncode == 0, "it is disarmed")

@@ -87,6 +87,17 @@ def collect(*arguments, **options):
     return run(COLLECT, *arguments, **options)
 
 
+def in_schema(lines, kinds, text):
+    """That these lines are as Documentation/schema/ has them, and some of each of these kinds."""
+    sys.path.insert(0, str(TOP / "tests"))
+    import schema  # pylint: disable=import-outside-toplevel,import-error # it takes seconds
+
+    wrong, found = schema.check(lines)
+    ok(not wrong and found >= set(kinds), f"{text}: {' '.join(sorted(found))}")
+    for one in wrong[:20]:
+        note(one)
+
+
 def status(kind):
     """The lines of this kind that status --json prints."""
     lines = [json.loads(line) for line in collect("status", "--json").stdout.splitlines()]

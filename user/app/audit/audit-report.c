@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "data/histogram.h"
 #include "out/fields.h"
+#include "out/line.h"
 #include "out/request-report.h"
 #include "out/summary.h"
 #include "out/text.h"
@@ -280,14 +281,12 @@ static void json_command(struct session *session)
 
 	if (session->ended_by != SESSION_COMMAND)
 		return;
-	json_object(json, NULL);
-	json_string(json, "kind", "command");
+	line_begin(json, "command", 0);
 	if (WIFEXITED(status))
 		json_u64(json, "exit", (uint64_t)WEXITSTATUS(status));
 	else
 		json_u64(json, "signal", (uint64_t)WTERMSIG(status));
-	json_end(json);
-	json_end_line(json, session->lines);
+	line_end(json, session->lines);
 }
 
 static int print_json(struct session *session, const struct report *report)

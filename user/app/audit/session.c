@@ -28,6 +28,7 @@
 #include "data/histogram.h"
 #include "out/alert/alert-request.h"
 #include "out/alert/alert.h"
+#include "out/line.h"
 #include "out/text.h"
 
 /* How often we hear of waits: often at first, when everything is new. */
@@ -303,14 +304,12 @@ static void report_ready(struct session *session)
 		     text_plural(loops));
 	if (!session->lines)
 		return;
-	json_object(json, NULL);
-	json_string(json, "kind", "ready");
+	line_begin(json, "ready", 0);
 	json_string(json, "exe", session->selector.path);
 	json_u64(json, "processes", session->nr_processes);
 	json_u64(json, "threads", threads);
 	json_u64(json, "loops", loops);
-	json_end(json);
-	json_end_line(json, session->lines);
+	line_end(json, session->lines);
 }
 
 int session_decide(struct session *session)

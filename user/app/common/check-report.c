@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "out/line.h"
 #include "out/text.h"
 
 static const char *const verdict_names[] = { "ok", "note", "unknown", "bad" };
@@ -12,14 +13,12 @@ static const char *const verdict_names[] = { "ok", "note", "unknown", "bad" };
 static void print_json(struct json *json, enum finding_verdict verdict, const char *subject,
 		       const char *advice, const char *finding)
 {
-	json_object(json, NULL);
-	json_string(json, "kind", "finding");
+	line_begin(json, "finding", 0);
 	json_string(json, "subject", subject);
 	json_string(json, "verdict", verdict_names[verdict]);
 	json_string(json, "finding", finding);
 	json_string(json, "advice", advice);
-	json_end(json);
-	json_end_line(json, stdout);
+	line_end(json, stdout);
 }
 
 void findings_add(struct findings *findings, enum finding_verdict verdict, const char *subject,

@@ -15,6 +15,7 @@
 #include "base/duration.h"
 #include "base/guess.h"
 #include "base/log.h"
+#include "out/line.h"
 #include "out/text.h"
 
 enum {
@@ -396,6 +397,22 @@ static int parse(struct parser *parser, const struct verb *verb, int argc, char 
 	return 0;
 }
 
+/*
+ * Messages are JSON, too, where the output is; also that an option before or behind it is wrong.
+ * Of a command's own options nothing is asked.
+ */
+static bool wants_json(const struct parser *parser, char **argv)
+{
+	bool has_json = false;
+
+	for (int i = 0; i < parser->nr_longs; i++)
+		has_json |= !strcmp(parser->longs[i].name, "json");
+	for (char **word = argv + 1; has_json && *word && strcmp(*word, "--") != 0; word++)
+		if (!strcmp(*word, "--json"))
+			return true;
+	return false;
+}
+
 int verb_run(const struct verb *verb, int argc, char **argv)
 {
 	struct parser parser;
@@ -405,6 +422,8 @@ int verb_run(const struct verb *verb, int argc, char **argv)
 		verb->init();
 	parser_init(&parser, verb);
 	opterr = 0;
+	if (wants_json(&parser, argv))
+		line_take_log();
 	ret = parse(&parser, verb, argc, argv);
 	if (ret)
 		return ret;

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "data/alert-record.h"
+#include "out/alert/alert-head.h"
 #include "out/journal.h"
 
 /* The ids are in pg-collect-serve(1), too: they never change. */
@@ -26,20 +27,20 @@ static const struct message events[] = {
 	[SERVICE_SPOOL_GOES_ON] = { "e96bdb69d8f84e529b6bf5c720b574b0", JOURNAL_NOTICE },
 };
 
-/* By the kind of the alert; what is over is a notice at most. */
-static const struct alert_message {
+/* By the kind of the alert. */
+static const struct {
 	const char *kind;
-	struct message message;
+	const char *id;
 } alerts[] = {
-	{ "late", { "fe86aa21d29f4d8da02e7cda398f32f2", JOURNAL_WARNING } },
-	{ "ended", { "a78fade9de234a089c4502da16845d50", JOURNAL_NOTICE } },
-	{ "novel", { "9abd111598bf4b219d71abf41ac87825", JOURNAL_NOTICE } },
-	{ "request", { "ced971ea1e5348c9b3bb64f178dde6d6", JOURNAL_WARNING } },
-	{ "repeated", { "e3e847331f4a45c5bb2beadf9d55993f", JOURNAL_NOTICE } },
-	{ "lost", { "331ba2e98735421f9be0f2ae6f25b802", JOURNAL_ERROR } },
-	{ "level", { "e786a71a713e4b1ab5bb522b6b3311eb", JOURNAL_WARNING } },
-	{ "starved", { "dfdd68004a18497db513ace88e06fb7a", JOURNAL_WARNING } },
-	{ "replaced", { "a0638377aad9444b9b6f319206f6473a", JOURNAL_ERROR } },
+	{ "late", "fe86aa21d29f4d8da02e7cda398f32f2" },
+	{ "ended", "a78fade9de234a089c4502da16845d50" },
+	{ "novel", "9abd111598bf4b219d71abf41ac87825" },
+	{ "request", "ced971ea1e5348c9b3bb64f178dde6d6" },
+	{ "repeated", "e3e847331f4a45c5bb2beadf9d55993f" },
+	{ "lost", "331ba2e98735421f9be0f2ae6f25b802" },
+	{ "level", "e786a71a713e4b1ab5bb522b6b3311eb" },
+	{ "starved", "dfdd68004a18497db513ace88e06fb7a" },
+	{ "replaced", "a0638377aad9444b9b6f319206f6473a" },
 };
 
 static const char *arming; /* see service_messages_arming() */
@@ -65,12 +66,12 @@ static void write_line(enum log_level level, const char *line)
 void service_messages_begin(void)
 {
 	if (journal_is_there())
-		log_set_writer(write_line);
+		log_set_writer(write_line, true);
 }
 
 void service_messages_end(void)
 {
-	log_set_writer(NULL);
+	log_set_writer(NULL, false);
 }
 
 void service_messages_arming(const char *profile)
@@ -114,21 +115,19 @@ static void add_record(struct journal_entry *entry, const struct record *record)
 								   record->account.elapsed_ns);
 }
 
-static const struct message *message_of(const char *kind)
+static const char *id_of(const char *kind)
 {
 	for (size_t i = 0; i < sizeof(alerts) / sizeof(alerts[0]); i++)
 		if (!strcmp(alerts[i].kind, kind))
-			return &alerts[i].message;
-	return &alerts[0].message;
+			return alerts[i].id;
+	return alerts[0].id;
 }
 
 void service_say_alert(const struct sunk_alert *alert, const char *text, const char *json)
 {
-	const struct message *message = message_of(alert->kind);
-	bool is_calm = alert->is_over && message->priority < JOURNAL_NOTICE;
 	struct journal_entry entry;
 
-	journal_begin(&entry, is_calm ? JOURNAL_NOTICE : message->priority, message->id, text);
+	journal_begin(&entry, alert_severity(alert->kind, alert->is_over), id_of(alert->kind), text);
 	journal_text(&entry, "PERFGUARD_KIND", alert->kind);
 	journal_text(&entry, "PERFGUARD_EXE", alert->exe);
 	journal_text(&entry, "PERFGUARD_BUILD_ID", alert->build_id);

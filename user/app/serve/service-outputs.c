@@ -7,35 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "app/common/command.h"
 #include "app/serve/service-messages.h"
 #include "base/duration.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "base/time.h"
 #include "data/alert-record.h"
 #include "out/supervisor.h"
-
-/*
- * Numbers of records begin at one with each boot, and each time the module is loaded: then the
- * kernel makes a new directory for it, with a new inode.
- */
-static void name_load(char load[SERVICE_LOAD_MAX])
-{
-	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-	char boot[40] = "";
-	struct stat st;
-
-	if (file) {
-		if (fgets(boot, sizeof(boot), file))
-			boot[strcspn(boot, "\n")] = '\0';
-		fclose(file);
-	}
-	if (stat("/sys/module/perfguard", &st))
-		st.st_ino = 0;
-	snprintf(load, SERVICE_LOAD_MAX, "%s/%ju", boot, (uintmax_t)st.st_ino);
-}
 
 /* A file that is damaged makes room for a new one, and is kept beside it. */
 static int open_spool(const struct service_config *config, struct spool **ret)
@@ -98,7 +78,7 @@ static void put_into_spool(struct service_outputs *outputs, const struct sunk_al
 {
 	const struct record *record = alert->record;
 	struct spool_alert spooled = {
-		.load = outputs->load,
+		.load = machine_here()->load,
 		.time_ns = time_wall_ns(),
 		.kind = alert->kind,
 		.exe = alert->exe,
@@ -168,7 +148,6 @@ int service_outputs_init(struct service_outputs *outputs, const struct service_c
 	outputs->sink.json = open_memstream(&outputs->json, &outputs->json_size);
 	if (!outputs->sink.text || !outputs->sink.json)
 		return cmd_no_memory();
-	name_load(outputs->load);
 	return config->spool && open_spool(config, &outputs->spool) ? CMD_FAILED : 0;
 }
 
@@ -188,7 +167,7 @@ void service_outputs_change(struct service_outputs *outputs, const struct servic
 void service_outputs_next(const struct service_outputs *outputs, uint64_t *ret_seq)
 {
 	if (outputs->spool)
-		*ret_seq = spool_next(outputs->spool, outputs->load);
+		*ret_seq = spool_next(outputs->spool, machine_here()->load);
 }
 
 void service_outputs_deinit(struct service_outputs *outputs)

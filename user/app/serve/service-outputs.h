@@ -16,13 +16,10 @@
 #include "app/watch/alert-sink.h"
 #include "store/spool.h"
 
-enum { SERVICE_LOAD_MAX = 96 };
-
 struct service_outputs {
 	struct alert_sink sink;
 	const struct service_config *config; /* lent */
 	struct spool *spool; /* NULL: none */
-	char load[SERVICE_LOAD_MAX]; /* of the module */
 	uint64_t failed_at; /* unsaved alerts when the spool failed first; 0: it does not fail */
 	uint64_t failed_ns; /* CLOCK_MONOTONIC, when it did last */
 	struct alert_hook hook;

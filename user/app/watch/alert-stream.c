@@ -183,6 +183,7 @@ int alert_stream_run(struct alert_stream *stream)
 	if (watching_init(&stream->watching, stream->link, stream->window_ns, stream->is_json) ||
 	    stream->signals < 0)
 		ret = cmd_no_memory();
+	stream->watching.is_brief = stream->is_brief;
 	if (!ret)
 		ret = begin(stream);
 	if (!ret && stream->owner)

@@ -36,6 +36,7 @@ struct alert_stream_owner {
 struct alert_stream {
 	/* Set by the operator. */
 	bool is_json;
+	bool is_brief; /* see watching.is_brief */
 	bool has_since; /* begin with alert @next, not with the next that comes */
 	uint64_t duration_ns; /* 0: without end */
 	uint64_t window_ns; /* see watching_init() */

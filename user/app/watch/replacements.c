@@ -12,6 +12,8 @@
 #include "base/array.h"
 #include "base/time.h"
 #include "link/link.h"
+#include "out/alert/alert-head.h"
+#include "out/line.h"
 #include "out/text.h"
 
 static bool was_reported(const struct replacements *replacements, uint32_t id)
@@ -25,11 +27,16 @@ static bool was_reported(const struct replacements *replacements, uint32_t id)
 static int print_json(struct json *json, FILE *file, const struct target *target,
 		      const struct replaced *replaced, const char *text)
 {
-	char time[TIME_TEXT_MAX];
+	char incident[ALERT_INCIDENT_MAX];
+	const struct alert_head head = {
+		.kind = "replaced",
+		.time_ns = time_wall_ns(),
+		.incident = incident,
+		.group = alert_group("replaced", replaced->path, NULL, 0, 0),
+	};
 
-	json_object(json, NULL);
-	json_string(json, "kind", "replaced");
-	json_string(json, "time", time_format(time_wall_ns(), time));
+	snprintf(incident, sizeof(incident), "replaced/%" PRIu32, target->id);
+	alert_head_json(json, &head);
 	json_u64(json, "target", target->id);
 	json_string(json, "exe", replaced->path);
 	json_string(json, "build", replaced_name(replaced));
@@ -39,8 +46,7 @@ static int print_json(struct json *json, FILE *file, const struct target *target
 		json_u64(json, NULL, replaced->pids[i]);
 	json_end(json);
 	json_string(json, "text", text);
-	json_end(json);
-	return json_end_line(json, file);
+	return line_end(json, file);
 }
 
 static int print(struct watching *watching, const struct target *target,

@@ -180,7 +180,13 @@ static bool fold(struct watching *watching, const struct alert *where, struct la
 	const struct record *record = where->record;
 	bool has_ended = record->request.state != PERFGUARD_REQUEST_STATE_LASTS;
 	uint64_t elapsed_ns = record->request.elapsed_ns;
-	struct fold_subject subject = { .seq = record->seq, .pid = record->pid, .is_request = true };
+	const struct alert_request alert = { .record = record, .exe = where->exe };
+	struct fold_subject subject = {
+		.seq = record->seq,
+		.pid = record->pid,
+		.group = alert_request_group(&alert),
+		.is_request = true,
+	};
 	const struct fold_key key = key_of(record);
 	char label[PARAGRAPH_MAX];
 
@@ -233,6 +239,7 @@ int request_alerts_take(struct watching *watching, const struct record *record)
 		late_unit_reset(late);
 	late->printed_ns = record->request.elapsed_ns;
 	ret = diagnosis_init(&diagnosis, &watching->identities, &watching->cache, record);
+	diagnosis.alert.is_brief = watching->is_brief;
 	if (!ret)
 		ret = diagnosis_add(&diagnosis, watching->unwinder, late);
 	if (!ret)

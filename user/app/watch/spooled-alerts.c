@@ -12,8 +12,11 @@
 #include "app/watch/watching.h"
 #include "base/duration.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "base/time.h"
 #include "link/link.h"
+#include "out/line.h"
+#include "out/read/written-line.h"
 #include "store/spool.h"
 
 struct printing {
@@ -56,10 +59,21 @@ static int unwind(struct record *record, void *arg)
 	return watching_take(watching, record);
 }
 
+/* Where it was reported: a spool may have come from another machine. */
+static void set_machine(struct machine_identity *machine, const struct spool_alert *alert)
+{
+	*machine = (struct machine_identity){ 0 };
+	written_line_host(alert->json, machine->host, sizeof(machine->host));
+	snprintf(machine->load, sizeof(machine->load), "%s", alert->load ?: "");
+	snprintf(machine->boot, sizeof(machine->boot), "%.*s",
+		 (int)strcspn(machine->load, "/"), machine->load);
+}
+
 /* Returns 0 if it was printed, 1 if there is nothing to be unwound, or an error. */
 static int print_unwound(struct printing *printing, const struct spool_alert *alert)
 {
 	struct unwound unwound = { .watching = &printing->watching, .alert = alert };
+	struct machine_identity machine;
 	uint8_t *messages;
 	int ret;
 
@@ -69,9 +83,21 @@ static int print_unwound(struct printing *printing, const struct spool_alert *al
 	if (!messages)
 		return -ENOMEM;
 	memcpy(messages, alert->messages, alert->messages_size);
+	set_machine(&machine, alert);
+	line_set_machine(&machine);
 	ret = link_record_decode(messages, alert->messages_size, unwind, &unwound);
+	line_set_machine(NULL);
 	free(messages);
 	return ret ?: !unwound.is_printed;
+}
+
+static int print_brief(const char *json)
+{
+	char *text = written_line_brief(json);
+
+	puts(text ?: json);
+	free(text);
+	return ferror(stdout) ? -EIO : 0;
 }
 
 static int print(const struct spool_alert *alert, void *arg)
@@ -82,6 +108,8 @@ static int print(const struct spool_alert *alert, void *arg)
 
 	if (ret != 1)
 		return ret;
+	if (printing->wanted->is_brief)
+		return print_brief(text);
 	if (*text)
 		puts(text);
 	return ferror(stdout) ? -EIO : 0;
@@ -104,7 +132,7 @@ int spooled_alerts_print(const struct spooled_alerts *wanted)
 	struct printing printing = { .wanted = wanted };
 	char why[SPOOL_WHY_MAX];
 	struct spool *spool;
-	int ret;
+	int ret = CMD_OK;
 
 	if (access(wanted->path, R_OK)) {
 		log_error("cannot open %s: %s", wanted->path, strerror(errno));
@@ -116,7 +144,8 @@ int spooled_alerts_print(const struct spooled_alerts *wanted)
 	}
 	if (wanted->is_unwound && watching_init(&printing.watching, NULL, 0, wanted->is_json))
 		ret = cmd_no_memory();
-	else
+	printing.watching.is_brief = wanted->is_brief;
+	if (!ret)
 		ret = print_all(spool, &printing);
 	watching_deinit(&printing.watching);
 	spool_close(spool);

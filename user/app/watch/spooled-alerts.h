@@ -13,6 +13,7 @@ struct spooled_alerts {
 	uint64_t since_ns; /* CLOCK_REALTIME */
 	uint32_t last; /* so many; 0: all */
 	bool is_json;
+	bool is_brief; /* see watching.is_brief */
 	bool is_unwound; /* once more, with the names that are known now */
 };
 

@@ -10,6 +10,7 @@
 #include "app/watch/expectation.h"
 #include "base/time.h"
 #include "out/json.h"
+#include "out/line.h"
 
 static void put_flags(struct json *json, const char *name, const void *object)
 {
@@ -98,19 +99,23 @@ static void put_function(struct json *json, const struct status_profile *profile
 			 const struct armed_guard *guard)
 {
 	uint32_t function = status_function(profile, guard);
+	const struct samples_function *of;
 	const struct samples_object *object;
 
 	if (function == SAMPLES_NONE) {
 		json_null(json, "module");
 		json_null(json, "build_id");
 		json_null(json, "function");
+		json_null(json, "name");
 		json_null(json, "plan");
 		return;
 	}
-	object = &profile->samples.objects[profile->samples.functions[function].object];
+	of = &profile->samples.functions[function];
+	object = &profile->samples.objects[of->object];
 	json_string(json, "module", object->path);
 	json_string(json, "build_id", object->build_id[0] ? object->build_id : NULL);
-	json_string(json, "function", profile->samples.functions[function].name);
+	json_string(json, "function", of->name);
+	line_put_name(json, object->path, of->offset, of->name);
 	json_real(json, "plan", status_plan(profile, guard->index));
 }
 
@@ -257,23 +262,20 @@ static const struct field module_fields[] = {
 /* A line of a guard or type; its fields that come from the profile are the caller's. */
 static void begin_line(struct json *json, const char *kind, const struct status_profile *profile)
 {
-	json_object(json, NULL);
-	json_string(json, "kind", kind);
+	line_begin(json, kind, 0);
 	json_u64(json, "profile", profile->armed->id);
 }
 
 static void end_line(struct json *json)
 {
-	json_end(json);
-	json_end_line(json, stdout);
+	line_end(json, stdout);
 }
 
 static void json_profile(struct json *json, const struct status_profile *profile)
 {
 	double expected = status_expected(profile), late = expectation_late(profile);
 
-	json_object(json, NULL);
-	json_string(json, "kind", "profile");
+	line_begin(json, "profile", 0);
 	fields_json(json, status_profile_fields, profile->armed);
 	if (expected >= 0)
 		json_real(json, "novel_expected", expected);
@@ -312,8 +314,7 @@ static void json_target(struct json *json, const struct status *status,
 	struct replaced replaced;
 
 	status_replaced(status, target, &replaced);
-	json_object(json, NULL);
-	json_string(json, "kind", "target");
+	line_begin(json, "target", 0);
 	fields_json(json, status_target_fields, target);
 	json_string(json, "replaced", replaced_name(&replaced));
 	json_u64(json, "unguarded", replaced.nr_pids);

@@ -273,6 +273,7 @@ static bool fold(struct watching *watching, const struct diagnosis *diagnosis,
 		.seq = record->seq,
 		.type = record->profile_id ? record->type_id : 0,
 		.pid = record->pid,
+		.group = alert_unit_group(&diagnosis->alert),
 		.is_novel = record->kind == PERFGUARD_RECORD_KIND_NOVEL,
 	};
 	uint64_t id;
@@ -352,6 +353,7 @@ static int take_novel(struct watching *watching, const struct record *record)
 
 	ret = diagnosis_init(&diagnosis, &watching->identities, &watching->cache, record);
 	diagnosis.alert.hotpath = &diagnosis.hotpath;
+	diagnosis.alert.is_brief = watching->is_brief;
 	if (!ret)
 		ret = fold(watching, &diagnosis, NULL, FOLD_NOVEL) ?
 			      keep(watching, &diagnosis) :
@@ -409,6 +411,7 @@ static int take_late(struct watching *watching, const struct record *record)
 		watching->nr_late++;
 	unit->is_counted = true;
 	ret = diagnosis_init(&diagnosis, &watching->identities, &watching->cache, record);
+	diagnosis.alert.is_brief = watching->is_brief;
 	if (!ret)
 		ret = diagnosis_add(&diagnosis, watching->unwinder, unit);
 	if (!ret)

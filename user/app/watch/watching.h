@@ -37,6 +37,7 @@ struct late_clients {
 
 struct watching {
 	bool is_json;
+	bool is_brief; /* JSON: without stacks, functions and contexts */
 	struct alert_sink *sink; /* NULL: they go to stdout, by is_json */
 	uint32_t nr_late; /* late units so far, each counted once */
 	struct link *link; /* NULL: what is armed is not known */

@@ -9,7 +9,9 @@
 #include "base/syscall-name.h"
 #include "base/time.h"
 #include "data/stack-copy.h"
+#include "out/alert/alert-head.h"
 #include "out/fields.h"
+#include "out/line.h"
 #include "out/text.h"
 
 /* Functions of a unit that are listed, those with most time first. */
@@ -53,11 +55,14 @@ static void json_syscall(struct json *json, uint32_t number)
 
 static void json_frame(struct json *json, const struct frame *frame)
 {
+	const struct hotpath_place place = hotpath_place(frame);
+
 	json_object(json, NULL);
 	json_string(json, "module", frame->module);
 	json_string(json, "build_id", frame->build_id);
 	json_u64(json, "offset", frame->module ? frame->offset : frame->pc);
 	json_string(json, "function", frame->function);
+	line_put_name(json, place.module, place.offset, place.function);
 	json_u64_or_null(json, "function_offset", frame->function_offset, frame->function);
 	/* So that places in a function without a name are known to be in the same one. */
 	if (!frame->function && frame->start && frame->start <= frame->pc && frame->module)
@@ -123,9 +128,10 @@ static const struct field place_fields[] = {
 static void json_place(struct json *json, const struct hotpath_place *place)
 {
 	fields_json(json, place_fields, place);
+	line_put_name(json, place->module, place->offset, place->function);
 }
 
-static void json_hotpath(struct json *json, const struct hotpath *hotpath)
+static void json_hotpath(struct json *json, const struct hotpath *hotpath, bool is_brief)
 {
 	json_array(json, "hot_path");
 	for (uint32_t i = 0; i < hotpath->nr_steps; i++) {
@@ -141,6 +147,8 @@ static void json_hotpath(struct json *json, const struct hotpath *hotpath)
 		json_end(json);
 	}
 	json_end(json);
+	if (is_brief)
+		return;
 	json_array(json, "functions");
 	for (uint32_t i = 0; i < hotpath->nr_functions && i < MAX_FUNCTIONS; i++) {
 		const struct hotpath_function *function = &hotpath->functions[i];
@@ -158,6 +166,8 @@ static void json_hotpath(struct json *json, const struct hotpath *hotpath)
 
 static void json_stacks(struct json *json, const struct alert *alert)
 {
+	if (alert->is_brief)
+		return;
 	json_array(json, "stacks");
 	for (uint32_t i = 0; i < alert->nr_stacks; i++)
 		json_stack(json, &alert->stacks[i]);
@@ -168,7 +178,7 @@ void alert_where_json(struct json *json, const struct alert *alert)
 {
 	json_stacks(json, alert);
 	if (alert->hotpath)
-		json_hotpath(json, alert->hotpath);
+		json_hotpath(json, alert->hotpath, alert->is_brief);
 }
 
 static void json_reason(struct json *json, const struct reason *reason)
@@ -226,6 +236,7 @@ static void json_contexts(struct json *json, const struct alert *alert)
 
 		json_object(json, NULL);
 		fields_json(json, met_fields, met);
+		line_put_name(json, met->module, met->offset, met->function);
 		if (met->context.units)
 			json_double(json, "usual", reason_usual(&met->context));
 		else
@@ -321,11 +332,12 @@ static void json_verdict(struct json *json, const struct alert *alert)
 	}
 	if (!alert->hotpath)
 		return;
-	json_hotpath(json, alert->hotpath);
+	json_hotpath(json, alert->hotpath, alert->is_brief);
 	if (!alert->reason)
 		return;
 	json_reason(json, alert->reason);
-	json_contexts(json, alert);
+	if (!alert->is_brief)
+		json_contexts(json, alert);
 	json_last_syscall(json, alert);
 	json_lock(json, alert->lock);
 	json_u64(json, "count", 1);
@@ -365,17 +377,38 @@ static void json_unit(struct json *json, const struct alert *alert)
 	json_stacks(json, alert);
 }
 
+uint64_t alert_unit_group(const struct alert *alert)
+{
+	const struct record *record = alert->record;
+	bool is_novel = record->kind == PERFGUARD_RECORD_KIND_NOVEL;
+	uint64_t path;
+
+	if (!alert->hotpath)
+		return 0;
+	path = is_novel ? FOLD_NOVEL : alert_is_stop(record) ? FOLD_STOPPED :
+						  hotpath_hash(alert->hotpath);
+	return alert_group(is_novel ? "novel" : "late", alert->exe, alert->build_id,
+			   record->profile_id ? record->type_id : 0, path);
+}
+
 int alert_json(struct json *json, FILE *file, const struct alert *alert,
 	       const char *kind)
 {
 	const struct record *record = alert->record;
-	char time[TIME_TEXT_MAX];
+	bool is_lost = record->kind == PERFGUARD_RECORD_KIND_LOST;
+	char incident[ALERT_INCIDENT_MAX];
+	const struct alert_head head = {
+		.kind = kind,
+		.time_ns = record->time_ns,
+		.seq = record->seq,
+		.incident = is_lost ? NULL : incident,
+		.group = alert_unit_group(alert),
+	};
 
-	json_object(json, NULL);
-	json_string(json, "kind", kind);
-	json_u64(json, "seq", record->seq);
-	json_string(json, "time", time_format(record->time_ns, time));
-	if (record->kind == PERFGUARD_RECORD_KIND_LOST) {
+	snprintf(incident, sizeof(incident), "unit/%" PRIu32 "/%" PRIu32 "/%" PRIu64, record->pid,
+		 record->tid, record->unit);
+	alert_head_json(json, &head);
+	if (is_lost) {
 		json_u64(json, "lost", record->lost);
 	} else {
 		json_unit(json, alert);
@@ -389,8 +422,7 @@ int alert_json(struct json *json, FILE *file, const struct alert *alert,
 			json_bool(json, "cut", true);
 		json_verdict(json, alert);
 	}
-	json_end(json);
-	return json_end_line(json, file);
+	return line_end(json, file);
 }
 
 static void put_function(struct json *json, const char *name, const void *object)
@@ -415,7 +447,7 @@ static void put_elapsed(struct json *json, const char *name, const void *object)
 #define AT(member, name, ...) FIELD(struct fold_window, member, name, ##__VA_ARGS__)
 
 static const struct field folded_fields[] = {
-	AT(subject.seq, "seq"), AT(subject.exe, "exe"), AT(subject.build_id, "build_id"),
+	AT(subject.exe, "exe"), AT(subject.build_id, "build_id"),
 	AT(subject.pid, "pid"), AT(subject.comm, "comm"),
 	AT(subject.type, "type", .empty = FIELD_NULL),
 	AT(subject.type_name, "type_name"), AT(subject.is_novel, "novel"),
@@ -429,29 +461,23 @@ static const struct field folded_fields[] = {
 int alert_folded_json(struct json *json, FILE *file, const struct fold_window *window,
 		      uint64_t window_ns, uint64_t time_ns)
 {
-	char time[TIME_TEXT_MAX];
+	const struct alert_head head = {
+		.kind = "repeated",
+		.time_ns = time_ns,
+		.seq = window->subject.seq,
+		.group = window->subject.is_various ? 0 : window->subject.group,
+	};
 
-	json_object(json, NULL);
-	json_string(json, "kind", "repeated");
-	json_string(json, "time", time_format(time_ns, time));
+	alert_head_json(json, &head);
 	json_u64(json, "window_ns", window_ns);
 	fields_json(json, folded_fields, window);
-	json_end(json);
-	return json_end_line(json, file);
-}
-
-static void put_null(struct json *json, const char *name, const void *object)
-{
-	(void)object;
-	json_null(json, name);
+	return line_end(json, file);
 }
 
 #undef AT
 #define AT(member, name) FIELD(struct alert_level, member, name)
 
 static const struct field level_fields[] = {
-	FIELD_BY(put_null, "seq"),
-	FIELD_AS(FIELD_TIME, struct alert_level, time_ns, "time"),
 	AT(exe, "exe"), AT(profile_id, "profile"), AT(limit_ns, "threshold_ns"),
 	{ 0 },
 };
@@ -476,21 +502,24 @@ static const struct field regression_fields[] = {
 
 int alert_level_json(struct json *json, FILE *file, const struct alert_level *level)
 {
-	json_object(json, NULL);
-	json_string(json, "kind", "level");
+	char incident[ALERT_INCIDENT_MAX];
+	const struct alert_head head = {
+		.kind = "level",
+		.time_ns = level->time_ns,
+		.incident = incident,
+		.group = alert_group("level", level->exe, NULL, level->type->id, 0),
+		.is_over = !level->regression->is_on,
+	};
+
+	snprintf(incident, sizeof(incident), "level/%" PRIu32 "/%" PRIu32, level->profile_id,
+		 level->type->id);
+	alert_head_json(json, &head);
 	fields_json(json, level_fields, level);
 	json_u64(json, "type", level->type->id);
 	json_string(json, "type_name", level->type->name);
 	fields_json(json, regression_fields, level->regression);
-	json_end(json);
-	return json_end_line(json, file);
+	return line_end(json, file);
 }
-
-static const struct field starvation_alert_fields[] = {
-	FIELD_BY(put_null, "seq"),
-	FIELD_AS(FIELD_TIME, struct alert_starvation, time_ns, "time"),
-	{ 0 },
-};
 
 static const struct field starvation_fields[] = {
 	FIELD(struct starvation, is_on, "starved"),
@@ -502,9 +531,15 @@ static const struct field starvation_fields[] = {
 
 int alert_starvation_json(struct json *json, FILE *file, const struct alert_starvation *alert)
 {
-	json_object(json, NULL);
-	json_string(json, "kind", "starved");
-	fields_json(json, starvation_alert_fields, alert);
+	const struct alert_head head = {
+		.kind = "starved",
+		.time_ns = alert->time_ns,
+		.incident = "starved",
+		.group = alert_group("starved", NULL, NULL, 0, 0),
+		.is_over = !alert->starvation->is_on,
+	};
+
+	alert_head_json(json, &head);
 	fields_json(json, starvation_fields, alert->starvation);
 	json_array(json, "cpu");
 	for (uint32_t i = 0; i < alert->nr_users; i++) {
@@ -515,6 +550,5 @@ int alert_starvation_json(struct json *json, FILE *file, const struct alert_star
 		json_end(json);
 	}
 	json_end(json);
-	json_end(json);
-	return json_end_line(json, file);
+	return line_end(json, file);
 }

@@ -6,10 +6,13 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "base/hash-index.h"
 #include "base/time.h"
 #include "base/utf8.h"
 #include "out/address.h"
+#include "out/alert/alert-head.h"
 #include "out/alert/alert.h"
+#include "out/line.h"
 #include "out/request-report.h"
 #include "out/text.h"
 
@@ -310,18 +313,34 @@ static void json_there(struct json *json, const struct alert_request *alert)
 		json_end(json);
 }
 
+uint64_t alert_request_group(const struct alert_request *alert)
+{
+	char cause[PARAGRAPH_MAX];
+
+	alert_request_label(&alert->record->request, cause, sizeof(cause));
+	return alert_group("request", alert->exe, NULL, alert->record->type_id,
+			   hash_fnv1a(HASH_FNV1A, cause, strlen(cause)));
+}
+
 int alert_request_json(struct json *json, FILE *file, const struct alert_request *alert)
 {
 	const struct record *record = alert->record;
 	uint32_t state = record->request.state;
 	uint32_t part = record->request.part <= REQUEST_NR_PARTS ? record->request.part : 0;
 	const struct request_parts parts = alert_request_parts(&record->request);
-	char time[TIME_TEXT_MAX], text[PARAGRAPH_MAX];
+	char text[PARAGRAPH_MAX], incident[ALERT_INCIDENT_MAX];
+	const struct alert_head head = {
+		.kind = "request",
+		.time_ns = record->time_ns,
+		.seq = record->seq,
+		.incident = incident,
+		.group = alert_request_group(alert),
+		.is_over = state != PERFGUARD_REQUEST_STATE_LASTS,
+	};
 
-	json_object(json, NULL);
-	json_string(json, "kind", "request");
-	json_u64(json, "seq", record->seq);
-	json_string(json, "time", time_format(record->time_ns, time));
+	snprintf(incident, sizeof(incident), "request/%" PRIu32 "/%" PRIu64,
+		 record->request.connection, record->request.begin_ns);
+	alert_head_json(json, &head);
 	json_string(json, "state", state < sizeof(states) / sizeof(states[0]) ? states[state] : NULL);
 	json_string(json, "exe", alert->exe);
 	json_string(json, "cgroup", alert->cgroup);
@@ -342,6 +361,5 @@ int alert_request_json(struct json *json, FILE *file, const struct alert_request
 	if (alert->where)
 		alert_where_json(json, alert->where);
 	json_there(json, alert);
-	json_end(json);
-	return json_end_line(json, file);
+	return line_end(json, file);
 }

@@ -74,6 +74,9 @@ void alert_request_text(FILE *file, const struct alert_request *alert, bool is_a
 			bool has_path);
 
 /* A line of kind "request".  Returns what json_end_line() does. */
+/* See alert_head.group: by program, type and cause. */
+uint64_t alert_request_group(const struct alert_request *alert);
+
 int alert_request_json(struct json *json, FILE *file, const struct alert_request *alert);
 
 #endif /* _USER_OUT_ALERT_ALERT_REQUEST_H */

@@ -69,6 +69,7 @@ struct alert {
 	uint32_t loop; /* as the report counts them, of its own number in its
 			* image for watch; 0 if not known */
 	uint64_t running_ns; /* of a unit that still runs: its time by now */
+	bool is_brief; /* as JSON: without stacks, functions and contexts */
 	bool is_cut; /* its thread ended, or ran another program, inside of it */
 	uint32_t nr_stacks;
 	struct alert_stack *stacks;
@@ -118,6 +119,9 @@ struct alert_starvation {
  */
 int alert_json(struct json *json, FILE *file, const struct alert *alert,
 	       const char *kind);
+
+/* See alert_head.group; 0 of one without a hot path. */
+uint64_t alert_unit_group(const struct alert *alert);
 
 /* A folded window, of kind "repeated".  @time_ns is CLOCK_REALTIME. */
 int alert_folded_json(struct json *json, FILE *file, const struct fold_window *window,

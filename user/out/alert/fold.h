@@ -44,6 +44,7 @@ struct fold_subject {
 	uint64_t seq;
 	uint32_t type;
 	uint32_t pid;
+	uint64_t group; /* see alert_head.group */
 	bool is_various; /* no alert was printed: there are too many places */
 	bool is_novel; /* it fits no type; else it is late */
 	bool is_request; /* no unit, but a client's request */

@@ -3,6 +3,7 @@
 #include "out/profile/difference-view.h"
 
 #include "out/json.h"
+#include "out/line.h"
 #include "out/profile/profile-view.h"
 
 static const char *const parts[SAMPLES_NR_PARTS] = {
@@ -92,8 +93,7 @@ int difference_json(FILE *file, const struct difference_view *view)
 	struct json json = { 0 };
 	int ret;
 
-	json_object(&json, NULL);
-	json_string(&json, "kind", "difference");
+	line_begin(&json, "difference", 0);
 	put_profile(&json, "before", &view->before);
 	put_profile(&json, "after", &view->after);
 	if (view->difference->pace > 0)
@@ -105,8 +105,7 @@ int difference_json(FILE *file, const struct difference_view *view)
 	for (uint32_t i = 0; i < view->difference->nr; i++)
 		put_type(&json, view, &view->difference->types[i]);
 	json_end(&json);
-	json_end(&json);
-	ret = json_end_line(&json, file);
+	ret = line_end(&json, file);
 	json_deinit(&json);
 	return ret;
 }

@@ -2,9 +2,12 @@
 
 #include "out/profile/tree.h"
 
+#include "base/duration.h"
 #include "base/syscall-name.h"
+#include "base/time.h"
 #include "data/histogram.h"
 #include "out/fields.h"
+#include "out/line.h"
 
 static void put_object(struct json *json, const char *key, const struct samples *samples,
 		       uint32_t object)
@@ -29,12 +32,32 @@ void profile_put_function(struct json *json, const char *key, const struct sampl
 	put_object(json, "module", samples, of->object);
 	json_u64(json, "offset", of->offset);
 	json_string(json, "function", of->name);
+	line_put_name(json, samples->objects[of->object].path, of->offset, of->name);
 	json_end(json);
+}
+
+static void put_seconds(struct json *json, const char *name, uint64_t seconds)
+{
+	char time[TIME_TEXT_MAX];
+
+	json_string(json, name, seconds ? time_format(seconds * NSEC_PER_SEC, time) : NULL);
+}
+
+static void put_created(struct json *json, const char *name, const void *object)
+{
+	put_seconds(json, name, ((const struct training *)object)->created_s);
+}
+
+static void put_changed(struct json *json, const char *name, const void *object)
+{
+	put_seconds(json, name, ((const struct training *)object)->changed_s);
 }
 
 static const struct field training_fields[] = {
 	FIELD(struct training, tool, "tool"),
 	FIELD(struct training, settings, "settings", .text = "  settings   %s\n"),
+	FIELD_BY(put_created, "created"),
+	FIELD_BY(put_changed, "changed"),
 	FIELD(struct training, created_s, "created_s"),
 	FIELD(struct training, changed_s, "changed_s"),
 	{ 0 },
@@ -355,8 +378,7 @@ int profile_json(FILE *file, const struct profile_view *view, bool has_hits,
 	struct json json = { 0 };
 	int ret;
 
-	json_object(&json, NULL);
-	json_string(&json, "kind", "profile");
+	line_begin(&json, "profile", 0);
 	json_string(&json, "path", view->path);
 	put_object(&json, "exe", view->samples, 0);
 	put_training(&json, view);
@@ -369,8 +391,7 @@ int profile_json(FILE *file, const struct profile_view *view, bool has_hits,
 	put_guards(&json, view, has_hits);
 	if (tree)
 		put_tree(&json, tree);
-	json_end(&json);
-	ret = json_end_line(&json, file);
+	ret = line_end(&json, file);
 	json_deinit(&json);
 	return ret;
 }
