@@ -9,6 +9,7 @@
 #include "base/duration.h"
 #include "out/page/drawing.h"
 #include "out/page/page-model.h"
+#include "out/read/written-line.h"
 #include "tap.h"
 
 enum {
@@ -305,7 +306,7 @@ static void test_hostile(void)
 /* Functions that each have few units' time: the search among them is bounded. */
 static void test_wide(void)
 {
-	size_t len, room = PAGE_MAX_LINE;
+	size_t len, room = WRITTEN_LINE_MAX;
 	char *line = malloc(room), *text;
 	clock_t began;
 	double seconds;

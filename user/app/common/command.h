@@ -23,7 +23,7 @@ enum cmd_exit {
 
 #define CMD_VERSION "0.1"
 
-extern const struct verb cmd_arm, cmd_audit, cmd_check, cmd_diff, cmd_disarm, cmd_learn;
+extern const struct verb cmd_arm, cmd_audit, cmd_check, cmd_diff, cmd_disarm, cmd_export, cmd_learn;
 extern const struct verb cmd_record, cmd_report, cmd_serve, cmd_show, cmd_status, cmd_top;
 extern const struct verb cmd_train, cmd_watch;
 

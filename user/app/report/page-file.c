@@ -2,16 +2,16 @@
 
 #include "app/report/page-file.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/common/alert-lines.h"
 #include "app/common/command.h"
 #include "base/log.h"
 #include "out/page/page.h"
 #include "out/profile/profile-view.h"
+#include "out/read/written-line.h"
 #include "store/file.h"
 #include "store/profile-file.h"
 
@@ -51,70 +51,9 @@ static void loaded_deinit(struct loaded *loaded)
 	model_deinit(&loaded->model);
 }
 
-/*
- * The next line of @file into @line, which has room for PAGE_MAX_LINE + 1 bytes: of a
- * longer one so many, and the rest is skipped.  Returns false at the end.
- */
-static bool read_line(FILE *file, char *line, size_t *ret_len)
+static int take_line(void *arg, const char *line, size_t len)
 {
-	int character;
-
-	for (*ret_len = 0; (character = getc_unlocked(file)) != EOF && character != '\n';)
-		if (*ret_len <= PAGE_MAX_LINE)
-			line[(*ret_len)++] = (char)character;
-	return *ret_len || character == '\n';
-}
-
-static int read_lines(struct page *page, FILE *file, const char *name)
-{
-	char *line = malloc(PAGE_MAX_LINE + 1);
-	int ret = line ? 0 : -ENOMEM;
-	size_t len;
-
-	while (!ret && read_line(file, line, &len))
-		if (len)
-			ret = page_add_line(page, line, len);
-	free(line);
-	if (ret)
-		return cmd_no_memory();
-	if (ferror(file)) {
-		log_error("cannot read %s: %s", name, strerror(errno));
-		return CMD_FAILED;
-	}
-	return CMD_OK;
-}
-
-static int read_input(struct page *page, const char *path)
-{
-	FILE *file;
-	int ret;
-
-	if (!strcmp(path, "-"))
-		return read_lines(page, stdin, "standard input");
-	file = fopen(path, "re");
-	if (!file) {
-		log_error("cannot open %s: %s", path, strerror(errno));
-		return CMD_FAILED;
-	}
-	ret = read_lines(page, file, path);
-	fclose(file);
-	return ret;
-}
-
-/* A file of something else is a mistake, and no page of nothing. */
-static int check_lines(const struct page *page, const char *path)
-{
-	uint64_t nr = page_nr_lines(page), nr_broken = page_nr_broken(page);
-
-	if (nr && nr == nr_broken) {
-		log_error("%s has no line of JSON as 'pg-collect watch --json' and 'audit --json' "
-			  "write them", path);
-		return CMD_FAILED;
-	}
-	if (nr_broken)
-		log_warning("%" PRIu64 " of %" PRIu64 " lines of %s could not be read",
-			    nr_broken, nr, path);
-	return CMD_OK;
+	return page_add_line(arg, line, len);
 }
 
 static int write_page(const struct page *page, const char *path)
@@ -144,9 +83,9 @@ int page_file_write(const struct page_file *of)
 	if (!ret && loaded.has_view)
 		page_set_profile(page, &loaded.view);
 	if (!ret)
-		ret = read_input(page, of->input);
+		ret = alert_lines_read(of->input, take_line, page);
 	if (!ret)
-		ret = check_lines(page, of->input);
+		ret = alert_lines_check(of->input, page_nr_lines(page), page_nr_broken(page));
 	if (!ret)
 		ret = write_page(page, of->output);
 	page_free(page);
@@ -161,7 +100,7 @@ static ssize_t take_bytes(void *cookie, const char *bytes, size_t size)
 
 	for (size_t i = 0; i < size; i++) {
 		if (bytes[i] != '\n') {
-			if (stream->len <= PAGE_MAX_LINE)
+			if (stream->len <= WRITTEN_LINE_MAX)
 				stream->line[stream->len++] = bytes[i];
 			continue;
 		}
@@ -184,7 +123,7 @@ int page_stream_open(struct page_stream *stream, const char *output)
 
 	if (ret)
 		return ret;
-	*stream = (struct page_stream){ .page = page_new(), .line = malloc(PAGE_MAX_LINE + 1) };
+	*stream = (struct page_stream){ .page = page_new(), .line = malloc(WRITTEN_LINE_MAX + 1) };
 	if (stream->page && stream->line)
 		stream->file =
 			fopencookie(stream, "w", (cookie_io_functions_t){ .write = take_bytes });

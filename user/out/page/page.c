@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "out/read/json-value.h"
 #include "out/page/page-model.h"
+#include "out/read/json-value.h"
+#include "out/read/written-line.h"
 
 enum {
 	MAX_NOTES = 20 * 1000,
@@ -88,9 +89,6 @@ static bool is_one_of(const char *text, const char *const *names, size_t nr, siz
 static int take(struct page *page, const json_t *object, const char *kind, const char *text,
 		size_t len)
 {
-	static const char *const incident_names[] = {
-		"late", "ended", "novel", "slow", "request", "slow-request",
-	};
 	static const char *const note_names[NOTE_NR_KINDS] = {
 		[NOTE_LEVEL] = "level",
 		[NOTE_STARVED] = "starved",
@@ -108,8 +106,7 @@ static int take(struct page *page, const json_t *object, const char *kind, const
 	/* Of a unit it is when it was reported, which is later than when it began. */
 	if (time_ns > value_u64(object, "elapsed_ns"))
 		note_time(page, time_ns - value_u64(object, "elapsed_ns"));
-	if (is_one_of(kind, incident_names, sizeof(incident_names) / sizeof(*incident_names),
-		      &index))
+	if (incident_is_of(kind))
 		return incidents_add(&page->incidents, object, text, len);
 	if (!strcmp(kind, "lost"))
 		page->nr_lost += value_u64(object, "lost");
@@ -121,7 +118,7 @@ static int take(struct page *page, const json_t *object, const char *kind, const
 
 int page_add_line(struct page *page, const char *line, size_t len)
 {
-	json_t *object = len <= PAGE_MAX_LINE ? value_parse(line, len) : NULL;
+	json_t *object = len <= WRITTEN_LINE_MAX ? value_parse(line, len) : NULL;
 	const char *kind = value_text(object, "kind");
 	int ret = 0;
 

@@ -14,10 +14,7 @@
 struct page;
 struct profile_view;
 
-enum {
-	PAGE_MAX_BYTES = 500 * 1024,
-	PAGE_MAX_LINE = 1024 * 1024, /* bytes; a longer one counts as broken */
-};
+enum { PAGE_MAX_BYTES = 500 * 1024 };
 
 /* NULL without memory. */
 struct page *page_new(void);

@@ -34,6 +34,18 @@ const char *incident_kind_name(enum incident_kind kind)
 	return names[kind];
 }
 
+bool incident_is_of(const char *kind)
+{
+	static const char *const kinds[] = {
+		"late", "ended", "novel", "slow", "request", "slow-request",
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(kind, kinds[i]))
+			return true;
+	return false;
+}
+
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
 	return text ? hash_fnv1a(hash, text, strlen(text) + 1) : hash_fnv1a(hash, "\1", 1);
@@ -62,7 +74,8 @@ static enum incident_kind kind_of(const json_t *object, const char *name)
 /* @begin_ns is of a request. */
 static uint64_t id_of(const json_t *object, enum incident_kind kind, uint64_t begin_ns)
 {
-	uint64_t hash = hash_number(HASH_FNV1A, value_u64(object, "pid"));
+	uint64_t hash = hash_number(hash_text(HASH_FNV1A, value_text(object, "boot_id")),
+				    value_u64(object, "pid"));
 
 	if (!incident_is_request(kind))
 		return hash_number(hash_number(hash_number(hash, kind == INCIDENT_NOVEL),

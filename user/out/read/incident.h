@@ -59,7 +59,10 @@ struct incidents {
 	uint64_t nr_left_out; /* lines of incidents that were too many */
 };
 
-/* Take a line of kind "late", "ended", "novel", "slow", "request" or "slow-request". */
+/* Return: true if lines of this kind are of incidents. */
+bool incident_is_of(const char *kind);
+
+/* Take such a line. */
 int incidents_add(struct incidents *incidents, const json_t *object, const char *text, size_t len);
 void incidents_deinit(struct incidents *incidents);
 

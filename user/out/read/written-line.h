@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+enum { WRITTEN_LINE_MAX = 1024 * 1024 }; /* bytes; a longer one counts as broken */
+
 /*
  * The line without what makes an alert long: stacks, functions, contexts.  To be freed; NULL
  * without memory, or if @line is no object.

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Lines of JSON that were written before: in a file, on standard input, or in a spool.
+ */
+#ifndef _USER_APP_COMMON_ALERT_LINES_H
+#define _USER_APP_COMMON_ALERT_LINES_H
+
+#include <stddef.h>
+
+/* Takes a line without its newline.  Returns 0 or -ENOMEM. */
+typedef int (*alert_line_fn)(void *arg, const char *line, size_t len);
+
+/*
+ * Hand out the lines of @path, "-" being standard input; of one that is too long so much that it
+ * shows.  Returns an enum cmd_exit; what is wrong was reported.
+ */
+int alert_lines_read(const char *path, alert_line_fn fn, void *arg);
+
+/* The same for its reader: all lines broken are a mistake, some are worth a warning. */
+int alert_lines_check(const char *path, unsigned long long nr, unsigned long long nr_broken);
+
+#endif /* _USER_APP_COMMON_ALERT_LINES_H */
