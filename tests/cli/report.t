@@ -5,7 +5,7 @@
 # shellcheck source-path=SCRIPTDIR source=tap.sh
 . "${0%/*}/tap.sh"
 
-plan 19
+plan 25
 
 make_profile=${MAKE_PROFILE:-$(cd "${0%/*}/../.." && pwd)/${BUILD:-build}/tests/unit/make-profile}
 cd "$scratch" || exit 1
@@ -85,13 +85,29 @@ run report --profile example.pgp -o page.html -
 "$make_profile" names names.pgp
 run report --profile names.pgp -o page.html late.json
 facts '"?[31m" in raw and all(c.isprintable() or c == "\n" for c in raw)' "names that are no text are shown as such"
+"$make_profile" spool late.spool < late.json
+run report -o spooled.html late.spool
+[ "$code" = 0 ] && grep -q "1 of 6 lines of late.spool could not be read" err
+ok $? "a spool is recognised"
+run report -o page.html late.json
+cmp -s page.html spooled.html
+ok $? "and makes the same page"
+head -c 4000 late.spool > damaged.spool
+refused 1 "damaged.spool" "one that is damaged is refused" report -o x.html damaged.spool
+refused 2 "leave out --profile" "live has types of its own" report --profile example.pgp -o x.html live
+if [ -e /sys/module/perfguard ]; then
+	skip "the module is loaded"
+else
+	refused 3 "module is not loaded|/dev/perfguard|kernel .* is too old" "live without the module" report -o x.html live
+fi
 refused 2 "give the file to write: -o FILE" "no output" report late.json
 refused 2 "give one file of JSON" "no input" report -o page.html
 refused 1 "cannot open nothing.json: No such file" "an input that is not there" report -o page.html nothing.json
 refused 1 "page.html is not a profile" "a profile that is none" report --profile page.html -o new.html late.json
 refused 1 "cannot write .*no-such-directory" "an output that cannot be written, before the work" \
 	report -o /no-such-directory/page.html late.json
-refused 1 "has no line of JSON" "a file of something else" report -o new.html example.pgp
+refused 1 "has no line of JSON" "a file of something else" report -o new.html /bin/sh
+refused 1 "is not a spool" "a profile is no spool" report -o new.html example.pgp
 [ ! -e new.html ]
 ok $? "and then no page is left"
 finish

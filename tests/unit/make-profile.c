@@ -22,6 +22,7 @@
 #include "binary/file/elf.h"
 #include "fixture.h"
 #include "store/profile-file.h"
+#include "store/spool.h"
 
 static const struct training training = {
 	.tool = "0.1",
@@ -497,6 +498,28 @@ static int load(const char *path)
 	return 0;
 }
 
+/* Of the lines on standard input. */
+static int make_spool(const char *path)
+{
+	const struct spool_bounds bounds = { 1 << 24, 1000 };
+	char why[SPOOL_WHY_MAX], *line = NULL;
+	struct spool *spool;
+	size_t size = 0;
+	int ret = spool_open(path, &bounds, &spool, why);
+
+	for (uint64_t seq = 1; !ret && getline(&line, &size, stdin) > 0; seq++) {
+		const struct spool_alert alert = {
+			.load = "boot/1", .seq = seq, .time_ns = seq, .kind = "late",
+			.json = strtok(line, "\n"), .text = "",
+		};
+
+		ret = spool_add(spool, &alert, why);
+	}
+	free(line);
+	spool_close(spool);
+	return ret != 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 2 ? argv[1] : "", *path = argv[2];
@@ -550,7 +573,9 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(what, "load"))
 		return load(path);
-	fprintf(stderr, "usage: %s example|recorded|here|random|wide|large|names|again|load|seconds FILE [N]\n",
+	if (!strcmp(what, "spool"))
+		return make_spool(path);
+	fprintf(stderr, "usage: %s example|recorded|here|random|wide|large|names|again|load|seconds|spool FILE [N]\n",
 		argv[0]);
 	return 2;
 }

@@ -8,9 +8,11 @@
 
 #include "base/duration.h"
 #include "out/page/drawing.h"
+#include "out/page/live-types.h"
 #include "out/page/page-model.h"
 #include "out/read/written-line.h"
 #include "tap.h"
+#include "train/samples/times.h"
 
 enum {
 	MANY = 1000,
@@ -357,9 +359,40 @@ static void test_axis(void)
 	ok(has("2026-01-02 03:00:09.000 to 2026-01-02 03:00:17.500 UTC"), "its head has the whole span");
 }
 
+/* Of the module's counters: a type that is known, one that is only short, and no type. */
+static void test_live(void)
+{
+	static struct live_type types[3] = {
+		{ .id = 7, .name = "serve_api, <b>", .units = 900, .late = 9, .time_ns = 900 * NSEC_PER_MSEC,
+		  .limit_ns = 8 * NSEC_PER_MSEC, .least_ns = NSEC_PER_MSEC / 4 },
+		{ .id = 8, .units = 100, .time_ns = 100 * NSEC_PER_MSEC, .least_ns = NSEC_PER_MSEC },
+		{ .units = 1, .time_ns = NSEC_PER_MSEC },
+	};
+	struct live_program program = { "/usr/sbin/made", 1, types, 3 };
+	const struct live_programs programs = { &program, 1, UINT64_C(1767323045) * NSEC_PER_SEC };
+	const struct live_programs none = { .now_ns = 1 };
+
+	for (int i = 0; i < 100; i++)
+		times_add(&types[0].times, (uint64_t)(1 + i % 5) * NSEC_PER_MSEC);
+	times_add(&types[1].times, 0);
+	begin();
+	page_set_live(page, &programs);
+	ok(has("<h2 id=live>Types of units now</h2>") && has("at 2026-01-02 03:04:05.000 UTC") &&
+	   has("<caption>made, guarded for"), "what is armed now is on the page");
+	ok(has("serve_api, &lt;b&gt;") && has("<td class=n>900<td class=n>89.9") &&
+	   has("<td class=n>9<td class=n>1.00 ms"), "a type with units, late ones and its mean");
+	ok(has("<td class=n>8.00 ms<td class=picture><svg") &&
+	   has("<td class=n>&lt;&nbsp;1.00 ms"), "its limit and distribution; a time that is only short");
+	ok(has("no type, or none yet"), "and units of no type");
+	begin();
+	page_set_live(page, &none);
+	ok(has("No program is guarded by a profile."), "where nothing is armed that is said");
+}
+
 int main(void)
 {
-	plan(22);
+	plan(27);
+	test_live();
 	test_alike();
 	test_lines_of_one();
 	test_size();

@@ -356,8 +356,19 @@ def watch_a_profile():
        max(map(len, printed.splitlines())) < 80, "people read it, too")
     for line in printed.splitlines():
         note(line)
-    status = collect("status", "--json").stdout.splitlines()
-    in_schema(Watch.all_lines() + [json.loads(line) for line in status],
+    made = collect("report", "-o", "/tmp/85.html", "live")
+    page = pathlib.Path("/tmp/85.html").read_text(encoding="utf-8") if not made.returncode else ""
+    # Those that are sampled have a picture; the alerts are those that the module still has.
+    missing = [words for words in ("Types of units now", "guarded for", "In detail")
+               if words not in page]
+    live = page.partition("id=live>")[2]
+    rows, pictures = live.count("<tr><td"), live.count("<td class=picture><svg")
+    status = [json.loads(line) for line in collect("status", "--json").stdout.splitlines()]
+    counted = sum(line["kind"] == "type" and line["units"] + line["late"] > 0 for line in status)
+    # Of those with few units the module has the times of none, maybe; twelve are shown.
+    ok(not missing and rows == min(counted, 12) and 0 < pictures <= rows,
+       f"a page of what is armed now: {rows} of {counted} types, {pictures} distributions, {missing}")
+    in_schema(Watch.all_lines() + status,
               ("late", "ended", "level", "target", "process", "profile", "guard", "type", "hook",
                "module"), "all that watch and status have printed is in the schema")
     collect("disarm", "--all")

@@ -16,10 +16,7 @@
 #include "base/time.h"
 #include "out/text.h"
 
-enum {
-	FILE_WIDTH = 100, /* where it is no terminal's */
-	MAX_TRIES = 30, /* while the module cannot answer */
-};
+enum { FILE_WIDTH = 100 }; /* where it is no terminal's */
 
 static int width_of(FILE *file)
 {
@@ -66,26 +63,14 @@ static void print_table(const struct top_reader *reader, const struct top_table 
 	}
 }
 
-static int read_patiently(struct top_reader *reader)
-{
-	int error = top_reader_read(reader);
-
-	for (int i = 0; error == -EAGAIN && i < MAX_TRIES; i++) {
-		cmd_put_off(reader->link, &reader->put_off_ns);
-		time_sleep_until(time_now_ns() + NSEC_PER_SEC);
-		error = top_reader_read(reader);
-	}
-	return error;
-}
-
 static int print_once(struct top_reader *reader, const struct top_options *options)
 {
-	int error = read_patiently(reader);
+	int error = top_reader_read_patiently(reader);
 	struct top_table table;
 
 	if (!error && reader->now.nr_programs) {
 		time_sleep_until(reader->now.at_ns + options->interval_ns);
-		error = read_patiently(reader);
+		error = top_reader_read_patiently(reader);
 	}
 	if (!error)
 		error = top_reader_table(reader, &table);

@@ -5,11 +5,14 @@
 #include <errno.h>
 
 #include "app/top/program-reading.h"
+#include "app/common/command.h"
 #include "base/duration.h"
 #include "base/time.h"
 
 /* Times are shown of the last half minute to minute. */
 #define SPAN_NS (30 * NSEC_PER_SEC)
+
+enum { MAX_TRIES = 30 }; /* while the module cannot answer */
 
 void top_reader_init(struct top_reader *reader, struct link *link)
 {
@@ -92,6 +95,18 @@ int top_reader_read(struct top_reader *reader)
 	move_reading(&reader->before, &reader->now);
 	move_reading(&reader->now, &reading);
 	return 0;
+}
+
+int top_reader_read_patiently(struct top_reader *reader)
+{
+	int error = top_reader_read(reader);
+
+	for (int i = 0; error == -EAGAIN && i < MAX_TRIES; i++) {
+		cmd_put_off(reader->link, &reader->put_off_ns);
+		time_sleep_until(time_now_ns() + NSEC_PER_SEC);
+		error = top_reader_read(reader);
+	}
+	return error;
 }
 
 int top_reader_table(const struct top_reader *reader, struct top_table *ret)

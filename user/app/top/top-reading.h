@@ -33,6 +33,9 @@ void top_reader_deinit(struct top_reader *reader);
  */
 int top_reader_read(struct top_reader *reader);
 
+/* The same, but ask again for half a minute where it cannot answer just now. */
+int top_reader_read_patiently(struct top_reader *reader);
+
 /* The table of the last reading.  Returns 0 or -ENOMEM. */
 int top_reader_table(const struct top_reader *reader, struct top_table *ret);
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/duration.h"
-#include "out/read/json-value.h"
 #include "out/page/markup.h"
 #include "out/page/sections.h"
+#include "out/read/json-value.h"
 #include "out/text.h"
 
 enum {

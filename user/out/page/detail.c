@@ -7,9 +7,9 @@
 #include "base/duration.h"
 #include "out/page/account-bar.h"
 #include "out/page/drawing.h"
-#include "out/read/json-value.h"
 #include "out/page/markup.h"
 #include "out/page/sections.h"
+#include "out/read/json-value.h"
 #include "out/text.h"
 
 enum {

@@ -10,9 +10,9 @@
 #include "base/array.h"
 #include "base/duration.h"
 #include "data/histogram.h"
-#include "out/read/incident.h"
 #include "out/page/markup.h"
 #include "out/page/sections.h"
+#include "out/read/incident.h"
 #include "out/text.h"
 
 static void put_key(FILE *file, const struct bar_part *part)

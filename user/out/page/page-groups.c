@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "out/read/json-value.h"
 #include "out/page/page-model.h"
+#include "out/read/json-value.h"
 
 /* Those of a group are together, the slowest first. */
 static int order_by_group(const void *a, const void *b, void *arg)

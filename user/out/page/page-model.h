@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "out/read/incident.h"
 #include "out/page/page.h"
+#include "out/read/incident.h"
 
 enum note_kind {
 	NOTE_LEVEL, /* a type that has become slower, or is back */
@@ -45,6 +45,7 @@ struct page {
 	uint64_t begin_ns; /* of all that has a time; 0: nothing has */
 	uint64_t end_ns;
 	const struct profile_view *view; /* or NULL */
+	const struct live_programs *live; /* or NULL */
 };
 
 /* Incidents that are alike. */

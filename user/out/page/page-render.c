@@ -8,9 +8,10 @@
 #include <time.h>
 
 #include "base/duration.h"
-#include "out/read/json-value.h"
+#include "out/page/live-types.h"
 #include "out/page/markup.h"
 #include "out/page/sections.h"
+#include "out/read/json-value.h"
 #include "out/text.h"
 
 enum {
@@ -87,6 +88,8 @@ static void add_noted_programs(struct program_names *programs, const struct page
 		programs_add(programs, value_text(object, "exe"));
 		json_decref(object);
 	}
+	for (uint32_t i = 0; page->live && i < page->live->nr; i++)
+		programs_add(programs, page->live->of[i].exe);
 }
 
 static void put_programs(FILE *file, const struct program_names *programs)
@@ -305,6 +308,8 @@ static int make_types(struct parts *parts, const struct page *page)
 		return -ENOMEM;
 	if (page->view)
 		types_put(file, page->view);
+	if (page->live)
+		live_types_put(file, page->live);
 	return fclose(file) ? -ENOMEM : 0;
 }
 
@@ -391,8 +396,9 @@ static void put_all(FILE *file, const struct parts *parts, const struct page *pa
 		fputs("</section>\n", file);
 	}
 	fwrite(parts->types, 1, parts->types_len, file);
-	fprintf(file, "</main>\n<footer>Made by pg-collect from %" PRIu64 " line%s of JSON."
-		"</footer>\n</body>\n</html>\n", page->nr_lines, text_plural(page->nr_lines));
+	fprintf(file, "</main>\n<footer>Made by pg-collect from %s%" PRIu64 " line%s of JSON."
+		"</footer>\n</body>\n</html>\n", page->live ? "the module's counters and " : "",
+		page->nr_lines, text_plural(page->nr_lines));
 }
 
 static void parts_deinit(struct parts *parts)

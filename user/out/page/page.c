@@ -37,6 +37,11 @@ void page_set_profile(struct page *page, const struct profile_view *view)
 	page->view = view;
 }
 
+void page_set_live(struct page *page, const struct live_programs *programs)
+{
+	page->live = programs;
+}
+
 uint64_t page_nr_lines(const struct page *page)
 {
 	return page->nr_lines;

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct live_programs;
 struct page;
 struct profile_view;
 
@@ -32,6 +33,9 @@ uint64_t page_nr_broken(const struct page *page);
 
 /* Its types and their distributions are shown as well.  It is lent until page_free(). */
 void page_set_profile(struct page *page, const struct profile_view *view);
+
+/* What is armed is shown as it is now.  It is lent likewise. */
+void page_set_live(struct page *page, const struct live_programs *programs);
 
 /* The page, of *@ret_len bytes, to be freed.  Returns 0 or -ENOMEM. */
 int page_render(const struct page *page, char **ret, size_t *ret_len);

@@ -7,9 +7,9 @@
 
 #include "base/array.h"
 #include "out/page/drawing.h"
-#include "out/read/json-value.h"
 #include "out/page/markup.h"
 #include "out/page/sections.h"
+#include "out/read/json-value.h"
 #include "out/text.h"
 
 enum { MAX_SPANS = 50 };
