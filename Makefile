@@ -25,7 +25,7 @@ Q := @
 say = @printf '  %-7s %s\n' $(1) $(2)
 endif
 
-LIBS := libnl-3.0 libnl-genl-3.0 libdw libelf capstone sqlite3 libsystemd jansson ncursesw libmicrohttpd zlib
+LIBS := libnl-3.0 libnl-genl-3.0 libdw libelf capstone sqlite3 libsystemd jansson ncursesw libmicrohttpd zlib libnats libcurl
 override CPPFLAGS += -D_GNU_SOURCE -Iinclude/uapi -Iinclude -Iuser
 ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(shell pkg-config --cflags $(LIBS))
 LDLIBS = $(shell pkg-config --libs $(LIBS)) -lm

@@ -19,8 +19,8 @@
 
 static const struct verb *const verbs[] = {
 	&cmd_check, &cmd_audit, &cmd_train, &cmd_record, &cmd_learn,
-	&cmd_show, &cmd_diff, &cmd_arm, &cmd_watch, &cmd_top, &cmd_report, &cmd_export, &cmd_status, &cmd_disarm,
-	&cmd_serve,
+	&cmd_show, &cmd_diff, &cmd_arm, &cmd_watch, &cmd_top, &cmd_report, &cmd_export, &cmd_status,
+	&cmd_disarm, &cmd_serve, &cmd_forward, &cmd_sync,
 };
 
 static void print_usage(FILE *file)

@@ -5,8 +5,8 @@
 # shellcheck source-path=SCRIPTDIR source=tap.sh
 . "${0%/*}/tap.sh"
 
-verbs="check audit train record learn show diff arm watch top report export status disarm serve"
-plan $((14 + 4 * 15 + 54))
+verbs="check audit train record learn show diff arm watch top report export status disarm serve forward sync"
+plan $((14 + 4 * 17 + 54))
 
 run
 [ "$code" = 0 ] && grep -q '^usage: pg-collect' "$scratch/out" && [ ! -s "$scratch/err" ]

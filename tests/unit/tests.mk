@@ -35,6 +35,15 @@ $(MAKE_PROFILE) $(SERVE_METRICS): %: %.o $(UNIT_LIBRARY)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+# Fills spools for tests/consumers and make eval-fleet.
+MAKE_SPOOL := $(BUILD)/tests/unit/make-spool
+
+unit-tests: $(MAKE_SPOOL)
+
+$(MAKE_SPOOL): $(BUILD)/tests/unit/make-spool.o $(UNIT_LIBRARY)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
 # Programs whose stacks test-unwind knows.  With and without frame pointers.
 VICTIMS := $(addprefix $(BUILD)/tests/unit/,victim victim-fp)
 

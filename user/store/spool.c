@@ -41,6 +41,14 @@ static const char schema[] =
 	"CREATE TABLE counts(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
 	"CREATE TABLE next(load TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;";
 
+const char spool_forwards_schema[] =
+	"CREATE TABLE IF NOT EXISTS forwards(name TEXT PRIMARY KEY, last INTEGER NOT NULL DEFAULT 0,"
+	" dropped_to INTEGER NOT NULL DEFAULT 0, passed INTEGER NOT NULL DEFAULT 0,"
+	" refused INTEGER NOT NULL DEFAULT 0, left_out INTEGER NOT NULL DEFAULT 0,"
+	" lost INTEGER NOT NULL DEFAULT 0, retries INTEGER NOT NULL DEFAULT 0,"
+	" passed_ns INTEGER NOT NULL DEFAULT 0, changed_ns INTEGER NOT NULL DEFAULT 0,"
+	" state TEXT NOT NULL DEFAULT '') WITHOUT ROWID;";
+
 static int errno_of(int code)
 {
 	switch (code & 0xff) {
@@ -173,6 +181,8 @@ static int begin_writing(struct spool *spool)
 
 	if (code == SQLITE_OK)
 		code = check_or_make(spool, true);
+	if (code == SQLITE_OK)
+		code = run(spool, spool_forwards_schema);
 	return code == SQLITE_OK ? prepare_insert(spool) : code;
 }
 
@@ -240,16 +250,26 @@ uint64_t spool_next(struct spool *spool, const char *load)
 	return number(spool, "SELECT seq FROM next WHERE load = ?", load, 1);
 }
 
+/* In a transaction: the oldest go; they are lost for forwarders that have not passed them on. */
+static int drop(struct spool *spool, uint64_t nr)
+{
+	return run_format(spool,
+			  "UPDATE forwards SET lost = lost + (SELECT count(*) FROM"
+			  "  (SELECT id FROM alerts ORDER BY id LIMIT %lld) WHERE id > last),"
+			  " dropped_to = (SELECT max(id) FROM"
+			  "  (SELECT id FROM alerts ORDER BY id LIMIT %lld));"
+			  "DELETE FROM alerts WHERE id IN"
+			  " (SELECT id FROM alerts ORDER BY id LIMIT %lld)",
+			  (long long)nr, (long long)nr, (long long)nr);
+}
+
 /* In a transaction: the oldest go until there is room for so many bytes more. */
 static int make_room(struct spool *spool, uint64_t bytes, struct spool_counts *counts)
 {
 	while (counts->alerts && (counts->alerts >= spool->bounds.alerts ||
 				  used_bytes(spool) + bytes > spool->bounds.bytes)) {
 		uint64_t nr = counts->alerts / DROP_SHARE + 1;
-		int code = run_format(spool,
-				      "DELETE FROM alerts WHERE id IN"
-				      " (SELECT id FROM alerts ORDER BY id LIMIT %lld)",
-				      (long long)nr);
+		int code = drop(spool, nr);
 
 		if (code != SQLITE_OK)
 			return code;
@@ -354,6 +374,41 @@ void spool_count(const struct spool *spool, struct spool_counts *ret)
 {
 	*ret = spool->counts;
 	ret->bytes = used_bytes(spool);
+}
+
+static uint64_t column_u64(sqlite3_stmt *select, int at)
+{
+	return (uint64_t)sqlite3_column_int64(select, at);
+}
+
+void spool_forwards(const struct spool *spool,
+		    void (*fn)(const struct spool_forward *forward, void *arg), void *arg)
+{
+	static const char sql[] =
+		"SELECT name, state, passed, refused, left_out, lost, retries, passed_ns, changed_ns,"
+		" max(0, ifnull((SELECT max(id) FROM alerts), 0) - max(last, dropped_to))"
+		" FROM forwards ORDER BY name";
+	sqlite3_stmt *select;
+
+	if (sqlite3_prepare_v2(spool->db, sql, -1, &select, NULL) != SQLITE_OK)
+		return;
+	while (sqlite3_step(select) == SQLITE_ROW) {
+		const struct spool_forward forward = {
+			.name = (const char *)sqlite3_column_text(select, 0),
+			.state = (const char *)sqlite3_column_text(select, 1),
+			.passed = column_u64(select, 2),
+			.refused = column_u64(select, 3),
+			.left_out = column_u64(select, 4),
+			.lost = column_u64(select, 5),
+			.retries = column_u64(select, 6),
+			.passed_ns = column_u64(select, 7),
+			.changed_ns = column_u64(select, 8),
+			.waiting = column_u64(select, 9),
+		};
+
+		fn(&forward, arg);
+	}
+	sqlite3_finalize(select);
 }
 
 /* Copies, as the row goes with the statement. */

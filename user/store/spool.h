@@ -73,6 +73,26 @@ int spool_add(struct spool *spool, const struct spool_alert *alert, char why[SPO
 
 void spool_count(const struct spool *spool, struct spool_counts *ret);
 
+/* How far a forwarder is (spool-cursor.h); counts are since its name was first used. */
+struct spool_forward {
+	const char *name;
+	const char *state; /* what it does; "": it has not run yet */
+	uint64_t passed; /* alerts that were passed on and acknowledged */
+	uint64_t refused; /* by who gets them, for good */
+	uint64_t left_out; /* not meant for it */
+	uint64_t lost; /* dropped before they were passed on */
+	uint64_t waiting; /* at most so many wait in the spool */
+	uint64_t retries;
+	uint64_t passed_ns; /* CLOCK_REALTIME: of the alert that was passed on last */
+	uint64_t changed_ns; /* likewise: when this was written */
+};
+
+/* Call @fn for each forwarder there was, by name. */
+void spool_forwards(const struct spool *spool,
+		    void (*fn)(const struct spool_forward *forward, void *arg), void *arg);
+
+extern const char spool_forwards_schema[];
+
 /* Return: 0, or what ends the reading. */
 typedef int (*spool_fn)(const struct spool_alert *alert, void *arg);
 

@@ -25,7 +25,7 @@ enum cmd_exit {
 
 extern const struct verb cmd_arm, cmd_audit, cmd_check, cmd_diff, cmd_disarm, cmd_export, cmd_learn;
 extern const struct verb cmd_record, cmd_report, cmd_serve, cmd_show, cmd_status, cmd_top;
-extern const struct verb cmd_train, cmd_watch;
+extern const struct verb cmd_train, cmd_watch, cmd_forward, cmd_sync;
 
 /* Say what is wrong with the arguments of @verb, in one line. */
 int cmd_usage(const char *verb, const char *format, ...)

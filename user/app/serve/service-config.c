@@ -150,6 +150,53 @@ static int parse_silence(const char *text, void *to)
 	return error;
 }
 
+/* A URL of one of the @schemes, which are a list that ends with NULL. */
+static bool is_url(const char *text, const char *const *schemes)
+{
+	for (; *schemes; schemes++)
+		if (!strncmp(text, *schemes, strlen(*schemes)) && text[strlen(*schemes)])
+			return true;
+	return false;
+}
+
+static int parse_nats(const char *text, void *to)
+{
+	static const char *const schemes[] = { "nats://", "tls://", NULL };
+
+	return is_url(text, schemes) ? parse_text(text, to) : -EINVAL;
+}
+
+static int parse_http(const char *text, void *to)
+{
+	static const char *const schemes[] = { "http://", "https://", NULL };
+
+	return is_url(text, schemes) ? parse_text(text, to) : -EINVAL;
+}
+
+/* Letters, digits, - and _, and dots between them if @has_dots. */
+static bool is_name(const char *text, bool has_dots)
+{
+	bool is_begin = true;
+
+	for (; *text; text++) {
+		if (*text == '.' ? !has_dots || is_begin :
+				   !isalnum((unsigned char)*text) && *text != '-' && *text != '_')
+			return false;
+		is_begin = *text == '.';
+	}
+	return !is_begin;
+}
+
+static int parse_subject(const char *text, void *to)
+{
+	return strlen(text) <= 100 && is_name(text, true) ? parse_text(text, to) : -EINVAL;
+}
+
+static int parse_name(const char *text, void *to)
+{
+	return strlen(text) <= 32 && is_name(text, false) ? parse_text(text, to) : -EINVAL;
+}
+
 #define SETTING(member) offsetof(struct service_settings, member), true
 #define CONFIG(member) offsetof(struct service_config, member), false
 
@@ -195,6 +242,32 @@ static const struct key keys[] = {
 	  .allowed = "a number from 1 up" },
 	{ "metrics", parse_address, CONFIG(metrics),
 	  .allowed = HTTP_ADDRESS_ALLOWED },
+	{ "nats", parse_nats, CONFIG(forwarding.nats.servers),
+	  .allowed = "nats://HOST:PORT or tls://HOST:PORT, or several with commas between them" },
+	{ "nats-subject", parse_subject, CONFIG(forwarding.nats.subject),
+	  .allowed = "names with dots between them" },
+	{ "nats-stream", parse_name, CONFIG(forwarding.nats.stream),
+	  .allowed = "a name of at most 32 letters, digits, - and _" },
+	{ "nats-credentials", parse_path, CONFIG(forwarding.nats.credentials),
+	  .allowed = "a file, from / on" },
+	{ "nats-ca", parse_path, CONFIG(forwarding.nats.ca),
+	  .allowed = "a file, from / on" },
+	{ "nats-certificate", parse_path, CONFIG(forwarding.nats.certificate),
+	  .allowed = "a file, from / on" },
+	{ "nats-key", parse_path, CONFIG(forwarding.nats.key),
+	  .allowed = "a file, from / on" },
+	{ "otlp", parse_http, CONFIG(forwarding.otlp.url),
+	  .allowed = "http://HOST:PORT or https://HOST:PORT" },
+	{ "otlp-headers", parse_path, CONFIG(forwarding.otlp.headers),
+	  .allowed = "a file, from / on" },
+	{ "otlp-ca", parse_path, CONFIG(forwarding.otlp.ca),
+	  .allowed = "a file, from / on" },
+	{ "machine", parse_name, CONFIG(forwarding.machine),
+	  .allowed = "a name of at most 32 letters, digits, - and _" },
+	{ "sync", parse_time_or_none, CONFIG(forwarding.sync_ns),
+	  .allowed = "none, or a length of time such as 10m" },
+	{ "trained", parse_path, CONFIG(forwarding.trained),
+	  .allowed = "a directory, from / on" },
 	{ "silence", parse_silence, 0, false,
 	  .allowed = "UNTIL PROGRAM [TYPE], UNTIL in UTC such as 2026-12-31T08:00Z", .is_repeated = true },
 };
@@ -217,11 +290,11 @@ refuse(struct config_reader *reader, const char *format, ...)
 static void refuse_key(struct config_reader *reader, const char *name)
 {
 	bool is_section = reader->settings != &reader->config->all;
-	char all[512];
+	char all[1024];
 	size_t len = 0;
 
 	for (int i = 0; i < NR_KEYS; i++)
-		if (keys[i].is_setting || !is_section)
+		if ((keys[i].is_setting || !is_section) && len < sizeof(all))
 			len += (size_t)snprintf(all + len, sizeof(all) - len, "%s%s",
 						len ? ", " : "", keys[i].name);
 	refuse(reader, "there is no key '%s'%s; there are %s", name,
@@ -345,6 +418,9 @@ static void set_defaults(struct service_config *config)
 		.spool = strdup("/var/lib/perfguard/spool"),
 		.bounds = { .bytes = UINT64_C(256) << 20, .alerts = 100000 },
 		.spools_stacks = true,
+		.forwarding.nats = {
+			.subject = strdup("perfguard"), .stream = strdup("perfguard-alerts"),
+		},
 		.hook = { .timeout_ns = 30 * NSEC_PER_SEC, .most = 4 },
 	};
 }
@@ -373,7 +449,8 @@ int service_config_read(const char *path, struct service_config *config)
 	size_t size = 0;
 
 	set_defaults(config);
-	if (!config->profiles || !config->spool) {
+	if (!config->profiles || !config->spool || !config->forwarding.nats.subject ||
+	    !config->forwarding.nats.stream) {
 		if (file)
 			fclose(file);
 		return cmd_no_memory();
@@ -406,6 +483,22 @@ static void clear_settings(struct service_settings *settings)
 	free(settings->user);
 }
 
+static void clear_forwarding(struct service_forwarding *forwarding)
+{
+	free(forwarding->nats.servers);
+	free(forwarding->nats.subject);
+	free(forwarding->nats.stream);
+	free(forwarding->nats.credentials);
+	free(forwarding->nats.ca);
+	free(forwarding->nats.certificate);
+	free(forwarding->nats.key);
+	free(forwarding->otlp.url);
+	free(forwarding->otlp.headers);
+	free(forwarding->otlp.ca);
+	free(forwarding->machine);
+	free(forwarding->trained);
+}
+
 void service_config_deinit(struct service_config *config)
 {
 	for (uint32_t i = 0; i < config->nr_sections; i++)
@@ -413,6 +506,7 @@ void service_config_deinit(struct service_config *config)
 	for (uint32_t i = 0; i < config->nr_silences; i++)
 		silence_clear(&config->silences[i]);
 	clear_settings(&config->all);
+	clear_forwarding(&config->forwarding);
 	free(config->sections);
 	free(config->silences);
 	free(config->profiles);

@@ -12,6 +12,8 @@
 #include "app/common/limit-options.h"
 #include "app/serve/silence.h"
 #include "http/http-address.h"
+#include "net/nats-link.h"
+#include "net/otlp-alerts.h"
 #include "store/spool.h"
 
 #define SERVICE_CONFIG_PATH "/etc/perfguard/perfguard.conf"
@@ -37,6 +39,15 @@ struct service_hook {
 	uint32_t most; /* at once */
 };
 
+/* To which other machines alerts are passed on. */
+struct service_forwarding {
+	struct nats_settings nats;
+	struct otlp_settings otlp;
+	char *machine; /* its id; NULL: machine_id() */
+	uint64_t sync_ns; /* how often profiles are shared; 0: never */
+	char *trained; /* directory of those that are published; NULL: none are */
+};
+
 struct service_config {
 	char *profiles; /* directory */
 	struct service_settings all;
@@ -49,6 +60,7 @@ struct service_config {
 	bool spools_stacks;
 	struct service_hook hook;
 	struct http_address metrics;
+	struct service_forwarding forwarding;
 	struct silence *silences;
 	uint32_t nr_silences;
 };

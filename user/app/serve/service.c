@@ -12,6 +12,7 @@
 #include "app/common/command.h"
 #include "app/serve/service-arming.h"
 #include "app/serve/service-config.h"
+#include "app/serve/service-forwarders.h"
 #include "app/serve/service-messages.h"
 #include "app/serve/service-metrics.h"
 #include "app/serve/service-outputs.h"
@@ -23,7 +24,7 @@
 #include "link/link.h"
 #include "out/supervisor.h"
 
-enum { STATUS_MAX = 512 };
+enum { STATUS_MAX = 2048 };
 
 /* How often who supervises us hears how it is. */
 #define STATUS_NS NSEC_PER_SEC
@@ -33,6 +34,7 @@ struct service {
 	struct service_config config;
 	struct service_profiles profiles;
 	struct service_outputs outputs;
+	struct service_forwarders forwarders;
 	struct service_metrics metrics;
 	const struct http_address *metrics_at; /* the operator wants them; NULL: as configured */
 	bool wants_reload;
@@ -57,6 +59,8 @@ static void describe(const struct service *service, char text[STATUS_MAX])
 		 service->profiles.nr, outputs->reported, outputs->silenced, counts.alerts,
 		 counts.dropped, counts.unsaved, outputs->hook.begun, outputs->hook.failed,
 		 outputs->hook.ended, outputs->hook.left_out);
+	if (outputs->spool)
+		service_forwarders_describe(outputs->spool, text, STATUS_MAX);
 }
 
 static void say_status(struct service *service, void (*say)(const char *status))
@@ -104,6 +108,7 @@ static int begin(struct alert_stream *stream, void *arg)
 	link_keep_messages(stream->link);
 	stream->watching.sink = &service->outputs.sink;
 	service_outputs_next(&service->outputs, &stream->next);
+	service_forwarders_change(&service->forwarders, &service->config, service->path);
 	ret = service_arm(&service->profiles, &service->config, stream->link,
 			  supervisor_watchdog);
 	if (!ret)
@@ -125,6 +130,7 @@ static void reload(struct service *service, struct alert_stream *stream)
 
 		service->config = config;
 		service_outputs_change(&service->outputs, &service->config);
+		service_forwarders_change(&service->forwarders, &service->config, service->path);
 		set_window(service, stream);
 		move_metrics(service);
 		service_arm(&service->profiles, &service->config, stream->link,
@@ -172,11 +178,13 @@ static uint64_t turn(struct alert_stream *stream, void *arg)
 	arm_replaced(service, stream->link);
 	service_arm_learnt(&service->profiles, stream->link);
 	alert_hook_tick(&service->outputs.hook, now_ns);
+	service_forwarders_tick(&service->forwarders, now_ns);
 	update_status(service, now_ns);
 	supervisor_watchdog();
 	metrics_ns = service_metrics_run(&service->metrics);
 	stream->owner_fd = service_metrics_fd(&service->metrics);
-	due_ns = alert_hook_due(&service->outputs.hook);
+	due_ns = least(alert_hook_due(&service->outputs.hook),
+		       service_forwarders_due(&service->forwarders));
 	now_ns = time_now_ns();
 	due_ns = least(due_ns > now_ns ? due_ns - now_ns : 0, metrics_ns);
 	/* Twice as often as is asked for. */
@@ -191,6 +199,7 @@ static void end(struct alert_stream *stream, void *arg)
 	if (!service->has_begun)
 		return;
 	service_disarm(&service->profiles, stream->link, service->config.keeps_armed);
+	service_forwarders_stop(&service->forwarders);
 	service_outputs_deinit(&service->outputs);
 }
 

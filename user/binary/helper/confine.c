@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
-#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -17,6 +16,8 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/capabilities.h"
 
 enum {
 	NR_DESCRIPTORS = 16,
@@ -103,14 +104,6 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static int drop_capabilities(void)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[2] = { { 0 } };
-
-	return syscall(__NR_capset, &header, none) ? -errno : 0;
-}
-
 static int enter_filter(void)
 {
 	struct sock_fprog program = {
@@ -141,6 +134,6 @@ int confine(int socket, int file, unsigned int cpu_s)
 	if (!err)
 		err = limit(RLIMIT_NOFILE, NR_DESCRIPTORS);
 	if (!err)
-		err = drop_capabilities();
+		err = capabilities_drop();
 	return err ? err : enter_filter();
 }
