@@ -3,6 +3,7 @@
 
 import array
 import collections
+import http.server
 import json
 import os
 import pathlib
@@ -454,6 +455,65 @@ def end(serve, notify, journal):
     ok(wait_until(lambda: "ended server" in (TMP / "out").read_text()),
        "without a journal alerts go to stdout")
     serve.end()
+    forwarded(notify)
+
+
+class Collector(http.server.BaseHTTPRequestHandler):
+    """What takes log records, on a machine that has nothing else for them."""
+    records = []
+
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.records += [record for one in request["resourceLogs"]
+                         for record in one["scopeLogs"][0]["logRecords"]]
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, *_):
+        pass
+
+
+def attributes():
+    """Of all records, as (key, value)."""
+    return [(one["key"], one["value"]) for record in list(Collector.records)
+            for one in record["attributes"]]
+
+
+def forwarders():
+    return running(b"forward\x00--child\x00")
+
+
+def forwarded(notify):
+    """Alerts go on to another machine, by a process of their own."""
+    server = http.server.HTTPServer(("127.0.0.1", 0), Collector)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    configure("budget = none", f"otlp = http://127.0.0.1:{server.server_port}")
+    serve = Serve(notify)
+    play("one-slow")
+    last = slow_ones("ended")[-1]["seq"]
+    ok(wait_until(lambda: any(value == {"intValue": str(last)} for key, value in attributes()
+                              if key == "perfguard.seq")), "alerts are passed on to a collector")
+    ok(wait_until(lambda: serve.status()[1].get("passed") == len(Collector.records)),
+       f"it says how many: {serve.status()[0]}")
+    first = forwarders()
+    capabilities = [line.split()[1] for line in
+                    pathlib.Path(f"/proc/{first[0]}/status").read_text().splitlines()
+                    if line.startswith(("CapEff", "CapPrm"))]
+    ok(len(first) == 1 and set(capabilities) == {"0" * 16}, "by a process without capabilities")
+    os.kill(int(first[0]), signal.SIGKILL)
+    ok(wait_until(lambda: len(forwarders()) == 1 and forwarders() != first),
+       "which is started again when it has ended")
+    nr = len(Collector.records)
+    play("one-slow")
+    ok(wait_until(lambda: len(Collector.records) > nr), "and goes on")
+    uids = [value["stringValue"] for key, value in attributes() if key == "log.record.uid"]
+    ok(len(uids) == len(Collector.records) == len(set(uids)), "with what is new")
+    serve.signal(signal.SIGKILL)
+    serve.process.wait()
+    ok(wait_until(lambda: not forwarders()), "it ends with the service, however that ends")
+    server.shutdown()
 
 
 def main():
