@@ -360,7 +360,7 @@ static void test_bytes(void)
 
 int main(void)
 {
-	plan(19);
+	plan(20);
 	test_text();
 	test_many_types();
 	test_times();
